@@ -22,6 +22,11 @@ type Intake struct {
 	held  *wire.Frame // of a generation that has not come; nil if there is none
 	err   error       // after which nothing is read
 	told  bool        // whether the host knows of err
+	deaf  bool        // whether nothing is to be taken in now, of which onDeaf knows
+
+	// onDeaf, if set, is called with mu held when nothing is to be taken in any more,
+	// or not now, and when there is again.
+	onDeaf func(deaf bool)
 }
 
 // NewIntake returns an Intake of a peer's messages, which in makes of the bytes that
@@ -29,6 +34,11 @@ type Intake struct {
 func NewIntake(h Host, peer int, heard *bootstrap.HeardReader, in *wire.Reader, from func([]byte) (int, error)) *Intake {
 	return &Intake{host: h, peer: peer, heard: heard, in: in, from: from}
 }
+
+// OnDeaf has fn called, which must not wait, when nothing of the peer is to be taken in any
+// more or not before another generation, and when there is again. It is called before
+// anything is taken in.
+func (t *Intake) OnDeaf(fn func(deaf bool)) { t.onDeaf = fn }
 
 // Peer returns the rank from which messages come.
 func (t *Intake) Peer() int { return t.peer }
@@ -38,15 +48,15 @@ func (t *Intake) Silent() time.Duration { return t.heard.Silent() }
 
 // Take takes in the messages that are there, unless somebody else does just now, or
 // if brief is true at most one contract or piece of data. It reports whether there
-// were some. If a brief take leaves messages that are read already, it calls ahead,
-// which must not wait: the system no longer tells of them.
-func (t *Intake) Take(brief bool, ahead func()) (came bool) {
+// were some, and whether somebody else was at it. If a brief take leaves messages that are
+// read already, it calls ahead, which must not wait: the system no longer tells of them.
+func (t *Intake) Take(brief bool, ahead func()) (came, busy bool) {
 	if !t.mu.TryLock() {
-		return false
+		return false, true
 	}
 	if t.err != nil || t.held != nil {
 		t.mu.Unlock()
-		return false
+		return false, false
 	}
 	before := t.in.Progress()
 	t.takeAll(brief)
@@ -55,7 +65,7 @@ func (t *Intake) Take(brief bool, ahead func()) (came bool) {
 	}
 	came = t.in.Progress() != before
 	t.unlock()
-	return came
+	return came, false
 }
 
 // takeAll takes in the messages that are there, or if brief is true until one contract or piece of
@@ -106,6 +116,10 @@ func (t *Intake) hand(f *wire.Frame) {
 func (t *Intake) unlock() {
 	if t.held != nil {
 		t.heard.Pause()
+	}
+	if deaf := t.held != nil || t.err != nil; deaf != t.deaf && t.onDeaf != nil {
+		t.deaf = deaf
+		t.onDeaf(deaf)
 	}
 	lost := t.err
 	if t.told {

@@ -29,6 +29,7 @@ type Conn struct {
 	runs   [][]byte
 	shut   sync.Once
 	gone   atomic.Bool // whether nothing can be written any more
+	listed bool        // whether it is in Set.ahead; guarded by Set.aheadMu
 }
 
 // newConn returns a polled connection for conn, which it takes over. The error is that
@@ -42,6 +43,7 @@ func newConn(s *Set, peer int, conn *net.TCPConn, heard *bootstrap.HeardReader, 
 	conn.Close()
 	c := &Conn{set: s, at: at}
 	c.Intake = stream.NewIntake(s.host, peer, heard, in, func(b []byte) (int, error) { return readSocket(at, b) })
+	c.OnDeaf(c.setDeaf)
 	return c, nil
 }
 
@@ -61,7 +63,25 @@ func enlarge(conn *net.TCPConn) {
 
 // take takes in the messages that are there, or if brief is true one of a call. It
 // reports whether there were some.
-func (c *Conn) take(brief bool) (came bool) { return c.Take(brief, c.set.stir) }
+func (c *Conn) take(brief bool) (came bool) {
+	came, _ = c.Take(brief, c.leave)
+	return came
+}
+
+// leave notes that c has messages that were read ahead.
+func (c *Conn) leave() {
+	c.set.noteAhead(c)
+	c.set.stir()
+}
+
+// setDeaf lets the system tell of what comes on c only while it is to be taken in.
+func (c *Conn) setDeaf(deaf bool) {
+	if deaf {
+		c.set.ready.remove(c.at)
+	} else {
+		c.set.ready.add(c.at, c.Peer()) // there was room for it before
+	}
+}
 
 // Send sends head and then body as one message with the numbers of f. It is done with
 // both when it returns.
@@ -158,7 +178,7 @@ func (c *Conn) starve() {
 	}
 	spin.YieldCore()
 	if !c.set.host.Pump() {
-		c.set.sleep(time.Millisecond, c, nil)
+		c.set.sleep(time.Millisecond, c, nil, pollList.doze)
 	}
 }
 

@@ -3,6 +3,9 @@ package tcp
 import (
 	"context"
 	"net"
+	"runtime"
+	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -22,8 +25,15 @@ type Set struct {
 	host         stream.Host
 	rank         int
 	nap          time.Duration // for which the listener sleeps at most
-	all          []*Conn
-	by           []*Conn       // by rank, nil where there is none
+	reach        []bool        // by rank: whether there is a connection to it, or will be
+	reaches      int           // how many those are
+	adding       sync.Mutex
+	all          atomic.Pointer[[]*Conn] // those that there are; written with adding held
+	by           []atomic.Pointer[Conn]  // by rank, nil where there is none
+	ready        *readySet               // which of them have something
+	aheads       atomic.Int32            // len(ahead)
+	aheadMu      sync.Mutex
+	ahead        []*Conn       // those of which messages were read ahead
 	looks        atomic.Uint64 // how often the rank has looked
 	here         atomic.Int32  // goroutines that sleep at the connections
 	waits        atomic.Int32  // waits of calls that go on beside the rank
@@ -36,27 +46,72 @@ type Set struct {
 // NewSet returns a set without connections for one of size ranks. Its listener sleeps
 // for nap at most.
 func NewSet(h stream.Host, rank, size int, nap time.Duration) *Set {
-	return &Set{host: h, rank: rank, nap: nap, by: make([]*Conn, size)}
+	s := &Set{host: h, rank: rank, nap: nap, reach: make([]bool, size), by: make([]atomic.Pointer[Conn], size)}
+	s.all.Store(&[]*Conn{})
+	return s
+}
+
+// Expect says that a rank will be reached by a connection of the set. It is called before
+// Start.
+func (s *Set) Expect(rank int) {
+	if !s.reach[rank] {
+		s.reach[rank] = true
+		s.reaches++
+	}
 }
 
 // Add makes conn one of the connections, which takes it over: to peer, whose
 // messages in makes of the bytes. The error is that the process has no descriptor left
-// for it, or that the connection is closed.
+// for it, or that the connection is closed. After Start, peer is a rank that is expected.
 func (s *Set) Add(peer int, conn *net.TCPConn, heard *bootstrap.HeardReader, in *wire.Reader) (*Conn, error) {
 	c, err := newConn(s, peer, conn, heard, in)
 	if err != nil {
 		return nil, err
 	}
-	s.all, s.by[peer] = append(s.all, c), c
+	s.adding.Lock()
+	defer s.adding.Unlock()
+	if err = s.open(); err == nil {
+		err = s.ready.add(c.at, peer) // before anything can be taken in
+	}
+	if err != nil {
+		closeSocket(c.at)
+		return nil, err
+	}
+	if s.listenerPipe == nil {
+		s.Expect(peer)
+	}
+	s.by[peer].Store(c)
+	all := append(slices.Clip(s.conns()), c)
+	s.all.Store(&all)
+	if s.listenerPipe != nil { // who sleeps is to sleep at this one, too
+		s.listenerPipe.wake()
+		s.waiterPipe.wake()
+	}
 	return c, nil
 }
 
-// Start begins to listen, if there are connections.
+// open opens what tells which connections have something. The caller holds adding.
+func (s *Set) open() (err error) {
+	if s.ready == nil {
+		s.ready, err = newReadySet()
+	}
+	return err
+}
+
+// conns returns the connections that there are.
+func (s *Set) conns() []*Conn { return *s.all.Load() }
+
+// Start begins to listen, if there are connections or will be.
 func (s *Set) Start() error {
 	if s.Empty() {
 		return nil
 	}
-	var err error
+	s.adding.Lock()
+	defer s.adding.Unlock()
+	err := s.open()
+	if err != nil {
+		return err
+	}
 	if s.waiterPipe, err = newWakePipe(); err == nil {
 		s.listenerPipe, err = newWakePipe()
 	}
@@ -68,18 +123,18 @@ func (s *Set) Start() error {
 	return nil
 }
 
-// Empty reports whether the set has no connections.
-func (s *Set) Empty() bool { return len(s.all) == 0 }
+// Empty reports whether the set has no connections, and will have none.
+func (s *Set) Empty() bool { return s.reaches == 0 }
 
 // look takes in the messages of a rank, at most one message of a call, so
 // that the rank can get ready for the next when it has it. It reports whether
 // something has come.
 func (s *Set) look(rank int) (came bool) {
-	if s.by[rank] == nil {
+	c := s.by[rank].Load()
+	if c == nil {
 		return false
 	}
-	s.looks.Add(1)
-	return s.by[rank].take(true)
+	return c.take(true)
 }
 
 // Pump takes in the messages that have come, and reports whether there was something.
@@ -90,21 +145,19 @@ func (s *Set) Pump() bool {
 
 // takeAll takes in the messages that have come, and reports whether there was something.
 func (s *Set) takeAll() (came bool) {
-	if len(s.all) <= fewConns {
-		for _, c := range s.all {
-			came = c.take(false) || came
-		}
-		return came
+	all := s.conns()
+	if crowded(len(all)) {
+		return s.takeReady(false)
 	}
-	q := newQuery()
-	defer q.free()
-	q.conns = append(q.conns, s.all...)
-	return q.take(false)
+	for _, c := range all {
+		came = c.take(false) || came
+	}
+	return came
 }
 
 // TakeHeld takes in the frames held for the generation that has come.
 func (s *Set) TakeHeld() {
-	for _, c := range s.all {
+	for _, c := range s.conns() {
 		c.TakeHeld()
 	}
 	if s.listenerPipe != nil {
@@ -113,40 +166,68 @@ func (s *Set) TakeHeld() {
 }
 
 // sleep returns when something may have come, one that wants to write may, the
-// wake pipe was written, or after timeout.
-func (s *Set) sleep(timeout time.Duration, writer *Conn, r *wakePipe) {
-	var list pollList
-	for _, c := range s.all {
-		open, there := c.Open()
-		if there {
-			return
-		}
-		if open || c == writer {
-			list.add(c.at, open, c == writer)
-		}
+// wake pipe was written, or after timeout. how is the way to sleep at a list.
+func (s *Set) sleep(timeout time.Duration, writer *Conn, r *wakePipe, how func(pollList, time.Duration)) {
+	list, there := s.pollList(writer)
+	if there {
+		return
 	}
 	if r != nil {
 		list.add(r.at, true, false)
 	}
-	list.wait(timeout)
+	how(list, timeout)
 	if r != nil {
 		r.drain()
 	}
 }
 
+// pollList returns at what to sleep until something may have come, or writer may write; or
+// that there is something already.
+func (s *Set) pollList(writer *Conn) (list pollList, there bool) {
+	all := s.conns()
+	if crowded(len(all)) {
+		s.ready.list(&list)
+		if writer != nil {
+			list.add(writer.at, false, true)
+		}
+		return list, s.aheads.Load() > 0
+	}
+	for _, c := range all {
+		open, there := c.Open()
+		if there {
+			return nil, true
+		}
+		if open || c == writer {
+			list.add(c.at, open, c == writer)
+		}
+	}
+	return list, false
+}
+
 const (
 	// A listener looks whether the rank does between these times, the longer the
-	// longer it has.
+	// longer it has; where ranks may have to share cores, so many times as long.
 	leastAbsence = 500 * time.Microsecond
 	mostAbsence  = 4 * time.Millisecond
+	// longestAbsence is how long it leaves the connections alone at most.
+	longestAbsence = 100 * time.Millisecond
 )
+
+// absences returns after which times the listener looks whether the rank does. While others
+// have the core, the rank does not look, though it would: a listener that sleeps at the
+// connections is then woken besides it by each message.
+func (s *Set) absences() (least, most time.Duration) {
+	each := time.Duration(max(1, s.reaches/runtime.NumCPU()))
+	return min(leastAbsence*each, longestAbsence), min(mostAbsence*each, longestAbsence)
+}
 
 // listenAll takes in messages while the rank does not look.
 func (s *Set) listenAll() {
 	defer context.AfterFunc(s.host.Context(), func() { s.listenerPipe.wake(); s.waiterPipe.wake() })()
-	timer := time.NewTimer(leastAbsence)
+	least, most := s.absences()
+	timer := time.NewTimer(least)
 	defer timer.Stop()
-	for absence := leastAbsence; s.host.Context().Err() == nil; {
+	for absence := least; s.host.Context().Err() == nil; {
 		looks := s.looks.Load()
 		timer.Reset(absence)
 		select {
@@ -155,10 +236,10 @@ func (s *Set) listenAll() {
 		case <-s.host.Context().Done():
 		}
 		if s.waits.Load() == 0 && (s.looks.Load() != looks || s.here.Load() > 0) {
-			absence = min(2*absence, mostAbsence)
+			absence = min(2*absence, most)
 			continue
 		}
-		absence = leastAbsence
+		absence = least
 		s.attend()
 	}
 }
@@ -171,7 +252,7 @@ func (s *Set) attend() {
 			return
 		}
 		s.dozes.Store(true)
-		s.sleep(s.nap, nil, s.listenerPipe)
+		s.sleep(s.nap, nil, s.listenerPipe, pollList.wait)
 		s.dozes.Store(false)
 	}
 }
@@ -192,13 +273,13 @@ func (s *Set) Wake() {
 	}
 }
 
-func (s *Set) Reaches(rank int) bool { return s.by[rank] != nil }
+func (s *Set) Reaches(rank int) bool { return s.reach[rank] }
 
 // rounds returns how often a wait looks in vain before it sleeps: at many connections less
 // often, since a look takes longer, and who looks for longer than it takes to sleep and be
 // woken keeps others from the core.
 func (s *Set) rounds() int {
-	return max(1, spin.Rounds*fewConns/max(fewConns, len(s.all)))
+	return max(1, spin.Rounds*fewConns/max(fewConns, s.reaches))
 }
 
 func (s *Set) Eager() int      { return stream.EagerBytes }
@@ -206,37 +287,39 @@ func (s *Set) SpinRounds() int { return s.rounds() }
 func (s *Set) Pause(i int)     { spin.YieldAfterFirst(i) }
 
 func (s *Set) PollFrom(ranks []int) (anew bool) {
-	if len(ranks) <= fewConns {
-		for _, r := range ranks {
-			anew = s.look(r) || anew
-		}
-		return anew
-	}
 	s.looks.Add(1)
-	q := newQuery()
-	defer q.free()
-	for _, r := range ranks {
-		if c := s.by[r]; c != nil {
-			q.conns = append(q.conns, c)
-		}
+	if crowded(len(ranks)) {
+		return s.takeReady(true)
 	}
-	return q.take(true)
+	for _, r := range ranks {
+		anew = s.look(r) || anew
+	}
+	return anew
 }
 
 func (s *Set) WaitRounds() int { return s.rounds() }
 func (s *Set) Poll()           { s.host.Pump() }
 
 func (s *Set) Sleeper() func(time.Duration, func() bool) bool {
+	since := time.Now()
 	return func(nap time.Duration, ends func() bool) bool {
 		s.here.Add(1)
 		defer s.here.Add(-1)
 		s.host.Pump()
-		if !ends() {
-			s.sleep(nap, nil, s.waiterPipe)
+		if ends() {
+			return true
+		}
+		if left := dozeTime - time.Since(since); left > 0 {
+			s.sleep(min(nap, left), nil, s.waiterPipe, pollList.doze)
+		} else {
+			s.sleep(nap, nil, s.waiterPipe, pollList.wait)
 		}
 		return true
 	}
 }
+
+// dozeTime is how long a wait may last of which Go's scheduler is not told when it sleeps.
+const dozeTime = 20 * time.Millisecond
 
 func (s *Set) WakeAll() { s.waiterPipe.wake() }
 
@@ -249,13 +332,18 @@ func (s *Set) Background(n int32) {
 	}
 }
 
-func (s *Set) Posts(rank int) bool              { return s.by[rank] != nil }
-func (s *Set) Withdraw(rank int, memory []byte) { s.by[rank].Abandon(memory) }
+func (s *Set) Posts(rank int) bool { return s.reach[rank] }
+
+func (s *Set) Withdraw(rank int, memory []byte) {
+	if c := s.by[rank].Load(); c != nil {
+		c.Abandon(memory)
+	}
+}
 
 // Close closes the descriptors when nobody uses them any more. Messages are not taken
 // in from now on, because of cause.
 func (s *Set) Close(cause error) {
-	for _, c := range s.all {
+	for _, c := range s.conns() {
 		c.Shut(cause, func() {
 			c.out.Lock()
 			defer c.out.Unlock()
@@ -265,5 +353,8 @@ func (s *Set) Close(cause error) {
 	if s.listenerPipe != nil {
 		s.waiterPipe.close()
 		s.listenerPipe.close()
+	}
+	if s.ready != nil {
+		s.ready.close()
 	}
 }
