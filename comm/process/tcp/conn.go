@@ -80,6 +80,7 @@ func (c *Conn) setDeaf(deaf bool) {
 		c.set.ready.remove(c.at)
 	} else {
 		c.set.ready.add(c.at, c.Peer()) // there was room for it before
+		c.leave()                       // messages may have been read ahead
 	}
 }
 

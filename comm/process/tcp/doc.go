@@ -4,7 +4,8 @@
 // know: that would wake a thread whenever something comes, and the thread another.
 // The goroutine that waits for a message reads the connection; while none does, the
 // listener of the Set sleeps in poll(2) and reads. A Set has the Conns of a rank, and
-// is an inbound of package process.
+// is an inbound of package process. Where there are many, epoll(7) tells which have
+// something, so that a message is the same work however many ranks there are.
 //
 // For example, a rank 1 that has a connection to rank 0:
 //
