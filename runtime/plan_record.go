@@ -134,7 +134,7 @@ func (r *Rank) noteBegin(do plan.Do, g *comm.Group) noted {
 		return noted{}
 	}
 	n := noted{to: r.recorder}
-	group := n.to.Group(g.String(), r.dimsText(g), r.membersOf(g))
+	group := n.to.Group(g.String(), r.dimsText(g), plan.Cost(r.lineOf(g).cost), r.membersOf(g))
 	n.at, n.issue = n.to.Begin(do, group, r.phaseOf(), r.Line(), r.forwardWhere())
 	return n
 }

@@ -60,7 +60,7 @@ func (k *Kind) alike(other *Kind) bool {
 	}
 	for i := range k.Groups {
 		g, o := &k.Groups[i], &other.Groups[i]
-		if g.named != o.named || g.Dims != o.Dims && g.named || g.instance() != o.instance() || len(g.Of(int(k.Ranks[0]))) != len(o.Of(int(other.Ranks[0]))) {
+		if g.named != o.named || g.Cost != o.Cost || g.Dims != o.Dims && g.named || g.instance() != o.instance() || len(g.Of(int(k.Ranks[0]))) != len(o.Of(int(other.Ranks[0]))) {
 			return false
 		}
 	}

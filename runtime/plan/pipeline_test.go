@@ -19,7 +19,7 @@ func scheduled(s *pipeline.Schedule) *Program {
 	}
 	for stage := range s.Stages {
 		r := p.Recorder()
-		g := r.Group("world", "pp", func(int) []int { return ranks })
+		g := r.Group("world", "pp", Cost{}, func(int) []int { return ranks })
 		for _, a := range s.Actions[stage] {
 			schedule(r, g, s, stage, a)
 		}

@@ -30,7 +30,7 @@ func stages(n int) *Program {
 	}
 	for rank := range n {
 		r := p.Recorder()
-		g := r.Group("world", "pp", func(int) []int { return all })
+		g := r.Group("world", "pp", Cost{}, func(int) []int { return all })
 		call := func(do Do, peer int, c Call) {
 			at, _ := r.Begin(do, g, Forward, "a.star:1:1", "")
 			r.Peer(at, peer, 0, true)
@@ -74,7 +74,7 @@ func TestHostWaitsForMessages(t *testing.T) {
 		p := NewProgram(2)
 		for rank := range 2 {
 			r := p.Recorder()
-			g := r.Group("world", "pp", func(int) []int { return []int{0, 1} })
+			g := r.Group("world", "pp", Cost{}, func(int) []int { return []int{0, 1} })
 			do, bytes := Send, int64(1<<30)
 			if rank == 1 {
 				do, bytes = Recv, 0
@@ -153,7 +153,7 @@ func TestMerge(t *testing.T) {
 			if rank > 1 {
 				name = "group"
 			}
-			g := r.Group(name, "tp", func(int) []int { return pair })
+			g := r.Group(name, "tp", Cost{}, func(int) []int { return pair })
 			r.Compute(Operation{Name: "add", Operation: hardware.Operation{FLOPs: 1e9, Bytes: 1e9}}, Forward, "b.star:1:1")
 			at, _ := r.Begin(Collective, g, Forward, "b.star:2:1", "")
 			r.Finish(at, Call{Op: "all_reduce", Bytes: 1 << 20}, 1<<20)

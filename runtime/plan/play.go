@@ -107,8 +107,12 @@ func (pl *player) keep(event int, host, begin, end float64) {
 	}
 }
 
-// cost returns the seconds of a call in a group.
-func (g *game) cost(s *seat, call int32) float64 {
+// cost returns the seconds of a player's call in a group.
+func (g *game) cost(pl *player, e *Event) float64 {
+	if given := pl.kind.Groups[e.Group].Cost; given != (Cost{}) {
+		return given.of(e)
+	}
+	s, call := &pl.groups[e.Group], e.Index
 	for len(s.costs) <= int(call) {
 		s.costs = append(s.costs, -1)
 	}
@@ -118,6 +122,9 @@ func (g *game) cost(s *seat, call int32) float64 {
 	}
 	return s.costs[call]
 }
+
+// of returns the seconds of a call by which a rank sends what e says.
+func (c Cost) of(e *Event) float64 { return c.Alpha + c.Beta*float64(e.Wire) }
 
 // arrive notes that the player has come to its next call in a group, which takes cost,
 // and lets those go on that wait for it.
@@ -159,7 +166,7 @@ func (g *game) begun(i int32, s *seat, n int, cost float64) (start, end float64,
 
 func (g *game) collective(i int32, pl *player, e *Event) bool {
 	s := &pl.groups[e.Group]
-	cost := g.cost(s, e.Index)
+	cost := g.cost(pl, e)
 	if len(pl.issued) == 0 || pl.issued[len(pl.issued)-1].event != int32(pl.at)|held {
 		pl.host += g.m.Issue + g.m.Call
 		n := g.arrive(s, max(pl.host, pl.device), cost)
@@ -189,7 +196,7 @@ const held = 1 << 30
 func (g *game) issue(pl *player, e *Event) {
 	pl.host += g.m.Issue + g.m.Call
 	s := &pl.groups[e.Group]
-	cost := g.cost(s, e.Index)
+	cost := g.cost(pl, e)
 	n := g.arrive(s, max(pl.host, pl.device), cost)
 	pl.issued = append(pl.issued, issuance{e.Group, int32(n), int32(pl.at)})
 	pl.keep(pl.at, 0, s.arrived[n], s.arrived[n]+cost) // until it is waited for
@@ -198,7 +205,7 @@ func (g *game) issue(pl *player, e *Event) {
 func (g *game) wait(i int32, pl *player, e *Event) bool {
 	was := pl.issued[e.Index]
 	s, of := &pl.groups[was.group], &pl.kind.Events[was.event]
-	cost := g.cost(s, of.Index)
+	cost := g.cost(pl, of)
 	start, end, ok := g.begun(i, s, int(was.call), cost)
 	if !ok {
 		return false
@@ -234,6 +241,9 @@ func (g *game) send(pl *player, e *Event) {
 
 // messageCost returns the seconds of a message.
 func (g *game) messageCost(pl *player, e *Event) float64 {
+	if given := pl.kind.Groups[e.Group].Cost; given != (Cost{}) {
+		return given.of(e)
+	}
 	s := &pl.groups[e.Group]
 	key := e.Index + int32(e.Peer+1)<<20
 	t, ok := s.letters[key]

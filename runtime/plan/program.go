@@ -69,11 +69,17 @@ type Group struct {
 	Of   func(rank int) []int
 	Dims int32 // of Program.Dims
 	Name string
+	Cost Cost // that the mesh of its dims was given; zero: the machine's
 
 	named  bool          // Dims are of a mesh, and not the group's own name
 	tables map[int][]int // the members of groups of ranks that have joined a kind
 	rest   func(rank int) []int
 }
+
+// A Cost is what a call takes on a mesh that was given its costs: Alpha seconds, and
+// Beta for each byte that a rank sends. It goes before the machine's, as it does in
+// predicted_seconds and where redistributions are planned.
+type Cost struct{ Alpha, Beta float64 }
 
 // Do says what an Event is.
 type Do uint8

@@ -80,12 +80,13 @@ func (r *Recorder) add(e Event, line string) *Event {
 }
 
 // Group returns the number of the group called name, of the mesh dims dims, that
-// of returns the members of.
-func (r *Recorder) Group(name, dims string, of func(rank int) []int) int32 {
+// of returns the members of. What calls cost there is the machine's, or what the mesh
+// was given.
+func (r *Recorder) Group(name, dims string, given Cost, of func(rank int) []int) int32 {
 	i, ok := r.named[name]
 	if !ok {
 		i = int32(len(r.groups))
-		r.groups = append(r.groups, Group{Of: of, Dims: r.text(dimSpace, dims), Name: name, named: dims != name})
+		r.groups = append(r.groups, Group{Of: of, Dims: r.text(dimSpace, dims), Name: name, Cost: given, named: dims != name})
 		r.named[name] = i
 	}
 	return i
