@@ -1,6 +1,8 @@
 package builtins
 
 import (
+	"fmt"
+
 	"go.starlark.net/starlark"
 
 	"tpsh/builtins/arg"
@@ -12,11 +14,12 @@ import (
 func init() {
 	Register(&Row{
 		Name: "grad",
-		Doc: "grad(outputs, inputs, create_graph=False, grad_outputs=None) returns the gradients of the sum of outputs with respect to inputs: a list, with None for an input that no output depends on.\n" +
+		Doc: "grad(outputs, inputs, create_graph=False, grad_outputs=None, allow_unused=True, materialize_grads=False) returns the gradients of the sum of outputs with respect to inputs: a list, with None for an input that no output depends on.\n" +
 			"outputs is a tensor of one element, or a list of such; inputs is a tensor that\n" +
 			"requires grad, or a list of such. Nothing is accumulated in .grad. With\n" +
 			"create_graph the gradients can be differentiated again. grad_outputs are the gradients\n" +
-			"of outputs, which may then have any shape; None stands for 1.\n" +
+			"of outputs, which may then have any shape; None stands for 1. Without allow_unused an\n" +
+			"input that no output depends on is an error; with materialize_grads it gets zeros.\n" +
 			">>> x = tensor(3.0, requires_grad=True)\n" +
 			">>> grad(x * x, [x])[0].item()\n6.0",
 		Fn: gradients,
@@ -137,10 +140,11 @@ func (p *OptTensor) Unpack(v starlark.Value) (err error) {
 func gradients(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	var (
 		outputs, inputs Tensors
-		again           arg.Bool
+		again, zeros    arg.Bool
+		unused                         = arg.Bool(true)
 		given           starlark.Value = starlark.None
 	)
-	if err := arg.Unpack(b.Name(), args, kwargs, "outputs", &outputs, "inputs", &inputs, "create_graph?", &again, "grad_outputs?", &given); err != nil {
+	if err := arg.Unpack(b.Name(), args, kwargs, "outputs", &outputs, "inputs", &inputs, "create_graph?", &again, "grad_outputs?", &given, "allow_unused?", &unused, "materialize_grads?", &zeros); err != nil {
 		return nil, err
 	}
 	if given != starlark.None {
@@ -158,12 +162,31 @@ func gradients(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tu
 	}
 	list := make([]starlark.Value, len(grads))
 	for i, g := range grads {
+		switch {
+		case g == nil && bool(zeros):
+			if g, err = zerosOf(e, inputs[i]); err != nil {
+				return nil, err
+			}
+		case g == nil && !bool(unused):
+			return nil, &op.ArgError{Func: b.Name(), Param: "inputs", Got: fmt.Sprintf("%s at index %d", DescribeTensor(e, inputs[i]), i), Want: "a tensor that an output depends on", Rule: "allow_unused=True gives None for it"}
+		}
 		if list[i], err = gradOf(e, inputs[i], g); err != nil {
 			return nil, err
 		}
 	}
 	return starlark.NewList(list), nil
 }
+
+// zerosOf returns zeros that stand for the gradient of t, placed as it is.
+func zerosOf(e *Env, t *tensor.Tensor) (*tensor.Tensor, error) {
+	out, err := e.invoke(zerosLike, []*tensor.Tensor{t.Detach()}, []op.Arg{op.None})
+	if err != nil {
+		return nil, err
+	}
+	return out[0], nil
+}
+
+var zerosLike = op.Lookup("zeros_like")
 
 func backward(e *Env, fn string, _ *Tensor, t *tensor.Tensor, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	var (

@@ -25,7 +25,7 @@ func init() {
 	}, &Row{
 		Name: "round",
 		Doc: "round(x, ndigits=None) returns the number x rounded: to the nearest int, or to ndigits digits behind the point.\n" +
-			"Halves go to the even neighbour, as in Python. Of a tensor it is x.round().\n" +
+			"Halves go to the even neighbour, as in Python. Of a tensor it is x.round(ndigits).\n" +
 			">>> round(2.5), round(3.5), round(3.14159, 2)\n(2, 4, 3.14)",
 		Fn: roundOf,
 	})
@@ -68,14 +68,15 @@ func roundOf(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tupl
 	case *Unknown:
 		return v, nil
 	case *Tensor:
-		if digits.Set {
-			return nil, arg.In(b.Name(), "ndigits", arg.Bad(starlark.MakeInt(int(digits.V)), "None", "a tensor is rounded to whole numbers"))
-		}
 		t, err := v.Tensor()
 		if err != nil {
 			return nil, err
 		}
-		return applyOperator(e, roundOp, []*tensor.Tensor{t}, x)
+		out, err := e.invoke(roundOp, []*tensor.Tensor{t}, []op.Arg{op.Int1(int(digits.V))})
+		if err != nil {
+			return nil, arg.Rename(b.Name(), err)
+		}
+		return e.Wrap(out[0]), nil
 	case starlark.Int:
 		if !digits.Set || digits.V >= 0 {
 			return v, nil

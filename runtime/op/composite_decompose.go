@@ -56,11 +56,8 @@ var linalgComposites = []struct {
 		}},
 	{"matrix_rank", "matrix_rank(x, rtol=None) returns how many singular values of matrices are above rtol times the greatest.\n>>> linalg.matrix_rank(ones(2, 2))\n1", []Param{inMatrix, inRtol},
 		func(m *maker) []*tensor.Tensor { return one(m.rank(m.x(0), m.c.Args[0])) }},
-	{"cond", "cond(x) returns the greatest singular values of matrices divided by the least.\n>>> linalg.cond(tensor([[2.0, 0.0], [0.0, 4.0]]))\n2.0", []Param{inMatrix},
-		func(m *maker) []*tensor.Tensor {
-			s := m.singular()
-			return one(m.Div(m.do("select", s, Int1(-1), Int1(0)), m.do("select", s, Int1(-1), Int1(-1))))
-		}},
+	{"cond", "cond(x, p=None) returns the greatest singular values of matrices divided by the least, if p is None or 2; if -2 the least by the greatest, else the norms p of square matrices times those of their inverses, inf where there is none.\n>>> linalg.cond(tensor([[2.0, 0.0], [0.0, 4.0]]))\n2.0", []Param{inMatrix, inCondNorm},
+		func(m *maker) []*tensor.Tensor { return one(m.condition(m.c.Args[0])) }},
 	{"matrix_exp", "matrix_exp(x) returns the exponentials of square matrices.\n>>> linalg.matrix_exp(zeros(1, 1)).tolist()\n[[1.0]]", []Param{inSquares},
 		func(m *maker) []*tensor.Tensor { return one(m.unary("matrix_exp", m.x(0))) }},
 	{"matrix_power", "matrix_power(x, n) returns the product of n times x, square matrices; of the inverse where n is negative.\n>>> linalg.matrix_power(tensor([[2.0]]), -1).tolist()\n[[0.5]]", []Param{inSquares, {Name: "n", Kind: Int, Doc: "an int"}},
@@ -78,6 +75,8 @@ var linalgComposites = []struct {
 	{"cross", "cross(x, other, dim=-1) returns the cross products of vectors of 3 along dim.\n>>> linalg.cross(tensor([1, 0, 0]), tensor([0, 1, 0])).tolist()\n[0, 0, 1]", append(twoAlone[:2:2], inDim("dim", -1)),
 		func(m *maker) []*tensor.Tensor { return one(makeCross(m)) }},
 }
+
+var inCondNorm = Param{Name: "p", Kind: OptFloat, Doc: "which norm: 1, -1, 2, -2, inf, -inf, None or", Choices: []string{"fro", "nuc"}, Default: Default(None)}
 
 var inRtol = Param{Name: "rtol", Kind: OptFloat, Doc: "a relative limit", Default: Default(None)}
 
@@ -149,6 +148,24 @@ func makeNorm(m *maker) []*tensor.Tensor {
 		m.refuse("dim", fmt.Sprint(len(x.Shape()))+" dims", "one or two", "")
 	}
 	return m.squeezedNorm(m.matrixNorm(x, ord, pair), pair, m.bool(2))
+}
+
+// condition returns how near to singular the matrices of the first tensor are, by a norm.
+func (m *maker) condition(p Arg) *tensor.Tensor {
+	if !p.Set && p.Str == "" || p.Str == "" && math.Abs(p.Float) == 2 {
+		s := m.singular()
+		first, last := 0, -1
+		if p.Float < 0 {
+			first, last = last, first
+		}
+		return m.Div(m.do("select", s, Int1(-1), Int1(first)), m.do("select", s, Int1(-1), Int1(last)))
+	}
+	norm := func(x *tensor.Tensor) *tensor.Tensor {
+		return m.Do("linalg.matrix_norm", one(x), p, IntsN(-2, -1), Bool1(false))
+	}
+	inverse := m.guarded(false, false, func(x *tensor.Tensor) *tensor.Tensor { return m.unary("matrix_inverse", x) })
+	y := norm(inverse[0])
+	return m.Where(m.same(inverse[1], integer(0)), m.Mul(norm(m.x(0)), y), number(math.Inf(1)))
 }
 
 // squeezedNorm returns y without the dims of pair, unless they are to stay.

@@ -25,8 +25,14 @@ var (
 )
 
 var elementwiseComposites = []elementwiseComposite{
-	{"square", nil, "square(x) returns x * x, elementwise.", ">>> tensor([3.0]).square().tolist()\n[9.0]", xAlone,
-		func(m *maker) *tensor.Tensor { return m.Mul(m.x(0), m.x(0)) }},
+	{"square", nil, "square(x) returns x * x, elementwise; of bools in int64.", ">>> tensor([3.0]).square().tolist()\n[9.0]", xAlone,
+		func(m *maker) *tensor.Tensor {
+			x := m.x(0)
+			if x.DType() == dtype.Bool {
+				x = m.Cast(x, dtype.Int64)
+			}
+			return m.Mul(x, x)
+		}},
 	{"frac", nil, "frac(x) returns x less its part before the point, elementwise.", ">>> tensor([-1.5]).frac().tolist()\n[-0.5]", xAlone,
 		func(m *maker) *tensor.Tensor { return m.Sub(m.x(0), m.unary("trunc", m.x(0))) }},
 	{"deg2rad", nil, "deg2rad(x) returns angles of degrees in radians.", ">>> tensor([180.0]).deg2rad().tolist()\n[3.1415927410125732]", xAlone,
@@ -239,4 +245,19 @@ func makeIsClose(m *maker) *tensor.Tensor {
 		near = m.or(near, m.and(m.unary("isnan", x), m.unary("isnan", y)))
 	}
 	return near
+}
+
+// roundedTo returns the first tensor rounded to a number of digits, as PyTorch does: times
+// the power of ten or, of a negative number, divided by it.
+func (m *maker) roundedTo() *tensor.Tensor {
+	x, digits := m.x(0), m.int(0)
+	if digits == 0 {
+		return m.unary("rounded", x)
+	}
+	m.check(m.c.checkFloat("x", x))
+	power := number(math.Pow(10, math.Abs(float64(digits))))
+	if digits > 0 {
+		return m.Div(m.unary("rounded", m.Mul(x, power)), power)
+	}
+	return m.Mul(m.unary("rounded", m.Div(x, power)), power)
 }

@@ -71,7 +71,7 @@ func (m *maker) sampledGrid() *tensor.Tensor {
 	switch mode {
 	case "nearest":
 		for d := range at {
-			at[d] = m.unary("round", at[d])
+			at[d] = m.unary("rounded", at[d])
 		}
 		return g.elements(at)
 	case "bicubic":

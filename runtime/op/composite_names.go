@@ -25,6 +25,8 @@ var (
 )
 
 var namedComposites = []namedComposite{
+	{"round", Method, "round(x, decimals=0) returns x rounded to so many digits behind the point, of floats, or before it where decimals is negative; halves go to the even one, elementwise.\n>>> tensor([0.5, 1.5, -1.2]).round().tolist()\n[0.0, 2.0, -1.0]",
+		[]Param{inX, inInt("decimals", "how many digits", 0)}, func(m *maker) []*tensor.Tensor { return one(m.roundedTo()) }},
 	{"hypot", bothSides, "hypot(x, other) returns √(x² + other²), elementwise.\n>>> hypot(tensor([3.0]), tensor([4.0])).tolist()\n[5.0]", xOther, (*maker).hypotenuse},
 	{"argwhere", bothSides, "argwhere(x) returns the indices of the elements that are not 0, as rows.\n>>> argwhere(tensor([0, 5])).tolist()\n[[1]]", xAlone,
 		func(m *maker) []*tensor.Tensor { return one(m.do("nonzero", m.x(0), None)) }},

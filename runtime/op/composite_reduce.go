@@ -318,7 +318,7 @@ func (m *maker) interpolated(x, q *tensor.Tensor, last int, without bool) *tenso
 	case "higher":
 		return take(m.unary("ceil", at))
 	case "nearest":
-		return take(m.unary("round", at))
+		return take(m.unary("rounded", at))
 	default:
 		floor := m.unary("floor", at)
 		low, high := take(floor), take(m.unary("ceil", at))

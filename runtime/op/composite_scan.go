@@ -40,15 +40,16 @@ func init() {
 		Doc: "mode(x, dim=-1, keepdim=False) returns (values, indices): the most frequent element along dim, the least of several such, and where it is last.\n>>> tensor([3, 1, 3, 1, 3]).mode()[0].item()\n3"},
 		func(m *maker) []*tensor.Tensor { return m.mostFrequent() })
 	flags := []Param{{Name: "return_inverse", Kind: Bool, Doc: "whether to return where each element of x is among them", Default: Default(None)},
-		{Name: "return_counts", Kind: Bool, Doc: "whether to return how often each is there", Default: Default(None)}}
+		{Name: "return_counts", Kind: Bool, Doc: "whether to return how often each is there", Default: Default(None)},
+		{Name: "dim", Kind: OptDim, Doc: "the dim whose slices are compared, None for all elements", Default: Default(None)}}
 	compositeOf(&Def{Name: "unique", Surface: Method | Function,
-		Doc:    "unique(x, sorted=True, return_inverse=False, return_counts=False) returns the elements of x, each once, in ascending order: alone, or in a tuple with what else is asked for.\n>>> tensor([3, 1, 3]).unique(return_counts=True)\n([1 3], [1 2])",
+		Doc:    "unique(x, sorted=True, return_inverse=False, return_counts=False, dim=None) returns the elements of x, each once, in ascending order, or its slices along dim in lexical order: alone, or in a tuple with what else is asked for.\n>>> tensor([3, 1, 3]).unique(return_counts=True)\n([1 3], [1 2])",
 		Params: append([]Param{inX, {Name: "sorted", Kind: Bool, Doc: "they are in any case", Default: Default(Bool1(true))}}, flags...)},
-		func(m *maker) []*tensor.Tensor { return m.unique(true, m.bool(1), m.bool(2)) })
+		func(m *maker) []*tensor.Tensor { return m.unique(true, m.bool(1), m.bool(2), 3) })
 	compositeOf(&Def{Name: "unique_consecutive", Surface: Method | Function,
-		Doc:    "unique_consecutive(x, return_inverse=False, return_counts=False) returns the first of each run of equal elements of x: alone, or in a tuple with what else is asked for.\n>>> tensor([3, 3, 1, 3]).unique_consecutive().tolist()\n[3, 1, 3]",
+		Doc:    "unique_consecutive(x, return_inverse=False, return_counts=False, dim=None) returns the first of each run of equal elements of x, or of its slices along dim: alone, or in a tuple with what else is asked for.\n>>> tensor([3, 3, 1, 3]).unique_consecutive().tolist()\n[3, 1, 3]",
 		Params: append([]Param{inX}, flags...)},
-		func(m *maker) []*tensor.Tensor { return m.unique(false, m.bool(0), m.bool(1)) })
+		func(m *maker) []*tensor.Tensor { return m.unique(false, m.bool(0), m.bool(1), 2) })
 }
 
 // scanned returns, for each element of x along d, what by makes of it and all
@@ -143,10 +144,17 @@ func (m *maker) begins(x *tensor.Tensor, d int) *tensor.Tensor {
 	return m.Do("cat", []*tensor.Tensor{first, m.binary("ne", at(1, n-1), at(0, n-1))}, Int1(d))
 }
 
-// unique returns the elements of x, each once or, unsorted, of each run, and what
-// else is asked for.
-func (m *maker) unique(sort, inverse, counts bool) []*tensor.Tensor {
-	x := m.do("reshape", m.x(0), IntsN(-1))
+// unique returns the elements of x, or its slices along the dim that Args[dim] names, each
+// once or, unsorted, of each run, and what else is asked for.
+func (m *maker) unique(sort, inverse, counts bool, dim int) []*tensor.Tensor {
+	s, d, slices := m.x(0).Shape(), 0, m.c.Args[dim].Set && len(m.x(0).Shape()) > 0
+	var x *tensor.Tensor
+	if slices {
+		d = m.dim(dim, m.x(0))
+		x, s = m.sliceRanks(m.x(0), d), s[d:d+1]
+	} else {
+		x = m.do("reshape", m.x(0), IntsN(-1))
+	}
 	var order *tensor.Tensor
 	if sort {
 		sorted := m.all("sort", one(x), Int1(0), Bool1(false))
@@ -154,6 +162,12 @@ func (m *maker) unique(sort, inverse, counts bool) []*tensor.Tensor {
 	}
 	first := m.begins(x, 0)
 	out := one(m.do2("masked_select", x, first, None))
+	if slices {
+		if !sort {
+			order = m.upTo(x.Numel())
+		}
+		out[0] = m.Do("index_select", []*tensor.Tensor{m.x(0), m.do2("masked_select", order, first, None)}, Int1(d))
+	}
 	if !inverse && !counts {
 		return out
 	}
@@ -164,13 +178,48 @@ func (m *maker) unique(sort, inverse, counts bool) []*tensor.Tensor {
 			zeros := m.Do("zeros_like", one(number), None)
 			to = m.Do("index_copy", []*tensor.Tensor{zeros, order, number}, Int1(0))
 		}
-		out = append(out, m.Reshape(to, m.x(0).Shape()))
+		out = append(out, m.Reshape(to, s))
 	}
 	if counts {
-		zeros := m.Do("zeros_like", out[:1], Int1(int(dtype.Int64)))
+		zeros := m.Do("zeros_like", one(m.do2("masked_select", x, first, None)), Int1(int(dtype.Int64)))
 		out = append(out, m.Do("scatter_add", []*tensor.Tensor{zeros, number, m.Do("ones_like", one(number), None)}, Int1(0)))
 	}
 	return out
+}
+
+// sliceRanks returns, for each slice of x along d, a number [n] that is equal for equal
+// slices, and less for one that comes before in lexical order: ranks of elements are
+// joined in pairs.
+func (m *maker) sliceRanks(x *tensor.Tensor, d int) *tensor.Tensor {
+	n := sizeAt(x, d)
+	if n > 0 && x.Numel() == 0 {
+		m.refuse("x", Describe(x), fmt.Sprintf("slices along dim %d that have elements", d), "")
+	}
+	if n == 0 {
+		return m.Zeros(dtype.Int64, shape.Shape{0})
+	}
+	x = m.do("movedim", x.Detach(), IntsN(d), IntsN(0))
+	x = m.do("reshape", x, IntsN(n, -1))
+	ranks := m.ranksOf(x)
+	for ranks.Shape()[1] > 1 {
+		pairs := ranks.Shape()[1] / 2
+		pair := m.do("reshape", m.Narrow(ranks, 1, 0, 2*pairs), IntsN(n, pairs, 2))
+		of := func(i int) *tensor.Tensor { return m.do("select", pair, Int1(2), Int1(i)) }
+		joined := m.Add(m.Mul(of(0), integer(n)), of(1))
+		if ranks.Shape()[1]%2 == 1 {
+			joined = m.Do("cat", []*tensor.Tensor{joined, m.Narrow(ranks, 1, 2*pairs, 1)}, Int1(1))
+		}
+		ranks = m.ranksOf(joined)
+	}
+	return m.do("select", ranks, Int1(1), Int1(0))
+}
+
+// ranksOf returns which of the distinct elements of its column each of x [n, k] is, in
+// ascending order.
+func (m *maker) ranksOf(x *tensor.Tensor) *tensor.Tensor {
+	sorted := m.all("sort", one(x), Int1(0), Bool1(false))
+	number := m.Sub(m.do("cumsum", m.Cast(m.begins(sorted[0], 0), dtype.Int64), Int1(0)), integer(1))
+	return m.Do("scatter", []*tensor.Tensor{m.Do("zeros_like", one(number), None), sorted[1], number}, Int1(0))
 }
 
 func init() {

@@ -68,10 +68,9 @@ var unaryOps = []*unaryOp{
 		shard: Monotonic,
 	},
 	{
-		name: "round", returns: "x rounded to integers, halves to the even one", row: kernel.Round,
-		example: ">>> tensor([0.5, 1.5, -1.2]).round().tolist()\n[0.0, 2.0, -1.0]",
-		grad:    zeroGrad,
-		shard:   Monotonic,
+		name: "rounded", surface: Internal, returns: "x rounded to integers, halves to the even one", row: kernel.Round,
+		grad:  zeroGrad,
+		shard: Monotonic,
 	},
 	{
 		name: "floor", returns: "the greatest integers not above x", row: kernel.Floor,

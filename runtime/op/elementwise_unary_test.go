@@ -16,7 +16,7 @@ func TestUnaryValues(t *testing.T) {
 		{name: "sign", in: tensors{vec(t, 3, -2, 0, nan)}, dt: f32, want: []float64{1, -1, 0, nan}},
 		{name: "sign", in: tensors{mk(t, dtype.Uint8, []int{2}, 0, 9)}, dt: dtype.Uint8, want: []float64{0, 1}},
 		{name: "relu", in: tensors{vec(t, 3, -2, nan)}, dt: f32, want: []float64{3, 0, nan}},
-		{name: "round", in: tensors{vec(t, 0.5, 1.5, -2.5, 2.4)}, dt: f32, want: []float64{0, 2, -2, 2}},
+		{name: "rounded", in: tensors{vec(t, 0.5, 1.5, -2.5, 2.4)}, dt: f32, want: []float64{0, 2, -2, 2}},
 		{name: "floor", in: tensors{vec(t, 0.5, -0.5)}, dt: f32, want: []float64{0, -1}},
 		{name: "ceil", in: tensors{vec(t, 0.5, -1.5)}, dt: f32, want: []float64{1, -1}},
 		{name: "floor", in: tensors{ints(t, 3)}, dt: i64, want: []float64{3}},

@@ -65,7 +65,7 @@ func init() {
 }
 
 func addUnaryExamples() {
-	for _, name := range []string{"neg", "abs", "sign", "relu", "round", "floor", "ceil", "sin", "cos", "tanh", "sigmoid", "erf", "exp"} {
+	for _, name := range []string{"neg", "abs", "sign", "relu", "rounded", "floor", "ceil", "sin", "cos", "tanh", "sigmoid", "erf", "exp"} {
 		addExamples(name, call(values(2, 3)), call(values(2, 1, 5)))
 	}
 	for _, name := range []string{"expm1", "exp2", "atan", "sinh", "cosh", "asinh", "erfc", "trunc"} {
