@@ -46,7 +46,7 @@ main()
 // the first error.
 func trainIn(t *testing.T, n, limit int, shard bool) error {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
 	truth := map[bool]string{true: "True", false: "False"}[shard]
 	s := builtinstest.Script{Name: "memory.star", Source: fmt.Sprintf(trainScript, memoryWidth, memoryUnits, truth)}

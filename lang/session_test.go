@@ -89,7 +89,7 @@ elif rank() == 1:
 // The interpreter is stopped in a loop that calls nothing.
 func TestInterruptLoop(t *testing.T) {
 	b := newBench(t, 2, Options{})
-	time.AfterFunc(20*time.Millisecond, b.Interrupt)
+	go b.onceBegun(b.Interrupt)
 	o, _, report := b.run(t, prog("for i in range(1 << 60):\n    pass"))
 	if !o.Interrupted() {
 		t.Errorf("got:\n%s\nwant an interrupt", report)
@@ -100,7 +100,7 @@ func TestInterruptLoop(t *testing.T) {
 func TestContextInterrupts(t *testing.T) {
 	b := newBench(t, 2, Options{})
 	ctx, cancel := context.WithCancel(context.Background())
-	time.AfterFunc(20*time.Millisecond, cancel)
+	go b.onceBegun(cancel)
 	o, err := b.Run(ctx, prog("hang()"))
 	if err != nil || !o.Interrupted() {
 		t.Errorf("got %+v, %v, want an interrupt", o, err)
@@ -232,8 +232,8 @@ func TestOutputThatCannotBeWritten(t *testing.T) {
 	b := newBench(t, 1, Options{})
 	b.opts.Out = &brokenWriter{3}
 	_, err := b.Run(t.Context(), prog("while True:\n    print('x')"))
-	if want := "no space left; rank 0 was stopped in <toplevel> at a.star:2:10"; err == nil || err.Error() != want {
-		t.Errorf("got error %v, want %s", err, want)
+	if want := "no space left; rank 0 was stopped in <toplevel> at a.star:"; err == nil || !strings.HasPrefix(err.Error(), want) {
+		t.Errorf("got error %v, want %s and where in the loop", err, want)
 	}
 }
 

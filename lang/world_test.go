@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"sync"
 	"testing"
+	"time"
 
 	"go.starlark.net/starlark"
 	"go.uber.org/goleak"
@@ -280,6 +281,17 @@ func (b *bench) run(t *testing.T, p Program) (o *Outcome, out, report string) {
 	var r bytes.Buffer
 	o.Report(&r)
 	return o, b.out.String(), r.String()
+}
+
+// onceBegun calls f a moment after the program has begun on all ranks.
+func (b *bench) onceBegun(f func()) {
+	for _, env := range b.envs {
+		for len(env.told()) == 0 {
+			time.Sleep(time.Millisecond)
+		}
+	}
+	time.Sleep(20 * time.Millisecond)
+	f()
 }
 
 // chunk runs a chunk on all ranks.

@@ -48,7 +48,7 @@ type Result struct {
 // Run runs the script on n ranks.
 func (s *Script) Run(t testing.TB, transport string, n int) []Result {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
 	results := make([]Result, n)
 	var done sync.WaitGroup

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"pgregory.net/rapid"
@@ -134,10 +135,10 @@ func TestDialEnds(t *testing.T) {
 	defer l.Close()
 	why := errors.New("the job has failed")
 	for _, secure := range []bool{false, true} {
-		for want, limit := range map[string]time.Duration{why.Error(): 50 * time.Millisecond, "no answer for 300ms": time.Minute} {
-			ctx, cancel := context.WithTimeoutCause(t.Context(), limit, why)
+		for want, limits := range map[string][2]time.Duration{why.Error(): {50 * time.Millisecond, time.Minute}, "no answer for 300ms": {time.Minute, 300 * time.Millisecond}} {
+			ctx, cancel := context.WithTimeoutCause(t.Context(), limits[0], why)
 			defer cancel()
-			c := &Credentials{Token: []byte("token"), TLS: secure, Timeout: 300 * time.Millisecond}
+			c := &Credentials{Token: []byte("token"), TLS: secure, Timeout: limits[1]}
 			_, err := c.Dial(ctx, l.Addr().String(), Hello{})
 			var e *HandshakeError
 			if !errors.As(err, &e) || e.Text != want {
@@ -149,11 +150,13 @@ func TestDialEnds(t *testing.T) {
 
 // A silent peer is reported once, and then lost.
 func TestPulseGuard(t *testing.T) {
-	p := &Heartbeat{silence: 20 * time.Millisecond, timeout: 60 * time.Millisecond}
-	h := NewHeardReader(nil)
-	reports, lost := 0, make(chan error, 1)
-	p.Guard(t.Context(), h, func(time.Duration) { reports++ }, func(err error) { lost <- err })
-	if err := <-lost; reports != 1 || err.Error() != "nothing was heard of it for 60ms" {
-		t.Errorf("got %d reports and %v, want 1 and a loss", reports, err)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		p := &Heartbeat{silence: 20 * time.Millisecond, timeout: 60 * time.Millisecond}
+		h := NewHeardReader(nil)
+		reports, lost := 0, make(chan error, 1)
+		p.Guard(t.Context(), h, func(time.Duration) { reports++ }, func(err error) { lost <- err })
+		if err := <-lost; reports != 1 || err.Error() != "nothing was heard of it for 60ms" {
+			t.Errorf("got %d reports and %v, want 1 and a loss", reports, err)
+		}
+	})
 }

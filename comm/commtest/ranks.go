@@ -46,7 +46,7 @@ func Suite(t *testing.T, open Opener) {
 }
 
 // patience is after how long a test that should not hang is taken to.
-const patience = 20 * time.Second
+const patience = 2 * time.Minute
 
 var errHangs = errors.New("the test hangs")
 

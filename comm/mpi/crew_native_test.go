@@ -79,7 +79,7 @@ var launchers = []struct {
 // mpirun has size ranks play a scenario, and returns what they print.
 func mpirun(t *testing.T, command []string, size int, environment []string, scenario ...string) (string, error) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	args := append(command[1:len(command):len(command)], "-n", fmt.Sprint(size), os.Args[0], "-test.run=^TestAsRank$", "-test.count=1")
 	cmd := exec.CommandContext(ctx, command[0], args...)

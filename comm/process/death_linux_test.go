@@ -129,7 +129,7 @@ func (c *crew) wantFailure(t *testing.T, victim int, text string) {
 	}()
 	select {
 	case <-ended:
-	case <-time.After(30 * time.Second):
+	case <-time.After(2 * time.Minute):
 		t.Fatal("the ranks hang")
 	}
 	for rank, output := range c.wait(t) {

@@ -45,7 +45,7 @@ func carry(to, from io.ReadWriteCloser) {
 func disturbedPairs(pair misbehaving, n int, d process.Disturbance) commtest.Opener {
 	return func(size int) *comm.Fabric {
 		made := 0
-		return process.NewPiped(size, nil, func() (a, b io.ReadWriteCloser) {
+		return process.NewPiped(size, nil, time.Second, func() (a, b io.ReadWriteCloser) {
 			made++
 			if made-1 == n {
 				return pair(d)

@@ -22,7 +22,7 @@ func lendRank(t *testing.T, w io.Writer, links *process.Links, args []string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
 	for range 2 { // in the first they find out whose memory can be read
 		if _, err := g.Run(ctx, &comm.Op{Desc: comm.Desc{Op: "barrier", Free: -1, Root: -1, Dims: [2]int{-1, -1}}}); err != nil {

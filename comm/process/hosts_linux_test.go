@@ -22,7 +22,7 @@ func TestHosts(t *testing.T) {
 // Ranks on two hosts that share no memory on either.
 func TestHostsPiped(t *testing.T) {
 	conform(t, func(size int) *comm.Fabric {
-		return process.NewPiped(size, hostsOf(size, (size+1)/2), pipe)
+		return process.NewPiped(size, hostsOf(size, (size+1)/2), 0, pipe)
 	})
 }
 
@@ -300,7 +300,7 @@ func TestChainsOfHosts(t *testing.T) {
 		size := c.hosts * c.each
 		fabrics := map[string]*comm.Fabric{"shm": process.NewHosts(size, c.each)}
 		if size == 4 {
-			fabrics["piped"] = process.NewPiped(size, hostsOf(size, c.each), pipe)
+			fabrics["piped"] = process.NewPiped(size, hostsOf(size, c.each), 0, pipe)
 		}
 		for name, f := range fabrics {
 			onRanks(f, func(g *comm.Group) {

@@ -15,7 +15,7 @@ func both(t *testing.T, test func(t *testing.T, open func() *comm.Fabric)) {
 	for name, open := range map[string]func() *comm.Fabric{
 		"inproc": func() *comm.Fabric { return inproc.New(2) },
 		"frames": func() *comm.Fabric { return NewFrames(2, FrameOptions{Seed: 1, Delay: true}) },
-		"piped":  func() *comm.Fabric { return NewPiped(2, nil, Loopback) },
+		"piped":  func() *comm.Fabric { return NewPiped(2, nil, 0, Loopback) },
 	} {
 		t.Run(name, func(t *testing.T) { test(t, open) })
 	}

@@ -167,6 +167,16 @@ func (r *receiver) receive(ctx context.Context, tag int, refusal error) *recepti
 	return c
 }
 
+// waits returns when the rank waits for a message, and what comes may have a place.
+func (r *receiver) waits() {
+	wr := r.world.Transport().(*wireGroup).wireRank
+	for waiting := false; !waiting; time.Sleep(100 * time.Microsecond) {
+		wr.mu.Lock()
+		waiting = wr.wait != nil
+		wr.mu.Unlock()
+	}
+}
+
 // want waits for the end of c, and checks that it has the data in its place.
 func (c *reception) want(t *testing.T, data []byte) {
 	t.Helper()
@@ -187,7 +197,7 @@ func TestMessageComesToItsPlace(t *testing.T) {
 	r := openReceiver(t)
 	sent, data := r.message(5, 0)
 	c := r.receive(t.Context(), 5, nil)
-	time.Sleep(5 * time.Millisecond) // until it waits
+	r.waits()
 	r.write(t, sent[:300<<10])
 	<-c.asked
 	r.write(t, sent[300<<10:])
@@ -219,7 +229,7 @@ func TestLeftMessage(t *testing.T) {
 			number += 4
 			ctx, leave := context.WithCancelCause(t.Context())
 			c := r.receive(ctx, 7, nil)
-			time.Sleep(2 * time.Millisecond)
+			r.waits()
 			r.write(t, sent[:cut])
 			<-c.asked
 			time.Sleep(2 * time.Millisecond) // until all is taken in
@@ -256,7 +266,7 @@ func TestBrokenMessage(t *testing.T) {
 func testBroken(t *testing.T, sent []byte, want string, end func(*receiver)) {
 	r := openReceiver(t)
 	c := r.receive(t.Context(), 0, nil)
-	time.Sleep(2 * time.Millisecond)
+	r.waits()
 	r.write(t, sent)
 	<-c.asked
 	end(r)
@@ -277,7 +287,7 @@ func TestRefusedMessage(t *testing.T) {
 	refusal := errors.New("no room")
 	first, _ := r.message(3, 0)
 	c := r.receive(t.Context(), 3, refusal)
-	time.Sleep(2 * time.Millisecond)
+	r.waits()
 	r.write(t, first[:1000])
 	<-c.asked
 	r.write(t, first[1000:])

@@ -54,12 +54,12 @@ func (t *together) Notice(after time.Duration, fn func(string)) {
 
 // NewPiped returns a fabric of ranks that are connected by pairs of pipe. hosts says where
 // each is, as it were; nil for one host.
-func NewPiped(size int, hosts []int, pair func() (a, b io.ReadWriteCloser)) *comm.Fabric {
+func NewPiped(size int, hosts []int, peerTimeout time.Duration, pair func() (a, b io.ReadWriteCloser)) *comm.Fabric {
 	options := make([]LinkOptions, size)
-	s := SuperviseOptions{Grace: 20 * time.Millisecond, Heartbeat: true, PeerTimeout: time.Second}
+	s := SuperviseOptions{Grace: 20 * time.Millisecond, Heartbeat: true, PeerTimeout: peerTimeout}
 	for r := range options {
 		a, b := pair()
-		options[r] = LinkOptions{Rank: r, Size: size, Supervisor: b, Peers: make([]io.ReadWriteCloser, size), Hosts: hosts, Heartbeat: true, PeerTimeout: time.Second}
+		options[r] = LinkOptions{Rank: r, Size: size, Supervisor: b, Peers: make([]io.ReadWriteCloser, size), Hosts: hosts, Heartbeat: true, PeerTimeout: peerTimeout}
 		s.Streams = append(s.Streams, a)
 	}
 	for a := range size {

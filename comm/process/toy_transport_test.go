@@ -83,6 +83,6 @@ func TestToyTransport(t *testing.T) {
 	dir, made := t.TempDir(), 0
 	conform(t, func(size int) *comm.Fabric {
 		made++
-		return process.NewPiped(size, nil, filePair(t, filepath.Join(dir, strconv.Itoa(made))))
+		return process.NewPiped(size, nil, 0, filePair(t, filepath.Join(dir, strconv.Itoa(made))))
 	})
 }

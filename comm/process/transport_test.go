@@ -34,7 +34,7 @@ func TestFrames(t *testing.T) { conform(t, frames(process.FrameOptions{})) }
 
 func TestPiped(t *testing.T) { conform(t, piped) }
 
-func piped(size int) *comm.Fabric { return process.NewPiped(size, nil, pipe) }
+func piped(size int) *comm.Fabric { return process.NewPiped(size, nil, 0, pipe) }
 
 // pipe returns both ends of a stream that is no socket, and holds nothing: what
 // is written waits until it is read.

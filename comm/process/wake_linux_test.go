@@ -15,7 +15,7 @@ import (
 
 // stallNap is how long who waits sleeps here unless it is woken: a wake-up that
 // is lost is a wait of that length.
-const stallNap = 4 * time.Second
+const stallNap = time.Minute
 
 // Whoever waits is woken by what it waits for, and not by the end of its sleep: in
 // calls, for messages, for calls that go on beside the rank, for failures, and for

@@ -71,7 +71,7 @@ func TestTypesEnd(t *testing.T) {
 		}
 		return true
 	})
-	if took := time.Since(begin); took > 5*time.Second {
+	if took := time.Since(begin); took > time.Minute {
 		t.Errorf("took %v, want less than seconds", took)
 	}
 }

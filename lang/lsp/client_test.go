@@ -77,7 +77,7 @@ func (c *client) handle(_ context.Context, _ *jsonrpc2.Conn, r *jsonrpc2.Request
 
 func (c *client) call(method string, params, result any) {
 	c.t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
 	if err := c.conn.Call(ctx, method, params, result); err != nil {
 		c.t.Fatalf("%s: %v", method, err)
@@ -127,7 +127,7 @@ func (c *client) write(name, text string) {
 // diagnostics waits until those of a document satisfy ok, and returns them.
 func (c *client) diagnostics(name string, ok func([]map[string]any) bool) []map[string]any {
 	c.t.Helper()
-	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); time.Sleep(2 * time.Millisecond) {
+	for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline); time.Sleep(2 * time.Millisecond) {
 		c.mu.Lock()
 		list, there := c.published[c.uri(name)]
 		c.mu.Unlock()

@@ -79,7 +79,7 @@ func TestSession(t *testing.T) {
 	c.diagnostics("a.star", func(l []map[string]any) bool { return len(l) == 0 })
 
 	var hints []struct{ Label string }
-	for deadline := time.Now().Add(10 * time.Second); len(hints) == 0 && time.Now().Before(deadline); time.Sleep(2 * time.Millisecond) {
+	for deadline := time.Now().Add(2 * time.Minute); len(hints) == 0 && time.Now().Before(deadline); time.Sleep(2 * time.Millisecond) {
 		c.call("textDocument/inlayHint", map[string]any{"textDocument": map[string]any{"uri": c.uri("a.star")}, "range": map[string]any{"start": map[string]any{"line": 0, "character": 0}, "end": map[string]any{"line": 9, "character": 0}}}, &hints)
 	}
 	if len(hints) != 1 || hints[0].Label != ": float32[2] Shard(0)" {

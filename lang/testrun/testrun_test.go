@@ -223,9 +223,9 @@ func TestFailures(t *testing.T) {
 		"g_test.star": "def test_x(): pass\ntest_x = None",
 	})
 	begin := time.Now()
-	got, status := run(t, Options{Ranks: []int{2}, Timeout: 50 * time.Millisecond})
+	got, status := run(t, Options{Ranks: []int{2}, Timeout: 2 * time.Second})
 	want := `--- FAIL: test_hang (n=2, inproc) (0s)
-    timed out after 50ms (--timeout)
+    timed out after 2s (--timeout)
     rank 0: finished
     rank 1: stopped in hang at a_test.star:1:22
 FAIL
@@ -253,7 +253,7 @@ FAIL	g_test.star	0s
 	if got != want || status != 1 {
 		t.Errorf("got status %d and:\n%s\nwant 1 and:\n%s", status, got, want)
 	}
-	if took := time.Since(begin); took > 10*time.Second {
+	if took := time.Since(begin); took > time.Minute {
 		t.Errorf("took %v", took)
 	}
 }
@@ -306,9 +306,12 @@ func TestUndone(t *testing.T) {
 func TestInterrupt(t *testing.T) {
 	files(t, map[string]string{"a_test.star": "def test_x(): hang()\ndef test_y(): pass"})
 	ctx, cancel := context.WithCancel(t.Context())
-	time.AfterFunc(30*time.Millisecond, cancel)
+	begin := func(n int, transport string) ([]lang.Conn, func(*lang.Outcome) error, error) {
+		time.AfterFunc(30*time.Millisecond, cancel)
+		return start(n, transport)
+	}
 	var out bytes.Buffer
-	status := Run(ctx, Options{Ranks: []int{1}, Transports: []string{"inproc"}, Start: start, Out: &out, Err: &out})
+	status := Run(ctx, Options{Ranks: []int{1}, Transports: []string{"inproc"}, Start: begin, Out: &out, Err: &out})
 	if status != lang.StatusInterrupted || !strings.Contains(out.String(), "interrupted\n") || !strings.HasSuffix(out.String(), "0 passed, 1 failed\n") {
 		t.Errorf("got status %d and:\n%s", status, &out)
 	}

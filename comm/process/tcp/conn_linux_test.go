@@ -80,7 +80,7 @@ func connTo(t *testing.T, h *testHost) (*Conn, *wire.FrameReader, *stream.Writer
 	t.Helper()
 	from, to := pair(t)
 	h.ctx = t.Context()
-	s := NewSet(h, 1, 2, time.Second)
+	s := NewSet(h, 1, 2, time.Minute)
 	in := wire.NewReader(wire.ReaderOptions{Source: 0, Spare: &wire.BufferPool{}})
 	c, err := s.Add(0, from, bootstrap.NewHeardReader(from), in)
 	if err != nil {

@@ -107,7 +107,7 @@ func (c *crew) stop() {
 }
 
 // patience is how long the ranks may take for one case.
-const patience = 15 * time.Second
+const patience = 2 * time.Minute
 
 // try has every rank run pc and returns what they say; fewer verdicts than
 // ranks if some do not come back.
