@@ -63,7 +63,7 @@ func newDAPClient(t *testing.T) *dapClient {
 			if err != nil {
 				t.Error(err)
 			}
-		case <-time.After(20 * time.Second):
+		case <-time.After(2 * time.Minute):
 			t.Error("the debugger does not end")
 		}
 	})

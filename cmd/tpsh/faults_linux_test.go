@@ -226,7 +226,7 @@ func (d *disturbance) script(t *testing.T) (args []string, input string) {
 }
 
 // late is when a run hangs.
-const late = 25 * time.Second
+const late = 4 * time.Minute
 
 // end waits for the launchers. One that hangs is made to say where.
 func (d *disturbance) end(t *testing.T) {
@@ -394,7 +394,7 @@ var ofSome = regexp.MustCompile(`^\[[\d,-]+\] `)
 func (d *disturbance) leavesNothing(t *testing.T) {
 	for node, p := range d.nodes {
 		left := processesWith("TMPDIR=" + p.tmp)
-		for end := time.Now().Add(5 * time.Second); len(left) > 0 && time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+		for end := time.Now().Add(timeToEnd); len(left) > 0 && time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
 			left = processesWith("TMPDIR=" + p.tmp)
 		}
 		if len(left) > 0 {

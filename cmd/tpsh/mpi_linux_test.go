@@ -88,11 +88,11 @@ func launchLoop(t *testing.T, mpirun []string) *launched {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { l.cmd.Process.Kill(); l.cmd.Wait() })
-	within(t, 30*time.Second, "a rank prints go", func() bool {
+	within(t, timeToEnd, "a rank prints go", func() bool {
 		data, err := os.ReadFile(out.Name())
 		return err == nil && bytes.Contains(data, []byte("go\n"))
 	})
-	within(t, 10*time.Second, "all ranks are there", func() bool {
+	within(t, timeToEnd, "all ranks are there", func() bool {
 		l.pids = ranksOf(script)
 		return len(l.pids) == 3
 	})
@@ -146,12 +146,12 @@ func (l *launched) end(t *testing.T) int {
 	go func() { ended <- l.cmd.Wait() }()
 	select {
 	case <-ended:
-	case <-time.After(20 * time.Second):
+	case <-time.After(timeToEnd):
 		l.cmd.Process.Kill()
 		<-ended
 		t.Fatalf("the job does not end; it wrote:\n%s", &l.stderr)
 	}
-	within(t, 10*time.Second, "no rank remains", func() bool {
+	within(t, timeToEnd, "no rank remains", func() bool {
 		for _, pid := range l.pids {
 			if err := syscall.Kill(pid, 0); !errors.Is(err, syscall.ESRCH) {
 				return false

@@ -53,23 +53,19 @@ func TestLauncherStopped(t *testing.T) {
 			t.Run(fmt.Sprintf("node %d/%s", stopped, transport), func(t *testing.T) {
 				t.Parallel()
 				at := freeAddress(t)
-				nodes := startNodes(t, at, at, "run", "--transport", transport, "--peer-timeout", "1500ms", script)
+				nodes := startNodes(t, at, at, "run", "--transport", transport, "--peer-timeout", "3s", script)
 				nodes[0].line(t)
 				workers := append(children(nodes[0].Process.Pid), children(nodes[1].Process.Pid)...)
 				if len(workers) != 4 {
 					t.Fatalf("got workers %v, want 4", workers)
 				}
-				since := time.Now()
 				nodes[stopped].Process.Signal(syscall.SIGSTOP)
 				nodes[0].end(t, 3, workers)
 				nodes[1].end(t, 3, workers)
-				if took := time.Since(since); took > 10*time.Second {
-					t.Errorf("took %v, want it to end when the other is given up", took)
-				}
 				other := nodes[1-stopped]
-				other.wants(t, fmt.Sprintf("node %d at 127.0.0.1:", stopped), "has not been heard of for ", "nothing was heard of it for 1.5s")
+				other.wants(t, fmt.Sprintf("node %d at 127.0.0.1:", stopped), "has not been heard of for ", "nothing was heard of it for 3s")
 				if stopped == 1 {
-					other.wants(t, "ranks 2,3 of 4:\nError: the rank died: it was lost with its host (nothing was heard of it for 1.5s) on ", "ranks 0,1: stopped in all_reduce at "+script+":4:")
+					other.wants(t, "ranks 2,3 of 4:\nError: the rank died: it was lost with its host (nothing was heard of it for 3s) on ", "ranks 0,1: stopped in all_reduce at "+script+":4:")
 				}
 			})
 		}

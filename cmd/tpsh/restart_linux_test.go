@@ -77,7 +77,7 @@ func TestResumeNodes(t *testing.T) {
 			dir, at := t.TempDir(), freeAddress(t)
 			args := []string{"run", "--transport", "tcp", "--max-restarts", "5", "--resume-dir", dir, script}
 			nodes := startNodes(t, at, at, args...)
-			for end := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
+			for end := time.Now().Add(timeToEnd); ; time.Sleep(time.Millisecond) {
 				if _, err := os.Stat(filepath.Join(dir, "state.npz")); err == nil || time.Now().After(end) {
 					break
 				}
@@ -139,14 +139,14 @@ func runToEnd(t *testing.T, p *process) string {
 	return string(out)
 }
 
-// killNowAndThen kills a random worker of nodes again and again, until ctx ends
-// or that has gone on for long enough. It returns how many it has killed.
+// killNowAndThen kills a random worker of nodes again and again, until ctx ends or
+// for a second after the first. It returns how many it has killed.
 func killNowAndThen(ctx context.Context, nodes []*process) (kills int) {
-	ctx, cancel := context.WithTimeout(ctx, time.Second)
-	defer cancel()
-	for {
+	random := rand.New(rand.NewPCG(1, 0))
+	var enough time.Time
+	for kills == 0 || time.Now().Before(enough) {
 		select {
-		case <-time.After(time.Duration(60+rand.IntN(60)) * time.Millisecond):
+		case <-time.After(time.Duration(60+random.IntN(60)) * time.Millisecond):
 		case <-ctx.Done():
 			return kills
 		}
@@ -155,10 +155,13 @@ func killNowAndThen(ctx context.Context, nodes []*process) (kills int) {
 			workers = append(workers, slices.DeleteFunc(children(p.Process.Pid), beforeExec)...)
 		}
 		if len(workers) > 0 {
-			syscall.Kill(workers[rand.IntN(len(workers))], syscall.SIGKILL)
-			kills++
+			syscall.Kill(workers[random.IntN(len(workers))], syscall.SIGKILL)
+			if kills++; kills == 1 {
+				enough = time.Now().Add(time.Second)
+			}
 		}
 	}
+	return kills
 }
 
 // The pool gives processes that are there, and others for those that have died.

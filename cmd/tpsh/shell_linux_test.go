@@ -87,7 +87,7 @@ func (p *typist) wait() {
 // until waits until the screen is as wanted.
 func (p *typist) until(ok func(screen string) bool) {
 	p.t.Helper()
-	for end := time.Now().Add(30 * time.Second); !ok(p.screen.String()); time.Sleep(2 * time.Millisecond) {
+	for end := time.Now().Add(5 * time.Minute); !ok(p.screen.String()); time.Sleep(2 * time.Millisecond) {
 		if time.Now().After(end) {
 			p.t.Fatalf("the screen does not become as wanted:\n%s", p.screen.String())
 		}

