@@ -28,7 +28,7 @@ var linalgComposites = []struct {
 		func(m *maker) []*tensor.Tensor {
 			l := m.unary("matrix_cholesky", m.x(0))
 			if m.bool(0) {
-				l = m.turned(l)
+				l = m.conjTurned(l)
 			}
 			return one(l)
 		}},
@@ -124,7 +124,7 @@ func (m *maker) pseudoinverse(x *tensor.Tensor, rtol Arg) *tensor.Tensor {
 	u, s, vt := out[0], out[1], out[2]
 	large := m.greater(s, m.limit(x, s, rtol))
 	inv := m.Where(large, m.unary("reciprocal", m.Where(large, s, number(1))), number(0))
-	return m.MatMul(m.Mul(m.turned(vt), m.column(inv, len(inv.Shape())-1)), m.turned(u))
+	return m.MatMul(m.Mul(m.conjTurned(vt), m.column(inv, len(inv.Shape())-1)), m.conjTurned(u))
 }
 
 // rank returns how many singular values of the matrices of x count as more than 0.

@@ -125,7 +125,7 @@ func (m *maker) truth(x *tensor.Tensor) *tensor.Tensor { return m.binary("ne", x
 
 // floats returns x, or integers and bools as the default float dtype.
 func (m *maker) floats(x *tensor.Tensor) *tensor.Tensor {
-	if x.DType().IsFloat() {
+	if x.DType().IsFloat() || x.DType().IsComplex() {
 		return x
 	}
 	return m.Cast(x, m.c.Ctx.Float)

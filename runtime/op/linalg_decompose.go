@@ -264,12 +264,7 @@ var decompositions = []*decomposition{
 		},
 		flops: func(n, _ int, _ *Call) int { return 9 * n * n * n },
 		grad: func(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor {
-			w, v := c.Out[0], c.Out[1]
-			inner := t.diagonalMatrix(t.orZero(dy[0], w))
-			if dy[1] != nil {
-				inner = t.Add(inner, t.Mul(t.gaps(w, w), t.MatMul(t.turned(v), dy[1])))
-			}
-			return one(t.MatMul(v, t.MatMul(inner, t.turned(v))))
+			return one(t.eighGrad(c.Out[0], c.Out[1], dy[0], dy[1]))
 		}},
 	{name: "matrix_exp", doc: "matrix_exp(x) returns the exponentials of matrices.", params: []Param{inSquares}, square: true, refuse: "a matrix with elements that are not finite", results: sameShape,
 		run:   func(out, in [][]float64, n, _ int, _ *Call) bool { return lapack.Exp(out[0], in[0], n) },

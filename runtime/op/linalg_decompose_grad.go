@@ -72,33 +72,62 @@ func (t *Tape) tallQRGrad(q, r, dq, dr *tensor.Tensor) *tensor.Tensor {
 	return t.turned(t.Do("matrix_solve", []*tensor.Tensor{r, t.turned(b)}))
 }
 
-// svdGrad is the gradient of u, s and vᵀ: Townsend, "Differentiating the singular
-// value decomposition", 2016. Equal singular values have none.
+// svdGrad is the gradient of matrix_svd.
 func svdGrad(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor {
-	u, s, vt := c.Out[0], c.Out[1], c.Out[2]
-	inner := t.diagonalMatrix(t.orZero(dy[1], s))
-	if dy[0] == nil && dy[2] == nil {
-		return one(t.MatMul(u, t.MatMul(inner, vt)))
+	rows, cols := matrix(c.In[0])
+	return one(t.svdGrad(c.Out[0], c.Out[1], c.Out[2], dy[0], dy[1], dy[2], rows, cols))
+}
+
+// svdGrad is the gradient of matrices [rows, cols] for those of u, s and vᴴ, which are nil
+// for none: Townsend, "Differentiating the singular value decomposition", 2016. Equal
+// singular values have none. Of complex matrices u and v may turn together: what u gains
+// by that is added, as Wan and Zhang have it, arXiv 1909.02659.
+func (t *Tape) svdGrad(u, s, vt, du, ds, dvt *tensor.Tensor, rows, cols int) *tensor.Tensor {
+	inner := t.diagonalMatrix(t.orZero(ds, s))
+	if du == nil && dvt == nil {
+		return t.MatMul(u, t.MatMul(t.kindOf(inner, u), vt))
 	}
-	du, dv := t.orZero(dy[0], u), t.turned(t.orZero(dy[2], vt))
-	v, ut := t.turned(vt), t.turned(u)
+	du, dv := t.orZero(du, u), t.conjTurned(t.orZero(dvt, vt))
+	v, ut := t.conjTurned(vt), t.conjTurned(u)
 	f := t.gaps(t.Mul(s, s), t.Mul(s, s))
 	n := len(s.Shape())
 	skew := func(x, dx *tensor.Tensor) *tensor.Tensor {
-		p := t.MatMul(t.turned(x), dx)
-		return t.Mul(f, t.Sub(p, t.turned(p)))
+		p := t.MatMul(t.conjTurned(x), dx)
+		return t.Sub(p, t.conjTurned(p))
 	}
-	inner = t.Add(inner, t.Mul(skew(u, du), t.column(s, n-1)))
-	inner = t.Add(inner, t.Mul(t.column(s, n), skew(v, dv)))
+	turned := skew(u, du)
+	inner = t.Add(inner, t.Mul(t.Mul(f, turned), t.column(s, n-1)))
+	inner = t.Add(inner, t.Mul(t.column(s, n), t.Mul(f, skew(v, dv))))
+	if u.DType().IsComplex() {
+		eye := t.Do("eye", nil, Int1(s.Shape()[n-1]), None, Int1(int(s.DType())))
+		inner = t.Add(inner, t.Scale(t.Div(t.Mul(turned, eye), t.column(s, n-1)), 0.5))
+	}
 	dx := t.MatMul(u, t.MatMul(inner, vt))
-	rows, cols := matrix(c.In[0])
 	if rows > cols { // the part of du outside of u
 		out := t.Sub(du, t.MatMul(u, t.MatMul(ut, du)))
 		dx = t.Add(dx, t.MatMul(t.Div(out, t.column(s, n-1)), vt))
 	}
 	if cols > rows {
 		out := t.Sub(dv, t.MatMul(v, t.MatMul(vt, dv)))
-		dx = t.Add(dx, t.MatMul(u, t.turned(t.Div(out, t.column(s, n-1)))))
+		dx = t.Add(dx, t.MatMul(u, t.conjTurned(t.Div(out, t.column(s, n-1)))))
 	}
-	return one(dx)
+	return dx
+}
+
+// kindOf returns x, as complex numbers if y has such.
+func (t *Tape) kindOf(x, y *tensor.Tensor) *tensor.Tensor {
+	if y.DType().IsComplex() {
+		return t.pair(x, t.Do("zeros_like", one(x), None))
+	}
+	return x
+}
+
+// eighGrad is the gradient of Hermitian matrices for those of their eigenvalues w and
+// eigenvectors v, which are nil for none. Equal eigenvalues have none.
+func (t *Tape) eighGrad(w, v, dw, dv *tensor.Tensor) *tensor.Tensor {
+	vt, inner := t.conjTurned(v), t.kindOf(t.diagonalMatrix(t.orZero(dw, w)), v)
+	if dv != nil {
+		inner = t.Add(inner, t.Mul(t.gaps(w, w), t.MatMul(vt, dv)))
+	}
+	return t.MatMul(v, t.MatMul(inner, vt))
 }

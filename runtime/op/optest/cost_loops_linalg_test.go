@@ -19,6 +19,9 @@ func init() {
 	addLoop(decomposed(func(m, n, _ int) int { return 2 * n * n * n / 3 }), "matrix_info")
 	addLoop(decomposed(func(m, n, k int) int { return n * n * k }), "matrix_triangular")
 	addLoop(decomposed(func(m, n, _ int) int { return 25 * n * n * n }), "matrix_eig")
+	addLoop(decomposed(func(n, _, _ int) int { return 8 * n * n * n / 3 }), "complex_log_det")
+	addLoop(decomposed(func(m, n, _ int) int { a, k := max(m, n), min(m, n); return 24*a*k*k + 80*k*k*k }), "complex_svd")
+	addLoop(decomposed(func(n, _, _ int) int { return 36 * n * n * n }), "complex_eigh")
 }
 
 // decomposed is a loop over matrices [m, n], with right sides of k columns if there

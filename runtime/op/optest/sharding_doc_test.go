@@ -39,6 +39,7 @@ var mayGather = map[string]string{
 	"matrix_inverse": ofMatrices, "matrix_solve": ofMatrices, "log_det": ofMatrices, "matrix_cholesky": ofMatrices,
 	"matrix_qr": ofTall, "matrix_svd": ofTall, "matrix_eigh": ofMatrices, "matrix_exp": ofMatrices,
 	"matrix_lu": ofMatrices, "matrix_pivots": ofMatrices, "matrix_info": ofMatrices, "matrix_triangular": ofMatrices, "matrix_reflectors": ofMatrices, "matrix_eig": ofMatrices,
+	"complex_log_det": ofMatrices, "complex_svd": ofMatrices, "complex_eigh": ofMatrices,
 	"scaled_dot_product_attention": "key and value along the sequence, of which every query reads all",
 }
 

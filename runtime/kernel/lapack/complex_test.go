@@ -1,0 +1,129 @@
+package lapack
+
+import (
+	"math"
+	"math/cmplx"
+	"math/rand/v2"
+	"testing"
+)
+
+// wantComplexProduct wants x y to be want.
+func wantComplexProduct(t *testing.T, what string, x, y, want *complexMatrix) {
+	t.Helper()
+	for i := range want.rows {
+		for j := range want.cols {
+			var s complex128
+			for l := range x.cols {
+				s += x.row(i)[l] * y.row(l)[j]
+			}
+			if cmplx.Abs(s-want.row(i)[j]) > 1e-9 {
+				t.Errorf("%s of [%d, %d]: got %v at (%d, %d), want %v", what, want.rows, want.cols, s, i, j, want.row(i)[j])
+			}
+		}
+	}
+}
+
+// unit returns the identity.
+func unit(n int) *complexMatrix {
+	e := &complexMatrix{n, n, make([]complex128, n*n)}
+	for i := range n {
+		e.row(i)[i] = 1
+	}
+	return e
+}
+
+// Complex decompositions multiply to what they are of, and vectors are orthonormal, at
+// every size and shape, of matrices with equal values, too.
+func TestComplexDecompositions(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 6))
+	for m := range 7 {
+		for n := range 7 {
+			for _, rank := range []int{1, 7} {
+				complexFactors(t, lowRank(rng, m, n, rank))
+			}
+		}
+	}
+	complexFactors(t, unit(4))
+}
+
+// lowRank returns a random matrix [m, n] of at most a rank.
+func lowRank(rng *rand.Rand, m, n, rank int) *complexMatrix {
+	a := &complexMatrix{m, n, make([]complex128, m*n)}
+	for range rank {
+		x, y := joined(random(rng, m, 1), random(rng, m, 1), m, 1), joined(random(rng, n, 1), random(rng, n, 1), n, 1)
+		for i := range m {
+			for j := range n {
+				a.row(i)[j] += x.data[i] * y.data[j]
+			}
+		}
+	}
+	return a
+}
+
+func complexFactors(t *testing.T, a *complexMatrix) {
+	m, n := a.rows, a.cols
+	k := min(m, n)
+	re, im := make([]float64, m*n), make([]float64, m*n)
+	a.store(re, im)
+	ur, ui, s, vtr, vti := make([]float64, m*k), make([]float64, m*k), make([]float64, k), make([]float64, k*n), make([]float64, k*n)
+	if !ComplexSVD(ur, ui, s, vtr, vti, re, im, m, n) {
+		t.Fatalf("SVD of [%d, %d] failed", m, n)
+	}
+	u, vt := joined(ur, ui, m, k), joined(vtr, vti, k, n)
+	wantComplexProduct(t, "uᴴ u", u.adjoint(), u, unit(k))
+	wantComplexProduct(t, "vᴴ v", vt, vt.adjoint(), unit(k))
+	for i := range m {
+		for j := range k {
+			u.row(i)[j] *= complex(s[j], 0)
+		}
+	}
+	wantComplexProduct(t, "SVD", u, vt, a)
+	h := &complexMatrix{m, m, make([]complex128, m*m)}
+	for i := range m {
+		for j := range m {
+			for l := range n {
+				h.row(i)[j] += a.row(i)[l] * cmplx.Conj(a.row(j)[l])
+			}
+		}
+	}
+	w, vr, vi, hr, hi := make([]float64, m), make([]float64, m*m), make([]float64, m*m), make([]float64, m*m), make([]float64, m*m)
+	h.store(hr, hi)
+	if !ComplexEigh(w, vr, vi, hr, hi, m) {
+		t.Fatalf("Eigh of [%d, %d] failed", m, m)
+	}
+	v, vw := joined(vr, vi, m, m), joined(vr, vi, m, m)
+	wantComplexProduct(t, "vᴴ v of Eigh", v.adjoint(), v, unit(m))
+	for i := range m {
+		for j := range m {
+			vw.row(i)[j] *= complex(w[j], 0)
+		}
+	}
+	wantComplexProduct(t, "Eigh", h, v, vw)
+}
+
+// Determinants of products are products of determinants.
+func TestComplexLogDet(t *testing.T) {
+	for _, test := range []struct {
+		a    []complex128
+		want complex128
+	}{
+		{nil, 1},
+		{[]complex128{3i}, 3i},
+		{[]complex128{0, 1i, 2, 5}, -2i},
+		{[]complex128{1 + 1i, 2, 1i, 3 - 1i}, (1+1i)*(3-1i) - 2i},
+		{[]complex128{1, 1i, 1i, -1}, 0},
+	} {
+		n := int(math.Sqrt(float64(len(test.a))))
+		re, im := make([]float64, n*n), make([]float64, n*n)
+		(&complexMatrix{n, n, test.a}).store(re, im)
+		sign, log := ComplexLogDet(re, im, n)
+		if got := sign * complex(math.Exp(log), 0); cmplx.Abs(got-test.want) > 1e-12 {
+			t.Errorf("the determinant of %v: got %v, want %v", test.a, got, test.want)
+		}
+	}
+	nan := []float64{math.NaN()}
+	one := make([]float64, 1)
+	if ComplexSVD(one, one, one, one, one, nan, one, 1, 1) || ComplexEigh(one, one, one, nan, one, 1) {
+		t.Error("of NaN: got a decomposition, want none")
+	}
+}
