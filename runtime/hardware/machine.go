@@ -77,12 +77,15 @@ type Use struct {
 	Activations  float64
 	Temporaries  float64
 	Fragments    float64 // bytes lost for each byte of activations and temporaries
+	Buffers      float64 // bytes held for each byte of what ranks gather or reduce at a time
 }
 
 // Kept is what a program keeps, in bytes by kind, at its fullest moment.
 type Kept struct {
 	Parameters, Gradients, Optimizer, Activations, Temporaries, Communication float64
-	Groups                                                                    int // of ranks it communicates in
+
+	Groups   int     // of ranks it communicates in
+	Gathered float64 // bytes of the largest tensor that its ranks gather or reduce in a layer
 }
 
 // Peak returns how many bytes of the memory a rank's program takes.
@@ -90,7 +93,7 @@ func (m *Machine) Peak(k Kept) float64 {
 	u := m.Use
 	moving := u.Activations*k.Activations + u.Temporaries*k.Temporaries
 	return u.Fixed + u.Communicator*float64(k.Groups) + u.Parameters*k.Parameters + u.Gradients*k.Gradients +
-		u.Optimizer*k.Optimizer + moving*(1+u.Fragments) + k.Communication
+		u.Optimizer*k.Optimizer + moving*(1+u.Fragments) + k.Communication + u.Buffers*k.Gathered
 }
 
 // PeakFLOPs returns the FLOP/s that products in d reach at most.

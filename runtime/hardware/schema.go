@@ -66,6 +66,7 @@ var uses = []field{
 	{key: "activations", unit: "a factor", high: 100, otherwise: 1, free: true, typical: 1, spread: 0.4, doc: "bytes held for each byte that backward keeps", at: func(m *Machine, _ *Level) *float64 { return &m.Use.Activations }},
 	{key: "temporaries", unit: "a factor", high: 100, otherwise: 1, free: true, typical: 1, spread: 0.6, doc: "bytes held for each byte of temporaries", at: func(m *Machine, _ *Level) *float64 { return &m.Use.Temporaries }},
 	{key: "fragments", unit: "a factor", high: 100, free: true, typical: 0.05, spread: 0.7, doc: "bytes lost for each byte of activations and temporaries", at: func(m *Machine, _ *Level) *float64 { return &m.Use.Fragments }},
+	{key: "buffers", unit: "a factor", high: 100, free: true, typical: 2, spread: 0.7, doc: "bytes held for each byte of the largest tensor that ranks gather or reduce in a layer", at: func(m *Machine, _ *Level) *float64 { return &m.Use.Buffers }},
 }
 
 // levels lists the fields of a [[level]], but for its name and size.

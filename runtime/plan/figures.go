@@ -243,7 +243,7 @@ func takes(m *hardware.Machine, kind *Kind) int64 {
 	for _, k := range moments {
 		parts := k.Parameters + k.Gradients + k.Optimizer + k.Activations + k.Temporaries + k.Communication
 		most = max(most, float64(k.Peak-parts)+m.Peak(hardware.Kept{Parameters: float64(k.Parameters), Gradients: float64(k.Gradients), Optimizer: float64(k.Optimizer),
-			Activations: float64(k.Activations), Temporaries: float64(k.Temporaries), Communication: float64(k.Communication), Groups: len(kind.Groups)}))
+			Activations: float64(k.Activations), Temporaries: float64(k.Temporaries), Communication: float64(k.Communication), Groups: len(kind.Groups), Gathered: float64(kind.Gathered)}))
 	}
 	return int64(most)
 }

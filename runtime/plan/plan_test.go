@@ -215,3 +215,31 @@ func TestCriticalPath(t *testing.T) {
 		}
 	}
 }
+
+// What a library's buffers hold is counted by the largest tensor that a collective with a
+// gradient gathers or reduces: here an all_gather of a quarter, in backward.
+func TestBuffersOfGathers(t *testing.T) {
+	m := machine(t)
+	p := NewProgram(4)
+	r := p.Recorder()
+	g := r.Group("tp", "tp", func(int) []int { return []int{0, 1, 2, 3} })
+	for _, c := range []struct {
+		op      string
+		bytes   int64
+		forward string
+	}{
+		{"all_gather", 1e9, ""}, // of an optimizer
+		{"reduce_scatter", 2e9, "a.star:2:1"},
+		{"all_gather", 1e9, "a.star:3:1"},
+		{"all_reduce", 3e9, "a.star:4:1"},
+	} {
+		at, _ := r.Begin(Collective, g, Backward, "a.star:1:1", c.forward)
+		r.Finish(at, Call{Op: c.op, Bytes: c.bytes}, c.bytes)
+	}
+	p.Add(r, []int32{0, 1, 2, 3})
+	without := p.Fullest(m).Peak
+	with := p.Fullest(m.Set(map[string]float64{"use.buffers": 1.5})).Peak
+	if got, want := with-without, int64(6e9); got != want {
+		t.Errorf("buffers of 1.5 bytes for each byte gathered: got %d bytes more, want %d", got, want)
+	}
+}

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"strings"
 	"sync"
 
 	"tpsh/runtime/hardware"
@@ -56,6 +57,10 @@ type Kind struct {
 	Groups  []Group
 	Memory  Memory
 	Moments Moments
+
+	// Gathered is bytes of the largest tensor that a collective of the forward pass, or
+	// the gradient of one, gathers or reduces.
+	Gathered int64
 }
 
 // Moments are what a rank had when the sum was the most, when activations were, and
@@ -195,6 +200,7 @@ func (p *Program) call(c Call) int32 {
 // Add says that ranks have done what r has noted. Kinds are added by first rank.
 func (p *Program) Add(r *Recorder, ranks []int32) {
 	k := &Kind{Ranks: ranks, Events: r.events, Groups: r.groups, Memory: r.Memory, Moments: r.Moments}
+	k.Gathered = p.gathered(k)
 	for name, n := range r.Parameters {
 		if !p.counted[name] {
 			p.counted[name] = true
@@ -206,6 +212,29 @@ func (p *Program) Add(r *Recorder, ranks []int32) {
 		p.KindOf[rank] = int32(len(p.Kinds))
 	}
 	p.Kinds = append(p.Kinds, k)
+}
+
+// gathered returns what k.Gathered is to be: a library has buffers for whole tensors
+// beside those that the program keeps. Of calls that have gradients the largest is that
+// of a gradient, too.
+func (p *Program) gathered(k *Kind) int64 {
+	sizes := make([]int64, len(k.Groups)) // of groups, where they were asked for
+	most := int64(0)
+	for i := range k.Events {
+		e := &k.Events[i]
+		if e.Forward == 0 || e.Index < 0 || e.Do != Collective && e.Do != Issue {
+			continue
+		}
+		n := p.Calls[e.Index].Bytes
+		if strings.HasPrefix(p.Calls[e.Index].Op, "all_gather") {
+			if sizes[e.Group] == 0 {
+				sizes[e.Group] = int64(len(k.Groups[e.Group].Of(int(k.Ranks[0]))))
+			}
+			n *= sizes[e.Group]
+		}
+		most = max(most, n)
+	}
+	return most
 }
 
 // KeepMemory lets go of what the ranks do. Fullest still says what memory they take.
