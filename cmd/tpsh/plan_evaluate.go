@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"regexp"
 	"strings"
 
 	"tpsh/lang"
@@ -35,11 +36,20 @@ type refusal struct {
 	doubtful bool
 }
 
-// Error returns the line of the report that says why.
+// framePattern is a line of a report that says where a call stands.
+var framePattern = regexp.MustCompile(`^  (\S.*:\d+:\d+): in `)
+
+// Error returns the line of the script that refuses, and why: of the report's first
+// error the innermost call. What a script says by fail has no more before it than that.
 func (r *refusal) Error() string {
+	where := ""
 	for _, line := range strings.Split(r.report, "\n") {
-		if strings.HasPrefix(line, "Error") {
-			return line
+		if m := framePattern.FindStringSubmatch(line); m != nil {
+			where = m[1] + ": "
+		}
+		if why, ok := strings.CutPrefix(line, "Error"); ok {
+			why = strings.TrimPrefix(strings.TrimPrefix(why, ": "), " in ")
+			return where + strings.TrimPrefix(why, "fail: ")
 		}
 	}
 	return strings.TrimSpace(r.report)
