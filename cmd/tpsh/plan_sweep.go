@@ -112,7 +112,7 @@ func (p *planner) sweep(std *stdio, m *hardware.Machine, q question) error {
 func nothingFits(all []*swept, m *hardware.Machine) error {
 	n := refusals(all)
 	if n == len(all) {
-		return fmt.Errorf("nothing fits: the script refuses %s, the first of them, %s, for %s", counted(int64(n), "combination"), all[0].Flags, all[0].Refused)
+		return fmt.Errorf("nothing fits: the script refuses %s, the first of them %s: %s", counted(int64(n), "combination"), all[0].Flags, all[0].Refused)
 	}
 	nearest := all[0]
 	return fmt.Errorf("nothing fits: of %s the script refuses %d, and the others need more than %s a rank; the nearest, %s, needs %s", counted(int64(len(all)), "combination"), n,

@@ -222,7 +222,7 @@ func TestBuffersOfGathers(t *testing.T) {
 	m := machine(t)
 	p := NewProgram(4)
 	r := p.Recorder()
-	g := r.Group("tp", "tp", func(int) []int { return []int{0, 1, 2, 3} })
+	g := r.Group("tp", "tp", Cost{}, func(int) []int { return []int{0, 1, 2, 3} })
 	for _, c := range []struct {
 		op      string
 		bytes   int64
