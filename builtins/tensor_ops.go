@@ -49,12 +49,10 @@ func (x *Tensor) Binary(tok syntax.Token, y starlark.Value, side starlark.Side) 
 	if err != nil {
 		return nil, arg.In(d.Name, "", err)
 	}
-	in, values := []*tensor.Tensor{a, b}, [...]starlark.Value{x, y}
 	if side == starlark.Right {
-		in[0], in[1] = b, a
-		values[0], values[1] = y, x
+		return applyOperator(x.Env, d, []*tensor.Tensor{b, a}, y, x)
 	}
-	return applyOperator(x.Env, d, in, values[:]...)
+	return applyOperator(x.Env, d, []*tensor.Tensor{a, b}, x, y)
 }
 
 // symbols are operators whose names are other words of the language.
@@ -64,16 +62,16 @@ var symbols = map[*op.Def]string{binaryOps[syntax.AMP]: "&", binaryOps[syntax.PI
 // in as the script has them.
 func applyOperator(e *Env, d *op.Def, in []*tensor.Tensor, values ...starlark.Value) (starlark.Value, error) {
 	if stand := e.standIn(d, in); stand != nil {
-		return stand(nil, values, nil)
+		return stand(nil, slices.Clone(values), nil) // a copy: for others values is not allocated
 	}
 	out, err := e.invoke(d, in, nil)
-	if symbol := symbols[d]; err != nil && symbol != "" {
-		return nil, arg.Rename(symbol, err)
+	if err == nil {
+		return e.Wrap(out[0]), nil
 	}
-	if err != nil {
-		return nil, err
+	if symbol := symbols[d]; symbol != "" {
+		err = arg.Rename(symbol, err)
 	}
-	return e.Wrap(out[0]), nil
+	return nil, err
 }
 
 // Unary implements starlark.HasUnary: -x, +x, which is x, and ~x.

@@ -50,6 +50,8 @@ type Recorder struct {
 	// Grown, if set, is told of the first gradient that such a leaf gets.
 	Grown func(g *tensor.Tensor)
 
+	spare *op.Call // to be used again; nil for none
+
 	off int    // not 0 while recording is off
 	seq uint64 // of the last node
 
@@ -132,17 +134,32 @@ func (r *Recorder) Apply(d *op.Def, in []*tensor.Tensor, args []op.Arg) ([]*tens
 	if d.InPlace {
 		return r.inPlace(d, in, args, requires)
 	}
-	c, out, err := r.invoke(d, in, args)
-	if err != nil || c == nil {
-		return out, err
+	placed := somePlaced(in)
+	var c *op.Call
+	if placed {
+		var out []*tensor.Tensor
+		var err error
+		if c, out, err = r.Placed.Run(d, in, args); err != nil || c == nil {
+			return out, err
+		}
+	} else {
+		c = r.call()
+		c.Def, c.Ctx, c.In, c.Args = d, r.Ctx, in, args
+		if err := c.Apply(); err != nil {
+			return nil, err
+		}
 	}
 	if d.View {
 		linkViews(c)
 	}
 	if requires && r.off == 0 && d.Grad != nil {
 		r.record(c)
+		return c.Out, nil
 	}
-	return c.Out, nil
+	if placed {
+		return c.Out, nil
+	}
+	return r.release(c), nil
 }
 
 // before does, unrecorded, what d does before it is applied. Its errors are of d.
@@ -169,6 +186,31 @@ func (r *Recorder) invoke(d *op.Def, in []*tensor.Tensor, args []op.Arg) (*op.Ca
 		return nil, nil, err
 	}
 	return c, c.Out, nil
+}
+
+// call returns a call that nobody has, all zero.
+func (r *Recorder) call() *op.Call {
+	c := r.spare
+	if c == nil {
+		return new(op.Call)
+	}
+	r.spare = nil
+	return c
+}
+
+// release returns the results of a call that is not recorded, and keeps the call to be
+// used again where nobody else can have it.
+func (r *Recorder) release(c *op.Call) []*tensor.Tensor {
+	out := c.Out
+	if r.Ctx.Observed() {
+		return out
+	}
+	if len(out) == 1 {
+		out = []*tensor.Tensor{out[0]} // not the call's own room
+	}
+	*c = op.Call{}
+	r.spare = c
+	return out
 }
 
 // somePlaced reports whether one of in is placed.

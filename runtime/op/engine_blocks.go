@@ -111,10 +111,7 @@ func run3[D, R, S, T dtype.Number](dst, x, y, z *tensor.Tensor, f func(dst []D, 
 // direct returns the elements of x if they are of type T and lie in order. A
 // bool's are bytes.
 func direct[T dtype.Number](x *tensor.Tensor) ([]T, bool) {
-	if !tensor.HoldsType[T](x) || !x.Contiguous() {
-		return nil, false
-	}
-	return tensor.Storage[T](x)[x.Offset() : x.Offset()+x.Numel()], true
+	return tensor.InOrder[T](x)
 }
 
 // directLike is direct of an operand that need not be broadcast to the shape

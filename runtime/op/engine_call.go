@@ -28,6 +28,10 @@ type Ctx struct {
 	Workers *gemm.Workers
 }
 
+// Observed reports whether somebody may keep the calls that are applied: who is told
+// of them, or a plan.
+func (c *Ctx) Observed() bool { return c.Ran != nil || c.Timed != nil || c.Hollow() }
+
 // A Timer is told how long calls run.
 type Timer interface {
 	// Now returns a time, in nanoseconds: of it, differences count.
@@ -47,8 +51,6 @@ type Call struct {
 
 	// Saved is what Run leaves for Grad besides In and Out.
 	Saved []*tensor.Tensor
-
-	product1 [1]Product
 
 	spec1 [1]Spec
 	out1  [1]*tensor.Tensor

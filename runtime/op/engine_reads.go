@@ -42,7 +42,7 @@ func (c *Call) readsOut() bool { return c.Def.Reads == ReadsAll || c.Def.Reads =
 // Recorded returns c as a record keeps it: what its gradient does not read, of least
 // bytes or more, has a shape and no elements. c stays as it is.
 func (c *Call) Recorded(least int) *Call {
-	if c.Def.Reads == ReadsAll {
+	if c.Def.Reads == ReadsAll || !some(c.In, least) && !some(c.Out, least) {
 		return c
 	}
 	in, out := c.In, c.Out
@@ -58,6 +58,16 @@ func (c *Call) Recorded(least int) *Call {
 	kept := *c
 	kept.In, kept.Out = in, out
 	return &kept
+}
+
+// some reports whether one of list has least bytes or more.
+func some(list []*tensor.Tensor, least int) bool {
+	for _, x := range list {
+		if x != nil && x.Buffer() != nil && x.Buffer().Len() >= least {
+			return true
+		}
+	}
+	return false
 }
 
 // bare returns list, or a copy of it in which element i of from has no elements, if

@@ -5,8 +5,7 @@ import "strings"
 // productCost returns the cost of c, which is the product p.
 func (c *Call) productCost(p Product) Cost {
 	k := c.costs(0)
-	c.product1[0] = p
-	k.Products = c.product1[:]
+	k.Products = []Product{p}
 	k.FLOPs += p.FLOPs()
 	return k
 }

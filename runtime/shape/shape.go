@@ -16,6 +16,7 @@ package shape
 import (
 	"fmt"
 	"math"
+	"math/bits"
 	"strings"
 )
 
@@ -92,13 +93,14 @@ func (s Shape) Check(size int) error {
 			empty = true
 			continue
 		}
-		if n > math.MaxInt/d {
+		hi, lo := bits.Mul64(uint64(n), uint64(d))
+		if hi != 0 || lo > math.MaxInt {
 			if empty || hasZero(s[i:]) {
 				continue
 			}
 			return fmt.Errorf("got %v, want fewer than 2**63 bytes", s)
 		}
-		n *= d
+		n = int(lo)
 	}
 	return nil
 }

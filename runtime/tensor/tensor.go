@@ -295,6 +295,20 @@ func Storage[T Element](x *Tensor) []T {
 	return SizedStorage[T](x)
 }
 
+// InOrder returns the elements of x as Data does, and false if they are of another
+// type or do not lie in row-major order.
+func InOrder[T Element](x *Tensor) ([]T, bool) {
+	if !HoldsType[T](x) || !x.Contiguous() {
+		return nil, false
+	}
+	n, lo := x.Numel(), x.offset*int(unsafe.Sizeof(*new(T)))
+	if n == 0 {
+		return nil, true
+	}
+	b := x.buf.data[lo : lo+n*int(unsafe.Sizeof(*new(T)))]
+	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(b))), n), true
+}
+
 // SizedStorage is Storage for who moves elements and does not look at them: T may be
 // any type of the size of x's elements. It panics if T has another.
 func SizedStorage[T any](x *Tensor) []T {
@@ -332,41 +346,59 @@ type Element interface {
 	float32 | float64 | dtype.F16 | dtype.BF16 | dtype.F8E4M3 | dtype.F8E5M2 | bool | complex64 | complex128 | dtype.Integer
 }
 
-// goType returns the dtype whose elements are Go values of type T.
+// goType returns the dtype whose elements are Go values of type T. The size, which
+// the compiler knows, leaves few types to be told apart when it runs.
 func goType[T Element]() dtype.DType {
-	switch any(*new(T)).(type) {
-	case float32:
-		return dtype.Float32
+	var v any = *new(T)
+	switch unsafe.Sizeof(*new(T)) {
+	case 1:
+		return goType1(v)
+	case 2:
+		return goType2(v)
+	case 4:
+		switch v.(type) {
+		case float32:
+			return dtype.Float32
+		case int32:
+			return dtype.Int32
+		}
+		return dtype.Uint32
+	case 16:
+		return dtype.Complex128
+	}
+	switch v.(type) {
 	case float64:
 		return dtype.Float64
-	case dtype.F16:
-		return dtype.Float16
-	case dtype.BF16:
-		return dtype.BFloat16
 	case int64:
 		return dtype.Int64
-	case int32:
-		return dtype.Int32
-	case uint8:
-		return dtype.Uint8
-	case int16:
-		return dtype.Int16
-	case int8:
-		return dtype.Int8
-	case uint16:
-		return dtype.Uint16
-	case uint32:
-		return dtype.Uint32
 	case uint64:
 		return dtype.Uint64
+	}
+	return dtype.Complex64
+}
+
+func goType1(v any) dtype.DType {
+	switch v.(type) {
+	case uint8:
+		return dtype.Uint8
+	case int8:
+		return dtype.Int8
 	case dtype.F8E4M3:
 		return dtype.Float8E4M3FN
 	case dtype.F8E5M2:
 		return dtype.Float8E5M2
-	case complex64:
-		return dtype.Complex64
-	case complex128:
-		return dtype.Complex128
 	}
 	return dtype.Bool
+}
+
+func goType2(v any) dtype.DType {
+	switch v.(type) {
+	case dtype.F16:
+		return dtype.Float16
+	case dtype.BF16:
+		return dtype.BFloat16
+	case int16:
+		return dtype.Int16
+	}
+	return dtype.Uint16
 }
