@@ -172,8 +172,9 @@ const threadKey = "tpsh.env"
 func (e *Env) Attach(thread *starlark.Thread, out runtime.Output) {
 	thread.SetLocal(threadKey, e)
 	e.Thread = thread
+	e.Runtime.Instructions = thread.ExecutionSteps
 	if to := e.Runtime.Recorder(); to != nil {
-		to.Steps = func() uint64 { return thread.ExecutionSteps() }
+		to.Steps = thread.ExecutionSteps
 	}
 	e.Runtime.Output = out
 	e.Runtime.Line, e.Runtime.Position = e.Line, e.position

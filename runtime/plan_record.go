@@ -32,12 +32,27 @@ func (r *Rank) noteOperation(c *op.Call) {
 	if r.quiet {
 		return
 	}
-	k := c.Cost()
-	if k.FLOPs == 0 && k.Bytes() == 0 {
+	o, ok := r.operationOf(c)
+	if !ok {
 		r.recorder.View()
 		return
 	}
-	o := plan.Operation{Name: c.Def.Name, Operation: hardware.Operation{FLOPs: float64(k.FLOPs), Bytes: float64(k.Bytes()), Inner: float64(k.Inner), Products: len(k.Products)}}
+	r.recorder.Compute(o, r.manner(), r.phaseOf(), r.Line())
+}
+
+// manner returns how the host brings about the operation under way.
+func (r *Rank) manner() plan.Manner {
+	return plan.Manner{Placed: r.Shard.Running() != nil, Recorded: r.Phase() == Forward && r.Tape.Enabled()}
+}
+
+// operationOf returns what c is to a machine. It reports false if it moves and computes
+// nothing.
+func (r *Rank) operationOf(c *op.Call) (o plan.Operation, ok bool) {
+	k := c.Cost()
+	if k.FLOPs == 0 && k.Bytes() == 0 {
+		return o, false
+	}
+	o = plan.Operation{Name: c.Def.Name, Operation: hardware.Operation{FLOPs: float64(k.FLOPs), Bytes: float64(k.Bytes()), Inner: float64(k.Inner), Products: len(k.Products)}}
 	if len(c.Spec) > 0 {
 		o.DType = c.Spec[0].DType
 	}
@@ -52,21 +67,12 @@ func (r *Rank) noteOperation(c *op.Call) {
 	if o.Products > 0 {
 		o.DType = factorType(c, o.DType)
 	} else {
-		o.Strided, o.Rows = strided(c), rows(c)
-	}
-	r.recorder.Compute(o, r.phaseOf(), r.Line())
-}
-
-// strided returns how many elements c finds by strides: those of its largest input that
-// is not contiguous.
-func strided(c *op.Call) float64 {
-	n := 0
-	for _, x := range c.In {
-		if x != nil && !x.Contiguous() {
-			n = max(n, x.Numel())
+		if o.Rows = rows(c); o.Rows == 0 {
+			pieces, elements := c.Gathered()
+			o.Pieces, o.Strided = float64(pieces), float64(elements)
 		}
 	}
-	return float64(n)
+	return o, true
 }
 
 // byRow are operators that work row by row, with something to be done for each.

@@ -39,6 +39,8 @@ type Rank struct {
 	Line func() string
 	// Position returns the line as Line does, to be made text when it is wanted.
 	Position func() fmt.Stringer
+	// Instructions, if set, returns how many the interpreter has carried out.
+	Instructions func() uint64
 	// Holdings, if set, returns the tensors that the program's modules and optimizers hold.
 	Holdings func() Holdings
 	// Waits, if set, is told on the rank's goroutine of each call in which the rank is

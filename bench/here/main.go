@@ -12,8 +12,8 @@
 // ones should have it, too. Whatever else runs on the machine adds to what is measured,
 // and most where ranks wait for each other.
 //
-// An example marks its steps; a copy of it has a mark_step of its own, which prints the
-// time as well.
+// An example marks its steps; a copy of it has a mark_step of its own, which keeps the
+// time as well, and prints all times in the end.
 package main
 
 import (
@@ -52,12 +52,22 @@ var layouts = []program{
 	{"layouts: zero 3", "megatron.star", strings.Fields("--steps 12 --hidden 256 --layers 4 --seq 64 --tp 1 --zero 3")},
 }
 
-// clock is the file from which the copies have their mark_step.
-const clock = `def timed_step():
-    mark_step()
+// clock is the file from which the copies have the mark_step of the language; before is
+// what stands before a copy, and after what stands behind it.
+const (
+	clock  = "def marked():\n    mark_step()\n"
+	before = `load("clock.star", "marked")
+step_times = []
+def mark_step():
+    marked()
     if rank() == 0 and not planning():
-        print("timed step", time())
+        step_times.append(time())
 `
+	after = `
+if rank() == 0 and not planning():
+    print("timed steps", " ".join([str(t) for t in step_times]))
+`
+)
 
 func main() {
 	tpsh := flag.String("tpsh", "", "the `COMMAND` that is measured; by itself it is built")
@@ -124,7 +134,7 @@ func copyExamples(dir string) error {
 		if err != nil {
 			return err
 		}
-		if err := os.WriteFile(path, append([]byte("load(\"clock.star\", mark_step=\"timed_step\")\n"), text...), 0o644); err != nil {
+		if err := os.WriteFile(path, append(append([]byte(before), text...), after...), 0o644); err != nil {
 			return err
 		}
 	}
@@ -173,8 +183,12 @@ func (b *bench) measure(p program, ranks, transport string) (float64, error) {
 	}
 	var times []float64
 	for _, line := range strings.Split(string(out), "\n") {
-		if _, text, ok := strings.Cut(line, "timed step "); ok {
-			t, err := strconv.ParseFloat(text, 64)
+		_, text, ok := strings.Cut(line, "timed steps ")
+		if !ok {
+			continue
+		}
+		for _, word := range strings.Fields(text) {
+			t, err := strconv.ParseFloat(word, 64)
 			if err != nil {
 				return 0, err
 			}

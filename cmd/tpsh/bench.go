@@ -7,6 +7,8 @@ import (
 	"os"
 	"strings"
 	"time"
+
+	"tpsh/runtime"
 )
 
 var benchCommand = &command{
@@ -36,7 +38,8 @@ type bench struct {
 	maxBytes        byteSize
 	json, calibrate bool
 	machine         machine
-	short           bool // in many short rounds
+	short           bool                // in many short rounds
+	seen            func(*runtime.Rank) // is called with each rank that is a goroutine; nil for nothing
 }
 
 func (b *bench) run(std *stdio, args []string) error {

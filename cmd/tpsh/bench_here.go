@@ -6,106 +6,23 @@ import (
 	"os"
 	"path/filepath"
 	goruntime "runtime"
-	"slices"
 	"strings"
 	"time"
 
-	"tpsh/cmd/tpsh/launch"
 	"tpsh/runtime/hardware"
 	"tpsh/runtime/hardware/fit"
 )
 
-// hereCase is a piece of script that is measured, and planned to see what the
-// hardware file must say for the plan to take as long.
-type hereCase struct {
-	ranks        int
-	transport    string
-	before, body string
+// hereConstants are what is fitted: to what operations of one rank take each by itself, to
+// what the host takes between them, and to calls of two ranks.
+var hereConstants = struct{ kernels, host, calls []string }{
+	[]string{"start", "memory_share", "cache_bandwidth", "share.top", "share.half_flops", "share.half_dim", "each", "strided", "piece", "row", "inner"},
+	[]string{"issue", "script", "view", "placed", "recorded", "backward", "cold"},
+	[]string{"host.latency", "host.reached", "call", "late"},
 }
-
-// layerText is a layer of a transformer with its gradient and a step.
-const layerText = `
-parts = struct(up = nn.Linear(%[1]d, 4 * %[1]d), down = nn.Linear(4 * %[1]d, %[1]d), norm = nn.LayerNorm(%[1]d), qkv = nn.Linear(%[1]d, 3 * %[1]d))
-adam = optim.AdamW(parts.up.parameters() + parts.down.parameters() + parts.norm.parameters() + parts.qkv.parameters(), lr = 0.001)
-x = rand(4, %[2]d, %[1]d)
-def step():
-    y = parts.qkv(parts.norm(x))
-    q, k, v = [z.reshape(4, %[2]d, 4, -1).transpose(1, 2) for z in y.chunk(3, -1)]
-    y = x + F.scaled_dot_product_attention(q, k, v, is_causal = True).transpose(1, 2).reshape(4, %[2]d, %[1]d)
-    y = y + parts.down(F.gelu(parts.up(y)))
-    (y * y).mean().backward()
-    adam.step()
-    adam.zero_grad()
-`
-
-// decodeText makes a token with a decoder of two layers whose weights a mesh divides: of
-// nothing but the host's work, as programs have it, that do many things in turn.
-const decodeText = `
-mesh = init_device_mesh("cpu", (world_size(),))
-column = lambda n, k: parallelize_module(nn.Linear(n, k, bias = False), mesh, ColwiseParallel())
-row = lambda n, k: parallelize_module(nn.Linear(n, k, bias = False), mesh, RowwiseParallel())
-past = zeros(1, 4, %[2]d, %[1]d // 4)
-layers = [struct(first = nn.RMSNorm(%[1]d), q = column(%[1]d, %[1]d), k = column(%[1]d, %[1]d), v = column(%[1]d, %[1]d), o = row(%[1]d, %[1]d),
-    second = nn.RMSNorm(%[1]d), gate = column(%[1]d, 4 * %[1]d), up = column(%[1]d, 4 * %[1]d), down = row(4 * %[1]d, %[1]d)) for _ in range(2)]
-angles = arange(%[1]d // 4).to(float32)
-def turned(x):
-    a, b = x.chunk(2, -1)
-    return x * angles.cos() + cat([b * -1, a], -1) * angles.sin()
-def decode():
-    x = ones(1, 1, %[1]d)
-    for layer in layers:
-        y = layer.first(x)
-        q, k, v = [f(y).reshape(1, 1, 4, -1).transpose(1, 2) for f in [layer.q, layer.k, layer.v]]
-        k, v = cat([past, turned(k)], 2), cat([past, v], 2)
-        y = F.scaled_dot_product_attention(turned(q), k, v)
-        x = x + layer.o(y.transpose(1, 2).reshape(1, 1, -1))
-        y = layer.second(x)
-        x = x + layer.down(F.silu(layer.gate(y)) * layer.up(y))
-    x[0, -1].argmax().item()
-def step():
-    no_grad(decode)
-`
-
-// hereCases are what a machine is measured by: single operations, steps of a layer from
-// where the host is all to where products are, and calls on both transports of one
-// machine. What a small operation and a view take is measured by itself.
-func hereCases() []hereCase {
-	all := []hereCase{
-		{1, "inproc", "x = ones(4 << 20)", "x + x"},
-		{1, "inproc", "x = ones(256 << 10)", "x.exp()"},
-		{1, "inproc", "x = rand(1024, 10)", "F.softmax(x, -1)"},
-		{1, "inproc", "x = rand(256, 64)", "F.layer_norm(x, (64,))"},
-		{1, "inproc", "x, y = ones(256, 64, 4).transpose(0, 1), ones(64, 1, 4)", "x * y"},
-	}
-	for _, n := range []int{32, 96, 512} {
-		all = append(all, hereCase{1, "inproc", fmt.Sprintf("x = ones(%d, %d)", n, n), "x @ x"})
-	}
-	for _, heads := range []string{"8, 8, 64, 16", "4, 8, 16, 16"} {
-		all = append(all, hereCase{1, "inproc", "q = rand(" + heads + ")", "F.scaled_dot_product_attention(q, q, q, is_causal = True)"})
-	}
-	for _, size := range [][2]int{{8, 2}, {16, 8}, {32, 16}, {128, 64}, {256, 128}} {
-		all = append(all, hereCase{1, "inproc", fmt.Sprintf(layerText, size[0], size[1]), "step()"})
-	}
-	for _, size := range [][2]int{{16, 8}, {64, 24}} {
-		all = append(all, hereCase{1, "inproc", fmt.Sprintf(decodeText, size[0], size[1]), "step()"})
-	}
-	for _, transport := range []string{"inproc", launch.SharedMemory} {
-		if !slices.Contains(transports(), transport) {
-			continue
-		}
-		for _, size := range []int{8, 64 << 10, 4 << 20} {
-			all = append(all, hereCase{2, transport, fmt.Sprintf("x = ones(%d)", size/4), "all_reduce(x)"})
-		}
-		all = append(all, hereCase{2, transport, fmt.Sprintf(layerText, 64, 32), "step()"})
-	}
-	return all
-}
-
-// hereConstants are what is fitted.
-var hereConstants = []string{"view", "each", "strided", "row", "inner", "script", "memory_share", "share.top", "share.half_flops", "share.half_dim", "host.latency", "host.reached"}
 
 // hereTime is how long each case is measured.
-const hereTime = 300 * time.Millisecond
+const hereTime = 500 * time.Millisecond
 
 // writeHere measures this machine and writes the hardware file that plans call here.
 func (b *bench) writeHere(ctx context.Context, std *stdio) error {
@@ -121,38 +38,54 @@ func (b *bench) writeHere(ctx context.Context, std *stdio) error {
 	if err != nil {
 		return fmt.Errorf("bench: %w", err)
 	}
-	cases := hereCases()
-	bar := newBar(std.err, "measuring", int64(len(cases)), "case")
+	watched, calls := watchedCases(), callCases()
+	bar := newBar(std.err, "measuring", int64(len(watched)+len(calls)), "case")
 	defer bar.clear()
-	var samples []fit.Sample
-	for i, c := range cases {
+	var kernels, host, called []fit.Sample
+	for i, c := range watched {
+		w, err := b.watch(ctx, c)
+		if err != nil {
+			return benchFailed(ctx, c.transport, err)
+		}
+		kernels, host = append(kernels, kernelSamples(w)...), append(host, hostSamples(w)...)
+		bar.show(int64(i + 1))
+	}
+	for i, c := range calls {
 		s, err := b.sample(ctx, c)
 		if err != nil {
 			return benchFailed(ctx, c.transport, err)
 		}
-		samples = append(samples, s)
-		bar.show(int64(i + 1))
-	}
-	r, err := fit.Fit(base, samples, fit.Options{Constants: hereConstants, Most: len(hereConstants), Guessed: true})
-	if err != nil {
-		return fmt.Errorf("bench: %w", err)
-	}
-	out, err := hardware.Rewrite([]byte(text), hereChanges(base, r))
-	if err == nil {
-		err = os.MkdirAll(filepath.Dir(path), 0o755)
-	}
-	if err == nil {
-		err = unwritten(path, os.WriteFile(path, out, 0o644))
-	}
-	if err != nil {
-		return fmt.Errorf("bench: %w", err)
-	}
-	var errors []float64
-	for _, e := range r.Errors {
-		errors = append(errors, e.Seconds)
+		called = append(called, s)
+		bar.show(int64(len(watched) + i + 1))
 	}
 	bar.clear()
-	fmt.Fprintf(std.out, "%d cases explained within %.0f %% in the mean\nwritten to %s\n", len(cases), 100*fit.Mean(errors), path)
+	m, data := base, []byte(text)
+	for _, part := range []struct {
+		what      string
+		samples   []fit.Sample
+		constants []string
+	}{{"operations", kernels, hereConstants.kernels}, {"pieces of the host's work", host, hereConstants.host}, {"programs of two ranks", called, hereConstants.calls}} {
+		r, err := fit.Fit(m, part.samples, fit.Options{Constants: part.constants, Most: len(part.constants), Guessed: true})
+		if err != nil {
+			return fmt.Errorf("bench: %w", err)
+		}
+		if data, err = hardware.Rewrite(data, hereChanges(m, r)); err != nil {
+			return fmt.Errorf("bench: %w", err)
+		}
+		m = r.Machine
+		var errors []float64
+		for _, e := range r.Errors {
+			errors = append(errors, e.Seconds)
+		}
+		fmt.Fprintf(std.out, "%d %s explained within %.0f %% in the mean\n", len(part.samples), part.what, 100*fit.Mean(errors))
+	}
+	if err = os.MkdirAll(filepath.Dir(path), 0o755); err == nil {
+		err = unwritten(path, os.WriteFile(path, data, 0o644))
+	}
+	if err != nil {
+		return fmt.Errorf("bench: %w", err)
+	}
+	fmt.Fprintf(std.out, "written to %s\n", path)
 	return nil
 }
 
@@ -179,6 +112,9 @@ func (b *bench) rateOf(ctx context.Context, before, body string, units, idle flo
 	return units / max(f.seconds-idle, f.seconds/10), nil
 }
 
+// peakTries is how often the peak is measured: on a busy machine cores are seldom free together.
+const peakTries = 5
+
 // worthCore is what a product must have more for each further core, as package gemm has
 // it: 2 << 20 FLOPs.
 const worthCore = 2 << 20
@@ -191,7 +127,10 @@ const geluFLOPs = 5
 // at most, as often as there are cores.
 func (b *bench) hereText(ctx context.Context) (string, error) {
 	cores := goruntime.GOMAXPROCS(0)
-	flops, copied := b.machine.peakFlops(), b.machine.copyRate(1, 4<<20)/2
+	flops, copied := 0., b.machine.copyRate(1, 4<<20)/2
+	for range peakTries {
+		flops = max(flops, new(machine).peakFlops())
+	}
 	small, err := b.rateOf(ctx, "x = ones(64)", "x + x", 1, 0)
 	if err != nil {
 		return "", err
@@ -206,7 +145,7 @@ func (b *bench) hereText(ctx context.Context) (string, error) {
 		units        float64
 	}{
 		{"x = ones(64 << 10)", "x + x", 3 * 4 * (64 << 10)},
-		{"x, y = ones(4 << 20), ones(4 << 20)", "x + y", 3 * 4 * (4 << 20)},
+		{"x, y = ones(4 << 20), ones(4 << 20)", "x.add_(y)", 3 * 4 * (4 << 20)},
 		{"x = ones(64 << 10)", "F.gelu(x)", geluFLOPs * (64 << 10)},
 	} {
 		r, err := b.rateOf(ctx, c.before, c.body, c.units, 1/small)
@@ -225,8 +164,19 @@ cache = %d # bytes of an operation that stay near: of the second level
 cache_bandwidth = %.3g # sums of blocks that stay there, on all cores
 memory_bandwidth = %.3g # sums of blocks that do not, on all cores
 spread = %d # FLOPs for each further core that a product takes
-start = %.3g # a sum of 64 elements
+start = 1e-07 # a guess
+issue = %.3g # a sum of 64 elements
 view = %.3g # a reshape
+script = 8e-09 # a guess
+placed = 8e-07 # a guess
+recorded = 1e-06 # a guess
+backward = 1e-06 # a guess
+cold = 2 # a guess
+strided = 5e-10 # a guess
+piece = 8e-09 # a guess
+row = 1e-07 # a guess
+each = 7e-07 # a guess
+inner = 10 # a guess
 
 [peak]
 float32 = %.3g # multiply-adds in registers on all cores

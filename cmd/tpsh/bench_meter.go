@@ -25,7 +25,7 @@ const rounds, shortRounds = 5, 80
 // newMeter starts the ranks of c and prepares its loop. The caller closes the
 // meter.
 func (b *bench) newMeter(ctx context.Context, c *benchCase) (*meter, error) {
-	r, err := (&starter{limits: &limits{kernels: b.kernels, quiet: true}, ranks: c.ranks, transport: b.transport}).start(ctx)
+	r, err := (&starter{limits: &limits{kernels: b.kernels, quiet: true}, ranks: c.ranks, transport: b.transport, seen: b.seen}).start(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -11,13 +11,17 @@ import (
 type Machine struct {
 	Name, Doc string
 
-	Issue  float64 // seconds the host takes to issue an operation
-	Call   float64 // seconds more that it takes to issue a collective or a message
-	Late   float64 // seconds that of two ranks the later comes to a blocking call; of more, the more doublings there are
-	Step   float64 // seconds of a step that no operation explains: the loop around it
-	Script float64 // seconds of the host for an instruction of the interpreter
-	View   float64 // seconds of the host for an operation that moves and computes nothing: a view
-	Levels []Level // of the network, innermost first
+	Issue    float64 // seconds the host takes to issue an operation
+	Call     float64 // seconds more that it takes to issue a collective or a message
+	Late     float64 // seconds that of two ranks the later comes to a blocking call; of more, the more doublings there are
+	Step     float64 // seconds of a step that no operation explains: the loop around it
+	Script   float64 // seconds of the host for an instruction of the interpreter
+	View     float64 // seconds of the host for an operation that moves and computes nothing: a view
+	Placed   float64 // seconds more of the host for an operation on blocks of distributed tensors
+	Recorded float64 // seconds more of the host for an operation that gradients are recorded of
+	Backward float64 // seconds more of the host for an operation of a backward pass
+	Cold     float64 // times more that the host takes after an operation that has filled the near cache
+	Levels   []Level // of the network, innermost first
 
 	memory          float64 // bytes a rank has
 	cores           float64 // that all ranks share; 0: a rank has a device of its own
@@ -27,6 +31,7 @@ type Machine struct {
 	odd             float64 // seconds more of the host for attention to a number of them that this does not divide
 	spread          float64 // FLOPs for each further core that a product takes; 0: it takes all
 	strided         float64 // seconds that each element takes more that is found by strides
+	piece           float64 // seconds of each piece of an input that a single stride serves
 	row             float64 // seconds that each row takes of what works row by row
 	each            float64 // seconds that each matrix of a batch takes more
 	helpers         float64 // cores that products of a rank may take: of Among; 0: 1
@@ -126,6 +131,10 @@ func (m *Machine) Among(n int) *Machine {
 	out.Issue *= turns
 	out.Call *= turns
 	out.View *= turns
+	out.Placed *= turns
+	out.Recorded *= turns
+	out.Backward *= turns
+	out.piece *= turns
 	out.Script *= turns
 	out.odd *= turns
 	out.row *= turns

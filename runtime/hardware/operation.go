@@ -14,7 +14,8 @@ type Operation struct {
 	Inner    float64     // bytes of what it makes on its way and a fused kernel keeps to itself, as attention its scores
 	Batch    float64     // how many matrices the products of a batch have, each alone; 0 for none
 	Rows     float64     // of what works row by row: softmax, norms, losses
-	Strided  float64     // elements that are found one by one, by strides: of a transposed input, say
+	Strided  float64     // elements of inputs that do not lie as they are computed with: of a transposed or a broadcast one
+	Pieces   float64     // of these inputs, each of which a single stride serves
 	Dim      int         // the smallest of m, n and k of the products; 0 for the rest
 	DType    dtype.DType // of the arithmetic
 }
@@ -23,16 +24,20 @@ type Operation struct {
 // arithmetic and its memory traffic, at the rates that its size reaches, after
 // its start.
 func (m *Machine) Operation(o Operation) float64 {
-	return max(m.arithmetic(o), m.traffic(o)) + o.Strided*m.strided + o.Rows*m.row + o.Inner*m.inner/(m.memoryBandwidth*m.memoryShare) + m.start
+	return max(m.arithmetic(o), m.traffic(o)) + o.Strided*m.strided + o.Pieces*m.piece + o.Rows*m.row + o.Inner*m.inner/(m.memoryBandwidth*m.memoryShare) + m.start
 }
 
 // Issuing returns the seconds of the host to issue o, with what it issues besides where
 // no kernel takes as many matrices of scores as attention has.
 func (m *Machine) Issuing(o Operation) float64 {
-	if o.Inner > 0 && m.matrices > 1 && math.Mod(o.scores(), m.matrices) != 0 {
-		return m.Issue + m.odd
+	t := m.Issue
+	if m.Shared() {
+		t = 0 // of Host
 	}
-	return m.Issue
+	if o.Inner > 0 && m.matrices > 1 && math.Mod(o.scores(), m.matrices) != 0 {
+		t += m.odd
+	}
+	return t
 }
 
 // scores returns how many matrices of scores o, attention, has: as many as each of its

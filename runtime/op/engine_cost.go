@@ -255,3 +255,47 @@ func halvings(n int) int {
 	}
 	return k
 }
+
+// Gathered returns how many elements of c's inputs are brought together before they are
+// computed with, for they do not lie in order or are broadcast to the result, and how many
+// pieces they are, each of which a single stride serves; with the pieces in which inputs lie
+// in the result, of those that are joined there. Products take their factors as they lie.
+func (c *Call) Gathered() (pieces, elements int) {
+	for _, x := range c.In {
+		if x == nil || x.Numel() == 0 {
+			continue
+		}
+		s := x.Shape()
+		if len(c.Spec) > 0 {
+			out := c.Spec[0].Shape
+			if b, ok := shape.Broadcast(s, out); ok && b.Equal(out) {
+				s = b
+			} else {
+				pieces += joined(s, out)
+			}
+		}
+		l := broadcastLayout(x, s)
+		n, k := l.pieces()
+		pieces, elements = pieces+n, elements+k
+	}
+	return pieces, elements
+}
+
+// joined returns in how many pieces a box of shape s lies in a tensor of shape out; 0 if it is no
+// part of one.
+func joined(s, out shape.Shape) int {
+	if len(s) != len(out) {
+		return 0
+	}
+	inner, whole := 1, true // the trailing dims that are one piece
+	for i := len(s) - 1; i >= 0; i-- {
+		if s[i] > out[i] {
+			return 0
+		}
+		if whole {
+			inner *= s[i]
+		}
+		whole = whole && s[i] == out[i]
+	}
+	return s.Numel() / inner
+}

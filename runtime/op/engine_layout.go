@@ -47,6 +47,19 @@ func (l *layout) add(s span) {
 	l.spans = append(l.spans, s)
 }
 
+// pieces returns how many pieces a single stride serves, and their elements; none where
+// all elements are one, or lie in order.
+func (l *layout) pieces() (pieces, elements int) {
+	if l.constant() || len(l.spans) == 1 && l.spans[0].stride == 1 {
+		return 0, 0
+	}
+	elements = 1
+	for _, s := range l.spans {
+		elements *= s.size
+	}
+	return elements / l.spans[len(l.spans)-1].size, elements
+}
+
 // constant reports whether every element is the one at offset.
 func (l *layout) constant() bool {
 	return len(l.spans) == 0 || len(l.spans) == 1 && l.spans[0].stride == 0

@@ -13,8 +13,9 @@ type player struct {
 	ranks  int // how many it plays for
 	groups []seat
 
-	at        int // the next event
-	viewed    int // whose views have been played, from 1
+	at        int     // the next event
+	hosted    int     // how many events the host has played its part of
+	touched   float64 // bytes of the last operation
 	host      float64
 	device    float64
 	issued    []issuance // by number of the Issue

@@ -47,10 +47,10 @@ func schedule(r *Recorder, g int32, s *pipeline.Schedule, stage int, a pipeline.
 	}
 	switch a.Do {
 	case pipeline.Forward:
-		r.Compute(product, Forward, "a.star:2:1")
+		r.Compute(product, Manner{}, Forward, "a.star:2:1")
 	case pipeline.Backward:
-		r.Compute(product, Backward, "a.star:3:1")
-		r.Compute(product, Backward, "a.star:3:1")
+		r.Compute(product, Manner{}, Backward, "a.star:3:1")
+		r.Compute(product, Manner{}, Backward, "a.star:3:1")
 	case pipeline.SendForward, pipeline.SendBackward:
 		message(Send)
 	default:

@@ -39,7 +39,7 @@ func stages(n int) *Program {
 		if rank > 0 {
 			call(Recv, rank-1, Call{Op: "recv"})
 		}
-		r.Compute(Operation{Name: "matmul", Operation: hardware.Operation{Products: 1, FLOPs: 1e12, Bytes: 1e6, Dim: 1024, DType: dtype.BFloat16}}, Forward, "a.star:2:1")
+		r.Compute(Operation{Name: "matmul", Operation: hardware.Operation{Products: 1, FLOPs: 1e12, Bytes: 1e6, Dim: 1024, DType: dtype.BFloat16}}, Manner{}, Forward, "a.star:2:1")
 		if rank < n-1 {
 			call(Send, rank+1, Call{Op: "send", Bytes: 1 << 20})
 		}
@@ -83,7 +83,7 @@ func TestHostWaitsForMessages(t *testing.T) {
 			r.Peer(at, 1-rank, 0, true)
 			r.Finish(at, Call{Op: "message", Bytes: bytes}, bytes)
 			for range 10 {
-				r.Compute(Operation{Name: "add", Operation: hardware.Operation{FLOPs: 1, Bytes: 8}}, Forward, "a.star:2:1")
+				r.Compute(Operation{Name: "add", Operation: hardware.Operation{FLOPs: 1, Bytes: 8}}, Manner{}, Forward, "a.star:2:1")
 			}
 			p.Add(r, []int32{int32(rank)})
 		}
@@ -154,11 +154,11 @@ func TestMerge(t *testing.T) {
 				name = "group"
 			}
 			g := r.Group(name, "tp", Cost{}, func(int) []int { return pair })
-			r.Compute(Operation{Name: "add", Operation: hardware.Operation{FLOPs: 1e9, Bytes: 1e9}}, Forward, "b.star:1:1")
+			r.Compute(Operation{Name: "add", Operation: hardware.Operation{FLOPs: 1e9, Bytes: 1e9}}, Manner{}, Forward, "b.star:1:1")
 			at, _ := r.Begin(Collective, g, Forward, "b.star:2:1", "")
 			r.Finish(at, Call{Op: "all_reduce", Bytes: 1 << 20}, 1<<20)
 			if rank == 7 {
-				r.Compute(Operation{Name: "print"}, Forward, "b.star:3:1")
+				r.Compute(Operation{Name: "print"}, Manner{}, Forward, "b.star:3:1")
 			}
 			p.Add(r, []int32{int32(rank)})
 		}

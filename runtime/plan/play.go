@@ -22,7 +22,7 @@ func (g *game) play() {
 func (g *game) run(i int32) {
 	pl := g.players[i]
 	for pl.at < len(pl.kind.Events) {
-		g.views(pl)
+		g.host(pl)
 		if !g.step(i, pl, &pl.kind.Events[pl.at]) {
 			return
 		}
@@ -30,20 +30,30 @@ func (g *game) run(i int32) {
 	}
 }
 
-// views plays what the host does before the next event, once: instructions of the script,
-// and operations that move and compute nothing. They take the host's time, which is the device's where ranks share cores.
-func (g *game) views(pl *player) {
-	e := &pl.kind.Events[pl.at]
-	t := float64(e.Views)*g.m.View + float64(e.Script)*g.m.Script
-	if t == 0 || pl.viewed > pl.at {
+// host plays, once, what the host does before the next event, but for issuing it: instructions
+// of the script, operations that move and compute nothing, and where ranks share cores,
+// so that the device waits, what brings the event about.
+func (g *game) host(pl *player) {
+	if pl.hosted > pl.at {
 		return
 	}
-	pl.viewed = pl.at + 1
+	pl.hosted = pl.at + 1
+	e := &pl.kind.Events[pl.at]
+	h := hardware.Hosting{Instructions: float64(e.Script), Views: float64(e.Views), Touched: pl.touched}
+	if e.Do == Compute {
+		h.Operation, h.Placed, h.Recorded, h.Backward = true, e.Placed, e.Recorded, e.Phase == Backward || e.Phase == Recompute
+		pl.touched = g.p.Operations[e.Index].Bytes
+	}
+	t := g.m.Host(h)
 	if !g.m.Shared() {
 		pl.host += t
 		return
 	}
 	pl.device += t
+	pl.host = pl.device
+	if t == 0 {
+		return
+	}
 	pl.now.arithmetic += t
 	pl.now.region(e.Region).seconds += t
 }

@@ -111,10 +111,17 @@ const (
 	Recompute // of a checkpoint, in backward
 )
 
+// A Manner is how the host brings an operation about.
+type Manner struct {
+	Placed   bool // on blocks of distributed tensors
+	Recorded bool // so that gradients can go back through it
+}
+
 // An Event is one thing that a rank does.
 type Event struct {
 	Do      Do
 	Phase   Phase
+	Manner        // Compute
 	Stage   bool  // Send, Recv: of a pipeline's schedule
 	Views   uint8 // operations before it that move and compute nothing, 255 at most
 	Index   int32 // Compute: of Operations; Collective, Issue, Send, Recv: of Calls; Wait: of the rank's Issues

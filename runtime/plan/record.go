@@ -52,14 +52,14 @@ func (r *Recorder) Enter(path string) (leave func()) {
 	return func() { r.region = was }
 }
 
-// Compute notes an operation, at line.
-func (r *Recorder) Compute(o Operation, phase Phase, line string) {
+// Compute notes an operation that the host brings about in a manner, at line.
+func (r *Recorder) Compute(o Operation, how Manner, phase Phase, line string) {
 	i, ok := r.ops[o]
 	if !ok {
 		i = r.program.operation(o)
 		r.ops[o] = i
 	}
-	r.add(Event{Do: Compute, Index: i, Phase: phase}, line)
+	r.add(Event{Do: Compute, Index: i, Manner: how, Phase: phase}, line)
 }
 
 // View notes an operation that moves and computes nothing.

@@ -1,0 +1,122 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+
+	"tpsh/cmd/tpsh/launch"
+)
+
+// hereCase is a piece of script that is measured, and planned to see what the
+// hardware file must say for the plan to take as long.
+type hereCase struct {
+	ranks        int
+	transport    string
+	before, body string
+}
+
+// layerText is a layer of a transformer with its gradient and a step: of hidden size %[1]d, for %[3]d
+// sequences of %[2]d tokens. Its linears are what %[4]s makes of an nn.Linear and what divides it.
+const layerText = `
+mesh = init_device_mesh("cpu", (world_size(),))
+divided = lambda style, m: parallelize_module(m, mesh, style())
+whole = lambda style, m: m
+linear = lambda style, n, k: %[4]s(style, nn.Linear(n, k))
+parts = struct(up = linear(ColwiseParallel, %[1]d, 4 * %[1]d), down = linear(RowwiseParallel, 4 * %[1]d, %[1]d), norm = nn.LayerNorm(%[1]d),
+    q = linear(ColwiseParallel, %[1]d, %[1]d), k = linear(ColwiseParallel, %[1]d, %[1]d), v = linear(ColwiseParallel, %[1]d, %[1]d), o = linear(RowwiseParallel, %[1]d, %[1]d))
+adam = optim.AdamW([p for m in [parts.up, parts.down, parts.norm, parts.q, parts.k, parts.v, parts.o] for p in m.parameters()], lr = 0.001)
+x = rand(%[3]d, %[2]d, %[1]d)
+angles = rand(%[2]d, 1, %[1]d // 8)
+def turned(x):
+    a, b = x.chunk(2, -1)
+    return cat([a * angles - b * angles, b * angles + a * angles], -1)
+def step():
+    y = parts.norm(x)
+    q, k, v = [f(y).reshape(%[3]d, %[2]d, -1, %[1]d // 4) for f in [parts.q, parts.k, parts.v]]
+    q, k, v = turned(q).transpose(1, 2), turned(k).transpose(1, 2), v.transpose(1, 2)
+    y = F.scaled_dot_product_attention(q, k, v, is_causal = True)
+    y = x + parts.o(y.transpose(1, 2).reshape(%[3]d, %[2]d, -1))
+    y = y + parts.down(F.gelu(parts.up(parts.norm(y))))
+    (y * y).mean().backward()
+    adam.step()
+    adam.zero_grad()
+`
+
+// decodeText makes a token with a decoder of two layers whose weights a mesh divides: of
+// nothing but the host's work, as programs have it, that do many things in turn.
+const decodeText = `
+mesh = init_device_mesh("cpu", (world_size(),))
+column = lambda n, k: parallelize_module(nn.Linear(n, k, bias = False), mesh, ColwiseParallel())
+row = lambda n, k: parallelize_module(nn.Linear(n, k, bias = False), mesh, RowwiseParallel())
+past = zeros(1, 4, %[2]d, %[1]d // 4)
+layers = [struct(first = nn.RMSNorm(%[1]d), q = column(%[1]d, %[1]d), k = column(%[1]d, %[1]d), v = column(%[1]d, %[1]d), o = row(%[1]d, %[1]d),
+    second = nn.RMSNorm(%[1]d), gate = column(%[1]d, 4 * %[1]d), up = column(%[1]d, 4 * %[1]d), down = row(4 * %[1]d, %[1]d)) for _ in range(2)]
+angles = arange(%[1]d // 4).to(float32)
+def turned(x):
+    a, b = x.chunk(2, -1)
+    return x * angles.cos() + cat([b * -1, a], -1) * angles.sin()
+def decode():
+    x = ones(1, 1, %[1]d)
+    for layer in layers:
+        y = layer.first(x)
+        q, k, v = [f(y).reshape(1, 1, 4, -1).transpose(1, 2) for f in [layer.q, layer.k, layer.v]]
+        k, v = cat([past, turned(k)], 2), cat([past, v], 2)
+        y = F.scaled_dot_product_attention(turned(q), k, v)
+        x = x + layer.o(y.transpose(1, 2).reshape(1, 1, -1))
+        y = layer.second(x)
+        x = x + layer.down(F.silu(layer.gate(y)) * layer.up(y))
+    x[0, -1].argmax().item()
+def step():
+    no_grad(decode)
+`
+
+// classifyText teaches a network of two layers classes, as many rows of few.
+const classifyText = `
+net = nn.Sequential(nn.Linear(64, %[1]d), nn.ReLU(), nn.Linear(%[1]d, 10))
+adam = optim.Adam(net.parameters(), lr = 0.001)
+x, y = rand(%[2]d, 64), randint(0, 10, (%[2]d,))
+def step():
+    F.cross_entropy(net(x), y).backward()
+    adam.step()
+    adam.zero_grad()
+`
+
+// layer returns a case of layerText.
+func layer(ranks int, transport string, hidden, tokens, sequences int, made string) hereCase {
+	return hereCase{ranks, transport, fmt.Sprintf(layerText, hidden, tokens, sequences, made), "step()"}
+}
+
+// watchedCases are programs of one rank of which each operation is measured, from where
+// the host is all to where products are: kernels as they find their inputs in a program,
+// and the host as kernels leave the cache.
+func watchedCases() []hereCase {
+	var all []hereCase
+	for _, made := range []string{"whole", "divided"} {
+		for _, size := range [][3]int{{32, 16, 1}, {64, 64, 8}, {256, 64, 2}} {
+			all = append(all, layer(1, "inproc", size[0], size[1], size[2], made))
+		}
+	}
+	for _, size := range [][2]int{{16, 8}, {64, 24}} {
+		all = append(all, hereCase{1, "inproc", fmt.Sprintf(decodeText, size[0], size[1]), "step()"})
+	}
+	for _, size := range [][2]int{{128, 1024}, {32, 64}} {
+		all = append(all, hereCase{1, "inproc", fmt.Sprintf(classifyText, size[0], size[1]), "step()"})
+	}
+	return all
+}
+
+// callCases are calls of two ranks, and steps of a layer that they share, on both transports
+// of one machine.
+func callCases() []hereCase {
+	var all []hereCase
+	for _, transport := range []string{"inproc", launch.SharedMemory} {
+		if !slices.Contains(transports(), transport) {
+			continue
+		}
+		for _, size := range []int{8, 64 << 10, 4 << 20} {
+			all = append(all, hereCase{2, transport, fmt.Sprintf("x = ones(%d)", size/4), "all_reduce(x)"})
+		}
+		all = append(all, layer(2, transport, 32, 16, 1, "divided"), layer(2, transport, 256, 64, 2, "divided"))
+	}
+	return all
+}
