@@ -18,7 +18,6 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"net"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -196,8 +195,6 @@ func (j *job) connect(ctx context.Context, rank int) (*process.Links, error) {
 	}
 	o := process.Through(m)
 	if j.transport == "shm" {
-		closeAll(m.Peers)
-		o.Peers = nil
 		if o.Segment, err = shm.OpenSegment(os.NewFile(3, "memory")); err != nil {
 			return nil, err
 		}
@@ -206,13 +203,4 @@ func (j *job) connect(ctx context.Context, rank int) (*process.Links, error) {
 		}
 	}
 	return process.Connect(o)
-}
-
-// closeAll closes connections, of which some may be nil.
-func closeAll(conns []net.Conn) {
-	for _, c := range conns {
-		if c != nil {
-			c.Close()
-		}
-	}
 }

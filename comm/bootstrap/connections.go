@@ -5,50 +5,40 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"sync"
 	"syscall"
 	"time"
 )
 
-// Connections are the connections of one rank to all others and to the
-// supervisor.
+// Connections are the connection of one rank to the supervisor, and what makes those to
+// the other ranks.
 type Connections struct {
-	Rank       int
-	Peers      []net.Conn // by rank, nil at Rank
+	Rank, Size int
+	Peers      *Peers
 	Supervisor net.Conn
 }
 
-// Meet makes the connections of a rank of size: to the rendezvous at an
-// address, which it tries until ctx ends, and with every other rank. It
-// listens for them at the address of this host from which the rendezvous is
-// reached. Of two ranks the higher dials the lower.
+// Meet connects a rank of size to the rendezvous at an address, which it tries until ctx
+// ends, and returns when all ranks have come and each knows where the others are. It
+// listens for them at the address of this host from which the rendezvous is reached.
 func Meet(ctx context.Context, c *Credentials, rendezvous string, rank, size int) (*Connections, error) {
 	l, err := c.listenToward(rendezvous)
 	if err != nil {
 		return nil, fmt.Errorf("rendezvous %s: %w", rendezvous, err)
 	}
-	defer l.Close()
-	m := &Connections{Rank: rank, Peers: make([]net.Conn, size)}
-	hello := Hello{rankPurpose, rank, size, l.Addr().String()}
-	if m.Supervisor, err = c.dialUntil(ctx, rendezvous, hello); err != nil {
-		return nil, fmt.Errorf("rendezvous %s: %w", rendezvous, err)
+	m := &Connections{Rank: rank, Size: size}
+	if m.Supervisor, err = c.dialUntil(ctx, rendezvous, Hello{rankPurpose, rank, size, l.Addr().String()}); err != nil {
+		return nil, errors.Join(fmt.Errorf("rendezvous %s: %w", rendezvous, err), l.Close())
 	}
-	if err := m.connect(ctx, c, l); err != nil {
-		return nil, errors.Join(err, m.Close())
+	table, err := m.await(ctx, size)
+	if err != nil {
+		return nil, errors.Join(err, m.Supervisor.Close(), l.Close())
 	}
+	m.Peers = newPeers(c, rank, table, l)
 	return m, nil
 }
 
-// Close closes the connections.
-func (m *Connections) Close() error {
-	var err error
-	for _, c := range append(m.Peers, m.Supervisor) {
-		if c != nil {
-			err = errors.Join(err, c.Close())
-		}
-	}
-	return err
-}
+// Close closes the connection to the supervisor, and lets no rank connect any more.
+func (m *Connections) Close() error { return errors.Join(m.Supervisor.Close(), m.Peers.Close()) }
 
 // listenToward listens at the address of this host from which another address
 // is reached. To find it out sends nothing.
@@ -88,66 +78,15 @@ func (c *Credentials) dialUntil(ctx context.Context, address string, hello Hello
 	}
 }
 
-// connect learns where the others are, and makes the connections with them.
-func (m *Connections) connect(ctx context.Context, c *Credentials, l *Listener) error {
+// await learns where the others are, when all have come.
+func (m *Connections) await(ctx context.Context, size int) ([]string, error) {
 	stop := context.AfterFunc(ctx, func() { m.Supervisor.SetReadDeadline(time.Unix(1, 0)) })
-	table, err := readTable(m.Supervisor, len(m.Peers))
+	table, err := readTable(m.Supervisor, size)
 	if stop(); ctx.Err() != nil {
-		return context.Cause(ctx)
+		return nil, context.Cause(ctx)
 	}
 	if err != nil {
-		return fmt.Errorf("while the other ranks were waited for: %w", err)
+		return nil, fmt.Errorf("while the other ranks were waited for: %w", err)
 	}
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	var tasks sync.WaitGroup
-	var accepted, dialled error
-	tasks.Go(func() {
-		if accepted = m.accept(ctx, l); accepted != nil {
-			cancel(accepted)
-		}
-	})
-	tasks.Go(func() {
-		if dialled = m.dial(ctx, c, table); dialled != nil {
-			cancel(dialled)
-		}
-	})
-	tasks.Wait()
-	return context.Cause(ctx)
-}
-
-// dial connects to the lower ranks.
-func (m *Connections) dial(ctx context.Context, c *Credentials, table []string) error {
-	for r := range m.Rank {
-		conn, err := c.Dial(ctx, table[r], Hello{peerPurpose, m.Rank, len(m.Peers), ""})
-		if err != nil {
-			return fmt.Errorf("connection to rank %d at %s: %w", r, table[r], err)
-		}
-		m.Peers[r] = conn
-	}
-	return nil
-}
-
-// accept waits for the connections of the higher ranks.
-func (m *Connections) accept(ctx context.Context, l *Listener) error {
-	for missing := len(m.Peers) - 1 - m.Rank; missing > 0; {
-		a, err := l.next(ctx)
-		if err != nil {
-			return err
-		}
-		refusal := ""
-		switch h := a.hello; {
-		case h.Purpose != peerPurpose || h.Size != len(m.Peers) || h.Rank <= m.Rank || h.Rank >= h.Size:
-			refusal = fmt.Sprintf("got %s %d of %d, want a rank above %d of %d", h.Purpose, h.Rank, h.Size, m.Rank, len(m.Peers))
-		case m.Peers[h.Rank] != nil:
-			refusal = fmt.Sprintf("rank %d came twice", h.Rank)
-		}
-		if err := a.admit(refusal); err != nil || refusal != "" {
-			a.conn.Close()
-			continue
-		}
-		m.Peers[a.hello.Rank] = a.conn
-		missing--
-	}
-	return nil
+	return table, nil
 }

@@ -9,8 +9,9 @@
 //     end shows of itself on TLS besides.
 //   - A Listener accepts connections from processes that have the same credentials; a
 //     Hello tells which rank has dialled, and for which purpose.
-//   - A rendezvous is where ranks learn where the others are; of two ranks the
-//     higher dials the lower. Connections are the streams that a rank has afterwards.
+//   - A rendezvous is where ranks learn where the others are. Connections are what a rank has
+//     afterwards: a stream to the supervisor, and Peers, which make those to other ranks when
+//     they are first used.
 //   - A Heartbeat says on a stream that its end is there; a HeardReader knows when
 //     it was last heard of.
 //

@@ -69,6 +69,8 @@ const (
 type HandshakeError struct {
 	Peer string // its address
 	Text string
+
+	refusal string // what the other end said if it has refused
 }
 
 func (e *HandshakeError) Error() string { return fmt.Sprintf("connection with %s: %s", e.Peer, e.Text) }
@@ -79,22 +81,35 @@ type handshake struct {
 	token  []byte
 	secret []byte // of the TLS connection
 	said   []byte // all that was said before, by both
+	unsent []byte // the end of it, which is sent before the other end is listened to
 	met    func() // is called by the listener when the other end has introduced itself
 }
 
 func (h *handshake) fail(format string, args ...any) error {
-	return &HandshakeError{h.conn.RemoteAddr().String(), fmt.Sprintf(format, args...)}
+	return &HandshakeError{Peer: h.conn.RemoteAddr().String(), Text: fmt.Sprintf(format, args...)}
 }
 
-// say sends bytes.
-func (h *handshake) say(b []byte) error {
+// say sends bytes, together with what is said next.
+func (h *handshake) say(b []byte) {
 	h.said = append(h.said, b...)
-	_, err := h.conn.Write(b)
+	h.unsent = append(h.unsent, b...)
+}
+
+// flush sends what was said.
+func (h *handshake) flush() error {
+	if len(h.unsent) == 0 {
+		return nil
+	}
+	_, err := h.conn.Write(h.unsent)
+	h.unsent = h.unsent[:0]
 	return h.wrap(err)
 }
 
 // hear receives n bytes.
 func (h *handshake) hear(n int) ([]byte, error) {
+	if err := h.flush(); err != nil {
+		return nil, err
+	}
 	b := make([]byte, n)
 	if _, err := io.ReadFull(h.conn, b); err != nil {
 		return nil, h.wrap(err)
@@ -126,8 +141,8 @@ func (h *handshake) proof(role string) []byte {
 	return mac.Sum(nil)
 }
 
-// prove sends the proof of a role.
-func (h *handshake) prove(role string) error { return h.say(h.proof(role)) }
+// prove says the proof of a role.
+func (h *handshake) prove(role string) { h.say(h.proof(role)) }
 
 // believe receives the proof of a role.
 func (h *handshake) believe(role string) error {
@@ -147,13 +162,10 @@ func (h *handshake) believe(role string) error {
 
 // seal sends a text with a proof.
 func (h *handshake) seal(role, text string) error {
-	if err := h.say(binary.LittleEndian.AppendUint32(nil, uint32(len(text)))); err != nil {
-		return err
-	}
-	if err := h.say([]byte(text)); err != nil {
-		return err
-	}
-	return h.prove(role)
+	h.say(binary.LittleEndian.AppendUint32(nil, uint32(len(text))))
+	h.say([]byte(text))
+	h.prove(role)
+	return h.flush()
 }
 
 // unseal receives a text with a proof.
@@ -182,13 +194,13 @@ func (h *handshake) text() (string, error) {
 }
 
 // introduce begins the handshake: the protocol and its version, a nonce, the job.
-func (h *handshake) introduce(job string) error {
+func (h *handshake) introduce(job string) {
 	b := binary.LittleEndian.AppendUint32([]byte(helloMagic), helloVersion)
 	nonce := make([]byte, nonceBytes)
 	rand.Read(nonce)
 	b = append(b, nonce...)
 	b = binary.LittleEndian.AppendUint32(b, uint32(len(job)))
-	return h.say(append(b, job...))
+	h.say(append(b, job...))
 }
 
 // meet hears the other end's introduction, which must be of the same job and version.
@@ -220,21 +232,20 @@ const (
 
 // dial is the handshake of the end that has dialled.
 func (h *handshake) dial(job string, hello Hello) error {
-	steps := []func() error{
-		func() error { return h.introduce(job) },
-		func() error { return h.meet(job) },
-		func() error { return h.prove(diallerRole) },
-		func() error { return h.believe(listenerRole) },
-		func() error { return h.seal(diallerRole, string(appendHello(nil, &hello))) },
+	h.introduce(job)
+	if err := h.meet(job); err != nil {
+		return err
 	}
-	for _, step := range steps {
-		if err := step(); err != nil {
-			return err
-		}
+	h.prove(diallerRole)
+	if err := h.believe(listenerRole); err != nil {
+		return err
+	}
+	if err := h.seal(diallerRole, string(appendHello(nil, &hello))); err != nil {
+		return err
 	}
 	refusal, err := h.unseal(listenerRole)
 	if err == nil && refusal != "" {
-		return h.fail("it refuses: %s", refusal)
+		return &HandshakeError{h.conn.RemoteAddr().String(), "it refuses: " + refusal, refusal}
 	}
 	return err
 }
@@ -243,20 +254,17 @@ func (h *handshake) dial(job string, hello Hello) error {
 func (h *handshake) answer(job string) (Hello, error) {
 	if err := h.meet(job); err != nil {
 		h.introduce(job) // for the other end to tell what differs
+		h.flush()
 		return Hello{}, err
 	}
 	if h.met != nil {
 		h.met()
 	}
-	if err := h.introduce(job); err != nil {
-		return Hello{}, err
-	}
+	h.introduce(job)
 	if err := h.believe(diallerRole); err != nil {
 		return Hello{}, err
 	}
-	if err := h.prove(listenerRole); err != nil {
-		return Hello{}, err
-	}
+	h.prove(listenerRole)
 	text, err := h.unseal(diallerRole)
 	if err != nil {
 		return Hello{}, err

@@ -23,6 +23,10 @@ type LinkOptions struct {
 	// and at ranks that Segment reaches.
 	Peers []io.ReadWriteCloser
 
+	// Meeting makes the streams to ranks that neither Peers nor Segment reach, when
+	// they are first used. It is nil if there are none.
+	Meeting *bootstrap.Peers
+
 	// Segment is memory that the ranks of Local share, which are ascending and
 	// hold Rank. It is nil if there is none.
 	Segment *shm.Segment
@@ -54,14 +58,7 @@ type LinkOptions struct {
 
 // Through returns the options that connect a rank through connections.
 func Through(m *bootstrap.Connections) LinkOptions {
-	o := LinkOptions{Rank: m.Rank, Size: len(m.Peers), Supervisor: m.Supervisor, Heartbeat: true}
-	o.Peers = make([]io.ReadWriteCloser, o.Size)
-	for r, c := range m.Peers {
-		if c != nil {
-			o.Peers[r] = c
-		}
-	}
-	return o
+	return LinkOptions{Rank: m.Rank, Size: m.Size, Supervisor: m.Supervisor, Meeting: m.Peers, Heartbeat: true}
 }
 
 // heartbeat returns the heartbeat of the streams, nil if they have none.
@@ -75,6 +72,11 @@ func (o *LinkOptions) heartbeat() *bootstrap.Heartbeat {
 // peers returns o.Peers with one for each rank.
 func (o *LinkOptions) peers() []io.ReadWriteCloser {
 	return append(slices.Clone(o.Peers), make([]io.ReadWriteCloser, o.Size-len(o.Peers))...)
+}
+
+// shares reports whether a rank is reached by memory.
+func (o *LinkOptions) shares(rank int) bool {
+	return o.Segment != nil && slices.Contains(o.Local, rank)
 }
 
 // check checks that o reaches every rank.
@@ -92,8 +94,7 @@ func (o *LinkOptions) check() error {
 		return fmt.Errorf("connect: got memory of %d ranks for %s, want as many, and rank %d among them", o.Segment.Size(), comm.RankList(o.Local), o.Rank)
 	}
 	for r, s := range o.peers() {
-		shared := o.Segment != nil && slices.Contains(o.Local, r)
-		if r != o.Rank && s == nil && !shared {
+		if r != o.Rank && s == nil && o.Meeting == nil && !o.shares(r) {
 			return fmt.Errorf("connect: got no way to rank %d, want a stream or shared memory", r)
 		}
 	}

@@ -35,6 +35,10 @@ type Links struct {
 	backoff    backoff
 	pool       wire.BufferPool
 	meter      meter
+	meeting    *bootstrap.Peers     // makes connections when they are first used, nil if all are there
+	heartbeat  *bootstrap.Heartbeat // of those
+	onFirstUse []*firstUseWriter    // by rank, nil where there was a way at the start
+	connecting sync.Mutex           // held to add to streams and tasks, until ctx ends
 	ctx        context.Context
 	cancel     context.CancelCauseFunc
 	tasks      sync.WaitGroup
@@ -74,15 +78,23 @@ func Connect(o LinkOptions) (*Links, error) {
 	}
 	var err error
 	for peer, s := range append(o.peers(), o.Supervisor) {
-		if s != nil {
-			err = errors.Join(err, l.attach(peer, s, o.heartbeat()))
+		if s == nil {
+			continue
 		}
+		out, failed := l.attach(peer, s, o.heartbeat())
+		l.writers[peer], err = out, errors.Join(err, failed)
+	}
+	if o.Meeting != nil {
+		l.expect(&o)
 	}
 	if err == nil {
 		err = l.tcp.Start()
 	}
 	if err != nil {
 		return nil, errors.Join(err, l.Close())
+	}
+	if l.meeting != nil {
+		l.tasks.Go(func() { l.meeting.Serve(l.ctx, l.meet) })
 	}
 	return l, nil
 }
@@ -114,21 +126,20 @@ func (l *Links) pump() (came bool) {
 	return l.segment.pumpWaiting() || came
 }
 
-// attach uses a stream for the messages to and from a participant.
-func (l *Links) attach(peer int, s io.ReadWriteCloser, p *bootstrap.Heartbeat) error {
+// attach uses a stream for the messages to and from a participant, and returns its writer.
+func (l *Links) attach(peer int, s io.ReadWriteCloser, p *bootstrap.Heartbeat) (messageWriter, error) {
 	reader := bootstrap.NewHeardReader(s)
 	out, err := l.plug(peer, s, reader)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	l.writers[peer] = out
 	if p != nil {
 		l.tasks.Go(func() { writeHeartbeats(l.ctx, p, out) })
 		l.tasks.Go(func() {
 			p.Guard(l.ctx, reader, nil, func(err error) { l.lose(peer, err) })
 		})
 	}
-	return nil
+	return out, nil
 }
 
 // plug begins to listen to a stream, and returns its writer.
@@ -308,10 +319,7 @@ func (l *Links) Close() error {
 		f.Abort() // so that calls under way fail of that
 	}
 	l.cancel(errLinksClosed)
-	var err error
-	for _, s := range l.streams {
-		err = errors.Join(err, s.Close())
-	}
+	err := l.closeStreams()
 	if f != nil {
 		f.Close()
 	}
@@ -319,6 +327,19 @@ func (l *Links) Close() error {
 	l.tcp.Close(errLinksClosed)
 	if l.segment != nil {
 		err = errors.Join(err, l.segment.close())
+	}
+	return err
+}
+
+// closeStreams closes the streams, after which there are no more: ctx has ended.
+func (l *Links) closeStreams() (err error) {
+	l.connecting.Lock()
+	defer l.connecting.Unlock()
+	for _, s := range l.streams {
+		err = errors.Join(err, s.Close())
+	}
+	if l.meeting != nil {
+		err = errors.Join(err, l.meeting.Close())
 	}
 	return err
 }

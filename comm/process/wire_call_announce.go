@@ -54,9 +54,11 @@ func (c *wireCall) announce() {
 	g, wr := c.group, c.group.wireRank
 	first := g.scratch.assign(ahead, len(g.ranks))
 	k := c.contract()
-	for member, r := range g.ranks {
-		if member == g.rank {
-			continue
+	for i := 1; i < len(g.ranks); i++ { // each begins with the member behind it, and not all with one
+		member := (g.rank + i) % len(g.ranks)
+		r := g.ranks[member]
+		if ahead := i + dialsAhead; ahead <= len(g.ranks)/2 { // the others dial this one
+			wr.prepare(g.ranks[(g.rank+ahead)%len(g.ranks)])
 		}
 		k.First, k.Data = 0, nil
 		if i := first[member] - 1; i >= 0 && c.span(ahead[i].Src[0]).Len() <= wr.eager(r) {

@@ -141,12 +141,6 @@ func (r *role) links(ctx context.Context) (o process.LinkOptions, err error) {
 		return o, err
 	}
 	o.Local = r.Local
-	for _, rank := range r.Local { // whom the segment reaches
-		if rank < len(o.Peers) && o.Peers[rank] != nil {
-			o.Peers[rank].Close()
-			o.Peers[rank] = nil
-		}
-	}
 	return o, nil
 }
 
