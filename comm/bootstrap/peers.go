@@ -39,8 +39,8 @@ const (
 const crossedText = "there is another connection"
 
 const (
-	// patience is how long a handshake between ranks may take, which all may make at once.
-	patience = 30 * time.Second
+	// meetLimit is how long a handshake between ranks may take, which all may make at once.
+	meetLimit = 30 * time.Second
 	// dials is how often a rank tries to reach another that listens.
 	dials = 3
 )
@@ -48,7 +48,7 @@ const (
 // newPeers returns what connects a rank with those that listen at the addresses of the table.
 func newPeers(c *Credentials, rank int, table []string, l *Listener) *Peers {
 	p := &Peers{rank: rank, table: table, credentials: *c, listener: l, states: make([]peerState, len(table))}
-	p.credentials.Timeout = max(c.Timeout, patience)
+	p.credentials.Timeout = max(c.Timeout, meetLimit)
 	return p
 }
 

@@ -6,7 +6,6 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"tpsh/comm/process/tcp"
 	"tpsh/comm/wire"
 )
 
@@ -68,7 +67,7 @@ func (wr *wireRank) prepare(rank int) {
 
 // reach dials the rank, unless that has.
 func (w *firstUseWriter) reach() {
-	conn, err := w.links.meeting.Dial(w.links.ctx, w.peer)
+	conn, err := w.links.partners.Dial(w.links.ctx, w.peer)
 	if conn != nil || err != nil {
 		w.links.meet(w.peer, conn, err)
 	}
@@ -85,7 +84,7 @@ func (l *Links) spawn(task func()) {
 
 // expect makes ready for the ranks with which there will be connections.
 func (l *Links) expect(o *LinkOptions) {
-	l.meeting, l.heartbeat = o.Meeting, o.heartbeat()
+	l.partners, l.heartbeat = o.Partners, o.heartbeat()
 	l.onFirstUse = make([]*firstUseWriter, l.size)
 	for peer := range l.size {
 		if peer == l.rank || l.writers[peer] != nil {
@@ -93,9 +92,7 @@ func (l *Links) expect(o *LinkOptions) {
 		}
 		w := &firstUseWriter{links: l, peer: peer, over: make(chan struct{})}
 		l.onFirstUse[peer], l.writers[peer] = w, w
-		if tcp.Polls && !l.meeting.TLS() {
-			l.tcp.Expect(peer)
-		}
+		l.expectConn(peer)
 	}
 }
 

@@ -23,9 +23,9 @@ type LinkOptions struct {
 	// and at ranks that Segment reaches.
 	Peers []io.ReadWriteCloser
 
-	// Meeting makes the streams to ranks that neither Peers nor Segment reach, when
+	// Partners makes the streams to ranks that neither Peers nor Segment reach, when
 	// they are first used. It is nil if there are none.
-	Meeting *bootstrap.Peers
+	Partners *bootstrap.Peers
 
 	// Segment is memory that the ranks of Local share, which are ascending and
 	// hold Rank. It is nil if there is none.
@@ -58,7 +58,7 @@ type LinkOptions struct {
 
 // Through returns the options that connect a rank through connections.
 func Through(m *bootstrap.Connections) LinkOptions {
-	return LinkOptions{Rank: m.Rank, Size: m.Size, Supervisor: m.Supervisor, Meeting: m.Peers, Heartbeat: true}
+	return LinkOptions{Rank: m.Rank, Size: m.Size, Supervisor: m.Supervisor, Partners: m.Peers, Heartbeat: true}
 }
 
 // heartbeat returns the heartbeat of the streams, nil if they have none.
@@ -94,7 +94,7 @@ func (o *LinkOptions) check() error {
 		return fmt.Errorf("connect: got memory of %d ranks for %s, want as many, and rank %d among them", o.Segment.Size(), comm.RankList(o.Local), o.Rank)
 	}
 	for r, s := range o.peers() {
-		if r != o.Rank && s == nil && o.Meeting == nil && !o.shares(r) {
+		if r != o.Rank && s == nil && o.Partners == nil && !o.shares(r) {
 			return fmt.Errorf("connect: got no way to rank %d, want a stream or shared memory", r)
 		}
 	}

@@ -35,7 +35,7 @@ type Links struct {
 	backoff    backoff
 	pool       wire.BufferPool
 	meter      meter
-	meeting    *bootstrap.Peers     // makes connections when they are first used, nil if all are there
+	partners   *bootstrap.Peers     // makes connections when they are first used, nil if all are there
 	heartbeat  *bootstrap.Heartbeat // of those
 	onFirstUse []*firstUseWriter    // by rank, nil where there was a way at the start
 	connecting sync.Mutex           // held to add to streams and tasks, until ctx ends
@@ -84,7 +84,7 @@ func Connect(o LinkOptions) (*Links, error) {
 		out, failed := l.attach(peer, s, o.heartbeat())
 		l.writers[peer], err = out, errors.Join(err, failed)
 	}
-	if o.Meeting != nil {
+	if o.Partners != nil {
 		l.expect(&o)
 	}
 	if err == nil {
@@ -93,8 +93,8 @@ func Connect(o LinkOptions) (*Links, error) {
 	if err != nil {
 		return nil, errors.Join(err, l.Close())
 	}
-	if l.meeting != nil {
-		l.tasks.Go(func() { l.meeting.Serve(l.ctx, l.meet) })
+	if l.partners != nil {
+		l.tasks.Go(func() { l.partners.Serve(l.ctx, l.meet) })
 	}
 	return l, nil
 }
@@ -140,6 +140,14 @@ func (l *Links) attach(peer int, s io.ReadWriteCloser, p *bootstrap.Heartbeat) (
 		})
 	}
 	return out, nil
+}
+
+// expectConn says that the rank will have a polled connection to another, if it polls those
+// that are made on first use.
+func (l *Links) expectConn(peer int) {
+	if tcp.Polls && !l.partners.TLS() {
+		l.tcp.Expect(peer)
+	}
 }
 
 // plug begins to listen to a stream, and returns its writer.
@@ -338,8 +346,8 @@ func (l *Links) closeStreams() (err error) {
 	for _, s := range l.streams {
 		err = errors.Join(err, s.Close())
 	}
-	if l.meeting != nil {
-		err = errors.Join(err, l.meeting.Close())
+	if l.partners != nil {
+		err = errors.Join(err, l.partners.Close())
 	}
 	return err
 }
