@@ -79,6 +79,61 @@ func TestPlanMovesWhatBlocksDo(t *testing.T) {
 	}
 }
 
+// unlike are calls to which members of a group put in unlike amounts, or from which they
+// get unlike ones: n is the number of ranks, r this one's.
+var unlike = []string{
+	"all_to_all([ones(1 + (r + i) % 3, 2) for i in range(n)], 0, 0)",
+	"all_to_all([ones(5 if i == 0 else 1) for i in range(n)], 0, 0)",
+	"all_gather(ones(1 + r * r, 3), dim = 0)",
+	"reduce_scatter(ones(2 * n + 1, 3))",
+	"gather(ones(4 + r), dst = n - 1)",
+	"gather(ones(7), dst = 1)",
+	"scatter(ones(n + 2, 2), src = 1)",
+	"broadcast(ones(6), src = n - 1)",
+	"reduce(ones(9), dst = 1)",
+	"collective_permute(ones(4), [(i, i + 1) for i in range(n - 1)])",
+	"distribute_tensor(ones(3 * n + 1, 5), m, [Shard(0)]).redistribute(m, [Replicate()])",
+	"distribute_tensor(ones(3 * n + 1, n + 2), m, [Shard(0)]).redistribute(m, [Shard(1)])",
+	"DTensor.from_local(ones(2 * n + 1), m, [Partial()]).redistribute(m, [Shard(0)])",
+}
+
+// Of such calls a plan says of each rank what a run of it moves. By kinds it says what each
+// puts in, and what the one sends that the kind's figures are of, its first.
+func TestPlanMovesUnlikeAmounts(t *testing.T) {
+	for _, n := range []int{3, 8} {
+		for i, call := range unlike {
+			script := filepath.Join(t.TempDir(), fmt.Sprint("unlike", i, ".star"))
+			text := "def main():\n    n, r = world_size(), rank()\n    m = init_device_mesh(\"cpu\", (n,))\n    " + call + "\n\nmain()\n"
+			if err := os.WriteFile(script, []byte(text), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			t.Run(fmt.Sprint(call, "/", n), func(t *testing.T) {
+				planAsRun(t, script, nil, n)
+				want := traceOf(t, script, nil, n)
+				kinds, err := evaluate(context.Background(), question{Script: script, Ranks: n})
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, k := range kinds.Kinds {
+					first := int(k.Ranks[0])
+					compareCalls(t, first, callsOf(kinds, first), want[first])
+				}
+				for rank := range n {
+					compareCalls(t, rank, putIn(callsOf(kinds, rank)), putIn(want[rank]))
+				}
+			})
+		}
+	}
+}
+
+// putIn returns calls without what is sent of what they put in.
+func putIn(calls []string) (out []string) {
+	for _, c := range calls {
+		out = append(out, c[:strings.LastIndex(c, " ")])
+	}
+	return out
+}
+
 // How many tokens of moe.star go where is what elements say: a plan takes them for even.
 // But each token goes once, so the calls are those of a run, and their bytes on all
 // ranks together.

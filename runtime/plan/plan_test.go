@@ -243,3 +243,29 @@ func TestBuffersOfGathers(t *testing.T) {
 		t.Errorf("buffers of 1.5 bytes for each byte gathered: got %d bytes more, want %d", got, want)
 	}
 }
+
+// A call to which members put in unlike amounts is over when the one that puts in the most
+// is done.
+func TestUnlikeAmountsEndTogether(t *testing.T) {
+	m := machine(t)
+	seconds := func(bytes ...int64) float64 {
+		p := NewProgram(len(bytes))
+		for rank, n := range bytes {
+			r := p.Recorder()
+			g := r.Group("world", "tp", Cost{}, func(int) []int { return []int{0, 1} })
+			at, _ := r.Begin(Collective, g, Forward, "a.star:1:1", "")
+			r.Finish(at, Call{Op: "all_gather", Bytes: n}, n)
+			p.Add(r, []int32{int32(rank)})
+		}
+		return p.Play(m).StepSeconds
+	}
+	most := seconds(8e9, 8e9)
+	for _, unlike := range [][]int64{{1e6, 8e9}, {8e9, 1e6}} {
+		if got := seconds(unlike...); got != most {
+			t.Errorf("members put in %v bytes: got %g s, want %g as if both put in the most", unlike, got, most)
+		}
+	}
+	if few := seconds(1e6, 1e6); few >= most {
+		t.Errorf("two that put in 1e6 bytes: got %g s, want less than %g", few, most)
+	}
+}

@@ -153,7 +153,7 @@ func (g *game) wake(s *seat) {
 // begun returns when call n of a group begins: when all members have come, and the
 // call before it has ended. It reports false, and has the player wait, if one has
 // not come.
-func (g *game) begun(i int32, s *seat, n int, cost float64) (start, end float64, ok bool) {
+func (g *game) begun(i int32, s *seat, n int) (start, end float64, ok bool) {
 	for len(s.ended) <= n {
 		k := len(s.ended)
 		start := 0.0
@@ -167,11 +167,12 @@ func (g *game) begun(i int32, s *seat, n int, cost float64) (start, end float64,
 				return 0, 0, false
 			}
 			start = max(start, other.arrived[k])
+			s.takes[k] = max(s.takes[k], other.takes[k]) // members may put in unlike amounts: none is done before all
 		}
 		s.ended = append(s.ended, start+s.takes[k])
 	}
 	end = s.ended[n]
-	return end - cost, end, true
+	return end - s.takes[n], end, true
 }
 
 func (g *game) collective(i int32, pl *player, e *Event) bool {
@@ -183,10 +184,11 @@ func (g *game) collective(i int32, pl *player, e *Event) bool {
 		pl.issued = append(pl.issued, issuance{e.Group, int32(n), int32(pl.at) | held})
 	}
 	n := int(pl.issued[len(pl.issued)-1].call)
-	start, end, ok := g.begun(i, s, n, cost)
+	start, end, ok := g.begun(i, s, n)
 	if !ok {
 		return false
 	}
+	cost = s.takes[n]
 	pl.issued = pl.issued[:len(pl.issued)-1]
 	at := s.arrived[n]
 	pl.now.arithmetic += max(0, at-pl.device) // the host was late
@@ -215,11 +217,11 @@ func (g *game) issue(pl *player, e *Event) {
 func (g *game) wait(i int32, pl *player, e *Event) bool {
 	was := pl.issued[e.Index]
 	s, of := &pl.groups[was.group], &pl.kind.Events[was.event]
-	cost := g.cost(pl, of)
-	start, end, ok := g.begun(i, s, int(was.call), cost)
+	start, end, ok := g.begun(i, s, int(was.call))
 	if !ok {
 		return false
 	}
+	cost := s.takes[was.call]
 	pl.keep(int(was.event), 0, start, end)
 	late := max(0, end-pl.device)
 	seen := min(late, cost)
