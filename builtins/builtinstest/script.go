@@ -189,8 +189,9 @@ func Scripts(t *testing.T, dir string) {
 				t.Fatal(err)
 			}
 			for _, call := range testFunctions(t, file, source) {
-				for _, n := range ranksOf(string(source)) {
-					for _, transport := range transportsOf(n) {
+				ranks := ranksOf(string(source))
+				for i, n := range ranks {
+					for _, transport := range transportsOf(ranks, i) {
 						t.Run(fmt.Sprintf("%s/%d/%s", call, n, transport), func(t *testing.T) {
 							s := Script{Name: file, Source: string(source), Call: call, Dir: dir, Options: Options(t)}
 							Check(t, s.Run(t, transport, n))
@@ -202,13 +203,19 @@ func Scripts(t *testing.T, dir string) {
 	}
 }
 
-// transportsOf returns those on which n ranks are tried: one by itself says nothing to
-// others, whatever the transport.
-func transportsOf(n int) []string {
-	if n == 1 {
+// transportsOf returns those on which the i-th of the numbers of ranks is tried: the most
+// ranks on all of them, and fewer on each in turn. One by itself says nothing to others,
+// whatever the transport; and where tests are to be short, which those that look for races
+// are, it is the one on which ranks share memory.
+func transportsOf(ranks []int, i int) []string {
+	switch turn := i % len(Transports); {
+	case ranks[i] == 1 || testing.Short():
 		return Transports[:1]
+	case i == len(ranks)-1:
+		return Transports
+	default:
+		return Transports[turn : turn+1]
 	}
-	return Transports
 }
 
 // Options lets scripts write into a folder of the test's.
