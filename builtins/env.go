@@ -96,6 +96,9 @@ type Options struct {
 	// Verify has every operation on distributed tensors compared with that on
 	// the whole; Strict makes implicit redistributions errors.
 	Verify, Strict bool
+
+	// ExactSums has every sum and mean between ranks made as with exact=True.
+	ExactSums bool
 }
 
 // A Timeline says of what a rank keeps when it was done: of all steps from From on,
@@ -133,7 +136,7 @@ func (e *Env) AskStop() { e.askedToStop.Store(true) }
 
 // New returns the Env of rank.
 func New(rank *runtime.Rank, opts Options) *Env {
-	rank.Shard.Verify = opts.Verify
+	rank.Shard.Verify, rank.Shard.ExactSums = opts.Verify, opts.ExactSums
 	if opts.Strict {
 		rank.Shard.Implicit = shard.Refuse
 	}

@@ -115,10 +115,11 @@ func (r *Rank) newTensorCall(g *comm.Group, c Collective, x *tensor.Tensor, asyn
 	}
 	var red kernel.Combine
 	if c.Reduce != "" {
-		if red = kernel.Combiner(x.DType(), c.Reduce); red == nil {
+		var fold *kernel.CombineFold
+		if red, fold = kernel.Reducer(x.DType(), c.Reduce, r.Shard.ExactSums); red == nil {
 			return nil, &op.ArgError{Func: c.Op, Param: "op", Got: fmt.Sprintf("%q of %s", c.Reduce, op.Describe(x)), Want: "an operation that " + x.DType().String() + " has"}
 		}
-		k.op.Fold = (*comm.Fold)(kernel.Folder(x.DType(), c.Reduce))
+		k.op.Fold = (*comm.Fold)(fold)
 	}
 	if c.Exact {
 		if red, k.op.Fold = kernel.ExactCombiner(x.DType(), c.Reduce), nil; red == nil {

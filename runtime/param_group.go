@@ -287,7 +287,8 @@ func (b *ParamGroup) reduce(grads []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	b.pack.Pack(sent, grads)
 	mine := b.stored()
 	s := &gradientSum{alloc: b.r.ops.Alloc, like: sent, n: sum(mine), some: make([]byte, len(grads))}
-	o := &comm.Op{Kind: comm.ReduceScatter, Align: dt.Size(), Reduce: comm.Reducer(kernel.Combiner(dt, "mean")), Fold: (*comm.Fold)(kernel.Folder(dt, "mean")), Prepare: s.prepare, Meta: present(grads)}
+	combine, fold := kernel.Reducer(dt, "mean", b.r.Shard.ExactSums)
+	o := &comm.Op{Kind: comm.ReduceScatter, Align: dt.Size(), Reduce: comm.Reducer(combine), Fold: (*comm.Fold)(fold), Prepare: s.prepare, Meta: present(grads)}
 	o.Desc = contract("reduce_scatter")
 	o.Desc.DType, o.Desc.Shape, o.Desc.Reduce, o.Desc.Dims[0], o.Desc.Detail = dt.String(), sent.Shape(), "mean", 0, b.r.pass()
 	var sizes []int

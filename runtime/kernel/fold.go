@@ -20,6 +20,18 @@ type CombineFold struct {
 // Folder returns the CombineFold of the Combine that Combiner returns, or nil if there is none.
 func Folder(dt dtype.DType, op string) *CombineFold { return folders[dt][op] }
 
+// Reducer returns the Combine of an operation between ranks, nil if dt has none, and the CombineFold that
+// belongs to it, nil if there is none. With exact they are those of a sum or mean that does not depend on
+// the order of the sources, where there is one (see ExactCombiner).
+func Reducer(dt dtype.DType, op string, exact bool) (Combine, *CombineFold) {
+	if exact {
+		if c := ExactCombiner(dt, op); c != nil {
+			return c, nil
+		}
+	}
+	return Combiner(dt, op), Folder(dt, op)
+}
+
 // folders holds what Folder returns.
 var folders = func() (table [dtype.Count]map[string]*CombineFold) {
 	for _, dt := range dtype.All {

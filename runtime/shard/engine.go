@@ -68,6 +68,10 @@ type Engine struct {
 	// Verify compares the results of every operator with those of the whole.
 	Verify bool
 
+	// ExactSums has sums and means between ranks not depend on the order of ranks, and rounded
+	// once.
+	ExactSums bool
+
 	host      Host
 	tape      *grad.Recorder
 	decisions map[string]*decision

@@ -53,11 +53,11 @@ func (e *Engine) newStepRun(r *stepPlan, block *tensor.Tensor) (*stepRun, error)
 		t.op.Desc.Detail = r.back
 	}
 	if r.reduce != "" && r.kind != comm.AllToAll {
-		combine := kernel.Combiner(dt, r.reduce)
+		combine, fold := kernel.Reducer(dt, r.reduce, e.ExactSums)
 		if combine == nil {
 			return nil, noReduction(r, dt.String())
 		}
-		t.op.Reduce, t.op.Fold = comm.Reducer(combine), (*comm.Fold)(kernel.Folder(dt, r.reduce))
+		t.op.Reduce, t.op.Fold = comm.Reducer(combine), (*comm.Fold)(fold)
 	}
 	t.op.Meta = e.notesOn(r)
 	if r.alike() {
@@ -194,7 +194,7 @@ var copyOp = op.Lookup("copy_")
 // that of the first, in their order.
 func (t *stepRun) add(from []int, parts []*tensor.Tensor) error {
 	first := parts[from[0]]
-	combine := kernel.Combiner(first.DType(), t.r.reduce)
+	combine, _ := kernel.Reducer(first.DType(), t.r.reduce, t.e.ExactSums)
 	if combine == nil {
 		return noReduction(t.r, first.DType().String())
 	}
