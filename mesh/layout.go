@@ -56,6 +56,7 @@ type Placed struct {
 	mesh       *Mesh
 	shape      []int
 	placements []Placement
+	summed     bool // one of placements is a sum or a mean
 }
 
 // Place returns the layout of a tensor of a shape with the given placements,
@@ -72,7 +73,7 @@ func Place(m *Mesh, shape []int, placements []Placement) (*Placed, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Placed{m, append([]int{}, shape...), placements}, nil
+	return newPlaced(m, append([]int{}, shape...), placements), nil
 }
 
 // checkShape returns an error unless the bytes of a tensor can be counted.
@@ -124,7 +125,7 @@ func Grid(m *Mesh, meshDim int, shape, dims, parts []int) (*Placed, error) {
 
 // with returns l with other placements, which are known to be right.
 func (l *Placed) with(placements []Placement) *Placed {
-	return &Placed{l.mesh, l.shape, placements}
+	return newPlaced(l.mesh, l.shape, placements)
 }
 
 // Mesh returns the mesh that l places its tensor on.
@@ -133,6 +134,14 @@ func (l *Placed) Mesh() *Mesh { return l.mesh }
 // Placements returns one for each dim of the mesh, with dims counted from the
 // front.
 func (l *Placed) Placements() []Placement { return l.placements }
+
+// Summed reports whether the tensor is a sum or a mean of the ranks' terms.
+func (l *Placed) Summed() bool { return l.summed }
+
+func newPlaced(m *Mesh, shape []int, placements []Placement) *Placed {
+	summed := slices.ContainsFunc(placements, func(p Placement) bool { return p.kind == partial && (p.op == Sum || p.op == Mean) })
+	return &Placed{m, shape, placements, summed}
+}
 
 // Shape returns the shape of the tensor. It is never nil.
 func (l *Placed) Shape() []int { return l.shape }

@@ -322,7 +322,7 @@ func BenchmarkNewPlan(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		src, dst := &Placed{m, []int{64, 64}, c.src}, &Placed{m, []int{64, 64}, c.dst}
+		src, dst := newPlaced(m, []int{64, 64}, c.src), newPlaced(m, []int{64, 64}, c.dst)
 		b.Run(List(c.src)+" to "+List(c.dst)+" on "+m.Short(), func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {

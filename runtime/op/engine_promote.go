@@ -13,6 +13,9 @@ import (
 // rank changes the dtype only by a wider family (bool, integer, float). A nil
 // input does not count.
 func promote(c *Ctx, in ...*tensor.Tensor) dtype.DType {
+	if dt, ok := sameDType(in); ok {
+		return dt
+	}
 	var rank [3]struct {
 		dt   dtype.DType
 		seen bool
@@ -52,6 +55,21 @@ func promote(c *Ctx, in ...*tensor.Tensor) dtype.DType {
 		return low.dt.Complex()
 	}
 	return low.dt
+}
+
+// sameDType returns the dtype that all of in have, and false if there are several, or none,
+// or numbers among them.
+func sameDType(in []*tensor.Tensor) (dt dtype.DType, ok bool) {
+	for _, x := range in {
+		if x == nil {
+			continue
+		}
+		if x.Weak() || ok && x.DType() != dt {
+			return dt, false
+		}
+		dt, ok = x.DType(), true
+	}
+	return dt, ok
 }
 
 // promote2 is promote of two operands, quick where there is nothing to decide.

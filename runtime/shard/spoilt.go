@@ -1,7 +1,6 @@
 package shard
 
 import (
-	"tpsh/mesh"
 	"tpsh/runtime/op"
 	"tpsh/runtime/tensor"
 )
@@ -37,17 +36,7 @@ func (e *Engine) unspoilt(d *op.Def, in []*tensor.Tensor) ([]*tensor.Tensor, err
 }
 
 // summed reports whether x is a sum or a mean of the ranks' terms.
-func summed(x *tensor.Tensor) bool {
-	if x == nil || !x.Placed() {
-		return false
-	}
-	for _, p := range x.Layout().Placements() {
-		if by, ok := p.Partial(); ok && (by == mesh.Sum || by == mesh.Mean) {
-			return true
-		}
-	}
-	return false
-}
+func summed(x *tensor.Tensor) bool { return x != nil && x.Placed() && x.Layout().Summed() }
 
 // spoilt reports whether an input besides i spoils the summands of input i.
 func (e *Engine) spoilt(spoils func(int, *tensor.Tensor) bool, in []*tensor.Tensor, i int) bool {

@@ -292,7 +292,7 @@ func Storage[T Element](x *Tensor) []T {
 	if !HoldsType[T](x) {
 		panic(fmt.Sprintf("tensor: %T of a tensor of %v", *new(T), x.dt))
 	}
-	return SizedStorage[T](x)
+	return elements[T](x.buf.data)
 }
 
 // InOrder returns the elements of x as Data does, and false if they are of another
@@ -301,27 +301,25 @@ func InOrder[T Element](x *Tensor) ([]T, bool) {
 	if !HoldsType[T](x) || !x.Contiguous() {
 		return nil, false
 	}
-	n, lo := x.Numel(), x.offset*int(unsafe.Sizeof(*new(T)))
-	if n == 0 {
-		return nil, true
-	}
-	b := x.buf.data[lo : lo+n*int(unsafe.Sizeof(*new(T)))]
-	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(b))), n), true
+	return elements[T](x.buf.data)[x.offset : x.offset+x.Numel()], true
 }
 
 // SizedStorage is Storage for who moves elements and does not look at them: T may be
 // any type of the size of x's elements. It panics if T has another.
 func SizedStorage[T any](x *Tensor) []T {
 	x.mustBePlain()
-	size := int(unsafe.Sizeof(*new(T)))
-	if size != x.dt.Size() {
+	if int(unsafe.Sizeof(*new(T))) != x.dt.Size() {
 		panic(fmt.Sprintf("tensor: %T of a tensor of %v", *new(T), x.dt))
 	}
-	b := x.buf.data
+	return elements[T](x.buf.data)
+}
+
+// elements returns memory as elements of type T; nil for none.
+func elements[T any](b []byte) []T {
 	if len(b) == 0 {
 		return nil
 	}
-	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(b))), len(b)/size)
+	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(b))), len(b)/int(unsafe.Sizeof(*new(T))))
 }
 
 // Bytes returns the storage of a contiguous tensor's elements as bytes, in
