@@ -1,6 +1,7 @@
 // Package lapack computes decompositions of matrices: inverses, determinants,
 // Cholesky's, QR, singular values and eigenvalues. It is gonum's LAPACK behind
-// functions on flat slices.
+// functions on flat slices, on products of package gemm; what turns bidiagonal and
+// tridiagonal matrices into diagonal ones is its own, and goes along rows.
 //
 // A matrix [m, n] is a slice of m*n float64 in row-major order. Results go into the
 // first arguments, which the caller has made as large as they are to be and which
@@ -20,6 +21,11 @@ package lapack
 import (
 	"math"
 
+	"gonum.org/v1/gonum/blas"
+	"gonum.org/v1/gonum/blas/blas64"
+	"gonum.org/v1/gonum/lapack"
+	"gonum.org/v1/gonum/lapack/gonum"
+	"gonum.org/v1/gonum/lapack/lapack64"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -38,37 +44,24 @@ func finite(a []float64) bool {
 
 // Inverse stores the inverse of a [n, n] in dst.
 func Inverse(dst, a []float64, n int) bool {
-	if n == 0 {
-		return true
-	}
-	var lu mat.LU
-	lu.Factorize(dense(a, n, n))
-	if singular(&lu, n) || !finite(a) {
+	lu, pivots, ok := factors(a, n)
+	if !ok {
 		return false
 	}
-	eye := make([]float64, n*n)
-	for i := range n {
-		eye[i*n+i] = 1
+	copy(dst, identity(n))
+	if n > 0 {
+		lapack64.Getrs(blas.NoTrans, lu, general(dst, n, n), pivots)
 	}
-	return usable(lu.SolveTo(dense(dst, n, n), false, dense(eye, n, n)))
+	return true
 }
 
-// usable reports whether err is nil or says only that a matrix is close to singular.
-func usable(err error) bool {
-	_, near := err.(mat.Condition)
-	return err == nil || near
-}
-
-// singular reports whether a factor has a zero on its diagonal.
-func singular(lu *mat.LU, n int) bool {
-	var u mat.TriDense
-	lu.UTo(&u)
-	for i := range n {
-		if u.At(i, i) == 0 {
-			return true
-		}
+// factors returns the factors of LU of a [n, n]; false if it has no inverse.
+func factors(a []float64, n int) (lu blas64.General, pivots []int, ok bool) {
+	lu, pivots = general(append([]float64(nil), a...), n, n), make([]int, n)
+	if !finite(a) {
+		return lu, pivots, false
 	}
-	return false
+	return lu, pivots, n == 0 || lapack64.Getrf(lu, pivots)
 }
 
 // Solve stores the solution x of a x = b in dst, for a [n, n] and b [n, k].
@@ -76,25 +69,33 @@ func Solve(dst, a, b []float64, n, k int) bool {
 	if n == 0 || k == 0 {
 		return true
 	}
-	var lu mat.LU
-	lu.Factorize(dense(a, n, n))
-	if singular(&lu, n) || !finite(a) {
+	lu, pivots, ok := factors(a, n)
+	if !ok {
 		return false
 	}
-	return usable(lu.SolveTo(dense(dst, n, k), false, dense(b, n, k)))
+	copy(dst, b)
+	lapack64.Getrs(blas.NoTrans, lu, general(dst, n, k), pivots)
+	return true
 }
 
 // LogDet returns the sign of the determinant of a [n, n], which is 0 of a singular
 // matrix, and the logarithm of its absolute value.
 func LogDet(a []float64, n int) (sign, log float64) {
+	sign = 1
 	if n == 0 {
-		return 1, 0
+		return sign, 0
 	}
-	var lu mat.LU
-	lu.Factorize(dense(a, n, n))
-	log, sign = lu.LogDet()
-	if math.IsInf(log, -1) {
-		sign = 0
+	lu, pivots := general(append([]float64(nil), a...), n, n), make([]int, n)
+	lapack64.Getrf(lu, pivots)
+	for i, at := range pivots {
+		v := lu.Data[i*n+i]
+		if v == 0 {
+			return 0, math.Inf(-1)
+		}
+		if (v < 0) != (at != i) {
+			sign = -sign
+		}
+		log += math.Log(math.Abs(v))
 	}
 	return sign, log
 }
@@ -105,24 +106,12 @@ func Cholesky(dst, a []float64, n int) bool {
 	if n == 0 {
 		return true
 	}
-	sym := mat.NewSymDense(n, nil)
 	for i := range n {
-		for j := range i + 1 {
-			sym.SetSym(i, j, a[i*n+j])
-		}
+		copy(dst[i*n:][:i+1], a[i*n:])
+		clear(dst[i*n+i+1 : (i+1)*n])
 	}
-	var c mat.Cholesky
-	if !c.Factorize(sym) {
-		return false
-	}
-	var l mat.TriDense
-	c.LTo(&l)
-	for i := range n {
-		for j := range n {
-			dst[i*n+j] = l.At(i, j)
-		}
-	}
-	return true
+	_, ok := lapack64.Potrf(blas64.Symmetric{N: n, Stride: n, Data: dst, Uplo: blas.Lower})
+	return ok
 }
 
 // QR stores q [m, k] and the upper triangular r [k, n] with q r = a [m, n], where k
@@ -132,24 +121,26 @@ func QR(q, r, a []float64, m, n int) bool {
 	if k == 0 {
 		return true
 	}
-	tall := dense(a, m, n)
-	if m < n { // gonum factors tall matrices: q comes of the first columns
-		tall = mat.DenseCopyOf(tall.Slice(0, m, 0, m))
-	}
-	var f mat.QR
-	f.Factorize(tall)
-	var full mat.Dense
-	f.QTo(&full)
-	qs := dense(q, m, k)
-	qs.Copy(full.Slice(0, m, 0, k))
-	rs := dense(r, k, n)
-	rs.Mul(qs.T(), dense(a, m, n))
+	f, tau := make([]float64, m*n), make([]float64, k)
+	Reflectors(f, tau, a, m, n)
 	for i := range k {
-		for j := range min(i, n) {
-			rs.Set(i, j, 0)
-		}
+		clear(r[i*n:][:i])
+		copy(r[i*n+i:(i+1)*n], f[i*n+i:])
 	}
+	for i := range m {
+		copy(q[i*k:][:k], f[i*n:])
+	}
+	withWork(func(work []float64, size int) { gonum.Implementation{}.Dorgqr(m, k, k, q, k, tau, work, size) })
 	return true
+}
+
+// withWork calls f, a function of LAPACK, to ask how much work space it wants, and then
+// with that.
+func withWork(f func(work []float64, size int)) {
+	work := make([]float64, 1)
+	f(work, -1)
+	work = make([]float64, max(int(work[0]), 1))
+	f(work, len(work))
 }
 
 // SVD stores u [m, k], the singular values s [k] in descending order and vᵀ [k, n]
@@ -159,16 +150,68 @@ func SVD(u, s, vt, a []float64, m, n int) bool {
 	if k == 0 {
 		return true
 	}
-	var f mat.SVD
-	if !finite(a) || !f.Factorize(dense(a, m, n), mat.SVDThin) {
+	if !finite(a) {
 		return false
 	}
-	f.Values(s)
-	var us, vs mat.Dense
-	f.UTo(&us)
-	f.VTo(&vs)
-	dense(u, m, k).Copy(&us)
-	dense(vt, k, n).Copy(vs.T())
+	switch {
+	case m > n: // q r, of which r is divided: as ranks do that have some of the rows each
+		q, r, ur := make([]float64, m*n), make([]float64, n*n), make([]float64, n*n)
+		QR(q, r, a, m, n)
+		ok := squareSVD(ur, s, vt, r, n)
+		products{}.Dgemm(blas.NoTrans, blas.NoTrans, m, n, n, 1, q, n, ur, n, 0, u, n)
+		return ok
+	case m < n:
+		q, r, vr := make([]float64, n*m), make([]float64, m*m), make([]float64, m*m)
+		QR(q, r, transposed(a, m, n), n, m)
+		ok := squareSVD(u, s, vr, transposed(r, m, m), m)
+		products{}.Dgemm(blas.NoTrans, blas.Trans, m, n, m, 1, vr, m, q, m, 0, vt, n)
+		return ok
+	}
+	return squareSVD(u, s, vt, append([]float64(nil), a...), n)
+}
+
+// transposed returns the transpose of a [m, n].
+func transposed(a []float64, m, n int) []float64 {
+	t := make([]float64, m*n)
+	for i := range m {
+		for j, v := range a[i*n:][:n] {
+			t[j*m+i] = v
+		}
+	}
+	return t
+}
+
+// squareSVD is SVD of a [n, n], which it spoils.
+func squareSVD(u, s, vt, a []float64, n int) bool {
+	b := &bidiagonalMatrix{n, make([]float64, n), make([]float64, n-1), identity(n), identity(n)}
+	tauQ, tauP := make([]float64, n), make([]float64, n)
+	withWork(func(work []float64, size int) {
+		gonum.Implementation{}.Dgebrd(n, n, a, n, b.d, b.f, tauQ, tauP, work, size)
+	})
+	p := append([]float64(nil), a...)
+	withWork(func(work []float64, size int) {
+		gonum.Implementation{}.Dorgbr(lapack.GeneratePT, n, n, n, p, n, tauP, work, size)
+	})
+	withWork(func(work []float64, size int) {
+		gonum.Implementation{}.Dorgbr(lapack.GenerateQ, n, n, n, a, n, tauQ, work, size)
+	})
+	if !b.values() {
+		return false
+	}
+	sizes := make([]float64, n)
+	for i, v := range b.d {
+		sizes[i] = math.Abs(v)
+	}
+	lefts, rights := make([]float64, n*n), make([]float64, n*n)
+	for i, from := range ordered(sizes, true) {
+		s[i] = sizes[from]
+		copy(lefts[i*n:][:n], b.ut[from*n:])
+		for j, v := range b.vt[from*n:][:n] {
+			rights[i*n+j] = math.Copysign(1, b.d[from]) * v
+		}
+	}
+	products{}.Dgemm(blas.NoTrans, blas.Trans, n, n, n, 1, a, n, lefts, n, 0, u, n)
+	products{}.Dgemm(blas.NoTrans, blas.NoTrans, n, n, n, 1, rights, n, p, n, 0, vt, n)
 	return true
 }
 
@@ -178,20 +221,27 @@ func Eigh(w, v, a []float64, n int) bool {
 	if n == 0 {
 		return true
 	}
-	sym := mat.NewSymDense(n, nil)
-	for i := range n {
-		for j := range i + 1 {
-			sym.SetSym(i, j, a[i*n+j])
-		}
-	}
-	var f mat.EigenSym
-	if !finite(a) || !f.Factorize(sym, true) {
+	if !finite(a) {
 		return false
 	}
-	f.Values(w)
-	var vs mat.Dense
-	f.VectorsTo(&vs)
-	dense(v, n, n).Copy(&vs)
+	q := append([]float64(nil), a...)
+	d, e, tau := make([]float64, n), make([]float64, n-1), make([]float64, n-1)
+	withWork(func(work []float64, size int) {
+		gonum.Implementation{}.Dsytrd(blas.Lower, n, q, n, d, e, tau, work, size)
+	})
+	withWork(func(work []float64, size int) {
+		gonum.Implementation{}.Dorgtr(blas.Lower, n, q, n, tau, work, size)
+	})
+	z := identity(n)
+	if !tridiagonal(d, e, z) {
+		return false
+	}
+	rows := make([]float64, n*n)
+	for i, from := range ordered(d, false) {
+		w[i] = d[from]
+		copy(rows[i*n:][:n], z[from*n:])
+	}
+	products{}.Dgemm(blas.NoTrans, blas.Trans, n, n, n, 1, q, n, rows, n, 0, v, n)
 	return true
 }
 

@@ -1,0 +1,190 @@
+package lapack
+
+import (
+	"sync"
+
+	"gonum.org/v1/gonum/blas"
+	"gonum.org/v1/gonum/blas/blas64"
+	"gonum.org/v1/gonum/blas/gonum"
+
+	"tpsh/runtime/kernel/gemm"
+)
+
+// products is gonum's BLAS, but for products of matrices, which package gemm makes, and
+// for triangles and symmetric updates, which are divided until they are products. The
+// blocked algorithms of gonum's LAPACK are then as fast as these.
+type products struct{ gonum.Implementation }
+
+func init() { blas64.Use(products{}) }
+
+const (
+	leaf      = 32      // the size of triangles that are not divided
+	fewFactor = 1 << 15 // below so many multiplications gonum's product takes less
+)
+
+// scratch are buffers for products before they are added.
+var scratch = sync.Pool{New: func() any { return new([]float64) }}
+
+// Dgemm computes c = alpha op(a) op(b) + beta c, for op(a) [m, k] and op(b) [k, n].
+func (p products) Dgemm(tA, tB blas.Transpose, m, n, k int, alpha float64, a []float64, lda int, b []float64, ldb int, beta float64, c []float64, ldc int) {
+	if m*n*k < fewFactor || alpha == 0 {
+		p.Implementation.Dgemm(tA, tB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
+		return
+	}
+	buffer := scratch.Get().(*[]float64)
+	defer scratch.Put(buffer)
+	if cap(*buffer) < m*n {
+		*buffer = make([]float64, m*n)
+	}
+	y := (*buffer)[:m*n]
+	gemm.Multiply(nil, gemm.Product[float64]{M: m, N: n, K: k, Count: 1, C: y, A: operand(tA, a, lda), B: operand(tB, b, ldb)})
+	for i := range m {
+		row, from := c[i*ldc:][:n], y[i*n:][:n]
+		switch {
+		case beta == 0:
+			for j, v := range from {
+				row[j] = alpha * v
+			}
+		case beta == 1 && alpha == -1:
+			for j, v := range from {
+				row[j] -= v
+			}
+		default:
+			for j, v := range from {
+				row[j] = beta*row[j] + alpha*v
+			}
+		}
+	}
+}
+
+// operand returns op(a) as package gemm takes it.
+func operand(t blas.Transpose, a []float64, lda int) gemm.Operand[float64] {
+	if t == blas.NoTrans {
+		return gemm.Operand[float64]{Data: a, Grid: gemm.Grid{Row: lda, Col: 1}}
+	}
+	return gemm.Operand[float64]{Data: a, Grid: gemm.Grid{Row: 1, Col: lda}}
+}
+
+// A triangle is op(a) of a triangular matrix [n, n], in halves of h and n - h.
+type triangle struct {
+	n, h  int
+	lower bool // of op(a)
+	tA    blas.Transpose
+	a     []float64
+	lda   int
+}
+
+// halved returns op(a) in halves.
+func halved(ul blas.Uplo, tA blas.Transpose, n int, a []float64, lda int) triangle {
+	return triangle{n, n / 2, (ul == blas.Lower) == (tA == blas.NoTrans), tA, a, lda}
+}
+
+// second returns the lower right part of a.
+func (t *triangle) second() []float64 { return t.a[t.h*t.lda+t.h:] }
+
+// corner returns the part of a that is the square or rectangle of op(a) off the diagonal.
+func (t *triangle) corner() []float64 {
+	if t.lower == (t.tA == blas.NoTrans) {
+		return t.a[t.h*t.lda:]
+	}
+	return t.a[t.h:]
+}
+
+// parts returns b, of rows or columns as many as the triangle, in two, and their sizes.
+func (t *triangle) parts(s blas.Side, b []float64, ldb int) (b1, b2 []float64) {
+	if s == blas.Left {
+		return b, b[t.h*ldb:]
+	}
+	return b, b[t.h:]
+}
+
+// update computes to = beta to + alpha times the product of the corner and from, on the
+// side s; other is the size of b along which there is no triangle.
+func (p products) update(t *triangle, s blas.Side, toSecond bool, other int, alpha float64, from []float64, beta float64, to []float64, ldb int) {
+	size, inner := t.h, t.n-t.h
+	if toSecond {
+		size, inner = inner, size
+	}
+	if s == blas.Left {
+		p.Dgemm(t.tA, blas.NoTrans, size, other, inner, alpha, t.corner(), t.lda, from, ldb, beta, to, ldb)
+		return
+	}
+	p.Dgemm(blas.NoTrans, t.tA, other, size, inner, alpha, from, ldb, t.corner(), t.lda, beta, to, ldb)
+}
+
+// sides returns the size of b [m, n] along the triangle, and the other.
+func sides(s blas.Side, m, n int) (size, other int) {
+	if s == blas.Left {
+		return m, n
+	}
+	return n, m
+}
+
+// shaped returns rows and columns of b for a triangle of size on side s.
+func shaped(s blas.Side, size, other int) (m, n int) { return sides(s, size, other) }
+
+// Dtrsm solves op(a) x = alpha b, or x op(a) = alpha b on the right, for b [m, n], which
+// becomes x: half of the triangle first, whose x times the corner is subtracted.
+func (p products) Dtrsm(s blas.Side, ul blas.Uplo, tA blas.Transpose, d blas.Diag, m, n int, alpha float64, a []float64, lda int, b []float64, ldb int) {
+	size, other := sides(s, m, n)
+	if size <= leaf || other == 0 {
+		p.Implementation.Dtrsm(s, ul, tA, d, m, n, alpha, a, lda, b, ldb)
+		return
+	}
+	t := halved(ul, tA, size, a, lda)
+	b1, b2 := t.parts(s, b, ldb)
+	m1, n1 := shaped(s, t.h, other)
+	m2, n2 := shaped(s, size-t.h, other)
+	if t.lower == (s == blas.Left) {
+		p.Dtrsm(s, ul, tA, d, m1, n1, alpha, a, lda, b1, ldb)
+		p.update(&t, s, true, other, -1, b1, alpha, b2, ldb)
+		p.Dtrsm(s, ul, tA, d, m2, n2, 1, t.second(), lda, b2, ldb)
+		return
+	}
+	p.Dtrsm(s, ul, tA, d, m2, n2, alpha, t.second(), lda, b2, ldb)
+	p.update(&t, s, false, other, -1, b2, alpha, b1, ldb)
+	p.Dtrsm(s, ul, tA, d, m1, n1, 1, a, lda, b1, ldb)
+}
+
+// Dtrmm computes b = alpha op(a) b, or alpha b op(a) on the right, for b [m, n].
+func (p products) Dtrmm(s blas.Side, ul blas.Uplo, tA blas.Transpose, d blas.Diag, m, n int, alpha float64, a []float64, lda int, b []float64, ldb int) {
+	size, other := sides(s, m, n)
+	if size <= leaf || other == 0 {
+		p.Implementation.Dtrmm(s, ul, tA, d, m, n, alpha, a, lda, b, ldb)
+		return
+	}
+	t := halved(ul, tA, size, a, lda)
+	b1, b2 := t.parts(s, b, ldb)
+	m1, n1 := shaped(s, t.h, other)
+	m2, n2 := shaped(s, size-t.h, other)
+	if t.lower == (s == blas.Left) { // the second half has a part of both
+		p.Dtrmm(s, ul, tA, d, m2, n2, alpha, t.second(), lda, b2, ldb)
+		p.update(&t, s, true, other, alpha, b1, 1, b2, ldb)
+		p.Dtrmm(s, ul, tA, d, m1, n1, alpha, a, lda, b1, ldb)
+		return
+	}
+	p.Dtrmm(s, ul, tA, d, m1, n1, alpha, a, lda, b1, ldb)
+	p.update(&t, s, false, other, alpha, b2, 1, b1, ldb)
+	p.Dtrmm(s, ul, tA, d, m2, n2, alpha, t.second(), lda, b2, ldb)
+}
+
+// Dsyrk computes a triangle of c = alpha a aᵀ + beta c, or alpha aᵀ a + beta c, for c
+// [n, n]: the halves of the triangle, and the corner as a product.
+func (p products) Dsyrk(ul blas.Uplo, tA blas.Transpose, n, k int, alpha float64, a []float64, lda int, beta float64, c []float64, ldc int) {
+	if n <= leaf || k == 0 {
+		p.Implementation.Dsyrk(ul, tA, n, k, alpha, a, lda, beta, c, ldc)
+		return
+	}
+	h, tB := n/2, blas.Transpose(blas.Trans)
+	a2 := a[h*lda:]
+	if tA != blas.NoTrans {
+		a2, tB = a[h:], blas.NoTrans
+	}
+	p.Dsyrk(ul, tA, h, k, alpha, a, lda, beta, c, ldc)
+	if ul == blas.Lower {
+		p.Dgemm(tA, tB, n-h, h, k, alpha, a2, lda, a, lda, beta, c[h*ldc:], ldc)
+	} else {
+		p.Dgemm(tA, tB, h, n-h, k, alpha, a, lda, a2, lda, beta, c[h:], ldc)
+	}
+	p.Dsyrk(ul, tA, n-h, k, alpha, a2, lda, beta, c[h*ldc+h:], ldc)
+}

@@ -1,0 +1,98 @@
+package lapack
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"gonum.org/v1/gonum/blas"
+	"gonum.org/v1/gonum/blas/gonum"
+)
+
+// Products, triangles and updates are gonum's, at sizes that are divided and at odd ones.
+func TestProducts(t *testing.T) {
+	rng := rand.New(rand.NewPCG(7, 8))
+	const ld = 150
+	a, b, c := random(rng, ld, ld), random(rng, ld, ld), random(rng, ld, ld)
+	for i := range ld {
+		a[i*ld+i] += 30 // solutions stay small
+	}
+	ours, theirs := products{}, gonum.Implementation{}
+	same := func(what string, by func(list blas64Level3, c []float64)) {
+		t.Helper()
+		got, want := slices.Clone(c), slices.Clone(c)
+		by(ours, got)
+		by(theirs, want)
+		for i, v := range want {
+			if math.Abs(got[i]-v) > 1e-9*(1+math.Abs(v)) {
+				t.Errorf("%s: got %v at %d, want %v", what, got[i], i, v)
+				return
+			}
+		}
+	}
+	for _, tA := range []blas.Transpose{blas.NoTrans, blas.Trans} {
+		for _, tB := range []blas.Transpose{blas.NoTrans, blas.Trans} {
+			for _, f := range [][2]float64{{1, 0}, {-1, 1}, {2, 0.5}, {0, 2}} {
+				same(fmt.Sprint("Dgemm ", tA, tB, f), func(p blas64Level3, c []float64) {
+					p.Dgemm(tA, tB, 60, 37, 50, f[0], a, ld, b, ld, f[1], c, ld)
+				})
+			}
+		}
+		for _, ul := range []blas.Uplo{blas.Lower, blas.Upper} {
+			for _, size := range []int{1, 32, 33, 71, 128} {
+				same(fmt.Sprint("Dsyrk ", ul, tA, size), func(p blas64Level3, c []float64) { p.Dsyrk(ul, tA, size, 40, -1, b, ld, 1, c, ld) })
+				for _, s := range []blas.Side{blas.Left, blas.Right} {
+					m, n := sides(s, size, 45)
+					for _, d := range []blas.Diag{blas.Unit, blas.NonUnit} {
+						if d == blas.NonUnit {
+							same(fmt.Sprint("Dtrsm ", s, ul, tA, d, size), func(p blas64Level3, c []float64) { p.Dtrsm(s, ul, tA, d, m, n, 2, a, ld, c, ld) })
+						}
+						same(fmt.Sprint("Dtrmm ", s, ul, tA, d, size), func(p blas64Level3, c []float64) { p.Dtrmm(s, ul, tA, d, m, n, -1, a, ld, c, ld) })
+					}
+				}
+			}
+		}
+	}
+}
+
+// blas64Level3 is what products has of its own.
+type blas64Level3 interface {
+	Dgemm(tA, tB blas.Transpose, m, n, k int, alpha float64, a []float64, lda int, b []float64, ldb int, beta float64, c []float64, ldc int)
+	Dtrsm(s blas.Side, ul blas.Uplo, tA blas.Transpose, d blas.Diag, m, n int, alpha float64, a []float64, lda int, b []float64, ldb int)
+	Dtrmm(s blas.Side, ul blas.Uplo, tA blas.Transpose, d blas.Diag, m, n int, alpha float64, a []float64, lda int, b []float64, ldb int)
+	Dsyrk(ul blas.Uplo, tA blas.Transpose, n, k int, alpha float64, a []float64, lda int, beta float64, c []float64, ldc int)
+}
+
+// BenchmarkDecompositions measures decompositions of matrices of 512 by 512.
+func BenchmarkDecompositions(b *testing.B) {
+	const n = 512
+	rng := rand.New(rand.NewPCG(9, 10))
+	a, rhs, out, out2, v := random(rng, n, n), random(rng, n, n), make([]float64, n*n), make([]float64, n*n), make([]float64, n)
+	sym := make([]float64, n*n)
+	products{}.Dgemm(blas.NoTrans, blas.Trans, n, n, n, 1, a, n, a, n, 0, sym, n)
+	for i := range n {
+		sym[i*n+i] += n
+	}
+	for _, bench := range []struct {
+		name string
+		run  func() bool
+	}{
+		{"solve", func() bool { return Solve(out, a, rhs, n, n) }},
+		{"inv", func() bool { return Inverse(out, a, n) }},
+		{"cholesky", func() bool { return Cholesky(out, sym, n) }},
+		{"qr", func() bool { return QR(out, out2, a, n, n) }},
+		{"slogdet", func() bool { s, _ := LogDet(a, n); return s != 0 }},
+		{"eigh", func() bool { return Eigh(v, out, sym, n) }},
+		{"svd", func() bool { return SVD(out, v, out2, a, n, n) }},
+	} {
+		b.Run(bench.name, func(b *testing.B) {
+			for b.Loop() {
+				if !bench.run() {
+					b.Fatal("none")
+				}
+			}
+		})
+	}
+}
