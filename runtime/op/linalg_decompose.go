@@ -272,12 +272,15 @@ var decompositions = []*decomposition{
 		grad: func(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor { // the upper right block of exp [xᵀ dy; 0 xᵀ]
 			xt := t.turned(c.In[0])
 			n := len(xt.Shape())
-			zero := t.Scale(dy[0], 0)
-			top := t.Do("cat", []*tensor.Tensor{xt, dy[0]}, Int1(n-1))
+			size := t.Do("norm", one(dy[0].Detach()), Float1(2), IntsN(n-2, n-1), Bool1(true))
+			size = t.Where(t.binary("gt", size, tensor.Number(0.0)), size, tensor.Number(1.0))
+			g := t.Div(dy[0], size) // which the block is linear in: large ones would spoil the digits of x
+			zero := t.Scale(g, 0)
+			top := t.Do("cat", []*tensor.Tensor{xt, g}, Int1(n-1))
 			both := t.Do("cat", []*tensor.Tensor{top, t.Do("cat", []*tensor.Tensor{zero, xt}, Int1(n-1))}, Int1(n-2))
 			e, k := t.Do("matrix_exp", one(both)), xt.Shape()[n-1]
 			e = t.Do("narrow", one(e), Int1(n-2), Int1(0), Int1(k))
-			return one(t.Do("narrow", one(e), Int1(n-1), Int1(k), Int1(k)))
+			return one(t.Mul(t.Do("narrow", one(e), Int1(n-1), Int1(k), Int1(k)), size))
 		}},
 }
 
