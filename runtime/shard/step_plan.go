@@ -21,8 +21,9 @@ type stepPlan struct {
 	mesh   *mesh.Mesh  // whose notes the call compares; nil for none
 
 	// By member: the part it gets of my block, and where the part I get of its block
-	// goes in mine. Of AllReduce they are nil.
-	send, recv []subBlock
+	// goes in mine. Of AllReduce they are nil, as are send of AllGather, which is the whole
+	// block, and recv of ReduceScatter.
+	send, recv []*subBlock
 
 	// Of an exchange that adds terms: the members whose subBlocks make up each piece
 	// of my block, in the order they are added; recv then says where they go
@@ -123,13 +124,13 @@ func planStep(s *mesh.Step, me int) *stepPlan {
 		r.kind = comm.AllReduce
 	case mesh.ReduceScatter:
 		r.kind = comm.ReduceScatter
-		r.overlaps(s.Src, s.Dst, ranks, me)
+		r.send = overlaps(s.Src, me, s.Dst, ranks)
 	case mesh.AllGather:
 		r.kind = comm.AllGather
-		r.overlaps(s.Src, s.Dst, ranks, me)
+		r.recv = overlaps(s.Dst, me, s.Src, ranks)
 	case mesh.AllToAll:
 		r.kind = comm.AllToAll
-		r.overlaps(s.Src, s.Dst, ranks, me)
+		r.send, r.recv = overlaps(s.Src, me, s.Dst, ranks), overlaps(s.Dst, me, s.Src, ranks)
 	default:
 		r.kind = comm.AllToAll
 		r.exchange(s.Exchange(me), s.Src, s.Dst, me)
@@ -137,31 +138,31 @@ func planStep(s *mesh.Step, me int) *stepPlan {
 	return r
 }
 
-// overlaps has each member get the part that it needs of each block.
-func (r *stepPlan) overlaps(src, dst *mesh.Placed, ranks []int, me int) {
-	have, _ := src.Box(me)
-	want, _ := dst.Box(me)
-	for _, other := range ranks {
-		needs, _ := dst.Box(other)
-		holds, _ := src.Box(other)
-		r.send = append(r.send, common(have, needs))
-		r.recv = append(r.recv, common(want, holds))
+// overlaps returns which parts of the block that I have by mine each of the ranks has by theirs.
+func overlaps(mine *mesh.Placed, me int, theirs *mesh.Placed, ranks []int) []*subBlock {
+	list := make([]*subBlock, len(ranks))
+	base, _ := mine.Box(me)
+	for i, other := range ranks {
+		box, _ := theirs.Box(other)
+		list[i] = common(base, box)
 	}
+	return list
 }
 
 // common returns the subBlock, in the block that holds base, of the elements that it has in common
 // with box.
-func common(base, box mesh.Box) subBlock {
+func common(base, box mesh.Box) *subBlock {
 	both, some := base.Intersect(box)
 	if !some {
-		return subBlock{strided: true}
+		return &noSubBlock
 	}
 	return subBlockWithin(both, base)
 }
 
 // subBlockWithin returns the subBlock of box in the block that holds base.
-func subBlockWithin(box, base mesh.Box) subBlock {
-	return subBlockOf(relative(box, base), base.Shape())
+func subBlockWithin(box, base mesh.Box) *subBlock {
+	a := subBlockOf(relative(box, base), base.Shape())
+	return &a
 }
 
 // exchange has each member get the boxes that x says.
@@ -188,10 +189,14 @@ func (r *stepPlan) exchange(x *mesh.Exchange, src, dst mesh.Layout, me int) {
 	}
 }
 
-func noSubBlocks(n int) []subBlock {
-	list := make([]subBlock, n)
+// noSubBlock is that of no elements: most members of a large group exchange nothing.
+var noSubBlock = subBlock{strided: true}
+
+// noSubBlocks returns those of n members that get nothing.
+func noSubBlocks(n int) []*subBlock {
+	list := make([]*subBlock, n)
 	for i := range list {
-		list[i].strided = true
+		list[i] = &noSubBlock
 	}
 	return list
 }

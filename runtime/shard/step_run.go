@@ -13,12 +13,13 @@ import (
 
 // A stepRun is one use of a stepPlan.
 type stepRun struct {
-	e     *Engine
-	r     *stepPlan
-	block *tensor.Tensor   // the rank's block, contiguous
-	y     *tensor.Tensor   // the block that it is to hold
-	parts []*tensor.Tensor // by member, the part that is not received in place; else nil; none of a shared result
-	op    comm.Op
+	e      *Engine
+	r      *stepPlan
+	block  *tensor.Tensor   // the rank's block, contiguous
+	y      *tensor.Tensor   // the block that it is to hold
+	packed []*tensor.Tensor // what is sent of parts that do not lie as they are sent
+	parts  []*tensor.Tensor // by member, the part that is not received in place; else nil; none if all are
+	op     comm.Op
 }
 
 // carry takes the rank's block along r.
@@ -63,7 +64,7 @@ func (e *Engine) newStepRun(r *stepPlan, block *tensor.Tensor) (*stepRun, error)
 	if r.alike() {
 		t.op.Share = t
 	}
-	if r.send == nil || r.kind == comm.AllGather {
+	if r.send == nil {
 		t.op.In = []comm.Block{comm.Whole(t.block.Bytes())}
 		return t, nil
 	}
@@ -76,7 +77,7 @@ func (e *Engine) newStepRun(r *stepPlan, block *tensor.Tensor) (*stepRun, error)
 				return nil, err
 			}
 			b = comm.Whole(packed.Bytes())
-			t.parts = append(t.parts, packed) // kept alive
+			t.packed = append(t.packed, packed) // kept alive
 		}
 		t.op.In[i] = b
 	}
@@ -123,20 +124,20 @@ func (t *stepRun) prepare(members []comm.Member, _ comm.Flags) ([]comm.Block, er
 		return nil, &op.ResourceError{Func: r.name, Err: err}
 	}
 	t.y = y
-	if r.recv == nil || r.kind == comm.ReduceScatter {
+	if r.recv == nil {
 		return []comm.Block{comm.Whole(y.Bytes())}, nil
 	}
-	t.parts = append(t.parts, make([]*tensor.Tensor, len(r.recv))...)
-	mine := t.parts[len(t.parts)-len(r.recv):]
 	blocks := make([]comm.Block, len(r.recv))
-	for i := range r.recv {
-		a := &r.recv[i]
+	for i, a := range r.recv {
 		b, ok := a.block(y)
 		if !ok || t.summed(i) {
-			if mine[i], err = tensor.New(t.e.host.Ops().Alloc, dt, shape.Shape(a.box.Shape())); err != nil {
+			if t.parts == nil {
+				t.parts = make([]*tensor.Tensor, len(r.recv))
+			}
+			if t.parts[i], err = tensor.New(t.e.host.Ops().Alloc, dt, shape.Shape(a.box.Shape())); err != nil {
 				return nil, &op.ResourceError{Func: r.name, Err: err}
 			}
-			b = comm.Whole(mine[i].Bytes())
+			b = comm.Whole(t.parts[i].Bytes())
 		}
 		blocks[i] = b
 	}
@@ -157,26 +158,26 @@ func (t *stepRun) summed(i int) bool {
 // result.
 func (t *stepRun) finish() (*tensor.Tensor, error) {
 	goruntime.KeepAlive(t.block)
+	goruntime.KeepAlive(t.packed)
 	y, err := t.assemble()
 	if err == nil {
 		y.Buffer().Seal()
 	}
-	t.block, t.y, t.parts = nil, nil, nil // the group may refer to the call for some time
+	t.block, t.y, t.packed, t.parts = nil, nil, nil, nil // the group may refer to the call for some time
 	return y, err
 }
 
 // assemble puts parts that were not received in place where they go.
 func (t *stepRun) assemble() (*tensor.Tensor, error) {
-	if t.r.recv == nil || t.r.kind == comm.ReduceScatter || t.parts == nil {
+	if t.parts == nil {
 		return t.y, nil
 	}
-	mine := t.parts[len(t.parts)-len(t.r.recv):]
 	for _, from := range t.r.pieces {
-		if err := t.add(from, mine); err != nil {
+		if err := t.add(from, t.parts); err != nil {
 			return nil, err
 		}
 	}
-	for i, part := range mine {
+	for i, part := range t.parts {
 		if part == nil {
 			continue
 		}
