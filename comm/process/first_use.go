@@ -6,6 +6,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"tpsh/comm/bootstrap"
 	"tpsh/comm/wire"
 )
 
@@ -79,6 +80,36 @@ func (l *Links) spawn(task func()) {
 	defer l.connecting.Unlock()
 	if l.ctx.Err() == nil {
 		l.tasks.Go(task)
+	}
+}
+
+// A beater is a messageWriter that sends a heartbeat without waiting, or none if messages
+// are under way, which are as good.
+type beater interface{ Beat() }
+
+// beat has out carry heartbeats: all beaters on one thread, and others on one each, since they
+// may wait for their streams.
+func (l *Links) beat(p *bootstrap.Heartbeat, out messageWriter) {
+	b, ok := out.(beater)
+	if !ok {
+		l.tasks.Go(func() { writeHeartbeats(l.ctx, p, out) })
+		return
+	}
+	l.mu.Lock()
+	l.beaters = append(l.beaters, b)
+	l.mu.Unlock()
+	l.beating.Do(func() {
+		l.tasks.Go(func() { p.Beat(l.ctx, l.beatAll) })
+	})
+}
+
+// beatAll sends a heartbeat on all connections.
+func (l *Links) beatAll() {
+	l.mu.Lock()
+	all := l.beaters
+	l.mu.Unlock()
+	for _, b := range all {
+		b.Beat()
 	}
 }
 

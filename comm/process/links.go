@@ -38,6 +38,7 @@ type Links struct {
 	partners   *bootstrap.Peers     // makes connections when they are first used, nil if all are there
 	heartbeat  *bootstrap.Heartbeat // of those
 	onFirstUse []*firstUseWriter    // by rank, nil where there was a way at the start
+	beating    sync.Once            // starts the heartbeats of beaters
 	connecting sync.Mutex           // held to add to streams and tasks, until ctx ends
 	ctx        context.Context
 	cancel     context.CancelCauseFunc
@@ -48,6 +49,7 @@ type Links struct {
 	wireRank          *wireRank     // of the latest generation, nil before the first
 	generationChanged chan struct{} // closed when rank is another
 	broken            []error       // by participant: why nothing comes any more
+	beaters           []beater
 }
 
 // errLinksClosed ends the calls under way when Links are closed.
@@ -134,7 +136,7 @@ func (l *Links) attach(peer int, s io.ReadWriteCloser, p *bootstrap.Heartbeat) (
 		return nil, err
 	}
 	if p != nil {
-		l.tasks.Go(func() { writeHeartbeats(l.ctx, p, out) })
+		l.beat(p, out)
 		l.tasks.Go(func() {
 			p.Guard(l.ctx, reader, nil, func(err error) { l.lose(peer, err) })
 		})

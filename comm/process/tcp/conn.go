@@ -183,6 +183,30 @@ func (c *Conn) starve() {
 	}
 }
 
+// Beat sends a heartbeat, unless something is under way, which is heard as well.
+func (c *Conn) Beat() {
+	if !c.out.TryLock() {
+		return
+	}
+	defer c.out.Unlock()
+	if c.gone.Load() {
+		return
+	}
+	number := c.number
+	f := wire.Frame{Type: wire.FrameHeartbeat, Source: c.set.rank}
+	c.buf = wire.AppendNext(c.buf[:0], &f, &wire.Parts{}, &c.number)
+	n, err := writeSocket(c.at, [][]byte{c.buf})
+	switch {
+	case errors.Is(err, wire.ErrAgain):
+		c.number = number
+	case err != nil:
+		c.gone.Store(true)
+	case n < len(c.buf):
+		c.runs = append(c.runs[:0], c.buf[n:])
+		c.write()
+	}
+}
+
 // Stop ends the message being sent, and lets nothing be sent any more.
 func (c *Conn) Stop() { c.gone.Store(true) }
 

@@ -239,3 +239,37 @@ func TestConnSegments(t *testing.T) {
 		t.Errorf("segmentLen of no connection = %d, want 1", got)
 	}
 }
+
+// A heartbeat never waits: not for a message being sent, and not for room. What comes of heartbeats
+// for which there was none is nothing, and the frames after them follow those before.
+func TestBeatWaitsForNothing(t *testing.T) {
+	c, in, _ := connTo(t, &testHost{})
+	c.out.Lock()
+	c.Beat()
+	c.out.Unlock()
+	if c.number != 0 {
+		t.Fatalf("got %d frames while a message is being sent, want none", c.number)
+	}
+	for sent := uint32(1); c.number != sent-1; sent++ {
+		c.Beat()
+		if sent > 1<<20 {
+			t.Fatal("there is room for a million heartbeats that nobody reads")
+		}
+	}
+	sent := int(c.number)
+	done := make(chan error, 1)
+	go func() {
+		for range sent + 1 {
+			f, err := in.Next()
+			if err != nil || f.Type != wire.FrameHeartbeat && f.Type != wire.FrameMessage {
+				done <- fmt.Errorf("got %v and %v, want heartbeats and a message", f, err)
+				return
+			}
+		}
+		done <- nil
+	}()
+	c.Send(wire.Frame{Type: wire.FrameMessage}, nil, []byte("after them"))
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+}
