@@ -6,7 +6,7 @@ import { readdirSync } from "node:fs";
 import { resolve } from "node:path";
 
 const [browserPath, folder] = process.argv.slice(2);
-const browser = await chromium.launch({ executablePath: browserPath, args: ["--no-sandbox"] });
+const browser = await chromium.launch({ executablePath: browserPath, args: ["--no-sandbox"], timeout: 300000 });
 let bad = 0, seen = 0;
 const fail = text => { bad++; console.log(text); };
 
@@ -17,8 +17,9 @@ for (const file of readdirSync(folder).filter(f => f.endsWith(".html"))) {
     page.on("console", m => { if (m.type() === "error") fail(`${name}: ${m.text()}`); });
     page.on("pageerror", e => fail(`${name}: ${e}`));
     page.on("request", r => { if (!/^(file|data|blob):/.test(r.url())) fail(`${name}: asks for ${r.url()}`); });
+    page.setDefaultTimeout(300000); // the machine may be busy
     await page.goto("file://" + resolve(folder, file));
-    await page.waitForSelector("body[data-panels]", { timeout: 20000 });
+    await page.waitForSelector("body[data-panels]");
     const panels = await page.$$eval("main > section", list => list.map(s => ({ id: s.id, empty: s.innerText.trim().split("\n").length < 2 && !s.querySelector("svg, canvas") })));
     if (!panels.length) fail(`${name}: no panel`);
     for (const p of panels) if (p.empty) fail(`${name}: panel ${p.id} is empty`);
