@@ -168,7 +168,7 @@ def alive(group):
 
 
 def wait_for(what):
-    end = time.monotonic() + 30
+    end = time.monotonic() + 300
     while not what():
         assert time.monotonic() < end
         time.sleep(0.02)
