@@ -11,6 +11,7 @@ import (
 
 	"tpsh/runtime/hardware"
 	"tpsh/runtime/hardware/fit"
+	"tpsh/runtime/kernel/peak"
 )
 
 // hereConstants are what is fitted: to what operations of one rank take each by itself, to
@@ -112,9 +113,6 @@ func (b *bench) rateOf(ctx context.Context, before, body string, units, idle flo
 	return units / max(f.seconds-idle, f.seconds/10), nil
 }
 
-// peakTries is how often the peak is measured: on a busy machine cores are seldom free together.
-const peakTries = 5
-
 // worthCore is what a product must have more for each further core, as package gemm has
 // it: 2 << 20 FLOPs.
 const worthCore = 2 << 20
@@ -127,10 +125,7 @@ const geluFLOPs = 5
 // at most, as often as there are cores.
 func (b *bench) hereText(ctx context.Context) (string, error) {
 	cores := goruntime.GOMAXPROCS(0)
-	flops, copied := 0., b.machine.copyRate(1, 4<<20)/2
-	for range peakTries {
-		flops = max(flops, new(machine).peakFlops())
-	}
+	flops, copied := float64(cores)*bestRate(func() int { return peak.Multiply(1 << 16) }), b.machine.copyRate(1, 4<<20)/2
 	small, err := b.rateOf(ctx, "x = ones(64)", "x + x", 1, 0)
 	if err != nil {
 		return "", err
@@ -167,7 +162,7 @@ spread = %d # FLOPs for each further core that a product takes
 start = 1e-07 # a guess
 issue = %.3g # a sum of 64 elements
 view = %.3g # a reshape
-script = 8e-09 # a guess
+script = 8e-08 # a guess
 placed = 8e-07 # a guess
 recorded = 1e-06 # a guess
 backward = 1e-06 # a guess
@@ -179,7 +174,7 @@ each = 7e-07 # a guess
 inner = 10 # a guess
 
 [peak]
-float32 = %.3g # multiply-adds in registers on all cores
+float32 = %.3g # multiply-adds in registers of one core, by the cores
 
 [rest]
 float32 = %.3g # gelu on all cores

@@ -296,6 +296,10 @@ func TestAmong(t *testing.T) {
 	near(t, "alone", shared.Among(1).Operation(o), 2)
 	near(t, "two of four cores", shared.Among(2).Operation(o), 3)
 	near(t, "two turns", shared.Among(8).Operation(o), 10)
+	near(t, "two turns of which half wait", shared.AmongBusy(8, 4).Operation(o), 5)
+	if shared.Crowded(4) || !shared.Crowded(5) || m.Crowded(5) {
+		t.Error("Crowded: want it of 5 ranks on 4 cores alone")
+	}
 	near(t, "memory", float64(shared.Among(4).Memory()), 0.25e9)
 	near(t, "latency of two turns", shared.Among(8).Levels[0].Latency, 2*shared.Levels[0].Latency)
 	near(t, "the machine itself", shared.Operation(o), 2)

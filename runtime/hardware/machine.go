@@ -109,13 +109,17 @@ func (m *Machine) PeakFLOPs(d dtype.DType) float64 { return rate(m.products, d) 
 // the file divided by the cores, but for products, which take those that no rank has as
 // well, one for each so many FLOPs. Where there are more ranks than cores all of it takes
 // as many times longer, as does what starts an operation or a call.
-func (m *Machine) Among(n int) *Machine {
+func (m *Machine) Among(n int) *Machine { return m.AmongBusy(n, float64(n)) }
+
+// AmongBusy is Among where so many of the n ranks compute at a time, in the mean, and the others
+// wait: who waits leaves the cores to others.
+func (m *Machine) AmongBusy(n int, busy float64) *Machine {
 	if m.cores == 0 {
 		return m
 	}
 	out := *m
 	out.Levels = append([]Level(nil), m.Levels...)
-	turns := max(1, float64(n)/m.cores)
+	turns := max(1, busy/m.cores)
 	out.memory /= float64(n)
 	share := 1 / (m.cores * turns)
 	out.memoryBandwidth *= share
@@ -143,6 +147,9 @@ func (m *Machine) Among(n int) *Machine {
 	}
 	return &out
 }
+
+// Crowded reports whether n ranks share cores that are fewer.
+func (m *Machine) Crowded(n int) bool { return m.cores > 0 && float64(n) > m.cores }
 
 // Shared reports whether ranks share cores, so that the host is the device.
 func (m *Machine) Shared() bool { return m.cores > 0 }

@@ -104,9 +104,41 @@ type game struct {
 	timeOnly bool // nobody asks where it goes
 }
 
-// newGame seats the players.
+// crowdedRounds is how often a program is played to find how many ranks compute at a time, where
+// they have fewer cores.
+const crowdedRounds = 3
+
+// newGame seats the players on what ranks have of m. Where they have fewer cores, those
+// who wait for others leave theirs to them: how many compute at a time is what the last of a few
+// games has shown.
 func newGame(p *Program, m *hardware.Machine) *game {
-	m = m.Among(p.Ranks)
+	busy := float64(p.Ranks)
+	if m.Crowded(p.Ranks) {
+		for range crowdedRounds {
+			g := newGameOn(p, m.AmongBusy(p.Ranks, busy))
+			g.timeOnly = true
+			g.play()
+			busy = g.busyRanks()
+		}
+	}
+	return newGameOn(p, m.AmongBusy(p.Ranks, busy))
+}
+
+// busyRanks returns how many ranks compute or communicate at a time in the last whole step, in the mean.
+func (g *game) busyRanks() float64 {
+	n, sum := g.steps(), 0.
+	step := g.stepSeconds(n) - g.m.Step
+	if step <= 0 {
+		return float64(g.p.Ranks)
+	}
+	for _, pl := range g.players {
+		sum += float64(pl.ranks) * min(1, busy(pl.of(n))/step)
+	}
+	return sum
+}
+
+// newGameOn seats the players on m.
+func newGameOn(p *Program, m *hardware.Machine) *game {
 	g := &game{p: p, m: m}
 	g.ops, g.issues = make([]float64, len(p.Operations)), make([]float64, len(p.Operations))
 	for i, o := range p.Operations {
