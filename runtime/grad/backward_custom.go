@@ -2,6 +2,7 @@ package grad
 
 import (
 	"fmt"
+
 	"tpsh/runtime/op"
 	"tpsh/runtime/shape"
 	"tpsh/runtime/tensor"

@@ -2,8 +2,9 @@ package tensor
 
 import (
 	"fmt"
-	"tpsh/runtime/dtype"
 	"unsafe"
+
+	"tpsh/runtime/dtype"
 )
 
 // Data returns the elements of a contiguous tensor as a slice that shares its
