@@ -492,9 +492,14 @@ func TestNodesDisagree(t *testing.T) {
 
 // A launcher without the token is turned away, and the others go on waiting.
 func TestWrongToken(t *testing.T) {
-	ctx, cancel := context.WithCancelCause(t.Context())
-	turned := make(chan string, 1)
-	o := Options{Transport: "tcp", Ranks: 1, Nodes: 2, Rendezvous: freeAddress(t), Token: []byte("right"), Note: func(line string) { turned <- line }}
+	limited, stop := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer stop()
+	ctx, cancel := context.WithCancelCause(limited)
+	var turned string
+	o := Options{Transport: "tcp", Ranks: 1, Nodes: 2, Rendezvous: freeAddress(t), Token: []byte("right"), Note: func(line string) {
+		turned = line
+		cancel(errors.New("nobody else comes"))
+	}}
 	var follower sync.WaitGroup
 	follower.Go(func() {
 		mine := o
@@ -502,13 +507,12 @@ func TestWrongToken(t *testing.T) {
 		if _, err := Follow(t.Context(), mine); err == nil || !strings.Contains(err.Error(), "token") {
 			t.Errorf("node 1: got %v, want an error about the token", err)
 		}
-		cancel(errors.New("nobody else comes"))
 	})
 	if _, err := Gather(ctx, o); err == nil || !strings.Contains(err.Error(), "these have not come: [1]") {
 		t.Errorf("node 0: got %v, want it to miss node 1", err)
 	}
 	follower.Wait()
-	if line := <-turned; !strings.HasPrefix(line, "turned away 127.0.0.1:") || strings.Count(line, "127.0.0.1") != 1 || !strings.Contains(line, ": it was closed during the handshake (where a proof") && !strings.Contains(line, ": the other end does not know the job's token") {
+	if line := turned; !strings.HasPrefix(line, "turned away 127.0.0.1:") || strings.Count(line, "127.0.0.1") != 1 || !strings.Contains(line, ": it was closed during the handshake (where a proof") && !strings.Contains(line, ": the other end does not know the job's token") {
 		t.Errorf("got note %q", line)
 	}
 }
