@@ -34,10 +34,14 @@ func TestNoFreshPages(t *testing.T) {
 			}
 		}
 		turns()
-		before := pageFaults(t)
-		turns()
+		got := most + 1
+		for i := 0; i < 5 && got > most; i++ { // the system may take pages back in between
+			before := pageFaults(t)
+			turns()
+			got = pageFaults(t) - before
+		}
 		// Faulted in anew, they would take 786,432 faults, or 1,536 of huge pages.
-		if got := pageFaults(t) - before; got > most {
+		if got > most {
 			t.Errorf("%d buffers of %d bytes took %d page faults, want at most %d", total/size, size, got, most)
 		}
 		a.Close()
