@@ -154,7 +154,7 @@ func (a *Allocator) dismiss(n int) {
 // moments are how long to wait, collection by collection, for what is unreachable to
 // come back. On a busy machine it may be slow to: only the last collection, after a
 // long wait, tells that memory is short.
-var moments = [...]time.Duration{100 * time.Microsecond, 2 * time.Millisecond, 50 * time.Millisecond}
+var moments = [...]time.Duration{100 * time.Microsecond, 2 * time.Millisecond, 50 * time.Millisecond, 300 * time.Millisecond}
 
 // region returns the memory of a region of size bytes, a size class.
 func (a *Allocator) region(size int) (piece, error) {
