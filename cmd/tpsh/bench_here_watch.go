@@ -71,96 +71,70 @@ func typical(turns [][]runtime.Watched) ([]runtime.Watched, error) {
 	return out, nil
 }
 
-// kernelPart is the part of all operations' time in a turn from which on one is a sample of
-// its own, beside the whole.
-const kernelPart = 0.02
+// kernelPart and hostPart are the parts of a turn's time from which on what is alike is a
+// sample of its own, beside the whole.
+const kernelPart, hostPart = 0.02, 0.2
 
 // kernelSamples are the seconds of operations in a turn: of all, and of each that is much
 // of it.
 func kernelSamples(turn []runtime.Watched) []fit.Sample {
-	by := map[plan.Operation]*kernelSum{}
-	all := &kernelSum{}
-	order := []*kernelSum{all}
-	for _, w := range turn {
-		if by[w.Operation] == nil {
-			by[w.Operation] = &kernelSum{}
-			order = append(order, by[w.Operation])
-		}
-		by[w.Operation].add(w)
-		all.add(w)
-	}
-	var out []fit.Sample
-	for _, s := range order {
-		if s.seconds >= kernelPart*all.seconds {
-			out = append(out, fit.Sample{Seconds: s.seconds, Predict: s.predict})
-		}
-	}
-	return out
+	return turnSamples(turn, kernelPart,
+		func(w runtime.Watched) plan.Operation { return w.Operation },
+		func(w runtime.Watched) float64 { return w.Ran },
+		func(m *hardware.Machine, some []runtime.Watched) (seconds float64) {
+			one := m.Among(1)
+			for _, w := range some {
+				seconds += one.Operation(w.Operation.Operation)
+			}
+			return seconds
+		})
 }
-
-// A kernelSum is operations and the seconds they took.
-type kernelSum struct {
-	seconds float64
-	ops     []hardware.Operation
-}
-
-func (s *kernelSum) add(w runtime.Watched) {
-	s.seconds, s.ops = s.seconds+w.Ran, append(s.ops, w.Operation.Operation)
-}
-
-// predict implements fit.Sample.Predict.
-func (s *kernelSum) predict(m *hardware.Machine) (seconds, bytes float64) {
-	one := m.Among(1)
-	for _, o := range s.ops {
-		seconds += one.Operation(o)
-	}
-	return seconds, 0
-}
-
-// largePart is the part of the host's time in a turn from which on what is alike is a sample
-// of its own, beside the whole.
-const largePart = 0.2
 
 // hostSamples are the seconds of the host in a turn: all, and those before operations that are
 // alike, where they are much of it.
 func hostSamples(turn []runtime.Watched) []fit.Sample {
-	type key struct{ views, script, placed, recorded, backward bool }
-	by := map[key]*hostSum{}
-	all := &hostSum{}
-	order := []*hostSum{all}
+	type kind struct{ views, script, placed, recorded, backward bool }
+	return turnSamples(turn, hostPart,
+		func(w runtime.Watched) kind {
+			h := w.Hosting
+			return kind{h.Views > 0, h.Instructions > 0, h.Placed, h.Recorded, h.Backward}
+		},
+		func(w runtime.Watched) float64 { return w.Host },
+		func(m *hardware.Machine, some []runtime.Watched) (seconds float64) {
+			for _, w := range some {
+				seconds += m.Host(w.Hosting)
+			}
+			return seconds
+		})
+}
+
+// turnSamples are samples of what was watched in a turn, in which each takes the seconds that of
+// returns and predict foretells: of all, and of those of a kind that take at least part of it.
+func turnSamples[K comparable](turn []runtime.Watched, part float64, kind func(runtime.Watched) K, of func(runtime.Watched) float64,
+	predict func(m *hardware.Machine, some []runtime.Watched) float64) []fit.Sample {
+	alike := map[K]int{} // where a kind is in lists
+	lists := [][]runtime.Watched{turn}
 	for _, w := range turn {
-		h := w.Hosting
-		k := key{h.Views > 0, h.Instructions > 0, h.Placed, h.Recorded, h.Backward}
-		if by[k] == nil {
-			by[k] = &hostSum{}
-			order = append(order, by[k])
+		k := kind(w)
+		if alike[k] == 0 {
+			alike[k] = len(lists)
+			lists = append(lists, nil)
 		}
-		by[k].add(w)
-		all.add(w)
+		lists[alike[k]] = append(lists[alike[k]], w)
 	}
+	whole := 0.0
 	var out []fit.Sample
-	for _, s := range order {
-		if s.seconds >= largePart*all.seconds {
-			out = append(out, fit.Sample{Seconds: s.seconds, Predict: s.predict})
+	for i, list := range lists {
+		seconds := 0.0
+		for _, w := range list {
+			seconds += of(w)
+		}
+		if i == 0 {
+			whole = seconds
+		}
+		if seconds >= part*whole {
+			out = append(out, fit.Sample{Seconds: seconds, Predict: func(m *hardware.Machine) (float64, float64) { return predict(m, list), 0 }})
 		}
 	}
 	return out
-}
-
-// A hostSum is work of the host and the seconds it took.
-type hostSum struct {
-	seconds float64
-	work    []hardware.Hosting
-}
-
-func (s *hostSum) add(w runtime.Watched) {
-	s.seconds, s.work = s.seconds+w.Host, append(s.work, w.Hosting)
-}
-
-// predict implements fit.Sample.Predict.
-func (s *hostSum) predict(m *hardware.Machine) (seconds, bytes float64) {
-	for _, h := range s.work {
-		seconds += m.Host(h)
-	}
-	return seconds, 0
 }

@@ -29,7 +29,7 @@ type limits struct {
 	verify   bool
 	strict   bool
 
-	exactSums bool
+	exactSums bool // sums between ranks do not depend on their order
 }
 
 func (l *limits) declare(fs *flag.FlagSet) {
