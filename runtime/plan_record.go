@@ -68,7 +68,7 @@ func (r *Rank) operationOf(c *op.Call) (o plan.Operation, ok bool) {
 		o.DType = factorType(c, o.DType)
 	} else {
 		if o.Rows = rows(c); o.Rows == 0 {
-			pieces, elements := c.Gathered()
+			pieces, elements := c.Pieces()
 			o.Pieces, o.Strided = float64(pieces), float64(elements)
 		}
 	}

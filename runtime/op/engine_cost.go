@@ -256,11 +256,11 @@ func halvings(n int) int {
 	return k
 }
 
-// Gathered returns how many elements of c's inputs are brought together before they are
+// Pieces returns how many elements of c's inputs are brought together before they are
 // computed with, for they do not lie in order or are broadcast to the result, and how many
 // pieces they are, each of which a single stride serves; with the pieces in which inputs lie
 // in the result, of those that are joined there. Products take their factors as they lie.
-func (c *Call) Gathered() (pieces, elements int) {
+func (c *Call) Pieces() (pieces, elements int) {
 	for _, x := range c.In {
 		if x == nil || x.Numel() == 0 {
 			continue

@@ -11,7 +11,7 @@ import (
 
 // What is brought together for an operation are the inputs that are broadcast, transposed or
 // joined, in pieces that one stride serves.
-func TestGathered(t *testing.T) {
+func TestCallPieces(t *testing.T) {
 	ctx := newCtx()
 	rec := grad.New(ctx)
 	ones := func(shape ...int) *tensor.Tensor {
@@ -37,7 +37,7 @@ func TestGathered(t *testing.T) {
 		if err := call.Apply(); err != nil {
 			t.Fatal(err)
 		}
-		if p, e := call.Gathered(); p != c.pieces || e != c.elements {
+		if p, e := call.Pieces(); p != c.pieces || e != c.elements {
 			t.Errorf("%s of %v: got %d pieces of %d elements, want %d of %d", c.name, c.in, p, e, c.pieces, c.elements)
 		}
 	}
