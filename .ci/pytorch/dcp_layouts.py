@@ -10,10 +10,10 @@ import os
 import sys
 import warnings
 
+import ranks
 import torch
 import torch.distributed as dist
 import torch.distributed.checkpoint as dcp
-import torch.multiprocessing as mp
 from torch import nn
 from torch.distributed.checkpoint.format_utils import dcp_to_torch_save
 from torch.distributed.checkpoint.state_dict import get_state_dict
@@ -133,10 +133,7 @@ def buffers(n):
 LAYOUTS = [(fsdp_uneven, 4), (fsdp_by_layer, 3), (fsdp_bf16, 2), (hybrid, 4), (tp, 2), (fsdp_tp, 4), (replicated, 4), (two_d, 4), (columns, 4), (dtypes, 3), (buffers, 4), (fsdp_uneven, 2)]
 
 
-def run(rank, world, out, port):
-    os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port), RANK=str(rank), WORLD_SIZE=str(world))
-    torch.set_num_threads(1)
-    dist.init_process_group("gloo")
+def run(rank, world, out):
     for make, n in LAYOUTS:
         if n != world:
             continue
@@ -146,14 +143,13 @@ def run(rank, world, out, port):
         if rank == 0:
             dcp_to_torch_save(path, path + ".pt")
         dist.barrier()
-    dist.destroy_process_group()
 
 
 def main():
     out = sys.argv[1]
     os.makedirs(out, exist_ok=True)
     for world in sorted({n for _, n in LAYOUTS}):
-        mp.spawn(run, (world, out, 29650 + world), nprocs=world)
+        ranks.spawn(run, world, out)
 
 
 if __name__ == "__main__":

@@ -13,9 +13,9 @@ import os
 import sys
 
 import numpy as np
+import ranks
 import torch
 import torch.distributed as dist
-import torch.multiprocessing as mp
 import torch.nn.functional as F
 from safetensors.torch import save_file
 
@@ -257,9 +257,6 @@ def reference(out, name, fmt, **kw):
 
 
 def run(rank, world, out, what):
-    os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=str(29750 + world), RANK=str(rank), WORLD_SIZE=str(world))
-    torch.set_num_threads(1)
-    dist.init_process_group("gloo")
     jobs = [(f, dp, tp, fmt, "float32", "adam", 0) for f, (dp, tp, fmt, _) in FAULTS.items()]
     if what == "clean":
         jobs = list(clean())
@@ -275,7 +272,6 @@ def run(rank, world, out, what):
         os.makedirs(f"{out}/{name}", exist_ok=True)
         for s in range(STEPS):
             dump(f"{out}/{name}/step{s}.rank{rank}", fmt, job.step(s))
-    dist.destroy_process_group()
 
 
 def main():
@@ -291,7 +287,7 @@ def main():
         with open(f"{out}/faults.json", "w") as f:
             json.dump({name: [f"ref-{fmt}", kind] for name, (_, _, fmt, kind) in FAULTS.items()}, f)
     for world in (2, 4):
-        mp.spawn(run, (world, out, what), nprocs=world)
+        ranks.spawn(run, world, out, what)
 
 
 if __name__ == "__main__":

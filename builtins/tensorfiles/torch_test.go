@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"tpsh/mesh"
@@ -22,16 +23,38 @@ func layouts(t *testing.T) string {
 	if dir := os.Getenv("TPSH_TORCH_LAYOUTS"); dir != "" {
 		return dir
 	}
-	python := os.Getenv("TPSH_PYTHON")
-	if python == "" {
+	if os.Getenv("TPSH_PYTHON") == "" {
 		t.Skip("left out: checkpoints that PyTorch writes now, in 12 layouts; TPSH_PYTHON names a Python that has it")
 	}
-	dir := t.TempDir()
-	cmd := exec.Command(python, "../../.ci/pytorch/dcp_layouts.py", dir)
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
+	dir, err := saved()
+	if err != nil {
+		t.Fatal(err)
 	}
 	return dir
+}
+
+// saved has PyTorch save its layouts, once for all tests; TestMain removes them.
+var saved = sync.OnceValues(func() (string, error) {
+	dir, err := os.MkdirTemp("", "layouts")
+	if err != nil {
+		return "", err
+	}
+	madeDir = dir
+	out, err := exec.Command(os.Getenv("TPSH_PYTHON"), "../../.ci/pytorch/dcp_layouts.py", dir).CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("%v\n%s", err, out)
+	}
+	return dir, nil
+})
+
+var madeDir string // by saved
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if madeDir != "" {
+		os.RemoveAll(madeDir)
+	}
+	os.Exit(code)
 }
 
 // What PyTorch saves is read bit by bit as PyTorch reads it.
