@@ -224,25 +224,42 @@ func Eigh(w, v, a []float64, n int) bool {
 	if !finite(a) {
 		return false
 	}
-	q := append([]float64(nil), a...)
-	d, e, tau := make([]float64, n), make([]float64, n-1), make([]float64, n-1)
-	withWork(func(work []float64, size int) {
-		gonum.Implementation{}.Dsytrd(blas.Lower, n, q, n, d, e, tau, work, size)
-	})
-	withWork(func(work []float64, size int) {
-		gonum.Implementation{}.Dorgtr(blas.Lower, n, q, n, tau, work, size)
-	})
-	z := identity(n)
-	if !tridiagonal(d, e, z) {
+	full, by := scaled(a)
+	for i := range n {
+		for j := range i {
+			full[j*n+i] = full[i*n+j]
+		}
+	}
+	d, e, q := toTridiagonal(full, n)
+	t := &tridiagonalMatrix{d, e, make([]float64, n*n)}
+	if !t.decompose() {
 		return false
 	}
-	rows := make([]float64, n*n)
-	for i, from := range ordered(d, false) {
-		w[i] = d[from]
-		copy(rows[i*n:][:n], z[from*n:])
+	for i, value := range d {
+		w[i] = value / by
 	}
-	products{}.Dgemm(blas.NoTrans, blas.Trans, n, n, n, 1, q, n, rows, n, 0, v, n)
+	copy(v, transposed(t.vt, n, n))
+	q.apply(v, n)
 	return true
+}
+
+// scaled returns a times by, a power of two, of which squares and their sums neither
+// overflow nor vanish.
+func scaled(a []float64) (x []float64, by float64) {
+	x, by = append([]float64(nil), a...), 1
+	size := 0.0
+	for _, v := range a {
+		size = max(size, math.Abs(v))
+	}
+	if size == 0 || size > 0x1p-200 && size < 0x1p200 {
+		return x, by
+	}
+	_, exponent := math.Frexp(size)
+	by = math.Ldexp(1, min(-exponent, 1000))
+	for i := range x {
+		x[i] *= by
+	}
+	return x, by
 }
 
 // Exp stores the exponential of a [n, n] in dst.

@@ -1,0 +1,204 @@
+package lapack
+
+import (
+	"math"
+
+	"gonum.org/v1/gonum/blas"
+
+	"tpsh/runtime/kernel/gemm"
+)
+
+// panel is how many columns are reduced before what that does to the others is a product.
+const panel = 32
+
+// reflectors are Householder's, 1 - tau v vᵀ: v is a row of v [count, n], has a 1 after the
+// zeros that it begins with, at shift + its index, and tau is as its index.
+type reflectors struct {
+	n, count, shift int
+	v, tau          []float64
+}
+
+func newReflectors(n, count, shift int) *reflectors {
+	return &reflectors{n, count, shift, make([]float64, n*count), make([]float64, count)}
+}
+
+// make adds, at an index, the reflector that makes of x, the elements from shift + index on
+// of a vector, beta and zeros. It returns the elements of v from there on, and beta.
+func (r *reflectors) make(index int, x []float64) (v []float64, beta float64) {
+	v = r.v[index*r.n+r.shift+index:][:len(x)]
+	rest, alpha := length(x[1:]), x[0]
+	v[0] = 1
+	if rest == 0 {
+		return v, alpha
+	}
+	beta = -math.Copysign(math.Hypot(alpha, rest), alpha)
+	r.tau[index] = (beta - alpha) / beta
+	for i, e := range x[1:] {
+		v[i+1] = e / (alpha - beta)
+	}
+	return v, beta
+}
+
+// length returns the length of x, without overflow.
+func length(x []float64) float64 {
+	s, size := 0.0, 0.0
+	for _, v := range x {
+		s += v * v
+		size = max(size, math.Abs(v))
+	}
+	if s > 0x1p-900 && s < 0x1p900 || size == 0 {
+		return math.Sqrt(s)
+	}
+	s = 0
+	for _, v := range x {
+		s += (v / size) * (v / size)
+	}
+	return size * math.Sqrt(s)
+}
+
+// apply multiplies c [n, cols] by the reflectors, in order, from the left. A few of them
+// are 1 - vᵀ t v with an upper triangular t: Schreiber and Van Loan, "A storage-efficient WY
+// representation for products of Householder transformations", SIAM J. Sci. Stat. Comput.
+// 10(1), 1989.
+func (r *reflectors) apply(c []float64, cols int) {
+	const together = 2 * panel
+	for from := (r.count - 1) / together * together; from >= 0 && r.count > 0; from -= together {
+		k := min(together, r.count-from)
+		at := from + r.shift
+		v, m := r.v[from*r.n+at:], r.n-at
+		t, w, tw := r.triangle(from, k), make([]float64, k*cols), make([]float64, k*cols)
+		products{}.Dgemm(blas.NoTrans, blas.NoTrans, k, cols, m, 1, v, r.n, c[at*cols:], cols, 0, w, cols)
+		products{}.Dgemm(blas.NoTrans, blas.NoTrans, k, cols, k, 1, t, k, w, cols, 0, tw, cols)
+		products{}.Dgemm(blas.Trans, blas.NoTrans, m, cols, k, -1, v, r.n, tw, cols, 1, c[at*cols:], cols)
+	}
+}
+
+// triangle returns t [k, k] of the k reflectors from an index on.
+func (r *reflectors) triangle(from, k int) []float64 {
+	t, dots, at := make([]float64, k*k), make([]float64, k*k), from+r.shift
+	v := r.v[from*r.n+at:]
+	products{}.Dgemm(blas.NoTrans, blas.Trans, k, k, r.n-at, 1, v, r.n, v, r.n, 0, dots, k)
+	for j := range k {
+		tau := r.tau[from+j]
+		for i := range j {
+			s := 0.0
+			for l := i; l < j; l++ {
+				s += t[i*k+l] * dots[l*k+j]
+			}
+			t[i*k+j] = -tau * s
+		}
+		t[j*k+j] = tau
+	}
+	return t
+}
+
+// A pending is a matrix a [n, n] from which lᵀ r is still to be subtracted, for the rows of
+// l and r [., n] that there are.
+type pending struct {
+	n, rows    int
+	a, l, r    []float64
+	sums, work []float64
+}
+
+func newPending(a []float64, n int) *pending {
+	return &pending{n: n, a: a, l: make([]float64, 2*panel*n), r: make([]float64, 2*panel*n), sums: make([]float64, n), work: make([]float64, 2*panel)}
+}
+
+// subtract subtracts from dst, elements from index from on, the sum of the rows of list, l
+// or r, with weights.
+func (p *pending) subtract(dst, weights, list []float64, from int) {
+	if p.rows == 0 || len(dst) == 0 {
+		return
+	}
+	sums := p.sums[:len(dst)]
+	timesMatrix(sums, weights[:p.rows], list[from:], p.n)
+	for i, v := range sums {
+		dst[i] -= v
+	}
+}
+
+// at returns the elements at index i of the rows of list, l or r.
+func (p *pending) at(list []float64, i int) []float64 {
+	w := p.work[:p.rows]
+	for j := range w {
+		w[j] = list[j*p.n+i]
+	}
+	return w
+}
+
+// dots returns the products of the rows of list, from index from on, with x.
+func (p *pending) dots(list, x []float64, from int) []float64 {
+	w := p.work[:p.rows]
+	if p.rows > 0 {
+		matrixTimes(w, list[from:], p.n, x)
+	}
+	return w
+}
+
+// settle subtracts, in rows and columns from an index on, what is pending.
+func (p *pending) settle(from int) {
+	if m := p.n - from; m > 0 && p.rows > 0 {
+		products{}.Dgemm(blas.Trans, blas.NoTrans, m, m, p.rows, -1, p.l[from:], p.n, p.r[from:], p.n, 1, p.a[from*p.n+from:], p.n)
+	}
+	p.rows = 0
+}
+
+// timesMatrix stores in dst x a, for a matrix a with as many rows as x has elements and as
+// many columns as dst has, whose rows are ld apart.
+func timesMatrix(dst, x, a []float64, ld int) {
+	gemm.Multiply(nil, gemm.Product[float64]{M: 1, N: len(dst), K: len(x), Count: 1, C: dst,
+		A: operand(blas.NoTrans, x, len(x)), B: operand(blas.NoTrans, a, ld)})
+}
+
+// matrixTimes stores in dst a x, for a matrix a of which rows are ld apart.
+func matrixTimes(dst, a []float64, ld int, x []float64) {
+	gemm.Multiply(nil, gemm.Product[float64]{M: len(dst), N: 1, K: len(x), Count: 1, C: dst,
+		A: operand(blas.NoTrans, a, ld), B: operand(blas.NoTrans, x, 1)})
+}
+
+// toTridiagonal returns the diagonal d [n] and e [n-1] beside it of a symmetric tridiagonal
+// matrix, of which a [n, n], with both triangles, is the product with the reflectors from the
+// left and their transpose from the right. It spoils a. What reflectors do to the columns of
+// other panels is done at once: Dongarra, Hammarling and Sorensen, "Block reduction of
+// matrices to condensed forms for eigenvalue computations", J. Comput. Appl. Math. 27, 1989.
+func toTridiagonal(a []float64, n int) (d, e []float64, q *reflectors) {
+	d, e, q = make([]float64, n), make([]float64, max(n-1, 0)), newReflectors(n, max(n-1, 0), 1)
+	p := newPending(a, n)
+	for j := range n {
+		column := a[j*n+j : (j+1)*n]
+		p.subtract(column, p.at(p.l, j), p.r, j)
+		d[j] = column[0]
+		if j+1 == n {
+			break
+		}
+		v, beta := q.make(j, column[1:])
+		e[j] = beta
+		w := p.r[p.rows*n:][j+1 : n]
+		timesMatrix(w, v, a[(j+1)*n+j+1:], n)
+		p.subtract(w, p.dots(p.l, v, j+1), p.r, j+1)
+		tau, dot := q.tau[j], 0.0
+		for i := range w {
+			w[i] *= tau
+			dot += w[i] * v[i]
+		}
+		for i := range w {
+			w[i] -= tau * dot / 2 * v[i]
+		}
+		p.add(j+1, v, w)
+		if p.rows == 2*panel {
+			p.settle(j + 1)
+		}
+	}
+	return d, e, q
+}
+
+// add adds v wᵀ + w vᵀ, of elements from an index on, to what is pending. w may be where
+// it goes.
+func (p *pending) add(from int, v, w []float64) {
+	for i, pair := range [][2][]float64{{v, w}, {w, v}} {
+		at := (p.rows+i)*p.n + from
+		copy(p.l[at:][:len(v)], pair[0])
+		copy(p.r[at:][:len(v)], pair[1])
+	}
+	p.rows += 2
+}
