@@ -145,17 +145,12 @@ func ComplexSVD(ur, ui, s, vtr, vti, ar, ai []float64, m, n int) bool {
 	if m < n {
 		a = a.adjoint()
 	}
-	lefts, rights, b := bidiagonal(a)
-	bu, bvt := make([]float64, k*k), make([]float64, k*k)
-	if !SVD(bu, s, bvt, b, k, k) {
+	lefts, rights, d, f := bidiagonal(a)
+	b, bu, bv := newBidiagonalParts(d, f), make([]float64, k*k), make([]float64, k*k)
+	if !b.decompose() {
 		return false
 	}
-	bv := make([]float64, k*k)
-	for i := range k {
-		for j := range k {
-			bv[i*k+j] = bvt[j*k+i]
-		}
-	}
+	b.store(bu, s, bv)
 	u, v := product(lefts, bu, a.rows, k), product(rights, bv, k, k)
 	if m < n {
 		u, v = v, u
@@ -166,15 +161,15 @@ func ComplexSVD(ur, ui, s, vtr, vti, ar, ai []float64, m, n int) bool {
 }
 
 // bidiagonal returns reflectors for which the product of the adjoints of the lefts, a and
-// the rights is b, real and upper bidiagonal, above rows of zeros. It spoils a, which is
-// tall.
-func bidiagonal(a *complexMatrix) (lefts, rights []householder, b []float64) {
+// the rights is real and upper bidiagonal, d on its diagonal and f above it, above rows of
+// zeros. It spoils a, which is tall.
+func bidiagonal(a *complexMatrix) (lefts, rights []householder, d, f []float64) {
 	n := a.cols
-	b = make([]float64, n*n)
+	d, f = make([]float64, n), make([]float64, n-1)
 	for k := range n {
 		h, beta := reflect(a.column(k, k), k)
 		h.left(a, k+1, true)
-		lefts, b[k*n+k] = append(lefts, h), beta
+		lefts, d[k] = append(lefts, h), beta
 		if k+1 == n {
 			break
 		}
@@ -184,9 +179,9 @@ func bidiagonal(a *complexMatrix) (lefts, rights []householder, b []float64) {
 		}
 		g, beta := reflect(row, k+1)
 		g.right(a, k+1)
-		rights, b[k*n+k+1] = append(rights, g), beta
+		rights, f[k] = append(rights, g), beta
 	}
-	return lefts, rights, b
+	return lefts, rights, d, f
 }
 
 // ComplexEigh is Eigh of a Hermitian matrix of parts ar and ai [n, n]; vr and vi are the
@@ -206,21 +201,23 @@ func ComplexEigh(w, vr, vi, ar, ai []float64, n int) bool {
 		}
 	}
 	var list []householder
-	t, z := make([]float64, n*n), make([]float64, n*n)
+	d, e := make([]float64, n), make([]float64, n-1)
 	for k := range n {
-		t[k*n+k] = real(a.data[k*n+k])
+		d[k] = real(a.data[k*n+k])
 		if k+1 == n {
 			break
 		}
 		h, beta := reflect(a.column(k+1, k), k+1)
 		h.left(a, k+1, true)
 		h.right(a, k+1)
-		list, t[(k+1)*n+k] = append(list, h), beta
+		list, e[k] = append(list, h), beta
 	}
-	if !Eigh(w, z, t, n) {
+	t := &tridiagonalMatrix{d, e, make([]float64, n*n)}
+	if !t.decompose() {
 		return false
 	}
-	product(list, z, n, n).store(vr, vi)
+	copy(w, d)
+	product(list, transposed(t.vt, n, n), n, n).store(vr, vi)
 	return true
 }
 

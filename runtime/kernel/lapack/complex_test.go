@@ -44,6 +44,8 @@ func TestComplexDecompositions(t *testing.T) {
 		}
 	}
 	complexFactors(t, unit(4))
+	complexFactors(t, lowRank(rng, 45, 40, 45)) // of sizes that are divided
+	complexFactors(t, lowRank(rng, 35, 70, 3))
 }
 
 // lowRank returns a random matrix [m, n] of at most a rank.

@@ -10,6 +10,10 @@ import (
 // matrices are divided.
 const undivided = 32
 
+// vanishing is what counts as 0, of matrices whose largest element is at least 2⁻²⁰⁰: its
+// square and its inverse are still numbers.
+const vanishing = 0x1p-500
+
 // A kind says where the vector of a value has elements when two halves of a matrix are put
 // together: in the first, in both, or in the second.
 type kind int

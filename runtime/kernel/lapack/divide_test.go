@@ -1,6 +1,7 @@
 package lapack
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -50,15 +51,6 @@ func when(is bool, v float64) float64 {
 	return 0
 }
 
-// largest returns the largest absolute value of a.
-func largest(a []float64) float64 {
-	size := 0.0
-	for _, v := range a {
-		size = max(size, math.Abs(v))
-	}
-	return size
-}
-
 // wantNear wants the product x y, of [m, k] and [k, n], to be want but for some hundreds of
 // roundings in elements of size 1.
 func wantNear(t rapid.TB, what string, x, y, want []float64, m, k, n int) {
@@ -85,7 +77,7 @@ func wantOrthonormal(t rapid.TB, what string, q []float64, m, k int) {
 
 // normed returns a divided by a bound of its norm, and the bound.
 func normed(a []float64, m, n int) ([]float64, float64) {
-	size := largest(a)
+	size := largestOf(a)
 	if size == 0 {
 		return a, 1
 	}
@@ -168,7 +160,7 @@ func TestEighOfDrawnValues(t *testing.T) {
 		Eigh(w, v, a, n)
 		slices.Sort(want)
 		for i, x := range want {
-			if math.Abs(w[i]-x) > 1e-14*float64(n+10)*max(largest(want), 1e-300) {
+			if math.Abs(w[i]-x) > 1e-14*float64(n+10)*max(largestOf(want), 1e-300) {
 				t.Fatalf("eigenvalue %d is %v, want %v", i, w[i], x)
 			}
 		}
@@ -236,5 +228,92 @@ func TestSecularEquation(t *testing.T) {
 				t.Fatalf("z[%d] becomes %v", i, z[i])
 			}
 		}
+	})
+}
+
+// wantSVD wants SVD of a [m, n] to be a decomposition.
+func wantSVD(t rapid.TB, what string, a []float64, m, n int) {
+	t.Helper()
+	k := min(m, n)
+	u, s, vt := make([]float64, m*k), make([]float64, k), make([]float64, k*n)
+	if !SVD(u, s, vt, a, m, n) {
+		t.Fatalf("%s: no singular values", what)
+	}
+	if !slices.IsSortedFunc(s, func(a, b float64) int { return cmp.Compare(b, a) }) || k > 0 && !(s[k-1] >= 0) {
+		t.Fatalf("%s: singular values %v are not in descending order, or negative", what, s)
+	}
+	of, size := normed(a, m, n)
+	wantOrthonormal(t, what+", uᵀ u", u, m, k)
+	wantOrthonormal(t, what+", v vᵀ", transposed(vt, k, n), n, k)
+	us := make([]float64, m*k)
+	for i := range us {
+		us[i] = u[i] * (s[i%k] / size)
+	}
+	wantNear(t, what+", u s vᵀ", us, vt, of, m, k, n)
+}
+
+// Singular vectors are orthonormal and make the matrix with singular values, of all sizes and
+// shapes and of matrices that are hard.
+func TestSVDHolds(t *testing.T) {
+	for _, test := range hard {
+		rng := rand.New(rand.NewPCG(3, 4))
+		for _, size := range [][2]int{{0, 3}, {1, 1}, {2, 2}, {3, 3}, {1, 40}, {40, 1}, {31, 31}, {32, 32}, {33, 33}, {34, 34}, {65, 65}, {66, 66}, {67, 67}, {130, 131}, {150, 70}, {70, 300}, {300, 300}} {
+			m, n := size[0], size[1]
+			a := make([]float64, m*n)
+			for i := range a {
+				a[i] = test.element(rng, max(m, n), i/n, i%n)
+			}
+			wantSVD(t, fmt.Sprintf("%s [%d, %d]", test.what, m, n), a, m, n)
+			for i := range a {
+				a[i] = when(i%n == i/n || i%n == i/n+1, a[i])
+			}
+			wantSVD(t, fmt.Sprintf("%s, bidiagonal [%d, %d]", test.what, m, n), a, m, n)
+		}
+	}
+}
+
+// Matrices with any singular values have these.
+func TestSVDOfDrawnValues(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(1, 150).Draw(t, "n")
+		distinct := rapid.SliceOfN(rapid.Custom(drawValue), 1, 8).Draw(t, "values")
+		rng := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
+		want := make([]float64, n)
+		for i := range want {
+			want[i] = math.Abs(distinct[rng.IntN(len(distinct))])
+		}
+		q, p, r := make([]float64, n*n), make([]float64, n*n), make([]float64, n*n)
+		QR(q, r, random(rng, n, n), n, n)
+		QR(p, r, random(rng, n, n), n, n)
+		a, qs := make([]float64, n*n), make([]float64, n*n)
+		for i := range qs {
+			qs[i] = q[i] * want[i%n]
+		}
+		products{}.Dgemm(blas.NoTrans, blas.Trans, n, n, n, 1, qs, n, p, n, 0, a, n)
+		wantSVD(t, "drawn", a, n, n)
+		u, s, vt := make([]float64, n*n), make([]float64, n), make([]float64, n*n)
+		SVD(u, s, vt, a, n, n)
+		slices.Sort(want)
+		for i, x := range want {
+			if math.Abs(s[n-1-i]-x) > 1e-14*float64(n+10)*max(largestOf(want), 1e-300) {
+				t.Fatalf("singular value %d is %v, want %v", n-1-i, s[n-1-i], x)
+			}
+		}
+	})
+}
+
+// Bidiagonal matrices, with zeros and small elements anywhere, are decomposed.
+func TestDividedBidiagonal(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(1, 140).Draw(t, "n")
+		pattern := rapid.SliceOfN(rapid.Custom(drawValue), 2, 6).Draw(t, "elements")
+		a := make([]float64, n*n)
+		for i := range n {
+			a[i*n+i] = pattern[i*i%len(pattern)]
+			if i+1 < n {
+				a[i*n+i+1] = pattern[(3*i+1)%len(pattern)]
+			}
+		}
+		wantSVD(t, "bidiagonal", a, n, n)
 	})
 }

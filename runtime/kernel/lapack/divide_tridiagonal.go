@@ -13,10 +13,12 @@ type tridiagonalMatrix struct {
 // what is left is divided and conquered: Cuppen, "A divide and conquer method for the
 // symmetric tridiagonal eigenproblem", Numer. Math. 36, 1981.
 func (t *tridiagonalMatrix) decompose() bool {
-	n := len(t.d)
+	n, unit := len(t.d), powerNear(max(largestOf(t.d), largestOf(t.e)))
+	scale(t.d, unit)
+	scale(t.e, unit)
 	for lo := 0; lo < n; {
 		hi := lo + 1
-		for hi < n && math.Abs(t.e[hi-1]) > precision/2*math.Sqrt(math.Abs(t.d[hi-1]))*math.Sqrt(math.Abs(t.d[hi])) {
+		for hi < n && math.Abs(t.e[hi-1]) > max(vanishing, precision/2*math.Sqrt(math.Abs(t.d[hi-1]))*math.Sqrt(math.Abs(t.d[hi]))) {
 			hi++
 		}
 		if !t.divide(lo, hi) {
@@ -30,6 +32,7 @@ func (t *tridiagonalMatrix) decompose() bool {
 		rest[i] = i
 	}
 	all.replace(nil, nil, nil, rest, placed(t.d, append([]float64(nil), t.d...)))
+	scale(t.d, 1/unit)
 	return true
 }
 

@@ -1,7 +1,8 @@
 // Package lapack computes decompositions of matrices: inverses, determinants,
 // Cholesky's, QR, singular values and eigenvalues. It is gonum's LAPACK behind
-// functions on flat slices, on products of package gemm; what turns bidiagonal and
-// tridiagonal matrices into diagonal ones is its own, and goes along rows.
+// functions on flat slices, on products of package gemm. Singular values and those of
+// symmetric matrices it finds itself: reflectors make bidiagonal and tridiagonal matrices,
+// which are divided and conquered, small ones by rotations of rows.
 //
 // A matrix [m, n] is a slice of m*n float64 in row-major order. Results go into the
 // first arguments, which the caller has made as large as they are to be and which
@@ -23,7 +24,6 @@ import (
 
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas64"
-	"gonum.org/v1/gonum/lapack"
 	"gonum.org/v1/gonum/lapack/gonum"
 	"gonum.org/v1/gonum/lapack/lapack64"
 	"gonum.org/v1/gonum/mat"
@@ -167,7 +167,7 @@ func SVD(u, s, vt, a []float64, m, n int) bool {
 		products{}.Dgemm(blas.NoTrans, blas.Trans, m, n, m, 1, vr, m, q, m, 0, vt, n)
 		return ok
 	}
-	return squareSVD(u, s, vt, append([]float64(nil), a...), n)
+	return squareSVD(u, s, vt, a, n)
 }
 
 // transposed returns the transpose of a [m, n].
@@ -181,37 +181,19 @@ func transposed(a []float64, m, n int) []float64 {
 	return t
 }
 
-// squareSVD is SVD of a [n, n], which it spoils.
+// squareSVD is SVD of a [n, n].
 func squareSVD(u, s, vt, a []float64, n int) bool {
-	b := &bidiagonalMatrix{n, make([]float64, n), make([]float64, n-1), identity(n), identity(n)}
-	tauQ, tauP := make([]float64, n), make([]float64, n)
-	withWork(func(work []float64, size int) {
-		gonum.Implementation{}.Dgebrd(n, n, a, n, b.d, b.f, tauQ, tauP, work, size)
-	})
-	p := append([]float64(nil), a...)
-	withWork(func(work []float64, size int) {
-		gonum.Implementation{}.Dorgbr(lapack.GeneratePT, n, n, n, p, n, tauP, work, size)
-	})
-	withWork(func(work []float64, size int) {
-		gonum.Implementation{}.Dorgbr(lapack.GenerateQ, n, n, n, a, n, tauQ, work, size)
-	})
-	if !b.values() {
+	x, by := scaled(a)
+	d, f, left, right := toBidiagonal(x, n)
+	b, v := newBidiagonalParts(d, f), make([]float64, n*n)
+	if !b.decompose() {
 		return false
 	}
-	sizes := make([]float64, n)
-	for i, v := range b.d {
-		sizes[i] = math.Abs(v)
-	}
-	lefts, rights := make([]float64, n*n), make([]float64, n*n)
-	for i, from := range ordered(sizes, true) {
-		s[i] = sizes[from]
-		copy(lefts[i*n:][:n], b.ut[from*n:])
-		for j, v := range b.vt[from*n:][:n] {
-			rights[i*n+j] = math.Copysign(1, b.d[from]) * v
-		}
-	}
-	products{}.Dgemm(blas.NoTrans, blas.Trans, n, n, n, 1, a, n, lefts, n, 0, u, n)
-	products{}.Dgemm(blas.NoTrans, blas.NoTrans, n, n, n, 1, rights, n, p, n, 0, vt, n)
+	b.store(u, s, v)
+	scale(s, 1/by)
+	left.apply(u, n)
+	right.apply(v, n)
+	copy(vt, transposed(v, n, n))
 	return true
 }
 
@@ -247,18 +229,12 @@ func Eigh(w, v, a []float64, n int) bool {
 // overflow nor vanish.
 func scaled(a []float64) (x []float64, by float64) {
 	x, by = append([]float64(nil), a...), 1
-	size := 0.0
-	for _, v := range a {
-		size = max(size, math.Abs(v))
-	}
+	size := largestOf(a)
 	if size == 0 || size > 0x1p-200 && size < 0x1p200 {
 		return x, by
 	}
-	_, exponent := math.Frexp(size)
-	by = math.Ldexp(1, min(-exponent, 1000))
-	for i := range x {
-		x[i] *= by
-	}
+	by = powerNear(size)
+	scale(x, by)
 	return x, by
 }
 

@@ -39,21 +39,16 @@ func (r *reflectors) make(index int, x []float64) (v []float64, beta float64) {
 	return v, beta
 }
 
-// length returns the length of x, without overflow.
+// length returns the length of x, or 0 if it is vanishing; x is of a scaled matrix.
 func length(x []float64) float64 {
-	s, size := 0.0, 0.0
+	s := 0.0
 	for _, v := range x {
 		s += v * v
-		size = max(size, math.Abs(v))
 	}
-	if s > 0x1p-900 && s < 0x1p900 || size == 0 {
-		return math.Sqrt(s)
+	if s < vanishing*vanishing {
+		return 0
 	}
-	s = 0
-	for _, v := range x {
-		s += (v / size) * (v / size)
-	}
-	return size * math.Sqrt(s)
+	return math.Sqrt(s)
 }
 
 // apply multiplies c [n, cols] by the reflectors, in order, from the left. A few of them
@@ -173,7 +168,7 @@ func toTridiagonal(a []float64, n int) (d, e []float64, q *reflectors) {
 		}
 		v, beta := q.make(j, column[1:])
 		e[j] = beta
-		w := p.r[p.rows*n:][j+1 : n]
+		into, w := p.next(j+1, j+1)
 		timesMatrix(w, v, a[(j+1)*n+j+1:], n)
 		p.subtract(w, p.dots(p.l, v, j+1), p.r, j+1)
 		tau, dot := q.tau[j], 0.0
@@ -184,7 +179,12 @@ func toTridiagonal(a []float64, n int) (d, e []float64, q *reflectors) {
 		for i := range w {
 			w[i] -= tau * dot / 2 * v[i]
 		}
-		p.add(j+1, v, w)
+		copy(into, v)
+		p.rows++
+		l, r := p.next(j+1, j+1)
+		copy(l, w)
+		copy(r, v)
+		p.rows++
 		if p.rows == 2*panel {
 			p.settle(j + 1)
 		}
@@ -192,13 +192,56 @@ func toTridiagonal(a []float64, n int) (d, e []float64, q *reflectors) {
 	return d, e, q
 }
 
-// add adds v wᵀ + w vᵀ, of elements from an index on, to what is pending. w may be where
-// it goes.
-func (p *pending) add(from int, v, w []float64) {
-	for i, pair := range [][2][]float64{{v, w}, {w, v}} {
-		at := (p.rows+i)*p.n + from
-		copy(p.l[at:][:len(v)], pair[0])
-		copy(p.r[at:][:len(v)], pair[1])
+// toBidiagonal returns the diagonal d [n] and f [n-1] above it of an upper bidiagonal
+// matrix, of which a [n, n] is the product with u from the left and the transpose of v from
+// the right. It spoils a. As in toTridiagonal, a panel changes the others at once.
+func toBidiagonal(a []float64, n int) (d, f []float64, u, v *reflectors) {
+	d, f = make([]float64, n), make([]float64, max(n-1, 0))
+	u, v = newReflectors(n, n, 0), newReflectors(n, max(n-1, 0), 1)
+	p, column := newPending(a, n), make([]float64, n)
+	for j := range n {
+		c := column[j:]
+		for i := range c {
+			c[i] = a[(j+i)*n+j]
+		}
+		p.subtract(c, p.at(p.r, j), p.l, j)
+		x, beta := u.make(j, c)
+		d[j] = beta
+		if j+1 == n {
+			break
+		}
+		l, y := p.next(j, j+1) // x yᵀ is what u subtracts
+		timesMatrix(y, x, a[j*n+j+1:], n)
+		p.subtract(y, p.dots(p.l, x, j), p.r, j+1)
+		scale(y, u.tau[j])
+		copy(l, x)
+		p.rows++
+		row := a[j*n+j+1 : (j+1)*n]
+		p.subtract(row, p.at(p.l, j), p.r, j+1)
+		x, beta = v.make(j, row)
+		f[j] = beta
+		y, r := p.next(j+1, j+1) // and y xᵀ what v does
+		matrixTimes(y, a[(j+1)*n+j+1:], n, x)
+		p.subtract(y, p.dots(p.r, x, j+1), p.l, j+1)
+		scale(y, v.tau[j])
+		copy(r, x)
+		p.rows++
+		if p.rows == 2*panel {
+			p.settle(j + 1)
+		}
 	}
-	p.rows += 2
+	return d, f, u, v
+}
+
+// next returns the elements of the rows of l and r that come next, from indices on.
+func (p *pending) next(fromL, fromR int) (l, r []float64) {
+	at := p.rows * p.n
+	return p.l[at+fromL : at+p.n], p.r[at+fromR : at+p.n]
+}
+
+// scale multiplies x.
+func scale(x []float64, by float64) {
+	for i := range x {
+		x[i] *= by
+	}
 }

@@ -98,17 +98,13 @@ type bidiagonalMatrix struct {
 // singular values, with signs: implicit steps of Golub and Kahan, as Golub and Van Loan
 // have them, Matrix Computations, 4th edition, 8.6.
 func (b *bidiagonalMatrix) values() bool {
-	size := 0.0
-	for i := range b.n {
-		size = max(size, math.Abs(b.d[i]))
-	}
-	for _, v := range b.f {
-		size = max(size, math.Abs(v))
-	}
+	size := max(largestOf(b.d), largestOf(b.f))
 	if size == 0 {
 		return true
 	}
-	b.scale(1 / size)
+	unit := powerNear(size)
+	scale(b.d, unit)
+	scale(b.f, unit)
 	for hi, left := b.n-1, sweeps*b.n; hi > 0; {
 		lo := hi
 		for lo > 0 && !negligible(b.f[lo-1], b.d[lo-1], b.d[lo]) {
@@ -128,17 +124,8 @@ func (b *bidiagonalMatrix) values() bool {
 			b.step(lo, hi)
 		}
 	}
-	b.scale(size)
+	scale(b.d, 1/unit)
 	return true
-}
-
-func (b *bidiagonalMatrix) scale(by float64) {
-	for i := range b.d {
-		b.d[i] *= by
-	}
-	for i := range b.f {
-		b.f[i] *= by
-	}
 }
 
 // deflate turns the element of f beside a diagonal element that is 0, of those from lo to
