@@ -79,6 +79,7 @@ func (r *Rank) operationOf(c *op.Call) (o plan.Operation, ok bool) {
 var byRow = map[string]bool{
 	"softmax": true, "log_softmax": true, "softmax_grad": true, "log_softmax_grad": true, "layer_norm": true, "rms_norm": true,
 	"normalize_grad": true, "normalize_grads": true, "cross_entropy": true, "cross_entropy_grad": true, "nll_loss": true,
+	"class_sums": true, "class_sums_grad": true,
 }
 
 // rows returns how many rows of its first input c works through, 0 if it does not go by

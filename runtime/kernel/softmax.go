@@ -69,17 +69,26 @@ func logNorm[T dtype.Float](x []T) float64 {
 	if len(x) == 0 {
 		return math.NaN()
 	}
+	most := maxOf(x)
+	if v, ok := any(x).([]float32); ok {
+		most = T(mostOf(v))
+	}
+	return float64(most) + math.Log(expSum(x, most))
+}
+
+// expSum returns the sum of exp(x - most) in float64: of float32 in lanes (see Reduce),
+// of float64 from the first element to the last.
+func expSum[T dtype.Float](x []T, most T) float64 {
 	if v, ok := any(x).([]float32); ok {
 		var sum [lanes]float64
-		most := mostOf(v)
-		vec.ExpSum(v, most, &sum)
-		return float64(most) + math.Log(addLanes(&sum))
+		vec.ExpSum(v, float32(most), &sum)
+		return addLanes(&sum)
 	}
-	most, sum := float64(maxOf(x)), 0.0
+	sum := 0.0
 	for _, v := range x {
-		sum += math.Exp(float64(v) - most)
+		sum += math.Exp(float64(v) - float64(most))
 	}
-	return most + math.Log(sum)
+	return sum
 }
 
 // SoftmaxGradTo is the gradient of SoftmaxTo, given that of its result y:

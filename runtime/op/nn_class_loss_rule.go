@@ -247,20 +247,24 @@ func (t *Tape) classLosses(c *Call) *tensor.Tensor {
 	if len(c.Args) > 2 {
 		smoothing = c.Args[2].Float
 	}
-	norm := tensor.Number(0.0)
-	if c.classLoss().Logits {
-		x = t.Sub(x, t.most(x, d))
-		norm = t.unary("log", t.shared(t.Sum(t.unary("exp", x), []int{d}, true)))
-	}
 	if c.probabilities() {
+		x = t.Sub(x, t.most(x, d))
+		norm := t.unary("log", t.shared(t.Sum(t.unary("exp", x), []int{d}, true)))
 		share := t.AddNumber(t.Scale(t.wide(t.settled(c.In[1])), 1-smoothing), smoothing/float64(s[d]))
 		return t.spreadLoss(c, t.Mul(share, t.Sub(norm, x)))
 	}
 	y := t.doFor(c, "class_index", one(c.In[1]), c.classCount(), c.Args[0])
 	rest := withoutClasses(s)
-	picked := t.Do("gather", []*tensor.Tensor{x, t.column(y, d)}, Int1(d))
+	var norm, picked *tensor.Tensor
 	if c.classLoss().Logits {
-		picked = t.shared(picked) // the norm is whole, too
+		most := t.most(x, d)
+		sums := t.several("class_sums", []*tensor.Tensor{x, most, t.column(y, d)}, Int1(0))
+		norm, picked = t.unary("log", t.shared(sums[0])), t.shared(sums[1])
+		if smoothing > 0 {
+			x = t.Sub(x, most)
+		}
+	} else {
+		norm, picked = tensor.Number(0.0), t.Do("gather", []*tensor.Tensor{x, t.column(y, d)}, Int1(d))
 	}
 	loss := t.Scale(t.Reshape(t.Sub(norm, picked), rest), 1-smoothing)
 	if w := c.classWeight(); w != nil {

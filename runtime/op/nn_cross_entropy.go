@@ -329,7 +329,7 @@ func crossEntropyGrad(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor {
 	x := t.wide(c.In[0])
 	s := x.Shape()
 	d := classDim(s)
-	if !t.recording() && !c.probabilities() && !anyPlaced(x, c.In[1], c.In[2], dy[0]) {
+	if !t.recording() && !c.probabilities() {
 		in := []*tensor.Tensor{x, c.In[1], c.In[2], t.wide(dy[0])}
 		return []*tensor.Tensor{t.Do("cross_entropy_grad", in, c.Args...), nil, nil}
 	}

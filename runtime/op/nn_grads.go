@@ -143,17 +143,6 @@ func runClassGrad[T dtype.Float](c *Call) error {
 	return nil
 }
 
-// anyPlaced reports whether ranks hold blocks of one of the tensors. A nil one
-// does not count.
-func anyPlaced(in ...*tensor.Tensor) bool {
-	for _, x := range in {
-		if x != nil && x.Placed() {
-			return true
-		}
-	}
-	return false
-}
-
 // registerRowGrad registers the gradient of the operator called of, which works
 // along a dim, given its result.
 func registerRowGrad(of string, f32 func(dst, g, y []float32), f64 func(dst, g, y []float64), formula func(t *Tape, g, y *tensor.Tensor, dim int) *tensor.Tensor) {

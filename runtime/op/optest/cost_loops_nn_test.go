@@ -113,6 +113,10 @@ func batchNormLoop(k *count, c *op.Call) {
 func init() {
 	addLoop(whole(classLoop), "cross_entropy")
 	addLoop(results(7), "cross_entropy_grad") // a softmax of 5, - weight, times g
+	addLoop(whole(func(k *count, c *op.Call) {
+		k.ops(c.In[0].Numel(), 3) // - most, the exponential, and a sum, or a product with g
+		k.ops(c.In[1].Numel(), 1) // the difference at the target, or + h there
+	}), "class_sums", "class_sums_grad")
 	addLoop(func(k *count, c *op.Call) {
 		k.loads(c.In[1:]...)
 		n := c.In[1].Numel()

@@ -82,6 +82,13 @@ func init() {
 		call(values(4, 5), indices(5, 4), none(), values(), i(-100), s("mean"), f(0)),
 		call(values(4, 5), indices(5, 4), positive(5), values(4), i(1), s("none"), f(0.25)),
 		call(values(2, 5, 3), indices(5, 2, 3), none(), values(), i(-100), s("sum"), f(0.5)))
+	addExamples("class_sums",
+		call(values(4, 5), values(4, 1), indices(5, 4, 1), i(0)).noGradient(1),
+		call(values(5), values(1), indices(9, 1), i(2)).noGradient(1),
+		call(values(2, 5, 3), values(2, 1, 3), indices(8, 2, 1, 3), i(3)).noGradient(1))
+	addExamples("class_sums_grad",
+		call(values(4, 5), values(4, 1), indices(5, 4, 1), values(4, 1), values(4, 1), i(0)),
+		call(values(2, 5, 3), values(2, 1, 3), indices(8, 2, 1, 3), values(2, 1, 3), values(2, 1, 3), i(3)))
 	addExamples("class_weights",
 		call(values(4, 3), indices(3, 4), positive(3), i(1), s("mean"), f(0.25)),
 		call(values(2, 3, 4), indices(3, 2, 4), none(), i(-100), s("none"), f(0)))

@@ -23,18 +23,19 @@ const shardingPath = "../../../docs/sharding.md"
 var mayGather = map[string]string{
 	"sort": "along the cut dim, of few ranks, of less than 2 (n-1)² elements on each of n, and of elements of 64 bits; by columns else", "element_at": "along the cut dim, where the elements are less than the counts of their digits", "topk": "along the cut dim, where a block has fewer than k",
 	"var": ofMoments, "std": ofMoments, "moments": ofMoments,
-	"nonzero":       "how many there are depends on all elements",
-	"masked_select": "how many there are depends on all elements",
-	"index":         "by a bool mask: how many there are depends on all elements",
-	"index_put":     "by a bool mask, of values as many as it selects",
-	"index_put_":    "by a bool mask, of values as many as it selects",
-	"fft_parts":     "along the transformed dim, where there is no other to cut",
-	"scatter_fold":  "along the indexed dim: every part of src may belong to any part of x",
-	"one_hot":       "without num_classes: there are as many as the largest index needs",
-	"multinomial":   "along the categories: each draw depends on all of them",
-	"latest":        "of equal indices the last wins, whichever rank has it",
-	"bag_of":        "where bags begin is a few numbers, which every rank needs",
-	"full":          "the value, which is one element", "full_like": "the value, which is one element",
+	"nonzero":            "how many there are depends on all elements",
+	"masked_select":      "how many there are depends on all elements",
+	"index":              "by a bool mask: how many there are depends on all elements",
+	"index_put":          "by a bool mask, of values as many as it selects",
+	"index_put_":         "by a bool mask, of values as many as it selects",
+	"fft_parts":          "along the transformed dim, where there is no other to cut",
+	"scatter_fold":       "along the indexed dim: every part of src may belong to any part of x",
+	"one_hot":            "without num_classes: there are as many as the largest index needs",
+	"multinomial":        "along the categories: each draw depends on all of them",
+	"latest":             "of equal indices the last wins, whichever rank has it",
+	"bag_of":             "where bags begin is a few numbers, which every rank needs",
+	"cross_entropy_grad": "of a mean, which is the gradient of a loss that is whole: of what is cut it is that of a sum",
+	"full":               "the value, which is one element", "full_like": "the value, which is one element",
 	"class_weights":  "of a mean, which counts the targets of all ranks; cross_entropy uses that of a sum",
 	"matrix_inverse": ofMatrices, "matrix_solve": ofMatrices, "log_det": ofMatrices, "matrix_cholesky": ofMatrices,
 	"matrix_qr": ofTall, "matrix_svd": ofTall, "matrix_eigh": ofMatrices, "matrix_exp": ofMatrices,
@@ -48,9 +49,6 @@ const ofMoments = "the number, mean and M2 of each rank's block, in one exchange
 const ofTall = "what is not taller than its columns times the ranks; taller matrices are factored by blocks (TSQR), of which triangles are gathered"
 
 const ofMatrices = "every element of a matrix has a part in each of its decomposition; batches stay cut"
-
-// ofPlain lists the operators that only gradients of plain tensors use.
-var ofPlain = set2("cross_entropy_grad")
 
 func TestShardingDoc(t *testing.T) {
 	got := shardingPage(shardingTable(t))
@@ -95,7 +93,7 @@ var docRings = [2]ring{{sizes: []int{2}}, {sizes: []int{4}}}
 // gathers that may not.
 func shardingTable(t *testing.T) (calls []*docCall) {
 	for _, d := range ofReals() {
-		if !ofRegions[d.Name] && !ofPlain[d.Name] {
+		if !ofRegions[d.Name] {
 			calls = append(calls, docCalls(t, d)...)
 		}
 	}
