@@ -14,7 +14,7 @@ func init() {
 	Register(&Row{
 		Name: "resume_dir",
 		Doc: "resume_dir() returns the path of a folder that is there for the ranks when the job is started again after a death\n" +
-			"(tpsh run --max-restarts N). What a script saves there, it finds there. It is empty when the job is first started,\n" +
+			"(tpsh run --max-restarts N, --elastic MIN:MAX). What a script saves there, it finds there. It is empty when the job is first started,\n" +
 			"and removed in the end, unless --resume-dir DIR names one that is kept. It is one folder for all ranks of a host.\n" +
 			"On several hosts each has its own, where a rank finds what ranks of that host have saved, unless --resume-dir names a folder that the\n" +
 			"hosts share: a checkpoint, which all ranks write and read together, is to be in such a one.\n" +
@@ -23,7 +23,7 @@ func init() {
 		Fn: resumeDir,
 	}, &Row{
 		Name: "restarts",
-		Doc: "restarts() returns how often the job was started again because a rank had died.\n" +
+		Doc: "restarts() returns how often the job was started again: because a rank had died, or on other nodes (tpsh run --elastic).\n" +
 			">>> restarts()\n0",
 		Fn: restarts,
 	})

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -25,8 +26,26 @@ type process struct {
 	in   io.Writer // of a shell
 	out  *bufio.Reader
 	pipe io.Closer // that out reads
-	errs bytes.Buffer
+	errs heldText
 	tmp  string // its folder for temporary files
+}
+
+// A heldText is what a process has written so far, which may be read meanwhile.
+type heldText struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (h *heldText) Write(b []byte) (int, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.text.Write(b)
+}
+
+func (h *heldText) String() string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.text.String()
 }
 
 // startProcess starts the command. The test kills it in the end.

@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"strings"
 
+	"tpsh/cmd/tpsh/launch"
 	"tpsh/runtime/kernel"
 )
 
@@ -87,6 +88,16 @@ const (
 	kernelsWord = "kernels="
 	blasWord    = "blas="
 )
+
+// tell gives k to the workers of a launcher, which says to those of other nodes what
+// they will compute with.
+func (k *kernels) tell(o *launch.Options) {
+	o.Args = k.words()
+	if o.Nodes > 1 {
+		k.use()
+		o.Kernels = computing()
+	}
+}
 
 // words returns k for the command line of a worker.
 func (k *kernels) words() []string {

@@ -77,7 +77,8 @@ func (s *shell) run(std *stdio, args []string) error {
 	if o.Nodes == 1 {
 		return s.talk(std)
 	}
-	o.Note, o.Args = (&starter{notes: std.err}).note(), s.kernels.words()
+	o.Note = (&starter{notes: std.err}).note()
+	s.kernels.tell(&o)
 	ctx, done := interruptible()
 	defer done()
 	return onNodes(ctx, o, func(c *launch.Cluster) error {

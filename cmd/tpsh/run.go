@@ -37,6 +37,7 @@ func (r *runner) declare(fs *flag.FlagSet) {
 	fs.BoolVar(&r.stats, "stats", false, "tell in the end what tensors took, or of ranks that are processes what they sent each other")
 	fs.StringVar(&r.source, "c", "", "run `SOURCE` instead of a file")
 	fs.StringVar(&r.resumeDir, "resume-dir", "", "keep what scripts save in resume_dir() in the folder `DIR`")
+	r.elastic.declare(fs)
 	r.tracing.declare(fs)
 	r.inputs.declare(fs)
 	r.outputs.declare(fs)
@@ -49,6 +50,7 @@ func (r *runner) declare(fs *flag.FlagSet) {
 type runner struct {
 	limits
 	hosts
+	elastic                      elastic
 	tracing                      tracing
 	inputs                       inputs
 	outputs                      outputs
@@ -86,12 +88,16 @@ func (r *runner) run(std *stdio, args []string) error {
 	if err != nil {
 		return err
 	}
+	if opts.Elastic, err = r.elastic.elasticity(&opts, r.maxRestarts); err != nil {
+		return err
+	}
 	st := &starter{limits: &r.limits, tracing: &r.tracing, ranks: opts.Ranks, transport: opts.Transport, args: args, parent: opts.Scratch, notes: r.debugging.notes(std.err)}
 	if r.stats && ofOneProcess(opts.Transport) {
 		r.meters = make([]*runtime.Meter, opts.Ranks)
 		st.seen = func(rank *runtime.Rank) { r.meters[rank.ID()] = rank.StartMeter() }
 	}
-	opts.Note, opts.Args = st.note(), r.kernels.words()
+	opts.Note = st.note()
+	r.kernels.tell(&opts)
 	ctx, done := r.debugging.hear(&r.stopping)
 	defer done()
 	if opts.Node > 0 {
@@ -211,27 +217,45 @@ func (r *runner) lead(ctx context.Context, std *stdio, p lang.Program, st *start
 }
 
 // attempts runs the program, and runs it again as long as a rank dies and that
-// is asked for.
+// is asked for, or nodes come with which it is to go on.
 func (r *runner) attempts(ctx context.Context, std *stdio, p lang.Program, st *starter, start func(context.Context) (*ranks, error)) error {
-	for {
-		died, err := r.attempt(ctx, std, p, start)
-		if !died || st.restarts == r.maxRestarts || ctx.Err() != nil {
+	for deaths := 0; ; st.restarts++ {
+		end, err := r.attempt(ctx, std, p, start)
+		if end == ofItself || end == byDeath && deaths == r.maxRestarts || ctx.Err() != nil {
 			return r.tracing.write(err)
+		}
+		if end == byGrowth {
+			fmt.Fprintln(std.err, "starting the job again, with the nodes that have come")
+			continue
 		}
 		if errors.As(err, new(jobError)) { // else it has been reported
 			fmt.Fprintf(std.err, "tpsh: %v\n", err)
 		}
-		st.restarts++
-		fmt.Fprintf(std.err, "starting the job again (%d of %d)\n", st.restarts, r.maxRestarts)
+		deaths++
+		fmt.Fprintf(std.err, "starting the job again (%d of %d)\n", deaths, r.maxRestarts)
 	}
 }
 
-// attempt starts ranks and runs the program on them. It reports whether one
-// has died.
-func (r *runner) attempt(ctx context.Context, std *stdio, p lang.Program, start func(context.Context) (*ranks, error)) (died bool, err error) {
+// An ending is why an attempt has ended.
+type ending int
+
+const (
+	ofItself ending = iota
+	byDeath         // of a rank
+	byGrowth        // for nodes that have come
+)
+
+// errOutgrown ends an attempt for nodes that have come.
+var errOutgrown = errors.New("nodes have come")
+
+// attempt starts ranks and runs the program on them.
+func (r *runner) attempt(ctx context.Context, std *stdio, p lang.Program, start func(context.Context) (*ranks, error)) (end ending, err error) {
 	ranks, err := start(ctx)
 	if err != nil {
-		return errors.As(err, new(*lang.DeathError)), notStarted(ctx, err)
+		if errors.As(err, new(*lang.DeathError)) {
+			end = byDeath
+		}
+		return end, notStarted(ctx, err)
 	}
 	defer ranks.stop()
 	s := lang.NewSession(ranks.conns, lang.Options{Out: std.out, Notes: std.err, Mode: lang.Mode(r.output), Recorded: r.tracing.job(""), Debugger: r.debugging.debugger()})
@@ -246,10 +270,15 @@ func (r *runner) attempt(ctx context.Context, std *stdio, p lang.Program, start 
 	}
 	p.Debug = r.debugging != nil
 	p.Marked = p.Debug && r.debugging.whole
+	running, cancel := ranks.untilOutgrown(ctx)
+	defer cancel()
 	var outcome *lang.Outcome
-	r.debugging.drive(s, func() { outcome, err = s.Run(ctx, p) })
+	r.debugging.drive(s, func() { outcome, err = s.Run(running, p) })
 	if err != nil {
-		return false, err
+		return ofItself, err
+	}
+	if context.Cause(running) == errOutgrown && outcome.ExitStatus() == lang.StatusInterrupted {
+		return byGrowth, nil
 	}
 	err = r.conclude(std.err, outcome, ranks)
 	if err == nil && r.stats && ranks.job != nil {
@@ -259,7 +288,10 @@ func (r *runner) attempt(ctx context.Context, std *stdio, p lang.Program, start 
 	if err == nil && r.meters != nil {
 		tellMemory(std.err, r.meters)
 	}
-	return outcome.Died(), err
+	if outcome.Died() {
+		end = byDeath
+	}
+	return end, err
 }
 
 // conclude says what went wrong, and returns it as an exit status.

@@ -91,7 +91,8 @@ func (t *tester) run(std *stdio, paths []string) error {
 	if o.Nodes == 1 {
 		return t.test(ctx, opts, nil)
 	}
-	o.Note, o.Args = (&starter{notes: std.err}).note(), t.kernels.words()
+	o.Note = (&starter{notes: std.err}).note()
+	t.kernels.tell(&o)
 	return onNodes(ctx, o, func(c *launch.Cluster) error {
 		opts.Ranks, opts.Transports = []int{c.Size()}, []string{o.Transport}
 		return t.test(ctx, opts, c)

@@ -242,7 +242,7 @@ func compute(seat *launch.Seat, k *kernels) error {
 }
 
 // foreign are the flags about jobs that tpsh starts itself.
-var foreign = []string{"nnodes", "node-rank", "nproc-per-node", "rdzv", "rdzv-timeout", "token-file", "tls", "tls-cert", "tls-key", "tls-ca", "peer-timeout", "max-restarts"}
+var foreign = []string{"nnodes", "node-rank", "nproc-per-node", "rdzv", "rdzv-timeout", "token-file", "tls", "tls-cert", "tls-key", "tls-ca", "peer-timeout", "max-restarts", "elastic", "elastic-wait"}
 
 // checkForeign returns a usage error if flags were given that mean nothing in a
 // world: its launcher has chosen the hosts, and decides what a death means.

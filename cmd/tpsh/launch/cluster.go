@@ -20,10 +20,15 @@ type Cluster struct {
 	opts     Options
 	machine  string
 	listener *bootstrap.Listener // nil if there is no other node
-	nodes    []*node             // the others, by number from 1
+	nodes    []*node             // the others of the job, in the order of their numbers
 	size     int                 // ranks of all nodes
 
 	front *front // of a world; nil where launchers start the ranks
+
+	mu       sync.Mutex
+	come     []*node // the other launchers that are connected; nodes are chosen of them
+	composed bool    // nodes are those of the next job
+	outgrown bool    // the last job ended for nodes that have come
 
 	noting    sync.Mutex   // held during opts.Note
 	strangers atomic.Int64 // connections that were turned away
@@ -37,6 +42,7 @@ const (
 
 // A node is another launcher, as the first sees it.
 type node struct {
+	number  int // from 1
 	conn    *control
 	host    string // its name
 	machine string
@@ -69,53 +75,53 @@ func Gather(ctx context.Context, o Options) (*Cluster, error) {
 		return nil, err
 	}
 	c.listener.Rejected = c.turnedAway
-	if err := c.gather(ctx); err != nil {
+	gather := c.gather
+	if o.Elastic != nil {
+		gather = c.gatherSome
+	}
+	if err := gather(ctx); err != nil {
 		c.Close(1)
 		return nil, err
 	}
 	return c, nil
 }
 
-// gather fills c.nodes.
+// gather waits for all nodes.
 func (c *Cluster) gather(ctx context.Context) error {
-	c.nodes = make([]*node, c.opts.Nodes-1)
-	for slices.Contains(c.nodes, nil) {
+	for !c.full() {
 		stream, hello, err := c.listener.Accept(ctx)
 		if err != nil {
 			return fmt.Errorf("%w (%s)", err, c.missing())
 		}
-		if err := c.admit(ctx, stream, hello); err != nil {
+		if _, err := c.admit(ctx, stream, hello); err != nil {
 			return err
 		}
 	}
-	for _, n := range c.nodes { // ranks are numbered in the order of nodes
-		for i := range n.ranks {
-			n.ranks[i] = c.size
-			c.size++
-		}
-	}
+	c.compose()
 	return nil
 }
 
 // admit makes the launcher at the other end of stream a node. If it cannot,
 // that one is told why.
-func (c *Cluster) admit(ctx context.Context, stream net.Conn, hello bootstrap.Hello) error {
-	n := &node{scratch: c.opts.Scratch, conn: newControl(stream, controlEnd{
+func (c *Cluster) admit(ctx context.Context, stream net.Conn, hello bootstrap.Hello) (*node, error) {
+	n := &node{number: hello.Rank, scratch: c.opts.Scratch, conn: newControl(stream, controlEnd{
 		name:    fmt.Sprintf("node %d at %s", hello.Rank, stream.RemoteAddr()),
 		timeout: c.opts.peerTimeout(),
 		note:    c.note,
 	})}
 	err := c.check(hello)
 	if err == nil {
-		err = n.introduce(ctx, c.opts.Version)
+		err = n.introduce(ctx, &c.opts)
 	}
 	if err != nil {
 		sendJSON(n.conn, order{Refuse: err.Error()})
 		n.conn.Close()
-		return fmt.Errorf("a launcher at %v: %w", stream.RemoteAddr(), err)
+		return nil, fmt.Errorf("a launcher at %v: %w", stream.RemoteAddr(), err)
 	}
-	c.nodes[hello.Rank-1] = n
-	return nil
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.come = append(c.come, n)
+	return n, nil
 }
 
 // check returns an error unless a launcher that has come is one that is due.
@@ -128,11 +134,15 @@ func (c *Cluster) check(hello bootstrap.Hello) error {
 	case hello.Rank < 1 || hello.Rank >= c.opts.Nodes:
 		return fmt.Errorf("got node %d, want 1..%d", hello.Rank, c.opts.Nodes-1)
 	}
-	if n := c.nodes[hello.Rank-1]; n != nil {
-		if !n.gone() {
+	if c.opts.Elastic != nil {
+		return nil // one that comes again takes its place when the other is lost
+	}
+	if i := slices.IndexFunc(c.come, func(n *node) bool { return n.number == hello.Rank }); i >= 0 {
+		if !c.come[i].gone() {
 			return fmt.Errorf("node %d came twice", hello.Rank)
 		}
-		n.conn.Close() // it comes again, as a cluster may start it anew
+		c.come[i].conn.Close() // it comes again, as a cluster may start it anew
+		c.come = slices.Delete(c.come, i, i+1)
 	}
 	return nil
 }
@@ -149,21 +159,24 @@ func (n *node) gone() bool {
 }
 
 // introduce receives the node's first note, which is to come from a program of
-// the same version.
-func (n *node) introduce(ctx context.Context, version string) error {
+// the same version, and to compute with the same kernels where that is known.
+func (n *node) introduce(ctx context.Context, o *Options) error {
 	data, err := n.conn.Recv(ctx)
 	if err != nil {
 		return err
 	}
 	var note nodeNote
-	if err := json.Unmarshal(data, &note); err == nil && note.Version != version { // it may well say what this one does not know
-		return fmt.Errorf("it is tpsh %s, and node 0 is tpsh %s (want the same)", note.Version, version)
+	if err := json.Unmarshal(data, &note); err == nil && note.Version != o.Version { // it may well say what this one does not know
+		return fmt.Errorf("it is tpsh %s, and node 0 is tpsh %s (want the same)", note.Version, o.Version)
 	}
 	if err := decodeJSON(data, &note); err != nil {
 		return err
 	}
 	if note.Ranks < 1 || note.Ranks > maxRanks {
 		return fmt.Errorf("got a node of %d ranks, want 1..%d", note.Ranks, maxRanks)
+	}
+	if note.Kernels != o.Kernels {
+		return fmt.Errorf("it computes with %s, and node 0 with %s (want the same; start all with --kernels portable, or another set that they have)", note.Kernels, o.Kernels)
 	}
 	n.host, n.machine, n.address, n.ranks = note.Host, note.Machine, note.Address, make([]int, note.Ranks)
 	return nil
@@ -174,13 +187,18 @@ const maxRanks = 1 << 14
 
 // missing says which nodes have not come.
 func (c *Cluster) missing() string {
+	there := c.candidates()
 	var absent []int
-	for i, n := range c.nodes {
-		if n == nil {
-			absent = append(absent, i+1)
+	for number := 1; number < c.opts.Nodes; number++ {
+		if !slices.ContainsFunc(there, func(n *node) bool { return n.number == number }) {
+			absent = append(absent, number)
 		}
 	}
-	return fmt.Sprintf("of %d nodes, these have not come: %v", c.opts.Nodes, absent)
+	text := fmt.Sprintf("of %d nodes, these have not come: %v", c.opts.Nodes, absent)
+	if e := c.opts.Elastic; e != nil {
+		text += fmt.Sprintf("; there are %d ranks, want %d to %d", c.ranks(there), e.Min, e.Max)
+	}
+	return text
 }
 
 // Size returns the number of ranks.
@@ -196,13 +214,11 @@ func (c *Cluster) Close(status int) error {
 		return c.front.finish(status)
 	}
 	var closers sync.WaitGroup
-	for _, n := range c.nodes {
-		if n != nil {
-			closers.Go(func() {
-				sendJSON(n.conn, order{Finish: &status})
-				n.conn.Close()
-			})
-		}
+	for _, n := range c.come {
+		closers.Go(func() {
+			sendJSON(n.conn, order{Finish: &status})
+			n.conn.Close()
+		})
 	}
 	closers.Wait()
 	if c.listener != nil {
@@ -211,11 +227,26 @@ func (c *Cluster) Close(status int) error {
 	return nil
 }
 
+// ready makes ready for a job: with the nodes of the one before, or in an elastic
+// cluster with those that are there.
+func (c *Cluster) ready(ctx context.Context) error {
+	if c.opts.Elastic == nil {
+		return c.complete()
+	}
+	if !c.composed {
+		if err := c.regather(ctx); err != nil {
+			return err
+		}
+	}
+	c.composed = false
+	return nil
+}
+
 // complete returns an error if a node has been lost. No job is under way.
 func (c *Cluster) complete() error {
-	for i, n := range c.nodes {
+	for _, n := range c.nodes {
 		if n.lost != nil {
-			return fmt.Errorf("node %d on %s is lost (%w)", i+1, n.host, n.lost)
+			return fmt.Errorf("node %d on %s is lost (%w)", n.number, n.host, n.lost)
 		}
 	}
 	return nil

@@ -26,6 +26,8 @@ type Job struct {
 	stops       bool   // Spec.Stops
 	memory      string // Spec.Memory
 	generation  int    // how often the ranks have begun again
+	outgrown    chan struct{}
+	stopGrowing context.CancelFunc // nil if jobs are not elastic
 
 	mu          sync.Mutex
 	conns       []*lang.StreamConn   // to every rank; nil where it has not come
@@ -44,12 +46,13 @@ type fate struct {
 
 // Start starts the ranks of a job, and returns when they are connected; Stop
 // ends it. ctx ends the waiting alone. No other job of the cluster is under way.
-// When a node has been lost with the one before, there cannot be another.
+// When a node has been lost with the one before, there cannot be another, unless jobs are
+// elastic.
 func (c *Cluster) Start(ctx context.Context, spec Spec) (*Job, error) {
-	if err := c.complete(); err != nil {
+	if err := c.ready(ctx); err != nil {
 		return nil, err
 	}
-	j := &Job{cluster: c, stops: spec.Stops, memory: spec.Memory, conns: make([]*lang.StreamConn, c.size), kernels: make([]string, c.size), fates: make([]fate, c.size), ending: make(chan struct{})}
+	j := &Job{cluster: c, stops: spec.Stops, memory: spec.Memory, conns: make([]*lang.StreamConn, c.size), kernels: make([]string, c.size), fates: make([]fate, c.size), ending: make(chan struct{}), outgrown: make(chan struct{})}
 	for r := range j.fates {
 		j.fates[r].known = make(chan struct{})
 	}
@@ -63,6 +66,9 @@ func (c *Cluster) Start(ctx context.Context, spec Spec) (*Job, error) {
 	if err := begin(); err != nil {
 		j.stop(0)
 		return nil, err
+	}
+	if c.opts.Elastic != nil {
+		j.startGrowing()
 	}
 	return j, nil
 }

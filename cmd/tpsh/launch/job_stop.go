@@ -20,6 +20,9 @@ func (j *Job) stop(patience time.Duration) {
 	j.mu.Lock()
 	close(j.ending)
 	j.mu.Unlock()
+	if j.stopGrowing != nil {
+		j.stopGrowing()
+	}
 	if j.supervision != nil {
 		for r := range j.conns {
 			j.supervision.Exits(r)
@@ -56,11 +59,11 @@ func (j *Job) turnAway() (stop func()) {
 	if j.cluster.opts.severalNodes() && j.listener != nil {
 		turning.Go(func() {
 			for {
-				conn, _, err := j.listener.Accept(ctx)
+				conn, hello, err := j.listener.Accept(ctx)
 				if err != nil {
 					return
 				}
-				conn.Close()
+				j.cluster.beside(conn, hello)
 			}
 		})
 	}

@@ -73,13 +73,14 @@ type again struct {
 }
 
 // A nodeNote is what a launcher of another node tells the first. The first note
-// has the first five fields, every other one of the rest, or none: a heartbeat.
+// has the first six fields, every other one of the rest, or none: a heartbeat.
 type nodeNote struct {
 	Version string `json:"version,omitempty"` // of the program
 	Ranks   int    `json:"ranks,omitempty"`   // how many workers it will start
 	Host    string `json:"host,omitempty"`    // where
 	Machine string `json:"machine,omitempty"` // what machine returns there
 	Address string `json:"address,omitempty"` // of the rendezvous, as seen from there
+	Kernels string `json:"kernels,omitempty"` // Options.Kernels
 
 	Memory  string   `json:"memory,omitempty"`  // the path of what its workers share
 	Lost    *loss    `json:"lost,omitempty"`    // a worker of its has gone

@@ -52,7 +52,7 @@ func Follow(ctx context.Context, o Options) (status int, err error) {
 		o.Stops(f.passOn)
 		defer o.Stops(nil)
 	}
-	sendJSON(f.conn, nodeNote{Version: o.Version, Ranks: o.Ranks, Host: hostName(), Machine: o.machineName(), Address: o.Rendezvous})
+	sendJSON(f.conn, nodeNote{Version: o.Version, Ranks: o.Ranks, Host: hostName(), Machine: o.machineName(), Address: o.Rendezvous, Kernels: o.Kernels})
 	for {
 		var next order
 		if err := recvJSON(ctx, f.conn, &next); err != nil {

@@ -39,6 +39,12 @@ type Options struct {
 	// PeerTimeout is how long a process of another host may be silent before
 	// it counts as dead; 0 is DefaultPeerTimeout.
 	PeerTimeout time.Duration
+	// Elastic, if set, lets the job go on with other numbers of nodes, up to Nodes. It is
+	// for node 0 alone.
+	Elastic *Elasticity
+	// Kernels is what the workers of this node compute with, in words; "" where it is not
+	// known before they are there.
+	Kernels string
 	// GatherTimeout is how long the nodes may take to come; 0 is
 	// DefaultGatherTimeout.
 	GatherTimeout time.Duration

@@ -191,6 +191,10 @@ func (n *node) begin(b begin) {
 // welcome takes a connection that came to the rendezvous for another reason
 // than that.
 func (s *start) welcome(stream net.Conn, hello bootstrap.Hello) {
+	if hello.Purpose == purposeNode {
+		s.tasks.Go(func() { s.cluster.beside(stream, hello) })
+		return
+	}
 	s.mu.Lock()
 	ok := hello.Purpose == purposeControl && hello.Rank >= s.cluster.opts.Ranks && hello.Rank < s.cluster.size && s.conns[hello.Rank] == nil
 	s.mu.Unlock()
