@@ -184,13 +184,16 @@ func transposed(a []float64, m, n int) []float64 {
 // squareSVD is SVD of a [n, n].
 func squareSVD(u, s, vt, a []float64, n int) bool {
 	x, by := scaled(a)
+	defer func() { scale(s, 1/by) }()
+	if n <= small {
+		return smallSVD(u, s, vt, x, n)
+	}
 	d, f, left, right := toBidiagonal(x, n)
 	b, v := newBidiagonalParts(d, f), make([]float64, n*n)
 	if !b.decompose() {
 		return false
 	}
 	b.store(u, s, v)
-	scale(s, 1/by)
 	left.apply(u, n)
 	right.apply(v, n)
 	copy(vt, transposed(v, n, n))
@@ -207,6 +210,10 @@ func Eigh(w, v, a []float64, n int) bool {
 		return false
 	}
 	full, by := scaled(a)
+	defer func() { scale(w, 1/by) }()
+	if n <= small {
+		return smallEigh(w, v, full, n)
+	}
 	for i := range n {
 		for j := range i {
 			full[j*n+i] = full[i*n+j]
@@ -217,9 +224,7 @@ func Eigh(w, v, a []float64, n int) bool {
 	if !t.decompose() {
 		return false
 	}
-	for i, value := range d {
-		w[i] = value / by
-	}
+	copy(w, d)
 	copy(v, transposed(t.vt, n, n))
 	q.apply(v, n)
 	return true

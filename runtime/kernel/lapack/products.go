@@ -31,13 +31,20 @@ func (p products) Dgemm(tA, tB blas.Transpose, m, n, k int, alpha float64, a []f
 		p.Implementation.Dgemm(tA, tB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
 		return
 	}
+	product := gemm.Product[float64]{M: m, N: n, K: k, Count: 1, A: operand(tA, a, lda), B: operand(tB, b, ldb)}
+	if alpha == 1 && beta == 0 && ldc == n {
+		product.C = c[:m*n]
+		gemm.Multiply(nil, product)
+		return
+	}
 	buffer := scratch.Get().(*[]float64)
 	defer scratch.Put(buffer)
 	if cap(*buffer) < m*n {
 		*buffer = make([]float64, m*n)
 	}
 	y := (*buffer)[:m*n]
-	gemm.Multiply(nil, gemm.Product[float64]{M: m, N: n, K: k, Count: 1, C: y, A: operand(tA, a, lda), B: operand(tB, b, ldb)})
+	product.C = y
+	gemm.Multiply(nil, product)
 	for i := range m {
 		row, from := c[i*ldc:][:n], y[i*n:][:n]
 		switch {

@@ -11,6 +11,9 @@ import (
 // panel is how many columns are reduced before what that does to the others is a product.
 const panel = 32
 
+// strip is how many rows of a symmetric matrix are multiplied and changed together.
+const strip = 128
+
 // reflectors are Householder's, 1 - tau v vᵀ: v is a row of v [count, n], has a 1 after the
 // zeros that it begins with, at shift + its index, and tau is as its index.
 type reflectors struct {
@@ -77,8 +80,8 @@ func (r *reflectors) triangle(from, k int) []float64 {
 		tau := r.tau[from+j]
 		for i := range j {
 			s := 0.0
-			for l := i; l < j; l++ {
-				s += t[i*k+l] * dots[l*k+j]
+			for l, v := range t[i*k+i:][:j-i] {
+				s += v * dots[j*k+i+l]
 			}
 			t[i*k+j] = -tau * s
 		}
@@ -112,6 +115,15 @@ func (p *pending) subtract(dst, weights, list []float64, from int) {
 	}
 }
 
+// column copies column j, from the diagonal on, to the end of dst [n], and returns that.
+func (p *pending) column(dst []float64, j int) []float64 {
+	c := dst[j:p.n]
+	for i := range c {
+		c[i] = p.a[(j+i)*p.n+j]
+	}
+	return c
+}
+
 // at returns the elements at index i of the rows of list, l or r.
 func (p *pending) at(list []float64, i int) []float64 {
 	w := p.work[:p.rows]
@@ -132,10 +144,50 @@ func (p *pending) dots(list, x []float64, from int) []float64 {
 
 // settle subtracts, in rows and columns from an index on, what is pending.
 func (p *pending) settle(from int) {
-	if m := p.n - from; m > 0 && p.rows > 0 {
-		products{}.Dgemm(blas.Trans, blas.NoTrans, m, m, p.rows, -1, p.l[from:], p.n, p.r[from:], p.n, 1, p.a[from*p.n+from:], p.n)
-	}
+	p.settleRows(from, p.n, from, p.n)
 	p.rows = 0
+}
+
+// settleRows subtracts what is pending in rows [lo, hi) and columns [left, right).
+func (p *pending) settleRows(lo, hi, left, right int) {
+	if lo < hi && left < right && p.rows > 0 {
+		products{}.Dgemm(blas.Trans, blas.NoTrans, hi-lo, right-left, p.rows, -1, p.l[lo:], p.n, p.r[left:], p.n, 1, p.a[lo*p.n+left:], p.n)
+	}
+}
+
+// strips calls f with the rows [lo, hi) of a, from an index on, that lie in the same strip.
+func (p *pending) strips(from int, f func(lo, hi int)) {
+	for lo := from; lo < p.n; {
+		hi := min(lo/strip*strip+strip, p.n)
+		f(lo, hi)
+		lo = hi
+	}
+}
+
+// symmetricTimes stores in dst a x, of rows and columns from an index on, of a symmetric a
+// whose strips have the elements up to their last row's on the diagonal. What is to the left
+// of a strip's square is read once from afar, for what is above the diagonal, too.
+func (p *pending) symmetricTimes(dst, x []float64, from int) {
+	p.strips(from, func(lo, hi int) {
+		own, rows := p.sums[:hi-lo], p.a[lo*p.n:]
+		timesMatrix(dst[lo-from:hi-from], x[lo-from:hi-from], rows[lo:], p.n)
+		if lo == from {
+			return
+		}
+		matrixTimes(own, rows[from:], p.n, x[:lo-from])
+		add(dst[lo-from:], own)
+		others := p.sums[:lo-from]
+		timesMatrix(others, x[lo-from:hi-from], rows[from:], p.n)
+		add(dst, others)
+	})
+}
+
+// add adds x to the first elements of dst.
+func add(dst, x []float64) {
+	dst = dst[:len(x)]
+	for i, v := range x {
+		dst[i] += v
+	}
 }
 
 // timesMatrix stores in dst x a, for a matrix a with as many rows as x has elements and as
@@ -152,15 +204,15 @@ func matrixTimes(dst, a []float64, ld int, x []float64) {
 }
 
 // toTridiagonal returns the diagonal d [n] and e [n-1] beside it of a symmetric tridiagonal
-// matrix, of which a [n, n], with both triangles, is the product with the reflectors from the
-// left and their transpose from the right. It spoils a. What reflectors do to the columns of
+// matrix, of which a [n, n] is the product with the reflectors from the left and their
+// transpose from the right. It spoils a. What reflectors do to the columns of
 // other panels is done at once: Dongarra, Hammarling and Sorensen, "Block reduction of
 // matrices to condensed forms for eigenvalue computations", J. Comput. Appl. Math. 27, 1989.
 func toTridiagonal(a []float64, n int) (d, e []float64, q *reflectors) {
 	d, e, q = make([]float64, n), make([]float64, max(n-1, 0)), newReflectors(n, max(n-1, 0), 1)
-	p := newPending(a, n)
+	p, below := newPending(a, n), make([]float64, n)
 	for j := range n {
-		column := a[j*n+j : (j+1)*n]
+		column := p.column(below, j)
 		p.subtract(column, p.at(p.l, j), p.r, j)
 		d[j] = column[0]
 		if j+1 == n {
@@ -169,7 +221,7 @@ func toTridiagonal(a []float64, n int) (d, e []float64, q *reflectors) {
 		v, beta := q.make(j, column[1:])
 		e[j] = beta
 		into, w := p.next(j+1, j+1)
-		timesMatrix(w, v, a[(j+1)*n+j+1:], n)
+		p.symmetricTimes(w, v, j+1)
 		p.subtract(w, p.dots(p.l, v, j+1), p.r, j+1)
 		tau, dot := q.tau[j], 0.0
 		for i := range w {
@@ -186,7 +238,8 @@ func toTridiagonal(a []float64, n int) (d, e []float64, q *reflectors) {
 		copy(r, v)
 		p.rows++
 		if p.rows == 2*panel {
-			p.settle(j + 1)
+			p.strips(j+1, func(lo, hi int) { p.settleRows(lo, hi, j+1, hi) })
+			p.rows = 0
 		}
 	}
 	return d, e, q
@@ -200,10 +253,7 @@ func toBidiagonal(a []float64, n int) (d, f []float64, u, v *reflectors) {
 	u, v = newReflectors(n, n, 0), newReflectors(n, max(n-1, 0), 1)
 	p, column := newPending(a, n), make([]float64, n)
 	for j := range n {
-		c := column[j:]
-		for i := range c {
-			c[i] = a[(j+i)*n+j]
-		}
+		c := p.column(column, j)
 		p.subtract(c, p.at(p.r, j), p.l, j)
 		x, beta := u.make(j, c)
 		d[j] = beta

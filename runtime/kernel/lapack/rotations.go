@@ -17,7 +17,10 @@ type rotation struct{ c, s float64 }
 
 // rotationTo returns the rotation that turns (x, y) into (r, 0), and r.
 func rotationTo(x, y float64) (g rotation, r float64) {
-	r = math.Hypot(x, y)
+	r = math.Sqrt(x*x + y*y)
+	if !(r > 0x1p-400 && r < 0x1p400) {
+		r = math.Hypot(x, y)
+	}
 	if r == 0 {
 		return rotation{1, 0}, 0
 	}
