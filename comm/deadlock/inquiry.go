@@ -28,6 +28,9 @@ func (s *Machine) examine() {
 func (s *Machine) consistent(set []int) bool {
 	for _, r := range set {
 		wait := s.ranks[r].wait
+		if s.ranks[r].relayed() {
+			continue
+		}
 		for i, from := range wait.Waits {
 			if sent := s.ranks[from].sent; sent == nil || sent[r] != wait.Received[i] {
 				return false
@@ -51,7 +54,7 @@ type inquiry struct {
 func (q *inquiry) holds(s *Machine) bool {
 	for i, r := range q.set {
 		k := &s.ranks[r]
-		if !k.waits() || k.wait.Wait != q.basis[i].Wait || !slices.Equal(k.wait.Waits, q.basis[i].Waits) {
+		if !k.waits() || k.wait.Wait != q.basis[i].Wait || !slices.Equal(s.missing(k, nil), q.graph[r].Waits) {
 			return false
 		}
 	}
@@ -74,25 +77,19 @@ func (s *Machine) inquire(set []int, graph Graph) {
 		q.basis = append(q.basis, s.ranks[r].wait)
 	}
 	for _, r := range set {
-		wait := s.ranks[r].wait
-		if !onlyEnded(graph, wait) {
-			s.askFor(q, r, wait.Wait, CallKey{}, wait.Waits)
+		wait, missing := s.ranks[r].wait, graph[r].Waits
+		if wait.Call == (CallKey{}) || !graph.AllEnded(missing) {
+			s.askFor(q, r, wait.Wait, CallKey{}, missing)
 			continue
 		}
-		// Every rank that has come to the call is in the same case; see
+		// Only ended ranks are missing. Every rank that has come to the call is in the same case; see
 		// monitor.waits.
 		for _, member := range wait.All {
-			if !slices.Contains(wait.Waits, member) {
-				s.askFor(q, member, 0, wait.Call, wait.Waits)
+			if !slices.Contains(missing, member) {
+				s.askFor(q, member, 0, wait.Call, missing)
 			}
 		}
 	}
-}
-
-// onlyEnded reports whether a wait is for a collective whose missing members
-// have ended.
-func onlyEnded(g Graph, wait *Report) bool {
-	return wait.Call != CallKey{} && g.AllEnded(wait.Waits)
 }
 
 // askFor asks a rank about a wait or a call for q.

@@ -2,6 +2,7 @@ package deadlock
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"tpsh/comm"
@@ -16,7 +17,8 @@ import (
 // another, when it began to wait, are those that the other had received. Then nothing
 // is on its way between them; the first of them to go on would need something
 // that another sent after its own report, and that one would have had to go on
-// before it.
+// before it. Of calls whose contracts go from rank to rank it counts no messages: it knows who has
+// made them, by the reports, and a rank in a closed set waits for one that has not.
 //
 // It then asks each of the ranks where it is, which holds the rank's wait, and
 // when all have answered tells all of the deadlock. So the messages that one of them sends
@@ -69,15 +71,16 @@ type Addressed struct {
 type knowledge struct {
 	wait    *Report // the report of its wait, nil while it runs
 	since   time.Time
-	noticed bool  // whether a notice of the wait was asked for
-	ended   bool  // whether it has ended, in whatever way
-	idle    bool  // whether it makes no call until it resumes
-	lost    bool  // whether it cannot be relied on
-	exits   bool  // whether its streams may end
-	silent  bool  // whether its stream has ended
-	left    bool  // whether it has listed the messages that it has not received
-	sent    []int // how many calls and messages it had sent to each rank
-	told    int   // how many verdicts but questions it was sent
+	noticed bool              // whether a notice of the wait was asked for
+	ended   bool              // whether it has ended, in whatever way
+	idle    bool              // whether it makes no call until it resumes
+	lost    bool              // whether it cannot be relied on
+	exits   bool              // whether its streams may end
+	silent  bool              // whether its stream has ended
+	left    bool              // whether it has listed the messages that it has not received
+	sent    []int             // how many calls and messages it had sent to each rank
+	calls   map[uint64]uint64 // by group whose contracts are relayed: how many calls it has made at least
+	told    int               // how many verdicts but questions it was sent
 }
 
 // NewMachine returns a supervisor that has heard of nothing.
@@ -141,6 +144,7 @@ func (s *Machine) act(e Event) {
 // learn takes in a report.
 func (s *Machine) learn(rank int, r *Report) {
 	k := &s.ranks[rank]
+	k.count(r.Calls)
 	switch r.Kind {
 	case ReportWaits:
 		if k.wait == nil || k.wait.Wait != r.Wait {
@@ -149,6 +153,7 @@ func (s *Machine) learn(rank int, r *Report) {
 		k.wait, k.sent = r, r.Sent
 	case ReportRuns:
 		k.wait = nil
+	case ReportCalls: // have been counted
 	case ReportEnded, ReportFailed:
 		s.conclude(rank, r)
 	case ReportIdle:
@@ -183,7 +188,7 @@ func (s *Machine) conclude(rank int, r *Report) {
 		kind = VerdictFailed
 	}
 	for to := range s.ranks {
-		s.send(to, &Verdict{Kind: kind, Rank: rank, Text: r.Text, Count: r.Sent[to]})
+		s.send(to, &Verdict{Kind: kind, Rank: rank, Text: r.Text, Count: r.Sent[to], Calls: r.Calls})
 	}
 }
 
@@ -225,15 +230,56 @@ func (k *knowledge) waits() bool {
 	return !k.ended && k.wait != nil && k.wait.Heard == k.told
 }
 
+// count notes calls that the rank has made.
+func (k *knowledge) count(calls []CallKey) {
+	for _, c := range calls {
+		if k.calls == nil {
+			k.calls = map[uint64]uint64{}
+		}
+		k.calls[c.Group] = max(k.calls[c.Group], c.Number)
+	}
+}
+
+// relayed reports whether a rank waits for a call whose contracts are relayed.
+func (k *knowledge) relayed() bool { return k.calls[k.wait.Call.Group] > 0 }
+
+// missing returns the ranks for which a rank waits: where contracts are relayed those of which
+// it is not known that they have called. kept has what was found before of such calls, if it is not nil.
+func (s *Machine) missing(k *knowledge, kept map[CallKey][]int) []int {
+	if !k.relayed() {
+		return k.wait.Waits
+	}
+	call := k.wait.Call
+	if found, ok := kept[call]; ok {
+		return found
+	}
+	var found []int
+	for _, m := range k.wait.All {
+		if s.ranks[m].calls[call.Group] < call.Number {
+			found = append(found, m)
+		}
+	}
+	slices.Sort(found)
+	if kept != nil {
+		kept[call] = found
+	}
+	return found
+}
+
 // graph returns the graph of the ranks' waits.
 func (s *Machine) graph() Graph {
 	graph := make(Graph, len(s.ranks))
+	missing := map[CallKey][]int{} // of relayed calls
 	for r := range s.ranks {
 		switch k := &s.ranks[r]; {
 		case k.ended || k.idle:
 			graph[r].State = Ended
 		case k.waits():
-			graph[r] = Node{State: Blocked, Waits: k.wait.Waits, Caught: k.wait.Caught}
+			waits := s.missing(k, missing)
+			if len(waits) == 0 {
+				break // what it waits for is on its way
+			}
+			graph[r] = Node{State: Blocked, Waits: waits, Caught: k.wait.Caught}
 			if k.wait.Call != (CallKey{}) {
 				graph[r].Call = k.wait.Call
 			}
@@ -250,7 +296,7 @@ func (s *Machine) remind() {
 	for r := range s.ranks {
 		if k := &s.ranks[r]; k.waits() && !k.noticed && !s.now.Before(k.since.Add(s.notices)) {
 			k.noticed = true
-			s.ask(VerdictQuestion, r, k.wait.Wait, CallKey{}, s.noticer(r, k.wait.Waits))
+			s.ask(VerdictQuestion, r, k.wait.Wait, CallKey{}, s.noticer(r, s.missing(k, nil)))
 		}
 	}
 }

@@ -79,6 +79,48 @@ func TestMachineFindsDeadlock(t *testing.T) {
 	g.want(t, 2)
 }
 
+// Who waits for a call whose contracts are relayed waits for the ranks that have not called, as
+// their own reports say, whatever has come.
+func TestMachineKnowsWhoHasCalled(t *testing.T) {
+	g := newGame(Options{Size: 4})
+	call := CallKey{Group: 7, Number: 3}
+	relayed := func(rank int, key CallKey) {
+		g.report(rank, Report{Kind: ReportWaits, Wait: 1, Call: key, All: []int{0, 1, 2, 3}, Sent: make([]int, 4), Calls: []CallKey{key}})
+	}
+	relayed(0, call)
+	g.report(1, Report{Kind: ReportCalls, Calls: []CallKey{call}})
+	relayed(2, call)
+	for r := range 4 {
+		g.want(t, r)
+	}
+	g.report(1, Report{Kind: ReportRuns})
+	g.report(3, Report{Kind: ReportEnded, Sent: make([]int, 4), Calls: []CallKey{{Group: 7, Number: 2}}})
+	for r := range 3 { // rank 1 as well, which has called and does not wait
+		kinds, _ := g.take(r)
+		if len(kinds) != 1 || kinds[0] != VerdictEnded {
+			t.Fatalf("rank %d: got verdicts %d, want %d", r, kinds, VerdictEnded)
+		}
+	}
+	for _, r := range []int{0, 2} {
+		g.report(r, Report{Kind: ReportWaits, Wait: 1, Heard: 1, Call: call, All: []int{0, 1, 2, 3}, Sent: make([]int, 4), Calls: []CallKey{call}})
+	}
+	for r := range 3 {
+		q := g.want(t, r, VerdictHold)
+		g.report(r, Report{Kind: ReportAnswer, Question: q.Question, Function: "barrier", Text: "barrier()"})
+	}
+	for r := range 3 {
+		v := g.want(t, r, VerdictDeadlock)
+		if len(v.Deadlock.Waits) != 3 || len(v.Deadlock.Ended) != 1 {
+			t.Fatalf("rank %d: got %+v, want the waits of three for rank 3", r, v.Deadlock)
+		}
+		for _, w := range v.Deadlock.Waits {
+			if len(w.For) != 1 || w.For[0] != 3 {
+				t.Errorf("rank %d waits for %v, want rank 3", w.Rank, w.For)
+			}
+		}
+	}
+}
+
 // While something is on its way nothing is a deadlock; a rank that is not where it
 // was ends the inquiry.
 func TestMachineDoubts(t *testing.T) {

@@ -19,6 +19,11 @@ type Report struct {
 	// Sent[r] those that went to rank r before the report.
 	Received, Sent []int
 
+	// Calls has the latest call of the rank on each of the groups whose contracts are relayed, of
+	// every report with Sent, and of ReportCalls. A wait for a call on one of them has neither Waits nor
+	// Received: what has come says nothing of who has called, but this does.
+	Calls []CallKey
+
 	Peer int    // of ReportLost
 	Text string // the cause of a failure, or a call as a script would write it
 
@@ -42,6 +47,7 @@ const (
 	ReportAnswer                        // where it is in the call that was asked for
 	ReportNone                          // it is not in that call
 	ReportLeft                          // all ranks have ended, and it has not received these messages
+	ReportCalls                         // it has made calls, in which it does not wait
 	ReportKinds
 )
 
@@ -54,9 +60,10 @@ type Verdict struct {
 	Wait     int     // the wait that is asked about, released or ended, 0 for none
 	Call     CallKey // the call that is asked about, unless it is a wait
 
-	Rank  int    // that has ended
-	Text  string // the cause
-	Count int    // how many calls and messages it has sent to this rank
+	Rank  int       // that has ended
+	Text  string    // the cause
+	Count int       // how many calls and messages it has sent to this rank
+	Calls []CallKey // as in its report
 
 	Failed   []CallKey // the calls that a deadlock has failed
 	Deadlock *comm.DeadlockError

@@ -20,7 +20,8 @@ type callState struct {
 	data        []datum
 	recvBuffers []recvBuffer // where data are to be read to; guarded by wireRank.mu
 	verdict     *comm.DeadlockError
-	leftOut     bool // whether this rank has left the call out
+	leftOut     bool           // whether this rank has left the call out
+	rounds      contractRounds // of a relay
 	spare       *wire.BufferPool
 	site        func() callSite // where this rank is in the call, once it has called
 }
@@ -62,6 +63,7 @@ func (call *callState) reset() {
 	call.recvBuffers = call.recvBuffers[:0]
 	call.descs, call.data, call.verdict, call.leftOut, call.site = nil, call.data[:0], nil, false, nil
 	call.count.Store(0)
+	call.rounds.drop(call.spare)
 }
 
 // sign takes in the contract of a rank.

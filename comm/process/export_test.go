@@ -47,6 +47,12 @@ func Injections() []Injection {
 		return wire.AppendFrame(nil, &wire.Frame{Type: typ, Rest: len(payload), Payload: payload})
 	}
 	nextOf := func(typ wire.FrameType) []byte { return wire.AppendFrame(nil, &wire.Frame{Type: typ, Number: 1}) }
+	round := func(step int, numbers ...uint32) (b []byte) {
+		for _, n := range numbers {
+			b = wire.AppendFrame(b, &wire.Frame{Type: wire.FrameContracts, Step: step, Group: 1, Call: 2, Number: n})
+		}
+		return b
+	}
 	return []Injection{
 		{"alien bytes", 0, 1, []byte("GET / HTTP/1.1\r\nHost: localhost\r\nAccept: text/plain\r\n\r\n"), 0},
 		{"a flipped bit", 0, 1, flipped, 0},
@@ -55,6 +61,8 @@ func Injections() []Injection {
 		{"a contract cut short", 0, 1, frameOf(wire.FrameContract, contract.Payload[:20]), 0},
 		{"a contract that comes twice", 0, 1, append(good, second...), 0},
 		{"a message within a message", 0, 1, append(wire.AppendFrame(nil, &unfinished), nextOf(wire.FrameMessage)...), 0},
+		{"contracts of a round that come twice", 0, 1, round(0, 0, 1), 0},
+		{"contracts of no round", 0, 1, round(31, 0), 0},
 		{"a description cut short", 0, 1, frameOf(wire.FrameDesc, []byte{1, 2, 3}), 0},
 		{"data that comes twice", 0, 1, append(frameOf(wire.FrameData, nil), nextOf(wire.FrameData)...), 0},
 		{"a frame that comes twice", 0, 1, append(frameOf(wire.FrameData, nil), frameOf(wire.FrameData, nil)...), 0},
@@ -68,4 +76,14 @@ func Injections() []Injection {
 		{"a verdict of no kind", Supervisor, 0, frameOf(wire.FrameVerdict, wire.AppendVerdict(nil, &deadlock.Verdict{Kind: deadlock.VerdictKinds})), 0},
 		{"data from the supervisor", Supervisor, 0, frameOf(wire.FrameData, nil), 0},
 	}
+}
+
+// Connected returns to how many ranks there are connections.
+func Connected(l *Links) (n int) {
+	for _, w := range l.onFirstUse {
+		if w != nil && w.out.Load() != nil {
+			n++
+		}
+	}
+	return n
 }

@@ -26,6 +26,7 @@ type FrameOptions struct {
 	Seed  uint64 // of all that is left to chance
 	Delay bool   // whether bytes arrive late, and in pieces of odd lengths
 	Cut   []Cut  // pipes that end
+	Relay bool   // whether contracts are relayed in groups of any size
 }
 
 // A Cut makes the pipe from one rank to another end at a byte, chosen by the
@@ -47,7 +48,11 @@ func NewFrames(size int, o FrameOptions) *comm.Fabric {
 	f := comm.NewFabric(size)
 	t := &frames{fabric: f, size: size, supervisor: newSupervisor(f.Context().Done(), deadlock.Options{Size: size})}
 	for r := range size {
-		t.wireRanks = append(t.wireRanks, newWireRank(f, r, size))
+		wr := newWireRank(f, r, size)
+		if o.Relay {
+			wr.relaysFrom = 2
+		}
+		t.wireRanks = append(t.wireRanks, wr)
 	}
 	f.Attach(t, size)
 	for from := range size {

@@ -53,7 +53,8 @@ type LinkOptions struct {
 	// will end the rank. It must not block.
 	Deserted func(cause error)
 
-	backoff backoff // in place of usualBackoff, in tests
+	backoff    backoff // in place of usualBackoff, in tests
+	relaysFrom int     // in place of the constant, in tests
 }
 
 // Through returns the options that connect a rank through connections.

@@ -35,6 +35,7 @@ type Links struct {
 	backoff    backoff
 	pool       wire.BufferPool
 	meter      meter
+	relaysFrom int
 	partners   *bootstrap.Peers     // makes connections when they are first used, nil if all are there
 	heartbeat  *bootstrap.Heartbeat // of those
 	onFirstUse []*firstUseWriter    // by rank, nil where there was a way at the start
@@ -70,6 +71,7 @@ func Connect(o LinkOptions) (*Links, error) {
 		carrier:           o.Carrier,
 		deserted:          o.Deserted,
 		backoff:           cmp.Or(o.backoff, usualBackoff),
+		relaysFrom:        cmp.Or(o.relaysFrom, relaysFrom),
 		generationChanged: make(chan struct{}),
 		broken:            make([]error, o.Size+1),
 	}
@@ -258,7 +260,7 @@ func (l *Links) Fabric(generation int) *comm.Fabric {
 	f := comm.NewFabric(l.size)
 	wr := newWireRank(f, l.rank, l.size)
 	wr.number, wr.remoteSupervisor, wr.where, wr.backoff = uint32(generation), true, l.where, l.backoff
-	wr.meter, wr.hosts = &l.meter, l.hosts
+	wr.meter, wr.hosts, wr.relaysFrom = &l.meter, l.hosts, l.relaysFrom
 	copy(wr.writers, l.writers)
 	wr.inbounds, wr.pool, wr.carrier = l.listInbounds(wr), &l.pool, l.carrier
 	f.AttachRank(&singleRank{wr}, l.rank, l.size)

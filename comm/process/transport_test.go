@@ -32,6 +32,13 @@ func conform(t *testing.T, open commtest.Opener) {
 
 func TestFrames(t *testing.T) { conform(t, frames(process.FrameOptions{})) }
 
+// What passes when members tell each other directly passes when contracts are relayed.
+func TestFramesRelayed(t *testing.T) { conform(t, frames(process.FrameOptions{Relay: true})) }
+
+func TestFramesRelayedDelayed(t *testing.T) {
+	conform(t, frames(process.FrameOptions{Relay: true, Seed: 5, Delay: true}))
+}
+
 func TestPiped(t *testing.T) { conform(t, piped) }
 
 func piped(size int) *comm.Fabric { return process.NewPiped(size, nil, 0, pipe) }

@@ -48,6 +48,8 @@ type wireCall struct {
 	again  bool // whether nobody but its caller has known of the call
 	failed bool // whether it had failed before it was called
 	own    bool // whether the call is carried out on the rank's goroutine
+
+	relay callRelay // of its contracts, if those are relayed
 }
 
 // start makes op this member's part in the next call of the group: it sends
@@ -87,6 +89,9 @@ func (c *wireCall) enter() (failed bool) {
 		c.site = c.callSite
 	}
 	c.call.site = c.site
+	if !c.own {
+		wr.tellCalls(g)
+	}
 	return c.call.verdict != nil
 }
 
@@ -163,7 +168,11 @@ func (c *wireCall) position() schedule.Position {
 
 // newWait returns a wireWait for the contracts of the other members.
 func (c *wireCall) newWait() *wireWait {
-	return &wireWait{what: c.key, all: c.group.ranks, missing: c.missing, outcome: c.outcome, site: c.callSite}
+	w := &wireWait{what: c.key, relayed: c.group.relays, all: c.group.ranks, missing: c.missing, outcome: c.outcome, site: c.callSite}
+	if w.relayed && !c.failed {
+		w.advance = c.relayOn
+	}
+	return w
 }
 
 // outcome reports whether every contract is there, or one will never come.
@@ -175,7 +184,7 @@ func (c *wireCall) outcome() (bool, error) {
 		return true, nil
 	}
 	missing := c.missing()
-	err := c.peerError(func(f lasting) bool { return f.lost || slices.Contains(missing, f.rank) })
+	err := c.peerError(func(f lasting) bool { return f.lost || slices.Contains(missing, f.rank) && !f.called(c.key) })
 	return err != nil, err
 }
 
@@ -200,7 +209,7 @@ func (c *wireCall) peerError(counts func(lasting) bool) error {
 // block waits for the call as the rank itself does, until done is closed.
 func (c *wireCall) block(ctx context.Context, done <-chan struct{}) error {
 	w := c.newWait()
-	w.program = true
+	w.program, w.advance = true, nil
 	w.missing = func() []int { // nobody, while the call does the rest by itself
 		if over, _ := c.outcome(); over {
 			return nil
@@ -230,6 +239,7 @@ func (c *wireCall) abandon() {
 	c.op = &op
 	c.own = false
 	c.group.detached.Add(1)
+	wr.tellCalls(c.group)
 	wr.fabric.Go(func() {
 		defer c.group.detached.Done()
 		c.finish(wr.waitUntilOver(context.Background(), c.newWait()), false)
@@ -416,5 +426,5 @@ func (c *wireCall) prepare(members []comm.Member, flags comm.Flags) (err error) 
 // no memory of others.
 func (c *wireCall) reset() {
 	clear(c.slots)
-	*c = wireCall{group: c.group, site: c.site, slots: c.slots, scratch: c.scratch}
+	*c = wireCall{group: c.group, site: c.site, slots: c.slots, scratch: c.scratch, relay: c.relay.reset()}
 }

@@ -52,6 +52,12 @@ func (c *wireCall) announce() {
 	}
 	c.ahead = len(ahead)
 	g, wr := c.group, c.group.wireRank
+	if g.relays {
+		if !c.relayAhead(ahead) {
+			c.sendAll(ahead)
+		}
+		return
+	}
 	first := g.scratch.assign(ahead, len(g.ranks))
 	k := c.contract()
 	for i := 1; i < len(g.ranks); i++ { // each begins with the member behind it, and not all with one
@@ -74,6 +80,79 @@ func (c *wireCall) announce() {
 		if first[s.Peer] != i+1 {
 			c.send(s)
 		}
+	}
+}
+
+// relayAhead begins to relay this member's contract, and reports whether the data of the steps ahead
+// go with it.
+func (c *wireCall) relayAhead(ahead []schedule.Step) (carried bool) {
+	k := c.contract()
+	if carried = c.relaysData(ahead); carried {
+		k.First, k.Data = ahead[0].Tag+1, c.group.scratch.pack(c.span(ahead[0].Src[0]))
+	}
+	r := &c.relay
+	r.begin(c.group.rank, len(c.group.ranks), &k)
+	if c.key.Number == 1 { // its peers are connected at the same time
+		for round := range r.Rounds() {
+			c.group.wireRank.prepare(c.group.ranks[r.To(round)])
+		}
+	}
+	c.sendRound()
+	return carried
+}
+
+// relaysData reports whether the data that the steps ahead send are alike, and short enough to go
+// with the contract to all.
+func (c *wireCall) relaysData(ahead []schedule.Step) bool {
+	if len(ahead) == 0 {
+		return false
+	}
+	for _, s := range ahead[1:] {
+		if s.Src[0] != ahead[0].Src[0] || s.Tag != ahead[0].Tag {
+			return false
+		}
+	}
+	size, n := len(c.group.ranks), c.span(ahead[0].Src[0]).Len()
+	return n <= mostRelayed && len(ahead) == size-1 || n*size <= mostAside
+}
+
+// sendRound sends what is due in a round of the relay.
+func (c *wireCall) sendRound() {
+	if to, list, ok := c.relay.due(); ok {
+		c.write(c.group.ranks[to], wire.Frame{Type: wire.FrameContracts, Step: c.relay.round}, list)
+	}
+}
+
+// relayOn takes in the contracts that have come, round by round, and sends on what follows from
+// them. It is for the goroutine that carries the call out.
+func (c *wireCall) relayOn() {
+	r := &c.relay
+	for r.round < r.Rounds() && c.call.rounds.has(r.round) {
+		from := c.group.ranks[r.From(r.round)]
+		if err := c.signRound(); err != nil {
+			c.group.wireRank.lose(from, err)
+			return
+		}
+		c.sendRound()
+	}
+}
+
+// signRound takes in the contracts of a round.
+func (c *wireCall) signRound() error {
+	wr, call := c.group.wireRank, c.call
+	wr.mu.Lock()
+	defer wr.mu.Unlock()
+	return c.relay.take(call.rounds.lists[c.relay.round], func(member int, k *wire.Contract) {
+		rank := c.group.ranks[member]
+		call.contracts[rank], call.here[rank] = *k, true
+		call.count.Add(1)
+	})
+}
+
+// sendAll does steps that send.
+func (c *wireCall) sendAll(steps []schedule.Step) {
+	for _, s := range steps {
+		c.send(s)
 	}
 }
 
@@ -183,5 +262,10 @@ func (c *wireCall) spinForContracts() bool {
 		return false
 	}
 	want := int32(len(c.group.others))
-	return c.group.wireRank.spin(c.group.inbounds, c.group.others, func() bool { return c.call.count.Load() == want })
+	return c.group.wireRank.spin(c.group.inbounds, c.group.others, func() bool {
+		if c.group.relays {
+			c.relayOn()
+		}
+		return c.call.count.Load() == want
+	})
 }

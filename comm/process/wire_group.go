@@ -28,6 +28,7 @@ type wireGroup struct {
 	tagsEach  int            // how many messages there may be from one member to another in a piece
 	calls     uint64         // collectives that were called; guarded by wireRank.mu
 	local     bool           // whether all members share memory
+	relays    bool           // whether contracts are relayed
 	inbounds  []inbound      // at which to look for messages of the others; none if they are goroutines here
 	carrier   Carrier        // of its collectives, nil if there is none
 	detached  sync.WaitGroup // calls that go on without their callers
@@ -58,6 +59,9 @@ func (wr *wireRank) JoinGroup(g *comm.Group) comm.GroupTransport {
 		panic("comm: two groups have one hash")
 	}
 	wr.groups[wg.hash] = wg
+	if wg.relays = !wg.local && g.Size() >= wr.relaysFrom; wg.relays {
+		wr.relaying = append(wr.relaying, wg)
+	}
 	return wg
 }
 

@@ -32,9 +32,11 @@ type wireRank struct {
 	carrier          Carrier          // of whole collectives, nil if there is none
 	pool             *wire.BufferPool // for data
 	backoff          backoff          // of waits that sleep at shared or at polled connections
+	relaysFrom       int              // from how many members on contracts are relayed
 
 	mu        sync.Mutex
 	groups    map[uint64]*wireGroup           // the groups that the rank has made, by hash
+	relaying  []*wireGroup                    // those whose contracts are relayed
 	calls     map[deadlock.CallKey]*callState // under way, or known from others, but for the latest
 	latest    *callState                      // nil if it has ended
 	latestKey deadlock.CallKey
@@ -54,20 +56,21 @@ type wireRank struct {
 
 func newWireRank(f *comm.Fabric, rank, size int) *wireRank {
 	return &wireRank{
-		fabric:   f,
-		rank:     rank,
-		ranks:    comm.FirstRanks(size),
-		pool:     &wire.BufferPool{},
-		writers:  make([]messageWriter, size+1),
-		sent:     make([]int, size),
-		quiet:    make(chan struct{}),
-		awake:    make(chan struct{}, 1),
-		groups:   map[uint64]*wireGroup{},
-		calls:    map[deadlock.CallKey]*callState{},
-		received: make([]int, size),
-		broken:   make([]bool, size),
-		ended:    map[int]bool{},
-		waiting:  map[*wireWait]bool{},
+		fabric:     f,
+		rank:       rank,
+		relaysFrom: relaysFrom,
+		ranks:      comm.FirstRanks(size),
+		pool:       &wire.BufferPool{},
+		writers:    make([]messageWriter, size+1),
+		sent:       make([]int, size),
+		quiet:      make(chan struct{}),
+		awake:      make(chan struct{}, 1),
+		groups:     map[uint64]*wireGroup{},
+		calls:      map[deadlock.CallKey]*callState{},
+		received:   make([]int, size),
+		broken:     make([]bool, size),
+		ended:      map[int]bool{},
+		waiting:    map[*wireWait]bool{},
 	}
 }
 
@@ -127,6 +130,8 @@ func (wr *wireRank) takeFrame(peer int, f *wire.Frame) error {
 	case wire.FrameContract:
 		wr.count(peer)
 		return wr.toCall(peer, f, func(call *callState) error { return call.sign(peer, f) })
+	case wire.FrameContracts:
+		return wr.toCall(peer, f, func(call *callState) error { return call.rounds.put(f, wr.pool) })
 	case wire.FrameDesc:
 		return wr.takeDesc(peer, f)
 	case wire.FrameData:
@@ -296,12 +301,12 @@ func (wr *wireRank) apply(v *deadlock.Verdict) {
 	case deadlock.VerdictDeadlock, deadlock.VerdictLeftOut:
 		wr.condemn(v)
 	case deadlock.VerdictEnded:
-		wr.conclude(ending{lasting{v.Rank, nil, false}, v.Count})
+		wr.conclude(ending{lasting{v.Rank, nil, false, nil}, v.Count})
 	case deadlock.VerdictFailed, deadlock.VerdictLost, deadlock.VerdictGone:
 		if v.Kind == deadlock.VerdictGone && v.Rank != wr.rank {
 			wr.writers[v.Rank].Stop() // for whoever is sending to it
 		}
-		wr.conclude(ending{lasting{v.Rank, errors.New(v.Text), v.Kind != deadlock.VerdictFailed}, v.Count})
+		wr.conclude(ending{lasting{v.Rank, errors.New(v.Text), v.Kind != deadlock.VerdictFailed, v.Calls}, v.Count})
 	}
 }
 

@@ -19,11 +19,22 @@ type ending struct {
 type lasting struct {
 	rank  int
 	cause error
-	lost  bool // whether the rank cannot even be relied on to finish its calls
+	lost  bool               // whether the rank cannot even be relied on to finish its calls
+	calls []deadlock.CallKey // as in its report
+}
+
+// called reports whether the rank had made a call before it ended, on a group whose contracts are
+// relayed.
+func (f *lasting) called(key deadlock.CallKey) bool {
+	return slices.ContainsFunc(f.calls, func(latest deadlock.CallKey) bool {
+		return latest.Group == key.Group && latest.Number >= key.Number
+	})
 }
 
 func (wr *wireRank) End(cause error) {
-	r := &deadlock.Report{Kind: deadlock.ReportEnded, Sent: wr.sent}
+	wr.mu.Lock()
+	defer wr.mu.Unlock()
+	r := &deadlock.Report{Kind: deadlock.ReportEnded, Sent: wr.sent, Calls: wr.latestCalls()}
 	if cause != nil {
 		r.Kind, r.Text = deadlock.ReportFailed, cause.Error()
 	}
@@ -44,7 +55,7 @@ func (wr *wireRank) lose(peer int, cause error) {
 		for r := range wr.received { // of no rank will it hear that it has ended
 			wr.ended[r] = true
 		}
-		wr.conclude(ending{lasting: lasting{wr.rank, cause, true}})
+		wr.conclude(ending{lasting: lasting{wr.rank, cause, true, nil}})
 		return
 	}
 	if !wr.broken[peer] {
@@ -121,7 +132,11 @@ func (wr *wireRank) failedMember(ranks []int, function string, counts func(f las
 	return nil
 }
 
-func (wr *wireRank) Idle() { wr.report(&deadlock.Report{Kind: deadlock.ReportIdle, Sent: wr.sent}) }
+func (wr *wireRank) Idle() {
+	wr.mu.Lock()
+	defer wr.mu.Unlock()
+	wr.report(&deadlock.Report{Kind: deadlock.ReportIdle, Sent: wr.sent, Calls: wr.latestCalls()})
+}
 
 // Resume returns when the supervisor knows: a rank that waits for this one is
 // not in a deadlock.

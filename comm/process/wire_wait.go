@@ -15,13 +15,16 @@ type wireWait struct {
 	id       int              // the number of the wait among those of the rank itself
 	what     deadlock.CallKey // the call whose members are missing, or zero for a message
 	all      []int            // the members of the group
+	relayed  bool             // whether its contracts are relayed
 	missing  func() []int
+	advance  func()               // does what others wait for, as far as it can be done; nil for nothing
 	outcome  func() (bool, error) // whether the wait is over, and how
 	site     func() callSite
 	wake     chan struct{}
 	verdict  *comm.DeadlockError // for a message
 	held     bool                // whether only the supervisor or a failure may end it
 	told     bool                // whether the supervisor has heard of it
+	heard    int                 // wireRank.heard when it was told
 	left     bool                // whether a context has ended it
 	piece    bool                // whether it is for a piece of data in a staging buffer
 	own      bool                // whether it is on the rank's goroutine
@@ -165,6 +168,9 @@ func (wr *wireRank) finish(w *wireWait) {
 // look reports whether w is over. If not, and tell is set, it lets the
 // supervisor know for whom the rank waits.
 func (wr *wireRank) look(w *wireWait, tell bool) (bool, error) {
+	if w.advance != nil {
+		w.advance()
+	}
 	wr.mu.Lock()
 	defer wr.mu.Unlock()
 	over, err := w.outcome()
@@ -181,6 +187,10 @@ func (wr *wireRank) tell(w *wireWait) {
 	missing := w.missing()
 	switch {
 	case len(missing) > 0 && len(wr.endings) == 0:
+		if w.relayed {
+			wr.tellRelayed(w)
+			return
+		}
 		received := make([]int, len(missing))
 		for i, m := range missing {
 			received[i] = wr.received[m]
@@ -188,12 +198,43 @@ func (wr *wireRank) tell(w *wireWait) {
 		wr.report(&deadlock.Report{
 			Kind: deadlock.ReportWaits, Wait: w.id, Heard: wr.heard, Call: w.what,
 			Waits: missing, All: w.all, Received: received, Sent: wr.sent,
-			Caught: wr.endpoint.Caught(),
+			Calls: wr.latestCalls(), Caught: wr.endpoint.Caught(),
 		})
 		w.told = true
 	case w.told:
 		wr.report(&deadlock.Report{Kind: deadlock.ReportRuns, Wait: w.id})
 		w.told = false
+	}
+}
+
+// tellRelayed is tell for a call whose contracts are relayed. The supervisor knows who is missing.
+func (wr *wireRank) tellRelayed(w *wireWait) {
+	if w.told && w.heard == wr.heard {
+		return // nothing else has changed
+	}
+	wr.report(&deadlock.Report{
+		Kind: deadlock.ReportWaits, Wait: w.id, Heard: wr.heard, Call: w.what, All: w.all, Sent: wr.sent,
+		Calls: wr.latestCalls(), Caught: wr.endpoint.Caught(),
+	})
+	w.told, w.heard = true, wr.heard
+}
+
+// latestCalls returns the number of the rank's latest call on each group whose contracts are
+// relayed.
+func (wr *wireRank) latestCalls() (calls []deadlock.CallKey) {
+	for _, g := range wr.relaying {
+		if g.calls > 0 {
+			calls = append(calls, deadlock.CallKey{Group: g.hash, Number: g.calls})
+		}
+	}
+	return calls
+}
+
+// tellCalls lets the supervisor know of a call in which the rank does not wait, if its contracts are
+// relayed. The caller holds mu.
+func (wr *wireRank) tellCalls(g *wireGroup) {
+	if g.relays {
+		wr.report(&deadlock.Report{Kind: deadlock.ReportCalls, Calls: wr.latestCalls()})
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 //
 //	offset  bytes  field
 //	 0      4      magic, "tpsh"
-//	 4      1      version, 3
+//	 4      1      version, 4
 //	 5      1      type
 //	 6      1      more: 1 if the message goes on in the sender's next frame
 //	               of the same type, group, call, step and tag, 2 if its rest
@@ -64,13 +64,15 @@ const (
 	FrameVerdict
 	// FrameHeartbeat carries nothing: it says that its sender is there.
 	FrameHeartbeat
+	// FrameContracts carries the contracts of several members, in a round of a relay.
+	FrameContracts
 
 	frameTypes // one more than the last type
 )
 
 const (
 	frameMagic   = "tpsh"
-	frameVersion = 3
+	frameVersion = 4
 	HeaderBytes  = 64
 	checkedBytes = 60 // the part of the header that the checksum covers
 

@@ -19,6 +19,7 @@ func AppendReport(buf []byte, r *deadlock.Report) []byte {
 	for _, list := range [][]int{r.Waits, r.All, r.Received, r.Sent} {
 		buf = appendInts(buf, list)
 	}
+	buf = appendKeys(buf, r.Calls)
 	for _, s := range []string{r.Text, r.Function, r.Where} {
 		buf = AppendString(buf, s)
 	}
@@ -64,6 +65,7 @@ func decodeReport(b []byte) (*deadlock.Report, error) {
 		All:      d.ints(),
 		Received: d.ints(),
 		Sent:     d.ints(),
+		Calls:    d.keys(),
 		Text:     d.Text(),
 		Function: d.Text(),
 		Where:    d.Text(),
@@ -84,10 +86,7 @@ func AppendVerdict(buf []byte, v *deadlock.Verdict) []byte {
 	}
 	buf = appendKey(buf, v.Call)
 	buf = AppendString(buf, v.Text)
-	buf = AppendInt(buf, ListLen(v.Failed))
-	for _, k := range v.Failed {
-		buf = appendKey(buf, k)
-	}
+	buf = appendKeys(appendKeys(buf, v.Failed), v.Calls)
 	if v.Deadlock == nil {
 		return AppendInt(buf, 0)
 	}
@@ -119,12 +118,8 @@ func DecodeVerdict(b []byte) (*deadlock.Verdict, error) {
 		Count:    d.Int(),
 		Call:     d.key(),
 		Text:     d.Text(),
-	}
-	if n := d.List(16); n >= 0 {
-		v.Failed = make([]deadlock.CallKey, n)
-		for i := range v.Failed {
-			v.Failed[i] = d.key()
-		}
+		Failed:   d.keys(),
+		Calls:    d.keys(),
 	}
 	v.Deadlock = d.deadlock()
 	d.kind(byte(v.Kind), byte(deadlock.VerdictKinds))
@@ -155,6 +150,26 @@ func appendKey(buf []byte, k deadlock.CallKey) []byte {
 
 func (d *Decoder) key() deadlock.CallKey {
 	return deadlock.CallKey{Group: d.Uint64(), Number: d.Uint64()}
+}
+
+func appendKeys(buf []byte, list []deadlock.CallKey) []byte {
+	buf = AppendInt(buf, ListLen(list))
+	for _, k := range list {
+		buf = appendKey(buf, k)
+	}
+	return buf
+}
+
+func (d *Decoder) keys() []deadlock.CallKey {
+	n := d.List(16)
+	if n < 0 {
+		return nil
+	}
+	list := make([]deadlock.CallKey, n)
+	for i := range list {
+		list[i] = d.key()
+	}
+	return list
 }
 
 // appendCaught appends the errors that a rank has caught, as others are told.

@@ -38,6 +38,7 @@ func drawReport(t *rapid.T) *deadlock.Report {
 	}
 	if rapid.Bool().Draw(t, "lists") {
 		r.Waits, r.All, r.Sent = drawRanks.Draw(t, "waits"), drawRanks.Draw(t, "all"), drawRanks.Draw(t, "sent")
+		r.Calls = rapid.SliceOfN(drawKey, 1, 3).Draw(t, "calls")
 		r.Received, r.Caught = make([]int, len(r.Waits)), comm.Caught{Clocks: []int{1, 0}, Last: drawText.Draw(t, "caught")}
 	}
 	return r
@@ -52,6 +53,9 @@ func drawVerdict(t *rapid.T) *deadlock.Verdict {
 		Rank:     drawNumber.Draw(t, "rank"),
 		Text:     drawText.Draw(t, "text"),
 		Count:    drawNumber.Draw(t, "count"),
+	}
+	if v.Kind == deadlock.VerdictFailed {
+		v.Calls = rapid.SliceOfN(drawKey, 1, 3).Draw(t, "calls")
 	}
 	if v.Kind == deadlock.VerdictDeadlock || v.Kind == deadlock.VerdictLeftOut {
 		v.Failed = rapid.SliceOfN(drawKey, 1, 3).Draw(t, "failed")

@@ -1,0 +1,117 @@
+package process
+
+import (
+	"bytes"
+	"fmt"
+	"sync/atomic"
+
+	"tpsh/comm/schedule"
+	"tpsh/comm/wire"
+)
+
+// Contracts in a large group go from member to member (schedule.Relay), with the short data that
+// are for all: each member sends a few messages in a call and has connections to a few others. A
+// contract that has not come says nothing of who has called, since it may wait at a member that
+// has not; that a rank has called it tells the supervisor itself (deadlock.Report.Calls).
+
+const (
+	// relaysFrom is from how many members on contracts are relayed, unless all members share
+	// memory.
+	relaysFrom = 8
+	// mostRelayed is how long the data may be that go with a relayed contract to all members
+	// that need them, and mostAside the data with contracts of all members of which one needs each.
+	mostRelayed = 4 << 10
+	mostAside   = 4 << 10
+)
+
+// A callRelay is how far the contracts of a call have come that are relayed.
+type callRelay struct {
+	schedule.Relay
+	round int    // to be received
+	list  []byte // the contracts that have come, with that of the member at the beginning
+	ends  []int  // where each ends in list
+}
+
+// begin makes r that of a call of which the member has the contract own.
+func (r *callRelay) begin(rank, size int, own *wire.Contract) {
+	r.Relay, r.round = schedule.Relay{Rank: rank, Size: size}, 0
+	r.list = wire.AppendListed(r.list[:0], own)
+	r.ends = append(r.ends[:0], len(r.list))
+}
+
+// due returns what is to be sent in the round that is to be received, and to which member; not ok if
+// all rounds are over.
+func (r *callRelay) due() (to int, list []byte, ok bool) {
+	if r.round == r.Rounds() {
+		return 0, nil, false
+	}
+	return r.To(r.round), r.list[:r.ends[r.Count(r.round)-1]], true
+}
+
+// take decodes the contracts of the round that is to be received, and has sign take in each.
+func (r *callRelay) take(list []byte, sign func(member int, k *wire.Contract)) error {
+	for range r.Count(r.round) {
+		var k wire.Contract
+		rest, err := wire.NextListed(list, &k)
+		if err != nil {
+			return err
+		}
+		k.Meta = bytes.Clone(k.Meta)
+		sign(r.Member(len(r.ends)), &k)
+		r.list = append(r.list, list[:len(list)-len(rest)]...)
+		r.ends = append(r.ends, len(r.list))
+		list = rest
+	}
+	if len(list) > 0 {
+		return &wire.FrameError{What: "length", Got: fmt.Sprintf("%d bytes more", len(list)), Want: "none"}
+	}
+	r.round++
+	return nil
+}
+
+// reset returns an r that is as good as new.
+func (r *callRelay) reset() callRelay { return callRelay{list: r.list[:0], ends: r.ends[:0]} }
+
+// contractRounds are the contracts that have come in each round of a relay. They are decoded when the
+// rank has called: only then it knows of how many members they are.
+type contractRounds struct {
+	lists [][]byte
+	came  atomic.Int32 // a bit for each list that is there
+}
+
+// mostRounds is how many rounds a relay has at most.
+const mostRounds = 31
+
+// has reports whether the contracts of a round have come.
+func (c *contractRounds) has(round int) bool { return c.came.Load()&(1<<round) != 0 }
+
+// put takes in the contracts of a round, in memory of spare if they have none of their own.
+func (c *contractRounds) put(f *wire.Frame, spare *wire.BufferPool) error {
+	if f.Step >= mostRounds {
+		return &wire.FrameError{What: "alien", Got: fmt.Sprintf("round %d", f.Step), Want: fmt.Sprintf("0..%d", mostRounds-1)}
+	}
+	if c.has(f.Step) {
+		return errTwice
+	}
+	list := f.Payload
+	if f.Transient {
+		list = append(spare.Get(len(list)), list...)
+	}
+	for len(c.lists) <= f.Step {
+		c.lists = append(c.lists, nil)
+	}
+	c.lists[f.Step] = list
+	c.came.Or(1 << f.Step)
+	return nil
+}
+
+// drop lets go of all, whose memory goes to spare.
+func (c *contractRounds) drop(spare *wire.BufferPool) {
+	for i, list := range c.lists {
+		if list != nil {
+			spare.Put(list)
+		}
+		c.lists[i] = nil
+	}
+	c.came.Store(0)
+}
