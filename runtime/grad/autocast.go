@@ -8,7 +8,7 @@ import (
 
 // lowOps are the operators that a region of autocast computes in its dtype:
 // products, where halving the bytes of an operand costs the least precision.
-var lowOps = set("matmul", "linear", "addmm", "einsum", "dot", "outer", "scaled_dot_product_attention")
+var lowOps = set("matmul", "linear", "addmm", "einsum", "dot", "outer", "convolve", "scaled_dot_product_attention")
 
 // fullOps are those that it computes in float32: norms, losses, and reductions
 // of many terms.

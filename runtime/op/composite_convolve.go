@@ -2,9 +2,7 @@ package op
 
 import (
 	"fmt"
-	"slices"
 
-	"tpsh/runtime/shape"
 	"tpsh/runtime/tensor"
 )
 
@@ -43,17 +41,11 @@ func (m *maker) convolution(n int) *tensor.Tensor {
 	m.checkConvolution(x, weight, n, groups)
 	w := &window{size: weight.Shape()[2:], stride: m.spread(0, n, 1), dilation: m.spread(2, n, 1)}
 	m.convolutionPadding(w)
-	x = m.padded(x, w, 0)
-	var y *tensor.Tensor
-	switch {
-	case groups == 1:
-		y = m.convolved(x, weight, m.x(2), w)
-	case weight.Shape()[1] == 1 && weight.Shape()[0] == groups:
-		y = m.depthwise(x, weight, w)
-	default:
-		y = m.grouped(x, weight, groups, w)
+	if groups > 1 && weight.Shape()[1] == 1 && weight.Shape()[0] == groups {
+		groups = 0
 	}
-	if b := m.x(2); b != nil && groups > 1 {
+	y := m.Do("convolve", []*tensor.Tensor{x, weight}, IntsN(m.windowCounts(x, w)...), IntsN(w.stride...), IntsN(w.padding...), IntsN(w.dilation...), Int1(groups))
+	if b := m.x(2); b != nil {
 		y = m.Add(y, m.perChannel(y, b, "bias"))
 	}
 	return m.unbatched(y, alone)
@@ -97,46 +89,14 @@ func (m *maker) convolutionPadding(w *window) {
 	}
 }
 
-// convolved is a convolution of x, padded, without groups: the windows, as rows,
-// times the weight.
-func (m *maker) convolved(x, weight, bias *tensor.Tensor, w *window) *tensor.Tensor {
-	n, ws := len(w.size), weight.Shape()
-	last, first := []int{0}, []int{0, n + 1}
-	for i := range n {
-		last, first = append(last, i+2), append(first, i+1)
+// windowCounts returns how many windows w has along each of the last dims of x.
+func (m *maker) windowCounts(x *tensor.Tensor, w *window) []int {
+	counts, after := make([]int, len(w.size)), w.after
+	if after == nil {
+		after = w.padding
 	}
-	views := m.views(x, w)
-	for i, v := range views {
-		views[i] = m.do("permute", v, IntsN(append(last, 1)...))
+	for i := range counts {
+		counts[i] = m.windowCount(w, i, x.Shape()[2+i]+w.padding[i]+after[i])
 	}
-	rows := m.do("permute", weight, IntsN(append(last, 1)...))
-	rows = m.Reshape(rows, shape.Shape{ws[0], ws[1:].Numel()})
-	y := m.Do("linear", []*tensor.Tensor{m.Do("cat", views, Int1(n+1)), rows, bias})
-	return m.unary("contiguous", m.do("permute", y, IntsN(first...)))
-}
-
-// depthwise is a convolution of x, padded, of each channel by itself.
-func (m *maker) depthwise(x, weight *tensor.Tensor, w *window) *tensor.Tensor {
-	ws := weight.Shape()
-	flat := m.Reshape(weight, shape.Shape{ws[0], ws[2:].Numel()})
-	var y *tensor.Tensor
-	for i, v := range m.views(x, w) {
-		part := m.Mul(v, m.perChannel(x, m.do("select", flat, Int1(1), Int1(i)), "weight"))
-		if y == nil {
-			y = part
-		} else {
-			y = m.Add(y, part)
-		}
-	}
-	return y
-}
-
-// grouped is a convolution of x, padded, in groups.
-func (m *maker) grouped(x, weight *tensor.Tensor, groups int, w *window) *tensor.Tensor {
-	s, ws := x.Shape(), weight.Shape()
-	columns := m.Do("stack", m.views(x, w), Int1(2)) // [n, c, window, ..]
-	to := columns.Shape()[3:]
-	columns = m.Reshape(columns, shape.Shape{s[0], groups, ws[1:].Numel(), to.Numel()})
-	y := m.MatMul(m.Reshape(weight, shape.Shape{groups, ws[0] / groups, ws[1:].Numel()}), columns)
-	return m.Reshape(y, slices.Concat(shape.Shape{s[0], ws[0]}, to))
+	return counts
 }

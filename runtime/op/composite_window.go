@@ -89,11 +89,7 @@ func (m *maker) views(x *tensor.Tensor, w *window) []*tensor.Tensor {
 	s := x.Shape()
 	list, lead := one(x), len(s)-len(w.size)
 	for i, k := range w.size {
-		reach := w.dilation[i]*(k-1) + 1
-		if s[lead+i] < reach {
-			m.refuse("x", Describe(m.x(0)), fmt.Sprintf("at least %d elements along dim %d, with padding", reach, len(m.x(0).Shape())-len(w.size)+i), "a window spans as many")
-		}
-		count := (s[lead+i]-reach)/w.stride[i] + 1
+		count := m.windowCount(w, i, s[lead+i])
 		var next []*tensor.Tensor
 		for _, v := range list {
 			for at := range k {
@@ -104,6 +100,16 @@ func (m *maker) views(x *tensor.Tensor, w *window) []*tensor.Tensor {
 		list = next
 	}
 	return list
+}
+
+// windowCount returns how many windows w has along its dim i, of so many elements
+// with padding.
+func (m *maker) windowCount(w *window, i, size int) int {
+	reach := w.dilation[i]*(w.size[i]-1) + 1
+	if size < reach {
+		m.refuse("x", Describe(m.x(0)), fmt.Sprintf("at least %d elements along dim %d, with padding", reach, len(m.x(0).Shape())-len(w.size)+i), "a window spans as many")
+	}
+	return (size-reach)/w.stride[i] + 1
 }
 
 // How operators with windows are called.

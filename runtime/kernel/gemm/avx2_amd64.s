@@ -2814,7 +2814,7 @@ enough:
 	CMPQ       DX, R8
 	JLT        vector
 	VMASKMOVPS (CX)(DX*1), Y0, Y1
-	VMOVUPS    Y1, (AX)(DX*1)
+	VMASKMOVPS Y1, Y0, (AX)(DX*1)
 	ADDQ       DI, CX
 	ADDQ       SI, AX
 	DECQ       BX
@@ -5467,7 +5467,7 @@ enough:
 	CMPQ       DX, R8
 	JLT        vector
 	VMASKMOVPD (CX)(DX*1), Y0, Y1
-	VMOVUPS    Y1, (AX)(DX*1)
+	VMASKMOVPD Y1, Y0, (AX)(DX*1)
 	ADDQ       DI, CX
 	ADDQ       SI, AX
 	DECQ       BX

@@ -8858,7 +8858,7 @@ enough:
 	CMPQ      DX, R8
 	JLT       vector
 	VMOVUPS.Z (CX)(DX*1), K1, Z0
-	VMOVUPS   Z0, (AX)(DX*1)
+	VMOVUPS   Z0, K1, (AX)(DX*1)
 	ADDQ      DI, CX
 	ADDQ      SI, AX
 	DECQ      BX
@@ -16777,7 +16777,7 @@ enough:
 	CMPQ      DX, R8
 	JLT       vector
 	VMOVUPD.Z (CX)(DX*1), K1, Z0
-	VMOVUPS   Z0, (AX)(DX*1)
+	VMOVUPD   Z0, K1, (AX)(DX*1)
 	ADDQ      DI, CX
 	ADDQ      SI, AX
 	DECQ      BX

@@ -3,7 +3,7 @@ package gemm
 // isDot reports whether s is the product of a row and a column of several
 // blocks that runDot can read.
 func (s *shape[T]) isDot() bool {
-	return s.m == 1 && s.n == 1 && s.k > Block && len(s.colTiles) > 0 &&
+	return s.m == 1 && s.n == 1 && s.k > Block && !s.add && s.b.Windows == nil && len(s.colTiles) > 0 &&
 		!s.a.half() && !s.b.half() && s.a.Col == 1 && s.b.Row == 1
 }
 

@@ -18,12 +18,16 @@ type Operand[T dtype.Float] struct {
 	F16  []dtype.F16
 	BF16 []dtype.BF16
 	Grid
+	// Windows, of a B alone, says where its elements lie in Data, in the place of
+	// Row and Col.
+	Windows *Windows
 }
 
 // A Product is Count matrix products c = a b of [M, K] by [K, N].
 type Product[T dtype.Float] struct {
 	M, N, K, Count int
-	C              []T // [Count, M, N], which does not overlap A or B; need not be set before
+	C              []T  // [Count, M, N], which does not overlap A or B; need not be set before
+	Add            bool // to what C has: each block of a sum is added, the first one too
 	A, B           Operand[T]
 	// At returns the offsets of the operands of product i, which stand in the
 	// place of A.Offset and B.Offset. It may be nil if Count is 1.
@@ -56,7 +60,9 @@ func (p *Product[T]) compute(ks *kernels[T], c crew) {
 		panic(fmt.Sprintf("gemm: %d elements for %d products of %d by %d", len(p.C), p.Count, p.M, p.N))
 	}
 	if p.K == 0 || len(p.C) == 0 {
-		clear(p.C)
+		if !p.Add {
+			clear(p.C)
+		}
 		return
 	}
 	if p.Count < c.size() || c.helpers == 0 {
@@ -79,7 +85,7 @@ func (p *Product[T]) compute(ks *kernels[T], c crew) {
 // one computes product i.
 func (p *Product[T]) one(ks *kernels[T], c crew, i int) {
 	s := p.shape(ks, i)
-	if library != nil && s.byLibrary(library) {
+	if library != nil && !s.add && s.byLibrary(library) {
 		return
 	}
 	s.plan(c.size())
@@ -88,12 +94,16 @@ func (p *Product[T]) one(ks *kernels[T], c crew, i int) {
 
 // shape returns product i, checked but without a plan.
 func (p *Product[T]) shape(ks *kernels[T], i int) shape[T] {
-	s := shape[T]{kernels: ks, m: p.M, n: p.N, k: p.K, a: p.A, b: p.B, c: p.C[i*p.M*p.N:][:p.M*p.N]}
+	s := shape[T]{kernels: ks, m: p.M, n: p.N, k: p.K, add: p.Add, a: p.A, b: p.B, c: p.C[i*p.M*p.N:][:p.M*p.N]}
 	if p.At != nil {
 		s.a.Offset, s.b.Offset = p.At(i)
 	}
 	s.a.check(s.m, s.k)
-	s.b.check(s.k, s.n)
+	if w := s.b.Windows; w != nil {
+		w.check(s.k, s.n, s.b.Offset, len(s.b.Data))
+	} else {
+		s.b.check(s.k, s.n)
+	}
 	return s
 }
 

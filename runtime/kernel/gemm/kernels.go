@@ -73,11 +73,11 @@ type kernels[T dtype.Float] struct {
 	//		}
 	//	}
 	//
-	// for n and rows of at least 1. It reads no other elements, and writes
-	// whole vectors from the first row to the last: what it leaves behind the
-	// n elements of a row is unspecified.
+	// for n and rows of at least 1. It touches no other elements.
 	copyRows func(dst *T, width int, src *T, stride, n, rows int)
-	// transpose is copyRows of src[i*stride+l], for n of at most lanes.
+	// transpose is copyRows of src[i*stride+l], for n of at most lanes. It writes
+	// whole vectors from the first row to the last: what it leaves behind the n
+	// elements of a row is unspecified.
 	transpose func(dst *T, width int, src *T, stride, n, rows int)
 	// widenF16 and widenBF16 store the values of src in dst, which is as
 	// long. Kernels of float64 have none.

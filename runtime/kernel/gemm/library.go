@@ -48,7 +48,7 @@ func (s *shape[T]) byLibrary(l Library) bool {
 // other.
 func (o *Operand[T]) inColumns(rows, cols int) (trans bool, ld int, ok bool) {
 	switch {
-	case o.half():
+	case o.half(), o.Windows != nil:
 	case (o.Col == 1 || cols == 1) && (o.Row >= cols || rows == 1):
 		return false, max(o.Row, cols), true
 	case (o.Row == 1 || rows == 1) && (o.Col >= rows || cols == 1):

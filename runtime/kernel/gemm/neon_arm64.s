@@ -6451,7 +6451,18 @@ one5:
 	FMOVS    (R16), F0
 
 loaded6:
-	FMOVQ    F0, (R6)
+	MOVD     R6, R16
+	TBZ      $1, R13, one7
+	FMOVD    F0, (R16)
+	TBZ      $0, R13, stored8
+	ADD      $8, R16
+	VST1     V0.S[2], (R16)
+	B        stored8
+
+one7:
+	FMOVS    F0, (R16)
+
+stored8:
 
 next:
 	ADD      R3, R2
@@ -11074,7 +11085,8 @@ vectors3:
 fewer4:
 	CBZ      R13, next
 	FMOVD    (R16), F0
-	FMOVQ    F0, (R6)
+	MOVD     R6, R16
+	FMOVD    F0, (R16)
 
 next:
 	ADD      R3, R2

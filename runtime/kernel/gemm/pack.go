@@ -45,11 +45,18 @@ func (s *shape[T]) blockB(ws *workspace[T], l, inner, j, cols int) block[T] {
 // packB stores rows [l, l+inner) and columns [j, j+cols) of b in to: panel
 // after panel, of each one row after the other.
 func (s *shape[T]) packB(ws *workspace[T], to []T, l, inner, j, cols int) {
-	b := ws.widened(s.kernels, s.b.from(l, j), inner, cols)
+	b := s.b
+	if b.Windows == nil {
+		b = ws.widened(s.kernels, b.from(l, j), inner, cols)
+	}
 	for done := 0; done < cols; {
 		width := s.panel(cols-done) * s.lanes
 		n := min(width, cols-done)
-		s.packPanel(to[done*inner:], width, b.from(0, done).turned(), n, inner)
+		if b.Windows != nil {
+			s.packWindows(to[done*inner:], width, l, inner, j+done, n)
+		} else {
+			s.packPanel(to[done*inner:], width, b.from(0, done).turned(), n, inner)
+		}
 		done += n
 	}
 }

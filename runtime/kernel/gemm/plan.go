@@ -57,7 +57,8 @@ type shape[T dtype.Float] struct {
 	*kernels[T]
 	m, n, k int
 	a, b    Operand[T]
-	c       []T // [m, n]; [n, m] if turned
+	c       []T  // [m, n]; [n, m] if turned
+	add     bool // to c
 
 	// turned says that a and b are the transposes of the operands, in the
 	// place of one another, and that so c is to be transposed.
@@ -82,7 +83,7 @@ type shape[T dtype.Float] struct {
 // influence on the result.
 func (s *shape[T]) plan(goroutines int) {
 	// A result of few columns fills its vectors only if it is turned.
-	if s.n < s.lanes && s.m > s.n && (s.n == 1 || s.m*s.k > firstLevel) {
+	if s.n < s.lanes && s.m > s.n && !s.add && s.b.Windows == nil && (s.n == 1 || s.m*s.k > firstLevel) {
 		s.m, s.n = s.n, s.m
 		s.a, s.b = s.b.turned(), s.a.turned()
 		s.turned = true
@@ -105,11 +106,11 @@ func small[T dtype.Float](step int) int {
 func (s *shape[T]) planReading() {
 	size, few := elemBytes[T](), s.m <= 2*s.maxRows()
 	s.directA = !s.a.half() && s.a.Row >= 0 && s.a.Col >= 0 && (few || s.m*s.k*size <= small[T](s.a.Col))
-	s.directB = !s.b.half() && s.b.Row >= 0 && s.b.Col == 1 && (few || s.k*s.n*size <= smallBytes)
+	s.directB = !s.b.half() && s.b.Windows == nil && s.b.Row >= 0 && s.b.Col == 1 && (few || s.k*s.n*size <= smallBytes)
 	s.skinny = few && s.directA && !s.directB
-	s.byCols = s.skinny && s.m <= 2*len(s.colTiles) && !s.b.half() && s.b.Row == 1 && s.b.Col >= 0
+	s.byCols = s.skinny && s.m <= 2*len(s.colTiles) && !s.b.half() && s.b.Windows == nil && s.b.Row == 1 && s.b.Col >= 0
 	s.height = s.maxRows()
-	if s.streamed = s.canStream(); s.streamed {
+	if s.streamed = !s.add && s.canStream(); s.streamed {
 		s.width = s.streams[0].columns / s.lanes
 		return
 	}

@@ -63,7 +63,7 @@ func (s *shape[T]) runBlocks(ws *workspace[T], c []T, ldc, lo, hi int) {
 		for j := lo; j < hi; j += step {
 			cols := min(step, hi-j)
 			b := s.blockB(ws, l, inner, j, cols)
-			s.multiplyBlocks(c[j-lo:], ldc, a, b, s.m, cols, inner, l > 0)
+			s.multiplyBlocks(c[j-lo:], ldc, a, b, s.m, cols, inner, s.add || l > 0)
 		}
 	}
 }
@@ -77,7 +77,7 @@ func (s *shape[T]) runPanels(ws *workspace[T], c []T, ldc, lo, hi int) {
 		for l := 0; l < s.k; l += Block {
 			inner := min(Block, s.k-l)
 			a, b := s.blockA(ws, 0, s.m, l, inner), s.blockB(ws, l, inner, j, cols)
-			s.multiplyBlocks(c[j-lo:], ldc, a, b, s.m, cols, inner, l > 0)
+			s.multiplyBlocks(c[j-lo:], ldc, a, b, s.m, cols, inner, s.add || l > 0)
 		}
 	}
 }
@@ -92,7 +92,7 @@ func (s *shape[T]) runByCols(c []T, ldc, lo, hi int) {
 				i, end := cut(s.m, tiles, t)
 				a := s.a.from(i, l)
 				s.colTiles[end-i-1](&c[i*ldc+j-lo], ldc, &a.Data[a.Offset], a.Row, a.Col, &b.Data[b.Offset], b.Col,
-					min(Block, s.k-l), min(s.lanes, hi-j), l > 0, 0, 0)
+					min(Block, s.k-l), min(s.lanes, hi-j), s.add || l > 0, 0, 0)
 			}
 		}
 	}
@@ -172,7 +172,7 @@ func (g group[T]) multiply(task int) {
 		inner := min(Block, g.inner-l)
 		a := g.blockA(ws, lo, hi-lo, g.l+l, inner)
 		b := block[T]{data: g.block(l), packed: true}
-		g.multiplyBlocks(g.c[lo*g.n+g.j:], g.n, a, b, hi-lo, g.cols, inner, g.l+l > 0)
+		g.multiplyBlocks(g.c[lo*g.n+g.j:], g.n, a, b, hi-lo, g.cols, inner, g.add || g.l+l > 0)
 	}
 }
 

@@ -168,6 +168,20 @@ func init() {
 			times(as[:len(as)-1].Numel(), k.fma)
 		}
 	}), "rows_product")
+	for to, name := range []string{"convolve", "convolve_data", "convolve_weight"} {
+		addLoop(whole(func(k *count, c *op.Call) {
+			y, w := c.Spec[0].Shape, c.In[1].Shape()
+			switch to {
+			case 1:
+				y = c.In[0].Shape()
+			case 2:
+				y, w = c.In[1].Shape(), c.Spec[0].Shape
+			}
+			for range y.Numel() {
+				times(w[1:].Numel(), k.fma)
+			}
+		}), name)
+	}
 	addLoop(func(k *count, c *op.Call) {
 		beta, alpha := c.Args[0].Float, c.Args[1].Float
 		if k.loads(c.In[1:]...); beta != 0 {

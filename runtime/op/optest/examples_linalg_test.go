@@ -19,6 +19,20 @@ func init() {
 		call(values(3), values(5, 3, 4)),
 		call(values(5, 2, 3), values(3)))
 	addExamples("rows_product", call(values(5, 2, 3), values(5, 2, 4)), call(values(3), values(4)), call(values(2, 3), values(2, 4)))
+	many, two := op.IntsN, func(v int) op.Arg { return op.IntsN(v, v) }
+	addExamples("convolve",
+		call(values(2, 3, 6, 5), values(4, 3, 3, 2), many(3, 5), many(2, 1), many(1, 0), two(1), op.Int1(1)),
+		call(values(2, 4, 6), values(6, 2, 3), many(6), many(1), many(1), many(1), op.Int1(2)),
+		call(values(2, 4, 5, 5), values(4, 1, 3, 3), two(3), two(2), two(1), two(1), op.Int1(0)),
+		call(values(1, 2, 3, 2, 5), values(3, 2, 2, 1, 2), many(2, 2, 3), many(1, 1, 1), many(0, 0, 0), many(1, 1, 2), op.Int1(1)))
+	addExamples("convolve_data",
+		call(values(2, 4, 3, 5), values(4, 3, 3, 2), many(6, 5), many(2, 1), many(1, 0), two(1), op.Int1(1)),
+		call(values(2, 6, 6), values(6, 2, 3), many(6), many(1), many(1), many(1), op.Int1(2)),
+		call(values(2, 4, 3, 3), values(4, 1, 3, 3), two(5), two(2), two(1), two(1), op.Int1(0)))
+	addExamples("convolve_weight",
+		call(values(2, 3, 6, 5), values(2, 4, 3, 5), many(3, 2), many(2, 1), many(1, 0), two(1), op.Int1(1)),
+		call(values(2, 4, 6), values(2, 6, 6), many(3), many(1), many(1), many(1), op.Int1(2)),
+		call(values(2, 4, 5, 5), values(2, 4, 3, 3), two(3), two(2), two(1), two(1), op.Int1(0)))
 	for _, name := range []string{"matrix_inverse", "log_det", "matrix_exp"} {
 		addExamples(name, call(dominant(2, 3, 3)), call(dominant(3, 3)))
 	}

@@ -135,7 +135,8 @@ func (w *neonWriter) copyRows(e elem) {
 	}
 	w.f("CBZ %s, next", left)
 	w.loadPart(e, 0)
-	w.f("FMOVQ F0, (%s)", to)
+	w.f("MOVD %s, %s", to, regP)
+	w.storePart(e, 0)
 	w.label("next")
 	w.f("ADD %s, %s", stride, src)
 	w.f("ADD %s, %s", width, dst)

@@ -35,7 +35,7 @@ func (g *generator) copyRows(e elem) {
 	g.CMPQ(i, whole)
 	g.JLT(operand.LabelRef("vector"))
 	g.loadMasked(e, m, part(src), x)
-	g.VMOVUPS(x, part(dst))
+	g.storeMasked(e, m, x, part(dst))
 	g.ADDQ(stride, src)
 	g.ADDQ(width, dst)
 	g.DECQ(rows)

@@ -1,0 +1,81 @@
+package conv
+
+import (
+	"tpsh/runtime/dtype"
+	"tpsh/runtime/kernel/gemm"
+)
+
+// forwardFrame returns the part of an image that the windows of s see.
+func (s *Shape) forwardFrame() frame {
+	var first, last [3]int
+	for d := range first {
+		first[d] = -s.Before[d]
+		last[d] = first[d] + (s.Out[d]-1)*s.Stride[d] + (s.Size[d]-1)*s.Dilation[d]
+	}
+	return newFrame(s.In, first, last, s.Stride[2])
+}
+
+// forwardView returns what the windows of s see of its images.
+func (s *Shape) forwardView() *view {
+	v := &view{frame: s.forwardFrame()}
+	v.taps = v.grid(s.Size, s.Dilation)
+	v.places = v.grid(s.Out, s.Stride)
+	return v
+}
+
+// ForwardRoom returns how many elements of room Forward needs.
+func (s *Shape) ForwardRoom() int {
+	if s.empty() {
+		return 0
+	}
+	channels, outputs := s.own()
+	f, m := s.forwardFrame(), s.together(s.Out, outputs)
+	n := f.room(m, channels)
+	switch {
+	case s.direct(outputs):
+		n += outputs * volume(f.size)
+	case m > 1:
+		n += m * outputs * s.places()
+	}
+	return n
+}
+
+// Forward stores in y [n, o, ..] the convolution of x [n, c, ..] with weight
+// [o, c / groups, ..]. It panics if one of them, or the room, is too short.
+func Forward[T dtype.Float](w *gemm.Workers, s Shape, y, x, weight, room []T) {
+	if s.empty() {
+		clear(y)
+		return
+	}
+	channels, outputs := s.own()
+	v, m := s.forwardView(), s.together(s.Out, outputs)
+	inner, places := channels*s.taps(), s.places()
+	frames := room[:v.room(m, channels)]
+	sums := room[len(frames):]
+	for first := 0; first < s.Images; first += m {
+		images := min(m, s.Images-first)
+		for g := range s.Groups {
+			data, offset, apart := seen(v, frames, x, first, images, g*channels, channels, s.Channels)
+			at := (first*s.Outputs + g*outputs) * places
+			if s.direct(outputs) {
+				slide(w, v, y[at:], weight, g*outputs*inner, data, offset, outputs, channels, sums)
+				continue
+			}
+			p := gemm.Product[T]{M: outputs, N: images * places, K: inner, Count: 1,
+				A: gemm.Operand[T]{Data: weight, Grid: gemm.Grid{Offset: g * outputs * inner, Row: inner, Col: 1}},
+				B: windows(v, data, offset, apart, images, channels, false)}
+			if images == 1 {
+				p.C = y[at:][:outputs*places]
+				gemm.Multiply(w, p)
+				continue
+			}
+			p.C = sums[:outputs*images*places]
+			gemm.Multiply(w, p)
+			for o := range outputs {
+				for i := range images {
+					copy(y[at+(i*s.Outputs+o)*places:][:places], p.C[(o*images+i)*places:])
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,172 @@
+package conv
+
+import (
+	"tpsh/runtime/dtype"
+	"tpsh/runtime/kernel/gemm"
+)
+
+// A frame is a part of an image, or an image with zeros around, as windows are read
+// from it: in each channel, elements first to first+size of the image. Along the
+// last dim, elements that are apart apart lie side by side.
+type frame struct {
+	image       [3]int // sizes
+	first, size [3]int
+	apart       int
+	inPlace     bool // the image itself is such
+}
+
+// newFrame returns the frame of an image that has elements first to last.
+func newFrame(image, first, last [3]int, apart int) frame {
+	f := frame{image: image, first: first, apart: apart, inPlace: apart == 1}
+	for d := range first {
+		f.size[d] = last[d] + 1 - first[d]
+		f.inPlace = f.inPlace && first[d] == 0 && last[d] < image[d]
+	}
+	if f.inPlace {
+		f.size = image
+	}
+	f.size[2] = ceil(f.size[2], apart) * apart
+	return f
+}
+
+// step returns the number of elements from a channel to the next. In a copy it is
+// an odd number of lines of a cache, lest channels fall into the same sets of one.
+func (f *frame) step() int {
+	n := volume(f.size)
+	if f.inPlace {
+		return n
+	}
+	const line = 16
+	return (ceil(n, line) | 1) * line
+}
+
+// at returns where element i of the frame is in a channel. It is a sum over dims,
+// and over two indices along one of which either is a multiple of apart.
+func (f *frame) at(i [3]int) int {
+	return (i[0]*f.size[1]+i[1])*f.size[2] + i[2]%f.apart*(f.size[2]/f.apart) + i[2]/f.apart
+}
+
+// grid returns where so many elements of the frame are that are by apart, from its
+// first on.
+func (f *frame) grid(count, by [3]int) []int {
+	all := make([]int, 0, volume(count))
+	for i := range count[0] {
+		for j := range count[1] {
+			row := f.at([3]int{i * by[0], j * by[1], 0})
+			if by[2] == f.apart { // side by side
+				for k := range count[2] {
+					all = append(all, row+k)
+				}
+				continue
+			}
+			for k := range count[2] {
+				all = append(all, row+f.at([3]int{0, 0, k * by[2]}))
+			}
+		}
+	}
+	return all
+}
+
+// room returns the room for frames of images, none if they are in place.
+func (f *frame) room(images, channels int) int {
+	if f.inPlace {
+		return 0
+	}
+	return images * channels * f.step()
+}
+
+// fill copies the channels of an image, of which src holds that many, into dst.
+func fill[T dtype.Float](f *frame, dst, src []T, channels int) {
+	step, pixels := f.step(), volume(f.image)
+	for c := range channels {
+		to, from := dst[c*step:][:volume(f.size)], src[c*pixels:][:pixels]
+		for i := range f.size[0] {
+			for j := range f.size[1] {
+				row := to[(i*f.size[1]+j)*f.size[2]:][:f.size[2]]
+				y, x := f.first[0]+i, f.first[1]+j
+				if y < 0 || y >= f.image[0] || x < 0 || x >= f.image[1] {
+					clear(row)
+					continue
+				}
+				fillRow(f, row, from[(y*f.image[1]+x)*f.image[2]:][:f.image[2]])
+			}
+		}
+	}
+}
+
+// fillRow fills a row of f from one of the image.
+func fillRow[T dtype.Float](f *frame, row, from []T) {
+	each := len(row) / f.apart
+	for part := range f.apart {
+		to, p := row[part*each:][:each], f.first[2]+part // from is read at p and on
+		head := 0
+		if p < 0 {
+			head = min(ceil(-p, f.apart), each)
+		}
+		p += head * f.apart
+		n := 0
+		if p < len(from) {
+			n = min(ceil(len(from)-p, f.apart), each-head)
+		}
+		clear(to[:head])
+		if f.apart == 1 {
+			copy(to[head:], from[p:p+n])
+		} else {
+			spaced(to[head:head+n], from, p, f.apart)
+		}
+		clear(to[head+n:])
+	}
+}
+
+// spaced stores elements of from, from p on and apart apart, in to.
+func spaced[T dtype.Float](to, from []T, p, apart int) {
+	for i := range to {
+		to[i] = from[p]
+		p += apart
+	}
+}
+
+// A view is the windows of some images: places that windows are at, in a frame, and
+// the elements of a window.
+type view struct {
+	frame
+	taps, places []int // see gemm.Windows
+}
+
+// seen returns the data in which v sees some channels of images, from the first
+// ones on, of x, which has all; where they begin and how far apart those of images
+// are. If need be it fills frames.
+func seen[T dtype.Float](v *view, frames, x []T, first, images, channel, channels, all int) (data []T, offset, apart int) {
+	pixels := volume(v.image)
+	if v.inPlace {
+		return x, (first*all + channel) * pixels, all * pixels
+	}
+	size := channels * v.step()
+	for i := range images {
+		fill(&v.frame, frames[i*size:], x[((first+i)*all+channel)*pixels:], channels)
+	}
+	return frames, 0, size
+}
+
+// windows returns what v sees of channels of images, in data as seen returns it.
+func windows[T dtype.Float](v *view, data []T, offset, apart, images, channels int, byPlace bool) gemm.Operand[T] {
+	step := v.step()
+	if images == 1 && len(v.taps) == 1 && v.extent() == len(v.places) {
+		g := gemm.Grid{Offset: offset + v.taps[0], Row: step, Col: 1}
+		if byPlace {
+			g.Row, g.Col = 1, step
+		}
+		return gemm.Operand[T]{Data: data, Grid: g}
+	}
+	places := v.places
+	if images > 1 {
+		places = make([]int, 0, images*len(v.places))
+		for i := range images {
+			for _, p := range v.places {
+				places = append(places, i*apart+p)
+			}
+		}
+	}
+	w := &gemm.Windows{Step: step, Channels: channels, Taps: v.taps, Places: places, ByPlace: byPlace}
+	return gemm.Operand[T]{Data: data, Grid: gemm.Grid{Offset: offset}, Windows: w}
+}

@@ -1,0 +1,76 @@
+package conv
+
+import (
+	"tpsh/runtime/dtype"
+	"tpsh/runtime/kernel/gemm"
+)
+
+// WeightRoom returns how many elements of room Weight needs.
+func (s *Shape) WeightRoom() int {
+	if s.empty() {
+		return 0
+	}
+	f, m := s.forwardFrame(), together(s.Images, s.places())
+	channels, outputs := s.own()
+	n := f.room(m, channels) + outputs*channels*s.taps()
+	if m > 1 {
+		n += m * outputs * s.places()
+	}
+	return n
+}
+
+// Weight stores in dw [o, c / groups, ..] the gradient of the weight, for x
+// [n, c, ..] and the gradient dy [n, o, ..] of the result. It panics if one of them,
+// or the room, is too short.
+func Weight[T dtype.Float](w *gemm.Workers, s Shape, dw, x, dy, room []T) {
+	if s.empty() {
+		clear(dw)
+		return
+	}
+	if s.alone() {
+		weightAlone(&s, dw, x, dy, room)
+		return
+	}
+	v, m := s.forwardView(), together(s.Images, s.places())
+	channels, outputs := s.own()
+	inner, places := channels*s.taps(), s.places()
+	frames := room[:v.room(m, channels)]
+	room = room[len(frames):]
+	sums, rows := room[:outputs*inner], room[outputs*inner:]
+	for g := range s.Groups {
+		for first := 0; first < s.Images; first += m {
+			images := min(m, s.Images-first)
+			at := (first*s.Outputs + g*outputs) * places
+			a := gemm.Operand[T]{Data: dy, Grid: gemm.Grid{Offset: at, Row: places, Col: 1}}
+			if images > 1 {
+				for o := range outputs {
+					for i := range images {
+						copy(rows[(o*images+i)*places:][:places], dy[at+(i*s.Outputs+o)*places:])
+					}
+				}
+				a = gemm.Operand[T]{Data: rows, Grid: gemm.Grid{Row: images * places, Col: 1}}
+			}
+			data, offset, apart := seen(v, frames, x, first, images, g*channels, channels, s.Channels)
+			gemm.Multiply(w, gemm.Product[T]{M: outputs, N: inner, K: images * places, Count: 1, C: sums, Add: first > 0,
+				A: a, B: windows(v, data, offset, apart, images, channels, true)})
+		}
+		turnTaps(dw[g*outputs*inner:][:outputs*inner], sums, channels, s.taps())
+	}
+}
+
+// turnTaps stores src [o, taps, channels] in dst [o, channels, taps].
+func turnTaps[T dtype.Float](dst, src []T, channels, taps int) {
+	if taps == 1 || channels == 1 {
+		copy(dst, src)
+		return
+	}
+	for ; len(dst) > 0; dst, src = dst[channels*taps:], src[channels*taps:] {
+		for t := range taps {
+			p := t
+			for _, x := range src[t*channels:][:channels] {
+				dst[p] = x
+				p += taps
+			}
+		}
+	}
+}
