@@ -109,5 +109,5 @@ func TestElasticKernels(t *testing.T) {
 	}
 	first.end(t, 0, nil)
 	one.end(t, 0, nil)
-	other.wants(t, "refuses this one: it computes with ")
+	other.wants(t, "refuses this one: node 2 on ")
 }

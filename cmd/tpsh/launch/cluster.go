@@ -176,7 +176,8 @@ func (n *node) introduce(ctx context.Context, o *Options) error {
 		return fmt.Errorf("got a node of %d ranks, want 1..%d", note.Ranks, maxRanks)
 	}
 	if note.Kernels != o.Kernels {
-		return fmt.Errorf("it computes with %s, and node 0 with %s (want the same; start all with --kernels portable, or another set that they have)", note.Kernels, o.Kernels)
+		return fmt.Errorf("node %d on %s computes with %s, node 0 on %s with %s; start all on machines of one architecture with --kernels portable, or another set that they have",
+			n.number, note.Host, note.Kernels, hostName(), o.Kernels)
 	}
 	n.host, n.machine, n.address, n.ranks = note.Host, note.Machine, note.Address, make([]int, note.Ranks)
 	return nil
@@ -224,21 +225,6 @@ func (c *Cluster) Close(status int) error {
 	if c.listener != nil {
 		return c.listener.Close()
 	}
-	return nil
-}
-
-// ready makes ready for a job: with the nodes of the one before, or in an elastic
-// cluster with those that are there.
-func (c *Cluster) ready(ctx context.Context) error {
-	if c.opts.Elastic == nil {
-		return c.complete()
-	}
-	if !c.composed {
-		if err := c.regather(ctx); err != nil {
-			return err
-		}
-	}
-	c.composed = false
 	return nil
 }
 

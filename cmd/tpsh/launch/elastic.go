@@ -81,6 +81,21 @@ func (c *Cluster) admitted(ctx context.Context, stream net.Conn, hello bootstrap
 	return n
 }
 
+// ready makes ready for a job: with the nodes of the one before, or in an elastic
+// cluster with those that are there.
+func (c *Cluster) ready(ctx context.Context) error {
+	if c.opts.Elastic == nil {
+		return c.complete()
+	}
+	if !c.composed {
+		if err := c.regather(ctx); err != nil {
+			return err
+		}
+	}
+	c.composed = false
+	return nil
+}
+
 // regather makes the nodes that are left, and those that have come, the nodes of the next
 // job. Others are waited for unless the job before ended to have them.
 func (c *Cluster) regather(ctx context.Context) error {
