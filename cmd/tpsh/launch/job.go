@@ -32,6 +32,7 @@ type Job struct {
 	mu          sync.Mutex
 	conns       []*lang.StreamConn   // to every rank; nil where it has not come
 	kernels     []string             // by rank: what it computes with; "" where it has not said
+	greeting    []bool               // by rank: its first message is waited for
 	supervision *process.Supervision // nil until all ranks are connected
 	fail        func(error)          // ends the start of the job
 	ending      chan struct{}        // closed when whoever goes goes in good order
@@ -52,7 +53,7 @@ func (c *Cluster) Start(ctx context.Context, spec Spec) (*Job, error) {
 	if err := c.ready(ctx); err != nil {
 		return nil, err
 	}
-	j := &Job{cluster: c, stops: spec.Stops, memory: spec.Memory, conns: make([]*lang.StreamConn, c.size), kernels: make([]string, c.size), fates: make([]fate, c.size), ending: make(chan struct{}), outgrown: make(chan struct{})}
+	j := &Job{cluster: c, stops: spec.Stops, memory: spec.Memory, conns: make([]*lang.StreamConn, c.size), kernels: make([]string, c.size), greeting: make([]bool, c.size), fates: make([]fate, c.size), ending: make(chan struct{}), outgrown: make(chan struct{})}
 	for r := range j.fates {
 		j.fates[r].known = make(chan struct{})
 	}
@@ -179,7 +180,7 @@ func done(ctx context.Context, c lang.Conn) (*ready, error) {
 // ended: that of this host, and that of another.
 const (
 	reasonHere  = 200 * time.Millisecond
-	reasonThere = time.Second
+	reasonThere = 3 * time.Second
 )
 
 // supervise begins to watch what the ranks wait for.
@@ -239,6 +240,7 @@ func (j *Job) went(rank int, cause string, silently bool) {
 // tell tells the supervisor the fate of a rank. The caller holds mu.
 func (j *Job) tell(rank int) {
 	switch f := &j.fates[rank]; {
+	case j.greeting[rank]: // it may have said why; else its connection ends
 	case j.supervision == nil:
 		j.fail(fmt.Errorf("rank %d: %w", rank, f.err()))
 	case f.cause == "":

@@ -102,6 +102,7 @@ func (s *start) attach(rank int, stream net.Conn) {
 	conn := lang.Stream(stream, func(err error) error { return s.ended(rank, err) })
 	s.mu.Lock()
 	s.conns[rank] = conn
+	s.greeting[rank] = true
 	s.mu.Unlock()
 	n := s.cluster.nodeOf(rank)
 	r := role{Rank: rank, Size: s.cluster.size, Local: s.cluster.together(n), Hosts: s.machines, Segment: s.sharers(n) > 0, Config: s.spec.Config}
@@ -118,7 +119,21 @@ func (s *start) attach(rank int, stream net.Conn) {
 			s.excuse(err)
 			s.fail(fmt.Errorf("rank %d: %w", rank, err))
 		}
+		s.hasGreeted(rank)
 	})
+}
+
+// hasGreeted notes that the first message of a rank is not waited for any more. If it has
+// gone meanwhile, that counts now.
+func (s *start) hasGreeted(rank int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.greeting[rank] = false
+	select {
+	case <-s.fates[rank].known:
+		s.tell(rank)
+	default:
+	}
 }
 
 // excuse gives the death of another rank, of which a rank may complain before
