@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"sync/atomic"
 
+	"tpsh/comm/process/stream"
 	"tpsh/comm/schedule"
 	"tpsh/comm/wire"
 )
@@ -13,6 +14,10 @@ import (
 // are for all: each member sends a few messages in a call and has connections to a few others. A
 // contract that has not come says nothing of who has called, since it may wait at a member that
 // has not; that a rank has called it tells the supervisor itself (deadlock.Report.Calls).
+//
+// Where every member has other data for each, as in an all_to_all, the contract goes with those to each
+// (Step toEach). Who has such a contract while it relays its own, since the calls differ or the
+// lengths of blocks, sends that to each as well: so all contracts come to all.
 
 const (
 	// relaysFrom is from how many members on contracts are relayed, unless all members share
@@ -20,7 +25,7 @@ const (
 	relaysFrom = 8
 	// mostRelayed is how long the data may be that go with a relayed contract to all members
 	// that need them, and mostAside the data with contracts of all members of which one needs each.
-	mostRelayed = 4 << 10
+	mostRelayed = stream.EagerBytes
 	mostAside   = 4 << 10
 )
 
@@ -30,11 +35,12 @@ type callRelay struct {
 	round int    // to be received
 	list  []byte // the contracts that have come, with that of the member at the beginning
 	ends  []int  // where each ends in list
+	told  bool   // whether the member has sent its contract to each by itself, too
 }
 
 // begin makes r that of a call of which the member has the contract own.
 func (r *callRelay) begin(rank, size int, own *wire.Contract) {
-	r.Relay, r.round = schedule.Relay{Rank: rank, Size: size}, 0
+	r.Relay, r.round, r.told = schedule.Relay{Rank: rank, Size: size}, 0, false
 	r.list = wire.AppendListed(r.list[:0], own)
 	r.ends = append(r.ends[:0], len(r.list))
 }
@@ -79,8 +85,12 @@ type contractRounds struct {
 	came  atomic.Int32 // a bit for each list that is there
 }
 
-// mostRounds is how many rounds a relay has at most.
-const mostRounds = 31
+// mostRounds is how many rounds a relay has at most, and toEach the step of a contract that
+// a member sends to each other by itself.
+const (
+	mostRounds = 30
+	toEach     = mostRounds
+)
 
 // has reports whether the contracts of a round have come.
 func (c *contractRounds) has(round int) bool { return c.came.Load()&(1<<round) != 0 }

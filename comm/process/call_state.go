@@ -22,6 +22,7 @@ type callState struct {
 	verdict     *comm.DeadlockError
 	leftOut     bool           // whether this rank has left the call out
 	rounds      contractRounds // of a relay
+	toEach      atomic.Bool    // whether a contract has come by itself that might have been relayed
 	spare       *wire.BufferPool
 	site        func() callSite // where this rank is in the call, once it has called
 }
@@ -64,6 +65,7 @@ func (call *callState) reset() {
 	call.descs, call.data, call.verdict, call.leftOut, call.site = nil, call.data[:0], nil, false, nil
 	call.count.Store(0)
 	call.rounds.drop(call.spare)
+	call.toEach.Store(false)
 }
 
 // sign takes in the contract of a rank.
@@ -83,6 +85,18 @@ func (call *callState) sign(peer int, f *wire.Frame) error {
 	call.here[peer] = true
 	call.count.Add(1)
 	return nil
+}
+
+// signRelayed takes in contracts where those of a group are relayed.
+func (call *callState) signRelayed(peer int, f *wire.Frame) error {
+	if f.Step != toEach {
+		return call.rounds.put(f, call.spare)
+	}
+	call.toEach.Store(true)
+	if call.here[peer] { // it has come by a relay, too
+		return nil
+	}
+	return call.sign(peer, f)
 }
 
 // carried returns the data that have been sent under key with a contract. When the contract

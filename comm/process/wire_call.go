@@ -49,7 +49,8 @@ type wireCall struct {
 	failed bool // whether it had failed before it was called
 	own    bool // whether the call is carried out on the rank's goroutine
 
-	relay callRelay // of its contracts, if those are relayed
+	relays bool      // whether this member relays contracts
+	relay  callRelay // of those
 }
 
 // start makes op this member's part in the next call of the group: it sends
@@ -169,7 +170,7 @@ func (c *wireCall) position() schedule.Position {
 // newWait returns a wireWait for the contracts of the other members.
 func (c *wireCall) newWait() *wireWait {
 	w := &wireWait{what: c.key, relayed: c.group.relays, all: c.group.ranks, missing: c.missing, outcome: c.outcome, site: c.callSite}
-	if w.relayed && !c.failed {
+	if c.relays {
 		w.advance = c.relayOn
 	}
 	return w

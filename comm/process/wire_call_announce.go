@@ -51,13 +51,19 @@ func (c *wireCall) announce() {
 		ahead, c.sent = nil, false
 	}
 	c.ahead = len(ahead)
-	g, wr := c.group, c.group.wireRank
-	if g.relays {
+	g := c.group
+	if c.relays = g.relays && !c.tellsEach(ahead); c.relays {
 		if !c.relayAhead(ahead) {
 			c.sendAll(ahead)
 		}
 		return
 	}
+	c.tellAll(ahead)
+}
+
+// tellAll sends the contract to every other member by itself, and does the steps ahead.
+func (c *wireCall) tellAll(ahead []schedule.Step) {
+	g, wr := c.group, c.group.wireRank
 	first := g.scratch.assign(ahead, len(g.ranks))
 	k := c.contract()
 	for i := 1; i < len(g.ranks); i++ { // each begins with the member behind it, and not all with one
@@ -72,8 +78,12 @@ func (c *wireCall) announce() {
 		} else {
 			first[member] = 0
 		}
-		wr.sent[r]++
 		g.scratch.payload = wire.AppendContract(g.scratch.payload[:0], &k)
+		if g.relays {
+			c.write(r, wire.Frame{Type: wire.FrameContracts, Step: toEach}, g.scratch.payload)
+			continue
+		}
+		wr.sent[r]++
 		c.write(r, wire.Frame{Type: wire.FrameContract}, g.scratch.payload)
 	}
 	for i, s := range ahead {
@@ -99,6 +109,12 @@ func (c *wireCall) relayAhead(ahead []schedule.Step) (carried bool) {
 	}
 	c.sendRound()
 	return carried
+}
+
+// tellsEach reports whether every member has other data for each in the steps ahead, with which the
+// contract goes.
+func (c *wireCall) tellsEach(ahead []schedule.Step) bool {
+	return len(ahead) == len(c.group.others) && c.op.Kind.Mutual() && !c.relaysData(ahead)
 }
 
 // relaysData reports whether the data that the steps ahead send are alike, and short enough to go
@@ -127,6 +143,13 @@ func (c *wireCall) sendRound() {
 // them. It is for the goroutine that carries the call out.
 func (c *wireCall) relayOn() {
 	r := &c.relay
+	if c.call.toEach.Load() && !r.told {
+		r.told = true
+		list := r.list[4:r.ends[0]] // its own contract, without the length
+		for _, rank := range c.group.others {
+			c.write(rank, wire.Frame{Type: wire.FrameContracts, Step: toEach}, list)
+		}
+	}
 	for r.round < r.Rounds() && c.call.rounds.has(r.round) {
 		from := c.group.ranks[r.From(r.round)]
 		if err := c.signRound(); err != nil {
@@ -144,8 +167,10 @@ func (c *wireCall) signRound() error {
 	defer wr.mu.Unlock()
 	return c.relay.take(call.rounds.lists[c.relay.round], func(member int, k *wire.Contract) {
 		rank := c.group.ranks[member]
-		call.contracts[rank], call.here[rank] = *k, true
-		call.count.Add(1)
+		if !call.here[rank] {
+			call.contracts[rank], call.here[rank] = *k, true
+			call.count.Add(1)
+		}
 	})
 }
 
@@ -263,7 +288,7 @@ func (c *wireCall) spinForContracts() bool {
 	}
 	want := int32(len(c.group.others))
 	return c.group.wireRank.spin(c.group.inbounds, c.group.others, func() bool {
-		if c.group.relays {
+		if c.relays {
 			c.relayOn()
 		}
 		return c.call.count.Load() == want

@@ -131,7 +131,7 @@ func (wr *wireRank) takeFrame(peer int, f *wire.Frame) error {
 		wr.count(peer)
 		return wr.toCall(peer, f, func(call *callState) error { return call.sign(peer, f) })
 	case wire.FrameContracts:
-		return wr.toCall(peer, f, func(call *callState) error { return call.rounds.put(f, wr.pool) })
+		return wr.toCall(peer, f, func(call *callState) error { return call.signRelayed(peer, f) })
 	case wire.FrameDesc:
 		return wr.takeDesc(peer, f)
 	case wire.FrameData:

@@ -30,6 +30,9 @@ type kindRow struct {
 	// alike says that every member has the same result.
 	alike bool
 
+	// mutual says that every member offers blocks.
+	mutual bool
+
 	// offers reports whether a member offers blocks that others need.
 	offers func(p Position) bool
 
@@ -67,7 +70,7 @@ var kindRows = [Kinds]kindRow{
 	},
 	AllGather: {
 		name: "all_gather", is: definition{one, firstOfEach},
-		alike: true, offers: everyMember,
+		alike: true, mutual: true, offers: everyMember,
 		message: []algorithm{{"exchange", nil, allGatherExchange, allGatherExchangeWire}},
 		direct:  []algorithm{{"direct", nil, allGatherDirect, nil}},
 		hosts:   onSeveralHosts(allGatherHosts, farGather),
@@ -86,27 +89,27 @@ var kindRows = [Kinds]kindRow{
 	},
 	AllToAll: {
 		name: "all_to_all", is: definition{forEach, ownOfEach},
-		offers:  everyMember,
+		mutual: true, offers: everyMember,
 		message: []algorithm{{"exchange", nil, allToAllExchange, allToAllExchangeWire}},
 		direct:  []algorithm{{"direct", nil, allToAllDirect, nil}},
 	},
 	AllReduce: {
 		name: "all_reduce", is: definition{one, firstsReduced},
-		reduces: true, oneBlock: true, alike: true, offers: everyMember,
+		reduces: true, oneBlock: true, alike: true, mutual: true, offers: everyMember,
 		message: []algorithm{{"pairwise", Large, allReducePairwise, allReducePairwiseWire}, {"gather", nil, allReduceGather, allReduceGatherWire}},
 		direct:  []algorithm{{"split", largeDirect, allReduceSplit, nil}, {"direct", nil, allReduceDirect, nil}},
 		hosts:   onSeveralHosts(allReduceHosts, chainPays(allReduceCrossing)),
 	},
 	Reduce: {
 		name: "reduce", is: definition{one, resultsAt(onlyRoot, firstsReduced)},
-		root: "dst", reduces: true, oneBlock: true, offers: everyMember,
+		root: "dst", reduces: true, oneBlock: true, mutual: true, offers: everyMember,
 		message: []algorithm{{"pairwise", Large, reducePairwise, reducePairwiseWire}, {"flat", nil, reduceFlat, reduceFlatWire}},
 		direct:  []algorithm{{"split", largeDirect, reduceSplit, nil}, {"direct", nil, reduceDirect, nil}},
 		hosts:   onSeveralHosts(reduceHosts, chainPays(reduceCrossing)),
 	},
 	ReduceScatter: {
 		name: "reduce_scatter", is: definition{forEach, ownReduced},
-		reduces: true, offers: everyMember,
+		reduces: true, mutual: true, offers: everyMember,
 		message: []algorithm{{"pairwise", nil, reduceScatterPairwise, reduceScatterPairwiseWire}},
 		direct:  []algorithm{{"direct", nil, reduceScatterDirect, nil}},
 		hosts:   onSeveralHosts(reduceScatterHosts, chainPays(reduceScatterCrossing)),
@@ -156,6 +159,9 @@ func (k Kind) FromRoot() bool { return kindRows[k].fromRoot }
 // Even reports whether blocks of members must be as long as each other: those that are
 // reduced together, or of which the schedule depends on the length.
 func (k Kind) Even() bool { return kindRows[k].oneBlock || kindRows[k].reduces }
+
+// Mutual reports whether every member offers blocks of which others need some.
+func (k Kind) Mutual() bool { return kindRows[k].mutual }
 
 // Offers reports whether the member at p offers blocks that others need.
 func (k Kind) Offers(p Position) bool { return kindRows[k].offers(p) }
