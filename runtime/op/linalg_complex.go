@@ -1,6 +1,8 @@
 package op
 
 import (
+	"slices"
+
 	"tpsh/runtime/kernel/lapack"
 	"tpsh/runtime/shape"
 	"tpsh/runtime/tensor"
@@ -45,7 +47,7 @@ var complexDecompositions = []*decomposition{
 }
 
 func init() {
-	for _, d := range complexDecompositions {
+	for _, d := range slices.Concat(complexDecompositions, complexIndefinite) {
 		def := d.def()
 		def.Infer = func(c *Call) error {
 			if dt := c.In[0].DType(); dt.IsFloat() && dt.Size() < 4 {

@@ -22,6 +22,10 @@ func init() {
 	addLoop(decomposed(func(n, _, _ int) int { return 8 * n * n * n / 3 }), "complex_log_det")
 	addLoop(decomposed(func(m, n, _ int) int { a, k := max(m, n), min(m, n); return 24*a*k*k + 80*k*k*k }), "complex_svd")
 	addLoop(decomposed(func(n, _, _ int) int { return 36 * n * n * n }), "complex_eigh")
+	addLoop(decomposed(func(n, _, _ int) int { return n * n * n / 3 }), "matrix_ldl")
+	addLoop(decomposed(func(n, _, _ int) int { return 4 * n * n * n / 3 }), "complex_ldl")
+	addLoop(decomposed(func(n, _, k int) int { return 2 * n * n * k }), "matrix_ldl_solve")
+	addLoop(decomposed(func(n, _, k int) int { return 8 * n * n * k }), "complex_ldl_solve")
 }
 
 // decomposed is a loop over matrices [m, n], with right sides of k columns if there

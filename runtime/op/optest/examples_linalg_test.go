@@ -48,6 +48,11 @@ func init() {
 	addExamples("complex_log_det", call(dominant(3, 3), values(3, 3)), call(dominant(2, 2, 2), values(2, 2, 2)))
 	addExamples("complex_svd", call(dominant(3, 2), values(3, 2)).notSmooth("vectors may be turned"), call(dominant(2, 3), values(2, 3)).notSmooth("vectors may be turned"))
 	addExamples("complex_eigh", call(dominant(3, 3), values(3, 3)).notSmooth("it reads the lower triangle, and vectors may be turned"))
+	addExamples("matrix_ldl", call(dominant(3, 3), op.Bool1(true)), call(dominant(2, 2, 2), op.Bool1(false)))
+	addExamples("complex_ldl", call(dominant(3, 3), values(3, 3), op.Bool1(true), op.Bool1(true)), call(dominant(2, 2, 2), values(2, 2, 2), op.Bool1(false), op.None))
+	pivots := literal(dtype.Float64, []int{3, 1}, 2, 2, 3)
+	addExamples("matrix_ldl_solve", call(dominant(3, 3), values(3, 2), pivots))
+	addExamples("complex_ldl_solve", call(dominant(3, 3), values(3, 2), values(3, 3), values(3, 2), pivots, op.Bool1(true)))
 	addExamples("matrix_cholesky", call(dominant(3, 3)).notSmooth("it reads the lower triangle, and its gradient is symmetric"))
 	addExamples("matrix_eigh", call(dominant(3, 3)).notSmooth("it reads the lower triangle, and its gradient is symmetric"))
 	for _, name := range []string{"matrix_qr", "matrix_svd"} {

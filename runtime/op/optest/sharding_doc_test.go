@@ -41,6 +41,7 @@ var mayGather = map[string]string{
 	"matrix_qr": ofTall, "matrix_svd": ofTall, "matrix_eigh": ofMatrices, "matrix_exp": ofMatrices,
 	"matrix_lu": ofMatrices, "matrix_pivots": ofMatrices, "matrix_info": ofMatrices, "matrix_triangular": ofMatrices, "matrix_reflectors": ofMatrices, "matrix_eig": ofMatrices,
 	"complex_log_det": ofMatrices, "complex_svd": ofMatrices, "complex_eigh": ofMatrices,
+	"matrix_ldl": ofMatrices, "matrix_ldl_solve": ofMatrices, "complex_ldl": ofMatrices, "complex_ldl_solve": ofMatrices,
 	"scaled_dot_product_attention": "key and value along the sequence, of which every query reads all",
 }
 
