@@ -85,9 +85,8 @@ func results[T dtype.Float](s Shape, x, w, dy []T) [3][]T {
 
 // The three are the sums of the products of the loop, with the same bits on all sets
 // of instructions.
-func testSums[T dtype.Float](t *rapid.T, within float64) {
-	s := drawShape(t)
-	r := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0))
+func testSums[T dtype.Float](t rapid.TB, s Shape, seed uint64, within float64) {
+	r := rand.New(rand.NewPCG(seed, 0))
 	x, w := numbers[T](r, s.Images*s.Channels*s.pixels()), numbers[T](r, s.Outputs*s.Channels/s.Groups*s.taps())
 	dy := numbers[T](r, s.Images*s.Outputs*s.places())
 	var want, size [3][]float64
@@ -125,8 +124,28 @@ func testSums[T dtype.Float](t *rapid.T, within float64) {
 }
 
 func TestSums(t *testing.T) {
-	t.Run("float64", func(t *testing.T) { rapid.Check(t, func(t *rapid.T) { testSums[float64](t, 1e-13) }) })
-	t.Run("float32", func(t *testing.T) { rapid.Check(t, func(t *rapid.T) { testSums[float32](t, 1e-5) }) })
+	seed := rapid.Uint64()
+	t.Run("float64", func(t *testing.T) {
+		rapid.Check(t, func(t *rapid.T) { testSums[float64](t, drawShape(t), seed.Draw(t, "seed"), 1e-13) })
+	})
+	t.Run("float32", func(t *testing.T) {
+		rapid.Check(t, func(t *rapid.T) { testSums[float32](t, drawShape(t), seed.Draw(t, "seed"), 1e-5) })
+	})
+}
+
+// Sizes that are computed in several parts: frames of several lengths that are
+// multiplied at once, sums of several blocks, images by twos.
+func TestSumsInParts(t *testing.T) {
+	for _, s := range []Shape{
+		{Images: 1, Channels: 2, Outputs: 2, Groups: 2, In: [3]int{1, 70, 60}},
+		{Images: 1, Channels: 2, Outputs: 3, Groups: 1, In: [3]int{1, 70, 60}},
+		{Images: 5, Channels: 40, Outputs: 20, Groups: 1, In: [3]int{1, 16, 15}},
+	} {
+		s.Size, s.Stride, s.Dilation, s.Before = [3]int{1, 3, 3}, [3]int{1, 1, 2}, [3]int{1, 1, 1}, [3]int{0, 1, 1}
+		s.Out = [3]int{1, s.In[1], (s.In[2] + 1) / 2}
+		testSums[float64](t, s, 1, 1e-13)
+		testSums[float32](t, s, 2, 1e-5)
+	}
 }
 
 // resnet are convolutions of ResNets and MobileNets.

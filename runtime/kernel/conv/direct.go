@@ -5,12 +5,12 @@ import (
 	"tpsh/runtime/kernel/gemm"
 )
 
-// fewRows is up to how many rows a group's product is computed tap by tap: to pack
+// Up to fewRows of a group, or fewest in all, products are computed tap by tap: to pack
 // what windows see would take longer than to multiply it.
-const fewRows = 8
+const fewRows, fewest = 8, 3
 
 // direct reports whether products of so many rows are computed tap by tap.
-func (s *Shape) direct(rows int) bool { return s.Groups > 1 && rows <= fewRows }
+func (s *Shape) direct(rows int) bool { return rows <= fewest || s.Groups > 1 && rows <= fewRows }
 
 // extent returns the number of elements from the first place to the last.
 func (v *view) extent() int { return v.places[len(v.places)-1] + 1 }
@@ -37,15 +37,37 @@ func (v *view) steps() []step {
 	return all
 }
 
+// slideBytes is how much of a frame is multiplied by all taps before what follows: it
+// stays in a second-level cache.
+const slideBytes = 256 << 10
+
 // slide stores in dst [rows, places] the products of weight, [rows, channels, taps]
 // from at on, and what windows of v see of channels in data from offset on. It
 // multiplies along the frame, the elements between places included, into sums, and
 // leaves these out: a step of taps of one channel, or one tap of all channels, after
 // the other.
 func slide[T dtype.Float](w *gemm.Workers, v *view, dst, weight []T, at int, data []T, offset, rows, channels int, sums []T) {
-	taps, n := len(v.taps), v.extent()
-	sums = sums[:rows*n]
-	p := gemm.Product[T]{M: rows, N: n, Count: 1, C: sums,
+	n, places, inRow := v.extent(), len(v.places), v.inRow()
+	together := max(slideBytes/4/channels, 1<<10)
+	for lo, next := 0, 0; lo < n; lo += together {
+		hi := min(lo+together, n)
+		part := sums[:rows*(hi-lo)]
+		slidePart(w, v, part, weight, at, data, offset+lo, rows, channels)
+		for next < places && v.places[next] < hi {
+			p := v.places[next]
+			run := min(inRow-next%inRow, hi-p)
+			for r := range rows {
+				copy(dst[r*places+next:][:run], part[r*(hi-lo)+p-lo:])
+			}
+			next += run
+		}
+	}
+}
+
+// slidePart is slide of as many elements of the frame as sums has rows of.
+func slidePart[T dtype.Float](w *gemm.Workers, v *view, sums, weight []T, at int, data []T, offset, rows, channels int) {
+	taps := len(v.taps)
+	p := gemm.Product[T]{M: rows, N: len(sums) / rows, Count: 1, C: sums,
 		A: gemm.Operand[T]{Data: weight, Grid: gemm.Grid{Row: channels * taps, Col: taps}},
 		B: gemm.Operand[T]{Data: data, Grid: gemm.Grid{Row: v.step(), Col: 1}}}
 	if channels == 1 {
@@ -56,21 +78,13 @@ func slide[T dtype.Float](w *gemm.Workers, v *view, dst, weight []T, at int, dat
 			gemm.Multiply(w, p)
 			p.Add = true
 		}
-	} else {
-		p.K = channels
-		for t, tap := range v.taps {
-			p.A.Offset, p.B.Offset = at+t, offset+tap
-			gemm.Multiply(w, p)
-			p.Add = true
-		}
+		return
 	}
-	together := v.inRow()
-	for r := range rows {
-		row := sums[r*n:][:n]
-		for i := 0; i < len(v.places); i += together {
-			copy(dst[:together], row[v.places[i]:])
-			dst = dst[together:]
-		}
+	p.K = channels
+	for t, tap := range v.taps {
+		p.A.Offset, p.B.Offset = at+t, offset+tap
+		gemm.Multiply(w, p)
+		p.Add = true
 	}
 }
 

@@ -15,9 +15,37 @@ func (s *Shape) forwardFrame() frame {
 	return newFrame(s.In, first, last, s.Stride[2])
 }
 
+// unseen returns which of n elements along dim d of a frame no window sees, nil if
+// windows lie side by side; along the last dim, of those that are less than a stride
+// from the first.
+func (s *Shape) unseen(d, n int) []bool {
+	stride := s.Stride[d]
+	if stride == 1 {
+		return nil
+	}
+	all := make([]bool, n)
+	for i := range all {
+		all[i] = true
+	}
+	for t := range s.Size[d] {
+		first := t * s.Dilation[d]
+		if d == 2 {
+			all[first%stride] = false
+			continue
+		}
+		for p := range s.Out[d] {
+			all[p*stride+first] = false
+		}
+	}
+	return all
+}
+
 // forwardView returns what the windows of s see of its images.
 func (s *Shape) forwardView() *view {
 	v := &view{frame: s.forwardFrame()}
+	for d := range v.unseen {
+		v.unseen[d] = s.unseen(d, v.size[d])
+	}
 	v.taps = v.grid(s.Size, s.Dilation)
 	v.places = v.grid(s.Out, s.Stride)
 	return v

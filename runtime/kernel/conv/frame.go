@@ -12,7 +12,8 @@ type frame struct {
 	image       [3]int // sizes
 	first, size [3]int
 	apart       int
-	inPlace     bool // the image itself is such
+	inPlace     bool      // the image itself is such
+	unseen      [3][]bool // elements, of the last dim among apart, that no window sees; or nil
 }
 
 // newFrame returns the frame of an image that has elements first to last.
@@ -75,13 +76,20 @@ func (f *frame) room(images, channels int) int {
 	return images * channels * f.step()
 }
 
-// fill copies the channels of an image, of which src holds that many, into dst.
+// skips reports whether element i along dim d need not be filled.
+func (f *frame) skips(d, i int) bool { return f.unseen[d] != nil && f.unseen[d][i] }
+
+// fill copies the channels of an image, of which src holds that many, into dst, but
+// for what no window sees.
 func fill[T dtype.Float](f *frame, dst, src []T, channels int) {
 	step, pixels := f.step(), volume(f.image)
 	for c := range channels {
 		to, from := dst[c*step:][:volume(f.size)], src[c*pixels:][:pixels]
 		for i := range f.size[0] {
 			for j := range f.size[1] {
+				if f.skips(0, i) || f.skips(1, j) {
+					continue
+				}
 				row := to[(i*f.size[1]+j)*f.size[2]:][:f.size[2]]
 				y, x := f.first[0]+i, f.first[1]+j
 				if y < 0 || y >= f.image[0] || x < 0 || x >= f.image[1] {
@@ -98,6 +106,9 @@ func fill[T dtype.Float](f *frame, dst, src []T, channels int) {
 func fillRow[T dtype.Float](f *frame, row, from []T) {
 	each := len(row) / f.apart
 	for part := range f.apart {
+		if f.skips(2, part) {
+			continue
+		}
 		to, p := row[part*each:][:each], f.first[2]+part // from is read at p and on
 		head := 0
 		if p < 0 {

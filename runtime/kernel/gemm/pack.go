@@ -53,7 +53,7 @@ func (s *shape[T]) packB(ws *workspace[T], to []T, l, inner, j, cols int) {
 		width := s.panel(cols-done) * s.lanes
 		n := min(width, cols-done)
 		if b.Windows != nil {
-			s.packWindows(to[done*inner:], width, l, inner, j+done, n)
+			s.packWindows(ws, to[done*inner:], width, l, inner, j+done, n)
 		} else {
 			s.packPanel(to[done*inner:], width, b.from(0, done).turned(), n, inner)
 		}

@@ -3,8 +3,6 @@ package gemm
 import (
 	"fmt"
 	"slices"
-
-	"tpsh/runtime/dtype"
 )
 
 // Windows are what a window sees of several channels in many places: a matrix of
@@ -60,10 +58,10 @@ func (w *Windows) run(j, end int) int {
 
 // packWindows is packPanel of columns [j, j+n) and rows [l, l+inner) of s.b, which
 // has windows: it stores them in to, rows width elements apart.
-func (s *shape[T]) packWindows(to []T, width, l, inner, j, n int) {
+func (s *shape[T]) packWindows(ws *workspace[T], to []T, width, l, inner, j, n int) {
 	w := s.b.Windows
 	if w.ByPlace {
-		s.packPlaces(to, width, l, inner, j, n)
+		s.packPlaces(ws, to, width, l, inner, j, n)
 		return
 	}
 	taps := len(w.Taps)
@@ -81,34 +79,44 @@ func (s *shape[T]) packWindows(to []T, width, l, inner, j, n int) {
 	}
 }
 
-// packPlaces is packWindows of rows that are places.
-func (s *shape[T]) packPlaces(to []T, width, l, inner, j, n int) {
+// packPlaces is packWindows of rows that are places, a vector of columns at a time:
+// those of one element of the window are turned from where they lie, others from
+// copies.
+func (s *shape[T]) packPlaces(ws *workspace[T], to []T, width, l, inner, j, n int) {
 	w := s.b.Windows
-	for i := 0; i < n; {
-		tap, channel := (j+i)/w.Channels, (j+i)%w.Channels
-		from := s.b.Offset + w.Taps[tap] + channel*w.Step
-		together := min(n-i, w.Channels-channel, s.lanes)
-		for at := 0; at < inner; {
-			run := w.run(l+at, l+inner)
-			p := from + w.Places[l+at]
-			if together == s.lanes {
-				s.transpose(&to[at*width+i], width, &s.b.Data[p], w.Step, together, run)
-			} else {
-				turnFew(to[at*width+i:], width, s.b.Data[p:], w.Step, together, run)
+	runs := w.runs(l, inner)
+	for i := 0; i < n; i += s.lanes {
+		cols := min(s.lanes, n-i)
+		if tap := (j + i) / w.Channels; (j+i+cols-1)/w.Channels == tap && cols == s.lanes {
+			first := s.b.Offset + w.column(j+i)
+			for _, r := range runs {
+				s.transpose(&to[r.at*width+i], width, &s.b.Data[first+r.place], w.Step, cols, r.n)
 			}
-			at += run
+			continue
 		}
-		i += together
+		rows := enough(&ws.wide, cols*inner)
+		for c := range cols {
+			from, row := s.b.Data[s.b.Offset+w.column(j+i+c):], rows[c*inner:][:inner]
+			for _, r := range runs {
+				copy(row[r.at:r.at+r.n], from[r.place:])
+			}
+		}
+		s.transpose(&to[i], width, &rows[0], inner, cols, inner)
 	}
 }
 
-// turnFew is transpose for n of fewer than a vector, without writing behind them.
-func turnFew[T dtype.Float](to []T, width int, from []T, stride, n, rows int) {
-	for i := range n {
-		row, p := from[i*stride:][:rows], i
-		for _, x := range row {
-			to[p] = x
-			p += width
-		}
+// A run is places that follow one another by 1: n, from the at-th on.
+type run struct{ at, place, n int }
+
+// runs returns the runs of so many places from l on.
+func (w *Windows) runs(l, places int) []run {
+	all := make([]run, 0, 16)
+	for at := 0; at < places; {
+		r := run{at, w.Places[l+at], w.run(l+at, l+places)}
+		all, at = append(all, r), at+r.n
 	}
+	return all
 }
+
+// column returns where column i is, of rows that are places.
+func (w *Windows) column(i int) int { return w.Taps[i/w.Channels] + i%w.Channels*w.Step }
