@@ -116,6 +116,7 @@ var arrows = []arrow{
 	{"tpsh/bench/here", nil, "plans and runs are compared by the commands that people run"},
 	{"tpsh/bench/peers", nil, "peers are compared by the commands that people run"},
 	{"tpsh/bench/ranks", []string{"tpsh/comm", "tpsh/comm/process", "tpsh/comm/process/shm", "tpsh/comm/bootstrap", "tpsh/comm/mpi", "tpsh/runtime/kernel", "tpsh/runtime/dtype", "tpsh/runtime/tensor"}, "a transport is measured with the kernels that reduce on it, in the memory that tensors have, and no script"},
+	{"tpsh/bench/soak", nil, "what is watched is the command that people run"},
 	{"tpsh/embed", []string{"tpsh/lang", "tpsh/builtins", "tpsh/cmd/tpsh/vocabularies", "tpsh/runtime", "tpsh/runtime/op", "tpsh/runtime/tensor", "tpsh/runtime/dtype", "tpsh/runtime/shape"}, "a front end for programs in Go: values in, values out"},
 	{"tpsh/bench", []string{"tpsh/lang/...", "tpsh/builtins/...", "tpsh/runtime/...", "tpsh/comm"}, "benchmarks see everything"},
 }

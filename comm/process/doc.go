@@ -43,6 +43,10 @@
 // large blocks that nobody reduces, do not: the rank that needs them reads them from the
 // memory of the rank that has them, if the system lets it (exposure.go, cross_read.go).
 //
+// Members of a call tell each other its contract, each all others; in a group of 8 or more
+// that do not share memory contracts go from member to member (call_relay.go), so that a rank has
+// messages and connections for the logarithm of their number.
+//
 // Ranks on several hosts are told so (LinkOptions.Hosts): large blocks that all members
 // get then cross to each host once, and go on there by shared memory or whatever joins
 // the ranks (schedule.Hosts, wire_call_hosts.go). Large sums go from host to host.

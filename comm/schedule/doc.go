@@ -18,6 +18,8 @@
 //   - Hosts say which members are on one host. In a group on several, kinds have one
 //     more algorithm by messages for large blocks, by which less crosses between hosts.
 //     Sums then go along a chain of hosts, each of which folds its members' onto the sum that comes.
+//   - A Relay says how what each member has to say comes to all others in a few messages:
+//     contracts, and short data with them.
 //   - A Scheduler picks the algorithm for a call, and remembers its steps.
 //
 // For example, the member with rank 1 of 3 takes part in a small all_reduce by
