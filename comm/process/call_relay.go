@@ -32,31 +32,31 @@ const (
 // A callRelay is how far the contracts of a call have come that are relayed.
 type callRelay struct {
 	schedule.Relay
-	round int    // to be received
-	list  []byte // the contracts that have come, with that of the member at the beginning
-	ends  []int  // where each ends in list
-	told  bool   // whether the member has sent its contract to each by itself, too
+	hop  int    // to be received
+	list []byte // the contracts that have come, with that of the member at the beginning
+	ends []int  // where each ends in list
+	told bool   // whether the member has sent its contract to each by itself, too
 }
 
 // begin makes r that of a call of which the member has the contract own.
 func (r *callRelay) begin(rank, size int, own *wire.Contract) {
-	r.Relay, r.round, r.told = schedule.Relay{Rank: rank, Size: size}, 0, false
+	r.Relay, r.hop, r.told = schedule.Relay{Rank: rank, Size: size}, 0, false
 	r.list = wire.AppendListed(r.list[:0], own)
 	r.ends = append(r.ends[:0], len(r.list))
 }
 
-// due returns what is to be sent in the round that is to be received, and to which member; not ok if
-// all rounds are over.
+// due returns what is to be sent in the hop that is to be received, and to which member; not ok if
+// all hops are over.
 func (r *callRelay) due() (to int, list []byte, ok bool) {
-	if r.round == r.Rounds() {
+	if r.hop == r.Hops() {
 		return 0, nil, false
 	}
-	return r.To(r.round), r.list[:r.ends[r.Count(r.round)-1]], true
+	return r.To(r.hop), r.list[:r.ends[r.Count(r.hop)-1]], true
 }
 
-// take decodes the contracts of the round that is to be received, and has sign take in each.
+// take decodes the contracts of the hop that is to be received, and has sign take in each.
 func (r *callRelay) take(list []byte, sign func(member int, k *wire.Contract)) error {
-	for range r.Count(r.round) {
+	for range r.Count(r.hop) {
 		var k wire.Contract
 		rest, err := wire.NextListed(list, &k)
 		if err != nil {
@@ -71,34 +71,34 @@ func (r *callRelay) take(list []byte, sign func(member int, k *wire.Contract)) e
 	if len(list) > 0 {
 		return &wire.FrameError{What: "length", Got: fmt.Sprintf("%d bytes more", len(list)), Want: "none"}
 	}
-	r.round++
+	r.hop++
 	return nil
 }
 
 // reset returns an r that is as good as new.
 func (r *callRelay) reset() callRelay { return callRelay{list: r.list[:0], ends: r.ends[:0]} }
 
-// contractRounds are the contracts that have come in each round of a relay. They are decoded when the
+// contractHops are the contracts that have come in each hop of a relay. They are decoded when the
 // rank has called: only then it knows of how many members they are.
-type contractRounds struct {
+type contractHops struct {
 	lists [][]byte
 	came  atomic.Int32 // a bit for each list that is there
 }
 
-// mostRounds is how many rounds a relay has at most, and toEach the step of a contract that
+// mostHops is how many hops a relay has at most, and toEach the step of a contract that
 // a member sends to each other by itself.
 const (
-	mostRounds = 30
-	toEach     = mostRounds
+	mostHops = 30
+	toEach   = mostHops
 )
 
-// has reports whether the contracts of a round have come.
-func (c *contractRounds) has(round int) bool { return c.came.Load()&(1<<round) != 0 }
+// has reports whether the contracts of a hop have come.
+func (c *contractHops) has(hop int) bool { return c.came.Load()&(1<<hop) != 0 }
 
-// put takes in the contracts of a round, in memory of spare if they have none of their own.
-func (c *contractRounds) put(f *wire.Frame, spare *wire.BufferPool) error {
-	if f.Step >= mostRounds {
-		return &wire.FrameError{What: "alien", Got: fmt.Sprintf("round %d", f.Step), Want: fmt.Sprintf("0..%d", mostRounds-1)}
+// put takes in the contracts of a hop, in memory of spare if they have none of their own.
+func (c *contractHops) put(f *wire.Frame, spare *wire.BufferPool) error {
+	if f.Step >= mostHops {
+		return &wire.FrameError{What: "alien", Got: fmt.Sprintf("hop %d", f.Step), Want: fmt.Sprintf("0..%d", mostHops-1)}
 	}
 	if c.has(f.Step) {
 		return errTwice
@@ -116,7 +116,7 @@ func (c *contractRounds) put(f *wire.Frame, spare *wire.BufferPool) error {
 }
 
 // drop lets go of all, whose memory goes to spare.
-func (c *contractRounds) drop(spare *wire.BufferPool) {
+func (c *contractHops) drop(spare *wire.BufferPool) {
 	for i, list := range c.lists {
 		if list != nil {
 			spare.Put(list)

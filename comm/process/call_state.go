@@ -20,9 +20,9 @@ type callState struct {
 	data        []datum
 	recvBuffers []recvBuffer // where data are to be read to; guarded by wireRank.mu
 	verdict     *comm.DeadlockError
-	leftOut     bool           // whether this rank has left the call out
-	rounds      contractRounds // of a relay
-	toEach      atomic.Bool    // whether a contract has come by itself that might have been relayed
+	leftOut     bool         // whether this rank has left the call out
+	hops        contractHops // of a relay
+	toEach      atomic.Bool  // whether a contract has come by itself that might have been relayed
 	spare       *wire.BufferPool
 	site        func() callSite // where this rank is in the call, once it has called
 }
@@ -64,7 +64,7 @@ func (call *callState) reset() {
 	call.recvBuffers = call.recvBuffers[:0]
 	call.descs, call.data, call.verdict, call.leftOut, call.site = nil, call.data[:0], nil, false, nil
 	call.count.Store(0)
-	call.rounds.drop(call.spare)
+	call.hops.drop(call.spare)
 	call.toEach.Store(false)
 }
 
@@ -90,7 +90,7 @@ func (call *callState) sign(peer int, f *wire.Frame) error {
 // signRelayed takes in contracts where those of a group are relayed.
 func (call *callState) signRelayed(peer int, f *wire.Frame) error {
 	if f.Step != toEach {
-		return call.rounds.put(f, call.spare)
+		return call.hops.put(f, call.spare)
 	}
 	call.toEach.Store(true)
 	if call.here[peer] { // it has come by a relay, too

@@ -47,7 +47,7 @@ func Injections() []Injection {
 		return wire.AppendFrame(nil, &wire.Frame{Type: typ, Rest: len(payload), Payload: payload})
 	}
 	nextOf := func(typ wire.FrameType) []byte { return wire.AppendFrame(nil, &wire.Frame{Type: typ, Number: 1}) }
-	round := func(step int, numbers ...uint32) (b []byte) {
+	hop := func(step int, numbers ...uint32) (b []byte) {
 		for _, n := range numbers {
 			b = wire.AppendFrame(b, &wire.Frame{Type: wire.FrameContracts, Step: step, Group: 1, Call: 2, Number: n})
 		}
@@ -61,8 +61,8 @@ func Injections() []Injection {
 		{"a contract cut short", 0, 1, frameOf(wire.FrameContract, contract.Payload[:20]), 0},
 		{"a contract that comes twice", 0, 1, append(good, second...), 0},
 		{"a message within a message", 0, 1, append(wire.AppendFrame(nil, &unfinished), nextOf(wire.FrameMessage)...), 0},
-		{"contracts of a round that come twice", 0, 1, round(0, 0, 1), 0},
-		{"contracts of no round", 0, 1, round(31, 0), 0},
+		{"contracts of a hop that come twice", 0, 1, hop(0, 0, 1), 0},
+		{"contracts of no hop", 0, 1, hop(31, 0), 0},
 		{"a description cut short", 0, 1, frameOf(wire.FrameDesc, []byte{1, 2, 3}), 0},
 		{"data that comes twice", 0, 1, append(frameOf(wire.FrameData, nil), nextOf(wire.FrameData)...), 0},
 		{"a frame that comes twice", 0, 1, append(frameOf(wire.FrameData, nil), frameOf(wire.FrameData, nil)...), 0},

@@ -103,11 +103,11 @@ func (c *wireCall) relayAhead(ahead []schedule.Step) (carried bool) {
 	r := &c.relay
 	r.begin(c.group.rank, len(c.group.ranks), &k)
 	if c.key.Number == 1 { // its peers are connected at the same time
-		for round := range r.Rounds() {
-			c.group.wireRank.prepare(c.group.ranks[r.To(round)])
+		for hop := range r.Hops() {
+			c.group.wireRank.prepare(c.group.ranks[r.To(hop)])
 		}
 	}
-	c.sendRound()
+	c.sendHop()
 	return carried
 }
 
@@ -132,14 +132,14 @@ func (c *wireCall) relaysData(ahead []schedule.Step) bool {
 	return n <= mostRelayed && len(ahead) == size-1 || n*size <= mostAside
 }
 
-// sendRound sends what is due in a round of the relay.
-func (c *wireCall) sendRound() {
+// sendHop sends what is due in a hop of the relay.
+func (c *wireCall) sendHop() {
 	if to, list, ok := c.relay.due(); ok {
-		c.write(c.group.ranks[to], wire.Frame{Type: wire.FrameContracts, Step: c.relay.round}, list)
+		c.write(c.group.ranks[to], wire.Frame{Type: wire.FrameContracts, Step: c.relay.hop}, list)
 	}
 }
 
-// relayOn takes in the contracts that have come, round by round, and sends on what follows from
+// relayOn takes in the contracts that have come, hop by hop, and sends on what follows from
 // them. It is for the goroutine that carries the call out.
 func (c *wireCall) relayOn() {
 	r := &c.relay
@@ -150,22 +150,22 @@ func (c *wireCall) relayOn() {
 			c.write(rank, wire.Frame{Type: wire.FrameContracts, Step: toEach}, list)
 		}
 	}
-	for r.round < r.Rounds() && c.call.rounds.has(r.round) {
-		from := c.group.ranks[r.From(r.round)]
-		if err := c.signRound(); err != nil {
+	for r.hop < r.Hops() && c.call.hops.has(r.hop) {
+		from := c.group.ranks[r.From(r.hop)]
+		if err := c.signHop(); err != nil {
 			c.group.wireRank.lose(from, err)
 			return
 		}
-		c.sendRound()
+		c.sendHop()
 	}
 }
 
-// signRound takes in the contracts of a round.
-func (c *wireCall) signRound() error {
+// signHop takes in the contracts of a hop.
+func (c *wireCall) signHop() error {
 	wr, call := c.group.wireRank, c.call
 	wr.mu.Lock()
 	defer wr.mu.Unlock()
-	return c.relay.take(call.rounds.lists[c.relay.round], func(member int, k *wire.Contract) {
+	return c.relay.take(call.hops.lists[c.relay.hop], func(member int, k *wire.Contract) {
 		rank := c.group.ranks[member]
 		if !call.here[rank] {
 			call.contracts[rank], call.here[rank] = *k, true

@@ -64,7 +64,7 @@ const (
 	FrameVerdict
 	// FrameHeartbeat carries nothing: it says that its sender is there.
 	FrameHeartbeat
-	// FrameContracts carries the contracts of several members, in a round of a relay.
+	// FrameContracts carries the contracts of several members, in a hop of a relay.
 	FrameContracts
 
 	frameTypes // one more than the last type
