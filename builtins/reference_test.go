@@ -61,6 +61,17 @@ func firstDifference(got, want string) string {
 	return ""
 }
 
+// A name is that of an operator or of a builtin: of two of one name the page would have
+// both, and scripts one.
+func TestNamesAreUnique(t *testing.T) {
+	names := builtins.Names()
+	for i, name := range names[1:] {
+		if name == names[i] {
+			t.Errorf("%s is the name of two: of an operator and of a builtin, or of two operators", name)
+		}
+	}
+}
+
 // TestDocs checks the form of every documentation.
 func TestDocs(t *testing.T) {
 	for _, e := range builtins.Entries() {
