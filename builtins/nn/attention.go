@@ -70,8 +70,8 @@ func newAttention(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args
 // attention returns a MultiheadAttention for the constructor fn, whose
 // parameter param is the number of heads.
 func attention(e *builtins.Env, fn, param string, s attentionSpec) (*Module, error) {
-	if s.heads == 0 || s.embed%s.heads != 0 {
-		return nil, &op.ArgError{Func: fn, Param: param, Got: fmt.Sprint(s.heads), Want: fmt.Sprintf("a number that divides %d", s.embed), Rule: "every head has an equal part"}
+	if err := checkHeads(fn, param, s.heads, s.embed); err != nil {
+		return nil, err
 	}
 	m := newModule(e, AttentionClass)
 	m.plain("embed_dim", starlark.MakeInt(s.embed), "num_heads", starlark.MakeInt(s.heads),
@@ -92,6 +92,14 @@ func attention(e *builtins.Env, fn, param string, s attentionSpec) (*Module, err
 		return m, err
 	}
 	return m, mk.constant("bias", "zeros", s.embed)
+}
+
+// checkHeads returns an error unless heads, the parameter param, divides embed.
+func checkHeads(fn, param string, heads, embed int) error {
+	if heads > 0 && embed%heads == 0 {
+		return nil
+	}
+	return &op.ArgError{Func: fn, Param: param, Got: fmt.Sprint(heads), Want: fmt.Sprintf("a number that divides %d", embed), Rule: "every head has an equal part"}
 }
 
 // inProjection makes the weights and biases of queries, keys and values.

@@ -25,6 +25,7 @@ type attentionCall struct {
 	batched          bool // the arguments have a dim n
 	batchFirst       bool // and it is dim 0
 	weights, average bool // what is to be returned besides the output
+	added            addedKeys
 }
 
 func runAttention(m *Module, thread *starlark.Thread, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
@@ -41,23 +42,30 @@ func runAttention(m *Module, thread *starlark.Thread, args starlark.Tuple, kwarg
 	a := &attentionCall{OpChain: builtins.OpChain{E: m.env, Fn: m.Class.Name}, m: m,
 		in: [3]*tensor.Tensor{in[0].T, in[1].T, in[2].T}, padding: padding.T, mask: mask.T,
 		causal: bool(causal), weights: bool(need), average: bool(average)}
-	if err := a.prepare(); err != nil {
+	y, weights, err := a.run()
+	if err != nil {
 		return nil, err
-	}
-	var qkv [3]*tensor.Tensor
-	for i, w := range a.project() {
-		qkv[i] = a.split(w)
-	}
-	y, weights := a.attend(qkv[0], qkv[1], qkv[2], a.bias())
-	y = a.join(y)
-	if a.Err != nil {
-		return nil, a.Err
 	}
 	out, err := m.callField(thread, "out_proj", m.env.Wrap(y))
 	if err != nil {
 		return nil, err
 	}
 	return a.result(out, weights)
+}
+
+// run returns what the heads give, side by side, and the weights, if they are wanted.
+func (a *attentionCall) run() (y, weights *tensor.Tensor, err error) {
+	if err := a.prepare(); err != nil {
+		return nil, nil, err
+	}
+	qkv := a.project()
+	a.addLearned(&qkv)
+	for i, x := range qkv {
+		qkv[i] = a.split(x)
+	}
+	a.addFixed(&qkv)
+	y, weights = a.attend(qkv[0], qkv[1], qkv[2], a.bias())
+	return a.join(y), weights, a.Err
 }
 
 // ints returns integer fields.
@@ -270,11 +278,11 @@ func (a *attentionCall) bias() *tensor.Tensor {
 	}
 	switch {
 	case a.Err != nil || hidden == nil:
-		return added
+		return a.seen(added, 0)
 	case added == nil:
-		return a.Do("invert", []*tensor.Tensor{hidden})
+		return a.seen(a.Do("invert", []*tensor.Tensor{hidden}), 1)
 	}
-	return a.Do("where", []*tensor.Tensor{hidden, tensor.Number(math.Inf(-1)), added})
+	return a.seen(a.Do("where", []*tensor.Tensor{hidden, tensor.Number(math.Inf(-1)), added}), 0)
 }
 
 // merge returns y, or the operator called name of x and y if there is an x.
