@@ -286,7 +286,10 @@ func testNotice(t *testing.T, open Opener) {
 					return context.Cause(r.ctx)
 				}
 			}
-			time.Sleep(20 * time.Millisecond) // in which no line comes twice
+			time.Sleep(20 * time.Millisecond)
+			if len(lines) > 0 {
+				return fmt.Errorf("got one more line: %s", <-lines)
+			}
 			text := strings.Join(got, "\n")
 			for _, want := range []string{
 				"rank 0 has waited 5ms in barrier() at line of 0 for rank",
@@ -308,7 +311,4 @@ func testNotice(t *testing.T, open Opener) {
 		}
 		return r.barrier(r.world)
 	}))
-	if len(lines) > 0 {
-		t.Errorf("got one more line: %s", <-lines)
-	}
 }
