@@ -126,6 +126,9 @@ func (s *signature) call(e *Env, self *Tensor, args starlark.Tuple, kwargs []sta
 	if err := b.fill(self, args, kwargs); err != nil {
 		return nil, err
 	}
+	if len(b.varying) > 0 {
+		b.observe()
+	}
 	if stand := e.standIn(s.def, b.in); stand != nil {
 		return stand(self, args, kwargs)
 	}
@@ -206,6 +209,8 @@ type binding struct {
 	given    uint64 // by slot
 	received int    // how many of a list of tensors are the receiver
 	requires bool   // requires_grad=True was given
+
+	varying []varyingArg // those that have not been settled
 }
 
 // fill takes over the arguments of a script, and the defaults of those that
@@ -338,6 +343,10 @@ func (b *binding) set(i int, v starlark.Value) error {
 		list, err = ToTensors(v)
 		b.in = append(b.in[:p.at+b.received], list...)
 	default:
+		if x, ok := v.(*Varying); ok && b.def.Slices && x.Type() == "int" {
+			b.varying = append(b.varying, varyingArg{p, x})
+			v = x.own
+		}
 		b.args[p.at], err = toArg(p.Param, v)
 	}
 	if err != nil {

@@ -3,6 +3,7 @@ package builtins
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 
 	"go.starlark.net/starlark"
@@ -11,6 +12,7 @@ import (
 	"tpsh/lang/operator"
 	"tpsh/mesh"
 	"tpsh/runtime"
+	"tpsh/runtime/op"
 	"tpsh/runtime/tensor"
 )
 
@@ -246,6 +248,39 @@ func (v *Varying) Power(y starlark.Value, side starlark.Side) (starlark.Value, e
 // Format implements operator.HasFormat, an observation.
 func (v *Varying) Format(spec string) (string, error) {
 	return operator.FormatValue("format", v.settle(), spec)
+}
+
+// A varyingArg is an argument of an operator that is not the same on all ranks.
+type varyingArg struct {
+	p *slot
+	v *Varying
+}
+
+// observe tells apart the ranks for which an operator that slices makes another shape of
+// its arguments. Of a tensor that ranks hold together more hangs on them.
+func (b *binding) observe() {
+	if b.in[0].Placed() {
+		for _, a := range b.varying {
+			a.v.settle()
+		}
+		return
+	}
+	runtime.Asked(b.env.Runtime, func(rank int) string {
+		args := slices.Clone(b.args)
+		for _, a := range b.varying {
+			if a.v.settled {
+				continue
+			}
+			x, err := a.v.of(rank)
+			if err == nil {
+				args[a.p.at], err = toArg(a.p.Param, x)
+			}
+			if err != nil {
+				return told(x, err)
+			}
+		}
+		return op.ShapeText(b.def, b.in, args)
+	})
 }
 
 // operand returns v as a number that operators take: which one it is makes no

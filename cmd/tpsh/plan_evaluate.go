@@ -102,6 +102,8 @@ type evaluation struct {
 	program *plan.Program
 	// described is what variables held, if the program asks for it.
 	described []lang.Described
+	// ran is how many ranks have run the program, for themselves or for others.
+	ran int
 }
 
 // each evaluates every rank.

@@ -85,6 +85,7 @@ func (e *evaluation) byKinds(ctx context.Context, p lang.Program, flags []string
 	}
 	job.Wait()
 	kinds, failure := job.Kinds()
+	e.ran = len(k.runs)
 	left := job.Unreceived()
 	job.Stop()
 	if err := k.refused(kinds, failure); err != nil {

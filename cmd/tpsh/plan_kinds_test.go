@@ -97,6 +97,36 @@ func TestPlanTellsApart(t *testing.T) {
 	}
 }
 
+// Which elements of a tensor a rank takes tells nobody apart, but how many.
+func TestPlanSlices(t *testing.T) {
+	for _, c := range []struct {
+		text string
+		want int // ranks that run, of 12
+	}{
+		{"y = x.narrow(0, rank(), 2)", 1},
+		{"y = x.narrow(0, -13 + rank(), 1 + rank() // 6)", 2},
+		{"y = x.select(0, rank())", 1},
+		{"y = x.slice(0, rank(), rank() + 3)", 1},
+		{"y = x.slice(0, rank() // 6, 11)", 2},
+		{"y = x.narrow(rank() % 2, 0, 2)", 2},
+		{"x.requires_grad_()\nall_reduce(x.narrow(0, rank(), 2)).sum().backward()\ny = x.grad", 1},
+	} {
+		script := filepath.Join(t.TempDir(), "x.star")
+		if err := os.WriteFile(script, []byte("x = ones(14, 4)\n"+c.text+"\nall_reduce((y * 2).sum())\n"), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		e := &evaluation{question: question{Script: script, Ranks: 12, Limits: &limits{quiet: true}}}
+		if err := e.alone(context.Background()); err != nil || e.ran != c.want {
+			t.Errorf("%s: %d ranks ran, want %d: %v", c.text, e.ran, c.want, err)
+		}
+		each, err := evaluate(context.Background(), question{Script: script, Ranks: 12, Each: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		compareKinds(t, script, nil, 12, each)
+	}
+}
+
 // alone evaluates by kinds, and in no other way.
 func (e *evaluation) alone(ctx context.Context) error {
 	p, err := readPlanned(e.question)

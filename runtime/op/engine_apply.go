@@ -61,6 +61,16 @@ func (c *Call) infer() error {
 	return c.Def.Infer(c)
 }
 
+// ShapeText returns the shape of what d makes of in and args, or why it makes nothing of
+// them.
+func ShapeText(d *Def, in []*tensor.Tensor, args []Arg) string {
+	c := &Call{Def: d, In: in, Args: args}
+	if err := c.infer(); err != nil {
+		return err.Error()
+	}
+	return c.Spec[0].Shape.String()
+}
+
 // run runs the kernel, which takes time.
 func (c *Call) run() error {
 	if c.Ctx.Timed == nil {

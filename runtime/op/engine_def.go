@@ -73,6 +73,10 @@ type Def struct {
 	// View says that the results share the storage of In[0].
 	View bool
 
+	// Slices says that the result is what In[0] has at some indices: of a plain tensor
+	// nothing hangs on which they are but its shape.
+	Slices bool
+
 	// InPlace says that the operator writes into In[0], which is its result.
 	// Base is then the operator, with the same parameters, whose value it
 	// stores there: differentiation records that one.

@@ -75,7 +75,7 @@ func (w *slicing) spread(t *Tape, c *Call, dy *tensor.Tensor, s shape.Shape) *te
 // registerSlice registers d as an operator whose result is the slicing of
 // In[0] that of returns.
 func registerSlice(d *Def, of func(c *Call) (slicing, error)) {
-	d.View = true
+	d.View, d.Slices = true, true
 	d.Infer = func(c *Call) error {
 		w, err := of(c)
 		if err != nil {
