@@ -596,15 +596,17 @@ func TestPlanKeepsOfSwiGLU(t *testing.T) {
 	}
 }
 
-// Rows of the Ultra-Scale Playbook, of which none was fitted to: a plan on the built-in
-// machine is as far from what nanotron took as docs/plan.md says at most.
+// Rows of the Ultra-Scale Playbook take what nanotron took, with the constants of its
+// memory that docs/plan.md has: those of a few gigabytes, of which most is parameters,
+// and those of which most is logits.
 func TestPlanOfPlaybook(t *testing.T) {
 	rows := "model,nodes,micro_batch,accumulation,batch,dp,pp,tp,zero,gigabytes\n" +
 		"1B,1,1,256,256,1,1,8,0,5.4\n1B,1,4,32,256,2,2,2,1,27.7\n1B,4,1,8,256,32,1,1,1,23.8\n1B,4,2,4,256,32,1,1,1,34.9\n"
 	list, m := measuredRuns(t, "hgx-h100", rows, "playbook.star", "--llama", "--seq", "4096", "--precision", "bf16")
+	m.Use.Activations, m.Use.Temporaries, m.Use.Gradients, m.Use.Fixed, m.Use.Buffers = 1.15, 1.5, 1.6, 0.1e9, 1.4
 	for _, r := range list {
 		got := float64(r.program.On(m, r.rank).Peak)
-		if e := got/r.bytes - 1; math.Abs(e) > 0.2 {
+		if e := got/r.bytes - 1; math.Abs(e) > 0.1 {
 			t.Errorf("%s: got %.1f GB, want %.1f (%+.0f %%)", strings.Join(r.args, " "), got/1e9, r.bytes/1e9, 100*e)
 		} else {
 			t.Logf("%s: %+.1f %%", strings.Join(r.args, " "), 100*e)
