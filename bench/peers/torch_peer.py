@@ -60,6 +60,23 @@ def add():
     return lambda: x + y
 
 
+def layer(inner, outer, window, stride, padding, groups, side, images):
+    x, w = torch.randn(images, inner, side, side), torch.randn(outer, inner // groups, window, window)
+    return x, w, lambda: F.conv2d(x, w, None, stride, padding, 1, groups)
+
+
+def conv2d(*sizes):
+    return layer(*sizes)[2]
+
+
+def conv2d_grad(*sizes):
+    x, w, call = layer(*sizes)
+    x.requires_grad_(True)
+    w.requires_grad_(True)
+    dy = torch.ones_like(call())
+    return lambda: torch.autograd.grad(call(), [x, w], dy)
+
+
 def all_reduce(size):
     x = torch.zeros(max(1, size // 4))
     return lambda: dist.all_reduce(x)

@@ -27,7 +27,7 @@ type peer struct {
 
 var peers = []peer{
 	{"OpenBLAS", "numpy", "openblas.py", "", []string{"matmul"}, true},
-	{"PyTorch", "torch", "torch_peer.py", "", []string{"matmul", "vector", "adam", "add", "all_reduce", "step"}, false},
+	{"PyTorch", "torch", "torch_peer.py", "", []string{"matmul", "vector", "images", "adam", "add", "all_reduce", "step"}, false},
 	{"JAX", "jax", "jax_peer.py", "", []string{"matmul", "vector", "add", "all_reduce", "step"}, false},
 	{"Open MPI", "mpi4py.MPI", "mpi.py", "mpirun", []string{"all_reduce"}, false},
 }
@@ -54,6 +54,7 @@ func works() []work {
 	for _, name := range []string{"gelu", "softmax", "layer_norm"} {
 		all = append(all, work{name: name + " of 16 MiB", ranks: 1, cores: 1, bench: "vector/" + name, peer: []string{"vector", name}, on: "vector"})
 	}
+	all = append(all, convolutions()...)
 	all = append(all,
 		work{name: "Adam on 16 MiB", ranks: 1, cores: 1, bench: "vector/adam", peer: []string{"vector", "adam"}, on: "adam"},
 		work{name: "x + y of 8x8", ranks: 1, cores: 1, bench: "dispatch/add", peer: []string{"add"}, on: "add"},
@@ -75,6 +76,27 @@ func works() []work {
 	return append(all,
 		work{name: "start, print on each, exit", ranks: 8, cores: 2, script: "print(\"hello from\", rank())\n"},
 		work{name: "start, barrier, all_reduce of 1KiB, exit", ranks: 1000, cores: 2, script: "barrier()\nall_reduce(ones(256))\n"})
+}
+
+// convolutions are layers of ResNets and MobileNets on one and on eight images, alone
+// and with both gradients.
+func convolutions() []work {
+	var all []work
+	for _, c := range []struct{ in, out, window, stride, padding, groups, side int }{
+		{3, 64, 7, 2, 3, 1, 224}, {64, 64, 3, 1, 1, 1, 56}, {64, 128, 3, 2, 1, 1, 56}, {512, 512, 3, 1, 1, 1, 7},
+		{64, 256, 1, 1, 0, 1, 56}, {256, 64, 1, 1, 0, 1, 56}, {256, 512, 1, 2, 0, 1, 56}, {96, 96, 3, 1, 1, 96, 56}, {128, 128, 3, 1, 1, 32, 56},
+	} {
+		for _, images := range []int{1, 8} {
+			size := fmt.Sprintf("%d-%d,%dx%d,s%d,g%d,%d/x%d", c.in, c.out, c.window, c.window, c.stride, c.groups, c.side, images)
+			n := (c.side+2*c.padding-c.window)/c.stride + 1
+			flops := 2 * float64(images*n*n*c.out) * float64(c.in/c.groups*c.window*c.window)
+			sizes := strings.Fields(strings.Trim(fmt.Sprint([]int{c.in, c.out, c.window, c.stride, c.padding, c.groups, c.side, images}), "[]"))
+			all = append(all,
+				work{name: "conv2d " + size, ranks: 1, cores: 1, bench: "conv2d/" + size, peer: append([]string{"conv2d"}, sizes...), on: "images", flops: flops},
+				work{name: "conv2d+grad " + size, ranks: 1, cores: 1, bench: "conv2d+grad/" + size, peer: append([]string{"conv2d_grad"}, sizes...), on: "images", flops: 3 * flops})
+		}
+	}
+	return all
 }
 
 // product is a matrix product on one rank.
