@@ -1,15 +1,47 @@
 package kernel
 
-import "gonum.org/v1/gonum/dsp/fourier"
+import (
+	"math"
+	"math/bits"
+	"sync"
+
+	"gonum.org/v1/gonum/dsp/fourier"
+)
 
 // A Fourier transforms rows of n complex numbers. It is not for use by several
 // goroutines at a time.
 type Fourier struct {
-	fft *fourier.CmplxFFT
+	n int
+	// One of these is set.
+	power   *powerFourier
+	factors *fourier.CmplxFFT
+	chirp   *chirp
 }
 
-// NewFourier returns a Fourier of rows of n numbers, at least one.
-func NewFourier(n int) *Fourier { return &Fourier{fourier.NewCmplxFFT(n)} }
+// mostPrime is the greatest prime factor of lengths of rows that are transformed by
+// factors, which takes as many steps for each element; it was measured.
+const mostPrime = 61
+
+// NewFourier returns a Fourier of rows of n numbers, at least one: one that was
+// released, if there is one.
+func NewFourier(n int) *Fourier {
+	if f := fouriers.take(n); f != nil {
+		return f
+	}
+	f := &Fourier{n: n}
+	switch {
+	case n&(n-1) == 0:
+		f.power = newPowerFourier(n)
+	case greatestFactor(n) > mostPrime:
+		f.chirp = newChirp(n)
+	default:
+		f.factors = fourier.NewCmplxFFT(n)
+	}
+	return f
+}
+
+// Release gives f back, for a later NewFourier.
+func (f *Fourier) Release() { fouriers.put(f) }
 
 // Transform is
 //
@@ -21,14 +53,124 @@ func NewFourier(n int) *Fourier { return &Fourier{fourier.NewCmplxFFT(n)} }
 // lengths are not n.
 func (f *Fourier) Transform(dst, row []complex128, inverse bool, scale float64) {
 	check2(len(dst), len(row))
-	if inverse {
-		f.fft.Sequence(dst, row)
-	} else {
-		f.fft.Coefficients(dst, row)
+	switch {
+	case f.power != nil:
+		f.power.transform(dst, row, inverse, scale)
+		return
+	case f.chirp != nil:
+		f.chirp.transform(dst, row, inverse)
+	case inverse:
+		f.factors.Sequence(dst, row)
+	default:
+		f.factors.Coefficients(dst, row)
 	}
 	if scale != 1 {
 		for i, z := range dst {
 			dst[i] = complex(real(z)*scale, imag(z)*scale)
 		}
+	}
+}
+
+// greatestFactor returns the greatest prime factor of n, 1 if there is none.
+func greatestFactor(n int) int {
+	most := 1
+	for p := 2; p*p <= n; p++ {
+		for n%p == 0 {
+			n, most = n/p, p
+		}
+	}
+	return max(most, n)
+}
+
+// A chirp transforms rows of any length n in a time of n log n: as jk is
+// (j² + k² - (k-j)²)/2, a transform is a convolution with exp(πi j²/n), and that is
+// made by transforms of a power of two. See Bluestein, "A linear filtering approach to
+// the computation of discrete Fourier transform", IEEE Transactions on Audio and
+// Electroacoustics 18(4), 1970.
+type chirp struct {
+	power  *powerFourier
+	turns  []complex128 // [n], exp(-πi j²/n)
+	filter []complex128 // the transform of their conjugates, around 0, by its length
+	room   []complex128
+}
+
+func newChirp(n int) *chirp {
+	size := 1 << bits.Len(uint(2*n-2))
+	c := &chirp{newPowerFourier(size), make([]complex128, n), make([]complex128, size), make([]complex128, size)}
+	square := 0 // j² modulo 2n
+	for j := range n {
+		sin, cos := math.Sincos(math.Pi * float64(square) / float64(n))
+		c.turns[j] = complex(cos, -sin)
+		c.filter[j] = complex(cos, sin)
+		c.filter[(size-j)%size] = c.filter[j]
+		square = (square + 2*j + 1) % (2 * n)
+	}
+	c.power.transform(c.filter, c.filter, false, 1/float64(size))
+	return c
+}
+
+// transform is Transform with a scale of 1. The inverse is the transform of the
+// conjugates, conjugated.
+func (c *chirp) transform(dst, row []complex128, inverse bool) {
+	check2(len(row), len(c.turns))
+	clear(c.room[len(row):])
+	for j, z := range row {
+		if inverse {
+			z = complex(real(z), -imag(z))
+		}
+		c.room[j] = z * c.turns[j]
+	}
+	c.power.transform(c.room, c.room, false, 1)
+	for k, z := range c.filter {
+		c.room[k] *= z
+	}
+	c.power.transform(c.room, c.room, true, 1)
+	for k, turn := range c.turns {
+		z := c.room[k] * turn
+		if inverse {
+			z = complex(real(z), -imag(z))
+		}
+		dst[k] = z
+	}
+}
+
+// fouriers are those that were released. The sines and cosines of one take longer
+// to compute than a transform.
+var fouriers fourierShelf
+
+// mostFouriers bounds how many numbers the rows of those have together.
+const mostFouriers = 1 << 20
+
+type fourierShelf struct {
+	mu   sync.Mutex
+	list []*Fourier // the last used last
+	size int
+}
+
+// take returns one of rows of n numbers, or nil.
+func (s *fourierShelf) take(n int) *Fourier {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i := len(s.list) - 1; i >= 0; i-- {
+		if f := s.list[i]; f.n == n {
+			s.list = append(s.list[:i], s.list[i+1:]...)
+			s.size -= n
+			return f
+		}
+	}
+	return nil
+}
+
+// put keeps f, in the place of those that were used long ago.
+func (s *fourierShelf) put(f *Fourier) {
+	if f.n > mostFouriers {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.list, s.size = append(s.list, f), s.size+f.n
+	for s.size > mostFouriers || len(s.list) > 64 {
+		s.size -= s.list[0].n
+		s.list = append(s.list[:0], s.list[1:]...)
 	}
 }

@@ -64,6 +64,7 @@ func runFourier(c *Call) error {
 		return nil
 	}
 	f, row := kernel.NewFourier(size), make([]complex128, size)
+	defer f.Release()
 	src, out := newSource[float64](x, s), newSink[float64](y)
 	for lo := 0; lo < n; lo += 2 * size {
 		from := src.block(lo, lo+2*size)
