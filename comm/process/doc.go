@@ -44,7 +44,7 @@
 // memory of the rank that has them, if the system lets it (exposure.go, cross_read.go).
 //
 // Members of a call tell each other its contract, each all others; in a group of 8 or more
-// that do not share memory contracts go from member to member (call_relay.go), so that a rank has
+// that neither share memory nor have an MPI contracts go from member to member (call_relay.go), so that a rank has
 // messages and connections for the logarithm of their number.
 //
 // Ranks on several hosts are told so (LinkOptions.Hosts): large blocks that all members

@@ -59,7 +59,7 @@ func (wr *wireRank) JoinGroup(g *comm.Group) comm.GroupTransport {
 		panic("comm: two groups have one hash")
 	}
 	wr.groups[wg.hash] = wg
-	if wg.relays = !wg.local && g.Size() >= wr.relaysFrom; wg.relays {
+	if wg.relays = !wg.local && wr.carrier == nil && g.Size() >= wr.relaysFrom; wg.relays {
 		wr.relaying = append(wr.relaying, wg)
 	}
 	return wg
