@@ -40,6 +40,7 @@ type class struct {
 	bare    int      // how many of them, from the first, it shows without their names
 
 	elements *elements // of a list or a dict
+	methods  bool      // its modules have methods besides those of all, under its name
 }
 
 // A forwardFunc computes what a call of a module returns.
@@ -127,6 +128,11 @@ func (m *Module) Attr(name string) (starlark.Value, error) {
 	if i, ok := m.at[name]; ok {
 		return m.read(&m.Fields[i])
 	}
+	if m.Class.methods {
+		if v, err := m.env.Attr(m.Class.Name, m.Value, name); v != nil || err != nil {
+			return v, err
+		}
+	}
 	return m.env.Attr("Module", m.Value, name)
 }
 
@@ -142,6 +148,9 @@ func (m *Module) read(f *Field) (starlark.Value, error) {
 // AttrNames implements starlark.HasAttrs.
 func (m *Module) AttrNames() []string {
 	names := slices.Clone(builtins.AttrNames("Module"))
+	if m.Class.methods {
+		names = append(names, builtins.AttrNames(m.Class.Name)...)
+	}
 	for _, f := range m.Fields {
 		names = append(names, f.Name)
 	}

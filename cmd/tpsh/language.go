@@ -159,6 +159,8 @@ func argumentsOf(thread *starlark.Thread, nn starlark.HasAttrs, name string) [][
 	switch name {
 	case "Transformer":
 		return [][]starlark.Value{ints(2, 1, 1, 1, 1)}
+	case "AdaptiveLogSoftmaxWithLoss":
+		return [][]starlark.Value{append(ints(2, 3), starlark.NewList(ints(1)))}
 	case "TransformerEncoder", "TransformerDecoder":
 		of, err := nn.Attr(name + "Layer")
 		if err != nil {
