@@ -3,9 +3,8 @@ package kernel
 import (
 	"math"
 	"math/bits"
+	"slices"
 	"sync"
-
-	"gonum.org/v1/gonum/dsp/fourier"
 )
 
 // A Fourier transforms rows of n complex numbers. It is not for use by several
@@ -13,14 +12,14 @@ import (
 type Fourier struct {
 	n int
 	// One of these is set.
-	power   *powerFourier
-	factors *fourier.CmplxFFT
+	factors *factorFourier
 	chirp   *chirp
 }
 
 // mostPrime is the greatest prime factor of lengths of rows that are transformed by
-// factors, which takes as many steps for each element; it was measured.
-const mostPrime = 61
+// factors. A factor takes as many steps for each element as it is great, a chirp as
+// many as some hundred would, more or less as far as a power of two is.
+const mostPrime = 97
 
 // NewFourier returns a Fourier of rows of n numbers, at least one: one that was
 // released, if there is one.
@@ -29,13 +28,10 @@ func NewFourier(n int) *Fourier {
 		return f
 	}
 	f := &Fourier{n: n}
-	switch {
-	case n&(n-1) == 0:
-		f.power = newPowerFourier(n)
-	case greatestFactor(n) > mostPrime:
+	if odd := oddFactors(n); len(odd) > 0 && slices.Max(odd) > mostPrime {
 		f.chirp = newChirp(n)
-	default:
-		f.factors = fourier.NewCmplxFFT(n)
+	} else {
+		f.factors = newFactorFourier(n)
 	}
 	return f
 }
@@ -53,33 +49,16 @@ func (f *Fourier) Release() { fouriers.put(f) }
 // lengths are not n.
 func (f *Fourier) Transform(dst, row []complex128, inverse bool, scale float64) {
 	check2(len(dst), len(row))
-	switch {
-	case f.power != nil:
-		f.power.transform(dst, row, inverse, scale)
+	if f.factors != nil {
+		f.factors.transform(dst, row, inverse, scale)
 		return
-	case f.chirp != nil:
-		f.chirp.transform(dst, row, inverse)
-	case inverse:
-		f.factors.Sequence(dst, row)
-	default:
-		f.factors.Coefficients(dst, row)
 	}
+	f.chirp.transform(dst, row, inverse)
 	if scale != 1 {
 		for i, z := range dst {
 			dst[i] = complex(real(z)*scale, imag(z)*scale)
 		}
 	}
-}
-
-// greatestFactor returns the greatest prime factor of n, 1 if there is none.
-func greatestFactor(n int) int {
-	most := 1
-	for p := 2; p*p <= n; p++ {
-		for n%p == 0 {
-			n, most = n/p, p
-		}
-	}
-	return max(most, n)
 }
 
 // A chirp transforms rows of any length n in a time of n log n: as jk is
@@ -88,7 +67,7 @@ func greatestFactor(n int) int {
 // the computation of discrete Fourier transform", IEEE Transactions on Audio and
 // Electroacoustics 18(4), 1970.
 type chirp struct {
-	power  *powerFourier
+	power  *factorFourier
 	turns  []complex128 // [n], exp(-πi j²/n)
 	filter []complex128 // the transform of their conjugates, around 0, by its length
 	room   []complex128
@@ -96,7 +75,7 @@ type chirp struct {
 
 func newChirp(n int) *chirp {
 	size := 1 << bits.Len(uint(2*n-2))
-	c := &chirp{newPowerFourier(size), make([]complex128, n), make([]complex128, size), make([]complex128, size)}
+	c := &chirp{newFactorFourier(size), make([]complex128, n), make([]complex128, size), make([]complex128, size)}
 	square := 0 // j² modulo 2n
 	for j := range n {
 		sin, cos := math.Sincos(math.Pi * float64(square) / float64(n))

@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/cmplx"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"gonum.org/v1/gonum/dsp/fourier"
@@ -23,7 +24,7 @@ func randomRow(n int) []complex128 {
 // Rows of all lengths, made of small primes or of great ones, have the transform of
 // the definition, forwards and back.
 func TestFourier(t *testing.T) {
-	for _, n := range []int{1, 2, 3, 4, 7, 8, 16, 30, 32, 61, 64, 67, 100, 127, 128, 134, 243, 256, 262, 509, 512} {
+	for _, n := range []int{1, 2, 3, 4, 7, 8, 16, 30, 32, 60, 61, 64, 67, 100, 105, 122, 127, 128, 134, 243, 256, 262, 509, 512} {
 		row := randomRow(n)
 		for _, inverse := range []bool{false, true} {
 			sign := -1.0
@@ -46,10 +47,10 @@ func TestFourier(t *testing.T) {
 	}
 }
 
-func TestGreatestFactor(t *testing.T) {
-	for n, want := range map[int]int{1: 1, 2: 2, 12: 3, 49: 7, 97: 97, 2 * 97: 97, 1 << 20: 2, 10007: 10007} {
-		if got := greatestFactor(n); got != want {
-			t.Errorf("greatestFactor(%d) = %d, want %d", n, got, want)
+func TestOddFactors(t *testing.T) {
+	for n, want := range map[int][]int{1: nil, 2: nil, 12: {3}, 49: {7, 7}, 97: {97}, 2 * 97: {97}, 1 << 20: nil, 10007: {10007}, 360: {3, 3, 5}} {
+		if got := oddFactors(n); !slices.Equal(got, want) {
+			t.Errorf("oddFactors(%d) = %v, want %v", n, got, want)
 		}
 	}
 }
