@@ -26,6 +26,7 @@ type testWorld struct {
 func (w *testWorld) Rank() int    { return w.rank }
 func (w *testWorld) Size() int    { return w.size }
 func (w *testWorld) Local() []int { return []int{w.rank} }
+func (w *testWorld) Hosts() []int { return nil }
 
 func (w *testWorld) Stream(peer, channel int) io.ReadWriteCloser {
 	return w.streams[[2]int{peer, channel}]

@@ -52,11 +52,11 @@ func (c *calls) join(o Options) (*World, error) {
 			return nil, err
 		}
 	}
-	local, err := c.local(rank)
+	hosts, err := c.hosts(rank, size)
 	if err != nil {
 		return nil, err
 	}
-	return newWorld(c, &threadBell{}, rank, size, local, c.Library.String()), nil
+	return newWorld(c, &threadBell{}, rank, size, hosts, c.Library.String()), nil
 }
 
 // ask returns a number of a communicator: its size, for example.
@@ -65,8 +65,8 @@ func (c *calls) ask(name string, f, comm uintptr) (int, error) {
 	return int(c.scratch.number), err
 }
 
-// local returns the ranks on this machine in ascending order.
-func (c *calls) local(rank int) ([]int, error) {
+// hosts returns by rank the lowest rank on its machine.
+func (c *calls) hosts(rank, size int) ([]int, error) {
 	f := &c.functions
 	err := c.call("MPI_Comm_split_type", f.commSplitType, c.all, uintptr(c.family.sharedMemory), uintptr(rank), c.noInfo, address(&c.scratch.handle))
 	if err != nil {
@@ -77,22 +77,33 @@ func (c *calls) local(rank int) ([]int, error) {
 	if err != nil {
 		return nil, err
 	}
+	local, err := c.gather(here, n, rank)
+	if err != nil {
+		return nil, err
+	}
+	c.setHandle(here)
+	if err := c.call("MPI_Comm_free", f.commFree, address(&c.scratch.handle)); err != nil {
+		return nil, err
+	}
+	return c.gather(c.all, size, slices.Min(local))
+}
+
+// gather returns what each of n ranks of a communicator has for number.
+func (c *calls) gather(comm uintptr, n, number int) ([]int, error) {
 	mine, all := make([]byte, 4), make([]byte, 4*n)
-	binary.NativeEndian.PutUint32(mine, uint32(rank))
+	binary.NativeEndian.PutUint32(mine, uint32(number))
 	var pins goruntime.Pinner // a stack might move
 	defer pins.Unpin()
 	pins.Pin(&mine[0])
 	pins.Pin(&all[0])
-	if err := c.call("MPI_Allgather", f.allgather, start(mine), 4, c.bytes, start(all), 4, c.bytes, here); err != nil {
+	if err := c.call("MPI_Allgather", c.functions.allgather, start(mine), 4, c.bytes, start(all), 4, c.bytes, comm); err != nil {
 		return nil, err
 	}
-	var ranks []int
+	var numbers []int
 	for ; len(all) > 0; all = all[4:] {
-		ranks = append(ranks, int(binary.NativeEndian.Uint32(all)))
+		numbers = append(numbers, int(binary.NativeEndian.Uint32(all)))
 	}
-	slices.Sort(ranks)
-	c.setHandle(here)
-	return ranks, c.call("MPI_Comm_free", f.commFree, address(&c.scratch.handle))
+	return numbers, nil
 }
 
 func (c *calls) probe(in circle) (a arrival, found bool, err error) {

@@ -11,15 +11,16 @@ import (
 // tests. Instead of an MPI an engine in memory moves their messages, which does
 // all that MPI may do: operations last for as long as chance wants, by seed, and
 // large sends until they are received.
-func Simulate(size int, seed uint64) []*World {
+func Simulate(size int, seed uint64) []*World { return SimulateOn(make([]int, size), seed) }
+
+// SimulateOn is Simulate of as many ranks as hosts has numbers, each of which is the lowest rank on
+// the rank's machine.
+func SimulateOn(hosts []int, seed uint64) []*World {
+	size := len(hosts)
 	s := &simulation{dice: rand.New(rand.NewPCG(seed, 0))}
 	worlds := make([]*World, size)
-	local := make([]int, size)
-	for r := range local {
-		local[r] = r
-	}
 	for r := range worlds {
-		worlds[r] = newWorld(newSimulated(s, r, size), newTimerBell(), r, size, local, "a simulation")
+		worlds[r] = newWorld(newSimulated(s, r, size), newTimerBell(), r, size, hosts, "a simulation")
 		go worlds[r].drive()
 	}
 	return worlds

@@ -20,7 +20,7 @@ type Options struct {
 // them.
 type World struct {
 	rank, size int
-	local      []int
+	hosts      []int  // by rank: the lowest rank on its machine
 	label      string // of the library
 
 	engine  engine
@@ -68,9 +68,9 @@ var (
 )
 
 // newWorld returns a world over an engine, which somebody is to drive.
-func newWorld(e engine, b bell, rank, size int, local []int, label string) *World {
+func newWorld(e engine, b bell, rank, size int, hosts []int, label string) *World {
 	return &World{
-		rank: rank, size: size, local: local, label: label,
+		rank: rank, size: size, hosts: hosts, label: label,
 		engine:  e,
 		bell:    b,
 		parted:  make(chan struct{}),
@@ -89,7 +89,23 @@ func (w *World) Size() int { return w.size }
 
 // Local returns the ranks on this machine in ascending order, this one among
 // them.
-func (w *World) Local() []int { return slices.Clone(w.local) }
+func (w *World) Local() (ranks []int) {
+	for r, host := range w.hosts {
+		if host == w.hosts[w.rank] {
+			ranks = append(ranks, r)
+		}
+	}
+	return ranks
+}
+
+// Hosts says by rank on which machine it is: two that share memory, as MPI tells, have one
+// number. It is nil if all are on one.
+func (w *World) Hosts() []int {
+	if len(slices.Compact(slices.Clone(w.hosts))) == 1 {
+		return nil
+	}
+	return slices.Clone(w.hosts)
+}
 
 // String names the world and its library.
 func (w *World) String() string { return fmt.Sprintf("rank %d of %d by %s", w.rank, w.size, w.label) }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	goruntime "runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -238,7 +239,7 @@ func TestBrokenEngine(t *testing.T) {
 		"a far rank": "rank 5", "a negative tag": "tag -1", "a high tag": "tag 16386", "a negative length": "-1 bytes", "a great length": "8193 bytes",
 	} {
 		s := &simulation{}
-		w := newWorld(&broken{newSimulated(s, 0, 2), what}, newTimerBell(), 0, 2, []int{0, 1}, "a broken engine")
+		w := newWorld(&broken{newSimulated(s, 0, 2), what}, newTimerBell(), 0, 2, []int{0, 0}, "a broken engine")
 		read := make(chan error)
 		stream := w.Stream(1, 0)
 		go func() { _, err := stream.Read(make([]byte, 1)); read <- err }()
@@ -262,7 +263,7 @@ func FuzzTake(f *testing.F) {
 	f.Add(-1, -1, -1)
 	f.Add(1, maxChannel, smallBytes+1)
 	f.Fuzz(func(t *testing.T, from, tag, n int) {
-		w := newWorld(newSimulated(&simulation{}, 0, 2), newTimerBell(), 0, 2, []int{0, 1}, "a simulation")
+		w := newWorld(newSimulated(&simulation{}, 0, 2), newTimerBell(), 0, 2, []int{0, 0}, "a simulation")
 		good := from == 1 && 0 <= tag && tag <= farewell && 0 <= n && n <= smallBytes
 		w.mu.Lock()
 		w.take(arrival{from, tag, n}, w.memory.get(smallBytes))
@@ -272,4 +273,23 @@ func FuzzTake(f *testing.F) {
 		}
 		w.release()
 	})
+}
+
+// A world knows who is on which machine.
+func TestHosts(t *testing.T) {
+	for _, c := range []struct{ hosts, want, local []int }{
+		{[]int{0, 0, 0}, nil, []int{0, 1, 2}},
+		{[]int{0, 0, 2}, []int{0, 0, 2}, []int{0, 1}},
+		{[]int{0, 1, 0}, []int{0, 1, 0}, []int{0, 2}},
+	} {
+		worlds := SimulateOn(c.hosts, 1)
+		if w := worlds[0]; !slices.Equal(w.Hosts(), c.want) || !slices.Equal(w.Local(), c.local) {
+			t.Errorf("%v: got hosts %v and local ranks %v, want %v and %v", c.hosts, w.Hosts(), w.Local(), c.want, c.local)
+		}
+		var ends sync.WaitGroup
+		for _, w := range worlds {
+			ends.Go(func() { w.Close() })
+		}
+		ends.Wait()
+	}
 }

@@ -27,13 +27,23 @@ func (e *worldEnd) Close() error {
 }
 
 // simulated returns an opener of ranks that an MPI connects, as it were.
-func simulated(seed uint64) commtest.Opener {
+func simulated(seed uint64) commtest.Opener { return simulatedOn(1, seed) }
+
+// simulatedOn is simulated on machines of which each has so many ranks; the first, if there are several,
+// has one more.
+func simulatedOn(machines int, seed uint64) commtest.Opener {
 	return func(size int) *comm.Fabric {
-		worlds := mpi.Simulate(size, seed)
+		hosts := make([]int, size)
+		if each := size / machines; each > 0 {
+			for r := each + 1; r < size; r++ {
+				hosts[r] = (r-each-1)/each*each + each + 1
+			}
+		}
+		worlds := mpi.SimulateOn(hosts, seed)
 		links := make([]*process.Links, size)
 		s := process.SuperviseOptions{Grace: 20 * time.Millisecond}
 		for r, w := range worlds {
-			o := process.LinkOptions{Rank: r, Size: size, Carrier: w, Peers: make([]io.ReadWriteCloser, size)}
+			o := process.LinkOptions{Rank: r, Size: size, Hosts: w.Hosts(), Carrier: w, Peers: make([]io.ReadWriteCloser, size)}
 			for peer := range o.Peers {
 				if peer != r {
 					o.Peers[peer] = w.Stream(peer, mpi.Data)
@@ -52,6 +62,24 @@ func simulated(seed uint64) commtest.Opener {
 
 func TestMPI(t *testing.T) {
 	conform(t, simulated(1))
+}
+
+// Ranks of an MPI that are on several machines are known to be: what passes on one passes there, and
+// large blocks as well, which go by hosts.
+func TestMPIOnHosts(t *testing.T) {
+	conform(t, simulatedOn(2, 3))
+}
+
+func TestMPIOnHostsLarge(t *testing.T) {
+	for size := 4; size <= 6; size++ {
+		f := simulatedOn(2, uint64(size))(size)
+		for rank, err := range commtest.Huge(t, f, 100000) {
+			if err != nil {
+				t.Errorf("rank %d of %d: %v", rank, size, err)
+			}
+		}
+		f.Close()
+	}
 }
 
 func TestMPIWanders(t *testing.T) {

@@ -19,6 +19,8 @@ type World interface {
 	Size() int
 	// Local returns the ranks of this machine, ascending.
 	Local() []int
+	// Hosts says by rank on which machine it is, whatever the numbers; nil if all are on one.
+	Hosts() []int
 	// Stream returns this end of the stream of bytes between this rank and
 	// another on a channel. Closing an end ends what reads from it and writes to
 	// it, and is the end of the other's stream.
@@ -82,7 +84,7 @@ func TakeSeatIn(w World) (*Seat, error) {
 
 func takeSeat(w World, control, watched io.ReadWriteCloser) (*Seat, error) {
 	s := &Seat{Rank: w.Rank(), Size: w.Size(), Local: len(w.Local()), Generation: -1, Conn: lang.Stream(control, nil)}
-	o := process.LinkOptions{Rank: s.Rank, Size: s.Size, Supervisor: watched, Peers: make([]io.ReadWriteCloser, s.Size)}
+	o := process.LinkOptions{Rank: s.Rank, Size: s.Size, Hosts: w.Hosts(), Supervisor: watched, Peers: make([]io.ReadWriteCloser, s.Size)}
 	for peer := range o.Peers {
 		if peer != s.Rank {
 			o.Peers[peer] = w.Stream(peer, dataChannel)
