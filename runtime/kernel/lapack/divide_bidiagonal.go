@@ -27,7 +27,7 @@ func (b *bidiagonalParts) decompose() bool {
 	scale(b.f, unit)
 	for lo := 0; lo < b.n; {
 		hi := lo + 1
-		for hi < b.n && !negligible(b.f[hi-1], b.d[hi-1], b.d[hi]) && math.Abs(b.f[hi-1]) > vanishing {
+		for hi < b.n && !negligible(b.f[hi-1], b.d[hi-1], b.d[hi]) {
 			hi++
 		}
 		if !b.divide(lo, hi, 0) {

@@ -35,6 +35,7 @@ var hard = []struct {
 	{"graded", func(rng *rand.Rand, n, i, j int) float64 {
 		return math.Pow(10, -12*float64(i+j)/float64(n)) * rng.NormFloat64()
 	}},
+	{"vanishing beside zeros", func(_ *rand.Rand, _, i, j int) float64 { return when(i+j == 0, 1) + when(i == j+1, 1e-162) }},
 	{"tiny", func(rng *rand.Rand, _, _, _ int) float64 { return 1e-300 * rng.NormFloat64() }},
 	{"huge", func(rng *rand.Rand, _, _, _ int) float64 { return 1e300 * rng.Float64() }},
 	{"of rank 1", func(_ *rand.Rand, _, i, j int) float64 { return float64((i%7 + 1) * (j%7 + 1)) }},

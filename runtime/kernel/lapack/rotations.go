@@ -47,8 +47,11 @@ func shift(a, b, c float64) float64 {
 	return c - b*b/(half+math.Copysign(math.Hypot(half, b), half))
 }
 
-// negligible reports whether an element between x and y on a diagonal counts as 0.
-func negligible(v, x, y float64) bool { return math.Abs(v) <= precision*(math.Abs(x)+math.Abs(y)) }
+// negligible reports whether an element between x and y on a diagonal counts as 0, beside
+// them or because it is vanishing.
+func negligible(v, x, y float64) bool {
+	return math.Abs(v) <= max(vanishing, precision*(math.Abs(x)+math.Abs(y)))
+}
 
 // tridiagonal makes of d [n] the eigenvalues of the symmetric tridiagonal matrix with the
 // diagonal d and e [n-1] beside it, which it spoils, and turns the rows of z [n, n] along:
