@@ -41,6 +41,13 @@ func (m *maker) convolution(n int) *tensor.Tensor {
 	m.checkConvolution(x, weight, n, groups)
 	w := &window{size: weight.Shape()[2:], stride: m.spread(0, n, 1), dilation: m.spread(2, n, 1)}
 	m.convolutionPadding(w)
+	if isCutAlong(x, n) {
+		y := m.convolvedViews(x, weight, groups, w)
+		if b := m.x(2); b != nil && groups > 1 {
+			y = m.Add(y, m.perChannel(y, b, "bias"))
+		}
+		return m.unbatched(y, alone)
+	}
 	if groups > 1 && weight.Shape()[1] == 1 && weight.Shape()[0] == groups {
 		groups = 0
 	}
