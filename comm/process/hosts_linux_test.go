@@ -21,7 +21,7 @@ func TestHosts(t *testing.T) {
 
 // Ranks on two hosts that share no memory on either.
 func TestHostsPiped(t *testing.T) {
-	conform(t, func(size int) *comm.Fabric {
+	conformLong(t, func(size int) *comm.Fabric {
 		return process.NewPiped(size, hostsOf(size, (size+1)/2), 0, pipe)
 	})
 }

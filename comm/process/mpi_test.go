@@ -67,7 +67,7 @@ func TestMPI(t *testing.T) {
 // Ranks of an MPI that are on several machines are known to be: what passes on one passes there, and
 // large blocks as well, which go by hosts.
 func TestMPIOnHosts(t *testing.T) {
-	conform(t, simulatedOn(2, 3))
+	conformLong(t, simulatedOn(2, 3))
 }
 
 func TestMPIOnHostsLarge(t *testing.T) {
