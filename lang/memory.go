@@ -64,6 +64,9 @@ const (
 	heapSlack = 16 << 20
 	// stuckAfter is how long a program may take to heed that it is ended.
 	stuckAfter = 400 * time.Millisecond
+	// endsWithin is how long a program that has heeded it may take to tell its end, which
+	// a collection of what it has left may hold up.
+	endsWithin = 10 * time.Second
 	// urgentAfter is how long it may take if it goes on filling memory meanwhile.
 	urgentAfter = 50 * time.Millisecond
 )
@@ -171,6 +174,17 @@ func (w *Watch) admit(bytes int) error {
 	return errors.New(cancelledPrefix + w.Text) // as the interpreter says it
 }
 
+// ending reports whether all programs have heeded their end, and have only to tell it.
+// w.mu is held.
+func (w *Watch) ending() bool {
+	for run := range w.runs {
+		if run.thread.CallStackDepth() > 0 {
+			return false
+		}
+	}
+	return true
+}
+
 // leave reports the programs that do not heed their end, and ends the process
 // when that does not help. w.mu is held.
 func (w *Watch) leave() {
@@ -181,7 +195,8 @@ func (w *Watch) leave() {
 		run.told = true
 		run.s.send(&message{Seq: run.j.seq, Done: &doneMsg{Failure: w.failureOf(run.thread)}})
 	}
-	if time.Since(w.over) < 4*stuckAfter && !w.urgent() {
+	since := time.Since(w.over)
+	if since < 4*stuckAfter && !w.urgent() || since < endsWithin && w.ending() {
 		return
 	}
 	for run := range w.runs {
