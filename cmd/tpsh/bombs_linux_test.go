@@ -101,7 +101,8 @@ func TestBombs(t *testing.T) {
 			if strings.Contains(string(out), "went on") || strings.Contains(string(out), "goroutine") {
 				t.Errorf("it went on, or crashed:\n%.2000s", out)
 			}
-			if most := int64(4*limit + 2048); p.ProcessState.SysUsage().(*syscall.Rusage).Maxrss>>10 > most {
+			// A list that doubles may be there several times before a busy machine has collected it.
+			if most := int64(4*limit + 8192); p.ProcessState.SysUsage().(*syscall.Rusage).Maxrss>>10 > most {
 				t.Errorf("a process had %d MiB, want %d at most", p.ProcessState.SysUsage().(*syscall.Rusage).Maxrss>>10, most)
 			}
 		})

@@ -1,7 +1,6 @@
 package process_test
 
 import (
-	"flag"
 	"fmt"
 	"io"
 	"net"
@@ -15,13 +14,7 @@ import (
 	"tpsh/comm/process"
 )
 
-// Most of the time of these tests somebody waits: more of them run at a time than there
-// are processors, unless -parallel says how many.
 func TestMain(m *testing.M) {
-	flag.Parse()
-	if given := flag.Lookup("test.parallel"); given.Value.String() == given.DefValue {
-		flag.Set("test.parallel", "8")
-	}
 	goleak.VerifyTestMain(m)
 }
 
