@@ -88,7 +88,7 @@ func newAdaptive(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args 
 	m.plain("in_features", starlark.MakeInt(int(in)), "n_classes", starlark.MakeInt(int(classes)), "cutoffs", starlark.NewList(values),
 		"div_value", starlark.Float(div), "head_bias", starlark.Bool(bias), "shortlist_size", starlark.MakeInt(ends[0]),
 		"n_clusters", starlark.MakeInt(len(cutoffs)), "head_size", starlark.MakeInt(ends[0]+len(cutoffs)))
-	head, err := linearOf(e, b.Name(), ends[0]+len(cutoffs), int(in), bool(bias), dt)
+	head, err := linear(e, b.Name(), int(in), ends[0]+len(cutoffs), bool(bias), dt)
 	if err != nil {
 		return nil, err
 	}
@@ -96,11 +96,11 @@ func newAdaptive(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args 
 	tail := newList(e, ModuleListClass)
 	for i := range cutoffs {
 		between := int(math.Floor(float64(in) / math.Pow(float64(div), float64(i+1))))
-		first, err := linearOf(e, b.Name(), between, int(in), false, dt)
+		first, err := linear(e, b.Name(), int(in), between, false, dt)
 		if err != nil {
 			return nil, err
 		}
-		last, err := linearOf(e, b.Name(), ends[i+1]-ends[i], between, false, dt)
+		last, err := linear(e, b.Name(), between, ends[i+1]-ends[i], false, dt)
 		if err != nil {
 			return nil, err
 		}
@@ -126,17 +126,6 @@ func ascend(list []int, end int) bool {
 		last = v
 	}
 	return len(list) > 0
-}
-
-// linearOf returns a Linear.
-func linearOf(e *builtins.Env, fn string, out, in int, bias bool, dt arg.OptDType) (*Module, error) {
-	m := newModule(e, LinearClass)
-	m.plain("in_features", starlark.MakeInt(in), "out_features", starlark.MakeInt(out))
-	mk, err := newMaker(e, fn, m, dt)
-	if err != nil {
-		return nil, err
-	}
-	return m, mk.linear(out, in, bias)
 }
 
 // An adaptiveCall is a call of an AdaptiveLogSoftmaxWithLoss.
