@@ -30,25 +30,22 @@ type Elasticity struct {
 // it has.
 const timeToIntroduce = 10 * time.Second
 
-// gatherSome is gather of an elastic job.
+// gatherSome is gather of an elastic job: it waits until there are enough ranks, and then for
+// others as long as Elasticity.Wait says.
 func (c *Cluster) gatherSome(ctx context.Context) error {
-	for {
+	for waited := false; ; {
 		c.prune(nil)
-		if c.full() {
-			break
-		}
 		enough := c.ranks(c.candidates()) >= c.opts.Elastic.Min
+		if enough && (waited || c.full()) {
+			c.compose()
+			return nil
+		}
 		came, err := c.acceptFor(ctx, enough, func(stream net.Conn, hello bootstrap.Hello) { c.admitted(ctx, stream, hello) })
 		if err != nil {
 			return fmt.Errorf("%w (%s)", err, c.missing())
 		}
-		if enough && !came {
-			break
-		}
+		waited = enough && !came
 	}
-	c.prune(nil)
-	c.compose()
-	return nil
 }
 
 // acceptFor gives the next connection to take, and reports whether one came. It waits
