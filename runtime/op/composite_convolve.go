@@ -34,6 +34,9 @@ func init() {
 	}
 }
 
+// depthwise stands for as many groups as there are channels, each by itself.
+const depthwise = 0
+
 // convolution returns the n-dimensional convolution of the call.
 func (m *maker) convolution(n int) *tensor.Tensor {
 	x, alone := m.batched(m.x(0), n)
@@ -41,17 +44,15 @@ func (m *maker) convolution(n int) *tensor.Tensor {
 	m.checkConvolution(x, weight, n, groups)
 	w := &window{size: weight.Shape()[2:], stride: m.spread(0, n, 1), dilation: m.spread(2, n, 1)}
 	m.convolutionPadding(w)
-	if isCutAlong(x, n) {
-		y := m.convolvedViews(x, weight, groups, w)
-		if b := m.x(2); b != nil && groups > 1 {
-			y = m.Add(y, m.perChannel(y, b, "bias"))
-		}
-		return m.unbatched(y, alone)
-	}
 	if groups > 1 && weight.Shape()[1] == 1 && weight.Shape()[0] == groups {
-		groups = 0
+		groups = depthwise
 	}
-	y := m.Do("convolve", []*tensor.Tensor{x, weight}, IntsN(m.windowCounts(x, w)...), IntsN(w.stride...), IntsN(w.padding...), IntsN(w.dilation...), Int1(groups))
+	var y *tensor.Tensor
+	if isCutAlong(x, n) {
+		y = m.convolvedViews(x, weight, groups, w)
+	} else {
+		y = m.Do("convolve", []*tensor.Tensor{x, weight}, IntsN(m.windowCounts(x, w)...), IntsN(w.stride...), IntsN(w.padding...), IntsN(w.dilation...), Int1(groups))
+	}
 	if b := m.x(2); b != nil {
 		y = m.Add(y, m.perChannel(y, b, "bias"))
 	}

@@ -21,23 +21,22 @@ func isCutAlong(x *tensor.Tensor, n int) bool {
 	return false
 }
 
-// convolvedViews is the convolution of x [n, c, ..] whose last dims are cut, without its bias
-// where there are groups: of slices, which take from neighbours the few elements that windows
-// reach there.
+// convolvedViews is the convolution of x [n, c, ..] whose last dims are cut, without its bias: of
+// slices, which take from neighbours the few elements that windows reach there.
 func (m *maker) convolvedViews(x, weight *tensor.Tensor, groups int, w *window) *tensor.Tensor {
 	x = m.padded(x, w, 0)
-	switch {
-	case groups == 1:
-		return m.convolved(x, weight, m.x(2), w)
-	case weight.Shape()[1] == 1 && weight.Shape()[0] == groups:
-		return m.depthwise(x, weight, w)
+	switch groups {
+	case 1:
+		return m.convolvedWhole(x, weight, w)
+	case depthwise:
+		return m.convolvedDepthwise(x, weight, w)
 	}
-	return m.grouped(x, weight, groups, w)
+	return m.convolvedGroups(x, weight, groups, w)
 }
 
-// convolved is a convolution of x, padded, without groups: the windows, as rows,
+// convolvedWhole is a convolution of x, padded, without groups: the windows, as rows,
 // times the weight.
-func (m *maker) convolved(x, weight, bias *tensor.Tensor, w *window) *tensor.Tensor {
+func (m *maker) convolvedWhole(x, weight *tensor.Tensor, w *window) *tensor.Tensor {
 	n, ws := len(w.size), weight.Shape()
 	last, first := []int{0}, []int{0, n + 1}
 	for i := range n {
@@ -49,12 +48,12 @@ func (m *maker) convolved(x, weight, bias *tensor.Tensor, w *window) *tensor.Ten
 	}
 	rows := m.do("permute", weight, IntsN(append(last, 1)...))
 	rows = m.Reshape(rows, shape.Shape{ws[0], ws[1:].Numel()})
-	y := m.Do("linear", []*tensor.Tensor{m.Do("cat", views, Int1(n+1)), rows, bias})
+	y := m.Do("linear", []*tensor.Tensor{m.Do("cat", views, Int1(n+1)), rows, nil})
 	return m.unary("contiguous", m.do("permute", y, IntsN(first...)))
 }
 
-// depthwise is a convolution of x, padded, of each channel by itself.
-func (m *maker) depthwise(x, weight *tensor.Tensor, w *window) *tensor.Tensor {
+// convolvedDepthwise is a convolution of x, padded, of each channel by itself.
+func (m *maker) convolvedDepthwise(x, weight *tensor.Tensor, w *window) *tensor.Tensor {
 	ws := weight.Shape()
 	flat := m.Reshape(weight, shape.Shape{ws[0], ws[2:].Numel()})
 	var y *tensor.Tensor
@@ -69,8 +68,8 @@ func (m *maker) depthwise(x, weight *tensor.Tensor, w *window) *tensor.Tensor {
 	return y
 }
 
-// grouped is a convolution of x, padded, in groups.
-func (m *maker) grouped(x, weight *tensor.Tensor, groups int, w *window) *tensor.Tensor {
+// convolvedGroups is a convolution of x, padded, in groups.
+func (m *maker) convolvedGroups(x, weight *tensor.Tensor, groups int, w *window) *tensor.Tensor {
 	s, ws := x.Shape(), weight.Shape()
 	columns := m.Do("stack", m.views(x, w), Int1(2)) // [n, c, window, ..]
 	to := columns.Shape()[3:]

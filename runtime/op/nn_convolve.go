@@ -97,7 +97,7 @@ func inferConvolver(c *Call, to convolved) error {
 // convolverLead returns the first two dims of what is made of tensors of shapes a and
 // b, and whether these fit together.
 func convolverLead(a, b shape.Shape, groups int, to convolved) (lead shape.Shape, fits bool) {
-	if groups == 0 {
+	if groups == depthwise {
 		switch to {
 		case convWeight:
 			return shape.Shape{b[1], 1}, a[0] == b[0] && a[1] == b[1]
@@ -127,7 +127,7 @@ func convolverShapes(c *Call, to convolved) (s [3]shape.Shape) {
 func (c *Call) convolution(to convolved) conv.Shape {
 	s := convolverShapes(c, to)
 	sizes := conv.Shape{Images: s[convX][0], Channels: s[convX][1], Outputs: s[convY][1], Groups: c.Args[4].Int}
-	if sizes.Groups == 0 {
+	if sizes.Groups == depthwise {
 		sizes.Groups = s[convWeight][0]
 	}
 	for d := range 3 {
@@ -201,7 +201,7 @@ func convolverGrad(t *Tape, c *Call, dy *tensor.Tensor, to convolved) []*tensor.
 func convolverRows(c *Call, to convolved) []Row {
 	letters := [...]string{convX: "n", convWeight: "", convY: "n"}
 	switch c.Args[4].Int {
-	case 0:
+	case depthwise:
 		letters = [...]string{convX: "nc", convWeight: "c", convY: "nc"}
 	case 1:
 		letters = [...]string{convX: "nc", convWeight: "oc", convY: "no"}
@@ -216,7 +216,7 @@ func convolverCost(c *Call, to convolved) Cost {
 	s := convolverShapes(c, to)
 	places, window := s[convY][2:].Numel(), s[convWeight][1:].Numel()
 	groups := c.Args[4].Int
-	if groups == 0 {
+	if groups == depthwise {
 		groups = s[convWeight][0]
 	}
 	groups = max(groups, 1)
