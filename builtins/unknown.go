@@ -157,7 +157,7 @@ func isUnknown(v starlark.Value) bool {
 	return ok
 }
 
-// unknownNumber returns u as a number that operators take.
+// operand returns u as a number that operators take.
 func (u *Unknown) operand() (*tensor.Tensor, error) {
 	return tensor.UnknownNumber(u.env.Runtime.Ops().Alloc, u.dtype())
 }

@@ -69,7 +69,7 @@ func (s *DistSpec) CompareSameType(cmp syntax.Token, v starlark.Value, _ int) (b
 	return builtins.Equality(s.Type(), cmp, slices.Equal(s.fromFront(ndim), o.fromFront(ndim)) && slices.Equal(s.parts, o.parts))
 }
 
-// FromFront returns the dims of s, those counted from the back of ndim dims
+// fromFront returns the dims of s, those counted from the back of ndim dims
 // counted from the front.
 func (s *DistSpec) fromFront(ndim int) []int {
 	dims := slices.Clone(s.dims)

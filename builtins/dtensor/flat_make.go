@@ -52,7 +52,7 @@ type flatSharding struct {
 	requires    arg.Opt[arg.Bool, *arg.Bool]
 }
 
-// shardFlat carries out shard of flat tensors, or of flat parameters.
+// flatShard carries out shard of flat tensors, or of flat parameters.
 func flatShard(param bool) builtins.Function {
 	return func(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 		s := flatSharding{fn: b.Name(), synchronize: true}

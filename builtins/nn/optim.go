@@ -83,7 +83,7 @@ func (o *Optimizer) Freeze() {
 	}
 }
 
-// MayChange returns an error of the function fn if the optimiser is frozen.
+// mayChange returns an error of the function fn if the optimiser is frozen.
 func (o *Optimizer) mayChange(fn string) error {
 	if !o.frozen {
 		return nil

@@ -278,7 +278,7 @@ func (q *probe) dimName(l *layout, dim int) string {
 	return fmt.Sprint(dim)
 }
 
-// previous returns the reference of the same tensor some steps on, or nil.
+// other returns the reference of the same tensor so many steps on, or nil.
 func (q *probe) other(step int) *array {
 	p := q.d.byKey[key{q.p.step + step, q.p.name}]
 	if p == nil || q.p.step < 0 {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -167,6 +168,73 @@ func TestArchitectureCommentsNameThings(t *testing.T) {
 			}
 		}
 	}
+}
+
+// camelName finds what can only be the name of something in Go: newCall.
+var camelName = regexp.MustCompile(`\b[a-z]+[A-Z][A-Za-z0-9]*\b`)
+
+// namedElsewhere are names in comments that are others': of systems, papers and protocols.
+var namedElsewhere = map[string]bool{
+	"arXiv": true, "macOS": true, "uPlot": true, "vM": true,
+	"configurationDone": true, "frameId": true, "singleThread": true, "untilCollective": true, // of debug adapters
+}
+
+// Comments keep up with names: those that they name are in the sources, and the one that a
+// comment of a function, type, constant or variable begins with is declared there.
+func TestArchitectureCommentsKeepUp(t *testing.T) {
+	known := map[string]bool{}
+	eachSource(t, parser.SkipObjectResolution, func(_ string, f *ast.File) {
+		ast.Inspect(f, func(n ast.Node) bool {
+			if id, ok := n.(*ast.Ident); ok {
+				known[id.Name] = true
+			}
+			return true
+		})
+	})
+	eachSource(t, parser.ParseComments|parser.SkipObjectResolution, func(file string, f *ast.File) {
+		for _, group := range f.Comments {
+			for line := range strings.Lines(group.Text()) {
+				if strings.HasPrefix(line, "\t") { // an example
+					continue
+				}
+				for _, name := range camelName.FindAllString(line, -1) {
+					if !known[name] && !namedElsewhere[name] {
+						t.Errorf("%s: a comment names %s, which is declared nowhere: %s", file, name, line)
+					}
+				}
+			}
+		}
+		for _, d := range f.Decls {
+			doc, names := documented(d)
+			word := firstWord.FindStringSubmatch(doc.Text())
+			if word == nil || len(names) == 0 || slices.Contains(names, word[1]) {
+				continue
+			}
+			if camelName.MatchString(word[1]) || word[2] != "" {
+				t.Errorf("%s: the comment of %s begins with %s", file, names[0], word[1])
+			}
+		}
+	})
+}
+
+// firstWord finds the name that a comment begins with, and whether it says what a function
+// of that name does.
+var firstWord = regexp.MustCompile(`^(?:An? )?(\w+)\b( returns| reports)?`)
+
+// documented returns the comment of a declaration, and what it declares.
+func documented(d ast.Decl) (doc *ast.CommentGroup, names []string) {
+	switch d := d.(type) {
+	case *ast.FuncDecl:
+		return d.Doc, []string{d.Name.Name}
+	case *ast.GenDecl:
+		for _, s := range d.Specs {
+			for _, id := range namesOf(s) {
+				names = append(names, id.Name)
+			}
+		}
+		return d.Doc, names
+	}
+	return nil, nil
 }
 
 // onePlace are things that are done in few places, so that who looks for them finds them.

@@ -59,7 +59,7 @@ var bombs = []struct{ name, body string }{
 	{"functions", "f = None\ng = lambda f: lambda: f\nwhile True:\n    f = g(f) #!"},
 }
 
-// forms are how the function bomb is called. Whoever goes on prints "went on".
+// bombForms are how the function bomb is called. Whoever goes on prints "went on".
 var bombForms = []struct{ name, call string }{
 	{"called", "bomb()\nprint('went on')"},
 	{"caught", "attempt(bomb)\nprint('went on')"},

@@ -42,7 +42,7 @@ func TestCompletionsAreWhole(t *testing.T) {
 	}
 }
 
-// completed are lines as a user types them, and the word to which each shell completes
+// completedLines are lines as a user types them, and the word to which each shell completes
 // the last one.
 var completedLines = []struct{ line, want string }{
 	{`tpsh ch`, "check"},

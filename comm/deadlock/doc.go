@@ -30,6 +30,6 @@
 //		}
 //	}
 //
-// A recv that can never end goes: ReportWaits (learn), closedSets and consistent
+// A recv that can never end goes: ReportWaits (learn), ClosedSets and consistent
 // (examine), VerdictHold (inquire), ReportAnswer, VerdictDeadlock (condemn).
 package deadlock

@@ -9,7 +9,7 @@ import (
 // A Graph says, of each rank, whom it waits for.
 type Graph []Node
 
-// A Node is one rank of a waitGraph.
+// A Node is one rank of a Graph.
 type Node struct {
 	State  State
 	Waits  []int       // if it is blocked: the ranks whose calls or messages it lacks

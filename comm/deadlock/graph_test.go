@@ -66,7 +66,7 @@ func TestLeftOut(t *testing.T) {
 	}
 }
 
-// closedSets finds what the definition says: of all sets of blocked ranks that
+// TestClosedSetsAreSmallest: ClosedSets finds what the definition says: of all sets of blocked ranks that
 // wait for members and ended ranks alone, those that contain no other.
 func TestClosedSetsAreSmallest(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

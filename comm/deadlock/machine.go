@@ -193,7 +193,7 @@ func (s *Machine) conclude(rank int, r *Report) {
 }
 
 // lose notes that a rank cannot be relied on, and tells everyone. kind is
-// verdictLost or verdictGone.
+// VerdictLost or VerdictGone.
 func (s *Machine) lose(kind VerdictKind, rank int, cause string) {
 	if s.ranks[rank].lost {
 		return
@@ -218,7 +218,7 @@ func (s *Machine) write(to int, v *Verdict) {
 }
 
 // ask asks a rank where it is in a wait or a call, and has then called with
-// the answer. kind is verdictQuestion or verdictHold.
+// the answer. kind is VerdictQuestion or VerdictHold.
 func (s *Machine) ask(kind VerdictKind, rank, wait int, what CallKey, then func(*Report)) {
 	s.question++
 	s.asked[s.question] = then

@@ -28,7 +28,7 @@ const leastExposed = 128 << 10
 
 // Types of records that are of no use on streams.
 const (
-	// recordExposure carries the fields of frameMessage, but for the data: where they are
+	// recordExposure carries the fields of wire.FrameMessage, but for the data: where they are
 	// in the sender's memory.
 	recordExposure wire.FrameType = 128 + iota
 	// recordReleased carries nothing: it says that an exposure, of which call is the

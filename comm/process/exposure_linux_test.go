@@ -34,7 +34,7 @@ func everyone(t *testing.T, f *comm.Fabric) ([]*comm.Group, []*wireRank) {
 // giveUp is after how long a test takes a receive to hang.
 const giveUp = 2 * time.Minute
 
-// exposed sends a long message and returns its data, and how often Done was called.
+// lent sends a long message and returns its data, and how often Done was called.
 func lent(t *testing.T, g *comm.Group, dst, tag int) ([]byte, *atomic.Int32) {
 	t.Helper()
 	data, done := bytes.Repeat([]byte("lent"), leastExposed), new(atomic.Int32)

@@ -287,7 +287,7 @@ func (l *Links) begin(f *comm.Fabric, wr *wireRank) {
 }
 
 // newReader returns a reader of a participant's messages, which reads them to where
-// calls and receives want them. begin is that of readerOptions.
+// calls and receives want them. begin is that of wire.ReaderOptions.
 func (l *Links) newReader(peer int, begin func([]byte) func() (bool, error)) *wire.Reader {
 	return wire.NewReader(wire.ReaderOptions{
 		Source:     peer,

@@ -12,7 +12,7 @@ import (
 	"tpsh/comm/wire"
 )
 
-// A callState is a member's part in a collective on frames.
+// A wireCall is a member's part in a collective on frames.
 type wireCall struct {
 	group   *wireGroup
 	site    func() callSite // c.place
@@ -66,7 +66,7 @@ func (g *wireGroup) start(op *comm.Op, own bool) *wireCall {
 	return c
 }
 
-// newCall returns a call of which all but line is to be set.
+// newCall returns a call of which all but the group is to be set.
 func (g *wireGroup) newCall() *wireCall {
 	c := g.spareCall
 	if c == nil {
@@ -400,7 +400,7 @@ func (c *wireCall) locked(there func() bool) func() bool {
 	}
 }
 
-// conditionWait returns the wireWait of await.
+// conditionWait returns the wireWait of awaitCondition.
 func (c *wireCall) conditionWait(there func() bool) *wireWait {
 	w := &wireWait{what: c.key, own: c.own}
 	w.outcome = func() (bool, error) {

@@ -23,7 +23,7 @@ type callScratch struct {
 	draft   []comm.Member // memory for those of a call
 }
 
-// hashOf returns hashDesc(d), which is mostly that of the last call.
+// hashOf returns wire.HashDesc(d), which is mostly that of the last call.
 func (a *callScratch) hashOf(d *comm.Desc) uint64 {
 	if !a.hashed || !comm.Agree(&a.desc, d) {
 		a.hash, a.desc, a.hashed = wire.HashDesc(d), *d, true

@@ -41,7 +41,7 @@ type wireRank struct {
 	latest    *callState                      // nil if it has ended
 	latestKey deadlock.CallKey
 	spare     []*callState       // to be used again
-	box       mailbox.Box        // matchKey.src is a rank of the fabric
+	box       mailbox.Box        // mailbox.Key.Src is a rank of the fabric
 	exposures exposures          // of the data of messages
 	received  []int              // calls and messages from each rank
 	broken    []bool             // whether nothing more can come from a rank

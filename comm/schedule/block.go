@@ -144,7 +144,7 @@ func alike(a, b Block) (Block, Block) {
 }
 
 const (
-	// pieceBytes is the length of the pieces in which reduceSpans works. The part of a piece that
+	// pieceBytes is the length of the pieces in which ReduceSpans works. The part of a piece that
 	// a rank reads and writes stays in a near cache.
 	pieceBytes = 16 << 10
 
@@ -159,7 +159,7 @@ const (
 // the cache. Pieces are read and written in place where they are a run, and
 // packed first where runs are narrow.
 //
-// reduceSpans panics if the spans differ in length, if a run of one of them is
+// ReduceSpans panics if the spans differ in length, if a run of one of them is
 // no multiple of align, or if dsts or srcs is empty.
 func ReduceSpans(dsts, srcs []Span, reduce Reducer, align int) {
 	total := dsts[0].Len()
@@ -205,7 +205,7 @@ func (s Span) Packed(at, n int, buf *[]byte) []byte {
 	return *buf
 }
 
-// checkReduce panics where reduceSpans says it does.
+// checkReduce panics where ReduceSpans says it does.
 func checkReduce(total int, dsts, srcs []Span, align int) {
 	for _, spans := range [][]Span{dsts, srcs} {
 		for _, s := range spans {

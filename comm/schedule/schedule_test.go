@@ -33,7 +33,7 @@ func TestChunksTile(t *testing.T) {
 	})
 }
 
-// wireBytes is what the send steps of the message schedule add up to.
+// TestWireBytesMatchesSteps: WireBytes is what the send steps of the message schedule add up to.
 func TestWireBytesMatchesSteps(t *testing.T) {
 	for kind := range Kinds {
 		for row := range kindRows[kind].message {

@@ -60,7 +60,7 @@ func (s *Scratch) CombineRuns(st *Step, run func(p *Part) ([]byte, bool), reduce
 	return true
 }
 
-// ReduceRuns reduces Src to Dst[0] as reduceSpans does, if they are short and each
+// ReduceRuns reduces Src to Dst[0] as ReduceSpans does, if they are short and each
 // is a run. It reports false if they are not, and has done nothing.
 func (s *Scratch) ReduceRuns(reduce Reducer, align int) bool {
 	n := s.Dst[0].Len()

@@ -43,7 +43,7 @@ const (
 	MemSlot
 )
 
-// A Part is a piece of a block: chunk index of parts (see chunkOf), or the
+// A Part is a piece of a block: chunk index of parts (see ChunkOf), or the
 // whole block if parts is 0. In message schedules member is the position's own.
 type Part struct {
 	Mem          Memory

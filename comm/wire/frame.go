@@ -96,14 +96,14 @@ func (e *FrameError) Error() string {
 }
 
 // AppendFrame appends the encoding of f to buf and returns the result. It
-// panics if the payload is longer than maxPayload or a number does not fit.
+// panics if the payload is longer than MaxPayload or a number does not fit.
 func AppendFrame(buf []byte, f *Frame) []byte {
 	at := len(buf)
 	return seal(append(appendHeader(buf, f, len(f.Payload)), f.Payload...), at)
 }
 
 // appendHeader appends the header of a frame with a payload of n bytes, but for
-// the checksum. It panics as appendFrame does.
+// the checksum. It panics as AppendFrame does.
 func appendHeader(buf []byte, f *Frame, n int) []byte {
 	if n > MaxPayload || f.Rest < n || uint(f.Source) > 1<<32-1 || uint(f.Step) > 1<<32-1 {
 		panic(fmt.Sprintf("comm: frame of rank %d, step %d with %d bytes", f.Source, f.Step, n))

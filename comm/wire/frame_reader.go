@@ -45,7 +45,7 @@ const (
 // it was read to r.into. pull returns io.EOF if the stream ends between two
 // frames, a *FrameError if the bytes are no frame, and otherwise the error of
 // read. After an error the place where the next frame starts is unknown, unless
-// it was errAgain, with which read says that there is nothing yet.
+// it was ErrAgain, with which read says that there is nothing yet.
 func (r *FrameReader) pull(read func([]byte) (int, error)) (*Frame, error) {
 	for {
 		to := r.target()

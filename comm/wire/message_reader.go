@@ -74,7 +74,7 @@ func (in *Reader) Fills(memory []byte) bool {
 // may be transient. The error is io.EOF at the end of the stream.
 func (in *Reader) Next() (*Frame, error) { return in.Pull(in.frames.Stream.Read) }
 
-// Pull is Next for the bytes that read gives. It can be called again after errAgain.
+// Pull is Next for the bytes that read gives. It can be called again after ErrAgain.
 func (in *Reader) Pull(read func([]byte) (int, error)) (*Frame, error) {
 	for {
 		if in.filled != nil {
@@ -138,7 +138,7 @@ func (in *Reader) beginRest(f *Frame) error {
 }
 
 // fill returns the message of which the rest comes beside the stream, or
-// errAgain if it has not come yet.
+// ErrAgain if it has not come yet.
 func (in *Reader) fill() (*Frame, error) {
 	done, err := in.filled()
 	if err != nil {

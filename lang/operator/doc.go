@@ -9,7 +9,7 @@
 //   - A hidden function is one that the core tree of a program calls (see
 //     package lang/source), under a name that no source can write. Library has
 //     them all.
-//   - An operand has one of HasMatMul, HasPower, HasMod and HasFormat for each
+//   - An operand has one of HasMatMul, HasPower and HasFormat for each
 //     operator that it takes. As for starlark.HasBinary, the left operand is
 //     asked first, and nil means that the operand does not know the other.
 //   - A Slice is lo:hi:step in x[lo:hi:step, 0], and Ellipsis is the ... of

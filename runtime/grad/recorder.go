@@ -301,7 +301,8 @@ func (r *Recorder) attach(n *node, out []*tensor.Tensor, seq uint64) {
 type Backward func(t *op.Tape, dy []*tensor.Tensor) ([]*tensor.Tensor, error)
 
 // Custom records an operation that is not in the operator table: out was made
-// from in, and back is its gradient. Recording is off inside NoGrad.
+// from in, and back is its gradient. It records
+// nothing while recording is off: see SetEnabled.
 func (r *Recorder) Custom(name string, in, out []*tensor.Tensor, back Backward) {
 	if r.off == 0 {
 		r.CustomAt(r.Reserve(), name, in, out, false, back)

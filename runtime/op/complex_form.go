@@ -161,7 +161,7 @@ func (m *maker) bilinear(x, y couple, by func(x, y *tensor.Tensor) *tensor.Tenso
 
 func (m *maker) mulCouple(x, y couple) couple { return m.bilinear(x, y, m.Mul) }
 
-// square returns the squares of the absolute values.
+// squared returns the squares of the absolute values.
 func (m *maker) squared(x couple) *tensor.Tensor {
 	y := m.Mul(x.re, x.re)
 	if x.im != nil {

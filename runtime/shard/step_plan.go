@@ -8,7 +8,7 @@ import (
 )
 
 // A stepPlan is a step of a plan as one rank carries it out: a call on a group, and
-// which subBlocks of the rank's blocks its members exchange.
+// which subblocks of the rank's blocks its members exchange.
 type stepPlan struct {
 	name   string // of the operation, for the contract and traces
 	detail string // of the tensor moved, for the contract
@@ -25,7 +25,7 @@ type stepPlan struct {
 	// block, and recv of ReduceScatter.
 	send, recv []*subBlock
 
-	// Of an exchange that adds terms: the members whose subBlocks make up each piece
+	// Of an exchange that adds terms: the members whose subblocks make up each piece
 	// of my block, in the order they are added; recv then says where they go
 	// before that.
 	pieces [][]int

@@ -79,7 +79,7 @@ type ExposedSpan struct {
 	Skew, Width, Pitch int
 }
 
-// exposedWords are the fields of a exposedSpan as they lie in shared memory.
+// exposedWords are the fields of an ExposedSpan as they lie in shared memory.
 type exposedWords [4]uint64
 
 func (s ExposedSpan) words() exposedWords {
@@ -107,13 +107,13 @@ func exposedSpanOf(s schedule.Span) ExposedSpan {
 
 func AddressOf(b []byte) uintptr { return uintptr(unsafe.Pointer(unsafe.SliceData(b))) }
 
-// A localRun and a remoteRun are some bytes of this process's memory and of
-// another's, as the system has them in its calls.
 type (
+	// A localRun is some bytes of this process's memory, as the system has them in its calls.
 	localRun struct {
 		first *byte
 		bytes int
 	}
+	// A remoteRun is some bytes of another's.
 	remoteRun struct {
 		address uintptr
 		bytes   int
@@ -268,7 +268,7 @@ func ReadMemory(process int, b []byte, address uintptr) error {
 }
 
 // ExposesIn is where the rank at an index says in which generation it exposes: it is
-// that of exposureGeneration, or 0 for none.
+// that of ExposureGeneration, or 0 for none.
 func (s *Segment) ExposesIn(index int) *atomic.Uint64 { return s.RankWord(index, exposesAt) }
 
 func ExposureGeneration(generation uint32) uint64 { return uint64(generation) + 1 }

@@ -15,7 +15,7 @@ import (
 //
 // Its parts, each aligned to a page:
 //
-//	the header: magic, version, size, ringBytes, stagingBytes, 8 bytes each
+//	the header: magic, version, ranks, bytes of a ring and of all, 8 bytes each
 //	for each rank its futex, rung and sleepers, a cache line each, and beside
 //	rung all that others need to read its memory: see cross_read.go and exposure.go
 //	for each ordered pair of ranks the control words of its ring, and whether
@@ -161,7 +161,7 @@ const (
 	sequenceAt = 0
 	ProcessAt  = 8  // the process that the rank is, 0 until it is known
 	probeAt    = 16 // an address in its memory where segmentMagic stands
-	exposesAt  = 24 // the generation in which it exposes: see exposureGeneration
+	exposesAt  = 24 // the generation in which it exposes: see ExposureGeneration
 	waitersAt  = lineBytes
 )
 

@@ -19,7 +19,7 @@ import (
 //
 // The words of a staging buffer for n ranks, a cache line each:
 //
-//	n times, by group rank, the pieces put into a slot, the bytes that will be, and the exposedSpan where they are
+//	n times, by group rank, the pieces put into a slot, the bytes that will be, and the ExposedSpan where they are
 //	n times, by index, the pieces that a rank has taken from the slot that is for it
 //	n times, by index, the pieces that a rank has taken from the slot for several
 type StagingBuffer struct {

@@ -16,7 +16,7 @@ type PollStream interface {
 	// bytes, a block or the end. It is not called for messages that Look finds.
 	Notify(f func())
 
-	// Look moves on the operations of all PollStreams of the rank, and
+	// Look moves on the operations of all streams of the rank, and
 	// reports whether something has come on any.
 	Look() bool
 

@@ -58,7 +58,7 @@ func (h *heap) BeginBlock(b []byte) func() (bool, error) {
 	}
 }
 
-// pullAll returns the messages that a messageReader takes from h, until there are no
+// pullAll returns the messages that a wire.Reader takes from h, until there are no
 // more.
 func (h *heap) pullAll(in *wire.Reader) (all []*wire.Frame, err error) {
 	r := &Reader{stream: h}

@@ -33,7 +33,7 @@ func readSocket(fd int, b []byte) (int, error) {
 }
 
 // writeSocket writes as much of runs as there is room for, without waiting. It
-// returns errAgain if there is none.
+// returns wire.ErrAgain if there is none.
 func writeSocket(fd int, runs [][]byte) (n int, err error) {
 	for {
 		if len(runs) == 1 {

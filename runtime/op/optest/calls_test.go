@@ -14,7 +14,7 @@ import (
 // testCtx is what operators in tests are applied with.
 var testCtx = &op.Ctx{Alloc: tensor.NewAllocator(0), Draw: func() (seed, draw uint64) { return 1, 0 }}
 
-// A table of callTests says what calls return, or the errors they fail with.
+// A callTest says what a call returns, or the error it fails with.
 type callTest struct {
 	args []any  // the operator's name, then its arguments
 	want string // as show writes results, or the error
