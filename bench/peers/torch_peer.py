@@ -77,6 +77,22 @@ def conv2d_grad(*sizes):
     return lambda: torch.autograd.grad(call(), [x, w], dy)
 
 
+def linalg(name, n):
+    x, b = torch.randn(n, n, dtype=torch.float64), torch.randn(n, n, dtype=torch.float64)
+    s, la = x @ x.T + n * torch.eye(n, dtype=torch.float64), torch.linalg
+    return {
+        "solve": lambda: la.solve(x, b),
+        "lstsq": lambda: la.lstsq(x, b),
+        "cholesky": lambda: la.cholesky(s),
+        "svd": lambda: la.svd(x, full_matrices=False),
+        "eigh": lambda: la.eigh(s),
+        "eigvalsh": lambda: la.eigvalsh(s),
+        "matrix_exp": lambda: la.matrix_exp(x / 64),
+        "matrix_power": lambda: la.matrix_power(x, 5),
+        "norm2": lambda: la.norm(x, 2),
+    }.get(name) or (lambda: getattr(la, name)(x))
+
+
 def all_reduce(size):
     x = torch.zeros(max(1, size // 4))
     return lambda: dist.all_reduce(x)

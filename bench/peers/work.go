@@ -27,7 +27,8 @@ type peer struct {
 
 var peers = []peer{
 	{"OpenBLAS", "numpy", "openblas.py", "", []string{"matmul"}, true},
-	{"PyTorch", "torch", "torch_peer.py", "", []string{"matmul", "vector", "images", "adam", "add", "all_reduce", "step"}, false},
+	{"NumPy", "numpy", "numpy_peer.py", "", []string{"linalg"}, true},
+	{"PyTorch", "torch", "torch_peer.py", "", []string{"matmul", "vector", "images", "linalg", "exponential", "adam", "add", "all_reduce", "step"}, false},
 	{"JAX", "jax", "jax_peer.py", "", []string{"matmul", "vector", "add", "all_reduce", "step"}, false},
 	{"Open MPI", "mpi4py.MPI", "mpi.py", "mpirun", []string{"all_reduce"}, false},
 }
@@ -55,6 +56,7 @@ func works() []work {
 		all = append(all, work{name: name + " of 16 MiB", ranks: 1, cores: 1, bench: "vector/" + name, peer: []string{"vector", name}, on: "vector"})
 	}
 	all = append(all, convolutions()...)
+	all = append(all, decompositions()...)
 	all = append(all,
 		work{name: "Adam on 16 MiB", ranks: 1, cores: 1, bench: "vector/adam", peer: []string{"vector", "adam"}, on: "adam"},
 		work{name: "x + y of 8x8", ranks: 1, cores: 1, bench: "dispatch/add", peer: []string{"add"}, on: "add"},
@@ -95,6 +97,19 @@ func convolutions() []work {
 				work{name: "conv2d " + size, ranks: 1, cores: 1, bench: "conv2d/" + size, peer: append([]string{"conv2d"}, sizes...), on: "images", flops: flops},
 				work{name: "conv2d+grad " + size, ranks: 1, cores: 1, bench: "conv2d+grad/" + size, peer: append([]string{"conv2d_grad"}, sizes...), on: "images", flops: 3 * flops})
 		}
+	}
+	return all
+}
+
+// decompositions are functions of linalg of matrices of 512 by 512.
+func decompositions() []work {
+	var all []work
+	for _, name := range []string{"solve", "inv", "det", "slogdet", "cholesky", "qr", "lstsq", "pinv", "svd", "svdvals", "eigh", "eigvalsh", "eig", "eigvals", "matrix_exp", "matrix_power", "norm", "norm2", "cond"} {
+		w := work{name: "linalg." + name + " float64 512x512", ranks: 1, cores: 1, bench: "linalg/" + name, peer: []string{"linalg", name, "512"}, on: "linalg"}
+		if name == "matrix_exp" { // which NumPy lacks
+			w.on = "exponential"
+		}
+		all = append(all, w)
 	}
 	return all
 }

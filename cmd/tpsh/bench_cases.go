@@ -27,11 +27,11 @@ type cost struct {
 }
 
 // suites are the names of the suites in their order.
-var suites = []string{"collectives", "redistribution", "matmul", "vector", "images", "dispatch", "step"}
+var suites = []string{"collectives", "redistribution", "matmul", "vector", "images", "linalg", "dispatch", "step"}
 
 // cases returns the cases in their order.
 func (b *bench) cases() []*benchCase {
-	all := slices.Concat(b.collectiveCases(), b.redistributionCases(), b.matmulCases(), b.vectorCases(), b.imageCases(), b.dispatchCases(), b.stepCases())
+	all := slices.Concat(b.collectiveCases(), b.redistributionCases(), b.matmulCases(), b.vectorCases(), b.imageCases(), b.linalgCases(), b.dispatchCases(), b.stepCases())
 	return slices.DeleteFunc(all, func(c *benchCase) bool { return c.bytes > int(b.maxBytes) })
 }
 

@@ -54,6 +54,8 @@ func init() {
 		out := m.all("complex_svd", m.parts(m.x(0)))
 		return []*tensor.Tensor{m.pair(out[0], out[1]), out[2], m.pair(out[3], out[4])}
 	}
+	complexForms["matrix_svdvals"] = func(m *maker) []*tensor.Tensor { return m.all("complex_svd", m.parts(m.x(0)))[2:3] }
+	complexForms["matrix_eigvalsh"] = func(m *maker) []*tensor.Tensor { return m.all("complex_eigh", m.parts(m.x(0)))[:1] }
 	complexForms["matrix_eigh"] = func(m *maker) []*tensor.Tensor {
 		out := m.all("complex_eigh", m.parts(m.x(0)))
 		return []*tensor.Tensor{out[0], m.pair(out[1], out[2])}

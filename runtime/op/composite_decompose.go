@@ -42,20 +42,21 @@ var linalgComposites = []struct {
 			return m.all("matrix_svd", m.c.In)
 		}},
 	{"svdvals", "svdvals(x) returns the singular values of matrices in descending order.\n>>> linalg.svdvals(tensor([[3.0, 0.0], [0.0, 4.0]])).tolist()\n[4.0, 3.0]", []Param{inMatrix},
-		func(m *maker) []*tensor.Tensor { return one(m.singular()) }},
+		func(m *maker) []*tensor.Tensor { return one(m.singular(m.x(0))) }},
 	{"eigh", "eigh(x) returns the eigenvalues of symmetric matrices in ascending order, and the eigenvectors as columns. It reads the lower triangles.\n>>> linalg.eigh(tensor([[2.0, 0.0], [0.0, 1.0]]))[0].tolist()\n[1.0, 2.0]", []Param{inSquares},
 		func(m *maker) []*tensor.Tensor { return m.all("matrix_eigh", m.c.In) }},
 	{"eigvalsh", "eigvalsh(x) returns the eigenvalues of symmetric matrices in ascending order.\n>>> linalg.eigvalsh(tensor([[2.0, 0.0], [0.0, 1.0]])).tolist()\n[1.0, 2.0]", []Param{inSquares},
-		func(m *maker) []*tensor.Tensor { return m.all("matrix_eigh", m.c.In)[:1] }},
+		func(m *maker) []*tensor.Tensor { return one(m.unary("matrix_eigvalsh", m.x(0))) }},
 	{"pinv", "pinv(x, rtol=None) returns the pseudoinverses of matrices. Singular values below rtol times the greatest count as 0; rtol is the greater size times the dtype's precision if None.\n>>> linalg.pinv(tensor([[2.0], [0.0]])).tolist()\n[[0.5, 0.0]]", []Param{inMatrix, inRtol},
 		func(m *maker) []*tensor.Tensor { return one(m.pseudoinverse(m.x(0), m.c.Args[0])) }},
 	{"lstsq", "lstsq(x, b) returns the y of least norm for which x @ y is nearest to b, with the ranks of x and its singular values.\n>>> linalg.lstsq(tensor([[1.0], [1.0]]), tensor([[1.0], [3.0]]))[0].round().tolist()\n[[2.0]]", []Param{inMatrix, inB},
 		func(m *maker) []*tensor.Tensor {
 			x := m.x(0)
-			return []*tensor.Tensor{m.MatMul(m.pseudoinverse(x, None), m.x(1)), m.rank(x, None), m.singular()}
+			of := m.all("matrix_svd", one(x))
+			return []*tensor.Tensor{m.nearest(x, of, m.x(1)), m.rank(x, of[1].Detach(), None), of[1]}
 		}},
 	{"matrix_rank", "matrix_rank(x, rtol=None) returns how many singular values of matrices are above rtol times the greatest.\n>>> linalg.matrix_rank(ones(2, 2))\n1", []Param{inMatrix, inRtol},
-		func(m *maker) []*tensor.Tensor { return one(m.rank(m.x(0), m.c.Args[0])) }},
+		func(m *maker) []*tensor.Tensor { return one(m.rank(m.x(0), m.singular(m.x(0).Detach()), m.c.Args[0])) }},
 	{"cond", "cond(x, p=None) returns the greatest singular values of matrices divided by the least, if p is None or 2; if -2 the least by the greatest, else the norms p of square matrices times those of their inverses, inf where there is none.\n>>> linalg.cond(tensor([[2.0, 0.0], [0.0, 4.0]]))\n2.0", []Param{inMatrix, inCondNorm},
 		func(m *maker) []*tensor.Tensor { return one(m.condition(m.c.Args[0])) }},
 	{"matrix_exp", "matrix_exp(x) returns the exponentials of square matrices.\n>>> linalg.matrix_exp(zeros(1, 1)).tolist()\n[[1.0]]", []Param{inSquares},
@@ -105,8 +106,8 @@ func (m *maker) solved(x, b *tensor.Tensor, left bool) *tensor.Tensor {
 	return m.binary("matrix_solve", x, b)
 }
 
-// singular returns the singular values of the first tensor.
-func (m *maker) singular() *tensor.Tensor { return m.all("matrix_svd", one(m.x(0)))[1] }
+// singular returns the singular values of matrices.
+func (m *maker) singular(x *tensor.Tensor) *tensor.Tensor { return m.unary("matrix_svdvals", x) }
 
 // limit returns, for each matrix of x with singular values s, the value below which
 // these count as 0.
@@ -120,18 +121,32 @@ func (m *maker) limit(x, s *tensor.Tensor, rtol Arg) *tensor.Tensor {
 }
 
 func (m *maker) pseudoinverse(x *tensor.Tensor, rtol Arg) *tensor.Tensor {
-	out := m.all("matrix_svd", one(x))
-	u, s, vt := out[0], out[1], out[2]
-	large := m.greater(s, m.limit(x, s, rtol))
-	inv := m.Where(large, m.unary("reciprocal", m.Where(large, s, number(1))), number(0))
-	return m.MatMul(m.Mul(m.conjTurned(vt), m.column(inv, len(inv.Shape())-1)), m.conjTurned(u))
+	of := m.all("matrix_svd", one(x))
+	inv := m.inverses(x, of[1], rtol)
+	return m.MatMul(m.Mul(m.conjTurned(of[2]), m.column(inv, len(inv.Shape())-1)), m.conjTurned(of[0]))
 }
 
-// rank returns how many singular values of the matrices of x count as more than 0.
-func (m *maker) rank(x *tensor.Tensor, rtol Arg) *tensor.Tensor {
-	s := m.all("matrix_svd", one(x.Detach()))[1]
+// inverses returns 1 / s of the singular values s of x, and 0 of those that count as 0.
+func (m *maker) inverses(x, s *tensor.Tensor, rtol Arg) *tensor.Tensor {
 	large := m.greater(s, m.limit(x, s, rtol))
-	return m.do("count_nonzero", large, IntsN(-1))
+	return m.Where(large, m.unary("reciprocal", m.Where(large, s, number(1))), number(0))
+}
+
+// nearest returns the y of least norm for which x y is nearest to b, for u, s and vᴴ of x:
+// the pseudoinverse, whose product with b is made without it.
+func (m *maker) nearest(x *tensor.Tensor, of []*tensor.Tensor, b *tensor.Tensor) *tensor.Tensor {
+	inv := m.inverses(x, of[1], None)
+	by := m.Mul(m.conjTurned(of[2]), m.column(inv, len(inv.Shape())-1))
+	if b.Ndim() == 1 {
+		y := m.MatMul(by, m.MatMul(m.conjTurned(of[0]), m.column(b, 1)))
+		return m.do("select", y, Int1(-1), Int1(0))
+	}
+	return m.MatMul(by, m.MatMul(m.conjTurned(of[0]), b))
+}
+
+// rank returns how many of the singular values s of the matrices of x count as more than 0.
+func (m *maker) rank(x, s *tensor.Tensor, rtol Arg) *tensor.Tensor {
+	return m.do("count_nonzero", m.greater(s, m.limit(x, s, rtol)), IntsN(-1))
 }
 
 func makeNorm(m *maker) []*tensor.Tensor {
@@ -153,7 +168,7 @@ func makeNorm(m *maker) []*tensor.Tensor {
 // condition returns how near to singular the matrices of the first tensor are, by a norm.
 func (m *maker) condition(p Arg) *tensor.Tensor {
 	if !p.Set && p.Str == "" || p.Str == "" && math.Abs(p.Float) == 2 {
-		s := m.singular()
+		s := m.singular(m.x(0))
 		first, last := 0, -1
 		if p.Float < 0 {
 			first, last = last, first
@@ -197,7 +212,7 @@ func (m *maker) matrixNorm(x *tensor.Tensor, which Arg, pair []int) *tensor.Tens
 		if pair[0] != -2 || pair[1] != -1 {
 			x = m.do("movedim", x, Arg{Ints: pair, Set: true}, Arg{Ints: []int{-2, -1}, Set: true})
 		}
-		s := m.do(end, m.all("matrix_svd", one(x))[1], IntsN(-1), Bool1(true))
+		s := m.do(end, m.singular(x), IntsN(-1), Bool1(true))
 		s = m.column(s, len(s.Shape()))
 		if pair[0] != -2 || pair[1] != -1 {
 			s = m.do("movedim", s, Arg{Ints: []int{-2, -1}, Set: true}, Arg{Ints: pair, Set: true})

@@ -114,7 +114,7 @@ var factorComposites = []namedComposite{
 		}},
 	{"eigvals", Linalg, "eigvals(x) returns the eigenvalues of square matrices, which are complex.\n>>> linalg.eigvals(tensor([[2.0, 0.0], [0.0, 3.0]])).real.tolist()\n[2.0, 3.0]", []Param{inSquares},
 		func(m *maker) []*tensor.Tensor {
-			out := m.all("matrix_eig", one(m.x(0)))
+			out := m.all("matrix_eigvals", one(m.x(0)))
 			return one(m.pair(out[0], out[1]))
 		}},
 	{"svd", bothSides, "svd(x, some=True, compute_uv=True) returns (u, s, v) with u * s @ v.T = x: linalg.svd(x) with v in the place of its transpose.\n>>> svd(tensor([[3.0, 0.0], [0.0, 4.0]]))[1].tolist()\n[4.0, 3.0]",

@@ -22,7 +22,7 @@ var complexDecompositions = []*decomposition{
 		},
 		flops: func(n, _ int, _ *Call) int { return 8 * n * n * n / 3 },
 		grad:  complexLogDetGrad},
-	{name: "complex_svd", doc: "complex_svd(x, im) returns the parts of u [.., m, k], the singular values [.., k] in descending order and the parts of vᴴ [.., k, n] of matrices x + i im.", params: []Param{inMatrix, inImag}, refuse: "a matrix with elements that are not finite",
+	{name: "complex_svd", doc: "complex_svd(x, im) returns the parts of u [.., m, k], the singular values [.., k] in descending order and the parts of vᴴ [.., k, n] of matrices x + i im.", params: []Param{inMatrix, inImag}, refuse: notFinite,
 		results: func(m, n int, _ *Call) []shape.Shape {
 			k := min(m, n)
 			return []shape.Shape{{m, k}, {m, k}, {k}, {k, n}, {k, n}}
@@ -35,7 +35,7 @@ var complexDecompositions = []*decomposition{
 			rows, cols := matrix(c.In[0])
 			return t.parts(t.svdGrad(t.pair(c.Out[0], c.Out[1]), c.Out[2], t.pair(c.Out[3], c.Out[4]), t.pairOf(c, dy, 0), dy[2], t.pairOf(c, dy, 3), rows, cols))
 		}},
-	{name: "complex_eigh", doc: "complex_eigh(x, im) returns the eigenvalues [.., n] of Hermitian matrices x + i im in ascending order, and the parts of the eigenvectors as columns; it reads their lower triangles.", params: []Param{inSquares, inImag}, square: true, refuse: "a matrix with elements that are not finite",
+	{name: "complex_eigh", doc: "complex_eigh(x, im) returns the eigenvalues [.., n] of Hermitian matrices x + i im in ascending order, and the parts of the eigenvectors as columns; it reads their lower triangles.", params: []Param{inSquares, inImag}, square: true, refuse: notFinite,
 		results: func(_, n int, _ *Call) []shape.Shape { return []shape.Shape{{n}, {n, n}, {n, n}} },
 		run: func(out, in [][]float64, n, _ int, _ *Call) bool {
 			return lapack.ComplexEigh(out[0], out[1], out[2], in[0], in[1], n)

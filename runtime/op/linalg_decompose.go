@@ -190,6 +190,9 @@ var (
 
 func sameShape(m, n int, _ *Call) []shape.Shape { return []shape.Shape{{m, n}} }
 
+// notFinite is what has no eigenvalues.
+const notFinite = "a matrix with elements that are not finite"
+
 var decompositions = []*decomposition{
 	{name: "matrix_inverse", doc: "matrix_inverse(x) returns the inverses of matrices.", params: []Param{inSquares}, square: true, refuse: "a singular matrix", results: sameShape,
 		run:   func(out, in [][]float64, n, _ int, _ *Call) bool { return lapack.Inverse(out[0], in[0], n) },
@@ -247,7 +250,7 @@ var decompositions = []*decomposition{
 		},
 		flops: func(m, n int, _ *Call) int { k := min(m, n); return 4*m*n*k - 4*k*k*k/3 }, // q and r
 		grad:  qrGrad, byBlock: qrByBlock},
-	{name: "matrix_svd", doc: "matrix_svd(x) returns u [.., m, k], the singular values [.., k] in descending order and vᵀ [.., k, n] of matrices.", params: []Param{inMatrix}, refuse: "a matrix with elements that are not finite",
+	{name: "matrix_svd", doc: "matrix_svd(x) returns u [.., m, k], the singular values [.., k] in descending order and vᵀ [.., k, n] of matrices.", params: []Param{inMatrix}, refuse: notFinite,
 		results: func(m, n int, _ *Call) []shape.Shape {
 			k := min(m, n)
 			return []shape.Shape{{m, k}, {k}, {k, n}}
@@ -257,7 +260,7 @@ var decompositions = []*decomposition{
 		},
 		flops: func(m, n int, _ *Call) int { a, k := max(m, n), min(m, n); return 6*a*k*k + 20*k*k*k },
 		grad:  svdGrad, byBlock: svdByBlock},
-	{name: "matrix_eigh", doc: "matrix_eigh(x) returns the eigenvalues [.., n] of symmetric matrices in ascending order, and the eigenvectors as columns; it reads their lower triangles.", params: []Param{inSquares}, square: true, refuse: "a matrix with elements that are not finite",
+	{name: "matrix_eigh", doc: "matrix_eigh(x) returns the eigenvalues [.., n] of symmetric matrices in ascending order, and the eigenvectors as columns; it reads their lower triangles.", params: []Param{inSquares}, square: true, refuse: notFinite,
 		results: func(m, n int, _ *Call) []shape.Shape { return []shape.Shape{{n}, {n, n}} },
 		run: func(out, in [][]float64, n, _ int, _ *Call) bool {
 			return lapack.Eigh(out[0], out[1], in[0], n)
@@ -266,7 +269,22 @@ var decompositions = []*decomposition{
 		grad: func(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor {
 			return one(t.eighGrad(c.Out[0], c.Out[1], dy[0], dy[1]))
 		}},
-	{name: "matrix_exp", doc: "matrix_exp(x) returns the exponentials of matrices.", params: []Param{inSquares}, square: true, refuse: "a matrix with elements that are not finite", results: sameShape,
+	{name: "matrix_svdvals", doc: "matrix_svdvals(x) returns the singular values [.., k] of matrices in descending order, without the vectors.", params: []Param{inMatrix}, refuse: notFinite,
+		results: func(m, n int, _ *Call) []shape.Shape { return []shape.Shape{{min(m, n)}} },
+		run: func(out, in [][]float64, m, n int, _ *Call) bool {
+			return lapack.SingularValues(out[0], in[0], m, n)
+		},
+		flops: func(m, n int, _ *Call) int { a, k := max(m, n), min(m, n); return 4*a*k*k - 4*k*k*k/3 },
+		grad:  svdvalsGrad, byBlock: svdvalsByBlock},
+	{name: "matrix_eigvalsh", doc: "matrix_eigvalsh(x) returns the eigenvalues [.., n] of symmetric matrices in ascending order, without the vectors; it reads their lower triangles.", params: []Param{inSquares}, square: true, refuse: notFinite,
+		results: func(_, n int, _ *Call) []shape.Shape { return []shape.Shape{{n}} },
+		run:     func(out, in [][]float64, n, _ int, _ *Call) bool { return lapack.Eigenvalues(out[0], in[0], n) },
+		flops:   func(n, _ int, _ *Call) int { return 4 * n * n * n / 3 },
+		grad: func(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor {
+			of := t.several("matrix_eigh", c.In)
+			return one(t.eighGrad(of[0], of[1], dy[0], nil))
+		}},
+	{name: "matrix_exp", doc: "matrix_exp(x) returns the exponentials of matrices.", params: []Param{inSquares}, square: true, refuse: notFinite, results: sameShape,
 		run:   func(out, in [][]float64, n, _ int, _ *Call) bool { return lapack.Exp(out[0], in[0], n) },
 		flops: func(n, _ int, _ *Call) int { return 20 * n * n * n }, // six products, a solution and some squarings
 		grad: func(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor { // the upper right block of exp [xᵀ dy; 0 xᵀ]

@@ -78,6 +78,13 @@ func svdGrad(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor {
 	return one(t.svdGrad(c.Out[0], c.Out[1], c.Out[2], dy[0], dy[1], dy[2], rows, cols))
 }
 
+// svdvalsGrad is the gradient of singular values alone: that of a decomposition.
+func svdvalsGrad(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor {
+	rows, cols := matrix(c.In[0])
+	of := t.several("matrix_svd", one(c.In[0]))
+	return one(t.svdGrad(of[0], of[1], of[2], nil, dy[0], nil, rows, cols))
+}
+
 // svdGrad is the gradient of matrices [rows, cols] for those of u, s and vᴴ, which are nil
 // for none: Townsend, "Differentiating the singular value decomposition", 2016. Equal
 // singular values have none. Of complex matrices u and v may turn together: what u gains

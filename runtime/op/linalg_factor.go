@@ -63,13 +63,28 @@ var factorizations = []*decomposition{
 			return lapack.Reflectors(out[0], out[1], in[0], m, n)
 		},
 		flops: func(m, n int, _ *Call) int { k := min(m, n); return 2*m*n*k - (m+n)*k*k + 2*k*k*k/3 }},
-	{name: "matrix_eig", doc: "matrix_eig(x) returns the real and imaginary parts of the eigenvalues of matrices, and those of the eigenvectors as columns.", params: []Param{inSquares}, square: true, refuse: "a matrix with elements that are not finite",
+	{name: "matrix_eig", doc: "matrix_eig(x) returns the real and imaginary parts of the eigenvalues of matrices, and those of the eigenvectors as columns.", params: []Param{inSquares}, square: true, refuse: notFinite,
 		results: func(_, n int, _ *Call) []shape.Shape { return []shape.Shape{{n}, {n}, {n, n}, {n, n}} },
 		run: func(out, in [][]float64, n, _ int, _ *Call) bool {
 			return lapack.Eig(out[0], out[1], out[2], out[3], in[0], n)
 		},
 		flops: func(n, _ int, _ *Call) int { return 25 * n * n * n },
-		grad:  eigGrad},
+		grad:  func(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor { return one(t.eigGrad(c.Out, dy)) }},
+	{name: "matrix_eigvals", doc: "matrix_eigvals(x) returns the real and imaginary parts of the eigenvalues of matrices, without the vectors.", params: []Param{inSquares}, square: true, refuse: notFinite,
+		results: func(_, n int, _ *Call) []shape.Shape { return []shape.Shape{{n}, {n}} },
+		run: func(out, in [][]float64, n, _ int, _ *Call) bool {
+			return lapack.EigValues(out[0], out[1], in[0], n)
+		},
+		flops: func(n, _ int, _ *Call) int { return 10 * n * n * n },
+		grad: func(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor {
+			parts := []*tensor.Tensor{nil, nil, nil, nil}
+			for i, g := range dy {
+				if g != nil {
+					parts[i] = t.wide(g) // there are no complex numbers of halves
+				}
+			}
+			return one(t.Cast(t.eigGrad(t.several("matrix_eig", one(t.wide(c.In[0]))), parts), c.In[0].DType()))
+		}},
 }
 
 func init() {
@@ -123,22 +138,22 @@ func luGrad(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor {
 	return one(t.MatMul(p, dx))
 }
 
-// eigGrad is
+// eigGrad is, for the results out of matrix_eig and their gradients dy,
 //
 //	v⁻ᴴ (diag(dw) + (vᴴ dv - vᴴ v diag(re(vᴴ dv))) / e) vᴴ
 //
 // with e = conj(w[j] - w[i]) off the diagonal, where vectors of length 1 are meant:
 // Giles, "An extended collection of matrix derivative results", 2008. Equal eigenvalues
 // have none.
-func eigGrad(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor {
-	part := func(i int) *tensor.Tensor { return t.orZero(dy[i], c.Out[i]) }
-	w, v := t.pair(c.Out[0], c.Out[1]), t.pair(c.Out[2], c.Out[3])
+func (t *Tape) eigGrad(out, dy []*tensor.Tensor) *tensor.Tensor {
+	part := func(i int) *tensor.Tensor { return t.orZero(dy[i], out[i]) }
+	w, v := t.pair(out[0], out[1]), t.pair(out[2], out[3])
 	vh := t.turned(t.conjugate(v))
 	inner := t.complexDiagonal(part(0), part(1))
 	if dy[2] != nil || dy[3] != nil {
 		z := t.MatMul(vh, t.pair(part(2), part(3)))
 		n := z.Shape()[len(z.Shape())-1]
-		eye := t.Do("eye", nil, Int1(n), None, Int1(int(c.Out[0].DType())))
+		eye := t.Do("eye", nil, Int1(n), None, Int1(int(out[0].DType())))
 		along := t.Sum(t.Mul(t.realPart(z), eye), []int{len(z.Shape()) - 2}, true)
 		z = t.Sub(z, t.Mul(t.MatMul(vh, v), along))
 		last := len(w.Shape())
@@ -147,7 +162,7 @@ func eigGrad(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor {
 		inner = t.Add(inner, t.Mul(t.Div(z, gaps), t.AddNumber(t.Neg(eye), 1)))
 	}
 	dx := t.Do("matrix_solve", []*tensor.Tensor{vh, t.MatMul(inner, vh)})
-	return one(t.realPart(dx))
+	return t.realPart(dx)
 }
 
 // conjugate returns the conjugate of a complex tensor.

@@ -100,6 +100,7 @@ func init() {
 	}{
 		{"known_qr", "q and r", []Param{{Name: "q", Kind: Tensor, Doc: "its q"}, {Name: "r", Kind: Tensor, Doc: "its r"}}, qrGrad},
 		{"known_svd", "u, s and vt", []Param{{Name: "u", Kind: Tensor, Doc: "its u"}, {Name: "s", Kind: Tensor, Doc: "its singular values"}, {Name: "vt", Kind: Tensor, Doc: "its vᵀ"}}, svdGrad},
+		{"known_svdvals", "s", []Param{{Name: "s", Kind: Tensor, Doc: "its singular values"}}, svdvalsGrad},
 	} {
 		register(&Def{
 			Name:    e.name,
@@ -125,8 +126,11 @@ func init() {
 			Shard: func(c *Call) []Row {
 				tall, wide, last := rowOf(c), rowOf(c), len(c.Spec)-1
 				d := c.In[0].Ndim() - 1
-				tall.In[0], tall.In[1], tall.Out[0] = mesh.Shard(d-1), mesh.Shard(d-1), mesh.Shard(d-1)
-				wide.In[0], wide.In[last+1], wide.Out[last] = mesh.Shard(d), mesh.Shard(d), mesh.Shard(d)
+				tall.In[0], wide.In[0] = mesh.Shard(d-1), mesh.Shard(d)
+				if last > 0 { // there are vectors
+					tall.In[1], tall.Out[0] = mesh.Shard(d-1), mesh.Shard(d-1)
+					wide.In[last+1], wide.Out[last] = mesh.Shard(d), mesh.Shard(d)
+				}
 				return append(batches(c), tall, wide)
 			},
 			Cost: moves,
@@ -189,6 +193,11 @@ func tallParts(x *tensor.Tensor) int {
 	return parts
 }
 
+// joinedQR returns q and r of the triangles r of all ranks.
+func (t *Tape) joinedQR(r *tensor.Tensor) []*tensor.Tensor {
+	return t.several("matrix_qr", one(t.gatheredAlong(r, r.Ndim()-2)))
+}
+
 // tallQR returns q, cut as x, and r, which every rank has: nil unless x is tall.
 func (t *Tape) tallQR(x *tensor.Tensor) (q, r *tensor.Tensor) {
 	parts, d := tallParts(x), x.Ndim()-2
@@ -197,7 +206,7 @@ func (t *Tape) tallQR(x *tensor.Tensor) (q, r *tensor.Tensor) {
 	}
 	_, n := matrix(x)
 	own := t.several("qr_of_parts", one(x), Int1(parts))
-	joined := t.several("matrix_qr", one(t.gatheredAlong(own[1], d)))
+	joined := t.joinedQR(own[1])
 	s := slices.Clone(x.Shape())
 	s[d] = n
 	blocks := t.Do("rows_of_parts", []*tensor.Tensor{own[0], joined[0]})
@@ -229,4 +238,18 @@ func svdByBlock(t *Tape, c *Call) []*tensor.Tensor {
 	}
 	of := t.several("matrix_svd", one(t.turned(r)))
 	return t.several("known_svd", []*tensor.Tensor{x, of[0], of[1], t.MatMul(of[2], t.turned(q))})
+}
+
+// svdvalsByBlock is the Compose of matrix_svdvals: nil unless x is tall, and its rows are
+// cut, or wide, and its columns are. The signs of r do not matter.
+func svdvalsByBlock(t *Tape, c *Call) []*tensor.Tensor {
+	for _, x := range []*tensor.Tensor{c.In[0].Detach(), t.turned(c.In[0].Detach())} {
+		parts := tallParts(x)
+		if parts == 0 {
+			continue
+		}
+		r := t.joinedQR(t.several("qr_of_parts", one(x), Int1(parts))[1])[1]
+		return one(t.Do("known_svdvals", []*tensor.Tensor{c.In[0], t.Do("matrix_svdvals", one(r))}))
+	}
+	return nil
 }

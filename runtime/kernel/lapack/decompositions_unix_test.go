@@ -28,6 +28,8 @@ func BenchmarkDecompositions(b *testing.B) {
 		}{
 			{"eigh", func() bool { return Eigh(v, out, sym, n) }},
 			{"svd", func() bool { return SVD(out, v, out2, a, n, n) }},
+			{"eigvalsh", func() bool { return Eigenvalues(v, sym, n) }},
+			{"svdvals", func() bool { return SingularValues(v, a, n, n) }},
 			{"solve", func() bool { return Solve(out, a, rhs, n, n) }},
 			{"inv", func() bool { return Inverse(out, a, n) }},
 			{"cholesky", func() bool { return Cholesky(out, sym, n) }},

@@ -94,6 +94,18 @@ func normed(a []float64, m, n int) ([]float64, float64) {
 	return out, size * by
 }
 
+// wantValues wants values to be want, in the same order, but for some roundings of the
+// greatest.
+func wantValues(t rapid.TB, what string, got, want []float64) {
+	t.Helper()
+	bound := precision * float64(len(want)+10) * largestOf(want)
+	for i, v := range got {
+		if !(math.Abs(v-want[i]) <= bound) {
+			t.Fatalf("%s: value %d is %v, want %v within %v", what, i, v, want[i], bound)
+		}
+	}
+}
+
 // wantEigh wants Eigh of a [n, n] to be a decomposition.
 func wantEigh(t rapid.TB, what string, a []float64, n int) {
 	t.Helper()
@@ -104,6 +116,11 @@ func wantEigh(t rapid.TB, what string, a []float64, n int) {
 	if !slices.IsSorted(w) {
 		t.Fatalf("%s: eigenvalues %v are not in ascending order", what, w)
 	}
+	values := make([]float64, n)
+	if !Eigenvalues(values, a, n) {
+		t.Fatalf("%s: no eigenvalues alone", what)
+	}
+	wantValues(t, what+", eigenvalues alone", values, w)
 	of, size := normed(a, n, n)
 	wantOrthonormal(t, what+", vᵀ v", v, n, n)
 	vw, vt := make([]float64, n*n), transposed(v, n, n)
@@ -243,6 +260,11 @@ func wantSVD(t rapid.TB, what string, a []float64, m, n int) {
 	if !slices.IsSortedFunc(s, func(a, b float64) int { return cmp.Compare(b, a) }) || k > 0 && !(s[k-1] >= 0) {
 		t.Fatalf("%s: singular values %v are not in descending order, or negative", what, s)
 	}
+	values := make([]float64, k)
+	if !SingularValues(values, a, m, n) {
+		t.Fatalf("%s: no singular values alone", what)
+	}
+	wantValues(t, what+", singular values alone", values, s)
 	of, size := normed(a, m, n)
 	wantOrthonormal(t, what+", uᵀ u", u, m, k)
 	wantOrthonormal(t, what+", v vᵀ", transposed(vt, k, n), n, k)

@@ -124,12 +124,9 @@ func Eig(wr, wi, vr, vi, a []float64, n int) bool {
 	if n == 0 {
 		return true
 	}
-	var f mat.Eigen
-	if !finite(a) || !f.Factorize(dense(a, n, n), mat.EigenRight) {
+	f := eigen(wr, wi, a, n, mat.EigenRight)
+	if f == nil {
 		return false
-	}
-	for i, w := range f.Values(nil) {
-		wr[i], wi[i] = real(w), imag(w)
 	}
 	var v mat.CDense
 	f.VectorsTo(&v)
@@ -139,4 +136,22 @@ func Eig(wr, wi, vr, vi, a []float64, n int) bool {
 		}
 	}
 	return true
+}
+
+// EigValues is Eig without the vectors.
+func EigValues(wr, wi, a []float64, n int) bool {
+	return n == 0 || eigen(wr, wi, a, n, mat.EigenNone) != nil
+}
+
+// eigen stores the parts of the eigenvalues of a [n, n] in wr and wi, and returns the
+// decomposition, with the vectors of kind; nil if there is none.
+func eigen(wr, wi, a []float64, n int, kind mat.EigenKind) *mat.Eigen {
+	var f mat.Eigen
+	if !finite(a) || !f.Factorize(dense(a, n, n), kind) {
+		return nil
+	}
+	for i, w := range f.Values(nil) {
+		wr[i], wi[i] = real(w), imag(w)
+	}
+	return &f
 }

@@ -116,6 +116,8 @@ func TestRefused(t *testing.T) {
 		"Cholesky's of -1":      Cholesky(dst[:1], []float64{-1}, 1),
 		"SVD of NaN":            SVD(make([]float64, 4), dst[:2], make([]float64, 4), []float64{nan, 0, 0, 1}, 2, 2),
 		"Eigh of NaN":           Eigh(dst[:1], make([]float64, 1), []float64{nan}, 1),
+		"values of NaN":         Eigenvalues(dst[:1], []float64{nan}, 1),
+		"singular ones of NaN":  SingularValues(dst[:2], []float64{nan, 0, 0, 1}, 2, 2),
 	} {
 		if ok {
 			t.Errorf("%s: got one, want none", name)

@@ -9,7 +9,7 @@ import (
 )
 
 // panel is how many columns are reduced before what that does to the others is a product.
-const panel = 32
+const panel = 16
 
 // strip is how many rows of a symmetric matrix are multiplied and changed together.
 const strip = 128
@@ -59,7 +59,7 @@ func length(x []float64) float64 {
 // representation for products of Householder transformations", SIAM J. Sci. Stat. Comput.
 // 10(1), 1989.
 func (r *reflectors) apply(c []float64, cols int) {
-	const together = 2 * panel
+	const together = 4 * panel
 	for from := (r.count - 1) / together * together; from >= 0 && r.count > 0; from -= together {
 		k := min(together, r.count-from)
 		at := from + r.shift

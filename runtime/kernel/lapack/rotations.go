@@ -29,8 +29,11 @@ func rotationTo(x, y float64) (g rotation, r float64) {
 
 func (g rotation) of(x, y float64) (float64, float64) { return g.c*x + g.s*y, g.c*y - g.s*x }
 
-// rows turns rows i and k of the square matrix a [n, n].
+// rows turns rows i and k of the square matrix a [n, n], unless there is none.
 func (g rotation) rows(a []float64, n, i, k int) {
+	if a == nil {
+		return
+	}
 	x, y := a[i*n:][:n], a[k*n:][:n]
 	for j, v := range x {
 		w := y[j]
@@ -93,8 +96,8 @@ func tridiagonal(d, e, z []float64) bool {
 	return true
 }
 
-// A bidiagonalMatrix has d on its diagonal and f above it; rows of ut and vt [n, n] turn
-// along with its rows and columns.
+// A bidiagonalMatrix has d on its diagonal and f above it; rows of ut and vt [n, n], or nil,
+// turn along with its rows and columns.
 type bidiagonalMatrix struct {
 	n            int
 	d, f, ut, vt []float64

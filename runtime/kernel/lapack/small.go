@@ -14,11 +14,8 @@ const small = 48
 
 // smallSVD is squareSVD of a small matrix, which it spoils.
 func smallSVD(u, s, vt, q []float64, n int) bool {
-	b := &bidiagonalMatrix{n, make([]float64, n), make([]float64, n-1), identity(n), identity(n)}
-	tauQ, tauP := make([]float64, n), make([]float64, n)
-	withWork(func(work []float64, size int) {
-		gonum.Implementation{}.Dgebrd(n, n, q, n, b.d, b.f, tauQ, tauP, work, size)
-	})
+	d, f, tauQ, tauP := smallBidiagonal(q, n)
+	b := &bidiagonalMatrix{n, d, f, identity(n), identity(n)}
 	p := append([]float64(nil), q...)
 	withWork(func(work []float64, size int) {
 		gonum.Implementation{}.Dorgbr(lapack.GeneratePT, n, n, n, p, n, tauP, work, size)
@@ -46,12 +43,29 @@ func smallSVD(u, s, vt, q []float64, n int) bool {
 	return true
 }
 
-// smallEigh is Eigh of a small matrix that is finite, which it spoils.
-func smallEigh(w, v, q []float64, n int) bool {
-	d, e, tau := make([]float64, n), make([]float64, n-1), make([]float64, n-1)
+// smallBidiagonal makes of q [n, n] an upper bidiagonal matrix with d on its diagonal and f
+// above it, and leaves the reflectors that did in q, tauQ and tauP.
+func smallBidiagonal(q []float64, n int) (d, f, tauQ, tauP []float64) {
+	d, f, tauQ, tauP = make([]float64, n), make([]float64, n-1), make([]float64, n), make([]float64, n)
+	withWork(func(work []float64, size int) {
+		gonum.Implementation{}.Dgebrd(n, n, q, n, d, f, tauQ, tauP, work, size)
+	})
+	return d, f, tauQ, tauP
+}
+
+// smallTridiagonal makes of the symmetric q [n, n] a tridiagonal matrix with d on its
+// diagonal and e beside it, and leaves the reflectors that did in q and tau.
+func smallTridiagonal(q []float64, n int) (d, e, tau []float64) {
+	d, e, tau = make([]float64, n), make([]float64, n-1), make([]float64, n-1)
 	withWork(func(work []float64, size int) {
 		gonum.Implementation{}.Dsytrd(blas.Lower, n, q, n, d, e, tau, work, size)
 	})
+	return d, e, tau
+}
+
+// smallEigh is Eigh of a small matrix that is finite, which it spoils.
+func smallEigh(w, v, q []float64, n int) bool {
+	d, e, tau := smallTridiagonal(q, n)
 	withWork(func(work []float64, size int) {
 		gonum.Implementation{}.Dorgtr(blas.Lower, n, q, n, tau, work, size)
 	})

@@ -45,6 +45,7 @@ func init() {
 		call(dominant(3, 3), values(3, 2), op.Bool1(false), op.Bool1(true)))
 	addExamples("matrix_reflectors", call(dominant(4, 3)), call(dominant(2, 3, 4)))
 	addExamples("matrix_eig", call(dominant(3, 3)).notSmooth("vectors may be turned"))
+	addExamples("matrix_eigvals", call(dominant(3, 3)), call(dominant(2, 2, 2)))
 	addExamples("complex_log_det", call(dominant(3, 3), values(3, 3)), call(dominant(2, 2, 2), values(2, 2, 2)))
 	addExamples("complex_svd", call(dominant(3, 2), values(3, 2)).notSmooth("vectors may be turned"), call(dominant(2, 3), values(2, 3)).notSmooth("vectors may be turned"))
 	addExamples("complex_eigh", call(dominant(3, 3), values(3, 3)).notSmooth("it reads the lower triangle, and vectors may be turned"))
@@ -55,7 +56,8 @@ func init() {
 	addExamples("complex_ldl_solve", call(dominant(3, 3), values(3, 2), values(3, 3), values(3, 2), pivots, op.Bool1(true)))
 	addExamples("matrix_cholesky", call(dominant(3, 3)).notSmooth("it reads the lower triangle, and its gradient is symmetric"))
 	addExamples("matrix_eigh", call(dominant(3, 3)).notSmooth("it reads the lower triangle, and its gradient is symmetric"))
-	for _, name := range []string{"matrix_qr", "matrix_svd"} {
+	addExamples("matrix_eigvalsh", call(dominant(3, 3)).notSmooth("it reads the lower triangle, and its gradient is symmetric"))
+	for _, name := range []string{"matrix_qr", "matrix_svd", "matrix_svdvals"} {
 		addExamples(name, call(dominant(3, 2)), call(dominant(2, 3)), call(dominant(2, 3, 3)))
 	}
 	addExamples("dot", call(values(5), values(5)))
