@@ -81,6 +81,46 @@ func (o *Outcome) causes() func(*Failure) bool {
 	return isCause
 }
 
+// First returns the failure that Report begins with; nil if it tells none with its lines.
+func (o *Outcome) First() *Failure {
+	if causes, _ := o.groups(); len(causes) > 0 {
+		return causes[0].failures[0]
+	}
+	return nil
+}
+
+// Brief returns the failure in one line: where it arose, in which function, and why. The
+// function is left out of what a script says by fail, and of what ranks in several
+// functions share.
+func (f *Failure) Brief() string {
+	text := f.summaryOf()
+	if f.Kind == kindFail || f.shared() {
+		text = string(f.Message)
+	}
+	if where := f.Where(); where != "" {
+		text = where + ": " + text
+	}
+	return inOneLine(text)
+}
+
+// inOneLine joins the lines of a text.
+func inOneLine(text string) string {
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(line)
+		switch {
+		case line == "":
+			continue
+		case strings.HasSuffix(b.String(), ":"):
+			b.WriteString(" ")
+		case b.Len() > 0:
+			b.WriteString("; ")
+		}
+		b.WriteString(line)
+	}
+	return b.String()
+}
+
 // key returns a text that is equal for failures that share one report. A
 // mismatch or a deadlock is one failure of all the ranks concerned, wherever
 // each of them was.

@@ -56,3 +56,31 @@ func TestReports(t *testing.T) {
 		}
 	}
 }
+
+// Of a report the first failure says in one line where it arose and why, whatever lines
+// its message has.
+func TestBrief(t *testing.T) {
+	trace := []Frame{{Name: "<toplevel>", Pos: "a.star:9:5"}, {Name: "range", Pos: builtinPos}}
+	elsewhere := []Frame{{Name: "<toplevel>", Pos: "a.star:1:1"}}
+	tests := []struct {
+		name     string
+		failures []*Failure
+		want     string
+	}{
+		{"a function's", []*Failure{nil, {Kind: kindOther, Function: "range", Message: "got ?, want an int", Trace: trace}}, "a.star:9:5: range: got ?, want an int"},
+		{"by fail", []*Failure{{Kind: kindFail, Function: "fail", Message: "got 3:\n  b.star:7:7: in g\nError in g: no", Trace: trace}}, "a.star:9:5: got 3: b.star:7:7: in g; Error in g: no"},
+		{"the first of two", []*Failure{{Kind: kindFail, Message: "one", Trace: elsewhere}, {Kind: kindFail, Message: "two", Trace: trace}}, "a.star:1:1: one"},
+		{"after a victim", []*Failure{{Kind: kindPeer, Message: "rank 1 failed", Trace: trace}, {Kind: kindFail, Message: "two", Trace: elsewhere}}, "a.star:1:1: two"},
+		{"a deadlock", []*Failure{{Kind: kindDeadlock, Function: "recv", Message: "deadlock", Trace: trace}, {Kind: kindDeadlock, Function: "barrier", Message: "deadlock", Trace: elsewhere}}, "a.star:9:5: deadlock"},
+		{"no line", []*Failure{{Kind: kindOther, Message: "a.star:1:2: undefined: x\na.star:2:2: undefined: y\n", Static: true}}, "a.star:1:2: undefined: x; a.star:2:2: undefined: y"},
+	}
+	for _, test := range tests {
+		_, o := reportOf(test.failures...)
+		if got := o.First().Brief(); got != test.want {
+			t.Errorf("%s: got %q, want %q", test.name, got, test.want)
+		}
+	}
+	if _, o := reportOf(nil, nil); o.First() != nil {
+		t.Errorf("got %v of ranks that ended well, want nil", o.First())
+	}
+}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -241,10 +240,22 @@ func (r *ranks) unreceived(o *lang.Outcome) error {
 	if len(left) == 0 {
 		return nil
 	}
-	if len(left) == 1 {
-		return errors.New("Error in send: a message was sent and never received:" + messages(left))
+	return &unreceivedError{left}
+}
+
+// An unreceivedError says that messages were sent and never received.
+type unreceivedError struct{ left []runtime.Unreceived }
+
+func (e *unreceivedError) Error() string { return "Error in send: " + e.what() + ":" + messages(e.left) }
+
+// brief returns the error in one line, of the first message.
+func (e *unreceivedError) brief() string { return e.left[0].Where + ": send: " + e.what() }
+
+func (e *unreceivedError) what() string {
+	if len(e.left) == 1 {
+		return "a message was sent and never received"
 	}
-	return fmt.Errorf("Error in send: %d messages were sent and never received:%s", len(left), messages(left))
+	return fmt.Sprintf("%d messages were sent and never received", len(e.left))
 }
 
 // waiting returns what there is to say of messages that wait for ranks of a deadlock,

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"regexp"
 	"strings"
 
 	"tpsh/lang"
@@ -30,29 +29,19 @@ type question struct {
 // status that a run would end with.
 type refusal struct {
 	report  string
+	brief   string // the line of the script that refuses, and why; "" if the report names none
 	status  int
 	starved bool // for memory: it would need no less in another way
 	// doubtful: it may be for how ranks are evaluated, and not for what they are.
 	doubtful bool
 }
 
-// framePattern is a line of a report that says where a call stands.
-var framePattern = regexp.MustCompile(`^  (\S.*:\d+:\d+): in `)
-
-// Error returns the line of the script that refuses, and why: of the report's first
-// error the innermost call. What a script says by fail has no more before it than that.
+// Error returns the line of the script that refuses, and why.
 func (r *refusal) Error() string {
-	where := ""
-	for _, line := range strings.Split(r.report, "\n") {
-		if m := framePattern.FindStringSubmatch(line); m != nil {
-			where = m[1] + ": "
-		}
-		if why, ok := strings.CutPrefix(line, "Error"); ok {
-			why = strings.TrimPrefix(strings.TrimPrefix(why, ": "), " in ")
-			return where + strings.TrimPrefix(why, "fail: ")
-		}
+	if r.brief != "" {
+		return r.brief
 	}
-	return strings.TrimSpace(r.report)
+	return strings.TrimPrefix(strings.TrimSpace(r.report), "Error: ")
 }
 
 // evaluate runs a script on shapes alone, and returns what its ranks do.
@@ -146,7 +135,16 @@ func (e *evaluation) refused(o *lang.Outcome, ranks *ranks) error {
 	if err := failed(o); err != nil {
 		return err
 	}
-	return ranks.unreceived(nil)
+	return leftBehind(ranks.unreceived(nil))
+}
+
+// leftBehind returns err, of messages that nobody receives, as a refusal; nil is nil.
+func leftBehind(err error) error {
+	var left *unreceivedError
+	if !errors.As(err, &left) {
+		return err
+	}
+	return &refusal{report: err.Error() + "\n", brief: left.brief(), status: lang.StatusFailed}
 }
 
 // failed returns the report of a program that has failed, or nil.
@@ -156,7 +154,11 @@ func failed(o *lang.Outcome) error {
 	}
 	var b strings.Builder
 	o.Report(&b)
-	return &refusal{report: b.String(), status: o.ExitStatus(), starved: o.Starved()}
+	r := &refusal{report: b.String(), status: o.ExitStatus(), starved: o.Starved()}
+	if first := o.First(); first != nil {
+		r.brief = first.Brief()
+	}
+	return r
 }
 
 // tellRefusal writes the report of a refusal.

@@ -92,7 +92,7 @@ func (e *evaluation) byKinds(ctx context.Context, p lang.Program, flags []string
 		return err
 	}
 	if len(left) > 0 {
-		return (&ranks{left: func() []runtime.Unreceived { return left }}).unreceived(nil)
+		return leftBehind((&ranks{left: func() []runtime.Unreceived { return left }}).unreceived(nil))
 	}
 	for _, kind := range kinds {
 		e.program.Add(k.runs[kind.Rank()].recorder, kind.Members())
