@@ -95,7 +95,7 @@ func (k *call) end(res comm.Result, err error) error {
 			k.rec.To = k.g.Sends(k.op, res)
 		}
 	}
-	k.noted.finish(k.op.Desc.Op, k.op.Desc.Pairs, k.bytes, res.Wire)
+	k.noted.finish(k, res)
 	if err == nil {
 		k.r.cut(k.g, res.Flags)
 	}

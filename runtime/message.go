@@ -41,7 +41,7 @@ func (r *Rank) post(g *comm.Group, x *tensor.Tensor, dst, tag int, note []byte) 
 	line := r.where()
 	noted := r.noteBegin(plan.Send, g)
 	noted.peer(dst, tag, staged(g))
-	noted.finish("send", nil, len(data), len(data))
+	noted.posted("send", len(data))
 	if rec := r.traced("send", g); rec != nil {
 		rec.Bytes, rec.Wire, rec.Shape, rec.DType = len(data), len(data), x.Shape(), x.DType().String()
 		rec.Predicted, rec.Peer, rec.Tag = rec.cost.Predict(len(data)), peerOf(g, dst), tag
@@ -91,7 +91,7 @@ func (r *Rank) fetch(g *comm.Group, src, tag int) (x *tensor.Tensor, note []byte
 	}
 	noted := r.noteBegin(plan.Recv, g)
 	noted.peer(src, tag, staged(g))
-	noted.finish("recv", nil, 0, 0)
+	noted.posted("recv", 0)
 	if rec := r.traced("recv", g); rec != nil {
 		rec.Shape, rec.DType, rec.Seconds, rec.Predicted = x.Shape(), x.DType().String(), time.Since(since).Seconds(), rec.cost.Predict(0)
 		rec.Begin, rec.Peer, rec.Tag = since, peerOf(g, src), tag

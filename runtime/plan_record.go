@@ -154,17 +154,23 @@ func doing(async bool) plan.Do {
 	return plan.Collective
 }
 
-// finish completes the call of the operation called op, in which pairs of members
-// exchange messages, if it is a permutation.
-func (n noted) finish(op string, pairs [][2]int, bytes, wire int) {
+// finish completes the collective k, which has ended with res.
+func (n noted) finish(k *call, res comm.Result) {
 	if n.to == nil {
 		return
 	}
-	var text []string
-	for _, p := range pairs {
-		text = append(text, fmt.Sprintf("%d>%d", p[0], p[1]))
+	var pairs []string // of members that exchange messages, if it is a permutation
+	for _, p := range k.op.Desc.Pairs {
+		pairs = append(pairs, fmt.Sprintf("%d>%d", p[0], p[1]))
 	}
-	n.to.Finish(n.at, plan.Call{Op: op, Bytes: int64(bytes), Pairs: strings.Join(text, " ")}, int64(wire))
+	n.to.Finish(n.at, plan.Call{Op: k.op.Desc.Op, Bytes: int64(k.bytes), Pairs: strings.Join(pairs, " "), Joins: k.op.Kind.Joins()}, int64(res.Wire))
+}
+
+// posted completes a message of so many bytes, which the rank sends.
+func (n noted) posted(op string, bytes int) {
+	if n.to != nil {
+		n.to.Finish(n.at, plan.Call{Op: op, Bytes: int64(bytes)}, int64(bytes))
+	}
 }
 
 // peer says which member a message goes to, or comes from.

@@ -246,7 +246,9 @@ func (r *ranks) unreceived(o *lang.Outcome) error {
 // An unreceivedError says that messages were sent and never received.
 type unreceivedError struct{ left []runtime.Unreceived }
 
-func (e *unreceivedError) Error() string { return "Error in send: " + e.what() + ":" + messages(e.left) }
+func (e *unreceivedError) Error() string {
+	return "Error in send: " + e.what() + ":" + messages(e.left)
+}
 
 // brief returns the error in one line, of the first message.
 func (e *unreceivedError) brief() string { return e.left[0].Where + ": send: " + e.what() }

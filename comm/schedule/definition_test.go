@@ -19,15 +19,21 @@ func TestDefinitions(t *testing.T) {
 			t.Errorf("kinds %d and %d are both called %s in comm/schedule/table.go", other, kind, row.name)
 		}
 		names[row.name] = kind
-		reduces, alike := false, true
+		reduces, alike, joins := false, true, true
 		for size := 1; size <= 4; size++ {
 			for _, c := range simCases(kind, size) {
 				r, a := c.checkDefinition(t)
 				reduces, alike = reduces || r, alike && a
+				for rank := range size {
+					joins = joins && reflect.DeepEqual(row.is.outs(c.position(rank)), firstOfEach(c.position(rank)))
+				}
 			}
 		}
 		if row.reduces != reduces {
 			t.Errorf("%s: reduces is %v in comm/schedule/table.go, by its definition %v", kind, row.reduces, reduces)
+		}
+		if row.joins != joins {
+			t.Errorf("%s: joins is %v in comm/schedule/table.go, by its definition %v", kind, row.joins, joins)
 		}
 		if moves := kind != Barrier; moves && row.alike != alike {
 			t.Errorf("%s: alike is %v in comm/schedule/table.go, by its definition %v", kind, row.alike, alike)

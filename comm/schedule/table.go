@@ -30,6 +30,9 @@ type kindRow struct {
 	// alike says that every member has the same result.
 	alike bool
 
+	// joins says that this is the blocks of all members.
+	joins bool
+
 	// mutual says that every member offers blocks.
 	mutual bool
 
@@ -70,7 +73,7 @@ var kindRows = [Kinds]kindRow{
 	},
 	AllGather: {
 		name: "all_gather", is: definition{one, firstOfEach},
-		alike: true, mutual: true, offers: everyMember,
+		alike: true, joins: true, mutual: true, offers: everyMember,
 		message: []algorithm{{"exchange", nil, allGatherExchange, allGatherExchangeWire}},
 		direct:  []algorithm{{"direct", nil, allGatherDirect, nil}},
 		hosts:   onSeveralHosts(allGatherHosts, farGather),
@@ -143,6 +146,9 @@ func (k Kind) Paired() bool { return kindRows[k].paired }
 
 // Alike reports whether every member has the same result.
 func (k Kind) Alike() bool { return kindRows[k].alike }
+
+// Joins reports whether every member's result is the blocks of all.
+func (k Kind) Joins() bool { return kindRows[k].joins }
 
 // Sizing returns the member on the length of whose In[0] the schedule of a call
 // depends, seen from a position; not ok if it depends on none.

@@ -234,7 +234,7 @@ func TestBuffersOfGathers(t *testing.T) {
 		{"all_reduce", 3e9, "a.star:4:1"},
 	} {
 		at, _ := r.Begin(Collective, g, Backward, "a.star:1:1", c.forward)
-		r.Finish(at, Call{Op: c.op, Bytes: c.bytes}, c.bytes)
+		r.Finish(at, Call{Op: c.op, Bytes: c.bytes, Joins: c.op == "all_gather"}, c.bytes)
 	}
 	p.Add(r, []int32{0, 1, 2, 3})
 	without := p.Fullest(m).Peak
@@ -254,7 +254,7 @@ func TestUnlikeAmountsEndTogether(t *testing.T) {
 			r := p.Recorder()
 			g := r.Group("world", "tp", Cost{}, func(int) []int { return []int{0, 1} })
 			at, _ := r.Begin(Collective, g, Forward, "a.star:1:1", "")
-			r.Finish(at, Call{Op: "all_gather", Bytes: n}, n)
+			r.Finish(at, Call{Op: "all_gather", Bytes: n, Joins: true}, n)
 			p.Add(r, []int32{int32(rank)})
 		}
 		return p.Play(m).StepSeconds

@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"strings"
 	"sync"
 
 	"tpsh/runtime/hardware"
@@ -48,6 +47,7 @@ type Call struct {
 	Op    string
 	Bytes int64
 	Pairs string // of a permutation: "0>1 1>2", who sends to whom by their places in the group
+	Joins bool   // every member gets what all put in
 }
 
 // A Kind is ranks that do the same.
@@ -233,7 +233,7 @@ func (p *Program) gathered(k *Kind) int64 {
 			continue
 		}
 		n := p.Calls[e.Index].Bytes
-		if strings.HasPrefix(p.Calls[e.Index].Op, "all_gather") {
+		if p.Calls[e.Index].Joins {
 			if sizes[e.Group] == 0 {
 				sizes[e.Group] = int64(len(k.Groups[e.Group].Of(int(k.Ranks[0]))))
 			}
