@@ -1,6 +1,7 @@
 package runtime
 
 import (
+	"encoding/binary"
 	"time"
 
 	"tpsh/comm"
@@ -95,11 +96,31 @@ func (k *call) end(res comm.Result, err error) error {
 			k.rec.To = k.g.Sends(k.op, res)
 		}
 	}
-	k.noted.finish(k, res)
+	k.noted.finish(k, res, err)
 	if err == nil {
 		k.r.cut(k.g, res.Flags)
 	}
 	return err
+}
+
+// sending returns what comm.Group.Wires of the call hangs on: calls of which it is the
+// same text have the same answer.
+func (k *call) sending(res comm.Result) []byte {
+	b := []byte{byte(k.op.Kind)}
+	for _, n := range []int{k.g.Size(), k.op.Desc.Root + 1, res.Block, k.op.Align, len(k.op.Desc.Pairs)} {
+		b = binary.AppendUvarint(b, uint64(n))
+	}
+	for _, p := range k.op.Desc.Pairs {
+		b = binary.AppendUvarint(binary.AppendUvarint(b, uint64(p[0])), uint64(p[1]))
+	}
+	for i := 0; i < len(k.op.In); {
+		length, first := k.op.In[i].Len(), i
+		for i < len(k.op.In) && k.op.In[i].Len() == length {
+			i++
+		}
+		b = binary.AppendUvarint(binary.AppendUvarint(b, uint64(length)), uint64(i-first))
+	}
+	return b
 }
 
 // record records the call as an operation on in with results out, at the place in

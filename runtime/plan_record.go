@@ -154,8 +154,8 @@ func doing(async bool) plan.Do {
 	return plan.Collective
 }
 
-// finish completes the collective k, which has ended with res.
-func (n noted) finish(k *call, res comm.Result) {
+// finish completes the collective k, which has ended with res and err.
+func (n noted) finish(k *call, res comm.Result, err error) {
 	if n.to == nil {
 		return
 	}
@@ -164,6 +164,9 @@ func (n noted) finish(k *call, res comm.Result) {
 		pairs = append(pairs, fmt.Sprintf("%d>%d", p[0], p[1]))
 	}
 	n.to.Finish(n.at, plan.Call{Op: k.op.Desc.Op, Bytes: int64(k.bytes), Pairs: strings.Join(pairs, " "), Joins: k.op.Kind.Joins()}, int64(res.Wire))
+	if err == nil {
+		n.to.Unlike(n.at, k.sending(res), func() []int { return k.g.Wires(k.op, res) })
+	}
 }
 
 // posted completes a message of so many bytes, which the rank sends.

@@ -124,7 +124,7 @@ func (c *call) complete() (res comm.Result, err error) {
 			return res, err
 		}
 	}
-	res.Wire = c.wire(entries)
+	res.Block, res.Wire = c.wire(entries)
 	return res, nil
 }
 
@@ -259,13 +259,14 @@ func (c *call) place() schedule.Position {
 	return schedule.Position{Rank: slices.Index(ranks, c.group.Endpoint().Rank()), Size: len(ranks), Root: c.op.Desc.Root, Pairs: c.op.Desc.Pairs}
 }
 
-// wire returns the bytes that the stand-in would send.
-func (c *call) wire(entries func(rank int) *entry) int {
-	p, bytes := c.place(), 0
+// wire returns the bytes of the block that is broadcast or reduced, and those that the
+// stand-in would send.
+func (c *call) wire(entries func(rank int) *entry) (block, wire int) {
+	p := c.place()
 	if from, ok := c.op.Kind.Sizing(p); ok {
-		bytes = entries(c.group.Members()[from]).first
+		block = entries(c.group.Members()[from]).first
 	}
-	return schedule.WireBytes(c.op.Kind, p, c.op.In, bytes, c.op.Align)
+	return block, schedule.WireBytes(c.op.Kind, p, c.op.In, block, c.op.Align)
 }
 
 // move copies the members' blocks to out, the blocks for the stand-in's results, as the

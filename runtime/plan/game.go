@@ -33,6 +33,7 @@ type player struct {
 type seat struct {
 	shape   hardware.Group
 	size    int
+	place   int                    // of the player's rank in the group, -1 for none
 	others  []place                // of the players that play for members, each once
 	members []place                // by place in the group
 	arrived []float64              // when this player came to each call
@@ -174,7 +175,7 @@ func newGameOn(p *Program, m *hardware.Machine) *game {
 func (g *game) seat(pl *player, i int, playerOf []int32) {
 	ranks := pl.kind.Groups[i].Of(pl.rank)
 	s := &pl.groups[i]
-	s.shape, s.size = g.m.GroupOf(ranks), len(ranks)
+	s.shape, s.size, s.place = g.m.GroupOf(ranks), len(ranks), slices.Index(ranks, pl.rank)
 	s.letters = map[int32]float64{}
 	s.inbox = map[letterKey]*letters{}
 	seen := map[place]bool{}
@@ -224,7 +225,7 @@ func (pl *player) count(g *game, e *Event, seconds, hidden float64) {
 	}
 	sum.calls++
 	sum.bytes += c.Bytes
-	sum.wire += e.Wire
+	sum.wire += g.wire(pl, e)
 	sum.seconds += seconds
 	sum.hidden += hidden
 	pl.now.region(e.Region).communication += seconds - hidden

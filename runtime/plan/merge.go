@@ -46,7 +46,7 @@ func (k *Kind) hash(seed maphash.Seed) uint64 {
 // alike returns e without what ranks of one kind may not have alike.
 func (e *Event) alike() Event {
 	a := *e
-	a.Wire, a.Views, a.Script, a.Manner = 0, 0, 0, Manner{}
+	a.Views, a.Script, a.Manner = 0, 0, Manner{}
 	return a
 }
 

@@ -120,7 +120,7 @@ func (pl *player) keep(event int, host, begin, end float64) {
 // cost returns the seconds of a player's call in a group.
 func (g *game) cost(pl *player, e *Event) float64 {
 	if given := pl.kind.Groups[e.Group].Cost; given != (Cost{}) {
-		return given.of(e)
+		return given.of(g.wire(pl, e))
 	}
 	s, call := &pl.groups[e.Group], e.Index
 	for len(s.costs) <= int(call) {
@@ -133,8 +133,11 @@ func (g *game) cost(pl *player, e *Event) float64 {
 	return s.costs[call]
 }
 
-// of returns the seconds of a call by which a rank sends what e says.
-func (c Cost) of(e *Event) float64 { return c.Alpha + c.Beta*float64(e.Wire) }
+// of returns the seconds of a call by which a rank sends so many bytes.
+func (c Cost) of(wire int64) float64 { return c.Alpha + c.Beta*float64(wire) }
+
+// wire returns the bytes that the player's rank sends in e.
+func (g *game) wire(pl *player, e *Event) int64 { return g.p.Wire(e, pl.groups[e.Group].place) }
 
 // arrive notes that the player has come to its next call in a group, which takes cost,
 // and lets those go on that wait for it.
@@ -254,7 +257,7 @@ func (g *game) send(pl *player, e *Event) {
 // messageCost returns the seconds of a message.
 func (g *game) messageCost(pl *player, e *Event) float64 {
 	if given := pl.kind.Groups[e.Group].Cost; given != (Cost{}) {
-		return given.of(e)
+		return given.of(e.Wire)
 	}
 	s := &pl.groups[e.Group]
 	key := e.Index + int32(e.Peer+1)<<20

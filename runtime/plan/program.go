@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"encoding/binary"
 	"sync"
 
 	"tpsh/runtime/hardware"
@@ -16,6 +17,7 @@ type Program struct {
 	Regions    []string // paths, "" first
 	Lines      []string // file:line:col, "" first
 	Dims       []string // names of mesh dims, "" first
+	Sent       [][]int  // bytes that members of a call send, by their places
 	ToldApart  []string // the lines that have told ranks apart
 	Parameters int64    // elements of the whole model
 
@@ -33,6 +35,7 @@ type Program struct {
 	ops     map[Operation]int32
 	calls   map[Call]int32
 	texts   map[string]int32
+	sent    map[string]int64
 	spaces  [3]map[string]int32
 }
 
@@ -123,6 +126,7 @@ type Event struct {
 	Phase   Phase
 	Manner        // Compute
 	Stage   bool  // Send, Recv: of a pipeline's schedule
+	Unlike  bool  // Collective, Issue: not all members send as many bytes
 	Views   uint8 // operations before it that move and compute nothing, 255 at most
 	Index   int32 // Compute: of Operations; Collective, Issue, Send, Recv: of Calls; Wait: of the rank's Issues
 	Group   int32 // of Kind.Groups
@@ -132,7 +136,7 @@ type Event struct {
 	Line    int32
 	Forward int32  // of a call in backward: the line of what it is the gradient of
 	Script  uint32 // instructions of the interpreter before it
-	Wire    int64  // Collective, Issue, Send: bytes that the kind's first rank sends; others of it may send others
+	Wire    int64  // Collective, Issue, Send: bytes that a rank sends; of Program.Sent if Unlike
 }
 
 // Memory is bytes of one rank: the most at a time of each kind, and of the sum.
@@ -148,7 +152,7 @@ type Memory struct {
 
 // NewProgram returns a program of ranks that have done nothing.
 func NewProgram(ranks int) *Program {
-	p := &Program{Ranks: ranks, KindOf: make([]int32, ranks), ops: map[Operation]int32{}, calls: map[Call]int32{}, counted: map[string]bool{}}
+	p := &Program{Ranks: ranks, KindOf: make([]int32, ranks), ops: map[Operation]int32{}, calls: map[Call]int32{}, counted: map[string]bool{}, sent: map[string]int64{}}
 	for i, list := range p.lists() {
 		p.spaces[i] = map[string]int32{"": 0}
 		*list = []string{""}
@@ -202,6 +206,32 @@ func (p *Program) call(c Call) int32 {
 		p.calls[c] = i
 	}
 	return i
+}
+
+// unlike returns the index of what members send, who do not send as many bytes.
+func (p *Program) unlike(sent []int) int64 {
+	var key []byte
+	for _, n := range sent {
+		key = binary.AppendUvarint(key, uint64(n))
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	i, ok := p.sent[string(key)]
+	if !ok {
+		i = int64(len(p.Sent))
+		p.Sent = append(p.Sent, sent)
+		p.sent[string(key)] = i
+	}
+	return i
+}
+
+// Wire returns the bytes that the member at place of its group sends in e, a Collective,
+// an Issue or a Send.
+func (p *Program) Wire(e *Event, place int) int64 {
+	if !e.Unlike {
+		return e.Wire
+	}
+	return int64(p.Sent[e.Wire][place])
 }
 
 // Add says that ranks have done what r has noted. Kinds are added by first rank.

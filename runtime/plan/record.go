@@ -16,6 +16,7 @@ type Recorder struct {
 
 	ops    map[Operation]int32 // what the program has of these, without its lock
 	calls  map[Call]int32
+	sent   map[string]int64 // of Program.Sent, -1 where members send as many
 	texts  [3]map[string]int32
 	region int32
 	path   []int32
@@ -28,7 +29,7 @@ type Recorder struct {
 
 // Recorder returns one for a rank of p.
 func (p *Program) Recorder() *Recorder {
-	r := &Recorder{program: p, named: map[string]int32{}, ops: map[Operation]int32{}, calls: map[Call]int32{}}
+	r := &Recorder{program: p, named: map[string]int32{}, ops: map[Operation]int32{}, calls: map[Call]int32{}, sent: map[string]int64{}}
 	for i := range r.texts {
 		r.texts[i] = map[string]int32{"": 0}
 	}
@@ -120,6 +121,22 @@ func (r *Recorder) Finish(p Pending, c Call, wire int64) {
 		r.calls[c] = i
 	}
 	r.events[p].Index, r.events[p].Wire = i, wire
+}
+
+// Unlike says what members of a call send, by their places, if they do not send as many
+// bytes: sent returns it, or nil if they do, and is asked once for calls with the same key.
+func (r *Recorder) Unlike(p Pending, key []byte, sent func() []int) {
+	i, ok := r.sent[string(key)]
+	if !ok {
+		i = -1
+		if list := sent(); list != nil {
+			i = r.program.unlike(list)
+		}
+		r.sent[string(key)] = i
+	}
+	if i >= 0 {
+		r.events[p].Wire, r.events[p].Unlike = i, true
+	}
 }
 
 // Wait notes that the rank waits for an Issue.

@@ -32,7 +32,7 @@ func refine(p *Program, m *hardware.Machine) []int32 {
 		return of
 	}
 	r := refinement{p: p, m: m, shapes: map[*int]string{}, places: map[*int]map[int]int{}}
-	r.findMessages()
+	r.findPlaced()
 	for n := 0; ; {
 		ids := map[string]int32{}
 		next := make([]int32, p.Ranks)
@@ -56,23 +56,23 @@ func refine(p *Program, m *hardware.Machine) []int32 {
 
 // A refinement tells ranks of a kind apart.
 type refinement struct {
-	p        *Program
-	m        *hardware.Machine
-	messages []map[int32]bool     // by kind: the groups in which it sends and receives
-	shapes   map[*int]string      // by list of ranks
-	places   map[*int]map[int]int // likewise: where each rank is in it
-	texts    map[*int]int32       // likewise: of this round, what tells it apart
-	number   map[string]int32     // of texts
-	room     []byte
+	p      *Program
+	m      *hardware.Machine
+	placed []map[int32]bool     // by kind: the groups in which time hangs on a rank's place: it sends and receives messages, or costs that the mesh was given are of what members send, not all as much
+	shapes map[*int]string      // by list of ranks
+	places map[*int]map[int]int // likewise: where each rank is in it
+	texts  map[*int]int32       // likewise: of this round, what tells it apart
+	number map[string]int32     // of texts
+	room   []byte
 }
 
-func (r *refinement) findMessages() {
-	r.messages = make([]map[int32]bool, len(r.p.Kinds))
+func (r *refinement) findPlaced() {
+	r.placed = make([]map[int32]bool, len(r.p.Kinds))
 	for i, k := range r.p.Kinds {
-		r.messages[i] = map[int32]bool{}
+		r.placed[i] = map[int32]bool{}
 		for j := range k.Events {
-			if e := &k.Events[j]; e.Do == Send || e.Do == Recv {
-				r.messages[i][e.Group] = true
+			if e := &k.Events[j]; e.Do == Send || e.Do == Recv || e.Unlike && k.Groups[e.Group].Cost != (Cost{}) {
+				r.placed[i][e.Group] = true
 			}
 		}
 	}
@@ -85,7 +85,7 @@ func (r *refinement) key(rank int, of []int32) []byte {
 	for i := range r.p.Kinds[kind].Groups {
 		ranks := r.p.Kinds[kind].Groups[i].Of(rank)
 		b = binary.AppendVarint(b, int64(r.group(ranks, of)))
-		if r.messages[kind][int32(i)] {
+		if r.placed[kind][int32(i)] {
 			b = binary.AppendVarint(b, int64(r.place(ranks, rank)))
 		}
 	}

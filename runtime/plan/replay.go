@@ -25,6 +25,7 @@ type Deed struct {
 	Members    []int   // of a call's group: ranks, in its order
 	Instance   string  // what tells that group from others of the same ranks
 	Bytes      int64   // that a member of the call puts in, the most of all; that a message has
+	Wire       int64   // that the rank sends
 	To, From   int     // ranks to which and from which a message goes, of a permutation too; -1 for none
 	Of         int     // of a Wait: the deed that it is for, -1 if that was before the first
 }
@@ -105,11 +106,12 @@ func (r *Replay) Rank(rank int) []Deed {
 func (g *game) describe(d *Deed, pl *player, rank int) {
 	group := &pl.kind.Groups[d.Group]
 	d.Members, d.Instance = group.Of(rank), group.instance()
+	place := slices.Index(d.Members, rank)
+	d.Wire = g.p.Wire(d.Event, place)
 	pairs := g.p.Calls[d.Index].Pairs
 	if pairs == "" {
 		return
 	}
-	place := slices.Index(d.Members, rank)
 	for _, pair := range strings.Fields(pairs) {
 		a, b, _ := strings.Cut(pair, ">")
 		from, _ := strconv.Atoi(a)
