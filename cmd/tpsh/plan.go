@@ -87,6 +87,12 @@ func (p *planner) checkTaken(args []string) (err error) {
 	return err
 }
 
+// given reports whether the flag is on the command line.
+func (p *planner) given(name string) (found bool) {
+	p.flags.Visit(func(f *flag.Flag) { found = found || f.Name == name })
+	return found
+}
+
 func (p *planner) run(std *stdio, args []string) error {
 	if err := p.checkTaken(args); err != nil {
 		return err
@@ -115,9 +121,9 @@ func (p *planner) run(std *stdio, args []string) error {
 	if err != nil {
 		return err
 	}
-	m, err := loadMachine(p.machine)
+	m, err := p.loadMachine(std)
 	if err != nil {
-		return usageError{fmt.Errorf("for flag --hw: %w", err)}
+		return err
 	}
 	q := question{Script: script, Args: rest, Ranks: p.n, Each: p.each, Notes: std.err, Limits: &p.limits, Watch: watchMemory(int(p.maxMem), 1)}
 	if len(p.sweeps) > 0 {

@@ -47,13 +47,20 @@ func (p *planner) fit(std *stdio, action string, args []string) error {
 	if p.rowsFile == "" {
 		return usagef("plan %s: got no --rows FILE.csv, want the runs to go by", action)
 	}
+	ranks := 0 // which rows must say
+	if p.given("n") {
+		ranks = p.n
+		if err := checkRanks(ranks); err != nil {
+			return err
+		}
+	}
 	text, err := machineText(p.machine)
 	if err != nil {
 		return usageError{fmt.Errorf("for flag --hw: %w", err)}
 	}
-	m, err := loadMachine(p.machine)
+	m, err := p.loadMachine(std)
 	if err != nil {
-		return usageError{fmt.Errorf("for flag --hw: %w", err)}
+		return err
 	}
 	program, err := lang.ReadProgram(script)
 	if err != nil {
@@ -63,7 +70,7 @@ func (p *planner) fit(std *stdio, action string, args []string) error {
 	if err != nil {
 		return usageError{err}
 	}
-	rows, err := readRows(p.rowsFile, program.ReadFlags(), p.n, rest, convert)
+	rows, err := readRows(p.rowsFile, program.ReadFlags(), ranks, rest, convert)
 	if err != nil {
 		return usageError{err}
 	}

@@ -27,6 +27,12 @@ func hereText() ([]byte, error) {
 	return text, err
 }
 
+// isEstimate reports whether --hw here is a machine of which nothing was measured.
+func isEstimate() bool {
+	text, err := hereText()
+	return err == nil && string(text) == hereEstimate
+}
+
 // hereEstimate stands for a machine that has not been measured.
 const hereEstimate = `# Nothing was measured: these are estimates of a small computer. A file of your
 # figures, here.toml in tpsh's configuration folder, takes the place of these.

@@ -48,6 +48,18 @@ func machineText(name string) ([]byte, error) {
 	return hardware.LoadText(name)
 }
 
+// loadMachine returns the machine of a plan, and says if it is an estimate.
+func (p *planner) loadMachine(std *stdio) (*hardware.Machine, error) {
+	m, err := loadMachine(p.machine)
+	if err != nil {
+		return nil, usageError{fmt.Errorf("for flag --hw: %w", err)}
+	}
+	if p.machine == hereName && isEstimate() {
+		fmt.Fprintln(std.err, "tpsh: nothing was measured on this machine, so --hw here is an estimate (tpsh bench --calibrate measures it)")
+	}
+	return m, nil
+}
+
 // loadMachine returns the machine that --hw names.
 func loadMachine(name string) (*hardware.Machine, error) {
 	text, err := machineText(name)

@@ -46,8 +46,8 @@ var measures = map[string]func(r *measuredRow, v float64) error{
 }
 
 func setRanks(r *measuredRow, v float64) error {
-	if v < 1 || v != math.Trunc(v) {
-		return errors.New("want a whole number from 1")
+	if v < 1 || v > maxRanks || v != math.Trunc(v) {
+		return fmt.Errorf("want a whole number from 1 to %d", maxRanks)
 	}
 	r.ranks = int(v)
 	return nil
@@ -63,7 +63,7 @@ func setRank(r *measuredRow, v float64) error {
 
 // readRows reads the runs of a CSV, whose columns are measures and flags of the
 // script, or are converted to them. ranks is how many there are in rows that do not
-// say; args come before those of a row.
+// say, 0 if all of them must; args come before those of a row.
 func readRows(path string, script *lang.Flags, ranks int, args []string, convert *conversion) ([]*measuredRow, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -76,7 +76,7 @@ func readRows(path string, script *lang.Flags, ranks int, args []string, convert
 		return nil, fmt.Errorf("%s: got an empty file, want a line of columns and rows", path)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+		return nil, lineError(path, err, nil, nil)
 	}
 	for i := range header {
 		header[i] = strings.TrimSpace(header[i])
@@ -85,7 +85,11 @@ func readRows(path string, script *lang.Flags, ranks int, args []string, convert
 		}
 	}
 	if convert == nil {
-		if err := checkColumns(header, script); err != nil {
+		err := checkColumns(header, script)
+		if err == nil && ranks == 0 && !slices.Contains(header, "ranks") && !slices.Contains(header, "gpus") {
+			err = errNoRanks
+		}
+		if err != nil {
 			return nil, fmt.Errorf("%s:1: %w", path, err)
 		}
 	}
@@ -96,7 +100,7 @@ func readRows(path string, script *lang.Flags, ranks int, args []string, convert
 			break
 		}
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", path, err)
+			return nil, lineError(path, err, header, fields)
 		}
 		line, _ := c.FieldPos(0)
 		r := &measuredRow{file: path, line: line, ranks: ranks, rank: -1, args: slices.Clone(args)}
@@ -121,6 +125,22 @@ func readRows(path string, script *lang.Flags, ranks int, args []string, convert
 		return nil, fmt.Errorf("%s: got no row behind the header", path)
 	}
 	return rows, nil
+}
+
+// errNoRanks is the error of runs of which nobody says how many ranks they had.
+var errNoRanks = errors.New("got no column ranks (or gpus), want one, or -n for all rows")
+
+// lineError returns the error of a line that is no row: fields are what it has, in place
+// of those of header.
+func lineError(path string, err error, header, fields []string) error {
+	var bad *csv.ParseError
+	switch {
+	case !errors.As(err, &bad):
+		return fmt.Errorf("%s: %w", path, err)
+	case errors.Is(err, csv.ErrFieldCount):
+		return fmt.Errorf("%s:%d: got %s, want %d: %s", path, bad.Line, counted(int64(len(fields)), "field"), len(header), strings.Join(header, ", "))
+	}
+	return fmt.Errorf("%s:%d:%d: %w", path, bad.Line, bad.Column, bad.Err)
 }
 
 // checkColumns returns an error for a column that is neither a measure nor a flag
@@ -170,6 +190,9 @@ func (r *measuredRow) fill(header, fields []string, script *lang.Flags) error {
 		if err != nil {
 			return fmt.Errorf("column %s: got %q, %w", h, text, err)
 		}
+	}
+	if r.ranks == 0 {
+		return errNoRanks
 	}
 	if r.rank >= r.ranks {
 		return fmt.Errorf("column rank: got %d, want one of the %d ranks, from 0", r.rank, r.ranks)

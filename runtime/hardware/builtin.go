@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 )
@@ -63,8 +64,12 @@ func LoadText(nameOrPath string) ([]byte, error) {
 		return Text(nameOrPath)
 	}
 	data, err := os.ReadFile(nameOrPath)
-	if errors.Is(err, fs.ErrNotExist) && !strings.ContainsAny(nameOrPath, "./") {
-		_, err = Text(nameOrPath)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return data, err
 	}
-	return data, err
+	if !strings.ContainsAny(nameOrPath, "./") {
+		return Text(nameOrPath)
+	}
+	name := strings.TrimSuffix(filepath.Base(nameOrPath), filepath.Ext(nameOrPath))
+	return nil, fmt.Errorf("there is no file %s, and no machine is called so%s", nameOrPath, meant(name, append(Names(), "here")))
 }
