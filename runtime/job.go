@@ -15,6 +15,7 @@ import (
 	"tpsh/comm/alike"
 	"tpsh/comm/process"
 	"tpsh/runtime/kernel/gemm"
+	"tpsh/runtime/pipeline"
 	"tpsh/runtime/plan"
 	"tpsh/runtime/tensor"
 )
@@ -57,6 +58,8 @@ type Job struct {
 	workers *gemm.Workers
 	cancel  context.CancelCauseFunc
 	done    sync.WaitGroup
+	// schedules are those of the pipelines.
+	schedules pipeline.Book
 
 	mu      sync.Mutex
 	fabrics []*comm.Fabric // by generation: see Rank.Resume

@@ -50,6 +50,12 @@ type pipelineRun struct {
 	outputs []*tensor.Tensor
 }
 
+// Schedule is pipeline.New, of a schedule that all ranks of the job share, to be read
+// only.
+func (r *Rank) Schedule(name string, stages, micro, chunks int) *pipeline.Schedule {
+	return r.job.schedules.Schedule(name, stages, micro, chunks)
+}
+
 // RunPipeline carries out p on every stage of the rank's pipeline. Gradients
 // of the mean of the losses are added to those of the leaves that the chunks
 // use, in the order of the micro-batches. On the last stage it returns that
@@ -59,7 +65,7 @@ func (r *Rank) RunPipeline(p *Pipeline) (loss *tensor.Tensor, outputs []*tensor.
 		return nil, nil, err
 	}
 	p = r.shortened(p)
-	if err := p.Schedule.Check(); err != nil {
+	if err := r.job.schedules.Check(p.Schedule); err != nil {
 		return nil, nil, err
 	}
 	g, err := r.groupLike(p.Stage.Ranks, scheduleRoute, p.Stage.lines)
@@ -86,13 +92,14 @@ func (r *Rank) shortened(p *Pipeline) *Pipeline {
 	if r.recorder == nil || r.job.cfg.Plan.Laps == 0 || !p.Forget {
 		return p
 	}
-	short := *p
+	short, s := *p, p.Schedule
 	if r.pipelines == 0 && r.recorder.Brief() {
-		short.Schedule = p.Schedule.Lap()
+		short.Schedule = r.Schedule(s.Name, s.Stages, s.Lap(), s.Chunks)
 		return &short
 	}
-	short.Schedule = p.Schedule.Filling(r.job.cfg.Plan.Laps - 1)
-	r.recorder.Shortened(short.Schedule.Micro, p.Schedule.Micro, p.Schedule.Lap().Micro)
+	micro := s.Filling(r.job.cfg.Plan.Laps - 1)
+	short.Schedule = r.Schedule(s.Name, s.Stages, micro, s.Chunks)
+	r.recorder.Shortened(micro, s.Micro, s.Lap())
 	return &short
 }
 

@@ -128,7 +128,7 @@ func pipelineSchedule(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, 
 			return nil, err
 		}
 	}
-	p.Schedule = pipeline.New(string(c.schedule), c.stage.Count, int(c.micro), len(c.stages))
+	p.Schedule = e.Runtime.Schedule(string(c.schedule), c.stage.Count, int(c.micro), len(c.stages))
 	loss, outputs, err := e.Runtime.RunPipeline(p)
 	if err != nil {
 		return nil, err

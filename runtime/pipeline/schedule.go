@@ -68,35 +68,27 @@ func New(name string, stages, micro, chunks int) *Schedule {
 	return s
 }
 
-// Filling returns the schedule of as few micro-batches as hold as much at a time as
-// those of s do on every stage, and come and go as they do, and of more beyond them: s
-// itself if it has no more. An interleaved schedule has whole laps of them.
-func (s *Schedule) Filling(more int) *Schedule {
-	micro := s.Micro
+// Filling returns how many micro-batches hold as much at a time as those of s do on every
+// stage, and come and go as they do, with so many more beyond them: all of s if it has no
+// more. Of an interleaved schedule these are whole laps.
+func (s *Schedule) Filling(more int) (micro int) {
+	micro = s.Micro
 	switch s.Name {
 	case "1f1b":
 		micro = s.Stages + 1 + more // a stage holds s.Stages at most, and then takes turns
 	case "interleaved":
 		micro = (3 + (more+s.Stages-1)/s.Stages) * s.Stages // two groups are under way at most, and one follows
 	}
-	return s.of(micro)
+	return min(micro, s.Micro)
 }
 
-// Lap returns the schedule of one lap: one micro-batch, or one for each stage of an
+// Lap returns how many micro-batches a lap has: one, or one for each stage of an
 // interleaved schedule, whose stages take turns by groups of as many.
-func (s *Schedule) Lap() *Schedule {
+func (s *Schedule) Lap() (micro int) {
 	if s.Name == "interleaved" {
-		return s.of(s.Stages)
+		return s.Stages
 	}
-	return s.of(1)
-}
-
-// of returns the schedule of no more than micro micro-batches.
-func (s *Schedule) of(micro int) *Schedule {
-	if micro >= s.Micro {
-		return s
-	}
-	return New(s.Name, s.Stages, micro, s.Chunks)
+	return 1
 }
 
 // Title names the schedule and its sizes.

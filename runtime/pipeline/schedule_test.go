@@ -113,12 +113,12 @@ func checkInFlight(t *testing.T, s *Schedule) {
 // A shorter schedule fills the pipeline as the whole one does.
 func TestFilling(t *testing.T) {
 	each(func(s *Schedule) {
-		short := s.Filling(0)
+		short := New(s.Name, s.Stages, s.Filling(0), s.Chunks)
 		if short.Micro > s.Micro || short.Name != s.Name || short.Chunks != s.Chunks {
 			t.Errorf("%s: got %s", s.Title(), short.Title())
 		}
-		lap := s.Lap().Micro
-		if got, want := s.Filling(2).Micro, min(s.Micro, short.Micro+(2+lap-1)/lap*lap); got != want {
+		lap := s.Lap()
+		if got, want := s.Filling(2), min(s.Micro, short.Micro+(2+lap-1)/lap*lap); got != want {
 			t.Errorf("%s with two more: got %d micro-batches, want %d", s.Title(), got, want)
 		}
 		for stage := range s.Stages {
@@ -127,6 +127,33 @@ func TestFilling(t *testing.T) {
 			}
 		}
 	})
+}
+
+// A book makes and checks a schedule once, and lets go of those that are many.
+func TestBook(t *testing.T) {
+	var b Book
+	s := b.Schedule("1f1b", 3, 4, 1)
+	if b.Schedule("1f1b", 3, 4, 1) != s || b.Schedule("1f1b", 3, 5, 1) == s {
+		t.Error("got another schedule for the same sizes, or one for others")
+	}
+	if err := b.Check(s); err != nil {
+		t.Error(err)
+	}
+	s.Actions[1] = s.Actions[1][1:]
+	if err := b.Check(s); err != nil {
+		t.Errorf("checked again: %v", err)
+	}
+	other := New("1f1b", 3, 4, 1)
+	other.Actions[1] = other.Actions[1][1:]
+	if err := b.Check(other); err == nil {
+		t.Error("one that is not of the book, and cannot be carried out: got no error")
+	}
+	for micro := range 2 * mostPages {
+		b.Schedule("gpipe", 1, micro+1, 1)
+	}
+	if len(b.pages) > mostPages {
+		t.Errorf("got %d schedules kept, want %d at most", len(b.pages), mostPages)
+	}
 }
 
 // Check finds what is wrong with a schedule.
