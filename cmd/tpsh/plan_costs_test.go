@@ -10,8 +10,8 @@ import (
 	"tpsh/runtime/hardware"
 )
 
-// A mesh that was given what calls cost has one model: plan_redistribute, the trace's
-// predicted_seconds and a plan on whatever hardware say the same seconds.
+// A mesh that was given what calls cost has one model: plan_redistribute, explain, the
+// trace's predicted_seconds and a plan on whatever hardware say the same seconds.
 const costsText = `
 m = DeviceMesh("cpu", list(range(world_size())), mesh_dim_names = ["x"], mesh_alpha = [80e-6], mesh_beta = [1e-9])
 x = distribute_tensor(ones(64, 64), m, [Shard(0)])
@@ -19,6 +19,7 @@ whole = lambda: x.redistribute(placements = [Replicate()])
 moves = plan_redistribute(m, (64, 64), float32, [Shard(0)], [Replicate()])
 calls = comm_trace(whole)
 assert.close(calls[0].predicted_seconds, moves.seconds, rtol = 1e-9)
+assert.close(explain(whole).seconds, moves.seconds, rtol = 1e-9)
 assert.close(moves.seconds, 80e-6 + 1e-9 * 3 * 16 * 64 * 4, rtol = 1e-9)
 mark_step()
 whole()
