@@ -189,22 +189,38 @@ func (e *ArgError) Error() string {
 type phrases struct {
 	texts []string
 	ranks [][]int
+	index map[string]int // of texts
 }
 
 func (p *phrases) add(text string, rank int) {
-	i := slices.Index(p.texts, text)
-	if i < 0 {
+	i, known := p.index[text]
+	if !known {
+		if p.index == nil {
+			p.index = map[string]int{}
+		}
 		i = len(p.texts)
+		p.index[text] = i
 		p.texts, p.ranks = append(p.texts, text), append(p.ranks, nil)
 	}
 	p.ranks[i] = append(p.ranks[i], rank)
 }
 
-// join puts the phrases together in the order in which they were first added.
+// mostPhrases is how many texts are told apart: what hundreds of ranks do each in a way of
+// its own nobody reads.
+const mostPhrases = 16
+
+// join puts the phrases together in the order in which they were first added. Of many it
+// names the ranks of the rest alone.
 func (p *phrases) join(phrase func(ranks []int, text string) string) string {
-	all := make([]string, len(p.texts))
+	all := make([]string, 0, mostPhrases+1)
 	for i, text := range p.texts {
-		all[i] = phrase(p.ranks[i], text)
+		if i == mostPhrases {
+			rest := slices.Concat(p.ranks[i:]...)
+			slices.Sort(rest)
+			all = append(all, "and "+RankList(rest)+" otherwise")
+			break
+		}
+		all = append(all, phrase(p.ranks[i], text))
 	}
 	return strings.Join(all, ", ")
 }

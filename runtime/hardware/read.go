@@ -95,8 +95,11 @@ func (r *reader) syntax() error {
 	key, value, isPair := strings.Cut(lineOf(r.data, line), "=")
 	if isPair {
 		value, _, _ = strings.Cut(value, "#")
+		if key = strings.TrimSpace(key); strings.TrimSpace(value) == "" {
+			return &Error{r.file, line, key, "got nothing, want a value"}
+		}
 		if unit := unitIn(value); unit != "" {
-			return &Error{r.file, line, strings.TrimSpace(key), fmt.Sprintf("got %s, want a number without %q: numbers are in bytes, seconds, FLOP/s or bytes a second (80e9, 300e9, 5e-6)", strings.TrimSpace(value), unit)}
+			return &Error{r.file, line, key, fmt.Sprintf("got %s, want a number without %q: numbers are in bytes, seconds, FLOP/s or bytes a second (80e9, 300e9, 5e-6)", strings.TrimSpace(value), unit)}
 		}
 	}
 	return &Error{r.file, line, "", text}
