@@ -63,10 +63,11 @@ type spinPolicy struct {
 
 // spinPolicyFor returns the patience of size ranks in this process: with a core
 // for each, a wait in step ends sooner than a goroutine sleeps and is woken;
-// with fewer cores, a rank that spins keeps another from coming.
+// with fewer cores, a rank that spins keeps another from coming, and one that
+// sleeps at once lets its thread sleep, which takes longer to wake.
 func spinPolicyFor(size int) spinPolicy {
 	if size > goruntime.GOMAXPROCS(0) {
-		return spinPolicy{spins: 0, yields: 2}
+		return spinPolicy{spins: 0, yields: 32}
 	}
 	return spinPolicy{spins: 2000, yields: 4}
 }

@@ -201,6 +201,9 @@ func (sl *segmentLinks) listenRings() {
 			ticket = sl.futex.BeginWait()
 		}
 		sl.pump()
+		if heeds {
+			goruntime.Gosched() // those that have been woken run here, without a thread of their own
+		}
 		if sl.links.ctx.Err() == nil {
 			sl.futex.Wait(ticket, sl.links.backoff.long)
 		}
@@ -237,6 +240,9 @@ func (in sharedInbound) Sleeper() func(time.Duration, func() bool) bool {
 		ticket := in.futex.BeginWait()
 		defer in.futex.CancelWait()
 		in.drain(in.wr)
+		if in.waits.Load() > 0 {
+			goruntime.Gosched() // as in listenRings
+		}
 		if !ends() {
 			in.futex.Wait(ticket, nap)
 		}
