@@ -34,14 +34,15 @@ type harness struct {
 	rankProgram  string // of bench/ranks
 	scripts      string // the folder of the scripts of the peers
 	rounds       int
-	time         time.Duration // of a case in a round
-	missing      map[string]string
+	time         time.Duration     // of a case in a round
+	missing      map[string]string // why a peer is not there, by its name
+	versions     map[string]string // of the modules that are there
 	only, page   string
 	out          io.Writer // gets a table
 }
 
 func main() {
-	h := &harness{missing: map[string]string{}}
+	h := &harness{missing: map[string]string{}, versions: map[string]string{}}
 	flag.StringVar(&h.python, "python", "python3", "run the scripts of the peers with `FILE`")
 	flag.StringVar(&h.tpsh, "tpsh", "", "measure the binary `FILE` instead of building one")
 	flag.StringVar(&h.rankProgram, "rankprogram", "", "measure the binary `FILE` of bench/ranks instead of building one")
@@ -80,11 +81,11 @@ func (h *harness) run(ctx context.Context, which []string, ranks int) error {
 	}
 	for _, w := range which {
 		if w == "table" {
-			err = h.section(tableName, func() error { return h.table(ctx) })
+			err = h.section(tableName, modules(peers), func() error { return h.table(ctx) })
 		}
 		for _, g := range grids([]string{w}, counts, h.only) {
 			if w != "table" && err == nil {
-				err = h.section(g.name(), func() error { return h.grid(ctx, g) })
+				err = h.section(g.name(), modules(gridPeers), func() error { return h.grid(ctx, g) })
 			}
 		}
 		if err != nil {
@@ -119,12 +120,19 @@ func goBuild(ctx context.Context, dir, tags, pkg string) (string, error) {
 	return file, nil
 }
 
-// section has a table printed, and put into the page.
-func (h *harness) section(name string, print func() error) error {
+// section has a table printed, and put into the page, with the versions of the modules
+// that its columns need.
+func (h *harness) section(name string, modules []string, print func() error) error {
 	var text strings.Builder
 	h.out = io.MultiWriter(os.Stdout, &text)
-	if err := print(); err != nil || h.page == "" {
+	if err := print(); err != nil {
 		return err
+	}
+	if s := h.versionsOf(modules); s != "" {
+		fmt.Fprintf(h.out, "\nMeasured with %s.\n\n", s)
+	}
+	if h.page == "" {
+		return nil
 	}
 	return update(h.page, name, text.String())
 }
@@ -145,35 +153,6 @@ func (h *harness) table(ctx context.Context) error {
 	for _, p := range peers {
 		if why := h.missing[p.name]; why != "" {
 			fmt.Fprintf(h.out, "%s was not measured: %s\n", p.name, why)
-		}
-	}
-	return nil
-}
-
-// look finds out which peers are installed.
-func (h *harness) look(ctx context.Context) error {
-	if _, err := exec.LookPath(h.python); err != nil {
-		fmt.Fprintln(os.Stderr, "peers:", err)
-	}
-	modules := map[string]string{}
-	for _, p := range peers {
-		modules[p.name] = p.module
-	}
-	for _, p := range gridPeers {
-		modules[p.name] = p.module
-	}
-	for name, module := range modules {
-		if module == "" {
-			continue
-		}
-		cmd := exec.CommandContext(ctx, h.python, "-c", "import "+module)
-		cmd.Env = append(os.Environ(), mpiVariable)
-		out, err := cmd.CombinedOutput()
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		if err != nil {
-			h.missing[name] = lastLine(string(out), err)
 		}
 	}
 	return nil

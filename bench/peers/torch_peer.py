@@ -1,16 +1,10 @@
 """PyTorch: eager on one rank, processes that talk by gloo on several."""
 
-import os
-import sys
-
-import common
-
-case, rest = common.arguments()
-ranks = int(os.environ.get("TPSH_RANKS", "1"))
+import torch_ranks
+from torch_ranks import ranks
 
 import torch
 import torch.distributed as dist
-import torch.multiprocessing as mp
 import torch.nn.functional as F
 
 
@@ -115,28 +109,5 @@ def step(batch, inner, hidden, outer):
     return turn
 
 
-def agree(n):
-    if ranks == 1:
-        return n
-    t = torch.tensor([n])
-    dist.broadcast(t, 0)
-    return int(t)
-
-
-def run(rank):
-    torch.set_num_threads(max(1, common.CORES // ranks))
-    if ranks > 1:
-        os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=os.environ.get("TPSH_PORT", "29511"))
-        dist.init_process_group("gloo", rank=rank, world_size=ranks)
-    seconds = common.fastest(globals()[case](*rest), dist.barrier if ranks > 1 else lambda: None, agree)
-    if rank == 0:
-        common.report(seconds)
-    if ranks > 1:
-        dist.destroy_process_group()
-
-
 if __name__ == "__main__":
-    if ranks == 1:
-        run(0)
-    else:
-        mp.spawn(run, nprocs=ranks)
+    torch_ranks.start(globals())

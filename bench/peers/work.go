@@ -29,6 +29,7 @@ var peers = []peer{
 	{"OpenBLAS", "numpy", "openblas.py", "", []string{"matmul"}, true},
 	{"NumPy", "numpy", "numpy_peer.py", "", []string{"linalg"}, true},
 	{"PyTorch", "torch", "torch_peer.py", "", []string{"matmul", "vector", "images", "linalg", "exponential", "adam", "add", "all_reduce", "step"}, false},
+	{"PyTorch's DTensor", "torch", "dtensor_peer.py", "", []string{"placed", "step"}, false},
 	{"JAX", "jax", "jax_peer.py", "", []string{"matmul", "vector", "add", "all_reduce", "step"}, false},
 	{"Open MPI", "mpi4py.MPI", "mpi.py", "mpirun", []string{"all_reduce"}, false},
 }
@@ -60,7 +61,7 @@ func works() []work {
 	all = append(all,
 		work{name: "Adam on 16 MiB", ranks: 1, cores: 1, bench: "vector/adam", peer: []string{"vector", "adam"}, on: "adam"},
 		work{name: "x + y of 8x8", ranks: 1, cores: 1, bench: "dispatch/add", peer: []string{"add"}, on: "add"},
-		work{name: "x + y of 8x8, DTensor", ranks: 1, cores: 1, bench: "dispatch/DTensor-add", on: "placed"})
+		work{name: "x + y of 8x8, DTensor", ranks: 1, cores: 1, bench: "dispatch/DTensor-add", peer: []string{"placed_add"}, on: "placed"})
 	for _, ranks := range []int{2, 4} {
 		for _, size := range []struct {
 			text  string

@@ -94,3 +94,19 @@ func TestPrintGrid(t *testing.T) {
 		t.Errorf("got\n%s\nwant\n%s", out.String(), want)
 	}
 }
+
+// Below a table stand the versions of what was there, each module once.
+func TestVersions(t *testing.T) {
+	h := &harness{versions: map[string]string{"numpy": "2.4.1", "torch": "2.15.0", "mpi4py.MPI": "5.0.8"}}
+	if got, want := h.versionsOf(modules(peers)), "NumPy 2.4.1, PyTorch 2.15.0, Open MPI 5.0.8"; got != want {
+		t.Errorf("of the table: got %q, want %q", got, want)
+	}
+	if got, want := h.versionsOf(modules(gridPeers)), "Open MPI 5.0.8, PyTorch 2.15.0"; got != want {
+		t.Errorf("of a grid: got %q, want %q", got, want)
+	}
+	for _, m := range append(modules(peers), modules(gridPeers)...) {
+		if titles[m] == "" {
+			t.Errorf("module %q has no title", m)
+		}
+	}
+}
