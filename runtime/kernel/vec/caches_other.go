@@ -1,6 +1,7 @@
 //go:build !amd64
 
-package gemm
+package vec
 
-// nearBytes is the size of an operand up to which its rows are read where they lie.
-func nearBytes() int { return firstLevel }
+// SecondLevel returns the bytes of a core's second-level cache where cpuid tells them,
+// and 0 elsewhere.
+func SecondLevel() int { return 0 }
