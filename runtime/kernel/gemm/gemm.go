@@ -66,9 +66,7 @@ func (p *Product[T]) compute(ks *kernels[T], c crew) {
 		return
 	}
 	if p.Count < c.size() || c.helpers == 0 {
-		for i := range p.Count {
-			p.one(ks, c, i)
-		}
+		p.each(ks, c, 0, p.Count)
 		return
 	}
 	// A few tasks for each goroutine even out what slows one of them.
@@ -76,27 +74,47 @@ func (p *Product[T]) compute(ks *kernels[T], c crew) {
 	kept := *p // p itself does not escape
 	c.do(tasks, func(t int) {
 		lo, hi := cut(kept.Count, tasks, t)
-		for i := lo; i < hi; i++ {
-			kept.one(ks, crew{}, i)
-		}
+		kept.each(ks, crew{}, lo, hi)
 	})
 }
 
-// one computes product i.
-func (p *Product[T]) one(ks *kernels[T], c crew, i int) {
-	s := p.shape(ks, i)
-	if library != nil && !s.add && s.byLibrary(library) {
+// each computes products [lo, hi). They differ in where their elements lie alone, so
+// that one plan serves all.
+func (p *Product[T]) each(ks *kernels[T], c crew, lo, hi int) {
+	if library != nil && !p.Add {
+		for i := lo; i < hi; i++ {
+			s := p.shape(ks, i)
+			if !s.byLibrary(library) {
+				s.plan(c.size())
+				s.run(c)
+			}
+		}
 		return
 	}
+	s := p.shape(ks, lo)
 	s.plan(c.size())
-	s.run(c)
+	for i := lo; i < hi; i++ {
+		s.goTo(p, i)
+		s.run(c)
+	}
 }
 
 // shape returns product i, checked but without a plan.
 func (p *Product[T]) shape(ks *kernels[T], i int) shape[T] {
-	s := shape[T]{kernels: ks, m: p.M, n: p.N, k: p.K, add: p.Add, a: p.A, b: p.B, c: p.C[i*p.M*p.N:][:p.M*p.N]}
+	s := shape[T]{kernels: ks, m: p.M, n: p.N, k: p.K, add: p.Add, a: p.A, b: p.B}
+	s.goTo(p, i)
+	return s
+}
+
+// goTo has s compute product i of p, and panics if an element of an operand lies
+// outside its slice.
+func (s *shape[T]) goTo(p *Product[T], i int) {
+	s.c = p.C[i*p.M*p.N:][:p.M*p.N]
 	if p.At != nil {
 		s.a.Offset, s.b.Offset = p.At(i)
+		if s.turned {
+			s.a.Offset, s.b.Offset = s.b.Offset, s.a.Offset
+		}
 	}
 	s.a.check(s.m, s.k)
 	if w := s.b.Windows; w != nil {
@@ -104,7 +122,6 @@ func (p *Product[T]) shape(ks *kernels[T], i int) shape[T] {
 	} else {
 		s.b.check(s.k, s.n)
 	}
-	return s
 }
 
 // half reports whether the elements have 16 bits.
