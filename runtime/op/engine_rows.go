@@ -4,6 +4,7 @@ import (
 	goruntime "runtime"
 
 	"tpsh/runtime/dtype"
+	"tpsh/runtime/kernel"
 	"tpsh/runtime/shape"
 	"tpsh/runtime/tensor"
 )
@@ -99,6 +100,9 @@ func (c *Call) alongDim(x *tensor.Tensor, d int, f32 func(dst, x []float32), f64
 
 // eachRow calls f with each row of n elements of dst and x.
 func eachRow[T any](dst, x []T, n int, f func(dst, x []T)) {
+	if f32, ok := any(f).(func(dst, x []float32)); ok && kernel.RowsPast(any(dst).([]float32), any(x).([]float32), n, f32) {
+		return
+	}
 	for at := 0; at < len(x); at += n {
 		f(dst[at:at+n], x[at:at+n])
 	}

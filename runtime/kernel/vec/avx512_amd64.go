@@ -7,165 +7,330 @@ package vec
 //go:noescape
 func expAVX512(dst *float32, x *float32, n int)
 
+// expPastAVX512 is expAVX512 that stores past the caches: dst begins with a line of them.
+//
+//go:noescape
+func expPastAVX512(dst *float32, x *float32, n int)
+
 // logAVX512 is Log of n elements.
 //
 //go:noescape
 func logAVX512(dst *float32, x *float32, n int)
+
+// logPastAVX512 is logAVX512 that stores past the caches: dst begins with a line of them.
+//
+//go:noescape
+func logPastAVX512(dst *float32, x *float32, n int)
 
 // tanhAVX512 is Tanh of n elements.
 //
 //go:noescape
 func tanhAVX512(dst *float32, x *float32, n int)
 
+// tanhPastAVX512 is tanhAVX512 that stores past the caches: dst begins with a line of them.
+//
+//go:noescape
+func tanhPastAVX512(dst *float32, x *float32, n int)
+
 // erfAVX512 is Erf of n elements.
 //
 //go:noescape
 func erfAVX512(dst *float32, x *float32, n int)
+
+// erfPastAVX512 is erfAVX512 that stores past the caches: dst begins with a line of them.
+//
+//go:noescape
+func erfPastAVX512(dst *float32, x *float32, n int)
 
 // sigmoidAVX512 is Sigmoid of n elements.
 //
 //go:noescape
 func sigmoidAVX512(dst *float32, x *float32, n int)
 
+// sigmoidPastAVX512 is sigmoidAVX512 that stores past the caches: dst begins with a line of them.
+//
+//go:noescape
+func sigmoidPastAVX512(dst *float32, x *float32, n int)
+
 // siluAVX512 is Silu of n elements.
 //
 //go:noescape
 func siluAVX512(dst *float32, x *float32, n int)
+
+// siluPastAVX512 is siluAVX512 that stores past the caches: dst begins with a line of them.
+//
+//go:noescape
+func siluPastAVX512(dst *float32, x *float32, n int)
 
 // geluAVX512 is Gelu of n elements.
 //
 //go:noescape
 func geluAVX512(dst *float32, x *float32, n int)
 
+// geluPastAVX512 is geluAVX512 that stores past the caches: dst begins with a line of them.
+//
+//go:noescape
+func geluPastAVX512(dst *float32, x *float32, n int)
+
 // geluTanhAVX512 is GeluTanh of n elements.
 //
 //go:noescape
 func geluTanhAVX512(dst *float32, x *float32, n int)
+
+// geluTanhPastAVX512 is geluTanhAVX512 that stores past the caches: dst begins with a line of them.
+//
+//go:noescape
+func geluTanhPastAVX512(dst *float32, x *float32, n int)
 
 // sqrtAVX512 is Sqrt of n elements.
 //
 //go:noescape
 func sqrtAVX512(dst *float32, x *float32, n int)
 
+// sqrtPastAVX512 is sqrtAVX512 that stores past the caches: dst begins with a line of them.
+//
+//go:noescape
+func sqrtPastAVX512(dst *float32, x *float32, n int)
+
 // rsqrtAVX512 is Rsqrt of n elements.
 //
 //go:noescape
 func rsqrtAVX512(dst *float32, x *float32, n int)
+
+// rsqrtPastAVX512 is rsqrtAVX512 that stores past the caches: dst begins with a line of them.
+//
+//go:noescape
+func rsqrtPastAVX512(dst *float32, x *float32, n int)
 
 // reciprocalAVX512 is Reciprocal of n elements.
 //
 //go:noescape
 func reciprocalAVX512(dst *float32, x *float32, n int)
 
+// reciprocalPastAVX512 is reciprocalAVX512 that stores past the caches: dst begins with a line of them.
+//
+//go:noescape
+func reciprocalPastAVX512(dst *float32, x *float32, n int)
+
 // negAVX512 is Neg of n elements.
 //
 //go:noescape
 func negAVX512(dst *float32, x *float32, n int)
+
+// negPastAVX512 is negAVX512 that stores past the caches: dst begins with a line of them.
+//
+//go:noescape
+func negPastAVX512(dst *float32, x *float32, n int)
 
 // absAVX512 is Abs of n elements.
 //
 //go:noescape
 func absAVX512(dst *float32, x *float32, n int)
 
+// absPastAVX512 is absAVX512 that stores past the caches: dst begins with a line of them.
+//
+//go:noescape
+func absPastAVX512(dst *float32, x *float32, n int)
+
 // squareAVX512 is Square of n elements.
 //
 //go:noescape
 func squareAVX512(dst *float32, x *float32, n int)
+
+// squarePastAVX512 is squareAVX512 that stores past the caches: dst begins with a line of them.
+//
+//go:noescape
+func squarePastAVX512(dst *float32, x *float32, n int)
 
 // reluAVX512 is Relu of n elements.
 //
 //go:noescape
 func reluAVX512(dst *float32, x *float32, n int)
 
+// reluPastAVX512 is reluAVX512 that stores past the caches: dst begins with a line of them.
+//
+//go:noescape
+func reluPastAVX512(dst *float32, x *float32, n int)
+
 // addAVX512 is Add of n elements.
 //
 //go:noescape
 func addAVX512(dst *float32, x *float32, y *float32, n int)
+
+// addPastAVX512 is addAVX512 that stores past the caches: dst begins with a line of them.
+//
+//go:noescape
+func addPastAVX512(dst *float32, x *float32, y *float32, n int)
 
 // subAVX512 is Sub of n elements.
 //
 //go:noescape
 func subAVX512(dst *float32, x *float32, y *float32, n int)
 
+// subPastAVX512 is subAVX512 that stores past the caches: dst begins with a line of them.
+//
+//go:noescape
+func subPastAVX512(dst *float32, x *float32, y *float32, n int)
+
 // mulAVX512 is Mul of n elements.
 //
 //go:noescape
 func mulAVX512(dst *float32, x *float32, y *float32, n int)
+
+// mulPastAVX512 is mulAVX512 that stores past the caches: dst begins with a line of them.
+//
+//go:noescape
+func mulPastAVX512(dst *float32, x *float32, y *float32, n int)
 
 // divAVX512 is Div of n elements.
 //
 //go:noescape
 func divAVX512(dst *float32, x *float32, y *float32, n int)
 
+// divPastAVX512 is divAVX512 that stores past the caches: dst begins with a line of them.
+//
+//go:noescape
+func divPastAVX512(dst *float32, x *float32, y *float32, n int)
+
 // maximumAVX512 is Maximum of n elements.
 //
 //go:noescape
 func maximumAVX512(dst *float32, x *float32, y *float32, n int)
+
+// maximumPastAVX512 is maximumAVX512 that stores past the caches: dst begins with a line of them.
+//
+//go:noescape
+func maximumPastAVX512(dst *float32, x *float32, y *float32, n int)
 
 // minimumAVX512 is Minimum of n elements.
 //
 //go:noescape
 func minimumAVX512(dst *float32, x *float32, y *float32, n int)
 
+// minimumPastAVX512 is minimumAVX512 that stores past the caches: dst begins with a line of them.
+//
+//go:noescape
+func minimumPastAVX512(dst *float32, x *float32, y *float32, n int)
+
 // squaredDiffAVX512 is SquaredDiff of n elements.
 //
 //go:noescape
 func squaredDiffAVX512(dst *float32, x *float32, y *float32, n int)
+
+// squaredDiffPastAVX512 is squaredDiffAVX512 that stores past the caches: dst begins with a line of them.
+//
+//go:noescape
+func squaredDiffPastAVX512(dst *float32, x *float32, y *float32, n int)
 
 // add64AVX512 is Add64 of n elements.
 //
 //go:noescape
 func add64AVX512(dst *float64, x *float64, y *float64, n int)
 
+// add64PastAVX512 is add64AVX512 that stores past the caches: dst begins with a line of them.
+//
+//go:noescape
+func add64PastAVX512(dst *float64, x *float64, y *float64, n int)
+
 // sub64AVX512 is Sub64 of n elements.
 //
 //go:noescape
 func sub64AVX512(dst *float64, x *float64, y *float64, n int)
+
+// sub64PastAVX512 is sub64AVX512 that stores past the caches: dst begins with a line of them.
+//
+//go:noescape
+func sub64PastAVX512(dst *float64, x *float64, y *float64, n int)
 
 // mul64AVX512 is Mul64 of n elements.
 //
 //go:noescape
 func mul64AVX512(dst *float64, x *float64, y *float64, n int)
 
+// mul64PastAVX512 is mul64AVX512 that stores past the caches: dst begins with a line of them.
+//
+//go:noescape
+func mul64PastAVX512(dst *float64, x *float64, y *float64, n int)
+
 // div64AVX512 is Div64 of n elements.
 //
 //go:noescape
 func div64AVX512(dst *float64, x *float64, y *float64, n int)
+
+// div64PastAVX512 is div64AVX512 that stores past the caches: dst begins with a line of them.
+//
+//go:noescape
+func div64PastAVX512(dst *float64, x *float64, y *float64, n int)
 
 // scaleAVX512 is Scale of n elements.
 //
 //go:noescape
 func scaleAVX512(dst *float32, x *float32, n int, a float32)
 
+// scalePastAVX512 is scaleAVX512 that stores past the caches: dst begins with a line of them.
+//
+//go:noescape
+func scalePastAVX512(dst *float32, x *float32, n int, a float32)
+
 // geluGradAVX512 is GeluGrad of n elements.
 //
 //go:noescape
 func geluGradAVX512(dst *float32, grad *float32, x *float32, n int)
+
+// geluGradPastAVX512 is geluGradAVX512 that stores past the caches: dst begins with a line of them.
+//
+//go:noescape
+func geluGradPastAVX512(dst *float32, grad *float32, x *float32, n int)
 
 // geluTanhGradAVX512 is GeluTanhGrad of n elements.
 //
 //go:noescape
 func geluTanhGradAVX512(dst *float32, grad *float32, x *float32, n int)
 
+// geluTanhGradPastAVX512 is geluTanhGradAVX512 that stores past the caches: dst begins with a line of them.
+//
+//go:noescape
+func geluTanhGradPastAVX512(dst *float32, grad *float32, x *float32, n int)
+
 // siluGradAVX512 is SiluGrad of n elements.
 //
 //go:noescape
 func siluGradAVX512(dst *float32, grad *float32, x *float32, n int)
+
+// siluGradPastAVX512 is siluGradAVX512 that stores past the caches: dst begins with a line of them.
+//
+//go:noescape
+func siluGradPastAVX512(dst *float32, grad *float32, x *float32, n int)
 
 // tanhGradAVX512 is TanhGrad of n elements.
 //
 //go:noescape
 func tanhGradAVX512(dst *float32, grad *float32, y *float32, n int)
 
+// tanhGradPastAVX512 is tanhGradAVX512 that stores past the caches: dst begins with a line of them.
+//
+//go:noescape
+func tanhGradPastAVX512(dst *float32, grad *float32, y *float32, n int)
+
 // sigmoidGradAVX512 is SigmoidGrad of n elements.
 //
 //go:noescape
 func sigmoidGradAVX512(dst *float32, grad *float32, y *float32, n int)
 
+// sigmoidGradPastAVX512 is sigmoidGradAVX512 that stores past the caches: dst begins with a line of them.
+//
+//go:noescape
+func sigmoidGradPastAVX512(dst *float32, grad *float32, y *float32, n int)
+
 // reluGradAVX512 is ReluGrad of n elements.
 //
 //go:noescape
 func reluGradAVX512(dst *float32, grad *float32, y *float32, n int)
+
+// reluGradPastAVX512 is reluGradAVX512 that stores past the caches: dst begins with a line of them.
+//
+//go:noescape
+func reluGradPastAVX512(dst *float32, grad *float32, y *float32, n int)
 
 // sumAVX512 is Sum of n elements.
 //

@@ -8,6 +8,14 @@ import "tpsh/runtime/dtype"
 func Exp(dst, x []float32) {
 	check(len(dst), len(x))
 	n := len(dst)
+	if 4*n >= pastFrom && fitsPast(&dst[0], &x[0]) {
+		for lo := 0; lo < n; lo += chunk {
+			hi := min(lo+chunk, n)
+			expPastAVX512(&dst[lo], &x[lo], hi-lo)
+		}
+		fence()
+		return
+	}
 	for lo := 0; lo < n; lo += chunk {
 		hi := min(lo+chunk, n)
 		switch active {
@@ -25,6 +33,14 @@ func Exp(dst, x []float32) {
 func Log(dst, x []float32) {
 	check(len(dst), len(x))
 	n := len(dst)
+	if 4*n >= pastFrom && fitsPast(&dst[0], &x[0]) {
+		for lo := 0; lo < n; lo += chunk {
+			hi := min(lo+chunk, n)
+			logPastAVX512(&dst[lo], &x[lo], hi-lo)
+		}
+		fence()
+		return
+	}
 	for lo := 0; lo < n; lo += chunk {
 		hi := min(lo+chunk, n)
 		switch active {
@@ -42,6 +58,14 @@ func Log(dst, x []float32) {
 func Tanh(dst, x []float32) {
 	check(len(dst), len(x))
 	n := len(dst)
+	if 4*n >= pastFrom && fitsPast(&dst[0], &x[0]) {
+		for lo := 0; lo < n; lo += chunk {
+			hi := min(lo+chunk, n)
+			tanhPastAVX512(&dst[lo], &x[lo], hi-lo)
+		}
+		fence()
+		return
+	}
 	for lo := 0; lo < n; lo += chunk {
 		hi := min(lo+chunk, n)
 		switch active {
@@ -59,6 +83,14 @@ func Tanh(dst, x []float32) {
 func Erf(dst, x []float32) {
 	check(len(dst), len(x))
 	n := len(dst)
+	if 4*n >= pastFrom && fitsPast(&dst[0], &x[0]) {
+		for lo := 0; lo < n; lo += chunk {
+			hi := min(lo+chunk, n)
+			erfPastAVX512(&dst[lo], &x[lo], hi-lo)
+		}
+		fence()
+		return
+	}
 	for lo := 0; lo < n; lo += chunk {
 		hi := min(lo+chunk, n)
 		switch active {
@@ -76,6 +108,14 @@ func Erf(dst, x []float32) {
 func Sigmoid(dst, x []float32) {
 	check(len(dst), len(x))
 	n := len(dst)
+	if 4*n >= pastFrom && fitsPast(&dst[0], &x[0]) {
+		for lo := 0; lo < n; lo += chunk {
+			hi := min(lo+chunk, n)
+			sigmoidPastAVX512(&dst[lo], &x[lo], hi-lo)
+		}
+		fence()
+		return
+	}
 	for lo := 0; lo < n; lo += chunk {
 		hi := min(lo+chunk, n)
 		switch active {
@@ -93,6 +133,14 @@ func Sigmoid(dst, x []float32) {
 func Silu(dst, x []float32) {
 	check(len(dst), len(x))
 	n := len(dst)
+	if 4*n >= pastFrom && fitsPast(&dst[0], &x[0]) {
+		for lo := 0; lo < n; lo += chunk {
+			hi := min(lo+chunk, n)
+			siluPastAVX512(&dst[lo], &x[lo], hi-lo)
+		}
+		fence()
+		return
+	}
 	for lo := 0; lo < n; lo += chunk {
 		hi := min(lo+chunk, n)
 		switch active {
@@ -110,6 +158,14 @@ func Silu(dst, x []float32) {
 func Gelu(dst, x []float32) {
 	check(len(dst), len(x))
 	n := len(dst)
+	if 4*n >= pastFrom && fitsPast(&dst[0], &x[0]) {
+		for lo := 0; lo < n; lo += chunk {
+			hi := min(lo+chunk, n)
+			geluPastAVX512(&dst[lo], &x[lo], hi-lo)
+		}
+		fence()
+		return
+	}
 	for lo := 0; lo < n; lo += chunk {
 		hi := min(lo+chunk, n)
 		switch active {
@@ -127,6 +183,14 @@ func Gelu(dst, x []float32) {
 func GeluTanh(dst, x []float32) {
 	check(len(dst), len(x))
 	n := len(dst)
+	if 4*n >= pastFrom && fitsPast(&dst[0], &x[0]) {
+		for lo := 0; lo < n; lo += chunk {
+			hi := min(lo+chunk, n)
+			geluTanhPastAVX512(&dst[lo], &x[lo], hi-lo)
+		}
+		fence()
+		return
+	}
 	for lo := 0; lo < n; lo += chunk {
 		hi := min(lo+chunk, n)
 		switch active {
@@ -144,6 +208,14 @@ func GeluTanh(dst, x []float32) {
 func Sqrt(dst, x []float32) {
 	check(len(dst), len(x))
 	n := len(dst)
+	if 4*n >= pastFrom && fitsPast(&dst[0], &x[0]) {
+		for lo := 0; lo < n; lo += chunk {
+			hi := min(lo+chunk, n)
+			sqrtPastAVX512(&dst[lo], &x[lo], hi-lo)
+		}
+		fence()
+		return
+	}
 	for lo := 0; lo < n; lo += chunk {
 		hi := min(lo+chunk, n)
 		switch active {
@@ -161,6 +233,14 @@ func Sqrt(dst, x []float32) {
 func Rsqrt(dst, x []float32) {
 	check(len(dst), len(x))
 	n := len(dst)
+	if 4*n >= pastFrom && fitsPast(&dst[0], &x[0]) {
+		for lo := 0; lo < n; lo += chunk {
+			hi := min(lo+chunk, n)
+			rsqrtPastAVX512(&dst[lo], &x[lo], hi-lo)
+		}
+		fence()
+		return
+	}
 	for lo := 0; lo < n; lo += chunk {
 		hi := min(lo+chunk, n)
 		switch active {
@@ -178,6 +258,14 @@ func Rsqrt(dst, x []float32) {
 func Reciprocal(dst, x []float32) {
 	check(len(dst), len(x))
 	n := len(dst)
+	if 4*n >= pastFrom && fitsPast(&dst[0], &x[0]) {
+		for lo := 0; lo < n; lo += chunk {
+			hi := min(lo+chunk, n)
+			reciprocalPastAVX512(&dst[lo], &x[lo], hi-lo)
+		}
+		fence()
+		return
+	}
 	for lo := 0; lo < n; lo += chunk {
 		hi := min(lo+chunk, n)
 		switch active {
@@ -195,6 +283,14 @@ func Reciprocal(dst, x []float32) {
 func Neg(dst, x []float32) {
 	check(len(dst), len(x))
 	n := len(dst)
+	if 4*n >= pastFrom && fitsPast(&dst[0], &x[0]) {
+		for lo := 0; lo < n; lo += chunk {
+			hi := min(lo+chunk, n)
+			negPastAVX512(&dst[lo], &x[lo], hi-lo)
+		}
+		fence()
+		return
+	}
 	for lo := 0; lo < n; lo += chunk {
 		hi := min(lo+chunk, n)
 		switch active {
@@ -212,6 +308,14 @@ func Neg(dst, x []float32) {
 func Abs(dst, x []float32) {
 	check(len(dst), len(x))
 	n := len(dst)
+	if 4*n >= pastFrom && fitsPast(&dst[0], &x[0]) {
+		for lo := 0; lo < n; lo += chunk {
+			hi := min(lo+chunk, n)
+			absPastAVX512(&dst[lo], &x[lo], hi-lo)
+		}
+		fence()
+		return
+	}
 	for lo := 0; lo < n; lo += chunk {
 		hi := min(lo+chunk, n)
 		switch active {
@@ -229,6 +333,14 @@ func Abs(dst, x []float32) {
 func Square(dst, x []float32) {
 	check(len(dst), len(x))
 	n := len(dst)
+	if 4*n >= pastFrom && fitsPast(&dst[0], &x[0]) {
+		for lo := 0; lo < n; lo += chunk {
+			hi := min(lo+chunk, n)
+			squarePastAVX512(&dst[lo], &x[lo], hi-lo)
+		}
+		fence()
+		return
+	}
 	for lo := 0; lo < n; lo += chunk {
 		hi := min(lo+chunk, n)
 		switch active {
@@ -246,6 +358,14 @@ func Square(dst, x []float32) {
 func Relu(dst, x []float32) {
 	check(len(dst), len(x))
 	n := len(dst)
+	if 4*n >= pastFrom && fitsPast(&dst[0], &x[0]) {
+		for lo := 0; lo < n; lo += chunk {
+			hi := min(lo+chunk, n)
+			reluPastAVX512(&dst[lo], &x[lo], hi-lo)
+		}
+		fence()
+		return
+	}
 	for lo := 0; lo < n; lo += chunk {
 		hi := min(lo+chunk, n)
 		switch active {
@@ -264,6 +384,14 @@ func Add(dst, x, y []float32) {
 	check(len(dst), len(x))
 	check(len(dst), len(y))
 	n := len(dst)
+	if 4*n >= pastFrom && fitsPast(&dst[0], &x[0], &y[0]) {
+		for lo := 0; lo < n; lo += chunk {
+			hi := min(lo+chunk, n)
+			addPastAVX512(&dst[lo], &x[lo], &y[lo], hi-lo)
+		}
+		fence()
+		return
+	}
 	for lo := 0; lo < n; lo += chunk {
 		hi := min(lo+chunk, n)
 		switch active {
@@ -282,6 +410,14 @@ func Sub(dst, x, y []float32) {
 	check(len(dst), len(x))
 	check(len(dst), len(y))
 	n := len(dst)
+	if 4*n >= pastFrom && fitsPast(&dst[0], &x[0], &y[0]) {
+		for lo := 0; lo < n; lo += chunk {
+			hi := min(lo+chunk, n)
+			subPastAVX512(&dst[lo], &x[lo], &y[lo], hi-lo)
+		}
+		fence()
+		return
+	}
 	for lo := 0; lo < n; lo += chunk {
 		hi := min(lo+chunk, n)
 		switch active {
@@ -300,6 +436,14 @@ func Mul(dst, x, y []float32) {
 	check(len(dst), len(x))
 	check(len(dst), len(y))
 	n := len(dst)
+	if 4*n >= pastFrom && fitsPast(&dst[0], &x[0], &y[0]) {
+		for lo := 0; lo < n; lo += chunk {
+			hi := min(lo+chunk, n)
+			mulPastAVX512(&dst[lo], &x[lo], &y[lo], hi-lo)
+		}
+		fence()
+		return
+	}
 	for lo := 0; lo < n; lo += chunk {
 		hi := min(lo+chunk, n)
 		switch active {
@@ -318,6 +462,14 @@ func Div(dst, x, y []float32) {
 	check(len(dst), len(x))
 	check(len(dst), len(y))
 	n := len(dst)
+	if 4*n >= pastFrom && fitsPast(&dst[0], &x[0], &y[0]) {
+		for lo := 0; lo < n; lo += chunk {
+			hi := min(lo+chunk, n)
+			divPastAVX512(&dst[lo], &x[lo], &y[lo], hi-lo)
+		}
+		fence()
+		return
+	}
 	for lo := 0; lo < n; lo += chunk {
 		hi := min(lo+chunk, n)
 		switch active {
@@ -336,6 +488,14 @@ func Maximum(dst, x, y []float32) {
 	check(len(dst), len(x))
 	check(len(dst), len(y))
 	n := len(dst)
+	if 4*n >= pastFrom && fitsPast(&dst[0], &x[0], &y[0]) {
+		for lo := 0; lo < n; lo += chunk {
+			hi := min(lo+chunk, n)
+			maximumPastAVX512(&dst[lo], &x[lo], &y[lo], hi-lo)
+		}
+		fence()
+		return
+	}
 	for lo := 0; lo < n; lo += chunk {
 		hi := min(lo+chunk, n)
 		switch active {
@@ -354,6 +514,14 @@ func Minimum(dst, x, y []float32) {
 	check(len(dst), len(x))
 	check(len(dst), len(y))
 	n := len(dst)
+	if 4*n >= pastFrom && fitsPast(&dst[0], &x[0], &y[0]) {
+		for lo := 0; lo < n; lo += chunk {
+			hi := min(lo+chunk, n)
+			minimumPastAVX512(&dst[lo], &x[lo], &y[lo], hi-lo)
+		}
+		fence()
+		return
+	}
 	for lo := 0; lo < n; lo += chunk {
 		hi := min(lo+chunk, n)
 		switch active {
@@ -372,6 +540,14 @@ func SquaredDiff(dst, x, y []float32) {
 	check(len(dst), len(x))
 	check(len(dst), len(y))
 	n := len(dst)
+	if 4*n >= pastFrom && fitsPast(&dst[0], &x[0], &y[0]) {
+		for lo := 0; lo < n; lo += chunk {
+			hi := min(lo+chunk, n)
+			squaredDiffPastAVX512(&dst[lo], &x[lo], &y[lo], hi-lo)
+		}
+		fence()
+		return
+	}
 	for lo := 0; lo < n; lo += chunk {
 		hi := min(lo+chunk, n)
 		switch active {
@@ -390,6 +566,14 @@ func Add64(dst, x, y []float64) {
 	check(len(dst), len(x))
 	check(len(dst), len(y))
 	n := len(dst)
+	if 8*n >= pastFrom && fitsPast(&dst[0], &x[0], &y[0]) {
+		for lo := 0; lo < n; lo += chunk {
+			hi := min(lo+chunk, n)
+			add64PastAVX512(&dst[lo], &x[lo], &y[lo], hi-lo)
+		}
+		fence()
+		return
+	}
 	for lo := 0; lo < n; lo += chunk {
 		hi := min(lo+chunk, n)
 		switch active {
@@ -408,6 +592,14 @@ func Sub64(dst, x, y []float64) {
 	check(len(dst), len(x))
 	check(len(dst), len(y))
 	n := len(dst)
+	if 8*n >= pastFrom && fitsPast(&dst[0], &x[0], &y[0]) {
+		for lo := 0; lo < n; lo += chunk {
+			hi := min(lo+chunk, n)
+			sub64PastAVX512(&dst[lo], &x[lo], &y[lo], hi-lo)
+		}
+		fence()
+		return
+	}
 	for lo := 0; lo < n; lo += chunk {
 		hi := min(lo+chunk, n)
 		switch active {
@@ -426,6 +618,14 @@ func Mul64(dst, x, y []float64) {
 	check(len(dst), len(x))
 	check(len(dst), len(y))
 	n := len(dst)
+	if 8*n >= pastFrom && fitsPast(&dst[0], &x[0], &y[0]) {
+		for lo := 0; lo < n; lo += chunk {
+			hi := min(lo+chunk, n)
+			mul64PastAVX512(&dst[lo], &x[lo], &y[lo], hi-lo)
+		}
+		fence()
+		return
+	}
 	for lo := 0; lo < n; lo += chunk {
 		hi := min(lo+chunk, n)
 		switch active {
@@ -444,6 +644,14 @@ func Div64(dst, x, y []float64) {
 	check(len(dst), len(x))
 	check(len(dst), len(y))
 	n := len(dst)
+	if 8*n >= pastFrom && fitsPast(&dst[0], &x[0], &y[0]) {
+		for lo := 0; lo < n; lo += chunk {
+			hi := min(lo+chunk, n)
+			div64PastAVX512(&dst[lo], &x[lo], &y[lo], hi-lo)
+		}
+		fence()
+		return
+	}
 	for lo := 0; lo < n; lo += chunk {
 		hi := min(lo+chunk, n)
 		switch active {
@@ -461,6 +669,14 @@ func Div64(dst, x, y []float64) {
 func Scale(dst, x []float32, a float32) {
 	check(len(dst), len(x))
 	n := len(dst)
+	if 4*n >= pastFrom && fitsPast(&dst[0], &x[0]) {
+		for lo := 0; lo < n; lo += chunk {
+			hi := min(lo+chunk, n)
+			scalePastAVX512(&dst[lo], &x[lo], hi-lo, a)
+		}
+		fence()
+		return
+	}
 	for lo := 0; lo < n; lo += chunk {
 		hi := min(lo+chunk, n)
 		switch active {
@@ -479,6 +695,14 @@ func GeluGrad(dst, grad, x []float32) {
 	check(len(dst), len(grad))
 	check(len(dst), len(x))
 	n := len(dst)
+	if 4*n >= pastFrom && fitsPast(&dst[0], &grad[0], &x[0]) {
+		for lo := 0; lo < n; lo += chunk {
+			hi := min(lo+chunk, n)
+			geluGradPastAVX512(&dst[lo], &grad[lo], &x[lo], hi-lo)
+		}
+		fence()
+		return
+	}
 	for lo := 0; lo < n; lo += chunk {
 		hi := min(lo+chunk, n)
 		switch active {
@@ -497,6 +721,14 @@ func GeluTanhGrad(dst, grad, x []float32) {
 	check(len(dst), len(grad))
 	check(len(dst), len(x))
 	n := len(dst)
+	if 4*n >= pastFrom && fitsPast(&dst[0], &grad[0], &x[0]) {
+		for lo := 0; lo < n; lo += chunk {
+			hi := min(lo+chunk, n)
+			geluTanhGradPastAVX512(&dst[lo], &grad[lo], &x[lo], hi-lo)
+		}
+		fence()
+		return
+	}
 	for lo := 0; lo < n; lo += chunk {
 		hi := min(lo+chunk, n)
 		switch active {
@@ -515,6 +747,14 @@ func SiluGrad(dst, grad, x []float32) {
 	check(len(dst), len(grad))
 	check(len(dst), len(x))
 	n := len(dst)
+	if 4*n >= pastFrom && fitsPast(&dst[0], &grad[0], &x[0]) {
+		for lo := 0; lo < n; lo += chunk {
+			hi := min(lo+chunk, n)
+			siluGradPastAVX512(&dst[lo], &grad[lo], &x[lo], hi-lo)
+		}
+		fence()
+		return
+	}
 	for lo := 0; lo < n; lo += chunk {
 		hi := min(lo+chunk, n)
 		switch active {
@@ -533,6 +773,14 @@ func TanhGrad(dst, grad, y []float32) {
 	check(len(dst), len(grad))
 	check(len(dst), len(y))
 	n := len(dst)
+	if 4*n >= pastFrom && fitsPast(&dst[0], &grad[0], &y[0]) {
+		for lo := 0; lo < n; lo += chunk {
+			hi := min(lo+chunk, n)
+			tanhGradPastAVX512(&dst[lo], &grad[lo], &y[lo], hi-lo)
+		}
+		fence()
+		return
+	}
 	for lo := 0; lo < n; lo += chunk {
 		hi := min(lo+chunk, n)
 		switch active {
@@ -551,6 +799,14 @@ func SigmoidGrad(dst, grad, y []float32) {
 	check(len(dst), len(grad))
 	check(len(dst), len(y))
 	n := len(dst)
+	if 4*n >= pastFrom && fitsPast(&dst[0], &grad[0], &y[0]) {
+		for lo := 0; lo < n; lo += chunk {
+			hi := min(lo+chunk, n)
+			sigmoidGradPastAVX512(&dst[lo], &grad[lo], &y[lo], hi-lo)
+		}
+		fence()
+		return
+	}
 	for lo := 0; lo < n; lo += chunk {
 		hi := min(lo+chunk, n)
 		switch active {
@@ -569,6 +825,14 @@ func ReluGrad(dst, grad, y []float32) {
 	check(len(dst), len(grad))
 	check(len(dst), len(y))
 	n := len(dst)
+	if 4*n >= pastFrom && fitsPast(&dst[0], &grad[0], &y[0]) {
+		for lo := 0; lo < n; lo += chunk {
+			hi := min(lo+chunk, n)
+			reluGradPastAVX512(&dst[lo], &grad[lo], &y[lo], hi-lo)
+		}
+		fence()
+		return
+	}
 	for lo := 0; lo < n; lo += chunk {
 		hi := min(lo+chunk, n)
 		switch active {

@@ -31,6 +31,8 @@ type assembler struct {
 	uses    map[*expr]int
 	part    int // which half of a group, in AVX2
 
+	past bool // stores go past the caches
+
 	tail     bool  // only some elements are there
 	tailMask []Op  // for float32, by part; in AVX-512 a K register
 	tail64   [2]Op // for the halves of a float64, in AVX-512
@@ -97,13 +99,23 @@ func (s *assembler) writePool(kernels []*kernel) {
 	}
 }
 
-// write writes the function of k.
+// write writes the functions of k.
 func (s *assembler) write(k *kernel) {
+	name := lowerFirst(k.name) + s.suffix()
+	s.function(k, name, fmt.Sprintf("%s is %s of n elements.", name, k.name), false)
+	if s.wide && k.past {
+		past := k.pastName()
+		s.function(k, past, fmt.Sprintf("%s is %s that stores past the caches: dst begins with a line of them.", past, name), true)
+	}
+}
+
+// function writes a function of k, whose stores go past the caches or do not.
+func (s *assembler) function(k *kernel, name, doc string, past bool) {
 	k.record()
-	s.k, s.tail = k, false
-	TEXT(lowerFirst(k.name)+s.suffix(), NOSPLIT, k.signature())
+	s.k, s.tail, s.past = k, false, past
+	TEXT(name, NOSPLIT, k.signature())
 	Pragma("noescape")
-	Doc(fmt.Sprintf("%s%s is %s of n elements.", lowerFirst(k.name), s.suffix(), k.name))
+	Doc(doc)
 	s.prologue()
 	n := Load(Param("n"), GP64())
 	whole := GP64()
@@ -154,8 +166,26 @@ func (s *assembler) round(groups int) {
 			PREFETCHT0(Mem{Base: p, Index: s.at, Scale: 4, Disp: 4 * group * i})
 		}
 	}
+	if s.past {
+		s.fetchAhead(groups)
+	}
 	s.body(groups)
 	ADDQ(I32(group*groups), s.at)
+}
+
+// bytesAhead is how far before their use inputs are fetched where results do not
+// pass through the caches: what is on its way for the latency of memory.
+const bytesAhead = 2 << 10
+
+// fetchAhead fetches as much of each input as a round of so many groups loads.
+func (s *assembler) fetchAhead(groups int) {
+	loads, _ := s.k.touched()
+	for i, a := range s.k.arrays {
+		size := a.elem.size()
+		for b := 0; loads[i] && b < groups*group*size; b += 64 {
+			PREFETCHT0(Mem{Base: s.ptr[i], Index: s.at, Scale: uint8(size), Disp: bytesAhead + b})
+		}
+	}
 }
 
 // prologue loads what stays in registers: pointers, numbers, accumulators and,

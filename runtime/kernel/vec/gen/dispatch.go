@@ -76,6 +76,9 @@ func (k *kernel) pointers(first, n string) string {
 func (k *kernel) chooser() string {
 	name, first, part := lowerFirst(k.name), k.arrays[0].name, k.chunk()
 	s := fmt.Sprintf("n := len(%s)\n", first)
+	if k.past {
+		s += k.choosePast()
+	}
 	end := "n"
 	if k.goTail() {
 		s += fmt.Sprintf("whole := 0\nif active != Portable {\nwhole = n &^ %d\n}\n", group-1)
@@ -89,6 +92,19 @@ func (k *kernel) chooser() string {
 	s += fmt.Sprintf("switch active {\ncase AVX512:\n%sAVX512(%s)\n", name, part)
 	s += fmt.Sprintf("case AVX2:\n%sAVX2(%s)\n", name, part)
 	return s + fmt.Sprintf("default:\n%sGo(%s)\n}\n}\n", name, k.arguments("[lo:hi]"))
+}
+
+// pastName returns the name of k's function that stores past the caches.
+func (k *kernel) pastName() string { return lowerFirst(k.name) + "PastAVX512" }
+
+// choosePast returns the statements that call it where k's results are such.
+func (k *kernel) choosePast() string {
+	var begins []string
+	for _, a := range k.arrays {
+		begins = append(begins, "&"+a.name+"[0]")
+	}
+	return fmt.Sprintf("if %d*n >= pastFrom && fitsPast(%s) {\nfor lo := 0; lo < n; lo += chunk {\nhi := min(lo+chunk, n)\n%s(%s)\n}\nfence()\nreturn\n}\n",
+		k.arrays[0].elem.size(), strings.Join(begins, ", "), k.pastName(), k.chunk())
 }
 
 // chunk returns the arguments of a call in assembly for the elements from lo to hi.

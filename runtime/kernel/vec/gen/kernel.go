@@ -11,6 +11,7 @@ type kernel struct {
 	body    func(k *kernel)
 
 	wide     bool // recorded for AVX-512, which has steps that others are made of
+	past     bool // of float32 or float64 all, it may store past the caches: see Past
 	together int  // groups that a round of the loop takes side by side in AVX-512, if more than 1
 
 	steps       []*expr

@@ -23,7 +23,7 @@ var together = map[string]int{
 // oneToOne returns a kernel dst[i] = f(x[i]).
 func oneToOne(name, doc string, f func(k *kernel, x *expr) *expr) *kernel {
 	return &kernel{
-		name: name, doc: "stores " + doc + " in dst. dst may be x.", arrays: f32s("dst", "x"),
+		name: name, doc: "stores " + doc + " in dst. dst may be x.", arrays: f32s("dst", "x"), past: true,
 		body: func(k *kernel) { k.store("dst", f(k, k.load("x"))) },
 	}
 }
@@ -65,7 +65,7 @@ func unary() []*kernel {
 func twoToOne(name, doc string, arrays []array, f func(k *kernel, x, y *expr) *expr) *kernel {
 	x, y := arrays[1].name, arrays[2].name
 	return &kernel{
-		name: name, doc: "stores " + doc + " in dst. dst may be " + x + " or " + y + ".", arrays: arrays,
+		name: name, doc: "stores " + doc + " in dst. dst may be " + x + " or " + y + ".", arrays: arrays, past: true,
 		body: func(k *kernel) { k.store("dst", f(k, k.load(x), k.load(y))) },
 	}
 }
@@ -91,7 +91,7 @@ func binary() []*kernel {
 		twoToOne("Div64", "x / y", xy64, (*kernel).div),
 		{
 			name: "Scale", doc: "stores x times a in dst. dst may be x.",
-			arrays: f32s("dst", "x"), scalars: scalars32("a"),
+			arrays: f32s("dst", "x"), scalars: scalars32("a"), past: true,
 			body: func(k *kernel) { k.store("dst", k.mul(k.load("x"), k.scalar("a"))) },
 		},
 	}

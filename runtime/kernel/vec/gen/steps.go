@@ -428,6 +428,8 @@ func (s *assembler) store(e *expr) {
 // storePart emits the store of a register, in the tail under the mask tm.
 func (s *assembler) storePart(v Op, m Mem, tm Op, double bool) {
 	switch {
+	case !s.tail && s.past:
+		VMOVNTPS(v, m)
 	case !s.tail:
 		VMOVUPS(v, m)
 	case s.wide && double:
