@@ -6,7 +6,6 @@ import (
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/lapack/lapack64"
-	"gonum.org/v1/gonum/mat"
 )
 
 // general returns a matrix of package blas64 that shares the elements of a.
@@ -115,43 +114,4 @@ func Reflectors(dst, tau, a []float64, m, n int) bool {
 	work = make([]float64, max(int(work[0]), 1))
 	lapack64.Geqrf(general(dst, m, n), tau, work, len(work))
 	return true
-}
-
-// Eig stores the real and the imaginary parts of the eigenvalues of a [n, n] in wr and wi
-// [n], and those of the eigenvectors as the columns of vr and vi [n, n]. A vector is of
-// length 1, and its greatest element is real.
-func Eig(wr, wi, vr, vi, a []float64, n int) bool {
-	if n == 0 {
-		return true
-	}
-	f := eigen(wr, wi, a, n, mat.EigenRight)
-	if f == nil {
-		return false
-	}
-	var v mat.CDense
-	f.VectorsTo(&v)
-	for i := range n {
-		for j := range n {
-			vr[i*n+j], vi[i*n+j] = real(v.At(i, j)), imag(v.At(i, j))
-		}
-	}
-	return true
-}
-
-// EigValues is Eig without the vectors.
-func EigValues(wr, wi, a []float64, n int) bool {
-	return n == 0 || eigen(wr, wi, a, n, mat.EigenNone) != nil
-}
-
-// eigen stores the parts of the eigenvalues of a [n, n] in wr and wi, and returns the
-// decomposition, with the vectors of kind; nil if there is none.
-func eigen(wr, wi, a []float64, n int, kind mat.EigenKind) *mat.Eigen {
-	var f mat.Eigen
-	if !finite(a) || !f.Factorize(dense(a, n, n), kind) {
-		return nil
-	}
-	for i, w := range f.Values(nil) {
-		wr[i], wi[i] = real(w), imag(w)
-	}
-	return &f
 }

@@ -1,9 +1,13 @@
 package lapack
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
+
+	"gonum.org/v1/gonum/blas"
 )
 
 // The factors of LU multiply to what they are of, at every size and shape.
@@ -70,6 +74,109 @@ func TestPermutation(t *testing.T) {
 	for _, piv := range [][]float64{{3}, {0}, {1.5}, {1, 2, 1}, {math.NaN()}} {
 		if Permutation(p, piv, 2) {
 			t.Errorf("Permutation of %v: got true, want false", piv)
+		}
+	}
+}
+
+// Eigenvectors are of length 1, with a greatest element that is real, and a turns them by
+// their eigenvalues; the values alone are the same. Large matrices go another way than small
+// ones.
+func TestEigHolds(t *testing.T) {
+	for _, test := range hard {
+		rng := rand.New(rand.NewPCG(5, 6))
+		for _, n := range []int{0, 1, 2, 5, 33, 75, 76, 110} {
+			a := make([]float64, n*n)
+			for i := range a {
+				a[i] = test.element(rng, n, i/n, i%n)
+			}
+			wantEig(t, fmt.Sprintf("%s [%d, %d]", test.what, n, n), a, n)
+		}
+	}
+}
+
+// wantEig wants Eig of a [n, n] to be its eigenvalues and eigenvectors.
+func wantEig(t *testing.T, what string, a []float64, n int) {
+	t.Helper()
+	wr, wi, vr, vi := make([]float64, n), make([]float64, n), make([]float64, n*n), make([]float64, n*n)
+	if !Eig(wr, wi, vr, vi, a, n) {
+		t.Fatalf("%s: no eigenvalues", what)
+	}
+	of, size := normed(a, n, n)
+	bound := 4 * precision * float64(max(n, 10))
+	var trace, sum float64
+	for j := range n {
+		trace, sum = trace+of[j*n+j], sum+wr[j]/size
+		length, most, imag := 0.0, 0.0, 0.0
+		for i := range n {
+			x, y := vr[i*n+j], vi[i*n+j]
+			length += x*x + y*y
+			if x*x+y*y > most {
+				most, imag = x*x+y*y, y
+			}
+			var re, im float64 // a v - w v
+			for k := range n {
+				re, im = re+of[i*n+k]*vr[k*n+j], im+of[i*n+k]*vi[k*n+j]
+			}
+			re, im = re-(wr[j]/size*x-wi[j]/size*y), im-(wr[j]/size*y+wi[j]/size*x)
+			if !(math.Abs(re)+math.Abs(im) <= bound) {
+				t.Fatalf("%s: value %d is off by (%v, %v) in row %d, want at most %v", what, j, re, im, i, bound)
+			}
+		}
+		if !(math.Abs(length-1) <= bound) || imag != 0 {
+			t.Fatalf("%s: vector %d has the square length %v and the greatest element's imaginary part %v, want 1 and 0", what, j, length, imag)
+		}
+	}
+	if !(math.Abs(trace-sum) <= bound) {
+		t.Fatalf("%s: the eigenvalues add up to %v, want %v, the trace", what, sum, trace)
+	}
+	alone := [2][]float64{make([]float64, n), make([]float64, n)}
+	if !EigValues(alone[0], alone[1], a, n) {
+		t.Fatalf("%s: no eigenvalues alone", what)
+	}
+	both := 0.0
+	for _, v := range alone[0] {
+		both += v / size
+	}
+	if !(math.Abs(both-trace) <= bound) {
+		t.Fatalf("%s: the eigenvalues alone add up to %v, want %v, the trace", what, both, trace)
+	}
+}
+
+// Eigenvalues of large matrices that are known are found, with vectors and without.
+func TestEigOfDrawnValues(t *testing.T) {
+	rng := rand.New(rand.NewPCG(7, 8))
+	for _, n := range []int{60, 120, 300} {
+		want := make([]float64, n)
+		q, r, a := make([]float64, n*n), make([]float64, n*n), make([]float64, n*n)
+		QR(q, r, random(rng, n, n), n, n)
+		for i := range n {
+			clear(r[i*n:][:n])
+			want[i] = float64(i) - float64(n)/2
+			r[i*n+i] = want[i]
+			if i > 0 {
+				r[(i-1)*n+i] = rng.NormFloat64()
+			}
+		}
+		products{}.Dgemm(blas.NoTrans, blas.NoTrans, n, n, n, 1, q, n, r, n, 0, a, n)
+		qt := transposed(q, n, n)
+		products{}.Dgemm(blas.NoTrans, blas.NoTrans, n, n, n, 1, a, n, qt, n, 0, r, n)
+		wr, wi, v := make([]float64, n), make([]float64, n), make([]float64, n*n)
+		for _, vectors := range []bool{false, true} {
+			ok := false
+			if vectors {
+				ok = Eig(wr, wi, v, make([]float64, n*n), r, n)
+			} else {
+				ok = EigValues(wr, wi, r, n)
+			}
+			if !ok {
+				t.Fatalf("no eigenvalues of [%d, %d]", n, n)
+			}
+			slices.Sort(wr)
+			for i, x := range want {
+				if math.Abs(wr[i]-x) > 1e-9 {
+					t.Fatalf("eigenvalue %d of %d is %v, want %v", i, n, wr[i], x)
+				}
+			}
 		}
 	}
 }
