@@ -6,6 +6,7 @@ import (
 
 	"go.starlark.net/starlark"
 
+	"tpsh/lang/operator"
 	"tpsh/runtime/op"
 )
 
@@ -32,13 +33,24 @@ func init() {
 	}
 }
 
+// keyed are those of them that make a dict or a set.
+var keyed = map[string]bool{"dict": true, "set": true}
+
+// taking are those that make nothing, or one element.
+var taking = map[string]bool{"all": true, "any": true, "max": true, "min": true}
+
 // bounded returns Starlark's function f, which takes nothing of more than
-// maxListed elements.
+// maxListed elements, nor of more than there is room for.
 func bounded(f *starlark.Builtin) Function {
 	return func(_ *Env, thread *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 		for _, x := range args {
 			if n := starlark.Len(x); n > maxListed {
 				return nil, &op.ArgError{Func: b.Name(), Got: fmt.Sprintf("a %s of %d elements", x.Type(), n), Want: fmt.Sprintf("at most %d", maxListed)}
+			}
+			if !taking[b.Name()] {
+				if err := operator.Room(thread, starlark.Len(x), keyed[b.Name()]); err != nil {
+					return nil, err
+				}
 			}
 		}
 		return f.CallInternal(thread, args, kwargs)

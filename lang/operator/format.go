@@ -99,7 +99,7 @@ func field(fn string, _ *starlark.Thread, args starlark.Tuple, _ []starlark.Tupl
 func formatMethod(fn string, t *starlark.Thread, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	s, ok := args[0].(starlark.String)
 	if ok {
-		f := &formatter{fn: fn, args: args[1:], kwargs: kwargs}
+		f := &formatter{fn: fn, thread: t, args: args[1:], kwargs: kwargs}
 		text, err := f.format(string(s), 2)
 		return starlark.String(text), err
 	}

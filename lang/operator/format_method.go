@@ -10,6 +10,7 @@ import (
 // A formatter is one call of text.format(...).
 type formatter struct {
 	fn     string
+	thread *starlark.Thread
 	args   starlark.Tuple
 	kwargs []starlark.Tuple
 	next   int  // the argument of the next {}
@@ -22,7 +23,7 @@ func (f *formatter) format(text string, depth int) (string, error) {
 	if depth == 0 {
 		return "", errorf(f.fn, "got a field in the format of a field of a format, want fewer")
 	}
-	var b strings.Builder
+	b := builder{thread: f.thread}
 	for text != "" {
 		i := strings.IndexAny(text, "{}")
 		if i < 0 {
@@ -45,10 +46,12 @@ func (f *formatter) format(text string, depth int) (string, error) {
 			return "", errorf(f.fn, "got a { that is never closed, want {{ for the character")
 		}
 		out, err := f.field(text[1:end], depth)
+		if err == nil {
+			err = b.add(out)
+		}
 		if err != nil {
 			return "", err
 		}
-		b.WriteString(out)
 		text = text[end+1:]
 	}
 	return b.String(), nil

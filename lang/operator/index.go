@@ -107,10 +107,13 @@ func newSlice(_ string, _ *starlark.Thread, args starlark.Tuple, _ []starlark.Tu
 }
 
 // setSlice is x[lo:hi:step] = v, of arguments v, x, lo, hi and step.
-func setSlice(fn string, _ *starlark.Thread, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
+func setSlice(fn string, t *starlark.Thread, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
 	v, s := args[0], &Slice{args[2], args[3], args[4]}
 	switch x := args[1].(type) {
 	case *starlark.List:
+		if err := room(t, elementsOf(x)+elementsOf(v), elementSize); err != nil {
+			return nil, err
+		}
 		return starlark.None, setListSlice(fn, x, s, v)
 	case *starlark.Dict:
 	case starlark.HasSetKey:

@@ -14,11 +14,17 @@ import (
 var Library = starlark.StringDict{
 	source.MatMul:        function("@", binary(matMul)),
 	source.Power:         function("**", binary(power)),
-	source.Modulo:        function("%", binary(modulo)),
+	source.Modulo:        function("%", modulo),
 	source.Format:        function("f-string", field),
 	source.FormatMethod:  function("format", formatMethod),
 	source.Times:         function("*", times),
 	source.ReplaceMethod: function("replace", replaceMethod),
+	source.Grow:          function("+", grow),
+	source.Extend:        function("extend", grow),
+	source.Update:        function("update", grow),
+	source.Join:          function("join", joinedTexts),
+	source.Split:         function("split", splitText),
+	source.Texts:         function("f-string", texts),
 	source.Slice:         function("slice", newSlice),
 	source.SetSlice:      function("x[a:b] = v", setSlice),
 	source.Spread:        function("*", spread),
@@ -85,12 +91,12 @@ func matMul(x, y starlark.Value) (starlark.Value, error) {
 }
 
 // modulo is x % y, where text is formatted as in Python.
-func modulo(x, y starlark.Value) (starlark.Value, error) {
-	if s, ok := x.(starlark.String); ok {
-		text, err := printf(string(s), y)
+func modulo(_ string, t *starlark.Thread, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
+	if s, ok := args[0].(starlark.String); ok {
+		text, err := printf(t, string(s), args[1])
 		return starlark.String(text), err
 	}
-	return starlark.Binary(syntax.PERCENT, x, y)
+	return starlark.Binary(syntax.PERCENT, args[0], args[1])
 }
 
 // describe returns a value as errors name it: numbers by their value.

@@ -21,7 +21,7 @@ type printer struct {
 
 // printf returns text with its fields filled in from args: a tuple of values,
 // one value, or a dict of named ones.
-func printf(text string, args starlark.Value) (string, error) {
+func printf(t *starlark.Thread, text string, args starlark.Value) (string, error) {
 	p := &printer{rest: text}
 	if tuple, ok := args.(starlark.Tuple); ok {
 		p.values = tuple
@@ -31,7 +31,7 @@ func printf(text string, args starlark.Value) (string, error) {
 			p.keys = d
 		}
 	}
-	var b strings.Builder
+	b := builder{thread: t}
 	for {
 		i := strings.IndexByte(p.rest, '%')
 		if i < 0 {
@@ -41,10 +41,12 @@ func printf(text string, args starlark.Value) (string, error) {
 		b.WriteString(p.rest[:i])
 		p.rest = p.rest[i+1:]
 		out, err := p.field()
+		if err == nil {
+			err = b.add(out)
+		}
 		if err != nil {
 			return "", err
 		}
-		b.WriteString(out)
 	}
 	if _, tuple := args.(starlark.Tuple); p.used < len(p.values) && !p.named && (tuple || p.keys == nil) {
 		return "", errorf("%", "got %s for %s of the text, want one for each", count(len(p.values), "value"), count(p.used, "field"))

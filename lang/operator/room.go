@@ -76,6 +76,102 @@ func replaceMethod(fn string, t *starlark.Thread, args starlark.Tuple, kwargs []
 // few is how many bytes nobody asks for.
 const few = 1 << 20
 
+// entrySize is the bytes that an element takes in a dict or a set, with the room that
+// such have beside.
+const entrySize = 112
+
+// pieceSize is the bytes that a text takes in a list besides its own.
+const pieceSize = 2 * elementSize
+
+// Room asks whether there is room for a value of n elements, which is a dict or a set
+// if keyed.
+func Room(t *starlark.Thread, n int, keyed bool) error {
+	if keyed {
+		return room(t, uint(max(n, 0)), entrySize)
+	}
+	return room(t, uint(max(n, 0)), elementSize)
+}
+
+// elementsOf returns how many elements x has, 0 if that is not known.
+func elementsOf(x starlark.Value) uint { return uint(max(starlark.Len(x), 0)) }
+
+// grow returns y of arguments x and y, when there is room for x + y, or for x with the
+// elements of y in it.
+func grow(_ string, t *starlark.Thread, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
+	size := sizeOfElement(args[0])
+	if _, ok := args[0].(*starlark.Dict); ok {
+		size = entrySize
+	}
+	if size == 0 {
+		return args[1], nil
+	}
+	return args[1], room(t, elementsOf(args[0])+elementsOf(args[1]), size)
+}
+
+// joinedTexts returns y of arguments x and y, when there is room for x.join(y).
+func joinedTexts(_ string, t *starlark.Thread, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
+	x, ok := args[0].(starlark.String)
+	switch args[1].(type) {
+	case *starlark.List, starlark.Tuple:
+	default:
+		ok = false
+	}
+	if !ok {
+		return args[1], nil
+	}
+	n := starlark.Len(args[1]) * len(x)
+	for v := range starlark.Elements(args[1].(starlark.Iterable)) {
+		if s, ok := v.(starlark.String); ok {
+			n += len(s)
+		}
+	}
+	return args[1], room(t, uint(n), 1)
+}
+
+// splitText returns y of arguments x and y, when there is room for x.split(y).
+func splitText(_ string, t *starlark.Thread, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
+	x, ok := args[0].(starlark.String)
+	y, by := args[1].(starlark.String)
+	if !ok || !by || len(x) < few/pieceSize || y == "" {
+		return args[1], nil
+	}
+	return args[1], room(t, uint(strings.Count(string(x), string(y))), pieceSize)
+}
+
+// texts returns the texts that its arguments are, in one.
+func texts(_ string, t *starlark.Thread, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
+	n := 0
+	for _, x := range args {
+		n += starlark.Len(x)
+	}
+	if err := room(t, uint(n), 1); err != nil {
+		return nil, err
+	}
+	var b strings.Builder
+	b.Grow(n)
+	for _, x := range args {
+		b.WriteString(string(x.(starlark.String)))
+	}
+	return starlark.String(b.String()), nil
+}
+
+// A builder puts a text together.
+type builder struct {
+	strings.Builder
+	thread *starlark.Thread
+}
+
+// add adds text when there is room for it.
+func (b *builder) add(text string) error {
+	if n := b.Len() + len(text); n > few {
+		if err := room(b.thread, uint(n), 1); err != nil {
+			return err
+		}
+	}
+	b.WriteString(text)
+	return nil
+}
+
 // method calls the method fn of the first argument with the others.
 func method(fn string, t *starlark.Thread, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	if h, ok := args[0].(starlark.HasAttrs); ok {

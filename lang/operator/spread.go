@@ -5,18 +5,25 @@ import (
 )
 
 // spread is [*x, *y]: the elements of all its arguments, as a list.
-func spread(_ string, _ *starlark.Thread, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
-	all, err := joined(args)
+func spread(_ string, t *starlark.Thread, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
+	all, err := joined(t, args)
 	return starlark.NewList(all), err
 }
 
 // spreadTuple is (*x, *y): the elements of all its arguments, as a tuple.
-func spreadTuple(_ string, _ *starlark.Thread, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
-	all, err := joined(args)
+func spreadTuple(_ string, t *starlark.Thread, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
+	all, err := joined(t, args)
 	return starlark.Tuple(all), err
 }
 
-func joined(args starlark.Tuple) ([]starlark.Value, error) {
+func joined(t *starlark.Thread, args starlark.Tuple) ([]starlark.Value, error) {
+	n := uint(0)
+	for _, x := range args {
+		n += elementsOf(x)
+	}
+	if err := room(t, n, elementSize); err != nil {
+		return nil, err
+	}
 	var all []starlark.Value
 	for _, x := range args {
 		elems, err := elements("*", x)

@@ -12,15 +12,21 @@ const (
 	FormatMethod  = ".format"  // .format(x, ...) is x.format(...)
 	ReplaceMethod = ".replace" // .replace(x, ...) is x.replace(...)
 	Times         = "*"        // *(a, b) is a * b, where one may be a text, a list or a tuple
-	Slice         = "[:]"      // [:](lo, hi, step) is lo:hi:step among the elements of an index
-	SetSlice      = "[:]="     // [:]=(v, x, lo, hi, step) is x[lo:hi:step] = v
-	Spread        = "*[]"      // *[](x, y) is [*x, *y]
-	SpreadTuple   = "*()"      // *()(x, y) is (*x, *y)
-	JoinDicts     = "**{}"     // **{}(x, y) is {**x, **y}
-	JoinKeywords  = "**()"     // **()(x, y) is **x, **y among arguments
-	MakeSet       = "{}"       // {}([x, y]) is {x, y}
-	Unpack        = "*="       // *=(x, n, m) is the list of values for n names, one with a *, and m names
-	Repeat        = "=="       // ==(x, n) is x, n times
+	Grow          = "+"        // +(a, b) is b, when there is room for a + b
+	Extend        = ".extend"  // .extend(x, y) is y, when there is room for it in x, as in those that follow
+	Update        = ".update"
+	Join          = ".join"  // .join(x, y) is y, when there is room for x.join(y)
+	Split         = ".split" // .split(x, y) is y, when there is room for x.split(y)
+	Texts         = `""`     // ""(a, b, c) is a + b + c, all of which are texts
+	Slice         = "[:]"    // [:](lo, hi, step) is lo:hi:step among the elements of an index
+	SetSlice      = "[:]="   // [:]=(v, x, lo, hi, step) is x[lo:hi:step] = v
+	Spread        = "*[]"    // *[](x, y) is [*x, *y]
+	SpreadTuple   = "*()"    // *()(x, y) is (*x, *y)
+	JoinDicts     = "**{}"   // **{}(x, y) is {**x, **y}
+	JoinKeywords  = "**()"   // **()(x, y) is **x, **y among arguments
+	MakeSet       = "{}"     // {}([x, y]) is {x, y}
+	Unpack        = "*="     // *=(x, n, m) is the list of values for n names, one with a *, and m names
+	Repeat        = "=="     // ==(x, n) is x, n times
 	Ellipsis      = "..."
 )
 
@@ -93,6 +99,11 @@ func (l *lowerer) assign(s *syntax.AssignStmt) syntax.Stmt {
 	case syntax.STAR_EQ:
 		if _, name := s.LHS.(*syntax.Ident); name && l.repeats(s.LHS, s.RHS) {
 			return l.assignOp(s, syntax.STAR, Times)
+		}
+	case syntax.PLUS_EQ:
+		if x, name := s.LHS.(*syntax.Ident); name && l.grows(x, s.RHS) {
+			s.RHS = call(Grow, s.OpPos, syntax.End(s.RHS), again(x), l.expr(s.RHS))
+			return s
 		}
 	}
 	slice, ok := s.LHS.(*syntax.SliceExpr)
@@ -233,6 +244,10 @@ func (l *lowerer) binary(b *syntax.BinaryExpr) syntax.Expr {
 	}
 	if b.Op == syntax.STAR && l.repeats(b.X, b.Y) {
 		return call(Times, b.OpPos, syntax.End(b), l.expr(b.X), l.expr(b.Y))
+	}
+	if x, name := b.X.(*syntax.Ident); name && b.Op == syntax.PLUS && l.grows(x, b.Y) {
+		b.Y = call(Grow, b.OpPos, syntax.End(b), again(x), l.expr(b.Y))
+		return b
 	}
 	if levelOf[b.Op] == comparisons {
 		if left, ok := b.X.(*syntax.BinaryExpr); ok && isComparison(left) {

@@ -16,6 +16,35 @@ func call(name string, at, end syntax.Position, args ...syntax.Expr) *syntax.Cal
 // formats, and one that asks whether there is room for its result.
 var methods = map[string]string{"format": FormatMethod, "replace": ReplaceMethod}
 
+// growing are functions that return the argument of a method when there is room for what the
+// method makes of it.
+var growing = map[string]string{"extend": Extend, "join": Join, "split": Split, "update": Update}
+
+// grow puts such a function around the only argument of a method of a name or a literal, if c is
+// a call of one.
+func (l *lowerer) grow(c *syntax.CallExpr) {
+	d, ok := c.Fn.(*syntax.DotExpr)
+	if !ok || growing[d.Name.Name] == "" || len(c.Args) != 1 {
+		return
+	}
+	if x, lit := d.X.(*syntax.Literal); lit && l.marks.FStrings[x] != nil {
+		return
+	} else if _, name := d.X.(*syntax.Ident); !lit && !name {
+		return
+	}
+	switch x := c.Args[0].(type) {
+	case *syntax.UnaryExpr:
+		if x.Op == syntax.STAR || x.Op == syntax.STARSTAR {
+			return
+		}
+	case *syntax.BinaryExpr:
+		if x.Op == syntax.EQ {
+			return
+		}
+	}
+	c.Args[0] = call(growing[d.Name.Name], d.Name.NamePos, c.Rparen, again(d.X), c.Args[0])
+}
+
 // call lowers a call: x.format(...) becomes a call of a function.
 func (l *lowerer) call(c *syntax.CallExpr) syntax.Expr {
 	l.exprs(c.Args)
@@ -26,6 +55,7 @@ func (l *lowerer) call(c *syntax.CallExpr) syntax.Expr {
 			Lparen: c.Lparen, Args: append([]syntax.Expr{l.expr(d.X)}, c.Args...), Rparen: c.Rparen,
 		}
 	}
+	l.grow(c)
 	c.Fn = l.expr(c.Fn)
 	return c
 }
@@ -46,8 +76,17 @@ func (l *lowerer) orNone(x syntax.Expr, s *syntax.SliceExpr) syntax.Expr {
 // fstring lowers an f-string to the sum of its parts.
 func (l *lowerer) fstring(lit *syntax.Literal, fs *FString) syntax.Expr {
 	var sum syntax.Expr
-	for _, part := range fs.Parts {
-		x := l.part(lit, part)
+	parts, fields := make([]syntax.Expr, len(fs.Parts)), 0
+	for i, part := range fs.Parts {
+		parts[i] = l.part(lit, part)
+		if part.X != nil {
+			fields++
+		}
+	}
+	if fields > 1 {
+		return call(Texts, lit.TokenPos, lit.TokenPos, parts...)
+	}
+	for _, x := range parts {
 		if sum == nil {
 			sum = x
 			continue

@@ -31,7 +31,7 @@ var surface = []struct{ text, want string }{
 	{"a < b == f() != d", "a < b and [b == x and x != d for x in [f()]][0]"},
 	{"'a' 'b' \"c\"", "'a' + 'b' + \"c\""},
 	{"'a' 'b' % c", "mod('a' + 'b', c)"},
-	{"f'a'", "('a')"}, {"f''", "''"}, {"f'{x}'", "(fmt(x))"}, {"f'a{x}b{y}'", "('a' + fmt(x) + 'b' + fmt(y))"},
+	{"f'a'", "('a')"}, {"f''", "''"}, {"f'{x}'", "(fmt(x))"}, {"f'a{x}b{y}'", "texts('a', fmt(x), 'b', fmt(y))"},
 	{"f'{x!r}'", "(fmt(x, 'r'))"}, {"f'{x:.3f}'", "(fmt(x, '', ('.3f')))"}, {"f'{x!s:>{w}}'", "(fmt(x, 's', ('>' + fmt(w))))"},
 	{"f'{x=}'", "('x=' + fmt(x, 'r'))"}, {"f'{x = :.2f}'", "('x = ' + fmt(x, '', ('.2f')))"}, {"f'{{{x}}}'", "('{' + fmt(x) + '}')"},
 	{"f'{d[\"a\"]}'", "(fmt(d[\"a\"]))"}, {"f'{d['a']}'", "(fmt(d['a']))"}, {"f\"\"\"{\nx\n}\"\"\"", "(fmt(x))"}, {"rf'\\d{x}'", "(r'\\d' + fmt(x))"},
@@ -39,6 +39,8 @@ var surface = []struct{ text, want string }{
 	{"f'{f'{x}'}'", "(fmt((fmt(x))))"}, {"f'a' 'b'", "('a') + 'b'"}, {"f'\\n{x}\\x41'", "('\\n' + fmt(x) + 'A')"}, {"f'{x:=+5}'", "(fmt(x, '', ('=+5')))"},
 	{"f\"\"\"a\\\"{x}\"\"\"", "('a\"' + fmt(x))"}, {"f'''a\"'{x}'''", "('a\"\\'' + fmt(x))"},
 	{"[0] * n", "times([0], n)"}, {"n * 'a'", "times(n, 'a')"}, {"x * y", "x * y"}, {"'-' * 40", "'-' * 40"}, {"s = str(x)\ny = s * n", "s = str(x)\ny = times(s, n)"}, {"s = [x]\ns *= n", "s = [x]\ns = times(s, n)"},
+	{"s = str(x)\ny = s + s + s", "s = str(x)\ny = s + grow(s, s) + s"}, {"s = [x]\ns += y", "s = [x]\ns += grow(s, y)"}, {"s = [x]\ns = s + [1]", "s = [x]\ns = s + [1]"}, {"s = ''\ns += f'{x}'", "s = ''\ns += grow(s, (fmt(x)))"}, {"x + y", "x + y"},
+	{"x.extend(y)", "x.extend(extend(x, y))"}, {"x.update(y)", "x.update(update(x, y))"}, {"x.update(y, z=1)", "x.update(y, z=1)"}, {"x.update(z=1)", "x.update(z=1)"}, {"''.join(y)", "''.join(join('', y))"}, {"x.join(*y)", "x.join(*y)"}, {"x.split(',')", "x.split(split(x, ','))"}, {"f(x).split(y)", "f(x).split(y)"},
 	{"('a' + b) * 101", "times(('a' + b), 101)"}, {"s.replace(a, b)", "replace(s, a, b)"},
 	{"s.format(x, a=1, *b)", "format(s, x, a=1, *b)"}, {"'{}'.format(1)", "format('{}', 1)"},
 	{"x[1:2, 0]", "x[s(1, 2, None), 0]"}, {"x[..., 0]", "x[dots, 0]"}, {"x[:, None]", "x[s(None, None, None), None]"}, {"x[a, b]", "x[a, b]"}, {"x[1:2,]", "x[tuple]"}, {"x[::2, -1:]", "x[s(None, None, 2), s(-1, None, None)]"},
@@ -52,7 +54,7 @@ var surface = []struct{ text, want string }{
 }
 
 // hidden are the names with which want writes what Starlark has not.
-var hidden = map[string]string{"at": MatMul, "pow": Power, "mod": Modulo, "fmt": Format, "format": FormatMethod, "replace": ReplaceMethod, "times": Times, "s": Slice, "set": SetSlice, "dots": Ellipsis,
+var hidden = map[string]string{"at": MatMul, "pow": Power, "mod": Modulo, "fmt": Format, "format": FormatMethod, "replace": ReplaceMethod, "times": Times, "grow": Grow, "extend": Extend, "update": Update, "join": Join, "split": Split, "texts": Texts, "s": Slice, "set": SetSlice, "dots": Ellipsis,
 	"spread": Spread, "row": SpreadTuple, "dicts": JoinDicts, "keywords": JoinKeywords, "many": MakeSet, "unpack": Unpack, "same": Repeat}
 
 // What Starlark has not becomes calls.

@@ -49,6 +49,27 @@ func (l *lowerer) repeats(x, y syntax.Expr) bool {
 	return !(isFew(x) || isFew(y)) && (isSequence(x, l.sequences) || isSequence(y, l.sequences))
 }
 
+// grows reports whether x + y may be a text, a list or a tuple so much longer than x and y
+// that it has to be asked whether there is room for it.
+func (l *lowerer) grows(x, y syntax.Expr) bool {
+	return !(l.isShort(x) || l.isShort(y)) && (isSequence(x, l.sequences) || isSequence(y, l.sequences))
+}
+
+// isShort reports whether x is a text, a list or a tuple that is written out.
+func (l *lowerer) isShort(x syntax.Expr) bool {
+	switch x := x.(type) {
+	case *syntax.Literal:
+		return l.marks.FStrings[x] == nil
+	case *syntax.ListExpr:
+		return !hasStar(x.List, syntax.STAR)
+	case *syntax.TupleExpr:
+		return !hasStar(x.List, syntax.STAR)
+	case *syntax.ParenExpr:
+		return l.isShort(x.X)
+	}
+	return false
+}
+
 // few is up to how often something is repeated without much room.
 const few = 100
 

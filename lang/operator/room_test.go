@@ -1,0 +1,78 @@
+package operator
+
+import (
+	"errors"
+	"testing"
+
+	"go.starlark.net/starlark"
+
+	"tpsh/lang/source"
+)
+
+// What makes a value longer than its operands asks for its bytes first, and is not made
+// where there is no room.
+func TestRoom(t *testing.T) {
+	const n = 100_000
+	const setup = "s = str('x' * 100000)\nl = list(range(100000))\nt = tuple(l)\nd = {i: i for i in l}\n"
+	for _, c := range []struct {
+		stmt string
+		want int // bytes
+	}{
+		{"s = s * 101", 101 * n}, {"t = t * 2000", 2000 * 16 * n}, {"s = s + s", 2 * n}, {"s += s", 2 * n}, {"s = f'{s}{s}-'", 2*n + 1},
+		{"l = l + l", 2 * 16 * n}, {"l += l", 2 * 16 * n}, {"t = t + t", 2 * 16 * n}, {"t += t", 2 * 16 * n},
+		{"l.extend(l)", 2 * 16 * n}, {"l.extend(range(7))", 16 * (n + 7)}, {"l[1:2] = l", 2 * 16 * n}, {"[*l, *t, 1]", 16 * (2*n + 1)}, {"(*l, *t)", 2 * 16 * n},
+		{"d.update(d)", 2 * 112 * n}, {"d.update([(1, 2)])", 112 * (n + 1)},
+		{"', '.join([s, s])", 2*n + 4}, {"''.join([s, s])", 2 * n}, {"s.split('x')", 32 * n}, {"s.replace('x', 'yyyyyyyyyyyyyyyyy')", 16 * n},
+		{"k = [s] * 20\n'{} {}'.format(', '.join(k), s)", 21*n + 39}, {"k = [s] * 20\n'%s %s' % (', '.join(k), s)", 21*n + 39},
+	} {
+		core, err := source.Parse("f.star", setup+c.stmt, source.Options{Dialect: dialect})
+		if err != nil {
+			t.Fatal(err)
+		}
+		file, err := source.Lower(core)
+		if err != nil {
+			t.Fatal(err)
+		}
+		prog, err := starlark.FileProgram(file, Library.Has)
+		if err != nil {
+			t.Fatal(err)
+		}
+		full, most := errors.New("no room"), 0
+		thread := new(starlark.Thread)
+		thread.SetLocal(RoomKey, func(bytes int) error {
+			most = max(most, bytes)
+			if bytes == c.want {
+				return full
+			}
+			return nil
+		})
+		if _, err := prog.Init(thread, Library); !errors.Is(err, full) || most != c.want {
+			t.Errorf("%s: got %v and %d bytes at most, want %d refused", c.stmt, err, most, c.want)
+		}
+	}
+}
+
+// What asks for room does as it does without: values, the order of operands, other types.
+func TestRoomChangesNothing(t *testing.T) {
+	for _, c := range []struct{ stmt, want string }{
+		{"s = 'a'\ns += 'b' + s\nx = s", "aba"}, {"l = [1]\nk = l\nl += (2,)\nl += l\nx = k", "[1, 2, 1, 2]"}, {"l = [1]\nl.extend(l)\nx = l", "[1, 1]"},
+		{"d = {}\nd.update([(1, 2)])\nd.update({3: 4})\nx = d", "{1: 2, 3: 4}"}, {"l = ['a', 'b']\nx = '-'.join(l)", "a-b"}, {"x = ''.join('ab'.elems())", "ab"},
+		{"s = 'a,b'\nx = s.split(',')", `["a", "b"]`}, {"s = 'a b'\nx = s.split(None)", `["a", "b"]`}, {"o = struct(update=lambda x: x + 1)\nx = o.update(1)", "2"},
+		{"l = [1]\ndef f():\n    l.append(2)\n    return [3]\nx = l + f()", "[1, 2, 3]"}, {"a, b = 1, 'é'\nx = f'{a}{b}{a:02}'", "1é01"},
+	} {
+		globals, err := run(c.stmt)
+		if err != nil {
+			t.Errorf("%s: %v", c.stmt, err)
+		} else if got := str(globals["x"]); got != c.want {
+			t.Errorf("%s\ngot  %s\nwant %s", c.stmt, got, c.want)
+		}
+	}
+	for _, c := range []struct{ stmt, want string }{
+		{"l = [1]\nl = l + 2", "unknown binary op: list + int"}, {"s = 'a'\ns += 1", "unknown binary op: string + int"}, {"l = [1]\nl.extend(2)", "extend: for parameter 1: got int, want iterable"},
+		{"''.join([1])", "join: in list, want string, got int"},
+	} {
+		if _, err := run(c.stmt); err == nil || err.Error() != c.want {
+			t.Errorf("%s: got %v, want %s", c.stmt, err, c.want)
+		}
+	}
+}
