@@ -19,7 +19,7 @@ import (
 
 // A Watch holds the programs of a process to a number of bytes, which the values
 // of the interpreter and the storage that Outside counts use together. It looks at the heap
-// every few milliseconds. When the reachable part goes beyond the limit, it
+// every few milliseconds, or where processes share cores less often while nothing grows. When the reachable part goes beyond the limit, it
 // ends the programs, each at its line. A program that is within one call of a
 // builtin function, which no cancellation reaches, is reported where it is and
 // left behind; if it then goes on filling memory, the process ends.
@@ -35,6 +35,8 @@ type Watch struct {
 	// Scarce, if set, is asked before programs are ended: whether the machine
 	// lacks memory. Without a need of others a default limit hurts nobody.
 	Scarce func() bool
+	// Sharing is how many processes there are that do as this one for each core; 0 is one.
+	Sharing int
 	// Room, if set, returns the bytes that one value alone may have; else it is Limit.
 	Room func() int
 
@@ -57,8 +59,10 @@ type watched struct {
 }
 
 const (
-	// watchEvery is the time between looks at the heap.
-	watchEvery = 5 * time.Millisecond
+	// watchEvery is the time between looks at the heap, and watchSeldom the longest between
+	// those of many processes, which grow more slowly the more of them there are.
+	watchEvery  = 5 * time.Millisecond
+	watchSeldom = 100 * time.Millisecond
 	// heapSlack is how much a process may have beside the memory it had before its programs:
 	// the collector's own, buffers of messages, stacks.
 	heapSlack = 16 << 20
@@ -105,18 +109,34 @@ func (w *Watch) begin(s *server, j *job, t *starlark.Thread) (end func()) {
 
 // watch looks at the heap until there are no runs.
 func (w *Watch) watch(idle <-chan struct{}) {
-	ticker := time.NewTicker(watchEvery)
-	defer ticker.Stop()
+	every := watchEvery
+	timer := time.NewTimer(every)
+	defer timer.Stop()
 	for {
 		select {
-		case <-ticker.C:
+		case <-timer.C:
 			w.mu.Lock()
+			before := w.used
 			w.look()
+			every = w.next(every, w.used-before)
 			w.mu.Unlock()
+			timer.Reset(every)
 		case <-idle:
 			return
 		}
 	}
+}
+
+// quiet is by how many bytes what is used grows between looks where nothing grows.
+const quiet = 1 << 20
+
+// next returns the time until the next look, of the time before the last one and by how much was
+// used more then. w.mu is held.
+func (w *Watch) next(every time.Duration, grown int) time.Duration {
+	if grown > quiet || !w.over.IsZero() {
+		return watchEvery
+	}
+	return max(watchEvery, min(2*every, time.Duration(w.Sharing)*watchEvery, watchSeldom))
 }
 
 // look ends the programs if they use too much. w.mu is held.
