@@ -40,8 +40,9 @@ const (
 // such a set.
 func (g Graph) ClosedSets() [][]int {
 	reach := make([][]int, len(g))
+	running := func(r int) bool { return g[r].State == Running }
 	for r, n := range g {
-		if n.State == Blocked {
+		if n.State == Blocked && !slices.ContainsFunc(n.Waits, running) {
 			reach[r] = g.reach(r)
 		}
 	}

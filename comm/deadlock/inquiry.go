@@ -14,6 +14,9 @@ func (s *Machine) examine() {
 		}
 		s.drop()
 	}
+	if !slices.ContainsFunc(s.ranks, func(k knowledge) bool { return k.waits() }) {
+		return
+	}
 	graph := s.graph()
 	for _, set := range graph.ClosedSets() {
 		if s.consistent(set) {

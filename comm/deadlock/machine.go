@@ -33,6 +33,9 @@ type Machine struct {
 	notices  time.Duration         // after how long a wait is noticed, 0 for never
 	suspects []suspicion           // the oldest first
 	left     []comm.Unreceived     // from the ranks that have told
+	over     int                   // how many ranks have ended or are lost
+	untold   []int                 // those of them that have ended normally, and of which the others are not told
+	tellAt   time.Time             // when to tell them
 	out      Outcome               // of the event that is taken in
 }
 
@@ -96,6 +99,7 @@ func (s *Machine) Step(now time.Time, e Event) *Outcome {
 	s.out = Outcome{Verdicts: s.out.Verdicts[:0]}
 	s.act(e)
 	s.decide()
+	s.tellIfDue()
 	s.remind()
 	s.examine()
 	return &s.out
@@ -106,6 +110,9 @@ func (s *Machine) Due() time.Time {
 	due := s.nextNotice()
 	if len(s.suspects) > 0 && (due.IsZero() || s.suspects[0].due.Before(due)) {
 		due = s.suspects[0].due
+	}
+	if len(s.untold) > 0 && (due.IsZero() || s.tellAt.Before(due)) {
+		due = s.tellAt
 	}
 	return due
 }
@@ -176,19 +183,63 @@ func (s *Machine) learn(rank int, r *Report) {
 	}
 }
 
-// conclude notes that a rank has ended, and tells the others.
+// conclude notes that a rank has ended, and tells the others, of a normal end perhaps later.
 func (s *Machine) conclude(rank int, r *Report) {
 	k := &s.ranks[rank]
 	if k.ended {
 		return
 	}
 	k.ended, k.wait, k.sent = true, nil, r.Sent
-	kind := VerdictEnded
-	if r.Kind == ReportFailed {
-		kind = VerdictFailed
+	if !k.lost {
+		s.over++
+	}
+	if r.Kind == ReportEnded {
+		if len(s.untold) == 0 {
+			s.tellAt = s.now.Add(s.patience())
+		}
+		s.untold = append(s.untold, rank)
+		return
 	}
 	for to := range s.ranks {
-		s.send(to, &Verdict{Kind: kind, Rank: rank, Text: r.Text, Count: r.Sent[to], Calls: r.Calls})
+		s.send(to, &Verdict{Kind: VerdictFailed, Rank: rank, Text: r.Text, Count: r.Sent[to], Calls: r.Calls})
+	}
+}
+
+const (
+	// fewRanks is of how many ranks each normal end is told at once.
+	fewRanks = 16
+	// patienceEach is for how long, for each rank of more, an end may wait to be told with others.
+	patienceEach = 500 * time.Microsecond
+)
+
+// patience returns how long a normal end may wait to be told together with those of others.
+// Nobody does anything for it but let go of memory: what waits for a rank that has ended is a
+// deadlock, of which the machine knows.
+func (s *Machine) patience() time.Duration {
+	if len(s.ranks) <= fewRanks {
+		return 0
+	}
+	return time.Duration(len(s.ranks)) * patienceEach
+}
+
+// tellIfDue tells of normal ends when it is time, or no more can come.
+func (s *Machine) tellIfDue() {
+	if len(s.untold) > 0 && (s.over == len(s.ranks) || !s.now.Before(s.tellAt)) {
+		s.tellEnds()
+	}
+}
+
+// tellEnds tells all ranks of those that have ended normally. It is work for each pair of ranks
+// in all, whatever it is divided into; what makes it cheap is that verdicts are few.
+func (s *Machine) tellEnds() {
+	ended := s.untold
+	s.untold = nil
+	for to := range s.ranks {
+		v := &Verdict{Kind: VerdictEnded, Ends: make([]End, len(ended))}
+		for i, rank := range ended {
+			v.Ends[i] = End{rank, s.ranks[rank].sent[to]}
+		}
+		s.send(to, v)
 	}
 }
 
@@ -199,15 +250,21 @@ func (s *Machine) lose(kind VerdictKind, rank int, cause string) {
 		return
 	}
 	s.ranks[rank].lost = true
+	if !s.ranks[rank].ended {
+		s.over++
+	}
 	for to := range s.ranks {
 		s.send(to, &Verdict{Kind: kind, Rank: rank, Text: cause})
 	}
 	s.settle()
 }
 
-// send sends a verdict that is no question. Reports of the rank from before
-// it hears of it count no more.
+// send sends a verdict that is no question, behind those that have waited. Reports of the
+// rank from before it hears of it count no more.
 func (s *Machine) send(to int, v *Verdict) {
+	if len(s.untold) > 0 {
+		s.tellEnds()
+	}
 	s.ranks[to].told++
 	s.write(to, v)
 }

@@ -2,6 +2,7 @@ package deadlock
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -118,6 +119,56 @@ func TestMachineKnowsWhoHasCalled(t *testing.T) {
 				t.Errorf("rank %d waits for %v, want rank 3", w.Rank, w.For)
 			}
 		}
+	}
+}
+
+// Of the normal ends of many ranks they are told together: when it is time, when there is
+// something else to tell, or when all have ended.
+func TestMachineTellsEndsTogether(t *testing.T) {
+	const size = 40
+	sent := make([]int, size)
+	sent[7] = 3
+	ends := func(g *game, ranks ...int) {
+		for _, r := range ranks {
+			g.report(r, Report{Kind: ReportEnded, Sent: sent})
+		}
+	}
+	told := func(g *game, rank int, want ...int) {
+		t.Helper()
+		var got []int
+		for _, v := range g.heard[rank] {
+			for _, e := range v.Ends {
+				if got = append(got, e.Rank); e.Count != sent[rank] {
+					t.Errorf("rank %d: got %d messages of rank %d, want %d", rank, e.Count, e.Rank, sent[rank])
+				}
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("rank %d: got the ends of %d, want %d", rank, got, want)
+		}
+	}
+	g := newGame(Options{Size: size})
+	ends(g, 3, 1)
+	told(g, 7)
+	g.now = g.Due()
+	g.step(Event{})
+	told(g, 7, 3, 1)
+	g.take(7)
+	ends(g, 2)
+	g.step(Event{Rank: 4, Dead: errors.New("was killed")})
+	if kinds, _ := g.take(7); !slices.Equal(kinds, []VerdictKind{VerdictEnded, VerdictGone}) {
+		t.Errorf("got verdicts %d, want the end before the death", kinds)
+	}
+	for r := range size {
+		if r != 4 {
+			ends(g, r)
+		}
+	}
+	if _, last := g.take(7); last.Kind != VerdictEnded || len(last.Ends) != size-4 {
+		t.Errorf("got %+v, want the ends of the last %d", last, size-4)
+	}
+	if !g.Due().IsZero() {
+		t.Error("got something due, want nothing")
 	}
 }
 

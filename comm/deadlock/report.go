@@ -60,10 +60,12 @@ type Verdict struct {
 	Wait     int     // the wait that is asked about, released or ended, 0 for none
 	Call     CallKey // the call that is asked about, unless it is a wait
 
-	Rank  int       // that has ended
+	Rank  int       // that has ended, of kinds that tell a cause
 	Text  string    // the cause
 	Count int       // how many calls and messages it has sent to this rank
 	Calls []CallKey // as in its report
+
+	Ends []End // of VerdictEnded
 
 	Failed   []CallKey // the calls that a deadlock has failed
 	Deadlock *comm.DeadlockError
@@ -77,7 +79,7 @@ const (
 	VerdictHold                            // the same, and the wait is not to end before the next
 	VerdictRelease                         // the wait that was held may end
 	VerdictAwake                           // it is known that the rank has resumed
-	VerdictEnded                           // a rank has ended normally
+	VerdictEnded                           // ranks have ended normally
 	VerdictFailed                          // a rank has ended with a cause
 	VerdictLost                            // a rank cannot be relied on any more
 	VerdictGone                            // nor will it be in a later generation
@@ -85,6 +87,12 @@ const (
 	VerdictLeftOut                         // the same, and members that have not made the failed calls have left them out
 	VerdictKinds
 )
+
+// An End is that of a rank which has ended normally.
+type End struct {
+	Rank  int
+	Count int // how many calls and messages it has sent to the rank that is told
+}
 
 // A CallKey names a collective of a fabric; numbers start at 1. The zero value
 // names none.

@@ -20,10 +20,11 @@ import (
 // lengths of blocks, sends that to each as well: so all contracts come to all.
 
 const (
-	// relaysFrom is from how many members on contracts are relayed, unless all members share
-	// memory, or an MPI connects them: it has connections of its own, and gained nothing by it on
-	// 8 to 32 ranks of a host.
-	relaysFrom = 8
+	// relaysFrom is from how many members on contracts are relayed, unless an MPI connects them: it has
+	// connections of its own, and gained nothing by it on 8 to 32 ranks of a host. Of members that all
+	// share memory relaysFromShared is.
+	relaysFrom       = 8
+	relaysFromShared = 64
 	// mostRelayed is how long the data may be that go with a relayed contract to all members
 	// that need them, and mostAside the data with contracts of all members of which one needs each.
 	mostRelayed = stream.EagerBytes

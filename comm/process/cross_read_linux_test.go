@@ -166,7 +166,7 @@ func TestLenderLost(t *testing.T) {
 	defer f.Close()
 	groups, stations := everyone(t, f)
 	for _, wr := range stations {
-		wr.shared.try()
+		wr.shared.try(nil)
 	}
 	s := stations[0].shared.segment
 	s.RankWord(0, shm.ProcessAt).Store(uint64(other.Process.Pid))

@@ -59,7 +59,7 @@ func TestLoan(t *testing.T) {
 	f := NewShared(2)
 	defer f.Close()
 	groups, stations := everyone(t, f)
-	stations[1].shared.try()
+	stations[1].shared.try(nil)
 	data, done := lent(t, groups[0], 1, 5)
 	other, otherDone := lent(t, groups[0], 1, 6)
 	if n := len(stations[0].exposures.open); n != 2 {
@@ -104,7 +104,7 @@ func TestLoanEnds(t *testing.T) {
 			f := NewShared(3)
 			defer f.Close()
 			groups, stations := everyone(t, f)
-			stations[1].shared.try()
+			stations[1].shared.try(nil)
 			_, done := lent(t, groups[0], 1, 0)
 			end(f, stations[0])
 			for since := time.Now(); done.Load() == 0; time.Sleep(time.Millisecond) {
@@ -127,7 +127,7 @@ func TestLoanLost(t *testing.T) {
 		for _, ended := range []bool{false, true} {
 			f := NewShared(3)
 			groups, stations := everyone(t, f)
-			stations[1].shared.try()
+			stations[1].shared.try(nil)
 			lent(t, groups[0], 1, 0)
 			if err := groups[0].Send(1, 1, comm.Message{Data: []byte("short")}, ""); err != nil {
 				t.Fatal(err)
@@ -154,7 +154,7 @@ func TestLoanUnreceived(t *testing.T) {
 	f := NewShared(2)
 	defer f.Close()
 	groups, stations := everyone(t, f)
-	stations[1].shared.try()
+	stations[1].shared.try(nil)
 	lent(t, groups[0], 1, 3)
 	if len(stations[0].exposures.open) != 1 {
 		t.Error("the message is not lent")

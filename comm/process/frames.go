@@ -26,7 +26,7 @@ type FrameOptions struct {
 	Seed  uint64 // of all that is left to chance
 	Delay bool   // whether bytes arrive late, and in pieces of odd lengths
 	Cut   []Cut  // pipes that end
-	Relay bool   // whether contracts are relayed in groups of any size
+	Relay bool   // whether contracts, and short blocks for each, are relayed in groups of any size
 }
 
 // A Cut makes the pipe from one rank to another end at a byte, chosen by the
@@ -50,7 +50,7 @@ func NewFrames(size int, o FrameOptions) *comm.Fabric {
 	for r := range size {
 		wr := newWireRank(f, r, size)
 		if o.Relay {
-			wr.relaysFrom = 2
+			wr.relaysFrom, wr.swapsFrom = 2, 2
 		}
 		t.wireRanks = append(t.wireRanks, wr)
 	}

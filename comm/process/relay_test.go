@@ -1,7 +1,9 @@
 package process_test
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -34,11 +36,72 @@ func TestFewConnections(t *testing.T) {
 		if _, err := g.Run(t.Context(), barrier); err != nil {
 			t.Errorf("rank %d: %v", g.Place(), err)
 		}
+		swapped := make([]float32, size)
+		if _, err := g.Run(t.Context(), allToAll(g.Place(), swapped)); err != nil {
+			t.Errorf("rank %d: %v", g.Place(), err)
+		}
+		for from, got := range swapped {
+			if want := float32(100*from + g.Place()); got != want {
+				t.Errorf("rank %d: got %v of rank %d, want %v", g.Place(), got, from, want)
+			}
+		}
+		odd := barrier
+		if g.Place() == 5 {
+			odd = allToAll(g.Place(), swapped)
+		}
+		_, err := g.Run(t.Context(), odd)
+		if mismatch := (*comm.MismatchError)(nil); !errors.As(err, &mismatch) {
+			t.Errorf("rank %d: got %v, want that rank 5 calls another", g.Place(), err)
+		}
 	})
 	for r, l := range links {
 		if n := process.Connected(l); n > most {
 			t.Errorf("rank %d: got %d connections, want at most %d", r, n, most)
 		}
+	}
+}
+
+// allToAll returns a call in which rank sends 100 rank + r to rank r.
+func allToAll(rank int, out []float32) *comm.Op {
+	op := &comm.Op{Kind: comm.AllToAll, Desc: comm.Desc{Op: "all_to_all", DType: "float32", Shape: []int{len(out)}, Free: -1, Root: -1, Dims: [2]int{-1, -1}}}
+	var results []comm.Block
+	for r := range out {
+		op.In = append(op.In, comm.Whole(bytesOf([]float32{float32(100*rank + r)})))
+		results = append(results, comm.Whole(bytesOf(out[r:r+1])))
+	}
+	op.Prepare = func([]comm.Member, comm.Flags) ([]comm.Block, error) { return results, nil }
+	return op
+}
+
+// Blocks of which some are short and some long come to their members, and so do calls that differ in
+// who has long ones.
+func TestSwapsBesideLongBlocks(t *testing.T) {
+	for _, long := range []int{-1, 0, 3, 8} { // the rank that has long blocks, -1 for none
+		f := process.NewFrames(9, process.FrameOptions{Seed: uint64(long + 1), Delay: true, Relay: true})
+		onRanks(f, func(g *comm.Group) {
+			length := func(from, to int) int {
+				if from == long {
+					return 20_000 + to
+				}
+				return 3*from + to
+			}
+			op := &comm.Op{Kind: comm.AllToAll, Desc: comm.Desc{Op: "all_to_all", DType: "uint8", Free: -1, Root: -1, Dims: [2]int{-1, -1}}}
+			out := make([]comm.Block, 9)
+			for r := range out {
+				op.In = append(op.In, comm.Whole(bytes.Repeat([]byte{byte(10*g.Place() + r)}, length(g.Place(), r))))
+				out[r] = comm.Whole(make([]byte, length(r, g.Place())))
+			}
+			op.Prepare = func([]comm.Member, comm.Flags) ([]comm.Block, error) { return out, nil }
+			if _, err := g.Run(t.Context(), op); err != nil {
+				t.Errorf("rank %d has long blocks, rank %d: %v", long, g.Place(), err)
+			}
+			for r := range out {
+				if want := bytes.Repeat([]byte{byte(10*r + g.Place())}, length(r, g.Place())); !bytes.Equal(out[r].Data, want) {
+					t.Errorf("rank %d has long blocks, rank %d: got other bytes than rank %d sent", long, g.Place(), r)
+				}
+			}
+		})
+		f.Close()
 	}
 }
 

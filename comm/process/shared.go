@@ -27,7 +27,8 @@ type segmentLinks struct {
 	policy  sharedSpinPolicy
 	waits   atomic.Int32 // waits of calls that go on beside the rank
 	staging shm.StagingPool
-	tried   atomic.Bool // whether it is known whose memory can be read
+	local   []int       // the ranks that share the memory
+	tried   atomic.Bool // whether it is known of all whose memory can be read
 
 	mu       sync.Mutex
 	ins      []shm.RingReader
@@ -58,7 +59,7 @@ func (p sharedSpinPolicy) pause(i int) {
 }
 
 func newSegmentLinks(l *Links, s *shm.Segment, local []int) *segmentLinks {
-	sl := &segmentLinks{links: l, segment: s, indexes: slices.Repeat([]int{-1}, l.size), policy: sharedSpinPolicyFor(s.Size())}
+	sl := &segmentLinks{links: l, segment: s, local: local, indexes: slices.Repeat([]int{-1}, l.size), policy: sharedSpinPolicyFor(s.Size())}
 	for index, r := range local {
 		sl.indexes[r] = index
 	}
@@ -76,11 +77,26 @@ func newSegmentLinks(l *Links, s *shm.Segment, local []int) *segmentLinks {
 	return sl
 }
 
-// try finds out whose memory can be read. sl may be nil.
-func (sl *segmentLinks) try() {
-	if sl != nil && !sl.tried.Load() && sl.segment.Try(sl.indexes[sl.links.rank]) {
+// try finds out whose memory can be read of ranks, and reports whether all is known of them. Where
+// many share memory it is not asked of all: groups of so many stage nothing. sl may be nil.
+func (sl *segmentLinks) try(ranks []int) bool {
+	if sl == nil || sl.tried.Load() {
+		return true
+	}
+	if all := len(sl.local) <= mostStaged; all {
+		ranks = sl.local
+	}
+	var others []int
+	for _, r := range ranks {
+		if sl.reaches(r) {
+			others = append(others, sl.indexes[r])
+		}
+	}
+	known := sl.segment.Try(sl.indexes[sl.links.rank], others)
+	if known && len(others) == len(sl.local) {
 		sl.tried.Store(true)
 	}
+	return known
 }
 
 // beginGeneration makes wr the rank that records are for.
@@ -89,7 +105,9 @@ func (sl *segmentLinks) beginGeneration(wr *wireRank) {
 	defer sl.mu.Unlock()
 	sl.endExposures(shm.ExposureGeneration(wr.number))
 	sl.wireRank, wr.shared = wr, sl
-	sl.try()
+	if len(sl.local) <= mostStaged {
+		sl.try(nil)
+	}
 	sl.staging.Init(sl.segment, sl.indexes[wr.rank])
 }
 

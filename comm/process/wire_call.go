@@ -50,6 +50,7 @@ type wireCall struct {
 	own    bool // whether the call is carried out on the rank's goroutine
 
 	relays bool      // whether this member relays contracts
+	swaps  bool      // whether its blocks go from member to member if those of the others do
 	relay  callRelay // of those
 }
 
@@ -258,9 +259,7 @@ func (c *wireCall) finish(err error, present bool) (comm.Result, error) {
 	if err != nil {
 		return comm.Result{}, err
 	}
-	if c.group.local {
-		c.group.wireRank.shared.try() // all are there
-	}
+	c.group.try() // all are there
 	members, flags := c.members()
 	p := c.position()
 	if member, ok := c.op.Kind.Sizing(p); ok {
@@ -285,6 +284,8 @@ func (c *wireCall) moveAll() error {
 		steps = schedule.WithoutOut(steps)
 	}
 	switch {
+	case c.swaps && c.swapsWith():
+		return c.moveSwapped(steps)
 	case c.isShort(steps[c.ahead:]):
 		return c.movePiece(steps, c.ahead, len(steps))
 	case c.staged():
@@ -359,6 +360,9 @@ func (c *wireCall) members() ([]comm.Member, comm.Flags) {
 func (c *wireCall) mismatch() error {
 	mine := &comm.SignedCall{Desc: c.op.Desc, Kind: c.op.Kind, Where: c.group.endpoint.SourceLine(c.op.Where), Issued: !c.own, Caught: c.group.endpoint.Caught()}
 	payload := wire.AppendSigned(nil, mine)
+	if c.group.relays {
+		return c.mismatchRelayed(payload)
+	}
 	for _, r := range c.group.others {
 		c.write(r, wire.Frame{Type: wire.FrameDesc}, payload)
 	}

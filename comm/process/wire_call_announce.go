@@ -35,11 +35,9 @@ func (a *callScratch) hashOf(d *comm.Desc) uint64 {
 // which the schedule begins. Short data go with the contract.
 func (c *wireCall) announce() {
 	most := c.longest()
-	if c.group.local {
-		c.group.wireRank.shared.try() // though it has nothing to stage, others may
-		if most > ringCarries {
-			c.acquireStaging()
-		}
+	c.group.try() // though it has nothing to stage, others may
+	if c.group.local && most > ringCarries {
+		c.acquireStaging()
 	}
 	c.carries = c.group.carrier != nil && c.canCarry()
 	c.pieces = most > stream.EagerBytes // below there is one piece, which is all
@@ -52,7 +50,12 @@ func (c *wireCall) announce() {
 	}
 	c.ahead = len(ahead)
 	g := c.group
-	if c.relays = g.relays && !c.tellsEach(ahead); c.relays {
+	each := g.relays && c.tellsEach(ahead)
+	if c.swaps = each && c.swapsShort(ahead); c.swaps {
+		c.ahead, c.sent = 0, false
+		ahead = nil
+	}
+	if c.relays = g.relays && (!each || c.swaps); c.relays {
 		if !c.relayAhead(ahead) {
 			c.sendAll(ahead)
 		}
@@ -229,6 +232,9 @@ func (c *wireCall) contract() wire.Contract {
 	k := wire.Contract{Hash: c.hash, Flags: d.Flags, Free: d.FreeSize(), Meta: c.op.Meta}
 	if len(c.op.In) > 0 {
 		k.Bytes = c.op.In[0].Len()
+	}
+	if len(c.op.In) > 1 && c.op.Kind.Mutual() && !c.op.Kind.Even() {
+		k.Bytes = c.longest()
 	}
 	if c.staging != nil {
 		k.Staging, k.Use = uint32(c.staging.Number+1), c.staging.Use

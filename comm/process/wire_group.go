@@ -7,6 +7,7 @@ import (
 	goruntime "runtime"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"tpsh/comm"
 	"tpsh/comm/mailbox"
@@ -28,6 +29,7 @@ type wireGroup struct {
 	tagsEach  int            // how many messages there may be from one member to another in a piece
 	calls     uint64         // collectives that were called; guarded by wireRank.mu
 	local     bool           // whether all members share memory
+	tried     atomic.Bool    // whether it is known whose memory can be read of them
 	relays    bool           // whether contracts are relayed
 	inbounds  []inbound      // at which to look for messages of the others; none if they are goroutines here
 	carrier   Carrier        // of its collectives, nil if there is none
@@ -59,7 +61,11 @@ func (wr *wireRank) JoinGroup(g *comm.Group) comm.GroupTransport {
 		panic("comm: two groups have one hash")
 	}
 	wr.groups[wg.hash] = wg
-	if wg.relays = !wg.local && wr.carrier == nil && g.Size() >= wr.relaysFrom; wg.relays {
+	from := wr.relaysFrom
+	if wg.local {
+		from = relaysFromShared
+	}
+	if wg.relays = wr.carrier == nil && g.Size() >= from; wg.relays {
 		wr.relaying = append(wr.relaying, wg)
 	}
 	return wg
@@ -68,6 +74,13 @@ func (wr *wireRank) JoinGroup(g *comm.Group) comm.GroupTransport {
 // sharesMemory reports whether all the ranks share memory with this one.
 func (wr *wireRank) sharesMemory(ranks []int) bool {
 	return !slices.ContainsFunc(ranks, func(r int) bool { return !wr.shared.reaches(r) })
+}
+
+// try finds out of which members the memory can be read, in a group that may stage.
+func (g *wireGroup) try() {
+	if g.local && len(g.ranks) <= mostStaged && !g.tried.Load() {
+		g.tried.Store(g.wireRank.shared.try(g.others))
+	}
 }
 
 // hostsOf returns where the members of a group are, nil if schedules gain nothing by it.
@@ -140,7 +153,7 @@ func (g *wireGroup) Send(dst, tag int, m comm.Message, where string) error {
 
 func (g *wireGroup) Recv(ctx context.Context, src, tag int, where func() string, allocate comm.Allocate) (comm.Message, error) {
 	wr := g.wireRank
-	wr.shared.try()
+	wr.shared.try(g.ranks[src : src+1])
 	key := mailbox.Key{Group: g.hash, Src: g.ranks[src], Tag: tag}
 	wr.postRecv(key, allocate)
 	e, ok := wr.spinForMessage(key)

@@ -33,6 +33,7 @@ type wireRank struct {
 	pool             *wire.BufferPool // for data
 	backoff          backoff          // of waits that sleep at shared or at polled connections
 	relaysFrom       int              // from how many members on contracts are relayed
+	swapsFrom        int              // and short blocks for each
 
 	mu        sync.Mutex
 	groups    map[uint64]*wireGroup           // the groups that the rank has made, by hash
@@ -59,6 +60,7 @@ func newWireRank(f *comm.Fabric, rank, size int) *wireRank {
 		fabric:     f,
 		rank:       rank,
 		relaysFrom: relaysFrom,
+		swapsFrom:  swapsFrom,
 		ranks:      comm.FirstRanks(size),
 		pool:       &wire.BufferPool{},
 		writers:    make([]messageWriter, size+1),
@@ -275,8 +277,11 @@ func (wr *wireRank) takeVerdict(f *wire.Frame) error {
 	if err != nil {
 		return err
 	}
-	if size := len(wr.received); v.Rank < 0 || v.Rank >= size {
-		return wire.OutOfRange(v.Rank, size)
+	size := len(wr.received)
+	for _, e := range append(v.Ends, deadlock.End{Rank: v.Rank}) {
+		if e.Rank < 0 || e.Rank >= size {
+			return wire.OutOfRange(e.Rank, size)
+		}
 	}
 	wr.apply(v)
 	return nil
@@ -301,7 +306,10 @@ func (wr *wireRank) apply(v *deadlock.Verdict) {
 	case deadlock.VerdictDeadlock, deadlock.VerdictLeftOut:
 		wr.condemn(v)
 	case deadlock.VerdictEnded:
-		wr.conclude(ending{lasting{v.Rank, nil, false, nil}, v.Count})
+		for _, e := range v.Ends {
+			wr.endings = append(wr.endings, ending{lasting{rank: e.Rank}, e.Count})
+		}
+		wr.settle()
 	case deadlock.VerdictFailed, deadlock.VerdictLost, deadlock.VerdictGone:
 		if v.Kind == deadlock.VerdictGone && v.Rank != wr.rank {
 			wr.writers[v.Rank].Stop() // for whoever is sending to it

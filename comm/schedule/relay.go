@@ -26,5 +26,11 @@ func (r Relay) From(hop int) int { return (r.Rank + r.Size - 1<<hop) % r.Size }
 // those before it.
 func (r Relay) Count(hop int) int { return min(1<<hop, r.Size-1<<hop) }
 
+// Carries reports whether a block goes on in a hop that is for the member so many places behind the one
+// that has it when the relay begins. What each member has for each other moves so in as many hops, half of it in each:
+// in a hop each member sends on what is to go by 2^hop places, and so has a block for each distance
+// as before, of a member further away.
+func (r Relay) Carries(hop, behind int) bool { return behind>>hop&1 == 1 }
+
 // Member returns the member that is so many places before this one.
 func (r Relay) Member(before int) int { return (r.Rank + r.Size - before) % r.Size }

@@ -52,3 +52,41 @@ func TestRelayHasFewPeers(t *testing.T) {
 		}
 	}
 }
+
+// What each member has for each other comes to it, in half of it a hop.
+func TestRelayCarriesBlocks(t *testing.T) {
+	type block struct{ from, to int }
+	for size := 1; size <= 140; size++ {
+		held := make([][]block, size) // by member, and how far behind the member is that a block was for
+		for r := range held {
+			for behind := range size {
+				held[r] = append(held[r], block{r, (r + behind) % size})
+			}
+		}
+		for hop := range (Relay{0, size}).Hops() {
+			before := make([][]block, size)
+			for r := range held {
+				before[r] = slices.Clone(held[r])
+			}
+			for r := range held {
+				relay, moved := Relay{r, size}, 0
+				for behind := range size {
+					if relay.Carries(hop, behind) {
+						held[r][behind] = before[relay.From(hop)][behind]
+						moved++
+					}
+				}
+				if moved > (size+1)/2 {
+					t.Errorf("%d members, hop %d: %d blocks, want half of them at most", size, hop, moved)
+				}
+			}
+		}
+		for r := range held {
+			for behind, b := range held[r] {
+				if want := (block{Relay{r, size}.Member(behind), r}); b != want {
+					t.Fatalf("%d members: %d has %v, want %v", size, r, b, want)
+				}
+			}
+		}
+	}
+}

@@ -15,7 +15,7 @@ func AppendListed(list []byte, c *Contract) []byte {
 // Data of c are parts of it.
 func NextListed(list []byte, c *Contract) (rest []byte, err error) {
 	d := Decoder{Rest: list}
-	b := d.take(int(d.uint32()))
+	b := d.Take(int(d.uint32()))
 	if d.Err != nil {
 		return nil, d.Err
 	}

@@ -19,8 +19,8 @@ func (d *Decoder) Fail(what, got, want string) {
 	d.Rest = nil
 }
 
-// take returns the next n bytes, or nil and an error if there are fewer.
-func (d *Decoder) take(n int) []byte {
+// Take returns the next n bytes, or nil and an error if there are fewer.
+func (d *Decoder) Take(n int) []byte {
 	if d.Err != nil || n < 0 || n > len(d.Rest) {
 		d.Fail("truncated", fmt.Sprintf("%d bytes", len(d.Rest)), fmt.Sprint(uint(n)))
 		return nil
@@ -31,21 +31,21 @@ func (d *Decoder) take(n int) []byte {
 }
 
 func (d *Decoder) byte() byte {
-	if b := d.take(1); b != nil {
+	if b := d.Take(1); b != nil {
 		return b[0]
 	}
 	return 0
 }
 
 func (d *Decoder) Uint64() uint64 {
-	if b := d.take(8); b != nil {
+	if b := d.Take(8); b != nil {
 		return binary.LittleEndian.Uint64(b)
 	}
 	return 0
 }
 
 func (d *Decoder) uint32() uint32 {
-	if b := d.take(4); b != nil {
+	if b := d.Take(4); b != nil {
 		return binary.LittleEndian.Uint32(b)
 	}
 	return 0
@@ -63,7 +63,7 @@ func (d *Decoder) Size() int {
 	return n
 }
 
-func (d *Decoder) Text() string { return string(d.take(d.Int())) }
+func (d *Decoder) Text() string { return string(d.Take(d.Int())) }
 
 // List takes the length of a list whose elements take elem bytes each, -1 for
 // a nil list. All of them are there if the length is not 0 or -1.

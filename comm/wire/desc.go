@@ -13,7 +13,7 @@ type Contract struct {
 	Hash    uint64 // of the fields that members compare; see HashDesc
 	Flags   comm.Flags
 	Free    int    // the size along Desc.Free, 0 if that is -1
-	Bytes   int    // the length of In[0], 0 if there is none
+	Bytes   int    // the length of In[0], 0 if there is none; where each member has blocks for each, of the longest
 	Staging uint32 // one more than the number of the staging buffer for large data, 0 if there is none
 	Use     uint32 // the number of the staging buffer's use
 	First   int    // one more than the tag of data, 0 if there are none
@@ -51,7 +51,7 @@ func (c *Contract) Decode(b []byte) error {
 	c.First = int(d.uint32())
 	length := int(d.uint32())
 	c.Flags = comm.Flags(d.byte())
-	c.Meta = d.take(length)
+	c.Meta = d.Take(length)
 	c.Data = d.Rest
 	if len(c.Meta) == 0 {
 		c.Meta = nil

@@ -87,6 +87,10 @@ func AppendVerdict(buf []byte, v *deadlock.Verdict) []byte {
 	buf = appendKey(buf, v.Call)
 	buf = AppendString(buf, v.Text)
 	buf = appendKeys(appendKeys(buf, v.Failed), v.Calls)
+	buf = AppendInt(buf, ListLen(v.Ends))
+	for _, e := range v.Ends {
+		buf = AppendInt(AppendInt(buf, e.Rank), e.Count)
+	}
 	if v.Deadlock == nil {
 		return AppendInt(buf, 0)
 	}
@@ -120,6 +124,7 @@ func DecodeVerdict(b []byte) (*deadlock.Verdict, error) {
 		Text:     d.Text(),
 		Failed:   d.keys(),
 		Calls:    d.keys(),
+		Ends:     d.ends(),
 	}
 	v.Deadlock = d.deadlock()
 	d.kind(byte(v.Kind), byte(deadlock.VerdictKinds))
@@ -127,6 +132,19 @@ func DecodeVerdict(b []byte) (*deadlock.Verdict, error) {
 		d.Fail("length", "a deadlock of no ranks", "1 or more")
 	}
 	return v, d.End("verdict")
+}
+
+// ends takes the ends of ranks, each of 16 bytes.
+func (d *Decoder) ends() []deadlock.End {
+	n := d.List(16)
+	if n < 0 {
+		return nil
+	}
+	list := make([]deadlock.End, n)
+	for i := range list {
+		list[i] = deadlock.End{Rank: d.Int(), Count: d.Int()}
+	}
+	return list
 }
 
 // deadlock is the inverse of appendDeadlock, or takes a 0 for none. A wait takes at
@@ -245,8 +263,8 @@ func AppendEnvelopeHead(buf []byte, l *mailbox.Envelope) []byte {
 // result are parts of b, which may not change any more.
 func DecodeEnvelope(b []byte) (*mailbox.Envelope, error) {
 	d := Decoder{Rest: b}
-	l := &mailbox.Envelope{Where: textOf(d.take(d.Int())), Group: textOf(d.take(d.Int()))}
-	l.Message.Meta = d.take(d.Size())
+	l := &mailbox.Envelope{Where: textOf(d.Take(d.Int())), Group: textOf(d.Take(d.Int()))}
+	l.Message.Meta = d.Take(d.Size())
 	l.Message.Data = d.Rest
 	if d.Err != nil {
 		return nil, fmt.Errorf("message: %w", d.Err)

@@ -57,6 +57,11 @@ func drawVerdict(t *rapid.T) *deadlock.Verdict {
 	if v.Kind == deadlock.VerdictFailed {
 		v.Calls = rapid.SliceOfN(drawKey, 1, 3).Draw(t, "calls")
 	}
+	if v.Kind == deadlock.VerdictEnded {
+		v.Ends = rapid.SliceOfN(rapid.Custom(func(t *rapid.T) deadlock.End {
+			return deadlock.End{Rank: drawNumber.Draw(t, "ended"), Count: drawNumber.Draw(t, "sent")}
+		}), 1, 3).Draw(t, "ends")
+	}
 	if v.Kind == deadlock.VerdictDeadlock || v.Kind == deadlock.VerdictLeftOut {
 		v.Failed = rapid.SliceOfN(drawKey, 1, 3).Draw(t, "failed")
 		v.Deadlock = &comm.DeadlockError{Ended: drawRanks.Draw(t, "ended"), Told: drawRanks.Draw(t, "told")}

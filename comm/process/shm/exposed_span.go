@@ -42,15 +42,14 @@ const (
 // Reads is where the rank at the index to says whether it can read the memory of
 // the one at the index from.
 func (s *Segment) Reads(from, to int) *atomic.Uint32 {
-	pair := from*s.size + to
-	return s.word32(s.plan.controls + pair*controlBytes + 2*lineBytes + 8)
+	return s.word32(s.plan.controls + s.pair(from, to)*controlBytes + 2*lineBytes + 8)
 }
 
-// Try finds out for an index whether the memory of the others can be read, as far
+// Try finds out for an index whether the memory of others can be read, as far
 // as they have introduced themselves, and reports whether all have.
-func (s *Segment) Try(index int) (all bool) {
+func (s *Segment) Try(index int, others []int) (all bool) {
 	all = true
-	for other := range s.size {
+	for _, other := range others {
 		word := s.Reads(other, index)
 		if other == index || word.Load() != untried {
 			continue

@@ -18,9 +18,9 @@ import (
 //	the header: magic, version, ranks, bytes of a ring and of all, 8 bytes each
 //	for each rank its futex, rung and sleepers, a cache line each, and beside
 //	rung all that others need to read its memory: see cross_read.go and exposure.go
-//	for each ordered pair of ranks the control words of its ring, and whether
-//	the second can read the memory of the first
-//	for each ordered pair of ranks the bytes of its ring
+//	for each rank, and each other that writes to it, the control words of its ring, and
+//	whether the rank can read the other's memory: a rank looks at all of its own at once
+//	for each rank, and each other that writes to it, the bytes of its ring
 //	for each rank its staging buffers: see staging_buffer.go
 type Segment struct {
 	file *os.File
@@ -31,7 +31,7 @@ type Segment struct {
 
 const (
 	segmentMagic   = "tpsh shm"
-	segmentVersion = 1
+	segmentVersion = 2
 	headerWords    = 4
 	lineBytes      = 64 // of a cache line
 	pageBytes      = 4096
@@ -176,9 +176,12 @@ func (s *Segment) Futex(index int) Futex {
 	return Futex{s.word32(at + sequenceAt), s.word32(at + waitersAt)}
 }
 
+// pair returns the number of the ring from one place to another.
+func (s *Segment) pair(from, to int) int { return to*s.size + from }
+
 // ring returns the ring from one place to another.
 func (s *Segment) ring(from, to int) ring {
-	pair := from*s.size + to
+	pair := s.pair(from, to)
 	at, data := s.plan.controls+pair*controlBytes, s.plan.rings+pair*s.plan.ringBytes
 	return ring{
 		head:    s.word64(at),
