@@ -19,6 +19,7 @@ type signature struct {
 	def     *op.Def
 	owner   string // "", "F" or, of a method, "Tensor"
 	name    string
+	once    sync.Once // makes what follows, which most runs need of few signatures: see made
 	slots   []slot
 	ins     int  // how many slots take tensors
 	rest    int  // the slot that takes all further positional arguments, or -1
@@ -33,13 +34,18 @@ type slot struct {
 	at int
 }
 
-// newSignature returns the signature of d under name.
-func newSignature(d *op.Def, owner, name string) *signature {
-	s := &signature{def: d, owner: owner, name: name, rest: -1,
-		creates: d.Creates, truth: d.Truth}
+// made returns s with its slots.
+func (s *signature) made() *signature {
+	s.once.Do(s.make)
+	return s
+}
+
+func (s *signature) make() {
+	s.rest, s.creates, s.truth = -1, s.def.Creates, s.def.Truth
+	s.slots = make([]slot, 0, len(s.def.Params))
 	args := 0
-	for i := range d.Params {
-		p := &d.Params[i]
+	for i := range s.def.Params {
+		p := &s.def.Params[i]
 		if p.IsTensor() {
 			s.slots = append(s.slots, slot{p, s.ins})
 			s.ins++
@@ -53,7 +59,6 @@ func newSignature(d *op.Def, owner, name string) *signature {
 			s.rest = i
 		}
 	}
-	return s
 }
 
 // takesRest reports whether slot i takes all further positional arguments: a
@@ -71,35 +76,50 @@ func (s *signature) takesRest(i int) bool {
 	return false
 }
 
-// signatures returns those of every operator on one surface, by name.
+// signatures returns those of every operator on one surface.
 func signatures(surface op.Surface, owner string) []*signature {
 	var list []*signature
 	for _, d := range operators() {
 		if d.Surface&surface == 0 {
 			continue
 		}
-		for _, name := range append([]string{d.Name}, d.Aliases...) {
-			list = append(list, newSignature(d, owner, name))
+		list = append(list, &signature{def: d, owner: owner, name: d.Name})
+		for _, name := range d.Aliases {
+			list = append(list, &signature{def: d, owner: owner, name: name})
 		}
 	}
+	return list
+}
+
+// byName returns signatures in the order of their names.
+func byName(list []*signature) []*signature {
 	slices.SortFunc(list, func(a, b *signature) int { return strings.Compare(a.name, b.name) })
+	return list
+}
+
+// callable returns the operators that are functions, in F or not.
+func callable() []*signature {
+	list := signatures(op.Function, "")
+	for _, space := range op.Spaces {
+		list = append(list, signatures(space.Surface, space.Script)...)
+	}
 	return list
 }
 
 // operators returns all operators, those made of others last.
 var operators = sync.OnceValue(func() []*op.Def { return slices.Concat(op.All(), op.Composites()) })
 
-// functions returns the operators that are functions, in F or not.
+// functions returns what callable returns: those in no namespace, and those of each, by name.
 var functions = sync.OnceValue(func() []*signature {
-	list := signatures(op.Function, "")
+	list := byName(signatures(op.Function, ""))
 	for _, space := range op.Spaces {
-		list = append(list, signatures(space.Surface, space.Script)...)
+		list = append(list, byName(signatures(space.Surface, space.Script))...)
 	}
 	return list
 })
 
 // methods returns the operators that are methods of tensors.
-var methods = sync.OnceValue(func() []*signature { return signatures(op.Method, "Tensor") })
+var methods = sync.OnceValue(func() []*signature { return byName(signatures(op.Method, "Tensor")) })
 
 // function returns the operator as a function of whatever rank calls it.
 func (s *signature) function() *starlark.Builtin {
@@ -122,7 +142,7 @@ func (s *signature) method() *starlark.Builtin {
 // call applies the operator to the arguments of a script. self is the
 // receiver of a method, and nil for a function.
 func (s *signature) call(e *Env, self *Tensor, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
-	b := binding{signature: s, env: e}
+	b := binding{signature: s.made(), env: e}
 	if err := b.fill(self, args, kwargs); err != nil {
 		return nil, err
 	}
@@ -309,7 +329,7 @@ func (b *binding) keyword(name string, first int, v starlark.Value) error {
 // parameters returns the names that a call accepts as keywords.
 func (s *signature) parameters() []string {
 	var names []string
-	for i, p := range s.slots {
+	for i, p := range s.made().slots {
 		if s.owner != "Tensor" || i > 0 && p.Kind != op.Tensors || !p.IsTensor() {
 			names = append(names, p.Name)
 		}

@@ -22,7 +22,7 @@ var functionsOfF = sync.OnceValue(func() map[string]*signature {
 // CheckChoice returns an error of the constructor fn unless v is one of the
 // choices that the function called name of F has for the parameter param.
 func CheckChoice(fn, param, name string, v starlark.Value) error {
-	for _, p := range functionsOfF()[name].slots {
+	for _, p := range functionsOfF()[name].made().slots {
 		if p.Name == param {
 			_, err := toChoice(p.Param, v)
 			return arg.In(fn, param, err)

@@ -66,7 +66,7 @@ type picker struct {
 // call picks the arguments of a call: most of them of the kind that their
 // parameters take.
 func (p *picker) call(s *signature) (self *Tensor, args starlark.Tuple, kwargs []starlark.Tuple) {
-	slots := s.slots
+	slots := s.made().slots
 	if s.owner == "Tensor" {
 		self = p.pick(func(v starlark.Value) bool { return is[*Tensor](v) }).(*Tensor)
 		if slots[0].IsTensor() {

@@ -64,7 +64,7 @@ var starlarks = map[string]string{
 
 // received returns how many parameters of a method the receiver takes.
 func (s *signature) received() int {
-	if s.slots[0].IsTensor() && s.slots[0].Kind != op.Tensors {
+	if s.made().slots[0].IsTensor() && s.slots[0].Kind != op.Tensors {
 		return 1
 	}
 	return 0
@@ -117,7 +117,7 @@ func BaseOf(owner string) string {
 
 // callOf is CallOf of an operator, whose first parameters have their arguments.
 func (s *signature) callOf(first int) Call {
-	c := Call{Keywords: map[string]bool{}, Rest: s.rest >= 0}
+	c := Call{Keywords: map[string]bool{}, Rest: s.made().rest >= 0}
 	for _, name := range s.parameters() {
 		c.Keywords[name] = true
 	}

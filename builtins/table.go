@@ -143,11 +143,11 @@ var universe = sync.OnceValue(func() starlark.StringDict {
 		}
 		members[name] = v
 	}
-	for _, f := range functions() {
+	for _, f := range callable() {
 		put(f.owner, f.name, f.function())
 	}
 	statics := map[string]starlark.StringDict{}
-	for _, r := range Rows() {
+	for _, r := range rows {
 		owner, name := split(r.Name)
 		if r.Static {
 			if statics[owner] == nil {
@@ -191,13 +191,24 @@ var (
 // in a namespace, too.
 func ConstructorOf(name string) starlark.Value {
 	members := starlark.StringDict{}
-	for _, r := range rows {
-		if owner, rest := split(r.Name); owner == name && r.Static {
-			members[rest] = r.value()
-		}
+	for _, r := range staticRows()[name] {
+		_, rest := split(r.Name)
+		members[rest] = r.value()
 	}
 	return &constructor{Lookup(name).(*starlark.Builtin), members}
 }
+
+// staticRows returns the rows of static attributes, by the constructor that has them.
+var staticRows = sync.OnceValue(func() map[string][]*Row {
+	byOwner := map[string][]*Row{}
+	for _, r := range rows {
+		if r.Static {
+			owner, _ := split(r.Name)
+			byOwner[owner] = append(byOwner[owner], r)
+		}
+	}
+	return byOwner
+})
 
 // Attr implements starlark.HasAttrs.
 func (c *constructor) Attr(name string) (starlark.Value, error) {

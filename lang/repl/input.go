@@ -5,13 +5,13 @@ import (
 	"errors"
 	"io"
 	"os"
-	"regexp"
 	"slices"
 	"strings"
 
 	"go.starlark.net/syntax"
 	"golang.org/x/term"
 
+	"tpsh/internal/lazyregexp"
 	"tpsh/lang"
 	"tpsh/lang/source"
 )
@@ -179,10 +179,10 @@ func blank(line string) bool {
 
 // continues reports whether a line can continue a block at the margin.
 func continues(line string) bool {
-	return line[0] == ' ' || line[0] == '\t' || trailer.MatchString(line)
+	return line[0] == ' ' || line[0] == '\t' || trailer.Get().MatchString(line)
 }
 
-var trailer = regexp.MustCompile(`^(else|elif)\b`)
+var trailer = lazyregexp.New(`^(else|elif)\b`)
 
 // A state says which end is missing from a statement.
 type state int

@@ -8,9 +8,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 
+	"tpsh/internal/lazyregexp"
 	"tpsh/lang"
 )
 
@@ -61,9 +61,9 @@ func (s *Shell) script() (text []byte, n int) {
 		source := strings.TrimRight(e.typed, "\n")
 		switch {
 		case !e.shown:
-		case i+1 < len(s.done) && lastValue.MatchString(s.done[i+1].typed):
+		case i+1 < len(s.done) && lastValue.Get().MatchString(s.done[i+1].typed):
 			source = "_ = " + strings.TrimSpace(source) + "\nprint(_)"
-		case last && lastValue.MatchString(source):
+		case last && lastValue.Get().MatchString(source):
 			source = "_ = " + strings.TrimSpace(source) + "\nprint(_)"
 		default:
 			source = "print(" + strings.TrimSpace(source) + ")"
@@ -74,4 +74,4 @@ func (s *Shell) script() (text []byte, n int) {
 	return out.Bytes(), n
 }
 
-var lastValue = regexp.MustCompile(`\b_\b`)
+var lastValue = lazyregexp.New(`\b_\b`)

@@ -4,21 +4,22 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
+
+	"tpsh/internal/lazyregexp"
 )
 
 // Words that are no statements of the language, but that people type at prompts.
 var (
-	exitWord = regexp.MustCompile(`^(exit|quit)\s*(\(\s*\))?$`)
-	helpWord = regexp.MustCompile(`^help\s*(\(\s*\))?$`)
-	helpCall = regexp.MustCompile(`^help\s*\(\s*["']?([A-Za-z_][A-Za-z_0-9.]*)["']?\s*\)$`)
-	question = regexp.MustCompile(`^(?:([A-Za-z_][A-Za-z_0-9.]*)\s*\?{1,2}|\?{1,2}\s*([A-Za-z_][A-Za-z_0-9.]*))$`)
+	exitWord = lazyregexp.New(`^(exit|quit)\s*(\(\s*\))?$`)
+	helpWord = lazyregexp.New(`^help\s*(\(\s*\))?$`)
+	helpCall = lazyregexp.New(`^help\s*\(\s*["']?([A-Za-z_][A-Za-z_0-9.]*)["']?\s*\)$`)
+	question = lazyregexp.New(`^(?:([A-Za-z_][A-Za-z_0-9.]*)\s*\?{1,2}|\?{1,2}\s*([A-Za-z_][A-Za-z_0-9.]*))$`)
 )
 
 // isQuestion reports whether a text is a question of the form f? or ?f.
-func isQuestion(text string) bool { return question.MatchString(strings.TrimSpace(text)) }
+func isQuestion(text string) bool { return question.Get().MatchString(strings.TrimSpace(text)) }
 
 // word returns the command that such a word stands for, or "". A variable of the
 // user's called so comes first.
@@ -26,14 +27,14 @@ func (s *Shell) word(ctx context.Context, text string) (command string) {
 	text = strings.TrimSpace(text)
 	name := ""
 	switch {
-	case exitWord.MatchString(text):
-		name, command = exitWord.FindStringSubmatch(text)[1], "quit"
-	case helpWord.MatchString(text):
+	case exitWord.Get().MatchString(text):
+		name, command = exitWord.Get().FindStringSubmatch(text)[1], "quit"
+	case helpWord.Get().MatchString(text):
 		name, command = "help", "help"
-	case helpCall.MatchString(text):
-		name, command = "help", "doc "+helpCall.FindStringSubmatch(text)[1]
+	case helpCall.Get().MatchString(text):
+		name, command = "help", "doc "+helpCall.Get().FindStringSubmatch(text)[1]
 	case isQuestion(text):
-		m := question.FindStringSubmatch(text)
+		m := question.Get().FindStringSubmatch(text)
 		return "doc " + m[1] + m[2]
 	default:
 		return ""

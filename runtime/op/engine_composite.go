@@ -3,7 +3,7 @@ package op
 import (
 	"errors"
 	"slices"
-	"sort"
+	"strings"
 
 	"tpsh/runtime/tensor"
 )
@@ -41,7 +41,7 @@ func Composites() []*Def {
 	for _, d := range composites {
 		defs = append(defs, d)
 	}
-	sort.Slice(defs, func(i, j int) bool { return defs[i].Name < defs[j].Name })
+	slices.SortFunc(defs, func(a, b *Def) int { return strings.Compare(a.Name, b.Name) })
 	return defs
 }
 

@@ -2,7 +2,8 @@ package op
 
 import (
 	"fmt"
-	"sort"
+	"slices"
+	"strings"
 
 	"tpsh/mesh"
 	"tpsh/runtime/dtype"
@@ -295,6 +296,6 @@ func All() []*Def {
 	for _, d := range table {
 		defs = append(defs, d)
 	}
-	sort.Slice(defs, func(i, j int) bool { return defs[i].Name < defs[j].Name })
+	slices.SortFunc(defs, func(a, b *Def) int { return strings.Compare(a.Name, b.Name) })
 	return defs
 }
