@@ -28,8 +28,8 @@ var namedComposites = []namedComposite{
 	{"round", Method, "round(x, decimals=0) returns x rounded to so many digits behind the point, of floats, or before it where decimals is negative; halves go to the even one, elementwise.\n>>> tensor([0.5, 1.5, -1.2]).round().tolist()\n[0.0, 2.0, -1.0]",
 		[]Param{inX, inInt("decimals", "how many digits", 0)}, func(m *maker) []*tensor.Tensor { return one(m.roundedTo()) }},
 	{"hypot", bothSides, "hypot(x, other) returns √(x² + other²), elementwise.\n>>> hypot(tensor([3.0]), tensor([4.0])).tolist()\n[5.0]", xOther, (*maker).hypotenuse},
-	{"argwhere", bothSides, "argwhere(x) returns the indices of the elements that are not 0, as rows.\n>>> argwhere(tensor([0, 5])).tolist()\n[[1]]", xAlone,
-		func(m *maker) []*tensor.Tensor { return one(m.do("nonzero", m.x(0), None)) }},
+	{"argwhere", bothSides, "argwhere(x, size=None) returns the indices of the elements that are not 0, as rows.\nsize says how many there are; it is an error if there are others. A plan has to know.\n>>> argwhere(tensor([0, 5])).tolist()\n[[1]]", []Param{inX, sizeParam},
+		func(m *maker) []*tensor.Tensor { return one(m.do("nonzero", m.x(0), m.c.Args[0])) }},
 	{"mH", Internal, "mH(x) returns the conjugated matrices, transposed. Scripts write x.mH.", xAlone, (*maker).adjoint},
 	{"H", Internal, "H(x) returns the conjugated matrix x, transposed. Scripts write x.H.", xAlone, func(m *maker) []*tensor.Tensor {
 		if len(m.x(0).Shape()) > 2 {

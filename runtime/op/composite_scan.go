@@ -41,15 +41,17 @@ func init() {
 		func(m *maker) []*tensor.Tensor { return m.mostFrequent() })
 	flags := []Param{{Name: "return_inverse", Kind: Bool, Doc: "whether to return where each element of x is among them", Default: Default(None)},
 		{Name: "return_counts", Kind: Bool, Doc: "whether to return how often each is there", Default: Default(None)},
-		{Name: "dim", Kind: OptDim, Doc: "the dim whose slices are compared, None for all elements", Default: Default(None)}}
+		{Name: "dim", Kind: OptDim, Doc: "the dim whose slices are compared, None for all elements", Default: Default(None)}, sizeParam}
 	compositeOf(&Def{Name: "unique", Surface: Method | Function,
-		Doc:    "unique(x, sorted=True, return_inverse=False, return_counts=False, dim=None) returns the elements of x, each once, in ascending order, or its slices along dim in lexical order: alone, or in a tuple with what else is asked for.\n>>> tensor([3, 1, 3]).unique(return_counts=True)\n([1 3], [1 2])",
+		Doc: "unique(x, sorted=True, return_inverse=False, return_counts=False, dim=None, size=None) returns the elements of x, each once, in ascending order, or its slices along dim in lexical order: alone, or in a tuple with what else is asked for.\n" +
+			"size says how many they are; it is an error if there are others. A plan has to know.\n>>> tensor([3, 1, 3]).unique(return_counts=True)\n([1 3], [1 2])",
 		Params: append([]Param{inX, {Name: "sorted", Kind: Bool, Doc: "they are in any case", Default: Default(Bool1(true))}}, flags...)},
-		func(m *maker) []*tensor.Tensor { return m.unique(true, m.bool(1), m.bool(2), 3) })
+		func(m *maker) []*tensor.Tensor { return m.unique(true, m.c.Args[1:]) })
 	compositeOf(&Def{Name: "unique_consecutive", Surface: Method | Function,
-		Doc:    "unique_consecutive(x, return_inverse=False, return_counts=False, dim=None) returns the first of each run of equal elements of x, or of its slices along dim: alone, or in a tuple with what else is asked for.\n>>> tensor([3, 3, 1, 3]).unique_consecutive().tolist()\n[3, 1, 3]",
+		Doc: "unique_consecutive(x, return_inverse=False, return_counts=False, dim=None, size=None) returns the first of each run of equal elements of x, or of its slices along dim: alone, or in a tuple with what else is asked for.\n" +
+			"size says how many they are; it is an error if there are others. A plan has to know.\n>>> tensor([3, 3, 1, 3]).unique_consecutive().tolist()\n[3, 1, 3]",
 		Params: append([]Param{inX}, flags...)},
-		func(m *maker) []*tensor.Tensor { return m.unique(false, m.bool(0), m.bool(1), 2) })
+		func(m *maker) []*tensor.Tensor { return m.unique(false, m.c.Args) })
 }
 
 // scanned returns, for each element of x along d, what by makes of it and all
@@ -144,13 +146,15 @@ func (m *maker) begins(x *tensor.Tensor, d int) *tensor.Tensor {
 	return m.Do("cat", []*tensor.Tensor{first, m.binary("ne", at(1, n-1), at(0, n-1))}, Int1(d))
 }
 
-// unique returns the elements of x, or its slices along the dim that Args[dim] names, each
-// once or, unsorted, of each run, and what else is asked for.
-func (m *maker) unique(sort, inverse, counts bool, dim int) []*tensor.Tensor {
-	s, d, slices := m.x(0).Shape(), 0, m.c.Args[dim].Set && len(m.x(0).Shape()) > 0
+// unique returns the elements of x, or its slices along a dim, each once or, unsorted, of
+// each run, and what else is asked for: flags are return_inverse, return_counts, dim and
+// size, the last of the arguments.
+func (m *maker) unique(sort bool, flags []Arg) []*tensor.Tensor {
+	inverse, counts, size := flags[0].Int != 0, flags[1].Int != 0, flags[3]
+	s, d, slices := m.x(0).Shape(), 0, flags[2].Set && len(m.x(0).Shape()) > 0
 	var x *tensor.Tensor
 	if slices {
-		d = m.dim(dim, m.x(0))
+		d = m.dim(len(m.c.Args)-2, m.x(0))
 		x, s = m.sliceRanks(m.x(0), d), s[d:d+1]
 	} else {
 		x = m.do("reshape", m.x(0), IntsN(-1))
@@ -161,12 +165,12 @@ func (m *maker) unique(sort, inverse, counts bool, dim int) []*tensor.Tensor {
 		x, order = sorted[0], sorted[1]
 	}
 	first := m.begins(x, 0)
-	out := one(m.do2("masked_select", x, first, None))
+	out := one(m.do2("masked_select", x, first, size))
 	if slices {
 		if !sort {
 			order = m.upTo(x.Numel())
 		}
-		out[0] = m.Do("index_select", []*tensor.Tensor{m.x(0), m.do2("masked_select", order, first, None)}, Int1(d))
+		out[0] = m.Do("index_select", []*tensor.Tensor{m.x(0), m.do2("masked_select", order, first, size)}, Int1(d))
 	}
 	if !inverse && !counts {
 		return out
@@ -181,7 +185,7 @@ func (m *maker) unique(sort, inverse, counts bool, dim int) []*tensor.Tensor {
 		out = append(out, m.Reshape(to, s))
 	}
 	if counts {
-		zeros := m.Do("zeros_like", one(m.do2("masked_select", x, first, None)), Int1(int(dtype.Int64)))
+		zeros := m.Do("zeros_like", one(m.do2("masked_select", x, first, size)), Int1(int(dtype.Int64)))
 		out = append(out, m.Do("scatter_add", []*tensor.Tensor{zeros, number, m.Do("ones_like", one(number), None)}, Int1(0)))
 	}
 	return out
@@ -224,8 +228,9 @@ func (m *maker) ranksOf(x *tensor.Tensor) *tensor.Tensor {
 
 func init() {
 	compositeOf(&Def{Name: "bincount", Surface: Method | Function,
-		Doc:    "bincount(x, weights=None, minlength=0) returns how often each integer from 0 on is in x [n], or the sums of the weights there; at least minlength of them.\n>>> tensor([0, 2, 2]).bincount().tolist()\n[1, 0, 2]",
-		Params: []Param{inX, {Name: "weights", Kind: OptTensor, Doc: "a tensor of the shape of x, or None", Default: Default(None)}, inInt("minlength", "how many there are at least", 0)}},
+		Doc: "bincount(x, weights=None, minlength=0, size=None) returns how often each integer from 0 on is in x [n], or the sums of the weights there; at least minlength of them.\n" +
+			"size says how many there are; it is an error if there are others. A plan has to know.\n>>> tensor([0, 2, 2]).bincount().tolist()\n[1, 0, 2]",
+		Params: []Param{inX, {Name: "weights", Kind: OptTensor, Doc: "a tensor of the shape of x, or None", Default: Default(None)}, inInt("minlength", "how many there are at least", 0), sizeParam}},
 		func(m *maker) []*tensor.Tensor { return one(m.counted()) })
 	compositeOf(&Def{Name: "histc", Surface: Method | Function,
 		Doc:    "histc(x, bins=100, min=0.0, max=0.0) returns how many elements of a float tensor are in each of bins equal parts of min to max; of its own extremes, if these are equal.\nWhat lies outside is left out; max belongs to the last part.\n>>> tensor([1.0, 2.0, 1.0]).histc(bins=4, min=0, max=3).tolist()\n[0.0, 2.0, 1.0, 0.0]",
@@ -266,11 +271,18 @@ func (m *maker) counted() *tensor.Tensor {
 		w = m.Cast(w, dtype.Int64)
 	}
 	if x.Placed() || x.Hollow() || x.Buffer() == nil {
-		hot := m.Cast(m.do("one_hot", x, Int1(-1)), w.DType())
+		classes := Int1(-1)
+		if m.c.Ctx.Hollow() {
+			if classes = m.c.Args[1]; !classes.Set {
+				m.check(&UnknownError{Func: m.c.Def.Name, Got: Describe(x), Size: "size"})
+			}
+		}
+		hot := m.Cast(m.do("one_hot", x, classes), w.DType())
 		y := m.Sum(m.Mul(hot, m.column(w, 1)), []int{0}, false)
 		if short := least - y.Numel(); short > 0 {
 			y = m.do("pad", y, IntsN(0, short), Str1("constant"), Float1(0))
 		}
+		m.sizedAs(1, y.Numel())
 		return y
 	}
 	size := least
@@ -280,7 +292,16 @@ func (m *maker) counted() *tensor.Tensor {
 		}
 		size = max(size, int(v)+1)
 	}
+	m.sizedAs(1, size)
 	return m.Do("scatter_add", []*tensor.Tensor{m.Zeros(w.DType(), shape.Shape{size}), x, w}, Int1(0))
+}
+
+// sizedAs ends the making unless there are as many as the argument i, a size, says, if it
+// is given.
+func (m *maker) sizedAs(i, n int) {
+	if size := m.c.Args[i]; size.Set && size.Int != n {
+		m.refuse("size", fmt.Sprint(size.Int), fmt.Sprint(n), "as many there are")
+	}
 }
 
 // histogram returns how many elements lie in each part of a range.

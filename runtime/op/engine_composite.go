@@ -56,6 +56,13 @@ func Make(a Applier, ctx *Ctx, d *Def, in []*tensor.Tensor, args []Arg) (out []*
 				bad.Param = ""
 			}
 		}
+		var unknown *UnknownError
+		if errors.As(err, &unknown) && unknown.Func != d.Name {
+			unknown.Func = d.Name
+			if !slices.ContainsFunc(d.Params, func(p Param) bool { return p.Name == unknown.Size }) {
+				unknown.Size = ""
+			}
+		}
 	}()
 	if n := len(d.Params); n > 0 && d.Params[n-1].Kind == Tensors && len(in) == 0 {
 		return nil, &ArgError{Func: d.Name, Param: d.Params[n-1].Name, Got: "an empty list", Want: "at least one tensor"}

@@ -265,6 +265,7 @@ func inferOneHot(c *Call) error {
 		return c.Bad("num_classes", fmt.Sprint(n), "a non-negative int or -1", "")
 	}
 	if n == -1 {
+		c.sized("num_classes")
 		if x.Buffer() == nil || x.Numel() == 0 {
 			return c.Bad("num_classes", "-1", "a non-negative int", "there is no index to count from")
 		}
