@@ -20,9 +20,7 @@ func general(a []float64, m, n int) blas64.General {
 func LU(dst, piv, p, a []float64, m, n int) bool {
 	copy(dst, a)
 	pivots := make([]int, min(m, n))
-	if len(pivots) > 0 {
-		lapack64.Getrf(general(dst, m, n), pivots)
-	}
+	factorLU(dst, m, n, n, pivots)
 	for i, at := range pivots {
 		piv[i] = float64(at + 1)
 	}

@@ -13,8 +13,9 @@ import (
 // The factors of LU multiply to what they are of, at every size and shape.
 func TestLU(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
-	for m := range 6 {
-		for n := range 6 {
+	sizes := []int{0, 1, 2, 3, 5, 9, 31, 33, 70}
+	for _, m := range sizes {
+		for _, n := range sizes {
 			a, k := random(rng, m, n), min(m, n)
 			lu, piv, p := make([]float64, m*n), make([]float64, k), make([]float64, m*m)
 			if !LU(lu, piv, p, a, m, n) {
@@ -31,6 +32,11 @@ func TestLU(t *testing.T) {
 				}
 				if i < k {
 					l[i*k+i] = 1
+				}
+			}
+			for i, v := range l {
+				if math.Abs(v) > 1 {
+					t.Fatalf("LU of [%d, %d]: l has %v at %d, want at most 1", m, n, v, i)
 				}
 			}
 			pa := make([]float64, m*n) // pᵀ a

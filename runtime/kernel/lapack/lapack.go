@@ -61,7 +61,7 @@ func factors(a []float64, n int) (lu blas64.General, pivots []int, ok bool) {
 	if !finite(a) {
 		return lu, pivots, false
 	}
-	return lu, pivots, n == 0 || lapack64.Getrf(lu, pivots)
+	return lu, pivots, factorLU(lu.Data, n, n, n, pivots)
 }
 
 // Solve stores the solution x of a x = b in dst, for a [n, n] and b [n, k].
@@ -86,7 +86,7 @@ func LogDet(a []float64, n int) (sign, log float64) {
 		return sign, 0
 	}
 	lu, pivots := general(append([]float64(nil), a...), n, n), make([]int, n)
-	lapack64.Getrf(lu, pivots)
+	factorLU(lu.Data, n, n, n, pivots)
 	for i, at := range pivots {
 		v := lu.Data[i*n+i]
 		if v == 0 {
