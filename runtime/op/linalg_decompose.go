@@ -214,10 +214,7 @@ var decompositions = []*decomposition{
 			_, k := matrix(c.In[1])
 			return 2*n*n*n/3 + 2*n*n*k
 		},
-		grad: func(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor {
-			db := t.Do("matrix_solve", []*tensor.Tensor{t.turned(c.In[0]), dy[0]})
-			return []*tensor.Tensor{t.Neg(t.MatMul(db, t.turned(c.Out[0]))), db}
-		}},
+		grad: solveGrad, byBlock: solveByRows},
 	{name: "log_det", doc: "log_det(x) returns the signs of the determinants of matrices and the logarithms of their absolute values.", params: []Param{inSquares}, square: true,
 		results: func(m, n int, _ *Call) []shape.Shape { return []shape.Shape{{}, {}} },
 		run: func(out, in [][]float64, n, _ int, _ *Call) bool {
@@ -236,13 +233,7 @@ var decompositions = []*decomposition{
 	{name: "matrix_cholesky", doc: "matrix_cholesky(x) returns the lower triangular matrices whose products with their transposes are x.", params: []Param{inSquares}, square: true, refuse: "a matrix that is not positive definite", results: sameShape,
 		run:   func(out, in [][]float64, n, _ int, _ *Call) bool { return lapack.Cholesky(out[0], in[0], n) },
 		flops: func(n, _ int, _ *Call) int { return n * n * n / 3 },
-		grad: func(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor { // Murray, arXiv 1602.07527
-			l := c.Out[0]
-			p := t.halfTril(t.MatMul(t.turned(l), t.lower(dy[0], 0)))
-			back := t.Do("matrix_solve", []*tensor.Tensor{t.turned(l), p})                       // l⁻ᵀ p
-			back = t.turned(t.Do("matrix_solve", []*tensor.Tensor{t.turned(l), t.turned(back)})) // times l⁻¹
-			return one(t.Scale(t.Add(back, t.turned(back)), 0.5))
-		}},
+		grad:  choleskyGrad, byBlock: choleskyByRows},
 	{name: "matrix_qr", doc: "matrix_qr(x) returns matrices q [.., m, k] with orthonormal columns and upper triangular r [.., k, n] whose product is x; k is the lesser of m and n.", params: []Param{inMatrix},
 		results: func(m, n int, _ *Call) []shape.Shape { return []shape.Shape{{m, min(m, n)}, {min(m, n), n}} },
 		run: func(out, in [][]float64, m, n int, _ *Call) bool {

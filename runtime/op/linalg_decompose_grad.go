@@ -41,6 +41,21 @@ func (t *Tape) gaps(a, b *tensor.Tensor) *tensor.Tensor {
 	return t.Where(eye, tensor.Number(0.0), t.unary("reciprocal", t.Where(eye, tensor.Number(1.0), diff)))
 }
 
+// solveGrad is the gradient of matrix_solve.
+func solveGrad(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor {
+	db := t.Do("matrix_solve", []*tensor.Tensor{t.turned(c.In[0]), dy[0]})
+	return []*tensor.Tensor{t.Neg(t.MatMul(db, t.turned(c.Out[0]))), db}
+}
+
+// choleskyGrad is the gradient of matrix_cholesky: Murray, arXiv 1602.07527.
+func choleskyGrad(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor {
+	l := c.Out[0]
+	p := t.halfTril(t.MatMul(t.turned(l), t.lower(dy[0], 0)))
+	back := t.Do("matrix_solve", []*tensor.Tensor{t.turned(l), p})                       // l⁻ᵀ p
+	back = t.turned(t.Do("matrix_solve", []*tensor.Tensor{t.turned(l), t.turned(back)})) // times l⁻¹
+	return one(t.Scale(t.Add(back, t.turned(back)), 0.5))
+}
+
 // qrGrad is, of a tall matrix,
 //
 //	(dq + q h(r drᵀ - dqᵀ q)) r⁻ᵀ

@@ -1,7 +1,9 @@
 package op
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 
 	"tpsh/mesh"
 	"tpsh/runtime/shape"
@@ -91,51 +93,62 @@ func init() {
 	})
 }
 
-// Factors that were found in parts have the gradient of the decomposition of the whole.
 func init() {
-	for _, e := range []struct {
-		name, factors string
-		known         []Param
-		grad          func(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor
-	}{
-		{"known_qr", "q and r", []Param{{Name: "q", Kind: Tensor, Doc: "its q"}, {Name: "r", Kind: Tensor, Doc: "its r"}}, qrGrad},
-		{"known_svd", "u, s and vt", []Param{{Name: "u", Kind: Tensor, Doc: "its u"}, {Name: "s", Kind: Tensor, Doc: "its singular values"}, {Name: "vt", Kind: Tensor, Doc: "its vᵀ"}}, svdGrad},
-		{"known_svdvals", "s", []Param{{Name: "s", Kind: Tensor, Doc: "its singular values"}}, svdvalsGrad},
-	} {
-		register(&Def{
-			Name:    e.name,
-			Surface: Internal,
-			OfParts: true,
-			Doc:     e.name + "(x, " + e.factors + ") returns the factors, which are those of x; their gradient is that of the decomposition.",
-			Params:  append([]Param{inTall}, e.known...),
-			Infer: func(c *Call) error {
-				for _, x := range c.In[1:] {
-					c.Spec = append(c.Spec, Spec{x.DType(), x.Shape()})
-				}
-				return nil
-			},
-			Run: func(c *Call) error {
-				for i, y := range c.Out {
-					copyInto(y, c.In[i+1])
-				}
-				return nil
-			},
-			Grad: func(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor {
-				return append(e.grad(t, c, dy), make([]*tensor.Tensor, len(c.In)-1)...)
-			},
-			Shard: func(c *Call) []Row {
-				tall, wide, last := rowOf(c), rowOf(c), len(c.Spec)-1
-				d := c.In[0].Ndim() - 1
-				tall.In[0], wide.In[0] = mesh.Shard(d-1), mesh.Shard(d)
-				if last > 0 { // there are vectors
-					tall.In[1], tall.Out[0] = mesh.Shard(d-1), mesh.Shard(d-1)
-					wide.In[last+1], wide.Out[last] = mesh.Shard(d), mesh.Shard(d)
-				}
-				return append(batches(c), tall, wide)
-			},
-			Cost: moves,
-		})
+	matrices := Param{Name: "x", Kind: Tensor, Doc: "a float tensor of matrices [.., m, n]"}
+	q, r := Param{Name: "q", Kind: Tensor, Doc: "its q"}, Param{Name: "r", Kind: Tensor, Doc: "its r"}
+	u, s, vt := Param{Name: "u", Kind: Tensor, Doc: "its u"}, Param{Name: "s", Kind: Tensor, Doc: "its singular values"}, Param{Name: "vt", Kind: Tensor, Doc: "its vᵀ"}
+	registerKnown("known_qr", 1, []Param{matrices, q, r}, qrGrad, tallOrWide)
+	registerKnown("known_svd", 1, []Param{matrices, u, s, vt}, svdGrad, tallOrWide)
+	registerKnown("known_svdvals", 1, []Param{matrices, s}, svdvalsGrad, func(c *Call) []Row {
+		tall, wide := rowOf(c), rowOf(c)
+		d := c.In[0].Ndim() - 2
+		tall.In[0], wide.In[0] = mesh.Shard(d), mesh.Shard(d+1)
+		return append(batches(c), tall, wide)
+	})
+}
+
+// registerKnown registers an operator whose results are its inputs but for the first ones,
+// taken as known: what a decomposition by blocks has found of the first ones, with the gradient
+// of the decomposition of the whole.
+func registerKnown(name string, of int, params []Param, grad func(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor, rows Rule) {
+	names := make([]string, len(params))
+	for i, p := range params {
+		names[i] = p.Name
 	}
+	register(&Def{
+		Name:    name,
+		Surface: Internal,
+		OfParts: true,
+		Doc:     fmt.Sprintf("%s(%s) returns %s as they are, which are known to be of %s; their gradient is that of the decomposition.", name, strings.Join(names, ", "), strings.Join(names[of:], ", "), strings.Join(names[:of], ", ")),
+		Params:  params,
+		Infer: func(c *Call) error {
+			for _, x := range c.In[of:] {
+				c.Spec = append(c.Spec, Spec{x.DType(), x.Shape()})
+			}
+			return nil
+		},
+		Run: func(c *Call) error {
+			for i, y := range c.Out {
+				copyInto(y, c.In[of+i])
+			}
+			return nil
+		},
+		Grad: func(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor {
+			return append(grad(t, c, dy), make([]*tensor.Tensor, len(c.In)-of)...)
+		},
+		Shard: rows,
+		Cost:  moves,
+	})
+}
+
+// tallOrWide is the rule of known factors of x, of which the first is cut as the rows of x are,
+// or the last as its columns.
+func tallOrWide(c *Call) []Row {
+	tall, wide, last := rowOf(c), rowOf(c), len(c.Spec)-1
+	d := c.In[0].Ndim() - 1
+	tall.In[0], tall.In[1], tall.Out[0] = mesh.Shard(d-1), mesh.Shard(d-1), mesh.Shard(d-1)
+	wide.In[0], wide.In[last+1], wide.Out[last] = mesh.Shard(d), mesh.Shard(d), mesh.Shard(d)
+	return append(batches(c), tall, wide)
 }
 
 // runQROfParts factors all rows of In[0], which are one part.

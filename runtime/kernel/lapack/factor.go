@@ -48,6 +48,20 @@ func Permutation(p, piv []float64, m int) bool {
 	return true
 }
 
+// PivotRows returns which rows of a [m, k], m >= k, elimination with partial pivoting takes
+// for pivots, in order.
+func PivotRows(a []float64, m, k int) []int {
+	pivots, rows := make([]int, k), make([]int, m)
+	factorLU(append([]float64(nil), a...), m, k, k, pivots)
+	for i := range rows {
+		rows[i] = i
+	}
+	for i, at := range pivots {
+		rows[i], rows[at] = rows[at], rows[i]
+	}
+	return rows[:k]
+}
+
 // LUInfo returns which of the diagonal of u is the first that is 0, counted from 1, for
 // the factors of a [n, n]; 0 if none is.
 func LUInfo(a []float64, n int) int {

@@ -186,3 +186,23 @@ func TestEigOfDrawnValues(t *testing.T) {
 		}
 	}
 }
+
+// The rows that become pivots are those of LU.
+func TestPivotRows(t *testing.T) {
+	rng := rand.New(rand.NewPCG(9, 10))
+	for _, size := range [][2]int{{0, 0}, {1, 1}, {5, 2}, {40, 40}, {150, 33}} {
+		m, k := size[0], size[1]
+		a := random(rng, m, k)
+		lu, piv, p := make([]float64, m*k), make([]float64, k), make([]float64, m*m)
+		LU(lu, piv, p, a, m, k)
+		rows := PivotRows(a, m, k)
+		if len(rows) != k {
+			t.Fatalf("PivotRows of [%d, %d]: got %d rows, want %d", m, k, len(rows), k)
+		}
+		for i, row := range rows {
+			if p[row*m+i] != 1 {
+				t.Errorf("PivotRows of [%d, %d]: row %d is pivot %d, but not by LU", m, k, row, i)
+			}
+		}
+	}
+}

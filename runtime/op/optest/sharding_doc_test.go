@@ -37,7 +37,7 @@ var mayGather = map[string]string{
 	"cross_entropy_grad": "of a mean, which is the gradient of a loss that is whole: of what is cut it is that of a sum",
 	"full":               "the value, which is one element", "full_like": "the value, which is one element",
 	"class_weights":  "of a mean, which counts the targets of all ranks; cross_entropy uses that of a sum",
-	"matrix_inverse": ofMatrices, "matrix_solve": ofMatrices, "log_det": ofMatrices, "matrix_cholesky": ofMatrices,
+	"matrix_inverse": ofMatrices, "matrix_solve": ofRows, "log_det": ofMatrices, "matrix_cholesky": ofRows,
 	"matrix_qr": ofTall, "matrix_svd": ofTall, "matrix_eigh": ofMatrices, "matrix_svdvals": ofTall, "matrix_eigvalsh": ofMatrices, "matrix_exp": ofMatrices,
 	"matrix_lu": ofMatrices, "matrix_pivots": ofMatrices, "matrix_info": ofMatrices, "matrix_triangular": ofMatrices, "matrix_reflectors": ofMatrices, "matrix_eig": ofMatrices, "matrix_eigvals": ofMatrices,
 	"complex_log_det": ofMatrices, "complex_svd": ofMatrices, "complex_eigh": ofMatrices,
@@ -48,6 +48,8 @@ var mayGather = map[string]string{
 const ofMoments = "the number, mean and M2 of each rank's block, in one exchange"
 
 const ofTall = "what is not taller than its columns times the ranks; taller matrices are factored by blocks (TSQR), of which triangles are gathered"
+
+const ofRows = "few rows, or columns; of 32 rows or more for each rank panels of columns are gathered, one after the other, and batches stay cut"
 
 const ofMatrices = "every element of a matrix has a part in each of its decomposition; batches stay cut"
 
