@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	goruntime "runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -15,11 +16,12 @@ import (
 )
 
 // hereConstants are what is fitted: to what operations of one rank take each by itself, to
-// what the host takes between them, and to calls of two ranks.
-var hereConstants = struct{ kernels, host, calls []string }{
+// what the host takes between them, to calls of two ranks, and to those of more than there are cores.
+var hereConstants = struct{ kernels, host, calls, crowd []string }{
 	[]string{"start", "memory_share", "cache_bandwidth", "share.top", "share.half_flops", "share.half_dim", "each", "strided", "piece", "row", "inner"},
 	[]string{"issue", "script", "view", "placed", "recorded", "backward", "cold"},
 	[]string{"host.latency", "host.reached", "call", "late"},
+	[]string{"switch"},
 }
 
 // hereTime is how long each case is measured.
@@ -39,8 +41,8 @@ func (b *bench) writeHere(ctx context.Context, std *stdio) error {
 	if err != nil {
 		return fmt.Errorf("bench: %w", err)
 	}
-	watched, calls := watchedCases(), callCases()
-	bar := newBar(std.err, "measuring", int64(len(watched)+len(calls)), "case")
+	watched, calls, crowded := watchedCases(), callCases(), crowdedCases(goruntime.GOMAXPROCS(0))
+	bar := newBar(std.err, "measuring", int64(len(watched)+len(calls)+len(crowded)), "case")
 	defer bar.clear()
 	var kernels, host, called []fit.Sample
 	for i, c := range watched {
@@ -51,7 +53,7 @@ func (b *bench) writeHere(ctx context.Context, std *stdio) error {
 		kernels, host = append(kernels, kernelSamples(w)...), append(host, hostSamples(w)...)
 		bar.show(int64(i + 1))
 	}
-	for i, c := range calls {
+	for i, c := range slices.Concat(calls, crowded) {
 		s, err := b.sample(ctx, c)
 		if err != nil {
 			return benchFailed(ctx, c.transport, err)
@@ -65,7 +67,8 @@ func (b *bench) writeHere(ctx context.Context, std *stdio) error {
 		what      string
 		samples   []fit.Sample
 		constants []string
-	}{{"operations", kernels, hereConstants.kernels}, {"pieces of the host's work", host, hereConstants.host}, {"programs of two ranks", called, hereConstants.calls}} {
+	}{{"operations", kernels, hereConstants.kernels}, {"pieces of the host's work", host, hereConstants.host}, {"programs of two ranks", called[:len(calls)], hereConstants.calls},
+		{"programs of more ranks than cores", called[len(calls):], hereConstants.crowd}} {
 		r, err := fit.Fit(m, part.samples, fit.Options{Constants: part.constants, Most: len(part.constants), Guessed: true})
 		if err != nil {
 			return fmt.Errorf("bench: %w", err)

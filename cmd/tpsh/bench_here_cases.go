@@ -123,3 +123,28 @@ func callCases() []hereCase {
 	}
 	return all
 }
+
+// crowdText multiplies matrices of %[1]d and calls.
+const crowdText = `
+x, few = rand(%[1]d, %[1]d), ones(8)
+def step():
+    y = x
+    for _ in range(4):
+        y = F.silu(y @ x)
+    all_reduce(few)
+`
+
+// crowdedCases are programs of more ranks than there are cores, in which little is done between
+// two calls: a rank that has waited must have a core again.
+func crowdedCases(cores int) []hereCase {
+	var all []hereCase
+	for _, transport := range []string{"inproc", launch.SharedMemory} {
+		if !slices.Contains(transports(), transport) {
+			continue
+		}
+		for _, size := range []int{8, 32, 96} {
+			all = append(all, hereCase{2 * cores, transport, fmt.Sprintf(crowdText, size), "step()"})
+		}
+	}
+	return all
+}

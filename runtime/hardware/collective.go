@@ -44,7 +44,7 @@ func (m *Machine) CollectiveOn(op string, g Group, bytes float64) float64 {
 	default: // broadcast, reduce, objects
 		t = m.broadcast(g, bytes)
 	}
-	return t + m.start + m.Late*math.Log2(float64(g.n))
+	return t + m.start + m.Late*math.Log2(float64(g.n)) + m.Switch*m.crowd
 }
 
 // A link is what a rank has on one level while all ranks of its machine use it.

@@ -303,4 +303,8 @@ func TestAmong(t *testing.T) {
 	near(t, "memory", float64(shared.Among(4).Memory()), 0.25e9)
 	near(t, "latency of two turns", shared.Among(8).Levels[0].Latency, 2*shared.Levels[0].Latency)
 	near(t, "the machine itself", shared.Operation(o), 2)
+	c := Collective{Op: "barrier", Ranks: []int{0, 1}}
+	slow := machine(t, strings.Replace(small, "memory = 1e9", "memory = 1e9\nstart = 1\ncores = 4\nswitch = 0.5", 1))
+	near(t, "a call where each rank has a core", slow.Among(4).Collective(c), shared.Among(4).Collective(c))
+	near(t, "a call where three ranks have one", slow.Among(12).Collective(c), shared.Among(12).Collective(c)+2*0.5)
 }

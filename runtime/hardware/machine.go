@@ -14,6 +14,7 @@ type Machine struct {
 	Issue    float64 // seconds the host takes to issue an operation
 	Call     float64 // seconds more that it takes to issue a collective or a message
 	Late     float64 // seconds that of two ranks the later comes to a blocking call; of more, the more doublings there are
+	Switch   float64 // seconds more of a call for each further rank of a core, until one that waits has the core again
 	Step     float64 // seconds of a step that no operation explains: the loop around it
 	Script   float64 // seconds of the host for an instruction of the interpreter
 	View     float64 // seconds of the host for an operation that moves and computes nothing: a view
@@ -35,6 +36,7 @@ type Machine struct {
 	row             float64 // seconds that each row takes of what works row by row
 	each            float64 // seconds that each matrix of a batch takes more
 	helpers         float64 // cores that products of a rank may take: of Among; 0: 1
+	crowd           float64 // further ranks of each core: of Among
 	cache           float64 // bytes of an operation that do not go to memory
 	cacheBandwidth  float64 // bytes a second at which those are read and written
 	memoryBandwidth float64 // bytes a second
@@ -129,6 +131,7 @@ func (m *Machine) AmongBusy(n int, busy float64) *Machine {
 		out.rest[d] *= share
 	}
 	out.helpers = max(1, math.Floor(m.cores/float64(n)))
+	out.crowd = max(0, float64(n)/m.cores-1)
 	out.start *= turns
 	out.each *= turns
 	out.strided *= turns

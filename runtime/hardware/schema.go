@@ -48,6 +48,7 @@ var top = []field{
 	{key: "cold", unit: "times", high: 100, free: true, shared: true, typical: 1, spread: 1, doc: "more that the host takes after an operation that has filled the cache", at: func(m *Machine, _ *Level) *float64 { return &m.Cold }},
 	{key: "call", unit: "seconds", high: 1, free: true, typical: 2e-05, spread: 1, doc: "more of the host to issue a collective or a message", at: func(m *Machine, _ *Level) *float64 { return &m.Call }},
 	{key: "late", unit: "seconds", high: 1, free: true, typical: 2e-05, spread: 1, doc: "that the last of two ranks comes late to a blocking call; of four twice that", at: func(m *Machine, _ *Level) *float64 { return &m.Late }},
+	{key: "switch", unit: "seconds", high: 1, free: true, shared: true, typical: 1e-05, spread: 1, doc: "more of a call for each further rank of a core, until one that waits has the core again", at: func(m *Machine, _ *Level) *float64 { return &m.Switch }},
 	{key: "issue", unit: "seconds", high: 1, free: true, typical: 5e-06, spread: 1, doc: "of the host to issue an operation", at: func(m *Machine, _ *Level) *float64 { return &m.Issue }},
 	{key: "start", unit: "seconds", high: 1, free: true, typical: 2e-06, spread: 0.7, doc: "of the device before an operation's first arithmetic", at: func(m *Machine, _ *Level) *float64 { return &m.start }},
 	{key: "step", unit: "seconds", high: 100, free: true, typical: 0.005, spread: 1, doc: "of a step that no operation explains", at: func(m *Machine, _ *Level) *float64 { return &m.Step }},
