@@ -16,12 +16,13 @@ func (p *Program) Merge() {
 	var kinds []*Kind
 	for _, k := range p.Kinds {
 		h := k.hash(seed)
-		i := slices.IndexFunc(byHash[h], k.alike)
+		i := slices.IndexFunc(byHash[h], func(of *Kind) bool { return of.alike(k) && p.sendsFit(of, k) })
 		if i < 0 {
 			byHash[h] = append(byHash[h], k)
 			kinds = append(kinds, k)
 			continue
 		}
+		p.joinSends(byHash[h][i], k)
 		byHash[h][i].join(k)
 	}
 	p.Kinds = kinds
@@ -47,6 +48,7 @@ func (k *Kind) hash(seed maphash.Seed) uint64 {
 func (e *Event) alike() Event {
 	a := *e
 	a.Views, a.Script, a.Manner = 0, 0, Manner{}
+	a.Wire, a.Unlike = 0, false
 	return a
 }
 
@@ -65,6 +67,54 @@ func (k *Kind) alike(other *Kind) bool {
 		}
 	}
 	return true
+}
+
+// sendsAlike reports whether members of a and b send as many bytes.
+func sendsAlike(a, b *Event) bool { return a.Wire == b.Wire && a.Unlike == b.Unlike }
+
+// sendsFit reports whether one list can say for each event what ranks of k and other send, by
+// their places: if they have the same place in two groups, they send as much.
+func (p *Program) sendsFit(k, other *Kind) bool {
+	for i := range k.Events {
+		a, b := &k.Events[i], &other.Events[i]
+		if sendsAlike(a, b) {
+			continue
+		}
+		mine, others := k.Groups[a.Group].Of, other.Groups[b.Group].Of
+		taken := map[int]bool{}
+		for _, r := range k.Ranks {
+			if list := mine(int(r)); len(list) < p.Ranks {
+				taken[slices.Index(list, int(r))] = true
+			}
+		}
+		for _, r := range other.Ranks {
+			place := slices.Index(others(int(r)), int(r))
+			if taken[place] && p.Wire(a, place) != p.Wire(b, place) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// joinSends has the events of k say what ranks of other send, too.
+func (p *Program) joinSends(k, other *Kind) {
+	for i := range k.Events {
+		a, b := &k.Events[i], &other.Events[i]
+		if sendsAlike(a, b) {
+			continue
+		}
+		others := other.Groups[b.Group].Of
+		var sent []int
+		for place := range others(int(other.Ranks[0])) {
+			sent = append(sent, int(p.Wire(a, place)))
+		}
+		for _, r := range other.Ranks {
+			place := slices.Index(others(int(r)), int(r))
+			sent[place] = int(p.Wire(b, place))
+		}
+		a.Wire, a.Unlike = p.unlike(sent), true
+	}
 }
 
 // join adds the ranks of other, which does the same.
