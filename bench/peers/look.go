@@ -46,7 +46,11 @@ func (h *harness) look(ctx context.Context) error {
 	}
 	absent := map[string]string{}
 	for _, module := range slices.Concat(modules(peers), modules(gridPeers)) {
-		cmd := exec.CommandContext(ctx, h.python, "-c", versionScript, module)
+		args := []string{h.python, "-c", versionScript, module}
+		if module == "mpi4py.MPI" { // finds another library under a launcher than alone
+			args = append(h.mpirun(1), args...)
+		}
+		cmd := exec.CommandContext(ctx, args[0], args[1:]...)
 		cmd.Env = append(os.Environ(), mpiVariable)
 		var complaint strings.Builder
 		cmd.Stderr = &complaint
