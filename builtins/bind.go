@@ -77,9 +77,8 @@ func (s *signature) takesRest(i int) bool {
 }
 
 // signatures returns those of every operator on one surface.
-func signatures(surface op.Surface, owner string) []*signature {
-	var list []*signature
-	for _, d := range operators() {
+func signatures(surface op.Surface, owner string) (list []*signature) {
+	for d := range op.Every {
 		if d.Surface&surface == 0 {
 			continue
 		}
@@ -105,9 +104,6 @@ func callable() []*signature {
 	}
 	return list
 }
-
-// operators returns all operators, those made of others last.
-var operators = sync.OnceValue(func() []*op.Def { return slices.Concat(op.All(), op.Composites()) })
 
 // functions returns what callable returns: those in no namespace, and those of each, by name.
 var functions = sync.OnceValue(func() []*signature {

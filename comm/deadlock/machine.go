@@ -209,7 +209,7 @@ const (
 	// fewRanks is of how many ranks each normal end is told at once.
 	fewRanks = 16
 	// patienceEach is for how long, for each rank of more, an end may wait to be told with others.
-	patienceEach = 500 * time.Microsecond
+	patienceEach = 2 * time.Millisecond
 )
 
 // patience returns how long a normal end may wait to be told together with those of others.

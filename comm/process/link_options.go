@@ -77,7 +77,8 @@ func (o *LinkOptions) peers() []io.ReadWriteCloser {
 
 // shares reports whether a rank is reached by memory.
 func (o *LinkOptions) shares(rank int) bool {
-	return o.Segment != nil && slices.Contains(o.Local, rank)
+	_, among := slices.BinarySearch(o.Local, rank)
+	return o.Segment != nil && among
 }
 
 // check checks that o reaches every rank.

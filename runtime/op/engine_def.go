@@ -290,6 +290,17 @@ func must(name string) *Def {
 	return d
 }
 
+// Every yields all operators, those made of others, too, in no order.
+func Every(yield func(*Def) bool) {
+	for _, table := range []map[string]*Def{table, composites} {
+		for _, d := range table {
+			if !yield(d) {
+				return
+			}
+		}
+	}
+}
+
 // All returns every operator, by name.
 func All() []*Def {
 	defs := make([]*Def, 0, len(table))
