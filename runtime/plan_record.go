@@ -37,7 +37,22 @@ func (r *Rank) noteOperation(c *op.Call) {
 		r.recorder.View()
 		return
 	}
-	r.recorder.Compute(o, r.manner(), r.phaseOf(), r.Line())
+	r.recorder.Compute(o, r.manner(), r.phaseOf(), r.lineOnce())
+}
+
+// lineOnce returns the line that the program is at, whose text is made once for all
+// operations and calls there.
+func (r *Rank) lineOnce() string {
+	at := r.Position()
+	line, known := r.lineTexts[at]
+	if !known {
+		if r.lineTexts == nil {
+			r.lineTexts = map[fmt.Stringer]string{}
+		}
+		line = at.String()
+		r.lineTexts[at] = line
+	}
+	return line
 }
 
 // manner returns how the host brings about the operation under way.
@@ -142,7 +157,7 @@ func (r *Rank) noteBegin(do plan.Do, g *comm.Group) noted {
 	}
 	n := noted{to: r.recorder}
 	group := n.to.Group(g.String(), r.dimsText(g), plan.Cost(r.lineOf(g).cost), r.membersOf(g))
-	n.at, n.issue = n.to.Begin(do, group, r.phaseOf(), r.Line(), r.forwardWhere())
+	n.at, n.issue = n.to.Begin(do, group, r.phaseOf(), r.lineOnce(), r.forwardWhere())
 	return n
 }
 

@@ -70,18 +70,19 @@ type Rank struct {
 	seed, draws uint64
 	traces      []*Trace
 	faults      faults
-	untraced    bool           // it is part of another operation, which counts for it
-	recorder    *plan.Recorder // of the rank's operations and calls; nil where it runs for real
-	quiet       bool           // calls are not the script's
-	aside       bool           // nothing is to be communicated; see Aside
-	timed       *timed         // the timeline that is kept, or nil
-	whereFn     func() string  // where, bound once
-	works       []*issued      // issued and not waited for
-	replayed    string         // the line of the forward call whose gradient runs
-	forward     *mark          // of the operations that a backward pass goes through, or nil
-	scope       *scope         // the region or module that the program is in, or nil
-	optimizing  bool           // an optimizer steps
-	steps       int            // that have ended
+	untraced    bool                    // it is part of another operation, which counts for it
+	recorder    *plan.Recorder          // of the rank's operations and calls; nil where it runs for real
+	lineTexts   map[fmt.Stringer]string // of positions that it was told of
+	quiet       bool                    // calls are not the script's
+	aside       bool                    // nothing is to be communicated; see Aside
+	timed       *timed                  // the timeline that is kept, or nil
+	whereFn     func() string           // where, bound once
+	works       []*issued               // issued and not waited for
+	replayed    string                  // the line of the forward call whose gradient runs
+	forward     *mark                   // of the operations that a backward pass goes through, or nil
+	scope       *scope                  // the region or module that the program is in, or nil
+	optimizing  bool                    // an optimizer steps
+	steps       int                     // that have ended
 	lines       map[*comm.Group]line
 	dimsOf      int // the number of meshes by which lines were made
 	meters      []*Meter

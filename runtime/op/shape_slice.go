@@ -248,15 +248,15 @@ func narrowed(c *Call) (slicing, error) {
 		return slicing{}, err
 	}
 	start, length, n := c.Args[1].Int, c.Args[2].Int, s[d]
-	rule := fmt.Sprintf("dim %d of shape %v", d, s)
+	rule := func() string { return fmt.Sprintf("dim %d of shape %v", d, s) }
 	if start < -n || start > n {
-		return slicing{}, c.Bad("start", fmt.Sprint(start), fmt.Sprintf("%d..%d", -n, n), rule)
+		return slicing{}, c.Bad("start", fmt.Sprint(start), fmt.Sprintf("%d..%d", -n, n), rule())
 	}
 	if start < 0 {
 		start += n
 	}
 	if length < 0 || length > n-start {
-		return slicing{}, c.Bad("length", fmt.Sprint(length), fmt.Sprintf("0..%d", n-start), fmt.Sprintf("from %d in %s", start, rule))
+		return slicing{}, c.Bad("length", fmt.Sprint(length), fmt.Sprintf("0..%d", n-start), fmt.Sprintf("from %d in %s", start, rule()))
 	}
 	w := whole(s)
 	w.starts[d], w.shape[d] = start, length
