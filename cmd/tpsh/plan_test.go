@@ -100,7 +100,6 @@ var unlike = []string{
 	"distribute_tensor(ones(3 * n + 1, 5), m, [Shard(0)]).redistribute(m, [Replicate()])",
 	"distribute_tensor(ones(3 * n + 1, n + 2), m, [Shard(0)]).redistribute(m, [Shard(1)])",
 	"DTensor.from_local(ones(2 * n + 1), m, [Partial()]).redistribute(m, [Shard(0)])",
-	"distribute_tensor(ones(7 * n + 3), m, [Shard(0)]).flip(0)",
 	"distribute_tensor(ones(7 * n + 3), m, [Shard(0)]).roll(3, 0)",
 }
 
