@@ -27,8 +27,8 @@ const (
 
 	// maxShared is how many bytes of b are packed at once for all goroutines, which
 	// wait for each other before and after: half of a third-level cache of 32 MiB.
-	// maxAlone is the same for one goroutine, which waits for nobody, while each of
-	// some other ranks packs as much: an eighth of that cache.
+	// maxAlone is the most for each of them, and for one goroutine, which waits for
+	// nobody, while each of some other ranks packs as much: an eighth of that cache.
 	maxShared = 16 << 20
 	maxAlone  = 4 << 20
 
@@ -141,7 +141,7 @@ func (s *shape[T]) planReading() {
 // planParts settles what is done at a time and by whom.
 func (s *shape[T]) planParts(goroutines int) {
 	s.rowBlocks, s.colBlocks = ceil(s.m, maxRowBlock), 1
-	s.shared = maxShared / elemBytes[T]()
+	s.shared = min(maxShared, goroutines*maxAlone) / elemBytes[T]()
 	if s.directA && s.directB {
 		s.rowBlocks = 1
 	}
@@ -150,7 +150,6 @@ func (s *shape[T]) planParts(goroutines int) {
 	}
 	switch {
 	case goroutines == 1:
-		s.shared = maxAlone / elemBytes[T]()
 	case s.rowBlocks > 1:
 		// Twice as many parts as goroutines even out what slows one of them.
 		s.rowBlocks = ceil(max(s.rowBlocks, 2*goroutines), goroutines) * goroutines
