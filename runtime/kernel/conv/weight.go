@@ -37,7 +37,13 @@ func Weight[T dtype.Float](w *gemm.Workers, s Shape, dw, x, dy, room []T) {
 	frames := room[:v.room(m, channels)]
 	room = room[len(frames):]
 	sums, rows := room[:outputs*inner], room[outputs*inner:]
+	alike := channels == 1 || s.taps() == 1 // whichever of the two comes first
+	inOrder := alike || m*places <= outputs
 	for g := range s.Groups {
+		to := dw[g*outputs*inner:][:outputs*inner]
+		if inOrder {
+			sums = to
+		}
 		for first := 0; first < s.Images; first += m {
 			images := min(m, s.Images-first)
 			at := (first*s.Outputs + g*outputs) * places
@@ -51,19 +57,33 @@ func Weight[T dtype.Float](w *gemm.Workers, s Shape, dw, x, dy, room []T) {
 				a = gemm.Operand[T]{Data: rows, Grid: gemm.Grid{Row: images * places, Col: 1}}
 			}
 			data, offset, apart := seen(v, frames, x, first, images, g*channels, channels, s.Channels)
-			gemm.Multiply(w, gemm.Product[T]{M: outputs, N: inner, K: images * places, Count: 1, C: sums, Add: first > 0,
-				A: a, B: windows(v, data, offset, apart, images, channels, true)})
+			b := windows(v, data, offset, apart, images, channels, true)
+			if inOrder && !alike {
+				b.Windows = inChannels(b.Windows)
+			}
+			gemm.Multiply(w, gemm.Product[T]{M: outputs, N: inner, K: images * places, Count: 1, C: sums, Add: first > 0, A: a, B: b})
 		}
-		turnTaps(dw[g*outputs*inner:][:outputs*inner], sums, channels, s.taps())
+		if !inOrder {
+			turnTaps(to, sums, channels, s.taps())
+		}
 	}
+}
+
+// inChannels returns the windows w, of which the elements are channel by channel: as those of
+// one channel that has all. To pack these takes longer, so it is for results of more rows than
+// there are places, which would take as long to turn.
+func inChannels(w *gemm.Windows) *gemm.Windows {
+	all := make([]int, 0, w.Channels*len(w.Taps))
+	for c := range w.Channels {
+		for _, tap := range w.Taps {
+			all = append(all, c*w.Step+tap)
+		}
+	}
+	return &gemm.Windows{Channels: 1, Taps: all, Places: w.Places, ByPlace: w.ByPlace}
 }
 
 // turnTaps stores src [o, taps, channels] in dst [o, channels, taps].
 func turnTaps[T dtype.Float](dst, src []T, channels, taps int) {
-	if taps == 1 || channels == 1 {
-		copy(dst, src)
-		return
-	}
 	for ; len(dst) > 0; dst, src = dst[channels*taps:], src[channels*taps:] {
 		for t := range taps {
 			p := t

@@ -16,7 +16,7 @@ import (
 func BenchmarkDecompositions(b *testing.B) {
 	for _, n := range []int{64, 128, 256, 512, 1024} {
 		rng := rand.New(rand.NewPCG(9, 10))
-		a, rhs, out, out2, v := random(rng, n, n), random(rng, n, n), make([]float64, n*n), make([]float64, n*n), make([]float64, n)
+		a, rhs, out, out2, v, w := random(rng, n, n), random(rng, n, n), make([]float64, n*n), make([]float64, n*n), make([]float64, n), make([]float64, n)
 		sym := make([]float64, n*n)
 		products{}.Dgemm(blas.NoTrans, blas.Trans, n, n, n, 1, a, n, a, n, 0, sym, n)
 		for i := range n {
@@ -30,6 +30,8 @@ func BenchmarkDecompositions(b *testing.B) {
 			{"svd", func() bool { return SVD(out, v, out2, a, n, n) }},
 			{"eigvalsh", func() bool { return Eigenvalues(v, sym, n) }},
 			{"svdvals", func() bool { return SingularValues(v, a, n, n) }},
+			{"eig", func() bool { return Eig(v, w, out, out2, a, n) }},
+			{"eigvals", func() bool { return EigValues(v, w, a, n) }},
 			{"solve", func() bool { return Solve(out, a, rhs, n, n) }},
 			{"inv", func() bool { return Inverse(out, a, n) }},
 			{"cholesky", func() bool { return Cholesky(out, sym, n) }},

@@ -188,7 +188,7 @@ func squareSVD(u, s, vt, a []float64, n int) bool {
 	if n <= small {
 		return smallSVD(u, s, vt, x, n)
 	}
-	d, f, left, right := toBidiagonal(x, n)
+	d, f, left, right := toBidiagonal(x, n, false)
 	b, v := newBidiagonalParts(d, f), make([]float64, n*n)
 	if !b.decompose() {
 		return false
@@ -215,7 +215,7 @@ func Eigh(w, v, a []float64, n int) bool {
 		return smallEigh(w, v, full, n)
 	}
 	mirror(full, n)
-	d, e, q := toTridiagonal(full, n)
+	d, e, q := toTridiagonal(full, n, false)
 	t := &tridiagonalMatrix{d, e, make([]float64, n*n)}
 	if !t.decompose() {
 		return false

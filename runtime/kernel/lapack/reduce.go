@@ -21,8 +21,16 @@ type reflectors struct {
 	v, tau          []float64
 }
 
-func newReflectors(n, count, shift int) *reflectors {
-	return &reflectors{n, count, shift, make([]float64, n*count), make([]float64, count)}
+// newReflectors returns reflectors to be made, of which only the last one is kept if only
+// values are wanted.
+func newReflectors(n, count, shift int, valuesOnly bool) *reflectors {
+	r := &reflectors{n: n, count: count, shift: shift, tau: make([]float64, count)}
+	if valuesOnly {
+		r.n, r.v = 0, make([]float64, n)
+	} else {
+		r.v = make([]float64, n*count)
+	}
+	return r
 }
 
 // make adds, at an index, the reflector that makes of x, the elements from shift + index on
@@ -32,6 +40,7 @@ func (r *reflectors) make(index int, x []float64) (v []float64, beta float64) {
 	rest, alpha := length(x[1:]), x[0]
 	v[0] = 1
 	if rest == 0 {
+		clear(v[1:])
 		return v, alpha
 	}
 	beta = -math.Copysign(math.Hypot(alpha, rest), alpha)
@@ -208,8 +217,9 @@ func matrixTimes(dst, a []float64, ld int, x []float64) {
 // transpose from the right. It spoils a. What reflectors do to the columns of
 // other panels is done at once: Dongarra, Hammarling and Sorensen, "Block reduction of
 // matrices to condensed forms for eigenvalue computations", J. Comput. Appl. Math. 27, 1989.
-func toTridiagonal(a []float64, n int) (d, e []float64, q *reflectors) {
-	d, e, q = make([]float64, n), make([]float64, max(n-1, 0)), newReflectors(n, max(n-1, 0), 1)
+// Where only values are wanted, the reflectors are not kept.
+func toTridiagonal(a []float64, n int, valuesOnly bool) (d, e []float64, q *reflectors) {
+	d, e, q = make([]float64, n), make([]float64, max(n-1, 0)), newReflectors(n, max(n-1, 0), 1, valuesOnly)
 	p, below := newPending(a, n), make([]float64, n)
 	for j := range n {
 		column := p.column(below, j)
@@ -248,9 +258,9 @@ func toTridiagonal(a []float64, n int) (d, e []float64, q *reflectors) {
 // toBidiagonal returns the diagonal d [n] and f [n-1] above it of an upper bidiagonal
 // matrix, of which a [n, n] is the product with u from the left and the transpose of v from
 // the right. It spoils a. As in toTridiagonal, a panel changes the others at once.
-func toBidiagonal(a []float64, n int) (d, f []float64, u, v *reflectors) {
+func toBidiagonal(a []float64, n int, valuesOnly bool) (d, f []float64, u, v *reflectors) {
 	d, f = make([]float64, n), make([]float64, max(n-1, 0))
-	u, v = newReflectors(n, n, 0), newReflectors(n, max(n-1, 0), 1)
+	u, v = newReflectors(n, n, 0, valuesOnly), newReflectors(n, max(n-1, 0), 1, valuesOnly)
 	p, column := newPending(a, n), make([]float64, n)
 	for j := range n {
 		c := p.column(column, j)

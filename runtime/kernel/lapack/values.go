@@ -30,7 +30,7 @@ func SingularValues(s, a []float64, m, n int) bool {
 	if n <= small {
 		d, f, _, _ = smallBidiagonal(x, n)
 	} else {
-		d, f, _, _ = toBidiagonal(x, n)
+		d, f, _, _ = toBidiagonal(x, n, true)
 	}
 	b := &bidiagonalMatrix{n: n, d: d, f: f}
 	if !b.values() {
@@ -61,7 +61,7 @@ func Eigenvalues(w, a []float64, n int) bool {
 		d, e, _ = smallTridiagonal(x, n)
 	} else {
 		mirror(x, n)
-		d, e, _ = toTridiagonal(x, n)
+		d, e, _ = toTridiagonal(x, n, true)
 	}
 	if !tridiagonalValues(d, e) {
 		return false
