@@ -27,6 +27,7 @@ const (
 	relaysFromShared = 64
 	// mostRelayed is how long the data may be that go with a relayed contract to all members
 	// that need them, and mostAside the data with contracts of all members of which one needs each.
+	// Through shared memory, whose rings are short, data of all members go that are ringCarries long together.
 	mostRelayed = stream.EagerBytes
 	mostAside   = 4 << 10
 )

@@ -208,15 +208,10 @@ func (wr *wireRank) spinForMessage(key mailbox.Key) (e mailbox.Envelope, ok bool
 	return e, ok
 }
 
-// ranksEachNap is for how many more ranks that share memory the listener, which others wake when they
-// need it, sleeps as long again: each look of each is at the rings of all.
-const ranksEachNap = 64
-
 // listenRings takes in records while the rank does not wait for anything.
 func (sl *segmentLinks) listenRings() {
 	stop := context.AfterFunc(sl.links.ctx, sl.futex.WakeAll)
 	defer stop()
-	nap := sl.links.backoff.long * time.Duration(1+len(sl.local)/ranksEachNap)
 	for sl.links.ctx.Err() == nil {
 		ticket := sl.futex.Sequence.Load()
 		heeds := sl.waits.Load() > 0
@@ -228,7 +223,7 @@ func (sl *segmentLinks) listenRings() {
 			goruntime.Gosched() // those that have been woken run here, without a thread of their own
 		}
 		if sl.links.ctx.Err() == nil {
-			sl.futex.Wait(ticket, nap)
+			sl.futex.Wait(ticket, sl.links.backoff.long)
 		}
 		if heeds {
 			sl.futex.CancelWait()

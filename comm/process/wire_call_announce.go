@@ -132,6 +132,9 @@ func (c *wireCall) relaysData(ahead []schedule.Step) bool {
 		}
 	}
 	size, n := len(c.group.ranks), c.span(ahead[0].Src[0]).Len()
+	if c.group.local {
+		return n*size <= ringCarries
+	}
 	return n <= mostRelayed && len(ahead) == size-1 || n*size <= mostAside
 }
 
