@@ -21,6 +21,7 @@ import (
 var replicatedOnly = set2(
 	"nonzero", "masked_select", // the shape of the result is that of the values
 	"bag_of", "arange", // they are told numbers, and a few of them
+	"pivot_rows",                                // which rows are pivots is what all of them say
 	"latest",                                    // of equal indices, whichever rank has them, the last wins
 	"region_get", "region_set", "region_spread", // package shard runs them
 )
