@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"tpsh/comm"
@@ -254,6 +255,28 @@ func TestFailures(t *testing.T) {
 	})
 	if failure == nil || failure.Error() != fault.Error() {
 		t.Errorf("got %v, want %v", failure, fault)
+	}
+}
+
+// A rank is asked where it is in a call while it is in it, and not when it has gone on.
+func TestMismatchIsToldOnce(t *testing.T) {
+	for range 20 {
+		_, failure := evaluate(t, 64, func(r *rank) error {
+			var left atomic.Bool
+			op := &comm.Op{Kind: comm.Barrier, Hollow: true, Where: func() string {
+				if left.Load() {
+					panic("asked where it was in a call that is over")
+				}
+				return "a.star:1:1"
+			}}
+			op.Desc = comm.Desc{Op: "barrier", Root: -1, Free: -1, Detail: fmt.Sprint(r.ask(func(rank int) int { return rank }) / 63)}
+			_, err := r.world.Run(context.Background(), op)
+			left.Store(true)
+			return err
+		})
+		if mismatch := new(comm.MismatchError); !errors.As(failure, &mismatch) {
+			t.Fatalf("got %v, want a mismatch", failure)
+		}
 	}
 }
 

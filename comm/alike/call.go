@@ -132,45 +132,71 @@ func (c *call) complete() (res comm.Result, err error) {
 // returns the entry of each member of the stand-in's group. Where the groups of the
 // kind differ in that, they are told apart.
 func (c *call) meet() (entries func(rank int) *entry, err error) {
-	s, j := c.log, c.log.kind.job
+	s := c.log
 	for {
-		j.mu.Lock()
-		cohort, err := c.gather()
-		if err == nil {
-			err = c.compare(cohort)
-		}
+		m, err := c.come()
 		if err != nil {
-			j.mu.Unlock()
 			return nil, err
 		}
-		of := map[*Kind]*entry{}
-		alike := true
-		for _, other := range cohort {
-			e := other.calls[c.n]
-			of[other.kind] = e
-			alike = alike && e.same(c.entry)
-		}
-		if alike {
-			j.mu.Unlock()
+		if m.alike {
 			return func(int) *entry { return c.entry }, nil
 		}
-		before := j.version
-		texts := c.texts(of)
-		j.mu.Unlock()
-		Ask(s.kind, func(rank int) string { return texts[s.lines.Index(rank)] })
-		j.mu.Lock()
-		now := j.version
-		list := map[int]*entry{}
-		if now == before {
-			for _, rank := range c.group.Members() {
-				list[rank] = of[j.of[rank]]
-			}
-		}
-		j.mu.Unlock()
-		if now == before {
+		Ask(s.kind, func(rank int) string { return m.texts[s.lines.Index(rank)] })
+		if list := c.still(m); list != nil {
 			return func(rank int) *entry { return list[rank] }, nil
 		}
 	}
+}
+
+// A meeting is a call to which every kind has come.
+type meeting struct {
+	alike   bool             // whether all put in the same
+	of      map[*Kind]*entry // unless they do
+	texts   map[int]string   // likewise: of texts
+	version int              // of the kinds
+}
+
+// come waits until every kind has come to the call.
+func (c *call) come() (m meeting, err error) {
+	j := c.log.kind.job
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	cohort, err := c.gather()
+	if err == nil && j.failure != nil {
+		err = ErrEnded // others go on already, so nobody knows any more where they were in the call
+	}
+	if err == nil {
+		err = c.compare(cohort)
+	}
+	if err != nil {
+		return m, err
+	}
+	m = meeting{alike: true, of: map[*Kind]*entry{}, version: j.version}
+	for _, other := range cohort {
+		e := other.calls[c.n]
+		m.of[other.kind] = e
+		m.alike = m.alike && e.same(c.entry)
+	}
+	if !m.alike {
+		m.texts = c.texts(m.of)
+	}
+	return m, nil
+}
+
+// still returns the entry of each member of the stand-in's group, nil if kinds have been told apart
+// since they met.
+func (c *call) still(m meeting) map[int]*entry {
+	j := c.log.kind.job
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.version != m.version {
+		return nil
+	}
+	list := map[int]*entry{}
+	for _, rank := range c.group.Members() {
+		list[rank] = m.of[j.of[rank]]
+	}
+	return list
 }
 
 // gather waits until every kind in the groups has come to the call. The caller holds
