@@ -134,22 +134,22 @@ func (c *call) complete() (res comm.Result, err error) {
 func (c *call) meet() (entries func(rank int) *entry, err error) {
 	s := c.log
 	for {
-		m, err := c.come()
+		a, err := c.come()
 		if err != nil {
 			return nil, err
 		}
-		if m.alike {
+		if a.alike {
 			return func(int) *entry { return c.entry }, nil
 		}
-		Ask(s.kind, func(rank int) string { return m.texts[s.lines.Index(rank)] })
-		if list := c.still(m); list != nil {
+		Ask(s.kind, func(rank int) string { return a.texts[s.lines.Index(rank)] })
+		if list := c.still(a); list != nil {
 			return func(rank int) *entry { return list[rank] }, nil
 		}
 	}
 }
 
-// A meeting is a call to which every kind has come.
-type meeting struct {
+// An arrival is what kinds have put into a call to which every one has come.
+type arrival struct {
 	alike   bool             // whether all put in the same
 	of      map[*Kind]*entry // unless they do
 	texts   map[int]string   // likewise: of texts
@@ -157,7 +157,7 @@ type meeting struct {
 }
 
 // come waits until every kind has come to the call.
-func (c *call) come() (m meeting, err error) {
+func (c *call) come() (a arrival, err error) {
 	j := c.log.kind.job
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -169,32 +169,32 @@ func (c *call) come() (m meeting, err error) {
 		err = c.compare(cohort)
 	}
 	if err != nil {
-		return m, err
+		return a, err
 	}
-	m = meeting{alike: true, of: map[*Kind]*entry{}, version: j.version}
+	a = arrival{alike: true, of: map[*Kind]*entry{}, version: j.version}
 	for _, other := range cohort {
 		e := other.calls[c.n]
-		m.of[other.kind] = e
-		m.alike = m.alike && e.same(c.entry)
+		a.of[other.kind] = e
+		a.alike = a.alike && e.same(c.entry)
 	}
-	if !m.alike {
-		m.texts = c.texts(m.of)
+	if !a.alike {
+		a.texts = c.texts(a.of)
 	}
-	return m, nil
+	return a, nil
 }
 
 // still returns the entry of each member of the stand-in's group, nil if kinds have been told apart
 // since they met.
-func (c *call) still(m meeting) map[int]*entry {
+func (c *call) still(a arrival) map[int]*entry {
 	j := c.log.kind.job
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if j.version != m.version {
+	if j.version != a.version {
 		return nil
 	}
 	list := map[int]*entry{}
 	for _, rank := range c.group.Members() {
-		list[rank] = m.of[j.of[rank]]
+		list[rank] = a.of[j.of[rank]]
 	}
 	return list
 }
