@@ -48,7 +48,7 @@ func (l *layout) add(s span) {
 }
 
 // pieces returns how many pieces a single stride serves, and their elements; none where
-// all elements are one, or lie in order.
+// all elements are one, or lie in order, or there are none.
 func (l *layout) pieces() (pieces, elements int) {
 	if l.constant() || len(l.spans) == 1 && l.spans[0].stride == 1 {
 		return 0, 0
@@ -56,6 +56,9 @@ func (l *layout) pieces() (pieces, elements int) {
 	elements = 1
 	for _, s := range l.spans {
 		elements *= s.size
+	}
+	if elements == 0 {
+		return 0, 0
 	}
 	return elements / l.spans[len(l.spans)-1].size, elements
 }

@@ -30,6 +30,8 @@ func TestCallPieces(t *testing.T) {
 		{"mul", []*tensor.Tensor{turned, ones(6, 1, 8)}, nil, 48, 384},
 		{"mul", []*tensor.Tensor{ones(6, 4, 8), ones(6, 4, 1)}, nil, 24, 192},
 		{"add", []*tensor.Tensor{ones(6, 4, 8), ones(4, 8)}, nil, 6, 192},
+		{"mul", []*tensor.Tensor{ones(0, 4, 8), ones(4, 8)}, nil, 0, 0},
+		{"div", []*tensor.Tensor{ones(10, 0), ones(10, 1)}, nil, 0, 0},
 		{"cat", []*tensor.Tensor{ones(6, 4), ones(6, 2)}, []op.Arg{op.Int1(-1)}, 12, 0},
 		{"cat", []*tensor.Tensor{ones(6, 4), ones(2, 4)}, []op.Arg{op.Int1(0)}, 2, 0},
 	} {
