@@ -62,7 +62,7 @@ func TestExitStatusOfPlan(t *testing.T) {
 		`recv(1 - rank())`:             3,
 	} {
 		for _, each := range []string{"--each", "--each=false"} {
-			wantStatus(t, source, []string{"plan", "-n", "2", each}, want)
+			wantStatus(t, source, []string{"plan", "-n", "2", "--hw", "hgx-h100", each}, want)
 		}
 	}
 }
