@@ -207,6 +207,16 @@ func expSumAVX2(x *float32, n int, most float32, sum *float64)
 //go:noescape
 func expShiftAVX2(dst *float32, x *float32, n int, most float32, sum *float64)
 
+// expSumAnyAVX2 is ExpSumAny of n elements.
+//
+//go:noescape
+func expSumAnyAVX2(x *float32, n int, most float32, sum *float64)
+
+// expLessAVX2 is ExpLess of n elements.
+//
+//go:noescape
+func expLessAVX2(dst *float32, x *float32, n int, by float32)
+
 // shiftAVX2 is Shift of n elements.
 //
 //go:noescape

@@ -5454,6 +5454,325 @@ done:
 	VZEROUPPER
 	RET
 
+// func expSumAnyAVX2(x *float32, n int, most float32, sum *float64)
+// Requires: AVX, AVX2, FMA3, MMX+
+TEXT ·expSumAnyAVX2(SB), NOSPLIT, $0-32
+	MOVQ         x+0(FP), AX
+	VBROADCASTSS most+16(FP), Y0
+	MOVQ         sum+24(FP), CX
+	VMOVUPS      (CX), Y1
+	VMOVUPS      32(CX), Y2
+	VMOVUPS      64(CX), Y3
+	VMOVUPS      96(CX), Y4
+	MOVQ         n+8(FP), DX
+	MOVQ         DX, BX
+	ANDQ         $-16, BX
+	LEAQ         (AX)(DX*4), SI
+	XORQ         CX, CX
+	JMP          test
+
+loop:
+	PREFETCHT0   (SI)(CX*4)
+	VMOVUPS      (AX)(CX*4), Y5
+	VSUBPS       Y0, Y5, Y5
+	VCMPPS       $0x11, constants<>+4608(SB), Y5, Y6
+	VMOVUPS      constants<>+0(SB), Y7
+	VMINPS       Y5, Y7, Y5
+	VMOVUPS      constants<>+192(SB), Y7
+	VFMADD231PS  constants<>+128(SB), Y5, Y7
+	VSUBPS       constants<>+192(SB), Y7, Y8
+	VFNMADD231PS constants<>+256(SB), Y8, Y5
+	VFNMADD231PS constants<>+320(SB), Y8, Y5
+	VMOVUPS      constants<>+448(SB), Y8
+	VFMADD231PS  constants<>+384(SB), Y5, Y8
+	VFMADD213PS  constants<>+512(SB), Y5, Y8
+	VFMADD213PS  constants<>+576(SB), Y5, Y8
+	VFMADD213PS  constants<>+640(SB), Y5, Y8
+	VFMADD213PS  constants<>+704(SB), Y5, Y8
+	VFMADD213PS  constants<>+704(SB), Y5, Y8
+	VPSUBD       constants<>+768(SB), Y7, Y5
+	VPSRAD       $0x01, Y5, Y7
+	VPADDD       constants<>+832(SB), Y7, Y9
+	VPSLLD       $0x17, Y9, Y9
+	VMULPS       Y9, Y8, Y8
+	VPSUBD       Y7, Y5, Y5
+	VPADDD       constants<>+832(SB), Y5, Y5
+	VPSLLD       $0x17, Y5, Y5
+	VMULPS       Y5, Y8, Y5
+	VBLENDVPS    Y6, constants<>+1152(SB), Y5, Y5
+	VCVTPS2PD    X5, Y6
+	VEXTRACTF128 $0x01, Y5, X5
+	VCVTPS2PD    X5, Y5
+	VADDPD       Y6, Y1, Y1
+	VADDPD       Y5, Y2, Y2
+	VMOVUPS      32(AX)(CX*4), Y5
+	VSUBPS       Y0, Y5, Y5
+	VCMPPS       $0x11, constants<>+4608(SB), Y5, Y6
+	VMOVUPS      constants<>+0(SB), Y7
+	VMINPS       Y5, Y7, Y5
+	VMOVUPS      constants<>+192(SB), Y7
+	VFMADD231PS  constants<>+128(SB), Y5, Y7
+	VSUBPS       constants<>+192(SB), Y7, Y8
+	VFNMADD231PS constants<>+256(SB), Y8, Y5
+	VFNMADD231PS constants<>+320(SB), Y8, Y5
+	VMOVUPS      constants<>+448(SB), Y8
+	VFMADD231PS  constants<>+384(SB), Y5, Y8
+	VFMADD213PS  constants<>+512(SB), Y5, Y8
+	VFMADD213PS  constants<>+576(SB), Y5, Y8
+	VFMADD213PS  constants<>+640(SB), Y5, Y8
+	VFMADD213PS  constants<>+704(SB), Y5, Y8
+	VFMADD213PS  constants<>+704(SB), Y5, Y8
+	VPSUBD       constants<>+768(SB), Y7, Y5
+	VPSRAD       $0x01, Y5, Y7
+	VPADDD       constants<>+832(SB), Y7, Y9
+	VPSLLD       $0x17, Y9, Y9
+	VMULPS       Y9, Y8, Y8
+	VPSUBD       Y7, Y5, Y5
+	VPADDD       constants<>+832(SB), Y5, Y5
+	VPSLLD       $0x17, Y5, Y5
+	VMULPS       Y5, Y8, Y5
+	VBLENDVPS    Y6, constants<>+1152(SB), Y5, Y5
+	VCVTPS2PD    X5, Y6
+	VEXTRACTF128 $0x01, Y5, X5
+	VCVTPS2PD    X5, Y5
+	VADDPD       Y6, Y3, Y3
+	VADDPD       Y5, Y4, Y4
+	ADDQ         $+16, CX
+
+test:
+	CMPQ         CX, BX
+	JLT          loop
+	SUBQ         CX, DX
+	JZ           done
+	LEAQ         tailMasks<>+0(SB), BX
+	NEGQ         DX
+	VMOVDQU      64(BX)(DX*4), Y5
+	VMOVDQU      96(BX)(DX*4), Y6
+	VMASKMOVPS   (AX)(CX*4), Y5, Y7
+	VSUBPS       Y0, Y7, Y7
+	VCMPPS       $0x11, constants<>+4608(SB), Y7, Y8
+	VMOVUPS      constants<>+0(SB), Y9
+	VMINPS       Y7, Y9, Y7
+	VMOVUPS      constants<>+192(SB), Y9
+	VFMADD231PS  constants<>+128(SB), Y7, Y9
+	VSUBPS       constants<>+192(SB), Y9, Y10
+	VFNMADD231PS constants<>+256(SB), Y10, Y7
+	VFNMADD231PS constants<>+320(SB), Y10, Y7
+	VMOVUPS      constants<>+448(SB), Y10
+	VFMADD231PS  constants<>+384(SB), Y7, Y10
+	VFMADD213PS  constants<>+512(SB), Y7, Y10
+	VFMADD213PS  constants<>+576(SB), Y7, Y10
+	VFMADD213PS  constants<>+640(SB), Y7, Y10
+	VFMADD213PS  constants<>+704(SB), Y7, Y10
+	VFMADD213PS  constants<>+704(SB), Y7, Y10
+	VPSUBD       constants<>+768(SB), Y9, Y7
+	VPSRAD       $0x01, Y7, Y9
+	VPADDD       constants<>+832(SB), Y9, Y11
+	VPSLLD       $0x17, Y11, Y11
+	VMULPS       Y11, Y10, Y10
+	VPSUBD       Y9, Y7, Y7
+	VPADDD       constants<>+832(SB), Y7, Y7
+	VPSLLD       $0x17, Y7, Y7
+	VMULPS       Y7, Y10, Y7
+	VBLENDVPS    Y8, constants<>+1152(SB), Y7, Y7
+	VCVTPS2PD    X7, Y8
+	VEXTRACTF128 $0x01, Y7, X7
+	VCVTPS2PD    X7, Y7
+	VADDPD       Y8, Y1, Y8
+	VADDPD       Y7, Y2, Y7
+	VPMOVSXDQ    X5, Y9
+	VBLENDVPD    Y9, Y8, Y1, Y1
+	VEXTRACTI128 $0x01, Y5, X5
+	VPMOVSXDQ    X5, Y5
+	VBLENDVPD    Y5, Y7, Y2, Y2
+	VMASKMOVPS   32(AX)(CX*4), Y6, Y5
+	VSUBPS       Y0, Y5, Y0
+	VCMPPS       $0x11, constants<>+4608(SB), Y0, Y5
+	VMOVUPS      constants<>+0(SB), Y7
+	VMINPS       Y0, Y7, Y0
+	VMOVUPS      constants<>+192(SB), Y7
+	VFMADD231PS  constants<>+128(SB), Y0, Y7
+	VSUBPS       constants<>+192(SB), Y7, Y8
+	VFNMADD231PS constants<>+256(SB), Y8, Y0
+	VFNMADD231PS constants<>+320(SB), Y8, Y0
+	VMOVUPS      constants<>+448(SB), Y8
+	VFMADD231PS  constants<>+384(SB), Y0, Y8
+	VFMADD213PS  constants<>+512(SB), Y0, Y8
+	VFMADD213PS  constants<>+576(SB), Y0, Y8
+	VFMADD213PS  constants<>+640(SB), Y0, Y8
+	VFMADD213PS  constants<>+704(SB), Y0, Y8
+	VFMADD213PS  constants<>+704(SB), Y0, Y8
+	VPSUBD       constants<>+768(SB), Y7, Y0
+	VPSRAD       $0x01, Y0, Y7
+	VPADDD       constants<>+832(SB), Y7, Y9
+	VPSLLD       $0x17, Y9, Y9
+	VMULPS       Y9, Y8, Y8
+	VPSUBD       Y7, Y0, Y0
+	VPADDD       constants<>+832(SB), Y0, Y0
+	VPSLLD       $0x17, Y0, Y0
+	VMULPS       Y0, Y8, Y0
+	VBLENDVPS    Y5, constants<>+1152(SB), Y0, Y0
+	VCVTPS2PD    X0, Y5
+	VEXTRACTF128 $0x01, Y0, X0
+	VCVTPS2PD    X0, Y0
+	VADDPD       Y5, Y3, Y5
+	VADDPD       Y0, Y4, Y0
+	VPMOVSXDQ    X6, Y7
+	VBLENDVPD    Y7, Y5, Y3, Y3
+	VEXTRACTI128 $0x01, Y6, X5
+	VPMOVSXDQ    X5, Y5
+	VBLENDVPD    Y5, Y0, Y4, Y4
+
+done:
+	MOVQ    sum+24(FP), AX
+	VMOVUPS Y1, (AX)
+	VMOVUPS Y2, 32(AX)
+	VMOVUPS Y3, 64(AX)
+	VMOVUPS Y4, 96(AX)
+	VZEROUPPER
+	RET
+
+// func expLessAVX2(dst *float32, x *float32, n int, by float32)
+// Requires: AVX, AVX2, FMA3
+TEXT ·expLessAVX2(SB), NOSPLIT, $0-28
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+8(FP), CX
+	VBROADCASTSS by+24(FP), Y0
+	MOVQ         n+16(FP), BX
+	MOVQ         BX, SI
+	ANDQ         $-16, SI
+	XORQ         DX, DX
+	JMP          test
+
+loop:
+	VMOVUPS      (CX)(DX*4), Y1
+	VSUBPS       Y0, Y1, Y1
+	VCMPPS       $0x11, constants<>+4608(SB), Y1, Y2
+	VMOVUPS      constants<>+0(SB), Y3
+	VMINPS       Y1, Y3, Y1
+	VMOVUPS      constants<>+192(SB), Y3
+	VFMADD231PS  constants<>+128(SB), Y1, Y3
+	VSUBPS       constants<>+192(SB), Y3, Y4
+	VFNMADD231PS constants<>+256(SB), Y4, Y1
+	VFNMADD231PS constants<>+320(SB), Y4, Y1
+	VMOVUPS      constants<>+448(SB), Y4
+	VFMADD231PS  constants<>+384(SB), Y1, Y4
+	VFMADD213PS  constants<>+512(SB), Y1, Y4
+	VFMADD213PS  constants<>+576(SB), Y1, Y4
+	VFMADD213PS  constants<>+640(SB), Y1, Y4
+	VFMADD213PS  constants<>+704(SB), Y1, Y4
+	VFMADD213PS  constants<>+704(SB), Y1, Y4
+	VPSUBD       constants<>+768(SB), Y3, Y1
+	VPSRAD       $0x01, Y1, Y3
+	VPADDD       constants<>+832(SB), Y3, Y5
+	VPSLLD       $0x17, Y5, Y5
+	VMULPS       Y5, Y4, Y4
+	VPSUBD       Y3, Y1, Y1
+	VPADDD       constants<>+832(SB), Y1, Y1
+	VPSLLD       $0x17, Y1, Y1
+	VMULPS       Y1, Y4, Y1
+	VBLENDVPS    Y2, constants<>+1152(SB), Y1, Y1
+	VMOVUPS      Y1, (AX)(DX*4)
+	VMOVUPS      32(CX)(DX*4), Y1
+	VSUBPS       Y0, Y1, Y1
+	VCMPPS       $0x11, constants<>+4608(SB), Y1, Y2
+	VMOVUPS      constants<>+0(SB), Y3
+	VMINPS       Y1, Y3, Y1
+	VMOVUPS      constants<>+192(SB), Y3
+	VFMADD231PS  constants<>+128(SB), Y1, Y3
+	VSUBPS       constants<>+192(SB), Y3, Y4
+	VFNMADD231PS constants<>+256(SB), Y4, Y1
+	VFNMADD231PS constants<>+320(SB), Y4, Y1
+	VMOVUPS      constants<>+448(SB), Y4
+	VFMADD231PS  constants<>+384(SB), Y1, Y4
+	VFMADD213PS  constants<>+512(SB), Y1, Y4
+	VFMADD213PS  constants<>+576(SB), Y1, Y4
+	VFMADD213PS  constants<>+640(SB), Y1, Y4
+	VFMADD213PS  constants<>+704(SB), Y1, Y4
+	VFMADD213PS  constants<>+704(SB), Y1, Y4
+	VPSUBD       constants<>+768(SB), Y3, Y1
+	VPSRAD       $0x01, Y1, Y3
+	VPADDD       constants<>+832(SB), Y3, Y5
+	VPSLLD       $0x17, Y5, Y5
+	VMULPS       Y5, Y4, Y4
+	VPSUBD       Y3, Y1, Y1
+	VPADDD       constants<>+832(SB), Y1, Y1
+	VPSLLD       $0x17, Y1, Y1
+	VMULPS       Y1, Y4, Y1
+	VBLENDVPS    Y2, constants<>+1152(SB), Y1, Y1
+	VMOVUPS      Y1, 32(AX)(DX*4)
+	ADDQ         $+16, DX
+
+test:
+	CMPQ         DX, SI
+	JLT          loop
+	SUBQ         DX, BX
+	JZ           done
+	LEAQ         tailMasks<>+0(SB), SI
+	NEGQ         BX
+	VMOVDQU      64(SI)(BX*4), Y1
+	VMOVDQU      96(SI)(BX*4), Y2
+	VMASKMOVPS   (CX)(DX*4), Y1, Y3
+	VSUBPS       Y0, Y3, Y3
+	VCMPPS       $0x11, constants<>+4608(SB), Y3, Y4
+	VMOVUPS      constants<>+0(SB), Y5
+	VMINPS       Y3, Y5, Y3
+	VMOVUPS      constants<>+192(SB), Y5
+	VFMADD231PS  constants<>+128(SB), Y3, Y5
+	VSUBPS       constants<>+192(SB), Y5, Y6
+	VFNMADD231PS constants<>+256(SB), Y6, Y3
+	VFNMADD231PS constants<>+320(SB), Y6, Y3
+	VMOVUPS      constants<>+448(SB), Y6
+	VFMADD231PS  constants<>+384(SB), Y3, Y6
+	VFMADD213PS  constants<>+512(SB), Y3, Y6
+	VFMADD213PS  constants<>+576(SB), Y3, Y6
+	VFMADD213PS  constants<>+640(SB), Y3, Y6
+	VFMADD213PS  constants<>+704(SB), Y3, Y6
+	VFMADD213PS  constants<>+704(SB), Y3, Y6
+	VPSUBD       constants<>+768(SB), Y5, Y3
+	VPSRAD       $0x01, Y3, Y5
+	VPADDD       constants<>+832(SB), Y5, Y7
+	VPSLLD       $0x17, Y7, Y7
+	VMULPS       Y7, Y6, Y6
+	VPSUBD       Y5, Y3, Y3
+	VPADDD       constants<>+832(SB), Y3, Y3
+	VPSLLD       $0x17, Y3, Y3
+	VMULPS       Y3, Y6, Y3
+	VBLENDVPS    Y4, constants<>+1152(SB), Y3, Y3
+	VMASKMOVPS   Y3, Y1, (AX)(DX*4)
+	VMASKMOVPS   32(CX)(DX*4), Y2, Y1
+	VSUBPS       Y0, Y1, Y0
+	VCMPPS       $0x11, constants<>+4608(SB), Y0, Y1
+	VMOVUPS      constants<>+0(SB), Y3
+	VMINPS       Y0, Y3, Y0
+	VMOVUPS      constants<>+192(SB), Y3
+	VFMADD231PS  constants<>+128(SB), Y0, Y3
+	VSUBPS       constants<>+192(SB), Y3, Y4
+	VFNMADD231PS constants<>+256(SB), Y4, Y0
+	VFNMADD231PS constants<>+320(SB), Y4, Y0
+	VMOVUPS      constants<>+448(SB), Y4
+	VFMADD231PS  constants<>+384(SB), Y0, Y4
+	VFMADD213PS  constants<>+512(SB), Y0, Y4
+	VFMADD213PS  constants<>+576(SB), Y0, Y4
+	VFMADD213PS  constants<>+640(SB), Y0, Y4
+	VFMADD213PS  constants<>+704(SB), Y0, Y4
+	VFMADD213PS  constants<>+704(SB), Y0, Y4
+	VPSUBD       constants<>+768(SB), Y3, Y0
+	VPSRAD       $0x01, Y0, Y3
+	VPADDD       constants<>+832(SB), Y3, Y5
+	VPSLLD       $0x17, Y5, Y5
+	VMULPS       Y5, Y4, Y4
+	VPSUBD       Y3, Y0, Y0
+	VPADDD       constants<>+832(SB), Y0, Y0
+	VPSLLD       $0x17, Y0, Y0
+	VMULPS       Y0, Y4, Y0
+	VBLENDVPS    Y1, constants<>+1152(SB), Y0, Y0
+	VMASKMOVPS   Y0, Y2, 32(AX)(DX*4)
+
+done:
+	VZEROUPPER
+	RET
+
 // func shiftAVX2(dst *float32, x *float32, n int, by float64)
 // Requires: AVX
 TEXT ·shiftAVX2(SB), NOSPLIT, $0-32

@@ -372,6 +372,16 @@ func expSumAVX512(x *float32, n int, most float32, sum *float64)
 //go:noescape
 func expShiftAVX512(dst *float32, x *float32, n int, most float32, sum *float64)
 
+// expSumAnyAVX512 is ExpSumAny of n elements.
+//
+//go:noescape
+func expSumAnyAVX512(x *float32, n int, most float32, sum *float64)
+
+// expLessAVX512 is ExpLess of n elements.
+//
+//go:noescape
+func expLessAVX512(dst *float32, x *float32, n int, by float32)
+
 // shiftAVX512 is Shift of n elements.
 //
 //go:noescape

@@ -977,6 +977,39 @@ func ExpShift(dst, x []float32, most float32, sum *[16]float64) {
 	}
 }
 
+// ExpSumAny is ExpSum for an x that may be more than most.
+func ExpSumAny(x []float32, most float32, sum *[16]float64) {
+	n := len(x)
+	for lo := 0; lo < n; lo += chunk {
+		hi := min(lo+chunk, n)
+		switch active {
+		case AVX512:
+			expSumAnyAVX512(&x[lo], hi-lo, most, &sum[0])
+		case AVX2:
+			expSumAnyAVX2(&x[lo], hi-lo, most, &sum[0])
+		default:
+			expSumAnyGo(x[lo:hi], most, sum)
+		}
+	}
+}
+
+// ExpLess stores exp(x - by) in dst, 0 in place of subnormal numbers. dst may be x.
+func ExpLess(dst, x []float32, by float32) {
+	check(len(dst), len(x))
+	n := len(dst)
+	for lo := 0; lo < n; lo += chunk {
+		hi := min(lo+chunk, n)
+		switch active {
+		case AVX512:
+			expLessAVX512(&dst[lo], &x[lo], hi-lo, by)
+		case AVX2:
+			expLessAVX2(&dst[lo], &x[lo], hi-lo, by)
+		default:
+			expLessGo(dst[lo:hi], x[lo:hi], by)
+		}
+	}
+}
+
 // Shift stores x - by, computed in float64, in dst. dst may be x.
 func Shift(dst, x []float32, by float64) {
 	check(len(dst), len(x))

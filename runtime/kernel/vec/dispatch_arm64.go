@@ -997,6 +997,51 @@ func ExpShift(dst, x []float32, most float32, sum *[16]float64) {
 	copy(sum[n-whole:], sumBefore[n-whole:])
 }
 
+// ExpSumAny is ExpSum for an x that may be more than most.
+func ExpSumAny(x []float32, most float32, sum *[16]float64) {
+	if active != NEON {
+		expSumAnyGo(x, most, sum)
+		return
+	}
+	n := len(x)
+	whole := n &^ 15
+	for lo := 0; lo < whole; lo += chunk {
+		hi := min(lo+chunk, whole)
+		expSumAnyNEON(&x[lo], hi-lo, most, &sum[0])
+	}
+	if whole == n {
+		return
+	}
+	var rest0 [16]float32
+	copy(rest0[:], x[whole:])
+	sumBefore := *sum
+	expSumAnyNEON(&rest0[0], len(rest0), most, &sum[0])
+	copy(sum[n-whole:], sumBefore[n-whole:])
+}
+
+// ExpLess stores exp(x - by) in dst, 0 in place of subnormal numbers. dst may be x.
+func ExpLess(dst, x []float32, by float32) {
+	check(len(dst), len(x))
+	if active != NEON {
+		expLessGo(dst, x, by)
+		return
+	}
+	n := len(dst)
+	whole := n &^ 15
+	for lo := 0; lo < whole; lo += chunk {
+		hi := min(lo+chunk, whole)
+		expLessNEON(&dst[lo], &x[lo], hi-lo, by)
+	}
+	if whole == n {
+		return
+	}
+	var rest0 [16]float32
+	var rest1 [16]float32
+	copy(rest1[:], x[whole:])
+	expLessNEON(&rest0[0], &rest1[0], len(rest0), by)
+	copy(dst[whole:], rest0[:])
+}
+
 // Shift stores x - by, computed in float64, in dst. dst may be x.
 func Shift(dst, x []float32, by float64) {
 	check(len(dst), len(x))

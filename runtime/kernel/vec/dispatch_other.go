@@ -264,6 +264,17 @@ func ExpShift(dst, x []float32, most float32, sum *[16]float64) {
 	expShiftGo(dst, x, most, sum)
 }
 
+// ExpSumAny is ExpSum for an x that may be more than most.
+func ExpSumAny(x []float32, most float32, sum *[16]float64) {
+	expSumAnyGo(x, most, sum)
+}
+
+// ExpLess stores exp(x - by) in dst, 0 in place of subnormal numbers. dst may be x.
+func ExpLess(dst, x []float32, by float32) {
+	check(len(dst), len(x))
+	expLessGo(dst, x, by)
+}
+
 // Shift stores x - by, computed in float64, in dst. dst may be x.
 func Shift(dst, x []float32, by float64) {
 	check(len(dst), len(x))

@@ -207,6 +207,16 @@ func expSumNEON(x *float32, n int, most float32, sum *float64)
 //go:noescape
 func expShiftNEON(dst *float32, x *float32, n int, most float32, sum *float64)
 
+// expSumAnyNEON is ExpSumAny of n elements, a multiple of 16.
+//
+//go:noescape
+func expSumAnyNEON(x *float32, n int, most float32, sum *float64)
+
+// expLessNEON is ExpLess of n elements, a multiple of 16.
+//
+//go:noescape
+func expLessNEON(dst *float32, x *float32, n int, by float32)
+
 // shiftNEON is Shift of n elements, a multiple of 16.
 //
 //go:noescape

@@ -4400,6 +4400,413 @@ loop:
 	VST1.P   [V5.D2, V6.D2, V7.D2, V8.D2], 64(R10)
 	RET
 
+// func expSumAnyNEON(x *float32, n int, most float32, sum *float64)
+// R0 x, R8 what is left, R9 constants. Four elements a register, 2 side by side.
+// V0 most, V1-V8 sum, V10 float32(-87.33654), V11 float32(90), V12 float32(1.442695), V13 float32(1.2582912e+07), V14 float32(0.6931472), V15 float32(-1.9046542e-09), V16 float32(0.0013820732), V17 uint32(0x4b400000), V9 uint32(0x7f).
+TEXT ·expSumAnyNEON(SB), NOSPLIT, $0-32
+	MOVD     x+0(FP), R0
+	MOVD     n+8(FP), R8
+	MOVD     $neonConstants<>(SB), R9
+	FMOVS    most+16(FP), F0
+	VDUP     V0.S[0], V0.S4
+	MOVD     sum+24(FP), R10
+	VLD1.P   64(R10), [V1.D2, V2.D2, V3.D2, V4.D2]
+	VLD1.P   64(R10), [V5.D2, V6.D2, V7.D2, V8.D2]
+	FMOVQ    1120(R9), F10
+	FMOVQ    192(R9), F11
+	FMOVQ    160(R9), F12
+	FMOVQ    144(R9), F13
+	FMOVQ    128(R9), F14
+	FMOVQ    112(R9), F15
+	FMOVQ    96(R9), F16
+	FMOVQ    80(R9), F17
+	FMOVQ    208(R9), F9
+
+loop:
+	// t0 := x[i]
+	FLDPQ    0(R0), (F18, F19)
+	// t1 := t0 - most
+	WORD     $0x4ea0d652 // FSUB V18.4S, V18.4S, V0.4S
+	WORD     $0x4ea0d673 // FSUB V19.4S, V19.4S, V0.4S
+	// t2 := t1 < float32(-87.33654)
+	WORD     $0x6eb2e554 // FCMGT V20.4S, V10.4S, V18.4S
+	WORD     $0x6eb3e555 // FCMGT V21.4S, V10.4S, V19.4S
+	// t3 := pick(float32(90) < t1, float32(90), t1)
+	WORD     $0x6eabe656 // FCMGT V22.4S, V18.4S, V11.4S
+	VBIT     V22.B16, V11.B16, V18.B16
+	WORD     $0x6eabe676 // FCMGT V22.4S, V19.4S, V11.4S
+	VBIT     V22.B16, V11.B16, V19.B16
+	// t4 := fma(t3, float32(1.442695), float32(1.2582912e+07))
+	VMOV     V13.B16, V22.B16
+	VFMLA    V12.S4, V18.S4, V22.S4
+	VMOV     V13.B16, V23.B16
+	VFMLA    V12.S4, V19.S4, V23.S4
+	// t5 := t4 - float32(1.2582912e+07)
+	WORD     $0x4eadd6d8 // FSUB V24.4S, V22.4S, V13.4S
+	WORD     $0x4eadd6f9 // FSUB V25.4S, V23.4S, V13.4S
+	// t6 := fma(-t5, float32(0.6931472), t3)
+	VFMLS    V14.S4, V24.S4, V18.S4
+	VFMLS    V14.S4, V25.S4, V19.S4
+	// t7 := fma(-t5, float32(-1.9046542e-09), t6)
+	VFMLS    V15.S4, V24.S4, V18.S4
+	VFMLS    V15.S4, V25.S4, V19.S4
+	// t8 := fma(float32(0.0013820732), t7, float32(0.008368677))
+	FMOVQ    0(R9), F24
+	VFMLA    V18.S4, V16.S4, V24.S4
+	FMOVQ    0(R9), F25
+	VFMLA    V19.S4, V16.S4, V25.S4
+	// t9 := fma(t8, t7, float32(0.041668266))
+	FMOVQ    16(R9), F26
+	VFMLA    V18.S4, V24.S4, V26.S4
+	FMOVQ    16(R9), F24
+	VFMLA    V19.S4, V25.S4, V24.S4
+	// t10 := fma(t9, t7, float32(0.1666652))
+	FMOVQ    32(R9), F25
+	VFMLA    V18.S4, V26.S4, V25.S4
+	FMOVQ    32(R9), F26
+	VFMLA    V19.S4, V24.S4, V26.S4
+	// t11 := fma(t10, t7, float32(0.49999994))
+	FMOVQ    48(R9), F24
+	VFMLA    V18.S4, V25.S4, V24.S4
+	FMOVQ    48(R9), F25
+	VFMLA    V19.S4, V26.S4, V25.S4
+	// t12 := fma(t11, t7, float32(1))
+	FMOVQ    64(R9), F26
+	VFMLA    V18.S4, V24.S4, V26.S4
+	FMOVQ    64(R9), F24
+	VFMLA    V19.S4, V25.S4, V24.S4
+	// t13 := fma(t12, t7, float32(1))
+	FMOVQ    64(R9), F25
+	VFMLA    V18.S4, V26.S4, V25.S4
+	FMOVQ    64(R9), F18
+	VFMLA    V19.S4, V24.S4, V18.S4
+	// t15 := t14 - uint32(0x4b400000)
+	VSUB     V17.S4, V22.S4, V22.S4
+	VSUB     V17.S4, V23.S4, V23.S4
+	// t16 := uint32(int32(t15) >> 1)
+	WORD     $0x4f3f06d3 // SSHR V19.4S, V22.4S, #1
+	WORD     $0x4f3f06f8 // SSHR V24.4S, V23.4S, #1
+	// t17 := t16 + uint32(0x7f)
+	VADD     V9.S4, V19.S4, V26.S4
+	VADD     V9.S4, V24.S4, V27.S4
+	// t18 := t17 << 23
+	VSHL     $23, V26.S4, V26.S4
+	VSHL     $23, V27.S4, V27.S4
+	// t20 := float32(t13 * t19)
+	WORD     $0x6e3adf39 // FMUL V25.4S, V25.4S, V26.4S
+	WORD     $0x6e3bde52 // FMUL V18.4S, V18.4S, V27.4S
+	// t21 := t15 - t16
+	VSUB     V19.S4, V22.S4, V22.S4
+	VSUB     V24.S4, V23.S4, V23.S4
+	// t22 := t21 + uint32(0x7f)
+	VADD     V9.S4, V22.S4, V22.S4
+	VADD     V9.S4, V23.S4, V23.S4
+	// t23 := t22 << 23
+	VSHL     $23, V22.S4, V22.S4
+	VSHL     $23, V23.S4, V23.S4
+	// t25 := float32(t20 * t24)
+	WORD     $0x6e36df39 // FMUL V25.4S, V25.4S, V22.4S
+	WORD     $0x6e37de52 // FMUL V18.4S, V18.4S, V23.4S
+	// t26 := pick(t2, float32(0), t25)
+	WORD     $0x4e741f34 // BIC V20.16B, V25.16B, V20.16B
+	WORD     $0x4e751e55 // BIC V21.16B, V18.16B, V21.16B
+	// t28 := float64(t26)
+	WORD     $0x0e617a92 // FCVTL V18.2D, V20.2S
+	WORD     $0x4e617a93 // FCVTL2 V19.2D, V20.4S
+	WORD     $0x0e617ab4 // FCVTL V20.2D, V21.2S
+	WORD     $0x4e617ab6 // FCVTL2 V22.2D, V21.4S
+	// t29 := sum[i%16] + t28
+	WORD     $0x4e72d421 // FADD V1.2D, V1.2D, V18.2D
+	WORD     $0x4e73d442 // FADD V2.2D, V2.2D, V19.2D
+	WORD     $0x4e74d463 // FADD V3.2D, V3.2D, V20.2D
+	WORD     $0x4e76d484 // FADD V4.2D, V4.2D, V22.2D
+	// sum[i%16] = t29
+	// t0 := x[i]
+	FLDPQ    32(R0), (F18, F19)
+	// t1 := t0 - most
+	WORD     $0x4ea0d652 // FSUB V18.4S, V18.4S, V0.4S
+	WORD     $0x4ea0d673 // FSUB V19.4S, V19.4S, V0.4S
+	// t2 := t1 < float32(-87.33654)
+	WORD     $0x6eb2e554 // FCMGT V20.4S, V10.4S, V18.4S
+	WORD     $0x6eb3e555 // FCMGT V21.4S, V10.4S, V19.4S
+	// t3 := pick(float32(90) < t1, float32(90), t1)
+	WORD     $0x6eabe656 // FCMGT V22.4S, V18.4S, V11.4S
+	VBIT     V22.B16, V11.B16, V18.B16
+	WORD     $0x6eabe676 // FCMGT V22.4S, V19.4S, V11.4S
+	VBIT     V22.B16, V11.B16, V19.B16
+	// t4 := fma(t3, float32(1.442695), float32(1.2582912e+07))
+	VMOV     V13.B16, V22.B16
+	VFMLA    V12.S4, V18.S4, V22.S4
+	VMOV     V13.B16, V23.B16
+	VFMLA    V12.S4, V19.S4, V23.S4
+	// t5 := t4 - float32(1.2582912e+07)
+	WORD     $0x4eadd6d8 // FSUB V24.4S, V22.4S, V13.4S
+	WORD     $0x4eadd6f9 // FSUB V25.4S, V23.4S, V13.4S
+	// t6 := fma(-t5, float32(0.6931472), t3)
+	VFMLS    V14.S4, V24.S4, V18.S4
+	VFMLS    V14.S4, V25.S4, V19.S4
+	// t7 := fma(-t5, float32(-1.9046542e-09), t6)
+	VFMLS    V15.S4, V24.S4, V18.S4
+	VFMLS    V15.S4, V25.S4, V19.S4
+	// t8 := fma(float32(0.0013820732), t7, float32(0.008368677))
+	FMOVQ    0(R9), F24
+	VFMLA    V18.S4, V16.S4, V24.S4
+	FMOVQ    0(R9), F25
+	VFMLA    V19.S4, V16.S4, V25.S4
+	// t9 := fma(t8, t7, float32(0.041668266))
+	FMOVQ    16(R9), F26
+	VFMLA    V18.S4, V24.S4, V26.S4
+	FMOVQ    16(R9), F24
+	VFMLA    V19.S4, V25.S4, V24.S4
+	// t10 := fma(t9, t7, float32(0.1666652))
+	FMOVQ    32(R9), F25
+	VFMLA    V18.S4, V26.S4, V25.S4
+	FMOVQ    32(R9), F26
+	VFMLA    V19.S4, V24.S4, V26.S4
+	// t11 := fma(t10, t7, float32(0.49999994))
+	FMOVQ    48(R9), F24
+	VFMLA    V18.S4, V25.S4, V24.S4
+	FMOVQ    48(R9), F25
+	VFMLA    V19.S4, V26.S4, V25.S4
+	// t12 := fma(t11, t7, float32(1))
+	FMOVQ    64(R9), F26
+	VFMLA    V18.S4, V24.S4, V26.S4
+	FMOVQ    64(R9), F24
+	VFMLA    V19.S4, V25.S4, V24.S4
+	// t13 := fma(t12, t7, float32(1))
+	FMOVQ    64(R9), F25
+	VFMLA    V18.S4, V26.S4, V25.S4
+	FMOVQ    64(R9), F18
+	VFMLA    V19.S4, V24.S4, V18.S4
+	// t15 := t14 - uint32(0x4b400000)
+	VSUB     V17.S4, V22.S4, V22.S4
+	VSUB     V17.S4, V23.S4, V23.S4
+	// t16 := uint32(int32(t15) >> 1)
+	WORD     $0x4f3f06d3 // SSHR V19.4S, V22.4S, #1
+	WORD     $0x4f3f06f8 // SSHR V24.4S, V23.4S, #1
+	// t17 := t16 + uint32(0x7f)
+	VADD     V9.S4, V19.S4, V26.S4
+	VADD     V9.S4, V24.S4, V27.S4
+	// t18 := t17 << 23
+	VSHL     $23, V26.S4, V26.S4
+	VSHL     $23, V27.S4, V27.S4
+	// t20 := float32(t13 * t19)
+	WORD     $0x6e3adf39 // FMUL V25.4S, V25.4S, V26.4S
+	WORD     $0x6e3bde52 // FMUL V18.4S, V18.4S, V27.4S
+	// t21 := t15 - t16
+	VSUB     V19.S4, V22.S4, V22.S4
+	VSUB     V24.S4, V23.S4, V23.S4
+	// t22 := t21 + uint32(0x7f)
+	VADD     V9.S4, V22.S4, V22.S4
+	VADD     V9.S4, V23.S4, V23.S4
+	// t23 := t22 << 23
+	VSHL     $23, V22.S4, V22.S4
+	VSHL     $23, V23.S4, V23.S4
+	// t25 := float32(t20 * t24)
+	WORD     $0x6e36df39 // FMUL V25.4S, V25.4S, V22.4S
+	WORD     $0x6e37de52 // FMUL V18.4S, V18.4S, V23.4S
+	// t26 := pick(t2, float32(0), t25)
+	WORD     $0x4e741f34 // BIC V20.16B, V25.16B, V20.16B
+	WORD     $0x4e751e55 // BIC V21.16B, V18.16B, V21.16B
+	// t28 := float64(t26)
+	WORD     $0x0e617a92 // FCVTL V18.2D, V20.2S
+	WORD     $0x4e617a93 // FCVTL2 V19.2D, V20.4S
+	WORD     $0x0e617ab4 // FCVTL V20.2D, V21.2S
+	WORD     $0x4e617ab6 // FCVTL2 V22.2D, V21.4S
+	// t29 := sum[i%16] + t28
+	WORD     $0x4e72d4a5 // FADD V5.2D, V5.2D, V18.2D
+	WORD     $0x4e73d4c6 // FADD V6.2D, V6.2D, V19.2D
+	WORD     $0x4e74d4e7 // FADD V7.2D, V7.2D, V20.2D
+	WORD     $0x4e76d508 // FADD V8.2D, V8.2D, V22.2D
+	// sum[i%16] = t29
+	ADD      $64, R0
+	SUBS     $16, R8, R8
+	BNE      loop
+	MOVD     sum+24(FP), R10
+	VST1.P   [V1.D2, V2.D2, V3.D2, V4.D2], 64(R10)
+	VST1.P   [V5.D2, V6.D2, V7.D2, V8.D2], 64(R10)
+	RET
+
+// func expLessNEON(dst *float32, x *float32, n int, by float32)
+// R0 dst, R1 x, R8 what is left, R9 constants. Four elements a register, 4 side by side.
+// V0 by, V2 float32(-87.33654), V3 float32(90), V4 float32(1.442695), V5 float32(1.2582912e+07), V6 float32(0.6931472), V7 float32(-1.9046542e-09), V8 float32(0.0013820732), V9 uint32(0x4b400000), V1 uint32(0x7f).
+TEXT ·expLessNEON(SB), NOSPLIT, $0-28
+	MOVD     dst+0(FP), R0
+	MOVD     x+8(FP), R1
+	MOVD     n+16(FP), R8
+	MOVD     $neonConstants<>(SB), R9
+	FMOVS    by+24(FP), F0
+	VDUP     V0.S[0], V0.S4
+	FMOVQ    1120(R9), F2
+	FMOVQ    192(R9), F3
+	FMOVQ    160(R9), F4
+	FMOVQ    144(R9), F5
+	FMOVQ    128(R9), F6
+	FMOVQ    112(R9), F7
+	FMOVQ    96(R9), F8
+	FMOVQ    80(R9), F9
+	FMOVQ    208(R9), F1
+
+loop:
+	// t0 := x[i]
+	FLDPQ    0(R1), (F10, F11)
+	FLDPQ    32(R1), (F12, F13)
+	// t1 := t0 - by
+	WORD     $0x4ea0d54a // FSUB V10.4S, V10.4S, V0.4S
+	WORD     $0x4ea0d56b // FSUB V11.4S, V11.4S, V0.4S
+	WORD     $0x4ea0d58c // FSUB V12.4S, V12.4S, V0.4S
+	WORD     $0x4ea0d5ad // FSUB V13.4S, V13.4S, V0.4S
+	// t2 := t1 < float32(-87.33654)
+	WORD     $0x6eaae44e // FCMGT V14.4S, V2.4S, V10.4S
+	WORD     $0x6eabe44f // FCMGT V15.4S, V2.4S, V11.4S
+	WORD     $0x6eace450 // FCMGT V16.4S, V2.4S, V12.4S
+	WORD     $0x6eade451 // FCMGT V17.4S, V2.4S, V13.4S
+	// t3 := pick(float32(90) < t1, float32(90), t1)
+	WORD     $0x6ea3e552 // FCMGT V18.4S, V10.4S, V3.4S
+	VBIT     V18.B16, V3.B16, V10.B16
+	WORD     $0x6ea3e572 // FCMGT V18.4S, V11.4S, V3.4S
+	VBIT     V18.B16, V3.B16, V11.B16
+	WORD     $0x6ea3e592 // FCMGT V18.4S, V12.4S, V3.4S
+	VBIT     V18.B16, V3.B16, V12.B16
+	WORD     $0x6ea3e5b2 // FCMGT V18.4S, V13.4S, V3.4S
+	VBIT     V18.B16, V3.B16, V13.B16
+	// t4 := fma(t3, float32(1.442695), float32(1.2582912e+07))
+	VMOV     V5.B16, V18.B16
+	VFMLA    V4.S4, V10.S4, V18.S4
+	VMOV     V5.B16, V19.B16
+	VFMLA    V4.S4, V11.S4, V19.S4
+	VMOV     V5.B16, V20.B16
+	VFMLA    V4.S4, V12.S4, V20.S4
+	VMOV     V5.B16, V21.B16
+	VFMLA    V4.S4, V13.S4, V21.S4
+	// t5 := t4 - float32(1.2582912e+07)
+	WORD     $0x4ea5d656 // FSUB V22.4S, V18.4S, V5.4S
+	WORD     $0x4ea5d677 // FSUB V23.4S, V19.4S, V5.4S
+	WORD     $0x4ea5d698 // FSUB V24.4S, V20.4S, V5.4S
+	WORD     $0x4ea5d6b9 // FSUB V25.4S, V21.4S, V5.4S
+	// t6 := fma(-t5, float32(0.6931472), t3)
+	VFMLS    V6.S4, V22.S4, V10.S4
+	VFMLS    V6.S4, V23.S4, V11.S4
+	VFMLS    V6.S4, V24.S4, V12.S4
+	VFMLS    V6.S4, V25.S4, V13.S4
+	// t7 := fma(-t5, float32(-1.9046542e-09), t6)
+	VFMLS    V7.S4, V22.S4, V10.S4
+	VFMLS    V7.S4, V23.S4, V11.S4
+	VFMLS    V7.S4, V24.S4, V12.S4
+	VFMLS    V7.S4, V25.S4, V13.S4
+	// t8 := fma(float32(0.0013820732), t7, float32(0.008368677))
+	FMOVQ    0(R9), F22
+	VFMLA    V10.S4, V8.S4, V22.S4
+	FMOVQ    0(R9), F23
+	VFMLA    V11.S4, V8.S4, V23.S4
+	FMOVQ    0(R9), F24
+	VFMLA    V12.S4, V8.S4, V24.S4
+	FMOVQ    0(R9), F25
+	VFMLA    V13.S4, V8.S4, V25.S4
+	// t9 := fma(t8, t7, float32(0.041668266))
+	FMOVQ    16(R9), F26
+	VFMLA    V10.S4, V22.S4, V26.S4
+	FMOVQ    16(R9), F22
+	VFMLA    V11.S4, V23.S4, V22.S4
+	FMOVQ    16(R9), F23
+	VFMLA    V12.S4, V24.S4, V23.S4
+	FMOVQ    16(R9), F24
+	VFMLA    V13.S4, V25.S4, V24.S4
+	// t10 := fma(t9, t7, float32(0.1666652))
+	FMOVQ    32(R9), F25
+	VFMLA    V10.S4, V26.S4, V25.S4
+	FMOVQ    32(R9), F26
+	VFMLA    V11.S4, V22.S4, V26.S4
+	FMOVQ    32(R9), F22
+	VFMLA    V12.S4, V23.S4, V22.S4
+	FMOVQ    32(R9), F23
+	VFMLA    V13.S4, V24.S4, V23.S4
+	// t11 := fma(t10, t7, float32(0.49999994))
+	FMOVQ    48(R9), F24
+	VFMLA    V10.S4, V25.S4, V24.S4
+	FMOVQ    48(R9), F25
+	VFMLA    V11.S4, V26.S4, V25.S4
+	FMOVQ    48(R9), F26
+	VFMLA    V12.S4, V22.S4, V26.S4
+	FMOVQ    48(R9), F22
+	VFMLA    V13.S4, V23.S4, V22.S4
+	// t12 := fma(t11, t7, float32(1))
+	FMOVQ    64(R9), F23
+	VFMLA    V10.S4, V24.S4, V23.S4
+	FMOVQ    64(R9), F24
+	VFMLA    V11.S4, V25.S4, V24.S4
+	FMOVQ    64(R9), F25
+	VFMLA    V12.S4, V26.S4, V25.S4
+	FMOVQ    64(R9), F26
+	VFMLA    V13.S4, V22.S4, V26.S4
+	// t13 := fma(t12, t7, float32(1))
+	FMOVQ    64(R9), F22
+	VFMLA    V10.S4, V23.S4, V22.S4
+	FMOVQ    64(R9), F10
+	VFMLA    V11.S4, V24.S4, V10.S4
+	FMOVQ    64(R9), F11
+	VFMLA    V12.S4, V25.S4, V11.S4
+	FMOVQ    64(R9), F12
+	VFMLA    V13.S4, V26.S4, V12.S4
+	// t15 := t14 - uint32(0x4b400000)
+	VSUB     V9.S4, V18.S4, V18.S4
+	VSUB     V9.S4, V19.S4, V19.S4
+	VSUB     V9.S4, V20.S4, V20.S4
+	VSUB     V9.S4, V21.S4, V21.S4
+	// t16 := uint32(int32(t15) >> 1)
+	WORD     $0x4f3f064d // SSHR V13.4S, V18.4S, #1
+	WORD     $0x4f3f0677 // SSHR V23.4S, V19.4S, #1
+	WORD     $0x4f3f0698 // SSHR V24.4S, V20.4S, #1
+	WORD     $0x4f3f06b9 // SSHR V25.4S, V21.4S, #1
+	// t17 := t16 + uint32(0x7f)
+	VADD     V1.S4, V13.S4, V26.S4
+	VADD     V1.S4, V23.S4, V27.S4
+	VADD     V1.S4, V24.S4, V28.S4
+	VADD     V1.S4, V25.S4, V29.S4
+	// t18 := t17 << 23
+	VSHL     $23, V26.S4, V26.S4
+	VSHL     $23, V27.S4, V27.S4
+	VSHL     $23, V28.S4, V28.S4
+	VSHL     $23, V29.S4, V29.S4
+	// t20 := float32(t13 * t19)
+	WORD     $0x6e3aded6 // FMUL V22.4S, V22.4S, V26.4S
+	WORD     $0x6e3bdd4a // FMUL V10.4S, V10.4S, V27.4S
+	WORD     $0x6e3cdd6b // FMUL V11.4S, V11.4S, V28.4S
+	WORD     $0x6e3ddd8c // FMUL V12.4S, V12.4S, V29.4S
+	// t21 := t15 - t16
+	VSUB     V13.S4, V18.S4, V18.S4
+	VSUB     V23.S4, V19.S4, V19.S4
+	VSUB     V24.S4, V20.S4, V20.S4
+	VSUB     V25.S4, V21.S4, V21.S4
+	// t22 := t21 + uint32(0x7f)
+	VADD     V1.S4, V18.S4, V18.S4
+	VADD     V1.S4, V19.S4, V19.S4
+	VADD     V1.S4, V20.S4, V20.S4
+	VADD     V1.S4, V21.S4, V21.S4
+	// t23 := t22 << 23
+	VSHL     $23, V18.S4, V18.S4
+	VSHL     $23, V19.S4, V19.S4
+	VSHL     $23, V20.S4, V20.S4
+	VSHL     $23, V21.S4, V21.S4
+	// t25 := float32(t20 * t24)
+	WORD     $0x6e32ded6 // FMUL V22.4S, V22.4S, V18.4S
+	WORD     $0x6e33dd4a // FMUL V10.4S, V10.4S, V19.4S
+	WORD     $0x6e34dd6b // FMUL V11.4S, V11.4S, V20.4S
+	WORD     $0x6e35dd8c // FMUL V12.4S, V12.4S, V21.4S
+	// t26 := pick(t2, float32(0), t25)
+	WORD     $0x4e6e1ece // BIC V14.16B, V22.16B, V14.16B
+	WORD     $0x4e6f1d4f // BIC V15.16B, V10.16B, V15.16B
+	WORD     $0x4e701d70 // BIC V16.16B, V11.16B, V16.16B
+	WORD     $0x4e711d91 // BIC V17.16B, V12.16B, V17.16B
+	// dst[i] = t26
+	FSTPQ    (F14, F15), 0(R0)
+	FSTPQ    (F16, F17), 32(R0)
+	ADD      $64, R0
+	ADD      $64, R1
+	SUBS     $16, R8, R8
+	BNE      loop
+	RET
+
 // func shiftNEON(dst *float32, x *float32, n int, by float64)
 // R0 dst, R1 x, R8 what is left, R9 constants. Four elements a register, 4 side by side.
 // V0 by.

@@ -829,6 +829,77 @@ func expShiftGo(dst, x []float32, most float32, sum *[16]float64) {
 	}
 }
 
+// expSumAnyGo is ExpSumAny.
+func expSumAnyGo(x []float32, most float32, sum *[16]float64) {
+	for i := range x {
+		t0 := x[i]
+		t1 := t0 - most
+		t2 := t1 < float32(-87.33654)
+		t3 := pick(float32(90) < t1, float32(90), t1)
+		t4 := fma(t3, float32(1.442695), float32(1.2582912e+07))
+		t5 := t4 - float32(1.2582912e+07)
+		t6 := fma(-t5, float32(0.6931472), t3)
+		t7 := fma(-t5, float32(-1.9046542e-09), t6)
+		t8 := fma(float32(0.0013820732), t7, float32(0.008368677))
+		t9 := fma(t8, t7, float32(0.041668266))
+		t10 := fma(t9, t7, float32(0.1666652))
+		t11 := fma(t10, t7, float32(0.49999994))
+		t12 := fma(t11, t7, float32(1))
+		t13 := fma(t12, t7, float32(1))
+		t14 := math.Float32bits(t4)
+		t15 := t14 - uint32(0x4b400000)
+		t16 := uint32(int32(t15) >> 1)
+		t17 := t16 + uint32(0x7f)
+		t18 := t17 << 23
+		t19 := math.Float32frombits(t18)
+		t20 := float32(t13 * t19)
+		t21 := t15 - t16
+		t22 := t21 + uint32(0x7f)
+		t23 := t22 << 23
+		t24 := math.Float32frombits(t23)
+		t25 := float32(t20 * t24)
+		t26 := pick(t2, float32(0), t25)
+		t28 := float64(t26)
+		t29 := sum[i%16] + t28
+		sum[i%16] = t29
+	}
+}
+
+// expLessGo is ExpLess.
+func expLessGo(dst, x []float32, by float32) {
+	x = x[:len(dst)]
+	for i := range dst {
+		t0 := x[i]
+		t1 := t0 - by
+		t2 := t1 < float32(-87.33654)
+		t3 := pick(float32(90) < t1, float32(90), t1)
+		t4 := fma(t3, float32(1.442695), float32(1.2582912e+07))
+		t5 := t4 - float32(1.2582912e+07)
+		t6 := fma(-t5, float32(0.6931472), t3)
+		t7 := fma(-t5, float32(-1.9046542e-09), t6)
+		t8 := fma(float32(0.0013820732), t7, float32(0.008368677))
+		t9 := fma(t8, t7, float32(0.041668266))
+		t10 := fma(t9, t7, float32(0.1666652))
+		t11 := fma(t10, t7, float32(0.49999994))
+		t12 := fma(t11, t7, float32(1))
+		t13 := fma(t12, t7, float32(1))
+		t14 := math.Float32bits(t4)
+		t15 := t14 - uint32(0x4b400000)
+		t16 := uint32(int32(t15) >> 1)
+		t17 := t16 + uint32(0x7f)
+		t18 := t17 << 23
+		t19 := math.Float32frombits(t18)
+		t20 := float32(t13 * t19)
+		t21 := t15 - t16
+		t22 := t21 + uint32(0x7f)
+		t23 := t22 << 23
+		t24 := math.Float32frombits(t23)
+		t25 := float32(t20 * t24)
+		t26 := pick(t2, float32(0), t25)
+		dst[i] = t26
+	}
+}
+
 // shiftGo is Shift.
 func shiftGo(dst, x []float32, by float64) {
 	x = x[:len(dst)]

@@ -22,6 +22,7 @@ var all = map[string]any{
 	"GeluGrad": GeluGrad, "GeluTanhGrad": GeluTanhGrad, "SiluGrad": SiluGrad,
 	"TanhGrad": TanhGrad, "SigmoidGrad": SigmoidGrad, "ReluGrad": ReluGrad,
 	"Sum": Sum, "Sum64": Sum64, "Max": Max, "Min": Min, "Most": Most, "Dot": Dot, "ExpSum": ExpSum, "ExpShift": ExpShift,
+	"ExpSumAny": ExpSumAny, "ExpLess": ExpLess,
 	"Shift": Shift, "SoftmaxGrad": SoftmaxGrad, "LogSoftmaxGrad": LogSoftmaxGrad,
 	"Moments": Moments, "MomentsGrad": MomentsGrad, "MomentsGradWeight": MomentsGradWeight, "NormalizeTimes": NormalizeTimes,
 	"Normalize": Normalize, "NormalizeWeight": NormalizeWeight, "NormalizeAffine": NormalizeAffine, "NormalizeGrad": NormalizeGrad,

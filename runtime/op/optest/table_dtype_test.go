@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"tpsh/runtime/dtype"
+	"tpsh/runtime/kernel"
 	"tpsh/runtime/op"
 	"tpsh/runtime/tensor"
 )
@@ -226,8 +227,16 @@ func taken(d *op.Def) []string {
 }
 
 // NaN and infinities give results, or an *op.ArgError; those of float32 are
-// NaN and infinite where those of float64 are.
+// NaN and infinite where those of float64 are, in every set of instructions.
 func TestTableNotFinite(t *testing.T) {
+	defer kernel.Use(kernel.Best())
+	for _, set := range kernel.Sets() {
+		kernel.Use(set)
+		t.Run(set.String(), tableNotFinite)
+	}
+}
+
+func tableNotFinite(t *testing.T) {
 	eachExample(t, func(t *testing.T, d *op.Def, ex example, dt dtype.DType) int {
 		if dt != dtype.Float64 {
 			return 0

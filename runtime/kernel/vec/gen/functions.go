@@ -78,10 +78,18 @@ func (k *kernel) exp(x *expr) *expr { return k.expSmall(k.min(k.num(90), x)) }
 // expSmall returns e to the power x, which is at most 90.
 func (k *kernel) expSmall(x *expr) *expr { return k.scaleAny(k.power(k.max(k.num(-105), x))) }
 
+// leastNormal is the least x whose power of e is no subnormal number.
+const leastNormal = -87.33654022216797
+
 // expNormal returns e to the power x, which is not positive; 0 in place of
 // subnormal numbers.
 func (k *kernel) expNormal(x *expr) *expr {
-	return k.pick(k.less(x, k.num(-87.33654022216797)), k.num(0), k.scale(k.power(x)))
+	return k.pick(k.less(x, k.num(leastNormal)), k.num(0), k.scale(k.power(x)))
+}
+
+// expFlushed is expNormal of any x. Where x is not positive it has the same bits.
+func (k *kernel) expFlushed(x *expr) *expr {
+	return k.pick(k.less(x, k.num(leastNormal)), k.num(0), k.scaleAny(k.power(k.min(k.num(90), x))))
 }
 
 // log returns the natural logarithm of x. With x = 2^e (1 + f), 1 + f between

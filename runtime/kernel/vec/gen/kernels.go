@@ -18,6 +18,7 @@ func kernels() []*kernel {
 // each other for long.
 var together = map[string]int{
 	"Exp": 2, "Tanh": 2, "Erf": 2, "Sigmoid": 2, "Silu": 2, "GeluTanh": 2, "Gelu": 4, "ExpSum": 4, "ExpShift": 4, "Most": 4,
+	"ExpSumAny": 4, "ExpLess": 4,
 }
 
 // oneToOne returns a kernel dst[i] = f(x[i]).
@@ -177,6 +178,19 @@ func rows() []*kernel {
 				k.store("dst", e)
 				k.setAcc(0, k.add(k.acc(0), k.widen(e)))
 			},
+		},
+		{
+			name: "ExpSumAny", doc: "is ExpSum for an x that may be more than most.",
+			ahead: []string{"x"}, arrays: f32s("x"), scalars: scalars32("most"), accs: f64acc("sum"),
+			body: func(k *kernel) {
+				e := k.expFlushed(k.sub(k.load("x"), k.scalar("most")))
+				k.setAcc(0, k.add(k.acc(0), k.widen(e)))
+			},
+		},
+		{
+			name: "ExpLess", doc: "stores exp(x - by) in dst, 0 in place of subnormal numbers. dst may be x.",
+			arrays: f32s("dst", "x"), scalars: scalars32("by"),
+			body: func(k *kernel) { k.store("dst", k.expFlushed(k.sub(k.load("x"), k.scalar("by")))) },
 		},
 		{
 			name: "Shift", doc: "stores x - by, computed in float64, in dst. dst may be x.",
