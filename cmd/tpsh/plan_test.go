@@ -309,6 +309,42 @@ func compareCalls(t *testing.T, rank int, got, want []string) {
 	}
 }
 
+// With --zero 3 a layer is gathered by one call, and its gradients are reduced by one: seven of
+// each a pass, of four layers, the words, the places and the head.
+func TestPlanGathersLayers(t *testing.T) {
+	p, err := evaluate(context.Background(), question{Script: "../../examples/megatron.star", Ranks: 4, Args: []string{"--tp", "1", "--zero", "3", "--steps", "1"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	calls, begun, computed, ahead := map[string]int{}, []int{}, 0, 0
+	for i := range p.Kinds[0].Events {
+		e := &p.Kinds[0].Events[i]
+		switch e.Do {
+		case plan.Compute:
+			computed++
+		case plan.Issue:
+			calls[p.Calls[e.Index].Op]++
+			begun = append(begun, computed)
+		case plan.Wait:
+			if e.Phase == plan.Forward && computed > begun[e.Index] {
+				ahead++
+			}
+		case plan.Collective:
+			calls[p.Calls[e.Index].Op]++
+		}
+	}
+	const passes = 2 // micro-batches
+	if got, want := calls["reduce_scatter"], 7*passes; got != want {
+		t.Errorf("got %d reduce_scatters, want %d", got, want)
+	}
+	if got, want := calls["all_gather"], 14*passes; got != want {
+		t.Errorf("got %d all_gathers, want %d: forward and backward", got, want)
+	}
+	if ahead < 5 { // the places and the layers of the second pass; the first has shown the order
+		t.Errorf("%d gathers of forward have something computed beside them, want 5 at least", ahead)
+	}
+}
+
 // A pipeline of equal stages idles as the closed forms say, and a stage keeps the
 // micro-batches that they say: under 1f1b min(stages - stage, micro), else all.
 func TestPlanPipelines(t *testing.T) {
