@@ -82,17 +82,17 @@ var arrows = []arrow{
 	{"tpsh/runtime/rng", []string{"tpsh/runtime/kernel/vec", "tpsh/runtime/dtype"}, "random numbers are a function of integers"},
 	{"tpsh/runtime/ckpt", []string{"tpsh/mesh", "tpsh/runtime/dtype"}, "a checkpoint is files and layouts; it knows no tensors and no ranks"},
 	{"tpsh/runtime/hardware", []string{"tpsh/runtime/dtype", "tpsh/internal/spell"}, "a machine is numbers: it knows no script, no tensor and no run"},
-	{"tpsh/runtime/tensor", []string{"tpsh/runtime/dtype", "tpsh/runtime/shape", "tpsh/runtime/memory", "tpsh/mesh"}, "storage knows no operators"},
+	{"tpsh/runtime/tensor", []string{"tpsh/runtime/dtype", "tpsh/runtime/shape", "tpsh/mesh"}, "storage knows no operators"},
 	{"tpsh/runtime/timeline", nil, "events of a run are numbers and text"},
 	{"tpsh/cmd/tpsh/perfetto", []string{"tpsh/runtime/timeline"}, "a format knows what it writes"},
 	{"tpsh/cmd/tpsh/chakra", []string{"tpsh/runtime/plan"}, "another format knows what it writes: events of a plan"},
 	{"tpsh/cmd/tpsh/report", []string{"tpsh/runtime/timeline", "tpsh/runtime/plan"}, "a page knows what it shows: events of a run, figures of a plan"},
-	{"tpsh/runtime/memory", nil, "what a machine has stands on nothing"},
 	{"tpsh/runtime/hardware/fit", []string{"tpsh/runtime/hardware", "tpsh/runtime/dtype"}, "constants are fitted to numbers: what was run is not known"},
 	{"tpsh/runtime/plan", []string{"tpsh/runtime/hardware", "tpsh/runtime/dtype"}, "what ranks do is played on a machine by whoever has a record of it"},
 	{"tpsh/runtime/dtype", nil, "dtypes stand on nothing"},
 	{"tpsh/runtime/shape", nil, "shapes stand on nothing"},
 	{"tpsh/internal/vt", nil, "a terminal is letters in places"},
+	{"tpsh/internal/allowance", nil, "what a machine leaves stands on nothing"},
 	{"tpsh/internal/lazyregexp", nil, "an expression is a text until it is used"},
 	{"tpsh/internal/units", nil, "quantities are texts in the end"},
 	{"tpsh/internal/spell", nil, "a misspelling is letters"},
@@ -127,8 +127,8 @@ var ofVocabularies = []string{"tpsh/builtins", "tpsh/builtins/arg", "tpsh/mesh",
 
 const vocabularies = "tpsh/cmd/tpsh/vocabularies"
 
-// anywhere are the packages that every other may import: they know nothing but texts.
-var anywhere = []string{"tpsh/internal/spell", "tpsh/internal/lazyregexp", "tpsh/internal/units"}
+// anywhere are the packages that every other may import: they know texts, and what there is of the machine.
+var anywhere = []string{"tpsh/internal/spell", "tpsh/internal/lazyregexp", "tpsh/internal/units", "tpsh/internal/allowance"}
 
 // Imports point one way.
 func TestImports(t *testing.T) {

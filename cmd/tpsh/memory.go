@@ -4,8 +4,8 @@ import (
 	"fmt"
 	goruntime "runtime"
 
+	"tpsh/internal/allowance"
 	"tpsh/lang"
-	"tpsh/runtime/memory"
 )
 
 // watchMemory returns what holds the programs of this process to their memory:
@@ -20,11 +20,11 @@ func watchMemory(limit, parts int) *lang.Watch {
 		}
 		return w
 	}
-	total := memory.Total()
+	total := allowance.Memory()
 	w := &lang.Watch{Limit: total / 5 * 4 / parts, Sharing: parts / goruntime.NumCPU(), Text: fmt.Sprintf("memory limit of %s reached (80 %% of what there is)", showBytes(total/5*4))}
-	w.Room = func() int { return memory.Available() - total/20 }
+	w.Room = func() int { return allowance.Available() - total/20 }
 	if parts > 1 {
-		w.Scarce = func() bool { return memory.Available() < total/5 }
+		w.Scarce = func() bool { return allowance.Available() < total/5 }
 	}
 	return w
 }

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"tpsh/runtime/memory"
+	"tpsh/internal/allowance"
 )
 
 // largeSize is Allocator.Large unless a test wants another.
@@ -89,7 +89,7 @@ func (e *MemoryError) Error() string {
 // time; 0 means four fifths of the machine's or the container's memory.
 func NewAllocator(limit int) *Allocator {
 	if limit <= 0 {
-		limit = memory.Total() / 5 * 4
+		limit = allowance.Memory() / 5 * 4
 	}
 	return &Allocator{Large: largeSize, Limit: limit, free: map[int][][]byte{}}
 }

@@ -1,4 +1,4 @@
-// Package memory tells how much memory a process may use: that of the machine,
+// Package allowance tells how much memory a process may use: that of the machine,
 // or of the container it is in where that has less.
 //
 // Terms:
@@ -9,7 +9,7 @@
 //
 // For example, the default limit of a job:
 //
-//	limit := memory.Total() / 10 * 8
+//	limit := allowance.Memory() / 10 * 8
 //
 // Where a system does not tell, the numbers are 0.
-package memory
+package allowance

@@ -1,4 +1,4 @@
-package memory
+package allowance
 
 import (
 	"bytes"
@@ -17,8 +17,8 @@ var groups = []group{
 	{"/sys/fs/cgroup/memory/memory.limit_in_bytes", "/sys/fs/cgroup/memory/memory.usage_in_bytes"},
 }
 
-// Total returns how many bytes of memory the machine or the container has.
-func Total() int {
+// Memory returns how many bytes of memory the machine or the container has.
+func Memory() int {
 	var si unix.Sysinfo_t
 	if unix.Sysinfo(&si) != nil {
 		return 0

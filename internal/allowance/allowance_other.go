@@ -1,9 +1,9 @@
 //go:build !linux
 
-package memory
+package allowance
 
-// Total returns 0: this system is not asked.
-func Total() int { return 0 }
+// Memory returns 0: this system is not asked.
+func Memory() int { return 0 }
 
 // Available returns 0: this system is not asked.
 func Available() int { return 0 }
