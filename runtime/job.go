@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	goruntime "runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,6 +13,7 @@ import (
 	"tpsh/comm"
 	"tpsh/comm/alike"
 	"tpsh/comm/process"
+	"tpsh/internal/allowance"
 	"tpsh/runtime/kernel/gemm"
 	"tpsh/runtime/pipeline"
 	"tpsh/runtime/plan"
@@ -79,7 +79,7 @@ func Start(ctx context.Context, cfg Config, run func(ctx context.Context, r *Ran
 	if !slices.Contains(Transports, cfg.Transport) {
 		return nil, fmt.Errorf("got transport %q, want one of %q", cfg.Transport, Transports)
 	}
-	ctx, j := newJob(ctx, cfg, goruntime.GOMAXPROCS(0)-cfg.Size)
+	ctx, j := newJob(ctx, cfg, allowance.Cores()-cfg.Size)
 	if cfg.Plan != nil {
 		var err error
 		if j.alloc, err = tensor.NewHollow(); err != nil {

@@ -6,6 +6,7 @@ import (
 	goruntime "runtime"
 
 	"tpsh/comm/process"
+	"tpsh/internal/allowance"
 )
 
 // A Seat is the place of a process that is one rank of a job, whose other ranks
@@ -30,7 +31,7 @@ func Join(ctx context.Context, cfg Config, s Seat, run func(ctx context.Context,
 	if shared {
 		cfg.MaxMem = max(1, cfg.MaxMem/cfg.Size)
 	}
-	ctx, j := newJob(ctx, cfg, min(goruntime.GOMAXPROCS(0), goruntime.NumCPU()/s.Local)-1)
+	ctx, j := newJob(ctx, cfg, min(goruntime.GOMAXPROCS(0), allowance.Processors()/s.Local)-1)
 	j.links, j.first = s.Links, s.Generation
 	if !shared {
 		j.alloc.Limit /= s.Local // nobody else keeps the ranks from taking more than there is

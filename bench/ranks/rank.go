@@ -11,6 +11,7 @@ import (
 
 	"tpsh/comm"
 	"tpsh/comm/process"
+	"tpsh/internal/allowance"
 	"tpsh/runtime/dtype"
 	"tpsh/runtime/kernel"
 )
@@ -36,7 +37,7 @@ func (j *job) rank(ctx context.Context, rank int) error {
 // busy with other things.
 func (j *job) measureAll(ctx context.Context, links *process.Links, rank, busy int) error {
 	defer links.Close()
-	goruntime.GOMAXPROCS(max(2, goruntime.NumCPU()/j.ranks) + busy)
+	goruntime.GOMAXPROCS(max(2, allowance.Processors()/j.ranks) + busy)
 	debug.SetGCPercent(400)
 	fabric := links.Fabric(0)
 	defer fabric.Close()

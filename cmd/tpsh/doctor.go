@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"tpsh/cmd/tpsh/launch"
+	"tpsh/internal/allowance"
 	"tpsh/lang"
 	"tpsh/runtime/kernel/blas"
 )
@@ -99,8 +100,25 @@ func doctor(std *stdio, args []string) error {
 }
 
 func lookAtCores() finding {
-	return ok("%d of %s, %d in use; run starts %s unless -n says otherwise",
-		goruntime.NumCPU(), goruntime.GOARCH, goruntime.GOMAXPROCS(0), counted(int64(defaultRanks()), "rank"))
+	return ok("%d of %s%s, %d in use; run starts %s unless -n says otherwise", goruntime.NumCPU(), goruntime.GOARCH,
+		coresAllowed(allowance.ProcessorLimit()), allowance.Cores(), counted(int64(defaultRanks()), "rank"))
+}
+
+// coresAllowed says which control group leaves less than the cores there are, if one does.
+func coresAllowed(l allowance.Limit) string {
+	if l.File == "" {
+		return ""
+	}
+	return fmt.Sprintf(", but %s allows %d", l.File, l.N)
+}
+
+// memoryAllowed says which control group leaves less than the memory there is, if one does,
+// and how much of that is left.
+func memoryAllowed(l allowance.Limit, available int) string {
+	if l.File == "" {
+		return ""
+	}
+	return fmt.Sprintf(", but %s allows %s, of which %s are left", l.File, bytesText(uint64(l.N)), bytesText(uint64(available)))
 }
 
 // lookAtScratch makes a folder where tmpdir would.

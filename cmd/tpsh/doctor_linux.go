@@ -9,6 +9,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"tpsh/internal/allowance"
 )
 
 // systemChecks are those of what Linux gives to ranks that are processes.
@@ -23,17 +25,13 @@ func systemChecks() []check {
 	}
 }
 
-// lookAtMemory reads what the machine has, and what a cgroup leaves of it.
+// lookAtMemory reads what the machine has, and which control group leaves how much of it.
 func lookAtMemory() finding {
 	total, free := meminfo("MemTotal"), meminfo("MemAvailable")
 	if total == 0 {
 		return failure("/proc/meminfo does not say how much there is; is /proc mounted?")
 	}
-	limit, err := os.ReadFile("/sys/fs/cgroup/memory.max")
-	if n, bad := strconv.ParseUint(strings.TrimSpace(string(limit)), 10, 64); err == nil && bad == nil {
-		return ok("%s, %s available, but a cgroup allows %s", bytesText(total), bytesText(free), bytesText(n))
-	}
-	return ok("%s, %s available", bytesText(total), bytesText(free))
+	return ok("%s, %s available%s", bytesText(total), bytesText(free), memoryAllowed(allowance.MemoryLimit(), allowance.Available()))
 }
 
 // meminfo returns the bytes that /proc/meminfo has under name; 0 if it has not.

@@ -5,13 +5,13 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	goruntime "runtime"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"tpsh/cmd/tpsh/launch"
+	"tpsh/internal/allowance"
 	"tpsh/lang"
 	"tpsh/runtime"
 )
@@ -46,8 +46,8 @@ func (l *limits) declare(fs *flag.FlagSet) {
 	fs.BoolVar(&l.quiet, "quiet", false, "say nothing about long waits")
 }
 
-// defaultRanks is the number of ranks without -n.
-func defaultRanks() int { return max(2, goruntime.NumCPU()) }
+// defaultRanks is the number of ranks without -n: one for each core that there is for them.
+func defaultRanks() int { return max(2, allowance.Cores()) }
 
 // maxRanks bounds -n: more goroutines than this are a slip of the keyboard.
 const maxRanks = 1 << 14

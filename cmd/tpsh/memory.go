@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	goruntime "runtime"
 
 	"tpsh/internal/allowance"
 	"tpsh/lang"
@@ -14,14 +13,14 @@ import (
 // part as long as others do not need theirs.
 func watchMemory(limit, parts int) *lang.Watch {
 	if limit > 0 {
-		w := &lang.Watch{Limit: max(1, limit/parts), Sharing: parts / goruntime.NumCPU(), Text: fmt.Sprintf("memory limit of %s reached", showBytes(limit))}
+		w := &lang.Watch{Limit: max(1, limit/parts), Sharing: parts / allowance.Processors(), Text: fmt.Sprintf("memory limit of %s reached", showBytes(limit))}
 		if parts > 1 {
 			w.Text += fmt.Sprintf(" (%s a rank)", showBytes(w.Limit))
 		}
 		return w
 	}
 	total := allowance.Memory()
-	w := &lang.Watch{Limit: total / 5 * 4 / parts, Sharing: parts / goruntime.NumCPU(), Text: fmt.Sprintf("memory limit of %s reached (80 %% of what there is)", showBytes(total/5*4))}
+	w := &lang.Watch{Limit: total / 5 * 4 / parts, Sharing: parts / allowance.Processors(), Text: fmt.Sprintf("memory limit of %s reached (80 %% of what there is)", showBytes(total/5*4))}
 	w.Room = func() int { return allowance.Available() - total/20 }
 	if parts > 1 {
 		w.Scarce = func() bool { return allowance.Available() < total/5 }

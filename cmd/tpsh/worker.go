@@ -11,6 +11,7 @@ import (
 
 	"tpsh/builtins"
 	"tpsh/cmd/tpsh/launch"
+	"tpsh/internal/allowance"
 	"tpsh/lang"
 	"tpsh/runtime"
 )
@@ -91,6 +92,6 @@ func serve(seat *launch.Seat) (more bool, err error) {
 // something else keeps.
 func share(ranks, busy int) {
 	if os.Getenv("GOMAXPROCS") == "" {
-		goruntime.GOMAXPROCS(max(2, goruntime.NumCPU()/ranks) + busy)
+		goruntime.GOMAXPROCS(max(2, allowance.Processors()/ranks) + busy)
 	}
 }

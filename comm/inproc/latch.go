@@ -3,6 +3,8 @@ package inproc
 import (
 	goruntime "runtime"
 	"sync/atomic"
+
+	"tpsh/internal/allowance"
 )
 
 // A latch is where the n members of a round wait for each other, once, when
@@ -66,7 +68,7 @@ type spinPolicy struct {
 // with fewer cores, a rank that spins keeps another from coming, and one that
 // sleeps at once lets its thread sleep, which takes longer to wake.
 func spinPolicyFor(size int) spinPolicy {
-	if size > goruntime.GOMAXPROCS(0) {
+	if size > allowance.Cores() {
 		return spinPolicy{spins: 0, yields: 32}
 	}
 	return spinPolicy{spins: 2000, yields: 4}

@@ -12,6 +12,7 @@ import (
 	"tpsh/comm/process/shm"
 	"tpsh/comm/process/spin"
 	"tpsh/comm/wire"
+	"tpsh/internal/allowance"
 )
 
 // segmentLinks connect a rank to others through a Segment.
@@ -44,7 +45,7 @@ type sharedSpinPolicy struct {
 // sharedSpinPolicyFor returns the patience of one of size ranks on this host.
 // While every rank has a core, a look costs nobody anything.
 func sharedSpinPolicyFor(size int) sharedSpinPolicy {
-	if size > goruntime.NumCPU() {
+	if size > allowance.Processors() {
 		return sharedSpinPolicy{spins: 2, yields: 300}
 	}
 	return sharedSpinPolicy{spins: 1000, yields: 200}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"tpsh/comm/process/spin"
+	"tpsh/internal/allowance"
 )
 
 const (
@@ -38,7 +39,7 @@ func (g *Group) Listen(r *Reader, p PollStream) {
 		g.by = map[int]*Reader{}
 	}
 	g.by[r.peer] = r
-	g.patient = len(g.all) < runtime.NumCPU()
+	g.patient = len(g.all) < allowance.Processors()
 	r.host.Go(r.listen)
 }
 

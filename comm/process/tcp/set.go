@@ -3,7 +3,6 @@ package tcp
 import (
 	"context"
 	"net"
-	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -13,6 +12,7 @@ import (
 	"tpsh/comm/process/spin"
 	"tpsh/comm/process/stream"
 	"tpsh/comm/wire"
+	"tpsh/internal/allowance"
 )
 
 // A Set holds the connections of a rank to others of which Go's scheduler does not
@@ -217,7 +217,7 @@ const (
 // have the core, the rank does not look, though it would: a listener that sleeps at the
 // connections is then woken besides it by each message.
 func (s *Set) absences() (least, most time.Duration) {
-	each := time.Duration(max(1, s.reaches/runtime.NumCPU()))
+	each := time.Duration(max(1, s.reaches/allowance.Processors()))
 	return min(leastAbsence*each, longestAbsence), min(mostAbsence*each, longestAbsence)
 }
 
