@@ -33,7 +33,7 @@
 // whose steps are: send In[0] to members 2 and 0, receive theirs into slots 2
 // and 0, and reduce slot 0, In[0] and slot 2, in that order, to Out[0]. The
 // order of a reduction is always that of ranks, in either family: the same bits
-// on every transport and at every size.
+// on every transport and at every size. From 256 members on, one of them adds for all.
 //
 // A new algorithm is a file with two functions, and a row in table.go; a
 // new Kind is a constant in kinds.go and a row in table.go, which has its definition: the

@@ -99,7 +99,7 @@ var kindRows = [Kinds]kindRow{
 	AllReduce: {
 		name: "all_reduce", is: definition{one, firstsReduced},
 		reduces: true, oneBlock: true, alike: true, mutual: true, offers: everyMember,
-		message: []algorithm{{"pairwise", Large, allReducePairwise, allReducePairwiseWire}, {"gather", nil, allReduceGather, allReduceGatherWire}},
+		message: []algorithm{{"pairwise", Large, allReducePairwise, allReducePairwiseWire}, {"rooted", crowded, allReduceRooted, allReduceRootedWire}, {"gather", nil, allReduceGather, allReduceGatherWire}},
 		direct:  []algorithm{{"split", largeDirect, allReduceSplit, nil}, {"direct", nil, allReduceDirect, nil}},
 		hosts:   onSeveralHosts(allReduceHosts, chainPays(allReduceCrossing)),
 	},
