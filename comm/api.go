@@ -82,6 +82,11 @@ type Op struct {
 	// nil; either all members have one or none.
 	Fold *Fold
 
+	// Sent is how many payload bytes each member sends in the message schedule, by its
+	// place, where the caller knows that members do not offer blocks as long as its
+	// own; else nil. Only Group.Wires asks for it, and only for plans.
+	Sent []int
+
 	// Where returns the source line of the call. It is called only for a
 	// report, on any goroutine, while the caller is inside the call; for an
 	// asynchronous call, at any time until its Work is done. It must not

@@ -97,20 +97,23 @@ func (g *Group) Sends(op *Op, res Result) []int {
 }
 
 // Wires returns how many payload bytes each member sends in the message schedule of op,
-// which has ended with res, by its place, if it offers blocks as long as the caller's; nil
-// if all of them send as many.
+// which has ended with res, by its place: what op.Sent says, or as if it offered blocks as long
+// as the caller's; nil if all of them send as many.
 func (g *Group) Wires(op *Op, res Result) []int {
-	sent := make([]int, len(g.ranks))
-	unlike := false
-	for place := range sent {
-		s := schedule.Position{Rank: place, Size: len(g.ranks), Root: op.Desc.Root, Pairs: op.Desc.Pairs}
-		sent[place] = schedule.WireBytes(op.Kind, s, op.In, res.Block, op.Align)
-		unlike = unlike || sent[place] != sent[0]
+	sent := op.Sent
+	if sent == nil {
+		sent = make([]int, len(g.ranks))
+		for place := range sent {
+			s := schedule.Position{Rank: place, Size: len(g.ranks), Root: op.Desc.Root, Pairs: op.Desc.Pairs}
+			sent[place] = schedule.WireBytes(op.Kind, s, op.In, res.Block, op.Align)
+		}
 	}
-	if !unlike {
-		return nil
+	for _, n := range sent {
+		if n != sent[0] {
+			return sent
+		}
 	}
-	return sent
+	return nil
 }
 
 // Issue calls a collective as Run does, but returns at once. The call goes on

@@ -138,6 +138,17 @@ func (x *Exchange) Traffic(rank int) (sent, received int) {
 	return sent, received
 }
 
+// Sent returns the elements that each rank sends to others, in the order of Ranks.
+func (x *Exchange) Sent() []int {
+	sent := make([]int, len(x.ranks))
+	for place, list := range x.sends {
+		for _, s := range list {
+			sent[place] += s.Box.Numel()
+		}
+	}
+	return sent
+}
+
 // Lacks returns the number of elements that rank holds in dst and not in src.
 func Lacks(src, dst Layout, rank int) int { return lacks(src.Boxes(rank), dst.Boxes(rank)) }
 

@@ -9,7 +9,6 @@ import (
 	"tpsh/runtime/hardware"
 	"tpsh/runtime/op"
 	"tpsh/runtime/plan"
-	"tpsh/runtime/shard"
 )
 
 // Of a job that runs on shapes each rank notes its operations and calls: see Config.Shapes.
@@ -180,8 +179,14 @@ func (n noted) finish(k *call, res comm.Result, err error) {
 		pairs = append(pairs, fmt.Sprintf("%d>%d", p[0], p[1]))
 	}
 	n.to.Finish(n.at, plan.Call{Op: k.op.Desc.Op, Bytes: int64(k.bytes), Pairs: strings.Join(pairs, " "), Joins: k.op.Kind.Joins()}, int64(res.Wire))
-	if err == nil && k.op.Desc.Op != shard.ExchangeName {
-		n.to.Unlike(n.at, k.sending(res), func() []int { return k.g.Wires(k.op, res) })
+	if err != nil {
+		return
+	}
+	wires := func() []int { return k.g.Wires(k.op, res) }
+	if k.op.Sent != nil {
+		n.to.UnlikeList(n.at, k.op.Sent, wires)
+	} else {
+		n.to.Unlike(n.at, k.sending(res), wires)
 	}
 }
 

@@ -101,6 +101,13 @@ var unlike = []string{
 	"distribute_tensor(ones(3 * n + 1, n + 2), m, [Shard(0)]).redistribute(m, [Shard(1)])",
 	"DTensor.from_local(ones(2 * n + 1), m, [Partial()]).redistribute(m, [Shard(0)])",
 	"distribute_tensor(ones(7 * n + 3), m, [Shard(0)]).roll(3, 0)",
+	"distribute_tensor(ones(8 * n), m, [Shard(0)]).flip([0])",
+	"distribute_tensor(ones(5 * n + 2), m, [Shard(0)]).flip([0])",
+	"distribute_tensor(ones(6 * n), m, [Shard(0)]).narrow(0, 3, 4 * n)",
+	"distribute_tensor(ones(3, 6 * n + 1), m, [Shard(1)]).narrow(1, n, 3 * n)",
+	"distribute_tensor(ones(4 * n + 1, 3), m, [Shard(0)]).reshape(3, 4 * n + 1)",
+	"[distribute_tensor(ones(8 * n, dtype = d), m, [Shard(0)]).narrow(0, 5, 4 * n) for d in [float32, float64, bfloat16]]",
+	"[distribute_tensor(ones(5 * n + 1, n + 3), DeviceMesh(\"cpu\", [list(range(n // 2)), list(range(n // 2, n))] if n % 2 == 0 else [list(range(n))]), p).flip([0]) for p in [[Shard(0), Shard(1)], [Replicate(), Shard(0)], [Shard(0), Shard(0)]]]",
 }
 
 // Of such calls a plan says of each rank what a run of it moves, by kinds and of each by

@@ -17,6 +17,7 @@ type Recorder struct {
 	ops    map[Operation]int32 // what the program has of these, without its lock
 	calls  map[Call]int32
 	sent   map[string]int64 // of Program.Sent, -1 where members send as many
+	lists  map[*int]int64   // likewise, by the first element of a list, which this keeps
 	texts  [3]map[string]int32
 	region int32
 	path   []int32
@@ -29,7 +30,7 @@ type Recorder struct {
 
 // Recorder returns one for a rank of p.
 func (p *Program) Recorder() *Recorder {
-	r := &Recorder{program: p, named: map[string]int32{}, ops: map[Operation]int32{}, calls: map[Call]int32{}, sent: map[string]int64{}}
+	r := &Recorder{program: p, named: map[string]int32{}, ops: map[Operation]int32{}, calls: map[Call]int32{}, sent: map[string]int64{}, lists: map[*int]int64{}}
 	for i := range r.texts {
 		r.texts[i] = map[string]int32{"": 0}
 	}
@@ -134,6 +135,25 @@ func (r *Recorder) Unlike(p Pending, key []byte, sent func() []int) {
 		}
 		r.sent[string(key)] = i
 	}
+	r.unlike(p, i)
+}
+
+// UnlikeList is Unlike of a call that has key, a list that does not change, in common with
+// those like it.
+func (r *Recorder) UnlikeList(p Pending, key []int, sent func() []int) {
+	i, ok := r.lists[&key[0]]
+	if !ok {
+		i = -1
+		if list := sent(); list != nil {
+			i = r.program.unlike(list)
+		}
+		r.lists[&key[0]] = i
+	}
+	r.unlike(p, i)
+}
+
+// unlike has a call refer to Program.Sent, or, if i is -1, to nothing there.
+func (r *Recorder) unlike(p Pending, i int64) {
 	if i >= 0 {
 		r.events[p].Wire, r.events[p].Unlike = i, true
 	}

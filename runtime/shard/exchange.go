@@ -91,11 +91,6 @@ func (e *Engine) newExchange(dec *decision, l *mesh.Placed) (*exchange, error) {
 	return ex, nil
 }
 
-// ExchangeName is what traces call an exchange. Ranks that do the same have as much to give
-// away or to keep in one, each to other places, for whom depends on where its part of the
-// tensor lies.
-const ExchangeName = "exchange"
-
 // planExchange returns the call in which the rank me comes to hold in dst the elements that it
 // holds in src, among ranks, without its group.
 func planExchange(src, dst mesh.Layout, among []int, me int) (*stepPlan, error) {
@@ -108,7 +103,7 @@ func planExchange(src, dst mesh.Layout, among []int, me int) (*stepPlan, error) 
 
 // planned is planExchange of x.
 func planned(x *mesh.Exchange, src, dst mesh.Layout, me int) *stepPlan {
-	r := &stepPlan{name: ExchangeName, kind: comm.AllToAll, whole: dst.Shape(), detail: src.String() + " to " + dst.String()}
+	r := &stepPlan{name: "exchange", kind: comm.AllToAll, whole: dst.Shape(), detail: src.String() + " to " + dst.String()}
 	r.want = boxOf(dst, me).Shape()
 	r.exchange(x, src, dst, me)
 	return r

@@ -25,6 +25,12 @@ type stepPlan struct {
 	// block, and recv of ReduceScatter.
 	send, recv []*subBlock
 
+	// Of an exchange: the elements that each member sends to others. Ranks that have as much
+	// to give away or to keep, in the same order, may be told apart by which of it
+	// they keep: the one whose place they have.
+	sent  []int
+	bytes map[int][]int // sent in bytes, by the size of an element
+
 	// Of an exchange that adds terms: the members whose subblocks make up each piece
 	// of my block, in the order they are added; recv then says where they go
 	// before that.
@@ -168,7 +174,7 @@ func subBlockWithin(box, base mesh.Box) *subBlock {
 // exchange has each member get the boxes that x says.
 func (r *stepPlan) exchange(x *mesh.Exchange, src, dst mesh.Layout, me int) {
 	n := len(x.Ranks())
-	r.send, r.recv = noSubBlocks(n), noSubBlocks(n)
+	r.send, r.recv, r.sent = noSubBlocks(n), noSubBlocks(n), x.Sent()
 	have, want := boxOf(src, me), boxOf(dst, me)
 	place := func(rank int) int { i, _ := x.Place(rank); return i }
 	for _, s := range x.Sends(me) {

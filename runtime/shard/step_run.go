@@ -61,6 +61,9 @@ func (e *Engine) newStepRun(r *stepPlan, block *tensor.Tensor) (*stepRun, error)
 		t.op.Reduce, t.op.Fold = comm.Reducer(combine), (*comm.Fold)(fold)
 	}
 	t.op.Meta = e.notesOn(r)
+	if e.host.Alike() {
+		t.op.Sent = r.sentBytes(dt.Size())
+	}
 	if r.alike() {
 		t.op.Share = t
 	}
@@ -82,6 +85,23 @@ func (e *Engine) newStepRun(r *stepPlan, block *tensor.Tensor) (*stepRun, error)
 		t.op.In[i] = b
 	}
 	return t, nil
+}
+
+// sentBytes returns the bytes that each member of an exchange sends of elements of so many
+// bytes: the same list whenever it is asked. It is nil for other calls.
+func (r *stepPlan) sentBytes(size int) []int {
+	if r.sent == nil || r.bytes[size] != nil {
+		return r.bytes[size]
+	}
+	list := make([]int, len(r.sent))
+	for place, n := range r.sent {
+		list[place] = n * size
+	}
+	if r.bytes == nil {
+		r.bytes = map[int][]int{}
+	}
+	r.bytes[size] = list
+	return list
 }
 
 // contract returns the fields that the members of a call of the operation called name
