@@ -61,6 +61,42 @@ func avx2F32ColTile3(c *float32, ldc int, a *float32, rowA int, colA int, b *flo
 // avx2F32ColTile4 is the tileFunc of 4 rows and 1 vector of a b that lies by columns.
 func avx2F32ColTile4(c *float32, ldc int, a *float32, rowA int, colA int, b *float32, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
 
+// avx2F32Slide1 is the slideFunc of 1 vectors.
+func avx2F32Slide1(c *float32, ldc int, x *float32, rowX int, w *float32, taps *int, count int, n int, rows int)
+
+// avx2F32Slide2 is the slideFunc of 2 vectors.
+func avx2F32Slide2(c *float32, ldc int, x *float32, rowX int, w *float32, taps *int, count int, n int, rows int)
+
+// avx2F32Slide4 is the slideFunc of 4 vectors.
+func avx2F32Slide4(c *float32, ldc int, x *float32, rowX int, w *float32, taps *int, count int, n int, rows int)
+
+// avx2F32RowSums1 is the rowSumsFunc of 1 elements.
+func avx2F32RowSums1(sums *float32, x *float32, rowX int, y *float32, rowY int, taps *int, n int)
+
+// avx2F32RowSums2 is the rowSumsFunc of 2 elements.
+func avx2F32RowSums2(sums *float32, x *float32, rowX int, y *float32, rowY int, taps *int, n int)
+
+// avx2F32RowSums3 is the rowSumsFunc of 3 elements.
+func avx2F32RowSums3(sums *float32, x *float32, rowX int, y *float32, rowY int, taps *int, n int)
+
+// avx2F32RowSums4 is the rowSumsFunc of 4 elements.
+func avx2F32RowSums4(sums *float32, x *float32, rowX int, y *float32, rowY int, taps *int, n int)
+
+// avx2F32RowSums5 is the rowSumsFunc of 5 elements.
+func avx2F32RowSums5(sums *float32, x *float32, rowX int, y *float32, rowY int, taps *int, n int)
+
+// avx2F32RowSums6 is the rowSumsFunc of 6 elements.
+func avx2F32RowSums6(sums *float32, x *float32, rowX int, y *float32, rowY int, taps *int, n int)
+
+// avx2F32RowSums7 is the rowSumsFunc of 7 elements.
+func avx2F32RowSums7(sums *float32, x *float32, rowX int, y *float32, rowY int, taps *int, n int)
+
+// avx2F32RowSums8 is the rowSumsFunc of 8 elements.
+func avx2F32RowSums8(sums *float32, x *float32, rowX int, y *float32, rowY int, taps *int, n int)
+
+// avx2F32RowSums9 is the rowSumsFunc of 9 elements.
+func avx2F32RowSums9(sums *float32, x *float32, rowX int, y *float32, rowY int, taps *int, n int)
+
 // avx2F32Copy is the copyRows of kernels.
 func avx2F32Copy(dst *float32, width int, src *float32, stride int, n int, rows int)
 
@@ -123,6 +159,42 @@ func avx2F64ColTile3(c *float64, ldc int, a *float64, rowA int, colA int, b *flo
 
 // avx2F64ColTile4 is the tileFunc of 4 rows and 1 vector of a b that lies by columns.
 func avx2F64ColTile4(c *float64, ldc int, a *float64, rowA int, colA int, b *float64, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
+
+// avx2F64Slide1 is the slideFunc of 1 vectors.
+func avx2F64Slide1(c *float64, ldc int, x *float64, rowX int, w *float64, taps *int, count int, n int, rows int)
+
+// avx2F64Slide2 is the slideFunc of 2 vectors.
+func avx2F64Slide2(c *float64, ldc int, x *float64, rowX int, w *float64, taps *int, count int, n int, rows int)
+
+// avx2F64Slide4 is the slideFunc of 4 vectors.
+func avx2F64Slide4(c *float64, ldc int, x *float64, rowX int, w *float64, taps *int, count int, n int, rows int)
+
+// avx2F64RowSums1 is the rowSumsFunc of 1 elements.
+func avx2F64RowSums1(sums *float64, x *float64, rowX int, y *float64, rowY int, taps *int, n int)
+
+// avx2F64RowSums2 is the rowSumsFunc of 2 elements.
+func avx2F64RowSums2(sums *float64, x *float64, rowX int, y *float64, rowY int, taps *int, n int)
+
+// avx2F64RowSums3 is the rowSumsFunc of 3 elements.
+func avx2F64RowSums3(sums *float64, x *float64, rowX int, y *float64, rowY int, taps *int, n int)
+
+// avx2F64RowSums4 is the rowSumsFunc of 4 elements.
+func avx2F64RowSums4(sums *float64, x *float64, rowX int, y *float64, rowY int, taps *int, n int)
+
+// avx2F64RowSums5 is the rowSumsFunc of 5 elements.
+func avx2F64RowSums5(sums *float64, x *float64, rowX int, y *float64, rowY int, taps *int, n int)
+
+// avx2F64RowSums6 is the rowSumsFunc of 6 elements.
+func avx2F64RowSums6(sums *float64, x *float64, rowX int, y *float64, rowY int, taps *int, n int)
+
+// avx2F64RowSums7 is the rowSumsFunc of 7 elements.
+func avx2F64RowSums7(sums *float64, x *float64, rowX int, y *float64, rowY int, taps *int, n int)
+
+// avx2F64RowSums8 is the rowSumsFunc of 8 elements.
+func avx2F64RowSums8(sums *float64, x *float64, rowX int, y *float64, rowY int, taps *int, n int)
+
+// avx2F64RowSums9 is the rowSumsFunc of 9 elements.
+func avx2F64RowSums9(sums *float64, x *float64, rowX int, y *float64, rowY int, taps *int, n int)
 
 // avx2F64Copy is the copyRows of kernels.
 func avx2F64Copy(dst *float64, width int, src *float64, stride int, n int, rows int)

@@ -2781,6 +2781,596 @@ store:
 	VZEROUPPER
 	RET
 
+// func avx2F32Slide1(c *float32, ldc int, x *float32, rowX int, w *float32, taps *int, count int, n int, rows int)
+// Requires: AVX, AVX2, CMOV, FMA3
+TEXT ·avx2F32Slide1(SB), NOSPLIT, $0-72
+	MOVQ         c+0(FP), AX
+	MOVQ         x+16(FP), CX
+	MOVQ         n+56(FP), DX
+	SHLQ         $0x02, DX
+	MOVQ         rows+64(FP), BX
+	MOVQ         count+48(FP), SI
+	SHLQ         $0x03, SI
+	ADDQ         taps+40(FP), SI
+	SUBQ         $+32, DX
+	MOVQ         $0x8000000080000000, DI
+	VMOVQ        DI, X0
+	VPBROADCASTQ X0, Y0
+
+row:
+	XORQ DI, DI
+
+part:
+	LEAQ    (CX)(DI*1), R8
+	MOVQ    w+32(FP), R9
+	MOVQ    taps+40(FP), R10
+	VMOVAPS Y0, Y2
+
+step:
+	VXORPS Y3, Y3, Y3
+
+tap:
+	MOVQ         (R10), R11
+	ADDQ         $+8, R10
+	VBROADCASTSS (R9), Y1
+	ADDQ         $+4, R9
+	SHRQ         $0x01, R11
+	VFMADD231PS  (R8)(R11*1), Y1, Y3
+	JCC          tap
+	VADDPS       Y3, Y2, Y2
+	CMPQ         R10, SI
+	JLT          step
+	VMOVUPS      Y2, (AX)(DI*1)
+	CMPQ         DI, DX
+	JEQ          done
+	ADDQ         $+32, DI
+	CMPQ         DI, DX
+	CMOVQGT      DX, DI
+	JMP          part
+
+done:
+	ADDQ ldc+8(FP), AX
+	ADDQ rowX+24(FP), CX
+	DECQ BX
+	JNZ  row
+	VZEROUPPER
+	RET
+
+// func avx2F32Slide2(c *float32, ldc int, x *float32, rowX int, w *float32, taps *int, count int, n int, rows int)
+// Requires: AVX, AVX2, CMOV, FMA3
+TEXT ·avx2F32Slide2(SB), NOSPLIT, $0-72
+	MOVQ         c+0(FP), AX
+	MOVQ         x+16(FP), CX
+	MOVQ         n+56(FP), DX
+	SHLQ         $0x02, DX
+	MOVQ         rows+64(FP), BX
+	MOVQ         count+48(FP), SI
+	SHLQ         $0x03, SI
+	ADDQ         taps+40(FP), SI
+	SUBQ         $+64, DX
+	MOVQ         $0x8000000080000000, DI
+	VMOVQ        DI, X0
+	VPBROADCASTQ X0, Y0
+
+row:
+	XORQ DI, DI
+
+part:
+	LEAQ    (CX)(DI*1), R8
+	MOVQ    w+32(FP), R9
+	MOVQ    taps+40(FP), R10
+	VMOVAPS Y0, Y2
+	VMOVAPS Y0, Y3
+
+step:
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+
+tap:
+	MOVQ         (R10), R11
+	ADDQ         $+8, R10
+	VBROADCASTSS (R9), Y1
+	ADDQ         $+4, R9
+	SHRQ         $0x01, R11
+	VFMADD231PS  (R8)(R11*1), Y1, Y4
+	VFMADD231PS  32(R8)(R11*1), Y1, Y5
+	JCC          tap
+	VADDPS       Y4, Y2, Y2
+	VADDPS       Y5, Y3, Y3
+	CMPQ         R10, SI
+	JLT          step
+	VMOVUPS      Y2, (AX)(DI*1)
+	VMOVUPS      Y3, 32(AX)(DI*1)
+	CMPQ         DI, DX
+	JEQ          done
+	ADDQ         $+64, DI
+	CMPQ         DI, DX
+	CMOVQGT      DX, DI
+	JMP          part
+
+done:
+	ADDQ ldc+8(FP), AX
+	ADDQ rowX+24(FP), CX
+	DECQ BX
+	JNZ  row
+	VZEROUPPER
+	RET
+
+// func avx2F32Slide4(c *float32, ldc int, x *float32, rowX int, w *float32, taps *int, count int, n int, rows int)
+// Requires: AVX, AVX2, CMOV, FMA3
+TEXT ·avx2F32Slide4(SB), NOSPLIT, $0-72
+	MOVQ         c+0(FP), AX
+	MOVQ         x+16(FP), CX
+	MOVQ         n+56(FP), DX
+	SHLQ         $0x02, DX
+	MOVQ         rows+64(FP), BX
+	MOVQ         count+48(FP), SI
+	SHLQ         $0x03, SI
+	ADDQ         taps+40(FP), SI
+	SUBQ         $+128, DX
+	MOVQ         $0x8000000080000000, DI
+	VMOVQ        DI, X0
+	VPBROADCASTQ X0, Y0
+
+row:
+	XORQ DI, DI
+
+part:
+	LEAQ    (CX)(DI*1), R8
+	MOVQ    w+32(FP), R9
+	MOVQ    taps+40(FP), R10
+	VMOVAPS Y0, Y2
+	VMOVAPS Y0, Y3
+	VMOVAPS Y0, Y4
+	VMOVAPS Y0, Y5
+
+step:
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+	VXORPS Y8, Y8, Y8
+	VXORPS Y9, Y9, Y9
+
+tap:
+	MOVQ         (R10), R11
+	ADDQ         $+8, R10
+	VBROADCASTSS (R9), Y1
+	ADDQ         $+4, R9
+	SHRQ         $0x01, R11
+	VFMADD231PS  (R8)(R11*1), Y1, Y6
+	VFMADD231PS  32(R8)(R11*1), Y1, Y7
+	VFMADD231PS  64(R8)(R11*1), Y1, Y8
+	VFMADD231PS  96(R8)(R11*1), Y1, Y9
+	JCC          tap
+	VADDPS       Y6, Y2, Y2
+	VADDPS       Y7, Y3, Y3
+	VADDPS       Y8, Y4, Y4
+	VADDPS       Y9, Y5, Y5
+	CMPQ         R10, SI
+	JLT          step
+	VMOVUPS      Y2, (AX)(DI*1)
+	VMOVUPS      Y3, 32(AX)(DI*1)
+	VMOVUPS      Y4, 64(AX)(DI*1)
+	VMOVUPS      Y5, 96(AX)(DI*1)
+	CMPQ         DI, DX
+	JEQ          done
+	ADDQ         $+128, DI
+	CMPQ         DI, DX
+	CMOVQGT      DX, DI
+	JMP          part
+
+done:
+	ADDQ ldc+8(FP), AX
+	ADDQ rowX+24(FP), CX
+	DECQ BX
+	JNZ  row
+	VZEROUPPER
+	RET
+
+// func avx2F32RowSums1(sums *float32, x *float32, rowX int, y *float32, rowY int, taps *int, n int)
+// Requires: AVX
+TEXT ·avx2F32RowSums1(SB), NOSPLIT, $0-56
+	MOVQ   rowX+16(FP), AX
+	MOVQ   rowY+32(FP), CX
+	MOVQ   x+8(FP), DX
+	MOVQ   y+24(FP), BX
+	MOVQ   taps+40(FP), SI
+	MOVQ   n+48(FP), DI
+	VXORPS Y0, Y0, Y0
+
+column:
+	VMOVUPS (BX), Y1
+	MOVQ    (SI), R8
+	VMULPS  (DX)(R8*1), Y1, Y1
+	VADDPS  Y1, Y0, Y0
+	ADDQ    AX, DX
+	ADDQ    CX, BX
+	DECQ    DI
+	JNZ     column
+	MOVQ    sums+0(FP), AX
+	VMOVUPS Y0, (AX)
+	VZEROUPPER
+	RET
+
+// func avx2F32RowSums2(sums *float32, x *float32, rowX int, y *float32, rowY int, taps *int, n int)
+// Requires: AVX
+TEXT ·avx2F32RowSums2(SB), NOSPLIT, $0-56
+	MOVQ   rowX+16(FP), AX
+	MOVQ   rowY+32(FP), CX
+	MOVQ   x+8(FP), DX
+	MOVQ   y+24(FP), BX
+	MOVQ   taps+40(FP), SI
+	MOVQ   n+48(FP), DI
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+
+column:
+	VMOVUPS (BX), Y2
+	MOVQ    (SI), R8
+	VMULPS  (DX)(R8*1), Y2, Y3
+	VADDPS  Y3, Y0, Y0
+	MOVQ    8(SI), R8
+	VMULPS  (DX)(R8*1), Y2, Y3
+	VADDPS  Y3, Y1, Y1
+	ADDQ    AX, DX
+	ADDQ    CX, BX
+	DECQ    DI
+	JNZ     column
+	MOVQ    sums+0(FP), AX
+	VMOVUPS Y0, (AX)
+	VMOVUPS Y1, 32(AX)
+	VZEROUPPER
+	RET
+
+// func avx2F32RowSums3(sums *float32, x *float32, rowX int, y *float32, rowY int, taps *int, n int)
+// Requires: AVX
+TEXT ·avx2F32RowSums3(SB), NOSPLIT, $0-56
+	MOVQ   rowX+16(FP), AX
+	MOVQ   rowY+32(FP), CX
+	MOVQ   x+8(FP), DX
+	MOVQ   y+24(FP), BX
+	MOVQ   taps+40(FP), SI
+	MOVQ   n+48(FP), DI
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+
+column:
+	VMOVUPS (BX), Y3
+	MOVQ    (SI), R8
+	VMULPS  (DX)(R8*1), Y3, Y4
+	VADDPS  Y4, Y0, Y0
+	MOVQ    8(SI), R8
+	VMULPS  (DX)(R8*1), Y3, Y4
+	VADDPS  Y4, Y1, Y1
+	MOVQ    16(SI), R8
+	VMULPS  (DX)(R8*1), Y3, Y4
+	VADDPS  Y4, Y2, Y2
+	ADDQ    AX, DX
+	ADDQ    CX, BX
+	DECQ    DI
+	JNZ     column
+	MOVQ    sums+0(FP), AX
+	VMOVUPS Y0, (AX)
+	VMOVUPS Y1, 32(AX)
+	VMOVUPS Y2, 64(AX)
+	VZEROUPPER
+	RET
+
+// func avx2F32RowSums4(sums *float32, x *float32, rowX int, y *float32, rowY int, taps *int, n int)
+// Requires: AVX
+TEXT ·avx2F32RowSums4(SB), NOSPLIT, $0-56
+	MOVQ   rowX+16(FP), AX
+	MOVQ   rowY+32(FP), CX
+	MOVQ   x+8(FP), DX
+	MOVQ   y+24(FP), BX
+	MOVQ   taps+40(FP), SI
+	MOVQ   n+48(FP), DI
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+
+column:
+	VMOVUPS (BX), Y4
+	MOVQ    (SI), R8
+	VMULPS  (DX)(R8*1), Y4, Y5
+	VADDPS  Y5, Y0, Y0
+	MOVQ    8(SI), R8
+	VMULPS  (DX)(R8*1), Y4, Y5
+	VADDPS  Y5, Y1, Y1
+	MOVQ    16(SI), R8
+	VMULPS  (DX)(R8*1), Y4, Y5
+	VADDPS  Y5, Y2, Y2
+	MOVQ    24(SI), R8
+	VMULPS  (DX)(R8*1), Y4, Y5
+	VADDPS  Y5, Y3, Y3
+	ADDQ    AX, DX
+	ADDQ    CX, BX
+	DECQ    DI
+	JNZ     column
+	MOVQ    sums+0(FP), AX
+	VMOVUPS Y0, (AX)
+	VMOVUPS Y1, 32(AX)
+	VMOVUPS Y2, 64(AX)
+	VMOVUPS Y3, 96(AX)
+	VZEROUPPER
+	RET
+
+// func avx2F32RowSums5(sums *float32, x *float32, rowX int, y *float32, rowY int, taps *int, n int)
+// Requires: AVX
+TEXT ·avx2F32RowSums5(SB), NOSPLIT, $0-56
+	MOVQ   rowX+16(FP), AX
+	MOVQ   rowY+32(FP), CX
+	MOVQ   x+8(FP), DX
+	MOVQ   y+24(FP), BX
+	MOVQ   taps+40(FP), SI
+	MOVQ   n+48(FP), DI
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+
+column:
+	VMOVUPS (BX), Y5
+	MOVQ    (SI), R8
+	VMULPS  (DX)(R8*1), Y5, Y6
+	VADDPS  Y6, Y0, Y0
+	MOVQ    8(SI), R8
+	VMULPS  (DX)(R8*1), Y5, Y6
+	VADDPS  Y6, Y1, Y1
+	MOVQ    16(SI), R8
+	VMULPS  (DX)(R8*1), Y5, Y6
+	VADDPS  Y6, Y2, Y2
+	MOVQ    24(SI), R8
+	VMULPS  (DX)(R8*1), Y5, Y6
+	VADDPS  Y6, Y3, Y3
+	MOVQ    32(SI), R8
+	VMULPS  (DX)(R8*1), Y5, Y6
+	VADDPS  Y6, Y4, Y4
+	ADDQ    AX, DX
+	ADDQ    CX, BX
+	DECQ    DI
+	JNZ     column
+	MOVQ    sums+0(FP), AX
+	VMOVUPS Y0, (AX)
+	VMOVUPS Y1, 32(AX)
+	VMOVUPS Y2, 64(AX)
+	VMOVUPS Y3, 96(AX)
+	VMOVUPS Y4, 128(AX)
+	VZEROUPPER
+	RET
+
+// func avx2F32RowSums6(sums *float32, x *float32, rowX int, y *float32, rowY int, taps *int, n int)
+// Requires: AVX
+TEXT ·avx2F32RowSums6(SB), NOSPLIT, $0-56
+	MOVQ   rowX+16(FP), AX
+	MOVQ   rowY+32(FP), CX
+	MOVQ   x+8(FP), DX
+	MOVQ   y+24(FP), BX
+	MOVQ   taps+40(FP), SI
+	MOVQ   n+48(FP), DI
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+
+column:
+	VMOVUPS (BX), Y6
+	MOVQ    (SI), R8
+	VMULPS  (DX)(R8*1), Y6, Y7
+	VADDPS  Y7, Y0, Y0
+	MOVQ    8(SI), R8
+	VMULPS  (DX)(R8*1), Y6, Y7
+	VADDPS  Y7, Y1, Y1
+	MOVQ    16(SI), R8
+	VMULPS  (DX)(R8*1), Y6, Y7
+	VADDPS  Y7, Y2, Y2
+	MOVQ    24(SI), R8
+	VMULPS  (DX)(R8*1), Y6, Y7
+	VADDPS  Y7, Y3, Y3
+	MOVQ    32(SI), R8
+	VMULPS  (DX)(R8*1), Y6, Y7
+	VADDPS  Y7, Y4, Y4
+	MOVQ    40(SI), R8
+	VMULPS  (DX)(R8*1), Y6, Y7
+	VADDPS  Y7, Y5, Y5
+	ADDQ    AX, DX
+	ADDQ    CX, BX
+	DECQ    DI
+	JNZ     column
+	MOVQ    sums+0(FP), AX
+	VMOVUPS Y0, (AX)
+	VMOVUPS Y1, 32(AX)
+	VMOVUPS Y2, 64(AX)
+	VMOVUPS Y3, 96(AX)
+	VMOVUPS Y4, 128(AX)
+	VMOVUPS Y5, 160(AX)
+	VZEROUPPER
+	RET
+
+// func avx2F32RowSums7(sums *float32, x *float32, rowX int, y *float32, rowY int, taps *int, n int)
+// Requires: AVX
+TEXT ·avx2F32RowSums7(SB), NOSPLIT, $0-56
+	MOVQ   rowX+16(FP), AX
+	MOVQ   rowY+32(FP), CX
+	MOVQ   x+8(FP), DX
+	MOVQ   y+24(FP), BX
+	MOVQ   taps+40(FP), SI
+	MOVQ   n+48(FP), DI
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+
+column:
+	VMOVUPS (BX), Y7
+	MOVQ    (SI), R8
+	VMULPS  (DX)(R8*1), Y7, Y8
+	VADDPS  Y8, Y0, Y0
+	MOVQ    8(SI), R8
+	VMULPS  (DX)(R8*1), Y7, Y8
+	VADDPS  Y8, Y1, Y1
+	MOVQ    16(SI), R8
+	VMULPS  (DX)(R8*1), Y7, Y8
+	VADDPS  Y8, Y2, Y2
+	MOVQ    24(SI), R8
+	VMULPS  (DX)(R8*1), Y7, Y8
+	VADDPS  Y8, Y3, Y3
+	MOVQ    32(SI), R8
+	VMULPS  (DX)(R8*1), Y7, Y8
+	VADDPS  Y8, Y4, Y4
+	MOVQ    40(SI), R8
+	VMULPS  (DX)(R8*1), Y7, Y8
+	VADDPS  Y8, Y5, Y5
+	MOVQ    48(SI), R8
+	VMULPS  (DX)(R8*1), Y7, Y8
+	VADDPS  Y8, Y6, Y6
+	ADDQ    AX, DX
+	ADDQ    CX, BX
+	DECQ    DI
+	JNZ     column
+	MOVQ    sums+0(FP), AX
+	VMOVUPS Y0, (AX)
+	VMOVUPS Y1, 32(AX)
+	VMOVUPS Y2, 64(AX)
+	VMOVUPS Y3, 96(AX)
+	VMOVUPS Y4, 128(AX)
+	VMOVUPS Y5, 160(AX)
+	VMOVUPS Y6, 192(AX)
+	VZEROUPPER
+	RET
+
+// func avx2F32RowSums8(sums *float32, x *float32, rowX int, y *float32, rowY int, taps *int, n int)
+// Requires: AVX
+TEXT ·avx2F32RowSums8(SB), NOSPLIT, $0-56
+	MOVQ   rowX+16(FP), AX
+	MOVQ   rowY+32(FP), CX
+	MOVQ   x+8(FP), DX
+	MOVQ   y+24(FP), BX
+	MOVQ   taps+40(FP), SI
+	MOVQ   n+48(FP), DI
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+
+column:
+	VMOVUPS (BX), Y8
+	MOVQ    (SI), R8
+	VMULPS  (DX)(R8*1), Y8, Y9
+	VADDPS  Y9, Y0, Y0
+	MOVQ    8(SI), R8
+	VMULPS  (DX)(R8*1), Y8, Y9
+	VADDPS  Y9, Y1, Y1
+	MOVQ    16(SI), R8
+	VMULPS  (DX)(R8*1), Y8, Y9
+	VADDPS  Y9, Y2, Y2
+	MOVQ    24(SI), R8
+	VMULPS  (DX)(R8*1), Y8, Y9
+	VADDPS  Y9, Y3, Y3
+	MOVQ    32(SI), R8
+	VMULPS  (DX)(R8*1), Y8, Y9
+	VADDPS  Y9, Y4, Y4
+	MOVQ    40(SI), R8
+	VMULPS  (DX)(R8*1), Y8, Y9
+	VADDPS  Y9, Y5, Y5
+	MOVQ    48(SI), R8
+	VMULPS  (DX)(R8*1), Y8, Y9
+	VADDPS  Y9, Y6, Y6
+	MOVQ    56(SI), R8
+	VMULPS  (DX)(R8*1), Y8, Y9
+	VADDPS  Y9, Y7, Y7
+	ADDQ    AX, DX
+	ADDQ    CX, BX
+	DECQ    DI
+	JNZ     column
+	MOVQ    sums+0(FP), AX
+	VMOVUPS Y0, (AX)
+	VMOVUPS Y1, 32(AX)
+	VMOVUPS Y2, 64(AX)
+	VMOVUPS Y3, 96(AX)
+	VMOVUPS Y4, 128(AX)
+	VMOVUPS Y5, 160(AX)
+	VMOVUPS Y6, 192(AX)
+	VMOVUPS Y7, 224(AX)
+	VZEROUPPER
+	RET
+
+// func avx2F32RowSums9(sums *float32, x *float32, rowX int, y *float32, rowY int, taps *int, n int)
+// Requires: AVX
+TEXT ·avx2F32RowSums9(SB), NOSPLIT, $0-56
+	MOVQ   rowX+16(FP), AX
+	MOVQ   rowY+32(FP), CX
+	MOVQ   x+8(FP), DX
+	MOVQ   y+24(FP), BX
+	MOVQ   taps+40(FP), SI
+	MOVQ   n+48(FP), DI
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+	VXORPS Y8, Y8, Y8
+
+column:
+	VMOVUPS (BX), Y9
+	MOVQ    (SI), R8
+	VMULPS  (DX)(R8*1), Y9, Y10
+	VADDPS  Y10, Y0, Y0
+	MOVQ    8(SI), R8
+	VMULPS  (DX)(R8*1), Y9, Y10
+	VADDPS  Y10, Y1, Y1
+	MOVQ    16(SI), R8
+	VMULPS  (DX)(R8*1), Y9, Y10
+	VADDPS  Y10, Y2, Y2
+	MOVQ    24(SI), R8
+	VMULPS  (DX)(R8*1), Y9, Y10
+	VADDPS  Y10, Y3, Y3
+	MOVQ    32(SI), R8
+	VMULPS  (DX)(R8*1), Y9, Y10
+	VADDPS  Y10, Y4, Y4
+	MOVQ    40(SI), R8
+	VMULPS  (DX)(R8*1), Y9, Y10
+	VADDPS  Y10, Y5, Y5
+	MOVQ    48(SI), R8
+	VMULPS  (DX)(R8*1), Y9, Y10
+	VADDPS  Y10, Y6, Y6
+	MOVQ    56(SI), R8
+	VMULPS  (DX)(R8*1), Y9, Y10
+	VADDPS  Y10, Y7, Y7
+	MOVQ    64(SI), R8
+	VMULPS  (DX)(R8*1), Y9, Y10
+	VADDPS  Y10, Y8, Y8
+	ADDQ    AX, DX
+	ADDQ    CX, BX
+	DECQ    DI
+	JNZ     column
+	MOVQ    sums+0(FP), AX
+	VMOVUPS Y0, (AX)
+	VMOVUPS Y1, 32(AX)
+	VMOVUPS Y2, 64(AX)
+	VMOVUPS Y3, 96(AX)
+	VMOVUPS Y4, 128(AX)
+	VMOVUPS Y5, 160(AX)
+	VMOVUPS Y6, 192(AX)
+	VMOVUPS Y7, 224(AX)
+	VMOVUPS Y8, 256(AX)
+	VZEROUPPER
+	RET
+
 // func avx2F32Copy(dst *float32, width int, src *float32, stride int, n int, rows int)
 // Requires: AVX
 TEXT ·avx2F32Copy(SB), NOSPLIT, $0-48
@@ -2792,33 +3382,61 @@ TEXT ·avx2F32Copy(SB), NOSPLIT, $0-48
 	SHLQ    $0x02, SI
 	MOVQ    stride+24(FP), DI
 	SHLQ    $0x02, DI
+	MOVQ    DX, R9
+	DECQ    R9
+	ANDQ    $-8, R9
 	MOVQ    DX, R8
-	DECQ    R8
-	ANDQ    $-8, R8
-	SUBQ    R8, DX
-	LEAQ    avx2Masks<>+32(SB), R9
-	IMUL3Q  $-4, DX, DX
-	VMOVUPS (R9)(DX*1), Y0
-	SHLQ    $0x02, R8
+	SUBQ    R9, R8
+	LEAQ    avx2Masks<>+32(SB), R10
+	IMUL3Q  $-4, R8, R8
+	VMOVUPS (R10)(R8*1), Y0
+	SHLQ    $0x02, R9
+	CMPQ    DX, $+8
+	JGE     wide
 
 row:
-	XORQ DX, DX
+	XORQ R8, R8
 	JMP  enough
 
 vector:
-	VMOVUPS (CX)(DX*1), Y1
-	VMOVUPS Y1, (AX)(DX*1)
-	ADDQ    $+32, DX
+	VMOVUPS (CX)(R8*1), Y1
+	VMOVUPS Y1, (AX)(R8*1)
+	ADDQ    $+32, R8
 
 enough:
-	CMPQ       DX, R8
+	CMPQ       R8, R9
 	JLT        vector
-	VMASKMOVPS (CX)(DX*1), Y0, Y1
-	VMASKMOVPS Y1, Y0, (AX)(DX*1)
+	VMASKMOVPS (CX)(R8*1), Y0, Y1
+	VMASKMOVPS Y1, Y0, (AX)(R8*1)
 	ADDQ       DI, CX
 	ADDQ       SI, AX
 	DECQ       BX
 	JNZ        row
+	VZEROUPPER
+	RET
+
+wide:
+	SHLQ $0x02, DX
+	SUBQ $+32, DX
+
+wideRow:
+	XORQ R8, R8
+	JMP  wideEnough
+
+wideVector:
+	VMOVUPS (CX)(R8*1), Y1
+	VMOVUPS Y1, (AX)(R8*1)
+	ADDQ    $+32, R8
+
+wideEnough:
+	CMPQ    R8, R9
+	JLT     wideVector
+	VMOVUPS (CX)(DX*1), Y1
+	VMOVUPS Y1, (AX)(DX*1)
+	ADDQ    DI, CX
+	ADDQ    SI, AX
+	DECQ    BX
+	JNZ     wideRow
 	VZEROUPPER
 	RET
 
@@ -5434,6 +6052,596 @@ store:
 	VZEROUPPER
 	RET
 
+// func avx2F64Slide1(c *float64, ldc int, x *float64, rowX int, w *float64, taps *int, count int, n int, rows int)
+// Requires: AVX, AVX2, CMOV, FMA3
+TEXT ·avx2F64Slide1(SB), NOSPLIT, $0-72
+	MOVQ         c+0(FP), AX
+	MOVQ         x+16(FP), CX
+	MOVQ         n+56(FP), DX
+	SHLQ         $0x03, DX
+	MOVQ         rows+64(FP), BX
+	MOVQ         count+48(FP), SI
+	SHLQ         $0x03, SI
+	ADDQ         taps+40(FP), SI
+	SUBQ         $+32, DX
+	MOVQ         $0x8000000000000000, DI
+	VMOVQ        DI, X0
+	VPBROADCASTQ X0, Y0
+
+row:
+	XORQ DI, DI
+
+part:
+	LEAQ    (CX)(DI*1), R8
+	MOVQ    w+32(FP), R9
+	MOVQ    taps+40(FP), R10
+	VMOVAPS Y0, Y2
+
+step:
+	VXORPS Y3, Y3, Y3
+
+tap:
+	MOVQ         (R10), R11
+	ADDQ         $+8, R10
+	VBROADCASTSD (R9), Y1
+	ADDQ         $+8, R9
+	SHRQ         $0x01, R11
+	VFMADD231PD  (R8)(R11*1), Y1, Y3
+	JCC          tap
+	VADDPD       Y3, Y2, Y2
+	CMPQ         R10, SI
+	JLT          step
+	VMOVUPS      Y2, (AX)(DI*1)
+	CMPQ         DI, DX
+	JEQ          done
+	ADDQ         $+32, DI
+	CMPQ         DI, DX
+	CMOVQGT      DX, DI
+	JMP          part
+
+done:
+	ADDQ ldc+8(FP), AX
+	ADDQ rowX+24(FP), CX
+	DECQ BX
+	JNZ  row
+	VZEROUPPER
+	RET
+
+// func avx2F64Slide2(c *float64, ldc int, x *float64, rowX int, w *float64, taps *int, count int, n int, rows int)
+// Requires: AVX, AVX2, CMOV, FMA3
+TEXT ·avx2F64Slide2(SB), NOSPLIT, $0-72
+	MOVQ         c+0(FP), AX
+	MOVQ         x+16(FP), CX
+	MOVQ         n+56(FP), DX
+	SHLQ         $0x03, DX
+	MOVQ         rows+64(FP), BX
+	MOVQ         count+48(FP), SI
+	SHLQ         $0x03, SI
+	ADDQ         taps+40(FP), SI
+	SUBQ         $+64, DX
+	MOVQ         $0x8000000000000000, DI
+	VMOVQ        DI, X0
+	VPBROADCASTQ X0, Y0
+
+row:
+	XORQ DI, DI
+
+part:
+	LEAQ    (CX)(DI*1), R8
+	MOVQ    w+32(FP), R9
+	MOVQ    taps+40(FP), R10
+	VMOVAPS Y0, Y2
+	VMOVAPS Y0, Y3
+
+step:
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+
+tap:
+	MOVQ         (R10), R11
+	ADDQ         $+8, R10
+	VBROADCASTSD (R9), Y1
+	ADDQ         $+8, R9
+	SHRQ         $0x01, R11
+	VFMADD231PD  (R8)(R11*1), Y1, Y4
+	VFMADD231PD  32(R8)(R11*1), Y1, Y5
+	JCC          tap
+	VADDPD       Y4, Y2, Y2
+	VADDPD       Y5, Y3, Y3
+	CMPQ         R10, SI
+	JLT          step
+	VMOVUPS      Y2, (AX)(DI*1)
+	VMOVUPS      Y3, 32(AX)(DI*1)
+	CMPQ         DI, DX
+	JEQ          done
+	ADDQ         $+64, DI
+	CMPQ         DI, DX
+	CMOVQGT      DX, DI
+	JMP          part
+
+done:
+	ADDQ ldc+8(FP), AX
+	ADDQ rowX+24(FP), CX
+	DECQ BX
+	JNZ  row
+	VZEROUPPER
+	RET
+
+// func avx2F64Slide4(c *float64, ldc int, x *float64, rowX int, w *float64, taps *int, count int, n int, rows int)
+// Requires: AVX, AVX2, CMOV, FMA3
+TEXT ·avx2F64Slide4(SB), NOSPLIT, $0-72
+	MOVQ         c+0(FP), AX
+	MOVQ         x+16(FP), CX
+	MOVQ         n+56(FP), DX
+	SHLQ         $0x03, DX
+	MOVQ         rows+64(FP), BX
+	MOVQ         count+48(FP), SI
+	SHLQ         $0x03, SI
+	ADDQ         taps+40(FP), SI
+	SUBQ         $+128, DX
+	MOVQ         $0x8000000000000000, DI
+	VMOVQ        DI, X0
+	VPBROADCASTQ X0, Y0
+
+row:
+	XORQ DI, DI
+
+part:
+	LEAQ    (CX)(DI*1), R8
+	MOVQ    w+32(FP), R9
+	MOVQ    taps+40(FP), R10
+	VMOVAPS Y0, Y2
+	VMOVAPS Y0, Y3
+	VMOVAPS Y0, Y4
+	VMOVAPS Y0, Y5
+
+step:
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+	VXORPS Y8, Y8, Y8
+	VXORPS Y9, Y9, Y9
+
+tap:
+	MOVQ         (R10), R11
+	ADDQ         $+8, R10
+	VBROADCASTSD (R9), Y1
+	ADDQ         $+8, R9
+	SHRQ         $0x01, R11
+	VFMADD231PD  (R8)(R11*1), Y1, Y6
+	VFMADD231PD  32(R8)(R11*1), Y1, Y7
+	VFMADD231PD  64(R8)(R11*1), Y1, Y8
+	VFMADD231PD  96(R8)(R11*1), Y1, Y9
+	JCC          tap
+	VADDPD       Y6, Y2, Y2
+	VADDPD       Y7, Y3, Y3
+	VADDPD       Y8, Y4, Y4
+	VADDPD       Y9, Y5, Y5
+	CMPQ         R10, SI
+	JLT          step
+	VMOVUPS      Y2, (AX)(DI*1)
+	VMOVUPS      Y3, 32(AX)(DI*1)
+	VMOVUPS      Y4, 64(AX)(DI*1)
+	VMOVUPS      Y5, 96(AX)(DI*1)
+	CMPQ         DI, DX
+	JEQ          done
+	ADDQ         $+128, DI
+	CMPQ         DI, DX
+	CMOVQGT      DX, DI
+	JMP          part
+
+done:
+	ADDQ ldc+8(FP), AX
+	ADDQ rowX+24(FP), CX
+	DECQ BX
+	JNZ  row
+	VZEROUPPER
+	RET
+
+// func avx2F64RowSums1(sums *float64, x *float64, rowX int, y *float64, rowY int, taps *int, n int)
+// Requires: AVX
+TEXT ·avx2F64RowSums1(SB), NOSPLIT, $0-56
+	MOVQ   rowX+16(FP), AX
+	MOVQ   rowY+32(FP), CX
+	MOVQ   x+8(FP), DX
+	MOVQ   y+24(FP), BX
+	MOVQ   taps+40(FP), SI
+	MOVQ   n+48(FP), DI
+	VXORPS Y0, Y0, Y0
+
+column:
+	VMOVUPS (BX), Y1
+	MOVQ    (SI), R8
+	VMULPD  (DX)(R8*1), Y1, Y1
+	VADDPD  Y1, Y0, Y0
+	ADDQ    AX, DX
+	ADDQ    CX, BX
+	DECQ    DI
+	JNZ     column
+	MOVQ    sums+0(FP), AX
+	VMOVUPS Y0, (AX)
+	VZEROUPPER
+	RET
+
+// func avx2F64RowSums2(sums *float64, x *float64, rowX int, y *float64, rowY int, taps *int, n int)
+// Requires: AVX
+TEXT ·avx2F64RowSums2(SB), NOSPLIT, $0-56
+	MOVQ   rowX+16(FP), AX
+	MOVQ   rowY+32(FP), CX
+	MOVQ   x+8(FP), DX
+	MOVQ   y+24(FP), BX
+	MOVQ   taps+40(FP), SI
+	MOVQ   n+48(FP), DI
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+
+column:
+	VMOVUPS (BX), Y2
+	MOVQ    (SI), R8
+	VMULPD  (DX)(R8*1), Y2, Y3
+	VADDPD  Y3, Y0, Y0
+	MOVQ    8(SI), R8
+	VMULPD  (DX)(R8*1), Y2, Y3
+	VADDPD  Y3, Y1, Y1
+	ADDQ    AX, DX
+	ADDQ    CX, BX
+	DECQ    DI
+	JNZ     column
+	MOVQ    sums+0(FP), AX
+	VMOVUPS Y0, (AX)
+	VMOVUPS Y1, 32(AX)
+	VZEROUPPER
+	RET
+
+// func avx2F64RowSums3(sums *float64, x *float64, rowX int, y *float64, rowY int, taps *int, n int)
+// Requires: AVX
+TEXT ·avx2F64RowSums3(SB), NOSPLIT, $0-56
+	MOVQ   rowX+16(FP), AX
+	MOVQ   rowY+32(FP), CX
+	MOVQ   x+8(FP), DX
+	MOVQ   y+24(FP), BX
+	MOVQ   taps+40(FP), SI
+	MOVQ   n+48(FP), DI
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+
+column:
+	VMOVUPS (BX), Y3
+	MOVQ    (SI), R8
+	VMULPD  (DX)(R8*1), Y3, Y4
+	VADDPD  Y4, Y0, Y0
+	MOVQ    8(SI), R8
+	VMULPD  (DX)(R8*1), Y3, Y4
+	VADDPD  Y4, Y1, Y1
+	MOVQ    16(SI), R8
+	VMULPD  (DX)(R8*1), Y3, Y4
+	VADDPD  Y4, Y2, Y2
+	ADDQ    AX, DX
+	ADDQ    CX, BX
+	DECQ    DI
+	JNZ     column
+	MOVQ    sums+0(FP), AX
+	VMOVUPS Y0, (AX)
+	VMOVUPS Y1, 32(AX)
+	VMOVUPS Y2, 64(AX)
+	VZEROUPPER
+	RET
+
+// func avx2F64RowSums4(sums *float64, x *float64, rowX int, y *float64, rowY int, taps *int, n int)
+// Requires: AVX
+TEXT ·avx2F64RowSums4(SB), NOSPLIT, $0-56
+	MOVQ   rowX+16(FP), AX
+	MOVQ   rowY+32(FP), CX
+	MOVQ   x+8(FP), DX
+	MOVQ   y+24(FP), BX
+	MOVQ   taps+40(FP), SI
+	MOVQ   n+48(FP), DI
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+
+column:
+	VMOVUPS (BX), Y4
+	MOVQ    (SI), R8
+	VMULPD  (DX)(R8*1), Y4, Y5
+	VADDPD  Y5, Y0, Y0
+	MOVQ    8(SI), R8
+	VMULPD  (DX)(R8*1), Y4, Y5
+	VADDPD  Y5, Y1, Y1
+	MOVQ    16(SI), R8
+	VMULPD  (DX)(R8*1), Y4, Y5
+	VADDPD  Y5, Y2, Y2
+	MOVQ    24(SI), R8
+	VMULPD  (DX)(R8*1), Y4, Y5
+	VADDPD  Y5, Y3, Y3
+	ADDQ    AX, DX
+	ADDQ    CX, BX
+	DECQ    DI
+	JNZ     column
+	MOVQ    sums+0(FP), AX
+	VMOVUPS Y0, (AX)
+	VMOVUPS Y1, 32(AX)
+	VMOVUPS Y2, 64(AX)
+	VMOVUPS Y3, 96(AX)
+	VZEROUPPER
+	RET
+
+// func avx2F64RowSums5(sums *float64, x *float64, rowX int, y *float64, rowY int, taps *int, n int)
+// Requires: AVX
+TEXT ·avx2F64RowSums5(SB), NOSPLIT, $0-56
+	MOVQ   rowX+16(FP), AX
+	MOVQ   rowY+32(FP), CX
+	MOVQ   x+8(FP), DX
+	MOVQ   y+24(FP), BX
+	MOVQ   taps+40(FP), SI
+	MOVQ   n+48(FP), DI
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+
+column:
+	VMOVUPS (BX), Y5
+	MOVQ    (SI), R8
+	VMULPD  (DX)(R8*1), Y5, Y6
+	VADDPD  Y6, Y0, Y0
+	MOVQ    8(SI), R8
+	VMULPD  (DX)(R8*1), Y5, Y6
+	VADDPD  Y6, Y1, Y1
+	MOVQ    16(SI), R8
+	VMULPD  (DX)(R8*1), Y5, Y6
+	VADDPD  Y6, Y2, Y2
+	MOVQ    24(SI), R8
+	VMULPD  (DX)(R8*1), Y5, Y6
+	VADDPD  Y6, Y3, Y3
+	MOVQ    32(SI), R8
+	VMULPD  (DX)(R8*1), Y5, Y6
+	VADDPD  Y6, Y4, Y4
+	ADDQ    AX, DX
+	ADDQ    CX, BX
+	DECQ    DI
+	JNZ     column
+	MOVQ    sums+0(FP), AX
+	VMOVUPS Y0, (AX)
+	VMOVUPS Y1, 32(AX)
+	VMOVUPS Y2, 64(AX)
+	VMOVUPS Y3, 96(AX)
+	VMOVUPS Y4, 128(AX)
+	VZEROUPPER
+	RET
+
+// func avx2F64RowSums6(sums *float64, x *float64, rowX int, y *float64, rowY int, taps *int, n int)
+// Requires: AVX
+TEXT ·avx2F64RowSums6(SB), NOSPLIT, $0-56
+	MOVQ   rowX+16(FP), AX
+	MOVQ   rowY+32(FP), CX
+	MOVQ   x+8(FP), DX
+	MOVQ   y+24(FP), BX
+	MOVQ   taps+40(FP), SI
+	MOVQ   n+48(FP), DI
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+
+column:
+	VMOVUPS (BX), Y6
+	MOVQ    (SI), R8
+	VMULPD  (DX)(R8*1), Y6, Y7
+	VADDPD  Y7, Y0, Y0
+	MOVQ    8(SI), R8
+	VMULPD  (DX)(R8*1), Y6, Y7
+	VADDPD  Y7, Y1, Y1
+	MOVQ    16(SI), R8
+	VMULPD  (DX)(R8*1), Y6, Y7
+	VADDPD  Y7, Y2, Y2
+	MOVQ    24(SI), R8
+	VMULPD  (DX)(R8*1), Y6, Y7
+	VADDPD  Y7, Y3, Y3
+	MOVQ    32(SI), R8
+	VMULPD  (DX)(R8*1), Y6, Y7
+	VADDPD  Y7, Y4, Y4
+	MOVQ    40(SI), R8
+	VMULPD  (DX)(R8*1), Y6, Y7
+	VADDPD  Y7, Y5, Y5
+	ADDQ    AX, DX
+	ADDQ    CX, BX
+	DECQ    DI
+	JNZ     column
+	MOVQ    sums+0(FP), AX
+	VMOVUPS Y0, (AX)
+	VMOVUPS Y1, 32(AX)
+	VMOVUPS Y2, 64(AX)
+	VMOVUPS Y3, 96(AX)
+	VMOVUPS Y4, 128(AX)
+	VMOVUPS Y5, 160(AX)
+	VZEROUPPER
+	RET
+
+// func avx2F64RowSums7(sums *float64, x *float64, rowX int, y *float64, rowY int, taps *int, n int)
+// Requires: AVX
+TEXT ·avx2F64RowSums7(SB), NOSPLIT, $0-56
+	MOVQ   rowX+16(FP), AX
+	MOVQ   rowY+32(FP), CX
+	MOVQ   x+8(FP), DX
+	MOVQ   y+24(FP), BX
+	MOVQ   taps+40(FP), SI
+	MOVQ   n+48(FP), DI
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+
+column:
+	VMOVUPS (BX), Y7
+	MOVQ    (SI), R8
+	VMULPD  (DX)(R8*1), Y7, Y8
+	VADDPD  Y8, Y0, Y0
+	MOVQ    8(SI), R8
+	VMULPD  (DX)(R8*1), Y7, Y8
+	VADDPD  Y8, Y1, Y1
+	MOVQ    16(SI), R8
+	VMULPD  (DX)(R8*1), Y7, Y8
+	VADDPD  Y8, Y2, Y2
+	MOVQ    24(SI), R8
+	VMULPD  (DX)(R8*1), Y7, Y8
+	VADDPD  Y8, Y3, Y3
+	MOVQ    32(SI), R8
+	VMULPD  (DX)(R8*1), Y7, Y8
+	VADDPD  Y8, Y4, Y4
+	MOVQ    40(SI), R8
+	VMULPD  (DX)(R8*1), Y7, Y8
+	VADDPD  Y8, Y5, Y5
+	MOVQ    48(SI), R8
+	VMULPD  (DX)(R8*1), Y7, Y8
+	VADDPD  Y8, Y6, Y6
+	ADDQ    AX, DX
+	ADDQ    CX, BX
+	DECQ    DI
+	JNZ     column
+	MOVQ    sums+0(FP), AX
+	VMOVUPS Y0, (AX)
+	VMOVUPS Y1, 32(AX)
+	VMOVUPS Y2, 64(AX)
+	VMOVUPS Y3, 96(AX)
+	VMOVUPS Y4, 128(AX)
+	VMOVUPS Y5, 160(AX)
+	VMOVUPS Y6, 192(AX)
+	VZEROUPPER
+	RET
+
+// func avx2F64RowSums8(sums *float64, x *float64, rowX int, y *float64, rowY int, taps *int, n int)
+// Requires: AVX
+TEXT ·avx2F64RowSums8(SB), NOSPLIT, $0-56
+	MOVQ   rowX+16(FP), AX
+	MOVQ   rowY+32(FP), CX
+	MOVQ   x+8(FP), DX
+	MOVQ   y+24(FP), BX
+	MOVQ   taps+40(FP), SI
+	MOVQ   n+48(FP), DI
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+
+column:
+	VMOVUPS (BX), Y8
+	MOVQ    (SI), R8
+	VMULPD  (DX)(R8*1), Y8, Y9
+	VADDPD  Y9, Y0, Y0
+	MOVQ    8(SI), R8
+	VMULPD  (DX)(R8*1), Y8, Y9
+	VADDPD  Y9, Y1, Y1
+	MOVQ    16(SI), R8
+	VMULPD  (DX)(R8*1), Y8, Y9
+	VADDPD  Y9, Y2, Y2
+	MOVQ    24(SI), R8
+	VMULPD  (DX)(R8*1), Y8, Y9
+	VADDPD  Y9, Y3, Y3
+	MOVQ    32(SI), R8
+	VMULPD  (DX)(R8*1), Y8, Y9
+	VADDPD  Y9, Y4, Y4
+	MOVQ    40(SI), R8
+	VMULPD  (DX)(R8*1), Y8, Y9
+	VADDPD  Y9, Y5, Y5
+	MOVQ    48(SI), R8
+	VMULPD  (DX)(R8*1), Y8, Y9
+	VADDPD  Y9, Y6, Y6
+	MOVQ    56(SI), R8
+	VMULPD  (DX)(R8*1), Y8, Y9
+	VADDPD  Y9, Y7, Y7
+	ADDQ    AX, DX
+	ADDQ    CX, BX
+	DECQ    DI
+	JNZ     column
+	MOVQ    sums+0(FP), AX
+	VMOVUPS Y0, (AX)
+	VMOVUPS Y1, 32(AX)
+	VMOVUPS Y2, 64(AX)
+	VMOVUPS Y3, 96(AX)
+	VMOVUPS Y4, 128(AX)
+	VMOVUPS Y5, 160(AX)
+	VMOVUPS Y6, 192(AX)
+	VMOVUPS Y7, 224(AX)
+	VZEROUPPER
+	RET
+
+// func avx2F64RowSums9(sums *float64, x *float64, rowX int, y *float64, rowY int, taps *int, n int)
+// Requires: AVX
+TEXT ·avx2F64RowSums9(SB), NOSPLIT, $0-56
+	MOVQ   rowX+16(FP), AX
+	MOVQ   rowY+32(FP), CX
+	MOVQ   x+8(FP), DX
+	MOVQ   y+24(FP), BX
+	MOVQ   taps+40(FP), SI
+	MOVQ   n+48(FP), DI
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+	VXORPS Y8, Y8, Y8
+
+column:
+	VMOVUPS (BX), Y9
+	MOVQ    (SI), R8
+	VMULPD  (DX)(R8*1), Y9, Y10
+	VADDPD  Y10, Y0, Y0
+	MOVQ    8(SI), R8
+	VMULPD  (DX)(R8*1), Y9, Y10
+	VADDPD  Y10, Y1, Y1
+	MOVQ    16(SI), R8
+	VMULPD  (DX)(R8*1), Y9, Y10
+	VADDPD  Y10, Y2, Y2
+	MOVQ    24(SI), R8
+	VMULPD  (DX)(R8*1), Y9, Y10
+	VADDPD  Y10, Y3, Y3
+	MOVQ    32(SI), R8
+	VMULPD  (DX)(R8*1), Y9, Y10
+	VADDPD  Y10, Y4, Y4
+	MOVQ    40(SI), R8
+	VMULPD  (DX)(R8*1), Y9, Y10
+	VADDPD  Y10, Y5, Y5
+	MOVQ    48(SI), R8
+	VMULPD  (DX)(R8*1), Y9, Y10
+	VADDPD  Y10, Y6, Y6
+	MOVQ    56(SI), R8
+	VMULPD  (DX)(R8*1), Y9, Y10
+	VADDPD  Y10, Y7, Y7
+	MOVQ    64(SI), R8
+	VMULPD  (DX)(R8*1), Y9, Y10
+	VADDPD  Y10, Y8, Y8
+	ADDQ    AX, DX
+	ADDQ    CX, BX
+	DECQ    DI
+	JNZ     column
+	MOVQ    sums+0(FP), AX
+	VMOVUPS Y0, (AX)
+	VMOVUPS Y1, 32(AX)
+	VMOVUPS Y2, 64(AX)
+	VMOVUPS Y3, 96(AX)
+	VMOVUPS Y4, 128(AX)
+	VMOVUPS Y5, 160(AX)
+	VMOVUPS Y6, 192(AX)
+	VMOVUPS Y7, 224(AX)
+	VMOVUPS Y8, 256(AX)
+	VZEROUPPER
+	RET
+
 // func avx2F64Copy(dst *float64, width int, src *float64, stride int, n int, rows int)
 // Requires: AVX
 TEXT ·avx2F64Copy(SB), NOSPLIT, $0-48
@@ -5445,33 +6653,61 @@ TEXT ·avx2F64Copy(SB), NOSPLIT, $0-48
 	SHLQ    $0x03, SI
 	MOVQ    stride+24(FP), DI
 	SHLQ    $0x03, DI
+	MOVQ    DX, R9
+	DECQ    R9
+	ANDQ    $-4, R9
 	MOVQ    DX, R8
-	DECQ    R8
-	ANDQ    $-4, R8
-	SUBQ    R8, DX
-	LEAQ    avx2Masks<>+32(SB), R9
-	IMUL3Q  $-8, DX, DX
-	VMOVUPS (R9)(DX*1), Y0
-	SHLQ    $0x03, R8
+	SUBQ    R9, R8
+	LEAQ    avx2Masks<>+32(SB), R10
+	IMUL3Q  $-8, R8, R8
+	VMOVUPS (R10)(R8*1), Y0
+	SHLQ    $0x03, R9
+	CMPQ    DX, $+4
+	JGE     wide
 
 row:
-	XORQ DX, DX
+	XORQ R8, R8
 	JMP  enough
 
 vector:
-	VMOVUPS (CX)(DX*1), Y1
-	VMOVUPS Y1, (AX)(DX*1)
-	ADDQ    $+32, DX
+	VMOVUPS (CX)(R8*1), Y1
+	VMOVUPS Y1, (AX)(R8*1)
+	ADDQ    $+32, R8
 
 enough:
-	CMPQ       DX, R8
+	CMPQ       R8, R9
 	JLT        vector
-	VMASKMOVPD (CX)(DX*1), Y0, Y1
-	VMASKMOVPD Y1, Y0, (AX)(DX*1)
+	VMASKMOVPD (CX)(R8*1), Y0, Y1
+	VMASKMOVPD Y1, Y0, (AX)(R8*1)
 	ADDQ       DI, CX
 	ADDQ       SI, AX
 	DECQ       BX
 	JNZ        row
+	VZEROUPPER
+	RET
+
+wide:
+	SHLQ $0x03, DX
+	SUBQ $+32, DX
+
+wideRow:
+	XORQ R8, R8
+	JMP  wideEnough
+
+wideVector:
+	VMOVUPS (CX)(R8*1), Y1
+	VMOVUPS Y1, (AX)(R8*1)
+	ADDQ    $+32, R8
+
+wideEnough:
+	CMPQ    R8, R9
+	JLT     wideVector
+	VMOVUPS (CX)(DX*1), Y1
+	VMOVUPS Y1, (AX)(DX*1)
+	ADDQ    DI, CX
+	ADDQ    SI, AX
+	DECQ    BX
+	JNZ     wideRow
 	VZEROUPPER
 	RET
 

@@ -8825,6 +8825,596 @@ store:
 	VZEROUPPER
 	RET
 
+// func avx512F32Slide1(c *float32, ldc int, x *float32, rowX int, w *float32, taps *int, count int, n int, rows int)
+// Requires: AVX, AVX512DQ, AVX512F, CMOV
+TEXT ·avx512F32Slide1(SB), NOSPLIT, $0-72
+	MOVQ         c+0(FP), AX
+	MOVQ         x+16(FP), CX
+	MOVQ         n+56(FP), DX
+	SHLQ         $0x02, DX
+	MOVQ         rows+64(FP), BX
+	MOVQ         count+48(FP), SI
+	SHLQ         $0x03, SI
+	ADDQ         taps+40(FP), SI
+	SUBQ         $+64, DX
+	MOVQ         $0x8000000080000000, DI
+	VMOVQ        DI, X0
+	VPBROADCASTQ X0, Z0
+
+row:
+	XORQ DI, DI
+
+part:
+	LEAQ    (CX)(DI*1), R8
+	MOVQ    w+32(FP), R9
+	MOVQ    taps+40(FP), R10
+	VMOVAPS Z0, Z2
+
+step:
+	VXORPS Z3, Z3, Z3
+
+tap:
+	MOVQ         (R10), R11
+	ADDQ         $+8, R10
+	VBROADCASTSS (R9), Z1
+	ADDQ         $+4, R9
+	SHRQ         $0x01, R11
+	VFMADD231PS  (R8)(R11*1), Z1, Z3
+	JCC          tap
+	VADDPS       Z3, Z2, Z2
+	CMPQ         R10, SI
+	JLT          step
+	VMOVUPS      Z2, (AX)(DI*1)
+	CMPQ         DI, DX
+	JEQ          done
+	ADDQ         $+64, DI
+	CMPQ         DI, DX
+	CMOVQGT      DX, DI
+	JMP          part
+
+done:
+	ADDQ ldc+8(FP), AX
+	ADDQ rowX+24(FP), CX
+	DECQ BX
+	JNZ  row
+	VZEROUPPER
+	RET
+
+// func avx512F32Slide2(c *float32, ldc int, x *float32, rowX int, w *float32, taps *int, count int, n int, rows int)
+// Requires: AVX, AVX512DQ, AVX512F, CMOV
+TEXT ·avx512F32Slide2(SB), NOSPLIT, $0-72
+	MOVQ         c+0(FP), AX
+	MOVQ         x+16(FP), CX
+	MOVQ         n+56(FP), DX
+	SHLQ         $0x02, DX
+	MOVQ         rows+64(FP), BX
+	MOVQ         count+48(FP), SI
+	SHLQ         $0x03, SI
+	ADDQ         taps+40(FP), SI
+	SUBQ         $+128, DX
+	MOVQ         $0x8000000080000000, DI
+	VMOVQ        DI, X0
+	VPBROADCASTQ X0, Z0
+
+row:
+	XORQ DI, DI
+
+part:
+	LEAQ    (CX)(DI*1), R8
+	MOVQ    w+32(FP), R9
+	MOVQ    taps+40(FP), R10
+	VMOVAPS Z0, Z2
+	VMOVAPS Z0, Z3
+
+step:
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+
+tap:
+	MOVQ         (R10), R11
+	ADDQ         $+8, R10
+	VBROADCASTSS (R9), Z1
+	ADDQ         $+4, R9
+	SHRQ         $0x01, R11
+	VFMADD231PS  (R8)(R11*1), Z1, Z4
+	VFMADD231PS  64(R8)(R11*1), Z1, Z5
+	JCC          tap
+	VADDPS       Z4, Z2, Z2
+	VADDPS       Z5, Z3, Z3
+	CMPQ         R10, SI
+	JLT          step
+	VMOVUPS      Z2, (AX)(DI*1)
+	VMOVUPS      Z3, 64(AX)(DI*1)
+	CMPQ         DI, DX
+	JEQ          done
+	ADDQ         $+128, DI
+	CMPQ         DI, DX
+	CMOVQGT      DX, DI
+	JMP          part
+
+done:
+	ADDQ ldc+8(FP), AX
+	ADDQ rowX+24(FP), CX
+	DECQ BX
+	JNZ  row
+	VZEROUPPER
+	RET
+
+// func avx512F32Slide4(c *float32, ldc int, x *float32, rowX int, w *float32, taps *int, count int, n int, rows int)
+// Requires: AVX, AVX512DQ, AVX512F, CMOV
+TEXT ·avx512F32Slide4(SB), NOSPLIT, $0-72
+	MOVQ         c+0(FP), AX
+	MOVQ         x+16(FP), CX
+	MOVQ         n+56(FP), DX
+	SHLQ         $0x02, DX
+	MOVQ         rows+64(FP), BX
+	MOVQ         count+48(FP), SI
+	SHLQ         $0x03, SI
+	ADDQ         taps+40(FP), SI
+	SUBQ         $+256, DX
+	MOVQ         $0x8000000080000000, DI
+	VMOVQ        DI, X0
+	VPBROADCASTQ X0, Z0
+
+row:
+	XORQ DI, DI
+
+part:
+	LEAQ    (CX)(DI*1), R8
+	MOVQ    w+32(FP), R9
+	MOVQ    taps+40(FP), R10
+	VMOVAPS Z0, Z2
+	VMOVAPS Z0, Z3
+	VMOVAPS Z0, Z4
+	VMOVAPS Z0, Z5
+
+step:
+	VXORPS Z6, Z6, Z6
+	VXORPS Z7, Z7, Z7
+	VXORPS Z8, Z8, Z8
+	VXORPS Z9, Z9, Z9
+
+tap:
+	MOVQ         (R10), R11
+	ADDQ         $+8, R10
+	VBROADCASTSS (R9), Z1
+	ADDQ         $+4, R9
+	SHRQ         $0x01, R11
+	VFMADD231PS  (R8)(R11*1), Z1, Z6
+	VFMADD231PS  64(R8)(R11*1), Z1, Z7
+	VFMADD231PS  128(R8)(R11*1), Z1, Z8
+	VFMADD231PS  192(R8)(R11*1), Z1, Z9
+	JCC          tap
+	VADDPS       Z6, Z2, Z2
+	VADDPS       Z7, Z3, Z3
+	VADDPS       Z8, Z4, Z4
+	VADDPS       Z9, Z5, Z5
+	CMPQ         R10, SI
+	JLT          step
+	VMOVUPS      Z2, (AX)(DI*1)
+	VMOVUPS      Z3, 64(AX)(DI*1)
+	VMOVUPS      Z4, 128(AX)(DI*1)
+	VMOVUPS      Z5, 192(AX)(DI*1)
+	CMPQ         DI, DX
+	JEQ          done
+	ADDQ         $+256, DI
+	CMPQ         DI, DX
+	CMOVQGT      DX, DI
+	JMP          part
+
+done:
+	ADDQ ldc+8(FP), AX
+	ADDQ rowX+24(FP), CX
+	DECQ BX
+	JNZ  row
+	VZEROUPPER
+	RET
+
+// func avx512F32RowSums1(sums *float32, x *float32, rowX int, y *float32, rowY int, taps *int, n int)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·avx512F32RowSums1(SB), NOSPLIT, $0-56
+	MOVQ   rowX+16(FP), AX
+	MOVQ   rowY+32(FP), CX
+	MOVQ   x+8(FP), DX
+	MOVQ   y+24(FP), BX
+	MOVQ   taps+40(FP), SI
+	MOVQ   n+48(FP), DI
+	VXORPS Z0, Z0, Z0
+
+column:
+	VMOVUPS (BX), Z1
+	MOVQ    (SI), R8
+	VMULPS  (DX)(R8*1), Z1, Z1
+	VADDPS  Z1, Z0, Z0
+	ADDQ    AX, DX
+	ADDQ    CX, BX
+	DECQ    DI
+	JNZ     column
+	MOVQ    sums+0(FP), AX
+	VMOVUPS Z0, (AX)
+	VZEROUPPER
+	RET
+
+// func avx512F32RowSums2(sums *float32, x *float32, rowX int, y *float32, rowY int, taps *int, n int)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·avx512F32RowSums2(SB), NOSPLIT, $0-56
+	MOVQ   rowX+16(FP), AX
+	MOVQ   rowY+32(FP), CX
+	MOVQ   x+8(FP), DX
+	MOVQ   y+24(FP), BX
+	MOVQ   taps+40(FP), SI
+	MOVQ   n+48(FP), DI
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+
+column:
+	VMOVUPS (BX), Z2
+	MOVQ    (SI), R8
+	VMULPS  (DX)(R8*1), Z2, Z3
+	VADDPS  Z3, Z0, Z0
+	MOVQ    8(SI), R8
+	VMULPS  (DX)(R8*1), Z2, Z3
+	VADDPS  Z3, Z1, Z1
+	ADDQ    AX, DX
+	ADDQ    CX, BX
+	DECQ    DI
+	JNZ     column
+	MOVQ    sums+0(FP), AX
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	VZEROUPPER
+	RET
+
+// func avx512F32RowSums3(sums *float32, x *float32, rowX int, y *float32, rowY int, taps *int, n int)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·avx512F32RowSums3(SB), NOSPLIT, $0-56
+	MOVQ   rowX+16(FP), AX
+	MOVQ   rowY+32(FP), CX
+	MOVQ   x+8(FP), DX
+	MOVQ   y+24(FP), BX
+	MOVQ   taps+40(FP), SI
+	MOVQ   n+48(FP), DI
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+
+column:
+	VMOVUPS (BX), Z3
+	MOVQ    (SI), R8
+	VMULPS  (DX)(R8*1), Z3, Z4
+	VADDPS  Z4, Z0, Z0
+	MOVQ    8(SI), R8
+	VMULPS  (DX)(R8*1), Z3, Z4
+	VADDPS  Z4, Z1, Z1
+	MOVQ    16(SI), R8
+	VMULPS  (DX)(R8*1), Z3, Z4
+	VADDPS  Z4, Z2, Z2
+	ADDQ    AX, DX
+	ADDQ    CX, BX
+	DECQ    DI
+	JNZ     column
+	MOVQ    sums+0(FP), AX
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	VMOVUPS Z2, 128(AX)
+	VZEROUPPER
+	RET
+
+// func avx512F32RowSums4(sums *float32, x *float32, rowX int, y *float32, rowY int, taps *int, n int)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·avx512F32RowSums4(SB), NOSPLIT, $0-56
+	MOVQ   rowX+16(FP), AX
+	MOVQ   rowY+32(FP), CX
+	MOVQ   x+8(FP), DX
+	MOVQ   y+24(FP), BX
+	MOVQ   taps+40(FP), SI
+	MOVQ   n+48(FP), DI
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+
+column:
+	VMOVUPS (BX), Z4
+	MOVQ    (SI), R8
+	VMULPS  (DX)(R8*1), Z4, Z5
+	VADDPS  Z5, Z0, Z0
+	MOVQ    8(SI), R8
+	VMULPS  (DX)(R8*1), Z4, Z5
+	VADDPS  Z5, Z1, Z1
+	MOVQ    16(SI), R8
+	VMULPS  (DX)(R8*1), Z4, Z5
+	VADDPS  Z5, Z2, Z2
+	MOVQ    24(SI), R8
+	VMULPS  (DX)(R8*1), Z4, Z5
+	VADDPS  Z5, Z3, Z3
+	ADDQ    AX, DX
+	ADDQ    CX, BX
+	DECQ    DI
+	JNZ     column
+	MOVQ    sums+0(FP), AX
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	VMOVUPS Z2, 128(AX)
+	VMOVUPS Z3, 192(AX)
+	VZEROUPPER
+	RET
+
+// func avx512F32RowSums5(sums *float32, x *float32, rowX int, y *float32, rowY int, taps *int, n int)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·avx512F32RowSums5(SB), NOSPLIT, $0-56
+	MOVQ   rowX+16(FP), AX
+	MOVQ   rowY+32(FP), CX
+	MOVQ   x+8(FP), DX
+	MOVQ   y+24(FP), BX
+	MOVQ   taps+40(FP), SI
+	MOVQ   n+48(FP), DI
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+
+column:
+	VMOVUPS (BX), Z5
+	MOVQ    (SI), R8
+	VMULPS  (DX)(R8*1), Z5, Z6
+	VADDPS  Z6, Z0, Z0
+	MOVQ    8(SI), R8
+	VMULPS  (DX)(R8*1), Z5, Z6
+	VADDPS  Z6, Z1, Z1
+	MOVQ    16(SI), R8
+	VMULPS  (DX)(R8*1), Z5, Z6
+	VADDPS  Z6, Z2, Z2
+	MOVQ    24(SI), R8
+	VMULPS  (DX)(R8*1), Z5, Z6
+	VADDPS  Z6, Z3, Z3
+	MOVQ    32(SI), R8
+	VMULPS  (DX)(R8*1), Z5, Z6
+	VADDPS  Z6, Z4, Z4
+	ADDQ    AX, DX
+	ADDQ    CX, BX
+	DECQ    DI
+	JNZ     column
+	MOVQ    sums+0(FP), AX
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	VMOVUPS Z2, 128(AX)
+	VMOVUPS Z3, 192(AX)
+	VMOVUPS Z4, 256(AX)
+	VZEROUPPER
+	RET
+
+// func avx512F32RowSums6(sums *float32, x *float32, rowX int, y *float32, rowY int, taps *int, n int)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·avx512F32RowSums6(SB), NOSPLIT, $0-56
+	MOVQ   rowX+16(FP), AX
+	MOVQ   rowY+32(FP), CX
+	MOVQ   x+8(FP), DX
+	MOVQ   y+24(FP), BX
+	MOVQ   taps+40(FP), SI
+	MOVQ   n+48(FP), DI
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+
+column:
+	VMOVUPS (BX), Z6
+	MOVQ    (SI), R8
+	VMULPS  (DX)(R8*1), Z6, Z7
+	VADDPS  Z7, Z0, Z0
+	MOVQ    8(SI), R8
+	VMULPS  (DX)(R8*1), Z6, Z7
+	VADDPS  Z7, Z1, Z1
+	MOVQ    16(SI), R8
+	VMULPS  (DX)(R8*1), Z6, Z7
+	VADDPS  Z7, Z2, Z2
+	MOVQ    24(SI), R8
+	VMULPS  (DX)(R8*1), Z6, Z7
+	VADDPS  Z7, Z3, Z3
+	MOVQ    32(SI), R8
+	VMULPS  (DX)(R8*1), Z6, Z7
+	VADDPS  Z7, Z4, Z4
+	MOVQ    40(SI), R8
+	VMULPS  (DX)(R8*1), Z6, Z7
+	VADDPS  Z7, Z5, Z5
+	ADDQ    AX, DX
+	ADDQ    CX, BX
+	DECQ    DI
+	JNZ     column
+	MOVQ    sums+0(FP), AX
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	VMOVUPS Z2, 128(AX)
+	VMOVUPS Z3, 192(AX)
+	VMOVUPS Z4, 256(AX)
+	VMOVUPS Z5, 320(AX)
+	VZEROUPPER
+	RET
+
+// func avx512F32RowSums7(sums *float32, x *float32, rowX int, y *float32, rowY int, taps *int, n int)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·avx512F32RowSums7(SB), NOSPLIT, $0-56
+	MOVQ   rowX+16(FP), AX
+	MOVQ   rowY+32(FP), CX
+	MOVQ   x+8(FP), DX
+	MOVQ   y+24(FP), BX
+	MOVQ   taps+40(FP), SI
+	MOVQ   n+48(FP), DI
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	VXORPS Z6, Z6, Z6
+
+column:
+	VMOVUPS (BX), Z7
+	MOVQ    (SI), R8
+	VMULPS  (DX)(R8*1), Z7, Z8
+	VADDPS  Z8, Z0, Z0
+	MOVQ    8(SI), R8
+	VMULPS  (DX)(R8*1), Z7, Z8
+	VADDPS  Z8, Z1, Z1
+	MOVQ    16(SI), R8
+	VMULPS  (DX)(R8*1), Z7, Z8
+	VADDPS  Z8, Z2, Z2
+	MOVQ    24(SI), R8
+	VMULPS  (DX)(R8*1), Z7, Z8
+	VADDPS  Z8, Z3, Z3
+	MOVQ    32(SI), R8
+	VMULPS  (DX)(R8*1), Z7, Z8
+	VADDPS  Z8, Z4, Z4
+	MOVQ    40(SI), R8
+	VMULPS  (DX)(R8*1), Z7, Z8
+	VADDPS  Z8, Z5, Z5
+	MOVQ    48(SI), R8
+	VMULPS  (DX)(R8*1), Z7, Z8
+	VADDPS  Z8, Z6, Z6
+	ADDQ    AX, DX
+	ADDQ    CX, BX
+	DECQ    DI
+	JNZ     column
+	MOVQ    sums+0(FP), AX
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	VMOVUPS Z2, 128(AX)
+	VMOVUPS Z3, 192(AX)
+	VMOVUPS Z4, 256(AX)
+	VMOVUPS Z5, 320(AX)
+	VMOVUPS Z6, 384(AX)
+	VZEROUPPER
+	RET
+
+// func avx512F32RowSums8(sums *float32, x *float32, rowX int, y *float32, rowY int, taps *int, n int)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·avx512F32RowSums8(SB), NOSPLIT, $0-56
+	MOVQ   rowX+16(FP), AX
+	MOVQ   rowY+32(FP), CX
+	MOVQ   x+8(FP), DX
+	MOVQ   y+24(FP), BX
+	MOVQ   taps+40(FP), SI
+	MOVQ   n+48(FP), DI
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	VXORPS Z6, Z6, Z6
+	VXORPS Z7, Z7, Z7
+
+column:
+	VMOVUPS (BX), Z8
+	MOVQ    (SI), R8
+	VMULPS  (DX)(R8*1), Z8, Z9
+	VADDPS  Z9, Z0, Z0
+	MOVQ    8(SI), R8
+	VMULPS  (DX)(R8*1), Z8, Z9
+	VADDPS  Z9, Z1, Z1
+	MOVQ    16(SI), R8
+	VMULPS  (DX)(R8*1), Z8, Z9
+	VADDPS  Z9, Z2, Z2
+	MOVQ    24(SI), R8
+	VMULPS  (DX)(R8*1), Z8, Z9
+	VADDPS  Z9, Z3, Z3
+	MOVQ    32(SI), R8
+	VMULPS  (DX)(R8*1), Z8, Z9
+	VADDPS  Z9, Z4, Z4
+	MOVQ    40(SI), R8
+	VMULPS  (DX)(R8*1), Z8, Z9
+	VADDPS  Z9, Z5, Z5
+	MOVQ    48(SI), R8
+	VMULPS  (DX)(R8*1), Z8, Z9
+	VADDPS  Z9, Z6, Z6
+	MOVQ    56(SI), R8
+	VMULPS  (DX)(R8*1), Z8, Z9
+	VADDPS  Z9, Z7, Z7
+	ADDQ    AX, DX
+	ADDQ    CX, BX
+	DECQ    DI
+	JNZ     column
+	MOVQ    sums+0(FP), AX
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	VMOVUPS Z2, 128(AX)
+	VMOVUPS Z3, 192(AX)
+	VMOVUPS Z4, 256(AX)
+	VMOVUPS Z5, 320(AX)
+	VMOVUPS Z6, 384(AX)
+	VMOVUPS Z7, 448(AX)
+	VZEROUPPER
+	RET
+
+// func avx512F32RowSums9(sums *float32, x *float32, rowX int, y *float32, rowY int, taps *int, n int)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·avx512F32RowSums9(SB), NOSPLIT, $0-56
+	MOVQ   rowX+16(FP), AX
+	MOVQ   rowY+32(FP), CX
+	MOVQ   x+8(FP), DX
+	MOVQ   y+24(FP), BX
+	MOVQ   taps+40(FP), SI
+	MOVQ   n+48(FP), DI
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	VXORPS Z6, Z6, Z6
+	VXORPS Z7, Z7, Z7
+	VXORPS Z8, Z8, Z8
+
+column:
+	VMOVUPS (BX), Z9
+	MOVQ    (SI), R8
+	VMULPS  (DX)(R8*1), Z9, Z10
+	VADDPS  Z10, Z0, Z0
+	MOVQ    8(SI), R8
+	VMULPS  (DX)(R8*1), Z9, Z10
+	VADDPS  Z10, Z1, Z1
+	MOVQ    16(SI), R8
+	VMULPS  (DX)(R8*1), Z9, Z10
+	VADDPS  Z10, Z2, Z2
+	MOVQ    24(SI), R8
+	VMULPS  (DX)(R8*1), Z9, Z10
+	VADDPS  Z10, Z3, Z3
+	MOVQ    32(SI), R8
+	VMULPS  (DX)(R8*1), Z9, Z10
+	VADDPS  Z10, Z4, Z4
+	MOVQ    40(SI), R8
+	VMULPS  (DX)(R8*1), Z9, Z10
+	VADDPS  Z10, Z5, Z5
+	MOVQ    48(SI), R8
+	VMULPS  (DX)(R8*1), Z9, Z10
+	VADDPS  Z10, Z6, Z6
+	MOVQ    56(SI), R8
+	VMULPS  (DX)(R8*1), Z9, Z10
+	VADDPS  Z10, Z7, Z7
+	MOVQ    64(SI), R8
+	VMULPS  (DX)(R8*1), Z9, Z10
+	VADDPS  Z10, Z8, Z8
+	ADDQ    AX, DX
+	ADDQ    CX, BX
+	DECQ    DI
+	JNZ     column
+	MOVQ    sums+0(FP), AX
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	VMOVUPS Z2, 128(AX)
+	VMOVUPS Z3, 192(AX)
+	VMOVUPS Z4, 256(AX)
+	VMOVUPS Z5, 320(AX)
+	VMOVUPS Z6, 384(AX)
+	VMOVUPS Z7, 448(AX)
+	VMOVUPS Z8, 512(AX)
+	VZEROUPPER
+	RET
+
 // func avx512F32Copy(dst *float32, width int, src *float32, stride int, n int, rows int)
 // Requires: AVX, AVX512F, BMI2
 TEXT ·avx512F32Copy(SB), NOSPLIT, $0-48
@@ -16741,6 +17331,596 @@ store:
 	VMOVUPD Z6, K1, (AX)
 	ADDQ    CX, AX
 	VMOVUPD Z7, K1, (AX)
+	VZEROUPPER
+	RET
+
+// func avx512F64Slide1(c *float64, ldc int, x *float64, rowX int, w *float64, taps *int, count int, n int, rows int)
+// Requires: AVX, AVX512DQ, AVX512F, CMOV
+TEXT ·avx512F64Slide1(SB), NOSPLIT, $0-72
+	MOVQ         c+0(FP), AX
+	MOVQ         x+16(FP), CX
+	MOVQ         n+56(FP), DX
+	SHLQ         $0x03, DX
+	MOVQ         rows+64(FP), BX
+	MOVQ         count+48(FP), SI
+	SHLQ         $0x03, SI
+	ADDQ         taps+40(FP), SI
+	SUBQ         $+64, DX
+	MOVQ         $0x8000000000000000, DI
+	VMOVQ        DI, X0
+	VPBROADCASTQ X0, Z0
+
+row:
+	XORQ DI, DI
+
+part:
+	LEAQ    (CX)(DI*1), R8
+	MOVQ    w+32(FP), R9
+	MOVQ    taps+40(FP), R10
+	VMOVAPS Z0, Z2
+
+step:
+	VXORPS Z3, Z3, Z3
+
+tap:
+	MOVQ         (R10), R11
+	ADDQ         $+8, R10
+	VBROADCASTSD (R9), Z1
+	ADDQ         $+8, R9
+	SHRQ         $0x01, R11
+	VFMADD231PD  (R8)(R11*1), Z1, Z3
+	JCC          tap
+	VADDPD       Z3, Z2, Z2
+	CMPQ         R10, SI
+	JLT          step
+	VMOVUPS      Z2, (AX)(DI*1)
+	CMPQ         DI, DX
+	JEQ          done
+	ADDQ         $+64, DI
+	CMPQ         DI, DX
+	CMOVQGT      DX, DI
+	JMP          part
+
+done:
+	ADDQ ldc+8(FP), AX
+	ADDQ rowX+24(FP), CX
+	DECQ BX
+	JNZ  row
+	VZEROUPPER
+	RET
+
+// func avx512F64Slide2(c *float64, ldc int, x *float64, rowX int, w *float64, taps *int, count int, n int, rows int)
+// Requires: AVX, AVX512DQ, AVX512F, CMOV
+TEXT ·avx512F64Slide2(SB), NOSPLIT, $0-72
+	MOVQ         c+0(FP), AX
+	MOVQ         x+16(FP), CX
+	MOVQ         n+56(FP), DX
+	SHLQ         $0x03, DX
+	MOVQ         rows+64(FP), BX
+	MOVQ         count+48(FP), SI
+	SHLQ         $0x03, SI
+	ADDQ         taps+40(FP), SI
+	SUBQ         $+128, DX
+	MOVQ         $0x8000000000000000, DI
+	VMOVQ        DI, X0
+	VPBROADCASTQ X0, Z0
+
+row:
+	XORQ DI, DI
+
+part:
+	LEAQ    (CX)(DI*1), R8
+	MOVQ    w+32(FP), R9
+	MOVQ    taps+40(FP), R10
+	VMOVAPS Z0, Z2
+	VMOVAPS Z0, Z3
+
+step:
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+
+tap:
+	MOVQ         (R10), R11
+	ADDQ         $+8, R10
+	VBROADCASTSD (R9), Z1
+	ADDQ         $+8, R9
+	SHRQ         $0x01, R11
+	VFMADD231PD  (R8)(R11*1), Z1, Z4
+	VFMADD231PD  64(R8)(R11*1), Z1, Z5
+	JCC          tap
+	VADDPD       Z4, Z2, Z2
+	VADDPD       Z5, Z3, Z3
+	CMPQ         R10, SI
+	JLT          step
+	VMOVUPS      Z2, (AX)(DI*1)
+	VMOVUPS      Z3, 64(AX)(DI*1)
+	CMPQ         DI, DX
+	JEQ          done
+	ADDQ         $+128, DI
+	CMPQ         DI, DX
+	CMOVQGT      DX, DI
+	JMP          part
+
+done:
+	ADDQ ldc+8(FP), AX
+	ADDQ rowX+24(FP), CX
+	DECQ BX
+	JNZ  row
+	VZEROUPPER
+	RET
+
+// func avx512F64Slide4(c *float64, ldc int, x *float64, rowX int, w *float64, taps *int, count int, n int, rows int)
+// Requires: AVX, AVX512DQ, AVX512F, CMOV
+TEXT ·avx512F64Slide4(SB), NOSPLIT, $0-72
+	MOVQ         c+0(FP), AX
+	MOVQ         x+16(FP), CX
+	MOVQ         n+56(FP), DX
+	SHLQ         $0x03, DX
+	MOVQ         rows+64(FP), BX
+	MOVQ         count+48(FP), SI
+	SHLQ         $0x03, SI
+	ADDQ         taps+40(FP), SI
+	SUBQ         $+256, DX
+	MOVQ         $0x8000000000000000, DI
+	VMOVQ        DI, X0
+	VPBROADCASTQ X0, Z0
+
+row:
+	XORQ DI, DI
+
+part:
+	LEAQ    (CX)(DI*1), R8
+	MOVQ    w+32(FP), R9
+	MOVQ    taps+40(FP), R10
+	VMOVAPS Z0, Z2
+	VMOVAPS Z0, Z3
+	VMOVAPS Z0, Z4
+	VMOVAPS Z0, Z5
+
+step:
+	VXORPS Z6, Z6, Z6
+	VXORPS Z7, Z7, Z7
+	VXORPS Z8, Z8, Z8
+	VXORPS Z9, Z9, Z9
+
+tap:
+	MOVQ         (R10), R11
+	ADDQ         $+8, R10
+	VBROADCASTSD (R9), Z1
+	ADDQ         $+8, R9
+	SHRQ         $0x01, R11
+	VFMADD231PD  (R8)(R11*1), Z1, Z6
+	VFMADD231PD  64(R8)(R11*1), Z1, Z7
+	VFMADD231PD  128(R8)(R11*1), Z1, Z8
+	VFMADD231PD  192(R8)(R11*1), Z1, Z9
+	JCC          tap
+	VADDPD       Z6, Z2, Z2
+	VADDPD       Z7, Z3, Z3
+	VADDPD       Z8, Z4, Z4
+	VADDPD       Z9, Z5, Z5
+	CMPQ         R10, SI
+	JLT          step
+	VMOVUPS      Z2, (AX)(DI*1)
+	VMOVUPS      Z3, 64(AX)(DI*1)
+	VMOVUPS      Z4, 128(AX)(DI*1)
+	VMOVUPS      Z5, 192(AX)(DI*1)
+	CMPQ         DI, DX
+	JEQ          done
+	ADDQ         $+256, DI
+	CMPQ         DI, DX
+	CMOVQGT      DX, DI
+	JMP          part
+
+done:
+	ADDQ ldc+8(FP), AX
+	ADDQ rowX+24(FP), CX
+	DECQ BX
+	JNZ  row
+	VZEROUPPER
+	RET
+
+// func avx512F64RowSums1(sums *float64, x *float64, rowX int, y *float64, rowY int, taps *int, n int)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·avx512F64RowSums1(SB), NOSPLIT, $0-56
+	MOVQ   rowX+16(FP), AX
+	MOVQ   rowY+32(FP), CX
+	MOVQ   x+8(FP), DX
+	MOVQ   y+24(FP), BX
+	MOVQ   taps+40(FP), SI
+	MOVQ   n+48(FP), DI
+	VXORPS Z0, Z0, Z0
+
+column:
+	VMOVUPS (BX), Z1
+	MOVQ    (SI), R8
+	VMULPD  (DX)(R8*1), Z1, Z1
+	VADDPD  Z1, Z0, Z0
+	ADDQ    AX, DX
+	ADDQ    CX, BX
+	DECQ    DI
+	JNZ     column
+	MOVQ    sums+0(FP), AX
+	VMOVUPS Z0, (AX)
+	VZEROUPPER
+	RET
+
+// func avx512F64RowSums2(sums *float64, x *float64, rowX int, y *float64, rowY int, taps *int, n int)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·avx512F64RowSums2(SB), NOSPLIT, $0-56
+	MOVQ   rowX+16(FP), AX
+	MOVQ   rowY+32(FP), CX
+	MOVQ   x+8(FP), DX
+	MOVQ   y+24(FP), BX
+	MOVQ   taps+40(FP), SI
+	MOVQ   n+48(FP), DI
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+
+column:
+	VMOVUPS (BX), Z2
+	MOVQ    (SI), R8
+	VMULPD  (DX)(R8*1), Z2, Z3
+	VADDPD  Z3, Z0, Z0
+	MOVQ    8(SI), R8
+	VMULPD  (DX)(R8*1), Z2, Z3
+	VADDPD  Z3, Z1, Z1
+	ADDQ    AX, DX
+	ADDQ    CX, BX
+	DECQ    DI
+	JNZ     column
+	MOVQ    sums+0(FP), AX
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	VZEROUPPER
+	RET
+
+// func avx512F64RowSums3(sums *float64, x *float64, rowX int, y *float64, rowY int, taps *int, n int)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·avx512F64RowSums3(SB), NOSPLIT, $0-56
+	MOVQ   rowX+16(FP), AX
+	MOVQ   rowY+32(FP), CX
+	MOVQ   x+8(FP), DX
+	MOVQ   y+24(FP), BX
+	MOVQ   taps+40(FP), SI
+	MOVQ   n+48(FP), DI
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+
+column:
+	VMOVUPS (BX), Z3
+	MOVQ    (SI), R8
+	VMULPD  (DX)(R8*1), Z3, Z4
+	VADDPD  Z4, Z0, Z0
+	MOVQ    8(SI), R8
+	VMULPD  (DX)(R8*1), Z3, Z4
+	VADDPD  Z4, Z1, Z1
+	MOVQ    16(SI), R8
+	VMULPD  (DX)(R8*1), Z3, Z4
+	VADDPD  Z4, Z2, Z2
+	ADDQ    AX, DX
+	ADDQ    CX, BX
+	DECQ    DI
+	JNZ     column
+	MOVQ    sums+0(FP), AX
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	VMOVUPS Z2, 128(AX)
+	VZEROUPPER
+	RET
+
+// func avx512F64RowSums4(sums *float64, x *float64, rowX int, y *float64, rowY int, taps *int, n int)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·avx512F64RowSums4(SB), NOSPLIT, $0-56
+	MOVQ   rowX+16(FP), AX
+	MOVQ   rowY+32(FP), CX
+	MOVQ   x+8(FP), DX
+	MOVQ   y+24(FP), BX
+	MOVQ   taps+40(FP), SI
+	MOVQ   n+48(FP), DI
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+
+column:
+	VMOVUPS (BX), Z4
+	MOVQ    (SI), R8
+	VMULPD  (DX)(R8*1), Z4, Z5
+	VADDPD  Z5, Z0, Z0
+	MOVQ    8(SI), R8
+	VMULPD  (DX)(R8*1), Z4, Z5
+	VADDPD  Z5, Z1, Z1
+	MOVQ    16(SI), R8
+	VMULPD  (DX)(R8*1), Z4, Z5
+	VADDPD  Z5, Z2, Z2
+	MOVQ    24(SI), R8
+	VMULPD  (DX)(R8*1), Z4, Z5
+	VADDPD  Z5, Z3, Z3
+	ADDQ    AX, DX
+	ADDQ    CX, BX
+	DECQ    DI
+	JNZ     column
+	MOVQ    sums+0(FP), AX
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	VMOVUPS Z2, 128(AX)
+	VMOVUPS Z3, 192(AX)
+	VZEROUPPER
+	RET
+
+// func avx512F64RowSums5(sums *float64, x *float64, rowX int, y *float64, rowY int, taps *int, n int)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·avx512F64RowSums5(SB), NOSPLIT, $0-56
+	MOVQ   rowX+16(FP), AX
+	MOVQ   rowY+32(FP), CX
+	MOVQ   x+8(FP), DX
+	MOVQ   y+24(FP), BX
+	MOVQ   taps+40(FP), SI
+	MOVQ   n+48(FP), DI
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+
+column:
+	VMOVUPS (BX), Z5
+	MOVQ    (SI), R8
+	VMULPD  (DX)(R8*1), Z5, Z6
+	VADDPD  Z6, Z0, Z0
+	MOVQ    8(SI), R8
+	VMULPD  (DX)(R8*1), Z5, Z6
+	VADDPD  Z6, Z1, Z1
+	MOVQ    16(SI), R8
+	VMULPD  (DX)(R8*1), Z5, Z6
+	VADDPD  Z6, Z2, Z2
+	MOVQ    24(SI), R8
+	VMULPD  (DX)(R8*1), Z5, Z6
+	VADDPD  Z6, Z3, Z3
+	MOVQ    32(SI), R8
+	VMULPD  (DX)(R8*1), Z5, Z6
+	VADDPD  Z6, Z4, Z4
+	ADDQ    AX, DX
+	ADDQ    CX, BX
+	DECQ    DI
+	JNZ     column
+	MOVQ    sums+0(FP), AX
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	VMOVUPS Z2, 128(AX)
+	VMOVUPS Z3, 192(AX)
+	VMOVUPS Z4, 256(AX)
+	VZEROUPPER
+	RET
+
+// func avx512F64RowSums6(sums *float64, x *float64, rowX int, y *float64, rowY int, taps *int, n int)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·avx512F64RowSums6(SB), NOSPLIT, $0-56
+	MOVQ   rowX+16(FP), AX
+	MOVQ   rowY+32(FP), CX
+	MOVQ   x+8(FP), DX
+	MOVQ   y+24(FP), BX
+	MOVQ   taps+40(FP), SI
+	MOVQ   n+48(FP), DI
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+
+column:
+	VMOVUPS (BX), Z6
+	MOVQ    (SI), R8
+	VMULPD  (DX)(R8*1), Z6, Z7
+	VADDPD  Z7, Z0, Z0
+	MOVQ    8(SI), R8
+	VMULPD  (DX)(R8*1), Z6, Z7
+	VADDPD  Z7, Z1, Z1
+	MOVQ    16(SI), R8
+	VMULPD  (DX)(R8*1), Z6, Z7
+	VADDPD  Z7, Z2, Z2
+	MOVQ    24(SI), R8
+	VMULPD  (DX)(R8*1), Z6, Z7
+	VADDPD  Z7, Z3, Z3
+	MOVQ    32(SI), R8
+	VMULPD  (DX)(R8*1), Z6, Z7
+	VADDPD  Z7, Z4, Z4
+	MOVQ    40(SI), R8
+	VMULPD  (DX)(R8*1), Z6, Z7
+	VADDPD  Z7, Z5, Z5
+	ADDQ    AX, DX
+	ADDQ    CX, BX
+	DECQ    DI
+	JNZ     column
+	MOVQ    sums+0(FP), AX
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	VMOVUPS Z2, 128(AX)
+	VMOVUPS Z3, 192(AX)
+	VMOVUPS Z4, 256(AX)
+	VMOVUPS Z5, 320(AX)
+	VZEROUPPER
+	RET
+
+// func avx512F64RowSums7(sums *float64, x *float64, rowX int, y *float64, rowY int, taps *int, n int)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·avx512F64RowSums7(SB), NOSPLIT, $0-56
+	MOVQ   rowX+16(FP), AX
+	MOVQ   rowY+32(FP), CX
+	MOVQ   x+8(FP), DX
+	MOVQ   y+24(FP), BX
+	MOVQ   taps+40(FP), SI
+	MOVQ   n+48(FP), DI
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	VXORPS Z6, Z6, Z6
+
+column:
+	VMOVUPS (BX), Z7
+	MOVQ    (SI), R8
+	VMULPD  (DX)(R8*1), Z7, Z8
+	VADDPD  Z8, Z0, Z0
+	MOVQ    8(SI), R8
+	VMULPD  (DX)(R8*1), Z7, Z8
+	VADDPD  Z8, Z1, Z1
+	MOVQ    16(SI), R8
+	VMULPD  (DX)(R8*1), Z7, Z8
+	VADDPD  Z8, Z2, Z2
+	MOVQ    24(SI), R8
+	VMULPD  (DX)(R8*1), Z7, Z8
+	VADDPD  Z8, Z3, Z3
+	MOVQ    32(SI), R8
+	VMULPD  (DX)(R8*1), Z7, Z8
+	VADDPD  Z8, Z4, Z4
+	MOVQ    40(SI), R8
+	VMULPD  (DX)(R8*1), Z7, Z8
+	VADDPD  Z8, Z5, Z5
+	MOVQ    48(SI), R8
+	VMULPD  (DX)(R8*1), Z7, Z8
+	VADDPD  Z8, Z6, Z6
+	ADDQ    AX, DX
+	ADDQ    CX, BX
+	DECQ    DI
+	JNZ     column
+	MOVQ    sums+0(FP), AX
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	VMOVUPS Z2, 128(AX)
+	VMOVUPS Z3, 192(AX)
+	VMOVUPS Z4, 256(AX)
+	VMOVUPS Z5, 320(AX)
+	VMOVUPS Z6, 384(AX)
+	VZEROUPPER
+	RET
+
+// func avx512F64RowSums8(sums *float64, x *float64, rowX int, y *float64, rowY int, taps *int, n int)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·avx512F64RowSums8(SB), NOSPLIT, $0-56
+	MOVQ   rowX+16(FP), AX
+	MOVQ   rowY+32(FP), CX
+	MOVQ   x+8(FP), DX
+	MOVQ   y+24(FP), BX
+	MOVQ   taps+40(FP), SI
+	MOVQ   n+48(FP), DI
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	VXORPS Z6, Z6, Z6
+	VXORPS Z7, Z7, Z7
+
+column:
+	VMOVUPS (BX), Z8
+	MOVQ    (SI), R8
+	VMULPD  (DX)(R8*1), Z8, Z9
+	VADDPD  Z9, Z0, Z0
+	MOVQ    8(SI), R8
+	VMULPD  (DX)(R8*1), Z8, Z9
+	VADDPD  Z9, Z1, Z1
+	MOVQ    16(SI), R8
+	VMULPD  (DX)(R8*1), Z8, Z9
+	VADDPD  Z9, Z2, Z2
+	MOVQ    24(SI), R8
+	VMULPD  (DX)(R8*1), Z8, Z9
+	VADDPD  Z9, Z3, Z3
+	MOVQ    32(SI), R8
+	VMULPD  (DX)(R8*1), Z8, Z9
+	VADDPD  Z9, Z4, Z4
+	MOVQ    40(SI), R8
+	VMULPD  (DX)(R8*1), Z8, Z9
+	VADDPD  Z9, Z5, Z5
+	MOVQ    48(SI), R8
+	VMULPD  (DX)(R8*1), Z8, Z9
+	VADDPD  Z9, Z6, Z6
+	MOVQ    56(SI), R8
+	VMULPD  (DX)(R8*1), Z8, Z9
+	VADDPD  Z9, Z7, Z7
+	ADDQ    AX, DX
+	ADDQ    CX, BX
+	DECQ    DI
+	JNZ     column
+	MOVQ    sums+0(FP), AX
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	VMOVUPS Z2, 128(AX)
+	VMOVUPS Z3, 192(AX)
+	VMOVUPS Z4, 256(AX)
+	VMOVUPS Z5, 320(AX)
+	VMOVUPS Z6, 384(AX)
+	VMOVUPS Z7, 448(AX)
+	VZEROUPPER
+	RET
+
+// func avx512F64RowSums9(sums *float64, x *float64, rowX int, y *float64, rowY int, taps *int, n int)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·avx512F64RowSums9(SB), NOSPLIT, $0-56
+	MOVQ   rowX+16(FP), AX
+	MOVQ   rowY+32(FP), CX
+	MOVQ   x+8(FP), DX
+	MOVQ   y+24(FP), BX
+	MOVQ   taps+40(FP), SI
+	MOVQ   n+48(FP), DI
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	VXORPS Z6, Z6, Z6
+	VXORPS Z7, Z7, Z7
+	VXORPS Z8, Z8, Z8
+
+column:
+	VMOVUPS (BX), Z9
+	MOVQ    (SI), R8
+	VMULPD  (DX)(R8*1), Z9, Z10
+	VADDPD  Z10, Z0, Z0
+	MOVQ    8(SI), R8
+	VMULPD  (DX)(R8*1), Z9, Z10
+	VADDPD  Z10, Z1, Z1
+	MOVQ    16(SI), R8
+	VMULPD  (DX)(R8*1), Z9, Z10
+	VADDPD  Z10, Z2, Z2
+	MOVQ    24(SI), R8
+	VMULPD  (DX)(R8*1), Z9, Z10
+	VADDPD  Z10, Z3, Z3
+	MOVQ    32(SI), R8
+	VMULPD  (DX)(R8*1), Z9, Z10
+	VADDPD  Z10, Z4, Z4
+	MOVQ    40(SI), R8
+	VMULPD  (DX)(R8*1), Z9, Z10
+	VADDPD  Z10, Z5, Z5
+	MOVQ    48(SI), R8
+	VMULPD  (DX)(R8*1), Z9, Z10
+	VADDPD  Z10, Z6, Z6
+	MOVQ    56(SI), R8
+	VMULPD  (DX)(R8*1), Z9, Z10
+	VADDPD  Z10, Z7, Z7
+	MOVQ    64(SI), R8
+	VMULPD  (DX)(R8*1), Z9, Z10
+	VADDPD  Z10, Z8, Z8
+	ADDQ    AX, DX
+	ADDQ    CX, BX
+	DECQ    DI
+	JNZ     column
+	MOVQ    sums+0(FP), AX
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	VMOVUPS Z2, 128(AX)
+	VMOVUPS Z3, 192(AX)
+	VMOVUPS Z4, 256(AX)
+	VMOVUPS Z5, 320(AX)
+	VMOVUPS Z6, 384(AX)
+	VMOVUPS Z7, 448(AX)
+	VMOVUPS Z8, 512(AX)
 	VZEROUPPER
 	RET
 

@@ -65,6 +65,10 @@ type kernels[T dtype.Float] struct {
 	// colTiles[r-1] is tiles[1][r-1] of a b that lies by columns: it reads
 	// b[j*rowB+l].
 	colTiles []tileFunc[T]
+	// slides[i] computes 1<<i vectors of windows at a time. There may be none.
+	slides []slideFunc[T]
+	// rowSums[n-1] sums what n elements of a window see. There may be none.
+	rowSums []rowSumsFunc[T]
 	// copyRows is
 	//
 	//	for l := range rows {

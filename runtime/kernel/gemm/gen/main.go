@@ -3,7 +3,7 @@
 // A tile is the block of the product a b that one call keeps in registers: some rows by
 // some vectors of sums. tile.go writes them for AVX-512 and AVX2 and every number of
 // rows; coltile.go those for a b that lies by columns; stream.go those that keep their
-// sums in memory; pack.go what copies operands into the order in which tiles read them.
+// sums in memory; slide.go windows of one channel; pack.go what copies operands into the order in which tiles read them.
 // neon.go, neon_tile.go and neon_pack.go write all this in NEON; tables.go what Go looks
 // functions up in. What is written is committed. After a change here:
 //
@@ -96,6 +96,12 @@ func (s isa) write(dir string) error {
 		}
 		for r := 1; r <= s.colRows; r++ {
 			g.colTile(e, r)
+		}
+		for _, v := range slideWidths {
+			g.slide(e, v)
+		}
+		for n := 1; n <= mostSums; n++ {
+			g.rowSums(e, n)
 		}
 		g.copyRows(e)
 		g.transpose(e)

@@ -46,6 +46,16 @@ func (s isa) writeTable(b *bytes.Buffer, e elem) {
 	for r := range s.colRows {
 		fmt.Fprintf(b, "%sColTile%d, ", prefix, r+1)
 	}
+	if s.name != neonISA.name { // which has none of these
+		fmt.Fprintf(b, "},\nslides: []slideFunc[%s]{", e.typ)
+		for _, v := range slideWidths {
+			fmt.Fprintf(b, "%sSlide%d, ", prefix, v)
+		}
+		fmt.Fprintf(b, "},\nrowSums: []rowSumsFunc[%s]{", e.typ)
+		for n := 1; n <= mostSums; n++ {
+			fmt.Fprintf(b, "%sRowSums%d, ", prefix, n)
+		}
+	}
 	fmt.Fprintf(b, "},\ncopyRows: %sCopy,\ntranspose: %sTranspose,\n", prefix, prefix)
 	if e.bytes == 4 {
 		for _, h := range halves {
