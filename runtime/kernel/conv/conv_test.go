@@ -148,6 +148,32 @@ func TestSumsInParts(t *testing.T) {
 	}
 }
 
+// drawAlone draws a convolution of groups of one channel, of rows that fill vectors and that
+// do not.
+func drawAlone(t *rapid.T) Shape {
+	s := Shape{Images: rapid.IntRange(1, 2).Draw(t, "images"), Groups: rapid.IntRange(1, 3).Draw(t, "groups")}
+	s.Channels, s.Outputs = s.Groups, s.Groups*rapid.SampledFrom([]int{1, 1, 2}).Draw(t, "outputs")
+	s.In, s.Size, s.Stride, s.Dilation, s.Out = [3]int{1, 1, 1}, [3]int{1, 1, 1}, [3]int{1, 1, 1}, [3]int{1, 1, 1}, [3]int{1, 1, 1}
+	for d := rapid.SampledFrom([]int{0, 1, 1, 1, 2}).Draw(t, "first dim"); d < 3; d++ {
+		s.Size[d], s.Stride[d], s.Dilation[d] = rapid.IntRange(1, 5).Draw(t, "size"), rapid.IntRange(1, 3).Draw(t, "stride"), rapid.IntRange(1, 3).Draw(t, "dilation")
+		s.Before[d] = rapid.IntRange(0, 3).Draw(t, "before")
+		s.In[d] = rapid.IntRange(1, 5+20*d).Draw(t, "in")
+		after := rapid.IntRange(0, 3).Draw(t, "after")
+		s.Out[d] = max(0, s.In[d]+s.Before[d]+after-s.Dilation[d]*(s.Size[d]-1)-1+s.Stride[d]) / s.Stride[d]
+	}
+	return s
+}
+
+func TestSumsAlone(t *testing.T) {
+	seed := rapid.Uint64()
+	t.Run("float64", func(t *testing.T) {
+		rapid.Check(t, func(t *rapid.T) { testSums[float64](t, drawAlone(t), seed.Draw(t, "seed"), 1e-13) })
+	})
+	t.Run("float32", func(t *testing.T) {
+		rapid.Check(t, func(t *rapid.T) { testSums[float32](t, drawAlone(t), seed.Draw(t, "seed"), 1e-5) })
+	})
+}
+
 // resnet are convolutions of ResNets and MobileNets.
 var resnet = []struct {
 	name                                   string

@@ -45,8 +45,11 @@ const slideBytes = 256 << 10
 // from at on, and what windows of v see of channels in data from offset on. It
 // multiplies along the frame, the elements between places included, into sums, and
 // leaves these out: a step of taps of one channel, or one tap of all channels, after
-// the other.
+// the other. Where there are kernels for one channel, they keep its sums in registers.
 func slide[T dtype.Float](w *gemm.Workers, v *view, dst, weight []T, at int, data []T, offset, rows, channels int, sums []T) {
+	if channels == 1 && slideAlone(v, dst, weight, at, data[offset:], rows, sums) {
+		return
+	}
 	n, places, inRow := v.extent(), len(v.places), v.inRow()
 	together := max(slideBytes/4/channels, 1<<10)
 	for lo, next := 0, 0; lo < n; lo += together {
@@ -90,6 +93,13 @@ func slidePart[T dtype.Float](w *gemm.Workers, v *view, sums, weight []T, at int
 
 // inRow returns how many places always follow one another by 1.
 func (v *view) inRow() int {
+	if v.row == 0 {
+		v.row = v.countRow()
+	}
+	return v.row
+}
+
+func (v *view) countRow() int {
 	n := 1
 	for n < len(v.places) && v.places[n] == v.places[0]+n {
 		n++
@@ -98,60 +108,4 @@ func (v *view) inRow() int {
 		return 1
 	}
 	return n
-}
-
-// alone reports whether groups have one channel and one result.
-func (s *Shape) alone() bool {
-	channels, outputs := s.own()
-	return s.Groups > 1 && channels == 1 && outputs == 1
-}
-
-// weightAlone is Weight of groups of one channel and one result: a product would have
-// one row, and for the few taps as many sums as a vector has. The products of
-// a row of places are added up in order, rounded each, and then the rows.
-func weightAlone[T dtype.Float](s *Shape, dw, x, dy, room []T) {
-	v := s.forwardView()
-	clear(dw)
-	n, places := v.inRow(), s.places()
-	frames := room[:v.room(1, 1)]
-	for i := range s.Images {
-		for g := range s.Groups {
-			data, offset, _ := seen(v, frames, x, i, 1, g, 1, s.Channels)
-			to := dw[g*len(v.taps):][:len(v.taps)]
-			rows := dy[(i*s.Groups+g)*places:][:places]
-			for t := 0; t < len(to); t += 4 {
-				for p := 0; p < places; p += n {
-					addRows(to[t:min(t+4, len(to))], rows[p:p+n], data[offset+v.places[p]:], v.taps[t:])
-				}
-			}
-		}
-	}
-}
-
-// addRows adds to each of up to four sums the products of dy and the elements of x
-// that a tap sees of as many places.
-func addRows[T dtype.Float](sums, dy, x []T, taps []int) {
-	n := len(dy)
-	if len(sums) < 4 {
-		for i := range sums {
-			var s T
-			for j, v := range x[taps[i]:][:n] {
-				s += T(v * dy[j])
-			}
-			sums[i] += s
-		}
-		return
-	}
-	var s0, s1, s2, s3 T
-	x0, x1, x2, x3 := x[taps[0]:][:n], x[taps[1]:][:n], x[taps[2]:][:n], x[taps[3]:][:n]
-	for j, v := range dy {
-		s0 += T(x0[j] * v)
-		s1 += T(x1[j] * v)
-		s2 += T(x2[j] * v)
-		s3 += T(x3[j] * v)
-	}
-	sums[0] += s0
-	sums[1] += s1
-	sums[2] += s2
-	sums[3] += s3
 }

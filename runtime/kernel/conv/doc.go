@@ -30,5 +30,8 @@
 // The weight's gradient of groups of one channel and result has the sums of rows of
 // places, added up in order.
 //
+// Where a window sees one channel alone, kernels of package gemm keep its sums in registers,
+// and for the gradient of such a weight several rows side by side. The order is that.
+//
 // So no sum depends on the instructions in use or the number of goroutines.
 package conv

@@ -142,6 +142,8 @@ func spaced[T dtype.Float](to, from []T, p, apart int) {
 type view struct {
 	frame
 	taps, places []int // see gemm.Windows
+	row          int   // what inRow returns, once it was asked for
+	kernel       any   // what sliderOf returns, likewise
 }
 
 // seen returns the data in which v sees some channels of images, from the first

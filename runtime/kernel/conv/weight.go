@@ -11,6 +11,9 @@ func (s *Shape) WeightRoom() int {
 		return 0
 	}
 	f, m := s.forwardFrame(), together(s.Images, s.places())
+	if s.alone() {
+		return f.room(1, 1) + s.turnedRoom(&f)
+	}
 	channels, outputs := s.own()
 	n := f.room(m, channels) + outputs*channels*s.taps()
 	if m > 1 {
