@@ -107,7 +107,10 @@ func (sub *subscript) numbered(t *tensor.Tensor) (*tensor.Tensor, error) {
 func (sub *subscript) setPlaced(t, value *tensor.Tensor) error {
 	rank := sub.env.Runtime
 	if value.Placed() {
-		return &op.ArgError{Param: "value", Got: op.Describe(value), Want: "a plain tensor or a number", Rule: "value.full_tensor() is the whole of it"}
+		var err error
+		if value, err = rank.Shard.Full("x[...] = v", value, nil); err != nil {
+			return err
+		}
 	}
 	marks, err := op.FromInts(rank.Ops(), dtype.Bool, t.Shape(), make([]int64, t.Numel()))
 	if err != nil {
