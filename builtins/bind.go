@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"go.starlark.net/starlark"
+	"go.starlark.net/syntax"
 
 	"tpsh/builtins/arg"
 	"tpsh/runtime/dtype"
@@ -25,6 +26,7 @@ type signature struct {
 	rest    int  // the slot that takes all further positional arguments, or -1
 	creates bool // takes requires_grad= and device=
 	truth   bool // gives True or False instead of a tensor of one truth
+	scales  bool // takes alpha=, by which other is multiplied first
 }
 
 // A slot is a parameter and where its argument goes: to Call.In[at] or
@@ -34,6 +36,10 @@ type slot struct {
 	at int
 }
 
+// scaling are the operators that take alpha=. It is no parameter of theirs: the operators
+// + and - have none, and what is multiplied is recorded as a product.
+var scaling = []*op.Def{op.Lookup("add"), op.Lookup("sub"), op.Lookup("add_"), op.Lookup("sub_")}
+
 // made returns s with its slots.
 func (s *signature) made() *signature {
 	s.once.Do(s.make)
@@ -42,6 +48,7 @@ func (s *signature) made() *signature {
 
 func (s *signature) make() {
 	s.rest, s.creates, s.truth = -1, s.def.Creates, s.def.Truth
+	s.scales = slices.Contains(scaling, s.def)
 	s.slots = make([]slot, 0, len(s.def.Params))
 	args := 0
 	for i := range s.def.Params {
@@ -62,13 +69,13 @@ func (s *signature) make() {
 }
 
 // takesRest reports whether slot i takes all further positional arguments: a
-// list of tensors that comes last, or a list of ints that is the first
+// list of tensors that only choices follow, then keywords alone, or a list of ints that is the first
 // argument beside tensors and is followed by nothing but a dtype.
 func (s *signature) takesRest(i int) bool {
 	after := s.slots[i+1:]
 	switch s.slots[i].Kind {
 	case op.Tensors:
-		return len(after) == 0
+		return !slices.ContainsFunc(after, func(p slot) bool { return p.Kind != op.Choice })
 	case op.Ints, op.Sizes:
 		onlyDType := !slices.ContainsFunc(after, func(p slot) bool { return p.Kind != op.DType && p.Kind != op.OptDType })
 		return onlyDType && s.slots[i].at == 0
@@ -144,6 +151,11 @@ func (s *signature) call(e *Env, self *Tensor, args starlark.Tuple, kwargs []sta
 	}
 	if len(b.varying) > 0 {
 		b.observe()
+	}
+	if b.alpha != nil {
+		if err := b.scale(); err != nil {
+			return nil, err
+		}
 	}
 	if stand := e.standIn(s.def, b.in); stand != nil {
 		return stand(self, args, kwargs)
@@ -222,9 +234,10 @@ type binding struct {
 	env      *Env
 	in       []*tensor.Tensor
 	args     []op.Arg
-	given    uint64 // by slot
-	received int    // how many of a list of tensors are the receiver
-	requires bool   // requires_grad=True was given
+	given    uint64         // by slot
+	received int            // how many of a list of tensors are the receiver
+	requires bool           // requires_grad=True was given
+	alpha    *tensor.Tensor // by which other is multiplied first, nil for 1
 
 	varying []varyingArg // those that have not been settled
 }
@@ -319,7 +332,24 @@ func (b *binding) keyword(name string, first int, v starlark.Value) error {
 			return CheckDevice(b.name, v)
 		}
 	}
+	if b.scales && name == "alpha" {
+		var err error
+		if b.alpha, err = ToOperand(v); err != nil || b.alpha.Ndim() > 0 {
+			return arg.In(b.name, name, arg.Bad(v, "a number", ""))
+		}
+		return nil
+	}
 	return arg.Unexpected(b.name, name, b.parameters())
+}
+
+// scale multiplies other by alpha.
+func (b *binding) scale() error {
+	out, err := b.env.invoke(binaryOps[syntax.STAR], []*tensor.Tensor{b.in[1], b.alpha}, nil)
+	if err != nil {
+		return arg.Rename(b.name, err)
+	}
+	b.in[1] = out[0]
+	return nil
 }
 
 // parameters returns the names that a call accepts as keywords.
@@ -332,6 +362,9 @@ func (s *signature) parameters() []string {
 	}
 	if s.creates {
 		names = append(names, "requires_grad", "device")
+	}
+	if s.scales {
+		names = append(names, "alpha")
 	}
 	return names
 }

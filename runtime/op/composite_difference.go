@@ -46,6 +46,9 @@ func initDifferences() {
 		Doc: "corrcoef(x) returns the correlations of the rows of x, whose columns are observations.\n>>> corrcoef(tensor([[1.0, 2.0, 3.0], [3.0, 2.0, 1.0]])).tolist()\n[[1.0, -1.0], [-1.0, 1.0]]"},
 		func(m *maker) []*tensor.Tensor {
 			c := m.covariance(1)
+			if len(c.Shape()) == 0 {
+				return one(m.Div(c, c))
+			}
 			s := m.unary("sqrt", m.diagonal(c, 0, 0, 1))
 			return one(m.Div(m.Div(c, m.column(s, 1)), m.column(s, 0)))
 		})
@@ -171,7 +174,7 @@ func (m *maker) covariance(correction int) *tensor.Tensor {
 	}
 	x = m.Sub(x, m.do("mean", x, IntsN(1), Bool1(true)))
 	c := m.Scale(m.MatMul(x, m.Transpose(x, 0, 1)), 1/float64(max(x.Shape()[1]-correction, 0)))
-	if len(m.x(0).Shape()) == 1 {
+	if x.Shape()[0] == 1 { // as PyTorch has it, of one row as of a vector
 		return m.Reshape(c, shape.Shape{})
 	}
 	return c

@@ -1,6 +1,9 @@
 package op
 
-import "tpsh/runtime/tensor"
+import (
+	"tpsh/runtime/shape"
+	"tpsh/runtime/tensor"
+)
 
 // A lossComposite is a loss of F: of x, a target and perhaps more, elementwise,
 // with a reduction as its last argument.
@@ -81,7 +84,11 @@ func init() {
 	compositeOf(&Def{Name: "cosine_similarity", Surface: Namespace, Params: append(twoAlone[:2:2], inDim("dim", 1), inFloat("eps", "the least norm", 1e-8)),
 		Doc: "cosine_similarity(x, other, dim=1, eps=1e-8) returns the cosines of the angles between vectors along dim.\n>>> F.cosine_similarity(tensor([[1.0, 0.0]]), tensor([[1.0, 0.0]])).tolist()\n[1.0]"},
 		func(m *maker) []*tensor.Tensor {
-			x, y, d := m.floats(m.x(0)), m.floats(m.x(1)), m.dim(0, m.x(0))
+			x, y := m.floats(m.x(0)), m.floats(m.x(1))
+			if s, ok := shape.Broadcast(x.Shape(), y.Shape()); ok { // the vectors are those of both, made as long as each other
+				x, y = m.Expand(x, s), m.Expand(y, s)
+			}
+			d := m.dim(0, x)
 			unit := func(t *tensor.Tensor) *tensor.Tensor {
 				n := m.do("norm", t, Float1(2), IntsN(d), Bool1(true))
 				return m.Div(t, m.binary("maximum", n, number(m.float(1))))

@@ -182,9 +182,18 @@ func init() {
 	compositeOf(&Def{Name: "tensor_split", Surface: Method | Function, List: true, Params: []Param{inX, {Name: "indices_or_sections", Kind: IntOrSeq, Doc: "how many parts, or where to cut"}, inDim("dim", 0)},
 		Doc: "tensor_split(x, indices_or_sections, dim=0) returns parts of x along dim: as equal as can be, the first ones longer, or cut at indices.\n>>> [y.tolist() for y in arange(5).tensor_split(2)]\n[[0, 1, 2], [3, 4]]"},
 		makeTensorSplit)
-	compositeOf(&Def{Name: "meshgrid", Surface: Function, List: true, Params: []Param{{Name: "tensors", Kind: Tensors, Doc: "a list of tensors [n]"}},
-		Doc: "meshgrid(*tensors) returns each tensor along a dim of its own, broadcast over the others (indexing \"ij\").\n>>> [g.tolist() for g in meshgrid(tensor([1, 2]), tensor([3]))]\n[[[1], [2]], [[3], [3]]]"},
-		func(m *maker) []*tensor.Tensor { return m.grid() })
+	compositeOf(&Def{Name: "meshgrid", Surface: Function, List: true, Params: []Param{{Name: "tensors", Kind: Tensors, Doc: "a list of tensors [n]"},
+		{Name: "indexing", Kind: Choice, Doc: "whether the first two dims are those of the first two tensors, ij, or of the second and the first, xy", Default: Default(Str1("ij")), Choices: []string{"ij", "xy"}}},
+		Doc: "meshgrid(*tensors, indexing=\"ij\") returns each tensor along a dim of its own, broadcast over the others.\n>>> [g.tolist() for g in meshgrid(tensor([1, 2]), tensor([3]))]\n[[[1], [2]], [[3], [3]]]"},
+		func(m *maker) []*tensor.Tensor {
+			list := m.grid()
+			for i, g := range list {
+				if m.c.Args[0].Str == "xy" && len(list) > 1 {
+					list[i] = m.Transpose(g, 0, 1)
+				}
+			}
+			return list
+		})
 	compositeOf(&Def{Name: "cartesian_prod", Surface: Function, Params: []Param{{Name: "tensors", Kind: Tensors, Doc: "a list of tensors [n]"}},
 		Doc: "cartesian_prod(*tensors) returns a row for each choice of an element from each tensor.\n>>> cartesian_prod(tensor([1, 2]), tensor([3, 4])).tolist()\n[[1, 3], [1, 4], [2, 3], [2, 4]]"},
 		func(m *maker) []*tensor.Tensor {

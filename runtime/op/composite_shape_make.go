@@ -110,15 +110,26 @@ func (m *maker) dimsLast(x *tensor.Tensor, a, b int) []int {
 }
 
 // diagonal returns the diagonal of dims a and b of x, offset columns to the right,
-// as a last dim.
+// as a last dim. Of a whole tensor it is a view, as in PyTorch.
 func (m *maker) diagonal(x *tensor.Tensor, offset, a, b int) *tensor.Tensor {
-	x = m.do("permute", x, IntsN(m.dimsLast(x, a, b)...))
+	order := m.dimsLast(x, a, b)
+	if !x.Placed() && !x.Contiguous() && len(order) == 2 { // what has been transposed may lie in a row the other way round
+		x, a, b = m.Transpose(x, 0, 1), b, a
+		order = m.dimsLast(x, a, b)
+	}
+	base := x
+	x = m.do("permute", x, IntsN(order...))
 	s := x.Shape()
 	lead, rows, cols := s[:len(s)-2], s[len(s)-2], s[len(s)-1]
 	down, right := max(-offset, 0), max(offset, 0)
 	k := max(min(rows-down, cols-right), 0)
 	if k == 0 {
 		return m.Reshape(m.do("narrow", m.do("narrow", x, Int1(-2), Int1(0), Int1(0)), Int1(-1), Int1(0), Int1(min(1, cols))), append(slices.Clone(lead), 0))
+	}
+	if !base.Placed() && base.Contiguous() {
+		apart := base.Shape().Strides()
+		size, stride := append(slices.Clone(lead), k), append(pick(apart, order[:len(lead)]), apart[a]+apart[b])
+		return m.do("region_get", base, IntsN(size...), IntsN(stride...), Int1(down*apart[a]+right*apart[b]))
 	}
 	x = m.do("narrow", m.do("narrow", x, Int1(-2), Int1(down), Int1(k)), Int1(-1), Int1(right), Int1(k))
 	row := m.Reshape(x, append(slices.Clone(lead), k*k))

@@ -37,7 +37,7 @@ func init() {
 		Name:    "add",
 		Surface: Method | Operator,
 		Symbol:  "+",
-		Doc: "add(x, other) returns x + other, elementwise. Of bools it is or.\n" +
+		Doc: "add(x, other, alpha=1) returns x + alpha * other, elementwise. Of bools it is or.\n" +
 			"x and other are broadcast. Integers wrap around.\n" +
 			">>> (tensor([1.0, 2.0]) + tensor([[10.0], [20.0]])).tolist()\n" +
 			"[[11.0, 12.0], [21.0, 22.0]]",
@@ -52,7 +52,7 @@ func init() {
 		Aliases: []string{"subtract"},
 		Surface: Method | Operator,
 		Symbol:  "-",
-		Doc: "sub(x, other) returns x - other, elementwise.\n" +
+		Doc: "sub(x, other, alpha=1) returns x - alpha * other, elementwise.\n" +
 			"x and other are broadcast. Integers wrap around. Of bools it is an error; see ^.\n" +
 			">>> (tensor([3.0, 5.0]) - 1).tolist()\n" +
 			"[2.0, 4.0]",

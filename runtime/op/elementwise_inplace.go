@@ -2,6 +2,7 @@ package op
 
 import (
 	"fmt"
+	"strings"
 
 	"tpsh/runtime/dtype"
 	"tpsh/runtime/kernel"
@@ -14,9 +15,9 @@ import (
 // dtype of x. What another operand shares with x is read before x changes.
 
 func init() {
-	registerInto("add_", "x + other", ">>> tensor([1.0, 2.0]).add_(1).tolist()\n[2.0, 3.0]",
+	registerInto("add_", "x + alpha * other", ">>> tensor([1.0, 2.0]).add_(1).tolist()\n[2.0, 3.0]",
 		&binaryOp{row: kernel.Add, wants: "numbers or bools"}, Linear)
-	registerInto("sub_", "x - other", ">>> tensor([1.0, 2.0]).sub_(1).tolist()\n[0.0, 1.0]",
+	registerInto("sub_", "x - alpha * other", ">>> tensor([1.0, 2.0]).sub_(1).tolist()\n[0.0, 1.0]",
 		&binaryOp{row: kernel.Sub, wants: "numbers"}, Linear)
 	registerInto("mul_", "x * other", ">>> tensor([1.0, 2.0]).mul_(2).tolist()\n[2.0, 4.0]",
 		&binaryOp{row: kernel.Mul, wants: "numbers or bools"}, LinearIn(0, 1))
@@ -80,12 +81,16 @@ func init() {
 // registerInto registers the operator called name, which stores in x what b
 // gives.
 func registerInto(name, stores, example string, b *binaryOp, shard Rule) {
+	call := name + "(x, other)"
+	if strings.Contains(stores, "alpha") { // which signatures of scripts take
+		call = name + "(x, other, alpha=1)"
+	}
 	register(&Def{
 		Name:    name,
 		Surface: Method,
-		Doc: fmt.Sprintf("%s(x, other) stores %s in x and returns it.\n"+
+		Doc: fmt.Sprintf("%s stores %s in x and returns it.\n"+
 			"other is broadcast to x. The value must be of no wider kind than x: an integer\n"+
-			"tensor takes no floats.\n%s", name, stores, example),
+			"tensor takes no floats.\n%s", call, stores, example),
 		Params:  twoTensors,
 		InPlace: true,
 		Base:    name[:len(name)-1],
