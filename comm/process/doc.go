@@ -47,6 +47,10 @@
 // that neither share memory nor have an MPI contracts go from member to member (call_relay.go), so that a rank has
 // messages and connections for the logarithm of their number.
 //
+// Where many ranks share memory, each is told by whom something has come (shm.Arrivals), its listener is left
+// alone by what the rank itself waits for (shm.Futex.Doze), and with 16 ranks a core and more (shm.Crowd) nobody looks again and again
+// or yields: who has nothing to do sleeps at once, and what is done from time to time is done as many times less often.
+//
 // Ranks on several hosts are told so (LinkOptions.Hosts): large blocks that all members
 // get then cross to each host once, and go on there by shared memory or whatever joins
 // the ranks (schedule.Hosts, wire_call_hosts.go). Large sums go from host to host.

@@ -78,6 +78,7 @@ func Connect(o LinkOptions) (*Links, error) {
 	l.tcp = tcp.NewSet(streamHost{l}, o.Rank, o.Size, l.backoff.long)
 	l.ctx, l.cancel = context.WithCancelCause(context.Background())
 	if o.Segment != nil {
+		l.backoff = cmp.Or(o.backoff, backoffOf(o.Segment.Size()))
 		l.segment = newSegmentLinks(l, o.Segment, o.Local)
 	}
 	var err error

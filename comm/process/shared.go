@@ -31,9 +31,13 @@ type segmentLinks struct {
 	local   []int       // the ranks that share the memory
 	tried   atomic.Bool // whether it is known of all whose memory can be read
 
+	arrivals shm.Arrivals // of this rank, nil where few share the memory
+
 	mu       sync.Mutex
-	ins      []shm.RingReader
-	wireRank *wireRank // of the latest generation
+	ins      []shm.RingReader  // where there are no arrivals; else
+	readers  []*shm.RingReader // by index, nil until something comes
+	later    []int             // indexes in whose rings there is something for a generation to come
+	wireRank *wireRank         // of the latest generation
 }
 
 // A sharedSpinPolicy says how long a wait goes on before its thread sleeps.
@@ -45,7 +49,10 @@ type sharedSpinPolicy struct {
 // sharedSpinPolicyFor returns the patience of one of size ranks on this host.
 // While every rank has a core, a look costs nobody anything.
 func sharedSpinPolicyFor(size int) sharedSpinPolicy {
-	if size > allowance.Processors() {
+	switch {
+	case shm.Share(size) >= shm.Crowd:
+		return sharedSpinPolicy{spins: 1}
+	case size > allowance.Processors():
 		return sharedSpinPolicy{spins: 2, yields: 300}
 	}
 	return sharedSpinPolicy{spins: 1000, yields: 200}
@@ -65,13 +72,18 @@ func newSegmentLinks(l *Links, s *shm.Segment, local []int) *segmentLinks {
 		sl.indexes[r] = index
 	}
 	own := sl.indexes[l.rank]
-	sl.futex = s.Futex(own)
+	sl.futex, sl.arrivals = s.Futex(own), s.Arrivals(own)
+	if sl.arrivals != nil {
+		sl.readers = make([]*shm.RingReader, len(local))
+	}
 	for index, r := range local {
 		if index == own {
 			continue
 		}
 		l.writers[r] = shm.NewRingWriter(s, own, index, sl.pump)
-		sl.ins = append(sl.ins, shm.NewRingReader(s, index, own, r, &l.pool))
+		if sl.arrivals == nil {
+			sl.ins = append(sl.ins, shm.NewRingReader(s, index, own, r, &l.pool))
+		}
 	}
 	s.Introduce(own)
 	l.tasks.Go(sl.listenRings)
@@ -110,6 +122,10 @@ func (sl *segmentLinks) beginGeneration(wr *wireRank) {
 		sl.try(nil)
 	}
 	sl.staging.Init(sl.segment, sl.indexes[wr.rank])
+	for _, index := range sl.later {
+		sl.arrivals.Add(index)
+	}
+	sl.later = sl.later[:0]
 }
 
 func (sl *segmentLinks) close() error {
@@ -169,17 +185,35 @@ func (sl *segmentLinks) pumpWaiting() bool {
 // takeAll takes in the records that have come. The caller holds mu.
 func (sl *segmentLinks) takeAll() {
 	for i := range sl.ins {
-		if in := &sl.ins[i]; !in.Broken && in.Waiting() {
-			if err := sl.takeFrom(in); err != nil {
-				in.Broken = true
-				sl.links.lose(in.Source, err)
-			}
-		}
+		sl.takeFrom(&sl.ins[i])
 	}
+	sl.arrivals.Take(func(index int) {
+		if index >= len(sl.readers) { // the bit of nobody
+			return
+		}
+		in := sl.readers[index]
+		if in == nil {
+			reader := shm.NewRingReader(sl.segment, index, sl.indexes[sl.links.rank], sl.local[index], &sl.links.pool)
+			in, sl.readers[index] = &reader, &reader
+		}
+		if sl.takeFrom(in); in.Later && !slices.Contains(sl.later, index) {
+			sl.later = append(sl.later, index)
+		}
+	})
 }
 
 // takeFrom takes in the records that have come from one rank.
-func (sl *segmentLinks) takeFrom(in *shm.RingReader) error {
+func (sl *segmentLinks) takeFrom(in *shm.RingReader) {
+	if in.Broken || !in.Waiting() {
+		return
+	}
+	if err := sl.takeRecords(in); err != nil {
+		in.Broken = true
+		sl.links.lose(in.Source, err)
+	}
+}
+
+func (sl *segmentLinks) takeRecords(in *shm.RingReader) error {
 	wr := sl.wireRank
 	wr.mu.Lock()
 	defer wr.mu.Unlock()
@@ -190,6 +224,9 @@ func (sl *segmentLinks) takeFrom(in *shm.RingReader) error {
 func (sl *segmentLinks) waiting() bool {
 	if sl == nil {
 		return false
+	}
+	if sl.arrivals != nil {
+		return sl.arrivals.Any()
 	}
 	for i := range sl.ins {
 		if sl.ins[i].Waiting() {
@@ -209,26 +246,35 @@ func (wr *wireRank) spinForMessage(key mailbox.Key) (e mailbox.Envelope, ok bool
 	return e, ok
 }
 
-// listenRings takes in records while the rank does not wait for anything.
+// listenRings takes in records while the rank does not wait for anything: for writers without
+// room, which rouse it, and for calls that go on beside the rank, whose first does
+// (Background). It reads the bell before it looks whether there are such calls and how much has come: what it
+// does not see of that yet rings the bell later, and then it does not doze. In between it
+// is not disturbed by what the rank itself waits for.
 func (sl *segmentLinks) listenRings() {
-	stop := context.AfterFunc(sl.links.ctx, sl.futex.WakeAll)
+	stop := context.AfterFunc(sl.links.ctx, func() { sl.futex.Rouse(); sl.futex.WakeAll() })
 	defer stop()
 	for sl.links.ctx.Err() == nil {
-		ticket := sl.futex.Sequence.Load()
-		heeds := sl.waits.Load() > 0
-		if heeds {
-			ticket = sl.futex.BeginWait()
+		rung := sl.futex.Bell.Load()
+		if sl.waits.Load() > 0 {
+			sl.heed()
+			continue
 		}
 		sl.pump()
-		if heeds {
-			goruntime.Gosched() // those that have been woken run here, without a thread of their own
-		}
 		if sl.links.ctx.Err() == nil {
-			sl.futex.Wait(ticket, sl.links.backoff.long)
+			sl.futex.Doze(rung, sl.links.backoff.long)
 		}
-		if heeds {
-			sl.futex.CancelWait()
-		}
+	}
+}
+
+// heed takes in what has come for calls that go on beside the rank, and sleeps until more may have.
+func (sl *segmentLinks) heed() {
+	ticket := sl.futex.BeginWait()
+	defer sl.futex.CancelWait()
+	sl.pump()
+	goruntime.Gosched() // those that have been woken run here, without a thread of their own
+	if sl.links.ctx.Err() == nil {
+		sl.futex.Wait(ticket, sl.links.backoff.long)
 	}
 }
 
@@ -256,11 +302,23 @@ func (in sharedInbound) Poll()           { in.drain(in.wr) }
 
 func (in sharedInbound) Sleeper() func(time.Duration, func() bool) bool {
 	return func(nap time.Duration, ends func() bool) bool {
+		if in.arrivals != nil {
+			// What the rank takes in here, before it says that it sleeps, need not wake it: of many ranks
+			// that is much, and each time a call of the system.
+			if in.drain(in.wr); ends() {
+				return true
+			}
+		}
 		ticket := in.futex.BeginWait()
 		defer in.futex.CancelWait()
-		in.drain(in.wr)
+		switch {
+		case in.arrivals == nil:
+			in.drain(in.wr)
+		case in.arrivals.Any(): // what comes after this look wakes
+			return true
+		}
 		if in.waits.Load() > 0 {
-			goruntime.Gosched() // as in listenRings
+			goruntime.Gosched() // as in heed
 		}
 		if !ends() {
 			in.futex.Wait(ticket, nap)
@@ -274,7 +332,7 @@ func (in sharedInbound) WakeAll() { in.futex.WakeAll() }
 
 func (in sharedInbound) Background(n int32) {
 	if in.waits.Add(n) == 1 && n > 0 {
-		in.futex.WakeAll() // for the listener to heed it
+		in.futex.Rouse() // for the listener to heed it
 	}
 }
 

@@ -35,6 +35,58 @@ func TestWakeUps(t *testing.T) {
 	}
 }
 
+// So it is where many ranks share memory, who hear by arrivals from whom something has come, and in
+// a crowd that neither spins nor yields.
+func TestWakeUpsOfMany(t *testing.T) {
+	t.Parallel()
+	for _, size := range []int{26, 40} {
+		testWakeUps(t, size, 2, sharedOptions)
+	}
+}
+
+// What comes for a generation that a rank has not come to waits for it where many share memory, and
+// does not keep the rank from sleeping meanwhile.
+func TestManyKeepLaterRecords(t *testing.T) {
+	const size = 26
+	options, so := sharedOptions(size)
+	s := Supervise(so)
+	defer s.Close()
+	links := make([]*Links, 2)
+	for r := range links {
+		o := options[r]
+		o.backoff = backoff{stallNap, stallNap}
+		var err error
+		if links[r], err = Connect(o); err != nil {
+			t.Fatal(err)
+		}
+		defer links[r].Close()
+	}
+	worlds := func(generation, rank int) *comm.Group {
+		g, err := links[rank].Fabric(generation).Endpoint(rank).Group(comm.FirstRanks(size), "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return g
+	}
+	early, late := worlds(0, 0), worlds(1, 1)
+	if err := late.Send(0, 7, comm.Message{Data: []byte("hi")}, "a line"); err != nil {
+		t.Fatal(err)
+	}
+	links[0].segment.pump()
+	if links[0].segment.waiting() {
+		t.Error("what comes for a later generation keeps the rank from sleeping")
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+	defer cancel()
+	if m, err := early.Recv(ctx, 1, 7, nil); err == nil {
+		t.Errorf("got %q of a later generation", m.Data)
+	}
+	m, err := worlds(1, 0).Recv(t.Context(), 1, 7, nil)
+	if err != nil || string(m.Data) != "hi" {
+		t.Errorf("got %q and %v, want what was sent for this generation", m.Data, err)
+	}
+}
+
 // wakeUpRounds is how many generations are tried of each number of ranks.
 const wakeUpRounds = 25
 

@@ -185,6 +185,9 @@ func (c *wireCall) outcome() (bool, error) {
 	if int(c.call.count.Load()) == len(c.group.others) {
 		return true, nil
 	}
+	if len(c.group.wireRank.failures) == 0 {
+		return false, nil // to list who is missing of many takes longer than a look
+	}
 	missing := c.missing()
 	err := c.peerError(func(f lasting) bool { return f.lost || slices.Contains(missing, f.rank) && !f.called(c.key) })
 	return err != nil, err

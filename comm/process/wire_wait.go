@@ -7,6 +7,7 @@ import (
 
 	"tpsh/comm"
 	"tpsh/comm/deadlock"
+	"tpsh/comm/process/shm"
 )
 
 // A wireWait is a wait in progress at a rank.
@@ -271,6 +272,17 @@ func (wr *wireRank) release(v *deadlock.Verdict) {
 // has woken it: for a short sleep until the wait is long enough to be reported, and
 // for a long one from then on.
 type backoff struct{ short, long time.Duration }
+
+// backoffOf returns the usual sleeps of one of so many ranks as share memory: in a crowd they are as many
+// times longer as ranks share a core, since who is to end a wait needs as many times longer to have one,
+// and whoever looks in vain takes it.
+func backoffOf(size int) backoff {
+	b := usualBackoff
+	if share := shm.Share(size); share >= shm.Crowd {
+		b.short, b.long = b.short*time.Duration(share), b.long*time.Duration(share)
+	}
+	return b
+}
 
 // usualBackoff are the sleeps of links whose LinkOptions say nothing of them.
 var usualBackoff = backoff{reportTime, longestSleep}

@@ -8,6 +8,7 @@
 //     as long as a process has it, and nowhere in the file system.
 //   - A RingWriter and a RingReader pass messages from one process to another as
 //     records: frames without the fields that memory makes needless (ring.go).
+//   - Arrivals tell a rank in which of many rings something has come.
 //   - A Futex is where a process sleeps until another has something for it.
 //   - A staging buffer passes large data piece by piece, in a slot for each reader
 //     and one for several; StagingWriter and StagingReader are its ends.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"tpsh/comm/wire"
+	"tpsh/internal/allowance"
 )
 
 // A ring carries records from one process to another through shared memory. A
@@ -54,9 +55,13 @@ func recordLen(payload int) int {
 // A RingWriter is a sender that writes to a ring.
 type RingWriter struct {
 	ring
-	futex Futex       // of the reader
-	pump  func()      // takes in records while there is no room
-	gone  atomic.Bool // whether there is no reader any more
+	futex    Futex         // of the reader
+	arrivals Arrivals      // of the reader
+	index    int           // of the writer among them
+	looks    int           // how often it looks for room before it sleeps
+	nap      time.Duration // how long it sleeps then, at most
+	pump     func()        // takes in records while there is no room
+	gone     atomic.Bool   // whether there is no reader any more
 
 	mu     sync.Mutex
 	next   uint64 // as head
@@ -67,8 +72,22 @@ type RingWriter struct {
 // NewRingWriter returns the writer from the rank at one index of a segment to another,
 // which calls pump while there is no room.
 func NewRingWriter(s *Segment, from, to int, pump func()) *RingWriter {
-	return &RingWriter{ring: s.ring(from, to), futex: s.Futex(to), pump: pump}
+	o := &RingWriter{
+		ring: s.ring(from, to), futex: s.Futex(to), arrivals: s.Arrivals(to), index: from,
+		looks: 100, nap: time.Millisecond, pump: pump,
+	}
+	if share := Share(s.size); share >= Crowd { // the reader needs the core that a look takes
+		o.looks, o.nap = 0, time.Duration(share)*o.nap
+	}
+	return o
 }
+
+// Share returns how many of the ranks of a segment share a core, at least 1.
+func Share(size int) int { return max(1, size/allowance.Processors()) }
+
+// Crowd is from how many ranks that share a core on nobody looks again and again for what is to
+// come, or lets others run in between: with hundreds of ranks that took most of the cores.
+const Crowd = 16
 
 func (o *RingWriter) Send(f wire.Frame, head, body []byte) {
 	o.mu.Lock()
@@ -109,6 +128,7 @@ func (o *RingWriter) header(b []byte, f *wire.Frame, n, rest int) {
 func (o *RingWriter) publish(n int) {
 	o.next += uint64(n)
 	o.head.Store(o.next)
+	o.arrivals.Add(o.index)
 	o.futex.Wake()
 }
 
@@ -138,7 +158,7 @@ func (o *RingWriter) awaitSpace(n int) bool {
 			return false
 		}
 		o.pump()
-		if spins > 100 {
+		if spins > o.looks {
 			o.starve()
 		}
 	}
@@ -146,12 +166,14 @@ func (o *RingWriter) awaitSpace(n int) bool {
 }
 
 // starve sleeps for want of room, for a moment. The reader may be busy with
-// something else: its listener is woken.
+// something else: its listener is woken. Whoever reads makes room first and then looks whether
+// the writer is starved, which says that it is and then looks for room.
 func (o *RingWriter) starve() {
 	o.starved.Store(1)
 	if o.tail.Load() == o.seen && !o.gone.Load() {
+		o.futex.Rouse()
 		o.futex.WakeAll()
-		futexWait((*uint32)(wordOf(o.starved)), 1, time.Millisecond)
+		futexWait((*uint32)(wordOf(o.starved)), 1, o.nap)
 	}
 	o.starved.Store(0)
 }
@@ -172,6 +194,7 @@ type RingReader struct {
 	came    wire.Frame  // the frame that each hands out
 	partial *wire.Frame // a message of which more is to come
 	Broken  bool        // whether something came that was no record
+	Later   bool        // whether what came is left there, since it is of a generation to come
 }
 
 // NewRingReader returns the reader of the ring that the rank at one index of a segment writes to
@@ -191,6 +214,7 @@ func (in *RingReader) Each(now uint32, take func(f *wire.Frame) error) error {
 	defer in.release()
 	head := in.head.Load()
 	f := &in.came
+	in.Later = false
 	for in.next != head {
 		n, err := in.record(f, head)
 		if err != nil {
@@ -198,6 +222,7 @@ func (in *RingReader) Each(now uint32, take func(f *wire.Frame) error) error {
 		}
 		if f.Type != recordSkip {
 			if f.Generation > now {
+				in.Later = true
 				return nil
 			}
 			if err := in.message(f, now, take); err != nil {

@@ -20,7 +20,7 @@ func newRing(n int) ring {
 
 // testRingOut returns the writing end of r. Nobody sleeps.
 func testRingOut(r ring, pump func()) *RingWriter {
-	return &RingWriter{ring: r, futex: Futex{new(atomic.Uint32), new(atomic.Uint32)}, pump: pump}
+	return &RingWriter{ring: r, futex: Futex{new(atomic.Uint32), new(atomic.Uint32), new(atomic.Uint32)}, pump: pump}
 }
 
 // Messages that are written to a ring are read as they were, however long they

@@ -18,6 +18,7 @@ import (
 //	the header: magic, version, ranks, bytes of a ring and of all, 8 bytes each
 //	for each rank its futex, rung and sleepers, a cache line each, and beside
 //	rung all that others need to read its memory: see cross_read.go and exposure.go
+//	for each of many ranks its arrivals: see arrivals.go
 //	for each rank, and each other that writes to it, the control words of its ring, and
 //	whether the rank can read the other's memory: a rank looks at all of its own at once
 //	for each rank, and each other that writes to it, the bytes of its ring
@@ -31,7 +32,7 @@ type Segment struct {
 
 const (
 	segmentMagic   = "tpsh shm"
-	segmentVersion = 2
+	segmentVersion = 3
 	headerWords    = 4
 	lineBytes      = 64 // of a cache line
 	pageBytes      = 4096
@@ -40,14 +41,15 @@ const (
 
 // A segmentPlan says where the parts of a segment are.
 type segmentPlan struct {
-	ringBytes                               int
-	futexes, controls, rings, staging, size int // offsets
+	ringBytes                                         int
+	futexes, arrivals, controls, rings, staging, size int // offsets
 }
 
 // planSegment returns the plan for size ranks.
 func planSegment(size int) segmentPlan {
 	p := segmentPlan{ringBytes: ringBytesFor(size), futexes: pageBytes}
-	p.controls = p.futexes + pages(size*futexBytes)
+	p.arrivals = p.futexes + pages(size*futexBytes)
+	p.controls = p.arrivals + pages(size*arrivalBytes(size))
 	p.rings = p.controls + pages(size*size*controlBytes)
 	p.staging = p.rings + size*size*p.ringBytes
 	p.size = p.staging + size*allStagingBytes(size)
@@ -163,6 +165,7 @@ const (
 	probeAt    = 16 // an address in its memory where segmentMagic stands
 	exposesAt  = 24 // the generation in which it exposes: see ExposureGeneration
 	waitersAt  = lineBytes
+	bellAt     = lineBytes + 8
 )
 
 // RankWord returns one of the words of the rank at an index.
@@ -173,7 +176,7 @@ func (s *Segment) RankWord(index, at int) *atomic.Uint64 {
 // Futex returns the futex of the rank at an index, numbered from 0.
 func (s *Segment) Futex(index int) Futex {
 	at := s.plan.futexes + index*futexBytes
-	return Futex{s.word32(at + sequenceAt), s.word32(at + waitersAt)}
+	return Futex{s.word32(at + sequenceAt), s.word32(at + waitersAt), s.word32(at + bellAt)}
 }
 
 // pair returns the number of the ring from one place to another.

@@ -49,7 +49,7 @@ func TestOpenSegmentRefuses(t *testing.T) {
 	}
 	for want, change := range map[string]func(b []byte){
 		`want "tpsh shm"`:         func(b []byte) { b[0] = 'T' },
-		"got version 7, want 2":   func(b []byte) { binary.LittleEndian.PutUint64(b[8:], 7) },
+		"got version 7, want 3":   func(b []byte) { binary.LittleEndian.PutUint64(b[8:], 7) },
 		"got 0 ranks, want":       func(b []byte) { binary.LittleEndian.PutUint64(b[16:], 0) },
 		"got 9999999 ranks, want": func(b []byte) { binary.LittleEndian.PutUint64(b[16:], 9999999) },
 		"bytes, want":             func(b []byte) { binary.LittleEndian.PutUint64(b[16:], 3) },
