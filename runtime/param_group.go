@@ -139,6 +139,7 @@ func (b *ParamGroup) Fetch() error {
 		return err
 	}
 	b.pack.Join(b.store, all)
+	b.r.noteCopy("fully_shard", all)
 	all.Buffer().Drop(func() error { panic("runtime: a gathered buffer is read after it was copied") })
 	if !slices.Equal(b.of, of) {
 		b.store.Buffer().Changed()
@@ -285,6 +286,7 @@ func (b *ParamGroup) reduce(grads []*tensor.Tensor) ([]*tensor.Tensor, error) {
 		return nil, &op.ResourceError{Func: "fully_shard", Err: err}
 	}
 	b.pack.Pack(sent, grads)
+	b.r.noteCopy("fully_shard", sent)
 	mine := b.stored()
 	s := &gradientSum{alloc: b.r.ops.Alloc, like: sent, n: sum(mine), some: make([]byte, len(grads))}
 	combine, fold := kernel.Reducer(dt, "mean", b.r.Shard.ExactSums)

@@ -9,6 +9,7 @@ import (
 	"tpsh/runtime/hardware"
 	"tpsh/runtime/op"
 	"tpsh/runtime/plan"
+	"tpsh/runtime/tensor"
 )
 
 // Of a job that runs on shapes each rank notes its operations and calls: see Config.Shapes.
@@ -38,6 +39,16 @@ func (r *Rank) noteOperation(c *op.Call) {
 		return
 	}
 	r.recorder.Compute(o, r.manner(), r.phaseOf(), r.lineOnce())
+}
+
+// noteCopy notes that fn reads and writes as many elements as x has, each once, beside all
+// operations.
+func (r *Rank) noteCopy(fn string, x *tensor.Tensor) {
+	if r.recorder == nil || r.quiet {
+		return
+	}
+	o := hardware.Operation{Bytes: float64(2 * x.Numel() * x.DType().Size()), DType: x.DType()}
+	r.recorder.Compute(plan.Operation{Name: fn, Operation: o}, r.manner(), r.phaseOf(), r.lineOnce())
 }
 
 // lineOnce returns the line that the program is at, whose text is made once for all

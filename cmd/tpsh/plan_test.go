@@ -317,20 +317,26 @@ func compareCalls(t *testing.T, rank int, got, want []string) {
 }
 
 // With --zero 3 a layer is gathered by one call, and its gradients are reduced by one: seven of
-// each a pass, of four layers, the words, the places and the head.
+// each a pass, of four layers, the words, the places and the head. What is gathered is copied to
+// where it is read, and what is reduced to where it is sent from.
 func TestPlanGathersLayers(t *testing.T) {
 	p, err := evaluate(context.Background(), question{Script: "../../examples/megatron.star", Ranks: 4, Args: []string{"--tp", "1", "--zero", "3", "--steps", "1"}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	calls, begun, computed, ahead := map[string]int{}, []int{}, 0, 0
+	moved, copied := map[string]int64{}, int64(0)
 	for i := range p.Kinds[0].Events {
 		e := &p.Kinds[0].Events[i]
 		switch e.Do {
 		case plan.Compute:
 			computed++
+			if o := &p.Operations[e.Index]; o.Name == "fully_shard" {
+				copied += int64(o.Bytes)
+			}
 		case plan.Issue:
 			calls[p.Calls[e.Index].Op]++
+			moved[p.Calls[e.Index].Op] += p.Calls[e.Index].Bytes
 			begun = append(begun, computed)
 		case plan.Wait:
 			if e.Phase == plan.Forward && computed > begun[e.Index] {
@@ -338,7 +344,11 @@ func TestPlanGathersLayers(t *testing.T) {
 			}
 		case plan.Collective:
 			calls[p.Calls[e.Index].Op]++
+			moved[p.Calls[e.Index].Op] += p.Calls[e.Index].Bytes
 		}
+	}
+	if want := 2 * (4*moved["all_gather"] + moved["reduce_scatter"]); copied != want {
+		t.Errorf("copies read and write %d bytes, want %d: twice what is gathered and what is reduced", copied, want)
 	}
 	const passes = 2 // micro-batches
 	if got, want := calls["reduce_scatter"], 7*passes; got != want {
