@@ -300,6 +300,9 @@ func TestAmong(t *testing.T) {
 	if shared.Crowded(4) || !shared.Crowded(5) || m.Crowded(5) {
 		t.Error("Crowded: want it of 5 ranks on 4 cores alone")
 	}
+	if !shared.Among(4).Carries() || shared.Among(5).Carries() || !m.Among(5).Carries() {
+		t.Error("Carries: want calls beside what ranks compute, but of 5 ranks on 4 cores")
+	}
 	near(t, "memory", float64(shared.Among(4).Memory()), 0.25e9)
 	near(t, "latency of two turns", shared.Among(8).Levels[0].Latency, 2*shared.Levels[0].Latency)
 	near(t, "the machine itself", shared.Operation(o), 2)

@@ -154,6 +154,10 @@ func (m *Machine) AmongBusy(n int, busy float64) *Machine {
 // Crowded reports whether n ranks share cores that are fewer.
 func (m *Machine) Crowded(n int) bool { return m.cores > 0 && float64(n) > m.cores }
 
+// Carries reports whether calls go on while their ranks compute. Where ranks share cores that are
+// fewer, of Among, none is free to move bytes: what a rank computes keeps its calls waiting.
+func (m *Machine) Carries() bool { return m.crowd == 0 }
+
 // Shared reports whether ranks share cores, so that the host is the device.
 func (m *Machine) Shared() bool { return m.cores > 0 }
 

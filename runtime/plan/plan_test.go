@@ -99,6 +99,41 @@ func TestHostWaitsForMessages(t *testing.T) {
 	}
 }
 
+// What is computed between a call that was issued and the wait for it hides the call, but not
+// where ranks leave no core free to carry it.
+func TestCallsAreCarried(t *testing.T) {
+	play := func(ranks int) *Figures {
+		p := NewProgram(ranks)
+		all, members := make([]int32, ranks), make([]int, ranks)
+		for i := range all {
+			all[i], members[i] = int32(i), i
+		}
+		r := p.Recorder()
+		g := r.Group("world", "dp", Cost{}, func(int) []int { return members })
+		at, issue := r.Begin(Issue, g, Forward, "a.star:1:1", "")
+		r.Finish(at, Call{Op: "all_gather", Bytes: 1 << 20}, 1<<20)
+		r.Compute(Operation{Name: "matmul", Operation: hardware.Operation{Products: 1, FLOPs: 1e11, Bytes: 1e6, Dim: 1024, DType: dtype.Float32}}, Manner{}, Forward, "a.star:2:1")
+		r.Wait(issue, Forward, "a.star:3:1")
+		p.Add(r, all)
+		text, _ := hardware.Text("dgx-a100-80g")
+		m, err := hardware.Read("a.toml", regexp.MustCompile(`(?m)^waits = \S+`).ReplaceAll(text, []byte("cores = 2")))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p.Play(m)
+	}
+	for ranks, hidden := range map[int]bool{2: true, 4: false} {
+		f := play(ranks)
+		row := f.Communication[0]
+		if got := row.HiddenSeconds == row.Seconds; got != hidden || row.Seconds <= 0 || !hidden && row.HiddenSeconds > 0 {
+			t.Errorf("%d ranks on two cores: %g of %g s of the call are hidden", ranks, row.HiddenSeconds, row.Seconds)
+		}
+		if d := f.StepSeconds - f.Seconds.Arithmetic - f.Seconds.Communication; d > 1e-9 || d < -1e-9 {
+			t.Errorf("%d ranks on two cores: arithmetic and communication are off the step by %g s", ranks, d)
+		}
+	}
+}
+
 // Messages are listed where they are sent and where they are received: there with the
 // time that they take, which is hidden, for what a rank waits is bubble or waiting.
 func TestMessagesAreListed(t *testing.T) {

@@ -225,10 +225,17 @@ func (g *game) wait(i int32, pl *player, e *Event) bool {
 		return false
 	}
 	cost := s.takes[was.call]
+	behind := !g.m.Carries() && start < pl.device // who computed has kept the call from its bytes
+	if behind {
+		start, end = pl.device, pl.device+cost
+	}
 	pl.keep(int(was.event), 0, start, end)
 	late := max(0, end-pl.device)
+	if behind {
+		late = cost // not off by what adding it to a time has rounded
+	}
 	seen := min(late, cost)
-	if late > 0 {
+	if late > 0 && !behind {
 		pl.keepsWaiting(int(was.event), end, start, g.lastOf(s, int(was.call)))
 	}
 	pl.now.communication += seen
