@@ -307,8 +307,33 @@ func (j *Job) findMembers() {
 			g.Members, g.Exact = allRanks(j.World), true
 		case size[g] == len(g.Members):
 			g.Exact = true
+		case !g.Several && len(g.Members)+len(j.outsiders(g)) == j.World:
+			g.Exact = true
 		}
 	}
+}
+
+// outsiders returns the ranks that cannot be members of g, of which not all members
+// are known: g has finished a call that needs all of them, and these, whose first
+// calls are all recorded, have made none in it.
+func (j *Job) outsiders(g *Group) (ids []int) {
+	if !slices.ContainsFunc(g.Members, func(id int) bool { return j.Ranks[id] != nil && j.Ranks[id].finishedOne(g) }) {
+		return nil
+	}
+	for _, id := range j.ids() {
+		r := j.Ranks[id]
+		if _, member := slices.BinarySearch(g.Members, id); !member && r.Dumped && !r.Truncated {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
+// finishedOne reports whether r has finished a joint call of g and gone on to another:
+// the end of a last one may be that it failed.
+func (r *Rank) finishedOne(g *Group) bool {
+	calls := r.in[g]
+	return len(calls) > 1 && slices.ContainsFunc(calls[:len(calls)-1], func(c *Call) bool { return joint[c.Op] && c.Done == Done })
 }
 
 func allRanks(n int) []int {

@@ -63,8 +63,10 @@ func (g *graph) guess(grp *Group, id int) (to []int, ok bool) {
 		return nil, false
 	}
 	var all, free, idle []int
+	outsiders := g.job.outsiders(grp)
 	for other := range g.job.World {
-		if _, member := slices.BinarySearch(grp.Members, other); member {
+		_, member := slices.BinarySearch(grp.Members, other)
+		if _, outside := slices.BinarySearch(outsiders, other); member || outside {
 			continue
 		}
 		all = append(all, other)

@@ -90,6 +90,13 @@ func TestRules(t *testing.T) {
 			0: {one(sum(1)).gloo(false)}, 1: {sum(1).gloo(false)}, 2: {}, 3: {one(sum(1)).gloo(false)}}}, "culprits 2 never called"},
 		"gloo, two that may be the member": {&world{n: 4, plain: true, ranks: map[int][]row{
 			0: {one(sum(1)).gloo(false)}, 1: {}, 2: {}, 3: {one(sum(1)).gloo(false)}}}, CannotTell},
+		"gloo, a group that has finished a call without those of whom none is recorded": {&world{n: 4, plain: true, ranks: map[int][]row{
+			0: {sum(1).gloo(true)}, 1: {sum(1).gloo(true), sum(2).gloo(false)},
+			2: {sum(1).gloo(true), one(sum(1)).gloo(true), one(sum(2)).gloo(false), sum(2).gloo(false)},
+			3: {sum(1).gloo(true), one(sum(1)).gloo(true), one(sum(2)).gloo(true), sum(2).gloo(false)}}}, "culprits 0 never called"},
+		"gloo, a group of two that both wait in it, and one who has nothing to do with it": {&world{n: 3, plain: true, ranks: map[int][]row{
+			0: {sum(1).gloo(true)}, 1: {sum(1).gloo(true), one(sum(1)).gloo(true), one(sum(2)).gloo(false)},
+			2: {sum(1).gloo(true), one(sum(1)).gloo(true), one(sum(2)).gloo(false)}}}, CannotTell},
 		"gloo, a call that failed for a peer had gone": {&world{n: 3, plain: true, ranks: map[int][]row{
 			0: {sum(1).gloo(true), sum(2).gloo(true)}, 1: {sum(1).gloo(true)}, 2: {sum(1).gloo(true), sum(2).gloo(false)}}}, "culprits 1 never called"},
 	} {
