@@ -3,6 +3,7 @@ package hang
 import (
 	"bytes"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,6 +16,7 @@ type watchdog struct {
 	files int
 	rows  []*logRow // by rank and group, in order
 	works map[workKey]*work
+	parts bool // lines are of groups besides that of all ranks
 }
 
 // A work is what lines say of one rank's calls under one number, which groups count
@@ -69,6 +71,8 @@ func (w *watchdog) read(b []byte) bool {
 		}
 		if m := linePrefix.Get().FindStringSubmatch(line); m != nil {
 			rank = int(atoi(m[1]))
+			inner := innerRank.Get().FindStringSubmatch(line)
+			w.parts = w.parts || inner != nil && int(atoi(inner[1])) != rank
 		} else if m := innerRank.Get().FindStringSubmatch(line); m != nil && !parts {
 			rank = int(atoi(m[1]))
 		} else {
@@ -228,6 +232,7 @@ func (w *watchdog) addTo(j *Job) {
 			w.place(j.rank(key.rank), j.group(key.rank, nil, defaultName, "default_pg"), c)
 		}
 	}
+	w.addBefore(j)
 	for _, row := range w.rows {
 		if g := groups[row]; row.status.Made >= 0 && !g.P2P {
 			r := j.rank(row.rank)
@@ -242,6 +247,35 @@ func (w *watchdog) addTo(j *Job) {
 		for _, r := range j.Ranks {
 			sortCalls(r)
 			r.index()
+		}
+	}
+}
+
+// addBefore adds, where no line has the numbers of a group, what the works alone say:
+// the watchdog names the first that has not finished, so those before it have. Of
+// lines of several groups it is not known which have numbers in common; of one group,
+// nobody is more than a call behind.
+func (w *watchdog) addBefore(j *Job) {
+	if len(w.rows) > 0 || w.parts {
+		return
+	}
+	seqs := map[int]int64{}
+	for key, k := range w.works {
+		if _, again := seqs[key.rank]; again || len(k.calls) != 1 || k.calls[0].P2P || !joint[k.calls[0].Op] {
+			return
+		}
+		seqs[key.rank] = key.seq
+	}
+	first, last := int64(math.MaxInt64), int64(0)
+	for _, seq := range seqs {
+		first, last = min(first, seq), max(last, seq)
+	}
+	if last-first > 1 {
+		return
+	}
+	for rank, seq := range seqs {
+		if r := j.rank(rank); !r.Dumped {
+			r.Status[j.group(rank, nil, defaultName, "default_pg").ID] = Status{seq, seq - 1}
 		}
 	}
 }

@@ -15,6 +15,11 @@ func timeout(rank int, op string, numel, seq, made, done int) string {
 `, rank, rank, seq, op, numel, numel, rank, rank, seq, made, done)
 }
 
+// alone returns the line alone of a call that ran out of time, of a rank that is inner in its group.
+func alone(rank, inner, seq int) string {
+	return fmt.Sprintf("[rank%d]:[E626 06:24:44.9 ProcessGroupNCCL.cpp:616] [Rank %d] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=%d, OpType=ALLREDUCE, NumelIn=8, NumelOut=8, Timeout(ms)=600000) ran for 600020 milliseconds before timing out.\n", rank, inner, seq)
+}
+
 // signal returns the line of a rank that was told of another's timeout.
 func signal(rank, made, done int) string {
 	return fmt.Sprintf("[rank%d]:[E626 06:24:45.1 ProcessGroupNCCL.cpp:1350] [PG ID 0 PG GUID 0(default_pg) Rank %d] Received a dump signal due to a collective timeout from rank 0 and we will try our best to dump the debug info. Last enqueued NCCL work: %d, last completed NCCL work: %d.This is most likely caused by incorrect usages of collectives\n", rank, rank, made, done)
@@ -32,6 +37,10 @@ func TestLogs(t *testing.T) {
 			"[E ProcessGroupNCCL.cpp:458] [Rank 0] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=7, OpType=ALLREDUCE, Timeout(ms)=1800000) ran for 1 milliseconds before timing out.\n" +
 				"[E ProcessGroupNCCL.cpp:458] [Rank 1] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=7, OpType=BROADCAST, Timeout(ms)=1800000) ran for 1 milliseconds before timing out.\n",
 			"culprits 0 calls differ 1 calls differ"},
+		"works alone, one of them behind": {alone(0, 0, 12) + alone(1, 1, 11) + alone(2, 2, 12), "culprits 1 not finished"},
+		"works alone, all in one":         {alone(0, 0, 12) + alone(1, 1, 12), CannotTell},
+		"works alone, of two groups":      {alone(0, 0, 12) + alone(1, 1, 12) + alone(2, 0, 11) + alone(3, 1, 11), CannotTell},
+		"works alone, far apart":          {alone(0, 0, 12) + alone(1, 1, 9), CannotTell},
 		"a version with the group's status": {
 			"[rank0]:[E709 17:05:38.1 ProcessGroupNCCL.cpp:632] [Rank 0] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=9, OpType=ALLREDUCE, NumelIn=5, NumelOut=5, Timeout(ms)=600000) ran for 600000 milliseconds before timing out.\n" +
 				"[rank0]:[E709 17:05:38.1 ProcessGroupNCCL.cpp:2271] [PG ID 0 PG GUID 0(default_pg) Rank 0]  failure detected by watchdog at work sequence id: 9 PG status: last enqueued work: 9, last completed work: 8\n" +
