@@ -79,11 +79,7 @@ func (d *diffing) kindOf(p *pair) (*finding, error) {
 	if p.unplanned != "" {
 		return &finding{kind: WrongDim, meshDim: p.unplannedDim, says: p.unplanned}, nil
 	}
-	cand, err := load(p.cand, ranksOf(p.cand))
-	if err != nil {
-		return nil, err
-	}
-	ref, err := load(p.ref, ranksOf(p.ref))
+	ref, cand, err := p.load()
 	if err != nil {
 		return nil, err
 	}

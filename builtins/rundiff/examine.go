@@ -66,14 +66,30 @@ func load(m map[int]*block, ranks []int) ([]*array, error) {
 	return list, nil
 }
 
+// load reads the blocks of both runs. A number is one with dims or without: the candidate's
+// get those of the reference.
+func (p *pair) load() (ref, cand []*array, err error) {
+	if ref, err = load(p.ref, ranksOf(p.ref)); err != nil {
+		return nil, nil, err
+	}
+	if cand, err = load(p.cand, ranksOf(p.cand)); err != nil {
+		return nil, nil, err
+	}
+	single := func(list []*array) bool {
+		return !slices.ContainsFunc(list, func(a *array) bool { return len(a.data) != 1 })
+	}
+	if single(ref) && single(cand) {
+		for _, a := range cand {
+			a.shape = ref[0].shape
+		}
+	}
+	return ref, cand, nil
+}
+
 // examine reads a tensor of both runs and finds how the blocks of the candidate are parts
 // of the reference.
 func (d *diffing) examine(p *pair) error {
-	ref, err := load(p.ref, ranksOf(p.ref))
-	if err != nil {
-		return err
-	}
-	cand, err := load(p.cand, ranksOf(p.cand))
+	ref, cand, err := p.load()
 	if err != nil {
 		return err
 	}

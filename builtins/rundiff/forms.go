@@ -38,12 +38,7 @@ func (q *probe) transposed(w, c *array, ranks []int) {
 			if w.shape[a] == 1 || w.shape[b] == 1 {
 				continue
 			}
-			order := make([]int, len(w.shape))
-			for i := range order {
-				order[i] = i
-			}
-			order[a], order[b] = b, a
-			t := w.permuted(order)
+			t := w.permuted(changed(len(w.shape), a, b))
 			if len(t.data) != len(c.data) {
 				continue
 			}

@@ -194,5 +194,33 @@ func inRankOrder(l *layout, c []*array, ranks []int) []*array {
 // otherCut finds blocks whose shapes are those of no layout that is expected: parts along some
 // other dim, or parts that are missing.
 func (q *probe) otherCut() {
+	q.transposedCut()
 	q.found = append(q.found, finding{kind: WrongDim, weak: true, rest: q.near, says: fmt.Sprintf("the ranks have blocks %s of %v, which no cut of it gives", shapes(q.c), q.w.shape)})
+}
+
+// transposedCut finds blocks that are parts of the whole with two dims changed: weights as
+// another layer keeps them.
+func (q *probe) transposedCut() {
+	for a := range q.w.shape {
+		for b := a + 1; b < len(q.w.shape); b++ {
+			t := q.w.permuted(changed(len(q.w.shape), a, b))
+			for _, l := range q.d.likely(q.p, t.shape, blockShapes(q.c), q.ranks) {
+				joined := &array{t.shape, make([]float64, len(t.data))}
+				for i, c := range inOrderOf(l, q.ranks, q.c) {
+					joined.put(l.box(t.shape, i), c)
+				}
+				q.formed(finding{kind: Transposed, rest: apart([]*array{joined}, []*array{t}), says: fmt.Sprintf("dims %d and %d have changed places in the ranks' blocks", a, b)}, 1)
+			}
+		}
+	}
+}
+
+// changed returns the order of n dims in which two have changed places.
+func changed(n, a, b int) []int {
+	order := make([]int, n)
+	for i := range order {
+		order[i] = i
+	}
+	order[a], order[b] = b, a
+	return order
 }

@@ -84,7 +84,8 @@ func Compare(ref, cand string, o *Options) (*Report, error) {
 
 // summands decides of tensors of which the ranks hold summands whether that is how they are
 // kept or a sum that is missing. It is missing where the plan says otherwise, where the
-// same name is no summand in another step, and where what is computed later differs.
+// same name is no summand in another step, and where what is computed later differs. Where
+// all ranks hold the same, nothing was left to add up.
 func (d *diffing) summands() {
 	for _, p := range d.pairs {
 		if !p.isSummand || !p.ok {
@@ -94,6 +95,10 @@ func (d *diffing) summands() {
 			if !slices.ContainsFunc(given, isPartial) {
 				p.ok = false
 			}
+			continue
+		}
+		if p.fit.repeated() {
+			p.ok = false
 			continue
 		}
 		later, differ, sibling := 0, 0, 0
@@ -114,6 +119,22 @@ func (d *diffing) summands() {
 			p.ok = false
 		}
 	}
+}
+
+// repeated reports whether the ranks that hold summands hold the same, and not nothing.
+func (f *fit) repeated() bool {
+	for _, dim := range f.l.partial() {
+		for _, g := range f.l.groups(dim) {
+			list := make([]*array, len(g))
+			for i, at := range g {
+				list[i] = f.c[at]
+			}
+			if !same(list) || list[0].maxAbs() == 0 {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // report says what was found.
@@ -269,11 +290,17 @@ func (d *diffing) notes() []string {
 			list = append(list, fmt.Sprintf("%d names that %s alone has, such as %q", n, side, d.only[i][0]))
 		}
 	}
-	explained := 0
+	explained, kept := 0, []*pair(nil)
 	for _, p := range d.pairs {
+		if p.isSummand && p.ok && d.o.Plan.rule(p.name) == nil {
+			kept = append(kept, p)
+		}
 		if p.explained != "" && !p.ok {
 			explained++
 		}
+	}
+	if len(kept) > 0 {
+		list = append(list, fmt.Sprintf("%d taken for summands that are added up later, such as %q, %v: --plan says what is meant", len(kept), kept[0].name, kept[0].fit.l))
 	}
 	if explained > 0 {
 		list = append(list, fmt.Sprintf("%d differences without effect: rounding errors that an optimizer made steps of", explained))

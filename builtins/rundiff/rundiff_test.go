@@ -303,3 +303,42 @@ func TestSomeRanksOnly(t *testing.T) {
 		t.Errorf("rank 1 has lost its loss: got %+v (%v), want a part missing", r, err)
 	}
 }
+
+// What is right or wrong of itself is so whatever follows: the same number on all ranks is no
+// summand, blocks may be parts of the transposed whole, a number has dims or none.
+func TestByItself(t *testing.T) {
+	const n = 5
+	w := random(1, 10, 15)
+	all := func(a *array) []*array { return slices.Repeat([]*array{a}, n) }
+	for _, test := range []struct {
+		name string
+		w    *array
+		c    []*array
+		kind string
+	}{
+		{"the mean on all", w, all(w.scaled(1.0 / n)), MeanForSum},
+		{"summands of nothing", w.scaled(0), all(w.scaled(0)), ""},
+		{"parts of the transposed", w, on(w.permuted([]int{1, 0}), []int{n}, mesh.Shard(0)), Transposed},
+		{"parts of what has other dims", w, all(&array{[]int{2, 3}, w.data[:6]}), WrongDim},
+		{"a number", &array{[]int{}, w.data[:1]}, all(&array{[]int{1}, w.data[:1]}), ""},
+		{"another number", &array{[]int{}, w.data[:1]}, all(&array{[]int{1}, w.data[1:2]}), Other},
+	} {
+		cand := map[int][]dump{0: make([]dump, n)}
+		for i := range n {
+			cand[0][i] = dump{"a": w, "b": test.c[i], "c": w}
+		}
+		rep := compare(t, map[int]dump{0: {"a": w, "b": test.w, "c": w}}, cand, &Options{})
+		if got := strings.ReplaceAll(value(rep.Kind), "equal", ""); got != test.kind {
+			t.Errorf("%s: got %q: %s, want %q", test.name, got, rep.Says, test.kind)
+		}
+	}
+}
+
+// Summands that nothing says to be wrong are spoken of.
+func TestSummandsKept(t *testing.T) {
+	w, x := random(1, 4, 6), random(2, 4, 6)
+	rep := compare(t, map[int]dump{0: {"b": w, "c": w}}, map[int][]dump{0: {{"b": w.plus(-1, x), "c": w}, {"b": x, "c": w}}}, &Options{})
+	if !rep.Equal || !strings.Contains(strings.Join(rep.Notes, "\n"), `1 taken for summands that are added up later, such as "b", P(sum) on [2]`) {
+		t.Errorf("got %t, %q", rep.Equal, rep.Notes)
+	}
+}
