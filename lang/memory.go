@@ -47,6 +47,7 @@ type Watch struct {
 	used int           // bytes when it was looked last
 	full time.Time     // when the last collection that was asked for ended
 	took time.Duration // how long that took
+	left chan int      // gets what is reachable when the collection that was asked for ends; nil without one
 	idle chan struct{} // closed when there are no more runs
 }
 
@@ -170,7 +171,7 @@ func (w *Watch) HardLimit() int { return 2*w.Limit + 256<<20 }
 // urgent reports whether programs that were ended fill the memory that others need,
 // and have had a moment to stop. w.mu is held.
 func (w *Watch) urgent() bool {
-	return time.Since(w.over) > urgentAfter && (w.used > w.HardLimit() || w.Room != nil && w.Room() <= 0)
+	return time.Since(w.over) > urgentAfter && (w.used > w.HardLimit() || w.nothingLeft())
 }
 
 // admit returns an error if there is no room for one value of so many bytes, and
@@ -236,7 +237,8 @@ func (w *Watch) failureOf(t *starlark.Thread) *Failure {
 
 // exceeds reports whether reachable memory goes beyond the limit. Whether it is
 // reachable only a collection tells: these are so far apart that they take a
-// quarter of the time at most, but for where memory grows fast. w.mu is held.
+// quarter of the time at most, but for where memory grows fast. Until one ends it is not
+// known, unless nothing is left: a program may fill that sooner. w.mu is held.
 func (w *Watch) exceeds() bool {
 	most := int(w.most())
 	outside := 0
@@ -245,20 +247,44 @@ func (w *Watch) exceeds() bool {
 	}
 	used := outside + int(heapBytes())
 	w.used = used
+	if w.left != nil {
+		select {
+		case left := <-w.left:
+			w.left = nil
+			return outside+left > most
+		default:
+			return w.nothingLeft()
+		}
+	}
 	if used <= most || w.Scarce != nil && !w.Scarce() {
 		return false
 	}
-	if !w.over.IsZero() {
+	if !w.over.IsZero() || w.nothingLeft() {
 		return true
 	}
-	if used < most+most/2 && time.Since(w.full) < 4*w.took {
-		return false
+	if used >= most+most/2 || time.Since(w.full) >= 4*w.took {
+		w.collect()
 	}
-	began := time.Now()
-	goruntime.GC()
-	w.full = time.Now()
-	w.took = w.full.Sub(began)
-	return outside+int(heapBytes()) > most
+	return false
+}
+
+// nothingLeft reports whether others need what memory there is, if that is asked.
+func (w *Watch) nothingLeft() bool { return w.Room != nil && w.Room() <= 0 }
+
+// collect begins a collection, which w.left tells the end of. w.mu is held.
+func (w *Watch) collect() {
+	left := make(chan int, 1)
+	w.left = left
+	go func() {
+		began := time.Now()
+		goruntime.GC()
+		reachable := int(heapBytes())
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.full = time.Now()
+		w.took = w.full.Sub(began)
+		left <- reachable
+	}()
 }
 
 // most returns how many bytes the process may use.

@@ -39,3 +39,33 @@ func TestWatchRests(t *testing.T) {
 		}
 	}
 }
+
+// While a collection is waited for, which tells what of the memory is reachable, a program may
+// fill what is left of it: the watch looks on, and where nothing is left it waits for none.
+func TestNothingIsLeft(t *testing.T) {
+	room, outside := 1<<30, 1<<30
+	w := &Watch{Limit: 1 << 20, Room: func() int { return room }, Outside: func() int { return outside }}
+	pending := make(chan int, 1)
+	w.left = pending
+	if w.exceeds() {
+		t.Error("with room, while a collection is waited for: programs are ended, want them to go on")
+	}
+	room = 0
+	if !w.exceeds() {
+		t.Error("without room, while a collection is waited for: programs go on, want them ended")
+	}
+	if pending <- 0; !w.exceeds() || w.left != nil {
+		t.Error("after a collection: programs go on with 1 GiB in use and 1 MiB allowed, want them ended")
+	}
+	w.left, outside = pending, 0
+	if pending <- 0; w.exceeds() || w.left != nil {
+		t.Error("after a collection that left nothing in use: programs are ended, want them to go on")
+	}
+	if outside = 1 << 30; !w.exceeds() || w.left != nil {
+		t.Error("without room: a collection is waited for, want programs ended at once")
+	}
+	room = 1 << 30
+	if w.exceeds() || w.left == nil {
+		t.Error("with room, beyond the limit: no collection is begun, want one before programs are ended")
+	}
+}
