@@ -283,7 +283,7 @@ func Reciprocal(dst, x []float32) {
 func Neg(dst, x []float32) {
 	check(len(dst), len(x))
 	n := len(dst)
-	if 4*n >= pastFrom && fitsPast(&dst[0], &x[0]) {
+	if 4*n >= lightPastFrom && fitsPast(&dst[0], &x[0]) {
 		for lo := 0; lo < n; lo += chunk {
 			hi := min(lo+chunk, n)
 			negPastAVX512(&dst[lo], &x[lo], hi-lo)
@@ -308,7 +308,7 @@ func Neg(dst, x []float32) {
 func Abs(dst, x []float32) {
 	check(len(dst), len(x))
 	n := len(dst)
-	if 4*n >= pastFrom && fitsPast(&dst[0], &x[0]) {
+	if 4*n >= lightPastFrom && fitsPast(&dst[0], &x[0]) {
 		for lo := 0; lo < n; lo += chunk {
 			hi := min(lo+chunk, n)
 			absPastAVX512(&dst[lo], &x[lo], hi-lo)
@@ -333,7 +333,7 @@ func Abs(dst, x []float32) {
 func Square(dst, x []float32) {
 	check(len(dst), len(x))
 	n := len(dst)
-	if 4*n >= pastFrom && fitsPast(&dst[0], &x[0]) {
+	if 4*n >= lightPastFrom && fitsPast(&dst[0], &x[0]) {
 		for lo := 0; lo < n; lo += chunk {
 			hi := min(lo+chunk, n)
 			squarePastAVX512(&dst[lo], &x[lo], hi-lo)
@@ -358,7 +358,7 @@ func Square(dst, x []float32) {
 func Relu(dst, x []float32) {
 	check(len(dst), len(x))
 	n := len(dst)
-	if 4*n >= pastFrom && fitsPast(&dst[0], &x[0]) {
+	if 4*n >= lightPastFrom && fitsPast(&dst[0], &x[0]) {
 		for lo := 0; lo < n; lo += chunk {
 			hi := min(lo+chunk, n)
 			reluPastAVX512(&dst[lo], &x[lo], hi-lo)
@@ -384,7 +384,7 @@ func Add(dst, x, y []float32) {
 	check(len(dst), len(x))
 	check(len(dst), len(y))
 	n := len(dst)
-	if 4*n >= pastFrom && fitsPast(&dst[0], &x[0], &y[0]) {
+	if 4*n >= lightPastFrom && fitsPast(&dst[0], &x[0], &y[0]) {
 		for lo := 0; lo < n; lo += chunk {
 			hi := min(lo+chunk, n)
 			addPastAVX512(&dst[lo], &x[lo], &y[lo], hi-lo)
@@ -410,7 +410,7 @@ func Sub(dst, x, y []float32) {
 	check(len(dst), len(x))
 	check(len(dst), len(y))
 	n := len(dst)
-	if 4*n >= pastFrom && fitsPast(&dst[0], &x[0], &y[0]) {
+	if 4*n >= lightPastFrom && fitsPast(&dst[0], &x[0], &y[0]) {
 		for lo := 0; lo < n; lo += chunk {
 			hi := min(lo+chunk, n)
 			subPastAVX512(&dst[lo], &x[lo], &y[lo], hi-lo)
@@ -436,7 +436,7 @@ func Mul(dst, x, y []float32) {
 	check(len(dst), len(x))
 	check(len(dst), len(y))
 	n := len(dst)
-	if 4*n >= pastFrom && fitsPast(&dst[0], &x[0], &y[0]) {
+	if 4*n >= lightPastFrom && fitsPast(&dst[0], &x[0], &y[0]) {
 		for lo := 0; lo < n; lo += chunk {
 			hi := min(lo+chunk, n)
 			mulPastAVX512(&dst[lo], &x[lo], &y[lo], hi-lo)
@@ -540,7 +540,7 @@ func SquaredDiff(dst, x, y []float32) {
 	check(len(dst), len(x))
 	check(len(dst), len(y))
 	n := len(dst)
-	if 4*n >= pastFrom && fitsPast(&dst[0], &x[0], &y[0]) {
+	if 4*n >= lightPastFrom && fitsPast(&dst[0], &x[0], &y[0]) {
 		for lo := 0; lo < n; lo += chunk {
 			hi := min(lo+chunk, n)
 			squaredDiffPastAVX512(&dst[lo], &x[lo], &y[lo], hi-lo)
@@ -566,7 +566,7 @@ func Add64(dst, x, y []float64) {
 	check(len(dst), len(x))
 	check(len(dst), len(y))
 	n := len(dst)
-	if 8*n >= pastFrom && fitsPast(&dst[0], &x[0], &y[0]) {
+	if 8*n >= lightPastFrom && fitsPast(&dst[0], &x[0], &y[0]) {
 		for lo := 0; lo < n; lo += chunk {
 			hi := min(lo+chunk, n)
 			add64PastAVX512(&dst[lo], &x[lo], &y[lo], hi-lo)
@@ -592,7 +592,7 @@ func Sub64(dst, x, y []float64) {
 	check(len(dst), len(x))
 	check(len(dst), len(y))
 	n := len(dst)
-	if 8*n >= pastFrom && fitsPast(&dst[0], &x[0], &y[0]) {
+	if 8*n >= lightPastFrom && fitsPast(&dst[0], &x[0], &y[0]) {
 		for lo := 0; lo < n; lo += chunk {
 			hi := min(lo+chunk, n)
 			sub64PastAVX512(&dst[lo], &x[lo], &y[lo], hi-lo)
@@ -618,7 +618,7 @@ func Mul64(dst, x, y []float64) {
 	check(len(dst), len(x))
 	check(len(dst), len(y))
 	n := len(dst)
-	if 8*n >= pastFrom && fitsPast(&dst[0], &x[0], &y[0]) {
+	if 8*n >= lightPastFrom && fitsPast(&dst[0], &x[0], &y[0]) {
 		for lo := 0; lo < n; lo += chunk {
 			hi := min(lo+chunk, n)
 			mul64PastAVX512(&dst[lo], &x[lo], &y[lo], hi-lo)
@@ -669,7 +669,7 @@ func Div64(dst, x, y []float64) {
 func Scale(dst, x []float32, a float32) {
 	check(len(dst), len(x))
 	n := len(dst)
-	if 4*n >= pastFrom && fitsPast(&dst[0], &x[0]) {
+	if 4*n >= lightPastFrom && fitsPast(&dst[0], &x[0]) {
 		for lo := 0; lo < n; lo += chunk {
 			hi := min(lo+chunk, n)
 			scalePastAVX512(&dst[lo], &x[lo], hi-lo, a)
@@ -773,7 +773,7 @@ func TanhGrad(dst, grad, y []float32) {
 	check(len(dst), len(grad))
 	check(len(dst), len(y))
 	n := len(dst)
-	if 4*n >= pastFrom && fitsPast(&dst[0], &grad[0], &y[0]) {
+	if 4*n >= lightPastFrom && fitsPast(&dst[0], &grad[0], &y[0]) {
 		for lo := 0; lo < n; lo += chunk {
 			hi := min(lo+chunk, n)
 			tanhGradPastAVX512(&dst[lo], &grad[lo], &y[lo], hi-lo)
@@ -799,7 +799,7 @@ func SigmoidGrad(dst, grad, y []float32) {
 	check(len(dst), len(grad))
 	check(len(dst), len(y))
 	n := len(dst)
-	if 4*n >= pastFrom && fitsPast(&dst[0], &grad[0], &y[0]) {
+	if 4*n >= lightPastFrom && fitsPast(&dst[0], &grad[0], &y[0]) {
 		for lo := 0; lo < n; lo += chunk {
 			hi := min(lo+chunk, n)
 			sigmoidGradPastAVX512(&dst[lo], &grad[lo], &y[lo], hi-lo)
@@ -825,7 +825,7 @@ func ReluGrad(dst, grad, y []float32) {
 	check(len(dst), len(grad))
 	check(len(dst), len(y))
 	n := len(dst)
-	if 4*n >= pastFrom && fitsPast(&dst[0], &grad[0], &y[0]) {
+	if 4*n >= lightPastFrom && fitsPast(&dst[0], &grad[0], &y[0]) {
 		for lo := 0; lo < n; lo += chunk {
 			hi := min(lo+chunk, n)
 			reluGradPastAVX512(&dst[lo], &grad[lo], &y[lo], hi-lo)

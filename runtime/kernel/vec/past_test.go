@@ -26,9 +26,26 @@ func withPast(t *testing.T, bytes int) (end func()) {
 	if best != AVX512 {
 		t.Skip("results are stored past the caches in AVX-512 alone")
 	}
-	was := pastFrom
-	pastFrom = bytes
-	return func() { pastFrom = was }
+	was, light := pastFrom, lightPastFrom
+	setPast(bytes)
+	return func() { pastFrom, lightPastFrom = was, light }
+}
+
+// setPast has all results of so many bytes or more be stored past the caches.
+func setPast(bytes int) { pastFrom, lightPastFrom = bytes, bytes }
+
+// Where cpuid tells of a second- or third-level cache, it is of a size that there is.
+func TestCaches(t *testing.T) {
+	for name, n := range map[string]int{"SecondLevel": SecondLevel(), "thirdLevel": thirdLevel()} {
+		if n != 0 && (n < 128<<10 || n > 4<<30) {
+			t.Errorf("%s() = %d bytes", name, n)
+		}
+	}
+	if second, third := SecondLevel(), thirdLevel(); second > 0 && third > 0 {
+		t.Errorf("SecondLevel() = %d and thirdLevel() = %d: of one maker's processors each", second, third)
+	} else if third > 0 && lightPastBytes() != third/2 || third == 0 && lightPastBytes() != pastBytes() {
+		t.Errorf("lightPastBytes() = %d with a third-level cache of %d bytes", lightPastBytes(), third)
+	}
 }
 
 // What is stored past the caches is what else is stored: of all lengths, where dst
@@ -50,10 +67,10 @@ func TestPast(t *testing.T) {
 			t.Fatalf("fitsPast of a slice %d elements behind a line = %v, want %v", off, got, want)
 		}
 		f(dst, x)
-		pastFrom = math.MaxInt
+		setPast(math.MaxInt)
 		want := make([]float32, n)
 		f(want, x)
-		pastFrom = 1
+		setPast(1)
 		if at := firstOther(dst, want); at >= 0 {
 			t.Fatalf("%s of %d elements: element %d is %v past the caches, want %v", name, n, at, dst[at], want[at])
 		}
@@ -73,9 +90,9 @@ func TestPastAll(t *testing.T) {
 			args := operands(t, v.Type(), 16*rapid.IntRange(20, 40).Draw(t, "groups")+5, 0)
 			other := clone(args)
 			v.Call(args)
-			pastFrom = 1
+			setPast(1)
 			v.Call(other)
-			pastFrom = math.MaxInt
+			setPast(math.MaxInt)
 			if d := differ(other, args); d != "" {
 				t.Fatalf("%s past the caches: %s", name, d)
 			}

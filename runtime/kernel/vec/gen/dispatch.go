@@ -97,14 +97,34 @@ func (k *kernel) chooser() string {
 // pastName returns the name of k's function that stores past the caches.
 func (k *kernel) pastName() string { return lowerFirst(k.name) + "PastAVX512" }
 
+// light reports whether k has so few steps that it waits for memory.
+func (k *kernel) light() bool {
+	const few = 4
+	steps := 0
+	for _, e := range k.steps {
+		switch e.op {
+		case opDiv, opSqrt:
+			return false
+		case opLoad, opStore, opScalar, opConst, opBits, opFrom:
+		default:
+			steps++
+		}
+	}
+	return steps <= few
+}
+
 // choosePast returns the statements that call it where k's results are such.
 func (k *kernel) choosePast() string {
 	var begins []string
 	for _, a := range k.arrays {
 		begins = append(begins, "&"+a.name+"[0]")
 	}
-	return fmt.Sprintf("if %d*n >= pastFrom && fitsPast(%s) {\nfor lo := 0; lo < n; lo += chunk {\nhi := min(lo+chunk, n)\n%s(%s)\n}\nfence()\nreturn\n}\n",
-		k.arrays[0].elem.size(), strings.Join(begins, ", "), k.pastName(), k.chunk())
+	from := "pastFrom"
+	if k.light() {
+		from = "lightPastFrom"
+	}
+	return fmt.Sprintf("if %d*n >= %s && fitsPast(%s) {\nfor lo := 0; lo < n; lo += chunk {\nhi := min(lo+chunk, n)\n%s(%s)\n}\nfence()\nreturn\n}\n",
+		k.arrays[0].elem.size(), from, strings.Join(begins, ", "), k.pastName(), k.chunk())
 }
 
 // chunk returns the arguments of a call in assembly for the elements from lo to hi.
