@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"go.starlark.net/starlark"
+	"go.starlark.net/syntax"
 
 	"tpsh/builtins/arg"
 	"tpsh/runtime/op"
@@ -44,23 +45,20 @@ func callAll(t *testing.T, env *Env, thread *starlark.Thread) {
 	if testing.Short() {
 		calls = 20
 	}
-	values, err := starlark.ExprFuncOptions(fileOptions, "pool", pool, names)
-	if err != nil {
-		t.Fatal(err)
-	}
+	made := argumentPool(t, thread, names)
 	for _, s := range slices.Concat(functions(), methods()) {
 		for range calls {
-			p := &picker{random, makePool(t, thread, values)}
+			p := &picker{random, made()}
 			self, args, kwargs := p.call(s)
 			callOne(t, env, s, self, args, kwargs)
 		}
 	}
 }
 
-// A picker picks arguments from the pool.
+// A picker picks arguments of a call.
 type picker struct {
 	*rand.Rand
-	values *starlark.List
+	*arguments
 }
 
 // call picks the arguments of a call: most of them of the kind that their
@@ -130,22 +128,59 @@ func (p *picker) value(slots []slot, i int) starlark.Value {
 
 // pick picks a value that fits.
 func (p *picker) pick(fits func(starlark.Value) bool) starlark.Value {
-	var list []starlark.Value
-	for i := range p.values.Len() {
-		if v := p.values.Index(i); fits(v) {
-			list = append(list, v)
+	var list []int
+	for i, v := range p.patterns {
+		if fits(v) {
+			list = append(list, i)
 		}
 	}
-	return list[p.IntN(len(list))]
+	return p.make(list[p.IntN(len(list))])
 }
 
-// makePool makes the arguments anew: calls in place change them.
-func makePool(t *testing.T, thread *starlark.Thread, values *starlark.Function) *starlark.List {
-	v, err := starlark.Call(thread, values, nil, nil)
+// arguments are those of one call. They are made anew for each: calls in place change them.
+type arguments struct {
+	patterns []starlark.Value // of what kinds they are
+	make     func(i int) starlark.Value
+}
+
+// argumentPool returns a function that returns the arguments of a call, made as they are
+// picked: all of them take longer than most calls.
+func argumentPool(t *testing.T, thread *starlark.Thread, names starlark.StringDict) func() *arguments {
+	expr, err := fileOptions.ParseExpr("pool", pool, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return v.(*starlark.List)
+	lines := strings.Split(pool, "\n")
+	var makers []*starlark.Function
+	for _, e := range expr.(*syntax.ListExpr).List {
+		start, end := e.Span()
+		text := lines[start.Line-1][start.Col-1 : end.Col-1]
+		maker, err := starlark.ExprFuncOptions(fileOptions, "pool", text, names)
+		if err != nil {
+			t.Fatalf("%s: %v", text, err)
+		}
+		makers = append(makers, maker)
+	}
+	made := func(i int) starlark.Value {
+		v, err := starlark.Call(thread, makers[i], nil, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+	var patterns []starlark.Value
+	for i := range makers {
+		patterns = append(patterns, made(i))
+	}
+	return func() *arguments {
+		picked := map[int]starlark.Value{}
+		return &arguments{patterns, func(i int) starlark.Value {
+			if picked[i] == nil {
+				picked[i] = made(i)
+			}
+			return picked[i]
+		}}
+	}
 }
 
 // callOne makes one call, and a backward pass through its result.
