@@ -54,6 +54,13 @@ func took(t *testing.T, g *comm.Group, src, tag int, data []byte) {
 	}
 }
 
+// count returns how many exposures have not ended, which a listener may just be ending.
+func (l *exposures) count() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.open)
+}
+
 // An exposure lasts from the Send until the sender hears that the message was read.
 func TestLoan(t *testing.T) {
 	f := NewShared(2)
@@ -62,7 +69,7 @@ func TestLoan(t *testing.T) {
 	stations[1].shared.try(nil)
 	data, done := lent(t, groups[0], 1, 5)
 	other, otherDone := lent(t, groups[0], 1, 6)
-	if n := len(stations[0].exposures.open); n != 2 {
+	if n := stations[0].exposures.count(); n != 2 {
 		t.Fatalf("got %d loans, want 2", n)
 	}
 	took(t, groups[1], 0, 6, other)
@@ -72,8 +79,8 @@ func TestLoan(t *testing.T) {
 	}
 	took(t, groups[1], 0, 5, data)
 	stations[0].drain()
-	if done.Load() != 1 || len(stations[0].exposures.open) != 0 {
-		t.Errorf("got %d ends of a loan and %d open, want 1 and 0", done.Load(), len(stations[0].exposures.open))
+	if done.Load() != 1 || stations[0].exposures.count() != 0 {
+		t.Errorf("got %d ends of a loan and %d open, want 1 and 0", done.Load(), stations[0].exposures.count())
 	}
 }
 
@@ -85,8 +92,8 @@ func TestLoanUnreadable(t *testing.T) {
 	s := stations[0].shared.segment
 	s.Reads(0, 1).Store(shm.Unreadable)
 	data, done := lent(t, groups[0], 1, 0)
-	if len(stations[0].exposures.open) != 0 || done.Load() != 1 {
-		t.Errorf("got %d loans and %d ends of the use, want none and 1", len(stations[0].exposures.open), done.Load())
+	if stations[0].exposures.count() != 0 || done.Load() != 1 {
+		t.Errorf("got %d loans and %d ends of the use, want none and 1", stations[0].exposures.count(), done.Load())
 	}
 	took(t, groups[1], 0, 0, data)
 }
@@ -156,7 +163,7 @@ func TestLoanUnreceived(t *testing.T) {
 	groups, stations := everyone(t, f)
 	stations[1].shared.try(nil)
 	lent(t, groups[0], 1, 3)
-	if len(stations[0].exposures.open) != 1 {
+	if stations[0].exposures.count() != 1 {
 		t.Error("the message is not lent")
 	}
 	f.Endpoint(0).End(nil)
