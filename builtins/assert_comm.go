@@ -192,11 +192,12 @@ func fingerprint(e *Env, fn string, x starlark.Value) ([]byte, error) {
 	return append(sum[:], showAll(e, x)...), nil
 }
 
-// appendTensor appends dtype, shape and elements of v, which must be a tensor.
+// appendTensor appends dtype, shape and, where it has them, elements of v, which must
+// be a tensor, or a number that would come from some.
 func appendTensor(dst []byte, v starlark.Value) ([]byte, error) {
 	x, ok := v.(*Tensor)
 	if !ok {
-		return nil, &object.Error{Value: v}
+		return AppendUnknown(dst, v)
 	}
 	t, err := x.Tensor()
 	if err != nil {
@@ -209,6 +210,9 @@ func appendTensor(dst []byte, v starlark.Value) ([]byte, error) {
 		return nil, err
 	}
 	dst = fmt.Appendf(dst, "t%s;", op.Describe(t))
+	if t.Hollow() {
+		return dst, nil
+	}
 	return append(dst, t.Bytes()...), nil
 }
 

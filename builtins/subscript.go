@@ -379,6 +379,9 @@ func (sub *subscript) check(index *tensor.Tensor, size, elem int) error {
 		if err != nil {
 			return err
 		}
+		if y.Hollow() {
+			continue
+		}
 		n, _ := elementOf(y, y.Offset()).(starlark.Int).Int64()
 		if n < int64(-size) || n >= int64(size) {
 			return &op.ArgError{Got: fmt.Sprintf("%d in the tensor at index %d", n, elem), Want: fmt.Sprintf("%d..%d", -size, size-1)}

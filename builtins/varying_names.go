@@ -108,8 +108,15 @@ func settledArgs(e *Env, args starlark.Tuple, kwargs []starlark.Tuple) (starlark
 }
 
 // settled returns v with what the rank has for what varies in it, an observation: v
-// itself if nothing does.
+// itself if nothing does. A list or dict stays the same one, which others may hold and
+// change, but for one that is frozen or gone through.
 func settled(v starlark.Value) starlark.Value {
+	return settledWithin(v, map[starlark.Value]starlark.Value{})
+}
+
+// settledWithin is settled of a part of a value; done are the lists and dicts met so far,
+// which may hold each other, and what has become of them.
+func settledWithin(v starlark.Value, done map[starlark.Value]starlark.Value) starlark.Value {
 	if !varies(v) {
 		return v
 	}
@@ -117,23 +124,37 @@ func settled(v starlark.Value) starlark.Value {
 	case *Varying:
 		return v.settle()
 	case *starlark.List:
-		list := make([]starlark.Value, v.Len())
-		for i := range list {
-			list[i] = settled(v.Index(i))
+		if done[v] != nil {
+			return done[v]
 		}
-		return starlark.NewList(list)
+		list := v
+		if v.SetIndex(0, v.Index(0)) != nil {
+			list = starlark.NewList(slices.Collect(v.Elements()))
+		}
+		done[v] = list
+		for i := range list.Len() {
+			list.SetIndex(i, settledWithin(list.Index(i), done))
+		}
+		return list
 	case starlark.Tuple:
 		list := make(starlark.Tuple, len(v))
 		for i := range list {
-			list[i] = settled(v[i])
+			list[i] = settledWithin(v[i], done)
 		}
 		return list
 	case *operator.Slice:
-		return &operator.Slice{Lo: settled(v.Lo), Hi: settled(v.Hi), Step: settled(v.Step)}
+		return &operator.Slice{Lo: settledWithin(v.Lo, done), Hi: settledWithin(v.Hi, done), Step: settledWithin(v.Step, done)}
 	case *starlark.Dict:
-		d := starlark.NewDict(v.Len())
-		for _, item := range v.Items() {
-			d.SetKey(item[0], settled(item[1]))
+		if done[v] != nil {
+			return done[v]
+		}
+		d, items := v, v.Items()
+		if v.SetKey(items[0][0], items[0][1]) != nil {
+			d = starlark.NewDict(len(items))
+		}
+		done[v] = d
+		for _, item := range items {
+			d.SetKey(item[0], settledWithin(item[1], done))
 		}
 		return d
 	}
@@ -142,26 +163,56 @@ func settled(v starlark.Value) starlark.Value {
 
 // varies reports whether v varies, or an element of a list, tuple or dict does.
 func varies(v starlark.Value) bool {
+	var w walk
+	return w.varies(v, 0)
+}
+
+// A walk goes through a value whose lists and dicts may hold each other.
+type walk struct{ met map[starlark.Value]bool }
+
+// again reports whether the walk has met v, a list or dict so deep in the value. One at
+// its top is met again below.
+func (w *walk) again(v starlark.Value, deep int) bool {
+	if deep == 0 {
+		return false
+	}
+	if w.met[v] {
+		return true
+	}
+	if w.met == nil {
+		w.met = map[starlark.Value]bool{}
+	}
+	w.met[v] = true
+	return false
+}
+
+func (w *walk) varies(v starlark.Value, deep int) bool {
 	switch v := v.(type) {
 	case *Varying:
 		return true
 	case *starlark.List:
+		if w.again(v, deep) {
+			return false
+		}
 		for i := range v.Len() {
-			if varies(v.Index(i)) {
+			if w.varies(v.Index(i), deep+1) {
 				return true
 			}
 		}
 	case starlark.Tuple:
 		for _, x := range v {
-			if varies(x) {
+			if w.varies(x, deep) {
 				return true
 			}
 		}
 	case *operator.Slice:
-		return varies(v.Lo) || varies(v.Hi) || varies(v.Step)
+		return w.varies(v.Lo, deep) || w.varies(v.Hi, deep) || w.varies(v.Step, deep)
 	case *starlark.Dict:
+		if w.again(v, deep) {
+			return false
+		}
 		for _, item := range v.Items() {
-			if varies(item[1]) {
+			if w.varies(item[1], deep+1) {
 				return true
 			}
 		}

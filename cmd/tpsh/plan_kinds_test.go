@@ -42,6 +42,9 @@ var kindScripts = []struct {
 	{"uneven reduce_scatter", "reduce_scatter(ones(world_size() + 1, 3)) + 1", 3},
 	{"permute", "collective_permute(ones(4), [(0, 1), (1, 2)]) + 1", 0},
 	{"several exchanged", "xs = [ones(1 + i % 2) for i in range(world_size())]\nfor y in all_to_all(xs, 0, 0):\n    y + 1", 2},
+	{"a list that a dict holds", "xs = [rank()]\nd = {}\nd.setdefault('xs', xs)\nxs.append(1)\nones(len(d['xs'])) + 1\nassert.eq(len(d['xs']), 2)", 0},
+	{"a list in itself", "xs = [rank()]\nxs.append(xs)\nd = {}\nd.setdefault('xs', xs)\nones(len(xs[1])) + 1\nassert.eq(len(d['xs'][1]), 2)", 0},
+	{"a list in itself of what does not vary", "xs = []\nxs.append(xs)\nlist(xs)\nbarrier()", 1},
 	{"asynchronous", "y, w = all_reduce(ones(4), async_op = True)\nx = ones(3) + 1\nw.wait()\ny + 1", 1},
 }
 
@@ -124,6 +127,26 @@ func TestPlanSlices(t *testing.T) {
 			t.Fatal(err)
 		}
 		compareKinds(t, script, nil, 12, each)
+	}
+}
+
+// looking are programs that look at elements where there are some, and go on the same
+// whatever they are.
+var looking = []string{
+	"assert.same_on_all_ranks([ones(3), {'loss': rand(2).sum().item()}])",
+	"x = rand(4, 5)\nx[tensor([0, 1]), tensor([2, 3])]\nx[tensor([0, 1]), tensor([2, 3])] = all_reduce(ones(2))",
+	"gradcheck(lambda x: all_reduce(x * x).sum(), rand(3))",
+	"q = distribute_tensor(rand(1, 2, 12, 4), init_device_mesh('cpu', (world_size(),)), [Shard(2)]).requires_grad_()\n" +
+		"F.scaled_dot_product_attention(q, q, q, is_causal = True).sum().backward()",
+}
+
+func TestPlanLooksAtNoElements(t *testing.T) {
+	for _, text := range looking {
+		script := filepath.Join(t.TempDir(), "x.star")
+		if err := os.WriteFile(script, []byte(text+"\n"), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		planAsRun(t, script, nil, 4)
 	}
 }
 

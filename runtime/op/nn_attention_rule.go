@@ -38,6 +38,9 @@ func init() {
 // fillCausal sets x [m, n], which begins at the given row and column of a mask,
 // to what causal_like says.
 func fillCausal(x *tensor.Tensor, row, column int) {
+	if x.Hollow() {
+		return
+	}
 	sees, n := tensor.Data[bool](x), x.Shape()[1]
 	for i := range sees {
 		sees[i] = column+i%n <= row+i/n
