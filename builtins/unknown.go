@@ -87,6 +87,12 @@ func (u *Unknown) String() string { return "?" }
 // Type implements starlark.Value.
 func (u *Unknown) Type() string { return "unknown" }
 
+// MarshalJSON writes u as text does.
+func (u *Unknown) MarshalJSON() ([]byte, error) { return []byte(`"?"`), nil }
+
+// Of returns u as a number of the rank that e is of.
+func (u *Unknown) Of(e *Env) *Unknown { return &Unknown{e, u.kind} }
+
 // Freeze implements starlark.Value.
 func (u *Unknown) Freeze() {}
 
@@ -165,7 +171,7 @@ func (u *Unknown) operand() (*tensor.Tensor, error) {
 // hintUnknown returns what to do where the interpreter or an argument refuses an
 // unknown number with message, or "".
 func hintUnknown(message string) string {
-	for _, word := range []string{"got unknown", "unknown * ", "unknown, want", "got ?", "key unknown", "index: unknown", "an unknown number", " < unknown", "unknown < ", " > unknown", "unknown > "} {
+	for _, word := range []string{"got unknown", "unknown * ", " * unknown", "which a plan has not", "unknown, want", "got ?", "key unknown", "index: unknown", "an unknown number", " < unknown", "unknown < ", " > unknown", "unknown > "} {
 		if strings.Contains(message, word) {
 			return waysOut
 		}
@@ -241,42 +247,6 @@ func firstUnknown(v starlark.Value) *Unknown {
 		}
 	}
 	return nil
-}
-
-// compareName is the function that stands for comparisons where the script is run
-// on shapes: lang.Comparison.
-const compareName = "<compare>"
-
-// comparisons are the tokens that compareName is called with.
-var comparisons = map[string]syntax.Token{"==": syntax.EQL, "!=": syntax.NEQ, "<": syntax.LT, "<=": syntax.LE, ">": syntax.GT, ">=": syntax.GE}
-
-// compareIn is the comparison of args[1] and args[2] that args[0] names: unknown if
-// one of them is.
-func compareIn(e *Env, _ *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
-	name, x, y := string(args[0].(starlark.String)), args[1], args[2]
-	if e.varied && (varies(x) || varies(y)) && !isUnknown(x) && !isUnknown(y) {
-		return lift(e, func(a []starlark.Value) (starlark.Value, error) {
-			return compareIn(e, nil, nil, starlark.Tuple{args[0], a[0], a[1]}, nil)
-		}, shallow(x), shallow(y))
-	}
-	switch {
-	case name == "in" || name == "not in":
-		if isUnknown(x) {
-			return &Unknown{e, "bool"}, nil
-		}
-		v, err := starlark.Binary(syntax.IN, x, y)
-		if err == nil && name == "not in" {
-			v = !v.Truth()
-		}
-		return v, err
-	case isUnknown(x) || isUnknown(y):
-		if x == starlark.None || y == starlark.None {
-			return starlark.Bool(name == "!="), nil
-		}
-		return &Unknown{e, "bool"}, nil
-	}
-	same, err := starlark.Compare(comparisons[name], x, y)
-	return starlark.Bool(same), err
 }
 
 // unknownsLike returns unknown elements of a tensor of shape s and dtype dt as nested

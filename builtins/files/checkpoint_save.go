@@ -123,6 +123,9 @@ func saveCheckpoint(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, ar
 		return nil, err
 	}
 	if e.Planning() {
+		if err := s.settle(list); err != nil { // sums that ranks have parts of
+			return nil, err
+		}
 		noted, err := shadowState(state)
 		if err != nil {
 			return nil, err

@@ -59,6 +59,8 @@ func (w *stateWriter) write(path string, v starlark.Value, depth int) error {
 		w.text = tensorfiles.AppendFloat(w.text, float64(v))
 	case starlark.String:
 		w.text = tensorfiles.AppendString(w.text, string(v))
+	case *builtins.Unknown:
+		w.text = tensorfiles.AppendString(w.text, v.String())
 	case *builtins.Tensor:
 		w.text = append(tensorfiles.Quote(append(w.text, `{"$tensor":`...), w.name(path, v)), '}')
 	case *starlark.Dict:

@@ -247,6 +247,8 @@ func refillDict(e *builtins.Env, path string, have, saved *starlark.Dict) error 
 // unshadow returns saved as values of this rank.
 func unshadow(e *builtins.Env, saved starlark.Value) (starlark.Value, error) {
 	switch v := saved.(type) {
+	case *builtins.Unknown:
+		return v.Of(e), nil
 	case shadowTensor:
 		x, err := v.make(e, "load_checkpoint")
 		if err != nil {

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"errors"
-	"io/fs"
 	"os"
 	"path/filepath"
 )
@@ -20,11 +18,10 @@ func hereText() ([]byte, error) {
 	if err != nil {
 		return []byte(hereEstimate), nil
 	}
-	text, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
+	if _, err := os.Stat(path); err != nil { // nor is one where there can be no folder, or none that one may look into
 		return []byte(hereEstimate), nil
 	}
-	return text, err
+	return os.ReadFile(path)
 }
 
 // isEstimate reports whether --hw here is a machine of which nothing was measured.

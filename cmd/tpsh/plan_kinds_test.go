@@ -135,6 +135,7 @@ func TestPlanSlices(t *testing.T) {
 var looking = []string{
 	"assert.same_on_all_ranks([ones(3), {'loss': rand(2).sum().item()}])",
 	"x = rand(4, 5)\nx[tensor([0, 1]), tensor([2, 3])]\nx[tensor([0, 1]), tensor([2, 3])] = all_reduce(ones(2))",
+	"m = init_device_mesh('cpu', (world_size(),))\nsave_checkpoint(tmpdir(), {'w': DTensor.from_local(ones(3), m, [Partial()])})",
 	"gradcheck(lambda x: all_reduce(x * x).sum(), rand(3))",
 	"q = distribute_tensor(rand(1, 2, 12, 4), init_device_mesh('cpu', (world_size(),)), [Shard(2)]).requires_grad_()\n" +
 		"F.scaled_dot_product_attention(q, q, q, is_causal = True).sum().backward()",

@@ -29,9 +29,12 @@ func TestMain(m *testing.M) {
 	if os.Getenv(commandVariable) != "" {
 		main()
 	}
-	// What somebody has measured here and keeps in a home changes what commands say.
-	if err := os.Setenv("XDG_CONFIG_HOME", filepath.Join(os.DevNull, "config")); err != nil {
-		panic(err)
+	// What somebody has measured here and keeps in a home changes what commands say. Those
+	// of scripts have the home that their script says.
+	if filepath.Base(os.Args[0]) != "tpsh" {
+		if err := os.Setenv("XDG_CONFIG_HOME", filepath.Join(os.DevNull, "config")); err != nil {
+			panic(err)
+		}
 	}
 	testscript.Main(m, map[string]func(){
 		"tpsh": func() { os.Exit(run(&stdio{os.Stdin, os.Stdout, os.Stderr}, os.Args[1:])) },
