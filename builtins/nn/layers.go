@@ -142,6 +142,38 @@ func newEmbedding(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args
 	return m, mk.rows(int(n), int(dim), padding)
 }
 
+// embedded returns an Embedding whose rows are those of a tensor, which it shares.
+func embedded(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	var (
+		x       builtins.OneTensor
+		freeze  = arg.Bool(true)
+		padding arg.OptInt
+	)
+	if err := arg.Unpack(b.Name(), args, kwargs, "embeddings", &x, "freeze?", &freeze, "padding_idx?", &padding); err != nil {
+		return nil, err
+	}
+	t := x.T
+	if t.Ndim() != 2 || !t.DType().IsFloat() {
+		return nil, arg.In(b.Name(), "embeddings", arg.Bad(e.Wrap(t), "a float tensor of two dims", "a row for each index"))
+	}
+	s := t.Shape()
+	m := newModule(e, EmbeddingClass)
+	m.plain("num_embeddings", starlark.MakeInt(s[0]), "embedding_dim", starlark.MakeInt(s[1]), "padding_idx", starlark.None)
+	if padding.Set {
+		row, ok := shape.Dim(int(padding.V), s[0])
+		if !ok {
+			return nil, &op.ArgError{Func: b.Name(), Param: "padding_idx", Got: fmt.Sprint(padding.V), Want: fmt.Sprintf("%d..%d", -s[0], s[0]-1), Rule: builtins.ThereAre(s[0], "row")}
+		}
+		m.plain("padding_idx", starlark.MakeInt(row))
+	}
+	w, err := asParameter(e, b.Name(), t, !bool(freeze))
+	if err != nil {
+		return nil, err
+	}
+	m.Put(Field{"weight", ParameterField, w})
+	return m, nil
+}
+
 // padding fills row i of w, the weight of an Embedding, with zeros.
 func (mk *maker) padding(w *tensor.Tensor, i int) error {
 	n := w.Shape()[0]

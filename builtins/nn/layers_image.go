@@ -38,14 +38,7 @@ func (l *layer) names() []string {
 }
 
 func (l *layer) row() *builtins.Row {
-	forward := applies(l.fn, "input", l.names()...)
-	if l.fn == "" {
-		forward = func(m *Module, _ *starlark.Thread, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
-			var x starlark.Value
-			return x, arg.Unpack(m.Class.Name, args, kwargs, "input", &x)
-		}
-	}
-	return l.rowOf(forward)
+	return l.rowOf(applies(l.fn, "input", l.names()...))
 }
 
 // rowOf returns the row of a constructor of modules that do forward.
@@ -83,21 +76,36 @@ var layers = []layer{
 	{"LeakyReLU", "leaky_relu", []layerField{{"negative_slope", starlark.Float(0.01)}}, "LeakyReLU(negative_slope=0.01) returns a module that applies F.leaky_relu.\n>>> nn.LeakyReLU(0.5)(tensor([-1.0, 2.0])).tolist()\n[-0.5, 2.0]"},
 	{"ELU", "elu", []layerField{{"alpha", starlark.Float(1)}}, "ELU(alpha=1) returns a module that applies F.elu.\n>>> nn.ELU()(zeros(1)).tolist()\n[0.0]"},
 	{"Softplus", "softplus", []layerField{{"beta", starlark.Float(1)}, {"threshold", starlark.Float(20)}}, "Softplus(beta=1, threshold=20) returns a module that applies F.softplus.\n>>> nn.Softplus()(tensor([100.0])).tolist()\n[100.0]"},
-	{"Identity", "", nil, "Identity() returns a module that returns what it is given.\n>>> nn.Identity()(tensor([1, 2])).tolist()\n[1, 2]"},
 	{"MaxPool2d", "max_pool2d", append(windows[:3:3], layerField{"dilation", starlark.MakeInt(1)}, layerField{"return_indices", starlark.False}, layerField{"ceil_mode", starlark.False}), "MaxPool2d(kernel_size, stride=None, padding=0, dilation=1, return_indices=False, ceil_mode=False) returns a module that applies F.max_pool2d.\n>>> nn.MaxPool2d(2)(ones(1, 1, 4, 4)).shape\n(1, 1, 2, 2)"},
 	{"AvgPool2d", "avg_pool2d", append(windows[:3:3], layerField{"ceil_mode", starlark.False}, layerField{"count_include_pad", starlark.True}, layerField{"divisor_override", starlark.None}), "AvgPool2d(kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True, divisor_override=None) returns a module that applies F.avg_pool2d.\n>>> nn.AvgPool2d(2)(ones(1, 1, 4, 4)).shape\n(1, 1, 2, 2)"},
 	{"AdaptiveAvgPool2d", "adaptive_avg_pool2d", []layerField{{"output_size", nil}}, "AdaptiveAvgPool2d(output_size) returns a module that applies F.adaptive_avg_pool2d.\n>>> nn.AdaptiveAvgPool2d(1)(ones(1, 3, 4, 4)).shape\n(1, 3, 1, 1)"},
 	{"Upsample", "interpolate", []layerField{{"size", starlark.None}, {"scale_factor", starlark.None}, {"mode", starlark.String("nearest")}, {"align_corners", starlark.False}}, "Upsample(size=None, scale_factor=None, mode=\"nearest\", align_corners=False) returns a module that applies F.interpolate.\n>>> nn.Upsample(scale_factor=2)(ones(1, 1, 2, 2)).shape\n(1, 1, 4, 4)"},
 }
 
+var identityClass = &class{Name: "Identity", forward: func(m *Module, _ *starlark.Thread, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	var x starlark.Value
+	return x, arg.Unpack(m.Class.Name, args, kwargs, "input", &x)
+}}
+
+// newIdentity takes, as PyTorch's does, whatever the module has that it stands for.
+func newIdentity(e *builtins.Env, _ *starlark.Thread, _ *starlark.Builtin, _ starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
+	return newModule(e, identityClass), nil
+}
+
 func init() {
 	for i := range layers {
 		builtins.Register(layers[i].row())
 	}
+	builtins.Register(&builtins.Row{
+		Name: "nn.Identity",
+		Doc:  "Identity(*args, **kwargs) returns a module that returns what it is given. The arguments are those of a module in whose place it stands, and mean nothing.\n>>> nn.Identity(8)(tensor([1, 2])).tolist()\n[1, 2]",
+		Fn:   newIdentity,
+	})
 	for n := 1; n <= 3; n++ {
 		builtins.Register(&builtins.Row{
 			Name: fmt.Sprintf("nn.Conv%dd", n),
-			Doc: fmt.Sprintf("Conv%dd(in_channels, out_channels, kernel_size, stride=1, padding=0, dilation=1, groups=1, bias=True, dtype=None) returns a module that applies F.conv%dd.\n"+
+			Doc: fmt.Sprintf("Conv%dd(in_channels, out_channels, kernel_size, stride=1, padding=0, dilation=1, groups=1, bias=True, padding_mode=\"zeros\", dtype=None) returns a module that applies F.conv%dd.\n"+
+				"padding_mode \"reflect\", \"replicate\" or \"circular\" has the edges padded as F.pad does.\n"+
 				"weight [out_channels, in_channels / groups, ..] and then bias [out_channels] are drawn\n"+
 				"uniform within 1 / √(elements of a window). %s\n"+
 				">>> nn.Conv%dd(2, 3, 1)(ones(1, 2%s)).shape\n(1, 3%s)", n, n, docDType, n, repeated(n), repeated(n)),
@@ -132,12 +140,15 @@ func repeated(n int) string {
 	return s
 }
 
+// paddingModes are those of a convolution: with zeros it does without F.pad.
+var paddingModes = []string{"zeros", "reflect", "replicate", "circular"}
+
 // newConv returns the constructor of convolutions of n dims.
 func newConv(n int) builtins.Function {
 	fn := fmt.Sprintf("conv%dd", n)
 	c := &class{
 		Name:    fmt.Sprintf("Conv%dd", n),
-		forward: applies(fn, "input", "weight", "bias", "stride", "padding", "dilation", "groups"),
+		forward: convolve(fn),
 		shows:   []string{"in_channels", "out_channels", "kernel_size", "stride", "padding"}, bare: 2,
 	}
 	return func(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
@@ -147,12 +158,16 @@ func newConv(n int) builtins.Function {
 			groups                          = count(1)
 			stride, dilation starlark.Value = starlark.MakeInt(1), starlark.MakeInt(1)
 			padding          starlark.Value = nought
+			mode             starlark.Value = starlark.String("zeros")
 			bias                            = arg.Bool(true)
 			dt               arg.OptDType
 		)
 		if err := arg.Unpack(b.Name(), args, kwargs, "in_channels", &in, "out_channels", &out, "kernel_size", &kernel, "stride?", &stride,
-			"padding?", &padding, "dilation?", &dilation, "groups?", &groups, "bias?", &bias, "dtype?", &dt); err != nil {
+			"padding?", &padding, "dilation?", &dilation, "groups?", &groups, "bias?", &bias, "padding_mode?", &mode, "dtype?", &dt); err != nil {
 			return nil, err
+		}
+		if name, _ := starlark.AsString(mode); !slices.Contains(paddingModes, name) {
+			return nil, arg.In(b.Name(), "padding_mode", arg.Bad(mode, "one of "+builtins.QuotedNames(paddingModes), ""))
 		}
 		kernel, err := checkConvolution(b.Name(), n, kernel, in, out, groups)
 		if err != nil {
@@ -160,13 +175,84 @@ func newConv(n int) builtins.Function {
 		}
 		m := newModule(e, c)
 		m.plain("in_channels", starlark.MakeInt(int(in)), "out_channels", starlark.MakeInt(int(out)), "kernel_size", builtins.ShapeTuple(shape.Shape(kernel)),
-			"stride", stride, "padding", padding, "dilation", dilation, "groups", starlark.MakeInt(int(groups)))
+			"stride", stride, "padding", padding, "dilation", dilation, "groups", starlark.MakeInt(int(groups)), "padding_mode", mode)
 		mk, err := newMaker(e, b.Name(), m, dt)
 		if err != nil {
 			return nil, err
 		}
 		return m, mk.convolution(int(out), int(in)/int(groups), kernel, bool(bias), int(out))
 	}
+}
+
+// convolve returns the forward function of convolutions: the function called name of F,
+// of an input whose edges are padded otherwise than with zeros before.
+func convolve(name string) forwardFunc {
+	fields := []string{"weight", "bias", "stride", "dilation", "groups"}
+	zeros := applies(name, "input", append(slices.Clone(fields), "padding")...)
+	return func(m *Module, t *starlark.Thread, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+		mode := m.Get("padding_mode")
+		if mode == nil || mode == starlark.String("zeros") {
+			return zeros(m, t, args, kwargs)
+		}
+		var x starlark.Value
+		if err := arg.Unpack(m.Class.Name, args, kwargs, "input", &x); err != nil {
+			return nil, err
+		}
+		around, err := m.edges()
+		if err != nil {
+			return nil, err
+		}
+		x, err = builtins.CallF(m.env, "pad", starlark.Tuple{x, around}, []starlark.Tuple{{starlark.String("mode"), mode}})
+		if err != nil {
+			return nil, err
+		}
+		return m.apply(name, starlark.Tuple{x}, fields...)
+	}
+}
+
+// edges returns how many elements are put before and after each dim of the input of a
+// convolution, the last dim first, as F.pad takes them.
+func (m *Module) edges() (starlark.Tuple, error) {
+	kernel, err := arg.ToInts(m.Get("kernel_size"))
+	if err != nil {
+		return nil, arg.In(m.Class.Name, "kernel_size", err)
+	}
+	each := func(name string) ([]int, error) {
+		var s arg.Shape
+		if err := s.Unpack(m.Get(name)); err != nil {
+			return nil, arg.In(m.Class.Name, name, err)
+		}
+		if len(s) == 1 {
+			s = slices.Repeat(s, len(kernel))
+		}
+		if len(s) != len(kernel) {
+			return nil, arg.In(m.Class.Name, name, arg.Bad(m.Get(name), fmt.Sprintf("an int, or %d of them", len(kernel)), ""))
+		}
+		return s, nil
+	}
+	before, after := make([]int, len(kernel)), make([]int, len(kernel))
+	switch m.Get("padding") {
+	case starlark.String("valid"):
+	case starlark.String("same"):
+		dilation, err := each("dilation")
+		if err != nil {
+			return nil, err
+		}
+		for i, k := range kernel {
+			all := dilation[i] * (k - 1)
+			before[i], after[i] = all/2, all-all/2
+		}
+	default:
+		if before, err = each("padding"); err != nil {
+			return nil, err
+		}
+		after = before
+	}
+	var out starlark.Tuple
+	for i := len(kernel) - 1; i >= 0; i-- {
+		out = append(out, starlark.MakeInt(before[i]), starlark.MakeInt(after[i]))
+	}
+	return out, nil
 }
 
 // checkConvolution returns the window of n dims of a convolution, or an error about an

@@ -47,6 +47,11 @@ func init() {
 			">>> nn.Embedding(10, 3, padding_idx=0)(tensor([0, 9])).shape\n(2, 3)",
 		Fn: newEmbedding,
 	}, &builtins.Row{
+		Name: "nn.Embedding.from_pretrained", Static: true,
+		Doc: "from_pretrained(embeddings, freeze=True, padding_idx=None) returns an Embedding whose weight is a tensor [n, dim], on its storage, and without freeze requires grad.\n" +
+			">>> nn.Embedding.from_pretrained(tensor([[1.0, 2.0], [3.0, 4.0]]))(tensor([1])).tolist()\n[[3.0, 4.0]]",
+		Fn: embedded,
+	}, &builtins.Row{
 		Name: "nn.LayerNorm",
 		Doc: "LayerNorm(normalized_shape, eps=1e-5, elementwise_affine=True, bias=True, dtype=None) returns a module that gives the last dims of its input mean 0 and variance 1, times weight plus bias.\n" +
 			"normalized_shape is the sizes of these dims, an int or a list. weight begins as ones,\n" +

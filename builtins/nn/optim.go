@@ -20,6 +20,7 @@ type Optimizer struct {
 	env    *builtins.Env
 	rule   *optimRule
 	groups []*starlark.Dict
+	values []starlark.Value // of the hyperparameters, where a group has none of its own
 	state  map[*builtins.Tensor]*paramState
 	frozen bool
 }
@@ -159,7 +160,7 @@ func newOptimizer(r *optimRule) builtins.Function {
 				return nil, arg.In(b.Name(), h.name, err)
 			}
 		}
-		o := &Optimizer{env: e, rule: r, state: map[*builtins.Tensor]*paramState{}}
+		o := &Optimizer{env: e, rule: r, values: values, state: map[*builtins.Tensor]*paramState{}}
 		if err := o.addGroups(b.Name(), params, values); err != nil {
 			return nil, err
 		}

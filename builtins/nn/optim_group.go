@@ -46,6 +46,37 @@ func (o *Optimizer) addGroups(fn string, params starlark.Value, values []starlar
 	return nil
 }
 
+// addParamGroup adds a group to an optimiser that is there.
+func addParamGroup(o *Optimizer, fn string, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	var v starlark.Value
+	if err := arg.Unpack(fn, args, kwargs, "param_group", &v); err != nil {
+		return nil, err
+	}
+	d, ok := v.(*starlark.Dict)
+	if !ok {
+		return nil, arg.In(fn, "param_group", arg.Bad(v, "a dict with \"params\"", ""))
+	}
+	if err := o.mayChange(fn); err != nil {
+		return nil, err
+	}
+	if o.rule.whole != nil {
+		return nil, arg.In(fn, "param_group", arg.Bad(d, "no second group", o.rule.name+" steps all parameters at once"))
+	}
+	seen := map[*builtins.Tensor]bool{}
+	for _, g := range o.groups {
+		list, err := optimized(valueAt(g, "params"), seen)
+		if err != nil || len(list) == 0 {
+			return nil, arg.In(fn, "params", err)
+		}
+	}
+	before := len(o.groups)
+	if err := o.addGroup(fn, d, o.values, seen); err != nil {
+		o.groups = o.groups[:before]
+		return nil, err
+	}
+	return starlark.None, nil
+}
+
 // addGroup adds the group that d of a script describes.
 func (o *Optimizer) addGroup(fn string, d *starlark.Dict, values []starlark.Value, seen map[*builtins.Tensor]bool) error {
 	known := []string{"params"}

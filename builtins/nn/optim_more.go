@@ -39,8 +39,8 @@ var moreRules = []describedRule{
 	}, "Adagrad(params, lr=0.01, lr_decay=0, weight_decay=0, initial_accumulator_value=0, eps=1e-10) returns an optimiser that divides gradients by the root of the sum of their squares.\n" + docParams + "\n", ""},
 	{&optimRule{
 		name: "NAdam", all: adamTensors[:2], buffers: func(*group) []string { return adamTensors[:2] }, update: updateNAdam,
-		hyper: []*hyper{num("lr", 2e-3), betasHyper, epsHyper, num("weight_decay", 0), num("momentum_decay", 4e-3)},
-	}, "NAdam(params, lr=2e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0, momentum_decay=4e-3) returns an optimiser that is Adam with Nesterov's momentum.\n" + docParams + "\n", ""},
+		hyper: []*hyper{num("lr", 2e-3), betasHyper, epsHyper, num("weight_decay", 0), num("momentum_decay", 4e-3), decoupledHyper},
+	}, "NAdam(params, lr=2e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0, momentum_decay=4e-3, decoupled_weight_decay=False) returns an optimiser that is Adam with Nesterov's momentum.\n" + docParams + "\n", ""},
 	{&optimRule{
 		name: "Adamax", all: []string{"exp_avg", "exp_inf"}, buffers: func(*group) []string { return []string{"exp_avg", "exp_inf"} }, update: updateAdamax,
 		hyper: []*hyper{num("lr", 2e-3), betasHyper, epsHyper, num("weight_decay", 0)},
@@ -154,7 +154,12 @@ func updateAdagrad(u *paramStep) {
 
 // updateNAdam is Dozat, "Incorporating Nesterov momentum into Adam", 2016.
 func updateNAdam(u *paramStep) {
-	d, m, v := u.decayed(), u.buffer("exp_avg"), u.buffer("exp_avg_sq")
+	d, m, v := u.dp, u.buffer("exp_avg"), u.buffer("exp_avg_sq")
+	if u.g.on("decoupled_weight_decay") {
+		u.Do("mul_", []*tensor.Tensor{u.p, tensor.Number(1 - u.g.float("lr")*u.g.float("weight_decay"))})
+	} else {
+		d = u.decayed()
+	}
 	beta1, beta2 := u.g.betas()
 	t, lr := u.state.steps, u.g.float("lr")
 	mu := func(t int) float64 {

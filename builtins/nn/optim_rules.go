@@ -13,6 +13,8 @@ var (
 	betasHyper   = &hyper{name: "betas", value: starlark.Tuple{starlark.Float(0.9), starlark.Float(0.999)}, check: twoBetas}
 	epsHyper     = &hyper{name: "eps", value: starlark.Float(1e-8), check: notNegative}
 	amsgradHyper = &hyper{name: "amsgrad", value: starlark.False, check: trueOrFalse}
+	// decoupledHyper says that weights decay apart from the gradient, as AdamW has it.
+	decoupledHyper = &hyper{name: "decoupled_weight_decay", value: starlark.False, check: trueOrFalse, quiet: true}
 )
 
 var (
@@ -32,7 +34,7 @@ var (
 	}
 	adamRule = &optimRule{
 		name:    "Adam",
-		hyper:   []*hyper{lrHyper, betasHyper, epsHyper, {name: "weight_decay", value: starlark.Float(0), check: notNegative}, amsgradHyper},
+		hyper:   []*hyper{lrHyper, betasHyper, epsHyper, {name: "weight_decay", value: starlark.Float(0), check: notNegative}, amsgradHyper, decoupledHyper},
 		all:     adamTensors,
 		buffers: adamBuffers,
 		update:  updateAdam,
@@ -86,13 +88,13 @@ func init() {
 			">>> opt.step()\n"+
 			">>> w.tolist()\n[1.0]")
 	registerRule(adamRule,
-		"Adam(params, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0, amsgrad=False) returns an optimiser that divides a mean of gradients by the root of a mean of their squares.\n"+
+		"Adam(params, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0, amsgrad=False, decoupled_weight_decay=False) returns an optimiser that divides a mean of gradients by the root of a mean of their squares.\n"+
 			docParams+"Step t is, for the gradient d,\n"+
 			"  d = d + weight_decay p\n"+
 			"  m = m + (1 - beta1) (d - m)\n"+
 			"  v = beta2 v + (1 - beta2) d²\n"+
 			"  p = p - lr / (1 - beta1^t) m / (√v / √(1 - beta2^t) + eps)\n"+
-			"and takes the greatest v so far with amsgrad.\n"+
+			"and takes the greatest v so far with amsgrad. With decoupled_weight_decay it is AdamW.\n"+
 			">>> w = tensor([2.0], requires_grad=True)\n"+
 			">>> opt = optim.Adam([w], lr=0.5)\n"+
 			">>> (w * w).sum().backward()\n"+

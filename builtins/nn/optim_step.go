@@ -112,6 +112,10 @@ func updateSGD(u *paramStep) {
 //
 // Kingma and Ba, "Adam: a method for stochastic optimization", ICLR 2015.
 func updateAdam(u *paramStep) {
+	if u.g.on("decoupled_weight_decay") {
+		updateAdamW(u)
+		return
+	}
 	d := u.dp
 	if decay := u.g.float("weight_decay"); decay != 0 {
 		d = u.weighted(u.p, d, decay, 1)
@@ -251,6 +255,11 @@ func init() {
 			">>> w.grad = ones(1)\n" +
 			">>> optim.SGD([w], lr=0.5).step()\n" +
 			">>> w.tolist()\n[1.5]"},
+		optimRow("add_param_group", "add_param_group(param_group) adds a group: a dict of \"params\" and of hyperparameters of its own, the others as the optimiser was made with.\n"+
+			">>> a, b = zeros(1, requires_grad=True), zeros(1, requires_grad=True)\n"+
+			">>> opt = optim.SGD([a], lr=0.25)\n"+
+			">>> opt.add_param_group({\"params\": [b], \"momentum\": 0.5})\n"+
+			">>> opt.param_groups[1][\"lr\"]\n0.25", addParamGroup),
 		optimRow("zero_grad", "zero_grad(set_to_none=True) forgets the gradients of the parameters; without set_to_none those that are there become zeros.\n"+
 			">>> w = tensor([2.0], requires_grad=True)\n"+
 			">>> w.backward()\n"+

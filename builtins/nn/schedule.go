@@ -32,6 +32,9 @@ type Schedule struct {
 type scheduleKind struct {
 	name   string
 	params []scheduleParam
+	// order gives the arguments of a constructor the order of params, after the optimiser;
+	// nil for those that have it.
+	order func(args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Tuple, []starlark.Tuple)
 	// next returns the learning rate at step s.step of group i, where rate is its
 	// learning rate now.
 	next func(s *scheduleStep, i int, rate float64) float64
@@ -79,6 +82,19 @@ func (s *Schedule) Attr(name string) (starlark.Value, error) {
 // AttrNames implements starlark.HasAttrs.
 func (s *Schedule) AttrNames() []string { return builtins.AttrNames("LRScheduler") }
 
+// A lastEpoch is the number of the step before that at which a schedule begins.
+type lastEpoch int
+
+// Unpack implements starlark.Unpacker.
+func (p *lastEpoch) Unpack(v starlark.Value) error {
+	n, err := arg.ToInt(v)
+	if err == nil && n < -1 {
+		err = arg.Bad(v, "an int from -1 on", "")
+	}
+	*p = lastEpoch(n)
+	return err
+}
+
 // float returns an argument that is a number.
 func (s *Schedule) float(name string) float64 {
 	f, _ := starlark.AsFloat(s.args[name])
@@ -107,6 +123,13 @@ func newSchedule(k *scheduleKind) builtins.Function {
 			}
 			pairs = append(pairs, name, &values[i])
 		}
+		if k.order != nil {
+			args, kwargs = k.order(args, kwargs)
+		}
+		last := lastEpoch(-1)
+		if k.next != nil {
+			pairs = append(pairs, "last_epoch?", &last)
+		}
 		if err := arg.Unpack(b.Name(), args, kwargs, pairs...); err != nil {
 			return nil, err
 		}
@@ -125,6 +148,10 @@ func newSchedule(k *scheduleKind) builtins.Function {
 				}
 			}
 			s.args[p.name] = values[i]
+		}
+		s.step = int(last) + 1
+		if last >= 0 && valueAt(opt.groups[0], "initial_lr") == nil {
+			return nil, arg.In(b.Name(), "last_epoch", arg.Bad(starlark.MakeInt(int(last)), "-1", "the groups have no \"initial_lr\", which a schedule or a state leaves in them"))
 		}
 		if err := s.begin(); err != nil {
 			return nil, err
@@ -156,6 +183,21 @@ func (s *Schedule) begin() error {
 	return nil
 }
 
+// grow takes groups in that the optimiser has been given since, unless there are
+// arguments for each of those before.
+func (s *Schedule) grow() error {
+	for _, name := range []string{"lr_lambda", "max_lr", "min_lr"} {
+		if _, each := s.args[name].(starlark.Tuple); each {
+			return nil
+		}
+	}
+	if len(s.base) < len(s.o.groups) {
+		s.base = nil
+		return s.begin()
+	}
+	return nil
+}
+
 // rates returns the learning rates of the groups.
 func (s *Schedule) rates() []float64 {
 	list := make([]float64, len(s.o.groups))
@@ -172,7 +214,10 @@ func (s *Schedule) apply(thread *starlark.Thread) error {
 		return nil
 	}
 	c := &scheduleStep{Schedule: s, thread: thread}
-	for i, rate := range s.rates() {
+	if err := s.grow(); err != nil {
+		return err
+	}
+	for i, rate := range s.rates()[:len(s.base)] {
 		if rate = s.kind.next(c, i, rate); c.err != nil {
 			return c.err
 		}

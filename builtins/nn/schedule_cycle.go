@@ -43,20 +43,13 @@ func checkOneCycle(s *Schedule, fn string) error {
 		}
 		s.args["total_steps"] = starlark.MakeInt(s.int("epochs") * s.int("steps_per_epoch"))
 	}
-	var most arg.List
-	if v := s.args["max_lr"]; most.Unpack(v) != nil {
-		for range s.o.groups {
-			most = append(most, v)
-		}
+	most, err := s.perGroup(fn, "max_lr")
+	if err != nil {
+		return err
 	}
-	for i, v := range most {
-		f, ok := starlark.AsFloat(v)
-		if !ok || len(most) != len(s.o.groups) {
-			return arg.In(fn, "max_lr", arg.Bad(s.args["max_lr"], "a number, or one for each group", ""))
-		}
+	for i, f := range most {
 		s.base[i] = f / s.float("div_factor")
 	}
-	s.args["max_lr"] = starlark.Tuple(most)
 	if s.args["cycle_momentum"] == starlark.True && momentumName(s.o) == "" {
 		return &op.ArgError{Func: fn, Param: "cycle_momentum", Got: "True", Want: "False", Rule: s.o.rule.name + " has neither momentum nor betas"}
 	}
@@ -132,7 +125,7 @@ var plateauKind = &scheduleKind{name: "ReduceLROnPlateau"}
 func init() {
 	k := plateauKind
 	k.params = []scheduleParam{{"mode", starlark.String("min"), oneOf("min", "max")}, {"factor", starlark.Float(0.1), anyNumber}, {"patience", starlark.MakeInt(10), natural}, {"threshold", starlark.Float(1e-4), anyNumber},
-		{"threshold_mode", starlark.String("rel"), oneOf("rel", "abs")}, {"cooldown", nought, natural}, {"min_lr", starlark.Float(0), anyNumber}, {"eps", starlark.Float(1e-8), anyNumber}}
+		{"threshold_mode", starlark.String("rel"), oneOf("rel", "abs")}, {"cooldown", nought, natural}, {"min_lr", starlark.Float(0), nil}, {"eps", starlark.Float(1e-8), anyNumber}}
 	k.check = func(s *Schedule, fn string) error {
 		if f := s.float("factor"); f >= 1 {
 			return arg.In(fn, "factor", arg.Bad(s.args["factor"], "a number less than 1", ""))
@@ -140,7 +133,8 @@ func init() {
 		if s.best = math.Inf(1); s.args["mode"] == starlark.String("max") {
 			s.best = math.Inf(-1)
 		}
-		return nil
+		_, err := s.perGroup(fn, "min_lr")
+		return err
 	}
 	k.doc = plateauDoc
 	k.advance = func(s *Schedule, metric float64, _ *starlark.Thread) error { return s.onPlateau(metric) }
@@ -148,7 +142,7 @@ func init() {
 
 const plateauDoc = "ReduceLROnPlateau(optimizer, mode=\"min\", factor=0.1, patience=10, threshold=1e-4, threshold_mode=\"rel\", cooldown=0, min_lr=0.0, eps=1e-8) returns a schedule that multiplies by factor when step(metrics) has brought nothing better for more than patience steps.\n" +
 	"Better is less, or with mode=\"max\" more, by a part threshold of the best so far, or with\n" +
-	"threshold_mode=\"abs\" by threshold. After that cooldown steps do not count.\n" +
+	"threshold_mode=\"abs\" by threshold. After that cooldown steps do not count. min_lr may be one for each group.\n" +
 	">>> opt = optim.SGD([zeros(1, requires_grad=True)], lr=1.0)\n>>> s = optim.lr_scheduler.ReduceLROnPlateau(opt, patience=1)\n>>> for loss in [1.0, 1.0, 1.0]:\n...     s.step(loss)\n>>> opt.lr\n0.1"
 
 // natural checks an int from 0 on.
@@ -190,8 +184,9 @@ func (s *Schedule) onPlateau(metric float64) error {
 		s.cool, s.bad = s.cool-1, 0
 	}
 	if s.bad > s.int("patience") {
-		for i, rate := range s.rates() {
-			next := math.Max(rate*s.float("factor"), s.float("min_lr"))
+		for i, rate := range s.rates()[:len(s.base)] {
+			least, _ := starlark.AsFloat(s.args["min_lr"].(starlark.Tuple)[i])
+			next := math.Max(rate*s.float("factor"), least)
 			if rate-next > s.float("eps") {
 				if err := s.set(i, next); err != nil {
 					return err

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"sort"
+	"strings"
 
 	"go.starlark.net/starlark"
 
@@ -127,7 +128,7 @@ var scheduleKinds = []*scheduleKind{
 			return rate * s.asked("lr_lambda", i)
 		},
 		doc: "MultiplicativeLR(optimizer, lr_lambda) returns a schedule that multiplies the learning rate by lr_lambda(step) at each step.\nlr_lambda is a function, or a list of one for each group.\n" + scheduleExample("MultiplicativeLR(opt, lambda step: 0.5)", "0.25")},
-	oneCycleKind, sequentialKind, chainedKind, plateauKind,
+	oneCycleKind, cyclicKind, sequentialKind, chainedKind, plateauKind,
 }
 
 // scheduleExample returns an example of two steps after which the learning rate,
@@ -138,7 +139,11 @@ func scheduleExample(call, rate string) string {
 
 func init() {
 	for _, k := range scheduleKinds {
-		builtins.Register(&builtins.Row{Name: "optim.lr_scheduler." + k.name, Fn: newSchedule(k), Doc: k.doc})
+		doc := k.doc
+		if k.next != nil {
+			doc = strings.Replace(doc, ") returns", ", last_epoch=-1) returns", 1)
+		}
+		builtins.Register(&builtins.Row{Name: "optim.lr_scheduler." + k.name, Fn: newSchedule(k), Doc: doc})
 	}
 }
 
@@ -176,16 +181,21 @@ func functionsOfGroups(name string) func(s *Schedule, fn string) error {
 
 // asked returns what the function for group i returns for the step.
 func (s *scheduleStep) asked(name string, i int) float64 {
-	v, err := starlark.Call(s.thread, s.args[name].(starlark.Tuple)[i], starlark.Tuple{starlark.MakeInt(s.step)}, nil)
+	return s.returned(name, s.args[name].(starlark.Tuple)[i], starlark.MakeInt(s.step))
+}
+
+// returned returns what f, the argument called name, returns for n.
+func (s *scheduleStep) returned(name string, f, n starlark.Value) float64 {
+	v, err := starlark.Call(s.thread, f, starlark.Tuple{n}, nil)
 	if err != nil {
 		s.err = err
 		return 0
 	}
-	f, ok := starlark.AsFloat(v)
+	y, ok := starlark.AsFloat(v)
 	if !ok {
 		s.err = &op.ArgError{Func: s.kind.name, Param: name, Got: arg.Show(v) + " returned", Want: "a number"}
 	}
-	return f
+	return y
 }
 
 var sequentialKind = &scheduleKind{name: "SequentialLR", params: []scheduleParam{given("schedulers", nil), given("milestones", ascendingInts)},
@@ -226,7 +236,7 @@ var sequentialKind = &scheduleKind{name: "SequentialLR", params: []scheduleParam
 		">>> opt = optim.SGD([zeros(1, requires_grad=True)], lr=1.0)\n>>> warm = optim.lr_scheduler.LinearLR(opt, 0.5, total_iters=2)\n>>> then = optim.lr_scheduler.ExponentialLR(opt, 0.5)\n" +
 		">>> s = optim.lr_scheduler.SequentialLR(opt, [warm, then], [2])\n>>> rates = []\n>>> for i in range(4):\n...     rates.append(opt.lr)\n...     s.step()\n>>> rates\n[0.5, 0.75, 1.0, 0.5]"}
 
-var chainedKind = &scheduleKind{name: "ChainedScheduler", params: []scheduleParam{given("schedulers", nil)},
+var chainedKind = &scheduleKind{name: "ChainedScheduler", order: optimizerOfParts, params: []scheduleParam{given("schedulers", nil)},
 	check: func(s *Schedule, fn string) error {
 		if err := s.setParts(fn, "schedulers"); err != nil {
 			return err
@@ -244,8 +254,43 @@ var chainedKind = &scheduleKind{name: "ChainedScheduler", params: []schedulePara
 		s.last = s.rates()
 		return nil
 	},
-	doc: "ChainedScheduler(optimizer, schedulers) returns a schedule that makes the steps of several together.\n" +
-		">>> opt = optim.SGD([zeros(1, requires_grad=True)], lr=1.0)\n>>> parts = [optim.lr_scheduler.ExponentialLR(opt, g) for g in [0.5, 0.25]]\n>>> s = optim.lr_scheduler.ChainedScheduler(opt, parts)\n>>> s.step()\n>>> opt.lr\n0.125"}
+	doc: "ChainedScheduler(schedulers, optimizer=None) returns a schedule that makes the steps of several together, which are of one optimiser. That may also come first.\n" +
+		">>> opt = optim.SGD([zeros(1, requires_grad=True)], lr=1.0)\n>>> parts = [optim.lr_scheduler.ExponentialLR(opt, g) for g in [0.5, 0.25]]\n>>> s = optim.lr_scheduler.ChainedScheduler(parts)\n>>> s.step()\n>>> opt.lr\n0.125"}
+
+// optimizerOfParts gives a ChainedScheduler, which may be made of its parts alone, the
+// optimiser of the first, and the arguments the order of the other schedules.
+func optimizerOfParts(args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Tuple, []starlark.Tuple) {
+	var parts, o starlark.Value
+	for i, v := range args {
+		if _, ok := v.(*Optimizer); ok && i < 2 {
+			o = v
+		} else if i < 2 && parts == nil {
+			parts = v
+		} else if v != starlark.None {
+			return args, kwargs
+		}
+	}
+	rest := []starlark.Tuple{}
+	for _, kw := range kwargs {
+		switch name := kw[0].(starlark.String); {
+		case name == "schedulers" && parts == nil:
+			parts = kw[1]
+		case name == "optimizer" && o == nil:
+			o = kw[1]
+		default:
+			rest = append(rest, kw)
+		}
+	}
+	if list := (arg.List{}); (o == nil || o == starlark.None) && parts != nil && list.Unpack(parts) == nil && len(list) > 0 {
+		if first, ok := list[0].(*Schedule); ok {
+			o = first.o
+		}
+	}
+	if o == nil || parts == nil {
+		return args, kwargs
+	}
+	return starlark.Tuple{o, parts}, rest
+}
 
 // setParts takes over the schedules of an argument, which are of one optimiser.
 func (s *Schedule) setParts(fn, name string) error {
