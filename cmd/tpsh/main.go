@@ -20,7 +20,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -75,15 +74,10 @@ func (e jobError) Unwrap() error { return e.err }
 func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
 
 func main() {
-	if os.Getenv("GOGC") == "" {
-		// Scripts make many small values and keep few: collecting when the heap
-		// has grown fivefold costs little memory and saves a tenth of the time.
-		// Large tensors are not in this heap.
-		debug.SetGCPercent(400)
-	}
 	if launch.IsWorker() {
 		os.Exit(work())
 	}
+	collectSeldom(1)
 	hearEarly(os.Stderr)
 	os.Exit(run(&stdio{os.Stdin, os.Stdout, os.Stderr}, os.Args[1:]))
 }

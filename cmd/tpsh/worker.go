@@ -37,6 +37,7 @@ func work() int {
 	}
 	defer seat.Close()
 	share(seat.Local, 0)
+	collectSeldom(seat.Local)
 	k := kernelsOf(os.Args)
 	if err := k.check(); err != nil {
 		seat.Ready(err)
