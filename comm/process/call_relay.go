@@ -36,16 +36,25 @@ const (
 type callRelay struct {
 	schedule.Relay
 	hop  int    // to be received
-	list []byte // the contracts that have come, with that of the member at the beginning
-	ends []int  // where each ends in list
+	list []byte // the contracts that have come, with that of the member at the beginning; such as are alike and follow each other once
+	runs []run  // of those that are alike
+	has  int    // of how many members they are
 	told bool   // whether the member has sent its contract to each by itself, too
+}
+
+// A run is contracts of several members, one after the other, that are alike, as most are: they
+// cross once, so that in a call that all make alike what goes from member to member is short however
+// many there are.
+type run struct {
+	end   int // where the contract ends in callRelay.list
+	count int // of how many members it is
 }
 
 // begin makes r that of a call of which the member has the contract own.
 func (r *callRelay) begin(rank, size int, own *wire.Contract) {
 	r.Relay, r.hop, r.told = schedule.Relay{Rank: rank, Size: size}, 0, false
-	r.list = wire.AppendListed(r.list[:0], own)
-	r.ends = append(r.ends[:0], len(r.list))
+	r.list = wire.AppendListed(r.list[:0], 1, own)
+	r.runs, r.has = append(r.runs[:0], run{len(r.list), 1}), 1
 }
 
 // due returns what is to be sent in the hop that is to be received, and to which member; not ok if
@@ -54,22 +63,46 @@ func (r *callRelay) due() (to int, list []byte, ok bool) {
 	if r.hop == r.Hops() {
 		return 0, nil, false
 	}
-	return r.To(r.hop), r.list[:r.ends[r.Count(r.hop)-1]], true
+	at, left := 0, r.Count(r.hop)
+	for i := 0; left > 0; i++ {
+		wire.SetRepeats(r.list[at:], min(left, r.runs[i].count))
+		at, left = r.runs[i].end, left-r.runs[i].count
+	}
+	return r.To(r.hop), r.list[:at], true
+}
+
+// add takes in a listed contract of so many members more.
+func (r *callRelay) add(listed []byte, count int) {
+	last := &r.runs[len(r.runs)-1]
+	at := 0
+	if n := len(r.runs); n > 1 {
+		at = r.runs[n-2].end
+	}
+	if r.has += count; wire.SameListed(r.list[at:last.end], listed) {
+		last.count += count
+		return
+	}
+	r.list = append(r.list, listed...)
+	r.runs = append(r.runs, run{len(r.list), count})
 }
 
 // take decodes the contracts of the hop that is to be received, and has sign take in each.
 func (r *callRelay) take(list []byte, sign func(member int, k *wire.Contract)) error {
-	for range r.Count(r.hop) {
+	for left := r.Count(r.hop); left > 0; {
 		var k wire.Contract
-		rest, err := wire.NextListed(list, &k)
+		repeats, rest, err := wire.NextListed(list, &k)
 		if err != nil {
 			return err
 		}
+		if repeats < 1 || repeats > left {
+			return &wire.FrameError{What: "length", Got: fmt.Sprintf("a contract of %d members", repeats), Want: fmt.Sprintf("of 1..%d", left)}
+		}
 		k.Meta = bytes.Clone(k.Meta)
-		sign(r.Member(len(r.ends)), &k)
-		r.list = append(r.list, list[:len(list)-len(rest)]...)
-		r.ends = append(r.ends, len(r.list))
-		list = rest
+		for i := range repeats {
+			sign(r.Member(r.has+i), &k)
+		}
+		r.add(list[:len(list)-len(rest)], repeats)
+		list, left = rest, left-repeats
 	}
 	if len(list) > 0 {
 		return &wire.FrameError{What: "length", Got: fmt.Sprintf("%d bytes more", len(list)), Want: "none"}
@@ -79,7 +112,7 @@ func (r *callRelay) take(list []byte, sign func(member int, k *wire.Contract)) e
 }
 
 // reset returns an r that is as good as new.
-func (r *callRelay) reset() callRelay { return callRelay{list: r.list[:0], ends: r.ends[:0]} }
+func (r *callRelay) reset() callRelay { return callRelay{list: r.list[:0], runs: r.runs[:0]} }
 
 // contractHops are the contracts that have come in each hop of a relay. They are decoded when the
 // rank has called: only then it knows of how many members they are.

@@ -151,7 +151,7 @@ func (c *wireCall) relayOn() {
 	r := &c.relay
 	if c.call.toEach.Load() && !r.told {
 		r.told = true
-		list := r.list[4:r.ends[0]] // its own contract, without the length
+		list := wire.Listed(r.list[:r.runs[0].end]) // its own contract
 		for _, rank := range c.group.others {
 			c.write(rank, wire.Frame{Type: wire.FrameContracts, Step: toEach}, list)
 		}

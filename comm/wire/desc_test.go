@@ -206,17 +206,17 @@ func FuzzDecodeContract(f *testing.F) {
 func FuzzNextListed(f *testing.F) {
 	one := &Contract{Hash: 1, Flags: 2, Free: 3, Bytes: 4, Meta: []byte("meta")}
 	f.Add([]byte{})
-	f.Add(AppendListed(AppendListed(nil, one), &Contract{First: 1, Data: []byte("data")}))
+	f.Add(AppendListed(AppendListed(nil, 1, one), 300, &Contract{First: 1, Data: []byte("data")}))
 	f.Fuzz(func(t *testing.T, list []byte) {
 		var again []byte
 		rest := list
 		for len(rest) > 0 {
 			var c Contract
-			var err error
-			if rest, err = NextListed(rest, &c); err != nil {
+			repeats, left, err := NextListed(rest, &c)
+			if err != nil {
 				return
 			}
-			again = AppendListed(again, &c)
+			again, rest = AppendListed(again, repeats, &c), left
 		}
 		if !bytes.Equal(again, list) {
 			t.Fatalf("%q decodes to contracts that are encoded as %q", list, again)
