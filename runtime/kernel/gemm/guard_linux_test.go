@@ -83,3 +83,21 @@ func TestFences(t *testing.T) {
 	t.Run("f32", testFences[float32])
 	t.Run("f64", testFences[float64])
 }
+
+// The kernels of one channel neither.
+func TestSlideFences(t *testing.T) {
+	debug.SetPanicOnFault(true)
+	x, y, c := newFence(t, 1<<16), newFence(t, 1<<16), newFence(t, 1<<16)
+	eachSlide[float32](func(set vec.Set) {
+		lanes := RowLanes[float32]()
+		for _, end := range []bool{false, true} {
+			for n := lanes; n < 6*lanes; n += 3 {
+				s := NewSlide[float32]([]int{0, 2, 1}, []int{2, 1})
+				s.To(fenced(c, make([]float32, 3*n), end), n, fenced(x, make([]float32, 3*n+2), end), n, fenced(y, make([]float32, 3), end), n, 3)
+				RowSums(fenced(c, make([]float32, 11*lanes), end), fenced(x, make([]float32, (n+1)*lanes), end), lanes,
+					fenced(y, make([]float32, n*lanes), end), lanes, []int{0, lanes, 0, 0, 0, 0, 0, 0, 0, lanes, 0}, n)
+				Turn(fenced(c, make([]float32, n*lanes), end), lanes, fenced(x, make([]float32, n*(lanes-1)), end), n, lanes-1, n)
+			}
+		}
+	})
+}
