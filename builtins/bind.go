@@ -7,7 +7,6 @@ import (
 	"sync"
 
 	"go.starlark.net/starlark"
-	"go.starlark.net/syntax"
 
 	"tpsh/builtins/arg"
 	"tpsh/runtime/dtype"
@@ -26,7 +25,7 @@ type signature struct {
 	rest    int  // the slot that takes all further positional arguments, or -1
 	creates bool // takes requires_grad= and device=
 	truth   bool // gives True or False instead of a tensor of one truth
-	scales  bool // takes alpha=, by which other is multiplied first
+	extras  []*extra
 }
 
 // A slot is a parameter and where its argument goes: to Call.In[at] or
@@ -36,10 +35,6 @@ type slot struct {
 	at int
 }
 
-// scaling are the operators that take alpha=. It is no parameter of theirs: the operators
-// + and - have none, and what is multiplied is recorded as a product.
-var scaling = []*op.Def{op.Lookup("add"), op.Lookup("sub"), op.Lookup("add_"), op.Lookup("sub_")}
-
 // made returns s with its slots.
 func (s *signature) made() *signature {
 	s.once.Do(s.make)
@@ -48,7 +43,7 @@ func (s *signature) made() *signature {
 
 func (s *signature) make() {
 	s.rest, s.creates, s.truth = -1, s.def.Creates, s.def.Truth
-	s.scales = slices.Contains(scaling, s.def)
+	s.extras = extrasOf(s.def)
 	s.slots = make([]slot, 0, len(s.def.Params))
 	args := 0
 	for i := range s.def.Params {
@@ -152,17 +147,21 @@ func (s *signature) call(e *Env, self *Tensor, args starlark.Tuple, kwargs []sta
 	if len(b.varying) > 0 {
 		b.observe()
 	}
-	if b.alpha != nil {
-		if err := b.scale(); err != nil {
-			return nil, err
-		}
-	}
 	if stand := e.standIn(s.def, b.in); stand != nil {
 		return stand(self, args, kwargs)
 	}
-	out, err := e.invoke(s.def, b.in, b.args)
-	if err != nil {
-		return nil, s.named(s.explained(self, err))
+	b.does = s.def
+	for _, x := range b.asked {
+		if err := x.apply(&b, x.v); err != nil {
+			return nil, arg.In(s.name, x.name, err)
+		}
+	}
+	out := []*tensor.Tensor{b.done}
+	if b.done == nil {
+		var err error
+		if out, err = e.invoke(b.does, b.in, b.args); err != nil {
+			return nil, s.named(s.explained(self, err))
+		}
 	}
 	if b.requires {
 		if err := RequireGrad(s.name, out[0]); err != nil {
@@ -234,10 +233,12 @@ type binding struct {
 	env      *Env
 	in       []*tensor.Tensor
 	args     []op.Arg
-	given    uint64         // by slot
-	received int            // how many of a list of tensors are the receiver
-	requires bool           // requires_grad=True was given
-	alpha    *tensor.Tensor // by which other is multiplied first, nil for 1
+	given    uint64 // by slot
+	received int    // how many of a list of tensors are the receiver
+	requires bool   // requires_grad=True was given
+	asked    []asked
+	does     *op.Def        // what is applied to in and args
+	done     *tensor.Tensor // the result, if an extra has made it already
 
 	varying []varyingArg // those that have not been settled
 }
@@ -332,24 +333,10 @@ func (b *binding) keyword(name string, first int, v starlark.Value) error {
 			return CheckDevice(b.name, v)
 		}
 	}
-	if b.scales && name == "alpha" {
-		var err error
-		if b.alpha, err = ToOperand(v); err != nil || b.alpha.Ndim() > 0 {
-			return arg.In(b.name, name, arg.Bad(v, "a number", ""))
-		}
+	if b.ask(name, v) {
 		return nil
 	}
 	return arg.Unexpected(b.name, name, b.parameters())
-}
-
-// scale multiplies other by alpha.
-func (b *binding) scale() error {
-	out, err := b.env.invoke(binaryOps[syntax.STAR], []*tensor.Tensor{b.in[1], b.alpha}, nil)
-	if err != nil {
-		return arg.Rename(b.name, err)
-	}
-	b.in[1] = out[0]
-	return nil
 }
 
 // parameters returns the names that a call accepts as keywords.
@@ -363,8 +350,8 @@ func (s *signature) parameters() []string {
 	if s.creates {
 		names = append(names, "requires_grad", "device")
 	}
-	if s.scales {
-		names = append(names, "alpha")
+	for _, x := range s.extras {
+		names = append(names, x.name)
 	}
 	return names
 }

@@ -168,7 +168,7 @@ func TestParameters(t *testing.T) {
 	builtinstest.OnRank(t, func(env *builtins.Env, thread *starlark.Thread) {
 		for expr, want := range map[string]string{
 			"zeros":                "shape dtype requires_grad device",
-			"zeros(2).sum":         "dim keepdim",
+			"zeros(2).sum":         "dim keepdim dtype",
 			"zeros(2).einsum":      "spec",
 			"F.gelu":               "x approximate",
 			"zeros(2).size":        "dim",

@@ -101,7 +101,7 @@ var elementwiseComposites = []elementwiseComposite{
 		}},
 	{"xlogy", nil, "xlogy(x, other) returns x * log(other), and 0 where x is 0 unless other is NaN, elementwise.", ">>> xlogy(tensor([0.0]), tensor([0.0])).tolist()\n[0.0]", xOther,
 		func(m *maker) *tensor.Tensor {
-			x, y := m.floats(m.x(0)), m.x(1)
+			x, y := m.kept(0, 1), m.kept(1, 0)
 			zero := m.and(m.same(x, integer(0)), m.not(m.unary("isnan", y)))
 			safe := m.Where(zero, number(1), y)
 			return m.Mul(x, m.unary("log", safe))
@@ -111,7 +111,7 @@ var elementwiseComposites = []elementwiseComposite{
 	{"logaddexp2", nil, "logaddexp2(x, other) returns log2(2^x + 2^other), elementwise, without overflow.", ">>> logaddexp2(tensor([3.0]), tensor([3.0])).tolist()\n[4.0]", xOther,
 		func(m *maker) *tensor.Tensor { return m.logAdd("exp2", "log1p", 1/math.Ln2) }},
 	{"ldexp", nil, "ldexp(x, other) returns x times 2 to the power other, elementwise.", ">>> tensor([1.5]).ldexp(tensor([2])).tolist()\n[6.0]", xOther,
-		func(m *maker) *tensor.Tensor { return m.Mul(m.x(0), m.unary("exp2", m.x(1))) }},
+		func(m *maker) *tensor.Tensor { return m.Mul(m.kept(0, 1), m.unary("exp2", m.kept(1, 0))) }},
 	{"float_power", nil, "float_power(x, other) returns x to the power other in float64, elementwise.", ">>> tensor([2]).float_power(3).tolist()\n[8.0]", xOther,
 		func(m *maker) *tensor.Tensor {
 			return m.binary("pow", m.Cast(m.x(0), dtype.Float64), m.Cast(m.x(1), dtype.Float64))

@@ -12,7 +12,7 @@ var inAlong = []Param{inX, {Name: "dim", Kind: Dim, Doc: "the dim along which to
 
 func init() {
 	compositeOf(&Def{Name: "cumprod", Surface: Method | Function, Params: inAlong,
-		Doc: "cumprod(x, dim) returns the products of x along dim up to and with each element.\nIntegers and bools are multiplied in int64.\n>>> tensor([1.0, 2.0, 3.0]).cumprod(0).tolist()\n[1.0, 2.0, 6.0]"},
+		Doc: "cumprod(x, dim, dtype=None) returns the products of x along dim up to and with each element.\nIntegers and bools are multiplied in int64.\n>>> tensor([1.0, 2.0, 3.0]).cumprod(0).tolist()\n[1.0, 2.0, 6.0]"},
 		func(m *maker) []*tensor.Tensor {
 			x := m.x(0)
 			if dt := x.DType(); !dt.Differentiable() {

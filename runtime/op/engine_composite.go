@@ -138,6 +138,16 @@ func (m *maker) floats(x *tensor.Tensor) *tensor.Tensor {
 	return m.Cast(x, m.c.Ctx.Float)
 }
 
+// kept returns operand i, ints as floats of the dtype of operand j if that has any, which
+// they do not widen then.
+func (m *maker) kept(i, j int) *tensor.Tensor {
+	x, y := m.x(i), m.x(j)
+	if x.DType().IsFloat() || !y.DType().IsFloat() || len(y.Shape()) < len(x.Shape()) && len(y.Shape()) == 0 {
+		return m.floats(x)
+	}
+	return m.Cast(x, y.DType())
+}
+
 // reduced returns x, its mean or its sum, as Args[i], a Choice of a loss, says.
 func (m *maker) reduced(i int, x *tensor.Tensor) []*tensor.Tensor {
 	if how := m.c.Args[i].Str; how != "none" {

@@ -17,7 +17,7 @@ func init() {
 	register(&Def{
 		Name:    "cumsum",
 		Surface: Method,
-		Doc: "cumsum(x, dim) returns the sums of x along dim up to and with each element.\n" +
+		Doc: "cumsum(x, dim, dtype=None) returns the sums of x along dim up to and with each element.\n" +
 			"The elements are added one after the other. Integers and bools are summed in int64.\n" +
 			">>> tensor([1.0, 2.0, 3.0]).cumsum(dim=0).tolist()\n" +
 			"[1.0, 3.0, 6.0]",

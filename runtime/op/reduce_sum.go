@@ -14,7 +14,7 @@ func init() {
 	register(&Def{
 		Name:    "sum",
 		Surface: Method,
-		Doc: "sum(x, dim=None, keepdim=False) returns the sum of x over dim.\n" + dimsDoc +
+		Doc: "sum(x, dim=None, keepdim=False, dtype=None) returns the sum of x, converted to dtype before, over dim.\n" + dimsDoc +
 			"Integers and bools are summed in int64. The order of the sum is fixed.\n" +
 			">>> tensor([[1.0, 2.0], [3.0, 4.0]]).sum(dim=1).tolist()\n" +
 			"[3.0, 7.0]",
@@ -30,7 +30,7 @@ func init() {
 	register(&Def{
 		Name:    "mean",
 		Surface: Method,
-		Doc: "mean(x, dim=None, keepdim=False) returns the mean of x, of floats, over dim.\n" + dimsDoc +
+		Doc: "mean(x, dim=None, keepdim=False, dtype=None) returns the mean of x, converted to dtype before, of floats, over dim.\n" + dimsDoc +
 			"The mean of nothing is NaN.\n" +
 			">>> tensor([[1.0, 2.0], [3.0, 4.0]]).mean(dim=0).tolist()\n" +
 			"[2.0, 3.0]",
@@ -72,7 +72,7 @@ func init() {
 	register(&Def{
 		Name:    "prod",
 		Surface: Method,
-		Doc: "prod(x, dim=None, keepdim=False) returns the product of x along dim.\n" + dimDoc +
+		Doc: "prod(x, dim=None, keepdim=False, dtype=None) returns the product of x, converted to dtype before, along dim.\n" + dimDoc +
 			"Integers and bools are multiplied in int64. The product of nothing is 1.\n" +
 			">>> tensor([[1.0, 2.0], [3.0, 4.0]]).prod(dim=1).tolist()\n" +
 			"[2.0, 12.0]",
