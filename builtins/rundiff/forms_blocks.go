@@ -143,7 +143,11 @@ func (q *probe) otherRanks(x []*array, l *layout) {
 			if used[k] || !sameShape(x[k].shape, q.c[i].shape) {
 				continue
 			}
-			if e := apart(q.c[i:i+1], x[k:k+1]); e <= q.near && (at < 0 || k == i) {
+			e := 0.0
+			if len(x[k].data) > 0 {
+				e = apart(q.c[i:i+1], x[k:k+1])
+			}
+			if e <= q.near && (at < 0 || k == i) {
 				at = k
 				rest = max(rest, e)
 			}
@@ -195,6 +199,7 @@ func inRankOrder(l *layout, c []*array, ranks []int) []*array {
 // other dim, or parts that are missing.
 func (q *probe) otherCut() {
 	q.transposedCut()
+	q.unevenOrder()
 	q.found = append(q.found, finding{kind: WrongDim, weak: true, rest: q.near, says: fmt.Sprintf("the ranks have blocks %s of %v, which no cut of it gives", shapes(q.c), q.w.shape)})
 }
 
@@ -223,4 +228,19 @@ func changed(n, a, b int) []int {
 	}
 	order[a], order[b] = b, a
 	return order
+}
+
+// unevenOrder finds blocks of an uneven cut that other ranks should have: their shapes are
+// not those of their places.
+func (q *probe) unevenOrder() {
+	for d := range q.w.shape {
+		for _, even := range []bool{false, true} {
+			l := &layout{[]int{len(q.ranks)}, q.ranks, []mesh.Placement{mesh.Shard(d)}, even}
+			x := make([]*array, len(q.ranks))
+			for i := range x {
+				x[i] = q.w.slice(l.box(q.w.shape, i))
+			}
+			q.otherRanks(x, l)
+		}
+	}
 }

@@ -310,6 +310,8 @@ func TestByItself(t *testing.T) {
 	const n = 5
 	w := random(1, 10, 15)
 	all := func(a *array) []*array { return slices.Repeat([]*array{a}, n) }
+	uneven := on(w.permuted([]int{1, 0}).slice(mesh.Box{Lo: []int{0, 0}, Hi: []int{11, 10}}), []int{n}, mesh.Shard(0))
+	uneven[0], uneven[3] = uneven[3], uneven[0] // of 3 rows and of 2
 	for _, test := range []struct {
 		name string
 		w    *array
@@ -319,6 +321,7 @@ func TestByItself(t *testing.T) {
 		{"the mean on all", w, all(w.scaled(1.0 / n)), MeanForSum},
 		{"summands of nothing", w.scaled(0), all(w.scaled(0)), ""},
 		{"parts of the transposed", w, on(w.permuted([]int{1, 0}), []int{n}, mesh.Shard(0)), Transposed},
+		{"uneven parts in another order", w.permuted([]int{1, 0}).slice(mesh.Box{Lo: []int{0, 0}, Hi: []int{11, 10}}), uneven, Permuted},
 		{"parts of what has other dims", w, all(&array{[]int{2, 3}, w.data[:6]}), WrongDim},
 		{"a number", &array{[]int{}, w.data[:1]}, all(&array{[]int{1}, w.data[:1]}), ""},
 		{"another number", &array{[]int{}, w.data[:1]}, all(&array{[]int{1}, w.data[1:2]}), Other},
