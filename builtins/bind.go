@@ -156,9 +156,8 @@ func (s *signature) call(e *Env, self *Tensor, args starlark.Tuple, kwargs []sta
 			return nil, arg.In(s.name, x.name, err)
 		}
 	}
-	out := []*tensor.Tensor{b.done}
-	if b.done == nil {
-		var err error
+	out, err := b.done, error(nil)
+	if out == nil {
 		if out, err = e.invoke(b.does, b.in, b.args); err != nil {
 			return nil, s.named(s.explained(self, err))
 		}
@@ -237,8 +236,8 @@ type binding struct {
 	received int    // how many of a list of tensors are the receiver
 	requires bool   // requires_grad=True was given
 	asked    []asked
-	does     *op.Def        // what is applied to in and args
-	done     *tensor.Tensor // the result, if an extra has made it already
+	does     *op.Def          // what is applied to in and args
+	done     []*tensor.Tensor // the result, if an extra has made it already
 
 	varying []varyingArg // those that have not been settled
 }

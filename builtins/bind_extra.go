@@ -103,9 +103,11 @@ func castFirst(b *binding, v starlark.Value) error {
 		return err
 	}
 	b.in[0] = x
-	if b.done, err = b.do(b.does, b.in, b.args...); err == nil && b.done.DType() != dt.V.D { // sums of ints are int64
-		b.done, err = b.do(toOp, []*tensor.Tensor{b.done}, op.Int1(int(dt.V.D)))
+	y, err := b.do(b.does, b.in, b.args...)
+	if err == nil && y.DType() != dt.V.D { // sums of ints are int64
+		y, err = b.do(toOp, []*tensor.Tensor{y}, op.Int1(int(dt.V.D)))
 	}
+	b.done = []*tensor.Tensor{y}
 	return err
 }
 
@@ -147,6 +149,6 @@ func roundQuotient(b *binding, v starlark.Value) error {
 		b.does, b.in = storeOp, []*tensor.Tensor{x, q}
 		return nil
 	}
-	b.done = q
+	b.done = []*tensor.Tensor{q}
 	return nil
 }
