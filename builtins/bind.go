@@ -360,6 +360,10 @@ func (b *binding) set(i int, v starlark.Value) error {
 	p := &b.slots[i]
 	b.given |= 1 << i
 	var err error
+	if x, ok := v.(*Varying); ok && (b.def.Counts && p.IsTensor() && x.Type() != "string" || b.def.Slices && !p.IsTensor() && x.Type() == "int") {
+		b.varying = append(b.varying, varyingArg{p, x})
+		v = x.own
+	}
 	switch p.Kind {
 	case op.Tensor:
 		b.in[p.at], err = ToTensor(v)
@@ -378,10 +382,6 @@ func (b *binding) set(i int, v starlark.Value) error {
 		list, err = ToTensors(v)
 		b.in = append(b.in[:p.at+b.received], list...)
 	default:
-		if x, ok := v.(*Varying); ok && b.def.Slices && x.Type() == "int" {
-			b.varying = append(b.varying, varyingArg{p, x})
-			v = x.own
-		}
 		b.args[p.at], err = toArg(p.Param, v)
 	}
 	if err != nil {

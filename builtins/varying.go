@@ -256,8 +256,8 @@ type varyingArg struct {
 	v *Varying
 }
 
-// observe tells apart the ranks for which an operator that slices makes another shape of
-// its arguments. Of a tensor that ranks hold together more hangs on them.
+// observe tells apart the ranks for which an operator that slices or counts makes another
+// shape of its arguments. Of a tensor that ranks hold together more hangs on them.
 func (b *binding) observe() {
 	if b.in[0].Placed() {
 		for _, a := range b.varying {
@@ -266,20 +266,24 @@ func (b *binding) observe() {
 		return
 	}
 	runtime.Asked(b.env.Runtime, func(rank int) string {
-		args := slices.Clone(b.args)
+		in, args := slices.Clone(b.in), slices.Clone(b.args)
 		for _, a := range b.varying {
 			if a.v.settled {
 				continue
 			}
 			x, err := a.v.of(rank)
-			if err == nil {
+			switch {
+			case err != nil:
+			case a.p.IsTensor():
+				in[a.p.at], err = ToOperand(x)
+			default:
 				args[a.p.at], err = toArg(a.p.Param, x)
 			}
 			if err != nil {
 				return told(x, err)
 			}
 		}
-		return op.ShapeText(b.def, b.in, args)
+		return op.ShapeText(b.env.Runtime.Ops(), b.def, in, args)
 	})
 }
 

@@ -112,6 +112,9 @@ func TestPlanSlices(t *testing.T) {
 		{"y = x.slice(0, rank(), rank() + 3)", 1},
 		{"y = x.slice(0, rank() // 6, 11)", 2},
 		{"y = x.narrow(rank() % 2, 0, 2)", 2},
+		{"y = arange(rank() * 4, rank() * 4 + 4)", 1},
+		{"y = arange(4.0 * rank(), dtype = float32)", 12},
+		{"y = arange(0, 6, 1 + rank() // 6)", 2},
 		{"x.requires_grad_()\nall_reduce(x.narrow(0, rank(), 2)).sum().backward()\ny = x.grad", 1},
 	} {
 		script := filepath.Join(t.TempDir(), "x.star")

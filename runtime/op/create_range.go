@@ -27,9 +27,10 @@ func init() {
 			{Name: "step", Kind: OptOperand, Doc: "the distance of the numbers, not 0; None for 1", Default: Default(None)},
 			dt,
 		},
-		Infer: inferArange,
-		Run:   runArange,
-		Cost:  makes(2),
+		Counts: true,
+		Infer:  inferArange,
+		Run:    runArange,
+		Cost:   makes(2),
 	})
 	register(&Def{
 		Name:    "linspace",

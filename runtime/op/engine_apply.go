@@ -63,8 +63,8 @@ func (c *Call) infer() error {
 
 // ShapeText returns the shape of what d makes of in and args, or why it makes nothing of
 // them.
-func ShapeText(d *Def, in []*tensor.Tensor, args []Arg) string {
-	c := &Call{Def: d, In: in, Args: args}
+func ShapeText(ctx *Ctx, d *Def, in []*tensor.Tensor, args []Arg) string {
+	c := &Call{Ctx: ctx, Def: d, In: in, Args: args}
 	if err := c.infer(); err != nil {
 		return err.Error()
 	}

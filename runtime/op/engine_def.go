@@ -78,6 +78,10 @@ type Def struct {
 	// nothing hangs on which they are but its shape.
 	Slices bool
 
+	// Counts says that the operands are numbers by which alone the shape of the result is
+	// known, and that nothing else than its elements hangs on them.
+	Counts bool
+
 	// InPlace says that the operator writes into In[0], which is its result.
 	// Base is then the operator, with the same parameters, whose value it
 	// stores there: differentiation records that one.
