@@ -17,10 +17,11 @@ const (
 	usualPercent = 400
 	// mostPercent is that of a small heap. The collector begins at 4 MiB for 100, at the
 	// least: it is leastHeap there.
-	mostPercent = 1600
+	mostPercent = 800
 	// leastHeap is the size to which a heap grows before it is collected, of the only
-	// process of a core: a loop over small tensors otherwise spends a quarter of its time on it.
-	leastHeap = 64 << 20
+	// process of a core: a loop over small tensors otherwise spends a tenth of its time on it.
+	// Of 64 MiB the first use of pages, and memory that no cache holds, take that again.
+	leastHeap = 32 << 20
 )
 
 // collectSeldom has the heap of this process, one of so many on this machine, be collected

@@ -12,13 +12,12 @@ import (
 // it always did; of many processes each has a part of the least size.
 func TestCollectorPercent(t *testing.T) {
 	for _, test := range []struct{ live, least, want int }{
-		{0, 64 << 20, 1600},
-		{3 << 20, 64 << 20, 1600},
-		{5 << 20, 64 << 20, 800},
-		{8 << 20, 64 << 20, 400},
-		{1 << 30, 64 << 20, 400},
 		{0, 32 << 20, 800},
-		{0, 16 << 20, 400},
+		{3 << 20, 32 << 20, 800},
+		{4 << 20, 32 << 20, 400},
+		{1 << 30, 32 << 20, 400},
+		{0, 64 << 20, 800},
+		{0, 31 << 20, 400},
 		{0, 0, 400},
 	} {
 		if got := collectorPercent(test.live, test.least); got != test.want {
