@@ -92,6 +92,7 @@ func (w *Watch) begin(s *server, j *job, t *starlark.Thread) (end func()) {
 	w.runs[run] = true
 	if len(w.runs) == 1 {
 		w.idle = make(chan struct{})
+		w.left = nil // it is of programs before
 		go w.watch(w.idle)
 	}
 	return func() {

@@ -69,3 +69,18 @@ func TestNothingIsLeft(t *testing.T) {
 		t.Error("with room, beyond the limit: no collection is begun, want one before programs are ended")
 	}
 }
+
+// A program that begins is not held to what the ones before it had, though a collection that
+// was asked for then ends only now.
+func TestProgramsBeforeAreForgotten(t *testing.T) {
+	w := &Watch{Limit: 1 << 30}
+	w.left = make(chan int, 1)
+	w.left <- 1 << 40
+	end := w.begin(nil, nil, nil)
+	defer end()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.exceeds() {
+		t.Error("a program that has nothing is ended for what the one before it had")
+	}
+}
