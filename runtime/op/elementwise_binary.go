@@ -81,8 +81,8 @@ func init() {
 		Aliases: []string{"divide", "true_divide"},
 		Surface: Method | Operator,
 		Symbol:  "/",
-		Doc: "div(x, other, rounding_mode=None) returns x / other, elementwise; with \"floor\" rounded down, as // has it,\n" +
-			"with \"trunc\" towards 0, where ints give ints.\n" +
+		Doc: "div(x, other, rounding_mode=None) returns x / other, elementwise.\n" +
+			"With rounding_mode \"floor\" it is rounded down, as // has it, with \"trunc\" towards 0; ints then give ints.\n" +
 			"x and other are broadcast. Of integers and bools it is of the default float dtype.\n" +
 			"Division by zero gives an infinity or NaN.\n" +
 			">>> (tensor([1, 2]) / 4).tolist()\n" +
