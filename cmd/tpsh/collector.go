@@ -44,10 +44,8 @@ func collectSeldom(processes int) {
 // is more.
 func collectorPercent(live, least int) int {
 	const begins = 4 << 20
-	for p := mostPercent; p > usualPercent; p /= 2 {
-		if live+live/100*p <= least && begins/100*p <= least {
-			return p
-		}
+	if max(live+live/100*mostPercent, begins/100*mostPercent) <= least {
+		return mostPercent
 	}
 	return usualPercent
 }
