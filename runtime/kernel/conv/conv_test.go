@@ -148,6 +148,22 @@ func TestSumsInParts(t *testing.T) {
 	}
 }
 
+// Windows of which an element meets no element of the image but those before or after all:
+// rows of frames then begin and end beside it.
+func TestSumsBesideTheImage(t *testing.T) {
+	for _, s := range []Shape{
+		{In: [3]int{1, 1, 2}, Size: [3]int{1, 1, 2}, Stride: [3]int{1, 1, 2}, Dilation: [3]int{1, 1, 3}, Before: [3]int{0, 0, 3}, Out: [3]int{1, 1, 1}},
+		{In: [3]int{1, 1, 1}, Size: [3]int{1, 1, 2}, Stride: [3]int{1, 1, 1}, Dilation: [3]int{1, 1, 9}, Before: [3]int{0, 0, 9}, Out: [3]int{1, 1, 1}},
+		{In: [3]int{1, 1, 1}, Size: [3]int{1, 1, 2}, Stride: [3]int{1, 1, 1}, Dilation: [3]int{1, 1, 9}, Before: [3]int{0, 0, 4}, Out: [3]int{1, 1, 1}},
+		{In: [3]int{1, 3, 1}, Size: [3]int{1, 2, 3}, Stride: [3]int{1, 2, 3}, Dilation: [3]int{1, 5, 4}, Before: [3]int{0, 3, 9}, Out: [3]int{1, 1, 1}},
+	} {
+		s.Images, s.Channels, s.Outputs, s.Groups = 1, 2, 2, 1
+		testSums[float64](t, s, 1, 1e-13)
+		s.Groups = 2
+		testSums[float32](t, s, 2, 1e-5)
+	}
+}
+
 // drawAlone draws a convolution of groups of one channel, of rows that fill vectors and that
 // do not.
 func drawAlone(t *rapid.T) Shape {

@@ -120,9 +120,11 @@ func fillRow[T dtype.Float](f *frame, row, from []T) {
 			n = min(ceil(len(from)-p, f.apart), each-head)
 		}
 		clear(to[:head])
-		if f.apart == 1 {
+		switch {
+		case n == 0: // p may be anywhere beside the image
+		case f.apart == 1:
 			copy(to[head:], from[p:p+n])
-		} else {
+		default:
 			spaced(to[head:head+n], from, p, f.apart)
 		}
 		clear(to[head+n:])
