@@ -24,7 +24,7 @@ WORDS, LENGTH, COUNT = 90, 21, 8
 SIZES = dict(vocab_size=WORDS, hidden_size=32, intermediate_size=44, num_hidden_layers=3, num_attention_heads=4,
              max_position_embeddings=64, pad_token_id=None, bos_token_id=None, eos_token_id=None)
 TEXT = {**SIZES, "pad_token_id": 1, "type_vocab_size": 2}
-OLD = ["llama-yarn", "llama-linear", "llama-longrope", "gemma2", "qwen2-window", "phi3-window", "gpt_neox", "bert", "modernbert"]
+OLD = ["llama-yarn", "llama-linear", "llama-longrope", "gemma2", "gemma3", "qwen2-window", "phi3-window", "gpt_neox", "bert", "modernbert"]
 
 
 def llama(cls="Llama", **kw):
@@ -43,6 +43,8 @@ CASES = {
     "llama-groups": llama(num_attention_heads=8, num_key_value_heads=2, head_dim=6),
     "llama-biases": llama(attention_bias=True, mlp_bias=True, tie_word_embeddings=True),
     "llama-bfloat16": llama(),
+    "llama-apart": llama(),
+    "llama-head": llama(tie_word_embeddings=True),
     "llama-linear": rope("linear", factor=4.0),
     "llama-dynamic": rope("dynamic", factor=4.0),
     "llama-yarn": rope("yarn", factor=4.0, original_max_position_embeddings=16),
@@ -57,6 +59,9 @@ CASES = {
     "gemma": llama("Gemma", head_dim=10, num_key_value_heads=1, tie_word_embeddings=True),
     "gemma2": llama("Gemma2", head_dim=10, num_key_value_heads=2, tie_word_embeddings=True, sliding_window=6, query_pre_attn_scalar=20,
                     attn_logit_softcapping=3.0, final_logit_softcapping=2.0),
+    "gemma3": llama("Gemma3", head_dim=8, num_key_value_heads=1, tie_word_embeddings=True, sliding_window=5, query_pre_attn_scalar=12, attention_bias=True,
+                    rope_parameters={"full_attention": {"rope_type": "linear", "factor": 8.0, "rope_theta": 5000.0},
+                                     "sliding_attention": {"rope_type": "default", "rope_theta": 300.0}}, sliding_window_pattern=3),
     "phi3": llama("Phi3", num_key_value_heads=2),
     "phi3-window": llama("Phi3", sliding_window=6, original_max_position_embeddings=16,
                          rope_parameters={"rope_type": "longrope", "rope_theta": 10000.0, "original_max_position_embeddings": 16, "partial_rotary_factor": 1.0,
@@ -64,20 +69,27 @@ CASES = {
     "olmo2": llama("Olmo2", num_key_value_heads=2),
     "mixtral": llama("Mixtral", num_local_experts=5, num_experts_per_tok=2, num_key_value_heads=2),
     "gpt2": ("GPT2LMHeadModel", dict(vocab_size=WORDS, n_embd=32, n_layer=3, n_head=4, n_positions=64, bos_token_id=None, eos_token_id=None)),
+    "gpt2-scales": ("GPT2LMHeadModel", dict(vocab_size=WORDS, n_embd=32, n_layer=3, n_head=4, n_positions=64, bos_token_id=None, eos_token_id=None, n_inner=50,
+                                            scale_attn_weights=False, scale_attn_by_inverse_layer_idx=True, tie_word_embeddings=False)),
     "gpt_neox": ("GPTNeoXForCausalLM", {**SIZES, "rotary_pct": 0.5, "hidden_act": "gelu"}),
     "gpt_neox-serial": ("GPTNeoXForCausalLM", {**SIZES, "rotary_pct": 0.25, "use_parallel_residual": False, "hidden_act": "gelu_new"}),
     "bert": ("BertForMaskedLM", TEXT),
     "bert-hidden": ("BertModel", TEXT),
+    "bert-untied": ("BertForMaskedLM", {**TEXT, "tie_word_embeddings": False}),
     "roberta": ("RobertaForMaskedLM", TEXT),
     "distilbert": ("DistilBertForMaskedLM", dict(vocab_size=WORDS, dim=32, hidden_dim=44, n_layers=3, n_heads=4, max_position_embeddings=64)),
     "modernbert": ("ModernBertForMaskedLM", {**SIZES, "local_attention": 6, "global_attn_every_n_layers": 2, "pad_token_id": 1, "cls_token_id": None, "sep_token_id": None}),
+    "modernbert-untied": ("ModernBertForMaskedLM", {**SIZES, "local_attention": 6, "pad_token_id": 1, "cls_token_id": None, "sep_token_id": None, "tie_word_embeddings": False,
+                                                    "decoder_bias": False, "attention_bias": True, "mlp_bias": True, "norm_bias": True, "classifier_bias": True}),
     "t5": ("T5ForConditionalGeneration", {**T5, "feed_forward_proj": "relu"}),
     "t5-gated": ("T5ForConditionalGeneration", {**T5, "feed_forward_proj": "gated-gelu", "tie_word_embeddings": False}),
+    "t5-encoder": ("T5EncoderModel", {**T5, "feed_forward_proj": "gated-gelu"}),
     "vit": ("ViTForImageClassification", dict(hidden_size=32, intermediate_size=44, num_hidden_layers=3, num_attention_heads=4, image_size=12, patch_size=4, num_labels=7)),
+    "vit-bare": ("ViTModel", dict(hidden_size=32, intermediate_size=44, num_hidden_layers=3, num_attention_heads=4, image_size=12, patch_size=4, qkv_bias=False)),
     "whisper": ("WhisperForConditionalGeneration", dict(
         vocab_size=WORDS, d_model=32, encoder_layers=2, decoder_layers=2, encoder_attention_heads=4, decoder_attention_heads=4, encoder_ffn_dim=44,
         decoder_ffn_dim=44, num_mel_bins=8, max_source_positions=10, max_target_positions=32, pad_token_id=0, bos_token_id=1, eos_token_id=2,
-        decoder_start_token_id=3, suppress_tokens=None, begin_suppress_tokens=None)),
+        decoder_start_token_id=3, suppress_tokens=None, begin_suppress_tokens=None, scale_embedding=True)),
 }
 
 
@@ -112,7 +124,7 @@ def inputs(config):
     if config.model_type in ("t5", "bert", "roberta", "distilbert", "modernbert"):
         mask[1, 13:] = 0
         ids[1, 13:] = config.pad_token_id
-    if config.model_type == "t5":
+    if config.model_type == "t5" and config.is_encoder_decoder:
         return {"ids": ids, "mask": mask, "decoder_ids": torch.randint(3, WORDS, (2, 6))}
     return {"ids": ids, "mask": mask} if (mask == 0).any() else {"ids": ids}
 
@@ -152,6 +164,10 @@ def old(config):
         return {**config, "global_rope_theta": ropes["full_attention"]["rope_theta"], "local_rope_theta": ropes["sliding_attention"]["rope_theta"]}
     if not ropes:
         return config
+    if config["model_type"] == "gemma3_text":
+        full = ropes["full_attention"]
+        return {**config, "rope_theta": full.pop("rope_theta"), "rope_scaling": full, "rope_local_base_freq": ropes["sliding_attention"]["rope_theta"],
+                "sliding_window_pattern": config.pop("_sliding_window_pattern")}
     share, theta, kind = ropes.pop("partial_rotary_factor", None), ropes.pop("rope_theta"), ropes.pop("rope_type")
     if config["model_type"] == "gpt_neox":
         return {**config, "rotary_pct": share, "rotary_emb_base": theta}
@@ -160,13 +176,26 @@ def old(config):
     return {**config, "rope_theta": theta, "rope_scaling": None if kind == "default" else {"type": kind, **ropes}}
 
 
+def tie(folder, one):
+    """Says that embeddings and head are one: both then are in the file, though they differ, or the head alone."""
+    path = folder / "config.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "tie_word_embeddings": True}))
+    path = folder / "model.safetensors"
+    tensors = load_file(path)
+    if one:
+        tensors["lm_head.weight"] = tensors.pop("model.embed_tokens.weight")
+    save_file(tensors, path, metadata={"format": "pt"})
+
+
 def main():
     out = pathlib.Path(sys.argv[1])
     torch.set_num_threads(1)
     for name in sys.argv[2:] or CASES:
         model, folder = make(name), out / name
         model.save_pretrained(folder, **({"max_shard_size": "30KB"} if name in ("llama", "t5") else {}))
-        if model.dtype != torch.float32:
+        if name in ("llama-apart", "llama-head"):
+            tie(folder, name == "llama-head")
+        if model.dtype != torch.float32 or name == "llama-apart":
             model = type(model).from_pretrained(folder, dtype=torch.float32, attn_implementation="eager").eval()
         given = inputs(model.config)
         with torch.no_grad():

@@ -109,6 +109,7 @@ func TestFamiliesRefuse(t *testing.T) {
 		{"width", "config.json", swap(`"intermediate_size": 48`, `"intermediate_size": 64`), "2", `tensor "model.layers.0.mlp.gate_proj.weight": got the shape \(48, 32\), want \(64, 32\), as config.json says`},
 		{"layers", "config.json", swap(`"num_hidden_layers": 2`, `"num_hidden_layers": 1`), "2", `the checkpoint has a tensor "model.layers.1.input_layernorm.weight", which is not known of such a model`},
 		{"no weights", "model-00002-of-00002.safetensors", func(string) string { return "" }, "2", `open_safetensors: for parameter "path": got .*model-00002-of-00002.safetensors"`},
+		{"broken index", index, func(s string) string { return s[:40] }, "2", `model.safetensors.index.json: got no object weight_map, want one of the names of tensors and of their files`},
 		{"no tensor", index, swap(`"model.norm.weight"`, `"model.form.weight"`), "2", `the checkpoint has no tensor "model.norm.weight"`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
