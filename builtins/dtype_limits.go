@@ -39,6 +39,9 @@ var floatFormats = map[dtype.DType]floatFormat{
 	dtype.Float8E4M3FN: {3, -6, 8, 0.125}, dtype.Float8E5M2: {2, -14, 15, 0},
 }
 
+// Epsilon returns the distance from 1 to the next number of d, a float dtype.
+func Epsilon(d dtype.DType) float64 { return math.Ldexp(1, -floatFormats[d].fraction) }
+
 func floatLimits(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	var dt arg.OptDType
 	if err := arg.Unpack(b.Name(), args, kwargs, "dtype?", &dt); err != nil {
@@ -52,7 +55,7 @@ func floatLimits(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.
 	if !ok {
 		return nil, arg.In(b.Name(), "dtype", arg.Bad(DtypeOf(d), "a float dtype", "iinfo has those of integers"))
 	}
-	eps := math.Ldexp(1, -f.fraction)
+	eps := Epsilon(d)
 	largest, tiny := starlark.Float(math.Ldexp(2-eps-f.spare, f.greatest)), starlark.Float(math.Ldexp(1, f.least))
 	return starlarkstruct.FromStringDict(starlarkstruct.Default, starlark.StringDict{
 		"bits": starlark.MakeInt(8 * d.Size()), "eps": starlark.Float(eps), "max": largest, "min": -largest,

@@ -9,6 +9,7 @@ import (
 	"tpsh/builtins"
 	"tpsh/builtins/arg"
 	"tpsh/runtime/op"
+	"tpsh/runtime/shape"
 	"tpsh/runtime/tensor"
 )
 
@@ -34,6 +35,9 @@ type optimRule struct {
 	// Names of numbered ones begin as numbered says.
 	all, numbered []string
 	buffers       func(g *group) []string
+	// over, if set, says of which shape what is kept for a parameter is: 1 along dim
+	// dim, or the parameter's own where that is wholeBuffer; or that it is not kept.
+	over func(name string, of shape.Shape) (dim int, kept bool)
 	// update makes one step of one parameter.
 	update func(u *paramStep)
 	// check refuses hyperparameters that do not go together; it may be nil.
@@ -41,6 +45,17 @@ type optimRule struct {
 	// whole, if set, makes a step of all parameters in place of update. It evaluates
 	// the loss and the gradients by a function of the script.
 	whole func(o *Optimizer, thread *starlark.Thread, fn string, closure starlark.Callable) (starlark.Value, error)
+}
+
+// wholeBuffer is the dim of tensors that have the shape of their parameter.
+const wholeBuffer = -1
+
+// keepsOver returns over of r, which is of the parameter's own shape without one.
+func (r *optimRule) keepsOver(name string, of shape.Shape) (dim int, kept bool) {
+	if r.over == nil {
+		return wholeBuffer, true
+	}
+	return r.over(name, of)
 }
 
 // A hyper is a hyperparameter.
@@ -198,12 +213,18 @@ func (o *Optimizer) ensure(fn string, x *builtins.Tensor, names []string) error 
 	}
 	defer o.env.Runtime.Tape.SetEnabled(false)()
 	for _, name := range names {
-		if s.buffers[name] != nil {
+		dim, kept := o.rule.keepsOver(name, t.Shape())
+		if s.buffers[name] != nil || !kept {
 			continue
 		}
-		b, err := o.env.Runtime.Do("zeros_like", []*tensor.Tensor{t}, op.None)
-		if err != nil {
-			return arg.Rename(fn, err)
+		c := &builtins.OpChain{E: o.env, Fn: fn}
+		like := t
+		if dim != wholeBuffer {
+			like = c.Do("sum", []*tensor.Tensor{t}, op.IntsN(dim), op.Bool1(true))
+		}
+		b := c.Do("zeros_like", []*tensor.Tensor{like}, op.None)
+		if c.Err != nil {
+			return c.Err
 		}
 		s.buffers[name] = o.env.Wrap(b)
 	}

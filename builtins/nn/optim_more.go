@@ -8,6 +8,7 @@ import (
 	"go.starlark.net/starlark"
 
 	"tpsh/builtins"
+	"tpsh/builtins/arg"
 	"tpsh/runtime/op"
 	"tpsh/runtime/tensor"
 )
@@ -67,16 +68,27 @@ func registerRules(list []describedRule) {
 // of them take besides.
 func registerRule(r *optimRule, doc string) {
 	r.hyper = append(slices.Clone(r.hyper), commonHyper...)
-	doc = strings.Replace(doc, ") returns", ", maximize=False, foreach=None, fused=None) returns", 1)
+	doc = strings.Replace(doc, ") returns", ", maximize=False, foreach=None, fused=None, capturable=False, differentiable=False) returns", 1)
 	builtins.Register(&builtins.Row{Name: "optim." + r.name, Fn: newOptimizer(r), Doc: doc})
 }
 
 // commonHyper are hyperparameters of every optimiser: maximize goes up the
-// gradient; foreach and fused, which say how PyTorch computes, change nothing.
+// gradient; foreach, fused and capturable, which say how PyTorch computes, change
+// nothing, and steps are never recorded, as without differentiable.
 var commonHyper = []*hyper{
 	{name: "maximize", value: starlark.False, check: trueOrFalse, quiet: true},
 	{name: "foreach", value: starlark.None, check: truthOrNone, quiet: true},
 	{name: "fused", value: starlark.None, check: truthOrNone, quiet: true},
+	{name: "capturable", value: starlark.False, check: trueOrFalse, quiet: true},
+	{name: "differentiable", value: starlark.False, check: notRecorded, quiet: true},
+}
+
+// notRecorded checks that a step need not be differentiated.
+func notRecorded(v starlark.Value) error {
+	if v == starlark.False {
+		return nil
+	}
+	return arg.Bad(v, "False", "steps are not recorded; p - lr * g, of gradients g made with create_graph=True, is")
 }
 
 // truthOrNone checks a bool or None.

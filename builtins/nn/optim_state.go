@@ -232,6 +232,14 @@ func (l *stateLoading) checkBuffer(n int, name string, v starlark.Value, x *buil
 	if err != nil {
 		return err
 	}
+	dim, kept := l.o.rule.keepsOver(name, want)
+	if !kept {
+		return l.bad(fmt.Sprintf("%q for parameter %d, %s", name, n, want), "what is kept for parameters of that shape")
+	}
+	if dim != wholeBuffer {
+		want = slices.Clone(want)
+		want[dim] = 1
+	}
 	y, err := from.Tensor()
 	if err != nil {
 		return err
