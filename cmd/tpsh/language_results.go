@@ -36,7 +36,7 @@ var results = map[string]string{
 	"triangular_solve": "tuple:Tensor", "Tensor.triangular_solve": "tuple:Tensor", "lu": "tuple:Tensor", "Tensor.lu": "tuple:Tensor", "lu_unpack": "tuple:Tensor", "geqrf": "tuple:Tensor", "Tensor.geqrf": "tuple:Tensor",
 	"linalg.eig": "tuple:Tensor", "linalg.polar": "tuple:Tensor", "svd": "tuple:Tensor", "Tensor.svd": "tuple:Tensor", "svd_lowrank": "tuple:Tensor", "pca_lowrank": "tuple:Tensor",
 	"Tensor.grad": "Tensor", "grad": "list:Tensor", "ColoParameter.from_torch_tensor": "Tensor", "ColoTensor.from_torch_tensor": "Tensor", "ComputeSpec": "ComputeSpec", "ProcessGroup": "ProcessGroup", "ReplicaSpec": "ReplicaSpec",
-	"ShardSpec": "ShardSpec", "ring_forward": "Tensor", "optim.clip_grad_norm_": "Tensor", "make_input_replicate_1d": "Tensor", "make_input_shard_1d": "Tensor", "make_output_tensor": "Tensor", "send": "NoneType",
+	"ShardSpec": "ShardSpec", "ring_forward": "Tensor", "optim.clip_grad_norm_": "Tensor", "nn.utils.clip_grad_norm_": "Tensor", "nn.utils.get_total_norm": "Tensor", "nn.utils.parameters_to_vector": "Tensor", "nn.utils.rnn.pad_sequence": "Tensor", "nn.utils.rnn.unpad_sequence": "list:Tensor", "make_input_replicate_1d": "Tensor", "make_input_shard_1d": "Tensor", "make_output_tensor": "Tensor", "send": "NoneType",
 	"Tensor.full_tensor": "Tensor", "Tensor.to_local": "Tensor", "Tensor.redistribute": "Tensor",
 	"Group.size": "int", "Group.rank": "", "Group.ranks": "list:int", "Group.global_rank": "int", "CommTable.bytes": "int", "CommTable.calls": "int", "CommTrace.op": "string", "CommTrace.bytes": "int",
 	"CommTrace.shape": "tuple:int", "CommTrace.group": "Group", "CommTrace.dims": "tuple:string", "CommTrace.dtype": "string", "CommTrace.where": "string",
@@ -54,7 +54,7 @@ var results = map[string]string{
 	"Module.parameters": "list:Tensor", "Module.named_parameters": "list:tuple", "Module.named_modules": "list:tuple", "Module.state_dict": "dict", "Module.eval": "self", "Module.train": "self", "Module.training": "bool",
 	"Module.register_forward_hook": "RemovableHandle", "nn.Linear()": "Tensor", "nn.Embedding()": "Tensor", "nn.LayerNorm()": "Tensor", "nn.RMSNorm()": "Tensor", "nn.ReLU()": "Tensor", "nn.GELU()": "Tensor",
 	"optim.Adadelta": "Optimizer", "optim.Adagrad": "Optimizer", "optim.Adam": "Optimizer", "optim.AdamW": "Optimizer", "optim.Adamax": "Optimizer", "optim.NAdam": "Optimizer", "optim.RMSprop": "Optimizer",
-	"optim.SGD": "Optimizer", "Optimizer.state_dict": "dict", "Optimizer.param_groups": "tuple:dict", "pipeline_schedule": "Pipeline",
+	"optim.Adafactor": "Optimizer", "optim.Rprop": "Optimizer", "optim.SGD": "Optimizer", "Optimizer.state_dict": "dict", "Optimizer.param_groups": "tuple:dict", "pipeline_schedule": "Pipeline",
 }
 
 // choices returns the strings that parameters take.

@@ -21,7 +21,8 @@ var rules = sync.OnceValue(func() []rule { return compile(refusals) })
 // refusals are the patterns of messages, and the advice for each.
 var refusals = [][2]string{
 	{`^(?:list|dict|set|tuple|string|range|int|float|bool) has no \.(?:shape|dtype|numpy|backward|sum|mean) field`, "tensor(x) makes a tensor of numbers and lists of them"},
-	{`^nn has no \.utils`, "optim.clip_grad_norm_(params, max_norm) clips gradients; flatten, fuse and the like have no counterpart"},
+	{`^nn\.utils\.rnn has no \.(?:pack|pad_packed|unpack)`, "layers run over what pad_sequence has padded: select what counts of their output, by lengths"},
+	{`^nn\.utils has no \.(?:weight_norm|spectral_norm|param|remove)`, "nn.Module(forward=f, g=nn.Parameter(g), v=nn.Parameter(v)) computes its weight from parameters in f(self, x)"},
 	{`^nn has no \.functional`, "F has the functions: F.relu(x)"},
 	{`^nn has no \.parallel`, "replicate(module, mesh) is data parallel, fully_shard(module, mesh) shards parameters too"},
 	{`^\w+ has no \.(?:cuda|mps|xpu) field`, "there is one device, the CPU of the rank: leave it out"},
