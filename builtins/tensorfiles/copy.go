@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 
+	"tpsh/builtins/dcp"
 	"tpsh/mesh"
 	"tpsh/runtime/ckpt"
 )
@@ -122,6 +124,11 @@ func (c *copying) plan() error {
 			return err
 		}
 	}
+	if c.o.Target != nil {
+		if err := g.CheckRules(c.src.names()); err != nil {
+			return err
+		}
+	}
 	var offers [][]ckpt.Offer
 	for _, t := range c.src.Tensors {
 		boxes, err := g.Boxes(t.Name, string(t.DType), t.Shape)
@@ -205,15 +212,17 @@ func (c *copying) size() error {
 	return nil
 }
 
-// open opens what is written to. A folder that holds a checkpoint of another
-// format than tpsh's, which puts a new one in the place of the old in one step, is
-// refused.
+// open opens what is written to. A folder that is not empty is refused, but for one
+// of tpsh's format, which puts a new checkpoint in the place of the old in one step.
 func (c *copying) open(root *os.Root) (err error) {
 	list, err := fs.ReadDir(root.FS(), ".")
 	if err != nil {
 		return err
 	}
 	if c.o.Format == Own {
+		if i := slices.IndexFunc(list, foreign); i >= 0 {
+			return fmt.Errorf("the folder %s has %s, of a checkpoint of another format; want a new one", root.Name(), list[i].Name())
+		}
 		c.sink, err = newOwnSink(c, root)
 		return err
 	}
@@ -229,6 +238,13 @@ func (c *copying) open(root *os.Root) (err error) {
 		err = fmt.Errorf("got the format %q, want %s, %s or %s", c.o.Format, Own, DCP, Safetensors)
 	}
 	return err
+}
+
+// foreign reports whether a file of a folder is of a checkpoint of another format
+// than tpsh's, which would lie beside the new one as if it were the same.
+func foreign(e fs.DirEntry) bool {
+	ext := filepath.Ext(e.Name())
+	return !ckpt.IsData(e.Name()) && (e.Name() == dcp.Name || ext == ".distcp" || ext == ".safetensors" || slices.Contains(torchExts, ext))
 }
 
 // A part is what has been read of a tensor: the elements of a box.

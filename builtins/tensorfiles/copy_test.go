@@ -146,10 +146,15 @@ func TestCopyErrors(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(full, "x"), nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
+	mixed := t.TempDir()
+	if _, err := Copy(s, mixed, &Options{Format: DCP, MaxMem: 1 << 24}); err != nil {
+		t.Fatal(err)
+	}
 	odd := random(t, map[string][]int{"w": {4, 5}})
 	odd.Tensors[0].DType = "float8_e8m0fnu"
 	four, _ := ckpt.ParseTarget("n=4:*=S(0)")
 	flat, _ := ckpt.ParseTarget("n=3:*=flat")
+	slip, _ := ckpt.ParseTarget("n=3:*.weight=S(0)")
 	for _, test := range []struct {
 		s    *Set
 		dst  string
@@ -157,6 +162,8 @@ func TestCopyErrors(t *testing.T) {
 		want string
 	}{
 		{s, full, &Options{Format: DCP, MaxMem: 1 << 24}, "is not empty: it has x; want a new one"},
+		{open(t, mixed), mixed, &Options{Format: Own, MaxMem: 1 << 24}, "has .metadata, of a checkpoint of another format; want a new one"},
+		{s, t.TempDir(), &Options{Format: Own, Target: slip, MaxMem: 1 << 24}, `the rule "*.weight=S(0)" matches none of the 1 tensors: w`},
 		{s, t.TempDir(), &Options{Format: Own, Target: four, MaxMem: 1000}, "got 1000 bytes of memory, want at least"},
 		{s, t.TempDir(), &Options{Format: "x", MaxMem: 1 << 24}, `got the format "x", want tpsh`},
 		{s, t.TempDir(), &Options{Format: Safetensors, Target: flat, MaxMem: 1 << 24}, `tensor "w" has several blocks on rank`},
@@ -166,7 +173,7 @@ func TestCopyErrors(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("got %v, want %s", err, test.want)
 		}
-		if list, _ := os.ReadDir(test.dst); len(list) > 0 && test.dst != full {
+		if list, _ := os.ReadDir(test.dst); len(list) > 0 && test.dst != full && test.dst != mixed {
 			t.Errorf("%v in the target, want nothing", list)
 		}
 	}

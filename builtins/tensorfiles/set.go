@@ -86,6 +86,15 @@ func (s *Set) Tensor(name string) *Tensor {
 	return s.Tensors[i]
 }
 
+// names returns the names of all tensors.
+func (s *Set) names() []string {
+	list := make([]string, len(s.Tensors))
+	for i, t := range s.Tensors {
+		list[i] = t.Name
+	}
+	return list
+}
+
 // Bytes returns the number of bytes of all tensors.
 func (s *Set) Bytes() int64 {
 	n := int64(0)

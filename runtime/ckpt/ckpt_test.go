@@ -227,6 +227,31 @@ func TestTargetErrors(t *testing.T) {
 	}
 }
 
+// A rule that counts for no tensor is an error, which says why it does not.
+func TestTargetRules(t *testing.T) {
+	names := []string{"a.weight", "b.weight", "c/w", "d.bias"}
+	for text, want := range map[string]string{
+		"n=2":                           "",
+		"n=2:*.weight=S(0)":             "",
+		"n=2:a.*=R;*.weight=S(0);c*=R":  "",
+		"n=2:*.weigth=S(0)":             `the rule "*.weigth=S(0)" matches none of the 4 tensors: a.weight, b.weight, c/w, ...`,
+		"n=2:*.weight=S(0); *.scale=R ": `the rule "*.scale=R" matches none`,
+		"n=2:*=flat;*.bias=R":           `the rule "*.bias=R" counts for no tensor: for those that it matches one before it does`,
+	} {
+		g, err := ParseTarget(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := ""
+		if err := g.CheckRules(names); err != nil {
+			got = err.Error()
+		}
+		if !strings.HasPrefix(got, want) || want == "" && got != "" {
+			t.Errorf("%q: got %q, want %q", text, got, want)
+		}
+	}
+}
+
 // one returns a sample w of n rows of 5 numbers from first on, on one rank.
 func one(n, first int) *sample {
 	m, err := mesh.New([]int{1}, nil, nil)

@@ -103,7 +103,7 @@ func (f *File) UnmarshalJSON(data []byte) error {
 	if err := json.Unmarshal(data, (*plain)(f)); err != nil {
 		return err
 	}
-	if !fileName.Get().MatchString(f.Name) {
+	if !IsData(f.Name) {
 		return errBadName
 	}
 	return nil
@@ -230,6 +230,9 @@ func Decode(data []byte) (*Index, error) {
 
 // fileName is the form of the names of data files: generation and writer.
 var fileName = lazyregexp.New(`^([0-9]{8})-[0-9]{5}\.safetensors$`)
+
+// IsData reports whether a file of this name may be a data file of a checkpoint.
+func IsData(name string) bool { return fileName.Get().MatchString(name) }
 
 // check returns an error unless x makes sense: pieces tile tensors and lie in
 // files, where no two overlap.

@@ -122,7 +122,7 @@ func clean(root *os.Root, x *Index) {
 		keep[f.Name] = true
 	}
 	for _, entry := range list {
-		if name := entry.Name(); name == draft || fileName.Get().MatchString(name) && !keep[name] {
+		if name := entry.Name(); name == draft || IsData(name) && !keep[name] {
 			Remove(root, name)
 		}
 	}

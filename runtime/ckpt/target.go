@@ -3,6 +3,7 @@ package ckpt
 import (
 	"fmt"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -17,6 +18,7 @@ type Target struct {
 
 // A rule says how the tensors are cut whose names match a pattern.
 type rule struct {
+	text       string // as it was written
 	pattern    string
 	flat       bool // in even ranges of the elements
 	placements []mesh.Placement
@@ -73,7 +75,7 @@ func parseRule(text string, ndim int) (r rule, err error) {
 	if i < 1 {
 		return r, fmt.Errorf("got the rule %q, want a pattern and placements, as *.weight=S(0)", text)
 	}
-	r.pattern = text[:i]
+	r.text, r.pattern = text, text[:i]
 	if _, err := path.Match(r.pattern, ""); err != nil {
 		return r, fmt.Errorf("got the pattern %q, want one without an open [", r.pattern)
 	}
@@ -104,19 +106,43 @@ func (r *rule) matches(name string) bool {
 	return ok && err == nil
 }
 
+// first returns the number of the rule that counts for the tensor called name, or -1.
+func (g *Target) first(name string) int {
+	return slices.IndexFunc(g.rules, func(r rule) bool { return r.matches(name) })
+}
+
+// CheckRules returns an error unless every rule counts for one of the tensors called
+// names: one that counts for none was meant for something else.
+func (g *Target) CheckRules(names []string) error {
+	used := make([]bool, len(g.rules))
+	for _, name := range names {
+		if i := g.first(name); i >= 0 {
+			used[i] = true
+		}
+	}
+	i := slices.Index(used, false)
+	if i < 0 {
+		return nil
+	}
+	r := &g.rules[i]
+	if slices.ContainsFunc(names, r.matches) {
+		return fmt.Errorf("the rule %q counts for no tensor: for those that it matches one before it does", r.text)
+	}
+	some := strings.Join(names[:min(3, len(names))], ", ")
+	if len(names) > 3 {
+		some += ", ..."
+	}
+	return fmt.Errorf("the rule %q matches none of the %d tensors: %s", r.text, len(names), some)
+}
+
 // layout returns how t is to be cut.
 func (g *Target) layout(t *Tensor) (mesh.Layout, error) {
 	placements := make([]mesh.Placement, g.mesh.NDim())
-	for i := range g.rules {
-		r := &g.rules[i]
-		if !r.matches(t.Name) {
-			continue
-		}
-		if r.flat {
+	if i := g.first(t.Name); i >= 0 {
+		if g.rules[i].flat {
 			return mesh.NewFlat(t.Shape, g.mesh.Ranks(), mesh.EvenRanges(t.Numel(), g.mesh.Size()))
 		}
-		placements = r.placements
-		break
+		placements = g.rules[i].placements
 	}
 	l, err := mesh.Place(g.mesh, t.Shape, placements)
 	if err != nil {
