@@ -207,6 +207,28 @@ func TestCopyDamaged(t *testing.T) {
 	}
 }
 
+// Views that conjugate or negate, which torch.save writes as their base and a word, are
+// read as what they show: PyTorch 2.15 wrote each beside a copy of what it shows.
+func TestViews(t *testing.T) {
+	s := open(t, "testdata/signs.pt")
+	for _, name := range []string{"conj", "adjoint", "neg", "both", "row", "half"} {
+		x, want := s.Tensor("view."+name), s.Tensor("same."+name)
+		if x == nil || want == nil || x.String() != want.String() || !bytes.Equal(elements(t, s, x), elements(t, s, want)) {
+			t.Errorf("%s: got %v of other elements, want those of %v", name, x, want)
+		}
+	}
+	dst := t.TempDir()
+	if _, err := Copy(s, dst, &Options{Format: DCP, MaxMem: 1 << 24}); err != nil {
+		t.Fatal(err)
+	}
+	c := open(t, dst)
+	for _, x := range s.Tensors {
+		if !bytes.Equal(elements(t, s, x), elements(t, c, c.Tensor(x.Name))) {
+			t.Errorf("%s: other elements in the copy", x.Name)
+		}
+	}
+}
+
 // Few bytes are kept in memory, however large the tensors are.
 func BenchmarkCopy(b *testing.B) {
 	s := random(b, map[string][]int{"a": {4096, 4096}, "b": {4096, 4096}})

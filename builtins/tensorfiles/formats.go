@@ -206,7 +206,7 @@ func (s *Set) addTorch(src *pieces, number int) (any, error) {
 	w := &naming{used: map[string]bool{}}
 	tree, err := plainValue(f.Value, func(path string, t *torchfile.Tensor) any {
 		x := &Tensor{Name: w.name(path), DType: t.DType, Shape: t.Shape}
-		p := Piece{Box: ckpt.Whole(t.Shape), File: number, Offset: t.Storage.Offset + t.Start*int64(t.DType.Size())}
+		p := Piece{Box: ckpt.Whole(t.Shape), File: number, Offset: t.Storage.Offset + t.Start*int64(t.DType.Size()), signs: t.Signs}
 		if !t.Contiguous() {
 			p.Strides = t.Strides
 		}

@@ -135,7 +135,7 @@ func FuzzDCP(f *testing.F) {
 
 // Nor whatever a file of torch.save has.
 func FuzzTorch(f *testing.F) {
-	for _, name := range []string{"dtypes.pt", "dcp.pt", "legacy.pt"} {
+	for _, name := range []string{"dtypes.pt", "dcp.pt", "legacy.pt", "signs.pt"} {
 		data, err := os.ReadFile("testdata/" + name)
 		if err != nil {
 			f.Fatal(err)

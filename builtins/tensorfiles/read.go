@@ -36,8 +36,22 @@ func (p *pieces) read(dst []byte, t *Tensor, box mesh.Box) error {
 		if err != nil {
 			return err
 		}
+		if piece.signs != nil {
+			turnSigns(dst, piece.signs, box, common)
+		}
 	}
 	return nil
+}
+
+// turnSigns turns bits over in those elements of dst, which holds box, that common has.
+func turnSigns(dst, signs []byte, box, common mesh.Box) {
+	size := len(signs)
+	_ = ckpt.Walk(box, box, common, func(at, _, n int) error {
+		for i := at * size; i < (at+n)*size; i++ {
+			dst[i] ^= signs[i%size]
+		}
+		return nil
+	})
 }
 
 // resolve finds where the elements of a piece lie in its entry, the first time.
@@ -66,7 +80,7 @@ func (p *pieces) resolve(t *Tensor, piece *Piece) error {
 		return bad(name, "the entry at byte %d is not %v%v of tensor %.60q", piece.Offset, t.DType, piece.Box.Shape(), t.Name)
 	}
 	piece.Offset += x.Storage.Offset + x.Start*int64(t.ItemSize())
-	piece.entry = 0
+	piece.entry, piece.signs = 0, x.Signs
 	if !x.Contiguous() {
 		piece.Strides = x.Strides
 	}

@@ -62,7 +62,8 @@ type Piece struct {
 	Offset  int64 // of the first byte of the first element; of an entry, of the entry
 	Strides []int // between elements, in elements; nil if there are no gaps
 
-	entry int64 // the length of the entry, an archive, that holds it; 0 if none does
+	signs []byte // bits of an element that are turned over as it is read; nil if none are
+	entry int64  // the length of the entry, an archive, that holds it; 0 if none does
 }
 
 // ItemSize returns the size of an element in bytes.

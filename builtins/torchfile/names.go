@@ -22,14 +22,11 @@ type Text string
 
 // globals is what stands for the names that a file of tensors may name.
 func (f *File) globals() pickle.Allow {
-	tensor := func(dtype DType) pickle.Func {
-		return func(args pickle.Tuple) (any, error) { return f.keep(rebuild(args, dtype)) }
-	}
 	allow := pickle.Allow{
 		"torch.Size":                                 pickle.Func(size),
 		"torch.device":                               pickle.Func(device),
-		"torch._utils._rebuild_tensor":               tensor(""),
-		"torch._utils._rebuild_tensor_v2":            tensor(""),
+		"torch._utils._rebuild_tensor":               pickle.Func(f.rebuildV2),
+		"torch._utils._rebuild_tensor_v2":            pickle.Func(f.rebuildV2),
 		"torch._utils._rebuild_tensor_v3":            pickle.Func(f.rebuildV3),
 		"torch._utils._rebuild_parameter":            pickle.Func(first),
 		"torch._utils._rebuild_parameter_with_state": pickle.Func(first),
@@ -57,6 +54,9 @@ func (f *File) global(module, name string) (any, error) {
 	return f.allow.Global(module, name)
 }
 
+// rebuildV2 makes a tensor of the dtype of its storage.
+func (f *File) rebuildV2(args pickle.Tuple) (any, error) { return f.keep(args, "", 6) }
+
 // rebuildV3 makes a tensor that is told its dtype.
 func (f *File) rebuildV3(args pickle.Tuple) (any, error) {
 	if len(args) < 7 {
@@ -66,11 +66,16 @@ func (f *File) rebuildV3(args pickle.Tuple) (any, error) {
 	if !ok {
 		return nil, fmt.Errorf("got %T for a dtype", args[6])
 	}
-	return f.keep(rebuild(args, d))
+	return f.keep(args, d, 7)
 }
 
-// keep notes a tensor that the pickle has made.
-func (f *File) keep(t *Tensor, err error) (any, error) {
+// keep makes a tensor, and notes it. Argument number metadata, if there is one, says
+// what view of its elements it is.
+func (f *File) keep(args pickle.Tuple, dtype DType, metadata int) (any, error) {
+	t, err := rebuild(args, dtype)
+	if err == nil && len(args) > metadata {
+		err = t.look(args[metadata])
+	}
 	if err != nil {
 		return nil, err
 	}

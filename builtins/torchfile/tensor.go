@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"tpsh/builtins/pickle"
 )
@@ -24,6 +25,9 @@ type Tensor struct {
 	Strides []int // in elements, one for each dim, none negative
 	Start   int64 // of the first element, in elements
 	Storage *Storage
+	// Signs has the bits of an element that are turned over as it is read; nil if
+	// none are. A view that conjugates or negates has the elements of its base.
+	Signs []byte
 }
 
 // Numel returns the number of elements.
@@ -96,6 +100,37 @@ func rebuild(args pickle.Tuple, dtype DType) (*Tensor, error) {
 		return nil, fmt.Errorf("got an offset, a shape and strides that cannot be")
 	}
 	return &Tensor{DType: dtype, Shape: shape, Strides: strides, Start: start, Storage: s.Storage}, nil
+}
+
+// look makes t the view that metadata, the last argument of what rebuilds it, says: a
+// dict that may have conj and neg.
+func (t *Tensor) look(metadata any) error {
+	d, ok := metadata.(*pickle.Dict)
+	if !ok {
+		return nil
+	}
+	conj, neg := d.Get("conj") == true, d.Get("neg") == true
+	if !conj && !neg {
+		return nil
+	}
+	size, text := t.DType.Size(), string(t.DType)
+	parts := 1
+	if strings.HasPrefix(text, "complex") {
+		parts = 2
+	}
+	if conj && parts == 1 || !strings.HasPrefix(text, "complex") && !strings.Contains(text, "float") {
+		return fmt.Errorf("got a view of %s with other signs, want one of floats or complex numbers", t.DType)
+	}
+	t.Signs = make([]byte, size)
+	if neg {
+		for i := range parts {
+			t.Signs[(i+1)*size/parts-1] ^= 0x80
+		}
+	}
+	if conj {
+		t.Signs[size-1] ^= 0x80
+	}
+	return nil
 }
 
 // maxDims is the number of dims that a tensor of PyTorch can have.

@@ -102,6 +102,14 @@ func tensor(n int, start int, shape, strides pickle.Tuple) any {
 	return &pickle.Object{Class: "torch._utils._rebuild_tensor_v2", Args: pickle.Tuple{id, start, shape, strides, false, new(pickle.Dict)}}
 }
 
+// signed returns a call that makes a view, of four elements, that a word says.
+func signed(class pickle.Class, word string) any {
+	id := pickle.PersistentID{ID: pickle.Tuple{"storage", class, "7", "cpu", 4, nil}}
+	words := new(pickle.Dict)
+	words.Set(word, true)
+	return &pickle.Object{Class: "torch._utils._rebuild_tensor_v2", Args: pickle.Tuple{id, 0, pickle.Tuple{4}, pickle.Tuple{1}, false, new(pickle.Dict), words}}
+}
+
 // A tensor that does not lie in its storage, a storage that does not lie in the file and
 // names that are not known are errors.
 func TestOpenErrors(t *testing.T) {
@@ -125,6 +133,9 @@ func TestOpenErrors(t *testing.T) {
 		{tensor(4, 0, pickle.Tuple{1 << 40, 1 << 40}, pickle.Tuple{1, 1}), elements, "too many elements"},
 		{tensor(4, 0, pickle.Tuple{-1}, pickle.Tuple{1}), elements, "cannot be"},
 		{tensor(1<<62, 0, pickle.Tuple{1}, pickle.Tuple{1}), elements, "cannot be"},
+		{signed("torch.FloatStorage", "neg"), elements, ""},
+		{signed("torch.FloatStorage", "conj"), elements, "got a view of float32 with other signs"},
+		{signed("torch.IntStorage", "neg"), elements, "got a view of int32 with other signs, want one of floats or complex numbers"},
 		{&pickle.Object{Class: "os.system", Args: pickle.Tuple{"touch x"}}, elements, `it wants "os.system"`},
 		{&pickle.Object{Class: "torch._utils._rebuild_tensor_v2", Args: pickle.Tuple{1}}, elements, "got 1 arguments"},
 	} {
