@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"tpsh/builtins"
@@ -72,19 +71,13 @@ func openForeign(root *os.Root, file string) (*foreign, error) {
 	return f, nil
 }
 
-// tensorExts are the endings of files that hold tensors.
-var tensorExts = []string{".pt", ".pth", ".bin", ".ckpt", ".safetensors", ".json"}
-
 // checkpointAt opens the folder of a checkpoint at path, an argument of fn; if the
 // checkpoint is a file there, it returns its name too.
 func checkpointAt(e *builtins.Env, fn, path string) (root *os.Root, file string, err error) {
-	if slices.Contains(tensorExts, filepath.Ext(path)) {
-		abs, err := absolute(e, path)
-		if err == nil {
-			if info, bad := os.Stat(abs); bad == nil && info.Mode().IsRegular() {
-				root, err := folder(e, fn, filepath.Dir(path), false)
-				return root, filepath.Base(abs), err
-			}
+	if abs, err := absolute(e, path); err == nil {
+		if info, bad := os.Stat(abs); bad == nil && info.Mode().IsRegular() {
+			root, err := folder(e, fn, filepath.Dir(path), false)
+			return root, filepath.Base(abs), err
 		}
 	}
 	root, err = folder(e, fn, path, false)

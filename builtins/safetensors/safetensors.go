@@ -181,6 +181,9 @@ func readHeader(r io.ReaderAt, size int64) ([]byte, error) {
 		return nil, err
 	}
 	n := binary.LittleEndian.Uint64(length[:])
+	if string(length[:4]) == "GGUF" {
+		return nil, &FormatError{Problem: "it is a GGUF file of llama.cpp, which is not read"}
+	}
 	if n > uint64(size-lengthOf) {
 		return nil, &FormatError{Problem: fmt.Sprintf("its first %d bytes say that the header has %d, and after them come %d", lengthOf, n, size-lengthOf)}
 	}

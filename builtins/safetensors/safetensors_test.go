@@ -77,6 +77,7 @@ func TestOpenErrors(t *testing.T) {
 	}{
 		{nil, "a file of 0 bytes, want at least 8"},
 		{[]byte("\x93NUMPY\x01\x00v\x00{'descr'"), "its first 8 bytes say that the header has 379676406402707, and after them come 10"},
+		{[]byte("GGUF\x03\x00\x00\x00"), "it is a GGUF file of llama.cpp, which is not read"},
 		{file("{}", "")[:9], "its first 8 bytes say that the header has 2, and after them come 1"},
 		{file("", ""), `byte 0 of the header: got "", want {`},
 		{file(" {}", ""), `byte 0 of the header: got " {}", want {`},

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"tpsh/builtins/dcp"
+	"tpsh/builtins/torchfile"
 	"tpsh/runtime/ckpt"
 )
 
@@ -35,6 +36,9 @@ func OpenFolder(dir Folder, root *os.Root) (*Set, error) {
 			return openFiles(dir, of)
 		}
 	}
+	if of := withExt(list, []string{".gguf"}); len(of) > 0 {
+		return nil, unknown(dir, of[0])
+	}
 	return nil, bad("", "it is a folder without the file %s, %s or any .safetensors, .pt or .bin, and so no checkpoint", ckpt.IndexName, dcp.Name)
 }
 
@@ -50,7 +54,23 @@ func OpenFile(dir Folder, name string) (*Set, error) {
 	case strings.HasSuffix(name, ".index.json"):
 		return openIndexed(dir, name, filepath.Ext(strings.TrimSuffix(name, ".index.json")))
 	}
-	return nil, bad(name, "its name does not say what it holds, want .pt, .pth, .bin, .ckpt or .safetensors")
+	return nil, unknown(dir, name)
+}
+
+// unknown returns the error of a file of which the name does not say what it holds: its
+// first bytes may.
+func unknown(dir Folder, name string) error {
+	file, err := openRegular(dir, name)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	var start [16]byte
+	n, _ := file.ReadAt(start[:], 0)
+	if err := torchfile.AlienKind(start[:n]); err != torchfile.ErrAlien {
+		return bad(name, "%w", err)
+	}
+	return bad(name, "its name does not say what it holds, want .pt, .pth, .bin, .ckpt or .safetensors")
 }
 
 // torchExts are the endings of the files that torch.save writes.

@@ -43,9 +43,9 @@ func archiveKind(files []*zip.File) string {
 	return "it is a zip archive without data.pkl, and so none that torch.save wrote"
 }
 
-// alienKind says what a file is that is neither a zip archive nor one of older
-// versions, by its first bytes.
-func alienKind(start []byte) error {
+// AlienKind says what a file is that is neither a zip archive nor one of older
+// versions, by its first bytes: ErrAlien if they do not tell.
+func AlienKind(start []byte) error {
 	switch text := string(start); {
 	case strings.HasPrefix(text, "\x93NUMPY"):
 		return errors.New("it is an .npy file of NumPy: load_npy reads it")

@@ -58,7 +58,7 @@ func Open(r io.ReaderAt, size int64) (*File, error) {
 	}
 	switch {
 	case errors.Is(err, ErrAlien):
-		return nil, &FormatError{alienKind(start[:n])}
+		return nil, &FormatError{AlienKind(start[:n])}
 	case errors.As(err, new(*FormatError)):
 		return nil, &FormatError{explained(err)}
 	case err != nil:

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"path/filepath"
 	"strings"
 	"text/tabwriter"
 
@@ -59,7 +60,11 @@ func (o *ckptOptions) run(std *stdio, args []string) error {
 // openSet opens the checkpoint at path.
 func openSet(path string) (*tensorfiles.Set, error) {
 	s, err := tensorfiles.Open(path)
-	if errors.As(err, new(*tensorfiles.FormatError)) || errors.As(err, new(*ckpt.FormatError)) {
+	var bad *tensorfiles.FormatError
+	switch {
+	case errors.As(err, &bad) && bad.File == filepath.Base(path): // the name, which the path ends in
+		return nil, fmt.Errorf("%s: %w", path, bad.Err)
+	case bad != nil || errors.As(err, new(*ckpt.FormatError)):
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return s, err
