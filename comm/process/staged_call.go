@@ -8,6 +8,7 @@ import (
 
 	"tpsh/comm"
 	"tpsh/comm/process/shm"
+	"tpsh/comm/process/spin"
 	"tpsh/comm/schedule"
 )
 
@@ -332,17 +333,27 @@ func failedReduction(list []shm.Transfer) (err error, needed bool) {
 	return nil, false
 }
 
-// awaitPiece waits until a transfer is ready. It fails if a member is lost.
+// awaitedLooks is how often a call that goes on beside its rank looks in vain for a piece while the rank
+// waits for the call.
+const awaitedLooks = 20
+
+// awaitPiece waits until a transfer is ready. It fails if a member is lost. A call that goes on
+// beside its rank sleeps at once until the rank waits for it, and soon then: what it looks for in
+// vain is time in which ranks compute, its own and those with which that shares the core.
 func (c *wireCall) awaitPiece(list []shm.Transfer) error {
 	ready := func() bool {
 		return slices.ContainsFunc(list, func(t shm.Transfer) bool { return t.CanStep() })
 	}
 	sl := c.group.wireRank.shared
-	for i := range sl.policy.spins + sl.policy.yields {
+	looks, pause := sl.policy.spins+sl.policy.yields, sl.policy.pause
+	if !c.own {
+		looks, pause = awaitedLooks, spin.Yield
+	}
+	for i := 0; i < looks && (c.own || c.awaited.Load()); i++ {
 		if ready() {
 			return nil
 		}
-		sl.policy.pause(i)
+		pause(i)
 	}
 	w := c.conditionWait(ready)
 	w.piece = true

@@ -3,6 +3,7 @@ package process
 import (
 	"context"
 	"slices"
+	"sync/atomic"
 
 	"tpsh/comm"
 	"tpsh/comm/deadlock"
@@ -48,6 +49,8 @@ type wireCall struct {
 	again  bool // whether nobody but its caller has known of the call
 	failed bool // whether it had failed before it was called
 	own    bool // whether the call is carried out on the rank's goroutine
+
+	awaited atomic.Bool // whether the rank waits for a call that goes on beside it
 
 	relays bool      // whether this member relays contracts
 	swaps  bool      // whether its blocks go from member to member if those of the others do
@@ -213,6 +216,8 @@ func (c *wireCall) peerError(counts func(lasting) bool) error {
 
 // block waits for the call as the rank itself does, until done is closed.
 func (c *wireCall) block(ctx context.Context, done <-chan struct{}) error {
+	c.awaited.Store(true)
+	defer c.awaited.Store(false)
 	w := c.newWait()
 	w.program, w.advance = true, nil
 	w.missing = func() []int { // nobody, while the call does the rest by itself
