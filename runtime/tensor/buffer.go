@@ -6,11 +6,11 @@ import "unsafe"
 type Buffer struct {
 	data    []byte
 	version uint32
-	alloc   *Allocator
 	frozen  bool
 	hollow  bool // data has a length and no memory
+	block   bool // data is a block, see Allocator.block
+	alloc   *Allocator
 	hold    func() error
-	block   bool     // data is a block, see Allocator.block
 	region  *region  // of a large buffer that has its memory
 	away    *absence // of a buffer that has been dropped
 }

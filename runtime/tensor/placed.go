@@ -9,9 +9,24 @@ import (
 // NewPlaced returns a tensor that ranks hold together: its shape is that of
 // layout, and this rank holds local, a plain tensor of the shape that layout
 // says, or on a rank outside the mesh any empty one. It shares the storage of
-// local.
+// local, and has a block of its own like it.
 func NewPlaced(layout *mesh.Placed, local *Tensor) *Tensor {
-	return &Tensor{shape: layout.Shape(), dt: local.dt, weak: local.weak, buf: local.buf, layout: layout, local: local}
+	p := &placed{Tensor: Tensor{shape: layout.Shape(), dt: local.dt, weak: local.weak, buf: local.buf, layout: layout}}
+	p.hold(local)
+	return &p.Tensor
+}
+
+// A placed is a tensor that ranks hold together, one object of the collector with this
+// rank's block. So nobody else's tensor has that for its block.
+type placed struct {
+	Tensor
+	block flat
+}
+
+// hold makes a block like local that of p.
+func (p *placed) hold(local *Tensor) {
+	p.block.copyOf(local)
+	p.local = &p.block.Tensor
 }
 
 // Layout returns which rank holds which block of x; nil if x is plain.
@@ -33,7 +48,7 @@ func (x *Tensor) Local() *Tensor {
 // Relay makes x, which ranks hold together, lie as layout, with local as this
 // rank's block: another way to hold the same elements. What was recorded of x
 // stays true, and its gradient will lie as layout says. The storage of local is
-// nobody else's; views of x keep the old one.
+// nobody else's; views of x keep the old one. The block of x is then one like local.
 //
 // Relay panics if x is plain or layout is of another shape.
 func (x *Tensor) Relay(layout *mesh.Placed, local *Tensor) {
@@ -43,5 +58,5 @@ func (x *Tensor) Relay(layout *mesh.Placed, local *Tensor) {
 	if local.buf != nil && x.buf != nil {
 		local.buf.version = x.buf.version
 	}
-	x.layout, x.local, x.buf = layout, local, local.buf
+	x.layout, x.local, x.buf = layout, local.copyHeader(), local.buf
 }

@@ -34,7 +34,7 @@ func TestRelay(t *testing.T) {
 	x.Buffer().Changed()
 	auto, rows, local := x.Auto, place(mesh.Shard(0)), block()
 	x.Relay(rows, local)
-	if x.Layout() != rows || x.Local() != local || x.Buffer() != local.Buffer() {
+	if x.Layout() != rows || x.Local().Buffer() != local.Buffer() || x.Buffer() != local.Buffer() {
 		t.Errorf("got layout %v and another block, want %v and the one given", x.Layout(), rows)
 	}
 	if x.Auto != auto || x.Lens != "lens" || x.Buffer().Version() != 1 {

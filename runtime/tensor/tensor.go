@@ -31,23 +31,23 @@ type Tensor struct {
 	shape   shape.Shape
 	strides []int
 	offset  int
+	buf     *Buffer
 	dt      dtype.DType
 	weak    bool
-	buf     *Buffer
 
-	// Auto is what differentiation keeps; nil if x takes no part in it.
-	Auto *Auto
+	// Copied says that the tensor is the result of a view operator that had to
+	// move or cut what ranks hold: a change of it would not reach the input.
+	Copied bool
 
 	// Base is the tensor that a view was made of, itself no view; nil for a
 	// tensor that is no view. Changes counts the in-place changes of a base
 	// that differentiation has recorded; a view whose own count differs has a
 	// record that is out of date. Package grad keeps both.
-	Base    *Tensor
 	Changes uint32
+	Base    *Tensor
 
-	// Copied says that the tensor is the result of a view operator that had to
-	// move or cut what ranks hold: a change of it would not reach the input.
-	Copied bool
+	// Auto is what differentiation keeps; nil if x takes no part in it.
+	Auto *Auto
 
 	// Of a tensor that ranks hold together: where, and this rank's block.
 	layout  *mesh.Placed
@@ -102,6 +102,17 @@ type Node interface{ IsNode() }
 // New returns an uninitialised contiguous tensor. It fails if the memory is
 // not to be had.
 func New(a *Allocator, dt dtype.DType, s shape.Shape) (*Tensor, error) {
+	buf, err := a.allocFor(dt, s)
+	if err != nil {
+		return nil, err
+	}
+	t := ShapeOnly(dt, s)
+	t.buf = buf
+	return t, nil
+}
+
+// allocFor returns a buffer for a contiguous tensor.
+func (a *Allocator) allocFor(dt dtype.DType, s shape.Shape) (*Buffer, error) {
 	if err := s.Check(dt.Size()); err != nil {
 		return nil, err
 	}
@@ -109,9 +120,23 @@ func New(a *Allocator, dt dtype.DType, s shape.Shape) (*Tensor, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w for %v[%s]", err, dt, s.Join())
 	}
-	t := ShapeOnly(dt, s)
-	t.buf = buf
-	return t, nil
+	return buf, nil
+}
+
+// A Passing is room for a tensor that is soon gone, such as one of which NewPlaced makes
+// a block. The zero value is ready for use.
+type Passing struct{ flat }
+
+// New is the function New of a tensor in the room of p, until p is used again. Its storage
+// may stay longer.
+func (p *Passing) New(a *Allocator, dt dtype.DType, s shape.Shape) (*Tensor, error) {
+	buf, err := a.allocFor(dt, s)
+	if err != nil {
+		return nil, err
+	}
+	p.shapeOnly(dt, s)
+	p.buf = buf
+	return &p.Tensor, nil
 }
 
 // NewOn returns a contiguous tensor whose elements are those of buf, which has as
@@ -128,24 +153,46 @@ func ShapeOnly(dt dtype.DType, s shape.Shape) *Tensor {
 	if len(s) > len(flat{}.room) {
 		return &Tensor{shape: s, strides: s.Strides(), dt: dt}
 	}
-	t := &flat{Tensor: Tensor{shape: s, dt: dt}}
-	t.strides = s.StridesIn(t.room[:len(s)])
-	return &t.Tensor
+	f := &flat{}
+	f.shapeOnly(dt, s)
+	return &f.Tensor
 }
 
-// A flat is a contiguous tensor that is one object of the collector together
-// with its strides, as long as it has few dims.
+// A flat is a tensor that is one object of the collector together with its strides,
+// as long as it has few dims. Nobody else has that room: it would keep the tensor, and
+// all that differentiation has of it.
 type flat struct {
 	Tensor
 	room [2]int
+}
+
+// shapeOnly makes f, which is zero, a contiguous tensor without storage.
+func (f *flat) shapeOnly(dt dtype.DType, s shape.Shape) {
+	f.shape, f.dt = s, dt
+	if len(s) > len(f.room) {
+		f.strides = s.Strides()
+		return
+	}
+	f.strides = s.StridesIn(f.room[:len(s)])
+}
+
+// copyOf makes f a tensor like x, on the same storage.
+func (f *flat) copyOf(x *Tensor) {
+	f.Tensor = *x
+	if n := len(x.strides); n <= len(f.room) {
+		f.strides = f.room[:n]
+		copy(f.strides, x.strides)
+	}
 }
 
 // Number returns a tensor of shape () that holds a number of a script. It is
 // weak: it does not widen a tensor of its own kind. The dtype is Float64,
 // Int64, Bool or Complex128.
 func Number[T float64 | int64 | bool | complex128](v T) *Tensor {
-	buf := small(16)
-	t := &Tensor{weak: true, buf: buf}
+	n := &number{}
+	t, buf := &n.Tensor, &n.buffer
+	t.weak, t.buf = true, buf
+	buf.data = unsafe.Slice((*byte)(unsafe.Pointer(&n.raw)), len(n.raw)*8)
 	switch v := any(v).(type) {
 	case float64:
 		t.dt = dtype.Float64
@@ -161,6 +208,13 @@ func Number[T float64 | int64 | bool | complex128](v T) *Tensor {
 		*(*complex128)(unsafe.Pointer(&buf.data[0])) = v
 	}
 	return t
+}
+
+// A number is a tensor that is one object of the collector together with its storage.
+type number struct {
+	Tensor
+	buffer Buffer
+	raw    [2]uint64
 }
 
 // View returns a tensor with another shape, strides and offset on the storage
@@ -210,9 +264,21 @@ func (x *Tensor) checkBounds() {
 // Detach returns a tensor on the same storage that takes no part in
 // differentiation.
 func (x *Tensor) Detach() *Tensor {
-	y := *x
+	y := x.copyHeader()
 	y.Auto, y.Base, y.Changes = nil, nil, 0
-	return &y
+	return y
+}
+
+// copyHeader returns a tensor that is in all like x, on the same storage.
+func (x *Tensor) copyHeader() *Tensor {
+	if x.layout != nil {
+		p := &placed{Tensor: *x}
+		p.hold(x.local)
+		return &p.Tensor
+	}
+	f := &flat{}
+	f.copyOf(x)
+	return &f.Tensor
 }
 
 // ShapeOnly returns a tensor of the shape and dtype of x without storage. It
