@@ -18,6 +18,14 @@ var loops = []struct{ name, setup, body string }{
 	{"add/f32/8x8", "x, y = ones(8, 8), ones(8, 8)", "z = x + y"},
 	{"add/f32/8x8/recorded", "x, y = ones(8, 8, requires_grad=True), ones(8, 8)", "z = x + y"},
 	{"addNumber/f32/8x8", "x = ones(8, 8)", "z = x + 1.5"},
+	{"add/f32/8x8/placed", placed, "z = x + y"},
+	{"add/f32/8x8/placedRecorded", placed + "\nx.requires_grad_()", "z = x + y"},
+	{"addNumber/f32/8x8/placed", placed, "z = x + 1.5"},
+	{"sum/f32/8x8/placed", placed, "z = x.sum(dim=1)"},
+	{"matmul/f32/8x8/placed", placed, "z = matmul(x, w)"},
+	{"linear/f32/8x8/placed", placed, "z = F.linear(x, w)"},
+	{"backward/f32/8x8/placed", placed + "\nx.requires_grad_()", "(x * x).sum().backward()"},
+	{"redistribute/f32/8x8/placed", placed, "z = x.redistribute(placements=[Replicate()])"},
 	{"exp/f32/8x8", "x = ones(8, 8)", "z = x.exp()"},
 	{"sum/f32/8x8", "x = ones(8, 8)", "z = x.sum(dim=0)"},
 	{"index/f32/8x8", "x = ones(8, 8)", "z = x[3]"},
@@ -26,6 +34,11 @@ var loops = []struct{ name, setup, body string }{
 	{"adam/f32/8x8", "w = ones(8, 8, requires_grad=True)\nw.grad = ones(8, 8)\nopt = optim.Adam([w])", "opt.step()"},
 	{"backward/f32/8x8", "x = ones(8, 8, requires_grad=True)", "(x * x).sum().backward()"},
 }
+
+// placed makes distributed tensors x and y, which are cut, and w, which is whole.
+const placed = "mesh = init_device_mesh(\"cpu\", (1,))\n" +
+	"x, y = [distribute_tensor(ones(8, 8), mesh, [Shard(0)]) for _ in range(2)]\n" +
+	"w = distribute_tensor(ones(8, 8), mesh, [Replicate()])"
 
 // BenchmarkScript measures loops of a script.
 func BenchmarkScript(b *testing.B) {

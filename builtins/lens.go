@@ -181,6 +181,19 @@ func (e *Env) invoke(d *op.Def, in []*tensor.Tensor, args []op.Arg) (_ []*tensor
 	return e.Runtime.Apply(d, in, args)
 }
 
+// invokeOne is invoke of an operator of one result.
+func (e *Env) invokeOne(d *op.Def, in []*tensor.Tensor, args []op.Arg) (_ *tensor.Tensor, err error) {
+	defer guard(&err)
+	if l := LensAmong(in); l != nil {
+		out, err := l.Apply(e, d, in, args)
+		if err != nil {
+			return nil, err
+		}
+		return out[0], nil
+	}
+	return e.Runtime.ApplyOne(d, in, args)
+}
+
 // standIn returns what stands for d, applied to in; nil for nothing.
 func (e *Env) standIn(d *op.Def, in []*tensor.Tensor) StandIn {
 	if l := LensAmong(in); l != nil {

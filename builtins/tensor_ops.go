@@ -64,9 +64,9 @@ func applyOperator(e *Env, d *op.Def, in []*tensor.Tensor, values ...starlark.Va
 	if stand := e.standIn(d, in); stand != nil {
 		return stand(nil, slices.Clone(values), nil) // a copy: for others values is not allocated
 	}
-	out, err := e.invoke(d, in, nil)
+	y, err := e.invokeOne(d, in, nil)
 	if err == nil {
-		return e.Wrap(out[0]), nil
+		return e.Wrap(y), nil
 	}
 	if symbol := symbols[d]; symbol != "" {
 		err = arg.Rename(symbol, err)

@@ -154,13 +154,14 @@ func (r *Rank) Apply(d *op.Def, in []*tensor.Tensor, args []op.Arg) ([]*tensor.T
 	return r.Tape.Apply(d, in, args)
 }
 
+// ApplyOne is Apply of an operator of one result.
+func (r *Rank) ApplyOne(d *op.Def, in []*tensor.Tensor, args []op.Arg) (*tensor.Tensor, error) {
+	return r.Tape.ApplyOne(d, in, args)
+}
+
 // Do applies the operator called name and returns its first result.
 func (r *Rank) Do(name string, in []*tensor.Tensor, args ...op.Arg) (*tensor.Tensor, error) {
-	out, err := r.Tape.Apply(op.Lookup(name), in, args)
-	if err != nil {
-		return nil, err
-	}
-	return out[0], nil
+	return r.Tape.ApplyOne(op.Lookup(name), in, args)
 }
 
 // where returns the line of the call under way: in a backward pass, that of

@@ -68,8 +68,8 @@ func (r *Recorder) AfterBackward(fn func() error) { r.after = append(r.after, fn
 // such tensors.
 type Placer interface {
 	// Run applies d to in, of which at least one is placed. It returns the call
-	// to be recorded; or only its results, if they were made, and recorded, by
-	// other operators.
+	// to be recorded, which nobody else keeps; or only its results, if they were
+	// made, and recorded, by other operators.
 	Run(d *op.Def, in []*tensor.Tensor, args []op.Arg) (*op.Call, []*tensor.Tensor, error)
 	// Check returns an error unless the in-place operator d can be run on in.
 	Check(d *op.Def, in []*tensor.Tensor, args []op.Arg) error
@@ -101,21 +101,48 @@ func (r *Recorder) SetEnabled(on bool) (restore func()) {
 
 // Apply applies d and returns its results, recorded if an input requires grad.
 func (r *Recorder) Apply(d *op.Def, in []*tensor.Tensor, args []op.Arg) ([]*tensor.Tensor, error) {
+	c, out, err := r.apply(d, in, args)
+	if c != nil {
+		if len(out) == 1 {
+			out = []*tensor.Tensor{out[0]} // not the call's own room
+		}
+		r.release(c)
+	}
+	return out, err
+}
+
+// ApplyOne is Apply of an operator of one result.
+func (r *Recorder) ApplyOne(d *op.Def, in []*tensor.Tensor, args []op.Arg) (*tensor.Tensor, error) {
+	c, out, err := r.apply(d, in, args)
+	if err != nil {
+		return nil, err
+	}
+	y := out[0]
+	if c != nil {
+		r.release(c)
+	}
+	return y, nil
+}
+
+// apply is Apply, and returns the call besides, in whose room the list of results may lie, if
+// nobody keeps it.
+func (r *Recorder) apply(d *op.Def, in []*tensor.Tensor, args []op.Arg) (c *op.Call, out []*tensor.Tensor, err error) {
 	if r.autocast.on {
-		var err error
 		if in, err = r.cast(d, in); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
 	if op.AsRow(d, in) {
-		return op.OnRow(r, d, in, args)
+		out, err = op.OnRow(r, d, in, args)
+		return nil, out, err
 	}
 	if d.Make != nil {
-		return op.Make(r, r.Ctx, d, in, args)
+		out, err = op.Make(r, r.Ctx, d, in, args)
+		return nil, out, err
 	}
 	if op.AnyComplex(d, in, args) {
 		if out, err := op.MakeComplex(r, r.Ctx, d, in, args); out != nil || err != nil {
-			return out, err
+			return nil, out, err
 		}
 	}
 	requires := false
@@ -128,25 +155,22 @@ func (r *Recorder) Apply(d *op.Def, in []*tensor.Tensor, args []op.Arg) ([]*tens
 	}
 	if d.Before != nil {
 		if err := r.before(d, in, args); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
 	if d.InPlace {
-		return r.inPlace(d, in, args, requires)
+		out, err = r.inPlace(d, in, args, requires)
+		return nil, out, err
 	}
-	placed := somePlaced(in)
-	var c *op.Call
-	if placed {
-		var out []*tensor.Tensor
-		var err error
+	if somePlaced(in) {
 		if c, out, err = r.Placed.Run(d, in, args); err != nil || c == nil {
-			return out, err
+			return nil, out, err
 		}
 	} else {
-		c = r.call()
+		c = r.NewCall()
 		c.Def, c.Ctx, c.In, c.Args = d, r.Ctx, in, args
 		if err := c.Apply(); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
 	if d.View {
@@ -154,12 +178,9 @@ func (r *Recorder) Apply(d *op.Def, in []*tensor.Tensor, args []op.Arg) ([]*tens
 	}
 	if requires && r.off == 0 && d.Grad != nil {
 		r.record(c)
-		return c.Out, nil
+		return nil, c.Out, nil
 	}
-	if placed {
-		return c.Out, nil
-	}
-	return r.release(c), nil
+	return c, c.Out, nil
 }
 
 // before does, unrecorded, what d does before it is applied. Its errors are of d.
@@ -188,8 +209,9 @@ func (r *Recorder) invoke(d *op.Def, in []*tensor.Tensor, args []op.Arg) (*op.Ca
 	return c, c.Out, nil
 }
 
-// call returns a call that nobody has, all zero.
-func (r *Recorder) call() *op.Call {
+// NewCall returns a call that nobody has, all zero. One that Placer.Run returns is r's
+// again when it has ended, unless it is recorded.
+func (r *Recorder) NewCall() *op.Call {
 	c := r.spare
 	if c == nil {
 		return new(op.Call)
@@ -198,19 +220,12 @@ func (r *Recorder) call() *op.Call {
 	return c
 }
 
-// release returns the results of a call that is not recorded, and keeps the call to be
-// used again where nobody else can have it.
-func (r *Recorder) release(c *op.Call) []*tensor.Tensor {
-	out := c.Out
-	if r.Ctx.Observed() {
-		return out
+// release keeps a call that is not recorded, to be used again where nobody else can have it.
+func (r *Recorder) release(c *op.Call) {
+	if !r.Ctx.Observed() {
+		*c = op.Call{}
+		r.spare = c
 	}
-	if len(out) == 1 {
-		out = []*tensor.Tensor{out[0]} // not the call's own room
-	}
-	*c = op.Call{}
-	r.spare = c
-	return out
 }
 
 // somePlaced reports whether one of in is placed.

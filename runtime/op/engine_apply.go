@@ -128,13 +128,21 @@ func (c *Call) prepare() error {
 			c.Out[i] = tensor.ShapeOnly(s.DType, s.Shape)
 			continue
 		}
-		out, err := tensor.New(c.Ctx.Alloc, s.DType, s.Shape)
+		out, err := c.newOut(s)
 		if err != nil {
 			return c.memory(err)
 		}
 		c.Out[i] = out
 	}
 	return nil
+}
+
+// newOut returns a result to be computed.
+func (c *Call) newOut(s Spec) (*tensor.Tensor, error) {
+	if c.Passing != nil && len(c.Spec) == 1 {
+		return c.Passing.New(c.Ctx.Alloc, s.DType, s.Shape)
+	}
+	return tensor.New(c.Ctx.Alloc, s.DType, s.Shape)
 }
 
 // MakeOut makes c.Out a list of n results to be set.

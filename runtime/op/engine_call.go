@@ -52,6 +52,10 @@ type Call struct {
 	// Saved is what Run leaves for Grad besides In and Out.
 	Saved []*tensor.Tensor
 
+	// Passing, if set, is room for the one result, of which nobody keeps more than a tensor
+	// like it.
+	Passing *tensor.Passing
+
 	spec1 [1]Spec
 	out1  [1]*tensor.Tensor
 }

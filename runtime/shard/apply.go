@@ -14,6 +14,37 @@ import (
 // it is to be recorded, of placed tensors that lie as the operator takes them;
 // or only the results, if other operators made them.
 func (e *Engine) Run(d *op.Def, in []*tensor.Tensor, args []op.Arg) (*op.Call, []*tensor.Tensor, error) {
+	if dec := e.stillDecision(d, in, args); dec != nil {
+		e.observe(dec, in)
+		c, err := e.runDrawing(dec, in, args)
+		return c, outOf(c), err
+	}
+	return e.runAny(d, in, args)
+}
+
+// stillDecision returns the decision for d on in if it is known, and has the blocks taken as
+// they are, and notes the numbers among in; else nil. So whoever checks, places, reduces and moves
+// the inputs of other calls has nothing to do.
+func (e *Engine) stillDecision(d *op.Def, in []*tensor.Tensor, args []op.Arg) *decision {
+	dec := *e.decisions.slot(d, in)
+	if dec == nil || !dec.still || e.Verify || !dec.fits(e.host.Ops(), d, in, args) || d.InPlace && !in[0].Placed() {
+		return nil
+	}
+	for _, x := range in {
+		if x != nil && x.Used() {
+			return nil
+		}
+	}
+	for _, x := range in {
+		if x != nil && !x.Placed() {
+			e.noteOperand(d, dec.mesh, x)
+		}
+	}
+	return dec
+}
+
+// runAny is Run of any call.
+func (e *Engine) runAny(d *op.Def, in []*tensor.Tensor, args []op.Arg) (*op.Call, []*tensor.Tensor, error) {
 	m, err := e.meshOf(d, in)
 	if err != nil {
 		return nil, nil, err
@@ -66,24 +97,31 @@ func (e *Engine) Run(d *op.Def, in []*tensor.Tensor, args []op.Arg) (*op.Call, [
 		}
 		return e.Run(d, again, args) // of two sums one is known now, and spoils the other's summands
 	}
-	_, before := e.host.RNG()
-	c, err := e.runBlocks(dec, in, args)
+	c, err := e.runDrawing(dec, in, args)
 	if err == nil && d.InPlace && in[0] != target {
 		err = e.putBack(in[0], target)
 	}
 	if err != nil {
 		return nil, nil, err
 	}
-	if _, after := e.host.RNG(); after != before {
-		e.NoteDraw(m)
-		e.drew = true
-	} else {
-		e.drew = false
-	}
 	if e.Verify && d != cloneOp { // a rank copies a gradient if its own block needs it
 		err = e.verify(c, given)
 	}
 	return c, c.Out, err
+}
+
+// runDrawing is runBlocks, and notes whether random numbers were drawn.
+func (e *Engine) runDrawing(dec *decision, in []*tensor.Tensor, args []op.Arg) (*op.Call, error) {
+	_, before := e.host.RNG()
+	c, err := e.runBlocks(dec, in, args)
+	if err != nil {
+		return nil, err
+	}
+	_, after := e.host.RNG()
+	if e.drew = after != before; e.drew {
+		e.NoteDraw(dec.mesh)
+	}
+	return c, nil
 }
 
 // putBack stores in target the result that an operator in place has made of x, to which

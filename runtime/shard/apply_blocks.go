@@ -16,11 +16,12 @@ func (e *Engine) runBlocks(dec *decision, in []*tensor.Tensor, args []op.Arg) (*
 	e.running = dec
 	defer func() { e.running = outer }()
 	d := dec.call.Def
-	c := &op.Call{Def: d, Ctx: dec.call.Ctx, In: in, Args: args, Spec: dec.call.Spec}
+	c := e.tape.NewCall()
+	c.Def, c.Ctx, c.In, c.Args, c.Spec = d, dec.call.Ctx, in, args, dec.call.Spec
 	if c.ByValue() {
 		return c, e.runWhole(dec, c)
 	}
-	if !e.member(dec.mesh) {
+	if !dec.still && !e.member(dec.mesh) {
 		return c, e.runOutside(dec, c)
 	}
 	b := e.takeCall(in)
@@ -46,6 +47,7 @@ func (e *Engine) runBlocks(dec *decision, in []*tensor.Tensor, args []op.Arg) (*
 type blockCall struct {
 	call   op.Call
 	blocks []*tensor.Tensor
+	out    tensor.Passing
 	bare   bool // a block has no elements
 }
 
@@ -81,6 +83,9 @@ func (e *Engine) onBlocks(dec *decision, b *blockCall, args []op.Arg, c *op.Call
 	if d.Local == nil || dec.whole {
 		l := &b.call
 		l.Def, l.Ctx, l.In, l.Args = d, e.host.Ops(), b.blocks, args
+		if !l.Ctx.Observed() {
+			l.Passing = &b.out // joinBlocks makes others of the results
+		}
 		if err := l.Apply(); err != nil {
 			return nil, err
 		}

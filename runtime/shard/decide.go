@@ -1,13 +1,11 @@
 package shard
 
 import (
-	"encoding/binary"
-	"math"
 	"slices"
 	"strings"
-	"unsafe"
 
 	"tpsh/mesh"
+	"tpsh/runtime/dtype"
 	"tpsh/runtime/op"
 	"tpsh/runtime/shape"
 	"tpsh/runtime/tensor"
@@ -16,6 +14,7 @@ import (
 // A decision says how an operator runs on inputs with given layouts.
 type decision struct {
 	call     *op.Call       // the call on tensors without elements, of whole shapes
+	float    dtype.DType    // the dtype of floats without one
 	mesh     *mesh.Mesh     // of all inputs that are placed
 	from     []*mesh.Placed // how each input lies; nil for None
 	in       []*mesh.Placed // the layout that each input is moved to; nil for None
@@ -24,6 +23,7 @@ type decision struct {
 	whole    bool           // everything is replicated
 	compose  bool           // other operators may do better: op.Def.Compose
 	moves    bool           // an input is to be moved where that communicates
+	still    bool           // the operator runs on the blocks as they are, whatever is in them
 	exchange *exchange      // of an operator that exchanges, once it is known
 }
 
@@ -44,81 +44,23 @@ func placements(list []*mesh.Placed) string {
 	return strings.Join(words, ", ")
 }
 
-// maxDecisions is how many decisions, and how many stepPlans, an Engine keeps: some
-// ten kilobytes each.
-const maxDecisions = 1 << 11
-
 // decide returns the decision for d on in, of which one is placed on m.
 func (e *Engine) decide(d *op.Def, m *mesh.Mesh, in []*tensor.Tensor, args []op.Arg) (*decision, error) {
-	e.key = appendKey(e.key[:0], e.host.Ops(), d, m, in, args)
-	if dec := e.decisions[string(e.key)]; dec != nil {
+	if dec := e.decisions.get(e.host.Ops(), d, m, in, args); dec != nil {
 		return dec, nil
 	}
-	key := string(e.key)
+	key := string(e.decisions.key) // making a decision may need others
 	dec, err := e.newDecision(d, m, in, args)
 	if err != nil {
 		return nil, err
 	}
-	if len(e.decisions) >= maxDecisions {
-		clear(e.decisions)
-	}
-	e.decisions[key] = dec
+	e.decisions.put(key, dec)
 	return dec, nil
-}
-
-// appendKey appends all that a decision depends on. Layouts and meshes stand for
-// themselves by their addresses: a decision keeps them, so that no other can
-// have the same.
-func appendKey(b []byte, ctx *op.Ctx, d *op.Def, m *mesh.Mesh, in []*tensor.Tensor, args []op.Arg) []byte {
-	b = binary.LittleEndian.AppendUint64(b, uint64(uintptr(unsafe.Pointer(d))))
-	b = binary.LittleEndian.AppendUint64(b, uint64(uintptr(unsafe.Pointer(m))))
-	b = append(b, byte(ctx.Float), byte(len(in)))
-	for _, x := range in {
-		switch {
-		case x == nil:
-			b = append(b, 0)
-		case x.Placed():
-			b = append(b, 1, byte(x.DType()))
-			b = binary.LittleEndian.AppendUint64(b, uint64(uintptr(unsafe.Pointer(x.Layout()))))
-		default:
-			weak := byte(2)
-			if x.Weak() {
-				weak = 3
-			}
-			b = append(b, weak, byte(x.DType()))
-			b = appendInts(b, x.Shape())
-		}
-	}
-	for i := range args {
-		a := &args[i]
-		set := byte(0)
-		if a.Set {
-			set = 1
-		}
-		b = append(b, set)
-		b = binary.AppendVarint(b, int64(a.Int))
-		b = binary.LittleEndian.AppendUint64(b, math.Float64bits(a.Float))
-		b = append(binary.AppendUvarint(b, uint64(len(a.Str))), a.Str...)
-		b = appendInts(b, a.Ints)
-		b = binary.AppendUvarint(b, uint64(len(a.Floats)))
-		for _, v := range a.Floats {
-			b = binary.LittleEndian.AppendUint64(b, math.Float64bits(v))
-		}
-	}
-	return b
-}
-
-func appendInts(b []byte, list []int) []byte {
-	b = binary.AppendUvarint(b, uint64(len(list)))
-	for _, v := range list {
-		b = binary.AppendVarint(b, int64(v))
-	}
-	return b
 }
 
 // newDecision is decide, computed anew.
 func (e *Engine) newDecision(d *op.Def, m *mesh.Mesh, in []*tensor.Tensor, args []op.Arg) (*decision, error) {
-	dec := &decision{mesh: m, from: make([]*mesh.Placed, len(in))}
+	dec := &decision{float: e.host.Ops().Float, mesh: m, from: make([]*mesh.Placed, len(in))}
 	stand := make([]*tensor.Tensor, len(in))
 	for i, x := range in {
 		switch {
@@ -153,7 +95,24 @@ func (e *Engine) newDecision(d *op.Def, m *mesh.Mesh, in []*tensor.Tensor, args 
 	}
 	dec.moves = best.seconds > 0
 	dec.compose = d.Compose != nil && best.seconds > 0
+	dec.still = e.isStill(dec)
 	return dec, nil
+}
+
+// isStill reports whether dec has this rank run its operator on the blocks of the inputs as they
+// are, and nothing else: none is to be moved or reduced, and nobody is told apart. Plans do not
+// count, which have one rank run for others.
+func (e *Engine) isStill(dec *decision) bool {
+	d := dec.call.Def
+	if dec.moves || dec.compose || d.Blockwise != nil || e.host.Alike() || !e.member(dec.mesh) {
+		return false
+	}
+	for i, l := range dec.in {
+		if l != dec.from[i] || l != nil && l.Summed() && spoilsOf(d) != nil {
+			return false
+		}
+	}
+	return true
 }
 
 // cloneArgs returns args with lists of their own: the caller may reuse its.

@@ -74,7 +74,7 @@ type Engine struct {
 
 	host      Host
 	tape      *grad.Recorder
-	decisions map[string]*decision
+	decisions memo
 	stepPlans map[*mesh.Step]*stepPlan
 	crossings map[crossing]*stepPlan
 	notes     map[*mesh.Mesh]*notes
@@ -87,14 +87,13 @@ type Engine struct {
 	observer  func(*Explanation)    // is told of each operator, if it is set
 	running   *decision             // the operator whose blocks are computed; nil outside
 	bringing  *decision             // the operator whose inputs are moved; nil outside
-	key       []byte                // room for the key of a decision
 	spare     *blockCall            // room for the next call on blocks; nil while it is in use
 }
 
 // New returns an Engine for host, and has tape apply operators to placed tensors
 // through it.
 func New(host Host, tape *grad.Recorder) *Engine {
-	e := &Engine{host: host, tape: tape, decisions: map[string]*decision{}, stepPlans: map[*mesh.Step]*stepPlan{}, crossings: map[crossing]*stepPlan{},
+	e := &Engine{host: host, tape: tape, decisions: memo{all: map[string]*decision{}}, stepPlans: map[*mesh.Step]*stepPlan{}, crossings: map[crossing]*stepPlan{},
 		notes: map[*mesh.Mesh]*notes{}, memories: map[*mesh.Mesh]*memory{}, told: map[string]bool{}, parted: map[*mesh.Placed]bool{}}
 	tape.Placed = e
 	return e

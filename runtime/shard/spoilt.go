@@ -10,10 +10,7 @@ import (
 // rank holds whole, so that all ranks find the same; of one that is cut a rank does
 // not know all, and its summands are left as they are.
 func (e *Engine) unspoilt(d *op.Def, in []*tensor.Tensor) ([]*tensor.Tensor, error) {
-	spoils := d.Spoils
-	if d.InPlace && d.Base != "" {
-		spoils = op.Lookup(d.Base).Spoils
-	}
+	spoils := spoilsOf(d)
 	if spoils == nil {
 		return in, nil
 	}
@@ -33,6 +30,14 @@ func (e *Engine) unspoilt(d *op.Def, in []*tensor.Tensor) ([]*tensor.Tensor, err
 		in[i] = y
 	}
 	return in, nil
+}
+
+// spoilsOf returns op.Def.Spoils of d, or of the operator whose value it stores.
+func spoilsOf(d *op.Def) func(int, *tensor.Tensor) bool {
+	if d.InPlace && d.Base != "" {
+		return op.Lookup(d.Base).Spoils
+	}
+	return d.Spoils
 }
 
 // summed reports whether x is a sum or a mean of the ranks' terms.
