@@ -48,6 +48,7 @@ func init() {
 			"All its kinds are read: BPE (GPT-2, Llama, Qwen, Gemma), WordPiece (BERT), Unigram (T5, XLM-R) and WordLevel, with\n" +
 			"normalizers, pre-tokenizers, processors and decoders. A part that is not known is an error that says where it is.\n" +
 			"Older layouts are read, too: vocab.txt, vocab.json with merges.txt, and tokenizer.model of SentencePiece.\n" +
+			"What a file says of truncating and padding is passed over, as transformers does unless it is asked for them.\n" +
 			docPath + docTokenizer +
 			">>> t.encode(\"abba<end>\")\n[2, 1, 0, 3]",
 		Fn: loadTokenizer,

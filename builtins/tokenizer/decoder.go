@@ -58,7 +58,7 @@ func decodeBytes(list []string) ([]string, error) {
 }
 
 // decodeFallback puts characters in the place of tokens such as <0xC3>. Bytes in
-// a row that are no UTF-8 are each U+FFFD.
+// a row that are no UTF-8 are U+FFFD, a text for each.
 func decodeFallback(list []string) ([]string, error) {
 	var out []string
 	var run []byte
@@ -68,7 +68,9 @@ func decodeFallback(list []string) ([]string, error) {
 		case utf8.Valid(run):
 			out = append(out, string(run))
 		default:
-			out = append(out, strings.Repeat("\uFFFD", len(run)))
+			for range run {
+				out = append(out, "\uFFFD")
+			}
 		}
 		run = run[:0]
 	}

@@ -37,13 +37,17 @@ func (t *Tokenizer) addPair(p part) error {
 			return p.errorf("%s: got the id %d for %q, want that of a token", name, n.id, n.token)
 		}
 	}
-	t.surround([]int{s.Cls.id}, []int{s.Sep.id})
-	return nil
+	return t.surround(p, []int{s.Cls.id}, []int{s.Sep.id})
 }
 
-// surround puts tokens around those that are there.
-func (t *Tokenizer) surround(before, after []int) {
+// surround puts tokens around those that are there. What a template has made is refused:
+// Tokenizers would take each of its tokens for a text.
+func (t *Tokenizer) surround(p part, before, after []int) error {
+	if t.templated {
+		return p.errorf("got a part that adds tokens behind a TemplateProcessing, want it before")
+	}
 	t.before, t.after = append(before, t.before...), append(t.after, after...)
+	return nil
 }
 
 func (t *Tokenizer) addTemplate(p part) error {
@@ -76,6 +80,7 @@ func (t *Tokenizer) addTemplate(p part) error {
 	if texts != 1 {
 		return p.errorf("got a template with the text in it %d times, want once", texts)
 	}
-	t.surround(around[0], around[1])
-	return nil
+	err := t.surround(p, around[0], around[1])
+	t.templated = true
+	return err
 }

@@ -20,6 +20,7 @@ type Tokenizer struct {
 	decoders    []decoder
 	// before and after are the tokens that a text is put between.
 	before, after []int
+	templated     bool      // a template has put them there
 	pool          sync.Pool // of *scratch
 }
 

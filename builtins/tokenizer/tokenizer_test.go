@@ -72,6 +72,7 @@ func TestParseRefuses(t *testing.T) {
 	nested := func(part, list string) string {
 		return with(`"` + part + `": ` + strings.Repeat(`{"type": "Sequence", "`+list+`": [`, 20) + strings.Repeat("]}", 20))
 	}
+	const template = `{"type": "TemplateProcessing", "single": [{"Sequence": {"id": "A"}}]}`
 	for _, c := range []struct{ in, want string }{
 		{``, "unexpected end of JSON input"},
 		{`[]`, "cannot unmarshal array"},
@@ -107,6 +108,7 @@ func TestParseRefuses(t *testing.T) {
 		{with(`"post_processor": {"type": "BertProcessing", "sep": ["[SEP]", 0]}`), `post_processor: BertProcessing: cls: got the id -1 for "", want that of a token`},
 		{with(`"post_processor": {"type": "TemplateProcessing", "single": [{"SpecialToken": {"id": "<s>"}}]}`), `post_processor: TemplateProcessing: got the special token "<s>" in single`},
 		{with(`"post_processor": {"type": "TemplateProcessing", "single": []}`), "post_processor: TemplateProcessing: got a template with the text in it 0 times, want once"},
+		{with(`"post_processor": {"type": "Sequence", "processors": [` + template + `, {"type": "ByteLevel"}, ` + template + `]}`), "post_processor.processors[2]: TemplateProcessing: got a part that adds tokens behind a TemplateProcessing, want it before"},
 	} {
 		if _, err := Parse([]byte(c.in)); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("Parse(%s): got %v, want %s", c.in, err, c.want)
@@ -124,6 +126,19 @@ func TestEncodeRefuses(t *testing.T) {
 	}
 	if _, err := k.Decode([]int{1, 2}, true); err == nil || err.Error() != "got 2 at index 1, want the id of a token (there are 2)" {
 		t.Errorf("Decode: got %v", err)
+	}
+}
+
+// Bytes that are no character are texts of their own to the decoders behind ByteFallback,
+// as they are to Tokenizers 0.23, whose result this is.
+func TestFallbackBytes(t *testing.T) {
+	k, err := Parse([]byte(`{"model": {"type": "BPE", "vocab": {"<0xE2>": 0, "<0x96>": 1, "a": 2}, "merges": []},
+		"decoder": {"type": "Sequence", "decoders": [{"type": "ByteFallback"}, {"type": "WordPiece", "prefix": "##", "cleanup": false}]}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := k.Decode([]int{2, 0, 1, 2}, true); err != nil || got != "a \uFFFD \uFFFD a" {
+		t.Errorf("got %q, %v", got, err)
 	}
 }
 
