@@ -93,6 +93,14 @@ func filled[T any](fill starlark.Value, dt dtype.DType, number func(starlark.Val
 	}, nil
 }
 
+// written returns what takes a number of a script by its text, as parse takes a cell.
+func written[T any](parse func(string) (T, error)) func(starlark.Value) (T, bool) {
+	return func(v starlark.Value) (T, bool) {
+		x, err := parse(v.String())
+		return x, err == nil
+	}
+}
+
 // readTable reads a table of elements of dt, with fill in empty cells.
 func readTable(e *builtins.Env, f *os.File, o csv.Options, dt dtype.DType, fill starlark.Value) (*tensor.Tensor, error) {
 	if dt.IsFloat() {
@@ -104,10 +112,16 @@ func readTable(e *builtins.Env, f *os.File, o csv.Options, dt dtype.DType, fill 
 			return op.FromFloats(e.Runtime.Ops(), dt, s, elems)
 		})
 	}
-	parse, err := filled(fill, dt, func(v starlark.Value) (int64, bool) {
-		n, err := parseInt(dt)(v.String())
-		return n, err == nil
-	}, parseInt(dt))
+	if dt.IsComplex() {
+		parse, err := filled(fill, dt, written(parseComplex(dt)), parseComplex(dt))
+		if err != nil {
+			return nil, err
+		}
+		return tableOf(f, o, parse, func(s shape.Shape, elems []complex128) (*tensor.Tensor, error) {
+			return op.FromComplex(e.Runtime.Ops(), dt, s, elems)
+		})
+	}
+	parse, err := filled(fill, dt, written(parseInt(dt)), parseInt(dt))
 	if err != nil {
 		return nil, err
 	}
@@ -145,6 +159,35 @@ func parseFloat(dt dtype.DType) func(cell string) (float64, error) {
 	}
 }
 
+// parseComplex returns what reads a cell of dt, a complex dtype: 1.5, 2j or 1-2j, maybe
+// in parentheses.
+func parseComplex(dt dtype.DType) func(cell string) (complex128, error) {
+	bits, want := 128, errors.New("a complex number, as 1-2j")
+	if dt == dtype.Complex64 {
+		bits = 64
+	}
+	return func(cell string) (complex128, error) {
+		s := cell
+		if inner, ok := strings.CutPrefix(s, "("); ok && strings.HasSuffix(inner, ")") {
+			s = strings.TrimSuffix(inner, ")")
+		}
+		if strings.ContainsAny(s, "()xX_") || strings.HasSuffix(s, "i") {
+			return 0, want
+		}
+		if real, ok := strings.CutSuffix(s, "j"); ok {
+			s = real + "i"
+		}
+		v, err := strconv.ParseComplex(s, bits)
+		switch {
+		case errors.Is(err, strconv.ErrRange):
+			return 0, fmt.Errorf("a number that %v can hold", dt)
+		case err != nil:
+			return 0, want
+		}
+		return v, nil
+	}
+}
+
 // parseInt returns what reads a cell of dt, an integer dtype or bool.
 func parseInt(dt dtype.DType) func(cell string) (int64, error) {
 	want := errors.New("an int that " + dt.String() + " can hold")
@@ -160,6 +203,13 @@ func parseInt(dt dtype.DType) func(cell string) (int64, error) {
 				return 0, nil
 			}
 			return 0, want
+		}
+		if dt == dtype.Uint64 { // the tensor takes the bits
+			v, err := strconv.ParseUint(cell, 10, 64)
+			if err != nil {
+				return 0, want
+			}
+			return int64(v), nil
 		}
 		v, err := strconv.ParseInt(cell, 10, 64)
 		if err != nil || !builtins.FitsIn(v, dt) {
