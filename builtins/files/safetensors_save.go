@@ -117,6 +117,10 @@ func saveSafetensors(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, a
 	}
 	list, data := make([]*safetensors.Tensor, len(values)), make(map[string]*tensor.Tensor, len(values))
 	for i, v := range values {
+		if safetensorsTypes[v.t.DType()] == "" {
+			return nil, &op.ArgError{Func: b.Name(), Param: "dict", Got: fmt.Sprintf("%s for %.60q", op.Describe(v.t), v.key), Want: "another dtype",
+				Rule: "safetensors files have no " + v.t.DType().String() + ": save_npz writes it"}
+		}
 		list[i] = &safetensors.Tensor{Name: v.key, DType: safetensorsTypes[v.t.DType()], Shape: v.t.Shape()}
 		data[v.key] = v.t
 	}
