@@ -170,8 +170,9 @@ func registerKinds(owner, example string) {
 		Fn:   kindMethod(func(p mesh.Placement) bool { return p.IsReplicate() }),
 	}, &builtins.Row{
 		Name: owner + ".is_partial",
-		Doc:  fmt.Sprintf("is_partial() returns whether the placement is Partial.\n>>> %s.is_partial()\n%s", example, builtins.PyBool(owner == "Partial")),
-		Fn:   kindMethod(func(p mesh.Placement) bool { _, ok := p.Partial(); return ok }),
+		Doc: fmt.Sprintf("is_partial(reduce_op=None) returns whether the placement is Partial, if reduce_op is given: of that reduction.\n>>> %s.is_partial(), %s.is_partial(\"max\")\n(%s, False)",
+			example, example, builtins.PyBool(owner == "Partial")),
+		Fn: isPartial,
 	}, &builtins.Row{
 		Name: owner + ".is_shard",
 		Doc: fmt.Sprintf("is_shard(dim=None) returns whether the placement is Shard, if dim is given: of that dim.\n>>> %s.is_shard(), %s.is_shard(dim=1)\n(%s, False)",
@@ -185,6 +186,19 @@ func kindMethod(is func(p mesh.Placement) bool) builtins.Function {
 	return func(_ *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 		return starlark.Bool(is(b.Receiver().(Placement).p)), arg.Unpack(b.Name(), args, kwargs)
 	}
+}
+
+func isPartial(_ *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	var reduce arg.Opt[reduceOpArg, *reduceOpArg]
+	if err := arg.Unpack(b.Name(), args, kwargs, "reduce_op?", &reduce); err != nil {
+		return nil, err
+	}
+	op, ok := b.Receiver().(Placement).p.Partial()
+	if !ok || !reduce.Set {
+		return starlark.Bool(ok), nil
+	}
+	want, err := mesh.ParseReduceOp(string(reduce.V))
+	return starlark.Bool(op == want), OfMesh(b.Name(), err)
 }
 
 func isShard(_ *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {

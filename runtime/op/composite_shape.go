@@ -2,7 +2,6 @@ package op
 
 import (
 	"fmt"
-	"slices"
 
 	"tpsh/runtime/dtype"
 	"tpsh/runtime/shape"
@@ -52,15 +51,7 @@ var shapeComposites = []shapeComposite{
 		[]Param{inX, {Name: "shape", Kind: Sizes, Doc: "a shape"}},
 		func(m *maker) *tensor.Tensor { return m.do("expand", m.x(0), m.c.Args[0]) }},
 	{"unflatten", nil, Method | Function, "unflatten(x, dim, sizes) returns x with a dim in several.\n>>> arange(6).unflatten(0, [2, 3]).tolist()\n[[0, 1, 2], [3, 4, 5]]",
-		[]Param{inX, {Name: "dim", Kind: Dim, Doc: "a dim"}, {Name: "sizes", Kind: Sizes, Doc: "the sizes, of which one may be -1"}},
-		func(m *maker) *tensor.Tensor {
-			d := m.dim(0, m.x(0))
-			s := m.x(0).Shape()
-			if len(s) == 0 {
-				m.refuse("x", Describe(m.x(0)), "a tensor of at least one dim", "")
-			}
-			return m.do("reshape", m.x(0), IntsN(slices.Concat(s[:d], m.c.Args[1].Ints, s[d+1:])...))
-		}},
+		[]Param{inX, {Name: "dim", Kind: Dim, Doc: "a dim"}, {Name: "sizes", Kind: Sizes, Doc: "the sizes, of which one may be -1"}}, makeUnflatten},
 	{"fliplr", nil, Method | Function, "fliplr(x) returns x with its second dim turned round.\n>>> tensor([[1, 2]]).fliplr().tolist()\n[[2, 1]]", xAlone,
 		func(m *maker) *tensor.Tensor { return m.do("flip", m.x(0), IntsN(1)) }},
 	{"flipud", nil, Method | Function, "flipud(x) returns x with its first dim turned round.\n>>> tensor([1, 2]).flipud().tolist()\n[2, 1]", xAlone,

@@ -22,6 +22,23 @@ func (m *maker) listOf(i int) []int {
 	return []int{m.int(i)}
 }
 
+// makeUnflatten fills in -1 by the dim alone: the elements of x do not tell it where
+// another dim has none.
+func makeUnflatten(m *maker) *tensor.Tensor {
+	x := m.x(0)
+	d, s := m.dim(0, x), x.Shape()
+	if len(s) == 0 {
+		m.refuse("x", Describe(x), "a tensor of at least one dim", "")
+	}
+	sizes := m.c.Args[1].Ints
+	if len(sizes) == 0 {
+		m.refuse("sizes", "()", "at least one size", "")
+	}
+	filled, err := fillSize(m.c, "sizes", sizes, s[d:d+1])
+	m.check(err)
+	return m.do("reshape", x, IntsN(slices.Concat(s[:d], filled, s[d+1:])...))
+}
+
 func makeMovedim(m *maker) *tensor.Tensor {
 	x, n := m.x(0), len(m.x(0).Shape())
 	from, to := m.listOf(0), m.listOf(1)

@@ -109,24 +109,24 @@ func init() {
 }
 
 func inferReshape(c *Call) error {
-	s, err := fillSize(c, c.Args[0].Ints, c.In[0].Shape())
+	s, err := fillSize(c, "shape", c.Args[0].Ints, c.In[0].Shape())
 	if err != nil {
 		return err
 	}
 	return c.Result(c.In[0].DType(), s)
 }
 
-// fillSize returns sizes, in which one -1 stands for what is left of the
-// elements of a tensor of shape s.
-func fillSize(c *Call, sizes []int, s shape.Shape) (shape.Shape, error) {
+// fillSize returns sizes, the argument called param, in which one -1 stands for
+// what is left of the elements of shape s.
+func fillSize(c *Call, param string, sizes []int, s shape.Shape) (shape.Shape, error) {
 	out := shape.Shape(slices.Clone(sizes))
 	rest := -1
 	for i, size := range sizes {
 		switch {
 		case size < -1:
-			return nil, c.Bad("shape", fmt.Sprintf("%d at index %d", size, i), "sizes, or -1 once", "")
+			return nil, c.Bad(param, fmt.Sprintf("%d at index %d", size, i), "sizes, or -1 once", "")
 		case size == -1 && rest >= 0:
-			return nil, c.Bad("shape", out.String(), "-1 at most once", "")
+			return nil, c.Bad(param, out.String(), "-1 at most once", "")
 		case size == -1:
 			rest = i
 		}
@@ -137,12 +137,12 @@ func fillSize(c *Call, sizes []int, s shape.Shape) (shape.Shape, error) {
 		if known == 0 || s.Numel()%known != 0 {
 			hint := partHint(out, s)
 			out[rest] = -1
-			return nil, c.Bad("shape", out.String(), fmt.Sprintf("sizes that divide %d elements", s.Numel()), fmt.Sprintf("shape %v", s)+hint)
+			return nil, c.Bad(param, out.String(), fmt.Sprintf("sizes that divide %d elements", s.Numel()), fmt.Sprintf("shape %v", s)+hint)
 		}
 		out[rest] = s.Numel() / known
 	}
 	if out.Check(1) != nil || out.Numel() != s.Numel() {
-		return nil, c.Bad("shape", out.String(), fmt.Sprintf("a shape of %d elements", s.Numel()), fmt.Sprintf("shape %v", s)+partHint(out, s))
+		return nil, c.Bad(param, out.String(), fmt.Sprintf("a shape of %d elements", s.Numel()), fmt.Sprintf("shape %v", s)+partHint(out, s))
 	}
 	return out, nil
 }

@@ -56,6 +56,8 @@ type Host interface {
 	Quietly(fn func() error) error
 	// Here returns the source line that the program is at.
 	Here() string
+	// Spot is Here, to be made text when it is wanted.
+	Spot() fmt.Stringer
 	// Tell prints a line beside the program's output.
 	Tell(line string)
 }

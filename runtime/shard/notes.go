@@ -41,6 +41,7 @@ type operand struct {
 	def    *op.Def // the operator of the number
 	tensor string  // which tensor, and where; "" for a number
 	number float64
+	at     fmt.Stringer // where the number was
 }
 
 func (o *operand) String() string {
@@ -48,7 +49,7 @@ func (o *operand) String() string {
 	case o.def == nil:
 		return "none"
 	case o.tensor == "":
-		return fmt.Sprintf("%v in %s", o.number, o.def.Name)
+		return fmt.Sprintf("%v in %s%s", o.number, o.def.Name, comm.AtLine(o.at.String()))
 	}
 	return o.tensor
 }
@@ -116,7 +117,7 @@ func (e *Engine) noteOperand(d *op.Def, m *mesh.Mesh, x *tensor.Tensor) {
 	if x.Weak() {
 		v := op.Float64At(x, 0)
 		n.state.operands = chain(n.state.operands, math.Float64bits(v))
-		n.operand = operand{def: d, number: v}
+		n.operand = operand{def: d, number: v, at: e.host.Spot()}
 		return
 	}
 	if x.Numel()*x.DType().Size() > maxHashed && !e.Verify {
@@ -144,10 +145,11 @@ func (e *Engine) noteJoined(l *mesh.Placed) {
 	n.joined = joined{layout: l, where: e.host.Here()}
 }
 
-// chain returns the hash of a list, given that of all but its last value.
+// chain returns the hash of a list, given that of all but its last value. That of
+// no list is 0, and that of a list of zeros is not.
 func chain(hash, last uint64) uint64 {
-	const prime = 1099511628211 // of FNV-1a
-	hash = (hash ^ last) * prime
+	const basis, prime = 14695981039346656037, 1099511628211 // of FNV-1a
+	hash = (hash ^ last ^ basis) * prime
 	return hash ^ hash>>29
 }
 
