@@ -77,11 +77,15 @@ func NewMismatch(group string, ranks []int, calls []SignedCall) *MismatchError {
 }
 
 // CallText writes a call as a script would, with the tensor's dtype and shape
-// in its place: all_gather(float32[4, 2], dim=0).
+// in its place: all_gather(float32[4, 2], dim=0). The tensors of a list have shapes
+// of their own.
 func CallText(d *Desc, k Kind) string {
 	var args []string
-	if d.DType != "" || d.Shape != nil {
+	switch {
+	case d.Shape != nil:
 		args = append(args, d.DType+listText(d.Shape))
+	case d.DType != "":
+		args = append(args, "a list of "+d.DType)
 	}
 	for _, p := range parameters(d, k) {
 		args = append(args, p.name+"="+p.value)

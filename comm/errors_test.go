@@ -40,6 +40,10 @@ func TestCallText(t *testing.T) {
 			"all_to_all(int64[2, 3], split_dim=1, concat_dim=0)",
 		},
 		{
+			AllToAll, Desc{Op: "all_to_all", DType: "int64", Root: -1, Dims: [2]int{-1, -1}},
+			"all_to_all(a list of int64)",
+		},
+		{
 			Reduce, Desc{Op: "reduce", DType: "float32", Shape: []int{4}, Root: 0, Dims: [2]int{-1, -1}, Reduce: "max"},
 			`reduce(float32[4], dst=0, op="max")`,
 		},
