@@ -1,8 +1,12 @@
 package wire
 
-import "hash/crc32"
+import (
+	"hash/crc32"
+	"sync"
+)
 
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+// castagnoli is made when it is needed: that takes longer than all checksums of a short program.
+var castagnoli = sync.OnceValue(func() *crc32.Table { return crc32.MakeTable(crc32.Castagnoli) })
 
 // crc returns the CRC-32C of bytes of which sum is that of the first, and b the rest, as
 // crc32.Update does; of long b several times as fast, where the processor can
@@ -15,14 +19,23 @@ func crc(sum uint32, b []byte) uint32 {
 	if whole := len(b) / foldBytes * foldBytes; folds && whole >= leastFold {
 		var rest [64]byte
 		fold(&rest, b[:whole], ^sum, &foldBy)
-		sum, b = crc32.Update(^uint32(0), castagnoli, rest[:]), b[whole:]
+		sum, b = update(^uint32(0), rest[:]), b[whole:]
 	}
-	return crc32.Update(sum, castagnoli, b)
+	return update(sum, b)
+}
+
+// update is crc without folding. The library interleaves what is long.
+func update(sum uint32, b []byte) uint32 {
+	if hasCRC && len(b) < mostShort {
+		return shortCRC(sum, b)
+	}
+	return crc32.Update(sum, castagnoli(), b)
 }
 
 const (
 	foldBytes = 256  // that are folded at a time
 	leastFold = 4096 // bytes that are worth it
+	mostShort = 512  // bytes below which the library does not interleave
 )
 
 // foldBy holds the factors by which the halves of 128 bits are folded into those that

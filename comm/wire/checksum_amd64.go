@@ -2,6 +2,15 @@ package wire
 
 import "golang.org/x/sys/cpu"
 
+// hasCRC says whether shortCRC can be called.
+var hasCRC = cpu.X86.HasSSE42
+
+// shortCRC returns what crc32.Update does with castagnoli, by the processor's instruction for
+// it, which takes 8 bytes at a time.
+//
+//go:noescape
+func shortCRC(sum uint32, b []byte) uint32
+
 // folds says whether fold can be called.
 var folds = cpu.X86.HasAVX512F && cpu.X86.HasAVX512VPCLMULQDQ
 

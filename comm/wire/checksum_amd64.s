@@ -39,3 +39,33 @@ end:
 	VMOVDQU64 Z0, 0(DI)
 	VZEROUPPER
 	RET
+
+// func shortCRC(sum uint32, b []byte) uint32
+TEXT ·shortCRC(SB), NOSPLIT, $0-36
+	MOVL sum+0(FP), AX
+	MOVQ b_base+8(FP), SI
+	MOVQ b_len+16(FP), CX
+	NOTL AX
+	SUBQ $8, CX
+	JLT  bytes
+
+words:
+	CRC32Q (SI), AX
+	ADDQ   $8, SI
+	SUBQ   $8, CX
+	JGE    words
+
+bytes:
+	ADDQ $8, CX
+	JZ   done
+
+byte:
+	CRC32B (SI), AX
+	INCQ   SI
+	DECQ   CX
+	JNZ    byte
+
+done:
+	NOTL AX
+	MOVL AX, ret+32(FP)
+	RET

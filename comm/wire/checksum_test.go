@@ -21,18 +21,32 @@ func TestChecksum(t *testing.T) {
 			b[i] = byte(seed >> 24)
 		}
 		b = b[at:]
-		if got, want := crc(sum, b), crc32.Update(sum, castagnoli, b); got != want {
+		if got, want := crc(sum, b), crc32.Update(sum, castagnoli(), b); got != want {
 			t.Fatalf("crc(%08x, %d bytes) = %08x, want %08x", sum, len(b), got, want)
 		}
 	})
 }
 
+// Every length up to more than is short, at every alignment.
+func TestShortChecksum(t *testing.T) {
+	b := make([]byte, mostShort+24)
+	for i := range b {
+		b[i] = byte(i*i>>3 + i)
+	}
+	for n := range mostShort + 16 {
+		part := b[n%8:][:n]
+		if got, want := update(uint32(n)<<20, part), crc32.Update(uint32(n)<<20, castagnoli(), part); got != want {
+			t.Fatalf("update of %d bytes = %08x, want %08x", n, got, want)
+		}
+	}
+}
+
 func BenchmarkChecksum(b *testing.B) {
-	for _, length := range []int{1 << 10, 16 << 10, 256 << 10} {
+	for _, length := range []int{64, 512, 1 << 10, 16 << 10, 256 << 10} {
 		data := make([]byte, length)
 		for name, f := range map[string]func(uint32, []byte) uint32{
 			"crc":     crc,
-			"library": func(sum uint32, b []byte) uint32 { return crc32.Update(sum, castagnoli, b) },
+			"library": func(sum uint32, b []byte) uint32 { return crc32.Update(sum, castagnoli(), b) },
 		} {
 			b.Run(fmt.Sprintf("%s/%d", name, length), func(b *testing.B) {
 				b.SetBytes(int64(length))
