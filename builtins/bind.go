@@ -98,16 +98,7 @@ func byName(list []*signature) []*signature {
 	return list
 }
 
-// callable returns the operators that are functions, in F or not.
-func callable() []*signature {
-	list := signatures(op.Function, "")
-	for _, space := range op.Spaces {
-		list = append(list, signatures(space.Surface, space.Script)...)
-	}
-	return list
-}
-
-// functions returns what callable returns: those in no namespace, and those of each, by name.
+// functions returns the operators that are functions: those in no namespace, and those of each, by name.
 var functions = sync.OnceValue(func() []*signature {
 	list := byName(signatures(op.Function, ""))
 	for _, space := range op.Spaces {

@@ -3,28 +3,37 @@ package builtins
 import (
 	"fmt"
 	"strings"
+	"sync"
 
 	"go.starlark.net/starlark"
 	"go.starlark.net/starlarkstruct"
 )
 
-// A namespace is a module of the language, such as F or assert.
-type namespace struct{ *starlarkstruct.Module }
+// A namespace is a module of the language, such as F or assert. Its members are made when
+// the first of them is asked for.
+type namespace struct {
+	*starlarkstruct.Module // which has the name alone
+	members                func() starlark.StringDict
+}
 
 var _ starlark.HasAttrs = (*namespace)(nil)
 
-func newNamespace(name string, members starlark.StringDict) *namespace {
-	return &namespace{&starlarkstruct.Module{Name: name, Members: members}}
+// newNamespace returns a namespace with what members returns, which nobody can change.
+func newNamespace(name string, members func() starlark.StringDict) *namespace {
+	return &namespace{&starlarkstruct.Module{Name: name}, sync.OnceValue(members)}
 }
 
 // Attr implements starlark.HasAttrs. The error of a name that is not there names
 // the module.
 func (n *namespace) Attr(name string) (starlark.Value, error) {
-	if v := n.Members[name]; v != nil {
+	if v := n.members()[name]; v != nil {
 		return v, nil
 	}
 	return nil, noMember(n.Name, name, n.AttrNames())
 }
+
+// AttrNames implements starlark.HasAttrs.
+func (n *namespace) AttrNames() []string { return n.members().Keys() }
 
 // maxMembers is how many names an error lists.
 const maxMembers = 8

@@ -7,6 +7,8 @@ import (
 	"sync"
 
 	"go.starlark.net/starlark"
+
+	"tpsh/runtime/op"
 )
 
 // A Row is one name of the language that is no operator.
@@ -91,15 +93,16 @@ func isNamespace(owner string) bool {
 func (e *Env) Predeclared() starlark.StringDict {
 	names := maps.Clone(universe())
 	for owner, list := range ownRows() {
-		members := names
-		if owner != "" {
-			members = maps.Clone(names[owner].(*namespace).Members)
-			names[owner] = newNamespace(owner, members)
+		if owner == "" {
+			addOwn(e, names, list)
+			continue
 		}
-		for _, r := range list {
-			_, name := split(r.Name)
-			members[name] = r.Own(e)
-		}
+		shared := names[owner].(*namespace)
+		names[owner] = newNamespace(owner, func() starlark.StringDict {
+			members := maps.Clone(shared.members())
+			addOwn(e, members, list)
+			return members
+		})
 	}
 	if e.Options.In != "" {
 		addInputs(e, names)
@@ -111,6 +114,14 @@ func (e *Env) Predeclared() starlark.StringDict {
 		withVarying(e, names)
 	}
 	return names
+}
+
+// addOwn adds the rank's own constants to names.
+func addOwn(e *Env, names starlark.StringDict, list []*Row) {
+	for _, r := range list {
+		_, name := split(r.Name)
+		names[name] = r.Own(e)
+	}
 }
 
 // ownRows returns the rows of constants that each rank has of its own, by the
@@ -129,51 +140,64 @@ var ownRows = sync.OnceValue(func() map[string][]*Row {
 // universe holds the names of the language with the values that all ranks share:
 // none of them can be changed, and functions find the rank by the thread. It is
 // made once the tables are complete.
-var universe = sync.OnceValue(func() starlark.StringDict {
-	names := starlark.StringDict{}
-	spaces := map[string]starlark.StringDict{"": names}
-	var put func(owner, name string, v starlark.Value)
-	put = func(owner, name string, v starlark.Value) {
-		members := spaces[owner]
-		if members == nil {
-			members = starlark.StringDict{}
-			spaces[owner] = members
-			outer, inner := split(owner)
-			put(outer, inner, newNamespace(owner, members))
-		}
-		members[name] = v
+var universe = sync.OnceValue(func() starlark.StringDict { return namesOf("") })
+
+// namesOf returns what all ranks share of a namespace, "" for the names that need none. The
+// members of those within are not made: a process that starts needs few of them.
+func namesOf(space string) starlark.StringDict {
+	operators := signatures(op.SurfaceOf(space), space)
+	names := make(starlark.StringDict, 2*len(operators))
+	for _, f := range operators {
+		names[f.name] = f.function()
 	}
-	for _, f := range callable() {
-		put(f.owner, f.name, f.function())
+	inner := map[string]bool{} // namespaces
+	for _, s := range op.Spaces {
+		addInner(inner, space, s.Script)
 	}
 	statics := map[string]starlark.StringDict{}
 	for _, r := range rows {
 		owner, name := split(r.Name)
-		if r.Static {
-			if statics[owner] == nil {
-				statics[owner] = starlark.StringDict{}
+		switch {
+		case r.Static:
+			if in, typ := split(owner); in == space {
+				if statics[typ] == nil {
+					statics[typ] = starlark.StringDict{}
+				}
+				statics[typ][name] = r.value()
 			}
-			statics[owner][name] = r.value()
-			continue
-		}
-		if owner != "" && !isNamespace(owner) {
-			continue
-		}
-		if v := r.value(); v != nil {
-			put(owner, name, v)
+		case owner == space:
+			if v := r.value(); v != nil {
+				names[name] = v
+			}
+		case owner != "" && isNamespace(owner):
+			addInner(inner, space, owner)
 		}
 	}
-	for owner := range ownRows() {
-		if owner != "" && names[owner] == nil {
-			names[owner] = newNamespace(owner, starlark.StringDict{})
+	for name := range inner {
+		full := name
+		if space != "" {
+			full = space + "." + name
 		}
+		names[name] = newNamespace(full, func() starlark.StringDict { return namesOf(full) })
 	}
 	for name, members := range statics {
-		owner, inner := split(name)
-		spaces[owner][inner] = &constructor{spaces[owner][inner].(*starlark.Builtin), members}
+		names[name] = &constructor{names[name].(*starlark.Builtin), members}
 	}
 	return names
-})
+}
+
+// addInner adds to list the namespace that leads from the one called space to the one
+// called full, if that is within it.
+func addInner(list map[string]bool, space, full string) {
+	if space != "" {
+		var within bool
+		if full, within = strings.CutPrefix(full, space+"."); !within {
+			return
+		}
+	}
+	name, _, _ := strings.Cut(full, ".")
+	list[name] = true
+}
 
 // A constructor is a function that makes values of a type, and has attributes:
 // what are static methods in Python.

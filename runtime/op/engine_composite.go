@@ -9,7 +9,7 @@ import (
 )
 
 // composites are the operators that are made of others; see Def.Make.
-var composites = map[string]*Def{}
+var composites = make(map[string]*Def, 512)
 
 // A maker makes the results of a composite operator of those of other operators.
 // Its methods panic with a *TapeError if one of these fails.

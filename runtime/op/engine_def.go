@@ -38,6 +38,20 @@ var Spaces = []struct {
 	{Masked, "masked", "torch.masked"},
 }
 
+// SurfaceOf returns the surface of the functions that are in a module of the language, "" for
+// none; it is 0 for a module that has no operators.
+func SurfaceOf(script string) Surface {
+	if script == "" {
+		return Function
+	}
+	for _, s := range Spaces {
+		if s.Script == script {
+			return s.Surface
+		}
+	}
+	return 0
+}
+
 // A Def is one operator: everything that is to be known about it.
 type Def struct {
 	Name    string
@@ -245,7 +259,7 @@ type Spec struct {
 	Shape shape.Shape
 }
 
-var table = map[string]*Def{}
+var table = make(map[string]*Def, 512)
 
 // register adds d to the table. It panics if the name is taken.
 func register(d *Def) {
