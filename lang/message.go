@@ -5,6 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
+	"strconv"
+	"strings"
 	"unicode/utf8"
 
 	"tpsh/lang/halt"
@@ -12,35 +15,34 @@ import (
 
 // version is the version of the messages. Ends of different versions do not
 // understand each other and say so.
-const version = 1
+const version = 2
 
 // A message goes between a front end and a rank: one of the
 // fields below Seq, which is the number of the run or question that the
 // message belongs to.
 type message struct {
-	Version int `json:"v"`
-	Seq     int `json:"seq,omitempty"`
+	Seq int
 
 	// From the front end to a rank.
-	Ready    *readyMsg    `json:"ready,omitempty"`    // answered by a reply
-	Run      *runMsg      `json:"run,omitempty"`      // answered by lines and one done
-	Cancel   *cancelMsg   `json:"cancel,omitempty"`   // of the run Seq
-	AskStop  *askStopMsg  `json:"ask_stop,omitempty"` // of the run Seq
-	Ack      *ackMsg      `json:"ack,omitempty"`      // of lines
-	Complete *completeMsg `json:"complete,omitempty"` // answered by a reply
-	Who      *whoMsg      `json:"who,omitempty"`      // answered by a reply
-	Explain  *explainMsg  `json:"explain,omitempty"`  // answered by a reply
-	Order    *orderMsg    `json:"order,omitempty"`    // of a debugger
-	Look     *Question    `json:"look,omitempty"`     // of a debugger, answered by seen
-	Stop     *stopMsg     `json:"stop,omitempty"`     // ends Serve
+	Ready    *readyMsg    // answered by a reply
+	Run      *runMsg      // answered by lines and one done
+	Cancel   *cancelMsg   // of the run Seq
+	AskStop  *askStopMsg  // of the run Seq
+	Ack      *ackMsg      // of lines
+	Complete *completeMsg // answered by a reply
+	Who      *whoMsg      // answered by a reply
+	Explain  *explainMsg  // answered by a reply
+	Order    *orderMsg    // of a debugger
+	Look     *Question    // of a debugger, answered by seen
+	Stop     *stopMsg     // ends Serve
 
 	// From a rank to the front end.
-	Lines *linesMsg `json:"lines,omitempty"`
-	Note  *noteMsg  `json:"note,omitempty"`
-	Done  *doneMsg  `json:"done,omitempty"`
-	Reply *replyMsg `json:"reply,omitempty"`
-	Halt  *Halt     `json:"halt,omitempty"` // of the run Seq
-	Seen  *Answer   `json:"seen,omitempty"` // to the look Seq
+	Lines *linesMsg
+	Note  *noteMsg
+	Done  *doneMsg
+	Reply *replyMsg
+	Halt  *Halt   // of the run Seq
+	Seen  *Answer // to the look Seq
 }
 
 // readyMsg says that a chunk is to begin on some ranks.
@@ -154,29 +156,85 @@ type Variable struct {
 	Text string `json:"text"` // the text of Env.Describe, or the value, cut short
 }
 
-// encode returns the bytes of a message.
+// A body is one of the fields of a message below Seq.
+type body struct {
+	name string
+	of   func(m *message) any // the field, nil if it is not set
+	make func(m *message) any // sets it to a value without contents, which it returns
+}
+
+func bodyOf[T any](name string, field func(m *message) **T) body {
+	return body{name, func(m *message) any {
+		if p := *field(m); p != nil {
+			return p
+		}
+		return nil
+	}, func(m *message) any {
+		*field(m) = new(T)
+		return *field(m)
+	}}
+}
+
+// bodies lists the fields of which a message has exactly one.
+var bodies = [...]body{
+	bodyOf("ready", func(m *message) **readyMsg { return &m.Ready }),
+	bodyOf("run", func(m *message) **runMsg { return &m.Run }),
+	bodyOf("cancel", func(m *message) **cancelMsg { return &m.Cancel }),
+	bodyOf("ask_stop", func(m *message) **askStopMsg { return &m.AskStop }),
+	bodyOf("ack", func(m *message) **ackMsg { return &m.Ack }),
+	bodyOf("complete", func(m *message) **completeMsg { return &m.Complete }),
+	bodyOf("who", func(m *message) **whoMsg { return &m.Who }),
+	bodyOf("explain", func(m *message) **explainMsg { return &m.Explain }),
+	bodyOf("order", func(m *message) **orderMsg { return &m.Order }),
+	bodyOf("look", func(m *message) **Question { return &m.Look }),
+	bodyOf("stop", func(m *message) **stopMsg { return &m.Stop }),
+	bodyOf("lines", func(m *message) **linesMsg { return &m.Lines }),
+	bodyOf("note", func(m *message) **noteMsg { return &m.Note }),
+	bodyOf("done", func(m *message) **doneMsg { return &m.Done }),
+	bodyOf("reply", func(m *message) **replyMsg { return &m.Reply }),
+	bodyOf("halt", func(m *message) **Halt { return &m.Halt }),
+	bodyOf("seen", func(m *message) **Answer { return &m.Seen }),
+}
+
+// encode returns the bytes of a message: a line with the version, Seq and the name of its
+// body, then that as JSON. Package json makes its tables for a type, and for all types within,
+// when it first meets it: so a process makes them for the bodies that it sends and is sent.
 func (m *message) encode() []byte {
-	m.Version = version
-	data, err := json.Marshal(m)
-	if err != nil {
-		panic(fmt.Sprintf("message %+v: %v", m, err)) // all its types are encodable
+	for _, b := range bodies {
+		if value := b.of(m); value != nil {
+			data, err := json.Marshal(value)
+			if err != nil {
+				panic(fmt.Sprintf("message %s %+v: %v", b.name, value, err)) // all its types are encodable
+			}
+			return append(fmt.Appendf(nil, "%d %d %s\n", version, m.Seq, b.name), data...)
+		}
 	}
-	return data
+	panic("message without a body")
 }
 
 // decode reads a message.
 func decode(data []byte) (*message, error) {
+	line, rest, _ := bytes.Cut(data, []byte("\n"))
+	words := strings.Split(string(line[:min(len(line), maxHead)]), " ")
+	if len(words) != 3 {
+		return nil, fmt.Errorf("control message: got the line %q, want a version, a number and a name", strings.Join(words, " "))
+	}
+	if words[0] != strconv.Itoa(version) {
+		return nil, fmt.Errorf("control message: got version %s, want %d", words[0], version)
+	}
 	m := new(message)
-	d := json.NewDecoder(bytes.NewReader(data))
-	d.DisallowUnknownFields()
-	if err := d.Decode(m); err != nil {
+	var err error
+	if m.Seq, err = strconv.Atoi(words[1]); err != nil {
 		return nil, fmt.Errorf("control message: %w", err)
 	}
-	if m.Version != version {
-		return nil, fmt.Errorf("control message: got version %d, want %d", m.Version, version)
+	i := slices.IndexFunc(bodies[:], func(b body) bool { return b.name == words[2] })
+	if i < 0 {
+		return nil, fmt.Errorf("control message: got a body %q, want one of those that are known", words[2])
 	}
-	if n := m.bodies(); n != 1 {
-		return nil, fmt.Errorf("control message: got %d bodies, want 1", n)
+	d := json.NewDecoder(bytes.NewReader(rest))
+	d.DisallowUnknownFields()
+	if err := d.Decode(bodies[i].make(m)); err != nil {
+		return nil, fmt.Errorf("control message: %s: %w", words[2], err)
 	}
 	if d.More() {
 		return nil, errors.New("control message: more than one")
@@ -184,19 +242,8 @@ func decode(data []byte) (*message, error) {
 	return m, nil
 }
 
-// bodies counts the fields of which a message has exactly one.
-func (m *message) bodies() int {
-	n := 0
-	for _, set := range []bool{
-		m.Ready != nil, m.Run != nil, m.Cancel != nil, m.AskStop != nil, m.Ack != nil, m.Complete != nil, m.Who != nil, m.Explain != nil, m.Order != nil, m.Look != nil, m.Stop != nil,
-		m.Lines != nil, m.Note != nil, m.Done != nil, m.Reply != nil, m.Halt != nil, m.Seen != nil,
-	} {
-		if set {
-			n++
-		}
-	}
-	return n
-}
+// maxHead is how much of the first line of a message is looked at.
+const maxHead = 80
 
 // Text is text, for packages that ask questions.
 type Text = text
