@@ -48,7 +48,8 @@ type wireRank struct {
 	broken    []bool             // whether nothing more can come from a rank
 	endings   []ending           // of ranks, in the order of the supervisor, not yet valid
 	failures  []lasting          // those with a cause that have become valid
-	ended     map[int]bool       // the ranks whose ends have become valid
+	ended     []bool             // the ranks whose ends have become valid
+	endCount  int                // how many they are
 	heard     int                // verdicts other than questions
 	waiting   map[*wireWait]bool // the waits under way
 	wait      *wireWait          // of the rank itself
@@ -71,7 +72,7 @@ func newWireRank(f *comm.Fabric, rank, size int) *wireRank {
 		calls:      map[deadlock.CallKey]*callState{},
 		received:   make([]int, size),
 		broken:     make([]bool, size),
-		ended:      map[int]bool{},
+		ended:      make([]bool, size),
 		waiting:    map[*wireWait]bool{},
 	}
 }
@@ -306,10 +307,7 @@ func (wr *wireRank) apply(v *deadlock.Verdict) {
 	case deadlock.VerdictDeadlock, deadlock.VerdictLeftOut:
 		wr.condemn(v)
 	case deadlock.VerdictEnded:
-		for _, e := range v.Ends {
-			wr.endings = append(wr.endings, ending{lasting{rank: e.Rank}, e.Count})
-		}
-		wr.settle()
+		wr.concludeAll(v.Ends)
 	case deadlock.VerdictFailed, deadlock.VerdictLost, deadlock.VerdictGone:
 		if v.Kind == deadlock.VerdictGone && v.Rank != wr.rank {
 			wr.writers[v.Rank].Stop() // for whoever is sending to it

@@ -53,7 +53,7 @@ func (wr *wireRank) lose(peer int, cause error) {
 		cause = fmt.Errorf("%s: %w", deadlock.SupervisorLost(wr.where), cause)
 		wr.report(&deadlock.Report{Kind: deadlock.ReportLost, Peer: wr.rank, Text: cause.Error()})
 		for r := range wr.received { // of no rank will it hear that it has ended
-			wr.ended[r] = true
+			wr.noteEnded(r)
 		}
 		wr.conclude(ending{lasting: lasting{wr.rank, cause, true, nil}})
 		return
@@ -79,6 +79,24 @@ func (wr *wireRank) conclude(e ending) {
 	wr.settle()
 }
 
+// concludeAll notes that ranks have ended well. Hundreds may in one verdict: those of which
+// all has come do not wait for settle.
+func (wr *wireRank) concludeAll(ends []deadlock.End) {
+	valid := false
+	for _, end := range ends {
+		e := ending{lasting{rank: end.Rank}, end.Count}
+		if len(wr.endings) == 0 && wr.hasAll(e) {
+			wr.validate(e)
+			valid = true
+			continue
+		}
+		wr.endings = append(wr.endings, e)
+	}
+	if wr.settle(); valid {
+		wr.tellEnded()
+	}
+}
+
 // settle makes those endings valid before which nothing is on its way. They
 // become so in the order in which the supervisor has told them: the failure of one rank
 // comes before that which it caused in another.
@@ -87,18 +105,36 @@ func (wr *wireRank) settle() {
 	for len(wr.endings) > 0 && wr.hasAll(wr.endings[0]) {
 		e := wr.endings[0]
 		wr.endings = wr.endings[1:]
+		wr.validate(e)
 		changed = true
-		if e.cause != nil {
-			wr.failures = append(wr.failures, e.lasting)
-		}
-		wr.ended[e.rank] = true
-		if !e.lost {
-			wr.exposures.endTo(e.rank)
-		}
 	}
 	if changed {
-		wr.signalAll()
-		wr.closeIfAllEnded()
+		wr.tellEnded()
+	}
+}
+
+// validate makes an ending valid.
+func (wr *wireRank) validate(e ending) {
+	if e.cause != nil {
+		wr.failures = append(wr.failures, e.lasting)
+	}
+	wr.noteEnded(e.rank)
+	if !e.lost {
+		wr.exposures.endTo(e.rank)
+	}
+}
+
+// tellEnded has those look again that wait for ranks of which some have ended.
+func (wr *wireRank) tellEnded() {
+	wr.signalAll()
+	wr.closeIfAllEnded()
+}
+
+// noteEnded notes that the end of a rank is valid, or that none will be told.
+func (wr *wireRank) noteEnded(rank int) {
+	if !wr.ended[rank] {
+		wr.ended[rank] = true
+		wr.endCount++
 	}
 }
 
@@ -107,7 +143,7 @@ func (wr *wireRank) closeIfAllEnded() {
 	select {
 	case <-wr.quiet:
 	default:
-		if len(wr.ended) == len(wr.received) {
+		if wr.endCount == len(wr.received) {
 			close(wr.quiet)
 			if wr.remoteSupervisor {
 				wr.report(&deadlock.Report{Kind: deadlock.ReportLeft, Left: wr.box.Unreceived()})
