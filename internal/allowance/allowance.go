@@ -27,13 +27,39 @@ import (
 
 // here is this machine, and the groups of this process when it was first asked. What memory
 // they allow is read each time: it may be changed while they run.
-var here = sync.OnceValue(thisMachine)
+var here = sync.OnceValue(func() *machine {
+	if told != nil {
+		return machineWith(told.Groups)
+	}
+	return thisMachine()
+})
+
+// Known is what a process knows of its machine and its groups, in which those are that it
+// starts: one of hundreds that begins need not find it out again.
+type Known struct {
+	Processors Limit    `json:"processors"`
+	Memory     Limit    `json:"memory"`
+	Groups     []string `json:"groups,omitempty"` // that may hold the process to some memory
+}
+
+// told is what this process was told before it asked, nil for nothing.
+var told *Known
+
+// Here returns what this process knows.
+func Here() *Known { return &Known{ProcessorLimit(), MemoryLimit(), here().memoryGroups} }
+
+// Believe has this process, which has not asked yet, know what the one knew that has started it. Memory
+// is then what it was at that time.
+func Believe(k *Known) { told = k }
 
 // Memory returns how many bytes of memory the machine or its groups let the process have.
 func Memory() int { return MemoryLimit().N }
 
 // MemoryLimit returns the limit of Memory.
 func MemoryLimit() Limit {
+	if told != nil {
+		return told.Memory
+	}
 	m := here()
 	return m.memory(m.total())
 }
@@ -50,7 +76,12 @@ func Processors() int { return ProcessorLimit().N }
 
 // ProcessorLimit returns the limit of Processors, as it was when it was first asked: each of
 // many connections asks.
-func ProcessorLimit() Limit { return processorsHere() }
+func ProcessorLimit() Limit {
+	if told != nil {
+		return told.Processors
+	}
+	return processorsHere()
+}
 
 var processorsHere = sync.OnceValue(func() Limit { return here().processors(goruntime.NumCPU()) })
 

@@ -10,12 +10,18 @@ import (
 )
 
 func thisMachine() *machine {
-	m := &machine{root: os.DirFS("/"), total: totalMemory}
+	m := machineWith(nil)
+	m.findGroups()
+	return m
+}
+
+// machineWith returns this machine with groups that may hold the process to some memory.
+func machineWith(groups []string) *machine {
+	m := &machine{root: os.DirFS("/"), total: totalMemory, memoryGroups: groups}
 	m.free = func() int {
 		text, _ := fs.ReadFile(m.root, "proc/meminfo")
 		return meminfo(string(text), "MemAvailable:")
 	}
-	m.findGroups()
 	return m
 }
 

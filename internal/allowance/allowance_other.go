@@ -7,3 +7,5 @@ func thisMachine() *machine {
 	none := func() int { return 0 }
 	return &machine{total: none, free: none}
 }
+
+func machineWith([]string) *machine { return thisMachine() }

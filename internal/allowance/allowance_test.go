@@ -25,3 +25,14 @@ func TestCores(t *testing.T) {
 		t.Errorf("with GOMAXPROCS 1: got %d cores of %d, want 1", cores, processors)
 	}
 }
+
+func TestBelieve(t *testing.T) {
+	if got := Here(); got.Memory != MemoryLimit() || got.Processors != ProcessorLimit() {
+		t.Errorf("got %+v, want what is here", got)
+	}
+	Believe(&Known{Processors: Limit{3, "/cpu.max"}, Memory: Limit{1 << 30, "/memory.max"}})
+	defer Believe(nil)
+	if Memory() != 1<<30 || Processors() != 3 {
+		t.Errorf("got %d bytes and %d processors, want those that were told", Memory(), Processors())
+	}
+}

@@ -37,7 +37,7 @@ type hostOptions struct {
 
 // startHost starts a worker for each of the ranks in local.
 func startHost(local []int, o hostOptions) (*host, error) {
-	h := &host{local: local, group: proc.NewGroup()}
+	h := &host{local: local, group: proc.NewGroup(lateness(len(local)))}
 	if err := h.start(o); err != nil {
 		for _, c := range slices.Concat(h.controls, h.supervisors) {
 			c.Close()
@@ -46,6 +46,17 @@ func startHost(local []int, o hostOptions) (*host, error) {
 		return nil, err
 	}
 	return h, nil
+}
+
+// lateness is by how much timers of so many workers may be late, 0 for the system's own. Go's
+// runtime has a thread that looks after the others, and while they work sleeps for 20 µs at a
+// time: where many share a core, that is more looking than work. What else sleeps there, sleeps
+// for as many milliseconds as ranks share a core.
+func lateness(workers int) time.Duration {
+	if share := shm.Share(workers); share >= shm.Crowd {
+		return time.Duration(share) * 20 * time.Microsecond
+	}
+	return 0
 }
 
 func (h *host) start(o hostOptions) error {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"tpsh/comm/process"
+	"tpsh/internal/allowance"
 	"tpsh/lang"
 )
 
@@ -16,7 +17,7 @@ import (
 type role struct {
 	Rank  int   `json:"rank"`
 	Size  int   `json:"size"`
-	Local []int `json:"local"` // the ranks of its machine, ascending
+	Local spans `json:"local"` // the ranks of its machine, ascending
 
 	// Hosts says by rank on which machine it is, by some number; nil if all are on one.
 	Hosts []int `json:"hosts,omitempty"`
@@ -27,6 +28,40 @@ type role struct {
 	Meet    *meet `json:"meet,omitempty"`
 
 	Config []byte `json:"config,omitempty"`
+
+	// Machine is what its launcher knows of the machine, if it is on the same; nil where that
+	// is not known.
+	Machine *allowance.Known `json:"machine,omitempty"`
+}
+
+// spans are ranks, ascending. In JSON they are pairs of the first and the last of those that
+// follow each other: each of hundreds of ranks is told of all.
+type spans []int
+
+func (s spans) MarshalJSON() ([]byte, error) {
+	var pairs [][2]int
+	for _, r := range s {
+		if last := len(pairs) - 1; last >= 0 && pairs[last][1] == r-1 {
+			pairs[last][1] = r
+			continue
+		}
+		pairs = append(pairs, [2]int{r, r})
+	}
+	return json.Marshal(pairs)
+}
+
+func (s *spans) UnmarshalJSON(data []byte) error {
+	var pairs [][2]int
+	if err := json.Unmarshal(data, &pairs); err != nil {
+		return err
+	}
+	*s = nil
+	for _, p := range pairs {
+		for r := p[0]; r <= p[1]; r++ {
+			*s = append(*s, r)
+		}
+	}
+	return nil
 }
 
 // A meet says how to meet the other ranks. The secrets that it takes are not in

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"tpsh/comm/bootstrap"
+	"tpsh/internal/allowance"
 	"tpsh/lang"
 )
 
@@ -22,7 +23,8 @@ type start struct {
 	meeting  *meet  // nil if ranks need no sockets
 	token    []byte // with which they meet
 	spec     Spec
-	machines []int          // Cluster.machines
+	machines []int // Cluster.machines
+	here     *allowance.Known
 	greeted  sync.WaitGroup // until every rank that is attached is ready
 }
 
@@ -39,6 +41,7 @@ func (s *start) run() (err error) {
 	if s.host, err = startHost(s.cluster.local(), o); err != nil {
 		return err
 	}
+	s.here = allowance.Here()
 	for i, rank := range s.host.local {
 		s.attach(rank, s.host.controls[i])
 	}
@@ -106,6 +109,9 @@ func (s *start) attach(rank int, stream net.Conn) {
 	s.mu.Unlock()
 	n := s.cluster.nodeOf(rank)
 	r := role{Rank: rank, Size: s.cluster.size, Local: s.cluster.together(n), Hosts: s.machines, Segment: s.sharers(n) > 0, Config: s.spec.Config}
+	if n == nil {
+		r.Machine = s.here
+	}
 	if s.meeting != nil {
 		m := *s.meeting
 		if n != nil {

@@ -11,6 +11,7 @@ import (
 	"tpsh/comm/bootstrap"
 	"tpsh/comm/process"
 	"tpsh/comm/process/shm"
+	"tpsh/internal/allowance"
 	"tpsh/lang"
 )
 
@@ -106,6 +107,9 @@ func (s *Seat) connect() error {
 	}
 	if r.Rank < 0 || r.Rank >= r.Size {
 		return fmt.Errorf("worker: got rank %d of %d", r.Rank, r.Size)
+	}
+	if r.Machine != nil {
+		allowance.Believe(r.Machine)
 	}
 	s.Rank, s.Size, s.Local, s.Config = r.Rank, r.Size, len(r.Local), r.Config
 	o, err := r.links(s.ctx)

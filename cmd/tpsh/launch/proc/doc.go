@@ -7,7 +7,7 @@
 // process group of its own, so that an interrupt from the terminal is not for
 // them.
 //
-//	g := proc.NewGroup()
+//	g := proc.NewGroup(0)
 //	defer g.Close()
 //	p, err := g.Start(proc.Command{Path: "/usr/bin/sleep", Args: []string{"sleep", "9"}})
 //	...

@@ -23,6 +23,7 @@ type Command struct {
 // A Group is a set of processes that end together.
 type Group struct {
 	starts chan func() // to the thread that starts processes
+	late   time.Duration
 	tasks  sync.WaitGroup
 
 	mu        sync.Mutex
@@ -32,9 +33,10 @@ type Group struct {
 
 var errClosed = errors.New("the group of processes is closed")
 
-// NewGroup returns a group without processes. Close ends it.
-func NewGroup() *Group {
-	g := &Group{starts: make(chan func())}
+// NewGroup returns a group without processes. Their timers, where the system has a measure for
+// that, may be late by so much, so that they wake less often; 0 for what is usual. Close ends it.
+func NewGroup(late time.Duration) *Group {
+	g := &Group{starts: make(chan func()), late: late}
 	g.tasks.Go(g.serve)
 	return g
 }
@@ -43,7 +45,11 @@ func NewGroup() *Group {
 // that thread ends, so it stays until Close.
 func (g *Group) serve() {
 	goruntime.LockOSThread()
-	defer goruntime.UnlockOSThread()
+	if g.late == 0 {
+		defer goruntime.UnlockOSThread()
+	} else {
+		beLate(g.late) // the thread, which ends with this goroutine
+	}
 	for start := range g.starts {
 		start()
 	}

@@ -2,6 +2,7 @@ package proc
 
 import (
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -11,6 +12,10 @@ import (
 func attributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }
+
+// beLate lets the timers of this thread be late by so much, and those of the processes that it
+// starts: prctl(2), PR_SET_TIMERSLACK. Where it cannot they are as usual.
+func beLate(by time.Duration) { unix.Prctl(unix.PR_SET_TIMERSLACK, uintptr(by), 0, 0, 0) }
 
 // cldStopped is the code of a child that was stopped (CLD_STOPPED in
 // asm-generic/siginfo.h).

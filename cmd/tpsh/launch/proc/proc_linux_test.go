@@ -46,7 +46,7 @@ var roles = map[string]func(){
 	},
 	// A launcher that starts a process, says which, and waits to be killed.
 	"launch": func() {
-		g := NewGroup()
+		g := NewGroup(0)
 		p, err := g.Start(self("sleep"))
 		fmt.Println(p.ID(), err)
 		time.Sleep(time.Minute)
@@ -72,7 +72,7 @@ func self(role string) Command {
 // begin starts the test binary in a role, and ends it with the test.
 func begin(t *testing.T, c Command) *Process {
 	t.Helper()
-	g := NewGroup()
+	g := NewGroup(0)
 	t.Cleanup(g.Close)
 	p, err := g.Start(c)
 	if err != nil {
@@ -91,6 +91,24 @@ func within(t *testing.T, what string, done <-chan struct{}) {
 	case <-done:
 	case <-time.After(timeToEnd):
 		t.Fatalf("%s: not in %v", what, timeToEnd)
+	}
+}
+
+// Processes have the lateness of their group, from the start on.
+func TestLate(t *testing.T) {
+	for late, want := range map[time.Duration]string{0: "50000\n", 3 * time.Millisecond: "3000000\n"} {
+		g := NewGroup(late)
+		p, err := g.Start(self("sleep"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := os.ReadFile(fmt.Sprintf("/proc/%d/timerslack_ns", p.ID()))
+		if g.Close(); err != nil {
+			t.Skip(err) // not everybody may read it
+		}
+		if string(got) != want {
+			t.Errorf("NewGroup(%v): got timers that are %q ns late, want %q", late, got, want)
+		}
 	}
 }
 
@@ -153,7 +171,7 @@ func TestPut(t *testing.T) {
 
 // The end of a group ends its processes, and no more can be started.
 func TestClose(t *testing.T) {
-	g := NewGroup()
+	g := NewGroup(0)
 	var all []*Process
 	for range 3 {
 		p, err := g.Start(self("sleep"))
@@ -176,7 +194,7 @@ func TestClose(t *testing.T) {
 }
 
 func TestStartFails(t *testing.T) {
-	g := NewGroup()
+	g := NewGroup(0)
 	defer g.Close()
 	if _, err := g.Start(Command{Path: "/nowhere/at/all"}); err == nil || !strings.Contains(err.Error(), "/nowhere/at/all") {
 		t.Errorf("got %v, want an error that names the path", err)
@@ -211,7 +229,7 @@ func TestLeaves(t *testing.T) {
 
 // A process is ended that has closed its output and hears no signal.
 func TestStubborn(t *testing.T) {
-	g := NewGroup()
+	g := NewGroup(0)
 	p, err := g.Start(self("stubborn"))
 	if err != nil {
 		t.Fatal(err)
