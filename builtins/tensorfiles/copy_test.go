@@ -229,6 +229,28 @@ func TestViews(t *testing.T) {
 	}
 }
 
+// Of a folder with pytorch_model.bin that is the model, whatever training has left
+// beside, unless there are safetensors.
+func TestModelFolder(t *testing.T) {
+	dir := t.TempDir()
+	data, err := os.ReadFile("testdata/legacy.pt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, data := range map[string][]byte{"pytorch_model.bin": data, "training_args.bin": []byte("no tensors"), "optimizer.pt": data} {
+		if err := os.WriteFile(filepath.Join(dir, name), data, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	sameSets(t, open(t, dir), open(t, "testdata/legacy.pt"))
+	if err := os.WriteFile(filepath.Join(dir, "model.safetensors"), []byte("\x02\x00\x00\x00\x00\x00\x00\x00{}"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if s := open(t, dir); s.Format != Safetensors || len(s.Tensors) > 0 {
+		t.Errorf("got %d tensors of %s, want the empty file of safetensors", len(s.Tensors), s.Format)
+	}
+}
+
 // Few bytes are kept in memory, however large the tensors are.
 func BenchmarkCopy(b *testing.B) {
 	s := random(b, map[string][]int{"a": {4096, 4096}, "b": {4096, 4096}})

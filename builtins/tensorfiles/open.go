@@ -12,6 +12,10 @@ import (
 	"tpsh/runtime/ckpt"
 )
 
+// modelName is the file of a model in a folder of Hugging Face's before safetensors; beside
+// it lies what its training has left, which is no part of it and may be no tensors.
+const modelName = "pytorch_model.bin"
+
 // OpenFolder opens what is in a folder. root is the same folder, if it is one out
 // of which nothing leads.
 func OpenFolder(dir Folder, root *os.Root) (*Set, error) {
@@ -30,6 +34,9 @@ func OpenFolder(dir Folder, root *os.Root) (*Set, error) {
 		if i := slices.IndexFunc(list, func(name string) bool { return strings.HasSuffix(name, ext+".index.json") }); i >= 0 {
 			return openIndexed(dir, list[i], ext)
 		}
+	}
+	if has(modelName) && len(withExt(list, []string{".safetensors"})) == 0 {
+		return openFiles(dir, []string{modelName})
 	}
 	for _, exts := range [][]string{{".safetensors"}, {".bin", ".pt", ".pth"}} {
 		if of := withExt(list, exts); len(of) > 0 {

@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -80,6 +81,50 @@ for name, config in json.decode(read_text("testdata/families.json")).items():
 	}
 }
 
+// A decoder refuses a mask, which it would pass over: all that is behind counts.
+func TestFamiliesMask(t *testing.T) {
+	const source = `
+load("models/open.star", "open_model")
+model = open_model(args[0], init_device_mesh("cpu", (2,), mesh_dim_names=("tp",)))
+ids = tensor([[1, 5, 7]])
+assert.eq(model({"ids": ids, "mask": ids * 0 + 1})["logits"], model({"ids": ids})["logits"])
+assert.fails(lambda: model({"ids": ids, "mask": ids.gt(1)}), "mask: got one that leaves tokens out, want none")
+print("as it should be")
+`
+	dir := filepath.Join(exampleDir, "data", "llama")
+	if out := runExample(t, "-n", "2", "--lib", exampleDir, "--allow", dir, "-c", source, "--", dir); !strings.Contains(out, "as it should be") {
+		t.Errorf("got\n%s", out)
+	}
+}
+
+// A text ends where generation_config.json says, if there is one.
+func TestGenerateEnds(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.CopyFS(dir, os.DirFS(filepath.Join(exampleDir, "data", "llama"))); err != nil {
+		t.Fatal(err)
+	}
+	written := func() []string {
+		out := runExample(t, "-n", "2", "--allow", dir, filepath.Join(exampleDir, "generate.star"), "--", dir, "--ids", "1,5", "--count", "6")
+		list := regexp.MustCompile(`\[(.*)\]\s*$`).FindStringSubmatch(out)
+		if list == nil {
+			t.Fatalf("got\n%s", out)
+		}
+		return strings.Split(list[1], ", ")
+	}
+	all := written()
+	if len(all) != 6 {
+		t.Fatalf("got %v, want 6 tokens", all)
+	}
+	end := slices.Index(all, all[2]) + 1
+	config := fmt.Sprintf(`{"eos_token_id": [%s, 1000000]}`, all[2])
+	if err := os.WriteFile(filepath.Join(dir, "generation_config.json"), []byte(config), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if got := written(); !slices.Equal(got, all[:end]) {
+		t.Errorf("got %v, want %v, which end in %s", got, all[:end], all[2])
+	}
+}
+
 // What cannot be read as the config says is refused, with the field and its value.
 func TestFamiliesRefuse(t *testing.T) {
 	swap := func(old, new string) func(string) string {
@@ -109,6 +154,7 @@ func TestFamiliesRefuse(t *testing.T) {
 		{"width", "config.json", swap(`"intermediate_size": 48`, `"intermediate_size": 64`), "2", `tensor "model.layers.0.mlp.gate_proj.weight": got the shape \(48, 32\), want \(64, 32\), as config.json says`},
 		{"layers", "config.json", swap(`"num_hidden_layers": 2`, `"num_hidden_layers": 1`), "2", `the checkpoint has a tensor "model.layers.1.input_layernorm.weight", which is not known of such a model`},
 		{"no weights", "model-00002-of-00002.safetensors", func(string) string { return "" }, "2", `open_safetensors: for parameter "path": got .*model-00002-of-00002.safetensors"`},
+		{"no files", index, func(string) string { return "" }, "2", "model.safetensors\", want a file that is there .*; of a pytorch_model.bin `tpsh ckpt reshard --format safetensors` makes one"},
 		{"broken index", index, func(s string) string { return s[:40] }, "2", `model.safetensors.index.json: got no object weight_map, want one of the names of tensors and of their files`},
 		{"no tensor", index, swap(`"model.norm.weight"`, `"model.form.weight"`), "2", `the checkpoint has no tensor "model.norm.weight"`},
 	} {
