@@ -31,6 +31,7 @@ func TestHostsAgree(t *testing.T) {
 }
 
 func TestLargeHosts(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		testLargeOf(t, func(size int) *comm.Fabric { return process.NewHosts(size, 2) }, 4)
 		return

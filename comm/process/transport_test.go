@@ -1,6 +1,7 @@
 package process_test
 
 import (
+	"flag"
 	"fmt"
 	"io"
 	"net"
@@ -14,7 +15,12 @@ import (
 	"tpsh/comm/process"
 )
 
+// Most of its time a test of a transport waits: more of them run at a time than there are
+// processors, unless -parallel says otherwise.
 func TestMain(m *testing.M) {
+	if err := flag.Set("test.parallel", "8"); err != nil {
+		panic(err)
+	}
 	goleak.VerifyTestMain(m)
 }
 
