@@ -76,7 +76,13 @@ CASES = {
     "bert": ("BertForMaskedLM", TEXT),
     "bert-hidden": ("BertModel", TEXT),
     "bert-untied": ("BertForMaskedLM", {**TEXT, "tie_word_embeddings": False}),
+    "bert-classes": ("BertForSequenceClassification", {**TEXT, "num_labels": 3}),
+    "bert-tokens": ("BertForTokenClassification", {**TEXT, "num_labels": 5}),
     "roberta": ("RobertaForMaskedLM", TEXT),
+    "roberta-classes": ("RobertaForSequenceClassification", {**TEXT, "num_labels": 3}),
+    "roberta-tokens": ("RobertaForTokenClassification", {**TEXT, "num_labels": 5}),
+    "distilbert-classes": ("DistilBertForSequenceClassification", dict(vocab_size=WORDS, dim=32, hidden_dim=44, n_layers=3, n_heads=4, max_position_embeddings=64, num_labels=2)),
+    "distilbert-answers": ("DistilBertForQuestionAnswering", dict(vocab_size=WORDS, dim=32, hidden_dim=44, n_layers=3, n_heads=4, max_position_embeddings=64)),
     "distilbert": ("DistilBertForMaskedLM", dict(vocab_size=WORDS, dim=32, hidden_dim=44, n_layers=3, n_heads=4, max_position_embeddings=64)),
     "modernbert": ("ModernBertForMaskedLM", {**SIZES, "local_attention": 6, "global_attn_every_n_layers": 2, "pad_token_id": 1, "cls_token_id": None, "sep_token_id": None}),
     "modernbert-untied": ("ModernBertForMaskedLM", {**SIZES, "local_attention": 6, "pad_token_id": 1, "cls_token_id": None, "sep_token_id": None, "tie_word_embeddings": False,
@@ -136,6 +142,8 @@ def answers(model, given):
     """What a model makes of what it is given, and the likeliest ids behind some."""
     named = {NAMES[k]: v for k, v in given.items()}
     out = model(**named, use_cache=False) if "decoder_ids" in given else model(**named)
+    if hasattr(out, "start_logits"):
+        return {"logits": torch.stack([out.start_logits, out.end_logits], -1)}
     found = {"logits": out.logits} if hasattr(out, "logits") else {"hidden": out.last_hidden_state}
     if "decoder_ids" in given:
         key, ids = "decoder_input_ids", given["decoder_ids"][:1, :1]

@@ -149,6 +149,7 @@ func TestFamiliesRefuse(t *testing.T) {
 		{"rope", "config.json", swap(`"llama3"`, `"spiral"`), "2", `rope_(parameters|scaling): got rope_type "spiral", want "default" or "linear"`},
 		{"rope's factor", "config.json", swap(`"low_freq_factor"`, `"lower_factor"`), "2", `rope_(parameters|scaling): got no low_freq_factor, want a number`},
 		{"rope's field", "config.json", swap(`"low_freq_factor"`, `"curl": 2, "low_freq_factor"`), "2", `rope_(parameters|scaling): got curl 2, which is not known`},
+		{"part of a head", "config.json", swap(`"low_freq_factor"`, `"partial_rotary_factor": 0.5, "low_freq_factor"`), "2", `got partial_rotary_factor 0.5, want 1.0: whole heads turn in such a model`},
 		{"bias", "config.json", swap(`"mlp_bias": false`, `"mlp_bias": true`), "2", `the checkpoint has no tensor "model.layers.0.mlp.gate_proj.bias"`},
 		{"heads", "config.json", swap(`"silu"`, `"silu" `), "3", `got 8 heads, want a multiple of 3, the ranks that share them`},
 		{"width", "config.json", swap(`"intermediate_size": 48`, `"intermediate_size": 64`), "2", `tensor "model.layers.0.mlp.gate_proj.weight": got the shape \(48, 32\), want \(64, 32\), as config.json says`},
