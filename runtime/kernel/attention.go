@@ -45,7 +45,11 @@ const (
 	keyTile   = 128
 )
 
-// attentionTile is the room in which an Attention computes.
+// An AttentionRoom is what an Attention computes in: heads of the same sizes that share one, one
+// after another, take memory once. The zero value is an empty one.
+type AttentionRoom[T dtype.Float] struct{ tile *attentionTile[T] }
+
+// attentionTile is a tile of an Attention on its way.
 type attentionTile[T dtype.Float] struct {
 	*Attention[T]
 	multiply func(c, a []T, ga Grid, b []T, gb Grid, m, n, k int)
@@ -60,14 +64,20 @@ type attentionTile[T dtype.Float] struct {
 	sum      []float64 // of the exponentials of scores less the greatest
 }
 
-func (a *Attention[T]) tile() *attentionTile[T] {
+// tile returns the tile of a in a room.
+func (a *Attention[T]) tile(room *AttentionRoom[T]) *attentionTile[T] {
+	if room.tile != nil {
+		room.tile.Attention = a
+		return room.tile
+	}
 	queries, keys := min(queryTile, a.L), min(keyTile, a.S)
-	return &attentionTile[T]{
+	room.tile = &attentionTile[T]{
 		Attention: a, multiply: gemmOf[T](), add: sumOf[T](), tanh: tanhOf[T](),
 		q: make([]T, queries*a.Size), p: make([]T, queries*keys),
 		part: make([]T, max(queries, keys)*max(a.Size, a.Width)),
 		most: make([]T, queries), sum: make([]float64, queries),
 	}
+	return room.tile
 }
 
 // gemmOf returns Gemm in T.
@@ -87,9 +97,9 @@ func tanhOf[T dtype.Float]() func(dst, x []T) {
 }
 
 // Forward stores y [L, Width] in dst.
-func (a *Attention[T]) Forward(dst []T) {
+func (a *Attention[T]) Forward(dst []T, room *AttentionRoom[T]) {
 	check2(len(dst), a.L*a.Width)
-	t := a.tile()
+	t := a.tile(room)
 	for lo := 0; lo < a.L; lo += queryTile {
 		hi := min(lo+queryTile, a.L)
 		t.forward(dst[lo*a.Width:hi*a.Width], lo, hi)
@@ -185,7 +195,7 @@ func (t *attentionTile[T]) soften(i int, row []T) T {
 // Backward stores the gradients of Q [L, Size], K [S, Size] and V [S, Width],
 // given dy of y [L, Width]. Those of keys and values are added up query tile by
 // query tile.
-func (a *Attention[T]) Backward(dq, dk, dv, dy, y []T) {
+func (a *Attention[T]) Backward(dq, dk, dv, dy, y []T, room *AttentionRoom[T]) {
 	check2(len(dq), a.L*a.Size)
 	check2(len(dk), a.S*a.Size)
 	check2(len(dv), a.S*a.Width)
@@ -193,9 +203,11 @@ func (a *Attention[T]) Backward(dq, dk, dv, dy, y []T) {
 	clear(dq)
 	clear(dk)
 	clear(dv)
-	t := a.tile()
-	t.dp = make([]T, len(t.p))
-	if a.Cap != 0 {
+	t := a.tile(room)
+	if t.dp == nil {
+		t.dp = make([]T, len(t.p))
+	}
+	if a.Cap != 0 && t.slope == nil {
 		t.slope = make([]T, len(t.p))
 	}
 	for lo := 0; lo < a.L; lo += queryTile {

@@ -107,24 +107,24 @@ func TestAttention(t *testing.T) {
 				}
 			}
 		}
-		got := make([]float64, a.L*w)
-		a.Forward(got)
+		got, room := make([]float64, a.L*w), &AttentionRoom[float64]{}
+		a.Forward(got, room)
 		near(t, "y", got, y, 1e-11, 1)
 		dq, dk, dv := make([]float64, len(wantQ)), make([]float64, len(wantK)), make([]float64, len(wantV))
-		a.Backward(dq, dk, dv, dy, y)
+		a.Backward(dq, dk, dv, dy, y, room)
 		near(t, "dq", dq, wantQ, 1e-10, 1)
 		near(t, "dk", dk, wantK, 1e-10, 1)
 		near(t, "dv", dv, wantV, 1e-10, 1)
 
 		b := narrowed(a)
 		small, sdy := make([]float32, len(y)), make([]float32, len(dy))
-		b.Forward(small)
+		b.Forward(small, &AttentionRoom[float32]{})
 		near(t, "y in float32", small, y, 1e-4, 1)
 		for i, v := range dy {
 			sdy[i] = float32(v)
 		}
 		sq, sk, sv := make([]float32, len(dq)), make([]float32, len(dk)), make([]float32, len(dv))
-		b.Backward(sq, sk, sv, sdy, small)
+		b.Backward(sq, sk, sv, sdy, small, &AttentionRoom[float32]{})
 		near(t, "dq in float32", sq, wantQ, 2e-3, 1)
 		near(t, "dk in float32", sk, wantK, 2e-3, 1)
 		near(t, "dv in float32", sv, wantV, 2e-3, 1)
@@ -164,7 +164,7 @@ func TestAttentionBits(t *testing.T) {
 		Use(Best())
 		a := narrowed(attentionCase(t))
 		want := make([]float32, a.L*a.Width)
-		a.Forward(want)
+		a.Forward(want, &AttentionRoom[float32]{})
 		from := rapid.IntRange(0, a.L-1).Draw(t, "from")
 		part := *a
 		part.L, part.GridQ = a.L-from, rowsFrom(a.GridQ, from)
@@ -180,10 +180,11 @@ func TestAttentionBits(t *testing.T) {
 				}
 			}
 		}
+		room := &AttentionRoom[float32]{} // as heads have one in common
 		for s := Portable; s <= Best(); s++ {
 			Use(s)
 			got := make([]float32, part.L*a.Width)
-			part.Forward(got)
+			part.Forward(got, room)
 			for i, v := range got {
 				if w := want[from*a.Width+i]; !sameBits(v, w) {
 					t.Fatalf("%v, from query %d: element %d is %v, want %v", s, from, i, v, w)
@@ -205,14 +206,14 @@ func BenchmarkAttention(b *testing.B) {
 		y := make([]float32, n*e)
 		b.Run(fmt.Sprintf("f32/forward/%dx%d", n, e), func(b *testing.B) {
 			for b.Loop() {
-				a.Forward(y)
+				a.Forward(y, &AttentionRoom[float32]{})
 			}
 			b.ReportMetric(float64(4*n*n*e)*float64(b.N)/b.Elapsed().Seconds()/1e9, "GFLOP/s")
 		})
 		dq, dk, dv := make([]float32, n*e), make([]float32, n*e), make([]float32, n*e)
 		b.Run(fmt.Sprintf("f32/backward/%dx%d", n, e), func(b *testing.B) {
 			for b.Loop() {
-				a.Backward(dq, dk, dv, y, y)
+				a.Backward(dq, dk, dv, y, y, &AttentionRoom[float32]{})
 			}
 			b.ReportMetric(float64(12*n*n*e)*float64(b.N)/b.Elapsed().Seconds()/1e9, "GFLOP/s")
 		})

@@ -154,7 +154,7 @@ func (c *Call) checkAttentionMask(scores shape.Shape) error {
 type attention struct {
 	t       *Tape
 	c       *Call
-	q, k, v *tensor.Tensor // in the dtype of the computation, with equal heads
+	q, k, v *tensor.Tensor // in the dtype of the computation, with equal heads but for groupedAttention
 	scale   float64
 	groups  []int // how many heads of query share one of key and of value
 }
@@ -163,20 +163,30 @@ func newAttention(t *Tape, c *Call) *attention { return attentionIn(t, c, t.wide
 
 // attentionIn is newAttention with query, key and value as they are after to.
 func attentionIn(t *Tape, c *Call, to func(x *tensor.Tensor) *tensor.Tensor) *attention {
+	a := groupedAttention(t, c, to)
+	a.repeatHeads()
+	return a
+}
+
+// repeatHeads has key and value as many heads as query has.
+func (a *attention) repeatHeads() {
+	a.k, a.v = a.t.repeatHeads(a.k, a.groups[0]), a.t.repeatHeads(a.v, a.groups[1])
+}
+
+// groupedAttention is attentionIn with the heads that key and value have.
+func groupedAttention(t *Tape, c *Call, to func(x *tensor.Tensor) *tensor.Tensor) *attention {
 	q := to(c.In[attQuery])
 	a := &attention{t: t, c: c, q: q, groups: []int{1, 1}}
 	a.scale = 1 / math.Sqrt(float64(q.Shape()[q.Ndim()-1]))
 	if c.Args[attScale].Set {
 		a.scale = c.Args[attScale].Float
 	}
-	kv := [2]*tensor.Tensor{to(c.In[attKey]), to(c.In[attValue])}
+	a.k, a.v = to(c.In[attKey]), to(c.In[attValue])
 	if c.Args[attGroups].Int != 0 {
-		for i, x := range kv {
+		for i, x := range []*tensor.Tensor{a.k, a.v} {
 			a.groups[i] = q.Shape()[q.Ndim()-3] / x.Shape()[x.Ndim()-3]
-			kv[i] = t.repeatHeads(x, a.groups[i])
 		}
 	}
-	a.k, a.v = kv[0], kv[1]
 	return a
 }
 

@@ -50,6 +50,7 @@ type heads[T interface {
 	batch         shape.Shape
 	q, k, v, mask *tensor.Tensor // mask is expanded, or nil
 	base          kernel.Attention[T]
+	room          kernel.AttentionRoom[T] // in which they compute one after another
 }
 
 // newHeads returns the heads of query, key and value in dtype dt, which is T.
@@ -136,11 +137,36 @@ func runAttention(c *Call) (err error) {
 		return runDroppedAttention(c)
 	}
 	defer Recover(&err)
-	a := newAttention(&Tape{plain{c.Ctx}}, c)
+	t := &Tape{plain{c.Ctx}}
+	a := groupedAttention(t, c, t.wide)
+	if a.groups[0] != a.groups[1] {
+		a.repeatHeads()
+		a.groups = []int{1, 1}
+	}
 	if c.Out[0].DType() == dtype.Float64 {
 		return attend[float64](a)
 	}
 	return attend[float32](a)
+}
+
+// group has each n heads of query share one of key and one of value: the heads are a dim
+// more, along which those of key and value are broadcast.
+func (h *heads[T]) group(n int) {
+	h.q, h.k, h.v = splitHeads(h.q, n), splitHeads(h.k, 1), splitHeads(h.v, 1)
+	if h.mask != nil {
+		h.mask = splitHeads(h.mask, n)
+	}
+	last := len(h.batch) - 1
+	h.batch = append(append(shape.Shape{}, h.batch[:last]...), h.batch[last]/n, n)
+}
+
+// splitHeads returns a view of x [..., h, l, e] as [..., h/n, n, l, e].
+func splitHeads(x *tensor.Tensor, n int) *tensor.Tensor {
+	s, strides := x.Shape(), x.Strides()
+	d := len(s) - 3
+	split := append(append(append(shape.Shape{}, s[:d]...), s[d]/n, n), s[d+1:]...)
+	steps := append(append(append([]int{}, strides[:d]...), strides[d]*n, strides[d]), strides[d+1:]...)
+	return x.View(split, steps, x.Offset())
 }
 
 func attend[T interface {
@@ -153,6 +179,9 @@ func attend[T interface {
 	if err != nil {
 		return err
 	}
+	if n := a.groups[0]; n > 1 {
+		h.group(n)
+	}
 	h.base.Scale, h.base.Cap, h.base.Causal = T(a.scale), T(c.Args[attCap].Float), c.Args[attCausal].Int != 0
 	out, err := c.newOutput(c.Out[0], dt)
 	if err != nil {
@@ -160,7 +189,7 @@ func attend[T interface {
 	}
 	y, n := tensor.Data[T](out.room), h.base.L*h.base.Width
 	for i := range h.batch.Numel() {
-		h.head(i).Forward(y[i*n : (i+1)*n])
+		h.head(i).Forward(y[i*n:(i+1)*n], &h.room)
 	}
 	out.done()
 	h.keepAlive()
@@ -261,7 +290,7 @@ func attendBack[T interface {
 		}
 	}
 	for i := range h.batch.Numel() {
-		h.head(i).Backward(headOf[T](out[0].room, i), headOf[T](out[1].room, i), headOf[T](out[2].room, i), headOf[T](g, i), headOf[T](y, i))
+		h.head(i).Backward(headOf[T](out[0].room, i), headOf[T](out[1].room, i), headOf[T](out[2].room, i), headOf[T](g, i), headOf[T](y, i), &h.room)
 	}
 	for i := range out {
 		out[i].done()
