@@ -18,8 +18,10 @@ import (
 
 const (
 	// streamRows is how many rows of b pass by side by side for one row of a, and
-	// streamMoreRows for several.
-	streamRows     = 16
+	// streamMoreRows for several. Of one a pass takes the least on AMD's Zen if a set
+	// of the first-level cache has room for all of them, where they lie whole pages
+	// apart: 16 take 1.1 to 1.25 times as long as 8, with strides that are none, too.
+	streamRows     = 8
 	streamMoreRows = 32
 
 	// streamBytes is the size of the sums of one row, and streamMoreBytes that of
