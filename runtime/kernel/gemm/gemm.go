@@ -83,7 +83,8 @@ func (p *Product[T]) compute(ks *kernels[T], c crew) {
 func (p *Product[T]) each(ks *kernels[T], c crew, lo, hi int) {
 	if library != nil && !p.Add {
 		for i := lo; i < hi; i++ {
-			s := p.shape(ks, i)
+			var s shape[T]
+			s.begin(ks, p, i)
 			if !s.byLibrary(library) {
 				s.plan(c.size())
 				s.run(c)
@@ -91,7 +92,8 @@ func (p *Product[T]) each(ks *kernels[T], c crew, lo, hi int) {
 		}
 		return
 	}
-	s := p.shape(ks, lo)
+	var s shape[T]
+	s.begin(ks, p, lo)
 	s.plan(c.size())
 	for i := lo; i < hi; i++ {
 		s.goTo(p, i)
@@ -99,11 +101,11 @@ func (p *Product[T]) each(ks *kernels[T], c crew, lo, hi int) {
 	}
 }
 
-// shape returns product i, checked but without a plan.
-func (p *Product[T]) shape(ks *kernels[T], i int) shape[T] {
-	s := shape[T]{kernels: ks, m: p.M, n: p.N, k: p.K, add: p.Add, a: p.A, b: p.B}
+// begin makes s, which is new, product i, checked but without a plan.
+func (s *shape[T]) begin(ks *kernels[T], p *Product[T], i int) {
+	s.kernels, s.m, s.n, s.k, s.add = ks, p.M, p.N, p.K, p.Add
+	s.a, s.b = p.A, p.B
 	s.goTo(p, i)
-	return s
 }
 
 // goTo has s compute product i of p, and panics if an element of an operand lies

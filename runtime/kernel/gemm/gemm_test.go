@@ -217,7 +217,8 @@ func testPaths[T dtype.Float](t *testing.T) {
 			for _, s := range vec.Sets() {
 				for _, goroutines := range []int{1, 3} {
 					p.C = poisoned[T](len(want))
-					one := p.shape(kernelsIn[T](s), 0)
+					var one shape[T]
+					one.begin(kernelsIn[T](s), p, 0)
 					one.plan(goroutines)
 					one.shared = 1 << 14 // several groups
 					one.run(crew{helpers: goroutines - 1})

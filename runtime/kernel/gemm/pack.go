@@ -9,11 +9,10 @@ import (
 
 // blockA returns rows [i, i+rows) and columns [l, l+inner) of a.
 func (s *shape[T]) blockA(ws *workspace[T], i, rows, l, inner int) block[T] {
-	a := s.a.from(i, l)
-	if s.directA || a.spreads() {
-		return block[T]{data: a.Data[a.Offset:], row: a.Row, col: a.Col}
+	if s.directA || s.a.spreads() {
+		return s.a.lying(i, l)
 	}
-	a = ws.widened(s.kernels, a, rows, inner)
+	a := ws.widened(s.kernels, s.a.from(i, l), rows, inner)
 	to := ws.packedA(rows*inner + s.lanes)
 	tiles := ceil(rows, s.height)
 	for t := range tiles {
@@ -34,8 +33,7 @@ func (o *Operand[T]) spreads() bool {
 // blockB returns rows [l, l+inner) and columns [j, j+cols) of b.
 func (s *shape[T]) blockB(ws *workspace[T], l, inner, j, cols int) block[T] {
 	if s.directB {
-		b := s.b.from(l, j)
-		return block[T]{data: b.Data[b.Offset:], row: b.Row, col: 1}
+		return s.b.lying(l, j)
 	}
 	to := ws.packedB(inner * ceil(cols, s.lanes) * s.lanes)
 	s.packB(ws, to, l, inner, j, cols)

@@ -183,6 +183,12 @@ type block[T dtype.Float] struct {
 	row, col int // the strides, if it is not packed
 }
 
+// lying returns o from row i and column j on, where it lies. (An operand is large: to
+// copy it, as from does, takes as long as a small product.)
+func (o *Operand[T]) lying(i, j int) block[T] {
+	return block[T]{data: o.Data[o.Offset+i*o.Row+j*o.Col:], row: o.Row, col: o.Col}
+}
+
 // multiplyBlocks computes m rows and n columns of c, or if add is set adds to
 // them.
 func (s *shape[T]) multiplyBlocks(c []T, ldc int, a, b block[T], m, n, k int, add bool) {
