@@ -74,7 +74,7 @@ var arrows = []arrow{
 	{"tpsh/runtime/kernel", []string{"tpsh/runtime/kernel/...", "tpsh/runtime/dtype"}, "kernels are loops over flat slices"},
 	{"tpsh/runtime/kernel/vec", []string{"tpsh/runtime/dtype"}, "vector kernels are loops over flat slices, too"},
 	{"tpsh/runtime/kernel/peak", []string{"tpsh/runtime/kernel/vec"}, "the limit of a kernel is that of its instructions"},
-	{"tpsh/runtime/kernel/lapack", []string{"tpsh/runtime/kernel/gemm"}, "decompositions are of flat slices, and made of products"},
+	{"tpsh/runtime/kernel/lapack", []string{"tpsh/runtime/kernel/gemm", "tpsh/runtime/kernel/vec"}, "decompositions are of flat slices, and made of products"},
 	{"tpsh/runtime/kernel/conv", []string{"tpsh/runtime/kernel/gemm", "tpsh/runtime/dtype"}, "a convolution is products of windows"},
 	{"tpsh/runtime/kernel/blas", nil, "a library of C knows pointers"},
 	{"tpsh/runtime/kernel/gemm", []string{"tpsh/runtime/kernel/vec", "tpsh/runtime/dtype"}, "a product chooses among sets of instructions as all kernels do"},

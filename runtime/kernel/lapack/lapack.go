@@ -214,7 +214,6 @@ func Eigh(w, v, a []float64, n int) bool {
 	if n <= small {
 		return smallEigh(w, v, full, n)
 	}
-	mirror(full, n)
 	d, e, q := toTridiagonal(full, n, false)
 	t := &tridiagonalMatrix{d, e, make([]float64, n*n)}
 	if !t.decompose() {
@@ -224,15 +223,6 @@ func Eigh(w, v, a []float64, n int) bool {
 	copy(v, transposed(t.vt, n, n))
 	q.apply(v, n)
 	return true
-}
-
-// mirror makes a [n, n] symmetric by its lower triangle.
-func mirror(a []float64, n int) {
-	for i := range n {
-		for j := range i {
-			a[j*n+i] = a[i*n+j]
-		}
-	}
 }
 
 // scaled returns a times by, a power of two, of which squares and their sums neither

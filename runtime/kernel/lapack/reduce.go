@@ -6,13 +6,15 @@ import (
 	"gonum.org/v1/gonum/blas"
 
 	"tpsh/runtime/kernel/gemm"
+	"tpsh/runtime/kernel/vec"
 )
 
 // panel is how many columns are reduced before what that does to the others is a product.
 const panel = 16
 
-// strip is how many rows of a symmetric matrix are multiplied and changed together.
-const strip = 128
+// strip is how many rows of a symmetric matrix are multiplied and changed together. Of 32
+// changes are products of too few rows, of 128 too much of them is above the diagonal.
+const strip = 64
 
 // reflectors are Householder's, 1 - tau v vᵀ: v is a row of v [count, n], has a 1 after the
 // zeros that it begins with, at shift + its index, and tau is as its index.
@@ -105,10 +107,12 @@ type pending struct {
 	n, rows    int
 	a, l, r    []float64
 	sums, work []float64
+	lanes      []float64 // of the products of a strip's rows and a vector
 }
 
 func newPending(a []float64, n int) *pending {
-	return &pending{n: n, a: a, l: make([]float64, 2*panel*n), r: make([]float64, 2*panel*n), sums: make([]float64, n), work: make([]float64, 2*panel)}
+	return &pending{n: n, a: a, l: make([]float64, 2*panel*n), r: make([]float64, 2*panel*n), sums: make([]float64, n), work: make([]float64, 2*panel),
+		lanes: make([]float64, (strip+1)*vec.Lanes)}
 }
 
 // subtract subtracts from dst, elements from index from on, the sum of the rows of list, l
@@ -173,31 +177,56 @@ func (p *pending) strips(from int, f func(lo, hi int)) {
 	}
 }
 
+// mirror makes the square of a on the diagonal in rows [lo, hi) symmetric by its lower
+// triangle.
+func (p *pending) mirror(lo, hi int) {
+	for i := lo; i < hi; i++ {
+		for j := lo; j < i; j++ {
+			p.a[j*p.n+i] = p.a[i*p.n+j]
+		}
+	}
+}
+
 // symmetricTimes stores in dst a x, of rows and columns from an index on, of a symmetric a
-// whose strips have the elements up to their last row's on the diagonal. What is to the left
-// of a strip's square is read once from afar, for what is above the diagonal, too.
+// whose strips have the elements up to their last row's on the diagonal.
 func (p *pending) symmetricTimes(dst, x []float64, from int) {
 	p.strips(from, func(lo, hi int) {
-		own, rows := p.sums[:hi-lo], p.a[lo*p.n:]
-		timesMatrix(dst[lo-from:hi-from], x[lo-from:hi-from], rows[lo:], p.n)
-		if lo == from {
-			return
+		timesMatrix(dst[lo-from:hi-from], x[lo-from:hi-from], p.a[lo*p.n+lo:], p.n)
+		if lo > from {
+			p.addLeft(dst, x, from, lo, hi)
 		}
-		matrixTimes(own, rows[from:], p.n, x[:lo-from])
-		add(dst[lo-from:], own)
-		others := p.sums[:lo-from]
-		timesMatrix(others, x[lo-from:hi-from], rows[from:], p.n)
-		add(dst, others)
 	})
 }
 
-// add adds x to the first elements of dst.
-func add(dst, x []float64) {
-	dst = dst[:len(x)]
-	for i, v := range x {
-		dst[i] += v
+// addLeft adds to dst what of symmetricTimes is in rows [lo, hi) to the left of their square,
+// which is the transpose of what is above it. Each two rows are read once for both.
+func (p *pending) addLeft(dst, x []float64, from, lo, hi int) {
+	lanes := p.lanes[:(hi-lo+1)*vec.Lanes]
+	clear(lanes)
+	row := func(i int) []float64 { return p.a[i*p.n+from : i*p.n+lo] }
+	dots := func(i int) *[vec.Lanes]float64 { return (*[vec.Lanes]float64)(lanes[(i-lo)*vec.Lanes:]) }
+	above, left := dst[:lo-from], x[:lo-from]
+	i := lo
+	for ; i+1 < hi; i += 2 {
+		vec.RowPair64(above, left, row(i), row(i+1), x[i-from], x[i+1-from], dots(i), dots(i+1))
+	}
+	if i < hi { // what the last of an odd number is beside counts for nothing
+		vec.RowPair64(above, left, row(i), row(i), x[i-from], 0, dots(i), dots(i+1))
+	}
+	own := p.sums[:hi-lo]
+	matrixTimes(own, lanes, vec.Lanes, ones[:])
+	for i, v := range own {
+		dst[lo-from+i] += v
 	}
 }
+
+// ones are as many as there are lanes, whose sum they make.
+var ones = func() (x [vec.Lanes]float64) {
+	for i := range x {
+		x[i] = 1
+	}
+	return x
+}()
 
 // timesMatrix stores in dst x a, for a matrix a with as many rows as x has elements and as
 // many columns as dst has, whose rows are ld apart.
@@ -214,13 +243,14 @@ func matrixTimes(dst, a []float64, ld int, x []float64) {
 
 // toTridiagonal returns the diagonal d [n] and e [n-1] beside it of a symmetric tridiagonal
 // matrix, of which a [n, n] is the product with the reflectors from the left and their
-// transpose from the right. It spoils a. What reflectors do to the columns of
+// transpose from the right. Of a it reads the lower triangle, and spoils it. What reflectors do to the columns of
 // other panels is done at once: Dongarra, Hammarling and Sorensen, "Block reduction of
 // matrices to condensed forms for eigenvalue computations", J. Comput. Appl. Math. 27, 1989.
 // Where only values are wanted, the reflectors are not kept.
 func toTridiagonal(a []float64, n int, valuesOnly bool) (d, e []float64, q *reflectors) {
 	d, e, q = make([]float64, n), make([]float64, max(n-1, 0)), newReflectors(n, max(n-1, 0), 1, valuesOnly)
 	p, below := newPending(a, n), make([]float64, n)
+	p.strips(0, p.mirror)
 	for j := range n {
 		column := p.column(below, j)
 		p.subtract(column, p.at(p.l, j), p.r, j)

@@ -60,7 +60,6 @@ func Eigenvalues(w, a []float64, n int) bool {
 	if n <= small {
 		d, e, _ = smallTridiagonal(x, n)
 	} else {
-		mirror(x, n)
 		d, e, _ = toTridiagonal(x, n, true)
 	}
 	if !tridiagonalValues(d, e) {

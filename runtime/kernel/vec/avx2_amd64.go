@@ -197,6 +197,11 @@ func mostAVX2(x *float32, n int, most *float32)
 //go:noescape
 func dotAVX2(x *float32, y *float32, n int, sum *float64)
 
+// rowPair64AVX2 is RowPair64 of n elements.
+//
+//go:noescape
+func rowPair64AVX2(dst *float64, x *float64, row0 *float64, row1 *float64, n int, w0 float64, w1 float64, dot0 *float64, dot1 *float64)
+
 // expSumAVX2 is ExpSum of n elements.
 //
 //go:noescape

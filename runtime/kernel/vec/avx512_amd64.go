@@ -362,6 +362,11 @@ func mostAVX512(x *float32, n int, most *float32)
 //go:noescape
 func dotAVX512(x *float32, y *float32, n int, sum *float64)
 
+// rowPair64AVX512 is RowPair64 of n elements.
+//
+//go:noescape
+func rowPair64AVX512(dst *float64, x *float64, row0 *float64, row1 *float64, n int, w0 float64, w1 float64, dot0 *float64, dot1 *float64)
+
 // expSumAVX512 is ExpSum of n elements.
 //
 //go:noescape

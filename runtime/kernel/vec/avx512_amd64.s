@@ -7375,6 +7375,94 @@ done:
 	VZEROUPPER
 	RET
 
+// func rowPair64AVX512(dst *float64, x *float64, row0 *float64, row1 *float64, n int, w0 float64, w1 float64, dot0 *float64, dot1 *float64)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·rowPair64AVX512(SB), NOSPLIT, $0-72
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         row0+16(FP), DX
+	MOVQ         row1+24(FP), BX
+	VBROADCASTSD w0+40(FP), Z0
+	VBROADCASTSD w1+48(FP), Z1
+	MOVQ         dot0+56(FP), SI
+	VMOVUPS      (SI), Z2
+	VMOVUPS      64(SI), Z3
+	MOVQ         dot1+64(FP), SI
+	VMOVUPS      (SI), Z4
+	VMOVUPS      64(SI), Z5
+	MOVQ         n+32(FP), DI
+	MOVQ         DI, R8
+	ANDQ         $-16, R8
+	XORQ         SI, SI
+	JMP          test
+
+loop:
+	VMOVUPS     (DX)(SI*8), Z6
+	VMOVUPS     64(DX)(SI*8), Z7
+	VMOVUPS     (AX)(SI*8), Z8
+	VMOVUPS     64(AX)(SI*8), Z9
+	VFMADD231PD Z0, Z6, Z8
+	VFMADD231PD Z0, Z7, Z9
+	VMOVUPS     (CX)(SI*8), Z10
+	VMOVUPS     64(CX)(SI*8), Z11
+	VFMADD213PD Z2, Z10, Z6
+	VFMADD213PD Z3, Z11, Z7
+	VMOVAPS     Z6, Z2
+	VMOVAPS     Z7, Z3
+	VMOVUPS     (BX)(SI*8), Z6
+	VMOVUPS     64(BX)(SI*8), Z7
+	VFMADD231PD Z1, Z6, Z8
+	VFMADD231PD Z1, Z7, Z9
+	VMOVUPS     Z8, (AX)(SI*8)
+	VMOVUPS     Z9, 64(AX)(SI*8)
+	VFMADD213PD Z4, Z6, Z10
+	VFMADD213PD Z5, Z7, Z11
+	VMOVAPS     Z10, Z4
+	VMOVAPS     Z11, Z5
+	ADDQ        $+16, SI
+
+test:
+	CMPQ        SI, R8
+	JLT         loop
+	SUBQ        SI, DI
+	JZ          done
+	MOVQ        $-1, R8
+	BZHIQ       DI, R8, R8
+	KMOVW       R8, K1
+	KSHIFTRW    $0x08, K1, K2
+	VMOVUPD.Z   (DX)(SI*8), K1, Z6
+	VMOVUPD.Z   64(DX)(SI*8), K2, Z7
+	VMOVUPD.Z   (AX)(SI*8), K1, Z8
+	VMOVUPD.Z   64(AX)(SI*8), K2, Z9
+	VFMADD231PD Z0, Z6, Z8
+	VFMADD231PD Z0, Z7, Z9
+	VMOVUPD.Z   (CX)(SI*8), K1, Z0
+	VMOVUPD.Z   64(CX)(SI*8), K2, Z10
+	VFMADD213PD Z2, Z0, Z6
+	VFMADD213PD Z3, Z10, Z7
+	VBLENDMPD   Z6, Z2, K1, Z2
+	VBLENDMPD   Z7, Z3, K2, Z3
+	VMOVUPD.Z   (BX)(SI*8), K1, Z6
+	VMOVUPD.Z   64(BX)(SI*8), K2, Z7
+	VFMADD231PD Z1, Z6, Z8
+	VFMADD231PD Z1, Z7, Z9
+	VMOVUPD     Z8, K1, (AX)(SI*8)
+	VMOVUPD     Z9, K2, 64(AX)(SI*8)
+	VFMADD213PD Z4, Z6, Z0
+	VFMADD213PD Z5, Z7, Z10
+	VBLENDMPD   Z0, Z4, K1, Z4
+	VBLENDMPD   Z10, Z5, K2, Z5
+
+done:
+	MOVQ    dot0+56(FP), AX
+	VMOVUPS Z2, (AX)
+	VMOVUPS Z3, 64(AX)
+	MOVQ    dot1+64(FP), AX
+	VMOVUPS Z4, (AX)
+	VMOVUPS Z5, 64(AX)
+	VZEROUPPER
+	RET
+
 // func expSumAVX512(x *float32, n int, most float32, sum *float64)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
 TEXT ·expSumAVX512(SB), NOSPLIT, $0-32

@@ -943,6 +943,33 @@ func Dot(x, y []float32, sum *[16]float64) {
 	}
 }
 
+// RowPair64 adds w0 row0 and then w1 row1 to dst, and the products of x and row0 to the lanes of
+// dot0, those of x and row1 to the lanes of dot1. dst is none of the others.
+func RowPair64(dst, x, row0, row1 []float64, w0, w1 float64, dot0, dot1 *[16]float64) {
+	check(len(dst), len(x))
+	check(len(dst), len(row0))
+	check(len(dst), len(row1))
+	n := len(dst)
+	whole := n
+	if active == AVX2 {
+		whole = n &^ 15
+	}
+	for lo := 0; lo < whole; lo += chunk {
+		hi := min(lo+chunk, whole)
+		switch active {
+		case AVX512:
+			rowPair64AVX512(&dst[lo], &x[lo], &row0[lo], &row1[lo], hi-lo, w0, w1, &dot0[0], &dot1[0])
+		case AVX2:
+			rowPair64AVX2(&dst[lo], &x[lo], &row0[lo], &row1[lo], hi-lo, w0, w1, &dot0[0], &dot1[0])
+		default:
+			rowPair64Go(dst[lo:hi], x[lo:hi], row0[lo:hi], row1[lo:hi], w0, w1, dot0, dot1)
+		}
+	}
+	if whole < n {
+		rowPair64Go(dst[whole:], x[whole:], row0[whole:], row1[whole:], w0, w1, dot0, dot1)
+	}
+}
+
 // ExpSum adds exp(x - most) to the lanes of sum. No x is more than most; what is below
 // 1e-38 counts as 0.
 func ExpSum(x []float32, most float32, sum *[16]float64) {

@@ -949,6 +949,41 @@ func Dot(x, y []float32, sum *[16]float64) {
 	copy(sum[n-whole:], sumBefore[n-whole:])
 }
 
+// RowPair64 adds w0 row0 and then w1 row1 to dst, and the products of x and row0 to the lanes of
+// dot0, those of x and row1 to the lanes of dot1. dst is none of the others.
+func RowPair64(dst, x, row0, row1 []float64, w0, w1 float64, dot0, dot1 *[16]float64) {
+	check(len(dst), len(x))
+	check(len(dst), len(row0))
+	check(len(dst), len(row1))
+	if active != NEON {
+		rowPair64Go(dst, x, row0, row1, w0, w1, dot0, dot1)
+		return
+	}
+	n := len(dst)
+	whole := n &^ 15
+	for lo := 0; lo < whole; lo += chunk {
+		hi := min(lo+chunk, whole)
+		rowPair64NEON(&dst[lo], &x[lo], &row0[lo], &row1[lo], hi-lo, w0, w1, &dot0[0], &dot1[0])
+	}
+	if whole == n {
+		return
+	}
+	var rest0 [16]float64
+	copy(rest0[:], dst[whole:])
+	var rest1 [16]float64
+	copy(rest1[:], x[whole:])
+	var rest2 [16]float64
+	copy(rest2[:], row0[whole:])
+	var rest3 [16]float64
+	copy(rest3[:], row1[whole:])
+	dot0Before := *dot0
+	dot1Before := *dot1
+	rowPair64NEON(&rest0[0], &rest1[0], &rest2[0], &rest3[0], len(rest0), w0, w1, &dot0[0], &dot1[0])
+	copy(dst[whole:], rest0[:])
+	copy(dot0[n-whole:], dot0Before[n-whole:])
+	copy(dot1[n-whole:], dot1Before[n-whole:])
+}
+
 // ExpSum adds exp(x - most) to the lanes of sum. No x is more than most; what is below
 // 1e-38 counts as 0.
 func ExpSum(x []float32, most float32, sum *[16]float64) {

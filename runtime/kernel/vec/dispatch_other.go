@@ -252,6 +252,15 @@ func Dot(x, y []float32, sum *[16]float64) {
 	dotGo(x, y, sum)
 }
 
+// RowPair64 adds w0 row0 and then w1 row1 to dst, and the products of x and row0 to the lanes of
+// dot0, those of x and row1 to the lanes of dot1. dst is none of the others.
+func RowPair64(dst, x, row0, row1 []float64, w0, w1 float64, dot0, dot1 *[16]float64) {
+	check(len(dst), len(x))
+	check(len(dst), len(row0))
+	check(len(dst), len(row1))
+	rowPair64Go(dst, x, row0, row1, w0, w1, dot0, dot1)
+}
+
 // ExpSum adds exp(x - most) to the lanes of sum. No x is more than most; what is below
 // 1e-38 counts as 0.
 func ExpSum(x []float32, most float32, sum *[16]float64) {

@@ -197,6 +197,11 @@ func mostNEON(x *float32, n int, most *float32)
 //go:noescape
 func dotNEON(x *float32, y *float32, n int, sum *float64)
 
+// rowPair64NEON is RowPair64 of n elements, a multiple of 16.
+//
+//go:noescape
+func rowPair64NEON(dst *float64, x *float64, row0 *float64, row1 *float64, n int, w0 float64, w1 float64, dot0 *float64, dot1 *float64)
+
 // expSumNEON is ExpSum of n elements, a multiple of 16.
 //
 //go:noescape

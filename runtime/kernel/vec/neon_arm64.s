@@ -4044,6 +4044,116 @@ loop:
 	VST1.P   [V4.D2, V5.D2, V6.D2, V7.D2], 64(R10)
 	RET
 
+// func rowPair64NEON(dst *float64, x *float64, row0 *float64, row1 *float64, n int, w0 float64, w1 float64, dot0 *float64, dot1 *float64)
+// R0 dst, R1 x, R2 row0, R3 row1, R8 what is left, R9 constants. Four elements a register, 2 side by side.
+// V0 w0, V1 w1, V2-V9 dot0, V10-V17 dot1.
+TEXT ·rowPair64NEON(SB), NOSPLIT, $0-72
+	MOVD     dst+0(FP), R0
+	MOVD     x+8(FP), R1
+	MOVD     row0+16(FP), R2
+	MOVD     row1+24(FP), R3
+	MOVD     n+32(FP), R8
+	MOVD     $neonConstants<>(SB), R9
+	FMOVD    w0+40(FP), F0
+	VDUP     V0.D[0], V0.D2
+	FMOVD    w1+48(FP), F1
+	VDUP     V1.D[0], V1.D2
+	MOVD     dot0+56(FP), R10
+	VLD1.P   64(R10), [V2.D2, V3.D2, V4.D2, V5.D2]
+	VLD1.P   64(R10), [V6.D2, V7.D2, V8.D2, V9.D2]
+	MOVD     dot1+64(FP), R10
+	VLD1.P   64(R10), [V10.D2, V11.D2, V12.D2, V13.D2]
+	VLD1.P   64(R10), [V14.D2, V15.D2, V16.D2, V17.D2]
+
+loop:
+	// t0 := row0[i]
+	FLDPQ    0(R2), (F18, F19)
+	FLDPQ    32(R2), (F20, F21)
+	// t1 := dst[i]
+	FLDPQ    0(R0), (F22, F23)
+	FLDPQ    32(R0), (F24, F25)
+	// t2 := math.FMA(t0, w0, t1)
+	VFMLA    V0.D2, V18.D2, V22.D2
+	VFMLA    V0.D2, V19.D2, V23.D2
+	VFMLA    V0.D2, V20.D2, V24.D2
+	VFMLA    V0.D2, V21.D2, V25.D2
+	// t3 := x[i]
+	FLDPQ    0(R1), (F26, F27)
+	FLDPQ    32(R1), (F28, F29)
+	// t5 := math.FMA(t3, t0, dot0[i%16])
+	VFMLA    V18.D2, V26.D2, V2.D2
+	VFMLA    V19.D2, V27.D2, V3.D2
+	VFMLA    V20.D2, V28.D2, V4.D2
+	VFMLA    V21.D2, V29.D2, V5.D2
+	// dot0[i%16] = t5
+	// t7 := row1[i]
+	FLDPQ    0(R3), (F18, F19)
+	FLDPQ    32(R3), (F20, F21)
+	// t8 := math.FMA(t7, w1, t2)
+	VFMLA    V1.D2, V18.D2, V22.D2
+	VFMLA    V1.D2, V19.D2, V23.D2
+	VFMLA    V1.D2, V20.D2, V24.D2
+	VFMLA    V1.D2, V21.D2, V25.D2
+	// dst[i] = t8
+	FSTPQ    (F22, F23), 0(R0)
+	FSTPQ    (F24, F25), 32(R0)
+	// t11 := math.FMA(t3, t7, dot1[i%16])
+	VFMLA    V18.D2, V26.D2, V10.D2
+	VFMLA    V19.D2, V27.D2, V11.D2
+	VFMLA    V20.D2, V28.D2, V12.D2
+	VFMLA    V21.D2, V29.D2, V13.D2
+	// dot1[i%16] = t11
+	// t0 := row0[i]
+	FLDPQ    64(R2), (F18, F19)
+	FLDPQ    96(R2), (F20, F21)
+	// t1 := dst[i]
+	FLDPQ    64(R0), (F22, F23)
+	FLDPQ    96(R0), (F24, F25)
+	// t2 := math.FMA(t0, w0, t1)
+	VFMLA    V0.D2, V18.D2, V22.D2
+	VFMLA    V0.D2, V19.D2, V23.D2
+	VFMLA    V0.D2, V20.D2, V24.D2
+	VFMLA    V0.D2, V21.D2, V25.D2
+	// t3 := x[i]
+	FLDPQ    64(R1), (F26, F27)
+	FLDPQ    96(R1), (F28, F29)
+	// t5 := math.FMA(t3, t0, dot0[i%16])
+	VFMLA    V18.D2, V26.D2, V6.D2
+	VFMLA    V19.D2, V27.D2, V7.D2
+	VFMLA    V20.D2, V28.D2, V8.D2
+	VFMLA    V21.D2, V29.D2, V9.D2
+	// dot0[i%16] = t5
+	// t7 := row1[i]
+	FLDPQ    64(R3), (F18, F19)
+	FLDPQ    96(R3), (F20, F21)
+	// t8 := math.FMA(t7, w1, t2)
+	VFMLA    V1.D2, V18.D2, V22.D2
+	VFMLA    V1.D2, V19.D2, V23.D2
+	VFMLA    V1.D2, V20.D2, V24.D2
+	VFMLA    V1.D2, V21.D2, V25.D2
+	// dst[i] = t8
+	FSTPQ    (F22, F23), 64(R0)
+	FSTPQ    (F24, F25), 96(R0)
+	// t11 := math.FMA(t3, t7, dot1[i%16])
+	VFMLA    V18.D2, V26.D2, V14.D2
+	VFMLA    V19.D2, V27.D2, V15.D2
+	VFMLA    V20.D2, V28.D2, V16.D2
+	VFMLA    V21.D2, V29.D2, V17.D2
+	// dot1[i%16] = t11
+	ADD      $128, R0
+	ADD      $128, R1
+	ADD      $128, R2
+	ADD      $128, R3
+	SUBS     $16, R8, R8
+	BNE      loop
+	MOVD     dot0+56(FP), R10
+	VST1.P   [V2.D2, V3.D2, V4.D2, V5.D2], 64(R10)
+	VST1.P   [V6.D2, V7.D2, V8.D2, V9.D2], 64(R10)
+	MOVD     dot1+64(FP), R10
+	VST1.P   [V10.D2, V11.D2, V12.D2, V13.D2], 64(R10)
+	VST1.P   [V14.D2, V15.D2, V16.D2, V17.D2], 64(R10)
+	RET
+
 // func expSumNEON(x *float32, n int, most float32, sum *float64)
 // R0 x, R8 what is left, R9 constants. Four elements a register, 2 side by side.
 // V0 most, V1-V8 sum, V9 float32(-87.33654), V10 float32(1.442695), V11 float32(1.2582912e+07), V12 float32(0.6931472), V13 float32(-1.9046542e-09), V14 float32(0.0013820732), V15 uint32(0x3f800000).

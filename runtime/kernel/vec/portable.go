@@ -779,6 +779,26 @@ func dotGo(x, y []float32, sum *[16]float64) {
 	}
 }
 
+// rowPair64Go is RowPair64.
+func rowPair64Go(dst, x, row0, row1 []float64, w0, w1 float64, dot0, dot1 *[16]float64) {
+	x = x[:len(dst)]
+	row0 = row0[:len(dst)]
+	row1 = row1[:len(dst)]
+	for i := range dst {
+		t0 := row0[i]
+		t1 := dst[i]
+		t2 := math.FMA(t0, w0, t1)
+		t3 := x[i]
+		t5 := math.FMA(t3, t0, dot0[i%16])
+		dot0[i%16] = t5
+		t7 := row1[i]
+		t8 := math.FMA(t7, w1, t2)
+		dst[i] = t8
+		t11 := math.FMA(t3, t7, dot1[i%16])
+		dot1[i%16] = t11
+	}
+}
+
 // expSumGo is ExpSum.
 func expSumGo(x []float32, most float32, sum *[16]float64) {
 	for i := range x {

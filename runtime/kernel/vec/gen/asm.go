@@ -132,7 +132,7 @@ func (s *assembler) function(k *kernel, name, doc string, past bool) {
 	Label("test")
 	CMPQ(s.at, whole)
 	JLT(LabelRef("loop"))
-	if !k.goTail() {
+	if !k.goTail() && (s.wide || !k.full) {
 		SUBQ(s.at, n)
 		JZ(LabelRef("done"))
 		s.makeMasks(n.(reg.GPVirtual))

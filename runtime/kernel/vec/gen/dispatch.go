@@ -84,6 +84,10 @@ func (k *kernel) chooser() string {
 		s += fmt.Sprintf("whole := 0\nif active != Portable {\nwhole = n &^ %d\n}\n", group-1)
 		end = "whole"
 	}
+	if k.full {
+		s += fmt.Sprintf("whole := n\nif active == AVX2 {\nwhole = n &^ %d\n}\n", group-1)
+		end = "whole"
+	}
 	s += fmt.Sprintf("for lo := 0; lo < %s; lo += chunk {\nhi := min(lo+chunk, %s)\n", end, end)
 	if k.goTail() {
 		s += fmt.Sprintf("if active == AVX512 {\n%sAVX512(%s)\n} else {\n%sAVX2(%s)\n}\n}\n", name, part, name, part)
@@ -91,7 +95,11 @@ func (k *kernel) chooser() string {
 	}
 	s += fmt.Sprintf("switch active {\ncase AVX512:\n%sAVX512(%s)\n", name, part)
 	s += fmt.Sprintf("case AVX2:\n%sAVX2(%s)\n", name, part)
-	return s + fmt.Sprintf("default:\n%sGo(%s)\n}\n}\n", name, k.arguments("[lo:hi]"))
+	s += fmt.Sprintf("default:\n%sGo(%s)\n}\n}\n", name, k.arguments("[lo:hi]"))
+	if k.full {
+		s += fmt.Sprintf("if whole < n {\n%sGo(%s)\n}\n", name, k.arguments("[whole:]"))
+	}
+	return s
 }
 
 // pastName returns the name of k's function that stores past the caches.

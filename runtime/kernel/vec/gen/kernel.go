@@ -12,6 +12,7 @@ type kernel struct {
 
 	wide     bool // recorded for AVX-512, which has steps that others are made of
 	past     bool // of float32 or float64 all, it may store past the caches: see Past
+	full     bool // it takes all registers of AVX2, which has none left for the mask of a tail
 	together int  // groups that a round of the loop takes side by side in AVX-512, if more than 1
 
 	steps       []*expr
@@ -62,8 +63,8 @@ func (e elem) goType() string {
 	return [...]string{"float32", "float64", "dtype.F16", "dtype.BF16", "uint8", "uint32"}[e]
 }
 
-// goTail reports whether k's last elements, fewer than 16, are left to Go:
-// AVX2 has no masked moves of fewer than 32 bits.
+// goTail reports whether k's last elements, fewer than 16, are left to Go in AVX-512,
+// too: AVX2 has no masked moves of fewer than 32 bits.
 func (k *kernel) goTail() bool {
 	for _, a := range k.arrays {
 		if a.elem.size() < 4 {

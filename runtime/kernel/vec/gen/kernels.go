@@ -163,6 +163,19 @@ func rows() []*kernel {
 			body: func(k *kernel) { k.setAcc(0, k.fma(k.widen(k.load("x")), k.widen(k.load("y")), k.acc(0))) },
 		},
 		{
+			name: "RowPair64", doc: "adds w0 row0 and then w1 row1 to dst, and the products of x and row0 to the lanes of\ndot0, those of x and row1 to the lanes of dot1. dst is none of the others.",
+			arrays: f64s("dst", "x", "row0", "row1"), scalars: scalars64("w0", "w1"), accs: f64acc("dot0", "dot1"), full: true,
+			body: func(k *kernel) {
+				row0 := k.load("row0")
+				dst := k.fma(row0, k.scalar("w0"), k.load("dst"))
+				x := k.load("x")
+				k.setAcc(0, k.fma(x, row0, k.acc(0)))
+				row1 := k.load("row1")
+				k.store("dst", k.fma(row1, k.scalar("w1"), dst))
+				k.setAcc(1, k.fma(x, row1, k.acc(1)))
+			},
+		},
+		{
 			name: "ExpSum", doc: "adds exp(x - most) to the lanes of sum. No x is more than most; what is below\n1e-38 counts as 0.",
 			ahead: []string{"x"}, arrays: f32s("x"), scalars: scalars32("most"), accs: f64acc("sum"),
 			body: func(k *kernel) {
