@@ -387,8 +387,12 @@ func everyAlgorithm(t *testing.T, f func(t *testing.T, kind Kind, a *algorithm))
 // every result complete, no contribution missing or twice, reductions in rank
 // order, and no member or message left waiting.
 func TestSchedules(t *testing.T) {
+	most := 16
+	if testing.Short() {
+		most = 8
+	}
 	everyAlgorithm(t, func(t *testing.T, kind Kind, a *algorithm) {
-		for size := 1; size <= 16; size++ {
+		for size := 1; size <= most; size++ {
 			for i, c := range simCases(kind, size) {
 				err := c.check(a, func(int) bool { return false }, rand.New(rand.NewPCG(uint64(i), 0)))
 				if err != nil {
