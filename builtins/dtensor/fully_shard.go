@@ -20,16 +20,18 @@ import (
 
 func init() {
 	builtins.Register(&builtins.Row{Name: "fully_shard", Fn: fullyShard,
-		Doc: "fully_shard(module, mesh, reshard_after_forward=True) makes the ranks of a mesh of one dim store the parameters of a module in parts, and returns the module.\n" +
+		Doc: "fully_shard(module, mesh, reshard_after_forward=True, ignored_params=None) makes the ranks of a mesh store the parameters of a module in parts, and returns the module.\n" +
 			"Each parameter becomes a ShardedFlatParameter of which a rank stores ceil(numel / ranks) elements, of the values that\n" +
-			"the mesh's first rank has; gradients and the optimiser's state are of these parts. A distributed parameter stays so\n" +
-			"over other ranks: the blocks are cut. Parameters are gathered in units just before a unit computes, in one all_gather\n" +
+			"the mesh's first rank has; gradients and the optimiser's state are of these parts. Of a mesh of two dims they are the\n" +
+			"ranks along the second, and those along the first hold copies, whose gradients are averaged by an all_reduce of the\n" +
+			"parts at the end of backward. A distributed parameter stays so over other ranks: the blocks are cut. Those in\n" +
+			"ignored_params stay as they are, and theirs is no communication. Parameters are gathered in units just before a unit computes, in one all_gather\n" +
 			"that is issued while the unit before computes, and forgotten after; so again in backward, which leaves in .grad the\n" +
 			"parts of the means over the ranks, by one reduce_scatter a unit. The units are the modules that were given to\n" +
 			"fully_shard before, the other children, those of a Sequential or ModuleList each, and the module's own parameters.\n" +
 			"A child's parameters are there while it is called, and from where the function of a module that calls it, or holds it,\n" +
 			"reads them (self.tok.weight) to the end of that. With reshard_after_forward=False they stay until the unit's\n" +
-			"backward. state_dict() gives distributed tensors of full shape, cut along dim 0, or as they were distributed before,\n" +
+			"backward. state_dict() gives distributed tensors of full shape, cut along dim 0 by the mesh's last dim, or as they were distributed before,\n" +
 			"and so does that of an optimiser; load_state_dict() takes these or whole ones. Every rank calls them.\n" +
 			"At its peak a rank holds, for p ranks, 1/p of the parameters, of their gradients and of the optimiser's state, three\n" +
 			"times the largest unit (its parameters, their gradients and the next unit's parameters), and activations.\n" +
@@ -75,7 +77,7 @@ func unitOf(m *nn.Module) *shardUnit {
 // A shardParam is a parameter of a unit: what a flat parameter is part of.
 type shardParam struct {
 	x      *builtins.Tensor
-	mesh   *mesh.Mesh
+	mesh   *mesh.Mesh   // that fully_shard was given
 	flat   *mesh.Flat   // on the ranks of the group
 	layout *mesh.Placed // of a distributed parameter, whose block is cut; else nil
 	lens   any
@@ -91,11 +93,14 @@ func (p *shardParam) fullShape() shape.Shape {
 
 // A fullSharding is a call of fully_shard.
 type fullSharding struct {
-	e     *builtins.Env
-	fn    string
-	mesh  *DeviceMesh
-	group *runtime.Group
-	early bool
+	e       *builtins.Env
+	fn      string
+	mesh    *DeviceMesh
+	along   *DeviceMesh    // the line of mesh whose ranks store parts: all of it, or of two dims the second
+	group   *runtime.Group // of along
+	copies  *replica       // over the first of two dims, or nil
+	early   bool
+	ignored []*builtins.Tensor
 }
 
 func fullyShard(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
@@ -103,11 +108,13 @@ func fullyShard(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args s
 		m     ModuleArg
 		dm    MeshArg
 		early = arg.Bool(true)
+
+		ignored arg.Opt[builtins.TensorValues, *builtins.TensorValues]
 	)
-	if err := arg.Unpack(b.Name(), args, kwargs, "module", &m, "mesh", &dm, "reshard_after_forward?", &early); err != nil {
+	if err := arg.Unpack(b.Name(), args, kwargs, "module", &m, "mesh", &dm, "reshard_after_forward?", &early, "ignored_params?", &ignored); err != nil {
 		return nil, err
 	}
-	s := &fullSharding{e: e, fn: b.Name(), mesh: dm.DeviceMesh, early: bool(early)}
+	s := &fullSharding{e: e, fn: b.Name(), mesh: dm.DeviceMesh, early: bool(early), ignored: ignored.V}
 	if err := s.check(m.M); err != nil {
 		return nil, err
 	}
@@ -122,15 +129,14 @@ func (s *fullSharding) check(m *nn.Module) error {
 	bad := func(param, got, want, rule string) error {
 		return &op.ArgError{Func: s.fn, Param: param, Got: got, Want: want, Rule: rule}
 	}
-	if s.mesh.Mesh().NDim() != 1 {
-		return bad("mesh", s.mesh.Mesh().String(), "a mesh of one dim", `mesh["dp"] is one of a mesh of several`)
+	if s.mesh.Mesh().NDim() > 2 {
+		return bad("mesh", s.mesh.Mesh().String(), "a mesh of one dim or two", `mesh["dp"] is one of a mesh of several`)
 	}
-	var err error
-	if s.group, err = s.e.Runtime.MeshGroup(s.mesh.Mesh()); err != nil {
-		return err
-	}
-	if !s.group.Holds() {
+	if !s.mesh.Holds(s.e.Runtime.ID()) {
 		return bad("mesh", s.mesh.Mesh().String(), fmt.Sprintf("a mesh with rank %d in it", s.e.Runtime.Self()), "only the ranks that store the module call fully_shard")
+	}
+	if err := s.findRanks(); err != nil {
+		return err
 	}
 	if unitOf(m) != nil {
 		return bad("module", "a module that fully_shard has been given", "another", "")
@@ -143,12 +149,31 @@ func (s *fullSharding) check(m *nn.Module) error {
 			return bad("module", "a module with one that replicate has been given", "one without", "both average gradients")
 		}
 		for _, p := range sub.M.Own(sub.Path) {
+			if slices.Contains(s.ignored, p.X) {
+				continue
+			}
 			if err := s.checkParameter(p); err != nil {
 				return err
 			}
 		}
 	}
 	return nil
+}
+
+// findRanks finds the ranks that store parts, and those that hold copies.
+func (s *fullSharding) findRanks() error {
+	s.along = s.mesh
+	if s.mesh.Mesh().NDim() == 2 {
+		s.along = DeviceMeshOf(s.e, s.e.Runtime.SubMesh(s.mesh.Mesh(), 1))
+		g, err := s.e.Runtime.MeshGroup(s.e.Runtime.SubMesh(s.mesh.Mesh(), 0))
+		if err != nil {
+			return err
+		}
+		s.copies = newReplica(s.e, g)
+	}
+	var err error
+	s.group, err = s.e.Runtime.MeshGroup(s.along.Mesh())
+	return err
 }
 
 // checkParameter refuses a parameter that cannot be cut.
@@ -198,7 +223,7 @@ func (s *fullSharding) unit(m *nn.Module) error {
 	seen := map[*builtins.Tensor]bool{}
 	computes(m, func(x *builtins.Tensor) {
 		switch {
-		case seen[x]:
+		case seen[x] || slices.Contains(s.ignored, x):
 		case flatOf(x) != nil:
 			u.addAlso(flatOf(x).of.unit)
 		default:
@@ -310,12 +335,17 @@ func (s *fullSharding) adopt(u *shardUnit, p *shardParam, part *tensor.Tensor) e
 	if _, err := e.Runtime.Do("copy_", []*tensor.Tensor{part, values}); err != nil {
 		return err
 	}
-	view := &flatView{param: true, spec: &FlatShardingSpec{e, p.flat}, pg: s.mesh, group: s.group, local: part, of: &shardPart{p, u}}
+	view := &flatView{param: true, spec: &FlatShardingSpec{e, p.flat}, pg: s.along, group: s.group, local: part, of: &shardPart{p, u}}
 	p.x.T, p.x.Lens = part, view
 	if t.RequiresGrad() {
-		return builtins.RequireGrad(s.fn, part)
+		if err := builtins.RequireGrad(s.fn, part); err != nil {
+			return err
+		}
 	}
-	return nil
+	if s.copies == nil {
+		return nil
+	}
+	return s.copies.add(p.x)
 }
 
 // A shardPart says what a flat parameter is part of.

@@ -64,11 +64,13 @@ func (p *shardPart) state(part *tensor.Tensor) (*tensor.Tensor, error) {
 	return y, nil
 }
 
-// rows returns what has part on this rank, of shape s, cut along dim 0: one
-// exchange.
+// rows returns what has part on this rank, of shape s, cut along dim 0 by the mesh's
+// last dim: one exchange.
 func (p *shardPart) rows(s shape.Shape, part *tensor.Tensor) (*tensor.Tensor, error) {
 	e, g := p.unit.e, flatOf(p.x).group
-	l, err := e.Runtime.Layouts().Place(p.mesh, s, []mesh.Placement{mesh.Shard(0)})
+	placements := make([]mesh.Placement, p.mesh.NDim())
+	placements[len(placements)-1] = mesh.Shard(0)
+	l, err := e.Runtime.Layouts().Place(p.mesh, s, placements)
 	if err != nil {
 		return nil, err
 	}

@@ -2,7 +2,6 @@ package dtensor
 
 import (
 	"fmt"
-	"slices"
 
 	"go.starlark.net/starlark"
 
@@ -48,9 +47,8 @@ func (p *ModuleArg) Unpack(v starlark.Value) error {
 // A replica is a module whose gradients are averaged over ranks.
 type replica struct {
 	e     *builtins.Env
-	name  string // of the module
 	group *runtime.Group
-	list  []nn.NamedTensor
+	list  []*builtins.Tensor // the parameters
 	sync  bool
 	due   map[*builtins.Tensor]bool // what the pass under way has given a gradient
 }
@@ -85,17 +83,33 @@ func replicateModule(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, a
 	if err != nil {
 		return nil, err
 	}
-	r := &replica{e: e, name: m.M.Class.Name, group: g, list: m.M.Parameters("", true), sync: true, due: map[*builtins.Tensor]bool{}}
+	r := newReplica(e, g)
 	m.M.Mark(replicaMark{}, r)
 	if !g.Holds() {
 		return m.M.Value, nil
 	}
-	for _, p := range slices.Concat(r.list, m.M.Buffers("", true)) {
+	for _, p := range m.M.Parameters("", true) {
+		if err := r.add(p.X); err != nil {
+			return nil, err
+		}
+	}
+	for _, p := range m.M.Buffers("", true) {
 		if err := r.adopt(p.X); err != nil {
 			return nil, err
 		}
 	}
 	return m.M.Value, nil
+}
+
+// newReplica returns a replica over g, of no parameters yet.
+func newReplica(e *builtins.Env, g *runtime.Group) *replica {
+	return &replica{e: e, group: g, sync: true, due: map[*builtins.Tensor]bool{}}
+}
+
+// add adopts x, a parameter.
+func (r *replica) add(x *builtins.Tensor) error {
+	r.list = append(r.list, x)
+	return r.adopt(x)
 }
 
 // adopt gives x the values of the first rank, and has its gradients averaged.
@@ -142,11 +156,11 @@ func (r *replica) average() error {
 		bucket, size = nil, 0
 		return r.averageOf(list)
 	}
-	for _, p := range r.list {
-		if !due[p.X] || p.X.T.Auto.Grad == nil {
+	for _, x := range r.list {
+		if !due[x] || x.T.Auto.Grad == nil {
 			continue
 		}
-		g := p.X.T.Auto.Grad.Local()
+		g := x.T.Auto.Grad.Local()
 		n := g.Numel() * g.DType().Size()
 		if len(bucket) > 0 && (size+n > bucketBytes || g.DType() != bucket[0].DType()) {
 			if err := flush(); err != nil {
