@@ -29,6 +29,11 @@ func TestNamesOf(t *testing.T) {
 	if windows, err := universe()["signal"].(*namespace).Attr("windows"); err != nil || windows.(*namespace).Name != "signal.windows" {
 		t.Errorf("got %v, %v, want the namespace signal.windows", windows, err)
 	}
+	for _, name := range []string{"json", "math"} {
+		if v := universe()[name]; v != nil {
+			t.Errorf("got %v called %s, want Starlark's own, which has the name where this is none", v, name)
+		}
+	}
 	if v := universe()["Tensor"]; v != nil {
 		t.Errorf("got %v called Tensor, want a type, which is no name", v)
 	}

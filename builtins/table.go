@@ -169,7 +169,7 @@ func namesOf(space string) starlark.StringDict {
 			if v := r.value(); v != nil {
 				names[name] = v
 			}
-		case owner != "" && isNamespace(owner):
+		case owner != "" && isNamespace(owner) && (r.Fn != nil || r.Value != nil || r.Own != nil): // and no documentation of Starlark's own
 			addInner(inner, space, owner)
 		}
 	}
