@@ -8,6 +8,7 @@ import (
 	"gonum.org/v1/gonum/blas/gonum"
 
 	"tpsh/runtime/kernel/gemm"
+	"tpsh/runtime/kernel/vec"
 )
 
 // products is gonum's BLAS, but for products of matrices, which package gemm makes, and
@@ -53,9 +54,7 @@ func (p products) Dgemm(tA, tB blas.Transpose, m, n, k int, alpha float64, a []f
 				row[j] = alpha * v
 			}
 		case beta == 1 && alpha == -1:
-			for j, v := range from {
-				row[j] -= v
-			}
+			vec.Sub64(row, row, from)
 		default:
 			for j, v := range from {
 				row[j] = beta*row[j] + alpha*v

@@ -34,10 +34,12 @@ func TestProducts(t *testing.T) {
 	}
 	for _, tA := range []blas.Transpose{blas.NoTrans, blas.Trans} {
 		for _, tB := range []blas.Transpose{blas.NoTrans, blas.Trans} {
-			for _, f := range [][2]float64{{1, 0}, {-1, 1}, {2, 0.5}, {0, 2}} {
-				same(fmt.Sprint("Dgemm ", tA, tB, f), func(p blas64Level3, c []float64) {
-					p.Dgemm(tA, tB, 60, 37, 50, f[0], a, ld, b, ld, f[1], c, ld)
-				})
+			for _, f := range [][2]float64{{1, 0}, {1, 1}, {-1, 1}, {2, 0.5}, {0, 2}} {
+				for _, size := range [][3]int{{60, 37, 50}, {37, 60, 50}, {140, 5, 60}} {
+					same(fmt.Sprint("Dgemm ", tA, tB, f, size), func(p blas64Level3, c []float64) {
+						p.Dgemm(tA, tB, size[0], size[1], size[2], f[0], a, ld, b, ld, f[1], c, ld)
+					})
+				}
 			}
 		}
 		for _, ul := range []blas.Uplo{blas.Lower, blas.Upper} {

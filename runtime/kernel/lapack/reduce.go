@@ -123,9 +123,7 @@ func (p *pending) subtract(dst, weights, list []float64, from int) {
 	}
 	sums := p.sums[:len(dst)]
 	timesMatrix(sums, weights[:p.rows], list[from:], p.n)
-	for i, v := range sums {
-		dst[i] -= v
-	}
+	vec.Sub64(dst, dst, sums)
 }
 
 // column copies column j, from the diagonal on, to the end of dst [n], and returns that.
