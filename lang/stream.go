@@ -7,10 +7,11 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"io"
 	"sync"
 	"time"
+
+	"tpsh/internal/crc32c"
 )
 
 // maxMessage bounds a message of a StreamConn. A section of lines is the
@@ -114,10 +115,8 @@ func readMessage(r io.Reader) ([]byte, error) {
 
 // checksum returns the checksum of a message behind its length.
 func checksum(length, msg []byte) uint32 {
-	return crc32.Update(crc32.Checksum(length, castagnoli), castagnoli, msg)
+	return crc32c.Update(crc32c.Checksum(length), msg)
 }
-
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // noEOF makes of the end of a stream one that comes too early.
 func noEOF(err error) error {

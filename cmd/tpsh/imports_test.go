@@ -93,6 +93,7 @@ var arrows = []arrow{
 	{"tpsh/runtime/shape", nil, "shapes stand on nothing"},
 	{"tpsh/internal/vt", nil, "a terminal is letters in places"},
 	{"tpsh/internal/allowance", nil, "what a machine leaves stands on nothing"},
+	{"tpsh/internal/crc32c", nil, "a checksum is of bytes"},
 	{"tpsh/internal/lazyregexp", nil, "an expression is a text until it is used"},
 	{"tpsh/internal/units", nil, "quantities are texts in the end"},
 	{"tpsh/internal/spell", nil, "a misspelling is letters"},
@@ -127,8 +128,8 @@ var ofVocabularies = []string{"tpsh/builtins", "tpsh/builtins/arg", "tpsh/mesh",
 
 const vocabularies = "tpsh/cmd/tpsh/vocabularies"
 
-// anywhere are the packages that every other may import: they know texts, and what there is of the machine.
-var anywhere = []string{"tpsh/internal/spell", "tpsh/internal/lazyregexp", "tpsh/internal/units", "tpsh/internal/allowance"}
+// anywhere are the packages that every other may import: they know texts and bytes, and what there is of the machine.
+var anywhere = []string{"tpsh/internal/spell", "tpsh/internal/lazyregexp", "tpsh/internal/units", "tpsh/internal/allowance", "tpsh/internal/crc32c"}
 
 // Imports point one way.
 func TestImports(t *testing.T) {

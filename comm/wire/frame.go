@@ -3,6 +3,8 @@ package wire
 import (
 	"encoding/binary"
 	"fmt"
+
+	"tpsh/internal/crc32c"
 )
 
 // A Frame is the unit that ranks which share no memory exchange: a header of fixed
@@ -146,5 +148,5 @@ func MoreByte(more bool) byte {
 }
 
 func checksum(header, payload []byte) uint32 {
-	return crc(crc(0, header[:checkedBytes]), payload)
+	return crc32c.Update(crc32c.Checksum(header[:checkedBytes]), payload)
 }

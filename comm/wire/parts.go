@@ -1,6 +1,10 @@
 package wire
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+
+	"tpsh/internal/crc32c"
+)
 
 // LargeWrite is the length from which a payload is written from where it is.
 const LargeWrite = 16 << 10
@@ -17,11 +21,11 @@ func AppendRuns(buf []byte, runs [][]byte, f *Frame, payload *Parts, number *uin
 	n := f.next(payload, number, most)
 	buf = appendHeader(buf, f, n)
 	header := buf[at:]
-	sum := crc(0, header[:checkedBytes])
+	sum := crc32c.Checksum(header[:checkedBytes])
 	runs = append(runs, header)
 	for n > 0 {
 		run := payload.Next(n)
-		sum = crc(sum, run)
+		sum = crc32c.Update(sum, run)
 		runs = append(runs, run)
 		n -= len(run)
 	}

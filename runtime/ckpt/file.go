@@ -6,10 +6,10 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
-	"hash/crc32"
 	"os"
 	"slices"
 
+	"tpsh/internal/crc32c"
 	"tpsh/mesh"
 )
 
@@ -133,7 +133,7 @@ func (w *Writer) Write(data []byte) (int, error) {
 // flush writes what is kept.
 func (w *Writer) flush() error {
 	for part := range slices.Chunk(w.buf, chunkSize) {
-		w.sums = binary.LittleEndian.AppendUint32(w.sums, crc32.Checksum(part, castagnoli))
+		w.sums = binary.LittleEndian.AppendUint32(w.sums, crc32c.Checksum(part))
 	}
 	Step("write %s at %d", w.name, w.size)
 	n, err := w.f.Write(w.buf)

@@ -6,11 +6,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"math"
 	"slices"
 	"strings"
 
+	"tpsh/internal/crc32c"
 	"tpsh/internal/lazyregexp"
 	"tpsh/mesh"
 	"tpsh/runtime/dtype"
@@ -178,8 +178,6 @@ func badIndex(format string, args ...any) error {
 	return &FormatError{IndexName, fmt.Sprintf(format, args...)}
 }
 
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
-
 // Encode returns the index as bytes: a JSON object that holds the format, its
 // version, a checksum and what it is of.
 func (x *Index) Encode() ([]byte, error) {
@@ -190,7 +188,7 @@ func (x *Index) Encode() ([]byte, error) {
 		return nil, err
 	}
 	text := bytes.TrimSuffix(body.Bytes(), []byte("\n"))
-	data := fmt.Appendf(nil, "{\"format\":%q,\"version\":%d,\"crc32c\":\"%08x\",\"index\":", format, x.version(), crc32.Checksum(text, castagnoli))
+	data := fmt.Appendf(nil, "{\"format\":%q,\"version\":%d,\"crc32c\":\"%08x\",\"index\":", format, x.version(), crc32c.Checksum(text))
 	return append(append(data, text...), "}\n"...), nil
 }
 
@@ -212,7 +210,7 @@ func Decode(data []byte) (*Index, error) {
 	if outer.Version < 1 || outer.Version > version {
 		return nil, badIndex("version %d, want %d", outer.Version, version)
 	}
-	if sum := fmt.Sprintf("%08x", crc32.Checksum(outer.Index, castagnoli)); sum != outer.Sum {
+	if sum := fmt.Sprintf("%08x", crc32c.Checksum(outer.Index)); sum != outer.Sum {
 		return nil, badIndex("its checksum is %s, want %s: it is damaged", sum, outer.Sum)
 	}
 	x := &Index{old: outer.Version == 1}

@@ -5,12 +5,12 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"io"
 	"io/fs"
 	"os"
 	"slices"
 
+	"tpsh/internal/crc32c"
 	"tpsh/mesh"
 )
 
@@ -156,7 +156,7 @@ func (r *Reader) chunks(dst []byte, file int, k int64) error {
 		return pathless(err)
 	}
 	for part := range slices.Chunk(dst, chunkSize) {
-		if crc32.Checksum(part, castagnoli) != binary.LittleEndian.Uint32(f.Sums[4*k:]) {
+		if crc32c.Checksum(part) != binary.LittleEndian.Uint32(f.Sums[4*k:]) {
 			return &FormatError{f.Name, fmt.Sprintf("bytes %d to %d do not have their checksum: the file is damaged", k*chunkSize, k*chunkSize+int64(len(part)))}
 		}
 		k++

@@ -2,11 +2,11 @@ package shard
 
 import (
 	"fmt"
-	"hash/crc32"
 	goruntime "runtime"
 	"strings"
 
 	"tpsh/comm"
+	"tpsh/internal/crc32c"
 	"tpsh/mesh"
 	"tpsh/runtime/op"
 	"tpsh/runtime/tensor"
@@ -49,7 +49,7 @@ func (e *Engine) statement(x *tensor.Tensor) (string, error) {
 	}
 	sum := "-"
 	if !block.Hollow() {
-		sum = fmt.Sprintf("%08x", crc32.Checksum(block.Bytes(), castagnoli))
+		sum = fmt.Sprintf("%08x", crc32c.Checksum(block.Bytes()))
 	}
 	goruntime.KeepAlive(block)
 	return fmt.Sprintf("%v %t %s", x.DType(), x.RequiresGrad(), sum), nil

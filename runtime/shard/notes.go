@@ -3,13 +3,13 @@ package shard
 import (
 	"encoding/binary"
 	"fmt"
-	"hash/crc32"
 	"math"
 	goruntime "runtime"
 	"slices"
 	"strings"
 
 	"tpsh/comm"
+	"tpsh/internal/crc32c"
 	"tpsh/mesh"
 	"tpsh/runtime/op"
 	"tpsh/runtime/tensor"
@@ -101,8 +101,6 @@ func (e *Engine) notesOf(m *mesh.Mesh) *notes {
 	return n
 }
 
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
-
 // noteOperand notes that the plain x was an operand of d on m.
 func (e *Engine) noteOperand(d *op.Def, m *mesh.Mesh, x *tensor.Tensor) {
 	if m.Size() == 1 || e.backward > 0 || x.Buffer() == nil {
@@ -127,7 +125,7 @@ func (e *Engine) noteOperand(d *op.Def, m *mesh.Mesh, x *tensor.Tensor) {
 	if err != nil {
 		return // the operator will say so
 	}
-	n.state.operands = chain(n.state.operands, uint64(crc32.Update(uint32(x.DType()), castagnoli, y.Bytes())))
+	n.state.operands = chain(n.state.operands, uint64(crc32c.Update(uint32(x.DType()), y.Bytes())))
 	goruntime.KeepAlive(y)
 	n.operand = operand{def: d, tensor: fmt.Sprintf("%s in %s at %s", op.Describe(x), d.Name, e.host.Here())}
 }

@@ -1,4 +1,4 @@
-package wire
+package crc32c
 
 import "golang.org/x/sys/cpu"
 

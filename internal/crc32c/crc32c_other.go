@@ -1,6 +1,6 @@
 //go:build !amd64
 
-package wire
+package crc32c
 
 // folds says that fold cannot be called.
 const folds = false
@@ -10,4 +10,4 @@ func fold(*[64]byte, []byte, uint32, *[4]uint64) {}
 // hasCRC says that shortCRC cannot be called.
 const hasCRC = false
 
-func shortCRC(uint32, []byte) uint32 { panic("wire: no instruction for checksums") }
+func shortCRC(uint32, []byte) uint32 { panic("crc32c: no instruction for checksums") }

@@ -1,4 +1,4 @@
-package wire
+package crc32c
 
 import (
 	"fmt"
@@ -21,8 +21,8 @@ func TestChecksum(t *testing.T) {
 			b[i] = byte(seed >> 24)
 		}
 		b = b[at:]
-		if got, want := crc(sum, b), crc32.Update(sum, castagnoli(), b); got != want {
-			t.Fatalf("crc(%08x, %d bytes) = %08x, want %08x", sum, len(b), got, want)
+		if got, want := Update(sum, b), crc32.Update(sum, castagnoli(), b); got != want {
+			t.Fatalf("Update(%08x, %d bytes) = %08x, want %08x", sum, len(b), got, want)
 		}
 	})
 }
@@ -45,7 +45,7 @@ func BenchmarkChecksum(b *testing.B) {
 	for _, length := range []int{64, 512, 1 << 10, 16 << 10, 256 << 10} {
 		data := make([]byte, length)
 		for name, f := range map[string]func(uint32, []byte) uint32{
-			"crc":     crc,
+			"crc32c":  Update,
 			"library": func(sum uint32, b []byte) uint32 { return crc32.Update(sum, castagnoli(), b) },
 		} {
 			b.Run(fmt.Sprintf("%s/%d", name, length), func(b *testing.B) {

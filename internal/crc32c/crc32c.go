@@ -1,4 +1,14 @@
-package wire
+// Package crc32c makes checksums: CRC-32C, the polynomial of Castagnoli, as iSCSI and ext4 have
+// it. Frames between processes have one, as have messages of a control connection, the parts of
+// checkpoints and what ranks compare.
+//
+// It is package hash/crc32 with two differences. Long bytes are folded, where the processor
+// multiplies vectors of polynomials, which is several times as fast; and of short ones the sum is
+// made by the processor's instruction alone, without the tables of that package, which take 0.2 ms
+// of a process that starts. Elsewhere it is that package. For example, of a message in two parts:
+//
+//	sum := crc32c.Update(crc32c.Checksum(length), message)
+package crc32c
 
 import (
 	"hash/crc32"
@@ -8,14 +18,15 @@ import (
 // castagnoli is made when it is needed: that takes longer than all checksums of a short program.
 var castagnoli = sync.OnceValue(func() *crc32.Table { return crc32.MakeTable(crc32.Castagnoli) })
 
-// crc returns the CRC-32C of bytes of which sum is that of the first, and b the rest, as
-// crc32.Update does; of long b several times as fast, where the processor can
-// multiply vectors of polynomials.
+// Checksum returns the checksum of b.
+func Checksum(b []byte) uint32 { return Update(0, b) }
+
+// Update returns the checksum of bytes of which sum is that of the first, and b the rest.
 //
 // A block of b is congruent to one of 64 bytes, modulo the polynomial, which is
 // found by folding. Gopal et al., "Fast CRC computation for generic polynomials
 // using PCLMULQDQ instruction", Intel 2009.
-func crc(sum uint32, b []byte) uint32 {
+func Update(sum uint32, b []byte) uint32 {
 	if whole := len(b) / foldBytes * foldBytes; folds && whole >= leastFold {
 		var rest [64]byte
 		fold(&rest, b[:whole], ^sum, &foldBy)
@@ -24,7 +35,7 @@ func crc(sum uint32, b []byte) uint32 {
 	return update(sum, b)
 }
 
-// update is crc without folding. The library interleaves what is long.
+// update is Update without folding. The library interleaves what is long.
 func update(sum uint32, b []byte) uint32 {
 	if hasCRC && len(b) < mostShort {
 		return shortCRC(sum, b)
