@@ -47,7 +47,7 @@ type Row struct {
 // A Function is a builtin of the rank whose Env is e.
 type Function func(e *Env, thread *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error)
 
-var rows = map[string]*Row{}
+var rows = make(map[string]*Row, 1024)
 
 // Register adds rows to the table. It panics if a name is taken.
 func Register(list ...*Row) {
