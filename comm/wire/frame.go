@@ -12,7 +12,7 @@ import (
 //
 //	offset  bytes  field
 //	 0      4      magic, "tpsh"
-//	 4      1      version, 5
+//	 4      1      version, 6
 //	 5      1      type
 //	 6      1      more: 1 if the message goes on in the sender's next frame
 //	               of the same type, group, call, step and tag, 2 if its rest
@@ -74,7 +74,7 @@ const (
 
 const (
 	frameMagic   = "tpsh"
-	frameVersion = 5
+	frameVersion = 6
 	HeaderBytes  = 64
 	checkedBytes = 60 // the part of the header that the checksum covers
 

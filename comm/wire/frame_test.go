@@ -69,7 +69,7 @@ func TestFrameBytes(t *testing.T) {
 		Type: FrameMessage, More: true, Source: 2, Step: 3, Group: 4, Call: 5, Tag: -1, Generation: 6, Number: 7, Rest: 3,
 		Payload: []byte("hi"),
 	})
-	want := "tpsh\x05\x04\x01\x00" + "\x02\x00\x00\x00\x03\x00\x00\x00" + "\x04\x00\x00\x00\x00\x00\x00\x00" +
+	want := "tpsh\x06\x04\x01\x00" + "\x02\x00\x00\x00\x03\x00\x00\x00" + "\x04\x00\x00\x00\x00\x00\x00\x00" +
 		"\x05\x00\x00\x00\x00\x00\x00\x00" + "\xff\xff\xff\xff\xff\xff\xff\xff" +
 		"\x06\x00\x00\x00\x07\x00\x00\x00" + "\x03\x00\x00\x00\x00\x00\x00\x00\x02\x00\x00\x00"
 	if string(got[:checkedBytes]) != want || string(got[HeaderBytes:]) != "hi" {
@@ -94,7 +94,7 @@ func TestFrameErrors(t *testing.T) {
 	}{
 		{"magic", "alien", `frame: alien: got "Tpsh", want "tpsh"`, sealed("", set(0, 'T'))},
 		{"http", "alien", `frame: alien: got "GET ", want "tpsh"`, []byte("GET / HTTP/1.1\r\nHost: www.example.org\r\nAccept: text/html, text/plain\r\n\r\n")},
-		{"version", "version", "frame: version: got 1, want 5", sealed("", set(4, 1))},
+		{"version", "version", "frame: version: got 1, want 6", sealed("", set(4, 1))},
 		{"no type", "alien", "frame: alien: got type 0, want 1..8", sealed("", set(5, 0))},
 		{"type", "alien", "frame: alien: got type 9, want 1..8", sealed("", set(5, 9))},
 		{"more", "alien", "frame: alien: got flags 3, 0, want 0..2, 0", sealed("", set(6, 3))},

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"encoding/binary"
 	"fmt"
 	"unsafe"
 
@@ -199,24 +200,42 @@ func (d *Decoder) caught() comm.Caught { return comm.Caught{Clocks: d.ints(), La
 
 func AppendString(buf []byte, s string) []byte { return append(AppendInt(buf, len(s)), s...) }
 
+// appendInts appends a list as the differences of each element from the one before, in as few
+// bytes as they take: lists are as long as there are ranks, and hold ascending ranks, or counters that
+// are mostly alike.
 func appendInts(buf []byte, list []int) []byte {
 	buf = AppendInt(buf, ListLen(list))
+	last := 0
 	for _, x := range list {
-		buf = AppendInt(buf, x)
+		buf = binary.AppendVarint(buf, int64(x-last))
+		last = x
 	}
 	return buf
 }
 
 func (d *Decoder) ints() []int {
-	n := d.List(8)
+	n := d.List(1)
 	if n < 0 {
 		return nil
 	}
 	list := make([]int, n)
+	last := 0
 	for i := range list {
-		list[i] = d.Int()
+		last += d.varint()
+		list[i] = last
 	}
 	return list
+}
+
+// varint takes a number as binary.AppendVarint writes it, and no longer way to write it.
+func (d *Decoder) varint() int {
+	x, n := binary.Varint(d.Rest)
+	if n <= 0 || n > 1 && d.Rest[n-1] == 0 {
+		d.Fail("length", "another number", "the short form of one")
+		return 0
+	}
+	d.Rest = d.Rest[n:]
+	return int(x)
 }
 
 // bool takes a 0 or a 1.

@@ -156,3 +156,21 @@ func FuzzDecodeSigned(f *testing.F) {
 func FuzzDecodeLetter(f *testing.F) {
 	fuzz(f, appendEnvelope, DecodeEnvelope, &mailbox.Envelope{Message: comm.Message{Data: []byte("data")}, Where: "a.star:1:1"})
 }
+
+// Lists are short where ranks follow each other and counters are alike, as in a report of one of
+// hundreds of ranks.
+func TestListsAreShort(t *testing.T) {
+	r := deadlock.Report{Kind: deadlock.ReportWaits, All: comm.FirstRanks(1000), Sent: make([]int, 1000), Waits: []int{-1, 1 << 40, 3}, Received: []int{0, 0, 0}}
+	data := AppendReport(nil, &r)
+	if len(data) > 2200 {
+		t.Errorf("got %d bytes, want at most 2200", len(data))
+	}
+	back, err := decodeReport(data)
+	if err != nil || !reflect.DeepEqual(back, &r) {
+		t.Errorf("got %+v, %v, want %+v", back, err, r)
+	}
+	d := Decoder{Rest: []byte{0x80, 0x00}}
+	if d.varint(); d.Err == nil {
+		t.Error("a number in two bytes that takes one: got no error")
+	}
+}
