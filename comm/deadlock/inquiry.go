@@ -20,7 +20,7 @@ func (s *Machine) examine() {
 	graph := s.graph()
 	for _, set := range graph.ClosedSets() {
 		if s.consistent(set) {
-			s.inquire(set, graph)
+			s.inquire(set, slices.Clone(graph))
 			return
 		}
 	}

@@ -30,6 +30,7 @@ type Machine struct {
 	asked    map[int]func(*Report) // by the number of the question
 	question int                   // the number of the last question
 	inquiry  *inquiry              // the deadlock that is being looked into
+	nodes    Graph                 // memory for graph: it is made of each report
 	notices  time.Duration         // after how long a wait is noticed, 0 for never
 	suspects []suspicion           // the oldest first
 	left     []comm.Unreceived     // from the ranks that have told
@@ -323,9 +324,13 @@ func (s *Machine) missing(k *knowledge, kept map[CallKey][]int) []int {
 	return found
 }
 
-// graph returns the graph of the ranks' waits.
+// graph returns the graph of the ranks' waits, which the next call overwrites.
 func (s *Machine) graph() Graph {
-	graph := make(Graph, len(s.ranks))
+	if s.nodes == nil {
+		s.nodes = make(Graph, len(s.ranks))
+	}
+	graph := s.nodes
+	clear(graph)
 	missing := map[CallKey][]int{} // of relayed calls
 	for r := range s.ranks {
 		switch k := &s.ranks[r]; {

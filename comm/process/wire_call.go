@@ -173,7 +173,7 @@ func (c *wireCall) position() schedule.Position {
 
 // newWait returns a wireWait for the contracts of the other members.
 func (c *wireCall) newWait() *wireWait {
-	w := &wireWait{what: c.key, relayed: c.group.relays, all: c.group.ranks, missing: c.missing, outcome: c.outcome, site: c.callSite}
+	w := &wireWait{what: c.key, relayed: c.group.relays, lacks: c.lacks, all: c.group.ranks, missing: c.missing, outcome: c.outcome, site: c.callSite}
 	if c.relays {
 		w.advance = c.relayOn
 	}
@@ -198,7 +198,7 @@ func (c *wireCall) outcome() (bool, error) {
 
 // missing returns the ranks that have not called, ascending.
 func (c *wireCall) missing() []int {
-	var ranks []int
+	ranks := make([]int, 0, len(c.group.others)-int(c.call.count.Load()))
 	for _, r := range c.group.others {
 		if !c.call.here[r] {
 			ranks = append(ranks, r)
@@ -207,6 +207,9 @@ func (c *wireCall) missing() []int {
 	slices.Sort(ranks)
 	return ranks
 }
+
+// lacks reports whether a rank has not called.
+func (c *wireCall) lacks() bool { return int(c.call.count.Load()) < len(c.group.others) }
 
 // peerError returns the error of a call on a group with failed members: it tells
 // of the first that counts.
@@ -220,8 +223,12 @@ func (c *wireCall) block(ctx context.Context, done <-chan struct{}) error {
 	defer c.awaited.Store(false)
 	w := c.newWait()
 	w.program, w.advance = true, nil
-	w.missing = func() []int { // nobody, while the call does the rest by itself
-		if over, _ := c.outcome(); over {
+	w.lacks = func() bool { // nobody, while the call does the rest by itself
+		over, _ := c.outcome()
+		return !over
+	}
+	w.missing = func() []int {
+		if !w.lacks() {
 			return nil
 		}
 		return c.missing()

@@ -17,6 +17,7 @@ type wireWait struct {
 	what     deadlock.CallKey // the call whose members are missing, or zero for a message
 	all      []int            // the members of the group
 	relayed  bool             // whether its contracts are relayed
+	lacks    func() bool      // if they are: whether anybody is missing
 	missing  func() []int
 	advance  func()               // does what others wait for, as far as it can be done; nil for nothing
 	outcome  func() (bool, error) // whether the wait is over, and how
@@ -185,13 +186,15 @@ func (wr *wireRank) look(w *wireWait, tell bool) (bool, error) {
 // tell lets the supervisor know for whom the rank waits in w, if for anyone:
 // not while a failure is on its way, which may end the wait.
 func (wr *wireRank) tell(w *wireWait) {
-	missing := w.missing()
+	var missing []int
+	if w.relayed && w.lacks() && len(wr.endings) == 0 {
+		wr.tellRelayed(w)
+		return
+	} else if !w.relayed {
+		missing = w.missing()
+	}
 	switch {
 	case len(missing) > 0 && len(wr.endings) == 0:
-		if w.relayed {
-			wr.tellRelayed(w)
-			return
-		}
 		received := make([]int, len(missing))
 		for i, m := range missing {
 			received[i] = wr.received[m]
