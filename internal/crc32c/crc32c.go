@@ -1,4 +1,4 @@
-// Package crc32c makes checksums: CRC-32C, the polynomial of Castagnoli, as iSCSI and ext4 have
+// Package crc32c makes checksums: CRC-32C, of the polynomial of Castagnoli, as file systems have
 // it. Frames between processes have one, as have messages of a control connection, the parts of
 // checkpoints and what ranks compare.
 //
