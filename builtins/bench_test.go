@@ -2,6 +2,7 @@ package builtins_test
 
 import (
 	"context"
+	"slices"
 	"testing"
 
 	"go.starlark.net/starlark"
@@ -13,7 +14,7 @@ import (
 
 // loops are the bodies of loops, by name. The setup runs once; the time is
 // that of one turn, the loop's own included.
-var loops = []struct{ name, setup, body string }{
+var loops = []loopCase{
 	{"empty", "", "pass"},
 	{"add/f32/8x8", "x, y = ones(8, 8), ones(8, 8)", "z = x + y"},
 	{"add/f32/8x8/recorded", "x, y = ones(8, 8, requires_grad=True), ones(8, 8)", "z = x + y"},
@@ -40,17 +41,50 @@ const placed = "mesh = init_device_mesh(\"cpu\", (1,))\n" +
 	"x, y = [distribute_tensor(ones(8, 8), mesh, [Shard(0)]) for _ in range(2)]\n" +
 	"w = distribute_tensor(ones(8, 8), mesh, [Replicate()])"
 
+// A loopCase is a loop of a script.
+type loopCase struct{ name, setup, body string }
+
+// source returns a program with a function that makes so many turns.
+func (l loopCase) source() string {
+	return l.setup + "\ndef loop(n):\n  for i in range(n):\n    " + l.body + "\n"
+}
+
 // BenchmarkScript measures loops of a script.
 func BenchmarkScript(b *testing.B) {
 	for _, l := range loops {
-		source := l.setup + "\ndef loop(n):\n  for i in range(n):\n    " + l.body + "\n"
-		b.Run(l.name, func(b *testing.B) { benchScript(b, source) })
+		b.Run(l.name, func(b *testing.B) { benchScript(b, l.source()) })
+	}
+}
+
+// A small operation allocates its result and what holds that, and little else: of distributed
+// tensors the block's storage, the tensor with its block, and the value of the script.
+func TestSmallOperationsAllocate(t *testing.T) {
+	for name, most := range map[string]float64{"add/f32/8x8": 3, "addNumber/f32/8x8": 4, "add/f32/8x8/placed": 3, "addNumber/f32/8x8/placed": 4,
+		"add/f32/8x8/recorded": 5, "add/f32/8x8/placedRecorded": 6, "redistribute/f32/8x8/placed": 22} {
+		i := slices.IndexFunc(loops, func(l loopCase) bool { return l.name == name })
+		const turns = 1000
+		var got float64
+		script(t, loops[i].source(), func(loop func(turns int)) {
+			got = testing.AllocsPerRun(3, func() { loop(turns) }) / turns
+		})
+		if got > most+0.5 {
+			t.Errorf("%s: got %.1f allocations a turn, want at most %v", name, got, most)
+		}
 	}
 }
 
 // benchScript runs source on one rank, and then its function loop.
 func benchScript(b *testing.B, source string) {
 	b.ReportAllocs()
+	script(b, source, func(loop func(turns int)) {
+		b.ResetTimer()
+		loop(b.N)
+		b.StopTimer()
+	})
+}
+
+// script runs source on one rank, and then f with its function loop.
+func script(b testing.TB, source string, f func(loop func(turns int))) {
 	done := make(chan error, 1)
 	job, err := runtime.Start(context.Background(), runtime.Config{Size: 1, Transport: "inproc"}, func(ctx context.Context, r *runtime.Rank) {
 		done <- func() error {
@@ -63,9 +97,11 @@ func benchScript(b *testing.B, source string) {
 			if err != nil {
 				return err
 			}
-			b.ResetTimer()
-			_, err = starlark.Call(thread, globals["loop"], starlark.Tuple{starlark.MakeInt(b.N)}, nil)
-			b.StopTimer()
+			f(func(turns int) {
+				if err == nil {
+					_, err = starlark.Call(thread, globals["loop"], starlark.Tuple{starlark.MakeInt(turns)}, nil)
+				}
+			})
 			return env.End(err)
 		}()
 	})

@@ -171,7 +171,7 @@ func partRow(name, doc string) *Row {
 		if err != nil {
 			return nil, err
 		}
-		return applyOperator(e, d, []*tensor.Tensor{t}, x)
+		return applyOperator(e, d, t, nil, x)
 	}}
 }
 

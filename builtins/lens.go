@@ -181,17 +181,11 @@ func (e *Env) invoke(d *op.Def, in []*tensor.Tensor, args []op.Arg) (_ []*tensor
 	return e.Runtime.Apply(d, in, args)
 }
 
-// invokeOne is invoke of an operator of one result.
-func (e *Env) invokeOne(d *op.Def, in []*tensor.Tensor, args []op.Arg) (_ *tensor.Tensor, err error) {
+// operate is invoke of an operator of one result with one or two operands, none for y, that carry
+// no lens.
+func (e *Env) operate(d *op.Def, x, y *tensor.Tensor) (_ *tensor.Tensor, err error) {
 	defer guard(&err)
-	if l := LensAmong(in); l != nil {
-		out, err := l.Apply(e, d, in, args)
-		if err != nil {
-			return nil, err
-		}
-		return out[0], nil
-	}
-	return e.Runtime.ApplyOne(d, in, args)
+	return e.Runtime.Tape.Operate(d, x, y)
 }
 
 // standIn returns what stands for d, applied to in; nil for nothing.

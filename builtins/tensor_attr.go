@@ -98,7 +98,7 @@ func init() {
 func turnedBy(name string) func(e *Env, t *tensor.Tensor) (starlark.Value, error) {
 	d := op.Lookup(name)
 	return func(e *Env, t *tensor.Tensor) (starlark.Value, error) {
-		return applyOperator(e, d, []*tensor.Tensor{t}, e.Wrap(t))
+		return applyOperator(e, d, t, nil, e.Wrap(t))
 	}
 }
 

@@ -7,7 +7,6 @@ import (
 	"tpsh/builtins/arg"
 	"tpsh/lang/operator"
 	"tpsh/runtime/op"
-	"tpsh/runtime/tensor"
 )
 
 var (
@@ -52,9 +51,9 @@ func (x *Tensor) between(d *op.Def, y starlark.Value, side starlark.Side) (starl
 		return nil, arg.In(d.Name, "", err)
 	}
 	if side == starlark.Right {
-		return applyOperator(x.Env, d, []*tensor.Tensor{b, a}, y, x)
+		return applyOperator(x.Env, d, b, a, y, x)
 	}
-	return applyOperator(x.Env, d, []*tensor.Tensor{a, b}, x, y)
+	return applyOperator(x.Env, d, a, b, x, y)
 }
 
 // Format implements operator.HasFormat: the element of a tensor that has one is

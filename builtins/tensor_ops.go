@@ -50,23 +50,33 @@ func (x *Tensor) Binary(tok syntax.Token, y starlark.Value, side starlark.Side) 
 		return nil, arg.In(d.Name, "", err)
 	}
 	if side == starlark.Right {
-		return applyOperator(x.Env, d, []*tensor.Tensor{b, a}, y, x)
+		return applyOperator(x.Env, d, b, a, y, x)
 	}
-	return applyOperator(x.Env, d, []*tensor.Tensor{a, b}, x, y)
+	return applyOperator(x.Env, d, a, b, x, y)
 }
 
 // symbols are operators whose names are other words of the language.
 var symbols = map[*op.Def]string{binaryOps[syntax.AMP]: "&", binaryOps[syntax.PIPE]: "|", binaryOps[syntax.CIRCUMFLEX]: "^", unaryOps[syntax.TILDE]: "~"}
 
-// applyOperator applies an operator of one result that has no other arguments. values are
-// in as the script has them.
-func applyOperator(e *Env, d *op.Def, in []*tensor.Tensor, values ...starlark.Value) (starlark.Value, error) {
-	if stand := e.standIn(d, in); stand != nil {
-		return stand(nil, slices.Clone(values), nil) // a copy: for others values is not allocated
+// applyOperator applies an operator of one result that has one or two operands, none for y, and no
+// other arguments. values are the operands as the script has them.
+func applyOperator(e *Env, d *op.Def, x, y *tensor.Tensor, values ...starlark.Value) (starlark.Value, error) {
+	var z *tensor.Tensor
+	var err error
+	if OperatorLensOf(x) != nil || OperatorLensOf(y) != nil {
+		in := []*tensor.Tensor{x, y}[:len(values)]
+		if stand := e.standIn(d, in); stand != nil {
+			return stand(nil, slices.Clone(values), nil) // a copy: for others values is not allocated
+		}
+		var out []*tensor.Tensor
+		if out, err = e.invoke(d, in, nil); err == nil {
+			z = out[0]
+		}
+	} else {
+		z, err = e.operate(d, x, y)
 	}
-	y, err := e.invokeOne(d, in, nil)
 	if err == nil {
-		return e.Wrap(y), nil
+		return e.Wrap(z), nil
 	}
 	if symbol := symbols[d]; symbol != "" {
 		err = arg.Rename(symbol, err)
@@ -87,7 +97,7 @@ func (x *Tensor) Unary(tok syntax.Token) (starlark.Value, error) {
 	if err != nil {
 		return nil, err
 	}
-	return applyOperator(x.Env, d, []*tensor.Tensor{t}, x)
+	return applyOperator(x.Env, d, t, nil, x)
 }
 
 // elementwise returns the name of the method that does element by element what a

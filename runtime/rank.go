@@ -154,11 +154,6 @@ func (r *Rank) Apply(d *op.Def, in []*tensor.Tensor, args []op.Arg) ([]*tensor.T
 	return r.Tape.Apply(d, in, args)
 }
 
-// ApplyOne is Apply of an operator of one result.
-func (r *Rank) ApplyOne(d *op.Def, in []*tensor.Tensor, args []op.Arg) (*tensor.Tensor, error) {
-	return r.Tape.ApplyOne(d, in, args)
-}
-
 // Do applies the operator called name and returns its first result.
 func (r *Rank) Do(name string, in []*tensor.Tensor, args ...op.Arg) (*tensor.Tensor, error) {
 	return r.Tape.ApplyOne(op.Lookup(name), in, args)

@@ -72,8 +72,7 @@ type placements []mesh.Placement
 
 // Unpack implements starlark.Unpacker.
 func (p *placements) Unpack(v starlark.Value) error {
-	var one onePlacement
-	if one.Unpack(v) == nil {
+	if one, ok := v.(Placement); ok {
 		*p = placements{one.p}
 		return nil
 	}
@@ -83,7 +82,8 @@ func (p *placements) Unpack(v starlark.Value) error {
 	}
 	*p = make(placements, len(list))
 	for i, item := range list {
-		if one.Unpack(item) != nil {
+		one, ok := item.(Placement)
+		if !ok {
 			return arg.BadItem(item, i, "a placement: Replicate(), Shard(dim) or Partial(op)")
 		}
 		(*p)[i] = one.p

@@ -67,10 +67,10 @@ func (r *Recorder) AfterBackward(fn func() error) { r.after = append(r.after, fn
 // A Placer applies operators to tensors of which ranks hold blocks, and moves
 // such tensors.
 type Placer interface {
-	// Run applies d to in, of which at least one is placed. It returns the call
-	// to be recorded, which nobody else keeps; or only its results, if they were
-	// made, and recorded, by other operators.
-	Run(d *op.Def, in []*tensor.Tensor, args []op.Arg) (*op.Call, []*tensor.Tensor, error)
+	// Run makes the results of c, of whose inputs at least one is placed. It returns
+	// the call to be recorded, which is c or of its own and nobody keeps; or only its results,
+	// if they were made, and recorded, by other operators.
+	Run(c *op.Call) (*op.Call, []*tensor.Tensor, error)
 	// Check returns an error unless the in-place operator d can be run on in.
 	Check(d *op.Def, in []*tensor.Tensor, args []op.Arg) error
 	// GradLayout returns how the gradient of a tensor placed as l is to lie.
@@ -101,7 +101,7 @@ func (r *Recorder) SetEnabled(on bool) (restore func()) {
 
 // Apply applies d and returns its results, recorded if an input requires grad.
 func (r *Recorder) Apply(d *op.Def, in []*tensor.Tensor, args []op.Arg) ([]*tensor.Tensor, error) {
-	c, out, err := r.apply(d, in, args)
+	c, out, err := r.apply(nil, d, in, args)
 	if c != nil {
 		if len(out) == 1 {
 			out = []*tensor.Tensor{out[0]} // not the call's own room
@@ -113,7 +113,19 @@ func (r *Recorder) Apply(d *op.Def, in []*tensor.Tensor, args []op.Arg) ([]*tens
 
 // ApplyOne is Apply of an operator of one result.
 func (r *Recorder) ApplyOne(d *op.Def, in []*tensor.Tensor, args []op.Arg) (*tensor.Tensor, error) {
-	c, out, err := r.apply(d, in, args)
+	return r.one(r.apply(nil, d, in, args))
+}
+
+// Operate is ApplyOne with the operands x and, unless that is nil, y, and no other arguments. Their
+// list is nobody's who is not recorded.
+func (r *Recorder) Operate(d *op.Def, x, y *tensor.Tensor) (*tensor.Tensor, error) {
+	c := r.newCall()
+	c.Operands(x, y)
+	return r.one(r.apply(c, d, c.In, nil))
+}
+
+// one returns the one result of what apply has returned.
+func (r *Recorder) one(c *op.Call, out []*tensor.Tensor, err error) (*tensor.Tensor, error) {
 	if err != nil {
 		return nil, err
 	}
@@ -124,9 +136,9 @@ func (r *Recorder) ApplyOne(d *op.Def, in []*tensor.Tensor, args []op.Arg) (*ten
 	return y, nil
 }
 
-// apply is Apply, and returns the call besides, in whose room the list of results may lie, if
-// nobody keeps it.
-func (r *Recorder) apply(d *op.Def, in []*tensor.Tensor, args []op.Arg) (c *op.Call, out []*tensor.Tensor, err error) {
+// apply is Apply. c is the call in whose room in lies, nil for none. It returns the call besides, in
+// whose room the list of results may lie, if nobody keeps it.
+func (r *Recorder) apply(c *op.Call, d *op.Def, in []*tensor.Tensor, args []op.Arg) (_ *op.Call, out []*tensor.Tensor, err error) {
 	if r.autocast.on {
 		if in, err = r.cast(d, in); err != nil {
 			return nil, nil, err
@@ -162,16 +174,16 @@ func (r *Recorder) apply(d *op.Def, in []*tensor.Tensor, args []op.Arg) (c *op.C
 		out, err = r.inPlace(d, in, args, requires)
 		return nil, out, err
 	}
+	if c == nil {
+		c = r.newCall()
+	}
+	c.Def, c.Ctx, c.In, c.Args = d, r.Ctx, in, args
 	if somePlaced(in) {
-		if c, out, err = r.Placed.Run(d, in, args); err != nil || c == nil {
+		if c, out, err = r.Placed.Run(c); err != nil || c == nil {
 			return nil, out, err
 		}
-	} else {
-		c = r.NewCall()
-		c.Def, c.Ctx, c.In, c.Args = d, r.Ctx, in, args
-		if err := c.Apply(); err != nil {
-			return nil, nil, err
-		}
+	} else if err := c.Apply(); err != nil {
+		return nil, nil, err
 	}
 	if d.View {
 		linkViews(c)
@@ -200,7 +212,7 @@ func (r *Recorder) before(d *op.Def, in []*tensor.Tensor, args []op.Arg) (err er
 // of placed tensors.
 func (r *Recorder) invoke(d *op.Def, in []*tensor.Tensor, args []op.Arg) (*op.Call, []*tensor.Tensor, error) {
 	if somePlaced(in) {
-		return r.Placed.Run(d, in, args)
+		return r.Placed.Run(&op.Call{Def: d, Ctx: r.Ctx, In: in, Args: args})
 	}
 	c, err := op.Apply(r.Ctx, d, in, args)
 	if err != nil {
@@ -209,9 +221,8 @@ func (r *Recorder) invoke(d *op.Def, in []*tensor.Tensor, args []op.Arg) (*op.Ca
 	return c, c.Out, nil
 }
 
-// NewCall returns a call that nobody has, all zero. One that Placer.Run returns is r's
-// again when it has ended, unless it is recorded.
-func (r *Recorder) NewCall() *op.Call {
+// newCall returns a call that nobody has, all zero.
+func (r *Recorder) newCall() *op.Call {
 	c := r.spare
 	if c == nil {
 		return new(op.Call)

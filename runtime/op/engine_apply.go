@@ -31,10 +31,11 @@ func (c *Call) Apply() error {
 	if err := c.infer(); err != nil {
 		return err
 	}
-	if err := c.prepare(); err != nil {
+	bare := c.shapeOnly()
+	if err := c.prepare(bare); err != nil {
 		return err
 	}
-	if !c.shapeOnly() {
+	if !bare {
 		if err := restore(c.In); err != nil {
 			return err
 		}
@@ -111,15 +112,13 @@ func (c *Call) own() error {
 	return nil
 }
 
-// prepare makes c.Out: the tensors of c.Spec, without storage if an input has
-// none, or room for views.
-func (c *Call) prepare() error {
+// prepare makes c.Out: the tensors of c.Spec, without storage if bare, or room for views.
+func (c *Call) prepare(bare bool) error {
 	c.MakeOut(len(c.Spec))
 	if c.Def.InPlace {
 		c.Out[0] = c.In[0]
 		return nil
 	}
-	bare := c.shapeOnly()
 	if c.Def.View && !bare {
 		return nil
 	}

@@ -56,8 +56,17 @@ type Call struct {
 	// like it.
 	Passing *tensor.Passing
 
+	in2   [2]*tensor.Tensor
 	spec1 [1]Spec
 	out1  [1]*tensor.Tensor
+}
+
+// Operands sets c.In to x and, unless that is nil, y.
+func (c *Call) Operands(x, y *tensor.Tensor) {
+	c.in2 = [2]*tensor.Tensor{x, y}
+	if c.In = c.in2[:]; y == nil {
+		c.In = c.in2[:1]
+	}
 }
 
 // ByValue reports whether the shapes of the results depend on elements.

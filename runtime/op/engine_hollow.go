@@ -54,7 +54,7 @@ func (c *Call) hollow() (err error) {
 	if err := c.infer(); err != nil {
 		return err
 	}
-	if err := c.prepare(); err != nil {
+	if err := c.prepare(c.shapeOnly()); err != nil {
 		return err
 	}
 	if c.shapeOnly() {

@@ -10,16 +10,18 @@ import (
 	"tpsh/runtime/tensor"
 )
 
-// Run applies d to in, of which at least one is placed. It returns the call as
-// it is to be recorded, of placed tensors that lie as the operator takes them;
-// or only the results, if other operators made them.
-func (e *Engine) Run(d *op.Def, in []*tensor.Tensor, args []op.Arg) (*op.Call, []*tensor.Tensor, error) {
-	if dec := e.stillDecision(d, in, args); dec != nil {
-		e.observe(dec, in)
-		c, err := e.runDrawing(dec, in, args)
-		return c, outOf(c), err
+// Run makes the results of c, of whose inputs at least one is placed. It returns the
+// call as it is to be recorded, c or another, of placed tensors that lie as the operator
+// takes them; or only the results, if other operators made them.
+func (e *Engine) Run(c *op.Call) (*op.Call, []*tensor.Tensor, error) {
+	if dec := e.stillDecision(c.Def, c.In, c.Args); dec != nil {
+		e.observe(dec, c.In)
+		if err := e.runDrawing(dec, c); err != nil {
+			return nil, nil, err
+		}
+		return c, c.Out, nil
 	}
-	return e.runAny(d, in, args)
+	return e.runAny(c)
 }
 
 // stillDecision returns the decision for d on in if it is known, and has the blocks taken as
@@ -44,7 +46,8 @@ func (e *Engine) stillDecision(d *op.Def, in []*tensor.Tensor, args []op.Arg) *d
 }
 
 // runAny is Run of any call.
-func (e *Engine) runAny(d *op.Def, in []*tensor.Tensor, args []op.Arg) (*op.Call, []*tensor.Tensor, error) {
+func (e *Engine) runAny(c *op.Call) (*op.Call, []*tensor.Tensor, error) {
+	d, in, args := c.Def, c.In, c.Args
 	m, err := e.meshOf(d, in)
 	if err != nil {
 		return nil, nil, err
@@ -95,9 +98,11 @@ func (e *Engine) runAny(d *op.Def, in []*tensor.Tensor, args []op.Arg) (*op.Call
 		if err != nil {
 			return nil, nil, err
 		}
-		return e.Run(d, again, args) // of two sums one is known now, and spoils the other's summands
+		c.In = again
+		return e.Run(c) // of two sums one is known now, and spoils the other's summands
 	}
-	c, err := e.runDrawing(dec, in, args)
+	c.In = in
+	err = e.runDrawing(dec, c)
 	if err == nil && d.InPlace && in[0] != target {
 		err = e.putBack(in[0], target)
 	}
@@ -111,17 +116,16 @@ func (e *Engine) runAny(d *op.Def, in []*tensor.Tensor, args []op.Arg) (*op.Call
 }
 
 // runDrawing is runBlocks, and notes whether random numbers were drawn.
-func (e *Engine) runDrawing(dec *decision, in []*tensor.Tensor, args []op.Arg) (*op.Call, error) {
+func (e *Engine) runDrawing(dec *decision, c *op.Call) error {
 	_, before := e.host.RNG()
-	c, err := e.runBlocks(dec, in, args)
-	if err != nil {
-		return nil, err
+	if err := e.runBlocks(dec, c); err != nil {
+		return err
 	}
 	_, after := e.host.RNG()
 	if e.drew = after != before; e.drew {
 		e.NoteDraw(dec.mesh)
 	}
-	return c, nil
+	return nil
 }
 
 // putBack stores in target the result that an operator in place has made of x, to which

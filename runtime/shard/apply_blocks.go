@@ -9,37 +9,34 @@ import (
 	"tpsh/runtime/tensor"
 )
 
-// runBlocks runs the operator on the rank's blocks of in, which lie as dec wants
+// runBlocks makes the results of c of the rank's blocks of its inputs, which lie as dec wants
 // them.
-func (e *Engine) runBlocks(dec *decision, in []*tensor.Tensor, args []op.Arg) (*op.Call, error) {
+func (e *Engine) runBlocks(dec *decision, c *op.Call) error {
 	outer := e.running
 	e.running = dec
 	defer func() { e.running = outer }()
-	d := dec.call.Def
-	c := e.tape.NewCall()
-	c.Def, c.Ctx, c.In, c.Args, c.Spec = d, dec.call.Ctx, in, args, dec.call.Spec
+	c.Spec = dec.call.Spec
 	if c.ByValue() {
-		return c, e.runWhole(dec, c)
+		return e.runWhole(dec, c)
 	}
 	if !dec.still && !e.member(dec.mesh) {
-		return c, e.runOutside(dec, c)
+		return e.runOutside(dec, c)
 	}
-	b := e.takeCall(in)
+	b := e.takeCall(c.In)
 	defer e.putCall(b)
 	if b.bare {
 		c.Out = e.bare(dec)
-		return c, nil
+		return nil
 	}
-	if d.InPlace {
-		_, err := e.onBlocks(dec, b, args, c)
-		c.Out = in[:1]
-		return c, e.ofWhole(dec, err)
-	}
-	out, err := e.onBlocks(dec, b, args, c)
+	out, err := e.onBlocks(dec, b, c)
 	if err != nil {
-		return nil, e.ofWhole(dec, err)
+		return e.ofWhole(dec, err)
 	}
-	return c, e.joinBlocks(dec, c, out)
+	if c.Def.InPlace {
+		c.Out = c.In[:1]
+		return nil
+	}
+	return e.joinBlocks(dec, c, out)
 }
 
 // A blockCall is a call on the rank's blocks. Nobody keeps it when it has ended, so
@@ -78,8 +75,8 @@ func (e *Engine) putCall(b *blockCall) {
 
 // onBlocks runs the operator on blocks, or the function that it names instead.
 // Tensors for its gradient it leaves in c. The list of results may be in b.
-func (e *Engine) onBlocks(dec *decision, b *blockCall, args []op.Arg, c *op.Call) (out []*tensor.Tensor, err error) {
-	d := dec.call.Def
+func (e *Engine) onBlocks(dec *decision, b *blockCall, c *op.Call) (out []*tensor.Tensor, err error) {
+	d, args := c.Def, c.Args
 	if d.Local == nil || dec.whole {
 		l := &b.call
 		l.Def, l.Ctx, l.In, l.Args = d, e.host.Ops(), b.blocks, args

@@ -78,6 +78,7 @@ type Engine struct {
 	tape      *grad.Recorder
 	decisions memo
 	stepPlans map[*mesh.Step]*stepPlan
+	slices    map[*mesh.Step]mesh.Box // what sliceOf has returned
 	crossings map[crossing]*stepPlan
 	notes     map[*mesh.Mesh]*notes
 	memories  map[*mesh.Mesh]*memory
@@ -95,7 +96,7 @@ type Engine struct {
 // New returns an Engine for host, and has tape apply operators to placed tensors
 // through it.
 func New(host Host, tape *grad.Recorder) *Engine {
-	e := &Engine{host: host, tape: tape, decisions: memo{all: map[string]*decision{}}, stepPlans: map[*mesh.Step]*stepPlan{}, crossings: map[crossing]*stepPlan{},
+	e := &Engine{host: host, tape: tape, decisions: memo{all: map[string]*decision{}}, stepPlans: map[*mesh.Step]*stepPlan{}, slices: map[*mesh.Step]mesh.Box{}, crossings: map[crossing]*stepPlan{},
 		notes: map[*mesh.Mesh]*notes{}, memories: map[*mesh.Mesh]*memory{}, told: map[string]bool{}, parted: map[*mesh.Placed]bool{}}
 	tape.Placed = e
 	return e

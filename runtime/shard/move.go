@@ -118,7 +118,7 @@ func (e *Engine) moveBlock(x *tensor.Tensor, l *mesh.Placed) (*tensor.Tensor, er
 func (e *Engine) step(s *mesh.Step, block *tensor.Tensor) (*tensor.Tensor, error) {
 	switch s.Op {
 	case mesh.Slice:
-		return e.slice(s, block)
+		return view(block, e.sliceOf(s)), nil
 	case mesh.MakePartial:
 		return e.makePartial(s, block)
 	}
@@ -132,14 +132,21 @@ func (e *Engine) step(s *mesh.Step, block *tensor.Tensor) (*tensor.Tensor, error
 	return e.carry(r, block)
 }
 
-// slice returns the part of block that the rank keeps: a view.
-func (e *Engine) slice(s *mesh.Step, block *tensor.Tensor) (*tensor.Tensor, error) {
+// sliceOf returns the part of its block that the rank keeps in s, a slice.
+func (e *Engine) sliceOf(s *mesh.Step) mesh.Box {
+	if part, ok := e.slices[s]; ok {
+		return part
+	}
 	e.localShape(s.Src)
 	e.localShape(s.Dst)
 	me := e.host.Self()
 	have, _ := s.Src.Box(me)
 	keep, _ := s.Dst.Box(me)
-	return view(block, relative(keep, have)), nil
+	if len(e.slices) >= maxDecisions {
+		clear(e.slices)
+	}
+	e.slices[s] = relative(keep, have)
+	return e.slices[s]
 }
 
 // relative returns box with its indices counted from where base begins.
