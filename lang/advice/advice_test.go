@@ -3,7 +3,7 @@ package advice
 import "testing"
 
 func TestUndefined(t *testing.T) {
-	known := map[string]bool{"zeros": true, "F.softmax": true, "nn.Linear": true, "linalg.norm": true, "tensor": true}
+	known := map[string]bool{"zeros": true, "F.softmax": true, "F.cross_entropy": true, "nn.Linear": true, "linalg.norm": true, "tensor": true}
 	for _, c := range []struct {
 		name string
 		path []string
@@ -20,6 +20,11 @@ func TestUndefined(t *testing.T) {
 		{"reshape", nil, "it is a method of tensors: write x.reshape(...)"},
 		{"true", nil, "write True"},
 		{"map", nil, "a list is made by [f(x) for x in xs]"},
+		{"cumsum", nil, "it is a method of tensors: write x.cumsum(...)"},
+		{"Linear", nil, "write nn.Linear"},
+		{"norm", nil, "it is a method of tensors: write x.norm(...)"},
+		{"cross_entropy", nil, "write F.cross_entropy"},
+		{"hann_window", nil, "signal.windows.hann(n, sym=False)"},
 		{"zerso", nil, ""},
 	} {
 		if got := Undefined(c.name, c.path, func(n string) bool { return known[n] }); got != c.want {
@@ -32,6 +37,9 @@ func TestRefused(t *testing.T) {
 	for _, c := range []struct{ message, want string }{
 		{"list has no .sort field or method", "sorted(x) gives a list in order"},
 		{"local variable n referenced before assignment", "a function that assigns n anywhere has its own: give it a value first, or keep what is global in a list or a dict"},
+		{"nn has no .LazyConv2d", "nn.Conv2d takes the size of its input, which a lazy layer would wait for"},
+		{"F has no .relu_", "x = F.relu(x): F does nothing in place"},
+		{"F has no .max_pool2d_with_indices", "F.max_pool2d(x, ..., return_indices=True) gives both"},
 		{"floored division by zero", ""},
 	} {
 		if got := Refused(c.message); got != c.want {

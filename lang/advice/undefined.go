@@ -34,6 +34,8 @@ var names = map[string]string{
 	"format": `f"{x:.3f}" and fmt(x, ".3f") format`, "printf": `print(f"{x:.3f}")`, "sprintf": `f"{x:.3f}" formats`, "println": "print", "echo": "print", "puts": "print", "log": "print writes a line; x.log() and math.log(x) are logarithms",
 	"pow": "x ** y", "divmod": "x // y and x % y", "iter": "for goes through lists, dicts, tensors and ranges", "next": "for goes through lists, dicts, tensors and ranges, and x[0] is the first", "slice": "x[a:b, c] is written as it is", "frozenset": "set", "complex": "dtype=complex64 makes a tensor of complex numbers", "bytearray": "bytes", "memoryview": "bytes", "property": "a function with def", "staticmethod": "a function with def", "vars": "dir(x) lists the attributes", "globals": "names are written out", "locals": "names are written out", "eval": "programs cannot run text", "exec": "programs cannot run text", "id": "x == y compares", "hex": `f"{x:x}"`, "oct": `f"{x:o}"`, "bin": `f"{x:b}"`, "ascii": `f"{x!a}"`, "delattr": "give the attribute another value",
 	"nn": "nn is there", "device": "there is one device: leave it out", "cuda": "there is one device: leave it out", "Variable": "tensor(x, requires_grad=True)", "Parameter": "nn.Parameter(t)", "Linear": "nn.Linear", "Sequential": "nn.Sequential", "Module": "nn.Module(forward=f, **children)", "Adam": "optim.Adam", "AdamW": "optim.AdamW", "SGD": "optim.SGD", "relu": "F.relu(x)", "softmax": "F.softmax(x, dim)", "gelu": "F.gelu(x)", "Dataset": "a list of tensors", "DataLoader": "x.split(n) cuts batches", "tqdm": "range(n)", "wandb": "print",
+	"as_tensor": "tensor", "get_default_dtype": "zeros(1).dtype is the default dtype", "inference_mode": "no_grad(f) calls f unrecorded", "result_type": "(x + y).dtype is what x and y are promoted to", "save": "save_safetensors, save_npy and save_checkpoint write files", "load": "load_npy, load_npz, open_safetensors and load_checkpoint read files",
+	"hann_window": "signal.windows.hann(n, sym=False)", "hamming_window": "signal.windows.hamming(n, sym=False)", "blackman_window": "signal.windows.blackman(n, sym=False)", "bartlett_window": "signal.windows.bartlett(n, sym=False)", "kaiser_window": "signal.windows.kaiser(n, beta=12.0, sym=False)",
 	"PartitionSpec": "Shard(dim) and Replicate() place", "P": "Shard(dim) and Replicate() place", "NamedSharding": "distribute_tensor(x, mesh, placements) places", "pmap": "every rank runs the whole script: local_map(f, in_placements, out_placements, mesh) runs f on blocks", "shard_map": "local_map(f, in_placements, out_placements, mesh) runs f on blocks", "jit": "nothing: programs are not compiled", "vjp": "custom_vjp(forward, backward), grad(outputs, inputs)", "psum": "all_reduce(x)", "ppermute": "collective_permute(x, pairs)", "einops": "einsum, reshape and permute", "rearrange": "reshape and permute", "allreduce": "all_reduce(x)", "allgather": "all_gather(x)", "alltoall": "all_to_all(x, split_dim, concat_dim)", "bcast": "broadcast(x, src)", "Bcast": "broadcast(x, src)", "MPI": "all_reduce, all_gather, send and recv are there", "comm": "all_reduce, all_gather, send and recv are there",
 }
 
@@ -47,11 +49,27 @@ func Undefined(name string, path []string, known func(name string) bool) string 
 	text := names[name]
 	switch {
 	case text == "":
-		return method(name)
+		if text = method(name); text == "" {
+			text = member(name, known)
+		}
+		return text
 	case strings.ContainsAny(text, " ,"):
 		return text
 	}
 	return "write " + text
+}
+
+// modules are those of which people write the functions without a name in front.
+var modules = []string{"F", "nn", "optim", "linalg", "fft", "special", "nn.utils", "nn.init"}
+
+// member says in which module the function called name is, or "" if it is in none.
+func member(name string, known func(string) bool) string {
+	for _, m := range modules {
+		if known(m + "." + name) {
+			return "write " + m + "." + name
+		}
+	}
+	return ""
 }
 
 // library returns the advice for a path into a library.
