@@ -95,8 +95,13 @@ func toArg(p *op.Param, v starlark.Value) (op.Arg, error) {
 			n, err := arg.ToInt(v)
 			return op.Arg{Int: n}, err
 		}
+		if p.Open {
+			return openSizes(v)
+		}
 		list, err := arg.ToInts(v)
 		return op.Arg{Ints: list, Set: true}, err
+	case op.IntOrTwo:
+		return intOrTwo(v)
 	case op.Float, op.OptFloat:
 		if _, named := v.(starlark.String); named && p.Choices != nil {
 			return toChoice(p, v)
@@ -161,4 +166,50 @@ func toChoice(p *op.Param, v starlark.Value) (op.Arg, error) {
 		rule = fmt.Sprintf("did you mean %q?", n)
 	}
 	return op.None, arg.Bad(v, "one of "+strings.Join(quoted, ", "), rule)
+}
+
+// openSizes returns the argument of sizes some of which may be None.
+func openSizes(v starlark.Value) (op.Arg, error) {
+	list, ok := v.(starlark.Indexable)
+	if v == starlark.None {
+		return op.Arg{Int: op.OpenSize}, nil
+	} else if !ok || !IsList(v) {
+		return op.Arg{}, arg.Bad(v, "an int, None or a list of them", "")
+	}
+	sizes := make([]int, list.Len())
+	for i := range sizes {
+		item := list.Index(i)
+		if item == starlark.None {
+			sizes[i] = op.OpenSize
+			continue
+		}
+		var err error
+		if sizes[i], err = arg.ToInt(item); err != nil {
+			return op.Arg{}, arg.BadItem(item, i, "an int or None")
+		}
+	}
+	return op.Arg{Ints: sizes, Set: true}, nil
+}
+
+// intOrTwo returns the argument that is an int, or two lists of as many ints.
+func intOrTwo(v starlark.Value) (op.Arg, error) {
+	if n, err := arg.ToInt(v); err == nil {
+		return op.Arg{Int: n}, nil
+	}
+	var pair arg.List
+	if !IsList(v) || pair.Unpack(v) != nil || len(pair) != 2 {
+		return op.Arg{}, arg.Bad(v, "an int, or two lists of dims", "")
+	}
+	a, err := arg.ToInts(pair[0])
+	if err != nil {
+		return op.Arg{}, arg.BadItem(pair[0], 0, "a list of dims")
+	}
+	b, err := arg.ToInts(pair[1])
+	if err != nil {
+		return op.Arg{}, arg.BadItem(pair[1], 1, "a list of dims")
+	}
+	if len(a) != len(b) {
+		return op.Arg{}, arg.Bad(v, "two lists of as many dims", "")
+	}
+	return op.Arg{Ints: append(a, b...), Set: true}, nil
 }

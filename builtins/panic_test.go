@@ -111,7 +111,7 @@ func (p *picker) value(slots []slot, i int) starlark.Value {
 			return is[*Tensor](v) || is[starlark.Int](v) || is[starlark.Float](v)
 		case op.Tensors, op.Ints, op.Sizes, op.Floats, op.OptFloats:
 			return IsList(v)
-		case op.Dims, op.IntOrSeq:
+		case op.Dims, op.IntOrSeq, op.IntOrTwo:
 			return IsList(v) || is[starlark.Int](v)
 		case op.Int, op.OptInt, op.Dim, op.OptDim:
 			return is[starlark.Int](v)

@@ -15,7 +15,7 @@ import (
 
 // The operators behind Starlark's, looked up once.
 var (
-	binaryOps = bySymbol(2, syntax.PLUS, syntax.MINUS, syntax.STAR, syntax.SLASH, syntax.SLASHSLASH, syntax.PERCENT, syntax.AMP, syntax.PIPE, syntax.CIRCUMFLEX)
+	binaryOps = bySymbol(2, syntax.PLUS, syntax.MINUS, syntax.STAR, syntax.SLASH, syntax.SLASHSLASH, syntax.PERCENT, syntax.AMP, syntax.PIPE, syntax.CIRCUMFLEX, syntax.LTLT, syntax.GTGT)
 	unaryOps  = bySymbol(1, syntax.MINUS, syntax.TILDE)
 	eqOp      = op.BySymbol("==", 2)
 )
@@ -56,7 +56,7 @@ func (x *Tensor) Binary(tok syntax.Token, y starlark.Value, side starlark.Side) 
 }
 
 // symbols are operators whose names are other words of the language.
-var symbols = map[*op.Def]string{binaryOps[syntax.AMP]: "&", binaryOps[syntax.PIPE]: "|", binaryOps[syntax.CIRCUMFLEX]: "^", unaryOps[syntax.TILDE]: "~"}
+var symbols = map[*op.Def]string{binaryOps[syntax.AMP]: "&", binaryOps[syntax.PIPE]: "|", binaryOps[syntax.CIRCUMFLEX]: "^", unaryOps[syntax.TILDE]: "~", binaryOps[syntax.LTLT]: "<<", binaryOps[syntax.GTGT]: ">>"}
 
 // applyOperator applies an operator of one result that has one or two operands, none for y, and no
 // other arguments. values are the operands as the script has them.

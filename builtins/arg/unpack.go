@@ -143,9 +143,13 @@ func In(fn, param string, err error) error {
 	return err
 }
 
-// Rename gives err, if it is the mismatch of an operator that a script wrote
-// otherwise than by name, the function fn, and returns it.
+// Rename gives err, if it is the mismatch of an operator, or of a call, that a script
+// wrote otherwise than by name, the function fn, and returns it.
 func Rename(fn string, err error) error {
+	var c *CallError
+	if errors.As(err, &c) {
+		c.Func = fn
+	}
 	return op.Rename(fn, err)
 }
 

@@ -152,26 +152,30 @@ func embedded(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args sta
 	if err := arg.Unpack(b.Name(), args, kwargs, "embeddings", &x, "freeze?", &freeze, "padding_idx?", &padding); err != nil {
 		return nil, err
 	}
-	t := x.T
+	m := newModule(e, EmbeddingClass)
+	return m, pretrained(m, b.Name(), x.T, !bool(freeze), padding)
+}
+
+// pretrained makes t the weight of m, an embedding, for the function fn. requires
+// says whether it requires grad.
+func pretrained(m *Module, fn string, t *tensor.Tensor, requires bool, padding arg.OptInt) error {
 	if t.Ndim() != 2 || !t.DType().IsFloat() {
-		return nil, arg.In(b.Name(), "embeddings", arg.Bad(e.Wrap(t), "a float tensor of two dims", "a row for each index"))
+		return arg.In(fn, "embeddings", arg.Bad(m.env.Wrap(t), "a float tensor of two dims", "a row for each index"))
 	}
 	s := t.Shape()
-	m := newModule(e, EmbeddingClass)
 	m.plain("num_embeddings", starlark.MakeInt(s[0]), "embedding_dim", starlark.MakeInt(s[1]), "padding_idx", starlark.None)
 	if padding.Set {
 		row, ok := shape.Dim(int(padding.V), s[0])
 		if !ok {
-			return nil, &op.ArgError{Func: b.Name(), Param: "padding_idx", Got: fmt.Sprint(padding.V), Want: fmt.Sprintf("%d..%d", -s[0], s[0]-1), Rule: builtins.ThereAre(s[0], "row")}
+			return &op.ArgError{Func: fn, Param: "padding_idx", Got: fmt.Sprint(padding.V), Want: fmt.Sprintf("%d..%d", -s[0], s[0]-1), Rule: builtins.ThereAre(s[0], "row")}
 		}
 		m.plain("padding_idx", starlark.MakeInt(row))
 	}
-	w, err := asParameter(e, b.Name(), t, !bool(freeze))
-	if err != nil {
-		return nil, err
+	w, err := asParameter(m.env, fn, t, requires)
+	if err == nil {
+		m.Put(Field{"weight", ParameterField, w})
 	}
-	m.Put(Field{"weight", ParameterField, w})
-	return m, nil
+	return err
 }
 
 // padding fills row i of w, the weight of an Embedding, with zeros.

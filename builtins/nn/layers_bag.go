@@ -25,6 +25,11 @@ func init() {
 			">>> nn.EmbeddingBag(10, 3)(tensor([[0, 9], [1, 2]])).shape\n(2, 3)",
 		Fn: newEmbeddingBag,
 	}, &builtins.Row{
+		Name: "nn.EmbeddingBag.from_pretrained", Static: true,
+		Doc: "from_pretrained(embeddings, freeze=True, mode=\"mean\", include_last_offset=False, padding_idx=None) returns an EmbeddingBag whose weight is a tensor [n, dim], on its storage, and without freeze requires grad.\n" +
+			">>> nn.EmbeddingBag.from_pretrained(tensor([[1.0, 2.0], [3.0, 4.0]]))(tensor([[0, 1]])).tolist()\n[[2.0, 3.0]]",
+		Fn: bagged,
+	}, &builtins.Row{
 		Name: "nn.Bilinear",
 		Doc: "Bilinear(in1_features, in2_features, out_features, bias=True, dtype=None) returns a module that maps [.., in1_features] and [.., in2_features] to [.., out_features]: F.bilinear.\n" +
 			"weight [out_features, in1_features, in2_features] and then bias [out_features] are drawn\n" +
@@ -57,6 +62,26 @@ func newEmbeddingBag(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, a
 		return nil, err
 	}
 	return m, mk.rows(int(n), int(dim), padding)
+}
+
+// bagged makes an EmbeddingBag of a weight that is there.
+func bagged(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	var (
+		x       builtins.OneTensor
+		freeze                 = arg.Bool(true)
+		mode    starlark.Value = starlark.String("mean")
+		last    arg.Bool
+		padding arg.OptInt
+	)
+	if err := arg.Unpack(b.Name(), args, kwargs, "embeddings", &x, "freeze?", &freeze, "mode?", &mode, "include_last_offset?", &last, "padding_idx?", &padding); err != nil {
+		return nil, err
+	}
+	if err := builtins.CheckChoice(b.Name(), "mode", "embedding_bag", mode); err != nil {
+		return nil, err
+	}
+	m := newModule(e, embeddingBagClass)
+	m.plain("mode", mode, "include_last_offset", starlark.Bool(last))
+	return m, pretrained(m, b.Name(), x.T, !bool(freeze), padding)
 }
 
 // rows makes the weight [n, dim] of an embedding, of which the row padding, if there is

@@ -74,7 +74,7 @@ var simpleLayers = []simpleLayer{
 	{"HuberLoss", reduction + ", delta=1.0", "huber_loss", "input target", "nn.HuberLoss()(tensor([1.0]), tensor([3.0])).item()\n1.5"},
 	{"BCELoss", "weight=None, " + reduction, "binary_cross_entropy", "input target", "nn.BCELoss()(tensor([1.0]), tensor([1.0])).item()\n0.0"},
 	{"KLDivLoss", reduction + ", log_target=False", "kl_div", "input target", "nn.KLDivLoss(log_target=True)(tensor([-1.0]), tensor([-1.0])).item()\n0.0"},
-	{"PoissonNLLLoss", "log_input=True, eps=1e-08, " + reduction, "poisson_nll_loss", "input target", "nn.PoissonNLLLoss()(tensor([0.0]), tensor([1.0])).item()\n1.0"},
+	{"PoissonNLLLoss", "log_input=True, full=False, eps=1e-08, " + reduction, "poisson_nll_loss", "input target", "nn.PoissonNLLLoss()(tensor([0.0]), tensor([1.0])).item()\n1.0"},
 	{"SoftMarginLoss", reduction, "soft_margin_loss", "input target", "nn.SoftMarginLoss()(tensor([0.0]), tensor([1.0])).item()\n0.6931471824645996"},
 	{"HingeEmbeddingLoss", "margin=1.0, " + reduction, "hinge_embedding_loss", "input target", "nn.HingeEmbeddingLoss()(tensor([0.25]), tensor([1.0])).item()\n0.25"},
 	{"MarginRankingLoss", "margin=0.0, " + reduction, "margin_ranking_loss", "input1 input2 target", "nn.MarginRankingLoss()(tensor([1.0]), tensor([3.0]), tensor([1.0])).item()\n2.0"},

@@ -43,7 +43,8 @@ func init() {
 		builtins.Register(&builtins.Row{Name: "nn." + instance.name, Fn: instance.constructor(0.1, false),
 			Doc: fmt.Sprintf("%s(num_features, eps=1e-5, momentum=0.1, affine=False, track_running_stats=False, dtype=None) returns a module that applies F.instance_norm.\n"+
 				"Its input has %d dims, or one less without a batch. With track_running_stats it keeps\n"+
-				"means over samples of their mean and variance, and uses them when it does not train. %s\n"+
+				"means over samples of their mean and variance, and uses them when it does not train;\n"+
+				"with momentum=None they stay as they are, and num_batches_tracked always does. %s\n"+
 				">>> nn.%s(2)(rand(4, 2%s)).shape\n(4, 2%s)", instance.name, k+2, docDType, instance.name, repeated(k), repeated(k))})
 	}
 	builtins.Register(&builtins.Row{Name: "nn.PReLU", Fn: newPReLU,
@@ -221,11 +222,7 @@ func (k *channelNorm) instances(m *Module, x *tensor.Tensor, alone bool) (starla
 // and variance.
 func (k *channelNorm) track(m *Module, x *tensor.Tensor) error {
 	defer m.env.Runtime.Tape.SetEnabled(false)()
-	v, err := k.momentum(m, true)
-	if err != nil {
-		return err
-	}
-	momentum, _ := starlark.AsFloat(v)
+	momentum, _ := starlark.AsFloat(m.Get("momentum")) // None, which only BatchNorm counts for, is 0
 	var over []int
 	for d := 2; d < x.Ndim(); d++ {
 		over = append(over, d)

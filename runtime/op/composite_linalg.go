@@ -61,8 +61,9 @@ func init() {
 				return one(e.make(m))
 			})
 	}
-	compositeOf(&Def{Name: "tensordot", Surface: Function, Params: []Param{inA, inB, {Name: "dims", Kind: Int, Doc: "how many dims, the last of a and the first of b, are summed over", Default: Default(Int1(2))}},
-		Doc: "tensordot(a, b, dims=2) returns the sums of products over the last dims of a and the first of b.\n>>> tensordot(ones(2, 3), ones(3, 4), 1).shape\n(2, 4)"},
+	compositeOf(&Def{Name: "tensordot", Surface: Function, Params: []Param{inA, inB, {Name: "dims", Kind: IntOrTwo, Doc: "how many dims, the last of a and the first of b, are summed over; or those of a and those of b", Default: Default(Int1(2))}},
+		Doc: "tensordot(a, b, dims=2) returns the sums of products over dims of a and b: the last of a and the first of b, so many, or those of two lists, in pairs.\n" +
+			"Where one of a pair has size 1 it meets every element of the other.\n>>> tensordot(ones(2, 3), ones(3, 4), 1).shape\n(2, 4)\n>>> tensordot(ones(2, 3), ones(4, 2), ([0], [1])).shape\n(3, 4)"},
 		makeTensordot)
 	compositeOf(&Def{Name: "chain_matmul", Surface: Function, Params: []Param{inTensors},
 		Doc: "chain_matmul(*tensors) returns the product of matrices, from the left.\n>>> chain_matmul(ones(1, 2), ones(2, 3), ones(3, 1)).tolist()\n[[6.0]]"},
@@ -163,14 +164,53 @@ func makeCross(m *maker) *tensor.Tensor {
 }
 
 func makeTensordot(m *maker) []*tensor.Tensor {
-	a, b, k := m.x(0), m.x(1), m.int(0)
-	as, bs := a.Shape(), b.Shape()
-	if k < 0 || k > len(as) || k > len(bs) || !slices.Equal(as[len(as)-k:], bs[:k]) {
-		m.refuse("dims", fmt.Sprint(k), "a number of dims, the last of a and the first of b, that have equal sizes", Describe(a)+" and "+Describe(b))
+	a, b := m.x(0), m.x(1)
+	ad, bd := m.pairedDims(a, b)
+	for i := range ad {
+		switch n, k := a.Shape()[ad[i]], b.Shape()[bd[i]]; {
+		case n == k:
+		case n == 1:
+			b = m.Sum(b, []int{bd[i]}, true)
+		case k == 1:
+			a = m.Sum(a, []int{ad[i]}, true)
+		default:
+			m.refuse("dims", fmt.Sprintf("dims %d and %d of sizes %d and %d", ad[i], bd[i], n, k), "pairs of dims of equal sizes", Describe(m.x(0))+" and "+Describe(m.x(1)))
+		}
 	}
-	inner := bs[:k].Numel()
-	z := m.MatMul(m.Reshape(a, shape.Shape{as[:len(as)-k].Numel(), inner}), m.Reshape(b, shape.Shape{inner, bs[k:].Numel()}))
-	return one(m.Reshape(z, slices.Concat(as[:len(as)-k], bs[k:])))
+	rest := func(n int, dims []int) []int {
+		return slices.DeleteFunc(firstInts(n), func(d int) bool { return slices.Contains(dims, d) })
+	}
+	left, right := rest(len(a.Shape()), ad), rest(len(b.Shape()), bd)
+	as, bs := shape.Shape(pick(a.Shape(), left)), shape.Shape(pick(b.Shape(), right))
+	inner := shape.Shape(pick(a.Shape(), ad)).Numel()
+	a = m.Reshape(m.Permute(a, slices.Concat(left, ad)), shape.Shape{as.Numel(), inner})
+	b = m.Reshape(m.Permute(b, slices.Concat(bd, right)), shape.Shape{inner, bs.Numel()})
+	return one(m.Reshape(m.MatMul(a, b), slices.Concat(as, bs)))
+}
+
+// pairedDims returns the dims of a and those of b that tensordot sums over, in pairs.
+func (m *maker) pairedDims(a, b *tensor.Tensor) (ad, bd []int) {
+	n, k := len(a.Shape()), len(b.Shape())
+	if dims := m.c.Args[0]; dims.Ints == nil {
+		if dims.Int < 0 || dims.Int > min(n, k) {
+			m.refuse("dims", fmt.Sprint(dims.Int), fmt.Sprintf("0..%d", min(n, k)), Describe(a)+" and "+Describe(b))
+		}
+		return firstInts(n)[n-dims.Int:], firstInts(dims.Int)
+	}
+	list := m.c.Args[0].Ints
+	half := len(list) / 2
+	of := func(x *tensor.Tensor, list []int) []int {
+		dims := make([]int, len(list))
+		for i, d := range list {
+			at, ok := shape.Dim(d, len(x.Shape()))
+			if !ok || slices.Contains(dims[:i], at) {
+				m.refuse("dims", fmt.Sprint(d), "dims, each once", Describe(x))
+			}
+			dims[i] = at
+		}
+		return dims
+	}
+	return of(a, list[:half]), of(b, list[half:])
 }
 
 func makeMatrixPower(m *maker) []*tensor.Tensor {

@@ -1,6 +1,8 @@
 package op
 
 import (
+	"math"
+
 	"tpsh/runtime/shape"
 	"tpsh/runtime/tensor"
 )
@@ -47,12 +49,18 @@ var lossComposites = []lossComposite{
 			safe := m.Where(positive, y, number(1))
 			return m.Sub(m.Where(positive, m.Mul(safe, m.unary("log", safe)), number(0)), m.Mul(y, x))
 		}},
-	{"poisson_nll_loss", "poisson_nll_loss(x, target, log_input=True, eps=1e-8, reduction=\"mean\") returns exp(x) - target * x, or of rates x that are no logarithms x - target * log(x + eps).", ">>> F.poisson_nll_loss(tensor([0.0]), tensor([1.0]))\n1.0", []Param{{Name: "log_input", Kind: Bool, Doc: "whether x is of logarithms", Default: Default(Bool1(true))}, inFloat("eps", "what is added to x", 1e-8)},
+	{"poisson_nll_loss", "poisson_nll_loss(x, target, log_input=True, full=False, eps=1e-8, reduction=\"mean\") returns exp(x) - target * x, or of rates x that are no logarithms x - target * log(x + eps).\nWith full Stirling's approximation of log(target!) is added where target is above 1.", ">>> F.poisson_nll_loss(tensor([0.0]), tensor([1.0]))\n1.0", []Param{{Name: "log_input", Kind: Bool, Doc: "whether x is of logarithms", Default: Default(Bool1(true))}, {Name: "full", Kind: Bool, Doc: "whether what hangs on target alone is added", Default: Default(None)}, inFloat("eps", "what is added to x", 1e-8)},
 		func(m *maker, x, y *tensor.Tensor) *tensor.Tensor {
+			var loss *tensor.Tensor
 			if m.bool(0) {
-				return m.Sub(m.unary("exp", x), m.Mul(y, x))
+				loss = m.Sub(m.unary("exp", x), m.Mul(y, x))
+			} else {
+				loss = m.Sub(x, m.Mul(y, m.unary("log", m.AddNumber(x, m.float(2)))))
 			}
-			return m.Sub(x, m.Mul(y, m.unary("log", m.AddNumber(x, m.float(1)))))
+			if m.bool(1) {
+				loss = m.Add(loss, m.stirling(y))
+			}
+			return loss
 		}},
 	{"soft_margin_loss", "soft_margin_loss(x, target, reduction=\"mean\") returns log(1 + exp(-target * x)) of targets 1 and -1.", ">>> F.soft_margin_loss(tensor([0.0]), tensor([1.0]))\n0.6931472", nil,
 		func(m *maker, x, y *tensor.Tensor) *tensor.Tensor {
@@ -100,6 +108,17 @@ func init() {
 		func(m *maker) []*tensor.Tensor {
 			return one(m.do("norm", m.AddNumber(m.Sub(m.x(0), m.x(1)), m.float(1)), m.c.Args[0], IntsN(-1), m.c.Args[2]))
 		})
+}
+
+// stirling returns an approximation of log(y!), y log y - y + log(2πy) / 2, where y
+// is above 1, and 0 elsewhere.
+func (m *maker) stirling(y *tensor.Tensor) *tensor.Tensor {
+	y = m.floats(y)
+	large := m.greater(y, integer(1))
+	safe := m.Where(large, y, number(1))
+	log := m.unary("log", safe)
+	sum := m.Add(m.Sub(m.Mul(safe, log), safe), m.AddNumber(m.Scale(log, 0.5), 0.5*math.Log(2*math.Pi)))
+	return m.Where(large, sum, number(0))
 }
 
 // huber returns d²/2 where |d| is below delta, else delta * (|d| - delta/2), of

@@ -49,19 +49,19 @@ func init() {
 func adaptivePools() {
 	for n := 1; n <= 3; n++ {
 		for _, p := range []struct{ name, makes, one string }{{"avg", "means", "2.5"}, {"max", "greatest elements", "4.0"}} {
-			params, more := []Param{inX, {Name: "output_size", Kind: IntOrSeq, Doc: "the sizes of the result: an int, or one for each dim"}}, [2]string{}
+			params, more := []Param{inX, {Name: "output_size", Kind: IntOrSeq, Doc: "the sizes of the result: an int, or one for each dim; None keeps that of x", Open: true}}, [2]string{}
 			if p.name == "max" {
 				params = append(params, inIndices)
 				more = [2]string{", return_indices=False", "\nWith return_indices it also returns where each lies in its channel, counted in row-major order."}
 			}
 			compositeOf(&Def{
 				Name: fmt.Sprintf("adaptive_%s_pool%dd", p.name, n), Surface: Namespace,
-				Doc: fmt.Sprintf("adaptive_%s_pool%dd(x, output_size%s) returns the %s of windows over the last %s of x [n, c, ..], as large and as far apart as output_size needs.%s\n"+
+				Doc: fmt.Sprintf("adaptive_%s_pool%dd(x, output_size%s) returns the %s of windows over the last %s of x [n, c, ..], as large and as far apart as output_size needs.\nA size that is None stays that of x.%s\n"+
 					">>> F.adaptive_%s_pool%dd(tensor([1.0, 3.0, 2.0, 4.0]).reshape(%s), 1).flatten().tolist()\n[%s]", p.name, n, more[0], p.makes, dimsText(n), more[1], p.name, n, onesText(n), p.one),
 				Params: params,
 			}, func(m *maker) []*tensor.Tensor {
 				x, alone := m.batched(m.floats(m.x(0)), n)
-				sizes := m.spread(0, n, 1)
+				sizes := m.adaptiveSizes(x, n)
 				var at *tensor.Tensor
 				if p.name == "max" && m.bool(1) {
 					at = m.placesLike(x)
@@ -76,6 +76,23 @@ func adaptivePools() {
 			})
 		}
 	}
+}
+
+// adaptiveSizes returns the sizes of n dims of images that adaptive pooling makes of x.
+func (m *maker) adaptiveSizes(x *tensor.Tensor, n int) []int {
+	m.c.Args = slices.Clone(m.c.Args) // a call may be made again
+	a := &m.c.Args[0]
+	if a.Ints == nil {
+		a.Ints = slices.Repeat([]int{a.Int}, n)
+	}
+	sizes := slices.Clone(a.Ints)
+	for i, size := range sizes[:min(len(sizes), n)] {
+		if size == OpenSize {
+			sizes[i] = x.Shape()[2+i]
+		}
+	}
+	a.Ints, a.Set = sizes, true
+	return m.spread(0, n, 1)
 }
 
 // onesText writes the shape of a row of four elements before n dims of images.

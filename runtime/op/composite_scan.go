@@ -258,6 +258,9 @@ func (m *maker) counted() *tensor.Tensor {
 	if len(x.Shape()) != 1 || !x.DType().IsInt() {
 		m.refuse("x", Describe(x), "an integer tensor [n]", "")
 	}
+	if dt := x.DType(); dt != dtype.Int64 && dt != dtype.Int32 {
+		x = m.Cast(x, dtype.Int64) // what indices are
+	}
 	if w != nil && !w.Shape().Equal(x.Shape()) {
 		m.refuse("weights", Describe(w), "shape "+x.Shape().String(), "that of x")
 	}

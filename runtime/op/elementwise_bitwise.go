@@ -86,6 +86,7 @@ func init() {
 		register((&binaryOp{row: s.row, wants: "integers"}).def(&Def{
 			Name:    s.name,
 			Surface: Method | Function,
+			Symbol:  s.symbol,
 			Doc: fmt.Sprintf("%s(x, other) returns x %s other, elementwise, of integers: the bits of x moved by other.\n"+
 				"x and other are broadcast. It is %s where other is negative or has no less than the number of bits.\n"+
 				">>> %s(tensor([6]), tensor([2])).tolist()\n%s", s.name, s.symbol, s.zero, s.name, s.gives),

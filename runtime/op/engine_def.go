@@ -2,6 +2,7 @@ package op
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -198,6 +199,7 @@ const (
 	Ints      // an int, a list, or as the last parameter, a dtype excepted, separate ints: Arg.Ints
 	Sizes     // as Ints; a size of -1 is allowed to stand for the rest: Arg.Ints
 	IntOrSeq  // an int (Arg.Int) or a list of ints (Arg.Ints; Arg.Set)
+	IntOrTwo  // an int (Arg.Int), or two lists of as many dims (one behind the other in Arg.Ints; Arg.Set)
 	Float     // Arg.Float
 	OptFloat  // Arg.Float if Arg.Set
 	Floats    // a number or a list of numbers: Arg.Floats
@@ -216,7 +218,11 @@ type Param struct {
 	Doc     string   // what it takes: "a float tensor [m, k]"
 	Default *Arg     // nil if the argument must be given
 	Choices []string // of a Choice
+	Open    bool     // of an IntOrSeq: None, alone or in a list, is OpenSize
 }
+
+// OpenSize stands for a size that is to be the one that is there.
+const OpenSize = math.MinInt
 
 // IsTensor reports whether the argument is found in Call.In.
 func (p *Param) IsTensor() bool { return p.Kind <= Tensors }

@@ -8,6 +8,9 @@ var otherNames = map[string][]string{
 	"conj": {"conj_physical"}, "expand": {"expand_copy"}, "ge": {"greater_equal"}, "gt": {"greater"}, "le": {"less_equal"}, "lt": {"less"},
 	"ne": {"not_equal"}, "neg": {"negative"}, "outer": {"ger"}, "split": {"split_with_sizes", "unsafe_split"}, "chunk": {"unsafe_chunk"},
 	"trunc": {"fix"}, "split_copy": {"split_with_sizes_copy"}, "abs_": {"absolute_"}, "neg_": {"negative_"}, "trunc_": {"fix_"},
+	"acos_": {"arccos_"}, "acosh_": {"arccosh_"}, "asin_": {"arcsin_"}, "asinh_": {"arcsinh_"}, "atan_": {"arctan_"}, "atan2_": {"arctan2_"},
+	"atanh_": {"arctanh_"}, "ge_": {"greater_equal_"}, "gt_": {"greater_"}, "le_": {"less_equal_"}, "lt_": {"less_"}, "ne_": {"not_equal_"},
+	"sub_": {"subtract_"}, "mul_": {"multiply_"}, "div_": {"divide_", "true_divide_"}, "clamp_": {"clip_"},
 }
 
 // alsoNamed gives d its further names; key is where it stands in the table.

@@ -99,6 +99,18 @@ var storing = []struct{ name, example, shows string }{
 	{"logical_or", "ones(1).logical_or_(tensor([0]))", "[1.0]"},
 	{"logical_xor", "ones(1).logical_xor_(tensor([0]))", "[1.0]"},
 	{"cumprod", "tensor([2.0, 3.0]).cumprod_(0)", "[2.0, 6.0]"},
+	{"bitwise_left_shift", "tensor([6]).bitwise_left_shift_(2)", "[24]"},
+	{"bitwise_right_shift", "tensor([6]).bitwise_right_shift_(2)", "[1]"},
+	{"gcd", "tensor([8]).gcd_(tensor([12]))", "[4]"},
+	{"lcm", "tensor([8]).lcm_(tensor([12]))", "[24]"},
+	{"nextafter", "ones(1).nextafter_(ones(1))", "[1.0]"},
+	{"i0", "zeros(1).i0_()", "[1.0]"},
+	{"digamma", "tensor([2.0]).digamma_().round_()", "[0.0]"},
+	{"addmm", "zeros(1, 1).addmm_(ones(1, 2), ones(2, 1))", "[[2.0]]"},
+	{"addmv", "zeros(1).addmv_(ones(1, 2), ones(2))", "[2.0]"},
+	{"addr", "zeros(1, 1).addr_(ones(1), ones(1))", "[[1.0]]"},
+	{"baddbmm", "zeros(1, 1, 1).baddbmm_(ones(1, 1, 2), ones(1, 2, 1))", "[[[2.0]]]"},
+	{"addbmm", "zeros(1, 1).addbmm_(ones(2, 1, 2), ones(2, 2, 1))", "[[4.0]]"},
 	{"heaviside", "zeros(1).heaviside_(tensor(0.5))", "[0.5]"},
 }
 
@@ -113,6 +125,37 @@ func init() {
 			Doc: fmt.Sprintf("%s_(%s stores what %s returns in x and returns x.\nA value of a wider kind than x's is refused.\n>>> %s.tolist()\n%s", s.name, inner, s.name, s.example, s.shows)},
 			func(m *maker) []*tensor.Tensor { return one(m.stored(d)) })
 	}
+}
+
+func init() {
+	compositeOf(&Def{Name: "fill_diagonal_", Surface: Method,
+		Doc: "fill_diagonal_(x, fill_value, wrap=False) stores a number in the elements of x all of whose indices are equal, and returns x.\n" +
+			"x has two dims, or more of one size. With wrap the diagonal of a matrix of more rows than\ncolumns begins anew below, a row left out.\n" +
+			">>> zeros(2, 3).fill_diagonal_(5).tolist()\n[[5.0, 0.0, 0.0], [0.0, 5.0, 0.0]]",
+		Params: []Param{inX, {Name: "fill_value", Kind: Operand, Doc: "a number"}, {Name: "wrap", Kind: Bool, Doc: "whether the diagonal begins anew", Default: Default(None)}}},
+		func(m *maker) []*tensor.Tensor {
+			return one(m.all("masked_fill_", []*tensor.Tensor{m.x(0), m.onMainDiagonal(m.x(0), m.bool(0)), m.x(1)})[0])
+		})
+}
+
+// onMainDiagonal returns where all indices of x are equal; with wrap as fill_diagonal_
+// has it.
+func (m *maker) onMainDiagonal(x *tensor.Tensor, wrap bool) *tensor.Tensor {
+	s := x.Shape()
+	if len(s) < 2 || len(s) > 2 && slices.ContainsFunc(s, func(n int) bool { return n != s[0] }) {
+		m.refuse("x", Describe(x), "a matrix, or a tensor of more dims, all of one size", "")
+	}
+	step := 0
+	for _, stride := range s.Strides() {
+		step += stride
+	}
+	n := s.Numel()
+	at := m.upTo(n)
+	found := m.same(m.do2("remainder", at, integer(max(step, 1))), integer(0))
+	if cols := s[1]; len(s) == 2 && !wrap && cols*cols < n {
+		found = m.and(found, m.less(at, integer(cols*cols)))
+	}
+	return m.Reshape(found, s)
 }
 
 // methodOf returns the operator that is the method called name.
