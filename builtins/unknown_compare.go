@@ -1,7 +1,10 @@
 package builtins
 
 import (
+	"slices"
+
 	"go.starlark.net/starlark"
+	"go.starlark.net/starlarkstruct"
 	"go.starlark.net/syntax"
 )
 
@@ -92,8 +95,8 @@ func hangsOnUnknown(name string, x, y starlark.Value) bool {
 	return holdsUnknown(x)
 }
 
-// holdsUnknown reports whether v is unknown or an element of the list, tuple or dict v
-// holds one, as deep as values are compared.
+// holdsUnknown reports whether v is unknown or an element of the list, tuple, dict or struct
+// v holds one, as deep as values are compared.
 func holdsUnknown(v starlark.Value) bool { return unknownWithin(v, maxCompared) }
 
 func unknownWithin(v starlark.Value, depth int) bool {
@@ -116,8 +119,16 @@ func unknownWithin(v starlark.Value, depth int) bool {
 				return true
 			}
 		}
+	case *starlarkstruct.Struct:
+		return slices.ContainsFunc(v.AttrNames(), func(name string) bool { return unknownWithin(fieldOf(v, name), depth-1) })
 	}
 	return false
+}
+
+// fieldOf returns a field that s has.
+func fieldOf(s *starlarkstruct.Struct, name string) starlark.Value {
+	v, _ := s.Attr(name)
+	return v
 }
 
 // alike says whether x == y.
@@ -147,6 +158,10 @@ func alike(x, y starlark.Value, depth int) (known, error) {
 	if other, both := y.(*starlark.Dict); isDict && both && depth > 0 {
 		return alikeDicts(d, other, depth)
 	}
+	fields, isStruct := x.(*starlarkstruct.Struct)
+	if other, both := y.(*starlarkstruct.Struct); isStruct && both && depth > 0 {
+		return alikeStructs(fields, other, depth)
+	}
 	same, err := starlark.EqualDepth(x, y, depth)
 	return knownOf(same), err
 }
@@ -169,6 +184,24 @@ func alikeDicts(x, y *starlark.Dict, depth int) (known, error) {
 		answer = min(answer, one)
 	}
 	return answer, nil
+}
+
+// alikeStructs is alike of structs.
+func alikeStructs(x, y *starlarkstruct.Struct, depth int) (known, error) {
+	names := x.AttrNames()
+	if !slices.Equal(names, y.AttrNames()) {
+		return no, nil
+	}
+	answer, err := alike(x.Constructor(), y.Constructor(), depth-1)
+	for _, name := range names {
+		if err != nil || answer == no {
+			return no, err
+		}
+		var one known
+		one, err = alike(fieldOf(x, name), fieldOf(y, name), depth-1)
+		answer = min(answer, one)
+	}
+	return answer, err
 }
 
 // sequences returns x and y if both are lists or both tuples.
