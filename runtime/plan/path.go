@@ -71,6 +71,7 @@ func (g *game) path(n int) Path {
 		}
 	}
 	on, crossings := make([]float64, len(g.players)), map[Crossing]int{}
+	on[last] = g.m.Step // the loop around the step
 	p := Path{Ranks: []Stretch{}, Changes: []Crossing{}}
 	for at, t := last, end; t > start; {
 		pl := g.players[at]
