@@ -45,6 +45,9 @@ var measures = map[string]func(r *measuredRow, v float64) error{
 	"gigabytes":    func(r *measuredRow, v float64) error { r.bytes = v * 1e9; return nil },
 }
 
+// sameMeasures are pairs of columns that say the same of a row.
+var sameMeasures = [][2]string{{"gpus", "ranks"}, {"seconds", "milliseconds"}}
+
 func setRanks(r *measuredRow, v float64) error {
 	if v < 1 || v > maxRanks || v != math.Trunc(v) {
 		return fmt.Errorf("want a whole number from 1 to %d", maxRanks)
@@ -146,6 +149,11 @@ func lineError(path string, err error, header, fields []string) error {
 // checkColumns returns an error for a column that is neither a measure nor a flag
 // of the script.
 func checkColumns(header []string, script *lang.Flags) error {
+	for _, same := range sameMeasures {
+		if slices.Contains(header, same[0]) && slices.Contains(header, same[1]) {
+			return fmt.Errorf("got columns %q and %q, want one of them: both say the same", same[0], same[1])
+		}
+	}
 	names := script.Names()
 	for m := range measures {
 		names = append(names, m)
