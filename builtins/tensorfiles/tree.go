@@ -60,7 +60,7 @@ func (p *planing) value(path string, v any, depth int) (any, error) {
 		items, err := p.items(path, v, depth)
 		return pickle.Tuple(items), err
 	}
-	return nil, fmt.Errorf("a value of a kind that is not read: %T", v)
+	return nil, fmt.Errorf("%.60q is %s, want a tensor or a plain value", path, torchfile.KindOf(v))
 }
 
 func (p *planing) items(path string, list []any, depth int) ([]any, error) {

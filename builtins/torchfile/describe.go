@@ -26,8 +26,23 @@ func explained(err error) error {
 		return err
 	case strings.HasPrefix(name.Module, "numpy"):
 		return err
+	case name.Module == "torch" || name.Module == "builtins" || name.Module == "collections": // a dtype, or a plain value of a kind that is not read
+		return err
 	}
 	return fmt.Errorf("%w: it is a whole object, such as a module, and not its tensors; %s", err, saveState)
+}
+
+// KindOf says what a value of a file is that is neither a tensor nor a plain value.
+func KindOf(v any) string {
+	switch v.(type) {
+	case *typedStorage:
+		return "a storage"
+	case storageClass:
+		return "a class of storages"
+	case pickle.Callable:
+		return "a function or a class"
+	}
+	return fmt.Sprintf("a %T", v)
 }
 
 // archiveKind says what a zip archive without data.pkl is.

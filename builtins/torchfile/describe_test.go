@@ -5,6 +5,8 @@ import (
 	"bytes"
 	"strings"
 	"testing"
+
+	"tpsh/builtins/pickle"
 )
 
 // zipOf returns an archive with entries of these names and one text.
@@ -56,5 +58,32 @@ func TestOpenSaysWhatItIs(t *testing.T) {
 			}
 			at += next + len(part)
 		}
+	}
+}
+
+// A dtype that is not read is no module, and the error does not call it one.
+func TestOpenSaysNoMore(t *testing.T) {
+	for _, name := range []string{"torch\ncomplex32", "collections\nCounter", "builtins\ncomplex"} {
+		file := zipOf(t, "\x80\x02c"+name+"\n.", "m/data.pkl")
+		_, err := Open(strings.NewReader(file), int64(len(file)))
+		if err == nil || !strings.HasSuffix(err.Error(), "and nothing of it is run") {
+			t.Errorf("%q: got %v, want that nothing of it is run, and no more", name, err)
+		}
+	}
+}
+
+// A value that is no tensor is called by what it is in PyTorch.
+func TestKindOf(t *testing.T) {
+	elements := "\x01\x00\x00\x00\x00\x00\x00\x00abcd"
+	file := legacy(t, pickle.PersistentID{ID: pickle.Tuple{"storage", pickle.Class("torch.FloatStorage"), "7", "cpu", 1, nil}}, elements)
+	f, err := Open(bytes.NewReader(file), int64(len(file)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := KindOf(f.Value); got != "a storage" {
+		t.Errorf("got %q, want a storage", got)
+	}
+	if got := KindOf(pickle.Func(first)); got != "a function or a class" {
+		t.Errorf("got %q, want a function or a class", got)
 	}
 }

@@ -97,6 +97,18 @@ print("as it should be")
 	}
 }
 
+// A text stands for its tokens.
+func TestLogitsOfText(t *testing.T) {
+	dir := filepath.Join(exampleDir, "data", "llama")
+	script := filepath.Join(exampleDir, "logits.star")
+	tokens := runExample(t, "-n", "2", "--allow", dir, "-c", "print(load_tokenizer(args[0]).encode('a fine day'))", "--", dir)
+	ids := strings.NewReplacer("[", "", "]", "", " ", "", "\n", "").Replace(tokens)
+	text := runExample(t, "-n", "2", script, "--", "data/llama", "a fine day")
+	if want := runExample(t, "-n", "2", script, "--", "data/llama", "--ids", ids); text != want || !strings.Contains(text, "likeliest") {
+		t.Errorf("the text gives\n%s\nits tokens\n%s", text, want)
+	}
+}
+
 // A text ends where generation_config.json says, if there is one.
 func TestGenerateEnds(t *testing.T) {
 	dir := t.TempDir()
