@@ -183,7 +183,7 @@ func (n *node) introduce(ctx context.Context, o *Options) error {
 	return nil
 }
 
-// maxRanks bounds how many ranks another node may say it has.
+// maxRanks bounds how many ranks a node may be said to have.
 const maxRanks = 1 << 14
 
 // missing says which nodes have not come.

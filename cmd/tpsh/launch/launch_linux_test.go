@@ -581,7 +581,7 @@ func TestFirstGoes(t *testing.T) {
 
 // Whatever is no message between launchers and workers is refused.
 func FuzzDecode(f *testing.F) {
-	f.Add([]byte(`{"rank":1,"size":2,"local":[0,1],"meet":{"address":"a:1"}}`))
+	f.Add([]byte(`{"rank":1,"size":2,"local":[[0,1]],"meet":{"address":"a:1"}}`))
 	f.Add([]byte(`{"start":{"ranks":[1]}}{}`))
 	f.Add([]byte(`{"lost":{"rank":1,"cause":"x"}}`))
 	f.Fuzz(func(t *testing.T, data []byte) {

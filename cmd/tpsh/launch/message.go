@@ -56,10 +56,15 @@ func (s *spans) UnmarshalJSON(data []byte) error {
 		return err
 	}
 	*s = nil
+	last := -1
 	for _, p := range pairs {
+		if p[0] <= last || p[1] < p[0] || p[1]-p[0] >= maxRanks-len(*s) {
+			return fmt.Errorf("got ranks %d to %d after %d, want up to %d of them, ascending", p[0], p[1], last, maxRanks)
+		}
 		for r := p[0]; r <= p[1]; r++ {
 			*s = append(*s, r)
 		}
+		last = p[1]
 	}
 	return nil
 }

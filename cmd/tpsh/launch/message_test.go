@@ -26,3 +26,12 @@ func TestSpans(t *testing.T) {
 		}
 	}
 }
+
+func TestSpansRefuse(t *testing.T) {
+	for _, text := range []string{"[[-1,0]]", "[[1,0]]", "[[0,1],[1,2]]", "[[2,3],[0,0]]", "[[0,16384]]", "[[0,9000],[9001,16384]]", "[[0,9223372036854775807]]", "[0]"} {
+		var back spans
+		if err := json.Unmarshal([]byte(text), &back); err == nil {
+			t.Errorf("%s: got %d ranks, want an error", text, len(back))
+		}
+	}
+}
