@@ -163,13 +163,15 @@ func (s *fullSharding) check(m *nn.Module) error {
 // findRanks finds the ranks that store parts, and those that hold copies.
 func (s *fullSharding) findRanks() error {
 	s.along = s.mesh
-	if s.mesh.Mesh().NDim() == 2 {
-		s.along = DeviceMeshOf(s.e, s.e.Runtime.SubMesh(s.mesh.Mesh(), 1))
-		g, err := s.e.Runtime.MeshGroup(s.e.Runtime.SubMesh(s.mesh.Mesh(), 0))
-		if err != nil {
-			return err
+	if m := s.mesh.Mesh(); m.NDim() == 2 {
+		s.along = DeviceMeshOf(s.e, s.e.Runtime.SubMesh(m, 1))
+		if m.Shape()[0] > 1 {
+			g, err := s.e.Runtime.MeshGroup(s.e.Runtime.SubMesh(m, 0))
+			if err != nil {
+				return err
+			}
+			s.copies = newReplica(s.e, g)
 		}
-		s.copies = newReplica(s.e, g)
 	}
 	var err error
 	s.group, err = s.e.Runtime.MeshGroup(s.along.Mesh())

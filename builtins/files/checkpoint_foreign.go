@@ -74,11 +74,9 @@ func openForeign(root *os.Root, file string) (*foreign, error) {
 // checkpointAt opens the folder of a checkpoint at path, an argument of fn; if the
 // checkpoint is a file there, it returns its name too.
 func checkpointAt(e *builtins.Env, fn, path string) (root *os.Root, file string, err error) {
-	if abs, err := absolute(e, path); err == nil {
-		if info, bad := os.Stat(abs); bad == nil && info.Mode().IsRegular() {
-			root, err := folder(e, fn, filepath.Dir(path), false)
-			return root, filepath.Base(abs), err
-		}
+	if abs, err := absolute(e, path); err == nil && folders(e).IsFile(abs) {
+		root, err := folder(e, fn, filepath.Dir(path), false)
+		return root, filepath.Base(abs), err
 	}
 	root, err = folder(e, fn, path, false)
 	return root, "", err

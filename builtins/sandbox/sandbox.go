@@ -56,6 +56,17 @@ func (f Folders) Open(path string) (*os.File, error) {
 	return root.Open(name)
 }
 
+// IsFile reports whether a regular file is at path, which is absolute.
+func (f Folders) IsFile(path string) bool {
+	root, name, err := f.find(path)
+	if err != nil {
+		return false
+	}
+	defer root.Close()
+	_, err = regular(root, name)
+	return err == nil
+}
+
 // OpenFolder opens the folder at path, which is absolute; with create it makes
 // the folder, and those on the way to it, unless they are there. Names in it lead
 // nowhere else.

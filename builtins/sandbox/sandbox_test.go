@@ -91,6 +91,15 @@ func TestOutside(t *testing.T) {
 	}
 }
 
+func TestIsFile(t *testing.T) {
+	tr := newTree(t)
+	for path, want := range map[string]bool{"in/a.txt": true, "in/link": true, "in/sub": false, "in/absent": false, "outside/secret": false, "in/leak": false} {
+		if got := tr.folders.IsFile(filepath.Join(tr.dir, path)); got != want {
+			t.Errorf("%s: got %v, want %v", path, got, want)
+		}
+	}
+}
+
 func TestErrors(t *testing.T) {
 	tr := newTree(t)
 	if _, err := tr.read("in/absent"); !errors.Is(err, fs.ErrNotExist) {
