@@ -5,6 +5,7 @@ import (
 	"math/bits"
 	"os"
 	goruntime "runtime"
+	"runtime/metrics"
 	"sync"
 	"time"
 
@@ -310,10 +311,8 @@ func (a *Allocator) collect(size int, moment time.Duration) {
 		return
 	}
 	begin := time.Now()
-	done := make(chan struct{})
-	goruntime.AddCleanup(new(Buffer), func(c chan struct{}) { close(c) }, done)
 	goruntime.GC()
-	a.settle(done, moment)
+	a.settle(moment)
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.trim(5 * max(used, minSlack) / 4)
@@ -332,18 +331,17 @@ func (m *mean) add(v time.Duration) {
 	*m = (*m + min(mean(v), 2**m)) / 2
 }
 
-// settle waits until the cleanups that a collection found due have run, in
-// goroutines of the runtime and in no order: until that of a fresh object has
-// closed done, or for a hundred moments, and then until no region has come back
+// settle waits until the cleanups that a collection found due have run, which goroutines
+// of the runtime do in no order, or for a second; and then until no region has come back
 // for a moment. It yields rather than sleeps: most often it is over soon.
-func (a *Allocator) settle(done <-chan struct{}, moment time.Duration) {
-	patience := time.Now().Add(100 * moment)
-	for waiting := true; waiting && time.Now().Before(patience); goruntime.Gosched() {
-		select {
-		case <-done:
-			waiting = false
-		default:
-		}
+func (a *Allocator) settle(moment time.Duration) {
+	patience := time.Now().Add(time.Second)
+	counts := [...]metrics.Sample{{Name: "/gc/cleanups/queued:cleanups"}, {Name: "/gc/cleanups/executed:cleanups"}}
+	metrics.Read(counts[:])
+	due, run := counts[0].Value.Uint64(), &counts[1]
+	for run.Value.Uint64() < due && time.Now().Before(patience) {
+		goruntime.Gosched()
+		metrics.Read(counts[1:])
 	}
 	last, since := -1, time.Now()
 	for time.Since(since) < moment {
