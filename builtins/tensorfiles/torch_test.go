@@ -184,9 +184,16 @@ func TestTorchLoads(t *testing.T) {
 	for _, name := range []string{"fsdp_uneven_4", "fsdp_bf16_2", "buffers_4", "two_d_4", "dtypes_3"} {
 		s := open(t, filepath.Join(dir, name))
 		args := []string{"../../.ci/pytorch/dcp_load.py", filepath.Join(dir, name+".pt")}
+		grid, rows := "a=2,b=2:*[02].weight=S(0),S(1);*bias=S(0)", "n=2:*weight=S(0)"
+		switch name { // of those of no layers
+		case "two_d_4":
+			grid, rows = "a=2,b=2:*=S(0),S(1)", "n=2:*=S(0)"
+		case "dtypes_3":
+			grid, rows = "a=2,b=2:*_cut=S(0),S(1);transposed=S(0)", "n=2:*_cut=S(0)"
+		}
 		for i, o := range []*Options{
-			{Format: DCP}, {Format: DCP, Target: cutAs(t, "a=2,b=2:*[02].weight=S(0),S(1);*bias=S(0)")}, {Format: DCP, Target: cutAs(t, "n=3:*=flat")},
-			{Format: Safetensors}, {Format: Safetensors, FileSize: 1000}, {Format: Safetensors, Target: cutAs(t, "n=2:*weight=S(0)")},
+			{Format: DCP}, {Format: DCP, Target: cutAs(t, grid)}, {Format: DCP, Target: cutAs(t, "n=3:*=flat")},
+			{Format: Safetensors}, {Format: Safetensors, FileSize: 1000}, {Format: Safetensors, Target: cutAs(t, rows)},
 		} {
 			if name == "dtypes_3" && o.Format == Safetensors {
 				continue // it has complex128
