@@ -84,7 +84,7 @@ func (s *shape[T]) packPanel(to []T, width int, x Operand[T], n, inner int) {
 }
 
 // A workspace is the memory that one goroutine packs into.
-type workspace[T dtype.Float] struct{ a, b, c, wide []T }
+type workspace[T dtype.Float] struct{ a, b, c, turned, wide []T }
 
 // A shelf is where workspaces wait for the next call. Unlike a sync.Pool it keeps
 // them through a collection: large tensors make those frequent, and a workspace of
@@ -141,6 +141,10 @@ func shelvesOf[T dtype.Float]() *shelves[T] {
 func (ws *workspace[T]) packedA(n int) []T { return enough(&ws.a, n) }
 func (ws *workspace[T]) packedB(n int) []T { return enough(&ws.b, n) }
 func (ws *workspace[T]) sums(n int) []T    { return enough(&ws.c, n) }
+
+// turnedC is room for a product before it is turned back. What computes it may need sums
+// besides.
+func (ws *workspace[T]) turnedC(n int) []T { return enough(&ws.turned, n) }
 
 // enough returns the first n elements of *x, which it replaces if it has
 // fewer. They begin where a page does.

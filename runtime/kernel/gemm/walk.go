@@ -33,7 +33,7 @@ func (s *shape[T]) runCols(lo, hi int) {
 	case !s.turned || s.m == 1:
 		c = c[lo:]
 	default:
-		c, ldc = ws.sums(s.m*(hi-lo)), hi-lo
+		c, ldc = ws.turnedC(s.m*(hi-lo)), hi-lo
 	}
 	switch {
 	case s.streamed:
