@@ -1,8 +1,11 @@
 // Peers measures tpsh and what people use today on the same work in the same
-// run, and prints the table of docs/performance.md.
+// run, and prints the tables of docs/performance: a page for each processor.
 //
-//	go run ./bench/peers -python venv/bin/python -update docs/performance.md
+//	go run ./bench/peers -python venv/bin/python -update docs/performance/intel-xeon.md
 //	go run ./bench/peers -python venv/bin/python -only shm,tcp
+//	go run ./bench/peers -beside docs/performance.md docs/performance/*.md
+//
+// The last measures nothing: it puts the tables of several pages side by side.
 //
 // It alternates between tpsh and its peers, several times, and takes the best of
 // each: on a busy machine both have had the same chances. Peers that are not
@@ -37,6 +40,7 @@ type harness struct {
 	time         time.Duration     // of a case in a round
 	missing      map[string]string // why a peer is not there, by its name
 	versions     map[string]string // of the modules that are there
+	kernels      string            // the name of those that tpsh runs, if it is known
 	only, page   string
 	out          io.Writer // gets a table
 }
@@ -49,11 +53,19 @@ func main() {
 	flag.StringVar(&h.scripts, "scripts", filepath.Join("bench", "peers"), "find the scripts of the peers in the folder `DIR`")
 	flag.IntVar(&h.rounds, "rounds", 3, "measure each case `N` times")
 	flag.DurationVar(&h.time, "time", 500*time.Millisecond, "measure tpsh for `D` in each round, and a peer as long")
-	flag.StringVar(&h.page, "update", "", "put the tables into the page `FILE`, too")
+	flag.StringVar(&h.page, "update", "", "put the tables into the page `FILE` of this processor, too; it is made if it is not there")
+	beside := flag.String("beside", "", "measure nothing: put the tables of the pages that are arguments side by side into the page `FILE`")
 	flag.StringVar(&h.only, "run", "", "measure the cases whose name holds `TEXT`")
 	which := flag.String("only", "table,shm,tcp", "measure these of table, shm, tcp and mpi: one table of everything, or collectives of processes")
 	ranks := flag.Int("ranks", 0, "measure collectives of processes on `N` ranks; 0 is 2 and then 4")
 	flag.Parse()
+	if *beside != "" {
+		if err := writeBeside(*beside, flag.Args()); err != nil {
+			fmt.Fprintln(os.Stderr, "peers:", err)
+			os.Exit(1)
+		}
+		return
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	if err := h.run(ctx, strings.Split(*which, ","), *ranks); err != nil {
@@ -74,6 +86,9 @@ func (h *harness) run(ctx context.Context, which []string, ranks int) error {
 	}
 	if err := h.look(ctx); err != nil {
 		return err
+	}
+	if h.tpsh != "" {
+		h.kernels = kernelsOf(ctx, h.tpsh)
 	}
 	counts := []int{ranks}
 	if ranks == 0 {
@@ -128,9 +143,14 @@ func (h *harness) section(name string, modules []string, print func() error) err
 	if err := print(); err != nil {
 		return err
 	}
-	if s := h.versionsOf(modules); s != "" {
-		fmt.Fprintf(h.out, "\nMeasured with %s.\n\n", s)
+	fmt.Fprintf(h.out, "\nMeasured on %s", processor())
+	if s := h.kernels; s != "" {
+		fmt.Fprintf(h.out, ", kernels %s", s)
 	}
+	if s := h.versionsOf(modules); s != "" {
+		fmt.Fprintf(h.out, ", with %s", s)
+	}
+	fmt.Fprint(h.out, ".\n\n")
 	if h.page == "" {
 		return nil
 	}

@@ -1,7 +1,10 @@
 package main
 
 import (
+	"fmt"
 	"os"
+	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 )
@@ -65,20 +68,89 @@ func TestReplaceTable(t *testing.T) {
 	}
 }
 
-// The page has a place for every table.
-func TestPage(t *testing.T) {
+// Every page of a processor has the table of everything, and docs/performance.md has these
+// tables side by side as they stand there.
+func TestPages(t *testing.T) {
+	files, err := filepath.Glob("../../docs/performance/*.md")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("docs/performance/*.md: got %v, %v, want pages", files, err)
+	}
+	table, err := besideTable(files)
+	if err != nil {
+		t.Fatal(err)
+	}
 	page, err := os.ReadFile("../../docs/performance.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	names := []string{tableName}
-	for _, g := range grids([]string{"shm", "tcp"}, []int{2, 4}, "") {
-		names = append(names, g.name())
+	want, err := replaceTable(string(page), besideName, table)
+	if err != nil {
+		t.Fatal(err)
 	}
-	for _, name := range names {
-		if _, err := replaceTable(string(page), name, ""); err != nil {
-			t.Errorf("docs/performance.md: %v", err)
+	if want != string(page) {
+		t.Error("docs/performance.md differs from the pages in docs/performance: go run ./bench/peers -beside docs/performance.md docs/performance/*.md")
+	}
+}
+
+// A page that is not there begins with room for every table.
+func TestNewPage(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "new.md")
+	for _, name := range append([]string{tableName}, gridNames()...) {
+		if err := update(file, name, "| of "+name+" |\n"); err != nil {
+			t.Fatal(err)
 		}
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"# " + processor() + "\n", "| of everything |\n" + tableEnd, "| of mpi, 4 ranks |\n" + tableEnd} {
+		if !strings.Contains(string(text), want) {
+			t.Errorf("got\n%s\nwant it to have %q", text, want)
+		}
+	}
+}
+
+// What one page has and another has not leaves its cell empty; of peers the fastest is named.
+func TestBeside(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, text string) string {
+		file := filepath.Join(dir, name)
+		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return file
+	}
+	begin := tableBegin(tableName) + "| case | ranks, cores | tpsh | peers |\n| --- | --- | --- | --- |\n"
+	a := write("a.md", "# One\n\n"+begin+"| x + y of 8x8 | 1, 1 | 474 ns | PyTorch 837 ns (1.76), JAX 5.09 µs (10.72) |\n| of old | 1, 2 | 3 µs |  |\n"+tableEnd)
+	b := write("b.md", "# Two\n\n"+begin+"| all_reduce of 8B | 2, 2 | 1.15 µs | JAX 74 µs (64.33), Open MPI 760 ns (0.66) |\n\nMeasured on 2 cores.\n"+tableEnd)
+	got, err := besideTable([]string{a, b})
+	want := "| case | ranks, cores | One | Two |\n| --- | --- | --- | --- |\n" +
+		"| x + y of 8x8 | 1, 1 | 474 ns, PyTorch 1.76 | |\n| all_reduce of 8B | 2, 2 | | 1.15 µs, Open MPI 0.66 |\n| of old | 1, 2 | 3 µs | |\n"
+	if got != want || err != nil {
+		t.Errorf("got\n%s%v, want\n%s", got, err, want)
+	}
+	for text, want := range map[string]string{
+		"no title":          `got first line "no title", want # and the processor`,
+		"# One\n\nno table": "has no table of everything",
+	} {
+		if _, err := besideTable([]string{write("bad.md", text)}); err == nil || !strings.HasSuffix(err.Error(), want) {
+			t.Errorf("of %q: got %v, want %s", text, err, want)
+		}
+	}
+}
+
+// What a machine says of itself is read by its fields.
+func TestProcessor(t *testing.T) {
+	fields := cpuFields("processor\t: 0\nmodel name\t: A: B\ncpu family\t: 6\n\nprocessor\t: 1\nmodel name\t: C\n")
+	if got := fields["model name"] + " " + fields["cpu family"]; got != "A: B 6" {
+		t.Errorf("got %q, want the fields of the first processor", got)
+	}
+	if got := kernelsIn("ok    cores             2\nok    kernels           avx512, the best\n"); got != "avx512" {
+		t.Errorf("kernels: got %q, want avx512", got)
+	}
+	if got := processor(); !strings.HasPrefix(got, fmt.Sprint(runtime.NumCPU(), " cores of ")) {
+		t.Errorf("got %q, want how many cores of what", got)
 	}
 }
 
