@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"os/signal"
 	"path/filepath"
+	"syscall"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -28,6 +30,11 @@ func TestMain(m *testing.M) {
 	}
 	if os.Getenv(commandVariable) != "" {
 		main()
+	}
+	// What nohup has ignored, those that tests start would ignore as well: what is caught
+	// here is theirs to decide.
+	if signal.Ignored(syscall.SIGHUP) {
+		signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
 	}
 	// What somebody has measured here and keeps in a home changes what commands say. Those
 	// of scripts have the home that their script says.
