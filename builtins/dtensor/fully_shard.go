@@ -27,8 +27,9 @@ func init() {
 			"parts at the end of backward. A distributed parameter stays so over other ranks: the blocks are cut. Those in\n" +
 			"ignored_params stay as they are, and theirs is no communication. Parameters are gathered in units just before a unit computes, in one all_gather\n" +
 			"that is issued while the unit before computes, and forgotten after; so again in backward, which leaves in .grad the\n" +
-			"parts of the means over the ranks, by one reduce_scatter a unit. The units are the modules that were given to\n" +
-			"fully_shard before, the other children, those of a Sequential or ModuleList each, and the module's own parameters.\n" +
+			"parts of the means over the ranks, by one reduce_scatter a unit. The units are the modules in it that were given to\n" +
+			"fully_shard before, each with all that is in it, as in PyTorch; of the rest the children, those of a Sequential or ModuleList\n" +
+			"each, and the module's own parameters. A module without a forward function has its children for units even if it was given before.\n" +
 			"A child's parameters are there while it is called, and from where the function of a module that calls it, or holds it,\n" +
 			"reads them (self.tok.weight) to the end of that. With reshard_after_forward=False they stay until the unit's\n" +
 			"backward. state_dict() gives distributed tensors of full shape, cut along dim 0 by the mesh's last dim, or as they were distributed before,\n" +
@@ -63,6 +64,10 @@ type shardUnit struct {
 
 	before *shardUnit   // the unit whose backward is likely to come next
 	order  []*shardUnit // as the last call of m, not inside another, opened units
+
+	sharding *fullSharding // the call of fully_shard that made it
+	made     []*shardUnit  // that call's units of children, of the unit of the module it was given
+	into     *shardUnit    // the unit that has its parameters now, or nil
 }
 
 // unitMark is the key under which a module has its unit.
@@ -101,6 +106,7 @@ type fullSharding struct {
 	copies  *replica       // over the first of two dims, or nil
 	early   bool
 	ignored []*builtins.Tensor
+	made    []*shardUnit // of children
 }
 
 func fullyShard(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
@@ -118,10 +124,18 @@ func fullyShard(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args s
 	if err := s.check(m.M); err != nil {
 		return nil, err
 	}
+	if err := mergeInner(m.M); err != nil {
+		return nil, err
+	}
 	if err := s.children(m.M); err != nil {
 		return nil, err
 	}
-	return m.M.Value, s.unit(m.M)
+	u, err := s.unit(m.M)
+	if err != nil {
+		return nil, err
+	}
+	u.made = s.made
+	return m.M.Value, nil
 }
 
 // check refuses modules and meshes that cannot be meant, and finds the group.
@@ -208,7 +222,7 @@ func (s *fullSharding) children(m *nn.Module) error {
 		if c.Class == nn.SequentialClass || c.Class == nn.ModuleListClass {
 			err = s.children(c)
 		} else {
-			err = s.unit(c)
+			err = s.child(c)
 		}
 		if err != nil {
 			return err
@@ -217,11 +231,19 @@ func (s *fullSharding) children(m *nn.Module) error {
 	return nil
 }
 
+// child makes c a unit.
+func (s *fullSharding) child(c *nn.Module) error {
+	u, err := s.unit(c)
+	if err == nil {
+		s.made = append(s.made, u)
+	}
+	return err
+}
+
 // unit makes m a unit of the parameters that are in it, but for those of units
 // that it contains.
-func (s *fullSharding) unit(m *nn.Module) error {
-	u := &shardUnit{e: s.e, m: m, early: s.early}
-	var mine []*builtins.Tensor
+func (s *fullSharding) unit(m *nn.Module) (*shardUnit, error) {
+	u := &shardUnit{e: s.e, m: m, early: s.early, sharding: s}
 	seen := map[*builtins.Tensor]bool{}
 	computes(m, func(x *builtins.Tensor) {
 		switch {
@@ -229,31 +251,37 @@ func (s *fullSharding) unit(m *nn.Module) error {
 		case flatOf(x) != nil:
 			u.addAlso(flatOf(x).of.unit)
 		default:
-			mine = append(mine, x)
+			p := &shardParam{x: x, mesh: s.mesh.Mesh(), layout: x.T.Layout(), lens: x.T.Lens}
+			p.flat = shard.FlatEven(x.T.Local().Shape(), s.group.Size())
+			u.params = append(u.params, p)
 		}
 		seen[x] = true
 	})
-	byType := map[dtype.DType][]*shardParam{}
-	var types []dtype.DType
-	for _, x := range mine {
-		dt := x.T.DType()
-		if byType[dt] == nil {
-			types = append(types, dt)
-		}
-		p := &shardParam{x: x, mesh: s.mesh.Mesh(), layout: x.T.Layout(), lens: x.T.Lens}
-		p.flat = shard.FlatEven(x.T.Local().Shape(), s.group.Size())
-		byType[dt] = append(byType[dt], p)
-		u.params = append(u.params, p)
-	}
-	for _, dt := range types {
-		if err := s.cut(u, byType[dt]); err != nil {
-			return err
+	for _, list := range u.byType() {
+		if err := s.cut(u, list); err != nil {
+			return nil, err
 		}
 	}
 	s.onRead(m)
 	m.Mark(unitMark{}, u)
 	m.Outside(u.around)
-	return nil
+	return u, nil
+}
+
+// byType returns the parameters of u in lists of one dtype each.
+func (u *shardUnit) byType() [][]*shardParam {
+	at := map[dtype.DType]int{}
+	var lists [][]*shardParam
+	for _, p := range u.params {
+		i, ok := at[p.x.T.DType()]
+		if !ok {
+			i = len(lists)
+			at[p.x.T.DType()] = i
+			lists = append(lists, nil)
+		}
+		lists[i] = append(lists[i], p)
+	}
+	return lists
 }
 
 // onRead has the parameters of m, and of the modules below it that are no units,
@@ -290,26 +318,47 @@ func (u *shardUnit) addAlso(v *shardUnit) {
 // cut makes params, of one dtype, flat parameters of u whose parts on this rank
 // lie one after another in one storage.
 func (s *fullSharding) cut(u *shardUnit, params []*shardParam) error {
-	n, me := 0, s.group.Place()
 	for _, p := range params {
 		s.e.Runtime.PartFlat(s.group, p.flat)
+	}
+	parts, err := s.room(params)
+	if err != nil {
+		return err
+	}
+	defer s.e.Runtime.Tape.SetEnabled(false)()
+	for i, p := range params {
+		if err := s.adopt(u, p, parts[i]); err != nil {
+			return err
+		}
+	}
+	s.gatherTogether(u, params)
+	return nil
+}
+
+// room returns storage for this rank's parts of params, of one dtype: one after another.
+func (s *fullSharding) room(params []*shardParam) ([]*tensor.Tensor, error) {
+	n, me := 0, s.group.Place()
+	for _, p := range params {
 		n += p.flat.Numel(me)
 	}
 	store, err := tensor.New(s.e.Runtime.Ops().Alloc, params[0].x.T.DType(), shape.Shape{n})
 	if err != nil {
-		return &op.ResourceError{Func: s.fn, Err: err}
+		return nil, &op.ResourceError{Func: s.fn, Err: err}
 	}
-	defer s.e.Runtime.Tape.SetEnabled(false)()
-	var flats []*mesh.Flat
-	var layouts []*mesh.Placed
-	lo := 0
-	for _, p := range params {
+	parts, lo := make([]*tensor.Tensor, len(params)), 0
+	for i, p := range params {
 		n := p.flat.Numel(me)
-		if err := s.adopt(u, p, store.View(shape.Shape{n}, []int{1}, lo)); err != nil {
-			return err
-		}
-		flats, layouts = append(flats, p.flat), append(layouts, p.layout)
+		parts[i] = store.View(shape.Shape{n}, []int{1}, lo)
 		lo += n
+	}
+	return parts, nil
+}
+
+// gatherTogether has params, flat parameters of u of one dtype, gathered by one call.
+func (s *fullSharding) gatherTogether(u *shardUnit, params []*shardParam) {
+	flats, layouts := make([]*mesh.Flat, len(params)), make([]*mesh.Placed, len(params))
+	for i, p := range params {
+		flats[i], layouts[i] = p.flat, p.layout
 	}
 	b := s.e.Runtime.NewParamGroup(s.group, flats, layouts, func() []*tensor.Tensor {
 		parts := make([]*tensor.Tensor, len(params))
@@ -320,7 +369,6 @@ func (s *fullSharding) cut(u *shardUnit, params []*shardParam) error {
 	})
 	b.Restore, b.Ended = u.restore, u.ended
 	u.paramGroups = append(u.paramGroups, b)
-	return nil
 }
 
 // adopt makes p a flat parameter whose part on this rank is stored in part.
@@ -360,8 +408,8 @@ type shardPart struct {
 func unitsOf(fn string, m *nn.Module) ([]*shardUnit, error) {
 	var list []*shardUnit
 	for _, sub := range m.Modules("") {
-		if u := unitOf(sub.M); u != nil {
-			list = append(list, u)
+		if u := unitOf(sub.M); u != nil && !slices.Contains(list, u.now()) {
+			list = append(list, u.now())
 		}
 	}
 	if list == nil {

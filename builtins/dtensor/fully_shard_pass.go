@@ -86,7 +86,11 @@ func (u *shardUnit) prefetch() error {
 // around implements Around: u's module is called with the parameters gathered.
 func (u *shardUnit) around(next nn.Call) nn.Call {
 	return func(thread *starlark.Thread, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
-		return u.call(func() (starlark.Value, error) { return next(thread, args, kwargs) })
+		now := u.now()
+		if now != u && now.isOpen() { // by the module that u was made part of
+			return next(thread, args, kwargs)
+		}
+		return now.call(func() (starlark.Value, error) { return next(thread, args, kwargs) })
 	}
 }
 
@@ -98,7 +102,7 @@ func (u *shardUnit) call(run func() (starlark.Value, error)) (starlark.Value, er
 	state, open := builtins.StateOf[shardState](u.e), new(openUnits)
 	defer open.close()
 	for _, v := range append([]*shardUnit{u}, u.also...) {
-		if err := open.add(v); err != nil {
+		if err := open.add(v.now()); err != nil {
 			return nil, err
 		}
 	}
@@ -130,8 +134,9 @@ func (s *fullSharding) read(x *builtins.Tensor) error {
 
 // open gathers the parameters of u and has them stand for their wholes.
 func (u *shardUnit) open() error {
+	wasOpen := u.isOpen()
 	u.depth++
-	if u.depth > 1 && (u.recorded || !u.e.Runtime.Tape.Enabled()) {
+	if wasOpen {
 		for _, b := range u.paramGroups {
 			if err := b.Fetch(); err != nil {
 				u.depth--
@@ -145,6 +150,11 @@ func (u *shardUnit) open() error {
 		return err
 	}
 	return nil
+}
+
+// isOpen reports whether the parameters of u stand for their wholes, recorded if recording is on.
+func (u *shardUnit) isOpen() bool {
+	return u.depth > 0 && (u.recorded || !u.e.Runtime.Tape.Enabled())
 }
 
 // show has the parameters of u stand for their wholes, recorded if recording is on.

@@ -89,6 +89,18 @@ func ModuleOf(v starlark.Value) *Module {
 // module returns m: values that embed a Module are modules by it.
 func (m *Module) module() *Module { return m }
 
+// Runs reports whether m can be called. What only holds modules cannot, as a ModuleList, nor a Module
+// that was made without a forward function.
+func (m *Module) Runs() bool {
+	switch {
+	case m.Class.elements != nil:
+		return m.Class == SequentialClass
+	case m.Class == ScriptClass:
+		return m.forward != nil
+	}
+	return true
+}
+
 // Type returns the name of the class: "Linear".
 func (m *Module) Type() string          { return m.Class.Name }
 func (m *Module) Name() string          { return m.Class.Name }
