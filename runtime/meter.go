@@ -149,9 +149,12 @@ func (r *Rank) Held() {
 // negative.
 func (r *Rank) gathered(b *tensor.Buffer, n int) {
 	for _, m := range r.meters {
-		if n > 0 {
+		switch {
+		case n > 0:
 			m.held[b], m.gathered[b] = true, true
-		} else {
+		case !m.gathered[b]: // before the meter was started
+			continue
+		default:
 			delete(m.held, b)
 			delete(m.gathered, b)
 		}

@@ -6,6 +6,7 @@ import (
 
 	"tpsh/comm"
 	"tpsh/mesh"
+	"tpsh/runtime/dtype"
 	"tpsh/runtime/kernel"
 	"tpsh/runtime/op"
 	"tpsh/runtime/shape"
@@ -18,6 +19,8 @@ import (
 // lie in storage of its own, which is dropped in between: tensors that a record
 // refers to find their elements there again.
 //
+// They may be gathered in another dtype than they are stored in, and their gradients reduced in a third.
+//
 // With n bytes of parameters and p members, a member stores n/p bytes; a gather
 // takes 2n for the time of a copy, and n after that.
 type ParamGroup struct {
@@ -26,10 +29,17 @@ type ParamGroup struct {
 	Restore func() error
 	// Ended is called when a backward pass has given the parts their gradients.
 	Ended func()
+	// Unsynced has a backward pass keep gradients, whole, for the next one that is not.
+	Unsynced bool
+	// Kept leaves the elements where they are when a backward pass has ended.
+	Kept bool
 
 	r       *Rank
 	g       *comm.Group
-	pack    *shard.FlatPack
+	dtypes  GroupDTypes
+	pack    *shard.FlatPack         // of elements that are gathered
+	sums    *shard.FlatPack         // of gradients that are reduced
+	held    []*tensor.Tensor        // of each parameter the gradient that is kept, or nil
 	parts   func() []*tensor.Tensor // this member's part of each parameter
 	layouts []*mesh.Placed          // of each: how it lies on other ranks; nil for a plain one
 
@@ -49,12 +59,17 @@ type partStamp struct {
 	version uint32
 }
 
+// GroupDTypes are the dtypes in which parameters are gathered, and in which their gradients are
+// reduced.
+type GroupDTypes struct{ Gather, Reduce dtype.DType }
+
 // NewParamGroup returns the group of parameters of which each member of g stores the
 // part that its layout among flats says, whose ranks are those in the group; parts
 // returns those of this one. Where layouts has one, the parameter is a block of
 // a tensor that lies so. All parts have one dtype.
-func (r *Rank) NewParamGroup(g *comm.Group, flats []*mesh.Flat, layouts []*mesh.Placed, parts func() []*tensor.Tensor) *ParamGroup {
-	return &ParamGroup{r: r, g: g, pack: shard.NewFlatPack(parts()[0].DType(), flats), parts: parts, layouts: layouts}
+func (r *Rank) NewParamGroup(g *comm.Group, flats []*mesh.Flat, layouts []*mesh.Placed, dtypes GroupDTypes, parts func() []*tensor.Tensor) *ParamGroup {
+	return &ParamGroup{r: r, g: g, dtypes: dtypes, pack: shard.NewFlatPack(dtypes.Gather, flats), sums: shard.NewFlatPack(dtypes.Reduce, flats),
+		held: make([]*tensor.Tensor, len(flats)), parts: parts, layouts: layouts}
 }
 
 // stamp returns the stamp of the parts as they are.
@@ -84,6 +99,9 @@ func (b *ParamGroup) Prefetch() error {
 		b.work = nil
 	}
 	x, err := b.joinedParts()
+	if err == nil {
+		x, err = b.as(b.dtypes.Gather, x)
+	}
 	if err != nil {
 		return err
 	}
@@ -92,6 +110,14 @@ func (b *ParamGroup) Prefetch() error {
 	}
 	b.workOf = now
 	return nil
+}
+
+// as returns x in dtype dt, outside the record.
+func (b *ParamGroup) as(dt dtype.DType, x *tensor.Tensor) (*tensor.Tensor, error) {
+	if x.DType() == dt {
+		return x, nil
+	}
+	return b.r.Do("to", []*tensor.Tensor{x.Detach()}, op.Int1(int(dt)))
 }
 
 // joinedParts returns the parts one after another: [n].
@@ -179,7 +205,7 @@ func (b *ParamGroup) room(all *tensor.Tensor) error {
 }
 
 // Use gathers the elements and returns the parameters, whose gradients go to the
-// parts: their means over the members, by one reduce_scatter. End ends the use.
+// parts: their means over the members, by one reduce_scatter, or none while Unsynced. End ends the use.
 func (b *ParamGroup) Use() ([]*tensor.Tensor, error) {
 	if err := b.Fetch(); err != nil {
 		return nil, err
@@ -242,7 +268,9 @@ func (b *ParamGroup) backward(at []int, dy []*tensor.Tensor) ([]*tensor.Tensor, 
 	if b.r.Tape.Enabled() {
 		return nil, &op.ArgError{Func: "backward", Param: "create_graph", Got: "True through a fully sharded module", Want: "False", Rule: "its gradients cannot be differentiated again"}
 	}
-	b.Release()
+	if !b.Kept {
+		b.Release()
+	}
 	grads := make([]*tensor.Tensor, len(b.layouts))
 	for k, g := range dy {
 		if g == nil {
@@ -253,19 +281,27 @@ func (b *ParamGroup) backward(at []int, dy []*tensor.Tensor) ([]*tensor.Tensor, 
 			return nil, err
 		}
 	}
-	reduced, err := b.reduce(grads)
-	if err != nil {
+	dx := make([]*tensor.Tensor, len(at))
+	if err := b.withHeld(grads); err != nil {
 		return nil, err
 	}
-	dx := make([]*tensor.Tensor, len(at))
-	for k, i := range at {
-		dx[k] = reduced[i]
+	if !b.Unsynced {
+		reduced, err := b.reduce(grads)
+		if err != nil {
+			return nil, err
+		}
+		b.hold(nil)
+		for k, i := range at {
+			dx[k] = reduced[i]
+		}
+	} else if err := b.keep(grads); err != nil {
+		return nil, err
 	}
 	b.Ended()
 	return dx, nil
 }
 
-// block returns this rank's block of g, the gradient of parameter i, contiguous.
+// block returns this rank's block of g, the gradient of parameter i, contiguous and in the dtype of sums.
 func (b *ParamGroup) block(i int, g *tensor.Tensor) (*tensor.Tensor, error) {
 	if l := b.layouts[i]; l != nil {
 		moved, err := b.r.Shard.Move(g.Detach(), b.r.Shard.GradLayout(l))
@@ -274,18 +310,22 @@ func (b *ParamGroup) block(i int, g *tensor.Tensor) (*tensor.Tensor, error) {
 		}
 		g = moved.Local()
 	}
+	g, err := b.as(b.dtypes.Reduce, g)
+	if err != nil {
+		return nil, err
+	}
 	return b.r.contiguous(g)
 }
 
 // reduce returns this member's parts of the means of grads over the members: nil
 // where no member has a gradient.
 func (b *ParamGroup) reduce(grads []*tensor.Tensor) ([]*tensor.Tensor, error) {
-	dt := b.parts()[0].DType()
-	sent, err := tensor.New(b.r.ops.Alloc, dt, shape.Shape{b.pack.Packed()})
+	dt := b.dtypes.Reduce
+	sent, err := tensor.New(b.r.ops.Alloc, dt, shape.Shape{b.sums.Packed()})
 	if err != nil {
 		return nil, &op.ResourceError{Func: "fully_shard", Err: err}
 	}
-	b.pack.Pack(sent, grads)
+	b.sums.Pack(sent, grads)
 	b.r.noteCopy("fully_shard", sent)
 	mine := b.stored()
 	s := &gradientSum{alloc: b.r.ops.Alloc, like: sent, n: sum(mine), some: make([]byte, len(grads))}

@@ -75,8 +75,9 @@ func fromLocal(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args st
 		p     optPlacements
 		sizes arg.Opt[arg.Shape, *arg.Shape]
 		check arg.Bool
+		grads optPlacements
 	)
-	if err := arg.Unpack(fn, args, kwargs, "x|local_tensor", &x, "mesh|device_mesh?", &m, "placements?", &p, "shape?", &sizes, "run_check?", &check); err != nil {
+	if err := arg.Unpack(fn, args, kwargs, "x|local_tensor", &x, "mesh|device_mesh?", &m, "placements?", &p, "shape?", &sizes, "run_check?", &check, "grad_placements?", &grads); err != nil {
 		return nil, err
 	}
 	t, err := e.PlainArg(fn, "x", x)
@@ -97,7 +98,13 @@ func fromLocal(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args st
 	if err != nil {
 		return nil, err
 	}
-	y, err := e.Runtime.Shard.Join(t, l)
+	var back *mesh.Placed
+	if grads.Set {
+		if back, err = layoutArgs(e, fn, dm, s, grads); err != nil {
+			return nil, ofParam(fn, "grad_placements", err)
+		}
+	}
+	y, err := e.Runtime.Shard.JoinBack(t, l, back)
 	if err != nil {
 		return nil, unevenHint(e, fn, err, sizes.Set)
 	}

@@ -20,7 +20,7 @@ import (
 
 func init() {
 	builtins.Register(&builtins.Row{Name: "fully_shard", Fn: fullyShard,
-		Doc: "fully_shard(module, mesh, reshard_after_forward=True, ignored_params=None) makes the ranks of a mesh store the parameters of a module in parts, and returns the module.\n" +
+		Doc: "fully_shard(module, mesh, reshard_after_forward=True, ignored_params=None, mp_policy=None, offload_policy=None) makes the ranks of a mesh store the parameters of a module in parts, and returns the module.\n" +
 			"Each parameter becomes a ShardedFlatParameter of which a rank stores ceil(numel / ranks) elements, of the values that\n" +
 			"the mesh's first rank has; gradients and the optimiser's state are of these parts. Of a mesh of two dims they are the\n" +
 			"ranks along the second, and those along the first hold copies, whose gradients are averaged by an all_reduce of the\n" +
@@ -34,6 +34,8 @@ func init() {
 			"reads them (self.tok.weight) to the end of that. With reshard_after_forward=False they stay until the unit's\n" +
 			"backward. state_dict() gives distributed tensors of full shape, cut along dim 0 by the mesh's last dim, or as they were distributed before,\n" +
 			"and so does that of an optimiser; load_state_dict() takes these or whole ones. Every rank calls them.\n" +
+			"mp_policy, a MixedPrecisionPolicy, says in which dtypes they are gathered and gradients reduced; offload_policy is None, since\n" +
+			"tensors are in the memory of the processor already.\n" +
 			"At its peak a rank holds, for p ranks, 1/p of the parameters, of their gradients and of the optimiser's state, three\n" +
 			"times the largest unit (its parameters, their gradients and the next unit's parameters), and activations.\n" +
 			">>> m = fully_shard(nn.Sequential(nn.Linear(2, 3), nn.Linear(3, 1)), DeviceMesh(\"cpu\", [0]))\n" +
@@ -68,6 +70,13 @@ type shardUnit struct {
 	sharding *fullSharding // the call of fully_shard that made it
 	made     []*shardUnit  // that call's units of children, of the unit of the module it was given
 	into     *shardUnit    // the unit that has its parameters now, or nil
+
+	unsynced bool // backward keeps gradients for one that reduces them
+	kept     bool // backward leaves the parameters gathered
+
+	outermost bool         // its module is the one that call was given
+	ahead     []*shardUnit // that are gathered while it computes in place of the one that is likely to come, or nil
+	behind    []*shardUnit // so in backward
 }
 
 // unitMark is the key under which a module has its unit.
@@ -107,6 +116,7 @@ type fullSharding struct {
 	early   bool
 	ignored []*builtins.Tensor
 	made    []*shardUnit // of children
+	policy  *mixedPrecision
 }
 
 func fullyShard(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
@@ -116,11 +126,14 @@ func fullyShard(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args s
 		early = arg.Bool(true)
 
 		ignored arg.Opt[builtins.TensorValues, *builtins.TensorValues]
+		policy  arg.Opt[precisionArg, *precisionArg]
+		offload offloadArg
 	)
-	if err := arg.Unpack(b.Name(), args, kwargs, "module", &m, "mesh", &dm, "reshard_after_forward?", &early, "ignored_params?", &ignored); err != nil {
+	if err := arg.Unpack(b.Name(), args, kwargs, "module", &m, "mesh", &dm, "reshard_after_forward?", &early, "ignored_params?", &ignored,
+		"mp_policy?", &policy, "offload_policy?", &offload); err != nil {
 		return nil, err
 	}
-	s := &fullSharding{e: e, fn: b.Name(), mesh: dm.DeviceMesh, early: bool(early), ignored: ignored.V}
+	s := &fullSharding{e: e, fn: b.Name(), mesh: dm.DeviceMesh, early: bool(early), ignored: ignored.V, policy: policy.V.mixedPrecision}
 	if err := s.check(m.M); err != nil {
 		return nil, err
 	}
@@ -134,7 +147,7 @@ func fullyShard(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args s
 	if err != nil {
 		return nil, err
 	}
-	u.made = s.made
+	u.made, u.outermost = s.made, true
 	return m.M.Value, nil
 }
 
@@ -360,14 +373,14 @@ func (s *fullSharding) gatherTogether(u *shardUnit, params []*shardParam) {
 	for i, p := range params {
 		flats[i], layouts[i] = p.flat, p.layout
 	}
-	b := s.e.Runtime.NewParamGroup(s.group, flats, layouts, func() []*tensor.Tensor {
+	b := s.e.Runtime.NewParamGroup(s.group, flats, layouts, s.policy.dtypes(params[0].x.T.DType()), func() []*tensor.Tensor {
 		parts := make([]*tensor.Tensor, len(params))
 		for i, p := range params {
 			parts[i] = flatOf(p.x).local
 		}
 		return parts
 	})
-	b.Restore, b.Ended = u.restore, u.ended
+	b.Restore, b.Ended, b.Unsynced, b.Kept = u.restore, u.ended, u.unsynced, u.kept
 	u.paramGroups = append(u.paramGroups, b)
 }
 

@@ -67,10 +67,23 @@ func (p *shardPass) next(u *shardUnit) error {
 		u.before = p.opened[k-1]
 	}
 	p.opened = append(p.opened, u)
+	if u.ahead != nil {
+		return prefetchAll(u.ahead)
+	}
 	if k+1 >= len(p.order) || p.order[k] != u {
 		return nil
 	}
 	return p.order[k+1].prefetch()
+}
+
+// prefetchAll starts to gather units.
+func prefetchAll(units []*shardUnit) error {
+	for _, u := range units {
+		if err := u.now().prefetch(); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // prefetch starts to gather u.
@@ -90,7 +103,13 @@ func (u *shardUnit) around(next nn.Call) nn.Call {
 		if now != u && now.isOpen() { // by the module that u was made part of
 			return next(thread, args, kwargs)
 		}
-		return now.call(func() (starlark.Value, error) { return next(thread, args, kwargs) })
+		inner := func(args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+			return now.call(func() (starlark.Value, error) { return next(thread, args, kwargs) })
+		}
+		if u.outermost && u.sharding.policy != nil {
+			return u.sharding.policy.around(u.e, args, kwargs, inner)
+		}
+		return inner(args, kwargs)
 	}
 }
 
@@ -232,17 +251,27 @@ func (u *shardUnit) restore() error {
 			return err
 		}
 	}
-	if u.before == nil || u.before == u {
-		return nil
-	}
-	for _, b := range u.before.paramGroups {
-		if b.Wanted() {
-			if err := b.Prefetch(); err != nil {
-				return err
+	for _, v := range u.likelyBefore() {
+		for _, b := range v.now().paramGroups {
+			if b.Wanted() {
+				if err := b.Prefetch(); err != nil {
+					return err
+				}
 			}
 		}
 	}
 	return nil
+}
+
+// likelyBefore returns the units to gather while backward goes through u.
+func (u *shardUnit) likelyBefore() []*shardUnit {
+	switch {
+	case u.behind != nil:
+		return u.behind
+	case u.before == nil || u.before == u:
+		return nil
+	}
+	return []*shardUnit{u.before}
 }
 
 // watch returns out, what a module returned that computed with units, so that a

@@ -22,8 +22,8 @@ func init() {
 			"averages its blocks.\n" +
 			">>> m = replicate(nn.Linear(2, 1), DeviceMesh(\"cpu\", [0]))\n>>> m(ones(4, 2)).sum().backward()\n>>> m.bias.grad.tolist()\n[4.0]"})
 	builtins.Register(&builtins.Row{Name: "no_sync", Fn: noSync,
-		Doc: "no_sync(module, fn) returns fn(), in which backward leaves the gradients of a module that replicate was given as they are.\n" +
-			"They are averaged, with what has accumulated, by the next backward outside.\n" +
+		Doc: "no_sync(module, fn) returns fn(), in which backward leaves the gradients of a module that replicate or fully_shard was given as they are.\n" +
+			"They are averaged, with what has accumulated, by the next backward outside: of fully_shard they are kept whole until then, and not in .grad.\n" +
 			">>> m = replicate(nn.Linear(2, 1), DeviceMesh(\"cpu\", [0]))\n>>> no_sync(m, lambda: m(ones(4, 2)).sum().backward())\n>>> m.bias.grad.tolist()\n[4.0]"})
 	builtins.Register(&builtins.Row{Name: "distribute_module", Fn: distributeModule,
 		Doc: "distribute_module(module, device_mesh, partition_fn=None, input_fn=None, output_fn=None) makes the parameters of a module distributed tensors, and returns the module.\n" +
@@ -224,11 +224,25 @@ func noSync(e *builtins.Env, thread *starlark.Thread, b *starlark.Builtin, args 
 	}
 	r := replicaOf(m.M)
 	if r == nil {
-		return nil, &op.ArgError{Func: b.Name(), Param: "module", Got: m.M.Describe(), Want: "a module that replicate was given"}
+		units, err := unitsOf(b.Name(), m.M)
+		if err != nil {
+			return nil, &op.ArgError{Func: b.Name(), Param: "module", Got: m.M.Describe(), Want: "a module that replicate or fully_shard was given"}
+		}
+		return unsynced(thread, units, fn)
 	}
 	was := r.sync
 	r.sync = false
 	defer func() { r.sync = was }()
+	return starlark.Call(thread, fn.Fn, nil, nil)
+}
+
+// unsynced returns fn(), in which backward does not reduce the gradients of units.
+func unsynced(thread *starlark.Thread, units []*shardUnit, fn arg.Callable) (starlark.Value, error) {
+	for _, u := range units {
+		was := u.unsynced
+		u.setSync(false)
+		defer func() { u.setSync(!was) }()
+	}
 	return starlark.Call(thread, fn.Fn, nil, nil)
 }
 

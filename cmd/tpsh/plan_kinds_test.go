@@ -67,6 +67,7 @@ var meshScripts = []struct {
 	{"tensor parallel", "p = parallelize_module(nn.Sequential(nn.Linear(6, 10), nn.ReLU(), nn.Linear(10, 6)), m['b'], {'0': ColwiseParallel(), '2': RowwiseParallel()})\n" +
 		"replicate(p, m['a'])\no = optim.Adam(p.parameters(), lr = 0.1)\nfor _ in range(2):\n    p(ones(4, 6)).sum().backward()\n    o.step()\n    o.zero_grad()", 0},
 	{"fully sharded", "p = nn.Sequential(nn.Linear(5, 7), nn.Linear(7, 5))\nfully_shard(p, m['a'])\np(ones(4, 5)).sum().backward()", 0},
+	{"fully sharded, in halves", "p = nn.Sequential(nn.Linear(5, 7), nn.Linear(7, 5))\nfully_shard(p, m['a'], mp_policy=MixedPrecisionPolicy(bfloat16, output_dtype=float32))\nno_sync(p, lambda: p(ones(4, 5)).sum().backward())\np(ones(4, 5)).sum().backward()", 0},
 	{"an embedding", "e = parallelize_module(nn.Embedding(30, 6), m['b'], RowwiseParallel(input_layouts = Replicate()))\ny = e(zeros(4, dtype = int64))\ny + 1", 0},
 	{"a slice", "x = distribute_tensor(ones(12, 4), m, [Shard(0), Replicate()])\nx[1] + 1\nx[2:5] + 1", 0},
 }

@@ -25,6 +25,7 @@ func TestUndefined(t *testing.T) {
 		{"norm", nil, "it is a method of tensors: write x.norm(...)"},
 		{"cross_entropy", nil, "write F.cross_entropy"},
 		{"hann_window", nil, "signal.windows.hann(n, sym=False)"},
+		{"CPUOffloadPolicy", nil, "fully_shard offloads nothing: parameters are in the memory of the processor already"},
 		{"zerso", nil, ""},
 	} {
 		if got := Undefined(c.name, c.path, func(n string) bool { return known[n] }); got != c.want {

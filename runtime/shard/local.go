@@ -13,7 +13,13 @@ import (
 // Join is FromLocal of blocks that a program states to be of one tensor: the next
 // call on the mesh fails where ranks have stated different shapes of it.
 func (e *Engine) Join(x *tensor.Tensor, l *mesh.Placed) (*tensor.Tensor, error) {
-	y, err := e.FromLocal(x, l)
+	return e.JoinBack(x, l, nil)
+}
+
+// JoinBack is Join. The gradient of x is the rank's block of that of the result when this
+// lies as back says: nil is for as GradLayout has it.
+func (e *Engine) JoinBack(x *tensor.Tensor, l, back *mesh.Placed) (*tensor.Tensor, error) {
+	y, err := e.fromLocal(x, l, back)
 	if err == nil {
 		e.noteJoined(l)
 	}
@@ -24,6 +30,11 @@ func (e *Engine) Join(x *tensor.Tensor, l *mesh.Placed) (*tensor.Tensor, error) 
 // as l. It shares the storage of x and does not communicate. The gradient of x
 // is the rank's block of that of the result.
 func (e *Engine) FromLocal(x *tensor.Tensor, l *mesh.Placed) (*tensor.Tensor, error) {
+	return e.fromLocal(x, l, nil)
+}
+
+// fromLocal is FromLocal, with a layout for the gradient as JoinBack has it.
+func (e *Engine) fromLocal(x *tensor.Tensor, l, back *mesh.Placed) (*tensor.Tensor, error) {
 	e.notePlaced()
 	if e.member(l.Mesh()) {
 		if want := shape.Shape(e.localShape(l)); !x.Shape().Equal(want) {
@@ -44,8 +55,14 @@ func (e *Engine) FromLocal(x *tensor.Tensor, l *mesh.Placed) (*tensor.Tensor, er
 	if err := differentiable(l); err != nil {
 		return nil, err
 	}
+	if back == nil {
+		back = e.GradLayout(l)
+	} else if want := shape.Shape(e.localShape(back)); e.member(l.Mesh()) && !x.Shape().Equal(want) {
+		return nil, &op.ArgError{Func: "from_local", Param: "grad_placements", Got: fmt.Sprintf("%s, of which rank %d has a block of shape %v", mesh.List(back.Placements()), e.host.Self(), want),
+			Want: fmt.Sprintf("blocks of shape %v", x.Shape()), Rule: "the gradient of x is such a block"}
+	}
 	e.tape.Conduct("from_local", []*tensor.Tensor{x}, []*tensor.Tensor{y}, func(t *op.Tape, dy []*tensor.Tensor) ([]*tensor.Tensor, error) {
-		g, err := e.move(dy[0], e.GradLayout(l))
+		g, err := e.move(dy[0], back)
 		if err != nil {
 			return nil, err
 		}
