@@ -8,7 +8,9 @@ import (
 // String draws the schedule: a line for each stage, a column for each unit of
 // time, in which a pass, forward or backward, is done. F3 is the forward pass
 // of micro-batch 3, B3 its backward pass, and a dot an idle unit. With several
-// chunks a letter says which: F3b is in the second one.
+// chunks a letter says which: F3b is in the second one. In a schedule that splits
+// backward passes I3 makes the gradients of the inputs and W3 those of the weights, and
+// B3, which makes both, takes two units.
 //
 //	1f1b: stages 2, micro-batches 3, bubble 25.0%
 //	stage 0  F0 F1 .  B0 F2 B1 .  B2
@@ -35,7 +37,9 @@ func (s *Schedule) String() string {
 			cells[i] = "."
 		}
 		for _, p := range passes {
-			cells[p.start] = s.cell(p.Action)
+			for i := range p.length {
+				cells[p.start+i] = s.cell(p.Action)
+			}
 		}
 		line := fmt.Sprintf("stage %-*d ", len(fmt.Sprint(s.Stages-1)), stage)
 		for _, c := range cells {
@@ -46,9 +50,12 @@ func (s *Schedule) String() string {
 	return b.String()
 }
 
+// letters are the passes in pictures.
+var letters = map[Kind]byte{Forward: 'F', Backward: 'B', BackwardInput: 'I', BackwardWeight: 'W'}
+
 // cell writes a pass.
 func (s *Schedule) cell(a Action) string {
-	text := fmt.Sprintf("%c%d", "FB"[a.Do/Backward], a.Micro)
+	text := fmt.Sprintf("%c%d", letters[a.Do], a.Micro)
 	if s.Chunks > 1 {
 		text += chunkLetters(a.Chunk)
 	}
@@ -62,4 +69,16 @@ func chunkLetters(chunk int) string {
 		return chunkLetters(chunk/26-1) + text
 	}
 	return text
+}
+
+// Notation returns what stage computes, in order, as PyTorch writes it: 3I0 makes the gradients of the inputs
+// of position 3 for micro-batch 0, and F, B and W are as in String.
+func (s *Schedule) Notation(stage int) []string {
+	var list []string
+	for _, a := range s.Actions[stage] {
+		if letter := letters[a.Do]; letter != 0 {
+			list = append(list, fmt.Sprintf("%d%c%d", s.Position(stage, a.Chunk), letter, a.Micro))
+		}
+	}
+	return list
 }

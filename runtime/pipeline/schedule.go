@@ -18,9 +18,14 @@ const (
 	Backward
 	// SendBackward sends that of the input to the position before.
 	SendBackward
+	// BackwardInput computes the gradient of the input alone, and leaves those of the
+	// weights to a BackwardWeight.
+	BackwardInput
+	// BackwardWeight computes the gradients of the weights that BackwardInput has left.
+	BackwardWeight
 )
 
-var kindNames = [...]string{"recv_forward", "forward", "send_forward", "recv_backward", "backward", "send_backward"}
+var kindNames = [...]string{"recv_forward", "forward", "send_forward", "recv_backward", "backward", "send_backward", "backward_input", "backward_weight"}
 
 func (k Kind) String() string { return kindNames[k] }
 
@@ -40,30 +45,29 @@ type Schedule struct {
 	Name                  string
 	Stages, Micro, Chunks int
 	Actions               [][]Action // by stage
+
+	family *family
+	idle   int // units of time in which the busiest stage idles: see Bubble
 }
 
-// orders gives each schedule its order of computations on a stage, without
-// the exchanges between.
-var orders = map[string]func(s *Schedule, stage int) []Action{
-	"gpipe":       gpipe,
-	"1f1b":        oneForwardOneBackward,
-	"interleaved": interleaved,
-}
-
-// Names returns the names of the schedules.
-func Names() []string { return []string{"gpipe", "1f1b", "interleaved"} }
-
-// New returns the schedule called name. It panics unless there is one of that
-// name, stages, micro and chunks are positive, and chunks is 1 and micro
-// arbitrary or, for "interleaved", micro a multiple of stages.
+// New returns the schedule called name, one of Names or another name of it. It panics
+// unless Misfits has nothing to say.
 func New(name string, stages, micro, chunks int) *Schedule {
-	order := orders[name]
-	s := &Schedule{Name: name, Stages: stages, Micro: micro, Chunks: chunks}
-	if order == nil || stages < 1 || micro < 1 || chunks < 1 || name != "interleaved" && chunks > 1 || name == "interleaved" && micro%stages != 0 {
-		panic("pipeline: no schedule " + s.Title())
+	f := familyOf(name)
+	if f == nil || Misfits(name, stages, micro, chunks) != nil {
+		panic(fmt.Sprintf("pipeline: no schedule %s of stages %d, micro-batches %d, chunks %d", name, stages, micro, chunks))
 	}
-	for stage := range stages {
-		s.Actions = append(s.Actions, s.exchanges(stage, order(s, stage)))
+	s := &Schedule{Name: f.name, Stages: stages, Micro: micro, Chunks: chunks, family: f}
+	for stage, order := range f.orders(s) {
+		s.Actions = append(s.Actions, s.exchanges(stage, order))
+	}
+	s.idle = stages - 1 // of gpipe, 1f1b and interleaved, in forward and backward passes of a chunk
+	if f.split {
+		r, err := s.run()
+		if err != nil {
+			panic(err) // the tests make every schedule
+		}
+		s.idle = r.idle()
 	}
 	return s
 }
@@ -100,16 +104,27 @@ func (s *Schedule) Title() string {
 	return title
 }
 
-// Bubble returns the part of the time in which a stage idles, if a backward
-// pass takes a fixed multiple of a forward pass and messages take no time:
-// (S-1)/(vM+S-1).
+// Bubble returns the part of the time in which a stage idles between its first pass and
+// its last, on the stage where that is most. Messages take no time. For gpipe, 1f1b and
+// interleaved it is (S-1)/(vM+S-1), if a backward pass takes a fixed multiple of a forward
+// pass. In the schedules that split backward passes, a forward pass takes as long as each
+// half of a backward pass.
 //
 // Narayanan et al., "Efficient Large-Scale Language Model Training on GPU
 // Clusters Using Megatron-LM", SC 2021, section 2.2, as a part of the whole
-// time.
+// time. Qi et al., "Zero Bubble Pipeline Parallelism", ICLR 2024, section 2.3: a stage
+// that has ended its part goes on with the next batch.
 func (s *Schedule) Bubble() float64 {
-	idle := s.Stages - 1
-	return float64(idle) / float64(s.Chunks*s.Micro+idle)
+	return float64(s.idle) / float64(s.work()+s.idle)
+}
+
+// work returns the units of time that a stage computes.
+func (s *Schedule) work() int {
+	passes := s.Chunks * s.Micro / s.family.streams()
+	if s.family.split {
+		return 3 * passes
+	}
+	return passes
 }
 
 // gpipe does all forward passes and then all backward passes. The latter come
@@ -181,11 +196,14 @@ func (s *Schedule) pass(i int) (micro, chunk int) {
 func (s *Schedule) exchanges(stage int, order []Action) []Action {
 	var actions []Action
 	for _, a := range order {
-		recv, send := RecvForward, SendForward
-		if a.Do == Backward {
-			recv, send = RecvBackward, SendBackward
+		list := []Kind{RecvForward, Forward, SendForward}
+		switch a.Do {
+		case Backward, BackwardInput:
+			list = []Kind{RecvBackward, a.Do, SendBackward}
+		case BackwardWeight:
+			list = []Kind{a.Do}
 		}
-		for _, do := range []Kind{recv, a.Do, send} {
+		for _, do := range list {
 			b := Action{do, a.Micro, a.Chunk}
 			if _, _, ok := s.Peer(stage, b); ok || do == a.Do {
 				actions = append(actions, b)
@@ -195,36 +213,15 @@ func (s *Schedule) exchanges(stage int, order []Action) []Action {
 	return actions
 }
 
-// Position returns the place of a stage's chunk in the model, from 0.
-func (s *Schedule) Position(stage, chunk int) int { return chunk*s.Stages + stage }
-
-// Peer returns the stage and its chunk at the other end of the exchange a of
-// stage; not ok if the model ends there, or a is no exchange.
-func (s *Schedule) Peer(stage int, a Action) (peer, chunk int, ok bool) {
-	at := s.Position(stage, a.Chunk)
-	switch a.Do {
-	case RecvForward, SendBackward:
-		at--
-	case SendForward, RecvBackward:
-		at++
-	default:
-		return 0, 0, false
-	}
-	if at < 0 || at >= s.Stages*s.Chunks {
-		return 0, 0, false
-	}
-	return at % s.Stages, at / s.Stages, true
-}
-
 // InFlight returns the most micro-batches, counted once for each chunk, whose
-// forward pass a stage has done and whose backward pass it has not.
+// forward pass a stage has done and whose backward pass, that of the weights too, it has not.
 func (s *Schedule) InFlight(stage int) int {
 	most, now := 0, 0
 	for _, a := range s.Actions[stage] {
 		switch a.Do {
 		case Forward:
 			now++
-		case Backward:
+		case Backward, BackwardWeight:
 			now--
 		}
 		most = max(most, now)

@@ -5,19 +5,36 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 )
 
-// each calls f with every schedule of 1 to 8 stages, 1 to 12 micro-batches and
-// 1 to 4 chunks.
-func each(f func(s *Schedule)) {
+// all are every schedule of 1 to 8 stages, 1 to 12 micro-batches and 1 to 4 chunks.
+var all = sync.OnceValue(func() (list []*Schedule) {
 	for stages := 1; stages <= 8; stages++ {
 		for micro := 1; micro <= 12; micro++ {
-			f(New("gpipe", stages, micro, 1))
-			f(New("1f1b", stages, micro, 1))
+			list = append(list, New("gpipe", stages, micro, 1), New("1f1b", stages, micro, 1))
 			for chunks := 1; chunks <= 4 && micro%stages == 0; chunks++ {
-				f(New("interleaved", stages, micro, chunks))
+				list = append(list, New("interleaved", stages, micro, chunks))
 			}
+			eachSplit(stages, micro, func(s *Schedule) { list = append(list, s) })
+		}
+	}
+	return list
+})
+
+// each calls f with all.
+func each(f func(s *Schedule)) {
+	for _, s := range all() {
+		f(s)
+	}
+}
+
+// eachSplit calls f with the schedules of those sizes that split backward passes.
+func eachSplit(stages, micro int, f func(s *Schedule)) {
+	for _, family := range families {
+		if chunks := max(1, family.chunks); family.split && Misfits(family.name, stages, micro, chunks) == nil {
+			f(New(family.name, stages, micro, chunks))
 		}
 	}
 }
@@ -41,8 +58,12 @@ func TestEveryPassOnce(t *testing.T) {
 			}
 			for micro := range s.Micro {
 				for chunk := range s.Chunks {
-					f, b := count[Action{Forward, micro, chunk}], count[Action{Backward, micro, chunk}]
-					if f != 1 || b != 1 {
+					f, b := count[Action{Forward, micro, chunk}], count[Action{Backward, micro, chunk}]+count[Action{BackwardInput, micro, chunk}]
+					w := count[Action{Backward, micro, chunk}] + count[Action{BackwardWeight, micro, chunk}]
+					if s.Name == "dualpipe" && (micro < s.Micro/2) != (chunk == 0) { // it goes the other way
+						f, b, w = f+1, b+1, w+1
+					}
+					if f != 1 || b != 1 || w != 1 {
 						t.Errorf("%s: stage %d: micro-batch %d in chunk %d goes forward %d times and backward %d times, want once", s.Title(), stage, micro, chunk, f, b)
 					}
 				}
@@ -58,12 +79,75 @@ func TestBubble(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		if s.family.split {
+			return // see TestSplitLaws
+		}
 		end := slices.Max(r.clock)
 		idle := float64(end-2*s.Micro*s.Chunks) / float64(end)
 		if math.Abs(idle-s.Bubble()) > 1e-12 {
 			t.Errorf("%s: idle for %g of the time, want %g\n%v", s.Title(), idle, s.Bubble(), s)
 		}
 	})
+}
+
+// idleUnits are for how long the busiest stage of S idles once there are micro-batches enough, in units of a
+// forward pass through a stage's chunk: 3(S-1) of 1F1B with one chunk, 6(S-1) with two.
+var idleUnits = map[string]func(S int) int{
+	"zb1p": func(S int) int { return S - 1 }, // a third
+	"zb2p": func(S int) int { return 0 },
+	"zbv":  func(S int) int { return 0 },
+	"vhalf": func(S int) int { // half
+		switch {
+		case S <= 2:
+			return 3 * (S - 1)
+		case S%2 == 0:
+			return 3*(S-1) - 1
+		}
+		return 3*(S-1) - 2
+	},
+	"vmin": func(S int) int { // two thirds
+		switch {
+		case S == 1:
+			return 0
+		case S%3 == 0:
+			return 4*(S-1) + 1
+		}
+		return 4*(S-1) - 1
+	},
+	"dualpipe":  func(S int) int { return S/2 - 1 }, // (S/2-1)(F&B+B-3W) with as much before a stage begins
+	"dualpipev": func(S int) int { return S - 1 },
+}
+
+// heldUnits are how many micro-batches a stage holds at most once there are enough, counted once for each chunk.
+var heldUnits = map[string]func(S int) int{
+	"zb1p":      func(S int) int { return S },
+	"zb2p":      func(S int) int { return 2*S - 1 },
+	"zbv":       func(S int) int { return 2 * S },
+	"vhalf":     func(S int) int { return S + 2 },
+	"vmin":      func(S int) int { return 2 * ((S+1)/3 + 1) },
+	"dualpipe":  func(S int) int { return S + 1 },
+	"dualpipev": func(S int) int { return 2*S + 1 },
+}
+
+// The schedules that split backward passes idle and hold what their papers say.
+func TestSplitLaws(t *testing.T) {
+	for _, stages := range []int{1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 13, 14, 15, 16} {
+		for _, micro := range []int{2 * stages, 2*stages + 2, 64} {
+			eachSplit(stages, micro, func(s *Schedule) {
+				work, idle := 3*s.Chunks*s.Micro/s.family.streams(), idleUnits[s.Name](stages)
+				if want := float64(idle) / float64(work+idle); math.Abs(s.Bubble()-want) > 1e-12 {
+					t.Errorf("%s: got %d units idle, want %d", s.Title(), s.idle, idle)
+				}
+				held := 0
+				for stage := range stages {
+					held = max(held, s.InFlight(stage))
+				}
+				if want := heldUnits[s.Name](stages); held != want {
+					t.Errorf("%s: holds up to %d micro-batches, want %d", s.Title(), held, want)
+				}
+			})
+		}
+	}
 }
 
 // So do schedules of many stages and micro-batches, which hold what their forms say.
@@ -90,7 +174,11 @@ func TestLaws(t *testing.T) {
 }
 
 func TestInFlight(t *testing.T) {
-	each(func(s *Schedule) { checkInFlight(t, s) })
+	each(func(s *Schedule) {
+		if !s.family.split {
+			checkInFlight(t, s)
+		}
+	})
 }
 
 // checkInFlight compares what the stages of s hold with the closed forms.
@@ -113,6 +201,12 @@ func checkInFlight(t *testing.T, s *Schedule) {
 // A shorter schedule fills the pipeline as the whole one does.
 func TestFilling(t *testing.T) {
 	each(func(s *Schedule) {
+		if s.family.split {
+			if got := s.Filling(0); got != s.Micro {
+				t.Errorf("%s: got %d micro-batches, want all", s.Title(), got)
+			}
+			return
+		}
 		short := New(s.Name, s.Stages, s.Filling(0), s.Chunks)
 		if short.Micro > s.Micro || short.Name != s.Name || short.Chunks != s.Chunks {
 			t.Errorf("%s: got %s", s.Title(), short.Title())
@@ -197,6 +291,26 @@ func TestCheckRefuses(t *testing.T) {
 		{"a receive from nobody", "nobody to receive from", func(s *Schedule) {
 			s.Actions[0] = append([]Action{{RecvForward, 0, 0}}, s.Actions[0]...)
 		}},
+		{"weights before inputs", "backward_weight of micro-batch 0 in chunk 0 comes too early", func(s *Schedule) {
+			*s = *New("zb1p", 3, 4, 1).clone()
+			swap(s, 1, Action{BackwardInput, 0, 0}, Action{BackwardWeight, 0, 0})
+		}},
+		{"weights in another order", "backward_weight of micro-batch 3 in chunk 0 comes too early", func(s *Schedule) {
+			*s = *New("zb1p", 3, 4, 1).clone()
+			swap(s, 2, Action{BackwardWeight, 2, 0}, Action{BackwardWeight, 3, 0})
+		}},
+		{"weights that are missing", "stage 2 never does backward_weight of micro-batch 3", func(s *Schedule) {
+			*s = *New("zb1p", 3, 4, 1).clone()
+			remove(s, 2, Action{BackwardWeight, 3, 0})
+		}},
+		{"weights after both", "comes twice", func(s *Schedule) {
+			*s = *New("zb1p", 3, 4, 1).clone()
+			s.Actions[2] = append(s.Actions[2], Action{BackwardWeight, 3, 0})
+		}},
+		{"a micro-batch that goes the other way", "goes another way", func(s *Schedule) {
+			*s = *New("dualpipe", 2, 4, 2).clone()
+			s.Actions[0][slices.Index(s.Actions[0], Action{Forward, 0, 0})].Micro = 2
+		}},
 	} {
 		s := base.clone()
 		c.spoil(s)
@@ -224,6 +338,16 @@ stage 2  .  .  F0 B0 F1 B1 F2 B2 F3 B3 .  .`},
 		{New("interleaved", 2, 2, 2), `interleaved: stages 2, micro-batches 2, chunks 2, bubble 20.0%
 stage 0  F0a F1a F0b F1b .   B0b .   B1b B0a B1a
 stage 1  .   F0a F1a F0b B0b F1b B1b B0a B1a .`},
+		{New("zb1p", 3, 4, 1), `zb1p: stages 3, micro-batches 4, bubble 14.3%
+stage 0  F0 F1 F2 .  .  I0 W0 F3 I1 W1 I2 W2 I3 W3
+stage 1  .  F0 F1 .  I0 F2 I1 W0 F3 I2 W1 I3 W2 W3
+stage 2  .  .  F0 I0 F1 I1 F2 I2 W0 F3 I3 W1 W2 W3`},
+		{New("ZB-V", 2, 3, 2), `zbv: stages 2, micro-batches 3, chunks 2, bubble 0.0%
+stage 0  F0a F1a F2a F0b I0b W0b F1b I1b W1b I0a W0a F2b I2b W2b I1a W1a I2a W2a .
+stage 1  .   F0a F0b F1a F1b I0b W0b F2a I0a W0a F2b I1b W1b I1a I2b I2a W1a W2b W2a`},
+		{New("dualpipe", 2, 4, 2), `dualpipe: stages 2, micro-batches 4, chunks 2, bubble 0.0%
+stage 0  F0a F2b F1a B2b B2b F3b B0a B0a B3b B3b I1a W1a
+stage 1  F2b F0a F3b B0a B0a F1a B2b B2b B1a B1a I3b W3b`},
 	} {
 		if got := fmt.Sprint(c.s); got != c.want {
 			t.Errorf("got\n%s\nwant\n%s", got, c.want)
@@ -237,6 +361,11 @@ func TestNewPanics(t *testing.T) {
 		func() { New("gpipe", 2, 2, 2) },
 		func() { New("1f1b", 0, 2, 1) },
 		func() { New("interleaved", 2, 3, 2) },
+		func() { New("zb1p", 2, 4, 2) },
+		func() { New("zbv", 2, 4, 1) },
+		func() { New("dualpipe", 3, 12, 2) },
+		func() { New("dualpipe", 4, 9, 2) },
+		func() { New("dualpipev", 4, 7, 2) },
 	} {
 		func() {
 			defer func() {
