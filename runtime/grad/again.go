@@ -67,12 +67,12 @@ func (n *node) spare() (from []*tensor.Tensor) {
 	return from
 }
 
-// remade returns c, n's call, with the inputs that are made again.
-func (p *pass) remade(n *node, c *op.Call) (*op.Call, error) {
+// remade returns c, n's call, with the inputs that are made again: all, or those that its gradient reads.
+func (p *pass) remade(n *node, c *op.Call, read bool) (*op.Call, error) {
 	fresh := *c
 	fresh.In = clone(c.In)
 	for i, a := range n.again {
-		if a == nil {
+		if a == nil || read && !c.ReadsIn(i) {
 			continue
 		}
 		x, err := p.r.make(a)

@@ -23,8 +23,15 @@ type sink struct {
 //
 // Nodes are visited in reverse order of their creation.
 func (r *Recorder) Backward(y, dy *tensor.Tensor, record bool) error {
+	return r.outermost(func() error {
+		return r.run("backward", []*tensor.Tensor{y}, []*tensor.Tensor{dy}, &sink{}, record)
+	})
+}
+
+// outermost calls walk, a backward pass, and then what waits for the end of the outermost one.
+func (r *Recorder) outermost(walk func() error) error {
 	r.passes++
-	err := r.run("backward", []*tensor.Tensor{y}, []*tensor.Tensor{dy}, &sink{}, record)
+	err := walk()
 	if r.passes--; r.passes > 0 {
 		return err
 	}
@@ -62,8 +69,8 @@ func (r *Recorder) Grad(outputs, inputs []*tensor.Tensor, record bool) ([]*tenso
 	return s.got, nil
 }
 
-// run is the backward pass.
-func (r *Recorder) run(fn string, ys, dys []*tensor.Tensor, s *sink, record bool) (err error) {
+// walking calls walk, which goes through the record, as a backward pass.
+func (r *Recorder) walking(record bool, walk func() error) (err error) {
 	restore, uncast := r.SetEnabled(record), r.setAutocast(Autocast{})
 	ended := func() {}
 	if r.Placed != nil {
@@ -75,24 +82,31 @@ func (r *Recorder) run(fn string, ys, dys []*tensor.Tensor, s *sink, record bool
 		uncast()
 		ended()
 	}()
-	for _, y := range ys {
-		r.Refresh(y)
-	}
-	p := r.newPass(s)
-	nodes := reachable(ys, 0)
-	p.countLeaves(ys, nodes)
-	for i, y := range ys {
-		dy, err := r.seed(fn, y, dys[i])
-		if err != nil {
-			return err
+	return walk()
+}
+
+// run is the backward pass.
+func (r *Recorder) run(fn string, ys, dys []*tensor.Tensor, s *sink, record bool) (err error) {
+	return r.walking(record, func() error {
+		for _, y := range ys {
+			r.Refresh(y)
 		}
-		e := edgeTo(y)
-		p.deliver(&e, dy, true)
-		if err := p.settle(&e); err != nil {
-			return err
+		p := r.newPass(s)
+		nodes := reachable(ys, 0)
+		p.countLeaves(ys, nodes)
+		for i, y := range ys {
+			dy, err := r.seed(fn, y, dys[i])
+			if err != nil {
+				return err
+			}
+			e := edgeTo(y)
+			p.deliver(&e, dy, true)
+			if err := p.settle(&e); err != nil {
+				return err
+			}
 		}
-	}
-	return p.visit(nodes)
+		return p.visit(nodes)
+	})
 }
 
 // seed checks y and its gradient dy, or makes one of dy.
@@ -173,13 +187,17 @@ func (p *pass) countLeaves(ys []*tensor.Tensor, nodes []*node) {
 
 // visit runs nodes, the last made first.
 func (p *pass) visit(nodes []*node) error {
-	sort.Slice(nodes, func(i, j int) bool { return nodes[i].seq > nodes[j].seq })
+	latestFirst(nodes)
 	for _, n := range nodes {
 		if err := p.replay(n); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+func latestFirst(nodes []*node) {
+	sort.Slice(nodes, func(i, j int) bool { return nodes[i].seq > nodes[j].seq })
 }
 
 // replay runs n and settles its inputs, where n was recorded.
@@ -214,7 +232,7 @@ func (p *pass) step(n *node) error {
 	if err := p.hooks(n, dy); err != nil {
 		return err
 	}
-	dx, err := p.gradients(n, dy)
+	dx, err := p.gradients(n, dy, nil)
 	if err != nil {
 		return err
 	}
@@ -260,8 +278,9 @@ func edgeToNode(y *tensor.Tensor) *node {
 	return e.node
 }
 
-// gradients runs n backwards.
-func (p *pass) gradients(n *node, dy []*tensor.Tensor) ([]*tensor.Tensor, error) {
+// gradients runs n backwards. If wanted is not nil the gradients of the inputs that it names are enough, and n is
+// of an operator whose gradients are Apart.
+func (p *pass) gradients(n *node, dy []*tensor.Tensor, wanted []bool) ([]*tensor.Tensor, error) {
 	if n.back != nil {
 		return p.custom(n, dy)
 	}
@@ -276,9 +295,12 @@ func (p *pass) gradients(n *node, dy []*tensor.Tensor) ([]*tensor.Tensor, error)
 		}
 	}
 	c, stale := n.withoutStale()
+	if wanted != nil {
+		c = only(c, wanted)
+	}
 	if n.again != nil {
 		var err error
-		if c, err = p.remade(n, c); err != nil {
+		if c, err = p.remade(n, c, wanted != nil); err != nil {
 			return nil, err
 		}
 	}
@@ -287,6 +309,10 @@ func (p *pass) gradients(n *node, dy []*tensor.Tensor) ([]*tensor.Tensor, error)
 		panic(fmt.Sprintf("grad: %s has %d inputs and %d gradients", n.name, len(n.in), len(dx)))
 	}
 	for i, g := range dx {
+		if wanted != nil && !wanted[i] {
+			dx[i] = nil
+			continue
+		}
 		if g == nil || !n.in[i].live() {
 			continue
 		}

@@ -44,11 +44,15 @@ func (r *Recorder) Checkpoint(run func() ([]*tensor.Tensor, error), given ...*te
 	if r.Keep != nil {
 		r.Keep(n, given)
 	}
+	same := func() ([]*tensor.Tensor, error) {
+		defer r.setAutocast(cast)()
+		return run()
+	}
 	n.back = func(_ *op.Tape, dy []*tensor.Tensor) ([]*tensor.Tensor, error) {
-		return r.again(n, func() ([]*tensor.Tensor, error) {
-			defer r.setAutocast(cast)()
-			return run()
-		}, dy)
+		return r.again(n, same, dy)
+	}
+	n.halve = func(dy []*tensor.Tensor, leads func(e *edge) bool) (*halves, []*tensor.Tensor, error) {
+		return r.againInHalves(n, same, dy, leads)
 	}
 	r.attach(n, fresh, r.Reserve())
 	return out, nil
@@ -57,6 +61,33 @@ func (r *Recorder) Checkpoint(run func() ([]*tensor.Tensor, error), given ...*te
 // again is the gradient of the checkpoint n: it calls run once more, recorded,
 // and goes through what that records.
 func (r *Recorder) again(n *node, run func() ([]*tensor.Tensor, error), dy []*tensor.Tensor) ([]*tensor.Tensor, error) {
+	p, nodes, err := r.recomputed(n, run, dy)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.visit(nodes); err != nil {
+		return nil, err
+	}
+	return p.arrived(n), nil
+}
+
+// againInHalves is again for those of n's inputs that leads names. What it returns besides
+// goes through the rest.
+func (r *Recorder) againInHalves(n *node, run func() ([]*tensor.Tensor, error), dy []*tensor.Tensor, leads func(e *edge) bool) (*halves, []*tensor.Tensor, error) {
+	p, nodes, err := r.recomputed(n, run, dy)
+	if err != nil {
+		return nil, nil, err
+	}
+	h := &halves{p: p, target: leads}
+	if err := h.first(nodes); err != nil {
+		return nil, nil, err
+	}
+	return h, p.arrived(n), nil
+}
+
+// recomputed calls run, recorded, and returns what it records and a pass over that, which
+// has the gradients dy of n's results and collects those of its inputs.
+func (r *Recorder) recomputed(n *node, run func() ([]*tensor.Tensor, error), dy []*tensor.Tensor) (*pass, []*node, error) {
 	start := r.seq
 	restore, was := r.SetEnabled(true), r.recomputing
 	r.recomputing = true
@@ -64,7 +95,7 @@ func (r *Recorder) again(n *node, run func() ([]*tensor.Tensor, error), dy []*te
 	restore()
 	r.recomputing = was
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	p := r.newPass(&sink{})
 	p.start, p.border = start, map[place]*arrival{}
@@ -74,7 +105,7 @@ func (r *Recorder) again(n *node, run func() ([]*tensor.Tensor, error), dy []*te
 			continue
 		}
 		if err := n.matches(i, y); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		e := edgeTo(y)
 		g := dy[i]
@@ -86,9 +117,11 @@ func (r *Recorder) again(n *node, run func() ([]*tensor.Tensor, error), dy []*te
 			p.deliver(&e, g, true)
 		}
 	}
-	if err := p.visit(reachable(ys, start)); err != nil {
-		return nil, err
-	}
+	return p, reachable(ys, start), nil
+}
+
+// arrived returns the gradients of the inputs of the checkpoint n that have come in.
+func (p *pass) arrived(n *node) []*tensor.Tensor {
 	dx := make([]*tensor.Tensor, len(n.in))
 	n.sole = make([]bool, len(n.in))
 	for i := range n.in {
@@ -96,7 +129,7 @@ func (r *Recorder) again(n *node, run func() ([]*tensor.Tensor, error), dy []*te
 			dx[i], n.sole[i] = a.grad, !a.shared
 		}
 	}
-	return dx, nil
+	return dx
 }
 
 // matches returns an error if y is not like result i of n, which it is to be

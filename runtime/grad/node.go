@@ -25,7 +25,9 @@ type node struct {
 	back     Backward // of a custom node
 	always   bool     // run even if no gradient has arrived: the node communicates
 	conducts bool     // see Recorder.Conduct
-	sole     []bool   // of a checkpoint that was run backwards: the gradients whose storage nobody else sees
+	// halve, of a checkpoint, is back for the inputs to which leads says that an edge leads; the rest is done later.
+	halve func(dy []*tensor.Tensor, leads func(e *edge) bool) (rest *halves, dx []*tensor.Tensor, err error)
+	sole  []bool // of a checkpoint that was run backwards: the gradients whose storage nobody else sees
 
 	// Room for what most nodes need, so that a node is one allocation.
 	in2       [2]edge

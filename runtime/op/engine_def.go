@@ -86,6 +86,11 @@ type Def struct {
 	// Reads says what Grad reads the elements of.
 	Reads Reads
 
+	// Apart says that Grad makes the gradient of each input that requires grad with
+	// the same elements whichever others require it, and at a cost of its own: it may be
+	// called for some of the inputs first, and later for the others.
+	Apart bool
+
 	// View says that the results share the storage of In[0].
 	View bool
 

@@ -16,8 +16,8 @@ const (
 	ReadsRest                 // inputs but the first
 )
 
-// readsIn reports whether c's gradient reads In[i].
-func (c *Call) readsIn(i int) bool {
+// ReadsIn reports whether c's gradient reads In[i].
+func (c *Call) ReadsIn(i int) bool {
 	switch c.Def.Reads {
 	case ReadsShapes, ReadsResults:
 		return false
@@ -47,7 +47,7 @@ func (c *Call) Recorded(least int) *Call {
 	}
 	in, out := c.In, c.Out
 	for i := range c.In {
-		in = bare(in, c.In, i, least, !c.readsIn(i))
+		in = bare(in, c.In, i, least, !c.ReadsIn(i))
 	}
 	for i := range c.Out {
 		out = bare(out, c.Out, i, least, !c.readsOut())

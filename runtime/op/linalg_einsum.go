@@ -31,6 +31,7 @@ func init() {
 		Run:   runEinsum,
 		Reads: ReadsFactors,
 		Grad:  einsumGrad,
+		Apart: true,
 
 		Shard:   einsumRows,
 		Spoils:  spoilsProduct,

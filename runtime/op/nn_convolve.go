@@ -62,6 +62,7 @@ func init() {
 			Grad: func(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor {
 				return convolverGrad(t, c, dy[0], convolved(to))
 			},
+			Apart:  true,
 			Reads:  ReadsFactors,
 			Shard:  func(c *Call) []Row { return convolverRows(c, convolved(to)) },
 			Spoils: spoilsProduct,

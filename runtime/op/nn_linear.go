@@ -27,6 +27,7 @@ func init() {
 		Run:    runLinear,
 		Reads:  ReadsFactors,
 		Grad:   linearGrad,
+		Apart:  true,
 		Shard:  linearRows,
 		Spoils: spoilsProduct,
 		Cost:   linearCost,
