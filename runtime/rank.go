@@ -82,6 +82,7 @@ type Rank struct {
 	forward     *mark                   // of the operations that a backward pass goes through, or nil
 	scope       *scope                  // the region or module that the program is in, or nil
 	optimizing  bool                    // an optimizer steps
+	inPass      string                  // of a pipeline that is under way, or ""
 	steps       int                     // that have ended
 	lines       map[*comm.Group]line
 	dimsOf      int // the number of meshes by which lines were made

@@ -37,6 +37,7 @@ type timedOp struct {
 	scope           *scope
 	phase           Phase
 	step            int
+	pass            string
 	placed          fmt.Stringer // of a distributed operation, how its tensors lie; nil of others
 	kinds           []int64
 }
@@ -94,7 +95,7 @@ func (t *timed) Ran(c *op.Call, begin int64) {
 	o := t.add()
 	o.def, o.begin, o.duration = c.Def, begin, took
 	o.flops, o.touched, o.memory = cost.FLOPs, cost.Bytes(), r.Memory()
-	o.line, o.scope, o.phase, o.step, o.placed = r.Position(), r.scope, r.Phase(), r.steps, r.Shard.Running()
+	o.line, o.scope, o.phase, o.step, o.placed, o.pass = r.Position(), r.scope, r.Phase(), r.steps, r.Shard.Running(), r.inPass
 	if len(c.Spec) > 0 {
 		o.shape, o.dtype = c.Spec[0].Shape, c.Spec[0].DType
 	}
@@ -166,7 +167,7 @@ func (t *timed) number(self int, rec *Record) int {
 func (o *timedOp) event(base time.Time) timeline.Event {
 	e := timeline.Event{
 		Name: o.def.Name, Begin: base.UnixNano() + o.begin, Duration: o.duration, Line: o.line.String(),
-		Region: regionOf(o.scope), Module: moduleOf(o.scope), Phase: string(o.phase), Step: o.step,
+		Region: regionOf(o.scope), Module: moduleOf(o.scope), Phase: string(o.phase), Step: o.step, Pass: o.pass,
 		Shape: o.shape, DType: o.dtype.String(),
 		FLOPs: o.flops, Touched: o.touched, Memory: int64(o.memory),
 		Kinds: o.kinds,

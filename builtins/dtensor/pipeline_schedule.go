@@ -2,13 +2,13 @@ package dtensor
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"go.starlark.net/starlark"
 
 	"tpsh/builtins"
 	"tpsh/builtins/arg"
+	"tpsh/internal/spell"
 	"tpsh/runtime"
 	"tpsh/runtime/op"
 	"tpsh/runtime/pipeline"
@@ -53,6 +53,17 @@ func init() {
 			"each that goes forward, as soon as it can, and stage s of S holds S-s at most; for\n" +
 			"\"interleaved\" stage_fn is a list of v functions, the caller's chunks: chunk c of stage s\n" +
 			"is position c*S + s of the model, and the number of micro-batches is a multiple of S.\n" +
+			"The others split backward passes: gradients of inputs first, those of weights later, in\n" +
+			"what would be idle. \"zb1p\" (ZB-H1) is 1f1b with a third of its bubble; \"zb2p\" (ZB-H2) has\n" +
+			"none, and holds twice as much. In \"zbv\", \"vhalf\", \"vmin\" and \"dualpipev\" stage_fn is a list\n" +
+			"of two functions, positions s and 2S-1-s: the model goes down the stages and back up, and\n" +
+			"both its ends are on stage 0. zbv has no bubble and holds what 1f1b does, vhalf half of both,\n" +
+			"vmin a third with two thirds of the bubble. \"dualpipe\" has the model twice, positions s and\n" +
+			"S-1-s: the first half of the micro-batches go down the stages, the second up, inputs and\n" +
+			"targets count on both ends, the loss is on the last stage, and the gradients of a position's\n" +
+			"two copies are to be added. It takes an even number of stages, and with dualpipev 2S\n" +
+			"micro-batches or more. PipelineSchedule tells how they compare. Names are also as in papers\n" +
+			"and as PyTorch's classes have them: \"ZB-H1\", \"ScheduleZBVZeroBubble\".\n" +
 			"Without keep_outputs the outputs of the last stage go as soon as they have gone back.\n" +
 			"All stages give the same schedule and numbers. The schedule is checked before it runs.\n" +
 			pipelineExample +
@@ -64,15 +75,18 @@ func init() {
 		Doc: "Pipeline is the type of what pipeline_schedule returns. It prints as a picture of the schedule.\n" +
 			"There is a line for each stage and a column for each unit of time, in which a pass is\n" +
 			"done: F3 takes micro-batch 3 forward, B3 back, and a dot is an idle unit. With several\n" +
-			"chunks, a letter says which.",
-	}, pipelineRow("loss", "loss is the mean of the losses of the micro-batches on the last stage, and None elsewhere.\n"+
+			"chunks, a letter says which. Where backward passes are split, I3 makes the gradients of the\n" +
+			"inputs and W3 those of the weights; a B3 beside these makes both and takes two units.",
+	}, pipelineRow("loss", "loss is the mean of the losses of the micro-batches on the stage that ends the model, and None elsewhere.\n"+
 		pipelineExample+">>> p.loss.item()\n4.0",
 		func(p *Pipeline) starlark.Value { return p.loss },
-	), pipelineRow("outputs", "outputs is what the last stage computed for the whole batch, and None elsewhere.\n"+
+	), pipelineRow("outputs", "outputs is what the model gives for the whole batch, on the stage that ends it, and None elsewhere.\n"+
 		"The outputs of the micro-batches are joined along dim 0; those of no dim are stacked.\n"+
 		pipelineExample+">>> p.outputs.shape\n(4, 1)",
 		func(p *Pipeline) starlark.Value { return p.outputs },
 	), pipelineRow("bubble", "bubble is the part of the time in which a stage idles: (S-1) / (v*M + S-1), with v chunks and M micro-batches.\n"+
+		"That is for gpipe, 1f1b and interleaved. Where backward passes are split, it is that of the\n"+
+		"stage that idles most between its first pass and its last, each of one unit of time.\n"+
 		pipelineExample+">>> p.bubble\n0.0",
 		func(p *Pipeline) starlark.Value { return starlark.Float(p.schedule.Bubble()) },
 	))
@@ -97,6 +111,7 @@ type pipelineCall struct {
 	schedule        arg.String
 	mesh            optMesh // whose ranks are the stages; None is init_parallel's
 	keep            arg.Bool
+	made            *pipeline.Schedule
 	cut             []*tensor.Tensor // targets, by micro-batch
 }
 
@@ -114,21 +129,20 @@ func pipelineSchedule(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, 
 	if err := c.check(stageFn); err != nil {
 		return nil, err
 	}
-	p := &runtime.Pipeline{Loss: c.lossOf, Stage: c.stage, Forget: !bool(c.keep)}
+	p := &runtime.Pipeline{Loss: c.lossOf, Stage: c.stage, Forget: !bool(c.keep), Schedule: c.made}
 	for _, fn := range c.stages {
 		p.Chunks = append(p.Chunks, c.chunk(fn))
 	}
-	if c.stage.First() {
+	if _, first := c.made.First(c.stage.Index); first {
 		if p.Inputs, err = c.split("inputs", c.inputs.T); err != nil {
 			return nil, err
 		}
 	}
-	if c.stage.Last() {
+	if _, last := c.made.Last(c.stage.Index); last {
 		if c.cut, err = c.split("targets", c.targets.T); err != nil {
 			return nil, err
 		}
 	}
-	p.Schedule = e.Runtime.Schedule(string(c.schedule), c.stage.Count, int(c.micro), len(c.stages))
 	loss, outputs, err := e.Runtime.RunPipeline(p)
 	if err != nil {
 		return nil, err
@@ -154,41 +168,74 @@ func (c *pipelineCall) place() (runtime.Stage, error) {
 	return c.e.Runtime.StageAmong(m), nil
 }
 
-// check checks the sizes of the schedule, and takes over stage_fn.
+// check checks the sizes of the schedule, makes it, and takes over stage_fn.
 func (c *pipelineCall) check(stageFn starlark.Value) error {
-	bad := func(param, got, want, rule string) error {
-		return &op.ArgError{Func: c.fn, Param: param, Got: got, Want: want, Rule: rule}
+	name, err := scheduleName(c.fn, string(c.schedule))
+	if err != nil {
+		return err
 	}
-	schedule, micro := string(c.schedule), int(c.micro)
-	if !slices.Contains(pipeline.Names(), schedule) {
-		return bad("schedule", starlark.String(schedule).String(), `one of "`+strings.Join(pipeline.Names(), `", "`)+`"`, "")
+	if c.micro < 1 {
+		return &op.ArgError{Func: c.fn, Param: "num_microbatches", Got: fmt.Sprint(int(c.micro)), Want: "a positive int"}
 	}
-	if micro < 1 {
-		return bad("num_microbatches", fmt.Sprint(micro), "a positive int", "")
+	if m := pipeline.Misfits(name, c.stage.Count, int(c.micro), max(1, pipeline.ChunksOf(name))); m != nil {
+		return misfit(c.fn, "num_microbatches", m, c.stage.Count, int(c.micro), 0)
 	}
-	if schedule == "interleaved" && micro%c.stage.Count != 0 {
-		return bad("num_microbatches", fmt.Sprint(micro), fmt.Sprintf("a multiple of %d", c.stage.Count), "an interleaved schedule takes them by groups of the number of stages")
+	if c.stages, err = stageFunctions(stageFn, name); err != nil {
+		return arg.In(c.fn, "stage_fn", err)
 	}
-	if c.stage.Last() && !c.loss.Set {
-		return bad("loss_fn", "None", "a function", "this rank has the last stage")
+	c.made = c.e.Runtime.Schedule(name, c.stage.Count, int(c.micro), len(c.stages))
+	if _, last := c.made.Last(c.stage.Index); last && !c.loss.Set {
+		return &op.ArgError{Func: c.fn, Param: "loss_fn", Got: "None", Want: "a function", Rule: "this rank has the last stage"}
 	}
-	var err error
-	c.stages, err = stageFunctions(stageFn, schedule == "interleaved")
-	return arg.In(c.fn, "stage_fn", err)
+	return nil
 }
 
-// stageFunctions returns v, a function, or if chunked a list of functions.
-func stageFunctions(v starlark.Value, chunked bool) ([]starlark.Callable, error) {
-	if !chunked {
+// scheduleName returns which schedule name is.
+func scheduleName(fn, name string) (string, error) {
+	canonical, ok := pipeline.Canonical(name)
+	if ok {
+		return canonical, nil
+	}
+	err := &op.ArgError{Func: fn, Param: "schedule", Got: starlark.String(name).String(), Want: `one of "` + strings.Join(pipeline.Names(), `", "`) + `"`}
+	var names []string
+	for _, n := range pipeline.AllNames() {
+		names = append(names, strings.ToLower(n))
+	}
+	if near := spell.Nearest(strings.ToLower(name), names); near != "" {
+		canonical, _ := pipeline.Canonical(near)
+		err.Rule = fmt.Sprintf("did you mean %q?", canonical)
+	}
+	return "", err
+}
+
+// misfit is the error of sizes that a schedule cannot have; param is the parameter of micro-batches.
+func misfit(fn, param string, m *pipeline.Misfit, stages, micro, chunks int) error {
+	switch m.Of {
+	case "stages":
+		return &op.ArgError{Func: fn, Got: builtins.CountWord(stages, "stage"), Want: m.Want, Rule: m.Rule}
+	case "chunks":
+		return &op.ArgError{Func: fn, Param: "num_chunks", Got: fmt.Sprint(chunks), Want: m.Want, Rule: m.Rule}
+	}
+	return &op.ArgError{Func: fn, Param: param, Got: fmt.Sprint(micro), Want: m.Want, Rule: m.Rule}
+}
+
+// stageFunctions returns v, a function, or a list of as many as the schedule called name has chunks.
+func stageFunctions(v starlark.Value, name string) ([]starlark.Callable, error) {
+	chunks := pipeline.ChunksOf(name)
+	if chunks == 1 {
 		fn, ok := v.(starlark.Callable)
 		if !ok {
-			return nil, arg.Bad(v, "a function", "only an interleaved schedule takes a list")
+			return nil, arg.Bad(v, "a function", name+" has one chunk on a stage: other schedules take a list")
 		}
 		return []starlark.Callable{fn}, nil
 	}
+	want := "a list of functions"
+	if chunks > 0 {
+		want = fmt.Sprintf("a list of %d functions", chunks)
+	}
 	var list arg.List
-	if err := list.Unpack(v); err != nil || len(list) == 0 {
-		return nil, arg.Bad(v, "a list of functions", "the chunks of this stage")
+	if err := list.Unpack(v); err != nil || len(list) == 0 || chunks > 0 && len(list) != chunks {
+		return nil, arg.Bad(v, want, "the chunks of this stage")
 	}
 	var fns []starlark.Callable
 	for i, v := range list {

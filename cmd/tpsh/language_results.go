@@ -55,12 +55,13 @@ var results = map[string]string{
 	"Module.register_forward_hook": "RemovableHandle", "nn.Linear()": "Tensor", "nn.Embedding()": "Tensor", "nn.LayerNorm()": "Tensor", "nn.RMSNorm()": "Tensor", "nn.ReLU()": "Tensor", "nn.GELU()": "Tensor",
 	"optim.Adadelta": "Optimizer", "optim.Adagrad": "Optimizer", "optim.Adam": "Optimizer", "optim.AdamW": "Optimizer", "optim.Adamax": "Optimizer", "optim.NAdam": "Optimizer", "optim.RMSprop": "Optimizer",
 	"optim.Adafactor": "Optimizer", "optim.Rprop": "Optimizer", "optim.SGD": "Optimizer", "Optimizer.state_dict": "dict", "Optimizer.param_groups": "tuple:dict", "pipeline_schedule": "Pipeline",
+	"PipelineSchedule": "PipelineSchedule", "PipelineSchedule.order": "list:list", "PipelineSchedule.positions": "list:list", "PipelineSchedule.in_flight": "list:int", "PipelineSchedule.home": "int", "PipelineSchedule.bubble": "float",
 }
 
 // choices returns the strings that parameters take.
 func choices() map[string][]string {
 	all := map[string][]string{
-		"pipeline_schedule.schedule": pipeline.Names(), "implicit_redistribution.mode": {"allow", "warn", "error"},
+		"pipeline_schedule.schedule": pipeline.AllNames(), "PipelineSchedule.schedule": pipeline.AllNames(), "implicit_redistribution.mode": {"allow", "warn", "error"},
 	}
 	for _, path := range []string{"all_reduce.op", "reduce.op", "reduce_scatter.op", "Partial.op", "_Partial.op"} {
 		all[path] = collective.ReduceOps()

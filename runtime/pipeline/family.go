@@ -9,7 +9,7 @@ import (
 // A family is what the schedules of one name have in common.
 type family struct {
 	name   string
-	others []string // names that papers and PyTorch give it, in lower case without punctuation
+	others []string // names that papers and PyTorch give it
 	chunks int      // how many a stage has; 0: as many as one likes
 	shape  shape
 	split  bool                            // backward passes are split
@@ -19,16 +19,16 @@ type family struct {
 
 // families are all that there are, in the order in which they are listed.
 var families = []*family{
-	{name: "gpipe", others: []string{"schedulegpipe"}, chunks: 1, orders: byStage(gpipe)},
-	{name: "1f1b", others: []string{"schedule1f1b"}, chunks: 1, orders: byStage(oneForwardOneBackward)},
-	{name: "interleaved", others: []string{"interleaved1f1b", "scheduleinterleaved1f1b"}, orders: byStage(interleaved), needs: groups},
-	{name: "zb1p", others: []string{"zbh1", "interleavedzerobubble", "scheduleinterleavedzerobubble"}, chunks: 1, split: true, orders: byStage(zeroBubble1)},
-	{name: "zb2p", others: []string{"zbh2"}, chunks: 1, split: true, orders: byStage(zeroBubble2)},
-	{name: "zbv", others: []string{"vzb", "zbvzerobubble", "schedulezbvzerobubble"}, chunks: 2, shape: vee, split: true, orders: byStage(zeroBubbleV)},
-	{name: "vhalf", chunks: 2, shape: vee, split: true, orders: vHalf},
-	{name: "vmin", chunks: 2, shape: vee, split: true, orders: vMin},
-	{name: "dualpipe", chunks: 2, shape: twoWay, split: true, orders: byStage(dualPipe), needs: twoWays},
-	{name: "dualpipev", others: []string{"scheduledualpipev"}, chunks: 2, shape: vee, split: true, orders: byStage(dualPipeV), needs: fullV},
+	{name: "gpipe", others: []string{"GPipe", "ScheduleGPipe"}, chunks: 1, orders: byStage(gpipe)},
+	{name: "1f1b", others: []string{"1F1B", "Schedule1F1B"}, chunks: 1, orders: byStage(oneForwardOneBackward)},
+	{name: "interleaved", others: []string{"Interleaved1F1B", "ScheduleInterleaved1F1B"}, orders: byStage(interleaved), needs: groups},
+	{name: "zb1p", others: []string{"ZB1P", "ZB-H1", "ZBH1", "InterleavedZeroBubble", "ScheduleInterleavedZeroBubble"}, chunks: 1, split: true, orders: byStage(zeroBubble1)},
+	{name: "zb2p", others: []string{"ZB2P", "ZB-H2", "ZBH2"}, chunks: 1, split: true, orders: byStage(zeroBubble2)},
+	{name: "zbv", others: []string{"ZBV", "ZB-V", "V-ZB", "ZBVZeroBubble", "ScheduleZBVZeroBubble"}, chunks: 2, shape: vee, split: true, orders: byStage(zeroBubbleV)},
+	{name: "vhalf", others: []string{"V-Half"}, chunks: 2, shape: vee, split: true, orders: vHalf},
+	{name: "vmin", others: []string{"V-Min"}, chunks: 2, shape: vee, split: true, orders: vMin},
+	{name: "dualpipe", others: []string{"DualPipe"}, chunks: 2, shape: twoWay, split: true, orders: byStage(dualPipe), needs: twoWays},
+	{name: "dualpipev", others: []string{"DualPipeV", "ScheduleDualPipeV"}, chunks: 2, shape: vee, split: true, orders: byStage(dualPipeV), needs: fullV},
 }
 
 // byStage makes the orders of a function of a single stage.
@@ -83,7 +83,7 @@ func plain(name string) string {
 func familyOf(name string) *family {
 	name = plain(name)
 	for _, f := range families {
-		if f.name == name || slices.Contains(f.others, name) {
+		if f.name == name || slices.ContainsFunc(f.others, func(other string) bool { return plain(other) == name }) {
 			return f
 		}
 	}

@@ -53,6 +53,14 @@ func (s *Schedule) String() string {
 // letters are the passes in pictures.
 var letters = map[Kind]byte{Forward: 'F', Backward: 'B', BackwardInput: 'I', BackwardWeight: 'W'}
 
+// Cell writes a as String does; "" of an exchange.
+func (s *Schedule) Cell(a Action) string {
+	if letters[a.Do] == 0 {
+		return ""
+	}
+	return s.cell(a)
+}
+
 // cell writes a pass.
 func (s *Schedule) cell(a Action) string {
 	text := fmt.Sprintf("%c%d", letters[a.Do], a.Micro)

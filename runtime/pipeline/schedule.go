@@ -95,6 +95,13 @@ func (s *Schedule) Lap() (micro int) {
 	return 1
 }
 
+// Least returns how few micro-batches a schedule of this name, stages and chunks can have: a lap, or as many as it needs.
+func (s *Schedule) Least() (micro int) {
+	for micro = s.Lap(); Misfits(s.Name, s.Stages, micro, s.Chunks) != nil; micro++ {
+	}
+	return micro
+}
+
 // Title names the schedule and its sizes.
 func (s *Schedule) Title() string {
 	title := fmt.Sprintf("%s: stages %d, micro-batches %d", s.Name, s.Stages, s.Micro)

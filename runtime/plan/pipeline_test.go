@@ -11,7 +11,10 @@ import (
 
 // scheduled returns the program of a schedule of equal stages: a forward pass of a
 // chunk is one product, a backward pass two.
-func scheduled(s *pipeline.Schedule) *Program {
+func scheduled(s *pipeline.Schedule) *Program { return stepsOf(s, 0) }
+
+// stepsOf is scheduled, of so many steps with a mark behind each; 0 is one without.
+func stepsOf(s *pipeline.Schedule, steps int) *Program {
 	p := NewProgram(s.Stages)
 	ranks := make([]int, s.Stages)
 	for i := range ranks {
@@ -20,8 +23,13 @@ func scheduled(s *pipeline.Schedule) *Program {
 	for stage := range s.Stages {
 		r := p.Recorder()
 		g := r.Group("world", "pp", Cost{}, func(int) []int { return ranks })
-		for _, a := range s.Actions[stage] {
-			schedule(r, g, s, stage, a)
+		for range max(1, steps) {
+			for _, a := range s.Actions[stage] {
+				schedule(r, g, s, stage, a)
+			}
+			if steps > 0 {
+				r.Mark(Forward, "a.star:4:1")
+			}
 		}
 		p.Add(r, []int32{int32(stage)})
 	}
@@ -33,11 +41,14 @@ func schedule(r *Recorder, g int32, s *pipeline.Schedule, stage int, a pipeline.
 	product := Operation{Name: "matmul", Operation: hardware.Operation{Products: 1, FLOPs: 1e15 / float64(s.Chunks), Bytes: 1e6, Dim: 8192, DType: dtype.BFloat16}}
 	message := func(do Do) {
 		peer, chunk, _ := s.Peer(stage, a)
+		if peer == stage {
+			return // a chunk hands it to another
+		}
 		to, at := stage, a.Chunk
 		if do == Send {
 			to, at = peer, chunk
 		}
-		tag := 2 * s.Position(to, at)
+		tag := 2 * (at*s.Stages + to)
 		if a.Do == pipeline.RecvBackward || a.Do == pipeline.SendBackward {
 			tag++
 		}
@@ -48,6 +59,8 @@ func schedule(r *Recorder, g int32, s *pipeline.Schedule, stage int, a pipeline.
 	switch a.Do {
 	case pipeline.Forward:
 		r.Compute(product, Manner{}, Forward, "a.star:2:1")
+	case pipeline.BackwardInput, pipeline.BackwardWeight:
+		r.Compute(product, Manner{}, Backward, "a.star:3:1")
 	case pipeline.Backward:
 		r.Compute(product, Manner{}, Backward, "a.star:3:1")
 		r.Compute(product, Manner{}, Backward, "a.star:3:1")
@@ -71,6 +84,33 @@ func TestPipelineLaws(t *testing.T) {
 			}
 			for chunks := 1; chunks <= 4 && micro%stages == 0; chunks++ {
 				law(t, m, pipeline.New("interleaved", stages, micro, chunks), one)
+			}
+		}
+	}
+}
+
+// So do those that split backward passes, step after step: a stage that has ended one goes on with the next, and a
+// step takes as long as the stage that idles most.
+func TestSplitPipelineLaws(t *testing.T) {
+	m := machine(t)
+	one := scheduled(pipeline.New("1f1b", 1, 1, 1)).Play(m).StepSeconds // three passes
+	for _, stages := range []int{1, 2, 4, 8, 16} {
+		for _, micro := range []int{2 * stages, 64} {
+			for _, name := range pipeline.Names()[3:] {
+				chunks := pipeline.ChunksOf(name)
+				if pipeline.Misfits(name, stages, micro, chunks) != nil {
+					continue
+				}
+				s := pipeline.New(name, stages, micro, chunks)
+				p := stepsOf(s, 3)
+				lo, hi := s.Micros(0)
+				work := float64(hi - lo) // passes of all chunks, in micro-batches of the whole stage
+				if name == "dualpipe" {
+					work = float64(micro) / 2 // products are halved for two chunks, of which a micro-batch takes one
+				}
+				if got, want := p.Play(m).StepSeconds/one, work/(1-s.Bubble()); !near(got, want) {
+					t.Errorf("%s: a step takes %.4f micro-batches, want %.4f", s.Title(), got, want)
+				}
 			}
 		}
 	}

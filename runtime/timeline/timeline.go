@@ -42,6 +42,7 @@ type Event struct {
 	Module   string `json:"m,omitempty"`
 	Phase    string `json:"p,omitempty"`
 	Step     int    `json:"s,omitempty"` // how many steps had ended
+	Pass     string `json:"w,omitempty"` // of a pipeline: I3b makes the gradients of the inputs of micro-batch 3 in chunk b
 	Shape    []int  `json:"h,omitempty"`
 	DType    string `json:"t,omitempty"`
 

@@ -168,7 +168,7 @@ func ranksText(ranks []int) string {
 // where are the arguments of every slice.
 func where(e *timeline.Event) map[string]any {
 	args := map[string]any{}
-	for name, text := range map[string]string{"line": e.Line, "forward line": e.Forward, "region": e.Region, "module": e.Module, "phase": e.Phase, "dtype": e.DType, "placements": e.Placements, "implicit": e.Implicit} {
+	for name, text := range map[string]string{"line": e.Line, "forward line": e.Forward, "region": e.Region, "module": e.Module, "phase": e.Phase, "pass": e.Pass, "dtype": e.DType, "placements": e.Placements, "implicit": e.Implicit} {
 		if text != "" {
 			args[name] = text
 		}
