@@ -225,7 +225,9 @@ func (p *pipelineRun) backward(a pipeline.Action, f *flight) error {
 	}
 	var err error
 	if a.Do == pipeline.BackwardInput {
-		f.half, err = p.r.Tape.BackwardInput(y, dy, f.x)
+		if f.half, err = p.r.Tape.BackwardInput(y, dy, f.x); err == nil && p.r.recorder != nil {
+			p.r.recorder.Joint(f.half.Whole())
+		}
 	} else {
 		err = p.r.Tape.Backward(y, dy, false)
 	}

@@ -46,7 +46,7 @@ func init() {
 	}, orderRow("bubble", "bubble is the part of the time in which a stage idles, as Pipeline.bubble is.\n"+
 		orderExample+">>> s.bubble\n0.0",
 		func(s *pipeline.Schedule) starlark.Value { return starlark.Float(s.Bubble()) },
-	), orderRow("positions", "positions are the places in the model of the chunks of each stage.\n"+
+	), orderRow("positions", "positions is a list of the places in the model of each stage's chunks.\n"+
 		orderExample+">>> s.positions\n[[0, 3], [1, 2]]",
 		func(s *pipeline.Schedule) starlark.Value {
 			return perStage(s, func(stage int) starlark.Value {

@@ -36,6 +36,9 @@ func showFigures(w io.Writer, m *hardware.Machine, f *plan.Figures) error {
 	showMemory(tw, m, f)
 	showCalls(tw, f)
 	fmt.Fprintf(tw, "critical path\t%s\n", pathInWords(&f.CriticalPath))
+	if len(f.Joint) > 0 {
+		fmt.Fprintf(tw, "not split\t%s: gradients of weights come with those of inputs\n", strings.Join(f.Joint, ", "))
+	}
 	for _, line := range f.ToldApart {
 		fmt.Fprintf(tw, "told apart\t%s\n", line)
 	}
@@ -119,7 +122,7 @@ func advice(f *plan.Figures) string {
 	case !f.Memory.Fits:
 		return "it does not fit: parameters and what belongs to them are the most; fully_shard, or more ranks along tp or pp, share them"
 	case most == s.Bubble:
-		return "the pipeline's bubble is the most: more micro-batches, interleaved chunks or fewer stages make it smaller"
+		return "the pipeline's bubble is the most: more micro-batches, a schedule that has less of it (interleaved, zb1p, zbv) or fewer stages make it smaller"
 	case most == s.Communication && len(f.Communication) > 0:
 		r := f.Communication[0]
 		return fmt.Sprintf("communication is the most, %s along %s at %s before all: fewer ranks along that dim, or a faster link for it", r.Op, r.Dims, r.Where)

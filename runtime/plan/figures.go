@@ -26,6 +26,7 @@ type Figures struct {
 	Communication []Row     `json:"communication"`
 	Regions       []*Region `json:"regions"`
 	ToldApart     []string  `json:"told_apart"`
+	Joint         []string  `json:"joint,omitempty"` // functions whose backward passes a schedule could not split
 
 	// CriticalPath is for people: of ranks that are as late it names one.
 	CriticalPath Path `json:"-"`
@@ -87,7 +88,7 @@ func (g *game) steps() int {
 
 // figures sums up what has been played.
 func (g *game) figures() *Figures {
-	f := &Figures{Ranks: g.p.Ranks, Kinds: len(g.p.Kinds), Parameters: g.p.Parameters, ToldApart: g.p.ToldApart}
+	f := &Figures{Ranks: g.p.Ranks, Kinds: len(g.p.Kinds), Parameters: g.p.Parameters, ToldApart: g.p.ToldApart, Joint: g.p.Joint}
 	f.Steps = g.steps()
 	slowest, model := g.slowest(f)
 	f.StepSeconds = g.stepSeconds(f.Steps)

@@ -27,6 +27,16 @@ func (r *Recorder) Shortened(played, whole, lap int) {
 	s.played, s.whole, s.lap = played, whole, lap
 }
 
+// Joint notes functions whose gradients of weights came with those of inputs in a pipeline that splits them.
+func (r *Recorder) Joint(names []string) {
+	for _, name := range names {
+		if r.joint == nil {
+			r.joint = map[string]bool{}
+		}
+		r.joint[name] = true
+	}
+}
+
 // Lap notes the end of a micro-batch on the last stage.
 func (r *Recorder) Lap() {
 	if r.program.Laps > 0 {

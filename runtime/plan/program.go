@@ -2,6 +2,7 @@ package plan
 
 import (
 	"encoding/binary"
+	"slices"
 	"sync"
 
 	"tpsh/runtime/hardware"
@@ -19,6 +20,7 @@ type Program struct {
 	Dims       []string // names of mesh dims, "" first
 	Sent       [][]int  // bytes that members of a call send, by their places
 	ToldApart  []string // the lines that have told ranks apart
+	Joint      []string // functions whose backward passes a schedule could not split
 	Parameters int64    // elements of the whole model
 
 	// Laps says that pipelines need no more micro-batches than fill them, if it is 1,
@@ -245,6 +247,12 @@ func (p *Program) Add(r *Recorder, ranks []int32) {
 		}
 	}
 	p.short.add(&r.short, r.marks)
+	for name := range r.joint {
+		if !slices.Contains(p.Joint, name) {
+			p.Joint = append(p.Joint, name)
+		}
+	}
+	slices.Sort(p.Joint)
 	for _, rank := range ranks {
 		p.KindOf[rank] = int32(len(p.Kinds))
 	}

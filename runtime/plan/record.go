@@ -23,6 +23,7 @@ type Recorder struct {
 	path   []int32
 	issues int32
 	short  shortening
+	joint  map[string]bool // see Joint
 	marks  int
 	views  int    // since the last event
 	steps  uint64 // until then
