@@ -74,9 +74,9 @@ type shardUnit struct {
 	unsynced bool // backward keeps gradients for one that reduces them
 	kept     bool // backward leaves the parameters gathered
 
-	outermost bool         // its module is the one that call was given
-	ahead     []*shardUnit // that are gathered while it computes in place of the one that is likely to come, or nil
-	behind    []*shardUnit // so in backward
+	given  bool         // its module is the one that call was given
+	ahead  []*shardUnit // that are gathered while it computes in place of the one that is likely to come, or nil
+	behind []*shardUnit // so in backward
 }
 
 // unitMark is the key under which a module has its unit.
@@ -147,7 +147,7 @@ func fullyShard(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args s
 	if err != nil {
 		return nil, err
 	}
-	u.made, u.outermost = s.made, true
+	u.made, u.given = s.made, true
 	return m.M.Value, nil
 }
 

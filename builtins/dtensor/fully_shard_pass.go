@@ -106,7 +106,7 @@ func (u *shardUnit) around(next nn.Call) nn.Call {
 		inner := func(args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 			return now.call(func() (starlark.Value, error) { return next(thread, args, kwargs) })
 		}
-		if u.outermost && u.sharding.policy != nil {
+		if u.given && u.sharding.policy != nil {
 			return u.sharding.policy.around(u.e, args, kwargs, inner)
 		}
 		return inner(args, kwargs)
