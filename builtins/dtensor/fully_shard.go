@@ -41,8 +41,8 @@ func init() {
 			">>> m = fully_shard(nn.Sequential(nn.Linear(2, 3), nn.Linear(3, 1)), DeviceMesh(\"cpu\", [0]))\n" +
 			">>> m(ones(4, 2)).sum().backward()\n>>> m[1].bias.grad.tolist()\n[4.0]"})
 	builtins.Register(
-		nn.ModuleRow("unshard", "unshard() gathers the parameters of a module that fully_shard was given, until reshard() or a backward pass through them.\n"+
-			"Their values can be read then; changes of them are lost.\n"+exampleFullyShard+">>> m.unshard()\n>>> m.weight.shape\n(3, 2)", unshardModule),
+		nn.ModuleRow("unshard", "unshard(async_op=False) gathers the parameters of a module that fully_shard was given, until reshard() or a backward pass through them.\n"+
+			"Their values can be read then; changes of them are lost. With async_op it only begins to, and returns a handle whose wait() does the rest.\n"+exampleFullyShard+">>> m.unshard()\n>>> m.weight.shape\n(3, 2)", unshardModule),
 		nn.ModuleRow("reshard", "reshard() forgets the gathered parameters of a module that fully_shard was given: each stands for this rank's part again.\n"+
 			exampleFullyShard+">>> m.unshard()\n>>> m.reshard()\n>>> m.weight.shape\n(6,)", reshardModule),
 	)
@@ -431,24 +431,33 @@ func unitsOf(fn string, m *nn.Module) ([]*shardUnit, error) {
 	return list, nil
 }
 
-func unshardModule(_ *builtins.Env, fn string, m *nn.Module, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
-	if err := arg.Unpack(fn, args, kwargs); err != nil {
+func unshardModule(e *builtins.Env, fn string, m *nn.Module, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	var async arg.Bool
+	if err := arg.Unpack(fn, args, kwargs, "async_op?", &async); err != nil {
 		return nil, err
 	}
 	units, err := unitsOf(fn, m)
 	if err != nil {
 		return nil, err
 	}
+	if async {
+		return &unshardHandle{e, units}, prefetchAll(units)
+	}
+	return starlark.None, unshardAll(units)
+}
+
+// unshardAll gathers the parameters of units until they are resharded.
+func unshardAll(units []*shardUnit) error {
 	for _, u := range units {
-		if u.manual {
+		if u = u.now(); u.manual {
 			continue
 		}
 		if err := u.open(); err != nil {
-			return nil, err
+			return err
 		}
 		u.manual = true
 	}
-	return starlark.None, nil
+	return nil
 }
 
 func reshardModule(_ *builtins.Env, fn string, m *nn.Module, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
