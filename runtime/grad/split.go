@@ -205,95 +205,101 @@ func (h *halves) step(n *node, dy []*tensor.Tensor, left *owed) error {
 }
 
 // divide returns the gradients of n's inputs on the path, and has left make the others, if there are any: later,
-// where the operator can, or now.
+// where that can be, or now.
 func (h *halves) divide(n *node, dy []*tensor.Tensor, left *owed) (dx []*tensor.Tensor, err error) {
-	p := h.p
-	free := func(o *owed, lists ...[]*tensor.Tensor) {
-		if p.r.Free != nil {
-			p.r.Free(n)
-		}
-		if p.r.Keep != nil && o != nil {
-			p.r.Keep(o, lists...)
-		}
-		for _, list := range lists {
-			for _, g := range list {
-				p.tempPool.keep(g)
-			}
-		}
-	}
 	switch {
 	case left == nil:
-		dx, err = p.gradients(n, dy, nil)
-		free(nil)
-	case !h.some(n):
-		left.make = func() ([]*tensor.Tensor, func(i int) bool, error) { return p.all(n, dy) }
-		if n.call != nil {
-			free(left, dy, n.call.In, n.call.Out, n.call.Saved)
-		} else {
-			free(left, dy)
+		dx, err = h.p.gradients(n, dy, nil)
+		h.keep(n, nil)
+	case !h.some(n): // the path ends here
+		left.make = func() ([]*tensor.Tensor, func(i int) bool, error) {
+			dx, err := h.p.gradients(n, dy, nil)
+			return dx, func(i int) bool { return shared(n, dy, dx, i) }, err
 		}
+		h.keep(n, left, dy, n.call.In, n.call.Out, n.call.Saved)
 	case n.halve != nil:
-		p.keepAll(dy)
-		var rest *halves
-		if rest, dx, err = n.halve(dy, h.leads); err != nil {
-			return nil, err
-		}
-		h.whole = append(h.whole, rest.whole...)
-		left.make = func() ([]*tensor.Tensor, func(i int) bool, error) {
-			if err := rest.second(); err != nil {
-				return nil, nil, err
-			}
-			dx := rest.p.arrived(n)
-			return dx, func(i int) bool { return !n.sole[i] }, nil
-		}
-		free(nil)
+		dx, err = h.again(n, dy, left)
 	case n.call != nil && n.call.Def.Apart:
-		onPath, others := make([]bool, len(n.in)), make([]bool, len(n.in))
-		for i := range n.in {
-			onPath[i], others[i] = h.leads(&n.in[i]), left.in[i].live()
-		}
-		m := n.other(others, onPath)
-		if dx, err = p.gradients(n, dy, onPath); err != nil {
-			return nil, err
-		}
-		m.in = left.in
-		left.make = func() ([]*tensor.Tensor, func(i int) bool, error) {
-			dx, err := p.gradients(m, dy, others)
-			return dx, func(i int) bool { return shared(m, dy, dx, i) }, err
-		}
-		free(left, dy, m.call.In, m.call.Saved)
+		dx, err = h.apart(n, dy, left)
 	default:
-		if dx, err = p.gradients(n, dy, nil); err != nil {
-			return nil, err
-		}
-		held := make([]*tensor.Tensor, len(dx))
-		for i, g := range dx {
-			if left.in[i].live() {
-				held[i] = g
-			}
-		}
-		if n.back != nil {
-			h.whole = append(h.whole, n.name)
-		}
-		left.make = func() ([]*tensor.Tensor, func(i int) bool, error) {
-			return held, func(int) bool { return true }, nil
-		}
-		free(left, held)
+		dx, err = h.joint(n, dy, left)
 	}
 	return dx, err
 }
 
-// all is gradients, with which of them others may see.
-func (p *pass) all(n *node, dy []*tensor.Tensor) ([]*tensor.Tensor, func(i int) bool, error) {
-	dx, err := p.gradients(n, dy, nil)
-	return dx, func(i int) bool { return shared(n, dy, dx, i) }, err
+// keep notes that n is done, and that left, if it is not nil, has lists for the second half.
+func (h *halves) keep(n *node, left *owed, lists ...[]*tensor.Tensor) {
+	r := h.p.r
+	if r.Free != nil {
+		r.Free(n)
+	}
+	if r.Keep != nil && left != nil {
+		r.Keep(left, lists...)
+	}
+	for _, list := range lists {
+		for _, g := range list {
+			h.p.tempPool.keep(g)
+		}
+	}
 }
 
-// keepAll leaves to others what list lies in.
-func (p *pass) keepAll(list []*tensor.Tensor) {
-	for _, g := range list {
-		p.tempPool.keep(g)
+// again is divide of a checkpoint: what it computes again is halved, too.
+func (h *halves) again(n *node, dy []*tensor.Tensor, left *owed) ([]*tensor.Tensor, error) {
+	for _, g := range dy {
+		h.p.tempPool.keep(g)
 	}
+	rest, dx, err := n.halve(dy, h.leads)
+	if err != nil {
+		return nil, err
+	}
+	h.whole = append(h.whole, rest.whole...)
+	left.make = func() ([]*tensor.Tensor, func(i int) bool, error) {
+		if err := rest.second(); err != nil {
+			return nil, nil, err
+		}
+		return rest.p.arrived(n), func(i int) bool { return !n.sole[i] }, nil
+	}
+	h.keep(n, nil)
+	return dx, nil
+}
+
+// apart is divide of an operator that makes each gradient by itself.
+func (h *halves) apart(n *node, dy []*tensor.Tensor, left *owed) ([]*tensor.Tensor, error) {
+	onPath, others := make([]bool, len(n.in)), make([]bool, len(n.in))
+	for i := range n.in {
+		onPath[i], others[i] = h.leads(&n.in[i]), left.in[i].live()
+	}
+	m := n.other(others, onPath)
+	m.in = left.in
+	dx, err := h.p.gradients(n, dy, onPath)
+	left.make = func() ([]*tensor.Tensor, func(i int) bool, error) {
+		dx, err := h.p.gradients(m, dy, others)
+		return dx, func(i int) bool { return shared(m, dy, dx, i) }, err
+	}
+	h.keep(n, left, dy, m.call.In, m.call.Out, m.call.Saved)
+	return dx, err
+}
+
+// joint is divide of what makes all gradients at once: those off the path wait.
+func (h *halves) joint(n *node, dy []*tensor.Tensor, left *owed) ([]*tensor.Tensor, error) {
+	dx, err := h.p.gradients(n, dy, nil)
+	if err != nil {
+		return nil, err
+	}
+	held := make([]*tensor.Tensor, len(dx))
+	for i, g := range dx {
+		if left.in[i].live() {
+			held[i] = g
+		}
+	}
+	if n.back != nil {
+		h.whole = append(h.whole, n.name)
+	}
+	left.make = func() ([]*tensor.Tensor, func(i int) bool, error) {
+		return held, func(int) bool { return true }, nil
+	}
+	h.keep(n, left, held)
+	return dx, nil
 }
 
 // other returns what is kept of n for the gradients of those inputs, when those on the path are done.
