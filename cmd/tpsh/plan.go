@@ -141,6 +141,7 @@ func (p *planner) run(std *stdio, args []string) error {
 	if err != nil {
 		return err
 	}
+	f.Without = program.Without(m)
 	if p.each {
 		program.Merge()
 		f.Kinds, f.ToldApart = len(program.Kinds), program.ToldApart

@@ -42,7 +42,9 @@ func showFigures(w io.Writer, m *hardware.Machine, f *plan.Figures) error {
 	for _, line := range f.ToldApart {
 		fmt.Fprintf(tw, "told apart\t%s\n", line)
 	}
-	fmt.Fprintf(tw, "try\t%s\n", advice(f))
+	for _, line := range advice(f, m) {
+		fmt.Fprintf(tw, "try\t%s\n", line)
+	}
 	return tw.Flush()
 }
 
@@ -111,25 +113,6 @@ func pathInWords(p *plan.Path) string {
 		text += fmt.Sprintf("; %s of rank, %d in %s at %s", counted(int64(times), "change"), c.Times, c.Op, c.Where)
 	}
 	return text
-}
-
-// advice says what costs most, and what would lower it.
-func advice(f *plan.Figures) string {
-	s := f.Seconds
-	switch most := max(s.Arithmetic, s.Communication, s.Bubble, s.Waiting); {
-	case !f.Memory.Fits && f.Memory.Activations >= max(f.Memory.Parameters, f.Memory.Optimizer):
-		return "it does not fit: activations are the most; checkpoint recomputes them, smaller micro-batches or more ranks along tp keep fewer"
-	case !f.Memory.Fits:
-		return "it does not fit: parameters and what belongs to them are the most; fully_shard, or more ranks along tp or pp, share them"
-	case most == s.Bubble:
-		return "the pipeline's bubble is the most: more micro-batches, a schedule that has less of it (interleaved, zb1p, zbv) or fewer stages make it smaller"
-	case most == s.Communication && len(f.Communication) > 0:
-		r := f.Communication[0]
-		return fmt.Sprintf("communication is the most, %s along %s at %s before all: fewer ranks along that dim, or a faster link for it", r.Op, r.Dims, r.Where)
-	case most == s.Waiting:
-		return "waiting for other ranks is the most: the work is not divided evenly"
-	}
-	return "arithmetic is the most: more ranks, or a lower precision, make it less"
 }
 
 // seconds returns s as people read it.

@@ -26,7 +26,8 @@ type Figures struct {
 	Communication []Row     `json:"communication"`
 	Regions       []*Region `json:"regions"`
 	ToldApart     []string  `json:"told_apart"`
-	Joint         []string  `json:"joint,omitempty"` // functions whose backward passes a schedule could not split
+	Joint         []string  `json:"joint,omitempty"`   // functions whose backward passes a schedule could not split
+	Without       *Without  `json:"without,omitempty"` // where they were asked for
 
 	// CriticalPath is for people: of ranks that are as late it names one.
 	CriticalPath Path `json:"-"`

@@ -103,6 +103,7 @@ type game struct {
 	playerOf []int32 // by rank
 	queue    []int32
 	timeOnly bool // nobody asks where it goes
+	free     bool // communication costs nothing
 }
 
 // crowdedRounds is how often a program is played to find how many ranks compute at a time, where

@@ -119,6 +119,9 @@ func (pl *player) keep(event int, host, begin, end float64) {
 
 // cost returns the seconds of a player's call in a group.
 func (g *game) cost(pl *player, e *Event) float64 {
+	if g.free {
+		return 0
+	}
 	if given := pl.kind.Groups[e.Group].Cost; given != (Cost{}) {
 		return given.of(g.wire(pl, e))
 	}
@@ -131,6 +134,14 @@ func (g *game) cost(pl *player, e *Event) float64 {
 		s.costs[call] = g.m.CollectiveOn(c.Op, s.shape, float64(c.Bytes))
 	}
 	return s.costs[call]
+}
+
+// calling returns the seconds of the host to issue a call.
+func (g *game) calling() float64 {
+	if g.free {
+		return 0
+	}
+	return g.m.Issue + g.m.Call
 }
 
 // of returns the seconds of a call by which a rank sends so many bytes.
@@ -182,7 +193,7 @@ func (g *game) collective(i int32, pl *player, e *Event) bool {
 	s := &pl.groups[e.Group]
 	cost := g.cost(pl, e)
 	if len(pl.issued) == 0 || pl.issued[len(pl.issued)-1].event != int32(pl.at)|held {
-		pl.host += g.m.Issue + g.m.Call
+		pl.host += g.calling()
 		n := g.arrive(s, max(pl.host, pl.device), cost)
 		pl.issued = append(pl.issued, issuance{e.Group, int32(n), int32(pl.at) | held})
 	}
@@ -209,7 +220,7 @@ func (g *game) collective(i int32, pl *player, e *Event) bool {
 const held = 1 << 30
 
 func (g *game) issue(pl *player, e *Event) {
-	pl.host += g.m.Issue + g.m.Call
+	pl.host += g.calling()
 	s := &pl.groups[e.Group]
 	cost := g.cost(pl, e)
 	n := g.arrive(s, max(pl.host, pl.device), cost)
@@ -246,7 +257,7 @@ func (g *game) wait(i int32, pl *player, e *Event) bool {
 }
 
 func (g *game) send(pl *player, e *Event) {
-	pl.host += g.m.Issue + g.m.Call
+	pl.host += g.calling()
 	s := &pl.groups[e.Group]
 	key := letterKey{e.Peer, e.Tag}
 	if s.inbox[key] == nil {
@@ -263,6 +274,9 @@ func (g *game) send(pl *player, e *Event) {
 
 // messageCost returns the seconds of a message.
 func (g *game) messageCost(pl *player, e *Event) float64 {
+	if g.free {
+		return 0
+	}
 	if given := pl.kind.Groups[e.Group].Cost; given != (Cost{}) {
 		return given.of(e.Wire)
 	}
@@ -304,7 +318,7 @@ func (g *game) recv(i int32, pl *player, e *Event) bool {
 		there.blocked = append(there.blocked, i)
 		return false
 	}
-	pl.host += g.m.Issue + g.m.Call
+	pl.host += g.calling()
 	s.inbox[mine].at = append(s.inbox[mine].at, 0)
 	at := max(pl.host, pl.device)
 	came := at
