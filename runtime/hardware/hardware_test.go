@@ -12,7 +12,7 @@ import (
 
 func TestBuiltins(t *testing.T) {
 	names := Names()
-	if got := strings.Join(names, " "); got != "dgx-a100-40g dgx-a100-80g hgx-h100 hgx-h200 tpu-v5p" {
+	if got := strings.Join(names, " "); got != "dgx-a100-40g dgx-a100-80g gb200-nvl72 hgx-b200 hgx-h100 hgx-h200 mi300x tpu-v5p" {
 		t.Fatalf("names: %s", got)
 	}
 	for _, name := range names {
