@@ -183,9 +183,9 @@ func (e *Env) invoke(d *op.Def, in []*tensor.Tensor, args []op.Arg) (_ []*tensor
 
 // operate is invoke of an operator of one result with one or two operands, none for y, that carry
 // no lens.
-func (e *Env) operate(d *op.Def, x, y *tensor.Tensor) (_ *tensor.Tensor, err error) {
+func (e *Env) operate(d *op.Def, x, y *tensor.Tensor, into *tensor.Header, placed *tensor.PlacedHeader) (_ *tensor.Tensor, err error) {
 	defer guard(&err)
-	return e.Runtime.Tape.Operate(d, x, y)
+	return e.Runtime.Tape.Operate(d, x, y, into, placed)
 }
 
 // standIn returns what stands for d, applied to in; nil for nothing.

@@ -35,6 +35,19 @@ var (
 	_ arg.Described  = (*Tensor)(nil)
 )
 
+// A plainResult is the result of an operator as scripts have it, one object of the collector with
+// its tensor; a placedResult is one that ranks hold together.
+type (
+	plainResult struct {
+		Tensor
+		header tensor.Header
+	}
+	placedResult struct {
+		Tensor
+		header tensor.PlacedHeader
+	}
+)
+
 // Wrap returns t as scripts have it.
 func (e *Env) Wrap(t *tensor.Tensor) *Tensor { return &Tensor{Env: e, T: t} }
 

@@ -72,8 +72,18 @@ func applyOperator(e *Env, d *op.Def, x, y *tensor.Tensor, values ...starlark.Va
 		if out, err = e.invoke(d, in, nil); err == nil {
 			z = out[0]
 		}
+	} else if x.Placed() || y != nil && y.Placed() {
+		w := &placedResult{Tensor: Tensor{Env: e}}
+		if z, err = e.operate(d, x, y, nil, &w.header); err == nil && w.header.Has(z) {
+			w.T = z
+			return &w.Tensor, nil
+		}
 	} else {
-		z, err = e.operate(d, x, y)
+		w := &plainResult{Tensor: Tensor{Env: e}}
+		if z, err = e.operate(d, x, y, &w.header, nil); err == nil && w.header.Has(z) {
+			w.T = z
+			return &w.Tensor, nil
+		}
 	}
 	if err == nil {
 		return e.Wrap(z), nil

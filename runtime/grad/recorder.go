@@ -117,10 +117,12 @@ func (r *Recorder) ApplyOne(d *op.Def, in []*tensor.Tensor, args []op.Arg) (*ten
 }
 
 // Operate is ApplyOne with the operands x and, unless that is nil, y, and no other arguments. Their
-// list is nobody's who is not recorded.
-func (r *Recorder) Operate(d *op.Def, x, y *tensor.Tensor) (*tensor.Tensor, error) {
+// list is nobody's who is not recorded. The result lies in into or, if ranks hold it together, in
+// placed, unless other operators make it.
+func (r *Recorder) Operate(d *op.Def, x, y *tensor.Tensor, into *tensor.Header, placed *tensor.PlacedHeader) (*tensor.Tensor, error) {
 	c := r.newCall()
 	c.Operands(x, y)
+	c.Into, c.IntoPlaced = into, placed
 	return r.one(r.apply(c, d, c.In, nil))
 }
 
@@ -157,13 +159,14 @@ func (r *Recorder) apply(c *op.Call, d *op.Def, in []*tensor.Tensor, args []op.A
 			return nil, out, err
 		}
 	}
-	requires := false
+	requires, placed := false, false
 	for _, x := range in {
 		if x == nil {
 			continue
 		}
 		r.Refresh(x)
 		requires = requires || x.RequiresGrad()
+		placed = placed || x.Placed()
 	}
 	if d.Before != nil {
 		if err := r.before(d, in, args); err != nil {
@@ -178,7 +181,7 @@ func (r *Recorder) apply(c *op.Call, d *op.Def, in []*tensor.Tensor, args []op.A
 		c = r.newCall()
 	}
 	c.Def, c.Ctx, c.In, c.Args = d, r.Ctx, in, args
-	if somePlaced(in) {
+	if placed {
 		if c, out, err = r.Placed.Run(c); err != nil || c == nil {
 			return nil, out, err
 		}
@@ -221,7 +224,7 @@ func (r *Recorder) invoke(d *op.Def, in []*tensor.Tensor, args []op.Arg) (*op.Ca
 	return c, c.Out, nil
 }
 
-// newCall returns a call that nobody has, all zero.
+// newCall returns a call that nobody has, of which nothing is known.
 func (r *Recorder) newCall() *op.Call {
 	c := r.spare
 	if c == nil {
@@ -234,7 +237,7 @@ func (r *Recorder) newCall() *op.Call {
 // release keeps a call that is not recorded, to be used again where nobody else can have it.
 func (r *Recorder) release(c *op.Call) {
 	if !r.Ctx.Observed() {
-		*c = op.Call{}
+		c.Forget()
 		r.spare = c
 	}
 }

@@ -196,15 +196,24 @@ func (b *binaryOp) dtype(c *Call) (dtype.DType, error) {
 }
 
 func (b *binaryOp) infer(c *Call) error {
+	x, y := c.In[0], c.In[1]
+	if dt := x.DType(); dt == y.DType() && !x.Weak() && !y.Weak() && x.Shape().Equal(y.Shape()) && b.keeps(dt) {
+		return c.Result(dt, x.Shape()) // nothing to promote, broadcast or check
+	}
 	dt, err := b.dtype(c)
 	if err != nil {
 		return err
 	}
-	s, err := c.broadcast2(c.In[0], c.In[1], b.param())
+	s, err := c.broadcast2(x, y, b.param())
 	if err != nil {
 		return err
 	}
 	return c.Result(dt, s)
+}
+
+// keeps reports whether b's result on two tensors of dtype dt is of that, too.
+func (b *binaryOp) keeps(dt dtype.DType) bool {
+	return b.row.Has(dt.Compute()) && (dt.IsFloat() || !b.float)
 }
 
 func (b *binaryOp) run(c *Call) error {

@@ -31,13 +31,15 @@ func (c *Call) Apply() error {
 	if err := c.infer(); err != nil {
 		return err
 	}
-	bare := c.shapeOnly()
+	bare, dropped := c.missing()
 	if err := c.prepare(bare); err != nil {
 		return err
 	}
 	if !bare {
-		if err := restore(c.In); err != nil {
-			return err
+		if dropped {
+			if err := restore(c.In); err != nil {
+				return err
+			}
 		}
 		if err := c.own(); err != nil {
 			return c.memory(err)
@@ -101,6 +103,9 @@ func restore(in []*tensor.Tensor) error {
 // share the results of some collectives, and what they send, until one of them
 // changes its own.
 func (c *Call) own() error {
+	if !c.Def.InPlace {
+		return nil
+	}
 	for i, x := range c.In {
 		if !c.Def.Changes(i) {
 			break
@@ -138,8 +143,8 @@ func (c *Call) prepare(bare bool) error {
 
 // newOut returns a result to be computed.
 func (c *Call) newOut(s Spec) (*tensor.Tensor, error) {
-	if c.Passing != nil && len(c.Spec) == 1 {
-		return c.Passing.New(c.Ctx.Alloc, s.DType, s.Shape)
+	if c.Into != nil && len(c.Spec) == 1 {
+		return c.Into.New(c.Ctx.Alloc, s.DType, s.Shape)
 	}
 	return tensor.New(c.Ctx.Alloc, s.DType, s.Shape)
 }
@@ -162,14 +167,19 @@ func (c *Call) memory(err error) error {
 	return &ArgError{Func: c.Def.Name, Got: strings.TrimPrefix(err.Error(), "got ")}
 }
 
-// shapeOnly reports whether an input has no storage.
-func (c *Call) shapeOnly() bool {
+// missing reports whether an input has no storage, and whether one has dropped its elements.
+func (c *Call) missing() (storage, elements bool) {
 	for _, x := range c.In {
-		if x != nil && x.Buffer() == nil {
-			return true
+		if x == nil {
+			continue
 		}
+		b := x.Buffer()
+		if b == nil {
+			return true, false
+		}
+		elements = elements || b.Dropped()
 	}
-	return false
+	return false, elements
 }
 
 // A ResourceError says that an operator could not get what it needs.

@@ -52,9 +52,10 @@ type Call struct {
 	// Saved is what Run leaves for Grad besides In and Out.
 	Saved []*tensor.Tensor
 
-	// Passing, if set, is room for the one result, of which nobody keeps more than a tensor
-	// like it.
-	Passing *tensor.Passing
+	// Into, if set, is where the result is to lie if it is one; IntoPlaced if ranks hold it
+	// together. Whoever makes the result may do otherwise.
+	Into       *tensor.Header
+	IntoPlaced *tensor.PlacedHeader
 
 	in2   [2]*tensor.Tensor
 	spec1 [1]Spec
@@ -67,6 +68,17 @@ func (c *Call) Operands(x, y *tensor.Tensor) {
 	if c.In = c.in2[:]; y == nil {
 		c.In = c.in2[:1]
 	}
+}
+
+// Forget makes c, which nobody has any more, a call of which nothing is known, to be used again.
+// It is quicker than to make c zero, since while the collector marks each pointer that is
+// overwritten counts: those to c itself stay.
+func (c *Call) Forget() {
+	c.In, c.Args, c.Spec, c.Out, c.Saved = nil, nil, nil, nil, nil
+	c.Into, c.IntoPlaced = nil, nil
+	c.in2 = [2]*tensor.Tensor{}
+	c.out1[0] = nil
+	c.spec1[0].Shape = nil
 }
 
 // ByValue reports whether the shapes of the results depend on elements.

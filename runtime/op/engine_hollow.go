@@ -54,10 +54,11 @@ func (c *Call) hollow() (err error) {
 	if err := c.infer(); err != nil {
 		return err
 	}
-	if err := c.prepare(c.shapeOnly()); err != nil {
+	bare, _ := c.missing()
+	if err := c.prepare(bare); err != nil {
 		return err
 	}
-	if c.shapeOnly() {
+	if bare {
 		return nil
 	}
 	if err := restore(c.In); err != nil {

@@ -84,6 +84,18 @@ func (s Shape) StridesIn(st []int) []int {
 // each, cannot be counted in an int.
 func (s Shape) Check(size int) error {
 	n := size
+	for _, d := range s {
+		if uint(d) > 1<<16 || n > 1<<32 {
+			return s.checkLarge(size)
+		}
+		n *= d
+	}
+	return nil
+}
+
+// checkLarge is Check of any sizes.
+func (s Shape) checkLarge(size int) error {
+	n := size
 	empty := false
 	for i, d := range s {
 		if d < 0 {

@@ -32,17 +32,29 @@ func (e *Engine) stillDecision(d *op.Def, in []*tensor.Tensor, args []op.Arg) *d
 	if dec == nil || !dec.still || e.Verify || !dec.fits(e.host.Ops(), d, in, args) || d.InPlace && !in[0].Placed() {
 		return nil
 	}
+	numbers := false
 	for _, x := range in {
-		if x != nil && x.Used() {
+		if x == nil {
+			continue
+		}
+		if x.Used() {
 			return nil
 		}
+		numbers = numbers || !x.Placed()
 	}
-	for _, x := range in {
-		if x != nil && !x.Placed() {
-			e.noteOperand(d, dec.mesh, x)
-		}
+	if numbers {
+		e.noteNumbers(d, dec.mesh, in)
 	}
 	return dec
+}
+
+// noteNumbers notes those of in that are not placed, operands of d on m.
+func (e *Engine) noteNumbers(d *op.Def, m *mesh.Mesh, in []*tensor.Tensor) {
+	for _, x := range in {
+		if x != nil && !x.Placed() {
+			e.noteOperand(d, m, x)
+		}
+	}
 }
 
 // runAny is Run of any call.

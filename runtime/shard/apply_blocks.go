@@ -15,6 +15,11 @@ func (e *Engine) runBlocks(dec *decision, c *op.Call) error {
 	outer := e.running
 	e.running = dec
 	defer func() { e.running = outer }()
+	return e.runDecided(dec, c)
+}
+
+// runDecided is runBlocks while the engine runs dec.
+func (e *Engine) runDecided(dec *decision, c *op.Call) error {
 	c.Spec = dec.call.Spec
 	if c.ByValue() {
 		return e.runWhole(dec, c)
@@ -23,7 +28,13 @@ func (e *Engine) runBlocks(dec *decision, c *op.Call) error {
 		return e.runOutside(dec, c)
 	}
 	b := e.takeCall(c.In)
-	defer e.putCall(b)
+	err := e.runCall(dec, b, c)
+	e.putCall(b)
+	return err
+}
+
+// runCall makes the results of c by b, the call on its blocks.
+func (e *Engine) runCall(dec *decision, b *blockCall, c *op.Call) error {
 	if b.bare {
 		c.Out = e.bare(dec)
 		return nil
@@ -44,7 +55,6 @@ func (e *Engine) runBlocks(dec *decision, c *op.Call) error {
 type blockCall struct {
 	call   op.Call
 	blocks []*tensor.Tensor
-	out    tensor.Passing
 	bare   bool // a block has no elements
 }
 
@@ -69,7 +79,8 @@ func (e *Engine) takeCall(in []*tensor.Tensor) *blockCall {
 // putCall takes a call back that has ended.
 func (e *Engine) putCall(b *blockCall) {
 	clear(b.blocks)
-	*b = blockCall{blocks: b.blocks[:0]}
+	b.blocks, b.bare = b.blocks[:0], false
+	b.call.Forget()
 	e.spare = b
 }
 
@@ -80,8 +91,11 @@ func (e *Engine) onBlocks(dec *decision, b *blockCall, c *op.Call) (out []*tenso
 	if d.Local == nil || dec.whole {
 		l := &b.call
 		l.Def, l.Ctx, l.In, l.Args = d, e.host.Ops(), b.blocks, args
-		if !l.Ctx.Observed() {
-			l.Passing = &b.out // joinBlocks makes others of the results
+		if len(dec.out) == 1 && !d.InPlace {
+			if c.IntoPlaced == nil {
+				c.IntoPlaced = new(tensor.PlacedHeader)
+			}
+			l.Into = c.IntoPlaced.Block()
 		}
 		if err := l.Apply(); err != nil {
 			return nil, err
@@ -157,7 +171,11 @@ func (e *Engine) joinBlocks(dec *decision, c *op.Call, out []*tensor.Tensor) err
 			}
 			block = clone.Out[0]
 		}
-		c.Out[i] = tensor.NewPlaced(l, block)
+		if len(out) == 1 && c.IntoPlaced != nil {
+			c.Out[i] = c.IntoPlaced.Place(l, block)
+		} else {
+			c.Out[i] = tensor.NewPlaced(l, block)
+		}
 		if c.Def.View {
 			c.Out[i].Copied = made || dec.in[0] != dec.from[0] || block.Buffer() != c.In[0].Buffer()
 		}

@@ -36,7 +36,10 @@ func InOrder[T Element](x *Tensor) ([]T, bool) {
 	if !HoldsType[T](x) || !x.Contiguous() {
 		return nil, false
 	}
-	return elements[T](x.buf.data)[x.offset : x.offset+x.Numel()], true
+	n, size := x.Numel(), int(unsafe.Sizeof(*new(T)))
+	lo := x.offset * size
+	data := x.buf.data[lo : lo+n*size]
+	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(data))), n), true
 }
 
 // SizedStorage is Storage for who moves elements and does not look at them: T may be

@@ -11,22 +11,36 @@ import (
 // says, or on a rank outside the mesh any empty one. It shares the storage of
 // local, and has a block of its own like it.
 func NewPlaced(layout *mesh.Placed, local *Tensor) *Tensor {
-	p := &placed{Tensor: Tensor{shape: layout.Shape(), dt: local.dt, weak: local.weak, buf: local.buf, layout: layout}}
-	p.hold(local)
-	return &p.Tensor
+	return new(PlacedHeader).Place(layout, local)
 }
 
-// A placed is a tensor that ranks hold together, one object of the collector with this
-// rank's block. So nobody else's tensor has that for its block.
-type placed struct {
-	Tensor
-	block flat
+// A PlacedHeader is a Header for a tensor that ranks hold together, and for its block: one object
+// of the collector. So nobody else's tensor has that for its block.
+type PlacedHeader struct {
+	whole Tensor
+	block Header
 }
 
-// hold makes a block like local that of p.
-func (p *placed) hold(local *Tensor) {
-	p.block.copyOf(local)
-	p.local = &p.block.Tensor
+// Block returns where the block may lie.
+func (h *PlacedHeader) Block() *Header { return &h.block }
+
+// Place is the function NewPlaced in h. A local that lies in Block is the block.
+func (h *PlacedHeader) Place(layout *mesh.Placed, local *Tensor) *Tensor {
+	x := &h.whole
+	x.shape, x.dt, x.weak, x.buf, x.layout = layout.Shape(), local.dt, local.weak, local.buf, layout
+	h.hold(local)
+	return x
+}
+
+// Has reports whether x lies in h.
+func (h *PlacedHeader) Has(x *Tensor) bool { return x == &h.whole }
+
+// hold makes a block like local, or local if it lies there, that of h.
+func (h *PlacedHeader) hold(local *Tensor) {
+	if !h.block.Has(local) {
+		h.block.copyOf(local)
+	}
+	h.whole.local = &h.block.Tensor
 }
 
 // Layout returns which rank holds which block of x; nil if x is plain.

@@ -34,6 +34,7 @@ type Tensor struct {
 	buf     *Buffer
 	dt      dtype.DType
 	weak    bool
+	dense   bool // it was made contiguous; of another one Contiguous has to look
 
 	// Copied says that the tensor is the result of a view operator that had to
 	// move or cut what ranks hold: a change of it would not reach the input.
@@ -123,21 +124,24 @@ func (a *Allocator) allocFor(dt dtype.DType, s shape.Shape) (*Buffer, error) {
 	return buf, nil
 }
 
-// A Passing is room for a tensor that is soon gone, such as one of which NewPlaced makes
-// a block. The zero value is ready for use.
-type Passing struct{ flat }
+// A Header is where a tensor may lie inside of another object: of the value that a script has,
+// or of a PlacedHeader. Both are then one object of the collector. The zero value is for one
+// tensor that is yet to be made.
+type Header struct{ flat }
 
-// New is the function New of a tensor in the room of p, until p is used again. Its storage
-// may stay longer.
-func (p *Passing) New(a *Allocator, dt dtype.DType, s shape.Shape) (*Tensor, error) {
+// New is the function New in h.
+func (h *Header) New(a *Allocator, dt dtype.DType, s shape.Shape) (*Tensor, error) {
 	buf, err := a.allocFor(dt, s)
 	if err != nil {
 		return nil, err
 	}
-	p.shapeOnly(dt, s)
-	p.buf = buf
-	return &p.Tensor, nil
+	h.shapeOnly(dt, s)
+	h.buf = buf
+	return &h.Tensor, nil
 }
+
+// Has reports whether x lies in h.
+func (h *Header) Has(x *Tensor) bool { return x == &h.Tensor }
 
 // NewOn returns a contiguous tensor whose elements are those of buf, which has as
 // many bytes as they take.
@@ -151,7 +155,7 @@ func NewOn(buf *Buffer, dt dtype.DType, s shape.Shape) *Tensor {
 // ShapeOnly returns a tensor without storage.
 func ShapeOnly(dt dtype.DType, s shape.Shape) *Tensor {
 	if len(s) > len(flat{}.room) {
-		return &Tensor{shape: s, strides: s.Strides(), dt: dt}
+		return &Tensor{shape: s, strides: s.Strides(), dt: dt, dense: true}
 	}
 	f := &flat{}
 	f.shapeOnly(dt, s)
@@ -168,7 +172,7 @@ type flat struct {
 
 // shapeOnly makes f, which is zero, a contiguous tensor without storage.
 func (f *flat) shapeOnly(dt dtype.DType, s shape.Shape) {
-	f.shape, f.dt = s, dt
+	f.shape, f.dt, f.dense = s, dt, true
 	if len(s) > len(f.room) {
 		f.strides = s.Strides()
 		return
@@ -272,9 +276,9 @@ func (x *Tensor) Detach() *Tensor {
 // copyHeader returns a tensor that is in all like x, on the same storage.
 func (x *Tensor) copyHeader() *Tensor {
 	if x.layout != nil {
-		p := &placed{Tensor: *x}
-		p.hold(x.local)
-		return &p.Tensor
+		h := &PlacedHeader{whole: *x}
+		h.hold(x.local)
+		return &h.whole
 	}
 	f := &flat{}
 	f.copyOf(x)
@@ -289,7 +293,7 @@ func (x *Tensor) ShapeOnly() *Tensor {
 		y.Auto = x.Auto
 		return y
 	}
-	return &Tensor{shape: x.shape, strides: x.strides, dt: x.dt, weak: x.weak, Auto: x.Auto}
+	return &Tensor{shape: x.shape, strides: x.strides, dt: x.dt, weak: x.weak, dense: x.dense, Auto: x.Auto}
 }
 
 // Shape returns the sizes of x; the caller must not modify it.
@@ -321,7 +325,10 @@ func (x *Tensor) RequiresGrad() bool { return x.Auto != nil && x.Auto.Requires }
 
 // Contiguous reports whether the elements of x lie in row-major order without
 // gaps. Strides of dims of size 1 do not matter.
-func (x *Tensor) Contiguous() bool {
+func (x *Tensor) Contiguous() bool { return x.dense || x.liesInOrder() }
+
+// liesInOrder is Contiguous, by the strides.
+func (x *Tensor) liesInOrder() bool {
 	x.mustBePlain()
 	n := 1
 	for i := len(x.shape) - 1; i >= 0; i-- {
