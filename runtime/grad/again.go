@@ -55,9 +55,8 @@ func (n *node) spare() (from []*tensor.Tensor) {
 			continue
 		}
 		if n.again == nil {
-			c := *n.call
-			c.In, n.call = clone(c.In), &c
-			n.again = make([]*again, len(c.In))
+			n.call = n.call.With(n.call.In, n.call.Out)
+			n.again = make([]*again, len(n.call.In))
 		}
 		n.again[i] = a
 		n.call.In[i] = x.ShapeOnly()

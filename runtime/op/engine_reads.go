@@ -55,9 +55,18 @@ func (c *Call) Recorded(least int) *Call {
 	if len(in) == 0 || len(out) == 0 || &in[0] == &c.In[0] && &out[0] == &c.Out[0] {
 		return c
 	}
-	kept := *c
-	kept.In, kept.Out = in, out
-	return &kept
+	return c.With(in, out)
+}
+
+// With returns a copy of c with other inputs and results. It keeps no others of c.
+func (c *Call) With(in, out []*tensor.Tensor) *Call {
+	w := &Call{Def: c.Def, Ctx: c.Ctx, Args: c.Args, Saved: c.Saved}
+	w.In = append(w.in2[:0], in...)
+	w.Out = append(w.out1[:0], out...)
+	if w.Spec = c.Spec; len(c.Spec) == 1 {
+		w.Result(c.Spec[0].DType, c.Spec[0].Shape)
+	}
+	return w
 }
 
 // some reports whether one of list has least bytes or more.

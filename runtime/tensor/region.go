@@ -114,5 +114,7 @@ func (x *Tensor) Share() *Tensor {
 	b.region.sharers.Add(1)
 	other := &Buffer{alloc: b.alloc, data: b.data, region: b.region}
 	other.Seal()
-	return &Tensor{shape: x.shape, strides: x.strides, offset: x.offset, dt: x.dt, dense: x.dense, buf: other}
+	y := &flat{Tensor: Tensor{shape: x.shape, strides: x.strides, offset: x.offset, dt: x.dt, dense: x.dense, buf: other}}
+	y.ownStrides()
+	return &y.Tensor
 }

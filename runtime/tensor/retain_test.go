@@ -36,6 +36,7 @@ func TestSharingKeepsNoRecord(t *testing.T) {
 	}{
 		{"Detach of a plain tensor", plain, (*Tensor).Detach},
 		{"Detach of a distributed tensor", placed, (*Tensor).Detach},
+		{"View of a plain tensor", plain, func(x *Tensor) *Tensor { return x.View(x.Shape(), x.Strides(), 0) }},
 		{"Detach of a block", placed, func(x *Tensor) *Tensor { return x.Local().Detach() }},
 		{"NewPlaced of a block", placed, func(x *Tensor) *Tensor { return NewPlaced(l, x.Local()) }},
 		{"Relay to a block", placed, func(x *Tensor) *Tensor { y := placed(); y.Relay(l, x.Local()); return y }},

@@ -183,9 +183,14 @@ func (f *flat) shapeOnly(dt dtype.DType, s shape.Shape) {
 // copyOf makes f a tensor like x, on the same storage.
 func (f *flat) copyOf(x *Tensor) {
 	f.Tensor = *x
-	if n := len(x.strides); n <= len(f.room) {
-		f.strides = f.room[:n]
-		copy(f.strides, x.strides)
+	f.ownStrides()
+}
+
+// ownStrides has f keep its strides itself, which it has of another tensor.
+func (f *flat) ownStrides() {
+	if theirs := f.strides; len(theirs) <= len(f.room) {
+		f.strides = f.room[:len(theirs)]
+		copy(f.strides, theirs)
 	}
 }
 
@@ -224,18 +229,16 @@ type number struct {
 // View returns a tensor with another shape, strides and offset on the storage
 // of x. It panics if the view reaches outside the storage.
 func (x *Tensor) View(s shape.Shape, strides []int, offset int) *Tensor {
-	x.mustBePlain()
-	v := &Tensor{shape: s, strides: strides, offset: offset, dt: x.dt, buf: x.buf}
-	v.checkBounds()
-	return v
+	return x.As(x.dt, s, strides, offset)
 }
 
 // As is View with another dtype: strides and offset count its elements.
 func (x *Tensor) As(dt dtype.DType, s shape.Shape, strides []int, offset int) *Tensor {
 	x.mustBePlain()
-	v := &Tensor{shape: s, strides: strides, offset: offset, dt: dt, buf: x.buf}
+	v := &flat{Tensor: Tensor{shape: s, strides: strides, offset: offset, dt: dt, buf: x.buf}}
+	v.ownStrides()
 	v.checkBounds()
-	return v
+	return &v.Tensor
 }
 
 // mustBePlain panics if ranks hold x together: it has no elements of its own.
@@ -293,7 +296,9 @@ func (x *Tensor) ShapeOnly() *Tensor {
 		y.Auto = x.Auto
 		return y
 	}
-	return &Tensor{shape: x.shape, strides: x.strides, dt: x.dt, weak: x.weak, dense: x.dense, Auto: x.Auto}
+	f := &flat{Tensor: Tensor{shape: x.shape, strides: x.strides, dt: x.dt, weak: x.weak, dense: x.dense, Auto: x.Auto}}
+	f.ownStrides()
+	return &f.Tensor
 }
 
 // Shape returns the sizes of x; the caller must not modify it.
