@@ -107,7 +107,12 @@ func (h *halves) first(nodes []*node) error {
 			return err
 		}
 	}
-	h.path = nil // what is left refers to no node of it
+	h.path, h.target = nil, nil // what is left refers to no node of it, and to no gradient that has been handed on
+	for leaf, a := range h.p.leaves {
+		if a.due == 0 {
+			delete(h.p.leaves, leaf)
+		}
+	}
 	return nil
 }
 
@@ -253,11 +258,17 @@ func (h *halves) again(n *node, dy []*tensor.Tensor, left *owed) ([]*tensor.Tens
 		return nil, err
 	}
 	h.whole = append(h.whole, rest.whole...)
+	for i := range n.in {
+		if !left.in[i].live() {
+			delete(rest.p.border, n.in[i].place())
+		}
+	}
+	m := &node{in: left.in}
 	left.make = func() ([]*tensor.Tensor, func(i int) bool, error) {
 		if err := rest.second(); err != nil {
 			return nil, nil, err
 		}
-		return rest.p.arrived(n), func(i int) bool { return !n.sole[i] }, nil
+		return rest.p.arrived(m), func(i int) bool { return !m.sole[i] }, nil
 	}
 	h.keep(n, nil)
 	return dx, nil

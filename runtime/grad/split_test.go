@@ -94,6 +94,9 @@ func TestSplit(t *testing.T) {
 	if !equal(got[0], want.gradients()[0]) || got[1] != nil || got[2] != nil || got[3] != nil {
 		t.Fatalf("after the first half: got gradients %v", got)
 	}
+	if s.h.path != nil || s.h.target != nil || s.h.p.leaves[l.x.Auto] != nil {
+		t.Error("what is left for weights refers to the path or to the gradient of the input")
+	}
 	sum := 0
 	for _, n := range kept {
 		sum += n
