@@ -332,7 +332,7 @@ func checkPairs(fn string, pairs [][2]int, g *runtime.Group) error {
 const (
 	docGroup = "group is None for all ranks, or a Group, a ProcessGroup (for its tensor-parallel group), a DeviceMesh of one dim or\na ParallelMode, and the caller is in it; parallel_mode is another name of group.\n"
 	docAsync = "With async_op=True the call returns (result, work) at once; the result can be read after work.wait(),\nand waits by itself if it is read before.\n"
-	docOp    = `op is "sum", "mean", "prod", "max" or "min", or one of ReduceOp; integers have no mean. Additions are made` + "\nin the order of the ranks.\n" +
+	docOp    = `op is "sum", "mean", "prod", "max" or "min", or one of ReduceOp; integers have no mean. "band", "bor" and "bxor" are` + "\nof the bits of integers and bools. Additions are made in the order of the ranks.\n" +
 		"With exact=True a sum of floats has no error but that of rounding it once, so that its bits depend neither on the order of the\nranks nor on what adds zeros; a mean is that sum, divided.\n"
 	docAlike = "Shapes and dtypes are the same on every member.\n"
 	docChunk = "A dim that does not divide evenly is cut as x.chunk(n, dim) cuts it: the last parts are shorter, or empty.\n"

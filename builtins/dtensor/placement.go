@@ -236,6 +236,12 @@ type reduceOpArg string
 // Unpack implements starlark.Unpacker.
 func (p *reduceOpArg) Unpack(v starlark.Value) error {
 	name, err := collective.ToReduceOp(v)
+	if err == nil {
+		_, err = mesh.ParseReduceOp(name)
+	}
+	if err != nil {
+		return arg.Bad(v, `one of "sum", "mean", "prod", "max", "min"`, "")
+	}
 	*p = reduceOpArg(name)
-	return err
+	return nil
 }

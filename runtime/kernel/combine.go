@@ -19,17 +19,17 @@ import (
 type Combine func(dst []byte, srcs [][]byte)
 
 // Combiner returns the Combine of reduction op ("sum", "mean", "prod", "max",
-// "min") on elements of dt, or nil if dt does not have it: only floats have a
-// mean, bools have neither sum nor mean, complex numbers these two alone, and floats
-// of 8 bits nothing. Halves are accumulated in
-// float32 and rounded once. In max and min a NaN wins.
+// "min", and of bits "band", "bor", "bxor") on elements of dt, or nil if dt does not
+// have it: only floats have a mean, only integers and bools bits, bools have neither
+// sum nor mean, complex numbers these two alone, and floats of 8 bits nothing. Halves
+// are accumulated in float32 and rounded once. In max and min a NaN wins.
 func Combiner(dt dtype.DType, op string) Combine { return combiners[dt][op] }
 
 // combiners holds what Combiner returns.
 var combiners = func() (table [dtype.Count]map[string]Combine) {
 	for _, dt := range dtype.All {
 		table[dt] = map[string]Combine{}
-		for _, op := range []string{"sum", "mean", "prod", "max", "min"} {
+		for _, op := range []string{"sum", "mean", "prod", "max", "min", "band", "bor", "bxor"} {
 			if f := newCombine(dt, op); f != nil {
 				table[dt][op] = f
 			}
@@ -88,7 +88,21 @@ func floats[T dtype.Float](op string) Combine {
 	return numbers[T](op)
 }
 
-func ints[T dtype.Integer](op string) Combine { return numbers[T](op) }
+func ints[T dtype.Integer](op string) Combine {
+	var to func(dst, x, y []T)
+	switch op {
+	case "band":
+		to = AndTo[T]
+	case "bor":
+		to = OrTo[T]
+	case "bxor":
+		to = XorTo[T]
+	default:
+		return numbers[T](op)
+	}
+	into := func(dst, x []T) { to(dst, dst, x) }
+	return func(dst []byte, srcs [][]byte) { combine(dst, srcs, into, to) }
+}
 
 func numbers[T dtype.Number](op string) Combine {
 	var into func(dst, x []T)

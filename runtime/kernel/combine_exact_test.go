@@ -236,7 +236,7 @@ func TestExactSumsHaveNoOrder(t *testing.T) {
 // What has a sum has an exact one, and nothing else has.
 func TestExactCombinerHasSums(t *testing.T) {
 	for _, dt := range dtype.All {
-		for _, op := range []string{"sum", "mean", "prod", "max", "min", "median"} {
+		for _, op := range []string{"sum", "mean", "prod", "max", "min", "band", "bor", "bxor", "median"} {
 			want := (op == "sum" || op == "mean") && Combiner(dt, op) != nil
 			if got := ExactCombiner(dt, op) != nil; got != want {
 				t.Errorf("%v %s: got an exact one: %v, want %v", dt, op, got, want)

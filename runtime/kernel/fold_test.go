@@ -49,7 +49,7 @@ func TestFoldsAreCombines(t *testing.T) {
 // There is a CombineFold for all that can be combined, and for nothing else.
 func TestFolderHasWhatCombinerHas(t *testing.T) {
 	for _, dt := range dtype.All {
-		for _, op := range []string{"sum", "mean", "prod", "max", "min", "median"} {
+		for _, op := range []string{"sum", "mean", "prod", "max", "min", "band", "bor", "bxor", "median"} {
 			if got, want := Folder(dt, op) != nil, Combiner(dt, op) != nil; got != want {
 				t.Errorf("%v %s: got a CombineFold: %v, want %v", dt, op, got, want)
 			}
