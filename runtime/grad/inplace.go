@@ -99,8 +99,11 @@ func (r *Recorder) mayChange(d *op.Def, x *tensor.Tensor) error {
 	if r.off == 0 && root.RequiresGrad() && IsLeaf(root) {
 		return bad("a leaf that requires grad", "another tensor, or the change inside no_grad", "its gradient would be lost")
 	}
-	if x.Copied {
+	switch {
+	case (x.Copied || root.Copied) && x.Placed():
 		return bad("a copy of a part of a distributed tensor "+op.Describe(x), "a tensor of its own", "the view had to be cut or moved, so a change would not reach what it shows: .clone() it, or change that")
+	case x.Copied || root.Copied:
+		return bad("a copy of what another tensor shows, "+op.Describe(x), "a tensor of its own", "its elements could not share storage, so a change would not reach that: .clone() it, or change the other")
 	}
 	if overlapping(x.Local()) {
 		return bad("an expanded tensor "+op.Describe(x), "one whose elements have storage of their own", "clone it first")

@@ -18,7 +18,7 @@ var byParts = map[string][]int{
 	"scatter_add": {0, 2}, "index_copy": {0, 2}, "index_put": {0, 2}, "setitem": {0, 1},
 	"masked_fill": {0, 2}, "where": {1, 2}, "copy": {0, 1}, "zero": {0}, "fill": {0, 1},
 	"window_get": {0}, "window_put": {0}, "combine": {0, 1},
-	"region_get": {0}, "region_set": {0, 1}, "region_spread": {0},
+	"lattice_view": {0}, "region_get": {0}, "region_set": {0, 1}, "region_spread": {0},
 }
 
 // intoParts are operators that write into a complex tensor what they write into

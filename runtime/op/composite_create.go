@@ -23,11 +23,6 @@ var createComposites = []namedComposite{
 			}
 			return one(m.Cast(m.Where(m.do("zeros_like", x, Int1(int(dtype.Bool))), x, v), x.DType()))
 		}},
-	{"new_full", Method, "new_full(x, shape, fill_value, dtype=None) returns a plain tensor that full makes, of the dtype of x.\n>>> tensor([1]).new_full([2], 3).tolist()\n[3, 3]",
-		[]Param{inX, {Name: "shape", Kind: Ints, Doc: "sizes"}, {Name: "fill_value", Kind: Operand, Doc: "a number, or a tensor of one element"}, {Name: "dtype", Kind: OptDType, Doc: "a dtype, None for that of x", Default: Default(None)}},
-		func(m *maker) []*tensor.Tensor {
-			return one(m.Do("full", one(m.x(1)), m.c.Args[0], Int1(int(m.c.dtypeArg(1, m.x(0).DType())))))
-		}},
 	{"randint_like", Function, "randint_like(x, low, high=None, dtype=None) returns random integers, uniform from low to high - 1, in the shape of x; with one number, from 0 to it.\n>>> randint_like(zeros(2), 1).tolist()\n[0.0, 0.0]",
 		[]Param{inX, {Name: "low", Kind: Int, Doc: "the least, or if it is the only one, one more than the greatest"}, {Name: "high", Kind: OptInt, Doc: "one more than the greatest", Default: Default(None)}, {Name: "dtype", Kind: OptDType, Doc: "a dtype, None for that of x", Default: Default(None)}},
 		func(m *maker) []*tensor.Tensor {

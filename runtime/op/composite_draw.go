@@ -96,18 +96,6 @@ func init() {
 			m.check(m.c.checkFloat("x", m.x(0)))
 			return one(m.Cast(m.less(m.do("rand_like", m.x(0), None), m.x(0)), m.x(0).DType()))
 		})
-	sizes := []Param{inX, {Name: "shape", Kind: Sizes, Doc: "sizes"}, {Name: "dtype", Kind: OptDType, Doc: "a dtype, None for that of x", Default: Default(None)}}
-	for name, of := range map[string]string{"new_zeros": "zeros", "new_ones": "ones", "new_empty": "empty"} {
-		compositeOf(&Def{Name: name, Surface: Method, Params: sizes,
-			Doc: fmt.Sprintf("%s(x, *shape, dtype=None) returns a plain tensor that %s makes, of the dtype of x.\n>>> tensor([1]).%s(2).shape\n(2,)", name, of, name)},
-			func(m *maker) []*tensor.Tensor {
-				dt := m.c.Args[1]
-				if !dt.Set {
-					dt = Int1(int(m.x(0).DType()))
-				}
-				return one(m.Do(of, nil, m.c.Args[0], dt))
-			})
-	}
 	compositeOf(&Def{Name: "type_as", Surface: Method, Params: asParams,
 		Doc: "type_as(x, other) returns x in the dtype of other.\n>>> tensor([1]).type_as(ones(1)).tolist()\n[1.0]"},
 		func(m *maker) []*tensor.Tensor { return one(m.do("to", m.x(0), Int1(int(m.x(1).DType())))) })

@@ -69,7 +69,7 @@ var shapeComposites = []shapeComposite{
 		}},
 	{"repeat_interleave", nil, Method | Function, "repeat_interleave(x, repeats, dim=None) returns x with each element along dim, or each of all in a row, repeated.\n>>> tensor([1, 2]).repeat_interleave(2).tolist()\n[1, 1, 2, 2]",
 		[]Param{inX, {Name: "repeats", Kind: Int, Doc: "how often"}, oneDim}, makeRepeatInterleave},
-	{"diagonal", nil, Method | Function, "diagonal(x, offset=0, dim1=0, dim2=1) returns the diagonal of two dims as a last dim, offset columns to the right.\nIt shares the storage of a plain x that is contiguous, or a matrix that is so when transposed; else it is a copy.\n>>> tensor([[1, 2], [3, 4]]).diagonal().tolist()\n[1, 4]",
+	{"diagonal", nil, Method | Function, "diagonal(x, offset=0, dim1=0, dim2=1) returns the diagonal of two dims as a last dim, offset columns to the right.\nIt shares the storage of a plain x; of a DTensor it is a copy, in which nothing can be stored.\n>>> tensor([[1, 2], [3, 4]]).diagonal().tolist()\n[1, 4]",
 		[]Param{inX, inInt("offset", "how far to the right", 0), inDim("dim1", 0), inDim("dim2", 1)},
 		func(m *maker) *tensor.Tensor {
 			return m.diagonal(m.x(0), m.int(0), m.dim(1, m.x(0)), m.dim(2, m.x(0)))
@@ -129,7 +129,7 @@ var shapeComposites = []shapeComposite{
 			s[d] = x.Shape()[d]
 			return m.Do("masked_fill", []*tensor.Tensor{x, m.Reshape(hit, s), m.x(2)})
 		}},
-	{"unfold", nil, Method, "unfold(x, dimension, size, step) returns the windows of a size along a dim, step apart, as a last dim.\nIt is a copy: what is stored in it is not in x.\n>>> arange(4).unfold(0, 2, 1).tolist()\n[[0, 1], [1, 2], [2, 3]]",
+	{"unfold", nil, Method, "unfold(x, dimension, size, step) returns the windows of a size along a dim, step apart, as a last dim.\nIt shares the storage of a plain x unless windows overlap; else it is a copy, in which nothing can be stored.\n>>> arange(4).unfold(0, 2, 1).tolist()\n[[0, 1], [1, 2], [2, 3]]",
 		[]Param{inX, {Name: "dimension", Kind: Dim, Doc: "a dim"}, {Name: "size", Kind: Int, Doc: "of a window"}, {Name: "step", Kind: Int, Doc: "between windows"}}, makeUnfold},
 	{"block_diag", nil, Function, "block_diag(*tensors) returns a matrix with matrices along its diagonal.\n>>> block_diag(tensor([[1]]), tensor([[2, 3]])).tolist()\n[[1, 0, 0], [0, 2, 3]]", []Param{inTensors}, makeBlockDiag},
 	{"hstack", nil, Function, "hstack(tensors) returns tensors joined along their second dim, or their only one.\n>>> hstack([tensor([1]), tensor([2])]).tolist()\n[1, 2]", []Param{inTensors},

@@ -130,10 +130,6 @@ func (m *maker) dimsLast(x *tensor.Tensor, a, b int) []int {
 // as a last dim. Of a whole tensor it is a view, as in PyTorch.
 func (m *maker) diagonal(x *tensor.Tensor, offset, a, b int) *tensor.Tensor {
 	order := m.dimsLast(x, a, b)
-	if !x.Placed() && !x.Contiguous() && len(order) == 2 { // what has been transposed may lie in a row the other way round
-		x, a, b = m.Transpose(x, 0, 1), b, a
-		order = m.dimsLast(x, a, b)
-	}
 	base := x
 	x = m.do("permute", x, IntsN(order...))
 	s := x.Shape()
@@ -143,14 +139,22 @@ func (m *maker) diagonal(x *tensor.Tensor, offset, a, b int) *tensor.Tensor {
 	if k == 0 {
 		return m.Reshape(m.do("narrow", m.do("narrow", x, Int1(-2), Int1(0), Int1(0)), Int1(-1), Int1(0), Int1(min(1, cols))), append(slices.Clone(lead), 0))
 	}
-	if !base.Placed() && base.Contiguous() {
-		apart := base.Shape().Strides()
-		size, stride := append(slices.Clone(lead), k), append(pick(apart, order[:len(lead)]), apart[a]+apart[b])
-		return m.do("region_get", base, IntsN(size...), IntsN(stride...), Int1(down*apart[a]+right*apart[b]))
+	if !base.Placed() {
+		n, start, size := len(order), make([]int, len(order)), append(slices.Clone(lead), k)
+		start[a], start[b] = down, right
+		steps := make([][]int, n-1)
+		for i, d := range order[:n-2] {
+			steps[i] = unit(n, d, 1)
+		}
+		steps[n-2] = unit(n, a, 1)
+		steps[n-2][b] = 1
+		if shape.Shape(lead).Numel() > 0 {
+			return m.lattice(base, start, size, steps...)
+		}
 	}
 	x = m.do("narrow", m.do("narrow", x, Int1(-2), Int1(down), Int1(k)), Int1(-1), Int1(right), Int1(k))
 	row := m.Reshape(x, append(slices.Clone(lead), k*k))
-	return m.do("slice", row, Int1(-1), None, None, Int1(k+1))
+	return m.lost(m.do("slice", row, Int1(-1), None, None, Int1(k+1)))
 }
 
 // onDiagonal returns matrices with the last dim of x on their diagonal, offset
@@ -212,6 +216,17 @@ func makeUnfold(m *maker) *tensor.Tensor {
 		m.refuse("step", fmt.Sprint(step), "a positive int", "")
 	}
 	count := (n-size)/step + 1
+	if rest := shape.Shape(slices.Concat(x.Shape()[:d], x.Shape()[d+1:])); !x.Placed() && step >= size && size > 0 && rest.Numel() > 0 {
+		dims := len(x.Shape())
+		steps := make([][]int, dims+1)
+		for i := range dims {
+			steps[i] = unit(dims, i, 1)
+		}
+		steps[d], steps[dims] = unit(dims, d, step), unit(dims, d, 1)
+		sizes := append(slices.Clone(x.Shape()), size)
+		sizes[d] = count
+		return m.lattice(x, make([]int, dims), sizes, steps...)
+	}
 	first := m.upTo(count)
 	at := m.Add(m.column(m.Mul(first, integer(step)), 1), m.upTo(size))
 	y := m.do2("index_select", x, m.Reshape(at, shape.Shape{count * size}), Int1(d))
@@ -223,7 +238,7 @@ func makeUnfold(m *maker) *tensor.Tensor {
 			order = append(order, i)
 		}
 	}
-	return m.do("permute", y, IntsN(append(order, d+1)...))
+	return m.lost(m.do("permute", y, IntsN(append(order, d+1)...)))
 }
 
 func makeBlockDiag(m *maker) *tensor.Tensor {

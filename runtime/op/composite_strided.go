@@ -20,7 +20,7 @@ var (
 // strides of one's own.
 func init() {
 	for _, copied := range []bool{false, true} {
-		name, what := "as_strided", "It shares the storage of x where x is contiguous and no two of its elements are one; else it is a copy."
+		name, what := "as_strided", "It shares the storage of x where x is contiguous and no two of its elements are one; else it is a copy, in which nothing can be stored."
 		if copied {
 			name, what = "as_strided_copy", "It is a copy."
 		}
@@ -29,7 +29,10 @@ func init() {
 			func(m *maker) []*tensor.Tensor {
 				y := m.strided(m.x(0), m.c.Args[0].Ints, m.c.Args[1].Ints, m.int(2))
 				if copied {
-					y = m.unary("clone", y)
+					return one(m.unary("clone", y))
+				}
+				if y.Placed() || y.Buffer() != m.x(0).Buffer() {
+					m.lost(y)
 				}
 				return one(y)
 			})

@@ -12,8 +12,8 @@ import (
 // limitedMoves are operators that take limited dtypes beside any other: what they make
 // is of the dtype of the first input, or of the one that they are asked for.
 var limitedMoves = nameSet("T", "at", "causal_like", "chunk", "clone", "contiguous", "copy", "copy_", "embedding", "empty_like", "expand", "fill", "fill_",
-	"flatten", "flip", "flip_mirrored", "full", "full_like", "gather", "getitem", "index", "index_copy", "index_put", "index_put_", "index_select", "keep_like", "masked_fill",
-	"masked_select", "mirror_blocks", "narrow", "nonzero", "ones", "ones_like", "pad", "permute", "region_get", "region_set", "region_spread", "repeat", "reshape", "roll",
+	"blank_beside", "flatten", "flip", "flip_mirrored", "full", "full_like", "gather", "getitem", "index", "index_copy", "index_put", "index_put_", "index_select", "keep_like", "masked_fill",
+	"lattice_view", "masked_select", "mirror_blocks", "narrow", "nonzero", "ones", "ones_like", "pad", "permute", "region_get", "region_set", "region_spread", "repeat", "reshape", "roll",
 	"select", "setitem", "setitem_", "settle", "slice", "split", "squeeze", "to", "transpose", "tril", "triu", "unsqueeze", "window_get", "window_put",
 	"zero", "zero_", "zeros", "zeros_like")
 

@@ -19,7 +19,7 @@ func addLoop(l loop, names ...string) {
 }
 
 func init() {
-	addLoop(written(0), "zeros", "ones", "empty", "full", "eye", "zeros_like", "ones_like", "empty_like", "full_like", "zero", "fill")
+	addLoop(written(0), "blank_beside", "zeros", "ones", "empty", "full", "eye", "zeros_like", "ones_like", "empty_like", "full_like", "zero", "fill")
 	addLoop(written(1), "rand", "randn", "rand_like", "randn_like", "randint", "randperm", "keep_like", "causal_like")
 	addLoop(written(2), "arange", "linspace") // start + i step
 	addLoop(results(0), "clone", "flip", "roll", "tril", "triu", "cat", "stack", "repeat", "pad", "window_put", "region_set", "region_spread",

@@ -31,6 +31,8 @@ func init() {
 	addExamples("chunk", call(values(5, 3), i(4)), call(values(2, 3), i(2), i(-1)))
 
 	addExamples("region_get", call(values(3, 4), ints(2, 2), ints(1, 5), i(2)), call(values(3, 4), ints(2, 3), ints(0, 4), i(1)))
+	addExamples("lattice_view", call(values(3, 4), ints(0, 1), ints(3), ints(1, 1)), call(values(2, 5), ints(0, 0), ints(2, 2, 2), ints(1, 0, 0, 3, 0, 1)))
+	addExamples("blank_beside", call(values(3, 4), ints(2, 5)), call(values(2, 3), ints(2, 3)))
 	addExamples("region_set",
 		call(values(3, 4), values(2, 2), ints(2, 2), ints(1, 5), i(2)),
 		call(values(3, 4), values(3), ints(2, 3), ints(8, 1), i(1)),

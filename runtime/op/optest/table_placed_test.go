@@ -309,7 +309,7 @@ func casesOf(t *testing.T, d *op.Def, g ring) []*ringCase {
 
 // ofRegions lists the operators that speak of a tensor's storage. Those of
 // placed tensors speak of blocks: TestPlacedViews has the recorder use them.
-var ofRegions = set2("region_get", "region_set", "region_spread")
+var ofRegions = set2("region_get", "region_set", "region_spread", "lattice_view")
 
 // oneOf returns one of list, or none of an empty one.
 func oneOf(list []func() *ringTrial, g ring, seed uint64) []func() *ringTrial {

@@ -24,6 +24,7 @@ var replicatedOnly = set2(
 	"pivot_rows",                                // which rows are pivots is what all of them say
 	"latest",                                    // of equal indices, whichever rank has them, the last wins
 	"region_get", "region_set", "region_spread", // package shard runs them
+	"lattice_view", // of plain tensors alone
 )
 
 // set2 returns the set of names.
