@@ -55,6 +55,7 @@ func init() {
 				"sizes of the mesh dims that cut it; blocks of different sizes need shape=. With run_check, all ranks of the\n" +
 				"mesh get an error if blocks differ in dtype or requires_grad, or those of replicas in their data. The gradient reaches x: this rank's block of it,\n" +
 				"when it lies as grad_placements says: None is for like the tensor, and replicated where that is Partial; Partial() for a summand.\n" +
+				"Of terms of a mean each gets its share, 1/n of the mean's gradient.\n" +
 				">>> d = DTensor.from_local(ones(2, 3), DeviceMesh(\"cpu\", [0]), [Shard(0)])\n>>> d.shape\n(2, 3)"},
 		&builtins.Row{Name: "distribute_tensor", Fn: distributeTensor,
 			Doc: "distribute_tensor(x, mesh=None, placements=None, src_data_rank=0) returns the tensor x cut into blocks for the ranks of mesh.\n" +
