@@ -232,6 +232,11 @@ func (p *planner) attention(m *nn.Module, s *Style) error {
 			return err
 		}
 	}
+	for _, name := range nn.LearnedNames {
+		if err := p.place(m, name, mesh.Shard(2)); err != nil {
+			return err
+		}
+	}
 	out := nn.ModuleOf(m.Get("out_proj"))
 	if out == nil {
 		return p.cannot(m, "", s, "an attention whose out_proj is a Linear")

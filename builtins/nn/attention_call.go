@@ -42,6 +42,10 @@ func runAttention(m *Module, thread *starlark.Thread, args starlark.Tuple, kwarg
 	a := &attentionCall{OpChain: builtins.OpChain{E: m.env, Fn: m.Class.Name}, m: m,
 		in: [3]*tensor.Tensor{in[0].T, in[1].T, in[2].T}, padding: padding.T, mask: mask.T,
 		causal: bool(causal), weights: bool(need), average: bool(average)}
+	for i, name := range LearnedNames {
+		a.added.learned[i] = a.field(name)
+	}
+	a.added.zero = m.Get("add_zero_attn") == starlark.True
 	y, weights, err := a.run()
 	if err != nil {
 		return nil, err

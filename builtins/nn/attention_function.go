@@ -110,7 +110,6 @@ func attentionForward(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, 
 // addLearned adds the key and the value that are learned to the projected ones [n, s,
 // embed_dim].
 func (a *attentionCall) addLearned(qkv *[3]*tensor.Tensor) {
-	names := [2]string{"bias_k", "bias_v"}
 	for i, x := range a.added.learned {
 		other := a.added.learned[1-i]
 		if x == nil || a.Err != nil {
@@ -119,11 +118,11 @@ func (a *attentionCall) addLearned(qkv *[3]*tensor.Tensor) {
 		s := qkv[i+1].Shape()
 		switch {
 		case other == nil:
-			a.Fail(&op.ArgError{Func: a.Fn, Param: names[1-i], Got: "None", Want: "a tensor", Rule: names[i] + " is one"})
+			a.Fail(&op.ArgError{Func: a.Fn, Param: LearnedNames[1-i], Got: "None", Want: "a tensor", Rule: LearnedNames[i] + " is one"})
 		case a.added.fixed[i] != nil:
-			a.Fail(&op.ArgError{Func: a.Fn, Param: names[i], Got: op.Describe(x), Want: "None", Rule: "what is static has nothing added"})
+			a.Fail(&op.ArgError{Func: a.Fn, Param: LearnedNames[i], Got: op.Describe(x), Want: "None", Rule: "what is static has nothing added"})
 		case x.Numel() != s[2]:
-			a.Fail(&op.ArgError{Func: a.Fn, Param: names[i], Got: op.Describe(x), Want: fmt.Sprintf("a tensor [1, 1, %d]", s[2]), Rule: "as the projections"})
+			a.Fail(&op.ArgError{Func: a.Fn, Param: LearnedNames[i], Got: op.Describe(x), Want: fmt.Sprintf("a tensor [1, 1, %d]", s[2]), Rule: "as the projections"})
 		}
 		x = a.Do("reshape", []*tensor.Tensor{x}, op.IntsN(1, 1, s[2]))
 		x = a.Do("expand", []*tensor.Tensor{x}, op.IntsN(s[0], 1, s[2]))

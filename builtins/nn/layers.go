@@ -17,7 +17,7 @@ import (
 // and of their own fields.
 var (
 	LinearClass    = &class{Name: "Linear", forward: linearForward, shows: []string{"in_features", "out_features", "bias"}}
-	EmbeddingClass = &class{Name: "Embedding", forward: applies("embedding", "input", "weight", "padding_idx"), shows: []string{"num_embeddings", "embedding_dim", "padding_idx"}, bare: 2}
+	EmbeddingClass = &class{Name: "Embedding", forward: applies("embedding", "input", "weight", "padding_idx", "max_norm", "norm_type", "scale_grad_by_freq"), shows: []string{"num_embeddings", "embedding_dim", "padding_idx", "max_norm"}, bare: 2}
 	LayerNormClass = &class{Name: "LayerNorm", forward: applies("layer_norm", "input", "normalized_shape", "weight", "bias", "eps"), shows: []string{"normalized_shape", "eps", "elementwise_affine"}, bare: 1}
 	RmsNormClass   = &class{Name: "RMSNorm", forward: applies("rms_norm", "input", "normalized_shape", "weight", "eps"), shows: []string{"normalized_shape", "eps", "elementwise_affine"}, bare: 1}
 	DropoutClass   = &class{Name: "Dropout", forward: applies("dropout", "input", "p", "training"), shows: []string{"p"}}
@@ -128,13 +128,16 @@ func newEmbedding(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args
 	var (
 		n, dim  count
 		padding arg.OptInt
+		rows    = newRowLimits()
 		dt      arg.OptDType
 	)
-	if err := arg.Unpack(b.Name(), args, kwargs, "num_embeddings", &n, "embedding_dim", &dim, "padding_idx?", &padding, "dtype?", &dt); err != nil {
+	pairs := append([]any{"num_embeddings", &n, "embedding_dim", &dim, "padding_idx?", &padding}, rows.pairs()...)
+	if err := arg.Unpack(b.Name(), args, kwargs, append(pairs, "dtype?", &dt)...); err != nil {
 		return nil, err
 	}
 	m := newModule(e, EmbeddingClass)
 	m.plain("num_embeddings", starlark.MakeInt(int(n)), "embedding_dim", starlark.MakeInt(int(dim)), "padding_idx", starlark.None)
+	rows.keep(m)
 	mk, err := newMaker(e, b.Name(), m, dt)
 	if err != nil {
 		return nil, err
@@ -148,12 +151,37 @@ func embedded(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args sta
 		x       builtins.OneTensor
 		freeze  = arg.Bool(true)
 		padding arg.OptInt
+		rows    = newRowLimits()
 	)
-	if err := arg.Unpack(b.Name(), args, kwargs, "embeddings", &x, "freeze?", &freeze, "padding_idx?", &padding); err != nil {
+	if err := arg.Unpack(b.Name(), args, kwargs, append([]any{"embeddings", &x, "freeze?", &freeze, "padding_idx?", &padding}, rows.pairs()...)...); err != nil {
 		return nil, err
 	}
 	m := newModule(e, EmbeddingClass)
+	rows.keep(m)
 	return m, pretrained(m, b.Name(), x.T, !bool(freeze), padding)
+}
+
+// rowLimits are what an Embedding does to the rows that it is asked for, and their gradients.
+type rowLimits struct {
+	norm   arg.OptFloat // their greatest norm
+	order  arg.Float    // of that norm
+	byFreq arg.Bool     // gradients are divided by how often a row is asked for
+	sparse arg.Bool     // accepted; gradients are dense
+}
+
+func newRowLimits() *rowLimits { return &rowLimits{order: 2} }
+
+// pairs returns the parameters of a constructor.
+func (r *rowLimits) pairs() []any {
+	return []any{"max_norm?", &r.norm, "norm_type?", &r.order, "scale_grad_by_freq?", &r.byFreq, "sparse?", &r.sparse}
+}
+
+// keep gives m the fields.
+func (r *rowLimits) keep(m *Module) {
+	m.plain("max_norm", starlark.None, "norm_type", starlark.Float(r.order), "scale_grad_by_freq", starlark.Bool(r.byFreq), "sparse", starlark.Bool(r.sparse))
+	if r.norm.Set {
+		m.plain("max_norm", starlark.Float(r.norm.V))
+	}
 }
 
 // pretrained makes t the weight of m, an embedding, for the function fn. requires

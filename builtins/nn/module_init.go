@@ -83,6 +83,15 @@ func (mk *maker) uniform(name string, bound float64, s ...int) error {
 	return mk.parameter(name, u, err)
 }
 
+// normal makes a parameter of normal numbers of mean 0 and a standard deviation.
+func (mk *maker) normal(name string, std float64, s ...int) error {
+	x, err := mk.create("randn", s)
+	if err == nil {
+		x, err = mk.do("mul", []*tensor.Tensor{x, tensor.Number(std)})
+	}
+	return mk.parameter(name, x, err)
+}
+
 // xavier makes a weight [out, in] of numbers uniform within √(6 / (in + out)).
 //
 // Glorot and Bengio, "Understanding the difficulty of training deep

@@ -41,14 +41,18 @@ func init() {
 		Fn: newLinear,
 	}, &builtins.Row{
 		Name: "nn.Embedding",
-		Doc: "Embedding(num_embeddings, embedding_dim, padding_idx=None, dtype=None) returns a module that maps integers [...] to rows of weight: [..., embedding_dim].\n" +
+		Doc: "Embedding(num_embeddings, embedding_dim, padding_idx=None, max_norm=None, norm_type=2.0, scale_grad_by_freq=False, sparse=False, dtype=None) returns a module that maps integers [...] to rows of weight: [..., embedding_dim].\n" +
 			"weight [num_embeddings, embedding_dim] is drawn from the normal distribution. Row\n" +
-			"padding_idx, from the end if negative, is zeros and gets no gradient. " + docDType + "\n" +
-			">>> nn.Embedding(10, 3, padding_idx=0)(tensor([0, 9])).shape\n(2, 3)",
+			"padding_idx, from the end if negative, is zeros and gets no gradient. With max_norm rows\n" +
+			"that are asked for and whose norm of order norm_type is greater are first scaled to it,\n" +
+			"in weight itself. scale_grad_by_freq divides the gradient of a row by how often it is\n" +
+			"asked for. Gradients are dense, whatever sparse says. " + docDType + "\n" +
+			">>> nn.Embedding(10, 3, padding_idx=0)(tensor([0, 9])).shape\n(2, 3)\n" +
+			">>> nn.Embedding(10, 3, max_norm=1.0)(tensor([0, 9])).norm(dim=1).le(1.0).all()\nTrue",
 		Fn: newEmbedding,
 	}, &builtins.Row{
 		Name: "nn.Embedding.from_pretrained", Static: true,
-		Doc: "from_pretrained(embeddings, freeze=True, padding_idx=None) returns an Embedding whose weight is a tensor [n, dim], on its storage, and without freeze requires grad.\n" +
+		Doc: "from_pretrained(embeddings, freeze=True, padding_idx=None, max_norm=None, norm_type=2.0, scale_grad_by_freq=False, sparse=False) returns an Embedding whose weight is a tensor [n, dim], on its storage, and without freeze requires grad.\n" +
 			">>> nn.Embedding.from_pretrained(tensor([[1.0, 2.0], [3.0, 4.0]]))(tensor([1])).tolist()\n[[3.0, 4.0]]",
 		Fn: embedded,
 	}, &builtins.Row{

@@ -38,6 +38,7 @@ type recurrence struct {
 	m        *Module
 	cell     *cell
 	hidden   int
+	proj     int  // the features that h is projected to, 0 if it is not
 	relu     bool // of an RNN, instead of tanh
 	dropout  float64
 	layers   int
@@ -46,6 +47,7 @@ type recurrence struct {
 	unbatch  bool // there is no batch
 	in       int
 	training bool
+	sizes    []int // of packed input how many sequences have each step, nil of other
 }
 
 func stepRNN(r *recurrence, x, y, _, _ *tensor.Tensor) (*tensor.Tensor, *tensor.Tensor) {
@@ -108,23 +110,47 @@ func (r *recurrence) weight(name string) *tensor.Tensor {
 	return t
 }
 
-// layer runs one layer in one direction over x [l, n, in] from the state h, c
-// [n, hidden], and returns what it gives, [l, n, hidden], and its last state.
-func (r *recurrence) layer(x, h, c *tensor.Tensor, suffix string, back bool) (y, hn, cn *tensor.Tensor) {
-	wi, wh := r.weight("weight_ih"+suffix), r.weight("weight_hh"+suffix)
-	bi, bh := r.weight("bias_ih"+suffix), r.weight("bias_hh"+suffix)
-	in := r.Do("linear", []*tensor.Tensor{x, wi, bi})
+// A direction is one layer in one direction: what its steps need.
+type direction struct {
+	in     *tensor.Tensor // the inputs' part of the gates
+	wh, bh *tensor.Tensor
+	wr     *tensor.Tensor // projects h, or nil
+	back   bool
+}
+
+// direct returns the direction of a suffix over x [l, n, in], or [steps, in] of packed input.
+func (r *recurrence) direct(x *tensor.Tensor, suffix string, back bool) *direction {
+	d := &direction{wh: r.weight("weight_hh" + suffix), bh: r.weight("bias_hh" + suffix), back: back}
+	if r.proj > 0 {
+		d.wr = r.weight("weight_hr" + suffix)
+	}
+	d.in = r.Do("linear", []*tensor.Tensor{x, r.weight("weight_ih" + suffix), r.weight("bias_ih" + suffix)})
+	return d
+}
+
+// next returns the state after h (and c) of the inputs' part at of the gates, [n, gates * hidden].
+func (r *recurrence) next(d *direction, at, h, c *tensor.Tensor) (*tensor.Tensor, *tensor.Tensor) {
+	h, c = r.cell.step(r, at, r.Do("linear", []*tensor.Tensor{h, d.wh, d.bh}), h, c)
+	if d.wr != nil {
+		h = r.Do("linear", []*tensor.Tensor{h, d.wr, nil})
+	}
+	return h, c
+}
+
+// layer runs d from the state h, c, [n, state] and [n, hidden], and returns what it gives,
+// [l, n, state], and its last state.
+func (r *recurrence) layer(d *direction, h, c *tensor.Tensor) (y, hn, cn *tensor.Tensor) {
 	if r.Err != nil {
 		return nil, nil, nil
 	}
-	n := in.Shape()[0]
+	n := d.in.Shape()[0]
 	list := make([]*tensor.Tensor, n)
 	for i := range n {
-		if back {
+		if d.back {
 			i = n - 1 - i
 		}
-		at := r.Do("select", []*tensor.Tensor{in}, op.Int1(0), op.Int1(i))
-		h, c = r.cell.step(r, at, r.Do("linear", []*tensor.Tensor{h, wh, bh}), h, c)
+		at := r.Do("select", []*tensor.Tensor{d.in}, op.Int1(0), op.Int1(i))
+		h, c = r.next(d, at, h, c)
 		if list[i] = h; r.Err != nil {
 			return nil, nil, nil
 		}
@@ -132,8 +158,8 @@ func (r *recurrence) layer(x, h, c *tensor.Tensor, suffix string, back bool) (y,
 	return r.Do("stack", list, op.Int1(0)), h, c
 }
 
-// run runs all layers over x [l, n, in] from the states h and c, [layers *
-// directions, n, hidden] or nil for zeros.
+// run runs all layers over x [l, n, in], or packed [steps, in], from the states h
+// [layers * directions, n, state] and c [layers * directions, n, hidden].
 func (r *recurrence) run(x, h, c *tensor.Tensor) (y, hn, cn *tensor.Tensor) {
 	var hs, cs []*tensor.Tensor
 	for k := range r.layers {
@@ -143,7 +169,11 @@ func (r *recurrence) run(x, h, c *tensor.Tensor) (y, hn, cn *tensor.Tensor) {
 				break
 			}
 			at := len(hs)
-			y, hn, cn := r.layer(x, r.state(h, at), r.state(c, at), fmt.Sprintf("_l%d%s", k, turn), d == 1)
+			along, run := r.direct(x, fmt.Sprintf("_l%d%s", k, turn), d == 1), r.layer
+			if r.sizes != nil {
+				run = r.packedLayer
+			}
+			y, hn, cn := run(along, r.state(h, at), r.state(c, at))
 			ys, hs, cs = append(ys, y), append(hs, hn), append(cs, cn)
 			if r.Err != nil {
 				return nil, nil, nil
@@ -175,10 +205,7 @@ func (r *recurrence) state(all *tensor.Tensor, at int) *tensor.Tensor {
 // forwardRecurrent returns the forward function of recurrent modules of k.
 func forwardRecurrent(k *cell) forwardFunc {
 	return func(m *Module, _ *starlark.Thread, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
-		var (
-			x  builtins.OneTensor
-			hx starlark.Value = starlark.None
-		)
+		var x, hx starlark.Value = nil, starlark.None
 		if err := arg.Unpack(k.name, args, kwargs, "input", &x, "hx?", &hx); err != nil {
 			return nil, err
 		}
@@ -186,11 +213,18 @@ func forwardRecurrent(k *cell) forwardFunc {
 		if err := r.read(); err != nil {
 			return nil, err
 		}
-		input, err := r.arrange(x.T)
+		if p, ok := x.(*packedSequence); ok {
+			return r.runPacked(p, hx)
+		}
+		t, err := builtins.ToTensor(x)
+		if err != nil {
+			return nil, arg.In(k.name, "input", err)
+		}
+		input, err := r.arrange(t)
 		if err != nil {
 			return nil, err
 		}
-		h, c, err := r.begin(hx, input)
+		h, c, err := r.begin(hx, input, input.Shape()[1])
 		if err != nil {
 			return nil, err
 		}
@@ -201,7 +235,7 @@ func forwardRecurrent(k *cell) forwardFunc {
 
 // read reads the fields of the module.
 func (r *recurrence) read() error {
-	for name, n := range map[string]*int{"input_size": &r.in, "hidden_size": &r.hidden, "num_layers": &r.layers} {
+	for name, n := range map[string]*int{"input_size": &r.in, "hidden_size": &r.hidden, "num_layers": &r.layers, "proj_size": &r.proj} {
 		v, err := arg.ToInt(r.m.Get(name))
 		if err != nil {
 			return arg.In(r.Fn+"."+name, "", err)
@@ -244,13 +278,22 @@ func (r *recurrence) directions() int {
 	return 1
 }
 
-// begin returns the first states of all layers: hx, or zeros.
-func (r *recurrence) begin(hx starlark.Value, x *tensor.Tensor) (h, c *tensor.Tensor, err error) {
-	want := shape.Shape{r.layers * r.directions(), x.Shape()[1], r.hidden}
+// out returns how many features h has.
+func (r *recurrence) out() int {
+	if r.proj > 0 {
+		return r.proj
+	}
+	return r.hidden
+}
+
+// begin returns the first states of all layers for n sequences of the dtype of x: hx, or
+// zeros.
+func (r *recurrence) begin(hx starlark.Value, x *tensor.Tensor, n int) (h, c *tensor.Tensor, err error) {
+	want := [2]shape.Shape{{r.layers * r.directions(), n, r.out()}, {r.layers * r.directions(), n, r.hidden}}
 	if hx == starlark.None {
-		h = r.Do("zeros", nil, op.IntsN(want...), op.Int1(int(x.DType())))
+		h = r.Do("zeros", nil, op.IntsN(want[0]...), op.Int1(int(x.DType())))
 		if r.cell.two {
-			c = h
+			c = r.Do("zeros", nil, op.IntsN(want[1]...), op.Int1(int(x.DType())))
 		}
 		return h, c, r.Err
 	}
@@ -268,12 +311,12 @@ func (r *recurrence) begin(hx starlark.Value, x *tensor.Tensor) (h, c *tensor.Te
 		if err != nil {
 			return nil, nil, arg.In(r.Fn, "hx", err)
 		}
-		given := want
+		given := want[i]
 		if r.unbatch {
-			given = shape.Shape{want[0], want[2]}
+			given = shape.Shape{want[i][0], want[i][2]}
 		}
 		if !t.Shape().Equal(given) {
-			return nil, nil, &op.ArgError{Func: r.Fn, Param: "hx", Got: op.Describe(t), Want: "shape " + given.String(), Rule: "layers and directions, batch, hidden_size"}
+			return nil, nil, &op.ArgError{Func: r.Fn, Param: "hx", Got: op.Describe(t), Want: "shape " + given.String(), Rule: "layers and directions, batch, " + r.featuresOf(i)}
 		}
 		if r.unbatch {
 			t = r.Do("unsqueeze", []*tensor.Tensor{t}, op.Int1(1))
@@ -281,6 +324,14 @@ func (r *recurrence) begin(hx starlark.Value, x *tensor.Tensor) (h, c *tensor.Te
 		states[i] = t
 	}
 	return states[0], states[1], r.Err
+}
+
+// featuresOf names the field that says how many features the state i has: 0 is h, 1 is c.
+func (r *recurrence) featuresOf(i int) string {
+	if i == 0 && r.proj > 0 {
+		return "proj_size"
+	}
+	return "hidden_size"
 }
 
 // result returns what the module gives as its input was arranged.
@@ -305,17 +356,20 @@ func (r *recurrence) result(y, hn, cn *tensor.Tensor) (starlark.Value, error) {
 	return starlark.Tuple{r.E.Wrap(y), state}, nil
 }
 
-// recurrent makes the parameters of one layer in one direction, with in inputs,
-// in PyTorch's order.
-func (mk *maker) recurrent(k *cell, suffix string, in, hidden int, bias bool) error {
-	bound := 0.0
+// recurrent makes the parameters of one layer in one direction, with in inputs and proj
+// features of h, or hidden if that is 0, in PyTorch's order.
+func (mk *maker) recurrent(k *cell, suffix string, in, hidden, proj int, bias bool) error {
+	bound, out := 0.0, hidden
 	if hidden > 0 {
 		bound = 1 / math.Sqrt(float64(hidden))
+	}
+	if proj > 0 {
+		out = proj
 	}
 	for _, w := range []struct {
 		name string
 		s    []int
-	}{{"weight_ih", []int{k.gates * hidden, in}}, {"weight_hh", []int{k.gates * hidden, hidden}}, {"bias_ih", []int{k.gates * hidden}}, {"bias_hh", []int{k.gates * hidden}}} {
+	}{{"weight_ih", []int{k.gates * hidden, in}}, {"weight_hh", []int{k.gates * hidden, out}}, {"bias_ih", []int{k.gates * hidden}}, {"bias_hh", []int{k.gates * hidden}}} {
 		if len(w.s) == 1 && !bias {
 			mk.none(w.name + suffix)
 			continue
@@ -324,5 +378,8 @@ func (mk *maker) recurrent(k *cell, suffix string, in, hidden int, bias bool) er
 			return err
 		}
 	}
-	return nil
+	if proj == 0 {
+		return nil
+	}
+	return mk.uniform("weight_hr"+suffix, bound, proj, hidden)
 }

@@ -2,6 +2,7 @@ package nn
 
 import (
 	"fmt"
+	"slices"
 
 	"go.starlark.net/starlark"
 
@@ -20,19 +21,23 @@ func init() {
 		{gruCell, "with gates that reset and update h", "", "", "h_n"},
 		{lstmCell, "with a long short-term memory", "", "", "(h_n, c_n)"},
 	} {
-		last := "[-1]"
+		last, proj, projDoc := "[-1]", "", ""
 		if k.two {
-			last = "[0][-1]"
+			last, proj = "[0][-1]", "proj_size=0, "
+			projDoc = "With proj_size, less than hidden_size, each h is projected to that many features by\n" +
+				"weight_hr_l0 [proj_size, hidden_size]: output, h_n and the first h have these, c_n has hidden_size.\n"
 		}
 		builtins.Register(&builtins.Row{Name: "nn." + k.name, Fn: newRecurrent(k.cell),
-			Doc: fmt.Sprintf("%s(input_size, hidden_size, num_layers=1, %sbias=True, batch_first=False, dropout=0.0, bidirectional=False, dtype=None) returns a recurrent network %s.\n"+
+			Doc: fmt.Sprintf("%s(input_size, hidden_size, num_layers=1, %sbias=True, batch_first=False, dropout=0.0, bidirectional=False, %sdtype=None) returns a recurrent network %s.\n"+
 				"m(x, hx=None) returns (output, %s): what the last layer gives at each step, and the last\n"+
 				"state of every layer. x is [l, n, input_size], with batch_first [n, l, input_size], or\n"+
 				"[l, input_size]; hx is the first state, zeros if None, [num_layers * directions, n, hidden_size].\n"+
-				"%sThe parameters are weight_ih_l0, weight_hh_l0, bias_ih_l0, bias_hh_l0 and so on, of the\n"+
+				"A packed x, of nn.utils.rnn.pack_padded_sequence, gives a packed output: each sequence ends\n"+
+				"where it does.\n"+
+				"%s%sThe parameters are weight_ih_l0, weight_hh_l0, bias_ih_l0, bias_hh_l0 and so on, of the\n"+
 				"second direction with _reverse behind; they are drawn uniform within 1 / √hidden_size. %s\n"+
 				">>> y, state = nn.%s(3, 4, num_layers=2)(rand(5, 2, 3))\n>>> y.shape, y[-1].equal(state%s)\n((5, 2, 4), True)",
-				k.name, k.extra, k.does, k.state, k.extraDoc, docDType, k.name, last)})
+				k.name, k.extra, proj, k.does, k.state, projDoc, k.extraDoc, docDType, k.name, last)})
 		result := "h"
 		if k.two {
 			result = "(h, c)"
@@ -66,9 +71,12 @@ const maxLayers = 1 << 12
 
 func newRecurrent(k *cell) builtins.Function {
 	c := &class{Name: k.name, forward: forwardRecurrent(k), shows: []string{"input_size", "hidden_size", "num_layers", "batch_first", "dropout", "bidirectional"}, bare: 2}
+	projected := *c
+	projected.shows = append(slices.Clone(c.shows), "proj_size")
 	return func(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 		var (
 			in, hidden   count
+			proj         count
 			layers       = count(1)
 			bias         = arg.Bool(true)
 			first, turns arg.Bool
@@ -80,15 +88,25 @@ func newRecurrent(k *cell) builtins.Function {
 		if k == rnnCell {
 			pairs = append(pairs, "nonlinearity?", &how)
 		}
-		pairs = append(pairs, "bias?", &bias, "batch_first?", &first, "dropout?", &drop, "bidirectional?", &turns, "dtype?", &dt)
+		pairs = append(pairs, "bias?", &bias, "batch_first?", &first, "dropout?", &drop, "bidirectional?", &turns)
+		if k.two {
+			pairs = append(pairs, "proj_size?", &proj)
+		}
+		pairs = append(pairs, "dtype?", &dt)
 		if err := arg.Unpack(b.Name(), args, kwargs, pairs...); err != nil {
 			return nil, err
 		}
 		if layers < 1 || layers > maxLayers {
 			return nil, &op.ArgError{Func: b.Name(), Param: "num_layers", Got: fmt.Sprint(int(layers)), Want: fmt.Sprintf("an int from 1 to %d", maxLayers)}
 		}
+		if proj > 0 && proj >= hidden {
+			return nil, &op.ArgError{Func: b.Name(), Param: "proj_size", Got: fmt.Sprint(int(proj)), Want: "an int less than " + fmt.Sprint(int(hidden)), Rule: "hidden_size"}
+		}
 		m := newModule(e, c)
-		m.plain("input_size", starlark.MakeInt(int(in)), "hidden_size", starlark.MakeInt(int(hidden)), "num_layers", starlark.MakeInt(int(layers)),
+		if proj > 0 {
+			m.Class = &projected
+		}
+		m.plain("input_size", starlark.MakeInt(int(in)), "hidden_size", starlark.MakeInt(int(hidden)), "proj_size", starlark.MakeInt(int(proj)), "num_layers", starlark.MakeInt(int(layers)),
 			"batch_first", starlark.Bool(first), "dropout", starlark.Float(drop), "bidirectional", starlark.Bool(turns), "nonlinearity", starlark.String(how))
 		mk, err := newMaker(e, b.Name(), m, dt)
 		if err != nil {
@@ -101,11 +119,13 @@ func newRecurrent(k *cell) builtins.Function {
 		from := int(in)
 		for l := range int(layers) {
 			for _, s := range suffixes {
-				if err := mk.recurrent(k, fmt.Sprintf("_l%d%s", l, s), from, int(hidden), bool(bias)); err != nil {
+				if err := mk.recurrent(k, fmt.Sprintf("_l%d%s", l, s), from, int(hidden), int(proj), bool(bias)); err != nil {
 					return nil, err
 				}
 			}
-			from = len(suffixes) * int(hidden)
+			if from = len(suffixes) * int(hidden); proj > 0 {
+				from = len(suffixes) * int(proj)
+			}
 		}
 		return m, nil
 	}
@@ -133,7 +153,7 @@ func newCell(k *cell) builtins.Function {
 		if err != nil {
 			return nil, err
 		}
-		return m, mk.recurrent(k, "", int(in), int(hidden), bool(bias))
+		return m, mk.recurrent(k, "", int(in), int(hidden), 0, bool(bias))
 	}
 }
 
@@ -182,11 +202,11 @@ func (r *recurrence) cellStep(x *tensor.Tensor, hx starlark.Value) (starlark.Val
 	if r.Err != nil {
 		return nil, r.Err
 	}
-	h, c, err := r.begin(hx, steps)
+	h, c, err := r.begin(hx, steps, steps.Shape()[1])
 	if err != nil {
 		return nil, err
 	}
-	_, h, c = r.layer(steps, r.state(h, 0), r.state(c, 0), "", false)
+	_, h, c = r.layer(r.direct(steps, "", false), r.state(h, 0), r.state(c, 0))
 	if alone {
 		drop := func(x *tensor.Tensor) *tensor.Tensor {
 			return r.Do("squeeze", []*tensor.Tensor{x}, op.IntsN(0))

@@ -142,7 +142,7 @@ func (l *layerMaker) add(name string, child *Module, err error) {
 func (l *layerMaker) attention(name string) {
 	if l.err == nil {
 		model := int(l.s.model)
-		child, err := attention(l.e, l.fn, "nhead", attentionSpec{model, int(l.s.heads), model, model, l.s.dropout, bool(l.s.bias), bool(l.s.batchFirst), l.s.dt})
+		child, err := attention(l.e, l.fn, "nhead", attentionSpec{embed: model, heads: int(l.s.heads), k: model, v: model, dropout: l.s.dropout, bias: bool(l.s.bias), batchFirst: bool(l.s.batchFirst), dt: l.s.dt})
 		l.add(name, child, err)
 	}
 }

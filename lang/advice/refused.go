@@ -21,7 +21,6 @@ var rules = sync.OnceValue(func() []rule { return compile(refusals) })
 // refusals are the patterns of messages, and the advice for each.
 var refusals = [][2]string{
 	{`^(?:list|dict|set|tuple|string|range|int|float|bool) has no \.(?:shape|dtype|numpy|backward|sum|mean) field`, "tensor(x) makes a tensor of numbers and lists of them"},
-	{`^nn\.utils\.rnn has no \.(?:pack|pad_packed|unpack)`, "layers run over what pad_sequence has padded: select what counts of their output, by lengths"},
 	{`^nn\.utils has no \.(?:weight_norm|spectral_norm|param|remove)`, "nn.Module(forward=f, g=nn.Parameter(g), v=nn.Parameter(v)) computes its weight from parameters in f(self, x)"},
 	{`^nn has no \.Lazy(\w+)`, "nn.$1 takes the size of its input, which a lazy layer would wait for"},
 	{`^nn has no \.SyncBatchNorm`, "nn.BatchNorm1d, 2d and 3d of a distributed input take the mean and variance of all ranks"},

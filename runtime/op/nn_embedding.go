@@ -33,7 +33,7 @@ func init() {
 			{Name: "sparse", Kind: Bool, Doc: "accepted for programs written for PyTorch; it changes nothing", Default: Default(Bool1(false))},
 		},
 		Infer:  inferEmbedding,
-		Before: limitRows,
+		Before: func(t *Tape, c *Call) { limitRows(t, c.In[0], c.In[1], c.Args[1], c.Args[2]) },
 		Run:    runEmbedding,
 		Reads:  ReadsInputs,
 		Grad:   embeddingGrad,
@@ -97,17 +97,16 @@ func (t *Tape) takeRows(x, weight *tensor.Tensor) *tensor.Tensor {
 	return t.Do("embedding", []*tensor.Tensor{x, weight}, None, None, Float1(2), Bool1(false), Bool1(false))
 }
 
-// limitRows scales the rows of weight that x names and whose norm is greater
-// than max_norm, as PyTorch does: by max_norm / (norm + 1e-7).
-func limitRows(t *Tape, c *Call) {
-	x, w, limit := c.In[0], c.In[1], c.Args[1]
+// limitRows scales the rows of w that x names and whose norm of an order is greater
+// than limit, as PyTorch does: by limit / (norm + 1e-7).
+func limitRows(t *Tape, x, w *tensor.Tensor, limit, order Arg) {
 	if !limit.Set || w.Buffer() == nil {
 		return
 	}
 	most := tensor.Number(limit.Float)
 	each := t.column(t.Do("ones_like", []*tensor.Tensor{x}, Int1(int(dtype.Float64))), x.Ndim())
 	named := t.binary("gt", t.addRows(each, x, w.Shape()[0], nil), tensor.Number(0.0))
-	norm := t.Do("norm", []*tensor.Tensor{w}, c.Args[2], IntsN(1), Bool1(true))
+	norm := t.Do("norm", []*tensor.Tensor{w}, order, IntsN(1), Bool1(true))
 	over := t.binary("and", named, t.binary("gt", norm, most))
 	factor := t.Where(over, t.Div(most, t.Add(norm, tensor.Number(1e-7))), tensor.Number(1.0))
 	t.Do("mul_", []*tensor.Tensor{w, t.Cast(factor, w.DType())})

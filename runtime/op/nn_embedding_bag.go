@@ -14,10 +14,12 @@ func init() {
 	register(&Def{
 		Name:    "embedding_bag",
 		Surface: Namespace,
-		Doc: "embedding_bag(x, weight, offsets=None, mode=\"mean\", per_sample_weights=None, include_last_offset=False, padding_idx=None) returns for each bag of row numbers the mean, sum or maximum of those rows of weight.\n" +
+		Doc: "embedding_bag(x, weight, offsets=None, mode=\"mean\", per_sample_weights=None, include_last_offset=False, padding_idx=None, max_norm=None, norm_type=2.0) returns for each bag of row numbers the mean, sum or maximum of those rows of weight.\n" +
 			"Each row of x [b, n] is a bag; or x [n] is cut into bags that begin at offsets [b].\n" +
 			"weight [m, d] gives [b, d]. An empty bag gives zeros, and padding_idx counts as not\n" +
-			"there. per_sample_weights, of the shape of x, multiply the rows of a sum.\n" +
+			"there. per_sample_weights, of the shape of x, multiply the rows of a sum. With max_norm\n" +
+			"rows that x names and whose norm of order norm_type is greater are first scaled to it,\n" +
+			"in weight itself, which is not recorded.\n" +
 			">>> F.embedding_bag(tensor([0, 2, 1]), tensor([[1.0], [2.0], [3.0]]), tensor([0, 2]))\n" +
 			"[[2.]\n" +
 			" [2.]]",
@@ -29,13 +31,16 @@ func init() {
 			{Name: "per_sample_weights", Kind: OptTensor, Doc: "a float tensor of the shape of x, or None", Default: Default(None)},
 			{Name: "include_last_offset", Kind: Bool, Doc: "whether offsets ends with the length of x", Default: Default(Bool1(false))},
 			{Name: "padding_idx", Kind: OptInt, Doc: "a row that does not count, from the end if negative, or None", Default: Default(None)},
+			{Name: "max_norm", Kind: OptFloat, Doc: "the greatest norm of a row that x names, or None", Default: Default(None)},
+			{Name: "norm_type", Kind: Float, Doc: "the order of that norm", Default: Default(Float1(2))},
 		},
-		Infer: inferEmbeddingBag,
-		Run:   runEmbeddingBag,
-		Grad:  embeddingBagGrad,
-		Shard: embeddingBagRows,
-		Local: embeddingBagLocal,
-		Cost:  embeddingBagCost,
+		Infer:  inferEmbeddingBag,
+		Before: func(t *Tape, c *Call) { limitRows(t, c.In[0], c.In[1], c.Args[3], c.Args[4]) },
+		Run:    runEmbeddingBag,
+		Grad:   embeddingBagGrad,
+		Shard:  embeddingBagRows,
+		Local:  embeddingBagLocal,
+		Cost:   embeddingBagCost,
 	})
 }
 
