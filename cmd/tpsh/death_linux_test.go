@@ -57,12 +57,20 @@ func startProcess(t *testing.T, args ...string) *process {
 // startProcessReading starts the command with a standard input.
 func startProcessReading(t *testing.T, in *os.File, args ...string) *process {
 	t.Helper()
-	p := &process{Cmd: exec.Command(os.Args[0], args...), tmp: t.TempDir()}
-	p.Env = append(os.Environ(), commandVariable+"=1", "TMPDIR="+p.tmp)
-	p.Stderr = &p.errs
+	p := &process{Cmd: exec.Command(os.Args[0], args...)}
 	if in != nil {
 		p.Stdin = in
 	}
+	p.start(t)
+	return p
+}
+
+// start starts the command, in a folder for temporary files of its own.
+func (p *process) start(t *testing.T) {
+	t.Helper()
+	p.tmp = t.TempDir()
+	p.Env = append(os.Environ(), commandVariable+"=1", "TMPDIR="+p.tmp)
+	p.Stderr = &p.errs
 	out, err := p.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -72,7 +80,6 @@ func startProcessReading(t *testing.T, in *os.File, args ...string) *process {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { p.Process.Kill() })
-	return p
 }
 
 // line returns the next line that it prints.
@@ -234,6 +241,25 @@ func TestSignals(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// A run that was started to ignore the loss of its terminal, as under nohup, goes on.
+func TestHangupIgnored(t *testing.T) {
+	script := writeScript(t, "print('go')\nwhile not should_stop():\n    barrier()\nprint('saved')\n")
+	for _, transport := range distinctTransports() {
+		t.Run(transport, func(t *testing.T) {
+			p := &process{Cmd: exec.Command("sh", "-c", "trap '' HUP; exec \"$@\"", "sh", os.Args[0], "run", "-n", "2", "--transport", transport, script)}
+			p.start(t)
+			p.line(t)
+			workers := children(p.Process.Pid)
+			p.Process.Signal(syscall.SIGHUP)
+			p.Process.Signal(syscall.SIGUSR1)
+			if got := p.line(t); got != "saved" {
+				t.Errorf("got %q, want saved", got)
+			}
+			p.end(t, 0, workers)
+		})
 	}
 }
 

@@ -42,10 +42,22 @@ func TestMain(m *testing.M) {
 		if err := os.Setenv("XDG_CONFIG_HOME", filepath.Join(os.DevNull, "config")); err != nil {
 			panic(err)
 		}
+		heedSignals()
 	}
 	testscript.Main(m, map[string]func(){
 		"tpsh": func() { os.Exit(run(&stdio{os.Stdin, os.Stdout, os.Stderr}, os.Args[1:])) },
 	})
+}
+
+// heedSignals lets the processes that tests start heed an interrupt and a hangup where
+// this process was started to ignore them, as under nohup or in the background of a
+// script: what it handles itself is as usual in those that it starts.
+func heedSignals() {
+	for _, sig := range []os.Signal{os.Interrupt, syscall.SIGHUP} {
+		if signal.Ignored(sig) {
+			signal.Notify(make(chan os.Signal, 1), sig)
+		}
+	}
 }
 
 // commandVariable is in the environment of the test binary when it is to be
