@@ -3,8 +3,10 @@ package process
 import (
 	"context"
 	"errors"
+	"net"
 	"sync"
 	"testing"
+	"time"
 
 	"tpsh/comm"
 	"tpsh/comm/inproc"
@@ -68,6 +70,27 @@ func TestRest(t *testing.T) {
 			}
 		}
 	})
+}
+
+// A rank that the supervisor hears no more resumes when it is told so, and its calls fail.
+func TestResumeUnheard(t *testing.T) {
+	links, _, ends := linkedPair(t, SuperviseOptions{Grace: time.Millisecond})
+	var g [2]*comm.Group
+	var at [2]*comm.Endpoint
+	for r, l := range links {
+		at[r] = l.Fabric(0).Endpoint(r)
+		g[r], _ = at[r].Group([]int{0, 1}, "")
+		at[r].Idle()
+	}
+	if err := ends[1][1].(*net.TCPConn).CloseWrite(); err != nil {
+		t.Fatal(err)
+	}
+	at[1].Resume()
+	at[0].Resume()
+	var peer *comm.PeerError
+	if err := barrier(g)[1]; !errors.As(err, &peer) || peer.Rank != 1 {
+		t.Errorf("barrier of the rank that is not heard: got error %v, want its own failure", err)
+	}
 }
 
 // A group that another fabric adopts works there, from call 0 on, whatever

@@ -300,10 +300,7 @@ func (wr *wireRank) apply(v *deadlock.Verdict) {
 	case deadlock.VerdictRelease:
 		wr.release(v)
 	case deadlock.VerdictAwake:
-		select {
-		case wr.awake <- struct{}{}:
-		default:
-		}
+		wr.wake()
 	case deadlock.VerdictDeadlock, deadlock.VerdictLeftOut:
 		wr.condemn(v)
 	case deadlock.VerdictEnded:

@@ -76,7 +76,9 @@ func (wr *wireRank) giveUp(cause error) {
 // conclude notes the end of a rank.
 func (wr *wireRank) conclude(e ending) {
 	wr.endings = append(wr.endings, e)
-	wr.settle()
+	if wr.settle(); e.lost && e.rank == wr.rank {
+		wr.wake() // the supervisor may not have heard that it has resumed
+	}
 }
 
 // concludeAll notes that ranks have ended well. Hundreds may in one verdict: those of which
@@ -175,11 +177,20 @@ func (wr *wireRank) Idle() {
 }
 
 // Resume returns when the supervisor knows: a rank that waits for this one is
-// not in a deadlock.
+// not in a deadlock. A rank that cannot be relied on, since one of the two does not hear the
+// other, does not wait for that: its calls fail.
 func (wr *wireRank) Resume() {
 	wr.report(&deadlock.Report{Kind: deadlock.ReportResumes})
 	select {
 	case <-wr.awake:
 	case <-wr.fabric.Context().Done():
+	}
+}
+
+// wake ends the wait of Resume.
+func (wr *wireRank) wake() {
+	select {
+	case wr.awake <- struct{}{}:
+	default:
 	}
 }
