@@ -3,6 +3,7 @@ package operator
 import (
 	"fmt"
 	"math/bits"
+	"reflect"
 	"strings"
 
 	"go.starlark.net/starlark"
@@ -73,6 +74,35 @@ func replaceMethod(fn string, t *starlark.Thread, args starlark.Tuple, kwargs []
 	return method(fn, t, args, kwargs)
 }
 
+// addOne calls its first argument, a method that adds one element, with the others: of a list
+// when there is room for the element.
+func addOne(_ string, t *starlark.Thread, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
+	b, ok := args[0].(*starlark.Builtin)
+	if !ok {
+		return starlark.Call(t, args[0], args[1:], nil)
+	}
+	if x, ok := b.Receiver().(*starlark.List); ok {
+		if err := roomForOne(t, x); err != nil {
+			return nil, err
+		}
+	}
+	return b.CallInternal(t, args[1:], nil)
+}
+
+// roomForOne asks whether a list that is full may move to where there is room for one element
+// more, and then for a quarter more of them: so grows a long slice of Go's.
+func roomForOne(t *starlark.Thread, x *starlark.List) error {
+	n := uint(x.Len())
+	if n < few/elementSize || n < uint(reflect.ValueOf(x).Elem().Field(elementsField).Cap()) {
+		return nil
+	}
+	return room(t, n+n/4, elementSize)
+}
+
+// elementsField is the field of a list that has its elements: how many it can hold until it
+// moves, its methods do not tell.
+const elementsField = 0
+
 // few is how many bytes nobody asks for.
 const few = 1 << 20
 
@@ -106,6 +136,15 @@ func grow(_ string, t *starlark.Thread, args starlark.Tuple, _ []starlark.Tuple)
 		return args[1], nil
 	}
 	return args[1], room(t, elementsOf(args[0])+elementsOf(args[1]), size)
+}
+
+// listed returns x, for the elements of which a list gets one each, when there is room for that
+// and for four fifths of it, from which it moves at last.
+func listed(_ string, t *starlark.Thread, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
+	if n := elementsOf(args[0]); n >= few/elementSize {
+		return args[0], room(t, n+n/5*4, elementSize)
+	}
+	return args[0], nil
 }
 
 // joinedTexts returns y of arguments x and y, when there is room for x.join(y).

@@ -20,6 +20,7 @@ func TestRoom(t *testing.T) {
 	}{
 		{"s = s * 101", 101 * n}, {"t = t * 2000", 2000 * 16 * n}, {"s = s + s", 2 * n}, {"s += s", 2 * n}, {"s = f'{s}{s}-'", 2*n + 1},
 		{"l = l + l", 2 * 16 * n}, {"l += l", 2 * 16 * n}, {"t = t + t", 2 * 16 * n}, {"t += t", 2 * 16 * n},
+		{"l.append(1)", 16 * (n + n/4)}, {"l.insert(0, 1)", 16 * (n + n/4)}, {"[i for i in l]", 16 * (n + n/5*4)}, {"{i for i in l}", 16 * (n + n/5*4)},
 		{"l.extend(l)", 2 * 16 * n}, {"l.extend(range(7))", 16 * (n + 7)}, {"l[1:2] = l", 2 * 16 * n}, {"[*l, *t, 1]", 16 * (2*n + 1)}, {"(*l, *t)", 2 * 16 * n},
 		{"d.update(d)", 2 * 112 * n}, {"d.update([(1, 2)])", 112 * (n + 1)},
 		{"', '.join([s, s])", 2*n + 4}, {"''.join([s, s])", 2 * n}, {"s.split('x')", 32 * n}, {"s.replace('x', 'yyyyyyyyyyyyyyyyy')", 16 * n},
@@ -58,7 +59,7 @@ func TestRoomChangesNothing(t *testing.T) {
 		{"s = 'a'\ns += 'b' + s\nx = s", "aba"}, {"l = [1]\nk = l\nl += (2,)\nl += l\nx = k", "[1, 2, 1, 2]"}, {"l = [1]\nl.extend(l)\nx = l", "[1, 1]"},
 		{"d = {}\nd.update([(1, 2)])\nd.update({3: 4})\nx = d", "{1: 2, 3: 4}"}, {"l = ['a', 'b']\nx = '-'.join(l)", "a-b"}, {"x = ''.join('ab'.elems())", "ab"},
 		{"s = 'a,b'\nx = s.split(',')", `["a", "b"]`}, {"s = 'a b'\nx = s.split(None)", `["a", "b"]`}, {"o = struct(update=lambda x: x + 1)\nx = o.update(1)", "2"},
-		{"l = [1]\ndef f():\n    l.append(2)\n    return [3]\nx = l + f()", "[1, 2, 3]"}, {"a, b = 1, 'é'\nx = f'{a}{b}{a:02}'", "1é01"},
+		{"l = [1]\ndef f():\n    l.append(2)\n    return [3]\nx = l + f()", "[1, 2, 3]"}, {"l = [1]\nl.insert(0, l.append(2))\nx = l", "[None, 1, 2]"}, {"o = struct(append=lambda v: v + 1)\nx = o.append(1)", "2"}, {"f = [1].append\nx = f(2)", "None"}, {"a, b = 1, 'é'\nx = f'{a}{b}{a:02}'", "1é01"},
 	} {
 		globals, err := run(c.stmt)
 		if err != nil {
@@ -69,6 +70,7 @@ func TestRoomChangesNothing(t *testing.T) {
 	}
 	for _, c := range []struct{ stmt, want string }{
 		{"l = [1]\nl = l + 2", "unknown binary op: list + int"}, {"s = 'a'\ns += 1", "unknown binary op: string + int"}, {"l = [1]\nl.extend(2)", "extend: for parameter 1: got int, want iterable"},
+		{"l = [1]\nfor i in l:\n    l.append(i)", "append: cannot append to list during iteration"}, {"(1,).append(2)", "tuple has no .append field or method"}, {"[1].insert('a', 1)", "insert: for parameter 1: got string, want int"},
 		{"''.join([1])", "join: in list, want string, got int"},
 	} {
 		if _, err := run(c.stmt); err == nil || err.Error() != c.want {

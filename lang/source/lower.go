@@ -1,6 +1,10 @@
 package source
 
-import "go.starlark.net/syntax"
+import (
+	"slices"
+
+	"go.starlark.net/syntax"
+)
 
 // Names of the functions that core trees call, and of the value of "...". No
 // source can write them. Package lang/operator has these functions.
@@ -11,10 +15,13 @@ const (
 	Format        = `f""`      // f""(x, conv, spec) is the text of a field of an f-string
 	FormatMethod  = ".format"  // .format(x, ...) is x.format(...)
 	ReplaceMethod = ".replace" // .replace(x, ...) is x.replace(...)
+	Append        = ".append"  // .append(x.append, v) is x.append(v), when there is room for it in x, and so is that which follows
+	Insert        = ".insert"  // .insert(x.insert, i, v) is x.insert(i, v)
 	Times         = "*"        // *(a, b) is a * b, where one may be a text, a list or a tuple
 	Grow          = "+"        // +(a, b) is b, when there is room for a + b
 	Extend        = ".extend"  // .extend(x, y) is y, when there is room for it in x, as in those that follow
 	Update        = ".update"
+	Elements      = "[for]"  // [for](x) is x, when there is room for a list of as many elements
 	Join          = ".join"  // .join(x, y) is y, when there is room for x.join(y)
 	Split         = ".split" // .split(x, y) is y, when there is room for x.split(y)
 	Texts         = `""`     // ""(a, b, c) is a + b + c, all of which are texts
@@ -220,19 +227,43 @@ func (l *lowerer) expr(x syntax.Expr) syntax.Expr {
 
 func (l *lowerer) comprehension(c *syntax.Comprehension) syntax.Expr {
 	c.Body = l.expr(c.Body)
+	_, entry := c.Body.(*syntax.DictEntry)
 	for _, clause := range c.Clauses {
 		switch clause := clause.(type) {
 		case *syntax.ForClause:
 			clause.Vars, clause.X = l.target(clause.Vars), l.expr(clause.X)
+			if !entry && len(c.Clauses) == 1 && mayBeLong(clause.X) {
+				clause.X = call(Elements, clause.In, syntax.End(clause.X), clause.X)
+			}
 		case *syntax.IfClause:
 			clause.Cond = l.expr(clause.Cond)
 		}
 	}
-	if _, entry := c.Body.(*syntax.DictEntry); c.Curly && !entry {
+	if c.Curly && !entry {
 		c.Curly = false
 		return call(MakeSet, c.Lbrack, c.Rbrack, c)
 	}
 	return c
+}
+
+// mayBeLong reports whether nothing in the source says that x has few elements.
+func mayBeLong(x syntax.Expr) bool {
+	switch x := x.(type) {
+	case *syntax.ListExpr, *syntax.TupleExpr, *syntax.DictExpr:
+		return false
+	case *syntax.ParenExpr:
+		return mayBeLong(x.X)
+	case *syntax.CallExpr:
+		name, ok := x.Fn.(*syntax.Ident)
+		return !ok || name.Name != "range" || slices.ContainsFunc(x.Args, isLong)
+	}
+	return true
+}
+
+// isLong reports whether x may be a number of more than five digits, or is none of the source.
+func isLong(x syntax.Expr) bool {
+	lit, ok := x.(*syntax.Literal)
+	return !ok || len(lit.Raw) > 5
 }
 
 // functions are called by the operators that Starlark has not, or not in full.

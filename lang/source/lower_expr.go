@@ -2,6 +2,7 @@ package source
 
 import (
 	"fmt"
+	"slices"
 
 	"go.starlark.net/syntax"
 )
@@ -15,6 +16,13 @@ func call(name string, at, end syntax.Position, args ...syntax.Expr) *syntax.Cal
 // methods are functions that stand for methods of texts: one that knows all
 // formats, and one that asks whether there is room for its result.
 var methods = map[string]string{"format": FormatMethod, "replace": ReplaceMethod}
+
+// adding are functions that call a method, with so many arguments, when there is room for an
+// element more.
+var adding = map[string]struct {
+	name  string
+	count int
+}{"append": {Append, 1}, "insert": {Insert, 2}}
 
 // growing are functions that return the argument of a method when there is room for what the
 // method makes of it.
@@ -32,17 +40,21 @@ func (l *lowerer) grow(c *syntax.CallExpr) {
 	} else if _, name := d.X.(*syntax.Ident); !lit && !name {
 		return
 	}
-	switch x := c.Args[0].(type) {
-	case *syntax.UnaryExpr:
-		if x.Op == syntax.STAR || x.Op == syntax.STARSTAR {
-			return
-		}
-	case *syntax.BinaryExpr:
-		if x.Op == syntax.EQ {
-			return
-		}
+	if !isPositional(c.Args[0]) {
+		return
 	}
 	c.Args[0] = call(growing[d.Name.Name], d.Name.NamePos, c.Rparen, again(d.X), c.Args[0])
+}
+
+// isPositional reports whether x is an argument of its own, without a name.
+func isPositional(x syntax.Expr) bool {
+	switch x := x.(type) {
+	case *syntax.UnaryExpr:
+		return x.Op != syntax.STAR && x.Op != syntax.STARSTAR
+	case *syntax.BinaryExpr:
+		return x.Op != syntax.EQ
+	}
+	return true
 }
 
 // call lowers a call: x.format(...) becomes a call of a function.
@@ -57,6 +69,11 @@ func (l *lowerer) call(c *syntax.CallExpr) syntax.Expr {
 	}
 	l.grow(c)
 	c.Fn = l.expr(c.Fn)
+	if d, ok := c.Fn.(*syntax.DotExpr); ok {
+		if f := adding[d.Name.Name]; f.count > 0 && f.count == len(c.Args) && !slices.ContainsFunc(c.Args, func(x syntax.Expr) bool { return !isPositional(x) }) {
+			c.Fn, c.Args = &syntax.Ident{Name: f.name, NamePos: d.Name.NamePos}, append([]syntax.Expr{d}, c.Args...)
+		}
+	}
 	return c
 }
 
