@@ -423,6 +423,7 @@ func TestResourceLimits(t *testing.T) {
 	tests := []struct{ limit, transport, want string }{
 		{"-f 100", "shm", "tpsh: shared memory: "},
 		{"-f 100", "auto", "tpsh: shared memory: "},
+		{"-n 4", "inproc", "tpsh: cannot begin: too many open files"},
 		{"-n 20", "tcp", "tpsh: rank "},
 		{"-n 20", "shm", "too many open files"},
 	}
@@ -431,7 +432,7 @@ func TestResourceLimits(t *testing.T) {
 			c := exec.Command("sh", "-c", "ulimit "+test.limit+"; exec \"$@\"", "sh", os.Args[0], "run", "-n", "8", "--transport", test.transport, script)
 			c.Env = append(os.Environ(), commandVariable+"=1")
 			out, err := c.CombinedOutput()
-			if c.ProcessState.ExitCode() != 3 || !strings.Contains(string(out), test.want) {
+			if c.ProcessState.ExitCode() != 3 || !strings.Contains(string(out), test.want) || strings.Contains(string(out), "goroutine") {
 				t.Errorf("got %v and\n%s\nwant exit status 3 and %q", err, out, test.want)
 			}
 		})

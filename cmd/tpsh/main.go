@@ -77,6 +77,10 @@ func main() {
 	if launch.IsWorker() {
 		os.Exit(work())
 	}
+	if err := beginPolling(); err != nil {
+		fmt.Fprintf(os.Stderr, "tpsh: %v\n", err)
+		os.Exit(lang.StatusJob)
+	}
 	collectSeldom(1)
 	hearEarly(os.Stderr)
 	os.Exit(run(&stdio{os.Stdin, os.Stdout, os.Stderr}, os.Args[1:]))
