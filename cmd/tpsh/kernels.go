@@ -74,9 +74,14 @@ func (k *kernels) use() {
 // computing returns what the ranks of this process compute with, in words. Those
 // of a job agree on it, since else its bits would depend on where ranks are: what Go
 // itself computes in float64 differs in the last bit between processors, too, since it
-// multiplies and adds in one step where they can.
+// multiplies and adds in one step where they can. AMX is taken for AVX-512, which it
+// replaces in products of bfloat16 with the same bits: hosts of one cloud differ in it.
 func computing() string {
-	text := kernel.Active().String() + " of " + runtime.GOARCH
+	set := kernel.Active()
+	if set == kernel.AMX {
+		set = kernel.AVX512
+	}
+	text := set.String() + " of " + runtime.GOARCH
 	if l := kernel.ActiveBLAS(); l != nil {
 		text += " and " + l.Config
 	}

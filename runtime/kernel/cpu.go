@@ -16,6 +16,7 @@ const (
 	Portable = vec.Portable
 	AVX2     = vec.AVX2
 	AVX512   = vec.AVX512
+	AMX      = vec.AMX
 	NEON     = vec.NEON
 )
 
@@ -53,5 +54,5 @@ func Choose(name string) (Set, error) {
 		}
 		return s, nil
 	}
-	return 0, fmt.Errorf("instruction set %q: want auto, %s, %s, %s or %s", name, Portable, AVX2, AVX512, NEON)
+	return 0, fmt.Errorf("instruction set %q: want auto, %s, %s, %s, %s or %s", name, Portable, AVX2, AVX512, AMX, NEON)
 }

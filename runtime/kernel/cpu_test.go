@@ -21,7 +21,7 @@ func TestChoose(t *testing.T) {
 			t.Errorf("Choose(%q) gives what this machine has not got", s)
 		}
 	}
-	if _, err := Choose("mmx"); err == nil || err.Error() != `instruction set "mmx": want auto, portable, avx2, avx512 or neon` {
+	if _, err := Choose("mmx"); err == nil || err.Error() != `instruction set "mmx": want auto, portable, avx2, avx512, amx or neon` {
 		t.Errorf(`Choose("mmx") = %v`, err)
 	}
 }

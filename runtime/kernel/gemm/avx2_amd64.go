@@ -202,6 +202,24 @@ func avx2F64Copy(dst *float64, width int, src *float64, stride int, n int, rows 
 // avx2F64Transpose is the transpose of kernels.
 func avx2F64Transpose(dst *float64, width int, src *float64, stride int, n int, rows int)
 
+// avx2BF16Tile1x1 is the tileFunc in the order of bfloat16 of 1 rows and 1 vectors.
+func avx2BF16Tile1x1(c *float32, ldc int, a *float32, rowA int, colA int, b *float32, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
+
+// avx2BF16Tile2x1 is the tileFunc in the order of bfloat16 of 2 rows and 1 vectors.
+func avx2BF16Tile2x1(c *float32, ldc int, a *float32, rowA int, colA int, b *float32, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
+
+// avx2BF16Tile3x1 is the tileFunc in the order of bfloat16 of 3 rows and 1 vectors.
+func avx2BF16Tile3x1(c *float32, ldc int, a *float32, rowA int, colA int, b *float32, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
+
+// avx2BF16Tile1x2 is the tileFunc in the order of bfloat16 of 1 rows and 2 vectors.
+func avx2BF16Tile1x2(c *float32, ldc int, a *float32, rowA int, colA int, b *float32, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
+
+// avx2BF16Tile2x2 is the tileFunc in the order of bfloat16 of 2 rows and 2 vectors.
+func avx2BF16Tile2x2(c *float32, ldc int, a *float32, rowA int, colA int, b *float32, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
+
+// avx2BF16Tile3x2 is the tileFunc in the order of bfloat16 of 3 rows and 2 vectors.
+func avx2BF16Tile3x2(c *float32, ldc int, a *float32, rowA int, colA int, b *float32, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
+
 // avx2WidenF16 widens n numbers; n is a positive multiple of 8.
 func avx2WidenF16(dst *float32, src *uint16, n int)
 

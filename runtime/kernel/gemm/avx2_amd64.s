@@ -6782,6 +6782,1272 @@ done:
 	VZEROUPPER
 	RET
 
+// func avx2BF16Tile1x1(c *float32, ldc int, a *float32, rowA int, colA int, b *float32, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
+// Requires: AVX, CMOV, FMA3, MMX+
+TEXT ·avx2BF16Tile1x1(SB), NOSPLIT, $0-96
+	MOVQ       c+0(FP), AX
+	MOVQ       ldc+8(FP), CX
+	SHLQ       $0x02, CX
+	PREFETCHT0 (AX)
+	MOVQ       a+16(FP), AX
+	MOVQ       rowA+24(FP), CX
+	SHLQ       $0x02, CX
+	LEAQ       (CX)(CX*2), CX
+	MOVQ       b+40(FP), CX
+	MOVQ       k+56(FP), DX
+	MOVQ       colA+32(FP), BX
+	SHLQ       $0x02, BX
+	MOVQ       rowB+48(FP), SI
+	SHLQ       $0x02, SI
+	MOVQ       ahead+80(FP), DI
+	MOVB       add+72(FP), R8
+	MOVQ       lanes+64(FP), R9
+	CMPQ       R9, $0x08
+	JNE        part
+
+whole:
+	MOVQ    $0x00000020, R9
+	CMPQ    DX, R9
+	CMOVQLT DX, R9
+	SUBQ    R9, DX
+	VXORPS  Y0, Y0, Y0
+	VXORPS  Y1, Y1, Y1
+	MOVQ    R9, R10
+	SHRQ    $0x01, R10
+	JZ      wholeSingle
+
+wholePair:
+	VMOVUPS      (CX), Y2
+	VBROADCASTSS (AX), Y3
+	VFMADD231PS  Y3, Y2, Y0
+	PREFETCHT1   (DI)
+	ADDQ         step+88(FP), DI
+	ADDQ         BX, AX
+	ADDQ         SI, CX
+	VMOVUPS      (CX), Y2
+	VBROADCASTSS (AX), Y3
+	VFMADD231PS  Y3, Y2, Y1
+	PREFETCHT1   (DI)
+	ADDQ         step+88(FP), DI
+	ADDQ         BX, AX
+	ADDQ         SI, CX
+	DECQ         R10
+	JNZ          wholePair
+
+wholeSingle:
+	TESTB        $0x01, R9
+	JZ           wholeSum
+	VMOVUPS      (CX), Y2
+	VBROADCASTSS (AX), Y3
+	VFMADD231PS  Y3, Y2, Y0
+	PREFETCHT1   (DI)
+	ADDQ         step+88(FP), DI
+	ADDQ         BX, AX
+	ADDQ         SI, CX
+
+wholeSum:
+	VADDPS  Y1, Y0, Y0
+	MOVQ    c+0(FP), R9
+	MOVQ    ldc+8(FP), R10
+	SHLQ    $0x02, R10
+	TESTB   R8, R8
+	JZ      wholeFirst
+	MOVQ    R9, R10
+	VMOVUPS (R10), Y1
+	VADDPS  Y1, Y0, Y0
+	JMP     wholeStore
+
+wholeFirst:
+	VXORPS Y1, Y1, Y1
+	VADDPS Y1, Y0, Y0
+	MOVB   $0x01, R8
+
+wholeStore:
+	VMOVUPS Y0, (R9)
+	TESTQ   DX, DX
+	JNZ     whole
+	VZEROUPPER
+	RET
+
+part:
+	LEAQ    avx2Masks<>+32(SB), R10
+	IMUL3Q  $-4, R9, R9
+	VMOVUPS (R10)(R9*1), Y2
+
+block:
+	MOVQ    $0x00000020, R9
+	CMPQ    DX, R9
+	CMOVQLT DX, R9
+	SUBQ    R9, DX
+	VXORPS  Y0, Y0, Y0
+	VXORPS  Y1, Y1, Y1
+	MOVQ    R9, R10
+	SHRQ    $0x01, R10
+	JZ      blockSingle
+
+blockPair:
+	VMASKMOVPS   (CX), Y2, Y3
+	VBROADCASTSS (AX), Y4
+	VFMADD231PS  Y4, Y3, Y0
+	PREFETCHT1   (DI)
+	ADDQ         step+88(FP), DI
+	ADDQ         BX, AX
+	ADDQ         SI, CX
+	VMASKMOVPS   (CX), Y2, Y3
+	VBROADCASTSS (AX), Y4
+	VFMADD231PS  Y4, Y3, Y1
+	PREFETCHT1   (DI)
+	ADDQ         step+88(FP), DI
+	ADDQ         BX, AX
+	ADDQ         SI, CX
+	DECQ         R10
+	JNZ          blockPair
+
+blockSingle:
+	TESTB        $0x01, R9
+	JZ           blockSum
+	VMASKMOVPS   (CX), Y2, Y3
+	VBROADCASTSS (AX), Y4
+	VFMADD231PS  Y4, Y3, Y0
+	PREFETCHT1   (DI)
+	ADDQ         step+88(FP), DI
+	ADDQ         BX, AX
+	ADDQ         SI, CX
+
+blockSum:
+	VADDPS     Y1, Y0, Y0
+	MOVQ       c+0(FP), R9
+	MOVQ       ldc+8(FP), R10
+	SHLQ       $0x02, R10
+	TESTB      R8, R8
+	JZ         blockFirst
+	MOVQ       R9, R10
+	VMASKMOVPS (R10), Y2, Y1
+	VADDPS     Y1, Y0, Y0
+	JMP        blockStore
+
+blockFirst:
+	VXORPS Y1, Y1, Y1
+	VADDPS Y1, Y0, Y0
+	MOVB   $0x01, R8
+
+blockStore:
+	VMASKMOVPS Y0, Y2, (R9)
+	TESTQ      DX, DX
+	JNZ        block
+	VZEROUPPER
+	RET
+
+// func avx2BF16Tile2x1(c *float32, ldc int, a *float32, rowA int, colA int, b *float32, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
+// Requires: AVX, CMOV, FMA3, MMX+
+TEXT ·avx2BF16Tile2x1(SB), NOSPLIT, $0-96
+	MOVQ       c+0(FP), AX
+	MOVQ       ldc+8(FP), CX
+	SHLQ       $0x02, CX
+	PREFETCHT0 (AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	MOVQ       a+16(FP), AX
+	MOVQ       rowA+24(FP), CX
+	SHLQ       $0x02, CX
+	LEAQ       (CX)(CX*2), DX
+	MOVQ       b+40(FP), DX
+	MOVQ       k+56(FP), BX
+	MOVQ       colA+32(FP), SI
+	SHLQ       $0x02, SI
+	MOVQ       rowB+48(FP), DI
+	SHLQ       $0x02, DI
+	MOVQ       ahead+80(FP), R8
+	MOVB       add+72(FP), R9
+	MOVQ       lanes+64(FP), R10
+	CMPQ       R10, $0x08
+	JNE        part
+
+whole:
+	MOVQ    $0x00000020, R10
+	CMPQ    BX, R10
+	CMOVQLT BX, R10
+	SUBQ    R10, BX
+	VXORPS  Y0, Y0, Y0
+	VXORPS  Y2, Y2, Y2
+	VXORPS  Y1, Y1, Y1
+	VXORPS  Y3, Y3, Y3
+	MOVQ    R10, R11
+	SHRQ    $0x01, R11
+	JZ      wholeSingle
+
+wholePair:
+	VMOVUPS      (DX), Y4
+	VBROADCASTSS (AX), Y5
+	VFMADD231PS  Y5, Y4, Y0
+	VBROADCASTSS (AX)(CX*1), Y5
+	VFMADD231PS  Y5, Y4, Y1
+	PREFETCHT1   (R8)
+	ADDQ         step+88(FP), R8
+	ADDQ         SI, AX
+	ADDQ         DI, DX
+	VMOVUPS      (DX), Y4
+	VBROADCASTSS (AX), Y5
+	VFMADD231PS  Y5, Y4, Y2
+	VBROADCASTSS (AX)(CX*1), Y5
+	VFMADD231PS  Y5, Y4, Y3
+	PREFETCHT1   (R8)
+	ADDQ         step+88(FP), R8
+	ADDQ         SI, AX
+	ADDQ         DI, DX
+	DECQ         R11
+	JNZ          wholePair
+
+wholeSingle:
+	TESTB        $0x01, R10
+	JZ           wholeSum
+	VMOVUPS      (DX), Y4
+	VBROADCASTSS (AX), Y5
+	VFMADD231PS  Y5, Y4, Y0
+	VBROADCASTSS (AX)(CX*1), Y5
+	VFMADD231PS  Y5, Y4, Y1
+	PREFETCHT1   (R8)
+	ADDQ         step+88(FP), R8
+	ADDQ         SI, AX
+	ADDQ         DI, DX
+
+wholeSum:
+	VADDPS  Y2, Y0, Y0
+	VADDPS  Y3, Y1, Y1
+	MOVQ    c+0(FP), R10
+	MOVQ    ldc+8(FP), R11
+	SHLQ    $0x02, R11
+	TESTB   R9, R9
+	JZ      wholeFirst
+	MOVQ    R10, R12
+	VMOVUPS (R12), Y2
+	VADDPS  Y2, Y0, Y0
+	ADDQ    R11, R12
+	VMOVUPS (R12), Y2
+	VADDPS  Y2, Y1, Y1
+	JMP     wholeStore
+
+wholeFirst:
+	VXORPS Y2, Y2, Y2
+	VADDPS Y2, Y0, Y0
+	VADDPS Y2, Y1, Y1
+	MOVB   $0x01, R9
+
+wholeStore:
+	VMOVUPS Y0, (R10)
+	ADDQ    R11, R10
+	VMOVUPS Y1, (R10)
+	TESTQ   BX, BX
+	JNZ     whole
+	VZEROUPPER
+	RET
+
+part:
+	LEAQ    avx2Masks<>+32(SB), R11
+	IMUL3Q  $-4, R10, R10
+	VMOVUPS (R11)(R10*1), Y4
+
+block:
+	MOVQ    $0x00000020, R10
+	CMPQ    BX, R10
+	CMOVQLT BX, R10
+	SUBQ    R10, BX
+	VXORPS  Y0, Y0, Y0
+	VXORPS  Y2, Y2, Y2
+	VXORPS  Y1, Y1, Y1
+	VXORPS  Y3, Y3, Y3
+	MOVQ    R10, R11
+	SHRQ    $0x01, R11
+	JZ      blockSingle
+
+blockPair:
+	VMASKMOVPS   (DX), Y4, Y5
+	VBROADCASTSS (AX), Y6
+	VFMADD231PS  Y6, Y5, Y0
+	VBROADCASTSS (AX)(CX*1), Y6
+	VFMADD231PS  Y6, Y5, Y1
+	PREFETCHT1   (R8)
+	ADDQ         step+88(FP), R8
+	ADDQ         SI, AX
+	ADDQ         DI, DX
+	VMASKMOVPS   (DX), Y4, Y5
+	VBROADCASTSS (AX), Y6
+	VFMADD231PS  Y6, Y5, Y2
+	VBROADCASTSS (AX)(CX*1), Y6
+	VFMADD231PS  Y6, Y5, Y3
+	PREFETCHT1   (R8)
+	ADDQ         step+88(FP), R8
+	ADDQ         SI, AX
+	ADDQ         DI, DX
+	DECQ         R11
+	JNZ          blockPair
+
+blockSingle:
+	TESTB        $0x01, R10
+	JZ           blockSum
+	VMASKMOVPS   (DX), Y4, Y5
+	VBROADCASTSS (AX), Y6
+	VFMADD231PS  Y6, Y5, Y0
+	VBROADCASTSS (AX)(CX*1), Y6
+	VFMADD231PS  Y6, Y5, Y1
+	PREFETCHT1   (R8)
+	ADDQ         step+88(FP), R8
+	ADDQ         SI, AX
+	ADDQ         DI, DX
+
+blockSum:
+	VADDPS     Y2, Y0, Y0
+	VADDPS     Y3, Y1, Y1
+	MOVQ       c+0(FP), R10
+	MOVQ       ldc+8(FP), R11
+	SHLQ       $0x02, R11
+	TESTB      R9, R9
+	JZ         blockFirst
+	MOVQ       R10, R12
+	VMASKMOVPS (R12), Y4, Y2
+	VADDPS     Y2, Y0, Y0
+	ADDQ       R11, R12
+	VMASKMOVPS (R12), Y4, Y2
+	VADDPS     Y2, Y1, Y1
+	JMP        blockStore
+
+blockFirst:
+	VXORPS Y2, Y2, Y2
+	VADDPS Y2, Y0, Y0
+	VADDPS Y2, Y1, Y1
+	MOVB   $0x01, R9
+
+blockStore:
+	VMASKMOVPS Y0, Y4, (R10)
+	ADDQ       R11, R10
+	VMASKMOVPS Y1, Y4, (R10)
+	TESTQ      BX, BX
+	JNZ        block
+	VZEROUPPER
+	RET
+
+// func avx2BF16Tile3x1(c *float32, ldc int, a *float32, rowA int, colA int, b *float32, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
+// Requires: AVX, CMOV, FMA3, MMX+
+TEXT ·avx2BF16Tile3x1(SB), NOSPLIT, $0-96
+	MOVQ       c+0(FP), AX
+	MOVQ       ldc+8(FP), CX
+	SHLQ       $0x02, CX
+	PREFETCHT0 (AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	MOVQ       a+16(FP), AX
+	MOVQ       rowA+24(FP), CX
+	SHLQ       $0x02, CX
+	LEAQ       (CX)(CX*2), DX
+	MOVQ       b+40(FP), DX
+	MOVQ       k+56(FP), BX
+	MOVQ       colA+32(FP), SI
+	SHLQ       $0x02, SI
+	MOVQ       rowB+48(FP), DI
+	SHLQ       $0x02, DI
+	MOVQ       ahead+80(FP), R8
+	MOVB       add+72(FP), R9
+	MOVQ       lanes+64(FP), R10
+	CMPQ       R10, $0x08
+	JNE        part
+
+whole:
+	MOVQ    $0x00000020, R10
+	CMPQ    BX, R10
+	CMOVQLT BX, R10
+	SUBQ    R10, BX
+	VXORPS  Y0, Y0, Y0
+	VXORPS  Y3, Y3, Y3
+	VXORPS  Y1, Y1, Y1
+	VXORPS  Y4, Y4, Y4
+	VXORPS  Y2, Y2, Y2
+	VXORPS  Y5, Y5, Y5
+	MOVQ    R10, R11
+	SHRQ    $0x01, R11
+	JZ      wholeSingle
+
+wholePair:
+	VMOVUPS      (DX), Y6
+	VBROADCASTSS (AX), Y7
+	VFMADD231PS  Y7, Y6, Y0
+	VBROADCASTSS (AX)(CX*1), Y7
+	VFMADD231PS  Y7, Y6, Y1
+	VBROADCASTSS (AX)(CX*2), Y7
+	VFMADD231PS  Y7, Y6, Y2
+	PREFETCHT1   (R8)
+	ADDQ         step+88(FP), R8
+	ADDQ         SI, AX
+	ADDQ         DI, DX
+	VMOVUPS      (DX), Y6
+	VBROADCASTSS (AX), Y7
+	VFMADD231PS  Y7, Y6, Y3
+	VBROADCASTSS (AX)(CX*1), Y7
+	VFMADD231PS  Y7, Y6, Y4
+	VBROADCASTSS (AX)(CX*2), Y7
+	VFMADD231PS  Y7, Y6, Y5
+	PREFETCHT1   (R8)
+	ADDQ         step+88(FP), R8
+	ADDQ         SI, AX
+	ADDQ         DI, DX
+	DECQ         R11
+	JNZ          wholePair
+
+wholeSingle:
+	TESTB        $0x01, R10
+	JZ           wholeSum
+	VMOVUPS      (DX), Y6
+	VBROADCASTSS (AX), Y7
+	VFMADD231PS  Y7, Y6, Y0
+	VBROADCASTSS (AX)(CX*1), Y7
+	VFMADD231PS  Y7, Y6, Y1
+	VBROADCASTSS (AX)(CX*2), Y7
+	VFMADD231PS  Y7, Y6, Y2
+	PREFETCHT1   (R8)
+	ADDQ         step+88(FP), R8
+	ADDQ         SI, AX
+	ADDQ         DI, DX
+
+wholeSum:
+	VADDPS  Y3, Y0, Y0
+	VADDPS  Y4, Y1, Y1
+	VADDPS  Y5, Y2, Y2
+	MOVQ    c+0(FP), R10
+	MOVQ    ldc+8(FP), R11
+	SHLQ    $0x02, R11
+	TESTB   R9, R9
+	JZ      wholeFirst
+	MOVQ    R10, R12
+	VMOVUPS (R12), Y3
+	VADDPS  Y3, Y0, Y0
+	ADDQ    R11, R12
+	VMOVUPS (R12), Y3
+	VADDPS  Y3, Y1, Y1
+	ADDQ    R11, R12
+	VMOVUPS (R12), Y3
+	VADDPS  Y3, Y2, Y2
+	JMP     wholeStore
+
+wholeFirst:
+	VXORPS Y3, Y3, Y3
+	VADDPS Y3, Y0, Y0
+	VADDPS Y3, Y1, Y1
+	VADDPS Y3, Y2, Y2
+	MOVB   $0x01, R9
+
+wholeStore:
+	VMOVUPS Y0, (R10)
+	ADDQ    R11, R10
+	VMOVUPS Y1, (R10)
+	ADDQ    R11, R10
+	VMOVUPS Y2, (R10)
+	TESTQ   BX, BX
+	JNZ     whole
+	VZEROUPPER
+	RET
+
+part:
+	LEAQ    avx2Masks<>+32(SB), R11
+	IMUL3Q  $-4, R10, R10
+	VMOVUPS (R11)(R10*1), Y6
+
+block:
+	MOVQ    $0x00000020, R10
+	CMPQ    BX, R10
+	CMOVQLT BX, R10
+	SUBQ    R10, BX
+	VXORPS  Y0, Y0, Y0
+	VXORPS  Y3, Y3, Y3
+	VXORPS  Y1, Y1, Y1
+	VXORPS  Y4, Y4, Y4
+	VXORPS  Y2, Y2, Y2
+	VXORPS  Y5, Y5, Y5
+	MOVQ    R10, R11
+	SHRQ    $0x01, R11
+	JZ      blockSingle
+
+blockPair:
+	VMASKMOVPS   (DX), Y6, Y7
+	VBROADCASTSS (AX), Y8
+	VFMADD231PS  Y8, Y7, Y0
+	VBROADCASTSS (AX)(CX*1), Y8
+	VFMADD231PS  Y8, Y7, Y1
+	VBROADCASTSS (AX)(CX*2), Y8
+	VFMADD231PS  Y8, Y7, Y2
+	PREFETCHT1   (R8)
+	ADDQ         step+88(FP), R8
+	ADDQ         SI, AX
+	ADDQ         DI, DX
+	VMASKMOVPS   (DX), Y6, Y7
+	VBROADCASTSS (AX), Y8
+	VFMADD231PS  Y8, Y7, Y3
+	VBROADCASTSS (AX)(CX*1), Y8
+	VFMADD231PS  Y8, Y7, Y4
+	VBROADCASTSS (AX)(CX*2), Y8
+	VFMADD231PS  Y8, Y7, Y5
+	PREFETCHT1   (R8)
+	ADDQ         step+88(FP), R8
+	ADDQ         SI, AX
+	ADDQ         DI, DX
+	DECQ         R11
+	JNZ          blockPair
+
+blockSingle:
+	TESTB        $0x01, R10
+	JZ           blockSum
+	VMASKMOVPS   (DX), Y6, Y7
+	VBROADCASTSS (AX), Y8
+	VFMADD231PS  Y8, Y7, Y0
+	VBROADCASTSS (AX)(CX*1), Y8
+	VFMADD231PS  Y8, Y7, Y1
+	VBROADCASTSS (AX)(CX*2), Y8
+	VFMADD231PS  Y8, Y7, Y2
+	PREFETCHT1   (R8)
+	ADDQ         step+88(FP), R8
+	ADDQ         SI, AX
+	ADDQ         DI, DX
+
+blockSum:
+	VADDPS     Y3, Y0, Y0
+	VADDPS     Y4, Y1, Y1
+	VADDPS     Y5, Y2, Y2
+	MOVQ       c+0(FP), R10
+	MOVQ       ldc+8(FP), R11
+	SHLQ       $0x02, R11
+	TESTB      R9, R9
+	JZ         blockFirst
+	MOVQ       R10, R12
+	VMASKMOVPS (R12), Y6, Y3
+	VADDPS     Y3, Y0, Y0
+	ADDQ       R11, R12
+	VMASKMOVPS (R12), Y6, Y3
+	VADDPS     Y3, Y1, Y1
+	ADDQ       R11, R12
+	VMASKMOVPS (R12), Y6, Y3
+	VADDPS     Y3, Y2, Y2
+	JMP        blockStore
+
+blockFirst:
+	VXORPS Y3, Y3, Y3
+	VADDPS Y3, Y0, Y0
+	VADDPS Y3, Y1, Y1
+	VADDPS Y3, Y2, Y2
+	MOVB   $0x01, R9
+
+blockStore:
+	VMASKMOVPS Y0, Y6, (R10)
+	ADDQ       R11, R10
+	VMASKMOVPS Y1, Y6, (R10)
+	ADDQ       R11, R10
+	VMASKMOVPS Y2, Y6, (R10)
+	TESTQ      BX, BX
+	JNZ        block
+	VZEROUPPER
+	RET
+
+// func avx2BF16Tile1x2(c *float32, ldc int, a *float32, rowA int, colA int, b *float32, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
+// Requires: AVX, CMOV, FMA3, MMX+
+TEXT ·avx2BF16Tile1x2(SB), NOSPLIT, $0-96
+	MOVQ       c+0(FP), AX
+	MOVQ       ldc+8(FP), CX
+	SHLQ       $0x02, CX
+	PREFETCHT0 (AX)
+	MOVQ       a+16(FP), AX
+	MOVQ       rowA+24(FP), CX
+	SHLQ       $0x02, CX
+	LEAQ       (CX)(CX*2), CX
+	MOVQ       b+40(FP), CX
+	MOVQ       k+56(FP), DX
+	MOVQ       colA+32(FP), BX
+	SHLQ       $0x02, BX
+	MOVQ       rowB+48(FP), SI
+	SHLQ       $0x02, SI
+	MOVQ       ahead+80(FP), DI
+	MOVB       add+72(FP), R8
+	MOVQ       lanes+64(FP), R9
+	CMPQ       R9, $0x08
+	JNE        part
+
+whole:
+	MOVQ    $0x00000020, R9
+	CMPQ    DX, R9
+	CMOVQLT DX, R9
+	SUBQ    R9, DX
+	VXORPS  Y0, Y0, Y0
+	VXORPS  Y2, Y2, Y2
+	VXORPS  Y1, Y1, Y1
+	VXORPS  Y3, Y3, Y3
+	MOVQ    R9, R10
+	SHRQ    $0x01, R10
+	JZ      wholeSingle
+
+wholePair:
+	VBROADCASTSS (AX), Y4
+	VMOVUPS      (CX), Y5
+	VFMADD231PS  Y4, Y5, Y0
+	VMOVUPS      32(CX), Y5
+	VFMADD231PS  Y4, Y5, Y1
+	PREFETCHT1   (DI)
+	ADDQ         step+88(FP), DI
+	ADDQ         BX, AX
+	ADDQ         SI, CX
+	VBROADCASTSS (AX), Y4
+	VMOVUPS      (CX), Y5
+	VFMADD231PS  Y4, Y5, Y2
+	VMOVUPS      32(CX), Y5
+	VFMADD231PS  Y4, Y5, Y3
+	PREFETCHT1   (DI)
+	ADDQ         step+88(FP), DI
+	ADDQ         BX, AX
+	ADDQ         SI, CX
+	DECQ         R10
+	JNZ          wholePair
+
+wholeSingle:
+	TESTB        $0x01, R9
+	JZ           wholeSum
+	VBROADCASTSS (AX), Y4
+	VMOVUPS      (CX), Y5
+	VFMADD231PS  Y4, Y5, Y0
+	VMOVUPS      32(CX), Y5
+	VFMADD231PS  Y4, Y5, Y1
+	PREFETCHT1   (DI)
+	ADDQ         step+88(FP), DI
+	ADDQ         BX, AX
+	ADDQ         SI, CX
+
+wholeSum:
+	VADDPS  Y2, Y0, Y0
+	VADDPS  Y3, Y1, Y1
+	MOVQ    c+0(FP), R9
+	MOVQ    ldc+8(FP), R10
+	SHLQ    $0x02, R10
+	TESTB   R8, R8
+	JZ      wholeFirst
+	MOVQ    R9, R10
+	VMOVUPS (R10), Y2
+	VADDPS  Y2, Y0, Y0
+	VMOVUPS 32(R10), Y2
+	VADDPS  Y2, Y1, Y1
+	JMP     wholeStore
+
+wholeFirst:
+	VXORPS Y2, Y2, Y2
+	VADDPS Y2, Y0, Y0
+	VADDPS Y2, Y1, Y1
+	MOVB   $0x01, R8
+
+wholeStore:
+	VMOVUPS Y0, (R9)
+	VMOVUPS Y1, 32(R9)
+	TESTQ   DX, DX
+	JNZ     whole
+	VZEROUPPER
+	RET
+
+part:
+	LEAQ    avx2Masks<>+32(SB), R10
+	IMUL3Q  $-4, R9, R9
+	VMOVUPS (R10)(R9*1), Y4
+
+block:
+	MOVQ    $0x00000020, R9
+	CMPQ    DX, R9
+	CMOVQLT DX, R9
+	SUBQ    R9, DX
+	VXORPS  Y0, Y0, Y0
+	VXORPS  Y2, Y2, Y2
+	VXORPS  Y1, Y1, Y1
+	VXORPS  Y3, Y3, Y3
+	MOVQ    R9, R10
+	SHRQ    $0x01, R10
+	JZ      blockSingle
+
+blockPair:
+	VBROADCASTSS (AX), Y5
+	VMOVUPS      (CX), Y6
+	VFMADD231PS  Y5, Y6, Y0
+	VMASKMOVPS   32(CX), Y4, Y6
+	VFMADD231PS  Y5, Y6, Y1
+	PREFETCHT1   (DI)
+	ADDQ         step+88(FP), DI
+	ADDQ         BX, AX
+	ADDQ         SI, CX
+	VBROADCASTSS (AX), Y5
+	VMOVUPS      (CX), Y6
+	VFMADD231PS  Y5, Y6, Y2
+	VMASKMOVPS   32(CX), Y4, Y6
+	VFMADD231PS  Y5, Y6, Y3
+	PREFETCHT1   (DI)
+	ADDQ         step+88(FP), DI
+	ADDQ         BX, AX
+	ADDQ         SI, CX
+	DECQ         R10
+	JNZ          blockPair
+
+blockSingle:
+	TESTB        $0x01, R9
+	JZ           blockSum
+	VBROADCASTSS (AX), Y5
+	VMOVUPS      (CX), Y6
+	VFMADD231PS  Y5, Y6, Y0
+	VMASKMOVPS   32(CX), Y4, Y6
+	VFMADD231PS  Y5, Y6, Y1
+	PREFETCHT1   (DI)
+	ADDQ         step+88(FP), DI
+	ADDQ         BX, AX
+	ADDQ         SI, CX
+
+blockSum:
+	VADDPS     Y2, Y0, Y0
+	VADDPS     Y3, Y1, Y1
+	MOVQ       c+0(FP), R9
+	MOVQ       ldc+8(FP), R10
+	SHLQ       $0x02, R10
+	TESTB      R8, R8
+	JZ         blockFirst
+	MOVQ       R9, R10
+	VMOVUPS    (R10), Y2
+	VADDPS     Y2, Y0, Y0
+	VMASKMOVPS 32(R10), Y4, Y2
+	VADDPS     Y2, Y1, Y1
+	JMP        blockStore
+
+blockFirst:
+	VXORPS Y2, Y2, Y2
+	VADDPS Y2, Y0, Y0
+	VADDPS Y2, Y1, Y1
+	MOVB   $0x01, R8
+
+blockStore:
+	VMOVUPS    Y0, (R9)
+	VMASKMOVPS Y1, Y4, 32(R9)
+	TESTQ      DX, DX
+	JNZ        block
+	VZEROUPPER
+	RET
+
+// func avx2BF16Tile2x2(c *float32, ldc int, a *float32, rowA int, colA int, b *float32, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
+// Requires: AVX, CMOV, FMA3, MMX+
+TEXT ·avx2BF16Tile2x2(SB), NOSPLIT, $0-96
+	MOVQ       c+0(FP), AX
+	MOVQ       ldc+8(FP), CX
+	SHLQ       $0x02, CX
+	PREFETCHT0 (AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	MOVQ       a+16(FP), AX
+	MOVQ       rowA+24(FP), CX
+	SHLQ       $0x02, CX
+	LEAQ       (CX)(CX*2), DX
+	MOVQ       b+40(FP), DX
+	MOVQ       k+56(FP), BX
+	MOVQ       colA+32(FP), SI
+	SHLQ       $0x02, SI
+	MOVQ       rowB+48(FP), DI
+	SHLQ       $0x02, DI
+	MOVQ       ahead+80(FP), R8
+	MOVB       add+72(FP), R9
+	MOVQ       lanes+64(FP), R10
+	CMPQ       R10, $0x08
+	JNE        part
+
+whole:
+	MOVQ    $0x00000020, R10
+	CMPQ    BX, R10
+	CMOVQLT BX, R10
+	SUBQ    R10, BX
+	VXORPS  Y0, Y0, Y0
+	VXORPS  Y4, Y4, Y4
+	VXORPS  Y1, Y1, Y1
+	VXORPS  Y5, Y5, Y5
+	VXORPS  Y2, Y2, Y2
+	VXORPS  Y6, Y6, Y6
+	VXORPS  Y3, Y3, Y3
+	VXORPS  Y7, Y7, Y7
+	MOVQ    R10, R11
+	SHRQ    $0x01, R11
+	JZ      wholeSingle
+
+wholePair:
+	VMOVUPS      (DX), Y8
+	VMOVUPS      32(DX), Y9
+	VBROADCASTSS (AX), Y10
+	VFMADD231PS  Y10, Y8, Y0
+	VFMADD231PS  Y10, Y9, Y1
+	VBROADCASTSS (AX)(CX*1), Y10
+	VFMADD231PS  Y10, Y8, Y2
+	VFMADD231PS  Y10, Y9, Y3
+	PREFETCHT1   (R8)
+	ADDQ         step+88(FP), R8
+	ADDQ         SI, AX
+	ADDQ         DI, DX
+	VMOVUPS      (DX), Y8
+	VMOVUPS      32(DX), Y9
+	VBROADCASTSS (AX), Y10
+	VFMADD231PS  Y10, Y8, Y4
+	VFMADD231PS  Y10, Y9, Y5
+	VBROADCASTSS (AX)(CX*1), Y10
+	VFMADD231PS  Y10, Y8, Y6
+	VFMADD231PS  Y10, Y9, Y7
+	PREFETCHT1   (R8)
+	ADDQ         step+88(FP), R8
+	ADDQ         SI, AX
+	ADDQ         DI, DX
+	DECQ         R11
+	JNZ          wholePair
+
+wholeSingle:
+	TESTB        $0x01, R10
+	JZ           wholeSum
+	VMOVUPS      (DX), Y8
+	VMOVUPS      32(DX), Y9
+	VBROADCASTSS (AX), Y10
+	VFMADD231PS  Y10, Y8, Y0
+	VFMADD231PS  Y10, Y9, Y1
+	VBROADCASTSS (AX)(CX*1), Y10
+	VFMADD231PS  Y10, Y8, Y2
+	VFMADD231PS  Y10, Y9, Y3
+	PREFETCHT1   (R8)
+	ADDQ         step+88(FP), R8
+	ADDQ         SI, AX
+	ADDQ         DI, DX
+
+wholeSum:
+	VADDPS  Y4, Y0, Y0
+	VADDPS  Y5, Y1, Y1
+	VADDPS  Y6, Y2, Y2
+	VADDPS  Y7, Y3, Y3
+	MOVQ    c+0(FP), R10
+	MOVQ    ldc+8(FP), R11
+	SHLQ    $0x02, R11
+	TESTB   R9, R9
+	JZ      wholeFirst
+	MOVQ    R10, R12
+	VMOVUPS (R12), Y4
+	VADDPS  Y4, Y0, Y0
+	VMOVUPS 32(R12), Y4
+	VADDPS  Y4, Y1, Y1
+	ADDQ    R11, R12
+	VMOVUPS (R12), Y4
+	VADDPS  Y4, Y2, Y2
+	VMOVUPS 32(R12), Y4
+	VADDPS  Y4, Y3, Y3
+	JMP     wholeStore
+
+wholeFirst:
+	VXORPS Y4, Y4, Y4
+	VADDPS Y4, Y0, Y0
+	VADDPS Y4, Y1, Y1
+	VADDPS Y4, Y2, Y2
+	VADDPS Y4, Y3, Y3
+	MOVB   $0x01, R9
+
+wholeStore:
+	VMOVUPS Y0, (R10)
+	VMOVUPS Y1, 32(R10)
+	ADDQ    R11, R10
+	VMOVUPS Y2, (R10)
+	VMOVUPS Y3, 32(R10)
+	TESTQ   BX, BX
+	JNZ     whole
+	VZEROUPPER
+	RET
+
+part:
+	LEAQ    avx2Masks<>+32(SB), R11
+	IMUL3Q  $-4, R10, R10
+	VMOVUPS (R11)(R10*1), Y8
+
+block:
+	MOVQ    $0x00000020, R10
+	CMPQ    BX, R10
+	CMOVQLT BX, R10
+	SUBQ    R10, BX
+	VXORPS  Y0, Y0, Y0
+	VXORPS  Y4, Y4, Y4
+	VXORPS  Y1, Y1, Y1
+	VXORPS  Y5, Y5, Y5
+	VXORPS  Y2, Y2, Y2
+	VXORPS  Y6, Y6, Y6
+	VXORPS  Y3, Y3, Y3
+	VXORPS  Y7, Y7, Y7
+	MOVQ    R10, R11
+	SHRQ    $0x01, R11
+	JZ      blockSingle
+
+blockPair:
+	VMOVUPS      (DX), Y9
+	VMASKMOVPS   32(DX), Y8, Y10
+	VBROADCASTSS (AX), Y11
+	VFMADD231PS  Y11, Y9, Y0
+	VFMADD231PS  Y11, Y10, Y1
+	VBROADCASTSS (AX)(CX*1), Y11
+	VFMADD231PS  Y11, Y9, Y2
+	VFMADD231PS  Y11, Y10, Y3
+	PREFETCHT1   (R8)
+	ADDQ         step+88(FP), R8
+	ADDQ         SI, AX
+	ADDQ         DI, DX
+	VMOVUPS      (DX), Y9
+	VMASKMOVPS   32(DX), Y8, Y10
+	VBROADCASTSS (AX), Y11
+	VFMADD231PS  Y11, Y9, Y4
+	VFMADD231PS  Y11, Y10, Y5
+	VBROADCASTSS (AX)(CX*1), Y11
+	VFMADD231PS  Y11, Y9, Y6
+	VFMADD231PS  Y11, Y10, Y7
+	PREFETCHT1   (R8)
+	ADDQ         step+88(FP), R8
+	ADDQ         SI, AX
+	ADDQ         DI, DX
+	DECQ         R11
+	JNZ          blockPair
+
+blockSingle:
+	TESTB        $0x01, R10
+	JZ           blockSum
+	VMOVUPS      (DX), Y9
+	VMASKMOVPS   32(DX), Y8, Y10
+	VBROADCASTSS (AX), Y11
+	VFMADD231PS  Y11, Y9, Y0
+	VFMADD231PS  Y11, Y10, Y1
+	VBROADCASTSS (AX)(CX*1), Y11
+	VFMADD231PS  Y11, Y9, Y2
+	VFMADD231PS  Y11, Y10, Y3
+	PREFETCHT1   (R8)
+	ADDQ         step+88(FP), R8
+	ADDQ         SI, AX
+	ADDQ         DI, DX
+
+blockSum:
+	VADDPS     Y4, Y0, Y0
+	VADDPS     Y5, Y1, Y1
+	VADDPS     Y6, Y2, Y2
+	VADDPS     Y7, Y3, Y3
+	MOVQ       c+0(FP), R10
+	MOVQ       ldc+8(FP), R11
+	SHLQ       $0x02, R11
+	TESTB      R9, R9
+	JZ         blockFirst
+	MOVQ       R10, R12
+	VMOVUPS    (R12), Y4
+	VADDPS     Y4, Y0, Y0
+	VMASKMOVPS 32(R12), Y8, Y4
+	VADDPS     Y4, Y1, Y1
+	ADDQ       R11, R12
+	VMOVUPS    (R12), Y4
+	VADDPS     Y4, Y2, Y2
+	VMASKMOVPS 32(R12), Y8, Y4
+	VADDPS     Y4, Y3, Y3
+	JMP        blockStore
+
+blockFirst:
+	VXORPS Y4, Y4, Y4
+	VADDPS Y4, Y0, Y0
+	VADDPS Y4, Y1, Y1
+	VADDPS Y4, Y2, Y2
+	VADDPS Y4, Y3, Y3
+	MOVB   $0x01, R9
+
+blockStore:
+	VMOVUPS    Y0, (R10)
+	VMASKMOVPS Y1, Y8, 32(R10)
+	ADDQ       R11, R10
+	VMOVUPS    Y2, (R10)
+	VMASKMOVPS Y3, Y8, 32(R10)
+	TESTQ      BX, BX
+	JNZ        block
+	VZEROUPPER
+	RET
+
+// func avx2BF16Tile3x2(c *float32, ldc int, a *float32, rowA int, colA int, b *float32, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
+// Requires: AVX, CMOV, FMA3, MMX+
+TEXT ·avx2BF16Tile3x2(SB), NOSPLIT, $0-96
+	MOVQ       c+0(FP), AX
+	MOVQ       ldc+8(FP), CX
+	SHLQ       $0x02, CX
+	PREFETCHT0 (AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	MOVQ       a+16(FP), AX
+	MOVQ       rowA+24(FP), CX
+	SHLQ       $0x02, CX
+	LEAQ       (CX)(CX*2), DX
+	MOVQ       b+40(FP), DX
+	MOVQ       k+56(FP), BX
+	MOVQ       colA+32(FP), SI
+	SHLQ       $0x02, SI
+	MOVQ       rowB+48(FP), DI
+	SHLQ       $0x02, DI
+	MOVQ       ahead+80(FP), R8
+	MOVB       add+72(FP), R9
+	MOVQ       lanes+64(FP), R10
+	CMPQ       R10, $0x08
+	JNE        part
+
+whole:
+	MOVQ    $0x00000020, R10
+	CMPQ    BX, R10
+	CMOVQLT BX, R10
+	SUBQ    R10, BX
+	VXORPS  Y0, Y0, Y0
+	VXORPS  Y6, Y6, Y6
+	VXORPS  Y1, Y1, Y1
+	VXORPS  Y7, Y7, Y7
+	VXORPS  Y2, Y2, Y2
+	VXORPS  Y8, Y8, Y8
+	VXORPS  Y3, Y3, Y3
+	VXORPS  Y9, Y9, Y9
+	VXORPS  Y4, Y4, Y4
+	VXORPS  Y10, Y10, Y10
+	VXORPS  Y5, Y5, Y5
+	VXORPS  Y11, Y11, Y11
+	MOVQ    R10, R11
+	SHRQ    $0x01, R11
+	JZ      wholeSingle
+
+wholePair:
+	VMOVUPS      (DX), Y12
+	VMOVUPS      32(DX), Y13
+	VBROADCASTSS (AX), Y14
+	VFMADD231PS  Y14, Y12, Y0
+	VFMADD231PS  Y14, Y13, Y1
+	VBROADCASTSS (AX)(CX*1), Y14
+	VFMADD231PS  Y14, Y12, Y2
+	VFMADD231PS  Y14, Y13, Y3
+	VBROADCASTSS (AX)(CX*2), Y14
+	VFMADD231PS  Y14, Y12, Y4
+	VFMADD231PS  Y14, Y13, Y5
+	PREFETCHT1   (R8)
+	ADDQ         step+88(FP), R8
+	ADDQ         SI, AX
+	ADDQ         DI, DX
+	VMOVUPS      (DX), Y12
+	VMOVUPS      32(DX), Y13
+	VBROADCASTSS (AX), Y14
+	VFMADD231PS  Y14, Y12, Y6
+	VFMADD231PS  Y14, Y13, Y7
+	VBROADCASTSS (AX)(CX*1), Y14
+	VFMADD231PS  Y14, Y12, Y8
+	VFMADD231PS  Y14, Y13, Y9
+	VBROADCASTSS (AX)(CX*2), Y14
+	VFMADD231PS  Y14, Y12, Y10
+	VFMADD231PS  Y14, Y13, Y11
+	PREFETCHT1   (R8)
+	ADDQ         step+88(FP), R8
+	ADDQ         SI, AX
+	ADDQ         DI, DX
+	DECQ         R11
+	JNZ          wholePair
+
+wholeSingle:
+	TESTB        $0x01, R10
+	JZ           wholeSum
+	VMOVUPS      (DX), Y12
+	VMOVUPS      32(DX), Y13
+	VBROADCASTSS (AX), Y14
+	VFMADD231PS  Y14, Y12, Y0
+	VFMADD231PS  Y14, Y13, Y1
+	VBROADCASTSS (AX)(CX*1), Y14
+	VFMADD231PS  Y14, Y12, Y2
+	VFMADD231PS  Y14, Y13, Y3
+	VBROADCASTSS (AX)(CX*2), Y14
+	VFMADD231PS  Y14, Y12, Y4
+	VFMADD231PS  Y14, Y13, Y5
+	PREFETCHT1   (R8)
+	ADDQ         step+88(FP), R8
+	ADDQ         SI, AX
+	ADDQ         DI, DX
+
+wholeSum:
+	VADDPS  Y6, Y0, Y0
+	VADDPS  Y7, Y1, Y1
+	VADDPS  Y8, Y2, Y2
+	VADDPS  Y9, Y3, Y3
+	VADDPS  Y10, Y4, Y4
+	VADDPS  Y11, Y5, Y5
+	MOVQ    c+0(FP), R10
+	MOVQ    ldc+8(FP), R11
+	SHLQ    $0x02, R11
+	TESTB   R9, R9
+	JZ      wholeFirst
+	MOVQ    R10, R12
+	VMOVUPS (R12), Y6
+	VADDPS  Y6, Y0, Y0
+	VMOVUPS 32(R12), Y6
+	VADDPS  Y6, Y1, Y1
+	ADDQ    R11, R12
+	VMOVUPS (R12), Y6
+	VADDPS  Y6, Y2, Y2
+	VMOVUPS 32(R12), Y6
+	VADDPS  Y6, Y3, Y3
+	ADDQ    R11, R12
+	VMOVUPS (R12), Y6
+	VADDPS  Y6, Y4, Y4
+	VMOVUPS 32(R12), Y6
+	VADDPS  Y6, Y5, Y5
+	JMP     wholeStore
+
+wholeFirst:
+	VXORPS Y6, Y6, Y6
+	VADDPS Y6, Y0, Y0
+	VADDPS Y6, Y1, Y1
+	VADDPS Y6, Y2, Y2
+	VADDPS Y6, Y3, Y3
+	VADDPS Y6, Y4, Y4
+	VADDPS Y6, Y5, Y5
+	MOVB   $0x01, R9
+
+wholeStore:
+	VMOVUPS Y0, (R10)
+	VMOVUPS Y1, 32(R10)
+	ADDQ    R11, R10
+	VMOVUPS Y2, (R10)
+	VMOVUPS Y3, 32(R10)
+	ADDQ    R11, R10
+	VMOVUPS Y4, (R10)
+	VMOVUPS Y5, 32(R10)
+	TESTQ   BX, BX
+	JNZ     whole
+	VZEROUPPER
+	RET
+
+part:
+	LEAQ    avx2Masks<>+32(SB), R11
+	IMUL3Q  $-4, R10, R10
+	VMOVUPS (R11)(R10*1), Y12
+
+block:
+	MOVQ    $0x00000020, R10
+	CMPQ    BX, R10
+	CMOVQLT BX, R10
+	SUBQ    R10, BX
+	VXORPS  Y0, Y0, Y0
+	VXORPS  Y6, Y6, Y6
+	VXORPS  Y1, Y1, Y1
+	VXORPS  Y7, Y7, Y7
+	VXORPS  Y2, Y2, Y2
+	VXORPS  Y8, Y8, Y8
+	VXORPS  Y3, Y3, Y3
+	VXORPS  Y9, Y9, Y9
+	VXORPS  Y4, Y4, Y4
+	VXORPS  Y10, Y10, Y10
+	VXORPS  Y5, Y5, Y5
+	VXORPS  Y11, Y11, Y11
+	MOVQ    R10, R11
+	SHRQ    $0x01, R11
+	JZ      blockSingle
+
+blockPair:
+	VMOVUPS      (DX), Y13
+	VMASKMOVPS   32(DX), Y12, Y14
+	VBROADCASTSS (AX), Y15
+	VFMADD231PS  Y15, Y13, Y0
+	VFMADD231PS  Y15, Y14, Y1
+	VBROADCASTSS (AX)(CX*1), Y15
+	VFMADD231PS  Y15, Y13, Y2
+	VFMADD231PS  Y15, Y14, Y3
+	VBROADCASTSS (AX)(CX*2), Y15
+	VFMADD231PS  Y15, Y13, Y4
+	VFMADD231PS  Y15, Y14, Y5
+	PREFETCHT1   (R8)
+	ADDQ         step+88(FP), R8
+	ADDQ         SI, AX
+	ADDQ         DI, DX
+	VMOVUPS      (DX), Y13
+	VMASKMOVPS   32(DX), Y12, Y14
+	VBROADCASTSS (AX), Y15
+	VFMADD231PS  Y15, Y13, Y6
+	VFMADD231PS  Y15, Y14, Y7
+	VBROADCASTSS (AX)(CX*1), Y15
+	VFMADD231PS  Y15, Y13, Y8
+	VFMADD231PS  Y15, Y14, Y9
+	VBROADCASTSS (AX)(CX*2), Y15
+	VFMADD231PS  Y15, Y13, Y10
+	VFMADD231PS  Y15, Y14, Y11
+	PREFETCHT1   (R8)
+	ADDQ         step+88(FP), R8
+	ADDQ         SI, AX
+	ADDQ         DI, DX
+	DECQ         R11
+	JNZ          blockPair
+
+blockSingle:
+	TESTB        $0x01, R10
+	JZ           blockSum
+	VMOVUPS      (DX), Y13
+	VMASKMOVPS   32(DX), Y12, Y14
+	VBROADCASTSS (AX), Y15
+	VFMADD231PS  Y15, Y13, Y0
+	VFMADD231PS  Y15, Y14, Y1
+	VBROADCASTSS (AX)(CX*1), Y15
+	VFMADD231PS  Y15, Y13, Y2
+	VFMADD231PS  Y15, Y14, Y3
+	VBROADCASTSS (AX)(CX*2), Y15
+	VFMADD231PS  Y15, Y13, Y4
+	VFMADD231PS  Y15, Y14, Y5
+	PREFETCHT1   (R8)
+	ADDQ         step+88(FP), R8
+	ADDQ         SI, AX
+	ADDQ         DI, DX
+
+blockSum:
+	VADDPS     Y6, Y0, Y0
+	VADDPS     Y7, Y1, Y1
+	VADDPS     Y8, Y2, Y2
+	VADDPS     Y9, Y3, Y3
+	VADDPS     Y10, Y4, Y4
+	VADDPS     Y11, Y5, Y5
+	MOVQ       c+0(FP), R10
+	MOVQ       ldc+8(FP), R11
+	SHLQ       $0x02, R11
+	TESTB      R9, R9
+	JZ         blockFirst
+	MOVQ       R10, R12
+	VMOVUPS    (R12), Y6
+	VADDPS     Y6, Y0, Y0
+	VMASKMOVPS 32(R12), Y12, Y6
+	VADDPS     Y6, Y1, Y1
+	ADDQ       R11, R12
+	VMOVUPS    (R12), Y6
+	VADDPS     Y6, Y2, Y2
+	VMASKMOVPS 32(R12), Y12, Y6
+	VADDPS     Y6, Y3, Y3
+	ADDQ       R11, R12
+	VMOVUPS    (R12), Y6
+	VADDPS     Y6, Y4, Y4
+	VMASKMOVPS 32(R12), Y12, Y6
+	VADDPS     Y6, Y5, Y5
+	JMP        blockStore
+
+blockFirst:
+	VXORPS Y6, Y6, Y6
+	VADDPS Y6, Y0, Y0
+	VADDPS Y6, Y1, Y1
+	VADDPS Y6, Y2, Y2
+	VADDPS Y6, Y3, Y3
+	VADDPS Y6, Y4, Y4
+	VADDPS Y6, Y5, Y5
+	MOVB   $0x01, R9
+
+blockStore:
+	VMOVUPS    Y0, (R10)
+	VMASKMOVPS Y1, Y12, 32(R10)
+	ADDQ       R11, R10
+	VMOVUPS    Y2, (R10)
+	VMASKMOVPS Y3, Y12, 32(R10)
+	ADDQ       R11, R10
+	VMOVUPS    Y4, (R10)
+	VMASKMOVPS Y5, Y12, 32(R10)
+	TESTQ      BX, BX
+	JNZ        block
+	VZEROUPPER
+	RET
+
 // func avx2WidenF16(dst *float32, src *uint16, n int)
 // Requires: AVX, F16C
 TEXT ·avx2WidenF16(SB), NOSPLIT, $0-24

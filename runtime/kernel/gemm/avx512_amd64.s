@@ -18090,6 +18090,2893 @@ done:
 	VZEROUPPER
 	RET
 
+// func avx512BF16Tile1x1(c *float32, ldc int, a *float32, rowA int, colA int, b *float32, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, CMOV, MMX+
+TEXT ·avx512BF16Tile1x1(SB), NOSPLIT, $0-96
+	MOVQ       c+0(FP), AX
+	MOVQ       ldc+8(FP), CX
+	SHLQ       $0x02, CX
+	PREFETCHT0 (AX)
+	MOVQ       a+16(FP), AX
+	MOVQ       rowA+24(FP), CX
+	SHLQ       $0x02, CX
+	LEAQ       (CX)(CX*2), CX
+	MOVQ       b+40(FP), CX
+	MOVQ       k+56(FP), DX
+	MOVQ       colA+32(FP), BX
+	SHLQ       $0x02, BX
+	MOVQ       rowB+48(FP), SI
+	SHLQ       $0x02, SI
+	MOVQ       ahead+80(FP), DI
+	MOVB       add+72(FP), R8
+	MOVQ       lanes+64(FP), R9
+	MOVQ       $-1, R10
+	BZHIQ      R9, R10, R10
+	KMOVW      R10, K1
+
+block:
+	MOVQ    $0x00000020, R9
+	CMPQ    DX, R9
+	CMOVQLT DX, R9
+	SUBQ    R9, DX
+	VXORPS  Z0, Z0, Z0
+	VXORPS  Z1, Z1, Z1
+	MOVQ    R9, R10
+	SHRQ    $0x01, R10
+	JZ      blockSingle
+
+blockPair:
+	VMOVUPS.Z    (CX), K1, Z2
+	VBROADCASTSS (AX), Z3
+	VFMADD231PS  Z3, Z2, Z0
+	PREFETCHT1   (DI)
+	ADDQ         step+88(FP), DI
+	ADDQ         BX, AX
+	ADDQ         SI, CX
+	VMOVUPS.Z    (CX), K1, Z2
+	VBROADCASTSS (AX), Z3
+	VFMADD231PS  Z3, Z2, Z1
+	PREFETCHT1   (DI)
+	ADDQ         step+88(FP), DI
+	ADDQ         BX, AX
+	ADDQ         SI, CX
+	DECQ         R10
+	JNZ          blockPair
+
+blockSingle:
+	TESTB        $0x01, R9
+	JZ           blockSum
+	VMOVUPS.Z    (CX), K1, Z2
+	VBROADCASTSS (AX), Z3
+	VFMADD231PS  Z3, Z2, Z0
+	PREFETCHT1   (DI)
+	ADDQ         step+88(FP), DI
+	ADDQ         BX, AX
+	ADDQ         SI, CX
+
+blockSum:
+	VADDPS    Z1, Z0, Z0
+	MOVQ      c+0(FP), R9
+	MOVQ      ldc+8(FP), R10
+	SHLQ      $0x02, R10
+	TESTB     R8, R8
+	JZ        blockFirst
+	MOVQ      R9, R10
+	VMOVUPS.Z (R10), K1, Z1
+	VADDPS    Z1, Z0, Z0
+	JMP       blockStore
+
+blockFirst:
+	VXORPS Z1, Z1, Z1
+	VADDPS Z1, Z0, Z0
+	MOVB   $0x01, R8
+
+blockStore:
+	VMOVUPS Z0, K1, (R9)
+	TESTQ   DX, DX
+	JNZ     block
+	VZEROUPPER
+	RET
+
+// func avx512BF16Tile2x1(c *float32, ldc int, a *float32, rowA int, colA int, b *float32, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, CMOV, MMX+
+TEXT ·avx512BF16Tile2x1(SB), NOSPLIT, $0-96
+	MOVQ       c+0(FP), AX
+	MOVQ       ldc+8(FP), CX
+	SHLQ       $0x02, CX
+	PREFETCHT0 (AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	MOVQ       a+16(FP), AX
+	MOVQ       rowA+24(FP), CX
+	SHLQ       $0x02, CX
+	LEAQ       (CX)(CX*2), DX
+	MOVQ       b+40(FP), DX
+	MOVQ       k+56(FP), BX
+	MOVQ       colA+32(FP), SI
+	SHLQ       $0x02, SI
+	MOVQ       rowB+48(FP), DI
+	SHLQ       $0x02, DI
+	MOVQ       ahead+80(FP), R8
+	MOVB       add+72(FP), R9
+	MOVQ       lanes+64(FP), R10
+	MOVQ       $-1, R11
+	BZHIQ      R10, R11, R11
+	KMOVW      R11, K1
+
+block:
+	MOVQ    $0x00000020, R10
+	CMPQ    BX, R10
+	CMOVQLT BX, R10
+	SUBQ    R10, BX
+	VXORPS  Z0, Z0, Z0
+	VXORPS  Z2, Z2, Z2
+	VXORPS  Z1, Z1, Z1
+	VXORPS  Z3, Z3, Z3
+	MOVQ    R10, R11
+	SHRQ    $0x01, R11
+	JZ      blockSingle
+
+blockPair:
+	VMOVUPS.Z    (DX), K1, Z4
+	VBROADCASTSS (AX), Z5
+	VFMADD231PS  Z5, Z4, Z0
+	VBROADCASTSS (AX)(CX*1), Z5
+	VFMADD231PS  Z5, Z4, Z1
+	PREFETCHT1   (R8)
+	ADDQ         step+88(FP), R8
+	ADDQ         SI, AX
+	ADDQ         DI, DX
+	VMOVUPS.Z    (DX), K1, Z4
+	VBROADCASTSS (AX), Z5
+	VFMADD231PS  Z5, Z4, Z2
+	VBROADCASTSS (AX)(CX*1), Z5
+	VFMADD231PS  Z5, Z4, Z3
+	PREFETCHT1   (R8)
+	ADDQ         step+88(FP), R8
+	ADDQ         SI, AX
+	ADDQ         DI, DX
+	DECQ         R11
+	JNZ          blockPair
+
+blockSingle:
+	TESTB        $0x01, R10
+	JZ           blockSum
+	VMOVUPS.Z    (DX), K1, Z4
+	VBROADCASTSS (AX), Z5
+	VFMADD231PS  Z5, Z4, Z0
+	VBROADCASTSS (AX)(CX*1), Z5
+	VFMADD231PS  Z5, Z4, Z1
+	PREFETCHT1   (R8)
+	ADDQ         step+88(FP), R8
+	ADDQ         SI, AX
+	ADDQ         DI, DX
+
+blockSum:
+	VADDPS    Z2, Z0, Z0
+	VADDPS    Z3, Z1, Z1
+	MOVQ      c+0(FP), R10
+	MOVQ      ldc+8(FP), R11
+	SHLQ      $0x02, R11
+	TESTB     R9, R9
+	JZ        blockFirst
+	MOVQ      R10, R12
+	VMOVUPS.Z (R12), K1, Z2
+	VADDPS    Z2, Z0, Z0
+	ADDQ      R11, R12
+	VMOVUPS.Z (R12), K1, Z2
+	VADDPS    Z2, Z1, Z1
+	JMP       blockStore
+
+blockFirst:
+	VXORPS Z2, Z2, Z2
+	VADDPS Z2, Z0, Z0
+	VADDPS Z2, Z1, Z1
+	MOVB   $0x01, R9
+
+blockStore:
+	VMOVUPS Z0, K1, (R10)
+	ADDQ    R11, R10
+	VMOVUPS Z1, K1, (R10)
+	TESTQ   BX, BX
+	JNZ     block
+	VZEROUPPER
+	RET
+
+// func avx512BF16Tile3x1(c *float32, ldc int, a *float32, rowA int, colA int, b *float32, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, CMOV, MMX+
+TEXT ·avx512BF16Tile3x1(SB), NOSPLIT, $0-96
+	MOVQ       c+0(FP), AX
+	MOVQ       ldc+8(FP), CX
+	SHLQ       $0x02, CX
+	PREFETCHT0 (AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	MOVQ       a+16(FP), AX
+	MOVQ       rowA+24(FP), CX
+	SHLQ       $0x02, CX
+	LEAQ       (CX)(CX*2), DX
+	MOVQ       b+40(FP), DX
+	MOVQ       k+56(FP), BX
+	MOVQ       colA+32(FP), SI
+	SHLQ       $0x02, SI
+	MOVQ       rowB+48(FP), DI
+	SHLQ       $0x02, DI
+	MOVQ       ahead+80(FP), R8
+	MOVB       add+72(FP), R9
+	MOVQ       lanes+64(FP), R10
+	MOVQ       $-1, R11
+	BZHIQ      R10, R11, R11
+	KMOVW      R11, K1
+
+block:
+	MOVQ    $0x00000020, R10
+	CMPQ    BX, R10
+	CMOVQLT BX, R10
+	SUBQ    R10, BX
+	VXORPS  Z0, Z0, Z0
+	VXORPS  Z3, Z3, Z3
+	VXORPS  Z1, Z1, Z1
+	VXORPS  Z4, Z4, Z4
+	VXORPS  Z2, Z2, Z2
+	VXORPS  Z5, Z5, Z5
+	MOVQ    R10, R11
+	SHRQ    $0x01, R11
+	JZ      blockSingle
+
+blockPair:
+	VMOVUPS.Z    (DX), K1, Z6
+	VBROADCASTSS (AX), Z7
+	VFMADD231PS  Z7, Z6, Z0
+	VBROADCASTSS (AX)(CX*1), Z7
+	VFMADD231PS  Z7, Z6, Z1
+	VBROADCASTSS (AX)(CX*2), Z7
+	VFMADD231PS  Z7, Z6, Z2
+	PREFETCHT1   (R8)
+	ADDQ         step+88(FP), R8
+	ADDQ         SI, AX
+	ADDQ         DI, DX
+	VMOVUPS.Z    (DX), K1, Z6
+	VBROADCASTSS (AX), Z7
+	VFMADD231PS  Z7, Z6, Z3
+	VBROADCASTSS (AX)(CX*1), Z7
+	VFMADD231PS  Z7, Z6, Z4
+	VBROADCASTSS (AX)(CX*2), Z7
+	VFMADD231PS  Z7, Z6, Z5
+	PREFETCHT1   (R8)
+	ADDQ         step+88(FP), R8
+	ADDQ         SI, AX
+	ADDQ         DI, DX
+	DECQ         R11
+	JNZ          blockPair
+
+blockSingle:
+	TESTB        $0x01, R10
+	JZ           blockSum
+	VMOVUPS.Z    (DX), K1, Z6
+	VBROADCASTSS (AX), Z7
+	VFMADD231PS  Z7, Z6, Z0
+	VBROADCASTSS (AX)(CX*1), Z7
+	VFMADD231PS  Z7, Z6, Z1
+	VBROADCASTSS (AX)(CX*2), Z7
+	VFMADD231PS  Z7, Z6, Z2
+	PREFETCHT1   (R8)
+	ADDQ         step+88(FP), R8
+	ADDQ         SI, AX
+	ADDQ         DI, DX
+
+blockSum:
+	VADDPS    Z3, Z0, Z0
+	VADDPS    Z4, Z1, Z1
+	VADDPS    Z5, Z2, Z2
+	MOVQ      c+0(FP), R10
+	MOVQ      ldc+8(FP), R11
+	SHLQ      $0x02, R11
+	TESTB     R9, R9
+	JZ        blockFirst
+	MOVQ      R10, R12
+	VMOVUPS.Z (R12), K1, Z3
+	VADDPS    Z3, Z0, Z0
+	ADDQ      R11, R12
+	VMOVUPS.Z (R12), K1, Z3
+	VADDPS    Z3, Z1, Z1
+	ADDQ      R11, R12
+	VMOVUPS.Z (R12), K1, Z3
+	VADDPS    Z3, Z2, Z2
+	JMP       blockStore
+
+blockFirst:
+	VXORPS Z3, Z3, Z3
+	VADDPS Z3, Z0, Z0
+	VADDPS Z3, Z1, Z1
+	VADDPS Z3, Z2, Z2
+	MOVB   $0x01, R9
+
+blockStore:
+	VMOVUPS Z0, K1, (R10)
+	ADDQ    R11, R10
+	VMOVUPS Z1, K1, (R10)
+	ADDQ    R11, R10
+	VMOVUPS Z2, K1, (R10)
+	TESTQ   BX, BX
+	JNZ     block
+	VZEROUPPER
+	RET
+
+// func avx512BF16Tile4x1(c *float32, ldc int, a *float32, rowA int, colA int, b *float32, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, CMOV, MMX+
+TEXT ·avx512BF16Tile4x1(SB), NOSPLIT, $0-96
+	MOVQ       c+0(FP), AX
+	MOVQ       ldc+8(FP), CX
+	SHLQ       $0x02, CX
+	PREFETCHT0 (AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	MOVQ       a+16(FP), AX
+	MOVQ       rowA+24(FP), CX
+	SHLQ       $0x02, CX
+	LEAQ       (CX)(CX*2), DX
+	MOVQ       b+40(FP), BX
+	MOVQ       k+56(FP), SI
+	MOVQ       colA+32(FP), DI
+	SHLQ       $0x02, DI
+	MOVQ       rowB+48(FP), R8
+	SHLQ       $0x02, R8
+	MOVQ       ahead+80(FP), R9
+	MOVB       add+72(FP), R10
+	MOVQ       lanes+64(FP), R11
+	MOVQ       $-1, R12
+	BZHIQ      R11, R12, R12
+	KMOVW      R12, K1
+
+block:
+	MOVQ    $0x00000020, R11
+	CMPQ    SI, R11
+	CMOVQLT SI, R11
+	SUBQ    R11, SI
+	VXORPS  Z0, Z0, Z0
+	VXORPS  Z4, Z4, Z4
+	VXORPS  Z1, Z1, Z1
+	VXORPS  Z5, Z5, Z5
+	VXORPS  Z2, Z2, Z2
+	VXORPS  Z6, Z6, Z6
+	VXORPS  Z3, Z3, Z3
+	VXORPS  Z7, Z7, Z7
+	MOVQ    R11, R12
+	SHRQ    $0x01, R12
+	JZ      blockSingle
+
+blockPair:
+	VMOVUPS.Z    (BX), K1, Z8
+	VBROADCASTSS (AX), Z9
+	VFMADD231PS  Z9, Z8, Z0
+	VBROADCASTSS (AX)(CX*1), Z9
+	VFMADD231PS  Z9, Z8, Z1
+	VBROADCASTSS (AX)(CX*2), Z9
+	VFMADD231PS  Z9, Z8, Z2
+	VBROADCASTSS (AX)(DX*1), Z9
+	VFMADD231PS  Z9, Z8, Z3
+	PREFETCHT1   (R9)
+	ADDQ         step+88(FP), R9
+	ADDQ         DI, AX
+	ADDQ         R8, BX
+	VMOVUPS.Z    (BX), K1, Z8
+	VBROADCASTSS (AX), Z9
+	VFMADD231PS  Z9, Z8, Z4
+	VBROADCASTSS (AX)(CX*1), Z9
+	VFMADD231PS  Z9, Z8, Z5
+	VBROADCASTSS (AX)(CX*2), Z9
+	VFMADD231PS  Z9, Z8, Z6
+	VBROADCASTSS (AX)(DX*1), Z9
+	VFMADD231PS  Z9, Z8, Z7
+	PREFETCHT1   (R9)
+	ADDQ         step+88(FP), R9
+	ADDQ         DI, AX
+	ADDQ         R8, BX
+	DECQ         R12
+	JNZ          blockPair
+
+blockSingle:
+	TESTB        $0x01, R11
+	JZ           blockSum
+	VMOVUPS.Z    (BX), K1, Z8
+	VBROADCASTSS (AX), Z9
+	VFMADD231PS  Z9, Z8, Z0
+	VBROADCASTSS (AX)(CX*1), Z9
+	VFMADD231PS  Z9, Z8, Z1
+	VBROADCASTSS (AX)(CX*2), Z9
+	VFMADD231PS  Z9, Z8, Z2
+	VBROADCASTSS (AX)(DX*1), Z9
+	VFMADD231PS  Z9, Z8, Z3
+	PREFETCHT1   (R9)
+	ADDQ         step+88(FP), R9
+	ADDQ         DI, AX
+	ADDQ         R8, BX
+
+blockSum:
+	VADDPS    Z4, Z0, Z0
+	VADDPS    Z5, Z1, Z1
+	VADDPS    Z6, Z2, Z2
+	VADDPS    Z7, Z3, Z3
+	MOVQ      c+0(FP), R11
+	MOVQ      ldc+8(FP), R12
+	SHLQ      $0x02, R12
+	TESTB     R10, R10
+	JZ        blockFirst
+	MOVQ      R11, R13
+	VMOVUPS.Z (R13), K1, Z4
+	VADDPS    Z4, Z0, Z0
+	ADDQ      R12, R13
+	VMOVUPS.Z (R13), K1, Z4
+	VADDPS    Z4, Z1, Z1
+	ADDQ      R12, R13
+	VMOVUPS.Z (R13), K1, Z4
+	VADDPS    Z4, Z2, Z2
+	ADDQ      R12, R13
+	VMOVUPS.Z (R13), K1, Z4
+	VADDPS    Z4, Z3, Z3
+	JMP       blockStore
+
+blockFirst:
+	VXORPS Z4, Z4, Z4
+	VADDPS Z4, Z0, Z0
+	VADDPS Z4, Z1, Z1
+	VADDPS Z4, Z2, Z2
+	VADDPS Z4, Z3, Z3
+	MOVB   $0x01, R10
+
+blockStore:
+	VMOVUPS Z0, K1, (R11)
+	ADDQ    R12, R11
+	VMOVUPS Z1, K1, (R11)
+	ADDQ    R12, R11
+	VMOVUPS Z2, K1, (R11)
+	ADDQ    R12, R11
+	VMOVUPS Z3, K1, (R11)
+	TESTQ   SI, SI
+	JNZ     block
+	VZEROUPPER
+	RET
+
+// func avx512BF16Tile5x1(c *float32, ldc int, a *float32, rowA int, colA int, b *float32, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, CMOV, MMX+
+TEXT ·avx512BF16Tile5x1(SB), NOSPLIT, $0-96
+	MOVQ       c+0(FP), AX
+	MOVQ       ldc+8(FP), CX
+	SHLQ       $0x02, CX
+	PREFETCHT0 (AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	MOVQ       a+16(FP), AX
+	MOVQ       rowA+24(FP), CX
+	SHLQ       $0x02, CX
+	LEAQ       (CX)(CX*2), DX
+	LEAQ       (AX)(CX*4), BX
+	MOVQ       b+40(FP), SI
+	MOVQ       k+56(FP), DI
+	MOVQ       colA+32(FP), R8
+	SHLQ       $0x02, R8
+	MOVQ       rowB+48(FP), R9
+	SHLQ       $0x02, R9
+	MOVQ       ahead+80(FP), R10
+	MOVB       add+72(FP), R11
+	MOVQ       lanes+64(FP), R12
+	MOVQ       $-1, R13
+	BZHIQ      R12, R13, R13
+	KMOVW      R13, K1
+
+block:
+	MOVQ    $0x00000020, R12
+	CMPQ    DI, R12
+	CMOVQLT DI, R12
+	SUBQ    R12, DI
+	VXORPS  Z0, Z0, Z0
+	VXORPS  Z5, Z5, Z5
+	VXORPS  Z1, Z1, Z1
+	VXORPS  Z6, Z6, Z6
+	VXORPS  Z2, Z2, Z2
+	VXORPS  Z7, Z7, Z7
+	VXORPS  Z3, Z3, Z3
+	VXORPS  Z8, Z8, Z8
+	VXORPS  Z4, Z4, Z4
+	VXORPS  Z9, Z9, Z9
+	MOVQ    R12, R13
+	SHRQ    $0x01, R13
+	JZ      blockSingle
+
+blockPair:
+	VMOVUPS.Z    (SI), K1, Z10
+	VBROADCASTSS (AX), Z11
+	VFMADD231PS  Z11, Z10, Z0
+	VBROADCASTSS (AX)(CX*1), Z11
+	VFMADD231PS  Z11, Z10, Z1
+	VBROADCASTSS (AX)(CX*2), Z11
+	VFMADD231PS  Z11, Z10, Z2
+	VBROADCASTSS (AX)(DX*1), Z11
+	VFMADD231PS  Z11, Z10, Z3
+	VBROADCASTSS (BX), Z11
+	VFMADD231PS  Z11, Z10, Z4
+	PREFETCHT1   (R10)
+	ADDQ         step+88(FP), R10
+	ADDQ         R8, AX
+	ADDQ         R8, BX
+	ADDQ         R9, SI
+	VMOVUPS.Z    (SI), K1, Z10
+	VBROADCASTSS (AX), Z11
+	VFMADD231PS  Z11, Z10, Z5
+	VBROADCASTSS (AX)(CX*1), Z11
+	VFMADD231PS  Z11, Z10, Z6
+	VBROADCASTSS (AX)(CX*2), Z11
+	VFMADD231PS  Z11, Z10, Z7
+	VBROADCASTSS (AX)(DX*1), Z11
+	VFMADD231PS  Z11, Z10, Z8
+	VBROADCASTSS (BX), Z11
+	VFMADD231PS  Z11, Z10, Z9
+	PREFETCHT1   (R10)
+	ADDQ         step+88(FP), R10
+	ADDQ         R8, AX
+	ADDQ         R8, BX
+	ADDQ         R9, SI
+	DECQ         R13
+	JNZ          blockPair
+
+blockSingle:
+	TESTB        $0x01, R12
+	JZ           blockSum
+	VMOVUPS.Z    (SI), K1, Z10
+	VBROADCASTSS (AX), Z11
+	VFMADD231PS  Z11, Z10, Z0
+	VBROADCASTSS (AX)(CX*1), Z11
+	VFMADD231PS  Z11, Z10, Z1
+	VBROADCASTSS (AX)(CX*2), Z11
+	VFMADD231PS  Z11, Z10, Z2
+	VBROADCASTSS (AX)(DX*1), Z11
+	VFMADD231PS  Z11, Z10, Z3
+	VBROADCASTSS (BX), Z11
+	VFMADD231PS  Z11, Z10, Z4
+	PREFETCHT1   (R10)
+	ADDQ         step+88(FP), R10
+	ADDQ         R8, AX
+	ADDQ         R8, BX
+	ADDQ         R9, SI
+
+blockSum:
+	VADDPS    Z5, Z0, Z0
+	VADDPS    Z6, Z1, Z1
+	VADDPS    Z7, Z2, Z2
+	VADDPS    Z8, Z3, Z3
+	VADDPS    Z9, Z4, Z4
+	MOVQ      c+0(FP), R12
+	MOVQ      ldc+8(FP), R13
+	SHLQ      $0x02, R13
+	TESTB     R11, R11
+	JZ        blockFirst
+	MOVQ      R12, R14
+	VMOVUPS.Z (R14), K1, Z5
+	VADDPS    Z5, Z0, Z0
+	ADDQ      R13, R14
+	VMOVUPS.Z (R14), K1, Z5
+	VADDPS    Z5, Z1, Z1
+	ADDQ      R13, R14
+	VMOVUPS.Z (R14), K1, Z5
+	VADDPS    Z5, Z2, Z2
+	ADDQ      R13, R14
+	VMOVUPS.Z (R14), K1, Z5
+	VADDPS    Z5, Z3, Z3
+	ADDQ      R13, R14
+	VMOVUPS.Z (R14), K1, Z5
+	VADDPS    Z5, Z4, Z4
+	JMP       blockStore
+
+blockFirst:
+	VXORPS Z5, Z5, Z5
+	VADDPS Z5, Z0, Z0
+	VADDPS Z5, Z1, Z1
+	VADDPS Z5, Z2, Z2
+	VADDPS Z5, Z3, Z3
+	VADDPS Z5, Z4, Z4
+	MOVB   $0x01, R11
+
+blockStore:
+	VMOVUPS Z0, K1, (R12)
+	ADDQ    R13, R12
+	VMOVUPS Z1, K1, (R12)
+	ADDQ    R13, R12
+	VMOVUPS Z2, K1, (R12)
+	ADDQ    R13, R12
+	VMOVUPS Z3, K1, (R12)
+	ADDQ    R13, R12
+	VMOVUPS Z4, K1, (R12)
+	TESTQ   DI, DI
+	JNZ     block
+	VZEROUPPER
+	RET
+
+// func avx512BF16Tile6x1(c *float32, ldc int, a *float32, rowA int, colA int, b *float32, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, CMOV, MMX+
+TEXT ·avx512BF16Tile6x1(SB), NOSPLIT, $0-96
+	MOVQ       c+0(FP), AX
+	MOVQ       ldc+8(FP), CX
+	SHLQ       $0x02, CX
+	PREFETCHT0 (AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	MOVQ       a+16(FP), AX
+	MOVQ       rowA+24(FP), CX
+	SHLQ       $0x02, CX
+	LEAQ       (CX)(CX*2), DX
+	LEAQ       (AX)(CX*4), BX
+	MOVQ       b+40(FP), SI
+	MOVQ       k+56(FP), DI
+	MOVQ       colA+32(FP), R8
+	SHLQ       $0x02, R8
+	MOVQ       rowB+48(FP), R9
+	SHLQ       $0x02, R9
+	MOVQ       ahead+80(FP), R10
+	MOVB       add+72(FP), R11
+	MOVQ       lanes+64(FP), R12
+	MOVQ       $-1, R13
+	BZHIQ      R12, R13, R13
+	KMOVW      R13, K1
+
+block:
+	MOVQ    $0x00000020, R12
+	CMPQ    DI, R12
+	CMOVQLT DI, R12
+	SUBQ    R12, DI
+	VXORPS  Z0, Z0, Z0
+	VXORPS  Z6, Z6, Z6
+	VXORPS  Z1, Z1, Z1
+	VXORPS  Z7, Z7, Z7
+	VXORPS  Z2, Z2, Z2
+	VXORPS  Z8, Z8, Z8
+	VXORPS  Z3, Z3, Z3
+	VXORPS  Z9, Z9, Z9
+	VXORPS  Z4, Z4, Z4
+	VXORPS  Z10, Z10, Z10
+	VXORPS  Z5, Z5, Z5
+	VXORPS  Z11, Z11, Z11
+	MOVQ    R12, R13
+	SHRQ    $0x01, R13
+	JZ      blockSingle
+
+blockPair:
+	VMOVUPS.Z    (SI), K1, Z12
+	VBROADCASTSS (AX), Z13
+	VFMADD231PS  Z13, Z12, Z0
+	VBROADCASTSS (AX)(CX*1), Z13
+	VFMADD231PS  Z13, Z12, Z1
+	VBROADCASTSS (AX)(CX*2), Z13
+	VFMADD231PS  Z13, Z12, Z2
+	VBROADCASTSS (AX)(DX*1), Z13
+	VFMADD231PS  Z13, Z12, Z3
+	VBROADCASTSS (BX), Z13
+	VFMADD231PS  Z13, Z12, Z4
+	VBROADCASTSS (BX)(CX*1), Z13
+	VFMADD231PS  Z13, Z12, Z5
+	PREFETCHT1   (R10)
+	ADDQ         step+88(FP), R10
+	ADDQ         R8, AX
+	ADDQ         R8, BX
+	ADDQ         R9, SI
+	VMOVUPS.Z    (SI), K1, Z12
+	VBROADCASTSS (AX), Z13
+	VFMADD231PS  Z13, Z12, Z6
+	VBROADCASTSS (AX)(CX*1), Z13
+	VFMADD231PS  Z13, Z12, Z7
+	VBROADCASTSS (AX)(CX*2), Z13
+	VFMADD231PS  Z13, Z12, Z8
+	VBROADCASTSS (AX)(DX*1), Z13
+	VFMADD231PS  Z13, Z12, Z9
+	VBROADCASTSS (BX), Z13
+	VFMADD231PS  Z13, Z12, Z10
+	VBROADCASTSS (BX)(CX*1), Z13
+	VFMADD231PS  Z13, Z12, Z11
+	PREFETCHT1   (R10)
+	ADDQ         step+88(FP), R10
+	ADDQ         R8, AX
+	ADDQ         R8, BX
+	ADDQ         R9, SI
+	DECQ         R13
+	JNZ          blockPair
+
+blockSingle:
+	TESTB        $0x01, R12
+	JZ           blockSum
+	VMOVUPS.Z    (SI), K1, Z12
+	VBROADCASTSS (AX), Z13
+	VFMADD231PS  Z13, Z12, Z0
+	VBROADCASTSS (AX)(CX*1), Z13
+	VFMADD231PS  Z13, Z12, Z1
+	VBROADCASTSS (AX)(CX*2), Z13
+	VFMADD231PS  Z13, Z12, Z2
+	VBROADCASTSS (AX)(DX*1), Z13
+	VFMADD231PS  Z13, Z12, Z3
+	VBROADCASTSS (BX), Z13
+	VFMADD231PS  Z13, Z12, Z4
+	VBROADCASTSS (BX)(CX*1), Z13
+	VFMADD231PS  Z13, Z12, Z5
+	PREFETCHT1   (R10)
+	ADDQ         step+88(FP), R10
+	ADDQ         R8, AX
+	ADDQ         R8, BX
+	ADDQ         R9, SI
+
+blockSum:
+	VADDPS    Z6, Z0, Z0
+	VADDPS    Z7, Z1, Z1
+	VADDPS    Z8, Z2, Z2
+	VADDPS    Z9, Z3, Z3
+	VADDPS    Z10, Z4, Z4
+	VADDPS    Z11, Z5, Z5
+	MOVQ      c+0(FP), R12
+	MOVQ      ldc+8(FP), R13
+	SHLQ      $0x02, R13
+	TESTB     R11, R11
+	JZ        blockFirst
+	MOVQ      R12, R14
+	VMOVUPS.Z (R14), K1, Z6
+	VADDPS    Z6, Z0, Z0
+	ADDQ      R13, R14
+	VMOVUPS.Z (R14), K1, Z6
+	VADDPS    Z6, Z1, Z1
+	ADDQ      R13, R14
+	VMOVUPS.Z (R14), K1, Z6
+	VADDPS    Z6, Z2, Z2
+	ADDQ      R13, R14
+	VMOVUPS.Z (R14), K1, Z6
+	VADDPS    Z6, Z3, Z3
+	ADDQ      R13, R14
+	VMOVUPS.Z (R14), K1, Z6
+	VADDPS    Z6, Z4, Z4
+	ADDQ      R13, R14
+	VMOVUPS.Z (R14), K1, Z6
+	VADDPS    Z6, Z5, Z5
+	JMP       blockStore
+
+blockFirst:
+	VXORPS Z6, Z6, Z6
+	VADDPS Z6, Z0, Z0
+	VADDPS Z6, Z1, Z1
+	VADDPS Z6, Z2, Z2
+	VADDPS Z6, Z3, Z3
+	VADDPS Z6, Z4, Z4
+	VADDPS Z6, Z5, Z5
+	MOVB   $0x01, R11
+
+blockStore:
+	VMOVUPS Z0, K1, (R12)
+	ADDQ    R13, R12
+	VMOVUPS Z1, K1, (R12)
+	ADDQ    R13, R12
+	VMOVUPS Z2, K1, (R12)
+	ADDQ    R13, R12
+	VMOVUPS Z3, K1, (R12)
+	ADDQ    R13, R12
+	VMOVUPS Z4, K1, (R12)
+	ADDQ    R13, R12
+	VMOVUPS Z5, K1, (R12)
+	TESTQ   DI, DI
+	JNZ     block
+	VZEROUPPER
+	RET
+
+// func avx512BF16Tile7x1(c *float32, ldc int, a *float32, rowA int, colA int, b *float32, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, CMOV, MMX+
+TEXT ·avx512BF16Tile7x1(SB), NOSPLIT, $0-96
+	MOVQ       c+0(FP), AX
+	MOVQ       ldc+8(FP), CX
+	SHLQ       $0x02, CX
+	PREFETCHT0 (AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	MOVQ       a+16(FP), AX
+	MOVQ       rowA+24(FP), CX
+	SHLQ       $0x02, CX
+	LEAQ       (CX)(CX*2), DX
+	LEAQ       (AX)(CX*4), BX
+	MOVQ       b+40(FP), SI
+	MOVQ       k+56(FP), DI
+	MOVQ       colA+32(FP), R8
+	SHLQ       $0x02, R8
+	MOVQ       rowB+48(FP), R9
+	SHLQ       $0x02, R9
+	MOVQ       ahead+80(FP), R10
+	MOVB       add+72(FP), R11
+	MOVQ       lanes+64(FP), R12
+	MOVQ       $-1, R13
+	BZHIQ      R12, R13, R13
+	KMOVW      R13, K1
+
+block:
+	MOVQ    $0x00000020, R12
+	CMPQ    DI, R12
+	CMOVQLT DI, R12
+	SUBQ    R12, DI
+	VXORPS  Z0, Z0, Z0
+	VXORPS  Z7, Z7, Z7
+	VXORPS  Z1, Z1, Z1
+	VXORPS  Z8, Z8, Z8
+	VXORPS  Z2, Z2, Z2
+	VXORPS  Z9, Z9, Z9
+	VXORPS  Z3, Z3, Z3
+	VXORPS  Z10, Z10, Z10
+	VXORPS  Z4, Z4, Z4
+	VXORPS  Z11, Z11, Z11
+	VXORPS  Z5, Z5, Z5
+	VXORPS  Z12, Z12, Z12
+	VXORPS  Z6, Z6, Z6
+	VXORPS  Z13, Z13, Z13
+	MOVQ    R12, R13
+	SHRQ    $0x01, R13
+	JZ      blockSingle
+
+blockPair:
+	VMOVUPS.Z    (SI), K1, Z14
+	VBROADCASTSS (AX), Z15
+	VFMADD231PS  Z15, Z14, Z0
+	VBROADCASTSS (AX)(CX*1), Z15
+	VFMADD231PS  Z15, Z14, Z1
+	VBROADCASTSS (AX)(CX*2), Z15
+	VFMADD231PS  Z15, Z14, Z2
+	VBROADCASTSS (AX)(DX*1), Z15
+	VFMADD231PS  Z15, Z14, Z3
+	VBROADCASTSS (BX), Z15
+	VFMADD231PS  Z15, Z14, Z4
+	VBROADCASTSS (BX)(CX*1), Z15
+	VFMADD231PS  Z15, Z14, Z5
+	VBROADCASTSS (BX)(CX*2), Z15
+	VFMADD231PS  Z15, Z14, Z6
+	PREFETCHT1   (R10)
+	ADDQ         step+88(FP), R10
+	ADDQ         R8, AX
+	ADDQ         R8, BX
+	ADDQ         R9, SI
+	VMOVUPS.Z    (SI), K1, Z14
+	VBROADCASTSS (AX), Z15
+	VFMADD231PS  Z15, Z14, Z7
+	VBROADCASTSS (AX)(CX*1), Z15
+	VFMADD231PS  Z15, Z14, Z8
+	VBROADCASTSS (AX)(CX*2), Z15
+	VFMADD231PS  Z15, Z14, Z9
+	VBROADCASTSS (AX)(DX*1), Z15
+	VFMADD231PS  Z15, Z14, Z10
+	VBROADCASTSS (BX), Z15
+	VFMADD231PS  Z15, Z14, Z11
+	VBROADCASTSS (BX)(CX*1), Z15
+	VFMADD231PS  Z15, Z14, Z12
+	VBROADCASTSS (BX)(CX*2), Z15
+	VFMADD231PS  Z15, Z14, Z13
+	PREFETCHT1   (R10)
+	ADDQ         step+88(FP), R10
+	ADDQ         R8, AX
+	ADDQ         R8, BX
+	ADDQ         R9, SI
+	DECQ         R13
+	JNZ          blockPair
+
+blockSingle:
+	TESTB        $0x01, R12
+	JZ           blockSum
+	VMOVUPS.Z    (SI), K1, Z14
+	VBROADCASTSS (AX), Z15
+	VFMADD231PS  Z15, Z14, Z0
+	VBROADCASTSS (AX)(CX*1), Z15
+	VFMADD231PS  Z15, Z14, Z1
+	VBROADCASTSS (AX)(CX*2), Z15
+	VFMADD231PS  Z15, Z14, Z2
+	VBROADCASTSS (AX)(DX*1), Z15
+	VFMADD231PS  Z15, Z14, Z3
+	VBROADCASTSS (BX), Z15
+	VFMADD231PS  Z15, Z14, Z4
+	VBROADCASTSS (BX)(CX*1), Z15
+	VFMADD231PS  Z15, Z14, Z5
+	VBROADCASTSS (BX)(CX*2), Z15
+	VFMADD231PS  Z15, Z14, Z6
+	PREFETCHT1   (R10)
+	ADDQ         step+88(FP), R10
+	ADDQ         R8, AX
+	ADDQ         R8, BX
+	ADDQ         R9, SI
+
+blockSum:
+	VADDPS    Z7, Z0, Z0
+	VADDPS    Z8, Z1, Z1
+	VADDPS    Z9, Z2, Z2
+	VADDPS    Z10, Z3, Z3
+	VADDPS    Z11, Z4, Z4
+	VADDPS    Z12, Z5, Z5
+	VADDPS    Z13, Z6, Z6
+	MOVQ      c+0(FP), R12
+	MOVQ      ldc+8(FP), R13
+	SHLQ      $0x02, R13
+	TESTB     R11, R11
+	JZ        blockFirst
+	MOVQ      R12, R14
+	VMOVUPS.Z (R14), K1, Z7
+	VADDPS    Z7, Z0, Z0
+	ADDQ      R13, R14
+	VMOVUPS.Z (R14), K1, Z7
+	VADDPS    Z7, Z1, Z1
+	ADDQ      R13, R14
+	VMOVUPS.Z (R14), K1, Z7
+	VADDPS    Z7, Z2, Z2
+	ADDQ      R13, R14
+	VMOVUPS.Z (R14), K1, Z7
+	VADDPS    Z7, Z3, Z3
+	ADDQ      R13, R14
+	VMOVUPS.Z (R14), K1, Z7
+	VADDPS    Z7, Z4, Z4
+	ADDQ      R13, R14
+	VMOVUPS.Z (R14), K1, Z7
+	VADDPS    Z7, Z5, Z5
+	ADDQ      R13, R14
+	VMOVUPS.Z (R14), K1, Z7
+	VADDPS    Z7, Z6, Z6
+	JMP       blockStore
+
+blockFirst:
+	VXORPS Z7, Z7, Z7
+	VADDPS Z7, Z0, Z0
+	VADDPS Z7, Z1, Z1
+	VADDPS Z7, Z2, Z2
+	VADDPS Z7, Z3, Z3
+	VADDPS Z7, Z4, Z4
+	VADDPS Z7, Z5, Z5
+	VADDPS Z7, Z6, Z6
+	MOVB   $0x01, R11
+
+blockStore:
+	VMOVUPS Z0, K1, (R12)
+	ADDQ    R13, R12
+	VMOVUPS Z1, K1, (R12)
+	ADDQ    R13, R12
+	VMOVUPS Z2, K1, (R12)
+	ADDQ    R13, R12
+	VMOVUPS Z3, K1, (R12)
+	ADDQ    R13, R12
+	VMOVUPS Z4, K1, (R12)
+	ADDQ    R13, R12
+	VMOVUPS Z5, K1, (R12)
+	ADDQ    R13, R12
+	VMOVUPS Z6, K1, (R12)
+	TESTQ   DI, DI
+	JNZ     block
+	VZEROUPPER
+	RET
+
+// func avx512BF16Tile1x2(c *float32, ldc int, a *float32, rowA int, colA int, b *float32, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, CMOV, MMX+
+TEXT ·avx512BF16Tile1x2(SB), NOSPLIT, $0-96
+	MOVQ       c+0(FP), AX
+	MOVQ       ldc+8(FP), CX
+	SHLQ       $0x02, CX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	MOVQ       a+16(FP), AX
+	MOVQ       rowA+24(FP), CX
+	SHLQ       $0x02, CX
+	LEAQ       (CX)(CX*2), CX
+	MOVQ       b+40(FP), CX
+	MOVQ       k+56(FP), DX
+	MOVQ       colA+32(FP), BX
+	SHLQ       $0x02, BX
+	MOVQ       rowB+48(FP), SI
+	SHLQ       $0x02, SI
+	MOVQ       ahead+80(FP), DI
+	MOVB       add+72(FP), R8
+	MOVQ       lanes+64(FP), R9
+	MOVQ       $-1, R10
+	BZHIQ      R9, R10, R10
+	KMOVW      R10, K1
+
+block:
+	MOVQ    $0x00000020, R9
+	CMPQ    DX, R9
+	CMOVQLT DX, R9
+	SUBQ    R9, DX
+	VXORPS  Z0, Z0, Z0
+	VXORPS  Z2, Z2, Z2
+	VXORPS  Z1, Z1, Z1
+	VXORPS  Z3, Z3, Z3
+	MOVQ    R9, R10
+	SHRQ    $0x01, R10
+	JZ      blockSingle
+
+blockPair:
+	VBROADCASTSS (AX), Z4
+	VMOVUPS      (CX), Z5
+	VFMADD231PS  Z4, Z5, Z0
+	VMOVUPS.Z    64(CX), K1, Z5
+	VFMADD231PS  Z4, Z5, Z1
+	PREFETCHT1   (DI)
+	PREFETCHT1   64(DI)
+	ADDQ         step+88(FP), DI
+	ADDQ         BX, AX
+	ADDQ         SI, CX
+	VBROADCASTSS (AX), Z4
+	VMOVUPS      (CX), Z5
+	VFMADD231PS  Z4, Z5, Z2
+	VMOVUPS.Z    64(CX), K1, Z5
+	VFMADD231PS  Z4, Z5, Z3
+	PREFETCHT1   (DI)
+	PREFETCHT1   64(DI)
+	ADDQ         step+88(FP), DI
+	ADDQ         BX, AX
+	ADDQ         SI, CX
+	DECQ         R10
+	JNZ          blockPair
+
+blockSingle:
+	TESTB        $0x01, R9
+	JZ           blockSum
+	VBROADCASTSS (AX), Z4
+	VMOVUPS      (CX), Z5
+	VFMADD231PS  Z4, Z5, Z0
+	VMOVUPS.Z    64(CX), K1, Z5
+	VFMADD231PS  Z4, Z5, Z1
+	PREFETCHT1   (DI)
+	PREFETCHT1   64(DI)
+	ADDQ         step+88(FP), DI
+	ADDQ         BX, AX
+	ADDQ         SI, CX
+
+blockSum:
+	VADDPS    Z2, Z0, Z0
+	VADDPS    Z3, Z1, Z1
+	MOVQ      c+0(FP), R9
+	MOVQ      ldc+8(FP), R10
+	SHLQ      $0x02, R10
+	TESTB     R8, R8
+	JZ        blockFirst
+	MOVQ      R9, R10
+	VMOVUPS   (R10), Z2
+	VADDPS    Z2, Z0, Z0
+	VMOVUPS.Z 64(R10), K1, Z2
+	VADDPS    Z2, Z1, Z1
+	JMP       blockStore
+
+blockFirst:
+	VXORPS Z2, Z2, Z2
+	VADDPS Z2, Z0, Z0
+	VADDPS Z2, Z1, Z1
+	MOVB   $0x01, R8
+
+blockStore:
+	VMOVUPS Z0, (R9)
+	VMOVUPS Z1, K1, 64(R9)
+	TESTQ   DX, DX
+	JNZ     block
+	VZEROUPPER
+	RET
+
+// func avx512BF16Tile2x2(c *float32, ldc int, a *float32, rowA int, colA int, b *float32, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, CMOV, MMX+
+TEXT ·avx512BF16Tile2x2(SB), NOSPLIT, $0-96
+	MOVQ       c+0(FP), AX
+	MOVQ       ldc+8(FP), CX
+	SHLQ       $0x02, CX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	MOVQ       a+16(FP), AX
+	MOVQ       rowA+24(FP), CX
+	SHLQ       $0x02, CX
+	LEAQ       (CX)(CX*2), DX
+	MOVQ       b+40(FP), DX
+	MOVQ       k+56(FP), BX
+	MOVQ       colA+32(FP), SI
+	SHLQ       $0x02, SI
+	MOVQ       rowB+48(FP), DI
+	SHLQ       $0x02, DI
+	MOVQ       ahead+80(FP), R8
+	MOVB       add+72(FP), R9
+	MOVQ       lanes+64(FP), R10
+	MOVQ       $-1, R11
+	BZHIQ      R10, R11, R11
+	KMOVW      R11, K1
+
+block:
+	MOVQ    $0x00000020, R10
+	CMPQ    BX, R10
+	CMOVQLT BX, R10
+	SUBQ    R10, BX
+	VXORPS  Z0, Z0, Z0
+	VXORPS  Z4, Z4, Z4
+	VXORPS  Z1, Z1, Z1
+	VXORPS  Z5, Z5, Z5
+	VXORPS  Z2, Z2, Z2
+	VXORPS  Z6, Z6, Z6
+	VXORPS  Z3, Z3, Z3
+	VXORPS  Z7, Z7, Z7
+	MOVQ    R10, R11
+	SHRQ    $0x01, R11
+	JZ      blockSingle
+
+blockPair:
+	VMOVUPS      (DX), Z8
+	VMOVUPS.Z    64(DX), K1, Z9
+	VBROADCASTSS (AX), Z10
+	VFMADD231PS  Z10, Z8, Z0
+	VFMADD231PS  Z10, Z9, Z1
+	VBROADCASTSS (AX)(CX*1), Z10
+	VFMADD231PS  Z10, Z8, Z2
+	VFMADD231PS  Z10, Z9, Z3
+	PREFETCHT1   (R8)
+	PREFETCHT1   64(R8)
+	ADDQ         step+88(FP), R8
+	ADDQ         SI, AX
+	ADDQ         DI, DX
+	VMOVUPS      (DX), Z8
+	VMOVUPS.Z    64(DX), K1, Z9
+	VBROADCASTSS (AX), Z10
+	VFMADD231PS  Z10, Z8, Z4
+	VFMADD231PS  Z10, Z9, Z5
+	VBROADCASTSS (AX)(CX*1), Z10
+	VFMADD231PS  Z10, Z8, Z6
+	VFMADD231PS  Z10, Z9, Z7
+	PREFETCHT1   (R8)
+	PREFETCHT1   64(R8)
+	ADDQ         step+88(FP), R8
+	ADDQ         SI, AX
+	ADDQ         DI, DX
+	DECQ         R11
+	JNZ          blockPair
+
+blockSingle:
+	TESTB        $0x01, R10
+	JZ           blockSum
+	VMOVUPS      (DX), Z8
+	VMOVUPS.Z    64(DX), K1, Z9
+	VBROADCASTSS (AX), Z10
+	VFMADD231PS  Z10, Z8, Z0
+	VFMADD231PS  Z10, Z9, Z1
+	VBROADCASTSS (AX)(CX*1), Z10
+	VFMADD231PS  Z10, Z8, Z2
+	VFMADD231PS  Z10, Z9, Z3
+	PREFETCHT1   (R8)
+	PREFETCHT1   64(R8)
+	ADDQ         step+88(FP), R8
+	ADDQ         SI, AX
+	ADDQ         DI, DX
+
+blockSum:
+	VADDPS    Z4, Z0, Z0
+	VADDPS    Z5, Z1, Z1
+	VADDPS    Z6, Z2, Z2
+	VADDPS    Z7, Z3, Z3
+	MOVQ      c+0(FP), R10
+	MOVQ      ldc+8(FP), R11
+	SHLQ      $0x02, R11
+	TESTB     R9, R9
+	JZ        blockFirst
+	MOVQ      R10, R12
+	VMOVUPS   (R12), Z4
+	VADDPS    Z4, Z0, Z0
+	VMOVUPS.Z 64(R12), K1, Z4
+	VADDPS    Z4, Z1, Z1
+	ADDQ      R11, R12
+	VMOVUPS   (R12), Z4
+	VADDPS    Z4, Z2, Z2
+	VMOVUPS.Z 64(R12), K1, Z4
+	VADDPS    Z4, Z3, Z3
+	JMP       blockStore
+
+blockFirst:
+	VXORPS Z4, Z4, Z4
+	VADDPS Z4, Z0, Z0
+	VADDPS Z4, Z1, Z1
+	VADDPS Z4, Z2, Z2
+	VADDPS Z4, Z3, Z3
+	MOVB   $0x01, R9
+
+blockStore:
+	VMOVUPS Z0, (R10)
+	VMOVUPS Z1, K1, 64(R10)
+	ADDQ    R11, R10
+	VMOVUPS Z2, (R10)
+	VMOVUPS Z3, K1, 64(R10)
+	TESTQ   BX, BX
+	JNZ     block
+	VZEROUPPER
+	RET
+
+// func avx512BF16Tile3x2(c *float32, ldc int, a *float32, rowA int, colA int, b *float32, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, CMOV, MMX+
+TEXT ·avx512BF16Tile3x2(SB), NOSPLIT, $0-96
+	MOVQ       c+0(FP), AX
+	MOVQ       ldc+8(FP), CX
+	SHLQ       $0x02, CX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	MOVQ       a+16(FP), AX
+	MOVQ       rowA+24(FP), CX
+	SHLQ       $0x02, CX
+	LEAQ       (CX)(CX*2), DX
+	MOVQ       b+40(FP), DX
+	MOVQ       k+56(FP), BX
+	MOVQ       colA+32(FP), SI
+	SHLQ       $0x02, SI
+	MOVQ       rowB+48(FP), DI
+	SHLQ       $0x02, DI
+	MOVQ       ahead+80(FP), R8
+	MOVB       add+72(FP), R9
+	MOVQ       lanes+64(FP), R10
+	MOVQ       $-1, R11
+	BZHIQ      R10, R11, R11
+	KMOVW      R11, K1
+
+block:
+	MOVQ    $0x00000020, R10
+	CMPQ    BX, R10
+	CMOVQLT BX, R10
+	SUBQ    R10, BX
+	VXORPS  Z0, Z0, Z0
+	VXORPS  Z6, Z6, Z6
+	VXORPS  Z1, Z1, Z1
+	VXORPS  Z7, Z7, Z7
+	VXORPS  Z2, Z2, Z2
+	VXORPS  Z8, Z8, Z8
+	VXORPS  Z3, Z3, Z3
+	VXORPS  Z9, Z9, Z9
+	VXORPS  Z4, Z4, Z4
+	VXORPS  Z10, Z10, Z10
+	VXORPS  Z5, Z5, Z5
+	VXORPS  Z11, Z11, Z11
+	MOVQ    R10, R11
+	SHRQ    $0x01, R11
+	JZ      blockSingle
+
+blockPair:
+	VMOVUPS      (DX), Z12
+	VMOVUPS.Z    64(DX), K1, Z13
+	VBROADCASTSS (AX), Z14
+	VFMADD231PS  Z14, Z12, Z0
+	VFMADD231PS  Z14, Z13, Z1
+	VBROADCASTSS (AX)(CX*1), Z14
+	VFMADD231PS  Z14, Z12, Z2
+	VFMADD231PS  Z14, Z13, Z3
+	VBROADCASTSS (AX)(CX*2), Z14
+	VFMADD231PS  Z14, Z12, Z4
+	VFMADD231PS  Z14, Z13, Z5
+	PREFETCHT1   (R8)
+	PREFETCHT1   64(R8)
+	ADDQ         step+88(FP), R8
+	ADDQ         SI, AX
+	ADDQ         DI, DX
+	VMOVUPS      (DX), Z12
+	VMOVUPS.Z    64(DX), K1, Z13
+	VBROADCASTSS (AX), Z14
+	VFMADD231PS  Z14, Z12, Z6
+	VFMADD231PS  Z14, Z13, Z7
+	VBROADCASTSS (AX)(CX*1), Z14
+	VFMADD231PS  Z14, Z12, Z8
+	VFMADD231PS  Z14, Z13, Z9
+	VBROADCASTSS (AX)(CX*2), Z14
+	VFMADD231PS  Z14, Z12, Z10
+	VFMADD231PS  Z14, Z13, Z11
+	PREFETCHT1   (R8)
+	PREFETCHT1   64(R8)
+	ADDQ         step+88(FP), R8
+	ADDQ         SI, AX
+	ADDQ         DI, DX
+	DECQ         R11
+	JNZ          blockPair
+
+blockSingle:
+	TESTB        $0x01, R10
+	JZ           blockSum
+	VMOVUPS      (DX), Z12
+	VMOVUPS.Z    64(DX), K1, Z13
+	VBROADCASTSS (AX), Z14
+	VFMADD231PS  Z14, Z12, Z0
+	VFMADD231PS  Z14, Z13, Z1
+	VBROADCASTSS (AX)(CX*1), Z14
+	VFMADD231PS  Z14, Z12, Z2
+	VFMADD231PS  Z14, Z13, Z3
+	VBROADCASTSS (AX)(CX*2), Z14
+	VFMADD231PS  Z14, Z12, Z4
+	VFMADD231PS  Z14, Z13, Z5
+	PREFETCHT1   (R8)
+	PREFETCHT1   64(R8)
+	ADDQ         step+88(FP), R8
+	ADDQ         SI, AX
+	ADDQ         DI, DX
+
+blockSum:
+	VADDPS    Z6, Z0, Z0
+	VADDPS    Z7, Z1, Z1
+	VADDPS    Z8, Z2, Z2
+	VADDPS    Z9, Z3, Z3
+	VADDPS    Z10, Z4, Z4
+	VADDPS    Z11, Z5, Z5
+	MOVQ      c+0(FP), R10
+	MOVQ      ldc+8(FP), R11
+	SHLQ      $0x02, R11
+	TESTB     R9, R9
+	JZ        blockFirst
+	MOVQ      R10, R12
+	VMOVUPS   (R12), Z6
+	VADDPS    Z6, Z0, Z0
+	VMOVUPS.Z 64(R12), K1, Z6
+	VADDPS    Z6, Z1, Z1
+	ADDQ      R11, R12
+	VMOVUPS   (R12), Z6
+	VADDPS    Z6, Z2, Z2
+	VMOVUPS.Z 64(R12), K1, Z6
+	VADDPS    Z6, Z3, Z3
+	ADDQ      R11, R12
+	VMOVUPS   (R12), Z6
+	VADDPS    Z6, Z4, Z4
+	VMOVUPS.Z 64(R12), K1, Z6
+	VADDPS    Z6, Z5, Z5
+	JMP       blockStore
+
+blockFirst:
+	VXORPS Z6, Z6, Z6
+	VADDPS Z6, Z0, Z0
+	VADDPS Z6, Z1, Z1
+	VADDPS Z6, Z2, Z2
+	VADDPS Z6, Z3, Z3
+	VADDPS Z6, Z4, Z4
+	VADDPS Z6, Z5, Z5
+	MOVB   $0x01, R9
+
+blockStore:
+	VMOVUPS Z0, (R10)
+	VMOVUPS Z1, K1, 64(R10)
+	ADDQ    R11, R10
+	VMOVUPS Z2, (R10)
+	VMOVUPS Z3, K1, 64(R10)
+	ADDQ    R11, R10
+	VMOVUPS Z4, (R10)
+	VMOVUPS Z5, K1, 64(R10)
+	TESTQ   BX, BX
+	JNZ     block
+	VZEROUPPER
+	RET
+
+// func avx512BF16Tile4x2(c *float32, ldc int, a *float32, rowA int, colA int, b *float32, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, CMOV, MMX+
+TEXT ·avx512BF16Tile4x2(SB), NOSPLIT, $0-96
+	MOVQ       c+0(FP), AX
+	MOVQ       ldc+8(FP), CX
+	SHLQ       $0x02, CX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	MOVQ       a+16(FP), AX
+	MOVQ       rowA+24(FP), CX
+	SHLQ       $0x02, CX
+	LEAQ       (CX)(CX*2), DX
+	MOVQ       b+40(FP), BX
+	MOVQ       k+56(FP), SI
+	MOVQ       colA+32(FP), DI
+	SHLQ       $0x02, DI
+	MOVQ       rowB+48(FP), R8
+	SHLQ       $0x02, R8
+	MOVQ       ahead+80(FP), R9
+	MOVB       add+72(FP), R10
+	MOVQ       lanes+64(FP), R11
+	MOVQ       $-1, R12
+	BZHIQ      R11, R12, R12
+	KMOVW      R12, K1
+
+block:
+	MOVQ    $0x00000020, R11
+	CMPQ    SI, R11
+	CMOVQLT SI, R11
+	SUBQ    R11, SI
+	VXORPS  Z0, Z0, Z0
+	VXORPS  Z8, Z8, Z8
+	VXORPS  Z1, Z1, Z1
+	VXORPS  Z9, Z9, Z9
+	VXORPS  Z2, Z2, Z2
+	VXORPS  Z10, Z10, Z10
+	VXORPS  Z3, Z3, Z3
+	VXORPS  Z11, Z11, Z11
+	VXORPS  Z4, Z4, Z4
+	VXORPS  Z12, Z12, Z12
+	VXORPS  Z5, Z5, Z5
+	VXORPS  Z13, Z13, Z13
+	VXORPS  Z6, Z6, Z6
+	VXORPS  Z14, Z14, Z14
+	VXORPS  Z7, Z7, Z7
+	VXORPS  Z15, Z15, Z15
+	MOVQ    R11, R12
+	SHRQ    $0x01, R12
+	JZ      blockSingle
+
+blockPair:
+	VMOVUPS      (BX), Z16
+	VMOVUPS.Z    64(BX), K1, Z17
+	VBROADCASTSS (AX), Z18
+	VFMADD231PS  Z18, Z16, Z0
+	VFMADD231PS  Z18, Z17, Z1
+	VBROADCASTSS (AX)(CX*1), Z18
+	VFMADD231PS  Z18, Z16, Z2
+	VFMADD231PS  Z18, Z17, Z3
+	VBROADCASTSS (AX)(CX*2), Z18
+	VFMADD231PS  Z18, Z16, Z4
+	VFMADD231PS  Z18, Z17, Z5
+	VBROADCASTSS (AX)(DX*1), Z18
+	VFMADD231PS  Z18, Z16, Z6
+	VFMADD231PS  Z18, Z17, Z7
+	PREFETCHT1   (R9)
+	PREFETCHT1   64(R9)
+	ADDQ         step+88(FP), R9
+	ADDQ         DI, AX
+	ADDQ         R8, BX
+	VMOVUPS      (BX), Z16
+	VMOVUPS.Z    64(BX), K1, Z17
+	VBROADCASTSS (AX), Z18
+	VFMADD231PS  Z18, Z16, Z8
+	VFMADD231PS  Z18, Z17, Z9
+	VBROADCASTSS (AX)(CX*1), Z18
+	VFMADD231PS  Z18, Z16, Z10
+	VFMADD231PS  Z18, Z17, Z11
+	VBROADCASTSS (AX)(CX*2), Z18
+	VFMADD231PS  Z18, Z16, Z12
+	VFMADD231PS  Z18, Z17, Z13
+	VBROADCASTSS (AX)(DX*1), Z18
+	VFMADD231PS  Z18, Z16, Z14
+	VFMADD231PS  Z18, Z17, Z15
+	PREFETCHT1   (R9)
+	PREFETCHT1   64(R9)
+	ADDQ         step+88(FP), R9
+	ADDQ         DI, AX
+	ADDQ         R8, BX
+	DECQ         R12
+	JNZ          blockPair
+
+blockSingle:
+	TESTB        $0x01, R11
+	JZ           blockSum
+	VMOVUPS      (BX), Z16
+	VMOVUPS.Z    64(BX), K1, Z17
+	VBROADCASTSS (AX), Z18
+	VFMADD231PS  Z18, Z16, Z0
+	VFMADD231PS  Z18, Z17, Z1
+	VBROADCASTSS (AX)(CX*1), Z18
+	VFMADD231PS  Z18, Z16, Z2
+	VFMADD231PS  Z18, Z17, Z3
+	VBROADCASTSS (AX)(CX*2), Z18
+	VFMADD231PS  Z18, Z16, Z4
+	VFMADD231PS  Z18, Z17, Z5
+	VBROADCASTSS (AX)(DX*1), Z18
+	VFMADD231PS  Z18, Z16, Z6
+	VFMADD231PS  Z18, Z17, Z7
+	PREFETCHT1   (R9)
+	PREFETCHT1   64(R9)
+	ADDQ         step+88(FP), R9
+	ADDQ         DI, AX
+	ADDQ         R8, BX
+
+blockSum:
+	VADDPS    Z8, Z0, Z0
+	VADDPS    Z9, Z1, Z1
+	VADDPS    Z10, Z2, Z2
+	VADDPS    Z11, Z3, Z3
+	VADDPS    Z12, Z4, Z4
+	VADDPS    Z13, Z5, Z5
+	VADDPS    Z14, Z6, Z6
+	VADDPS    Z15, Z7, Z7
+	MOVQ      c+0(FP), R11
+	MOVQ      ldc+8(FP), R12
+	SHLQ      $0x02, R12
+	TESTB     R10, R10
+	JZ        blockFirst
+	MOVQ      R11, R13
+	VMOVUPS   (R13), Z8
+	VADDPS    Z8, Z0, Z0
+	VMOVUPS.Z 64(R13), K1, Z8
+	VADDPS    Z8, Z1, Z1
+	ADDQ      R12, R13
+	VMOVUPS   (R13), Z8
+	VADDPS    Z8, Z2, Z2
+	VMOVUPS.Z 64(R13), K1, Z8
+	VADDPS    Z8, Z3, Z3
+	ADDQ      R12, R13
+	VMOVUPS   (R13), Z8
+	VADDPS    Z8, Z4, Z4
+	VMOVUPS.Z 64(R13), K1, Z8
+	VADDPS    Z8, Z5, Z5
+	ADDQ      R12, R13
+	VMOVUPS   (R13), Z8
+	VADDPS    Z8, Z6, Z6
+	VMOVUPS.Z 64(R13), K1, Z8
+	VADDPS    Z8, Z7, Z7
+	JMP       blockStore
+
+blockFirst:
+	VXORPS Z8, Z8, Z8
+	VADDPS Z8, Z0, Z0
+	VADDPS Z8, Z1, Z1
+	VADDPS Z8, Z2, Z2
+	VADDPS Z8, Z3, Z3
+	VADDPS Z8, Z4, Z4
+	VADDPS Z8, Z5, Z5
+	VADDPS Z8, Z6, Z6
+	VADDPS Z8, Z7, Z7
+	MOVB   $0x01, R10
+
+blockStore:
+	VMOVUPS Z0, (R11)
+	VMOVUPS Z1, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPS Z2, (R11)
+	VMOVUPS Z3, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPS Z4, (R11)
+	VMOVUPS Z5, K1, 64(R11)
+	ADDQ    R12, R11
+	VMOVUPS Z6, (R11)
+	VMOVUPS Z7, K1, 64(R11)
+	TESTQ   SI, SI
+	JNZ     block
+	VZEROUPPER
+	RET
+
+// func avx512BF16Tile5x2(c *float32, ldc int, a *float32, rowA int, colA int, b *float32, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, CMOV, MMX+
+TEXT ·avx512BF16Tile5x2(SB), NOSPLIT, $0-96
+	MOVQ       c+0(FP), AX
+	MOVQ       ldc+8(FP), CX
+	SHLQ       $0x02, CX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	MOVQ       a+16(FP), AX
+	MOVQ       rowA+24(FP), CX
+	SHLQ       $0x02, CX
+	LEAQ       (CX)(CX*2), DX
+	LEAQ       (AX)(CX*4), BX
+	MOVQ       b+40(FP), SI
+	MOVQ       k+56(FP), DI
+	MOVQ       colA+32(FP), R8
+	SHLQ       $0x02, R8
+	MOVQ       rowB+48(FP), R9
+	SHLQ       $0x02, R9
+	MOVQ       ahead+80(FP), R10
+	MOVB       add+72(FP), R11
+	MOVQ       lanes+64(FP), R12
+	MOVQ       $-1, R13
+	BZHIQ      R12, R13, R13
+	KMOVW      R13, K1
+
+block:
+	MOVQ    $0x00000020, R12
+	CMPQ    DI, R12
+	CMOVQLT DI, R12
+	SUBQ    R12, DI
+	VXORPS  Z0, Z0, Z0
+	VXORPS  Z10, Z10, Z10
+	VXORPS  Z1, Z1, Z1
+	VXORPS  Z11, Z11, Z11
+	VXORPS  Z2, Z2, Z2
+	VXORPS  Z12, Z12, Z12
+	VXORPS  Z3, Z3, Z3
+	VXORPS  Z13, Z13, Z13
+	VXORPS  Z4, Z4, Z4
+	VXORPS  Z14, Z14, Z14
+	VXORPS  Z5, Z5, Z5
+	VXORPS  Z15, Z15, Z15
+	VXORPS  Z6, Z6, Z6
+	VXORPS  Z16, Z16, Z16
+	VXORPS  Z7, Z7, Z7
+	VXORPS  Z17, Z17, Z17
+	VXORPS  Z8, Z8, Z8
+	VXORPS  Z18, Z18, Z18
+	VXORPS  Z9, Z9, Z9
+	VXORPS  Z19, Z19, Z19
+	MOVQ    R12, R13
+	SHRQ    $0x01, R13
+	JZ      blockSingle
+
+blockPair:
+	VMOVUPS      (SI), Z20
+	VMOVUPS.Z    64(SI), K1, Z21
+	VBROADCASTSS (AX), Z22
+	VFMADD231PS  Z22, Z20, Z0
+	VFMADD231PS  Z22, Z21, Z1
+	VBROADCASTSS (AX)(CX*1), Z22
+	VFMADD231PS  Z22, Z20, Z2
+	VFMADD231PS  Z22, Z21, Z3
+	VBROADCASTSS (AX)(CX*2), Z22
+	VFMADD231PS  Z22, Z20, Z4
+	VFMADD231PS  Z22, Z21, Z5
+	VBROADCASTSS (AX)(DX*1), Z22
+	VFMADD231PS  Z22, Z20, Z6
+	VFMADD231PS  Z22, Z21, Z7
+	VBROADCASTSS (BX), Z22
+	VFMADD231PS  Z22, Z20, Z8
+	VFMADD231PS  Z22, Z21, Z9
+	PREFETCHT1   (R10)
+	PREFETCHT1   64(R10)
+	ADDQ         step+88(FP), R10
+	ADDQ         R8, AX
+	ADDQ         R8, BX
+	ADDQ         R9, SI
+	VMOVUPS      (SI), Z20
+	VMOVUPS.Z    64(SI), K1, Z21
+	VBROADCASTSS (AX), Z22
+	VFMADD231PS  Z22, Z20, Z10
+	VFMADD231PS  Z22, Z21, Z11
+	VBROADCASTSS (AX)(CX*1), Z22
+	VFMADD231PS  Z22, Z20, Z12
+	VFMADD231PS  Z22, Z21, Z13
+	VBROADCASTSS (AX)(CX*2), Z22
+	VFMADD231PS  Z22, Z20, Z14
+	VFMADD231PS  Z22, Z21, Z15
+	VBROADCASTSS (AX)(DX*1), Z22
+	VFMADD231PS  Z22, Z20, Z16
+	VFMADD231PS  Z22, Z21, Z17
+	VBROADCASTSS (BX), Z22
+	VFMADD231PS  Z22, Z20, Z18
+	VFMADD231PS  Z22, Z21, Z19
+	PREFETCHT1   (R10)
+	PREFETCHT1   64(R10)
+	ADDQ         step+88(FP), R10
+	ADDQ         R8, AX
+	ADDQ         R8, BX
+	ADDQ         R9, SI
+	DECQ         R13
+	JNZ          blockPair
+
+blockSingle:
+	TESTB        $0x01, R12
+	JZ           blockSum
+	VMOVUPS      (SI), Z20
+	VMOVUPS.Z    64(SI), K1, Z21
+	VBROADCASTSS (AX), Z22
+	VFMADD231PS  Z22, Z20, Z0
+	VFMADD231PS  Z22, Z21, Z1
+	VBROADCASTSS (AX)(CX*1), Z22
+	VFMADD231PS  Z22, Z20, Z2
+	VFMADD231PS  Z22, Z21, Z3
+	VBROADCASTSS (AX)(CX*2), Z22
+	VFMADD231PS  Z22, Z20, Z4
+	VFMADD231PS  Z22, Z21, Z5
+	VBROADCASTSS (AX)(DX*1), Z22
+	VFMADD231PS  Z22, Z20, Z6
+	VFMADD231PS  Z22, Z21, Z7
+	VBROADCASTSS (BX), Z22
+	VFMADD231PS  Z22, Z20, Z8
+	VFMADD231PS  Z22, Z21, Z9
+	PREFETCHT1   (R10)
+	PREFETCHT1   64(R10)
+	ADDQ         step+88(FP), R10
+	ADDQ         R8, AX
+	ADDQ         R8, BX
+	ADDQ         R9, SI
+
+blockSum:
+	VADDPS    Z10, Z0, Z0
+	VADDPS    Z11, Z1, Z1
+	VADDPS    Z12, Z2, Z2
+	VADDPS    Z13, Z3, Z3
+	VADDPS    Z14, Z4, Z4
+	VADDPS    Z15, Z5, Z5
+	VADDPS    Z16, Z6, Z6
+	VADDPS    Z17, Z7, Z7
+	VADDPS    Z18, Z8, Z8
+	VADDPS    Z19, Z9, Z9
+	MOVQ      c+0(FP), R12
+	MOVQ      ldc+8(FP), R13
+	SHLQ      $0x02, R13
+	TESTB     R11, R11
+	JZ        blockFirst
+	MOVQ      R12, R14
+	VMOVUPS   (R14), Z10
+	VADDPS    Z10, Z0, Z0
+	VMOVUPS.Z 64(R14), K1, Z10
+	VADDPS    Z10, Z1, Z1
+	ADDQ      R13, R14
+	VMOVUPS   (R14), Z10
+	VADDPS    Z10, Z2, Z2
+	VMOVUPS.Z 64(R14), K1, Z10
+	VADDPS    Z10, Z3, Z3
+	ADDQ      R13, R14
+	VMOVUPS   (R14), Z10
+	VADDPS    Z10, Z4, Z4
+	VMOVUPS.Z 64(R14), K1, Z10
+	VADDPS    Z10, Z5, Z5
+	ADDQ      R13, R14
+	VMOVUPS   (R14), Z10
+	VADDPS    Z10, Z6, Z6
+	VMOVUPS.Z 64(R14), K1, Z10
+	VADDPS    Z10, Z7, Z7
+	ADDQ      R13, R14
+	VMOVUPS   (R14), Z10
+	VADDPS    Z10, Z8, Z8
+	VMOVUPS.Z 64(R14), K1, Z10
+	VADDPS    Z10, Z9, Z9
+	JMP       blockStore
+
+blockFirst:
+	VXORPS Z10, Z10, Z10
+	VADDPS Z10, Z0, Z0
+	VADDPS Z10, Z1, Z1
+	VADDPS Z10, Z2, Z2
+	VADDPS Z10, Z3, Z3
+	VADDPS Z10, Z4, Z4
+	VADDPS Z10, Z5, Z5
+	VADDPS Z10, Z6, Z6
+	VADDPS Z10, Z7, Z7
+	VADDPS Z10, Z8, Z8
+	VADDPS Z10, Z9, Z9
+	MOVB   $0x01, R11
+
+blockStore:
+	VMOVUPS Z0, (R12)
+	VMOVUPS Z1, K1, 64(R12)
+	ADDQ    R13, R12
+	VMOVUPS Z2, (R12)
+	VMOVUPS Z3, K1, 64(R12)
+	ADDQ    R13, R12
+	VMOVUPS Z4, (R12)
+	VMOVUPS Z5, K1, 64(R12)
+	ADDQ    R13, R12
+	VMOVUPS Z6, (R12)
+	VMOVUPS Z7, K1, 64(R12)
+	ADDQ    R13, R12
+	VMOVUPS Z8, (R12)
+	VMOVUPS Z9, K1, 64(R12)
+	TESTQ   DI, DI
+	JNZ     block
+	VZEROUPPER
+	RET
+
+// func avx512BF16Tile6x2(c *float32, ldc int, a *float32, rowA int, colA int, b *float32, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, CMOV, MMX+
+TEXT ·avx512BF16Tile6x2(SB), NOSPLIT, $0-96
+	MOVQ       c+0(FP), AX
+	MOVQ       ldc+8(FP), CX
+	SHLQ       $0x02, CX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	MOVQ       a+16(FP), AX
+	MOVQ       rowA+24(FP), CX
+	SHLQ       $0x02, CX
+	LEAQ       (CX)(CX*2), DX
+	LEAQ       (AX)(CX*4), BX
+	MOVQ       b+40(FP), SI
+	MOVQ       k+56(FP), DI
+	MOVQ       colA+32(FP), R8
+	SHLQ       $0x02, R8
+	MOVQ       rowB+48(FP), R9
+	SHLQ       $0x02, R9
+	MOVQ       ahead+80(FP), R10
+	MOVB       add+72(FP), R11
+	MOVQ       lanes+64(FP), R12
+	MOVQ       $-1, R13
+	BZHIQ      R12, R13, R13
+	KMOVW      R13, K1
+
+block:
+	MOVQ    $0x00000020, R12
+	CMPQ    DI, R12
+	CMOVQLT DI, R12
+	SUBQ    R12, DI
+	VXORPS  Z0, Z0, Z0
+	VXORPS  Z12, Z12, Z12
+	VXORPS  Z1, Z1, Z1
+	VXORPS  Z13, Z13, Z13
+	VXORPS  Z2, Z2, Z2
+	VXORPS  Z14, Z14, Z14
+	VXORPS  Z3, Z3, Z3
+	VXORPS  Z15, Z15, Z15
+	VXORPS  Z4, Z4, Z4
+	VXORPS  Z16, Z16, Z16
+	VXORPS  Z5, Z5, Z5
+	VXORPS  Z17, Z17, Z17
+	VXORPS  Z6, Z6, Z6
+	VXORPS  Z18, Z18, Z18
+	VXORPS  Z7, Z7, Z7
+	VXORPS  Z19, Z19, Z19
+	VXORPS  Z8, Z8, Z8
+	VXORPS  Z20, Z20, Z20
+	VXORPS  Z9, Z9, Z9
+	VXORPS  Z21, Z21, Z21
+	VXORPS  Z10, Z10, Z10
+	VXORPS  Z22, Z22, Z22
+	VXORPS  Z11, Z11, Z11
+	VXORPS  Z23, Z23, Z23
+	MOVQ    R12, R13
+	SHRQ    $0x01, R13
+	JZ      blockSingle
+
+blockPair:
+	VMOVUPS      (SI), Z24
+	VMOVUPS.Z    64(SI), K1, Z25
+	VBROADCASTSS (AX), Z26
+	VFMADD231PS  Z26, Z24, Z0
+	VFMADD231PS  Z26, Z25, Z1
+	VBROADCASTSS (AX)(CX*1), Z26
+	VFMADD231PS  Z26, Z24, Z2
+	VFMADD231PS  Z26, Z25, Z3
+	VBROADCASTSS (AX)(CX*2), Z26
+	VFMADD231PS  Z26, Z24, Z4
+	VFMADD231PS  Z26, Z25, Z5
+	VBROADCASTSS (AX)(DX*1), Z26
+	VFMADD231PS  Z26, Z24, Z6
+	VFMADD231PS  Z26, Z25, Z7
+	VBROADCASTSS (BX), Z26
+	VFMADD231PS  Z26, Z24, Z8
+	VFMADD231PS  Z26, Z25, Z9
+	VBROADCASTSS (BX)(CX*1), Z26
+	VFMADD231PS  Z26, Z24, Z10
+	VFMADD231PS  Z26, Z25, Z11
+	PREFETCHT1   (R10)
+	PREFETCHT1   64(R10)
+	ADDQ         step+88(FP), R10
+	ADDQ         R8, AX
+	ADDQ         R8, BX
+	ADDQ         R9, SI
+	VMOVUPS      (SI), Z24
+	VMOVUPS.Z    64(SI), K1, Z25
+	VBROADCASTSS (AX), Z26
+	VFMADD231PS  Z26, Z24, Z12
+	VFMADD231PS  Z26, Z25, Z13
+	VBROADCASTSS (AX)(CX*1), Z26
+	VFMADD231PS  Z26, Z24, Z14
+	VFMADD231PS  Z26, Z25, Z15
+	VBROADCASTSS (AX)(CX*2), Z26
+	VFMADD231PS  Z26, Z24, Z16
+	VFMADD231PS  Z26, Z25, Z17
+	VBROADCASTSS (AX)(DX*1), Z26
+	VFMADD231PS  Z26, Z24, Z18
+	VFMADD231PS  Z26, Z25, Z19
+	VBROADCASTSS (BX), Z26
+	VFMADD231PS  Z26, Z24, Z20
+	VFMADD231PS  Z26, Z25, Z21
+	VBROADCASTSS (BX)(CX*1), Z26
+	VFMADD231PS  Z26, Z24, Z22
+	VFMADD231PS  Z26, Z25, Z23
+	PREFETCHT1   (R10)
+	PREFETCHT1   64(R10)
+	ADDQ         step+88(FP), R10
+	ADDQ         R8, AX
+	ADDQ         R8, BX
+	ADDQ         R9, SI
+	DECQ         R13
+	JNZ          blockPair
+
+blockSingle:
+	TESTB        $0x01, R12
+	JZ           blockSum
+	VMOVUPS      (SI), Z24
+	VMOVUPS.Z    64(SI), K1, Z25
+	VBROADCASTSS (AX), Z26
+	VFMADD231PS  Z26, Z24, Z0
+	VFMADD231PS  Z26, Z25, Z1
+	VBROADCASTSS (AX)(CX*1), Z26
+	VFMADD231PS  Z26, Z24, Z2
+	VFMADD231PS  Z26, Z25, Z3
+	VBROADCASTSS (AX)(CX*2), Z26
+	VFMADD231PS  Z26, Z24, Z4
+	VFMADD231PS  Z26, Z25, Z5
+	VBROADCASTSS (AX)(DX*1), Z26
+	VFMADD231PS  Z26, Z24, Z6
+	VFMADD231PS  Z26, Z25, Z7
+	VBROADCASTSS (BX), Z26
+	VFMADD231PS  Z26, Z24, Z8
+	VFMADD231PS  Z26, Z25, Z9
+	VBROADCASTSS (BX)(CX*1), Z26
+	VFMADD231PS  Z26, Z24, Z10
+	VFMADD231PS  Z26, Z25, Z11
+	PREFETCHT1   (R10)
+	PREFETCHT1   64(R10)
+	ADDQ         step+88(FP), R10
+	ADDQ         R8, AX
+	ADDQ         R8, BX
+	ADDQ         R9, SI
+
+blockSum:
+	VADDPS    Z12, Z0, Z0
+	VADDPS    Z13, Z1, Z1
+	VADDPS    Z14, Z2, Z2
+	VADDPS    Z15, Z3, Z3
+	VADDPS    Z16, Z4, Z4
+	VADDPS    Z17, Z5, Z5
+	VADDPS    Z18, Z6, Z6
+	VADDPS    Z19, Z7, Z7
+	VADDPS    Z20, Z8, Z8
+	VADDPS    Z21, Z9, Z9
+	VADDPS    Z22, Z10, Z10
+	VADDPS    Z23, Z11, Z11
+	MOVQ      c+0(FP), R12
+	MOVQ      ldc+8(FP), R13
+	SHLQ      $0x02, R13
+	TESTB     R11, R11
+	JZ        blockFirst
+	MOVQ      R12, R14
+	VMOVUPS   (R14), Z12
+	VADDPS    Z12, Z0, Z0
+	VMOVUPS.Z 64(R14), K1, Z12
+	VADDPS    Z12, Z1, Z1
+	ADDQ      R13, R14
+	VMOVUPS   (R14), Z12
+	VADDPS    Z12, Z2, Z2
+	VMOVUPS.Z 64(R14), K1, Z12
+	VADDPS    Z12, Z3, Z3
+	ADDQ      R13, R14
+	VMOVUPS   (R14), Z12
+	VADDPS    Z12, Z4, Z4
+	VMOVUPS.Z 64(R14), K1, Z12
+	VADDPS    Z12, Z5, Z5
+	ADDQ      R13, R14
+	VMOVUPS   (R14), Z12
+	VADDPS    Z12, Z6, Z6
+	VMOVUPS.Z 64(R14), K1, Z12
+	VADDPS    Z12, Z7, Z7
+	ADDQ      R13, R14
+	VMOVUPS   (R14), Z12
+	VADDPS    Z12, Z8, Z8
+	VMOVUPS.Z 64(R14), K1, Z12
+	VADDPS    Z12, Z9, Z9
+	ADDQ      R13, R14
+	VMOVUPS   (R14), Z12
+	VADDPS    Z12, Z10, Z10
+	VMOVUPS.Z 64(R14), K1, Z12
+	VADDPS    Z12, Z11, Z11
+	JMP       blockStore
+
+blockFirst:
+	VXORPS Z12, Z12, Z12
+	VADDPS Z12, Z0, Z0
+	VADDPS Z12, Z1, Z1
+	VADDPS Z12, Z2, Z2
+	VADDPS Z12, Z3, Z3
+	VADDPS Z12, Z4, Z4
+	VADDPS Z12, Z5, Z5
+	VADDPS Z12, Z6, Z6
+	VADDPS Z12, Z7, Z7
+	VADDPS Z12, Z8, Z8
+	VADDPS Z12, Z9, Z9
+	VADDPS Z12, Z10, Z10
+	VADDPS Z12, Z11, Z11
+	MOVB   $0x01, R11
+
+blockStore:
+	VMOVUPS Z0, (R12)
+	VMOVUPS Z1, K1, 64(R12)
+	ADDQ    R13, R12
+	VMOVUPS Z2, (R12)
+	VMOVUPS Z3, K1, 64(R12)
+	ADDQ    R13, R12
+	VMOVUPS Z4, (R12)
+	VMOVUPS Z5, K1, 64(R12)
+	ADDQ    R13, R12
+	VMOVUPS Z6, (R12)
+	VMOVUPS Z7, K1, 64(R12)
+	ADDQ    R13, R12
+	VMOVUPS Z8, (R12)
+	VMOVUPS Z9, K1, 64(R12)
+	ADDQ    R13, R12
+	VMOVUPS Z10, (R12)
+	VMOVUPS Z11, K1, 64(R12)
+	TESTQ   DI, DI
+	JNZ     block
+	VZEROUPPER
+	RET
+
+// func avx512BF16Tile7x2(c *float32, ldc int, a *float32, rowA int, colA int, b *float32, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, CMOV, MMX+
+TEXT ·avx512BF16Tile7x2(SB), NOSPLIT, $0-96
+	MOVQ       c+0(FP), AX
+	MOVQ       ldc+8(FP), CX
+	SHLQ       $0x02, CX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	MOVQ       a+16(FP), AX
+	MOVQ       rowA+24(FP), CX
+	SHLQ       $0x02, CX
+	LEAQ       (CX)(CX*2), DX
+	LEAQ       (AX)(CX*4), BX
+	MOVQ       b+40(FP), SI
+	MOVQ       k+56(FP), DI
+	MOVQ       colA+32(FP), R8
+	SHLQ       $0x02, R8
+	MOVQ       rowB+48(FP), R9
+	SHLQ       $0x02, R9
+	MOVQ       ahead+80(FP), R10
+	MOVB       add+72(FP), R11
+	MOVQ       lanes+64(FP), R12
+	MOVQ       $-1, R13
+	BZHIQ      R12, R13, R13
+	KMOVW      R13, K1
+
+block:
+	MOVQ    $0x00000020, R12
+	CMPQ    DI, R12
+	CMOVQLT DI, R12
+	SUBQ    R12, DI
+	VXORPS  Z0, Z0, Z0
+	VXORPS  Z14, Z14, Z14
+	VXORPS  Z1, Z1, Z1
+	VXORPS  Z15, Z15, Z15
+	VXORPS  Z2, Z2, Z2
+	VXORPS  Z16, Z16, Z16
+	VXORPS  Z3, Z3, Z3
+	VXORPS  Z17, Z17, Z17
+	VXORPS  Z4, Z4, Z4
+	VXORPS  Z18, Z18, Z18
+	VXORPS  Z5, Z5, Z5
+	VXORPS  Z19, Z19, Z19
+	VXORPS  Z6, Z6, Z6
+	VXORPS  Z20, Z20, Z20
+	VXORPS  Z7, Z7, Z7
+	VXORPS  Z21, Z21, Z21
+	VXORPS  Z8, Z8, Z8
+	VXORPS  Z22, Z22, Z22
+	VXORPS  Z9, Z9, Z9
+	VXORPS  Z23, Z23, Z23
+	VXORPS  Z10, Z10, Z10
+	VXORPS  Z24, Z24, Z24
+	VXORPS  Z11, Z11, Z11
+	VXORPS  Z25, Z25, Z25
+	VXORPS  Z12, Z12, Z12
+	VXORPS  Z26, Z26, Z26
+	VXORPS  Z13, Z13, Z13
+	VXORPS  Z27, Z27, Z27
+	MOVQ    R12, R13
+	SHRQ    $0x01, R13
+	JZ      blockSingle
+
+blockPair:
+	VMOVUPS      (SI), Z28
+	VMOVUPS.Z    64(SI), K1, Z29
+	VBROADCASTSS (AX), Z30
+	VFMADD231PS  Z30, Z28, Z0
+	VFMADD231PS  Z30, Z29, Z1
+	VBROADCASTSS (AX)(CX*1), Z30
+	VFMADD231PS  Z30, Z28, Z2
+	VFMADD231PS  Z30, Z29, Z3
+	VBROADCASTSS (AX)(CX*2), Z30
+	VFMADD231PS  Z30, Z28, Z4
+	VFMADD231PS  Z30, Z29, Z5
+	VBROADCASTSS (AX)(DX*1), Z30
+	VFMADD231PS  Z30, Z28, Z6
+	VFMADD231PS  Z30, Z29, Z7
+	VBROADCASTSS (BX), Z30
+	VFMADD231PS  Z30, Z28, Z8
+	VFMADD231PS  Z30, Z29, Z9
+	VBROADCASTSS (BX)(CX*1), Z30
+	VFMADD231PS  Z30, Z28, Z10
+	VFMADD231PS  Z30, Z29, Z11
+	VBROADCASTSS (BX)(CX*2), Z30
+	VFMADD231PS  Z30, Z28, Z12
+	VFMADD231PS  Z30, Z29, Z13
+	PREFETCHT1   (R10)
+	PREFETCHT1   64(R10)
+	ADDQ         step+88(FP), R10
+	ADDQ         R8, AX
+	ADDQ         R8, BX
+	ADDQ         R9, SI
+	VMOVUPS      (SI), Z28
+	VMOVUPS.Z    64(SI), K1, Z29
+	VBROADCASTSS (AX), Z30
+	VFMADD231PS  Z30, Z28, Z14
+	VFMADD231PS  Z30, Z29, Z15
+	VBROADCASTSS (AX)(CX*1), Z30
+	VFMADD231PS  Z30, Z28, Z16
+	VFMADD231PS  Z30, Z29, Z17
+	VBROADCASTSS (AX)(CX*2), Z30
+	VFMADD231PS  Z30, Z28, Z18
+	VFMADD231PS  Z30, Z29, Z19
+	VBROADCASTSS (AX)(DX*1), Z30
+	VFMADD231PS  Z30, Z28, Z20
+	VFMADD231PS  Z30, Z29, Z21
+	VBROADCASTSS (BX), Z30
+	VFMADD231PS  Z30, Z28, Z22
+	VFMADD231PS  Z30, Z29, Z23
+	VBROADCASTSS (BX)(CX*1), Z30
+	VFMADD231PS  Z30, Z28, Z24
+	VFMADD231PS  Z30, Z29, Z25
+	VBROADCASTSS (BX)(CX*2), Z30
+	VFMADD231PS  Z30, Z28, Z26
+	VFMADD231PS  Z30, Z29, Z27
+	PREFETCHT1   (R10)
+	PREFETCHT1   64(R10)
+	ADDQ         step+88(FP), R10
+	ADDQ         R8, AX
+	ADDQ         R8, BX
+	ADDQ         R9, SI
+	DECQ         R13
+	JNZ          blockPair
+
+blockSingle:
+	TESTB        $0x01, R12
+	JZ           blockSum
+	VMOVUPS      (SI), Z28
+	VMOVUPS.Z    64(SI), K1, Z29
+	VBROADCASTSS (AX), Z30
+	VFMADD231PS  Z30, Z28, Z0
+	VFMADD231PS  Z30, Z29, Z1
+	VBROADCASTSS (AX)(CX*1), Z30
+	VFMADD231PS  Z30, Z28, Z2
+	VFMADD231PS  Z30, Z29, Z3
+	VBROADCASTSS (AX)(CX*2), Z30
+	VFMADD231PS  Z30, Z28, Z4
+	VFMADD231PS  Z30, Z29, Z5
+	VBROADCASTSS (AX)(DX*1), Z30
+	VFMADD231PS  Z30, Z28, Z6
+	VFMADD231PS  Z30, Z29, Z7
+	VBROADCASTSS (BX), Z30
+	VFMADD231PS  Z30, Z28, Z8
+	VFMADD231PS  Z30, Z29, Z9
+	VBROADCASTSS (BX)(CX*1), Z30
+	VFMADD231PS  Z30, Z28, Z10
+	VFMADD231PS  Z30, Z29, Z11
+	VBROADCASTSS (BX)(CX*2), Z30
+	VFMADD231PS  Z30, Z28, Z12
+	VFMADD231PS  Z30, Z29, Z13
+	PREFETCHT1   (R10)
+	PREFETCHT1   64(R10)
+	ADDQ         step+88(FP), R10
+	ADDQ         R8, AX
+	ADDQ         R8, BX
+	ADDQ         R9, SI
+
+blockSum:
+	VADDPS    Z14, Z0, Z0
+	VADDPS    Z15, Z1, Z1
+	VADDPS    Z16, Z2, Z2
+	VADDPS    Z17, Z3, Z3
+	VADDPS    Z18, Z4, Z4
+	VADDPS    Z19, Z5, Z5
+	VADDPS    Z20, Z6, Z6
+	VADDPS    Z21, Z7, Z7
+	VADDPS    Z22, Z8, Z8
+	VADDPS    Z23, Z9, Z9
+	VADDPS    Z24, Z10, Z10
+	VADDPS    Z25, Z11, Z11
+	VADDPS    Z26, Z12, Z12
+	VADDPS    Z27, Z13, Z13
+	MOVQ      c+0(FP), R12
+	MOVQ      ldc+8(FP), R13
+	SHLQ      $0x02, R13
+	TESTB     R11, R11
+	JZ        blockFirst
+	MOVQ      R12, R14
+	VMOVUPS   (R14), Z14
+	VADDPS    Z14, Z0, Z0
+	VMOVUPS.Z 64(R14), K1, Z14
+	VADDPS    Z14, Z1, Z1
+	ADDQ      R13, R14
+	VMOVUPS   (R14), Z14
+	VADDPS    Z14, Z2, Z2
+	VMOVUPS.Z 64(R14), K1, Z14
+	VADDPS    Z14, Z3, Z3
+	ADDQ      R13, R14
+	VMOVUPS   (R14), Z14
+	VADDPS    Z14, Z4, Z4
+	VMOVUPS.Z 64(R14), K1, Z14
+	VADDPS    Z14, Z5, Z5
+	ADDQ      R13, R14
+	VMOVUPS   (R14), Z14
+	VADDPS    Z14, Z6, Z6
+	VMOVUPS.Z 64(R14), K1, Z14
+	VADDPS    Z14, Z7, Z7
+	ADDQ      R13, R14
+	VMOVUPS   (R14), Z14
+	VADDPS    Z14, Z8, Z8
+	VMOVUPS.Z 64(R14), K1, Z14
+	VADDPS    Z14, Z9, Z9
+	ADDQ      R13, R14
+	VMOVUPS   (R14), Z14
+	VADDPS    Z14, Z10, Z10
+	VMOVUPS.Z 64(R14), K1, Z14
+	VADDPS    Z14, Z11, Z11
+	ADDQ      R13, R14
+	VMOVUPS   (R14), Z14
+	VADDPS    Z14, Z12, Z12
+	VMOVUPS.Z 64(R14), K1, Z14
+	VADDPS    Z14, Z13, Z13
+	JMP       blockStore
+
+blockFirst:
+	VXORPS Z14, Z14, Z14
+	VADDPS Z14, Z0, Z0
+	VADDPS Z14, Z1, Z1
+	VADDPS Z14, Z2, Z2
+	VADDPS Z14, Z3, Z3
+	VADDPS Z14, Z4, Z4
+	VADDPS Z14, Z5, Z5
+	VADDPS Z14, Z6, Z6
+	VADDPS Z14, Z7, Z7
+	VADDPS Z14, Z8, Z8
+	VADDPS Z14, Z9, Z9
+	VADDPS Z14, Z10, Z10
+	VADDPS Z14, Z11, Z11
+	VADDPS Z14, Z12, Z12
+	VADDPS Z14, Z13, Z13
+	MOVB   $0x01, R11
+
+blockStore:
+	VMOVUPS Z0, (R12)
+	VMOVUPS Z1, K1, 64(R12)
+	ADDQ    R13, R12
+	VMOVUPS Z2, (R12)
+	VMOVUPS Z3, K1, 64(R12)
+	ADDQ    R13, R12
+	VMOVUPS Z4, (R12)
+	VMOVUPS Z5, K1, 64(R12)
+	ADDQ    R13, R12
+	VMOVUPS Z6, (R12)
+	VMOVUPS Z7, K1, 64(R12)
+	ADDQ    R13, R12
+	VMOVUPS Z8, (R12)
+	VMOVUPS Z9, K1, 64(R12)
+	ADDQ    R13, R12
+	VMOVUPS Z10, (R12)
+	VMOVUPS Z11, K1, 64(R12)
+	ADDQ    R13, R12
+	VMOVUPS Z12, (R12)
+	VMOVUPS Z13, K1, 64(R12)
+	TESTQ   DI, DI
+	JNZ     block
+	VZEROUPPER
+	RET
+
+// func avx512BF16Tile1x4(c *float32, ldc int, a *float32, rowA int, colA int, b *float32, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, CMOV, MMX+
+TEXT ·avx512BF16Tile1x4(SB), NOSPLIT, $0-96
+	MOVQ       c+0(FP), AX
+	MOVQ       ldc+8(FP), CX
+	SHLQ       $0x02, CX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	PREFETCHT0 128(AX)
+	PREFETCHT0 192(AX)
+	MOVQ       a+16(FP), AX
+	MOVQ       rowA+24(FP), CX
+	SHLQ       $0x02, CX
+	LEAQ       (CX)(CX*2), CX
+	MOVQ       b+40(FP), CX
+	MOVQ       k+56(FP), DX
+	MOVQ       colA+32(FP), BX
+	SHLQ       $0x02, BX
+	MOVQ       rowB+48(FP), SI
+	SHLQ       $0x02, SI
+	MOVQ       ahead+80(FP), DI
+	MOVB       add+72(FP), R8
+	MOVQ       lanes+64(FP), R9
+	MOVQ       $-1, R10
+	BZHIQ      R9, R10, R10
+	KMOVW      R10, K1
+
+block:
+	MOVQ    $0x00000020, R9
+	CMPQ    DX, R9
+	CMOVQLT DX, R9
+	SUBQ    R9, DX
+	VXORPS  Z0, Z0, Z0
+	VXORPS  Z4, Z4, Z4
+	VXORPS  Z1, Z1, Z1
+	VXORPS  Z5, Z5, Z5
+	VXORPS  Z2, Z2, Z2
+	VXORPS  Z6, Z6, Z6
+	VXORPS  Z3, Z3, Z3
+	VXORPS  Z7, Z7, Z7
+	MOVQ    R9, R10
+	SHRQ    $0x01, R10
+	JZ      blockSingle
+
+blockPair:
+	VBROADCASTSS (AX), Z8
+	VMOVUPS      (CX), Z9
+	VFMADD231PS  Z8, Z9, Z0
+	VMOVUPS      64(CX), Z9
+	VFMADD231PS  Z8, Z9, Z1
+	VMOVUPS      128(CX), Z9
+	VFMADD231PS  Z8, Z9, Z2
+	VMOVUPS.Z    192(CX), K1, Z9
+	VFMADD231PS  Z8, Z9, Z3
+	PREFETCHT1   (DI)
+	PREFETCHT1   64(DI)
+	PREFETCHT1   128(DI)
+	PREFETCHT1   192(DI)
+	ADDQ         step+88(FP), DI
+	ADDQ         BX, AX
+	ADDQ         SI, CX
+	VBROADCASTSS (AX), Z8
+	VMOVUPS      (CX), Z9
+	VFMADD231PS  Z8, Z9, Z4
+	VMOVUPS      64(CX), Z9
+	VFMADD231PS  Z8, Z9, Z5
+	VMOVUPS      128(CX), Z9
+	VFMADD231PS  Z8, Z9, Z6
+	VMOVUPS.Z    192(CX), K1, Z9
+	VFMADD231PS  Z8, Z9, Z7
+	PREFETCHT1   (DI)
+	PREFETCHT1   64(DI)
+	PREFETCHT1   128(DI)
+	PREFETCHT1   192(DI)
+	ADDQ         step+88(FP), DI
+	ADDQ         BX, AX
+	ADDQ         SI, CX
+	DECQ         R10
+	JNZ          blockPair
+
+blockSingle:
+	TESTB        $0x01, R9
+	JZ           blockSum
+	VBROADCASTSS (AX), Z8
+	VMOVUPS      (CX), Z9
+	VFMADD231PS  Z8, Z9, Z0
+	VMOVUPS      64(CX), Z9
+	VFMADD231PS  Z8, Z9, Z1
+	VMOVUPS      128(CX), Z9
+	VFMADD231PS  Z8, Z9, Z2
+	VMOVUPS.Z    192(CX), K1, Z9
+	VFMADD231PS  Z8, Z9, Z3
+	PREFETCHT1   (DI)
+	PREFETCHT1   64(DI)
+	PREFETCHT1   128(DI)
+	PREFETCHT1   192(DI)
+	ADDQ         step+88(FP), DI
+	ADDQ         BX, AX
+	ADDQ         SI, CX
+
+blockSum:
+	VADDPS    Z4, Z0, Z0
+	VADDPS    Z5, Z1, Z1
+	VADDPS    Z6, Z2, Z2
+	VADDPS    Z7, Z3, Z3
+	MOVQ      c+0(FP), R9
+	MOVQ      ldc+8(FP), R10
+	SHLQ      $0x02, R10
+	TESTB     R8, R8
+	JZ        blockFirst
+	MOVQ      R9, R10
+	VMOVUPS   (R10), Z4
+	VADDPS    Z4, Z0, Z0
+	VMOVUPS   64(R10), Z4
+	VADDPS    Z4, Z1, Z1
+	VMOVUPS   128(R10), Z4
+	VADDPS    Z4, Z2, Z2
+	VMOVUPS.Z 192(R10), K1, Z4
+	VADDPS    Z4, Z3, Z3
+	JMP       blockStore
+
+blockFirst:
+	VXORPS Z4, Z4, Z4
+	VADDPS Z4, Z0, Z0
+	VADDPS Z4, Z1, Z1
+	VADDPS Z4, Z2, Z2
+	VADDPS Z4, Z3, Z3
+	MOVB   $0x01, R8
+
+blockStore:
+	VMOVUPS Z0, (R9)
+	VMOVUPS Z1, 64(R9)
+	VMOVUPS Z2, 128(R9)
+	VMOVUPS Z3, K1, 192(R9)
+	TESTQ   DX, DX
+	JNZ     block
+	VZEROUPPER
+	RET
+
+// func avx512BF16Tile2x4(c *float32, ldc int, a *float32, rowA int, colA int, b *float32, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, CMOV, MMX+
+TEXT ·avx512BF16Tile2x4(SB), NOSPLIT, $0-96
+	MOVQ       c+0(FP), AX
+	MOVQ       ldc+8(FP), CX
+	SHLQ       $0x02, CX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	PREFETCHT0 128(AX)
+	PREFETCHT0 192(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	PREFETCHT0 128(AX)
+	PREFETCHT0 192(AX)
+	MOVQ       a+16(FP), AX
+	MOVQ       rowA+24(FP), CX
+	SHLQ       $0x02, CX
+	LEAQ       (CX)(CX*2), DX
+	MOVQ       b+40(FP), DX
+	MOVQ       k+56(FP), BX
+	MOVQ       colA+32(FP), SI
+	SHLQ       $0x02, SI
+	MOVQ       rowB+48(FP), DI
+	SHLQ       $0x02, DI
+	MOVQ       ahead+80(FP), R8
+	MOVB       add+72(FP), R9
+	MOVQ       lanes+64(FP), R10
+	MOVQ       $-1, R11
+	BZHIQ      R10, R11, R11
+	KMOVW      R11, K1
+
+block:
+	MOVQ    $0x00000020, R10
+	CMPQ    BX, R10
+	CMOVQLT BX, R10
+	SUBQ    R10, BX
+	VXORPS  Z0, Z0, Z0
+	VXORPS  Z8, Z8, Z8
+	VXORPS  Z1, Z1, Z1
+	VXORPS  Z9, Z9, Z9
+	VXORPS  Z2, Z2, Z2
+	VXORPS  Z10, Z10, Z10
+	VXORPS  Z3, Z3, Z3
+	VXORPS  Z11, Z11, Z11
+	VXORPS  Z4, Z4, Z4
+	VXORPS  Z12, Z12, Z12
+	VXORPS  Z5, Z5, Z5
+	VXORPS  Z13, Z13, Z13
+	VXORPS  Z6, Z6, Z6
+	VXORPS  Z14, Z14, Z14
+	VXORPS  Z7, Z7, Z7
+	VXORPS  Z15, Z15, Z15
+	MOVQ    R10, R11
+	SHRQ    $0x01, R11
+	JZ      blockSingle
+
+blockPair:
+	VBROADCASTSS (AX), Z16
+	VBROADCASTSS (AX)(CX*1), Z17
+	VMOVUPS      (DX), Z18
+	VFMADD231PS  Z16, Z18, Z0
+	VFMADD231PS  Z17, Z18, Z4
+	VMOVUPS      64(DX), Z18
+	VFMADD231PS  Z16, Z18, Z1
+	VFMADD231PS  Z17, Z18, Z5
+	VMOVUPS      128(DX), Z18
+	VFMADD231PS  Z16, Z18, Z2
+	VFMADD231PS  Z17, Z18, Z6
+	VMOVUPS.Z    192(DX), K1, Z18
+	VFMADD231PS  Z16, Z18, Z3
+	VFMADD231PS  Z17, Z18, Z7
+	PREFETCHT1   (R8)
+	PREFETCHT1   64(R8)
+	PREFETCHT1   128(R8)
+	PREFETCHT1   192(R8)
+	ADDQ         step+88(FP), R8
+	ADDQ         SI, AX
+	ADDQ         DI, DX
+	VBROADCASTSS (AX), Z16
+	VBROADCASTSS (AX)(CX*1), Z17
+	VMOVUPS      (DX), Z18
+	VFMADD231PS  Z16, Z18, Z8
+	VFMADD231PS  Z17, Z18, Z12
+	VMOVUPS      64(DX), Z18
+	VFMADD231PS  Z16, Z18, Z9
+	VFMADD231PS  Z17, Z18, Z13
+	VMOVUPS      128(DX), Z18
+	VFMADD231PS  Z16, Z18, Z10
+	VFMADD231PS  Z17, Z18, Z14
+	VMOVUPS.Z    192(DX), K1, Z18
+	VFMADD231PS  Z16, Z18, Z11
+	VFMADD231PS  Z17, Z18, Z15
+	PREFETCHT1   (R8)
+	PREFETCHT1   64(R8)
+	PREFETCHT1   128(R8)
+	PREFETCHT1   192(R8)
+	ADDQ         step+88(FP), R8
+	ADDQ         SI, AX
+	ADDQ         DI, DX
+	DECQ         R11
+	JNZ          blockPair
+
+blockSingle:
+	TESTB        $0x01, R10
+	JZ           blockSum
+	VBROADCASTSS (AX), Z16
+	VBROADCASTSS (AX)(CX*1), Z17
+	VMOVUPS      (DX), Z18
+	VFMADD231PS  Z16, Z18, Z0
+	VFMADD231PS  Z17, Z18, Z4
+	VMOVUPS      64(DX), Z18
+	VFMADD231PS  Z16, Z18, Z1
+	VFMADD231PS  Z17, Z18, Z5
+	VMOVUPS      128(DX), Z18
+	VFMADD231PS  Z16, Z18, Z2
+	VFMADD231PS  Z17, Z18, Z6
+	VMOVUPS.Z    192(DX), K1, Z18
+	VFMADD231PS  Z16, Z18, Z3
+	VFMADD231PS  Z17, Z18, Z7
+	PREFETCHT1   (R8)
+	PREFETCHT1   64(R8)
+	PREFETCHT1   128(R8)
+	PREFETCHT1   192(R8)
+	ADDQ         step+88(FP), R8
+	ADDQ         SI, AX
+	ADDQ         DI, DX
+
+blockSum:
+	VADDPS    Z8, Z0, Z0
+	VADDPS    Z9, Z1, Z1
+	VADDPS    Z10, Z2, Z2
+	VADDPS    Z11, Z3, Z3
+	VADDPS    Z12, Z4, Z4
+	VADDPS    Z13, Z5, Z5
+	VADDPS    Z14, Z6, Z6
+	VADDPS    Z15, Z7, Z7
+	MOVQ      c+0(FP), R10
+	MOVQ      ldc+8(FP), R11
+	SHLQ      $0x02, R11
+	TESTB     R9, R9
+	JZ        blockFirst
+	MOVQ      R10, R12
+	VMOVUPS   (R12), Z8
+	VADDPS    Z8, Z0, Z0
+	VMOVUPS   64(R12), Z8
+	VADDPS    Z8, Z1, Z1
+	VMOVUPS   128(R12), Z8
+	VADDPS    Z8, Z2, Z2
+	VMOVUPS.Z 192(R12), K1, Z8
+	VADDPS    Z8, Z3, Z3
+	ADDQ      R11, R12
+	VMOVUPS   (R12), Z8
+	VADDPS    Z8, Z4, Z4
+	VMOVUPS   64(R12), Z8
+	VADDPS    Z8, Z5, Z5
+	VMOVUPS   128(R12), Z8
+	VADDPS    Z8, Z6, Z6
+	VMOVUPS.Z 192(R12), K1, Z8
+	VADDPS    Z8, Z7, Z7
+	JMP       blockStore
+
+blockFirst:
+	VXORPS Z8, Z8, Z8
+	VADDPS Z8, Z0, Z0
+	VADDPS Z8, Z1, Z1
+	VADDPS Z8, Z2, Z2
+	VADDPS Z8, Z3, Z3
+	VADDPS Z8, Z4, Z4
+	VADDPS Z8, Z5, Z5
+	VADDPS Z8, Z6, Z6
+	VADDPS Z8, Z7, Z7
+	MOVB   $0x01, R9
+
+blockStore:
+	VMOVUPS Z0, (R10)
+	VMOVUPS Z1, 64(R10)
+	VMOVUPS Z2, 128(R10)
+	VMOVUPS Z3, K1, 192(R10)
+	ADDQ    R11, R10
+	VMOVUPS Z4, (R10)
+	VMOVUPS Z5, 64(R10)
+	VMOVUPS Z6, 128(R10)
+	VMOVUPS Z7, K1, 192(R10)
+	TESTQ   BX, BX
+	JNZ     block
+	VZEROUPPER
+	RET
+
+// func avx512BF16Tile3x4(c *float32, ldc int, a *float32, rowA int, colA int, b *float32, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, CMOV, MMX+
+TEXT ·avx512BF16Tile3x4(SB), NOSPLIT, $0-96
+	MOVQ       c+0(FP), AX
+	MOVQ       ldc+8(FP), CX
+	SHLQ       $0x02, CX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	PREFETCHT0 128(AX)
+	PREFETCHT0 192(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	PREFETCHT0 128(AX)
+	PREFETCHT0 192(AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	PREFETCHT0 128(AX)
+	PREFETCHT0 192(AX)
+	MOVQ       a+16(FP), AX
+	MOVQ       rowA+24(FP), CX
+	SHLQ       $0x02, CX
+	LEAQ       (CX)(CX*2), DX
+	MOVQ       b+40(FP), DX
+	MOVQ       k+56(FP), BX
+	MOVQ       colA+32(FP), SI
+	SHLQ       $0x02, SI
+	MOVQ       rowB+48(FP), DI
+	SHLQ       $0x02, DI
+	MOVQ       ahead+80(FP), R8
+	MOVB       add+72(FP), R9
+	MOVQ       lanes+64(FP), R10
+	MOVQ       $-1, R11
+	BZHIQ      R10, R11, R11
+	KMOVW      R11, K1
+
+block:
+	MOVQ    $0x00000020, R10
+	CMPQ    BX, R10
+	CMOVQLT BX, R10
+	SUBQ    R10, BX
+	VXORPS  Z0, Z0, Z0
+	VXORPS  Z12, Z12, Z12
+	VXORPS  Z1, Z1, Z1
+	VXORPS  Z13, Z13, Z13
+	VXORPS  Z2, Z2, Z2
+	VXORPS  Z14, Z14, Z14
+	VXORPS  Z3, Z3, Z3
+	VXORPS  Z15, Z15, Z15
+	VXORPS  Z4, Z4, Z4
+	VXORPS  Z16, Z16, Z16
+	VXORPS  Z5, Z5, Z5
+	VXORPS  Z17, Z17, Z17
+	VXORPS  Z6, Z6, Z6
+	VXORPS  Z18, Z18, Z18
+	VXORPS  Z7, Z7, Z7
+	VXORPS  Z19, Z19, Z19
+	VXORPS  Z8, Z8, Z8
+	VXORPS  Z20, Z20, Z20
+	VXORPS  Z9, Z9, Z9
+	VXORPS  Z21, Z21, Z21
+	VXORPS  Z10, Z10, Z10
+	VXORPS  Z22, Z22, Z22
+	VXORPS  Z11, Z11, Z11
+	VXORPS  Z23, Z23, Z23
+	MOVQ    R10, R11
+	SHRQ    $0x01, R11
+	JZ      blockSingle
+
+blockPair:
+	VBROADCASTSS (AX), Z24
+	VBROADCASTSS (AX)(CX*1), Z25
+	VBROADCASTSS (AX)(CX*2), Z26
+	VMOVUPS      (DX), Z27
+	VFMADD231PS  Z24, Z27, Z0
+	VFMADD231PS  Z25, Z27, Z4
+	VFMADD231PS  Z26, Z27, Z8
+	VMOVUPS      64(DX), Z27
+	VFMADD231PS  Z24, Z27, Z1
+	VFMADD231PS  Z25, Z27, Z5
+	VFMADD231PS  Z26, Z27, Z9
+	VMOVUPS      128(DX), Z27
+	VFMADD231PS  Z24, Z27, Z2
+	VFMADD231PS  Z25, Z27, Z6
+	VFMADD231PS  Z26, Z27, Z10
+	VMOVUPS.Z    192(DX), K1, Z27
+	VFMADD231PS  Z24, Z27, Z3
+	VFMADD231PS  Z25, Z27, Z7
+	VFMADD231PS  Z26, Z27, Z11
+	PREFETCHT1   (R8)
+	PREFETCHT1   64(R8)
+	PREFETCHT1   128(R8)
+	PREFETCHT1   192(R8)
+	ADDQ         step+88(FP), R8
+	ADDQ         SI, AX
+	ADDQ         DI, DX
+	VBROADCASTSS (AX), Z24
+	VBROADCASTSS (AX)(CX*1), Z25
+	VBROADCASTSS (AX)(CX*2), Z26
+	VMOVUPS      (DX), Z27
+	VFMADD231PS  Z24, Z27, Z12
+	VFMADD231PS  Z25, Z27, Z16
+	VFMADD231PS  Z26, Z27, Z20
+	VMOVUPS      64(DX), Z27
+	VFMADD231PS  Z24, Z27, Z13
+	VFMADD231PS  Z25, Z27, Z17
+	VFMADD231PS  Z26, Z27, Z21
+	VMOVUPS      128(DX), Z27
+	VFMADD231PS  Z24, Z27, Z14
+	VFMADD231PS  Z25, Z27, Z18
+	VFMADD231PS  Z26, Z27, Z22
+	VMOVUPS.Z    192(DX), K1, Z27
+	VFMADD231PS  Z24, Z27, Z15
+	VFMADD231PS  Z25, Z27, Z19
+	VFMADD231PS  Z26, Z27, Z23
+	PREFETCHT1   (R8)
+	PREFETCHT1   64(R8)
+	PREFETCHT1   128(R8)
+	PREFETCHT1   192(R8)
+	ADDQ         step+88(FP), R8
+	ADDQ         SI, AX
+	ADDQ         DI, DX
+	DECQ         R11
+	JNZ          blockPair
+
+blockSingle:
+	TESTB        $0x01, R10
+	JZ           blockSum
+	VBROADCASTSS (AX), Z24
+	VBROADCASTSS (AX)(CX*1), Z25
+	VBROADCASTSS (AX)(CX*2), Z26
+	VMOVUPS      (DX), Z27
+	VFMADD231PS  Z24, Z27, Z0
+	VFMADD231PS  Z25, Z27, Z4
+	VFMADD231PS  Z26, Z27, Z8
+	VMOVUPS      64(DX), Z27
+	VFMADD231PS  Z24, Z27, Z1
+	VFMADD231PS  Z25, Z27, Z5
+	VFMADD231PS  Z26, Z27, Z9
+	VMOVUPS      128(DX), Z27
+	VFMADD231PS  Z24, Z27, Z2
+	VFMADD231PS  Z25, Z27, Z6
+	VFMADD231PS  Z26, Z27, Z10
+	VMOVUPS.Z    192(DX), K1, Z27
+	VFMADD231PS  Z24, Z27, Z3
+	VFMADD231PS  Z25, Z27, Z7
+	VFMADD231PS  Z26, Z27, Z11
+	PREFETCHT1   (R8)
+	PREFETCHT1   64(R8)
+	PREFETCHT1   128(R8)
+	PREFETCHT1   192(R8)
+	ADDQ         step+88(FP), R8
+	ADDQ         SI, AX
+	ADDQ         DI, DX
+
+blockSum:
+	VADDPS    Z12, Z0, Z0
+	VADDPS    Z13, Z1, Z1
+	VADDPS    Z14, Z2, Z2
+	VADDPS    Z15, Z3, Z3
+	VADDPS    Z16, Z4, Z4
+	VADDPS    Z17, Z5, Z5
+	VADDPS    Z18, Z6, Z6
+	VADDPS    Z19, Z7, Z7
+	VADDPS    Z20, Z8, Z8
+	VADDPS    Z21, Z9, Z9
+	VADDPS    Z22, Z10, Z10
+	VADDPS    Z23, Z11, Z11
+	MOVQ      c+0(FP), R10
+	MOVQ      ldc+8(FP), R11
+	SHLQ      $0x02, R11
+	TESTB     R9, R9
+	JZ        blockFirst
+	MOVQ      R10, R12
+	VMOVUPS   (R12), Z12
+	VADDPS    Z12, Z0, Z0
+	VMOVUPS   64(R12), Z12
+	VADDPS    Z12, Z1, Z1
+	VMOVUPS   128(R12), Z12
+	VADDPS    Z12, Z2, Z2
+	VMOVUPS.Z 192(R12), K1, Z12
+	VADDPS    Z12, Z3, Z3
+	ADDQ      R11, R12
+	VMOVUPS   (R12), Z12
+	VADDPS    Z12, Z4, Z4
+	VMOVUPS   64(R12), Z12
+	VADDPS    Z12, Z5, Z5
+	VMOVUPS   128(R12), Z12
+	VADDPS    Z12, Z6, Z6
+	VMOVUPS.Z 192(R12), K1, Z12
+	VADDPS    Z12, Z7, Z7
+	ADDQ      R11, R12
+	VMOVUPS   (R12), Z12
+	VADDPS    Z12, Z8, Z8
+	VMOVUPS   64(R12), Z12
+	VADDPS    Z12, Z9, Z9
+	VMOVUPS   128(R12), Z12
+	VADDPS    Z12, Z10, Z10
+	VMOVUPS.Z 192(R12), K1, Z12
+	VADDPS    Z12, Z11, Z11
+	JMP       blockStore
+
+blockFirst:
+	VXORPS Z12, Z12, Z12
+	VADDPS Z12, Z0, Z0
+	VADDPS Z12, Z1, Z1
+	VADDPS Z12, Z2, Z2
+	VADDPS Z12, Z3, Z3
+	VADDPS Z12, Z4, Z4
+	VADDPS Z12, Z5, Z5
+	VADDPS Z12, Z6, Z6
+	VADDPS Z12, Z7, Z7
+	VADDPS Z12, Z8, Z8
+	VADDPS Z12, Z9, Z9
+	VADDPS Z12, Z10, Z10
+	VADDPS Z12, Z11, Z11
+	MOVB   $0x01, R9
+
+blockStore:
+	VMOVUPS Z0, (R10)
+	VMOVUPS Z1, 64(R10)
+	VMOVUPS Z2, 128(R10)
+	VMOVUPS Z3, K1, 192(R10)
+	ADDQ    R11, R10
+	VMOVUPS Z4, (R10)
+	VMOVUPS Z5, 64(R10)
+	VMOVUPS Z6, 128(R10)
+	VMOVUPS Z7, K1, 192(R10)
+	ADDQ    R11, R10
+	VMOVUPS Z8, (R10)
+	VMOVUPS Z9, 64(R10)
+	VMOVUPS Z10, 128(R10)
+	VMOVUPS Z11, K1, 192(R10)
+	TESTQ   BX, BX
+	JNZ     block
+	VZEROUPPER
+	RET
+
 // func avx512WidenF16(dst *float32, src *uint16, n int)
 // Requires: AVX, AVX512F
 TEXT ·avx512WidenF16(SB), NOSPLIT, $0-24

@@ -105,3 +105,47 @@ func BenchmarkSkinny(b *testing.B) {
 		}
 	}
 }
+
+// BenchmarkHalf measures products of 16 bits: squares, and skinny ones in which the second
+// operand lies by rows and by columns.
+func BenchmarkHalf(b *testing.B) {
+	for _, s := range vec.Sets()[1:] {
+		f32, _ := kernelsOf(s)
+		for threads := 1; threads <= 2; threads++ {
+			for _, half := range []string{"bf16", "f16"} {
+				b.Run(fmt.Sprintf("%v/threads=%d/%s", s, threads, half), func(b *testing.B) {
+					for _, n := range []int{16, 32, 64, 128, 256, 512, 1024, 2048} {
+						benchHalf(b, half, f32, threads-1, n, n, n, "NN")
+						benchHalf(b, half, f32, threads-1, n, n, n, "NT")
+					}
+					for _, m := range []int{1, 16} {
+						for _, trans := range []string{"NN", "NT"} {
+							benchHalf(b, half, f32, threads-1, m, 4096, 4096, trans)
+						}
+					}
+				})
+			}
+		}
+	}
+}
+
+func benchHalf(b *testing.B, half string, ks *kernels[float32], helpers, m, n, k int, trans string) {
+	b.Run(fmt.Sprintf("%dx%dx%d/%s", m, n, k, trans), func(b *testing.B) {
+		p := benchProduct[float32](b, m, n, k, trans)
+		for _, o := range []*Operand[float32]{&p.A, &p.B} {
+			for _, x := range o.Data {
+				if half == "bf16" {
+					o.BF16 = append(o.BF16, dtype.ToBF16(x))
+				} else {
+					o.F16 = append(o.F16, dtype.ToF16(x))
+				}
+			}
+			o.Data = nil
+		}
+		b.SetBytes(int64(2*(m*k+k*n) + 4*m*n))
+		for b.Loop() {
+			p.compute(ks, crew{helpers: helpers})
+		}
+		b.ReportMetric(2*float64(m)*float64(n)*float64(k)*float64(b.N)/b.Elapsed().Seconds()/1e9, "GFLOP/s")
+	})
+}

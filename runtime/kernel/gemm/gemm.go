@@ -65,6 +65,9 @@ func (p *Product[T]) compute(ks *kernels[T], c crew) {
 		}
 		return
 	}
+	if p.A.BF16 != nil && p.B.BF16 != nil {
+		ks = ks.bf16
+	}
 	if p.Count < c.size() || c.helpers == 0 {
 		p.each(ks, c, 0, p.Count)
 		return
@@ -81,6 +84,13 @@ func (p *Product[T]) compute(ks *kernels[T], c crew) {
 // each computes products [lo, hi). They differ in where their elements lie alone, so
 // that one plan serves all.
 func (p *Product[T]) each(ks *kernels[T], c crew, lo, hi int) {
+	if ks.tiled != nil && !p.Add && p.M*p.N*p.K >= worthTiles {
+		kept := *p // p itself does not escape
+		for i := lo; i < hi; i++ {
+			ks.tiled(&kept, i, c)
+		}
+		return
+	}
 	if library != nil && !p.Add {
 		for i := lo; i < hi; i++ {
 			var s shape[T]

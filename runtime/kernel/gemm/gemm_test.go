@@ -23,6 +23,10 @@ func inOrder[T dtype.Float](p *Product[T]) []T {
 			x.Offset, y.Offset = p.At(i / (p.M * p.N))
 		}
 		row, col := i/p.N%p.M, i%p.N
+		if x.BF16 != nil && y.BF16 != nil {
+			c[i] = pairSum(&x, &y, row, col, p.K, 0)
+			continue
+		}
 		for first := 0; first < p.K; first += Block {
 			var sum T
 			for l := first; l < min(first+Block, p.K); l++ {
@@ -36,6 +40,18 @@ func inOrder[T dtype.Float](p *Product[T]) []T {
 		}
 	}
 	return c
+}
+
+// pairSum is sum and element [row, col] of x y, in the order of bfloat16.
+func pairSum[T dtype.Float](x, y *Operand[T], row, col, k int, sum T) T {
+	for first := 0; first < k; first += PairBlock {
+		var chains [2]T
+		for l := first; l < min(first+PairBlock, k); l++ {
+			chains[l%2] = fmaOf(x.number(row, l), y.number(l, col), chains[l%2])
+		}
+		sum += chains[0] + chains[1]
+	}
+	return sum
 }
 
 // fmaOf is fma32 or math.FMA.
@@ -70,8 +86,8 @@ func kernelsIn[T dtype.Float](s vec.Set) *kernels[T] {
 // specials are numbers that arithmetic treats in ways of their own.
 var specials = []float64{0, math.Copysign(0, -1), math.Inf(1), math.Inf(-1), math.NaN(), 1e38, -1e38, 1e-38, 1e-45, 1 + 0x1p-23}
 
-// drawOperand draws a matrix of rows by cols, its elements and how it lies.
-func drawOperand[T dtype.Float](t *rapid.T, name string, rows, cols int, special bool) Operand[T] {
+// drawGrid draws how a matrix of rows by cols lies.
+func drawGrid[T dtype.Float](t *rapid.T, name string, rows, cols int) Operand[T] {
 	g := Grid{Offset: rapid.IntRange(0, 3).Draw(t, name+" offset")}
 	gap := rapid.IntRange(0, 3).Draw(t, name+" gap")
 	switch rapid.IntRange(0, 6).Draw(t, name+" layout") {
@@ -87,7 +103,18 @@ func drawOperand[T dtype.Float](t *rapid.T, name string, rows, cols int, special
 		g.Row, g.Col = -cols-gap, 1
 		g.Offset += (rows - 1) * (cols + gap)
 	}
-	n := g.Offset + max(0, (rows-1)*g.Row) + max(0, (cols-1)*g.Col) + 1
+	return Operand[T]{Grid: g}
+}
+
+// last returns the greatest index of an element of o, of rows by cols.
+func (o *Operand[T]) last(rows, cols int) int {
+	return o.Offset + max(0, (rows-1)*o.Row) + max(0, (cols-1)*o.Col)
+}
+
+// drawOperand draws a matrix of rows by cols, its elements and how it lies.
+func drawOperand[T dtype.Float](t *rapid.T, name string, rows, cols int, special bool) Operand[T] {
+	o := drawGrid[T](t, name, rows, cols)
+	n := o.last(rows, cols) + 1
 	r := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, name+" seed"), 0))
 	number := func() float64 {
 		if special && r.IntN(20) == 0 {
@@ -95,7 +122,6 @@ func drawOperand[T dtype.Float](t *rapid.T, name string, rows, cols int, special
 		}
 		return r.NormFloat64()
 	}
-	o := Operand[T]{Grid: g}
 	kind := 0
 	if elemBytes[T]() == 4 {
 		kind = rapid.IntRange(0, 4).Draw(t, name+" dtype")

@@ -87,6 +87,26 @@ type kernels[T dtype.Float] struct {
 	// long. Kernels of float64 have none.
 	widenF16  func(dst []T, src []dtype.F16)
 	widenBF16 func(dst []T, src []dtype.BF16)
+
+	// bf16 are the kernels of products of bfloat16, which widen them and add in their
+	// order. Their tiles are those of tileFunc but for what they store:
+	//
+	//	sum := 0, or if add c[i*ldc+j]
+	//	for first := 0; first < k; first += PairBlock {
+	//		even, odd := 0, 0
+	//		for l := first; l < min(first+PairBlock, k); l += 2 {
+	//			even = fma(a[i*rowA+l*colA], b[l*rowB+j], even)
+	//			odd = fma(a[i*rowA+(l+1)*colA], b[(l+1)*rowB+j], odd) // unless l+1 is k
+	//		}
+	//		sum += even + odd
+	//	}
+	//
+	// Kernels of float64 have none, nor have they themselves.
+	bf16 *kernels[T]
+
+	// tiled computes product i of p, both of whose operands are bfloat16, by instructions
+	// that multiply matrices. There may be none.
+	tiled func(p *Product[T], i int, c crew)
 }
 
 // maxRows returns the number of rows that a tile may have.

@@ -116,6 +116,50 @@ func TestTiles(t *testing.T) {
 	t.Run("f64", testTiles[float64])
 }
 
+// Every tile of the kernels of bfloat16 is that of their comment.
+func TestTilesOfPairs(t *testing.T) {
+	for _, s := range vec.Sets() {
+		ks := kernelsIn[float32](s).bf16
+		for v, tiles := range ks.tiles {
+			for r, tile := range tiles {
+				for lanes := 1; lanes <= ks.lanes; lanes++ {
+					for _, k := range []int{1, 2, 2*PairBlock + 3} {
+						checkPairTile(t, s, ks.lanes, tile, r+1, v, lanes, k)
+					}
+				}
+			}
+		}
+	}
+}
+
+// checkPairTile compares a tile of rows by v vectors, of which the last has lanes, with the
+// loop of its comment: added to what c has and not, of an a that lies by rows and by columns.
+func checkPairTile(t *testing.T, s vec.Set, width int, tile tileFunc[float32], rows, v, lanes, k int) {
+	const ldc = 140
+	for add, layout := range map[bool]string{false: "NN", true: "TN"} {
+		p := randomProduct[float32](rows, ldc, k, layout)
+		p.A.Data[0], p.B.Data[0] = -0x1p-100, 0x1p-100 // a product that is rounded to -0
+		cols := (v-1)*width + lanes
+		c, want := make([]float32, rows*ldc), make([]float32, rows*ldc)
+		for i := range c {
+			c[i], want[i] = float32(i), float32(i)
+			if row, col := i/ldc, i%ldc; col < cols {
+				sum := float32(0)
+				if add {
+					sum = c[i]
+				}
+				want[i] = pairSum(&p.A, &p.B, row, col, k, sum)
+			}
+		}
+		tile(&c[0], ldc, &p.A.Data[0], p.A.Row, p.A.Col, &p.B.Data[0], ldc, k, lanes, add, 0, 0)
+		for i := range c {
+			if !same(c[i], want[i]) {
+				t.Fatalf("%v: %d by %d vectors, %d lanes, %d steps, add %v: element %d is %v, want %v", s, rows, v, lanes, k, add, i, c[i], want[i])
+			}
+		}
+	}
+}
+
 // All numbers of 16 bits are widened as dtype widens them.
 func TestWiden(t *testing.T) {
 	f16, bf16, got := make([]dtype.F16, 1<<16), make([]dtype.BF16, 1<<16), make([]float32, 1<<16)

@@ -170,6 +170,51 @@ func neonF64Copy(dst *float64, width int, src *float64, stride int, n int, rows 
 // neonF64Transpose is the transpose of kernels.
 func neonF64Transpose(dst *float64, width int, src *float64, stride int, n int, rows int)
 
+// neonBF16Tile1x1 is the tileFunc in the order of bfloat16 of 1 rows and 1 vectors.
+func neonBF16Tile1x1(c *float32, ldc int, a *float32, rowA int, colA int, b *float32, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
+
+// neonBF16Tile2x1 is the tileFunc in the order of bfloat16 of 2 rows and 1 vectors.
+func neonBF16Tile2x1(c *float32, ldc int, a *float32, rowA int, colA int, b *float32, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
+
+// neonBF16Tile3x1 is the tileFunc in the order of bfloat16 of 3 rows and 1 vectors.
+func neonBF16Tile3x1(c *float32, ldc int, a *float32, rowA int, colA int, b *float32, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
+
+// neonBF16Tile4x1 is the tileFunc in the order of bfloat16 of 4 rows and 1 vectors.
+func neonBF16Tile4x1(c *float32, ldc int, a *float32, rowA int, colA int, b *float32, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
+
+// neonBF16Tile5x1 is the tileFunc in the order of bfloat16 of 5 rows and 1 vectors.
+func neonBF16Tile5x1(c *float32, ldc int, a *float32, rowA int, colA int, b *float32, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
+
+// neonBF16Tile6x1 is the tileFunc in the order of bfloat16 of 6 rows and 1 vectors.
+func neonBF16Tile6x1(c *float32, ldc int, a *float32, rowA int, colA int, b *float32, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
+
+// neonBF16Tile1x2 is the tileFunc in the order of bfloat16 of 1 rows and 2 vectors.
+func neonBF16Tile1x2(c *float32, ldc int, a *float32, rowA int, colA int, b *float32, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
+
+// neonBF16Tile2x2 is the tileFunc in the order of bfloat16 of 2 rows and 2 vectors.
+func neonBF16Tile2x2(c *float32, ldc int, a *float32, rowA int, colA int, b *float32, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
+
+// neonBF16Tile3x2 is the tileFunc in the order of bfloat16 of 3 rows and 2 vectors.
+func neonBF16Tile3x2(c *float32, ldc int, a *float32, rowA int, colA int, b *float32, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
+
+// neonBF16Tile4x2 is the tileFunc in the order of bfloat16 of 4 rows and 2 vectors.
+func neonBF16Tile4x2(c *float32, ldc int, a *float32, rowA int, colA int, b *float32, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
+
+// neonBF16Tile5x2 is the tileFunc in the order of bfloat16 of 5 rows and 2 vectors.
+func neonBF16Tile5x2(c *float32, ldc int, a *float32, rowA int, colA int, b *float32, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
+
+// neonBF16Tile6x2 is the tileFunc in the order of bfloat16 of 6 rows and 2 vectors.
+func neonBF16Tile6x2(c *float32, ldc int, a *float32, rowA int, colA int, b *float32, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
+
+// neonBF16Tile1x4 is the tileFunc in the order of bfloat16 of 1 rows and 4 vectors.
+func neonBF16Tile1x4(c *float32, ldc int, a *float32, rowA int, colA int, b *float32, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
+
+// neonBF16Tile2x4 is the tileFunc in the order of bfloat16 of 2 rows and 4 vectors.
+func neonBF16Tile2x4(c *float32, ldc int, a *float32, rowA int, colA int, b *float32, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
+
+// neonBF16Tile3x4 is the tileFunc in the order of bfloat16 of 3 rows and 4 vectors.
+func neonBF16Tile3x4(c *float32, ldc int, a *float32, rowA int, colA int, b *float32, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
+
 // neonWidenF16 widens n numbers; n is a positive multiple of 8.
 func neonWidenF16(dst *float32, src *uint16, n int)
 

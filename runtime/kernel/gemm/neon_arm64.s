@@ -11143,6 +11143,6944 @@ gathered:
 turned:
 	RET
 
+// func neonBF16Tile1x1(c *float32, ldc int, a *float32, rowA int, colA int, b *float32, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
+// The sum of the even steps of row i and vector j is in V(1*i+j), that of the odd ones in V(1+1*i+j). b is in V24 to V27, a in V28 and after.
+TEXT ·neonBF16Tile1x1(SB), NOSPLIT, $0-96
+	MOVD     c+0(FP), R0
+	MOVD     ldc+8(FP), R1
+	LSL      $2, R1, R1
+	MOVD     a+16(FP), R3
+	MOVD     rowA+24(FP), R16
+	LSL      $2, R16, R16
+	MOVD     $0, R2
+	MOVD     colA+32(FP), R9
+	LSL      $2, R9, R9
+	MOVD     rowB+48(FP), R11
+	LSL      $2, R11, R11
+	MOVD     k+56(FP), R12
+	MOVD     b+40(FP), R10
+	MOVD     lanes+64(FP), R13
+	MOVD     ahead+80(FP), R14
+	MOVD     step+88(FP), R15
+	MOVBU    add+72(FP), R20
+	MOVD     R0, R16
+	PRFM     0(R16), PLDL1KEEP
+	CMP      $4, R13
+	BNE      part
+
+packed:
+	MOVD     $32, R17
+	CMP      R17, R12
+	CSEL     LT, R12, R17, R17
+	SUB      R17, R12
+	VEOR     V0.B16, V0.B16, V0.B16
+	VEOR     V1.B16, V1.B16, V1.B16
+	LSR      $1, R17, R19
+	CBZ      R19, packedSingle
+
+packedPair:
+	FMOVS    0(R3), F28
+	ADD      R9, R3
+	VLD1.P   (R10)(R11), [V24.S4]
+	WORD     $0x4f9c1300 // FMLA V0.4S, V24.4S, V28.S[0]
+	PRFM     0(R14), PLDL2KEEP
+	ADD      R15, R14
+	FMOVS    0(R3), F28
+	ADD      R9, R3
+	VLD1.P   (R10)(R11), [V24.S4]
+	WORD     $0x4f9c1301 // FMLA V1.4S, V24.4S, V28.S[0]
+	PRFM     0(R14), PLDL2KEEP
+	ADD      R15, R14
+	SUBS     $1, R19, R19
+	BNE      packedPair
+
+packedSingle:
+	TBZ      $0, R17, packedSum
+	FMOVS    0(R3), F28
+	ADD      R9, R3
+	VLD1.P   (R10)(R11), [V24.S4]
+	WORD     $0x4f9c1300 // FMLA V0.4S, V24.4S, V28.S[0]
+	PRFM     0(R14), PLDL2KEEP
+	ADD      R15, R14
+
+packedSum:
+	WORD     $0x4e21d400 // FADD V0.4S, V0.4S, V1.4S
+	CBZ      R20, packedFirst
+	MOVD     R0, R21
+	FMOVQ    0(R21), F24
+	WORD     $0x4e38d400 // FADD V0.4S, V0.4S, V24.4S
+	B        packedStore
+
+packedFirst:
+	VEOR     V24.B16, V24.B16, V24.B16
+	WORD     $0x4e38d400 // FADD V0.4S, V0.4S, V24.4S
+	MOVD     $1, R20
+
+packedStore:
+	MOVD     R0, R21
+	FMOVQ    F0, 0(R21)
+	CBNZ     R12, packed
+	RET
+
+part:
+	MOVD     $32, R17
+	CMP      R17, R12
+	CSEL     LT, R12, R17, R17
+	SUB      R17, R12
+	VEOR     V0.B16, V0.B16, V0.B16
+	VEOR     V1.B16, V1.B16, V1.B16
+	LSR      $1, R17, R19
+	CBZ      R19, partSingle
+
+partPair:
+	ADD      $0, R10, R16
+	TBZ      $1, R13, one1
+	FMOVD    (R16), F24
+	TBZ      $0, R13, loaded2
+	ADD      $8, R16
+	VLD1     (R16), V24.S[2]
+	B        loaded2
+
+one1:
+	FMOVS    (R16), F24
+
+loaded2:
+	ADD      R11, R10
+	FMOVS    (R3)(R2), F28
+	ADD      R9, R2
+	WORD     $0x4f9c1300 // FMLA V0.4S, V24.4S, V28.S[0]
+	PRFM     0(R14), PLDL2KEEP
+	ADD      R15, R14
+	ADD      $0, R10, R16
+	TBZ      $1, R13, one3
+	FMOVD    (R16), F24
+	TBZ      $0, R13, loaded4
+	ADD      $8, R16
+	VLD1     (R16), V24.S[2]
+	B        loaded4
+
+one3:
+	FMOVS    (R16), F24
+
+loaded4:
+	ADD      R11, R10
+	FMOVS    (R3)(R2), F28
+	ADD      R9, R2
+	WORD     $0x4f9c1301 // FMLA V1.4S, V24.4S, V28.S[0]
+	PRFM     0(R14), PLDL2KEEP
+	ADD      R15, R14
+	SUBS     $1, R19, R19
+	BNE      partPair
+
+partSingle:
+	TBZ      $0, R17, partSum
+	ADD      $0, R10, R16
+	TBZ      $1, R13, one5
+	FMOVD    (R16), F24
+	TBZ      $0, R13, loaded6
+	ADD      $8, R16
+	VLD1     (R16), V24.S[2]
+	B        loaded6
+
+one5:
+	FMOVS    (R16), F24
+
+loaded6:
+	ADD      R11, R10
+	FMOVS    (R3)(R2), F28
+	ADD      R9, R2
+	WORD     $0x4f9c1300 // FMLA V0.4S, V24.4S, V28.S[0]
+	PRFM     0(R14), PLDL2KEEP
+	ADD      R15, R14
+
+partSum:
+	WORD     $0x4e21d400 // FADD V0.4S, V0.4S, V1.4S
+	CBZ      R20, partFirst
+	MOVD     R0, R21
+	ADD      $0, R21, R16
+	TBZ      $1, R13, one7
+	FMOVD    (R16), F24
+	TBZ      $0, R13, loaded8
+	ADD      $8, R16
+	VLD1     (R16), V24.S[2]
+	B        loaded8
+
+one7:
+	FMOVS    (R16), F24
+
+loaded8:
+	WORD     $0x4e38d400 // FADD V0.4S, V0.4S, V24.4S
+	B        partStore
+
+partFirst:
+	VEOR     V24.B16, V24.B16, V24.B16
+	WORD     $0x4e38d400 // FADD V0.4S, V0.4S, V24.4S
+	MOVD     $1, R20
+
+partStore:
+	MOVD     R0, R21
+	ADD      $0, R21, R16
+	TBZ      $1, R13, one9
+	FMOVD    F0, (R16)
+	TBZ      $0, R13, stored10
+	ADD      $8, R16
+	VST1     V0.S[2], (R16)
+	B        stored10
+
+one9:
+	FMOVS    F0, (R16)
+
+stored10:
+	CBNZ     R12, part
+	RET
+
+// func neonBF16Tile2x1(c *float32, ldc int, a *float32, rowA int, colA int, b *float32, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
+// The sum of the even steps of row i and vector j is in V(1*i+j), that of the odd ones in V(2+1*i+j). b is in V24 to V27, a in V28 and after.
+TEXT ·neonBF16Tile2x1(SB), NOSPLIT, $0-96
+	MOVD     c+0(FP), R0
+	MOVD     ldc+8(FP), R1
+	LSL      $2, R1, R1
+	MOVD     a+16(FP), R3
+	MOVD     rowA+24(FP), R16
+	LSL      $2, R16, R16
+	ADD      R16, R3, R4
+	MOVD     $0, R2
+	MOVD     colA+32(FP), R9
+	LSL      $2, R9, R9
+	MOVD     rowB+48(FP), R11
+	LSL      $2, R11, R11
+	MOVD     k+56(FP), R12
+	MOVD     b+40(FP), R10
+	MOVD     lanes+64(FP), R13
+	MOVD     ahead+80(FP), R14
+	MOVD     step+88(FP), R15
+	MOVBU    add+72(FP), R20
+	MOVD     R0, R16
+	PRFM     0(R16), PLDL1KEEP
+	ADD      R1, R16
+	PRFM     0(R16), PLDL1KEEP
+	CMP      $4, R13
+	BNE      part
+	MOVD     rowA+24(FP), R16
+	CMP      $1, R16
+	BNE      strided
+
+packed:
+	MOVD     $32, R17
+	CMP      R17, R12
+	CSEL     LT, R12, R17, R17
+	SUB      R17, R12
+	VEOR     V0.B16, V0.B16, V0.B16
+	VEOR     V1.B16, V1.B16, V1.B16
+	VEOR     V2.B16, V2.B16, V2.B16
+	VEOR     V3.B16, V3.B16, V3.B16
+	LSR      $1, R17, R19
+	CBZ      R19, packedSingle
+
+packedPair:
+	FMOVD    0(R3), F28
+	ADD      R9, R3
+	VLD1.P   (R10)(R11), [V24.S4]
+	WORD     $0x4f9c1300 // FMLA V0.4S, V24.4S, V28.S[0]
+	WORD     $0x4fbc1301 // FMLA V1.4S, V24.4S, V28.S[1]
+	PRFM     0(R14), PLDL2KEEP
+	ADD      R15, R14
+	FMOVD    0(R3), F28
+	ADD      R9, R3
+	VLD1.P   (R10)(R11), [V24.S4]
+	WORD     $0x4f9c1302 // FMLA V2.4S, V24.4S, V28.S[0]
+	WORD     $0x4fbc1303 // FMLA V3.4S, V24.4S, V28.S[1]
+	PRFM     0(R14), PLDL2KEEP
+	ADD      R15, R14
+	SUBS     $1, R19, R19
+	BNE      packedPair
+
+packedSingle:
+	TBZ      $0, R17, packedSum
+	FMOVD    0(R3), F28
+	ADD      R9, R3
+	VLD1.P   (R10)(R11), [V24.S4]
+	WORD     $0x4f9c1300 // FMLA V0.4S, V24.4S, V28.S[0]
+	WORD     $0x4fbc1301 // FMLA V1.4S, V24.4S, V28.S[1]
+	PRFM     0(R14), PLDL2KEEP
+	ADD      R15, R14
+
+packedSum:
+	WORD     $0x4e22d400 // FADD V0.4S, V0.4S, V2.4S
+	WORD     $0x4e23d421 // FADD V1.4S, V1.4S, V3.4S
+	CBZ      R20, packedFirst
+	MOVD     R0, R21
+	FMOVQ    0(R21), F24
+	WORD     $0x4e38d400 // FADD V0.4S, V0.4S, V24.4S
+	ADD      R1, R21
+	FMOVQ    0(R21), F24
+	WORD     $0x4e38d421 // FADD V1.4S, V1.4S, V24.4S
+	B        packedStore
+
+packedFirst:
+	VEOR     V24.B16, V24.B16, V24.B16
+	WORD     $0x4e38d400 // FADD V0.4S, V0.4S, V24.4S
+	WORD     $0x4e38d421 // FADD V1.4S, V1.4S, V24.4S
+	MOVD     $1, R20
+
+packedStore:
+	MOVD     R0, R21
+	FMOVQ    F0, 0(R21)
+	ADD      R1, R21
+	FMOVQ    F1, 0(R21)
+	CBNZ     R12, packed
+	RET
+
+strided:
+	MOVD     $32, R17
+	CMP      R17, R12
+	CSEL     LT, R12, R17, R17
+	SUB      R17, R12
+	VEOR     V0.B16, V0.B16, V0.B16
+	VEOR     V1.B16, V1.B16, V1.B16
+	VEOR     V2.B16, V2.B16, V2.B16
+	VEOR     V3.B16, V3.B16, V3.B16
+	LSR      $1, R17, R19
+	CBZ      R19, stridedSingle
+
+stridedPair:
+	VLD1.P   (R10)(R11), [V24.S4]
+	FMOVS    (R3)(R2), F28
+	WORD     $0x4f9c1300 // FMLA V0.4S, V24.4S, V28.S[0]
+	FMOVS    (R4)(R2), F29
+	ADD      R9, R2
+	WORD     $0x4f9d1301 // FMLA V1.4S, V24.4S, V29.S[0]
+	PRFM     0(R14), PLDL2KEEP
+	ADD      R15, R14
+	VLD1.P   (R10)(R11), [V24.S4]
+	FMOVS    (R3)(R2), F28
+	WORD     $0x4f9c1302 // FMLA V2.4S, V24.4S, V28.S[0]
+	FMOVS    (R4)(R2), F29
+	ADD      R9, R2
+	WORD     $0x4f9d1303 // FMLA V3.4S, V24.4S, V29.S[0]
+	PRFM     0(R14), PLDL2KEEP
+	ADD      R15, R14
+	SUBS     $1, R19, R19
+	BNE      stridedPair
+
+stridedSingle:
+	TBZ      $0, R17, stridedSum
+	VLD1.P   (R10)(R11), [V24.S4]
+	FMOVS    (R3)(R2), F28
+	WORD     $0x4f9c1300 // FMLA V0.4S, V24.4S, V28.S[0]
+	FMOVS    (R4)(R2), F29
+	ADD      R9, R2
+	WORD     $0x4f9d1301 // FMLA V1.4S, V24.4S, V29.S[0]
+	PRFM     0(R14), PLDL2KEEP
+	ADD      R15, R14
+
+stridedSum:
+	WORD     $0x4e22d400 // FADD V0.4S, V0.4S, V2.4S
+	WORD     $0x4e23d421 // FADD V1.4S, V1.4S, V3.4S
+	CBZ      R20, stridedFirst
+	MOVD     R0, R21
+	FMOVQ    0(R21), F24
+	WORD     $0x4e38d400 // FADD V0.4S, V0.4S, V24.4S
+	ADD      R1, R21
+	FMOVQ    0(R21), F24
+	WORD     $0x4e38d421 // FADD V1.4S, V1.4S, V24.4S
+	B        stridedStore
+
+stridedFirst:
+	VEOR     V24.B16, V24.B16, V24.B16
+	WORD     $0x4e38d400 // FADD V0.4S, V0.4S, V24.4S
+	WORD     $0x4e38d421 // FADD V1.4S, V1.4S, V24.4S
+	MOVD     $1, R20
+
+stridedStore:
+	MOVD     R0, R21
+	FMOVQ    F0, 0(R21)
+	ADD      R1, R21
+	FMOVQ    F1, 0(R21)
+	CBNZ     R12, strided
+	RET
+
+part:
+	MOVD     $32, R17
+	CMP      R17, R12
+	CSEL     LT, R12, R17, R17
+	SUB      R17, R12
+	VEOR     V0.B16, V0.B16, V0.B16
+	VEOR     V1.B16, V1.B16, V1.B16
+	VEOR     V2.B16, V2.B16, V2.B16
+	VEOR     V3.B16, V3.B16, V3.B16
+	LSR      $1, R17, R19
+	CBZ      R19, partSingle
+
+partPair:
+	ADD      $0, R10, R16
+	TBZ      $1, R13, one1
+	FMOVD    (R16), F24
+	TBZ      $0, R13, loaded2
+	ADD      $8, R16
+	VLD1     (R16), V24.S[2]
+	B        loaded2
+
+one1:
+	FMOVS    (R16), F24
+
+loaded2:
+	ADD      R11, R10
+	FMOVS    (R3)(R2), F28
+	WORD     $0x4f9c1300 // FMLA V0.4S, V24.4S, V28.S[0]
+	FMOVS    (R4)(R2), F29
+	ADD      R9, R2
+	WORD     $0x4f9d1301 // FMLA V1.4S, V24.4S, V29.S[0]
+	PRFM     0(R14), PLDL2KEEP
+	ADD      R15, R14
+	ADD      $0, R10, R16
+	TBZ      $1, R13, one3
+	FMOVD    (R16), F24
+	TBZ      $0, R13, loaded4
+	ADD      $8, R16
+	VLD1     (R16), V24.S[2]
+	B        loaded4
+
+one3:
+	FMOVS    (R16), F24
+
+loaded4:
+	ADD      R11, R10
+	FMOVS    (R3)(R2), F28
+	WORD     $0x4f9c1302 // FMLA V2.4S, V24.4S, V28.S[0]
+	FMOVS    (R4)(R2), F29
+	ADD      R9, R2
+	WORD     $0x4f9d1303 // FMLA V3.4S, V24.4S, V29.S[0]
+	PRFM     0(R14), PLDL2KEEP
+	ADD      R15, R14
+	SUBS     $1, R19, R19
+	BNE      partPair
+
+partSingle:
+	TBZ      $0, R17, partSum
+	ADD      $0, R10, R16
+	TBZ      $1, R13, one5
+	FMOVD    (R16), F24
+	TBZ      $0, R13, loaded6
+	ADD      $8, R16
+	VLD1     (R16), V24.S[2]
+	B        loaded6
+
+one5:
+	FMOVS    (R16), F24
+
+loaded6:
+	ADD      R11, R10
+	FMOVS    (R3)(R2), F28
+	WORD     $0x4f9c1300 // FMLA V0.4S, V24.4S, V28.S[0]
+	FMOVS    (R4)(R2), F29
+	ADD      R9, R2
+	WORD     $0x4f9d1301 // FMLA V1.4S, V24.4S, V29.S[0]
+	PRFM     0(R14), PLDL2KEEP
+	ADD      R15, R14
+
+partSum:
+	WORD     $0x4e22d400 // FADD V0.4S, V0.4S, V2.4S
+	WORD     $0x4e23d421 // FADD V1.4S, V1.4S, V3.4S
+	CBZ      R20, partFirst
+	MOVD     R0, R21
+	ADD      $0, R21, R16
+	TBZ      $1, R13, one7
+	FMOVD    (R16), F24
+	TBZ      $0, R13, loaded8
+	ADD      $8, R16
+	VLD1     (R16), V24.S[2]
+	B        loaded8
+
+one7:
+	FMOVS    (R16), F24
+
+loaded8:
+	WORD     $0x4e38d400 // FADD V0.4S, V0.4S, V24.4S
+	ADD      R1, R21
+	ADD      $0, R21, R16
+	TBZ      $1, R13, one9
+	FMOVD    (R16), F24
+	TBZ      $0, R13, loaded10
+	ADD      $8, R16
+	VLD1     (R16), V24.S[2]
+	B        loaded10
+
+one9:
+	FMOVS    (R16), F24
+
+loaded10:
+	WORD     $0x4e38d421 // FADD V1.4S, V1.4S, V24.4S
+	B        partStore
+
+partFirst:
+	VEOR     V24.B16, V24.B16, V24.B16
+	WORD     $0x4e38d400 // FADD V0.4S, V0.4S, V24.4S
+	WORD     $0x4e38d421 // FADD V1.4S, V1.4S, V24.4S
+	MOVD     $1, R20
+
+partStore:
+	MOVD     R0, R21
+	ADD      $0, R21, R16
+	TBZ      $1, R13, one11
+	FMOVD    F0, (R16)
+	TBZ      $0, R13, stored12
+	ADD      $8, R16
+	VST1     V0.S[2], (R16)
+	B        stored12
+
+one11:
+	FMOVS    F0, (R16)
+
+stored12:
+	ADD      R1, R21
+	ADD      $0, R21, R16
+	TBZ      $1, R13, one13
+	FMOVD    F1, (R16)
+	TBZ      $0, R13, stored14
+	ADD      $8, R16
+	VST1     V1.S[2], (R16)
+	B        stored14
+
+one13:
+	FMOVS    F1, (R16)
+
+stored14:
+	CBNZ     R12, part
+	RET
+
+// func neonBF16Tile3x1(c *float32, ldc int, a *float32, rowA int, colA int, b *float32, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
+// The sum of the even steps of row i and vector j is in V(1*i+j), that of the odd ones in V(3+1*i+j). b is in V24 to V27, a in V28 and after.
+TEXT ·neonBF16Tile3x1(SB), NOSPLIT, $0-96
+	MOVD     c+0(FP), R0
+	MOVD     ldc+8(FP), R1
+	LSL      $2, R1, R1
+	MOVD     a+16(FP), R3
+	MOVD     rowA+24(FP), R16
+	LSL      $2, R16, R16
+	ADD      R16, R3, R4
+	ADD      R16, R4, R5
+	MOVD     $0, R2
+	MOVD     colA+32(FP), R9
+	LSL      $2, R9, R9
+	MOVD     rowB+48(FP), R11
+	LSL      $2, R11, R11
+	MOVD     k+56(FP), R12
+	MOVD     b+40(FP), R10
+	MOVD     lanes+64(FP), R13
+	MOVD     ahead+80(FP), R14
+	MOVD     step+88(FP), R15
+	MOVBU    add+72(FP), R20
+	MOVD     R0, R16
+	PRFM     0(R16), PLDL1KEEP
+	ADD      R1, R16
+	PRFM     0(R16), PLDL1KEEP
+	ADD      R1, R16
+	PRFM     0(R16), PLDL1KEEP
+	CMP      $4, R13
+	BNE      part
+	MOVD     rowA+24(FP), R16
+	CMP      $1, R16
+	BNE      strided
+
+packed:
+	MOVD     $32, R17
+	CMP      R17, R12
+	CSEL     LT, R12, R17, R17
+	SUB      R17, R12
+	VEOR     V0.B16, V0.B16, V0.B16
+	VEOR     V1.B16, V1.B16, V1.B16
+	VEOR     V2.B16, V2.B16, V2.B16
+	VEOR     V3.B16, V3.B16, V3.B16
+	VEOR     V4.B16, V4.B16, V4.B16
+	VEOR     V5.B16, V5.B16, V5.B16
+	LSR      $1, R17, R19
+	CBZ      R19, packedSingle
+
+packedPair:
+	FMOVD    0(R3), F28
+	FMOVS    8(R3), F29
+	ADD      R9, R3
+	VLD1.P   (R10)(R11), [V24.S4]
+	WORD     $0x4f9c1300 // FMLA V0.4S, V24.4S, V28.S[0]
+	WORD     $0x4fbc1301 // FMLA V1.4S, V24.4S, V28.S[1]
+	WORD     $0x4f9d1302 // FMLA V2.4S, V24.4S, V29.S[0]
+	PRFM     0(R14), PLDL2KEEP
+	ADD      R15, R14
+	FMOVD    0(R3), F28
+	FMOVS    8(R3), F29
+	ADD      R9, R3
+	VLD1.P   (R10)(R11), [V24.S4]
+	WORD     $0x4f9c1303 // FMLA V3.4S, V24.4S, V28.S[0]
+	WORD     $0x4fbc1304 // FMLA V4.4S, V24.4S, V28.S[1]
+	WORD     $0x4f9d1305 // FMLA V5.4S, V24.4S, V29.S[0]
+	PRFM     0(R14), PLDL2KEEP
+	ADD      R15, R14
+	SUBS     $1, R19, R19
+	BNE      packedPair
+
+packedSingle:
+	TBZ      $0, R17, packedSum
+	FMOVD    0(R3), F28
+	FMOVS    8(R3), F29
+	ADD      R9, R3
+	VLD1.P   (R10)(R11), [V24.S4]
+	WORD     $0x4f9c1300 // FMLA V0.4S, V24.4S, V28.S[0]
+	WORD     $0x4fbc1301 // FMLA V1.4S, V24.4S, V28.S[1]
+	WORD     $0x4f9d1302 // FMLA V2.4S, V24.4S, V29.S[0]
+	PRFM     0(R14), PLDL2KEEP
+	ADD      R15, R14
+
+packedSum:
+	WORD     $0x4e23d400 // FADD V0.4S, V0.4S, V3.4S
+	WORD     $0x4e24d421 // FADD V1.4S, V1.4S, V4.4S
+	WORD     $0x4e25d442 // FADD V2.4S, V2.4S, V5.4S
+	CBZ      R20, packedFirst
+	MOVD     R0, R21
+	FMOVQ    0(R21), F24
+	WORD     $0x4e38d400 // FADD V0.4S, V0.4S, V24.4S
+	ADD      R1, R21
+	FMOVQ    0(R21), F24
+	WORD     $0x4e38d421 // FADD V1.4S, V1.4S, V24.4S
+	ADD      R1, R21
+	FMOVQ    0(R21), F24
+	WORD     $0x4e38d442 // FADD V2.4S, V2.4S, V24.4S
+	B        packedStore
+
+packedFirst:
+	VEOR     V24.B16, V24.B16, V24.B16
+	WORD     $0x4e38d400 // FADD V0.4S, V0.4S, V24.4S
+	WORD     $0x4e38d421 // FADD V1.4S, V1.4S, V24.4S
+	WORD     $0x4e38d442 // FADD V2.4S, V2.4S, V24.4S
+	MOVD     $1, R20
+
+packedStore:
+	MOVD     R0, R21
+	FMOVQ    F0, 0(R21)
+	ADD      R1, R21
+	FMOVQ    F1, 0(R21)
+	ADD      R1, R21
+	FMOVQ    F2, 0(R21)
+	CBNZ     R12, packed
+	RET
+
+strided:
+	MOVD     $32, R17
+	CMP      R17, R12
+	CSEL     LT, R12, R17, R17
+	SUB      R17, R12
+	VEOR     V0.B16, V0.B16, V0.B16
+	VEOR     V1.B16, V1.B16, V1.B16
+	VEOR     V2.B16, V2.B16, V2.B16
+	VEOR     V3.B16, V3.B16, V3.B16
+	VEOR     V4.B16, V4.B16, V4.B16
+	VEOR     V5.B16, V5.B16, V5.B16
+	LSR      $1, R17, R19
+	CBZ      R19, stridedSingle
+
+stridedPair:
+	VLD1.P   (R10)(R11), [V24.S4]
+	FMOVS    (R3)(R2), F28
+	WORD     $0x4f9c1300 // FMLA V0.4S, V24.4S, V28.S[0]
+	FMOVS    (R4)(R2), F29
+	WORD     $0x4f9d1301 // FMLA V1.4S, V24.4S, V29.S[0]
+	FMOVS    (R5)(R2), F30
+	ADD      R9, R2
+	WORD     $0x4f9e1302 // FMLA V2.4S, V24.4S, V30.S[0]
+	PRFM     0(R14), PLDL2KEEP
+	ADD      R15, R14
+	VLD1.P   (R10)(R11), [V24.S4]
+	FMOVS    (R3)(R2), F28
+	WORD     $0x4f9c1303 // FMLA V3.4S, V24.4S, V28.S[0]
+	FMOVS    (R4)(R2), F29
+	WORD     $0x4f9d1304 // FMLA V4.4S, V24.4S, V29.S[0]
+	FMOVS    (R5)(R2), F30
+	ADD      R9, R2
+	WORD     $0x4f9e1305 // FMLA V5.4S, V24.4S, V30.S[0]
+	PRFM     0(R14), PLDL2KEEP
+	ADD      R15, R14
+	SUBS     $1, R19, R19
+	BNE      stridedPair
+
+stridedSingle:
+	TBZ      $0, R17, stridedSum
+	VLD1.P   (R10)(R11), [V24.S4]
+	FMOVS    (R3)(R2), F28
+	WORD     $0x4f9c1300 // FMLA V0.4S, V24.4S, V28.S[0]
+	FMOVS    (R4)(R2), F29
+	WORD     $0x4f9d1301 // FMLA V1.4S, V24.4S, V29.S[0]
+	FMOVS    (R5)(R2), F30
+	ADD      R9, R2
+	WORD     $0x4f9e1302 // FMLA V2.4S, V24.4S, V30.S[0]
+	PRFM     0(R14), PLDL2KEEP
+	ADD      R15, R14
+
+stridedSum:
+	WORD     $0x4e23d400 // FADD V0.4S, V0.4S, V3.4S
+	WORD     $0x4e24d421 // FADD V1.4S, V1.4S, V4.4S
+	WORD     $0x4e25d442 // FADD V2.4S, V2.4S, V5.4S
+	CBZ      R20, stridedFirst
+	MOVD     R0, R21
+	FMOVQ    0(R21), F24
+	WORD     $0x4e38d400 // FADD V0.4S, V0.4S, V24.4S
+	ADD      R1, R21
+	FMOVQ    0(R21), F24
+	WORD     $0x4e38d421 // FADD V1.4S, V1.4S, V24.4S
+	ADD      R1, R21
+	FMOVQ    0(R21), F24
+	WORD     $0x4e38d442 // FADD V2.4S, V2.4S, V24.4S
+	B        stridedStore
+
+stridedFirst:
+	VEOR     V24.B16, V24.B16, V24.B16
+	WORD     $0x4e38d400 // FADD V0.4S, V0.4S, V24.4S
+	WORD     $0x4e38d421 // FADD V1.4S, V1.4S, V24.4S
+	WORD     $0x4e38d442 // FADD V2.4S, V2.4S, V24.4S
+	MOVD     $1, R20
+
+stridedStore:
+	MOVD     R0, R21
+	FMOVQ    F0, 0(R21)
+	ADD      R1, R21
+	FMOVQ    F1, 0(R21)
+	ADD      R1, R21
+	FMOVQ    F2, 0(R21)
+	CBNZ     R12, strided
+	RET
+
+part:
+	MOVD     $32, R17
+	CMP      R17, R12
+	CSEL     LT, R12, R17, R17
+	SUB      R17, R12
+	VEOR     V0.B16, V0.B16, V0.B16
+	VEOR     V1.B16, V1.B16, V1.B16
+	VEOR     V2.B16, V2.B16, V2.B16
+	VEOR     V3.B16, V3.B16, V3.B16
+	VEOR     V4.B16, V4.B16, V4.B16
+	VEOR     V5.B16, V5.B16, V5.B16
+	LSR      $1, R17, R19
+	CBZ      R19, partSingle
+
+partPair:
+	ADD      $0, R10, R16
+	TBZ      $1, R13, one1
+	FMOVD    (R16), F24
+	TBZ      $0, R13, loaded2
+	ADD      $8, R16
+	VLD1     (R16), V24.S[2]
+	B        loaded2
+
+one1:
+	FMOVS    (R16), F24
+
+loaded2:
+	ADD      R11, R10
+	FMOVS    (R3)(R2), F28
+	WORD     $0x4f9c1300 // FMLA V0.4S, V24.4S, V28.S[0]
+	FMOVS    (R4)(R2), F29
+	WORD     $0x4f9d1301 // FMLA V1.4S, V24.4S, V29.S[0]
+	FMOVS    (R5)(R2), F30
+	ADD      R9, R2
+	WORD     $0x4f9e1302 // FMLA V2.4S, V24.4S, V30.S[0]
+	PRFM     0(R14), PLDL2KEEP
+	ADD      R15, R14
+	ADD      $0, R10, R16
+	TBZ      $1, R13, one3
+	FMOVD    (R16), F24
+	TBZ      $0, R13, loaded4
+	ADD      $8, R16
+	VLD1     (R16), V24.S[2]
+	B        loaded4
+
+one3:
+	FMOVS    (R16), F24
+
+loaded4:
+	ADD      R11, R10
+	FMOVS    (R3)(R2), F28
+	WORD     $0x4f9c1303 // FMLA V3.4S, V24.4S, V28.S[0]
+	FMOVS    (R4)(R2), F29
+	WORD     $0x4f9d1304 // FMLA V4.4S, V24.4S, V29.S[0]
+	FMOVS    (R5)(R2), F30
+	ADD      R9, R2
+	WORD     $0x4f9e1305 // FMLA V5.4S, V24.4S, V30.S[0]
+	PRFM     0(R14), PLDL2KEEP
+	ADD      R15, R14
+	SUBS     $1, R19, R19
+	BNE      partPair
+
+partSingle:
+	TBZ      $0, R17, partSum
+	ADD      $0, R10, R16
+	TBZ      $1, R13, one5
+	FMOVD    (R16), F24
+	TBZ      $0, R13, loaded6
+	ADD      $8, R16
+	VLD1     (R16), V24.S[2]
+	B        loaded6
+
+one5:
+	FMOVS    (R16), F24
+
+loaded6:
+	ADD      R11, R10
+	FMOVS    (R3)(R2), F28
+	WORD     $0x4f9c1300 // FMLA V0.4S, V24.4S, V28.S[0]
+	FMOVS    (R4)(R2), F29
+	WORD     $0x4f9d1301 // FMLA V1.4S, V24.4S, V29.S[0]
+	FMOVS    (R5)(R2), F30
+	ADD      R9, R2
+	WORD     $0x4f9e1302 // FMLA V2.4S, V24.4S, V30.S[0]
+	PRFM     0(R14), PLDL2KEEP
+	ADD      R15, R14
+
+partSum:
+	WORD     $0x4e23d400 // FADD V0.4S, V0.4S, V3.4S
+	WORD     $0x4e24d421 // FADD V1.4S, V1.4S, V4.4S
+	WORD     $0x4e25d442 // FADD V2.4S, V2.4S, V5.4S
+	CBZ      R20, partFirst
+	MOVD     R0, R21
+	ADD      $0, R21, R16
+	TBZ      $1, R13, one7
+	FMOVD    (R16), F24
+	TBZ      $0, R13, loaded8
+	ADD      $8, R16
+	VLD1     (R16), V24.S[2]
+	B        loaded8
+
+one7:
+	FMOVS    (R16), F24
+
+loaded8:
+	WORD     $0x4e38d400 // FADD V0.4S, V0.4S, V24.4S
+	ADD      R1, R21
+	ADD      $0, R21, R16
+	TBZ      $1, R13, one9
+	FMOVD    (R16), F24
+	TBZ      $0, R13, loaded10
+	ADD      $8, R16
+	VLD1     (R16), V24.S[2]
+	B        loaded10
+
+one9:
+	FMOVS    (R16), F24
+
+loaded10:
+	WORD     $0x4e38d421 // FADD V1.4S, V1.4S, V24.4S
+	ADD      R1, R21
+	ADD      $0, R21, R16
+	TBZ      $1, R13, one11
+	FMOVD    (R16), F24
+	TBZ      $0, R13, loaded12
+	ADD      $8, R16
+	VLD1     (R16), V24.S[2]
+	B        loaded12
+
+one11:
+	FMOVS    (R16), F24
+
+loaded12:
+	WORD     $0x4e38d442 // FADD V2.4S, V2.4S, V24.4S
+	B        partStore
+
+partFirst:
+	VEOR     V24.B16, V24.B16, V24.B16
+	WORD     $0x4e38d400 // FADD V0.4S, V0.4S, V24.4S
+	WORD     $0x4e38d421 // FADD V1.4S, V1.4S, V24.4S
+	WORD     $0x4e38d442 // FADD V2.4S, V2.4S, V24.4S
+	MOVD     $1, R20
+
+partStore:
+	MOVD     R0, R21
+	ADD      $0, R21, R16
+	TBZ      $1, R13, one13
+	FMOVD    F0, (R16)
+	TBZ      $0, R13, stored14
+	ADD      $8, R16
+	VST1     V0.S[2], (R16)
+	B        stored14
+
+one13:
+	FMOVS    F0, (R16)
+
+stored14:
+	ADD      R1, R21
+	ADD      $0, R21, R16
+	TBZ      $1, R13, one15
+	FMOVD    F1, (R16)
+	TBZ      $0, R13, stored16
+	ADD      $8, R16
+	VST1     V1.S[2], (R16)
+	B        stored16
+
+one15:
+	FMOVS    F1, (R16)
+
+stored16:
+	ADD      R1, R21
+	ADD      $0, R21, R16
+	TBZ      $1, R13, one17
+	FMOVD    F2, (R16)
+	TBZ      $0, R13, stored18
+	ADD      $8, R16
+	VST1     V2.S[2], (R16)
+	B        stored18
+
+one17:
+	FMOVS    F2, (R16)
+
+stored18:
+	CBNZ     R12, part
+	RET
+
+// func neonBF16Tile4x1(c *float32, ldc int, a *float32, rowA int, colA int, b *float32, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
+// The sum of the even steps of row i and vector j is in V(1*i+j), that of the odd ones in V(4+1*i+j). b is in V24 to V27, a in V28 and after.
+TEXT ·neonBF16Tile4x1(SB), NOSPLIT, $0-96
+	MOVD     c+0(FP), R0
+	MOVD     ldc+8(FP), R1
+	LSL      $2, R1, R1
+	MOVD     a+16(FP), R3
+	MOVD     rowA+24(FP), R16
+	LSL      $2, R16, R16
+	ADD      R16, R3, R4
+	ADD      R16, R4, R5
+	ADD      R16, R5, R6
+	MOVD     $0, R2
+	MOVD     colA+32(FP), R9
+	LSL      $2, R9, R9
+	MOVD     rowB+48(FP), R11
+	LSL      $2, R11, R11
+	MOVD     k+56(FP), R12
+	MOVD     b+40(FP), R10
+	MOVD     lanes+64(FP), R13
+	MOVD     ahead+80(FP), R14
+	MOVD     step+88(FP), R15
+	MOVBU    add+72(FP), R20
+	MOVD     R0, R16
+	PRFM     0(R16), PLDL1KEEP
+	ADD      R1, R16
+	PRFM     0(R16), PLDL1KEEP
+	ADD      R1, R16
+	PRFM     0(R16), PLDL1KEEP
+	ADD      R1, R16
+	PRFM     0(R16), PLDL1KEEP
+	CMP      $4, R13
+	BNE      part
+	MOVD     rowA+24(FP), R16
+	CMP      $1, R16
+	BNE      strided
+
+packed:
+	MOVD     $32, R17
+	CMP      R17, R12
+	CSEL     LT, R12, R17, R17
+	SUB      R17, R12
+	VEOR     V0.B16, V0.B16, V0.B16
+	VEOR     V1.B16, V1.B16, V1.B16
+	VEOR     V2.B16, V2.B16, V2.B16
+	VEOR     V3.B16, V3.B16, V3.B16
+	VEOR     V4.B16, V4.B16, V4.B16
+	VEOR     V5.B16, V5.B16, V5.B16
+	VEOR     V6.B16, V6.B16, V6.B16
+	VEOR     V7.B16, V7.B16, V7.B16
+	LSR      $1, R17, R19
+	CBZ      R19, packedSingle
+
+packedPair:
+	FMOVQ    0(R3), F28
+	ADD      R9, R3
+	VLD1.P   (R10)(R11), [V24.S4]
+	WORD     $0x4f9c1300 // FMLA V0.4S, V24.4S, V28.S[0]
+	WORD     $0x4fbc1301 // FMLA V1.4S, V24.4S, V28.S[1]
+	WORD     $0x4f9c1b02 // FMLA V2.4S, V24.4S, V28.S[2]
+	WORD     $0x4fbc1b03 // FMLA V3.4S, V24.4S, V28.S[3]
+	PRFM     0(R14), PLDL2KEEP
+	ADD      R15, R14
+	FMOVQ    0(R3), F28
+	ADD      R9, R3
+	VLD1.P   (R10)(R11), [V24.S4]
+	WORD     $0x4f9c1304 // FMLA V4.4S, V24.4S, V28.S[0]
+	WORD     $0x4fbc1305 // FMLA V5.4S, V24.4S, V28.S[1]
+	WORD     $0x4f9c1b06 // FMLA V6.4S, V24.4S, V28.S[2]
+	WORD     $0x4fbc1b07 // FMLA V7.4S, V24.4S, V28.S[3]
+	PRFM     0(R14), PLDL2KEEP
+	ADD      R15, R14
+	SUBS     $1, R19, R19
+	BNE      packedPair
+
+packedSingle:
+	TBZ      $0, R17, packedSum
+	FMOVQ    0(R3), F28
+	ADD      R9, R3
+	VLD1.P   (R10)(R11), [V24.S4]
+	WORD     $0x4f9c1300 // FMLA V0.4S, V24.4S, V28.S[0]
+	WORD     $0x4fbc1301 // FMLA V1.4S, V24.4S, V28.S[1]
+	WORD     $0x4f9c1b02 // FMLA V2.4S, V24.4S, V28.S[2]
+	WORD     $0x4fbc1b03 // FMLA V3.4S, V24.4S, V28.S[3]
+	PRFM     0(R14), PLDL2KEEP
+	ADD      R15, R14
+
+packedSum:
+	WORD     $0x4e24d400 // FADD V0.4S, V0.4S, V4.4S
+	WORD     $0x4e25d421 // FADD V1.4S, V1.4S, V5.4S
+	WORD     $0x4e26d442 // FADD V2.4S, V2.4S, V6.4S
+	WORD     $0x4e27d463 // FADD V3.4S, V3.4S, V7.4S
+	CBZ      R20, packedFirst
+	MOVD     R0, R21
+	FMOVQ    0(R21), F24
+	WORD     $0x4e38d400 // FADD V0.4S, V0.4S, V24.4S
+	ADD      R1, R21
+	FMOVQ    0(R21), F24
+	WORD     $0x4e38d421 // FADD V1.4S, V1.4S, V24.4S
+	ADD      R1, R21
+	FMOVQ    0(R21), F24
+	WORD     $0x4e38d442 // FADD V2.4S, V2.4S, V24.4S
+	ADD      R1, R21
+	FMOVQ    0(R21), F24
+	WORD     $0x4e38d463 // FADD V3.4S, V3.4S, V24.4S
+	B        packedStore
+
+packedFirst:
+	VEOR     V24.B16, V24.B16, V24.B16
+	WORD     $0x4e38d400 // FADD V0.4S, V0.4S, V24.4S
+	WORD     $0x4e38d421 // FADD V1.4S, V1.4S, V24.4S
+	WORD     $0x4e38d442 // FADD V2.4S, V2.4S, V24.4S
+	WORD     $0x4e38d463 // FADD V3.4S, V3.4S, V24.4S
+	MOVD     $1, R20
+
+packedStore:
+	MOVD     R0, R21
+	FMOVQ    F0, 0(R21)
+	ADD      R1, R21
+	FMOVQ    F1, 0(R21)
+	ADD      R1, R21
+	FMOVQ    F2, 0(R21)
+	ADD      R1, R21
+	FMOVQ    F3, 0(R21)
+	CBNZ     R12, packed
+	RET
+
+strided:
+	MOVD     $32, R17
+	CMP      R17, R12
+	CSEL     LT, R12, R17, R17
+	SUB      R17, R12
+	VEOR     V0.B16, V0.B16, V0.B16
+	VEOR     V1.B16, V1.B16, V1.B16
+	VEOR     V2.B16, V2.B16, V2.B16
+	VEOR     V3.B16, V3.B16, V3.B16
+	VEOR     V4.B16, V4.B16, V4.B16
+	VEOR     V5.B16, V5.B16, V5.B16
+	VEOR     V6.B16, V6.B16, V6.B16
+	VEOR     V7.B16, V7.B16, V7.B16
+	LSR      $1, R17, R19
+	CBZ      R19, stridedSingle
+
+stridedPair:
+	VLD1.P   (R10)(R11), [V24.S4]
+	FMOVS    (R3)(R2), F28
+	WORD     $0x4f9c1300 // FMLA V0.4S, V24.4S, V28.S[0]
+	FMOVS    (R4)(R2), F29
+	WORD     $0x4f9d1301 // FMLA V1.4S, V24.4S, V29.S[0]
+	FMOVS    (R5)(R2), F30
+	WORD     $0x4f9e1302 // FMLA V2.4S, V24.4S, V30.S[0]
+	FMOVS    (R6)(R2), F31
+	ADD      R9, R2
+	WORD     $0x4f9f1303 // FMLA V3.4S, V24.4S, V31.S[0]
+	PRFM     0(R14), PLDL2KEEP
+	ADD      R15, R14
+	VLD1.P   (R10)(R11), [V24.S4]
+	FMOVS    (R3)(R2), F28
+	WORD     $0x4f9c1304 // FMLA V4.4S, V24.4S, V28.S[0]
+	FMOVS    (R4)(R2), F29
+	WORD     $0x4f9d1305 // FMLA V5.4S, V24.4S, V29.S[0]
+	FMOVS    (R5)(R2), F30
+	WORD     $0x4f9e1306 // FMLA V6.4S, V24.4S, V30.S[0]
+	FMOVS    (R6)(R2), F31
+	ADD      R9, R2
+	WORD     $0x4f9f1307 // FMLA V7.4S, V24.4S, V31.S[0]
+	PRFM     0(R14), PLDL2KEEP
+	ADD      R15, R14
+	SUBS     $1, R19, R19
+	BNE      stridedPair
+
+stridedSingle:
+	TBZ      $0, R17, stridedSum
+	VLD1.P   (R10)(R11), [V24.S4]
+	FMOVS    (R3)(R2), F28
+	WORD     $0x4f9c1300 // FMLA V0.4S, V24.4S, V28.S[0]
+	FMOVS    (R4)(R2), F29
+	WORD     $0x4f9d1301 // FMLA V1.4S, V24.4S, V29.S[0]
+	FMOVS    (R5)(R2), F30
+	WORD     $0x4f9e1302 // FMLA V2.4S, V24.4S, V30.S[0]
+	FMOVS    (R6)(R2), F31
+	ADD      R9, R2
+	WORD     $0x4f9f1303 // FMLA V3.4S, V24.4S, V31.S[0]
+	PRFM     0(R14), PLDL2KEEP
+	ADD      R15, R14
+
+stridedSum:
+	WORD     $0x4e24d400 // FADD V0.4S, V0.4S, V4.4S
+	WORD     $0x4e25d421 // FADD V1.4S, V1.4S, V5.4S
+	WORD     $0x4e26d442 // FADD V2.4S, V2.4S, V6.4S
+	WORD     $0x4e27d463 // FADD V3.4S, V3.4S, V7.4S
+	CBZ      R20, stridedFirst
+	MOVD     R0, R21
+	FMOVQ    0(R21), F24
+	WORD     $0x4e38d400 // FADD V0.4S, V0.4S, V24.4S
+	ADD      R1, R21
+	FMOVQ    0(R21), F24
+	WORD     $0x4e38d421 // FADD V1.4S, V1.4S, V24.4S
+	ADD      R1, R21
+	FMOVQ    0(R21), F24
+	WORD     $0x4e38d442 // FADD V2.4S, V2.4S, V24.4S
+	ADD      R1, R21
+	FMOVQ    0(R21), F24
+	WORD     $0x4e38d463 // FADD V3.4S, V3.4S, V24.4S
+	B        stridedStore
+
+stridedFirst:
+	VEOR     V24.B16, V24.B16, V24.B16
+	WORD     $0x4e38d400 // FADD V0.4S, V0.4S, V24.4S
+	WORD     $0x4e38d421 // FADD V1.4S, V1.4S, V24.4S
+	WORD     $0x4e38d442 // FADD V2.4S, V2.4S, V24.4S
+	WORD     $0x4e38d463 // FADD V3.4S, V3.4S, V24.4S
+	MOVD     $1, R20
+
+stridedStore:
+	MOVD     R0, R21
+	FMOVQ    F0, 0(R21)
+	ADD      R1, R21
+	FMOVQ    F1, 0(R21)
+	ADD      R1, R21
+	FMOVQ    F2, 0(R21)
+	ADD      R1, R21
+	FMOVQ    F3, 0(R21)
+	CBNZ     R12, strided
+	RET
+
+part:
+	MOVD     $32, R17
+	CMP      R17, R12
+	CSEL     LT, R12, R17, R17
+	SUB      R17, R12
+	VEOR     V0.B16, V0.B16, V0.B16
+	VEOR     V1.B16, V1.B16, V1.B16
+	VEOR     V2.B16, V2.B16, V2.B16
+	VEOR     V3.B16, V3.B16, V3.B16
+	VEOR     V4.B16, V4.B16, V4.B16
+	VEOR     V5.B16, V5.B16, V5.B16
+	VEOR     V6.B16, V6.B16, V6.B16
+	VEOR     V7.B16, V7.B16, V7.B16
+	LSR      $1, R17, R19
+	CBZ      R19, partSingle
+
+partPair:
+	ADD      $0, R10, R16
+	TBZ      $1, R13, one1
+	FMOVD    (R16), F24
+	TBZ      $0, R13, loaded2
+	ADD      $8, R16
+	VLD1     (R16), V24.S[2]
+	B        loaded2
+
+one1:
+	FMOVS    (R16), F24
+
+loaded2:
+	ADD      R11, R10
+	FMOVS    (R3)(R2), F28
+	WORD     $0x4f9c1300 // FMLA V0.4S, V24.4S, V28.S[0]
+	FMOVS    (R4)(R2), F29
+	WORD     $0x4f9d1301 // FMLA V1.4S, V24.4S, V29.S[0]
+	FMOVS    (R5)(R2), F30
+	WORD     $0x4f9e1302 // FMLA V2.4S, V24.4S, V30.S[0]
+	FMOVS    (R6)(R2), F31
+	ADD      R9, R2
+	WORD     $0x4f9f1303 // FMLA V3.4S, V24.4S, V31.S[0]
+	PRFM     0(R14), PLDL2KEEP
+	ADD      R15, R14
+	ADD      $0, R10, R16
+	TBZ      $1, R13, one3
+	FMOVD    (R16), F24
+	TBZ      $0, R13, loaded4
+	ADD      $8, R16
+	VLD1     (R16), V24.S[2]
+	B        loaded4
+
+one3:
+	FMOVS    (R16), F24
+
+loaded4:
+	ADD      R11, R10
+	FMOVS    (R3)(R2), F28
+	WORD     $0x4f9c1304 // FMLA V4.4S, V24.4S, V28.S[0]
+	FMOVS    (R4)(R2), F29
+	WORD     $0x4f9d1305 // FMLA V5.4S, V24.4S, V29.S[0]
+	FMOVS    (R5)(R2), F30
+	WORD     $0x4f9e1306 // FMLA V6.4S, V24.4S, V30.S[0]
+	FMOVS    (R6)(R2), F31
+	ADD      R9, R2
+	WORD     $0x4f9f1307 // FMLA V7.4S, V24.4S, V31.S[0]
+	PRFM     0(R14), PLDL2KEEP
+	ADD      R15, R14
+	SUBS     $1, R19, R19
+	BNE      partPair
+
+partSingle:
+	TBZ      $0, R17, partSum
+	ADD      $0, R10, R16
+	TBZ      $1, R13, one5
+	FMOVD    (R16), F24
+	TBZ      $0, R13, loaded6
+	ADD      $8, R16
+	VLD1     (R16), V24.S[2]
+	B        loaded6
+
+one5:
+	FMOVS    (R16), F24
+
+loaded6:
+	ADD      R11, R10
+	FMOVS    (R3)(R2), F28
+	WORD     $0x4f9c1300 // FMLA V0.4S, V24.4S, V28.S[0]
+	FMOVS    (R4)(R2), F29
+	WORD     $0x4f9d1301 // FMLA V1.4S, V24.4S, V29.S[0]
+	FMOVS    (R5)(R2), F30
+	WORD     $0x4f9e1302 // FMLA V2.4S, V24.4S, V30.S[0]
+	FMOVS    (R6)(R2), F31
+	ADD      R9, R2
+	WORD     $0x4f9f1303 // FMLA V3.4S, V24.4S, V31.S[0]
+	PRFM     0(R14), PLDL2KEEP
+	ADD      R15, R14
+
+partSum:
+	WORD     $0x4e24d400 // FADD V0.4S, V0.4S, V4.4S
+	WORD     $0x4e25d421 // FADD V1.4S, V1.4S, V5.4S
+	WORD     $0x4e26d442 // FADD V2.4S, V2.4S, V6.4S
+	WORD     $0x4e27d463 // FADD V3.4S, V3.4S, V7.4S
+	CBZ      R20, partFirst
+	MOVD     R0, R21
+	ADD      $0, R21, R16
+	TBZ      $1, R13, one7
+	FMOVD    (R16), F24
+	TBZ      $0, R13, loaded8
+	ADD      $8, R16
+	VLD1     (R16), V24.S[2]
+	B        loaded8
+
+one7:
+	FMOVS    (R16), F24
+
+loaded8:
+	WORD     $0x4e38d400 // FADD V0.4S, V0.4S, V24.4S
+	ADD      R1, R21
+	ADD      $0, R21, R16
+	TBZ      $1, R13, one9
+	FMOVD    (R16), F24
+	TBZ      $0, R13, loaded10
+	ADD      $8, R16
+	VLD1     (R16), V24.S[2]
+	B        loaded10
+
+one9:
+	FMOVS    (R16), F24
+
+loaded10:
+	WORD     $0x4e38d421 // FADD V1.4S, V1.4S, V24.4S
+	ADD      R1, R21
+	ADD      $0, R21, R16
+	TBZ      $1, R13, one11
+	FMOVD    (R16), F24
+	TBZ      $0, R13, loaded12
+	ADD      $8, R16
+	VLD1     (R16), V24.S[2]
+	B        loaded12
+
+one11:
+	FMOVS    (R16), F24
+
+loaded12:
+	WORD     $0x4e38d442 // FADD V2.4S, V2.4S, V24.4S
+	ADD      R1, R21
+	ADD      $0, R21, R16
+	TBZ      $1, R13, one13
+	FMOVD    (R16), F24
+	TBZ      $0, R13, loaded14
+	ADD      $8, R16
+	VLD1     (R16), V24.S[2]
+	B        loaded14
+
+one13:
+	FMOVS    (R16), F24
+
+loaded14:
+	WORD     $0x4e38d463 // FADD V3.4S, V3.4S, V24.4S
+	B        partStore
+
+partFirst:
+	VEOR     V24.B16, V24.B16, V24.B16
+	WORD     $0x4e38d400 // FADD V0.4S, V0.4S, V24.4S
+	WORD     $0x4e38d421 // FADD V1.4S, V1.4S, V24.4S
+	WORD     $0x4e38d442 // FADD V2.4S, V2.4S, V24.4S
+	WORD     $0x4e38d463 // FADD V3.4S, V3.4S, V24.4S
+	MOVD     $1, R20
+
+partStore:
+	MOVD     R0, R21
+	ADD      $0, R21, R16
+	TBZ      $1, R13, one15
+	FMOVD    F0, (R16)
+	TBZ      $0, R13, stored16
+	ADD      $8, R16
+	VST1     V0.S[2], (R16)
+	B        stored16
+
+one15:
+	FMOVS    F0, (R16)
+
+stored16:
+	ADD      R1, R21
+	ADD      $0, R21, R16
+	TBZ      $1, R13, one17
+	FMOVD    F1, (R16)
+	TBZ      $0, R13, stored18
+	ADD      $8, R16
+	VST1     V1.S[2], (R16)
+	B        stored18
+
+one17:
+	FMOVS    F1, (R16)
+
+stored18:
+	ADD      R1, R21
+	ADD      $0, R21, R16
+	TBZ      $1, R13, one19
+	FMOVD    F2, (R16)
+	TBZ      $0, R13, stored20
+	ADD      $8, R16
+	VST1     V2.S[2], (R16)
+	B        stored20
+
+one19:
+	FMOVS    F2, (R16)
+
+stored20:
+	ADD      R1, R21
+	ADD      $0, R21, R16
+	TBZ      $1, R13, one21
+	FMOVD    F3, (R16)
+	TBZ      $0, R13, stored22
+	ADD      $8, R16
+	VST1     V3.S[2], (R16)
+	B        stored22
+
+one21:
+	FMOVS    F3, (R16)
+
+stored22:
+	CBNZ     R12, part
+	RET
+
+// func neonBF16Tile5x1(c *float32, ldc int, a *float32, rowA int, colA int, b *float32, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
+// The sum of the even steps of row i and vector j is in V(1*i+j), that of the odd ones in V(5+1*i+j). b is in V24 to V27, a in V28 and after.
+TEXT ·neonBF16Tile5x1(SB), NOSPLIT, $0-96
+	MOVD     c+0(FP), R0
+	MOVD     ldc+8(FP), R1
+	LSL      $2, R1, R1
+	MOVD     a+16(FP), R3
+	MOVD     rowA+24(FP), R16
+	LSL      $2, R16, R16
+	ADD      R16, R3, R4
+	ADD      R16, R4, R5
+	ADD      R16, R5, R6
+	ADD      R16, R6, R7
+	MOVD     $0, R2
+	MOVD     colA+32(FP), R9
+	LSL      $2, R9, R9
+	MOVD     rowB+48(FP), R11
+	LSL      $2, R11, R11
+	MOVD     k+56(FP), R12
+	MOVD     b+40(FP), R10
+	MOVD     lanes+64(FP), R13
+	MOVD     ahead+80(FP), R14
+	MOVD     step+88(FP), R15
+	MOVBU    add+72(FP), R20
+	MOVD     R0, R16
+	PRFM     0(R16), PLDL1KEEP
+	ADD      R1, R16
+	PRFM     0(R16), PLDL1KEEP
+	ADD      R1, R16
+	PRFM     0(R16), PLDL1KEEP
+	ADD      R1, R16
+	PRFM     0(R16), PLDL1KEEP
+	ADD      R1, R16
+	PRFM     0(R16), PLDL1KEEP
+	CMP      $4, R13
+	BNE      part
+	MOVD     rowA+24(FP), R16
+	CMP      $1, R16
+	BNE      strided
+
+packed:
+	MOVD     $32, R17
+	CMP      R17, R12
+	CSEL     LT, R12, R17, R17
+	SUB      R17, R12
+	VEOR     V0.B16, V0.B16, V0.B16
+	VEOR     V1.B16, V1.B16, V1.B16
+	VEOR     V2.B16, V2.B16, V2.B16
+	VEOR     V3.B16, V3.B16, V3.B16
+	VEOR     V4.B16, V4.B16, V4.B16
+	VEOR     V5.B16, V5.B16, V5.B16
+	VEOR     V6.B16, V6.B16, V6.B16
+	VEOR     V7.B16, V7.B16, V7.B16
+	VEOR     V8.B16, V8.B16, V8.B16
+	VEOR     V9.B16, V9.B16, V9.B16
+	LSR      $1, R17, R19
+	CBZ      R19, packedSingle
+
+packedPair:
+	FMOVQ    0(R3), F28
+	FMOVS    16(R3), F29
+	ADD      R9, R3
+	VLD1.P   (R10)(R11), [V24.S4]
+	WORD     $0x4f9c1300 // FMLA V0.4S, V24.4S, V28.S[0]
+	WORD     $0x4fbc1301 // FMLA V1.4S, V24.4S, V28.S[1]
+	WORD     $0x4f9c1b02 // FMLA V2.4S, V24.4S, V28.S[2]
+	WORD     $0x4fbc1b03 // FMLA V3.4S, V24.4S, V28.S[3]
+	WORD     $0x4f9d1304 // FMLA V4.4S, V24.4S, V29.S[0]
+	PRFM     0(R14), PLDL2KEEP
+	ADD      R15, R14
+	FMOVQ    0(R3), F28
+	FMOVS    16(R3), F29
+	ADD      R9, R3
+	VLD1.P   (R10)(R11), [V24.S4]
+	WORD     $0x4f9c1305 // FMLA V5.4S, V24.4S, V28.S[0]
+	WORD     $0x4fbc1306 // FMLA V6.4S, V24.4S, V28.S[1]
+	WORD     $0x4f9c1b07 // FMLA V7.4S, V24.4S, V28.S[2]
+	WORD     $0x4fbc1b08 // FMLA V8.4S, V24.4S, V28.S[3]
+	WORD     $0x4f9d1309 // FMLA V9.4S, V24.4S, V29.S[0]
+	PRFM     0(R14), PLDL2KEEP
+	ADD      R15, R14
+	SUBS     $1, R19, R19
+	BNE      packedPair
+
+packedSingle:
+	TBZ      $0, R17, packedSum
+	FMOVQ    0(R3), F28
+	FMOVS    16(R3), F29
+	ADD      R9, R3
+	VLD1.P   (R10)(R11), [V24.S4]
+	WORD     $0x4f9c1300 // FMLA V0.4S, V24.4S, V28.S[0]
+	WORD     $0x4fbc1301 // FMLA V1.4S, V24.4S, V28.S[1]
+	WORD     $0x4f9c1b02 // FMLA V2.4S, V24.4S, V28.S[2]
+	WORD     $0x4fbc1b03 // FMLA V3.4S, V24.4S, V28.S[3]
+	WORD     $0x4f9d1304 // FMLA V4.4S, V24.4S, V29.S[0]
+	PRFM     0(R14), PLDL2KEEP
+	ADD      R15, R14
+
+packedSum:
+	WORD     $0x4e25d400 // FADD V0.4S, V0.4S, V5.4S
+	WORD     $0x4e26d421 // FADD V1.4S, V1.4S, V6.4S
+	WORD     $0x4e27d442 // FADD V2.4S, V2.4S, V7.4S
+	WORD     $0x4e28d463 // FADD V3.4S, V3.4S, V8.4S
+	WORD     $0x4e29d484 // FADD V4.4S, V4.4S, V9.4S
+	CBZ      R20, packedFirst
+	MOVD     R0, R21
+	FMOVQ    0(R21), F24
+	WORD     $0x4e38d400 // FADD V0.4S, V0.4S, V24.4S
+	ADD      R1, R21
+	FMOVQ    0(R21), F24
+	WORD     $0x4e38d421 // FADD V1.4S, V1.4S, V24.4S
+	ADD      R1, R21
+	FMOVQ    0(R21), F24
+	WORD     $0x4e38d442 // FADD V2.4S, V2.4S, V24.4S
+	ADD      R1, R21
+	FMOVQ    0(R21), F24
+	WORD     $0x4e38d463 // FADD V3.4S, V3.4S, V24.4S
+	ADD      R1, R21
+	FMOVQ    0(R21), F24
+	WORD     $0x4e38d484 // FADD V4.4S, V4.4S, V24.4S
+	B        packedStore
+
+packedFirst:
+	VEOR     V24.B16, V24.B16, V24.B16
+	WORD     $0x4e38d400 // FADD V0.4S, V0.4S, V24.4S
+	WORD     $0x4e38d421 // FADD V1.4S, V1.4S, V24.4S
+	WORD     $0x4e38d442 // FADD V2.4S, V2.4S, V24.4S
+	WORD     $0x4e38d463 // FADD V3.4S, V3.4S, V24.4S
+	WORD     $0x4e38d484 // FADD V4.4S, V4.4S, V24.4S
+	MOVD     $1, R20
+
+packedStore:
+	MOVD     R0, R21
+	FMOVQ    F0, 0(R21)
+	ADD      R1, R21
+	FMOVQ    F1, 0(R21)
+	ADD      R1, R21
+	FMOVQ    F2, 0(R21)
+	ADD      R1, R21
+	FMOVQ    F3, 0(R21)
+	ADD      R1, R21
+	FMOVQ    F4, 0(R21)
+	CBNZ     R12, packed
+	RET
+
+strided:
+	MOVD     $32, R17
+	CMP      R17, R12
+	CSEL     LT, R12, R17, R17
+	SUB      R17, R12
+	VEOR     V0.B16, V0.B16, V0.B16
+	VEOR     V1.B16, V1.B16, V1.B16
+	VEOR     V2.B16, V2.B16, V2.B16
+	VEOR     V3.B16, V3.B16, V3.B16
+	VEOR     V4.B16, V4.B16, V4.B16
+	VEOR     V5.B16, V5.B16, V5.B16
+	VEOR     V6.B16, V6.B16, V6.B16
+	VEOR     V7.B16, V7.B16, V7.B16
+	VEOR     V8.B16, V8.B16, V8.B16
+	VEOR     V9.B16, V9.B16, V9.B16
+	LSR      $1, R17, R19
+	CBZ      R19, stridedSingle
+
+stridedPair:
+	VLD1.P   (R10)(R11), [V24.S4]
+	FMOVS    (R3)(R2), F28
+	WORD     $0x4f9c1300 // FMLA V0.4S, V24.4S, V28.S[0]
+	FMOVS    (R4)(R2), F29
+	WORD     $0x4f9d1301 // FMLA V1.4S, V24.4S, V29.S[0]
+	FMOVS    (R5)(R2), F30
+	WORD     $0x4f9e1302 // FMLA V2.4S, V24.4S, V30.S[0]
+	FMOVS    (R6)(R2), F31
+	WORD     $0x4f9f1303 // FMLA V3.4S, V24.4S, V31.S[0]
+	FMOVS    (R7)(R2), F28
+	ADD      R9, R2
+	WORD     $0x4f9c1304 // FMLA V4.4S, V24.4S, V28.S[0]
+	PRFM     0(R14), PLDL2KEEP
+	ADD      R15, R14
+	VLD1.P   (R10)(R11), [V24.S4]
+	FMOVS    (R3)(R2), F28
+	WORD     $0x4f9c1305 // FMLA V5.4S, V24.4S, V28.S[0]
+	FMOVS    (R4)(R2), F29
+	WORD     $0x4f9d1306 // FMLA V6.4S, V24.4S, V29.S[0]
+	FMOVS    (R5)(R2), F30
+	WORD     $0x4f9e1307 // FMLA V7.4S, V24.4S, V30.S[0]
+	FMOVS    (R6)(R2), F31
+	WORD     $0x4f9f1308 // FMLA V8.4S, V24.4S, V31.S[0]
+	FMOVS    (R7)(R2), F28
+	ADD      R9, R2
+	WORD     $0x4f9c1309 // FMLA V9.4S, V24.4S, V28.S[0]
+	PRFM     0(R14), PLDL2KEEP
+	ADD      R15, R14
+	SUBS     $1, R19, R19
+	BNE      stridedPair
+
+stridedSingle:
+	TBZ      $0, R17, stridedSum
+	VLD1.P   (R10)(R11), [V24.S4]
+	FMOVS    (R3)(R2), F28
+	WORD     $0x4f9c1300 // FMLA V0.4S, V24.4S, V28.S[0]
+	FMOVS    (R4)(R2), F29
+	WORD     $0x4f9d1301 // FMLA V1.4S, V24.4S, V29.S[0]
+	FMOVS    (R5)(R2), F30
+	WORD     $0x4f9e1302 // FMLA V2.4S, V24.4S, V30.S[0]
+	FMOVS    (R6)(R2), F31
+	WORD     $0x4f9f1303 // FMLA V3.4S, V24.4S, V31.S[0]
+	FMOVS    (R7)(R2), F28
+	ADD      R9, R2
+	WORD     $0x4f9c1304 // FMLA V4.4S, V24.4S, V28.S[0]
+	PRFM     0(R14), PLDL2KEEP
+	ADD      R15, R14
+
+stridedSum:
+	WORD     $0x4e25d400 // FADD V0.4S, V0.4S, V5.4S
+	WORD     $0x4e26d421 // FADD V1.4S, V1.4S, V6.4S
+	WORD     $0x4e27d442 // FADD V2.4S, V2.4S, V7.4S
+	WORD     $0x4e28d463 // FADD V3.4S, V3.4S, V8.4S
+	WORD     $0x4e29d484 // FADD V4.4S, V4.4S, V9.4S
+	CBZ      R20, stridedFirst
+	MOVD     R0, R21
+	FMOVQ    0(R21), F24
+	WORD     $0x4e38d400 // FADD V0.4S, V0.4S, V24.4S
+	ADD      R1, R21
+	FMOVQ    0(R21), F24
+	WORD     $0x4e38d421 // FADD V1.4S, V1.4S, V24.4S
+	ADD      R1, R21
+	FMOVQ    0(R21), F24
+	WORD     $0x4e38d442 // FADD V2.4S, V2.4S, V24.4S
+	ADD      R1, R21
+	FMOVQ    0(R21), F24
+	WORD     $0x4e38d463 // FADD V3.4S, V3.4S, V24.4S
+	ADD      R1, R21
+	FMOVQ    0(R21), F24
+	WORD     $0x4e38d484 // FADD V4.4S, V4.4S, V24.4S
+	B        stridedStore
+
+stridedFirst:
+	VEOR     V24.B16, V24.B16, V24.B16
+	WORD     $0x4e38d400 // FADD V0.4S, V0.4S, V24.4S
+	WORD     $0x4e38d421 // FADD V1.4S, V1.4S, V24.4S
+	WORD     $0x4e38d442 // FADD V2.4S, V2.4S, V24.4S
+	WORD     $0x4e38d463 // FADD V3.4S, V3.4S, V24.4S
+	WORD     $0x4e38d484 // FADD V4.4S, V4.4S, V24.4S
+	MOVD     $1, R20
+
+stridedStore:
+	MOVD     R0, R21
+	FMOVQ    F0, 0(R21)
+	ADD      R1, R21
+	FMOVQ    F1, 0(R21)
+	ADD      R1, R21
+	FMOVQ    F2, 0(R21)
+	ADD      R1, R21
+	FMOVQ    F3, 0(R21)
+	ADD      R1, R21
+	FMOVQ    F4, 0(R21)
+	CBNZ     R12, strided
+	RET
+
+part:
+	MOVD     $32, R17
+	CMP      R17, R12
+	CSEL     LT, R12, R17, R17
+	SUB      R17, R12
+	VEOR     V0.B16, V0.B16, V0.B16
+	VEOR     V1.B16, V1.B16, V1.B16
+	VEOR     V2.B16, V2.B16, V2.B16
+	VEOR     V3.B16, V3.B16, V3.B16
+	VEOR     V4.B16, V4.B16, V4.B16
+	VEOR     V5.B16, V5.B16, V5.B16
+	VEOR     V6.B16, V6.B16, V6.B16
+	VEOR     V7.B16, V7.B16, V7.B16
+	VEOR     V8.B16, V8.B16, V8.B16
+	VEOR     V9.B16, V9.B16, V9.B16
+	LSR      $1, R17, R19
+	CBZ      R19, partSingle
+
+partPair:
+	ADD      $0, R10, R16
+	TBZ      $1, R13, one1
+	FMOVD    (R16), F24
+	TBZ      $0, R13, loaded2
+	ADD      $8, R16
+	VLD1     (R16), V24.S[2]
+	B        loaded2
+
+one1:
+	FMOVS    (R16), F24
+
+loaded2:
+	ADD      R11, R10
+	FMOVS    (R3)(R2), F28
+	WORD     $0x4f9c1300 // FMLA V0.4S, V24.4S, V28.S[0]
+	FMOVS    (R4)(R2), F29
+	WORD     $0x4f9d1301 // FMLA V1.4S, V24.4S, V29.S[0]
+	FMOVS    (R5)(R2), F30
+	WORD     $0x4f9e1302 // FMLA V2.4S, V24.4S, V30.S[0]
+	FMOVS    (R6)(R2), F31
+	WORD     $0x4f9f1303 // FMLA V3.4S, V24.4S, V31.S[0]
+	FMOVS    (R7)(R2), F28
+	ADD      R9, R2
+	WORD     $0x4f9c1304 // FMLA V4.4S, V24.4S, V28.S[0]
+	PRFM     0(R14), PLDL2KEEP
+	ADD      R15, R14
+	ADD      $0, R10, R16
+	TBZ      $1, R13, one3
+	FMOVD    (R16), F24
+	TBZ      $0, R13, loaded4
+	ADD      $8, R16
+	VLD1     (R16), V24.S[2]
+	B        loaded4
+
+one3:
+	FMOVS    (R16), F24
+
+loaded4:
+	ADD      R11, R10
+	FMOVS    (R3)(R2), F28
+	WORD     $0x4f9c1305 // FMLA V5.4S, V24.4S, V28.S[0]
+	FMOVS    (R4)(R2), F29
+	WORD     $0x4f9d1306 // FMLA V6.4S, V24.4S, V29.S[0]
+	FMOVS    (R5)(R2), F30
+	WORD     $0x4f9e1307 // FMLA V7.4S, V24.4S, V30.S[0]
+	FMOVS    (R6)(R2), F31
+	WORD     $0x4f9f1308 // FMLA V8.4S, V24.4S, V31.S[0]
+	FMOVS    (R7)(R2), F28
+	ADD      R9, R2
+	WORD     $0x4f9c1309 // FMLA V9.4S, V24.4S, V28.S[0]
+	PRFM     0(R14), PLDL2KEEP
+	ADD      R15, R14
+	SUBS     $1, R19, R19
+	BNE      partPair
+
+partSingle:
+	TBZ      $0, R17, partSum
+	ADD      $0, R10, R16
+	TBZ      $1, R13, one5
+	FMOVD    (R16), F24
+	TBZ      $0, R13, loaded6
+	ADD      $8, R16
+	VLD1     (R16), V24.S[2]
+	B        loaded6
+
+one5:
+	FMOVS    (R16), F24
+
+loaded6:
+	ADD      R11, R10
+	FMOVS    (R3)(R2), F28
+	WORD     $0x4f9c1300 // FMLA V0.4S, V24.4S, V28.S[0]
+	FMOVS    (R4)(R2), F29
+	WORD     $0x4f9d1301 // FMLA V1.4S, V24.4S, V29.S[0]
+	FMOVS    (R5)(R2), F30
+	WORD     $0x4f9e1302 // FMLA V2.4S, V24.4S, V30.S[0]
+	FMOVS    (R6)(R2), F31
+	WORD     $0x4f9f1303 // FMLA V3.4S, V24.4S, V31.S[0]
+	FMOVS    (R7)(R2), F28
+	ADD      R9, R2
+	WORD     $0x4f9c1304 // FMLA V4.4S, V24.4S, V28.S[0]
+	PRFM     0(R14), PLDL2KEEP
+	ADD      R15, R14
+
+partSum:
+	WORD     $0x4e25d400 // FADD V0.4S, V0.4S, V5.4S
+	WORD     $0x4e26d421 // FADD V1.4S, V1.4S, V6.4S
+	WORD     $0x4e27d442 // FADD V2.4S, V2.4S, V7.4S
+	WORD     $0x4e28d463 // FADD V3.4S, V3.4S, V8.4S
+	WORD     $0x4e29d484 // FADD V4.4S, V4.4S, V9.4S
+	CBZ      R20, partFirst
+	MOVD     R0, R21
+	ADD      $0, R21, R16
+	TBZ      $1, R13, one7
+	FMOVD    (R16), F24
+	TBZ      $0, R13, loaded8
+	ADD      $8, R16
+	VLD1     (R16), V24.S[2]
+	B        loaded8
+
+one7:
+	FMOVS    (R16), F24
+
+loaded8:
+	WORD     $0x4e38d400 // FADD V0.4S, V0.4S, V24.4S
+	ADD      R1, R21
+	ADD      $0, R21, R16
+	TBZ      $1, R13, one9
+	FMOVD    (R16), F24
+	TBZ      $0, R13, loaded10
+	ADD      $8, R16
+	VLD1     (R16), V24.S[2]
+	B        loaded10
+
+one9:
+	FMOVS    (R16), F24
+
+loaded10:
+	WORD     $0x4e38d421 // FADD V1.4S, V1.4S, V24.4S
+	ADD      R1, R21
+	ADD      $0, R21, R16
+	TBZ      $1, R13, one11
+	FMOVD    (R16), F24
+	TBZ      $0, R13, loaded12
+	ADD      $8, R16
+	VLD1     (R16), V24.S[2]
+	B        loaded12
+
+one11:
+	FMOVS    (R16), F24
+
+loaded12:
+	WORD     $0x4e38d442 // FADD V2.4S, V2.4S, V24.4S
+	ADD      R1, R21
+	ADD      $0, R21, R16
+	TBZ      $1, R13, one13
+	FMOVD    (R16), F24
+	TBZ      $0, R13, loaded14
+	ADD      $8, R16
+	VLD1     (R16), V24.S[2]
+	B        loaded14
+
+one13:
+	FMOVS    (R16), F24
+
+loaded14:
+	WORD     $0x4e38d463 // FADD V3.4S, V3.4S, V24.4S
+	ADD      R1, R21
+	ADD      $0, R21, R16
+	TBZ      $1, R13, one15
+	FMOVD    (R16), F24
+	TBZ      $0, R13, loaded16
+	ADD      $8, R16
+	VLD1     (R16), V24.S[2]
+	B        loaded16
+
+one15:
+	FMOVS    (R16), F24
+
+loaded16:
+	WORD     $0x4e38d484 // FADD V4.4S, V4.4S, V24.4S
+	B        partStore
+
+partFirst:
+	VEOR     V24.B16, V24.B16, V24.B16
+	WORD     $0x4e38d400 // FADD V0.4S, V0.4S, V24.4S
+	WORD     $0x4e38d421 // FADD V1.4S, V1.4S, V24.4S
+	WORD     $0x4e38d442 // FADD V2.4S, V2.4S, V24.4S
+	WORD     $0x4e38d463 // FADD V3.4S, V3.4S, V24.4S
+	WORD     $0x4e38d484 // FADD V4.4S, V4.4S, V24.4S
+	MOVD     $1, R20
+
+partStore:
+	MOVD     R0, R21
+	ADD      $0, R21, R16
+	TBZ      $1, R13, one17
+	FMOVD    F0, (R16)
+	TBZ      $0, R13, stored18
+	ADD      $8, R16
+	VST1     V0.S[2], (R16)
+	B        stored18
+
+one17:
+	FMOVS    F0, (R16)
+
+stored18:
+	ADD      R1, R21
+	ADD      $0, R21, R16
+	TBZ      $1, R13, one19
+	FMOVD    F1, (R16)
+	TBZ      $0, R13, stored20
+	ADD      $8, R16
+	VST1     V1.S[2], (R16)
+	B        stored20
+
+one19:
+	FMOVS    F1, (R16)
+
+stored20:
+	ADD      R1, R21
+	ADD      $0, R21, R16
+	TBZ      $1, R13, one21
+	FMOVD    F2, (R16)
+	TBZ      $0, R13, stored22
+	ADD      $8, R16
+	VST1     V2.S[2], (R16)
+	B        stored22
+
+one21:
+	FMOVS    F2, (R16)
+
+stored22:
+	ADD      R1, R21
+	ADD      $0, R21, R16
+	TBZ      $1, R13, one23
+	FMOVD    F3, (R16)
+	TBZ      $0, R13, stored24
+	ADD      $8, R16
+	VST1     V3.S[2], (R16)
+	B        stored24
+
+one23:
+	FMOVS    F3, (R16)
+
+stored24:
+	ADD      R1, R21
+	ADD      $0, R21, R16
+	TBZ      $1, R13, one25
+	FMOVD    F4, (R16)
+	TBZ      $0, R13, stored26
+	ADD      $8, R16
+	VST1     V4.S[2], (R16)
+	B        stored26
+
+one25:
+	FMOVS    F4, (R16)
+
+stored26:
+	CBNZ     R12, part
+	RET
+
+// func neonBF16Tile6x1(c *float32, ldc int, a *float32, rowA int, colA int, b *float32, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
+// The sum of the even steps of row i and vector j is in V(1*i+j), that of the odd ones in V(6+1*i+j). b is in V24 to V27, a in V28 and after.
+TEXT ·neonBF16Tile6x1(SB), NOSPLIT, $0-96
+	MOVD     c+0(FP), R0
+	MOVD     ldc+8(FP), R1
+	LSL      $2, R1, R1
+	MOVD     a+16(FP), R3
+	MOVD     rowA+24(FP), R16
+	LSL      $2, R16, R16
+	ADD      R16, R3, R4
+	ADD      R16, R4, R5
+	ADD      R16, R5, R6
+	ADD      R16, R6, R7
+	ADD      R16, R7, R8
+	MOVD     $0, R2
+	MOVD     colA+32(FP), R9
+	LSL      $2, R9, R9
+	MOVD     rowB+48(FP), R11
+	LSL      $2, R11, R11
+	MOVD     k+56(FP), R12
+	MOVD     b+40(FP), R10
+	MOVD     lanes+64(FP), R13
+	MOVD     ahead+80(FP), R14
+	MOVD     step+88(FP), R15
+	MOVBU    add+72(FP), R20
+	MOVD     R0, R16
+	PRFM     0(R16), PLDL1KEEP
+	ADD      R1, R16
+	PRFM     0(R16), PLDL1KEEP
+	ADD      R1, R16
+	PRFM     0(R16), PLDL1KEEP
+	ADD      R1, R16
+	PRFM     0(R16), PLDL1KEEP
+	ADD      R1, R16
+	PRFM     0(R16), PLDL1KEEP
+	ADD      R1, R16
+	PRFM     0(R16), PLDL1KEEP
+	CMP      $4, R13
+	BNE      part
+	MOVD     rowA+24(FP), R16
+	CMP      $1, R16
+	BNE      strided
+
+packed:
+	MOVD     $32, R17
+	CMP      R17, R12
+	CSEL     LT, R12, R17, R17
+	SUB      R17, R12
+	VEOR     V0.B16, V0.B16, V0.B16
+	VEOR     V1.B16, V1.B16, V1.B16
+	VEOR     V2.B16, V2.B16, V2.B16
+	VEOR     V3.B16, V3.B16, V3.B16
+	VEOR     V4.B16, V4.B16, V4.B16
+	VEOR     V5.B16, V5.B16, V5.B16
+	VEOR     V6.B16, V6.B16, V6.B16
+	VEOR     V7.B16, V7.B16, V7.B16
+	VEOR     V8.B16, V8.B16, V8.B16
+	VEOR     V9.B16, V9.B16, V9.B16
+	VEOR     V10.B16, V10.B16, V10.B16
+	VEOR     V11.B16, V11.B16, V11.B16
+	LSR      $1, R17, R19
+	CBZ      R19, packedSingle
+
+packedPair:
+	FMOVQ    0(R3), F28
+	FMOVD    16(R3), F29
+	ADD      R9, R3
+	VLD1.P   (R10)(R11), [V24.S4]
+	WORD     $0x4f9c1300 // FMLA V0.4S, V24.4S, V28.S[0]
+	WORD     $0x4fbc1301 // FMLA V1.4S, V24.4S, V28.S[1]
+	WORD     $0x4f9c1b02 // FMLA V2.4S, V24.4S, V28.S[2]
+	WORD     $0x4fbc1b03 // FMLA V3.4S, V24.4S, V28.S[3]
+	WORD     $0x4f9d1304 // FMLA V4.4S, V24.4S, V29.S[0]
+	WORD     $0x4fbd1305 // FMLA V5.4S, V24.4S, V29.S[1]
+	PRFM     0(R14), PLDL2KEEP
+	ADD      R15, R14
+	FMOVQ    0(R3), F28
+	FMOVD    16(R3), F29
+	ADD      R9, R3
+	VLD1.P   (R10)(R11), [V24.S4]
+	WORD     $0x4f9c1306 // FMLA V6.4S, V24.4S, V28.S[0]
+	WORD     $0x4fbc1307 // FMLA V7.4S, V24.4S, V28.S[1]
+	WORD     $0x4f9c1b08 // FMLA V8.4S, V24.4S, V28.S[2]
+	WORD     $0x4fbc1b09 // FMLA V9.4S, V24.4S, V28.S[3]
+	WORD     $0x4f9d130a // FMLA V10.4S, V24.4S, V29.S[0]
+	WORD     $0x4fbd130b // FMLA V11.4S, V24.4S, V29.S[1]
+	PRFM     0(R14), PLDL2KEEP
+	ADD      R15, R14
+	SUBS     $1, R19, R19
+	BNE      packedPair
+
+packedSingle:
+	TBZ      $0, R17, packedSum
+	FMOVQ    0(R3), F28
+	FMOVD    16(R3), F29
+	ADD      R9, R3
+	VLD1.P   (R10)(R11), [V24.S4]
+	WORD     $0x4f9c1300 // FMLA V0.4S, V24.4S, V28.S[0]
+	WORD     $0x4fbc1301 // FMLA V1.4S, V24.4S, V28.S[1]
+	WORD     $0x4f9c1b02 // FMLA V2.4S, V24.4S, V28.S[2]
+	WORD     $0x4fbc1b03 // FMLA V3.4S, V24.4S, V28.S[3]
+	WORD     $0x4f9d1304 // FMLA V4.4S, V24.4S, V29.S[0]
+	WORD     $0x4fbd1305 // FMLA V5.4S, V24.4S, V29.S[1]
+	PRFM     0(R14), PLDL2KEEP
+	ADD      R15, R14
+
+packedSum:
+	WORD     $0x4e26d400 // FADD V0.4S, V0.4S, V6.4S
+	WORD     $0x4e27d421 // FADD V1.4S, V1.4S, V7.4S
+	WORD     $0x4e28d442 // FADD V2.4S, V2.4S, V8.4S
+	WORD     $0x4e29d463 // FADD V3.4S, V3.4S, V9.4S
+	WORD     $0x4e2ad484 // FADD V4.4S, V4.4S, V10.4S
+	WORD     $0x4e2bd4a5 // FADD V5.4S, V5.4S, V11.4S
+	CBZ      R20, packedFirst
+	MOVD     R0, R21
+	FMOVQ    0(R21), F24
+	WORD     $0x4e38d400 // FADD V0.4S, V0.4S, V24.4S
+	ADD      R1, R21
+	FMOVQ    0(R21), F24
+	WORD     $0x4e38d421 // FADD V1.4S, V1.4S, V24.4S
+	ADD      R1, R21
+	FMOVQ    0(R21), F24
+	WORD     $0x4e38d442 // FADD V2.4S, V2.4S, V24.4S
+	ADD      R1, R21
+	FMOVQ    0(R21), F24
+	WORD     $0x4e38d463 // FADD V3.4S, V3.4S, V24.4S
+	ADD      R1, R21
+	FMOVQ    0(R21), F24
+	WORD     $0x4e38d484 // FADD V4.4S, V4.4S, V24.4S
+	ADD      R1, R21
+	FMOVQ    0(R21), F24
+	WORD     $0x4e38d4a5 // FADD V5.4S, V5.4S, V24.4S
+	B        packedStore
+
+packedFirst:
+	VEOR     V24.B16, V24.B16, V24.B16
+	WORD     $0x4e38d400 // FADD V0.4S, V0.4S, V24.4S
+	WORD     $0x4e38d421 // FADD V1.4S, V1.4S, V24.4S
+	WORD     $0x4e38d442 // FADD V2.4S, V2.4S, V24.4S
+	WORD     $0x4e38d463 // FADD V3.4S, V3.4S, V24.4S
+	WORD     $0x4e38d484 // FADD V4.4S, V4.4S, V24.4S
+	WORD     $0x4e38d4a5 // FADD V5.4S, V5.4S, V24.4S
+	MOVD     $1, R20
+
+packedStore:
+	MOVD     R0, R21
+	FMOVQ    F0, 0(R21)
+	ADD      R1, R21
+	FMOVQ    F1, 0(R21)
+	ADD      R1, R21
+	FMOVQ    F2, 0(R21)
+	ADD      R1, R21
+	FMOVQ    F3, 0(R21)
+	ADD      R1, R21
+	FMOVQ    F4, 0(R21)
+	ADD      R1, R21
+	FMOVQ    F5, 0(R21)
+	CBNZ     R12, packed
+	RET
+
+strided:
+	MOVD     $32, R17
+	CMP      R17, R12
+	CSEL     LT, R12, R17, R17
+	SUB      R17, R12
+	VEOR     V0.B16, V0.B16, V0.B16
+	VEOR     V1.B16, V1.B16, V1.B16
+	VEOR     V2.B16, V2.B16, V2.B16
+	VEOR     V3.B16, V3.B16, V3.B16
+	VEOR     V4.B16, V4.B16, V4.B16
+	VEOR     V5.B16, V5.B16, V5.B16
+	VEOR     V6.B16, V6.B16, V6.B16
+	VEOR     V7.B16, V7.B16, V7.B16
+	VEOR     V8.B16, V8.B16, V8.B16
+	VEOR     V9.B16, V9.B16, V9.B16
+	VEOR     V10.B16, V10.B16, V10.B16
+	VEOR     V11.B16, V11.B16, V11.B16
+	LSR      $1, R17, R19
+	CBZ      R19, stridedSingle
+
+stridedPair:
+	VLD1.P   (R10)(R11), [V24.S4]
+	FMOVS    (R3)(R2), F28
+	WORD     $0x4f9c1300 // FMLA V0.4S, V24.4S, V28.S[0]
+	FMOVS    (R4)(R2), F29
+	WORD     $0x4f9d1301 // FMLA V1.4S, V24.4S, V29.S[0]
+	FMOVS    (R5)(R2), F30
+	WORD     $0x4f9e1302 // FMLA V2.4S, V24.4S, V30.S[0]
+	FMOVS    (R6)(R2), F31
+	WORD     $0x4f9f1303 // FMLA V3.4S, V24.4S, V31.S[0]
+	FMOVS    (R7)(R2), F28
+	WORD     $0x4f9c1304 // FMLA V4.4S, V24.4S, V28.S[0]
+	FMOVS    (R8)(R2), F29
+	ADD      R9, R2
+	WORD     $0x4f9d1305 // FMLA V5.4S, V24.4S, V29.S[0]
+	PRFM     0(R14), PLDL2KEEP
+	ADD      R15, R14
+	VLD1.P   (R10)(R11), [V24.S4]
+	FMOVS    (R3)(R2), F28
+	WORD     $0x4f9c1306 // FMLA V6.4S, V24.4S, V28.S[0]
+	FMOVS    (R4)(R2), F29
+	WORD     $0x4f9d1307 // FMLA V7.4S, V24.4S, V29.S[0]
+	FMOVS    (R5)(R2), F30
+	WORD     $0x4f9e1308 // FMLA V8.4S, V24.4S, V30.S[0]
+	FMOVS    (R6)(R2), F31
+	WORD     $0x4f9f1309 // FMLA V9.4S, V24.4S, V31.S[0]
+	FMOVS    (R7)(R2), F28
+	WORD     $0x4f9c130a // FMLA V10.4S, V24.4S, V28.S[0]
+	FMOVS    (R8)(R2), F29
+	ADD      R9, R2
+	WORD     $0x4f9d130b // FMLA V11.4S, V24.4S, V29.S[0]
+	PRFM     0(R14), PLDL2KEEP
+	ADD      R15, R14
+	SUBS     $1, R19, R19
+	BNE      stridedPair
+
+stridedSingle:
+	TBZ      $0, R17, stridedSum
+	VLD1.P   (R10)(R11), [V24.S4]
+	FMOVS    (R3)(R2), F28
+	WORD     $0x4f9c1300 // FMLA V0.4S, V24.4S, V28.S[0]
+	FMOVS    (R4)(R2), F29
+	WORD     $0x4f9d1301 // FMLA V1.4S, V24.4S, V29.S[0]
+	FMOVS    (R5)(R2), F30
+	WORD     $0x4f9e1302 // FMLA V2.4S, V24.4S, V30.S[0]
+	FMOVS    (R6)(R2), F31
+	WORD     $0x4f9f1303 // FMLA V3.4S, V24.4S, V31.S[0]
+	FMOVS    (R7)(R2), F28
+	WORD     $0x4f9c1304 // FMLA V4.4S, V24.4S, V28.S[0]
+	FMOVS    (R8)(R2), F29
+	ADD      R9, R2
+	WORD     $0x4f9d1305 // FMLA V5.4S, V24.4S, V29.S[0]
+	PRFM     0(R14), PLDL2KEEP
+	ADD      R15, R14
+
+stridedSum:
+	WORD     $0x4e26d400 // FADD V0.4S, V0.4S, V6.4S
+	WORD     $0x4e27d421 // FADD V1.4S, V1.4S, V7.4S
+	WORD     $0x4e28d442 // FADD V2.4S, V2.4S, V8.4S
+	WORD     $0x4e29d463 // FADD V3.4S, V3.4S, V9.4S
+	WORD     $0x4e2ad484 // FADD V4.4S, V4.4S, V10.4S
+	WORD     $0x4e2bd4a5 // FADD V5.4S, V5.4S, V11.4S
+	CBZ      R20, stridedFirst
+	MOVD     R0, R21
+	FMOVQ    0(R21), F24
+	WORD     $0x4e38d400 // FADD V0.4S, V0.4S, V24.4S
+	ADD      R1, R21
+	FMOVQ    0(R21), F24
+	WORD     $0x4e38d421 // FADD V1.4S, V1.4S, V24.4S
+	ADD      R1, R21
+	FMOVQ    0(R21), F24
+	WORD     $0x4e38d442 // FADD V2.4S, V2.4S, V24.4S
+	ADD      R1, R21
+	FMOVQ    0(R21), F24
+	WORD     $0x4e38d463 // FADD V3.4S, V3.4S, V24.4S
+	ADD      R1, R21
+	FMOVQ    0(R21), F24
+	WORD     $0x4e38d484 // FADD V4.4S, V4.4S, V24.4S
+	ADD      R1, R21
+	FMOVQ    0(R21), F24
+	WORD     $0x4e38d4a5 // FADD V5.4S, V5.4S, V24.4S
+	B        stridedStore
+
+stridedFirst:
+	VEOR     V24.B16, V24.B16, V24.B16
+	WORD     $0x4e38d400 // FADD V0.4S, V0.4S, V24.4S
+	WORD     $0x4e38d421 // FADD V1.4S, V1.4S, V24.4S
+	WORD     $0x4e38d442 // FADD V2.4S, V2.4S, V24.4S
+	WORD     $0x4e38d463 // FADD V3.4S, V3.4S, V24.4S
+	WORD     $0x4e38d484 // FADD V4.4S, V4.4S, V24.4S
+	WORD     $0x4e38d4a5 // FADD V5.4S, V5.4S, V24.4S
+	MOVD     $1, R20
+
+stridedStore:
+	MOVD     R0, R21
+	FMOVQ    F0, 0(R21)
+	ADD      R1, R21
+	FMOVQ    F1, 0(R21)
+	ADD      R1, R21
+	FMOVQ    F2, 0(R21)
+	ADD      R1, R21
+	FMOVQ    F3, 0(R21)
+	ADD      R1, R21
+	FMOVQ    F4, 0(R21)
+	ADD      R1, R21
+	FMOVQ    F5, 0(R21)
+	CBNZ     R12, strided
+	RET
+
+part:
+	MOVD     $32, R17
+	CMP      R17, R12
+	CSEL     LT, R12, R17, R17
+	SUB      R17, R12
+	VEOR     V0.B16, V0.B16, V0.B16
+	VEOR     V1.B16, V1.B16, V1.B16
+	VEOR     V2.B16, V2.B16, V2.B16
+	VEOR     V3.B16, V3.B16, V3.B16
+	VEOR     V4.B16, V4.B16, V4.B16
+	VEOR     V5.B16, V5.B16, V5.B16
+	VEOR     V6.B16, V6.B16, V6.B16
+	VEOR     V7.B16, V7.B16, V7.B16
+	VEOR     V8.B16, V8.B16, V8.B16
+	VEOR     V9.B16, V9.B16, V9.B16
+	VEOR     V10.B16, V10.B16, V10.B16
+	VEOR     V11.B16, V11.B16, V11.B16
+	LSR      $1, R17, R19
+	CBZ      R19, partSingle
+
+partPair:
+	ADD      $0, R10, R16
+	TBZ      $1, R13, one1
+	FMOVD    (R16), F24
+	TBZ      $0, R13, loaded2
+	ADD      $8, R16
+	VLD1     (R16), V24.S[2]
+	B        loaded2
+
+one1:
+	FMOVS    (R16), F24
+
+loaded2:
+	ADD      R11, R10
+	FMOVS    (R3)(R2), F28
+	WORD     $0x4f9c1300 // FMLA V0.4S, V24.4S, V28.S[0]
+	FMOVS    (R4)(R2), F29
+	WORD     $0x4f9d1301 // FMLA V1.4S, V24.4S, V29.S[0]
+	FMOVS    (R5)(R2), F30
+	WORD     $0x4f9e1302 // FMLA V2.4S, V24.4S, V30.S[0]
+	FMOVS    (R6)(R2), F31
+	WORD     $0x4f9f1303 // FMLA V3.4S, V24.4S, V31.S[0]
+	FMOVS    (R7)(R2), F28
+	WORD     $0x4f9c1304 // FMLA V4.4S, V24.4S, V28.S[0]
+	FMOVS    (R8)(R2), F29
+	ADD      R9, R2
+	WORD     $0x4f9d1305 // FMLA V5.4S, V24.4S, V29.S[0]
+	PRFM     0(R14), PLDL2KEEP
+	ADD      R15, R14
+	ADD      $0, R10, R16
+	TBZ      $1, R13, one3
+	FMOVD    (R16), F24
+	TBZ      $0, R13, loaded4
+	ADD      $8, R16
+	VLD1     (R16), V24.S[2]
+	B        loaded4
+
+one3:
+	FMOVS    (R16), F24
+
+loaded4:
+	ADD      R11, R10
+	FMOVS    (R3)(R2), F28
+	WORD     $0x4f9c1306 // FMLA V6.4S, V24.4S, V28.S[0]
+	FMOVS    (R4)(R2), F29
+	WORD     $0x4f9d1307 // FMLA V7.4S, V24.4S, V29.S[0]
+	FMOVS    (R5)(R2), F30
+	WORD     $0x4f9e1308 // FMLA V8.4S, V24.4S, V30.S[0]
+	FMOVS    (R6)(R2), F31
+	WORD     $0x4f9f1309 // FMLA V9.4S, V24.4S, V31.S[0]
+	FMOVS    (R7)(R2), F28
+	WORD     $0x4f9c130a // FMLA V10.4S, V24.4S, V28.S[0]
+	FMOVS    (R8)(R2), F29
+	ADD      R9, R2
+	WORD     $0x4f9d130b // FMLA V11.4S, V24.4S, V29.S[0]
+	PRFM     0(R14), PLDL2KEEP
+	ADD      R15, R14
+	SUBS     $1, R19, R19
+	BNE      partPair
+
+partSingle:
+	TBZ      $0, R17, partSum
+	ADD      $0, R10, R16
+	TBZ      $1, R13, one5
+	FMOVD    (R16), F24
+	TBZ      $0, R13, loaded6
+	ADD      $8, R16
+	VLD1     (R16), V24.S[2]
+	B        loaded6
+
+one5:
+	FMOVS    (R16), F24
+
+loaded6:
+	ADD      R11, R10
+	FMOVS    (R3)(R2), F28
+	WORD     $0x4f9c1300 // FMLA V0.4S, V24.4S, V28.S[0]
+	FMOVS    (R4)(R2), F29
+	WORD     $0x4f9d1301 // FMLA V1.4S, V24.4S, V29.S[0]
+	FMOVS    (R5)(R2), F30
+	WORD     $0x4f9e1302 // FMLA V2.4S, V24.4S, V30.S[0]
+	FMOVS    (R6)(R2), F31
+	WORD     $0x4f9f1303 // FMLA V3.4S, V24.4S, V31.S[0]
+	FMOVS    (R7)(R2), F28
+	WORD     $0x4f9c1304 // FMLA V4.4S, V24.4S, V28.S[0]
+	FMOVS    (R8)(R2), F29
+	ADD      R9, R2
+	WORD     $0x4f9d1305 // FMLA V5.4S, V24.4S, V29.S[0]
+	PRFM     0(R14), PLDL2KEEP
+	ADD      R15, R14
+
+partSum:
+	WORD     $0x4e26d400 // FADD V0.4S, V0.4S, V6.4S
+	WORD     $0x4e27d421 // FADD V1.4S, V1.4S, V7.4S
+	WORD     $0x4e28d442 // FADD V2.4S, V2.4S, V8.4S
+	WORD     $0x4e29d463 // FADD V3.4S, V3.4S, V9.4S
+	WORD     $0x4e2ad484 // FADD V4.4S, V4.4S, V10.4S
+	WORD     $0x4e2bd4a5 // FADD V5.4S, V5.4S, V11.4S
+	CBZ      R20, partFirst
+	MOVD     R0, R21
+	ADD      $0, R21, R16
+	TBZ      $1, R13, one7
+	FMOVD    (R16), F24
+	TBZ      $0, R13, loaded8
+	ADD      $8, R16
+	VLD1     (R16), V24.S[2]
+	B        loaded8
+
+one7:
+	FMOVS    (R16), F24
+
+loaded8:
+	WORD     $0x4e38d400 // FADD V0.4S, V0.4S, V24.4S
+	ADD      R1, R21
+	ADD      $0, R21, R16
+	TBZ      $1, R13, one9
+	FMOVD    (R16), F24
+	TBZ      $0, R13, loaded10
+	ADD      $8, R16
+	VLD1     (R16), V24.S[2]
+	B        loaded10
+
+one9:
+	FMOVS    (R16), F24
+
+loaded10:
+	WORD     $0x4e38d421 // FADD V1.4S, V1.4S, V24.4S
+	ADD      R1, R21
+	ADD      $0, R21, R16
+	TBZ      $1, R13, one11
+	FMOVD    (R16), F24
+	TBZ      $0, R13, loaded12
+	ADD      $8, R16
+	VLD1     (R16), V24.S[2]
+	B        loaded12
+
+one11:
+	FMOVS    (R16), F24
+
+loaded12:
+	WORD     $0x4e38d442 // FADD V2.4S, V2.4S, V24.4S
+	ADD      R1, R21
+	ADD      $0, R21, R16
+	TBZ      $1, R13, one13
+	FMOVD    (R16), F24
+	TBZ      $0, R13, loaded14
+	ADD      $8, R16
+	VLD1     (R16), V24.S[2]
+	B        loaded14
+
+one13:
+	FMOVS    (R16), F24
+
+loaded14:
+	WORD     $0x4e38d463 // FADD V3.4S, V3.4S, V24.4S
+	ADD      R1, R21
+	ADD      $0, R21, R16
+	TBZ      $1, R13, one15
+	FMOVD    (R16), F24
+	TBZ      $0, R13, loaded16
+	ADD      $8, R16
+	VLD1     (R16), V24.S[2]
+	B        loaded16
+
+one15:
+	FMOVS    (R16), F24
+
+loaded16:
+	WORD     $0x4e38d484 // FADD V4.4S, V4.4S, V24.4S
+	ADD      R1, R21
+	ADD      $0, R21, R16
+	TBZ      $1, R13, one17
+	FMOVD    (R16), F24
+	TBZ      $0, R13, loaded18
+	ADD      $8, R16
+	VLD1     (R16), V24.S[2]
+	B        loaded18
+
+one17:
+	FMOVS    (R16), F24
+
+loaded18:
+	WORD     $0x4e38d4a5 // FADD V5.4S, V5.4S, V24.4S
+	B        partStore
+
+partFirst:
+	VEOR     V24.B16, V24.B16, V24.B16
+	WORD     $0x4e38d400 // FADD V0.4S, V0.4S, V24.4S
+	WORD     $0x4e38d421 // FADD V1.4S, V1.4S, V24.4S
+	WORD     $0x4e38d442 // FADD V2.4S, V2.4S, V24.4S
+	WORD     $0x4e38d463 // FADD V3.4S, V3.4S, V24.4S
+	WORD     $0x4e38d484 // FADD V4.4S, V4.4S, V24.4S
+	WORD     $0x4e38d4a5 // FADD V5.4S, V5.4S, V24.4S
+	MOVD     $1, R20
+
+partStore:
+	MOVD     R0, R21
+	ADD      $0, R21, R16
+	TBZ      $1, R13, one19
+	FMOVD    F0, (R16)
+	TBZ      $0, R13, stored20
+	ADD      $8, R16
+	VST1     V0.S[2], (R16)
+	B        stored20
+
+one19:
+	FMOVS    F0, (R16)
+
+stored20:
+	ADD      R1, R21
+	ADD      $0, R21, R16
+	TBZ      $1, R13, one21
+	FMOVD    F1, (R16)
+	TBZ      $0, R13, stored22
+	ADD      $8, R16
+	VST1     V1.S[2], (R16)
+	B        stored22
+
+one21:
+	FMOVS    F1, (R16)
+
+stored22:
+	ADD      R1, R21
+	ADD      $0, R21, R16
+	TBZ      $1, R13, one23
+	FMOVD    F2, (R16)
+	TBZ      $0, R13, stored24
+	ADD      $8, R16
+	VST1     V2.S[2], (R16)
+	B        stored24
+
+one23:
+	FMOVS    F2, (R16)
+
+stored24:
+	ADD      R1, R21
+	ADD      $0, R21, R16
+	TBZ      $1, R13, one25
+	FMOVD    F3, (R16)
+	TBZ      $0, R13, stored26
+	ADD      $8, R16
+	VST1     V3.S[2], (R16)
+	B        stored26
+
+one25:
+	FMOVS    F3, (R16)
+
+stored26:
+	ADD      R1, R21
+	ADD      $0, R21, R16
+	TBZ      $1, R13, one27
+	FMOVD    F4, (R16)
+	TBZ      $0, R13, stored28
+	ADD      $8, R16
+	VST1     V4.S[2], (R16)
+	B        stored28
+
+one27:
+	FMOVS    F4, (R16)
+
+stored28:
+	ADD      R1, R21
+	ADD      $0, R21, R16
+	TBZ      $1, R13, one29
+	FMOVD    F5, (R16)
+	TBZ      $0, R13, stored30
+	ADD      $8, R16
+	VST1     V5.S[2], (R16)
+	B        stored30
+
+one29:
+	FMOVS    F5, (R16)
+
+stored30:
+	CBNZ     R12, part
+	RET
+
+// func neonBF16Tile1x2(c *float32, ldc int, a *float32, rowA int, colA int, b *float32, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
+// The sum of the even steps of row i and vector j is in V(2*i+j), that of the odd ones in V(2+2*i+j). b is in V24 to V27, a in V28 and after.
+TEXT ·neonBF16Tile1x2(SB), NOSPLIT, $0-96
+	MOVD     c+0(FP), R0
+	MOVD     ldc+8(FP), R1
+	LSL      $2, R1, R1
+	MOVD     a+16(FP), R3
+	MOVD     rowA+24(FP), R16
+	LSL      $2, R16, R16
+	MOVD     $0, R2
+	MOVD     colA+32(FP), R9
+	LSL      $2, R9, R9
+	MOVD     rowB+48(FP), R11
+	LSL      $2, R11, R11
+	MOVD     k+56(FP), R12
+	MOVD     b+40(FP), R10
+	MOVD     lanes+64(FP), R13
+	MOVD     ahead+80(FP), R14
+	MOVD     step+88(FP), R15
+	MOVBU    add+72(FP), R20
+	MOVD     R0, R16
+	PRFM     0(R16), PLDL1KEEP
+	CMP      $4, R13
+	BNE      part
+
+packed:
+	MOVD     $32, R17
+	CMP      R17, R12
+	CSEL     LT, R12, R17, R17
+	SUB      R17, R12
+	VEOR     V0.B16, V0.B16, V0.B16
+	VEOR     V1.B16, V1.B16, V1.B16
+	VEOR     V2.B16, V2.B16, V2.B16
+	VEOR     V3.B16, V3.B16, V3.B16
+	LSR      $1, R17, R19
+	CBZ      R19, packedSingle
+
+packedPair:
+	FMOVS    0(R3), F28
+	ADD      R9, R3
+	VLD1.P   (R10)(R11), [V24.S4, V25.S4]
+	WORD     $0x4f9c1300 // FMLA V0.4S, V24.4S, V28.S[0]
+	WORD     $0x4f9c1321 // FMLA V1.4S, V25.4S, V28.S[0]
+	PRFM     0(R14), PLDL2KEEP
+	ADD      R15, R14
+	FMOVS    0(R3), F28
+	ADD      R9, R3
+	VLD1.P   (R10)(R11), [V24.S4, V25.S4]
+	WORD     $0x4f9c1302 // FMLA V2.4S, V24.4S, V28.S[0]
+	WORD     $0x4f9c1323 // FMLA V3.4S, V25.4S, V28.S[0]
+	PRFM     0(R14), PLDL2KEEP
+	ADD      R15, R14
+	SUBS     $1, R19, R19
+	BNE      packedPair
+
+packedSingle:
+	TBZ      $0, R17, packedSum
+	FMOVS    0(R3), F28
+	ADD      R9, R3
+	VLD1.P   (R10)(R11), [V24.S4, V25.S4]
+	WORD     $0x4f9c1300 // FMLA V0.4S, V24.4S, V28.S[0]
+	WORD     $0x4f9c1321 // FMLA V1.4S, V25.4S, V28.S[0]
+	PRFM     0(R14), PLDL2KEEP
+	ADD      R15, R14
+
+packedSum:
+	WORD     $0x4e22d400 // FADD V0.4S, V0.4S, V2.4S
+	WORD     $0x4e23d421 // FADD V1.4S, V1.4S, V3.4S
+	CBZ      R20, packedFirst
+	MOVD     R0, R21
+	FMOVQ    0(R21), F24
+	WORD     $0x4e38d400 // FADD V0.4S, V0.4S, V24.4S
+	FMOVQ    16(R21), F24
+	WORD     $0x4e38d421 // FADD V1.4S, V1.4S, V24.4S
+	B        packedStore
+
+packedFirst:
+	VEOR     V24.B16, V24.B16, V24.B16
+	WORD     $0x4e38d400 // FADD V0.4S, V0.4S, V24.4S
+	WORD     $0x4e38d421 // FADD V1.4S, V1.4S, V24.4S
+	MOVD     $1, R20
+
+packedStore:
+	MOVD     R0, R21
+	FMOVQ    F0, 0(R21)
+	FMOVQ    F1, 16(R21)
+	CBNZ     R12, packed
+	RET
+
+part:
+	MOVD     $32, R17
+	CMP      R17, R12
+	CSEL     LT, R12, R17, R17
+	SUB      R17, R12
+	VEOR     V0.B16, V0.B16, V0.B16
+	VEOR     V1.B16, V1.B16, V1.B16
+	VEOR     V2.B16, V2.B16, V2.B16
+	VEOR     V3.B16, V3.B16, V3.B16
+	LSR      $1, R17, R19
+	CBZ      R19, partSingle
+
+partPair:
+	VLD1     (R10), [V24.S4]
+	ADD      $16, R10, R16
+	TBZ      $1, R13, one1
+	FMOVD    (R16), F25
+	TBZ      $0, R13, loaded2
+	ADD      $8, R16
+	VLD1     (R16), V25.S[2]
+	B        loaded2
+
+one1:
+	FMOVS    (R16), F25
+
+loaded2:
+	ADD      R11, R10
+	FMOVS    (R3)(R2), F28
+	ADD      R9, R2
+	WORD     $0x4f9c1300 // FMLA V0.4S, V24.4S, V28.S[0]
+	WORD     $0x4f9c1321 // FMLA V1.4S, V25.4S, V28.S[0]
+	PRFM     0(R14), PLDL2KEEP
+	ADD      R15, R14
+	VLD1     (R10), [V24.S4]
+	ADD      $16, R10, R16
+	TBZ      $1, R13, one3
+	FMOVD    (R16), F25
+	TBZ      $0, R13, loaded4
+	ADD      $8, R16
+	VLD1     (R16), V25.S[2]
+	B        loaded4
+
+one3:
+	FMOVS    (R16), F25
+
+loaded4:
+	ADD      R11, R10
+	FMOVS    (R3)(R2), F28
+	ADD      R9, R2
+	WORD     $0x4f9c1302 // FMLA V2.4S, V24.4S, V28.S[0]
+	WORD     $0x4f9c1323 // FMLA V3.4S, V25.4S, V28.S[0]
+	PRFM     0(R14), PLDL2KEEP
+	ADD      R15, R14
+	SUBS     $1, R19, R19
+	BNE      partPair
+
+partSingle:
+	TBZ      $0, R17, partSum
+	VLD1     (R10), [V24.S4]
+	ADD      $16, R10, R16
+	TBZ      $1, R13, one5
+	FMOVD    (R16), F25
+	TBZ      $0, R13, loaded6
+	ADD      $8, R16
+	VLD1     (R16), V25.S[2]
+	B        loaded6
+
+one5:
+	FMOVS    (R16), F25
+
+loaded6:
+	ADD      R11, R10
+	FMOVS    (R3)(R2), F28
+	ADD      R9, R2
+	WORD     $0x4f9c1300 // FMLA V0.4S, V24.4S, V28.S[0]
+	WORD     $0x4f9c1321 // FMLA V1.4S, V25.4S, V28.S[0]
+	PRFM     0(R14), PLDL2KEEP
+	ADD      R15, R14
+
+partSum:
+	WORD     $0x4e22d400 // FADD V0.4S, V0.4S, V2.4S
+	WORD     $0x4e23d421 // FADD V1.4S, V1.4S, V3.4S
+	CBZ      R20, partFirst
+	MOVD     R0, R21
+	FMOVQ    0(R21), F24
+	WORD     $0x4e38d400 // FADD V0.4S, V0.4S, V24.4S
+	ADD      $16, R21, R16
+	TBZ      $1, R13, one7
+	FMOVD    (R16), F24
+	TBZ      $0, R13, loaded8
+	ADD      $8, R16
+	VLD1     (R16), V24.S[2]
+	B        loaded8
+
+one7:
+	FMOVS    (R16), F24
+
+loaded8:
+	WORD     $0x4e38d421 // FADD V1.4S, V1.4S, V24.4S
+	B        partStore
+
+partFirst:
+	VEOR     V24.B16, V24.B16, V24.B16
+	WORD     $0x4e38d400 // FADD V0.4S, V0.4S, V24.4S
+	WORD     $0x4e38d421 // FADD V1.4S, V1.4S, V24.4S
+	MOVD     $1, R20
+
+partStore:
+	MOVD     R0, R21
+	FMOVQ    F0, 0(R21)
+	ADD      $16, R21, R16
+	TBZ      $1, R13, one9
+	FMOVD    F1, (R16)
+	TBZ      $0, R13, stored10
+	ADD      $8, R16
+	VST1     V1.S[2], (R16)
+	B        stored10
+
+one9:
+	FMOVS    F1, (R16)
+
+stored10:
+	CBNZ     R12, part
+	RET
+
+// func neonBF16Tile2x2(c *float32, ldc int, a *float32, rowA int, colA int, b *float32, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
+// The sum of the even steps of row i and vector j is in V(2*i+j), that of the odd ones in V(4+2*i+j). b is in V24 to V27, a in V28 and after.
+TEXT ·neonBF16Tile2x2(SB), NOSPLIT, $0-96
+	MOVD     c+0(FP), R0
+	MOVD     ldc+8(FP), R1
+	LSL      $2, R1, R1
+	MOVD     a+16(FP), R3
+	MOVD     rowA+24(FP), R16
+	LSL      $2, R16, R16
+	ADD      R16, R3, R4
+	MOVD     $0, R2
+	MOVD     colA+32(FP), R9
+	LSL      $2, R9, R9
+	MOVD     rowB+48(FP), R11
+	LSL      $2, R11, R11
+	MOVD     k+56(FP), R12
+	MOVD     b+40(FP), R10
+	MOVD     lanes+64(FP), R13
+	MOVD     ahead+80(FP), R14
+	MOVD     step+88(FP), R15
+	MOVBU    add+72(FP), R20
+	MOVD     R0, R16
+	PRFM     0(R16), PLDL1KEEP
+	ADD      R1, R16
+	PRFM     0(R16), PLDL1KEEP
+	CMP      $4, R13
+	BNE      part
+	MOVD     rowA+24(FP), R16
+	CMP      $1, R16
+	BNE      strided
+
+packed:
+	MOVD     $32, R17
+	CMP      R17, R12
+	CSEL     LT, R12, R17, R17
+	SUB      R17, R12
+	VEOR     V0.B16, V0.B16, V0.B16
+	VEOR     V1.B16, V1.B16, V1.B16
+	VEOR     V2.B16, V2.B16, V2.B16
+	VEOR     V3.B16, V3.B16, V3.B16
+	VEOR     V4.B16, V4.B16, V4.B16
+	VEOR     V5.B16, V5.B16, V5.B16
+	VEOR     V6.B16, V6.B16, V6.B16
+	VEOR     V7.B16, V7.B16, V7.B16
+	LSR      $1, R17, R19
+	CBZ      R19, packedSingle
+
+packedPair:
+	FMOVD    0(R3), F28
+	ADD      R9, R3
+	VLD1.P   (R10)(R11), [V24.S4, V25.S4]
+	WORD     $0x4f9c1300 // FMLA V0.4S, V24.4S, V28.S[0]
+	WORD     $0x4f9c1321 // FMLA V1.4S, V25.4S, V28.S[0]
+	WORD     $0x4fbc1302 // FMLA V2.4S, V24.4S, V28.S[1]
+	WORD     $0x4fbc1323 // FMLA V3.4S, V25.4S, V28.S[1]
+	PRFM     0(R14), PLDL2KEEP
+	ADD      R15, R14
+	FMOVD    0(R3), F28
+	ADD      R9, R3
+	VLD1.P   (R10)(R11), [V24.S4, V25.S4]
+	WORD     $0x4f9c1304 // FMLA V4.4S, V24.4S, V28.S[0]
+	WORD     $0x4f9c1325 // FMLA V5.4S, V25.4S, V28.S[0]
+	WORD     $0x4fbc1306 // FMLA V6.4S, V24.4S, V28.S[1]
+	WORD     $0x4fbc1327 // FMLA V7.4S, V25.4S, V28.S[1]
+	PRFM     0(R14), PLDL2KEEP
+	ADD      R15, R14
+	SUBS     $1, R19, R19
+	BNE      packedPair
+
+packedSingle:
+	TBZ      $0, R17, packedSum
+	FMOVD    0(R3), F28
+	ADD      R9, R3
+	VLD1.P   (R10)(R11), [V24.S4, V25.S4]
+	WORD     $0x4f9c1300 // FMLA V0.4S, V24.4S, V28.S[0]
+	WORD     $0x4f9c1321 // FMLA V1.4S, V25.4S, V28.S[0]
+	WORD     $0x4fbc1302 // FMLA V2.4S, V24.4S, V28.S[1]
+	WORD     $0x4fbc1323 // FMLA V3.4S, V25.4S, V28.S[1]
+	PRFM     0(R14), PLDL2KEEP
+	ADD      R15, R14
+
+packedSum:
+	WORD     $0x4e24d400 // FADD V0.4S, V0.4S, V4.4S
+	WORD     $0x4e25d421 // FADD V1.4S, V1.4S, V5.4S
+	WORD     $0x4e26d442 // FADD V2.4S, V2.4S, V6.4S
+	WORD     $0x4e27d463 // FADD V3.4S, V3.4S, V7.4S
+	CBZ      R20, packedFirst
+	MOVD     R0, R21
+	FMOVQ    0(R21), F24
+	WORD     $0x4e38d400 // FADD V0.4S, V0.4S, V24.4S
+	FMOVQ    16(R21), F24
+	WORD     $0x4e38d421 // FADD V1.4S, V1.4S, V24.4S
+	ADD      R1, R21
+	FMOVQ    0(R21), F24
+	WORD     $0x4e38d442 // FADD V2.4S, V2.4S, V24.4S
+	FMOVQ    16(R21), F24
+	WORD     $0x4e38d463 // FADD V3.4S, V3.4S, V24.4S
+	B        packedStore
+
+packedFirst:
+	VEOR     V24.B16, V24.B16, V24.B16
+	WORD     $0x4e38d400 // FADD V0.4S, V0.4S, V24.4S
+	WORD     $0x4e38d421 // FADD V1.4S, V1.4S, V24.4S
+	WORD     $0x4e38d442 // FADD V2.4S, V2.4S, V24.4S
+	WORD     $0x4e38d463 // FADD V3.4S, V3.4S, V24.4S
+	MOVD     $1, R20
+
+packedStore:
+	MOVD     R0, R21
+	FMOVQ    F0, 0(R21)
+	FMOVQ    F1, 16(R21)
+	ADD      R1, R21
+	FMOVQ    F2, 0(R21)
+	FMOVQ    F3, 16(R21)
+	CBNZ     R12, packed
+	RET
+
+strided:
+	MOVD     $32, R17
+	CMP      R17, R12
+	CSEL     LT, R12, R17, R17
+	SUB      R17, R12
+	VEOR     V0.B16, V0.B16, V0.B16
+	VEOR     V1.B16, V1.B16, V1.B16
+	VEOR     V2.B16, V2.B16, V2.B16
+	VEOR     V3.B16, V3.B16, V3.B16
+	VEOR     V4.B16, V4.B16, V4.B16
+	VEOR     V5.B16, V5.B16, V5.B16
+	VEOR     V6.B16, V6.B16, V6.B16
+	VEOR     V7.B16, V7.B16, V7.B16
+	LSR      $1, R17, R19
+	CBZ      R19, stridedSingle
+
+stridedPair:
+	VLD1.P   (R10)(R11), [V24.S4, V25.S4]
+	FMOVS    (R3)(R2), F28
+	WORD     $0x4f9c1300 // FMLA V0.4S, V24.4S, V28.S[0]
+	WORD     $0x4f9c1321 // FMLA V1.4S, V25.4S, V28.S[0]
+	FMOVS    (R4)(R2), F29
+	ADD      R9, R2
+	WORD     $0x4f9d1302 // FMLA V2.4S, V24.4S, V29.S[0]
+	WORD     $0x4f9d1323 // FMLA V3.4S, V25.4S, V29.S[0]
+	PRFM     0(R14), PLDL2KEEP
+	ADD      R15, R14
+	VLD1.P   (R10)(R11), [V24.S4, V25.S4]
+	FMOVS    (R3)(R2), F28
+	WORD     $0x4f9c1304 // FMLA V4.4S, V24.4S, V28.S[0]
+	WORD     $0x4f9c1325 // FMLA V5.4S, V25.4S, V28.S[0]
+	FMOVS    (R4)(R2), F29
+	ADD      R9, R2
+	WORD     $0x4f9d1306 // FMLA V6.4S, V24.4S, V29.S[0]
+	WORD     $0x4f9d1327 // FMLA V7.4S, V25.4S, V29.S[0]
+	PRFM     0(R14), PLDL2KEEP
+	ADD      R15, R14
+	SUBS     $1, R19, R19
+	BNE      stridedPair
+
+stridedSingle:
+	TBZ      $0, R17, stridedSum
+	VLD1.P   (R10)(R11), [V24.S4, V25.S4]
+	FMOVS    (R3)(R2), F28
+	WORD     $0x4f9c1300 // FMLA V0.4S, V24.4S, V28.S[0]
+	WORD     $0x4f9c1321 // FMLA V1.4S, V25.4S, V28.S[0]
+	FMOVS    (R4)(R2), F29
+	ADD      R9, R2
+	WORD     $0x4f9d1302 // FMLA V2.4S, V24.4S, V29.S[0]
+	WORD     $0x4f9d1323 // FMLA V3.4S, V25.4S, V29.S[0]
+	PRFM     0(R14), PLDL2KEEP
+	ADD      R15, R14
+
+stridedSum:
+	WORD     $0x4e24d400 // FADD V0.4S, V0.4S, V4.4S
+	WORD     $0x4e25d421 // FADD V1.4S, V1.4S, V5.4S
+	WORD     $0x4e26d442 // FADD V2.4S, V2.4S, V6.4S
+	WORD     $0x4e27d463 // FADD V3.4S, V3.4S, V7.4S
+	CBZ      R20, stridedFirst
+	MOVD     R0, R21
+	FMOVQ    0(R21), F24
+	WORD     $0x4e38d400 // FADD V0.4S, V0.4S, V24.4S
+	FMOVQ    16(R21), F24
+	WORD     $0x4e38d421 // FADD V1.4S, V1.4S, V24.4S
+	ADD      R1, R21
+	FMOVQ    0(R21), F24
+	WORD     $0x4e38d442 // FADD V2.4S, V2.4S, V24.4S
+	FMOVQ    16(R21), F24
+	WORD     $0x4e38d463 // FADD V3.4S, V3.4S, V24.4S
+	B        stridedStore
+
+stridedFirst:
+	VEOR     V24.B16, V24.B16, V24.B16
+	WORD     $0x4e38d400 // FADD V0.4S, V0.4S, V24.4S
+	WORD     $0x4e38d421 // FADD V1.4S, V1.4S, V24.4S
+	WORD     $0x4e38d442 // FADD V2.4S, V2.4S, V24.4S
+	WORD     $0x4e38d463 // FADD V3.4S, V3.4S, V24.4S
+	MOVD     $1, R20
+
+stridedStore:
+	MOVD     R0, R21
+	FMOVQ    F0, 0(R21)
+	FMOVQ    F1, 16(R21)
+	ADD      R1, R21
+	FMOVQ    F2, 0(R21)
+	FMOVQ    F3, 16(R21)
+	CBNZ     R12, strided
+	RET
+
+part:
+	MOVD     $32, R17
+	CMP      R17, R12
+	CSEL     LT, R12, R17, R17
+	SUB      R17, R12
+	VEOR     V0.B16, V0.B16, V0.B16
+	VEOR     V1.B16, V1.B16, V1.B16
+	VEOR     V2.B16, V2.B16, V2.B16
+	VEOR     V3.B16, V3.B16, V3.B16
+	VEOR     V4.B16, V4.B16, V4.B16
+	VEOR     V5.B16, V5.B16, V5.B16
+	VEOR     V6.B16, V6.B16, V6.B16
+	VEOR     V7.B16, V7.B16, V7.B16
+	LSR      $1, R17, R19
+	CBZ      R19, partSingle
+
+partPair:
+	VLD1     (R10), [V24.S4]
+	ADD      $16, R10, R16
+	TBZ      $1, R13, one1
+	FMOVD    (R16), F25
+	TBZ      $0, R13, loaded2
+	ADD      $8, R16
+	VLD1     (R16), V25.S[2]
+	B        loaded2
+
+one1:
+	FMOVS    (R16), F25
+
+loaded2:
+	ADD      R11, R10
+	FMOVS    (R3)(R2), F28
+	WORD     $0x4f9c1300 // FMLA V0.4S, V24.4S, V28.S[0]
+	WORD     $0x4f9c1321 // FMLA V1.4S, V25.4S, V28.S[0]
+	FMOVS    (R4)(R2), F29
+	ADD      R9, R2
+	WORD     $0x4f9d1302 // FMLA V2.4S, V24.4S, V29.S[0]
+	WORD     $0x4f9d1323 // FMLA V3.4S, V25.4S, V29.S[0]
+	PRFM     0(R14), PLDL2KEEP
+	ADD      R15, R14
+	VLD1     (R10), [V24.S4]
+	ADD      $16, R10, R16
+	TBZ      $1, R13, one3
+	FMOVD    (R16), F25
+	TBZ      $0, R13, loaded4
+	ADD      $8, R16
+	VLD1     (R16), V25.S[2]
+	B        loaded4
+
+one3:
+	FMOVS    (R16), F25
+
+loaded4:
+	ADD      R11, R10
+	FMOVS    (R3)(R2), F28
+	WORD     $0x4f9c1304 // FMLA V4.4S, V24.4S, V28.S[0]
+	WORD     $0x4f9c1325 // FMLA V5.4S, V25.4S, V28.S[0]
+	FMOVS    (R4)(R2), F29
+	ADD      R9, R2
+	WORD     $0x4f9d1306 // FMLA V6.4S, V24.4S, V29.S[0]
+	WORD     $0x4f9d1327 // FMLA V7.4S, V25.4S, V29.S[0]
+	PRFM     0(R14), PLDL2KEEP
+	ADD      R15, R14
+	SUBS     $1, R19, R19
+	BNE      partPair
+
+partSingle:
+	TBZ      $0, R17, partSum
+	VLD1     (R10), [V24.S4]
+	ADD      $16, R10, R16
+	TBZ      $1, R13, one5
+	FMOVD    (R16), F25
+	TBZ      $0, R13, loaded6
+	ADD      $8, R16
+	VLD1     (R16), V25.S[2]
+	B        loaded6
+
+one5:
+	FMOVS    (R16), F25
+
+loaded6:
+	ADD      R11, R10
+	FMOVS    (R3)(R2), F28
+	WORD     $0x4f9c1300 // FMLA V0.4S, V24.4S, V28.S[0]
+	WORD     $0x4f9c1321 // FMLA V1.4S, V25.4S, V28.S[0]
+	FMOVS    (R4)(R2), F29
+	ADD      R9, R2
+	WORD     $0x4f9d1302 // FMLA V2.4S, V24.4S, V29.S[0]
+	WORD     $0x4f9d1323 // FMLA V3.4S, V25.4S, V29.S[0]
+	PRFM     0(R14), PLDL2KEEP
+	ADD      R15, R14
+
+partSum:
+	WORD     $0x4e24d400 // FADD V0.4S, V0.4S, V4.4S
+	WORD     $0x4e25d421 // FADD V1.4S, V1.4S, V5.4S
+	WORD     $0x4e26d442 // FADD V2.4S, V2.4S, V6.4S
+	WORD     $0x4e27d463 // FADD V3.4S, V3.4S, V7.4S
+	CBZ      R20, partFirst
+	MOVD     R0, R21
+	FMOVQ    0(R21), F24
+	WORD     $0x4e38d400 // FADD V0.4S, V0.4S, V24.4S
+	ADD      $16, R21, R16
+	TBZ      $1, R13, one7
+	FMOVD    (R16), F24
+	TBZ      $0, R13, loaded8
+	ADD      $8, R16
+	VLD1     (R16), V24.S[2]
+	B        loaded8
+
+one7:
+	FMOVS    (R16), F24
+
+loaded8:
+	WORD     $0x4e38d421 // FADD V1.4S, V1.4S, V24.4S
+	ADD      R1, R21
+	FMOVQ    0(R21), F24
+	WORD     $0x4e38d442 // FADD V2.4S, V2.4S, V24.4S
+	ADD      $16, R21, R16
+	TBZ      $1, R13, one9
+	FMOVD    (R16), F24
+	TBZ      $0, R13, loaded10
+	ADD      $8, R16
+	VLD1     (R16), V24.S[2]
+	B        loaded10
+
+one9:
+	FMOVS    (R16), F24
+
+loaded10:
+	WORD     $0x4e38d463 // FADD V3.4S, V3.4S, V24.4S
+	B        partStore
+
+partFirst:
+	VEOR     V24.B16, V24.B16, V24.B16
+	WORD     $0x4e38d400 // FADD V0.4S, V0.4S, V24.4S
+	WORD     $0x4e38d421 // FADD V1.4S, V1.4S, V24.4S
+	WORD     $0x4e38d442 // FADD V2.4S, V2.4S, V24.4S
+	WORD     $0x4e38d463 // FADD V3.4S, V3.4S, V24.4S
+	MOVD     $1, R20
+
+partStore:
+	MOVD     R0, R21
+	FMOVQ    F0, 0(R21)
+	ADD      $16, R21, R16
+	TBZ      $1, R13, one11
+	FMOVD    F1, (R16)
+	TBZ      $0, R13, stored12
+	ADD      $8, R16
+	VST1     V1.S[2], (R16)
+	B        stored12
+
+one11:
+	FMOVS    F1, (R16)
+
+stored12:
+	ADD      R1, R21
+	FMOVQ    F2, 0(R21)
+	ADD      $16, R21, R16
+	TBZ      $1, R13, one13
+	FMOVD    F3, (R16)
+	TBZ      $0, R13, stored14
+	ADD      $8, R16
+	VST1     V3.S[2], (R16)
+	B        stored14
+
+one13:
+	FMOVS    F3, (R16)
+
+stored14:
+	CBNZ     R12, part
+	RET
+
+// func neonBF16Tile3x2(c *float32, ldc int, a *float32, rowA int, colA int, b *float32, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
+// The sum of the even steps of row i and vector j is in V(2*i+j), that of the odd ones in V(6+2*i+j). b is in V24 to V27, a in V28 and after.
+TEXT ·neonBF16Tile3x2(SB), NOSPLIT, $0-96
+	MOVD     c+0(FP), R0
+	MOVD     ldc+8(FP), R1
+	LSL      $2, R1, R1
+	MOVD     a+16(FP), R3
+	MOVD     rowA+24(FP), R16
+	LSL      $2, R16, R16
+	ADD      R16, R3, R4
+	ADD      R16, R4, R5
+	MOVD     $0, R2
+	MOVD     colA+32(FP), R9
+	LSL      $2, R9, R9
+	MOVD     rowB+48(FP), R11
+	LSL      $2, R11, R11
+	MOVD     k+56(FP), R12
+	MOVD     b+40(FP), R10
+	MOVD     lanes+64(FP), R13
+	MOVD     ahead+80(FP), R14
+	MOVD     step+88(FP), R15
+	MOVBU    add+72(FP), R20
+	MOVD     R0, R16
+	PRFM     0(R16), PLDL1KEEP
+	ADD      R1, R16
+	PRFM     0(R16), PLDL1KEEP
+	ADD      R1, R16
+	PRFM     0(R16), PLDL1KEEP
+	CMP      $4, R13
+	BNE      part
+	MOVD     rowA+24(FP), R16
+	CMP      $1, R16
+	BNE      strided
+
+packed:
+	MOVD     $32, R17
+	CMP      R17, R12
+	CSEL     LT, R12, R17, R17
+	SUB      R17, R12
+	VEOR     V0.B16, V0.B16, V0.B16
+	VEOR     V1.B16, V1.B16, V1.B16
+	VEOR     V2.B16, V2.B16, V2.B16
+	VEOR     V3.B16, V3.B16, V3.B16
+	VEOR     V4.B16, V4.B16, V4.B16
+	VEOR     V5.B16, V5.B16, V5.B16
+	VEOR     V6.B16, V6.B16, V6.B16
+	VEOR     V7.B16, V7.B16, V7.B16
+	VEOR     V8.B16, V8.B16, V8.B16
+	VEOR     V9.B16, V9.B16, V9.B16
+	VEOR     V10.B16, V10.B16, V10.B16
+	VEOR     V11.B16, V11.B16, V11.B16
+	LSR      $1, R17, R19
+	CBZ      R19, packedSingle
+
+packedPair:
+	FMOVD    0(R3), F28
+	FMOVS    8(R3), F29
+	ADD      R9, R3
+	VLD1.P   (R10)(R11), [V24.S4, V25.S4]
+	WORD     $0x4f9c1300 // FMLA V0.4S, V24.4S, V28.S[0]
+	WORD     $0x4f9c1321 // FMLA V1.4S, V25.4S, V28.S[0]
+	WORD     $0x4fbc1302 // FMLA V2.4S, V24.4S, V28.S[1]
+	WORD     $0x4fbc1323 // FMLA V3.4S, V25.4S, V28.S[1]
+	WORD     $0x4f9d1304 // FMLA V4.4S, V24.4S, V29.S[0]
+	WORD     $0x4f9d1325 // FMLA V5.4S, V25.4S, V29.S[0]
+	PRFM     0(R14), PLDL2KEEP
+	ADD      R15, R14
+	FMOVD    0(R3), F28
+	FMOVS    8(R3), F29
+	ADD      R9, R3
+	VLD1.P   (R10)(R11), [V24.S4, V25.S4]
+	WORD     $0x4f9c1306 // FMLA V6.4S, V24.4S, V28.S[0]
+	WORD     $0x4f9c1327 // FMLA V7.4S, V25.4S, V28.S[0]
+	WORD     $0x4fbc1308 // FMLA V8.4S, V24.4S, V28.S[1]
+	WORD     $0x4fbc1329 // FMLA V9.4S, V25.4S, V28.S[1]
+	WORD     $0x4f9d130a // FMLA V10.4S, V24.4S, V29.S[0]
+	WORD     $0x4f9d132b // FMLA V11.4S, V25.4S, V29.S[0]
+	PRFM     0(R14), PLDL2KEEP
+	ADD      R15, R14
+	SUBS     $1, R19, R19
+	BNE      packedPair
+
+packedSingle:
+	TBZ      $0, R17, packedSum
+	FMOVD    0(R3), F28
+	FMOVS    8(R3), F29
+	ADD      R9, R3
+	VLD1.P   (R10)(R11), [V24.S4, V25.S4]
+	WORD     $0x4f9c1300 // FMLA V0.4S, V24.4S, V28.S[0]
+	WORD     $0x4f9c1321 // FMLA V1.4S, V25.4S, V28.S[0]
+	WORD     $0x4fbc1302 // FMLA V2.4S, V24.4S, V28.S[1]
+	WORD     $0x4fbc1323 // FMLA V3.4S, V25.4S, V28.S[1]
+	WORD     $0x4f9d1304 // FMLA V4.4S, V24.4S, V29.S[0]
+	WORD     $0x4f9d1325 // FMLA V5.4S, V25.4S, V29.S[0]
+	PRFM     0(R14), PLDL2KEEP
+	ADD      R15, R14
+
+packedSum:
+	WORD     $0x4e26d400 // FADD V0.4S, V0.4S, V6.4S
+	WORD     $0x4e27d421 // FADD V1.4S, V1.4S, V7.4S
+	WORD     $0x4e28d442 // FADD V2.4S, V2.4S, V8.4S
+	WORD     $0x4e29d463 // FADD V3.4S, V3.4S, V9.4S
+	WORD     $0x4e2ad484 // FADD V4.4S, V4.4S, V10.4S
+	WORD     $0x4e2bd4a5 // FADD V5.4S, V5.4S, V11.4S
+	CBZ      R20, packedFirst
+	MOVD     R0, R21
+	FMOVQ    0(R21), F24
+	WORD     $0x4e38d400 // FADD V0.4S, V0.4S, V24.4S
+	FMOVQ    16(R21), F24
+	WORD     $0x4e38d421 // FADD V1.4S, V1.4S, V24.4S
+	ADD      R1, R21
+	FMOVQ    0(R21), F24
+	WORD     $0x4e38d442 // FADD V2.4S, V2.4S, V24.4S
+	FMOVQ    16(R21), F24
+	WORD     $0x4e38d463 // FADD V3.4S, V3.4S, V24.4S
+	ADD      R1, R21
+	FMOVQ    0(R21), F24
+	WORD     $0x4e38d484 // FADD V4.4S, V4.4S, V24.4S
+	FMOVQ    16(R21), F24
+	WORD     $0x4e38d4a5 // FADD V5.4S, V5.4S, V24.4S
+	B        packedStore
+
+packedFirst:
+	VEOR     V24.B16, V24.B16, V24.B16
+	WORD     $0x4e38d400 // FADD V0.4S, V0.4S, V24.4S
+	WORD     $0x4e38d421 // FADD V1.4S, V1.4S, V24.4S
+	WORD     $0x4e38d442 // FADD V2.4S, V2.4S, V24.4S
+	WORD     $0x4e38d463 // FADD V3.4S, V3.4S, V24.4S
+	WORD     $0x4e38d484 // FADD V4.4S, V4.4S, V24.4S
+	WORD     $0x4e38d4a5 // FADD V5.4S, V5.4S, V24.4S
+	MOVD     $1, R20
+
+packedStore:
+	MOVD     R0, R21
+	FMOVQ    F0, 0(R21)
+	FMOVQ    F1, 16(R21)
+	ADD      R1, R21
+	FMOVQ    F2, 0(R21)
+	FMOVQ    F3, 16(R21)
+	ADD      R1, R21
+	FMOVQ    F4, 0(R21)
+	FMOVQ    F5, 16(R21)
+	CBNZ     R12, packed
+	RET
+
+strided:
+	MOVD     $32, R17
+	CMP      R17, R12
+	CSEL     LT, R12, R17, R17
+	SUB      R17, R12
+	VEOR     V0.B16, V0.B16, V0.B16
+	VEOR     V1.B16, V1.B16, V1.B16
+	VEOR     V2.B16, V2.B16, V2.B16
+	VEOR     V3.B16, V3.B16, V3.B16
+	VEOR     V4.B16, V4.B16, V4.B16
+	VEOR     V5.B16, V5.B16, V5.B16
+	VEOR     V6.B16, V6.B16, V6.B16
+	VEOR     V7.B16, V7.B16, V7.B16
+	VEOR     V8.B16, V8.B16, V8.B16
+	VEOR     V9.B16, V9.B16, V9.B16
+	VEOR     V10.B16, V10.B16, V10.B16
+	VEOR     V11.B16, V11.B16, V11.B16
+	LSR      $1, R17, R19
+	CBZ      R19, stridedSingle
+
+stridedPair:
+	VLD1.P   (R10)(R11), [V24.S4, V25.S4]
+	FMOVS    (R3)(R2), F28
+	WORD     $0x4f9c1300 // FMLA V0.4S, V24.4S, V28.S[0]
+	WORD     $0x4f9c1321 // FMLA V1.4S, V25.4S, V28.S[0]
+	FMOVS    (R4)(R2), F29
+	WORD     $0x4f9d1302 // FMLA V2.4S, V24.4S, V29.S[0]
+	WORD     $0x4f9d1323 // FMLA V3.4S, V25.4S, V29.S[0]
+	FMOVS    (R5)(R2), F30
+	ADD      R9, R2
+	WORD     $0x4f9e1304 // FMLA V4.4S, V24.4S, V30.S[0]
+	WORD     $0x4f9e1325 // FMLA V5.4S, V25.4S, V30.S[0]
+	PRFM     0(R14), PLDL2KEEP
+	ADD      R15, R14
+	VLD1.P   (R10)(R11), [V24.S4, V25.S4]
+	FMOVS    (R3)(R2), F28
+	WORD     $0x4f9c1306 // FMLA V6.4S, V24.4S, V28.S[0]
+	WORD     $0x4f9c1327 // FMLA V7.4S, V25.4S, V28.S[0]
+	FMOVS    (R4)(R2), F29
+	WORD     $0x4f9d1308 // FMLA V8.4S, V24.4S, V29.S[0]
+	WORD     $0x4f9d1329 // FMLA V9.4S, V25.4S, V29.S[0]
+	FMOVS    (R5)(R2), F30
+	ADD      R9, R2
+	WORD     $0x4f9e130a // FMLA V10.4S, V24.4S, V30.S[0]
+	WORD     $0x4f9e132b // FMLA V11.4S, V25.4S, V30.S[0]
+	PRFM     0(R14), PLDL2KEEP
+	ADD      R15, R14
+	SUBS     $1, R19, R19
+	BNE      stridedPair
+
+stridedSingle:
+	TBZ      $0, R17, stridedSum
+	VLD1.P   (R10)(R11), [V24.S4, V25.S4]
+	FMOVS    (R3)(R2), F28
+	WORD     $0x4f9c1300 // FMLA V0.4S, V24.4S, V28.S[0]
+	WORD     $0x4f9c1321 // FMLA V1.4S, V25.4S, V28.S[0]
+	FMOVS    (R4)(R2), F29
+	WORD     $0x4f9d1302 // FMLA V2.4S, V24.4S, V29.S[0]
+	WORD     $0x4f9d1323 // FMLA V3.4S, V25.4S, V29.S[0]
+	FMOVS    (R5)(R2), F30
+	ADD      R9, R2
+	WORD     $0x4f9e1304 // FMLA V4.4S, V24.4S, V30.S[0]
+	WORD     $0x4f9e1325 // FMLA V5.4S, V25.4S, V30.S[0]
+	PRFM     0(R14), PLDL2KEEP
+	ADD      R15, R14
+
+stridedSum:
+	WORD     $0x4e26d400 // FADD V0.4S, V0.4S, V6.4S
+	WORD     $0x4e27d421 // FADD V1.4S, V1.4S, V7.4S
+	WORD     $0x4e28d442 // FADD V2.4S, V2.4S, V8.4S
+	WORD     $0x4e29d463 // FADD V3.4S, V3.4S, V9.4S
+	WORD     $0x4e2ad484 // FADD V4.4S, V4.4S, V10.4S
+	WORD     $0x4e2bd4a5 // FADD V5.4S, V5.4S, V11.4S
+	CBZ      R20, stridedFirst
+	MOVD     R0, R21
+	FMOVQ    0(R21), F24
+	WORD     $0x4e38d400 // FADD V0.4S, V0.4S, V24.4S
+	FMOVQ    16(R21), F24
+	WORD     $0x4e38d421 // FADD V1.4S, V1.4S, V24.4S
+	ADD      R1, R21
+	FMOVQ    0(R21), F24
+	WORD     $0x4e38d442 // FADD V2.4S, V2.4S, V24.4S
+	FMOVQ    16(R21), F24
+	WORD     $0x4e38d463 // FADD V3.4S, V3.4S, V24.4S
+	ADD      R1, R21
+	FMOVQ    0(R21), F24
+	WORD     $0x4e38d484 // FADD V4.4S, V4.4S, V24.4S
+	FMOVQ    16(R21), F24
+	WORD     $0x4e38d4a5 // FADD V5.4S, V5.4S, V24.4S
+	B        stridedStore
+
+stridedFirst:
+	VEOR     V24.B16, V24.B16, V24.B16
+	WORD     $0x4e38d400 // FADD V0.4S, V0.4S, V24.4S
+	WORD     $0x4e38d421 // FADD V1.4S, V1.4S, V24.4S
+	WORD     $0x4e38d442 // FADD V2.4S, V2.4S, V24.4S
+	WORD     $0x4e38d463 // FADD V3.4S, V3.4S, V24.4S
+	WORD     $0x4e38d484 // FADD V4.4S, V4.4S, V24.4S
+	WORD     $0x4e38d4a5 // FADD V5.4S, V5.4S, V24.4S
+	MOVD     $1, R20
+
+stridedStore:
+	MOVD     R0, R21
+	FMOVQ    F0, 0(R21)
+	FMOVQ    F1, 16(R21)
+	ADD      R1, R21
+	FMOVQ    F2, 0(R21)
+	FMOVQ    F3, 16(R21)
+	ADD      R1, R21
+	FMOVQ    F4, 0(R21)
+	FMOVQ    F5, 16(R21)
+	CBNZ     R12, strided
+	RET
+
+part:
+	MOVD     $32, R17
+	CMP      R17, R12
+	CSEL     LT, R12, R17, R17
+	SUB      R17, R12
+	VEOR     V0.B16, V0.B16, V0.B16
+	VEOR     V1.B16, V1.B16, V1.B16
+	VEOR     V2.B16, V2.B16, V2.B16
+	VEOR     V3.B16, V3.B16, V3.B16
+	VEOR     V4.B16, V4.B16, V4.B16
+	VEOR     V5.B16, V5.B16, V5.B16
+	VEOR     V6.B16, V6.B16, V6.B16
+	VEOR     V7.B16, V7.B16, V7.B16
+	VEOR     V8.B16, V8.B16, V8.B16
+	VEOR     V9.B16, V9.B16, V9.B16
+	VEOR     V10.B16, V10.B16, V10.B16
+	VEOR     V11.B16, V11.B16, V11.B16
+	LSR      $1, R17, R19
+	CBZ      R19, partSingle
+
+partPair:
+	VLD1     (R10), [V24.S4]
+	ADD      $16, R10, R16
+	TBZ      $1, R13, one1
+	FMOVD    (R16), F25
+	TBZ      $0, R13, loaded2
+	ADD      $8, R16
+	VLD1     (R16), V25.S[2]
+	B        loaded2
+
+one1:
+	FMOVS    (R16), F25
+
+loaded2:
+	ADD      R11, R10
+	FMOVS    (R3)(R2), F28
+	WORD     $0x4f9c1300 // FMLA V0.4S, V24.4S, V28.S[0]
+	WORD     $0x4f9c1321 // FMLA V1.4S, V25.4S, V28.S[0]
+	FMOVS    (R4)(R2), F29
+	WORD     $0x4f9d1302 // FMLA V2.4S, V24.4S, V29.S[0]
+	WORD     $0x4f9d1323 // FMLA V3.4S, V25.4S, V29.S[0]
+	FMOVS    (R5)(R2), F30
+	ADD      R9, R2
+	WORD     $0x4f9e1304 // FMLA V4.4S, V24.4S, V30.S[0]
+	WORD     $0x4f9e1325 // FMLA V5.4S, V25.4S, V30.S[0]
+	PRFM     0(R14), PLDL2KEEP
+	ADD      R15, R14
+	VLD1     (R10), [V24.S4]
+	ADD      $16, R10, R16
+	TBZ      $1, R13, one3
+	FMOVD    (R16), F25
+	TBZ      $0, R13, loaded4
+	ADD      $8, R16
+	VLD1     (R16), V25.S[2]
+	B        loaded4
+
+one3:
+	FMOVS    (R16), F25
+
+loaded4:
+	ADD      R11, R10
+	FMOVS    (R3)(R2), F28
+	WORD     $0x4f9c1306 // FMLA V6.4S, V24.4S, V28.S[0]
+	WORD     $0x4f9c1327 // FMLA V7.4S, V25.4S, V28.S[0]
+	FMOVS    (R4)(R2), F29
+	WORD     $0x4f9d1308 // FMLA V8.4S, V24.4S, V29.S[0]
+	WORD     $0x4f9d1329 // FMLA V9.4S, V25.4S, V29.S[0]
+	FMOVS    (R5)(R2), F30
+	ADD      R9, R2
+	WORD     $0x4f9e130a // FMLA V10.4S, V24.4S, V30.S[0]
+	WORD     $0x4f9e132b // FMLA V11.4S, V25.4S, V30.S[0]
+	PRFM     0(R14), PLDL2KEEP
+	ADD      R15, R14
+	SUBS     $1, R19, R19
+	BNE      partPair
+
+partSingle:
+	TBZ      $0, R17, partSum
+	VLD1     (R10), [V24.S4]
+	ADD      $16, R10, R16
+	TBZ      $1, R13, one5
+	FMOVD    (R16), F25
+	TBZ      $0, R13, loaded6
+	ADD      $8, R16
+	VLD1     (R16), V25.S[2]
+	B        loaded6
+
+one5:
+	FMOVS    (R16), F25
+
+loaded6:
+	ADD      R11, R10
+	FMOVS    (R3)(R2), F28
+	WORD     $0x4f9c1300 // FMLA V0.4S, V24.4S, V28.S[0]
+	WORD     $0x4f9c1321 // FMLA V1.4S, V25.4S, V28.S[0]
+	FMOVS    (R4)(R2), F29
+	WORD     $0x4f9d1302 // FMLA V2.4S, V24.4S, V29.S[0]
+	WORD     $0x4f9d1323 // FMLA V3.4S, V25.4S, V29.S[0]
+	FMOVS    (R5)(R2), F30
+	ADD      R9, R2
+	WORD     $0x4f9e1304 // FMLA V4.4S, V24.4S, V30.S[0]
+	WORD     $0x4f9e1325 // FMLA V5.4S, V25.4S, V30.S[0]
+	PRFM     0(R14), PLDL2KEEP
+	ADD      R15, R14
+
+partSum:
+	WORD     $0x4e26d400 // FADD V0.4S, V0.4S, V6.4S
+	WORD     $0x4e27d421 // FADD V1.4S, V1.4S, V7.4S
+	WORD     $0x4e28d442 // FADD V2.4S, V2.4S, V8.4S
+	WORD     $0x4e29d463 // FADD V3.4S, V3.4S, V9.4S
+	WORD     $0x4e2ad484 // FADD V4.4S, V4.4S, V10.4S
+	WORD     $0x4e2bd4a5 // FADD V5.4S, V5.4S, V11.4S
+	CBZ      R20, partFirst
+	MOVD     R0, R21
+	FMOVQ    0(R21), F24
+	WORD     $0x4e38d400 // FADD V0.4S, V0.4S, V24.4S
+	ADD      $16, R21, R16
+	TBZ      $1, R13, one7
+	FMOVD    (R16), F24
+	TBZ      $0, R13, loaded8
+	ADD      $8, R16
+	VLD1     (R16), V24.S[2]
+	B        loaded8
+
+one7:
+	FMOVS    (R16), F24
+
+loaded8:
+	WORD     $0x4e38d421 // FADD V1.4S, V1.4S, V24.4S
+	ADD      R1, R21
+	FMOVQ    0(R21), F24
+	WORD     $0x4e38d442 // FADD V2.4S, V2.4S, V24.4S
+	ADD      $16, R21, R16
+	TBZ      $1, R13, one9
+	FMOVD    (R16), F24
+	TBZ      $0, R13, loaded10
+	ADD      $8, R16
+	VLD1     (R16), V24.S[2]
+	B        loaded10
+
+one9:
+	FMOVS    (R16), F24
+
+loaded10:
+	WORD     $0x4e38d463 // FADD V3.4S, V3.4S, V24.4S
+	ADD      R1, R21
+	FMOVQ    0(R21), F24
+	WORD     $0x4e38d484 // FADD V4.4S, V4.4S, V24.4S
+	ADD      $16, R21, R16
+	TBZ      $1, R13, one11
+	FMOVD    (R16), F24
+	TBZ      $0, R13, loaded12
+	ADD      $8, R16
+	VLD1     (R16), V24.S[2]
+	B        loaded12
+
+one11:
+	FMOVS    (R16), F24
+
+loaded12:
+	WORD     $0x4e38d4a5 // FADD V5.4S, V5.4S, V24.4S
+	B        partStore
+
+partFirst:
+	VEOR     V24.B16, V24.B16, V24.B16
+	WORD     $0x4e38d400 // FADD V0.4S, V0.4S, V24.4S
+	WORD     $0x4e38d421 // FADD V1.4S, V1.4S, V24.4S
+	WORD     $0x4e38d442 // FADD V2.4S, V2.4S, V24.4S
+	WORD     $0x4e38d463 // FADD V3.4S, V3.4S, V24.4S
+	WORD     $0x4e38d484 // FADD V4.4S, V4.4S, V24.4S
+	WORD     $0x4e38d4a5 // FADD V5.4S, V5.4S, V24.4S
+	MOVD     $1, R20
+
+partStore:
+	MOVD     R0, R21
+	FMOVQ    F0, 0(R21)
+	ADD      $16, R21, R16
+	TBZ      $1, R13, one13
+	FMOVD    F1, (R16)
+	TBZ      $0, R13, stored14
+	ADD      $8, R16
+	VST1     V1.S[2], (R16)
+	B        stored14
+
+one13:
+	FMOVS    F1, (R16)
+
+stored14:
+	ADD      R1, R21
+	FMOVQ    F2, 0(R21)
+	ADD      $16, R21, R16
+	TBZ      $1, R13, one15
+	FMOVD    F3, (R16)
+	TBZ      $0, R13, stored16
+	ADD      $8, R16
+	VST1     V3.S[2], (R16)
+	B        stored16
+
+one15:
+	FMOVS    F3, (R16)
+
+stored16:
+	ADD      R1, R21
+	FMOVQ    F4, 0(R21)
+	ADD      $16, R21, R16
+	TBZ      $1, R13, one17
+	FMOVD    F5, (R16)
+	TBZ      $0, R13, stored18
+	ADD      $8, R16
+	VST1     V5.S[2], (R16)
+	B        stored18
+
+one17:
+	FMOVS    F5, (R16)
+
+stored18:
+	CBNZ     R12, part
+	RET
+
+// func neonBF16Tile4x2(c *float32, ldc int, a *float32, rowA int, colA int, b *float32, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
+// The sum of the even steps of row i and vector j is in V(2*i+j), that of the odd ones in V(8+2*i+j). b is in V24 to V27, a in V28 and after.
+TEXT ·neonBF16Tile4x2(SB), NOSPLIT, $0-96
+	MOVD     c+0(FP), R0
+	MOVD     ldc+8(FP), R1
+	LSL      $2, R1, R1
+	MOVD     a+16(FP), R3
+	MOVD     rowA+24(FP), R16
+	LSL      $2, R16, R16
+	ADD      R16, R3, R4
+	ADD      R16, R4, R5
+	ADD      R16, R5, R6
+	MOVD     $0, R2
+	MOVD     colA+32(FP), R9
+	LSL      $2, R9, R9
+	MOVD     rowB+48(FP), R11
+	LSL      $2, R11, R11
+	MOVD     k+56(FP), R12
+	MOVD     b+40(FP), R10
+	MOVD     lanes+64(FP), R13
+	MOVD     ahead+80(FP), R14
+	MOVD     step+88(FP), R15
+	MOVBU    add+72(FP), R20
+	MOVD     R0, R16
+	PRFM     0(R16), PLDL1KEEP
+	ADD      R1, R16
+	PRFM     0(R16), PLDL1KEEP
+	ADD      R1, R16
+	PRFM     0(R16), PLDL1KEEP
+	ADD      R1, R16
+	PRFM     0(R16), PLDL1KEEP
+	CMP      $4, R13
+	BNE      part
+	MOVD     rowA+24(FP), R16
+	CMP      $1, R16
+	BNE      strided
+
+packed:
+	MOVD     $32, R17
+	CMP      R17, R12
+	CSEL     LT, R12, R17, R17
+	SUB      R17, R12
+	VEOR     V0.B16, V0.B16, V0.B16
+	VEOR     V1.B16, V1.B16, V1.B16
+	VEOR     V2.B16, V2.B16, V2.B16
+	VEOR     V3.B16, V3.B16, V3.B16
+	VEOR     V4.B16, V4.B16, V4.B16
+	VEOR     V5.B16, V5.B16, V5.B16
+	VEOR     V6.B16, V6.B16, V6.B16
+	VEOR     V7.B16, V7.B16, V7.B16
+	VEOR     V8.B16, V8.B16, V8.B16
+	VEOR     V9.B16, V9.B16, V9.B16
+	VEOR     V10.B16, V10.B16, V10.B16
+	VEOR     V11.B16, V11.B16, V11.B16
+	VEOR     V12.B16, V12.B16, V12.B16
+	VEOR     V13.B16, V13.B16, V13.B16
+	VEOR     V14.B16, V14.B16, V14.B16
+	VEOR     V15.B16, V15.B16, V15.B16
+	LSR      $1, R17, R19
+	CBZ      R19, packedSingle
+
+packedPair:
+	FMOVQ    0(R3), F28
+	ADD      R9, R3
+	VLD1.P   (R10)(R11), [V24.S4, V25.S4]
+	WORD     $0x4f9c1300 // FMLA V0.4S, V24.4S, V28.S[0]
+	WORD     $0x4f9c1321 // FMLA V1.4S, V25.4S, V28.S[0]
+	WORD     $0x4fbc1302 // FMLA V2.4S, V24.4S, V28.S[1]
+	WORD     $0x4fbc1323 // FMLA V3.4S, V25.4S, V28.S[1]
+	WORD     $0x4f9c1b04 // FMLA V4.4S, V24.4S, V28.S[2]
+	WORD     $0x4f9c1b25 // FMLA V5.4S, V25.4S, V28.S[2]
+	WORD     $0x4fbc1b06 // FMLA V6.4S, V24.4S, V28.S[3]
+	WORD     $0x4fbc1b27 // FMLA V7.4S, V25.4S, V28.S[3]
+	PRFM     0(R14), PLDL2KEEP
+	ADD      R15, R14
+	FMOVQ    0(R3), F28
+	ADD      R9, R3
+	VLD1.P   (R10)(R11), [V24.S4, V25.S4]
+	WORD     $0x4f9c1308 // FMLA V8.4S, V24.4S, V28.S[0]
+	WORD     $0x4f9c1329 // FMLA V9.4S, V25.4S, V28.S[0]
+	WORD     $0x4fbc130a // FMLA V10.4S, V24.4S, V28.S[1]
+	WORD     $0x4fbc132b // FMLA V11.4S, V25.4S, V28.S[1]
+	WORD     $0x4f9c1b0c // FMLA V12.4S, V24.4S, V28.S[2]
+	WORD     $0x4f9c1b2d // FMLA V13.4S, V25.4S, V28.S[2]
+	WORD     $0x4fbc1b0e // FMLA V14.4S, V24.4S, V28.S[3]
+	WORD     $0x4fbc1b2f // FMLA V15.4S, V25.4S, V28.S[3]
+	PRFM     0(R14), PLDL2KEEP
+	ADD      R15, R14
+	SUBS     $1, R19, R19
+	BNE      packedPair
+
+packedSingle:
+	TBZ      $0, R17, packedSum
+	FMOVQ    0(R3), F28
+	ADD      R9, R3
+	VLD1.P   (R10)(R11), [V24.S4, V25.S4]
+	WORD     $0x4f9c1300 // FMLA V0.4S, V24.4S, V28.S[0]
+	WORD     $0x4f9c1321 // FMLA V1.4S, V25.4S, V28.S[0]
+	WORD     $0x4fbc1302 // FMLA V2.4S, V24.4S, V28.S[1]
+	WORD     $0x4fbc1323 // FMLA V3.4S, V25.4S, V28.S[1]
+	WORD     $0x4f9c1b04 // FMLA V4.4S, V24.4S, V28.S[2]
+	WORD     $0x4f9c1b25 // FMLA V5.4S, V25.4S, V28.S[2]
+	WORD     $0x4fbc1b06 // FMLA V6.4S, V24.4S, V28.S[3]
+	WORD     $0x4fbc1b27 // FMLA V7.4S, V25.4S, V28.S[3]
+	PRFM     0(R14), PLDL2KEEP
+	ADD      R15, R14
+
+packedSum:
+	WORD     $0x4e28d400 // FADD V0.4S, V0.4S, V8.4S
+	WORD     $0x4e29d421 // FADD V1.4S, V1.4S, V9.4S
+	WORD     $0x4e2ad442 // FADD V2.4S, V2.4S, V10.4S
+	WORD     $0x4e2bd463 // FADD V3.4S, V3.4S, V11.4S
+	WORD     $0x4e2cd484 // FADD V4.4S, V4.4S, V12.4S
+	WORD     $0x4e2dd4a5 // FADD V5.4S, V5.4S, V13.4S
+	WORD     $0x4e2ed4c6 // FADD V6.4S, V6.4S, V14.4S
+	WORD     $0x4e2fd4e7 // FADD V7.4S, V7.4S, V15.4S
+	CBZ      R20, packedFirst
+	MOVD     R0, R21
+	FMOVQ    0(R21), F24
+	WORD     $0x4e38d400 // FADD V0.4S, V0.4S, V24.4S
+	FMOVQ    16(R21), F24
+	WORD     $0x4e38d421 // FADD V1.4S, V1.4S, V24.4S
+	ADD      R1, R21
+	FMOVQ    0(R21), F24
+	WORD     $0x4e38d442 // FADD V2.4S, V2.4S, V24.4S
+	FMOVQ    16(R21), F24
+	WORD     $0x4e38d463 // FADD V3.4S, V3.4S, V24.4S
+	ADD      R1, R21
+	FMOVQ    0(R21), F24
+	WORD     $0x4e38d484 // FADD V4.4S, V4.4S, V24.4S
+	FMOVQ    16(R21), F24
+	WORD     $0x4e38d4a5 // FADD V5.4S, V5.4S, V24.4S
+	ADD      R1, R21
+	FMOVQ    0(R21), F24
+	WORD     $0x4e38d4c6 // FADD V6.4S, V6.4S, V24.4S
+	FMOVQ    16(R21), F24
+	WORD     $0x4e38d4e7 // FADD V7.4S, V7.4S, V24.4S
+	B        packedStore
+
+packedFirst:
+	VEOR     V24.B16, V24.B16, V24.B16
+	WORD     $0x4e38d400 // FADD V0.4S, V0.4S, V24.4S
+	WORD     $0x4e38d421 // FADD V1.4S, V1.4S, V24.4S
+	WORD     $0x4e38d442 // FADD V2.4S, V2.4S, V24.4S
+	WORD     $0x4e38d463 // FADD V3.4S, V3.4S, V24.4S
+	WORD     $0x4e38d484 // FADD V4.4S, V4.4S, V24.4S
+	WORD     $0x4e38d4a5 // FADD V5.4S, V5.4S, V24.4S
+	WORD     $0x4e38d4c6 // FADD V6.4S, V6.4S, V24.4S
+	WORD     $0x4e38d4e7 // FADD V7.4S, V7.4S, V24.4S
+	MOVD     $1, R20
+
+packedStore:
+	MOVD     R0, R21
+	FMOVQ    F0, 0(R21)
+	FMOVQ    F1, 16(R21)
+	ADD      R1, R21
+	FMOVQ    F2, 0(R21)
+	FMOVQ    F3, 16(R21)
+	ADD      R1, R21
+	FMOVQ    F4, 0(R21)
+	FMOVQ    F5, 16(R21)
+	ADD      R1, R21
+	FMOVQ    F6, 0(R21)
+	FMOVQ    F7, 16(R21)
+	CBNZ     R12, packed
+	RET
+
+strided:
+	MOVD     $32, R17
+	CMP      R17, R12
+	CSEL     LT, R12, R17, R17
+	SUB      R17, R12
+	VEOR     V0.B16, V0.B16, V0.B16
+	VEOR     V1.B16, V1.B16, V1.B16
+	VEOR     V2.B16, V2.B16, V2.B16
+	VEOR     V3.B16, V3.B16, V3.B16
+	VEOR     V4.B16, V4.B16, V4.B16
+	VEOR     V5.B16, V5.B16, V5.B16
+	VEOR     V6.B16, V6.B16, V6.B16
+	VEOR     V7.B16, V7.B16, V7.B16
+	VEOR     V8.B16, V8.B16, V8.B16
+	VEOR     V9.B16, V9.B16, V9.B16
+	VEOR     V10.B16, V10.B16, V10.B16
+	VEOR     V11.B16, V11.B16, V11.B16
+	VEOR     V12.B16, V12.B16, V12.B16
+	VEOR     V13.B16, V13.B16, V13.B16
+	VEOR     V14.B16, V14.B16, V14.B16
+	VEOR     V15.B16, V15.B16, V15.B16
+	LSR      $1, R17, R19
+	CBZ      R19, stridedSingle
+
+stridedPair:
+	VLD1.P   (R10)(R11), [V24.S4, V25.S4]
+	FMOVS    (R3)(R2), F28
+	WORD     $0x4f9c1300 // FMLA V0.4S, V24.4S, V28.S[0]
+	WORD     $0x4f9c1321 // FMLA V1.4S, V25.4S, V28.S[0]
+	FMOVS    (R4)(R2), F29
+	WORD     $0x4f9d1302 // FMLA V2.4S, V24.4S, V29.S[0]
+	WORD     $0x4f9d1323 // FMLA V3.4S, V25.4S, V29.S[0]
+	FMOVS    (R5)(R2), F30
+	WORD     $0x4f9e1304 // FMLA V4.4S, V24.4S, V30.S[0]
+	WORD     $0x4f9e1325 // FMLA V5.4S, V25.4S, V30.S[0]
+	FMOVS    (R6)(R2), F31
+	ADD      R9, R2
+	WORD     $0x4f9f1306 // FMLA V6.4S, V24.4S, V31.S[0]
+	WORD     $0x4f9f1327 // FMLA V7.4S, V25.4S, V31.S[0]
+	PRFM     0(R14), PLDL2KEEP
+	ADD      R15, R14
+	VLD1.P   (R10)(R11), [V24.S4, V25.S4]
+	FMOVS    (R3)(R2), F28
+	WORD     $0x4f9c1308 // FMLA V8.4S, V24.4S, V28.S[0]
+	WORD     $0x4f9c1329 // FMLA V9.4S, V25.4S, V28.S[0]
+	FMOVS    (R4)(R2), F29
+	WORD     $0x4f9d130a // FMLA V10.4S, V24.4S, V29.S[0]
+	WORD     $0x4f9d132b // FMLA V11.4S, V25.4S, V29.S[0]
+	FMOVS    (R5)(R2), F30
+	WORD     $0x4f9e130c // FMLA V12.4S, V24.4S, V30.S[0]
+	WORD     $0x4f9e132d // FMLA V13.4S, V25.4S, V30.S[0]
+	FMOVS    (R6)(R2), F31
+	ADD      R9, R2
+	WORD     $0x4f9f130e // FMLA V14.4S, V24.4S, V31.S[0]
+	WORD     $0x4f9f132f // FMLA V15.4S, V25.4S, V31.S[0]
+	PRFM     0(R14), PLDL2KEEP
+	ADD      R15, R14
+	SUBS     $1, R19, R19
+	BNE      stridedPair
+
+stridedSingle:
+	TBZ      $0, R17, stridedSum
+	VLD1.P   (R10)(R11), [V24.S4, V25.S4]
+	FMOVS    (R3)(R2), F28
+	WORD     $0x4f9c1300 // FMLA V0.4S, V24.4S, V28.S[0]
+	WORD     $0x4f9c1321 // FMLA V1.4S, V25.4S, V28.S[0]
+	FMOVS    (R4)(R2), F29
+	WORD     $0x4f9d1302 // FMLA V2.4S, V24.4S, V29.S[0]
+	WORD     $0x4f9d1323 // FMLA V3.4S, V25.4S, V29.S[0]
+	FMOVS    (R5)(R2), F30
+	WORD     $0x4f9e1304 // FMLA V4.4S, V24.4S, V30.S[0]
+	WORD     $0x4f9e1325 // FMLA V5.4S, V25.4S, V30.S[0]
+	FMOVS    (R6)(R2), F31
+	ADD      R9, R2
+	WORD     $0x4f9f1306 // FMLA V6.4S, V24.4S, V31.S[0]
+	WORD     $0x4f9f1327 // FMLA V7.4S, V25.4S, V31.S[0]
+	PRFM     0(R14), PLDL2KEEP
+	ADD      R15, R14
+
+stridedSum:
+	WORD     $0x4e28d400 // FADD V0.4S, V0.4S, V8.4S
+	WORD     $0x4e29d421 // FADD V1.4S, V1.4S, V9.4S
+	WORD     $0x4e2ad442 // FADD V2.4S, V2.4S, V10.4S
+	WORD     $0x4e2bd463 // FADD V3.4S, V3.4S, V11.4S
+	WORD     $0x4e2cd484 // FADD V4.4S, V4.4S, V12.4S
+	WORD     $0x4e2dd4a5 // FADD V5.4S, V5.4S, V13.4S
+	WORD     $0x4e2ed4c6 // FADD V6.4S, V6.4S, V14.4S
+	WORD     $0x4e2fd4e7 // FADD V7.4S, V7.4S, V15.4S
+	CBZ      R20, stridedFirst
+	MOVD     R0, R21
+	FMOVQ    0(R21), F24
+	WORD     $0x4e38d400 // FADD V0.4S, V0.4S, V24.4S
+	FMOVQ    16(R21), F24
+	WORD     $0x4e38d421 // FADD V1.4S, V1.4S, V24.4S
+	ADD      R1, R21
+	FMOVQ    0(R21), F24
+	WORD     $0x4e38d442 // FADD V2.4S, V2.4S, V24.4S
+	FMOVQ    16(R21), F24
+	WORD     $0x4e38d463 // FADD V3.4S, V3.4S, V24.4S
+	ADD      R1, R21
+	FMOVQ    0(R21), F24
+	WORD     $0x4e38d484 // FADD V4.4S, V4.4S, V24.4S
+	FMOVQ    16(R21), F24
+	WORD     $0x4e38d4a5 // FADD V5.4S, V5.4S, V24.4S
+	ADD      R1, R21
+	FMOVQ    0(R21), F24
+	WORD     $0x4e38d4c6 // FADD V6.4S, V6.4S, V24.4S
+	FMOVQ    16(R21), F24
+	WORD     $0x4e38d4e7 // FADD V7.4S, V7.4S, V24.4S
+	B        stridedStore
+
+stridedFirst:
+	VEOR     V24.B16, V24.B16, V24.B16
+	WORD     $0x4e38d400 // FADD V0.4S, V0.4S, V24.4S
+	WORD     $0x4e38d421 // FADD V1.4S, V1.4S, V24.4S
+	WORD     $0x4e38d442 // FADD V2.4S, V2.4S, V24.4S
+	WORD     $0x4e38d463 // FADD V3.4S, V3.4S, V24.4S
+	WORD     $0x4e38d484 // FADD V4.4S, V4.4S, V24.4S
+	WORD     $0x4e38d4a5 // FADD V5.4S, V5.4S, V24.4S
+	WORD     $0x4e38d4c6 // FADD V6.4S, V6.4S, V24.4S
+	WORD     $0x4e38d4e7 // FADD V7.4S, V7.4S, V24.4S
+	MOVD     $1, R20
+
+stridedStore:
+	MOVD     R0, R21
+	FMOVQ    F0, 0(R21)
+	FMOVQ    F1, 16(R21)
+	ADD      R1, R21
+	FMOVQ    F2, 0(R21)
+	FMOVQ    F3, 16(R21)
+	ADD      R1, R21
+	FMOVQ    F4, 0(R21)
+	FMOVQ    F5, 16(R21)
+	ADD      R1, R21
+	FMOVQ    F6, 0(R21)
+	FMOVQ    F7, 16(R21)
+	CBNZ     R12, strided
+	RET
+
+part:
+	MOVD     $32, R17
+	CMP      R17, R12
+	CSEL     LT, R12, R17, R17
+	SUB      R17, R12
+	VEOR     V0.B16, V0.B16, V0.B16
+	VEOR     V1.B16, V1.B16, V1.B16
+	VEOR     V2.B16, V2.B16, V2.B16
+	VEOR     V3.B16, V3.B16, V3.B16
+	VEOR     V4.B16, V4.B16, V4.B16
+	VEOR     V5.B16, V5.B16, V5.B16
+	VEOR     V6.B16, V6.B16, V6.B16
+	VEOR     V7.B16, V7.B16, V7.B16
+	VEOR     V8.B16, V8.B16, V8.B16
+	VEOR     V9.B16, V9.B16, V9.B16
+	VEOR     V10.B16, V10.B16, V10.B16
+	VEOR     V11.B16, V11.B16, V11.B16
+	VEOR     V12.B16, V12.B16, V12.B16
+	VEOR     V13.B16, V13.B16, V13.B16
+	VEOR     V14.B16, V14.B16, V14.B16
+	VEOR     V15.B16, V15.B16, V15.B16
+	LSR      $1, R17, R19
+	CBZ      R19, partSingle
+
+partPair:
+	VLD1     (R10), [V24.S4]
+	ADD      $16, R10, R16
+	TBZ      $1, R13, one1
+	FMOVD    (R16), F25
+	TBZ      $0, R13, loaded2
+	ADD      $8, R16
+	VLD1     (R16), V25.S[2]
+	B        loaded2
+
+one1:
+	FMOVS    (R16), F25
+
+loaded2:
+	ADD      R11, R10
+	FMOVS    (R3)(R2), F28
+	WORD     $0x4f9c1300 // FMLA V0.4S, V24.4S, V28.S[0]
+	WORD     $0x4f9c1321 // FMLA V1.4S, V25.4S, V28.S[0]
+	FMOVS    (R4)(R2), F29
+	WORD     $0x4f9d1302 // FMLA V2.4S, V24.4S, V29.S[0]
+	WORD     $0x4f9d1323 // FMLA V3.4S, V25.4S, V29.S[0]
+	FMOVS    (R5)(R2), F30
+	WORD     $0x4f9e1304 // FMLA V4.4S, V24.4S, V30.S[0]
+	WORD     $0x4f9e1325 // FMLA V5.4S, V25.4S, V30.S[0]
+	FMOVS    (R6)(R2), F31
+	ADD      R9, R2
+	WORD     $0x4f9f1306 // FMLA V6.4S, V24.4S, V31.S[0]
+	WORD     $0x4f9f1327 // FMLA V7.4S, V25.4S, V31.S[0]
+	PRFM     0(R14), PLDL2KEEP
+	ADD      R15, R14
+	VLD1     (R10), [V24.S4]
+	ADD      $16, R10, R16
+	TBZ      $1, R13, one3
+	FMOVD    (R16), F25
+	TBZ      $0, R13, loaded4
+	ADD      $8, R16
+	VLD1     (R16), V25.S[2]
+	B        loaded4
+
+one3:
+	FMOVS    (R16), F25
+
+loaded4:
+	ADD      R11, R10
+	FMOVS    (R3)(R2), F28
+	WORD     $0x4f9c1308 // FMLA V8.4S, V24.4S, V28.S[0]
+	WORD     $0x4f9c1329 // FMLA V9.4S, V25.4S, V28.S[0]
+	FMOVS    (R4)(R2), F29
+	WORD     $0x4f9d130a // FMLA V10.4S, V24.4S, V29.S[0]
+	WORD     $0x4f9d132b // FMLA V11.4S, V25.4S, V29.S[0]
+	FMOVS    (R5)(R2), F30
+	WORD     $0x4f9e130c // FMLA V12.4S, V24.4S, V30.S[0]
+	WORD     $0x4f9e132d // FMLA V13.4S, V25.4S, V30.S[0]
+	FMOVS    (R6)(R2), F31
+	ADD      R9, R2
+	WORD     $0x4f9f130e // FMLA V14.4S, V24.4S, V31.S[0]
+	WORD     $0x4f9f132f // FMLA V15.4S, V25.4S, V31.S[0]
+	PRFM     0(R14), PLDL2KEEP
+	ADD      R15, R14
+	SUBS     $1, R19, R19
+	BNE      partPair
+
+partSingle:
+	TBZ      $0, R17, partSum
+	VLD1     (R10), [V24.S4]
+	ADD      $16, R10, R16
+	TBZ      $1, R13, one5
+	FMOVD    (R16), F25
+	TBZ      $0, R13, loaded6
+	ADD      $8, R16
+	VLD1     (R16), V25.S[2]
+	B        loaded6
+
+one5:
+	FMOVS    (R16), F25
+
+loaded6:
+	ADD      R11, R10
+	FMOVS    (R3)(R2), F28
+	WORD     $0x4f9c1300 // FMLA V0.4S, V24.4S, V28.S[0]
+	WORD     $0x4f9c1321 // FMLA V1.4S, V25.4S, V28.S[0]
+	FMOVS    (R4)(R2), F29
+	WORD     $0x4f9d1302 // FMLA V2.4S, V24.4S, V29.S[0]
+	WORD     $0x4f9d1323 // FMLA V3.4S, V25.4S, V29.S[0]
+	FMOVS    (R5)(R2), F30
+	WORD     $0x4f9e1304 // FMLA V4.4S, V24.4S, V30.S[0]
+	WORD     $0x4f9e1325 // FMLA V5.4S, V25.4S, V30.S[0]
+	FMOVS    (R6)(R2), F31
+	ADD      R9, R2
+	WORD     $0x4f9f1306 // FMLA V6.4S, V24.4S, V31.S[0]
+	WORD     $0x4f9f1327 // FMLA V7.4S, V25.4S, V31.S[0]
+	PRFM     0(R14), PLDL2KEEP
+	ADD      R15, R14
+
+partSum:
+	WORD     $0x4e28d400 // FADD V0.4S, V0.4S, V8.4S
+	WORD     $0x4e29d421 // FADD V1.4S, V1.4S, V9.4S
+	WORD     $0x4e2ad442 // FADD V2.4S, V2.4S, V10.4S
+	WORD     $0x4e2bd463 // FADD V3.4S, V3.4S, V11.4S
+	WORD     $0x4e2cd484 // FADD V4.4S, V4.4S, V12.4S
+	WORD     $0x4e2dd4a5 // FADD V5.4S, V5.4S, V13.4S
+	WORD     $0x4e2ed4c6 // FADD V6.4S, V6.4S, V14.4S
+	WORD     $0x4e2fd4e7 // FADD V7.4S, V7.4S, V15.4S
+	CBZ      R20, partFirst
+	MOVD     R0, R21
+	FMOVQ    0(R21), F24
+	WORD     $0x4e38d400 // FADD V0.4S, V0.4S, V24.4S
+	ADD      $16, R21, R16
+	TBZ      $1, R13, one7
+	FMOVD    (R16), F24
+	TBZ      $0, R13, loaded8
+	ADD      $8, R16
+	VLD1     (R16), V24.S[2]
+	B        loaded8
+
+one7:
+	FMOVS    (R16), F24
+
+loaded8:
+	WORD     $0x4e38d421 // FADD V1.4S, V1.4S, V24.4S
+	ADD      R1, R21
+	FMOVQ    0(R21), F24
+	WORD     $0x4e38d442 // FADD V2.4S, V2.4S, V24.4S
+	ADD      $16, R21, R16
+	TBZ      $1, R13, one9
+	FMOVD    (R16), F24
+	TBZ      $0, R13, loaded10
+	ADD      $8, R16
+	VLD1     (R16), V24.S[2]
+	B        loaded10
+
+one9:
+	FMOVS    (R16), F24
+
+loaded10:
+	WORD     $0x4e38d463 // FADD V3.4S, V3.4S, V24.4S
+	ADD      R1, R21
+	FMOVQ    0(R21), F24
+	WORD     $0x4e38d484 // FADD V4.4S, V4.4S, V24.4S
+	ADD      $16, R21, R16
+	TBZ      $1, R13, one11
+	FMOVD    (R16), F24
+	TBZ      $0, R13, loaded12
+	ADD      $8, R16
+	VLD1     (R16), V24.S[2]
+	B        loaded12
+
+one11:
+	FMOVS    (R16), F24
+
+loaded12:
+	WORD     $0x4e38d4a5 // FADD V5.4S, V5.4S, V24.4S
+	ADD      R1, R21
+	FMOVQ    0(R21), F24
+	WORD     $0x4e38d4c6 // FADD V6.4S, V6.4S, V24.4S
+	ADD      $16, R21, R16
+	TBZ      $1, R13, one13
+	FMOVD    (R16), F24
+	TBZ      $0, R13, loaded14
+	ADD      $8, R16
+	VLD1     (R16), V24.S[2]
+	B        loaded14
+
+one13:
+	FMOVS    (R16), F24
+
+loaded14:
+	WORD     $0x4e38d4e7 // FADD V7.4S, V7.4S, V24.4S
+	B        partStore
+
+partFirst:
+	VEOR     V24.B16, V24.B16, V24.B16
+	WORD     $0x4e38d400 // FADD V0.4S, V0.4S, V24.4S
+	WORD     $0x4e38d421 // FADD V1.4S, V1.4S, V24.4S
+	WORD     $0x4e38d442 // FADD V2.4S, V2.4S, V24.4S
+	WORD     $0x4e38d463 // FADD V3.4S, V3.4S, V24.4S
+	WORD     $0x4e38d484 // FADD V4.4S, V4.4S, V24.4S
+	WORD     $0x4e38d4a5 // FADD V5.4S, V5.4S, V24.4S
+	WORD     $0x4e38d4c6 // FADD V6.4S, V6.4S, V24.4S
+	WORD     $0x4e38d4e7 // FADD V7.4S, V7.4S, V24.4S
+	MOVD     $1, R20
+
+partStore:
+	MOVD     R0, R21
+	FMOVQ    F0, 0(R21)
+	ADD      $16, R21, R16
+	TBZ      $1, R13, one15
+	FMOVD    F1, (R16)
+	TBZ      $0, R13, stored16
+	ADD      $8, R16
+	VST1     V1.S[2], (R16)
+	B        stored16
+
+one15:
+	FMOVS    F1, (R16)
+
+stored16:
+	ADD      R1, R21
+	FMOVQ    F2, 0(R21)
+	ADD      $16, R21, R16
+	TBZ      $1, R13, one17
+	FMOVD    F3, (R16)
+	TBZ      $0, R13, stored18
+	ADD      $8, R16
+	VST1     V3.S[2], (R16)
+	B        stored18
+
+one17:
+	FMOVS    F3, (R16)
+
+stored18:
+	ADD      R1, R21
+	FMOVQ    F4, 0(R21)
+	ADD      $16, R21, R16
+	TBZ      $1, R13, one19
+	FMOVD    F5, (R16)
+	TBZ      $0, R13, stored20
+	ADD      $8, R16
+	VST1     V5.S[2], (R16)
+	B        stored20
+
+one19:
+	FMOVS    F5, (R16)
+
+stored20:
+	ADD      R1, R21
+	FMOVQ    F6, 0(R21)
+	ADD      $16, R21, R16
+	TBZ      $1, R13, one21
+	FMOVD    F7, (R16)
+	TBZ      $0, R13, stored22
+	ADD      $8, R16
+	VST1     V7.S[2], (R16)
+	B        stored22
+
+one21:
+	FMOVS    F7, (R16)
+
+stored22:
+	CBNZ     R12, part
+	RET
+
+// func neonBF16Tile5x2(c *float32, ldc int, a *float32, rowA int, colA int, b *float32, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
+// The sum of the even steps of row i and vector j is in V(2*i+j), that of the odd ones in V(10+2*i+j). b is in V24 to V27, a in V28 and after.
+TEXT ·neonBF16Tile5x2(SB), NOSPLIT, $0-96
+	MOVD     c+0(FP), R0
+	MOVD     ldc+8(FP), R1
+	LSL      $2, R1, R1
+	MOVD     a+16(FP), R3
+	MOVD     rowA+24(FP), R16
+	LSL      $2, R16, R16
+	ADD      R16, R3, R4
+	ADD      R16, R4, R5
+	ADD      R16, R5, R6
+	ADD      R16, R6, R7
+	MOVD     $0, R2
+	MOVD     colA+32(FP), R9
+	LSL      $2, R9, R9
+	MOVD     rowB+48(FP), R11
+	LSL      $2, R11, R11
+	MOVD     k+56(FP), R12
+	MOVD     b+40(FP), R10
+	MOVD     lanes+64(FP), R13
+	MOVD     ahead+80(FP), R14
+	MOVD     step+88(FP), R15
+	MOVBU    add+72(FP), R20
+	MOVD     R0, R16
+	PRFM     0(R16), PLDL1KEEP
+	ADD      R1, R16
+	PRFM     0(R16), PLDL1KEEP
+	ADD      R1, R16
+	PRFM     0(R16), PLDL1KEEP
+	ADD      R1, R16
+	PRFM     0(R16), PLDL1KEEP
+	ADD      R1, R16
+	PRFM     0(R16), PLDL1KEEP
+	CMP      $4, R13
+	BNE      part
+	MOVD     rowA+24(FP), R16
+	CMP      $1, R16
+	BNE      strided
+
+packed:
+	MOVD     $32, R17
+	CMP      R17, R12
+	CSEL     LT, R12, R17, R17
+	SUB      R17, R12
+	VEOR     V0.B16, V0.B16, V0.B16
+	VEOR     V1.B16, V1.B16, V1.B16
+	VEOR     V2.B16, V2.B16, V2.B16
+	VEOR     V3.B16, V3.B16, V3.B16
+	VEOR     V4.B16, V4.B16, V4.B16
+	VEOR     V5.B16, V5.B16, V5.B16
+	VEOR     V6.B16, V6.B16, V6.B16
+	VEOR     V7.B16, V7.B16, V7.B16
+	VEOR     V8.B16, V8.B16, V8.B16
+	VEOR     V9.B16, V9.B16, V9.B16
+	VEOR     V10.B16, V10.B16, V10.B16
+	VEOR     V11.B16, V11.B16, V11.B16
+	VEOR     V12.B16, V12.B16, V12.B16
+	VEOR     V13.B16, V13.B16, V13.B16
+	VEOR     V14.B16, V14.B16, V14.B16
+	VEOR     V15.B16, V15.B16, V15.B16
+	VEOR     V16.B16, V16.B16, V16.B16
+	VEOR     V17.B16, V17.B16, V17.B16
+	VEOR     V18.B16, V18.B16, V18.B16
+	VEOR     V19.B16, V19.B16, V19.B16
+	LSR      $1, R17, R19
+	CBZ      R19, packedSingle
+
+packedPair:
+	FMOVQ    0(R3), F28
+	FMOVS    16(R3), F29
+	ADD      R9, R3
+	VLD1.P   (R10)(R11), [V24.S4, V25.S4]
+	WORD     $0x4f9c1300 // FMLA V0.4S, V24.4S, V28.S[0]
+	WORD     $0x4f9c1321 // FMLA V1.4S, V25.4S, V28.S[0]
+	WORD     $0x4fbc1302 // FMLA V2.4S, V24.4S, V28.S[1]
+	WORD     $0x4fbc1323 // FMLA V3.4S, V25.4S, V28.S[1]
+	WORD     $0x4f9c1b04 // FMLA V4.4S, V24.4S, V28.S[2]
+	WORD     $0x4f9c1b25 // FMLA V5.4S, V25.4S, V28.S[2]
+	WORD     $0x4fbc1b06 // FMLA V6.4S, V24.4S, V28.S[3]
+	WORD     $0x4fbc1b27 // FMLA V7.4S, V25.4S, V28.S[3]
+	WORD     $0x4f9d1308 // FMLA V8.4S, V24.4S, V29.S[0]
+	WORD     $0x4f9d1329 // FMLA V9.4S, V25.4S, V29.S[0]
+	PRFM     0(R14), PLDL2KEEP
+	ADD      R15, R14
+	FMOVQ    0(R3), F28
+	FMOVS    16(R3), F29
+	ADD      R9, R3
+	VLD1.P   (R10)(R11), [V24.S4, V25.S4]
+	WORD     $0x4f9c130a // FMLA V10.4S, V24.4S, V28.S[0]
+	WORD     $0x4f9c132b // FMLA V11.4S, V25.4S, V28.S[0]
+	WORD     $0x4fbc130c // FMLA V12.4S, V24.4S, V28.S[1]
+	WORD     $0x4fbc132d // FMLA V13.4S, V25.4S, V28.S[1]
+	WORD     $0x4f9c1b0e // FMLA V14.4S, V24.4S, V28.S[2]
+	WORD     $0x4f9c1b2f // FMLA V15.4S, V25.4S, V28.S[2]
+	WORD     $0x4fbc1b10 // FMLA V16.4S, V24.4S, V28.S[3]
+	WORD     $0x4fbc1b31 // FMLA V17.4S, V25.4S, V28.S[3]
+	WORD     $0x4f9d1312 // FMLA V18.4S, V24.4S, V29.S[0]
+	WORD     $0x4f9d1333 // FMLA V19.4S, V25.4S, V29.S[0]
+	PRFM     0(R14), PLDL2KEEP
+	ADD      R15, R14
+	SUBS     $1, R19, R19
+	BNE      packedPair
+
+packedSingle:
+	TBZ      $0, R17, packedSum
+	FMOVQ    0(R3), F28
+	FMOVS    16(R3), F29
+	ADD      R9, R3
+	VLD1.P   (R10)(R11), [V24.S4, V25.S4]
+	WORD     $0x4f9c1300 // FMLA V0.4S, V24.4S, V28.S[0]
+	WORD     $0x4f9c1321 // FMLA V1.4S, V25.4S, V28.S[0]
+	WORD     $0x4fbc1302 // FMLA V2.4S, V24.4S, V28.S[1]
+	WORD     $0x4fbc1323 // FMLA V3.4S, V25.4S, V28.S[1]
+	WORD     $0x4f9c1b04 // FMLA V4.4S, V24.4S, V28.S[2]
+	WORD     $0x4f9c1b25 // FMLA V5.4S, V25.4S, V28.S[2]
+	WORD     $0x4fbc1b06 // FMLA V6.4S, V24.4S, V28.S[3]
+	WORD     $0x4fbc1b27 // FMLA V7.4S, V25.4S, V28.S[3]
+	WORD     $0x4f9d1308 // FMLA V8.4S, V24.4S, V29.S[0]
+	WORD     $0x4f9d1329 // FMLA V9.4S, V25.4S, V29.S[0]
+	PRFM     0(R14), PLDL2KEEP
+	ADD      R15, R14
+
+packedSum:
+	WORD     $0x4e2ad400 // FADD V0.4S, V0.4S, V10.4S
+	WORD     $0x4e2bd421 // FADD V1.4S, V1.4S, V11.4S
+	WORD     $0x4e2cd442 // FADD V2.4S, V2.4S, V12.4S
+	WORD     $0x4e2dd463 // FADD V3.4S, V3.4S, V13.4S
+	WORD     $0x4e2ed484 // FADD V4.4S, V4.4S, V14.4S
+	WORD     $0x4e2fd4a5 // FADD V5.4S, V5.4S, V15.4S
+	WORD     $0x4e30d4c6 // FADD V6.4S, V6.4S, V16.4S
+	WORD     $0x4e31d4e7 // FADD V7.4S, V7.4S, V17.4S
+	WORD     $0x4e32d508 // FADD V8.4S, V8.4S, V18.4S
+	WORD     $0x4e33d529 // FADD V9.4S, V9.4S, V19.4S
+	CBZ      R20, packedFirst
+	MOVD     R0, R21
+	FMOVQ    0(R21), F24
+	WORD     $0x4e38d400 // FADD V0.4S, V0.4S, V24.4S
+	FMOVQ    16(R21), F24
+	WORD     $0x4e38d421 // FADD V1.4S, V1.4S, V24.4S
+	ADD      R1, R21
+	FMOVQ    0(R21), F24
+	WORD     $0x4e38d442 // FADD V2.4S, V2.4S, V24.4S
+	FMOVQ    16(R21), F24
+	WORD     $0x4e38d463 // FADD V3.4S, V3.4S, V24.4S
+	ADD      R1, R21
+	FMOVQ    0(R21), F24
+	WORD     $0x4e38d484 // FADD V4.4S, V4.4S, V24.4S
+	FMOVQ    16(R21), F24
+	WORD     $0x4e38d4a5 // FADD V5.4S, V5.4S, V24.4S
+	ADD      R1, R21
+	FMOVQ    0(R21), F24
+	WORD     $0x4e38d4c6 // FADD V6.4S, V6.4S, V24.4S
+	FMOVQ    16(R21), F24
+	WORD     $0x4e38d4e7 // FADD V7.4S, V7.4S, V24.4S
+	ADD      R1, R21
+	FMOVQ    0(R21), F24
+	WORD     $0x4e38d508 // FADD V8.4S, V8.4S, V24.4S
+	FMOVQ    16(R21), F24
+	WORD     $0x4e38d529 // FADD V9.4S, V9.4S, V24.4S
+	B        packedStore
+
+packedFirst:
+	VEOR     V24.B16, V24.B16, V24.B16
+	WORD     $0x4e38d400 // FADD V0.4S, V0.4S, V24.4S
+	WORD     $0x4e38d421 // FADD V1.4S, V1.4S, V24.4S
+	WORD     $0x4e38d442 // FADD V2.4S, V2.4S, V24.4S
+	WORD     $0x4e38d463 // FADD V3.4S, V3.4S, V24.4S
+	WORD     $0x4e38d484 // FADD V4.4S, V4.4S, V24.4S
+	WORD     $0x4e38d4a5 // FADD V5.4S, V5.4S, V24.4S
+	WORD     $0x4e38d4c6 // FADD V6.4S, V6.4S, V24.4S
+	WORD     $0x4e38d4e7 // FADD V7.4S, V7.4S, V24.4S
+	WORD     $0x4e38d508 // FADD V8.4S, V8.4S, V24.4S
+	WORD     $0x4e38d529 // FADD V9.4S, V9.4S, V24.4S
+	MOVD     $1, R20
+
+packedStore:
+	MOVD     R0, R21
+	FMOVQ    F0, 0(R21)
+	FMOVQ    F1, 16(R21)
+	ADD      R1, R21
+	FMOVQ    F2, 0(R21)
+	FMOVQ    F3, 16(R21)
+	ADD      R1, R21
+	FMOVQ    F4, 0(R21)
+	FMOVQ    F5, 16(R21)
+	ADD      R1, R21
+	FMOVQ    F6, 0(R21)
+	FMOVQ    F7, 16(R21)
+	ADD      R1, R21
+	FMOVQ    F8, 0(R21)
+	FMOVQ    F9, 16(R21)
+	CBNZ     R12, packed
+	RET
+
+strided:
+	MOVD     $32, R17
+	CMP      R17, R12
+	CSEL     LT, R12, R17, R17
+	SUB      R17, R12
+	VEOR     V0.B16, V0.B16, V0.B16
+	VEOR     V1.B16, V1.B16, V1.B16
+	VEOR     V2.B16, V2.B16, V2.B16
+	VEOR     V3.B16, V3.B16, V3.B16
+	VEOR     V4.B16, V4.B16, V4.B16
+	VEOR     V5.B16, V5.B16, V5.B16
+	VEOR     V6.B16, V6.B16, V6.B16
+	VEOR     V7.B16, V7.B16, V7.B16
+	VEOR     V8.B16, V8.B16, V8.B16
+	VEOR     V9.B16, V9.B16, V9.B16
+	VEOR     V10.B16, V10.B16, V10.B16
+	VEOR     V11.B16, V11.B16, V11.B16
+	VEOR     V12.B16, V12.B16, V12.B16
+	VEOR     V13.B16, V13.B16, V13.B16
+	VEOR     V14.B16, V14.B16, V14.B16
+	VEOR     V15.B16, V15.B16, V15.B16
+	VEOR     V16.B16, V16.B16, V16.B16
+	VEOR     V17.B16, V17.B16, V17.B16
+	VEOR     V18.B16, V18.B16, V18.B16
+	VEOR     V19.B16, V19.B16, V19.B16
+	LSR      $1, R17, R19
+	CBZ      R19, stridedSingle
+
+stridedPair:
+	VLD1.P   (R10)(R11), [V24.S4, V25.S4]
+	FMOVS    (R3)(R2), F28
+	WORD     $0x4f9c1300 // FMLA V0.4S, V24.4S, V28.S[0]
+	WORD     $0x4f9c1321 // FMLA V1.4S, V25.4S, V28.S[0]
+	FMOVS    (R4)(R2), F29
+	WORD     $0x4f9d1302 // FMLA V2.4S, V24.4S, V29.S[0]
+	WORD     $0x4f9d1323 // FMLA V3.4S, V25.4S, V29.S[0]
+	FMOVS    (R5)(R2), F30
+	WORD     $0x4f9e1304 // FMLA V4.4S, V24.4S, V30.S[0]
+	WORD     $0x4f9e1325 // FMLA V5.4S, V25.4S, V30.S[0]
+	FMOVS    (R6)(R2), F31
+	WORD     $0x4f9f1306 // FMLA V6.4S, V24.4S, V31.S[0]
+	WORD     $0x4f9f1327 // FMLA V7.4S, V25.4S, V31.S[0]
+	FMOVS    (R7)(R2), F28
+	ADD      R9, R2
+	WORD     $0x4f9c1308 // FMLA V8.4S, V24.4S, V28.S[0]
+	WORD     $0x4f9c1329 // FMLA V9.4S, V25.4S, V28.S[0]
+	PRFM     0(R14), PLDL2KEEP
+	ADD      R15, R14
+	VLD1.P   (R10)(R11), [V24.S4, V25.S4]
+	FMOVS    (R3)(R2), F28
+	WORD     $0x4f9c130a // FMLA V10.4S, V24.4S, V28.S[0]
+	WORD     $0x4f9c132b // FMLA V11.4S, V25.4S, V28.S[0]
+	FMOVS    (R4)(R2), F29
+	WORD     $0x4f9d130c // FMLA V12.4S, V24.4S, V29.S[0]
+	WORD     $0x4f9d132d // FMLA V13.4S, V25.4S, V29.S[0]
+	FMOVS    (R5)(R2), F30
+	WORD     $0x4f9e130e // FMLA V14.4S, V24.4S, V30.S[0]
+	WORD     $0x4f9e132f // FMLA V15.4S, V25.4S, V30.S[0]
+	FMOVS    (R6)(R2), F31
+	WORD     $0x4f9f1310 // FMLA V16.4S, V24.4S, V31.S[0]
+	WORD     $0x4f9f1331 // FMLA V17.4S, V25.4S, V31.S[0]
+	FMOVS    (R7)(R2), F28
+	ADD      R9, R2
+	WORD     $0x4f9c1312 // FMLA V18.4S, V24.4S, V28.S[0]
+	WORD     $0x4f9c1333 // FMLA V19.4S, V25.4S, V28.S[0]
+	PRFM     0(R14), PLDL2KEEP
+	ADD      R15, R14
+	SUBS     $1, R19, R19
+	BNE      stridedPair
+
+stridedSingle:
+	TBZ      $0, R17, stridedSum
+	VLD1.P   (R10)(R11), [V24.S4, V25.S4]
+	FMOVS    (R3)(R2), F28
+	WORD     $0x4f9c1300 // FMLA V0.4S, V24.4S, V28.S[0]
+	WORD     $0x4f9c1321 // FMLA V1.4S, V25.4S, V28.S[0]
+	FMOVS    (R4)(R2), F29
+	WORD     $0x4f9d1302 // FMLA V2.4S, V24.4S, V29.S[0]
+	WORD     $0x4f9d1323 // FMLA V3.4S, V25.4S, V29.S[0]
+	FMOVS    (R5)(R2), F30
+	WORD     $0x4f9e1304 // FMLA V4.4S, V24.4S, V30.S[0]
+	WORD     $0x4f9e1325 // FMLA V5.4S, V25.4S, V30.S[0]
+	FMOVS    (R6)(R2), F31
+	WORD     $0x4f9f1306 // FMLA V6.4S, V24.4S, V31.S[0]
+	WORD     $0x4f9f1327 // FMLA V7.4S, V25.4S, V31.S[0]
+	FMOVS    (R7)(R2), F28
+	ADD      R9, R2
+	WORD     $0x4f9c1308 // FMLA V8.4S, V24.4S, V28.S[0]
+	WORD     $0x4f9c1329 // FMLA V9.4S, V25.4S, V28.S[0]
+	PRFM     0(R14), PLDL2KEEP
+	ADD      R15, R14
+
+stridedSum:
+	WORD     $0x4e2ad400 // FADD V0.4S, V0.4S, V10.4S
+	WORD     $0x4e2bd421 // FADD V1.4S, V1.4S, V11.4S
+	WORD     $0x4e2cd442 // FADD V2.4S, V2.4S, V12.4S
+	WORD     $0x4e2dd463 // FADD V3.4S, V3.4S, V13.4S
+	WORD     $0x4e2ed484 // FADD V4.4S, V4.4S, V14.4S
+	WORD     $0x4e2fd4a5 // FADD V5.4S, V5.4S, V15.4S
+	WORD     $0x4e30d4c6 // FADD V6.4S, V6.4S, V16.4S
+	WORD     $0x4e31d4e7 // FADD V7.4S, V7.4S, V17.4S
+	WORD     $0x4e32d508 // FADD V8.4S, V8.4S, V18.4S
+	WORD     $0x4e33d529 // FADD V9.4S, V9.4S, V19.4S
+	CBZ      R20, stridedFirst
+	MOVD     R0, R21
+	FMOVQ    0(R21), F24
+	WORD     $0x4e38d400 // FADD V0.4S, V0.4S, V24.4S
+	FMOVQ    16(R21), F24
+	WORD     $0x4e38d421 // FADD V1.4S, V1.4S, V24.4S
+	ADD      R1, R21
+	FMOVQ    0(R21), F24
+	WORD     $0x4e38d442 // FADD V2.4S, V2.4S, V24.4S
+	FMOVQ    16(R21), F24
+	WORD     $0x4e38d463 // FADD V3.4S, V3.4S, V24.4S
+	ADD      R1, R21
+	FMOVQ    0(R21), F24
+	WORD     $0x4e38d484 // FADD V4.4S, V4.4S, V24.4S
+	FMOVQ    16(R21), F24
+	WORD     $0x4e38d4a5 // FADD V5.4S, V5.4S, V24.4S
+	ADD      R1, R21
+	FMOVQ    0(R21), F24
+	WORD     $0x4e38d4c6 // FADD V6.4S, V6.4S, V24.4S
+	FMOVQ    16(R21), F24
+	WORD     $0x4e38d4e7 // FADD V7.4S, V7.4S, V24.4S
+	ADD      R1, R21
+	FMOVQ    0(R21), F24
+	WORD     $0x4e38d508 // FADD V8.4S, V8.4S, V24.4S
+	FMOVQ    16(R21), F24
+	WORD     $0x4e38d529 // FADD V9.4S, V9.4S, V24.4S
+	B        stridedStore
+
+stridedFirst:
+	VEOR     V24.B16, V24.B16, V24.B16
+	WORD     $0x4e38d400 // FADD V0.4S, V0.4S, V24.4S
+	WORD     $0x4e38d421 // FADD V1.4S, V1.4S, V24.4S
+	WORD     $0x4e38d442 // FADD V2.4S, V2.4S, V24.4S
+	WORD     $0x4e38d463 // FADD V3.4S, V3.4S, V24.4S
+	WORD     $0x4e38d484 // FADD V4.4S, V4.4S, V24.4S
+	WORD     $0x4e38d4a5 // FADD V5.4S, V5.4S, V24.4S
+	WORD     $0x4e38d4c6 // FADD V6.4S, V6.4S, V24.4S
+	WORD     $0x4e38d4e7 // FADD V7.4S, V7.4S, V24.4S
+	WORD     $0x4e38d508 // FADD V8.4S, V8.4S, V24.4S
+	WORD     $0x4e38d529 // FADD V9.4S, V9.4S, V24.4S
+	MOVD     $1, R20
+
+stridedStore:
+	MOVD     R0, R21
+	FMOVQ    F0, 0(R21)
+	FMOVQ    F1, 16(R21)
+	ADD      R1, R21
+	FMOVQ    F2, 0(R21)
+	FMOVQ    F3, 16(R21)
+	ADD      R1, R21
+	FMOVQ    F4, 0(R21)
+	FMOVQ    F5, 16(R21)
+	ADD      R1, R21
+	FMOVQ    F6, 0(R21)
+	FMOVQ    F7, 16(R21)
+	ADD      R1, R21
+	FMOVQ    F8, 0(R21)
+	FMOVQ    F9, 16(R21)
+	CBNZ     R12, strided
+	RET
+
+part:
+	MOVD     $32, R17
+	CMP      R17, R12
+	CSEL     LT, R12, R17, R17
+	SUB      R17, R12
+	VEOR     V0.B16, V0.B16, V0.B16
+	VEOR     V1.B16, V1.B16, V1.B16
+	VEOR     V2.B16, V2.B16, V2.B16
+	VEOR     V3.B16, V3.B16, V3.B16
+	VEOR     V4.B16, V4.B16, V4.B16
+	VEOR     V5.B16, V5.B16, V5.B16
+	VEOR     V6.B16, V6.B16, V6.B16
+	VEOR     V7.B16, V7.B16, V7.B16
+	VEOR     V8.B16, V8.B16, V8.B16
+	VEOR     V9.B16, V9.B16, V9.B16
+	VEOR     V10.B16, V10.B16, V10.B16
+	VEOR     V11.B16, V11.B16, V11.B16
+	VEOR     V12.B16, V12.B16, V12.B16
+	VEOR     V13.B16, V13.B16, V13.B16
+	VEOR     V14.B16, V14.B16, V14.B16
+	VEOR     V15.B16, V15.B16, V15.B16
+	VEOR     V16.B16, V16.B16, V16.B16
+	VEOR     V17.B16, V17.B16, V17.B16
+	VEOR     V18.B16, V18.B16, V18.B16
+	VEOR     V19.B16, V19.B16, V19.B16
+	LSR      $1, R17, R19
+	CBZ      R19, partSingle
+
+partPair:
+	VLD1     (R10), [V24.S4]
+	ADD      $16, R10, R16
+	TBZ      $1, R13, one1
+	FMOVD    (R16), F25
+	TBZ      $0, R13, loaded2
+	ADD      $8, R16
+	VLD1     (R16), V25.S[2]
+	B        loaded2
+
+one1:
+	FMOVS    (R16), F25
+
+loaded2:
+	ADD      R11, R10
+	FMOVS    (R3)(R2), F28
+	WORD     $0x4f9c1300 // FMLA V0.4S, V24.4S, V28.S[0]
+	WORD     $0x4f9c1321 // FMLA V1.4S, V25.4S, V28.S[0]
+	FMOVS    (R4)(R2), F29
+	WORD     $0x4f9d1302 // FMLA V2.4S, V24.4S, V29.S[0]
+	WORD     $0x4f9d1323 // FMLA V3.4S, V25.4S, V29.S[0]
+	FMOVS    (R5)(R2), F30
+	WORD     $0x4f9e1304 // FMLA V4.4S, V24.4S, V30.S[0]
+	WORD     $0x4f9e1325 // FMLA V5.4S, V25.4S, V30.S[0]
+	FMOVS    (R6)(R2), F31
+	WORD     $0x4f9f1306 // FMLA V6.4S, V24.4S, V31.S[0]
+	WORD     $0x4f9f1327 // FMLA V7.4S, V25.4S, V31.S[0]
+	FMOVS    (R7)(R2), F28
+	ADD      R9, R2
+	WORD     $0x4f9c1308 // FMLA V8.4S, V24.4S, V28.S[0]
+	WORD     $0x4f9c1329 // FMLA V9.4S, V25.4S, V28.S[0]
+	PRFM     0(R14), PLDL2KEEP
+	ADD      R15, R14
+	VLD1     (R10), [V24.S4]
+	ADD      $16, R10, R16
+	TBZ      $1, R13, one3
+	FMOVD    (R16), F25
+	TBZ      $0, R13, loaded4
+	ADD      $8, R16
+	VLD1     (R16), V25.S[2]
+	B        loaded4
+
+one3:
+	FMOVS    (R16), F25
+
+loaded4:
+	ADD      R11, R10
+	FMOVS    (R3)(R2), F28
+	WORD     $0x4f9c130a // FMLA V10.4S, V24.4S, V28.S[0]
+	WORD     $0x4f9c132b // FMLA V11.4S, V25.4S, V28.S[0]
+	FMOVS    (R4)(R2), F29
+	WORD     $0x4f9d130c // FMLA V12.4S, V24.4S, V29.S[0]
+	WORD     $0x4f9d132d // FMLA V13.4S, V25.4S, V29.S[0]
+	FMOVS    (R5)(R2), F30
+	WORD     $0x4f9e130e // FMLA V14.4S, V24.4S, V30.S[0]
+	WORD     $0x4f9e132f // FMLA V15.4S, V25.4S, V30.S[0]
+	FMOVS    (R6)(R2), F31
+	WORD     $0x4f9f1310 // FMLA V16.4S, V24.4S, V31.S[0]
+	WORD     $0x4f9f1331 // FMLA V17.4S, V25.4S, V31.S[0]
+	FMOVS    (R7)(R2), F28
+	ADD      R9, R2
+	WORD     $0x4f9c1312 // FMLA V18.4S, V24.4S, V28.S[0]
+	WORD     $0x4f9c1333 // FMLA V19.4S, V25.4S, V28.S[0]
+	PRFM     0(R14), PLDL2KEEP
+	ADD      R15, R14
+	SUBS     $1, R19, R19
+	BNE      partPair
+
+partSingle:
+	TBZ      $0, R17, partSum
+	VLD1     (R10), [V24.S4]
+	ADD      $16, R10, R16
+	TBZ      $1, R13, one5
+	FMOVD    (R16), F25
+	TBZ      $0, R13, loaded6
+	ADD      $8, R16
+	VLD1     (R16), V25.S[2]
+	B        loaded6
+
+one5:
+	FMOVS    (R16), F25
+
+loaded6:
+	ADD      R11, R10
+	FMOVS    (R3)(R2), F28
+	WORD     $0x4f9c1300 // FMLA V0.4S, V24.4S, V28.S[0]
+	WORD     $0x4f9c1321 // FMLA V1.4S, V25.4S, V28.S[0]
+	FMOVS    (R4)(R2), F29
+	WORD     $0x4f9d1302 // FMLA V2.4S, V24.4S, V29.S[0]
+	WORD     $0x4f9d1323 // FMLA V3.4S, V25.4S, V29.S[0]
+	FMOVS    (R5)(R2), F30
+	WORD     $0x4f9e1304 // FMLA V4.4S, V24.4S, V30.S[0]
+	WORD     $0x4f9e1325 // FMLA V5.4S, V25.4S, V30.S[0]
+	FMOVS    (R6)(R2), F31
+	WORD     $0x4f9f1306 // FMLA V6.4S, V24.4S, V31.S[0]
+	WORD     $0x4f9f1327 // FMLA V7.4S, V25.4S, V31.S[0]
+	FMOVS    (R7)(R2), F28
+	ADD      R9, R2
+	WORD     $0x4f9c1308 // FMLA V8.4S, V24.4S, V28.S[0]
+	WORD     $0x4f9c1329 // FMLA V9.4S, V25.4S, V28.S[0]
+	PRFM     0(R14), PLDL2KEEP
+	ADD      R15, R14
+
+partSum:
+	WORD     $0x4e2ad400 // FADD V0.4S, V0.4S, V10.4S
+	WORD     $0x4e2bd421 // FADD V1.4S, V1.4S, V11.4S
+	WORD     $0x4e2cd442 // FADD V2.4S, V2.4S, V12.4S
+	WORD     $0x4e2dd463 // FADD V3.4S, V3.4S, V13.4S
+	WORD     $0x4e2ed484 // FADD V4.4S, V4.4S, V14.4S
+	WORD     $0x4e2fd4a5 // FADD V5.4S, V5.4S, V15.4S
+	WORD     $0x4e30d4c6 // FADD V6.4S, V6.4S, V16.4S
+	WORD     $0x4e31d4e7 // FADD V7.4S, V7.4S, V17.4S
+	WORD     $0x4e32d508 // FADD V8.4S, V8.4S, V18.4S
+	WORD     $0x4e33d529 // FADD V9.4S, V9.4S, V19.4S
+	CBZ      R20, partFirst
+	MOVD     R0, R21
+	FMOVQ    0(R21), F24
+	WORD     $0x4e38d400 // FADD V0.4S, V0.4S, V24.4S
+	ADD      $16, R21, R16
+	TBZ      $1, R13, one7
+	FMOVD    (R16), F24
+	TBZ      $0, R13, loaded8
+	ADD      $8, R16
+	VLD1     (R16), V24.S[2]
+	B        loaded8
+
+one7:
+	FMOVS    (R16), F24
+
+loaded8:
+	WORD     $0x4e38d421 // FADD V1.4S, V1.4S, V24.4S
+	ADD      R1, R21
+	FMOVQ    0(R21), F24
+	WORD     $0x4e38d442 // FADD V2.4S, V2.4S, V24.4S
+	ADD      $16, R21, R16
+	TBZ      $1, R13, one9
+	FMOVD    (R16), F24
+	TBZ      $0, R13, loaded10
+	ADD      $8, R16
+	VLD1     (R16), V24.S[2]
+	B        loaded10
+
+one9:
+	FMOVS    (R16), F24
+
+loaded10:
+	WORD     $0x4e38d463 // FADD V3.4S, V3.4S, V24.4S
+	ADD      R1, R21
+	FMOVQ    0(R21), F24
+	WORD     $0x4e38d484 // FADD V4.4S, V4.4S, V24.4S
+	ADD      $16, R21, R16
+	TBZ      $1, R13, one11
+	FMOVD    (R16), F24
+	TBZ      $0, R13, loaded12
+	ADD      $8, R16
+	VLD1     (R16), V24.S[2]
+	B        loaded12
+
+one11:
+	FMOVS    (R16), F24
+
+loaded12:
+	WORD     $0x4e38d4a5 // FADD V5.4S, V5.4S, V24.4S
+	ADD      R1, R21
+	FMOVQ    0(R21), F24
+	WORD     $0x4e38d4c6 // FADD V6.4S, V6.4S, V24.4S
+	ADD      $16, R21, R16
+	TBZ      $1, R13, one13
+	FMOVD    (R16), F24
+	TBZ      $0, R13, loaded14
+	ADD      $8, R16
+	VLD1     (R16), V24.S[2]
+	B        loaded14
+
+one13:
+	FMOVS    (R16), F24
+
+loaded14:
+	WORD     $0x4e38d4e7 // FADD V7.4S, V7.4S, V24.4S
+	ADD      R1, R21
+	FMOVQ    0(R21), F24
+	WORD     $0x4e38d508 // FADD V8.4S, V8.4S, V24.4S
+	ADD      $16, R21, R16
+	TBZ      $1, R13, one15
+	FMOVD    (R16), F24
+	TBZ      $0, R13, loaded16
+	ADD      $8, R16
+	VLD1     (R16), V24.S[2]
+	B        loaded16
+
+one15:
+	FMOVS    (R16), F24
+
+loaded16:
+	WORD     $0x4e38d529 // FADD V9.4S, V9.4S, V24.4S
+	B        partStore
+
+partFirst:
+	VEOR     V24.B16, V24.B16, V24.B16
+	WORD     $0x4e38d400 // FADD V0.4S, V0.4S, V24.4S
+	WORD     $0x4e38d421 // FADD V1.4S, V1.4S, V24.4S
+	WORD     $0x4e38d442 // FADD V2.4S, V2.4S, V24.4S
+	WORD     $0x4e38d463 // FADD V3.4S, V3.4S, V24.4S
+	WORD     $0x4e38d484 // FADD V4.4S, V4.4S, V24.4S
+	WORD     $0x4e38d4a5 // FADD V5.4S, V5.4S, V24.4S
+	WORD     $0x4e38d4c6 // FADD V6.4S, V6.4S, V24.4S
+	WORD     $0x4e38d4e7 // FADD V7.4S, V7.4S, V24.4S
+	WORD     $0x4e38d508 // FADD V8.4S, V8.4S, V24.4S
+	WORD     $0x4e38d529 // FADD V9.4S, V9.4S, V24.4S
+	MOVD     $1, R20
+
+partStore:
+	MOVD     R0, R21
+	FMOVQ    F0, 0(R21)
+	ADD      $16, R21, R16
+	TBZ      $1, R13, one17
+	FMOVD    F1, (R16)
+	TBZ      $0, R13, stored18
+	ADD      $8, R16
+	VST1     V1.S[2], (R16)
+	B        stored18
+
+one17:
+	FMOVS    F1, (R16)
+
+stored18:
+	ADD      R1, R21
+	FMOVQ    F2, 0(R21)
+	ADD      $16, R21, R16
+	TBZ      $1, R13, one19
+	FMOVD    F3, (R16)
+	TBZ      $0, R13, stored20
+	ADD      $8, R16
+	VST1     V3.S[2], (R16)
+	B        stored20
+
+one19:
+	FMOVS    F3, (R16)
+
+stored20:
+	ADD      R1, R21
+	FMOVQ    F4, 0(R21)
+	ADD      $16, R21, R16
+	TBZ      $1, R13, one21
+	FMOVD    F5, (R16)
+	TBZ      $0, R13, stored22
+	ADD      $8, R16
+	VST1     V5.S[2], (R16)
+	B        stored22
+
+one21:
+	FMOVS    F5, (R16)
+
+stored22:
+	ADD      R1, R21
+	FMOVQ    F6, 0(R21)
+	ADD      $16, R21, R16
+	TBZ      $1, R13, one23
+	FMOVD    F7, (R16)
+	TBZ      $0, R13, stored24
+	ADD      $8, R16
+	VST1     V7.S[2], (R16)
+	B        stored24
+
+one23:
+	FMOVS    F7, (R16)
+
+stored24:
+	ADD      R1, R21
+	FMOVQ    F8, 0(R21)
+	ADD      $16, R21, R16
+	TBZ      $1, R13, one25
+	FMOVD    F9, (R16)
+	TBZ      $0, R13, stored26
+	ADD      $8, R16
+	VST1     V9.S[2], (R16)
+	B        stored26
+
+one25:
+	FMOVS    F9, (R16)
+
+stored26:
+	CBNZ     R12, part
+	RET
+
+// func neonBF16Tile6x2(c *float32, ldc int, a *float32, rowA int, colA int, b *float32, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
+// The sum of the even steps of row i and vector j is in V(2*i+j), that of the odd ones in V(12+2*i+j). b is in V24 to V27, a in V28 and after.
+TEXT ·neonBF16Tile6x2(SB), NOSPLIT, $0-96
+	MOVD     c+0(FP), R0
+	MOVD     ldc+8(FP), R1
+	LSL      $2, R1, R1
+	MOVD     a+16(FP), R3
+	MOVD     rowA+24(FP), R16
+	LSL      $2, R16, R16
+	ADD      R16, R3, R4
+	ADD      R16, R4, R5
+	ADD      R16, R5, R6
+	ADD      R16, R6, R7
+	ADD      R16, R7, R8
+	MOVD     $0, R2
+	MOVD     colA+32(FP), R9
+	LSL      $2, R9, R9
+	MOVD     rowB+48(FP), R11
+	LSL      $2, R11, R11
+	MOVD     k+56(FP), R12
+	MOVD     b+40(FP), R10
+	MOVD     lanes+64(FP), R13
+	MOVD     ahead+80(FP), R14
+	MOVD     step+88(FP), R15
+	MOVBU    add+72(FP), R20
+	MOVD     R0, R16
+	PRFM     0(R16), PLDL1KEEP
+	ADD      R1, R16
+	PRFM     0(R16), PLDL1KEEP
+	ADD      R1, R16
+	PRFM     0(R16), PLDL1KEEP
+	ADD      R1, R16
+	PRFM     0(R16), PLDL1KEEP
+	ADD      R1, R16
+	PRFM     0(R16), PLDL1KEEP
+	ADD      R1, R16
+	PRFM     0(R16), PLDL1KEEP
+	CMP      $4, R13
+	BNE      part
+	MOVD     rowA+24(FP), R16
+	CMP      $1, R16
+	BNE      strided
+
+packed:
+	MOVD     $32, R17
+	CMP      R17, R12
+	CSEL     LT, R12, R17, R17
+	SUB      R17, R12
+	VEOR     V0.B16, V0.B16, V0.B16
+	VEOR     V1.B16, V1.B16, V1.B16
+	VEOR     V2.B16, V2.B16, V2.B16
+	VEOR     V3.B16, V3.B16, V3.B16
+	VEOR     V4.B16, V4.B16, V4.B16
+	VEOR     V5.B16, V5.B16, V5.B16
+	VEOR     V6.B16, V6.B16, V6.B16
+	VEOR     V7.B16, V7.B16, V7.B16
+	VEOR     V8.B16, V8.B16, V8.B16
+	VEOR     V9.B16, V9.B16, V9.B16
+	VEOR     V10.B16, V10.B16, V10.B16
+	VEOR     V11.B16, V11.B16, V11.B16
+	VEOR     V12.B16, V12.B16, V12.B16
+	VEOR     V13.B16, V13.B16, V13.B16
+	VEOR     V14.B16, V14.B16, V14.B16
+	VEOR     V15.B16, V15.B16, V15.B16
+	VEOR     V16.B16, V16.B16, V16.B16
+	VEOR     V17.B16, V17.B16, V17.B16
+	VEOR     V18.B16, V18.B16, V18.B16
+	VEOR     V19.B16, V19.B16, V19.B16
+	VEOR     V20.B16, V20.B16, V20.B16
+	VEOR     V21.B16, V21.B16, V21.B16
+	VEOR     V22.B16, V22.B16, V22.B16
+	VEOR     V23.B16, V23.B16, V23.B16
+	LSR      $1, R17, R19
+	CBZ      R19, packedSingle
+
+packedPair:
+	FMOVQ    0(R3), F28
+	FMOVD    16(R3), F29
+	ADD      R9, R3
+	VLD1.P   (R10)(R11), [V24.S4, V25.S4]
+	WORD     $0x4f9c1300 // FMLA V0.4S, V24.4S, V28.S[0]
+	WORD     $0x4f9c1321 // FMLA V1.4S, V25.4S, V28.S[0]
+	WORD     $0x4fbc1302 // FMLA V2.4S, V24.4S, V28.S[1]
+	WORD     $0x4fbc1323 // FMLA V3.4S, V25.4S, V28.S[1]
+	WORD     $0x4f9c1b04 // FMLA V4.4S, V24.4S, V28.S[2]
+	WORD     $0x4f9c1b25 // FMLA V5.4S, V25.4S, V28.S[2]
+	WORD     $0x4fbc1b06 // FMLA V6.4S, V24.4S, V28.S[3]
+	WORD     $0x4fbc1b27 // FMLA V7.4S, V25.4S, V28.S[3]
+	WORD     $0x4f9d1308 // FMLA V8.4S, V24.4S, V29.S[0]
+	WORD     $0x4f9d1329 // FMLA V9.4S, V25.4S, V29.S[0]
+	WORD     $0x4fbd130a // FMLA V10.4S, V24.4S, V29.S[1]
+	WORD     $0x4fbd132b // FMLA V11.4S, V25.4S, V29.S[1]
+	PRFM     0(R14), PLDL2KEEP
+	ADD      R15, R14
+	FMOVQ    0(R3), F28
+	FMOVD    16(R3), F29
+	ADD      R9, R3
+	VLD1.P   (R10)(R11), [V24.S4, V25.S4]
+	WORD     $0x4f9c130c // FMLA V12.4S, V24.4S, V28.S[0]
+	WORD     $0x4f9c132d // FMLA V13.4S, V25.4S, V28.S[0]
+	WORD     $0x4fbc130e // FMLA V14.4S, V24.4S, V28.S[1]
+	WORD     $0x4fbc132f // FMLA V15.4S, V25.4S, V28.S[1]
+	WORD     $0x4f9c1b10 // FMLA V16.4S, V24.4S, V28.S[2]
+	WORD     $0x4f9c1b31 // FMLA V17.4S, V25.4S, V28.S[2]
+	WORD     $0x4fbc1b12 // FMLA V18.4S, V24.4S, V28.S[3]
+	WORD     $0x4fbc1b33 // FMLA V19.4S, V25.4S, V28.S[3]
+	WORD     $0x4f9d1314 // FMLA V20.4S, V24.4S, V29.S[0]
+	WORD     $0x4f9d1335 // FMLA V21.4S, V25.4S, V29.S[0]
+	WORD     $0x4fbd1316 // FMLA V22.4S, V24.4S, V29.S[1]
+	WORD     $0x4fbd1337 // FMLA V23.4S, V25.4S, V29.S[1]
+	PRFM     0(R14), PLDL2KEEP
+	ADD      R15, R14
+	SUBS     $1, R19, R19
+	BNE      packedPair
+
+packedSingle:
+	TBZ      $0, R17, packedSum
+	FMOVQ    0(R3), F28
+	FMOVD    16(R3), F29
+	ADD      R9, R3
+	VLD1.P   (R10)(R11), [V24.S4, V25.S4]
+	WORD     $0x4f9c1300 // FMLA V0.4S, V24.4S, V28.S[0]
+	WORD     $0x4f9c1321 // FMLA V1.4S, V25.4S, V28.S[0]
+	WORD     $0x4fbc1302 // FMLA V2.4S, V24.4S, V28.S[1]
+	WORD     $0x4fbc1323 // FMLA V3.4S, V25.4S, V28.S[1]
+	WORD     $0x4f9c1b04 // FMLA V4.4S, V24.4S, V28.S[2]
+	WORD     $0x4f9c1b25 // FMLA V5.4S, V25.4S, V28.S[2]
+	WORD     $0x4fbc1b06 // FMLA V6.4S, V24.4S, V28.S[3]
+	WORD     $0x4fbc1b27 // FMLA V7.4S, V25.4S, V28.S[3]
+	WORD     $0x4f9d1308 // FMLA V8.4S, V24.4S, V29.S[0]
+	WORD     $0x4f9d1329 // FMLA V9.4S, V25.4S, V29.S[0]
+	WORD     $0x4fbd130a // FMLA V10.4S, V24.4S, V29.S[1]
+	WORD     $0x4fbd132b // FMLA V11.4S, V25.4S, V29.S[1]
+	PRFM     0(R14), PLDL2KEEP
+	ADD      R15, R14
+
+packedSum:
+	WORD     $0x4e2cd400 // FADD V0.4S, V0.4S, V12.4S
+	WORD     $0x4e2dd421 // FADD V1.4S, V1.4S, V13.4S
+	WORD     $0x4e2ed442 // FADD V2.4S, V2.4S, V14.4S
+	WORD     $0x4e2fd463 // FADD V3.4S, V3.4S, V15.4S
+	WORD     $0x4e30d484 // FADD V4.4S, V4.4S, V16.4S
+	WORD     $0x4e31d4a5 // FADD V5.4S, V5.4S, V17.4S
+	WORD     $0x4e32d4c6 // FADD V6.4S, V6.4S, V18.4S
+	WORD     $0x4e33d4e7 // FADD V7.4S, V7.4S, V19.4S
+	WORD     $0x4e34d508 // FADD V8.4S, V8.4S, V20.4S
+	WORD     $0x4e35d529 // FADD V9.4S, V9.4S, V21.4S
+	WORD     $0x4e36d54a // FADD V10.4S, V10.4S, V22.4S
+	WORD     $0x4e37d56b // FADD V11.4S, V11.4S, V23.4S
+	CBZ      R20, packedFirst
+	MOVD     R0, R21
+	FMOVQ    0(R21), F24
+	WORD     $0x4e38d400 // FADD V0.4S, V0.4S, V24.4S
+	FMOVQ    16(R21), F24
+	WORD     $0x4e38d421 // FADD V1.4S, V1.4S, V24.4S
+	ADD      R1, R21
+	FMOVQ    0(R21), F24
+	WORD     $0x4e38d442 // FADD V2.4S, V2.4S, V24.4S
+	FMOVQ    16(R21), F24
+	WORD     $0x4e38d463 // FADD V3.4S, V3.4S, V24.4S
+	ADD      R1, R21
+	FMOVQ    0(R21), F24
+	WORD     $0x4e38d484 // FADD V4.4S, V4.4S, V24.4S
+	FMOVQ    16(R21), F24
+	WORD     $0x4e38d4a5 // FADD V5.4S, V5.4S, V24.4S
+	ADD      R1, R21
+	FMOVQ    0(R21), F24
+	WORD     $0x4e38d4c6 // FADD V6.4S, V6.4S, V24.4S
+	FMOVQ    16(R21), F24
+	WORD     $0x4e38d4e7 // FADD V7.4S, V7.4S, V24.4S
+	ADD      R1, R21
+	FMOVQ    0(R21), F24
+	WORD     $0x4e38d508 // FADD V8.4S, V8.4S, V24.4S
+	FMOVQ    16(R21), F24
+	WORD     $0x4e38d529 // FADD V9.4S, V9.4S, V24.4S
+	ADD      R1, R21
+	FMOVQ    0(R21), F24
+	WORD     $0x4e38d54a // FADD V10.4S, V10.4S, V24.4S
+	FMOVQ    16(R21), F24
+	WORD     $0x4e38d56b // FADD V11.4S, V11.4S, V24.4S
+	B        packedStore
+
+packedFirst:
+	VEOR     V24.B16, V24.B16, V24.B16
+	WORD     $0x4e38d400 // FADD V0.4S, V0.4S, V24.4S
+	WORD     $0x4e38d421 // FADD V1.4S, V1.4S, V24.4S
+	WORD     $0x4e38d442 // FADD V2.4S, V2.4S, V24.4S
+	WORD     $0x4e38d463 // FADD V3.4S, V3.4S, V24.4S
+	WORD     $0x4e38d484 // FADD V4.4S, V4.4S, V24.4S
+	WORD     $0x4e38d4a5 // FADD V5.4S, V5.4S, V24.4S
+	WORD     $0x4e38d4c6 // FADD V6.4S, V6.4S, V24.4S
+	WORD     $0x4e38d4e7 // FADD V7.4S, V7.4S, V24.4S
+	WORD     $0x4e38d508 // FADD V8.4S, V8.4S, V24.4S
+	WORD     $0x4e38d529 // FADD V9.4S, V9.4S, V24.4S
+	WORD     $0x4e38d54a // FADD V10.4S, V10.4S, V24.4S
+	WORD     $0x4e38d56b // FADD V11.4S, V11.4S, V24.4S
+	MOVD     $1, R20
+
+packedStore:
+	MOVD     R0, R21
+	FMOVQ    F0, 0(R21)
+	FMOVQ    F1, 16(R21)
+	ADD      R1, R21
+	FMOVQ    F2, 0(R21)
+	FMOVQ    F3, 16(R21)
+	ADD      R1, R21
+	FMOVQ    F4, 0(R21)
+	FMOVQ    F5, 16(R21)
+	ADD      R1, R21
+	FMOVQ    F6, 0(R21)
+	FMOVQ    F7, 16(R21)
+	ADD      R1, R21
+	FMOVQ    F8, 0(R21)
+	FMOVQ    F9, 16(R21)
+	ADD      R1, R21
+	FMOVQ    F10, 0(R21)
+	FMOVQ    F11, 16(R21)
+	CBNZ     R12, packed
+	RET
+
+strided:
+	MOVD     $32, R17
+	CMP      R17, R12
+	CSEL     LT, R12, R17, R17
+	SUB      R17, R12
+	VEOR     V0.B16, V0.B16, V0.B16
+	VEOR     V1.B16, V1.B16, V1.B16
+	VEOR     V2.B16, V2.B16, V2.B16
+	VEOR     V3.B16, V3.B16, V3.B16
+	VEOR     V4.B16, V4.B16, V4.B16
+	VEOR     V5.B16, V5.B16, V5.B16
+	VEOR     V6.B16, V6.B16, V6.B16
+	VEOR     V7.B16, V7.B16, V7.B16
+	VEOR     V8.B16, V8.B16, V8.B16
+	VEOR     V9.B16, V9.B16, V9.B16
+	VEOR     V10.B16, V10.B16, V10.B16
+	VEOR     V11.B16, V11.B16, V11.B16
+	VEOR     V12.B16, V12.B16, V12.B16
+	VEOR     V13.B16, V13.B16, V13.B16
+	VEOR     V14.B16, V14.B16, V14.B16
+	VEOR     V15.B16, V15.B16, V15.B16
+	VEOR     V16.B16, V16.B16, V16.B16
+	VEOR     V17.B16, V17.B16, V17.B16
+	VEOR     V18.B16, V18.B16, V18.B16
+	VEOR     V19.B16, V19.B16, V19.B16
+	VEOR     V20.B16, V20.B16, V20.B16
+	VEOR     V21.B16, V21.B16, V21.B16
+	VEOR     V22.B16, V22.B16, V22.B16
+	VEOR     V23.B16, V23.B16, V23.B16
+	LSR      $1, R17, R19
+	CBZ      R19, stridedSingle
+
+stridedPair:
+	VLD1.P   (R10)(R11), [V24.S4, V25.S4]
+	FMOVS    (R3)(R2), F28
+	WORD     $0x4f9c1300 // FMLA V0.4S, V24.4S, V28.S[0]
+	WORD     $0x4f9c1321 // FMLA V1.4S, V25.4S, V28.S[0]
+	FMOVS    (R4)(R2), F29
+	WORD     $0x4f9d1302 // FMLA V2.4S, V24.4S, V29.S[0]
+	WORD     $0x4f9d1323 // FMLA V3.4S, V25.4S, V29.S[0]
+	FMOVS    (R5)(R2), F30
+	WORD     $0x4f9e1304 // FMLA V4.4S, V24.4S, V30.S[0]
+	WORD     $0x4f9e1325 // FMLA V5.4S, V25.4S, V30.S[0]
+	FMOVS    (R6)(R2), F31
+	WORD     $0x4f9f1306 // FMLA V6.4S, V24.4S, V31.S[0]
+	WORD     $0x4f9f1327 // FMLA V7.4S, V25.4S, V31.S[0]
+	FMOVS    (R7)(R2), F28
+	WORD     $0x4f9c1308 // FMLA V8.4S, V24.4S, V28.S[0]
+	WORD     $0x4f9c1329 // FMLA V9.4S, V25.4S, V28.S[0]
+	FMOVS    (R8)(R2), F29
+	ADD      R9, R2
+	WORD     $0x4f9d130a // FMLA V10.4S, V24.4S, V29.S[0]
+	WORD     $0x4f9d132b // FMLA V11.4S, V25.4S, V29.S[0]
+	PRFM     0(R14), PLDL2KEEP
+	ADD      R15, R14
+	VLD1.P   (R10)(R11), [V24.S4, V25.S4]
+	FMOVS    (R3)(R2), F28
+	WORD     $0x4f9c130c // FMLA V12.4S, V24.4S, V28.S[0]
+	WORD     $0x4f9c132d // FMLA V13.4S, V25.4S, V28.S[0]
+	FMOVS    (R4)(R2), F29
+	WORD     $0x4f9d130e // FMLA V14.4S, V24.4S, V29.S[0]
+	WORD     $0x4f9d132f // FMLA V15.4S, V25.4S, V29.S[0]
+	FMOVS    (R5)(R2), F30
+	WORD     $0x4f9e1310 // FMLA V16.4S, V24.4S, V30.S[0]
+	WORD     $0x4f9e1331 // FMLA V17.4S, V25.4S, V30.S[0]
+	FMOVS    (R6)(R2), F31
+	WORD     $0x4f9f1312 // FMLA V18.4S, V24.4S, V31.S[0]
+	WORD     $0x4f9f1333 // FMLA V19.4S, V25.4S, V31.S[0]
+	FMOVS    (R7)(R2), F28
+	WORD     $0x4f9c1314 // FMLA V20.4S, V24.4S, V28.S[0]
+	WORD     $0x4f9c1335 // FMLA V21.4S, V25.4S, V28.S[0]
+	FMOVS    (R8)(R2), F29
+	ADD      R9, R2
+	WORD     $0x4f9d1316 // FMLA V22.4S, V24.4S, V29.S[0]
+	WORD     $0x4f9d1337 // FMLA V23.4S, V25.4S, V29.S[0]
+	PRFM     0(R14), PLDL2KEEP
+	ADD      R15, R14
+	SUBS     $1, R19, R19
+	BNE      stridedPair
+
+stridedSingle:
+	TBZ      $0, R17, stridedSum
+	VLD1.P   (R10)(R11), [V24.S4, V25.S4]
+	FMOVS    (R3)(R2), F28
+	WORD     $0x4f9c1300 // FMLA V0.4S, V24.4S, V28.S[0]
+	WORD     $0x4f9c1321 // FMLA V1.4S, V25.4S, V28.S[0]
+	FMOVS    (R4)(R2), F29
+	WORD     $0x4f9d1302 // FMLA V2.4S, V24.4S, V29.S[0]
+	WORD     $0x4f9d1323 // FMLA V3.4S, V25.4S, V29.S[0]
+	FMOVS    (R5)(R2), F30
+	WORD     $0x4f9e1304 // FMLA V4.4S, V24.4S, V30.S[0]
+	WORD     $0x4f9e1325 // FMLA V5.4S, V25.4S, V30.S[0]
+	FMOVS    (R6)(R2), F31
+	WORD     $0x4f9f1306 // FMLA V6.4S, V24.4S, V31.S[0]
+	WORD     $0x4f9f1327 // FMLA V7.4S, V25.4S, V31.S[0]
+	FMOVS    (R7)(R2), F28
+	WORD     $0x4f9c1308 // FMLA V8.4S, V24.4S, V28.S[0]
+	WORD     $0x4f9c1329 // FMLA V9.4S, V25.4S, V28.S[0]
+	FMOVS    (R8)(R2), F29
+	ADD      R9, R2
+	WORD     $0x4f9d130a // FMLA V10.4S, V24.4S, V29.S[0]
+	WORD     $0x4f9d132b // FMLA V11.4S, V25.4S, V29.S[0]
+	PRFM     0(R14), PLDL2KEEP
+	ADD      R15, R14
+
+stridedSum:
+	WORD     $0x4e2cd400 // FADD V0.4S, V0.4S, V12.4S
+	WORD     $0x4e2dd421 // FADD V1.4S, V1.4S, V13.4S
+	WORD     $0x4e2ed442 // FADD V2.4S, V2.4S, V14.4S
+	WORD     $0x4e2fd463 // FADD V3.4S, V3.4S, V15.4S
+	WORD     $0x4e30d484 // FADD V4.4S, V4.4S, V16.4S
+	WORD     $0x4e31d4a5 // FADD V5.4S, V5.4S, V17.4S
+	WORD     $0x4e32d4c6 // FADD V6.4S, V6.4S, V18.4S
+	WORD     $0x4e33d4e7 // FADD V7.4S, V7.4S, V19.4S
+	WORD     $0x4e34d508 // FADD V8.4S, V8.4S, V20.4S
+	WORD     $0x4e35d529 // FADD V9.4S, V9.4S, V21.4S
+	WORD     $0x4e36d54a // FADD V10.4S, V10.4S, V22.4S
+	WORD     $0x4e37d56b // FADD V11.4S, V11.4S, V23.4S
+	CBZ      R20, stridedFirst
+	MOVD     R0, R21
+	FMOVQ    0(R21), F24
+	WORD     $0x4e38d400 // FADD V0.4S, V0.4S, V24.4S
+	FMOVQ    16(R21), F24
+	WORD     $0x4e38d421 // FADD V1.4S, V1.4S, V24.4S
+	ADD      R1, R21
+	FMOVQ    0(R21), F24
+	WORD     $0x4e38d442 // FADD V2.4S, V2.4S, V24.4S
+	FMOVQ    16(R21), F24
+	WORD     $0x4e38d463 // FADD V3.4S, V3.4S, V24.4S
+	ADD      R1, R21
+	FMOVQ    0(R21), F24
+	WORD     $0x4e38d484 // FADD V4.4S, V4.4S, V24.4S
+	FMOVQ    16(R21), F24
+	WORD     $0x4e38d4a5 // FADD V5.4S, V5.4S, V24.4S
+	ADD      R1, R21
+	FMOVQ    0(R21), F24
+	WORD     $0x4e38d4c6 // FADD V6.4S, V6.4S, V24.4S
+	FMOVQ    16(R21), F24
+	WORD     $0x4e38d4e7 // FADD V7.4S, V7.4S, V24.4S
+	ADD      R1, R21
+	FMOVQ    0(R21), F24
+	WORD     $0x4e38d508 // FADD V8.4S, V8.4S, V24.4S
+	FMOVQ    16(R21), F24
+	WORD     $0x4e38d529 // FADD V9.4S, V9.4S, V24.4S
+	ADD      R1, R21
+	FMOVQ    0(R21), F24
+	WORD     $0x4e38d54a // FADD V10.4S, V10.4S, V24.4S
+	FMOVQ    16(R21), F24
+	WORD     $0x4e38d56b // FADD V11.4S, V11.4S, V24.4S
+	B        stridedStore
+
+stridedFirst:
+	VEOR     V24.B16, V24.B16, V24.B16
+	WORD     $0x4e38d400 // FADD V0.4S, V0.4S, V24.4S
+	WORD     $0x4e38d421 // FADD V1.4S, V1.4S, V24.4S
+	WORD     $0x4e38d442 // FADD V2.4S, V2.4S, V24.4S
+	WORD     $0x4e38d463 // FADD V3.4S, V3.4S, V24.4S
+	WORD     $0x4e38d484 // FADD V4.4S, V4.4S, V24.4S
+	WORD     $0x4e38d4a5 // FADD V5.4S, V5.4S, V24.4S
+	WORD     $0x4e38d4c6 // FADD V6.4S, V6.4S, V24.4S
+	WORD     $0x4e38d4e7 // FADD V7.4S, V7.4S, V24.4S
+	WORD     $0x4e38d508 // FADD V8.4S, V8.4S, V24.4S
+	WORD     $0x4e38d529 // FADD V9.4S, V9.4S, V24.4S
+	WORD     $0x4e38d54a // FADD V10.4S, V10.4S, V24.4S
+	WORD     $0x4e38d56b // FADD V11.4S, V11.4S, V24.4S
+	MOVD     $1, R20
+
+stridedStore:
+	MOVD     R0, R21
+	FMOVQ    F0, 0(R21)
+	FMOVQ    F1, 16(R21)
+	ADD      R1, R21
+	FMOVQ    F2, 0(R21)
+	FMOVQ    F3, 16(R21)
+	ADD      R1, R21
+	FMOVQ    F4, 0(R21)
+	FMOVQ    F5, 16(R21)
+	ADD      R1, R21
+	FMOVQ    F6, 0(R21)
+	FMOVQ    F7, 16(R21)
+	ADD      R1, R21
+	FMOVQ    F8, 0(R21)
+	FMOVQ    F9, 16(R21)
+	ADD      R1, R21
+	FMOVQ    F10, 0(R21)
+	FMOVQ    F11, 16(R21)
+	CBNZ     R12, strided
+	RET
+
+part:
+	MOVD     $32, R17
+	CMP      R17, R12
+	CSEL     LT, R12, R17, R17
+	SUB      R17, R12
+	VEOR     V0.B16, V0.B16, V0.B16
+	VEOR     V1.B16, V1.B16, V1.B16
+	VEOR     V2.B16, V2.B16, V2.B16
+	VEOR     V3.B16, V3.B16, V3.B16
+	VEOR     V4.B16, V4.B16, V4.B16
+	VEOR     V5.B16, V5.B16, V5.B16
+	VEOR     V6.B16, V6.B16, V6.B16
+	VEOR     V7.B16, V7.B16, V7.B16
+	VEOR     V8.B16, V8.B16, V8.B16
+	VEOR     V9.B16, V9.B16, V9.B16
+	VEOR     V10.B16, V10.B16, V10.B16
+	VEOR     V11.B16, V11.B16, V11.B16
+	VEOR     V12.B16, V12.B16, V12.B16
+	VEOR     V13.B16, V13.B16, V13.B16
+	VEOR     V14.B16, V14.B16, V14.B16
+	VEOR     V15.B16, V15.B16, V15.B16
+	VEOR     V16.B16, V16.B16, V16.B16
+	VEOR     V17.B16, V17.B16, V17.B16
+	VEOR     V18.B16, V18.B16, V18.B16
+	VEOR     V19.B16, V19.B16, V19.B16
+	VEOR     V20.B16, V20.B16, V20.B16
+	VEOR     V21.B16, V21.B16, V21.B16
+	VEOR     V22.B16, V22.B16, V22.B16
+	VEOR     V23.B16, V23.B16, V23.B16
+	LSR      $1, R17, R19
+	CBZ      R19, partSingle
+
+partPair:
+	VLD1     (R10), [V24.S4]
+	ADD      $16, R10, R16
+	TBZ      $1, R13, one1
+	FMOVD    (R16), F25
+	TBZ      $0, R13, loaded2
+	ADD      $8, R16
+	VLD1     (R16), V25.S[2]
+	B        loaded2
+
+one1:
+	FMOVS    (R16), F25
+
+loaded2:
+	ADD      R11, R10
+	FMOVS    (R3)(R2), F28
+	WORD     $0x4f9c1300 // FMLA V0.4S, V24.4S, V28.S[0]
+	WORD     $0x4f9c1321 // FMLA V1.4S, V25.4S, V28.S[0]
+	FMOVS    (R4)(R2), F29
+	WORD     $0x4f9d1302 // FMLA V2.4S, V24.4S, V29.S[0]
+	WORD     $0x4f9d1323 // FMLA V3.4S, V25.4S, V29.S[0]
+	FMOVS    (R5)(R2), F30
+	WORD     $0x4f9e1304 // FMLA V4.4S, V24.4S, V30.S[0]
+	WORD     $0x4f9e1325 // FMLA V5.4S, V25.4S, V30.S[0]
+	FMOVS    (R6)(R2), F31
+	WORD     $0x4f9f1306 // FMLA V6.4S, V24.4S, V31.S[0]
+	WORD     $0x4f9f1327 // FMLA V7.4S, V25.4S, V31.S[0]
+	FMOVS    (R7)(R2), F28
+	WORD     $0x4f9c1308 // FMLA V8.4S, V24.4S, V28.S[0]
+	WORD     $0x4f9c1329 // FMLA V9.4S, V25.4S, V28.S[0]
+	FMOVS    (R8)(R2), F29
+	ADD      R9, R2
+	WORD     $0x4f9d130a // FMLA V10.4S, V24.4S, V29.S[0]
+	WORD     $0x4f9d132b // FMLA V11.4S, V25.4S, V29.S[0]
+	PRFM     0(R14), PLDL2KEEP
+	ADD      R15, R14
+	VLD1     (R10), [V24.S4]
+	ADD      $16, R10, R16
+	TBZ      $1, R13, one3
+	FMOVD    (R16), F25
+	TBZ      $0, R13, loaded4
+	ADD      $8, R16
+	VLD1     (R16), V25.S[2]
+	B        loaded4
+
+one3:
+	FMOVS    (R16), F25
+
+loaded4:
+	ADD      R11, R10
+	FMOVS    (R3)(R2), F28
+	WORD     $0x4f9c130c // FMLA V12.4S, V24.4S, V28.S[0]
+	WORD     $0x4f9c132d // FMLA V13.4S, V25.4S, V28.S[0]
+	FMOVS    (R4)(R2), F29
+	WORD     $0x4f9d130e // FMLA V14.4S, V24.4S, V29.S[0]
+	WORD     $0x4f9d132f // FMLA V15.4S, V25.4S, V29.S[0]
+	FMOVS    (R5)(R2), F30
+	WORD     $0x4f9e1310 // FMLA V16.4S, V24.4S, V30.S[0]
+	WORD     $0x4f9e1331 // FMLA V17.4S, V25.4S, V30.S[0]
+	FMOVS    (R6)(R2), F31
+	WORD     $0x4f9f1312 // FMLA V18.4S, V24.4S, V31.S[0]
+	WORD     $0x4f9f1333 // FMLA V19.4S, V25.4S, V31.S[0]
+	FMOVS    (R7)(R2), F28
+	WORD     $0x4f9c1314 // FMLA V20.4S, V24.4S, V28.S[0]
+	WORD     $0x4f9c1335 // FMLA V21.4S, V25.4S, V28.S[0]
+	FMOVS    (R8)(R2), F29
+	ADD      R9, R2
+	WORD     $0x4f9d1316 // FMLA V22.4S, V24.4S, V29.S[0]
+	WORD     $0x4f9d1337 // FMLA V23.4S, V25.4S, V29.S[0]
+	PRFM     0(R14), PLDL2KEEP
+	ADD      R15, R14
+	SUBS     $1, R19, R19
+	BNE      partPair
+
+partSingle:
+	TBZ      $0, R17, partSum
+	VLD1     (R10), [V24.S4]
+	ADD      $16, R10, R16
+	TBZ      $1, R13, one5
+	FMOVD    (R16), F25
+	TBZ      $0, R13, loaded6
+	ADD      $8, R16
+	VLD1     (R16), V25.S[2]
+	B        loaded6
+
+one5:
+	FMOVS    (R16), F25
+
+loaded6:
+	ADD      R11, R10
+	FMOVS    (R3)(R2), F28
+	WORD     $0x4f9c1300 // FMLA V0.4S, V24.4S, V28.S[0]
+	WORD     $0x4f9c1321 // FMLA V1.4S, V25.4S, V28.S[0]
+	FMOVS    (R4)(R2), F29
+	WORD     $0x4f9d1302 // FMLA V2.4S, V24.4S, V29.S[0]
+	WORD     $0x4f9d1323 // FMLA V3.4S, V25.4S, V29.S[0]
+	FMOVS    (R5)(R2), F30
+	WORD     $0x4f9e1304 // FMLA V4.4S, V24.4S, V30.S[0]
+	WORD     $0x4f9e1325 // FMLA V5.4S, V25.4S, V30.S[0]
+	FMOVS    (R6)(R2), F31
+	WORD     $0x4f9f1306 // FMLA V6.4S, V24.4S, V31.S[0]
+	WORD     $0x4f9f1327 // FMLA V7.4S, V25.4S, V31.S[0]
+	FMOVS    (R7)(R2), F28
+	WORD     $0x4f9c1308 // FMLA V8.4S, V24.4S, V28.S[0]
+	WORD     $0x4f9c1329 // FMLA V9.4S, V25.4S, V28.S[0]
+	FMOVS    (R8)(R2), F29
+	ADD      R9, R2
+	WORD     $0x4f9d130a // FMLA V10.4S, V24.4S, V29.S[0]
+	WORD     $0x4f9d132b // FMLA V11.4S, V25.4S, V29.S[0]
+	PRFM     0(R14), PLDL2KEEP
+	ADD      R15, R14
+
+partSum:
+	WORD     $0x4e2cd400 // FADD V0.4S, V0.4S, V12.4S
+	WORD     $0x4e2dd421 // FADD V1.4S, V1.4S, V13.4S
+	WORD     $0x4e2ed442 // FADD V2.4S, V2.4S, V14.4S
+	WORD     $0x4e2fd463 // FADD V3.4S, V3.4S, V15.4S
+	WORD     $0x4e30d484 // FADD V4.4S, V4.4S, V16.4S
+	WORD     $0x4e31d4a5 // FADD V5.4S, V5.4S, V17.4S
+	WORD     $0x4e32d4c6 // FADD V6.4S, V6.4S, V18.4S
+	WORD     $0x4e33d4e7 // FADD V7.4S, V7.4S, V19.4S
+	WORD     $0x4e34d508 // FADD V8.4S, V8.4S, V20.4S
+	WORD     $0x4e35d529 // FADD V9.4S, V9.4S, V21.4S
+	WORD     $0x4e36d54a // FADD V10.4S, V10.4S, V22.4S
+	WORD     $0x4e37d56b // FADD V11.4S, V11.4S, V23.4S
+	CBZ      R20, partFirst
+	MOVD     R0, R21
+	FMOVQ    0(R21), F24
+	WORD     $0x4e38d400 // FADD V0.4S, V0.4S, V24.4S
+	ADD      $16, R21, R16
+	TBZ      $1, R13, one7
+	FMOVD    (R16), F24
+	TBZ      $0, R13, loaded8
+	ADD      $8, R16
+	VLD1     (R16), V24.S[2]
+	B        loaded8
+
+one7:
+	FMOVS    (R16), F24
+
+loaded8:
+	WORD     $0x4e38d421 // FADD V1.4S, V1.4S, V24.4S
+	ADD      R1, R21
+	FMOVQ    0(R21), F24
+	WORD     $0x4e38d442 // FADD V2.4S, V2.4S, V24.4S
+	ADD      $16, R21, R16
+	TBZ      $1, R13, one9
+	FMOVD    (R16), F24
+	TBZ      $0, R13, loaded10
+	ADD      $8, R16
+	VLD1     (R16), V24.S[2]
+	B        loaded10
+
+one9:
+	FMOVS    (R16), F24
+
+loaded10:
+	WORD     $0x4e38d463 // FADD V3.4S, V3.4S, V24.4S
+	ADD      R1, R21
+	FMOVQ    0(R21), F24
+	WORD     $0x4e38d484 // FADD V4.4S, V4.4S, V24.4S
+	ADD      $16, R21, R16
+	TBZ      $1, R13, one11
+	FMOVD    (R16), F24
+	TBZ      $0, R13, loaded12
+	ADD      $8, R16
+	VLD1     (R16), V24.S[2]
+	B        loaded12
+
+one11:
+	FMOVS    (R16), F24
+
+loaded12:
+	WORD     $0x4e38d4a5 // FADD V5.4S, V5.4S, V24.4S
+	ADD      R1, R21
+	FMOVQ    0(R21), F24
+	WORD     $0x4e38d4c6 // FADD V6.4S, V6.4S, V24.4S
+	ADD      $16, R21, R16
+	TBZ      $1, R13, one13
+	FMOVD    (R16), F24
+	TBZ      $0, R13, loaded14
+	ADD      $8, R16
+	VLD1     (R16), V24.S[2]
+	B        loaded14
+
+one13:
+	FMOVS    (R16), F24
+
+loaded14:
+	WORD     $0x4e38d4e7 // FADD V7.4S, V7.4S, V24.4S
+	ADD      R1, R21
+	FMOVQ    0(R21), F24
+	WORD     $0x4e38d508 // FADD V8.4S, V8.4S, V24.4S
+	ADD      $16, R21, R16
+	TBZ      $1, R13, one15
+	FMOVD    (R16), F24
+	TBZ      $0, R13, loaded16
+	ADD      $8, R16
+	VLD1     (R16), V24.S[2]
+	B        loaded16
+
+one15:
+	FMOVS    (R16), F24
+
+loaded16:
+	WORD     $0x4e38d529 // FADD V9.4S, V9.4S, V24.4S
+	ADD      R1, R21
+	FMOVQ    0(R21), F24
+	WORD     $0x4e38d54a // FADD V10.4S, V10.4S, V24.4S
+	ADD      $16, R21, R16
+	TBZ      $1, R13, one17
+	FMOVD    (R16), F24
+	TBZ      $0, R13, loaded18
+	ADD      $8, R16
+	VLD1     (R16), V24.S[2]
+	B        loaded18
+
+one17:
+	FMOVS    (R16), F24
+
+loaded18:
+	WORD     $0x4e38d56b // FADD V11.4S, V11.4S, V24.4S
+	B        partStore
+
+partFirst:
+	VEOR     V24.B16, V24.B16, V24.B16
+	WORD     $0x4e38d400 // FADD V0.4S, V0.4S, V24.4S
+	WORD     $0x4e38d421 // FADD V1.4S, V1.4S, V24.4S
+	WORD     $0x4e38d442 // FADD V2.4S, V2.4S, V24.4S
+	WORD     $0x4e38d463 // FADD V3.4S, V3.4S, V24.4S
+	WORD     $0x4e38d484 // FADD V4.4S, V4.4S, V24.4S
+	WORD     $0x4e38d4a5 // FADD V5.4S, V5.4S, V24.4S
+	WORD     $0x4e38d4c6 // FADD V6.4S, V6.4S, V24.4S
+	WORD     $0x4e38d4e7 // FADD V7.4S, V7.4S, V24.4S
+	WORD     $0x4e38d508 // FADD V8.4S, V8.4S, V24.4S
+	WORD     $0x4e38d529 // FADD V9.4S, V9.4S, V24.4S
+	WORD     $0x4e38d54a // FADD V10.4S, V10.4S, V24.4S
+	WORD     $0x4e38d56b // FADD V11.4S, V11.4S, V24.4S
+	MOVD     $1, R20
+
+partStore:
+	MOVD     R0, R21
+	FMOVQ    F0, 0(R21)
+	ADD      $16, R21, R16
+	TBZ      $1, R13, one19
+	FMOVD    F1, (R16)
+	TBZ      $0, R13, stored20
+	ADD      $8, R16
+	VST1     V1.S[2], (R16)
+	B        stored20
+
+one19:
+	FMOVS    F1, (R16)
+
+stored20:
+	ADD      R1, R21
+	FMOVQ    F2, 0(R21)
+	ADD      $16, R21, R16
+	TBZ      $1, R13, one21
+	FMOVD    F3, (R16)
+	TBZ      $0, R13, stored22
+	ADD      $8, R16
+	VST1     V3.S[2], (R16)
+	B        stored22
+
+one21:
+	FMOVS    F3, (R16)
+
+stored22:
+	ADD      R1, R21
+	FMOVQ    F4, 0(R21)
+	ADD      $16, R21, R16
+	TBZ      $1, R13, one23
+	FMOVD    F5, (R16)
+	TBZ      $0, R13, stored24
+	ADD      $8, R16
+	VST1     V5.S[2], (R16)
+	B        stored24
+
+one23:
+	FMOVS    F5, (R16)
+
+stored24:
+	ADD      R1, R21
+	FMOVQ    F6, 0(R21)
+	ADD      $16, R21, R16
+	TBZ      $1, R13, one25
+	FMOVD    F7, (R16)
+	TBZ      $0, R13, stored26
+	ADD      $8, R16
+	VST1     V7.S[2], (R16)
+	B        stored26
+
+one25:
+	FMOVS    F7, (R16)
+
+stored26:
+	ADD      R1, R21
+	FMOVQ    F8, 0(R21)
+	ADD      $16, R21, R16
+	TBZ      $1, R13, one27
+	FMOVD    F9, (R16)
+	TBZ      $0, R13, stored28
+	ADD      $8, R16
+	VST1     V9.S[2], (R16)
+	B        stored28
+
+one27:
+	FMOVS    F9, (R16)
+
+stored28:
+	ADD      R1, R21
+	FMOVQ    F10, 0(R21)
+	ADD      $16, R21, R16
+	TBZ      $1, R13, one29
+	FMOVD    F11, (R16)
+	TBZ      $0, R13, stored30
+	ADD      $8, R16
+	VST1     V11.S[2], (R16)
+	B        stored30
+
+one29:
+	FMOVS    F11, (R16)
+
+stored30:
+	CBNZ     R12, part
+	RET
+
+// func neonBF16Tile1x4(c *float32, ldc int, a *float32, rowA int, colA int, b *float32, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
+// The sum of the even steps of row i and vector j is in V(4*i+j), that of the odd ones in V(4+4*i+j). b is in V24 to V27, a in V28 and after.
+TEXT ·neonBF16Tile1x4(SB), NOSPLIT, $0-96
+	MOVD     c+0(FP), R0
+	MOVD     ldc+8(FP), R1
+	LSL      $2, R1, R1
+	MOVD     a+16(FP), R3
+	MOVD     rowA+24(FP), R16
+	LSL      $2, R16, R16
+	MOVD     $0, R2
+	MOVD     colA+32(FP), R9
+	LSL      $2, R9, R9
+	MOVD     rowB+48(FP), R11
+	LSL      $2, R11, R11
+	MOVD     k+56(FP), R12
+	MOVD     b+40(FP), R10
+	MOVD     lanes+64(FP), R13
+	MOVD     ahead+80(FP), R14
+	MOVD     step+88(FP), R15
+	MOVBU    add+72(FP), R20
+	MOVD     R0, R16
+	PRFM     0(R16), PLDL1KEEP
+	CMP      $4, R13
+	BNE      part
+
+packed:
+	MOVD     $32, R17
+	CMP      R17, R12
+	CSEL     LT, R12, R17, R17
+	SUB      R17, R12
+	VEOR     V0.B16, V0.B16, V0.B16
+	VEOR     V1.B16, V1.B16, V1.B16
+	VEOR     V2.B16, V2.B16, V2.B16
+	VEOR     V3.B16, V3.B16, V3.B16
+	VEOR     V4.B16, V4.B16, V4.B16
+	VEOR     V5.B16, V5.B16, V5.B16
+	VEOR     V6.B16, V6.B16, V6.B16
+	VEOR     V7.B16, V7.B16, V7.B16
+	LSR      $1, R17, R19
+	CBZ      R19, packedSingle
+
+packedPair:
+	FMOVS    0(R3), F28
+	ADD      R9, R3
+	VLD1.P   (R10)(R11), [V24.S4, V25.S4, V26.S4, V27.S4]
+	WORD     $0x4f9c1300 // FMLA V0.4S, V24.4S, V28.S[0]
+	WORD     $0x4f9c1321 // FMLA V1.4S, V25.4S, V28.S[0]
+	WORD     $0x4f9c1342 // FMLA V2.4S, V26.4S, V28.S[0]
+	WORD     $0x4f9c1363 // FMLA V3.4S, V27.4S, V28.S[0]
+	PRFM     0(R14), PLDL2KEEP
+	ADD      R15, R14
+	FMOVS    0(R3), F28
+	ADD      R9, R3
+	VLD1.P   (R10)(R11), [V24.S4, V25.S4, V26.S4, V27.S4]
+	WORD     $0x4f9c1304 // FMLA V4.4S, V24.4S, V28.S[0]
+	WORD     $0x4f9c1325 // FMLA V5.4S, V25.4S, V28.S[0]
+	WORD     $0x4f9c1346 // FMLA V6.4S, V26.4S, V28.S[0]
+	WORD     $0x4f9c1367 // FMLA V7.4S, V27.4S, V28.S[0]
+	PRFM     0(R14), PLDL2KEEP
+	ADD      R15, R14
+	SUBS     $1, R19, R19
+	BNE      packedPair
+
+packedSingle:
+	TBZ      $0, R17, packedSum
+	FMOVS    0(R3), F28
+	ADD      R9, R3
+	VLD1.P   (R10)(R11), [V24.S4, V25.S4, V26.S4, V27.S4]
+	WORD     $0x4f9c1300 // FMLA V0.4S, V24.4S, V28.S[0]
+	WORD     $0x4f9c1321 // FMLA V1.4S, V25.4S, V28.S[0]
+	WORD     $0x4f9c1342 // FMLA V2.4S, V26.4S, V28.S[0]
+	WORD     $0x4f9c1363 // FMLA V3.4S, V27.4S, V28.S[0]
+	PRFM     0(R14), PLDL2KEEP
+	ADD      R15, R14
+
+packedSum:
+	WORD     $0x4e24d400 // FADD V0.4S, V0.4S, V4.4S
+	WORD     $0x4e25d421 // FADD V1.4S, V1.4S, V5.4S
+	WORD     $0x4e26d442 // FADD V2.4S, V2.4S, V6.4S
+	WORD     $0x4e27d463 // FADD V3.4S, V3.4S, V7.4S
+	CBZ      R20, packedFirst
+	MOVD     R0, R21
+	FMOVQ    0(R21), F24
+	WORD     $0x4e38d400 // FADD V0.4S, V0.4S, V24.4S
+	FMOVQ    16(R21), F24
+	WORD     $0x4e38d421 // FADD V1.4S, V1.4S, V24.4S
+	FMOVQ    32(R21), F24
+	WORD     $0x4e38d442 // FADD V2.4S, V2.4S, V24.4S
+	FMOVQ    48(R21), F24
+	WORD     $0x4e38d463 // FADD V3.4S, V3.4S, V24.4S
+	B        packedStore
+
+packedFirst:
+	VEOR     V24.B16, V24.B16, V24.B16
+	WORD     $0x4e38d400 // FADD V0.4S, V0.4S, V24.4S
+	WORD     $0x4e38d421 // FADD V1.4S, V1.4S, V24.4S
+	WORD     $0x4e38d442 // FADD V2.4S, V2.4S, V24.4S
+	WORD     $0x4e38d463 // FADD V3.4S, V3.4S, V24.4S
+	MOVD     $1, R20
+
+packedStore:
+	MOVD     R0, R21
+	FMOVQ    F0, 0(R21)
+	FMOVQ    F1, 16(R21)
+	FMOVQ    F2, 32(R21)
+	FMOVQ    F3, 48(R21)
+	CBNZ     R12, packed
+	RET
+
+part:
+	MOVD     $32, R17
+	CMP      R17, R12
+	CSEL     LT, R12, R17, R17
+	SUB      R17, R12
+	VEOR     V0.B16, V0.B16, V0.B16
+	VEOR     V1.B16, V1.B16, V1.B16
+	VEOR     V2.B16, V2.B16, V2.B16
+	VEOR     V3.B16, V3.B16, V3.B16
+	VEOR     V4.B16, V4.B16, V4.B16
+	VEOR     V5.B16, V5.B16, V5.B16
+	VEOR     V6.B16, V6.B16, V6.B16
+	VEOR     V7.B16, V7.B16, V7.B16
+	LSR      $1, R17, R19
+	CBZ      R19, partSingle
+
+partPair:
+	VLD1     (R10), [V24.S4, V25.S4, V26.S4]
+	ADD      $48, R10, R16
+	TBZ      $1, R13, one1
+	FMOVD    (R16), F27
+	TBZ      $0, R13, loaded2
+	ADD      $8, R16
+	VLD1     (R16), V27.S[2]
+	B        loaded2
+
+one1:
+	FMOVS    (R16), F27
+
+loaded2:
+	ADD      R11, R10
+	FMOVS    (R3)(R2), F28
+	ADD      R9, R2
+	WORD     $0x4f9c1300 // FMLA V0.4S, V24.4S, V28.S[0]
+	WORD     $0x4f9c1321 // FMLA V1.4S, V25.4S, V28.S[0]
+	WORD     $0x4f9c1342 // FMLA V2.4S, V26.4S, V28.S[0]
+	WORD     $0x4f9c1363 // FMLA V3.4S, V27.4S, V28.S[0]
+	PRFM     0(R14), PLDL2KEEP
+	ADD      R15, R14
+	VLD1     (R10), [V24.S4, V25.S4, V26.S4]
+	ADD      $48, R10, R16
+	TBZ      $1, R13, one3
+	FMOVD    (R16), F27
+	TBZ      $0, R13, loaded4
+	ADD      $8, R16
+	VLD1     (R16), V27.S[2]
+	B        loaded4
+
+one3:
+	FMOVS    (R16), F27
+
+loaded4:
+	ADD      R11, R10
+	FMOVS    (R3)(R2), F28
+	ADD      R9, R2
+	WORD     $0x4f9c1304 // FMLA V4.4S, V24.4S, V28.S[0]
+	WORD     $0x4f9c1325 // FMLA V5.4S, V25.4S, V28.S[0]
+	WORD     $0x4f9c1346 // FMLA V6.4S, V26.4S, V28.S[0]
+	WORD     $0x4f9c1367 // FMLA V7.4S, V27.4S, V28.S[0]
+	PRFM     0(R14), PLDL2KEEP
+	ADD      R15, R14
+	SUBS     $1, R19, R19
+	BNE      partPair
+
+partSingle:
+	TBZ      $0, R17, partSum
+	VLD1     (R10), [V24.S4, V25.S4, V26.S4]
+	ADD      $48, R10, R16
+	TBZ      $1, R13, one5
+	FMOVD    (R16), F27
+	TBZ      $0, R13, loaded6
+	ADD      $8, R16
+	VLD1     (R16), V27.S[2]
+	B        loaded6
+
+one5:
+	FMOVS    (R16), F27
+
+loaded6:
+	ADD      R11, R10
+	FMOVS    (R3)(R2), F28
+	ADD      R9, R2
+	WORD     $0x4f9c1300 // FMLA V0.4S, V24.4S, V28.S[0]
+	WORD     $0x4f9c1321 // FMLA V1.4S, V25.4S, V28.S[0]
+	WORD     $0x4f9c1342 // FMLA V2.4S, V26.4S, V28.S[0]
+	WORD     $0x4f9c1363 // FMLA V3.4S, V27.4S, V28.S[0]
+	PRFM     0(R14), PLDL2KEEP
+	ADD      R15, R14
+
+partSum:
+	WORD     $0x4e24d400 // FADD V0.4S, V0.4S, V4.4S
+	WORD     $0x4e25d421 // FADD V1.4S, V1.4S, V5.4S
+	WORD     $0x4e26d442 // FADD V2.4S, V2.4S, V6.4S
+	WORD     $0x4e27d463 // FADD V3.4S, V3.4S, V7.4S
+	CBZ      R20, partFirst
+	MOVD     R0, R21
+	FMOVQ    0(R21), F24
+	WORD     $0x4e38d400 // FADD V0.4S, V0.4S, V24.4S
+	FMOVQ    16(R21), F24
+	WORD     $0x4e38d421 // FADD V1.4S, V1.4S, V24.4S
+	FMOVQ    32(R21), F24
+	WORD     $0x4e38d442 // FADD V2.4S, V2.4S, V24.4S
+	ADD      $48, R21, R16
+	TBZ      $1, R13, one7
+	FMOVD    (R16), F24
+	TBZ      $0, R13, loaded8
+	ADD      $8, R16
+	VLD1     (R16), V24.S[2]
+	B        loaded8
+
+one7:
+	FMOVS    (R16), F24
+
+loaded8:
+	WORD     $0x4e38d463 // FADD V3.4S, V3.4S, V24.4S
+	B        partStore
+
+partFirst:
+	VEOR     V24.B16, V24.B16, V24.B16
+	WORD     $0x4e38d400 // FADD V0.4S, V0.4S, V24.4S
+	WORD     $0x4e38d421 // FADD V1.4S, V1.4S, V24.4S
+	WORD     $0x4e38d442 // FADD V2.4S, V2.4S, V24.4S
+	WORD     $0x4e38d463 // FADD V3.4S, V3.4S, V24.4S
+	MOVD     $1, R20
+
+partStore:
+	MOVD     R0, R21
+	FMOVQ    F0, 0(R21)
+	FMOVQ    F1, 16(R21)
+	FMOVQ    F2, 32(R21)
+	ADD      $48, R21, R16
+	TBZ      $1, R13, one9
+	FMOVD    F3, (R16)
+	TBZ      $0, R13, stored10
+	ADD      $8, R16
+	VST1     V3.S[2], (R16)
+	B        stored10
+
+one9:
+	FMOVS    F3, (R16)
+
+stored10:
+	CBNZ     R12, part
+	RET
+
+// func neonBF16Tile2x4(c *float32, ldc int, a *float32, rowA int, colA int, b *float32, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
+// The sum of the even steps of row i and vector j is in V(4*i+j), that of the odd ones in V(8+4*i+j). b is in V24 to V27, a in V28 and after.
+TEXT ·neonBF16Tile2x4(SB), NOSPLIT, $0-96
+	MOVD     c+0(FP), R0
+	MOVD     ldc+8(FP), R1
+	LSL      $2, R1, R1
+	MOVD     a+16(FP), R3
+	MOVD     rowA+24(FP), R16
+	LSL      $2, R16, R16
+	ADD      R16, R3, R4
+	MOVD     $0, R2
+	MOVD     colA+32(FP), R9
+	LSL      $2, R9, R9
+	MOVD     rowB+48(FP), R11
+	LSL      $2, R11, R11
+	MOVD     k+56(FP), R12
+	MOVD     b+40(FP), R10
+	MOVD     lanes+64(FP), R13
+	MOVD     ahead+80(FP), R14
+	MOVD     step+88(FP), R15
+	MOVBU    add+72(FP), R20
+	MOVD     R0, R16
+	PRFM     0(R16), PLDL1KEEP
+	ADD      R1, R16
+	PRFM     0(R16), PLDL1KEEP
+	CMP      $4, R13
+	BNE      part
+	MOVD     rowA+24(FP), R16
+	CMP      $1, R16
+	BNE      strided
+
+packed:
+	MOVD     $32, R17
+	CMP      R17, R12
+	CSEL     LT, R12, R17, R17
+	SUB      R17, R12
+	VEOR     V0.B16, V0.B16, V0.B16
+	VEOR     V1.B16, V1.B16, V1.B16
+	VEOR     V2.B16, V2.B16, V2.B16
+	VEOR     V3.B16, V3.B16, V3.B16
+	VEOR     V4.B16, V4.B16, V4.B16
+	VEOR     V5.B16, V5.B16, V5.B16
+	VEOR     V6.B16, V6.B16, V6.B16
+	VEOR     V7.B16, V7.B16, V7.B16
+	VEOR     V8.B16, V8.B16, V8.B16
+	VEOR     V9.B16, V9.B16, V9.B16
+	VEOR     V10.B16, V10.B16, V10.B16
+	VEOR     V11.B16, V11.B16, V11.B16
+	VEOR     V12.B16, V12.B16, V12.B16
+	VEOR     V13.B16, V13.B16, V13.B16
+	VEOR     V14.B16, V14.B16, V14.B16
+	VEOR     V15.B16, V15.B16, V15.B16
+	LSR      $1, R17, R19
+	CBZ      R19, packedSingle
+
+packedPair:
+	FMOVD    0(R3), F28
+	ADD      R9, R3
+	VLD1.P   (R10)(R11), [V24.S4, V25.S4, V26.S4, V27.S4]
+	WORD     $0x4f9c1300 // FMLA V0.4S, V24.4S, V28.S[0]
+	WORD     $0x4f9c1321 // FMLA V1.4S, V25.4S, V28.S[0]
+	WORD     $0x4f9c1342 // FMLA V2.4S, V26.4S, V28.S[0]
+	WORD     $0x4f9c1363 // FMLA V3.4S, V27.4S, V28.S[0]
+	WORD     $0x4fbc1304 // FMLA V4.4S, V24.4S, V28.S[1]
+	WORD     $0x4fbc1325 // FMLA V5.4S, V25.4S, V28.S[1]
+	WORD     $0x4fbc1346 // FMLA V6.4S, V26.4S, V28.S[1]
+	WORD     $0x4fbc1367 // FMLA V7.4S, V27.4S, V28.S[1]
+	PRFM     0(R14), PLDL2KEEP
+	ADD      R15, R14
+	FMOVD    0(R3), F28
+	ADD      R9, R3
+	VLD1.P   (R10)(R11), [V24.S4, V25.S4, V26.S4, V27.S4]
+	WORD     $0x4f9c1308 // FMLA V8.4S, V24.4S, V28.S[0]
+	WORD     $0x4f9c1329 // FMLA V9.4S, V25.4S, V28.S[0]
+	WORD     $0x4f9c134a // FMLA V10.4S, V26.4S, V28.S[0]
+	WORD     $0x4f9c136b // FMLA V11.4S, V27.4S, V28.S[0]
+	WORD     $0x4fbc130c // FMLA V12.4S, V24.4S, V28.S[1]
+	WORD     $0x4fbc132d // FMLA V13.4S, V25.4S, V28.S[1]
+	WORD     $0x4fbc134e // FMLA V14.4S, V26.4S, V28.S[1]
+	WORD     $0x4fbc136f // FMLA V15.4S, V27.4S, V28.S[1]
+	PRFM     0(R14), PLDL2KEEP
+	ADD      R15, R14
+	SUBS     $1, R19, R19
+	BNE      packedPair
+
+packedSingle:
+	TBZ      $0, R17, packedSum
+	FMOVD    0(R3), F28
+	ADD      R9, R3
+	VLD1.P   (R10)(R11), [V24.S4, V25.S4, V26.S4, V27.S4]
+	WORD     $0x4f9c1300 // FMLA V0.4S, V24.4S, V28.S[0]
+	WORD     $0x4f9c1321 // FMLA V1.4S, V25.4S, V28.S[0]
+	WORD     $0x4f9c1342 // FMLA V2.4S, V26.4S, V28.S[0]
+	WORD     $0x4f9c1363 // FMLA V3.4S, V27.4S, V28.S[0]
+	WORD     $0x4fbc1304 // FMLA V4.4S, V24.4S, V28.S[1]
+	WORD     $0x4fbc1325 // FMLA V5.4S, V25.4S, V28.S[1]
+	WORD     $0x4fbc1346 // FMLA V6.4S, V26.4S, V28.S[1]
+	WORD     $0x4fbc1367 // FMLA V7.4S, V27.4S, V28.S[1]
+	PRFM     0(R14), PLDL2KEEP
+	ADD      R15, R14
+
+packedSum:
+	WORD     $0x4e28d400 // FADD V0.4S, V0.4S, V8.4S
+	WORD     $0x4e29d421 // FADD V1.4S, V1.4S, V9.4S
+	WORD     $0x4e2ad442 // FADD V2.4S, V2.4S, V10.4S
+	WORD     $0x4e2bd463 // FADD V3.4S, V3.4S, V11.4S
+	WORD     $0x4e2cd484 // FADD V4.4S, V4.4S, V12.4S
+	WORD     $0x4e2dd4a5 // FADD V5.4S, V5.4S, V13.4S
+	WORD     $0x4e2ed4c6 // FADD V6.4S, V6.4S, V14.4S
+	WORD     $0x4e2fd4e7 // FADD V7.4S, V7.4S, V15.4S
+	CBZ      R20, packedFirst
+	MOVD     R0, R21
+	FMOVQ    0(R21), F24
+	WORD     $0x4e38d400 // FADD V0.4S, V0.4S, V24.4S
+	FMOVQ    16(R21), F24
+	WORD     $0x4e38d421 // FADD V1.4S, V1.4S, V24.4S
+	FMOVQ    32(R21), F24
+	WORD     $0x4e38d442 // FADD V2.4S, V2.4S, V24.4S
+	FMOVQ    48(R21), F24
+	WORD     $0x4e38d463 // FADD V3.4S, V3.4S, V24.4S
+	ADD      R1, R21
+	FMOVQ    0(R21), F24
+	WORD     $0x4e38d484 // FADD V4.4S, V4.4S, V24.4S
+	FMOVQ    16(R21), F24
+	WORD     $0x4e38d4a5 // FADD V5.4S, V5.4S, V24.4S
+	FMOVQ    32(R21), F24
+	WORD     $0x4e38d4c6 // FADD V6.4S, V6.4S, V24.4S
+	FMOVQ    48(R21), F24
+	WORD     $0x4e38d4e7 // FADD V7.4S, V7.4S, V24.4S
+	B        packedStore
+
+packedFirst:
+	VEOR     V24.B16, V24.B16, V24.B16
+	WORD     $0x4e38d400 // FADD V0.4S, V0.4S, V24.4S
+	WORD     $0x4e38d421 // FADD V1.4S, V1.4S, V24.4S
+	WORD     $0x4e38d442 // FADD V2.4S, V2.4S, V24.4S
+	WORD     $0x4e38d463 // FADD V3.4S, V3.4S, V24.4S
+	WORD     $0x4e38d484 // FADD V4.4S, V4.4S, V24.4S
+	WORD     $0x4e38d4a5 // FADD V5.4S, V5.4S, V24.4S
+	WORD     $0x4e38d4c6 // FADD V6.4S, V6.4S, V24.4S
+	WORD     $0x4e38d4e7 // FADD V7.4S, V7.4S, V24.4S
+	MOVD     $1, R20
+
+packedStore:
+	MOVD     R0, R21
+	FMOVQ    F0, 0(R21)
+	FMOVQ    F1, 16(R21)
+	FMOVQ    F2, 32(R21)
+	FMOVQ    F3, 48(R21)
+	ADD      R1, R21
+	FMOVQ    F4, 0(R21)
+	FMOVQ    F5, 16(R21)
+	FMOVQ    F6, 32(R21)
+	FMOVQ    F7, 48(R21)
+	CBNZ     R12, packed
+	RET
+
+strided:
+	MOVD     $32, R17
+	CMP      R17, R12
+	CSEL     LT, R12, R17, R17
+	SUB      R17, R12
+	VEOR     V0.B16, V0.B16, V0.B16
+	VEOR     V1.B16, V1.B16, V1.B16
+	VEOR     V2.B16, V2.B16, V2.B16
+	VEOR     V3.B16, V3.B16, V3.B16
+	VEOR     V4.B16, V4.B16, V4.B16
+	VEOR     V5.B16, V5.B16, V5.B16
+	VEOR     V6.B16, V6.B16, V6.B16
+	VEOR     V7.B16, V7.B16, V7.B16
+	VEOR     V8.B16, V8.B16, V8.B16
+	VEOR     V9.B16, V9.B16, V9.B16
+	VEOR     V10.B16, V10.B16, V10.B16
+	VEOR     V11.B16, V11.B16, V11.B16
+	VEOR     V12.B16, V12.B16, V12.B16
+	VEOR     V13.B16, V13.B16, V13.B16
+	VEOR     V14.B16, V14.B16, V14.B16
+	VEOR     V15.B16, V15.B16, V15.B16
+	LSR      $1, R17, R19
+	CBZ      R19, stridedSingle
+
+stridedPair:
+	VLD1.P   (R10)(R11), [V24.S4, V25.S4, V26.S4, V27.S4]
+	FMOVS    (R3)(R2), F28
+	WORD     $0x4f9c1300 // FMLA V0.4S, V24.4S, V28.S[0]
+	WORD     $0x4f9c1321 // FMLA V1.4S, V25.4S, V28.S[0]
+	WORD     $0x4f9c1342 // FMLA V2.4S, V26.4S, V28.S[0]
+	WORD     $0x4f9c1363 // FMLA V3.4S, V27.4S, V28.S[0]
+	FMOVS    (R4)(R2), F29
+	ADD      R9, R2
+	WORD     $0x4f9d1304 // FMLA V4.4S, V24.4S, V29.S[0]
+	WORD     $0x4f9d1325 // FMLA V5.4S, V25.4S, V29.S[0]
+	WORD     $0x4f9d1346 // FMLA V6.4S, V26.4S, V29.S[0]
+	WORD     $0x4f9d1367 // FMLA V7.4S, V27.4S, V29.S[0]
+	PRFM     0(R14), PLDL2KEEP
+	ADD      R15, R14
+	VLD1.P   (R10)(R11), [V24.S4, V25.S4, V26.S4, V27.S4]
+	FMOVS    (R3)(R2), F28
+	WORD     $0x4f9c1308 // FMLA V8.4S, V24.4S, V28.S[0]
+	WORD     $0x4f9c1329 // FMLA V9.4S, V25.4S, V28.S[0]
+	WORD     $0x4f9c134a // FMLA V10.4S, V26.4S, V28.S[0]
+	WORD     $0x4f9c136b // FMLA V11.4S, V27.4S, V28.S[0]
+	FMOVS    (R4)(R2), F29
+	ADD      R9, R2
+	WORD     $0x4f9d130c // FMLA V12.4S, V24.4S, V29.S[0]
+	WORD     $0x4f9d132d // FMLA V13.4S, V25.4S, V29.S[0]
+	WORD     $0x4f9d134e // FMLA V14.4S, V26.4S, V29.S[0]
+	WORD     $0x4f9d136f // FMLA V15.4S, V27.4S, V29.S[0]
+	PRFM     0(R14), PLDL2KEEP
+	ADD      R15, R14
+	SUBS     $1, R19, R19
+	BNE      stridedPair
+
+stridedSingle:
+	TBZ      $0, R17, stridedSum
+	VLD1.P   (R10)(R11), [V24.S4, V25.S4, V26.S4, V27.S4]
+	FMOVS    (R3)(R2), F28
+	WORD     $0x4f9c1300 // FMLA V0.4S, V24.4S, V28.S[0]
+	WORD     $0x4f9c1321 // FMLA V1.4S, V25.4S, V28.S[0]
+	WORD     $0x4f9c1342 // FMLA V2.4S, V26.4S, V28.S[0]
+	WORD     $0x4f9c1363 // FMLA V3.4S, V27.4S, V28.S[0]
+	FMOVS    (R4)(R2), F29
+	ADD      R9, R2
+	WORD     $0x4f9d1304 // FMLA V4.4S, V24.4S, V29.S[0]
+	WORD     $0x4f9d1325 // FMLA V5.4S, V25.4S, V29.S[0]
+	WORD     $0x4f9d1346 // FMLA V6.4S, V26.4S, V29.S[0]
+	WORD     $0x4f9d1367 // FMLA V7.4S, V27.4S, V29.S[0]
+	PRFM     0(R14), PLDL2KEEP
+	ADD      R15, R14
+
+stridedSum:
+	WORD     $0x4e28d400 // FADD V0.4S, V0.4S, V8.4S
+	WORD     $0x4e29d421 // FADD V1.4S, V1.4S, V9.4S
+	WORD     $0x4e2ad442 // FADD V2.4S, V2.4S, V10.4S
+	WORD     $0x4e2bd463 // FADD V3.4S, V3.4S, V11.4S
+	WORD     $0x4e2cd484 // FADD V4.4S, V4.4S, V12.4S
+	WORD     $0x4e2dd4a5 // FADD V5.4S, V5.4S, V13.4S
+	WORD     $0x4e2ed4c6 // FADD V6.4S, V6.4S, V14.4S
+	WORD     $0x4e2fd4e7 // FADD V7.4S, V7.4S, V15.4S
+	CBZ      R20, stridedFirst
+	MOVD     R0, R21
+	FMOVQ    0(R21), F24
+	WORD     $0x4e38d400 // FADD V0.4S, V0.4S, V24.4S
+	FMOVQ    16(R21), F24
+	WORD     $0x4e38d421 // FADD V1.4S, V1.4S, V24.4S
+	FMOVQ    32(R21), F24
+	WORD     $0x4e38d442 // FADD V2.4S, V2.4S, V24.4S
+	FMOVQ    48(R21), F24
+	WORD     $0x4e38d463 // FADD V3.4S, V3.4S, V24.4S
+	ADD      R1, R21
+	FMOVQ    0(R21), F24
+	WORD     $0x4e38d484 // FADD V4.4S, V4.4S, V24.4S
+	FMOVQ    16(R21), F24
+	WORD     $0x4e38d4a5 // FADD V5.4S, V5.4S, V24.4S
+	FMOVQ    32(R21), F24
+	WORD     $0x4e38d4c6 // FADD V6.4S, V6.4S, V24.4S
+	FMOVQ    48(R21), F24
+	WORD     $0x4e38d4e7 // FADD V7.4S, V7.4S, V24.4S
+	B        stridedStore
+
+stridedFirst:
+	VEOR     V24.B16, V24.B16, V24.B16
+	WORD     $0x4e38d400 // FADD V0.4S, V0.4S, V24.4S
+	WORD     $0x4e38d421 // FADD V1.4S, V1.4S, V24.4S
+	WORD     $0x4e38d442 // FADD V2.4S, V2.4S, V24.4S
+	WORD     $0x4e38d463 // FADD V3.4S, V3.4S, V24.4S
+	WORD     $0x4e38d484 // FADD V4.4S, V4.4S, V24.4S
+	WORD     $0x4e38d4a5 // FADD V5.4S, V5.4S, V24.4S
+	WORD     $0x4e38d4c6 // FADD V6.4S, V6.4S, V24.4S
+	WORD     $0x4e38d4e7 // FADD V7.4S, V7.4S, V24.4S
+	MOVD     $1, R20
+
+stridedStore:
+	MOVD     R0, R21
+	FMOVQ    F0, 0(R21)
+	FMOVQ    F1, 16(R21)
+	FMOVQ    F2, 32(R21)
+	FMOVQ    F3, 48(R21)
+	ADD      R1, R21
+	FMOVQ    F4, 0(R21)
+	FMOVQ    F5, 16(R21)
+	FMOVQ    F6, 32(R21)
+	FMOVQ    F7, 48(R21)
+	CBNZ     R12, strided
+	RET
+
+part:
+	MOVD     $32, R17
+	CMP      R17, R12
+	CSEL     LT, R12, R17, R17
+	SUB      R17, R12
+	VEOR     V0.B16, V0.B16, V0.B16
+	VEOR     V1.B16, V1.B16, V1.B16
+	VEOR     V2.B16, V2.B16, V2.B16
+	VEOR     V3.B16, V3.B16, V3.B16
+	VEOR     V4.B16, V4.B16, V4.B16
+	VEOR     V5.B16, V5.B16, V5.B16
+	VEOR     V6.B16, V6.B16, V6.B16
+	VEOR     V7.B16, V7.B16, V7.B16
+	VEOR     V8.B16, V8.B16, V8.B16
+	VEOR     V9.B16, V9.B16, V9.B16
+	VEOR     V10.B16, V10.B16, V10.B16
+	VEOR     V11.B16, V11.B16, V11.B16
+	VEOR     V12.B16, V12.B16, V12.B16
+	VEOR     V13.B16, V13.B16, V13.B16
+	VEOR     V14.B16, V14.B16, V14.B16
+	VEOR     V15.B16, V15.B16, V15.B16
+	LSR      $1, R17, R19
+	CBZ      R19, partSingle
+
+partPair:
+	VLD1     (R10), [V24.S4, V25.S4, V26.S4]
+	ADD      $48, R10, R16
+	TBZ      $1, R13, one1
+	FMOVD    (R16), F27
+	TBZ      $0, R13, loaded2
+	ADD      $8, R16
+	VLD1     (R16), V27.S[2]
+	B        loaded2
+
+one1:
+	FMOVS    (R16), F27
+
+loaded2:
+	ADD      R11, R10
+	FMOVS    (R3)(R2), F28
+	WORD     $0x4f9c1300 // FMLA V0.4S, V24.4S, V28.S[0]
+	WORD     $0x4f9c1321 // FMLA V1.4S, V25.4S, V28.S[0]
+	WORD     $0x4f9c1342 // FMLA V2.4S, V26.4S, V28.S[0]
+	WORD     $0x4f9c1363 // FMLA V3.4S, V27.4S, V28.S[0]
+	FMOVS    (R4)(R2), F29
+	ADD      R9, R2
+	WORD     $0x4f9d1304 // FMLA V4.4S, V24.4S, V29.S[0]
+	WORD     $0x4f9d1325 // FMLA V5.4S, V25.4S, V29.S[0]
+	WORD     $0x4f9d1346 // FMLA V6.4S, V26.4S, V29.S[0]
+	WORD     $0x4f9d1367 // FMLA V7.4S, V27.4S, V29.S[0]
+	PRFM     0(R14), PLDL2KEEP
+	ADD      R15, R14
+	VLD1     (R10), [V24.S4, V25.S4, V26.S4]
+	ADD      $48, R10, R16
+	TBZ      $1, R13, one3
+	FMOVD    (R16), F27
+	TBZ      $0, R13, loaded4
+	ADD      $8, R16
+	VLD1     (R16), V27.S[2]
+	B        loaded4
+
+one3:
+	FMOVS    (R16), F27
+
+loaded4:
+	ADD      R11, R10
+	FMOVS    (R3)(R2), F28
+	WORD     $0x4f9c1308 // FMLA V8.4S, V24.4S, V28.S[0]
+	WORD     $0x4f9c1329 // FMLA V9.4S, V25.4S, V28.S[0]
+	WORD     $0x4f9c134a // FMLA V10.4S, V26.4S, V28.S[0]
+	WORD     $0x4f9c136b // FMLA V11.4S, V27.4S, V28.S[0]
+	FMOVS    (R4)(R2), F29
+	ADD      R9, R2
+	WORD     $0x4f9d130c // FMLA V12.4S, V24.4S, V29.S[0]
+	WORD     $0x4f9d132d // FMLA V13.4S, V25.4S, V29.S[0]
+	WORD     $0x4f9d134e // FMLA V14.4S, V26.4S, V29.S[0]
+	WORD     $0x4f9d136f // FMLA V15.4S, V27.4S, V29.S[0]
+	PRFM     0(R14), PLDL2KEEP
+	ADD      R15, R14
+	SUBS     $1, R19, R19
+	BNE      partPair
+
+partSingle:
+	TBZ      $0, R17, partSum
+	VLD1     (R10), [V24.S4, V25.S4, V26.S4]
+	ADD      $48, R10, R16
+	TBZ      $1, R13, one5
+	FMOVD    (R16), F27
+	TBZ      $0, R13, loaded6
+	ADD      $8, R16
+	VLD1     (R16), V27.S[2]
+	B        loaded6
+
+one5:
+	FMOVS    (R16), F27
+
+loaded6:
+	ADD      R11, R10
+	FMOVS    (R3)(R2), F28
+	WORD     $0x4f9c1300 // FMLA V0.4S, V24.4S, V28.S[0]
+	WORD     $0x4f9c1321 // FMLA V1.4S, V25.4S, V28.S[0]
+	WORD     $0x4f9c1342 // FMLA V2.4S, V26.4S, V28.S[0]
+	WORD     $0x4f9c1363 // FMLA V3.4S, V27.4S, V28.S[0]
+	FMOVS    (R4)(R2), F29
+	ADD      R9, R2
+	WORD     $0x4f9d1304 // FMLA V4.4S, V24.4S, V29.S[0]
+	WORD     $0x4f9d1325 // FMLA V5.4S, V25.4S, V29.S[0]
+	WORD     $0x4f9d1346 // FMLA V6.4S, V26.4S, V29.S[0]
+	WORD     $0x4f9d1367 // FMLA V7.4S, V27.4S, V29.S[0]
+	PRFM     0(R14), PLDL2KEEP
+	ADD      R15, R14
+
+partSum:
+	WORD     $0x4e28d400 // FADD V0.4S, V0.4S, V8.4S
+	WORD     $0x4e29d421 // FADD V1.4S, V1.4S, V9.4S
+	WORD     $0x4e2ad442 // FADD V2.4S, V2.4S, V10.4S
+	WORD     $0x4e2bd463 // FADD V3.4S, V3.4S, V11.4S
+	WORD     $0x4e2cd484 // FADD V4.4S, V4.4S, V12.4S
+	WORD     $0x4e2dd4a5 // FADD V5.4S, V5.4S, V13.4S
+	WORD     $0x4e2ed4c6 // FADD V6.4S, V6.4S, V14.4S
+	WORD     $0x4e2fd4e7 // FADD V7.4S, V7.4S, V15.4S
+	CBZ      R20, partFirst
+	MOVD     R0, R21
+	FMOVQ    0(R21), F24
+	WORD     $0x4e38d400 // FADD V0.4S, V0.4S, V24.4S
+	FMOVQ    16(R21), F24
+	WORD     $0x4e38d421 // FADD V1.4S, V1.4S, V24.4S
+	FMOVQ    32(R21), F24
+	WORD     $0x4e38d442 // FADD V2.4S, V2.4S, V24.4S
+	ADD      $48, R21, R16
+	TBZ      $1, R13, one7
+	FMOVD    (R16), F24
+	TBZ      $0, R13, loaded8
+	ADD      $8, R16
+	VLD1     (R16), V24.S[2]
+	B        loaded8
+
+one7:
+	FMOVS    (R16), F24
+
+loaded8:
+	WORD     $0x4e38d463 // FADD V3.4S, V3.4S, V24.4S
+	ADD      R1, R21
+	FMOVQ    0(R21), F24
+	WORD     $0x4e38d484 // FADD V4.4S, V4.4S, V24.4S
+	FMOVQ    16(R21), F24
+	WORD     $0x4e38d4a5 // FADD V5.4S, V5.4S, V24.4S
+	FMOVQ    32(R21), F24
+	WORD     $0x4e38d4c6 // FADD V6.4S, V6.4S, V24.4S
+	ADD      $48, R21, R16
+	TBZ      $1, R13, one9
+	FMOVD    (R16), F24
+	TBZ      $0, R13, loaded10
+	ADD      $8, R16
+	VLD1     (R16), V24.S[2]
+	B        loaded10
+
+one9:
+	FMOVS    (R16), F24
+
+loaded10:
+	WORD     $0x4e38d4e7 // FADD V7.4S, V7.4S, V24.4S
+	B        partStore
+
+partFirst:
+	VEOR     V24.B16, V24.B16, V24.B16
+	WORD     $0x4e38d400 // FADD V0.4S, V0.4S, V24.4S
+	WORD     $0x4e38d421 // FADD V1.4S, V1.4S, V24.4S
+	WORD     $0x4e38d442 // FADD V2.4S, V2.4S, V24.4S
+	WORD     $0x4e38d463 // FADD V3.4S, V3.4S, V24.4S
+	WORD     $0x4e38d484 // FADD V4.4S, V4.4S, V24.4S
+	WORD     $0x4e38d4a5 // FADD V5.4S, V5.4S, V24.4S
+	WORD     $0x4e38d4c6 // FADD V6.4S, V6.4S, V24.4S
+	WORD     $0x4e38d4e7 // FADD V7.4S, V7.4S, V24.4S
+	MOVD     $1, R20
+
+partStore:
+	MOVD     R0, R21
+	FMOVQ    F0, 0(R21)
+	FMOVQ    F1, 16(R21)
+	FMOVQ    F2, 32(R21)
+	ADD      $48, R21, R16
+	TBZ      $1, R13, one11
+	FMOVD    F3, (R16)
+	TBZ      $0, R13, stored12
+	ADD      $8, R16
+	VST1     V3.S[2], (R16)
+	B        stored12
+
+one11:
+	FMOVS    F3, (R16)
+
+stored12:
+	ADD      R1, R21
+	FMOVQ    F4, 0(R21)
+	FMOVQ    F5, 16(R21)
+	FMOVQ    F6, 32(R21)
+	ADD      $48, R21, R16
+	TBZ      $1, R13, one13
+	FMOVD    F7, (R16)
+	TBZ      $0, R13, stored14
+	ADD      $8, R16
+	VST1     V7.S[2], (R16)
+	B        stored14
+
+one13:
+	FMOVS    F7, (R16)
+
+stored14:
+	CBNZ     R12, part
+	RET
+
+// func neonBF16Tile3x4(c *float32, ldc int, a *float32, rowA int, colA int, b *float32, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
+// The sum of the even steps of row i and vector j is in V(4*i+j), that of the odd ones in V(12+4*i+j). b is in V24 to V27, a in V28 and after.
+TEXT ·neonBF16Tile3x4(SB), NOSPLIT, $0-96
+	MOVD     c+0(FP), R0
+	MOVD     ldc+8(FP), R1
+	LSL      $2, R1, R1
+	MOVD     a+16(FP), R3
+	MOVD     rowA+24(FP), R16
+	LSL      $2, R16, R16
+	ADD      R16, R3, R4
+	ADD      R16, R4, R5
+	MOVD     $0, R2
+	MOVD     colA+32(FP), R9
+	LSL      $2, R9, R9
+	MOVD     rowB+48(FP), R11
+	LSL      $2, R11, R11
+	MOVD     k+56(FP), R12
+	MOVD     b+40(FP), R10
+	MOVD     lanes+64(FP), R13
+	MOVD     ahead+80(FP), R14
+	MOVD     step+88(FP), R15
+	MOVBU    add+72(FP), R20
+	MOVD     R0, R16
+	PRFM     0(R16), PLDL1KEEP
+	ADD      R1, R16
+	PRFM     0(R16), PLDL1KEEP
+	ADD      R1, R16
+	PRFM     0(R16), PLDL1KEEP
+	CMP      $4, R13
+	BNE      part
+	MOVD     rowA+24(FP), R16
+	CMP      $1, R16
+	BNE      strided
+
+packed:
+	MOVD     $32, R17
+	CMP      R17, R12
+	CSEL     LT, R12, R17, R17
+	SUB      R17, R12
+	VEOR     V0.B16, V0.B16, V0.B16
+	VEOR     V1.B16, V1.B16, V1.B16
+	VEOR     V2.B16, V2.B16, V2.B16
+	VEOR     V3.B16, V3.B16, V3.B16
+	VEOR     V4.B16, V4.B16, V4.B16
+	VEOR     V5.B16, V5.B16, V5.B16
+	VEOR     V6.B16, V6.B16, V6.B16
+	VEOR     V7.B16, V7.B16, V7.B16
+	VEOR     V8.B16, V8.B16, V8.B16
+	VEOR     V9.B16, V9.B16, V9.B16
+	VEOR     V10.B16, V10.B16, V10.B16
+	VEOR     V11.B16, V11.B16, V11.B16
+	VEOR     V12.B16, V12.B16, V12.B16
+	VEOR     V13.B16, V13.B16, V13.B16
+	VEOR     V14.B16, V14.B16, V14.B16
+	VEOR     V15.B16, V15.B16, V15.B16
+	VEOR     V16.B16, V16.B16, V16.B16
+	VEOR     V17.B16, V17.B16, V17.B16
+	VEOR     V18.B16, V18.B16, V18.B16
+	VEOR     V19.B16, V19.B16, V19.B16
+	VEOR     V20.B16, V20.B16, V20.B16
+	VEOR     V21.B16, V21.B16, V21.B16
+	VEOR     V22.B16, V22.B16, V22.B16
+	VEOR     V23.B16, V23.B16, V23.B16
+	LSR      $1, R17, R19
+	CBZ      R19, packedSingle
+
+packedPair:
+	FMOVD    0(R3), F28
+	FMOVS    8(R3), F29
+	ADD      R9, R3
+	VLD1.P   (R10)(R11), [V24.S4, V25.S4, V26.S4, V27.S4]
+	WORD     $0x4f9c1300 // FMLA V0.4S, V24.4S, V28.S[0]
+	WORD     $0x4f9c1321 // FMLA V1.4S, V25.4S, V28.S[0]
+	WORD     $0x4f9c1342 // FMLA V2.4S, V26.4S, V28.S[0]
+	WORD     $0x4f9c1363 // FMLA V3.4S, V27.4S, V28.S[0]
+	WORD     $0x4fbc1304 // FMLA V4.4S, V24.4S, V28.S[1]
+	WORD     $0x4fbc1325 // FMLA V5.4S, V25.4S, V28.S[1]
+	WORD     $0x4fbc1346 // FMLA V6.4S, V26.4S, V28.S[1]
+	WORD     $0x4fbc1367 // FMLA V7.4S, V27.4S, V28.S[1]
+	WORD     $0x4f9d1308 // FMLA V8.4S, V24.4S, V29.S[0]
+	WORD     $0x4f9d1329 // FMLA V9.4S, V25.4S, V29.S[0]
+	WORD     $0x4f9d134a // FMLA V10.4S, V26.4S, V29.S[0]
+	WORD     $0x4f9d136b // FMLA V11.4S, V27.4S, V29.S[0]
+	PRFM     0(R14), PLDL2KEEP
+	ADD      R15, R14
+	FMOVD    0(R3), F28
+	FMOVS    8(R3), F29
+	ADD      R9, R3
+	VLD1.P   (R10)(R11), [V24.S4, V25.S4, V26.S4, V27.S4]
+	WORD     $0x4f9c130c // FMLA V12.4S, V24.4S, V28.S[0]
+	WORD     $0x4f9c132d // FMLA V13.4S, V25.4S, V28.S[0]
+	WORD     $0x4f9c134e // FMLA V14.4S, V26.4S, V28.S[0]
+	WORD     $0x4f9c136f // FMLA V15.4S, V27.4S, V28.S[0]
+	WORD     $0x4fbc1310 // FMLA V16.4S, V24.4S, V28.S[1]
+	WORD     $0x4fbc1331 // FMLA V17.4S, V25.4S, V28.S[1]
+	WORD     $0x4fbc1352 // FMLA V18.4S, V26.4S, V28.S[1]
+	WORD     $0x4fbc1373 // FMLA V19.4S, V27.4S, V28.S[1]
+	WORD     $0x4f9d1314 // FMLA V20.4S, V24.4S, V29.S[0]
+	WORD     $0x4f9d1335 // FMLA V21.4S, V25.4S, V29.S[0]
+	WORD     $0x4f9d1356 // FMLA V22.4S, V26.4S, V29.S[0]
+	WORD     $0x4f9d1377 // FMLA V23.4S, V27.4S, V29.S[0]
+	PRFM     0(R14), PLDL2KEEP
+	ADD      R15, R14
+	SUBS     $1, R19, R19
+	BNE      packedPair
+
+packedSingle:
+	TBZ      $0, R17, packedSum
+	FMOVD    0(R3), F28
+	FMOVS    8(R3), F29
+	ADD      R9, R3
+	VLD1.P   (R10)(R11), [V24.S4, V25.S4, V26.S4, V27.S4]
+	WORD     $0x4f9c1300 // FMLA V0.4S, V24.4S, V28.S[0]
+	WORD     $0x4f9c1321 // FMLA V1.4S, V25.4S, V28.S[0]
+	WORD     $0x4f9c1342 // FMLA V2.4S, V26.4S, V28.S[0]
+	WORD     $0x4f9c1363 // FMLA V3.4S, V27.4S, V28.S[0]
+	WORD     $0x4fbc1304 // FMLA V4.4S, V24.4S, V28.S[1]
+	WORD     $0x4fbc1325 // FMLA V5.4S, V25.4S, V28.S[1]
+	WORD     $0x4fbc1346 // FMLA V6.4S, V26.4S, V28.S[1]
+	WORD     $0x4fbc1367 // FMLA V7.4S, V27.4S, V28.S[1]
+	WORD     $0x4f9d1308 // FMLA V8.4S, V24.4S, V29.S[0]
+	WORD     $0x4f9d1329 // FMLA V9.4S, V25.4S, V29.S[0]
+	WORD     $0x4f9d134a // FMLA V10.4S, V26.4S, V29.S[0]
+	WORD     $0x4f9d136b // FMLA V11.4S, V27.4S, V29.S[0]
+	PRFM     0(R14), PLDL2KEEP
+	ADD      R15, R14
+
+packedSum:
+	WORD     $0x4e2cd400 // FADD V0.4S, V0.4S, V12.4S
+	WORD     $0x4e2dd421 // FADD V1.4S, V1.4S, V13.4S
+	WORD     $0x4e2ed442 // FADD V2.4S, V2.4S, V14.4S
+	WORD     $0x4e2fd463 // FADD V3.4S, V3.4S, V15.4S
+	WORD     $0x4e30d484 // FADD V4.4S, V4.4S, V16.4S
+	WORD     $0x4e31d4a5 // FADD V5.4S, V5.4S, V17.4S
+	WORD     $0x4e32d4c6 // FADD V6.4S, V6.4S, V18.4S
+	WORD     $0x4e33d4e7 // FADD V7.4S, V7.4S, V19.4S
+	WORD     $0x4e34d508 // FADD V8.4S, V8.4S, V20.4S
+	WORD     $0x4e35d529 // FADD V9.4S, V9.4S, V21.4S
+	WORD     $0x4e36d54a // FADD V10.4S, V10.4S, V22.4S
+	WORD     $0x4e37d56b // FADD V11.4S, V11.4S, V23.4S
+	CBZ      R20, packedFirst
+	MOVD     R0, R21
+	FMOVQ    0(R21), F24
+	WORD     $0x4e38d400 // FADD V0.4S, V0.4S, V24.4S
+	FMOVQ    16(R21), F24
+	WORD     $0x4e38d421 // FADD V1.4S, V1.4S, V24.4S
+	FMOVQ    32(R21), F24
+	WORD     $0x4e38d442 // FADD V2.4S, V2.4S, V24.4S
+	FMOVQ    48(R21), F24
+	WORD     $0x4e38d463 // FADD V3.4S, V3.4S, V24.4S
+	ADD      R1, R21
+	FMOVQ    0(R21), F24
+	WORD     $0x4e38d484 // FADD V4.4S, V4.4S, V24.4S
+	FMOVQ    16(R21), F24
+	WORD     $0x4e38d4a5 // FADD V5.4S, V5.4S, V24.4S
+	FMOVQ    32(R21), F24
+	WORD     $0x4e38d4c6 // FADD V6.4S, V6.4S, V24.4S
+	FMOVQ    48(R21), F24
+	WORD     $0x4e38d4e7 // FADD V7.4S, V7.4S, V24.4S
+	ADD      R1, R21
+	FMOVQ    0(R21), F24
+	WORD     $0x4e38d508 // FADD V8.4S, V8.4S, V24.4S
+	FMOVQ    16(R21), F24
+	WORD     $0x4e38d529 // FADD V9.4S, V9.4S, V24.4S
+	FMOVQ    32(R21), F24
+	WORD     $0x4e38d54a // FADD V10.4S, V10.4S, V24.4S
+	FMOVQ    48(R21), F24
+	WORD     $0x4e38d56b // FADD V11.4S, V11.4S, V24.4S
+	B        packedStore
+
+packedFirst:
+	VEOR     V24.B16, V24.B16, V24.B16
+	WORD     $0x4e38d400 // FADD V0.4S, V0.4S, V24.4S
+	WORD     $0x4e38d421 // FADD V1.4S, V1.4S, V24.4S
+	WORD     $0x4e38d442 // FADD V2.4S, V2.4S, V24.4S
+	WORD     $0x4e38d463 // FADD V3.4S, V3.4S, V24.4S
+	WORD     $0x4e38d484 // FADD V4.4S, V4.4S, V24.4S
+	WORD     $0x4e38d4a5 // FADD V5.4S, V5.4S, V24.4S
+	WORD     $0x4e38d4c6 // FADD V6.4S, V6.4S, V24.4S
+	WORD     $0x4e38d4e7 // FADD V7.4S, V7.4S, V24.4S
+	WORD     $0x4e38d508 // FADD V8.4S, V8.4S, V24.4S
+	WORD     $0x4e38d529 // FADD V9.4S, V9.4S, V24.4S
+	WORD     $0x4e38d54a // FADD V10.4S, V10.4S, V24.4S
+	WORD     $0x4e38d56b // FADD V11.4S, V11.4S, V24.4S
+	MOVD     $1, R20
+
+packedStore:
+	MOVD     R0, R21
+	FMOVQ    F0, 0(R21)
+	FMOVQ    F1, 16(R21)
+	FMOVQ    F2, 32(R21)
+	FMOVQ    F3, 48(R21)
+	ADD      R1, R21
+	FMOVQ    F4, 0(R21)
+	FMOVQ    F5, 16(R21)
+	FMOVQ    F6, 32(R21)
+	FMOVQ    F7, 48(R21)
+	ADD      R1, R21
+	FMOVQ    F8, 0(R21)
+	FMOVQ    F9, 16(R21)
+	FMOVQ    F10, 32(R21)
+	FMOVQ    F11, 48(R21)
+	CBNZ     R12, packed
+	RET
+
+strided:
+	MOVD     $32, R17
+	CMP      R17, R12
+	CSEL     LT, R12, R17, R17
+	SUB      R17, R12
+	VEOR     V0.B16, V0.B16, V0.B16
+	VEOR     V1.B16, V1.B16, V1.B16
+	VEOR     V2.B16, V2.B16, V2.B16
+	VEOR     V3.B16, V3.B16, V3.B16
+	VEOR     V4.B16, V4.B16, V4.B16
+	VEOR     V5.B16, V5.B16, V5.B16
+	VEOR     V6.B16, V6.B16, V6.B16
+	VEOR     V7.B16, V7.B16, V7.B16
+	VEOR     V8.B16, V8.B16, V8.B16
+	VEOR     V9.B16, V9.B16, V9.B16
+	VEOR     V10.B16, V10.B16, V10.B16
+	VEOR     V11.B16, V11.B16, V11.B16
+	VEOR     V12.B16, V12.B16, V12.B16
+	VEOR     V13.B16, V13.B16, V13.B16
+	VEOR     V14.B16, V14.B16, V14.B16
+	VEOR     V15.B16, V15.B16, V15.B16
+	VEOR     V16.B16, V16.B16, V16.B16
+	VEOR     V17.B16, V17.B16, V17.B16
+	VEOR     V18.B16, V18.B16, V18.B16
+	VEOR     V19.B16, V19.B16, V19.B16
+	VEOR     V20.B16, V20.B16, V20.B16
+	VEOR     V21.B16, V21.B16, V21.B16
+	VEOR     V22.B16, V22.B16, V22.B16
+	VEOR     V23.B16, V23.B16, V23.B16
+	LSR      $1, R17, R19
+	CBZ      R19, stridedSingle
+
+stridedPair:
+	VLD1.P   (R10)(R11), [V24.S4, V25.S4, V26.S4, V27.S4]
+	FMOVS    (R3)(R2), F28
+	WORD     $0x4f9c1300 // FMLA V0.4S, V24.4S, V28.S[0]
+	WORD     $0x4f9c1321 // FMLA V1.4S, V25.4S, V28.S[0]
+	WORD     $0x4f9c1342 // FMLA V2.4S, V26.4S, V28.S[0]
+	WORD     $0x4f9c1363 // FMLA V3.4S, V27.4S, V28.S[0]
+	FMOVS    (R4)(R2), F29
+	WORD     $0x4f9d1304 // FMLA V4.4S, V24.4S, V29.S[0]
+	WORD     $0x4f9d1325 // FMLA V5.4S, V25.4S, V29.S[0]
+	WORD     $0x4f9d1346 // FMLA V6.4S, V26.4S, V29.S[0]
+	WORD     $0x4f9d1367 // FMLA V7.4S, V27.4S, V29.S[0]
+	FMOVS    (R5)(R2), F30
+	ADD      R9, R2
+	WORD     $0x4f9e1308 // FMLA V8.4S, V24.4S, V30.S[0]
+	WORD     $0x4f9e1329 // FMLA V9.4S, V25.4S, V30.S[0]
+	WORD     $0x4f9e134a // FMLA V10.4S, V26.4S, V30.S[0]
+	WORD     $0x4f9e136b // FMLA V11.4S, V27.4S, V30.S[0]
+	PRFM     0(R14), PLDL2KEEP
+	ADD      R15, R14
+	VLD1.P   (R10)(R11), [V24.S4, V25.S4, V26.S4, V27.S4]
+	FMOVS    (R3)(R2), F28
+	WORD     $0x4f9c130c // FMLA V12.4S, V24.4S, V28.S[0]
+	WORD     $0x4f9c132d // FMLA V13.4S, V25.4S, V28.S[0]
+	WORD     $0x4f9c134e // FMLA V14.4S, V26.4S, V28.S[0]
+	WORD     $0x4f9c136f // FMLA V15.4S, V27.4S, V28.S[0]
+	FMOVS    (R4)(R2), F29
+	WORD     $0x4f9d1310 // FMLA V16.4S, V24.4S, V29.S[0]
+	WORD     $0x4f9d1331 // FMLA V17.4S, V25.4S, V29.S[0]
+	WORD     $0x4f9d1352 // FMLA V18.4S, V26.4S, V29.S[0]
+	WORD     $0x4f9d1373 // FMLA V19.4S, V27.4S, V29.S[0]
+	FMOVS    (R5)(R2), F30
+	ADD      R9, R2
+	WORD     $0x4f9e1314 // FMLA V20.4S, V24.4S, V30.S[0]
+	WORD     $0x4f9e1335 // FMLA V21.4S, V25.4S, V30.S[0]
+	WORD     $0x4f9e1356 // FMLA V22.4S, V26.4S, V30.S[0]
+	WORD     $0x4f9e1377 // FMLA V23.4S, V27.4S, V30.S[0]
+	PRFM     0(R14), PLDL2KEEP
+	ADD      R15, R14
+	SUBS     $1, R19, R19
+	BNE      stridedPair
+
+stridedSingle:
+	TBZ      $0, R17, stridedSum
+	VLD1.P   (R10)(R11), [V24.S4, V25.S4, V26.S4, V27.S4]
+	FMOVS    (R3)(R2), F28
+	WORD     $0x4f9c1300 // FMLA V0.4S, V24.4S, V28.S[0]
+	WORD     $0x4f9c1321 // FMLA V1.4S, V25.4S, V28.S[0]
+	WORD     $0x4f9c1342 // FMLA V2.4S, V26.4S, V28.S[0]
+	WORD     $0x4f9c1363 // FMLA V3.4S, V27.4S, V28.S[0]
+	FMOVS    (R4)(R2), F29
+	WORD     $0x4f9d1304 // FMLA V4.4S, V24.4S, V29.S[0]
+	WORD     $0x4f9d1325 // FMLA V5.4S, V25.4S, V29.S[0]
+	WORD     $0x4f9d1346 // FMLA V6.4S, V26.4S, V29.S[0]
+	WORD     $0x4f9d1367 // FMLA V7.4S, V27.4S, V29.S[0]
+	FMOVS    (R5)(R2), F30
+	ADD      R9, R2
+	WORD     $0x4f9e1308 // FMLA V8.4S, V24.4S, V30.S[0]
+	WORD     $0x4f9e1329 // FMLA V9.4S, V25.4S, V30.S[0]
+	WORD     $0x4f9e134a // FMLA V10.4S, V26.4S, V30.S[0]
+	WORD     $0x4f9e136b // FMLA V11.4S, V27.4S, V30.S[0]
+	PRFM     0(R14), PLDL2KEEP
+	ADD      R15, R14
+
+stridedSum:
+	WORD     $0x4e2cd400 // FADD V0.4S, V0.4S, V12.4S
+	WORD     $0x4e2dd421 // FADD V1.4S, V1.4S, V13.4S
+	WORD     $0x4e2ed442 // FADD V2.4S, V2.4S, V14.4S
+	WORD     $0x4e2fd463 // FADD V3.4S, V3.4S, V15.4S
+	WORD     $0x4e30d484 // FADD V4.4S, V4.4S, V16.4S
+	WORD     $0x4e31d4a5 // FADD V5.4S, V5.4S, V17.4S
+	WORD     $0x4e32d4c6 // FADD V6.4S, V6.4S, V18.4S
+	WORD     $0x4e33d4e7 // FADD V7.4S, V7.4S, V19.4S
+	WORD     $0x4e34d508 // FADD V8.4S, V8.4S, V20.4S
+	WORD     $0x4e35d529 // FADD V9.4S, V9.4S, V21.4S
+	WORD     $0x4e36d54a // FADD V10.4S, V10.4S, V22.4S
+	WORD     $0x4e37d56b // FADD V11.4S, V11.4S, V23.4S
+	CBZ      R20, stridedFirst
+	MOVD     R0, R21
+	FMOVQ    0(R21), F24
+	WORD     $0x4e38d400 // FADD V0.4S, V0.4S, V24.4S
+	FMOVQ    16(R21), F24
+	WORD     $0x4e38d421 // FADD V1.4S, V1.4S, V24.4S
+	FMOVQ    32(R21), F24
+	WORD     $0x4e38d442 // FADD V2.4S, V2.4S, V24.4S
+	FMOVQ    48(R21), F24
+	WORD     $0x4e38d463 // FADD V3.4S, V3.4S, V24.4S
+	ADD      R1, R21
+	FMOVQ    0(R21), F24
+	WORD     $0x4e38d484 // FADD V4.4S, V4.4S, V24.4S
+	FMOVQ    16(R21), F24
+	WORD     $0x4e38d4a5 // FADD V5.4S, V5.4S, V24.4S
+	FMOVQ    32(R21), F24
+	WORD     $0x4e38d4c6 // FADD V6.4S, V6.4S, V24.4S
+	FMOVQ    48(R21), F24
+	WORD     $0x4e38d4e7 // FADD V7.4S, V7.4S, V24.4S
+	ADD      R1, R21
+	FMOVQ    0(R21), F24
+	WORD     $0x4e38d508 // FADD V8.4S, V8.4S, V24.4S
+	FMOVQ    16(R21), F24
+	WORD     $0x4e38d529 // FADD V9.4S, V9.4S, V24.4S
+	FMOVQ    32(R21), F24
+	WORD     $0x4e38d54a // FADD V10.4S, V10.4S, V24.4S
+	FMOVQ    48(R21), F24
+	WORD     $0x4e38d56b // FADD V11.4S, V11.4S, V24.4S
+	B        stridedStore
+
+stridedFirst:
+	VEOR     V24.B16, V24.B16, V24.B16
+	WORD     $0x4e38d400 // FADD V0.4S, V0.4S, V24.4S
+	WORD     $0x4e38d421 // FADD V1.4S, V1.4S, V24.4S
+	WORD     $0x4e38d442 // FADD V2.4S, V2.4S, V24.4S
+	WORD     $0x4e38d463 // FADD V3.4S, V3.4S, V24.4S
+	WORD     $0x4e38d484 // FADD V4.4S, V4.4S, V24.4S
+	WORD     $0x4e38d4a5 // FADD V5.4S, V5.4S, V24.4S
+	WORD     $0x4e38d4c6 // FADD V6.4S, V6.4S, V24.4S
+	WORD     $0x4e38d4e7 // FADD V7.4S, V7.4S, V24.4S
+	WORD     $0x4e38d508 // FADD V8.4S, V8.4S, V24.4S
+	WORD     $0x4e38d529 // FADD V9.4S, V9.4S, V24.4S
+	WORD     $0x4e38d54a // FADD V10.4S, V10.4S, V24.4S
+	WORD     $0x4e38d56b // FADD V11.4S, V11.4S, V24.4S
+	MOVD     $1, R20
+
+stridedStore:
+	MOVD     R0, R21
+	FMOVQ    F0, 0(R21)
+	FMOVQ    F1, 16(R21)
+	FMOVQ    F2, 32(R21)
+	FMOVQ    F3, 48(R21)
+	ADD      R1, R21
+	FMOVQ    F4, 0(R21)
+	FMOVQ    F5, 16(R21)
+	FMOVQ    F6, 32(R21)
+	FMOVQ    F7, 48(R21)
+	ADD      R1, R21
+	FMOVQ    F8, 0(R21)
+	FMOVQ    F9, 16(R21)
+	FMOVQ    F10, 32(R21)
+	FMOVQ    F11, 48(R21)
+	CBNZ     R12, strided
+	RET
+
+part:
+	MOVD     $32, R17
+	CMP      R17, R12
+	CSEL     LT, R12, R17, R17
+	SUB      R17, R12
+	VEOR     V0.B16, V0.B16, V0.B16
+	VEOR     V1.B16, V1.B16, V1.B16
+	VEOR     V2.B16, V2.B16, V2.B16
+	VEOR     V3.B16, V3.B16, V3.B16
+	VEOR     V4.B16, V4.B16, V4.B16
+	VEOR     V5.B16, V5.B16, V5.B16
+	VEOR     V6.B16, V6.B16, V6.B16
+	VEOR     V7.B16, V7.B16, V7.B16
+	VEOR     V8.B16, V8.B16, V8.B16
+	VEOR     V9.B16, V9.B16, V9.B16
+	VEOR     V10.B16, V10.B16, V10.B16
+	VEOR     V11.B16, V11.B16, V11.B16
+	VEOR     V12.B16, V12.B16, V12.B16
+	VEOR     V13.B16, V13.B16, V13.B16
+	VEOR     V14.B16, V14.B16, V14.B16
+	VEOR     V15.B16, V15.B16, V15.B16
+	VEOR     V16.B16, V16.B16, V16.B16
+	VEOR     V17.B16, V17.B16, V17.B16
+	VEOR     V18.B16, V18.B16, V18.B16
+	VEOR     V19.B16, V19.B16, V19.B16
+	VEOR     V20.B16, V20.B16, V20.B16
+	VEOR     V21.B16, V21.B16, V21.B16
+	VEOR     V22.B16, V22.B16, V22.B16
+	VEOR     V23.B16, V23.B16, V23.B16
+	LSR      $1, R17, R19
+	CBZ      R19, partSingle
+
+partPair:
+	VLD1     (R10), [V24.S4, V25.S4, V26.S4]
+	ADD      $48, R10, R16
+	TBZ      $1, R13, one1
+	FMOVD    (R16), F27
+	TBZ      $0, R13, loaded2
+	ADD      $8, R16
+	VLD1     (R16), V27.S[2]
+	B        loaded2
+
+one1:
+	FMOVS    (R16), F27
+
+loaded2:
+	ADD      R11, R10
+	FMOVS    (R3)(R2), F28
+	WORD     $0x4f9c1300 // FMLA V0.4S, V24.4S, V28.S[0]
+	WORD     $0x4f9c1321 // FMLA V1.4S, V25.4S, V28.S[0]
+	WORD     $0x4f9c1342 // FMLA V2.4S, V26.4S, V28.S[0]
+	WORD     $0x4f9c1363 // FMLA V3.4S, V27.4S, V28.S[0]
+	FMOVS    (R4)(R2), F29
+	WORD     $0x4f9d1304 // FMLA V4.4S, V24.4S, V29.S[0]
+	WORD     $0x4f9d1325 // FMLA V5.4S, V25.4S, V29.S[0]
+	WORD     $0x4f9d1346 // FMLA V6.4S, V26.4S, V29.S[0]
+	WORD     $0x4f9d1367 // FMLA V7.4S, V27.4S, V29.S[0]
+	FMOVS    (R5)(R2), F30
+	ADD      R9, R2
+	WORD     $0x4f9e1308 // FMLA V8.4S, V24.4S, V30.S[0]
+	WORD     $0x4f9e1329 // FMLA V9.4S, V25.4S, V30.S[0]
+	WORD     $0x4f9e134a // FMLA V10.4S, V26.4S, V30.S[0]
+	WORD     $0x4f9e136b // FMLA V11.4S, V27.4S, V30.S[0]
+	PRFM     0(R14), PLDL2KEEP
+	ADD      R15, R14
+	VLD1     (R10), [V24.S4, V25.S4, V26.S4]
+	ADD      $48, R10, R16
+	TBZ      $1, R13, one3
+	FMOVD    (R16), F27
+	TBZ      $0, R13, loaded4
+	ADD      $8, R16
+	VLD1     (R16), V27.S[2]
+	B        loaded4
+
+one3:
+	FMOVS    (R16), F27
+
+loaded4:
+	ADD      R11, R10
+	FMOVS    (R3)(R2), F28
+	WORD     $0x4f9c130c // FMLA V12.4S, V24.4S, V28.S[0]
+	WORD     $0x4f9c132d // FMLA V13.4S, V25.4S, V28.S[0]
+	WORD     $0x4f9c134e // FMLA V14.4S, V26.4S, V28.S[0]
+	WORD     $0x4f9c136f // FMLA V15.4S, V27.4S, V28.S[0]
+	FMOVS    (R4)(R2), F29
+	WORD     $0x4f9d1310 // FMLA V16.4S, V24.4S, V29.S[0]
+	WORD     $0x4f9d1331 // FMLA V17.4S, V25.4S, V29.S[0]
+	WORD     $0x4f9d1352 // FMLA V18.4S, V26.4S, V29.S[0]
+	WORD     $0x4f9d1373 // FMLA V19.4S, V27.4S, V29.S[0]
+	FMOVS    (R5)(R2), F30
+	ADD      R9, R2
+	WORD     $0x4f9e1314 // FMLA V20.4S, V24.4S, V30.S[0]
+	WORD     $0x4f9e1335 // FMLA V21.4S, V25.4S, V30.S[0]
+	WORD     $0x4f9e1356 // FMLA V22.4S, V26.4S, V30.S[0]
+	WORD     $0x4f9e1377 // FMLA V23.4S, V27.4S, V30.S[0]
+	PRFM     0(R14), PLDL2KEEP
+	ADD      R15, R14
+	SUBS     $1, R19, R19
+	BNE      partPair
+
+partSingle:
+	TBZ      $0, R17, partSum
+	VLD1     (R10), [V24.S4, V25.S4, V26.S4]
+	ADD      $48, R10, R16
+	TBZ      $1, R13, one5
+	FMOVD    (R16), F27
+	TBZ      $0, R13, loaded6
+	ADD      $8, R16
+	VLD1     (R16), V27.S[2]
+	B        loaded6
+
+one5:
+	FMOVS    (R16), F27
+
+loaded6:
+	ADD      R11, R10
+	FMOVS    (R3)(R2), F28
+	WORD     $0x4f9c1300 // FMLA V0.4S, V24.4S, V28.S[0]
+	WORD     $0x4f9c1321 // FMLA V1.4S, V25.4S, V28.S[0]
+	WORD     $0x4f9c1342 // FMLA V2.4S, V26.4S, V28.S[0]
+	WORD     $0x4f9c1363 // FMLA V3.4S, V27.4S, V28.S[0]
+	FMOVS    (R4)(R2), F29
+	WORD     $0x4f9d1304 // FMLA V4.4S, V24.4S, V29.S[0]
+	WORD     $0x4f9d1325 // FMLA V5.4S, V25.4S, V29.S[0]
+	WORD     $0x4f9d1346 // FMLA V6.4S, V26.4S, V29.S[0]
+	WORD     $0x4f9d1367 // FMLA V7.4S, V27.4S, V29.S[0]
+	FMOVS    (R5)(R2), F30
+	ADD      R9, R2
+	WORD     $0x4f9e1308 // FMLA V8.4S, V24.4S, V30.S[0]
+	WORD     $0x4f9e1329 // FMLA V9.4S, V25.4S, V30.S[0]
+	WORD     $0x4f9e134a // FMLA V10.4S, V26.4S, V30.S[0]
+	WORD     $0x4f9e136b // FMLA V11.4S, V27.4S, V30.S[0]
+	PRFM     0(R14), PLDL2KEEP
+	ADD      R15, R14
+
+partSum:
+	WORD     $0x4e2cd400 // FADD V0.4S, V0.4S, V12.4S
+	WORD     $0x4e2dd421 // FADD V1.4S, V1.4S, V13.4S
+	WORD     $0x4e2ed442 // FADD V2.4S, V2.4S, V14.4S
+	WORD     $0x4e2fd463 // FADD V3.4S, V3.4S, V15.4S
+	WORD     $0x4e30d484 // FADD V4.4S, V4.4S, V16.4S
+	WORD     $0x4e31d4a5 // FADD V5.4S, V5.4S, V17.4S
+	WORD     $0x4e32d4c6 // FADD V6.4S, V6.4S, V18.4S
+	WORD     $0x4e33d4e7 // FADD V7.4S, V7.4S, V19.4S
+	WORD     $0x4e34d508 // FADD V8.4S, V8.4S, V20.4S
+	WORD     $0x4e35d529 // FADD V9.4S, V9.4S, V21.4S
+	WORD     $0x4e36d54a // FADD V10.4S, V10.4S, V22.4S
+	WORD     $0x4e37d56b // FADD V11.4S, V11.4S, V23.4S
+	CBZ      R20, partFirst
+	MOVD     R0, R21
+	FMOVQ    0(R21), F24
+	WORD     $0x4e38d400 // FADD V0.4S, V0.4S, V24.4S
+	FMOVQ    16(R21), F24
+	WORD     $0x4e38d421 // FADD V1.4S, V1.4S, V24.4S
+	FMOVQ    32(R21), F24
+	WORD     $0x4e38d442 // FADD V2.4S, V2.4S, V24.4S
+	ADD      $48, R21, R16
+	TBZ      $1, R13, one7
+	FMOVD    (R16), F24
+	TBZ      $0, R13, loaded8
+	ADD      $8, R16
+	VLD1     (R16), V24.S[2]
+	B        loaded8
+
+one7:
+	FMOVS    (R16), F24
+
+loaded8:
+	WORD     $0x4e38d463 // FADD V3.4S, V3.4S, V24.4S
+	ADD      R1, R21
+	FMOVQ    0(R21), F24
+	WORD     $0x4e38d484 // FADD V4.4S, V4.4S, V24.4S
+	FMOVQ    16(R21), F24
+	WORD     $0x4e38d4a5 // FADD V5.4S, V5.4S, V24.4S
+	FMOVQ    32(R21), F24
+	WORD     $0x4e38d4c6 // FADD V6.4S, V6.4S, V24.4S
+	ADD      $48, R21, R16
+	TBZ      $1, R13, one9
+	FMOVD    (R16), F24
+	TBZ      $0, R13, loaded10
+	ADD      $8, R16
+	VLD1     (R16), V24.S[2]
+	B        loaded10
+
+one9:
+	FMOVS    (R16), F24
+
+loaded10:
+	WORD     $0x4e38d4e7 // FADD V7.4S, V7.4S, V24.4S
+	ADD      R1, R21
+	FMOVQ    0(R21), F24
+	WORD     $0x4e38d508 // FADD V8.4S, V8.4S, V24.4S
+	FMOVQ    16(R21), F24
+	WORD     $0x4e38d529 // FADD V9.4S, V9.4S, V24.4S
+	FMOVQ    32(R21), F24
+	WORD     $0x4e38d54a // FADD V10.4S, V10.4S, V24.4S
+	ADD      $48, R21, R16
+	TBZ      $1, R13, one11
+	FMOVD    (R16), F24
+	TBZ      $0, R13, loaded12
+	ADD      $8, R16
+	VLD1     (R16), V24.S[2]
+	B        loaded12
+
+one11:
+	FMOVS    (R16), F24
+
+loaded12:
+	WORD     $0x4e38d56b // FADD V11.4S, V11.4S, V24.4S
+	B        partStore
+
+partFirst:
+	VEOR     V24.B16, V24.B16, V24.B16
+	WORD     $0x4e38d400 // FADD V0.4S, V0.4S, V24.4S
+	WORD     $0x4e38d421 // FADD V1.4S, V1.4S, V24.4S
+	WORD     $0x4e38d442 // FADD V2.4S, V2.4S, V24.4S
+	WORD     $0x4e38d463 // FADD V3.4S, V3.4S, V24.4S
+	WORD     $0x4e38d484 // FADD V4.4S, V4.4S, V24.4S
+	WORD     $0x4e38d4a5 // FADD V5.4S, V5.4S, V24.4S
+	WORD     $0x4e38d4c6 // FADD V6.4S, V6.4S, V24.4S
+	WORD     $0x4e38d4e7 // FADD V7.4S, V7.4S, V24.4S
+	WORD     $0x4e38d508 // FADD V8.4S, V8.4S, V24.4S
+	WORD     $0x4e38d529 // FADD V9.4S, V9.4S, V24.4S
+	WORD     $0x4e38d54a // FADD V10.4S, V10.4S, V24.4S
+	WORD     $0x4e38d56b // FADD V11.4S, V11.4S, V24.4S
+	MOVD     $1, R20
+
+partStore:
+	MOVD     R0, R21
+	FMOVQ    F0, 0(R21)
+	FMOVQ    F1, 16(R21)
+	FMOVQ    F2, 32(R21)
+	ADD      $48, R21, R16
+	TBZ      $1, R13, one13
+	FMOVD    F3, (R16)
+	TBZ      $0, R13, stored14
+	ADD      $8, R16
+	VST1     V3.S[2], (R16)
+	B        stored14
+
+one13:
+	FMOVS    F3, (R16)
+
+stored14:
+	ADD      R1, R21
+	FMOVQ    F4, 0(R21)
+	FMOVQ    F5, 16(R21)
+	FMOVQ    F6, 32(R21)
+	ADD      $48, R21, R16
+	TBZ      $1, R13, one15
+	FMOVD    F7, (R16)
+	TBZ      $0, R13, stored16
+	ADD      $8, R16
+	VST1     V7.S[2], (R16)
+	B        stored16
+
+one15:
+	FMOVS    F7, (R16)
+
+stored16:
+	ADD      R1, R21
+	FMOVQ    F8, 0(R21)
+	FMOVQ    F9, 16(R21)
+	FMOVQ    F10, 32(R21)
+	ADD      $48, R21, R16
+	TBZ      $1, R13, one17
+	FMOVD    F11, (R16)
+	TBZ      $0, R13, stored18
+	ADD      $8, R16
+	VST1     V11.S[2], (R16)
+	B        stored18
+
+one17:
+	FMOVS    F11, (R16)
+
+stored18:
+	CBNZ     R12, part
+	RET
+
 // func neonWidenF16(dst *float32, src *uint16, n int)
 // Numbers are in V0, widened in V1 and V2.
 TEXT ·neonWidenF16(SB), NOSPLIT, $0-24

@@ -84,7 +84,11 @@ func (s *shape[T]) packPanel(to []T, width int, x Operand[T], n, inner int) {
 }
 
 // A workspace is the memory that one goroutine packs into.
-type workspace[T dtype.Float] struct{ a, b, c, turned, wide []T }
+type workspace[T dtype.Float] struct {
+	a, b, c, turned, wide []T
+	lines                 []dtype.BF16 // copies of operands of tiles
+	least                 []uint16     // notes of panels of tiles
+}
 
 // A shelf is where workspaces wait for the next call. Unlike a sync.Pool it keeps
 // them through a collection: large tensors make those frequent, and a workspace of

@@ -13,12 +13,16 @@ import (
 // while tiles pass by, and one of 32 KiB (Zen 4) nearly; in AVX2 it has 16 KiB.
 const Block = 256
 
+// PairBlock is the number of steps of the inner dim whose products of bfloat16 are one
+// sum: what an instruction of AMX takes. Block is a multiple of it.
+const PairBlock = 32
+
 const (
 	// maxRowBlock is the number of rows of a that are packed at once: with
 	// Block columns 168 KiB of float32 or 336 KiB of float64, which leaves
 	// room for the panels of b and for c in a second-level cache of 1 MiB
 	// (512 KiB on Zen 3 holds it in float32). 168 is a multiple of the 14
-	// and of the 6 rows of a tile.
+	// and of the 6 rows of a tile, and of the 7 and 3 of one of bfloat16.
 	maxRowBlock = 168
 
 	// maxColBytes is how much of Block rows of b is packed at once where each

@@ -13,9 +13,16 @@ const portableLanes = 4
 
 // The kernels in Go.
 var (
-	portableF32 = portable(sum32, sums32)
-	portableF64 = portable(sum64, sums64)
+	portableF32  = withBF16(portable(sum32, sums32), &portableBF16)
+	portableF64  = portable(sum64, sums64)
+	portableBF16 = portablePairs()
 )
+
+// withBF16 returns ks with the kernels of bfloat16.
+func withBF16(ks kernels[float32], bf16 *kernels[float32]) kernels[float32] {
+	ks.bf16 = bf16
+	return ks
+}
 
 // A half is a number of 16 bits.
 type half interface {
@@ -50,6 +57,55 @@ func portable[T dtype.Float](sum func(a []T, colA int, b []T, rowB, k int) T, su
 		ks.tiles[1] = append(ks.tiles[1], tile(r+1))
 	}
 	return ks
+}
+
+// portablePairs returns the kernels of bfloat16.
+func portablePairs() kernels[float32] {
+	ks := portable(sum32, sums32)
+	ks.tiles[1] = nil
+	for r := range 4 {
+		ks.tiles[1] = append(ks.tiles[1], func(c *float32, ldc int, a *float32, rowA, colA int, b *float32, rowB, k, lanes int, add bool, _ uintptr, _ int) {
+			cs := unsafe.Slice(c, r*ldc+lanes)
+			as := unsafe.Slice(a, r*rowA+(k-1)*colA+1)
+			bs := unsafe.Slice(b, (k-1)*rowB+lanes)
+			for i := range r + 1 {
+				row := cs[i*ldc:][:lanes]
+				if !add {
+					clear(row)
+				}
+				for l := 0; l < k; l += PairBlock {
+					addPairs(row, as[i*rowA+l*colA:], colA, bs[l*rowB:], rowB, min(PairBlock, k-l))
+				}
+			}
+		})
+	}
+	return ks
+}
+
+// addPairs adds to c what one block of k steps sums up to in the order of bfloat16: of
+// elements of a, colA apart, and the columns of b, rowB apart.
+func addPairs(c, a []float32, colA int, b []float32, rowB, k int) {
+	var odd [portableLanes]float32
+	even := everySecond(a, colA, b, rowB, len(c), (k+1)/2)
+	if k > 1 {
+		odd = everySecond(a[colA:], colA, b[rowB:], rowB, len(c), k/2)
+	}
+	for j := range c {
+		c[j] += even[j] + odd[j]
+	}
+}
+
+// everySecond returns the sums of products of every second element of a and of so many
+// columns of b, of which there are n.
+func everySecond(a []float32, colA int, b []float32, rowB, columns, n int) [portableLanes]float32 {
+	if columns == portableLanes {
+		return sums32(a, 2*colA, b, 2*rowB, n)
+	}
+	var s [portableLanes]float32
+	for j := range columns {
+		s[j] = sum32(a, 2*colA, b[j:], 2*rowB, n)
+	}
+	return s
 }
 
 // store stores the sums in c, or if add is set adds them to it.

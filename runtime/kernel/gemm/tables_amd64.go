@@ -28,6 +28,7 @@ var avx512F32 = kernels[float32]{
 	transpose: avx512F32Transpose,
 	widenF16:  widenBy(avx512WidenF16, 16, widen[float32, dtype.F16]),
 	widenBF16: widenBy(avx512WidenBF16, 16, widen[float32, dtype.BF16]),
+	bf16:      &avx512BF16,
 }
 
 // avx512F64 are the kernels of float64 in AVX-512.
@@ -54,6 +55,19 @@ var avx512F64 = kernels[float64]{
 	transpose: avx512F64Transpose,
 }
 
+// avx512BF16 are the kernels of bfloat16, widened to float32, in AVX-512.
+var avx512BF16 = kernels[float32]{
+	lanes: 16,
+	tiles: [maxWidth + 1][]tileFunc[float32]{
+		1: {avx512BF16Tile1x1, avx512BF16Tile2x1, avx512BF16Tile3x1, avx512BF16Tile4x1, avx512BF16Tile5x1, avx512BF16Tile6x1, avx512BF16Tile7x1},
+		2: {avx512BF16Tile1x2, avx512BF16Tile2x2, avx512BF16Tile3x2, avx512BF16Tile4x2, avx512BF16Tile5x2, avx512BF16Tile6x2, avx512BF16Tile7x2},
+		4: {avx512BF16Tile1x4, avx512BF16Tile2x4, avx512BF16Tile3x4},
+	},
+	copyRows:  avx512F32Copy,
+	transpose: avx512F32Transpose,
+	widenBF16: widenBy(avx512WidenBF16, 16, widen[float32, dtype.BF16]),
+}
+
 // avx2F32 are the kernels of float32 in AVX2.
 var avx2F32 = kernels[float32]{
 	lanes: 8,
@@ -72,6 +86,7 @@ var avx2F32 = kernels[float32]{
 	transpose: avx2F32Transpose,
 	widenF16:  widenBy(avx2WidenF16, 8, widen[float32, dtype.F16]),
 	widenBF16: widenBy(avx2WidenBF16, 8, widen[float32, dtype.BF16]),
+	bf16:      &avx2BF16,
 }
 
 // avx2F64 are the kernels of float64 in AVX2.
@@ -90,4 +105,16 @@ var avx2F64 = kernels[float64]{
 	rowSums:   []rowSumsFunc[float64]{avx2F64RowSums1, avx2F64RowSums2, avx2F64RowSums3, avx2F64RowSums4, avx2F64RowSums5, avx2F64RowSums6, avx2F64RowSums7, avx2F64RowSums8, avx2F64RowSums9},
 	copyRows:  avx2F64Copy,
 	transpose: avx2F64Transpose,
+}
+
+// avx2BF16 are the kernels of bfloat16, widened to float32, in AVX2.
+var avx2BF16 = kernels[float32]{
+	lanes: 8,
+	tiles: [maxWidth + 1][]tileFunc[float32]{
+		1: {avx2BF16Tile1x1, avx2BF16Tile2x1, avx2BF16Tile3x1},
+		2: {avx2BF16Tile1x2, avx2BF16Tile2x2, avx2BF16Tile3x2},
+	},
+	copyRows:  avx2F32Copy,
+	transpose: avx2F32Transpose,
+	widenBF16: widenBy(avx2WidenBF16, 8, widen[float32, dtype.BF16]),
 }

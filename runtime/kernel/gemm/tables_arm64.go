@@ -21,6 +21,7 @@ var neonF32 = kernels[float32]{
 	transpose: neonF32Transpose,
 	widenF16:  widenBy(neonWidenF16, 8, widen[float32, dtype.F16]),
 	widenBF16: widenBy(neonWidenBF16, 8, widen[float32, dtype.BF16]),
+	bf16:      &neonBF16,
 }
 
 // neonF64 are the kernels of float64 in NEON.
@@ -38,4 +39,17 @@ var neonF64 = kernels[float64]{
 	colTiles:  []tileFunc[float64]{neonF64ColTile1, neonF64ColTile2, neonF64ColTile3, neonF64ColTile4},
 	copyRows:  neonF64Copy,
 	transpose: neonF64Transpose,
+}
+
+// neonBF16 are the kernels of bfloat16, widened to float32, in NEON.
+var neonBF16 = kernels[float32]{
+	lanes: 4,
+	tiles: [maxWidth + 1][]tileFunc[float32]{
+		1: {neonBF16Tile1x1, neonBF16Tile2x1, neonBF16Tile3x1, neonBF16Tile4x1, neonBF16Tile5x1, neonBF16Tile6x1},
+		2: {neonBF16Tile1x2, neonBF16Tile2x2, neonBF16Tile3x2, neonBF16Tile4x2, neonBF16Tile5x2, neonBF16Tile6x2},
+		4: {neonBF16Tile1x4, neonBF16Tile2x4, neonBF16Tile3x4},
+	},
+	copyRows:  neonF32Copy,
+	transpose: neonF32Transpose,
+	widenBF16: widenBy(neonWidenBF16, 8, widen[float32, dtype.BF16]),
 }

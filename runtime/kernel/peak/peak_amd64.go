@@ -15,7 +15,7 @@ func fma512(n int)
 // rounds does n rounds with the instructions of a set.
 func rounds(s vec.Set, n int) (operations int) {
 	switch s {
-	case vec.AVX512:
+	case vec.AVX512, vec.AMX:
 		fma512(n)
 		return 2 * 16 * chains * n
 	case vec.AVX2:

@@ -10,6 +10,8 @@ func find() []Set {
 		return []Set{Portable}
 	case !x.HasAVX512F || !x.HasAVX512BW || !x.HasAVX512CD || !x.HasAVX512DQ || !x.HasAVX512VL:
 		return []Set{Portable, AVX2}
+	case !hasAMX():
+		return []Set{Portable, AVX2, AVX512}
 	}
-	return []Set{Portable, AVX2, AVX512}
+	return []Set{Portable, AVX2, AVX512, AMX}
 }

@@ -31,6 +31,8 @@ type isa struct {
 	bytes int // of a vector
 	// rows[v] is the greatest number of rows of a tile v vectors wide.
 	rows map[int]int
+	// pairRows is rows of tiles in the order of bfloat16.
+	pairRows map[int]int
 	// streams[r-1] is the width in vectors of the stream of r rows.
 	streams []int
 	// colRows is the greatest number of rows of a colTile.
@@ -41,8 +43,8 @@ type isa struct {
 
 // isas are the sets of amd64.
 var isas = []isa{
-	{name: "avx512", doc: "AVX-512", bytes: 64, rows: map[int]int{1: 14, 2: 14, 4: 6, 8: 3}, streams: []int{8, 8, 8, 4, 4, 4}, colRows: 8, widened: 16},
-	{name: "avx2", doc: "AVX2", bytes: 32, rows: map[int]int{1: 6, 2: 6, 4: 2}, streams: []int{8}, colRows: 4, widened: 8},
+	{name: "avx512", doc: "AVX-512", bytes: 64, rows: map[int]int{1: 14, 2: 14, 4: 6, 8: 3}, pairRows: map[int]int{1: 7, 2: 7, 4: 3}, streams: []int{8, 8, 8, 4, 4, 4}, colRows: 8, widened: 16},
+	{name: "avx2", doc: "AVX2", bytes: 32, rows: map[int]int{1: 6, 2: 6, 4: 2}, pairRows: map[int]int{1: 3, 2: 3}, streams: []int{8}, colRows: 4, widened: 8},
 }
 
 // widths are the widths of tiles in vectors.
@@ -70,6 +72,12 @@ func main() {
 		}
 	}
 	if err := writeNEON(*dir); err != nil {
+		log.Fatal(err)
+	}
+	if err := writeAMX(*dir); err != nil {
+		log.Fatal(err)
+	}
+	if err := writeAMXPack(*dir); err != nil {
 		log.Fatal(err)
 	}
 	if err := writeTables(filepath.Join(*dir, "tables_amd64.go"), isas...); err != nil {
@@ -106,9 +114,19 @@ func (s isa) write(dir string) error {
 		g.copyRows(e)
 		g.transpose(e)
 	}
+	for _, v := range widths {
+		for r := 1; r <= s.pairRows[v]; r++ {
+			g.pairTile(r, v)
+		}
+	}
 	for _, h := range halves {
 		g.widen(h)
 	}
+	return g.save(dir, s.name)
+}
+
+// save writes what g has, to name_amd64.s and name_amd64.go.
+func (g *generator) save(dir, name string) error {
 	f, err := g.Result()
 	if err != nil {
 		return err
@@ -117,7 +135,7 @@ func (s isa) write(dir string) error {
 		return err
 	}
 	config := printer.Config{Name: "gen", Argv: []string{"go", "generate", "tpsh/runtime/kernel/gemm"}, Pkg: "gemm"}
-	for file, p := range map[string]printer.Printer{s.name + "_amd64.s": printer.NewGoAsm(config), s.name + "_amd64.go": printer.NewStubs(config)} {
+	for file, p := range map[string]printer.Printer{name + "_amd64.s": printer.NewGoAsm(config), name + "_amd64.go": printer.NewStubs(config)} {
 		text, err := p.Print(f)
 		if err != nil {
 			return err

@@ -9,7 +9,7 @@ import (
 )
 
 // neonISA are the kernels in NEON. Tiles have up to 24 sums in the 32 registers.
-var neonISA = isa{name: "neon", doc: "NEON", bytes: 16, rows: map[int]int{1: 6, 2: 6, 4: 6, 8: 3}, streams: []int{8}, colRows: 4, widened: 8}
+var neonISA = isa{name: "neon", doc: "NEON", bytes: 16, rows: map[int]int{1: 6, 2: 6, 4: 6, 8: 3}, pairRows: map[int]int{1: 6, 2: 6, 4: 3}, streams: []int{8}, colRows: 4, widened: 8}
 
 // A neonWriter writes functions in the assembly of Go for arm64. Each has its
 // registers by role: those of the general ones are named by the constants below,
@@ -60,6 +60,11 @@ func writeNEON(dir string) error {
 		}
 		w.copyRows(e)
 		w.transpose(e)
+	}
+	for _, v := range widths {
+		for r := range neonISA.pairRows[v] {
+			w.pairTile(r+1, v)
+		}
 	}
 	for _, h := range halves {
 		w.widen(h)

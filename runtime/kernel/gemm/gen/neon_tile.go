@@ -129,6 +129,13 @@ func (w *neonWriter) elementsOfA(e elem, r, v int) aReader {
 // the last vector of b are there.
 func (w *neonWriter) inner(e elem, label string, r, v int, part bool, a aReader) {
 	w.label(label)
+	w.step(e, 0, r, v, part, a)
+	w.f("SUBS $1, %s, %[1]s", regK)
+	w.f("BNE %s", label)
+}
+
+// step writes one step of the inner dim, whose sums are in the vectors from sum on.
+func (w *neonWriter) step(e elem, sum, r, v int, part bool, a aReader) {
 	a(-1)
 	for first := 0; first < v; first += 4 {
 		n := min(4, v-first)
@@ -136,7 +143,7 @@ func (w *neonWriter) inner(e elem, label string, r, v int, part bool, a aReader)
 		for i := range r {
 			x := a(i)
 			for j := range n {
-				w.fma(e, vecB+j, x, i*v+first+j)
+				w.fma(e, vecB+j, x, sum+i*v+first+j)
 			}
 		}
 	}
@@ -144,8 +151,6 @@ func (w *neonWriter) inner(e elem, label string, r, v int, part bool, a aReader)
 		w.f("PRFM %d(%s), PLDL2KEEP", j, regAhead)
 	}
 	w.f("ADD %s, %s", regStep, regAhead)
-	w.f("SUBS $1, %s, %[1]s", regK)
-	w.f("BNE %s", label)
 }
 
 // loadB loads n vectors of a row of b from the given one on. With the last ones

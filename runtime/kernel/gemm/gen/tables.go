@@ -15,6 +15,7 @@ func writeTables(file string, sets ...isa) error {
 		for _, e := range elems {
 			s.writeTable(&b, e)
 		}
+		s.writePairTable(&b)
 	}
 	text, err := format.Source(b.Bytes())
 	if err != nil {
@@ -27,18 +28,8 @@ func writeTables(file string, sets ...isa) error {
 func (s isa) writeTable(b *bytes.Buffer, e elem) {
 	prefix := s.name + e.name
 	fmt.Fprintf(b, "\n// %s are the kernels of %s in %s.\nvar %s = kernels[%s]{\n", prefix, e.typ, s.doc, prefix, e.typ)
-	fmt.Fprintf(b, "lanes: %d,\ntiles: [maxWidth + 1][]tileFunc[%s]{\n", s.bytes/e.bytes, e.typ)
-	for _, v := range widths {
-		if s.rows[v] == 0 {
-			continue
-		}
-		fmt.Fprintf(b, "%d: {", v)
-		for r := range s.rows[v] {
-			fmt.Fprintf(b, "%sTile%dx%d, ", prefix, r+1, v)
-		}
-		fmt.Fprint(b, "},\n")
-	}
-	fmt.Fprintf(b, "},\nstreams: []streamer[%s]{\n", e.typ)
+	s.writeTiles(b, e, prefix, s.rows)
+	fmt.Fprintf(b, "streams: []streamer[%s]{\n", e.typ)
 	for i, v := range s.streams {
 		fmt.Fprintf(b, "{%d, %sStream%dx%d},\n", v*s.bytes/e.bytes, prefix, i+1, v)
 	}
@@ -59,8 +50,41 @@ func (s isa) writeTable(b *bytes.Buffer, e elem) {
 	fmt.Fprintf(b, "},\ncopyRows: %sCopy,\ntranspose: %sTranspose,\n", prefix, prefix)
 	if e.bytes == 4 {
 		for _, h := range halves {
-			fmt.Fprintf(b, "widen%s: widenBy(%sWiden%s, %d, widen[float32, dtype.%s]),\n", h, s.name, h, s.widened, h)
+			s.writeWidening(b, h)
 		}
+		fmt.Fprintf(b, "bf16: &%sBF16,\n", s.name)
 	}
 	fmt.Fprint(b, "}\n")
+}
+
+// writePairTable writes the table of the functions of s that add in the order of
+// bfloat16.
+func (s isa) writePairTable(b *bytes.Buffer) {
+	prefix := s.name + "BF16"
+	fmt.Fprintf(b, "\n// %s are the kernels of bfloat16, widened to float32, in %s.\nvar %s = kernels[float32]{\n", prefix, s.doc, prefix)
+	s.writeTiles(b, f32, prefix, s.pairRows)
+	fmt.Fprintf(b, "copyRows: %sF32Copy,\ntranspose: %[1]sF32Transpose,\n", s.name)
+	s.writeWidening(b, "BF16")
+	fmt.Fprint(b, "}\n")
+}
+
+// writeTiles writes the length of a vector and tiles of so many rows by width.
+func (s isa) writeTiles(b *bytes.Buffer, e elem, prefix string, rows map[int]int) {
+	fmt.Fprintf(b, "lanes: %d,\ntiles: [maxWidth + 1][]tileFunc[%s]{\n", s.bytes/e.bytes, e.typ)
+	for _, v := range widths {
+		if rows[v] == 0 {
+			continue
+		}
+		fmt.Fprintf(b, "%d: {", v)
+		for r := range rows[v] {
+			fmt.Fprintf(b, "%sTile%dx%d, ", prefix, r+1, v)
+		}
+		fmt.Fprint(b, "},\n")
+	}
+	fmt.Fprint(b, "},\n")
+}
+
+// writeWidening writes what widens numbers of 16 bits of type h.
+func (s isa) writeWidening(b *bytes.Buffer, h string) {
+	fmt.Fprintf(b, "widen%s: widenBy(%sWiden%s, %d, widen[float32, dtype.%s]),\n", h, s.name, h, s.widened, h)
 }
