@@ -28,9 +28,9 @@ type peer struct {
 var peers = []peer{
 	{"OpenBLAS", "numpy", "openblas.py", "", []string{"matmul"}, true},
 	{"NumPy", "numpy", "numpy_peer.py", "", []string{"linalg"}, true},
-	{"PyTorch", "torch", "torch_peer.py", "", []string{"matmul", "vector", "images", "linalg", "exponential", "adam", "add", "all_reduce", "step"}, false},
+	{"PyTorch", "torch", "torch_peer.py", "", []string{"matmul", "half", "vector", "images", "linalg", "exponential", "adam", "add", "all_reduce", "step"}, false},
 	{"PyTorch's DTensor", "torch", "dtensor_peer.py", "", []string{"placed", "step"}, false},
-	{"JAX", "jax", "jax_peer.py", "", []string{"matmul", "vector", "add", "all_reduce", "step"}, false},
+	{"JAX", "jax", "jax_peer.py", "", []string{"matmul", "half", "vector", "add", "all_reduce", "step"}, false},
 	{"Open MPI", "mpi4py.MPI", "mpi.py", "mpirun", []string{"all_reduce"}, false},
 }
 
@@ -53,6 +53,7 @@ func works() []work {
 	for _, m := range []int{1, 4, 16} {
 		all = append(all, product("float32", m, 4096, 4096, 1))
 	}
+	all = append(all, halves()...)
 	for _, name := range []string{"gelu", "softmax", "layer_norm"} {
 		all = append(all, work{name: name + " of 16 MiB", ranks: 1, cores: 1, bench: "vector/" + name, peer: []string{"vector", name}, on: "vector"})
 	}
@@ -123,6 +124,23 @@ func product(dtype string, m, k, n, cores int) work {
 		peer: append([]string{"matmul", dtype}, strings.Split(size, "x")...), on: "matmul",
 		flops: 2 * float64(m) * float64(k) * float64(n),
 	}
+}
+
+// halves are products of numbers of 16 bits, which NumPy has none of.
+func halves() []work {
+	var all []work
+	for _, n := range []int{64, 128, 512} {
+		all = append(all, product("bfloat16", n, n, n, 1))
+	}
+	for _, n := range []int{1024, 2048} {
+		all = append(all, product("bfloat16", n, n, n, 1), product("bfloat16", n, n, n, 2))
+	}
+	all = append(all, product("bfloat16", 1, 4096, 4096, 1), product("bfloat16", 16, 4096, 4096, 1), product("float16", 64, 64, 64, 1),
+		product("float16", 512, 512, 512, 1), product("float16", 1024, 1024, 1024, 1), product("float16", 16, 4096, 4096, 1))
+	for i := range all {
+		all[i].on = "half"
+	}
+	return all
 }
 
 // step is a training step of a network of two layers, split among the ranks.

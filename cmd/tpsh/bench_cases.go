@@ -116,8 +116,11 @@ func (b *bench) matmulCases() []*benchCase {
 		{"float32", 512, 512, 512}, {"float32", 1024, 1024, 1024}, {"float32", 2048, 2048, 2048},
 		{"float64", 512, 512, 512}, {"float64", 1024, 1024, 1024}, {"float64", 2048, 2048, 2048},
 		{"float32", 1, 4096, 4096}, {"float32", 4, 4096, 4096}, {"float32", 16, 4096, 4096},
+		{"bfloat16", 64, 64, 64}, {"bfloat16", 128, 128, 128}, {"bfloat16", 512, 512, 512}, {"bfloat16", 1024, 1024, 1024}, {"bfloat16", 2048, 2048, 2048},
+		{"bfloat16", 1, 4096, 4096}, {"bfloat16", 16, 4096, 4096},
+		{"float16", 64, 64, 64}, {"float16", 512, 512, 512}, {"float16", 1024, 1024, 1024}, {"float16", 16, 4096, 4096},
 	} {
-		item := map[string]int{"float32": 4, "float64": 8}[k.dtype]
+		item := map[string]int{"float32": 4, "float64": 8, "bfloat16": 2, "float16": 2}[k.dtype]
 		for _, ranks := range onOneAnd(b.ranks) {
 			all = append(all, &benchCase{
 				suite: "matmul", name: fmt.Sprintf("matmul/%s/%dx%dx%d", k.dtype, k.m, k.k, k.n), ranks: ranks,
