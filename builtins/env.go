@@ -97,6 +97,10 @@ type Options struct {
 	// the whole; Strict makes implicit redistributions errors.
 	Verify, Strict bool
 
+	// Types has the types of local tensors held in the whole program, and not only where it
+	// says so.
+	Types bool
+
 	// ExactSums has every sum and mean between ranks made as with exact=True.
 	ExactSums bool
 }
@@ -144,9 +148,20 @@ func New(rank *runtime.Rank, opts Options) *Env {
 		rank.KeepTimeline(opts.Timeline.From, opts.Timeline.To, opts.Timeline.Whole, opts.Timeline.Most)
 	}
 	env := &Env{Runtime: rank, Options: opts}
+	if opts.Types && axisSize != nil {
+		rank.Types(axisSize(env))
+	}
 	rank.Holdings = func() runtime.Holdings { return holdings(env) }
 	return env
 }
+
+// axisSize returns what says how many ranks an axis of the mesh of e's program has; nil if no vocabulary
+// knows.
+var axisSize func(e *Env) func(axis string) int
+
+// RegisterAxes has f return what says how many ranks an axis has, where types are on in a whole program. The vocabulary
+// that knows meshes calls it in an init function.
+func RegisterAxes(f func(e *Env) func(axis string) int) { axisSize = f }
 
 // Rank returns the rank's number and how many there are.
 func (e *Env) Rank() (rank, size int) { return e.Runtime.Self(), e.Runtime.Size() }

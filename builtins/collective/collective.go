@@ -13,6 +13,7 @@ import (
 	"tpsh/runtime"
 	"tpsh/runtime/op"
 	"tpsh/runtime/shape"
+	"tpsh/runtime/spmdtype"
 	"tpsh/runtime/tensor"
 )
 
@@ -38,6 +39,8 @@ type collectiveCall struct {
 	group starlark.Value   // nil for the world
 	async bool
 	given uint // bits, by the index of the parameter
+
+	from, to starlark.Value // the types that src= and dst= say; nil if they are not given
 }
 
 // collectiveParams are the parameters that collectives have.
@@ -62,6 +65,8 @@ var collectiveParams = map[string]collectiveParam{
 	"exact": {[]string{"exact"}, false, func(c *collectiveCall, v starlark.Value) error {
 		return (*arg.Bool)(&c.Exact).Unpack(v)
 	}},
+	"src type": {[]string{"src"}, false, func(c *collectiveCall, v starlark.Value) error { c.from = v; return nil }},
+	"dst type": {[]string{"dst"}, false, func(c *collectiveCall, v starlark.Value) error { c.to = v; return nil }},
 	"pairs": {[]string{"pairs"}, true, func(c *collectiveCall, v starlark.Value) (err error) {
 		c.Pairs, err = toPairs(v)
 		return err
@@ -93,6 +98,9 @@ func newCollective(name, params string) *collective {
 	if slices.Contains(list, "op") {
 		list = append(list, "exact")
 	}
+	if spmdtype.Named(name) != nil {
+		list = append(list, "src type", "dst type")
+	}
 	for _, p := range list {
 		k.params = append(k.params, collectiveParams[p])
 	}
@@ -114,6 +122,9 @@ func (k *collective) call(e *builtins.Env, _ *starlark.Thread, _ *starlark.Built
 	if err := c.check(k, g); err != nil {
 		return nil, err
 	}
+	if c.from != nil || c.to != nil || e.Runtime.Typing() && c.x != nil && c.x.Typed() != nil {
+		return c.typed(g)
+	}
 	if c.list != nil {
 		return c.exchange(g)
 	}
@@ -129,8 +140,12 @@ func (k *collective) call(e *builtins.Env, _ *starlark.Thread, _ *starlark.Built
 
 // unpack takes over the arguments of a script.
 func (k *collective) unpack(c *collectiveCall, args starlark.Tuple, kwargs []starlark.Tuple) error {
-	if len(args) > len(k.params) {
-		return arg.TooMany(k.name, len(args), len(k.params))
+	most := len(k.params)
+	if !k.rooted() {
+		most -= 2 // types are given by name
+	}
+	if len(args) > most {
+		return arg.TooMany(k.name, len(args), most)
 	}
 	for i, v := range args {
 		if err := k.set(c, i, v); err != nil {
@@ -221,6 +236,9 @@ func (c *collectiveCall) check(k *collective, g *runtime.Group) error {
 		var err error
 		switch name {
 		case "src", "dst":
+			if !k.rooted() {
+				continue
+			}
 			err = member(c.Op, name, c.Root, g)
 		case "pairs":
 			err = checkPairs(c.Op, c.Pairs, g)
@@ -334,6 +352,7 @@ const (
 	docAsync = "With async_op=True the call returns (result, work) at once; the result can be read after work.wait(),\nand waits by itself if it is read before.\n"
 	docOp    = `op is "sum", "mean", "prod", "max" or "min", or one of ReduceOp; integers have no mean. "band", "bor" and "bxor" are` + "\nof the bits of integers and bools. Additions are made in the order of the ranks.\n" +
 		"With exact=True a sum of floats has no error but that of rounding it once, so that its bits depend neither on the order of the\nranks nor on what adds zeros; a mean is that sum, divided.\n"
+	docTypes = "src and dst are the types of x and of the result along the group, such as spmd.P and spmd.I, which say what the gradient is;\nspmd.%s has them.\n"
 	docAlike = "Shapes and dtypes are the same on every member.\n"
 	docChunk = "A dim that does not divide evenly is cut as x.chunk(n, dim) cuts it: the last parts are shorter, or empty.\n"
 )
@@ -384,6 +403,10 @@ func init() {
 				">>> ring = [(r, (r + 1) % n) for r in range(n)]\n" +
 				">>> collective_permute(tensor([rank()]), ring).tolist() == [(rank() - 1) % n]\nTrue"},
 	} {
+		if spmdtype.Named(c.name) != nil {
+			head, rest, _ := strings.Cut(c.doc, "\n")
+			c.doc = strings.Replace(head, ") returns", ", src=None, dst=None) returns", 1) + "\n" + fmt.Sprintf(docTypes, c.name) + rest
+		}
 		builtins.Register(&builtins.Row{Name: c.name, Communicates: true, Doc: c.doc, Fn: newCollective(c.name, c.params).call})
 	}
 }

@@ -104,6 +104,9 @@ func fromLocal(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args st
 			return nil, ofParam(fn, "grad_placements", err)
 		}
 	}
+	if err := checkLocal(fn, t, l, back); err != nil {
+		return nil, err
+	}
 	y, err := e.Runtime.Shard.JoinBack(t, l, back)
 	if err != nil {
 		return nil, unevenHint(e, fn, err, sizes.Set)

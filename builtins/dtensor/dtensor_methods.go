@@ -99,6 +99,9 @@ func init() {
 				if err != nil {
 					return nil, err
 				}
+				if e.Runtime.Typing() {
+					y.SetTyped(localMark(e, t, back))
+				}
 				return e.Wrap(y), nil
 			}),
 		placedMethod("full_tensor", "full_tensor(grad_placements=None) returns the whole as a plain tensor, on every rank of the mesh.\n"+

@@ -1,6 +1,7 @@
 package dtensor
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -11,6 +12,9 @@ import (
 	"tpsh/mesh"
 	"tpsh/runtime/op"
 	"tpsh/runtime/shape"
+	"tpsh/runtime/spmdtype"
+	"tpsh/runtime/tensor"
+	"tpsh/runtime/typing"
 )
 
 func init() {
@@ -41,6 +45,19 @@ type mapped struct {
 	out    []placements
 	single bool // out was one list
 	mesh   *mesh.Mesh
+}
+
+// MapBlocks returns the function that local_map makes of fn, for the function called name: in has the placements
+// of the arguments, nil for one that is no tensor, and out those of the results, one if single.
+func MapBlocks(e *builtins.Env, fn starlark.Callable, in, out [][]mesh.Placement, single bool, m *mesh.Mesh) *starlark.Builtin {
+	l := &mapped{e: e, fn: fn, single: single, mesh: m}
+	for _, p := range in {
+		l.in = append(l.in, optPlacements{V: p, Set: p != nil})
+	}
+	for _, p := range out {
+		l.out = append(l.out, p)
+	}
+	return starlark.NewBuiltin(fn.Name(), l.call)
 }
 
 func localMap(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
@@ -148,6 +165,9 @@ func (l *mapped) block(name string, m *mesh.Mesh, i int, v starlark.Value) (bloc
 	if err != nil {
 		return nil, false, err
 	}
+	if l.e.Runtime.Typing() {
+		y.SetTyped(blockMark(l.e, lay))
+	}
 	return l.e.Wrap(y), evenly(lay), nil
 }
 
@@ -189,6 +209,9 @@ func (l *mapped) join(name string, m *mesh.Mesh, v starlark.Value, even bool) (s
 		if err != nil {
 			return nil, err
 		}
+		if t, err = l.alike(name, i, t, lay); err != nil {
+			return nil, err
+		}
 		y, err := l.e.Runtime.Shard.FromAlike(t, lay)
 		if err != nil {
 			return nil, op.Rename(name, err)
@@ -199,6 +222,39 @@ func (l *mapped) join(name string, m *mesh.Mesh, v starlark.Value, even bool) (s
 		return out[0], nil
 	}
 	return out, nil
+}
+
+// alike returns result i as FromAlike takes it: R where it is replicated, of which each rank has a
+// share of the gradient. It is an error if it is known to be placed otherwise.
+func (l *mapped) alike(name string, i int, t *tensor.Tensor, lay *mesh.Placed) (*tensor.Tensor, error) {
+	for dim, axis := range lay.Mesh().Names() {
+		p := lay.Placements()[dim]
+		had, want := t.Typed().Record().On(axis), typing.Of(p)
+		if had.IsNone() || want.IsNone() {
+			continue
+		}
+		if had == spmdtype.I && want == spmdtype.R {
+			g, err := l.e.Runtime.LineGroup(lay.Mesh(), dim)
+			if err != nil {
+				return nil, err
+			}
+			tr, _ := spmdtype.Find("convert", spmdtype.I, spmdtype.R)
+			m := t.Typed()
+			if t, err = l.e.Runtime.Transit(g, tr, spmdtype.I, spmdtype.R, t); err != nil {
+				return nil, err
+			}
+			t.SetTyped(&spmdtype.Mark{Types: m.Types.With(axis, spmdtype.R), At: m.At})
+			continue
+		}
+		if err := misplaced(name, axis, t, had, want, p); err != nil {
+			var bad *op.ArgError
+			if errors.As(err, &bad) {
+				bad.Got = fmt.Sprintf("result %d, %s of out_placements", i, bad.Got)
+			}
+			return nil, err
+		}
+	}
+	return t, nil
 }
 
 // joined is sizeOfParts of blocks that differ.

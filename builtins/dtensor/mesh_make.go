@@ -136,7 +136,7 @@ func newDeviceMesh(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, arg
 	if err := checkWorld(e, b.Name(), "mesh", m); err != nil {
 		return nil, err
 	}
-	return DeviceMeshOf(e, m), nil
+	return made(e, m), nil
 }
 
 // checkWorld checks that the ranks of m, the argument called param of fn, are
@@ -171,5 +171,18 @@ func initDeviceMesh(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, ar
 	if err := checkWorld(e, b.Name(), "mesh_shape", m); err != nil {
 		return nil, err
 	}
-	return DeviceMeshOf(e, m), nil
+	return made(e, m), nil
 }
+
+// latest is the last mesh that the rank's script has made.
+type latest struct{ mesh *DeviceMesh }
+
+// made returns a mesh that the script has made.
+func made(e *builtins.Env, m *mesh.Mesh) *DeviceMesh {
+	d := DeviceMeshOf(e, m)
+	builtins.StateOf[latest](e).mesh = d
+	return d
+}
+
+// LatestMesh returns the last mesh that the rank's script has made; nil if it has made none.
+func LatestMesh(e *builtins.Env) *DeviceMesh { return builtins.StateOf[latest](e).mesh }

@@ -76,6 +76,11 @@ func (p *placements) Unpack(v starlark.Value) error {
 		*p = placements{one.p}
 		return nil
 	}
+	if s, ok := v.(Spec); ok {
+		list, err := s.Placements()
+		*p = list
+		return err
+	}
 	var list arg.List
 	if err := list.Unpack(v); err != nil {
 		return arg.Bad(v, "a list of placements", "Replicate(), Shard(dim), Partial(op)")
@@ -89,6 +94,12 @@ func (p *placements) Unpack(v starlark.Value) error {
 		(*p)[i] = one.p
 	}
 	return nil
+}
+
+// A Spec is a value that stands for a list of placements, as JAX's P("dp", None) does.
+type Spec interface {
+	starlark.Value
+	Placements() ([]mesh.Placement, error)
 }
 
 // optPlacements is an argument that is placements or None; Set tells which.

@@ -166,7 +166,7 @@ func (s *starter) config(scratch string) []byte {
 
 // world returns what the programs of the job may do.
 func (s *starter) world(scratch string) builtins.Options {
-	o := builtins.Options{Args: s.args, Flags: s.flags, Allow: s.limits.allow, Scratch: scratch, In: s.in, Out: s.out, Pictures: s.pictures, Resume: s.resume, Restarts: s.restarts, Verify: s.limits.verify, Strict: s.limits.strict, ExactSums: s.limits.exactSums, Timeline: s.tracing.options(s.ranks)}
+	o := builtins.Options{Args: s.args, Flags: s.flags, Allow: s.limits.allow, Scratch: scratch, In: s.in, Out: s.out, Pictures: s.pictures, Resume: s.resume, Restarts: s.restarts, Verify: s.limits.verify, Strict: s.limits.strict, Types: s.limits.types, ExactSums: s.limits.exactSums, Timeline: s.tracing.options(s.ranks)}
 	if o.Resume == "" {
 		o.Resume = filepath.Join(scratch, "resume")
 	}

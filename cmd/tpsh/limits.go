@@ -28,6 +28,7 @@ type limits struct {
 	quiet    bool
 	verify   bool
 	strict   bool
+	types    bool
 
 	exactSums bool // sums between ranks do not depend on their order
 }
@@ -42,6 +43,7 @@ func (l *limits) declare(fs *flag.FlagSet) {
 	fs.Var(&l.lib, "lib", "look in `DIR` for files to load, after the script's folder; may be repeated; those of TPSH_PATH come after")
 	fs.BoolVar(&l.verify, "verify", false, "also run every operation on distributed tensors on the whole, and stop at the first difference")
 	fs.BoolVar(&l.strict, "strict", false, "make implicit redistributions errors")
+	fs.BoolVar(&l.types, "types", false, "hold the types of local tensors (spmd.assert_type gives them) in the whole script, and stop at the first mistake")
 	fs.BoolVar(&l.exactSums, "exact-sums", false, "make all sums and means between ranks exact, rounded once: their bits do not depend on the order of ranks")
 	fs.BoolVar(&l.quiet, "quiet", false, "say nothing about long waits")
 }

@@ -61,6 +61,9 @@ func (r *Recorder) Grad(outputs, inputs []*tensor.Tensor, record bool) ([]*tenso
 		if !e.live() {
 			return nil, &op.ArgError{Func: "grad", Param: "inputs", Got: fmt.Sprintf("%s at index %d, which does not require grad", op.Describe(x), i), Want: "tensors that require grad"}
 		}
+		if e.node != nil {
+			e.node.out[e.index].typed = x.Typed()
+		}
 		s.wanted = append(s.wanted, e)
 	}
 	if err := r.run("grad", outputs, make([]*tensor.Tensor, len(outputs)), s, record); err != nil {
@@ -71,7 +74,7 @@ func (r *Recorder) Grad(outputs, inputs []*tensor.Tensor, record bool) ([]*tenso
 
 // walking calls walk, which goes through the record, as a backward pass.
 func (r *Recorder) walking(record bool, walk func() error) (err error) {
-	restore, uncast := r.SetEnabled(record), r.setAutocast(Autocast{})
+	restore, uncast, typed := r.SetEnabled(record), r.setAutocast(Autocast{}), r.Untyped()
 	ended := func() {}
 	if r.Placed != nil {
 		ended = r.Placed.Backward()
@@ -80,6 +83,7 @@ func (r *Recorder) walking(record bool, walk func() error) (err error) {
 	defer func() {
 		restore()
 		uncast()
+		typed()
 		ended()
 	}()
 	return walk()
@@ -87,11 +91,20 @@ func (r *Recorder) walking(record bool, walk func() error) (err error) {
 
 // run is the backward pass.
 func (r *Recorder) run(fn string, ys, dys []*tensor.Tensor, s *sink, record bool) (err error) {
+	types := r.Types
+	if types != nil {
+		for i, y := range ys {
+			if err := types.Seed(y, dys[i]); err != nil {
+				return op.Rename(fn, err)
+			}
+		}
+	}
 	return r.walking(record, func() error {
 		for _, y := range ys {
 			r.Refresh(y)
 		}
 		p := r.newPass(s)
+		p.types = types
 		nodes := reachable(ys, 0)
 		p.countLeaves(ys, nodes)
 		for i, y := range ys {
@@ -146,6 +159,8 @@ type pass struct {
 	// nodes numbered start or less, to which the walk then does not go.
 	border map[place]*arrival
 	start  uint64
+
+	types Typer // as they were when the pass began
 }
 
 func (r *Recorder) newPass(s *sink) *pass {

@@ -5,6 +5,7 @@ import (
 
 	"tpsh/runtime/op"
 	"tpsh/runtime/shape"
+	"tpsh/runtime/spmdtype"
 	"tpsh/runtime/tensor"
 )
 
@@ -16,7 +17,7 @@ func (p *pass) hooks(n *node, dy []*tensor.Tensor) error {
 				continue
 			}
 			p.tempPool.keep(dy[i])
-			g, err := runHook(hook, dy[i])
+			g, err := p.hook(hook, dy[i], n.out[i].typed)
 			if err != nil {
 				return err
 			}
@@ -29,6 +30,7 @@ func (p *pass) hooks(n *node, dy []*tensor.Tensor) error {
 				if err != nil {
 					return err
 				}
+				g = g.OfType(n.out[i].typed.OfGradient())
 				p.sink.got[j] = g
 			}
 		}
@@ -49,6 +51,21 @@ func runHook(hook tensor.Hook, g *tensor.Tensor) (*tensor.Tensor, error) {
 		return nil, &op.ArgError{Func: "register_hook", Got: "a gradient of shape " + h.Shape().String(), Want: "shape " + g.Shape().String()}
 	}
 	return h, nil
+}
+
+// hook is runHook where types are as they were when the pass began: g is the gradient of a
+// tensor that has m.
+func (p *pass) hook(hook tensor.Hook, g *tensor.Tensor, m *spmdtype.Mark) (*tensor.Tensor, error) {
+	if p.types == nil {
+		return runHook(hook, g)
+	}
+	if h := g.OfType(m.OfGradient()); h != g {
+		p.tempPool.keep(g)
+		g = h
+	}
+	defer p.r.Untyped()()
+	p.r.Types = p.types
+	return runHook(hook, g)
 }
 
 // custom runs the custom operation n backwards.

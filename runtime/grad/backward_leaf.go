@@ -96,7 +96,7 @@ func (p *pass) settle(e *edge) error {
 		a.shared, a.grad = g.Buffer() == a.grad.Buffer(), g
 	}
 	for _, hook := range e.leaf.Auto.Hooks {
-		g, err := runHook(hook, a.grad)
+		g, err := p.hook(hook, a.grad, e.leaf.Typed())
 		if err != nil {
 			return err
 		}
@@ -114,6 +114,7 @@ func (p *pass) accumulate(x *tensor.Tensor, a *arrival) error {
 			if w := p.sink.wanted[j].leaf; w != nil && w.Auto == x.Auto {
 				p.sink.got[j] = p.sum(p.sink.got[j], a.grad)
 				p.tempPool.keep(p.sink.got[j])
+				p.sink.got[j] = p.sink.got[j].OfType(x.Typed().OfGradient())
 			}
 		}
 		return nil
@@ -126,6 +127,9 @@ func (p *pass) accumulate(x *tensor.Tensor, a *arrival) error {
 	}
 	sum := p.leafSum(x.Auto.Grad, a.grad)
 	p.tempPool.keep(sum)
+	if m := x.Typed(); m != nil && sum.Typed() == nil {
+		sum.SetTyped(m.OfGradient())
+	}
 	if x.Auto.Grad != nil {
 		x.Auto.Forget() // the sum lies elsewhere
 	}

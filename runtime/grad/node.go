@@ -5,6 +5,7 @@ import (
 	"tpsh/runtime/dtype"
 	"tpsh/runtime/op"
 	"tpsh/runtime/shape"
+	"tpsh/runtime/spmdtype"
 	"tpsh/runtime/tensor"
 )
 
@@ -74,6 +75,7 @@ type result struct {
 	shape  shape.Shape
 	layout *mesh.Placed // nil if the result is plain
 	hooks  []tensor.Hook
+	typed  *spmdtype.Mark // nil if it had none when a hook was hung on it
 }
 
 // edgeTo returns the edge to x as it is recorded now.

@@ -19,6 +19,7 @@ package grad
 import (
 	"tpsh/mesh"
 	"tpsh/runtime/op"
+	"tpsh/runtime/spmdtype"
 	"tpsh/runtime/tensor"
 )
 
@@ -37,6 +38,9 @@ type Recorder struct {
 	Replay func(mark any) (end func())
 	// MarkAll has Mark be called of every operation.
 	MarkAll bool
+
+	// Types, if set, is asked what operators make of the types of local tensors.
+	Types Typer
 
 	autocast Autocast // of the region at hand
 	regather bool     // what is gathered is not kept: see SetAgain
@@ -80,6 +84,15 @@ type Placer interface {
 	// Backward says that gradients are computed until the function it returns is
 	// called.
 	Backward() (end func())
+}
+
+// A Typer says what operators make of the types of local tensors (package spmdtype).
+type Typer interface {
+	// Infer returns the marks of the results of d on in: nil for none, and one if all have that. Of an
+	// operator in place it gives what is written into its mark. Its errors are the program's.
+	Infer(d *op.Def, in []*tensor.Tensor, args []op.Arg) ([]*spmdtype.Mark, error)
+	// Seed returns an error unless dy, nil for ones, is of the type that gradients of y are.
+	Seed(y, dy *tensor.Tensor) error
 }
 
 // New returns a Recorder that applies operators in ctx.
@@ -159,6 +172,9 @@ func (r *Recorder) apply(c *op.Call, d *op.Def, in []*tensor.Tensor, args []op.A
 			return nil, out, err
 		}
 	}
+	if r.Types != nil {
+		return r.typed(c, d, in, args)
+	}
 	requires, placed := false, false
 	for _, x := range in {
 		if x == nil {
@@ -196,6 +212,36 @@ func (r *Recorder) apply(c *op.Call, d *op.Def, in []*tensor.Tensor, args []op.A
 		return nil, c.Out, nil
 	}
 	return c, c.Out, nil
+}
+
+// typed is apply of an operator that is not made of others, where types are on.
+func (r *Recorder) typed(c *op.Call, d *op.Def, in []*tensor.Tensor, args []op.Arg) (*op.Call, []*tensor.Tensor, error) {
+	for _, x := range in {
+		if x != nil {
+			r.Refresh(x)
+		}
+	}
+	marks, err := r.Types.Infer(d, in, args)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer r.Untyped()()
+	c, out, err := r.apply(c, d, in, args)
+	if err == nil && marks != nil {
+		for i, y := range out {
+			if y != nil && !y.Placed() {
+				y.SetTyped(marks[min(i, len(marks)-1)])
+			}
+		}
+	}
+	return c, out, err
+}
+
+// Untyped turns types off until the function that it returns is called.
+func (r *Recorder) Untyped() (restore func()) {
+	types := r.Types
+	r.Types = nil
+	return func() { r.Types = types }
 }
 
 // before does, unrecorded, what d does before it is applied. Its errors are of d.
@@ -384,6 +430,7 @@ func (r *Recorder) custom(seq uint64, name string, in, out []*tensor.Tensor, alw
 // computed it. x requires grad.
 func OnGrad(x *tensor.Tensor, hook tensor.Hook) {
 	if n, ok := x.Auto.Node.(*node); ok {
+		n.out[x.Auto.Index].typed = x.Typed()
 		n.out[x.Auto.Index].hooks = append(n.out[x.Auto.Index].hooks, hook)
 		return
 	}

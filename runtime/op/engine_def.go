@@ -132,6 +132,11 @@ type Def struct {
 	// called where everything is replicated.
 	Local func(b *Blocks) ([]*tensor.Tensor, error)
 
+	// Sited, if set, reports of an operator with Local, and of a row by which its results are cut,
+	// whether what is made of blocks hangs on where in the whole they lie: which elements
+	// a triangle has, or what is drawn for them.
+	Sited func(c *Call, row *Row) bool
+
 	// Aligned, if set, reports whether rows fit together: it is asked with one row
 	// taken for each dim of a mesh. The rules of reshape need it, whose blocks
 	// must be blocks of the result.

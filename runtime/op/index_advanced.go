@@ -46,7 +46,7 @@ func init() {
 		Cost:    takes,
 	})
 	values := Param{Name: "value", Kind: Operand, Doc: "a tensor that broadcasts to what is replaced, or a number"}
-	registerSet(&Def{Name: "setitem", Infer: inferSetitem, Grad: setitemGrad, Shard: setitemRows, Local: setitemLocal, Cost: setCost(itemRegion)}, setitem,
+	registerSet(&Def{Name: "setitem", Infer: inferSetitem, Grad: setitemGrad, Shard: setitemRows, Local: setitemLocal, Sited: anywhere, Cost: setCost(itemRegion)}, setitem,
 		"setitem(x, index, value) returns a copy of x with value at one index of each of its first dims.",
 		"setitem_(x, index, value) stores value in x at one index of each of its first dims, and returns x.\n"+
 			"Scripts write x[i] = value and x[i, j] = value. Negative indices count from the\n"+
@@ -56,7 +56,7 @@ func init() {
 			{Name: "index", Kind: Ints, Doc: "an index of each of the first dims"},
 			values,
 		})
-	registerSet(&Def{Name: "index_put", Infer: inferIndexPut, Grad: indexPutGrad, Shard: indexPutRows, Local: indexPutLocal, Cost: setCost(putRegion),
+	registerSet(&Def{Name: "index_put", Infer: inferIndexPut, Grad: indexPutGrad, Shard: indexPutRows, Local: indexPutLocal, Sited: anywhere, Cost: setCost(putRegion),
 		ByValue: func(c *Call) bool { return byMask(c) && c.In[2].Numel() != 1 }}, indexPut,
 		"index_put(x, index, value) returns a copy of x with value at an index tensor or a mask.",
 		"index_put_(x, index, value) stores value in x where an index tensor or a mask selects, and returns x.\n"+

@@ -32,6 +32,7 @@ func init() {
 
 		Shard:   gatherRows,
 		Local:   gatherLocal,
+		Sited:   anywhere,
 		Aligned: alongAligned,
 		Cost:    takes,
 	})
@@ -55,6 +56,7 @@ func init() {
 
 		Shard:   scatterAddRows,
 		Local:   scatterAddLocal,
+		Sited:   anywhere,
 		Aligned: alongAligned,
 		Cost:    scatterCost,
 	})

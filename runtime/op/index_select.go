@@ -85,6 +85,7 @@ func init() {
 		Grad:  indexCopyGrad,
 		Shard: indexCopyRows,
 		Local: indexCopyLocal,
+		Sited: anywhere,
 		Cost:  moves,
 	})
 	register(&Def{

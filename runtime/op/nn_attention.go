@@ -33,12 +33,18 @@ func init() {
 			{Name: "enable_gqa", Kind: Bool, Doc: "whether heads of query share those of key and value", Default: Default(Bool1(false))},
 			{Name: "softcap", Kind: OptFloat, Doc: "what scores stay below, above 0; None for no limit", Default: Default(None)},
 		},
-		Infer:   inferAttention,
-		Run:     runAttention,
-		Hollow:  hollowAttention,
-		Grad:    attentionGrad,
-		Shard:   attentionRule,
-		Local:   localAttention,
+		Infer:  inferAttention,
+		Run:    runAttention,
+		Hollow: hollowAttention,
+		Grad:   attentionGrad,
+		Shard:  attentionRule,
+		Local:  localAttention,
+		Sited: func(c *Call, row *Row) bool { // queries that are cut have places, weights that are dropped, and heads that share keys
+			d, _ := row.Out[0].Shard()
+			_, keys := row.In[attKey].Shard()
+			_, values := row.In[attValue].Shard()
+			return c.Args[attDropout].Float > 0 || d == c.In[attQuery].Ndim()-2 || c.Args[attGroups].Int != 0 && !(keys && values)
+		},
 		Aligned: attentionAligned,
 		Compose: composeAttention,
 		Cost:    attentionCost,

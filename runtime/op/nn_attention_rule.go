@@ -24,6 +24,7 @@ func init() {
 		},
 		Run:   func(c *Call) error { fillCausal(c.Out[0], 0, 0); return nil },
 		Shard: causalRule,
+		Sited: anywhere,
 		Local: func(b *Blocks) ([]*tensor.Tensor, error) {
 			sees := b.empty(0)
 			row, _ := b.OutSpan(0, 0)

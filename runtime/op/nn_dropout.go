@@ -48,6 +48,7 @@ func init() {
 		},
 		Shard:  likeRule,
 		Local:  func(b *Blocks) ([]*tensor.Tensor, error) { return b.draw(fillKeep(b.Args[0].Float)) },
+		Sited:  anywhere,
 		Cost:   makes(1),
 		Hollow: hollowDraw,
 	})

@@ -65,6 +65,7 @@ func init() {
 		},
 		Shard: bagFirstRows,
 		Local: bagFirstLocal,
+		Sited: anywhere,
 		Cost:  bagFirstCost,
 	})
 }

@@ -30,6 +30,7 @@ func init() {
 		Hollow: hollowDraw,
 		Shard:  drawnRule,
 		Local:  func(b *Blocks) ([]*tensor.Tensor, error) { return b.draw(uniform.fill) },
+		Sited:  anywhere,
 		Cost:   makes(1),
 	})
 	register(&Def{
@@ -47,6 +48,7 @@ func init() {
 		Hollow: hollowDraw,
 		Shard:  drawnRule,
 		Local:  func(b *Blocks) ([]*tensor.Tensor, error) { return b.draw(standardNormal.fill) },
+		Sited:  anywhere,
 		Cost:   makes(1),
 	})
 	register(&Def{
@@ -62,6 +64,7 @@ func init() {
 		Hollow: hollowDraw,
 		Shard:  likeRule,
 		Local:  func(b *Blocks) ([]*tensor.Tensor, error) { return b.draw(uniform.fill) },
+		Sited:  anywhere,
 		Cost:   makes(1),
 	})
 	register(&Def{
@@ -77,6 +80,7 @@ func init() {
 		Hollow: hollowDraw,
 		Shard:  likeRule,
 		Local:  func(b *Blocks) ([]*tensor.Tensor, error) { return b.draw(standardNormal.fill) },
+		Sited:  anywhere,
 		Cost:   makes(1),
 	})
 }

@@ -30,6 +30,7 @@ func init() {
 		Run:    func(c *Call) error { return c.multinomial(c.Out[0], c.In[0], 0) },
 		Hollow: hollowDraw,
 		Shard:  multinomialRule,
+		Sited:  anywhere,
 		Local: func(b *Blocks) ([]*tensor.Tensor, error) {
 			first, _ := b.Span(0, 0)
 			y := b.empty(0)

@@ -92,6 +92,7 @@ func init() {
 			},
 			Shard: wholeDims,
 			Local: triangleLocal,
+			Sited: anywhere,
 			Cost:  moves,
 		})
 	}

@@ -17,5 +17,7 @@ import (
 	_ "tpsh/builtins/colossal"
 	_ "tpsh/builtins/dtensor"
 	_ "tpsh/builtins/files"
+	_ "tpsh/builtins/jax"
 	_ "tpsh/builtins/nn"
+	_ "tpsh/builtins/spmd"
 )

@@ -1,0 +1,206 @@
+package jax
+
+import (
+	"fmt"
+	"strings"
+
+	"go.starlark.net/starlark"
+
+	"tpsh/builtins"
+	"tpsh/builtins/arg"
+	"tpsh/builtins/dtensor"
+	"tpsh/builtins/spmd"
+	"tpsh/mesh"
+	"tpsh/runtime/op"
+)
+
+// A Spec is P("dp", None, ("pp", "tp")): for each dim of a tensor, the axes that cut it.
+type Spec struct {
+	env  *builtins.Env
+	dims [][]string
+}
+
+var (
+	_ dtensor.Spec  = (*Spec)(nil)
+	_ arg.Described = (*Spec)(nil)
+)
+
+// String returns s as a script writes it.
+func (s *Spec) String() string {
+	texts := make([]string, len(s.dims))
+	for i, axes := range s.dims {
+		switch len(axes) {
+		case 0:
+			texts[i] = "None"
+		case 1:
+			texts[i] = fmt.Sprintf("%q", axes[0])
+		default:
+			texts[i] = `("` + strings.Join(axes, `", "`) + `")`
+		}
+	}
+	return "P(" + strings.Join(texts, ", ") + ")"
+}
+
+func (s *Spec) Describe() string      { return s.String() }
+func (s *Spec) Type() string          { return "PartitionSpec" }
+func (s *Spec) Freeze()               {} // it cannot be changed
+func (s *Spec) Truth() starlark.Bool  { return true }
+func (s *Spec) Hash() (uint32, error) { return starlark.String(s.String()).Hash() }
+
+// Placements implements dtensor.Spec: on the mesh that axes are dims of here.
+func (s *Spec) Placements() ([]mesh.Placement, error) {
+	d := spmd.MeshOf(s.env)
+	if d == nil {
+		return nil, arg.Bad(s, "a mesh that has its axes", "no mesh has been made")
+	}
+	return s.on(d.M)
+}
+
+// on returns the placements on m that s says.
+func (s *Spec) on(m *mesh.Mesh) ([]mesh.Placement, error) {
+	list := make([]mesh.Placement, m.NDim())
+	for dim, axes := range s.dims {
+		last := -1
+		for _, name := range axes {
+			at, ok := m.Dim(name)
+			if !ok {
+				return nil, arg.Bad(s, fmt.Sprintf("axes of the mesh, which has no %q", name), "the mesh is "+m.Short())
+			}
+			if !list[at].IsReplicate() {
+				return nil, arg.Bad(s, fmt.Sprintf("%q once", name), "an axis cuts one dim")
+			}
+			if at < last {
+				return nil, arg.Bad(s, "the axes of a dim in the order of the mesh", fmt.Sprintf("%s cut it from left to right: the mesh is %s", strings.Join(axes, ", "), m.Short()))
+			}
+			list[at], last = mesh.Shard(dim), at
+		}
+	}
+	return list, nil
+}
+
+// A Sharding is NamedSharding(mesh, P(...)).
+type Sharding struct {
+	mesh *dtensor.DeviceMesh
+	spec *Spec
+}
+
+var _ dtensor.Spec = (*Sharding)(nil)
+
+func (s *Sharding) String() string {
+	return fmt.Sprintf("NamedSharding(mesh=%s, spec=%v)", s.mesh.M.Short(), s.spec)
+}
+func (s *Sharding) Describe() string                      { return s.String() }
+func (s *Sharding) Type() string                          { return "NamedSharding" }
+func (s *Sharding) Freeze()                               {} // it cannot be changed
+func (s *Sharding) Truth() starlark.Bool                  { return true }
+func (s *Sharding) Hash() (uint32, error)                 { return starlark.String(s.String()).Hash() }
+func (s *Sharding) Placements() ([]mesh.Placement, error) { return s.spec.on(s.mesh.M) }
+func (s *Sharding) Attr(name string) (starlark.Value, error) {
+	switch name {
+	case "mesh":
+		return s.mesh, nil
+	case "spec":
+		return s.spec, nil
+	}
+	return nil, nil
+}
+func (s *Sharding) AttrNames() []string { return []string{"mesh", "spec"} }
+
+// newSpec carries out P.
+func newSpec(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	if len(kwargs) > 0 {
+		return nil, arg.Unexpected(b.Name(), string(kwargs[0][0].(starlark.String)), nil)
+	}
+	s := &Spec{env: e}
+	for i, v := range args {
+		axes, err := axesOf(v)
+		if err != nil {
+			return nil, &op.ArgError{Func: b.Name(), Got: fmt.Sprintf("%s at index %d", arg.Show(v), i), Want: "the name of an axis, a tuple of such, or None"}
+		}
+		s.dims = append(s.dims, axes)
+	}
+	return s, nil
+}
+
+// axesOf returns the names that an argument of P says.
+func axesOf(v starlark.Value) ([]string, error) {
+	if v == starlark.None {
+		return nil, nil
+	}
+	if name, ok := starlark.AsString(v); ok {
+		return []string{name}, nil
+	}
+	var list arg.List
+	if err := list.Unpack(v); err != nil {
+		return nil, err
+	}
+	var axes []string
+	for _, item := range list {
+		name, ok := starlark.AsString(item)
+		if !ok {
+			return nil, arg.Bad(item, "a string", "")
+		}
+		axes = append(axes, name)
+	}
+	return axes, nil
+}
+
+// specOf returns the placements on m that v, the argument called param of fn, says, and the spec; nil
+// placements for None.
+func specOf(e *builtins.Env, fn, param string, v starlark.Value, m *mesh.Mesh) ([]mesh.Placement, error) {
+	switch s := v.(type) {
+	case starlark.NoneType:
+		return nil, nil
+	case *Spec:
+		list, err := s.on(m)
+		return list, arg.In(fn, param, err)
+	case *Sharding:
+		list, err := s.Placements()
+		return list, arg.In(fn, param, err)
+	}
+	return nil, &op.ArgError{Func: fn, Param: param, Got: arg.Show(v), Want: `P("axis", None, ...) or None`}
+}
+
+// reshard carries out reshard: of a plain tensor, which all ranks have alike, it takes blocks.
+func reshard(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	var (
+		x    builtins.OneTensor
+		spec starlark.Value
+	)
+	if err := arg.Unpack(b.Name(), args, kwargs, "x|xs", &x, "sharding|out_shardings", &spec); err != nil {
+		return nil, err
+	}
+	var m *mesh.Mesh
+	if s, ok := spec.(*Sharding); ok {
+		m = s.mesh.M
+	} else if x.T.Placed() {
+		m = x.T.Layout().Mesh()
+	} else if d := spmd.MeshOf(e); d != nil {
+		m = d.M
+	}
+	if m == nil {
+		return nil, &op.ArgError{Func: b.Name(), Param: "sharding", Got: arg.Show(spec), Want: "a NamedSharding", Rule: "no mesh has been made"}
+	}
+	list, err := specOf(e, b.Name(), "sharding", spec, m)
+	if err != nil {
+		return nil, err
+	}
+	if list == nil {
+		list = make([]mesh.Placement, m.NDim())
+	}
+	l, err := e.Runtime.Layouts().Place(m, x.T.Shape(), list)
+	if err != nil {
+		return nil, dtensor.OfMesh(b.Name(), err)
+	}
+	t := x.T
+	if !t.Placed() {
+		if t, err = e.Runtime.Shard.FromLocal(t, e.Runtime.Shard.Replicated(m, t.Shape())); err != nil {
+			return nil, arg.Rename(b.Name(), err)
+		}
+	}
+	y, err := e.Runtime.Shard.Redistribute(b.Name(), t, l)
+	if err != nil {
+		return nil, err
+	}
+	return e.Wrap(y), nil
+}
