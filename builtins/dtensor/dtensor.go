@@ -58,9 +58,12 @@ func placedArg(fn, param string, v starlark.Value) (*tensor.Tensor, error) {
 // layoutArgs returns the layout of a tensor of a shape on the mesh m, as the
 // function fn was given it. No placements are all Replicate.
 func layoutArgs(e *builtins.Env, fn string, m *mesh.Mesh, s shape.Shape, p optPlacements) (*mesh.Placed, error) {
-	list := []mesh.Placement(p.V)
-	if !p.Set {
-		list = make([]mesh.Placement, m.NDim())
+	list := make([]mesh.Placement, m.NDim())
+	if p.Set {
+		var err error
+		if list, err = p.V.on(m); err != nil {
+			return nil, arg.In(fn, "placements", err)
+		}
 	}
 	l, err := e.Runtime.Layouts().Place(m, s, list)
 	return l, OfMesh(fn, err)
@@ -84,7 +87,7 @@ func fromLocal(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args st
 	if err != nil {
 		return nil, err
 	}
-	dm, err := worldMesh(e, m)
+	dm, err := meshFor(e, m, p)
 	if err != nil {
 		return nil, err
 	}
@@ -149,11 +152,28 @@ func worldMesh(e *builtins.Env, m optMesh) (*mesh.Mesh, error) {
 	return e.Runtime.Layouts().Mesh(all), nil
 }
 
+// meshFor is worldMesh for placements, which may say which mesh is meant.
+func meshFor(e *builtins.Env, m optMesh, p optPlacements) (*mesh.Mesh, error) {
+	if !m.Set && p.V.spec != nil {
+		if its, _ := p.V.spec.Mesh(); its != nil {
+			return its, nil
+		}
+	}
+	return worldMesh(e, m)
+}
+
 // sizeOfParts returns the shape of a tensor whose blocks all have shape s.
 func sizeOfParts(fn string, m *mesh.Mesh, s shape.Shape, p optPlacements) (shape.Shape, error) {
 	s = append(shape.Shape{}, s...)
-	if p.Set && len(p.V) == m.NDim() {
-		list, err := mesh.Normalize(p.V, s)
+	if !p.Set {
+		return s, nil
+	}
+	list, err := p.V.on(m)
+	if err != nil {
+		return nil, arg.In(fn, "placements", err)
+	}
+	if len(list) == m.NDim() {
+		list, err := mesh.Normalize(list, s)
 		if err != nil {
 			return nil, OfMesh(fn, err)
 		}
@@ -182,7 +202,7 @@ func distributeTensor(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, 
 	if err != nil {
 		return nil, err
 	}
-	dm, err := worldMesh(e, m)
+	dm, err := meshFor(e, m, p)
 	if err != nil {
 		return nil, err
 	}
@@ -255,12 +275,16 @@ func redistribute(e *builtins.Env, fn string, t *tensor.Tensor, args starlark.Tu
 	dm := t.Layout().Mesh()
 	if m.Set {
 		dm = m.V.Mesh()
+	} else if p.V.spec != nil {
+		if its, alone := p.V.spec.Mesh(); alone {
+			dm = its
+		}
 	}
 	if !p.Set {
 		if !m.Set || dm.NDim() != t.Layout().Mesh().NDim() {
 			return nil, &op.ArgError{Func: fn, Param: "placements", Got: "None", Want: "a list of placements", Rule: "one for each dim of the mesh " + dm.Short()}
 		}
-		p = optPlacements{V: t.Layout().Placements(), Set: true}
+		p = optPlacements{V: only(t.Layout().Placements()...), Set: true}
 	}
 	l, err := layoutArgs(e, fn, dm, t.Shape(), p)
 	if err != nil {

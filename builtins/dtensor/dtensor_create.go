@@ -31,7 +31,7 @@ func dtensorCreator(name string, value bool, make func(e *builtins.Env, fn strin
 		if err := arg.Unpack(fn, args, kwargs, params...); err != nil {
 			return nil, err
 		}
-		dm, err := worldMesh(e, m)
+		dm, err := meshFor(e, m, p)
 		if err != nil {
 			return nil, err
 		}

@@ -52,10 +52,10 @@ type mapped struct {
 func MapBlocks(e *builtins.Env, fn starlark.Callable, in, out [][]mesh.Placement, single bool, m *mesh.Mesh) *starlark.Builtin {
 	l := &mapped{e: e, fn: fn, single: single, mesh: m}
 	for _, p := range in {
-		l.in = append(l.in, optPlacements{V: p, Set: p != nil})
+		l.in = append(l.in, optPlacements{V: only(p...), Set: p != nil})
 	}
 	for _, p := range out {
-		l.out = append(l.out, p)
+		l.out = append(l.out, only(p...))
 	}
 	return starlark.NewBuiltin(fn.Name(), l.call)
 }
@@ -95,6 +95,9 @@ func localMap(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args sta
 // placementLists returns v, a tuple or list of lists of placements or None, or
 // one list of placements.
 func placementLists(fn, param string, v starlark.Value) (lists []optPlacements, single bool, err error) {
+	if s, ok := v.(Spec); ok {
+		return []optPlacements{{V: placements{spec: s}, Set: true}}, true, nil
+	}
 	var one placements
 	if seq, ok := v.(starlark.Sequence); ok && seq.Len() > 0 && one.Unpack(v) == nil {
 		return []optPlacements{{V: one, Set: true}}, true, nil
@@ -259,8 +262,11 @@ func (l *mapped) alike(name string, i int, t *tensor.Tensor, lay *mesh.Placed) (
 
 // joined is sizeOfParts of blocks that differ.
 func (l *mapped) joined(name string, m *mesh.Mesh, s shape.Shape, p placements) (shape.Shape, error) {
-	list, err := mesh.Normalize(p, s)
+	list, err := p.on(m)
 	if err != nil {
+		return nil, arg.In(name, "out_placements", err)
+	}
+	if list, err = mesh.Normalize(list, s); err != nil {
 		return nil, OfMesh(name, err)
 	}
 	if !l.e.Runtime.Member(m) {

@@ -97,7 +97,7 @@ func contextParallel(e *builtins.Env, thread *starlark.Thread, b *starlark.Built
 		if d, err = arg.Dim(b.Name(), "buffer_seq_dims", d, t.Shape()); err != nil {
 			return nil, err
 		}
-		if parts[i], err = distributed(e, b.Name(), v, m.M, optPlacements{V: placements{mesh.Shard(d)}, Set: true}, arg.OptInt{}); err != nil {
+		if parts[i], err = distributed(e, b.Name(), v, m.M, optPlacements{V: only(mesh.Shard(d)), Set: true}, arg.OptInt{}); err != nil {
 			return nil, err
 		}
 	}

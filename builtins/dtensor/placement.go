@@ -66,32 +66,44 @@ func (p *onePlacement) Unpack(v starlark.Value) error {
 	return nil
 }
 
-// placements is an argument that is a placement, or a list or tuple of
-// placements.
-type placements []mesh.Placement
+// placements is an argument that is a placement, a list or tuple of placements, or a Spec.
+type placements struct {
+	list []mesh.Placement
+	spec Spec // instead of list
+}
+
+// only returns placements that are a list.
+func only(list ...mesh.Placement) placements { return placements{list: list} }
+
+// on returns the placements on m.
+func (p placements) on(m *mesh.Mesh) ([]mesh.Placement, error) {
+	if p.spec != nil {
+		return p.spec.On(m)
+	}
+	return p.list, nil
+}
 
 // Unpack implements starlark.Unpacker.
 func (p *placements) Unpack(v starlark.Value) error {
 	if one, ok := v.(Placement); ok {
-		*p = placements{one.p}
+		*p = only(one.p)
 		return nil
 	}
 	if s, ok := v.(Spec); ok {
-		list, err := s.Placements()
-		*p = list
-		return err
+		*p = placements{spec: s}
+		return nil
 	}
 	var list arg.List
 	if err := list.Unpack(v); err != nil {
 		return arg.Bad(v, "a list of placements", "Replicate(), Shard(dim), Partial(op)")
 	}
-	*p = make(placements, len(list))
+	p.list, p.spec = make([]mesh.Placement, len(list)), nil
 	for i, item := range list {
 		one, ok := item.(Placement)
 		if !ok {
 			return arg.BadItem(item, i, "a placement: Replicate(), Shard(dim) or Partial(op)")
 		}
-		(*p)[i] = one.p
+		p.list[i] = one.p
 	}
 	return nil
 }
@@ -99,7 +111,11 @@ func (p *placements) Unpack(v starlark.Value) error {
 // A Spec is a value that stands for a list of placements, as JAX's P("dp", None) does.
 type Spec interface {
 	starlark.Value
-	Placements() ([]mesh.Placement, error)
+	// On returns the placements on m.
+	On(m *mesh.Mesh) ([]mesh.Placement, error)
+	// Mesh returns the mesh that is meant where no other is given, nil if there is none, and
+	// whether the Spec is for it alone.
+	Mesh() (m *mesh.Mesh, alone bool)
 }
 
 // optPlacements is an argument that is placements or None; Set tells which.

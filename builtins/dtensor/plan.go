@@ -60,11 +60,11 @@ func planRedistribute(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, 
 	if err := arg.Unpack(b.Name(), args, kwargs, "mesh|device_mesh", &m, "shape", &shape, "dtype", &dt, "from_", &from, "to", &to); err != nil {
 		return nil, err
 	}
-	src, err := Place(e, b.Name(), "from_", m.Mesh(), shape, from)
+	src, err := placeArg(e, b.Name(), "from_", m.Mesh(), shape, from)
 	if err != nil {
 		return nil, err
 	}
-	dst, err := Place(e, b.Name(), "to", m.Mesh(), shape, to)
+	dst, err := placeArg(e, b.Name(), "to", m.Mesh(), shape, to)
 	if err != nil {
 		return nil, err
 	}
@@ -76,6 +76,15 @@ func planRedistribute(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, 
 		return nil, ofParam(b.Name(), "to", err)
 	}
 	return planStruct(e, plan), nil
+}
+
+// placeArg is Place of placements that are the argument called param.
+func placeArg(e *builtins.Env, fn, param string, m *mesh.Mesh, shape []int, p placements) (*mesh.Placed, error) {
+	list, err := p.on(m)
+	if err != nil {
+		return nil, arg.In(fn, param, err)
+	}
+	return Place(e, fn, param, m, shape, list)
 }
 
 // Place returns the layout of a tensor with placements, the argument called
@@ -127,7 +136,11 @@ func computeLocalShape(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin,
 	if err := arg.Unpack(b.Name(), args, kwargs, "global_shape|shape", &shape, "mesh|device_mesh", &m, "placements", &list, "rank??", &rank); err != nil {
 		return nil, err
 	}
-	return localShapeAndOffset(e, b.Name(), m.Mesh(), shape, list, int(rank))
+	placed, err := list.on(m.Mesh())
+	if err != nil {
+		return nil, arg.In(b.Name(), "placements", err)
+	}
+	return localShapeAndOffset(e, b.Name(), m.Mesh(), shape, placed, int(rank))
 }
 
 // localShapeAndOffset returns the shape and the offset of what rank holds of a

@@ -173,7 +173,7 @@ func (s *Style) of(m *nn.Module) *Style {
 	own := *s
 	if s.layouts != nil {
 		layouts := *s.layouts
-		layouts.desired = []optPlacements{{V: placements{mesh.Replicate()}, Set: true}}
+		layouts.desired = []optPlacements{{V: only(mesh.Replicate()), Set: true}}
 		own.layouts = &layouts
 	} else if s.in != nil && s.in.Name() == rowwiseKind.in {
 		own.in = builtins.FunctionOf(colwiseKind.in)
@@ -210,7 +210,7 @@ func (kind *styleKind) newLayouts(fn string, in, out starlark.Value, local bool)
 	case sequenceKind: // of Linears
 		takes, gives = mesh.Shard(0), mesh.Shard(0)
 	}
-	l = &styleLayouts{local: local, desired: []optPlacements{{V: placements{want}, Set: true}}}
+	l = &styleLayouts{local: local, desired: []optPlacements{{V: only(want), Set: true}}}
 	if l.in, err = layoutList(fn, "input_layouts", in, takes); err != nil {
 		return nil, err
 	}
@@ -222,11 +222,11 @@ func (kind *styleKind) newLayouts(fn string, in, out starlark.Value, local bool)
 // value; def where it was not given.
 func layoutList(fn, param string, v starlark.Value, def mesh.Placement) ([]optPlacements, error) {
 	if v == nil {
-		return []optPlacements{{V: placements{def}, Set: true}}, nil
+		return []optPlacements{{V: only(def), Set: true}}, nil
 	}
 	var one onePlacement
 	if one.Unpack(v) == nil {
-		return []optPlacements{{V: placements{one.p}, Set: true}}, nil
+		return []optPlacements{{V: only(one.p), Set: true}}, nil
 	}
 	var list arg.List
 	if list.Unpack(v) != nil {
@@ -260,7 +260,7 @@ func newSequence(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args 
 	}
 	s := &Style{env: e, kind: sequenceKind, dim: int(dim)}
 	cut := mesh.Shard(int(dim))
-	s.layouts = &styleLayouts{desired: []optPlacements{{V: placements{cut}, Set: true}}, local: bool(local)}
+	s.layouts = &styleLayouts{desired: []optPlacements{{V: only(cut), Set: true}}, local: bool(local)}
 	var err error
 	if s.layouts.in, err = layoutList(b.Name(), "input_layouts", inLay, cut); err != nil {
 		return nil, err

@@ -104,7 +104,7 @@ func layoutOfParameter(e *builtins.Env, fn, name string, x *builtins.Tensor, m *
 	if err != nil {
 		return nil, err
 	}
-	l, err := layoutArgs(e, fn, m, t.Shape(), optPlacements{V: placements{placement}, Set: true})
+	l, err := layoutArgs(e, fn, m, t.Shape(), optPlacements{V: only(placement), Set: true})
 	if err != nil {
 		return nil, err
 	}

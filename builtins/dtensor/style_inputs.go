@@ -2,6 +2,7 @@ package dtensor
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"go.starlark.net/starlark"
@@ -193,7 +194,7 @@ func (p *planner) prepareLayouts(m *nn.Module, s *Style) {
 			}
 			return p.eachInput(m, args, kwargs, func(i int, name string, v starlark.Value) (starlark.Value, error) {
 				from, to := l.of(i, name)
-				if s.kind == rowwiseKind && len(from.V) == 1 && from.V[0] == mesh.Shard(-1) {
+				if s.kind == rowwiseKind && slices.Equal(from.V.list, []mesh.Placement{mesh.Shard(-1)}) {
 					var err error
 					if v, err = p.unevenInput(m, v); err != nil {
 						return nil, err
@@ -241,7 +242,7 @@ func (p *planner) unevenInput(m *nn.Module, v starlark.Value) (starlark.Value, e
 	}
 	s := append(shape.Shape{}, t.Shape()...)
 	s[len(s)-1] = features
-	l, err := layoutArgs(p.e, p.fn, p.mesh, s, optPlacements{V: placements{mesh.Shard(-1)}, Set: true})
+	l, err := layoutArgs(p.e, p.fn, p.mesh, s, optPlacements{V: only(mesh.Shard(-1)), Set: true})
 	if err != nil {
 		return nil, err
 	}

@@ -146,7 +146,7 @@ func (p *preparing) mesh(fn string, t *tensor.Tensor, m optMesh) (*mesh.Mesh, er
 // this rank's block of one that lies as from.
 func takeAs(e *builtins.Env, fn string, t *tensor.Tensor, m *mesh.Mesh, from, to mesh.Placement) (*tensor.Tensor, error) {
 	if !t.Placed() {
-		p := optPlacements{V: placements{from}, Set: true}
+		p := optPlacements{V: only(from), Set: true}
 		s, err := sizeOfParts(fn, m, t.Shape(), p)
 		if err != nil {
 			return nil, err
@@ -164,7 +164,7 @@ func takeAs(e *builtins.Env, fn string, t *tensor.Tensor, m *mesh.Mesh, from, to
 
 // bringTo returns the distributed tensor t placed as p on m.
 func bringTo(e *builtins.Env, fn string, t *tensor.Tensor, m *mesh.Mesh, p mesh.Placement) (*tensor.Tensor, error) {
-	l, err := layoutArgs(e, fn, m, t.Shape(), optPlacements{V: placements{p}, Set: true})
+	l, err := layoutArgs(e, fn, m, t.Shape(), optPlacements{V: only(p), Set: true})
 	if err != nil {
 		return nil, err
 	}
@@ -194,10 +194,18 @@ func layout(e *builtins.Env, fn string, v starlark.Value, m *mesh.Mesh, from, to
 	if err != nil {
 		return nil, err
 	}
-	if len(from.V) != 1 || len(to.V) != 1 {
-		return nil, &op.ArgError{Func: fn, Param: "placements", Got: mesh.List(from.V) + " to " + mesh.List(to.V), Want: "one placement", Rule: "the mesh has one dim: " + shard.Describe(t)}
+	takes, err := from.V.on(m)
+	if err != nil {
+		return nil, arg.In(fn, "placements", err)
 	}
-	if t, err = takeAs(e, fn, t, m, from.V[0], to.V[0]); err != nil {
+	gives, err := to.V.on(m)
+	if err != nil {
+		return nil, arg.In(fn, "placements", err)
+	}
+	if len(takes) != 1 || len(gives) != 1 {
+		return nil, &op.ArgError{Func: fn, Param: "placements", Got: mesh.List(takes) + " to " + mesh.List(gives), Want: "one placement", Rule: "the mesh has one dim: " + shard.Describe(t)}
+	}
+	if t, err = takeAs(e, fn, t, m, takes[0], gives[0]); err != nil {
 		return nil, err
 	}
 	if local {

@@ -47,17 +47,16 @@ func (s *Spec) Freeze()               {} // it cannot be changed
 func (s *Spec) Truth() starlark.Bool  { return true }
 func (s *Spec) Hash() (uint32, error) { return starlark.String(s.String()).Hash() }
 
-// Placements implements dtensor.Spec: on the mesh that axes are dims of here.
-func (s *Spec) Placements() ([]mesh.Placement, error) {
-	d := spmd.MeshOf(s.env)
-	if d == nil {
-		return nil, arg.Bad(s, "a mesh that has its axes", "no mesh has been made")
+// Mesh implements dtensor.Spec: the mesh that axes are dims of here.
+func (s *Spec) Mesh() (m *mesh.Mesh, alone bool) {
+	if d := spmd.MeshOf(s.env); d != nil {
+		return d.M, false
 	}
-	return s.on(d.M)
+	return nil, false
 }
 
-// on returns the placements on m that s says.
-func (s *Spec) on(m *mesh.Mesh) ([]mesh.Placement, error) {
+// On implements dtensor.Spec.
+func (s *Spec) On(m *mesh.Mesh) ([]mesh.Placement, error) {
 	list := make([]mesh.Placement, m.NDim())
 	for dim, axes := range s.dims {
 		last := -1
@@ -89,12 +88,21 @@ var _ dtensor.Spec = (*Sharding)(nil)
 func (s *Sharding) String() string {
 	return fmt.Sprintf("NamedSharding(mesh=%s, spec=%v)", s.mesh.M.Short(), s.spec)
 }
-func (s *Sharding) Describe() string                      { return s.String() }
-func (s *Sharding) Type() string                          { return "NamedSharding" }
-func (s *Sharding) Freeze()                               {} // it cannot be changed
-func (s *Sharding) Truth() starlark.Bool                  { return true }
-func (s *Sharding) Hash() (uint32, error)                 { return starlark.String(s.String()).Hash() }
-func (s *Sharding) Placements() ([]mesh.Placement, error) { return s.spec.on(s.mesh.M) }
+func (s *Sharding) Describe() string                 { return s.String() }
+func (s *Sharding) Type() string                     { return "NamedSharding" }
+func (s *Sharding) Freeze()                          {} // it cannot be changed
+func (s *Sharding) Truth() starlark.Bool             { return true }
+func (s *Sharding) Hash() (uint32, error)            { return starlark.String(s.String()).Hash() }
+func (s *Sharding) Mesh() (m *mesh.Mesh, alone bool) { return s.mesh.M, true }
+
+// On implements dtensor.Spec: m is to be the mesh of s.
+func (s *Sharding) On(m *mesh.Mesh) ([]mesh.Placement, error) {
+	if !m.Equal(s.mesh.M) {
+		return nil, arg.Bad(s, "one on the mesh "+m.Short(), "P(...) is on any that has its axes")
+	}
+	return s.spec.On(m)
+}
+
 func (s *Sharding) Attr(name string) (starlark.Value, error) {
 	switch name {
 	case "mesh":
@@ -152,10 +160,10 @@ func specOf(e *builtins.Env, fn, param string, v starlark.Value, m *mesh.Mesh) (
 	case starlark.NoneType:
 		return nil, nil
 	case *Spec:
-		list, err := s.on(m)
+		list, err := s.On(m)
 		return list, arg.In(fn, param, err)
 	case *Sharding:
-		list, err := s.Placements()
+		list, err := s.On(m)
 		return list, arg.In(fn, param, err)
 	}
 	return nil, &op.ArgError{Func: fn, Param: param, Got: arg.Show(v), Want: `P("axis", None, ...) or None`}

@@ -31,11 +31,6 @@ func TestMain(m *testing.M) {
 	if os.Getenv(commandVariable) != "" {
 		main()
 	}
-	// What nohup has ignored, those that tests start would ignore as well: what is caught
-	// here is theirs to decide.
-	if signal.Ignored(syscall.SIGHUP) {
-		signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
-	}
 	// What somebody has measured here and keeps in a home changes what commands say. Those
 	// of scripts have the home that their script says.
 	if filepath.Base(os.Args[0]) != "tpsh" {
