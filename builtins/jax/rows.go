@@ -34,8 +34,8 @@ func init() {
 			builtins.Register(&builtins.Row{Name: name, Doc: text, Fn: fn, Communicates: communicates})
 		}
 	}
-	builtins.Register(&builtins.Row{Name: "jax", Namespace: true, Doc: "jax has JAX's words for distributed tensors: jax.typeof, jax.P, jax.NamedSharding, jax.reshard, jax.shard_map, jax.lax.\n>>> str(jax.typeof(ones(2)))\n\"float32[2]\""},
-		&builtins.Row{Name: "lax", Namespace: true, Doc: "lax has JAX's collectives by the names of axes, for functions that shard_map calls: lax.psum(x, \"tp\").\n" + mapExample("lax.psum(x, \"dp\")", "\"tp\"")})
+	builtins.Register(&builtins.Row{Name: "jax", Namespace: true, Doc: "jax holds JAX's words for distributed tensors: jax.typeof, jax.P, jax.NamedSharding, jax.reshard, jax.shard_map, jax.lax.\n>>> str(jax.typeof(ones(2)))\n\"float32[2]\""},
+		&builtins.Row{Name: "lax", Namespace: true, Doc: "lax holds JAX's collectives by the names of axes, for functions that shard_map calls: lax.psum(x, \"tp\").\n" + mapExample("lax.psum(x, \"dp\")", "\"tp\"")})
 	named([]string{"P", "PartitionSpec", "jax.P", "jax.sharding.PartitionSpec"},
 		"P(*partitions) returns which axes of a mesh cut which dims of a tensor: for each dim a name, a tuple of names, or None; dims behind are not cut.\n"+
 			"It is accepted wherever placements are, on the mesh of the call; where a call names none, on that of the innermost typed function or shard_map, else the last that was made.\nThe names of a tuple are in the order of the mesh, in which they cut.\n"+
@@ -43,7 +43,7 @@ func init() {
 	named([]string{"NamedSharding", "jax.NamedSharding", "jax.sharding.NamedSharding"},
 		"NamedSharding(mesh, spec) returns P(...) on a mesh. It is accepted wherever placements are.\n"+
 			exampleMesh+">>> NamedSharding(mesh, P(\"dp\")).spec\nP(\"dp\")",
-		func(_ *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+		func(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 			var (
 				m    dtensor.MeshArg
 				spec starlark.Value
@@ -58,8 +58,13 @@ func init() {
 			if _, err := s.On(m.M); err != nil {
 				return nil, arg.In(b.Name(), "spec", err)
 			}
-			return &Sharding{m.DeviceMesh, s}, nil
+			return &Sharding{e, m.DeviceMesh, s}, nil
 		}, false)
+	builtins.Register(
+		&builtins.Row{Name: "NamedSharding.mesh", Doc: "mesh is the mesh on which axes cut.\n" + exampleMesh + ">>> NamedSharding(mesh, P(\"dp\")).mesh == mesh\nTrue",
+			Get: func(_ *builtins.Env, x starlark.Value) (starlark.Value, error) { return x.(*Sharding).mesh, nil }},
+		&builtins.Row{Name: "NamedSharding.spec", Doc: "spec is which axes cut which dims.\n" + exampleMesh + ">>> NamedSharding(mesh, P(\"dp\")).spec\nP(\"dp\")",
+			Get: func(_ *builtins.Env, x starlark.Value) (starlark.Value, error) { return x.(*Sharding).spec, nil }})
 	named([]string{"reshard", "jax.reshard", "jax.device_put"},
 		"reshard(x, sharding) returns x as sharding, a NamedSharding or P(...), places it. A plain tensor counts as the same on all ranks.\n"+
 			exampleMesh+">>> str(jax.typeof(reshard(ones(2, 2), P(\"dp\", \"tp\"))))\n\"float32[2@dp, 2@tp]\"", reshard, true)

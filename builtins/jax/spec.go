@@ -79,6 +79,7 @@ func (s *Spec) On(m *mesh.Mesh) ([]mesh.Placement, error) {
 
 // A Sharding is NamedSharding(mesh, P(...)).
 type Sharding struct {
+	env  *builtins.Env
 	mesh *dtensor.DeviceMesh
 	spec *Spec
 }
@@ -104,15 +105,9 @@ func (s *Sharding) On(m *mesh.Mesh) ([]mesh.Placement, error) {
 }
 
 func (s *Sharding) Attr(name string) (starlark.Value, error) {
-	switch name {
-	case "mesh":
-		return s.mesh, nil
-	case "spec":
-		return s.spec, nil
-	}
-	return nil, nil
+	return s.env.Attr("NamedSharding", s, name)
 }
-func (s *Sharding) AttrNames() []string { return []string{"mesh", "spec"} }
+func (s *Sharding) AttrNames() []string { return builtins.AttrNames("NamedSharding") }
 
 // newSpec carries out P.
 func newSpec(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {

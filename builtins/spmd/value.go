@@ -92,7 +92,7 @@ func dictOf(ts *spmdtype.Types) *starlark.Dict {
 
 func init() {
 	builtins.Register(&builtins.Row{Name: "spmd", Namespace: true,
-		Doc: "spmd has the types of local tensors along the axes of a mesh, and what changes them.\n" +
+		Doc: "spmd holds the types of local tensors along the axes of a mesh, and what changes them.\n" +
 			"A tensor is R (the same on all ranks; its gradient is a summand on each), I (the same, and so is its gradient), V (each rank its own),\n" +
 			"P (a summand on each; its gradient is the same on all) or S(dim) (V, and block i of a whole). spmd.typed(f, mesh, ...) calls\n" +
 			"f with types on, and tpsh run --types a script. docs/types.md has the transitions and the mistakes that are found.\n" +

@@ -21,6 +21,7 @@ var engines = map[string]string{
 	"runtime/shard":                 "the one engine of tensors that ranks hold together",
 	"runtime/ckpt":                  "a checkpoint is a layout on a disk, and is read and written by it",
 	"runtime/collective_shapes.go":  "collectives of plain tensors cut a dim as chunk does",
+	"runtime/transition.go":         "so do transitions between types of plain tensors",
 	"builtins/tensorfiles":          "formats of files hold tensors in pieces of their own",
 	"runtime/op/shape_split.go":     "chunk is the rule",
 	"runtime/op/shape_subtensor.go": "it says which box ranks are to exchange, and the engine does it",

@@ -159,6 +159,8 @@ func argumentsOf(thread *starlark.Thread, nn starlark.HasAttrs, name string) [][
 	switch name {
 	case "Transformer":
 		return [][]starlark.Value{ints(2, 1, 1, 1, 1)}
+	case "LSTM": // with proj_size, which makes a weight more
+		return [][]starlark.Value{append(ints(1, 2, 1), starlark.True, starlark.False, starlark.Float(0), starlark.False, starlark.MakeInt(1))}
 	case "AdaptiveLogSoftmaxWithLoss":
 		return [][]starlark.Value{append(ints(2, 3), starlark.NewList(ints(1)))}
 	case "TransformerEncoder", "TransformerDecoder":

@@ -86,7 +86,9 @@ func (s *shell) planStatement(ctx context.Context, sh *repl.Shell, arg string) e
 		program.Add(r, []int32{int32(rank)})
 	}
 	program.Merge()
-	return showFigures(sh.Out(), m, program.Play(m))
+	f := program.Play(m)
+	f.Without = program.Without(m)
+	return showFigures(sh.Out(), m, f)
 }
 
 // playStatement runs what a shell has run, and then a statement as a step of its own.
