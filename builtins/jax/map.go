@@ -2,7 +2,6 @@ package jax
 
 import (
 	"errors"
-	"fmt"
 
 	"go.starlark.net/starlark"
 
@@ -79,7 +78,7 @@ func specList(e *builtins.Env, fn, param string, v starlark.Value, m *mesh.Mesh)
 func told(err error) error {
 	var bad *op.ArgError
 	if errors.As(err, &bad) && bad.Want == "R" {
-		bad.Rule = fmt.Sprintf("out_specs say that all ranks have it alike: lax.psum, pmean or all_gather make that of what varies, P(...) with the axis joins it, and check_vma=False has it taken on trust")
+		bad.Rule = "out_specs say that all ranks have it alike: lax.psum, pmean or all_gather make that of what varies, P(...) with the axis joins it, and check_vma=False has it taken on trust"
 	}
 	return err
 }

@@ -19,7 +19,7 @@ func init() {
 			"in_types has a dict of types by axis for each argument, such as {\"tp\": spmd.R}, or None for one that is left as it is; a single type\n" +
 			"stands for all axes. out_types is one such dict, or a list of them for several results, and what fn returns is held to it; None\n" +
 			"holds it to nothing. Of a list or tuple of tensors each has the types. A constant without types counts as the same on all ranks; a tensor that\n" +
-			"requires grad must have a type. backward() in fn holds gradients to theirs: P for R, R for P, I for I, V for V.\n" +
+			"requires grad must have a type. The gradient that backward() in fn begins with must fit, and .grad and what hooks see have types: P for R, R for P, I for I, V for V.\n" +
 			">>> mesh = init_device_mesh(\"cpu\", (1,), mesh_dim_names=(\"tp\",))\n" +
 			">>> def total(x):\n...     return spmd.all_reduce(x.sum(0), \"tp\", src=spmd.P, dst=spmd.I)\n" +
 			">>> spmd.typed(total, mesh, [{\"tp\": spmd.S(0)}], {\"tp\": spmd.I})(ones(2)).item()\n2.0"})

@@ -2,6 +2,7 @@ package typing
 
 import (
 	"fmt"
+	"slices"
 
 	"tpsh/mesh"
 	"tpsh/runtime/op"
@@ -61,21 +62,12 @@ func axesOf(in []*tensor.Tensor) (axes []string, placed *tensor.Tensor) {
 			continue
 		}
 		for _, a := range x.Typed().Record().Axes() {
-			if !contains(axes, a) {
+			if !slices.Contains(axes, a) {
 				axes = append(axes, a)
 			}
 		}
 	}
 	return axes, placed
-}
-
-func contains(list []string, name string) bool {
-	for _, s := range list {
-		if s == name {
-			return true
-		}
-	}
-	return false
 }
 
 // along returns the types of the results along an axis, one if all have that.
@@ -241,7 +233,7 @@ func besidePlaced(d *op.Def, in []*tensor.Tensor, placed *tensor.Tensor) error {
 			continue
 		}
 		for _, axis := range x.Typed().Axes() {
-			if t := x.Typed().On(axis); !t.Same() && contains(names, axis) {
+			if t := x.Typed().On(axis); !t.Same() && slices.Contains(names, axis) {
 				return &op.ArgError{Func: d.Name, Param: operand(d, i), Got: fmt.Sprintf("%s over %s%s beside a distributed tensor", t, axis, x.Typed().Since()),
 					Want: "a tensor that all ranks have alike", Rule: "a plain tensor counts as replicated there: DTensor.from_local(x, mesh, placements) says what it is"}
 			}
