@@ -14,8 +14,9 @@ import (
 )
 
 // stallNap is how long who waits sleeps here unless it is woken: a wake-up that
-// is lost is a wait of that length.
-const stallNap = time.Minute
+// is lost is a wait of that length. It is far longer than any machine computes here,
+// so that a busy one is not taken for a loss.
+const stallNap = 10 * time.Minute
 
 // Whoever waits is woken by what it waits for, and not by the end of its sleep: in
 // calls, for messages, for calls that go on beside the rank, for failures, and for
@@ -263,6 +264,9 @@ func (w *waker) timed(what string, f func() error) {
 // deed does the next of what all do alike.
 func (w *waker) deed(i int) {
 	kind, length := w.deeds.IntN(7), []int{8, 1024, 5000, 40000, 300000}[w.deeds.IntN(5)]
+	if w.size > 5 { // whose blocks are many
+		length = min(length, 10000)
+	}
 	shift, late := 1+w.deeds.IntN(max(1, w.size-1)), w.deeds.IntN(2) == 0
 	switch kind {
 	case 0:
