@@ -2,7 +2,6 @@ package runtime
 
 import (
 	"encoding/binary"
-	"time"
 
 	"tpsh/comm"
 	"tpsh/runtime/grad"
@@ -29,9 +28,8 @@ type call struct {
 	op    *comm.Op // as package comm sees the call
 	async bool
 	rec   *Record // nil without a trace
-	since time.Time
-	line  string // of the call, if it is recorded or asynchronous
-	bytes int    // that the rank puts in
+	line  string  // of the call, if it is recorded or asynchronous
+	bytes int     // that the rank puts in
 	noted noted
 }
 
@@ -59,7 +57,6 @@ func (k *call) note(bytes int, s shape.Shape, dt string) {
 	k.bytes, k.noted = bytes, k.r.noteBegin(doing(k.async), k.g)
 	if k.rec = k.r.traced(k.op.Desc.Op, k.g); k.rec != nil {
 		k.rec.Bytes, k.rec.Shape, k.rec.DType = bytes, s, dt
-		k.since = time.Now()
 	}
 }
 
@@ -91,7 +88,7 @@ func (k *call) issue(finish func() ([]*tensor.Tensor, error)) *issued {
 // returns err.
 func (k *call) end(res comm.Result, err error) error {
 	if k.rec != nil {
-		k.rec.finish(res, k.since)
+		k.rec.finish(res)
 		if k.r.timed != nil && err == nil {
 			k.rec.To = k.g.Sends(k.op, res)
 		}

@@ -106,10 +106,11 @@ func (r *Rank) traced(name string, g *comm.Group) *Record {
 	return rec
 }
 
-// finish completes rec when its call has ended.
-func (rec *Record) finish(res comm.Result, since time.Time) {
+// finish completes rec when its call has ended. What it took counts from Begin, so that
+// begin and end are of one clock, however long the rank was stopped in between.
+func (rec *Record) finish(res comm.Result) {
 	rec.Wire = res.Wire
-	rec.Seconds = time.Since(since).Seconds()
+	rec.Seconds = time.Since(rec.Begin).Seconds()
 	rec.Predicted = rec.cost.Predict(res.Wire)
 }
 
