@@ -8,7 +8,7 @@ import (
 	"go.starlark.net/starlark"
 
 	"tpsh/builtins/arg"
-	"tpsh/internal/spell"
+
 	"tpsh/runtime/op"
 	"tpsh/runtime/tensor"
 )
@@ -161,11 +161,7 @@ func toChoice(p *op.Param, v starlark.Value) (op.Arg, error) {
 	for i, c := range p.Choices {
 		quoted[i] = fmt.Sprintf("%q", c)
 	}
-	rule := ""
-	if n := spell.Nearest(s, p.Choices); n != "" {
-		rule = fmt.Sprintf("did you mean %q?", n)
-	}
-	return op.None, arg.Bad(v, "one of "+strings.Join(quoted, ", "), rule)
+	return op.None, arg.Bad(v, "one of "+strings.Join(quoted, ", "), arg.Nearest(s, p.Choices))
 }
 
 // openSizes returns the argument of sizes some of which may be None.

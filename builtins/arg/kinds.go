@@ -190,6 +190,12 @@ func didYouMean(name string) string {
 	for _, d := range dtype.All {
 		names = append(names, d.String())
 	}
+	return Nearest(name, names)
+}
+
+// Nearest returns the rule of an error about a misspelt name, such as
+// `did you mean "tp"?`, or "" if none of names is near.
+func Nearest(name string, names []string) string {
 	if n := spell.Nearest(name, names); n != "" {
 		return fmt.Sprintf("did you mean %q?", n)
 	}

@@ -185,6 +185,10 @@ func evenly(l *mesh.Placed) bool {
 	return true
 }
 
+// MapResults is the rule of the error of a mapped function that returns more or fewer
+// results than it has placements for; shard_map says it in its own words.
+const MapResults = "local_map has that many out_placements"
+
 // join returns what the function has returned on the ranks as distributed
 // tensors. If the arguments' blocks were of one size, so are the results'.
 func (l *mapped) join(name string, m *mesh.Mesh, v starlark.Value, even bool) (starlark.Value, error) {
@@ -193,7 +197,7 @@ func (l *mapped) join(name string, m *mesh.Mesh, v starlark.Value, even bool) (s
 		return nil, err
 	}
 	if len(list) != len(l.out) {
-		return nil, &op.ArgError{Func: name, Got: builtins.CountWord(len(list), "result"), Want: builtins.CountWord(len(l.out), "result"), Rule: "out_placements of local_map are so many"}
+		return nil, &op.ArgError{Func: name, Got: builtins.CountWord(len(list), "result"), Want: builtins.CountWord(len(l.out), "result"), Rule: MapResults}
 	}
 	out := make(starlark.Tuple, len(list))
 	for i, t := range list {

@@ -135,7 +135,7 @@ func (d *DeviceMesh) Dim(fn, param string, v starlark.Value) (int, error) {
 		if d.M.Names() == nil {
 			return 0, bad("the number of a dim, since the dims have no names")
 		}
-		return 0, bad("one of " + quoted(d.M.Names()))
+		return 0, d.UnknownDim(fn, param, arg.Show(v), name)
 	}
 	n := d.M.NDim()
 	dim, err := arg.ToInt(v)
@@ -143,6 +143,16 @@ func (d *DeviceMesh) Dim(fn, param string, v starlark.Value) (int, error) {
 		return 0, bad(fmt.Sprintf("the name of a dim, or %d..%d", -n, n-1))
 	}
 	return (dim + n) % n, nil
+}
+
+// UnknownDim returns the error of got, an argument of fn that names a dim, or an
+// axis, that d does not have. The dims of d have names.
+func (d *DeviceMesh) UnknownDim(fn, param, got, name string) error {
+	rule := "the mesh is " + d.M.Short()
+	if near := arg.Nearest(name, d.M.Names()); near != "" {
+		rule = near + " " + rule
+	}
+	return &op.ArgError{Func: fn, Param: param, Got: got, Want: "one of " + quoted(d.M.Names()), Rule: rule}
 }
 
 // quoted returns names as a script writes them, with commas between them.

@@ -228,6 +228,9 @@ func layoutList(fn, param string, v starlark.Value, def mesh.Placement) ([]optPl
 	if one.Unpack(v) == nil {
 		return []optPlacements{{V: only(one.p), Set: true}}, nil
 	}
+	if s, ok := v.(Spec); ok {
+		return []optPlacements{{V: placements{spec: s}, Set: true}}, nil
+	}
 	var list arg.List
 	if list.Unpack(v) != nil {
 		return nil, &op.ArgError{Func: fn, Param: param, Got: arg.Show(v), Want: "a placement, or a list with one for each value"}

@@ -190,7 +190,7 @@ func (p *planner) prepareLayouts(m *nn.Module, s *Style) {
 		local := s.kind == prepareIn && l.local
 		prep.in = func(_ *starlark.Thread, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Tuple, []starlark.Tuple, error) {
 			if s.kind == prepareIn && l.in != nil && len(l.in) != len(args) {
-				return nil, nil, &op.ArgError{Func: m.Class.Name, Got: builtins.CountWord(len(args), "argument") + " by position", Want: builtins.CountWord(len(l.in), "argument"), Rule: "input_layouts of PrepareModuleInput are so many"}
+				return nil, nil, &op.ArgError{Func: m.Class.Name, Got: builtins.CountWord(len(args), "argument") + " by position", Want: builtins.CountWord(len(l.in), "argument"), Rule: "PrepareModuleInput has that many input_layouts"}
 			}
 			return p.eachInput(m, args, kwargs, func(i int, name string, v starlark.Value) (starlark.Value, error) {
 				from, to := l.of(i, name)

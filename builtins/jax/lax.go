@@ -81,10 +81,10 @@ func (c *laxCall) psum() (y *tensor.Tensor, err error) {
 	return y, nil
 }
 
-// size returns how many ranks the axes have.
-func (c *laxCall) size() int {
+// sizeOf returns how many ranks the axes have.
+func sizeOf(axes []spmd.Axis) int {
 	n := 1
-	for _, ax := range c.axes {
+	for _, ax := range axes {
 		n *= ax.Group().Size()
 	}
 	return n
@@ -106,7 +106,7 @@ func pmean(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starla
 	}
 	y, err := c.psum()
 	if err == nil {
-		y, err = e.Runtime.Do("div", []*tensor.Tensor{y, tensor.Number(float64(c.size()))})
+		y, err = e.Runtime.Do("div", []*tensor.Tensor{y, tensor.Number(float64(sizeOf(c.axes)))})
 	}
 	return c.done(y, err)
 }
@@ -321,6 +321,18 @@ func axisIndex(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args st
 	}
 	y.SetTyped(&spmdtype.Mark{Types: ts, At: e.Runtime.Spot()})
 	return e.Wrap(y), nil
+}
+
+func axisSize(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	var name starlark.Value
+	if err := arg.Unpack(b.Name(), args, kwargs, "axis_name", &name); err != nil {
+		return nil, err
+	}
+	axes, err := spmd.Axes(e, b.Name(), "axis_name", name)
+	if err != nil {
+		return nil, err
+	}
+	return starlark.MakeInt(sizeOf(axes)), nil
 }
 
 // pcast carries out pcast and, with to "varying", pvary.

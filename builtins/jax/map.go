@@ -46,7 +46,7 @@ func shardMap(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args sta
 			}
 		}
 		if len(args) != len(specs) {
-			return nil, &op.ArgError{Func: b.Name(), Got: builtins.CountWord(len(args), "argument"), Want: builtins.CountWord(len(specs), "argument"), Rule: "in_specs of shard_map are so many"}
+			return nil, &op.ArgError{Func: b.Name(), Got: builtins.CountWord(len(args), "argument"), Want: builtins.CountWord(len(specs), "argument"), Rule: "shard_map has that many in_specs"}
 		}
 		mapped := dtensor.MapBlocks(e, fn.Fn, specs, outs, one, d.M)
 		v, err := spmd.Within(e, d, bool(check), func() (starlark.Value, error) { return mapped.CallInternal(e.Thread, args, kwargs) })
@@ -74,10 +74,16 @@ func specList(e *builtins.Env, fn, param string, v starlark.Value, m *mesh.Mesh)
 	return lists, false, nil
 }
 
-// told says of an error about results what JAX calls them.
+// told returns err, in JAX's words if it is an error about results.
 func told(err error) error {
 	var bad *op.ArgError
-	if errors.As(err, &bad) && bad.Want == "R" {
+	if !errors.As(err, &bad) {
+		return err
+	}
+	switch {
+	case bad.Rule == dtensor.MapResults:
+		bad.Rule = "shard_map has that many out_specs"
+	case bad.Want == "R":
 		bad.Rule = "out_specs say that all ranks have it alike: lax.psum, pmean or all_gather make that of what varies, P(...) with the axis joins it, and check_vma=False has it taken on trust"
 	}
 	return err

@@ -79,8 +79,9 @@ func init() {
 	named([]string{"jax.debug.visualize_array_sharding"},
 		"visualize_array_sharding(x) draws which rank holds which block of the distributed tensor x, as visualize_sharding(x) does.\n"+
 			exampleMesh+">>> jax.debug.visualize_array_sharding\n<built-in function jax.debug.visualize_array_sharding>",
-		func(_ *builtins.Env, thread *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
-			return starlark.Call(thread, builtins.Lookup("visualize_sharding"), args, kwargs)
+		func(_ *builtins.Env, thread *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+			v, err := starlark.Call(thread, builtins.Lookup("visualize_sharding"), args, kwargs)
+			return v, arg.Rename(b.Name(), err)
 		}, true)
 	for _, f := range []struct {
 		name, doc, call, out string
@@ -95,9 +96,10 @@ func init() {
 		{"ppermute", "ppermute(x, axis_name, perm) returns the x of the place a of an axis where perm has (a, this place), and zeros where it has none.", "lax.ppermute(x, \"tp\", [(0, 0)])", "\"tp\"", ppermute},
 		{"all_to_all", "all_to_all(x, axis_name, split_axis, concat_axis, tiled=False) returns the entries of dim split_axis that the ranks of an axis have for this one, along a new dim concat_axis; with tiled blocks of a dim, joined along the other.", "lax.all_to_all(x, \"tp\", 0, 0, tiled=True)", "\"tp\"", allToAll},
 		{"axis_index", "axis_index(axis_name) returns the place of this rank along an axis, an int32 tensor; of a tuple of axes, the last fastest.", "x + lax.axis_index(\"tp\")", "\"tp\"", axisIndex},
+		{"axis_size", "axis_size(axis_name) returns how many ranks an axis has, an int; of a tuple of axes, the product.", "x * lax.axis_size(\"tp\")", "\"tp\"", axisSize},
 		{"pcast", "pcast(x, axis_name, to) returns x as \"varying\", \"unreduced\" or \"reduced\" over an axis: the same elements, with another gradient.", "lax.pcast(x, \"dp\", to=\"reduced\")", "\"tp\"", pcast},
 		{"pvary", "pvary(x, axis_name) returns x as what varies over an axis.", "lax.pvary(x, \"tp\")", "\"tp\"", pcast},
 	} {
-		named([]string{"lax." + f.name, "jax.lax." + f.name}, f.doc+"\n"+mapExample(f.call, f.out), f.fn, f.name != "axis_index")
+		named([]string{"lax." + f.name, "jax.lax." + f.name}, f.doc+"\n"+mapExample(f.call, f.out), f.fn, f.name != "axis_index" && f.name != "axis_size")
 	}
 }

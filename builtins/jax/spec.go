@@ -2,9 +2,11 @@ package jax
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"go.starlark.net/starlark"
+	"go.starlark.net/syntax"
 
 	"tpsh/builtins"
 	"tpsh/builtins/arg"
@@ -45,7 +47,22 @@ func (s *Spec) Describe() string      { return s.String() }
 func (s *Spec) Type() string          { return "PartitionSpec" }
 func (s *Spec) Freeze()               {} // it cannot be changed
 func (s *Spec) Truth() starlark.Bool  { return true }
-func (s *Spec) Hash() (uint32, error) { return starlark.String(s.String()).Hash() }
+func (s *Spec) Hash() (uint32, error) { return starlark.String(fmt.Sprint(s.cut())).Hash() }
+
+// cut returns the axes of each dim, up to the last dim that is cut.
+func (s *Spec) cut() [][]string {
+	n := len(s.dims)
+	for n > 0 && len(s.dims[n-1]) == 0 {
+		n--
+	}
+	return s.dims[:n]
+}
+
+// CompareSameType implements starlark.Comparable: specs that cut alike are equal, as P("dp")
+// and P("dp", None) are in JAX.
+func (s *Spec) CompareSameType(cmp syntax.Token, v starlark.Value, _ int) (bool, error) {
+	return builtins.Equality("PartitionSpec", cmp, slices.EqualFunc(s.cut(), v.(*Spec).cut(), slices.Equal))
+}
 
 // Mesh implements dtensor.Spec: the mesh that axes are dims of here.
 func (s *Spec) Mesh() (m *mesh.Mesh, alone bool) {
@@ -63,13 +80,17 @@ func (s *Spec) On(m *mesh.Mesh) ([]mesh.Placement, error) {
 		for _, name := range axes {
 			at, ok := m.Dim(name)
 			if !ok {
-				return nil, arg.Bad(s, fmt.Sprintf("axes of the mesh, which has no %q", name), "the mesh is "+m.Short())
+				rule := "the mesh is " + m.Short()
+				if near := arg.Nearest(name, m.Names()); near != "" {
+					rule = near + " " + rule
+				}
+				return nil, arg.Bad(s, fmt.Sprintf("axes of the mesh, which has no %q", name), rule)
 			}
 			if !list[at].IsReplicate() {
 				return nil, arg.Bad(s, fmt.Sprintf("%q once", name), "an axis cuts one dim")
 			}
 			if at < last {
-				return nil, arg.Bad(s, "the axes of a dim in the order of the mesh", fmt.Sprintf("%s cut it from left to right: the mesh is %s", strings.Join(axes, ", "), m.Short()))
+				return nil, arg.Bad(s, "the axes of a dim in the order of the mesh", fmt.Sprintf("the mesh is %s; a DeviceMesh whose dims are in the order %s cuts so", m.Short(), strings.Join(axes, ", ")))
 			}
 			list[at], last = mesh.Shard(dim), at
 		}
@@ -93,8 +114,18 @@ func (s *Sharding) Describe() string                 { return s.String() }
 func (s *Sharding) Type() string                     { return "NamedSharding" }
 func (s *Sharding) Freeze()                          {} // it cannot be changed
 func (s *Sharding) Truth() starlark.Bool             { return true }
-func (s *Sharding) Hash() (uint32, error)            { return starlark.String(s.String()).Hash() }
+func (s *Sharding) Hash() (uint32, error)            { return s.spec.Hash() }
 func (s *Sharding) Mesh() (m *mesh.Mesh, alone bool) { return s.mesh.M, true }
+
+// CompareSameType implements starlark.Comparable: equal are equal specs on equal meshes.
+func (s *Sharding) CompareSameType(cmp syntax.Token, v starlark.Value, depth int) (bool, error) {
+	o := v.(*Sharding)
+	same, err := starlark.EqualDepth(s.spec, o.spec, depth)
+	if err != nil {
+		return false, err
+	}
+	return builtins.Equality("NamedSharding", cmp, same && s.mesh.M.Equal(o.mesh.M))
+}
 
 // On implements dtensor.Spec: m is to be the mesh of s.
 func (s *Sharding) On(m *mesh.Mesh) ([]mesh.Placement, error) {

@@ -2,6 +2,7 @@ package rundiff
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -12,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 
+	"tpsh/builtins/tensorfiles"
 	"tpsh/internal/lazyregexp"
 )
 
@@ -120,6 +122,10 @@ func (s *side) addAll(list []string) error {
 	for _, name := range list {
 		if err := s.add(name, bare); err != nil {
 			s.Close()
+			var bad *tensorfiles.FormatError
+			if errors.As(err, &bad) && bad.File == filepath.Base(name) {
+				err = bad.Err // the path says which file
+			}
 			return fmt.Errorf("%s: %w", filepath.Join(s.path, name), err)
 		}
 	}
@@ -191,6 +197,10 @@ func (s *side) add(name string, bare bool) error {
 		return addNpy(path, func(b *block) { s.put("", stem, step, rank, b) })
 	case strings.HasPrefix(head, "PK\x03\x04") && !isTorch(name):
 		return s.addNpz(path, put)
+	case filepath.Ext(name) == ".npy":
+		return errors.New("it does not begin as the files of numpy.save do")
+	case filepath.Ext(name) == ".npz":
+		return errors.New("it is no zip archive, as numpy.savez writes")
 	}
 	return s.addSet(path, put)
 }

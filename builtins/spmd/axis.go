@@ -2,7 +2,6 @@ package spmd
 
 import (
 	"fmt"
-	"strings"
 
 	"go.starlark.net/starlark"
 
@@ -73,20 +72,17 @@ func Axes(e *builtins.Env, fn, param string, v starlark.Value) ([]Axis, error) {
 	return axes, nil
 }
 
-// An Axis is a dim of a mesh along which ranks are of a group.
-type Axis = axis
-
-// Name returns the name of the axis; "" for a group that is no dim of the mesh.
-func (a axis) Name() string { return a.name }
-
-// Group returns the ranks of the axis.
-func (a axis) Group() *runtime.Group { return a.g }
-
-// An axis is an Axis.
-type axis struct {
-	name string // "" for a group that is no dim of the mesh
+// An Axis is a dim of a mesh, and the group of the ranks along it that this rank is in.
+type Axis struct {
+	name string // "" for a group that lies along no dim of the mesh
 	g    *runtime.Group
 }
+
+// Name returns the name of the axis; "" for a group that lies along no dim of the mesh.
+func (a Axis) Name() string { return a.name }
+
+// Group returns the ranks of the axis.
+func (a Axis) Group() *runtime.Group { return a.g }
 
 // nameOf returns the name of the axis that v, the argument called param of fn, says.
 func nameOf(fn, param string, v starlark.Value, d *dtensor.DeviceMesh) (string, error) {
@@ -99,49 +95,49 @@ func nameOf(fn, param string, v starlark.Value, d *dtensor.DeviceMesh) (string, 
 	}
 	if d != nil {
 		if _, ok := d.M.Dim(name); !ok {
-			want := "an axis of the mesh, whose dims have no names"
-			if len(d.M.Names()) > 0 {
-				want = `one of "` + strings.Join(d.M.Names(), `", "`) + `"`
+			got := fmt.Sprintf("axis %q", name)
+			if len(d.M.Names()) == 0 {
+				return "", &op.ArgError{Func: fn, Param: param, Got: got, Want: "an axis of the mesh, whose dims have no names", Rule: "the mesh is " + d.M.Short()}
 			}
-			return "", &op.ArgError{Func: fn, Param: param, Got: fmt.Sprintf("axis %q", name), Want: want, Rule: "the mesh is " + d.M.Short()}
+			return "", d.UnknownDim(fn, param, got, name)
 		}
 	}
 	return name, nil
 }
 
 // axisOf returns the axis that v, the argument called param of fn, says: a name, a mesh of one dim, or a group.
-func axisOf(e *builtins.Env, fn, param string, v starlark.Value) (axis, error) {
+func axisOf(e *builtins.Env, fn, param string, v starlark.Value) (Axis, error) {
 	d := MeshOf(e)
 	if _, ok := starlark.AsString(v); ok {
 		if d == nil {
-			return axis{}, &op.ArgError{Func: fn, Param: param, Got: arg.Show(v), Want: "an axis of a mesh", Rule: `no mesh has been made: init_device_mesh("cpu", (2, 4), mesh_dim_names=("dp", "tp")) makes one`}
+			return Axis{}, &op.ArgError{Func: fn, Param: param, Got: arg.Show(v), Want: "an axis of a mesh", Rule: `no mesh has been made: init_device_mesh("cpu", (2, 4), mesh_dim_names=("dp", "tp")) makes one`}
 		}
 		name, err := nameOf(fn, param, v, d)
 		if err != nil {
-			return axis{}, err
+			return Axis{}, err
 		}
 		dim, _ := d.M.Dim(name)
 		if !e.Runtime.Member(d.M) {
-			return axis{}, &op.ArgError{Func: fn, Param: param, Got: arg.Show(v), Want: "a mesh with this rank in it", Rule: "the mesh is " + d.M.Short()}
+			return Axis{}, &op.ArgError{Func: fn, Param: param, Got: arg.Show(v), Want: "a mesh with this rank in it", Rule: "the mesh is " + d.M.Short()}
 		}
 		g, err := e.Runtime.LineGroup(d.M, dim)
-		return axis{name, g}, err
+		return Axis{name, g}, err
 	}
 	if v == nil || v == starlark.None {
 		g := e.Runtime.World()
-		return axis{lineName(e, d, g), g}, nil
+		return Axis{lineName(e, d, g), g}, nil
 	}
 	if _, ok := v.(collective.Grouped); !ok {
-		return axis{}, &op.ArgError{Func: fn, Param: param, Got: arg.Show(v), Want: `the name of an axis, a mesh of one dim such as mesh["tp"], or a group`}
+		return Axis{}, &op.ArgError{Func: fn, Param: param, Got: arg.Show(v), Want: `the name of an axis, a mesh of one dim such as mesh["tp"], or a group`}
 	}
 	g, err := collective.GroupOf(e, fn, v)
 	if err != nil {
-		return axis{}, err
+		return Axis{}, err
 	}
 	if sub, ok := v.(*dtensor.DeviceMesh); ok && sub.M.Names() != nil {
-		return axis{sub.M.Names()[0], g}, nil
+		return Axis{sub.M.Names()[0], g}, nil
 	}
-	return axis{lineName(e, d, g), g}, nil
+	return Axis{lineName(e, d, g), g}, nil
 }
 
 // lineName returns the name of the dim of d along which g lies; "" if it lies along none.

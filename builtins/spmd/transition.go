@@ -76,7 +76,7 @@ func transition(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args s
 
 // Transit carries out the transition of the function fn, "spmd.all_reduce" or "all_reduce", from src to dst; types that
 // are none are those that the tensor, or the table, leaves no choice of.
-func Transit(e *builtins.Env, fn string, ax axis, x *tensor.Tensor, src, dst spmdtype.Type) (*tensor.Tensor, error) {
+func Transit(e *builtins.Env, fn string, ax Axis, x *tensor.Tensor, src, dst spmdtype.Type) (*tensor.Tensor, error) {
 	name := fn[strings.LastIndexByte(fn, '.')+1:]
 	had := x.Typed().Record().On(ax.name)
 	tr, src, dst, err := choose(fn, name, ax, x, had, src, dst)
@@ -98,7 +98,7 @@ func Transit(e *builtins.Env, fn string, ax axis, x *tensor.Tensor, src, dst spm
 }
 
 // choose returns the row for src and dst, which it completes.
-func choose(fn, name string, ax axis, x *tensor.Tensor, had, src, dst spmdtype.Type) (spmdtype.Transition, spmdtype.Type, spmdtype.Type, error) {
+func choose(fn, name string, ax Axis, x *tensor.Tensor, had, src, dst spmdtype.Type) (spmdtype.Transition, spmdtype.Type, spmdtype.Type, error) {
 	fail := func(bad *op.ArgError) (spmdtype.Transition, spmdtype.Type, spmdtype.Type, error) {
 		bad.Func = fn
 		return spmdtype.Transition{}, src, dst, bad
@@ -153,7 +153,7 @@ func choose(fn, name string, ax axis, x *tensor.Tensor, had, src, dst spmdtype.T
 }
 
 // orGroup names an axis in an error.
-func orGroup(ax axis) string {
+func orGroup(ax Axis) string {
 	if ax.name == "" {
 		return ax.g.String()
 	}
@@ -182,7 +182,7 @@ func wantOf(name string, src spmdtype.Type) string {
 }
 
 // mistaken is the error of x, which is had along ax, in a transition from src to dst.
-func mistaken(fn string, ax axis, x *tensor.Tensor, had, src, dst spmdtype.Type) error {
+func mistaken(fn string, ax Axis, x *tensor.Tensor, had, src, dst spmdtype.Type) error {
 	e := &op.ArgError{Func: fn, Param: "x", Got: fmt.Sprintf("%v over %s%s", had, ax.name, x.Typed().Since()), Want: src.String()}
 	switch {
 	case had.Same() && src == spmdtype.P:
@@ -278,7 +278,7 @@ func defaults(c *collective.TypedCall) (src, dst spmdtype.Type) {
 
 // otherCall carries out a collective that is no transition: a maximum, a broadcast. What all members get is R,
 // and what each gets V.
-func otherCall(e *builtins.Env, c *collective.TypedCall, ax axis) (*tensor.Tensor, error) {
+func otherCall(e *builtins.Env, c *collective.TypedCall, ax Axis) (*tensor.Tensor, error) {
 	had := c.X.Typed().Record().On(ax.name)
 	if mean := c.Reduce == "mean" || c.Exact && c.Reduce == "sum"; had == spmdtype.P && !mean {
 		return nil, &op.ArgError{Func: c.Op, Param: "x", Got: fmt.Sprintf("P over %s%s", ax.name, c.X.Typed().Since()), Want: "what is whole", Rule: spmdtype.Call("x", ax.name, spmdtype.P, spmdtype.R) + " first"}

@@ -114,7 +114,11 @@ func helpScript(w io.Writer, path string) error {
 	fmt.Fprintln(w)
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, one := range f.List {
-		fmt.Fprintf(tw, "  --%s %s\t%s\n", one.Name, strings.ToUpper(one.Kind), describe(one))
+		line := strings.TrimSpace("--" + one.Name + " " + strings.ToUpper(one.Kind))
+		if about := describe(one); about != "" {
+			line += "\t" + about
+		}
+		fmt.Fprintln(tw, "  "+line)
 	}
 	if err := tw.Flush(); err != nil {
 		return err

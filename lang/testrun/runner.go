@@ -126,11 +126,12 @@ func (r *runner) shuffle(files []*file) {
 	fmt.Fprintf(r.Err, "shuffled: --shuffle=%d gives this order again\n", *r.Shuffle)
 }
 
-// list names the tests that would be run.
+// list names the tests that would be run. A file that cannot be run counts as failed.
 func (r *runner) list(files []*file) {
 	for _, f := range files {
 		if f.mistake != "" {
-			fmt.Fprintf(r.Out, "%s: %s\n", f.path, f.mistake)
+			fmt.Fprintln(r.Out, f.mistake) // it begins with the path
+			r.totals.failed++
 			continue
 		}
 		for _, c := range r.cases(f) {

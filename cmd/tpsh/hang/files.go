@@ -25,17 +25,19 @@ var ErrNone = errors.New("no Flight Recorder dump and no line of a watchdog")
 func Read(paths []string) (*Job, error) {
 	j := &Job{Ranks: map[int]*Rank{}, Groups: map[string]*Group{}}
 	var logs watchdog
+	named := &names{dumps: map[string]bool{}}
 	for _, p := range paths {
 		files, err := list(p)
 		if err != nil {
 			return nil, err
 		}
 		for _, f := range files {
-			if err := j.readFile(f, &logs); err != nil {
+			if err := j.readFile(f, &logs, named); err != nil {
 				return nil, err
 			}
 		}
 	}
+	j.Damaged = append(j.Damaged, named.damaged()...)
 	j.link()
 	logs.addTo(j)
 	if len(j.Ranks) == 0 && len(j.Damaged) == 0 {
@@ -87,8 +89,34 @@ func listTo(path string, depth int) ([]string, error) {
 // rankName matches the names of dumps: a prefix and the rank.
 var rankName = lazyregexp.New(`^(.*?)([0-9]{1,6})(\.json|\.pkl|\.pickle)?$`)
 
+// names tells which files are named as a dump beside them is, and hold none: those are
+// dumps that were damaged, other files are no evidence.
+type names struct {
+	dumps map[string]bool // folders and prefixes of dumps, as prefixOf has them
+	other []string        // paths of files with the name of a dump that are none
+}
+
+// damaged returns a line for each file that is named as the dumps beside it are.
+func (n *names) damaged() []string {
+	var lines []string
+	for _, path := range n.other {
+		if n.dumps[prefixOf(path)] {
+			lines = append(lines, path+": no dump, though it is named as those beside it are")
+		}
+	}
+	return lines
+}
+
+// prefixOf returns the path of a dump without the rank at its end.
+func prefixOf(path string) string {
+	if m := rankName.Get().FindStringSubmatch(filepath.Base(path)); m != nil {
+		return filepath.Join(filepath.Dir(path), m[1]) + "\x00" + m[3]
+	}
+	return path
+}
+
 // readFile takes what evidence a file holds.
-func (j *Job) readFile(path string, logs *watchdog) error {
+func (j *Job) readFile(path string, logs *watchdog, named *names) error {
 	b, err := readAll(path)
 	if err != nil {
 		if errors.Is(err, os.ErrNotExist) || errors.Is(err, os.ErrPermission) {
@@ -108,6 +136,9 @@ func (j *Job) readFile(path string, logs *watchdog) error {
 	}
 	switch {
 	case err != nil && (m == nil || isText(b)):
+		if m != nil {
+			named.other = append(named.other, path)
+		}
 		return nil // some other file
 	case err == nil && d.rank >= 0:
 		rank = d.rank
@@ -120,6 +151,7 @@ func (j *Job) readFile(path string, logs *watchdog) error {
 	case rank < 0 || rank >= maxRank:
 		j.Damaged = append(j.Damaged, path+": neither its name nor the dump says of which rank it is")
 	default:
+		named.dumps[prefixOf(path)] = true
 		j.add(rank, path, d)
 	}
 	return nil

@@ -86,6 +86,28 @@ func TestDamaged(t *testing.T) {
 	}
 }
 
+// What is named as the dumps beside it are and holds none is missing evidence; another file is not.
+func TestDamagedBesideDumps(t *testing.T) {
+	dir := t.TempDir()
+	whole, err := os.ReadFile("testdata/real/gloo_missing/fr_1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{"fr_1": string(whole), "fr_0": "\x00\x01\x02", "fr_2": "<html>", "notes3": "not a dump"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	j, err := Read([]string{dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := strings.Join(Explain(j).Missing, "\n")
+	if !strings.Contains(all, "fr_0: no dump") || !strings.Contains(all, "fr_2: no dump") || strings.Contains(all, "notes3") {
+		t.Errorf("missing:\n%s", all)
+	}
+}
+
 // A dump that claims a world of the greatest size takes no time to speak of.
 func TestHostileWorld(t *testing.T) {
 	explainBytes(t, []byte(`{"version": "2.10", "pg_config": {"0": {"name": "0", "desc": "default_pg", "ranks": "[0, 131071]"}, "": {"name": "", "desc": "", "ranks": "[131071]"}},

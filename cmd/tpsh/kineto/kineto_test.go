@@ -149,7 +149,9 @@ func TestOwnTests(t *testing.T) {
 
 func TestErrors(t *testing.T) {
 	for text, want := range map[string]string{
-		"":                             "ends in the middle",
+		"":                             "a file of no bytes",
+		"hello":                        "no trace: it is not JSON at byte 1 (invalid character 'h'",
+		" ":                            "ends in the middle",
 		"7":                            "no trace",
 		`{"a": 1}`:                     "it has no traceEvents",
 		`{"traceEvents": 1}`:           "no list",

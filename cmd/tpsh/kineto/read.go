@@ -113,15 +113,22 @@ func Read(path string, rank int) ([]*Trace, error) {
 
 // read fills t, or returns others if r is a trace of tpsh.
 func (t *Trace) read(r io.Reader) ([]*Trace, error) {
-	list, err := t.readAll(r)
-	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
+	b := bufio.NewReaderSize(r, 1<<16)
+	if _, err := b.Peek(1); err == io.EOF {
+		return nil, errors.New("a file of no bytes")
+	}
+	list, err := t.readAll(b)
+	var syntax *json.SyntaxError
+	switch {
+	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
 		return nil, errors.New("it ends in the middle")
+	case errors.As(err, &syntax):
+		return nil, fmt.Errorf("it is no trace: it is not JSON at byte %d (%w)", syntax.Offset, err)
 	}
 	return list, err
 }
 
-func (t *Trace) readAll(r io.Reader) ([]*Trace, error) {
-	b := bufio.NewReaderSize(r, 1<<16)
+func (t *Trace) readAll(b *bufio.Reader) ([]*Trace, error) {
 	if magic, _ := b.Peek(2); len(magic) == 2 && magic[0] == 0x1f && magic[1] == 0x8b {
 		z, err := gzip.NewReader(b)
 		if err != nil {
