@@ -34,7 +34,7 @@ func ToReduceOp(v starlark.Value) (string, error) {
 	if op := reduceOps[name]; ok && op != "" {
 		return op, nil
 	}
-	return "", arg.Bad(v, `one of "sum", "mean", "prod", "max", "min", "band", "bor", "bxor"`, "")
+	return "", arg.Bad(v, `one of "sum", "mean", "prod", "max", "min", "band", "bor", "bxor"`, arg.Nearest(name, ReduceOps()))
 }
 
 func init() {

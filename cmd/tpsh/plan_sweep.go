@@ -225,7 +225,7 @@ func planOne(ctx context.Context, m *hardware.Machine, q question, words []strin
 // showSweep prints the table.
 func showSweep(std *stdio, all []*swept) error {
 	tw := tabwriter.NewWriter(std.out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(tw, "flags\tstep\tTFLOP/s a rank\tMFU\tmemory\t")
+	fmt.Fprintln(tw, "flags\tstep\tTFLOP/s a rank\tMFU\tmemory")
 	for _, s := range all {
 		if s.Refused != "" {
 			fmt.Fprintf(tw, "%s\trefused: %s\n", s.Flags, s.Refused)
@@ -234,9 +234,9 @@ func showSweep(std *stdio, all []*swept) error {
 		f := s.Figures
 		note := ""
 		if !f.Memory.Fits {
-			note = "does not fit"
+			note = "\tdoes not fit"
 		}
-		fmt.Fprintf(tw, "%s\t%s\t%.4g\t%.1f %%\t%s\t%s\n", s.Flags, quantityText("seconds", f.StepSeconds), f.TFLOPsPerRank, 100*f.MFU, bytesText(uint64(f.Memory.Peak)), note)
+		fmt.Fprintf(tw, "%s\t%s\t%.4g\t%.1f %%\t%s%s\n", s.Flags, quantityText("seconds", f.StepSeconds), f.TFLOPsPerRank, 100*f.MFU, bytesText(uint64(f.Memory.Peak)), note)
 	}
 	return tw.Flush()
 }
