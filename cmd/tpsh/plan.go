@@ -58,7 +58,7 @@ var actions = []string{"hw", "fit", "check"}
 
 // takenBy says of flags what takes them: "" for the plan of a script.
 var takenBy = map[string][]string{
-	"rows": {"fit", "check"}, "convert": {"fit", "check"}, "o": {"fit"}, "constants": {"fit"}, "most": {"fit"},
+	"rows": {"fit", "check"}, "convert": {"fit", "check"}, "o": {"fit"}, "constants": {"fit"}, "most": {"fit"}, "draw": {"fit"}, "draws": {"fit"},
 	"sweep": {""}, "each": {""}, "json": {"", "fit", "check"}, "hw": {"", "fit", "check"}, "n": {"", "fit", "check"},
 }
 

@@ -27,16 +27,24 @@ func advice(f *plan.Figures, m *hardware.Machine) []string {
 	case !f.Memory.Fits:
 		return []string{"it does not fit: parameters and what belongs to them are the most; fully_shard, or more ranks along tp or pp, share them"}
 	}
+	if f.Without.Starts <= 0 && len(f.Communication) == 0 { // no more than the loop around nothing
+		return []string{idleAdvice(f)}
+	}
 	parts := partsOf(f, m)
 	slices.SortStableFunc(parts, func(a, b stepPart) int { return cmp.Compare(b.seconds, a.seconds) })
-	if parts[0].seconds <= 0 {
-		return []string{"nothing: the step takes no time"}
-	}
 	lines := []string{parts[0].try}
 	if parts[1].seconds >= tryAlso*f.StepSeconds {
 		lines = append(lines, parts[1].try)
 	}
 	return lines
+}
+
+// idleAdvice is what to do where a step takes no time.
+func idleAdvice(f *plan.Figures) string {
+	if f.Steps > 0 {
+		return fmt.Sprintf("nothing is computed or sent in step %d, the last whole one: mark_step() ends a step, and belongs behind what it does", f.Steps)
+	}
+	return "the script computes nothing and sends nothing"
 }
 
 // partsOf returns the parts of a step.

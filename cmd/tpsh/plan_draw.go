@@ -25,11 +25,9 @@ type drawFigure struct {
 
 // showDraws draws rows, fits to them and checks the others, several times.
 func showDraws(std *stdio, m *hardware.Machine, taken []*measuredRow, samples []fit.Sample, p *planner) error {
-	if p.draw < 1 || p.draw >= len(samples) {
-		return usagef("for flag --draw: got %d of %d rows that the script takes, want from 1 to %d", p.draw, len(samples), len(samples)-1)
-	}
-	if p.draws < 1 {
-		return usagef("for flag --draws: got %d, want 1 or more", p.draws)
+	if p.draw >= len(samples) {
+		return usagef("for flag --draw: got %d, and the script takes %s of %s, want fewer, so that some are left to check the fit by",
+			p.draw, counted(int64(len(samples)), "row"), p.rowsFile)
 	}
 	var all []drawFigure
 	bar := newBar(std.err, "fitting", int64(p.draws), "draw")

@@ -47,6 +47,9 @@ func (p *planner) fit(std *stdio, action string, args []string) error {
 	if p.rowsFile == "" {
 		return usagef("plan %s: got no --rows FILE.csv, want the runs to go by", action)
 	}
+	if err := p.checkFit(); err != nil {
+		return err
+	}
 	ranks := 0 // which rows must say
 	if p.given("n") {
 		ranks = p.n
@@ -85,7 +88,7 @@ func (p *planner) fit(std *stdio, action string, args []string) error {
 	}
 	taken, samples := samplesOf(rows)
 	r := &fitReport{rows: rows, taken: taken, before: m}
-	if p.draw != 0 && action == "fit" {
+	if p.draw > 0 {
 		return showDraws(std, m, taken, samples, p)
 	}
 	if len(samples) > 0 {
@@ -105,6 +108,21 @@ func (p *planner) fit(std *stdio, action string, args []string) error {
 		}
 	}
 	return r.refusals(p.rowsFile)
+}
+
+// checkFit returns a usage error if a number of a fit makes no sense.
+func (p *planner) checkFit() error {
+	switch {
+	case p.most < 0:
+		return usagef("for flag --most: got %d, want the most constants that are changed, or 0 for one for three measurements", p.most)
+	case p.draw < 1 && p.given("draw"):
+		return usagef("for flag --draw: got %d, want 1 or more rows to fit to", p.draw)
+	case p.draws < 1:
+		return usagef("for flag --draws: got %d, want 1 or more", p.draws)
+	case p.given("draws") && p.draw == 0:
+		return usagef("for flag --draws: got no --draw N, want the number of rows that are drawn each time")
+	}
+	return nil
 }
 
 // A fitReport is what plan fit and plan check have found.

@@ -19,6 +19,9 @@ func (p *planner) hardware(std *stdio, args []string) error {
 		if err != nil {
 			return usageError{err}
 		}
+		if _, err := readMachine(args[0], text); err != nil { // what is no hardware file is not printed
+			return usageError{err}
+		}
 		_, err = std.out.Write(text)
 		return err
 	}
@@ -32,7 +35,7 @@ func listMachines(std *stdio) error {
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(tw, "%s\t%s\t%s\n", name, bytesText(uint64(m.Memory())), m.Doc)
+		fmt.Fprintf(tw, "%s\t%s\t%s\n", name, sized(m.Memory()), m.Doc)
 	}
 	return tw.Flush()
 }
@@ -66,6 +69,11 @@ func loadMachine(name string) (*hardware.Machine, error) {
 	if err != nil {
 		return nil, err
 	}
+	return readMachine(name, text)
+}
+
+// readMachine reads the text of the machine that --hw names.
+func readMachine(name string, text []byte) (*hardware.Machine, error) {
 	if name == hereName || slices.Contains(hardware.Names(), name) {
 		name += ".toml"
 	}

@@ -141,5 +141,5 @@ func short(v float64, unit string) string {
 			return fmt.Sprintf("%.4g %s%s", v/p.of, p.name, unit)
 		}
 	}
-	return fmt.Sprintf("%.4g %s", v, unit)
+	return strings.TrimSpace(fmt.Sprintf("%.4g %s", v, unit))
 }

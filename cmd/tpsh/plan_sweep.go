@@ -36,7 +36,13 @@ func (s *sweeps) Set(text string) error {
 	if !ok || name == "" || values == "" {
 		return errors.New("want NAME=V,…")
 	}
-	*s = append(*s, sweptFlag{name, strings.Split(values, ",")})
+	one := sweptFlag{name: name}
+	for _, v := range strings.Split(values, ",") {
+		if !slices.Contains(one.values, v) { // a value given twice is planned once
+			one.values = append(one.values, v)
+		}
+	}
+	*s = append(*s, one)
 	return nil
 }
 
@@ -116,7 +122,7 @@ func nothingFits(all []*swept, m *hardware.Machine) error {
 	}
 	nearest := all[0]
 	return fmt.Errorf("nothing fits: of %s the script refuses %d, and the others need more than %s a rank; the nearest, %s, needs %s", counted(int64(len(all)), "combination"), n,
-		bytesText(uint64(m.Room())), nearest.Flags, bytesText(uint64(nearest.Figures.Memory.Peak)))
+		sized(m.Room()), nearest.Flags, sized(nearest.Figures.Memory.Peak))
 }
 
 func refusals(all []*swept) (n int) {
@@ -236,7 +242,7 @@ func showSweep(std *stdio, all []*swept) error {
 		if !f.Memory.Fits {
 			note = "\tdoes not fit"
 		}
-		fmt.Fprintf(tw, "%s\t%s\t%.4g\t%.1f %%\t%s%s\n", s.Flags, quantityText("seconds", f.StepSeconds), f.TFLOPsPerRank, 100*f.MFU, bytesText(uint64(f.Memory.Peak)), note)
+		fmt.Fprintf(tw, "%s\t%s\t%.4g\t%.1f %%\t%s%s\n", s.Flags, quantityText("seconds", f.StepSeconds), f.TFLOPsPerRank, 100*f.MFU, sized(f.Memory.Peak), note)
 	}
 	return tw.Flush()
 }
