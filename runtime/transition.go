@@ -10,9 +10,10 @@ import (
 	"tpsh/runtime/tensor"
 )
 
-// Transit carries out tr, from src to dst, on the plain tensor x along the axis whose ranks are g, and
-// returns its result. Blocks of S(i) are joined and cut along dim i; of what is V without a dim, each rank
-// has an entry of a dim 0 that the whole has besides. The types of x are not looked at, and the result has none.
+// Transit carries out the transition tr, from src to dst, on the plain tensor x along the axis whose ranks
+// are g, and returns the result. S(i) is gathered and cut along dim i. V is gathered along a new dim 0 with an
+// entry for each rank, and cut by taking this rank's entry. Transit neither reads the types of x nor sets
+// those of the result.
 func (r *Rank) Transit(g *comm.Group, tr spmdtype.Transition, src, dst spmdtype.Type, x *tensor.Tensor) (*tensor.Tensor, error) {
 	if err := plainOnly(tr.Name, x); err != nil {
 		return nil, err
@@ -28,11 +29,11 @@ func (r *Rank) Transit(g *comm.Group, tr spmdtype.Transition, src, dst spmdtype.
 	if err := t.check(tr.Do, x); err != nil {
 		return nil, err
 	}
-	if tr.Do == spmdtype.Exchange {
+	if tr.Do == spmdtype.AllToAll {
 		return t.exchange(x, from, to)
 	}
 	switch [2]spmdtype.Act{tr.Do, tr.Back} {
-	case [2]spmdtype.Act{spmdtype.Sum, spmdtype.Sum}, [2]spmdtype.Act{spmdtype.Gather, spmdtype.SumOwn}, [2]spmdtype.Act{spmdtype.SumOwn, spmdtype.Gather}:
+	case [2]spmdtype.Act{spmdtype.AllReduce, spmdtype.AllReduce}, [2]spmdtype.Act{spmdtype.AllGather, spmdtype.ReduceScatter}, [2]spmdtype.Act{spmdtype.ReduceScatter, spmdtype.AllGather}:
 		return t.act(tr.Do)(x) // whose gradients are those
 	}
 	return r.RecordPair(tr.Name, x, t.act(tr.Do), t.act(tr.Back))
@@ -43,14 +44,14 @@ type transit struct {
 	r     *Rank
 	g     *comm.Group
 	fn    string
-	dim   int  // along which blocks lie
-	stack bool // blocks are entries of dim 0
-	whole int  // the size of the dim in the whole, once that is known; 0 before
+	dim   int  // the dim that is cut
+	stack bool // each rank has one entry of a dim 0 of the whole, and no block
+	whole int  // the size of dim in the whole; 0 until it is known
 }
 
-// check returns an error if x is not cut as an act needs.
+// check returns an error if the act a cannot cut x.
 func (t *transit) check(a spmdtype.Act, x *tensor.Tensor) error {
-	if a != spmdtype.Own && a != spmdtype.SumOwn {
+	if a != spmdtype.Slice && a != spmdtype.ReduceScatter {
 		return nil
 	}
 	n := t.g.Size()
@@ -63,10 +64,10 @@ func (t *transit) check(a spmdtype.Act, x *tensor.Tensor) error {
 	return nil
 }
 
-// act returns what carries out an act.
+// act returns the function that carries out a.
 func (t *transit) act(a spmdtype.Act) Action {
-	return [...]Action{spmdtype.Keep: t.keep, spmdtype.First: t.first, spmdtype.Own: t.own, spmdtype.Spread: t.spread,
-		spmdtype.Sum: t.sum, spmdtype.Gather: t.gather, spmdtype.SumOwn: t.sumOwn, spmdtype.Exchange: t.keep}[a]
+	return [...]Action{spmdtype.Keep: t.keep, spmdtype.FirstOnly: t.first, spmdtype.Slice: t.slice, spmdtype.Pad: t.pad,
+		spmdtype.AllReduce: t.sum, spmdtype.AllGather: t.gather, spmdtype.ReduceScatter: t.reduceScatter, spmdtype.AllToAll: t.keep}[a]
 }
 
 // keep is x on the same storage.
@@ -77,8 +78,8 @@ func (t *transit) first(x *tensor.Tensor) (*tensor.Tensor, error) {
 	return t.r.Do("where", []*tensor.Tensor{tensor.Number(t.g.Place() == 0), x, tensor.Number(0.0)})
 }
 
-// place returns the place of the rank along the axis; where blocks differ in size it tells apart the
-// ranks that the rank runs for.
+// place returns this rank's place along the axis. In a plan, where one rank stands for several, it tells
+// these apart if the blocks of n elements differ in size.
 func (t *transit) place(n int) int {
 	if n%t.g.Size() != 0 {
 		return t.g.Rank()
@@ -86,8 +87,8 @@ func (t *transit) place(n int) int {
 	return t.g.Place()
 }
 
-// own is the rank's block of x, or its entry.
-func (t *transit) own(x *tensor.Tensor) (*tensor.Tensor, error) {
+// slice is this rank's block of x, or its entry of dim 0.
+func (t *transit) slice(x *tensor.Tensor) (*tensor.Tensor, error) {
 	if t.stack {
 		y, err := t.r.Do("select", []*tensor.Tensor{x}, op.Int1(0), op.Int1(t.g.Place()))
 		if err != nil {
@@ -104,8 +105,8 @@ func (t *transit) own(x *tensor.Tensor) (*tensor.Tensor, error) {
 	return t.r.Do("clone", []*tensor.Tensor{y})
 }
 
-// spread is the rank's block x where it is in the whole, among zeros.
-func (t *transit) spread(x *tensor.Tensor) (*tensor.Tensor, error) {
+// pad is x at its place in the whole, with zeros elsewhere.
+func (t *transit) pad(x *tensor.Tensor) (*tensor.Tensor, error) {
 	if t.stack {
 		var err error
 		if x, err = t.r.Do("unsqueeze", []*tensor.Tensor{x}, op.Int1(0)); err != nil {
@@ -142,7 +143,7 @@ func (t *transit) sum(x *tensor.Tensor) (*tensor.Tensor, error) {
 	return t.r.Run(t.g, Collective{Op: "all_reduce", Reduce: "sum"}, x)
 }
 
-// gather joins the ranks' blocks.
+// gather is the ranks' blocks, joined.
 func (t *transit) gather(x *tensor.Tensor) (*tensor.Tensor, error) {
 	if t.stack {
 		var err error
@@ -153,8 +154,8 @@ func (t *transit) gather(x *tensor.Tensor) (*tensor.Tensor, error) {
 	return t.r.Run(t.g, Collective{Op: "all_gather", Dim: t.dim}, x)
 }
 
-// sumOwn is the rank's block of the sum over the axis.
-func (t *transit) sumOwn(x *tensor.Tensor) (*tensor.Tensor, error) {
+// reduceScatter is this rank's block of the sum over the axis.
+func (t *transit) reduceScatter(x *tensor.Tensor) (*tensor.Tensor, error) {
 	y, err := t.r.Run(t.g, Collective{Op: "reduce_scatter", Dim: t.dim, Reduce: "sum"}, x)
 	if err != nil || !t.stack {
 		return y, err
@@ -162,8 +163,8 @@ func (t *transit) sumOwn(x *tensor.Tensor) (*tensor.Tensor, error) {
 	return t.r.Do("select", []*tensor.Tensor{y}, op.Int1(0), op.Int1(0))
 }
 
-// exchange makes blocks of dim to of blocks of dim from; of what is V, each rank gets the entries that
-// the others have for it.
+// exchange turns blocks of dim from into blocks of dim to. Of a V, each rank gets the entries of dim 0
+// that the others have for it.
 func (t *transit) exchange(x *tensor.Tensor, from, to int) (*tensor.Tensor, error) {
 	if t.stack {
 		from, to = 0, 0

@@ -154,7 +154,7 @@ func verify(e *builtins.Env, fn string, t *tensor.Tensor, ts *spmdtype.Types) er
 
 // alike returns an error if the elements of t differ between the ranks of an axis.
 func alike(e *builtins.Env, fn string, ax Axis, t *tensor.Tensor, ty spmdtype.Type) error {
-	gather := spmdtype.Transition{Name: fn, Do: spmdtype.Gather, Back: spmdtype.SumOwn}
+	gather := spmdtype.Transition{Name: fn, Do: spmdtype.AllGather, Back: spmdtype.ReduceScatter}
 	all, err := e.Runtime.Transit(ax.g, gather, spmdtype.V, spmdtype.R, t.Detach())
 	if err != nil {
 		return arg.Rename(fn, err)

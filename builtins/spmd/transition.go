@@ -146,7 +146,7 @@ func choose(fn, name string, ax Axis, x *tensor.Tensor, had, src, dst spmdtype.T
 	}
 	_, from := src.Block()
 	_, to := dst.Block()
-	if tr.Do == spmdtype.Exchange && from != to {
+	if tr.Do == spmdtype.AllToAll && from != to {
 		return fail(&op.ArgError{Got: fmt.Sprintf("src=%v, dst=%v", src, dst), Want: "S(i) and S(j), or V and V"})
 	}
 	return tr, src, dst, nil
@@ -206,9 +206,9 @@ func moved(ts *spmdtype.Types, tr spmdtype.Transition, src, dst spmdtype.Type) *
 	by := 0
 	if !from && !to {
 		switch tr.Do {
-		case spmdtype.Own, spmdtype.SumOwn:
+		case spmdtype.Slice, spmdtype.ReduceScatter:
 			by = -1
-		case spmdtype.Spread, spmdtype.Gather:
+		case spmdtype.Pad, spmdtype.AllGather:
 			by = 1
 		}
 	}

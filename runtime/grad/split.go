@@ -5,20 +5,21 @@ import (
 	"tpsh/runtime/tensor"
 )
 
-// A backward pass in two halves: the gradient of an input first, and those of the weights later. The path is what
-// leads from a result to the input. In the first half its nodes hand on their gradients along the path alone;
-// what they owe to others, weights and what is made of weights only, is left for the second half, in which
-// everything is added up in the same order as in a pass that does both: the sums have the same bits.
+// This file splits a backward pass in two, as zero-bubble pipelines need: the gradient of the input first, and
+// the gradients of the weights later. The path is the nodes of the graph between the result and the input. The
+// first half computes gradients along the path alone. Gradients of weights, and of what is computed from weights
+// only, are deferred to the second half, which adds them up in the order of an unsplit pass: the sums have the same
+// bits.
 
-// A Split is a backward pass whose first half is done.
+// A Split is a backward pass of which the first half is done.
 type Split struct {
 	r *Recorder
 	h *halves
 }
 
-// BackwardInput does the first half of Backward(y, dy, false): it leaves its gradient in x, or brings it to what x was
-// made of. Split.Weights does the rest. Between them records are kept of what that needs and of nothing else. If x
-// does not require grad, the first half goes as far as what is computed from inputs without gradients.
+// BackwardInput does the first half of Backward(y, dy, false): it computes the gradient of x, and accumulates it in
+// x if that is a leaf. Split.Weights does the second half; until then only the tensors that it reads are kept.
+// If x does not require grad, the path ends at the nodes that read tensors without gradients.
 func (r *Recorder) BackwardInput(y, dy, x *tensor.Tensor) (*Split, error) {
 	s := &Split{r: r}
 	err := r.outermost(func() error {
@@ -27,15 +28,15 @@ func (r *Recorder) BackwardInput(y, dy, x *tensor.Tensor) (*Split, error) {
 	return s, err
 }
 
-// Weights does the second half.
+// Weights does the second half: the gradients of the weights.
 func (s *Split) Weights() error {
 	return s.r.outermost(func() error {
 		return s.r.walking(false, s.h.second)
 	})
 }
 
-// Whole returns the names of the functions whose gradients of weights the first half has computed, since they
-// come with those of inputs: functions with a backward of their own.
+// Whole returns the names of the functions that could not be split: those with a backward function of their
+// own, which computes the gradients of weights together with those of inputs.
 func (s *Split) Whole() []string { return s.h.whole }
 
 func (s *Split) first(y, dy, x *tensor.Tensor) error {
@@ -60,36 +61,37 @@ func (s *Split) first(y, dy, x *tensor.Tensor) error {
 			return err
 		}
 	} else if e.leaf != nil {
-		s.h.rest = append(s.h.rest, &owed{in: []edge{e}})
+		s.h.rest = append(s.h.rest, &deferred{in: []edge{e}})
 	}
 	return s.h.first(nodes)
 }
 
-// halves is a pass that is walked in two halves.
+// halves is a backward pass that is done in two halves.
 type halves struct {
 	p      *pass
-	target func(e *edge) bool // whether an edge leads out of the nodes to where the path ends
-	roots  bool               // the path ends at nodes that compute with tensors without gradients
-	path   map[*node]bool     // during the first half
-	rest   []*owed            // for the second half, the latest first
+	target func(e *edge) bool // whether an edge leads to the input, where the path ends
+	roots  bool               // there is no such input: the path ends at nodes that read tensors without gradients
+	path   map[*node]bool     // the nodes of the path, during the first half
+	rest   []*deferred        // what the second half does, the latest first
 	whole  []string           // see Split.Whole
 }
 
-// An owed is what the first half has left of a node: all of one that is off the path, or else the gradients that
-// go along in, of which those on the path are dead.
-type owed struct {
-	node *node // to be replayed
-	in   []edge
+// A deferred is what the first half puts off of a node: all of a node off the path, and of one on the path the
+// gradients of its inputs off the path.
+type deferred struct {
+	node *node  // off the path; else nil
+	in   []edge // of a node on the path; edges along the path are dead
 	mark any
 
-	// make returns the gradients, and which of them lie where somebody else may see them; nil if none has come.
+	// make returns the gradients, and which of them share storage with other tensors. It is nil if no gradient
+	// has reached the node.
 	make func() (dx []*tensor.Tensor, shared func(i int) bool, err error)
 }
 
-// leads reports whether e is on the path.
+// leads reports whether e leads along the path.
 func (h *halves) leads(e *edge) bool { return e.node != nil && h.path[e.node] || h.target(e) }
 
-// first walks the path.
+// first does the first half: it goes along the path.
 func (h *halves) first(nodes []*node) error {
 	latestFirst(nodes)
 	h.path = map[*node]bool{}
@@ -100,14 +102,14 @@ func (h *halves) first(nodes []*node) error {
 	}
 	for _, n := range nodes {
 		if !h.path[n] {
-			h.rest = append(h.rest, &owed{node: n})
+			h.rest = append(h.rest, &deferred{node: n})
 			continue
 		}
 		if err := h.replay(n); err != nil {
 			return err
 		}
 	}
-	h.path, h.target = nil, nil // what is left refers to no node of it, and to no gradient that has been handed on
+	h.path, h.target = nil, nil // so that the nodes of the path, and their gradients, are freed
 	for leaf, a := range h.p.leaves {
 		if a.due == 0 {
 			delete(h.p.leaves, leaf)
@@ -116,7 +118,7 @@ func (h *halves) first(nodes []*node) error {
 	return nil
 }
 
-// some reports whether an edge of n is on the path.
+// some reports whether an edge of n leads along the path.
 func (h *halves) some(n *node) bool {
 	for i := range n.in {
 		if h.leads(&n.in[i]) {
@@ -126,7 +128,7 @@ func (h *halves) some(n *node) bool {
 	return false
 }
 
-// root reports whether n computes with a tensor, and not only a number, that has no gradient.
+// root reports whether n reads a tensor, not only a number, that has no gradient.
 func (n *node) root() bool {
 	if n.call == nil {
 		return false
@@ -145,7 +147,7 @@ func (h *halves) replay(n *node) error {
 	if n.mark != nil {
 		defer p.r.Replay(n.mark)()
 	}
-	left := h.left(n)
+	left := h.deferredOf(n)
 	dy := p.dy[n]
 	delete(p.dy, n)
 	if dy != nil || n.always {
@@ -168,9 +170,9 @@ func (h *halves) replay(n *node) error {
 	return nil
 }
 
-// left returns what n owes off the path, nil for nothing.
-func (h *halves) left(n *node) *owed {
-	o := &owed{in: append([]edge(nil), n.in...), mark: n.mark}
+// deferredOf returns what is put off of n, a node on the path; nil for nothing.
+func (h *halves) deferredOf(n *node) *deferred {
+	o := &deferred{in: append([]edge(nil), n.in...), mark: n.mark}
 	some := false
 	for i := range o.in {
 		if h.leads(&o.in[i]) {
@@ -184,8 +186,8 @@ func (h *halves) left(n *node) *owed {
 	return o
 }
 
-// step hands the gradients dy of n's results on along the path, and has left make the others.
-func (h *halves) step(n *node, dy []*tensor.Tensor, left *owed) error {
+// step computes, from the gradients dy of n's results, those of its inputs on the path; left is set to make the others.
+func (h *halves) step(n *node, dy []*tensor.Tensor, left *deferred) error {
 	p := h.p
 	if dy == nil {
 		dy = make([]*tensor.Tensor, len(n.out))
@@ -209,9 +211,9 @@ func (h *halves) step(n *node, dy []*tensor.Tensor, left *owed) error {
 	return nil
 }
 
-// divide returns the gradients of n's inputs on the path, and has left make the others, if there are any: later,
-// where that can be, or now.
-func (h *halves) divide(n *node, dy []*tensor.Tensor, left *owed) (dx []*tensor.Tensor, err error) {
+// divide returns the gradients of n's inputs on the path, and sets left.make to return the others. These are
+// computed by left.make where the operator allows it, and else right away.
+func (h *halves) divide(n *node, dy []*tensor.Tensor, left *deferred) (dx []*tensor.Tensor, err error) {
 	switch {
 	case left == nil:
 		dx, err = h.p.gradients(n, dy, nil)
@@ -232,8 +234,8 @@ func (h *halves) divide(n *node, dy []*tensor.Tensor, left *owed) (dx []*tensor.
 	return dx, err
 }
 
-// keep notes that n is done, and that left, if it is not nil, has lists for the second half.
-func (h *halves) keep(n *node, left *owed, lists ...[]*tensor.Tensor) {
+// keep notes that n is done, and that left, if it is not nil, keeps the tensors of lists for the second half.
+func (h *halves) keep(n *node, left *deferred, lists ...[]*tensor.Tensor) {
 	r := h.p.r
 	if r.Free != nil {
 		r.Free(n)
@@ -248,8 +250,8 @@ func (h *halves) keep(n *node, left *owed, lists ...[]*tensor.Tensor) {
 	}
 }
 
-// again is divide of a checkpoint: what it computes again is halved, too.
-func (h *halves) again(n *node, dy []*tensor.Tensor, left *owed) ([]*tensor.Tensor, error) {
+// again is divide of a checkpoint: the recomputed graph is split, too.
+func (h *halves) again(n *node, dy []*tensor.Tensor, left *deferred) ([]*tensor.Tensor, error) {
 	for _, g := range dy {
 		h.p.tempPool.keep(g)
 	}
@@ -274,8 +276,8 @@ func (h *halves) again(n *node, dy []*tensor.Tensor, left *owed) ([]*tensor.Tens
 	return dx, nil
 }
 
-// apart is divide of an operator that makes each gradient by itself.
-func (h *halves) apart(n *node, dy []*tensor.Tensor, left *owed) ([]*tensor.Tensor, error) {
+// apart is divide of an operator that can compute each gradient by itself.
+func (h *halves) apart(n *node, dy []*tensor.Tensor, left *deferred) ([]*tensor.Tensor, error) {
 	onPath, others := make([]bool, len(n.in)), make([]bool, len(n.in))
 	for i := range n.in {
 		onPath[i], others[i] = h.leads(&n.in[i]), left.in[i].live()
@@ -291,8 +293,8 @@ func (h *halves) apart(n *node, dy []*tensor.Tensor, left *owed) ([]*tensor.Tens
 	return dx, err
 }
 
-// joint is divide of what makes all gradients at once: those off the path wait.
-func (h *halves) joint(n *node, dy []*tensor.Tensor, left *owed) ([]*tensor.Tensor, error) {
+// joint is divide of an operator that computes all gradients at once: those off the path are kept for later.
+func (h *halves) joint(n *node, dy []*tensor.Tensor, left *deferred) ([]*tensor.Tensor, error) {
 	dx, err := h.p.gradients(n, dy, nil)
 	if err != nil {
 		return nil, err
@@ -313,7 +315,8 @@ func (h *halves) joint(n *node, dy []*tensor.Tensor, left *owed) ([]*tensor.Tens
 	return dx, nil
 }
 
-// other returns what is kept of n for the gradients of those inputs, when those on the path are done.
+// other returns a node for the gradients of n's inputs marked in others, when those marked in onPath are done. It
+// keeps only the tensors that these gradients read.
 func (n *node) other(others, onPath []bool) *node {
 	m := &node{seq: n.seq, name: n.name, out: n.out, mark: n.mark, again: n.again, versions: n.versions}
 	now, later := only(n.call, onPath), only(n.call, others)
@@ -332,7 +335,7 @@ func (n *node) other(others, onPath []bool) *node {
 	return m
 }
 
-// only returns c with none but those inputs requiring grad.
+// only returns c with no inputs requiring grad but those that are wanted.
 func only(c *op.Call, wanted []bool) *op.Call {
 	fresh := *c
 	fresh.In = clone(c.In)
@@ -346,11 +349,11 @@ func only(c *op.Call, wanted []bool) *op.Call {
 	return &fresh
 }
 
-// second does what the first half has left.
+// second does the second half.
 func (h *halves) second() error {
 	for i, o := range h.rest {
 		h.rest[i] = nil
-		if err := h.pay(o); err != nil {
+		if err := h.run(o); err != nil {
 			return err
 		}
 	}
@@ -358,8 +361,8 @@ func (h *halves) second() error {
 	return nil
 }
 
-// pay does what o is.
-func (h *halves) pay(o *owed) error {
+// run does what the first half has put off of a node.
+func (h *halves) run(o *deferred) error {
 	p := h.p
 	if o.node != nil {
 		return p.replay(o.node)

@@ -1,8 +1,8 @@
 package pipeline
 
-// dualPipe is DualPipe: the model is there twice, and half of the micro-batches
-// go down the stages and half up. A stage takes one forward in one copy as it takes
-// another backward in the other, so that the messages of one go beside the
+// dualPipe is DualPipe: there are two copies of the model, and one half of the micro-batches goes
+// through the stages in order, the other in reverse. A stage overlaps the forward pass of a micro-batch in one
+// copy with the backward pass of another in the other copy, so that messages of the one overlap with
 // arithmetic of the other. No stage holds more than S+1 micro-batches.
 //
 // DeepSeek-AI, "DeepSeek-V3 Technical Report", 2024, section 3.2.1.
@@ -14,17 +14,17 @@ func dualPipe(s *Schedule, stage int) []Action {
 	return dual(half, s.Stages-1-stage, s.Micro/2, 1, s.Micro/2)
 }
 
-// dualPipeV is DualPipe of a model that is there once: of the stages that two copies mirror
-// in each other one half is left, and holds both ends of the V.
+// dualPipeV is DualPipe with one copy of the model. DualPipe's stages s and S-1-s hold the same two parts, so
+// half of the stages are enough; each holds one part of either arm of a V.
 //
 // Sea AI Lab, "Cut-in-half", 2025.
 func dualPipeV(s *Schedule, stage int) []Action {
 	return dual(s.Stages, stage, s.Micro, 0, 0)
 }
 
-// dual is the order of stage s of those on one side of the middle, of which there are stages: micro
-// micro-batches go in through chunk near, and as many come back through the other one. Those through chunk 1
-// are numbered from second on.
+// dual is the order of computations of a stage of one arm, which has so many stages: micro micro-batches come
+// from its outer end through chunk near, and micro from the middle through the other chunk. Those of chunk 1 are
+// numbered from second on.
 func dual(stages, stage, micro, near, second int) []Action {
 	far, behind := 1-near, stages-1-stage
 	t := &tally{}

@@ -1,8 +1,7 @@
 package spmdtype
 
-// A Row is a way in which an operator works on blocks along one axis: what each operand may be,
-// and what each result then is. Of the rows of package op, those that its operands suit as they lie
-// are such.
+// A Row is one way for an operator to work on each rank's own tensors along an axis: the type of each
+// operand, and the type that each result then has. It comes from a row of the operator's sharding rule.
 type Row struct{ In, Out []Type }
 
 // A Misfit says why types do not meet in an operator: the operand At and, if there are two, With.
@@ -15,16 +14,18 @@ type Misfit struct {
 type Why uint8
 
 const (
-	Mixed   Why = iota + 1 // I meets another type
-	Summand                // P meets what varies
-	Added                  // P in what is linear in all operands together, with one that is no P
-	Curved                 // P in what is not linear
+	Mixed   Why = iota + 1 // an operand is I and another is not
+	Summand                // an operand is P and another varies
+	Added                  // an operand of a sum is P and another is not: P + R
+	Curved                 // an operand is P, and the operator is not linear in it
 )
 
-// Meet returns the types, along one axis, of the results of an operator whose operands are
-// in, one type where all have that: that of all if they are R or I, V if one varies, and where S(i) or P is among them what rows
-// says, which lists the operator's. Operands without a type go with any, as what is the same on all ranks.
-// Where all have none, so have the results.
+// Meet returns the types, along one axis, of the results of an operator whose operands have the
+// types in. It returns a single type if all results have the same.
+//
+// All R gives R, and all I gives I. One V gives V. Where an operand is S(i) or P, the result is that of
+// the first of the operator's rows that takes the operands; without one, S(i) gives V and P is a Misfit.
+// An operand without a type counts as the same on all ranks; if no operand has one, neither have the results.
 func Meet(in []Type, rows func() []Row) ([]Type, *Misfit) {
 	first := [Partial + 1]int{-1, -1, -1, -1, -1}
 	plain := false // a V that is no S(i)
@@ -64,7 +65,7 @@ func Meet(in []Type, rows func() []Row) ([]Type, *Misfit) {
 	return []Type{{}}, nil
 }
 
-// match returns the results of the first row that takes in; nil if there is none.
+// match returns the results of the first row that takes operands of types in; nil if none does.
 func match(in []Type, rows []Row) []Type {
 	for _, row := range rows {
 		if row.takes(in) {
@@ -74,7 +75,7 @@ func match(in []Type, rows []Row) []Type {
 	return nil
 }
 
-// takes reports whether the row takes in: an operand without a type is the same on all ranks.
+// takes reports whether the row takes operands of types in. An operand without a type counts as R.
 func (row *Row) takes(in []Type) bool {
 	for i, t := range in {
 		if t.IsNone() {
@@ -87,7 +88,7 @@ func (row *Row) takes(in []Type) bool {
 	return true
 }
 
-// curved returns why no row takes in, of which operand p is P.
+// curved returns why no row takes operands of types in, where operand p is P.
 func curved(in []Type, p int, rows []Row) *Misfit {
 	for _, row := range rows {
 		if row.In[p] != P {

@@ -1,19 +1,19 @@
 package spmdtype
 
-// A Region is a function of Megatron-LM between its regions: a row of its table, which is one
-// transition with its types given.
+// A Region is one of Megatron-LM's functions between tensor-parallel regions: a transition with
+// fixed types.
 type Region struct {
 	// Name is the function's in scripts, Long that of Megatron-LM.
 	Name, Long string
 	Call       string // the transition's function
 	Src, Dst   Type
-	// NoGrad is Dst where tp_grad=False says that the gradient is the same on all ranks; none if
-	// the function has no such parameter.
+	// NoGrad is Dst for tp_grad=False, which says that the gradient is the same on all ranks. It is no
+	// type if the function has no such parameter.
 	NoGrad Type
 	Doc    string
 }
 
-// Regions is the table.
+// Regions lists Megatron-LM's functions.
 var Regions = []Region{
 	{"copy_to", "copy_to_tensor_model_parallel_region", "convert", I, R, Type{}, "x as it is; the gradient is summed over the axis."},
 	{"reduce_from", "reduce_from_tensor_model_parallel_region", "all_reduce", P, I, Type{}, "the sum of x over the axis; the gradient goes back as it is."},

@@ -69,7 +69,7 @@ func TestActsAreAdjoint(t *testing.T) {
 // held draws what n ranks hold of a t on which act works: whole lists of n numbers, or one each.
 func held(t *rapid.T, ty Type, a Act, n int, name string) [][]int {
 	size := 1
-	if a == Own || a == SumOwn || a == Exchange {
+	if a == Slice || a == ReduceScatter || a == AllToAll {
 		size = n
 	}
 	number := rapid.SliceOfN(rapid.IntRange(-9, 9), size, size)
@@ -100,22 +100,22 @@ func act(a Act, x [][]int) [][]int {
 		switch a {
 		case Keep:
 			y[r] = x[r]
-		case First:
+		case FirstOnly:
 			if y[r] = make([]int, len(x[r])); r == 0 {
 				y[r] = x[r]
 			}
-		case Own:
+		case Slice:
 			y[r] = x[r][r : r+1]
-		case Spread:
+		case Pad:
 			y[r] = make([]int, n)
 			y[r][r] = x[r][0]
-		case Sum:
+		case AllReduce:
 			y[r] = sum
-		case Gather:
+		case AllGather:
 			y[r] = joined
-		case SumOwn:
+		case ReduceScatter:
 			y[r] = sum[r : r+1]
-		case Exchange:
+		case AllToAll:
 			for _, xs := range x {
 				y[r] = append(y[r], xs[r])
 			}

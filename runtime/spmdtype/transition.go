@@ -5,19 +5,19 @@ import (
 	"strings"
 )
 
-// An Act is what a rank does to its tensor in a transition: to make the result of its operand,
-// or the gradient of the operand of that of the result.
+// An Act is what a rank does in a transition: in the forward pass to its operand, or in the backward
+// pass to the gradient of the result.
 type Act uint8
 
 const (
-	Keep     Act = iota // nothing: the elements stay as they are
-	First               // the first rank of the axis keeps them, the others have zeros
-	Own                 // keeps its block, or its entry of dim 0
-	Spread              // has its block where it is in the whole, and zeros beside it
-	Sum                 // all_reduce
-	Gather              // all_gather
-	SumOwn              // reduce_scatter
-	Exchange            // all_to_all
+	Keep          Act = iota // nothing: the elements stay as they are
+	FirstOnly                // the first rank of the axis keeps them, the others have zeros
+	Slice                    // keeps its block, or its entry of dim 0
+	Pad                      // has its block at its place in the whole, and zeros elsewhere
+	AllReduce                // the sum over the axis
+	AllGather                // the ranks' blocks, joined
+	ReduceScatter            // its block of the sum over the axis
+	AllToAll                 // the blocks, or entries, that the others have for it
 )
 
 // String returns what is done, in a few words.
@@ -26,42 +26,42 @@ func (a Act) String() string {
 		"a sum", "a gather", "a sum of which each keeps its block", "an exchange of blocks"}[a]
 }
 
-// A Transition is a way from one type to another: a row of the table.
+// A Transition changes the type of a tensor along one axis: a row of the table.
 type Transition struct {
 	// Name is the function of scripts: spmd.all_reduce.
 	Name     string
 	Src, Dst Type // V stands for S(i), too
-	// Do makes the result, Back the gradient of the operand.
+	// Do is the forward pass, Back the backward pass.
 	Do, Back Act
 }
 
-// transitions is the table, and there are no others. The gradient of each is the row from
-// the gradient's type of Dst to that of Src that does Back.
+// transitions is the table of all transitions. The gradient of each is the row from the gradient of Dst
+// to the gradient of Src whose forward pass is Back.
 var transitions = []Transition{
 	{"reinterpret", R, V, Keep, Keep},
-	{"convert", R, V, Own, Spread},
+	{"convert", R, V, Slice, Pad},
 	{"reinterpret", R, P, Keep, Keep},
-	{"convert", R, P, First, First},
-	{"convert", R, I, Keep, First},
-	{"convert", I, R, Keep, Sum},
-	{"reinterpret", I, V, Keep, Sum},
-	{"convert", I, V, Own, Gather},
-	{"convert", I, P, First, Keep},
-	{"all_gather", V, R, Gather, SumOwn},
-	{"all_gather", V, I, Gather, Own},
-	{"all_to_all", V, V, Exchange, Exchange},
+	{"convert", R, P, FirstOnly, FirstOnly},
+	{"convert", R, I, Keep, FirstOnly},
+	{"convert", I, R, Keep, AllReduce},
+	{"reinterpret", I, V, Keep, AllReduce},
+	{"convert", I, V, Slice, AllGather},
+	{"convert", I, P, FirstOnly, Keep},
+	{"all_gather", V, R, AllGather, ReduceScatter},
+	{"all_gather", V, I, AllGather, Slice},
+	{"all_to_all", V, V, AllToAll, AllToAll},
 	{"reinterpret", V, P, Keep, Keep},
-	{"convert", V, P, Spread, Own},
-	{"all_reduce", P, R, Sum, Sum},
-	{"all_reduce", P, I, Sum, Keep},
-	{"reduce_scatter", P, V, SumOwn, Gather},
+	{"convert", V, P, Pad, Slice},
+	{"all_reduce", P, R, AllReduce, AllReduce},
+	{"all_reduce", P, I, AllReduce, Keep},
+	{"reduce_scatter", P, V, ReduceScatter, AllGather},
 }
 
 // Transitions returns the table; the caller must not modify it.
 func Transitions() []Transition { return transitions }
 
-// Gradient returns the row that is the gradient of tr. That of the reinterpretation of I as V
-// is two: V as P, and its sum; it is not ok.
+// Gradient returns the row that is the gradient of tr. ok is false for reinterpret(I, V), whose gradient
+// is two rows: reinterpret(V, P), then all_reduce(P, I).
 func (tr Transition) Gradient() (Transition, bool) {
 	src, dst := tr.Dst.Gradient(), tr.Src.Gradient()
 	for _, row := range transitions {
@@ -75,10 +75,10 @@ func (tr Transition) Gradient() (Transition, bool) {
 // String returns tr as a script calls it, without the tensor: all_reduce(P, R).
 func (tr Transition) String() string { return fmt.Sprintf("%s(%v, %v)", tr.Name, tr.Src, tr.Dst) }
 
-// Communicates reports whether ranks talk in an act.
-func (a Act) Communicates() bool { return a >= Sum }
+// Communicates reports whether the ranks communicate.
+func (a Act) Communicates() bool { return a >= AllReduce }
 
-// base returns the type of the table that t stands for.
+// base returns the type by which the table has t: V for S(i).
 func base(t Type) Type {
 	if t.Kind() == Varying {
 		return V
@@ -86,7 +86,7 @@ func base(t Type) Type {
 	return t
 }
 
-// Find returns the row of the function called name from src to dst; not ok if it has none.
+// Find returns the row of the function called name from src to dst; ok is false if there is none.
 func Find(name string, src, dst Type) (Transition, bool) {
 	src, dst = base(src), base(dst)
 	for _, row := range transitions {
@@ -130,8 +130,8 @@ func Named(name string) []Transition {
 	return list
 }
 
-// Call returns how a script makes a dst of the operand called x, a src, along axis: what an
-// error tells it to write. It is "" if no one call does.
+// Call returns the call that turns x from src into dst along axis, as an error suggests it, or ""
+// if no single call does.
 func Call(x, axis string, src, dst Type) string {
 	rows := Between(src, dst)
 	if len(rows) == 0 || src == dst {

@@ -10,15 +10,15 @@ import (
 type Kind uint8
 
 const (
-	None       Kind = iota // nothing is known: a constant, or a tensor that no type was given
+	None       Kind = iota // no type: a constant, or a tensor that was given none
 	Replicated             // R
 	Invariant              // I
 	Varying                // V and S(i)
 	Partial                // P
 )
 
-// A Type is what a local tensor is along one axis of a mesh. Types compare with ==; the
-// zero value is none.
+// A Type is the type of a local tensor along one axis of a mesh. Types compare with ==; the
+// zero value is no type.
 type Type struct {
 	kind Kind
 	dim  int  // of S(dim)
@@ -33,24 +33,24 @@ var (
 	P = Type{kind: Partial}
 )
 
-// S returns the type of what varies and is block i of a whole: each rank has its chunk of
-// dim dim. A negative dim counts from the back until Of has seen it.
+// S returns the type of a tensor sharded along dim: each rank has its chunk of that dim of the
+// whole. A negative dim counts from the back, until Of has resolved it.
 func S(dim int) Type { return Type{kind: Varying, dim: dim, cut: true} }
 
-// Kind returns what ranks hold, S(i) being Varying.
+// Kind returns the kind of t; that of S(i) is Varying.
 func (t Type) Kind() Kind { return t.kind }
 
-// IsNone reports whether nothing is known.
+// IsNone reports whether t is no type.
 func (t Type) IsNone() bool { return t.kind == None }
 
 // Block returns the dim of S(dim), if t is such.
 func (t Type) Block() (dim int, ok bool) { return t.dim, t.cut }
 
-// Same reports whether all ranks have the same.
+// Same reports whether all ranks have the same value: t is R or I.
 func (t Type) Same() bool { return t.kind == Replicated || t.kind == Invariant }
 
-// Of returns t for a tensor of so many dims, a negative dim counted from the front; not ok
-// if there is no such dim.
+// Of returns t for a tensor of ndim dims, with a negative dim made positive; ok is false if the
+// tensor has no such dim.
 func (t Type) Of(ndim int) (Type, bool) {
 	if !t.cut {
 		return t, true
@@ -61,8 +61,8 @@ func (t Type) Of(ndim int) (Type, bool) {
 	return t, t.dim >= 0 && t.dim < ndim
 }
 
-// Gradient returns the type of the gradient of what is a t: P of R, R of P, and itself of
-// what is I, V or S(i).
+// Gradient returns the type of the gradient of a tensor of type t: P for R, R for P, and t
+// itself for I, V and S(i).
 func (t Type) Gradient() Type {
 	switch t.kind {
 	case Replicated:
@@ -73,7 +73,7 @@ func (t Type) Gradient() Type {
 	return t
 }
 
-// Is reports whether what is a t is a want, too: S(i) is V.
+// Is reports whether a tensor of type t fits where type want is asked for. S(i) fits V.
 func (t Type) Is(want Type) bool { return t == want || want == V && t.kind == Varying }
 
 // String returns t as scripts write it behind "spmd.": R, S(0).
@@ -84,14 +84,14 @@ func (t Type) String() string {
 	return [...]string{None: "no type", Replicated: "R", Invariant: "I", Varying: "V", Partial: "P"}[t.kind]
 }
 
-// Types is the type of a local tensor along each axis that it has one for, in the order in
-// which they were given. It is immutable.
+// Types holds the types of a local tensor by axis, in the order in which the axes were given. It is
+// immutable; nil has no axes.
 type Types struct {
 	axes  []string
 	types []Type
 }
 
-// On returns the type along an axis; none if there is none.
+// On returns the type along axis, or the zero Type if ts has none.
 func (ts *Types) On(axis string) Type {
 	if ts != nil {
 		for i, a := range ts.axes {
@@ -103,7 +103,7 @@ func (ts *Types) On(axis string) Type {
 	return Type{}
 }
 
-// Axes returns the axes that have a type; the caller must not modify it.
+// Axes returns the axes that have a type. The caller must not modify the slice.
 func (ts *Types) Axes() []string {
 	if ts == nil {
 		return nil
@@ -111,7 +111,8 @@ func (ts *Types) Axes() []string {
 	return ts.axes
 }
 
-// With returns ts with the type t along axis, ts itself if it has it; a t that is none takes it away.
+// With returns ts with type t along axis. If t is no type, the axis is removed. If nothing changes,
+// With returns ts itself.
 func (ts *Types) With(axis string, t Type) *Types {
 	if ts.On(axis) == t {
 		return ts
@@ -149,7 +150,7 @@ func (ts *Types) Equal(us *Types) bool {
 	return true
 }
 
-// Each returns f of every type of ts.
+// Each returns ts with f applied to every type.
 func (ts *Types) Each(f func(axis string, t Type) Type) *Types {
 	out := ts
 	for i, a := range ts.Axes() {
@@ -158,7 +159,7 @@ func (ts *Types) Each(f func(axis string, t Type) Type) *Types {
 	return out
 }
 
-// Gradient returns the types of the gradient of what has ts.
+// Gradient returns the types of the gradient of a tensor with types ts.
 func (ts *Types) Gradient() *Types {
 	return ts.Each(func(_ string, t Type) Type { return t.Gradient() })
 }
@@ -172,16 +173,16 @@ func (ts *Types) String() string {
 	return "{" + strings.Join(texts, ", ") + "}"
 }
 
-// A Mark is what a tensor keeps: its types, and where it got them.
+// A Mark is the types of a tensor, and the line where it got them.
 type Mark struct {
 	*Types
 	At fmt.Stringer // the line; nil if it is not known
-	// Leaf is the mark of the tensor whose gradient this is; nil for no gradient.
+	// Leaf is the mark of the tensor whose gradient this is; nil if this is no gradient.
 	Leaf *Mark
 }
 
-// Since says where the tensor got its types, as errors do: ", since a.star:3:5", "" if it is
-// not known.
+// Since returns where the tensor got its types, for an error: " since a.star:3:5", or "" if that
+// is not known.
 func (m *Mark) Since() string {
 	if m == nil || m.At == nil || m.At.String() == "" {
 		return ""
@@ -189,7 +190,7 @@ func (m *Mark) Since() string {
 	return " since " + m.At.String()
 }
 
-// OfGradient returns the mark of the gradient of a tensor that has m.
+// OfGradient returns the mark of the gradient of a tensor with mark m.
 func (m *Mark) OfGradient() *Mark {
 	if m == nil {
 		return nil

@@ -10,17 +10,17 @@ import (
 	"tpsh/runtime/tensor"
 )
 
-// A Scope is where types are on.
+// A Scope infers types while they are on.
 type Scope struct {
 	Ctx *op.Ctx
-	// Size returns how many ranks an axis has; 0 if it is not known.
+	// Size returns the number of ranks of an axis, or 0 if that is not known.
 	Size func(axis string) int
-	// Spot returns where the program is.
+	// Spot returns the line of the script that is running.
 	Spot func() fmt.Stringer
 }
 
-// Infer returns the marks of the results of d, applied to in: nil for none, and one if all results have
-// that. It is an error if types do not meet.
+// Infer returns the marks of the results of d applied to in: nil if they have no types, and a single mark
+// if all results have the same. Operands whose types do not fit together are an error.
 func (s *Scope) Infer(d *op.Def, in []*tensor.Tensor, args []op.Arg) ([]*spmdtype.Mark, error) {
 	axes, placed := axesOf(in)
 	if len(axes) == 0 {
@@ -48,8 +48,8 @@ func (s *Scope) Infer(d *op.Def, in []*tensor.Tensor, args []op.Arg) ([]*spmdtyp
 	return s.marks(in, results), nil
 }
 
-// axesOf returns the axes along which one of in has a type, and the first of in that ranks hold
-// together, or nil.
+// axesOf returns the axes along which any of in has a type, and the first distributed tensor of in, or
+// nil.
 func axesOf(in []*tensor.Tensor) (axes []string, placed *tensor.Tensor) {
 	for _, x := range in {
 		if x == nil {
@@ -70,7 +70,7 @@ func axesOf(in []*tensor.Tensor) (axes []string, placed *tensor.Tensor) {
 	return axes, placed
 }
 
-// along returns the types of the results along an axis, one if all have that.
+// along returns the types of the results along axis: a single one if all have the same.
 func (s *Scope) along(axis string, d *op.Def, in []*tensor.Tensor, args []op.Arg) ([]spmdtype.Type, error) {
 	var room [4]spmdtype.Type
 	types := room[:0]
@@ -90,8 +90,8 @@ func (s *Scope) along(axis string, d *op.Def, in []*tensor.Tensor, args []op.Arg
 	return out, nil
 }
 
-// rows returns the row of d that holds for in as they are along an axis, and for an error one that would
-// hold if all operands were summands.
+// rows returns the row by which d works on operands of the given types along axis. If there is none and
+// an operand is P, it returns the row for operands that are all P, which an error explains itself with.
 func (s *Scope) rows(axis string, d *op.Def, in []*tensor.Tensor, args []op.Arg, types []spmdtype.Type) []spmdtype.Row {
 	if d.InPlace {
 		if d = op.Lookup(d.Base); d == nil {
@@ -135,7 +135,7 @@ func (s *Scope) rows(axis string, d *op.Def, in []*tensor.Tensor, args []op.Arg,
 	return list
 }
 
-// placementOf returns how an operand is held along an axis.
+// placementOf returns the placement that stands for t in a sharding rule.
 func placementOf(t spmdtype.Type) mesh.Placement {
 	if d, ok := t.Block(); ok {
 		return mesh.Shard(d)
@@ -146,7 +146,7 @@ func placementOf(t spmdtype.Type) mesh.Placement {
 	return mesh.Replicate()
 }
 
-// Of returns the type of what is placed as p; none for summands that are no sum.
+// Of returns the type of a local tensor that is placed as p. Partial placements other than sums have none.
 func Of(p mesh.Placement) spmdtype.Type {
 	if d, ok := p.Shard(); ok {
 		return spmdtype.S(d)
@@ -160,7 +160,7 @@ func Of(p mesh.Placement) spmdtype.Type {
 	return spmdtype.R
 }
 
-// typesOf returns the types of results that are held so; nil if one has none.
+// typesOf returns the types of results with the placements out; nil if one has no type.
 func typesOf(out []mesh.Placement) []spmdtype.Type {
 	list := make([]spmdtype.Type, len(out))
 	for i, p := range out {
@@ -171,8 +171,8 @@ func typesOf(out []mesh.Placement) []spmdtype.Type {
 	return list
 }
 
-// marks returns the marks of results of these types: that of an operand whose types one has, with the line
-// of the operator.
+// marks returns the marks of results with these types, at the line of the operator. A result with the
+// types of an operand shares their record.
 func (s *Scope) marks(in []*tensor.Tensor, results []*spmdtype.Types) []*spmdtype.Mark {
 	list := make([]*spmdtype.Mark, len(results))
 	for i, ts := range results {
@@ -190,8 +190,8 @@ func (s *Scope) marks(in []*tensor.Tensor, results []*spmdtype.Types) []*spmdtyp
 	return list
 }
 
-// stored gives the operands that d writes into the types of what it stores there: what
-// had none takes them, and S(i) becomes V where it is no more known to be a block.
+// stored updates the types of the operands that d writes into: one without types gets those of the
+// value, and S(i) becomes V if a V is stored. Any other change of type is an error.
 func (s *Scope) stored(d *op.Def, in []*tensor.Tensor, value *spmdtype.Types) error {
 	for i, x := range in {
 		if !d.Changes(i) || x == nil {
@@ -224,8 +224,8 @@ func orElse(call string) string {
 	return ": " + call + " has it"
 }
 
-// besidePlaced returns an error if a plain operand beside a distributed one, which counts
-// as replicated, is known to differ.
+// besidePlaced returns an error if a plain operand beside a distributed one, where it counts as
+// replicated, has a type that says otherwise.
 func besidePlaced(d *op.Def, in []*tensor.Tensor, placed *tensor.Tensor) error {
 	names := placed.Layout().Mesh().Names()
 	for i, x := range in {
@@ -257,9 +257,9 @@ func operand(d *op.Def, i int) string {
 	return "x"
 }
 
-// Placed returns how a script writes the placement of what is a t; "" for none.
+// Placed returns the placement that a script writes for a local tensor of type t; "" if there is none.
 func Placed(t spmdtype.Type) string {
-	if t.Kind() == spmdtype.Varying && t == spmdtype.V {
+	if t == spmdtype.V {
 		return ""
 	}
 	return placementOf(t).Script()

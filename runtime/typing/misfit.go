@@ -9,7 +9,7 @@ import (
 	"tpsh/runtime/tensor"
 )
 
-// misfit returns the error of operands whose types along an axis do not meet in d.
+// misfit returns the error of operands of d whose types along axis do not fit together.
 func (s *Scope) misfit(axis string, d *op.Def, in []*tensor.Tensor, types []spmdtype.Type, bad *spmdtype.Misfit) error {
 	e := &op.ArgError{Func: d.Name}
 	at, with := bad.At, bad.With
@@ -38,12 +38,12 @@ func (s *Scope) misfit(axis string, d *op.Def, in []*tensor.Tensor, types []spmd
 	return e
 }
 
-// reduceIt says how to make a whole of summands.
+// reduceIt suggests how to reduce x, which is P.
 func reduceIt(x, axis string) string {
 	return "all_reduce it over " + axis + " (" + strings.Join([]string{spmdtype.Call(x, axis, spmdtype.P, spmdtype.R), "dst=spmd.I"}, ", or ") + ")"
 }
 
-// partOf says how what all ranks have becomes a summand, "" if nothing is to be said.
+// partOf suggests how to make x, which all ranks have alike, a summand; "" if x has no type.
 func partOf(x, axis string, t spmdtype.Type) string {
 	if t.IsNone() {
 		return ""
@@ -51,7 +51,7 @@ func partOf(x, axis string, t spmdtype.Type) string {
 	return fmt.Sprintf(", or make it one summand: spmd.convert(%s, %q, src=spmd.%v, dst=spmd.P)", x, axis, t)
 }
 
-// said tells of an operand: "x: P over tp since a.star:3:5".
+// said describes an operand: "x: P over tp since a.star:3:5".
 func (s *Scope) said(axis string, d *op.Def, in []*tensor.Tensor, types []spmdtype.Type, i int) string {
 	name, t := operand(d, i), types[i]
 	if t.IsNone() {
@@ -68,15 +68,15 @@ func (s *Scope) said(axis string, d *op.Def, in []*tensor.Tensor, types []spmdty
 	return text
 }
 
-// untyped is the error of an operand that requires grad and has no type along an axis that another
-// has one for.
+// untyped is the error of an operand that requires grad and has no type along an axis along which another
+// operand has one.
 func (s *Scope) untyped(axis string, d *op.Def, in []*tensor.Tensor, i int) error {
 	return &op.ArgError{Func: d.Name, Param: operand(d, i), Got: op.Describe(in[i]) + ", which requires grad, with no type over " + axis,
 		Want: "one with a type", Rule: fmt.Sprintf("spmd.assert_type(%s, {%q: spmd.R}) says that its gradient is to be summed over %s, spmd.I that it is the same on all ranks, spmd.V or spmd.S(dim) that it differs", operand(d, i), axis, axis)}
 }
 
-// Seed returns an error unless dy, the gradient that a program gives of y, is of the type that
-// gradients of y are; nil is for ones, which are the same on all ranks.
+// Seed returns an error unless dy, the gradient from which backward of y starts, has the type of y's
+// gradient. A nil dy stands for ones, which are the same on all ranks.
 func (s *Scope) Seed(y, dy *tensor.Tensor) error {
 	if y.Placed() || y.Typed() == nil {
 		return nil
