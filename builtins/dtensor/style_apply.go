@@ -73,6 +73,9 @@ func (p *planner) cut(m *nn.Module, at string, s *Style, colwise bool) error {
 // place makes the parameter called name a distributed tensor; if it is None or
 // there is none, it does nothing.
 func (p *planner) place(m *nn.Module, name string, placement mesh.Placement) error {
+	if m.Computes(name) {
+		return &op.ArgError{Func: p.fn, Param: "module", Got: "a " + m.Class.Name + " whose " + name + " is computed of parametrizations." + name, Want: "one whose " + name + " is a parameter", Rule: "nn.utils.parametrize.remove_parametrizations makes it one"}
+	}
 	x, ok := m.Get(name).(*builtins.Tensor)
 	if !ok {
 		return nil

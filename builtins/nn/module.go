@@ -39,12 +39,16 @@ type class struct {
 	shows   []string // the fields that str(m) shows between parentheses
 	bare    int      // how many of them, from the first, it shows without their names
 
-	elements *elements // of a list or a dict
-	methods  bool      // its modules have methods besides those of all, under its name
+	elements *elements   // of a list or a dict
+	inverse  inverseFunc // of a parametrization: see parametrize.go
+	methods  bool        // its modules have methods besides those of all, under its name
 }
 
 // A forwardFunc computes what a call of a module returns.
 type forwardFunc func(m *Module, thread *starlark.Thread, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error)
+
+// An inverseFunc returns of what m, a parametrization, makes v.
+type inverseFunc func(m *Module, v starlark.Value) ([]starlark.Value, error)
 
 // A Field is an attribute of a module.
 type Field struct {
@@ -63,6 +67,7 @@ const (
 	ModuleField
 	BufferField    // a tensor that is in the state and no parameter
 	TransientField // a buffer that is not in the state
+	ComputedField  // a parameter that is computed of others whenever it is read: its Value is None
 )
 
 var (
@@ -148,9 +153,12 @@ func (m *Module) Attr(name string) (starlark.Value, error) {
 	return m.env.Attr("Module", m.Value, name)
 }
 
-// read returns the value of a field to a script, after what OnRead has called for a
-// parameter.
+// read returns the value of a field to a script: what is computed for it, or what it holds,
+// after what OnRead has called for a parameter.
 func (m *Module) read(f *Field) (starlark.Value, error) {
+	if f.Kind == ComputedField {
+		return m.computed(f.Name)
+	}
 	if x, ok := f.Value.(*builtins.Tensor); ok && f.Kind == ParameterField && m.onRead != nil {
 		return x, m.onRead(x)
 	}
@@ -174,12 +182,20 @@ func (m *Module) AttrNames() []string {
 // reads it, as an attribute or as an element of a list or dict of parameters.
 func (m *Module) OnRead(read func(x *builtins.Tensor) error) { m.onRead = read }
 
-// Get returns the value of a field, or nil.
+// Get returns the value of a field, or nil. An error of computing it is left with the rank.
 func (m *Module) Get(name string) starlark.Value {
-	if i, ok := m.at[name]; ok {
+	i, ok := m.at[name]
+	if !ok {
+		return nil
+	}
+	if m.Fields[i].Kind != ComputedField {
 		return m.Fields[i].Value
 	}
-	return nil
+	v, err := m.computed(name)
+	if err != nil {
+		m.env.Leave(err)
+	}
+	return v
 }
 
 // SetField implements starlark.HasSetField: it assigns a field, or training.
@@ -220,6 +236,8 @@ func (m *Module) assign(name string, v starlark.Value) error {
 		of = m.Fields[i].Kind
 	}
 	switch {
+	case of == ComputedField:
+		return m.setComputed(name, v)
 	case kind != PlainField || of == PlainField:
 	case v == starlark.None, isTensor && of.isBuffer():
 		kind = of
@@ -243,6 +261,16 @@ func (m *Module) Put(f Field) {
 	}
 	m.at[f.Name] = len(m.Fields)
 	m.Fields = append(m.Fields, f)
+}
+
+// drop removes the field called name.
+func (m *Module) drop(name string) {
+	i := m.at[name]
+	m.Fields = slices.Delete(m.Fields, i, i+1)
+	delete(m.at, name)
+	for k := i; k < len(m.Fields); k++ {
+		m.at[m.Fields[k].Name] = k
+	}
 }
 
 // children returns the fields that are modules.

@@ -27,6 +27,9 @@ func (m *Module) String() string {
 		names, lines = mergeEqual(names, lines)
 	}
 	text := m.Class.Name + "("
+	if m.Get(parametrizationsField) != nil {
+		text = "Parametrized" + text
+	}
 	if made != "" {
 		text += "\n  " + made
 	}
@@ -74,6 +77,8 @@ func (m *Module) madeWith() string {
 		f := m.Fields[m.at[name]]
 		text := f.Value.String()
 		switch {
+		case f.Kind == ComputedField:
+			text = "True"
 		case f.Kind == ParameterField: // it shows whether it is there
 			text = starlark.Bool(f.Value != starlark.None).String()
 		case f.Value == starlark.None:

@@ -132,6 +132,9 @@ func registerParameter(_ *builtins.Env, fn string, m *Module, args starlark.Tupl
 	if x, ok := v.(*builtins.Tensor); v != starlark.None && !(ok && x.Parameter) {
 		return nil, arg.In(fn, "param", arg.Bad(v, "a Parameter or None", "nn.Parameter(t) makes one"))
 	}
+	if i, ok := m.at[string(name)]; ok && m.Fields[i].Kind == ComputedField {
+		return nil, arg.In(fn, "name", arg.Bad(starlark.String(name), "another name", "the module has a parameter of that name, which is computed"))
+	}
 	if err := m.assign(string(name), v); err != nil {
 		return nil, arg.In(fn, "name", err)
 	}

@@ -21,7 +21,7 @@ var rules = sync.OnceValue(func() []rule { return compile(refusals) })
 // refusals are the patterns of messages, and the advice for each.
 var refusals = [][2]string{
 	{`^(?:list|dict|set|tuple|string|range|int|float|bool) has no \.(?:shape|dtype|numpy|backward|sum|mean) field`, "tensor(x) makes a tensor of numbers and lists of them"},
-	{`^nn\.utils has no \.(?:weight_norm|spectral_norm|param|remove)`, "nn.Module(forward=f, g=nn.Parameter(g), v=nn.Parameter(v)) computes its weight from parameters in f(self, x)"},
+	{`^nn\.utils has no \.(?:remove_)?(weight_norm|spectral_norm)`, "nn.utils.parametrizations.$1(module) has the weight computed, nn.utils.parametrize.remove_parametrizations(module, \"weight\") ends it"},
 	{`^nn has no \.Lazy(\w+)`, "nn.$1 takes the size of its input, which a lazy layer would wait for"},
 	{`^nn has no \.SyncBatchNorm`, "nn.BatchNorm1d, 2d and 3d of a distributed input take the mean and variance of all ranks"},
 	{`^nn has no \.(?:DataParallel|DistributedDataParallel)`, "replicate(module, mesh) is data parallel, fully_shard(module, mesh) shards parameters too"},
