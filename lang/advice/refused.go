@@ -22,6 +22,7 @@ var rules = sync.OnceValue(func() []rule { return compile(refusals) })
 var refusals = [][2]string{
 	{`^(?:list|dict|set|tuple|string|range|int|float|bool) has no \.(?:shape|dtype|numpy|backward|sum|mean) field`, "tensor(x) makes a tensor of numbers and lists of them"},
 	{`^nn\.utils has no \.(?:remove_)?(weight_norm|spectral_norm)`, "nn.utils.parametrizations.$1(module) has the weight computed, nn.utils.parametrize.remove_parametrizations(module, \"weight\") ends it"},
+	{`^tuple has no \.(values|indices) field`, "a pair of values and indices: values, indices = x.topk(k), or x.topk(k)[1] for the indices"},
 	{`^nn has no \.Lazy(\w+)`, "nn.$1 takes the size of its input, which a lazy layer would wait for"},
 	{`^nn has no \.SyncBatchNorm`, "nn.BatchNorm1d, 2d and 3d of a distributed input take the mean and variance of all ranks"},
 	{`^nn has no \.(?:DataParallel|DistributedDataParallel)`, "replicate(module, mesh) is data parallel, fully_shard(module, mesh) shards parameters too"},

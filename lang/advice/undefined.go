@@ -35,6 +35,12 @@ var names = map[string]string{
 	"format": `f"{x:.3f}" and fmt(x, ".3f") format`, "printf": `print(f"{x:.3f}")`, "sprintf": `f"{x:.3f}" formats`, "println": "print", "echo": "print", "puts": "print", "log": "print writes a line; x.log() and math.log(x) are logarithms",
 	"pow": "x ** y", "divmod": "x // y and x % y", "iter": "for goes through lists, dicts, tensors and ranges", "next": "for goes through lists, dicts, tensors and ranges, and x[0] is the first", "slice": "x[a:b, c] is written as it is", "frozenset": "set", "complex": "dtype=complex64 makes a tensor of complex numbers", "bytearray": "bytes", "memoryview": "bytes", "property": "a function with def", "staticmethod": "a function with def", "vars": "dir(x) lists the attributes", "globals": "names are written out", "locals": "names are written out", "eval": "programs cannot run text", "exec": "programs cannot run text", "id": "x == y compares", "hex": `f"{x:x}"`, "oct": `f"{x:o}"`, "bin": `f"{x:b}"`, "ascii": `f"{x!a}"`, "delattr": "give the attribute another value",
 	"nn": "nn is there", "device": "there is one device: leave it out", "cuda": "there is one device: leave it out", "Variable": "tensor(x, requires_grad=True)", "Parameter": "nn.Parameter(t)", "Linear": "nn.Linear", "Sequential": "nn.Sequential", "Module": "nn.Module(forward=f, **children)", "Adam": "optim.Adam", "AdamW": "optim.AdamW", "SGD": "optim.SGD", "relu": "F.relu(x)", "softmax": "F.softmax(x, dim)", "gelu": "F.gelu(x)", "Dataset": "a list of tensors", "DataLoader": "x.split(n) cuts batches", "tqdm": "range(n)", "wandb": "print",
+	"BoolTensor": "tensor(x, dtype=bool) makes one, x.dtype == bool tells one", "IntTensor": "tensor(x, dtype=int32) makes one", "ByteTensor": "tensor(x, dtype=uint8) makes one", "Size": "x.shape is a tuple, and (2, 3) a shape", "dtype": "x.dtype is a tensor's dtype; float32, int64 and bool are dtypes",
+	"compile": "nothing: programs are not compiled", "export": "nothing: programs are not compiled", "onnx": "save_safetensors writes weights; programs are not exported",
+	"enable_grad": "gradients are recorded unless no_grad(f) calls f", "set_grad_enabled": "no_grad(f) calls f unrecorded", "is_grad_enabled": "gradients are recorded unless no_grad(f) calls f", "autograd": "grad(outputs, inputs), x.backward() and custom_vjp(forward, backward) are there",
+	"distributions": "randn, rand, randint and multinomial draw; F.kl_div and F.gaussian_nll_loss compare", "Generator": "manual_seed(n) seeds all draws", "contiguous_format": "x.contiguous() and x.clone() lie row by row: there is no other format", "preserve_format": "x.contiguous() and x.clone() lie row by row: there is no other format", "channels_last": "x.contiguous() and x.clone() lie row by row: there is no other format",
+	"promote_types": "(x + y).dtype is what x and y are promoted to", "can_cast": "x.to(dtype) converts to any dtype", "is_autocast_enabled": "autocast(dtype, f) calls f with products in a narrower dtype", "amp": "autocast(dtype, f) calls f with products in a narrower dtype",
+	"use_deterministic_algorithms": "nothing: every result is the same in every run", "are_deterministic_algorithms_enabled": "nothing: every result is the same in every run", "get_num_threads": "nothing: ranks share the cores of the machine", "set_num_threads": "nothing: ranks share the cores of the machine", "backends": "there is one device, and nothing of it to set",
 	"as_tensor": "tensor", "get_default_dtype": "zeros(1).dtype is the default dtype", "inference_mode": "no_grad(f) calls f unrecorded", "result_type": "(x + y).dtype is what x and y are promoted to", "save": "save_safetensors, save_npy and save_checkpoint write files", "load": "load_npy, load_npz, open_safetensors and load_checkpoint read files",
 	"hann_window": "signal.windows.hann(n, sym=False)", "hamming_window": "signal.windows.hamming(n, sym=False)", "blackman_window": "signal.windows.blackman(n, sym=False)", "bartlett_window": "signal.windows.bartlett(n, sym=False)", "kaiser_window": "signal.windows.kaiser(n, beta=12.0, sym=False)",
 	"pmap": "every rank runs the whole script: local_map(f, in_placements, out_placements, mesh) runs f on blocks", "jit": "nothing: programs are not compiled", "vjp": "custom_vjp(forward, backward), grad(outputs, inputs)", "psum": "lax.psum(x, axis) in shard_map, all_reduce(x) outside", "pmean": "lax.pmean(x, axis) in shard_map", "ppermute": "lax.ppermute(x, axis, perm) in shard_map, collective_permute(x, pairs) outside", "psum_scatter": "lax.psum_scatter(x, axis) in shard_map", "axis_index": "lax.axis_index(axis) in shard_map", "einops": "einsum, reshape and permute", "rearrange": "reshape and permute", "allreduce": "all_reduce(x)", "allgather": "all_gather(x)", "alltoall": "all_to_all(x, split_dim, concat_dim)", "bcast": "broadcast(x, src)", "Bcast": "broadcast(x, src)", "MPI": "all_reduce, all_gather, send and recv are there", "comm": "all_reduce, all_gather, send and recv are there",
@@ -91,7 +97,15 @@ func library(name string, path []string, known func(string) bool) string {
 		}
 	}
 	if text := method(last); text != "" {
-		return "what " + name + " has is there without a name in front; " + text
+		return intro + "; " + text
+	}
+	for _, part := range []string{last, path[0]} {
+		switch text := names[part]; {
+		case strings.ContainsAny(text, " ,"):
+			return intro + "; " + text
+		case text != "":
+			return intro + ": write " + text
+		}
 	}
 	return intro + "; tpsh doc -k " + last + " looks for names"
 }

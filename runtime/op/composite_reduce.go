@@ -62,12 +62,12 @@ func init() {
 
 // initOrders adds what is made of sorted elements.
 func initOrders() {
-	compositeOf(&Def{Name: "argsort", Surface: Method | Function, Params: []Param{inX, inDim("dim", -1), {Name: "descending", Kind: Bool, Doc: "greatest first", Default: Default(None)}},
-		Doc: "argsort(x, dim=-1, descending=False) returns the indices that sort x along dim.\n>>> tensor([3.0, 1.0, 2.0]).argsort().tolist()\n[1, 2, 0]"},
+	compositeOf(&Def{Name: "argsort", Surface: Method | Function, Params: []Param{inX, inDim("dim", -1), {Name: "descending", Kind: Bool, Doc: "greatest first", Default: Default(None)}, stableParam},
+		Doc: "argsort(x, dim=-1, descending=False, stable=False) returns the indices that sort x along dim. Equal elements keep their order whatever stable says.\n>>> tensor([3.0, 1.0, 2.0]).argsort().tolist()\n[1, 2, 0]"},
 		func(m *maker) []*tensor.Tensor { return m.all("sort", m.c.In, m.c.Args...)[1:] })
 	compositeOf(&Def{Name: "msort", Surface: Method | Function, Params: xAlone,
 		Doc: "msort(x) returns x sorted along its first dim.\n>>> tensor([3.0, 1.0]).msort().tolist()\n[1.0, 3.0]"},
-		func(m *maker) []*tensor.Tensor { return m.all("sort", m.c.In, Int1(0), None)[:1] })
+		func(m *maker) []*tensor.Tensor { return m.all("sort", m.c.In, Int1(0), None, None)[:1] })
 	compositeOf(&Def{Name: "kthvalue", Surface: Method | Function, Params: []Param{inX, {Name: "k", Kind: Int, Doc: "which, from 1"}, inDim("dim", -1), keepdimParam},
 		Doc: "kthvalue(x, k, dim=-1, keepdim=False) returns the k-th least elements along dim, and their indices.\n>>> tensor([3.0, 1.0, 2.0]).kthvalue(2)\n(2.0, 2)"},
 		func(m *maker) []*tensor.Tensor {
@@ -140,7 +140,7 @@ const fewRanked = 64
 func (m *maker) ranked(x *tensor.Tensor, d, k int, keep bool) []*tensor.Tensor {
 	switch {
 	case len(x.Shape()) == 0:
-		return m.all("sort", one(x), Int1(d), None)
+		return m.all("sort", one(x), Int1(d), None, None)
 	case k < fewRanked:
 		least := m.all("topk", one(x), Int1(k+1), Int1(d), Bool1(false), Bool1(true))
 		return m.unkept([]*tensor.Tensor{m.Narrow(least[0], d, k, 1), m.Narrow(least[1], d, k, 1)}, d, keep)
@@ -247,7 +247,7 @@ func (m *maker) interpolated(x, q *tensor.Tensor, last int, without bool) *tenso
 	n := x.Shape()[last]
 	q = m.do("reshape", m.strong(q, x.DType()), IntsN(-1))
 	nans := m.nansAlong(x, last)
-	sorted := m.all("sort", one(x), Int1(last), None)[0]
+	sorted := m.all("sort", one(x), Int1(last), None, None)[0]
 	most := integer(n - 1)
 	if without {
 		most = m.do("clamp", m.Sub(most, nans), Float1(0), None)

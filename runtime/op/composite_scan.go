@@ -111,7 +111,7 @@ func (m *maker) mostFrequent() []*tensor.Tensor {
 	if n == 0 {
 		m.refuse("x", Describe(x), "at least one element along dim", "")
 	}
-	sorted := m.all("sort", one(x), Int1(d), Bool1(false))
+	sorted := m.all("sort", one(x), Int1(d), Bool1(false), None)
 	ends := m.runLengths(sorted[0], d)
 	last := m.do("argmax", ends, Int1(d), Bool1(true))
 	where := m.do2("gather", sorted[1], last, Int1(d))
@@ -161,7 +161,7 @@ func (m *maker) unique(sort bool, flags []Arg) []*tensor.Tensor {
 	}
 	var order *tensor.Tensor
 	if sort {
-		sorted := m.all("sort", one(x), Int1(0), Bool1(false))
+		sorted := m.all("sort", one(x), Int1(0), Bool1(false), None)
 		x, order = sorted[0], sorted[1]
 	}
 	first := m.begins(x, 0)
@@ -221,7 +221,7 @@ func (m *maker) sliceRanks(x *tensor.Tensor, d int) *tensor.Tensor {
 // ranksOf returns which of the distinct elements of its column each of x [n, k] is, in
 // ascending order.
 func (m *maker) ranksOf(x *tensor.Tensor) *tensor.Tensor {
-	sorted := m.all("sort", one(x), Int1(0), Bool1(false))
+	sorted := m.all("sort", one(x), Int1(0), Bool1(false), None)
 	number := m.Sub(m.do("cumsum", m.Cast(m.begins(sorted[0], 0), dtype.Int64), Int1(0)), integer(1))
 	return m.Do("scatter", []*tensor.Tensor{m.Do("zeros_like", one(number), None), sorted[1], number}, Int1(0))
 }

@@ -193,6 +193,9 @@ func makeTakeAlongDim(m *maker) *tensor.Tensor {
 
 // along returns an index of slices along d as one of elements of src.
 func (m *maker) along(index *tensor.Tensor, d int, src *tensor.Tensor) *tensor.Tensor {
+	if len(src.Shape()) == 0 && len(index.Shape()) <= 1 && index.Numel() == 1 { // a number counts as a row of one
+		return m.Reshape(index, shape.Shape{})
+	}
 	if len(index.Shape()) != 1 || len(src.Shape()) <= d || index.Shape()[0] != src.Shape()[d] {
 		m.refuse("index", Describe(index), fmt.Sprintf("a tensor of as many elements as src, %s, has slices along dim %d", Describe(src), d), "")
 	}

@@ -14,14 +14,15 @@ func init() {
 	register(&Def{
 		Name:    "sort",
 		Surface: Method,
-		Doc: "sort(x, dim=-1, descending=False) returns (values, indices): x in order along dim, and where each was.\n" +
-			"Equal elements keep their order. NaN counts as greater than all else.\n" +
+		Doc: "sort(x, dim=-1, descending=False, stable=False) returns (values, indices): x in order along dim, and where each was.\n" +
+			"Equal elements keep their order whatever stable says. NaN counts as greater than all else.\n" +
 			">>> [t.tolist() for t in tensor([3.0, 1.0, 2.0]).sort()]\n" +
 			"[[1.0, 2.0, 3.0], [1, 2, 0]]",
 		Params: []Param{
 			{Name: "x", Kind: Tensor, Doc: "a tensor"},
 			{Name: "dim", Kind: Dim, Doc: "the dim to sort along", Default: Default(Int1(-1))},
 			{Name: "descending", Kind: Bool, Doc: "whether the greatest comes first", Default: Default(Bool1(false))},
+			stableParam,
 		},
 		Infer: func(c *Call) error {
 			x := c.In[0]
@@ -73,6 +74,9 @@ func init() {
 		Cost:    sortCost(firstK),
 	})
 }
+
+// stableParam is accepted for programs written for PyTorch: every sort is stable.
+var stableParam = Param{Name: "stable", Kind: Bool, Doc: "whether equal elements keep their order; they always do", Default: Default(Bool1(false))}
 
 func inferTopK(c *Call) error {
 	x, k := c.In[0], c.Args[0].Int
