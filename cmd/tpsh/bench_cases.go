@@ -18,12 +18,13 @@ type benchCase struct {
 // A cost says what a turn does at least, over all ranks. Zero is for what is no
 // figure of the case.
 type cost struct {
-	bytes   int     // that a rank puts in
-	bus     float64 // times bytes is what a rank must send or receive
-	traffic int     // bytes that are read or written in memory
-	block   int     // of so many bytes each: a limit is measured with the same
-	flops   float64 // floating-point operations
-	memory  int     // bytes that have to be kept
+	bytes    int     // that a rank puts in
+	bus      float64 // times bytes is what a rank must send or receive
+	traffic  int     // bytes that are read or written in memory
+	block    int     // of so many bytes each: a limit is measured with the same
+	flops    float64 // floating-point operations
+	bfloat16 bool    // whether these are products of bfloat16
+	memory   int     // bytes that have to be kept
 }
 
 // suites are the names of the suites in their order.
@@ -127,7 +128,7 @@ func (b *bench) matmulCases() []*benchCase {
 				before: fmt.Sprintf("x, y = ones(%d, %d, dtype=%s), ones(%d, %d, dtype=%s)", k.m, k.k, k.dtype, k.k, k.n, k.dtype),
 				body:   "x.matmul(y)",
 				check:  fmt.Sprintf("assert.eq(x.matmul(y).max().item(), %d.0)", k.k),
-				cost:   cost{bytes: item * max(k.m*k.k, k.k*k.n), flops: 2 * float64(k.m) * float64(k.k) * float64(k.n) * float64(ranks)},
+				cost:   cost{bytes: item * max(k.m*k.k, k.k*k.n), flops: 2 * float64(k.m) * float64(k.k) * float64(k.n) * float64(ranks), bfloat16: k.dtype == "bfloat16"},
 			})
 		}
 	}

@@ -10,7 +10,8 @@ import (
 
 // A machine is what this one can do at most, measured when first asked for.
 type machine struct {
-	flops  float64
+	flops, bfloat16Flops float64
+
 	copies map[[2]int]float64 // by cores, and bytes of a block
 }
 
@@ -18,20 +19,25 @@ type machine struct {
 // counts.
 const limitTime = 20 * time.Millisecond
 
-// peakFlops returns the float32 operations per second of all cores together.
-func (m *machine) peakFlops() float64 {
-	if m.flops == 0 {
-		m.flops = bestRate(func() int {
+// peakFlops returns the operations per second of all cores together in products of
+// bfloat16, or of other dtypes: the multiply-adds of float32.
+func (m *machine) peakFlops(bfloat16 bool) float64 {
+	multiply, flops := peak.Multiply, &m.flops
+	if bfloat16 {
+		multiply, flops = peak.MultiplyBFloat16, &m.bfloat16Flops
+	}
+	if *flops == 0 {
+		*flops = bestRate(func() int {
 			var operations int
 			onCores(goruntime.GOMAXPROCS(0), func(core int) {
-				if n := peak.Multiply(1 << 16); core == 0 {
+				if n := multiply(1 << 16); core == 0 {
 					operations = n
 				}
 			})
 			return operations * goruntime.GOMAXPROCS(0)
 		})
 	}
-	return m.flops
+	return *flops
 }
 
 // copyRate returns the bytes per second, read and written, at which some cores

@@ -35,7 +35,7 @@ func (f *figures) metrics(m *machine) []metric {
 	add := func(value float64, unit string) { list = append(list, metric{value, unit}) }
 	if f.flops > 0 {
 		add(f.flops/seconds/1e9, "GFLOP/s")
-		add(f.flops/seconds/m.peakFlops(), "of-peak")
+		add(f.flops/seconds/m.peakFlops(f.bfloat16), "of-peak")
 	} else if f.bytes > 0 {
 		add(float64(f.bytes)/seconds, "B/s")
 	}

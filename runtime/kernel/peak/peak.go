@@ -20,6 +20,13 @@ func Multiply(n int) (operations int) {
 	return rounds(vec.Active(), n)
 }
 
+// MultiplyBFloat16 does n rounds of what products of bfloat16 are made of: the tiles
+// of AMX, if these are in use, and else the multiply-adds of Multiply. It returns how
+// many operations these were.
+func MultiplyBFloat16(n int) (operations int) {
+	return pairRounds(vec.Active(), n)
+}
+
 // chains is how many multiply-adds of a round do not wait for each other: more
 // than any processor has under way.
 const chains = 12

@@ -15,3 +15,6 @@ func rounds(s vec.Set, n int) (operations int) {
 	}
 	return scalar(n)
 }
+
+// pairRounds does n rounds: there are no tiles.
+func pairRounds(s vec.Set, n int) (operations int) { return rounds(s, n) }

@@ -26,6 +26,25 @@ func TestMultiply(t *testing.T) {
 	}
 }
 
+// Products of bfloat16 have a limit of their own only where there are tiles.
+func TestMultiplyBFloat16(t *testing.T) {
+	if got := MultiplyBFloat16(0); got != 0 {
+		t.Errorf("MultiplyBFloat16(0) = %d operations, want none", got)
+	}
+	want := rounds(vec.Active(), 1000)
+	if vec.Active() == vec.AMX {
+		want = 1000 * 4 * 16 * 16 * 32 * 2
+	}
+	if got := MultiplyBFloat16(1000); got != want {
+		t.Errorf("MultiplyBFloat16(1000) = %d operations, want %d", got, want)
+	}
+}
+
+func BenchmarkMultiplyBFloat16(b *testing.B) {
+	ops := MultiplyBFloat16(b.N)
+	b.ReportMetric(float64(ops)/float64(b.Elapsed().Nanoseconds()), "GFLOP/s")
+}
+
 func BenchmarkMultiply(b *testing.B) {
 	ops := Multiply(b.N)
 	b.ReportMetric(float64(ops)/float64(b.Elapsed().Nanoseconds()), "GFLOP/s")
