@@ -134,9 +134,9 @@ var (
 )
 
 // looseNames returns the words of the documentation that speaks of structs: their
-// attributes are among them.
+// attributes are among them. parametrizationFields come first.
 func looseNames() []string {
-	var names []string
+	names := slices.Clone(parametrizationFields)
 	for _, path := range builtins.Names() {
 		if text, _ := builtins.Doc(path); ofStructs.Get().MatchString(text) {
 			names = append(names, word.Get().FindAllString(text, -1)...)
@@ -145,6 +145,10 @@ func looseNames() []string {
 	slices.Sort(names)
 	return slices.Compact(names)
 }
+
+// parametrizationFields are the fields that the modules in m.parametrizations have, of which
+// no class can be called.
+var parametrizationFields = []string{"original", "original0", "_u", "_v"}
 
 // samples are arguments with some of which a module of each class can be made,
 // whatever its sizes.
