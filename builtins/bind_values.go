@@ -8,7 +8,6 @@ import (
 	"go.starlark.net/starlark"
 
 	"tpsh/builtins/arg"
-
 	"tpsh/runtime/op"
 	"tpsh/runtime/tensor"
 )
