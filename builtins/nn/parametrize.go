@@ -114,7 +114,11 @@ func (p *parametrized) add(x *builtins.Tensor, sub *Module, originals []starlark
 	if err := p.fits(x, list.Value, unsafe); err != nil {
 		return err
 	}
-	all, ok := p.m.Get(parametrizationsField).(*dictModule)
+	own := p.m.Get(parametrizationsField)
+	all, ok := own.(*dictModule)
+	if !ok && own != nil {
+		return arg.In(p.fn, "module", arg.Bad(p.m.Value, "a module without a field of its own called "+parametrizationsField, "that is where what is learned goes"))
+	}
 	if !ok {
 		all = newDict(p.m.env, moduleDictClass)
 		all.training = p.m.training
