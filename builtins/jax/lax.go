@@ -298,12 +298,17 @@ func allToAll(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args sta
 	return c.done(x, err)
 }
 
-func axisIndex(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+// namedAxes returns the axes that axis_name, the one argument of a function, names.
+func namedAxes(e *builtins.Env, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) ([]spmd.Axis, error) {
 	var name starlark.Value
 	if err := arg.Unpack(b.Name(), args, kwargs, "axis_name", &name); err != nil {
 		return nil, err
 	}
-	axes, err := spmd.Axes(e, b.Name(), "axis_name", name)
+	return spmd.Axes(e, b.Name(), "axis_name", name)
+}
+
+func axisIndex(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	axes, err := namedAxes(e, b, args, kwargs)
 	if err != nil {
 		return nil, err
 	}
@@ -324,11 +329,7 @@ func axisIndex(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args st
 }
 
 func axisSize(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
-	var name starlark.Value
-	if err := arg.Unpack(b.Name(), args, kwargs, "axis_name", &name); err != nil {
-		return nil, err
-	}
-	axes, err := spmd.Axes(e, b.Name(), "axis_name", name)
+	axes, err := namedAxes(e, b, args, kwargs)
 	if err != nil {
 		return nil, err
 	}
