@@ -285,7 +285,7 @@ func (g *inprocGroup) block(ctx context.Context, rd *round, op *comm.Op, done <-
 
 // spinForMessage waits for a moment for a message, and removes it if there is one.
 func spinForMessage(b *mailbox.Box, key mailbox.Key, p spinPolicy) (mailbox.Envelope, bool) {
-	for range p.yields + 1 {
+	for range p.messages + 1 {
 		if e, ok := b.TakeMessage(key); ok {
 			return e, true
 		}

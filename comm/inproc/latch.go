@@ -59,19 +59,21 @@ func (e *event) set() {
 
 // A spinPolicy says how long a wait goes on before it gives up its goroutine.
 type spinPolicy struct {
-	spins  int // looks without a pause
-	yields int // looks after letting other goroutines run
+	looks    int // without a pause, before each yield
+	yields   int // how often other goroutines are let run
+	messages int // the same in a wait for a message, which takes a lock to look and so does it once a yield
 }
 
-// spinPolicyFor returns the patience of size ranks in this process: with a core
-// for each, a wait in step ends sooner than a goroutine sleeps and is woken;
-// with fewer cores, a rank that spins keeps another from coming, and one that
-// sleeps at once lets its thread sleep, which takes longer to wake.
+// spinPolicyFor returns the patience of size ranks in this process. With a core for each, a
+// wait is mostly for a rank that computes something else for some microseconds, and a goroutine
+// that sleeps lets its thread sleep, which takes tens of microseconds to wake: the wait looks
+// for as long. With fewer cores, a rank that looks keeps another from coming, and one that
+// sleeps at once lets its thread sleep.
 func spinPolicyFor(size int) spinPolicy {
 	if size > allowance.Cores() {
-		return spinPolicy{spins: 0, yields: 32}
+		return spinPolicy{yields: 32, messages: 32}
 	}
-	return spinPolicy{spins: 2000, yields: 4}
+	return spinPolicy{looks: 2000, yields: 20, messages: 320}
 }
 
 // spinUntil looks for a moment whether something has come, and reports whether it
@@ -80,12 +82,12 @@ func (p spinPolicy) spinUntil(come func() bool) bool {
 	if come() {
 		return true
 	}
-	for range p.spins {
-		if come() {
-			return true
-		}
-	}
 	for range p.yields {
+		for range p.looks {
+			if come() {
+				return true
+			}
+		}
 		goruntime.Gosched()
 		if come() {
 			return true

@@ -189,7 +189,6 @@ func (c *inprocCall) work(all *sharedResult) (failed error) {
 // wait waits until every piece is done. Those that are not are being done.
 func (c *sharedResult) wait(p spinPolicy) {
 	over := func() bool { return c.left.Load() == 0 }
-	p.spins *= 8
 	if p.spinUntil(over) {
 		return
 	}
