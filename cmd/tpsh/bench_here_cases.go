@@ -43,13 +43,13 @@ def step():
     adam.zero_grad()
 `
 
-// decodeText makes a token with a decoder of two layers whose weights a mesh divides: of
+// decodeText makes a token with a decoder of two layers and four heads that a mesh divides: of
 // nothing but the host's work, as programs have it, that do many things in turn.
 const decodeText = `
 mesh = init_device_mesh("cpu", (world_size(),))
 column = lambda n, k: parallelize_module(nn.Linear(n, k, bias = False), mesh, ColwiseParallel())
 row = lambda n, k: parallelize_module(nn.Linear(n, k, bias = False), mesh, RowwiseParallel())
-past = zeros(1, 4, %[2]d, %[1]d // 4)
+past = zeros(1, 4 // world_size(), %[2]d, %[1]d // 4)
 layers = [struct(first = nn.RMSNorm(%[1]d), q = column(%[1]d, %[1]d), k = column(%[1]d, %[1]d), v = column(%[1]d, %[1]d), o = row(%[1]d, %[1]d),
     second = nn.RMSNorm(%[1]d), gate = column(%[1]d, 4 * %[1]d), up = column(%[1]d, 4 * %[1]d), down = row(4 * %[1]d, %[1]d)) for _ in range(2)]
 angles = arange(%[1]d // 4).to(float32)
@@ -60,7 +60,7 @@ def decode():
     x = ones(1, 1, %[1]d)
     for layer in layers:
         y = layer.first(x)
-        q, k, v = [f(y).reshape(1, 1, 4, -1).transpose(1, 2) for f in [layer.q, layer.k, layer.v]]
+        q, k, v = [f(y).reshape(1, 1, -1, %[1]d // 4).transpose(1, 2) for f in [layer.q, layer.k, layer.v]]
         k, v = cat([past, turned(k)], 2), cat([past, v], 2)
         y = F.scaled_dot_product_attention(turned(q), k, v)
         x = x + layer.o(y.transpose(1, 2).reshape(1, 1, -1))
@@ -87,6 +87,11 @@ func layer(ranks int, transport string, hidden, tokens, sequences int, made stri
 	return hereCase{ranks, transport, fmt.Sprintf(layerText, hidden, tokens, sequences, made), "step()"}
 }
 
+// decode returns a case of decodeText, of hidden size hidden.
+func decode(ranks int, transport string, hidden int) hereCase {
+	return hereCase{ranks, transport, fmt.Sprintf(decodeText, hidden, hidden*3/8), "step()"}
+}
+
 // watchedCases are programs of one rank of which each operation is measured, from where
 // the host is all to where products are: kernels as they find their inputs in a program,
 // and the host as kernels leave the cache.
@@ -97,8 +102,8 @@ func watchedCases() []hereCase {
 			all = append(all, layer(1, "inproc", size[0], size[1], size[2], made))
 		}
 	}
-	for _, size := range [][2]int{{16, 8}, {64, 24}} {
-		all = append(all, hereCase{1, "inproc", fmt.Sprintf(decodeText, size[0], size[1]), "step()"})
+	for _, size := range []int{16, 64} {
+		all = append(all, decode(1, "inproc", size))
 	}
 	for _, size := range [][2]int{{128, 1024}, {32, 64}} {
 		all = append(all, hereCase{1, "inproc", fmt.Sprintf(classifyText, size[0], size[1]), "step()"})
@@ -115,7 +120,7 @@ func callCases() []hereCase {
 		if !slices.Contains(transports(), transport) {
 			continue
 		}
-		all = append(all, hereCase{2, transport, "x = ones(2)", "all_reduce(x)"})
+		all = append(all, hereCase{2, transport, "x = ones(2)", "all_reduce(x)"}, decode(2, transport, 64))
 		all = append(all, layer(2, transport, 32, 16, 1, "divided"), layer(2, transport, 64, 16, 2, "divided"))
 		for _, made := range []string{"divided", "sharded"} {
 			all = append(all, layer(2, transport, 256, 64, 2, made))
@@ -144,6 +149,9 @@ func crowdedCases(cores int) []hereCase {
 		}
 		for _, size := range []int{8, 32, 96} {
 			all = append(all, hereCase{2 * cores, transport, fmt.Sprintf(crowdText, size), "step()"})
+		}
+		if cores < 4 {
+			all = append(all, decode(4, transport, 64)) // a head each
 		}
 	}
 	return all
