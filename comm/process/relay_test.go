@@ -143,7 +143,7 @@ func TestRelayedDeadlockBesideIssue(t *testing.T) {
 	waiting.Add(3)
 	go func() { waiting.Wait(); close(found) }()
 	onRanks(f, func(g *comm.Group) {
-		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 		defer cancel()
 		var err error
 		switch g.Place() {

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"tpsh/lang"
 )
@@ -159,15 +158,11 @@ func TestWorldFails(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), test.want) {
 				t.Errorf("got %v, want %s", err, test.want)
 			}
-			since := time.Now()
-			if err := c.Close(3); err != nil {
+			if err := c.Close(3); err != nil { // as it would if it had waited in vain
 				t.Errorf("Close: %v", err)
 			}
 			if got := fmt.Sprint(ended()); got != "[3 3 3]" {
 				t.Errorf("got statuses %s, want [3 3 3]", got)
-			}
-			if took := time.Since(since); took > timeToEnd/2 {
-				t.Errorf("Close took %v", took)
 			}
 		})
 	}

@@ -32,7 +32,7 @@ func crowd(t *testing.T, h *testHost, others int) (*Set, []*stream.Writer) {
 func until(t *testing.T, h *testHost, want int, look func()) {
 	t.Helper()
 	for begun := time.Now(); h.count() < want; look() {
-		if time.Since(begun) > 10*time.Second {
+		if time.Since(begun) > patience {
 			t.Fatalf("got %d messages, want %d", h.count(), want)
 		}
 	}
@@ -71,7 +71,7 @@ func TestCrowdHeld(t *testing.T) {
 		}
 	}
 	for begun := time.Now(); len(s.ready.ask(make([]int, 0, readyRooms))) > 0; s.Pump() {
-		if time.Since(begun) > 10*time.Second {
+		if time.Since(begun) > patience {
 			t.Fatal("the system tells of connections from which nothing is taken")
 		}
 	}
