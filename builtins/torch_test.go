@@ -1,13 +1,20 @@
 package builtins_test
 
 import (
+	"bytes"
+	"encoding/json"
 	"flag"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"testing"
 
+	"go.starlark.net/starlark"
+
+	"tpsh/builtins"
 	"tpsh/builtins/builtinstest"
 )
 
@@ -68,4 +75,138 @@ func compareTorch(t *testing.T, check string, ranks int, program ...string) {
 	}
 	s := &builtinstest.Script{Name: "torch_cases.star", Source: string(cases) + check}
 	builtinstest.Check(t, s.Run(t, "inproc", ranks))
+}
+
+var tableEntries = flag.String("torch-entries", "", "the entries of PyTorch's table that TestTorchTable tries, separated by commas; all if empty")
+
+// A tableEntry is an entry of PyTorch's table of operators, as testdata/torch/table.py
+// prints it.
+type tableEntry struct {
+	Entry string
+	Name  string // by which scripts call it; "" if they do not
+	Cases string
+	Count int
+	Why   string // what kept samples from being cases, if anything
+}
+
+// tableLeft lists the entries of PyTorch's table of which not all calls give what PyTorch gives,
+// with the first difference, and those that scripts do not have: docs/operators.md says why.
+// `go test ./builtins -run TorchTable -update` writes it.
+const tableLeft = "testdata/torch/table_left.txt"
+
+// Entries of the table by which PyTorch tests its operators, and its DTensor, answer under
+// their names, and PyTorch's own samples give what they give there, plain and cut, with
+// gradients; but for those that tableLeft lists. The log has the counts:
+// go test ./builtins -run TorchTable -v.
+func TestTorchTable(t *testing.T) {
+	python, _ := torchPython(t)
+	if exec.Command(python, "-c", "import expecttest").Run() != nil {
+		t.Skip("left out: PyTorch's table of operators needs the package expecttest, which TPSH_PYTHON lacks")
+	}
+	check, err := os.ReadFile("testdata/torch/table.star")
+	if err != nil {
+		t.Fatal(err)
+	}
+	entries := torchTable(t, python)
+	var left []string
+	var named, calls int
+	var right [3]int
+	for _, e := range entries {
+		if e.Name == "" {
+			left = append(left, e.Entry+": no name in scripts")
+			continue
+		}
+		named, calls = named+1, calls+e.Count
+		counts, said := e.try(t, string(check))
+		for i, n := range counts {
+			right[i] += n
+		}
+		if counts != [3]int{e.Count, e.Count, e.Count} {
+			left = append(left, fmt.Sprintf("%s: %d, %d, %d of %d calls; %s", e.Entry, counts[0], counts[1], counts[2], e.Count, said))
+		}
+		if e.Why != "" {
+			t.Logf("%s: %d calls; the last sample that is no call: %s", e.Entry, e.Count, e.Why)
+		}
+	}
+	t.Logf("of %d entries of PyTorch's table %d answer under their names, and %d with what PyTorch gives, in all of their calls: of %d calls %d do plain, %d cut along the first dim, %d along the last",
+		len(entries), named, len(entries)-len(left), calls, right[0], right[1], right[2])
+	if *tableEntries == "" {
+		checkTableLeft(t, left)
+	}
+}
+
+// try runs the calls of an entry, and returns how many are as in PyTorch in each placement,
+// and the first difference.
+func (e *tableEntry) try(t *testing.T, check string) (counts [3]int, said string) {
+	s := &builtinstest.Script{Name: "table.star", Source: e.Cases + check}
+	res := s.Run(t, "inproc", 2)[0]
+	if res.Err != nil {
+		return counts, strings.ReplaceAll(res.Err.Error(), "\n", " ")
+	}
+	list := res.Globals["right"].(*starlark.List)
+	for i := range counts {
+		counts[i], _ = starlark.AsInt32(list.Index(i))
+	}
+	if len(res.Printed) > 0 {
+		said = res.Printed[0]
+	}
+	if *tableEntries != "" {
+		t.Logf("%s: %v of %d\n\t%s", e.Entry, counts, e.Count, strings.Join(res.Printed, "\n\t"))
+	}
+	return counts, said
+}
+
+// checkTableLeft compares the entries that are left with those that the list has.
+func checkTableLeft(t *testing.T, left []string) {
+	t.Helper()
+	if *update {
+		if err := os.WriteFile(tableLeft, []byte(strings.Join(left, "\n")+"\n"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	text, err := os.ReadFile(tableLeft)
+	if err != nil {
+		t.Fatal(err)
+	}
+	entryOf := func(line string) string { return line[:max(0, strings.Index(line, ": "))] }
+	listed, found := map[string]bool{}, map[string]bool{}
+	for _, line := range strings.Split(strings.TrimSpace(string(text)), "\n") {
+		listed[entryOf(line)] = true
+	}
+	for _, line := range left {
+		found[entryOf(line)] = true
+		if !listed[entryOf(line)] {
+			t.Errorf("not as in PyTorch: %s", line)
+		}
+	}
+	for entry := range listed {
+		if !found[entry] {
+			t.Errorf("%s is as in PyTorch, and in %s: -update takes it out", entry, tableLeft)
+		}
+	}
+}
+
+// torchTable returns the entries of PyTorch's table.
+func torchTable(t *testing.T, python string) []tableEntry {
+	t.Helper()
+	names := filepath.Join(t.TempDir(), "names")
+	if err := os.WriteFile(names, []byte(strings.Join(builtins.Names(), "\n")), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(python, "testdata/torch/table.py", names, *tableEntries)
+	cmd.Stderr = os.Stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("table.py: %v", err)
+	}
+	var entries []tableEntry
+	for dec := json.NewDecoder(bytes.NewReader(out)); dec.More(); {
+		var e tableEntry
+		if err := dec.Decode(&e); err != nil {
+			t.Fatalf("table.py: %v", err)
+		}
+		entries = append(entries, e)
+	}
+	return entries
 }
