@@ -223,5 +223,5 @@ func splitParameters(list string) []string {
 var aliases = [][]string{
 	{"device_mesh", "mesh", "_device_mesh"}, {"dtensor", "x"}, {"fn", "hook"}, {"global_shape", "shape"}, {"group", "parallel_mode"}, {"name", "param_name"},
 	{"op", "reduce_op"}, {"parallelize_plan", "plan"}, {"params", "parameters"}, {"pattern", "compute_pattern"}, {"prepare_input", "_prepare_input"},
-	{"prepare_output", "_prepare_output"}, {"shape", "size"}, {"value", "fill_value"}, {"x", "local_tensor"}, {"x", "tensor"},
+	{"prepare_output", "_prepare_output"}, {"shape", "size"}, {"split_factor", "sf"}, {"value", "fill_value"}, {"x", "local_tensor"}, {"x", "tensor"},
 }

@@ -51,11 +51,11 @@ func (c *Cache) Place(m *Mesh, shape []int, placements []Placement) (*Placed, er
 	var buf [128]byte
 	b := appendInts(buf[:0], shape)
 	for _, p := range placements {
-		if p.kind == shard && p.dim < 0 {
+		if p.cuts() && p.dim < 0 {
 			p.dim += len(shape)
 		}
 		b = append(b, byte(p.kind), byte(p.op))
-		b = binary.AppendVarint(b, int64(p.dim))
+		b = binary.AppendVarint(binary.AppendVarint(b, int64(p.dim)), int64(p.factor))
 	}
 	if l, ok := c.layouts[layoutKey{m, string(b)}]; ok {
 		return l, nil

@@ -102,7 +102,7 @@ func (s *search) gathered() *path {
 func (s *search) clear(at []Placement) []int {
 	var dims []int
 	for i, p := range at {
-		if p.kind == shard {
+		if p.cuts() {
 			dims, at[i] = append(dims, i), Replicate()
 		}
 	}

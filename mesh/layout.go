@@ -49,14 +49,16 @@ func Replicas(l Layout, rank int) []int {
 }
 
 // Placed is the Layout of a tensor with one Placement for each dim of a mesh.
-// They apply outermost first: each cuts what the dims before it have left.
+// They apply outermost first: each cuts what the dims before it have left, or where it
+// is a StridedShard what some dims after it have left, too.
 // Every rank holds one box, which is empty where there is nothing left to cut:
 // it then begins where its part ends.
 type Placed struct {
 	mesh       *Mesh
 	shape      []int
 	placements []Placement
-	summed     bool // one of placements is a sum or a mean
+	order      []int // the mesh dims that cut, those of one dim of the tensor in the order in which they do
+	summed     bool  // one of placements is a sum or a mean
 }
 
 // Place returns the layout of a tensor of a shape with the given placements,
@@ -71,6 +73,9 @@ func Place(m *Mesh, shape []int, placements []Placement) (*Placed, error) {
 	}
 	placements, err := Normalize(placements, shape)
 	if err != nil {
+		return nil, err
+	}
+	if err := checkFactors(m, placements); err != nil {
 		return nil, err
 	}
 	return newPlaced(m, append([]int{}, shape...), placements), nil
@@ -140,7 +145,8 @@ func (l *Placed) Summed() bool { return l.summed }
 
 func newPlaced(m *Mesh, shape []int, placements []Placement) *Placed {
 	summed := slices.ContainsFunc(placements, func(p Placement) bool { return p.kind == partial && (p.op == Sum || p.op == Mean) })
-	return &Placed{m, shape, placements, summed}
+	order, _ := CutOrder(m.shape, placements)
+	return &Placed{m, shape, placements, order, summed}
 }
 
 // Shape returns the shape of the tensor. It is never nil.
@@ -180,7 +186,7 @@ func (l *Placed) LocalShape(rank int) []int {
 func (l *Placed) Even() bool {
 	left := slices.Clone(l.shape)
 	for i, p := range l.placements {
-		if p.kind == shard {
+		if p.cuts() {
 			if left[p.dim]%l.mesh.shape[i] != 0 {
 				return false
 			}
@@ -217,12 +223,10 @@ func (l *Placed) String() string {
 func (l *Placed) box(pos int) Box {
 	b := newBox(len(l.shape))
 	copy(b.Hi, l.shape)
-	for i, p := range l.placements {
-		if p.kind == shard {
-			d := p.dim
-			lo, hi := Block(b.Hi[d]-b.Lo[d], l.mesh.shape[i], l.mesh.index(pos, i))
-			b.Lo[d], b.Hi[d] = b.Lo[d]+lo, b.Lo[d]+hi
-		}
+	for _, i := range l.order {
+		d := l.placements[i].dim
+		lo, hi := Block(b.Hi[d]-b.Lo[d], l.mesh.shape[i], l.mesh.index(pos, i))
+		b.Lo[d], b.Hi[d] = b.Lo[d]+lo, b.Lo[d]+hi
 	}
 	return b
 }
@@ -236,7 +240,7 @@ func (l *Placed) at(rank int) (part, term int) {
 func (l *Placed) atPosition(pos int) (part, term int) {
 	for i, p := range l.placements {
 		switch p.kind {
-		case shard:
+		case shard, strided:
 			part = part*l.mesh.shape[i] + l.mesh.index(pos, i)
 		case partial:
 			term = term*l.mesh.shape[i] + l.mesh.index(pos, i)

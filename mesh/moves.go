@@ -18,7 +18,7 @@ func (s *search) moves(at []Placement) []move {
 	}
 	for _, dims := range subsets(values) {
 		if op, ok := s.collective(at, dims); ok {
-			moves = append(moves, move{op, dims, s.toward(at, dims)})
+			moves = s.add(moves, op, dims, s.toward(at, dims))
 		}
 	}
 	if !more {
@@ -27,6 +27,15 @@ func (s *search) moves(at []Placement) []move {
 		moves = append(moves, move{Direct, dims, s.dst.placements})
 	}
 	return moves
+}
+
+// add appends a move to a tuple, if that is one of a layout: a StridedShard is none where
+// the dims that cut before it do not.
+func (s *search) add(moves []move, op Op, dims []int, to []Placement) []move {
+	if _, bad := CutOrder(s.mesh.shape, to); bad >= 0 {
+		return moves
+	}
+	return append(moves, move{op, dims, to})
 }
 
 // toward returns at with dims at their targets.
@@ -94,7 +103,7 @@ func (s *search) reductions(at []Placement, run []int) []move {
 	moves := []move{{AllReduce, run, whole}}
 	switch len(gathered) {
 	case 0:
-		return append(moves, move{ReduceScatter, run, toward})
+		return s.add(moves, ReduceScatter, run, toward)
 	case len(run):
 		return moves
 	}
@@ -103,7 +112,7 @@ func (s *search) reductions(at []Placement, run []int) []move {
 		for _, i := range gathered {
 			to[i] = Shard(d)
 		}
-		moves = append(moves, move{ReduceScatter, run, to})
+		moves = s.add(moves, ReduceScatter, run, to)
 	}
 	return moves
 }

@@ -41,13 +41,15 @@ func ParseReduceOp(name string) (ReduceOp, error) {
 //   - Replicate: all hold the same;
 //   - Shard(dim): each holds its Block of the tensor's dim, as the mesh dims
 //     before this one have left it;
+//   - StridedShard(dim, factor): as Shard, but later mesh dims cut before it;
 //   - Partial(op): each holds a summand, and op over them gives the value.
 //
 // Placements compare with ==. The zero value is Replicate.
 type Placement struct {
-	kind placementKind
-	op   ReduceOp
-	dim  int
+	kind   placementKind
+	op     ReduceOp
+	dim    int
+	factor int // of a StridedShard: in how many parts later mesh dims have cut dim before
 }
 
 type placementKind uint8
@@ -55,6 +57,7 @@ type placementKind uint8
 const (
 	replicate placementKind = iota
 	shard
+	strided
 	partial
 
 	placementKinds // how many there are
@@ -76,6 +79,7 @@ type placementRow struct {
 var placementRows = [placementKinds]placementRow{
 	replicate: {"Replicate", "R", nil, func(arg string) (Placement, bool) { return Replicate(), arg == "" }},
 	shard:     {"Shard", "S", shardTexts, parseShard},
+	strided:   {"_StridedShard", "_S", stridedTexts, parseStrided},
 	partial:   {"Partial", "P", partialTexts, parsePartial},
 }
 
@@ -87,6 +91,17 @@ func shardTexts(p Placement) (text, script string) {
 func parseShard(arg string) (Placement, bool) {
 	dim, err := strconv.Atoi(arg)
 	return Shard(dim), err == nil
+}
+
+func stridedTexts(p Placement) (text, script string) {
+	return fmt.Sprintf("%d, %d", p.dim, p.factor), fmt.Sprintf("%d, split_factor=%d", p.dim, p.factor)
+}
+
+func parseStrided(arg string) (Placement, bool) {
+	first, second, _ := strings.Cut(arg, ",")
+	dim, err := strconv.Atoi(first)
+	factor, bad := strconv.Atoi(strings.TrimPrefix(second, " "))
+	return StridedShard(dim, factor), err == nil && bad == nil && factor > 1
 }
 
 func partialTexts(p Placement) (text, script string) {
@@ -101,14 +116,10 @@ func parsePartial(arg string) (Placement, bool) {
 	return Partial(op), err == nil
 }
 
-// PlacementKinds returns a placement of each kind: Replicate, a Shard of dim 0, a Partial
-// of sum.
+// PlacementKinds returns a placement of each kind: Replicate, a Shard of dim 0, a
+// StridedShard of dim 0 that two parts come before, a Partial of sum.
 func PlacementKinds() []Placement {
-	list := make([]Placement, placementKinds)
-	for k := range list {
-		list[k].kind = placementKind(k)
-	}
-	return list
+	return []Placement{replicate: Replicate(), shard: Shard(0), strided: StridedShard(0, 2), partial: Partial(Sum)}
 }
 
 // Replicate is the placement of ranks that hold the same.
@@ -118,14 +129,34 @@ func Replicate() Placement { return Placement{} }
 // negative dim counts from the back until Normalize has seen it.
 func Shard(dim int) Placement { return Placement{kind: shard, dim: dim} }
 
+// StridedShard is the placement of ranks that hold blocks of a tensor's dim, which later
+// dims of the mesh cut before this one does, into factor parts: each is the Block of
+// such a part. With a factor of 1 none does, and it is Shard(dim).
+//
+// On a mesh (dp=2, tp=4) the placements [StridedShard(0, 4), Shard(0)] have tp cut dim 0,
+// and dp what that has left.
+func StridedShard(dim, factor int) Placement {
+	if factor == 1 {
+		return Shard(dim)
+	}
+	return Placement{kind: strided, dim: dim, factor: factor}
+}
+
 // Partial is the placement of ranks that hold summands.
 func Partial(op ReduceOp) Placement { return Placement{kind: partial, op: op} }
 
 // IsReplicate reports whether p is Replicate.
 func (p Placement) IsReplicate() bool { return p.kind == replicate }
 
-// Shard returns the tensor's dim that p cuts, if p is a Shard.
-func (p Placement) Shard() (dim int, ok bool) { return p.dim, p.kind == shard }
+// Shard returns the tensor's dim that p cuts, if p is a Shard or a StridedShard.
+func (p Placement) Shard() (dim int, ok bool) { return p.dim, p.cuts() }
+
+// SplitFactor returns in how many parts later mesh dims cut the tensor's dim before p does,
+// if p is a StridedShard.
+func (p Placement) SplitFactor() (factor int, ok bool) { return p.factor, p.kind == strided }
+
+// cuts reports whether ranks hold blocks.
+func (p Placement) cuts() bool { return p.kind == shard || p.kind == strided }
 
 // Partial returns the operation of p, if p is a Partial.
 func (p Placement) Partial() (op ReduceOp, ok bool) { return p.op, p.kind == partial }
@@ -178,7 +209,7 @@ func ParsePlacement(s string) (Placement, error) {
 func Normalize(placements []Placement, shape []int) ([]Placement, error) {
 	out := slices.Clone(placements)
 	for i, p := range out {
-		if p.kind != shard {
+		if !p.cuts() {
 			continue
 		}
 		if p.dim < -len(shape) || p.dim >= len(shape) {

@@ -1,6 +1,7 @@
 package mesh
 
 import (
+	"math"
 	"strings"
 	"testing"
 
@@ -17,6 +18,8 @@ func TestPlacementTexts(t *testing.T) {
 		{Replicate(), "R", "Replicate()"},
 		{Shard(0), "S(0)", "Shard(0)"},
 		{Shard(-2), "S(-2)", "Shard(-2)"},
+		{StridedShard(0, 2), "_S(0, 2)", "_StridedShard(0, split_factor=2)"},
+		{StridedShard(-1, 1), "S(-1)", "Shard(-1)"},
 		{Partial(Sum), "P(sum)", `Partial("sum")`},
 		{Partial(Max), "P(max)", `Partial("max")`},
 	} {
@@ -31,6 +34,9 @@ func TestPlacementTexts(t *testing.T) {
 func valuePlacements() []Placement {
 	var list []Placement
 	for _, p := range PlacementKinds() {
+		if _, ok := p.SplitFactor(); ok {
+			continue // it goes with others: see orders
+		}
 		if _, ok := p.Shard(); ok {
 			list = append(list, Shard(0), Shard(1))
 		} else if _, ok := p.Partial(); !ok {
@@ -63,6 +69,9 @@ func TestPlacementKinds(t *testing.T) {
 func TestParsePlacement(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := rapid.OneOf(rapid.Just(Replicate()), rapid.Map(rapid.Int(), Shard),
+			rapid.Custom(func(t *rapid.T) Placement {
+				return StridedShard(rapid.Int().Draw(t, "dim"), rapid.IntRange(1, math.MaxInt).Draw(t, "factor"))
+			}),
 			rapid.Map(rapid.SampledFrom([]ReduceOp{Sum, Mean, Prod, Max, Min}), Partial)).Draw(t, "p")
 		if got, err := ParsePlacement(p.String()); err != nil || got != p {
 			t.Fatalf("ParsePlacement(%q) = %v, %v", p.String(), got, err)
@@ -71,12 +80,12 @@ func TestParsePlacement(t *testing.T) {
 	for _, c := range []struct {
 		text string
 		want Placement
-	}{{"P", Partial(Sum)}, {"P(avg)", Partial(Mean)}, {"S(-1)", Shard(-1)}} {
+	}{{"P", Partial(Sum)}, {"P(avg)", Partial(Mean)}, {"S(-1)", Shard(-1)}, {"_S(-1,4)", StridedShard(-1, 4)}} {
 		if got, err := ParsePlacement(c.text); err != nil || got != c.want {
 			t.Errorf("ParsePlacement(%q) = %v, %v, want %v", c.text, got, err, c.want)
 		}
 	}
-	for _, text := range []string{"", "S", "S()", "S(x)", "S(0", "R(0)", "P(0)", "Shard(0)", "S[0]"} {
+	for _, text := range []string{"", "S", "S()", "S(x)", "S(0", "R(0)", "P(0)", "Shard(0)", "S[0]", "_S(0)", "_S(0, 1)", "_S(0, x)", "_S(0, -2)"} {
 		want := (&Error{"placements", `"` + text + `"`, "R, S(dim) or P(op)", ""}).Error()
 		if got, err := ParsePlacement(text); err == nil || err.Error() != want {
 			t.Errorf("ParsePlacement(%q) = %v, %v, want error %v", text, got, err, want)
@@ -85,7 +94,7 @@ func TestParsePlacement(t *testing.T) {
 }
 
 func FuzzParsePlacement(f *testing.F) {
-	for _, s := range []string{"R", "S(0)", "S(-1)", "P(sum)", "P(avg)", "P"} {
+	for _, s := range []string{"R", "S(0)", "S(-1)", "_S(0, 2)", "P(sum)", "P(avg)", "P"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
@@ -100,12 +109,12 @@ func FuzzParsePlacement(f *testing.F) {
 }
 
 func TestNormalize(t *testing.T) {
-	given := []Placement{Shard(-1), Replicate(), Shard(0), Partial(Sum), Shard(-3)}
+	given := []Placement{Shard(-1), Replicate(), Shard(0), Partial(Sum), Shard(-3), StridedShard(-2, 2)}
 	got, err := Normalize(given, []int{2, 3, 4})
-	if want := "[S(2), R, S(0), P(sum), S(0)]"; err != nil || List(got) != want {
+	if want := "[S(2), R, S(0), P(sum), S(0), _S(1, 2)]"; err != nil || List(got) != want {
 		t.Errorf("Normalize = %v, %v, want %v", List(got), err, want)
 	}
-	if List(given) != "[S(-1), R, S(0), P(sum), S(-3)]" {
+	if List(given) != "[S(-1), R, S(0), P(sum), S(-3), _S(-2, 2)]" {
 		t.Errorf("Normalize has changed its argument to %v", List(given))
 	}
 	for _, c := range []struct {

@@ -73,6 +73,15 @@ func TestPlanSteps(t *testing.T) {
 		{[]int{2, 2}, []int{8, 8}, "P(max) P(sum)", "R R", "all_reduce 1 to [P(max), R] 256; all_reduce 0 to [R, R] 256"},
 		{[]int{2, 2}, []int{8, 8}, "P S(0)", "P R", "all_gather 1 to [P(sum), R] 128"},
 		{[]int{2, 2}, []int{8, 8}, "P P", "P S(0)", "reduce_scatter 1 to [P(sum), S(0)] 128"},
+		{[]int{2, 2}, []int{8, 8}, "R S(0)", "_S(0,2) S(0)", "slice 0 to [_S(0, 2), S(0)] 0"},
+		{[]int{2, 2}, []int{8, 8}, "_S(0,2) S(0)", "R S(0)", "all_gather 0 to [R, S(0)] 64"},
+		{[]int{2, 2}, []int{8, 8}, "_S(0,2) S(0)", "R R", "all_gather 0,1 to [R, R] 192"},
+		{[]int{2, 2}, []int{8, 8}, "P S(0)", "_S(0,2) S(0)", "reduce_scatter 0 to [_S(0, 2), S(0)] 64"},
+		{[]int{2, 2}, []int{8, 8}, "P P", "_S(0,2) S(0)", "reduce_scatter 0,1 to [_S(0, 2), S(0)] 192"},
+		{[]int{2, 2}, []int{8, 8}, "P S(1)", "_S(0,2) S(0)", "exchange 0,1 to [_S(0, 2), S(0)] 96"},
+		{[]int{2, 2}, []int{8, 8}, "_S(0,2) S(0)", "S(0) S(0)", "all_gather 0,1 to [R, R] 192; slice 0,1 to [S(0), S(0)] 0"},
+		{[]int{2, 2}, []int{128, 128}, "_S(0,2) S(0)", "S(0) R", "exchange 0,1 to [S(0), R] 32768"},
+		{[]int{2, 2}, []int{8, 8}, "_S(0,2) S(0)", "S(1) S(0)", "all_to_all 0 to [S(1), S(0)] 32"},
 		{[]int{2, 2}, []int{8, 8}, "S(0) R", "P R", "all_gather 0 to [R, R] 128; make_partial 0 to [P(sum), R] 0"},
 	} {
 		m := mustMesh(t, c.mesh...)
@@ -112,11 +121,21 @@ func drawPair(t *rapid.T) (src, dst *Placed) {
 		choices = append(choices, Shard(d))
 	}
 	tuple := rapid.SliceOfN(rapid.SampledFrom(choices), m.NDim(), m.NDim())
-	src, dst = mustPlace(t, m, shape, tuple.Draw(t, "src")...), mustPlace(t, m, shape, tuple.Draw(t, "dst")...)
+	order := rapid.Permutation(allDims(m))
+	src = mustPlace(t, m, shape, InOrder(m, tuple.Draw(t, "src"), order.Draw(t, "source order"))...)
+	dst = mustPlace(t, m, shape, InOrder(m, tuple.Draw(t, "dst"), order.Draw(t, "target order"))...)
 	if checkPair(src, dst) != nil { // a dim is to be reduced before one that stays Partial
 		dst = mustPlace(t, m, shape, make([]Placement, m.NDim())...)
 	}
 	return src, dst
+}
+
+func allDims(m *Mesh) []int {
+	dims := make([]int, m.NDim())
+	for i := range dims {
+		dims[i] = i
+	}
+	return dims
 }
 
 // No path of the moves is cheaper than the plan, or as cheap and shorter: all

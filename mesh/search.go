@@ -223,7 +223,7 @@ func (s *search) traffic(from, to *state, m move) (sent, received []int, ok bool
 func (s *search) involved(at []Placement) []int {
 	var dims []int
 	for i, p := range at {
-		if q := s.dst.placements[i]; p != q || p.kind == shard {
+		if q := s.dst.placements[i]; p != q || p.cuts() {
 			dims = append(dims, i)
 		}
 	}

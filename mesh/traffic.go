@@ -1,6 +1,9 @@
 package mesh
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+)
 
 // What the ranks of a line send and receive when they go from one layout to another
 // follows from intervals: a rank's box is one along each dim of the tensor, and which
@@ -24,7 +27,7 @@ func newCrowd(l *Placed, v *view, line, dims []int) *crowd {
 	cut := make([][]int, len(l.shape))
 	for _, i := range dims {
 		switch p := l.placements[i]; p.kind {
-		case shard:
+		case shard, strided:
 			cut[p.dim] = append(cut[p.dim], i)
 			continue
 		case partial:
@@ -33,7 +36,7 @@ func newCrowd(l *Placed, v *view, line, dims []int) *crowd {
 		c.alike *= l.mesh.shape[i]
 	}
 	for d, by := range cut {
-		c.covers = append(c.covers, newCover(l.mesh, v, l.mesh.line(line[0], by), d, amid(by, dims)))
+		c.covers = append(c.covers, newCover(l.mesh, v, l.mesh.line(line[0], by), d, amid(l, by, dims)))
 	}
 	return c
 }
@@ -47,9 +50,9 @@ type cover struct {
 }
 
 // amid returns by, those of dims of the mesh that cut a dim of the tensor, if others of
-// dims may lie between them in the order of ranks.
-func amid(by, dims []int) []int {
-	if len(by) == 1 || len(by) == len(dims) {
+// dims may lie between them in the order of ranks, or if they cut in another.
+func amid(l *Placed, by, dims []int) []int {
+	if len(by) == 1 || len(by) == len(dims) && slices.IsSorted(l.order) {
 		return nil
 	}
 	return by
@@ -59,6 +62,10 @@ func amid(by, dims []int) []int {
 // and no other, hold along it, and the indices of each along dims of the mesh.
 func newCover(m *Mesh, v *view, positions []int, d int, dims []int) (c cover) {
 	sum := 0
+	begin := func(a, b int) int { return cmp.Compare(v.boxes[a][0].Lo[d], v.boxes[b][0].Lo[d]) }
+	if !slices.IsSortedFunc(positions, begin) {
+		positions = slices.SortedStableFunc(slices.Values(positions), begin)
+	}
 	for _, pos := range positions {
 		b := v.boxes[pos][0]
 		if b.Lo[d] == b.Hi[d] {

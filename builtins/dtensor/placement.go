@@ -158,6 +158,25 @@ func init() {
 			">>> Shard(0)\nShard(0)",
 		Fn: newShard,
 	}, &builtins.Row{
+		Name: "_StridedShard",
+		Doc: "_StridedShard(dim, split_factor=1) returns the placement of ranks that hold blocks of a tensor's dim along a mesh dim, where later mesh dims cut it first.\n" +
+			"split_factor is into how many parts those do: the product of their sizes; sf is another name of it. With 1 it is Shard(dim).\n" +
+			"On a mesh (dp=2, tp=4) the placements [_StridedShard(0, split_factor=4), Shard(0)] have tp cut dim 0, and dp what tp has left: tensor parallelism, and in it fully_shard.\n" +
+			"An operator keeps the order in which an operand is cut, if the others are cut in it, too, or not twice; else it moves one.\n" +
+			">>> _StridedShard(0, split_factor=2)\n_StridedShard(0, split_factor=2)\n>>> _StridedShard(0, split_factor=1)\nShard(0)",
+		Fn: newStridedShard,
+	}, &builtins.Row{
+		Name: "_StridedShard.dim",
+		Doc:  "dim is the dim of a tensor that is cut.\n>>> _StridedShard(-1, split_factor=2).dim\n-1",
+		Get:  dimOf,
+	}, &builtins.Row{
+		Name: "_StridedShard.split_factor",
+		Doc:  "split_factor is into how many parts later mesh dims cut the dim first.\n>>> _StridedShard(0, split_factor=2).split_factor\n2",
+		Get: func(_ *builtins.Env, x starlark.Value) (starlark.Value, error) {
+			factor, _ := x.(Placement).p.SplitFactor()
+			return starlark.MakeInt(factor), nil
+		},
+	}, &builtins.Row{
 		Name: "Partial",
 		Doc: "Partial(op=\"sum\") returns the placement of ranks that hold summands along a mesh dim: op over them gives the value.\n" +
 			"op is \"sum\", \"mean\", \"prod\", \"max\" or \"min\", or one of ReduceOp. _Partial is another name of the function.\n" +
@@ -171,10 +190,7 @@ func init() {
 	}, &builtins.Row{
 		Name: "Shard.dim",
 		Doc:  "dim is the dim of a tensor that is cut.\n>>> Shard(-1).dim\n-1",
-		Get: func(_ *builtins.Env, x starlark.Value) (starlark.Value, error) {
-			dim, _ := x.(Placement).p.Shard()
-			return starlark.MakeInt(dim), nil
-		},
+		Get:  dimOf,
 	}, &builtins.Row{
 		Name: "Partial.reduce_op",
 		Doc:  "reduce_op is the operation that makes the value of the summands, as text.\n>>> Partial(\"max\").reduce_op\n\"max\"",
@@ -233,8 +249,16 @@ func isShard(_ *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args star
 	if err := arg.Unpack(b.Name(), args, kwargs, "dim?", &dim); err != nil {
 		return nil, err
 	}
-	d, ok := b.Receiver().(Placement).p.Shard()
-	return starlark.Bool(ok && (!dim.Set || d == int(dim.V))), nil
+	p := b.Receiver().(Placement).p
+	d, ok := p.Shard()
+	_, strided := p.SplitFactor()
+	return starlark.Bool(ok && !strided && (!dim.Set || d == int(dim.V))), nil
+}
+
+// dimOf returns the dim that a placement cuts.
+func dimOf(_ *builtins.Env, x starlark.Value) (starlark.Value, error) {
+	dim, _ := x.(Placement).p.Shard()
+	return starlark.MakeInt(dim), nil
 }
 
 func newShard(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
@@ -243,6 +267,18 @@ func newShard(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args sta
 		return nil, err
 	}
 	return placement(e, mesh.Shard(int(dim))), nil
+}
+
+func newStridedShard(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	var dim arg.Int
+	factor := arg.Int(1)
+	if err := arg.Unpack(b.Name(), args, kwargs, "dim", &dim, "split_factor|sf?", &factor); err != nil {
+		return nil, err
+	}
+	if factor < 1 {
+		return nil, &op.ArgError{Func: b.Name(), Param: "split_factor", Got: fmt.Sprint(int(factor)), Want: "a positive int", Rule: "it is into how many parts later dims of the mesh cut the dim first"}
+	}
+	return placement(e, mesh.StridedShard(int(dim), int(factor))), nil
 }
 
 func newPartial(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {

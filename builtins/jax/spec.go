@@ -75,8 +75,8 @@ func (s *Spec) Mesh() (m *mesh.Mesh, alone bool) {
 // On implements dtensor.Spec.
 func (s *Spec) On(m *mesh.Mesh) ([]mesh.Placement, error) {
 	list := make([]mesh.Placement, m.NDim())
+	var order []int
 	for dim, axes := range s.dims {
-		last := -1
 		for _, name := range axes {
 			at, ok := m.Dim(name)
 			if !ok {
@@ -89,13 +89,10 @@ func (s *Spec) On(m *mesh.Mesh) ([]mesh.Placement, error) {
 			if !list[at].IsReplicate() {
 				return nil, arg.Bad(s, fmt.Sprintf("%q once", name), "an axis cuts one dim")
 			}
-			if at < last {
-				return nil, arg.Bad(s, "the axes of a dim in the order of the mesh", fmt.Sprintf("the mesh is %s; a DeviceMesh whose dims are in the order %s cuts so", m.Short(), strings.Join(axes, ", ")))
-			}
-			list[at], last = mesh.Shard(dim), at
+			list[at], order = mesh.Shard(dim), append(order, at)
 		}
 	}
-	return list, nil
+	return mesh.InOrder(m, list, order), nil
 }
 
 // A Sharding is NamedSharding(mesh, P(...)).

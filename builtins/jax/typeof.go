@@ -10,7 +10,6 @@ import (
 	"tpsh/builtins/arg"
 	"tpsh/runtime/spmdtype"
 	"tpsh/runtime/tensor"
-	"tpsh/runtime/typing"
 )
 
 // An Aval is what jax.typeof returns: a tensor's dtype, shape and how it is held.
@@ -39,16 +38,21 @@ func avalText(x *tensor.Tensor) string {
 	cut := make([][]string, x.Ndim())
 	var varying, unreduced []string
 	if x.Placed() {
-		m := x.Layout().Mesh()
-		for i, p := range x.Layout().Placements() {
-			name := fmt.Sprint(i)
+		m, placements := x.Layout().Mesh(), x.Layout().Placements()
+		name := func(i int) string {
 			if m.Names() != nil {
-				name = m.Names()[i]
+				return m.Names()[i]
 			}
-			if d, ok := typing.Of(p).Block(); ok {
-				cut[d] = append(cut[d], name)
-			} else if !p.IsReplicate() {
-				unreduced = append(unreduced, name)
+			return fmt.Sprint(i)
+		}
+		order, _ := x.Layout().Order()
+		for _, i := range order {
+			d, _ := placements[i].Shard()
+			cut[d] = append(cut[d], name(i))
+		}
+		for i, p := range placements {
+			if _, ok := p.Partial(); ok {
+				unreduced = append(unreduced, name(i))
 			}
 		}
 	} else {

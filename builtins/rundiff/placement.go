@@ -17,7 +17,7 @@ type Rule struct {
 }
 
 // scriptWords are what scripts call placements, and their short names.
-var scriptWords = strings.NewReplacer("Replicate()", "R", "Shard(", "S(", "Partial(", "P(", `"`, "", "dim=", "", " ", "")
+var scriptWords = strings.NewReplacer("Replicate()", "R", "_StridedShard(", "_S(", "split_factor=", "", "Shard(", "S(", "Partial(", "P(", `"`, "", "dim=", "", " ", "")
 
 // Parse gives the rule the placements that are written in list, as R, S(0) and P(sum) or as in a
 // script.
@@ -108,11 +108,9 @@ func (l *layout) at(i int) []int {
 func (l *layout) box(shape []int, i int) mesh.Box {
 	b := mesh.Box{Lo: make([]int, len(shape)), Hi: slices.Clone(shape)}
 	c := l.at(i)
-	for m, p := range l.placements {
-		d, ok := p.Shard()
-		if !ok {
-			continue
-		}
+	order, _ := mesh.CutOrder(l.mesh, l.placements)
+	for _, m := range order {
+		d, _ := l.placements[m].Shard()
 		lo, hi := cutRange(b.Lo[d], b.Hi[d], l.mesh[m], c[m], l.even)
 		b.Lo[d], b.Hi[d] = lo, hi
 	}
@@ -240,6 +238,9 @@ func (l *layout) fits(shape []int, blocks [][]int) bool {
 		if d, ok := p.Shard(); ok && (d < 0 || d >= len(shape)) {
 			return false
 		}
+	}
+	if _, bad := mesh.CutOrder(l.mesh, l.placements); bad >= 0 {
+		return false
 	}
 	for i := range blocks {
 		if !sameShape(l.box(shape, i).Shape(), blocks[i]) {

@@ -219,6 +219,22 @@ func TestPlan(t *testing.T) {
 	if rep.Equal || *rep.First != "b" || *rep.Kind != WrongDim || *rep.MeshDim != "dp" {
 		t.Errorf("got %v %v", value(rep.First), rep.Says)
 	}
+	// Of two dims that cut one, a plan says in which order.
+	if err := summand.Parse([]string{"_StridedShard(0, split_factor=2)", "Shard(0)"}); err != nil {
+		t.Fatal(err)
+	}
+	o.Plan.Rules = []Rule{summand, rule}
+	for _, c := range []struct {
+		cut  []mesh.Placement
+		want bool
+	}{{[]mesh.Placement{mesh.StridedShard(0, 2), mesh.Shard(0)}, true}, {[]mesh.Placement{mesh.Shard(0), mesh.Shard(0)}, false}} {
+		for i, a := range on(w, []int{2, 2}, c.cut...) {
+			cand[0][i] = dump{"z": w, "b": a, "a": w}
+		}
+		if rep = compare(t, map[int]dump{0: {"z": w, "b": w, "a": w}}, cand, o); rep.Equal != c.want {
+			t.Errorf("blocks as %v: equal is %v, want %v: %v", c.cut, rep.Equal, c.want, rep.Says)
+		}
+	}
 	if err := new(Rule).Parse([]string{"X"}); err == nil {
 		t.Error("got no error")
 	}

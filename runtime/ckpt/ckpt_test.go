@@ -227,6 +227,27 @@ func TestTargetErrors(t *testing.T) {
 	}
 }
 
+// A rule may say in which order dims of the mesh cut.
+func TestTargetOrder(t *testing.T) {
+	g, err := ParseTarget("dp=2,tp=2:*=_S(0, 2), S(0)")
+	if err != nil {
+		t.Fatal(err)
+	}
+	boxes, err := g.Boxes("w", "float32", []int{8})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := fmt.Sprint(boxes), "[[[0:2]] [[4:6]] [[2:4]] [[6:8]]]"; got != want {
+		t.Errorf("got %v, want %v", got, want)
+	}
+	if g, err = ParseTarget("dp=2,tp=2:*=_S(0, 3), S(0)"); err == nil {
+		_, err = g.Boxes("w", "float32", []int{8})
+	}
+	if err == nil || !strings.Contains(err.Error(), "want split_factor=1 or 2") {
+		t.Errorf("got %v", err)
+	}
+}
+
 // A rule that counts for no tensor is an error, which says why it does not.
 func TestTargetRules(t *testing.T) {
 	names := []string{"a.weight", "b.weight", "c/w", "d.bias"}

@@ -83,7 +83,7 @@ func parseRule(text string, ndim int) (r rule, err error) {
 		r.flat = true
 		return r, nil
 	}
-	list := strings.Split(text[i+1:], ",")
+	list := splitPlacements(text[i+1:])
 	if len(list) > ndim {
 		return r, fmt.Errorf("got %d placements in the rule %q, want at most %d, one for each dim of the mesh", len(list), text, ndim)
 	}
@@ -91,11 +91,29 @@ func parseRule(text string, ndim int) (r rule, err error) {
 	for _, s := range list {
 		p, err := mesh.ParsePlacement(strings.TrimSpace(s))
 		if _, partial := p.Partial(); err != nil || partial {
-			return r, fmt.Errorf("got the placement %q in the rule %q, want R, S(dim) or flat", s, text)
+			return r, fmt.Errorf("got the placement %q in the rule %q, want R, S(dim), _S(dim, factor) or flat", s, text)
 		}
 		r.placements = append(r.placements, p)
 	}
 	return r, nil
+}
+
+// splitPlacements returns the placements of a list, which are divided by the commas that are
+// in no brackets.
+func splitPlacements(text string) []string {
+	var list []string
+	start, depth := 0, 0
+	for i, c := range text {
+		switch {
+		case c == '(':
+			depth++
+		case c == ')':
+			depth--
+		case c == ',' && depth <= 0:
+			list, start = append(list, text[start:i]), i+1
+		}
+	}
+	return append(list, text[start:])
 }
 
 // matches reports whether the rule is for the tensor called name.

@@ -33,43 +33,72 @@ func (a *candidate) less(b *candidate) bool {
 
 // choose returns the best candidate, the first of equal ones.
 func (e *Engine) choose(dec *decision) (*candidate, error) {
-	rows := e.rows(dec)
+	rows, orders := e.rows(dec), ordersOf(dec)
 	if still := standing(dec, rows); still != nil {
-		best, err := e.bestOf(dec, still)
-		if best != nil || err != nil {
+		best, err := e.bestOf(dec, still, orders)
+		if best != nil && best.changes == 0 || err != nil {
 			return best, err
 		}
 	}
-	best, err := e.bestOf(dec, rows)
+	best, err := e.bestOf(dec, rows, orders)
 	if best == nil && err == nil {
 		err = e.noRow(dec)
 	}
 	return best, err
 }
 
-// bestOf returns the best candidate of rows, the first of equal ones; nil if
-// there is none.
-func (e *Engine) bestOf(dec *decision, rows [][]op.Row) (*candidate, error) {
+// bestOf returns the best candidate of rows in one of orders, the first of equal ones;
+// nil if there is none.
+func (e *Engine) bestOf(dec *decision, rows [][]op.Row, orders [][]int) (*candidate, error) {
 	pick := make([]int, len(rows))
 	var best *candidate
 	for more := true; more; more = next(pick, rows) {
-		c, err := e.candidate(dec, rows, pick, best)
-		if err != nil {
-			return nil, err
-		}
-		if c != nil && (best == nil || c.less(best)) {
-			best = c
-		}
-		if best != nil && best.seconds == 0 && best.changes == 0 {
-			break
+		for _, order := range orders {
+			c, err := e.candidate(dec, rows, pick, order, best)
+			if err != nil {
+				return nil, err
+			}
+			if c != nil && (best == nil || c.less(best)) {
+				best = c
+			}
+			if best != nil && best.seconds == 0 && best.changes == 0 {
+				return best, nil
+			}
 		}
 	}
 	return best, nil
 }
 
+// ordersOf returns the orders in which the dims of the mesh may cut the inputs and results of
+// an operator: those in which an input is cut, and that of the mesh, which is nil. A rule
+// speaks of one dim of a mesh, and so it holds for any order of them, if all tensors have
+// the same.
+func ordersOf(dec *decision) [][]int {
+	var orders [][]int
+	for _, l := range dec.from {
+		if l == nil {
+			continue
+		}
+		order, ofMesh := l.Order()
+		if ofMesh {
+			continue
+		}
+		order = slices.Clone(order)
+		for i := range l.Mesh().NDim() {
+			if !slices.Contains(order, i) {
+				order = append(order, i)
+			}
+		}
+		if !slices.ContainsFunc(orders, func(o []int) bool { return slices.Equal(o, order) }) {
+			orders = append(orders, order)
+		}
+	}
+	return append(orders, nil)
+}
+
 // standing returns those of rows that take every input as it lies, for each dim
 // of the mesh; nil if some dim has none. Nothing is better than a candidate of
-// these, and none has to be planned.
+// these that moves nothing, and none has to be planned.
 func standing(dec *decision, rows [][]op.Row) [][]op.Row {
 	lists := make([][]op.Row, len(rows))
 	for k := range rows {
@@ -89,11 +118,19 @@ func standing(dec *decision, rows [][]op.Row) [][]op.Row {
 // does already.
 func takes(row op.Row, from []*mesh.Placed, meshDim int) bool {
 	for i, l := range from {
-		if l != nil && l.Placements()[meshDim] != row.In[i] {
+		if l != nil && unordered(l.Placements()[meshDim]) != row.In[i] {
 			return false
 		}
 	}
 	return true
+}
+
+// unordered returns p as rules have it, whatever comes before it.
+func unordered(p mesh.Placement) mesh.Placement {
+	if d, cut := p.Shard(); cut {
+		return mesh.Shard(d)
+	}
+	return p
 }
 
 // replicates reports whether row has everything replicated.
@@ -177,7 +214,7 @@ func suiting(dec *decision, rows []op.Row, meshDim int) []op.Row {
 	for k, row := range rows {
 		suits := k == len(rows)-1
 		for i, l := range dec.from {
-			suits = suits || l != nil && !l.Placements()[meshDim].IsReplicate() && l.Placements()[meshDim] == row.In[i]
+			suits = suits || l != nil && !l.Placements()[meshDim].IsReplicate() && unordered(l.Placements()[meshDim]) == row.In[i]
 		}
 		if suits {
 			some = append(some, row)
@@ -186,9 +223,9 @@ func suiting(dec *decision, rows []op.Row, meshDim int) []op.Row {
 	return some
 }
 
-// candidate prices the rows that pick names; nil if they do not fit together, or
-// cost more than best, if there is one.
-func (e *Engine) candidate(dec *decision, rows [][]op.Row, pick []int, best *candidate) (*candidate, error) {
+// candidate prices the rows that pick names, in an order of the dims of the mesh; nil if they
+// do not fit together, or cost more than best, if there is one.
+func (e *Engine) candidate(dec *decision, rows [][]op.Row, pick, order []int, best *candidate) (*candidate, error) {
 	c := &candidate{in: make([]*mesh.Placed, len(dec.from)), whole: true}
 	for k := range pick {
 		c.whole = c.whole && replicates(rows[k][pick[k]], dec.from)
@@ -201,7 +238,7 @@ func (e *Engine) candidate(dec *decision, rows [][]op.Row, pick []int, best *can
 		for k := range rows {
 			placements[k] = rows[k][pick[k]].In[i]
 		}
-		need, err := e.place(dec.mesh, l.Shape(), placements)
+		need, err := e.placeIn(order, dec.mesh, l.Shape(), placements)
 		if err != nil {
 			return nil, fmt.Errorf("rule of %s: %w", dec.call.Def.Name, err)
 		}
@@ -227,7 +264,7 @@ func (e *Engine) candidate(dec *decision, rows [][]op.Row, pick []int, best *can
 		for k := range rows {
 			placements[k] = rows[k][pick[k]].Out[i]
 		}
-		out, err := e.place(dec.mesh, spec.Shape, placements)
+		out, err := e.placeIn(order, dec.mesh, spec.Shape, placements)
 		if err != nil {
 			return nil, fmt.Errorf("rule of %s: %w", dec.call.Def.Name, err)
 		}
@@ -241,6 +278,14 @@ func (e *Engine) candidate(dec *decision, rows [][]op.Row, pick []int, best *can
 	}
 	c.seconds += c.owed(dec)
 	return c, nil
+}
+
+// placeIn is place of placements that apply in an order of the dims of m; nil for its own.
+func (e *Engine) placeIn(order []int, m *mesh.Mesh, s []int, placements []mesh.Placement) (*mesh.Placed, error) {
+	if order != nil {
+		placements = mesh.InOrder(m, placements, order)
+	}
+	return e.place(m, s, placements)
 }
 
 // owed returns the seconds that reducing the results would take, where inputs

@@ -85,13 +85,15 @@ func (e *Engine) options(dec *decision) (rows int, others []Option) {
 	}
 	pick := make([]int, len(lists))
 	for more := true; more; more = next(pick, lists) {
-		c, err := e.candidate(dec, lists, pick, nil)
-		if c == nil || err != nil || slices.Equal(c.in, dec.in) && slices.Equal(c.out, dec.out) {
-			continue
-		}
-		same := func(o Option) bool { return slices.Equal(o.In, c.in) && slices.Equal(o.Out, c.out) }
-		if !slices.ContainsFunc(others, same) {
-			others = append(others, Option{c.in, c.out, c.seconds})
+		for _, order := range ordersOf(dec) {
+			c, err := e.candidate(dec, lists, pick, order, nil)
+			if c == nil || err != nil || slices.Equal(c.in, dec.in) && slices.Equal(c.out, dec.out) {
+				continue
+			}
+			same := func(o Option) bool { return slices.Equal(o.In, c.in) && slices.Equal(o.Out, c.out) }
+			if !slices.ContainsFunc(others, same) {
+				others = append(others, Option{c.in, c.out, c.seconds})
+			}
 		}
 	}
 	slices.SortStableFunc(others, func(a, b Option) int { return cmp.Compare(a.Seconds, b.Seconds) })

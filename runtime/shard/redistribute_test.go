@@ -363,6 +363,31 @@ func TestRedistribute(t *testing.T) {
 	t.Logf("%d redistributions", total)
 }
 
+// The dims of a mesh may cut in any order, before and after.
+func TestRedistributeOrders(t *testing.T) {
+	for _, c := range []struct {
+		sizes       []int
+		every, twos int
+	}{{[]int{2, 2}, 1, 600}, {[]int{2, 3}, 3, 600}, {[]int{2, 2, 2}, 41, 600}} {
+		m, err := mesh.New(c.sizes, nil, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Run(m.Short(), func(t *testing.T) {
+			rng := rand.New(rand.NewPCG(uint64(m.Size()), 7))
+			var ways []*way
+			for _, w := range waysOf(len(c.sizes), c.every, c.twos) {
+				o := &way{w.shape, mesh.InOrder(m, w.from, rng.Perm(m.NDim())), mesh.InOrder(m, w.to, rng.Perm(m.NDim())), w.dt}
+				if !slices.Equal(o.from, w.from) || !slices.Equal(o.to, w.to) {
+					ways = append(ways, o)
+				}
+			}
+			redistribute(t, m, ways)
+			t.Logf("%d redistributions", len(ways))
+		})
+	}
+}
+
 // redistribute carries ways out on the ranks of m, and compares what all of them
 // sent with what all of them received.
 func redistribute(t *testing.T, m *mesh.Mesh, ways []*way) {

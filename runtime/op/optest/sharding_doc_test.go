@@ -288,7 +288,7 @@ func docPlacements(tr *ringTrial) [][][]mesh.Placement {
 	choices := make([][][]mesh.Placement, len(tr.in))
 	total := 1
 	for i, x := range tr.in {
-		for _, p := range placementsOf(x, 1) {
+		for _, p := range placementsOf(x, []int{2}) {
 			if p == nil || !isPartial(p) || p[0] == mesh.Partial(mesh.Sum) || p[0] == mesh.Partial(mesh.Max) && tr.ex.tensors() == 1 {
 				choices[i] = append(choices[i], p)
 			}

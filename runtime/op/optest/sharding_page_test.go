@@ -37,7 +37,9 @@ How to read it:
   operators of one tensor.
 - A line without operators goes on with those above it. The columns "on 2" and "on 4"
   are the bytes on 2 and on 4 ranks.
-- On a mesh of several dims, each dim is one of these cases.
+- On a mesh of several dims, each dim is one of these cases, in whatever order they cut: of
+  operands of which one dim is cut by several mesh dims in one order (_StridedShard) the
+  result is cut in that order, too. Where operands differ in it, one is moved.
 
 `
 

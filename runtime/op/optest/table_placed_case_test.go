@@ -150,7 +150,7 @@ func sampleCases(pt *ringTrial, g ring, seed uint64, n int) []*ringCase {
 	choices := make([][][]mesh.Placement, len(pt.in))
 	total := 1.0
 	for i, x := range pt.in {
-		choices[i] = placementsOf(x, len(g.sizes))
+		choices[i] = placementsOf(x, g.sizes)
 		total *= float64(len(choices[i]))
 	}
 	rng := rand.New(rand.NewPCG(seed, nameSeed(pt.d.Name, g.sizes)))
@@ -198,9 +198,9 @@ func nameSeed(name string, sizes []int) uint64 {
 	return h.Sum64()
 }
 
-// placementsOf returns all ways to place x on a mesh of so many dims; nil, which
-// is the first, stands for a plain tensor.
-func placementsOf(x *tensor.Tensor, dims int) [][]mesh.Placement {
+// placementsOf returns all ways to place x on a mesh of the given sizes, whose dims cut in
+// their order or the reverse; nil, which is the first, stands for a plain tensor.
+func placementsOf(x *tensor.Tensor, sizes []int) [][]mesh.Placement {
 	all := [][]mesh.Placement{nil}
 	if x == nil || x.Weak() {
 		return all
@@ -215,7 +215,9 @@ func placementsOf(x *tensor.Tensor, dims int) [][]mesh.Placement {
 		}
 	}
 	lists := [][]mesh.Placement{{}}
-	for range dims {
+	var reverse []int
+	for d := range sizes {
+		reverse = append([]int{d}, reverse...)
 		var longer [][]mesh.Placement
 		for _, l := range lists {
 			for _, p := range one {
@@ -224,7 +226,13 @@ func placementsOf(x *tensor.Tensor, dims int) [][]mesh.Placement {
 		}
 		lists = longer
 	}
-	return append(all, lists...)
+	for _, l := range lists {
+		all = append(all, l)
+		if r := mesh.InOrder(newMesh(sizes...), l, reverse); !slices.Equal(r, l) {
+			all = append(all, r)
+		}
+	}
+	return all
 }
 
 // onRank runs the case on one rank.

@@ -56,7 +56,7 @@ func TestEveryOperatorHasARule(t *testing.T) {
 
 // Each row of a rule, run on the blocks of simulated ranks and joined, gives
 // what the operator gives on the whole: on a line of 1 to 4 ranks, and of each
-// two rows on a mesh of 2 by 2.
+// two rows on a mesh of 2 by 2, whose dims cut in either order.
 func TestTableRows(t *testing.T) {
 	meshes := []*mesh.Mesh{newMesh(1), newMesh(2), newMesh(3), newMesh(4), newMesh(2, 2)}
 	eachExample(t, func(t *testing.T, d *op.Def, ex example, dt dtype.DType) int {
@@ -118,6 +118,7 @@ type split struct {
 	c        *op.Call // of stand-ins
 	m        *mesh.Mesh
 	rows     []op.Row
+	order    []int // in which the dims of m cut
 	from, to []*mesh.Placed
 	draws    int // of the whole call
 	want     []*tensor.Tensor
@@ -150,8 +151,26 @@ func rowCases(t *testing.T, d *op.Def, ex example, dt dtype.DType, m *mesh.Mesh)
 			s.run(t)
 			cases++
 		}
+		for d := range at {
+			s.order = append(s.order, len(at)-1-d)
+		}
+		if len(at) > 1 && s.takesPart() && s.place(t) && s.reordered() {
+			s.run(t)
+			cases++
+		}
 	}
 	return cases
+}
+
+// reordered reports whether a tensor is cut in another order than that of the mesh.
+func (s *split) reordered() bool {
+	return slices.ContainsFunc(slices.Concat(s.from, s.to), func(l *mesh.Placed) bool {
+		if l == nil {
+			return false
+		}
+		_, ofMesh := l.Order()
+		return !ofMesh
+	})
 }
 
 // next counts at on as the digits of a number to base n; false when it is at
@@ -253,7 +272,7 @@ func (s *split) layout(t rapid.TB, sizes []int, of func(op.Row) mesh.Placement) 
 	for _, r := range s.rows {
 		p = append(p, of(r))
 	}
-	l, err := mesh.Place(s.m, sizes, p)
+	l, err := mesh.Place(s.m, sizes, mesh.InOrder(s.m, p, s.order))
 	if err != nil {
 		t.Fatalf("%v: %v", s, err)
 	}
@@ -265,7 +284,7 @@ func (s *split) String() string {
 	for _, r := range s.rows {
 		rows = append(rows, fmt.Sprintf("%v -> %v", r.In, r.Out))
 	}
-	return fmt.Sprintf("%v, mesh %s, %s", s.tr, s.m.Short(), strings.Join(rows, " and "))
+	return fmt.Sprintf("%v, mesh %s, %s, order %v", s.tr, s.m.Short(), strings.Join(rows, " and "), s.order)
 }
 
 // run compares the results that the ranks make of their blocks with those of
