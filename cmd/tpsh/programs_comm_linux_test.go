@@ -114,7 +114,7 @@ func (s *sketch) call(g *groupValue) (call string, x *value, shape []int) {
 
 // collective calls one.
 func (s *sketch) collective() {
-	g := s.group()
+	g := s.drawGroup()
 	if s.chance(6) {
 		s.unevenGather(g)
 		return
@@ -140,12 +140,12 @@ func (s *sketch) unevenGather(g *groupValue) {
 
 // asynchronous issues a collective, does something else, and waits, or reads the result.
 func (s *sketch) asynchronous() {
-	g := s.group()
+	g := s.drawGroup()
 	call, _, _ := s.call(g)
 	y, w := s.name("y"), s.name("work")
 	s.within(g, func() { s.line("%s, %s = %s, async_op=True)", y, w, strings.TrimSuffix(call, ")")) })
 	for range s.rng.IntN(3) {
-		one(s, []func(*sketch){(*sketch).operator, (*sketch).collective, (*sketch).redistribute, (*sketch).messages})(s)
+		one(s, []func(*sketch){(*sketch).operator, (*sketch).collective, (*sketch).redistribute, (*sketch).messages, (*sketch).asynchronous})(s)
 	}
 	s.within(g, func() {
 		switch s.rng.IntN(4) {
@@ -163,24 +163,24 @@ func (s *sketch) asynchronous() {
 // messages sends tensors around a ring of all ranks, and receives them in another order.
 func (s *sketch) messages() {
 	x := s.tensor(func(v *value) bool { return v.mesh == nil })
-	step := 1 + s.rng.IntN(s.ranks-1)
+	step := s.rng.IntN(s.ranks)
 	tags := s.rng.Perm(3)
 	for _, tag := range tags {
-		s.line("send(%s, (rank() + %d) %% %d, tag=%d)", x.name, step, s.ranks, tag)
+		s.line("send(%s, (%s + %d) %% %d, tag=%d%s)", x.name, s.me(), step, s.ranks, tag, s.argument())
 	}
 	s.rng.Shuffle(len(tags), func(i, k int) { tags[i], tags[k] = tags[k], tags[i] })
 	for _, tag := range tags[1:] {
-		s.line("recv((rank() - %d) %% %d, tag=%d)", step, s.ranks, tag)
+		s.line("recv((%s - %d) %% %d, tag=%d%s)", s.me(), step, s.ranks, tag, s.argument())
 	}
-	s.set(fmt.Sprintf("recv((rank() - %d) %% %d, tag=%d)", step, s.ranks, tags[0]), value{shape: x.shape, dtype: x.dtype})
+	s.set(fmt.Sprintf("recv((%s - %d) %% %d, tag=%d%s)", s.me(), step, s.ranks, tags[0], s.argument()), value{shape: x.shape, dtype: x.dtype})
 }
 
 // objects passes values that are no tensors.
 func (s *sketch) objects() {
 	call := one(s, []string{
-		`all_gather_object({"rank": rank(), "list": [rank() * 0.1] * rank()})`,
-		`broadcast_object([rank(), "of rank", None], src=ROOT)`,
-		`scatter_object([[i, "x" * i] for i in range(world_size())], src=ROOT)`,
+		`all_gather_object({"rank": rank(), "list": [rank() * 0.1] * rank()}GROUP)`,
+		`broadcast_object([rank(), "of rank", None], src=ROOTGROUP)`,
+		`scatter_object([[i, "x" * i] for i in range(SIZE)], src=ROOTGROUP)`,
 	})
-	s.line("print(%s)", strings.ReplaceAll(call, "ROOT", fmt.Sprint(s.rng.IntN(s.ranks))))
+	s.line("print(%s)", strings.NewReplacer("ROOT", fmt.Sprint(s.rng.IntN(s.ranks)), "GROUP", s.argument(), "SIZE", fmt.Sprint(s.ranks)).Replace(call))
 }

@@ -50,7 +50,8 @@ func writeProgram(seed uint64) *sketch {
 	s := &sketch{rng: rand.New(rand.NewPCG(seed, 7)), kinds: map[string]int{}}
 	s.ranks = 2 + s.rng.IntN(3)
 	fmt.Fprintf(&s.text, programHead, seed)
-	count := 6 + s.rng.IntN(20)
+	s.disturb()
+	count := 6 + s.rng.IntN(30)
 	mistake := -1
 	if s.chance(3) {
 		mistake = s.rng.IntN(count)
@@ -90,15 +91,16 @@ type programEnd struct {
 	status []int // of each launcher
 	out    string
 	report string
+	others string // what the other launchers say
 	files  map[string]string
 }
 
 // runProgram runs a program in a place, in a folder of its own.
-func runProgram(t *testing.T, source string, place programPlace) *programEnd {
+func runProgram(t *testing.T, s *sketch, place programPlace) *programEnd {
 	t.Helper()
 	dir := t.TempDir()
 	script := filepath.Join(dir, "main.star")
-	if err := os.WriteFile(script, []byte(source), 0o644); err != nil {
+	if err := os.WriteFile(script, []byte(s.text.String()), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	at := ""
@@ -113,7 +115,7 @@ func runProgram(t *testing.T, source string, place programPlace) *programEnd {
 		} else {
 			args = append(args, "--nnodes", fmt.Sprint(len(place.nodes)), "--node-rank", fmt.Sprint(node), "--rdzv", at, "--nproc-per-node", fmt.Sprint(ranks))
 		}
-		launchers = append(launchers, startProcess(t, append(args, script)...))
+		launchers = append(launchers, startProcess(t, append(append(args, s.flags...), script)...))
 	}
 	end := &programEnd{files: map[string]string{}}
 	for node, p := range launchers {
@@ -125,6 +127,8 @@ func runProgram(t *testing.T, source string, place programPlace) *programEnd {
 		if node == 0 {
 			end.out = strings.ReplaceAll(string(out), dir+"/", "")
 			end.report = noticed.ReplaceAllString(strings.ReplaceAll(p.errs.String(), dir+"/", ""), "")
+		} else {
+			end.others += p.errs.String()
 		}
 	}
 	end.readFiles(t, dir)
@@ -172,7 +176,9 @@ func (e *programEnd) differs(other *programEnd) (in []string) {
 		}
 	}
 	for _, status := range other.status {
-		add("exit status", fmt.Sprint(e.status[0]), fmt.Sprint(status))
+		if status != e.status[0] {
+			add("exit status", fmt.Sprint(e.status[0]), fmt.Sprintf("%d\nof which another node says:\n%s", status, other.others))
+		}
 	}
 	add("output", e.out, other.out)
 	add("report", e.report, other.report)
@@ -218,7 +224,7 @@ func TestRandomPrograms(t *testing.T) {
 			first, apart := comparePlaces(t, s)
 			tally.add(s, first, apart)
 			if t.Failed() {
-				t.Logf("the program:\n%s", &s.text)
+				t.Logf("the program, which tpsh runs with %v:\n%s", s.flags, &s.text)
 			}
 		})
 	}
@@ -232,7 +238,7 @@ func TestRandomPrograms(t *testing.T) {
 func comparePlaces(t *testing.T, s *sketch) (first *programEnd, apart bool) {
 	t.Helper()
 	for _, place := range programPlaces(s.ranks) {
-		end := runProgram(t, s.text.String(), place)
+		end := runProgram(t, s, place)
 		if first == nil {
 			first = end
 			continue

@@ -51,6 +51,30 @@ var plantable = []mistake{
 		s.line("print((%s * (ones(6) * (1 + rank()))).sum().item())", x)
 	}},
 	{"a checkpoint that is not there", true, onAll(`load_checkpoint("nowhere", {"x": zeros(2)})`)},
+	{"blocks that differ in size on one rank", true, func(s *sketch) {
+		s.line(`print(DTensor.from_local(ones(%d if rank() == %d else 2), init_device_mesh("cpu", (world_size(),)), [Partial()]).full_tensor())`, 3+s.rng.IntN(2), s.culprit())
+	}},
+	{"a checkpoint of another shape on one rank", true, func(s *sketch) {
+		s.line(`save_checkpoint("bad", {"x": ones(3 if rank() == %d else 2)})`, s.culprit())
+	}},
+	{"a leaf that is changed, on all ranks", true, onAll("ones(2, requires_grad=True).add_(1)")},
+	{"a reduction of what requires grad", true, func(s *sketch) {
+		s.line("reduce(ones(2, requires_grad=rank() == %d))", s.culprit())
+	}},
+	{"groups in another order on one rank", false, func(s *sketch) {
+		s.line("both = [new_group(range(world_size())), new_group(range(world_size() - 1, -1, -1))]")
+		s.line("for g in (both[::-1] if rank() == %d else both): all_reduce(ones(2), group=g)", s.culprit())
+	}},
+	{"a loop without an end on one rank", false, func(s *sketch) {
+		s.flags = append(s.flags, "--max-steps", "1000000")
+		s.block(fmt.Sprintf("while rank() == %d:", s.culprit()), func() { s.line("pass") })
+	}},
+	{"a rank that is killed, which others note", false, func(s *sketch) {
+		s.line(`faults.kill(%d, at="barrier#%d")`, s.culprit(), s.barriers+1)
+		s.line("caught(barrier)")
+		s.barriers++
+		s.line("caught(lambda: all_reduce(ones(2)))")
+	}},
 	{"a draw of one rank", false, func(s *sketch) {
 		s.line("if rank() == %d: randn(2)", s.culprit())
 		s.line(`print(DTensor.randn([4, 4], init_device_mesh("cpu", (world_size(),)), [Shard(0)]).sum().item())`)
@@ -91,7 +115,7 @@ func onAll(call string) func(s *sketch) { return func(s *sketch) { s.line("%s", 
 // is not usual.
 func differing(call, usual, other string) func(s *sketch) {
 	return func(s *sketch) {
-		g := s.group()
+		g := s.drawGroup()
 		if g.size == 1 {
 			g = &groupValue{size: s.ranks}
 		}

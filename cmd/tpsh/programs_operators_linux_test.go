@@ -17,10 +17,6 @@ type operator struct {
 
 func hasDims(n int) func(v *value) bool { return func(v *value) bool { return len(v.shape) >= n } }
 
-func bothOf(a, b func(v *value) bool) func(v *value) bool {
-	return func(v *value) bool { return a(v) && b(v) }
-}
-
 // notEmpty reports whether v has elements, so that it has a largest one.
 func notEmpty(v *value) bool { return v.numel() > 0 }
 
@@ -33,7 +29,7 @@ func same(takes func(*value) bool, smooth bool, formats ...string) operator {
 
 // onDim is an operator along a dim, D, that leaves shape and dtype as they are.
 func onDim(takes func(*value) bool, smooth bool, formats ...string) operator {
-	return operator{bothOf(takes, hasDims(1)), func(s *sketch, x *value) (string, []int, string) {
+	return operator{allOf(takes, hasDims(1)), func(s *sketch, x *value) (string, []int, string) {
 		dim := fmt.Sprint(s.rng.IntN(len(x.shape)))
 		return strings.NewReplacer("X", x.name, "D", dim).Replace(one(s, formats)), x.shape, x.dtype
 	}, smooth}
@@ -42,7 +38,7 @@ func onDim(takes func(*value) bool, smooth bool, formats ...string) operator {
 // reducing is an operator over one dim, D, or over all, with the dtype of what it gives, ""
 // for that of the tensor.
 func reducing(takes func(*value) bool, smooth bool, dtype string, names ...string) operator {
-	return operator{bothOf(takes, notEmpty), func(s *sketch, x *value) (string, []int, string) {
+	return operator{allOf(takes, notEmpty), func(s *sketch, x *value) (string, []int, string) {
 		to := dtype
 		if to == "" {
 			to = x.dtype
@@ -69,7 +65,7 @@ var operators = []operator{
 	same(func(v *value) bool { return v.is("int64", "int32") }, false, "X * 3", "X + 1", "7 - X", "X // 3", "X % 4", "-X", "X.abs()", "X & 5", "X ^ 3", "~X", "X.clamp(-3, 4)"),
 	same(func(v *value) bool { return v.dtype == "bool" }, false, "~X", "X.logical_not()", "X & X.flip([0])", "X | ~X"),
 	onDim((*value).isFloat, true, "F.softmax(X, dim=D)", "F.log_softmax(X, dim=D)", "X.cumsum(D)", "X - X.mean(D, keepdim=True)"),
-	onDim(bothOf((*value).isNumber, notEmpty), false, "X.sort(D)[0]", "X.flip([D])", "X.roll(2, D)", "X.cummax(D)[0]", "X - X.max(D, keepdim=True)[0]"),
+	onDim(allOf((*value).isNumber, notEmpty), false, "X.sort(D)[0]", "X.flip([D])", "X.roll(2, D)", "X.cummax(D)[0]", "X - X.max(D, keepdim=True)[0]"),
 	reducing((*value).isFloat, true, "", "sum", "mean", "logsumexp", "norm"),
 	reducing(func(v *value) bool { return v.isFloat() && v.numel() > 1 && !slices.Contains(v.shape, 1) }, true, "", "var", "std"),
 	reducing((*value).isNumber, false, "", "amax", "amin"),
@@ -85,14 +81,14 @@ var operators = []operator{
 	{hasDims(1), stacked, true},
 	{hasDims(1), padded, true},
 	{hasDims(0), unsqueezed, true},
-	{bothOf((*value).isFloat, hasDims(1)), halved, true},
-	{bothOf((*value).isFloat, hasDims(1)), normed, true},
-	{bothOf((*value).isFloat, hasDims(2)), gram, true},
-	{bothOf((*value).isNumber, hasDims(2)), triangle, true},
+	{allOf((*value).isFloat, hasDims(1)), halved, true},
+	{allOf((*value).isFloat, hasDims(1)), normed, true},
+	{allOf((*value).isFloat, hasDims(2)), gram, true},
+	{allOf((*value).isNumber, hasDims(2)), triangle, true},
 	{hasDims(0), converted, false},
 	{(*value).isNumber, compared, false},
 	{(*value).isNumber, maskedIn, true},
-	{bothOf((*value).isNumber, bothOf(hasDims(1), notEmpty)), best, false},
+	{allOf((*value).isNumber, allOf(hasDims(1), notEmpty)), best, false},
 }
 
 func transposed(s *sketch, x *value) (string, []int, string) {
@@ -223,7 +219,7 @@ func best(s *sketch, x *value) (string, []int, string) {
 // apply draws an operator for x and returns the call, as write does.
 func (s *sketch) apply(x *value, smooth bool) (call string, shape []int, dtype string) {
 	for {
-		o := one(s, operators)
+		o := one(s, one(s, [][]operator{operators, operators, layers}))
 		if (smooth && !o.smooth) || !o.takes(x) {
 			continue
 		}

@@ -9,31 +9,56 @@ import (
 type statement struct {
 	kind   string
 	weight int
+	where  where
 	write  func(s *sketch)
 }
+
+// A where says where a statement may stand.
+type where uint8
+
+const (
+	everywhere where = iota
+	// amongAll is for what all ranks do together.
+	amongAll
+	// atTop is for what stands neither in a loop nor in a function.
+	atTop
+)
 
 // statements are all kinds of them.
 func statements() []statement {
 	return []statement{
-		{"operator", 24, (*sketch).operator},
-		{"two tensors", 6, (*sketch).twoTensors},
-		{"in place", 3, (*sketch).inPlace},
-		{"distribute", 10, (*sketch).distribute},
-		{"from_local", 7, (*sketch).fromLocal},
-		{"drawn", 3, (*sketch).drawn},
-		{"redistribute", 10, (*sketch).redistribute},
-		{"collective", 18, (*sketch).collective},
-		{"asynchronous", 6, (*sketch).asynchronous},
-		{"messages", 5, (*sketch).messages},
-		{"objects", 3, (*sketch).objects},
-		{"gradient", 8, (*sketch).gradient},
-		{"training", 3, (*sketch).training},
-		{"pipeline", 2, (*sketch).pipeline},
-		{"attempt", 5, (*sketch).attempt},
-		{"caught", 3, (*sketch).caught},
-		{"file", 5, (*sketch).file},
-		{"checkpoint", 3, (*sketch).checkpoint},
+		{"operator", 24, everywhere, (*sketch).operator},
+		{"two tensors", 6, everywhere, (*sketch).twoTensors},
+		{"in place", 4, everywhere, (*sketch).inPlace},
+		{"distribute", 9, everywhere, (*sketch).distribute},
+		{"from_local", 6, everywhere, (*sketch).fromLocal},
+		{"drawn", 3, everywhere, (*sketch).drawn},
+		{"redistribute", 10, everywhere, (*sketch).redistribute},
+		{"local_map", 3, everywhere, (*sketch).localMap},
+		{"ColoTensor", 3, amongAll, (*sketch).colo},
+		{"collective", 18, everywhere, (*sketch).collective},
+		{"asynchronous", 6, everywhere, (*sketch).asynchronous},
+		{"messages", 5, everywhere, (*sketch).messages},
+		{"pipeline messages", 2, amongAll, (*sketch).pipelineMessages},
+		{"objects", 3, everywhere, (*sketch).objects},
+		{"trace", 3, everywhere, (*sketch).trace},
+		{"gradient", 8, everywhere, (*sketch).gradient},
+		{"training", 3, amongAll, (*sketch).training},
+		{"pipeline", 2, amongAll, (*sketch).pipeline},
+		{"attempt", 5, everywhere, (*sketch).attempt},
+		{"caught", 3, amongAll, (*sketch).caught},
+		{"file", 5, amongAll, (*sketch).file},
+		{"checkpoint", 3, amongAll, (*sketch).checkpoint},
+		{"parts", 3, amongAll, (*sketch).parts},
+		{"loop", 3, atTop, (*sketch).loop},
+		{"function", 3, atTop, (*sketch).function},
+		{"shown", 3, everywhere, (*sketch).shown},
 	}
+}
+
+// may reports whether a statement may stand where the next one is written.
+func (s *sketch) may(st *statement) bool {
+	return st.where == everywhere || s.members == nil && (st.where == amongAll || s.inside == 0)
 }
 
 // statement writes one of a random kind.
@@ -43,11 +68,15 @@ func (s *sketch) statement() {
 	for _, st := range all {
 		total += st.weight
 	}
-	left := s.rng.IntN(total)
-	for _, st := range all {
-		if left -= st.weight; left < 0 {
-			s.kinds[st.kind]++
-			st.write(s)
+	for {
+		left := s.rng.IntN(total)
+		i := 0
+		for left -= all[i].weight; left >= 0; left -= all[i].weight {
+			i++
+		}
+		if s.may(&all[i]) {
+			s.kinds[all[i].kind]++
+			all[i].write(s)
 			return
 		}
 	}
@@ -78,10 +107,11 @@ func (s *sketch) twoTensors() {
 // inPlace changes a copy of a tensor.
 func (s *sketch) inPlace() {
 	x := s.tensor((*value).isFloat)
+	copied := x.name + ".clone()"
 	if x.mesh != nil { // what is Partial takes few changes
-		return
+		copied = fmt.Sprintf("%s.redistribute(placements=%s).clone()", x.name, s.placements(x.mesh, len(x.shape)))
 	}
-	y := s.set(x.name+".clone()", value{shape: x.shape, dtype: x.dtype, alike: x.alike})
+	y := s.set(copied, value{shape: x.shape, dtype: x.dtype, mesh: x.mesh, alike: x.alike})
 	s.line("%s", strings.ReplaceAll(one(s, []string{"X.mul_(0.5)", "X.add_(1)", "X.clamp_(-1, 1)", "X.sub_(X * 0.25)", "X[X.gt(0)] = 2"}), "X", y.name))
 	if len(y.shape) > 0 && y.shape[0] > 1 {
 		s.line("%s[1] = 7", y.name)
@@ -93,7 +123,16 @@ func (s *sketch) inPlace() {
 func (s *sketch) distribute() {
 	x := s.tensor(func(v *value) bool { return v.mesh == nil })
 	m := s.mesh()
-	s.set(fmt.Sprintf("distribute_tensor(%s, %s, %s)", x.name, m.name, s.placements(m, len(x.shape))), value{shape: x.shape, dtype: x.dtype, mesh: m})
+	source := ""
+	switch s.rng.IntN(5) {
+	case 0:
+		source = fmt.Sprintf(", src_data_rank=%d", s.rng.IntN(m.size()))
+	case 1:
+		if x.alike {
+			source = ", src_data_rank=None"
+		}
+	}
+	s.set(fmt.Sprintf("distribute_tensor(%s, %s, %s%s)", x.name, m.name, s.placements(m, len(x.shape)), source), value{shape: x.shape, dtype: x.dtype, mesh: m})
 }
 
 // fromLocal makes a distributed tensor of what each rank has.
@@ -151,9 +190,21 @@ func (s *sketch) placedTensor(fits func(v *value) bool) *value {
 func (s *sketch) redistribute() {
 	x := s.placedTensor(anyValue)
 	placements := s.placements(x.mesh, len(x.shape))
-	switch s.rng.IntN(4) {
+	switch s.rng.IntN(6) {
 	case 0:
-		s.set(x.name+".full_tensor()", value{shape: x.shape, dtype: x.dtype, alike: true})
+		s.set(x.name+".full_tensor()", value{shape: x.shape, dtype: x.dtype, alike: !x.mesh.line})
+	case 1:
+		if m := s.mesh(); !m.line && !x.mesh.line {
+			s.set(fmt.Sprintf("%s.redistribute(mesh=%s, placements=%s)", x.name, m.name, s.placements(m, len(x.shape))), value{shape: x.shape, dtype: x.dtype, mesh: m})
+		}
+	case 2:
+		y, w := s.name("x"), s.name("work")
+		s.line("%s, %s = %s.redistribute(placements=%s, async_op=True)", y, w, x.name, placements)
+		s.operator()
+		if s.chance(2) {
+			s.line("%s.wait()", w)
+		}
+		s.show(y)
 	default:
 		s.set(fmt.Sprintf("%s.redistribute(placements=%s)", x.name, placements), value{shape: x.shape, dtype: x.dtype, mesh: x.mesh})
 	}
@@ -206,7 +257,7 @@ func (s *sketch) smoothCollective(v *value) (call string, shape []int) {
 			continue
 		}
 		if arguments, shape, ok := c.write(s, v, s.ranks); ok && shape != nil {
-			return fmt.Sprintf("%s(%s, %s)", c.name, v.name, arguments), shape
+			return fmt.Sprintf("%s(%s, %s%s)", c.name, v.name, arguments, s.argument()), shape
 		}
 	}
 }
@@ -220,15 +271,46 @@ func (s *sketch) attempt() {
 	s.line("caught(lambda: %s)", strings.ReplaceAll(one(s, calls), "X", x.name))
 }
 
-// caught makes a mistake that attempt catches, after which the ranks go on.
+// caught makes a mistake that attempt catches, after which the ranks go on. They meet first:
+// until then a rank that has caught an error of its own may have left out a call.
 func (s *sketch) caught() {
 	m := one(s, plantable)
 	if !m.catchable {
 		return
 	}
 	f := s.name("f")
+	outer := s.scope
 	s.block(fmt.Sprintf("def %s():", f), func() { m.write(s) })
+	s.scope = outer
 	s.line("caught(%s)", f)
+	s.line("broadcast_object(None)")
+}
+
+// trace prints what a call communicates.
+func (s *sketch) trace() {
+	g := s.drawGroup()
+	call, _, _ := s.call(g)
+	if s.chance(2) {
+		x := s.placedTensor(anyValue)
+		g, call = &groupValue{}, fmt.Sprintf("%s.redistribute(placements=%s)", x.name, s.placements(x.mesh, len(x.shape)))
+	}
+	s.within(g, func() {
+		s.line("print([(c.op, c.bytes, c.wire_bytes, c.shape, c.dtype, c.dims, c.group.ranks(), c.where, c.phase) for c in comm_trace(lambda: %s)])", call)
+	})
+}
+
+// shown prints a tensor as users see it, and what is told of it.
+func (s *sketch) shown() {
+	if s.chance(3) {
+		s.line("print(%s)", s.tensor(anyValue).name)
+		return
+	}
+	x := s.placedTensor(anyValue)
+	placements := s.placements(x.mesh, len(x.shape))
+	s.line("%s", strings.NewReplacer("X", x.name, "M", x.mesh.name, "P", placements).Replace(one(s, []string{
+		"print(explain(X, P))", "visualize_sharding(X)", "print(get_local_shape_and_global_offset(X))",
+		"print(M, M.get_coordinate(), M.shape)", "print(X.device_mesh, X.placements, X.local_shape)",
+	})))
 }
 
 // file saves a tensor of one rank, or of each.

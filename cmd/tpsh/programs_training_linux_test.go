@@ -5,7 +5,7 @@ import "fmt"
 // training trains a small model for some steps: each rank with all of it, with parts of its
 // parameters, or with parts of its layers.
 func (s *sketch) training() {
-	m := &meshValue{name: s.name("mesh"), dims: []int{s.ranks}}
+	m := &meshValue{name: s.name("mesh")}
 	s.line(`%s = init_device_mesh("cpu", (%d,), mesh_dim_names=("a",))`, m.name, s.ranks)
 	in, hidden, out := s.size(), s.size(), s.size()
 	net, opt := s.name("net"), s.name("opt")
@@ -48,21 +48,22 @@ func (s *sketch) training() {
 // pipeline runs a model whose layers the ranks have, one each or several.
 func (s *sketch) pipeline() {
 	const width = 4
-	schedule := one(s, []string{"gpipe", "1f1b", "interleaved"})
+	schedule := one(s, []string{"gpipe", "1f1b", "interleaved", "zb1p", "zb2p", "zbv", "vhalf", "vmin"})
 	micro, chunks := 1+s.rng.IntN(4), 1
-	if schedule == "interleaved" {
+	position := fmt.Sprintf("c * %d + rank()", s.ranks)
+	switch schedule {
+	case "interleaved":
 		micro, chunks = s.ranks*(1+s.rng.IntN(2)), 1+s.rng.IntN(2)
+	case "zbv", "vhalf", "vmin": // down the stages and back up
+		chunks, position = 2, fmt.Sprintf("[rank(), %d - rank()][c]", 2*s.ranks-1)
 	}
-	if !s.parallel {
-		s.line("init_parallel(pipeline=%d)", s.ranks)
-		s.parallel = true
-	}
+	s.initParallel()
 	ws, x, y, result := s.name("ws"), s.name("x"), s.name("x"), s.name("result")
 	s.line("%s = [randn(%d, %d).requires_grad_(True) for _ in range(%d)]", ws, width, width, chunks*s.ranks)
 	rows := micro * (1 + s.rng.IntN(3))
 	s.line("%s, %s = randn(%d, %d), randn(%d, %d)", x, y, rows, width, rows, width)
-	stages := fmt.Sprintf("[(lambda w: lambda h: h.matmul(w).tanh())(%s[c * %d + rank()]) for c in range(%d)]", ws, s.ranks, chunks)
-	if schedule != "interleaved" {
+	stages := fmt.Sprintf("[(lambda w: lambda h: h.matmul(w).tanh())(%s[%s]) for c in range(%d)]", ws, position, chunks)
+	if chunks == 1 && schedule != "interleaved" {
 		stages += "[0]"
 	}
 	s.line("%s = pipeline_schedule(%s, %s, %s, F.mse_loss, %d, schedule=%q)", result, stages, x, y, micro, schedule)

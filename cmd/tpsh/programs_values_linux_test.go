@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"math/rand/v2"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -11,19 +12,45 @@ import (
 // each point: which tensors, of which shapes, on which meshes. So what it writes is right,
 // but for the mistake that is planted.
 type sketch struct {
+	scope
 	rng    *rand.Rand
-	ranks  int
 	text   strings.Builder
 	indent string
-	names  int // that were given out
-	values []*value
-	meshes []*meshValue
-	groups []*groupValue
+	names  int            // that were given out
 	kinds  map[string]int // how many statements it has of each kind
+	flags  []string       // of the command that runs it
 
 	parallel bool   // whether it has called init_parallel
 	barriers int    // that it has written
 	mistake  string // that is planted, or ""
+}
+
+// A scope is the ranks for which statements are written, and what these have: all ranks,
+// or a part of them which does something else than the others.
+type scope struct {
+	ranks   int
+	group   string // the argument that names it in a call; "" for all ranks
+	members []int  // nil for all ranks
+	inside  int    // how many blocks, of loops and functions, are around
+	values  []*value
+	meshes  []*meshValue
+	groups  []*groupValue
+}
+
+// me is an expression of the place of a rank in the world.
+func (c *scope) me() string {
+	if c.group == "" {
+		return "rank()"
+	}
+	return c.group + ".rank()"
+}
+
+// argument is the world as a further argument of a call.
+func (c *scope) argument() string {
+	if c.group == "" {
+		return ""
+	}
+	return ", group=" + c.group
 }
 
 // A value is a tensor that a variable holds on every rank.
@@ -35,10 +62,12 @@ type value struct {
 	alike bool       // whether a plain tensor is the same on every rank
 }
 
-// A meshValue is a mesh of all ranks.
+// A meshValue is a mesh of all ranks of the world, or a line of one.
 type meshValue struct {
-	name string
-	dims []int
+	name  string
+	dims  []int
+	names string // of its dims, one letter each
+	line  bool
 }
 
 // A groupValue is a group of ranks for a collective.
@@ -47,6 +76,9 @@ type groupValue struct {
 	size     int
 	members  []int // who calls; nil if every rank is in a group of that name
 }
+
+// size is the number of ranks of a mesh.
+func (m *meshValue) size() int { return (&value{shape: m.dims}).numel() }
 
 func (v *value) numel() int {
 	n := 1
@@ -182,11 +214,45 @@ func (s *sketch) mesh() *meshValue {
 	if len(s.meshes) > 0 && !s.chance(5) {
 		return one(s, s.meshes)
 	}
+	if len(s.meshes) > 0 && s.chance(3) {
+		if m := one(s, s.meshes); len(m.dims) > 1 {
+			dim := s.rng.IntN(len(m.dims))
+			line := &meshValue{name: s.name("mesh"), dims: m.dims[dim : dim+1], names: m.names[dim : dim+1], line: true}
+			s.line("%s = %s[%q]", line.name, m.name, line.names)
+			s.meshes = append(s.meshes, line)
+			return line
+		}
+	}
 	m := &meshValue{name: s.name("mesh"), dims: one(s, factors(s.ranks))}
-	names := []string{`"a"`, `"b"`, `"c"`}[:len(m.dims)]
-	s.line(`%s = init_device_mesh("cpu", (%s,), mesh_dim_names=(%s,))`, m.name, strings.Trim(listOf(m.dims), "[]"), strings.Join(names, ", "))
+	m.names = "abc"[:len(m.dims)]
+	names := fmt.Sprintf("(%s)", regexp.MustCompile(".").ReplaceAllString(m.names, `"$0", `))
+	if s.members == nil && s.chance(2) {
+		s.line(`%s = init_device_mesh("cpu", (%s,), mesh_dim_names=%s)`, m.name, strings.Trim(listOf(m.dims), "[]"), names)
+	} else {
+		s.line(`%s = DeviceMesh("cpu", tensor(%s).reshape(%s), mesh_dim_names=%s)`, m.name, listOf(s.shuffled()), listOf(m.dims), names)
+	}
 	s.meshes = append(s.meshes, m)
 	return m
+}
+
+// shuffled returns the ranks of the world in some order, rank 0 of it being the first as often as not.
+func (s *sketch) shuffled() []int {
+	ranks := s.rng.Perm(s.ranks)
+	if s.chance(2) {
+		slices.Sort(ranks)
+	}
+	return s.global(ranks)
+}
+
+// global returns the ranks at some places of the world.
+func (s *sketch) global(places []int) []int {
+	ranks := slices.Clone(places)
+	for i, place := range places {
+		if s.members != nil {
+			ranks[i] = s.members[place]
+		}
+	}
+	return ranks
 }
 
 // factors are the shapes of meshes of n ranks, of one to three dims.
@@ -198,23 +264,23 @@ func factors(n int) [][]int {
 	return shapes
 }
 
-// group returns a group: the world, one of some ranks in some order, or the line of a mesh.
-func (s *sketch) group() *groupValue {
+// drawGroup returns a group: the world, one of some of its ranks in some order, or the line of a mesh.
+func (s *sketch) drawGroup() *groupValue {
 	switch {
 	case s.chance(2):
-		return &groupValue{size: s.ranks}
+		return &groupValue{argument: s.group, size: s.ranks}
 	case s.chance(2):
 		m := s.mesh()
 		dim := s.rng.IntN(len(m.dims))
 		argument := fmt.Sprintf("%s.get_group(%d)", m.name, dim)
-		if s.chance(2) {
-			argument = fmt.Sprintf("%s[%q]", m.name, string(rune('a'+dim)))
+		if s.chance(2) && len(m.dims) > 1 {
+			argument = fmt.Sprintf("%s[%q]", m.name, m.names[dim:dim+1])
 		}
 		return &groupValue{argument: argument, size: m.dims[dim]}
 	case len(s.groups) > 0 && s.chance(2):
 		return one(s, s.groups)
 	}
-	members := s.rng.Perm(s.ranks)[:1+s.rng.IntN(s.ranks)]
+	members := s.global(s.rng.Perm(s.ranks)[:1+s.rng.IntN(s.ranks)])
 	g := &groupValue{argument: s.name("group"), size: len(members), members: members}
 	s.line("%s = new_group(%s)", g.argument, listOf(members))
 	s.groups = append(s.groups, g)
