@@ -88,6 +88,7 @@ func TestBombs(t *testing.T) {
 		kind, form, transport := bombs[i%len(bombs)], bombForms[rng.IntN(len(bombForms))], places[rng.IntN(len(places))]
 		limit := 32 << rng.IntN(4)
 		t.Run(fmt.Sprintf("%d: %s, %s/%s/%d", i, kind.name, form.name, transport, limit), func(t *testing.T) {
+			t.Parallel()
 			source := "def bomb():\n    " + strings.ReplaceAll(kind.body, "\n", "\n    ") + "\n" + form.call + "\n"
 			head, _, _ := strings.Cut(source, "#!")
 			line := 1 + strings.Count(head, "\n")
@@ -95,7 +96,7 @@ func TestBombs(t *testing.T) {
 			if err := os.WriteFile(script, []byte(source), 0o644); err != nil {
 				t.Fatal(err)
 			}
-			p := exec.Command(os.Args[0], "run", "-n", "2", "--transport", transport, "--max-mem", fmt.Sprint(limit, "M"), "--timeout", "60s", "--quiet", script)
+			p := exec.Command(os.Args[0], "run", "-n", "2", "--transport", transport, "--max-mem", fmt.Sprint(limit, "M"), "--timeout", "5m", "--quiet", script)
 			p.Env = append(os.Environ(), commandVariable+"=1", "TMPDIR="+t.TempDir())
 			out, _ := p.CombinedOutput() // its status is looked at
 			if code := p.ProcessState.ExitCode(); code != 1 && code != 3 {

@@ -101,7 +101,10 @@ func TestStoppedSaves(t *testing.T) {
 	}
 	for _, transport := range list {
 		for _, signal := range signals {
-			t.Run(transport+"/"+signal, func(t *testing.T) { stopSaves(t, transport, signal) })
+			t.Run(transport+"/"+signal, func(t *testing.T) {
+				t.Parallel() // somebody waits most of the time
+				stopSaves(t, transport, signal)
+			})
 		}
 	}
 }

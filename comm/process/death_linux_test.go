@@ -19,6 +19,9 @@ import (
 func TestProcesses(t *testing.T) {
 	for _, transport := range []string{"shm", "tcp"} {
 		for _, size := range []int{2, 3, 5} {
+			if testing.Short() && size != 3 {
+				continue
+			}
 			t.Run(fmt.Sprintf("%s/%d", transport, size), func(t *testing.T) {
 				c := start(t, transport, size, "exercise", "2")
 				for rank, output := range c.wait(t) {
@@ -58,6 +61,9 @@ func TestProcessKilled(t *testing.T) {
 func TestProcessKilledLending(t *testing.T) {
 	for name := range largeShapes {
 		for seed := range uint64(4) {
+			if testing.Short() && seed > 1 {
+				continue
+			}
 			t.Run(fmt.Sprintf("%s/%d", name, seed), func(t *testing.T) {
 				t.Parallel()
 				rng := rand.New(rand.NewPCG(seed, uint64(len(name))))
@@ -89,6 +95,9 @@ func TestProcessDisturbed(t *testing.T) {
 	failed := regexp.MustCompile(`^started\n(rank \d: [^\n]*rank \d failed: [^\n]*\n)?done\n`)
 	for _, fault := range ofConnections {
 		for seed := range uint64(2) {
+			if testing.Short() && seed > 0 {
+				continue
+			}
 			t.Run(fmt.Sprintf("%s/%d", faults[fault], seed), func(t *testing.T) {
 				t.Parallel()
 				c := &crew{outputs: make([]bytes.Buffer, 3), disturbance: &process.Disturbance{Seed: seed, Fault: fault, Below: 300}}

@@ -58,7 +58,9 @@ func TestLargeFrames(t *testing.T) {
 	testLarge(t, func(size int) *comm.Fabric { return process.NewFrames(size, process.FrameOptions{}) })
 }
 
-func TestLargeTCP(t *testing.T) { testLarge(t, tcp(bootstrap.Credentials{Job: "large"})) }
+func TestLargeTCP(t *testing.T) {
+	testLarge(t, tcp(bootstrap.Credentials{Job: "large", Timeout: patience}))
+}
 
 // largeRank calls what moves large blocks, so many times, and compares the
 // results.

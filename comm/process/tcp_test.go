@@ -18,6 +18,9 @@ import (
 
 var token = []byte("a token of 32 bytes for the test")
 
+// patience is how long a handshake may take on a busy machine.
+const patience = 5 * time.Minute
+
 // tcp returns an opener of ranks that meet as processes do, and talk through
 // the connections that come of it.
 func tcp(c bootstrap.Credentials) commtest.Opener {
@@ -30,8 +33,8 @@ func tcp(c bootstrap.Credentials) commtest.Opener {
 	}
 }
 
-// meet has size ranks meet. world tells for each rank how many it says there
-// are, and its credentials.
+// meet has size ranks meet, or all give up soon after one of them has. world tells for
+// each rank how many it says there are, and its credentials.
 func meet(ctx context.Context, c *bootstrap.Credentials, size int, world func(rank int) (int, *bootstrap.Credentials)) (*process.Supervision, []*process.Links, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -48,6 +51,7 @@ func meet(ctx context.Context, c *bootstrap.Credentials, size int, world func(ra
 			m, err := bootstrap.Meet(ctx, own, l.Addr().String(), r, n)
 			if err != nil {
 				errs[r] = fmt.Errorf("rank %d: %w", r, err)
+				time.AfterFunc(3*time.Second, cancel) // nobody waits for it for ever
 				return
 			}
 			if links[r], err = process.Connect(process.Through(m)); err != nil {
@@ -67,10 +71,12 @@ func meet(ctx context.Context, c *bootstrap.Credentials, size int, world func(ra
 	return process.Supervise(o), links, errors.Join(errs...)
 }
 
-func TestTCP(t *testing.T) { conform(t, tcp(bootstrap.Credentials{Job: "test", Token: token})) }
+func TestTCP(t *testing.T) {
+	conform(t, tcp(bootstrap.Credentials{Job: "test", Token: token, Timeout: patience}))
+}
 
 func TestTCPWithTLS(t *testing.T) {
-	c := bootstrap.Credentials{Job: "test", Token: token, TLS: true}
+	c := bootstrap.Credentials{Job: "test", Token: token, TLS: true, Timeout: patience}
 	for size := range 3 {
 		f := tcp(c)(size + 2)
 		for rank, err := range commtest.Exercise(t, f, 3) {

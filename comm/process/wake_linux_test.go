@@ -29,8 +29,12 @@ func TestWakeUps(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			rounds := wakeUpRounds
+			if testing.Short() {
+				rounds /= 4
+			}
 			for size := 2; size <= 5; size++ {
-				testWakeUps(t, size, wakeUpRounds, options)
+				testWakeUps(t, size, rounds, options)
 			}
 		})
 	}
@@ -41,6 +45,9 @@ func TestWakeUps(t *testing.T) {
 func TestWakeUpsOfMany(t *testing.T) {
 	t.Parallel()
 	for _, size := range []int{26, 40} {
+		if testing.Short() && size > 26 {
+			continue
+		}
 		testWakeUps(t, size, 2, sharedOptions)
 	}
 }
