@@ -28,6 +28,8 @@ type StreamConn struct {
 	stream  io.ReadWriteCloser
 	ended   func(error) error
 	in, out *queue
+	over    context.Context // until nobody reads the stream any more, or Close
+	finish  context.CancelFunc
 	tasks   sync.WaitGroup
 }
 
@@ -40,6 +42,7 @@ type StreamConn struct {
 // received.
 func Stream(stream io.ReadWriteCloser, ended func(error) error) *StreamConn {
 	c := &StreamConn{stream: stream, ended: ended, in: newQueue(), out: newQueue()}
+	c.over, c.finish = context.WithCancel(context.Background())
 	c.tasks.Go(c.read)
 	c.tasks.Go(c.write)
 	return c
@@ -70,12 +73,14 @@ func (c *StreamConn) Close() error {
 	late := time.AfterFunc(farewell, func() { c.stream.Close() })
 	defer late.Stop()
 	c.out.end(nil)
+	c.finish()
 	c.tasks.Wait()
 	return nil
 }
 
 // read queues the messages that come.
 func (c *StreamConn) read() {
+	defer c.finish()
 	r := bufio.NewReader(c.stream)
 	var err error
 	for err == nil {
@@ -126,8 +131,9 @@ func noEOF(err error) error {
 	return err
 }
 
-// write sends the queue, and closes the stream when there is no more to
-// come.
+// write sends the queue, and closes the stream when there is no more to come. When the
+// other end takes no more, its last messages may be here and not yet read: the stream is
+// closed when they are, or after farewell.
 func (c *StreamConn) write() {
 	defer c.stream.Close()
 	for {
@@ -137,6 +143,9 @@ func (c *StreamConn) write() {
 		}
 		if writeMessage(c.stream, msg) != nil { // which the reader notices, too
 			c.out.end(nil)
+			read, cancel := context.WithTimeout(c.over, farewell)
+			defer cancel()
+			<-read.Done()
 			return
 		}
 	}

@@ -63,6 +63,64 @@ func TestStreamClose(t *testing.T) {
 	}
 }
 
+// A goneStream is one whose other end has sent its last bytes and takes none: writes fail,
+// and the bytes are read as late as read says.
+type goneStream struct {
+	read   chan struct{}
+	last   io.Reader
+	closed chan struct{}
+}
+
+func (s *goneStream) Write([]byte) (int, error) { return 0, io.ErrClosedPipe }
+
+func (s *goneStream) Close() error {
+	close(s.closed)
+	return nil
+}
+
+func (s *goneStream) Read(b []byte) (int, error) {
+	select {
+	case <-s.read:
+		return s.last.Read(b)
+	case <-s.closed:
+		return 0, net.ErrClosed
+	}
+}
+
+// What the other end has sent before it went is received, though nothing can be sent to it
+// any more, as by a heartbeat that crosses its last message.
+func TestStreamReceivesTheLast(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var last bytes.Buffer
+		writeMessage(&last, []byte("done"))
+		s := &goneStream{make(chan struct{}), &last, make(chan struct{})}
+		c := Stream(s, nil)
+		c.Send([]byte("are you there?"))
+		synctest.Wait()
+		close(s.read)
+		if got, err := c.Recv(t.Context()); string(got) != "done" {
+			t.Errorf("got %q, %v, want done", got, err)
+		}
+		if _, err := c.Recv(t.Context()); err != io.EOF {
+			t.Errorf("behind the last: got %v, want %v", err, io.EOF)
+		}
+		c.Close()
+	})
+}
+
+// An other end that takes nothing and says nothing is given up.
+func TestStreamGivesUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := Stream(&goneStream{make(chan struct{}), nil, make(chan struct{})}, nil)
+		since := time.Now()
+		c.Send([]byte("are you there?"))
+		if _, err := c.Recv(t.Context()); err != net.ErrClosed || time.Since(since) != farewell {
+			t.Errorf("got %v after %v, want %v after %v", err, time.Since(since), net.ErrClosed, farewell)
+		}
+		c.Close()
+	})
+}
+
 // An end that takes nothing holds Close up for a while, and no longer.
 func TestStreamCloseGivesUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -217,7 +217,9 @@ func (c *Cluster) Close(status int) error {
 	var closers sync.WaitGroup
 	for _, n := range c.come {
 		closers.Go(func() {
-			sendJSON(n.conn, order{Finish: &status})
+			if sendJSON(n.conn, order{Finish: &status}) == nil {
+				n.conn.awaitEnd(patience)
+			}
 			n.conn.Close()
 		})
 	}

@@ -57,6 +57,19 @@ func (c *control) giveUp(o controlEnd, err error) {
 	}
 }
 
+// awaitEnd waits until the other end has closed the connection, for limit at most. A
+// connection that is closed while a heartbeat of that end is unread is reset, and what was
+// sent to it last may be lost.
+func (c *control) awaitEnd(limit time.Duration) {
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	defer cancel()
+	for {
+		if _, err := c.Recv(ctx); err != nil {
+			return
+		}
+	}
+}
+
 // Close sends what is still to be sent, and ends the connection.
 func (c *control) Close() error {
 	c.cancel()
