@@ -25,7 +25,14 @@ func init() {
 	}
 	complexForms["matrix_triangular"] = func(m *maker) []*tensor.Tensor {
 		a, b := m.complexOf(m.x(0)), m.complexOf(m.x(1))
-		if !m.bool(1) { // with ones on the diagonal the blocks there are triangles, too
+		if m.bool(1) { // what stands on the diagonal does not count, nor does its imaginary part
+			part, from := "tril", -1
+			if m.bool(0) {
+				part, from = "triu", 1
+			}
+			_, n := matrix(a)
+			a = m.Add(m.Do(part, one(a), Int1(from)), m.Do("eye", nil, Int1(n), None, Int1(int(a.DType().Real()))))
+		} else { // with ones on the diagonal the blocks there are triangles, too
 			by := m.column(m.diagonal(a, 0, len(a.Shape())-2, len(a.Shape())-1), len(a.Shape())-1)
 			a, b = m.Div(a, by), m.Div(b, by)
 		}
@@ -54,6 +61,19 @@ func init() {
 		out := m.all("complex_svd", m.parts(m.x(0)))
 		return []*tensor.Tensor{m.pair(out[0], out[1]), out[2], m.pair(out[3], out[4])}
 	}
+	complexForms["matrix_lu"] = func(m *maker) []*tensor.Tensor {
+		out := m.all("complex_lu", m.parts(m.x(0)))
+		return []*tensor.Tensor{m.pair(out[0], out[1]), out[2], m.Cast(out[3], m.x(0).DType())}
+	}
+	complexForms["matrix_info"] = func(m *maker) []*tensor.Tensor {
+		return one(m.Do("complex_info", m.parts(m.x(0)), m.c.Args...))
+	}
+	complexForms["matrix_reflectors"] = func(m *maker) []*tensor.Tensor {
+		out := m.all("complex_reflectors", m.parts(m.x(0)))
+		return []*tensor.Tensor{m.pair(out[0], out[1]), m.pair(out[2], out[3])}
+	}
+	complexForms["matrix_eig"] = func(m *maker) []*tensor.Tensor { return m.all("complex_eig", m.parts(m.x(0))) }
+	complexForms["matrix_eigvals"] = func(m *maker) []*tensor.Tensor { return m.all("complex_eigvals", m.parts(m.x(0))) }
 	complexForms["matrix_svdvals"] = func(m *maker) []*tensor.Tensor { return m.all("complex_svd", m.parts(m.x(0)))[2:3] }
 	complexForms["matrix_eigvalsh"] = func(m *maker) []*tensor.Tensor { return m.all("complex_eigh", m.parts(m.x(0)))[:1] }
 	complexForms["matrix_eigh"] = func(m *maker) []*tensor.Tensor {

@@ -105,7 +105,7 @@ var factorComposites = []namedComposite{
 			if m.bool(0) {
 				return one(m.reflected(m.x(0), m.x(1), m.x(2), m.bool(1)))
 			}
-			return one(m.turned(m.reflected(m.x(0), m.x(1), m.turned(m.x(2)), !m.bool(1))))
+			return one(m.conjTurned(m.reflected(m.x(0), m.x(1), m.conjTurned(m.x(2)), !m.bool(1))))
 		}},
 	{"eig", Linalg, "eig(x) returns the eigenvalues of square matrices, and the eigenvectors as columns, of length 1; both are complex.\n>>> linalg.eig(tensor([[2.0, 0.0], [0.0, 3.0]]))[0].real.tolist()\n[2.0, 3.0]", []Param{inSquares},
 		func(m *maker) []*tensor.Tensor {
@@ -123,7 +123,7 @@ var factorComposites = []namedComposite{
 				m.refuse("some", "False", "True", "u and v have as many columns as there are singular values; linalg.svdvals(x) gives these alone")
 			}
 			out := m.all("matrix_svd", one(m.x(0)))
-			return []*tensor.Tensor{out[0], out[1], m.turned(out[2])}
+			return []*tensor.Tensor{out[0], out[1], m.conjTurned(out[2])}
 		}},
 	{"polar", Linalg, "polar(x) returns (u, h) with u h = x [.., m, n], m >= n: columns u that are orthonormal, and h symmetric without negative eigenvalues.\n>>> linalg.polar(tensor([[-2.0]]))[0].tolist()\n[[-1.0]]", []Param{inMatrix},
 		func(m *maker) []*tensor.Tensor {
@@ -132,13 +132,13 @@ var factorComposites = []namedComposite{
 				m.refuse("x", Describe(m.x(0)), "matrices of at least as many rows as columns", "")
 			}
 			out := m.all("matrix_svd", one(m.x(0)))
-			v := m.turned(out[2])
+			v := m.conjTurned(out[2])
 			return []*tensor.Tensor{m.MatMul(out[0], out[2]), m.MatMul(m.scaledColumns(v, out[1]), out[2])}
 		}},
 	{"matrix_sqrth", Linalg, "matrix_sqrth(x) returns the symmetric positive definite y with y @ y = x, for such x, of which it reads the lower triangles.\n>>> linalg.matrix_sqrth(tensor([[4.0]])).tolist()\n[[2.0]]", []Param{inSquares},
 		func(m *maker) []*tensor.Tensor {
 			out := m.all("matrix_eigh", one(m.x(0)))
-			return one(m.MatMul(m.scaledColumns(out[1], m.unary("sqrt", out[0])), m.turned(out[1])))
+			return one(m.MatMul(m.scaledColumns(out[1], m.unary("sqrt", out[0])), m.conjTurned(out[1])))
 		}},
 	{"matrix_norm", Linalg, "matrix_norm(x, ord=\"fro\", dim=(-2, -1), keepdim=False) returns norms of matrices along two dims: \"fro\" is the root of the sum of squares, \"nuc\" the sum of the singular values;\n1 or -1 is of columns, inf or -inf of rows, 2 or -2 of singular values.\n>>> linalg.matrix_norm(tensor([[3.0, 4.0]]))\n5.0",
 		[]Param{inX, inMatrixOrd, {Name: "dim", Kind: Dims, Doc: "two dims", Default: Default(IntsN(-2, -1))}, keepdimParam},
@@ -245,7 +245,7 @@ func (m *maker) triangles(lu *tensor.Tensor) []*tensor.Tensor {
 	rows, cols := matrix(lu)
 	k, d := min(rows, cols), len(lu.Shape())
 	l := m.lower(m.Narrow(lu, d-1, 0, k), -1)
-	eye := m.Do("eye", nil, Int1(rows), Int1(k), Int1(int(lu.DType())))
+	eye := m.Do("eye", nil, Int1(rows), Int1(k), Int1(int(lu.DType().Real())))
 	return []*tensor.Tensor{m.Add(l, eye), m.do("triu", m.Narrow(lu, d-2, 0, k), Int1(0))}
 }
 
@@ -291,18 +291,18 @@ func (m *maker) solvedByLU(lu, pivots, b *tensor.Tensor, left, adjoint bool) *te
 	}
 	p := m.permutation(lu, pivots)
 	if !left {
-		b, adjoint = m.turned(b), !adjoint
+		b, adjoint = m.conjTurned(b), !adjoint
 	}
 	var y *tensor.Tensor
-	if adjoint { // uᵀ lᵀ pᵀ y = b
-		y = m.substituted(m.turned(lu), b, false, false)
-		y = m.MatMul(p, m.substituted(m.turned(lu), y, true, true))
+	if adjoint { // uᴴ lᴴ pᵀ y = b
+		y = m.substituted(m.conjTurned(lu), b, false, false)
+		y = m.MatMul(p, m.substituted(m.conjTurned(lu), y, true, true))
 	} else {
 		y = m.substituted(lu, m.MatMul(m.turned(p), b), false, true)
 		y = m.substituted(lu, y, true, false)
 	}
 	if !left {
-		y = m.turned(y)
+		y = m.conjTurned(y)
 	}
 	return y
 }
@@ -317,7 +317,7 @@ func (m *maker) guarded(cholesky, check bool, f func(x *tensor.Tensor) *tensor.T
 	}
 	n := len(info.Shape())
 	good := m.same(m.column(m.column(info, n), n), integer(0))
-	eye := m.Do("eye", nil, Int1(x.Shape()[len(x.Shape())-1]), None, Int1(int(x.DType())))
+	eye := m.Cast(m.Do("eye", nil, Int1(x.Shape()[len(x.Shape())-1]), None, Int1(int(x.DType().Real()))), x.DType())
 	y := f(m.Where(good, x, eye))
 	if len(y.Shape()) < len(good.Shape()) { // of vectors
 		good = m.do("select", good, Int1(-1), Int1(0))
@@ -333,7 +333,7 @@ func (m *maker) reflectorProduct() *tensor.Tensor {
 	if cols > rows {
 		m.refuse("x", Describe(x), "matrices of at least as many rows as columns", "")
 	}
-	eye := m.Do("eye", nil, Int1(rows), Int1(cols), Int1(int(x.DType())))
+	eye := m.Cast(m.Do("eye", nil, Int1(rows), Int1(cols), Int1(int(x.DType().Real()))), x.DType())
 	return m.reflected(x, m.x(1), m.Expand(eye, x.Shape()), false)
 }
 
@@ -349,14 +349,17 @@ func (m *maker) reflected(x, tau, y *tensor.Tensor, transposed bool) *tensor.Ten
 		m.refuse("tau", Describe(tau), fmt.Sprintf("a tensor of %d dim(s), of which the last is at most %d", len(x.Shape())-1, min(rows, cols)), "")
 	}
 	k, d := tau.Shape()[len(tau.Shape())-1], len(x.Shape())
-	v := m.Add(m.lower(m.Narrow(x, d-1, 0, k), -1), m.Do("eye", nil, Int1(rows), Int1(k), Int1(int(x.DType()))))
+	v := m.Add(m.lower(m.Narrow(x, d-1, 0, k), -1), m.Do("eye", nil, Int1(rows), Int1(k), Int1(int(x.DType().Real()))))
+	if transposed && tau.DType().IsComplex() {
+		tau = m.Tape.conjugate(tau)
+	}
 	for step := range k {
 		i := k - 1 - step
 		if transposed {
 			i = step
 		}
 		column, t := m.Narrow(v, d-1, i, 1), m.column(m.Narrow(tau, d-2, i, 1), d-1)
-		y = m.Sub(y, m.MatMul(m.Mul(column, t), m.MatMul(m.turned(column), y)))
+		y = m.Sub(y, m.MatMul(m.Mul(column, t), m.MatMul(m.conjTurned(column), y)))
 	}
 	return y
 }
@@ -376,13 +379,13 @@ func (m *maker) lowRank(x *tensor.Tensor, q, times int) []*tensor.Tensor {
 	if times < 0 || times > 1000 {
 		m.refuse("niter", fmt.Sprint(times), "an int from 0 to 1000", "")
 	}
-	xt := m.turned(x)
+	xt := m.conjTurned(x)
 	basis := func(y *tensor.Tensor) *tensor.Tensor { return m.all("matrix_qr", one(y))[0] }
 	random := m.do("randn_like", m.Narrow(xt.Detach(), len(xt.Shape())-1, 0, q), None)
 	near := basis(m.MatMul(x, random))
 	for range times {
 		near = basis(m.MatMul(x, basis(m.MatMul(xt, near))))
 	}
-	out := m.all("matrix_svd", one(m.MatMul(m.turned(near), x)))
-	return []*tensor.Tensor{m.MatMul(near, out[0]), out[1], m.turned(out[2])}
+	out := m.all("matrix_svd", one(m.MatMul(m.conjTurned(near), x)))
+	return []*tensor.Tensor{m.MatMul(near, out[0]), out[1], m.conjTurned(out[2])}
 }

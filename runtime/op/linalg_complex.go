@@ -44,6 +44,50 @@ var complexDecompositions = []*decomposition{
 		grad: func(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor {
 			return t.parts(t.eighGrad(c.Out[0], t.pair(c.Out[1], c.Out[2]), dy[0], t.pairOf(c, dy, 1)))
 		}},
+	{name: "complex_lu", doc: "complex_lu(x, im) returns the parts of the packed factors l and u of matrices x + i im, the rows that were exchanged and the permutation p: p l u = x + i im.", params: []Param{inMatrix, inImag},
+		results: func(m, n int, _ *Call) []shape.Shape { return []shape.Shape{{m, n}, {m, n}, {min(m, n)}, {m, m}} },
+		run: func(out, in [][]float64, m, n int, _ *Call) bool {
+			return lapack.ComplexLU(out[0], out[1], out[2], out[3], in[0], in[1], m, n)
+		},
+		flops: func(m, n int, _ *Call) int { k := min(m, n); return 4 * (2*m*n*k - (m+n)*k*k + 2*k*k*k/3) },
+		grad: func(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor {
+			g := t.pairOf(c, dy, 0)
+			if g == nil {
+				return []*tensor.Tensor{nil, nil}
+			}
+			return t.parts(t.luGrad(t.pair(c.Out[0], c.Out[1]), g, c.Out[3]))
+		}},
+	{name: "complex_info", doc: "complex_info(x, im, cholesky) returns matrix_info of x + i im.", params: []Param{inSquares, inImag, {Name: "cholesky", Kind: Bool, Doc: "which"}}, square: true,
+		results: func(_, _ int, _ *Call) []shape.Shape { return []shape.Shape{{}} },
+		run: func(out, in [][]float64, n, _ int, c *Call) bool {
+			out[0][0] = float64(lapack.ComplexInfo(in[0], in[1], n, c.Args[0].Int != 0))
+			return true
+		},
+		flops: func(n, _ int, _ *Call) int { return 8 * n * n * n / 3 }},
+	{name: "complex_reflectors", doc: "complex_reflectors(x, im) returns the parts of r and Householder's vectors below it, packed, and those of their factors tau, of x + i im. It has no gradient.", params: []Param{inMatrix, inImag},
+		results: func(m, n int, _ *Call) []shape.Shape {
+			return []shape.Shape{{m, n}, {m, n}, {min(m, n)}, {min(m, n)}}
+		},
+		run: func(out, in [][]float64, m, n int, _ *Call) bool {
+			return lapack.ComplexReflectors(out[0], out[1], out[2], out[3], in[0], in[1], m, n)
+		},
+		flops: func(m, n int, _ *Call) int { k := min(m, n); return 4 * (2*m*n*k - (m+n)*k*k + 2*k*k*k/3) }},
+	{name: "complex_eig", doc: "complex_eig(x, im) returns the parts of the eigenvalues of matrices x + i im, and those of the eigenvectors as columns.", params: []Param{inSquares, inImag}, square: true, refuse: notFinite,
+		results: func(_, n int, _ *Call) []shape.Shape { return []shape.Shape{{n}, {n}, {n, n}, {n, n}} },
+		run: func(out, in [][]float64, n, _ int, _ *Call) bool {
+			return lapack.ComplexEig(out[0], out[1], out[2], out[3], in[0], in[1], n)
+		},
+		flops: func(n, _ int, _ *Call) int { return 4 * 25 * n * n * n },
+		grad:  func(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor { return t.parts(t.eigGrad(c.Out, dy)) }},
+	{name: "complex_eigvals", doc: "complex_eigvals(x, im) returns the parts of the eigenvalues of matrices x + i im, without the vectors.", params: []Param{inSquares, inImag}, square: true, refuse: notFinite,
+		results: func(_, n int, _ *Call) []shape.Shape { return []shape.Shape{{n}, {n}} },
+		run: func(out, in [][]float64, n, _ int, _ *Call) bool {
+			return lapack.ComplexEigValues(out[0], out[1], in[0], in[1], n)
+		},
+		flops: func(n, _ int, _ *Call) int { return 4 * 10 * n * n * n },
+		grad: func(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor {
+			return t.parts(t.eigGrad(t.several("complex_eig", c.In), []*tensor.Tensor{dy[0], dy[1], nil, nil}))
+		}},
 }
 
 func init() {

@@ -14,7 +14,12 @@ var factorizations = []*decomposition{
 			return lapack.LU(out[0], out[1], out[2], in[0], m, n)
 		},
 		flops: func(m, n int, _ *Call) int { k := min(m, n); return 2*m*n*k - (m+n)*k*k + 2*k*k*k/3 },
-		grad:  luGrad},
+		grad: func(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor {
+			if dy[0] == nil {
+				return []*tensor.Tensor{nil}
+			}
+			return one(t.luGrad(c.Out[0], dy[0], c.Out[2]))
+		}},
 	{name: "matrix_pivots", doc: "matrix_pivots(x, m) returns the permutations [.., m, m] that exchanged rows [.., 1, k] stand for.",
 		params: []Param{inMatrix, {Name: "m", Kind: Int, Doc: "how many rows there are"}}, refuse: "pivots that are no rows",
 		results: func(_, _ int, c *Call) []shape.Shape { return []shape.Shape{{c.Args[0].Int, c.Args[0].Int}} },
@@ -69,7 +74,9 @@ var factorizations = []*decomposition{
 			return lapack.Eig(out[0], out[1], out[2], out[3], in[0], n)
 		},
 		flops: func(n, _ int, _ *Call) int { return 25 * n * n * n },
-		grad:  func(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor { return one(t.eigGrad(c.Out, dy)) }},
+		grad: func(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor {
+			return one(t.realPart(t.eigGrad(c.Out, dy)))
+		}},
 	{name: "matrix_eigvals", doc: "matrix_eigvals(x) returns the real and imaginary parts of the eigenvalues of matrices, without the vectors.", params: []Param{inSquares}, square: true, refuse: notFinite,
 		results: func(_, n int, _ *Call) []shape.Shape { return []shape.Shape{{n}, {n}} },
 		run: func(out, in [][]float64, n, _ int, _ *Call) bool {
@@ -83,7 +90,7 @@ var factorizations = []*decomposition{
 					parts[i] = t.wide(g) // there are no complex numbers of halves
 				}
 			}
-			return one(t.Cast(t.eigGrad(t.several("matrix_eig", one(t.wide(c.In[0]))), parts), c.In[0].DType()))
+			return one(t.Cast(t.realPart(t.eigGrad(t.several("matrix_eig", one(t.wide(c.In[0]))), parts)), c.In[0].DType()))
 		}},
 }
 
@@ -93,17 +100,14 @@ func init() {
 	}
 }
 
-// luGrad is, of a square matrix p l u,
+// luGrad is, of a square matrix p l u with the gradients dl and du, packed in g,
 //
-//	p l⁻ᵀ (tril(lᵀ dl, -1) + triu(du uᵀ)) u⁻ᵀ
+//	p l⁻ᴴ (tril(lᴴ dl, -1) + triu(du uᴴ)) u⁻ᴴ
 //
 // Of a wide one [p l u1, p l u2], u2 is l⁻¹ pᵀ of the rest: the rest has the gradient
-// p l⁻ᵀ du2, and lᵀ dl is lessened by du2 u2ᵀ; a tall one is the same, transposed.
-func luGrad(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor {
-	if dy[0] == nil {
-		return []*tensor.Tensor{nil}
-	}
-	m, n := matrix(c.In[0])
+// p l⁻ᴴ du2, and lᴴ dl is lessened by du2 u2ᴴ; a tall one is the same, transposed.
+func (t *Tape) luGrad(lu, g, p *tensor.Tensor) *tensor.Tensor {
+	m, n := matrix(lu)
 	k := min(m, n)
 	rows := func(x *tensor.Tensor, from, size int) *tensor.Tensor {
 		return t.Narrow(x, len(x.Shape())-2, from, size)
@@ -114,28 +118,27 @@ func luGrad(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor {
 	solve := func(x, b *tensor.Tensor, upper, unit bool) *tensor.Tensor {
 		return t.Do("matrix_triangular", []*tensor.Tensor{x, b}, Bool1(upper), Bool1(unit))
 	}
-	lu, g, p := c.Out[0], dy[0], c.Out[2]
 	square, gSquare := cols(rows(lu, 0, k), 0, k), cols(rows(g, 0, k), 0, k)
-	l := t.Add(t.lower(square, -1), t.Do("eye", nil, Int1(k), None, Int1(int(lu.DType()))))
+	l := t.Add(t.lower(square, -1), t.Do("eye", nil, Int1(k), None, Int1(int(p.DType()))))
 	u := t.Do("triu", one(square), Int1(0))
-	left := t.MatMul(t.turned(l), t.lower(gSquare, -1))
-	right := t.MatMul(t.Do("triu", one(gSquare), Int1(0)), t.turned(u))
+	left := t.MatMul(t.conjTurned(l), t.lower(gSquare, -1))
+	right := t.MatMul(t.Do("triu", one(gSquare), Int1(0)), t.conjTurned(u))
 	if n > m {
-		left = t.Sub(left, t.MatMul(cols(g, k, n-k), t.turned(cols(lu, k, n-k))))
+		left = t.Sub(left, t.MatMul(cols(g, k, n-k), t.conjTurned(cols(lu, k, n-k))))
 	}
 	if m > n {
-		right = t.Sub(right, t.MatMul(t.turned(rows(lu, k, m-k)), rows(g, k, m-k)))
+		right = t.Sub(right, t.MatMul(t.conjTurned(rows(lu, k, m-k)), rows(g, k, m-k)))
 	}
 	inner := t.Add(t.lower(left, -1), t.Do("triu", one(right), Int1(0)))
-	byU := func(x *tensor.Tensor) *tensor.Tensor { return t.turned(solve(u, t.turned(x), true, false)) } // x u⁻ᵀ
-	dx := solve(t.turned(l), byU(inner), true, true)
+	byU := func(x *tensor.Tensor) *tensor.Tensor { return t.conjTurned(solve(u, t.conjTurned(x), true, false)) } // x u⁻ᴴ
+	dx := solve(t.conjTurned(l), byU(inner), true, true)
 	if n > m {
-		dx = t.Do("cat", []*tensor.Tensor{dx, solve(t.turned(l), cols(g, k, n-k), true, true)}, Int1(-1))
+		dx = t.Do("cat", []*tensor.Tensor{dx, solve(t.conjTurned(l), cols(g, k, n-k), true, true)}, Int1(-1))
 	}
 	if m > n {
 		dx = t.Do("cat", []*tensor.Tensor{dx, byU(rows(g, k, m-k))}, Int1(-2))
 	}
-	return one(t.MatMul(p, dx))
+	return t.MatMul(p, dx)
 }
 
 // eigGrad is, for the results out of matrix_eig and their gradients dy,
@@ -144,7 +147,7 @@ func luGrad(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor {
 //
 // with e = conj(w[j] - w[i]) off the diagonal, where vectors of length 1 are meant:
 // Giles, "An extended collection of matrix derivative results", 2008. Equal eigenvalues
-// have none.
+// have none. It is complex; of real matrices its real part is theirs.
 func (t *Tape) eigGrad(out, dy []*tensor.Tensor) *tensor.Tensor {
 	part := func(i int) *tensor.Tensor { return t.orZero(dy[i], out[i]) }
 	w, v := t.pair(out[0], out[1]), t.pair(out[2], out[3])
@@ -161,8 +164,7 @@ func (t *Tape) eigGrad(out, dy []*tensor.Tensor) *tensor.Tensor {
 		gaps = t.Add(gaps, eye) // 1 on the diagonal, where the quotient is left out
 		inner = t.Add(inner, t.Mul(t.Div(z, gaps), t.AddNumber(t.Neg(eye), 1)))
 	}
-	dx := t.Do("matrix_solve", []*tensor.Tensor{vh, t.MatMul(inner, vh)})
-	return t.realPart(dx)
+	return t.Do("matrix_solve", []*tensor.Tensor{vh, t.MatMul(inner, vh)})
 }
 
 // conjugate returns the conjugate of a complex tensor.

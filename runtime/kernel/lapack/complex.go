@@ -255,3 +255,87 @@ func ComplexLogDet(ar, ai []float64, n int) (sign complex128, log float64) {
 	}
 	return sign, log
 }
+
+// ComplexLU is LU of a complex matrix of parts ar and ai [m, n]; its factors have the parts
+// lur and lui. Pivots are the greatest by the sum of the absolute values of their parts, as
+// those of LAPACK's zgetrf.
+func ComplexLU(lur, lui, piv, p, ar, ai []float64, m, n int) bool {
+	a := joined(ar, ai, m, n)
+	for k := range min(m, n) {
+		at := k
+		for i := k + 1; i < m; i++ {
+			if size1(a.row(i)[k]) > size1(a.row(at)[k]) {
+				at = i
+			}
+		}
+		piv[k] = float64(at + 1)
+		if at != k {
+			for j, v := range a.row(k) {
+				a.row(k)[j], a.row(at)[j] = a.row(at)[j], v
+			}
+		}
+		pivot := a.row(k)[k]
+		if pivot == 0 {
+			continue // the column is 0 from here on
+		}
+		for i := k + 1; i < m; i++ {
+			row := a.row(i)
+			row[k] /= pivot
+			for j := k + 1; j < n; j++ {
+				row[j] -= row[k] * a.row(k)[j]
+			}
+		}
+	}
+	a.store(lur, lui)
+	return Permutation(p, piv, m)
+}
+
+// ComplexInfo is LUInfo, or with cholesky CholeskyInfo, of a complex matrix of parts ar and ai [n, n].
+func ComplexInfo(ar, ai []float64, n int, cholesky bool) int {
+	if !cholesky {
+		lur, lui, piv, p := make([]float64, n*n), make([]float64, n*n), make([]float64, n), make([]float64, n*n)
+		ComplexLU(lur, lui, piv, p, ar, ai, n, n)
+		for i := range n {
+			if lur[i*n+i] == 0 && lui[i*n+i] == 0 {
+				return i + 1
+			}
+		}
+		return 0
+	}
+	l := joined(ar, ai, n, n)
+	for k := range n {
+		row := l.row(k)
+		for j := range k {
+			for i := range j {
+				row[j] -= row[i] * cmplx.Conj(l.row(j)[i])
+			}
+			row[j] /= l.row(j)[j]
+		}
+		size := real(row[k])
+		for _, v := range row[:k] {
+			size -= real(v)*real(v) + imag(v)*imag(v)
+		}
+		if !(size > 0) || math.IsInf(size, 1) {
+			return k + 1
+		}
+		row[k] = complex(math.Sqrt(size), 0)
+	}
+	return 0
+}
+
+// ComplexReflectors is Reflectors of a complex matrix of parts ar and ai [m, n]: dr and di are
+// those of r and of the vectors below it, taur and taui those of the factors.
+func ComplexReflectors(dr, di, taur, taui, ar, ai []float64, m, n int) bool {
+	a := joined(ar, ai, m, n)
+	for k := range min(m, n) {
+		h, beta := reflect(a.column(k, k), k)
+		h.left(a, k+1, true)
+		taur[k], taui[k] = real(h.tau), imag(h.tau)
+		a.row(k)[k] = complex(beta, 0)
+		for i, v := range h.v[1:] {
+			a.row(k + 1 + i)[k] = v
+		}
+	}
+	a.store(dr, di)
+	return true
+}

@@ -129,3 +129,102 @@ func TestComplexLogDet(t *testing.T) {
 		t.Error("of NaN: got a decomposition, want none")
 	}
 }
+
+// Factors of elimination multiply to the matrix, pivots are the greatest of their columns, and
+// vectors of eigenvalues are turned by them alone, at every size and rank.
+func TestComplexEliminationAndEigenvalues(t *testing.T) {
+	rng := rand.New(rand.NewPCG(7, 8))
+	for m := range 7 {
+		for n := range 7 {
+			for _, rank := range []int{0, 1, 7} {
+				complexElimination(t, lowRank(rng, m, n, rank))
+			}
+		}
+		for _, rank := range []int{0, 1, 7} {
+			complexEigenvalues(t, lowRank(rng, m, m, rank), 1e-7)
+		}
+	}
+	complexEigenvalues(t, unit(5), 1e-12)
+	complexEigenvalues(t, lowRank(rng, 40, 40, 40), 1e-9)
+	cycle := &complexMatrix{6, 6, make([]complex128, 36)} // all eigenvalues have the length 1
+	for i := range 6 {
+		cycle.row((i + 1) % 6)[i] = 1
+	}
+	complexEigenvalues(t, cycle, 1e-12)
+}
+
+func complexElimination(t *testing.T, a *complexMatrix) {
+	t.Helper()
+	m, n := a.rows, a.cols
+	k := min(m, n)
+	re, im := make([]float64, m*n), make([]float64, m*n)
+	a.store(re, im)
+	lur, lui, piv, p := make([]float64, m*n), make([]float64, m*n), make([]float64, k), make([]float64, m*m)
+	if !ComplexLU(lur, lui, piv, p, re, im, m, n) {
+		t.Fatalf("LU of [%d, %d] failed", m, n)
+	}
+	lu := joined(lur, lui, m, n)
+	l, u := &complexMatrix{m, k, make([]complex128, m*k)}, &complexMatrix{k, n, make([]complex128, k*n)}
+	for i := range m {
+		for j := range n {
+			switch v := lu.row(i)[j]; {
+			case i > j:
+				l.row(i)[j] = v
+				if cmplx.Abs(v) > math.Sqrt2+1e-12 {
+					t.Errorf("l of [%d, %d] has %v: its pivot was not the greatest", m, n, v)
+				}
+			default:
+				u.row(i)[j] = v
+			}
+		}
+		if i < k {
+			l.row(i)[i] = 1
+		}
+	}
+	rows := &complexMatrix{m, n, make([]complex128, m*n)} // pᵀ a
+	for i := range m {
+		for j := range m {
+			if p[i*m+j] == 1 {
+				copy(rows.row(j), a.row(i))
+			}
+		}
+	}
+	wantComplexProduct(t, "l u", l, u, rows)
+}
+
+func complexEigenvalues(t *testing.T, a *complexMatrix, near float64) {
+	t.Helper()
+	n := a.rows
+	re, im := make([]float64, n*n), make([]float64, n*n)
+	a.store(re, im)
+	wr, wi, vr, vi := make([]float64, n), make([]float64, n), make([]float64, n*n), make([]float64, n*n)
+	if !ComplexEig(wr, wi, vr, vi, re, im, n) {
+		t.Fatalf("eigenvalues of [%d, %d] failed", n, n)
+	}
+	v := joined(vr, vi, n, n)
+	for k := range n {
+		length := 0.0
+		for i := range n {
+			var s complex128
+			for j := range n {
+				s += a.row(i)[j] * v.row(j)[k]
+			}
+			if want := complex(wr[k], wi[k]) * v.row(i)[k]; cmplx.Abs(s-want) > near {
+				t.Errorf("[%d, %d]: a v is %v, want %v", n, n, s, want)
+			}
+			length = math.Hypot(length, cmplx.Abs(v.row(i)[k]))
+		}
+		if math.Abs(length-1) > 1e-12 {
+			t.Errorf("[%d, %d]: a vector of length %v, want 1", n, n, length)
+		}
+	}
+	wr2, wi2 := make([]float64, n), make([]float64, n)
+	if !ComplexEigValues(wr2, wi2, re, im, n) {
+		t.Fatalf("eigenvalues alone of [%d, %d] failed", n, n)
+	}
+	for k := range n {
+		if wr2[k] != wr[k] || wi2[k] != wi[k] {
+			t.Errorf("[%d, %d]: eigenvalue %d alone is %v + %vi, want %v + %vi", n, n, k, wr2[k], wi2[k], wr[k], wi[k])
+		}
+	}
+}

@@ -40,7 +40,7 @@ var mayGather = map[string]string{
 	"matrix_inverse": ofMatrices, "matrix_solve": ofRows, "log_det": ofMatrices, "matrix_cholesky": ofRows,
 	"matrix_qr": ofTall, "matrix_svd": ofTall, "matrix_eigh": ofMatrices, "matrix_svdvals": ofTall, "matrix_eigvalsh": ofMatrices, "matrix_exp": ofMatrices,
 	"matrix_lu": ofMatrices, "matrix_pivots": ofMatrices, "matrix_info": ofMatrices, "matrix_triangular": ofMatrices, "matrix_reflectors": ofMatrices, "matrix_eig": ofMatrices, "matrix_eigvals": ofMatrices,
-	"complex_log_det": ofMatrices, "complex_svd": ofMatrices, "complex_eigh": ofMatrices,
+	"complex_log_det": ofMatrices, "complex_svd": ofMatrices, "complex_eigh": ofMatrices, "complex_lu": ofMatrices, "complex_info": ofMatrices, "complex_reflectors": ofMatrices, "complex_eig": ofMatrices, "complex_eigvals": ofMatrices,
 	"matrix_ldl": ofMatrices, "matrix_ldl_solve": ofMatrices, "complex_ldl": ofMatrices, "complex_ldl_solve": ofMatrices,
 	"scaled_dot_product_attention": "key and value along the sequence, of which every query reads all",
 }
