@@ -1,6 +1,9 @@
 package kernel
 
-import "tpsh/runtime/dtype"
+import (
+	"tpsh/runtime/dtype"
+	"tpsh/runtime/kernel/vec"
+)
 
 // Take is
 //
@@ -11,18 +14,25 @@ import "tpsh/runtime/dtype"
 // on the bytes of elements of any type. It panics if an index is out of range.
 func Take(dst, src []byte, at []int, width int) {
 	switch width {
+	case 1:
+		takeSized(dst, src, at)
+	case 2:
+		takeSized(view[uint16](dst), view[uint16](src), at)
 	case 4:
-		for i, j := range at {
-			copy(dst[4*i:4*i+4], src[4*j:4*j+4])
-		}
+		takeSized(view[uint32](dst), view[uint32](src), at)
 	case 8:
-		for i, j := range at {
-			copy(dst[8*i:8*i+8], src[8*j:8*j+8])
-		}
+		takeSized(view[uint64](dst), view[uint64](src), at)
 	default:
 		for i, j := range at {
 			copy(dst[i*width:(i+1)*width], src[j*width:(j+1)*width])
 		}
+	}
+}
+
+func takeSized[T any](dst, src []T, at []int) {
+	dst = dst[:len(at)]
+	for i, j := range at {
+		dst[i] = src[j]
 	}
 }
 
@@ -34,8 +44,26 @@ func Take(dst, src []byte, at []int, width int) {
 //
 // in this order, so that the last of equal indices wins.
 func Put(dst, src []byte, at []int, width int) {
+	switch width {
+	case 1:
+		putSized(dst, src, at)
+	case 2:
+		putSized(view[uint16](dst), view[uint16](src), at)
+	case 4:
+		putSized(view[uint32](dst), view[uint32](src), at)
+	case 8:
+		putSized(view[uint64](dst), view[uint64](src), at)
+	default:
+		for i, j := range at {
+			copy(dst[j*width:(j+1)*width], src[i*width:(i+1)*width])
+		}
+	}
+}
+
+func putSized[T any](dst, src []T, at []int) {
+	src = src[:len(at)]
 	for i, j := range at {
-		copy(dst[j*width:(j+1)*width], src[i*width:(i+1)*width])
+		dst[j] = src[i]
 	}
 }
 
@@ -49,10 +77,26 @@ func Put(dst, src []byte, at []int, width int) {
 //
 // in this order.
 func Accumulate[T dtype.Number](dst, src []T, at []int, width int) {
-	for i, j := range at {
-		row := dst[j*width : (j+1)*width]
-		for l, v := range src[i*width : (i+1)*width] {
-			row[l] += v
+	if width == 1 {
+		src = src[:len(at)]
+		for i, j := range at {
+			dst[j] += src[i]
 		}
+		return
+	}
+	for i, j := range at {
+		addTo(dst[j*width:(j+1)*width], src[i*width:(i+1)*width])
+	}
+}
+
+// addTo adds src to dst, elementwise.
+func addTo[T dtype.Number](dst, src []T) {
+	if d, ok := any(dst).([]float32); ok && len(d) >= 16 {
+		vec.Add(d, d, any(src).([]float32))
+		return
+	}
+	src = src[:len(dst)]
+	for i, v := range src {
+		dst[i] += v
 	}
 }

@@ -15,7 +15,7 @@ var byParts = map[string][]int{
 	"sum": {0}, "mean": {0}, "cumsum": {0}, "cumsum_back": {0},
 	"repeat": {0}, "flip": {0}, "roll": {0}, "tril": {0}, "triu": {0},
 	"index_select": {0}, "index_spread": {0, 2}, "gather": {0}, "index": {0}, "masked_select": {0}, "getitem": {0},
-	"scatter_add": {0, 2}, "index_copy": {0, 2}, "index_put": {0, 2}, "setitem": {0, 1},
+	"scatter_add": {0, 2}, "scatter_put": {0, 2}, "index_copy": {0, 2}, "index_put": {0, 2}, "setitem": {0, 1},
 	"masked_fill": {0, 2}, "where": {1, 2}, "copy": {0, 1}, "zero": {0}, "fill": {0, 1},
 	"window_get": {0}, "window_put": {0}, "combine": {0, 1},
 	"lattice_view": {0}, "region_get": {0}, "region_set": {0, 1}, "region_spread": {0},

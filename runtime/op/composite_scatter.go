@@ -34,6 +34,16 @@ func (m *maker) scattered(x, index, src *tensor.Tensor, d int) *tensor.Tensor {
 		}
 		src = m.do("narrow", src, Int1(e), Int1(0), Int1(n))
 	}
+	if x.Placed() || index.Placed() || src.Placed() {
+		return m.scatteredFlat(x, index, src, d)
+	}
+	return m.Do("scatter_put", []*tensor.Tensor{x, index, src}, Int1(d))
+}
+
+// scatteredFlat is scattered of tensors that ranks hold together: places in the flattened
+// tensor may lie on any rank.
+func (m *maker) scatteredFlat(x, index, src *tensor.Tensor, d int) *tensor.Tensor {
+	s, is := x.Shape(), index.Shape()
 	m.do2("gather", x, index, Int1(d)) // refuses what is out of range
 	n := s[d]
 	at := m.Where(m.less(index, integer(0)), m.Add(index, integer(n)), index)

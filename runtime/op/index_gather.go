@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"tpsh/runtime/dtype"
-	"tpsh/runtime/shape"
 	"tpsh/runtime/tensor"
 )
 
@@ -97,38 +96,12 @@ func inferGather(c *Call) error {
 	return c.Result(c.In[0].DType(), c.In[1].Shape())
 }
 
-// pointed returns the selection of the elements of a tensor of shape s at
-// which the elements of index point along dim d.
-func pointed(c *Call, index *tensor.Tensor, d int, s shape.Shape) (selection, error) {
-	list, err := c.indices("index", index, d, s)
-	if err != nil {
-		return selection{}, err
-	}
-	strides, is := s.Strides(), index.Shape()
-	for i := range list {
-		at, rest := list[i]*strides[d], i
-		for e := len(is) - 1; e >= 0; e-- {
-			if e != d {
-				at += rest % is[e] * strides[e]
-			}
-			rest /= is[e]
-		}
-		list[i] = at
-	}
-	return selection{rows: 1, size: s.Numel(), width: 1, at: list}, nil
-}
-
 func runGather(c *Call) error {
-	x := c.In[0]
-	d, err := c.Dim(0, x.Shape())
+	d, err := c.Dim(0, c.In[0].Shape())
 	if err != nil {
 		return err
 	}
-	p, err := pointed(c, c.In[1], d, x.Shape())
-	if err != nil {
-		return err
-	}
-	return p.take(c, c.Out[0], x)
+	return c.takeAlong(c.Out[0], c.In[0], c.In[1], d)
 }
 
 func inferScatterAdd(c *Call) error {
@@ -154,12 +127,8 @@ func runScatterAdd(c *Call) error {
 	if err != nil {
 		return err
 	}
-	p, err := pointed(c, index, d, x.Shape())
-	if err != nil {
-		return err
-	}
 	part := src.View(index.Shape(), src.Strides(), src.Offset())
-	return p.accumulate(c, c.Out[0], x, part)
+	return c.accumulate(c.Out[0], x, part, func(sum, src *tensor.Tensor) error { return c.addAlong(sum, src, index, d) })
 }
 
 // For y = scatter_add(x, src), dx is dy, and dsrc the elements of dy that src

@@ -55,22 +55,22 @@ func runScatterFold(c *Call) error {
 	if err != nil {
 		return err
 	}
-	p, err := pointed(c, index, d, x.Shape())
+	at, err := c.placesAlong(index, d, x.Shape())
 	if err != nil {
 		return err
 	}
 	part := src.View(index.Shape(), src.Strides(), src.Offset())
 	switch c.Out[0].DType().Compute() {
 	case dtype.Float32:
-		err = scatterFold[float32](c, p.at, part)
+		err = scatterFold[float32](c, at, part)
 	case dtype.Float64:
-		err = scatterFold[float64](c, p.at, part)
+		err = scatterFold[float64](c, at, part)
 	case dtype.Int64:
-		err = scatterFold[int64](c, p.at, part)
+		err = scatterFold[int64](c, at, part)
 	case dtype.Int32:
-		err = scatterFold[int32](c, p.at, part)
+		err = scatterFold[int32](c, at, part)
 	default:
-		err = scatterFold[uint8](c, p.at, part)
+		err = scatterFold[uint8](c, at, part)
 	}
 	return err
 }

@@ -133,21 +133,11 @@ func (c *Call) checkIndex(param string, x *tensor.Tensor, ndim int) error {
 // indices returns the elements of the index tensor, counted from the front of
 // dim d of a tensor of shape s.
 func (c *Call) indices(param string, index *tensor.Tensor, d int, s shape.Shape) ([]int, error) {
-	at := make([]int, index.Numel())
-	for i, v := range Int64s(index) {
-		j, ok := shape.Dim(int(v), s[d])
-		if !ok {
-			want, rule := fmt.Sprintf("%d..%d", -s[d], s[d]-1), fmt.Sprintf("dim %d of shape %v", d, s)
-			if s[d] == 0 {
-				want = "no index"
-			}
-			bad := c.badElement(param, index, i, v, want, rule)
-			bad.Element.Position = true
-			return nil, bad
-		}
-		at[i] = j
-	}
-	return at, nil
+	values := integers(index)
+	at := make([]int, len(values))
+	bad := kernel.PlacesAlong(at, values, 0, kernel.Along{N: s[d], Stride: 1})
+	goruntime.KeepAlive(index)
+	return at, c.checkAt(param, index, bad, d, s)
 }
 
 // alongDim returns the selection of indices at of dim d of a tensor of shape s.
@@ -190,10 +180,10 @@ func (p selection) put(c *Call, dst, src *tensor.Tensor, s shape.Shape) error {
 	return nil
 }
 
-// accumulate sets dst, contiguous, to start, or to zeros if that is nil, and
-// adds the elements of src to what p selects of it. Sums of half-precision
-// numbers are rounded once.
-func (p selection) accumulate(c *Call, dst, start, src *tensor.Tensor) error {
+// accumulate sets dst, contiguous, to start, or to zeros if that is nil, and has add add the
+// elements of src to it. Both are then contiguous and of the dtype in which dst is
+// calculated: sums of half-precision numbers are rounded once.
+func (c *Call) accumulate(dst, start, src *tensor.Tensor, add func(sum, src *tensor.Tensor) error) error {
 	dt := dst.DType().Compute()
 	sum, err := dst, error(nil)
 	if dt != dst.DType() {
@@ -212,17 +202,8 @@ func (p selection) accumulate(c *Call, dst, start, src *tensor.Tensor) error {
 	if src, err = contiguous(c.Ctx, src); err != nil {
 		return c.memory(err)
 	}
-	switch dt {
-	case dtype.Float32:
-		accumulate[float32](p, sum, src)
-	case dtype.Float64:
-		accumulate[float64](p, sum, src)
-	case dtype.Int64:
-		accumulate[int64](p, sum, src)
-	case dtype.Int32:
-		accumulate[int32](p, sum, src)
-	default:
-		accumulate[uint8](p, sum, src)
+	if err := add(sum, src); err != nil {
+		return err
 	}
 	if sum != dst {
 		copyInto(dst, sum)
@@ -231,7 +212,22 @@ func (p selection) accumulate(c *Call, dst, start, src *tensor.Tensor) error {
 	return nil
 }
 
-// accumulate adds src to what p selects of dst; both are contiguous.
+// add adds src to what p selects of dst; both are contiguous and of one dtype.
+func (p selection) add(dst, src *tensor.Tensor) {
+	switch dst.DType() {
+	case dtype.Float32:
+		accumulate[float32](p, dst, src)
+	case dtype.Float64:
+		accumulate[float64](p, dst, src)
+	case dtype.Int64:
+		accumulate[int64](p, dst, src)
+	case dtype.Int32:
+		accumulate[int32](p, dst, src)
+	default:
+		accumulate[uint8](p, dst, src)
+	}
+}
+
 func accumulate[T interface {
 	dtype.Number
 	tensor.Element
@@ -309,7 +305,11 @@ func runIndexSpread(c *Call) error {
 	if err != nil {
 		return err
 	}
-	return alongDim(y.Shape(), d, at).accumulate(c, y, nil, c.In[0])
+	p := alongDim(y.Shape(), d, at)
+	return c.accumulate(y, nil, c.In[0], func(sum, src *tensor.Tensor) error {
+		p.add(sum, src)
+		return nil
+	})
 }
 
 func inferIndexCopy(c *Call) error {

@@ -322,7 +322,7 @@ func init() {
 		k.loads(c.In[:2]...)
 		times(c.In[1].Numel(), func() { k.load(c.In[2]); k.op() })
 		k.stores(c)
-	}, "scatter_add", "scatter_fold")
+	}, "scatter_add", "scatter_fold", "scatter_put")
 	addLoop(func(k *count, c *op.Call) {
 		k.loads(c.In[:2]...)
 		k.ops(c.In[0].Numel(), 1)

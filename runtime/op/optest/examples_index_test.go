@@ -26,6 +26,10 @@ func init() {
 	addExamples("scatter_add",
 		call(values(3, 4), indices(4, 3, 2), values(3, 2), i(1)),
 		call(values(3, 4), indices(3, 5, 2), values(6, 3), i(0)))
+	addExamples("scatter_put",
+		call(values(3, 4), indices(4, 3, 2), values(3, 2), i(1)),
+		call(values(3, 4), indices(3, 5, 3), values(5, 3), i(0)),
+		call(values(2, 3, 4), indices(3, 2, 5, 1), values(2, 5, 1), i(-2)))
 	for _, how := range []string{"prod", "amax", "amin"} {
 		addExamples("scatter_fold",
 			call(values(3, 4), indices(4, 3, 2), values(3, 2), i(1), op.Str1(how), op.Bool1(true)),

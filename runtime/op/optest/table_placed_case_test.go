@@ -484,7 +484,7 @@ func (pt *ringTrial) near(want *tensor.Tensor) float64 {
 
 // movers lists the operators whose results consist of elements of their inputs.
 var movers = set2("cat", "clone", "contiguous", "copy", "copy_", "embedding", "flip", "gather", "index", "index_copy", "index_put",
-	"index_put_", "index_select", "masked_fill", "masked_select", "pad", "repeat", "roll", "setitem", "setitem_", "sort", "split",
+	"index_put_", "index_select", "masked_fill", "masked_select", "pad", "repeat", "roll", "scatter_put", "setitem", "setitem_", "sort", "split",
 	"stack", "topk", "tril", "triu", "where", "window_get", "window_put")
 
 // checkWritten compares the inputs that the call changes without being one in
