@@ -55,6 +55,8 @@ var meshScripts = []struct {
 }{
 	{"even", "x = distribute_tensor(ones(6, 8), m, [Shard(0), Shard(1)])\n(x @ x.T).redistribute(m, [Replicate(), Replicate()])", 0},
 	{"uneven", "x = distribute_tensor(ones(7, 5), m, [Shard(0), Shard(1)])\n(x + 1).redistribute(m, [Replicate(), Shard(0)]).sum().full_tensor()", 0},
+	{"another order", "x = distribute_tensor(ones(24, 8), m, [_StridedShard(0, split_factor=4), Shard(0)])\n(x + 1).redistribute(m, [Replicate(), Shard(0)]).sum().full_tensor()\nx.redistribute(m, [Shard(0), Shard(0)])", 0},
+	{"another order, uneven", "x = distribute_tensor(ones(31, 5), m, [_StridedShard(0, split_factor=4), Shard(0)])\n(x * 2).redistribute(m, [Shard(0), Shard(1)])\nx.redistribute(m, [Replicate(), Shard(0)]).sum(0).full_tensor()\n(x + distribute_tensor(ones(31, 5), m, [Shard(0), Shard(0)])).full_tensor()", 0},
 	{"lines", "all_reduce(ones(3), group = m['a'])\nall_gather(ones(2), group = m['b'])\nall_reduce(ones(2), group = m['a', 'b'].flatten())", 1},
 	{"a line of uneven blocks", "x = DTensor.ones((6, 5), m['b'], [Shard(1)])\n(x * 2).full_tensor()", 0},
 	{"coordinates", "c = m.get_coordinate()\nones(1 + c[0] // 2) + 1\nif m.get_local_rank('b') == 3:\n    ones(9) + 1\nbarrier()", 4},

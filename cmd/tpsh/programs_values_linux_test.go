@@ -296,13 +296,20 @@ func (s *sketch) within(g *groupValue, body func()) {
 	s.block(fmt.Sprintf("if rank() in %s:", listOf(g.members)), body)
 }
 
-// placements draws a placement for each dim of a mesh, as text.
+// placements draws a placement for each dim of a mesh, as text. Where two cut one dim, the
+// later may do so first.
 func (s *sketch) placements(m *meshValue, ndim int) string {
-	list := make([]string, len(m.dims))
+	list, cut := make([]string, len(m.dims)), map[int][]int{}
 	for i := range list {
 		list[i] = "Replicate()"
 		if ndim > 0 && !s.chance(3) {
-			list[i] = fmt.Sprintf("Shard(%d)", s.rng.IntN(ndim))
+			d := s.rng.IntN(ndim)
+			list[i], cut[d] = fmt.Sprintf("Shard(%d)", d), append(cut[d], i)
+		}
+	}
+	for d := range ndim {
+		if by := cut[d]; len(by) > 1 && s.chance(2) {
+			list[by[0]] = fmt.Sprintf("_StridedShard(%d, split_factor=%d)", d, m.dims[by[1]])
 		}
 	}
 	return "[" + strings.Join(list, ", ") + "]"
