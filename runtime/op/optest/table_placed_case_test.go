@@ -215,7 +215,7 @@ func placementsOf(x *tensor.Tensor, sizes []int) [][]mesh.Placement {
 		}
 	}
 	lists := [][]mesh.Placement{{}}
-	var reverse []int
+	m, reverse := newMesh(sizes...), []int{}
 	for d := range sizes {
 		reverse = append([]int{d}, reverse...)
 		var longer [][]mesh.Placement
@@ -228,7 +228,7 @@ func placementsOf(x *tensor.Tensor, sizes []int) [][]mesh.Placement {
 	}
 	for _, l := range lists {
 		all = append(all, l)
-		if r := mesh.InOrder(newMesh(sizes...), l, reverse); !slices.Equal(r, l) {
+		if r := mesh.InOrder(m, l, reverse); !slices.Equal(r, l) {
 			all = append(all, r)
 		}
 	}

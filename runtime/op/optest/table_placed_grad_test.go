@@ -154,7 +154,7 @@ func (p *performance) checkGradient(what string, x, g, want *tensor.Tensor) erro
 		return nil
 	}
 	if x.Placed() {
-		if l := p.r.Shard.GradLayout(x.Layout()); g.Layout() != l {
+		if l := p.r.Shard.GradLayout(x.Layout()); !g.Layout().Equal(l) {
 			p.fail("%s lies as %v, want %v", what, g.Layout(), l)
 			return nil
 		}
