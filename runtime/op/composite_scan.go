@@ -75,7 +75,7 @@ func (m *maker) scanned(x *tensor.Tensor, d int, by func(before, x *tensor.Tenso
 // where they are.
 func (m *maker) runningExtreme(x *tensor.Tensor, d int, least bool) []*tensor.Tensor {
 	n := sizeAt(x, d)
-	if len(x.Shape()) == 0 || n == 0 {
+	if len(x.Shape()) == 0 || n <= 1 { // a distributed x has a distributed result
 		return []*tensor.Tensor{m.unary("clone", x), m.Do("zeros_like", one(x), Int1(int(dtype.Int64)))}
 	}
 	thin := make1s(len(x.Shape()))
