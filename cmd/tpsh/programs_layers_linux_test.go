@@ -73,6 +73,10 @@ var layers = []operator{
 	giving(allOf((*value).isReal, lastAtLeast(1), isSmall, notEmpty), false, "", lastTo(func(n int) int { return n/2 + 1 }), "fft.rfft(X).abs()"),
 	giving(isSmall, false, "int64", func([]int) []int { return []int{} }, "X.count_nonzero()"),
 	reducing(allOf((*value).isReal, isSmall), false, "", "nansum", "nanmean"),
+	giving((*value).isReal, true, "", unchanged, "custom_vjp(lambda u: (u.sin(), u), lambda u, g: u.cos() * g)(X)"),
+	giving(allOf((*value).isReal, hasDims(1), notEmpty, isSmall), true, "", func(shape []int) []int { return shape[:1] }, "vmap(lambda u: u.tanh().sum())(X)"),
+	giving(allOf((*value).isReal, ofDims(2), notEmpty, isSmall), true, "", func(shape []int) []int { return []int{shape[0], shape[0]} }, "register_op(\"gram\", lambda a, b: a.matmul(b), sharding=\"mk,kn->mn\")(X, X.T)"),
+	giving(allOf(func(v *value) bool { return v.dtype == "float32" }, ofDims(2), notEmpty, isSmall), false, "bfloat16", func(shape []int) []int { return []int{shape[0], shape[0]} }, "autocast(bfloat16, lambda: matmul(X, X.T))"),
 }
 
 // weighted is a product with a matrix W that every rank draws alike.

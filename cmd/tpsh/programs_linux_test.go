@@ -165,8 +165,9 @@ func (e *programEnd) settled() *programEnd {
 // followed are the lines of a report behind its causes: where other ranks were.
 var followed = regexp.MustCompile(`(?m)^ranks? [\d,-]+: .*\n`)
 
-// noticed are lines that a busy machine writes before the report: who waits for whom.
-var noticed = regexp.MustCompile(`(?m)^rank \d+ has waited .*\n`)
+// noticed are lines that a busy machine writes besides the report: who waits for whom, and
+// of whom nothing is heard.
+var noticed = regexp.MustCompile(`(?m)^(rank|node) \d+ .*?has (waited|not been heard of for) .*\n`)
 
 // differs says in what two ends differ.
 func (e *programEnd) differs(other *programEnd) (in []string) {

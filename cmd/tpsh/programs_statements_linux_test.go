@@ -49,6 +49,8 @@ func statements() []statement {
 		{"caught", 3, amongAll, (*sketch).caught},
 		{"file", 5, amongAll, (*sketch).file},
 		{"checkpoint", 3, amongAll, (*sketch).checkpoint},
+		{"read back", 2, amongAll, (*sketch).readBack},
+		{"transformer", 2, amongAll, (*sketch).transformer},
 		{"parts", 3, amongAll, (*sketch).parts},
 		{"loop", 3, atTop, (*sketch).loop},
 		{"function", 3, atTop, (*sketch).function},
@@ -333,13 +335,31 @@ func (s *sketch) file() {
 	s.line("%s", strings.NewReplacer("NAME", name, "X", x.name).Replace(format))
 }
 
+// readBack saves a tensor of rank 0 and reads it on every rank.
+func (s *sketch) readBack() {
+	if s.mistake != "" {
+		return
+	}
+	x := s.tensor(func(v *value) bool { return v.mesh == nil && v.dtype != "bfloat16" && len(v.shape) > 0 })
+	file := s.name("file")
+	if s.chance(2) {
+		s.line(`if rank() == 0: save_npy("%s.npy", %s)`, file, x.name)
+		s.line("broadcast_object(None)")
+		s.set(fmt.Sprintf(`load_npy("%s.npy")`, file), value{shape: x.shape, dtype: x.dtype, alike: true})
+		return
+	}
+	s.line(`if rank() == 0: save_safetensors("%s.safetensors", {"x": %s})`, file, x.name)
+	s.line("broadcast_object(None)")
+	s.show(fmt.Sprintf(`open_safetensors("%s.safetensors").get_slice("x", 0, 0, min(1 + rank(), %d))`, file, x.shape[0]))
+}
+
 // checkpoint saves distributed tensors and loads them in other placements.
 func (s *sketch) checkpoint() {
 	if s.mistake != "" {
 		return
 	}
-	x := s.placedTensor(func(v *value) bool { return v.dtype != "bool" })
-	y := s.placedTensor(anyValue)
+	x := s.placedTensor(func(v *value) bool { return v.dtype != "bool" && !v.mesh.line })
+	y := s.placedTensor(func(v *value) bool { return !v.mesh.line }) // else each line has one of its own
 	folder := s.name("checkpoint")
 	s.line(`save_checkpoint(%q, {"x": %s, "more": {"y": %s}, "n": [1, "two", %d]})`, folder, x.name, y.name, s.names)
 	m := s.mesh()

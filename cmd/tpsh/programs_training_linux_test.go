@@ -45,6 +45,27 @@ func (s *sketch) training() {
 	}
 }
 
+// transformer takes a batch through a layer of attention that the ranks share, and back.
+func (s *sketch) transformer() {
+	mesh, net, x := s.name("mesh"), s.name("net"), s.name("x")
+	heads := s.ranks * (1 + s.rng.IntN(2))
+	s.line(`%s = init_device_mesh("cpu", (%d,))`, mesh, s.ranks)
+	s.line("%s = nn.TransformerEncoderLayer(%d, %d, dim_feedforward=%d, dropout=0.0, batch_first=True, norm_first=%s)", net, 2*heads, heads, 4+s.size(), one(s, []string{"True", "False"}))
+	if s.chance(2) {
+		s.line("parallelize_module(%s, %s, PairwiseParallel())", net, mesh)
+	} else {
+		s.line("fully_shard(%s, %s)", net, mesh)
+	}
+	s.line("%s = randn(2, %d, %d)", x, s.size(), 2*heads)
+	loss := s.name("loss")
+	s.line("%s = %s", loss, lossOf(fmt.Sprintf("%s(%s)", net, x)))
+	s.line("%s.backward()", loss)
+	s.show(loss)
+	s.block(fmt.Sprintf("for name, p in %s.named_parameters():", net), func() {
+		s.line(`print(name, bits(p.grad.full_tensor()) if type(p.grad) == "DTensor" else bits(p.grad))`)
+	})
+}
+
 // pipeline runs a model whose layers the ranks have, one each or several.
 func (s *sketch) pipeline() {
 	const width = 4
