@@ -26,7 +26,7 @@ func SoftmaxTo[T dtype.Float](dst, x []T) {
 		softmax32(d, as32(x))
 		return
 	}
-	most, sum := float64(maxOf(x)), 0.0
+	most, sum := float64(mostIn(x)), 0.0
 	for i, v := range x {
 		e := math.Exp(float64(v) - most)
 		dst[i] = T(e)
@@ -69,10 +69,7 @@ func logNorm[T dtype.Float](x []T) float64 {
 	if len(x) == 0 {
 		return math.NaN()
 	}
-	most := maxOf(x)
-	if v, ok := any(x).([]float32); ok {
-		most = T(mostOf(v))
-	}
+	most := mostIn(x)
 	return float64(most) + math.Log(expSum(x, most))
 }
 
@@ -121,15 +118,6 @@ func LogSoftmaxGradTo[T dtype.Float](dst, g, y []T) {
 	for i, v := range g {
 		dst[i] = T(float64(v) - float64(math.Exp(float64(y[i]))*sum))
 	}
-}
-
-// maxOf returns the largest of x, which is not empty, or NaN if there is one.
-func maxOf[T dtype.Float](x []T) T {
-	m := x[0]
-	for _, v := range x[1:] {
-		m = max(m, v)
-	}
-	return m
 }
 
 // mostOf returns the largest of x that is no NaN, or -Inf.
