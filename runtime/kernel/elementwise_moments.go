@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"tpsh/runtime/dtype"
+	"tpsh/runtime/kernel/vec"
 )
 
 // SquaredDiffTo is
@@ -48,3 +49,29 @@ func CountTo[T dtype.Number](dst, x []T) {
 		dst[i] = T(bit(v != 0))
 	}
 }
+
+// ExpDiff32To is ExpDiffTo with exponentials of float32; what is below 1e-38 counts as 0. It panics
+// if the lengths differ. No x[i] - y[i] is more than 90.
+func ExpDiff32To(dst []float64, x, y []float32) {
+	check3(len(dst), len(x), len(y))
+	var e [512]float32
+	for lo := 0; lo < len(dst); lo += len(e) {
+		part := e[:min(len(e), len(dst)-lo)]
+		vec.Sub(part, x[lo:lo+len(part)], y[lo:lo+len(part)])
+		vec.ExpLess(part, part, 0)
+		for i, v := range part {
+			dst[lo+i] = float64(v)
+		}
+	}
+}
+
+// ExpDiffSum returns the sum of what ExpDiff32To stores of x and a y of which all elements are by: of a
+// block, in the order of a Reduction.
+func ExpDiffSum(x []float32, by float32) float64 {
+	var sum [lanes]float64
+	vec.ExpSumAny(x, by, &sum)
+	return addLanes(&sum)
+}
+
+// SquareSum returns the sum of the squares of x in float64: of a block, in the order of a Reduction.
+func SquareSum(x []float32) float64 { return dotOf(x, x) }

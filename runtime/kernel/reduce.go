@@ -276,7 +276,6 @@ func ColumnsRoom(width int) int { return lanes * width }
 func (c *Columns[T]) Start(w int) {
 	c.w, c.n = w, 0
 	c.lane = c.lane[:lanes*w]
-	Fill(c.lane, c.r.Zero)
 }
 
 // Add takes one or more rows.
@@ -285,20 +284,31 @@ func (c *Columns[T]) Add(rows []T) {
 		l := c.n % lanes
 		take := min(lanes-l, len(rows)/c.w)
 		lane := c.lane[l*c.w : (l+take)*c.w]
+		if c.n < lanes {
+			Fill(lane, c.r.Zero)
+		}
 		c.r.Into(lane, lane, rows[:take*c.w])
 		rows = rows[take*c.w:]
 		if c.n += take; c.n == Block {
 			c.tree.Push(c.block())
-			Fill(c.lane, c.r.Zero)
 			c.n = 0
 		}
 	}
 }
 
-// block combines the lanes and returns the result, which lies in them.
+// block combines the lanes and returns the result, which lies in them. Those that no row has come
+// to would change nothing: a lane that a row has come to is no -0, which is what a sum with 0 changes.
 func (c *Columns[T]) block() []T {
-	for w := lanes / 2 * c.w; w >= c.w && w > 0; w /= 2 {
-		c.r.Into(c.lane[:w], c.lane[:w], c.lane[w:2*w])
+	used := min(c.n, lanes)
+	if used == 0 {
+		Fill(c.lane[:c.w], c.r.Zero)
+	}
+	for half := lanes / 2; half > 0; half /= 2 {
+		if used > half {
+			n := (used - half) * c.w
+			c.r.Into(c.lane[:n], c.lane[:n], c.lane[half*c.w:half*c.w+n])
+			used = half
+		}
 	}
 	return c.lane[:c.w]
 }

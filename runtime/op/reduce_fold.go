@@ -44,7 +44,7 @@ func foldOf(x *tensor.Tensor, reduced []bool) fold {
 		}
 		tail = i
 	}
-	if f.k > 0 && len(gone) > 0 && tail < len(kept) && st[kept[len(kept)-1]] < st[gone[len(gone)-1]] {
+	if f.k > 0 && len(gone) > 0 && tail < len(kept) && columnsAreShorter(st[kept[len(kept)-1]], st[gone[len(gone)-1]]) {
 		f.inner = 1
 		for _, d := range kept[tail:] {
 			f.inner *= s[d]
@@ -59,6 +59,11 @@ func foldOf(x *tensor.Tensor, reduced []bool) fold {
 	f.order = append(append(append([]int(nil), kept[:tail]...), gone...), kept[tail:]...)
 	return f
 }
+
+// columnsAreShorter reports whether columns are walked in shorter strides than rows, given the
+// strides of the last dim that is kept and of the last that is reduced. One that repeats an
+// element makes rows of it.
+func columnsAreShorter(kept, gone int) bool { return gone == 0 && kept != 0 || kept < gone }
 
 // view returns x with its dims in the order in which f walks them.
 func (f *fold) view(x *tensor.Tensor) *tensor.Tensor {
@@ -83,27 +88,45 @@ func reduceTo[T dtype.Number](dst, x *tensor.Tensor, reduced []bool, r *kernel.R
 // reduceBlocks is reduceTo of elements that load gives in the order of f, as
 // source.block does.
 func reduceBlocks[T dtype.Number](dst *tensor.Tensor, f *fold, r *kernel.Reduction[T], load func(lo, hi int) []T, finish func(lo int, d []T)) {
+	if f.inner == 0 {
+		reduceInRows(dst, f, r, load, func(_ int, x []T) T { return r.Block(x) }, finish)
+		return
+	}
 	out := newSink[T](dst)
-	done := func(lo, hi int) {
+	if dst.Numel() > 0 {
+		reduceColumns(dst, &out, f, r, load, finished(&out, finish))
+	}
+	goruntime.KeepAlive(dst)
+}
+
+// reduceInRows is reduceBlocks of a fold in rows, where block makes what r.Block makes of the
+// values that are reduced of the elements that load gives.
+func reduceInRows[S, T dtype.Number](dst *tensor.Tensor, f *fold, r *kernel.Reduction[T], load func(lo, hi int) []S, block func(row int, x []S) T, finish func(lo int, d []T)) {
+	out := newSink[T](dst)
+	done := finished(&out, finish)
+	switch {
+	case dst.Numel() == 0:
+	case f.k > kernel.Block:
+		reduceLongRows(&out, f, r, load, block, done)
+	default:
+		reduceRows(&out, f, r, load, block, done)
+	}
+	goruntime.KeepAlive(dst)
+}
+
+// finished returns what is done with results of out that are ready.
+func finished[T dtype.Number](out *sink[T], finish func(lo int, d []T)) func(lo, hi int) {
+	return func(lo, hi int) {
 		if finish != nil {
 			finish(lo, out.block(lo, hi))
 		}
 		out.store(lo, hi)
 	}
-	switch {
-	case dst.Numel() == 0:
-	case f.inner > 0:
-		reduceColumns(dst, &out, f, r, load, done)
-	case f.k > kernel.Block:
-		reduceLongRows(&out, f, r, load, done)
-	default:
-		reduceRows(&out, f, r, load, done)
-	}
-	goruntime.KeepAlive(dst)
 }
 
-// reduceRows reduces rows of at most a block, several at a time.
-func reduceRows[T dtype.Number](out *sink[T], f *fold, r *kernel.Reduction[T], load func(lo, hi int) []T, done func(lo, hi int)) {
+// reduceRows reduces rows of at most a block, several at a time. block makes of one, the part of
+// the elements of the row that is given, what r.Block makes of its values.
+func reduceRows[S, T dtype.Number](out *sink[T], f *fold, r *kernel.Reduction[T], load func(lo, hi int) []S, block func(row int, x []S) T, done func(lo, hi int)) {
 	step := blockSize / max(f.k, 1)
 	for lo := 0; lo < f.outer; lo += step {
 		hi := min(lo+step, f.outer)
@@ -113,21 +136,21 @@ func reduceRows[T dtype.Number](out *sink[T], f *fold, r *kernel.Reduction[T], l
 		} else {
 			rows := load(lo*f.k, hi*f.k)
 			for i := range d {
-				d[i] = r.Block(rows[i*f.k : (i+1)*f.k])
+				d[i] = block(lo+i, rows[i*f.k:(i+1)*f.k])
 			}
 		}
 		done(lo, hi)
 	}
 }
 
-// reduceLongRows reduces rows of several blocks.
-func reduceLongRows[T dtype.Number](out *sink[T], f *fold, r *kernel.Reduction[T], load func(lo, hi int) []T, done func(lo, hi int)) {
+// reduceLongRows reduces rows of several blocks as reduceRows does.
+func reduceLongRows[S, T dtype.Number](out *sink[T], f *fold, r *kernel.Reduction[T], load func(lo, hi int) []S, block func(row int, x []S) T, done func(lo, hi int)) {
 	tree := kernel.NewTree(r)
 	for i := range f.outer {
 		d := out.block(i, i+1)
 		for lo := 0; lo < f.k; lo += kernel.Block {
 			hi := min(lo+kernel.Block, f.k)
-			d[0] = r.Block(load(i*f.k+lo, i*f.k+hi))
+			d[0] = block(i, load(i*f.k+lo, i*f.k+hi))
 			tree.Push(d)
 		}
 		tree.Pop(d)

@@ -3,6 +3,7 @@ package op
 import (
 	"math"
 	goruntime "runtime"
+	"slices"
 
 	"tpsh/runtime/dtype"
 	"tpsh/runtime/kernel"
@@ -76,7 +77,7 @@ func init() {
 		Name:    "logsumexp",
 		Surface: Method,
 		Doc: "logsumexp(x, dim=None, keepdim=False) returns the logarithm of the sum of exp(x) over dim, without overflow. Of integers and bools it is a float.\n" + dimsDoc +
-			"Of nothing it is -inf. Computed in float64.\n" +
+			"Of nothing it is -inf. The exponentials of float64 are of float64, others of float32; all sums are of float64.\n" +
 			">>> tensor([1000.0, 1000.0]).logsumexp(dim=0).item()\n" +
 			"1000.6931762695312",
 		Params: dimsParams,
@@ -178,6 +179,9 @@ func runNorm(c *Call) error {
 		return err
 	}
 	p, r := c.Args[0].Float, &kernel.Sum.F64
+	if p == 2 && squaresInRows(c.Out[0], c.In[0], reduced) {
+		return nil
+	}
 	f := func(dst, x, _ []float64) { kernel.AbsFloatTo(dst, x) }
 	root := func(v float64) float64 { return v }
 	switch {
@@ -202,6 +206,25 @@ func runNorm(c *Call) error {
 		}
 	})
 	return nil
+}
+
+// squaresInRows stores in dst the roots of the sums of squares of x over the dims that are true in
+// reduced, if x is computed with in float32 and reduced in rows; else it reports false. Squares of
+// float32 are exact in float64.
+func squaresInRows(dst, x *tensor.Tensor, reduced []bool) bool {
+	fold := foldOf(x, reduced)
+	if fold.inner > 0 || !x.DType().IsFloat() || x.DType().Compute() != dtype.Float32 {
+		return false
+	}
+	v := fold.view(x)
+	xs := newSource[float32](v, v.Shape())
+	reduceInRows(dst, &fold, &kernel.Sum.F64, xs.block, func(_ int, x []float32) float64 { return kernel.SquareSum(x) }, func(_ int, d []float64) {
+		for i, v := range d {
+			d[i] = math.Sqrt(v)
+		}
+	})
+	goruntime.KeepAlive(x)
+	return true
 }
 
 // normGrad is dy times x |x|^(p-2) / y^(p-1), 0 where y is 0; for the greatest
@@ -232,6 +255,9 @@ func runLogSumExp(c *Call) error {
 	if err != nil {
 		return err
 	}
+	if dt := c.In[0].DType(); dt.IsFloat() && dt.Compute() == dtype.Float32 {
+		return runLogSumExp32(c, reduced)
+	}
 	most, err := c.reducedRoom(reduced)
 	if err != nil {
 		return err
@@ -250,5 +276,55 @@ func runLogSumExp(c *Call) error {
 			d[i] = math.Log(v) + m[lo+i]
 		}
 	})
+	return nil
+}
+
+// runLogSumExp32 is runLogSumExp of what is computed in float32: the exponentials are, and their
+// sums are in float64.
+func runLogSumExp32(c *Call, reduced []bool) error {
+	x := c.In[0]
+	s := reducedShape(x.Shape(), reduced, true)
+	most, err := c.room(dtype.Float32, s)
+	if err != nil {
+		return err
+	}
+	taken, err := c.room(dtype.Float32, s)
+	if err != nil {
+		return err
+	}
+	reduceTo(most, x, reduced, &kernel.Max.F32, nil)
+	m, by := tensor.Data[float32](most), tensor.Data[float32](taken)
+	for i, v := range m {
+		if by[i] = v; math.IsInf(float64(v), 0) {
+			by[i] = 0
+		}
+	}
+	finish := func(lo int, d []float64) {
+		for i, v := range d {
+			if d[i] = math.Log(v) + float64(by[lo+i]); math.IsInf(float64(m[lo+i]), 1) {
+				d[i] = math.Inf(1) // exp is of no more than a float32 holds
+			}
+		}
+	}
+	fold := foldOf(x, reduced)
+	xv := fold.view(x)
+	xs := newSource[float32](xv, xv.Shape())
+	if fold.inner == 0 {
+		sum := func(row int, x []float32) float64 { return kernel.ExpDiffSum(x, by[row]) }
+		reduceInRows(c.Out[0], &fold, &kernel.Sum.F64, xs.block, sum, finish)
+	} else {
+		mv := fold.view(expanded(taken, x.Shape()))
+		ms := newSource[float32](mv, mv.Shape())
+		var buf []float64
+		load := func(lo, hi int) []float64 {
+			buf = slices.Grow(buf[:0], hi-lo)[:hi-lo]
+			kernel.ExpDiff32To(buf, xs.block(lo, hi), ms.block(lo, hi))
+			return buf
+		}
+		reduceBlocks(c.Out[0], &fold, &kernel.Sum.F64, load, finish)
+	}
+	goruntime.KeepAlive(x)
+	goruntime.KeepAlive(most)
+	goruntime.KeepAlive(taken)
 	return nil
 }
