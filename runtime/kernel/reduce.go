@@ -1,6 +1,7 @@
 package kernel
 
 import (
+	"encoding/binary"
 	"math"
 
 	"tpsh/runtime/dtype"
@@ -142,10 +143,38 @@ func sumBlock[T dtype.Integer](x []T) T {
 	return a + b + c + d
 }
 
+// ByteSum returns the sum of x.
+func ByteSum(x []uint8) int64 {
+	// Eight bytes are added at a time, as four numbers of 16 bits: so many do not overflow.
+	const words, bytes = 128, 0x00ff00ff00ff00ff
+	sum := int64(0)
+	for len(x) >= 8 {
+		n := min(len(x)/8, words)
+		part := uint64(0)
+		for i := range n {
+			w := binary.LittleEndian.Uint64(x[8*i:])
+			part += w&bytes + w>>8&bytes
+		}
+		part = part&0x0000ffff0000ffff + part>>16&0x0000ffff0000ffff
+		sum += int64(part&math.MaxUint32 + part>>32)
+		x = x[8*n:]
+	}
+	for _, v := range x {
+		sum += int64(v)
+	}
+	return sum
+}
+
 func prodBlock[T dtype.Number](x []T) T {
 	lane := fullLanes[T](1)
-	for i, v := range x {
-		lane[i%lanes] *= v
+	for len(x) >= lanes {
+		for l, v := range (*[lanes]T)(x) {
+			lane[l] *= v
+		}
+		x = x[lanes:]
+	}
+	for l, v := range x {
+		lane[l] *= v
 	}
 	for w := lanes / 2; w > 0; w /= 2 {
 		for l := range w {

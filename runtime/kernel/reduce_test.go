@@ -154,3 +154,16 @@ func TestCumSum(t *testing.T) {
 		t.Errorf("CumSumTo in reverse = %v, want %v", dst, want)
 	}
 }
+
+func TestByteSum(t *testing.T) {
+	for n := range 3000 {
+		x, want := make([]uint8, n), int64(0)
+		for i := range x {
+			x[i] = uint8(255 - i*n%7)
+			want += int64(x[i])
+		}
+		if got := ByteSum(x); got != want {
+			t.Fatalf("%d bytes: got %d, want %d", n, got, want)
+		}
+	}
+}

@@ -2,6 +2,7 @@ package op
 
 import (
 	"fmt"
+	goruntime "runtime"
 
 	"tpsh/mesh"
 	"tpsh/runtime/dtype"
@@ -203,13 +204,29 @@ func (c *Call) runReduced(row *kernel.Reduce) error {
 	case dtype.Float64:
 		reduceTo(y, x, dims, &row.F64, nil)
 	case dtype.Int64:
-		reduceTo(y, x, dims, &row.I64, nil)
+		if row != &kernel.Sum || !bytesInRows(y, x, dims) {
+			reduceTo(y, x, dims, &row.I64, nil)
+		}
 	case dtype.Int32:
 		reduceTo(y, x, dims, &row.I32, nil)
 	default:
 		reduceTo(y, x, dims, &row.U8, nil)
 	}
 	return nil
+}
+
+// bytesInRows stores in dst, of int64, the sums of x over the dims that are true in reduced, if the
+// elements of x are bytes, as those of masks are, and reduced in rows; else it reports false.
+func bytesInRows(dst, x *tensor.Tensor, reduced []bool) bool {
+	fold := foldOf(x, reduced)
+	if dt := x.DType(); fold.inner > 0 || dt != dtype.Bool && dt != dtype.Uint8 {
+		return false
+	}
+	v := fold.view(x)
+	xs := newSource[uint8](v, v.Shape())
+	reduceInRows(dst, &fold, &kernel.Sum.I64, xs.block, func(_ int, x []uint8) int64 { return kernel.ByteSum(x) }, nil)
+	goruntime.KeepAlive(x)
+	return true
 }
 
 // inferFloatReduced is inferReduced of an operator that takes floats only.
