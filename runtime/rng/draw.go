@@ -111,9 +111,9 @@ func Ints(dst []int64, seed, draw, first uint64, low, high int64) {
 		panic("rng: Ints of an empty range")
 	}
 	s, n := newStream(seed, draw), uint64(high)-uint64(low)
-	for i := range dst {
-		dst[i] = int64(uint64(low) + s.below(first+uint64(i), n))
-	}
+	s.eachBlock(first, len(dst), func(i int, lo, hi uint64) {
+		dst[i] = int64(uint64(low) + within(lo, hi, n))
+	})
 }
 
 // Perm sets dst to a permutation of 0..len(dst)-1: the shuffle of Fisher and
@@ -123,8 +123,16 @@ func Perm(dst []int64, seed, draw uint64) {
 		dst[i] = int64(i)
 	}
 	s := newStream(seed, draw)
-	for i := len(dst) - 1; i > 0; i-- {
-		j := s.below(uint64(i), uint64(i)+1)
-		dst[i], dst[j] = dst[j], dst[i]
+	var to [batch]int
+	for end := len(dst); end > 1; {
+		start := max(1, end-batch)
+		s.eachBlock(uint64(start), end-start, func(i int, lo, hi uint64) {
+			to[i] = int(within(lo, hi, uint64(start+i)+1))
+		})
+		for i := end - 1; i >= start; i-- {
+			j := to[i-start]
+			dst[i], dst[j] = dst[j], dst[i]
+		}
+		end = start
 	}
 }

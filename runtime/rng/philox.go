@@ -39,12 +39,6 @@ func (s *stream) block(b uint64) (w0, w1, w2, w3 uint32) {
 	return philox(uint32(b), uint32(b>>32), s.d0, s.d1, s.k0, s.k1)
 }
 
-// pair returns block b as two 64-bit words.
-func (s *stream) pair(b uint64) (w0, w1 uint64) {
-	x0, x1, x2, x3 := s.block(b)
-	return uint64(x1)<<32 | uint64(x0), uint64(x3)<<32 | uint64(x2)
-}
-
 // batch is how many blocks are made at a time.
 const batch = 128
 
@@ -100,11 +94,23 @@ func each64[T any](dst []T, s stream, first uint64, f func(dst []T, w []uint64))
 	}
 }
 
-// below returns a number in [0, n) from a block of the draw, n > 0: the upper
+// eachBlock calls f with blocks first, first+1, ... of the draw, n of them, as two 64-bit
+// words each; i counts them.
+func (s *stream) eachBlock(first uint64, n int, f func(i int, lo, hi uint64)) {
+	var w [4 * batch]uint32
+	for at := 0; at < n; at += batch {
+		some := w[:4*min(batch, n-at)]
+		s.fill(some, first+uint64(at))
+		for i := 0; i+4 <= len(some); i += 4 {
+			f(at+i/4, uint64(some[i+1])<<32|uint64(some[i]), uint64(some[i+3])<<32|uint64(some[i+2]))
+		}
+	}
+}
+
+// within returns a number in [0, n) of the 128 bits of a block, n > 0: the upper
 // 64 bits of the 192-bit product of n and the block's 128 bits. No number is
 // more likely than another by more than 2^-64 of its share.
-func (s *stream) below(b, n uint64) uint64 {
-	lo, hi := s.pair(b)
+func within(lo, hi, n uint64) uint64 {
 	h1, l1 := bits.Mul64(hi, n)
 	h0, _ := bits.Mul64(lo, n)
 	_, carry := bits.Add64(l1, h0, 0)

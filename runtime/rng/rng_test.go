@@ -339,3 +339,35 @@ func bench[T any](b *testing.B, f func(dst []T, seed, draw, first uint64), size 
 		f(dst, 1, uint64(i), 0)
 	}
 }
+
+// pair returns block b as two 64-bit words.
+func (s *stream) pair(b uint64) (lo, hi uint64) {
+	x0, x1, x2, x3 := s.block(b)
+	return uint64(x1)<<32 | uint64(x0), uint64(x3)<<32 | uint64(x2)
+}
+
+// Integers and permutations take a block for each element, however many are made at a time.
+func TestIntsAndPermByBlock(t *testing.T) {
+	for _, n := range []int{0, 1, 2, batch - 1, batch, batch + 1, 3*batch + 5} {
+		s, first := newStream(9, 4), uint64(1)<<32-7 // the upper half of the counter changes
+		ints, perm := make([]int64, n), make([]int64, n)
+		Ints(ints, 9, 4, first, -3, 1000)
+		Perm(perm, 9, 4)
+		want := make([]int64, n)
+		for i := range want {
+			want[i] = int64(i)
+			lo, hi := s.pair(first + uint64(i))
+			if w := int64(within(lo, hi, 1003)) - 3; ints[i] != w {
+				t.Fatalf("integer %d of %d = %d, want %d", i, n, ints[i], w)
+			}
+		}
+		for i := n - 1; i > 0; i-- {
+			lo, hi := s.pair(uint64(i))
+			j := within(lo, hi, uint64(i)+1)
+			want[i], want[j] = want[j], want[i]
+		}
+		if !slices.Equal(perm, want) {
+			t.Fatalf("Perm of %d = %v, want %v", n, perm, want)
+		}
+	}
+}
