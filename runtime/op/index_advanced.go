@@ -105,11 +105,11 @@ func selectedShape(c *Call) (shape.Shape, error) {
 		if err := checkMaskOf(c, s, index); err != nil {
 			return nil, err
 		}
-		list, err := c.trues("index", index)
+		n, err := c.countTrues("index", index)
 		if err != nil {
 			return nil, err
 		}
-		return append(shape.Shape{len(list)}, s[len(is):]...), nil
+		return append(shape.Shape{n}, s[len(is):]...), nil
 	}
 	if err := c.checkIndex("index", index, index.Ndim()); err != nil {
 		return nil, c.Bad("index", Describe(index), "an int, or an int64, int32 or bool tensor", "")

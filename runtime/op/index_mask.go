@@ -2,8 +2,10 @@ package op
 
 import (
 	"fmt"
+	goruntime "runtime"
 
 	"tpsh/runtime/dtype"
+	"tpsh/runtime/kernel"
 	"tpsh/runtime/shape"
 	"tpsh/runtime/tensor"
 )
@@ -62,11 +64,11 @@ func init() {
 				return c.Result(dtype.Int64, shape.Shape{c.Args[0].Int, c.In[0].Ndim()})
 			}
 			c.sized("size")
-			list, err := c.trues("x", c.In[0])
+			n, err := c.countTrues("x", c.In[0])
 			if err != nil {
 				return err
 			}
-			return c.Result(dtype.Int64, shape.Shape{len(list), c.In[0].Ndim()})
+			return c.Result(dtype.Int64, shape.Shape{n, c.In[0].Ndim()})
 		},
 		Run:     runNonzero,
 		ByValue: func(c *Call) bool { return !c.Args[0].Set },
@@ -93,23 +95,41 @@ func (c *Call) sized(param string) {
 	}
 }
 
-// trues returns the places, in row-major order, of the elements of x that are
-// true or not zero.
-func (c *Call) trues(param string, x *tensor.Tensor) ([]int, error) {
+// truths returns for each element of x, in row-major order, whether it is true or not zero:
+// bytes 0 and 1, which may be those of x. The caller keeps x reachable.
+func (c *Call) truths(param string, x *tensor.Tensor) ([]uint8, error) {
 	if x.Buffer() == nil {
 		return nil, c.Bad(param, Describe(x)+" without elements", "a tensor with elements", "the shape of the result depends on them")
 	}
 	mustHaveElements(x)
+	if own, ok := direct[uint8](x); ok && x.DType() == dtype.Bool {
+		return own, nil
+	}
 	b, err := castTo(c.Ctx, x, dtype.Bool)
 	if err != nil {
 		return nil, c.memory(err)
 	}
-	var list []int
-	for i, v := range Int64s(b) {
-		if v != 0 {
-			list = append(list, i)
-		}
+	return elements(b, load[uint8]), nil
+}
+
+// countTrues returns how many elements of x are true or not zero.
+func (c *Call) countTrues(param string, x *tensor.Tensor) (int, error) {
+	truths, err := c.truths(param, x)
+	n := kernel.CountTrue(truths)
+	goruntime.KeepAlive(x)
+	return n, err
+}
+
+// trues returns the places, in row-major order, of the elements of x that are
+// true or not zero.
+func (c *Call) trues(param string, x *tensor.Tensor) ([]int, error) {
+	truths, err := c.truths(param, x)
+	if err != nil {
+		return nil, err
 	}
+	list := make([]int, kernel.CountTrue(truths))
+	kernel.TruePlaces(list, truths)
+	goruntime.KeepAlive(x)
 	return list, nil
 }
 
@@ -175,17 +195,6 @@ func maskedFillGrad(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor {
 	return grads
 }
 
-// maskedPlaces returns the shape of In[0] and the mask broadcast, and the
-// places at which the mask is true.
-func maskedPlaces(c *Call) (shape.Shape, []int, error) {
-	s, err := inferMasked(c)
-	if err != nil {
-		return nil, nil, err
-	}
-	list, err := c.trues("mask", expanded(c.In[1], s))
-	return s, list, err
-}
-
 // expanded returns x broadcast to s, which it fits, as a view.
 func expanded(x *tensor.Tensor, s shape.Shape) *tensor.Tensor {
 	at := stridedOf(x).broadcast(x.Shape(), s)
@@ -200,33 +209,70 @@ func inferMaskedSelect(c *Call) error {
 		return c.Result(c.In[0].DType(), shape.Shape{c.Args[0].Int})
 	}
 	c.sized("size")
-	_, list, err := maskedPlaces(c)
+	s, err := inferMasked(c)
 	if err != nil {
 		return err
 	}
-	return c.Result(c.In[0].DType(), shape.Shape{len(list)})
+	n, err := c.countTrues("mask", expanded(c.In[1], s))
+	if err != nil {
+		return err
+	}
+	return c.Result(c.In[0].DType(), shape.Shape{n})
 }
 
 // hollowMaskedSelect leaves room for what runMaskedSelect keeps.
 func hollowMaskedSelect(c *Call) error {
+	if !c.In[0].RequiresGrad() {
+		return nil
+	}
 	at, err := c.room(dtype.Int64, c.Spec[0].Shape)
 	c.Saved = append(c.Saved, at)
 	return err
 }
 
 func runMaskedSelect(c *Call) error {
-	s, list, err := maskedPlaces(c)
+	s, err := inferMasked(c)
+	if err != nil {
+		return err
+	}
+	mask, x := expanded(c.In[1], s), expanded(c.In[0], s)
+	if c.In[0].RequiresGrad() || !x.Contiguous() {
+		return c.selectPlaces(x, mask)
+	}
+	truths, err := c.truths("mask", mask)
+	if err == nil {
+		err = c.checkSize(kernel.CountTrue(truths))
+	}
+	if err != nil {
+		return err
+	}
+	y := c.Out[0]
+	eachSized(x, func() { compress[uint8](y, x, truths) }, func() { compress[uint16](y, x, truths) },
+		func() { compress[uint32](y, x, truths) }, func() { compress[uint64](y, x, truths) }, func() { compress[complex128](y, x, truths) })
+	goruntime.KeepAlive(mask)
+	return nil
+}
+
+func compress[T any](y, x *tensor.Tensor, truths []uint8) {
+	kernel.Compress(tensor.SizedStorage[T](y)[y.Offset():][:y.Numel()], tensor.SizedStorage[T](x)[x.Offset():], truths)
+}
+
+// selectPlaces is runMaskedSelect by places, which it keeps for the gradient.
+func (c *Call) selectPlaces(x, mask *tensor.Tensor) error {
+	list, err := c.trues("mask", mask)
 	if err == nil {
 		err = c.checkSize(len(list))
 	}
 	if err != nil {
 		return err
 	}
-	if err := c.savePlaces(list); err != nil {
-		return err
+	if c.In[0].RequiresGrad() {
+		if err := c.savePlaces(list); err != nil {
+			return err
+		}
 	}
-	p := selection{rows: 1, size: s.Numel(), width: 1, at: list}
-	return p.take(c, c.Out[0], expanded(c.In[0], s))
+	p := selection{rows: 1, size: x.Numel(), width: 1, at: list}
+	return p.take(c, c.Out[0], x)
 }
 
 // savePlaces keeps list for the gradient.
@@ -260,19 +306,17 @@ func maskedSelectGrad(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor {
 }
 
 func runNonzero(c *Call) error {
-	list, err := c.trues("x", c.In[0])
+	x := c.In[0]
+	truths, err := c.truths("x", x)
 	if err == nil {
-		err = c.checkSize(len(list))
+		err = c.checkSize(kernel.CountTrue(truths))
 	}
 	if err != nil {
 		return err
 	}
-	s, out := c.In[0].Shape(), tensor.Data[int64](c.Out[0])
-	for i, at := range list {
-		for d := len(s) - 1; d >= 0; d-- {
-			out[i*len(s)+d] = int64(at % s[d])
-			at /= s[d]
-		}
+	if out := tensor.Data[int64](c.Out[0]); len(out) > 0 {
+		kernel.TrueIndices(out, truths, x.Shape())
 	}
+	goruntime.KeepAlive(x)
 	return nil
 }
