@@ -1,8 +1,17 @@
 package kernel
 
+import (
+	"encoding/binary"
+	"math/bits"
+	"unsafe"
+)
+
 // tile is the side of the squares in which Copy walks elements that lie in
 // columns: a square of each operand stays in the first-level cache.
 const tile = 32
+
+// thin is how many columns a table has at least that Copy walks row by row.
+const thin = 8
 
 // A Grid says where the elements of a table of rows and columns lie in a
 // slice: element (i, j) at Offset + i*Row + j*Col. Row and Col may be 0 or
@@ -21,6 +30,8 @@ type Grid struct{ Offset, Row, Col int }
 // of src. It panics if one lies outside its slice.
 func Copy[T any](dst []T, d Grid, src []T, s Grid, rows, cols int) {
 	switch {
+	case cols < thin && rows > cols && cols > 0:
+		copyStrided(dst, turned(d), src, turned(s), cols, rows)
 	case d.Col == 1 && s.Col == 1:
 		for range rows {
 			copy(dst[d.Offset:d.Offset+cols], src[s.Offset:s.Offset+cols])
@@ -29,6 +40,11 @@ func Copy[T any](dst []T, d Grid, src []T, s Grid, rows, cols int) {
 	case d.Col == 1 && s.Col == 0:
 		for range rows {
 			spread(dst[d.Offset:d.Offset+cols], src[s.Offset])
+			d.Offset, s.Offset = d.Offset+d.Row, s.Offset+s.Row
+		}
+	case d.Col == 1 && s.Col == -1:
+		for range rows {
+			copyReversed(dst[d.Offset:d.Offset+cols], src[s.Offset+1-cols:s.Offset+1])
 			d.Offset, s.Offset = d.Offset+d.Row, s.Offset+s.Row
 		}
 	case d.Col == 1 && s.Row == 1 && rows > 1 && cols > 1:
@@ -42,9 +58,13 @@ func Copy[T any](dst []T, d Grid, src []T, s Grid, rows, cols int) {
 	}
 }
 
+// spread is Fill of elements of any type.
 func spread[T any](dst []T, v T) {
-	for i := range dst {
+	for i := range dst[:min(len(dst), fillStart)] {
 		dst[i] = v
+	}
+	for n := fillStart; n < len(dst); n *= 2 {
+		copy(dst[n:], dst[:n])
 	}
 }
 
@@ -82,10 +102,15 @@ func copyTurned[T any](dst []T, d Grid, src []T, s Grid, rows, cols int) {
 		m := min(tile, rows-i)
 		for j := 0; j < cols; j += tile {
 			n := min(tile, cols-j)
-			for c := range n {
-				from := s.Offset + i + (j+c)*s.Col
-				for r, v := range src[from : from+m] {
-					room[(r*tile+c)%len(room)] = v
+			from := Grid{s.Offset + i + j*s.Col, s.Col, 1}
+			if unsafe.Sizeof(room[0]) == 4 && m == tile && n == tile {
+				turnSquare(bytesOf(room[:]), bytesOf(src), from)
+			} else {
+				for c := range n {
+					at := from.Offset + c*from.Row
+					for r, v := range src[at : at+m] {
+						room[(r*tile+c)%len(room)] = v
+					}
 				}
 			}
 			for r := range m {
@@ -94,6 +119,76 @@ func copyTurned[T any](dst []T, d Grid, src []T, s Grid, rows, cols int) {
 			}
 		}
 	}
+}
+
+// turnSquare stores in dst, in order, the columns of a square of src, of tile rows of
+// elements of 4 bytes that lie as s says: two rows and two columns at a time. The bytes
+// of an element keep their order whatever it is.
+func turnSquare(dst, src []byte, s Grid) {
+	const low = 1<<32 - 1
+	for c := 0; c < tile; c += 2 {
+		at := 4 * (s.Offset + c*s.Row)
+		next := at + 4*s.Row
+		x, y, to := src[at:at+4*tile], src[next:next+4*tile], dst[4*c:4*(tile*tile-tile)+4*c+8]
+		for r := 0; r < tile; r += 2 {
+			a, b := binary.LittleEndian.Uint64(x[4*r:4*r+8]), binary.LittleEndian.Uint64(y[4*r:4*r+8])
+			binary.LittleEndian.PutUint64(to[4*tile*r:4*tile*r+8], a&low|b<<32)
+			binary.LittleEndian.PutUint64(to[4*tile*(r+1):4*tile*(r+1)+8], a>>32|b&^low)
+		}
+	}
+}
+
+// copyReversed stores src in dst, of the same length, from the last element to the first:
+// of small elements as many at a time as 8 bytes hold. The bytes of an element keep their
+// order whatever it is.
+func copyReversed[T any](dst, src []T) {
+	size := int(unsafe.Sizeof(*new(T)))
+	whole := 0 // elements that are moved by eights of bytes
+	if size < 8 {
+		whole = len(src) * size / 8 * 8 / size
+		to, from := bytesOf(dst[:whole]), bytesOf(src[len(src)-whole:])
+		switch size {
+		case 1:
+			reverseWords(to, from, bits.ReverseBytes64)
+		case 2:
+			reverseWords(to, from, reversePairs)
+		default:
+			reverseFours(to, from)
+		}
+	}
+	rest := src[:len(src)-whole]
+	for i := range rest {
+		dst[whole+i] = rest[len(rest)-1-i]
+	}
+}
+
+// reverseWords stores what f makes of the words of 8 bytes of src in dst, the last first.
+func reverseWords(dst, src []byte, f func(uint64) uint64) {
+	for i := 0; i+8 <= len(dst); i += 8 {
+		binary.LittleEndian.PutUint64(dst[i:], f(binary.LittleEndian.Uint64(src[len(src)-8-i:])))
+	}
+}
+
+// reverseFours is reverseWords of words that hold two elements.
+func reverseFours(dst, src []byte) {
+	for len(dst) >= 32 {
+		x, y := src[len(src)-32:], dst[:32]
+		a, b := binary.LittleEndian.Uint64(x[24:32]), binary.LittleEndian.Uint64(x[16:24])
+		c, d := binary.LittleEndian.Uint64(x[8:16]), binary.LittleEndian.Uint64(x[:8])
+		binary.LittleEndian.PutUint64(y[:8], a<<32|a>>32)
+		binary.LittleEndian.PutUint64(y[8:16], b<<32|b>>32)
+		binary.LittleEndian.PutUint64(y[16:24], c<<32|c>>32)
+		binary.LittleEndian.PutUint64(y[24:32], d<<32|d>>32)
+		dst, src = dst[32:], src[:len(src)-32]
+	}
+	reverseWords(dst, src, func(v uint64) uint64 { return v<<32 | v>>32 })
+}
+
+// reversePairs returns the four pairs of bytes of v in reverse order.
+func reversePairs(v uint64) uint64 {
+	const odd = 0x00ff00ff00ff00ff
+	v = bits.ReverseBytes64(v)
+	return v&odd<<8 | v>>8&odd
 }
 
 // turned returns g with rows and columns exchanged.

@@ -6,10 +6,12 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"tpsh/runtime/dtype"
 )
 
 // copyLoop is the loop of Copy's comment.
-func copyLoop(dst []int32, d Grid, src []int32, s Grid, rows, cols int) {
+func copyLoop[T any](dst []T, d Grid, src []T, s Grid, rows, cols int) {
 	for i := range rows {
 		for j := range cols {
 			dst[d.Offset+i*d.Row+j*d.Col] = src[s.Offset+i*s.Row+j*s.Col]
@@ -42,15 +44,25 @@ func grid(t *rapid.T, rows, cols int, distinct bool) (g Grid, n int) {
 }
 
 func TestCopy(t *testing.T) {
+	t.Run("1", func(t *testing.T) { testCopy[int8](t) })
+	t.Run("2", func(t *testing.T) { testCopy[int16](t) })
+	t.Run("4", func(t *testing.T) { testCopy[int32](t) })
+	t.Run("8", func(t *testing.T) { testCopy[int64](t) })
+}
+
+func testCopy[T dtype.Number | int8 | int16](t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		rows, cols := rapid.IntRange(1, 70).Draw(t, "rows"), rapid.IntRange(1, 70).Draw(t, "cols")
+		if rapid.Bool().Draw(t, "thin") {
+			cols = min(cols, 9)
+		}
 		d, n := grid(t, rows, cols, true)
 		s, m := grid(t, rows, cols, false)
-		src := make([]int32, m)
+		src := make([]T, m)
 		for i := range src {
-			src[i] = int32(i + 1)
+			src[i] = T(i + 1)
 		}
-		got, want := make([]int32, n), make([]int32, n)
+		got, want := make([]T, n), make([]T, n)
 		Copy(got, d, src, s, rows, cols)
 		copyLoop(want, d, src, s, rows, cols)
 		if !slices.Equal(got, want) {

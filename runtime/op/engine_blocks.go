@@ -255,6 +255,13 @@ func load[T dtype.Number](dst []T, x *tensor.Tensor, off, stride int) {
 
 // loadRuns stores elements lo to hi of x, which lie as l says, in dst.
 func loadRuns[T dtype.Number](dst []T, x *tensor.Tensor, l *layout, lo, hi int) {
+	if len(l.spans) > 1 && tensor.HoldsType[T](x) {
+		l.grids(lo, hi, func(near, far kernel.Grid, rows, cols int) {
+			near.Offset -= lo
+			kernel.Copy(dst, near, tensor.Storage[T](x), far, rows, cols)
+		})
+		return
+	}
 	switch x.DType() {
 	case dtype.Float32:
 		gatherRuns(dst, tensor.Storage[float32](x), l, lo, hi, kernel.Gather[T, float32])
@@ -296,6 +303,13 @@ func gatherRuns[D, S any](dst []D, src []S, l *layout, lo, hi int, gather func(d
 // storeRuns stores src in elements lo to hi of x, which lie as l says. For a
 // bool tensor src holds zeros and ones.
 func storeRuns[T dtype.Number](x *tensor.Tensor, l *layout, lo, hi int, src []T) {
+	if len(l.spans) > 1 && tensor.HoldsType[T](x) {
+		l.grids(lo, hi, func(near, far kernel.Grid, rows, cols int) {
+			near.Offset -= lo
+			kernel.Copy(tensor.Storage[T](x), far, src, near, rows, cols)
+		})
+		return
+	}
 	switch x.DType() {
 	case dtype.Float32:
 		scatterRuns(tensor.Storage[float32](x), l, lo, hi, src, kernel.Scatter[float32, T])

@@ -1,6 +1,7 @@
 package op
 
 import (
+	"tpsh/runtime/kernel"
 	"tpsh/runtime/shape"
 	"tpsh/runtime/tensor"
 )
@@ -83,6 +84,25 @@ func (l *layout) runs(lo, hi int, f func(at, off, stride, n int)) {
 		f(lo, l.rowOffset(row)+col*inner.stride, inner.stride, n)
 		lo += n
 		row, col = row+1, 0
+	}
+}
+
+// grids calls f for each table of elements among lo to hi that a stride of rows and one of
+// columns serve: near is where it lies in row-major order, far where in the buffer. l has
+// at least two spans.
+func (l *layout) grids(lo, hi int, f func(near, far kernel.Grid, rows, cols int)) {
+	k := len(l.spans) - 1
+	inner, outer := l.spans[k], l.spans[k-1]
+	row, col := lo/inner.size, lo%inner.size
+	for lo < hi {
+		rows, cols := 1, min(inner.size-col, hi-lo)
+		if cols == inner.size {
+			rows = min(outer.size-row%outer.size, (hi-lo)/cols)
+		}
+		far := kernel.Grid{Offset: l.rowOffset(row) + col*inner.stride, Row: outer.stride, Col: inner.stride}
+		f(kernel.Grid{Offset: lo, Row: cols, Col: 1}, far, rows, cols)
+		lo += rows * cols
+		row, col = row+rows, 0
 	}
 }
 
