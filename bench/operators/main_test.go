@@ -3,7 +3,7 @@ package main
 import (
 	"testing"
 
-	"go.starlark.net/syntax"
+	"tpsh/lang"
 )
 
 // All calls of operators.txt make a program that can be read, and no two have one name.
@@ -19,8 +19,7 @@ func TestProgram(t *testing.T) {
 		}
 		seen[name] = true
 	}
-	options := &syntax.FileOptions{TopLevelControl: true, GlobalReassign: true}
-	if _, err := options.Parse("operators.star", program(calls, gradients), 0); err != nil {
+	if _, err := lang.Parse("operators.star", program(calls, gradients), 1); err != nil {
 		t.Error(err)
 	}
 }

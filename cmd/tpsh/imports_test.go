@@ -124,6 +124,7 @@ var arrows = []arrow{
 	{"tpsh/bench/soak", nil, "what is watched is the command that people run"},
 	{"tpsh/embed", []string{"tpsh/lang", "tpsh/builtins", "tpsh/cmd/tpsh/vocabularies", "tpsh/runtime", "tpsh/runtime/op", "tpsh/runtime/tensor", "tpsh/runtime/dtype", "tpsh/runtime/shape"}, "a front end for programs in Go: values in, values out"},
 	{"tpsh/bench", []string{"tpsh/lang/...", "tpsh/builtins/...", "tpsh/runtime/...", "tpsh/comm"}, "benchmarks see everything"},
+	{"tpsh/bench/operators", []string{"tpsh/lang"}, "whose test reads the program that it makes"},
 }
 
 // ofVocabularies is what a vocabulary may import that has no row of its own: it knows the
