@@ -9,7 +9,7 @@ import (
 
 // The rows of activation functions and their derivatives. The derivatives are
 // functions of a gradient g and of the activation's input x. In float32 they are
-// those of package vec, but for Softplus.
+// those of package vec.
 var (
 	// Gelu is GeluTo.
 	Gelu = Unary{F32: vec.Gelu, F64: GeluTo[float64]}
@@ -18,7 +18,7 @@ var (
 	// Silu is SiluTo.
 	Silu = Unary{F32: vec.Silu, F64: SiluTo[float64]}
 	// Softplus is SoftplusTo.
-	Softplus = Unary{F32: SoftplusTo[float32], F64: SoftplusTo[float64]}
+	Softplus = Unary{F32: vec.Softplus, F64: SoftplusTo[float64]}
 
 	// GeluGrad is GeluGradTo.
 	GeluGrad = Binary{F32: vec.GeluGrad, F64: GeluGradTo[float64]}

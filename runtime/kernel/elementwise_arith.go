@@ -21,9 +21,9 @@ var (
 	// FloorDiv is FloorDivFloatTo and FloorDivIntTo.
 	FloorDiv = Binary{FloorDivFloatTo[float32], FloorDivFloatTo[float64], FloorDivIntTo[int64], FloorDivIntTo[int32], FloorDivIntTo[uint8], nil}
 	// Mod is ModFloatTo and ModIntTo.
-	Mod = Binary{ModFloatTo[float32], ModFloatTo[float64], ModIntTo[int64], ModIntTo[int32], ModIntTo[uint8], nil}
-	// Pow is PowFloatTo and PowIntTo.
-	Pow = Binary{PowFloatTo[float32], PowFloatTo[float64], PowIntTo[int64], PowIntTo[int32], PowIntTo[uint8], nil}
+	Mod = Binary{mod32, ModFloatTo[float64], ModIntTo[int64], ModIntTo[int32], ModIntTo[uint8], nil}
+	// Pow is PowFloatTo and PowIntTo; in float32 vec.Pow, within 1 ulp.
+	Pow = Binary{vec.Pow, PowFloatTo[float64], PowIntTo[int64], PowIntTo[int32], PowIntTo[uint8], nil}
 	// Maximum is MaximumTo.
 	Maximum = Binary{vec.Maximum, MaximumTo[float64], MaximumTo[int64], MaximumTo[int32], MaximumTo[uint8], MaximumTo[uint8]}
 	// Minimum is MinimumTo.

@@ -4,27 +4,29 @@ import (
 	"math"
 
 	"tpsh/runtime/dtype"
+	"tpsh/runtime/kernel/vec"
 )
 
-// The rows of comparisons. They give bytes, 0 or 1.
+// The rows of comparisons. They give bytes, 0 or 1. What package vec has gives the
+// same bytes as the loop it stands for.
 var (
 	// Eq is EqTo.
-	Eq = Comparison{EqTo[float32], EqTo[float64], EqTo[int64], EqTo[int32], EqTo[uint8], EqTo[uint8]}
+	Eq = Comparison{vec.Eq, EqTo[float64], EqTo[int64], EqTo[int32], EqTo[uint8], EqTo[uint8]}
 	// Ne is NeTo.
-	Ne = Comparison{NeTo[float32], NeTo[float64], NeTo[int64], NeTo[int32], NeTo[uint8], NeTo[uint8]}
+	Ne = Comparison{vec.Ne, NeTo[float64], NeTo[int64], NeTo[int32], NeTo[uint8], NeTo[uint8]}
 	// Lt is LtTo.
-	Lt = Comparison{LtTo[float32], LtTo[float64], LtTo[int64], LtTo[int32], LtTo[uint8], LtTo[uint8]}
+	Lt = Comparison{vec.Lt, LtTo[float64], LtTo[int64], LtTo[int32], LtTo[uint8], LtTo[uint8]}
 	// Le is LeTo.
-	Le = Comparison{LeTo[float32], LeTo[float64], LeTo[int64], LeTo[int32], LeTo[uint8], LeTo[uint8]}
+	Le = Comparison{vec.Le, LeTo[float64], LeTo[int64], LeTo[int32], LeTo[uint8], LeTo[uint8]}
 	// Gt is LtTo with the operands exchanged.
-	Gt = Comparison{GtTo[float32], GtTo[float64], GtTo[int64], GtTo[int32], GtTo[uint8], GtTo[uint8]}
+	Gt = Comparison{func(dst []uint8, x, y []float32) { vec.Lt(dst, y, x) }, GtTo[float64], GtTo[int64], GtTo[int32], GtTo[uint8], GtTo[uint8]}
 	// Ge is LeTo with the operands exchanged.
-	Ge = Comparison{GeTo[float32], GeTo[float64], GeTo[int64], GeTo[int32], GeTo[uint8], GeTo[uint8]}
+	Ge = Comparison{func(dst []uint8, x, y []float32) { vec.Le(dst, y, x) }, GeTo[float64], GeTo[int64], GeTo[int32], GeTo[uint8], GeTo[uint8]}
 
 	// IsNaN is IsNaNTo; integers are none.
-	IsNaN = Predicate{IsNaNTo[float32], IsNaNTo[float64], nil, nil, nil, nil}
+	IsNaN = Predicate{vec.IsNaN, IsNaNTo[float64], nil, nil, nil, nil}
 	// IsFinite is IsFiniteTo.
-	IsFinite = Predicate{IsFiniteTo[float32], IsFiniteTo[float64], nil, nil, nil, nil}
+	IsFinite = Predicate{vec.IsFinite, IsFiniteTo[float64], nil, nil, nil, nil}
 )
 
 // EqTo is

@@ -10,8 +10,8 @@ import (
 // The rows of the transcendental functions.
 //
 // In float64 they are computed by Go's math package, whose results are within
-// about 2 ulp. In float32 they are the kernels of package vec, but for Sin and
-// Cos, which are rounded from float64.
+// about 2 ulp. In float32 they are the kernels of package vec, but that sines
+// and cosines of angles beyond vec.FarAngle are rounded from float64.
 var (
 	// Exp is ExpTo.
 	Exp = Unary{F32: vec.Exp, F64: ExpTo[float64]}
@@ -22,9 +22,9 @@ var (
 	// Rsqrt is RsqrtTo.
 	Rsqrt = Unary{F32: vec.Rsqrt, F64: RsqrtTo[float64]}
 	// Sin is SinTo.
-	Sin = Unary{F32: SinTo[float32], F64: SinTo[float64]}
+	Sin = Unary{F32: sin32, F64: SinTo[float64]}
 	// Cos is CosTo.
-	Cos = Unary{F32: CosTo[float32], F64: CosTo[float64]}
+	Cos = Unary{F32: cos32, F64: CosTo[float64]}
 	// Tanh is TanhTo.
 	Tanh = Unary{F32: vec.Tanh, F64: TanhTo[float64]}
 	// Sigmoid is SigmoidTo.

@@ -6,21 +6,23 @@ import (
 	"gonum.org/v1/gonum/mathext"
 
 	"tpsh/runtime/dtype"
+	"tpsh/runtime/kernel/vec"
 )
 
 // The rows of further functions of one and two operands. They are computed in
-// float64, by Go's math package or gonum's mathext, and rounded.
+// float64, by Go's math package or gonum's mathext, and rounded, but for those that
+// package vec has in float32.
 var (
 	// Log1p is the logarithm of 1+x[i], exact for small x[i].
-	Log1p = mapped(math.Log1p)
+	Log1p = Unary{F32: vec.Log1p, F64: map1[float64](math.Log1p)}
 	// Expm1 is e to the power x[i], less 1, exact for small x[i].
-	Expm1 = mapped(math.Expm1)
+	Expm1 = Unary{F32: vec.Expm1, F64: map1[float64](math.Expm1)}
 	// Log2 and Log10 are logarithms, Exp2 is 2 to the power x[i].
 	Log2  = mapped(math.Log2)
 	Log10 = mapped(math.Log10)
 	Exp2  = mapped(math.Exp2)
 	// Tan, Asin, Acos and Atan are of angles in radians.
-	Tan  = mapped(math.Tan)
+	Tan  = Unary{F32: tan32, F64: map1[float64](math.Tan)}
 	Asin = mapped(math.Asin)
 	Acos = mapped(math.Acos)
 	Atan = mapped(math.Atan)
@@ -38,12 +40,12 @@ var (
 	Lgamma  = mapped(lgamma)
 	Digamma = mapped(digamma)
 	// Trunc is x[i] without its fraction; integers stay as they are.
-	Trunc = withIntegers(mapped(math.Trunc))
+	Trunc = withIntegers(Unary{F32: vec.Trunc, F64: map1[float64](math.Trunc)})
 
 	// Atan2 is the angle of the point (y[i], x[i]), from -π to π.
-	Atan2 = mapped2(math.Atan2)
+	Atan2 = Binary{F32: vec.Atan2, F64: map2[float64](math.Atan2)}
 	// Fmod is the remainder of x[i] by y[i] with the sign of x[i].
-	Fmod = Binary{fmodTo[float32], fmodTo[float64], remTo[int64], remTo[int32], remTo[uint8], nil}
+	Fmod = Binary{fmod32, fmodTo[float64], remTo[int64], remTo[int32], remTo[uint8], nil}
 	// Copysign is x[i] with the sign of y[i].
 	Copysign = mapped2(math.Copysign)
 	// Nextafter is the float next to x[i] on the way to y[i].

@@ -15,15 +15,15 @@ var (
 	// Abs is AbsFloatTo and AbsIntTo.
 	Abs = Unary{vec.Abs, AbsFloatTo[float64], AbsIntTo[int64], AbsIntTo[int32], AbsIntTo[uint8], nil}
 	// Sign is SignTo.
-	Sign = Unary{SignTo[float32], SignTo[float64], SignTo[int64], SignTo[int32], SignTo[uint8], SignTo[uint8]}
+	Sign = Unary{vec.Sign, SignTo[float64], SignTo[int64], SignTo[int32], SignTo[uint8], SignTo[uint8]}
 	// Relu is ReluTo.
 	Relu = Unary{vec.Relu, ReluTo[float64], ReluTo[int64], ReluTo[int32], ReluTo[uint8], nil}
 	// Round is RoundTo; integers are round.
-	Round = Unary{RoundTo[float32], RoundTo[float64], CopyTo[int64], CopyTo[int32], CopyTo[uint8], nil}
+	Round = Unary{vec.Round, RoundTo[float64], CopyTo[int64], CopyTo[int32], CopyTo[uint8], nil}
 	// Floor is FloorTo.
-	Floor = Unary{FloorTo[float32], FloorTo[float64], CopyTo[int64], CopyTo[int32], CopyTo[uint8], nil}
+	Floor = Unary{vec.Floor, FloorTo[float64], CopyTo[int64], CopyTo[int32], CopyTo[uint8], nil}
 	// Ceil is CeilTo.
-	Ceil = Unary{CeilTo[float32], CeilTo[float64], CopyTo[int64], CopyTo[int32], CopyTo[uint8], nil}
+	Ceil = Unary{vec.Ceil, CeilTo[float64], CopyTo[int64], CopyTo[int32], CopyTo[uint8], nil}
 	// Reciprocal is ReciprocalTo.
 	Reciprocal = Unary{F32: vec.Reciprocal, F64: ReciprocalTo[float64]}
 	// Square is SquareTo.
@@ -189,6 +189,10 @@ func SquareTo[T dtype.Number](dst, x []T) {
 // may be x.
 func ClampTo[T dtype.Number](dst, x []T, lo, hi T) {
 	check2(len(dst), len(x))
+	if d, ok := any(dst).([]float32); ok {
+		vec.Clamp(d, as32(x), float32(lo), float32(hi))
+		return
+	}
 	for i, v := range x {
 		dst[i] = min(max(v, lo), hi)
 	}
@@ -204,6 +208,10 @@ func ClampTo[T dtype.Number](dst, x []T, lo, hi T) {
 func SelectTo[T dtype.Number](dst []T, cond []uint8, x, y []T) {
 	check3(len(dst), len(x), len(y))
 	check2(len(dst), len(cond))
+	if d, ok := any(dst).([]float32); ok {
+		vec.Select(d, cond, as32(x), as32(y))
+		return
+	}
 	x, y, cond = x[:len(dst)], y[:len(dst)], cond[:len(dst)]
 	for i := range dst {
 		v := y[i]

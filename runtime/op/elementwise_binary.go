@@ -121,7 +121,7 @@ func init() {
 		Surface: Method,
 		Doc: "pow(x, other) returns x to the power other, elementwise.\n" +
 			"x and other are broadcast. Integers stay integers, wrap around, and take no\n" +
-			"negative power. Floats are computed in float64 and rounded.\n" +
+			"negative power. A float32 is within one unit in the last place.\n" +
 			">>> tensor([1.0, 2.0, 3.0]).pow(2).tolist()\n" +
 			"[1.0, 4.0, 9.0]",
 		Run:   runPow,

@@ -336,3 +336,148 @@ func dropAVX2(dst *float32, x *float32, keep *uint8, n int, scale float32)
 //
 //go:noescape
 func philoxAVX2(x0 *uint32, x1 *uint32, x2 *uint32, x3 *uint32, n int, c1 uint32, c2 uint32, c3 uint32, k0 uint32, k1 uint32)
+
+// floorAVX2 is Floor of n elements.
+//
+//go:noescape
+func floorAVX2(dst *float32, x *float32, n int)
+
+// ceilAVX2 is Ceil of n elements.
+//
+//go:noescape
+func ceilAVX2(dst *float32, x *float32, n int)
+
+// truncAVX2 is Trunc of n elements.
+//
+//go:noescape
+func truncAVX2(dst *float32, x *float32, n int)
+
+// roundAVX2 is Round of n elements.
+//
+//go:noescape
+func roundAVX2(dst *float32, x *float32, n int)
+
+// signAVX2 is Sign of n elements.
+//
+//go:noescape
+func signAVX2(dst *float32, x *float32, n int)
+
+// clampAVX2 is Clamp of n elements.
+//
+//go:noescape
+func clampAVX2(dst *float32, x *float32, n int, low float32, high float32)
+
+// naNToNumAVX2 is NaNToNum of n elements.
+//
+//go:noescape
+func naNToNumAVX2(dst *float32, x *float32, n int, whenNaN float32, above float32, below float32)
+
+// selectAVX2 is Select of n elements.
+//
+//go:noescape
+func selectAVX2(dst *float32, cond *uint8, x *float32, y *float32, n int)
+
+// eqAVX2 is Eq of n elements.
+//
+//go:noescape
+func eqAVX2(dst *uint8, x *float32, y *float32, n int)
+
+// neAVX2 is Ne of n elements.
+//
+//go:noescape
+func neAVX2(dst *uint8, x *float32, y *float32, n int)
+
+// ltAVX2 is Lt of n elements.
+//
+//go:noescape
+func ltAVX2(dst *uint8, x *float32, y *float32, n int)
+
+// leAVX2 is Le of n elements.
+//
+//go:noescape
+func leAVX2(dst *uint8, x *float32, y *float32, n int)
+
+// isNaNAVX2 is IsNaN of n elements.
+//
+//go:noescape
+func isNaNAVX2(dst *uint8, x *float32, n int)
+
+// isFiniteAVX2 is IsFinite of n elements.
+//
+//go:noescape
+func isFiniteAVX2(dst *uint8, x *float32, n int)
+
+// addProductAVX2 is AddProduct of n elements.
+//
+//go:noescape
+func addProductAVX2(dst *float32, x *float32, y *float32, z *float32, n int, a float32)
+
+// addQuotientAVX2 is AddQuotient of n elements.
+//
+//go:noescape
+func addQuotientAVX2(dst *float32, x *float32, y *float32, z *float32, n int, a float32)
+
+// leakyReluAVX2 is LeakyRelu of n elements.
+//
+//go:noescape
+func leakyReluAVX2(dst *float32, x *float32, n int, slope float32)
+
+// eluAVX2 is Elu of n elements.
+//
+//go:noescape
+func eluAVX2(dst *float32, x *float32, n int, up float32, down float32, in float32)
+
+// huberAVX2 is Huber of n elements.
+//
+//go:noescape
+func huberAVX2(dst *float32, x *float32, y *float32, n int, delta float32, a float32, b float32)
+
+// expm1AVX2 is Expm1 of n elements.
+//
+//go:noescape
+func expm1AVX2(dst *float32, x *float32, n int)
+
+// log1pAVX2 is Log1p of n elements.
+//
+//go:noescape
+func log1pAVX2(dst *float32, x *float32, n int)
+
+// softplusAVX2 is Softplus of n elements.
+//
+//go:noescape
+func softplusAVX2(dst *float32, x *float32, n int)
+
+// powAVX2 is Pow of n elements.
+//
+//go:noescape
+func powAVX2(dst *float32, x *float32, y *float32, n int)
+
+// atan2AVX2 is Atan2 of n elements.
+//
+//go:noescape
+func atan2AVX2(dst *float32, x *float32, y *float32, n int)
+
+// sinAVX2 is Sin of n elements.
+//
+//go:noescape
+func sinAVX2(dst *float32, x *float32, n int, most *float32)
+
+// cosAVX2 is Cos of n elements.
+//
+//go:noescape
+func cosAVX2(dst *float32, x *float32, n int, most *float32)
+
+// tanAVX2 is Tan of n elements.
+//
+//go:noescape
+func tanAVX2(dst *float32, x *float32, n int, most *float32)
+
+// fmodAVX2 is Fmod of n elements.
+//
+//go:noescape
+func fmodAVX2(dst *float32, x *float32, y *float32, n int, most *float32)
+
+// remainderAVX2 is Remainder of n elements.
+//
+//go:noescape
+func remainderAVX2(dst *float32, x *float32, y *float32, n int, most *float32)

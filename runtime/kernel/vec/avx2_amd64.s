@@ -1578,7 +1578,735 @@ DATA constants<>+6320(SB)/4, $0xbb67ae85
 DATA constants<>+6324(SB)/4, $0xbb67ae85
 DATA constants<>+6328(SB)/4, $0xbb67ae85
 DATA constants<>+6332(SB)/4, $0xbb67ae85
-GLOBL constants<>(SB), RODATA|NOPTR, $6336
+DATA constants<>+6336(SB)/4, $0xbf800000
+DATA constants<>+6340(SB)/4, $0xbf800000
+DATA constants<>+6344(SB)/4, $0xbf800000
+DATA constants<>+6348(SB)/4, $0xbf800000
+DATA constants<>+6352(SB)/4, $0xbf800000
+DATA constants<>+6356(SB)/4, $0xbf800000
+DATA constants<>+6360(SB)/4, $0xbf800000
+DATA constants<>+6364(SB)/4, $0xbf800000
+DATA constants<>+6368(SB)/4, $0xbf800000
+DATA constants<>+6372(SB)/4, $0xbf800000
+DATA constants<>+6376(SB)/4, $0xbf800000
+DATA constants<>+6380(SB)/4, $0xbf800000
+DATA constants<>+6384(SB)/4, $0xbf800000
+DATA constants<>+6388(SB)/4, $0xbf800000
+DATA constants<>+6392(SB)/4, $0xbf800000
+DATA constants<>+6396(SB)/4, $0xbf800000
+DATA constants<>+6400(SB)/4, $0x00000000
+DATA constants<>+6404(SB)/4, $0x00000000
+DATA constants<>+6408(SB)/4, $0x00000000
+DATA constants<>+6412(SB)/4, $0x00000000
+DATA constants<>+6416(SB)/4, $0x00000000
+DATA constants<>+6420(SB)/4, $0x00000000
+DATA constants<>+6424(SB)/4, $0x00000000
+DATA constants<>+6428(SB)/4, $0x00000000
+DATA constants<>+6432(SB)/4, $0x00000000
+DATA constants<>+6436(SB)/4, $0x00000000
+DATA constants<>+6440(SB)/4, $0x00000000
+DATA constants<>+6444(SB)/4, $0x00000000
+DATA constants<>+6448(SB)/4, $0x00000000
+DATA constants<>+6452(SB)/4, $0x00000000
+DATA constants<>+6456(SB)/4, $0x00000000
+DATA constants<>+6460(SB)/4, $0x00000000
+DATA constants<>+6464(SB)/4, $0x41f00000
+DATA constants<>+6468(SB)/4, $0x41f00000
+DATA constants<>+6472(SB)/4, $0x41f00000
+DATA constants<>+6476(SB)/4, $0x41f00000
+DATA constants<>+6480(SB)/4, $0x41f00000
+DATA constants<>+6484(SB)/4, $0x41f00000
+DATA constants<>+6488(SB)/4, $0x41f00000
+DATA constants<>+6492(SB)/4, $0x41f00000
+DATA constants<>+6496(SB)/4, $0x41f00000
+DATA constants<>+6500(SB)/4, $0x41f00000
+DATA constants<>+6504(SB)/4, $0x41f00000
+DATA constants<>+6508(SB)/4, $0x41f00000
+DATA constants<>+6512(SB)/4, $0x41f00000
+DATA constants<>+6516(SB)/4, $0x41f00000
+DATA constants<>+6520(SB)/4, $0x41f00000
+DATA constants<>+6524(SB)/4, $0x41f00000
+DATA constants<>+6528(SB)/4, $0x42c80000
+DATA constants<>+6532(SB)/4, $0x42c80000
+DATA constants<>+6536(SB)/4, $0x42c80000
+DATA constants<>+6540(SB)/4, $0x42c80000
+DATA constants<>+6544(SB)/4, $0x42c80000
+DATA constants<>+6548(SB)/4, $0x42c80000
+DATA constants<>+6552(SB)/4, $0x42c80000
+DATA constants<>+6556(SB)/4, $0x42c80000
+DATA constants<>+6560(SB)/4, $0x42c80000
+DATA constants<>+6564(SB)/4, $0x42c80000
+DATA constants<>+6568(SB)/4, $0x42c80000
+DATA constants<>+6572(SB)/4, $0x42c80000
+DATA constants<>+6576(SB)/4, $0x42c80000
+DATA constants<>+6580(SB)/4, $0x42c80000
+DATA constants<>+6584(SB)/4, $0x42c80000
+DATA constants<>+6588(SB)/4, $0x42c80000
+DATA constants<>+6592(SB)/4, $0x3fb504f3
+DATA constants<>+6596(SB)/4, $0x3fb504f3
+DATA constants<>+6600(SB)/4, $0x3fb504f3
+DATA constants<>+6604(SB)/4, $0x3fb504f3
+DATA constants<>+6608(SB)/4, $0x3fb504f3
+DATA constants<>+6612(SB)/4, $0x3fb504f3
+DATA constants<>+6616(SB)/4, $0x3fb504f3
+DATA constants<>+6620(SB)/4, $0x3fb504f3
+DATA constants<>+6624(SB)/4, $0x3fb504f3
+DATA constants<>+6628(SB)/4, $0x3fb504f3
+DATA constants<>+6632(SB)/4, $0x3fb504f3
+DATA constants<>+6636(SB)/4, $0x3fb504f3
+DATA constants<>+6640(SB)/4, $0x3fb504f3
+DATA constants<>+6644(SB)/4, $0x3fb504f3
+DATA constants<>+6648(SB)/4, $0x3fb504f3
+DATA constants<>+6652(SB)/4, $0x3fb504f3
+DATA constants<>+6656(SB)/8, $0x4000000000000000
+DATA constants<>+6664(SB)/8, $0x4000000000000000
+DATA constants<>+6672(SB)/8, $0x4000000000000000
+DATA constants<>+6680(SB)/8, $0x4000000000000000
+DATA constants<>+6688(SB)/8, $0x4000000000000000
+DATA constants<>+6696(SB)/8, $0x4000000000000000
+DATA constants<>+6704(SB)/8, $0x4000000000000000
+DATA constants<>+6712(SB)/8, $0x4000000000000000
+DATA constants<>+6720(SB)/8, $0x3fd21b15f146989b
+DATA constants<>+6728(SB)/8, $0x3fd21b15f146989b
+DATA constants<>+6736(SB)/8, $0x3fd21b15f146989b
+DATA constants<>+6744(SB)/8, $0x3fd21b15f146989b
+DATA constants<>+6752(SB)/8, $0x3fd21b15f146989b
+DATA constants<>+6760(SB)/8, $0x3fd21b15f146989b
+DATA constants<>+6768(SB)/8, $0x3fd21b15f146989b
+DATA constants<>+6776(SB)/8, $0x3fd21b15f146989b
+DATA constants<>+6784(SB)/8, $0x3fd47954e865113c
+DATA constants<>+6792(SB)/8, $0x3fd47954e865113c
+DATA constants<>+6800(SB)/8, $0x3fd47954e865113c
+DATA constants<>+6808(SB)/8, $0x3fd47954e865113c
+DATA constants<>+6816(SB)/8, $0x3fd47954e865113c
+DATA constants<>+6824(SB)/8, $0x3fd47954e865113c
+DATA constants<>+6832(SB)/8, $0x3fd47954e865113c
+DATA constants<>+6840(SB)/8, $0x3fd47954e865113c
+DATA constants<>+6848(SB)/8, $0x3fda61a2ef649675
+DATA constants<>+6856(SB)/8, $0x3fda61a2ef649675
+DATA constants<>+6864(SB)/8, $0x3fda61a2ef649675
+DATA constants<>+6872(SB)/8, $0x3fda61a2ef649675
+DATA constants<>+6880(SB)/8, $0x3fda61a2ef649675
+DATA constants<>+6888(SB)/8, $0x3fda61a2ef649675
+DATA constants<>+6896(SB)/8, $0x3fda61a2ef649675
+DATA constants<>+6904(SB)/8, $0x3fda61a2ef649675
+DATA constants<>+6912(SB)/8, $0x3fe2776c2930c203
+DATA constants<>+6920(SB)/8, $0x3fe2776c2930c203
+DATA constants<>+6928(SB)/8, $0x3fe2776c2930c203
+DATA constants<>+6936(SB)/8, $0x3fe2776c2930c203
+DATA constants<>+6944(SB)/8, $0x3fe2776c2930c203
+DATA constants<>+6952(SB)/8, $0x3fe2776c2930c203
+DATA constants<>+6960(SB)/8, $0x3fe2776c2930c203
+DATA constants<>+6968(SB)/8, $0x3fe2776c2930c203
+DATA constants<>+6976(SB)/8, $0x3feec709dc53c8a1
+DATA constants<>+6984(SB)/8, $0x3feec709dc53c8a1
+DATA constants<>+6992(SB)/8, $0x3feec709dc53c8a1
+DATA constants<>+7000(SB)/8, $0x3feec709dc53c8a1
+DATA constants<>+7008(SB)/8, $0x3feec709dc53c8a1
+DATA constants<>+7016(SB)/8, $0x3feec709dc53c8a1
+DATA constants<>+7024(SB)/8, $0x3feec709dc53c8a1
+DATA constants<>+7032(SB)/8, $0x3feec709dc53c8a1
+DATA constants<>+7040(SB)/8, $0x40071547652b8251
+DATA constants<>+7048(SB)/8, $0x40071547652b8251
+DATA constants<>+7056(SB)/8, $0x40071547652b8251
+DATA constants<>+7064(SB)/8, $0x40071547652b8251
+DATA constants<>+7072(SB)/8, $0x40071547652b8251
+DATA constants<>+7080(SB)/8, $0x40071547652b8251
+DATA constants<>+7088(SB)/8, $0x40071547652b8251
+DATA constants<>+7096(SB)/8, $0x40071547652b8251
+DATA constants<>+7104(SB)/4, $0x7f7fffff
+DATA constants<>+7108(SB)/4, $0x7f7fffff
+DATA constants<>+7112(SB)/4, $0x7f7fffff
+DATA constants<>+7116(SB)/4, $0x7f7fffff
+DATA constants<>+7120(SB)/4, $0x7f7fffff
+DATA constants<>+7124(SB)/4, $0x7f7fffff
+DATA constants<>+7128(SB)/4, $0x7f7fffff
+DATA constants<>+7132(SB)/4, $0x7f7fffff
+DATA constants<>+7136(SB)/4, $0x7f7fffff
+DATA constants<>+7140(SB)/4, $0x7f7fffff
+DATA constants<>+7144(SB)/4, $0x7f7fffff
+DATA constants<>+7148(SB)/4, $0x7f7fffff
+DATA constants<>+7152(SB)/4, $0x7f7fffff
+DATA constants<>+7156(SB)/4, $0x7f7fffff
+DATA constants<>+7160(SB)/4, $0x7f7fffff
+DATA constants<>+7164(SB)/4, $0x7f7fffff
+DATA constants<>+7168(SB)/4, $0xff7fffff
+DATA constants<>+7172(SB)/4, $0xff7fffff
+DATA constants<>+7176(SB)/4, $0xff7fffff
+DATA constants<>+7180(SB)/4, $0xff7fffff
+DATA constants<>+7184(SB)/4, $0xff7fffff
+DATA constants<>+7188(SB)/4, $0xff7fffff
+DATA constants<>+7192(SB)/4, $0xff7fffff
+DATA constants<>+7196(SB)/4, $0xff7fffff
+DATA constants<>+7200(SB)/4, $0xff7fffff
+DATA constants<>+7204(SB)/4, $0xff7fffff
+DATA constants<>+7208(SB)/4, $0xff7fffff
+DATA constants<>+7212(SB)/4, $0xff7fffff
+DATA constants<>+7216(SB)/4, $0xff7fffff
+DATA constants<>+7220(SB)/4, $0xff7fffff
+DATA constants<>+7224(SB)/4, $0xff7fffff
+DATA constants<>+7228(SB)/4, $0xff7fffff
+DATA constants<>+7232(SB)/8, $0x3eb61af4d1f9896b
+DATA constants<>+7240(SB)/8, $0x3eb61af4d1f9896b
+DATA constants<>+7248(SB)/8, $0x3eb61af4d1f9896b
+DATA constants<>+7256(SB)/8, $0x3eb61af4d1f9896b
+DATA constants<>+7264(SB)/8, $0x3eb61af4d1f9896b
+DATA constants<>+7272(SB)/8, $0x3eb61af4d1f9896b
+DATA constants<>+7280(SB)/8, $0x3eb61af4d1f9896b
+DATA constants<>+7288(SB)/8, $0x3eb61af4d1f9896b
+DATA constants<>+7296(SB)/8, $0x3ef00dad461e7742
+DATA constants<>+7304(SB)/8, $0x3ef00dad461e7742
+DATA constants<>+7312(SB)/8, $0x3ef00dad461e7742
+DATA constants<>+7320(SB)/8, $0x3ef00dad461e7742
+DATA constants<>+7328(SB)/8, $0x3ef00dad461e7742
+DATA constants<>+7336(SB)/8, $0x3ef00dad461e7742
+DATA constants<>+7344(SB)/8, $0x3ef00dad461e7742
+DATA constants<>+7352(SB)/8, $0x3ef00dad461e7742
+DATA constants<>+7360(SB)/8, $0x3f2430acd2dcd413
+DATA constants<>+7368(SB)/8, $0x3f2430acd2dcd413
+DATA constants<>+7376(SB)/8, $0x3f2430acd2dcd413
+DATA constants<>+7384(SB)/8, $0x3f2430acd2dcd413
+DATA constants<>+7392(SB)/8, $0x3f2430acd2dcd413
+DATA constants<>+7400(SB)/8, $0x3f2430acd2dcd413
+DATA constants<>+7408(SB)/8, $0x3f2430acd2dcd413
+DATA constants<>+7416(SB)/8, $0x3f2430acd2dcd413
+DATA constants<>+7424(SB)/8, $0x3f55d8748355a565
+DATA constants<>+7432(SB)/8, $0x3f55d8748355a565
+DATA constants<>+7440(SB)/8, $0x3f55d8748355a565
+DATA constants<>+7448(SB)/8, $0x3f55d8748355a565
+DATA constants<>+7456(SB)/8, $0x3f55d8748355a565
+DATA constants<>+7464(SB)/8, $0x3f55d8748355a565
+DATA constants<>+7472(SB)/8, $0x3f55d8748355a565
+DATA constants<>+7480(SB)/8, $0x3f55d8748355a565
+DATA constants<>+7488(SB)/8, $0x3f83b2ab5c4cbb43
+DATA constants<>+7496(SB)/8, $0x3f83b2ab5c4cbb43
+DATA constants<>+7504(SB)/8, $0x3f83b2ab5c4cbb43
+DATA constants<>+7512(SB)/8, $0x3f83b2ab5c4cbb43
+DATA constants<>+7520(SB)/8, $0x3f83b2ab5c4cbb43
+DATA constants<>+7528(SB)/8, $0x3f83b2ab5c4cbb43
+DATA constants<>+7536(SB)/8, $0x3f83b2ab5c4cbb43
+DATA constants<>+7544(SB)/8, $0x3f83b2ab5c4cbb43
+DATA constants<>+7552(SB)/8, $0x3fac6b08dd46f942
+DATA constants<>+7560(SB)/8, $0x3fac6b08dd46f942
+DATA constants<>+7568(SB)/8, $0x3fac6b08dd46f942
+DATA constants<>+7576(SB)/8, $0x3fac6b08dd46f942
+DATA constants<>+7584(SB)/8, $0x3fac6b08dd46f942
+DATA constants<>+7592(SB)/8, $0x3fac6b08dd46f942
+DATA constants<>+7600(SB)/8, $0x3fac6b08dd46f942
+DATA constants<>+7608(SB)/8, $0x3fac6b08dd46f942
+DATA constants<>+7616(SB)/8, $0x3fcebfbdff931f14
+DATA constants<>+7624(SB)/8, $0x3fcebfbdff931f14
+DATA constants<>+7632(SB)/8, $0x3fcebfbdff931f14
+DATA constants<>+7640(SB)/8, $0x3fcebfbdff931f14
+DATA constants<>+7648(SB)/8, $0x3fcebfbdff931f14
+DATA constants<>+7656(SB)/8, $0x3fcebfbdff931f14
+DATA constants<>+7664(SB)/8, $0x3fcebfbdff931f14
+DATA constants<>+7672(SB)/8, $0x3fcebfbdff931f14
+DATA constants<>+7680(SB)/8, $0x3fe62e42fef86150
+DATA constants<>+7688(SB)/8, $0x3fe62e42fef86150
+DATA constants<>+7696(SB)/8, $0x3fe62e42fef86150
+DATA constants<>+7704(SB)/8, $0x3fe62e42fef86150
+DATA constants<>+7712(SB)/8, $0x3fe62e42fef86150
+DATA constants<>+7720(SB)/8, $0x3fe62e42fef86150
+DATA constants<>+7728(SB)/8, $0x3fe62e42fef86150
+DATA constants<>+7736(SB)/8, $0x3fe62e42fef86150
+DATA constants<>+7744(SB)/8, $0x3feffffffffff7a0
+DATA constants<>+7752(SB)/8, $0x3feffffffffff7a0
+DATA constants<>+7760(SB)/8, $0x3feffffffffff7a0
+DATA constants<>+7768(SB)/8, $0x3feffffffffff7a0
+DATA constants<>+7776(SB)/8, $0x3feffffffffff7a0
+DATA constants<>+7784(SB)/8, $0x3feffffffffff7a0
+DATA constants<>+7792(SB)/8, $0x3feffffffffff7a0
+DATA constants<>+7800(SB)/8, $0x3feffffffffff7a0
+DATA constants<>+7808(SB)/4, $0xc3200000
+DATA constants<>+7812(SB)/4, $0xc3200000
+DATA constants<>+7816(SB)/4, $0xc3200000
+DATA constants<>+7820(SB)/4, $0xc3200000
+DATA constants<>+7824(SB)/4, $0xc3200000
+DATA constants<>+7828(SB)/4, $0xc3200000
+DATA constants<>+7832(SB)/4, $0xc3200000
+DATA constants<>+7836(SB)/4, $0xc3200000
+DATA constants<>+7840(SB)/4, $0xc3200000
+DATA constants<>+7844(SB)/4, $0xc3200000
+DATA constants<>+7848(SB)/4, $0xc3200000
+DATA constants<>+7852(SB)/4, $0xc3200000
+DATA constants<>+7856(SB)/4, $0xc3200000
+DATA constants<>+7860(SB)/4, $0xc3200000
+DATA constants<>+7864(SB)/4, $0xc3200000
+DATA constants<>+7868(SB)/4, $0xc3200000
+DATA constants<>+7872(SB)/4, $0x430c0000
+DATA constants<>+7876(SB)/4, $0x430c0000
+DATA constants<>+7880(SB)/4, $0x430c0000
+DATA constants<>+7884(SB)/4, $0x430c0000
+DATA constants<>+7888(SB)/4, $0x430c0000
+DATA constants<>+7892(SB)/4, $0x430c0000
+DATA constants<>+7896(SB)/4, $0x430c0000
+DATA constants<>+7900(SB)/4, $0x430c0000
+DATA constants<>+7904(SB)/4, $0x430c0000
+DATA constants<>+7908(SB)/4, $0x430c0000
+DATA constants<>+7912(SB)/4, $0x430c0000
+DATA constants<>+7916(SB)/4, $0x430c0000
+DATA constants<>+7920(SB)/4, $0x430c0000
+DATA constants<>+7924(SB)/4, $0x430c0000
+DATA constants<>+7928(SB)/4, $0x430c0000
+DATA constants<>+7932(SB)/4, $0x430c0000
+DATA constants<>+7936(SB)/4, $0xbaea4bcf
+DATA constants<>+7940(SB)/4, $0xbaea4bcf
+DATA constants<>+7944(SB)/4, $0xbaea4bcf
+DATA constants<>+7948(SB)/4, $0xbaea4bcf
+DATA constants<>+7952(SB)/4, $0xbaea4bcf
+DATA constants<>+7956(SB)/4, $0xbaea4bcf
+DATA constants<>+7960(SB)/4, $0xbaea4bcf
+DATA constants<>+7964(SB)/4, $0xbaea4bcf
+DATA constants<>+7968(SB)/4, $0xbaea4bcf
+DATA constants<>+7972(SB)/4, $0xbaea4bcf
+DATA constants<>+7976(SB)/4, $0xbaea4bcf
+DATA constants<>+7980(SB)/4, $0xbaea4bcf
+DATA constants<>+7984(SB)/4, $0xbaea4bcf
+DATA constants<>+7988(SB)/4, $0xbaea4bcf
+DATA constants<>+7992(SB)/4, $0xbaea4bcf
+DATA constants<>+7996(SB)/4, $0xbaea4bcf
+DATA constants<>+8000(SB)/4, $0x3c3260e7
+DATA constants<>+8004(SB)/4, $0x3c3260e7
+DATA constants<>+8008(SB)/4, $0x3c3260e7
+DATA constants<>+8012(SB)/4, $0x3c3260e7
+DATA constants<>+8016(SB)/4, $0x3c3260e7
+DATA constants<>+8020(SB)/4, $0x3c3260e7
+DATA constants<>+8024(SB)/4, $0x3c3260e7
+DATA constants<>+8028(SB)/4, $0x3c3260e7
+DATA constants<>+8032(SB)/4, $0x3c3260e7
+DATA constants<>+8036(SB)/4, $0x3c3260e7
+DATA constants<>+8040(SB)/4, $0x3c3260e7
+DATA constants<>+8044(SB)/4, $0x3c3260e7
+DATA constants<>+8048(SB)/4, $0x3c3260e7
+DATA constants<>+8052(SB)/4, $0x3c3260e7
+DATA constants<>+8056(SB)/4, $0x3c3260e7
+DATA constants<>+8060(SB)/4, $0x3c3260e7
+DATA constants<>+8064(SB)/4, $0xbcfefe0e
+DATA constants<>+8068(SB)/4, $0xbcfefe0e
+DATA constants<>+8072(SB)/4, $0xbcfefe0e
+DATA constants<>+8076(SB)/4, $0xbcfefe0e
+DATA constants<>+8080(SB)/4, $0xbcfefe0e
+DATA constants<>+8084(SB)/4, $0xbcfefe0e
+DATA constants<>+8088(SB)/4, $0xbcfefe0e
+DATA constants<>+8092(SB)/4, $0xbcfefe0e
+DATA constants<>+8096(SB)/4, $0xbcfefe0e
+DATA constants<>+8100(SB)/4, $0xbcfefe0e
+DATA constants<>+8104(SB)/4, $0xbcfefe0e
+DATA constants<>+8108(SB)/4, $0xbcfefe0e
+DATA constants<>+8112(SB)/4, $0xbcfefe0e
+DATA constants<>+8116(SB)/4, $0xbcfefe0e
+DATA constants<>+8120(SB)/4, $0xbcfefe0e
+DATA constants<>+8124(SB)/4, $0xbcfefe0e
+DATA constants<>+8128(SB)/4, $0x3d6d2f6a
+DATA constants<>+8132(SB)/4, $0x3d6d2f6a
+DATA constants<>+8136(SB)/4, $0x3d6d2f6a
+DATA constants<>+8140(SB)/4, $0x3d6d2f6a
+DATA constants<>+8144(SB)/4, $0x3d6d2f6a
+DATA constants<>+8148(SB)/4, $0x3d6d2f6a
+DATA constants<>+8152(SB)/4, $0x3d6d2f6a
+DATA constants<>+8156(SB)/4, $0x3d6d2f6a
+DATA constants<>+8160(SB)/4, $0x3d6d2f6a
+DATA constants<>+8164(SB)/4, $0x3d6d2f6a
+DATA constants<>+8168(SB)/4, $0x3d6d2f6a
+DATA constants<>+8172(SB)/4, $0x3d6d2f6a
+DATA constants<>+8176(SB)/4, $0x3d6d2f6a
+DATA constants<>+8180(SB)/4, $0x3d6d2f6a
+DATA constants<>+8184(SB)/4, $0x3d6d2f6a
+DATA constants<>+8188(SB)/4, $0x3d6d2f6a
+DATA constants<>+8192(SB)/4, $0xbdac0aaf
+DATA constants<>+8196(SB)/4, $0xbdac0aaf
+DATA constants<>+8200(SB)/4, $0xbdac0aaf
+DATA constants<>+8204(SB)/4, $0xbdac0aaf
+DATA constants<>+8208(SB)/4, $0xbdac0aaf
+DATA constants<>+8212(SB)/4, $0xbdac0aaf
+DATA constants<>+8216(SB)/4, $0xbdac0aaf
+DATA constants<>+8220(SB)/4, $0xbdac0aaf
+DATA constants<>+8224(SB)/4, $0xbdac0aaf
+DATA constants<>+8228(SB)/4, $0xbdac0aaf
+DATA constants<>+8232(SB)/4, $0xbdac0aaf
+DATA constants<>+8236(SB)/4, $0xbdac0aaf
+DATA constants<>+8240(SB)/4, $0xbdac0aaf
+DATA constants<>+8244(SB)/4, $0xbdac0aaf
+DATA constants<>+8248(SB)/4, $0xbdac0aaf
+DATA constants<>+8252(SB)/4, $0xbdac0aaf
+DATA constants<>+8256(SB)/4, $0x3de047b2
+DATA constants<>+8260(SB)/4, $0x3de047b2
+DATA constants<>+8264(SB)/4, $0x3de047b2
+DATA constants<>+8268(SB)/4, $0x3de047b2
+DATA constants<>+8272(SB)/4, $0x3de047b2
+DATA constants<>+8276(SB)/4, $0x3de047b2
+DATA constants<>+8280(SB)/4, $0x3de047b2
+DATA constants<>+8284(SB)/4, $0x3de047b2
+DATA constants<>+8288(SB)/4, $0x3de047b2
+DATA constants<>+8292(SB)/4, $0x3de047b2
+DATA constants<>+8296(SB)/4, $0x3de047b2
+DATA constants<>+8300(SB)/4, $0x3de047b2
+DATA constants<>+8304(SB)/4, $0x3de047b2
+DATA constants<>+8308(SB)/4, $0x3de047b2
+DATA constants<>+8312(SB)/4, $0x3de047b2
+DATA constants<>+8316(SB)/4, $0x3de047b2
+DATA constants<>+8320(SB)/4, $0xbe12105b
+DATA constants<>+8324(SB)/4, $0xbe12105b
+DATA constants<>+8328(SB)/4, $0xbe12105b
+DATA constants<>+8332(SB)/4, $0xbe12105b
+DATA constants<>+8336(SB)/4, $0xbe12105b
+DATA constants<>+8340(SB)/4, $0xbe12105b
+DATA constants<>+8344(SB)/4, $0xbe12105b
+DATA constants<>+8348(SB)/4, $0xbe12105b
+DATA constants<>+8352(SB)/4, $0xbe12105b
+DATA constants<>+8356(SB)/4, $0xbe12105b
+DATA constants<>+8360(SB)/4, $0xbe12105b
+DATA constants<>+8364(SB)/4, $0xbe12105b
+DATA constants<>+8368(SB)/4, $0xbe12105b
+DATA constants<>+8372(SB)/4, $0xbe12105b
+DATA constants<>+8376(SB)/4, $0xbe12105b
+DATA constants<>+8380(SB)/4, $0xbe12105b
+DATA constants<>+8384(SB)/4, $0x3e4cc8f3
+DATA constants<>+8388(SB)/4, $0x3e4cc8f3
+DATA constants<>+8392(SB)/4, $0x3e4cc8f3
+DATA constants<>+8396(SB)/4, $0x3e4cc8f3
+DATA constants<>+8400(SB)/4, $0x3e4cc8f3
+DATA constants<>+8404(SB)/4, $0x3e4cc8f3
+DATA constants<>+8408(SB)/4, $0x3e4cc8f3
+DATA constants<>+8412(SB)/4, $0x3e4cc8f3
+DATA constants<>+8416(SB)/4, $0x3e4cc8f3
+DATA constants<>+8420(SB)/4, $0x3e4cc8f3
+DATA constants<>+8424(SB)/4, $0x3e4cc8f3
+DATA constants<>+8428(SB)/4, $0x3e4cc8f3
+DATA constants<>+8432(SB)/4, $0x3e4cc8f3
+DATA constants<>+8436(SB)/4, $0x3e4cc8f3
+DATA constants<>+8440(SB)/4, $0x3e4cc8f3
+DATA constants<>+8444(SB)/4, $0x3e4cc8f3
+DATA constants<>+8448(SB)/4, $0xbeaaaa9f
+DATA constants<>+8452(SB)/4, $0xbeaaaa9f
+DATA constants<>+8456(SB)/4, $0xbeaaaa9f
+DATA constants<>+8460(SB)/4, $0xbeaaaa9f
+DATA constants<>+8464(SB)/4, $0xbeaaaa9f
+DATA constants<>+8468(SB)/4, $0xbeaaaa9f
+DATA constants<>+8472(SB)/4, $0xbeaaaa9f
+DATA constants<>+8476(SB)/4, $0xbeaaaa9f
+DATA constants<>+8480(SB)/4, $0xbeaaaa9f
+DATA constants<>+8484(SB)/4, $0xbeaaaa9f
+DATA constants<>+8488(SB)/4, $0xbeaaaa9f
+DATA constants<>+8492(SB)/4, $0xbeaaaa9f
+DATA constants<>+8496(SB)/4, $0xbeaaaa9f
+DATA constants<>+8500(SB)/4, $0xbeaaaa9f
+DATA constants<>+8504(SB)/4, $0xbeaaaa9f
+DATA constants<>+8508(SB)/4, $0xbeaaaa9f
+DATA constants<>+8512(SB)/4, $0x3fc90fdb
+DATA constants<>+8516(SB)/4, $0x3fc90fdb
+DATA constants<>+8520(SB)/4, $0x3fc90fdb
+DATA constants<>+8524(SB)/4, $0x3fc90fdb
+DATA constants<>+8528(SB)/4, $0x3fc90fdb
+DATA constants<>+8532(SB)/4, $0x3fc90fdb
+DATA constants<>+8536(SB)/4, $0x3fc90fdb
+DATA constants<>+8540(SB)/4, $0x3fc90fdb
+DATA constants<>+8544(SB)/4, $0x3fc90fdb
+DATA constants<>+8548(SB)/4, $0x3fc90fdb
+DATA constants<>+8552(SB)/4, $0x3fc90fdb
+DATA constants<>+8556(SB)/4, $0x3fc90fdb
+DATA constants<>+8560(SB)/4, $0x3fc90fdb
+DATA constants<>+8564(SB)/4, $0x3fc90fdb
+DATA constants<>+8568(SB)/4, $0x3fc90fdb
+DATA constants<>+8572(SB)/4, $0x3fc90fdb
+DATA constants<>+8576(SB)/4, $0x40490fdb
+DATA constants<>+8580(SB)/4, $0x40490fdb
+DATA constants<>+8584(SB)/4, $0x40490fdb
+DATA constants<>+8588(SB)/4, $0x40490fdb
+DATA constants<>+8592(SB)/4, $0x40490fdb
+DATA constants<>+8596(SB)/4, $0x40490fdb
+DATA constants<>+8600(SB)/4, $0x40490fdb
+DATA constants<>+8604(SB)/4, $0x40490fdb
+DATA constants<>+8608(SB)/4, $0x40490fdb
+DATA constants<>+8612(SB)/4, $0x40490fdb
+DATA constants<>+8616(SB)/4, $0x40490fdb
+DATA constants<>+8620(SB)/4, $0x40490fdb
+DATA constants<>+8624(SB)/4, $0x40490fdb
+DATA constants<>+8628(SB)/4, $0x40490fdb
+DATA constants<>+8632(SB)/4, $0x40490fdb
+DATA constants<>+8636(SB)/4, $0x40490fdb
+DATA constants<>+8640(SB)/4, $0xb33bbd2e
+DATA constants<>+8644(SB)/4, $0xb33bbd2e
+DATA constants<>+8648(SB)/4, $0xb33bbd2e
+DATA constants<>+8652(SB)/4, $0xb33bbd2e
+DATA constants<>+8656(SB)/4, $0xb33bbd2e
+DATA constants<>+8660(SB)/4, $0xb33bbd2e
+DATA constants<>+8664(SB)/4, $0xb33bbd2e
+DATA constants<>+8668(SB)/4, $0xb33bbd2e
+DATA constants<>+8672(SB)/4, $0xb33bbd2e
+DATA constants<>+8676(SB)/4, $0xb33bbd2e
+DATA constants<>+8680(SB)/4, $0xb33bbd2e
+DATA constants<>+8684(SB)/4, $0xb33bbd2e
+DATA constants<>+8688(SB)/4, $0xb33bbd2e
+DATA constants<>+8692(SB)/4, $0xb33bbd2e
+DATA constants<>+8696(SB)/4, $0xb33bbd2e
+DATA constants<>+8700(SB)/4, $0xb33bbd2e
+DATA constants<>+8704(SB)/4, $0xb3bbbd2e
+DATA constants<>+8708(SB)/4, $0xb3bbbd2e
+DATA constants<>+8712(SB)/4, $0xb3bbbd2e
+DATA constants<>+8716(SB)/4, $0xb3bbbd2e
+DATA constants<>+8720(SB)/4, $0xb3bbbd2e
+DATA constants<>+8724(SB)/4, $0xb3bbbd2e
+DATA constants<>+8728(SB)/4, $0xb3bbbd2e
+DATA constants<>+8732(SB)/4, $0xb3bbbd2e
+DATA constants<>+8736(SB)/4, $0xb3bbbd2e
+DATA constants<>+8740(SB)/4, $0xb3bbbd2e
+DATA constants<>+8744(SB)/4, $0xb3bbbd2e
+DATA constants<>+8748(SB)/4, $0xb3bbbd2e
+DATA constants<>+8752(SB)/4, $0xb3bbbd2e
+DATA constants<>+8756(SB)/4, $0xb3bbbd2e
+DATA constants<>+8760(SB)/4, $0xb3bbbd2e
+DATA constants<>+8764(SB)/4, $0xb3bbbd2e
+DATA constants<>+8768(SB)/8, $0x3fe45f306dc9c883
+DATA constants<>+8776(SB)/8, $0x3fe45f306dc9c883
+DATA constants<>+8784(SB)/8, $0x3fe45f306dc9c883
+DATA constants<>+8792(SB)/8, $0x3fe45f306dc9c883
+DATA constants<>+8800(SB)/8, $0x3fe45f306dc9c883
+DATA constants<>+8808(SB)/8, $0x3fe45f306dc9c883
+DATA constants<>+8816(SB)/8, $0x3fe45f306dc9c883
+DATA constants<>+8824(SB)/8, $0x3fe45f306dc9c883
+DATA constants<>+8832(SB)/8, $0x3ff921fb54442d18
+DATA constants<>+8840(SB)/8, $0x3ff921fb54442d18
+DATA constants<>+8848(SB)/8, $0x3ff921fb54442d18
+DATA constants<>+8856(SB)/8, $0x3ff921fb54442d18
+DATA constants<>+8864(SB)/8, $0x3ff921fb54442d18
+DATA constants<>+8872(SB)/8, $0x3ff921fb54442d18
+DATA constants<>+8880(SB)/8, $0x3ff921fb54442d18
+DATA constants<>+8888(SB)/8, $0x3ff921fb54442d18
+DATA constants<>+8896(SB)/8, $0x3c91a62633145c07
+DATA constants<>+8904(SB)/8, $0x3c91a62633145c07
+DATA constants<>+8912(SB)/8, $0x3c91a62633145c07
+DATA constants<>+8920(SB)/8, $0x3c91a62633145c07
+DATA constants<>+8928(SB)/8, $0x3c91a62633145c07
+DATA constants<>+8936(SB)/8, $0x3c91a62633145c07
+DATA constants<>+8944(SB)/8, $0x3c91a62633145c07
+DATA constants<>+8952(SB)/8, $0x3c91a62633145c07
+DATA constants<>+8960(SB)/4, $0xb94caa04
+DATA constants<>+8964(SB)/4, $0xb94caa04
+DATA constants<>+8968(SB)/4, $0xb94caa04
+DATA constants<>+8972(SB)/4, $0xb94caa04
+DATA constants<>+8976(SB)/4, $0xb94caa04
+DATA constants<>+8980(SB)/4, $0xb94caa04
+DATA constants<>+8984(SB)/4, $0xb94caa04
+DATA constants<>+8988(SB)/4, $0xb94caa04
+DATA constants<>+8992(SB)/4, $0xb94caa04
+DATA constants<>+8996(SB)/4, $0xb94caa04
+DATA constants<>+9000(SB)/4, $0xb94caa04
+DATA constants<>+9004(SB)/4, $0xb94caa04
+DATA constants<>+9008(SB)/4, $0xb94caa04
+DATA constants<>+9012(SB)/4, $0xb94caa04
+DATA constants<>+9016(SB)/4, $0xb94caa04
+DATA constants<>+9020(SB)/4, $0xb94caa04
+DATA constants<>+9024(SB)/4, $0x3c0883bc
+DATA constants<>+9028(SB)/4, $0x3c0883bc
+DATA constants<>+9032(SB)/4, $0x3c0883bc
+DATA constants<>+9036(SB)/4, $0x3c0883bc
+DATA constants<>+9040(SB)/4, $0x3c0883bc
+DATA constants<>+9044(SB)/4, $0x3c0883bc
+DATA constants<>+9048(SB)/4, $0x3c0883bc
+DATA constants<>+9052(SB)/4, $0x3c0883bc
+DATA constants<>+9056(SB)/4, $0x3c0883bc
+DATA constants<>+9060(SB)/4, $0x3c0883bc
+DATA constants<>+9064(SB)/4, $0x3c0883bc
+DATA constants<>+9068(SB)/4, $0x3c0883bc
+DATA constants<>+9072(SB)/4, $0x3c0883bc
+DATA constants<>+9076(SB)/4, $0x3c0883bc
+DATA constants<>+9080(SB)/4, $0x3c0883bc
+DATA constants<>+9084(SB)/4, $0x3c0883bc
+DATA constants<>+9088(SB)/4, $0xbe2aaaa3
+DATA constants<>+9092(SB)/4, $0xbe2aaaa3
+DATA constants<>+9096(SB)/4, $0xbe2aaaa3
+DATA constants<>+9100(SB)/4, $0xbe2aaaa3
+DATA constants<>+9104(SB)/4, $0xbe2aaaa3
+DATA constants<>+9108(SB)/4, $0xbe2aaaa3
+DATA constants<>+9112(SB)/4, $0xbe2aaaa3
+DATA constants<>+9116(SB)/4, $0xbe2aaaa3
+DATA constants<>+9120(SB)/4, $0xbe2aaaa3
+DATA constants<>+9124(SB)/4, $0xbe2aaaa3
+DATA constants<>+9128(SB)/4, $0xbe2aaaa3
+DATA constants<>+9132(SB)/4, $0xbe2aaaa3
+DATA constants<>+9136(SB)/4, $0xbe2aaaa3
+DATA constants<>+9140(SB)/4, $0xbe2aaaa3
+DATA constants<>+9144(SB)/4, $0xbe2aaaa3
+DATA constants<>+9148(SB)/4, $0xbe2aaaa3
+DATA constants<>+9152(SB)/4, $0x37ccf48a
+DATA constants<>+9156(SB)/4, $0x37ccf48a
+DATA constants<>+9160(SB)/4, $0x37ccf48a
+DATA constants<>+9164(SB)/4, $0x37ccf48a
+DATA constants<>+9168(SB)/4, $0x37ccf48a
+DATA constants<>+9172(SB)/4, $0x37ccf48a
+DATA constants<>+9176(SB)/4, $0x37ccf48a
+DATA constants<>+9180(SB)/4, $0x37ccf48a
+DATA constants<>+9184(SB)/4, $0x37ccf48a
+DATA constants<>+9188(SB)/4, $0x37ccf48a
+DATA constants<>+9192(SB)/4, $0x37ccf48a
+DATA constants<>+9196(SB)/4, $0x37ccf48a
+DATA constants<>+9200(SB)/4, $0x37ccf48a
+DATA constants<>+9204(SB)/4, $0x37ccf48a
+DATA constants<>+9208(SB)/4, $0x37ccf48a
+DATA constants<>+9212(SB)/4, $0x37ccf48a
+DATA constants<>+9216(SB)/4, $0xbab60615
+DATA constants<>+9220(SB)/4, $0xbab60615
+DATA constants<>+9224(SB)/4, $0xbab60615
+DATA constants<>+9228(SB)/4, $0xbab60615
+DATA constants<>+9232(SB)/4, $0xbab60615
+DATA constants<>+9236(SB)/4, $0xbab60615
+DATA constants<>+9240(SB)/4, $0xbab60615
+DATA constants<>+9244(SB)/4, $0xbab60615
+DATA constants<>+9248(SB)/4, $0xbab60615
+DATA constants<>+9252(SB)/4, $0xbab60615
+DATA constants<>+9256(SB)/4, $0xbab60615
+DATA constants<>+9260(SB)/4, $0xbab60615
+DATA constants<>+9264(SB)/4, $0xbab60615
+DATA constants<>+9268(SB)/4, $0xbab60615
+DATA constants<>+9272(SB)/4, $0xbab60615
+DATA constants<>+9276(SB)/4, $0xbab60615
+DATA constants<>+9280(SB)/4, $0x3d2aaaa5
+DATA constants<>+9284(SB)/4, $0x3d2aaaa5
+DATA constants<>+9288(SB)/4, $0x3d2aaaa5
+DATA constants<>+9292(SB)/4, $0x3d2aaaa5
+DATA constants<>+9296(SB)/4, $0x3d2aaaa5
+DATA constants<>+9300(SB)/4, $0x3d2aaaa5
+DATA constants<>+9304(SB)/4, $0x3d2aaaa5
+DATA constants<>+9308(SB)/4, $0x3d2aaaa5
+DATA constants<>+9312(SB)/4, $0x3d2aaaa5
+DATA constants<>+9316(SB)/4, $0x3d2aaaa5
+DATA constants<>+9320(SB)/4, $0x3d2aaaa5
+DATA constants<>+9324(SB)/4, $0x3d2aaaa5
+DATA constants<>+9328(SB)/4, $0x3d2aaaa5
+DATA constants<>+9332(SB)/4, $0x3d2aaaa5
+DATA constants<>+9336(SB)/4, $0x3d2aaaa5
+DATA constants<>+9340(SB)/4, $0x3d2aaaa5
+DATA constants<>+9344(SB)/4, $0x00000002
+DATA constants<>+9348(SB)/4, $0x00000002
+DATA constants<>+9352(SB)/4, $0x00000002
+DATA constants<>+9356(SB)/4, $0x00000002
+DATA constants<>+9360(SB)/4, $0x00000002
+DATA constants<>+9364(SB)/4, $0x00000002
+DATA constants<>+9368(SB)/4, $0x00000002
+DATA constants<>+9372(SB)/4, $0x00000002
+DATA constants<>+9376(SB)/4, $0x00000002
+DATA constants<>+9380(SB)/4, $0x00000002
+DATA constants<>+9384(SB)/4, $0x00000002
+DATA constants<>+9388(SB)/4, $0x00000002
+DATA constants<>+9392(SB)/4, $0x00000002
+DATA constants<>+9396(SB)/4, $0x00000002
+DATA constants<>+9400(SB)/4, $0x00000002
+DATA constants<>+9404(SB)/4, $0x00000002
+DATA constants<>+9408(SB)/4, $0x3b8f4258
+DATA constants<>+9412(SB)/4, $0x3b8f4258
+DATA constants<>+9416(SB)/4, $0x3b8f4258
+DATA constants<>+9420(SB)/4, $0x3b8f4258
+DATA constants<>+9424(SB)/4, $0x3b8f4258
+DATA constants<>+9428(SB)/4, $0x3b8f4258
+DATA constants<>+9432(SB)/4, $0x3b8f4258
+DATA constants<>+9436(SB)/4, $0x3b8f4258
+DATA constants<>+9440(SB)/4, $0x3b8f4258
+DATA constants<>+9444(SB)/4, $0x3b8f4258
+DATA constants<>+9448(SB)/4, $0x3b8f4258
+DATA constants<>+9452(SB)/4, $0x3b8f4258
+DATA constants<>+9456(SB)/4, $0x3b8f4258
+DATA constants<>+9460(SB)/4, $0x3b8f4258
+DATA constants<>+9464(SB)/4, $0x3b8f4258
+DATA constants<>+9468(SB)/4, $0x3b8f4258
+DATA constants<>+9472(SB)/4, $0x38d0af68
+DATA constants<>+9476(SB)/4, $0x38d0af68
+DATA constants<>+9480(SB)/4, $0x38d0af68
+DATA constants<>+9484(SB)/4, $0x38d0af68
+DATA constants<>+9488(SB)/4, $0x38d0af68
+DATA constants<>+9492(SB)/4, $0x38d0af68
+DATA constants<>+9496(SB)/4, $0x38d0af68
+DATA constants<>+9500(SB)/4, $0x38d0af68
+DATA constants<>+9504(SB)/4, $0x38d0af68
+DATA constants<>+9508(SB)/4, $0x38d0af68
+DATA constants<>+9512(SB)/4, $0x38d0af68
+DATA constants<>+9516(SB)/4, $0x38d0af68
+DATA constants<>+9520(SB)/4, $0x38d0af68
+DATA constants<>+9524(SB)/4, $0x38d0af68
+DATA constants<>+9528(SB)/4, $0x38d0af68
+DATA constants<>+9532(SB)/4, $0x38d0af68
+DATA constants<>+9536(SB)/4, $0x3c316281
+DATA constants<>+9540(SB)/4, $0x3c316281
+DATA constants<>+9544(SB)/4, $0x3c316281
+DATA constants<>+9548(SB)/4, $0x3c316281
+DATA constants<>+9552(SB)/4, $0x3c316281
+DATA constants<>+9556(SB)/4, $0x3c316281
+DATA constants<>+9560(SB)/4, $0x3c316281
+DATA constants<>+9564(SB)/4, $0x3c316281
+DATA constants<>+9568(SB)/4, $0x3c316281
+DATA constants<>+9572(SB)/4, $0x3c316281
+DATA constants<>+9576(SB)/4, $0x3c316281
+DATA constants<>+9580(SB)/4, $0x3c316281
+DATA constants<>+9584(SB)/4, $0x3c316281
+DATA constants<>+9588(SB)/4, $0x3c316281
+DATA constants<>+9592(SB)/4, $0x3c316281
+DATA constants<>+9596(SB)/4, $0x3c316281
+DATA constants<>+9600(SB)/4, $0x3cae60ca
+DATA constants<>+9604(SB)/4, $0x3cae60ca
+DATA constants<>+9608(SB)/4, $0x3cae60ca
+DATA constants<>+9612(SB)/4, $0x3cae60ca
+DATA constants<>+9616(SB)/4, $0x3cae60ca
+DATA constants<>+9620(SB)/4, $0x3cae60ca
+DATA constants<>+9624(SB)/4, $0x3cae60ca
+DATA constants<>+9628(SB)/4, $0x3cae60ca
+DATA constants<>+9632(SB)/4, $0x3cae60ca
+DATA constants<>+9636(SB)/4, $0x3cae60ca
+DATA constants<>+9640(SB)/4, $0x3cae60ca
+DATA constants<>+9644(SB)/4, $0x3cae60ca
+DATA constants<>+9648(SB)/4, $0x3cae60ca
+DATA constants<>+9652(SB)/4, $0x3cae60ca
+DATA constants<>+9656(SB)/4, $0x3cae60ca
+DATA constants<>+9660(SB)/4, $0x3cae60ca
+DATA constants<>+9664(SB)/4, $0x3d5d6cdd
+DATA constants<>+9668(SB)/4, $0x3d5d6cdd
+DATA constants<>+9672(SB)/4, $0x3d5d6cdd
+DATA constants<>+9676(SB)/4, $0x3d5d6cdd
+DATA constants<>+9680(SB)/4, $0x3d5d6cdd
+DATA constants<>+9684(SB)/4, $0x3d5d6cdd
+DATA constants<>+9688(SB)/4, $0x3d5d6cdd
+DATA constants<>+9692(SB)/4, $0x3d5d6cdd
+DATA constants<>+9696(SB)/4, $0x3d5d6cdd
+DATA constants<>+9700(SB)/4, $0x3d5d6cdd
+DATA constants<>+9704(SB)/4, $0x3d5d6cdd
+DATA constants<>+9708(SB)/4, $0x3d5d6cdd
+DATA constants<>+9712(SB)/4, $0x3d5d6cdd
+DATA constants<>+9716(SB)/4, $0x3d5d6cdd
+DATA constants<>+9720(SB)/4, $0x3d5d6cdd
+DATA constants<>+9724(SB)/4, $0x3d5d6cdd
+DATA constants<>+9728(SB)/4, $0x3e0886cf
+DATA constants<>+9732(SB)/4, $0x3e0886cf
+DATA constants<>+9736(SB)/4, $0x3e0886cf
+DATA constants<>+9740(SB)/4, $0x3e0886cf
+DATA constants<>+9744(SB)/4, $0x3e0886cf
+DATA constants<>+9748(SB)/4, $0x3e0886cf
+DATA constants<>+9752(SB)/4, $0x3e0886cf
+DATA constants<>+9756(SB)/4, $0x3e0886cf
+DATA constants<>+9760(SB)/4, $0x3e0886cf
+DATA constants<>+9764(SB)/4, $0x3e0886cf
+DATA constants<>+9768(SB)/4, $0x3e0886cf
+DATA constants<>+9772(SB)/4, $0x3e0886cf
+DATA constants<>+9776(SB)/4, $0x3e0886cf
+DATA constants<>+9780(SB)/4, $0x3e0886cf
+DATA constants<>+9784(SB)/4, $0x3e0886cf
+DATA constants<>+9788(SB)/4, $0x3e0886cf
+DATA constants<>+9792(SB)/4, $0x3eaaaab0
+DATA constants<>+9796(SB)/4, $0x3eaaaab0
+DATA constants<>+9800(SB)/4, $0x3eaaaab0
+DATA constants<>+9804(SB)/4, $0x3eaaaab0
+DATA constants<>+9808(SB)/4, $0x3eaaaab0
+DATA constants<>+9812(SB)/4, $0x3eaaaab0
+DATA constants<>+9816(SB)/4, $0x3eaaaab0
+DATA constants<>+9820(SB)/4, $0x3eaaaab0
+DATA constants<>+9824(SB)/4, $0x3eaaaab0
+DATA constants<>+9828(SB)/4, $0x3eaaaab0
+DATA constants<>+9832(SB)/4, $0x3eaaaab0
+DATA constants<>+9836(SB)/4, $0x3eaaaab0
+DATA constants<>+9840(SB)/4, $0x3eaaaab0
+DATA constants<>+9844(SB)/4, $0x3eaaaab0
+DATA constants<>+9848(SB)/4, $0x3eaaaab0
+DATA constants<>+9852(SB)/4, $0x3eaaaab0
+GLOBL constants<>(SB), RODATA|NOPTR, $9856
 
 DATA tailMasks<>+0(SB)/4, $0xffffffff
 DATA tailMasks<>+4(SB)/4, $0xffffffff
@@ -8218,5 +8946,3526 @@ test:
 	VMASKMOVPS Y0, Y6, 32(BX)(SI*4)
 
 done:
+	VZEROUPPER
+	RET
+
+// func floorAVX2(dst *float32, x *float32, n int)
+// Requires: AVX
+TEXT ·floorAVX2(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ n+16(FP), BX
+	MOVQ BX, SI
+	ANDQ $-16, SI
+	XORQ DX, DX
+	JMP  test
+
+loop:
+	VMOVUPS  (CX)(DX*4), Y0
+	VROUNDPS $0x09, Y0, Y0
+	VMOVUPS  Y0, (AX)(DX*4)
+	VMOVUPS  32(CX)(DX*4), Y0
+	VROUNDPS $0x09, Y0, Y0
+	VMOVUPS  Y0, 32(AX)(DX*4)
+	ADDQ     $+16, DX
+
+test:
+	CMPQ       DX, SI
+	JLT        loop
+	SUBQ       DX, BX
+	JZ         done
+	LEAQ       tailMasks<>+0(SB), SI
+	NEGQ       BX
+	VMOVDQU    64(SI)(BX*4), Y0
+	VMOVDQU    96(SI)(BX*4), Y1
+	VMASKMOVPS (CX)(DX*4), Y0, Y2
+	VROUNDPS   $0x09, Y2, Y2
+	VMASKMOVPS Y2, Y0, (AX)(DX*4)
+	VMASKMOVPS 32(CX)(DX*4), Y1, Y0
+	VROUNDPS   $0x09, Y0, Y0
+	VMASKMOVPS Y0, Y1, 32(AX)(DX*4)
+
+done:
+	VZEROUPPER
+	RET
+
+// func ceilAVX2(dst *float32, x *float32, n int)
+// Requires: AVX
+TEXT ·ceilAVX2(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ n+16(FP), BX
+	MOVQ BX, SI
+	ANDQ $-16, SI
+	XORQ DX, DX
+	JMP  test
+
+loop:
+	VMOVUPS  (CX)(DX*4), Y0
+	VROUNDPS $0x0a, Y0, Y0
+	VMOVUPS  Y0, (AX)(DX*4)
+	VMOVUPS  32(CX)(DX*4), Y0
+	VROUNDPS $0x0a, Y0, Y0
+	VMOVUPS  Y0, 32(AX)(DX*4)
+	ADDQ     $+16, DX
+
+test:
+	CMPQ       DX, SI
+	JLT        loop
+	SUBQ       DX, BX
+	JZ         done
+	LEAQ       tailMasks<>+0(SB), SI
+	NEGQ       BX
+	VMOVDQU    64(SI)(BX*4), Y0
+	VMOVDQU    96(SI)(BX*4), Y1
+	VMASKMOVPS (CX)(DX*4), Y0, Y2
+	VROUNDPS   $0x0a, Y2, Y2
+	VMASKMOVPS Y2, Y0, (AX)(DX*4)
+	VMASKMOVPS 32(CX)(DX*4), Y1, Y0
+	VROUNDPS   $0x0a, Y0, Y0
+	VMASKMOVPS Y0, Y1, 32(AX)(DX*4)
+
+done:
+	VZEROUPPER
+	RET
+
+// func truncAVX2(dst *float32, x *float32, n int)
+// Requires: AVX
+TEXT ·truncAVX2(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ n+16(FP), BX
+	MOVQ BX, SI
+	ANDQ $-16, SI
+	XORQ DX, DX
+	JMP  test
+
+loop:
+	VMOVUPS  (CX)(DX*4), Y0
+	VROUNDPS $0x0b, Y0, Y0
+	VMOVUPS  Y0, (AX)(DX*4)
+	VMOVUPS  32(CX)(DX*4), Y0
+	VROUNDPS $0x0b, Y0, Y0
+	VMOVUPS  Y0, 32(AX)(DX*4)
+	ADDQ     $+16, DX
+
+test:
+	CMPQ       DX, SI
+	JLT        loop
+	SUBQ       DX, BX
+	JZ         done
+	LEAQ       tailMasks<>+0(SB), SI
+	NEGQ       BX
+	VMOVDQU    64(SI)(BX*4), Y0
+	VMOVDQU    96(SI)(BX*4), Y1
+	VMASKMOVPS (CX)(DX*4), Y0, Y2
+	VROUNDPS   $0x0b, Y2, Y2
+	VMASKMOVPS Y2, Y0, (AX)(DX*4)
+	VMASKMOVPS 32(CX)(DX*4), Y1, Y0
+	VROUNDPS   $0x0b, Y0, Y0
+	VMASKMOVPS Y0, Y1, 32(AX)(DX*4)
+
+done:
+	VZEROUPPER
+	RET
+
+// func roundAVX2(dst *float32, x *float32, n int)
+// Requires: AVX
+TEXT ·roundAVX2(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ n+16(FP), BX
+	MOVQ BX, SI
+	ANDQ $-16, SI
+	XORQ DX, DX
+	JMP  test
+
+loop:
+	VMOVUPS  (CX)(DX*4), Y0
+	VROUNDPS $0x08, Y0, Y0
+	VMOVUPS  Y0, (AX)(DX*4)
+	VMOVUPS  32(CX)(DX*4), Y0
+	VROUNDPS $0x08, Y0, Y0
+	VMOVUPS  Y0, 32(AX)(DX*4)
+	ADDQ     $+16, DX
+
+test:
+	CMPQ       DX, SI
+	JLT        loop
+	SUBQ       DX, BX
+	JZ         done
+	LEAQ       tailMasks<>+0(SB), SI
+	NEGQ       BX
+	VMOVDQU    64(SI)(BX*4), Y0
+	VMOVDQU    96(SI)(BX*4), Y1
+	VMASKMOVPS (CX)(DX*4), Y0, Y2
+	VROUNDPS   $0x08, Y2, Y2
+	VMASKMOVPS Y2, Y0, (AX)(DX*4)
+	VMASKMOVPS 32(CX)(DX*4), Y1, Y0
+	VROUNDPS   $0x08, Y0, Y0
+	VMASKMOVPS Y0, Y1, 32(AX)(DX*4)
+
+done:
+	VZEROUPPER
+	RET
+
+// func signAVX2(dst *float32, x *float32, n int)
+// Requires: AVX
+TEXT ·signAVX2(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ n+16(FP), BX
+	MOVQ BX, SI
+	ANDQ $-16, SI
+	XORQ DX, DX
+	JMP  test
+
+loop:
+	VMOVUPS   (CX)(DX*4), Y0
+	VMOVUPS   constants<>+1152(SB), Y1
+	VCMPPS    $0x11, Y0, Y1, Y1
+	VCMPPS    $0x11, constants<>+1152(SB), Y0, Y2
+	VBLENDVPS Y2, constants<>+6336(SB), Y0, Y0
+	VBLENDVPS Y1, constants<>+704(SB), Y0, Y0
+	VMOVUPS   Y0, (AX)(DX*4)
+	VMOVUPS   32(CX)(DX*4), Y0
+	VMOVUPS   constants<>+1152(SB), Y1
+	VCMPPS    $0x11, Y0, Y1, Y1
+	VCMPPS    $0x11, constants<>+1152(SB), Y0, Y2
+	VBLENDVPS Y2, constants<>+6336(SB), Y0, Y0
+	VBLENDVPS Y1, constants<>+704(SB), Y0, Y0
+	VMOVUPS   Y0, 32(AX)(DX*4)
+	ADDQ      $+16, DX
+
+test:
+	CMPQ       DX, SI
+	JLT        loop
+	SUBQ       DX, BX
+	JZ         done
+	LEAQ       tailMasks<>+0(SB), SI
+	NEGQ       BX
+	VMOVDQU    64(SI)(BX*4), Y0
+	VMOVDQU    96(SI)(BX*4), Y1
+	VMASKMOVPS (CX)(DX*4), Y0, Y2
+	VMOVUPS    constants<>+1152(SB), Y3
+	VCMPPS     $0x11, Y2, Y3, Y3
+	VCMPPS     $0x11, constants<>+1152(SB), Y2, Y4
+	VBLENDVPS  Y4, constants<>+6336(SB), Y2, Y2
+	VBLENDVPS  Y3, constants<>+704(SB), Y2, Y2
+	VMASKMOVPS Y2, Y0, (AX)(DX*4)
+	VMASKMOVPS 32(CX)(DX*4), Y1, Y0
+	VMOVUPS    constants<>+1152(SB), Y2
+	VCMPPS     $0x11, Y0, Y2, Y2
+	VCMPPS     $0x11, constants<>+1152(SB), Y0, Y3
+	VBLENDVPS  Y3, constants<>+6336(SB), Y0, Y0
+	VBLENDVPS  Y2, constants<>+704(SB), Y0, Y0
+	VMASKMOVPS Y0, Y1, 32(AX)(DX*4)
+
+done:
+	VZEROUPPER
+	RET
+
+// func clampAVX2(dst *float32, x *float32, n int, low float32, high float32)
+// Requires: AVX
+TEXT ·clampAVX2(SB), NOSPLIT, $0-32
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+8(FP), CX
+	VBROADCASTSS low+24(FP), Y0
+	VBROADCASTSS high+28(FP), Y1
+	MOVQ         n+16(FP), BX
+	MOVQ         BX, SI
+	ANDQ         $-16, SI
+	XORQ         DX, DX
+	JMP          test
+
+loop:
+	VMOVUPS   (CX)(DX*4), Y2
+	VCMPPS    $0x00, Y0, Y2, Y3
+	VANDPS    Y0, Y2, Y4
+	VMAXPS    Y0, Y2, Y5
+	VBLENDVPS Y3, Y4, Y5, Y3
+	VCMPPS    $0x03, Y2, Y2, Y4
+	VBLENDVPS Y4, Y2, Y3, Y2
+	VCMPPS    $0x00, Y1, Y2, Y3
+	VORPS     Y1, Y2, Y4
+	VMINPS    Y1, Y2, Y5
+	VBLENDVPS Y3, Y4, Y5, Y3
+	VCMPPS    $0x03, Y2, Y2, Y4
+	VBLENDVPS Y4, Y2, Y3, Y2
+	VMOVUPS   Y2, (AX)(DX*4)
+	VMOVUPS   32(CX)(DX*4), Y2
+	VCMPPS    $0x00, Y0, Y2, Y3
+	VANDPS    Y0, Y2, Y4
+	VMAXPS    Y0, Y2, Y5
+	VBLENDVPS Y3, Y4, Y5, Y3
+	VCMPPS    $0x03, Y2, Y2, Y4
+	VBLENDVPS Y4, Y2, Y3, Y2
+	VCMPPS    $0x00, Y1, Y2, Y3
+	VORPS     Y1, Y2, Y4
+	VMINPS    Y1, Y2, Y5
+	VBLENDVPS Y3, Y4, Y5, Y3
+	VCMPPS    $0x03, Y2, Y2, Y4
+	VBLENDVPS Y4, Y2, Y3, Y2
+	VMOVUPS   Y2, 32(AX)(DX*4)
+	ADDQ      $+16, DX
+
+test:
+	CMPQ       DX, SI
+	JLT        loop
+	SUBQ       DX, BX
+	JZ         done
+	LEAQ       tailMasks<>+0(SB), SI
+	NEGQ       BX
+	VMOVDQU    64(SI)(BX*4), Y2
+	VMOVDQU    96(SI)(BX*4), Y3
+	VMASKMOVPS (CX)(DX*4), Y2, Y4
+	VCMPPS     $0x00, Y0, Y4, Y5
+	VANDPS     Y0, Y4, Y6
+	VMAXPS     Y0, Y4, Y7
+	VBLENDVPS  Y5, Y6, Y7, Y5
+	VCMPPS     $0x03, Y4, Y4, Y6
+	VBLENDVPS  Y6, Y4, Y5, Y4
+	VCMPPS     $0x00, Y1, Y4, Y5
+	VORPS      Y1, Y4, Y6
+	VMINPS     Y1, Y4, Y7
+	VBLENDVPS  Y5, Y6, Y7, Y5
+	VCMPPS     $0x03, Y4, Y4, Y6
+	VBLENDVPS  Y6, Y4, Y5, Y4
+	VMASKMOVPS Y4, Y2, (AX)(DX*4)
+	VMASKMOVPS 32(CX)(DX*4), Y3, Y2
+	VCMPPS     $0x00, Y0, Y2, Y4
+	VANDPS     Y0, Y2, Y5
+	VMAXPS     Y0, Y2, Y0
+	VBLENDVPS  Y4, Y5, Y0, Y0
+	VCMPPS     $0x03, Y2, Y2, Y4
+	VBLENDVPS  Y4, Y2, Y0, Y0
+	VCMPPS     $0x00, Y1, Y0, Y2
+	VORPS      Y1, Y0, Y4
+	VMINPS     Y1, Y0, Y1
+	VBLENDVPS  Y2, Y4, Y1, Y1
+	VCMPPS     $0x03, Y0, Y0, Y2
+	VBLENDVPS  Y2, Y0, Y1, Y0
+	VMASKMOVPS Y0, Y3, 32(AX)(DX*4)
+
+done:
+	VZEROUPPER
+	RET
+
+// func naNToNumAVX2(dst *float32, x *float32, n int, whenNaN float32, above float32, below float32)
+// Requires: AVX
+TEXT ·naNToNumAVX2(SB), NOSPLIT, $0-36
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+8(FP), CX
+	VBROADCASTSS whenNaN+24(FP), Y0
+	VBROADCASTSS above+28(FP), Y1
+	VBROADCASTSS below+32(FP), Y2
+	MOVQ         n+16(FP), BX
+	MOVQ         BX, SI
+	ANDQ         $-16, SI
+	XORQ         DX, DX
+	JMP          test
+
+loop:
+	VMOVUPS   (CX)(DX*4), Y3
+	VCMPPS    $0x00, constants<>+1856(SB), Y3, Y4
+	VCMPPS    $0x00, constants<>+1984(SB), Y3, Y5
+	VBLENDVPS Y5, Y2, Y3, Y5
+	VBLENDVPS Y4, Y1, Y5, Y4
+	VCMPPS    $0x03, Y3, Y3, Y3
+	VBLENDVPS Y3, Y0, Y4, Y3
+	VMOVUPS   Y3, (AX)(DX*4)
+	VMOVUPS   32(CX)(DX*4), Y3
+	VCMPPS    $0x00, constants<>+1856(SB), Y3, Y4
+	VCMPPS    $0x00, constants<>+1984(SB), Y3, Y5
+	VBLENDVPS Y5, Y2, Y3, Y5
+	VBLENDVPS Y4, Y1, Y5, Y4
+	VCMPPS    $0x03, Y3, Y3, Y3
+	VBLENDVPS Y3, Y0, Y4, Y3
+	VMOVUPS   Y3, 32(AX)(DX*4)
+	ADDQ      $+16, DX
+
+test:
+	CMPQ       DX, SI
+	JLT        loop
+	SUBQ       DX, BX
+	JZ         done
+	LEAQ       tailMasks<>+0(SB), SI
+	NEGQ       BX
+	VMOVDQU    64(SI)(BX*4), Y3
+	VMOVDQU    96(SI)(BX*4), Y4
+	VMASKMOVPS (CX)(DX*4), Y3, Y5
+	VCMPPS     $0x00, constants<>+1856(SB), Y5, Y6
+	VCMPPS     $0x00, constants<>+1984(SB), Y5, Y7
+	VBLENDVPS  Y7, Y2, Y5, Y7
+	VBLENDVPS  Y6, Y1, Y7, Y6
+	VCMPPS     $0x03, Y5, Y5, Y5
+	VBLENDVPS  Y5, Y0, Y6, Y5
+	VMASKMOVPS Y5, Y3, (AX)(DX*4)
+	VMASKMOVPS 32(CX)(DX*4), Y4, Y3
+	VCMPPS     $0x00, constants<>+1856(SB), Y3, Y5
+	VCMPPS     $0x00, constants<>+1984(SB), Y3, Y6
+	VBLENDVPS  Y6, Y2, Y3, Y2
+	VBLENDVPS  Y5, Y1, Y2, Y1
+	VCMPPS     $0x03, Y3, Y3, Y2
+	VBLENDVPS  Y2, Y0, Y1, Y0
+	VMASKMOVPS Y0, Y4, 32(AX)(DX*4)
+
+done:
+	VZEROUPPER
+	RET
+
+// func selectAVX2(dst *float32, cond *uint8, x *float32, y *float32, n int)
+// Requires: AVX, AVX2
+TEXT ·selectAVX2(SB), NOSPLIT, $0-40
+	MOVQ dst+0(FP), AX
+	MOVQ cond+8(FP), CX
+	MOVQ x+16(FP), DX
+	MOVQ y+24(FP), BX
+	MOVQ n+32(FP), SI
+	MOVQ SI, DI
+	ANDQ $-16, DI
+	XORQ SI, SI
+	JMP  test
+
+loop:
+	VPMOVZXBD (CX)(SI*1), Y0
+	VPXOR     Y1, Y1, Y1
+	VPCMPGTD  Y1, Y0, Y0
+	VMOVUPS   (DX)(SI*4), Y1
+	VMOVUPS   (BX)(SI*4), Y2
+	VBLENDVPS Y0, Y1, Y2, Y0
+	VMOVUPS   Y0, (AX)(SI*4)
+	VPMOVZXBD 8(CX)(SI*1), Y0
+	VPXOR     Y1, Y1, Y1
+	VPCMPGTD  Y1, Y0, Y0
+	VMOVUPS   32(DX)(SI*4), Y1
+	VMOVUPS   32(BX)(SI*4), Y2
+	VBLENDVPS Y0, Y1, Y2, Y0
+	VMOVUPS   Y0, 32(AX)(SI*4)
+	ADDQ      $+16, SI
+
+test:
+	CMPQ SI, DI
+	JLT  loop
+	VZEROUPPER
+	RET
+
+// func eqAVX2(dst *uint8, x *float32, y *float32, n int)
+// Requires: AVX, AVX2
+TEXT ·eqAVX2(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ y+16(FP), DX
+	MOVQ n+24(FP), BX
+	MOVQ BX, SI
+	ANDQ $-16, SI
+	XORQ BX, BX
+	JMP  test
+
+loop:
+	VMOVUPS   (CX)(BX*4), Y0
+	VMOVUPS   (DX)(BX*4), Y1
+	VCMPPS    $0x00, Y1, Y0, Y0
+	VMOVUPS   constants<>+6400(SB), Y1
+	VBLENDVPS Y0, constants<>+5824(SB), Y1, Y0
+	VPACKUSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VPACKUSWB Y0, Y0, Y0
+	VMOVQ     X0, (AX)(BX*1)
+	VMOVUPS   32(CX)(BX*4), Y0
+	VMOVUPS   32(DX)(BX*4), Y1
+	VCMPPS    $0x00, Y1, Y0, Y0
+	VMOVUPS   constants<>+6400(SB), Y1
+	VBLENDVPS Y0, constants<>+5824(SB), Y1, Y0
+	VPACKUSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VPACKUSWB Y0, Y0, Y0
+	VMOVQ     X0, 8(AX)(BX*1)
+	ADDQ      $+16, BX
+
+test:
+	CMPQ BX, SI
+	JLT  loop
+	VZEROUPPER
+	RET
+
+// func neAVX2(dst *uint8, x *float32, y *float32, n int)
+// Requires: AVX, AVX2
+TEXT ·neAVX2(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ y+16(FP), DX
+	MOVQ n+24(FP), BX
+	MOVQ BX, SI
+	ANDQ $-16, SI
+	XORQ BX, BX
+	JMP  test
+
+loop:
+	VMOVUPS   (CX)(BX*4), Y0
+	VMOVUPS   (DX)(BX*4), Y1
+	VCMPPS    $0x00, Y1, Y0, Y0
+	VMOVUPS   constants<>+5824(SB), Y1
+	VBLENDVPS Y0, constants<>+6400(SB), Y1, Y0
+	VPACKUSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VPACKUSWB Y0, Y0, Y0
+	VMOVQ     X0, (AX)(BX*1)
+	VMOVUPS   32(CX)(BX*4), Y0
+	VMOVUPS   32(DX)(BX*4), Y1
+	VCMPPS    $0x00, Y1, Y0, Y0
+	VMOVUPS   constants<>+5824(SB), Y1
+	VBLENDVPS Y0, constants<>+6400(SB), Y1, Y0
+	VPACKUSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VPACKUSWB Y0, Y0, Y0
+	VMOVQ     X0, 8(AX)(BX*1)
+	ADDQ      $+16, BX
+
+test:
+	CMPQ BX, SI
+	JLT  loop
+	VZEROUPPER
+	RET
+
+// func ltAVX2(dst *uint8, x *float32, y *float32, n int)
+// Requires: AVX, AVX2
+TEXT ·ltAVX2(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ y+16(FP), DX
+	MOVQ n+24(FP), BX
+	MOVQ BX, SI
+	ANDQ $-16, SI
+	XORQ BX, BX
+	JMP  test
+
+loop:
+	VMOVUPS   (CX)(BX*4), Y0
+	VMOVUPS   (DX)(BX*4), Y1
+	VCMPPS    $0x11, Y1, Y0, Y0
+	VMOVUPS   constants<>+6400(SB), Y1
+	VBLENDVPS Y0, constants<>+5824(SB), Y1, Y0
+	VPACKUSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VPACKUSWB Y0, Y0, Y0
+	VMOVQ     X0, (AX)(BX*1)
+	VMOVUPS   32(CX)(BX*4), Y0
+	VMOVUPS   32(DX)(BX*4), Y1
+	VCMPPS    $0x11, Y1, Y0, Y0
+	VMOVUPS   constants<>+6400(SB), Y1
+	VBLENDVPS Y0, constants<>+5824(SB), Y1, Y0
+	VPACKUSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VPACKUSWB Y0, Y0, Y0
+	VMOVQ     X0, 8(AX)(BX*1)
+	ADDQ      $+16, BX
+
+test:
+	CMPQ BX, SI
+	JLT  loop
+	VZEROUPPER
+	RET
+
+// func leAVX2(dst *uint8, x *float32, y *float32, n int)
+// Requires: AVX, AVX2
+TEXT ·leAVX2(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ y+16(FP), DX
+	MOVQ n+24(FP), BX
+	MOVQ BX, SI
+	ANDQ $-16, SI
+	XORQ BX, BX
+	JMP  test
+
+loop:
+	VMOVUPS   (CX)(BX*4), Y0
+	VMOVUPS   (DX)(BX*4), Y1
+	VCMPPS    $0x12, Y1, Y0, Y0
+	VMOVUPS   constants<>+6400(SB), Y1
+	VBLENDVPS Y0, constants<>+5824(SB), Y1, Y0
+	VPACKUSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VPACKUSWB Y0, Y0, Y0
+	VMOVQ     X0, (AX)(BX*1)
+	VMOVUPS   32(CX)(BX*4), Y0
+	VMOVUPS   32(DX)(BX*4), Y1
+	VCMPPS    $0x12, Y1, Y0, Y0
+	VMOVUPS   constants<>+6400(SB), Y1
+	VBLENDVPS Y0, constants<>+5824(SB), Y1, Y0
+	VPACKUSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VPACKUSWB Y0, Y0, Y0
+	VMOVQ     X0, 8(AX)(BX*1)
+	ADDQ      $+16, BX
+
+test:
+	CMPQ BX, SI
+	JLT  loop
+	VZEROUPPER
+	RET
+
+// func isNaNAVX2(dst *uint8, x *float32, n int)
+// Requires: AVX, AVX2
+TEXT ·isNaNAVX2(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ n+16(FP), DX
+	MOVQ DX, BX
+	ANDQ $-16, BX
+	XORQ DX, DX
+	JMP  test
+
+loop:
+	VMOVUPS   (CX)(DX*4), Y0
+	VCMPPS    $0x03, Y0, Y0, Y0
+	VMOVUPS   constants<>+6400(SB), Y1
+	VBLENDVPS Y0, constants<>+5824(SB), Y1, Y0
+	VPACKUSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VPACKUSWB Y0, Y0, Y0
+	VMOVQ     X0, (AX)(DX*1)
+	VMOVUPS   32(CX)(DX*4), Y0
+	VCMPPS    $0x03, Y0, Y0, Y0
+	VMOVUPS   constants<>+6400(SB), Y1
+	VBLENDVPS Y0, constants<>+5824(SB), Y1, Y0
+	VPACKUSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VPACKUSWB Y0, Y0, Y0
+	VMOVQ     X0, 8(AX)(DX*1)
+	ADDQ      $+16, DX
+
+test:
+	CMPQ DX, BX
+	JLT  loop
+	VZEROUPPER
+	RET
+
+// func isFiniteAVX2(dst *uint8, x *float32, n int)
+// Requires: AVX, AVX2
+TEXT ·isFiniteAVX2(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ n+16(FP), DX
+	MOVQ DX, BX
+	ANDQ $-16, BX
+	XORQ DX, DX
+	JMP  test
+
+loop:
+	VMOVUPS   (CX)(DX*4), Y0
+	VANDPS    constants<>+2112(SB), Y0, Y0
+	VCMPPS    $0x11, constants<>+1856(SB), Y0, Y0
+	VMOVUPS   constants<>+6400(SB), Y1
+	VBLENDVPS Y0, constants<>+5824(SB), Y1, Y0
+	VPACKUSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VPACKUSWB Y0, Y0, Y0
+	VMOVQ     X0, (AX)(DX*1)
+	VMOVUPS   32(CX)(DX*4), Y0
+	VANDPS    constants<>+2112(SB), Y0, Y0
+	VCMPPS    $0x11, constants<>+1856(SB), Y0, Y0
+	VMOVUPS   constants<>+6400(SB), Y1
+	VBLENDVPS Y0, constants<>+5824(SB), Y1, Y0
+	VPACKUSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VPACKUSWB Y0, Y0, Y0
+	VMOVQ     X0, 8(AX)(DX*1)
+	ADDQ      $+16, DX
+
+test:
+	CMPQ DX, BX
+	JLT  loop
+	VZEROUPPER
+	RET
+
+// func addProductAVX2(dst *float32, x *float32, y *float32, z *float32, n int, a float32)
+// Requires: AVX
+TEXT ·addProductAVX2(SB), NOSPLIT, $0-44
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         y+16(FP), DX
+	MOVQ         z+24(FP), BX
+	VBROADCASTSS a+40(FP), Y0
+	MOVQ         n+32(FP), DI
+	MOVQ         DI, R8
+	ANDQ         $-16, R8
+	XORQ         SI, SI
+	JMP          test
+
+loop:
+	VMOVUPS (CX)(SI*4), Y1
+	VMOVUPS (DX)(SI*4), Y2
+	VMOVUPS (BX)(SI*4), Y3
+	VMULPS  Y3, Y2, Y2
+	VMULPS  Y0, Y2, Y2
+	VADDPS  Y2, Y1, Y1
+	VMOVUPS Y1, (AX)(SI*4)
+	VMOVUPS 32(CX)(SI*4), Y1
+	VMOVUPS 32(DX)(SI*4), Y2
+	VMOVUPS 32(BX)(SI*4), Y3
+	VMULPS  Y3, Y2, Y2
+	VMULPS  Y0, Y2, Y2
+	VADDPS  Y2, Y1, Y1
+	VMOVUPS Y1, 32(AX)(SI*4)
+	ADDQ    $+16, SI
+
+test:
+	CMPQ       SI, R8
+	JLT        loop
+	SUBQ       SI, DI
+	JZ         done
+	LEAQ       tailMasks<>+0(SB), R8
+	NEGQ       DI
+	VMOVDQU    64(R8)(DI*4), Y1
+	VMOVDQU    96(R8)(DI*4), Y2
+	VMASKMOVPS (CX)(SI*4), Y1, Y3
+	VMASKMOVPS (DX)(SI*4), Y1, Y4
+	VMASKMOVPS (BX)(SI*4), Y1, Y5
+	VMULPS     Y5, Y4, Y4
+	VMULPS     Y0, Y4, Y4
+	VADDPS     Y4, Y3, Y3
+	VMASKMOVPS Y3, Y1, (AX)(SI*4)
+	VMASKMOVPS 32(CX)(SI*4), Y2, Y1
+	VMASKMOVPS 32(DX)(SI*4), Y2, Y3
+	VMASKMOVPS 32(BX)(SI*4), Y2, Y4
+	VMULPS     Y4, Y3, Y3
+	VMULPS     Y0, Y3, Y0
+	VADDPS     Y0, Y1, Y0
+	VMASKMOVPS Y0, Y2, 32(AX)(SI*4)
+
+done:
+	VZEROUPPER
+	RET
+
+// func addQuotientAVX2(dst *float32, x *float32, y *float32, z *float32, n int, a float32)
+// Requires: AVX
+TEXT ·addQuotientAVX2(SB), NOSPLIT, $0-44
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         y+16(FP), DX
+	MOVQ         z+24(FP), BX
+	VBROADCASTSS a+40(FP), Y0
+	MOVQ         n+32(FP), DI
+	MOVQ         DI, R8
+	ANDQ         $-16, R8
+	XORQ         SI, SI
+	JMP          test
+
+loop:
+	VMOVUPS (CX)(SI*4), Y1
+	VMOVUPS (DX)(SI*4), Y2
+	VMOVUPS (BX)(SI*4), Y3
+	VDIVPS  Y3, Y2, Y2
+	VMULPS  Y0, Y2, Y2
+	VADDPS  Y2, Y1, Y1
+	VMOVUPS Y1, (AX)(SI*4)
+	VMOVUPS 32(CX)(SI*4), Y1
+	VMOVUPS 32(DX)(SI*4), Y2
+	VMOVUPS 32(BX)(SI*4), Y3
+	VDIVPS  Y3, Y2, Y2
+	VMULPS  Y0, Y2, Y2
+	VADDPS  Y2, Y1, Y1
+	VMOVUPS Y1, 32(AX)(SI*4)
+	ADDQ    $+16, SI
+
+test:
+	CMPQ       SI, R8
+	JLT        loop
+	SUBQ       SI, DI
+	JZ         done
+	LEAQ       tailMasks<>+0(SB), R8
+	NEGQ       DI
+	VMOVDQU    64(R8)(DI*4), Y1
+	VMOVDQU    96(R8)(DI*4), Y2
+	VMASKMOVPS (CX)(SI*4), Y1, Y3
+	VMASKMOVPS (DX)(SI*4), Y1, Y4
+	VMASKMOVPS (BX)(SI*4), Y1, Y5
+	VDIVPS     Y5, Y4, Y4
+	VMULPS     Y0, Y4, Y4
+	VADDPS     Y4, Y3, Y3
+	VMASKMOVPS Y3, Y1, (AX)(SI*4)
+	VMASKMOVPS 32(CX)(SI*4), Y2, Y1
+	VMASKMOVPS 32(DX)(SI*4), Y2, Y3
+	VMASKMOVPS 32(BX)(SI*4), Y2, Y4
+	VDIVPS     Y4, Y3, Y3
+	VMULPS     Y0, Y3, Y0
+	VADDPS     Y0, Y1, Y0
+	VMASKMOVPS Y0, Y2, 32(AX)(SI*4)
+
+done:
+	VZEROUPPER
+	RET
+
+// func leakyReluAVX2(dst *float32, x *float32, n int, slope float32)
+// Requires: AVX
+TEXT ·leakyReluAVX2(SB), NOSPLIT, $0-28
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+8(FP), CX
+	VBROADCASTSS slope+24(FP), Y0
+	MOVQ         n+16(FP), BX
+	MOVQ         BX, SI
+	ANDQ         $-16, SI
+	XORQ         DX, DX
+	JMP          test
+
+loop:
+	VMOVUPS   (CX)(DX*4), Y1
+	VMOVUPS   constants<>+1152(SB), Y2
+	VCMPPS    $0x11, Y1, Y2, Y2
+	VMULPS    Y0, Y1, Y3
+	VBLENDVPS Y2, Y1, Y3, Y1
+	VMOVUPS   Y1, (AX)(DX*4)
+	VMOVUPS   32(CX)(DX*4), Y1
+	VMOVUPS   constants<>+1152(SB), Y2
+	VCMPPS    $0x11, Y1, Y2, Y2
+	VMULPS    Y0, Y1, Y3
+	VBLENDVPS Y2, Y1, Y3, Y1
+	VMOVUPS   Y1, 32(AX)(DX*4)
+	ADDQ      $+16, DX
+
+test:
+	CMPQ       DX, SI
+	JLT        loop
+	SUBQ       DX, BX
+	JZ         done
+	LEAQ       tailMasks<>+0(SB), SI
+	NEGQ       BX
+	VMOVDQU    64(SI)(BX*4), Y1
+	VMOVDQU    96(SI)(BX*4), Y2
+	VMASKMOVPS (CX)(DX*4), Y1, Y3
+	VMOVUPS    constants<>+1152(SB), Y4
+	VCMPPS     $0x11, Y3, Y4, Y4
+	VMULPS     Y0, Y3, Y5
+	VBLENDVPS  Y4, Y3, Y5, Y3
+	VMASKMOVPS Y3, Y1, (AX)(DX*4)
+	VMASKMOVPS 32(CX)(DX*4), Y2, Y1
+	VMOVUPS    constants<>+1152(SB), Y3
+	VCMPPS     $0x11, Y1, Y3, Y3
+	VMULPS     Y0, Y1, Y0
+	VBLENDVPS  Y3, Y1, Y0, Y0
+	VMASKMOVPS Y0, Y2, 32(AX)(DX*4)
+
+done:
+	VZEROUPPER
+	RET
+
+// func eluAVX2(dst *float32, x *float32, n int, up float32, down float32, in float32)
+// Requires: AVX, AVX2, FMA3
+TEXT ·eluAVX2(SB), NOSPLIT, $0-36
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+8(FP), CX
+	VBROADCASTSS up+24(FP), Y0
+	VBROADCASTSS down+28(FP), Y1
+	VBROADCASTSS in+32(FP), Y2
+	MOVQ         n+16(FP), BX
+	MOVQ         BX, SI
+	ANDQ         $-16, SI
+	XORQ         DX, DX
+	JMP          test
+
+loop:
+	VMOVUPS      (CX)(DX*4), Y3
+	VMULPS       Y2, Y3, Y4
+	VMOVUPS      constants<>+2048(SB), Y5
+	VMAXPS       Y4, Y5, Y5
+	VMOVUPS      constants<>+0(SB), Y6
+	VMINPS       Y5, Y6, Y5
+	VMOVUPS      constants<>+192(SB), Y6
+	VFMADD231PS  constants<>+128(SB), Y5, Y6
+	VSUBPS       constants<>+192(SB), Y6, Y7
+	VFNMADD231PS constants<>+256(SB), Y7, Y5
+	VFNMADD231PS constants<>+320(SB), Y7, Y5
+	VMULPS       Y5, Y5, Y7
+	VMOVUPS      constants<>+448(SB), Y8
+	VFMADD231PS  constants<>+384(SB), Y5, Y8
+	VFMADD213PS  constants<>+512(SB), Y5, Y8
+	VFMADD213PS  constants<>+576(SB), Y5, Y8
+	VFMADD213PS  constants<>+640(SB), Y5, Y8
+	VFMADD231PS  Y8, Y7, Y5
+	VMOVUPS      constants<>+704(SB), Y8
+	VPSLLD       $0x17, Y6, Y7
+	VPADDD       constants<>+2240(SB), Y7, Y7
+	VMULPS       Y7, Y8, Y7
+	VSUBPS       constants<>+704(SB), Y7, Y8
+	VFMADD231PS  Y5, Y7, Y8
+	VADDPS       constants<>+704(SB), Y5, Y5
+	VPSUBD       constants<>+768(SB), Y6, Y6
+	VPSRAD       $0x01, Y6, Y7
+	VPADDD       constants<>+832(SB), Y7, Y9
+	VPSLLD       $0x17, Y9, Y9
+	VMULPS       Y9, Y5, Y5
+	VPSUBD       Y7, Y6, Y6
+	VPADDD       constants<>+832(SB), Y6, Y6
+	VPSLLD       $0x17, Y6, Y6
+	VMULPS       Y6, Y5, Y5
+	VMOVUPS      constants<>+6464(SB), Y6
+	VCMPPS       $0x11, Y4, Y6, Y6
+	VBLENDVPS    Y6, Y5, Y8, Y5
+	VANDPS       constants<>+2304(SB), Y4, Y4
+	VORPS        Y4, Y5, Y4
+	VMULPS       Y4, Y1, Y4
+	VMOVUPS      constants<>+1152(SB), Y5
+	VCMPPS       $0x11, Y3, Y5, Y5
+	VMULPS       Y0, Y3, Y3
+	VBLENDVPS    Y5, Y3, Y4, Y3
+	VMOVUPS      Y3, (AX)(DX*4)
+	VMOVUPS      32(CX)(DX*4), Y3
+	VMULPS       Y2, Y3, Y4
+	VMOVUPS      constants<>+2048(SB), Y5
+	VMAXPS       Y4, Y5, Y5
+	VMOVUPS      constants<>+0(SB), Y6
+	VMINPS       Y5, Y6, Y5
+	VMOVUPS      constants<>+192(SB), Y6
+	VFMADD231PS  constants<>+128(SB), Y5, Y6
+	VSUBPS       constants<>+192(SB), Y6, Y7
+	VFNMADD231PS constants<>+256(SB), Y7, Y5
+	VFNMADD231PS constants<>+320(SB), Y7, Y5
+	VMULPS       Y5, Y5, Y7
+	VMOVUPS      constants<>+448(SB), Y8
+	VFMADD231PS  constants<>+384(SB), Y5, Y8
+	VFMADD213PS  constants<>+512(SB), Y5, Y8
+	VFMADD213PS  constants<>+576(SB), Y5, Y8
+	VFMADD213PS  constants<>+640(SB), Y5, Y8
+	VFMADD231PS  Y8, Y7, Y5
+	VMOVUPS      constants<>+704(SB), Y8
+	VPSLLD       $0x17, Y6, Y7
+	VPADDD       constants<>+2240(SB), Y7, Y7
+	VMULPS       Y7, Y8, Y7
+	VSUBPS       constants<>+704(SB), Y7, Y8
+	VFMADD231PS  Y5, Y7, Y8
+	VADDPS       constants<>+704(SB), Y5, Y5
+	VPSUBD       constants<>+768(SB), Y6, Y6
+	VPSRAD       $0x01, Y6, Y7
+	VPADDD       constants<>+832(SB), Y7, Y9
+	VPSLLD       $0x17, Y9, Y9
+	VMULPS       Y9, Y5, Y5
+	VPSUBD       Y7, Y6, Y6
+	VPADDD       constants<>+832(SB), Y6, Y6
+	VPSLLD       $0x17, Y6, Y6
+	VMULPS       Y6, Y5, Y5
+	VMOVUPS      constants<>+6464(SB), Y6
+	VCMPPS       $0x11, Y4, Y6, Y6
+	VBLENDVPS    Y6, Y5, Y8, Y5
+	VANDPS       constants<>+2304(SB), Y4, Y4
+	VORPS        Y4, Y5, Y4
+	VMULPS       Y4, Y1, Y4
+	VMOVUPS      constants<>+1152(SB), Y5
+	VCMPPS       $0x11, Y3, Y5, Y5
+	VMULPS       Y0, Y3, Y3
+	VBLENDVPS    Y5, Y3, Y4, Y3
+	VMOVUPS      Y3, 32(AX)(DX*4)
+	ADDQ         $+16, DX
+
+test:
+	CMPQ         DX, SI
+	JLT          loop
+	SUBQ         DX, BX
+	JZ           done
+	LEAQ         tailMasks<>+0(SB), SI
+	NEGQ         BX
+	VMOVDQU      64(SI)(BX*4), Y3
+	VMOVDQU      96(SI)(BX*4), Y4
+	VMASKMOVPS   (CX)(DX*4), Y3, Y5
+	VMULPS       Y2, Y5, Y6
+	VMOVUPS      constants<>+2048(SB), Y7
+	VMAXPS       Y6, Y7, Y7
+	VMOVUPS      constants<>+0(SB), Y8
+	VMINPS       Y7, Y8, Y7
+	VMOVUPS      constants<>+192(SB), Y8
+	VFMADD231PS  constants<>+128(SB), Y7, Y8
+	VSUBPS       constants<>+192(SB), Y8, Y9
+	VFNMADD231PS constants<>+256(SB), Y9, Y7
+	VFNMADD231PS constants<>+320(SB), Y9, Y7
+	VMULPS       Y7, Y7, Y9
+	VMOVUPS      constants<>+448(SB), Y10
+	VFMADD231PS  constants<>+384(SB), Y7, Y10
+	VFMADD213PS  constants<>+512(SB), Y7, Y10
+	VFMADD213PS  constants<>+576(SB), Y7, Y10
+	VFMADD213PS  constants<>+640(SB), Y7, Y10
+	VFMADD231PS  Y10, Y9, Y7
+	VMOVUPS      constants<>+704(SB), Y10
+	VPSLLD       $0x17, Y8, Y9
+	VPADDD       constants<>+2240(SB), Y9, Y9
+	VMULPS       Y9, Y10, Y9
+	VSUBPS       constants<>+704(SB), Y9, Y10
+	VFMADD231PS  Y7, Y9, Y10
+	VADDPS       constants<>+704(SB), Y7, Y7
+	VPSUBD       constants<>+768(SB), Y8, Y8
+	VPSRAD       $0x01, Y8, Y9
+	VPADDD       constants<>+832(SB), Y9, Y11
+	VPSLLD       $0x17, Y11, Y11
+	VMULPS       Y11, Y7, Y7
+	VPSUBD       Y9, Y8, Y8
+	VPADDD       constants<>+832(SB), Y8, Y8
+	VPSLLD       $0x17, Y8, Y8
+	VMULPS       Y8, Y7, Y7
+	VMOVUPS      constants<>+6464(SB), Y8
+	VCMPPS       $0x11, Y6, Y8, Y8
+	VBLENDVPS    Y8, Y7, Y10, Y7
+	VANDPS       constants<>+2304(SB), Y6, Y6
+	VORPS        Y6, Y7, Y6
+	VMULPS       Y6, Y1, Y6
+	VMOVUPS      constants<>+1152(SB), Y7
+	VCMPPS       $0x11, Y5, Y7, Y7
+	VMULPS       Y0, Y5, Y5
+	VBLENDVPS    Y7, Y5, Y6, Y5
+	VMASKMOVPS   Y5, Y3, (AX)(DX*4)
+	VMASKMOVPS   32(CX)(DX*4), Y4, Y3
+	VMULPS       Y2, Y3, Y2
+	VMOVUPS      constants<>+2048(SB), Y5
+	VMAXPS       Y2, Y5, Y5
+	VMOVUPS      constants<>+0(SB), Y6
+	VMINPS       Y5, Y6, Y5
+	VMOVUPS      constants<>+192(SB), Y6
+	VFMADD231PS  constants<>+128(SB), Y5, Y6
+	VSUBPS       constants<>+192(SB), Y6, Y7
+	VFNMADD231PS constants<>+256(SB), Y7, Y5
+	VFNMADD231PS constants<>+320(SB), Y7, Y5
+	VMULPS       Y5, Y5, Y7
+	VMOVUPS      constants<>+448(SB), Y8
+	VFMADD231PS  constants<>+384(SB), Y5, Y8
+	VFMADD213PS  constants<>+512(SB), Y5, Y8
+	VFMADD213PS  constants<>+576(SB), Y5, Y8
+	VFMADD213PS  constants<>+640(SB), Y5, Y8
+	VFMADD231PS  Y8, Y7, Y5
+	VMOVUPS      constants<>+704(SB), Y8
+	VPSLLD       $0x17, Y6, Y7
+	VPADDD       constants<>+2240(SB), Y7, Y7
+	VMULPS       Y7, Y8, Y7
+	VSUBPS       constants<>+704(SB), Y7, Y8
+	VFMADD231PS  Y5, Y7, Y8
+	VADDPS       constants<>+704(SB), Y5, Y5
+	VPSUBD       constants<>+768(SB), Y6, Y6
+	VPSRAD       $0x01, Y6, Y7
+	VPADDD       constants<>+832(SB), Y7, Y9
+	VPSLLD       $0x17, Y9, Y9
+	VMULPS       Y9, Y5, Y5
+	VPSUBD       Y7, Y6, Y6
+	VPADDD       constants<>+832(SB), Y6, Y6
+	VPSLLD       $0x17, Y6, Y6
+	VMULPS       Y6, Y5, Y5
+	VMOVUPS      constants<>+6464(SB), Y6
+	VCMPPS       $0x11, Y2, Y6, Y6
+	VBLENDVPS    Y6, Y5, Y8, Y5
+	VANDPS       constants<>+2304(SB), Y2, Y2
+	VORPS        Y2, Y5, Y2
+	VMULPS       Y2, Y1, Y1
+	VMOVUPS      constants<>+1152(SB), Y2
+	VCMPPS       $0x11, Y3, Y2, Y2
+	VMULPS       Y0, Y3, Y0
+	VBLENDVPS    Y2, Y0, Y1, Y0
+	VMASKMOVPS   Y0, Y4, 32(AX)(DX*4)
+
+done:
+	VZEROUPPER
+	RET
+
+// func huberAVX2(dst *float32, x *float32, y *float32, n int, delta float32, a float32, b float32)
+// Requires: AVX
+TEXT ·huberAVX2(SB), NOSPLIT, $0-44
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         y+16(FP), DX
+	VBROADCASTSS delta+32(FP), Y0
+	VBROADCASTSS a+36(FP), Y1
+	VBROADCASTSS b+40(FP), Y2
+	MOVQ         n+24(FP), SI
+	MOVQ         SI, DI
+	ANDQ         $-16, DI
+	XORQ         BX, BX
+	JMP          test
+
+loop:
+	VMOVUPS   (CX)(BX*4), Y3
+	VMOVUPS   (DX)(BX*4), Y4
+	VSUBPS    Y4, Y3, Y3
+	VANDPS    constants<>+2112(SB), Y3, Y4
+	VMULPS    constants<>+1792(SB), Y0, Y5
+	VSUBPS    Y5, Y4, Y5
+	VMULPS    Y5, Y2, Y5
+	VCMPPS    $0x11, Y0, Y4, Y4
+	VMULPS    Y3, Y3, Y3
+	VMULPS    Y1, Y3, Y3
+	VBLENDVPS Y4, Y3, Y5, Y3
+	VMOVUPS   Y3, (AX)(BX*4)
+	VMOVUPS   32(CX)(BX*4), Y3
+	VMOVUPS   32(DX)(BX*4), Y4
+	VSUBPS    Y4, Y3, Y3
+	VANDPS    constants<>+2112(SB), Y3, Y4
+	VMULPS    constants<>+1792(SB), Y0, Y5
+	VSUBPS    Y5, Y4, Y5
+	VMULPS    Y5, Y2, Y5
+	VCMPPS    $0x11, Y0, Y4, Y4
+	VMULPS    Y3, Y3, Y3
+	VMULPS    Y1, Y3, Y3
+	VBLENDVPS Y4, Y3, Y5, Y3
+	VMOVUPS   Y3, 32(AX)(BX*4)
+	ADDQ      $+16, BX
+
+test:
+	CMPQ       BX, DI
+	JLT        loop
+	SUBQ       BX, SI
+	JZ         done
+	LEAQ       tailMasks<>+0(SB), DI
+	NEGQ       SI
+	VMOVDQU    64(DI)(SI*4), Y3
+	VMOVDQU    96(DI)(SI*4), Y4
+	VMASKMOVPS (CX)(BX*4), Y3, Y5
+	VMASKMOVPS (DX)(BX*4), Y3, Y6
+	VSUBPS     Y6, Y5, Y5
+	VANDPS     constants<>+2112(SB), Y5, Y6
+	VMULPS     constants<>+1792(SB), Y0, Y7
+	VSUBPS     Y7, Y6, Y7
+	VMULPS     Y7, Y2, Y7
+	VCMPPS     $0x11, Y0, Y6, Y6
+	VMULPS     Y5, Y5, Y5
+	VMULPS     Y1, Y5, Y5
+	VBLENDVPS  Y6, Y5, Y7, Y5
+	VMASKMOVPS Y5, Y3, (AX)(BX*4)
+	VMASKMOVPS 32(CX)(BX*4), Y4, Y3
+	VMASKMOVPS 32(DX)(BX*4), Y4, Y5
+	VSUBPS     Y5, Y3, Y3
+	VANDPS     constants<>+2112(SB), Y3, Y5
+	VMULPS     constants<>+1792(SB), Y0, Y6
+	VSUBPS     Y6, Y5, Y6
+	VMULPS     Y6, Y2, Y2
+	VCMPPS     $0x11, Y0, Y5, Y0
+	VMULPS     Y3, Y3, Y3
+	VMULPS     Y1, Y3, Y1
+	VBLENDVPS  Y0, Y1, Y2, Y0
+	VMASKMOVPS Y0, Y4, 32(AX)(BX*4)
+
+done:
+	VZEROUPPER
+	RET
+
+// func expm1AVX2(dst *float32, x *float32, n int)
+// Requires: AVX, AVX2, FMA3
+TEXT ·expm1AVX2(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ n+16(FP), BX
+	MOVQ BX, SI
+	ANDQ $-16, SI
+	XORQ DX, DX
+	JMP  test
+
+loop:
+	VMOVUPS      (CX)(DX*4), Y0
+	VMOVUPS      constants<>+2048(SB), Y1
+	VMAXPS       Y0, Y1, Y1
+	VMOVUPS      constants<>+0(SB), Y2
+	VMINPS       Y1, Y2, Y1
+	VMOVUPS      constants<>+192(SB), Y2
+	VFMADD231PS  constants<>+128(SB), Y1, Y2
+	VSUBPS       constants<>+192(SB), Y2, Y3
+	VFNMADD231PS constants<>+256(SB), Y3, Y1
+	VFNMADD231PS constants<>+320(SB), Y3, Y1
+	VMULPS       Y1, Y1, Y3
+	VMOVUPS      constants<>+448(SB), Y4
+	VFMADD231PS  constants<>+384(SB), Y1, Y4
+	VFMADD213PS  constants<>+512(SB), Y1, Y4
+	VFMADD213PS  constants<>+576(SB), Y1, Y4
+	VFMADD213PS  constants<>+640(SB), Y1, Y4
+	VFMADD231PS  Y4, Y3, Y1
+	VMOVUPS      constants<>+704(SB), Y4
+	VPSLLD       $0x17, Y2, Y3
+	VPADDD       constants<>+2240(SB), Y3, Y3
+	VMULPS       Y3, Y4, Y3
+	VSUBPS       constants<>+704(SB), Y3, Y4
+	VFMADD231PS  Y1, Y3, Y4
+	VADDPS       constants<>+704(SB), Y1, Y1
+	VPSUBD       constants<>+768(SB), Y2, Y2
+	VPSRAD       $0x01, Y2, Y3
+	VPADDD       constants<>+832(SB), Y3, Y5
+	VPSLLD       $0x17, Y5, Y5
+	VMULPS       Y5, Y1, Y1
+	VPSUBD       Y3, Y2, Y2
+	VPADDD       constants<>+832(SB), Y2, Y2
+	VPSLLD       $0x17, Y2, Y2
+	VMULPS       Y2, Y1, Y1
+	VMOVUPS      constants<>+6464(SB), Y2
+	VCMPPS       $0x11, Y0, Y2, Y2
+	VBLENDVPS    Y2, Y1, Y4, Y1
+	VANDPS       constants<>+2304(SB), Y0, Y0
+	VORPS        Y0, Y1, Y0
+	VMOVUPS      Y0, (AX)(DX*4)
+	VMOVUPS      32(CX)(DX*4), Y0
+	VMOVUPS      constants<>+2048(SB), Y1
+	VMAXPS       Y0, Y1, Y1
+	VMOVUPS      constants<>+0(SB), Y2
+	VMINPS       Y1, Y2, Y1
+	VMOVUPS      constants<>+192(SB), Y2
+	VFMADD231PS  constants<>+128(SB), Y1, Y2
+	VSUBPS       constants<>+192(SB), Y2, Y3
+	VFNMADD231PS constants<>+256(SB), Y3, Y1
+	VFNMADD231PS constants<>+320(SB), Y3, Y1
+	VMULPS       Y1, Y1, Y3
+	VMOVUPS      constants<>+448(SB), Y4
+	VFMADD231PS  constants<>+384(SB), Y1, Y4
+	VFMADD213PS  constants<>+512(SB), Y1, Y4
+	VFMADD213PS  constants<>+576(SB), Y1, Y4
+	VFMADD213PS  constants<>+640(SB), Y1, Y4
+	VFMADD231PS  Y4, Y3, Y1
+	VMOVUPS      constants<>+704(SB), Y4
+	VPSLLD       $0x17, Y2, Y3
+	VPADDD       constants<>+2240(SB), Y3, Y3
+	VMULPS       Y3, Y4, Y3
+	VSUBPS       constants<>+704(SB), Y3, Y4
+	VFMADD231PS  Y1, Y3, Y4
+	VADDPS       constants<>+704(SB), Y1, Y1
+	VPSUBD       constants<>+768(SB), Y2, Y2
+	VPSRAD       $0x01, Y2, Y3
+	VPADDD       constants<>+832(SB), Y3, Y5
+	VPSLLD       $0x17, Y5, Y5
+	VMULPS       Y5, Y1, Y1
+	VPSUBD       Y3, Y2, Y2
+	VPADDD       constants<>+832(SB), Y2, Y2
+	VPSLLD       $0x17, Y2, Y2
+	VMULPS       Y2, Y1, Y1
+	VMOVUPS      constants<>+6464(SB), Y2
+	VCMPPS       $0x11, Y0, Y2, Y2
+	VBLENDVPS    Y2, Y1, Y4, Y1
+	VANDPS       constants<>+2304(SB), Y0, Y0
+	VORPS        Y0, Y1, Y0
+	VMOVUPS      Y0, 32(AX)(DX*4)
+	ADDQ         $+16, DX
+
+test:
+	CMPQ         DX, SI
+	JLT          loop
+	SUBQ         DX, BX
+	JZ           done
+	LEAQ         tailMasks<>+0(SB), SI
+	NEGQ         BX
+	VMOVDQU      64(SI)(BX*4), Y0
+	VMOVDQU      96(SI)(BX*4), Y1
+	VMASKMOVPS   (CX)(DX*4), Y0, Y2
+	VMOVUPS      constants<>+2048(SB), Y3
+	VMAXPS       Y2, Y3, Y3
+	VMOVUPS      constants<>+0(SB), Y4
+	VMINPS       Y3, Y4, Y3
+	VMOVUPS      constants<>+192(SB), Y4
+	VFMADD231PS  constants<>+128(SB), Y3, Y4
+	VSUBPS       constants<>+192(SB), Y4, Y5
+	VFNMADD231PS constants<>+256(SB), Y5, Y3
+	VFNMADD231PS constants<>+320(SB), Y5, Y3
+	VMULPS       Y3, Y3, Y5
+	VMOVUPS      constants<>+448(SB), Y6
+	VFMADD231PS  constants<>+384(SB), Y3, Y6
+	VFMADD213PS  constants<>+512(SB), Y3, Y6
+	VFMADD213PS  constants<>+576(SB), Y3, Y6
+	VFMADD213PS  constants<>+640(SB), Y3, Y6
+	VFMADD231PS  Y6, Y5, Y3
+	VMOVUPS      constants<>+704(SB), Y6
+	VPSLLD       $0x17, Y4, Y5
+	VPADDD       constants<>+2240(SB), Y5, Y5
+	VMULPS       Y5, Y6, Y5
+	VSUBPS       constants<>+704(SB), Y5, Y6
+	VFMADD231PS  Y3, Y5, Y6
+	VADDPS       constants<>+704(SB), Y3, Y3
+	VPSUBD       constants<>+768(SB), Y4, Y4
+	VPSRAD       $0x01, Y4, Y5
+	VPADDD       constants<>+832(SB), Y5, Y7
+	VPSLLD       $0x17, Y7, Y7
+	VMULPS       Y7, Y3, Y3
+	VPSUBD       Y5, Y4, Y4
+	VPADDD       constants<>+832(SB), Y4, Y4
+	VPSLLD       $0x17, Y4, Y4
+	VMULPS       Y4, Y3, Y3
+	VMOVUPS      constants<>+6464(SB), Y4
+	VCMPPS       $0x11, Y2, Y4, Y4
+	VBLENDVPS    Y4, Y3, Y6, Y3
+	VANDPS       constants<>+2304(SB), Y2, Y2
+	VORPS        Y2, Y3, Y2
+	VMASKMOVPS   Y2, Y0, (AX)(DX*4)
+	VMASKMOVPS   32(CX)(DX*4), Y1, Y0
+	VMOVUPS      constants<>+2048(SB), Y2
+	VMAXPS       Y0, Y2, Y2
+	VMOVUPS      constants<>+0(SB), Y3
+	VMINPS       Y2, Y3, Y2
+	VMOVUPS      constants<>+192(SB), Y3
+	VFMADD231PS  constants<>+128(SB), Y2, Y3
+	VSUBPS       constants<>+192(SB), Y3, Y4
+	VFNMADD231PS constants<>+256(SB), Y4, Y2
+	VFNMADD231PS constants<>+320(SB), Y4, Y2
+	VMULPS       Y2, Y2, Y4
+	VMOVUPS      constants<>+448(SB), Y5
+	VFMADD231PS  constants<>+384(SB), Y2, Y5
+	VFMADD213PS  constants<>+512(SB), Y2, Y5
+	VFMADD213PS  constants<>+576(SB), Y2, Y5
+	VFMADD213PS  constants<>+640(SB), Y2, Y5
+	VFMADD231PS  Y5, Y4, Y2
+	VMOVUPS      constants<>+704(SB), Y5
+	VPSLLD       $0x17, Y3, Y4
+	VPADDD       constants<>+2240(SB), Y4, Y4
+	VMULPS       Y4, Y5, Y4
+	VSUBPS       constants<>+704(SB), Y4, Y5
+	VFMADD231PS  Y2, Y4, Y5
+	VADDPS       constants<>+704(SB), Y2, Y2
+	VPSUBD       constants<>+768(SB), Y3, Y3
+	VPSRAD       $0x01, Y3, Y4
+	VPADDD       constants<>+832(SB), Y4, Y6
+	VPSLLD       $0x17, Y6, Y6
+	VMULPS       Y6, Y2, Y2
+	VPSUBD       Y4, Y3, Y3
+	VPADDD       constants<>+832(SB), Y3, Y3
+	VPSLLD       $0x17, Y3, Y3
+	VMULPS       Y3, Y2, Y2
+	VMOVUPS      constants<>+6464(SB), Y3
+	VCMPPS       $0x11, Y0, Y3, Y3
+	VBLENDVPS    Y3, Y2, Y5, Y2
+	VANDPS       constants<>+2304(SB), Y0, Y0
+	VORPS        Y0, Y2, Y0
+	VMASKMOVPS   Y0, Y1, 32(AX)(DX*4)
+
+done:
+	VZEROUPPER
+	RET
+
+// func log1pAVX2(dst *float32, x *float32, n int)
+// Requires: AVX, AVX2, FMA3
+TEXT ·log1pAVX2(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ n+16(FP), BX
+	MOVQ BX, SI
+	ANDQ $-16, SI
+	XORQ DX, DX
+	JMP  test
+
+loop:
+	VMOVUPS      (CX)(DX*4), Y0
+	VADDPS       constants<>+704(SB), Y0, Y1
+	VMOVUPS      constants<>+704(SB), Y2
+	VMINPS       Y0, Y2, Y2
+	VMOVUPS      constants<>+704(SB), Y3
+	VMAXPS       Y0, Y3, Y3
+	VSUBPS       Y3, Y1, Y3
+	VSUBPS       Y3, Y2, Y2
+	VCMPPS       $0x11, constants<>+896(SB), Y1, Y3
+	VMULPS       constants<>+960(SB), Y1, Y4
+	VBLENDVPS    Y3, Y4, Y1, Y4
+	VPSUBD       constants<>+1024(SB), Y4, Y4
+	VPSRAD       $0x17, Y4, Y5
+	VCVTDQ2PS    Y5, Y5
+	VMOVUPS      constants<>+1152(SB), Y6
+	VBLENDVPS    Y3, constants<>+1088(SB), Y6, Y3
+	VADDPS       Y3, Y5, Y3
+	VANDPS       constants<>+1216(SB), Y4, Y4
+	VPADDD       constants<>+1024(SB), Y4, Y4
+	VMOVUPS      constants<>+6528(SB), Y5
+	VMINPS       Y3, Y5, Y5
+	VMOVUPS      constants<>+192(SB), Y6
+	VSUBPS       Y5, Y6, Y5
+	VSUBPS       constants<>+192(SB), Y5, Y6
+	VMOVUPS      constants<>+704(SB), Y6
+	VPSLLD       $0x17, Y5, Y5
+	VPADDD       constants<>+2240(SB), Y5, Y5
+	VMULPS       Y5, Y6, Y5
+	VSUBPS       constants<>+704(SB), Y4, Y4
+	VFMADD231PS  Y5, Y2, Y4
+	VMULPS       Y4, Y4, Y2
+	VMOVUPS      constants<>+1280(SB), Y5
+	VFMADD231PS  constants<>+1344(SB), Y4, Y5
+	VMOVUPS      constants<>+1408(SB), Y6
+	VFMADD231PS  constants<>+1472(SB), Y4, Y6
+	VMOVUPS      constants<>+1536(SB), Y7
+	VFMADD231PS  constants<>+1600(SB), Y4, Y7
+	VMOVUPS      constants<>+1664(SB), Y8
+	VFMADD231PS  constants<>+1728(SB), Y4, Y8
+	VMULPS       Y4, Y4, Y9
+	VFMADD231PS  Y9, Y6, Y5
+	VFMADD231PS  Y9, Y8, Y7
+	VMULPS       Y9, Y9, Y6
+	VFMADD231PS  Y6, Y7, Y5
+	VMULPS       Y4, Y2, Y6
+	VMULPS       constants<>+320(SB), Y3, Y7
+	VFMADD231PS  Y5, Y6, Y7
+	VFNMADD231PS constants<>+1792(SB), Y2, Y7
+	VADDPS       Y7, Y4, Y2
+	VFMADD231PS  constants<>+256(SB), Y3, Y2
+	VCMPPS       $0x11, constants<>+1856(SB), Y1, Y3
+	VBLENDVPS    Y3, Y2, Y1, Y2
+	VCMPPS       $0x11, constants<>+1152(SB), Y1, Y3
+	VBLENDVPS    Y3, constants<>+1920(SB), Y2, Y2
+	VCMPPS       $0x00, constants<>+1152(SB), Y1, Y1
+	VBLENDVPS    Y1, constants<>+1984(SB), Y2, Y1
+	VANDPS       constants<>+2304(SB), Y0, Y0
+	VORPS        Y0, Y1, Y0
+	VMOVUPS      Y0, (AX)(DX*4)
+	VMOVUPS      32(CX)(DX*4), Y0
+	VADDPS       constants<>+704(SB), Y0, Y1
+	VMOVUPS      constants<>+704(SB), Y2
+	VMINPS       Y0, Y2, Y2
+	VMOVUPS      constants<>+704(SB), Y3
+	VMAXPS       Y0, Y3, Y3
+	VSUBPS       Y3, Y1, Y3
+	VSUBPS       Y3, Y2, Y2
+	VCMPPS       $0x11, constants<>+896(SB), Y1, Y3
+	VMULPS       constants<>+960(SB), Y1, Y4
+	VBLENDVPS    Y3, Y4, Y1, Y4
+	VPSUBD       constants<>+1024(SB), Y4, Y4
+	VPSRAD       $0x17, Y4, Y5
+	VCVTDQ2PS    Y5, Y5
+	VMOVUPS      constants<>+1152(SB), Y6
+	VBLENDVPS    Y3, constants<>+1088(SB), Y6, Y3
+	VADDPS       Y3, Y5, Y3
+	VANDPS       constants<>+1216(SB), Y4, Y4
+	VPADDD       constants<>+1024(SB), Y4, Y4
+	VMOVUPS      constants<>+6528(SB), Y5
+	VMINPS       Y3, Y5, Y5
+	VMOVUPS      constants<>+192(SB), Y6
+	VSUBPS       Y5, Y6, Y5
+	VSUBPS       constants<>+192(SB), Y5, Y6
+	VMOVUPS      constants<>+704(SB), Y6
+	VPSLLD       $0x17, Y5, Y5
+	VPADDD       constants<>+2240(SB), Y5, Y5
+	VMULPS       Y5, Y6, Y5
+	VSUBPS       constants<>+704(SB), Y4, Y4
+	VFMADD231PS  Y5, Y2, Y4
+	VMULPS       Y4, Y4, Y2
+	VMOVUPS      constants<>+1280(SB), Y5
+	VFMADD231PS  constants<>+1344(SB), Y4, Y5
+	VMOVUPS      constants<>+1408(SB), Y6
+	VFMADD231PS  constants<>+1472(SB), Y4, Y6
+	VMOVUPS      constants<>+1536(SB), Y7
+	VFMADD231PS  constants<>+1600(SB), Y4, Y7
+	VMOVUPS      constants<>+1664(SB), Y8
+	VFMADD231PS  constants<>+1728(SB), Y4, Y8
+	VMULPS       Y4, Y4, Y9
+	VFMADD231PS  Y9, Y6, Y5
+	VFMADD231PS  Y9, Y8, Y7
+	VMULPS       Y9, Y9, Y6
+	VFMADD231PS  Y6, Y7, Y5
+	VMULPS       Y4, Y2, Y6
+	VMULPS       constants<>+320(SB), Y3, Y7
+	VFMADD231PS  Y5, Y6, Y7
+	VFNMADD231PS constants<>+1792(SB), Y2, Y7
+	VADDPS       Y7, Y4, Y2
+	VFMADD231PS  constants<>+256(SB), Y3, Y2
+	VCMPPS       $0x11, constants<>+1856(SB), Y1, Y3
+	VBLENDVPS    Y3, Y2, Y1, Y2
+	VCMPPS       $0x11, constants<>+1152(SB), Y1, Y3
+	VBLENDVPS    Y3, constants<>+1920(SB), Y2, Y2
+	VCMPPS       $0x00, constants<>+1152(SB), Y1, Y1
+	VBLENDVPS    Y1, constants<>+1984(SB), Y2, Y1
+	VANDPS       constants<>+2304(SB), Y0, Y0
+	VORPS        Y0, Y1, Y0
+	VMOVUPS      Y0, 32(AX)(DX*4)
+	ADDQ         $+16, DX
+
+test:
+	CMPQ         DX, SI
+	JLT          loop
+	SUBQ         DX, BX
+	JZ           done
+	LEAQ         tailMasks<>+0(SB), SI
+	NEGQ         BX
+	VMOVDQU      64(SI)(BX*4), Y0
+	VMOVDQU      96(SI)(BX*4), Y1
+	VMASKMOVPS   (CX)(DX*4), Y0, Y2
+	VADDPS       constants<>+704(SB), Y2, Y3
+	VMOVUPS      constants<>+704(SB), Y4
+	VMINPS       Y2, Y4, Y4
+	VMOVUPS      constants<>+704(SB), Y5
+	VMAXPS       Y2, Y5, Y5
+	VSUBPS       Y5, Y3, Y5
+	VSUBPS       Y5, Y4, Y4
+	VCMPPS       $0x11, constants<>+896(SB), Y3, Y5
+	VMULPS       constants<>+960(SB), Y3, Y6
+	VBLENDVPS    Y5, Y6, Y3, Y6
+	VPSUBD       constants<>+1024(SB), Y6, Y6
+	VPSRAD       $0x17, Y6, Y7
+	VCVTDQ2PS    Y7, Y7
+	VMOVUPS      constants<>+1152(SB), Y8
+	VBLENDVPS    Y5, constants<>+1088(SB), Y8, Y5
+	VADDPS       Y5, Y7, Y5
+	VANDPS       constants<>+1216(SB), Y6, Y6
+	VPADDD       constants<>+1024(SB), Y6, Y6
+	VMOVUPS      constants<>+6528(SB), Y7
+	VMINPS       Y5, Y7, Y7
+	VMOVUPS      constants<>+192(SB), Y8
+	VSUBPS       Y7, Y8, Y7
+	VSUBPS       constants<>+192(SB), Y7, Y8
+	VMOVUPS      constants<>+704(SB), Y8
+	VPSLLD       $0x17, Y7, Y7
+	VPADDD       constants<>+2240(SB), Y7, Y7
+	VMULPS       Y7, Y8, Y7
+	VSUBPS       constants<>+704(SB), Y6, Y6
+	VFMADD231PS  Y7, Y4, Y6
+	VMULPS       Y6, Y6, Y4
+	VMOVUPS      constants<>+1280(SB), Y7
+	VFMADD231PS  constants<>+1344(SB), Y6, Y7
+	VMOVUPS      constants<>+1408(SB), Y8
+	VFMADD231PS  constants<>+1472(SB), Y6, Y8
+	VMOVUPS      constants<>+1536(SB), Y9
+	VFMADD231PS  constants<>+1600(SB), Y6, Y9
+	VMOVUPS      constants<>+1664(SB), Y10
+	VFMADD231PS  constants<>+1728(SB), Y6, Y10
+	VMULPS       Y6, Y6, Y11
+	VFMADD231PS  Y11, Y8, Y7
+	VFMADD231PS  Y11, Y10, Y9
+	VMULPS       Y11, Y11, Y8
+	VFMADD231PS  Y8, Y9, Y7
+	VMULPS       Y6, Y4, Y8
+	VMULPS       constants<>+320(SB), Y5, Y9
+	VFMADD231PS  Y7, Y8, Y9
+	VFNMADD231PS constants<>+1792(SB), Y4, Y9
+	VADDPS       Y9, Y6, Y4
+	VFMADD231PS  constants<>+256(SB), Y5, Y4
+	VCMPPS       $0x11, constants<>+1856(SB), Y3, Y5
+	VBLENDVPS    Y5, Y4, Y3, Y4
+	VCMPPS       $0x11, constants<>+1152(SB), Y3, Y5
+	VBLENDVPS    Y5, constants<>+1920(SB), Y4, Y4
+	VCMPPS       $0x00, constants<>+1152(SB), Y3, Y3
+	VBLENDVPS    Y3, constants<>+1984(SB), Y4, Y3
+	VANDPS       constants<>+2304(SB), Y2, Y2
+	VORPS        Y2, Y3, Y2
+	VMASKMOVPS   Y2, Y0, (AX)(DX*4)
+	VMASKMOVPS   32(CX)(DX*4), Y1, Y0
+	VADDPS       constants<>+704(SB), Y0, Y2
+	VMOVUPS      constants<>+704(SB), Y3
+	VMINPS       Y0, Y3, Y3
+	VMOVUPS      constants<>+704(SB), Y4
+	VMAXPS       Y0, Y4, Y4
+	VSUBPS       Y4, Y2, Y4
+	VSUBPS       Y4, Y3, Y3
+	VCMPPS       $0x11, constants<>+896(SB), Y2, Y4
+	VMULPS       constants<>+960(SB), Y2, Y5
+	VBLENDVPS    Y4, Y5, Y2, Y5
+	VPSUBD       constants<>+1024(SB), Y5, Y5
+	VPSRAD       $0x17, Y5, Y6
+	VCVTDQ2PS    Y6, Y6
+	VMOVUPS      constants<>+1152(SB), Y7
+	VBLENDVPS    Y4, constants<>+1088(SB), Y7, Y4
+	VADDPS       Y4, Y6, Y4
+	VANDPS       constants<>+1216(SB), Y5, Y5
+	VPADDD       constants<>+1024(SB), Y5, Y5
+	VMOVUPS      constants<>+6528(SB), Y6
+	VMINPS       Y4, Y6, Y6
+	VMOVUPS      constants<>+192(SB), Y7
+	VSUBPS       Y6, Y7, Y6
+	VSUBPS       constants<>+192(SB), Y6, Y7
+	VMOVUPS      constants<>+704(SB), Y7
+	VPSLLD       $0x17, Y6, Y6
+	VPADDD       constants<>+2240(SB), Y6, Y6
+	VMULPS       Y6, Y7, Y6
+	VSUBPS       constants<>+704(SB), Y5, Y5
+	VFMADD231PS  Y6, Y3, Y5
+	VMULPS       Y5, Y5, Y3
+	VMOVUPS      constants<>+1280(SB), Y6
+	VFMADD231PS  constants<>+1344(SB), Y5, Y6
+	VMOVUPS      constants<>+1408(SB), Y7
+	VFMADD231PS  constants<>+1472(SB), Y5, Y7
+	VMOVUPS      constants<>+1536(SB), Y8
+	VFMADD231PS  constants<>+1600(SB), Y5, Y8
+	VMOVUPS      constants<>+1664(SB), Y9
+	VFMADD231PS  constants<>+1728(SB), Y5, Y9
+	VMULPS       Y5, Y5, Y10
+	VFMADD231PS  Y10, Y7, Y6
+	VFMADD231PS  Y10, Y9, Y8
+	VMULPS       Y10, Y10, Y7
+	VFMADD231PS  Y7, Y8, Y6
+	VMULPS       Y5, Y3, Y7
+	VMULPS       constants<>+320(SB), Y4, Y8
+	VFMADD231PS  Y6, Y7, Y8
+	VFNMADD231PS constants<>+1792(SB), Y3, Y8
+	VADDPS       Y8, Y5, Y3
+	VFMADD231PS  constants<>+256(SB), Y4, Y3
+	VCMPPS       $0x11, constants<>+1856(SB), Y2, Y4
+	VBLENDVPS    Y4, Y3, Y2, Y3
+	VCMPPS       $0x11, constants<>+1152(SB), Y2, Y4
+	VBLENDVPS    Y4, constants<>+1920(SB), Y3, Y3
+	VCMPPS       $0x00, constants<>+1152(SB), Y2, Y2
+	VBLENDVPS    Y2, constants<>+1984(SB), Y3, Y2
+	VANDPS       constants<>+2304(SB), Y0, Y0
+	VORPS        Y0, Y2, Y0
+	VMASKMOVPS   Y0, Y1, 32(AX)(DX*4)
+
+done:
+	VZEROUPPER
+	RET
+
+// func softplusAVX2(dst *float32, x *float32, n int)
+// Requires: AVX, AVX2, FMA3
+TEXT ·softplusAVX2(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ n+16(FP), BX
+	MOVQ BX, SI
+	ANDQ $-16, SI
+	XORQ DX, DX
+	JMP  test
+
+loop:
+	VMOVUPS      (CX)(DX*4), Y0
+	VANDPS       constants<>+2112(SB), Y0, Y1
+	VXORPS       constants<>+2304(SB), Y1, Y1
+	VMOVUPS      constants<>+64(SB), Y2
+	VMAXPS       Y1, Y2, Y1
+	VMOVUPS      constants<>+192(SB), Y2
+	VFMADD231PS  constants<>+128(SB), Y1, Y2
+	VSUBPS       constants<>+192(SB), Y2, Y3
+	VFNMADD231PS constants<>+256(SB), Y3, Y1
+	VFNMADD231PS constants<>+320(SB), Y3, Y1
+	VMOVUPS      constants<>+448(SB), Y3
+	VFMADD231PS  constants<>+384(SB), Y1, Y3
+	VFMADD213PS  constants<>+512(SB), Y1, Y3
+	VFMADD213PS  constants<>+576(SB), Y1, Y3
+	VFMADD213PS  constants<>+640(SB), Y1, Y3
+	VFMADD213PS  constants<>+704(SB), Y1, Y3
+	VFMADD213PS  constants<>+704(SB), Y1, Y3
+	VPSUBD       constants<>+768(SB), Y2, Y1
+	VPSRAD       $0x01, Y1, Y2
+	VPADDD       constants<>+832(SB), Y2, Y4
+	VPSLLD       $0x17, Y4, Y4
+	VMULPS       Y4, Y3, Y3
+	VPSUBD       Y2, Y1, Y1
+	VPADDD       constants<>+832(SB), Y1, Y1
+	VPSLLD       $0x17, Y1, Y1
+	VMULPS       Y1, Y3, Y1
+	VADDPS       constants<>+704(SB), Y1, Y2
+	VSUBPS       constants<>+704(SB), Y2, Y3
+	VSUBPS       Y3, Y1, Y1
+	VMOVUPS      constants<>+6592(SB), Y3
+	VCMPPS       $0x11, Y2, Y3, Y3
+	VMOVUPS      constants<>+704(SB), Y4
+	VBLENDVPS    Y3, constants<>+1792(SB), Y4, Y4
+	VFMADD213PS  constants<>+6336(SB), Y4, Y2
+	VFMADD231PS  Y4, Y1, Y2
+	VMOVUPS      constants<>+1152(SB), Y1
+	VMAXPS       Y0, Y1, Y0
+	VMOVUPS      constants<>+1152(SB), Y1
+	VBLENDVPS    Y3, constants<>+704(SB), Y1, Y1
+	VMULPS       Y2, Y2, Y3
+	VMOVUPS      constants<>+1280(SB), Y4
+	VFMADD231PS  constants<>+1344(SB), Y2, Y4
+	VMOVUPS      constants<>+1408(SB), Y5
+	VFMADD231PS  constants<>+1472(SB), Y2, Y5
+	VMOVUPS      constants<>+1536(SB), Y6
+	VFMADD231PS  constants<>+1600(SB), Y2, Y6
+	VMOVUPS      constants<>+1664(SB), Y7
+	VFMADD231PS  constants<>+1728(SB), Y2, Y7
+	VMULPS       Y2, Y2, Y8
+	VFMADD231PS  Y8, Y5, Y4
+	VFMADD231PS  Y8, Y7, Y6
+	VMULPS       Y8, Y8, Y5
+	VFMADD231PS  Y5, Y6, Y4
+	VMULPS       Y2, Y3, Y5
+	VMULPS       constants<>+320(SB), Y1, Y6
+	VFMADD231PS  Y4, Y5, Y6
+	VFNMADD231PS constants<>+1792(SB), Y3, Y6
+	VADDPS       Y6, Y2, Y2
+	VFMADD231PS  constants<>+256(SB), Y1, Y2
+	VADDPS       Y2, Y0, Y0
+	VMOVUPS      Y0, (AX)(DX*4)
+	VMOVUPS      32(CX)(DX*4), Y0
+	VANDPS       constants<>+2112(SB), Y0, Y1
+	VXORPS       constants<>+2304(SB), Y1, Y1
+	VMOVUPS      constants<>+64(SB), Y2
+	VMAXPS       Y1, Y2, Y1
+	VMOVUPS      constants<>+192(SB), Y2
+	VFMADD231PS  constants<>+128(SB), Y1, Y2
+	VSUBPS       constants<>+192(SB), Y2, Y3
+	VFNMADD231PS constants<>+256(SB), Y3, Y1
+	VFNMADD231PS constants<>+320(SB), Y3, Y1
+	VMOVUPS      constants<>+448(SB), Y3
+	VFMADD231PS  constants<>+384(SB), Y1, Y3
+	VFMADD213PS  constants<>+512(SB), Y1, Y3
+	VFMADD213PS  constants<>+576(SB), Y1, Y3
+	VFMADD213PS  constants<>+640(SB), Y1, Y3
+	VFMADD213PS  constants<>+704(SB), Y1, Y3
+	VFMADD213PS  constants<>+704(SB), Y1, Y3
+	VPSUBD       constants<>+768(SB), Y2, Y1
+	VPSRAD       $0x01, Y1, Y2
+	VPADDD       constants<>+832(SB), Y2, Y4
+	VPSLLD       $0x17, Y4, Y4
+	VMULPS       Y4, Y3, Y3
+	VPSUBD       Y2, Y1, Y1
+	VPADDD       constants<>+832(SB), Y1, Y1
+	VPSLLD       $0x17, Y1, Y1
+	VMULPS       Y1, Y3, Y1
+	VADDPS       constants<>+704(SB), Y1, Y2
+	VSUBPS       constants<>+704(SB), Y2, Y3
+	VSUBPS       Y3, Y1, Y1
+	VMOVUPS      constants<>+6592(SB), Y3
+	VCMPPS       $0x11, Y2, Y3, Y3
+	VMOVUPS      constants<>+704(SB), Y4
+	VBLENDVPS    Y3, constants<>+1792(SB), Y4, Y4
+	VFMADD213PS  constants<>+6336(SB), Y4, Y2
+	VFMADD231PS  Y4, Y1, Y2
+	VMOVUPS      constants<>+1152(SB), Y1
+	VMAXPS       Y0, Y1, Y0
+	VMOVUPS      constants<>+1152(SB), Y1
+	VBLENDVPS    Y3, constants<>+704(SB), Y1, Y1
+	VMULPS       Y2, Y2, Y3
+	VMOVUPS      constants<>+1280(SB), Y4
+	VFMADD231PS  constants<>+1344(SB), Y2, Y4
+	VMOVUPS      constants<>+1408(SB), Y5
+	VFMADD231PS  constants<>+1472(SB), Y2, Y5
+	VMOVUPS      constants<>+1536(SB), Y6
+	VFMADD231PS  constants<>+1600(SB), Y2, Y6
+	VMOVUPS      constants<>+1664(SB), Y7
+	VFMADD231PS  constants<>+1728(SB), Y2, Y7
+	VMULPS       Y2, Y2, Y8
+	VFMADD231PS  Y8, Y5, Y4
+	VFMADD231PS  Y8, Y7, Y6
+	VMULPS       Y8, Y8, Y5
+	VFMADD231PS  Y5, Y6, Y4
+	VMULPS       Y2, Y3, Y5
+	VMULPS       constants<>+320(SB), Y1, Y6
+	VFMADD231PS  Y4, Y5, Y6
+	VFNMADD231PS constants<>+1792(SB), Y3, Y6
+	VADDPS       Y6, Y2, Y2
+	VFMADD231PS  constants<>+256(SB), Y1, Y2
+	VADDPS       Y2, Y0, Y0
+	VMOVUPS      Y0, 32(AX)(DX*4)
+	ADDQ         $+16, DX
+
+test:
+	CMPQ         DX, SI
+	JLT          loop
+	SUBQ         DX, BX
+	JZ           done
+	LEAQ         tailMasks<>+0(SB), SI
+	NEGQ         BX
+	VMOVDQU      64(SI)(BX*4), Y0
+	VMOVDQU      96(SI)(BX*4), Y1
+	VMASKMOVPS   (CX)(DX*4), Y0, Y2
+	VANDPS       constants<>+2112(SB), Y2, Y3
+	VXORPS       constants<>+2304(SB), Y3, Y3
+	VMOVUPS      constants<>+64(SB), Y4
+	VMAXPS       Y3, Y4, Y3
+	VMOVUPS      constants<>+192(SB), Y4
+	VFMADD231PS  constants<>+128(SB), Y3, Y4
+	VSUBPS       constants<>+192(SB), Y4, Y5
+	VFNMADD231PS constants<>+256(SB), Y5, Y3
+	VFNMADD231PS constants<>+320(SB), Y5, Y3
+	VMOVUPS      constants<>+448(SB), Y5
+	VFMADD231PS  constants<>+384(SB), Y3, Y5
+	VFMADD213PS  constants<>+512(SB), Y3, Y5
+	VFMADD213PS  constants<>+576(SB), Y3, Y5
+	VFMADD213PS  constants<>+640(SB), Y3, Y5
+	VFMADD213PS  constants<>+704(SB), Y3, Y5
+	VFMADD213PS  constants<>+704(SB), Y3, Y5
+	VPSUBD       constants<>+768(SB), Y4, Y3
+	VPSRAD       $0x01, Y3, Y4
+	VPADDD       constants<>+832(SB), Y4, Y6
+	VPSLLD       $0x17, Y6, Y6
+	VMULPS       Y6, Y5, Y5
+	VPSUBD       Y4, Y3, Y3
+	VPADDD       constants<>+832(SB), Y3, Y3
+	VPSLLD       $0x17, Y3, Y3
+	VMULPS       Y3, Y5, Y3
+	VADDPS       constants<>+704(SB), Y3, Y4
+	VSUBPS       constants<>+704(SB), Y4, Y5
+	VSUBPS       Y5, Y3, Y3
+	VMOVUPS      constants<>+6592(SB), Y5
+	VCMPPS       $0x11, Y4, Y5, Y5
+	VMOVUPS      constants<>+704(SB), Y6
+	VBLENDVPS    Y5, constants<>+1792(SB), Y6, Y6
+	VFMADD213PS  constants<>+6336(SB), Y6, Y4
+	VFMADD231PS  Y6, Y3, Y4
+	VMOVUPS      constants<>+1152(SB), Y3
+	VMAXPS       Y2, Y3, Y2
+	VMOVUPS      constants<>+1152(SB), Y3
+	VBLENDVPS    Y5, constants<>+704(SB), Y3, Y3
+	VMULPS       Y4, Y4, Y5
+	VMOVUPS      constants<>+1280(SB), Y6
+	VFMADD231PS  constants<>+1344(SB), Y4, Y6
+	VMOVUPS      constants<>+1408(SB), Y7
+	VFMADD231PS  constants<>+1472(SB), Y4, Y7
+	VMOVUPS      constants<>+1536(SB), Y8
+	VFMADD231PS  constants<>+1600(SB), Y4, Y8
+	VMOVUPS      constants<>+1664(SB), Y9
+	VFMADD231PS  constants<>+1728(SB), Y4, Y9
+	VMULPS       Y4, Y4, Y10
+	VFMADD231PS  Y10, Y7, Y6
+	VFMADD231PS  Y10, Y9, Y8
+	VMULPS       Y10, Y10, Y7
+	VFMADD231PS  Y7, Y8, Y6
+	VMULPS       Y4, Y5, Y7
+	VMULPS       constants<>+320(SB), Y3, Y8
+	VFMADD231PS  Y6, Y7, Y8
+	VFNMADD231PS constants<>+1792(SB), Y5, Y8
+	VADDPS       Y8, Y4, Y4
+	VFMADD231PS  constants<>+256(SB), Y3, Y4
+	VADDPS       Y4, Y2, Y2
+	VMASKMOVPS   Y2, Y0, (AX)(DX*4)
+	VMASKMOVPS   32(CX)(DX*4), Y1, Y0
+	VANDPS       constants<>+2112(SB), Y0, Y2
+	VXORPS       constants<>+2304(SB), Y2, Y2
+	VMOVUPS      constants<>+64(SB), Y3
+	VMAXPS       Y2, Y3, Y2
+	VMOVUPS      constants<>+192(SB), Y3
+	VFMADD231PS  constants<>+128(SB), Y2, Y3
+	VSUBPS       constants<>+192(SB), Y3, Y4
+	VFNMADD231PS constants<>+256(SB), Y4, Y2
+	VFNMADD231PS constants<>+320(SB), Y4, Y2
+	VMOVUPS      constants<>+448(SB), Y4
+	VFMADD231PS  constants<>+384(SB), Y2, Y4
+	VFMADD213PS  constants<>+512(SB), Y2, Y4
+	VFMADD213PS  constants<>+576(SB), Y2, Y4
+	VFMADD213PS  constants<>+640(SB), Y2, Y4
+	VFMADD213PS  constants<>+704(SB), Y2, Y4
+	VFMADD213PS  constants<>+704(SB), Y2, Y4
+	VPSUBD       constants<>+768(SB), Y3, Y2
+	VPSRAD       $0x01, Y2, Y3
+	VPADDD       constants<>+832(SB), Y3, Y5
+	VPSLLD       $0x17, Y5, Y5
+	VMULPS       Y5, Y4, Y4
+	VPSUBD       Y3, Y2, Y2
+	VPADDD       constants<>+832(SB), Y2, Y2
+	VPSLLD       $0x17, Y2, Y2
+	VMULPS       Y2, Y4, Y2
+	VADDPS       constants<>+704(SB), Y2, Y3
+	VSUBPS       constants<>+704(SB), Y3, Y4
+	VSUBPS       Y4, Y2, Y2
+	VMOVUPS      constants<>+6592(SB), Y4
+	VCMPPS       $0x11, Y3, Y4, Y4
+	VMOVUPS      constants<>+704(SB), Y5
+	VBLENDVPS    Y4, constants<>+1792(SB), Y5, Y5
+	VFMADD213PS  constants<>+6336(SB), Y5, Y3
+	VFMADD231PS  Y5, Y2, Y3
+	VMOVUPS      constants<>+1152(SB), Y2
+	VMAXPS       Y0, Y2, Y0
+	VMOVUPS      constants<>+1152(SB), Y2
+	VBLENDVPS    Y4, constants<>+704(SB), Y2, Y2
+	VMULPS       Y3, Y3, Y4
+	VMOVUPS      constants<>+1280(SB), Y5
+	VFMADD231PS  constants<>+1344(SB), Y3, Y5
+	VMOVUPS      constants<>+1408(SB), Y6
+	VFMADD231PS  constants<>+1472(SB), Y3, Y6
+	VMOVUPS      constants<>+1536(SB), Y7
+	VFMADD231PS  constants<>+1600(SB), Y3, Y7
+	VMOVUPS      constants<>+1664(SB), Y8
+	VFMADD231PS  constants<>+1728(SB), Y3, Y8
+	VMULPS       Y3, Y3, Y9
+	VFMADD231PS  Y9, Y6, Y5
+	VFMADD231PS  Y9, Y8, Y7
+	VMULPS       Y9, Y9, Y6
+	VFMADD231PS  Y6, Y7, Y5
+	VMULPS       Y3, Y4, Y6
+	VMULPS       constants<>+320(SB), Y2, Y7
+	VFMADD231PS  Y5, Y6, Y7
+	VFNMADD231PS constants<>+1792(SB), Y4, Y7
+	VADDPS       Y7, Y3, Y3
+	VFMADD231PS  constants<>+256(SB), Y2, Y3
+	VADDPS       Y3, Y0, Y0
+	VMASKMOVPS   Y0, Y1, 32(AX)(DX*4)
+
+done:
+	VZEROUPPER
+	RET
+
+// func powAVX2(dst *float32, x *float32, y *float32, n int)
+// Requires: AVX, AVX2, FMA3
+TEXT ·powAVX2(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ y+16(FP), DX
+	MOVQ n+24(FP), SI
+	MOVQ SI, DI
+	ANDQ $-16, DI
+	XORQ BX, BX
+	JMP  test
+
+loop:
+	VMOVUPS      (CX)(BX*4), Y0
+	VMOVUPS      (DX)(BX*4), Y1
+	VANDPS       constants<>+2112(SB), Y0, Y2
+	VCMPPS       $0x11, constants<>+896(SB), Y2, Y3
+	VMULPS       constants<>+960(SB), Y2, Y4
+	VBLENDVPS    Y3, Y4, Y2, Y4
+	VPSUBD       constants<>+1024(SB), Y4, Y4
+	VPSRAD       $0x17, Y4, Y6
+	VCVTDQ2PS    Y6, Y6
+	VMOVUPS      constants<>+1152(SB), Y7
+	VBLENDVPS    Y3, constants<>+1088(SB), Y7, Y3
+	VADDPS       Y3, Y6, Y3
+	VANDPS       constants<>+1216(SB), Y4, Y4
+	VPADDD       constants<>+1024(SB), Y4, Y4
+	VCMPPS       $0x00, constants<>+1152(SB), Y2, Y6
+	VCMPPS       $0x00, constants<>+1856(SB), Y2, Y7
+	VBLENDVPS    Y7, constants<>+1856(SB), Y3, Y3
+	VBLENDVPS    Y6, constants<>+1984(SB), Y3, Y3
+	VSUBPS       constants<>+704(SB), Y4, Y4
+	VCVTPS2PD    X4, Y6
+	VEXTRACTF128 $0x01, Y4, X4
+	VCVTPS2PD    X4, Y4
+	VADDPD       constants<>+6656(SB), Y6, Y7
+	VADDPD       constants<>+6656(SB), Y4, Y8
+	VDIVPD       Y7, Y6, Y6
+	VDIVPD       Y8, Y4, Y4
+	VMULPD       Y6, Y6, Y7
+	VMULPD       Y4, Y4, Y8
+	VMOVUPS      constants<>+6784(SB), Y9
+	VFMADD231PD  constants<>+6720(SB), Y7, Y9
+	VMOVUPS      constants<>+6784(SB), Y10
+	VFMADD231PD  constants<>+6720(SB), Y8, Y10
+	VFMADD213PD  constants<>+6848(SB), Y7, Y9
+	VFMADD213PD  constants<>+6848(SB), Y8, Y10
+	VFMADD213PD  constants<>+6912(SB), Y7, Y9
+	VFMADD213PD  constants<>+6912(SB), Y8, Y10
+	VFMADD213PD  constants<>+6976(SB), Y7, Y9
+	VFMADD213PD  constants<>+6976(SB), Y8, Y10
+	VFMADD213PD  constants<>+7040(SB), Y7, Y9
+	VFMADD213PD  constants<>+7040(SB), Y8, Y10
+	VCVTPS2PD    X3, Y7
+	VEXTRACTF128 $0x01, Y3, X3
+	VCVTPS2PD    X3, Y3
+	VFMADD231PD  Y9, Y6, Y7
+	VFMADD231PD  Y10, Y4, Y3
+	VMOVUPS      constants<>+7168(SB), Y4
+	VMAXPS       Y1, Y4, Y4
+	VMOVUPS      constants<>+7104(SB), Y6
+	VMINPS       Y4, Y6, Y4
+	VCVTPS2PD    X4, Y6
+	VEXTRACTF128 $0x01, Y4, X4
+	VCVTPS2PD    X4, Y4
+	VMULPD       Y7, Y6, Y6
+	VMULPD       Y3, Y4, Y3
+	VROUNDPD     $0x08, Y6, Y4
+	VROUNDPD     $0x08, Y3, Y7
+	VSUBPD       Y4, Y6, Y8
+	VSUBPD       Y7, Y3, Y9
+	VMOVUPS      constants<>+7296(SB), Y10
+	VFMADD231PD  constants<>+7232(SB), Y8, Y10
+	VMOVUPS      constants<>+7296(SB), Y11
+	VFMADD231PD  constants<>+7232(SB), Y9, Y11
+	VFMADD213PD  constants<>+7360(SB), Y8, Y10
+	VFMADD213PD  constants<>+7360(SB), Y9, Y11
+	VFMADD213PD  constants<>+7424(SB), Y8, Y10
+	VFMADD213PD  constants<>+7424(SB), Y9, Y11
+	VFMADD213PD  constants<>+7488(SB), Y8, Y10
+	VFMADD213PD  constants<>+7488(SB), Y9, Y11
+	VFMADD213PD  constants<>+7552(SB), Y8, Y10
+	VFMADD213PD  constants<>+7552(SB), Y9, Y11
+	VFMADD213PD  constants<>+7616(SB), Y8, Y10
+	VFMADD213PD  constants<>+7616(SB), Y9, Y11
+	VFMADD213PD  constants<>+7680(SB), Y8, Y10
+	VFMADD213PD  constants<>+7680(SB), Y9, Y11
+	VFMADD213PD  constants<>+7744(SB), Y8, Y10
+	VFMADD213PD  constants<>+7744(SB), Y9, Y11
+	VCVTPD2PSY   Y4, X5
+	VCVTPD2PSY   Y7, X4
+	VINSERTF128  $0x01, X4, Y5, Y4
+	VCVTPD2PSY   Y6, X5
+	VCVTPD2PSY   Y3, X3
+	VINSERTF128  $0x01, X3, Y5, Y3
+	VCVTPD2PSY   Y10, X5
+	VCVTPD2PSY   Y11, X6
+	VINSERTF128  $0x01, X6, Y5, Y6
+	VADDPS       constants<>+192(SB), Y4, Y4
+	VPSUBD       constants<>+768(SB), Y4, Y4
+	VPSRAD       $0x01, Y4, Y7
+	VPADDD       constants<>+832(SB), Y7, Y8
+	VPSLLD       $0x17, Y8, Y8
+	VMULPS       Y8, Y6, Y6
+	VPSUBD       Y7, Y4, Y4
+	VPADDD       constants<>+832(SB), Y4, Y4
+	VPSLLD       $0x17, Y4, Y4
+	VMULPS       Y4, Y6, Y4
+	VCMPPS       $0x11, constants<>+7808(SB), Y3, Y6
+	VMOVUPS      constants<>+7872(SB), Y7
+	VCMPPS       $0x11, Y3, Y7, Y3
+	VBLENDVPS    Y3, constants<>+1856(SB), Y4, Y3
+	VBLENDVPS    Y6, constants<>+1152(SB), Y3, Y3
+	VMULPS       constants<>+1792(SB), Y1, Y4
+	VROUNDPS     $0x0b, Y1, Y6
+	VCMPPS       $0x00, Y1, Y6, Y6
+	VROUNDPS     $0x0b, Y4, Y7
+	VCMPPS       $0x00, Y4, Y7, Y4
+	VANDPS       constants<>+2304(SB), Y0, Y7
+	VBLENDVPS    Y4, constants<>+1152(SB), Y7, Y4
+	VORPS        Y4, Y3, Y4
+	VCMPPS       $0x11, constants<>+1152(SB), Y0, Y7
+	VCMPPS       $0x00, constants<>+1856(SB), Y2, Y2
+	VMOVUPS      constants<>+1920(SB), Y8
+	VBLENDVPS    Y2, Y3, Y8, Y2
+	VBLENDVPS    Y7, Y2, Y3, Y2
+	VBLENDVPS    Y6, Y4, Y2, Y2
+	VCMPPS       $0x03, Y0, Y0, Y3
+	VBLENDVPS    Y3, Y0, Y2, Y2
+	VCMPPS       $0x00, constants<>+704(SB), Y0, Y0
+	VBLENDVPS    Y0, constants<>+704(SB), Y2, Y0
+	VCMPPS       $0x00, constants<>+1152(SB), Y1, Y1
+	VBLENDVPS    Y1, constants<>+704(SB), Y0, Y0
+	VMOVUPS      Y0, (AX)(BX*4)
+	VMOVUPS      32(CX)(BX*4), Y0
+	VMOVUPS      32(DX)(BX*4), Y1
+	VANDPS       constants<>+2112(SB), Y0, Y2
+	VCMPPS       $0x11, constants<>+896(SB), Y2, Y3
+	VMULPS       constants<>+960(SB), Y2, Y4
+	VBLENDVPS    Y3, Y4, Y2, Y4
+	VPSUBD       constants<>+1024(SB), Y4, Y4
+	VPSRAD       $0x17, Y4, Y6
+	VCVTDQ2PS    Y6, Y6
+	VMOVUPS      constants<>+1152(SB), Y7
+	VBLENDVPS    Y3, constants<>+1088(SB), Y7, Y3
+	VADDPS       Y3, Y6, Y3
+	VANDPS       constants<>+1216(SB), Y4, Y4
+	VPADDD       constants<>+1024(SB), Y4, Y4
+	VCMPPS       $0x00, constants<>+1152(SB), Y2, Y6
+	VCMPPS       $0x00, constants<>+1856(SB), Y2, Y7
+	VBLENDVPS    Y7, constants<>+1856(SB), Y3, Y3
+	VBLENDVPS    Y6, constants<>+1984(SB), Y3, Y3
+	VSUBPS       constants<>+704(SB), Y4, Y4
+	VCVTPS2PD    X4, Y6
+	VEXTRACTF128 $0x01, Y4, X4
+	VCVTPS2PD    X4, Y4
+	VADDPD       constants<>+6656(SB), Y6, Y7
+	VADDPD       constants<>+6656(SB), Y4, Y8
+	VDIVPD       Y7, Y6, Y6
+	VDIVPD       Y8, Y4, Y4
+	VMULPD       Y6, Y6, Y7
+	VMULPD       Y4, Y4, Y8
+	VMOVUPS      constants<>+6784(SB), Y9
+	VFMADD231PD  constants<>+6720(SB), Y7, Y9
+	VMOVUPS      constants<>+6784(SB), Y10
+	VFMADD231PD  constants<>+6720(SB), Y8, Y10
+	VFMADD213PD  constants<>+6848(SB), Y7, Y9
+	VFMADD213PD  constants<>+6848(SB), Y8, Y10
+	VFMADD213PD  constants<>+6912(SB), Y7, Y9
+	VFMADD213PD  constants<>+6912(SB), Y8, Y10
+	VFMADD213PD  constants<>+6976(SB), Y7, Y9
+	VFMADD213PD  constants<>+6976(SB), Y8, Y10
+	VFMADD213PD  constants<>+7040(SB), Y7, Y9
+	VFMADD213PD  constants<>+7040(SB), Y8, Y10
+	VCVTPS2PD    X3, Y7
+	VEXTRACTF128 $0x01, Y3, X3
+	VCVTPS2PD    X3, Y3
+	VFMADD231PD  Y9, Y6, Y7
+	VFMADD231PD  Y10, Y4, Y3
+	VMOVUPS      constants<>+7168(SB), Y4
+	VMAXPS       Y1, Y4, Y4
+	VMOVUPS      constants<>+7104(SB), Y6
+	VMINPS       Y4, Y6, Y4
+	VCVTPS2PD    X4, Y6
+	VEXTRACTF128 $0x01, Y4, X4
+	VCVTPS2PD    X4, Y4
+	VMULPD       Y7, Y6, Y6
+	VMULPD       Y3, Y4, Y3
+	VROUNDPD     $0x08, Y6, Y4
+	VROUNDPD     $0x08, Y3, Y7
+	VSUBPD       Y4, Y6, Y8
+	VSUBPD       Y7, Y3, Y9
+	VMOVUPS      constants<>+7296(SB), Y10
+	VFMADD231PD  constants<>+7232(SB), Y8, Y10
+	VMOVUPS      constants<>+7296(SB), Y11
+	VFMADD231PD  constants<>+7232(SB), Y9, Y11
+	VFMADD213PD  constants<>+7360(SB), Y8, Y10
+	VFMADD213PD  constants<>+7360(SB), Y9, Y11
+	VFMADD213PD  constants<>+7424(SB), Y8, Y10
+	VFMADD213PD  constants<>+7424(SB), Y9, Y11
+	VFMADD213PD  constants<>+7488(SB), Y8, Y10
+	VFMADD213PD  constants<>+7488(SB), Y9, Y11
+	VFMADD213PD  constants<>+7552(SB), Y8, Y10
+	VFMADD213PD  constants<>+7552(SB), Y9, Y11
+	VFMADD213PD  constants<>+7616(SB), Y8, Y10
+	VFMADD213PD  constants<>+7616(SB), Y9, Y11
+	VFMADD213PD  constants<>+7680(SB), Y8, Y10
+	VFMADD213PD  constants<>+7680(SB), Y9, Y11
+	VFMADD213PD  constants<>+7744(SB), Y8, Y10
+	VFMADD213PD  constants<>+7744(SB), Y9, Y11
+	VCVTPD2PSY   Y4, X5
+	VCVTPD2PSY   Y7, X4
+	VINSERTF128  $0x01, X4, Y5, Y4
+	VCVTPD2PSY   Y6, X5
+	VCVTPD2PSY   Y3, X3
+	VINSERTF128  $0x01, X3, Y5, Y3
+	VCVTPD2PSY   Y10, X5
+	VCVTPD2PSY   Y11, X6
+	VINSERTF128  $0x01, X6, Y5, Y6
+	VADDPS       constants<>+192(SB), Y4, Y4
+	VPSUBD       constants<>+768(SB), Y4, Y4
+	VPSRAD       $0x01, Y4, Y7
+	VPADDD       constants<>+832(SB), Y7, Y8
+	VPSLLD       $0x17, Y8, Y8
+	VMULPS       Y8, Y6, Y6
+	VPSUBD       Y7, Y4, Y4
+	VPADDD       constants<>+832(SB), Y4, Y4
+	VPSLLD       $0x17, Y4, Y4
+	VMULPS       Y4, Y6, Y4
+	VCMPPS       $0x11, constants<>+7808(SB), Y3, Y6
+	VMOVUPS      constants<>+7872(SB), Y7
+	VCMPPS       $0x11, Y3, Y7, Y3
+	VBLENDVPS    Y3, constants<>+1856(SB), Y4, Y3
+	VBLENDVPS    Y6, constants<>+1152(SB), Y3, Y3
+	VMULPS       constants<>+1792(SB), Y1, Y4
+	VROUNDPS     $0x0b, Y1, Y6
+	VCMPPS       $0x00, Y1, Y6, Y6
+	VROUNDPS     $0x0b, Y4, Y7
+	VCMPPS       $0x00, Y4, Y7, Y4
+	VANDPS       constants<>+2304(SB), Y0, Y7
+	VBLENDVPS    Y4, constants<>+1152(SB), Y7, Y4
+	VORPS        Y4, Y3, Y4
+	VCMPPS       $0x11, constants<>+1152(SB), Y0, Y7
+	VCMPPS       $0x00, constants<>+1856(SB), Y2, Y2
+	VMOVUPS      constants<>+1920(SB), Y8
+	VBLENDVPS    Y2, Y3, Y8, Y2
+	VBLENDVPS    Y7, Y2, Y3, Y2
+	VBLENDVPS    Y6, Y4, Y2, Y2
+	VCMPPS       $0x03, Y0, Y0, Y3
+	VBLENDVPS    Y3, Y0, Y2, Y2
+	VCMPPS       $0x00, constants<>+704(SB), Y0, Y0
+	VBLENDVPS    Y0, constants<>+704(SB), Y2, Y0
+	VCMPPS       $0x00, constants<>+1152(SB), Y1, Y1
+	VBLENDVPS    Y1, constants<>+704(SB), Y0, Y0
+	VMOVUPS      Y0, 32(AX)(BX*4)
+	ADDQ         $+16, BX
+
+test:
+	CMPQ         BX, DI
+	JLT          loop
+	SUBQ         BX, SI
+	JZ           done
+	LEAQ         tailMasks<>+0(SB), DI
+	NEGQ         SI
+	VMOVDQU      64(DI)(SI*4), Y0
+	VMOVDQU      96(DI)(SI*4), Y1
+	VMASKMOVPS   (CX)(BX*4), Y0, Y2
+	VMASKMOVPS   (DX)(BX*4), Y0, Y3
+	VANDPS       constants<>+2112(SB), Y2, Y4
+	VCMPPS       $0x11, constants<>+896(SB), Y4, Y6
+	VMULPS       constants<>+960(SB), Y4, Y7
+	VBLENDVPS    Y6, Y7, Y4, Y7
+	VPSUBD       constants<>+1024(SB), Y7, Y7
+	VPSRAD       $0x17, Y7, Y8
+	VCVTDQ2PS    Y8, Y8
+	VMOVUPS      constants<>+1152(SB), Y9
+	VBLENDVPS    Y6, constants<>+1088(SB), Y9, Y6
+	VADDPS       Y6, Y8, Y6
+	VANDPS       constants<>+1216(SB), Y7, Y7
+	VPADDD       constants<>+1024(SB), Y7, Y7
+	VCMPPS       $0x00, constants<>+1152(SB), Y4, Y8
+	VCMPPS       $0x00, constants<>+1856(SB), Y4, Y9
+	VBLENDVPS    Y9, constants<>+1856(SB), Y6, Y6
+	VBLENDVPS    Y8, constants<>+1984(SB), Y6, Y6
+	VSUBPS       constants<>+704(SB), Y7, Y7
+	VCVTPS2PD    X7, Y8
+	VEXTRACTF128 $0x01, Y7, X5
+	VCVTPS2PD    X5, Y7
+	VADDPD       constants<>+6656(SB), Y8, Y9
+	VADDPD       constants<>+6656(SB), Y7, Y10
+	VDIVPD       Y9, Y8, Y8
+	VDIVPD       Y10, Y7, Y7
+	VMULPD       Y8, Y8, Y9
+	VMULPD       Y7, Y7, Y10
+	VMOVUPS      constants<>+6784(SB), Y11
+	VFMADD231PD  constants<>+6720(SB), Y9, Y11
+	VMOVUPS      constants<>+6784(SB), Y12
+	VFMADD231PD  constants<>+6720(SB), Y10, Y12
+	VFMADD213PD  constants<>+6848(SB), Y9, Y11
+	VFMADD213PD  constants<>+6848(SB), Y10, Y12
+	VFMADD213PD  constants<>+6912(SB), Y9, Y11
+	VFMADD213PD  constants<>+6912(SB), Y10, Y12
+	VFMADD213PD  constants<>+6976(SB), Y9, Y11
+	VFMADD213PD  constants<>+6976(SB), Y10, Y12
+	VFMADD213PD  constants<>+7040(SB), Y9, Y11
+	VFMADD213PD  constants<>+7040(SB), Y10, Y12
+	VCVTPS2PD    X6, Y9
+	VEXTRACTF128 $0x01, Y6, X5
+	VCVTPS2PD    X5, Y6
+	VFMADD231PD  Y11, Y8, Y9
+	VFMADD231PD  Y12, Y7, Y6
+	VMOVUPS      constants<>+7168(SB), Y7
+	VMAXPS       Y3, Y7, Y7
+	VMOVUPS      constants<>+7104(SB), Y8
+	VMINPS       Y7, Y8, Y7
+	VCVTPS2PD    X7, Y8
+	VEXTRACTF128 $0x01, Y7, X5
+	VCVTPS2PD    X5, Y7
+	VMULPD       Y9, Y8, Y8
+	VMULPD       Y6, Y7, Y6
+	VROUNDPD     $0x08, Y8, Y7
+	VROUNDPD     $0x08, Y6, Y9
+	VSUBPD       Y7, Y8, Y10
+	VSUBPD       Y9, Y6, Y11
+	VMOVUPS      constants<>+7296(SB), Y12
+	VFMADD231PD  constants<>+7232(SB), Y10, Y12
+	VMOVUPS      constants<>+7296(SB), Y13
+	VFMADD231PD  constants<>+7232(SB), Y11, Y13
+	VFMADD213PD  constants<>+7360(SB), Y10, Y12
+	VFMADD213PD  constants<>+7360(SB), Y11, Y13
+	VFMADD213PD  constants<>+7424(SB), Y10, Y12
+	VFMADD213PD  constants<>+7424(SB), Y11, Y13
+	VFMADD213PD  constants<>+7488(SB), Y10, Y12
+	VFMADD213PD  constants<>+7488(SB), Y11, Y13
+	VFMADD213PD  constants<>+7552(SB), Y10, Y12
+	VFMADD213PD  constants<>+7552(SB), Y11, Y13
+	VFMADD213PD  constants<>+7616(SB), Y10, Y12
+	VFMADD213PD  constants<>+7616(SB), Y11, Y13
+	VFMADD213PD  constants<>+7680(SB), Y10, Y12
+	VFMADD213PD  constants<>+7680(SB), Y11, Y13
+	VFMADD213PD  constants<>+7744(SB), Y10, Y12
+	VFMADD213PD  constants<>+7744(SB), Y11, Y13
+	VCVTPD2PSY   Y7, X5
+	VCVTPD2PSY   Y9, X7
+	VINSERTF128  $0x01, X7, Y5, Y7
+	VCVTPD2PSY   Y8, X5
+	VCVTPD2PSY   Y6, X6
+	VINSERTF128  $0x01, X6, Y5, Y6
+	VCVTPD2PSY   Y12, X5
+	VCVTPD2PSY   Y13, X8
+	VINSERTF128  $0x01, X8, Y5, Y8
+	VADDPS       constants<>+192(SB), Y7, Y7
+	VPSUBD       constants<>+768(SB), Y7, Y7
+	VPSRAD       $0x01, Y7, Y9
+	VPADDD       constants<>+832(SB), Y9, Y10
+	VPSLLD       $0x17, Y10, Y10
+	VMULPS       Y10, Y8, Y8
+	VPSUBD       Y9, Y7, Y7
+	VPADDD       constants<>+832(SB), Y7, Y7
+	VPSLLD       $0x17, Y7, Y7
+	VMULPS       Y7, Y8, Y7
+	VCMPPS       $0x11, constants<>+7808(SB), Y6, Y8
+	VMOVUPS      constants<>+7872(SB), Y9
+	VCMPPS       $0x11, Y6, Y9, Y6
+	VBLENDVPS    Y6, constants<>+1856(SB), Y7, Y6
+	VBLENDVPS    Y8, constants<>+1152(SB), Y6, Y6
+	VMULPS       constants<>+1792(SB), Y3, Y7
+	VROUNDPS     $0x0b, Y3, Y8
+	VCMPPS       $0x00, Y3, Y8, Y8
+	VROUNDPS     $0x0b, Y7, Y9
+	VCMPPS       $0x00, Y7, Y9, Y7
+	VANDPS       constants<>+2304(SB), Y2, Y9
+	VBLENDVPS    Y7, constants<>+1152(SB), Y9, Y7
+	VORPS        Y7, Y6, Y7
+	VCMPPS       $0x11, constants<>+1152(SB), Y2, Y9
+	VCMPPS       $0x00, constants<>+1856(SB), Y4, Y4
+	VMOVUPS      constants<>+1920(SB), Y10
+	VBLENDVPS    Y4, Y6, Y10, Y4
+	VBLENDVPS    Y9, Y4, Y6, Y4
+	VBLENDVPS    Y8, Y7, Y4, Y4
+	VCMPPS       $0x03, Y2, Y2, Y6
+	VBLENDVPS    Y6, Y2, Y4, Y4
+	VCMPPS       $0x00, constants<>+704(SB), Y2, Y2
+	VBLENDVPS    Y2, constants<>+704(SB), Y4, Y2
+	VCMPPS       $0x00, constants<>+1152(SB), Y3, Y3
+	VBLENDVPS    Y3, constants<>+704(SB), Y2, Y2
+	VMASKMOVPS   Y2, Y0, (AX)(BX*4)
+	VMASKMOVPS   32(CX)(BX*4), Y1, Y0
+	VMASKMOVPS   32(DX)(BX*4), Y1, Y2
+	VANDPS       constants<>+2112(SB), Y0, Y3
+	VCMPPS       $0x11, constants<>+896(SB), Y3, Y4
+	VMULPS       constants<>+960(SB), Y3, Y6
+	VBLENDVPS    Y4, Y6, Y3, Y6
+	VPSUBD       constants<>+1024(SB), Y6, Y6
+	VPSRAD       $0x17, Y6, Y7
+	VCVTDQ2PS    Y7, Y7
+	VMOVUPS      constants<>+1152(SB), Y8
+	VBLENDVPS    Y4, constants<>+1088(SB), Y8, Y4
+	VADDPS       Y4, Y7, Y4
+	VANDPS       constants<>+1216(SB), Y6, Y6
+	VPADDD       constants<>+1024(SB), Y6, Y6
+	VCMPPS       $0x00, constants<>+1152(SB), Y3, Y7
+	VCMPPS       $0x00, constants<>+1856(SB), Y3, Y8
+	VBLENDVPS    Y8, constants<>+1856(SB), Y4, Y4
+	VBLENDVPS    Y7, constants<>+1984(SB), Y4, Y4
+	VSUBPS       constants<>+704(SB), Y6, Y6
+	VCVTPS2PD    X6, Y7
+	VEXTRACTF128 $0x01, Y6, X5
+	VCVTPS2PD    X5, Y6
+	VADDPD       constants<>+6656(SB), Y7, Y8
+	VADDPD       constants<>+6656(SB), Y6, Y9
+	VDIVPD       Y8, Y7, Y7
+	VDIVPD       Y9, Y6, Y6
+	VMULPD       Y7, Y7, Y8
+	VMULPD       Y6, Y6, Y9
+	VMOVUPS      constants<>+6784(SB), Y10
+	VFMADD231PD  constants<>+6720(SB), Y8, Y10
+	VMOVUPS      constants<>+6784(SB), Y11
+	VFMADD231PD  constants<>+6720(SB), Y9, Y11
+	VFMADD213PD  constants<>+6848(SB), Y8, Y10
+	VFMADD213PD  constants<>+6848(SB), Y9, Y11
+	VFMADD213PD  constants<>+6912(SB), Y8, Y10
+	VFMADD213PD  constants<>+6912(SB), Y9, Y11
+	VFMADD213PD  constants<>+6976(SB), Y8, Y10
+	VFMADD213PD  constants<>+6976(SB), Y9, Y11
+	VFMADD213PD  constants<>+7040(SB), Y8, Y10
+	VFMADD213PD  constants<>+7040(SB), Y9, Y11
+	VCVTPS2PD    X4, Y8
+	VEXTRACTF128 $0x01, Y4, X4
+	VCVTPS2PD    X4, Y4
+	VFMADD231PD  Y10, Y7, Y8
+	VFMADD231PD  Y11, Y6, Y4
+	VMOVUPS      constants<>+7168(SB), Y6
+	VMAXPS       Y2, Y6, Y6
+	VMOVUPS      constants<>+7104(SB), Y7
+	VMINPS       Y6, Y7, Y6
+	VCVTPS2PD    X6, Y7
+	VEXTRACTF128 $0x01, Y6, X5
+	VCVTPS2PD    X5, Y6
+	VMULPD       Y8, Y7, Y7
+	VMULPD       Y4, Y6, Y4
+	VROUNDPD     $0x08, Y7, Y6
+	VROUNDPD     $0x08, Y4, Y8
+	VSUBPD       Y6, Y7, Y9
+	VSUBPD       Y8, Y4, Y10
+	VMOVUPS      constants<>+7296(SB), Y11
+	VFMADD231PD  constants<>+7232(SB), Y9, Y11
+	VMOVUPS      constants<>+7296(SB), Y12
+	VFMADD231PD  constants<>+7232(SB), Y10, Y12
+	VFMADD213PD  constants<>+7360(SB), Y9, Y11
+	VFMADD213PD  constants<>+7360(SB), Y10, Y12
+	VFMADD213PD  constants<>+7424(SB), Y9, Y11
+	VFMADD213PD  constants<>+7424(SB), Y10, Y12
+	VFMADD213PD  constants<>+7488(SB), Y9, Y11
+	VFMADD213PD  constants<>+7488(SB), Y10, Y12
+	VFMADD213PD  constants<>+7552(SB), Y9, Y11
+	VFMADD213PD  constants<>+7552(SB), Y10, Y12
+	VFMADD213PD  constants<>+7616(SB), Y9, Y11
+	VFMADD213PD  constants<>+7616(SB), Y10, Y12
+	VFMADD213PD  constants<>+7680(SB), Y9, Y11
+	VFMADD213PD  constants<>+7680(SB), Y10, Y12
+	VFMADD213PD  constants<>+7744(SB), Y9, Y11
+	VFMADD213PD  constants<>+7744(SB), Y10, Y12
+	VCVTPD2PSY   Y6, X5
+	VCVTPD2PSY   Y8, X6
+	VINSERTF128  $0x01, X6, Y5, Y6
+	VCVTPD2PSY   Y7, X5
+	VCVTPD2PSY   Y4, X4
+	VINSERTF128  $0x01, X4, Y5, Y4
+	VCVTPD2PSY   Y11, X5
+	VCVTPD2PSY   Y12, X7
+	VINSERTF128  $0x01, X7, Y5, Y5
+	VADDPS       constants<>+192(SB), Y6, Y6
+	VPSUBD       constants<>+768(SB), Y6, Y6
+	VPSRAD       $0x01, Y6, Y7
+	VPADDD       constants<>+832(SB), Y7, Y8
+	VPSLLD       $0x17, Y8, Y8
+	VMULPS       Y8, Y5, Y5
+	VPSUBD       Y7, Y6, Y6
+	VPADDD       constants<>+832(SB), Y6, Y6
+	VPSLLD       $0x17, Y6, Y6
+	VMULPS       Y6, Y5, Y5
+	VCMPPS       $0x11, constants<>+7808(SB), Y4, Y6
+	VMOVUPS      constants<>+7872(SB), Y7
+	VCMPPS       $0x11, Y4, Y7, Y4
+	VBLENDVPS    Y4, constants<>+1856(SB), Y5, Y4
+	VBLENDVPS    Y6, constants<>+1152(SB), Y4, Y4
+	VMULPS       constants<>+1792(SB), Y2, Y5
+	VROUNDPS     $0x0b, Y2, Y6
+	VCMPPS       $0x00, Y2, Y6, Y6
+	VROUNDPS     $0x0b, Y5, Y7
+	VCMPPS       $0x00, Y5, Y7, Y5
+	VANDPS       constants<>+2304(SB), Y0, Y7
+	VBLENDVPS    Y5, constants<>+1152(SB), Y7, Y5
+	VORPS        Y5, Y4, Y5
+	VCMPPS       $0x11, constants<>+1152(SB), Y0, Y7
+	VCMPPS       $0x00, constants<>+1856(SB), Y3, Y3
+	VMOVUPS      constants<>+1920(SB), Y8
+	VBLENDVPS    Y3, Y4, Y8, Y3
+	VBLENDVPS    Y7, Y3, Y4, Y3
+	VBLENDVPS    Y6, Y5, Y3, Y3
+	VCMPPS       $0x03, Y0, Y0, Y4
+	VBLENDVPS    Y4, Y0, Y3, Y3
+	VCMPPS       $0x00, constants<>+704(SB), Y0, Y0
+	VBLENDVPS    Y0, constants<>+704(SB), Y3, Y0
+	VCMPPS       $0x00, constants<>+1152(SB), Y2, Y2
+	VBLENDVPS    Y2, constants<>+704(SB), Y0, Y0
+	VMASKMOVPS   Y0, Y1, 32(AX)(BX*4)
+
+done:
+	VZEROUPPER
+	RET
+
+// func atan2AVX2(dst *float32, x *float32, y *float32, n int)
+// Requires: AVX, AVX2, FMA3
+TEXT ·atan2AVX2(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ y+16(FP), DX
+	MOVQ n+24(FP), SI
+	MOVQ SI, DI
+	ANDQ $-16, DI
+	XORQ BX, BX
+	JMP  test
+
+loop:
+	VMOVUPS     (CX)(BX*4), Y0
+	VMOVUPS     (DX)(BX*4), Y1
+	VANDPS      constants<>+2112(SB), Y1, Y2
+	VANDPS      constants<>+2112(SB), Y0, Y3
+	VMINPS      Y3, Y2, Y4
+	VMAXPS      Y3, Y2, Y5
+	VCMPPS      $0x00, Y5, Y4, Y6
+	VDIVPS      Y5, Y4, Y4
+	VBLENDVPS   Y6, constants<>+704(SB), Y4, Y4
+	VCMPPS      $0x00, constants<>+1152(SB), Y5, Y5
+	VBLENDVPS   Y5, constants<>+1152(SB), Y4, Y4
+	VMULPS      Y4, Y4, Y5
+	VMULPS      Y5, Y4, Y6
+	VMOVUPS     constants<>+8000(SB), Y7
+	VFMADD231PS constants<>+7936(SB), Y5, Y7
+	VFMADD213PS constants<>+8064(SB), Y5, Y7
+	VFMADD213PS constants<>+8128(SB), Y5, Y7
+	VFMADD213PS constants<>+8192(SB), Y5, Y7
+	VFMADD213PS constants<>+8256(SB), Y5, Y7
+	VFMADD213PS constants<>+8320(SB), Y5, Y7
+	VFMADD213PS constants<>+8384(SB), Y5, Y7
+	VFMADD213PS constants<>+8448(SB), Y5, Y7
+	VFMADD231PS Y7, Y6, Y4
+	VCMPPS      $0x11, Y3, Y2, Y2
+	VPSRAD      $0x1f, Y1, Y3
+	VANDPS      constants<>+5824(SB), Y3, Y3
+	VPXOR       Y5, Y5, Y5
+	VPCMPGTD    Y5, Y3, Y3
+	VMOVUPS     constants<>+1152(SB), Y5
+	VBLENDVPS   Y2, constants<>+2304(SB), Y5, Y5
+	VANDPS      constants<>+2304(SB), Y1, Y6
+	VXORPS      Y6, Y5, Y5
+	VMOVUPS     constants<>+1152(SB), Y6
+	VBLENDVPS   Y3, constants<>+8576(SB), Y6, Y6
+	VBLENDVPS   Y2, constants<>+8512(SB), Y6, Y6
+	VMOVUPS     constants<>+1152(SB), Y7
+	VBLENDVPS   Y3, constants<>+8704(SB), Y7, Y3
+	VBLENDVPS   Y2, constants<>+8640(SB), Y3, Y2
+	VXORPS      Y5, Y4, Y3
+	VADDPS      Y2, Y3, Y2
+	VADDPS      Y2, Y6, Y2
+	VANDPS      constants<>+2304(SB), Y0, Y3
+	VORPS       Y3, Y2, Y2
+	VCMPPS      $0x03, Y1, Y1, Y3
+	VCMPPS      $0x03, Y0, Y0, Y4
+	VBLENDVPS   Y4, Y0, Y2, Y0
+	VBLENDVPS   Y3, Y1, Y0, Y0
+	VMOVUPS     Y0, (AX)(BX*4)
+	VMOVUPS     32(CX)(BX*4), Y0
+	VMOVUPS     32(DX)(BX*4), Y1
+	VANDPS      constants<>+2112(SB), Y1, Y2
+	VANDPS      constants<>+2112(SB), Y0, Y3
+	VMINPS      Y3, Y2, Y4
+	VMAXPS      Y3, Y2, Y5
+	VCMPPS      $0x00, Y5, Y4, Y6
+	VDIVPS      Y5, Y4, Y4
+	VBLENDVPS   Y6, constants<>+704(SB), Y4, Y4
+	VCMPPS      $0x00, constants<>+1152(SB), Y5, Y5
+	VBLENDVPS   Y5, constants<>+1152(SB), Y4, Y4
+	VMULPS      Y4, Y4, Y5
+	VMULPS      Y5, Y4, Y6
+	VMOVUPS     constants<>+8000(SB), Y7
+	VFMADD231PS constants<>+7936(SB), Y5, Y7
+	VFMADD213PS constants<>+8064(SB), Y5, Y7
+	VFMADD213PS constants<>+8128(SB), Y5, Y7
+	VFMADD213PS constants<>+8192(SB), Y5, Y7
+	VFMADD213PS constants<>+8256(SB), Y5, Y7
+	VFMADD213PS constants<>+8320(SB), Y5, Y7
+	VFMADD213PS constants<>+8384(SB), Y5, Y7
+	VFMADD213PS constants<>+8448(SB), Y5, Y7
+	VFMADD231PS Y7, Y6, Y4
+	VCMPPS      $0x11, Y3, Y2, Y2
+	VPSRAD      $0x1f, Y1, Y3
+	VANDPS      constants<>+5824(SB), Y3, Y3
+	VPXOR       Y5, Y5, Y5
+	VPCMPGTD    Y5, Y3, Y3
+	VMOVUPS     constants<>+1152(SB), Y5
+	VBLENDVPS   Y2, constants<>+2304(SB), Y5, Y5
+	VANDPS      constants<>+2304(SB), Y1, Y6
+	VXORPS      Y6, Y5, Y5
+	VMOVUPS     constants<>+1152(SB), Y6
+	VBLENDVPS   Y3, constants<>+8576(SB), Y6, Y6
+	VBLENDVPS   Y2, constants<>+8512(SB), Y6, Y6
+	VMOVUPS     constants<>+1152(SB), Y7
+	VBLENDVPS   Y3, constants<>+8704(SB), Y7, Y3
+	VBLENDVPS   Y2, constants<>+8640(SB), Y3, Y2
+	VXORPS      Y5, Y4, Y3
+	VADDPS      Y2, Y3, Y2
+	VADDPS      Y2, Y6, Y2
+	VANDPS      constants<>+2304(SB), Y0, Y3
+	VORPS       Y3, Y2, Y2
+	VCMPPS      $0x03, Y1, Y1, Y3
+	VCMPPS      $0x03, Y0, Y0, Y4
+	VBLENDVPS   Y4, Y0, Y2, Y0
+	VBLENDVPS   Y3, Y1, Y0, Y0
+	VMOVUPS     Y0, 32(AX)(BX*4)
+	ADDQ        $+16, BX
+
+test:
+	CMPQ        BX, DI
+	JLT         loop
+	SUBQ        BX, SI
+	JZ          done
+	LEAQ        tailMasks<>+0(SB), DI
+	NEGQ        SI
+	VMOVDQU     64(DI)(SI*4), Y0
+	VMOVDQU     96(DI)(SI*4), Y1
+	VMASKMOVPS  (CX)(BX*4), Y0, Y2
+	VMASKMOVPS  (DX)(BX*4), Y0, Y3
+	VANDPS      constants<>+2112(SB), Y3, Y4
+	VANDPS      constants<>+2112(SB), Y2, Y5
+	VMINPS      Y5, Y4, Y6
+	VMAXPS      Y5, Y4, Y7
+	VCMPPS      $0x00, Y7, Y6, Y8
+	VDIVPS      Y7, Y6, Y6
+	VBLENDVPS   Y8, constants<>+704(SB), Y6, Y6
+	VCMPPS      $0x00, constants<>+1152(SB), Y7, Y7
+	VBLENDVPS   Y7, constants<>+1152(SB), Y6, Y6
+	VMULPS      Y6, Y6, Y7
+	VMULPS      Y7, Y6, Y8
+	VMOVUPS     constants<>+8000(SB), Y9
+	VFMADD231PS constants<>+7936(SB), Y7, Y9
+	VFMADD213PS constants<>+8064(SB), Y7, Y9
+	VFMADD213PS constants<>+8128(SB), Y7, Y9
+	VFMADD213PS constants<>+8192(SB), Y7, Y9
+	VFMADD213PS constants<>+8256(SB), Y7, Y9
+	VFMADD213PS constants<>+8320(SB), Y7, Y9
+	VFMADD213PS constants<>+8384(SB), Y7, Y9
+	VFMADD213PS constants<>+8448(SB), Y7, Y9
+	VFMADD231PS Y9, Y8, Y6
+	VCMPPS      $0x11, Y5, Y4, Y4
+	VPSRAD      $0x1f, Y3, Y5
+	VANDPS      constants<>+5824(SB), Y5, Y5
+	VPXOR       Y7, Y7, Y7
+	VPCMPGTD    Y7, Y5, Y5
+	VMOVUPS     constants<>+1152(SB), Y7
+	VBLENDVPS   Y4, constants<>+2304(SB), Y7, Y7
+	VANDPS      constants<>+2304(SB), Y3, Y8
+	VXORPS      Y8, Y7, Y7
+	VMOVUPS     constants<>+1152(SB), Y8
+	VBLENDVPS   Y5, constants<>+8576(SB), Y8, Y8
+	VBLENDVPS   Y4, constants<>+8512(SB), Y8, Y8
+	VMOVUPS     constants<>+1152(SB), Y9
+	VBLENDVPS   Y5, constants<>+8704(SB), Y9, Y5
+	VBLENDVPS   Y4, constants<>+8640(SB), Y5, Y4
+	VXORPS      Y7, Y6, Y5
+	VADDPS      Y4, Y5, Y4
+	VADDPS      Y4, Y8, Y4
+	VANDPS      constants<>+2304(SB), Y2, Y5
+	VORPS       Y5, Y4, Y4
+	VCMPPS      $0x03, Y3, Y3, Y5
+	VCMPPS      $0x03, Y2, Y2, Y6
+	VBLENDVPS   Y6, Y2, Y4, Y2
+	VBLENDVPS   Y5, Y3, Y2, Y2
+	VMASKMOVPS  Y2, Y0, (AX)(BX*4)
+	VMASKMOVPS  32(CX)(BX*4), Y1, Y0
+	VMASKMOVPS  32(DX)(BX*4), Y1, Y2
+	VANDPS      constants<>+2112(SB), Y2, Y3
+	VANDPS      constants<>+2112(SB), Y0, Y4
+	VMINPS      Y4, Y3, Y5
+	VMAXPS      Y4, Y3, Y6
+	VCMPPS      $0x00, Y6, Y5, Y7
+	VDIVPS      Y6, Y5, Y5
+	VBLENDVPS   Y7, constants<>+704(SB), Y5, Y5
+	VCMPPS      $0x00, constants<>+1152(SB), Y6, Y6
+	VBLENDVPS   Y6, constants<>+1152(SB), Y5, Y5
+	VMULPS      Y5, Y5, Y6
+	VMULPS      Y6, Y5, Y7
+	VMOVUPS     constants<>+8000(SB), Y8
+	VFMADD231PS constants<>+7936(SB), Y6, Y8
+	VFMADD213PS constants<>+8064(SB), Y6, Y8
+	VFMADD213PS constants<>+8128(SB), Y6, Y8
+	VFMADD213PS constants<>+8192(SB), Y6, Y8
+	VFMADD213PS constants<>+8256(SB), Y6, Y8
+	VFMADD213PS constants<>+8320(SB), Y6, Y8
+	VFMADD213PS constants<>+8384(SB), Y6, Y8
+	VFMADD213PS constants<>+8448(SB), Y6, Y8
+	VFMADD231PS Y8, Y7, Y5
+	VCMPPS      $0x11, Y4, Y3, Y3
+	VPSRAD      $0x1f, Y2, Y4
+	VANDPS      constants<>+5824(SB), Y4, Y4
+	VPXOR       Y6, Y6, Y6
+	VPCMPGTD    Y6, Y4, Y4
+	VMOVUPS     constants<>+1152(SB), Y6
+	VBLENDVPS   Y3, constants<>+2304(SB), Y6, Y6
+	VANDPS      constants<>+2304(SB), Y2, Y7
+	VXORPS      Y7, Y6, Y6
+	VMOVUPS     constants<>+1152(SB), Y7
+	VBLENDVPS   Y4, constants<>+8576(SB), Y7, Y7
+	VBLENDVPS   Y3, constants<>+8512(SB), Y7, Y7
+	VMOVUPS     constants<>+1152(SB), Y8
+	VBLENDVPS   Y4, constants<>+8704(SB), Y8, Y4
+	VBLENDVPS   Y3, constants<>+8640(SB), Y4, Y3
+	VXORPS      Y6, Y5, Y4
+	VADDPS      Y3, Y4, Y3
+	VADDPS      Y3, Y7, Y3
+	VANDPS      constants<>+2304(SB), Y0, Y4
+	VORPS       Y4, Y3, Y3
+	VCMPPS      $0x03, Y2, Y2, Y4
+	VCMPPS      $0x03, Y0, Y0, Y5
+	VBLENDVPS   Y5, Y0, Y3, Y0
+	VBLENDVPS   Y4, Y2, Y0, Y0
+	VMASKMOVPS  Y0, Y1, 32(AX)(BX*4)
+
+done:
+	VZEROUPPER
+	RET
+
+// func sinAVX2(dst *float32, x *float32, n int, most *float32)
+// Requires: AVX, AVX2, FMA3
+TEXT ·sinAVX2(SB), NOSPLIT, $0-32
+	MOVQ    dst+0(FP), AX
+	MOVQ    x+8(FP), CX
+	MOVQ    most+24(FP), DX
+	VMOVUPS (DX), Y0
+	VMOVUPS 32(DX), Y1
+	MOVQ    n+16(FP), BX
+	MOVQ    BX, SI
+	ANDQ    $-16, SI
+	XORQ    DX, DX
+	JMP     test
+
+loop:
+	VMOVUPS      (CX)(DX*4), Y2
+	VCVTPS2PD    X2, Y3
+	VEXTRACTF128 $0x01, Y2, X4
+	VCVTPS2PD    X4, Y4
+	VMULPD       constants<>+8768(SB), Y3, Y5
+	VMULPD       constants<>+8768(SB), Y4, Y6
+	VROUNDPD     $0x08, Y5, Y5
+	VROUNDPD     $0x08, Y6, Y6
+	VFNMADD231PD constants<>+8832(SB), Y5, Y3
+	VFNMADD231PD constants<>+8832(SB), Y6, Y4
+	VFNMADD231PD constants<>+8896(SB), Y5, Y3
+	VFNMADD231PD constants<>+8896(SB), Y6, Y4
+	VCVTPD2PSY   Y3, X7
+	VCVTPD2PSY   Y4, X3
+	VINSERTF128  $0x01, X3, Y7, Y3
+	VCVTPD2PSY   Y5, X7
+	VCVTPD2PSY   Y6, X4
+	VINSERTF128  $0x01, X4, Y7, Y4
+	VADDPS       constants<>+192(SB), Y4, Y4
+	VMULPS       Y3, Y3, Y5
+	VMOVUPS      constants<>+9024(SB), Y6
+	VFMADD231PS  constants<>+8960(SB), Y5, Y6
+	VFMADD213PS  constants<>+9088(SB), Y5, Y6
+	VFMADD213PS  constants<>+704(SB), Y5, Y6
+	VMULPS       Y6, Y3, Y3
+	VMULPS       Y5, Y5, Y6
+	VMOVUPS      constants<>+9216(SB), Y8
+	VFMADD231PS  constants<>+9152(SB), Y5, Y8
+	VFMADD213PS  constants<>+9280(SB), Y5, Y8
+	VMOVUPS      constants<>+704(SB), Y9
+	VFMADD231PS  constants<>+4672(SB), Y5, Y9
+	VFMADD231PS  Y8, Y6, Y9
+	VANDPS       constants<>+5824(SB), Y4, Y5
+	VPXOR        Y6, Y6, Y6
+	VPCMPGTD     Y6, Y5, Y5
+	VANDPS       constants<>+9344(SB), Y4, Y4
+	VPSLLD       $0x1e, Y4, Y4
+	VBLENDVPS    Y5, Y9, Y3, Y3
+	VXORPS       Y4, Y3, Y3
+	VMOVUPS      Y3, (AX)(DX*4)
+	VANDPS       constants<>+2112(SB), Y2, Y2
+	VMAXPS       Y0, Y2, Y0
+	VMOVUPS      32(CX)(DX*4), Y2
+	VCVTPS2PD    X2, Y3
+	VEXTRACTF128 $0x01, Y2, X4
+	VCVTPS2PD    X4, Y4
+	VMULPD       constants<>+8768(SB), Y3, Y5
+	VMULPD       constants<>+8768(SB), Y4, Y6
+	VROUNDPD     $0x08, Y5, Y5
+	VROUNDPD     $0x08, Y6, Y6
+	VFNMADD231PD constants<>+8832(SB), Y5, Y3
+	VFNMADD231PD constants<>+8832(SB), Y6, Y4
+	VFNMADD231PD constants<>+8896(SB), Y5, Y3
+	VFNMADD231PD constants<>+8896(SB), Y6, Y4
+	VCVTPD2PSY   Y3, X7
+	VCVTPD2PSY   Y4, X3
+	VINSERTF128  $0x01, X3, Y7, Y3
+	VCVTPD2PSY   Y5, X7
+	VCVTPD2PSY   Y6, X4
+	VINSERTF128  $0x01, X4, Y7, Y4
+	VADDPS       constants<>+192(SB), Y4, Y4
+	VMULPS       Y3, Y3, Y5
+	VMOVUPS      constants<>+9024(SB), Y6
+	VFMADD231PS  constants<>+8960(SB), Y5, Y6
+	VFMADD213PS  constants<>+9088(SB), Y5, Y6
+	VFMADD213PS  constants<>+704(SB), Y5, Y6
+	VMULPS       Y6, Y3, Y3
+	VMULPS       Y5, Y5, Y6
+	VMOVUPS      constants<>+9216(SB), Y8
+	VFMADD231PS  constants<>+9152(SB), Y5, Y8
+	VFMADD213PS  constants<>+9280(SB), Y5, Y8
+	VMOVUPS      constants<>+704(SB), Y9
+	VFMADD231PS  constants<>+4672(SB), Y5, Y9
+	VFMADD231PS  Y8, Y6, Y9
+	VANDPS       constants<>+5824(SB), Y4, Y5
+	VPXOR        Y6, Y6, Y6
+	VPCMPGTD     Y6, Y5, Y5
+	VANDPS       constants<>+9344(SB), Y4, Y4
+	VPSLLD       $0x1e, Y4, Y4
+	VBLENDVPS    Y5, Y9, Y3, Y3
+	VXORPS       Y4, Y3, Y3
+	VMOVUPS      Y3, 32(AX)(DX*4)
+	VANDPS       constants<>+2112(SB), Y2, Y2
+	VMAXPS       Y1, Y2, Y1
+	ADDQ         $+16, DX
+
+test:
+	CMPQ         DX, SI
+	JLT          loop
+	SUBQ         DX, BX
+	JZ           done
+	LEAQ         tailMasks<>+0(SB), SI
+	NEGQ         BX
+	VMOVDQU      64(SI)(BX*4), Y2
+	VMOVDQU      96(SI)(BX*4), Y3
+	VMASKMOVPS   (CX)(DX*4), Y2, Y4
+	VCVTPS2PD    X4, Y5
+	VEXTRACTF128 $0x01, Y4, X6
+	VCVTPS2PD    X6, Y6
+	VMULPD       constants<>+8768(SB), Y5, Y8
+	VMULPD       constants<>+8768(SB), Y6, Y9
+	VROUNDPD     $0x08, Y8, Y8
+	VROUNDPD     $0x08, Y9, Y9
+	VFNMADD231PD constants<>+8832(SB), Y8, Y5
+	VFNMADD231PD constants<>+8832(SB), Y9, Y6
+	VFNMADD231PD constants<>+8896(SB), Y8, Y5
+	VFNMADD231PD constants<>+8896(SB), Y9, Y6
+	VCVTPD2PSY   Y5, X7
+	VCVTPD2PSY   Y6, X5
+	VINSERTF128  $0x01, X5, Y7, Y5
+	VCVTPD2PSY   Y8, X7
+	VCVTPD2PSY   Y9, X6
+	VINSERTF128  $0x01, X6, Y7, Y6
+	VADDPS       constants<>+192(SB), Y6, Y6
+	VMULPS       Y5, Y5, Y8
+	VMOVUPS      constants<>+9024(SB), Y9
+	VFMADD231PS  constants<>+8960(SB), Y8, Y9
+	VFMADD213PS  constants<>+9088(SB), Y8, Y9
+	VFMADD213PS  constants<>+704(SB), Y8, Y9
+	VMULPS       Y9, Y5, Y5
+	VMULPS       Y8, Y8, Y9
+	VMOVUPS      constants<>+9216(SB), Y10
+	VFMADD231PS  constants<>+9152(SB), Y8, Y10
+	VFMADD213PS  constants<>+9280(SB), Y8, Y10
+	VMOVUPS      constants<>+704(SB), Y11
+	VFMADD231PS  constants<>+4672(SB), Y8, Y11
+	VFMADD231PS  Y10, Y9, Y11
+	VANDPS       constants<>+5824(SB), Y6, Y8
+	VPXOR        Y9, Y9, Y9
+	VPCMPGTD     Y9, Y8, Y8
+	VANDPS       constants<>+9344(SB), Y6, Y6
+	VPSLLD       $0x1e, Y6, Y6
+	VBLENDVPS    Y8, Y11, Y5, Y5
+	VXORPS       Y6, Y5, Y5
+	VMASKMOVPS   Y5, Y2, (AX)(DX*4)
+	VANDPS       constants<>+2112(SB), Y4, Y4
+	VMAXPS       Y0, Y4, Y4
+	VBLENDVPS    Y2, Y4, Y0, Y0
+	VMASKMOVPS   32(CX)(DX*4), Y3, Y2
+	VCVTPS2PD    X2, Y4
+	VEXTRACTF128 $0x01, Y2, X5
+	VCVTPS2PD    X5, Y5
+	VMULPD       constants<>+8768(SB), Y4, Y6
+	VMULPD       constants<>+8768(SB), Y5, Y8
+	VROUNDPD     $0x08, Y6, Y6
+	VROUNDPD     $0x08, Y8, Y8
+	VFNMADD231PD constants<>+8832(SB), Y6, Y4
+	VFNMADD231PD constants<>+8832(SB), Y8, Y5
+	VFNMADD231PD constants<>+8896(SB), Y6, Y4
+	VFNMADD231PD constants<>+8896(SB), Y8, Y5
+	VCVTPD2PSY   Y4, X7
+	VCVTPD2PSY   Y5, X4
+	VINSERTF128  $0x01, X4, Y7, Y4
+	VCVTPD2PSY   Y6, X7
+	VCVTPD2PSY   Y8, X5
+	VINSERTF128  $0x01, X5, Y7, Y5
+	VADDPS       constants<>+192(SB), Y5, Y5
+	VMULPS       Y4, Y4, Y6
+	VMOVUPS      constants<>+9024(SB), Y7
+	VFMADD231PS  constants<>+8960(SB), Y6, Y7
+	VFMADD213PS  constants<>+9088(SB), Y6, Y7
+	VFMADD213PS  constants<>+704(SB), Y6, Y7
+	VMULPS       Y7, Y4, Y4
+	VMULPS       Y6, Y6, Y7
+	VMOVUPS      constants<>+9216(SB), Y8
+	VFMADD231PS  constants<>+9152(SB), Y6, Y8
+	VFMADD213PS  constants<>+9280(SB), Y6, Y8
+	VMOVUPS      constants<>+704(SB), Y9
+	VFMADD231PS  constants<>+4672(SB), Y6, Y9
+	VFMADD231PS  Y8, Y7, Y9
+	VANDPS       constants<>+5824(SB), Y5, Y6
+	VPXOR        Y7, Y7, Y7
+	VPCMPGTD     Y7, Y6, Y6
+	VANDPS       constants<>+9344(SB), Y5, Y5
+	VPSLLD       $0x1e, Y5, Y5
+	VBLENDVPS    Y6, Y9, Y4, Y4
+	VXORPS       Y5, Y4, Y4
+	VMASKMOVPS   Y4, Y3, 32(AX)(DX*4)
+	VANDPS       constants<>+2112(SB), Y2, Y2
+	VMAXPS       Y1, Y2, Y2
+	VBLENDVPS    Y3, Y2, Y1, Y1
+
+done:
+	MOVQ    most+24(FP), AX
+	VMOVUPS Y0, (AX)
+	VMOVUPS Y1, 32(AX)
+	VZEROUPPER
+	RET
+
+// func cosAVX2(dst *float32, x *float32, n int, most *float32)
+// Requires: AVX, AVX2, FMA3
+TEXT ·cosAVX2(SB), NOSPLIT, $0-32
+	MOVQ    dst+0(FP), AX
+	MOVQ    x+8(FP), CX
+	MOVQ    most+24(FP), DX
+	VMOVUPS (DX), Y0
+	VMOVUPS 32(DX), Y1
+	MOVQ    n+16(FP), BX
+	MOVQ    BX, SI
+	ANDQ    $-16, SI
+	XORQ    DX, DX
+	JMP     test
+
+loop:
+	VMOVUPS      (CX)(DX*4), Y2
+	VCVTPS2PD    X2, Y3
+	VEXTRACTF128 $0x01, Y2, X4
+	VCVTPS2PD    X4, Y4
+	VMULPD       constants<>+8768(SB), Y3, Y5
+	VMULPD       constants<>+8768(SB), Y4, Y6
+	VROUNDPD     $0x08, Y5, Y5
+	VROUNDPD     $0x08, Y6, Y6
+	VFNMADD231PD constants<>+8832(SB), Y5, Y3
+	VFNMADD231PD constants<>+8832(SB), Y6, Y4
+	VFNMADD231PD constants<>+8896(SB), Y5, Y3
+	VFNMADD231PD constants<>+8896(SB), Y6, Y4
+	VCVTPD2PSY   Y3, X7
+	VCVTPD2PSY   Y4, X3
+	VINSERTF128  $0x01, X3, Y7, Y3
+	VCVTPD2PSY   Y5, X7
+	VCVTPD2PSY   Y6, X4
+	VINSERTF128  $0x01, X4, Y7, Y4
+	VADDPS       constants<>+192(SB), Y4, Y4
+	VPADDD       constants<>+5824(SB), Y4, Y4
+	VMULPS       Y3, Y3, Y5
+	VMOVUPS      constants<>+9024(SB), Y6
+	VFMADD231PS  constants<>+8960(SB), Y5, Y6
+	VFMADD213PS  constants<>+9088(SB), Y5, Y6
+	VFMADD213PS  constants<>+704(SB), Y5, Y6
+	VMULPS       Y6, Y3, Y3
+	VMULPS       Y5, Y5, Y6
+	VMOVUPS      constants<>+9216(SB), Y8
+	VFMADD231PS  constants<>+9152(SB), Y5, Y8
+	VFMADD213PS  constants<>+9280(SB), Y5, Y8
+	VMOVUPS      constants<>+704(SB), Y9
+	VFMADD231PS  constants<>+4672(SB), Y5, Y9
+	VFMADD231PS  Y8, Y6, Y9
+	VANDPS       constants<>+5824(SB), Y4, Y5
+	VPXOR        Y6, Y6, Y6
+	VPCMPGTD     Y6, Y5, Y5
+	VANDPS       constants<>+9344(SB), Y4, Y4
+	VPSLLD       $0x1e, Y4, Y4
+	VBLENDVPS    Y5, Y9, Y3, Y3
+	VXORPS       Y4, Y3, Y3
+	VMOVUPS      Y3, (AX)(DX*4)
+	VANDPS       constants<>+2112(SB), Y2, Y2
+	VMAXPS       Y0, Y2, Y0
+	VMOVUPS      32(CX)(DX*4), Y2
+	VCVTPS2PD    X2, Y3
+	VEXTRACTF128 $0x01, Y2, X4
+	VCVTPS2PD    X4, Y4
+	VMULPD       constants<>+8768(SB), Y3, Y5
+	VMULPD       constants<>+8768(SB), Y4, Y6
+	VROUNDPD     $0x08, Y5, Y5
+	VROUNDPD     $0x08, Y6, Y6
+	VFNMADD231PD constants<>+8832(SB), Y5, Y3
+	VFNMADD231PD constants<>+8832(SB), Y6, Y4
+	VFNMADD231PD constants<>+8896(SB), Y5, Y3
+	VFNMADD231PD constants<>+8896(SB), Y6, Y4
+	VCVTPD2PSY   Y3, X7
+	VCVTPD2PSY   Y4, X3
+	VINSERTF128  $0x01, X3, Y7, Y3
+	VCVTPD2PSY   Y5, X7
+	VCVTPD2PSY   Y6, X4
+	VINSERTF128  $0x01, X4, Y7, Y4
+	VADDPS       constants<>+192(SB), Y4, Y4
+	VPADDD       constants<>+5824(SB), Y4, Y4
+	VMULPS       Y3, Y3, Y5
+	VMOVUPS      constants<>+9024(SB), Y6
+	VFMADD231PS  constants<>+8960(SB), Y5, Y6
+	VFMADD213PS  constants<>+9088(SB), Y5, Y6
+	VFMADD213PS  constants<>+704(SB), Y5, Y6
+	VMULPS       Y6, Y3, Y3
+	VMULPS       Y5, Y5, Y6
+	VMOVUPS      constants<>+9216(SB), Y8
+	VFMADD231PS  constants<>+9152(SB), Y5, Y8
+	VFMADD213PS  constants<>+9280(SB), Y5, Y8
+	VMOVUPS      constants<>+704(SB), Y9
+	VFMADD231PS  constants<>+4672(SB), Y5, Y9
+	VFMADD231PS  Y8, Y6, Y9
+	VANDPS       constants<>+5824(SB), Y4, Y5
+	VPXOR        Y6, Y6, Y6
+	VPCMPGTD     Y6, Y5, Y5
+	VANDPS       constants<>+9344(SB), Y4, Y4
+	VPSLLD       $0x1e, Y4, Y4
+	VBLENDVPS    Y5, Y9, Y3, Y3
+	VXORPS       Y4, Y3, Y3
+	VMOVUPS      Y3, 32(AX)(DX*4)
+	VANDPS       constants<>+2112(SB), Y2, Y2
+	VMAXPS       Y1, Y2, Y1
+	ADDQ         $+16, DX
+
+test:
+	CMPQ         DX, SI
+	JLT          loop
+	SUBQ         DX, BX
+	JZ           done
+	LEAQ         tailMasks<>+0(SB), SI
+	NEGQ         BX
+	VMOVDQU      64(SI)(BX*4), Y2
+	VMOVDQU      96(SI)(BX*4), Y3
+	VMASKMOVPS   (CX)(DX*4), Y2, Y4
+	VCVTPS2PD    X4, Y5
+	VEXTRACTF128 $0x01, Y4, X6
+	VCVTPS2PD    X6, Y6
+	VMULPD       constants<>+8768(SB), Y5, Y8
+	VMULPD       constants<>+8768(SB), Y6, Y9
+	VROUNDPD     $0x08, Y8, Y8
+	VROUNDPD     $0x08, Y9, Y9
+	VFNMADD231PD constants<>+8832(SB), Y8, Y5
+	VFNMADD231PD constants<>+8832(SB), Y9, Y6
+	VFNMADD231PD constants<>+8896(SB), Y8, Y5
+	VFNMADD231PD constants<>+8896(SB), Y9, Y6
+	VCVTPD2PSY   Y5, X7
+	VCVTPD2PSY   Y6, X5
+	VINSERTF128  $0x01, X5, Y7, Y5
+	VCVTPD2PSY   Y8, X7
+	VCVTPD2PSY   Y9, X6
+	VINSERTF128  $0x01, X6, Y7, Y6
+	VADDPS       constants<>+192(SB), Y6, Y6
+	VPADDD       constants<>+5824(SB), Y6, Y6
+	VMULPS       Y5, Y5, Y8
+	VMOVUPS      constants<>+9024(SB), Y9
+	VFMADD231PS  constants<>+8960(SB), Y8, Y9
+	VFMADD213PS  constants<>+9088(SB), Y8, Y9
+	VFMADD213PS  constants<>+704(SB), Y8, Y9
+	VMULPS       Y9, Y5, Y5
+	VMULPS       Y8, Y8, Y9
+	VMOVUPS      constants<>+9216(SB), Y10
+	VFMADD231PS  constants<>+9152(SB), Y8, Y10
+	VFMADD213PS  constants<>+9280(SB), Y8, Y10
+	VMOVUPS      constants<>+704(SB), Y11
+	VFMADD231PS  constants<>+4672(SB), Y8, Y11
+	VFMADD231PS  Y10, Y9, Y11
+	VANDPS       constants<>+5824(SB), Y6, Y8
+	VPXOR        Y9, Y9, Y9
+	VPCMPGTD     Y9, Y8, Y8
+	VANDPS       constants<>+9344(SB), Y6, Y6
+	VPSLLD       $0x1e, Y6, Y6
+	VBLENDVPS    Y8, Y11, Y5, Y5
+	VXORPS       Y6, Y5, Y5
+	VMASKMOVPS   Y5, Y2, (AX)(DX*4)
+	VANDPS       constants<>+2112(SB), Y4, Y4
+	VMAXPS       Y0, Y4, Y4
+	VBLENDVPS    Y2, Y4, Y0, Y0
+	VMASKMOVPS   32(CX)(DX*4), Y3, Y2
+	VCVTPS2PD    X2, Y4
+	VEXTRACTF128 $0x01, Y2, X5
+	VCVTPS2PD    X5, Y5
+	VMULPD       constants<>+8768(SB), Y4, Y6
+	VMULPD       constants<>+8768(SB), Y5, Y8
+	VROUNDPD     $0x08, Y6, Y6
+	VROUNDPD     $0x08, Y8, Y8
+	VFNMADD231PD constants<>+8832(SB), Y6, Y4
+	VFNMADD231PD constants<>+8832(SB), Y8, Y5
+	VFNMADD231PD constants<>+8896(SB), Y6, Y4
+	VFNMADD231PD constants<>+8896(SB), Y8, Y5
+	VCVTPD2PSY   Y4, X7
+	VCVTPD2PSY   Y5, X4
+	VINSERTF128  $0x01, X4, Y7, Y4
+	VCVTPD2PSY   Y6, X7
+	VCVTPD2PSY   Y8, X5
+	VINSERTF128  $0x01, X5, Y7, Y5
+	VADDPS       constants<>+192(SB), Y5, Y5
+	VPADDD       constants<>+5824(SB), Y5, Y5
+	VMULPS       Y4, Y4, Y6
+	VMOVUPS      constants<>+9024(SB), Y7
+	VFMADD231PS  constants<>+8960(SB), Y6, Y7
+	VFMADD213PS  constants<>+9088(SB), Y6, Y7
+	VFMADD213PS  constants<>+704(SB), Y6, Y7
+	VMULPS       Y7, Y4, Y4
+	VMULPS       Y6, Y6, Y7
+	VMOVUPS      constants<>+9216(SB), Y8
+	VFMADD231PS  constants<>+9152(SB), Y6, Y8
+	VFMADD213PS  constants<>+9280(SB), Y6, Y8
+	VMOVUPS      constants<>+704(SB), Y9
+	VFMADD231PS  constants<>+4672(SB), Y6, Y9
+	VFMADD231PS  Y8, Y7, Y9
+	VANDPS       constants<>+5824(SB), Y5, Y6
+	VPXOR        Y7, Y7, Y7
+	VPCMPGTD     Y7, Y6, Y6
+	VANDPS       constants<>+9344(SB), Y5, Y5
+	VPSLLD       $0x1e, Y5, Y5
+	VBLENDVPS    Y6, Y9, Y4, Y4
+	VXORPS       Y5, Y4, Y4
+	VMASKMOVPS   Y4, Y3, 32(AX)(DX*4)
+	VANDPS       constants<>+2112(SB), Y2, Y2
+	VMAXPS       Y1, Y2, Y2
+	VBLENDVPS    Y3, Y2, Y1, Y1
+
+done:
+	MOVQ    most+24(FP), AX
+	VMOVUPS Y0, (AX)
+	VMOVUPS Y1, 32(AX)
+	VZEROUPPER
+	RET
+
+// func tanAVX2(dst *float32, x *float32, n int, most *float32)
+// Requires: AVX, AVX2, FMA3
+TEXT ·tanAVX2(SB), NOSPLIT, $0-32
+	MOVQ    dst+0(FP), AX
+	MOVQ    x+8(FP), CX
+	MOVQ    most+24(FP), DX
+	VMOVUPS (DX), Y0
+	VMOVUPS 32(DX), Y1
+	MOVQ    n+16(FP), BX
+	MOVQ    BX, SI
+	ANDQ    $-16, SI
+	XORQ    DX, DX
+	JMP     test
+
+loop:
+	VMOVUPS      (CX)(DX*4), Y2
+	VCVTPS2PD    X2, Y3
+	VEXTRACTF128 $0x01, Y2, X4
+	VCVTPS2PD    X4, Y4
+	VMULPD       constants<>+8768(SB), Y3, Y5
+	VMULPD       constants<>+8768(SB), Y4, Y6
+	VROUNDPD     $0x08, Y5, Y5
+	VROUNDPD     $0x08, Y6, Y6
+	VFNMADD231PD constants<>+8832(SB), Y5, Y3
+	VFNMADD231PD constants<>+8832(SB), Y6, Y4
+	VFNMADD231PD constants<>+8896(SB), Y5, Y3
+	VFNMADD231PD constants<>+8896(SB), Y6, Y4
+	VCVTPD2PSY   Y3, X7
+	VCVTPD2PSY   Y4, X8
+	VINSERTF128  $0x01, X8, Y7, Y8
+	VCVTPD2PSY   Y5, X7
+	VCVTPD2PSY   Y6, X5
+	VINSERTF128  $0x01, X5, Y7, Y5
+	VADDPS       constants<>+192(SB), Y5, Y5
+	VMULPS       Y8, Y8, Y6
+	VMULPS       Y6, Y8, Y8
+	VMOVUPS      constants<>+9472(SB), Y9
+	VFMADD231PS  constants<>+9408(SB), Y6, Y9
+	VFMADD213PS  constants<>+9536(SB), Y6, Y9
+	VFMADD213PS  constants<>+9600(SB), Y6, Y9
+	VFMADD213PS  constants<>+9664(SB), Y6, Y9
+	VFMADD213PS  constants<>+9728(SB), Y6, Y9
+	VFMADD213PS  constants<>+9792(SB), Y6, Y9
+	VMULPS       Y9, Y8, Y6
+	VCVTPS2PD    X6, Y8
+	VEXTRACTF128 $0x01, Y6, X6
+	VCVTPS2PD    X6, Y6
+	VADDPD       Y8, Y3, Y3
+	VADDPD       Y6, Y4, Y4
+	VCVTPD2PSY   Y3, X7
+	VCVTPD2PSY   Y4, X3
+	VINSERTF128  $0x01, X3, Y7, Y3
+	VANDPS       constants<>+5824(SB), Y5, Y4
+	VPXOR        Y5, Y5, Y5
+	VPCMPGTD     Y5, Y4, Y4
+	VMOVUPS      constants<>+6336(SB), Y5
+	VDIVPS       Y3, Y5, Y5
+	VBLENDVPS    Y4, Y5, Y3, Y3
+	VMOVUPS      Y3, (AX)(DX*4)
+	VANDPS       constants<>+2112(SB), Y2, Y2
+	VMAXPS       Y0, Y2, Y0
+	VMOVUPS      32(CX)(DX*4), Y2
+	VCVTPS2PD    X2, Y3
+	VEXTRACTF128 $0x01, Y2, X4
+	VCVTPS2PD    X4, Y4
+	VMULPD       constants<>+8768(SB), Y3, Y5
+	VMULPD       constants<>+8768(SB), Y4, Y6
+	VROUNDPD     $0x08, Y5, Y5
+	VROUNDPD     $0x08, Y6, Y6
+	VFNMADD231PD constants<>+8832(SB), Y5, Y3
+	VFNMADD231PD constants<>+8832(SB), Y6, Y4
+	VFNMADD231PD constants<>+8896(SB), Y5, Y3
+	VFNMADD231PD constants<>+8896(SB), Y6, Y4
+	VCVTPD2PSY   Y3, X7
+	VCVTPD2PSY   Y4, X8
+	VINSERTF128  $0x01, X8, Y7, Y8
+	VCVTPD2PSY   Y5, X7
+	VCVTPD2PSY   Y6, X5
+	VINSERTF128  $0x01, X5, Y7, Y5
+	VADDPS       constants<>+192(SB), Y5, Y5
+	VMULPS       Y8, Y8, Y6
+	VMULPS       Y6, Y8, Y8
+	VMOVUPS      constants<>+9472(SB), Y9
+	VFMADD231PS  constants<>+9408(SB), Y6, Y9
+	VFMADD213PS  constants<>+9536(SB), Y6, Y9
+	VFMADD213PS  constants<>+9600(SB), Y6, Y9
+	VFMADD213PS  constants<>+9664(SB), Y6, Y9
+	VFMADD213PS  constants<>+9728(SB), Y6, Y9
+	VFMADD213PS  constants<>+9792(SB), Y6, Y9
+	VMULPS       Y9, Y8, Y6
+	VCVTPS2PD    X6, Y8
+	VEXTRACTF128 $0x01, Y6, X6
+	VCVTPS2PD    X6, Y6
+	VADDPD       Y8, Y3, Y3
+	VADDPD       Y6, Y4, Y4
+	VCVTPD2PSY   Y3, X7
+	VCVTPD2PSY   Y4, X3
+	VINSERTF128  $0x01, X3, Y7, Y3
+	VANDPS       constants<>+5824(SB), Y5, Y4
+	VPXOR        Y5, Y5, Y5
+	VPCMPGTD     Y5, Y4, Y4
+	VMOVUPS      constants<>+6336(SB), Y5
+	VDIVPS       Y3, Y5, Y5
+	VBLENDVPS    Y4, Y5, Y3, Y3
+	VMOVUPS      Y3, 32(AX)(DX*4)
+	VANDPS       constants<>+2112(SB), Y2, Y2
+	VMAXPS       Y1, Y2, Y1
+	ADDQ         $+16, DX
+
+test:
+	CMPQ         DX, SI
+	JLT          loop
+	SUBQ         DX, BX
+	JZ           done
+	LEAQ         tailMasks<>+0(SB), SI
+	NEGQ         BX
+	VMOVDQU      64(SI)(BX*4), Y2
+	VMOVDQU      96(SI)(BX*4), Y3
+	VMASKMOVPS   (CX)(DX*4), Y2, Y4
+	VCVTPS2PD    X4, Y5
+	VEXTRACTF128 $0x01, Y4, X6
+	VCVTPS2PD    X6, Y6
+	VMULPD       constants<>+8768(SB), Y5, Y8
+	VMULPD       constants<>+8768(SB), Y6, Y9
+	VROUNDPD     $0x08, Y8, Y8
+	VROUNDPD     $0x08, Y9, Y9
+	VFNMADD231PD constants<>+8832(SB), Y8, Y5
+	VFNMADD231PD constants<>+8832(SB), Y9, Y6
+	VFNMADD231PD constants<>+8896(SB), Y8, Y5
+	VFNMADD231PD constants<>+8896(SB), Y9, Y6
+	VCVTPD2PSY   Y5, X7
+	VCVTPD2PSY   Y6, X10
+	VINSERTF128  $0x01, X10, Y7, Y10
+	VCVTPD2PSY   Y8, X7
+	VCVTPD2PSY   Y9, X8
+	VINSERTF128  $0x01, X8, Y7, Y8
+	VADDPS       constants<>+192(SB), Y8, Y8
+	VMULPS       Y10, Y10, Y9
+	VMULPS       Y9, Y10, Y10
+	VMOVUPS      constants<>+9472(SB), Y11
+	VFMADD231PS  constants<>+9408(SB), Y9, Y11
+	VFMADD213PS  constants<>+9536(SB), Y9, Y11
+	VFMADD213PS  constants<>+9600(SB), Y9, Y11
+	VFMADD213PS  constants<>+9664(SB), Y9, Y11
+	VFMADD213PS  constants<>+9728(SB), Y9, Y11
+	VFMADD213PS  constants<>+9792(SB), Y9, Y11
+	VMULPS       Y11, Y10, Y9
+	VCVTPS2PD    X9, Y10
+	VEXTRACTF128 $0x01, Y9, X7
+	VCVTPS2PD    X7, Y9
+	VADDPD       Y10, Y5, Y5
+	VADDPD       Y9, Y6, Y6
+	VCVTPD2PSY   Y5, X7
+	VCVTPD2PSY   Y6, X5
+	VINSERTF128  $0x01, X5, Y7, Y5
+	VANDPS       constants<>+5824(SB), Y8, Y6
+	VPXOR        Y8, Y8, Y8
+	VPCMPGTD     Y8, Y6, Y6
+	VMOVUPS      constants<>+6336(SB), Y8
+	VDIVPS       Y5, Y8, Y8
+	VBLENDVPS    Y6, Y8, Y5, Y5
+	VMASKMOVPS   Y5, Y2, (AX)(DX*4)
+	VANDPS       constants<>+2112(SB), Y4, Y4
+	VMAXPS       Y0, Y4, Y4
+	VBLENDVPS    Y2, Y4, Y0, Y0
+	VMASKMOVPS   32(CX)(DX*4), Y3, Y2
+	VCVTPS2PD    X2, Y4
+	VEXTRACTF128 $0x01, Y2, X5
+	VCVTPS2PD    X5, Y5
+	VMULPD       constants<>+8768(SB), Y4, Y6
+	VMULPD       constants<>+8768(SB), Y5, Y8
+	VROUNDPD     $0x08, Y6, Y6
+	VROUNDPD     $0x08, Y8, Y8
+	VFNMADD231PD constants<>+8832(SB), Y6, Y4
+	VFNMADD231PD constants<>+8832(SB), Y8, Y5
+	VFNMADD231PD constants<>+8896(SB), Y6, Y4
+	VFNMADD231PD constants<>+8896(SB), Y8, Y5
+	VCVTPD2PSY   Y4, X7
+	VCVTPD2PSY   Y5, X9
+	VINSERTF128  $0x01, X9, Y7, Y9
+	VCVTPD2PSY   Y6, X7
+	VCVTPD2PSY   Y8, X6
+	VINSERTF128  $0x01, X6, Y7, Y6
+	VADDPS       constants<>+192(SB), Y6, Y6
+	VMULPS       Y9, Y9, Y8
+	VMULPS       Y8, Y9, Y9
+	VMOVUPS      constants<>+9472(SB), Y10
+	VFMADD231PS  constants<>+9408(SB), Y8, Y10
+	VFMADD213PS  constants<>+9536(SB), Y8, Y10
+	VFMADD213PS  constants<>+9600(SB), Y8, Y10
+	VFMADD213PS  constants<>+9664(SB), Y8, Y10
+	VFMADD213PS  constants<>+9728(SB), Y8, Y10
+	VFMADD213PS  constants<>+9792(SB), Y8, Y10
+	VMULPS       Y10, Y9, Y8
+	VCVTPS2PD    X8, Y9
+	VEXTRACTF128 $0x01, Y8, X7
+	VCVTPS2PD    X7, Y8
+	VADDPD       Y9, Y4, Y4
+	VADDPD       Y8, Y5, Y5
+	VCVTPD2PSY   Y4, X7
+	VCVTPD2PSY   Y5, X4
+	VINSERTF128  $0x01, X4, Y7, Y4
+	VANDPS       constants<>+5824(SB), Y6, Y5
+	VPXOR        Y6, Y6, Y6
+	VPCMPGTD     Y6, Y5, Y5
+	VMOVUPS      constants<>+6336(SB), Y6
+	VDIVPS       Y4, Y6, Y6
+	VBLENDVPS    Y5, Y6, Y4, Y4
+	VMASKMOVPS   Y4, Y3, 32(AX)(DX*4)
+	VANDPS       constants<>+2112(SB), Y2, Y2
+	VMAXPS       Y1, Y2, Y2
+	VBLENDVPS    Y3, Y2, Y1, Y1
+
+done:
+	MOVQ    most+24(FP), AX
+	VMOVUPS Y0, (AX)
+	VMOVUPS Y1, 32(AX)
+	VZEROUPPER
+	RET
+
+// func fmodAVX2(dst *float32, x *float32, y *float32, n int, most *float32)
+// Requires: AVX, FMA3
+TEXT ·fmodAVX2(SB), NOSPLIT, $0-40
+	MOVQ    dst+0(FP), AX
+	MOVQ    x+8(FP), CX
+	MOVQ    y+16(FP), DX
+	MOVQ    most+32(FP), BX
+	VMOVUPS (BX), Y0
+	VMOVUPS 32(BX), Y1
+	MOVQ    n+24(FP), SI
+	MOVQ    SI, DI
+	ANDQ    $-16, DI
+	XORQ    BX, BX
+	JMP     test
+
+loop:
+	VMOVUPS      (CX)(BX*4), Y2
+	VMOVUPS      (DX)(BX*4), Y3
+	VCVTPS2PD    X2, Y4
+	VEXTRACTF128 $0x01, Y2, X5
+	VCVTPS2PD    X5, Y5
+	VCVTPS2PD    X3, Y6
+	VEXTRACTF128 $0x01, Y3, X7
+	VCVTPS2PD    X7, Y7
+	VDIVPD       Y6, Y4, Y8
+	VDIVPD       Y7, Y5, Y9
+	VROUNDPD     $0x0b, Y8, Y8
+	VROUNDPD     $0x0b, Y9, Y9
+	VFNMADD231PD Y8, Y6, Y4
+	VFNMADD231PD Y9, Y7, Y5
+	VCVTPD2PSY   Y4, X10
+	VCVTPD2PSY   Y5, X4
+	VINSERTF128  $0x01, X4, Y10, Y4
+	VANDPS       constants<>+2304(SB), Y2, Y5
+	VORPS        Y5, Y4, Y4
+	VANDPS       constants<>+2112(SB), Y2, Y5
+	VANDPS       constants<>+2112(SB), Y3, Y3
+	VCMPPS       $0x11, Y3, Y5, Y3
+	VBLENDVPS    Y3, Y2, Y4, Y2
+	VCVTPD2PSY   Y8, X10
+	VCVTPD2PSY   Y9, X3
+	VINSERTF128  $0x01, X3, Y10, Y3
+	VMOVUPS      Y2, (AX)(BX*4)
+	VANDPS       constants<>+2112(SB), Y3, Y2
+	VMAXPS       Y0, Y2, Y0
+	VMOVUPS      32(CX)(BX*4), Y2
+	VMOVUPS      32(DX)(BX*4), Y3
+	VCVTPS2PD    X2, Y4
+	VEXTRACTF128 $0x01, Y2, X5
+	VCVTPS2PD    X5, Y5
+	VCVTPS2PD    X3, Y6
+	VEXTRACTF128 $0x01, Y3, X7
+	VCVTPS2PD    X7, Y7
+	VDIVPD       Y6, Y4, Y8
+	VDIVPD       Y7, Y5, Y9
+	VROUNDPD     $0x0b, Y8, Y8
+	VROUNDPD     $0x0b, Y9, Y9
+	VFNMADD231PD Y8, Y6, Y4
+	VFNMADD231PD Y9, Y7, Y5
+	VCVTPD2PSY   Y4, X10
+	VCVTPD2PSY   Y5, X4
+	VINSERTF128  $0x01, X4, Y10, Y4
+	VANDPS       constants<>+2304(SB), Y2, Y5
+	VORPS        Y5, Y4, Y4
+	VANDPS       constants<>+2112(SB), Y2, Y5
+	VANDPS       constants<>+2112(SB), Y3, Y3
+	VCMPPS       $0x11, Y3, Y5, Y3
+	VBLENDVPS    Y3, Y2, Y4, Y2
+	VCVTPD2PSY   Y8, X10
+	VCVTPD2PSY   Y9, X3
+	VINSERTF128  $0x01, X3, Y10, Y3
+	VMOVUPS      Y2, 32(AX)(BX*4)
+	VANDPS       constants<>+2112(SB), Y3, Y2
+	VMAXPS       Y1, Y2, Y1
+	ADDQ         $+16, BX
+
+test:
+	CMPQ         BX, DI
+	JLT          loop
+	SUBQ         BX, SI
+	JZ           done
+	LEAQ         tailMasks<>+0(SB), DI
+	NEGQ         SI
+	VMOVDQU      64(DI)(SI*4), Y2
+	VMOVDQU      96(DI)(SI*4), Y3
+	VMASKMOVPS   (CX)(BX*4), Y2, Y4
+	VMASKMOVPS   (DX)(BX*4), Y2, Y5
+	VCVTPS2PD    X4, Y6
+	VEXTRACTF128 $0x01, Y4, X7
+	VCVTPS2PD    X7, Y7
+	VCVTPS2PD    X5, Y8
+	VEXTRACTF128 $0x01, Y5, X9
+	VCVTPS2PD    X9, Y9
+	VDIVPD       Y8, Y6, Y11
+	VDIVPD       Y9, Y7, Y12
+	VROUNDPD     $0x0b, Y11, Y11
+	VROUNDPD     $0x0b, Y12, Y12
+	VFNMADD231PD Y11, Y8, Y6
+	VFNMADD231PD Y12, Y9, Y7
+	VCVTPD2PSY   Y6, X10
+	VCVTPD2PSY   Y7, X6
+	VINSERTF128  $0x01, X6, Y10, Y6
+	VANDPS       constants<>+2304(SB), Y4, Y7
+	VORPS        Y7, Y6, Y6
+	VANDPS       constants<>+2112(SB), Y4, Y7
+	VANDPS       constants<>+2112(SB), Y5, Y5
+	VCMPPS       $0x11, Y5, Y7, Y5
+	VBLENDVPS    Y5, Y4, Y6, Y4
+	VCVTPD2PSY   Y11, X10
+	VCVTPD2PSY   Y12, X5
+	VINSERTF128  $0x01, X5, Y10, Y5
+	VMASKMOVPS   Y4, Y2, (AX)(BX*4)
+	VANDPS       constants<>+2112(SB), Y5, Y4
+	VMAXPS       Y0, Y4, Y4
+	VBLENDVPS    Y2, Y4, Y0, Y0
+	VMASKMOVPS   32(CX)(BX*4), Y3, Y2
+	VMASKMOVPS   32(DX)(BX*4), Y3, Y4
+	VCVTPS2PD    X2, Y5
+	VEXTRACTF128 $0x01, Y2, X6
+	VCVTPS2PD    X6, Y6
+	VCVTPS2PD    X4, Y7
+	VEXTRACTF128 $0x01, Y4, X8
+	VCVTPS2PD    X8, Y8
+	VDIVPD       Y7, Y5, Y9
+	VDIVPD       Y8, Y6, Y11
+	VROUNDPD     $0x0b, Y9, Y9
+	VROUNDPD     $0x0b, Y11, Y11
+	VFNMADD231PD Y9, Y7, Y5
+	VFNMADD231PD Y11, Y8, Y6
+	VCVTPD2PSY   Y5, X10
+	VCVTPD2PSY   Y6, X5
+	VINSERTF128  $0x01, X5, Y10, Y5
+	VANDPS       constants<>+2304(SB), Y2, Y6
+	VORPS        Y6, Y5, Y5
+	VANDPS       constants<>+2112(SB), Y2, Y6
+	VANDPS       constants<>+2112(SB), Y4, Y4
+	VCMPPS       $0x11, Y4, Y6, Y4
+	VBLENDVPS    Y4, Y2, Y5, Y2
+	VCVTPD2PSY   Y9, X10
+	VCVTPD2PSY   Y11, X4
+	VINSERTF128  $0x01, X4, Y10, Y4
+	VMASKMOVPS   Y2, Y3, 32(AX)(BX*4)
+	VANDPS       constants<>+2112(SB), Y4, Y2
+	VMAXPS       Y1, Y2, Y2
+	VBLENDVPS    Y3, Y2, Y1, Y1
+
+done:
+	MOVQ    most+32(FP), AX
+	VMOVUPS Y0, (AX)
+	VMOVUPS Y1, 32(AX)
+	VZEROUPPER
+	RET
+
+// func remainderAVX2(dst *float32, x *float32, y *float32, n int, most *float32)
+// Requires: AVX, AVX2, FMA3
+TEXT ·remainderAVX2(SB), NOSPLIT, $0-40
+	MOVQ    dst+0(FP), AX
+	MOVQ    x+8(FP), CX
+	MOVQ    y+16(FP), DX
+	MOVQ    most+32(FP), BX
+	VMOVUPS (BX), Y0
+	VMOVUPS 32(BX), Y1
+	MOVQ    n+24(FP), SI
+	MOVQ    SI, DI
+	ANDQ    $-16, DI
+	XORQ    BX, BX
+	JMP     test
+
+loop:
+	VMOVUPS      (CX)(BX*4), Y2
+	VMOVUPS      (DX)(BX*4), Y3
+	VCVTPS2PD    X2, Y4
+	VEXTRACTF128 $0x01, Y2, X5
+	VCVTPS2PD    X5, Y5
+	VCVTPS2PD    X3, Y6
+	VEXTRACTF128 $0x01, Y3, X7
+	VCVTPS2PD    X7, Y7
+	VDIVPD       Y6, Y4, Y8
+	VDIVPD       Y7, Y5, Y9
+	VROUNDPD     $0x0b, Y8, Y8
+	VROUNDPD     $0x0b, Y9, Y9
+	VFNMADD231PD Y8, Y6, Y4
+	VFNMADD231PD Y9, Y7, Y5
+	VCVTPD2PSY   Y4, X10
+	VCVTPD2PSY   Y5, X4
+	VINSERTF128  $0x01, X4, Y10, Y4
+	VANDPS       constants<>+2304(SB), Y2, Y5
+	VORPS        Y5, Y4, Y4
+	VANDPS       constants<>+2112(SB), Y2, Y5
+	VANDPS       constants<>+2112(SB), Y3, Y6
+	VCMPPS       $0x11, Y6, Y5, Y5
+	VBLENDVPS    Y5, Y2, Y4, Y2
+	VCVTPD2PSY   Y8, X10
+	VCVTPD2PSY   Y9, X4
+	VINSERTF128  $0x01, X4, Y10, Y4
+	VXORPS       Y3, Y2, Y5
+	VPSRAD       $0x1f, Y5, Y5
+	VANDPS       constants<>+5824(SB), Y5, Y5
+	VPXOR        Y6, Y6, Y6
+	VPCMPGTD     Y6, Y5, Y5
+	VCMPPS       $0x00, constants<>+1152(SB), Y2, Y6
+	VADDPS       Y3, Y2, Y3
+	VBLENDVPS    Y5, Y3, Y2, Y3
+	VBLENDVPS    Y6, Y2, Y3, Y2
+	VMOVUPS      Y2, (AX)(BX*4)
+	VANDPS       constants<>+2112(SB), Y4, Y2
+	VMAXPS       Y0, Y2, Y0
+	VMOVUPS      32(CX)(BX*4), Y2
+	VMOVUPS      32(DX)(BX*4), Y3
+	VCVTPS2PD    X2, Y4
+	VEXTRACTF128 $0x01, Y2, X5
+	VCVTPS2PD    X5, Y5
+	VCVTPS2PD    X3, Y6
+	VEXTRACTF128 $0x01, Y3, X7
+	VCVTPS2PD    X7, Y7
+	VDIVPD       Y6, Y4, Y8
+	VDIVPD       Y7, Y5, Y9
+	VROUNDPD     $0x0b, Y8, Y8
+	VROUNDPD     $0x0b, Y9, Y9
+	VFNMADD231PD Y8, Y6, Y4
+	VFNMADD231PD Y9, Y7, Y5
+	VCVTPD2PSY   Y4, X10
+	VCVTPD2PSY   Y5, X4
+	VINSERTF128  $0x01, X4, Y10, Y4
+	VANDPS       constants<>+2304(SB), Y2, Y5
+	VORPS        Y5, Y4, Y4
+	VANDPS       constants<>+2112(SB), Y2, Y5
+	VANDPS       constants<>+2112(SB), Y3, Y6
+	VCMPPS       $0x11, Y6, Y5, Y5
+	VBLENDVPS    Y5, Y2, Y4, Y2
+	VCVTPD2PSY   Y8, X10
+	VCVTPD2PSY   Y9, X4
+	VINSERTF128  $0x01, X4, Y10, Y4
+	VXORPS       Y3, Y2, Y5
+	VPSRAD       $0x1f, Y5, Y5
+	VANDPS       constants<>+5824(SB), Y5, Y5
+	VPXOR        Y6, Y6, Y6
+	VPCMPGTD     Y6, Y5, Y5
+	VCMPPS       $0x00, constants<>+1152(SB), Y2, Y6
+	VADDPS       Y3, Y2, Y3
+	VBLENDVPS    Y5, Y3, Y2, Y3
+	VBLENDVPS    Y6, Y2, Y3, Y2
+	VMOVUPS      Y2, 32(AX)(BX*4)
+	VANDPS       constants<>+2112(SB), Y4, Y2
+	VMAXPS       Y1, Y2, Y1
+	ADDQ         $+16, BX
+
+test:
+	CMPQ         BX, DI
+	JLT          loop
+	SUBQ         BX, SI
+	JZ           done
+	LEAQ         tailMasks<>+0(SB), DI
+	NEGQ         SI
+	VMOVDQU      64(DI)(SI*4), Y2
+	VMOVDQU      96(DI)(SI*4), Y3
+	VMASKMOVPS   (CX)(BX*4), Y2, Y4
+	VMASKMOVPS   (DX)(BX*4), Y2, Y5
+	VCVTPS2PD    X4, Y6
+	VEXTRACTF128 $0x01, Y4, X7
+	VCVTPS2PD    X7, Y7
+	VCVTPS2PD    X5, Y8
+	VEXTRACTF128 $0x01, Y5, X9
+	VCVTPS2PD    X9, Y9
+	VDIVPD       Y8, Y6, Y11
+	VDIVPD       Y9, Y7, Y12
+	VROUNDPD     $0x0b, Y11, Y11
+	VROUNDPD     $0x0b, Y12, Y12
+	VFNMADD231PD Y11, Y8, Y6
+	VFNMADD231PD Y12, Y9, Y7
+	VCVTPD2PSY   Y6, X10
+	VCVTPD2PSY   Y7, X6
+	VINSERTF128  $0x01, X6, Y10, Y6
+	VANDPS       constants<>+2304(SB), Y4, Y7
+	VORPS        Y7, Y6, Y6
+	VANDPS       constants<>+2112(SB), Y4, Y7
+	VANDPS       constants<>+2112(SB), Y5, Y8
+	VCMPPS       $0x11, Y8, Y7, Y7
+	VBLENDVPS    Y7, Y4, Y6, Y4
+	VCVTPD2PSY   Y11, X10
+	VCVTPD2PSY   Y12, X6
+	VINSERTF128  $0x01, X6, Y10, Y6
+	VXORPS       Y5, Y4, Y7
+	VPSRAD       $0x1f, Y7, Y7
+	VANDPS       constants<>+5824(SB), Y7, Y7
+	VPXOR        Y8, Y8, Y8
+	VPCMPGTD     Y8, Y7, Y7
+	VCMPPS       $0x00, constants<>+1152(SB), Y4, Y8
+	VADDPS       Y5, Y4, Y5
+	VBLENDVPS    Y7, Y5, Y4, Y5
+	VBLENDVPS    Y8, Y4, Y5, Y4
+	VMASKMOVPS   Y4, Y2, (AX)(BX*4)
+	VANDPS       constants<>+2112(SB), Y6, Y4
+	VMAXPS       Y0, Y4, Y4
+	VBLENDVPS    Y2, Y4, Y0, Y0
+	VMASKMOVPS   32(CX)(BX*4), Y3, Y2
+	VMASKMOVPS   32(DX)(BX*4), Y3, Y4
+	VCVTPS2PD    X2, Y5
+	VEXTRACTF128 $0x01, Y2, X6
+	VCVTPS2PD    X6, Y6
+	VCVTPS2PD    X4, Y7
+	VEXTRACTF128 $0x01, Y4, X8
+	VCVTPS2PD    X8, Y8
+	VDIVPD       Y7, Y5, Y9
+	VDIVPD       Y8, Y6, Y11
+	VROUNDPD     $0x0b, Y9, Y9
+	VROUNDPD     $0x0b, Y11, Y11
+	VFNMADD231PD Y9, Y7, Y5
+	VFNMADD231PD Y11, Y8, Y6
+	VCVTPD2PSY   Y5, X10
+	VCVTPD2PSY   Y6, X5
+	VINSERTF128  $0x01, X5, Y10, Y5
+	VANDPS       constants<>+2304(SB), Y2, Y6
+	VORPS        Y6, Y5, Y5
+	VANDPS       constants<>+2112(SB), Y2, Y6
+	VANDPS       constants<>+2112(SB), Y4, Y7
+	VCMPPS       $0x11, Y7, Y6, Y6
+	VBLENDVPS    Y6, Y2, Y5, Y2
+	VCVTPD2PSY   Y9, X10
+	VCVTPD2PSY   Y11, X5
+	VINSERTF128  $0x01, X5, Y10, Y5
+	VXORPS       Y4, Y2, Y6
+	VPSRAD       $0x1f, Y6, Y6
+	VANDPS       constants<>+5824(SB), Y6, Y6
+	VPXOR        Y7, Y7, Y7
+	VPCMPGTD     Y7, Y6, Y6
+	VCMPPS       $0x00, constants<>+1152(SB), Y2, Y7
+	VADDPS       Y4, Y2, Y4
+	VBLENDVPS    Y6, Y4, Y2, Y4
+	VBLENDVPS    Y7, Y2, Y4, Y2
+	VMASKMOVPS   Y2, Y3, 32(AX)(BX*4)
+	VANDPS       constants<>+2112(SB), Y5, Y2
+	VMAXPS       Y1, Y2, Y2
+	VBLENDVPS    Y3, Y2, Y1, Y1
+
+done:
+	MOVQ    most+32(FP), AX
+	VMOVUPS Y0, (AX)
+	VMOVUPS Y1, 32(AX)
 	VZEROUPPER
 	RET

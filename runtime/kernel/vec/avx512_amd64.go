@@ -501,3 +501,233 @@ func dropAVX512(dst *float32, x *float32, keep *uint8, n int, scale float32)
 //
 //go:noescape
 func philoxAVX512(x0 *uint32, x1 *uint32, x2 *uint32, x3 *uint32, n int, c1 uint32, c2 uint32, c3 uint32, k0 uint32, k1 uint32)
+
+// floorAVX512 is Floor of n elements.
+//
+//go:noescape
+func floorAVX512(dst *float32, x *float32, n int)
+
+// floorPastAVX512 is floorAVX512 that stores past the caches: dst begins with a line of them.
+//
+//go:noescape
+func floorPastAVX512(dst *float32, x *float32, n int)
+
+// ceilAVX512 is Ceil of n elements.
+//
+//go:noescape
+func ceilAVX512(dst *float32, x *float32, n int)
+
+// ceilPastAVX512 is ceilAVX512 that stores past the caches: dst begins with a line of them.
+//
+//go:noescape
+func ceilPastAVX512(dst *float32, x *float32, n int)
+
+// truncAVX512 is Trunc of n elements.
+//
+//go:noescape
+func truncAVX512(dst *float32, x *float32, n int)
+
+// truncPastAVX512 is truncAVX512 that stores past the caches: dst begins with a line of them.
+//
+//go:noescape
+func truncPastAVX512(dst *float32, x *float32, n int)
+
+// roundAVX512 is Round of n elements.
+//
+//go:noescape
+func roundAVX512(dst *float32, x *float32, n int)
+
+// roundPastAVX512 is roundAVX512 that stores past the caches: dst begins with a line of them.
+//
+//go:noescape
+func roundPastAVX512(dst *float32, x *float32, n int)
+
+// signAVX512 is Sign of n elements.
+//
+//go:noescape
+func signAVX512(dst *float32, x *float32, n int)
+
+// signPastAVX512 is signAVX512 that stores past the caches: dst begins with a line of them.
+//
+//go:noescape
+func signPastAVX512(dst *float32, x *float32, n int)
+
+// clampAVX512 is Clamp of n elements.
+//
+//go:noescape
+func clampAVX512(dst *float32, x *float32, n int, low float32, high float32)
+
+// clampPastAVX512 is clampAVX512 that stores past the caches: dst begins with a line of them.
+//
+//go:noescape
+func clampPastAVX512(dst *float32, x *float32, n int, low float32, high float32)
+
+// naNToNumAVX512 is NaNToNum of n elements.
+//
+//go:noescape
+func naNToNumAVX512(dst *float32, x *float32, n int, whenNaN float32, above float32, below float32)
+
+// naNToNumPastAVX512 is naNToNumAVX512 that stores past the caches: dst begins with a line of them.
+//
+//go:noescape
+func naNToNumPastAVX512(dst *float32, x *float32, n int, whenNaN float32, above float32, below float32)
+
+// selectAVX512 is Select of n elements.
+//
+//go:noescape
+func selectAVX512(dst *float32, cond *uint8, x *float32, y *float32, n int)
+
+// eqAVX512 is Eq of n elements.
+//
+//go:noescape
+func eqAVX512(dst *uint8, x *float32, y *float32, n int)
+
+// neAVX512 is Ne of n elements.
+//
+//go:noescape
+func neAVX512(dst *uint8, x *float32, y *float32, n int)
+
+// ltAVX512 is Lt of n elements.
+//
+//go:noescape
+func ltAVX512(dst *uint8, x *float32, y *float32, n int)
+
+// leAVX512 is Le of n elements.
+//
+//go:noescape
+func leAVX512(dst *uint8, x *float32, y *float32, n int)
+
+// isNaNAVX512 is IsNaN of n elements.
+//
+//go:noescape
+func isNaNAVX512(dst *uint8, x *float32, n int)
+
+// isFiniteAVX512 is IsFinite of n elements.
+//
+//go:noescape
+func isFiniteAVX512(dst *uint8, x *float32, n int)
+
+// addProductAVX512 is AddProduct of n elements.
+//
+//go:noescape
+func addProductAVX512(dst *float32, x *float32, y *float32, z *float32, n int, a float32)
+
+// addProductPastAVX512 is addProductAVX512 that stores past the caches: dst begins with a line of them.
+//
+//go:noescape
+func addProductPastAVX512(dst *float32, x *float32, y *float32, z *float32, n int, a float32)
+
+// addQuotientAVX512 is AddQuotient of n elements.
+//
+//go:noescape
+func addQuotientAVX512(dst *float32, x *float32, y *float32, z *float32, n int, a float32)
+
+// addQuotientPastAVX512 is addQuotientAVX512 that stores past the caches: dst begins with a line of them.
+//
+//go:noescape
+func addQuotientPastAVX512(dst *float32, x *float32, y *float32, z *float32, n int, a float32)
+
+// leakyReluAVX512 is LeakyRelu of n elements.
+//
+//go:noescape
+func leakyReluAVX512(dst *float32, x *float32, n int, slope float32)
+
+// leakyReluPastAVX512 is leakyReluAVX512 that stores past the caches: dst begins with a line of them.
+//
+//go:noescape
+func leakyReluPastAVX512(dst *float32, x *float32, n int, slope float32)
+
+// eluAVX512 is Elu of n elements.
+//
+//go:noescape
+func eluAVX512(dst *float32, x *float32, n int, up float32, down float32, in float32)
+
+// eluPastAVX512 is eluAVX512 that stores past the caches: dst begins with a line of them.
+//
+//go:noescape
+func eluPastAVX512(dst *float32, x *float32, n int, up float32, down float32, in float32)
+
+// huberAVX512 is Huber of n elements.
+//
+//go:noescape
+func huberAVX512(dst *float32, x *float32, y *float32, n int, delta float32, a float32, b float32)
+
+// huberPastAVX512 is huberAVX512 that stores past the caches: dst begins with a line of them.
+//
+//go:noescape
+func huberPastAVX512(dst *float32, x *float32, y *float32, n int, delta float32, a float32, b float32)
+
+// expm1AVX512 is Expm1 of n elements.
+//
+//go:noescape
+func expm1AVX512(dst *float32, x *float32, n int)
+
+// expm1PastAVX512 is expm1AVX512 that stores past the caches: dst begins with a line of them.
+//
+//go:noescape
+func expm1PastAVX512(dst *float32, x *float32, n int)
+
+// log1pAVX512 is Log1p of n elements.
+//
+//go:noescape
+func log1pAVX512(dst *float32, x *float32, n int)
+
+// log1pPastAVX512 is log1pAVX512 that stores past the caches: dst begins with a line of them.
+//
+//go:noescape
+func log1pPastAVX512(dst *float32, x *float32, n int)
+
+// softplusAVX512 is Softplus of n elements.
+//
+//go:noescape
+func softplusAVX512(dst *float32, x *float32, n int)
+
+// softplusPastAVX512 is softplusAVX512 that stores past the caches: dst begins with a line of them.
+//
+//go:noescape
+func softplusPastAVX512(dst *float32, x *float32, n int)
+
+// powAVX512 is Pow of n elements.
+//
+//go:noescape
+func powAVX512(dst *float32, x *float32, y *float32, n int)
+
+// powPastAVX512 is powAVX512 that stores past the caches: dst begins with a line of them.
+//
+//go:noescape
+func powPastAVX512(dst *float32, x *float32, y *float32, n int)
+
+// atan2AVX512 is Atan2 of n elements.
+//
+//go:noescape
+func atan2AVX512(dst *float32, x *float32, y *float32, n int)
+
+// atan2PastAVX512 is atan2AVX512 that stores past the caches: dst begins with a line of them.
+//
+//go:noescape
+func atan2PastAVX512(dst *float32, x *float32, y *float32, n int)
+
+// sinAVX512 is Sin of n elements.
+//
+//go:noescape
+func sinAVX512(dst *float32, x *float32, n int, most *float32)
+
+// cosAVX512 is Cos of n elements.
+//
+//go:noescape
+func cosAVX512(dst *float32, x *float32, n int, most *float32)
+
+// tanAVX512 is Tan of n elements.
+//
+//go:noescape
+func tanAVX512(dst *float32, x *float32, n int, most *float32)
+
+// fmodAVX512 is Fmod of n elements.
+//
+//go:noescape
+func fmodAVX512(dst *float32, x *float32, y *float32, n int, most *float32)
+
+// remainderAVX512 is Remainder of n elements.
+//
+//go:noescape
+func remainderAVX512(dst *float32, x *float32, y *float32, n int, most *float32)

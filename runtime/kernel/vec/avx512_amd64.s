@@ -1450,7 +1450,783 @@ DATA constants<>+5808(SB)/4, $0xbb67ae85
 DATA constants<>+5812(SB)/4, $0xbb67ae85
 DATA constants<>+5816(SB)/4, $0xbb67ae85
 DATA constants<>+5820(SB)/4, $0xbb67ae85
-GLOBL constants<>(SB), RODATA|NOPTR, $5824
+DATA constants<>+5824(SB)/4, $0xbf800000
+DATA constants<>+5828(SB)/4, $0xbf800000
+DATA constants<>+5832(SB)/4, $0xbf800000
+DATA constants<>+5836(SB)/4, $0xbf800000
+DATA constants<>+5840(SB)/4, $0xbf800000
+DATA constants<>+5844(SB)/4, $0xbf800000
+DATA constants<>+5848(SB)/4, $0xbf800000
+DATA constants<>+5852(SB)/4, $0xbf800000
+DATA constants<>+5856(SB)/4, $0xbf800000
+DATA constants<>+5860(SB)/4, $0xbf800000
+DATA constants<>+5864(SB)/4, $0xbf800000
+DATA constants<>+5868(SB)/4, $0xbf800000
+DATA constants<>+5872(SB)/4, $0xbf800000
+DATA constants<>+5876(SB)/4, $0xbf800000
+DATA constants<>+5880(SB)/4, $0xbf800000
+DATA constants<>+5884(SB)/4, $0xbf800000
+DATA constants<>+5888(SB)/4, $0x7f800000
+DATA constants<>+5892(SB)/4, $0x7f800000
+DATA constants<>+5896(SB)/4, $0x7f800000
+DATA constants<>+5900(SB)/4, $0x7f800000
+DATA constants<>+5904(SB)/4, $0x7f800000
+DATA constants<>+5908(SB)/4, $0x7f800000
+DATA constants<>+5912(SB)/4, $0x7f800000
+DATA constants<>+5916(SB)/4, $0x7f800000
+DATA constants<>+5920(SB)/4, $0x7f800000
+DATA constants<>+5924(SB)/4, $0x7f800000
+DATA constants<>+5928(SB)/4, $0x7f800000
+DATA constants<>+5932(SB)/4, $0x7f800000
+DATA constants<>+5936(SB)/4, $0x7f800000
+DATA constants<>+5940(SB)/4, $0x7f800000
+DATA constants<>+5944(SB)/4, $0x7f800000
+DATA constants<>+5948(SB)/4, $0x7f800000
+DATA constants<>+5952(SB)/4, $0xff800000
+DATA constants<>+5956(SB)/4, $0xff800000
+DATA constants<>+5960(SB)/4, $0xff800000
+DATA constants<>+5964(SB)/4, $0xff800000
+DATA constants<>+5968(SB)/4, $0xff800000
+DATA constants<>+5972(SB)/4, $0xff800000
+DATA constants<>+5976(SB)/4, $0xff800000
+DATA constants<>+5980(SB)/4, $0xff800000
+DATA constants<>+5984(SB)/4, $0xff800000
+DATA constants<>+5988(SB)/4, $0xff800000
+DATA constants<>+5992(SB)/4, $0xff800000
+DATA constants<>+5996(SB)/4, $0xff800000
+DATA constants<>+6000(SB)/4, $0xff800000
+DATA constants<>+6004(SB)/4, $0xff800000
+DATA constants<>+6008(SB)/4, $0xff800000
+DATA constants<>+6012(SB)/4, $0xff800000
+DATA constants<>+6016(SB)/4, $0x00000000
+DATA constants<>+6020(SB)/4, $0x00000000
+DATA constants<>+6024(SB)/4, $0x00000000
+DATA constants<>+6028(SB)/4, $0x00000000
+DATA constants<>+6032(SB)/4, $0x00000000
+DATA constants<>+6036(SB)/4, $0x00000000
+DATA constants<>+6040(SB)/4, $0x00000000
+DATA constants<>+6044(SB)/4, $0x00000000
+DATA constants<>+6048(SB)/4, $0x00000000
+DATA constants<>+6052(SB)/4, $0x00000000
+DATA constants<>+6056(SB)/4, $0x00000000
+DATA constants<>+6060(SB)/4, $0x00000000
+DATA constants<>+6064(SB)/4, $0x00000000
+DATA constants<>+6068(SB)/4, $0x00000000
+DATA constants<>+6072(SB)/4, $0x00000000
+DATA constants<>+6076(SB)/4, $0x00000000
+DATA constants<>+6080(SB)/4, $0x41f00000
+DATA constants<>+6084(SB)/4, $0x41f00000
+DATA constants<>+6088(SB)/4, $0x41f00000
+DATA constants<>+6092(SB)/4, $0x41f00000
+DATA constants<>+6096(SB)/4, $0x41f00000
+DATA constants<>+6100(SB)/4, $0x41f00000
+DATA constants<>+6104(SB)/4, $0x41f00000
+DATA constants<>+6108(SB)/4, $0x41f00000
+DATA constants<>+6112(SB)/4, $0x41f00000
+DATA constants<>+6116(SB)/4, $0x41f00000
+DATA constants<>+6120(SB)/4, $0x41f00000
+DATA constants<>+6124(SB)/4, $0x41f00000
+DATA constants<>+6128(SB)/4, $0x41f00000
+DATA constants<>+6132(SB)/4, $0x41f00000
+DATA constants<>+6136(SB)/4, $0x41f00000
+DATA constants<>+6140(SB)/4, $0x41f00000
+DATA constants<>+6144(SB)/4, $0x42c80000
+DATA constants<>+6148(SB)/4, $0x42c80000
+DATA constants<>+6152(SB)/4, $0x42c80000
+DATA constants<>+6156(SB)/4, $0x42c80000
+DATA constants<>+6160(SB)/4, $0x42c80000
+DATA constants<>+6164(SB)/4, $0x42c80000
+DATA constants<>+6168(SB)/4, $0x42c80000
+DATA constants<>+6172(SB)/4, $0x42c80000
+DATA constants<>+6176(SB)/4, $0x42c80000
+DATA constants<>+6180(SB)/4, $0x42c80000
+DATA constants<>+6184(SB)/4, $0x42c80000
+DATA constants<>+6188(SB)/4, $0x42c80000
+DATA constants<>+6192(SB)/4, $0x42c80000
+DATA constants<>+6196(SB)/4, $0x42c80000
+DATA constants<>+6200(SB)/4, $0x42c80000
+DATA constants<>+6204(SB)/4, $0x42c80000
+DATA constants<>+6208(SB)/4, $0x3fb504f3
+DATA constants<>+6212(SB)/4, $0x3fb504f3
+DATA constants<>+6216(SB)/4, $0x3fb504f3
+DATA constants<>+6220(SB)/4, $0x3fb504f3
+DATA constants<>+6224(SB)/4, $0x3fb504f3
+DATA constants<>+6228(SB)/4, $0x3fb504f3
+DATA constants<>+6232(SB)/4, $0x3fb504f3
+DATA constants<>+6236(SB)/4, $0x3fb504f3
+DATA constants<>+6240(SB)/4, $0x3fb504f3
+DATA constants<>+6244(SB)/4, $0x3fb504f3
+DATA constants<>+6248(SB)/4, $0x3fb504f3
+DATA constants<>+6252(SB)/4, $0x3fb504f3
+DATA constants<>+6256(SB)/4, $0x3fb504f3
+DATA constants<>+6260(SB)/4, $0x3fb504f3
+DATA constants<>+6264(SB)/4, $0x3fb504f3
+DATA constants<>+6268(SB)/4, $0x3fb504f3
+DATA constants<>+6272(SB)/8, $0x4000000000000000
+DATA constants<>+6280(SB)/8, $0x4000000000000000
+DATA constants<>+6288(SB)/8, $0x4000000000000000
+DATA constants<>+6296(SB)/8, $0x4000000000000000
+DATA constants<>+6304(SB)/8, $0x4000000000000000
+DATA constants<>+6312(SB)/8, $0x4000000000000000
+DATA constants<>+6320(SB)/8, $0x4000000000000000
+DATA constants<>+6328(SB)/8, $0x4000000000000000
+DATA constants<>+6336(SB)/8, $0x3fd21b15f146989b
+DATA constants<>+6344(SB)/8, $0x3fd21b15f146989b
+DATA constants<>+6352(SB)/8, $0x3fd21b15f146989b
+DATA constants<>+6360(SB)/8, $0x3fd21b15f146989b
+DATA constants<>+6368(SB)/8, $0x3fd21b15f146989b
+DATA constants<>+6376(SB)/8, $0x3fd21b15f146989b
+DATA constants<>+6384(SB)/8, $0x3fd21b15f146989b
+DATA constants<>+6392(SB)/8, $0x3fd21b15f146989b
+DATA constants<>+6400(SB)/8, $0x3fd47954e865113c
+DATA constants<>+6408(SB)/8, $0x3fd47954e865113c
+DATA constants<>+6416(SB)/8, $0x3fd47954e865113c
+DATA constants<>+6424(SB)/8, $0x3fd47954e865113c
+DATA constants<>+6432(SB)/8, $0x3fd47954e865113c
+DATA constants<>+6440(SB)/8, $0x3fd47954e865113c
+DATA constants<>+6448(SB)/8, $0x3fd47954e865113c
+DATA constants<>+6456(SB)/8, $0x3fd47954e865113c
+DATA constants<>+6464(SB)/8, $0x3fda61a2ef649675
+DATA constants<>+6472(SB)/8, $0x3fda61a2ef649675
+DATA constants<>+6480(SB)/8, $0x3fda61a2ef649675
+DATA constants<>+6488(SB)/8, $0x3fda61a2ef649675
+DATA constants<>+6496(SB)/8, $0x3fda61a2ef649675
+DATA constants<>+6504(SB)/8, $0x3fda61a2ef649675
+DATA constants<>+6512(SB)/8, $0x3fda61a2ef649675
+DATA constants<>+6520(SB)/8, $0x3fda61a2ef649675
+DATA constants<>+6528(SB)/8, $0x3fe2776c2930c203
+DATA constants<>+6536(SB)/8, $0x3fe2776c2930c203
+DATA constants<>+6544(SB)/8, $0x3fe2776c2930c203
+DATA constants<>+6552(SB)/8, $0x3fe2776c2930c203
+DATA constants<>+6560(SB)/8, $0x3fe2776c2930c203
+DATA constants<>+6568(SB)/8, $0x3fe2776c2930c203
+DATA constants<>+6576(SB)/8, $0x3fe2776c2930c203
+DATA constants<>+6584(SB)/8, $0x3fe2776c2930c203
+DATA constants<>+6592(SB)/8, $0x3feec709dc53c8a1
+DATA constants<>+6600(SB)/8, $0x3feec709dc53c8a1
+DATA constants<>+6608(SB)/8, $0x3feec709dc53c8a1
+DATA constants<>+6616(SB)/8, $0x3feec709dc53c8a1
+DATA constants<>+6624(SB)/8, $0x3feec709dc53c8a1
+DATA constants<>+6632(SB)/8, $0x3feec709dc53c8a1
+DATA constants<>+6640(SB)/8, $0x3feec709dc53c8a1
+DATA constants<>+6648(SB)/8, $0x3feec709dc53c8a1
+DATA constants<>+6656(SB)/8, $0x40071547652b8251
+DATA constants<>+6664(SB)/8, $0x40071547652b8251
+DATA constants<>+6672(SB)/8, $0x40071547652b8251
+DATA constants<>+6680(SB)/8, $0x40071547652b8251
+DATA constants<>+6688(SB)/8, $0x40071547652b8251
+DATA constants<>+6696(SB)/8, $0x40071547652b8251
+DATA constants<>+6704(SB)/8, $0x40071547652b8251
+DATA constants<>+6712(SB)/8, $0x40071547652b8251
+DATA constants<>+6720(SB)/4, $0x7f7fffff
+DATA constants<>+6724(SB)/4, $0x7f7fffff
+DATA constants<>+6728(SB)/4, $0x7f7fffff
+DATA constants<>+6732(SB)/4, $0x7f7fffff
+DATA constants<>+6736(SB)/4, $0x7f7fffff
+DATA constants<>+6740(SB)/4, $0x7f7fffff
+DATA constants<>+6744(SB)/4, $0x7f7fffff
+DATA constants<>+6748(SB)/4, $0x7f7fffff
+DATA constants<>+6752(SB)/4, $0x7f7fffff
+DATA constants<>+6756(SB)/4, $0x7f7fffff
+DATA constants<>+6760(SB)/4, $0x7f7fffff
+DATA constants<>+6764(SB)/4, $0x7f7fffff
+DATA constants<>+6768(SB)/4, $0x7f7fffff
+DATA constants<>+6772(SB)/4, $0x7f7fffff
+DATA constants<>+6776(SB)/4, $0x7f7fffff
+DATA constants<>+6780(SB)/4, $0x7f7fffff
+DATA constants<>+6784(SB)/4, $0xff7fffff
+DATA constants<>+6788(SB)/4, $0xff7fffff
+DATA constants<>+6792(SB)/4, $0xff7fffff
+DATA constants<>+6796(SB)/4, $0xff7fffff
+DATA constants<>+6800(SB)/4, $0xff7fffff
+DATA constants<>+6804(SB)/4, $0xff7fffff
+DATA constants<>+6808(SB)/4, $0xff7fffff
+DATA constants<>+6812(SB)/4, $0xff7fffff
+DATA constants<>+6816(SB)/4, $0xff7fffff
+DATA constants<>+6820(SB)/4, $0xff7fffff
+DATA constants<>+6824(SB)/4, $0xff7fffff
+DATA constants<>+6828(SB)/4, $0xff7fffff
+DATA constants<>+6832(SB)/4, $0xff7fffff
+DATA constants<>+6836(SB)/4, $0xff7fffff
+DATA constants<>+6840(SB)/4, $0xff7fffff
+DATA constants<>+6844(SB)/4, $0xff7fffff
+DATA constants<>+6848(SB)/8, $0x3eb61af4d1f9896b
+DATA constants<>+6856(SB)/8, $0x3eb61af4d1f9896b
+DATA constants<>+6864(SB)/8, $0x3eb61af4d1f9896b
+DATA constants<>+6872(SB)/8, $0x3eb61af4d1f9896b
+DATA constants<>+6880(SB)/8, $0x3eb61af4d1f9896b
+DATA constants<>+6888(SB)/8, $0x3eb61af4d1f9896b
+DATA constants<>+6896(SB)/8, $0x3eb61af4d1f9896b
+DATA constants<>+6904(SB)/8, $0x3eb61af4d1f9896b
+DATA constants<>+6912(SB)/8, $0x3ef00dad461e7742
+DATA constants<>+6920(SB)/8, $0x3ef00dad461e7742
+DATA constants<>+6928(SB)/8, $0x3ef00dad461e7742
+DATA constants<>+6936(SB)/8, $0x3ef00dad461e7742
+DATA constants<>+6944(SB)/8, $0x3ef00dad461e7742
+DATA constants<>+6952(SB)/8, $0x3ef00dad461e7742
+DATA constants<>+6960(SB)/8, $0x3ef00dad461e7742
+DATA constants<>+6968(SB)/8, $0x3ef00dad461e7742
+DATA constants<>+6976(SB)/8, $0x3f2430acd2dcd413
+DATA constants<>+6984(SB)/8, $0x3f2430acd2dcd413
+DATA constants<>+6992(SB)/8, $0x3f2430acd2dcd413
+DATA constants<>+7000(SB)/8, $0x3f2430acd2dcd413
+DATA constants<>+7008(SB)/8, $0x3f2430acd2dcd413
+DATA constants<>+7016(SB)/8, $0x3f2430acd2dcd413
+DATA constants<>+7024(SB)/8, $0x3f2430acd2dcd413
+DATA constants<>+7032(SB)/8, $0x3f2430acd2dcd413
+DATA constants<>+7040(SB)/8, $0x3f55d8748355a565
+DATA constants<>+7048(SB)/8, $0x3f55d8748355a565
+DATA constants<>+7056(SB)/8, $0x3f55d8748355a565
+DATA constants<>+7064(SB)/8, $0x3f55d8748355a565
+DATA constants<>+7072(SB)/8, $0x3f55d8748355a565
+DATA constants<>+7080(SB)/8, $0x3f55d8748355a565
+DATA constants<>+7088(SB)/8, $0x3f55d8748355a565
+DATA constants<>+7096(SB)/8, $0x3f55d8748355a565
+DATA constants<>+7104(SB)/8, $0x3f83b2ab5c4cbb43
+DATA constants<>+7112(SB)/8, $0x3f83b2ab5c4cbb43
+DATA constants<>+7120(SB)/8, $0x3f83b2ab5c4cbb43
+DATA constants<>+7128(SB)/8, $0x3f83b2ab5c4cbb43
+DATA constants<>+7136(SB)/8, $0x3f83b2ab5c4cbb43
+DATA constants<>+7144(SB)/8, $0x3f83b2ab5c4cbb43
+DATA constants<>+7152(SB)/8, $0x3f83b2ab5c4cbb43
+DATA constants<>+7160(SB)/8, $0x3f83b2ab5c4cbb43
+DATA constants<>+7168(SB)/8, $0x3fac6b08dd46f942
+DATA constants<>+7176(SB)/8, $0x3fac6b08dd46f942
+DATA constants<>+7184(SB)/8, $0x3fac6b08dd46f942
+DATA constants<>+7192(SB)/8, $0x3fac6b08dd46f942
+DATA constants<>+7200(SB)/8, $0x3fac6b08dd46f942
+DATA constants<>+7208(SB)/8, $0x3fac6b08dd46f942
+DATA constants<>+7216(SB)/8, $0x3fac6b08dd46f942
+DATA constants<>+7224(SB)/8, $0x3fac6b08dd46f942
+DATA constants<>+7232(SB)/8, $0x3fcebfbdff931f14
+DATA constants<>+7240(SB)/8, $0x3fcebfbdff931f14
+DATA constants<>+7248(SB)/8, $0x3fcebfbdff931f14
+DATA constants<>+7256(SB)/8, $0x3fcebfbdff931f14
+DATA constants<>+7264(SB)/8, $0x3fcebfbdff931f14
+DATA constants<>+7272(SB)/8, $0x3fcebfbdff931f14
+DATA constants<>+7280(SB)/8, $0x3fcebfbdff931f14
+DATA constants<>+7288(SB)/8, $0x3fcebfbdff931f14
+DATA constants<>+7296(SB)/8, $0x3fe62e42fef86150
+DATA constants<>+7304(SB)/8, $0x3fe62e42fef86150
+DATA constants<>+7312(SB)/8, $0x3fe62e42fef86150
+DATA constants<>+7320(SB)/8, $0x3fe62e42fef86150
+DATA constants<>+7328(SB)/8, $0x3fe62e42fef86150
+DATA constants<>+7336(SB)/8, $0x3fe62e42fef86150
+DATA constants<>+7344(SB)/8, $0x3fe62e42fef86150
+DATA constants<>+7352(SB)/8, $0x3fe62e42fef86150
+DATA constants<>+7360(SB)/8, $0x3feffffffffff7a0
+DATA constants<>+7368(SB)/8, $0x3feffffffffff7a0
+DATA constants<>+7376(SB)/8, $0x3feffffffffff7a0
+DATA constants<>+7384(SB)/8, $0x3feffffffffff7a0
+DATA constants<>+7392(SB)/8, $0x3feffffffffff7a0
+DATA constants<>+7400(SB)/8, $0x3feffffffffff7a0
+DATA constants<>+7408(SB)/8, $0x3feffffffffff7a0
+DATA constants<>+7416(SB)/8, $0x3feffffffffff7a0
+DATA constants<>+7424(SB)/4, $0xc3200000
+DATA constants<>+7428(SB)/4, $0xc3200000
+DATA constants<>+7432(SB)/4, $0xc3200000
+DATA constants<>+7436(SB)/4, $0xc3200000
+DATA constants<>+7440(SB)/4, $0xc3200000
+DATA constants<>+7444(SB)/4, $0xc3200000
+DATA constants<>+7448(SB)/4, $0xc3200000
+DATA constants<>+7452(SB)/4, $0xc3200000
+DATA constants<>+7456(SB)/4, $0xc3200000
+DATA constants<>+7460(SB)/4, $0xc3200000
+DATA constants<>+7464(SB)/4, $0xc3200000
+DATA constants<>+7468(SB)/4, $0xc3200000
+DATA constants<>+7472(SB)/4, $0xc3200000
+DATA constants<>+7476(SB)/4, $0xc3200000
+DATA constants<>+7480(SB)/4, $0xc3200000
+DATA constants<>+7484(SB)/4, $0xc3200000
+DATA constants<>+7488(SB)/4, $0x430c0000
+DATA constants<>+7492(SB)/4, $0x430c0000
+DATA constants<>+7496(SB)/4, $0x430c0000
+DATA constants<>+7500(SB)/4, $0x430c0000
+DATA constants<>+7504(SB)/4, $0x430c0000
+DATA constants<>+7508(SB)/4, $0x430c0000
+DATA constants<>+7512(SB)/4, $0x430c0000
+DATA constants<>+7516(SB)/4, $0x430c0000
+DATA constants<>+7520(SB)/4, $0x430c0000
+DATA constants<>+7524(SB)/4, $0x430c0000
+DATA constants<>+7528(SB)/4, $0x430c0000
+DATA constants<>+7532(SB)/4, $0x430c0000
+DATA constants<>+7536(SB)/4, $0x430c0000
+DATA constants<>+7540(SB)/4, $0x430c0000
+DATA constants<>+7544(SB)/4, $0x430c0000
+DATA constants<>+7548(SB)/4, $0x430c0000
+DATA constants<>+7552(SB)/4, $0x7fc00000
+DATA constants<>+7556(SB)/4, $0x7fc00000
+DATA constants<>+7560(SB)/4, $0x7fc00000
+DATA constants<>+7564(SB)/4, $0x7fc00000
+DATA constants<>+7568(SB)/4, $0x7fc00000
+DATA constants<>+7572(SB)/4, $0x7fc00000
+DATA constants<>+7576(SB)/4, $0x7fc00000
+DATA constants<>+7580(SB)/4, $0x7fc00000
+DATA constants<>+7584(SB)/4, $0x7fc00000
+DATA constants<>+7588(SB)/4, $0x7fc00000
+DATA constants<>+7592(SB)/4, $0x7fc00000
+DATA constants<>+7596(SB)/4, $0x7fc00000
+DATA constants<>+7600(SB)/4, $0x7fc00000
+DATA constants<>+7604(SB)/4, $0x7fc00000
+DATA constants<>+7608(SB)/4, $0x7fc00000
+DATA constants<>+7612(SB)/4, $0x7fc00000
+DATA constants<>+7616(SB)/4, $0xbaea4bcf
+DATA constants<>+7620(SB)/4, $0xbaea4bcf
+DATA constants<>+7624(SB)/4, $0xbaea4bcf
+DATA constants<>+7628(SB)/4, $0xbaea4bcf
+DATA constants<>+7632(SB)/4, $0xbaea4bcf
+DATA constants<>+7636(SB)/4, $0xbaea4bcf
+DATA constants<>+7640(SB)/4, $0xbaea4bcf
+DATA constants<>+7644(SB)/4, $0xbaea4bcf
+DATA constants<>+7648(SB)/4, $0xbaea4bcf
+DATA constants<>+7652(SB)/4, $0xbaea4bcf
+DATA constants<>+7656(SB)/4, $0xbaea4bcf
+DATA constants<>+7660(SB)/4, $0xbaea4bcf
+DATA constants<>+7664(SB)/4, $0xbaea4bcf
+DATA constants<>+7668(SB)/4, $0xbaea4bcf
+DATA constants<>+7672(SB)/4, $0xbaea4bcf
+DATA constants<>+7676(SB)/4, $0xbaea4bcf
+DATA constants<>+7680(SB)/4, $0x3c3260e7
+DATA constants<>+7684(SB)/4, $0x3c3260e7
+DATA constants<>+7688(SB)/4, $0x3c3260e7
+DATA constants<>+7692(SB)/4, $0x3c3260e7
+DATA constants<>+7696(SB)/4, $0x3c3260e7
+DATA constants<>+7700(SB)/4, $0x3c3260e7
+DATA constants<>+7704(SB)/4, $0x3c3260e7
+DATA constants<>+7708(SB)/4, $0x3c3260e7
+DATA constants<>+7712(SB)/4, $0x3c3260e7
+DATA constants<>+7716(SB)/4, $0x3c3260e7
+DATA constants<>+7720(SB)/4, $0x3c3260e7
+DATA constants<>+7724(SB)/4, $0x3c3260e7
+DATA constants<>+7728(SB)/4, $0x3c3260e7
+DATA constants<>+7732(SB)/4, $0x3c3260e7
+DATA constants<>+7736(SB)/4, $0x3c3260e7
+DATA constants<>+7740(SB)/4, $0x3c3260e7
+DATA constants<>+7744(SB)/4, $0xbcfefe0e
+DATA constants<>+7748(SB)/4, $0xbcfefe0e
+DATA constants<>+7752(SB)/4, $0xbcfefe0e
+DATA constants<>+7756(SB)/4, $0xbcfefe0e
+DATA constants<>+7760(SB)/4, $0xbcfefe0e
+DATA constants<>+7764(SB)/4, $0xbcfefe0e
+DATA constants<>+7768(SB)/4, $0xbcfefe0e
+DATA constants<>+7772(SB)/4, $0xbcfefe0e
+DATA constants<>+7776(SB)/4, $0xbcfefe0e
+DATA constants<>+7780(SB)/4, $0xbcfefe0e
+DATA constants<>+7784(SB)/4, $0xbcfefe0e
+DATA constants<>+7788(SB)/4, $0xbcfefe0e
+DATA constants<>+7792(SB)/4, $0xbcfefe0e
+DATA constants<>+7796(SB)/4, $0xbcfefe0e
+DATA constants<>+7800(SB)/4, $0xbcfefe0e
+DATA constants<>+7804(SB)/4, $0xbcfefe0e
+DATA constants<>+7808(SB)/4, $0x3d6d2f6a
+DATA constants<>+7812(SB)/4, $0x3d6d2f6a
+DATA constants<>+7816(SB)/4, $0x3d6d2f6a
+DATA constants<>+7820(SB)/4, $0x3d6d2f6a
+DATA constants<>+7824(SB)/4, $0x3d6d2f6a
+DATA constants<>+7828(SB)/4, $0x3d6d2f6a
+DATA constants<>+7832(SB)/4, $0x3d6d2f6a
+DATA constants<>+7836(SB)/4, $0x3d6d2f6a
+DATA constants<>+7840(SB)/4, $0x3d6d2f6a
+DATA constants<>+7844(SB)/4, $0x3d6d2f6a
+DATA constants<>+7848(SB)/4, $0x3d6d2f6a
+DATA constants<>+7852(SB)/4, $0x3d6d2f6a
+DATA constants<>+7856(SB)/4, $0x3d6d2f6a
+DATA constants<>+7860(SB)/4, $0x3d6d2f6a
+DATA constants<>+7864(SB)/4, $0x3d6d2f6a
+DATA constants<>+7868(SB)/4, $0x3d6d2f6a
+DATA constants<>+7872(SB)/4, $0xbdac0aaf
+DATA constants<>+7876(SB)/4, $0xbdac0aaf
+DATA constants<>+7880(SB)/4, $0xbdac0aaf
+DATA constants<>+7884(SB)/4, $0xbdac0aaf
+DATA constants<>+7888(SB)/4, $0xbdac0aaf
+DATA constants<>+7892(SB)/4, $0xbdac0aaf
+DATA constants<>+7896(SB)/4, $0xbdac0aaf
+DATA constants<>+7900(SB)/4, $0xbdac0aaf
+DATA constants<>+7904(SB)/4, $0xbdac0aaf
+DATA constants<>+7908(SB)/4, $0xbdac0aaf
+DATA constants<>+7912(SB)/4, $0xbdac0aaf
+DATA constants<>+7916(SB)/4, $0xbdac0aaf
+DATA constants<>+7920(SB)/4, $0xbdac0aaf
+DATA constants<>+7924(SB)/4, $0xbdac0aaf
+DATA constants<>+7928(SB)/4, $0xbdac0aaf
+DATA constants<>+7932(SB)/4, $0xbdac0aaf
+DATA constants<>+7936(SB)/4, $0x3de047b2
+DATA constants<>+7940(SB)/4, $0x3de047b2
+DATA constants<>+7944(SB)/4, $0x3de047b2
+DATA constants<>+7948(SB)/4, $0x3de047b2
+DATA constants<>+7952(SB)/4, $0x3de047b2
+DATA constants<>+7956(SB)/4, $0x3de047b2
+DATA constants<>+7960(SB)/4, $0x3de047b2
+DATA constants<>+7964(SB)/4, $0x3de047b2
+DATA constants<>+7968(SB)/4, $0x3de047b2
+DATA constants<>+7972(SB)/4, $0x3de047b2
+DATA constants<>+7976(SB)/4, $0x3de047b2
+DATA constants<>+7980(SB)/4, $0x3de047b2
+DATA constants<>+7984(SB)/4, $0x3de047b2
+DATA constants<>+7988(SB)/4, $0x3de047b2
+DATA constants<>+7992(SB)/4, $0x3de047b2
+DATA constants<>+7996(SB)/4, $0x3de047b2
+DATA constants<>+8000(SB)/4, $0xbe12105b
+DATA constants<>+8004(SB)/4, $0xbe12105b
+DATA constants<>+8008(SB)/4, $0xbe12105b
+DATA constants<>+8012(SB)/4, $0xbe12105b
+DATA constants<>+8016(SB)/4, $0xbe12105b
+DATA constants<>+8020(SB)/4, $0xbe12105b
+DATA constants<>+8024(SB)/4, $0xbe12105b
+DATA constants<>+8028(SB)/4, $0xbe12105b
+DATA constants<>+8032(SB)/4, $0xbe12105b
+DATA constants<>+8036(SB)/4, $0xbe12105b
+DATA constants<>+8040(SB)/4, $0xbe12105b
+DATA constants<>+8044(SB)/4, $0xbe12105b
+DATA constants<>+8048(SB)/4, $0xbe12105b
+DATA constants<>+8052(SB)/4, $0xbe12105b
+DATA constants<>+8056(SB)/4, $0xbe12105b
+DATA constants<>+8060(SB)/4, $0xbe12105b
+DATA constants<>+8064(SB)/4, $0x3e4cc8f3
+DATA constants<>+8068(SB)/4, $0x3e4cc8f3
+DATA constants<>+8072(SB)/4, $0x3e4cc8f3
+DATA constants<>+8076(SB)/4, $0x3e4cc8f3
+DATA constants<>+8080(SB)/4, $0x3e4cc8f3
+DATA constants<>+8084(SB)/4, $0x3e4cc8f3
+DATA constants<>+8088(SB)/4, $0x3e4cc8f3
+DATA constants<>+8092(SB)/4, $0x3e4cc8f3
+DATA constants<>+8096(SB)/4, $0x3e4cc8f3
+DATA constants<>+8100(SB)/4, $0x3e4cc8f3
+DATA constants<>+8104(SB)/4, $0x3e4cc8f3
+DATA constants<>+8108(SB)/4, $0x3e4cc8f3
+DATA constants<>+8112(SB)/4, $0x3e4cc8f3
+DATA constants<>+8116(SB)/4, $0x3e4cc8f3
+DATA constants<>+8120(SB)/4, $0x3e4cc8f3
+DATA constants<>+8124(SB)/4, $0x3e4cc8f3
+DATA constants<>+8128(SB)/4, $0xbeaaaa9f
+DATA constants<>+8132(SB)/4, $0xbeaaaa9f
+DATA constants<>+8136(SB)/4, $0xbeaaaa9f
+DATA constants<>+8140(SB)/4, $0xbeaaaa9f
+DATA constants<>+8144(SB)/4, $0xbeaaaa9f
+DATA constants<>+8148(SB)/4, $0xbeaaaa9f
+DATA constants<>+8152(SB)/4, $0xbeaaaa9f
+DATA constants<>+8156(SB)/4, $0xbeaaaa9f
+DATA constants<>+8160(SB)/4, $0xbeaaaa9f
+DATA constants<>+8164(SB)/4, $0xbeaaaa9f
+DATA constants<>+8168(SB)/4, $0xbeaaaa9f
+DATA constants<>+8172(SB)/4, $0xbeaaaa9f
+DATA constants<>+8176(SB)/4, $0xbeaaaa9f
+DATA constants<>+8180(SB)/4, $0xbeaaaa9f
+DATA constants<>+8184(SB)/4, $0xbeaaaa9f
+DATA constants<>+8188(SB)/4, $0xbeaaaa9f
+DATA constants<>+8192(SB)/4, $0x3fc90fdb
+DATA constants<>+8196(SB)/4, $0x3fc90fdb
+DATA constants<>+8200(SB)/4, $0x3fc90fdb
+DATA constants<>+8204(SB)/4, $0x3fc90fdb
+DATA constants<>+8208(SB)/4, $0x3fc90fdb
+DATA constants<>+8212(SB)/4, $0x3fc90fdb
+DATA constants<>+8216(SB)/4, $0x3fc90fdb
+DATA constants<>+8220(SB)/4, $0x3fc90fdb
+DATA constants<>+8224(SB)/4, $0x3fc90fdb
+DATA constants<>+8228(SB)/4, $0x3fc90fdb
+DATA constants<>+8232(SB)/4, $0x3fc90fdb
+DATA constants<>+8236(SB)/4, $0x3fc90fdb
+DATA constants<>+8240(SB)/4, $0x3fc90fdb
+DATA constants<>+8244(SB)/4, $0x3fc90fdb
+DATA constants<>+8248(SB)/4, $0x3fc90fdb
+DATA constants<>+8252(SB)/4, $0x3fc90fdb
+DATA constants<>+8256(SB)/4, $0x40490fdb
+DATA constants<>+8260(SB)/4, $0x40490fdb
+DATA constants<>+8264(SB)/4, $0x40490fdb
+DATA constants<>+8268(SB)/4, $0x40490fdb
+DATA constants<>+8272(SB)/4, $0x40490fdb
+DATA constants<>+8276(SB)/4, $0x40490fdb
+DATA constants<>+8280(SB)/4, $0x40490fdb
+DATA constants<>+8284(SB)/4, $0x40490fdb
+DATA constants<>+8288(SB)/4, $0x40490fdb
+DATA constants<>+8292(SB)/4, $0x40490fdb
+DATA constants<>+8296(SB)/4, $0x40490fdb
+DATA constants<>+8300(SB)/4, $0x40490fdb
+DATA constants<>+8304(SB)/4, $0x40490fdb
+DATA constants<>+8308(SB)/4, $0x40490fdb
+DATA constants<>+8312(SB)/4, $0x40490fdb
+DATA constants<>+8316(SB)/4, $0x40490fdb
+DATA constants<>+8320(SB)/4, $0xb33bbd2e
+DATA constants<>+8324(SB)/4, $0xb33bbd2e
+DATA constants<>+8328(SB)/4, $0xb33bbd2e
+DATA constants<>+8332(SB)/4, $0xb33bbd2e
+DATA constants<>+8336(SB)/4, $0xb33bbd2e
+DATA constants<>+8340(SB)/4, $0xb33bbd2e
+DATA constants<>+8344(SB)/4, $0xb33bbd2e
+DATA constants<>+8348(SB)/4, $0xb33bbd2e
+DATA constants<>+8352(SB)/4, $0xb33bbd2e
+DATA constants<>+8356(SB)/4, $0xb33bbd2e
+DATA constants<>+8360(SB)/4, $0xb33bbd2e
+DATA constants<>+8364(SB)/4, $0xb33bbd2e
+DATA constants<>+8368(SB)/4, $0xb33bbd2e
+DATA constants<>+8372(SB)/4, $0xb33bbd2e
+DATA constants<>+8376(SB)/4, $0xb33bbd2e
+DATA constants<>+8380(SB)/4, $0xb33bbd2e
+DATA constants<>+8384(SB)/4, $0xb3bbbd2e
+DATA constants<>+8388(SB)/4, $0xb3bbbd2e
+DATA constants<>+8392(SB)/4, $0xb3bbbd2e
+DATA constants<>+8396(SB)/4, $0xb3bbbd2e
+DATA constants<>+8400(SB)/4, $0xb3bbbd2e
+DATA constants<>+8404(SB)/4, $0xb3bbbd2e
+DATA constants<>+8408(SB)/4, $0xb3bbbd2e
+DATA constants<>+8412(SB)/4, $0xb3bbbd2e
+DATA constants<>+8416(SB)/4, $0xb3bbbd2e
+DATA constants<>+8420(SB)/4, $0xb3bbbd2e
+DATA constants<>+8424(SB)/4, $0xb3bbbd2e
+DATA constants<>+8428(SB)/4, $0xb3bbbd2e
+DATA constants<>+8432(SB)/4, $0xb3bbbd2e
+DATA constants<>+8436(SB)/4, $0xb3bbbd2e
+DATA constants<>+8440(SB)/4, $0xb3bbbd2e
+DATA constants<>+8444(SB)/4, $0xb3bbbd2e
+DATA constants<>+8448(SB)/8, $0x3fe45f306dc9c883
+DATA constants<>+8456(SB)/8, $0x3fe45f306dc9c883
+DATA constants<>+8464(SB)/8, $0x3fe45f306dc9c883
+DATA constants<>+8472(SB)/8, $0x3fe45f306dc9c883
+DATA constants<>+8480(SB)/8, $0x3fe45f306dc9c883
+DATA constants<>+8488(SB)/8, $0x3fe45f306dc9c883
+DATA constants<>+8496(SB)/8, $0x3fe45f306dc9c883
+DATA constants<>+8504(SB)/8, $0x3fe45f306dc9c883
+DATA constants<>+8512(SB)/8, $0x3ff921fb54442d18
+DATA constants<>+8520(SB)/8, $0x3ff921fb54442d18
+DATA constants<>+8528(SB)/8, $0x3ff921fb54442d18
+DATA constants<>+8536(SB)/8, $0x3ff921fb54442d18
+DATA constants<>+8544(SB)/8, $0x3ff921fb54442d18
+DATA constants<>+8552(SB)/8, $0x3ff921fb54442d18
+DATA constants<>+8560(SB)/8, $0x3ff921fb54442d18
+DATA constants<>+8568(SB)/8, $0x3ff921fb54442d18
+DATA constants<>+8576(SB)/8, $0x3c91a62633145c07
+DATA constants<>+8584(SB)/8, $0x3c91a62633145c07
+DATA constants<>+8592(SB)/8, $0x3c91a62633145c07
+DATA constants<>+8600(SB)/8, $0x3c91a62633145c07
+DATA constants<>+8608(SB)/8, $0x3c91a62633145c07
+DATA constants<>+8616(SB)/8, $0x3c91a62633145c07
+DATA constants<>+8624(SB)/8, $0x3c91a62633145c07
+DATA constants<>+8632(SB)/8, $0x3c91a62633145c07
+DATA constants<>+8640(SB)/4, $0xb94caa04
+DATA constants<>+8644(SB)/4, $0xb94caa04
+DATA constants<>+8648(SB)/4, $0xb94caa04
+DATA constants<>+8652(SB)/4, $0xb94caa04
+DATA constants<>+8656(SB)/4, $0xb94caa04
+DATA constants<>+8660(SB)/4, $0xb94caa04
+DATA constants<>+8664(SB)/4, $0xb94caa04
+DATA constants<>+8668(SB)/4, $0xb94caa04
+DATA constants<>+8672(SB)/4, $0xb94caa04
+DATA constants<>+8676(SB)/4, $0xb94caa04
+DATA constants<>+8680(SB)/4, $0xb94caa04
+DATA constants<>+8684(SB)/4, $0xb94caa04
+DATA constants<>+8688(SB)/4, $0xb94caa04
+DATA constants<>+8692(SB)/4, $0xb94caa04
+DATA constants<>+8696(SB)/4, $0xb94caa04
+DATA constants<>+8700(SB)/4, $0xb94caa04
+DATA constants<>+8704(SB)/4, $0x3c0883bc
+DATA constants<>+8708(SB)/4, $0x3c0883bc
+DATA constants<>+8712(SB)/4, $0x3c0883bc
+DATA constants<>+8716(SB)/4, $0x3c0883bc
+DATA constants<>+8720(SB)/4, $0x3c0883bc
+DATA constants<>+8724(SB)/4, $0x3c0883bc
+DATA constants<>+8728(SB)/4, $0x3c0883bc
+DATA constants<>+8732(SB)/4, $0x3c0883bc
+DATA constants<>+8736(SB)/4, $0x3c0883bc
+DATA constants<>+8740(SB)/4, $0x3c0883bc
+DATA constants<>+8744(SB)/4, $0x3c0883bc
+DATA constants<>+8748(SB)/4, $0x3c0883bc
+DATA constants<>+8752(SB)/4, $0x3c0883bc
+DATA constants<>+8756(SB)/4, $0x3c0883bc
+DATA constants<>+8760(SB)/4, $0x3c0883bc
+DATA constants<>+8764(SB)/4, $0x3c0883bc
+DATA constants<>+8768(SB)/4, $0xbe2aaaa3
+DATA constants<>+8772(SB)/4, $0xbe2aaaa3
+DATA constants<>+8776(SB)/4, $0xbe2aaaa3
+DATA constants<>+8780(SB)/4, $0xbe2aaaa3
+DATA constants<>+8784(SB)/4, $0xbe2aaaa3
+DATA constants<>+8788(SB)/4, $0xbe2aaaa3
+DATA constants<>+8792(SB)/4, $0xbe2aaaa3
+DATA constants<>+8796(SB)/4, $0xbe2aaaa3
+DATA constants<>+8800(SB)/4, $0xbe2aaaa3
+DATA constants<>+8804(SB)/4, $0xbe2aaaa3
+DATA constants<>+8808(SB)/4, $0xbe2aaaa3
+DATA constants<>+8812(SB)/4, $0xbe2aaaa3
+DATA constants<>+8816(SB)/4, $0xbe2aaaa3
+DATA constants<>+8820(SB)/4, $0xbe2aaaa3
+DATA constants<>+8824(SB)/4, $0xbe2aaaa3
+DATA constants<>+8828(SB)/4, $0xbe2aaaa3
+DATA constants<>+8832(SB)/4, $0x37ccf48a
+DATA constants<>+8836(SB)/4, $0x37ccf48a
+DATA constants<>+8840(SB)/4, $0x37ccf48a
+DATA constants<>+8844(SB)/4, $0x37ccf48a
+DATA constants<>+8848(SB)/4, $0x37ccf48a
+DATA constants<>+8852(SB)/4, $0x37ccf48a
+DATA constants<>+8856(SB)/4, $0x37ccf48a
+DATA constants<>+8860(SB)/4, $0x37ccf48a
+DATA constants<>+8864(SB)/4, $0x37ccf48a
+DATA constants<>+8868(SB)/4, $0x37ccf48a
+DATA constants<>+8872(SB)/4, $0x37ccf48a
+DATA constants<>+8876(SB)/4, $0x37ccf48a
+DATA constants<>+8880(SB)/4, $0x37ccf48a
+DATA constants<>+8884(SB)/4, $0x37ccf48a
+DATA constants<>+8888(SB)/4, $0x37ccf48a
+DATA constants<>+8892(SB)/4, $0x37ccf48a
+DATA constants<>+8896(SB)/4, $0xbab60615
+DATA constants<>+8900(SB)/4, $0xbab60615
+DATA constants<>+8904(SB)/4, $0xbab60615
+DATA constants<>+8908(SB)/4, $0xbab60615
+DATA constants<>+8912(SB)/4, $0xbab60615
+DATA constants<>+8916(SB)/4, $0xbab60615
+DATA constants<>+8920(SB)/4, $0xbab60615
+DATA constants<>+8924(SB)/4, $0xbab60615
+DATA constants<>+8928(SB)/4, $0xbab60615
+DATA constants<>+8932(SB)/4, $0xbab60615
+DATA constants<>+8936(SB)/4, $0xbab60615
+DATA constants<>+8940(SB)/4, $0xbab60615
+DATA constants<>+8944(SB)/4, $0xbab60615
+DATA constants<>+8948(SB)/4, $0xbab60615
+DATA constants<>+8952(SB)/4, $0xbab60615
+DATA constants<>+8956(SB)/4, $0xbab60615
+DATA constants<>+8960(SB)/4, $0x3d2aaaa5
+DATA constants<>+8964(SB)/4, $0x3d2aaaa5
+DATA constants<>+8968(SB)/4, $0x3d2aaaa5
+DATA constants<>+8972(SB)/4, $0x3d2aaaa5
+DATA constants<>+8976(SB)/4, $0x3d2aaaa5
+DATA constants<>+8980(SB)/4, $0x3d2aaaa5
+DATA constants<>+8984(SB)/4, $0x3d2aaaa5
+DATA constants<>+8988(SB)/4, $0x3d2aaaa5
+DATA constants<>+8992(SB)/4, $0x3d2aaaa5
+DATA constants<>+8996(SB)/4, $0x3d2aaaa5
+DATA constants<>+9000(SB)/4, $0x3d2aaaa5
+DATA constants<>+9004(SB)/4, $0x3d2aaaa5
+DATA constants<>+9008(SB)/4, $0x3d2aaaa5
+DATA constants<>+9012(SB)/4, $0x3d2aaaa5
+DATA constants<>+9016(SB)/4, $0x3d2aaaa5
+DATA constants<>+9020(SB)/4, $0x3d2aaaa5
+DATA constants<>+9024(SB)/4, $0x00000002
+DATA constants<>+9028(SB)/4, $0x00000002
+DATA constants<>+9032(SB)/4, $0x00000002
+DATA constants<>+9036(SB)/4, $0x00000002
+DATA constants<>+9040(SB)/4, $0x00000002
+DATA constants<>+9044(SB)/4, $0x00000002
+DATA constants<>+9048(SB)/4, $0x00000002
+DATA constants<>+9052(SB)/4, $0x00000002
+DATA constants<>+9056(SB)/4, $0x00000002
+DATA constants<>+9060(SB)/4, $0x00000002
+DATA constants<>+9064(SB)/4, $0x00000002
+DATA constants<>+9068(SB)/4, $0x00000002
+DATA constants<>+9072(SB)/4, $0x00000002
+DATA constants<>+9076(SB)/4, $0x00000002
+DATA constants<>+9080(SB)/4, $0x00000002
+DATA constants<>+9084(SB)/4, $0x00000002
+DATA constants<>+9088(SB)/4, $0x3b8f4258
+DATA constants<>+9092(SB)/4, $0x3b8f4258
+DATA constants<>+9096(SB)/4, $0x3b8f4258
+DATA constants<>+9100(SB)/4, $0x3b8f4258
+DATA constants<>+9104(SB)/4, $0x3b8f4258
+DATA constants<>+9108(SB)/4, $0x3b8f4258
+DATA constants<>+9112(SB)/4, $0x3b8f4258
+DATA constants<>+9116(SB)/4, $0x3b8f4258
+DATA constants<>+9120(SB)/4, $0x3b8f4258
+DATA constants<>+9124(SB)/4, $0x3b8f4258
+DATA constants<>+9128(SB)/4, $0x3b8f4258
+DATA constants<>+9132(SB)/4, $0x3b8f4258
+DATA constants<>+9136(SB)/4, $0x3b8f4258
+DATA constants<>+9140(SB)/4, $0x3b8f4258
+DATA constants<>+9144(SB)/4, $0x3b8f4258
+DATA constants<>+9148(SB)/4, $0x3b8f4258
+DATA constants<>+9152(SB)/4, $0x38d0af68
+DATA constants<>+9156(SB)/4, $0x38d0af68
+DATA constants<>+9160(SB)/4, $0x38d0af68
+DATA constants<>+9164(SB)/4, $0x38d0af68
+DATA constants<>+9168(SB)/4, $0x38d0af68
+DATA constants<>+9172(SB)/4, $0x38d0af68
+DATA constants<>+9176(SB)/4, $0x38d0af68
+DATA constants<>+9180(SB)/4, $0x38d0af68
+DATA constants<>+9184(SB)/4, $0x38d0af68
+DATA constants<>+9188(SB)/4, $0x38d0af68
+DATA constants<>+9192(SB)/4, $0x38d0af68
+DATA constants<>+9196(SB)/4, $0x38d0af68
+DATA constants<>+9200(SB)/4, $0x38d0af68
+DATA constants<>+9204(SB)/4, $0x38d0af68
+DATA constants<>+9208(SB)/4, $0x38d0af68
+DATA constants<>+9212(SB)/4, $0x38d0af68
+DATA constants<>+9216(SB)/4, $0x3c316281
+DATA constants<>+9220(SB)/4, $0x3c316281
+DATA constants<>+9224(SB)/4, $0x3c316281
+DATA constants<>+9228(SB)/4, $0x3c316281
+DATA constants<>+9232(SB)/4, $0x3c316281
+DATA constants<>+9236(SB)/4, $0x3c316281
+DATA constants<>+9240(SB)/4, $0x3c316281
+DATA constants<>+9244(SB)/4, $0x3c316281
+DATA constants<>+9248(SB)/4, $0x3c316281
+DATA constants<>+9252(SB)/4, $0x3c316281
+DATA constants<>+9256(SB)/4, $0x3c316281
+DATA constants<>+9260(SB)/4, $0x3c316281
+DATA constants<>+9264(SB)/4, $0x3c316281
+DATA constants<>+9268(SB)/4, $0x3c316281
+DATA constants<>+9272(SB)/4, $0x3c316281
+DATA constants<>+9276(SB)/4, $0x3c316281
+DATA constants<>+9280(SB)/4, $0x3cae60ca
+DATA constants<>+9284(SB)/4, $0x3cae60ca
+DATA constants<>+9288(SB)/4, $0x3cae60ca
+DATA constants<>+9292(SB)/4, $0x3cae60ca
+DATA constants<>+9296(SB)/4, $0x3cae60ca
+DATA constants<>+9300(SB)/4, $0x3cae60ca
+DATA constants<>+9304(SB)/4, $0x3cae60ca
+DATA constants<>+9308(SB)/4, $0x3cae60ca
+DATA constants<>+9312(SB)/4, $0x3cae60ca
+DATA constants<>+9316(SB)/4, $0x3cae60ca
+DATA constants<>+9320(SB)/4, $0x3cae60ca
+DATA constants<>+9324(SB)/4, $0x3cae60ca
+DATA constants<>+9328(SB)/4, $0x3cae60ca
+DATA constants<>+9332(SB)/4, $0x3cae60ca
+DATA constants<>+9336(SB)/4, $0x3cae60ca
+DATA constants<>+9340(SB)/4, $0x3cae60ca
+DATA constants<>+9344(SB)/4, $0x3d5d6cdd
+DATA constants<>+9348(SB)/4, $0x3d5d6cdd
+DATA constants<>+9352(SB)/4, $0x3d5d6cdd
+DATA constants<>+9356(SB)/4, $0x3d5d6cdd
+DATA constants<>+9360(SB)/4, $0x3d5d6cdd
+DATA constants<>+9364(SB)/4, $0x3d5d6cdd
+DATA constants<>+9368(SB)/4, $0x3d5d6cdd
+DATA constants<>+9372(SB)/4, $0x3d5d6cdd
+DATA constants<>+9376(SB)/4, $0x3d5d6cdd
+DATA constants<>+9380(SB)/4, $0x3d5d6cdd
+DATA constants<>+9384(SB)/4, $0x3d5d6cdd
+DATA constants<>+9388(SB)/4, $0x3d5d6cdd
+DATA constants<>+9392(SB)/4, $0x3d5d6cdd
+DATA constants<>+9396(SB)/4, $0x3d5d6cdd
+DATA constants<>+9400(SB)/4, $0x3d5d6cdd
+DATA constants<>+9404(SB)/4, $0x3d5d6cdd
+DATA constants<>+9408(SB)/4, $0x3e0886cf
+DATA constants<>+9412(SB)/4, $0x3e0886cf
+DATA constants<>+9416(SB)/4, $0x3e0886cf
+DATA constants<>+9420(SB)/4, $0x3e0886cf
+DATA constants<>+9424(SB)/4, $0x3e0886cf
+DATA constants<>+9428(SB)/4, $0x3e0886cf
+DATA constants<>+9432(SB)/4, $0x3e0886cf
+DATA constants<>+9436(SB)/4, $0x3e0886cf
+DATA constants<>+9440(SB)/4, $0x3e0886cf
+DATA constants<>+9444(SB)/4, $0x3e0886cf
+DATA constants<>+9448(SB)/4, $0x3e0886cf
+DATA constants<>+9452(SB)/4, $0x3e0886cf
+DATA constants<>+9456(SB)/4, $0x3e0886cf
+DATA constants<>+9460(SB)/4, $0x3e0886cf
+DATA constants<>+9464(SB)/4, $0x3e0886cf
+DATA constants<>+9468(SB)/4, $0x3e0886cf
+DATA constants<>+9472(SB)/4, $0x3eaaaab0
+DATA constants<>+9476(SB)/4, $0x3eaaaab0
+DATA constants<>+9480(SB)/4, $0x3eaaaab0
+DATA constants<>+9484(SB)/4, $0x3eaaaab0
+DATA constants<>+9488(SB)/4, $0x3eaaaab0
+DATA constants<>+9492(SB)/4, $0x3eaaaab0
+DATA constants<>+9496(SB)/4, $0x3eaaaab0
+DATA constants<>+9500(SB)/4, $0x3eaaaab0
+DATA constants<>+9504(SB)/4, $0x3eaaaab0
+DATA constants<>+9508(SB)/4, $0x3eaaaab0
+DATA constants<>+9512(SB)/4, $0x3eaaaab0
+DATA constants<>+9516(SB)/4, $0x3eaaaab0
+DATA constants<>+9520(SB)/4, $0x3eaaaab0
+DATA constants<>+9524(SB)/4, $0x3eaaaab0
+DATA constants<>+9528(SB)/4, $0x3eaaaab0
+DATA constants<>+9532(SB)/4, $0x3eaaaab0
+GLOBL constants<>(SB), RODATA|NOPTR, $9536
 
 DATA tailMasks<>+0(SB)/4, $0xffffffff
 DATA tailMasks<>+4(SB)/4, $0xffffffff
@@ -1785,30 +2561,30 @@ loop:
 	VGETEXPPS    Z13, Z15
 	VCMPPS       $0x11, Z14, Z0, K1
 	VMULPS       Z1, Z14, Z16
-	VBLENDMPS    Z16, Z14, K1, Z17
-	VADDPS       Z2, Z15, Z14
-	VBLENDMPS    Z14, Z15, K1, Z18
-	VSUBPS       Z2, Z17, Z14
-	VMULPS       Z14, Z14, Z15
-	VMOVUPS      Z3, Z16
-	VFMADD231PS  Z14, Z4, Z16
-	VMOVUPS      Z5, Z21
-	VFMADD231PS  Z14, Z6, Z21
-	VMOVUPS      Z7, Z22
-	VFMADD231PS  Z14, Z8, Z22
-	VMOVUPS      Z9, Z23
-	VFMADD231PS  Z14, Z10, Z23
-	VMULPS       Z14, Z14, Z24
-	VFMADD231PS  Z24, Z21, Z16
-	VFMADD231PS  Z24, Z23, Z22
-	VMULPS       Z24, Z24, Z21
-	VFMADD231PS  Z21, Z22, Z16
-	VMULPS       Z14, Z15, Z21
-	VMULPS       Z11, Z18, Z22
-	VFMADD231PS  Z16, Z21, Z22
-	VFNMADD231PS Z1, Z15, Z22
-	VADDPS       Z22, Z14, Z14
-	VFMADD231PS  Z12, Z18, Z14
+	VBLENDMPS    Z16, Z14, K1, Z14
+	VADDPS       Z2, Z15, Z16
+	VBLENDMPS    Z16, Z15, K1, Z15
+	VSUBPS       Z2, Z14, Z14
+	VMULPS       Z14, Z14, Z16
+	VMOVUPS      Z3, Z17
+	VFMADD231PS  Z14, Z4, Z17
+	VMOVUPS      Z5, Z18
+	VFMADD231PS  Z14, Z6, Z18
+	VMOVUPS      Z7, Z19
+	VFMADD231PS  Z14, Z8, Z19
+	VMOVUPS      Z9, Z20
+	VFMADD231PS  Z14, Z10, Z20
+	VMULPS       Z14, Z14, Z21
+	VFMADD231PS  Z21, Z18, Z17
+	VFMADD231PS  Z21, Z20, Z19
+	VMULPS       Z21, Z21, Z18
+	VFMADD231PS  Z18, Z19, Z17
+	VMULPS       Z14, Z16, Z18
+	VMULPS       Z11, Z15, Z19
+	VFMADD231PS  Z17, Z18, Z19
+	VFNMADD231PS Z1, Z16, Z19
+	VADDPS       Z19, Z14, Z14
+	VFMADD231PS  Z12, Z15, Z14
 	VBROADCASTSS constants<>+1408(SB), Z15
 	VFIXUPIMMPS  $0x00, Z15, Z13, Z14
 	VMOVUPS      Z14, (AX)(DX*4)
@@ -1827,10 +2603,10 @@ test:
 	VGETEXPPS    Z13, Z15
 	VCMPPS       $0x11, Z14, Z0, K2
 	VMULPS       Z1, Z14, Z0
-	VBLENDMPS    Z0, Z14, K2, Z19
+	VBLENDMPS    Z0, Z14, K2, Z14
 	VADDPS       Z2, Z15, Z0
-	VBLENDMPS    Z0, Z15, K2, Z20
-	VSUBPS       Z2, Z19, Z0
+	VBLENDMPS    Z0, Z15, K2, Z15
+	VSUBPS       Z2, Z14, Z0
 	VMULPS       Z0, Z0, Z2
 	VFMADD231PS  Z0, Z4, Z3
 	VMOVUPS      Z5, Z4
@@ -1845,11 +2621,11 @@ test:
 	VMULPS       Z7, Z7, Z4
 	VFMADD231PS  Z4, Z5, Z3
 	VMULPS       Z0, Z2, Z4
-	VMULPS       Z11, Z20, Z5
+	VMULPS       Z11, Z15, Z5
 	VFMADD231PS  Z3, Z4, Z5
 	VFNMADD231PS Z1, Z2, Z5
 	VADDPS       Z5, Z0, Z0
-	VFMADD231PS  Z12, Z20, Z0
+	VFMADD231PS  Z12, Z15, Z0
 	VBROADCASTSS constants<>+1408(SB), Z1
 	VFIXUPIMMPS  $0x00, Z1, Z13, Z0
 	VMOVUPS      Z0, K1, (AX)(DX*4)
@@ -1889,30 +2665,30 @@ loop:
 	VGETEXPPS    Z13, Z15
 	VCMPPS       $0x11, Z14, Z0, K1
 	VMULPS       Z1, Z14, Z16
-	VBLENDMPS    Z16, Z14, K1, Z17
-	VADDPS       Z2, Z15, Z14
-	VBLENDMPS    Z14, Z15, K1, Z18
-	VSUBPS       Z2, Z17, Z14
-	VMULPS       Z14, Z14, Z15
-	VMOVUPS      Z3, Z16
-	VFMADD231PS  Z14, Z4, Z16
-	VMOVUPS      Z5, Z21
-	VFMADD231PS  Z14, Z6, Z21
-	VMOVUPS      Z7, Z22
-	VFMADD231PS  Z14, Z8, Z22
-	VMOVUPS      Z9, Z23
-	VFMADD231PS  Z14, Z10, Z23
-	VMULPS       Z14, Z14, Z24
-	VFMADD231PS  Z24, Z21, Z16
-	VFMADD231PS  Z24, Z23, Z22
-	VMULPS       Z24, Z24, Z21
-	VFMADD231PS  Z21, Z22, Z16
-	VMULPS       Z14, Z15, Z21
-	VMULPS       Z11, Z18, Z22
-	VFMADD231PS  Z16, Z21, Z22
-	VFNMADD231PS Z1, Z15, Z22
-	VADDPS       Z22, Z14, Z14
-	VFMADD231PS  Z12, Z18, Z14
+	VBLENDMPS    Z16, Z14, K1, Z14
+	VADDPS       Z2, Z15, Z16
+	VBLENDMPS    Z16, Z15, K1, Z15
+	VSUBPS       Z2, Z14, Z14
+	VMULPS       Z14, Z14, Z16
+	VMOVUPS      Z3, Z17
+	VFMADD231PS  Z14, Z4, Z17
+	VMOVUPS      Z5, Z18
+	VFMADD231PS  Z14, Z6, Z18
+	VMOVUPS      Z7, Z19
+	VFMADD231PS  Z14, Z8, Z19
+	VMOVUPS      Z9, Z20
+	VFMADD231PS  Z14, Z10, Z20
+	VMULPS       Z14, Z14, Z21
+	VFMADD231PS  Z21, Z18, Z17
+	VFMADD231PS  Z21, Z20, Z19
+	VMULPS       Z21, Z21, Z18
+	VFMADD231PS  Z18, Z19, Z17
+	VMULPS       Z14, Z16, Z18
+	VMULPS       Z11, Z15, Z19
+	VFMADD231PS  Z17, Z18, Z19
+	VFNMADD231PS Z1, Z16, Z19
+	VADDPS       Z19, Z14, Z14
+	VFMADD231PS  Z12, Z15, Z14
 	VBROADCASTSS constants<>+1408(SB), Z15
 	VFIXUPIMMPS  $0x00, Z15, Z13, Z14
 	VMOVNTPS     Z14, (AX)(DX*4)
@@ -1931,10 +2707,10 @@ test:
 	VGETEXPPS    Z13, Z15
 	VCMPPS       $0x11, Z14, Z0, K2
 	VMULPS       Z1, Z14, Z0
-	VBLENDMPS    Z0, Z14, K2, Z19
+	VBLENDMPS    Z0, Z14, K2, Z14
 	VADDPS       Z2, Z15, Z0
-	VBLENDMPS    Z0, Z15, K2, Z20
-	VSUBPS       Z2, Z19, Z0
+	VBLENDMPS    Z0, Z15, K2, Z15
+	VSUBPS       Z2, Z14, Z0
 	VMULPS       Z0, Z0, Z2
 	VFMADD231PS  Z0, Z4, Z3
 	VMOVUPS      Z5, Z4
@@ -1949,11 +2725,11 @@ test:
 	VMULPS       Z7, Z7, Z4
 	VFMADD231PS  Z4, Z5, Z3
 	VMULPS       Z0, Z2, Z4
-	VMULPS       Z11, Z20, Z5
+	VMULPS       Z11, Z15, Z5
 	VFMADD231PS  Z3, Z4, Z5
 	VFNMADD231PS Z1, Z2, Z5
 	VADDPS       Z5, Z0, Z0
-	VFMADD231PS  Z12, Z20, Z0
+	VFMADD231PS  Z12, Z15, Z0
 	VBROADCASTSS constants<>+1408(SB), Z1
 	VFIXUPIMMPS  $0x00, Z1, Z13, Z0
 	VMOVUPS      Z0, K1, (AX)(DX*4)
@@ -2373,26 +3149,26 @@ loopTogether:
 	VBROADCASTSS constants<>+2432(SB), Z19
 	VFMADD231PS  Z19, Z12, Z18
 	VBROADCASTSS constants<>+2368(SB), Z19
-	VBROADCASTSS constants<>+2432(SB), Z24
-	VFMADD231PS  Z24, Z13, Z19
-	VBROADCASTSS constants<>+2496(SB), Z24
-	VBROADCASTSS constants<>+2560(SB), Z25
-	VFMADD231PS  Z25, Z12, Z24
-	VBROADCASTSS constants<>+2496(SB), Z25
-	VBROADCASTSS constants<>+2560(SB), Z26
-	VFMADD231PS  Z26, Z13, Z25
-	VMULPS       Z12, Z12, Z26
-	VMULPS       Z13, Z13, Z27
-	VFMADD231PS  Z26, Z18, Z16
-	VFMADD231PS  Z27, Z19, Z17
+	VBROADCASTSS constants<>+2432(SB), Z20
+	VFMADD231PS  Z20, Z13, Z19
+	VBROADCASTSS constants<>+2496(SB), Z20
+	VBROADCASTSS constants<>+2560(SB), Z21
+	VFMADD231PS  Z21, Z12, Z20
+	VBROADCASTSS constants<>+2496(SB), Z21
+	VBROADCASTSS constants<>+2560(SB), Z22
+	VFMADD231PS  Z22, Z13, Z21
+	VMULPS       Z12, Z12, Z22
+	VMULPS       Z13, Z13, Z23
+	VFMADD231PS  Z22, Z18, Z16
+	VFMADD231PS  Z23, Z19, Z17
 	VBROADCASTSS constants<>+2624(SB), Z18
-	VFMADD231PS  Z18, Z26, Z24
+	VFMADD231PS  Z18, Z22, Z20
 	VBROADCASTSS constants<>+2624(SB), Z18
-	VFMADD231PS  Z18, Z27, Z25
-	VMULPS       Z26, Z26, Z18
-	VMULPS       Z27, Z27, Z19
-	VFMADD231PS  Z18, Z24, Z16
-	VFMADD231PS  Z19, Z25, Z17
+	VFMADD231PS  Z18, Z23, Z21
+	VMULPS       Z22, Z22, Z18
+	VMULPS       Z23, Z23, Z19
+	VFMADD231PS  Z18, Z20, Z16
+	VFMADD231PS  Z19, Z21, Z17
 	VFMADD213PS  Z12, Z12, Z16
 	VFMADD213PS  Z13, Z13, Z17
 	VBROADCASTSS constants<>+1728(SB), Z12
@@ -2421,26 +3197,26 @@ loopTogether:
 	VBROADCASTSS constants<>+384(SB), Z19
 	VFMADD231PS  Z19, Z12, Z18
 	VBROADCASTSS constants<>+448(SB), Z19
-	VBROADCASTSS constants<>+384(SB), Z24
-	VFMADD231PS  Z24, Z13, Z19
-	VBROADCASTSS constants<>+512(SB), Z24
-	VFMADD213PS  Z24, Z12, Z18
-	VBROADCASTSS constants<>+512(SB), Z24
-	VFMADD213PS  Z24, Z13, Z19
-	VBROADCASTSS constants<>+576(SB), Z24
-	VFMADD213PS  Z24, Z12, Z18
-	VBROADCASTSS constants<>+576(SB), Z24
-	VFMADD213PS  Z24, Z13, Z19
-	VBROADCASTSS constants<>+640(SB), Z24
-	VFMADD213PS  Z24, Z12, Z18
-	VBROADCASTSS constants<>+640(SB), Z24
-	VFMADD213PS  Z24, Z13, Z19
-	VBROADCASTSS constants<>+704(SB), Z24
-	VFMADD213PS  Z24, Z12, Z18
-	VBROADCASTSS constants<>+704(SB), Z24
-	VFMADD213PS  Z24, Z13, Z19
-	VBROADCASTSS constants<>+704(SB), Z24
-	VFMADD213PS  Z24, Z12, Z18
+	VBROADCASTSS constants<>+384(SB), Z20
+	VFMADD231PS  Z20, Z13, Z19
+	VBROADCASTSS constants<>+512(SB), Z20
+	VFMADD213PS  Z20, Z12, Z18
+	VBROADCASTSS constants<>+512(SB), Z20
+	VFMADD213PS  Z20, Z13, Z19
+	VBROADCASTSS constants<>+576(SB), Z20
+	VFMADD213PS  Z20, Z12, Z18
+	VBROADCASTSS constants<>+576(SB), Z20
+	VFMADD213PS  Z20, Z13, Z19
+	VBROADCASTSS constants<>+640(SB), Z20
+	VFMADD213PS  Z20, Z12, Z18
+	VBROADCASTSS constants<>+640(SB), Z20
+	VFMADD213PS  Z20, Z13, Z19
+	VBROADCASTSS constants<>+704(SB), Z20
+	VFMADD213PS  Z20, Z12, Z18
+	VBROADCASTSS constants<>+704(SB), Z20
+	VFMADD213PS  Z20, Z13, Z19
+	VBROADCASTSS constants<>+704(SB), Z20
+	VFMADD213PS  Z20, Z12, Z18
 	VBROADCASTSS constants<>+704(SB), Z12
 	VFMADD213PS  Z12, Z13, Z19
 	VSCALEFPS    Z16, Z18, Z12
@@ -2459,10 +3235,10 @@ loopTogether:
 	VANDPS       Z10, Z9, Z9
 	VORPS        Z8, Z12, Z8
 	VORPS        Z9, Z13, Z9
-	VBLENDMPS    Z14, Z8, K1, Z20
-	VBLENDMPS    Z15, Z9, K2, Z21
-	VMOVUPS      Z20, (AX)(DX*4)
-	VMOVUPS      Z21, 64(AX)(DX*4)
+	VBLENDMPS    Z14, Z8, K1, Z8
+	VBLENDMPS    Z15, Z9, K2, Z9
+	VMOVUPS      Z8, (AX)(DX*4)
+	VMOVUPS      Z9, 64(AX)(DX*4)
 	ADDQ         $+32, DX
 
 testTogether:
@@ -2534,8 +3310,8 @@ loop:
 	VBROADCASTSS constants<>+1728(SB), Z9
 	VANDPS       Z9, Z8, Z8
 	VORPS        Z8, Z10, Z8
-	VBLENDMPS    Z11, Z8, K1, Z22
-	VMOVUPS      Z22, (AX)(DX*4)
+	VBLENDMPS    Z11, Z8, K1, Z8
+	VMOVUPS      Z8, (AX)(DX*4)
 	ADDQ         $+16, DX
 
 test:
@@ -2608,8 +3384,8 @@ test:
 	VBROADCASTSS constants<>+1728(SB), Z0
 	VANDPS       Z0, Z8, Z0
 	VORPS        Z0, Z2, Z0
-	VBLENDMPS    Z1, Z0, K2, Z23
-	VMOVUPS      Z23, K1, (AX)(DX*4)
+	VBLENDMPS    Z1, Z0, K2, Z0
+	VMOVUPS      Z0, K1, (AX)(DX*4)
 
 done:
 	VZEROUPPER
@@ -2679,26 +3455,26 @@ loopTogether:
 	VBROADCASTSS constants<>+2432(SB), Z19
 	VFMADD231PS  Z19, Z12, Z18
 	VBROADCASTSS constants<>+2368(SB), Z19
-	VBROADCASTSS constants<>+2432(SB), Z24
-	VFMADD231PS  Z24, Z13, Z19
-	VBROADCASTSS constants<>+2496(SB), Z24
-	VBROADCASTSS constants<>+2560(SB), Z25
-	VFMADD231PS  Z25, Z12, Z24
-	VBROADCASTSS constants<>+2496(SB), Z25
-	VBROADCASTSS constants<>+2560(SB), Z26
-	VFMADD231PS  Z26, Z13, Z25
-	VMULPS       Z12, Z12, Z26
-	VMULPS       Z13, Z13, Z27
-	VFMADD231PS  Z26, Z18, Z16
-	VFMADD231PS  Z27, Z19, Z17
+	VBROADCASTSS constants<>+2432(SB), Z20
+	VFMADD231PS  Z20, Z13, Z19
+	VBROADCASTSS constants<>+2496(SB), Z20
+	VBROADCASTSS constants<>+2560(SB), Z21
+	VFMADD231PS  Z21, Z12, Z20
+	VBROADCASTSS constants<>+2496(SB), Z21
+	VBROADCASTSS constants<>+2560(SB), Z22
+	VFMADD231PS  Z22, Z13, Z21
+	VMULPS       Z12, Z12, Z22
+	VMULPS       Z13, Z13, Z23
+	VFMADD231PS  Z22, Z18, Z16
+	VFMADD231PS  Z23, Z19, Z17
 	VBROADCASTSS constants<>+2624(SB), Z18
-	VFMADD231PS  Z18, Z26, Z24
+	VFMADD231PS  Z18, Z22, Z20
 	VBROADCASTSS constants<>+2624(SB), Z18
-	VFMADD231PS  Z18, Z27, Z25
-	VMULPS       Z26, Z26, Z18
-	VMULPS       Z27, Z27, Z19
-	VFMADD231PS  Z18, Z24, Z16
-	VFMADD231PS  Z19, Z25, Z17
+	VFMADD231PS  Z18, Z23, Z21
+	VMULPS       Z22, Z22, Z18
+	VMULPS       Z23, Z23, Z19
+	VFMADD231PS  Z18, Z20, Z16
+	VFMADD231PS  Z19, Z21, Z17
 	VFMADD213PS  Z12, Z12, Z16
 	VFMADD213PS  Z13, Z13, Z17
 	VBROADCASTSS constants<>+1728(SB), Z12
@@ -2727,26 +3503,26 @@ loopTogether:
 	VBROADCASTSS constants<>+384(SB), Z19
 	VFMADD231PS  Z19, Z12, Z18
 	VBROADCASTSS constants<>+448(SB), Z19
-	VBROADCASTSS constants<>+384(SB), Z24
-	VFMADD231PS  Z24, Z13, Z19
-	VBROADCASTSS constants<>+512(SB), Z24
-	VFMADD213PS  Z24, Z12, Z18
-	VBROADCASTSS constants<>+512(SB), Z24
-	VFMADD213PS  Z24, Z13, Z19
-	VBROADCASTSS constants<>+576(SB), Z24
-	VFMADD213PS  Z24, Z12, Z18
-	VBROADCASTSS constants<>+576(SB), Z24
-	VFMADD213PS  Z24, Z13, Z19
-	VBROADCASTSS constants<>+640(SB), Z24
-	VFMADD213PS  Z24, Z12, Z18
-	VBROADCASTSS constants<>+640(SB), Z24
-	VFMADD213PS  Z24, Z13, Z19
-	VBROADCASTSS constants<>+704(SB), Z24
-	VFMADD213PS  Z24, Z12, Z18
-	VBROADCASTSS constants<>+704(SB), Z24
-	VFMADD213PS  Z24, Z13, Z19
-	VBROADCASTSS constants<>+704(SB), Z24
-	VFMADD213PS  Z24, Z12, Z18
+	VBROADCASTSS constants<>+384(SB), Z20
+	VFMADD231PS  Z20, Z13, Z19
+	VBROADCASTSS constants<>+512(SB), Z20
+	VFMADD213PS  Z20, Z12, Z18
+	VBROADCASTSS constants<>+512(SB), Z20
+	VFMADD213PS  Z20, Z13, Z19
+	VBROADCASTSS constants<>+576(SB), Z20
+	VFMADD213PS  Z20, Z12, Z18
+	VBROADCASTSS constants<>+576(SB), Z20
+	VFMADD213PS  Z20, Z13, Z19
+	VBROADCASTSS constants<>+640(SB), Z20
+	VFMADD213PS  Z20, Z12, Z18
+	VBROADCASTSS constants<>+640(SB), Z20
+	VFMADD213PS  Z20, Z13, Z19
+	VBROADCASTSS constants<>+704(SB), Z20
+	VFMADD213PS  Z20, Z12, Z18
+	VBROADCASTSS constants<>+704(SB), Z20
+	VFMADD213PS  Z20, Z13, Z19
+	VBROADCASTSS constants<>+704(SB), Z20
+	VFMADD213PS  Z20, Z12, Z18
 	VBROADCASTSS constants<>+704(SB), Z12
 	VFMADD213PS  Z12, Z13, Z19
 	VSCALEFPS    Z16, Z18, Z12
@@ -2765,10 +3541,10 @@ loopTogether:
 	VANDPS       Z10, Z9, Z9
 	VORPS        Z8, Z12, Z8
 	VORPS        Z9, Z13, Z9
-	VBLENDMPS    Z14, Z8, K1, Z20
-	VBLENDMPS    Z15, Z9, K2, Z21
-	VMOVNTPS     Z20, (AX)(DX*4)
-	VMOVNTPS     Z21, 64(AX)(DX*4)
+	VBLENDMPS    Z14, Z8, K1, Z8
+	VBLENDMPS    Z15, Z9, K2, Z9
+	VMOVNTPS     Z8, (AX)(DX*4)
+	VMOVNTPS     Z9, 64(AX)(DX*4)
 	ADDQ         $+32, DX
 
 testTogether:
@@ -2841,8 +3617,8 @@ loop:
 	VBROADCASTSS constants<>+1728(SB), Z9
 	VANDPS       Z9, Z8, Z8
 	VORPS        Z8, Z10, Z8
-	VBLENDMPS    Z11, Z8, K1, Z22
-	VMOVNTPS     Z22, (AX)(DX*4)
+	VBLENDMPS    Z11, Z8, K1, Z8
+	VMOVNTPS     Z8, (AX)(DX*4)
 	ADDQ         $+16, DX
 
 test:
@@ -2915,8 +3691,8 @@ test:
 	VBROADCASTSS constants<>+1728(SB), Z0
 	VANDPS       Z0, Z8, Z0
 	VORPS        Z0, Z2, Z0
-	VBLENDMPS    Z1, Z0, K2, Z23
-	VMOVUPS      Z23, K1, (AX)(DX*4)
+	VBLENDMPS    Z1, Z0, K2, Z0
+	VMOVUPS      Z0, K1, (AX)(DX*4)
 
 done:
 	VZEROUPPER
@@ -2952,52 +3728,52 @@ loopTogether:
 	VXORPS       Z2, Z11, Z11
 	VMAXPS       Z10, Z3, Z10
 	VMAXPS       Z11, Z3, Z11
-	VMOVUPS      Z5, Z16
-	VFMADD231PS  Z4, Z10, Z16
-	VMOVUPS      Z5, Z17
-	VFMADD231PS  Z4, Z11, Z17
-	VSUBPS       Z5, Z16, Z16
-	VSUBPS       Z5, Z17, Z17
-	VFNMADD231PS Z6, Z16, Z10
-	VFNMADD231PS Z6, Z17, Z11
-	VFNMADD231PS Z7, Z16, Z10
-	VFNMADD231PS Z7, Z17, Z11
-	VBROADCASTSS constants<>+448(SB), Z18
-	VBROADCASTSS constants<>+384(SB), Z19
-	VFMADD231PS  Z19, Z10, Z18
-	VBROADCASTSS constants<>+448(SB), Z19
-	VBROADCASTSS constants<>+384(SB), Z20
-	VFMADD231PS  Z20, Z11, Z19
-	VBROADCASTSS constants<>+512(SB), Z20
-	VFMADD213PS  Z20, Z10, Z18
-	VBROADCASTSS constants<>+512(SB), Z20
-	VFMADD213PS  Z20, Z11, Z19
-	VBROADCASTSS constants<>+576(SB), Z20
-	VFMADD213PS  Z20, Z10, Z18
-	VBROADCASTSS constants<>+576(SB), Z20
-	VFMADD213PS  Z20, Z11, Z19
-	VBROADCASTSS constants<>+640(SB), Z20
-	VFMADD213PS  Z20, Z10, Z18
-	VBROADCASTSS constants<>+640(SB), Z20
-	VFMADD213PS  Z20, Z11, Z19
-	VFMADD213PS  Z0, Z10, Z18
-	VFMADD213PS  Z0, Z11, Z19
-	VFMADD213PS  Z0, Z10, Z18
-	VFMADD213PS  Z0, Z11, Z19
-	VSCALEFPS    Z16, Z18, Z10
-	VSCALEFPS    Z17, Z19, Z11
-	VBROADCASTSS constants<>+2752(SB), Z16
-	VCMPPS       $0x11, Z16, Z8, K1
+	VMOVUPS      Z5, Z12
+	VFMADD231PS  Z4, Z10, Z12
+	VMOVUPS      Z5, Z13
+	VFMADD231PS  Z4, Z11, Z13
+	VSUBPS       Z5, Z12, Z12
+	VSUBPS       Z5, Z13, Z13
+	VFNMADD231PS Z6, Z12, Z10
+	VFNMADD231PS Z6, Z13, Z11
+	VFNMADD231PS Z7, Z12, Z10
+	VFNMADD231PS Z7, Z13, Z11
+	VBROADCASTSS constants<>+448(SB), Z14
+	VBROADCASTSS constants<>+384(SB), Z15
+	VFMADD231PS  Z15, Z10, Z14
+	VBROADCASTSS constants<>+448(SB), Z15
+	VBROADCASTSS constants<>+384(SB), Z16
+	VFMADD231PS  Z16, Z11, Z15
+	VBROADCASTSS constants<>+512(SB), Z16
+	VFMADD213PS  Z16, Z10, Z14
+	VBROADCASTSS constants<>+512(SB), Z16
+	VFMADD213PS  Z16, Z11, Z15
+	VBROADCASTSS constants<>+576(SB), Z16
+	VFMADD213PS  Z16, Z10, Z14
+	VBROADCASTSS constants<>+576(SB), Z16
+	VFMADD213PS  Z16, Z11, Z15
+	VBROADCASTSS constants<>+640(SB), Z16
+	VFMADD213PS  Z16, Z10, Z14
+	VBROADCASTSS constants<>+640(SB), Z16
+	VFMADD213PS  Z16, Z11, Z15
+	VFMADD213PS  Z0, Z10, Z14
+	VFMADD213PS  Z0, Z11, Z15
+	VFMADD213PS  Z0, Z10, Z14
+	VFMADD213PS  Z0, Z11, Z15
+	VSCALEFPS    Z12, Z14, Z10
+	VSCALEFPS    Z13, Z15, Z11
+	VBROADCASTSS constants<>+2752(SB), Z12
+	VCMPPS       $0x11, Z12, Z8, K1
 	VBROADCASTSS constants<>+2752(SB), Z8
 	VCMPPS       $0x11, Z8, Z9, K2
 	VMULPS       Z10, Z0, Z8
 	VMULPS       Z11, Z0, Z9
-	VBLENDMPS    Z8, Z0, K1, Z12
-	VBLENDMPS    Z9, Z0, K2, Z13
-	VADDPS       Z10, Z0, Z8
-	VADDPS       Z11, Z0, Z9
-	VDIVPS       Z8, Z12, Z8
-	VDIVPS       Z9, Z13, Z9
+	VBLENDMPS    Z8, Z0, K1, Z8
+	VBLENDMPS    Z9, Z0, K2, Z9
+	VADDPS       Z10, Z0, Z10
+	VADDPS       Z11, Z0, Z11
+	VDIVPS       Z10, Z8, Z8
+	VDIVPS       Z11, Z9, Z9
 	VMOVUPS      Z8, (AX)(DX*4)
 	VMOVUPS      Z9, 64(AX)(DX*4)
 	ADDQ         $+32, DX
@@ -3032,9 +3808,9 @@ loop:
 	VBROADCASTSS constants<>+2752(SB), Z10
 	VCMPPS       $0x11, Z10, Z8, K1
 	VMULPS       Z9, Z0, Z8
-	VBLENDMPS    Z8, Z0, K1, Z14
-	VADDPS       Z9, Z0, Z8
-	VDIVPS       Z8, Z14, Z8
+	VBLENDMPS    Z8, Z0, K1, Z8
+	VADDPS       Z9, Z0, Z9
+	VDIVPS       Z9, Z8, Z8
 	VMOVUPS      Z8, (AX)(DX*4)
 	ADDQ         $+16, DX
 
@@ -3070,9 +3846,9 @@ test:
 	VBROADCASTSS constants<>+2752(SB), Z2
 	VCMPPS       $0x11, Z2, Z8, K2
 	VMULPS       Z1, Z0, Z2
-	VBLENDMPS    Z2, Z0, K2, Z15
+	VBLENDMPS    Z2, Z0, K2, Z2
 	VADDPS       Z1, Z0, Z0
-	VDIVPS       Z0, Z15, Z0
+	VDIVPS       Z0, Z2, Z0
 	VMOVUPS      Z0, K1, (AX)(DX*4)
 
 done:
@@ -3111,52 +3887,52 @@ loopTogether:
 	VXORPS       Z2, Z11, Z11
 	VMAXPS       Z10, Z3, Z10
 	VMAXPS       Z11, Z3, Z11
-	VMOVUPS      Z5, Z16
-	VFMADD231PS  Z4, Z10, Z16
-	VMOVUPS      Z5, Z17
-	VFMADD231PS  Z4, Z11, Z17
-	VSUBPS       Z5, Z16, Z16
-	VSUBPS       Z5, Z17, Z17
-	VFNMADD231PS Z6, Z16, Z10
-	VFNMADD231PS Z6, Z17, Z11
-	VFNMADD231PS Z7, Z16, Z10
-	VFNMADD231PS Z7, Z17, Z11
-	VBROADCASTSS constants<>+448(SB), Z18
-	VBROADCASTSS constants<>+384(SB), Z19
-	VFMADD231PS  Z19, Z10, Z18
-	VBROADCASTSS constants<>+448(SB), Z19
-	VBROADCASTSS constants<>+384(SB), Z20
-	VFMADD231PS  Z20, Z11, Z19
-	VBROADCASTSS constants<>+512(SB), Z20
-	VFMADD213PS  Z20, Z10, Z18
-	VBROADCASTSS constants<>+512(SB), Z20
-	VFMADD213PS  Z20, Z11, Z19
-	VBROADCASTSS constants<>+576(SB), Z20
-	VFMADD213PS  Z20, Z10, Z18
-	VBROADCASTSS constants<>+576(SB), Z20
-	VFMADD213PS  Z20, Z11, Z19
-	VBROADCASTSS constants<>+640(SB), Z20
-	VFMADD213PS  Z20, Z10, Z18
-	VBROADCASTSS constants<>+640(SB), Z20
-	VFMADD213PS  Z20, Z11, Z19
-	VFMADD213PS  Z0, Z10, Z18
-	VFMADD213PS  Z0, Z11, Z19
-	VFMADD213PS  Z0, Z10, Z18
-	VFMADD213PS  Z0, Z11, Z19
-	VSCALEFPS    Z16, Z18, Z10
-	VSCALEFPS    Z17, Z19, Z11
-	VBROADCASTSS constants<>+2752(SB), Z16
-	VCMPPS       $0x11, Z16, Z8, K1
+	VMOVUPS      Z5, Z12
+	VFMADD231PS  Z4, Z10, Z12
+	VMOVUPS      Z5, Z13
+	VFMADD231PS  Z4, Z11, Z13
+	VSUBPS       Z5, Z12, Z12
+	VSUBPS       Z5, Z13, Z13
+	VFNMADD231PS Z6, Z12, Z10
+	VFNMADD231PS Z6, Z13, Z11
+	VFNMADD231PS Z7, Z12, Z10
+	VFNMADD231PS Z7, Z13, Z11
+	VBROADCASTSS constants<>+448(SB), Z14
+	VBROADCASTSS constants<>+384(SB), Z15
+	VFMADD231PS  Z15, Z10, Z14
+	VBROADCASTSS constants<>+448(SB), Z15
+	VBROADCASTSS constants<>+384(SB), Z16
+	VFMADD231PS  Z16, Z11, Z15
+	VBROADCASTSS constants<>+512(SB), Z16
+	VFMADD213PS  Z16, Z10, Z14
+	VBROADCASTSS constants<>+512(SB), Z16
+	VFMADD213PS  Z16, Z11, Z15
+	VBROADCASTSS constants<>+576(SB), Z16
+	VFMADD213PS  Z16, Z10, Z14
+	VBROADCASTSS constants<>+576(SB), Z16
+	VFMADD213PS  Z16, Z11, Z15
+	VBROADCASTSS constants<>+640(SB), Z16
+	VFMADD213PS  Z16, Z10, Z14
+	VBROADCASTSS constants<>+640(SB), Z16
+	VFMADD213PS  Z16, Z11, Z15
+	VFMADD213PS  Z0, Z10, Z14
+	VFMADD213PS  Z0, Z11, Z15
+	VFMADD213PS  Z0, Z10, Z14
+	VFMADD213PS  Z0, Z11, Z15
+	VSCALEFPS    Z12, Z14, Z10
+	VSCALEFPS    Z13, Z15, Z11
+	VBROADCASTSS constants<>+2752(SB), Z12
+	VCMPPS       $0x11, Z12, Z8, K1
 	VBROADCASTSS constants<>+2752(SB), Z8
 	VCMPPS       $0x11, Z8, Z9, K2
 	VMULPS       Z10, Z0, Z8
 	VMULPS       Z11, Z0, Z9
-	VBLENDMPS    Z8, Z0, K1, Z12
-	VBLENDMPS    Z9, Z0, K2, Z13
-	VADDPS       Z10, Z0, Z8
-	VADDPS       Z11, Z0, Z9
-	VDIVPS       Z8, Z12, Z8
-	VDIVPS       Z9, Z13, Z9
+	VBLENDMPS    Z8, Z0, K1, Z8
+	VBLENDMPS    Z9, Z0, K2, Z9
+	VADDPS       Z10, Z0, Z10
+	VADDPS       Z11, Z0, Z11
+	VDIVPS       Z10, Z8, Z8
+	VDIVPS       Z11, Z9, Z9
 	VMOVNTPS     Z8, (AX)(DX*4)
 	VMOVNTPS     Z9, 64(AX)(DX*4)
 	ADDQ         $+32, DX
@@ -3192,9 +3968,9 @@ loop:
 	VBROADCASTSS constants<>+2752(SB), Z10
 	VCMPPS       $0x11, Z10, Z8, K1
 	VMULPS       Z9, Z0, Z8
-	VBLENDMPS    Z8, Z0, K1, Z14
-	VADDPS       Z9, Z0, Z8
-	VDIVPS       Z8, Z14, Z8
+	VBLENDMPS    Z8, Z0, K1, Z8
+	VADDPS       Z9, Z0, Z9
+	VDIVPS       Z9, Z8, Z8
 	VMOVNTPS     Z8, (AX)(DX*4)
 	ADDQ         $+16, DX
 
@@ -3230,9 +4006,9 @@ test:
 	VBROADCASTSS constants<>+2752(SB), Z2
 	VCMPPS       $0x11, Z2, Z8, K2
 	VMULPS       Z1, Z0, Z2
-	VBLENDMPS    Z2, Z0, K2, Z15
+	VBLENDMPS    Z2, Z0, K2, Z2
 	VADDPS       Z1, Z0, Z0
-	VDIVPS       Z0, Z15, Z0
+	VDIVPS       Z0, Z2, Z0
 	VMOVUPS      Z0, K1, (AX)(DX*4)
 
 done:
@@ -3269,56 +4045,56 @@ loopTogether:
 	VXORPS       Z1, Z11, Z11
 	VMAXPS       Z10, Z2, Z10
 	VMAXPS       Z11, Z2, Z11
-	VMOVUPS      Z4, Z16
-	VFMADD231PS  Z3, Z10, Z16
-	VMOVUPS      Z4, Z17
-	VFMADD231PS  Z3, Z11, Z17
-	VSUBPS       Z4, Z16, Z16
-	VSUBPS       Z4, Z17, Z17
-	VFNMADD231PS Z5, Z16, Z10
-	VFNMADD231PS Z5, Z17, Z11
-	VFNMADD231PS Z6, Z16, Z10
-	VFNMADD231PS Z6, Z17, Z11
-	VBROADCASTSS constants<>+448(SB), Z18
-	VFMADD231PS  Z10, Z7, Z18
-	VBROADCASTSS constants<>+448(SB), Z19
-	VFMADD231PS  Z11, Z7, Z19
-	VBROADCASTSS constants<>+512(SB), Z20
-	VFMADD213PS  Z20, Z10, Z18
-	VBROADCASTSS constants<>+512(SB), Z20
-	VFMADD213PS  Z20, Z11, Z19
-	VBROADCASTSS constants<>+576(SB), Z20
-	VFMADD213PS  Z20, Z10, Z18
-	VBROADCASTSS constants<>+576(SB), Z20
-	VFMADD213PS  Z20, Z11, Z19
-	VBROADCASTSS constants<>+640(SB), Z20
-	VFMADD213PS  Z20, Z10, Z18
-	VBROADCASTSS constants<>+640(SB), Z20
-	VFMADD213PS  Z20, Z11, Z19
-	VBROADCASTSS constants<>+704(SB), Z20
-	VFMADD213PS  Z20, Z10, Z18
-	VBROADCASTSS constants<>+704(SB), Z20
-	VFMADD213PS  Z20, Z11, Z19
-	VBROADCASTSS constants<>+704(SB), Z20
-	VFMADD213PS  Z20, Z10, Z18
+	VMOVUPS      Z4, Z12
+	VFMADD231PS  Z3, Z10, Z12
+	VMOVUPS      Z4, Z13
+	VFMADD231PS  Z3, Z11, Z13
+	VSUBPS       Z4, Z12, Z12
+	VSUBPS       Z4, Z13, Z13
+	VFNMADD231PS Z5, Z12, Z10
+	VFNMADD231PS Z5, Z13, Z11
+	VFNMADD231PS Z6, Z12, Z10
+	VFNMADD231PS Z6, Z13, Z11
+	VBROADCASTSS constants<>+448(SB), Z14
+	VFMADD231PS  Z10, Z7, Z14
+	VBROADCASTSS constants<>+448(SB), Z15
+	VFMADD231PS  Z11, Z7, Z15
+	VBROADCASTSS constants<>+512(SB), Z16
+	VFMADD213PS  Z16, Z10, Z14
+	VBROADCASTSS constants<>+512(SB), Z16
+	VFMADD213PS  Z16, Z11, Z15
+	VBROADCASTSS constants<>+576(SB), Z16
+	VFMADD213PS  Z16, Z10, Z14
+	VBROADCASTSS constants<>+576(SB), Z16
+	VFMADD213PS  Z16, Z11, Z15
+	VBROADCASTSS constants<>+640(SB), Z16
+	VFMADD213PS  Z16, Z10, Z14
+	VBROADCASTSS constants<>+640(SB), Z16
+	VFMADD213PS  Z16, Z11, Z15
+	VBROADCASTSS constants<>+704(SB), Z16
+	VFMADD213PS  Z16, Z10, Z14
+	VBROADCASTSS constants<>+704(SB), Z16
+	VFMADD213PS  Z16, Z11, Z15
+	VBROADCASTSS constants<>+704(SB), Z16
+	VFMADD213PS  Z16, Z10, Z14
 	VBROADCASTSS constants<>+704(SB), Z10
-	VFMADD213PS  Z10, Z11, Z19
-	VSCALEFPS    Z16, Z18, Z10
-	VSCALEFPS    Z17, Z19, Z11
-	VBROADCASTSS constants<>+2752(SB), Z16
-	VCMPPS       $0x11, Z16, Z8, K1
-	VBROADCASTSS constants<>+2752(SB), Z16
-	VCMPPS       $0x11, Z16, Z9, K2
-	VMULPS       Z10, Z8, Z16
-	VMULPS       Z11, Z9, Z17
-	VBLENDMPS    Z16, Z8, K1, Z12
-	VBLENDMPS    Z17, Z9, K2, Z13
-	VBROADCASTSS constants<>+704(SB), Z8
-	VADDPS       Z10, Z8, Z8
-	VBROADCASTSS constants<>+704(SB), Z9
-	VADDPS       Z11, Z9, Z9
-	VDIVPS       Z8, Z12, Z8
-	VDIVPS       Z9, Z13, Z9
+	VFMADD213PS  Z10, Z11, Z15
+	VSCALEFPS    Z12, Z14, Z10
+	VSCALEFPS    Z13, Z15, Z11
+	VBROADCASTSS constants<>+2752(SB), Z12
+	VCMPPS       $0x11, Z12, Z8, K1
+	VBROADCASTSS constants<>+2752(SB), Z12
+	VCMPPS       $0x11, Z12, Z9, K2
+	VMULPS       Z10, Z8, Z12
+	VMULPS       Z11, Z9, Z13
+	VBLENDMPS    Z12, Z8, K1, Z8
+	VBLENDMPS    Z13, Z9, K2, Z9
+	VBROADCASTSS constants<>+704(SB), Z12
+	VADDPS       Z10, Z12, Z10
+	VBROADCASTSS constants<>+704(SB), Z12
+	VADDPS       Z11, Z12, Z11
+	VDIVPS       Z10, Z8, Z8
+	VDIVPS       Z11, Z9, Z9
 	VMOVUPS      Z8, (AX)(DX*4)
 	VMOVUPS      Z9, 64(AX)(DX*4)
 	ADDQ         $+32, DX
@@ -3354,10 +4130,10 @@ loop:
 	VBROADCASTSS constants<>+2752(SB), Z10
 	VCMPPS       $0x11, Z10, Z8, K1
 	VMULPS       Z9, Z8, Z10
-	VBLENDMPS    Z10, Z8, K1, Z14
-	VBROADCASTSS constants<>+704(SB), Z8
-	VADDPS       Z9, Z8, Z8
-	VDIVPS       Z8, Z14, Z8
+	VBLENDMPS    Z10, Z8, K1, Z8
+	VBROADCASTSS constants<>+704(SB), Z10
+	VADDPS       Z9, Z10, Z9
+	VDIVPS       Z9, Z8, Z8
 	VMOVUPS      Z8, (AX)(DX*4)
 	ADDQ         $+16, DX
 
@@ -3394,10 +4170,10 @@ test:
 	VBROADCASTSS constants<>+2752(SB), Z1
 	VCMPPS       $0x11, Z1, Z8, K2
 	VMULPS       Z0, Z8, Z1
-	VBLENDMPS    Z1, Z8, K2, Z15
+	VBLENDMPS    Z1, Z8, K2, Z8
 	VBROADCASTSS constants<>+704(SB), Z1
 	VADDPS       Z0, Z1, Z0
-	VDIVPS       Z0, Z15, Z0
+	VDIVPS       Z0, Z8, Z0
 	VMOVUPS      Z0, K1, (AX)(DX*4)
 
 done:
@@ -3436,56 +4212,56 @@ loopTogether:
 	VXORPS       Z1, Z11, Z11
 	VMAXPS       Z10, Z2, Z10
 	VMAXPS       Z11, Z2, Z11
-	VMOVUPS      Z4, Z16
-	VFMADD231PS  Z3, Z10, Z16
-	VMOVUPS      Z4, Z17
-	VFMADD231PS  Z3, Z11, Z17
-	VSUBPS       Z4, Z16, Z16
-	VSUBPS       Z4, Z17, Z17
-	VFNMADD231PS Z5, Z16, Z10
-	VFNMADD231PS Z5, Z17, Z11
-	VFNMADD231PS Z6, Z16, Z10
-	VFNMADD231PS Z6, Z17, Z11
-	VBROADCASTSS constants<>+448(SB), Z18
-	VFMADD231PS  Z10, Z7, Z18
-	VBROADCASTSS constants<>+448(SB), Z19
-	VFMADD231PS  Z11, Z7, Z19
-	VBROADCASTSS constants<>+512(SB), Z20
-	VFMADD213PS  Z20, Z10, Z18
-	VBROADCASTSS constants<>+512(SB), Z20
-	VFMADD213PS  Z20, Z11, Z19
-	VBROADCASTSS constants<>+576(SB), Z20
-	VFMADD213PS  Z20, Z10, Z18
-	VBROADCASTSS constants<>+576(SB), Z20
-	VFMADD213PS  Z20, Z11, Z19
-	VBROADCASTSS constants<>+640(SB), Z20
-	VFMADD213PS  Z20, Z10, Z18
-	VBROADCASTSS constants<>+640(SB), Z20
-	VFMADD213PS  Z20, Z11, Z19
-	VBROADCASTSS constants<>+704(SB), Z20
-	VFMADD213PS  Z20, Z10, Z18
-	VBROADCASTSS constants<>+704(SB), Z20
-	VFMADD213PS  Z20, Z11, Z19
-	VBROADCASTSS constants<>+704(SB), Z20
-	VFMADD213PS  Z20, Z10, Z18
+	VMOVUPS      Z4, Z12
+	VFMADD231PS  Z3, Z10, Z12
+	VMOVUPS      Z4, Z13
+	VFMADD231PS  Z3, Z11, Z13
+	VSUBPS       Z4, Z12, Z12
+	VSUBPS       Z4, Z13, Z13
+	VFNMADD231PS Z5, Z12, Z10
+	VFNMADD231PS Z5, Z13, Z11
+	VFNMADD231PS Z6, Z12, Z10
+	VFNMADD231PS Z6, Z13, Z11
+	VBROADCASTSS constants<>+448(SB), Z14
+	VFMADD231PS  Z10, Z7, Z14
+	VBROADCASTSS constants<>+448(SB), Z15
+	VFMADD231PS  Z11, Z7, Z15
+	VBROADCASTSS constants<>+512(SB), Z16
+	VFMADD213PS  Z16, Z10, Z14
+	VBROADCASTSS constants<>+512(SB), Z16
+	VFMADD213PS  Z16, Z11, Z15
+	VBROADCASTSS constants<>+576(SB), Z16
+	VFMADD213PS  Z16, Z10, Z14
+	VBROADCASTSS constants<>+576(SB), Z16
+	VFMADD213PS  Z16, Z11, Z15
+	VBROADCASTSS constants<>+640(SB), Z16
+	VFMADD213PS  Z16, Z10, Z14
+	VBROADCASTSS constants<>+640(SB), Z16
+	VFMADD213PS  Z16, Z11, Z15
+	VBROADCASTSS constants<>+704(SB), Z16
+	VFMADD213PS  Z16, Z10, Z14
+	VBROADCASTSS constants<>+704(SB), Z16
+	VFMADD213PS  Z16, Z11, Z15
+	VBROADCASTSS constants<>+704(SB), Z16
+	VFMADD213PS  Z16, Z10, Z14
 	VBROADCASTSS constants<>+704(SB), Z10
-	VFMADD213PS  Z10, Z11, Z19
-	VSCALEFPS    Z16, Z18, Z10
-	VSCALEFPS    Z17, Z19, Z11
-	VBROADCASTSS constants<>+2752(SB), Z16
-	VCMPPS       $0x11, Z16, Z8, K1
-	VBROADCASTSS constants<>+2752(SB), Z16
-	VCMPPS       $0x11, Z16, Z9, K2
-	VMULPS       Z10, Z8, Z16
-	VMULPS       Z11, Z9, Z17
-	VBLENDMPS    Z16, Z8, K1, Z12
-	VBLENDMPS    Z17, Z9, K2, Z13
-	VBROADCASTSS constants<>+704(SB), Z8
-	VADDPS       Z10, Z8, Z8
-	VBROADCASTSS constants<>+704(SB), Z9
-	VADDPS       Z11, Z9, Z9
-	VDIVPS       Z8, Z12, Z8
-	VDIVPS       Z9, Z13, Z9
+	VFMADD213PS  Z10, Z11, Z15
+	VSCALEFPS    Z12, Z14, Z10
+	VSCALEFPS    Z13, Z15, Z11
+	VBROADCASTSS constants<>+2752(SB), Z12
+	VCMPPS       $0x11, Z12, Z8, K1
+	VBROADCASTSS constants<>+2752(SB), Z12
+	VCMPPS       $0x11, Z12, Z9, K2
+	VMULPS       Z10, Z8, Z12
+	VMULPS       Z11, Z9, Z13
+	VBLENDMPS    Z12, Z8, K1, Z8
+	VBLENDMPS    Z13, Z9, K2, Z9
+	VBROADCASTSS constants<>+704(SB), Z12
+	VADDPS       Z10, Z12, Z10
+	VBROADCASTSS constants<>+704(SB), Z12
+	VADDPS       Z11, Z12, Z11
+	VDIVPS       Z10, Z8, Z8
+	VDIVPS       Z11, Z9, Z9
 	VMOVNTPS     Z8, (AX)(DX*4)
 	VMOVNTPS     Z9, 64(AX)(DX*4)
 	ADDQ         $+32, DX
@@ -3522,10 +4298,10 @@ loop:
 	VBROADCASTSS constants<>+2752(SB), Z10
 	VCMPPS       $0x11, Z10, Z8, K1
 	VMULPS       Z9, Z8, Z10
-	VBLENDMPS    Z10, Z8, K1, Z14
-	VBROADCASTSS constants<>+704(SB), Z8
-	VADDPS       Z9, Z8, Z8
-	VDIVPS       Z8, Z14, Z8
+	VBLENDMPS    Z10, Z8, K1, Z8
+	VBROADCASTSS constants<>+704(SB), Z10
+	VADDPS       Z9, Z10, Z9
+	VDIVPS       Z9, Z8, Z8
 	VMOVNTPS     Z8, (AX)(DX*4)
 	ADDQ         $+16, DX
 
@@ -3562,10 +4338,10 @@ test:
 	VBROADCASTSS constants<>+2752(SB), Z1
 	VCMPPS       $0x11, Z1, Z8, K2
 	VMULPS       Z0, Z8, Z1
-	VBLENDMPS    Z1, Z8, K2, Z15
+	VBLENDMPS    Z1, Z8, K2, Z8
 	VBROADCASTSS constants<>+704(SB), Z1
 	VADDPS       Z0, Z1, Z0
-	VDIVPS       Z0, Z15, Z0
+	VDIVPS       Z0, Z8, Z0
 	VMOVUPS      Z0, K1, (AX)(DX*4)
 
 done:
@@ -4207,62 +4983,62 @@ loopTogether:
 	VXORPS       Z3, Z11, Z11
 	VCMPPS       $0x11, Z4, Z10, K1
 	VCMPPS       $0x11, Z4, Z11, K2
-	VMOVUPS      Z7, Z20
-	VFMADD231PS  Z6, Z10, Z20
-	VMOVUPS      Z7, Z21
-	VFMADD231PS  Z6, Z11, Z21
-	VSUBPS       Z7, Z20, Z20
-	VSUBPS       Z7, Z21, Z21
-	VBROADCASTSS constants<>+256(SB), Z22
-	VFNMADD231PS Z22, Z20, Z10
-	VBROADCASTSS constants<>+256(SB), Z22
-	VFNMADD231PS Z22, Z21, Z11
-	VBROADCASTSS constants<>+320(SB), Z22
-	VFNMADD231PS Z22, Z20, Z10
-	VBROADCASTSS constants<>+320(SB), Z22
-	VFNMADD231PS Z22, Z21, Z11
-	VBROADCASTSS constants<>+448(SB), Z22
-	VBROADCASTSS constants<>+384(SB), Z23
-	VFMADD231PS  Z23, Z10, Z22
-	VBROADCASTSS constants<>+448(SB), Z23
-	VBROADCASTSS constants<>+384(SB), Z24
-	VFMADD231PS  Z24, Z11, Z23
-	VBROADCASTSS constants<>+512(SB), Z24
-	VFMADD213PS  Z24, Z10, Z22
-	VBROADCASTSS constants<>+512(SB), Z24
-	VFMADD213PS  Z24, Z11, Z23
-	VBROADCASTSS constants<>+576(SB), Z24
-	VFMADD213PS  Z24, Z10, Z22
-	VBROADCASTSS constants<>+576(SB), Z24
-	VFMADD213PS  Z24, Z11, Z23
-	VBROADCASTSS constants<>+640(SB), Z24
-	VFMADD213PS  Z24, Z10, Z22
-	VBROADCASTSS constants<>+640(SB), Z24
-	VFMADD213PS  Z24, Z11, Z23
-	VBROADCASTSS constants<>+704(SB), Z24
-	VFMADD213PS  Z24, Z10, Z22
-	VBROADCASTSS constants<>+704(SB), Z24
-	VFMADD213PS  Z24, Z11, Z23
-	VBROADCASTSS constants<>+704(SB), Z24
-	VFMADD213PS  Z24, Z10, Z22
+	VMOVUPS      Z7, Z12
+	VFMADD231PS  Z6, Z10, Z12
+	VMOVUPS      Z7, Z13
+	VFMADD231PS  Z6, Z11, Z13
+	VSUBPS       Z7, Z12, Z12
+	VSUBPS       Z7, Z13, Z13
+	VBROADCASTSS constants<>+256(SB), Z14
+	VFNMADD231PS Z14, Z12, Z10
+	VBROADCASTSS constants<>+256(SB), Z14
+	VFNMADD231PS Z14, Z13, Z11
+	VBROADCASTSS constants<>+320(SB), Z14
+	VFNMADD231PS Z14, Z12, Z10
+	VBROADCASTSS constants<>+320(SB), Z14
+	VFNMADD231PS Z14, Z13, Z11
+	VBROADCASTSS constants<>+448(SB), Z14
+	VBROADCASTSS constants<>+384(SB), Z15
+	VFMADD231PS  Z15, Z10, Z14
+	VBROADCASTSS constants<>+448(SB), Z15
+	VBROADCASTSS constants<>+384(SB), Z16
+	VFMADD231PS  Z16, Z11, Z15
+	VBROADCASTSS constants<>+512(SB), Z16
+	VFMADD213PS  Z16, Z10, Z14
+	VBROADCASTSS constants<>+512(SB), Z16
+	VFMADD213PS  Z16, Z11, Z15
+	VBROADCASTSS constants<>+576(SB), Z16
+	VFMADD213PS  Z16, Z10, Z14
+	VBROADCASTSS constants<>+576(SB), Z16
+	VFMADD213PS  Z16, Z11, Z15
+	VBROADCASTSS constants<>+640(SB), Z16
+	VFMADD213PS  Z16, Z10, Z14
+	VBROADCASTSS constants<>+640(SB), Z16
+	VFMADD213PS  Z16, Z11, Z15
+	VBROADCASTSS constants<>+704(SB), Z16
+	VFMADD213PS  Z16, Z10, Z14
+	VBROADCASTSS constants<>+704(SB), Z16
+	VFMADD213PS  Z16, Z11, Z15
+	VBROADCASTSS constants<>+704(SB), Z16
+	VFMADD213PS  Z16, Z10, Z14
 	VBROADCASTSS constants<>+704(SB), Z10
-	VFMADD213PS  Z10, Z11, Z23
-	VSCALEFPS    Z20, Z22, Z10
-	VSCALEFPS    Z21, Z23, Z11
-	VBLENDMPS    Z5, Z10, K1, Z12
-	VBLENDMPS    Z5, Z11, K2, Z13
+	VFMADD213PS  Z10, Z11, Z15
+	VSCALEFPS    Z12, Z14, Z10
+	VSCALEFPS    Z13, Z15, Z11
+	VBLENDMPS    Z5, Z10, K1, Z10
+	VBLENDMPS    Z5, Z11, K2, Z11
 	VCMPPS       $0x11, Z5, Z8, K1
 	VCMPPS       $0x11, Z5, Z9, K2
-	VMULPS       Z12, Z8, Z10
-	VMULPS       Z13, Z9, Z11
-	VBLENDMPS    Z10, Z8, K1, Z14
-	VBLENDMPS    Z11, Z9, K2, Z15
-	VBROADCASTSS constants<>+704(SB), Z8
-	VADDPS       Z12, Z8, Z8
-	VBROADCASTSS constants<>+704(SB), Z9
-	VADDPS       Z13, Z9, Z9
-	VDIVPS       Z8, Z14, Z8
-	VDIVPS       Z9, Z15, Z9
+	VMULPS       Z10, Z8, Z12
+	VMULPS       Z11, Z9, Z13
+	VBLENDMPS    Z12, Z8, K1, Z8
+	VBLENDMPS    Z13, Z9, K2, Z9
+	VBROADCASTSS constants<>+704(SB), Z12
+	VADDPS       Z10, Z12, Z10
+	VBROADCASTSS constants<>+704(SB), Z12
+	VADDPS       Z11, Z12, Z11
+	VDIVPS       Z10, Z8, Z8
+	VDIVPS       Z11, Z9, Z9
 	VMOVUPS      Z8, (AX)(DX*4)
 	VMOVUPS      Z9, 64(AX)(DX*4)
 	ADDQ         $+32, DX
@@ -4301,13 +5077,13 @@ loop:
 	VBROADCASTSS constants<>+704(SB), Z12
 	VFMADD213PS  Z12, Z9, Z11
 	VSCALEFPS    Z10, Z11, Z9
-	VBLENDMPS    Z5, Z9, K1, Z16
+	VBLENDMPS    Z5, Z9, K1, Z9
 	VCMPPS       $0x11, Z5, Z8, K1
-	VMULPS       Z16, Z8, Z9
-	VBLENDMPS    Z9, Z8, K1, Z17
-	VBROADCASTSS constants<>+704(SB), Z8
-	VADDPS       Z16, Z8, Z8
-	VDIVPS       Z8, Z17, Z8
+	VMULPS       Z9, Z8, Z10
+	VBLENDMPS    Z10, Z8, K1, Z8
+	VBROADCASTSS constants<>+704(SB), Z10
+	VADDPS       Z9, Z10, Z9
+	VDIVPS       Z9, Z8, Z8
 	VMOVUPS      Z8, (AX)(DX*4)
 	ADDQ         $+16, DX
 
@@ -4347,13 +5123,13 @@ test:
 	VBROADCASTSS constants<>+704(SB), Z3
 	VFMADD213PS  Z3, Z0, Z2
 	VSCALEFPS    Z1, Z2, Z0
-	VBLENDMPS    Z5, Z0, K2, Z18
+	VBLENDMPS    Z5, Z0, K2, Z0
 	VCMPPS       $0x11, Z5, Z8, K2
-	VMULPS       Z18, Z8, Z0
-	VBLENDMPS    Z0, Z8, K2, Z19
-	VBROADCASTSS constants<>+704(SB), Z0
-	VADDPS       Z18, Z0, Z0
-	VDIVPS       Z0, Z19, Z0
+	VMULPS       Z0, Z8, Z1
+	VBLENDMPS    Z1, Z8, K2, Z8
+	VBROADCASTSS constants<>+704(SB), Z1
+	VADDPS       Z0, Z1, Z0
+	VDIVPS       Z0, Z8, Z0
 	VMOVUPS      Z0, K1, (AX)(DX*4)
 
 done:
@@ -4398,62 +5174,62 @@ loopTogether:
 	VXORPS       Z3, Z11, Z11
 	VCMPPS       $0x11, Z4, Z10, K1
 	VCMPPS       $0x11, Z4, Z11, K2
-	VMOVUPS      Z7, Z20
-	VFMADD231PS  Z6, Z10, Z20
-	VMOVUPS      Z7, Z21
-	VFMADD231PS  Z6, Z11, Z21
-	VSUBPS       Z7, Z20, Z20
-	VSUBPS       Z7, Z21, Z21
-	VBROADCASTSS constants<>+256(SB), Z22
-	VFNMADD231PS Z22, Z20, Z10
-	VBROADCASTSS constants<>+256(SB), Z22
-	VFNMADD231PS Z22, Z21, Z11
-	VBROADCASTSS constants<>+320(SB), Z22
-	VFNMADD231PS Z22, Z20, Z10
-	VBROADCASTSS constants<>+320(SB), Z22
-	VFNMADD231PS Z22, Z21, Z11
-	VBROADCASTSS constants<>+448(SB), Z22
-	VBROADCASTSS constants<>+384(SB), Z23
-	VFMADD231PS  Z23, Z10, Z22
-	VBROADCASTSS constants<>+448(SB), Z23
-	VBROADCASTSS constants<>+384(SB), Z24
-	VFMADD231PS  Z24, Z11, Z23
-	VBROADCASTSS constants<>+512(SB), Z24
-	VFMADD213PS  Z24, Z10, Z22
-	VBROADCASTSS constants<>+512(SB), Z24
-	VFMADD213PS  Z24, Z11, Z23
-	VBROADCASTSS constants<>+576(SB), Z24
-	VFMADD213PS  Z24, Z10, Z22
-	VBROADCASTSS constants<>+576(SB), Z24
-	VFMADD213PS  Z24, Z11, Z23
-	VBROADCASTSS constants<>+640(SB), Z24
-	VFMADD213PS  Z24, Z10, Z22
-	VBROADCASTSS constants<>+640(SB), Z24
-	VFMADD213PS  Z24, Z11, Z23
-	VBROADCASTSS constants<>+704(SB), Z24
-	VFMADD213PS  Z24, Z10, Z22
-	VBROADCASTSS constants<>+704(SB), Z24
-	VFMADD213PS  Z24, Z11, Z23
-	VBROADCASTSS constants<>+704(SB), Z24
-	VFMADD213PS  Z24, Z10, Z22
+	VMOVUPS      Z7, Z12
+	VFMADD231PS  Z6, Z10, Z12
+	VMOVUPS      Z7, Z13
+	VFMADD231PS  Z6, Z11, Z13
+	VSUBPS       Z7, Z12, Z12
+	VSUBPS       Z7, Z13, Z13
+	VBROADCASTSS constants<>+256(SB), Z14
+	VFNMADD231PS Z14, Z12, Z10
+	VBROADCASTSS constants<>+256(SB), Z14
+	VFNMADD231PS Z14, Z13, Z11
+	VBROADCASTSS constants<>+320(SB), Z14
+	VFNMADD231PS Z14, Z12, Z10
+	VBROADCASTSS constants<>+320(SB), Z14
+	VFNMADD231PS Z14, Z13, Z11
+	VBROADCASTSS constants<>+448(SB), Z14
+	VBROADCASTSS constants<>+384(SB), Z15
+	VFMADD231PS  Z15, Z10, Z14
+	VBROADCASTSS constants<>+448(SB), Z15
+	VBROADCASTSS constants<>+384(SB), Z16
+	VFMADD231PS  Z16, Z11, Z15
+	VBROADCASTSS constants<>+512(SB), Z16
+	VFMADD213PS  Z16, Z10, Z14
+	VBROADCASTSS constants<>+512(SB), Z16
+	VFMADD213PS  Z16, Z11, Z15
+	VBROADCASTSS constants<>+576(SB), Z16
+	VFMADD213PS  Z16, Z10, Z14
+	VBROADCASTSS constants<>+576(SB), Z16
+	VFMADD213PS  Z16, Z11, Z15
+	VBROADCASTSS constants<>+640(SB), Z16
+	VFMADD213PS  Z16, Z10, Z14
+	VBROADCASTSS constants<>+640(SB), Z16
+	VFMADD213PS  Z16, Z11, Z15
+	VBROADCASTSS constants<>+704(SB), Z16
+	VFMADD213PS  Z16, Z10, Z14
+	VBROADCASTSS constants<>+704(SB), Z16
+	VFMADD213PS  Z16, Z11, Z15
+	VBROADCASTSS constants<>+704(SB), Z16
+	VFMADD213PS  Z16, Z10, Z14
 	VBROADCASTSS constants<>+704(SB), Z10
-	VFMADD213PS  Z10, Z11, Z23
-	VSCALEFPS    Z20, Z22, Z10
-	VSCALEFPS    Z21, Z23, Z11
-	VBLENDMPS    Z5, Z10, K1, Z12
-	VBLENDMPS    Z5, Z11, K2, Z13
+	VFMADD213PS  Z10, Z11, Z15
+	VSCALEFPS    Z12, Z14, Z10
+	VSCALEFPS    Z13, Z15, Z11
+	VBLENDMPS    Z5, Z10, K1, Z10
+	VBLENDMPS    Z5, Z11, K2, Z11
 	VCMPPS       $0x11, Z5, Z8, K1
 	VCMPPS       $0x11, Z5, Z9, K2
-	VMULPS       Z12, Z8, Z10
-	VMULPS       Z13, Z9, Z11
-	VBLENDMPS    Z10, Z8, K1, Z14
-	VBLENDMPS    Z11, Z9, K2, Z15
-	VBROADCASTSS constants<>+704(SB), Z8
-	VADDPS       Z12, Z8, Z8
-	VBROADCASTSS constants<>+704(SB), Z9
-	VADDPS       Z13, Z9, Z9
-	VDIVPS       Z8, Z14, Z8
-	VDIVPS       Z9, Z15, Z9
+	VMULPS       Z10, Z8, Z12
+	VMULPS       Z11, Z9, Z13
+	VBLENDMPS    Z12, Z8, K1, Z8
+	VBLENDMPS    Z13, Z9, K2, Z9
+	VBROADCASTSS constants<>+704(SB), Z12
+	VADDPS       Z10, Z12, Z10
+	VBROADCASTSS constants<>+704(SB), Z12
+	VADDPS       Z11, Z12, Z11
+	VDIVPS       Z10, Z8, Z8
+	VDIVPS       Z11, Z9, Z9
 	VMOVNTPS     Z8, (AX)(DX*4)
 	VMOVNTPS     Z9, 64(AX)(DX*4)
 	ADDQ         $+32, DX
@@ -4493,13 +5269,13 @@ loop:
 	VBROADCASTSS constants<>+704(SB), Z12
 	VFMADD213PS  Z12, Z9, Z11
 	VSCALEFPS    Z10, Z11, Z9
-	VBLENDMPS    Z5, Z9, K1, Z16
+	VBLENDMPS    Z5, Z9, K1, Z9
 	VCMPPS       $0x11, Z5, Z8, K1
-	VMULPS       Z16, Z8, Z9
-	VBLENDMPS    Z9, Z8, K1, Z17
-	VBROADCASTSS constants<>+704(SB), Z8
-	VADDPS       Z16, Z8, Z8
-	VDIVPS       Z8, Z17, Z8
+	VMULPS       Z9, Z8, Z10
+	VBLENDMPS    Z10, Z8, K1, Z8
+	VBROADCASTSS constants<>+704(SB), Z10
+	VADDPS       Z9, Z10, Z9
+	VDIVPS       Z9, Z8, Z8
 	VMOVNTPS     Z8, (AX)(DX*4)
 	ADDQ         $+16, DX
 
@@ -4539,13 +5315,13 @@ test:
 	VBROADCASTSS constants<>+704(SB), Z3
 	VFMADD213PS  Z3, Z0, Z2
 	VSCALEFPS    Z1, Z2, Z0
-	VBLENDMPS    Z5, Z0, K2, Z18
+	VBLENDMPS    Z5, Z0, K2, Z0
 	VCMPPS       $0x11, Z5, Z8, K2
-	VMULPS       Z18, Z8, Z0
-	VBLENDMPS    Z0, Z8, K2, Z19
-	VBROADCASTSS constants<>+704(SB), Z0
-	VADDPS       Z18, Z0, Z0
-	VDIVPS       Z0, Z19, Z0
+	VMULPS       Z0, Z8, Z1
+	VBLENDMPS    Z1, Z8, K2, Z8
+	VBROADCASTSS constants<>+704(SB), Z1
+	VADDPS       Z0, Z1, Z0
+	VDIVPS       Z0, Z8, Z0
 	VMOVUPS      Z0, K1, (AX)(DX*4)
 
 done:
@@ -5353,10 +6129,10 @@ loop:
 	VCMPPS    $0x00, Z1, Z0, K1
 	VANDPS    Z1, Z0, Z2
 	VMAXPS    Z1, Z0, Z1
-	VBLENDMPS Z2, Z1, K1, Z3
+	VBLENDMPS Z2, Z1, K1, Z1
 	VCMPPS    $0x03, Z0, Z0, K1
-	VBLENDMPS Z0, Z3, K1, Z4
-	VMOVUPS   Z4, (AX)(BX*4)
+	VBLENDMPS Z0, Z1, K1, Z1
+	VMOVUPS   Z1, (AX)(BX*4)
 	ADDQ      $+16, BX
 
 test:
@@ -5372,10 +6148,10 @@ test:
 	VCMPPS    $0x00, Z1, Z0, K2
 	VANDPS    Z1, Z0, Z2
 	VMAXPS    Z1, Z0, Z1
-	VBLENDMPS Z2, Z1, K2, Z5
+	VBLENDMPS Z2, Z1, K2, Z1
 	VCMPPS    $0x03, Z0, Z0, K2
-	VBLENDMPS Z0, Z5, K2, Z6
-	VMOVUPS   Z6, K1, (AX)(BX*4)
+	VBLENDMPS Z0, Z1, K2, Z1
+	VMOVUPS   Z1, K1, (AX)(BX*4)
 
 done:
 	VZEROUPPER
@@ -5401,10 +6177,10 @@ loop:
 	VCMPPS     $0x00, Z1, Z0, K1
 	VANDPS     Z1, Z0, Z2
 	VMAXPS     Z1, Z0, Z1
-	VBLENDMPS  Z2, Z1, K1, Z3
+	VBLENDMPS  Z2, Z1, K1, Z1
 	VCMPPS     $0x03, Z0, Z0, K1
-	VBLENDMPS  Z0, Z3, K1, Z4
-	VMOVNTPS   Z4, (AX)(BX*4)
+	VBLENDMPS  Z0, Z1, K1, Z1
+	VMOVNTPS   Z1, (AX)(BX*4)
 	ADDQ       $+16, BX
 
 test:
@@ -5420,10 +6196,10 @@ test:
 	VCMPPS    $0x00, Z1, Z0, K2
 	VANDPS    Z1, Z0, Z2
 	VMAXPS    Z1, Z0, Z1
-	VBLENDMPS Z2, Z1, K2, Z5
+	VBLENDMPS Z2, Z1, K2, Z1
 	VCMPPS    $0x03, Z0, Z0, K2
-	VBLENDMPS Z0, Z5, K2, Z6
-	VMOVUPS   Z6, K1, (AX)(BX*4)
+	VBLENDMPS Z0, Z1, K2, Z1
+	VMOVUPS   Z1, K1, (AX)(BX*4)
 
 done:
 	VZEROUPPER
@@ -5447,10 +6223,10 @@ loop:
 	VCMPPS    $0x00, Z1, Z0, K1
 	VORPS     Z1, Z0, Z2
 	VMINPS    Z1, Z0, Z1
-	VBLENDMPS Z2, Z1, K1, Z3
+	VBLENDMPS Z2, Z1, K1, Z1
 	VCMPPS    $0x03, Z0, Z0, K1
-	VBLENDMPS Z0, Z3, K1, Z4
-	VMOVUPS   Z4, (AX)(BX*4)
+	VBLENDMPS Z0, Z1, K1, Z1
+	VMOVUPS   Z1, (AX)(BX*4)
 	ADDQ      $+16, BX
 
 test:
@@ -5466,10 +6242,10 @@ test:
 	VCMPPS    $0x00, Z1, Z0, K2
 	VORPS     Z1, Z0, Z2
 	VMINPS    Z1, Z0, Z1
-	VBLENDMPS Z2, Z1, K2, Z5
+	VBLENDMPS Z2, Z1, K2, Z1
 	VCMPPS    $0x03, Z0, Z0, K2
-	VBLENDMPS Z0, Z5, K2, Z6
-	VMOVUPS   Z6, K1, (AX)(BX*4)
+	VBLENDMPS Z0, Z1, K2, Z1
+	VMOVUPS   Z1, K1, (AX)(BX*4)
 
 done:
 	VZEROUPPER
@@ -5495,10 +6271,10 @@ loop:
 	VCMPPS     $0x00, Z1, Z0, K1
 	VORPS      Z1, Z0, Z2
 	VMINPS     Z1, Z0, Z1
-	VBLENDMPS  Z2, Z1, K1, Z3
+	VBLENDMPS  Z2, Z1, K1, Z1
 	VCMPPS     $0x03, Z0, Z0, K1
-	VBLENDMPS  Z0, Z3, K1, Z4
-	VMOVNTPS   Z4, (AX)(BX*4)
+	VBLENDMPS  Z0, Z1, K1, Z1
+	VMOVNTPS   Z1, (AX)(BX*4)
 	ADDQ       $+16, BX
 
 test:
@@ -5514,10 +6290,10 @@ test:
 	VCMPPS    $0x00, Z1, Z0, K2
 	VORPS     Z1, Z0, Z2
 	VMINPS    Z1, Z0, Z1
-	VBLENDMPS Z2, Z1, K2, Z5
+	VBLENDMPS Z2, Z1, K2, Z1
 	VCMPPS    $0x03, Z0, Z0, K2
-	VBLENDMPS Z0, Z5, K2, Z6
-	VMOVUPS   Z6, K1, (AX)(BX*4)
+	VBLENDMPS Z0, Z1, K2, Z1
+	VMOVUPS   Z1, K1, (AX)(BX*4)
 
 done:
 	VZEROUPPER
@@ -6076,57 +6852,57 @@ loop:
 	VMOVUPS      (DX)(BX*4), Z14
 	VANDPS       Z1, Z14, Z15
 	VMINPS       Z15, Z0, Z15
-	VMULPS       Z2, Z15, Z18
-	VMULPS       Z15, Z18, Z18
-	VMOVUPS      Z4, Z19
-	VFMADD231PS  Z3, Z18, Z19
-	VSUBPS       Z4, Z19, Z19
-	VFNMADD231PS Z5, Z19, Z18
-	VFNMADD231PS Z6, Z19, Z18
-	VMOVUPS      Z8, Z20
-	VFMADD231PS  Z18, Z7, Z20
-	VFMADD213PS  Z9, Z18, Z20
-	VFMADD213PS  Z10, Z18, Z20
-	VFMADD213PS  Z11, Z18, Z20
-	VFMADD213PS  Z12, Z18, Z20
-	VFMADD213PS  Z12, Z18, Z20
-	VSCALEFPS    Z19, Z20, Z18
-	VMOVUPS      Z12, Z19
-	VBROADCASTSS constants<>+4224(SB), Z20
-	VFMADD231PS  Z20, Z15, Z19
-	VDIVPS       Z19, Z12, Z19
-	VBROADCASTSS constants<>+4288(SB), Z20
-	VBROADCASTSS constants<>+4352(SB), Z21
-	VFMADD231PS  Z21, Z19, Z20
-	VBROADCASTSS constants<>+4416(SB), Z21
-	VBROADCASTSS constants<>+4480(SB), Z22
-	VFMADD231PS  Z22, Z19, Z21
-	VBROADCASTSS constants<>+4544(SB), Z22
-	VBROADCASTSS constants<>+4608(SB), Z23
-	VFMADD231PS  Z23, Z19, Z22
-	VBROADCASTSS constants<>+4672(SB), Z23
-	VBROADCASTSS constants<>+4736(SB), Z24
-	VFMADD231PS  Z24, Z19, Z23
-	VBROADCASTSS constants<>+4800(SB), Z24
-	VBROADCASTSS constants<>+4864(SB), Z25
-	VFMADD231PS  Z25, Z19, Z24
-	VMULPS       Z19, Z19, Z25
-	VFMADD231PS  Z25, Z21, Z20
-	VFMADD231PS  Z25, Z23, Z22
-	VMULPS       Z25, Z25, Z21
-	VFMADD231PS  Z21, Z22, Z20
-	VMULPS       Z21, Z21, Z21
-	VFMADD231PS  Z21, Z24, Z20
-	VMULPS       Z19, Z20, Z19
-	VMULPS       Z18, Z19, Z19
-	VBROADCASTSS constants<>+4928(SB), Z20
-	VMULPS       Z20, Z18, Z18
-	VFNMADD231PS Z15, Z18, Z19
+	VMULPS       Z2, Z15, Z16
+	VMULPS       Z15, Z16, Z16
+	VMOVUPS      Z4, Z17
+	VFMADD231PS  Z3, Z16, Z17
+	VSUBPS       Z4, Z17, Z17
+	VFNMADD231PS Z5, Z17, Z16
+	VFNMADD231PS Z6, Z17, Z16
+	VMOVUPS      Z8, Z18
+	VFMADD231PS  Z16, Z7, Z18
+	VFMADD213PS  Z9, Z16, Z18
+	VFMADD213PS  Z10, Z16, Z18
+	VFMADD213PS  Z11, Z16, Z18
+	VFMADD213PS  Z12, Z16, Z18
+	VFMADD213PS  Z12, Z16, Z18
+	VSCALEFPS    Z17, Z18, Z16
+	VMOVUPS      Z12, Z17
+	VBROADCASTSS constants<>+4224(SB), Z18
+	VFMADD231PS  Z18, Z15, Z17
+	VDIVPS       Z17, Z12, Z17
+	VBROADCASTSS constants<>+4288(SB), Z18
+	VBROADCASTSS constants<>+4352(SB), Z19
+	VFMADD231PS  Z19, Z17, Z18
+	VBROADCASTSS constants<>+4416(SB), Z19
+	VBROADCASTSS constants<>+4480(SB), Z20
+	VFMADD231PS  Z20, Z17, Z19
+	VBROADCASTSS constants<>+4544(SB), Z20
+	VBROADCASTSS constants<>+4608(SB), Z21
+	VFMADD231PS  Z21, Z17, Z20
+	VBROADCASTSS constants<>+4672(SB), Z21
+	VBROADCASTSS constants<>+4736(SB), Z22
+	VFMADD231PS  Z22, Z17, Z21
+	VBROADCASTSS constants<>+4800(SB), Z22
+	VBROADCASTSS constants<>+4864(SB), Z23
+	VFMADD231PS  Z23, Z17, Z22
+	VMULPS       Z17, Z17, Z23
+	VFMADD231PS  Z23, Z19, Z18
+	VFMADD231PS  Z23, Z21, Z20
+	VMULPS       Z23, Z23, Z19
+	VFMADD231PS  Z19, Z20, Z18
+	VMULPS       Z19, Z19, Z19
+	VFMADD231PS  Z19, Z22, Z18
+	VMULPS       Z17, Z18, Z17
+	VMULPS       Z16, Z17, Z17
+	VBROADCASTSS constants<>+4928(SB), Z18
+	VMULPS       Z18, Z16, Z16
+	VFNMADD231PS Z15, Z16, Z17
 	VBROADCASTSS constants<>+2752(SB), Z15
 	VCMPPS       $0x11, Z15, Z14, K1
-	VSUBPS       Z19, Z12, Z14
-	VBLENDMPS    Z19, Z14, K1, Z16
-	VMULPS       Z16, Z13, Z13
+	VSUBPS       Z17, Z12, Z14
+	VBLENDMPS    Z17, Z14, K1, Z14
+	VMULPS       Z14, Z13, Z13
 	VMOVUPS      Z13, (AX)(BX*4)
 	ADDQ         $+16, BX
 
@@ -6191,8 +6967,8 @@ test:
 	VBROADCASTSS constants<>+2752(SB), Z0
 	VCMPPS       $0x11, Z0, Z14, K2
 	VSUBPS       Z2, Z12, Z0
-	VBLENDMPS    Z2, Z0, K2, Z17
-	VMULPS       Z17, Z13, Z0
+	VBLENDMPS    Z2, Z0, K2, Z0
+	VMULPS       Z0, Z13, Z0
 	VMOVUPS      Z0, K1, (AX)(BX*4)
 
 done:
@@ -6231,57 +7007,57 @@ loop:
 	VMOVUPS      (DX)(BX*4), Z14
 	VANDPS       Z1, Z14, Z15
 	VMINPS       Z15, Z0, Z15
-	VMULPS       Z2, Z15, Z18
-	VMULPS       Z15, Z18, Z18
-	VMOVUPS      Z4, Z19
-	VFMADD231PS  Z3, Z18, Z19
-	VSUBPS       Z4, Z19, Z19
-	VFNMADD231PS Z5, Z19, Z18
-	VFNMADD231PS Z6, Z19, Z18
-	VMOVUPS      Z8, Z20
-	VFMADD231PS  Z18, Z7, Z20
-	VFMADD213PS  Z9, Z18, Z20
-	VFMADD213PS  Z10, Z18, Z20
-	VFMADD213PS  Z11, Z18, Z20
-	VFMADD213PS  Z12, Z18, Z20
-	VFMADD213PS  Z12, Z18, Z20
-	VSCALEFPS    Z19, Z20, Z18
-	VMOVUPS      Z12, Z19
-	VBROADCASTSS constants<>+4224(SB), Z20
-	VFMADD231PS  Z20, Z15, Z19
-	VDIVPS       Z19, Z12, Z19
-	VBROADCASTSS constants<>+4288(SB), Z20
-	VBROADCASTSS constants<>+4352(SB), Z21
-	VFMADD231PS  Z21, Z19, Z20
-	VBROADCASTSS constants<>+4416(SB), Z21
-	VBROADCASTSS constants<>+4480(SB), Z22
-	VFMADD231PS  Z22, Z19, Z21
-	VBROADCASTSS constants<>+4544(SB), Z22
-	VBROADCASTSS constants<>+4608(SB), Z23
-	VFMADD231PS  Z23, Z19, Z22
-	VBROADCASTSS constants<>+4672(SB), Z23
-	VBROADCASTSS constants<>+4736(SB), Z24
-	VFMADD231PS  Z24, Z19, Z23
-	VBROADCASTSS constants<>+4800(SB), Z24
-	VBROADCASTSS constants<>+4864(SB), Z25
-	VFMADD231PS  Z25, Z19, Z24
-	VMULPS       Z19, Z19, Z25
-	VFMADD231PS  Z25, Z21, Z20
-	VFMADD231PS  Z25, Z23, Z22
-	VMULPS       Z25, Z25, Z21
-	VFMADD231PS  Z21, Z22, Z20
-	VMULPS       Z21, Z21, Z21
-	VFMADD231PS  Z21, Z24, Z20
-	VMULPS       Z19, Z20, Z19
-	VMULPS       Z18, Z19, Z19
-	VBROADCASTSS constants<>+4928(SB), Z20
-	VMULPS       Z20, Z18, Z18
-	VFNMADD231PS Z15, Z18, Z19
+	VMULPS       Z2, Z15, Z16
+	VMULPS       Z15, Z16, Z16
+	VMOVUPS      Z4, Z17
+	VFMADD231PS  Z3, Z16, Z17
+	VSUBPS       Z4, Z17, Z17
+	VFNMADD231PS Z5, Z17, Z16
+	VFNMADD231PS Z6, Z17, Z16
+	VMOVUPS      Z8, Z18
+	VFMADD231PS  Z16, Z7, Z18
+	VFMADD213PS  Z9, Z16, Z18
+	VFMADD213PS  Z10, Z16, Z18
+	VFMADD213PS  Z11, Z16, Z18
+	VFMADD213PS  Z12, Z16, Z18
+	VFMADD213PS  Z12, Z16, Z18
+	VSCALEFPS    Z17, Z18, Z16
+	VMOVUPS      Z12, Z17
+	VBROADCASTSS constants<>+4224(SB), Z18
+	VFMADD231PS  Z18, Z15, Z17
+	VDIVPS       Z17, Z12, Z17
+	VBROADCASTSS constants<>+4288(SB), Z18
+	VBROADCASTSS constants<>+4352(SB), Z19
+	VFMADD231PS  Z19, Z17, Z18
+	VBROADCASTSS constants<>+4416(SB), Z19
+	VBROADCASTSS constants<>+4480(SB), Z20
+	VFMADD231PS  Z20, Z17, Z19
+	VBROADCASTSS constants<>+4544(SB), Z20
+	VBROADCASTSS constants<>+4608(SB), Z21
+	VFMADD231PS  Z21, Z17, Z20
+	VBROADCASTSS constants<>+4672(SB), Z21
+	VBROADCASTSS constants<>+4736(SB), Z22
+	VFMADD231PS  Z22, Z17, Z21
+	VBROADCASTSS constants<>+4800(SB), Z22
+	VBROADCASTSS constants<>+4864(SB), Z23
+	VFMADD231PS  Z23, Z17, Z22
+	VMULPS       Z17, Z17, Z23
+	VFMADD231PS  Z23, Z19, Z18
+	VFMADD231PS  Z23, Z21, Z20
+	VMULPS       Z23, Z23, Z19
+	VFMADD231PS  Z19, Z20, Z18
+	VMULPS       Z19, Z19, Z19
+	VFMADD231PS  Z19, Z22, Z18
+	VMULPS       Z17, Z18, Z17
+	VMULPS       Z16, Z17, Z17
+	VBROADCASTSS constants<>+4928(SB), Z18
+	VMULPS       Z18, Z16, Z16
+	VFNMADD231PS Z15, Z16, Z17
 	VBROADCASTSS constants<>+2752(SB), Z15
 	VCMPPS       $0x11, Z15, Z14, K1
-	VSUBPS       Z19, Z12, Z14
-	VBLENDMPS    Z19, Z14, K1, Z16
-	VMULPS       Z16, Z13, Z13
+	VSUBPS       Z17, Z12, Z14
+	VBLENDMPS    Z17, Z14, K1, Z14
+	VMULPS       Z14, Z13, Z13
 	VMOVNTPS     Z13, (AX)(BX*4)
 	ADDQ         $+16, BX
 
@@ -6346,8 +7122,8 @@ test:
 	VBROADCASTSS constants<>+2752(SB), Z0
 	VCMPPS       $0x11, Z0, Z14, K2
 	VSUBPS       Z2, Z12, Z0
-	VBLENDMPS    Z2, Z0, K2, Z17
-	VMULPS       Z17, Z13, Z0
+	VBLENDMPS    Z2, Z0, K2, Z0
+	VMULPS       Z0, Z13, Z0
 	VMOVUPS      Z0, K1, (AX)(BX*4)
 
 done:
@@ -6384,46 +7160,46 @@ loop:
 	VMOVUPS      (DX)(BX*4), Z14
 	VMAXPS       Z14, Z1, Z14
 	VMINPS       Z14, Z0, Z14
-	VMULPS       Z14, Z14, Z21
-	VMOVUPS      Z3, Z22
-	VFMADD231PS  Z2, Z21, Z22
-	VMULPS       Z22, Z14, Z22
-	VANDPS       Z4, Z22, Z22
-	VXORPS       Z5, Z22, Z22
-	VCMPPS       $0x11, Z6, Z22, K1
-	VMOVUPS      Z9, Z23
-	VFMADD231PS  Z8, Z22, Z23
-	VSUBPS       Z9, Z23, Z23
-	VFNMADD231PS Z10, Z23, Z22
-	VFNMADD231PS Z11, Z23, Z22
-	VBROADCASTSS constants<>+448(SB), Z24
-	VFMADD231PS  Z22, Z12, Z24
-	VBROADCASTSS constants<>+512(SB), Z25
-	VFMADD213PS  Z25, Z22, Z24
-	VBROADCASTSS constants<>+576(SB), Z25
-	VFMADD213PS  Z25, Z22, Z24
-	VBROADCASTSS constants<>+640(SB), Z25
-	VFMADD213PS  Z25, Z22, Z24
-	VBROADCASTSS constants<>+704(SB), Z25
-	VFMADD213PS  Z25, Z22, Z24
-	VBROADCASTSS constants<>+704(SB), Z25
-	VFMADD213PS  Z25, Z22, Z24
-	VSCALEFPS    Z23, Z24, Z22
-	VBLENDMPS    Z7, Z22, K1, Z15
-	VBROADCASTSS constants<>+704(SB), Z22
-	VADDPS       Z15, Z22, Z22
-	VBROADCASTSS constants<>+704(SB), Z23
-	VDIVPS       Z22, Z23, Z22
-	VMULPS       Z22, Z15, Z23
+	VMULPS       Z14, Z14, Z17
+	VMOVUPS      Z3, Z18
+	VFMADD231PS  Z2, Z17, Z18
+	VMULPS       Z18, Z14, Z18
+	VANDPS       Z4, Z18, Z18
+	VXORPS       Z5, Z18, Z18
+	VCMPPS       $0x11, Z6, Z18, K1
+	VMOVUPS      Z9, Z19
+	VFMADD231PS  Z8, Z18, Z19
+	VSUBPS       Z9, Z19, Z19
+	VFNMADD231PS Z10, Z19, Z18
+	VFNMADD231PS Z11, Z19, Z18
+	VBROADCASTSS constants<>+448(SB), Z20
+	VFMADD231PS  Z18, Z12, Z20
+	VBROADCASTSS constants<>+512(SB), Z21
+	VFMADD213PS  Z21, Z18, Z20
+	VBROADCASTSS constants<>+576(SB), Z21
+	VFMADD213PS  Z21, Z18, Z20
+	VBROADCASTSS constants<>+640(SB), Z21
+	VFMADD213PS  Z21, Z18, Z20
+	VBROADCASTSS constants<>+704(SB), Z21
+	VFMADD213PS  Z21, Z18, Z20
+	VBROADCASTSS constants<>+704(SB), Z21
+	VFMADD213PS  Z21, Z18, Z20
+	VSCALEFPS    Z19, Z20, Z18
+	VBLENDMPS    Z7, Z18, K1, Z18
+	VBROADCASTSS constants<>+704(SB), Z19
+	VADDPS       Z18, Z19, Z19
+	VBROADCASTSS constants<>+704(SB), Z20
+	VDIVPS       Z19, Z20, Z19
+	VMULPS       Z19, Z18, Z18
 	VCMPPS       $0x11, Z7, Z14, K1
-	VBLENDMPS    Z23, Z22, K1, Z16
-	VBLENDMPS    Z22, Z23, K1, Z17
-	VMULPS       Z17, Z16, Z22
-	VMULPS       Z14, Z22, Z14
-	VBROADCASTSS constants<>+5120(SB), Z22
-	VFMADD213PS  Z3, Z22, Z21
-	VFMADD231PS  Z21, Z14, Z16
-	VMULPS       Z16, Z13, Z13
+	VBLENDMPS    Z18, Z19, K1, Z15
+	VBLENDMPS    Z19, Z18, K1, Z18
+	VMULPS       Z18, Z15, Z18
+	VMULPS       Z14, Z18, Z14
+	VBROADCASTSS constants<>+5120(SB), Z18
+	VFMADD213PS  Z3, Z18, Z17
+	VFMADD231PS  Z17, Z14, Z15
+	VMULPS       Z15, Z13, Z13
 	VMOVUPS      Z13, (AX)(BX*4)
 	ADDQ         $+16, BX
 
@@ -6464,21 +7240,21 @@ test:
 	VBROADCASTSS constants<>+704(SB), Z6
 	VFMADD213PS  Z6, Z2, Z5
 	VSCALEFPS    Z4, Z5, Z2
-	VBLENDMPS    Z7, Z2, K2, Z18
-	VBROADCASTSS constants<>+704(SB), Z2
-	VADDPS       Z18, Z2, Z2
+	VBLENDMPS    Z7, Z2, K2, Z2
 	VBROADCASTSS constants<>+704(SB), Z4
-	VDIVPS       Z2, Z4, Z2
-	VMULPS       Z2, Z18, Z4
+	VADDPS       Z2, Z4, Z4
+	VBROADCASTSS constants<>+704(SB), Z5
+	VDIVPS       Z4, Z5, Z4
+	VMULPS       Z4, Z2, Z2
 	VCMPPS       $0x11, Z7, Z0, K2
-	VBLENDMPS    Z4, Z2, K2, Z19
-	VBLENDMPS    Z2, Z4, K2, Z20
-	VMULPS       Z20, Z19, Z2
+	VBLENDMPS    Z2, Z4, K2, Z16
+	VBLENDMPS    Z4, Z2, K2, Z2
+	VMULPS       Z2, Z16, Z2
 	VMULPS       Z0, Z2, Z0
 	VBROADCASTSS constants<>+5120(SB), Z2
 	VFMADD213PS  Z3, Z2, Z1
-	VFMADD231PS  Z1, Z0, Z19
-	VMULPS       Z19, Z13, Z0
+	VFMADD231PS  Z1, Z0, Z16
+	VMULPS       Z16, Z13, Z0
 	VMOVUPS      Z0, K1, (AX)(BX*4)
 
 done:
@@ -6517,46 +7293,46 @@ loop:
 	VMOVUPS      (DX)(BX*4), Z14
 	VMAXPS       Z14, Z1, Z14
 	VMINPS       Z14, Z0, Z14
-	VMULPS       Z14, Z14, Z21
-	VMOVUPS      Z3, Z22
-	VFMADD231PS  Z2, Z21, Z22
-	VMULPS       Z22, Z14, Z22
-	VANDPS       Z4, Z22, Z22
-	VXORPS       Z5, Z22, Z22
-	VCMPPS       $0x11, Z6, Z22, K1
-	VMOVUPS      Z9, Z23
-	VFMADD231PS  Z8, Z22, Z23
-	VSUBPS       Z9, Z23, Z23
-	VFNMADD231PS Z10, Z23, Z22
-	VFNMADD231PS Z11, Z23, Z22
-	VBROADCASTSS constants<>+448(SB), Z24
-	VFMADD231PS  Z22, Z12, Z24
-	VBROADCASTSS constants<>+512(SB), Z25
-	VFMADD213PS  Z25, Z22, Z24
-	VBROADCASTSS constants<>+576(SB), Z25
-	VFMADD213PS  Z25, Z22, Z24
-	VBROADCASTSS constants<>+640(SB), Z25
-	VFMADD213PS  Z25, Z22, Z24
-	VBROADCASTSS constants<>+704(SB), Z25
-	VFMADD213PS  Z25, Z22, Z24
-	VBROADCASTSS constants<>+704(SB), Z25
-	VFMADD213PS  Z25, Z22, Z24
-	VSCALEFPS    Z23, Z24, Z22
-	VBLENDMPS    Z7, Z22, K1, Z15
-	VBROADCASTSS constants<>+704(SB), Z22
-	VADDPS       Z15, Z22, Z22
-	VBROADCASTSS constants<>+704(SB), Z23
-	VDIVPS       Z22, Z23, Z22
-	VMULPS       Z22, Z15, Z23
+	VMULPS       Z14, Z14, Z17
+	VMOVUPS      Z3, Z18
+	VFMADD231PS  Z2, Z17, Z18
+	VMULPS       Z18, Z14, Z18
+	VANDPS       Z4, Z18, Z18
+	VXORPS       Z5, Z18, Z18
+	VCMPPS       $0x11, Z6, Z18, K1
+	VMOVUPS      Z9, Z19
+	VFMADD231PS  Z8, Z18, Z19
+	VSUBPS       Z9, Z19, Z19
+	VFNMADD231PS Z10, Z19, Z18
+	VFNMADD231PS Z11, Z19, Z18
+	VBROADCASTSS constants<>+448(SB), Z20
+	VFMADD231PS  Z18, Z12, Z20
+	VBROADCASTSS constants<>+512(SB), Z21
+	VFMADD213PS  Z21, Z18, Z20
+	VBROADCASTSS constants<>+576(SB), Z21
+	VFMADD213PS  Z21, Z18, Z20
+	VBROADCASTSS constants<>+640(SB), Z21
+	VFMADD213PS  Z21, Z18, Z20
+	VBROADCASTSS constants<>+704(SB), Z21
+	VFMADD213PS  Z21, Z18, Z20
+	VBROADCASTSS constants<>+704(SB), Z21
+	VFMADD213PS  Z21, Z18, Z20
+	VSCALEFPS    Z19, Z20, Z18
+	VBLENDMPS    Z7, Z18, K1, Z18
+	VBROADCASTSS constants<>+704(SB), Z19
+	VADDPS       Z18, Z19, Z19
+	VBROADCASTSS constants<>+704(SB), Z20
+	VDIVPS       Z19, Z20, Z19
+	VMULPS       Z19, Z18, Z18
 	VCMPPS       $0x11, Z7, Z14, K1
-	VBLENDMPS    Z23, Z22, K1, Z16
-	VBLENDMPS    Z22, Z23, K1, Z17
-	VMULPS       Z17, Z16, Z22
-	VMULPS       Z14, Z22, Z14
-	VBROADCASTSS constants<>+5120(SB), Z22
-	VFMADD213PS  Z3, Z22, Z21
-	VFMADD231PS  Z21, Z14, Z16
-	VMULPS       Z16, Z13, Z13
+	VBLENDMPS    Z18, Z19, K1, Z15
+	VBLENDMPS    Z19, Z18, K1, Z18
+	VMULPS       Z18, Z15, Z18
+	VMULPS       Z14, Z18, Z14
+	VBROADCASTSS constants<>+5120(SB), Z18
+	VFMADD213PS  Z3, Z18, Z17
+	VFMADD231PS  Z17, Z14, Z15
+	VMULPS       Z15, Z13, Z13
 	VMOVNTPS     Z13, (AX)(BX*4)
 	ADDQ         $+16, BX
 
@@ -6597,21 +7373,21 @@ test:
 	VBROADCASTSS constants<>+704(SB), Z6
 	VFMADD213PS  Z6, Z2, Z5
 	VSCALEFPS    Z4, Z5, Z2
-	VBLENDMPS    Z7, Z2, K2, Z18
-	VBROADCASTSS constants<>+704(SB), Z2
-	VADDPS       Z18, Z2, Z2
+	VBLENDMPS    Z7, Z2, K2, Z2
 	VBROADCASTSS constants<>+704(SB), Z4
-	VDIVPS       Z2, Z4, Z2
-	VMULPS       Z2, Z18, Z4
+	VADDPS       Z2, Z4, Z4
+	VBROADCASTSS constants<>+704(SB), Z5
+	VDIVPS       Z4, Z5, Z4
+	VMULPS       Z4, Z2, Z2
 	VCMPPS       $0x11, Z7, Z0, K2
-	VBLENDMPS    Z4, Z2, K2, Z19
-	VBLENDMPS    Z2, Z4, K2, Z20
-	VMULPS       Z20, Z19, Z2
+	VBLENDMPS    Z2, Z4, K2, Z16
+	VBLENDMPS    Z4, Z2, K2, Z2
+	VMULPS       Z2, Z16, Z2
 	VMULPS       Z0, Z2, Z0
 	VBROADCASTSS constants<>+5120(SB), Z2
 	VFMADD213PS  Z3, Z2, Z1
-	VFMADD231PS  Z1, Z0, Z19
-	VMULPS       Z19, Z13, Z0
+	VFMADD231PS  Z1, Z0, Z16
+	VMULPS       Z16, Z13, Z0
 	VMOVUPS      Z0, K1, (AX)(BX*4)
 
 done:
@@ -6648,36 +7424,36 @@ loop:
 	VMOVUPS      (DX)(BX*4), Z14
 	VMAXPS       Z14, Z1, Z14
 	VMINPS       Z14, Z0, Z14
-	VANDPS       Z2, Z14, Z19
-	VXORPS       Z3, Z19, Z19
-	VMAXPS       Z19, Z4, Z19
-	VMOVUPS      Z6, Z20
-	VFMADD231PS  Z5, Z19, Z20
-	VSUBPS       Z6, Z20, Z20
-	VFNMADD231PS Z7, Z20, Z19
-	VFNMADD231PS Z8, Z20, Z19
-	VMOVUPS      Z10, Z21
-	VFMADD231PS  Z19, Z9, Z21
-	VFMADD213PS  Z11, Z19, Z21
-	VFMADD213PS  Z12, Z19, Z21
-	VBROADCASTSS constants<>+640(SB), Z22
-	VFMADD213PS  Z22, Z19, Z21
-	VBROADCASTSS constants<>+704(SB), Z22
-	VFMADD213PS  Z22, Z19, Z21
-	VBROADCASTSS constants<>+704(SB), Z22
-	VFMADD213PS  Z22, Z19, Z21
-	VSCALEFPS    Z20, Z21, Z19
+	VANDPS       Z2, Z14, Z17
+	VXORPS       Z3, Z17, Z17
+	VMAXPS       Z17, Z4, Z17
+	VMOVUPS      Z6, Z18
+	VFMADD231PS  Z5, Z17, Z18
+	VSUBPS       Z6, Z18, Z18
+	VFNMADD231PS Z7, Z18, Z17
+	VFNMADD231PS Z8, Z18, Z17
+	VMOVUPS      Z10, Z19
+	VFMADD231PS  Z17, Z9, Z19
+	VFMADD213PS  Z11, Z17, Z19
+	VFMADD213PS  Z12, Z17, Z19
+	VBROADCASTSS constants<>+640(SB), Z20
+	VFMADD213PS  Z20, Z17, Z19
 	VBROADCASTSS constants<>+704(SB), Z20
-	VADDPS       Z19, Z20, Z20
-	VBROADCASTSS constants<>+704(SB), Z21
-	VDIVPS       Z20, Z21, Z20
-	VMULPS       Z20, Z19, Z19
-	VBROADCASTSS constants<>+2752(SB), Z21
-	VCMPPS       $0x11, Z21, Z14, K1
-	VBLENDMPS    Z19, Z20, K1, Z15
-	VBLENDMPS    Z20, Z19, K1, Z16
-	VMULPS       Z16, Z15, Z19
-	VFMADD231PS  Z14, Z19, Z15
+	VFMADD213PS  Z20, Z17, Z19
+	VBROADCASTSS constants<>+704(SB), Z20
+	VFMADD213PS  Z20, Z17, Z19
+	VSCALEFPS    Z18, Z19, Z17
+	VBROADCASTSS constants<>+704(SB), Z18
+	VADDPS       Z17, Z18, Z18
+	VBROADCASTSS constants<>+704(SB), Z19
+	VDIVPS       Z18, Z19, Z18
+	VMULPS       Z18, Z17, Z17
+	VBROADCASTSS constants<>+2752(SB), Z19
+	VCMPPS       $0x11, Z19, Z14, K1
+	VBLENDMPS    Z17, Z18, K1, Z15
+	VBLENDMPS    Z18, Z17, K1, Z17
+	VMULPS       Z17, Z15, Z17
+	VFMADD231PS  Z14, Z17, Z15
 	VMULPS       Z15, Z13, Z13
 	VMOVUPS      Z13, (AX)(BX*4)
 	ADDQ         $+16, BX
@@ -6720,11 +7496,11 @@ test:
 	VMULPS       Z2, Z1, Z1
 	VBROADCASTSS constants<>+2752(SB), Z3
 	VCMPPS       $0x11, Z3, Z0, K2
-	VBLENDMPS    Z1, Z2, K2, Z17
-	VBLENDMPS    Z2, Z1, K2, Z18
-	VMULPS       Z18, Z17, Z1
-	VFMADD231PS  Z0, Z1, Z17
-	VMULPS       Z17, Z13, Z0
+	VBLENDMPS    Z1, Z2, K2, Z16
+	VBLENDMPS    Z2, Z1, K2, Z1
+	VMULPS       Z1, Z16, Z1
+	VFMADD231PS  Z0, Z1, Z16
+	VMULPS       Z16, Z13, Z0
 	VMOVUPS      Z0, K1, (AX)(BX*4)
 
 done:
@@ -6763,36 +7539,36 @@ loop:
 	VMOVUPS      (DX)(BX*4), Z14
 	VMAXPS       Z14, Z1, Z14
 	VMINPS       Z14, Z0, Z14
-	VANDPS       Z2, Z14, Z19
-	VXORPS       Z3, Z19, Z19
-	VMAXPS       Z19, Z4, Z19
-	VMOVUPS      Z6, Z20
-	VFMADD231PS  Z5, Z19, Z20
-	VSUBPS       Z6, Z20, Z20
-	VFNMADD231PS Z7, Z20, Z19
-	VFNMADD231PS Z8, Z20, Z19
-	VMOVUPS      Z10, Z21
-	VFMADD231PS  Z19, Z9, Z21
-	VFMADD213PS  Z11, Z19, Z21
-	VFMADD213PS  Z12, Z19, Z21
-	VBROADCASTSS constants<>+640(SB), Z22
-	VFMADD213PS  Z22, Z19, Z21
-	VBROADCASTSS constants<>+704(SB), Z22
-	VFMADD213PS  Z22, Z19, Z21
-	VBROADCASTSS constants<>+704(SB), Z22
-	VFMADD213PS  Z22, Z19, Z21
-	VSCALEFPS    Z20, Z21, Z19
+	VANDPS       Z2, Z14, Z17
+	VXORPS       Z3, Z17, Z17
+	VMAXPS       Z17, Z4, Z17
+	VMOVUPS      Z6, Z18
+	VFMADD231PS  Z5, Z17, Z18
+	VSUBPS       Z6, Z18, Z18
+	VFNMADD231PS Z7, Z18, Z17
+	VFNMADD231PS Z8, Z18, Z17
+	VMOVUPS      Z10, Z19
+	VFMADD231PS  Z17, Z9, Z19
+	VFMADD213PS  Z11, Z17, Z19
+	VFMADD213PS  Z12, Z17, Z19
+	VBROADCASTSS constants<>+640(SB), Z20
+	VFMADD213PS  Z20, Z17, Z19
 	VBROADCASTSS constants<>+704(SB), Z20
-	VADDPS       Z19, Z20, Z20
-	VBROADCASTSS constants<>+704(SB), Z21
-	VDIVPS       Z20, Z21, Z20
-	VMULPS       Z20, Z19, Z19
-	VBROADCASTSS constants<>+2752(SB), Z21
-	VCMPPS       $0x11, Z21, Z14, K1
-	VBLENDMPS    Z19, Z20, K1, Z15
-	VBLENDMPS    Z20, Z19, K1, Z16
-	VMULPS       Z16, Z15, Z19
-	VFMADD231PS  Z14, Z19, Z15
+	VFMADD213PS  Z20, Z17, Z19
+	VBROADCASTSS constants<>+704(SB), Z20
+	VFMADD213PS  Z20, Z17, Z19
+	VSCALEFPS    Z18, Z19, Z17
+	VBROADCASTSS constants<>+704(SB), Z18
+	VADDPS       Z17, Z18, Z18
+	VBROADCASTSS constants<>+704(SB), Z19
+	VDIVPS       Z18, Z19, Z18
+	VMULPS       Z18, Z17, Z17
+	VBROADCASTSS constants<>+2752(SB), Z19
+	VCMPPS       $0x11, Z19, Z14, K1
+	VBLENDMPS    Z17, Z18, K1, Z15
+	VBLENDMPS    Z18, Z17, K1, Z17
+	VMULPS       Z17, Z15, Z17
+	VFMADD231PS  Z14, Z17, Z15
 	VMULPS       Z15, Z13, Z13
 	VMOVNTPS     Z13, (AX)(BX*4)
 	ADDQ         $+16, BX
@@ -6835,11 +7611,11 @@ test:
 	VMULPS       Z2, Z1, Z1
 	VBROADCASTSS constants<>+2752(SB), Z3
 	VCMPPS       $0x11, Z3, Z0, K2
-	VBLENDMPS    Z1, Z2, K2, Z17
-	VBLENDMPS    Z2, Z1, K2, Z18
-	VMULPS       Z18, Z17, Z1
-	VFMADD231PS  Z0, Z1, Z17
-	VMULPS       Z17, Z13, Z0
+	VBLENDMPS    Z1, Z2, K2, Z16
+	VBLENDMPS    Z2, Z1, K2, Z1
+	VMULPS       Z1, Z16, Z1
+	VFMADD231PS  Z0, Z1, Z16
+	VMULPS       Z16, Z13, Z0
 	VMOVUPS      Z0, K1, (AX)(BX*4)
 
 done:
@@ -7029,8 +7805,8 @@ loop:
 	VCMPPS    $0x11, Z2, Z0, K1
 	VCMPPS    $0x03, Z2, Z2, K2
 	VBLENDMPS Z1, Z0, K2, Z3
-	VBLENDMPS Z1, Z3, K1, Z4
-	VMOVUPS   Z4, (AX)(BX*4)
+	VBLENDMPS Z1, Z3, K1, Z3
+	VMOVUPS   Z3, (AX)(BX*4)
 	ADDQ      $+16, BX
 
 test:
@@ -7045,9 +7821,9 @@ test:
 	VMOVUPS.Z (DX)(BX*4), K1, Z2
 	VCMPPS    $0x11, Z2, Z0, K2
 	VCMPPS    $0x03, Z2, Z2, K3
-	VBLENDMPS Z1, Z0, K3, Z5
-	VBLENDMPS Z1, Z5, K2, Z6
-	VMOVUPS   Z6, K1, (AX)(BX*4)
+	VBLENDMPS Z1, Z0, K3, Z4
+	VBLENDMPS Z1, Z4, K2, Z4
+	VMOVUPS   Z4, K1, (AX)(BX*4)
 
 done:
 	VZEROUPPER
@@ -7074,8 +7850,8 @@ loop:
 	VCMPPS     $0x11, Z2, Z0, K1
 	VCMPPS     $0x03, Z2, Z2, K2
 	VBLENDMPS  Z1, Z0, K2, Z3
-	VBLENDMPS  Z1, Z3, K1, Z4
-	VMOVNTPS   Z4, (AX)(BX*4)
+	VBLENDMPS  Z1, Z3, K1, Z3
+	VMOVNTPS   Z3, (AX)(BX*4)
 	ADDQ       $+16, BX
 
 test:
@@ -7090,9 +7866,9 @@ test:
 	VMOVUPS.Z (DX)(BX*4), K1, Z2
 	VCMPPS    $0x11, Z2, Z0, K2
 	VCMPPS    $0x03, Z2, Z2, K3
-	VBLENDMPS Z1, Z0, K3, Z5
-	VBLENDMPS Z1, Z5, K2, Z6
-	VMOVUPS   Z6, K1, (AX)(BX*4)
+	VBLENDMPS Z1, Z0, K3, Z4
+	VBLENDMPS Z1, Z4, K2, Z4
+	VMOVUPS   Z4, K1, (AX)(BX*4)
 
 done:
 	VZEROUPPER
@@ -7193,10 +7969,9 @@ loop:
 	VCMPPS    $0x00, Z0, Z1, K1
 	VANDPS    Z0, Z1, Z2
 	VMAXPS    Z0, Z1, Z0
-	VBLENDMPS Z2, Z0, K1, Z3
+	VBLENDMPS Z2, Z0, K1, Z0
 	VCMPPS    $0x03, Z1, Z1, K1
-	VBLENDMPS Z1, Z3, K1, Z4
-	VMOVAPS   Z4, Z0
+	VBLENDMPS Z1, Z0, K1, Z0
 	ADDQ      $+16, CX
 
 test:
@@ -7211,10 +7986,10 @@ test:
 	VCMPPS    $0x00, Z0, Z1, K2
 	VANDPS    Z0, Z1, Z2
 	VMAXPS    Z0, Z1, Z3
-	VBLENDMPS Z2, Z3, K2, Z5
+	VBLENDMPS Z2, Z3, K2, Z3
 	VCMPPS    $0x03, Z1, Z1, K2
-	VBLENDMPS Z1, Z5, K2, Z6
-	VBLENDMPS Z6, Z0, K1, Z0
+	VBLENDMPS Z1, Z3, K2, Z3
+	VBLENDMPS Z3, Z0, K1, Z0
 
 done:
 	MOVQ    most+16(FP), AX
@@ -7239,10 +8014,9 @@ loop:
 	VCMPPS    $0x00, Z0, Z1, K1
 	VORPS     Z0, Z1, Z2
 	VMINPS    Z0, Z1, Z0
-	VBLENDMPS Z2, Z0, K1, Z3
+	VBLENDMPS Z2, Z0, K1, Z0
 	VCMPPS    $0x03, Z1, Z1, K1
-	VBLENDMPS Z1, Z3, K1, Z4
-	VMOVAPS   Z4, Z0
+	VBLENDMPS Z1, Z0, K1, Z0
 	ADDQ      $+16, CX
 
 test:
@@ -7257,10 +8031,10 @@ test:
 	VCMPPS    $0x00, Z0, Z1, K2
 	VORPS     Z0, Z1, Z2
 	VMINPS    Z0, Z1, Z3
-	VBLENDMPS Z2, Z3, K2, Z5
+	VBLENDMPS Z2, Z3, K2, Z3
 	VCMPPS    $0x03, Z1, Z1, K2
-	VBLENDMPS Z1, Z5, K2, Z6
-	VBLENDMPS Z6, Z0, K1, Z0
+	VBLENDMPS Z1, Z3, K2, Z3
+	VBLENDMPS Z3, Z0, K1, Z0
 
 done:
 	MOVQ    least+16(FP), AX
@@ -7502,107 +8276,107 @@ loopTogether:
 	VCMPPS        $0x11, Z3, Z9, K2
 	VCMPPS        $0x11, Z3, Z10, K3
 	VCMPPS        $0x11, Z3, Z11, K4
-	VMOVUPS       Z6, Z18
-	VFMADD231PS   Z5, Z8, Z18
-	VMOVUPS       Z6, Z19
-	VFMADD231PS   Z5, Z9, Z19
-	VMOVUPS       Z6, Z20
-	VFMADD231PS   Z5, Z10, Z20
-	VMOVUPS       Z6, Z21
-	VFMADD231PS   Z5, Z11, Z21
-	VSUBPS        Z6, Z18, Z18
-	VSUBPS        Z6, Z19, Z19
-	VSUBPS        Z6, Z20, Z20
-	VSUBPS        Z6, Z21, Z21
-	VFNMADD231PS  Z7, Z18, Z8
-	VFNMADD231PS  Z7, Z19, Z9
-	VFNMADD231PS  Z7, Z20, Z10
-	VFNMADD231PS  Z7, Z21, Z11
-	VBROADCASTSS  constants<>+320(SB), Z22
-	VFNMADD231PS  Z22, Z18, Z8
-	VBROADCASTSS  constants<>+320(SB), Z22
-	VFNMADD231PS  Z22, Z19, Z9
-	VBROADCASTSS  constants<>+320(SB), Z22
-	VFNMADD231PS  Z22, Z20, Z10
-	VBROADCASTSS  constants<>+320(SB), Z22
-	VFNMADD231PS  Z22, Z21, Z11
-	VBROADCASTSS  constants<>+448(SB), Z22
-	VBROADCASTSS  constants<>+384(SB), Z23
-	VFMADD231PS   Z23, Z8, Z22
-	VBROADCASTSS  constants<>+448(SB), Z23
-	VBROADCASTSS  constants<>+384(SB), Z24
-	VFMADD231PS   Z24, Z9, Z23
-	VBROADCASTSS  constants<>+448(SB), Z24
-	VBROADCASTSS  constants<>+384(SB), Z25
-	VFMADD231PS   Z25, Z10, Z24
-	VBROADCASTSS  constants<>+448(SB), Z25
-	VBROADCASTSS  constants<>+384(SB), Z26
-	VFMADD231PS   Z26, Z11, Z25
-	VBROADCASTSS  constants<>+512(SB), Z26
-	VFMADD213PS   Z26, Z8, Z22
-	VBROADCASTSS  constants<>+512(SB), Z26
-	VFMADD213PS   Z26, Z9, Z23
-	VBROADCASTSS  constants<>+512(SB), Z26
-	VFMADD213PS   Z26, Z10, Z24
-	VBROADCASTSS  constants<>+512(SB), Z26
-	VFMADD213PS   Z26, Z11, Z25
-	VBROADCASTSS  constants<>+576(SB), Z26
-	VFMADD213PS   Z26, Z8, Z22
-	VBROADCASTSS  constants<>+576(SB), Z26
-	VFMADD213PS   Z26, Z9, Z23
-	VBROADCASTSS  constants<>+576(SB), Z26
-	VFMADD213PS   Z26, Z10, Z24
-	VBROADCASTSS  constants<>+576(SB), Z26
-	VFMADD213PS   Z26, Z11, Z25
-	VBROADCASTSS  constants<>+640(SB), Z26
-	VFMADD213PS   Z26, Z8, Z22
-	VBROADCASTSS  constants<>+640(SB), Z26
-	VFMADD213PS   Z26, Z9, Z23
-	VBROADCASTSS  constants<>+640(SB), Z26
-	VFMADD213PS   Z26, Z10, Z24
-	VBROADCASTSS  constants<>+640(SB), Z26
-	VFMADD213PS   Z26, Z11, Z25
-	VBROADCASTSS  constants<>+704(SB), Z26
-	VFMADD213PS   Z26, Z8, Z22
-	VBROADCASTSS  constants<>+704(SB), Z26
-	VFMADD213PS   Z26, Z9, Z23
-	VBROADCASTSS  constants<>+704(SB), Z26
-	VFMADD213PS   Z26, Z10, Z24
-	VBROADCASTSS  constants<>+704(SB), Z26
-	VFMADD213PS   Z26, Z11, Z25
-	VBROADCASTSS  constants<>+704(SB), Z26
-	VFMADD213PS   Z26, Z8, Z22
+	VMOVUPS       Z6, Z12
+	VFMADD231PS   Z5, Z8, Z12
+	VMOVUPS       Z6, Z13
+	VFMADD231PS   Z5, Z9, Z13
+	VMOVUPS       Z6, Z14
+	VFMADD231PS   Z5, Z10, Z14
+	VMOVUPS       Z6, Z15
+	VFMADD231PS   Z5, Z11, Z15
+	VSUBPS        Z6, Z12, Z12
+	VSUBPS        Z6, Z13, Z13
+	VSUBPS        Z6, Z14, Z14
+	VSUBPS        Z6, Z15, Z15
+	VFNMADD231PS  Z7, Z12, Z8
+	VFNMADD231PS  Z7, Z13, Z9
+	VFNMADD231PS  Z7, Z14, Z10
+	VFNMADD231PS  Z7, Z15, Z11
+	VBROADCASTSS  constants<>+320(SB), Z16
+	VFNMADD231PS  Z16, Z12, Z8
+	VBROADCASTSS  constants<>+320(SB), Z16
+	VFNMADD231PS  Z16, Z13, Z9
+	VBROADCASTSS  constants<>+320(SB), Z16
+	VFNMADD231PS  Z16, Z14, Z10
+	VBROADCASTSS  constants<>+320(SB), Z16
+	VFNMADD231PS  Z16, Z15, Z11
+	VBROADCASTSS  constants<>+448(SB), Z16
+	VBROADCASTSS  constants<>+384(SB), Z17
+	VFMADD231PS   Z17, Z8, Z16
+	VBROADCASTSS  constants<>+448(SB), Z17
+	VBROADCASTSS  constants<>+384(SB), Z18
+	VFMADD231PS   Z18, Z9, Z17
+	VBROADCASTSS  constants<>+448(SB), Z18
+	VBROADCASTSS  constants<>+384(SB), Z19
+	VFMADD231PS   Z19, Z10, Z18
+	VBROADCASTSS  constants<>+448(SB), Z19
+	VBROADCASTSS  constants<>+384(SB), Z20
+	VFMADD231PS   Z20, Z11, Z19
+	VBROADCASTSS  constants<>+512(SB), Z20
+	VFMADD213PS   Z20, Z8, Z16
+	VBROADCASTSS  constants<>+512(SB), Z20
+	VFMADD213PS   Z20, Z9, Z17
+	VBROADCASTSS  constants<>+512(SB), Z20
+	VFMADD213PS   Z20, Z10, Z18
+	VBROADCASTSS  constants<>+512(SB), Z20
+	VFMADD213PS   Z20, Z11, Z19
+	VBROADCASTSS  constants<>+576(SB), Z20
+	VFMADD213PS   Z20, Z8, Z16
+	VBROADCASTSS  constants<>+576(SB), Z20
+	VFMADD213PS   Z20, Z9, Z17
+	VBROADCASTSS  constants<>+576(SB), Z20
+	VFMADD213PS   Z20, Z10, Z18
+	VBROADCASTSS  constants<>+576(SB), Z20
+	VFMADD213PS   Z20, Z11, Z19
+	VBROADCASTSS  constants<>+640(SB), Z20
+	VFMADD213PS   Z20, Z8, Z16
+	VBROADCASTSS  constants<>+640(SB), Z20
+	VFMADD213PS   Z20, Z9, Z17
+	VBROADCASTSS  constants<>+640(SB), Z20
+	VFMADD213PS   Z20, Z10, Z18
+	VBROADCASTSS  constants<>+640(SB), Z20
+	VFMADD213PS   Z20, Z11, Z19
+	VBROADCASTSS  constants<>+704(SB), Z20
+	VFMADD213PS   Z20, Z8, Z16
+	VBROADCASTSS  constants<>+704(SB), Z20
+	VFMADD213PS   Z20, Z9, Z17
+	VBROADCASTSS  constants<>+704(SB), Z20
+	VFMADD213PS   Z20, Z10, Z18
+	VBROADCASTSS  constants<>+704(SB), Z20
+	VFMADD213PS   Z20, Z11, Z19
+	VBROADCASTSS  constants<>+704(SB), Z20
+	VFMADD213PS   Z20, Z8, Z16
 	VBROADCASTSS  constants<>+704(SB), Z8
-	VFMADD213PS   Z8, Z9, Z23
+	VFMADD213PS   Z8, Z9, Z17
 	VBROADCASTSS  constants<>+704(SB), Z8
-	VFMADD213PS   Z8, Z10, Z24
+	VFMADD213PS   Z8, Z10, Z18
 	VBROADCASTSS  constants<>+704(SB), Z8
-	VFMADD213PS   Z8, Z11, Z25
-	VSCALEFPS     Z18, Z22, Z8
-	VSCALEFPS     Z19, Z23, Z9
-	VSCALEFPS     Z20, Z24, Z10
-	VSCALEFPS     Z21, Z25, Z11
-	VBLENDMPS     Z4, Z8, K1, Z12
-	VBLENDMPS     Z4, Z9, K2, Z13
-	VBLENDMPS     Z4, Z10, K3, Z14
-	VBLENDMPS     Z4, Z11, K4, Z15
-	VCVTPS2PD     Y12, Z8
-	VEXTRACTF32X8 $0x01, Z12, Y9
+	VFMADD213PS   Z8, Z11, Z19
+	VSCALEFPS     Z12, Z16, Z8
+	VSCALEFPS     Z13, Z17, Z9
+	VSCALEFPS     Z14, Z18, Z10
+	VSCALEFPS     Z15, Z19, Z11
+	VBLENDMPS     Z4, Z8, K1, Z8
+	VBLENDMPS     Z4, Z9, K2, Z9
+	VBLENDMPS     Z4, Z10, K3, Z10
+	VBLENDMPS     Z4, Z11, K4, Z11
+	VCVTPS2PD     Y8, Z12
+	VEXTRACTF32X8 $0x01, Z8, Y8
+	VCVTPS2PD     Y8, Z8
+	VADDPD        Z12, Z1, Z1
+	VADDPD        Z8, Z2, Z2
+	VCVTPS2PD     Y9, Z8
+	VEXTRACTF32X8 $0x01, Z9, Y9
 	VCVTPS2PD     Y9, Z9
 	VADDPD        Z8, Z1, Z1
 	VADDPD        Z9, Z2, Z2
-	VCVTPS2PD     Y13, Z8
-	VEXTRACTF32X8 $0x01, Z13, Y9
+	VCVTPS2PD     Y10, Z8
+	VEXTRACTF32X8 $0x01, Z10, Y9
 	VCVTPS2PD     Y9, Z9
 	VADDPD        Z8, Z1, Z1
 	VADDPD        Z9, Z2, Z2
-	VCVTPS2PD     Y14, Z8
-	VEXTRACTF32X8 $0x01, Z14, Y9
-	VCVTPS2PD     Y9, Z9
-	VADDPD        Z8, Z1, Z1
-	VADDPD        Z9, Z2, Z2
-	VCVTPS2PD     Y15, Z8
-	VEXTRACTF32X8 $0x01, Z15, Y9
+	VCVTPS2PD     Y11, Z8
+	VEXTRACTF32X8 $0x01, Z11, Y9
 	VCVTPS2PD     Y9, Z9
 	VADDPD        Z8, Z1, Z1
 	VADDPD        Z9, Z2, Z2
@@ -7638,12 +8412,12 @@ loop:
 	VBROADCASTSS  constants<>+704(SB), Z11
 	VFMADD213PS   Z11, Z8, Z10
 	VSCALEFPS     Z9, Z10, Z8
-	VBLENDMPS     Z4, Z8, K1, Z16
-	VCVTPS2PD     Y16, Z8
-	VEXTRACTF32X8 $0x01, Z16, Y9
-	VCVTPS2PD     Y9, Z9
-	VADDPD        Z8, Z1, Z1
-	VADDPD        Z9, Z2, Z2
+	VBLENDMPS     Z4, Z8, K1, Z8
+	VCVTPS2PD     Y8, Z9
+	VEXTRACTF32X8 $0x01, Z8, Y8
+	VCVTPS2PD     Y8, Z8
+	VADDPD        Z9, Z1, Z1
+	VADDPD        Z8, Z2, Z2
 	ADDQ          $+16, CX
 
 test:
@@ -7678,14 +8452,14 @@ test:
 	VBROADCASTSS  constants<>+704(SB), Z6
 	VFMADD213PS   Z6, Z0, Z5
 	VSCALEFPS     Z3, Z5, Z0
-	VBLENDMPS     Z4, Z0, K3, Z17
-	VCVTPS2PD     Y17, Z0
-	VEXTRACTF32X8 $0x01, Z17, Y3
-	VCVTPS2PD     Y3, Z3
-	VADDPD        Z0, Z1, Z0
-	VADDPD        Z3, Z2, Z3
-	VBLENDMPD     Z0, Z1, K1, Z1
-	VBLENDMPD     Z3, Z2, K2, Z2
+	VBLENDMPS     Z4, Z0, K3, Z0
+	VCVTPS2PD     Y0, Z3
+	VEXTRACTF32X8 $0x01, Z0, Y0
+	VCVTPS2PD     Y0, Z0
+	VADDPD        Z3, Z1, Z3
+	VADDPD        Z0, Z2, Z0
+	VBLENDMPD     Z3, Z1, K1, Z1
+	VBLENDMPD     Z0, Z2, K2, Z2
 
 done:
 	MOVQ    sum+24(FP), AX
@@ -7734,111 +8508,111 @@ loopTogether:
 	VCMPPS        $0x11, Z3, Z9, K2
 	VCMPPS        $0x11, Z3, Z10, K3
 	VCMPPS        $0x11, Z3, Z11, K4
-	VMOVUPS       Z6, Z18
-	VFMADD231PS   Z5, Z8, Z18
-	VMOVUPS       Z6, Z19
-	VFMADD231PS   Z5, Z9, Z19
-	VMOVUPS       Z6, Z20
-	VFMADD231PS   Z5, Z10, Z20
-	VMOVUPS       Z6, Z21
-	VFMADD231PS   Z5, Z11, Z21
-	VSUBPS        Z6, Z18, Z18
-	VSUBPS        Z6, Z19, Z19
-	VSUBPS        Z6, Z20, Z20
-	VSUBPS        Z6, Z21, Z21
-	VFNMADD231PS  Z7, Z18, Z8
-	VFNMADD231PS  Z7, Z19, Z9
-	VFNMADD231PS  Z7, Z20, Z10
-	VFNMADD231PS  Z7, Z21, Z11
-	VBROADCASTSS  constants<>+320(SB), Z22
-	VFNMADD231PS  Z22, Z18, Z8
-	VBROADCASTSS  constants<>+320(SB), Z22
-	VFNMADD231PS  Z22, Z19, Z9
-	VBROADCASTSS  constants<>+320(SB), Z22
-	VFNMADD231PS  Z22, Z20, Z10
-	VBROADCASTSS  constants<>+320(SB), Z22
-	VFNMADD231PS  Z22, Z21, Z11
-	VBROADCASTSS  constants<>+448(SB), Z22
-	VBROADCASTSS  constants<>+384(SB), Z23
-	VFMADD231PS   Z23, Z8, Z22
-	VBROADCASTSS  constants<>+448(SB), Z23
-	VBROADCASTSS  constants<>+384(SB), Z24
-	VFMADD231PS   Z24, Z9, Z23
-	VBROADCASTSS  constants<>+448(SB), Z24
-	VBROADCASTSS  constants<>+384(SB), Z25
-	VFMADD231PS   Z25, Z10, Z24
-	VBROADCASTSS  constants<>+448(SB), Z25
-	VBROADCASTSS  constants<>+384(SB), Z26
-	VFMADD231PS   Z26, Z11, Z25
-	VBROADCASTSS  constants<>+512(SB), Z26
-	VFMADD213PS   Z26, Z8, Z22
-	VBROADCASTSS  constants<>+512(SB), Z26
-	VFMADD213PS   Z26, Z9, Z23
-	VBROADCASTSS  constants<>+512(SB), Z26
-	VFMADD213PS   Z26, Z10, Z24
-	VBROADCASTSS  constants<>+512(SB), Z26
-	VFMADD213PS   Z26, Z11, Z25
-	VBROADCASTSS  constants<>+576(SB), Z26
-	VFMADD213PS   Z26, Z8, Z22
-	VBROADCASTSS  constants<>+576(SB), Z26
-	VFMADD213PS   Z26, Z9, Z23
-	VBROADCASTSS  constants<>+576(SB), Z26
-	VFMADD213PS   Z26, Z10, Z24
-	VBROADCASTSS  constants<>+576(SB), Z26
-	VFMADD213PS   Z26, Z11, Z25
-	VBROADCASTSS  constants<>+640(SB), Z26
-	VFMADD213PS   Z26, Z8, Z22
-	VBROADCASTSS  constants<>+640(SB), Z26
-	VFMADD213PS   Z26, Z9, Z23
-	VBROADCASTSS  constants<>+640(SB), Z26
-	VFMADD213PS   Z26, Z10, Z24
-	VBROADCASTSS  constants<>+640(SB), Z26
-	VFMADD213PS   Z26, Z11, Z25
-	VBROADCASTSS  constants<>+704(SB), Z26
-	VFMADD213PS   Z26, Z8, Z22
-	VBROADCASTSS  constants<>+704(SB), Z26
-	VFMADD213PS   Z26, Z9, Z23
-	VBROADCASTSS  constants<>+704(SB), Z26
-	VFMADD213PS   Z26, Z10, Z24
-	VBROADCASTSS  constants<>+704(SB), Z26
-	VFMADD213PS   Z26, Z11, Z25
-	VBROADCASTSS  constants<>+704(SB), Z26
-	VFMADD213PS   Z26, Z8, Z22
+	VMOVUPS       Z6, Z12
+	VFMADD231PS   Z5, Z8, Z12
+	VMOVUPS       Z6, Z13
+	VFMADD231PS   Z5, Z9, Z13
+	VMOVUPS       Z6, Z14
+	VFMADD231PS   Z5, Z10, Z14
+	VMOVUPS       Z6, Z15
+	VFMADD231PS   Z5, Z11, Z15
+	VSUBPS        Z6, Z12, Z12
+	VSUBPS        Z6, Z13, Z13
+	VSUBPS        Z6, Z14, Z14
+	VSUBPS        Z6, Z15, Z15
+	VFNMADD231PS  Z7, Z12, Z8
+	VFNMADD231PS  Z7, Z13, Z9
+	VFNMADD231PS  Z7, Z14, Z10
+	VFNMADD231PS  Z7, Z15, Z11
+	VBROADCASTSS  constants<>+320(SB), Z16
+	VFNMADD231PS  Z16, Z12, Z8
+	VBROADCASTSS  constants<>+320(SB), Z16
+	VFNMADD231PS  Z16, Z13, Z9
+	VBROADCASTSS  constants<>+320(SB), Z16
+	VFNMADD231PS  Z16, Z14, Z10
+	VBROADCASTSS  constants<>+320(SB), Z16
+	VFNMADD231PS  Z16, Z15, Z11
+	VBROADCASTSS  constants<>+448(SB), Z16
+	VBROADCASTSS  constants<>+384(SB), Z17
+	VFMADD231PS   Z17, Z8, Z16
+	VBROADCASTSS  constants<>+448(SB), Z17
+	VBROADCASTSS  constants<>+384(SB), Z18
+	VFMADD231PS   Z18, Z9, Z17
+	VBROADCASTSS  constants<>+448(SB), Z18
+	VBROADCASTSS  constants<>+384(SB), Z19
+	VFMADD231PS   Z19, Z10, Z18
+	VBROADCASTSS  constants<>+448(SB), Z19
+	VBROADCASTSS  constants<>+384(SB), Z20
+	VFMADD231PS   Z20, Z11, Z19
+	VBROADCASTSS  constants<>+512(SB), Z20
+	VFMADD213PS   Z20, Z8, Z16
+	VBROADCASTSS  constants<>+512(SB), Z20
+	VFMADD213PS   Z20, Z9, Z17
+	VBROADCASTSS  constants<>+512(SB), Z20
+	VFMADD213PS   Z20, Z10, Z18
+	VBROADCASTSS  constants<>+512(SB), Z20
+	VFMADD213PS   Z20, Z11, Z19
+	VBROADCASTSS  constants<>+576(SB), Z20
+	VFMADD213PS   Z20, Z8, Z16
+	VBROADCASTSS  constants<>+576(SB), Z20
+	VFMADD213PS   Z20, Z9, Z17
+	VBROADCASTSS  constants<>+576(SB), Z20
+	VFMADD213PS   Z20, Z10, Z18
+	VBROADCASTSS  constants<>+576(SB), Z20
+	VFMADD213PS   Z20, Z11, Z19
+	VBROADCASTSS  constants<>+640(SB), Z20
+	VFMADD213PS   Z20, Z8, Z16
+	VBROADCASTSS  constants<>+640(SB), Z20
+	VFMADD213PS   Z20, Z9, Z17
+	VBROADCASTSS  constants<>+640(SB), Z20
+	VFMADD213PS   Z20, Z10, Z18
+	VBROADCASTSS  constants<>+640(SB), Z20
+	VFMADD213PS   Z20, Z11, Z19
+	VBROADCASTSS  constants<>+704(SB), Z20
+	VFMADD213PS   Z20, Z8, Z16
+	VBROADCASTSS  constants<>+704(SB), Z20
+	VFMADD213PS   Z20, Z9, Z17
+	VBROADCASTSS  constants<>+704(SB), Z20
+	VFMADD213PS   Z20, Z10, Z18
+	VBROADCASTSS  constants<>+704(SB), Z20
+	VFMADD213PS   Z20, Z11, Z19
+	VBROADCASTSS  constants<>+704(SB), Z20
+	VFMADD213PS   Z20, Z8, Z16
 	VBROADCASTSS  constants<>+704(SB), Z8
-	VFMADD213PS   Z8, Z9, Z23
+	VFMADD213PS   Z8, Z9, Z17
 	VBROADCASTSS  constants<>+704(SB), Z8
-	VFMADD213PS   Z8, Z10, Z24
+	VFMADD213PS   Z8, Z10, Z18
 	VBROADCASTSS  constants<>+704(SB), Z8
-	VFMADD213PS   Z8, Z11, Z25
-	VSCALEFPS     Z18, Z22, Z8
-	VSCALEFPS     Z19, Z23, Z9
-	VSCALEFPS     Z20, Z24, Z10
-	VSCALEFPS     Z21, Z25, Z11
-	VBLENDMPS     Z4, Z8, K1, Z12
-	VBLENDMPS     Z4, Z9, K2, Z13
-	VBLENDMPS     Z4, Z10, K3, Z14
-	VBLENDMPS     Z4, Z11, K4, Z15
-	VMOVUPS       Z12, (AX)(DX*4)
-	VMOVUPS       Z13, 64(AX)(DX*4)
-	VMOVUPS       Z14, 128(AX)(DX*4)
-	VMOVUPS       Z15, 192(AX)(DX*4)
-	VCVTPS2PD     Y12, Z8
-	VEXTRACTF32X8 $0x01, Z12, Y9
+	VFMADD213PS   Z8, Z11, Z19
+	VSCALEFPS     Z12, Z16, Z8
+	VSCALEFPS     Z13, Z17, Z9
+	VSCALEFPS     Z14, Z18, Z10
+	VSCALEFPS     Z15, Z19, Z11
+	VBLENDMPS     Z4, Z8, K1, Z8
+	VBLENDMPS     Z4, Z9, K2, Z9
+	VBLENDMPS     Z4, Z10, K3, Z10
+	VBLENDMPS     Z4, Z11, K4, Z11
+	VMOVUPS       Z8, (AX)(DX*4)
+	VMOVUPS       Z9, 64(AX)(DX*4)
+	VMOVUPS       Z10, 128(AX)(DX*4)
+	VMOVUPS       Z11, 192(AX)(DX*4)
+	VCVTPS2PD     Y8, Z12
+	VEXTRACTF32X8 $0x01, Z8, Y8
+	VCVTPS2PD     Y8, Z8
+	VADDPD        Z12, Z1, Z1
+	VADDPD        Z8, Z2, Z2
+	VCVTPS2PD     Y9, Z8
+	VEXTRACTF32X8 $0x01, Z9, Y9
 	VCVTPS2PD     Y9, Z9
 	VADDPD        Z8, Z1, Z1
 	VADDPD        Z9, Z2, Z2
-	VCVTPS2PD     Y13, Z8
-	VEXTRACTF32X8 $0x01, Z13, Y9
+	VCVTPS2PD     Y10, Z8
+	VEXTRACTF32X8 $0x01, Z10, Y9
 	VCVTPS2PD     Y9, Z9
 	VADDPD        Z8, Z1, Z1
 	VADDPD        Z9, Z2, Z2
-	VCVTPS2PD     Y14, Z8
-	VEXTRACTF32X8 $0x01, Z14, Y9
-	VCVTPS2PD     Y9, Z9
-	VADDPD        Z8, Z1, Z1
-	VADDPD        Z9, Z2, Z2
-	VCVTPS2PD     Y15, Z8
-	VEXTRACTF32X8 $0x01, Z15, Y9
+	VCVTPS2PD     Y11, Z8
+	VEXTRACTF32X8 $0x01, Z11, Y9
 	VCVTPS2PD     Y9, Z9
 	VADDPD        Z8, Z1, Z1
 	VADDPD        Z9, Z2, Z2
@@ -7874,13 +8648,13 @@ loop:
 	VBROADCASTSS  constants<>+704(SB), Z11
 	VFMADD213PS   Z11, Z8, Z10
 	VSCALEFPS     Z9, Z10, Z8
-	VBLENDMPS     Z4, Z8, K1, Z16
-	VMOVUPS       Z16, (AX)(DX*4)
-	VCVTPS2PD     Y16, Z8
-	VEXTRACTF32X8 $0x01, Z16, Y9
-	VCVTPS2PD     Y9, Z9
-	VADDPD        Z8, Z1, Z1
-	VADDPD        Z9, Z2, Z2
+	VBLENDMPS     Z4, Z8, K1, Z8
+	VMOVUPS       Z8, (AX)(DX*4)
+	VCVTPS2PD     Y8, Z9
+	VEXTRACTF32X8 $0x01, Z8, Y8
+	VCVTPS2PD     Y8, Z8
+	VADDPD        Z9, Z1, Z1
+	VADDPD        Z8, Z2, Z2
 	ADDQ          $+16, DX
 
 test:
@@ -7915,15 +8689,15 @@ test:
 	VBROADCASTSS  constants<>+704(SB), Z6
 	VFMADD213PS   Z6, Z0, Z5
 	VSCALEFPS     Z3, Z5, Z0
-	VBLENDMPS     Z4, Z0, K3, Z17
-	VMOVUPS       Z17, K1, (AX)(DX*4)
-	VCVTPS2PD     Y17, Z0
-	VEXTRACTF32X8 $0x01, Z17, Y3
-	VCVTPS2PD     Y3, Z3
-	VADDPD        Z0, Z1, Z0
-	VADDPD        Z3, Z2, Z3
-	VBLENDMPD     Z0, Z1, K1, Z1
-	VBLENDMPD     Z3, Z2, K2, Z2
+	VBLENDMPS     Z4, Z0, K3, Z0
+	VMOVUPS       Z0, K1, (AX)(DX*4)
+	VCVTPS2PD     Y0, Z3
+	VEXTRACTF32X8 $0x01, Z0, Y0
+	VCVTPS2PD     Y0, Z0
+	VADDPD        Z3, Z1, Z3
+	VADDPD        Z0, Z2, Z0
+	VBLENDMPD     Z3, Z1, K1, Z1
+	VBLENDMPD     Z0, Z2, K2, Z2
 
 done:
 	MOVQ    sum+32(FP), AX
@@ -7975,111 +8749,111 @@ loopTogether:
 	VMINPS        Z9, Z5, Z9
 	VMINPS        Z10, Z5, Z10
 	VMINPS        Z11, Z5, Z11
-	VMOVUPS       Z7, Z18
-	VFMADD231PS   Z6, Z8, Z18
-	VMOVUPS       Z7, Z19
-	VFMADD231PS   Z6, Z9, Z19
-	VMOVUPS       Z7, Z20
-	VFMADD231PS   Z6, Z10, Z20
-	VMOVUPS       Z7, Z21
-	VFMADD231PS   Z6, Z11, Z21
-	VSUBPS        Z7, Z18, Z18
-	VSUBPS        Z7, Z19, Z19
-	VSUBPS        Z7, Z20, Z20
-	VSUBPS        Z7, Z21, Z21
-	VBROADCASTSS  constants<>+256(SB), Z22
-	VFNMADD231PS  Z22, Z18, Z8
-	VBROADCASTSS  constants<>+256(SB), Z22
-	VFNMADD231PS  Z22, Z19, Z9
-	VBROADCASTSS  constants<>+256(SB), Z22
-	VFNMADD231PS  Z22, Z20, Z10
-	VBROADCASTSS  constants<>+256(SB), Z22
-	VFNMADD231PS  Z22, Z21, Z11
-	VBROADCASTSS  constants<>+320(SB), Z22
-	VFNMADD231PS  Z22, Z18, Z8
-	VBROADCASTSS  constants<>+320(SB), Z22
-	VFNMADD231PS  Z22, Z19, Z9
-	VBROADCASTSS  constants<>+320(SB), Z22
-	VFNMADD231PS  Z22, Z20, Z10
-	VBROADCASTSS  constants<>+320(SB), Z22
-	VFNMADD231PS  Z22, Z21, Z11
-	VBROADCASTSS  constants<>+448(SB), Z22
-	VBROADCASTSS  constants<>+384(SB), Z23
-	VFMADD231PS   Z23, Z8, Z22
-	VBROADCASTSS  constants<>+448(SB), Z23
-	VBROADCASTSS  constants<>+384(SB), Z24
-	VFMADD231PS   Z24, Z9, Z23
-	VBROADCASTSS  constants<>+448(SB), Z24
-	VBROADCASTSS  constants<>+384(SB), Z25
-	VFMADD231PS   Z25, Z10, Z24
-	VBROADCASTSS  constants<>+448(SB), Z25
-	VBROADCASTSS  constants<>+384(SB), Z26
-	VFMADD231PS   Z26, Z11, Z25
-	VBROADCASTSS  constants<>+512(SB), Z26
-	VFMADD213PS   Z26, Z8, Z22
-	VBROADCASTSS  constants<>+512(SB), Z26
-	VFMADD213PS   Z26, Z9, Z23
-	VBROADCASTSS  constants<>+512(SB), Z26
-	VFMADD213PS   Z26, Z10, Z24
-	VBROADCASTSS  constants<>+512(SB), Z26
-	VFMADD213PS   Z26, Z11, Z25
-	VBROADCASTSS  constants<>+576(SB), Z26
-	VFMADD213PS   Z26, Z8, Z22
-	VBROADCASTSS  constants<>+576(SB), Z26
-	VFMADD213PS   Z26, Z9, Z23
-	VBROADCASTSS  constants<>+576(SB), Z26
-	VFMADD213PS   Z26, Z10, Z24
-	VBROADCASTSS  constants<>+576(SB), Z26
-	VFMADD213PS   Z26, Z11, Z25
-	VBROADCASTSS  constants<>+640(SB), Z26
-	VFMADD213PS   Z26, Z8, Z22
-	VBROADCASTSS  constants<>+640(SB), Z26
-	VFMADD213PS   Z26, Z9, Z23
-	VBROADCASTSS  constants<>+640(SB), Z26
-	VFMADD213PS   Z26, Z10, Z24
-	VBROADCASTSS  constants<>+640(SB), Z26
-	VFMADD213PS   Z26, Z11, Z25
-	VBROADCASTSS  constants<>+704(SB), Z26
-	VFMADD213PS   Z26, Z8, Z22
-	VBROADCASTSS  constants<>+704(SB), Z26
-	VFMADD213PS   Z26, Z9, Z23
-	VBROADCASTSS  constants<>+704(SB), Z26
-	VFMADD213PS   Z26, Z10, Z24
-	VBROADCASTSS  constants<>+704(SB), Z26
-	VFMADD213PS   Z26, Z11, Z25
-	VBROADCASTSS  constants<>+704(SB), Z26
-	VFMADD213PS   Z26, Z8, Z22
+	VMOVUPS       Z7, Z12
+	VFMADD231PS   Z6, Z8, Z12
+	VMOVUPS       Z7, Z13
+	VFMADD231PS   Z6, Z9, Z13
+	VMOVUPS       Z7, Z14
+	VFMADD231PS   Z6, Z10, Z14
+	VMOVUPS       Z7, Z15
+	VFMADD231PS   Z6, Z11, Z15
+	VSUBPS        Z7, Z12, Z12
+	VSUBPS        Z7, Z13, Z13
+	VSUBPS        Z7, Z14, Z14
+	VSUBPS        Z7, Z15, Z15
+	VBROADCASTSS  constants<>+256(SB), Z16
+	VFNMADD231PS  Z16, Z12, Z8
+	VBROADCASTSS  constants<>+256(SB), Z16
+	VFNMADD231PS  Z16, Z13, Z9
+	VBROADCASTSS  constants<>+256(SB), Z16
+	VFNMADD231PS  Z16, Z14, Z10
+	VBROADCASTSS  constants<>+256(SB), Z16
+	VFNMADD231PS  Z16, Z15, Z11
+	VBROADCASTSS  constants<>+320(SB), Z16
+	VFNMADD231PS  Z16, Z12, Z8
+	VBROADCASTSS  constants<>+320(SB), Z16
+	VFNMADD231PS  Z16, Z13, Z9
+	VBROADCASTSS  constants<>+320(SB), Z16
+	VFNMADD231PS  Z16, Z14, Z10
+	VBROADCASTSS  constants<>+320(SB), Z16
+	VFNMADD231PS  Z16, Z15, Z11
+	VBROADCASTSS  constants<>+448(SB), Z16
+	VBROADCASTSS  constants<>+384(SB), Z17
+	VFMADD231PS   Z17, Z8, Z16
+	VBROADCASTSS  constants<>+448(SB), Z17
+	VBROADCASTSS  constants<>+384(SB), Z18
+	VFMADD231PS   Z18, Z9, Z17
+	VBROADCASTSS  constants<>+448(SB), Z18
+	VBROADCASTSS  constants<>+384(SB), Z19
+	VFMADD231PS   Z19, Z10, Z18
+	VBROADCASTSS  constants<>+448(SB), Z19
+	VBROADCASTSS  constants<>+384(SB), Z20
+	VFMADD231PS   Z20, Z11, Z19
+	VBROADCASTSS  constants<>+512(SB), Z20
+	VFMADD213PS   Z20, Z8, Z16
+	VBROADCASTSS  constants<>+512(SB), Z20
+	VFMADD213PS   Z20, Z9, Z17
+	VBROADCASTSS  constants<>+512(SB), Z20
+	VFMADD213PS   Z20, Z10, Z18
+	VBROADCASTSS  constants<>+512(SB), Z20
+	VFMADD213PS   Z20, Z11, Z19
+	VBROADCASTSS  constants<>+576(SB), Z20
+	VFMADD213PS   Z20, Z8, Z16
+	VBROADCASTSS  constants<>+576(SB), Z20
+	VFMADD213PS   Z20, Z9, Z17
+	VBROADCASTSS  constants<>+576(SB), Z20
+	VFMADD213PS   Z20, Z10, Z18
+	VBROADCASTSS  constants<>+576(SB), Z20
+	VFMADD213PS   Z20, Z11, Z19
+	VBROADCASTSS  constants<>+640(SB), Z20
+	VFMADD213PS   Z20, Z8, Z16
+	VBROADCASTSS  constants<>+640(SB), Z20
+	VFMADD213PS   Z20, Z9, Z17
+	VBROADCASTSS  constants<>+640(SB), Z20
+	VFMADD213PS   Z20, Z10, Z18
+	VBROADCASTSS  constants<>+640(SB), Z20
+	VFMADD213PS   Z20, Z11, Z19
+	VBROADCASTSS  constants<>+704(SB), Z20
+	VFMADD213PS   Z20, Z8, Z16
+	VBROADCASTSS  constants<>+704(SB), Z20
+	VFMADD213PS   Z20, Z9, Z17
+	VBROADCASTSS  constants<>+704(SB), Z20
+	VFMADD213PS   Z20, Z10, Z18
+	VBROADCASTSS  constants<>+704(SB), Z20
+	VFMADD213PS   Z20, Z11, Z19
+	VBROADCASTSS  constants<>+704(SB), Z20
+	VFMADD213PS   Z20, Z8, Z16
 	VBROADCASTSS  constants<>+704(SB), Z8
-	VFMADD213PS   Z8, Z9, Z23
+	VFMADD213PS   Z8, Z9, Z17
 	VBROADCASTSS  constants<>+704(SB), Z8
-	VFMADD213PS   Z8, Z10, Z24
+	VFMADD213PS   Z8, Z10, Z18
 	VBROADCASTSS  constants<>+704(SB), Z8
-	VFMADD213PS   Z8, Z11, Z25
-	VSCALEFPS     Z18, Z22, Z8
-	VSCALEFPS     Z19, Z23, Z9
-	VSCALEFPS     Z20, Z24, Z10
-	VSCALEFPS     Z21, Z25, Z11
-	VBLENDMPS     Z4, Z8, K1, Z12
-	VBLENDMPS     Z4, Z9, K2, Z13
-	VBLENDMPS     Z4, Z10, K3, Z14
-	VBLENDMPS     Z4, Z11, K4, Z15
-	VCVTPS2PD     Y12, Z8
-	VEXTRACTF32X8 $0x01, Z12, Y9
+	VFMADD213PS   Z8, Z11, Z19
+	VSCALEFPS     Z12, Z16, Z8
+	VSCALEFPS     Z13, Z17, Z9
+	VSCALEFPS     Z14, Z18, Z10
+	VSCALEFPS     Z15, Z19, Z11
+	VBLENDMPS     Z4, Z8, K1, Z8
+	VBLENDMPS     Z4, Z9, K2, Z9
+	VBLENDMPS     Z4, Z10, K3, Z10
+	VBLENDMPS     Z4, Z11, K4, Z11
+	VCVTPS2PD     Y8, Z12
+	VEXTRACTF32X8 $0x01, Z8, Y8
+	VCVTPS2PD     Y8, Z8
+	VADDPD        Z12, Z1, Z1
+	VADDPD        Z8, Z2, Z2
+	VCVTPS2PD     Y9, Z8
+	VEXTRACTF32X8 $0x01, Z9, Y9
 	VCVTPS2PD     Y9, Z9
 	VADDPD        Z8, Z1, Z1
 	VADDPD        Z9, Z2, Z2
-	VCVTPS2PD     Y13, Z8
-	VEXTRACTF32X8 $0x01, Z13, Y9
+	VCVTPS2PD     Y10, Z8
+	VEXTRACTF32X8 $0x01, Z10, Y9
 	VCVTPS2PD     Y9, Z9
 	VADDPD        Z8, Z1, Z1
 	VADDPD        Z9, Z2, Z2
-	VCVTPS2PD     Y14, Z8
-	VEXTRACTF32X8 $0x01, Z14, Y9
-	VCVTPS2PD     Y9, Z9
-	VADDPD        Z8, Z1, Z1
-	VADDPD        Z9, Z2, Z2
-	VCVTPS2PD     Y15, Z8
-	VEXTRACTF32X8 $0x01, Z15, Y9
+	VCVTPS2PD     Y11, Z8
+	VEXTRACTF32X8 $0x01, Z11, Y9
 	VCVTPS2PD     Y9, Z9
 	VADDPD        Z8, Z1, Z1
 	VADDPD        Z9, Z2, Z2
@@ -8117,12 +8891,12 @@ loop:
 	VBROADCASTSS  constants<>+704(SB), Z11
 	VFMADD213PS   Z11, Z8, Z10
 	VSCALEFPS     Z9, Z10, Z8
-	VBLENDMPS     Z4, Z8, K1, Z16
-	VCVTPS2PD     Y16, Z8
-	VEXTRACTF32X8 $0x01, Z16, Y9
-	VCVTPS2PD     Y9, Z9
-	VADDPD        Z8, Z1, Z1
-	VADDPD        Z9, Z2, Z2
+	VBLENDMPS     Z4, Z8, K1, Z8
+	VCVTPS2PD     Y8, Z9
+	VEXTRACTF32X8 $0x01, Z8, Y8
+	VCVTPS2PD     Y8, Z8
+	VADDPD        Z9, Z1, Z1
+	VADDPD        Z8, Z2, Z2
 	ADDQ          $+16, CX
 
 test:
@@ -8159,14 +8933,14 @@ test:
 	VBROADCASTSS  constants<>+704(SB), Z6
 	VFMADD213PS   Z6, Z0, Z5
 	VSCALEFPS     Z3, Z5, Z0
-	VBLENDMPS     Z4, Z0, K3, Z17
-	VCVTPS2PD     Y17, Z0
-	VEXTRACTF32X8 $0x01, Z17, Y3
-	VCVTPS2PD     Y3, Z3
-	VADDPD        Z0, Z1, Z0
-	VADDPD        Z3, Z2, Z3
-	VBLENDMPD     Z0, Z1, K1, Z1
-	VBLENDMPD     Z3, Z2, K2, Z2
+	VBLENDMPS     Z4, Z0, K3, Z0
+	VCVTPS2PD     Y0, Z3
+	VEXTRACTF32X8 $0x01, Z0, Y0
+	VCVTPS2PD     Y0, Z0
+	VADDPD        Z3, Z1, Z3
+	VADDPD        Z0, Z2, Z0
+	VBLENDMPD     Z3, Z1, K1, Z1
+	VBLENDMPD     Z0, Z2, K2, Z2
 
 done:
 	MOVQ    sum+24(FP), AX
@@ -8213,90 +8987,90 @@ loopTogether:
 	VMINPS       Z9, Z3, Z9
 	VMINPS       Z10, Z3, Z10
 	VMINPS       Z11, Z3, Z11
-	VMOVUPS      Z5, Z18
-	VFMADD231PS  Z4, Z8, Z18
-	VMOVUPS      Z5, Z19
-	VFMADD231PS  Z4, Z9, Z19
-	VMOVUPS      Z5, Z20
-	VFMADD231PS  Z4, Z10, Z20
-	VMOVUPS      Z5, Z21
-	VFMADD231PS  Z4, Z11, Z21
-	VSUBPS       Z5, Z18, Z18
-	VSUBPS       Z5, Z19, Z19
-	VSUBPS       Z5, Z20, Z20
-	VSUBPS       Z5, Z21, Z21
-	VFNMADD231PS Z6, Z18, Z8
-	VFNMADD231PS Z6, Z19, Z9
-	VFNMADD231PS Z6, Z20, Z10
-	VFNMADD231PS Z6, Z21, Z11
-	VFNMADD231PS Z7, Z18, Z8
-	VFNMADD231PS Z7, Z19, Z9
-	VFNMADD231PS Z7, Z20, Z10
-	VFNMADD231PS Z7, Z21, Z11
-	VBROADCASTSS constants<>+448(SB), Z22
-	VBROADCASTSS constants<>+384(SB), Z23
-	VFMADD231PS  Z23, Z8, Z22
-	VBROADCASTSS constants<>+448(SB), Z23
-	VBROADCASTSS constants<>+384(SB), Z24
-	VFMADD231PS  Z24, Z9, Z23
-	VBROADCASTSS constants<>+448(SB), Z24
-	VBROADCASTSS constants<>+384(SB), Z25
-	VFMADD231PS  Z25, Z10, Z24
-	VBROADCASTSS constants<>+448(SB), Z25
-	VBROADCASTSS constants<>+384(SB), Z26
-	VFMADD231PS  Z26, Z11, Z25
-	VBROADCASTSS constants<>+512(SB), Z26
-	VFMADD213PS  Z26, Z8, Z22
-	VBROADCASTSS constants<>+512(SB), Z26
-	VFMADD213PS  Z26, Z9, Z23
-	VBROADCASTSS constants<>+512(SB), Z26
-	VFMADD213PS  Z26, Z10, Z24
-	VBROADCASTSS constants<>+512(SB), Z26
-	VFMADD213PS  Z26, Z11, Z25
-	VBROADCASTSS constants<>+576(SB), Z26
-	VFMADD213PS  Z26, Z8, Z22
-	VBROADCASTSS constants<>+576(SB), Z26
-	VFMADD213PS  Z26, Z9, Z23
-	VBROADCASTSS constants<>+576(SB), Z26
-	VFMADD213PS  Z26, Z10, Z24
-	VBROADCASTSS constants<>+576(SB), Z26
-	VFMADD213PS  Z26, Z11, Z25
-	VBROADCASTSS constants<>+640(SB), Z26
-	VFMADD213PS  Z26, Z8, Z22
-	VBROADCASTSS constants<>+640(SB), Z26
-	VFMADD213PS  Z26, Z9, Z23
-	VBROADCASTSS constants<>+640(SB), Z26
-	VFMADD213PS  Z26, Z10, Z24
-	VBROADCASTSS constants<>+640(SB), Z26
-	VFMADD213PS  Z26, Z11, Z25
-	VBROADCASTSS constants<>+704(SB), Z26
-	VFMADD213PS  Z26, Z8, Z22
-	VBROADCASTSS constants<>+704(SB), Z26
-	VFMADD213PS  Z26, Z9, Z23
-	VBROADCASTSS constants<>+704(SB), Z26
-	VFMADD213PS  Z26, Z10, Z24
-	VBROADCASTSS constants<>+704(SB), Z26
-	VFMADD213PS  Z26, Z11, Z25
-	VBROADCASTSS constants<>+704(SB), Z26
-	VFMADD213PS  Z26, Z8, Z22
+	VMOVUPS      Z5, Z12
+	VFMADD231PS  Z4, Z8, Z12
+	VMOVUPS      Z5, Z13
+	VFMADD231PS  Z4, Z9, Z13
+	VMOVUPS      Z5, Z14
+	VFMADD231PS  Z4, Z10, Z14
+	VMOVUPS      Z5, Z15
+	VFMADD231PS  Z4, Z11, Z15
+	VSUBPS       Z5, Z12, Z12
+	VSUBPS       Z5, Z13, Z13
+	VSUBPS       Z5, Z14, Z14
+	VSUBPS       Z5, Z15, Z15
+	VFNMADD231PS Z6, Z12, Z8
+	VFNMADD231PS Z6, Z13, Z9
+	VFNMADD231PS Z6, Z14, Z10
+	VFNMADD231PS Z6, Z15, Z11
+	VFNMADD231PS Z7, Z12, Z8
+	VFNMADD231PS Z7, Z13, Z9
+	VFNMADD231PS Z7, Z14, Z10
+	VFNMADD231PS Z7, Z15, Z11
+	VBROADCASTSS constants<>+448(SB), Z16
+	VBROADCASTSS constants<>+384(SB), Z17
+	VFMADD231PS  Z17, Z8, Z16
+	VBROADCASTSS constants<>+448(SB), Z17
+	VBROADCASTSS constants<>+384(SB), Z18
+	VFMADD231PS  Z18, Z9, Z17
+	VBROADCASTSS constants<>+448(SB), Z18
+	VBROADCASTSS constants<>+384(SB), Z19
+	VFMADD231PS  Z19, Z10, Z18
+	VBROADCASTSS constants<>+448(SB), Z19
+	VBROADCASTSS constants<>+384(SB), Z20
+	VFMADD231PS  Z20, Z11, Z19
+	VBROADCASTSS constants<>+512(SB), Z20
+	VFMADD213PS  Z20, Z8, Z16
+	VBROADCASTSS constants<>+512(SB), Z20
+	VFMADD213PS  Z20, Z9, Z17
+	VBROADCASTSS constants<>+512(SB), Z20
+	VFMADD213PS  Z20, Z10, Z18
+	VBROADCASTSS constants<>+512(SB), Z20
+	VFMADD213PS  Z20, Z11, Z19
+	VBROADCASTSS constants<>+576(SB), Z20
+	VFMADD213PS  Z20, Z8, Z16
+	VBROADCASTSS constants<>+576(SB), Z20
+	VFMADD213PS  Z20, Z9, Z17
+	VBROADCASTSS constants<>+576(SB), Z20
+	VFMADD213PS  Z20, Z10, Z18
+	VBROADCASTSS constants<>+576(SB), Z20
+	VFMADD213PS  Z20, Z11, Z19
+	VBROADCASTSS constants<>+640(SB), Z20
+	VFMADD213PS  Z20, Z8, Z16
+	VBROADCASTSS constants<>+640(SB), Z20
+	VFMADD213PS  Z20, Z9, Z17
+	VBROADCASTSS constants<>+640(SB), Z20
+	VFMADD213PS  Z20, Z10, Z18
+	VBROADCASTSS constants<>+640(SB), Z20
+	VFMADD213PS  Z20, Z11, Z19
+	VBROADCASTSS constants<>+704(SB), Z20
+	VFMADD213PS  Z20, Z8, Z16
+	VBROADCASTSS constants<>+704(SB), Z20
+	VFMADD213PS  Z20, Z9, Z17
+	VBROADCASTSS constants<>+704(SB), Z20
+	VFMADD213PS  Z20, Z10, Z18
+	VBROADCASTSS constants<>+704(SB), Z20
+	VFMADD213PS  Z20, Z11, Z19
+	VBROADCASTSS constants<>+704(SB), Z20
+	VFMADD213PS  Z20, Z8, Z16
 	VBROADCASTSS constants<>+704(SB), Z8
-	VFMADD213PS  Z8, Z9, Z23
+	VFMADD213PS  Z8, Z9, Z17
 	VBROADCASTSS constants<>+704(SB), Z8
-	VFMADD213PS  Z8, Z10, Z24
+	VFMADD213PS  Z8, Z10, Z18
 	VBROADCASTSS constants<>+704(SB), Z8
-	VFMADD213PS  Z8, Z11, Z25
-	VSCALEFPS    Z18, Z22, Z8
-	VSCALEFPS    Z19, Z23, Z9
-	VSCALEFPS    Z20, Z24, Z10
-	VSCALEFPS    Z21, Z25, Z11
-	VBLENDMPS    Z2, Z8, K1, Z12
-	VBLENDMPS    Z2, Z9, K2, Z13
-	VBLENDMPS    Z2, Z10, K3, Z14
-	VBLENDMPS    Z2, Z11, K4, Z15
-	VMOVUPS      Z12, (AX)(DX*4)
-	VMOVUPS      Z13, 64(AX)(DX*4)
-	VMOVUPS      Z14, 128(AX)(DX*4)
-	VMOVUPS      Z15, 192(AX)(DX*4)
+	VFMADD213PS  Z8, Z11, Z19
+	VSCALEFPS    Z12, Z16, Z8
+	VSCALEFPS    Z13, Z17, Z9
+	VSCALEFPS    Z14, Z18, Z10
+	VSCALEFPS    Z15, Z19, Z11
+	VBLENDMPS    Z2, Z8, K1, Z8
+	VBLENDMPS    Z2, Z9, K2, Z9
+	VBLENDMPS    Z2, Z10, K3, Z10
+	VBLENDMPS    Z2, Z11, K4, Z11
+	VMOVUPS      Z8, (AX)(DX*4)
+	VMOVUPS      Z9, 64(AX)(DX*4)
+	VMOVUPS      Z10, 128(AX)(DX*4)
+	VMOVUPS      Z11, 192(AX)(DX*4)
 	ADDQ         $+64, DX
 
 testTogether:
@@ -8328,8 +9102,8 @@ loop:
 	VBROADCASTSS constants<>+704(SB), Z11
 	VFMADD213PS  Z11, Z8, Z10
 	VSCALEFPS    Z9, Z10, Z8
-	VBLENDMPS    Z2, Z8, K1, Z16
-	VMOVUPS      Z16, (AX)(DX*4)
+	VBLENDMPS    Z2, Z8, K1, Z8
+	VMOVUPS      Z8, (AX)(DX*4)
 	ADDQ         $+16, DX
 
 test:
@@ -8363,8 +9137,8 @@ test:
 	VBROADCASTSS constants<>+704(SB), Z4
 	VFMADD213PS  Z4, Z0, Z3
 	VSCALEFPS    Z1, Z3, Z0
-	VBLENDMPS    Z2, Z0, K2, Z17
-	VMOVUPS      Z17, K1, (AX)(DX*4)
+	VBLENDMPS    Z2, Z0, K2, Z0
+	VMOVUPS      Z0, K1, (AX)(DX*4)
 
 done:
 	VZEROUPPER
@@ -9368,12 +10142,12 @@ loop:
 	VMOVUPS   (CX)(DX*4), Z3
 	VPSRAD    $0x10, Z3, Z4
 	VANDPS    Z0, Z4, Z4
-	VPADDD    Z1, Z3, Z6
-	VPADDD    Z4, Z6, Z4
-	VORPS     Z2, Z3, Z6
+	VPADDD    Z1, Z3, Z5
+	VPADDD    Z4, Z5, Z4
+	VORPS     Z2, Z3, Z5
 	VCMPPS    $0x03, Z3, Z3, K1
-	VBLENDMPS Z6, Z4, K1, Z5
-	VPSRLD    $0x10, Z5, Z3
+	VBLENDMPS Z5, Z4, K1, Z4
+	VPSRLD    $0x10, Z4, Z3
 	VPMOVDW   Z3, (AX)(DX*2)
 	ADDQ      $+16, DX
 
@@ -9400,10 +10174,10 @@ TEXT ·dropAVX512(SB), NOSPLIT, $0-36
 loop:
 	VMOVUPS   (CX)(BX*4), Z2
 	VMULPS    Z0, Z2, Z2
-	VPMOVZXBD (DX)(BX*1), Z4
-	VPTESTMD  Z4, Z4, K1
-	VBLENDMPS Z2, Z1, K1, Z3
-	VMOVUPS   Z3, (AX)(BX*4)
+	VPMOVZXBD (DX)(BX*1), Z3
+	VPTESTMD  Z3, Z3, K1
+	VBLENDMPS Z2, Z1, K1, Z2
+	VMOVUPS   Z2, (AX)(BX*4)
 	ADDQ      $+16, BX
 
 test:
@@ -9854,5 +10628,3620 @@ test:
 	VMOVUPS   Z0, K1, (BX)(SI*4)
 
 done:
+	VZEROUPPER
+	RET
+
+// func floorAVX512(dst *float32, x *float32, n int)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·floorAVX512(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ n+16(FP), BX
+	MOVQ BX, SI
+	ANDQ $-16, SI
+	XORQ DX, DX
+	JMP  test
+
+loop:
+	VMOVUPS     (CX)(DX*4), Z0
+	VRNDSCALEPS $0x09, Z0, Z0
+	VMOVUPS     Z0, (AX)(DX*4)
+	ADDQ        $+16, DX
+
+test:
+	CMPQ        DX, SI
+	JLT         loop
+	SUBQ        DX, BX
+	JZ          done
+	MOVQ        $-1, SI
+	BZHIQ       BX, SI, SI
+	KMOVW       SI, K1
+	VMOVUPS.Z   (CX)(DX*4), K1, Z0
+	VRNDSCALEPS $0x09, Z0, Z0
+	VMOVUPS     Z0, K1, (AX)(DX*4)
+
+done:
+	VZEROUPPER
+	RET
+
+// func floorPastAVX512(dst *float32, x *float32, n int)
+// Requires: AVX, AVX512F, BMI2, MMX+
+TEXT ·floorPastAVX512(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ n+16(FP), BX
+	MOVQ BX, SI
+	ANDQ $-16, SI
+	XORQ DX, DX
+	JMP  test
+
+loop:
+	PREFETCHT0  2048(CX)(DX*4)
+	VMOVUPS     (CX)(DX*4), Z0
+	VRNDSCALEPS $0x09, Z0, Z0
+	VMOVNTPS    Z0, (AX)(DX*4)
+	ADDQ        $+16, DX
+
+test:
+	CMPQ        DX, SI
+	JLT         loop
+	SUBQ        DX, BX
+	JZ          done
+	MOVQ        $-1, SI
+	BZHIQ       BX, SI, SI
+	KMOVW       SI, K1
+	VMOVUPS.Z   (CX)(DX*4), K1, Z0
+	VRNDSCALEPS $0x09, Z0, Z0
+	VMOVUPS     Z0, K1, (AX)(DX*4)
+
+done:
+	VZEROUPPER
+	RET
+
+// func ceilAVX512(dst *float32, x *float32, n int)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·ceilAVX512(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ n+16(FP), BX
+	MOVQ BX, SI
+	ANDQ $-16, SI
+	XORQ DX, DX
+	JMP  test
+
+loop:
+	VMOVUPS     (CX)(DX*4), Z0
+	VRNDSCALEPS $0x0a, Z0, Z0
+	VMOVUPS     Z0, (AX)(DX*4)
+	ADDQ        $+16, DX
+
+test:
+	CMPQ        DX, SI
+	JLT         loop
+	SUBQ        DX, BX
+	JZ          done
+	MOVQ        $-1, SI
+	BZHIQ       BX, SI, SI
+	KMOVW       SI, K1
+	VMOVUPS.Z   (CX)(DX*4), K1, Z0
+	VRNDSCALEPS $0x0a, Z0, Z0
+	VMOVUPS     Z0, K1, (AX)(DX*4)
+
+done:
+	VZEROUPPER
+	RET
+
+// func ceilPastAVX512(dst *float32, x *float32, n int)
+// Requires: AVX, AVX512F, BMI2, MMX+
+TEXT ·ceilPastAVX512(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ n+16(FP), BX
+	MOVQ BX, SI
+	ANDQ $-16, SI
+	XORQ DX, DX
+	JMP  test
+
+loop:
+	PREFETCHT0  2048(CX)(DX*4)
+	VMOVUPS     (CX)(DX*4), Z0
+	VRNDSCALEPS $0x0a, Z0, Z0
+	VMOVNTPS    Z0, (AX)(DX*4)
+	ADDQ        $+16, DX
+
+test:
+	CMPQ        DX, SI
+	JLT         loop
+	SUBQ        DX, BX
+	JZ          done
+	MOVQ        $-1, SI
+	BZHIQ       BX, SI, SI
+	KMOVW       SI, K1
+	VMOVUPS.Z   (CX)(DX*4), K1, Z0
+	VRNDSCALEPS $0x0a, Z0, Z0
+	VMOVUPS     Z0, K1, (AX)(DX*4)
+
+done:
+	VZEROUPPER
+	RET
+
+// func truncAVX512(dst *float32, x *float32, n int)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·truncAVX512(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ n+16(FP), BX
+	MOVQ BX, SI
+	ANDQ $-16, SI
+	XORQ DX, DX
+	JMP  test
+
+loop:
+	VMOVUPS     (CX)(DX*4), Z0
+	VRNDSCALEPS $0x0b, Z0, Z0
+	VMOVUPS     Z0, (AX)(DX*4)
+	ADDQ        $+16, DX
+
+test:
+	CMPQ        DX, SI
+	JLT         loop
+	SUBQ        DX, BX
+	JZ          done
+	MOVQ        $-1, SI
+	BZHIQ       BX, SI, SI
+	KMOVW       SI, K1
+	VMOVUPS.Z   (CX)(DX*4), K1, Z0
+	VRNDSCALEPS $0x0b, Z0, Z0
+	VMOVUPS     Z0, K1, (AX)(DX*4)
+
+done:
+	VZEROUPPER
+	RET
+
+// func truncPastAVX512(dst *float32, x *float32, n int)
+// Requires: AVX, AVX512F, BMI2, MMX+
+TEXT ·truncPastAVX512(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ n+16(FP), BX
+	MOVQ BX, SI
+	ANDQ $-16, SI
+	XORQ DX, DX
+	JMP  test
+
+loop:
+	PREFETCHT0  2048(CX)(DX*4)
+	VMOVUPS     (CX)(DX*4), Z0
+	VRNDSCALEPS $0x0b, Z0, Z0
+	VMOVNTPS    Z0, (AX)(DX*4)
+	ADDQ        $+16, DX
+
+test:
+	CMPQ        DX, SI
+	JLT         loop
+	SUBQ        DX, BX
+	JZ          done
+	MOVQ        $-1, SI
+	BZHIQ       BX, SI, SI
+	KMOVW       SI, K1
+	VMOVUPS.Z   (CX)(DX*4), K1, Z0
+	VRNDSCALEPS $0x0b, Z0, Z0
+	VMOVUPS     Z0, K1, (AX)(DX*4)
+
+done:
+	VZEROUPPER
+	RET
+
+// func roundAVX512(dst *float32, x *float32, n int)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·roundAVX512(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ n+16(FP), BX
+	MOVQ BX, SI
+	ANDQ $-16, SI
+	XORQ DX, DX
+	JMP  test
+
+loop:
+	VMOVUPS     (CX)(DX*4), Z0
+	VRNDSCALEPS $0x08, Z0, Z0
+	VMOVUPS     Z0, (AX)(DX*4)
+	ADDQ        $+16, DX
+
+test:
+	CMPQ        DX, SI
+	JLT         loop
+	SUBQ        DX, BX
+	JZ          done
+	MOVQ        $-1, SI
+	BZHIQ       BX, SI, SI
+	KMOVW       SI, K1
+	VMOVUPS.Z   (CX)(DX*4), K1, Z0
+	VRNDSCALEPS $0x08, Z0, Z0
+	VMOVUPS     Z0, K1, (AX)(DX*4)
+
+done:
+	VZEROUPPER
+	RET
+
+// func roundPastAVX512(dst *float32, x *float32, n int)
+// Requires: AVX, AVX512F, BMI2, MMX+
+TEXT ·roundPastAVX512(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ n+16(FP), BX
+	MOVQ BX, SI
+	ANDQ $-16, SI
+	XORQ DX, DX
+	JMP  test
+
+loop:
+	PREFETCHT0  2048(CX)(DX*4)
+	VMOVUPS     (CX)(DX*4), Z0
+	VRNDSCALEPS $0x08, Z0, Z0
+	VMOVNTPS    Z0, (AX)(DX*4)
+	ADDQ        $+16, DX
+
+test:
+	CMPQ        DX, SI
+	JLT         loop
+	SUBQ        DX, BX
+	JZ          done
+	MOVQ        $-1, SI
+	BZHIQ       BX, SI, SI
+	KMOVW       SI, K1
+	VMOVUPS.Z   (CX)(DX*4), K1, Z0
+	VRNDSCALEPS $0x08, Z0, Z0
+	VMOVUPS     Z0, K1, (AX)(DX*4)
+
+done:
+	VZEROUPPER
+	RET
+
+// func signAVX512(dst *float32, x *float32, n int)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·signAVX512(SB), NOSPLIT, $0-24
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+8(FP), CX
+	VBROADCASTSS constants<>+2752(SB), Z0
+	VBROADCASTSS constants<>+704(SB), Z1
+	VBROADCASTSS constants<>+5824(SB), Z2
+	MOVQ         n+16(FP), BX
+	MOVQ         BX, SI
+	ANDQ         $-16, SI
+	XORQ         DX, DX
+	JMP          test
+
+loop:
+	VMOVUPS   (CX)(DX*4), Z3
+	VCMPPS    $0x11, Z3, Z0, K1
+	VCMPPS    $0x11, Z0, Z3, K2
+	VBLENDMPS Z2, Z3, K2, Z3
+	VBLENDMPS Z1, Z3, K1, Z3
+	VMOVUPS   Z3, (AX)(DX*4)
+	ADDQ      $+16, DX
+
+test:
+	CMPQ      DX, SI
+	JLT       loop
+	SUBQ      DX, BX
+	JZ        done
+	MOVQ      $-1, SI
+	BZHIQ     BX, SI, SI
+	KMOVW     SI, K1
+	VMOVUPS.Z (CX)(DX*4), K1, Z3
+	VCMPPS    $0x11, Z3, Z0, K2
+	VCMPPS    $0x11, Z0, Z3, K3
+	VBLENDMPS Z2, Z3, K3, Z3
+	VBLENDMPS Z1, Z3, K2, Z3
+	VMOVUPS   Z3, K1, (AX)(DX*4)
+
+done:
+	VZEROUPPER
+	RET
+
+// func signPastAVX512(dst *float32, x *float32, n int)
+// Requires: AVX, AVX512F, BMI2, MMX+
+TEXT ·signPastAVX512(SB), NOSPLIT, $0-24
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+8(FP), CX
+	VBROADCASTSS constants<>+2752(SB), Z0
+	VBROADCASTSS constants<>+704(SB), Z1
+	VBROADCASTSS constants<>+5824(SB), Z2
+	MOVQ         n+16(FP), BX
+	MOVQ         BX, SI
+	ANDQ         $-16, SI
+	XORQ         DX, DX
+	JMP          test
+
+loop:
+	PREFETCHT0 2048(CX)(DX*4)
+	VMOVUPS    (CX)(DX*4), Z3
+	VCMPPS     $0x11, Z3, Z0, K1
+	VCMPPS     $0x11, Z0, Z3, K2
+	VBLENDMPS  Z2, Z3, K2, Z3
+	VBLENDMPS  Z1, Z3, K1, Z3
+	VMOVNTPS   Z3, (AX)(DX*4)
+	ADDQ       $+16, DX
+
+test:
+	CMPQ      DX, SI
+	JLT       loop
+	SUBQ      DX, BX
+	JZ        done
+	MOVQ      $-1, SI
+	BZHIQ     BX, SI, SI
+	KMOVW     SI, K1
+	VMOVUPS.Z (CX)(DX*4), K1, Z3
+	VCMPPS    $0x11, Z3, Z0, K2
+	VCMPPS    $0x11, Z0, Z3, K3
+	VBLENDMPS Z2, Z3, K3, Z3
+	VBLENDMPS Z1, Z3, K2, Z3
+	VMOVUPS   Z3, K1, (AX)(DX*4)
+
+done:
+	VZEROUPPER
+	RET
+
+// func clampAVX512(dst *float32, x *float32, n int, low float32, high float32)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·clampAVX512(SB), NOSPLIT, $0-32
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+8(FP), CX
+	VBROADCASTSS low+24(FP), Z0
+	VBROADCASTSS high+28(FP), Z1
+	MOVQ         n+16(FP), BX
+	MOVQ         BX, SI
+	ANDQ         $-16, SI
+	XORQ         DX, DX
+	JMP          test
+
+loop:
+	VMOVUPS   (CX)(DX*4), Z2
+	VCMPPS    $0x00, Z0, Z2, K1
+	VANDPS    Z0, Z2, Z3
+	VMAXPS    Z0, Z2, Z4
+	VBLENDMPS Z3, Z4, K1, Z4
+	VCMPPS    $0x03, Z2, Z2, K1
+	VBLENDMPS Z2, Z4, K1, Z4
+	VCMPPS    $0x00, Z1, Z4, K1
+	VORPS     Z1, Z4, Z2
+	VMINPS    Z1, Z4, Z3
+	VBLENDMPS Z2, Z3, K1, Z3
+	VCMPPS    $0x03, Z4, Z4, K1
+	VBLENDMPS Z4, Z3, K1, Z3
+	VMOVUPS   Z3, (AX)(DX*4)
+	ADDQ      $+16, DX
+
+test:
+	CMPQ      DX, SI
+	JLT       loop
+	SUBQ      DX, BX
+	JZ        done
+	MOVQ      $-1, SI
+	BZHIQ     BX, SI, SI
+	KMOVW     SI, K1
+	VMOVUPS.Z (CX)(DX*4), K1, Z2
+	VCMPPS    $0x00, Z0, Z2, K2
+	VANDPS    Z0, Z2, Z3
+	VMAXPS    Z0, Z2, Z0
+	VBLENDMPS Z3, Z0, K2, Z0
+	VCMPPS    $0x03, Z2, Z2, K2
+	VBLENDMPS Z2, Z0, K2, Z0
+	VCMPPS    $0x00, Z1, Z0, K2
+	VORPS     Z1, Z0, Z2
+	VMINPS    Z1, Z0, Z1
+	VBLENDMPS Z2, Z1, K2, Z1
+	VCMPPS    $0x03, Z0, Z0, K2
+	VBLENDMPS Z0, Z1, K2, Z1
+	VMOVUPS   Z1, K1, (AX)(DX*4)
+
+done:
+	VZEROUPPER
+	RET
+
+// func clampPastAVX512(dst *float32, x *float32, n int, low float32, high float32)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
+TEXT ·clampPastAVX512(SB), NOSPLIT, $0-32
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+8(FP), CX
+	VBROADCASTSS low+24(FP), Z0
+	VBROADCASTSS high+28(FP), Z1
+	MOVQ         n+16(FP), BX
+	MOVQ         BX, SI
+	ANDQ         $-16, SI
+	XORQ         DX, DX
+	JMP          test
+
+loop:
+	PREFETCHT0 2048(CX)(DX*4)
+	VMOVUPS    (CX)(DX*4), Z2
+	VCMPPS     $0x00, Z0, Z2, K1
+	VANDPS     Z0, Z2, Z3
+	VMAXPS     Z0, Z2, Z4
+	VBLENDMPS  Z3, Z4, K1, Z4
+	VCMPPS     $0x03, Z2, Z2, K1
+	VBLENDMPS  Z2, Z4, K1, Z4
+	VCMPPS     $0x00, Z1, Z4, K1
+	VORPS      Z1, Z4, Z2
+	VMINPS     Z1, Z4, Z3
+	VBLENDMPS  Z2, Z3, K1, Z3
+	VCMPPS     $0x03, Z4, Z4, K1
+	VBLENDMPS  Z4, Z3, K1, Z3
+	VMOVNTPS   Z3, (AX)(DX*4)
+	ADDQ       $+16, DX
+
+test:
+	CMPQ      DX, SI
+	JLT       loop
+	SUBQ      DX, BX
+	JZ        done
+	MOVQ      $-1, SI
+	BZHIQ     BX, SI, SI
+	KMOVW     SI, K1
+	VMOVUPS.Z (CX)(DX*4), K1, Z2
+	VCMPPS    $0x00, Z0, Z2, K2
+	VANDPS    Z0, Z2, Z3
+	VMAXPS    Z0, Z2, Z0
+	VBLENDMPS Z3, Z0, K2, Z0
+	VCMPPS    $0x03, Z2, Z2, K2
+	VBLENDMPS Z2, Z0, K2, Z0
+	VCMPPS    $0x00, Z1, Z0, K2
+	VORPS     Z1, Z0, Z2
+	VMINPS    Z1, Z0, Z1
+	VBLENDMPS Z2, Z1, K2, Z1
+	VCMPPS    $0x03, Z0, Z0, K2
+	VBLENDMPS Z0, Z1, K2, Z1
+	VMOVUPS   Z1, K1, (AX)(DX*4)
+
+done:
+	VZEROUPPER
+	RET
+
+// func naNToNumAVX512(dst *float32, x *float32, n int, whenNaN float32, above float32, below float32)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·naNToNumAVX512(SB), NOSPLIT, $0-36
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+8(FP), CX
+	VBROADCASTSS whenNaN+24(FP), Z0
+	VBROADCASTSS above+28(FP), Z1
+	VBROADCASTSS below+32(FP), Z2
+	VBROADCASTSS constants<>+5888(SB), Z3
+	VBROADCASTSS constants<>+5952(SB), Z4
+	MOVQ         n+16(FP), BX
+	MOVQ         BX, SI
+	ANDQ         $-16, SI
+	XORQ         DX, DX
+	JMP          test
+
+loop:
+	VMOVUPS   (CX)(DX*4), Z5
+	VCMPPS    $0x00, Z3, Z5, K1
+	VCMPPS    $0x00, Z4, Z5, K2
+	VBLENDMPS Z2, Z5, K2, Z6
+	VBLENDMPS Z1, Z6, K1, Z6
+	VCMPPS    $0x03, Z5, Z5, K1
+	VBLENDMPS Z0, Z6, K1, Z6
+	VMOVUPS   Z6, (AX)(DX*4)
+	ADDQ      $+16, DX
+
+test:
+	CMPQ      DX, SI
+	JLT       loop
+	SUBQ      DX, BX
+	JZ        done
+	MOVQ      $-1, SI
+	BZHIQ     BX, SI, SI
+	KMOVW     SI, K1
+	VMOVUPS.Z (CX)(DX*4), K1, Z5
+	VCMPPS    $0x00, Z3, Z5, K2
+	VCMPPS    $0x00, Z4, Z5, K3
+	VBLENDMPS Z2, Z5, K3, Z7
+	VBLENDMPS Z1, Z7, K2, Z7
+	VCMPPS    $0x03, Z5, Z5, K2
+	VBLENDMPS Z0, Z7, K2, Z7
+	VMOVUPS   Z7, K1, (AX)(DX*4)
+
+done:
+	VZEROUPPER
+	RET
+
+// func naNToNumPastAVX512(dst *float32, x *float32, n int, whenNaN float32, above float32, below float32)
+// Requires: AVX, AVX512F, BMI2, MMX+
+TEXT ·naNToNumPastAVX512(SB), NOSPLIT, $0-36
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+8(FP), CX
+	VBROADCASTSS whenNaN+24(FP), Z0
+	VBROADCASTSS above+28(FP), Z1
+	VBROADCASTSS below+32(FP), Z2
+	VBROADCASTSS constants<>+5888(SB), Z3
+	VBROADCASTSS constants<>+5952(SB), Z4
+	MOVQ         n+16(FP), BX
+	MOVQ         BX, SI
+	ANDQ         $-16, SI
+	XORQ         DX, DX
+	JMP          test
+
+loop:
+	PREFETCHT0 2048(CX)(DX*4)
+	VMOVUPS    (CX)(DX*4), Z5
+	VCMPPS     $0x00, Z3, Z5, K1
+	VCMPPS     $0x00, Z4, Z5, K2
+	VBLENDMPS  Z2, Z5, K2, Z6
+	VBLENDMPS  Z1, Z6, K1, Z6
+	VCMPPS     $0x03, Z5, Z5, K1
+	VBLENDMPS  Z0, Z6, K1, Z6
+	VMOVNTPS   Z6, (AX)(DX*4)
+	ADDQ       $+16, DX
+
+test:
+	CMPQ      DX, SI
+	JLT       loop
+	SUBQ      DX, BX
+	JZ        done
+	MOVQ      $-1, SI
+	BZHIQ     BX, SI, SI
+	KMOVW     SI, K1
+	VMOVUPS.Z (CX)(DX*4), K1, Z5
+	VCMPPS    $0x00, Z3, Z5, K2
+	VCMPPS    $0x00, Z4, Z5, K3
+	VBLENDMPS Z2, Z5, K3, Z7
+	VBLENDMPS Z1, Z7, K2, Z7
+	VCMPPS    $0x03, Z5, Z5, K2
+	VBLENDMPS Z0, Z7, K2, Z7
+	VMOVUPS   Z7, K1, (AX)(DX*4)
+
+done:
+	VZEROUPPER
+	RET
+
+// func selectAVX512(dst *float32, cond *uint8, x *float32, y *float32, n int)
+// Requires: AVX, AVX512F
+TEXT ·selectAVX512(SB), NOSPLIT, $0-40
+	MOVQ dst+0(FP), AX
+	MOVQ cond+8(FP), CX
+	MOVQ x+16(FP), DX
+	MOVQ y+24(FP), BX
+	MOVQ n+32(FP), SI
+	MOVQ SI, DI
+	ANDQ $-16, DI
+	XORQ SI, SI
+	JMP  test
+
+loop:
+	VPMOVZXBD (CX)(SI*1), Z0
+	VPTESTMD  Z0, Z0, K1
+	VMOVUPS   (DX)(SI*4), Z0
+	VMOVUPS   (BX)(SI*4), Z1
+	VBLENDMPS Z0, Z1, K1, Z1
+	VMOVUPS   Z1, (AX)(SI*4)
+	ADDQ      $+16, SI
+
+test:
+	CMPQ SI, DI
+	JLT  loop
+	VZEROUPPER
+	RET
+
+// func eqAVX512(dst *uint8, x *float32, y *float32, n int)
+// Requires: AVX, AVX512F
+TEXT ·eqAVX512(SB), NOSPLIT, $0-32
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         y+16(FP), DX
+	VBROADCASTSS constants<>+5312(SB), Z0
+	VBROADCASTSS constants<>+6016(SB), Z1
+	MOVQ         n+24(FP), BX
+	MOVQ         BX, SI
+	ANDQ         $-16, SI
+	XORQ         BX, BX
+	JMP          test
+
+loop:
+	VMOVUPS   (CX)(BX*4), Z2
+	VMOVUPS   (DX)(BX*4), Z3
+	VCMPPS    $0x00, Z3, Z2, K1
+	VBLENDMPS Z0, Z1, K1, Z4
+	VPMOVDB   Z4, (AX)(BX*1)
+	ADDQ      $+16, BX
+
+test:
+	CMPQ BX, SI
+	JLT  loop
+	VZEROUPPER
+	RET
+
+// func neAVX512(dst *uint8, x *float32, y *float32, n int)
+// Requires: AVX, AVX512F
+TEXT ·neAVX512(SB), NOSPLIT, $0-32
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         y+16(FP), DX
+	VBROADCASTSS constants<>+6016(SB), Z0
+	VBROADCASTSS constants<>+5312(SB), Z1
+	MOVQ         n+24(FP), BX
+	MOVQ         BX, SI
+	ANDQ         $-16, SI
+	XORQ         BX, BX
+	JMP          test
+
+loop:
+	VMOVUPS   (CX)(BX*4), Z2
+	VMOVUPS   (DX)(BX*4), Z3
+	VCMPPS    $0x00, Z3, Z2, K1
+	VBLENDMPS Z0, Z1, K1, Z4
+	VPMOVDB   Z4, (AX)(BX*1)
+	ADDQ      $+16, BX
+
+test:
+	CMPQ BX, SI
+	JLT  loop
+	VZEROUPPER
+	RET
+
+// func ltAVX512(dst *uint8, x *float32, y *float32, n int)
+// Requires: AVX, AVX512F
+TEXT ·ltAVX512(SB), NOSPLIT, $0-32
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         y+16(FP), DX
+	VBROADCASTSS constants<>+5312(SB), Z0
+	VBROADCASTSS constants<>+6016(SB), Z1
+	MOVQ         n+24(FP), BX
+	MOVQ         BX, SI
+	ANDQ         $-16, SI
+	XORQ         BX, BX
+	JMP          test
+
+loop:
+	VMOVUPS   (CX)(BX*4), Z2
+	VMOVUPS   (DX)(BX*4), Z3
+	VCMPPS    $0x11, Z3, Z2, K1
+	VBLENDMPS Z0, Z1, K1, Z4
+	VPMOVDB   Z4, (AX)(BX*1)
+	ADDQ      $+16, BX
+
+test:
+	CMPQ BX, SI
+	JLT  loop
+	VZEROUPPER
+	RET
+
+// func leAVX512(dst *uint8, x *float32, y *float32, n int)
+// Requires: AVX, AVX512F
+TEXT ·leAVX512(SB), NOSPLIT, $0-32
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         y+16(FP), DX
+	VBROADCASTSS constants<>+5312(SB), Z0
+	VBROADCASTSS constants<>+6016(SB), Z1
+	MOVQ         n+24(FP), BX
+	MOVQ         BX, SI
+	ANDQ         $-16, SI
+	XORQ         BX, BX
+	JMP          test
+
+loop:
+	VMOVUPS   (CX)(BX*4), Z2
+	VMOVUPS   (DX)(BX*4), Z3
+	VCMPPS    $0x12, Z3, Z2, K1
+	VBLENDMPS Z0, Z1, K1, Z4
+	VPMOVDB   Z4, (AX)(BX*1)
+	ADDQ      $+16, BX
+
+test:
+	CMPQ BX, SI
+	JLT  loop
+	VZEROUPPER
+	RET
+
+// func isNaNAVX512(dst *uint8, x *float32, n int)
+// Requires: AVX, AVX512F
+TEXT ·isNaNAVX512(SB), NOSPLIT, $0-24
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+8(FP), CX
+	VBROADCASTSS constants<>+5312(SB), Z0
+	VBROADCASTSS constants<>+6016(SB), Z1
+	MOVQ         n+16(FP), DX
+	MOVQ         DX, BX
+	ANDQ         $-16, BX
+	XORQ         DX, DX
+	JMP          test
+
+loop:
+	VMOVUPS   (CX)(DX*4), Z2
+	VCMPPS    $0x03, Z2, Z2, K1
+	VBLENDMPS Z0, Z1, K1, Z3
+	VPMOVDB   Z3, (AX)(DX*1)
+	ADDQ      $+16, DX
+
+test:
+	CMPQ DX, BX
+	JLT  loop
+	VZEROUPPER
+	RET
+
+// func isFiniteAVX512(dst *uint8, x *float32, n int)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·isFiniteAVX512(SB), NOSPLIT, $0-24
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+8(FP), CX
+	VBROADCASTSS constants<>+1536(SB), Z0
+	VBROADCASTSS constants<>+5888(SB), Z1
+	VBROADCASTSS constants<>+5312(SB), Z2
+	VBROADCASTSS constants<>+6016(SB), Z3
+	MOVQ         n+16(FP), DX
+	MOVQ         DX, BX
+	ANDQ         $-16, BX
+	XORQ         DX, DX
+	JMP          test
+
+loop:
+	VMOVUPS   (CX)(DX*4), Z4
+	VANDPS    Z0, Z4, Z4
+	VCMPPS    $0x11, Z1, Z4, K1
+	VBLENDMPS Z2, Z3, K1, Z5
+	VPMOVDB   Z5, (AX)(DX*1)
+	ADDQ      $+16, DX
+
+test:
+	CMPQ DX, BX
+	JLT  loop
+	VZEROUPPER
+	RET
+
+// func addProductAVX512(dst *float32, x *float32, y *float32, z *float32, n int, a float32)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·addProductAVX512(SB), NOSPLIT, $0-44
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         y+16(FP), DX
+	MOVQ         z+24(FP), BX
+	VBROADCASTSS a+40(FP), Z0
+	MOVQ         n+32(FP), DI
+	MOVQ         DI, R8
+	ANDQ         $-16, R8
+	XORQ         SI, SI
+	JMP          test
+
+loop:
+	VMOVUPS (CX)(SI*4), Z1
+	VMOVUPS (DX)(SI*4), Z2
+	VMOVUPS (BX)(SI*4), Z3
+	VMULPS  Z3, Z2, Z2
+	VMULPS  Z0, Z2, Z2
+	VADDPS  Z2, Z1, Z1
+	VMOVUPS Z1, (AX)(SI*4)
+	ADDQ    $+16, SI
+
+test:
+	CMPQ      SI, R8
+	JLT       loop
+	SUBQ      SI, DI
+	JZ        done
+	MOVQ      $-1, R8
+	BZHIQ     DI, R8, R8
+	KMOVW     R8, K1
+	VMOVUPS.Z (CX)(SI*4), K1, Z1
+	VMOVUPS.Z (DX)(SI*4), K1, Z2
+	VMOVUPS.Z (BX)(SI*4), K1, Z3
+	VMULPS    Z3, Z2, Z2
+	VMULPS    Z0, Z2, Z0
+	VADDPS    Z0, Z1, Z0
+	VMOVUPS   Z0, K1, (AX)(SI*4)
+
+done:
+	VZEROUPPER
+	RET
+
+// func addProductPastAVX512(dst *float32, x *float32, y *float32, z *float32, n int, a float32)
+// Requires: AVX, AVX512F, BMI2, MMX+
+TEXT ·addProductPastAVX512(SB), NOSPLIT, $0-44
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         y+16(FP), DX
+	MOVQ         z+24(FP), BX
+	VBROADCASTSS a+40(FP), Z0
+	MOVQ         n+32(FP), DI
+	MOVQ         DI, R8
+	ANDQ         $-16, R8
+	XORQ         SI, SI
+	JMP          test
+
+loop:
+	PREFETCHT0 2048(CX)(SI*4)
+	PREFETCHT0 2048(DX)(SI*4)
+	PREFETCHT0 2048(BX)(SI*4)
+	VMOVUPS    (CX)(SI*4), Z1
+	VMOVUPS    (DX)(SI*4), Z2
+	VMOVUPS    (BX)(SI*4), Z3
+	VMULPS     Z3, Z2, Z2
+	VMULPS     Z0, Z2, Z2
+	VADDPS     Z2, Z1, Z1
+	VMOVNTPS   Z1, (AX)(SI*4)
+	ADDQ       $+16, SI
+
+test:
+	CMPQ      SI, R8
+	JLT       loop
+	SUBQ      SI, DI
+	JZ        done
+	MOVQ      $-1, R8
+	BZHIQ     DI, R8, R8
+	KMOVW     R8, K1
+	VMOVUPS.Z (CX)(SI*4), K1, Z1
+	VMOVUPS.Z (DX)(SI*4), K1, Z2
+	VMOVUPS.Z (BX)(SI*4), K1, Z3
+	VMULPS    Z3, Z2, Z2
+	VMULPS    Z0, Z2, Z0
+	VADDPS    Z0, Z1, Z0
+	VMOVUPS   Z0, K1, (AX)(SI*4)
+
+done:
+	VZEROUPPER
+	RET
+
+// func addQuotientAVX512(dst *float32, x *float32, y *float32, z *float32, n int, a float32)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·addQuotientAVX512(SB), NOSPLIT, $0-44
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         y+16(FP), DX
+	MOVQ         z+24(FP), BX
+	VBROADCASTSS a+40(FP), Z0
+	MOVQ         n+32(FP), DI
+	MOVQ         DI, R8
+	ANDQ         $-16, R8
+	XORQ         SI, SI
+	JMP          test
+
+loop:
+	VMOVUPS (CX)(SI*4), Z1
+	VMOVUPS (DX)(SI*4), Z2
+	VMOVUPS (BX)(SI*4), Z3
+	VDIVPS  Z3, Z2, Z2
+	VMULPS  Z0, Z2, Z2
+	VADDPS  Z2, Z1, Z1
+	VMOVUPS Z1, (AX)(SI*4)
+	ADDQ    $+16, SI
+
+test:
+	CMPQ      SI, R8
+	JLT       loop
+	SUBQ      SI, DI
+	JZ        done
+	MOVQ      $-1, R8
+	BZHIQ     DI, R8, R8
+	KMOVW     R8, K1
+	VMOVUPS.Z (CX)(SI*4), K1, Z1
+	VMOVUPS.Z (DX)(SI*4), K1, Z2
+	VMOVUPS.Z (BX)(SI*4), K1, Z3
+	VDIVPS    Z3, Z2, Z2
+	VMULPS    Z0, Z2, Z0
+	VADDPS    Z0, Z1, Z0
+	VMOVUPS   Z0, K1, (AX)(SI*4)
+
+done:
+	VZEROUPPER
+	RET
+
+// func addQuotientPastAVX512(dst *float32, x *float32, y *float32, z *float32, n int, a float32)
+// Requires: AVX, AVX512F, BMI2, MMX+
+TEXT ·addQuotientPastAVX512(SB), NOSPLIT, $0-44
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         y+16(FP), DX
+	MOVQ         z+24(FP), BX
+	VBROADCASTSS a+40(FP), Z0
+	MOVQ         n+32(FP), DI
+	MOVQ         DI, R8
+	ANDQ         $-16, R8
+	XORQ         SI, SI
+	JMP          test
+
+loop:
+	PREFETCHT0 2048(CX)(SI*4)
+	PREFETCHT0 2048(DX)(SI*4)
+	PREFETCHT0 2048(BX)(SI*4)
+	VMOVUPS    (CX)(SI*4), Z1
+	VMOVUPS    (DX)(SI*4), Z2
+	VMOVUPS    (BX)(SI*4), Z3
+	VDIVPS     Z3, Z2, Z2
+	VMULPS     Z0, Z2, Z2
+	VADDPS     Z2, Z1, Z1
+	VMOVNTPS   Z1, (AX)(SI*4)
+	ADDQ       $+16, SI
+
+test:
+	CMPQ      SI, R8
+	JLT       loop
+	SUBQ      SI, DI
+	JZ        done
+	MOVQ      $-1, R8
+	BZHIQ     DI, R8, R8
+	KMOVW     R8, K1
+	VMOVUPS.Z (CX)(SI*4), K1, Z1
+	VMOVUPS.Z (DX)(SI*4), K1, Z2
+	VMOVUPS.Z (BX)(SI*4), K1, Z3
+	VDIVPS    Z3, Z2, Z2
+	VMULPS    Z0, Z2, Z0
+	VADDPS    Z0, Z1, Z0
+	VMOVUPS   Z0, K1, (AX)(SI*4)
+
+done:
+	VZEROUPPER
+	RET
+
+// func leakyReluAVX512(dst *float32, x *float32, n int, slope float32)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·leakyReluAVX512(SB), NOSPLIT, $0-28
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+8(FP), CX
+	VBROADCASTSS slope+24(FP), Z0
+	VBROADCASTSS constants<>+2752(SB), Z1
+	MOVQ         n+16(FP), BX
+	MOVQ         BX, SI
+	ANDQ         $-16, SI
+	XORQ         DX, DX
+	JMP          test
+
+loop:
+	VMOVUPS   (CX)(DX*4), Z2
+	VCMPPS    $0x11, Z2, Z1, K1
+	VMULPS    Z0, Z2, Z3
+	VBLENDMPS Z2, Z3, K1, Z3
+	VMOVUPS   Z3, (AX)(DX*4)
+	ADDQ      $+16, DX
+
+test:
+	CMPQ      DX, SI
+	JLT       loop
+	SUBQ      DX, BX
+	JZ        done
+	MOVQ      $-1, SI
+	BZHIQ     BX, SI, SI
+	KMOVW     SI, K1
+	VMOVUPS.Z (CX)(DX*4), K1, Z2
+	VCMPPS    $0x11, Z2, Z1, K2
+	VMULPS    Z0, Z2, Z0
+	VBLENDMPS Z2, Z0, K2, Z0
+	VMOVUPS   Z0, K1, (AX)(DX*4)
+
+done:
+	VZEROUPPER
+	RET
+
+// func leakyReluPastAVX512(dst *float32, x *float32, n int, slope float32)
+// Requires: AVX, AVX512F, BMI2, MMX+
+TEXT ·leakyReluPastAVX512(SB), NOSPLIT, $0-28
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+8(FP), CX
+	VBROADCASTSS slope+24(FP), Z0
+	VBROADCASTSS constants<>+2752(SB), Z1
+	MOVQ         n+16(FP), BX
+	MOVQ         BX, SI
+	ANDQ         $-16, SI
+	XORQ         DX, DX
+	JMP          test
+
+loop:
+	PREFETCHT0 2048(CX)(DX*4)
+	VMOVUPS    (CX)(DX*4), Z2
+	VCMPPS     $0x11, Z2, Z1, K1
+	VMULPS     Z0, Z2, Z3
+	VBLENDMPS  Z2, Z3, K1, Z3
+	VMOVNTPS   Z3, (AX)(DX*4)
+	ADDQ       $+16, DX
+
+test:
+	CMPQ      DX, SI
+	JLT       loop
+	SUBQ      DX, BX
+	JZ        done
+	MOVQ      $-1, SI
+	BZHIQ     BX, SI, SI
+	KMOVW     SI, K1
+	VMOVUPS.Z (CX)(DX*4), K1, Z2
+	VCMPPS    $0x11, Z2, Z1, K2
+	VMULPS    Z0, Z2, Z0
+	VBLENDMPS Z2, Z0, K2, Z0
+	VMOVUPS   Z0, K1, (AX)(DX*4)
+
+done:
+	VZEROUPPER
+	RET
+
+// func eluAVX512(dst *float32, x *float32, n int, up float32, down float32, in float32)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·eluAVX512(SB), NOSPLIT, $0-36
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+8(FP), CX
+	VBROADCASTSS up+24(FP), Z0
+	VBROADCASTSS down+28(FP), Z1
+	VBROADCASTSS in+32(FP), Z2
+	VBROADCASTSS constants<>+0(SB), Z3
+	VBROADCASTSS constants<>+1472(SB), Z4
+	VBROADCASTSS constants<>+128(SB), Z5
+	VBROADCASTSS constants<>+192(SB), Z6
+	VBROADCASTSS constants<>+256(SB), Z7
+	VBROADCASTSS constants<>+320(SB), Z8
+	VBROADCASTSS constants<>+384(SB), Z9
+	VBROADCASTSS constants<>+448(SB), Z10
+	VBROADCASTSS constants<>+512(SB), Z11
+	VBROADCASTSS constants<>+576(SB), Z12
+	MOVQ         n+16(FP), BX
+	MOVQ         BX, SI
+	ANDQ         $-16, SI
+	XORQ         DX, DX
+	JMP          test
+
+loop:
+	VMOVUPS      (CX)(DX*4), Z13
+	VMULPS       Z2, Z13, Z14
+	VMAXPS       Z14, Z4, Z15
+	VMINPS       Z15, Z3, Z15
+	VMOVUPS      Z6, Z16
+	VFMADD231PS  Z5, Z15, Z16
+	VSUBPS       Z6, Z16, Z16
+	VFNMADD231PS Z7, Z16, Z15
+	VFNMADD231PS Z8, Z16, Z15
+	VMULPS       Z15, Z15, Z17
+	VMOVUPS      Z10, Z18
+	VFMADD231PS  Z15, Z9, Z18
+	VFMADD213PS  Z11, Z15, Z18
+	VFMADD213PS  Z12, Z15, Z18
+	VBROADCASTSS constants<>+640(SB), Z19
+	VFMADD213PS  Z19, Z15, Z18
+	VFMADD231PS  Z18, Z17, Z15
+	VBROADCASTSS constants<>+704(SB), Z17
+	VSCALEFPS    Z16, Z17, Z17
+	VBROADCASTSS constants<>+704(SB), Z18
+	VSUBPS       Z18, Z17, Z18
+	VFMADD231PS  Z15, Z17, Z18
+	VBROADCASTSS constants<>+704(SB), Z17
+	VADDPS       Z17, Z15, Z15
+	VSCALEFPS    Z16, Z15, Z15
+	VBROADCASTSS constants<>+6080(SB), Z16
+	VCMPPS       $0x11, Z14, Z16, K1
+	VBLENDMPS    Z15, Z18, K1, Z18
+	VBROADCASTSS constants<>+1728(SB), Z15
+	VANDPS       Z15, Z14, Z14
+	VORPS        Z14, Z18, Z14
+	VMULPS       Z14, Z1, Z14
+	VBROADCASTSS constants<>+2752(SB), Z15
+	VCMPPS       $0x11, Z13, Z15, K1
+	VMULPS       Z0, Z13, Z13
+	VBLENDMPS    Z13, Z14, K1, Z14
+	VMOVUPS      Z14, (AX)(DX*4)
+	ADDQ         $+16, DX
+
+test:
+	CMPQ         DX, SI
+	JLT          loop
+	SUBQ         DX, BX
+	JZ           done
+	MOVQ         $-1, SI
+	BZHIQ        BX, SI, SI
+	KMOVW        SI, K1
+	VMOVUPS.Z    (CX)(DX*4), K1, Z13
+	VMULPS       Z2, Z13, Z2
+	VMAXPS       Z2, Z4, Z4
+	VMINPS       Z4, Z3, Z3
+	VMOVUPS      Z6, Z4
+	VFMADD231PS  Z5, Z3, Z4
+	VSUBPS       Z6, Z4, Z4
+	VFNMADD231PS Z7, Z4, Z3
+	VFNMADD231PS Z8, Z4, Z3
+	VMULPS       Z3, Z3, Z5
+	VMOVUPS      Z10, Z6
+	VFMADD231PS  Z3, Z9, Z6
+	VFMADD213PS  Z11, Z3, Z6
+	VFMADD213PS  Z12, Z3, Z6
+	VBROADCASTSS constants<>+640(SB), Z7
+	VFMADD213PS  Z7, Z3, Z6
+	VFMADD231PS  Z6, Z5, Z3
+	VBROADCASTSS constants<>+704(SB), Z5
+	VSCALEFPS    Z4, Z5, Z5
+	VBROADCASTSS constants<>+704(SB), Z6
+	VSUBPS       Z6, Z5, Z6
+	VFMADD231PS  Z3, Z5, Z6
+	VBROADCASTSS constants<>+704(SB), Z5
+	VADDPS       Z5, Z3, Z3
+	VSCALEFPS    Z4, Z3, Z3
+	VBROADCASTSS constants<>+6080(SB), Z4
+	VCMPPS       $0x11, Z2, Z4, K2
+	VBLENDMPS    Z3, Z6, K2, Z6
+	VBROADCASTSS constants<>+1728(SB), Z3
+	VANDPS       Z3, Z2, Z2
+	VORPS        Z2, Z6, Z2
+	VMULPS       Z2, Z1, Z1
+	VBROADCASTSS constants<>+2752(SB), Z2
+	VCMPPS       $0x11, Z13, Z2, K2
+	VMULPS       Z0, Z13, Z0
+	VBLENDMPS    Z0, Z1, K2, Z1
+	VMOVUPS      Z1, K1, (AX)(DX*4)
+
+done:
+	VZEROUPPER
+	RET
+
+// func eluPastAVX512(dst *float32, x *float32, n int, up float32, down float32, in float32)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
+TEXT ·eluPastAVX512(SB), NOSPLIT, $0-36
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+8(FP), CX
+	VBROADCASTSS up+24(FP), Z0
+	VBROADCASTSS down+28(FP), Z1
+	VBROADCASTSS in+32(FP), Z2
+	VBROADCASTSS constants<>+0(SB), Z3
+	VBROADCASTSS constants<>+1472(SB), Z4
+	VBROADCASTSS constants<>+128(SB), Z5
+	VBROADCASTSS constants<>+192(SB), Z6
+	VBROADCASTSS constants<>+256(SB), Z7
+	VBROADCASTSS constants<>+320(SB), Z8
+	VBROADCASTSS constants<>+384(SB), Z9
+	VBROADCASTSS constants<>+448(SB), Z10
+	VBROADCASTSS constants<>+512(SB), Z11
+	VBROADCASTSS constants<>+576(SB), Z12
+	MOVQ         n+16(FP), BX
+	MOVQ         BX, SI
+	ANDQ         $-16, SI
+	XORQ         DX, DX
+	JMP          test
+
+loop:
+	PREFETCHT0   2048(CX)(DX*4)
+	VMOVUPS      (CX)(DX*4), Z13
+	VMULPS       Z2, Z13, Z14
+	VMAXPS       Z14, Z4, Z15
+	VMINPS       Z15, Z3, Z15
+	VMOVUPS      Z6, Z16
+	VFMADD231PS  Z5, Z15, Z16
+	VSUBPS       Z6, Z16, Z16
+	VFNMADD231PS Z7, Z16, Z15
+	VFNMADD231PS Z8, Z16, Z15
+	VMULPS       Z15, Z15, Z17
+	VMOVUPS      Z10, Z18
+	VFMADD231PS  Z15, Z9, Z18
+	VFMADD213PS  Z11, Z15, Z18
+	VFMADD213PS  Z12, Z15, Z18
+	VBROADCASTSS constants<>+640(SB), Z19
+	VFMADD213PS  Z19, Z15, Z18
+	VFMADD231PS  Z18, Z17, Z15
+	VBROADCASTSS constants<>+704(SB), Z17
+	VSCALEFPS    Z16, Z17, Z17
+	VBROADCASTSS constants<>+704(SB), Z18
+	VSUBPS       Z18, Z17, Z18
+	VFMADD231PS  Z15, Z17, Z18
+	VBROADCASTSS constants<>+704(SB), Z17
+	VADDPS       Z17, Z15, Z15
+	VSCALEFPS    Z16, Z15, Z15
+	VBROADCASTSS constants<>+6080(SB), Z16
+	VCMPPS       $0x11, Z14, Z16, K1
+	VBLENDMPS    Z15, Z18, K1, Z18
+	VBROADCASTSS constants<>+1728(SB), Z15
+	VANDPS       Z15, Z14, Z14
+	VORPS        Z14, Z18, Z14
+	VMULPS       Z14, Z1, Z14
+	VBROADCASTSS constants<>+2752(SB), Z15
+	VCMPPS       $0x11, Z13, Z15, K1
+	VMULPS       Z0, Z13, Z13
+	VBLENDMPS    Z13, Z14, K1, Z14
+	VMOVNTPS     Z14, (AX)(DX*4)
+	ADDQ         $+16, DX
+
+test:
+	CMPQ         DX, SI
+	JLT          loop
+	SUBQ         DX, BX
+	JZ           done
+	MOVQ         $-1, SI
+	BZHIQ        BX, SI, SI
+	KMOVW        SI, K1
+	VMOVUPS.Z    (CX)(DX*4), K1, Z13
+	VMULPS       Z2, Z13, Z2
+	VMAXPS       Z2, Z4, Z4
+	VMINPS       Z4, Z3, Z3
+	VMOVUPS      Z6, Z4
+	VFMADD231PS  Z5, Z3, Z4
+	VSUBPS       Z6, Z4, Z4
+	VFNMADD231PS Z7, Z4, Z3
+	VFNMADD231PS Z8, Z4, Z3
+	VMULPS       Z3, Z3, Z5
+	VMOVUPS      Z10, Z6
+	VFMADD231PS  Z3, Z9, Z6
+	VFMADD213PS  Z11, Z3, Z6
+	VFMADD213PS  Z12, Z3, Z6
+	VBROADCASTSS constants<>+640(SB), Z7
+	VFMADD213PS  Z7, Z3, Z6
+	VFMADD231PS  Z6, Z5, Z3
+	VBROADCASTSS constants<>+704(SB), Z5
+	VSCALEFPS    Z4, Z5, Z5
+	VBROADCASTSS constants<>+704(SB), Z6
+	VSUBPS       Z6, Z5, Z6
+	VFMADD231PS  Z3, Z5, Z6
+	VBROADCASTSS constants<>+704(SB), Z5
+	VADDPS       Z5, Z3, Z3
+	VSCALEFPS    Z4, Z3, Z3
+	VBROADCASTSS constants<>+6080(SB), Z4
+	VCMPPS       $0x11, Z2, Z4, K2
+	VBLENDMPS    Z3, Z6, K2, Z6
+	VBROADCASTSS constants<>+1728(SB), Z3
+	VANDPS       Z3, Z2, Z2
+	VORPS        Z2, Z6, Z2
+	VMULPS       Z2, Z1, Z1
+	VBROADCASTSS constants<>+2752(SB), Z2
+	VCMPPS       $0x11, Z13, Z2, K2
+	VMULPS       Z0, Z13, Z0
+	VBLENDMPS    Z0, Z1, K2, Z1
+	VMOVUPS      Z1, K1, (AX)(DX*4)
+
+done:
+	VZEROUPPER
+	RET
+
+// func huberAVX512(dst *float32, x *float32, y *float32, n int, delta float32, a float32, b float32)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·huberAVX512(SB), NOSPLIT, $0-44
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         y+16(FP), DX
+	VBROADCASTSS delta+32(FP), Z0
+	VBROADCASTSS a+36(FP), Z1
+	VBROADCASTSS b+40(FP), Z2
+	VBROADCASTSS constants<>+1536(SB), Z3
+	VBROADCASTSS constants<>+832(SB), Z4
+	MOVQ         n+24(FP), SI
+	MOVQ         SI, DI
+	ANDQ         $-16, DI
+	XORQ         BX, BX
+	JMP          test
+
+loop:
+	VMOVUPS   (CX)(BX*4), Z5
+	VMOVUPS   (DX)(BX*4), Z6
+	VSUBPS    Z6, Z5, Z5
+	VANDPS    Z3, Z5, Z6
+	VMULPS    Z4, Z0, Z7
+	VSUBPS    Z7, Z6, Z7
+	VMULPS    Z7, Z2, Z7
+	VCMPPS    $0x11, Z0, Z6, K1
+	VMULPS    Z5, Z5, Z5
+	VMULPS    Z1, Z5, Z5
+	VBLENDMPS Z5, Z7, K1, Z7
+	VMOVUPS   Z7, (AX)(BX*4)
+	ADDQ      $+16, BX
+
+test:
+	CMPQ      BX, DI
+	JLT       loop
+	SUBQ      BX, SI
+	JZ        done
+	MOVQ      $-1, DI
+	BZHIQ     SI, DI, DI
+	KMOVW     DI, K1
+	VMOVUPS.Z (CX)(BX*4), K1, Z5
+	VMOVUPS.Z (DX)(BX*4), K1, Z6
+	VSUBPS    Z6, Z5, Z5
+	VANDPS    Z3, Z5, Z3
+	VMULPS    Z4, Z0, Z4
+	VSUBPS    Z4, Z3, Z4
+	VMULPS    Z4, Z2, Z2
+	VCMPPS    $0x11, Z0, Z3, K2
+	VMULPS    Z5, Z5, Z0
+	VMULPS    Z1, Z0, Z0
+	VBLENDMPS Z0, Z2, K2, Z2
+	VMOVUPS   Z2, K1, (AX)(BX*4)
+
+done:
+	VZEROUPPER
+	RET
+
+// func huberPastAVX512(dst *float32, x *float32, y *float32, n int, delta float32, a float32, b float32)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
+TEXT ·huberPastAVX512(SB), NOSPLIT, $0-44
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         y+16(FP), DX
+	VBROADCASTSS delta+32(FP), Z0
+	VBROADCASTSS a+36(FP), Z1
+	VBROADCASTSS b+40(FP), Z2
+	VBROADCASTSS constants<>+1536(SB), Z3
+	VBROADCASTSS constants<>+832(SB), Z4
+	MOVQ         n+24(FP), SI
+	MOVQ         SI, DI
+	ANDQ         $-16, DI
+	XORQ         BX, BX
+	JMP          test
+
+loop:
+	PREFETCHT0 2048(CX)(BX*4)
+	PREFETCHT0 2048(DX)(BX*4)
+	VMOVUPS    (CX)(BX*4), Z5
+	VMOVUPS    (DX)(BX*4), Z6
+	VSUBPS     Z6, Z5, Z5
+	VANDPS     Z3, Z5, Z6
+	VMULPS     Z4, Z0, Z7
+	VSUBPS     Z7, Z6, Z7
+	VMULPS     Z7, Z2, Z7
+	VCMPPS     $0x11, Z0, Z6, K1
+	VMULPS     Z5, Z5, Z5
+	VMULPS     Z1, Z5, Z5
+	VBLENDMPS  Z5, Z7, K1, Z7
+	VMOVNTPS   Z7, (AX)(BX*4)
+	ADDQ       $+16, BX
+
+test:
+	CMPQ      BX, DI
+	JLT       loop
+	SUBQ      BX, SI
+	JZ        done
+	MOVQ      $-1, DI
+	BZHIQ     SI, DI, DI
+	KMOVW     DI, K1
+	VMOVUPS.Z (CX)(BX*4), K1, Z5
+	VMOVUPS.Z (DX)(BX*4), K1, Z6
+	VSUBPS    Z6, Z5, Z5
+	VANDPS    Z3, Z5, Z3
+	VMULPS    Z4, Z0, Z4
+	VSUBPS    Z4, Z3, Z4
+	VMULPS    Z4, Z2, Z2
+	VCMPPS    $0x11, Z0, Z3, K2
+	VMULPS    Z5, Z5, Z0
+	VMULPS    Z1, Z0, Z0
+	VBLENDMPS Z0, Z2, K2, Z2
+	VMOVUPS   Z2, K1, (AX)(BX*4)
+
+done:
+	VZEROUPPER
+	RET
+
+// func expm1AVX512(dst *float32, x *float32, n int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·expm1AVX512(SB), NOSPLIT, $0-24
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+8(FP), CX
+	VBROADCASTSS constants<>+0(SB), Z0
+	VBROADCASTSS constants<>+1472(SB), Z1
+	VBROADCASTSS constants<>+128(SB), Z2
+	VBROADCASTSS constants<>+192(SB), Z3
+	VBROADCASTSS constants<>+256(SB), Z4
+	VBROADCASTSS constants<>+320(SB), Z5
+	VBROADCASTSS constants<>+384(SB), Z6
+	VBROADCASTSS constants<>+448(SB), Z7
+	VBROADCASTSS constants<>+512(SB), Z8
+	VBROADCASTSS constants<>+576(SB), Z9
+	VBROADCASTSS constants<>+640(SB), Z10
+	VBROADCASTSS constants<>+704(SB), Z11
+	VBROADCASTSS constants<>+1664(SB), Z12
+	MOVQ         n+16(FP), BX
+	MOVQ         BX, SI
+	ANDQ         $-16, SI
+	XORQ         DX, DX
+	JMP          test
+
+loop:
+	VMOVUPS      (CX)(DX*4), Z12
+	VMAXPS       Z12, Z1, Z13
+	VMINPS       Z13, Z0, Z13
+	VMOVUPS      Z3, Z14
+	VFMADD231PS  Z2, Z13, Z14
+	VSUBPS       Z3, Z14, Z14
+	VFNMADD231PS Z4, Z14, Z13
+	VFNMADD231PS Z5, Z14, Z13
+	VMULPS       Z13, Z13, Z15
+	VMOVUPS      Z7, Z16
+	VFMADD231PS  Z13, Z6, Z16
+	VFMADD213PS  Z8, Z13, Z16
+	VFMADD213PS  Z9, Z13, Z16
+	VFMADD213PS  Z10, Z13, Z16
+	VFMADD231PS  Z16, Z15, Z13
+	VSCALEFPS    Z14, Z11, Z15
+	VSUBPS       Z11, Z15, Z16
+	VFMADD231PS  Z13, Z15, Z16
+	VADDPS       Z11, Z13, Z13
+	VSCALEFPS    Z14, Z13, Z13
+	VBROADCASTSS constants<>+6080(SB), Z14
+	VCMPPS       $0x11, Z12, Z14, K1
+	VBLENDMPS    Z13, Z16, K1, Z16
+	VBROADCASTSS constants<>+1728(SB), Z13
+	VANDPS       Z13, Z12, Z12
+	VORPS        Z12, Z16, Z12
+	VMOVUPS      Z12, (AX)(DX*4)
+	ADDQ         $+16, DX
+
+test:
+	CMPQ         DX, SI
+	JLT          loop
+	SUBQ         DX, BX
+	JZ           done
+	MOVQ         $-1, SI
+	BZHIQ        BX, SI, SI
+	KMOVW        SI, K1
+	VMOVUPS.Z    (CX)(DX*4), K1, Z12
+	VMAXPS       Z12, Z1, Z1
+	VMINPS       Z1, Z0, Z0
+	VMOVUPS      Z3, Z1
+	VFMADD231PS  Z2, Z0, Z1
+	VSUBPS       Z3, Z1, Z1
+	VFNMADD231PS Z4, Z1, Z0
+	VFNMADD231PS Z5, Z1, Z0
+	VMULPS       Z0, Z0, Z2
+	VMOVUPS      Z7, Z3
+	VFMADD231PS  Z0, Z6, Z3
+	VFMADD213PS  Z8, Z0, Z3
+	VFMADD213PS  Z9, Z0, Z3
+	VFMADD213PS  Z10, Z0, Z3
+	VFMADD231PS  Z3, Z2, Z0
+	VSCALEFPS    Z1, Z11, Z2
+	VSUBPS       Z11, Z2, Z3
+	VFMADD231PS  Z0, Z2, Z3
+	VADDPS       Z11, Z0, Z0
+	VSCALEFPS    Z1, Z0, Z0
+	VBROADCASTSS constants<>+6080(SB), Z1
+	VCMPPS       $0x11, Z12, Z1, K2
+	VBLENDMPS    Z0, Z3, K2, Z3
+	VBROADCASTSS constants<>+1728(SB), Z0
+	VANDPS       Z0, Z12, Z0
+	VORPS        Z0, Z3, Z0
+	VMOVUPS      Z0, K1, (AX)(DX*4)
+
+done:
+	VZEROUPPER
+	RET
+
+// func expm1PastAVX512(dst *float32, x *float32, n int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
+TEXT ·expm1PastAVX512(SB), NOSPLIT, $0-24
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+8(FP), CX
+	VBROADCASTSS constants<>+0(SB), Z0
+	VBROADCASTSS constants<>+1472(SB), Z1
+	VBROADCASTSS constants<>+128(SB), Z2
+	VBROADCASTSS constants<>+192(SB), Z3
+	VBROADCASTSS constants<>+256(SB), Z4
+	VBROADCASTSS constants<>+320(SB), Z5
+	VBROADCASTSS constants<>+384(SB), Z6
+	VBROADCASTSS constants<>+448(SB), Z7
+	VBROADCASTSS constants<>+512(SB), Z8
+	VBROADCASTSS constants<>+576(SB), Z9
+	VBROADCASTSS constants<>+640(SB), Z10
+	VBROADCASTSS constants<>+704(SB), Z11
+	VBROADCASTSS constants<>+1664(SB), Z12
+	MOVQ         n+16(FP), BX
+	MOVQ         BX, SI
+	ANDQ         $-16, SI
+	XORQ         DX, DX
+	JMP          test
+
+loop:
+	PREFETCHT0   2048(CX)(DX*4)
+	VMOVUPS      (CX)(DX*4), Z12
+	VMAXPS       Z12, Z1, Z13
+	VMINPS       Z13, Z0, Z13
+	VMOVUPS      Z3, Z14
+	VFMADD231PS  Z2, Z13, Z14
+	VSUBPS       Z3, Z14, Z14
+	VFNMADD231PS Z4, Z14, Z13
+	VFNMADD231PS Z5, Z14, Z13
+	VMULPS       Z13, Z13, Z15
+	VMOVUPS      Z7, Z16
+	VFMADD231PS  Z13, Z6, Z16
+	VFMADD213PS  Z8, Z13, Z16
+	VFMADD213PS  Z9, Z13, Z16
+	VFMADD213PS  Z10, Z13, Z16
+	VFMADD231PS  Z16, Z15, Z13
+	VSCALEFPS    Z14, Z11, Z15
+	VSUBPS       Z11, Z15, Z16
+	VFMADD231PS  Z13, Z15, Z16
+	VADDPS       Z11, Z13, Z13
+	VSCALEFPS    Z14, Z13, Z13
+	VBROADCASTSS constants<>+6080(SB), Z14
+	VCMPPS       $0x11, Z12, Z14, K1
+	VBLENDMPS    Z13, Z16, K1, Z16
+	VBROADCASTSS constants<>+1728(SB), Z13
+	VANDPS       Z13, Z12, Z12
+	VORPS        Z12, Z16, Z12
+	VMOVNTPS     Z12, (AX)(DX*4)
+	ADDQ         $+16, DX
+
+test:
+	CMPQ         DX, SI
+	JLT          loop
+	SUBQ         DX, BX
+	JZ           done
+	MOVQ         $-1, SI
+	BZHIQ        BX, SI, SI
+	KMOVW        SI, K1
+	VMOVUPS.Z    (CX)(DX*4), K1, Z12
+	VMAXPS       Z12, Z1, Z1
+	VMINPS       Z1, Z0, Z0
+	VMOVUPS      Z3, Z1
+	VFMADD231PS  Z2, Z0, Z1
+	VSUBPS       Z3, Z1, Z1
+	VFNMADD231PS Z4, Z1, Z0
+	VFNMADD231PS Z5, Z1, Z0
+	VMULPS       Z0, Z0, Z2
+	VMOVUPS      Z7, Z3
+	VFMADD231PS  Z0, Z6, Z3
+	VFMADD213PS  Z8, Z0, Z3
+	VFMADD213PS  Z9, Z0, Z3
+	VFMADD213PS  Z10, Z0, Z3
+	VFMADD231PS  Z3, Z2, Z0
+	VSCALEFPS    Z1, Z11, Z2
+	VSUBPS       Z11, Z2, Z3
+	VFMADD231PS  Z0, Z2, Z3
+	VADDPS       Z11, Z0, Z0
+	VSCALEFPS    Z1, Z0, Z0
+	VBROADCASTSS constants<>+6080(SB), Z1
+	VCMPPS       $0x11, Z12, Z1, K2
+	VBLENDMPS    Z0, Z3, K2, Z3
+	VBROADCASTSS constants<>+1728(SB), Z0
+	VANDPS       Z0, Z12, Z0
+	VORPS        Z0, Z3, Z0
+	VMOVUPS      Z0, K1, (AX)(DX*4)
+
+done:
+	VZEROUPPER
+	RET
+
+// func log1pAVX512(dst *float32, x *float32, n int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·log1pAVX512(SB), NOSPLIT, $0-24
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+8(FP), CX
+	VBROADCASTSS constants<>+704(SB), Z0
+	VBROADCASTSS constants<>+768(SB), Z1
+	VBROADCASTSS constants<>+832(SB), Z2
+	VBROADCASTSS constants<>+192(SB), Z3
+	VBROADCASTSS constants<>+6144(SB), Z4
+	VBROADCASTSS constants<>+1664(SB), Z5
+	VBROADCASTSS constants<>+896(SB), Z5
+	VBROADCASTSS constants<>+960(SB), Z6
+	VBROADCASTSS constants<>+1024(SB), Z7
+	VBROADCASTSS constants<>+1088(SB), Z8
+	VBROADCASTSS constants<>+1152(SB), Z9
+	VBROADCASTSS constants<>+1216(SB), Z10
+	VBROADCASTSS constants<>+1280(SB), Z11
+	MOVQ         n+16(FP), BX
+	MOVQ         BX, SI
+	ANDQ         $-16, SI
+	XORQ         DX, DX
+	JMP          test
+
+loop:
+	VMOVUPS      (CX)(DX*4), Z12
+	VADDPS       Z0, Z12, Z13
+	VMINPS       Z12, Z0, Z14
+	VMAXPS       Z12, Z0, Z15
+	VSUBPS       Z15, Z13, Z15
+	VSUBPS       Z15, Z14, Z14
+	VGETMANTPS   $0x00, Z13, Z15
+	VGETEXPPS    Z13, Z16
+	VCMPPS       $0x11, Z15, Z1, K1
+	VMULPS       Z2, Z15, Z17
+	VBLENDMPS    Z17, Z15, K1, Z15
+	VADDPS       Z0, Z16, Z17
+	VBLENDMPS    Z17, Z16, K1, Z16
+	VMINPS       Z16, Z4, Z17
+	VSUBPS       Z17, Z3, Z17
+	VSUBPS       Z3, Z17, Z17
+	VSCALEFPS    Z17, Z0, Z17
+	VSUBPS       Z0, Z15, Z15
+	VFMADD231PS  Z17, Z14, Z15
+	VMULPS       Z15, Z15, Z14
+	VMOVUPS      Z5, Z17
+	VFMADD231PS  Z15, Z6, Z17
+	VMOVUPS      Z7, Z18
+	VFMADD231PS  Z15, Z8, Z18
+	VMOVUPS      Z9, Z19
+	VFMADD231PS  Z15, Z10, Z19
+	VMOVUPS      Z11, Z20
+	VBROADCASTSS constants<>+1344(SB), Z21
+	VFMADD231PS  Z21, Z15, Z20
+	VMULPS       Z15, Z15, Z21
+	VFMADD231PS  Z21, Z18, Z17
+	VFMADD231PS  Z21, Z20, Z19
+	VMULPS       Z21, Z21, Z18
+	VFMADD231PS  Z18, Z19, Z17
+	VMULPS       Z15, Z14, Z18
+	VBROADCASTSS constants<>+320(SB), Z19
+	VMULPS       Z19, Z16, Z19
+	VFMADD231PS  Z17, Z18, Z19
+	VFNMADD231PS Z2, Z14, Z19
+	VADDPS       Z19, Z15, Z14
+	VBROADCASTSS constants<>+256(SB), Z15
+	VFMADD231PS  Z15, Z16, Z14
+	VBROADCASTSS constants<>+1408(SB), Z15
+	VFIXUPIMMPS  $0x00, Z15, Z13, Z14
+	VBROADCASTSS constants<>+1728(SB), Z13
+	VANDPS       Z13, Z12, Z12
+	VORPS        Z12, Z14, Z12
+	VMOVUPS      Z12, (AX)(DX*4)
+	ADDQ         $+16, DX
+
+test:
+	CMPQ         DX, SI
+	JLT          loop
+	SUBQ         DX, BX
+	JZ           done
+	MOVQ         $-1, SI
+	BZHIQ        BX, SI, SI
+	KMOVW        SI, K1
+	VMOVUPS.Z    (CX)(DX*4), K1, Z12
+	VADDPS       Z0, Z12, Z13
+	VMINPS       Z12, Z0, Z14
+	VMAXPS       Z12, Z0, Z15
+	VSUBPS       Z15, Z13, Z15
+	VSUBPS       Z15, Z14, Z14
+	VGETMANTPS   $0x00, Z13, Z15
+	VGETEXPPS    Z13, Z16
+	VCMPPS       $0x11, Z15, Z1, K2
+	VMULPS       Z2, Z15, Z1
+	VBLENDMPS    Z1, Z15, K2, Z15
+	VADDPS       Z0, Z16, Z1
+	VBLENDMPS    Z1, Z16, K2, Z16
+	VMINPS       Z16, Z4, Z1
+	VSUBPS       Z1, Z3, Z1
+	VSUBPS       Z3, Z1, Z1
+	VSCALEFPS    Z1, Z0, Z1
+	VSUBPS       Z0, Z15, Z0
+	VFMADD231PS  Z1, Z14, Z0
+	VMULPS       Z0, Z0, Z1
+	VMOVUPS      Z5, Z3
+	VFMADD231PS  Z0, Z6, Z3
+	VMOVUPS      Z7, Z4
+	VFMADD231PS  Z0, Z8, Z4
+	VMOVUPS      Z9, Z5
+	VFMADD231PS  Z0, Z10, Z5
+	VMOVUPS      Z11, Z6
+	VBROADCASTSS constants<>+1344(SB), Z7
+	VFMADD231PS  Z7, Z0, Z6
+	VMULPS       Z0, Z0, Z7
+	VFMADD231PS  Z7, Z4, Z3
+	VFMADD231PS  Z7, Z6, Z5
+	VMULPS       Z7, Z7, Z4
+	VFMADD231PS  Z4, Z5, Z3
+	VMULPS       Z0, Z1, Z4
+	VBROADCASTSS constants<>+320(SB), Z5
+	VMULPS       Z5, Z16, Z5
+	VFMADD231PS  Z3, Z4, Z5
+	VFNMADD231PS Z2, Z1, Z5
+	VADDPS       Z5, Z0, Z0
+	VBROADCASTSS constants<>+256(SB), Z1
+	VFMADD231PS  Z1, Z16, Z0
+	VBROADCASTSS constants<>+1408(SB), Z1
+	VFIXUPIMMPS  $0x00, Z1, Z13, Z0
+	VBROADCASTSS constants<>+1728(SB), Z1
+	VANDPS       Z1, Z12, Z1
+	VORPS        Z1, Z0, Z0
+	VMOVUPS      Z0, K1, (AX)(DX*4)
+
+done:
+	VZEROUPPER
+	RET
+
+// func log1pPastAVX512(dst *float32, x *float32, n int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
+TEXT ·log1pPastAVX512(SB), NOSPLIT, $0-24
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+8(FP), CX
+	VBROADCASTSS constants<>+704(SB), Z0
+	VBROADCASTSS constants<>+768(SB), Z1
+	VBROADCASTSS constants<>+832(SB), Z2
+	VBROADCASTSS constants<>+192(SB), Z3
+	VBROADCASTSS constants<>+6144(SB), Z4
+	VBROADCASTSS constants<>+1664(SB), Z5
+	VBROADCASTSS constants<>+896(SB), Z5
+	VBROADCASTSS constants<>+960(SB), Z6
+	VBROADCASTSS constants<>+1024(SB), Z7
+	VBROADCASTSS constants<>+1088(SB), Z8
+	VBROADCASTSS constants<>+1152(SB), Z9
+	VBROADCASTSS constants<>+1216(SB), Z10
+	VBROADCASTSS constants<>+1280(SB), Z11
+	MOVQ         n+16(FP), BX
+	MOVQ         BX, SI
+	ANDQ         $-16, SI
+	XORQ         DX, DX
+	JMP          test
+
+loop:
+	PREFETCHT0   2048(CX)(DX*4)
+	VMOVUPS      (CX)(DX*4), Z12
+	VADDPS       Z0, Z12, Z13
+	VMINPS       Z12, Z0, Z14
+	VMAXPS       Z12, Z0, Z15
+	VSUBPS       Z15, Z13, Z15
+	VSUBPS       Z15, Z14, Z14
+	VGETMANTPS   $0x00, Z13, Z15
+	VGETEXPPS    Z13, Z16
+	VCMPPS       $0x11, Z15, Z1, K1
+	VMULPS       Z2, Z15, Z17
+	VBLENDMPS    Z17, Z15, K1, Z15
+	VADDPS       Z0, Z16, Z17
+	VBLENDMPS    Z17, Z16, K1, Z16
+	VMINPS       Z16, Z4, Z17
+	VSUBPS       Z17, Z3, Z17
+	VSUBPS       Z3, Z17, Z17
+	VSCALEFPS    Z17, Z0, Z17
+	VSUBPS       Z0, Z15, Z15
+	VFMADD231PS  Z17, Z14, Z15
+	VMULPS       Z15, Z15, Z14
+	VMOVUPS      Z5, Z17
+	VFMADD231PS  Z15, Z6, Z17
+	VMOVUPS      Z7, Z18
+	VFMADD231PS  Z15, Z8, Z18
+	VMOVUPS      Z9, Z19
+	VFMADD231PS  Z15, Z10, Z19
+	VMOVUPS      Z11, Z20
+	VBROADCASTSS constants<>+1344(SB), Z21
+	VFMADD231PS  Z21, Z15, Z20
+	VMULPS       Z15, Z15, Z21
+	VFMADD231PS  Z21, Z18, Z17
+	VFMADD231PS  Z21, Z20, Z19
+	VMULPS       Z21, Z21, Z18
+	VFMADD231PS  Z18, Z19, Z17
+	VMULPS       Z15, Z14, Z18
+	VBROADCASTSS constants<>+320(SB), Z19
+	VMULPS       Z19, Z16, Z19
+	VFMADD231PS  Z17, Z18, Z19
+	VFNMADD231PS Z2, Z14, Z19
+	VADDPS       Z19, Z15, Z14
+	VBROADCASTSS constants<>+256(SB), Z15
+	VFMADD231PS  Z15, Z16, Z14
+	VBROADCASTSS constants<>+1408(SB), Z15
+	VFIXUPIMMPS  $0x00, Z15, Z13, Z14
+	VBROADCASTSS constants<>+1728(SB), Z13
+	VANDPS       Z13, Z12, Z12
+	VORPS        Z12, Z14, Z12
+	VMOVNTPS     Z12, (AX)(DX*4)
+	ADDQ         $+16, DX
+
+test:
+	CMPQ         DX, SI
+	JLT          loop
+	SUBQ         DX, BX
+	JZ           done
+	MOVQ         $-1, SI
+	BZHIQ        BX, SI, SI
+	KMOVW        SI, K1
+	VMOVUPS.Z    (CX)(DX*4), K1, Z12
+	VADDPS       Z0, Z12, Z13
+	VMINPS       Z12, Z0, Z14
+	VMAXPS       Z12, Z0, Z15
+	VSUBPS       Z15, Z13, Z15
+	VSUBPS       Z15, Z14, Z14
+	VGETMANTPS   $0x00, Z13, Z15
+	VGETEXPPS    Z13, Z16
+	VCMPPS       $0x11, Z15, Z1, K2
+	VMULPS       Z2, Z15, Z1
+	VBLENDMPS    Z1, Z15, K2, Z15
+	VADDPS       Z0, Z16, Z1
+	VBLENDMPS    Z1, Z16, K2, Z16
+	VMINPS       Z16, Z4, Z1
+	VSUBPS       Z1, Z3, Z1
+	VSUBPS       Z3, Z1, Z1
+	VSCALEFPS    Z1, Z0, Z1
+	VSUBPS       Z0, Z15, Z0
+	VFMADD231PS  Z1, Z14, Z0
+	VMULPS       Z0, Z0, Z1
+	VMOVUPS      Z5, Z3
+	VFMADD231PS  Z0, Z6, Z3
+	VMOVUPS      Z7, Z4
+	VFMADD231PS  Z0, Z8, Z4
+	VMOVUPS      Z9, Z5
+	VFMADD231PS  Z0, Z10, Z5
+	VMOVUPS      Z11, Z6
+	VBROADCASTSS constants<>+1344(SB), Z7
+	VFMADD231PS  Z7, Z0, Z6
+	VMULPS       Z0, Z0, Z7
+	VFMADD231PS  Z7, Z4, Z3
+	VFMADD231PS  Z7, Z6, Z5
+	VMULPS       Z7, Z7, Z4
+	VFMADD231PS  Z4, Z5, Z3
+	VMULPS       Z0, Z1, Z4
+	VBROADCASTSS constants<>+320(SB), Z5
+	VMULPS       Z5, Z16, Z5
+	VFMADD231PS  Z3, Z4, Z5
+	VFNMADD231PS Z2, Z1, Z5
+	VADDPS       Z5, Z0, Z0
+	VBROADCASTSS constants<>+256(SB), Z1
+	VFMADD231PS  Z1, Z16, Z0
+	VBROADCASTSS constants<>+1408(SB), Z1
+	VFIXUPIMMPS  $0x00, Z1, Z13, Z0
+	VBROADCASTSS constants<>+1728(SB), Z1
+	VANDPS       Z1, Z12, Z1
+	VORPS        Z1, Z0, Z0
+	VMOVUPS      Z0, K1, (AX)(DX*4)
+
+done:
+	VZEROUPPER
+	RET
+
+// func softplusAVX512(dst *float32, x *float32, n int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·softplusAVX512(SB), NOSPLIT, $0-24
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+8(FP), CX
+	VBROADCASTSS constants<>+704(SB), Z0
+	VBROADCASTSS constants<>+1536(SB), Z1
+	VBROADCASTSS constants<>+1728(SB), Z2
+	VBROADCASTSS constants<>+64(SB), Z3
+	VBROADCASTSS constants<>+128(SB), Z4
+	VBROADCASTSS constants<>+192(SB), Z5
+	VBROADCASTSS constants<>+256(SB), Z6
+	VBROADCASTSS constants<>+320(SB), Z7
+	VBROADCASTSS constants<>+384(SB), Z8
+	VBROADCASTSS constants<>+448(SB), Z9
+	VBROADCASTSS constants<>+512(SB), Z10
+	VBROADCASTSS constants<>+576(SB), Z11
+	VBROADCASTSS constants<>+640(SB), Z12
+	MOVQ         n+16(FP), BX
+	MOVQ         BX, SI
+	ANDQ         $-16, SI
+	XORQ         DX, DX
+	JMP          test
+
+loop:
+	VMOVUPS      (CX)(DX*4), Z13
+	VANDPS       Z1, Z13, Z14
+	VXORPS       Z2, Z14, Z14
+	VMAXPS       Z14, Z3, Z14
+	VMOVUPS      Z5, Z15
+	VFMADD231PS  Z4, Z14, Z15
+	VSUBPS       Z5, Z15, Z15
+	VFNMADD231PS Z6, Z15, Z14
+	VFNMADD231PS Z7, Z15, Z14
+	VMOVUPS      Z9, Z16
+	VFMADD231PS  Z14, Z8, Z16
+	VFMADD213PS  Z10, Z14, Z16
+	VFMADD213PS  Z11, Z14, Z16
+	VFMADD213PS  Z12, Z14, Z16
+	VFMADD213PS  Z0, Z14, Z16
+	VFMADD213PS  Z0, Z14, Z16
+	VSCALEFPS    Z15, Z16, Z14
+	VADDPS       Z0, Z14, Z15
+	VSUBPS       Z0, Z15, Z16
+	VSUBPS       Z16, Z14, Z14
+	VBROADCASTSS constants<>+6208(SB), Z16
+	VCMPPS       $0x11, Z15, Z16, K1
+	VBROADCASTSS constants<>+832(SB), Z16
+	VBLENDMPS    Z16, Z0, K1, Z16
+	VBROADCASTSS constants<>+5824(SB), Z17
+	VFMADD213PS  Z17, Z16, Z15
+	VFMADD231PS  Z16, Z14, Z15
+	VBROADCASTSS constants<>+2752(SB), Z14
+	VMAXPS       Z13, Z14, Z13
+	VBROADCASTSS constants<>+2752(SB), Z14
+	VBLENDMPS    Z0, Z14, K1, Z14
+	VMULPS       Z15, Z15, Z16
+	VBROADCASTSS constants<>+896(SB), Z17
+	VBROADCASTSS constants<>+960(SB), Z18
+	VFMADD231PS  Z18, Z15, Z17
+	VBROADCASTSS constants<>+1024(SB), Z18
+	VBROADCASTSS constants<>+1088(SB), Z19
+	VFMADD231PS  Z19, Z15, Z18
+	VBROADCASTSS constants<>+1152(SB), Z19
+	VBROADCASTSS constants<>+1216(SB), Z20
+	VFMADD231PS  Z20, Z15, Z19
+	VBROADCASTSS constants<>+1280(SB), Z20
+	VBROADCASTSS constants<>+1344(SB), Z21
+	VFMADD231PS  Z21, Z15, Z20
+	VMULPS       Z15, Z15, Z21
+	VFMADD231PS  Z21, Z18, Z17
+	VFMADD231PS  Z21, Z20, Z19
+	VMULPS       Z21, Z21, Z18
+	VFMADD231PS  Z18, Z19, Z17
+	VMULPS       Z15, Z16, Z18
+	VMULPS       Z7, Z14, Z19
+	VFMADD231PS  Z17, Z18, Z19
+	VBROADCASTSS constants<>+832(SB), Z17
+	VFNMADD231PS Z17, Z16, Z19
+	VADDPS       Z19, Z15, Z15
+	VFMADD231PS  Z6, Z14, Z15
+	VADDPS       Z15, Z13, Z13
+	VMOVUPS      Z13, (AX)(DX*4)
+	ADDQ         $+16, DX
+
+test:
+	CMPQ         DX, SI
+	JLT          loop
+	SUBQ         DX, BX
+	JZ           done
+	MOVQ         $-1, SI
+	BZHIQ        BX, SI, SI
+	KMOVW        SI, K1
+	VMOVUPS.Z    (CX)(DX*4), K1, Z13
+	VANDPS       Z1, Z13, Z1
+	VXORPS       Z2, Z1, Z1
+	VMAXPS       Z1, Z3, Z1
+	VMOVUPS      Z5, Z2
+	VFMADD231PS  Z4, Z1, Z2
+	VSUBPS       Z5, Z2, Z2
+	VFNMADD231PS Z6, Z2, Z1
+	VFNMADD231PS Z7, Z2, Z1
+	VMOVUPS      Z9, Z3
+	VFMADD231PS  Z1, Z8, Z3
+	VFMADD213PS  Z10, Z1, Z3
+	VFMADD213PS  Z11, Z1, Z3
+	VFMADD213PS  Z12, Z1, Z3
+	VFMADD213PS  Z0, Z1, Z3
+	VFMADD213PS  Z0, Z1, Z3
+	VSCALEFPS    Z2, Z3, Z1
+	VADDPS       Z0, Z1, Z2
+	VSUBPS       Z0, Z2, Z3
+	VSUBPS       Z3, Z1, Z1
+	VBROADCASTSS constants<>+6208(SB), Z3
+	VCMPPS       $0x11, Z2, Z3, K2
+	VBROADCASTSS constants<>+832(SB), Z3
+	VBLENDMPS    Z3, Z0, K2, Z3
+	VBROADCASTSS constants<>+5824(SB), Z4
+	VFMADD213PS  Z4, Z3, Z2
+	VFMADD231PS  Z3, Z1, Z2
+	VBROADCASTSS constants<>+2752(SB), Z1
+	VMAXPS       Z13, Z1, Z1
+	VBROADCASTSS constants<>+2752(SB), Z3
+	VBLENDMPS    Z0, Z3, K2, Z3
+	VMULPS       Z2, Z2, Z0
+	VBROADCASTSS constants<>+896(SB), Z4
+	VBROADCASTSS constants<>+960(SB), Z5
+	VFMADD231PS  Z5, Z2, Z4
+	VBROADCASTSS constants<>+1024(SB), Z5
+	VBROADCASTSS constants<>+1088(SB), Z8
+	VFMADD231PS  Z8, Z2, Z5
+	VBROADCASTSS constants<>+1152(SB), Z8
+	VBROADCASTSS constants<>+1216(SB), Z9
+	VFMADD231PS  Z9, Z2, Z8
+	VBROADCASTSS constants<>+1280(SB), Z9
+	VBROADCASTSS constants<>+1344(SB), Z10
+	VFMADD231PS  Z10, Z2, Z9
+	VMULPS       Z2, Z2, Z10
+	VFMADD231PS  Z10, Z5, Z4
+	VFMADD231PS  Z10, Z9, Z8
+	VMULPS       Z10, Z10, Z5
+	VFMADD231PS  Z5, Z8, Z4
+	VMULPS       Z2, Z0, Z5
+	VMULPS       Z7, Z3, Z7
+	VFMADD231PS  Z4, Z5, Z7
+	VBROADCASTSS constants<>+832(SB), Z4
+	VFNMADD231PS Z4, Z0, Z7
+	VADDPS       Z7, Z2, Z0
+	VFMADD231PS  Z6, Z3, Z0
+	VADDPS       Z0, Z1, Z0
+	VMOVUPS      Z0, K1, (AX)(DX*4)
+
+done:
+	VZEROUPPER
+	RET
+
+// func softplusPastAVX512(dst *float32, x *float32, n int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
+TEXT ·softplusPastAVX512(SB), NOSPLIT, $0-24
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+8(FP), CX
+	VBROADCASTSS constants<>+704(SB), Z0
+	VBROADCASTSS constants<>+1536(SB), Z1
+	VBROADCASTSS constants<>+1728(SB), Z2
+	VBROADCASTSS constants<>+64(SB), Z3
+	VBROADCASTSS constants<>+128(SB), Z4
+	VBROADCASTSS constants<>+192(SB), Z5
+	VBROADCASTSS constants<>+256(SB), Z6
+	VBROADCASTSS constants<>+320(SB), Z7
+	VBROADCASTSS constants<>+384(SB), Z8
+	VBROADCASTSS constants<>+448(SB), Z9
+	VBROADCASTSS constants<>+512(SB), Z10
+	VBROADCASTSS constants<>+576(SB), Z11
+	VBROADCASTSS constants<>+640(SB), Z12
+	MOVQ         n+16(FP), BX
+	MOVQ         BX, SI
+	ANDQ         $-16, SI
+	XORQ         DX, DX
+	JMP          test
+
+loop:
+	PREFETCHT0   2048(CX)(DX*4)
+	VMOVUPS      (CX)(DX*4), Z13
+	VANDPS       Z1, Z13, Z14
+	VXORPS       Z2, Z14, Z14
+	VMAXPS       Z14, Z3, Z14
+	VMOVUPS      Z5, Z15
+	VFMADD231PS  Z4, Z14, Z15
+	VSUBPS       Z5, Z15, Z15
+	VFNMADD231PS Z6, Z15, Z14
+	VFNMADD231PS Z7, Z15, Z14
+	VMOVUPS      Z9, Z16
+	VFMADD231PS  Z14, Z8, Z16
+	VFMADD213PS  Z10, Z14, Z16
+	VFMADD213PS  Z11, Z14, Z16
+	VFMADD213PS  Z12, Z14, Z16
+	VFMADD213PS  Z0, Z14, Z16
+	VFMADD213PS  Z0, Z14, Z16
+	VSCALEFPS    Z15, Z16, Z14
+	VADDPS       Z0, Z14, Z15
+	VSUBPS       Z0, Z15, Z16
+	VSUBPS       Z16, Z14, Z14
+	VBROADCASTSS constants<>+6208(SB), Z16
+	VCMPPS       $0x11, Z15, Z16, K1
+	VBROADCASTSS constants<>+832(SB), Z16
+	VBLENDMPS    Z16, Z0, K1, Z16
+	VBROADCASTSS constants<>+5824(SB), Z17
+	VFMADD213PS  Z17, Z16, Z15
+	VFMADD231PS  Z16, Z14, Z15
+	VBROADCASTSS constants<>+2752(SB), Z14
+	VMAXPS       Z13, Z14, Z13
+	VBROADCASTSS constants<>+2752(SB), Z14
+	VBLENDMPS    Z0, Z14, K1, Z14
+	VMULPS       Z15, Z15, Z16
+	VBROADCASTSS constants<>+896(SB), Z17
+	VBROADCASTSS constants<>+960(SB), Z18
+	VFMADD231PS  Z18, Z15, Z17
+	VBROADCASTSS constants<>+1024(SB), Z18
+	VBROADCASTSS constants<>+1088(SB), Z19
+	VFMADD231PS  Z19, Z15, Z18
+	VBROADCASTSS constants<>+1152(SB), Z19
+	VBROADCASTSS constants<>+1216(SB), Z20
+	VFMADD231PS  Z20, Z15, Z19
+	VBROADCASTSS constants<>+1280(SB), Z20
+	VBROADCASTSS constants<>+1344(SB), Z21
+	VFMADD231PS  Z21, Z15, Z20
+	VMULPS       Z15, Z15, Z21
+	VFMADD231PS  Z21, Z18, Z17
+	VFMADD231PS  Z21, Z20, Z19
+	VMULPS       Z21, Z21, Z18
+	VFMADD231PS  Z18, Z19, Z17
+	VMULPS       Z15, Z16, Z18
+	VMULPS       Z7, Z14, Z19
+	VFMADD231PS  Z17, Z18, Z19
+	VBROADCASTSS constants<>+832(SB), Z17
+	VFNMADD231PS Z17, Z16, Z19
+	VADDPS       Z19, Z15, Z15
+	VFMADD231PS  Z6, Z14, Z15
+	VADDPS       Z15, Z13, Z13
+	VMOVNTPS     Z13, (AX)(DX*4)
+	ADDQ         $+16, DX
+
+test:
+	CMPQ         DX, SI
+	JLT          loop
+	SUBQ         DX, BX
+	JZ           done
+	MOVQ         $-1, SI
+	BZHIQ        BX, SI, SI
+	KMOVW        SI, K1
+	VMOVUPS.Z    (CX)(DX*4), K1, Z13
+	VANDPS       Z1, Z13, Z1
+	VXORPS       Z2, Z1, Z1
+	VMAXPS       Z1, Z3, Z1
+	VMOVUPS      Z5, Z2
+	VFMADD231PS  Z4, Z1, Z2
+	VSUBPS       Z5, Z2, Z2
+	VFNMADD231PS Z6, Z2, Z1
+	VFNMADD231PS Z7, Z2, Z1
+	VMOVUPS      Z9, Z3
+	VFMADD231PS  Z1, Z8, Z3
+	VFMADD213PS  Z10, Z1, Z3
+	VFMADD213PS  Z11, Z1, Z3
+	VFMADD213PS  Z12, Z1, Z3
+	VFMADD213PS  Z0, Z1, Z3
+	VFMADD213PS  Z0, Z1, Z3
+	VSCALEFPS    Z2, Z3, Z1
+	VADDPS       Z0, Z1, Z2
+	VSUBPS       Z0, Z2, Z3
+	VSUBPS       Z3, Z1, Z1
+	VBROADCASTSS constants<>+6208(SB), Z3
+	VCMPPS       $0x11, Z2, Z3, K2
+	VBROADCASTSS constants<>+832(SB), Z3
+	VBLENDMPS    Z3, Z0, K2, Z3
+	VBROADCASTSS constants<>+5824(SB), Z4
+	VFMADD213PS  Z4, Z3, Z2
+	VFMADD231PS  Z3, Z1, Z2
+	VBROADCASTSS constants<>+2752(SB), Z1
+	VMAXPS       Z13, Z1, Z1
+	VBROADCASTSS constants<>+2752(SB), Z3
+	VBLENDMPS    Z0, Z3, K2, Z3
+	VMULPS       Z2, Z2, Z0
+	VBROADCASTSS constants<>+896(SB), Z4
+	VBROADCASTSS constants<>+960(SB), Z5
+	VFMADD231PS  Z5, Z2, Z4
+	VBROADCASTSS constants<>+1024(SB), Z5
+	VBROADCASTSS constants<>+1088(SB), Z8
+	VFMADD231PS  Z8, Z2, Z5
+	VBROADCASTSS constants<>+1152(SB), Z8
+	VBROADCASTSS constants<>+1216(SB), Z9
+	VFMADD231PS  Z9, Z2, Z8
+	VBROADCASTSS constants<>+1280(SB), Z9
+	VBROADCASTSS constants<>+1344(SB), Z10
+	VFMADD231PS  Z10, Z2, Z9
+	VMULPS       Z2, Z2, Z10
+	VFMADD231PS  Z10, Z5, Z4
+	VFMADD231PS  Z10, Z9, Z8
+	VMULPS       Z10, Z10, Z5
+	VFMADD231PS  Z5, Z8, Z4
+	VMULPS       Z2, Z0, Z5
+	VMULPS       Z7, Z3, Z7
+	VFMADD231PS  Z4, Z5, Z7
+	VBROADCASTSS constants<>+832(SB), Z4
+	VFNMADD231PS Z4, Z0, Z7
+	VADDPS       Z7, Z2, Z0
+	VFMADD231PS  Z6, Z3, Z0
+	VADDPS       Z0, Z1, Z0
+	VMOVUPS      Z0, K1, (AX)(DX*4)
+
+done:
+	VZEROUPPER
+	RET
+
+// func powAVX512(dst *float32, x *float32, y *float32, n int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·powAVX512(SB), NOSPLIT, $0-32
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         y+16(FP), DX
+	VBROADCASTSS constants<>+1536(SB), Z0
+	VBROADCASTSS constants<>+768(SB), Z1
+	VBROADCASTSS constants<>+832(SB), Z2
+	VBROADCASTSS constants<>+704(SB), Z3
+	VBROADCASTSD constants<>+6272(SB), Z4
+	VBROADCASTSD constants<>+6336(SB), Z5
+	VBROADCASTSD constants<>+6400(SB), Z6
+	VBROADCASTSD constants<>+6464(SB), Z7
+	VBROADCASTSD constants<>+6528(SB), Z8
+	VBROADCASTSD constants<>+6592(SB), Z9
+	VBROADCASTSD constants<>+6656(SB), Z10
+	VBROADCASTSS constants<>+6720(SB), Z11
+	VBROADCASTSS constants<>+6784(SB), Z12
+	MOVQ         n+24(FP), SI
+	MOVQ         SI, DI
+	ANDQ         $-16, DI
+	XORQ         BX, BX
+	JMP          test
+
+loop:
+	VMOVUPS       (CX)(BX*4), Z13
+	VMOVUPS       (DX)(BX*4), Z14
+	VANDPS        Z0, Z13, Z15
+	VGETMANTPS    $0x00, Z15, Z16
+	VGETEXPPS     Z15, Z17
+	VCMPPS        $0x11, Z16, Z1, K1
+	VMULPS        Z2, Z16, Z18
+	VBLENDMPS     Z18, Z16, K1, Z16
+	VADDPS        Z3, Z17, Z18
+	VBLENDMPS     Z18, Z17, K1, Z17
+	VSUBPS        Z3, Z16, Z16
+	VCVTPS2PD     Y16, Z18
+	VEXTRACTF32X8 $0x01, Z16, Y16
+	VCVTPS2PD     Y16, Z16
+	VADDPD        Z4, Z18, Z20
+	VADDPD        Z4, Z16, Z21
+	VDIVPD        Z20, Z18, Z18
+	VDIVPD        Z21, Z16, Z16
+	VMULPD        Z18, Z18, Z20
+	VMULPD        Z16, Z16, Z21
+	VMOVUPS       Z6, Z22
+	VFMADD231PD   Z20, Z5, Z22
+	VMOVUPS       Z6, Z23
+	VFMADD231PD   Z21, Z5, Z23
+	VFMADD213PD   Z7, Z20, Z22
+	VFMADD213PD   Z7, Z21, Z23
+	VFMADD213PD   Z8, Z20, Z22
+	VFMADD213PD   Z8, Z21, Z23
+	VFMADD213PD   Z9, Z20, Z22
+	VFMADD213PD   Z9, Z21, Z23
+	VFMADD213PD   Z10, Z20, Z22
+	VFMADD213PD   Z10, Z21, Z23
+	VCVTPS2PD     Y17, Z20
+	VEXTRACTF32X8 $0x01, Z17, Y17
+	VCVTPS2PD     Y17, Z17
+	VFMADD231PD   Z22, Z18, Z20
+	VFMADD231PD   Z23, Z16, Z17
+	VMAXPS        Z14, Z12, Z16
+	VMINPS        Z16, Z11, Z16
+	VCVTPS2PD     Y16, Z18
+	VEXTRACTF32X8 $0x01, Z16, Y16
+	VCVTPS2PD     Y16, Z16
+	VMULPD        Z20, Z18, Z18
+	VMULPD        Z17, Z16, Z16
+	VRNDSCALEPD   $0x08, Z18, Z17
+	VRNDSCALEPD   $0x08, Z16, Z20
+	VSUBPD        Z17, Z18, Z21
+	VSUBPD        Z20, Z16, Z22
+	VBROADCASTSD  constants<>+6912(SB), Z23
+	VBROADCASTSD  constants<>+6848(SB), Z24
+	VFMADD231PD   Z24, Z21, Z23
+	VBROADCASTSD  constants<>+6912(SB), Z24
+	VBROADCASTSD  constants<>+6848(SB), Z25
+	VFMADD231PD   Z25, Z22, Z24
+	VBROADCASTSD  constants<>+6976(SB), Z25
+	VFMADD213PD   Z25, Z21, Z23
+	VBROADCASTSD  constants<>+6976(SB), Z25
+	VFMADD213PD   Z25, Z22, Z24
+	VBROADCASTSD  constants<>+7040(SB), Z25
+	VFMADD213PD   Z25, Z21, Z23
+	VBROADCASTSD  constants<>+7040(SB), Z25
+	VFMADD213PD   Z25, Z22, Z24
+	VBROADCASTSD  constants<>+7104(SB), Z25
+	VFMADD213PD   Z25, Z21, Z23
+	VBROADCASTSD  constants<>+7104(SB), Z25
+	VFMADD213PD   Z25, Z22, Z24
+	VBROADCASTSD  constants<>+7168(SB), Z25
+	VFMADD213PD   Z25, Z21, Z23
+	VBROADCASTSD  constants<>+7168(SB), Z25
+	VFMADD213PD   Z25, Z22, Z24
+	VBROADCASTSD  constants<>+7232(SB), Z25
+	VFMADD213PD   Z25, Z21, Z23
+	VBROADCASTSD  constants<>+7232(SB), Z25
+	VFMADD213PD   Z25, Z22, Z24
+	VBROADCASTSD  constants<>+7296(SB), Z25
+	VFMADD213PD   Z25, Z21, Z23
+	VBROADCASTSD  constants<>+7296(SB), Z25
+	VFMADD213PD   Z25, Z22, Z24
+	VBROADCASTSD  constants<>+7360(SB), Z25
+	VFMADD213PD   Z25, Z21, Z23
+	VBROADCASTSD  constants<>+7360(SB), Z21
+	VFMADD213PD   Z21, Z22, Z24
+	VCVTPD2PS     Z17, Y19
+	VCVTPD2PS     Z20, Y17
+	VINSERTF32X8  $0x01, Y17, Z19, Z17
+	VCVTPD2PS     Z18, Y19
+	VCVTPD2PS     Z16, Y16
+	VINSERTF32X8  $0x01, Y16, Z19, Z16
+	VCVTPD2PS     Z23, Y19
+	VCVTPD2PS     Z24, Y18
+	VINSERTF32X8  $0x01, Y18, Z19, Z18
+	VSCALEFPS     Z17, Z18, Z17
+	VBROADCASTSS  constants<>+7424(SB), Z18
+	VCMPPS        $0x11, Z18, Z16, K1
+	VBROADCASTSS  constants<>+7488(SB), Z18
+	VCMPPS        $0x11, Z16, Z18, K2
+	VBROADCASTSS  constants<>+5888(SB), Z16
+	VBLENDMPS     Z16, Z17, K2, Z17
+	VBROADCASTSS  constants<>+2752(SB), Z16
+	VBLENDMPS     Z16, Z17, K1, Z17
+	VMULPS        Z2, Z14, Z16
+	VRNDSCALEPS   $0x0b, Z14, Z18
+	VCMPPS        $0x00, Z14, Z18, K1
+	VRNDSCALEPS   $0x0b, Z16, Z18
+	VCMPPS        $0x00, Z16, Z18, K2
+	VBROADCASTSS  constants<>+1728(SB), Z16
+	VANDPS        Z16, Z13, Z16
+	VBROADCASTSS  constants<>+2752(SB), Z18
+	VBLENDMPS     Z18, Z16, K2, Z16
+	VORPS         Z16, Z17, Z16
+	VBROADCASTSS  constants<>+2752(SB), Z18
+	VCMPPS        $0x11, Z18, Z13, K2
+	VBROADCASTSS  constants<>+5888(SB), Z18
+	VCMPPS        $0x00, Z18, Z15, K3
+	VBROADCASTSS  constants<>+7552(SB), Z15
+	VBLENDMPS     Z17, Z15, K3, Z15
+	VBLENDMPS     Z15, Z17, K2, Z17
+	VBLENDMPS     Z16, Z17, K1, Z17
+	VCMPPS        $0x03, Z13, Z13, K1
+	VBLENDMPS     Z13, Z17, K1, Z17
+	VCMPPS        $0x00, Z3, Z13, K1
+	VBLENDMPS     Z3, Z17, K1, Z17
+	VBROADCASTSS  constants<>+2752(SB), Z13
+	VCMPPS        $0x00, Z13, Z14, K1
+	VBLENDMPS     Z3, Z17, K1, Z17
+	VMOVUPS       Z17, (AX)(BX*4)
+	ADDQ          $+16, BX
+
+test:
+	CMPQ          BX, DI
+	JLT           loop
+	SUBQ          BX, SI
+	JZ            done
+	MOVQ          $-1, DI
+	BZHIQ         SI, DI, DI
+	KMOVW         DI, K1
+	VMOVUPS.Z     (CX)(BX*4), K1, Z13
+	VMOVUPS.Z     (DX)(BX*4), K1, Z14
+	VANDPS        Z0, Z13, Z0
+	VGETMANTPS    $0x00, Z0, Z15
+	VGETEXPPS     Z0, Z16
+	VCMPPS        $0x11, Z15, Z1, K2
+	VMULPS        Z2, Z15, Z1
+	VBLENDMPS     Z1, Z15, K2, Z15
+	VADDPS        Z3, Z16, Z1
+	VBLENDMPS     Z1, Z16, K2, Z16
+	VSUBPS        Z3, Z15, Z1
+	VCVTPS2PD     Y1, Z15
+	VEXTRACTF32X8 $0x01, Z1, Y1
+	VCVTPS2PD     Y1, Z1
+	VADDPD        Z4, Z15, Z17
+	VADDPD        Z4, Z1, Z4
+	VDIVPD        Z17, Z15, Z15
+	VDIVPD        Z4, Z1, Z1
+	VMULPD        Z15, Z15, Z4
+	VMULPD        Z1, Z1, Z17
+	VMOVUPS       Z6, Z18
+	VFMADD231PD   Z4, Z5, Z18
+	VFMADD231PD   Z17, Z5, Z6
+	VFMADD213PD   Z7, Z4, Z18
+	VFMADD213PD   Z7, Z17, Z6
+	VFMADD213PD   Z8, Z4, Z18
+	VFMADD213PD   Z8, Z17, Z6
+	VFMADD213PD   Z9, Z4, Z18
+	VFMADD213PD   Z9, Z17, Z6
+	VFMADD213PD   Z10, Z4, Z18
+	VFMADD213PD   Z10, Z17, Z6
+	VCVTPS2PD     Y16, Z4
+	VEXTRACTF32X8 $0x01, Z16, Y5
+	VCVTPS2PD     Y5, Z5
+	VFMADD231PD   Z18, Z15, Z4
+	VFMADD231PD   Z6, Z1, Z5
+	VMAXPS        Z14, Z12, Z1
+	VMINPS        Z1, Z11, Z1
+	VCVTPS2PD     Y1, Z6
+	VEXTRACTF32X8 $0x01, Z1, Y1
+	VCVTPS2PD     Y1, Z1
+	VMULPD        Z4, Z6, Z4
+	VMULPD        Z5, Z1, Z1
+	VRNDSCALEPD   $0x08, Z4, Z5
+	VRNDSCALEPD   $0x08, Z1, Z6
+	VSUBPD        Z5, Z4, Z7
+	VSUBPD        Z6, Z1, Z8
+	VBROADCASTSD  constants<>+6912(SB), Z9
+	VBROADCASTSD  constants<>+6848(SB), Z10
+	VFMADD231PD   Z10, Z7, Z9
+	VBROADCASTSD  constants<>+6912(SB), Z10
+	VBROADCASTSD  constants<>+6848(SB), Z11
+	VFMADD231PD   Z11, Z8, Z10
+	VBROADCASTSD  constants<>+6976(SB), Z11
+	VFMADD213PD   Z11, Z7, Z9
+	VBROADCASTSD  constants<>+6976(SB), Z11
+	VFMADD213PD   Z11, Z8, Z10
+	VBROADCASTSD  constants<>+7040(SB), Z11
+	VFMADD213PD   Z11, Z7, Z9
+	VBROADCASTSD  constants<>+7040(SB), Z11
+	VFMADD213PD   Z11, Z8, Z10
+	VBROADCASTSD  constants<>+7104(SB), Z11
+	VFMADD213PD   Z11, Z7, Z9
+	VBROADCASTSD  constants<>+7104(SB), Z11
+	VFMADD213PD   Z11, Z8, Z10
+	VBROADCASTSD  constants<>+7168(SB), Z11
+	VFMADD213PD   Z11, Z7, Z9
+	VBROADCASTSD  constants<>+7168(SB), Z11
+	VFMADD213PD   Z11, Z8, Z10
+	VBROADCASTSD  constants<>+7232(SB), Z11
+	VFMADD213PD   Z11, Z7, Z9
+	VBROADCASTSD  constants<>+7232(SB), Z11
+	VFMADD213PD   Z11, Z8, Z10
+	VBROADCASTSD  constants<>+7296(SB), Z11
+	VFMADD213PD   Z11, Z7, Z9
+	VBROADCASTSD  constants<>+7296(SB), Z11
+	VFMADD213PD   Z11, Z8, Z10
+	VBROADCASTSD  constants<>+7360(SB), Z11
+	VFMADD213PD   Z11, Z7, Z9
+	VBROADCASTSD  constants<>+7360(SB), Z7
+	VFMADD213PD   Z7, Z8, Z10
+	VCVTPD2PS     Z5, Y19
+	VCVTPD2PS     Z6, Y5
+	VINSERTF32X8  $0x01, Y5, Z19, Z5
+	VCVTPD2PS     Z4, Y19
+	VCVTPD2PS     Z1, Y1
+	VINSERTF32X8  $0x01, Y1, Z19, Z1
+	VCVTPD2PS     Z9, Y19
+	VCVTPD2PS     Z10, Y4
+	VINSERTF32X8  $0x01, Y4, Z19, Z4
+	VSCALEFPS     Z5, Z4, Z4
+	VBROADCASTSS  constants<>+7424(SB), Z5
+	VCMPPS        $0x11, Z5, Z1, K2
+	VBROADCASTSS  constants<>+7488(SB), Z5
+	VCMPPS        $0x11, Z1, Z5, K3
+	VBROADCASTSS  constants<>+5888(SB), Z1
+	VBLENDMPS     Z1, Z4, K3, Z4
+	VBROADCASTSS  constants<>+2752(SB), Z1
+	VBLENDMPS     Z1, Z4, K2, Z4
+	VMULPS        Z2, Z14, Z1
+	VRNDSCALEPS   $0x0b, Z14, Z2
+	VCMPPS        $0x00, Z14, Z2, K2
+	VRNDSCALEPS   $0x0b, Z1, Z2
+	VCMPPS        $0x00, Z1, Z2, K3
+	VBROADCASTSS  constants<>+1728(SB), Z1
+	VANDPS        Z1, Z13, Z1
+	VBROADCASTSS  constants<>+2752(SB), Z2
+	VBLENDMPS     Z2, Z1, K3, Z1
+	VORPS         Z1, Z4, Z1
+	VBROADCASTSS  constants<>+2752(SB), Z2
+	VCMPPS        $0x11, Z2, Z13, K3
+	VBROADCASTSS  constants<>+5888(SB), Z2
+	VCMPPS        $0x00, Z2, Z0, K4
+	VBROADCASTSS  constants<>+7552(SB), Z0
+	VBLENDMPS     Z4, Z0, K4, Z0
+	VBLENDMPS     Z0, Z4, K3, Z4
+	VBLENDMPS     Z1, Z4, K2, Z4
+	VCMPPS        $0x03, Z13, Z13, K2
+	VBLENDMPS     Z13, Z4, K2, Z4
+	VCMPPS        $0x00, Z3, Z13, K2
+	VBLENDMPS     Z3, Z4, K2, Z4
+	VBROADCASTSS  constants<>+2752(SB), Z0
+	VCMPPS        $0x00, Z0, Z14, K2
+	VBLENDMPS     Z3, Z4, K2, Z4
+	VMOVUPS       Z4, K1, (AX)(BX*4)
+
+done:
+	VZEROUPPER
+	RET
+
+// func powPastAVX512(dst *float32, x *float32, y *float32, n int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
+TEXT ·powPastAVX512(SB), NOSPLIT, $0-32
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         y+16(FP), DX
+	VBROADCASTSS constants<>+1536(SB), Z0
+	VBROADCASTSS constants<>+768(SB), Z1
+	VBROADCASTSS constants<>+832(SB), Z2
+	VBROADCASTSS constants<>+704(SB), Z3
+	VBROADCASTSD constants<>+6272(SB), Z4
+	VBROADCASTSD constants<>+6336(SB), Z5
+	VBROADCASTSD constants<>+6400(SB), Z6
+	VBROADCASTSD constants<>+6464(SB), Z7
+	VBROADCASTSD constants<>+6528(SB), Z8
+	VBROADCASTSD constants<>+6592(SB), Z9
+	VBROADCASTSD constants<>+6656(SB), Z10
+	VBROADCASTSS constants<>+6720(SB), Z11
+	VBROADCASTSS constants<>+6784(SB), Z12
+	MOVQ         n+24(FP), SI
+	MOVQ         SI, DI
+	ANDQ         $-16, DI
+	XORQ         BX, BX
+	JMP          test
+
+loop:
+	PREFETCHT0    2048(CX)(BX*4)
+	PREFETCHT0    2048(DX)(BX*4)
+	VMOVUPS       (CX)(BX*4), Z13
+	VMOVUPS       (DX)(BX*4), Z14
+	VANDPS        Z0, Z13, Z15
+	VGETMANTPS    $0x00, Z15, Z16
+	VGETEXPPS     Z15, Z17
+	VCMPPS        $0x11, Z16, Z1, K1
+	VMULPS        Z2, Z16, Z18
+	VBLENDMPS     Z18, Z16, K1, Z16
+	VADDPS        Z3, Z17, Z18
+	VBLENDMPS     Z18, Z17, K1, Z17
+	VSUBPS        Z3, Z16, Z16
+	VCVTPS2PD     Y16, Z18
+	VEXTRACTF32X8 $0x01, Z16, Y16
+	VCVTPS2PD     Y16, Z16
+	VADDPD        Z4, Z18, Z20
+	VADDPD        Z4, Z16, Z21
+	VDIVPD        Z20, Z18, Z18
+	VDIVPD        Z21, Z16, Z16
+	VMULPD        Z18, Z18, Z20
+	VMULPD        Z16, Z16, Z21
+	VMOVUPS       Z6, Z22
+	VFMADD231PD   Z20, Z5, Z22
+	VMOVUPS       Z6, Z23
+	VFMADD231PD   Z21, Z5, Z23
+	VFMADD213PD   Z7, Z20, Z22
+	VFMADD213PD   Z7, Z21, Z23
+	VFMADD213PD   Z8, Z20, Z22
+	VFMADD213PD   Z8, Z21, Z23
+	VFMADD213PD   Z9, Z20, Z22
+	VFMADD213PD   Z9, Z21, Z23
+	VFMADD213PD   Z10, Z20, Z22
+	VFMADD213PD   Z10, Z21, Z23
+	VCVTPS2PD     Y17, Z20
+	VEXTRACTF32X8 $0x01, Z17, Y17
+	VCVTPS2PD     Y17, Z17
+	VFMADD231PD   Z22, Z18, Z20
+	VFMADD231PD   Z23, Z16, Z17
+	VMAXPS        Z14, Z12, Z16
+	VMINPS        Z16, Z11, Z16
+	VCVTPS2PD     Y16, Z18
+	VEXTRACTF32X8 $0x01, Z16, Y16
+	VCVTPS2PD     Y16, Z16
+	VMULPD        Z20, Z18, Z18
+	VMULPD        Z17, Z16, Z16
+	VRNDSCALEPD   $0x08, Z18, Z17
+	VRNDSCALEPD   $0x08, Z16, Z20
+	VSUBPD        Z17, Z18, Z21
+	VSUBPD        Z20, Z16, Z22
+	VBROADCASTSD  constants<>+6912(SB), Z23
+	VBROADCASTSD  constants<>+6848(SB), Z24
+	VFMADD231PD   Z24, Z21, Z23
+	VBROADCASTSD  constants<>+6912(SB), Z24
+	VBROADCASTSD  constants<>+6848(SB), Z25
+	VFMADD231PD   Z25, Z22, Z24
+	VBROADCASTSD  constants<>+6976(SB), Z25
+	VFMADD213PD   Z25, Z21, Z23
+	VBROADCASTSD  constants<>+6976(SB), Z25
+	VFMADD213PD   Z25, Z22, Z24
+	VBROADCASTSD  constants<>+7040(SB), Z25
+	VFMADD213PD   Z25, Z21, Z23
+	VBROADCASTSD  constants<>+7040(SB), Z25
+	VFMADD213PD   Z25, Z22, Z24
+	VBROADCASTSD  constants<>+7104(SB), Z25
+	VFMADD213PD   Z25, Z21, Z23
+	VBROADCASTSD  constants<>+7104(SB), Z25
+	VFMADD213PD   Z25, Z22, Z24
+	VBROADCASTSD  constants<>+7168(SB), Z25
+	VFMADD213PD   Z25, Z21, Z23
+	VBROADCASTSD  constants<>+7168(SB), Z25
+	VFMADD213PD   Z25, Z22, Z24
+	VBROADCASTSD  constants<>+7232(SB), Z25
+	VFMADD213PD   Z25, Z21, Z23
+	VBROADCASTSD  constants<>+7232(SB), Z25
+	VFMADD213PD   Z25, Z22, Z24
+	VBROADCASTSD  constants<>+7296(SB), Z25
+	VFMADD213PD   Z25, Z21, Z23
+	VBROADCASTSD  constants<>+7296(SB), Z25
+	VFMADD213PD   Z25, Z22, Z24
+	VBROADCASTSD  constants<>+7360(SB), Z25
+	VFMADD213PD   Z25, Z21, Z23
+	VBROADCASTSD  constants<>+7360(SB), Z21
+	VFMADD213PD   Z21, Z22, Z24
+	VCVTPD2PS     Z17, Y19
+	VCVTPD2PS     Z20, Y17
+	VINSERTF32X8  $0x01, Y17, Z19, Z17
+	VCVTPD2PS     Z18, Y19
+	VCVTPD2PS     Z16, Y16
+	VINSERTF32X8  $0x01, Y16, Z19, Z16
+	VCVTPD2PS     Z23, Y19
+	VCVTPD2PS     Z24, Y18
+	VINSERTF32X8  $0x01, Y18, Z19, Z18
+	VSCALEFPS     Z17, Z18, Z17
+	VBROADCASTSS  constants<>+7424(SB), Z18
+	VCMPPS        $0x11, Z18, Z16, K1
+	VBROADCASTSS  constants<>+7488(SB), Z18
+	VCMPPS        $0x11, Z16, Z18, K2
+	VBROADCASTSS  constants<>+5888(SB), Z16
+	VBLENDMPS     Z16, Z17, K2, Z17
+	VBROADCASTSS  constants<>+2752(SB), Z16
+	VBLENDMPS     Z16, Z17, K1, Z17
+	VMULPS        Z2, Z14, Z16
+	VRNDSCALEPS   $0x0b, Z14, Z18
+	VCMPPS        $0x00, Z14, Z18, K1
+	VRNDSCALEPS   $0x0b, Z16, Z18
+	VCMPPS        $0x00, Z16, Z18, K2
+	VBROADCASTSS  constants<>+1728(SB), Z16
+	VANDPS        Z16, Z13, Z16
+	VBROADCASTSS  constants<>+2752(SB), Z18
+	VBLENDMPS     Z18, Z16, K2, Z16
+	VORPS         Z16, Z17, Z16
+	VBROADCASTSS  constants<>+2752(SB), Z18
+	VCMPPS        $0x11, Z18, Z13, K2
+	VBROADCASTSS  constants<>+5888(SB), Z18
+	VCMPPS        $0x00, Z18, Z15, K3
+	VBROADCASTSS  constants<>+7552(SB), Z15
+	VBLENDMPS     Z17, Z15, K3, Z15
+	VBLENDMPS     Z15, Z17, K2, Z17
+	VBLENDMPS     Z16, Z17, K1, Z17
+	VCMPPS        $0x03, Z13, Z13, K1
+	VBLENDMPS     Z13, Z17, K1, Z17
+	VCMPPS        $0x00, Z3, Z13, K1
+	VBLENDMPS     Z3, Z17, K1, Z17
+	VBROADCASTSS  constants<>+2752(SB), Z13
+	VCMPPS        $0x00, Z13, Z14, K1
+	VBLENDMPS     Z3, Z17, K1, Z17
+	VMOVNTPS      Z17, (AX)(BX*4)
+	ADDQ          $+16, BX
+
+test:
+	CMPQ          BX, DI
+	JLT           loop
+	SUBQ          BX, SI
+	JZ            done
+	MOVQ          $-1, DI
+	BZHIQ         SI, DI, DI
+	KMOVW         DI, K1
+	VMOVUPS.Z     (CX)(BX*4), K1, Z13
+	VMOVUPS.Z     (DX)(BX*4), K1, Z14
+	VANDPS        Z0, Z13, Z0
+	VGETMANTPS    $0x00, Z0, Z15
+	VGETEXPPS     Z0, Z16
+	VCMPPS        $0x11, Z15, Z1, K2
+	VMULPS        Z2, Z15, Z1
+	VBLENDMPS     Z1, Z15, K2, Z15
+	VADDPS        Z3, Z16, Z1
+	VBLENDMPS     Z1, Z16, K2, Z16
+	VSUBPS        Z3, Z15, Z1
+	VCVTPS2PD     Y1, Z15
+	VEXTRACTF32X8 $0x01, Z1, Y1
+	VCVTPS2PD     Y1, Z1
+	VADDPD        Z4, Z15, Z17
+	VADDPD        Z4, Z1, Z4
+	VDIVPD        Z17, Z15, Z15
+	VDIVPD        Z4, Z1, Z1
+	VMULPD        Z15, Z15, Z4
+	VMULPD        Z1, Z1, Z17
+	VMOVUPS       Z6, Z18
+	VFMADD231PD   Z4, Z5, Z18
+	VFMADD231PD   Z17, Z5, Z6
+	VFMADD213PD   Z7, Z4, Z18
+	VFMADD213PD   Z7, Z17, Z6
+	VFMADD213PD   Z8, Z4, Z18
+	VFMADD213PD   Z8, Z17, Z6
+	VFMADD213PD   Z9, Z4, Z18
+	VFMADD213PD   Z9, Z17, Z6
+	VFMADD213PD   Z10, Z4, Z18
+	VFMADD213PD   Z10, Z17, Z6
+	VCVTPS2PD     Y16, Z4
+	VEXTRACTF32X8 $0x01, Z16, Y5
+	VCVTPS2PD     Y5, Z5
+	VFMADD231PD   Z18, Z15, Z4
+	VFMADD231PD   Z6, Z1, Z5
+	VMAXPS        Z14, Z12, Z1
+	VMINPS        Z1, Z11, Z1
+	VCVTPS2PD     Y1, Z6
+	VEXTRACTF32X8 $0x01, Z1, Y1
+	VCVTPS2PD     Y1, Z1
+	VMULPD        Z4, Z6, Z4
+	VMULPD        Z5, Z1, Z1
+	VRNDSCALEPD   $0x08, Z4, Z5
+	VRNDSCALEPD   $0x08, Z1, Z6
+	VSUBPD        Z5, Z4, Z7
+	VSUBPD        Z6, Z1, Z8
+	VBROADCASTSD  constants<>+6912(SB), Z9
+	VBROADCASTSD  constants<>+6848(SB), Z10
+	VFMADD231PD   Z10, Z7, Z9
+	VBROADCASTSD  constants<>+6912(SB), Z10
+	VBROADCASTSD  constants<>+6848(SB), Z11
+	VFMADD231PD   Z11, Z8, Z10
+	VBROADCASTSD  constants<>+6976(SB), Z11
+	VFMADD213PD   Z11, Z7, Z9
+	VBROADCASTSD  constants<>+6976(SB), Z11
+	VFMADD213PD   Z11, Z8, Z10
+	VBROADCASTSD  constants<>+7040(SB), Z11
+	VFMADD213PD   Z11, Z7, Z9
+	VBROADCASTSD  constants<>+7040(SB), Z11
+	VFMADD213PD   Z11, Z8, Z10
+	VBROADCASTSD  constants<>+7104(SB), Z11
+	VFMADD213PD   Z11, Z7, Z9
+	VBROADCASTSD  constants<>+7104(SB), Z11
+	VFMADD213PD   Z11, Z8, Z10
+	VBROADCASTSD  constants<>+7168(SB), Z11
+	VFMADD213PD   Z11, Z7, Z9
+	VBROADCASTSD  constants<>+7168(SB), Z11
+	VFMADD213PD   Z11, Z8, Z10
+	VBROADCASTSD  constants<>+7232(SB), Z11
+	VFMADD213PD   Z11, Z7, Z9
+	VBROADCASTSD  constants<>+7232(SB), Z11
+	VFMADD213PD   Z11, Z8, Z10
+	VBROADCASTSD  constants<>+7296(SB), Z11
+	VFMADD213PD   Z11, Z7, Z9
+	VBROADCASTSD  constants<>+7296(SB), Z11
+	VFMADD213PD   Z11, Z8, Z10
+	VBROADCASTSD  constants<>+7360(SB), Z11
+	VFMADD213PD   Z11, Z7, Z9
+	VBROADCASTSD  constants<>+7360(SB), Z7
+	VFMADD213PD   Z7, Z8, Z10
+	VCVTPD2PS     Z5, Y19
+	VCVTPD2PS     Z6, Y5
+	VINSERTF32X8  $0x01, Y5, Z19, Z5
+	VCVTPD2PS     Z4, Y19
+	VCVTPD2PS     Z1, Y1
+	VINSERTF32X8  $0x01, Y1, Z19, Z1
+	VCVTPD2PS     Z9, Y19
+	VCVTPD2PS     Z10, Y4
+	VINSERTF32X8  $0x01, Y4, Z19, Z4
+	VSCALEFPS     Z5, Z4, Z4
+	VBROADCASTSS  constants<>+7424(SB), Z5
+	VCMPPS        $0x11, Z5, Z1, K2
+	VBROADCASTSS  constants<>+7488(SB), Z5
+	VCMPPS        $0x11, Z1, Z5, K3
+	VBROADCASTSS  constants<>+5888(SB), Z1
+	VBLENDMPS     Z1, Z4, K3, Z4
+	VBROADCASTSS  constants<>+2752(SB), Z1
+	VBLENDMPS     Z1, Z4, K2, Z4
+	VMULPS        Z2, Z14, Z1
+	VRNDSCALEPS   $0x0b, Z14, Z2
+	VCMPPS        $0x00, Z14, Z2, K2
+	VRNDSCALEPS   $0x0b, Z1, Z2
+	VCMPPS        $0x00, Z1, Z2, K3
+	VBROADCASTSS  constants<>+1728(SB), Z1
+	VANDPS        Z1, Z13, Z1
+	VBROADCASTSS  constants<>+2752(SB), Z2
+	VBLENDMPS     Z2, Z1, K3, Z1
+	VORPS         Z1, Z4, Z1
+	VBROADCASTSS  constants<>+2752(SB), Z2
+	VCMPPS        $0x11, Z2, Z13, K3
+	VBROADCASTSS  constants<>+5888(SB), Z2
+	VCMPPS        $0x00, Z2, Z0, K4
+	VBROADCASTSS  constants<>+7552(SB), Z0
+	VBLENDMPS     Z4, Z0, K4, Z0
+	VBLENDMPS     Z0, Z4, K3, Z4
+	VBLENDMPS     Z1, Z4, K2, Z4
+	VCMPPS        $0x03, Z13, Z13, K2
+	VBLENDMPS     Z13, Z4, K2, Z4
+	VCMPPS        $0x00, Z3, Z13, K2
+	VBLENDMPS     Z3, Z4, K2, Z4
+	VBROADCASTSS  constants<>+2752(SB), Z0
+	VCMPPS        $0x00, Z0, Z14, K2
+	VBLENDMPS     Z3, Z4, K2, Z4
+	VMOVUPS       Z4, K1, (AX)(BX*4)
+
+done:
+	VZEROUPPER
+	RET
+
+// func atan2AVX512(dst *float32, x *float32, y *float32, n int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·atan2AVX512(SB), NOSPLIT, $0-32
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         y+16(FP), DX
+	VBROADCASTSS constants<>+1536(SB), Z0
+	VBROADCASTSS constants<>+2752(SB), Z1
+	VBROADCASTSS constants<>+704(SB), Z2
+	VBROADCASTSS constants<>+7616(SB), Z3
+	VBROADCASTSS constants<>+7680(SB), Z4
+	VBROADCASTSS constants<>+7744(SB), Z5
+	VBROADCASTSS constants<>+7808(SB), Z6
+	VBROADCASTSS constants<>+7872(SB), Z7
+	VBROADCASTSS constants<>+7936(SB), Z8
+	VBROADCASTSS constants<>+8000(SB), Z9
+	VBROADCASTSS constants<>+8064(SB), Z10
+	VBROADCASTSS constants<>+8128(SB), Z11
+	VBROADCASTSS constants<>+5312(SB), Z12
+	MOVQ         n+24(FP), SI
+	MOVQ         SI, DI
+	ANDQ         $-16, DI
+	XORQ         BX, BX
+	JMP          test
+
+loop:
+	VMOVUPS      (CX)(BX*4), Z13
+	VMOVUPS      (DX)(BX*4), Z14
+	VANDPS       Z0, Z14, Z15
+	VANDPS       Z0, Z13, Z16
+	VMINPS       Z16, Z15, Z17
+	VMAXPS       Z16, Z15, Z18
+	VCMPPS       $0x00, Z18, Z17, K1
+	VDIVPS       Z18, Z17, Z17
+	VBLENDMPS    Z2, Z17, K1, Z17
+	VCMPPS       $0x00, Z1, Z18, K1
+	VBLENDMPS    Z1, Z17, K1, Z17
+	VMULPS       Z17, Z17, Z18
+	VMULPS       Z18, Z17, Z19
+	VMOVUPS      Z4, Z20
+	VFMADD231PS  Z18, Z3, Z20
+	VFMADD213PS  Z5, Z18, Z20
+	VFMADD213PS  Z6, Z18, Z20
+	VFMADD213PS  Z7, Z18, Z20
+	VFMADD213PS  Z8, Z18, Z20
+	VFMADD213PS  Z9, Z18, Z20
+	VFMADD213PS  Z10, Z18, Z20
+	VFMADD213PS  Z11, Z18, Z20
+	VFMADD231PS  Z20, Z19, Z17
+	VCMPPS       $0x11, Z16, Z15, K1
+	VPSRAD       $0x1f, Z14, Z15
+	VANDPS       Z12, Z15, Z15
+	VPTESTMD     Z15, Z15, K2
+	VBROADCASTSS constants<>+1728(SB), Z15
+	VBLENDMPS    Z15, Z1, K1, Z15
+	VBROADCASTSS constants<>+1728(SB), Z16
+	VANDPS       Z16, Z14, Z16
+	VXORPS       Z16, Z15, Z15
+	VBROADCASTSS constants<>+8256(SB), Z16
+	VBLENDMPS    Z16, Z1, K2, Z16
+	VBROADCASTSS constants<>+8192(SB), Z18
+	VBLENDMPS    Z18, Z16, K1, Z16
+	VBROADCASTSS constants<>+8384(SB), Z18
+	VBLENDMPS    Z18, Z1, K2, Z18
+	VBROADCASTSS constants<>+8320(SB), Z19
+	VBLENDMPS    Z19, Z18, K1, Z18
+	VXORPS       Z15, Z17, Z15
+	VADDPS       Z18, Z15, Z15
+	VADDPS       Z15, Z16, Z15
+	VBROADCASTSS constants<>+1728(SB), Z16
+	VANDPS       Z16, Z13, Z16
+	VORPS        Z16, Z15, Z15
+	VCMPPS       $0x03, Z14, Z14, K1
+	VCMPPS       $0x03, Z13, Z13, K2
+	VBLENDMPS    Z13, Z15, K2, Z15
+	VBLENDMPS    Z14, Z15, K1, Z15
+	VMOVUPS      Z15, (AX)(BX*4)
+	ADDQ         $+16, BX
+
+test:
+	CMPQ         BX, DI
+	JLT          loop
+	SUBQ         BX, SI
+	JZ           done
+	MOVQ         $-1, DI
+	BZHIQ        SI, DI, DI
+	KMOVW        DI, K1
+	VMOVUPS.Z    (CX)(BX*4), K1, Z13
+	VMOVUPS.Z    (DX)(BX*4), K1, Z14
+	VANDPS       Z0, Z14, Z15
+	VANDPS       Z0, Z13, Z0
+	VMINPS       Z0, Z15, Z16
+	VMAXPS       Z0, Z15, Z17
+	VCMPPS       $0x00, Z17, Z16, K2
+	VDIVPS       Z17, Z16, Z16
+	VBLENDMPS    Z2, Z16, K2, Z16
+	VCMPPS       $0x00, Z1, Z17, K2
+	VBLENDMPS    Z1, Z16, K2, Z16
+	VMULPS       Z16, Z16, Z2
+	VMULPS       Z2, Z16, Z17
+	VFMADD231PS  Z2, Z3, Z4
+	VFMADD213PS  Z5, Z2, Z4
+	VFMADD213PS  Z6, Z2, Z4
+	VFMADD213PS  Z7, Z2, Z4
+	VFMADD213PS  Z8, Z2, Z4
+	VFMADD213PS  Z9, Z2, Z4
+	VFMADD213PS  Z10, Z2, Z4
+	VFMADD213PS  Z11, Z2, Z4
+	VFMADD231PS  Z4, Z17, Z16
+	VCMPPS       $0x11, Z0, Z15, K2
+	VPSRAD       $0x1f, Z14, Z0
+	VANDPS       Z12, Z0, Z0
+	VPTESTMD     Z0, Z0, K3
+	VBROADCASTSS constants<>+1728(SB), Z0
+	VBLENDMPS    Z0, Z1, K2, Z0
+	VBROADCASTSS constants<>+1728(SB), Z2
+	VANDPS       Z2, Z14, Z2
+	VXORPS       Z2, Z0, Z0
+	VBROADCASTSS constants<>+8256(SB), Z2
+	VBLENDMPS    Z2, Z1, K3, Z2
+	VBROADCASTSS constants<>+8192(SB), Z3
+	VBLENDMPS    Z3, Z2, K2, Z2
+	VBROADCASTSS constants<>+8384(SB), Z3
+	VBLENDMPS    Z3, Z1, K3, Z3
+	VBROADCASTSS constants<>+8320(SB), Z1
+	VBLENDMPS    Z1, Z3, K2, Z3
+	VXORPS       Z0, Z16, Z0
+	VADDPS       Z3, Z0, Z0
+	VADDPS       Z0, Z2, Z0
+	VBROADCASTSS constants<>+1728(SB), Z1
+	VANDPS       Z1, Z13, Z1
+	VORPS        Z1, Z0, Z0
+	VCMPPS       $0x03, Z14, Z14, K2
+	VCMPPS       $0x03, Z13, Z13, K3
+	VBLENDMPS    Z13, Z0, K3, Z0
+	VBLENDMPS    Z14, Z0, K2, Z0
+	VMOVUPS      Z0, K1, (AX)(BX*4)
+
+done:
+	VZEROUPPER
+	RET
+
+// func atan2PastAVX512(dst *float32, x *float32, y *float32, n int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
+TEXT ·atan2PastAVX512(SB), NOSPLIT, $0-32
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         y+16(FP), DX
+	VBROADCASTSS constants<>+1536(SB), Z0
+	VBROADCASTSS constants<>+2752(SB), Z1
+	VBROADCASTSS constants<>+704(SB), Z2
+	VBROADCASTSS constants<>+7616(SB), Z3
+	VBROADCASTSS constants<>+7680(SB), Z4
+	VBROADCASTSS constants<>+7744(SB), Z5
+	VBROADCASTSS constants<>+7808(SB), Z6
+	VBROADCASTSS constants<>+7872(SB), Z7
+	VBROADCASTSS constants<>+7936(SB), Z8
+	VBROADCASTSS constants<>+8000(SB), Z9
+	VBROADCASTSS constants<>+8064(SB), Z10
+	VBROADCASTSS constants<>+8128(SB), Z11
+	VBROADCASTSS constants<>+5312(SB), Z12
+	MOVQ         n+24(FP), SI
+	MOVQ         SI, DI
+	ANDQ         $-16, DI
+	XORQ         BX, BX
+	JMP          test
+
+loop:
+	PREFETCHT0   2048(CX)(BX*4)
+	PREFETCHT0   2048(DX)(BX*4)
+	VMOVUPS      (CX)(BX*4), Z13
+	VMOVUPS      (DX)(BX*4), Z14
+	VANDPS       Z0, Z14, Z15
+	VANDPS       Z0, Z13, Z16
+	VMINPS       Z16, Z15, Z17
+	VMAXPS       Z16, Z15, Z18
+	VCMPPS       $0x00, Z18, Z17, K1
+	VDIVPS       Z18, Z17, Z17
+	VBLENDMPS    Z2, Z17, K1, Z17
+	VCMPPS       $0x00, Z1, Z18, K1
+	VBLENDMPS    Z1, Z17, K1, Z17
+	VMULPS       Z17, Z17, Z18
+	VMULPS       Z18, Z17, Z19
+	VMOVUPS      Z4, Z20
+	VFMADD231PS  Z18, Z3, Z20
+	VFMADD213PS  Z5, Z18, Z20
+	VFMADD213PS  Z6, Z18, Z20
+	VFMADD213PS  Z7, Z18, Z20
+	VFMADD213PS  Z8, Z18, Z20
+	VFMADD213PS  Z9, Z18, Z20
+	VFMADD213PS  Z10, Z18, Z20
+	VFMADD213PS  Z11, Z18, Z20
+	VFMADD231PS  Z20, Z19, Z17
+	VCMPPS       $0x11, Z16, Z15, K1
+	VPSRAD       $0x1f, Z14, Z15
+	VANDPS       Z12, Z15, Z15
+	VPTESTMD     Z15, Z15, K2
+	VBROADCASTSS constants<>+1728(SB), Z15
+	VBLENDMPS    Z15, Z1, K1, Z15
+	VBROADCASTSS constants<>+1728(SB), Z16
+	VANDPS       Z16, Z14, Z16
+	VXORPS       Z16, Z15, Z15
+	VBROADCASTSS constants<>+8256(SB), Z16
+	VBLENDMPS    Z16, Z1, K2, Z16
+	VBROADCASTSS constants<>+8192(SB), Z18
+	VBLENDMPS    Z18, Z16, K1, Z16
+	VBROADCASTSS constants<>+8384(SB), Z18
+	VBLENDMPS    Z18, Z1, K2, Z18
+	VBROADCASTSS constants<>+8320(SB), Z19
+	VBLENDMPS    Z19, Z18, K1, Z18
+	VXORPS       Z15, Z17, Z15
+	VADDPS       Z18, Z15, Z15
+	VADDPS       Z15, Z16, Z15
+	VBROADCASTSS constants<>+1728(SB), Z16
+	VANDPS       Z16, Z13, Z16
+	VORPS        Z16, Z15, Z15
+	VCMPPS       $0x03, Z14, Z14, K1
+	VCMPPS       $0x03, Z13, Z13, K2
+	VBLENDMPS    Z13, Z15, K2, Z15
+	VBLENDMPS    Z14, Z15, K1, Z15
+	VMOVNTPS     Z15, (AX)(BX*4)
+	ADDQ         $+16, BX
+
+test:
+	CMPQ         BX, DI
+	JLT          loop
+	SUBQ         BX, SI
+	JZ           done
+	MOVQ         $-1, DI
+	BZHIQ        SI, DI, DI
+	KMOVW        DI, K1
+	VMOVUPS.Z    (CX)(BX*4), K1, Z13
+	VMOVUPS.Z    (DX)(BX*4), K1, Z14
+	VANDPS       Z0, Z14, Z15
+	VANDPS       Z0, Z13, Z0
+	VMINPS       Z0, Z15, Z16
+	VMAXPS       Z0, Z15, Z17
+	VCMPPS       $0x00, Z17, Z16, K2
+	VDIVPS       Z17, Z16, Z16
+	VBLENDMPS    Z2, Z16, K2, Z16
+	VCMPPS       $0x00, Z1, Z17, K2
+	VBLENDMPS    Z1, Z16, K2, Z16
+	VMULPS       Z16, Z16, Z2
+	VMULPS       Z2, Z16, Z17
+	VFMADD231PS  Z2, Z3, Z4
+	VFMADD213PS  Z5, Z2, Z4
+	VFMADD213PS  Z6, Z2, Z4
+	VFMADD213PS  Z7, Z2, Z4
+	VFMADD213PS  Z8, Z2, Z4
+	VFMADD213PS  Z9, Z2, Z4
+	VFMADD213PS  Z10, Z2, Z4
+	VFMADD213PS  Z11, Z2, Z4
+	VFMADD231PS  Z4, Z17, Z16
+	VCMPPS       $0x11, Z0, Z15, K2
+	VPSRAD       $0x1f, Z14, Z0
+	VANDPS       Z12, Z0, Z0
+	VPTESTMD     Z0, Z0, K3
+	VBROADCASTSS constants<>+1728(SB), Z0
+	VBLENDMPS    Z0, Z1, K2, Z0
+	VBROADCASTSS constants<>+1728(SB), Z2
+	VANDPS       Z2, Z14, Z2
+	VXORPS       Z2, Z0, Z0
+	VBROADCASTSS constants<>+8256(SB), Z2
+	VBLENDMPS    Z2, Z1, K3, Z2
+	VBROADCASTSS constants<>+8192(SB), Z3
+	VBLENDMPS    Z3, Z2, K2, Z2
+	VBROADCASTSS constants<>+8384(SB), Z3
+	VBLENDMPS    Z3, Z1, K3, Z3
+	VBROADCASTSS constants<>+8320(SB), Z1
+	VBLENDMPS    Z1, Z3, K2, Z3
+	VXORPS       Z0, Z16, Z0
+	VADDPS       Z3, Z0, Z0
+	VADDPS       Z0, Z2, Z0
+	VBROADCASTSS constants<>+1728(SB), Z1
+	VANDPS       Z1, Z13, Z1
+	VORPS        Z1, Z0, Z0
+	VCMPPS       $0x03, Z14, Z14, K2
+	VCMPPS       $0x03, Z13, Z13, K3
+	VBLENDMPS    Z13, Z0, K3, Z0
+	VBLENDMPS    Z14, Z0, K2, Z0
+	VMOVUPS      Z0, K1, (AX)(BX*4)
+
+done:
+	VZEROUPPER
+	RET
+
+// func sinAVX512(dst *float32, x *float32, n int, most *float32)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·sinAVX512(SB), NOSPLIT, $0-32
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         most+24(FP), DX
+	VMOVUPS      (DX), Z0
+	VBROADCASTSD constants<>+8448(SB), Z1
+	VBROADCASTSD constants<>+8512(SB), Z2
+	VBROADCASTSD constants<>+8576(SB), Z3
+	VBROADCASTSS constants<>+192(SB), Z4
+	VBROADCASTSS constants<>+8640(SB), Z5
+	VBROADCASTSS constants<>+8704(SB), Z6
+	VBROADCASTSS constants<>+8768(SB), Z7
+	VBROADCASTSS constants<>+704(SB), Z8
+	VBROADCASTSS constants<>+8832(SB), Z9
+	VBROADCASTSS constants<>+8896(SB), Z10
+	VBROADCASTSS constants<>+8960(SB), Z11
+	VBROADCASTSS constants<>+4160(SB), Z12
+	MOVQ         n+16(FP), BX
+	MOVQ         BX, SI
+	ANDQ         $-16, SI
+	XORQ         DX, DX
+	JMP          test
+
+loop:
+	VMOVUPS       (CX)(DX*4), Z13
+	VCVTPS2PD     Y13, Z14
+	VEXTRACTF32X8 $0x01, Z13, Y15
+	VCVTPS2PD     Y15, Z15
+	VMULPD        Z1, Z14, Z16
+	VMULPD        Z1, Z15, Z17
+	VRNDSCALEPD   $0x08, Z16, Z16
+	VRNDSCALEPD   $0x08, Z17, Z17
+	VFNMADD231PD  Z2, Z16, Z14
+	VFNMADD231PD  Z2, Z17, Z15
+	VFNMADD231PD  Z3, Z16, Z14
+	VFNMADD231PD  Z3, Z17, Z15
+	VCVTPD2PS     Z14, Y18
+	VCVTPD2PS     Z15, Y14
+	VINSERTF32X8  $0x01, Y14, Z18, Z14
+	VCVTPD2PS     Z16, Y18
+	VCVTPD2PS     Z17, Y15
+	VINSERTF32X8  $0x01, Y15, Z18, Z15
+	VADDPS        Z4, Z15, Z15
+	VMULPS        Z14, Z14, Z16
+	VMOVUPS       Z6, Z17
+	VFMADD231PS   Z16, Z5, Z17
+	VFMADD213PS   Z7, Z16, Z17
+	VFMADD213PS   Z8, Z16, Z17
+	VMULPS        Z17, Z14, Z14
+	VMULPS        Z16, Z16, Z17
+	VMOVUPS       Z10, Z19
+	VFMADD231PS   Z16, Z9, Z19
+	VFMADD213PS   Z11, Z16, Z19
+	VFMADD213PS   Z8, Z12, Z16
+	VFMADD231PS   Z19, Z17, Z16
+	VBROADCASTSS  constants<>+5312(SB), Z17
+	VANDPS        Z17, Z15, Z17
+	VPTESTMD      Z17, Z17, K1
+	VBROADCASTSS  constants<>+9024(SB), Z17
+	VANDPS        Z17, Z15, Z15
+	VPSLLD        $0x1e, Z15, Z15
+	VBLENDMPS     Z16, Z14, K1, Z14
+	VXORPS        Z15, Z14, Z14
+	VMOVUPS       Z14, (AX)(DX*4)
+	VBROADCASTSS  constants<>+1536(SB), Z14
+	VANDPS        Z14, Z13, Z13
+	VMAXPS        Z0, Z13, Z0
+	ADDQ          $+16, DX
+
+test:
+	CMPQ          DX, SI
+	JLT           loop
+	SUBQ          DX, BX
+	JZ            done
+	MOVQ          $-1, SI
+	BZHIQ         BX, SI, SI
+	KMOVW         SI, K1
+	VMOVUPS.Z     (CX)(DX*4), K1, Z13
+	VCVTPS2PD     Y13, Z14
+	VEXTRACTF32X8 $0x01, Z13, Y15
+	VCVTPS2PD     Y15, Z15
+	VMULPD        Z1, Z14, Z16
+	VMULPD        Z1, Z15, Z1
+	VRNDSCALEPD   $0x08, Z16, Z16
+	VRNDSCALEPD   $0x08, Z1, Z1
+	VFNMADD231PD  Z2, Z16, Z14
+	VFNMADD231PD  Z2, Z1, Z15
+	VFNMADD231PD  Z3, Z16, Z14
+	VFNMADD231PD  Z3, Z1, Z15
+	VCVTPD2PS     Z14, Y18
+	VCVTPD2PS     Z15, Y2
+	VINSERTF32X8  $0x01, Y2, Z18, Z2
+	VCVTPD2PS     Z16, Y18
+	VCVTPD2PS     Z1, Y1
+	VINSERTF32X8  $0x01, Y1, Z18, Z1
+	VADDPS        Z4, Z1, Z1
+	VMULPS        Z2, Z2, Z3
+	VMOVUPS       Z6, Z4
+	VFMADD231PS   Z3, Z5, Z4
+	VFMADD213PS   Z7, Z3, Z4
+	VFMADD213PS   Z8, Z3, Z4
+	VMULPS        Z4, Z2, Z2
+	VMULPS        Z3, Z3, Z4
+	VMOVUPS       Z10, Z5
+	VFMADD231PS   Z3, Z9, Z5
+	VFMADD213PS   Z11, Z3, Z5
+	VFMADD213PS   Z8, Z12, Z3
+	VFMADD231PS   Z5, Z4, Z3
+	VBROADCASTSS  constants<>+5312(SB), Z4
+	VANDPS        Z4, Z1, Z4
+	VPTESTMD      Z4, Z4, K2
+	VBROADCASTSS  constants<>+9024(SB), Z4
+	VANDPS        Z4, Z1, Z1
+	VPSLLD        $0x1e, Z1, Z1
+	VBLENDMPS     Z3, Z2, K2, Z2
+	VXORPS        Z1, Z2, Z1
+	VMOVUPS       Z1, K1, (AX)(DX*4)
+	VBROADCASTSS  constants<>+1536(SB), Z1
+	VANDPS        Z1, Z13, Z1
+	VMAXPS        Z0, Z1, Z1
+	VBLENDMPS     Z1, Z0, K1, Z0
+
+done:
+	MOVQ    most+24(FP), AX
+	VMOVUPS Z0, (AX)
+	VZEROUPPER
+	RET
+
+// func cosAVX512(dst *float32, x *float32, n int, most *float32)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·cosAVX512(SB), NOSPLIT, $0-32
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         most+24(FP), DX
+	VMOVUPS      (DX), Z0
+	VBROADCASTSD constants<>+8448(SB), Z1
+	VBROADCASTSD constants<>+8512(SB), Z2
+	VBROADCASTSD constants<>+8576(SB), Z3
+	VBROADCASTSS constants<>+192(SB), Z4
+	VBROADCASTSS constants<>+5312(SB), Z5
+	VBROADCASTSS constants<>+8640(SB), Z6
+	VBROADCASTSS constants<>+8704(SB), Z7
+	VBROADCASTSS constants<>+8768(SB), Z8
+	VBROADCASTSS constants<>+704(SB), Z9
+	VBROADCASTSS constants<>+8832(SB), Z10
+	VBROADCASTSS constants<>+8896(SB), Z11
+	VBROADCASTSS constants<>+8960(SB), Z12
+	MOVQ         n+16(FP), BX
+	MOVQ         BX, SI
+	ANDQ         $-16, SI
+	XORQ         DX, DX
+	JMP          test
+
+loop:
+	VMOVUPS       (CX)(DX*4), Z13
+	VCVTPS2PD     Y13, Z14
+	VEXTRACTF32X8 $0x01, Z13, Y15
+	VCVTPS2PD     Y15, Z15
+	VMULPD        Z1, Z14, Z16
+	VMULPD        Z1, Z15, Z17
+	VRNDSCALEPD   $0x08, Z16, Z16
+	VRNDSCALEPD   $0x08, Z17, Z17
+	VFNMADD231PD  Z2, Z16, Z14
+	VFNMADD231PD  Z2, Z17, Z15
+	VFNMADD231PD  Z3, Z16, Z14
+	VFNMADD231PD  Z3, Z17, Z15
+	VCVTPD2PS     Z14, Y18
+	VCVTPD2PS     Z15, Y14
+	VINSERTF32X8  $0x01, Y14, Z18, Z14
+	VCVTPD2PS     Z16, Y18
+	VCVTPD2PS     Z17, Y15
+	VINSERTF32X8  $0x01, Y15, Z18, Z15
+	VADDPS        Z4, Z15, Z15
+	VPADDD        Z5, Z15, Z15
+	VMULPS        Z14, Z14, Z16
+	VMOVUPS       Z7, Z17
+	VFMADD231PS   Z16, Z6, Z17
+	VFMADD213PS   Z8, Z16, Z17
+	VFMADD213PS   Z9, Z16, Z17
+	VMULPS        Z17, Z14, Z14
+	VMULPS        Z16, Z16, Z17
+	VMOVUPS       Z11, Z19
+	VFMADD231PS   Z16, Z10, Z19
+	VFMADD213PS   Z12, Z16, Z19
+	VBROADCASTSS  constants<>+4160(SB), Z20
+	VFMADD213PS   Z9, Z20, Z16
+	VFMADD231PS   Z19, Z17, Z16
+	VANDPS        Z5, Z15, Z17
+	VPTESTMD      Z17, Z17, K1
+	VBROADCASTSS  constants<>+9024(SB), Z17
+	VANDPS        Z17, Z15, Z15
+	VPSLLD        $0x1e, Z15, Z15
+	VBLENDMPS     Z16, Z14, K1, Z14
+	VXORPS        Z15, Z14, Z14
+	VMOVUPS       Z14, (AX)(DX*4)
+	VBROADCASTSS  constants<>+1536(SB), Z14
+	VANDPS        Z14, Z13, Z13
+	VMAXPS        Z0, Z13, Z0
+	ADDQ          $+16, DX
+
+test:
+	CMPQ          DX, SI
+	JLT           loop
+	SUBQ          DX, BX
+	JZ            done
+	MOVQ          $-1, SI
+	BZHIQ         BX, SI, SI
+	KMOVW         SI, K1
+	VMOVUPS.Z     (CX)(DX*4), K1, Z13
+	VCVTPS2PD     Y13, Z14
+	VEXTRACTF32X8 $0x01, Z13, Y15
+	VCVTPS2PD     Y15, Z15
+	VMULPD        Z1, Z14, Z16
+	VMULPD        Z1, Z15, Z1
+	VRNDSCALEPD   $0x08, Z16, Z16
+	VRNDSCALEPD   $0x08, Z1, Z1
+	VFNMADD231PD  Z2, Z16, Z14
+	VFNMADD231PD  Z2, Z1, Z15
+	VFNMADD231PD  Z3, Z16, Z14
+	VFNMADD231PD  Z3, Z1, Z15
+	VCVTPD2PS     Z14, Y18
+	VCVTPD2PS     Z15, Y2
+	VINSERTF32X8  $0x01, Y2, Z18, Z2
+	VCVTPD2PS     Z16, Y18
+	VCVTPD2PS     Z1, Y1
+	VINSERTF32X8  $0x01, Y1, Z18, Z1
+	VADDPS        Z4, Z1, Z1
+	VPADDD        Z5, Z1, Z1
+	VMULPS        Z2, Z2, Z3
+	VMOVUPS       Z7, Z4
+	VFMADD231PS   Z3, Z6, Z4
+	VFMADD213PS   Z8, Z3, Z4
+	VFMADD213PS   Z9, Z3, Z4
+	VMULPS        Z4, Z2, Z2
+	VMULPS        Z3, Z3, Z4
+	VMOVUPS       Z11, Z6
+	VFMADD231PS   Z3, Z10, Z6
+	VFMADD213PS   Z12, Z3, Z6
+	VBROADCASTSS  constants<>+4160(SB), Z7
+	VFMADD213PS   Z9, Z7, Z3
+	VFMADD231PS   Z6, Z4, Z3
+	VANDPS        Z5, Z1, Z4
+	VPTESTMD      Z4, Z4, K2
+	VBROADCASTSS  constants<>+9024(SB), Z4
+	VANDPS        Z4, Z1, Z1
+	VPSLLD        $0x1e, Z1, Z1
+	VBLENDMPS     Z3, Z2, K2, Z2
+	VXORPS        Z1, Z2, Z1
+	VMOVUPS       Z1, K1, (AX)(DX*4)
+	VBROADCASTSS  constants<>+1536(SB), Z1
+	VANDPS        Z1, Z13, Z1
+	VMAXPS        Z0, Z1, Z1
+	VBLENDMPS     Z1, Z0, K1, Z0
+
+done:
+	MOVQ    most+24(FP), AX
+	VMOVUPS Z0, (AX)
+	VZEROUPPER
+	RET
+
+// func tanAVX512(dst *float32, x *float32, n int, most *float32)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·tanAVX512(SB), NOSPLIT, $0-32
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         most+24(FP), DX
+	VMOVUPS      (DX), Z0
+	VBROADCASTSD constants<>+8448(SB), Z1
+	VBROADCASTSD constants<>+8512(SB), Z2
+	VBROADCASTSD constants<>+8576(SB), Z3
+	VBROADCASTSS constants<>+192(SB), Z4
+	VBROADCASTSS constants<>+9088(SB), Z5
+	VBROADCASTSS constants<>+9152(SB), Z6
+	VBROADCASTSS constants<>+9216(SB), Z7
+	VBROADCASTSS constants<>+9280(SB), Z8
+	VBROADCASTSS constants<>+9344(SB), Z9
+	VBROADCASTSS constants<>+9408(SB), Z10
+	VBROADCASTSS constants<>+9472(SB), Z11
+	VBROADCASTSS constants<>+5312(SB), Z12
+	MOVQ         n+16(FP), BX
+	MOVQ         BX, SI
+	ANDQ         $-16, SI
+	XORQ         DX, DX
+	JMP          test
+
+loop:
+	VMOVUPS       (CX)(DX*4), Z13
+	VCVTPS2PD     Y13, Z14
+	VEXTRACTF32X8 $0x01, Z13, Y15
+	VCVTPS2PD     Y15, Z15
+	VMULPD        Z1, Z14, Z16
+	VMULPD        Z1, Z15, Z17
+	VRNDSCALEPD   $0x08, Z16, Z16
+	VRNDSCALEPD   $0x08, Z17, Z17
+	VFNMADD231PD  Z2, Z16, Z14
+	VFNMADD231PD  Z2, Z17, Z15
+	VFNMADD231PD  Z3, Z16, Z14
+	VFNMADD231PD  Z3, Z17, Z15
+	VCVTPD2PS     Z14, Y18
+	VCVTPD2PS     Z15, Y19
+	VINSERTF32X8  $0x01, Y19, Z18, Z19
+	VCVTPD2PS     Z16, Y18
+	VCVTPD2PS     Z17, Y16
+	VINSERTF32X8  $0x01, Y16, Z18, Z16
+	VADDPS        Z4, Z16, Z16
+	VMULPS        Z19, Z19, Z17
+	VMULPS        Z17, Z19, Z19
+	VMOVUPS       Z6, Z20
+	VFMADD231PS   Z17, Z5, Z20
+	VFMADD213PS   Z7, Z17, Z20
+	VFMADD213PS   Z8, Z17, Z20
+	VFMADD213PS   Z9, Z17, Z20
+	VFMADD213PS   Z10, Z17, Z20
+	VFMADD213PS   Z11, Z17, Z20
+	VMULPS        Z20, Z19, Z17
+	VCVTPS2PD     Y17, Z19
+	VEXTRACTF32X8 $0x01, Z17, Y17
+	VCVTPS2PD     Y17, Z17
+	VADDPD        Z19, Z14, Z14
+	VADDPD        Z17, Z15, Z15
+	VCVTPD2PS     Z14, Y18
+	VCVTPD2PS     Z15, Y14
+	VINSERTF32X8  $0x01, Y14, Z18, Z14
+	VANDPS        Z12, Z16, Z15
+	VPTESTMD      Z15, Z15, K1
+	VBROADCASTSS  constants<>+5824(SB), Z15
+	VDIVPS        Z14, Z15, Z15
+	VBLENDMPS     Z15, Z14, K1, Z14
+	VMOVUPS       Z14, (AX)(DX*4)
+	VBROADCASTSS  constants<>+1536(SB), Z14
+	VANDPS        Z14, Z13, Z13
+	VMAXPS        Z0, Z13, Z0
+	ADDQ          $+16, DX
+
+test:
+	CMPQ          DX, SI
+	JLT           loop
+	SUBQ          DX, BX
+	JZ            done
+	MOVQ          $-1, SI
+	BZHIQ         BX, SI, SI
+	KMOVW         SI, K1
+	VMOVUPS.Z     (CX)(DX*4), K1, Z13
+	VCVTPS2PD     Y13, Z14
+	VEXTRACTF32X8 $0x01, Z13, Y15
+	VCVTPS2PD     Y15, Z15
+	VMULPD        Z1, Z14, Z16
+	VMULPD        Z1, Z15, Z1
+	VRNDSCALEPD   $0x08, Z16, Z16
+	VRNDSCALEPD   $0x08, Z1, Z1
+	VFNMADD231PD  Z2, Z16, Z14
+	VFNMADD231PD  Z2, Z1, Z15
+	VFNMADD231PD  Z3, Z16, Z14
+	VFNMADD231PD  Z3, Z1, Z15
+	VCVTPD2PS     Z14, Y18
+	VCVTPD2PS     Z15, Y2
+	VINSERTF32X8  $0x01, Y2, Z18, Z2
+	VCVTPD2PS     Z16, Y18
+	VCVTPD2PS     Z1, Y1
+	VINSERTF32X8  $0x01, Y1, Z18, Z1
+	VADDPS        Z4, Z1, Z1
+	VMULPS        Z2, Z2, Z3
+	VMULPS        Z3, Z2, Z2
+	VMOVUPS       Z6, Z4
+	VFMADD231PS   Z3, Z5, Z4
+	VFMADD213PS   Z7, Z3, Z4
+	VFMADD213PS   Z8, Z3, Z4
+	VFMADD213PS   Z9, Z3, Z4
+	VFMADD213PS   Z10, Z3, Z4
+	VFMADD213PS   Z11, Z3, Z4
+	VMULPS        Z4, Z2, Z2
+	VCVTPS2PD     Y2, Z3
+	VEXTRACTF32X8 $0x01, Z2, Y2
+	VCVTPS2PD     Y2, Z2
+	VADDPD        Z3, Z14, Z3
+	VADDPD        Z2, Z15, Z2
+	VCVTPD2PS     Z3, Y18
+	VCVTPD2PS     Z2, Y2
+	VINSERTF32X8  $0x01, Y2, Z18, Z2
+	VANDPS        Z12, Z1, Z1
+	VPTESTMD      Z1, Z1, K2
+	VBROADCASTSS  constants<>+5824(SB), Z1
+	VDIVPS        Z2, Z1, Z1
+	VBLENDMPS     Z1, Z2, K2, Z2
+	VMOVUPS       Z2, K1, (AX)(DX*4)
+	VBROADCASTSS  constants<>+1536(SB), Z1
+	VANDPS        Z1, Z13, Z1
+	VMAXPS        Z0, Z1, Z1
+	VBLENDMPS     Z1, Z0, K1, Z0
+
+done:
+	MOVQ    most+24(FP), AX
+	VMOVUPS Z0, (AX)
+	VZEROUPPER
+	RET
+
+// func fmodAVX512(dst *float32, x *float32, y *float32, n int, most *float32)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·fmodAVX512(SB), NOSPLIT, $0-40
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         y+16(FP), DX
+	MOVQ         most+32(FP), BX
+	VMOVUPS      (BX), Z0
+	VBROADCASTSS constants<>+1728(SB), Z1
+	VBROADCASTSS constants<>+1536(SB), Z2
+	MOVQ         n+24(FP), SI
+	MOVQ         SI, DI
+	ANDQ         $-16, DI
+	XORQ         BX, BX
+	JMP          test
+
+loop:
+	VMOVUPS       (CX)(BX*4), Z3
+	VMOVUPS       (DX)(BX*4), Z4
+	VCVTPS2PD     Y3, Z5
+	VEXTRACTF32X8 $0x01, Z3, Y6
+	VCVTPS2PD     Y6, Z6
+	VCVTPS2PD     Y4, Z7
+	VEXTRACTF32X8 $0x01, Z4, Y8
+	VCVTPS2PD     Y8, Z8
+	VDIVPD        Z7, Z5, Z9
+	VDIVPD        Z8, Z6, Z10
+	VRNDSCALEPD   $0x0b, Z9, Z9
+	VRNDSCALEPD   $0x0b, Z10, Z10
+	VFNMADD231PD  Z9, Z7, Z5
+	VFNMADD231PD  Z10, Z8, Z6
+	VCVTPD2PS     Z5, Y11
+	VCVTPD2PS     Z6, Y5
+	VINSERTF32X8  $0x01, Y5, Z11, Z5
+	VANDPS        Z1, Z3, Z6
+	VORPS         Z6, Z5, Z5
+	VANDPS        Z2, Z3, Z6
+	VANDPS        Z2, Z4, Z4
+	VCMPPS        $0x11, Z4, Z6, K1
+	VBLENDMPS     Z3, Z5, K1, Z5
+	VCVTPD2PS     Z9, Y11
+	VCVTPD2PS     Z10, Y3
+	VINSERTF32X8  $0x01, Y3, Z11, Z3
+	VMOVUPS       Z5, (AX)(BX*4)
+	VANDPS        Z2, Z3, Z3
+	VMAXPS        Z0, Z3, Z0
+	ADDQ          $+16, BX
+
+test:
+	CMPQ          BX, DI
+	JLT           loop
+	SUBQ          BX, SI
+	JZ            done
+	MOVQ          $-1, DI
+	BZHIQ         SI, DI, DI
+	KMOVW         DI, K1
+	VMOVUPS.Z     (CX)(BX*4), K1, Z3
+	VMOVUPS.Z     (DX)(BX*4), K1, Z4
+	VCVTPS2PD     Y3, Z5
+	VEXTRACTF32X8 $0x01, Z3, Y6
+	VCVTPS2PD     Y6, Z6
+	VCVTPS2PD     Y4, Z7
+	VEXTRACTF32X8 $0x01, Z4, Y8
+	VCVTPS2PD     Y8, Z8
+	VDIVPD        Z7, Z5, Z9
+	VDIVPD        Z8, Z6, Z10
+	VRNDSCALEPD   $0x0b, Z9, Z9
+	VRNDSCALEPD   $0x0b, Z10, Z10
+	VFNMADD231PD  Z9, Z7, Z5
+	VFNMADD231PD  Z10, Z8, Z6
+	VCVTPD2PS     Z5, Y11
+	VCVTPD2PS     Z6, Y5
+	VINSERTF32X8  $0x01, Y5, Z11, Z5
+	VANDPS        Z1, Z3, Z1
+	VORPS         Z1, Z5, Z1
+	VANDPS        Z2, Z3, Z5
+	VANDPS        Z2, Z4, Z4
+	VCMPPS        $0x11, Z4, Z5, K2
+	VBLENDMPS     Z3, Z1, K2, Z1
+	VCVTPD2PS     Z9, Y11
+	VCVTPD2PS     Z10, Y3
+	VINSERTF32X8  $0x01, Y3, Z11, Z3
+	VMOVUPS       Z1, K1, (AX)(BX*4)
+	VANDPS        Z2, Z3, Z1
+	VMAXPS        Z0, Z1, Z1
+	VBLENDMPS     Z1, Z0, K1, Z0
+
+done:
+	MOVQ    most+32(FP), AX
+	VMOVUPS Z0, (AX)
+	VZEROUPPER
+	RET
+
+// func remainderAVX512(dst *float32, x *float32, y *float32, n int, most *float32)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·remainderAVX512(SB), NOSPLIT, $0-40
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         y+16(FP), DX
+	MOVQ         most+32(FP), BX
+	VMOVUPS      (BX), Z0
+	VBROADCASTSS constants<>+1728(SB), Z1
+	VBROADCASTSS constants<>+1536(SB), Z2
+	VBROADCASTSS constants<>+5312(SB), Z3
+	VBROADCASTSS constants<>+2752(SB), Z4
+	MOVQ         n+24(FP), SI
+	MOVQ         SI, DI
+	ANDQ         $-16, DI
+	XORQ         BX, BX
+	JMP          test
+
+loop:
+	VMOVUPS       (CX)(BX*4), Z5
+	VMOVUPS       (DX)(BX*4), Z6
+	VCVTPS2PD     Y5, Z7
+	VEXTRACTF32X8 $0x01, Z5, Y8
+	VCVTPS2PD     Y8, Z8
+	VCVTPS2PD     Y6, Z9
+	VEXTRACTF32X8 $0x01, Z6, Y10
+	VCVTPS2PD     Y10, Z10
+	VDIVPD        Z9, Z7, Z11
+	VDIVPD        Z10, Z8, Z12
+	VRNDSCALEPD   $0x0b, Z11, Z11
+	VRNDSCALEPD   $0x0b, Z12, Z12
+	VFNMADD231PD  Z11, Z9, Z7
+	VFNMADD231PD  Z12, Z10, Z8
+	VCVTPD2PS     Z7, Y13
+	VCVTPD2PS     Z8, Y7
+	VINSERTF32X8  $0x01, Y7, Z13, Z7
+	VANDPS        Z1, Z5, Z8
+	VORPS         Z8, Z7, Z7
+	VANDPS        Z2, Z5, Z8
+	VANDPS        Z2, Z6, Z9
+	VCMPPS        $0x11, Z9, Z8, K1
+	VBLENDMPS     Z5, Z7, K1, Z7
+	VCVTPD2PS     Z11, Y13
+	VCVTPD2PS     Z12, Y5
+	VINSERTF32X8  $0x01, Y5, Z13, Z5
+	VXORPS        Z6, Z7, Z8
+	VPSRAD        $0x1f, Z8, Z8
+	VANDPS        Z3, Z8, Z8
+	VPTESTMD      Z8, Z8, K1
+	VCMPPS        $0x00, Z4, Z7, K2
+	VADDPS        Z6, Z7, Z6
+	VBLENDMPS     Z6, Z7, K1, Z6
+	VBLENDMPS     Z7, Z6, K2, Z6
+	VMOVUPS       Z6, (AX)(BX*4)
+	VANDPS        Z2, Z5, Z5
+	VMAXPS        Z0, Z5, Z0
+	ADDQ          $+16, BX
+
+test:
+	CMPQ          BX, DI
+	JLT           loop
+	SUBQ          BX, SI
+	JZ            done
+	MOVQ          $-1, DI
+	BZHIQ         SI, DI, DI
+	KMOVW         DI, K1
+	VMOVUPS.Z     (CX)(BX*4), K1, Z5
+	VMOVUPS.Z     (DX)(BX*4), K1, Z6
+	VCVTPS2PD     Y5, Z7
+	VEXTRACTF32X8 $0x01, Z5, Y8
+	VCVTPS2PD     Y8, Z8
+	VCVTPS2PD     Y6, Z9
+	VEXTRACTF32X8 $0x01, Z6, Y10
+	VCVTPS2PD     Y10, Z10
+	VDIVPD        Z9, Z7, Z11
+	VDIVPD        Z10, Z8, Z12
+	VRNDSCALEPD   $0x0b, Z11, Z11
+	VRNDSCALEPD   $0x0b, Z12, Z12
+	VFNMADD231PD  Z11, Z9, Z7
+	VFNMADD231PD  Z12, Z10, Z8
+	VCVTPD2PS     Z7, Y13
+	VCVTPD2PS     Z8, Y7
+	VINSERTF32X8  $0x01, Y7, Z13, Z7
+	VANDPS        Z1, Z5, Z1
+	VORPS         Z1, Z7, Z1
+	VANDPS        Z2, Z5, Z7
+	VANDPS        Z2, Z6, Z8
+	VCMPPS        $0x11, Z8, Z7, K2
+	VBLENDMPS     Z5, Z1, K2, Z1
+	VCVTPD2PS     Z11, Y13
+	VCVTPD2PS     Z12, Y5
+	VINSERTF32X8  $0x01, Y5, Z13, Z5
+	VXORPS        Z6, Z1, Z7
+	VPSRAD        $0x1f, Z7, Z7
+	VANDPS        Z3, Z7, Z3
+	VPTESTMD      Z3, Z3, K2
+	VCMPPS        $0x00, Z4, Z1, K3
+	VADDPS        Z6, Z1, Z3
+	VBLENDMPS     Z3, Z1, K2, Z3
+	VBLENDMPS     Z1, Z3, K3, Z3
+	VMOVUPS       Z3, K1, (AX)(BX*4)
+	VANDPS        Z2, Z5, Z1
+	VMAXPS        Z0, Z1, Z1
+	VBLENDMPS     Z1, Z0, K1, Z0
+
+done:
+	MOVQ    most+32(FP), AX
+	VMOVUPS Z0, (AX)
 	VZEROUPPER
 	RET

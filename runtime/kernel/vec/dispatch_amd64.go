@@ -1460,3 +1460,668 @@ func Philox(x0, x1, x2, x3 []uint32, c1, c2, c3, k0, k1 uint32) {
 		}
 	}
 }
+
+// Floor stores the greatest integer not above x in dst. dst may be x.
+func Floor(dst, x []float32) {
+	check(len(dst), len(x))
+	n := len(dst)
+	if 4*n >= lightPastFrom && fitsPast(&dst[0], &x[0]) {
+		for lo := 0; lo < n; lo += chunk {
+			hi := min(lo+chunk, n)
+			floorPastAVX512(&dst[lo], &x[lo], hi-lo)
+		}
+		fence()
+		return
+	}
+	for lo := 0; lo < n; lo += chunk {
+		hi := min(lo+chunk, n)
+		switch active {
+		case AVX512:
+			floorAVX512(&dst[lo], &x[lo], hi-lo)
+		case AVX2:
+			floorAVX2(&dst[lo], &x[lo], hi-lo)
+		default:
+			floorGo(dst[lo:hi], x[lo:hi])
+		}
+	}
+}
+
+// Ceil stores the least integer not below x in dst. dst may be x.
+func Ceil(dst, x []float32) {
+	check(len(dst), len(x))
+	n := len(dst)
+	if 4*n >= lightPastFrom && fitsPast(&dst[0], &x[0]) {
+		for lo := 0; lo < n; lo += chunk {
+			hi := min(lo+chunk, n)
+			ceilPastAVX512(&dst[lo], &x[lo], hi-lo)
+		}
+		fence()
+		return
+	}
+	for lo := 0; lo < n; lo += chunk {
+		hi := min(lo+chunk, n)
+		switch active {
+		case AVX512:
+			ceilAVX512(&dst[lo], &x[lo], hi-lo)
+		case AVX2:
+			ceilAVX2(&dst[lo], &x[lo], hi-lo)
+		default:
+			ceilGo(dst[lo:hi], x[lo:hi])
+		}
+	}
+}
+
+// Trunc stores x without its fraction in dst. dst may be x.
+func Trunc(dst, x []float32) {
+	check(len(dst), len(x))
+	n := len(dst)
+	if 4*n >= lightPastFrom && fitsPast(&dst[0], &x[0]) {
+		for lo := 0; lo < n; lo += chunk {
+			hi := min(lo+chunk, n)
+			truncPastAVX512(&dst[lo], &x[lo], hi-lo)
+		}
+		fence()
+		return
+	}
+	for lo := 0; lo < n; lo += chunk {
+		hi := min(lo+chunk, n)
+		switch active {
+		case AVX512:
+			truncAVX512(&dst[lo], &x[lo], hi-lo)
+		case AVX2:
+			truncAVX2(&dst[lo], &x[lo], hi-lo)
+		default:
+			truncGo(dst[lo:hi], x[lo:hi])
+		}
+	}
+}
+
+// Round stores x rounded to an integer, ties to even, in dst. dst may be x.
+func Round(dst, x []float32) {
+	check(len(dst), len(x))
+	n := len(dst)
+	if 4*n >= lightPastFrom && fitsPast(&dst[0], &x[0]) {
+		for lo := 0; lo < n; lo += chunk {
+			hi := min(lo+chunk, n)
+			roundPastAVX512(&dst[lo], &x[lo], hi-lo)
+		}
+		fence()
+		return
+	}
+	for lo := 0; lo < n; lo += chunk {
+		hi := min(lo+chunk, n)
+		switch active {
+		case AVX512:
+			roundAVX512(&dst[lo], &x[lo], hi-lo)
+		case AVX2:
+			roundAVX2(&dst[lo], &x[lo], hi-lo)
+		default:
+			roundGo(dst[lo:hi], x[lo:hi])
+		}
+	}
+}
+
+// Sign stores 1 where x > 0, -1 where x < 0, else x in dst. dst may be x.
+func Sign(dst, x []float32) {
+	check(len(dst), len(x))
+	n := len(dst)
+	if 4*n >= lightPastFrom && fitsPast(&dst[0], &x[0]) {
+		for lo := 0; lo < n; lo += chunk {
+			hi := min(lo+chunk, n)
+			signPastAVX512(&dst[lo], &x[lo], hi-lo)
+		}
+		fence()
+		return
+	}
+	for lo := 0; lo < n; lo += chunk {
+		hi := min(lo+chunk, n)
+		switch active {
+		case AVX512:
+			signAVX512(&dst[lo], &x[lo], hi-lo)
+		case AVX2:
+			signAVX2(&dst[lo], &x[lo], hi-lo)
+		default:
+			signGo(dst[lo:hi], x[lo:hi])
+		}
+	}
+}
+
+// Clamp stores the lesser of high and of the greater of x and low, or NaN, in dst. dst may be x.
+func Clamp(dst, x []float32, low, high float32) {
+	check(len(dst), len(x))
+	n := len(dst)
+	if 4*n >= pastFrom && fitsPast(&dst[0], &x[0]) {
+		for lo := 0; lo < n; lo += chunk {
+			hi := min(lo+chunk, n)
+			clampPastAVX512(&dst[lo], &x[lo], hi-lo, low, high)
+		}
+		fence()
+		return
+	}
+	for lo := 0; lo < n; lo += chunk {
+		hi := min(lo+chunk, n)
+		switch active {
+		case AVX512:
+			clampAVX512(&dst[lo], &x[lo], hi-lo, low, high)
+		case AVX2:
+			clampAVX2(&dst[lo], &x[lo], hi-lo, low, high)
+		default:
+			clampGo(dst[lo:hi], x[lo:hi], low, high)
+		}
+	}
+}
+
+// NaNToNum stores x, but whenNaN, above and below for NaN, infinity and minus infinity, in dst. dst may be x.
+func NaNToNum(dst, x []float32, whenNaN, above, below float32) {
+	check(len(dst), len(x))
+	n := len(dst)
+	if 4*n >= pastFrom && fitsPast(&dst[0], &x[0]) {
+		for lo := 0; lo < n; lo += chunk {
+			hi := min(lo+chunk, n)
+			naNToNumPastAVX512(&dst[lo], &x[lo], hi-lo, whenNaN, above, below)
+		}
+		fence()
+		return
+	}
+	for lo := 0; lo < n; lo += chunk {
+		hi := min(lo+chunk, n)
+		switch active {
+		case AVX512:
+			naNToNumAVX512(&dst[lo], &x[lo], hi-lo, whenNaN, above, below)
+		case AVX2:
+			naNToNumAVX2(&dst[lo], &x[lo], hi-lo, whenNaN, above, below)
+		default:
+			naNToNumGo(dst[lo:hi], x[lo:hi], whenNaN, above, below)
+		}
+	}
+}
+
+// Select stores x in dst where cond is not 0, and y elsewhere. dst may be x or y.
+func Select(dst []float32, cond []uint8, x, y []float32) {
+	check(len(dst), len(cond))
+	check(len(dst), len(x))
+	check(len(dst), len(y))
+	n := len(dst)
+	whole := 0
+	if active != Portable {
+		whole = n &^ 15
+	}
+	for lo := 0; lo < whole; lo += chunk {
+		hi := min(lo+chunk, whole)
+		if active == AVX512 {
+			selectAVX512(&dst[lo], &cond[lo], &x[lo], &y[lo], hi-lo)
+		} else {
+			selectAVX2(&dst[lo], &cond[lo], &x[lo], &y[lo], hi-lo)
+		}
+	}
+	selectGo(dst[whole:], cond[whole:], x[whole:], y[whole:])
+}
+
+// Eq stores 1 in dst where x = y, else 0.
+func Eq(dst []uint8, x, y []float32) {
+	check(len(dst), len(x))
+	check(len(dst), len(y))
+	n := len(dst)
+	whole := 0
+	if active != Portable {
+		whole = n &^ 15
+	}
+	for lo := 0; lo < whole; lo += chunk {
+		hi := min(lo+chunk, whole)
+		if active == AVX512 {
+			eqAVX512(&dst[lo], &x[lo], &y[lo], hi-lo)
+		} else {
+			eqAVX2(&dst[lo], &x[lo], &y[lo], hi-lo)
+		}
+	}
+	eqGo(dst[whole:], x[whole:], y[whole:])
+}
+
+// Ne stores 0 in dst where x = y, else 1.
+func Ne(dst []uint8, x, y []float32) {
+	check(len(dst), len(x))
+	check(len(dst), len(y))
+	n := len(dst)
+	whole := 0
+	if active != Portable {
+		whole = n &^ 15
+	}
+	for lo := 0; lo < whole; lo += chunk {
+		hi := min(lo+chunk, whole)
+		if active == AVX512 {
+			neAVX512(&dst[lo], &x[lo], &y[lo], hi-lo)
+		} else {
+			neAVX2(&dst[lo], &x[lo], &y[lo], hi-lo)
+		}
+	}
+	neGo(dst[whole:], x[whole:], y[whole:])
+}
+
+// Lt stores 1 in dst where x < y, else 0.
+func Lt(dst []uint8, x, y []float32) {
+	check(len(dst), len(x))
+	check(len(dst), len(y))
+	n := len(dst)
+	whole := 0
+	if active != Portable {
+		whole = n &^ 15
+	}
+	for lo := 0; lo < whole; lo += chunk {
+		hi := min(lo+chunk, whole)
+		if active == AVX512 {
+			ltAVX512(&dst[lo], &x[lo], &y[lo], hi-lo)
+		} else {
+			ltAVX2(&dst[lo], &x[lo], &y[lo], hi-lo)
+		}
+	}
+	ltGo(dst[whole:], x[whole:], y[whole:])
+}
+
+// Le stores 1 in dst where x ≤ y, else 0.
+func Le(dst []uint8, x, y []float32) {
+	check(len(dst), len(x))
+	check(len(dst), len(y))
+	n := len(dst)
+	whole := 0
+	if active != Portable {
+		whole = n &^ 15
+	}
+	for lo := 0; lo < whole; lo += chunk {
+		hi := min(lo+chunk, whole)
+		if active == AVX512 {
+			leAVX512(&dst[lo], &x[lo], &y[lo], hi-lo)
+		} else {
+			leAVX2(&dst[lo], &x[lo], &y[lo], hi-lo)
+		}
+	}
+	leGo(dst[whole:], x[whole:], y[whole:])
+}
+
+// IsNaN stores 1 in dst where x is NaN, else 0.
+func IsNaN(dst []uint8, x []float32) {
+	check(len(dst), len(x))
+	n := len(dst)
+	whole := 0
+	if active != Portable {
+		whole = n &^ 15
+	}
+	for lo := 0; lo < whole; lo += chunk {
+		hi := min(lo+chunk, whole)
+		if active == AVX512 {
+			isNaNAVX512(&dst[lo], &x[lo], hi-lo)
+		} else {
+			isNaNAVX2(&dst[lo], &x[lo], hi-lo)
+		}
+	}
+	isNaNGo(dst[whole:], x[whole:])
+}
+
+// IsFinite stores 1 in dst where x is neither infinite nor NaN, else 0.
+func IsFinite(dst []uint8, x []float32) {
+	check(len(dst), len(x))
+	n := len(dst)
+	whole := 0
+	if active != Portable {
+		whole = n &^ 15
+	}
+	for lo := 0; lo < whole; lo += chunk {
+		hi := min(lo+chunk, whole)
+		if active == AVX512 {
+			isFiniteAVX512(&dst[lo], &x[lo], hi-lo)
+		} else {
+			isFiniteAVX2(&dst[lo], &x[lo], hi-lo)
+		}
+	}
+	isFiniteGo(dst[whole:], x[whole:])
+}
+
+// AddProduct stores x + a y z in dst. dst may be x or y or z.
+func AddProduct(dst, x, y, z []float32, a float32) {
+	check(len(dst), len(x))
+	check(len(dst), len(y))
+	check(len(dst), len(z))
+	n := len(dst)
+	if 4*n >= lightPastFrom && fitsPast(&dst[0], &x[0], &y[0], &z[0]) {
+		for lo := 0; lo < n; lo += chunk {
+			hi := min(lo+chunk, n)
+			addProductPastAVX512(&dst[lo], &x[lo], &y[lo], &z[lo], hi-lo, a)
+		}
+		fence()
+		return
+	}
+	for lo := 0; lo < n; lo += chunk {
+		hi := min(lo+chunk, n)
+		switch active {
+		case AVX512:
+			addProductAVX512(&dst[lo], &x[lo], &y[lo], &z[lo], hi-lo, a)
+		case AVX2:
+			addProductAVX2(&dst[lo], &x[lo], &y[lo], &z[lo], hi-lo, a)
+		default:
+			addProductGo(dst[lo:hi], x[lo:hi], y[lo:hi], z[lo:hi], a)
+		}
+	}
+}
+
+// AddQuotient stores x + a y / z in dst. dst may be x or y or z.
+func AddQuotient(dst, x, y, z []float32, a float32) {
+	check(len(dst), len(x))
+	check(len(dst), len(y))
+	check(len(dst), len(z))
+	n := len(dst)
+	if 4*n >= pastFrom && fitsPast(&dst[0], &x[0], &y[0], &z[0]) {
+		for lo := 0; lo < n; lo += chunk {
+			hi := min(lo+chunk, n)
+			addQuotientPastAVX512(&dst[lo], &x[lo], &y[lo], &z[lo], hi-lo, a)
+		}
+		fence()
+		return
+	}
+	for lo := 0; lo < n; lo += chunk {
+		hi := min(lo+chunk, n)
+		switch active {
+		case AVX512:
+			addQuotientAVX512(&dst[lo], &x[lo], &y[lo], &z[lo], hi-lo, a)
+		case AVX2:
+			addQuotientAVX2(&dst[lo], &x[lo], &y[lo], &z[lo], hi-lo, a)
+		default:
+			addQuotientGo(dst[lo:hi], x[lo:hi], y[lo:hi], z[lo:hi], a)
+		}
+	}
+}
+
+// LeakyRelu stores x where x > 0, else slope x in dst. dst may be x.
+func LeakyRelu(dst, x []float32, slope float32) {
+	check(len(dst), len(x))
+	n := len(dst)
+	if 4*n >= lightPastFrom && fitsPast(&dst[0], &x[0]) {
+		for lo := 0; lo < n; lo += chunk {
+			hi := min(lo+chunk, n)
+			leakyReluPastAVX512(&dst[lo], &x[lo], hi-lo, slope)
+		}
+		fence()
+		return
+	}
+	for lo := 0; lo < n; lo += chunk {
+		hi := min(lo+chunk, n)
+		switch active {
+		case AVX512:
+			leakyReluAVX512(&dst[lo], &x[lo], hi-lo, slope)
+		case AVX2:
+			leakyReluAVX2(&dst[lo], &x[lo], hi-lo, slope)
+		default:
+			leakyReluGo(dst[lo:hi], x[lo:hi], slope)
+		}
+	}
+}
+
+// Elu stores up x where x > 0, else down (exp(in x) - 1), within 3 ulp, in dst. dst may be x.
+func Elu(dst, x []float32, up, down, in float32) {
+	check(len(dst), len(x))
+	n := len(dst)
+	if 4*n >= pastFrom && fitsPast(&dst[0], &x[0]) {
+		for lo := 0; lo < n; lo += chunk {
+			hi := min(lo+chunk, n)
+			eluPastAVX512(&dst[lo], &x[lo], hi-lo, up, down, in)
+		}
+		fence()
+		return
+	}
+	for lo := 0; lo < n; lo += chunk {
+		hi := min(lo+chunk, n)
+		switch active {
+		case AVX512:
+			eluAVX512(&dst[lo], &x[lo], hi-lo, up, down, in)
+		case AVX2:
+			eluAVX2(&dst[lo], &x[lo], hi-lo, up, down, in)
+		default:
+			eluGo(dst[lo:hi], x[lo:hi], up, down, in)
+		}
+	}
+}
+
+// Huber stores a (x - y)² where |x - y| < delta, else b (|x - y| - delta/2), in dst. dst may be x or y.
+func Huber(dst, x, y []float32, delta, a, b float32) {
+	check(len(dst), len(x))
+	check(len(dst), len(y))
+	n := len(dst)
+	if 4*n >= pastFrom && fitsPast(&dst[0], &x[0], &y[0]) {
+		for lo := 0; lo < n; lo += chunk {
+			hi := min(lo+chunk, n)
+			huberPastAVX512(&dst[lo], &x[lo], &y[lo], hi-lo, delta, a, b)
+		}
+		fence()
+		return
+	}
+	for lo := 0; lo < n; lo += chunk {
+		hi := min(lo+chunk, n)
+		switch active {
+		case AVX512:
+			huberAVX512(&dst[lo], &x[lo], &y[lo], hi-lo, delta, a, b)
+		case AVX2:
+			huberAVX2(&dst[lo], &x[lo], &y[lo], hi-lo, delta, a, b)
+		default:
+			huberGo(dst[lo:hi], x[lo:hi], y[lo:hi], delta, a, b)
+		}
+	}
+}
+
+// Expm1 stores e to the power x, less 1, within 2 ulp, in dst. dst may be x.
+func Expm1(dst, x []float32) {
+	check(len(dst), len(x))
+	n := len(dst)
+	if 4*n >= pastFrom && fitsPast(&dst[0], &x[0]) {
+		for lo := 0; lo < n; lo += chunk {
+			hi := min(lo+chunk, n)
+			expm1PastAVX512(&dst[lo], &x[lo], hi-lo)
+		}
+		fence()
+		return
+	}
+	for lo := 0; lo < n; lo += chunk {
+		hi := min(lo+chunk, n)
+		switch active {
+		case AVX512:
+			expm1AVX512(&dst[lo], &x[lo], hi-lo)
+		case AVX2:
+			expm1AVX2(&dst[lo], &x[lo], hi-lo)
+		default:
+			expm1Go(dst[lo:hi], x[lo:hi])
+		}
+	}
+}
+
+// Log1p stores the logarithm of 1 + x, within 2 ulp, in dst. dst may be x.
+func Log1p(dst, x []float32) {
+	check(len(dst), len(x))
+	n := len(dst)
+	if 4*n >= pastFrom && fitsPast(&dst[0], &x[0]) {
+		for lo := 0; lo < n; lo += chunk {
+			hi := min(lo+chunk, n)
+			log1pPastAVX512(&dst[lo], &x[lo], hi-lo)
+		}
+		fence()
+		return
+	}
+	for lo := 0; lo < n; lo += chunk {
+		hi := min(lo+chunk, n)
+		switch active {
+		case AVX512:
+			log1pAVX512(&dst[lo], &x[lo], hi-lo)
+		case AVX2:
+			log1pAVX2(&dst[lo], &x[lo], hi-lo)
+		default:
+			log1pGo(dst[lo:hi], x[lo:hi])
+		}
+	}
+}
+
+// Softplus stores the logarithm of 1 + exp(x), within 3 ulp, in dst. dst may be x.
+func Softplus(dst, x []float32) {
+	check(len(dst), len(x))
+	n := len(dst)
+	if 4*n >= pastFrom && fitsPast(&dst[0], &x[0]) {
+		for lo := 0; lo < n; lo += chunk {
+			hi := min(lo+chunk, n)
+			softplusPastAVX512(&dst[lo], &x[lo], hi-lo)
+		}
+		fence()
+		return
+	}
+	for lo := 0; lo < n; lo += chunk {
+		hi := min(lo+chunk, n)
+		switch active {
+		case AVX512:
+			softplusAVX512(&dst[lo], &x[lo], hi-lo)
+		case AVX2:
+			softplusAVX2(&dst[lo], &x[lo], hi-lo)
+		default:
+			softplusGo(dst[lo:hi], x[lo:hi])
+		}
+	}
+}
+
+// Pow stores x to the power y, within 1 ulp, in dst. dst may be x or y.
+func Pow(dst, x, y []float32) {
+	check(len(dst), len(x))
+	check(len(dst), len(y))
+	n := len(dst)
+	if 4*n >= pastFrom && fitsPast(&dst[0], &x[0], &y[0]) {
+		for lo := 0; lo < n; lo += chunk {
+			hi := min(lo+chunk, n)
+			powPastAVX512(&dst[lo], &x[lo], &y[lo], hi-lo)
+		}
+		fence()
+		return
+	}
+	for lo := 0; lo < n; lo += chunk {
+		hi := min(lo+chunk, n)
+		switch active {
+		case AVX512:
+			powAVX512(&dst[lo], &x[lo], &y[lo], hi-lo)
+		case AVX2:
+			powAVX2(&dst[lo], &x[lo], &y[lo], hi-lo)
+		default:
+			powGo(dst[lo:hi], x[lo:hi], y[lo:hi])
+		}
+	}
+}
+
+// Atan2 stores the angle of the point (y, x), from -π to π, within 2 ulp, in dst. dst may be x or y.
+func Atan2(dst, x, y []float32) {
+	check(len(dst), len(x))
+	check(len(dst), len(y))
+	n := len(dst)
+	if 4*n >= pastFrom && fitsPast(&dst[0], &x[0], &y[0]) {
+		for lo := 0; lo < n; lo += chunk {
+			hi := min(lo+chunk, n)
+			atan2PastAVX512(&dst[lo], &x[lo], &y[lo], hi-lo)
+		}
+		fence()
+		return
+	}
+	for lo := 0; lo < n; lo += chunk {
+		hi := min(lo+chunk, n)
+		switch active {
+		case AVX512:
+			atan2AVX512(&dst[lo], &x[lo], &y[lo], hi-lo)
+		case AVX2:
+			atan2AVX2(&dst[lo], &x[lo], &y[lo], hi-lo)
+		default:
+			atan2Go(dst[lo:hi], x[lo:hi], y[lo:hi])
+		}
+	}
+}
+
+// Sin stores the sine of x, within 2 ulp, in dst, and makes the lanes of most the
+// greater of themselves and |x|. Beyond FarAngle it stores some number. dst may be x.
+func Sin(dst, x []float32, most *[16]float32) {
+	check(len(dst), len(x))
+	n := len(dst)
+	for lo := 0; lo < n; lo += chunk {
+		hi := min(lo+chunk, n)
+		switch active {
+		case AVX512:
+			sinAVX512(&dst[lo], &x[lo], hi-lo, &most[0])
+		case AVX2:
+			sinAVX2(&dst[lo], &x[lo], hi-lo, &most[0])
+		default:
+			sinGo(dst[lo:hi], x[lo:hi], most)
+		}
+	}
+}
+
+// Cos stores the cosine of x, within 2 ulp, in dst, and makes the lanes of most the
+// greater of themselves and |x|. Beyond FarAngle it stores some number. dst may be x.
+func Cos(dst, x []float32, most *[16]float32) {
+	check(len(dst), len(x))
+	n := len(dst)
+	for lo := 0; lo < n; lo += chunk {
+		hi := min(lo+chunk, n)
+		switch active {
+		case AVX512:
+			cosAVX512(&dst[lo], &x[lo], hi-lo, &most[0])
+		case AVX2:
+			cosAVX2(&dst[lo], &x[lo], hi-lo, &most[0])
+		default:
+			cosGo(dst[lo:hi], x[lo:hi], most)
+		}
+	}
+}
+
+// Tan stores the tangent of x, within 2 ulp, in dst, and makes the lanes of most the
+// greater of themselves and |x|. Beyond FarAngle it stores some number. dst may be x.
+func Tan(dst, x []float32, most *[16]float32) {
+	check(len(dst), len(x))
+	n := len(dst)
+	for lo := 0; lo < n; lo += chunk {
+		hi := min(lo+chunk, n)
+		switch active {
+		case AVX512:
+			tanAVX512(&dst[lo], &x[lo], hi-lo, &most[0])
+		case AVX2:
+			tanAVX2(&dst[lo], &x[lo], hi-lo, &most[0])
+		default:
+			tanGo(dst[lo:hi], x[lo:hi], most)
+		}
+	}
+}
+
+// Fmod stores the remainder of x by y with the sign of x in dst, and makes the lanes of
+// most the greater of themselves and |x/y|. Beyond FarQuotient it stores some number. dst
+// may be x or y.
+func Fmod(dst, x, y []float32, most *[16]float32) {
+	check(len(dst), len(x))
+	check(len(dst), len(y))
+	n := len(dst)
+	for lo := 0; lo < n; lo += chunk {
+		hi := min(lo+chunk, n)
+		switch active {
+		case AVX512:
+			fmodAVX512(&dst[lo], &x[lo], &y[lo], hi-lo, &most[0])
+		case AVX2:
+			fmodAVX2(&dst[lo], &x[lo], &y[lo], hi-lo, &most[0])
+		default:
+			fmodGo(dst[lo:hi], x[lo:hi], y[lo:hi], most)
+		}
+	}
+}
+
+// Remainder stores the remainder of x by y with the sign of y in dst, and makes the lanes of
+// most the greater of themselves and |x/y|. Beyond FarQuotient it stores some number. dst
+// may be x or y.
+func Remainder(dst, x, y []float32, most *[16]float32) {
+	check(len(dst), len(x))
+	check(len(dst), len(y))
+	n := len(dst)
+	for lo := 0; lo < n; lo += chunk {
+		hi := min(lo+chunk, n)
+		switch active {
+		case AVX512:
+			remainderAVX512(&dst[lo], &x[lo], &y[lo], hi-lo, &most[0])
+		case AVX2:
+			remainderAVX2(&dst[lo], &x[lo], &y[lo], hi-lo, &most[0])
+		default:
+			remainderGo(dst[lo:hi], x[lo:hi], y[lo:hi], most)
+		}
+	}
+}

@@ -1682,3 +1682,732 @@ func Philox(x0, x1, x2, x3 []uint32, c1, c2, c3, k0, k1 uint32) {
 	copy(x2[whole:], rest2[:])
 	copy(x3[whole:], rest3[:])
 }
+
+// Floor stores the greatest integer not above x in dst. dst may be x.
+func Floor(dst, x []float32) {
+	check(len(dst), len(x))
+	if active != NEON {
+		floorGo(dst, x)
+		return
+	}
+	n := len(dst)
+	whole := n &^ 15
+	for lo := 0; lo < whole; lo += chunk {
+		hi := min(lo+chunk, whole)
+		floorNEON(&dst[lo], &x[lo], hi-lo)
+	}
+	if whole == n {
+		return
+	}
+	var rest0 [16]float32
+	var rest1 [16]float32
+	copy(rest1[:], x[whole:])
+	floorNEON(&rest0[0], &rest1[0], len(rest0))
+	copy(dst[whole:], rest0[:])
+}
+
+// Ceil stores the least integer not below x in dst. dst may be x.
+func Ceil(dst, x []float32) {
+	check(len(dst), len(x))
+	if active != NEON {
+		ceilGo(dst, x)
+		return
+	}
+	n := len(dst)
+	whole := n &^ 15
+	for lo := 0; lo < whole; lo += chunk {
+		hi := min(lo+chunk, whole)
+		ceilNEON(&dst[lo], &x[lo], hi-lo)
+	}
+	if whole == n {
+		return
+	}
+	var rest0 [16]float32
+	var rest1 [16]float32
+	copy(rest1[:], x[whole:])
+	ceilNEON(&rest0[0], &rest1[0], len(rest0))
+	copy(dst[whole:], rest0[:])
+}
+
+// Trunc stores x without its fraction in dst. dst may be x.
+func Trunc(dst, x []float32) {
+	check(len(dst), len(x))
+	if active != NEON {
+		truncGo(dst, x)
+		return
+	}
+	n := len(dst)
+	whole := n &^ 15
+	for lo := 0; lo < whole; lo += chunk {
+		hi := min(lo+chunk, whole)
+		truncNEON(&dst[lo], &x[lo], hi-lo)
+	}
+	if whole == n {
+		return
+	}
+	var rest0 [16]float32
+	var rest1 [16]float32
+	copy(rest1[:], x[whole:])
+	truncNEON(&rest0[0], &rest1[0], len(rest0))
+	copy(dst[whole:], rest0[:])
+}
+
+// Round stores x rounded to an integer, ties to even, in dst. dst may be x.
+func Round(dst, x []float32) {
+	check(len(dst), len(x))
+	if active != NEON {
+		roundGo(dst, x)
+		return
+	}
+	n := len(dst)
+	whole := n &^ 15
+	for lo := 0; lo < whole; lo += chunk {
+		hi := min(lo+chunk, whole)
+		roundNEON(&dst[lo], &x[lo], hi-lo)
+	}
+	if whole == n {
+		return
+	}
+	var rest0 [16]float32
+	var rest1 [16]float32
+	copy(rest1[:], x[whole:])
+	roundNEON(&rest0[0], &rest1[0], len(rest0))
+	copy(dst[whole:], rest0[:])
+}
+
+// Sign stores 1 where x > 0, -1 where x < 0, else x in dst. dst may be x.
+func Sign(dst, x []float32) {
+	check(len(dst), len(x))
+	if active != NEON {
+		signGo(dst, x)
+		return
+	}
+	n := len(dst)
+	whole := n &^ 15
+	for lo := 0; lo < whole; lo += chunk {
+		hi := min(lo+chunk, whole)
+		signNEON(&dst[lo], &x[lo], hi-lo)
+	}
+	if whole == n {
+		return
+	}
+	var rest0 [16]float32
+	var rest1 [16]float32
+	copy(rest1[:], x[whole:])
+	signNEON(&rest0[0], &rest1[0], len(rest0))
+	copy(dst[whole:], rest0[:])
+}
+
+// Clamp stores the lesser of high and of the greater of x and low, or NaN, in dst. dst may be x.
+func Clamp(dst, x []float32, low, high float32) {
+	check(len(dst), len(x))
+	if active != NEON {
+		clampGo(dst, x, low, high)
+		return
+	}
+	n := len(dst)
+	whole := n &^ 15
+	for lo := 0; lo < whole; lo += chunk {
+		hi := min(lo+chunk, whole)
+		clampNEON(&dst[lo], &x[lo], hi-lo, low, high)
+	}
+	if whole == n {
+		return
+	}
+	var rest0 [16]float32
+	var rest1 [16]float32
+	copy(rest1[:], x[whole:])
+	clampNEON(&rest0[0], &rest1[0], len(rest0), low, high)
+	copy(dst[whole:], rest0[:])
+}
+
+// NaNToNum stores x, but whenNaN, above and below for NaN, infinity and minus infinity, in dst. dst may be x.
+func NaNToNum(dst, x []float32, whenNaN, above, below float32) {
+	check(len(dst), len(x))
+	if active != NEON {
+		naNToNumGo(dst, x, whenNaN, above, below)
+		return
+	}
+	n := len(dst)
+	whole := n &^ 15
+	for lo := 0; lo < whole; lo += chunk {
+		hi := min(lo+chunk, whole)
+		naNToNumNEON(&dst[lo], &x[lo], hi-lo, whenNaN, above, below)
+	}
+	if whole == n {
+		return
+	}
+	var rest0 [16]float32
+	var rest1 [16]float32
+	copy(rest1[:], x[whole:])
+	naNToNumNEON(&rest0[0], &rest1[0], len(rest0), whenNaN, above, below)
+	copy(dst[whole:], rest0[:])
+}
+
+// Select stores x in dst where cond is not 0, and y elsewhere. dst may be x or y.
+func Select(dst []float32, cond []uint8, x, y []float32) {
+	check(len(dst), len(cond))
+	check(len(dst), len(x))
+	check(len(dst), len(y))
+	if active != NEON {
+		selectGo(dst, cond, x, y)
+		return
+	}
+	n := len(dst)
+	whole := n &^ 15
+	for lo := 0; lo < whole; lo += chunk {
+		hi := min(lo+chunk, whole)
+		selectNEON(&dst[lo], &cond[lo], &x[lo], &y[lo], hi-lo)
+	}
+	if whole == n {
+		return
+	}
+	var rest0 [16]float32
+	var rest1 [16]uint8
+	copy(rest1[:], cond[whole:])
+	var rest2 [16]float32
+	copy(rest2[:], x[whole:])
+	var rest3 [16]float32
+	copy(rest3[:], y[whole:])
+	selectNEON(&rest0[0], &rest1[0], &rest2[0], &rest3[0], len(rest0))
+	copy(dst[whole:], rest0[:])
+}
+
+// Eq stores 1 in dst where x = y, else 0.
+func Eq(dst []uint8, x, y []float32) {
+	check(len(dst), len(x))
+	check(len(dst), len(y))
+	if active != NEON {
+		eqGo(dst, x, y)
+		return
+	}
+	n := len(dst)
+	whole := n &^ 15
+	for lo := 0; lo < whole; lo += chunk {
+		hi := min(lo+chunk, whole)
+		eqNEON(&dst[lo], &x[lo], &y[lo], hi-lo)
+	}
+	if whole == n {
+		return
+	}
+	var rest0 [16]uint8
+	var rest1 [16]float32
+	copy(rest1[:], x[whole:])
+	var rest2 [16]float32
+	copy(rest2[:], y[whole:])
+	eqNEON(&rest0[0], &rest1[0], &rest2[0], len(rest0))
+	copy(dst[whole:], rest0[:])
+}
+
+// Ne stores 0 in dst where x = y, else 1.
+func Ne(dst []uint8, x, y []float32) {
+	check(len(dst), len(x))
+	check(len(dst), len(y))
+	if active != NEON {
+		neGo(dst, x, y)
+		return
+	}
+	n := len(dst)
+	whole := n &^ 15
+	for lo := 0; lo < whole; lo += chunk {
+		hi := min(lo+chunk, whole)
+		neNEON(&dst[lo], &x[lo], &y[lo], hi-lo)
+	}
+	if whole == n {
+		return
+	}
+	var rest0 [16]uint8
+	var rest1 [16]float32
+	copy(rest1[:], x[whole:])
+	var rest2 [16]float32
+	copy(rest2[:], y[whole:])
+	neNEON(&rest0[0], &rest1[0], &rest2[0], len(rest0))
+	copy(dst[whole:], rest0[:])
+}
+
+// Lt stores 1 in dst where x < y, else 0.
+func Lt(dst []uint8, x, y []float32) {
+	check(len(dst), len(x))
+	check(len(dst), len(y))
+	if active != NEON {
+		ltGo(dst, x, y)
+		return
+	}
+	n := len(dst)
+	whole := n &^ 15
+	for lo := 0; lo < whole; lo += chunk {
+		hi := min(lo+chunk, whole)
+		ltNEON(&dst[lo], &x[lo], &y[lo], hi-lo)
+	}
+	if whole == n {
+		return
+	}
+	var rest0 [16]uint8
+	var rest1 [16]float32
+	copy(rest1[:], x[whole:])
+	var rest2 [16]float32
+	copy(rest2[:], y[whole:])
+	ltNEON(&rest0[0], &rest1[0], &rest2[0], len(rest0))
+	copy(dst[whole:], rest0[:])
+}
+
+// Le stores 1 in dst where x ≤ y, else 0.
+func Le(dst []uint8, x, y []float32) {
+	check(len(dst), len(x))
+	check(len(dst), len(y))
+	if active != NEON {
+		leGo(dst, x, y)
+		return
+	}
+	n := len(dst)
+	whole := n &^ 15
+	for lo := 0; lo < whole; lo += chunk {
+		hi := min(lo+chunk, whole)
+		leNEON(&dst[lo], &x[lo], &y[lo], hi-lo)
+	}
+	if whole == n {
+		return
+	}
+	var rest0 [16]uint8
+	var rest1 [16]float32
+	copy(rest1[:], x[whole:])
+	var rest2 [16]float32
+	copy(rest2[:], y[whole:])
+	leNEON(&rest0[0], &rest1[0], &rest2[0], len(rest0))
+	copy(dst[whole:], rest0[:])
+}
+
+// IsNaN stores 1 in dst where x is NaN, else 0.
+func IsNaN(dst []uint8, x []float32) {
+	check(len(dst), len(x))
+	if active != NEON {
+		isNaNGo(dst, x)
+		return
+	}
+	n := len(dst)
+	whole := n &^ 15
+	for lo := 0; lo < whole; lo += chunk {
+		hi := min(lo+chunk, whole)
+		isNaNNEON(&dst[lo], &x[lo], hi-lo)
+	}
+	if whole == n {
+		return
+	}
+	var rest0 [16]uint8
+	var rest1 [16]float32
+	copy(rest1[:], x[whole:])
+	isNaNNEON(&rest0[0], &rest1[0], len(rest0))
+	copy(dst[whole:], rest0[:])
+}
+
+// IsFinite stores 1 in dst where x is neither infinite nor NaN, else 0.
+func IsFinite(dst []uint8, x []float32) {
+	check(len(dst), len(x))
+	if active != NEON {
+		isFiniteGo(dst, x)
+		return
+	}
+	n := len(dst)
+	whole := n &^ 15
+	for lo := 0; lo < whole; lo += chunk {
+		hi := min(lo+chunk, whole)
+		isFiniteNEON(&dst[lo], &x[lo], hi-lo)
+	}
+	if whole == n {
+		return
+	}
+	var rest0 [16]uint8
+	var rest1 [16]float32
+	copy(rest1[:], x[whole:])
+	isFiniteNEON(&rest0[0], &rest1[0], len(rest0))
+	copy(dst[whole:], rest0[:])
+}
+
+// AddProduct stores x + a y z in dst. dst may be x or y or z.
+func AddProduct(dst, x, y, z []float32, a float32) {
+	check(len(dst), len(x))
+	check(len(dst), len(y))
+	check(len(dst), len(z))
+	if active != NEON {
+		addProductGo(dst, x, y, z, a)
+		return
+	}
+	n := len(dst)
+	whole := n &^ 15
+	for lo := 0; lo < whole; lo += chunk {
+		hi := min(lo+chunk, whole)
+		addProductNEON(&dst[lo], &x[lo], &y[lo], &z[lo], hi-lo, a)
+	}
+	if whole == n {
+		return
+	}
+	var rest0 [16]float32
+	var rest1 [16]float32
+	copy(rest1[:], x[whole:])
+	var rest2 [16]float32
+	copy(rest2[:], y[whole:])
+	var rest3 [16]float32
+	copy(rest3[:], z[whole:])
+	addProductNEON(&rest0[0], &rest1[0], &rest2[0], &rest3[0], len(rest0), a)
+	copy(dst[whole:], rest0[:])
+}
+
+// AddQuotient stores x + a y / z in dst. dst may be x or y or z.
+func AddQuotient(dst, x, y, z []float32, a float32) {
+	check(len(dst), len(x))
+	check(len(dst), len(y))
+	check(len(dst), len(z))
+	if active != NEON {
+		addQuotientGo(dst, x, y, z, a)
+		return
+	}
+	n := len(dst)
+	whole := n &^ 15
+	for lo := 0; lo < whole; lo += chunk {
+		hi := min(lo+chunk, whole)
+		addQuotientNEON(&dst[lo], &x[lo], &y[lo], &z[lo], hi-lo, a)
+	}
+	if whole == n {
+		return
+	}
+	var rest0 [16]float32
+	var rest1 [16]float32
+	copy(rest1[:], x[whole:])
+	var rest2 [16]float32
+	copy(rest2[:], y[whole:])
+	var rest3 [16]float32
+	copy(rest3[:], z[whole:])
+	addQuotientNEON(&rest0[0], &rest1[0], &rest2[0], &rest3[0], len(rest0), a)
+	copy(dst[whole:], rest0[:])
+}
+
+// LeakyRelu stores x where x > 0, else slope x in dst. dst may be x.
+func LeakyRelu(dst, x []float32, slope float32) {
+	check(len(dst), len(x))
+	if active != NEON {
+		leakyReluGo(dst, x, slope)
+		return
+	}
+	n := len(dst)
+	whole := n &^ 15
+	for lo := 0; lo < whole; lo += chunk {
+		hi := min(lo+chunk, whole)
+		leakyReluNEON(&dst[lo], &x[lo], hi-lo, slope)
+	}
+	if whole == n {
+		return
+	}
+	var rest0 [16]float32
+	var rest1 [16]float32
+	copy(rest1[:], x[whole:])
+	leakyReluNEON(&rest0[0], &rest1[0], len(rest0), slope)
+	copy(dst[whole:], rest0[:])
+}
+
+// Elu stores up x where x > 0, else down (exp(in x) - 1), within 3 ulp, in dst. dst may be x.
+func Elu(dst, x []float32, up, down, in float32) {
+	check(len(dst), len(x))
+	if active != NEON {
+		eluGo(dst, x, up, down, in)
+		return
+	}
+	n := len(dst)
+	whole := n &^ 15
+	for lo := 0; lo < whole; lo += chunk {
+		hi := min(lo+chunk, whole)
+		eluNEON(&dst[lo], &x[lo], hi-lo, up, down, in)
+	}
+	if whole == n {
+		return
+	}
+	var rest0 [16]float32
+	var rest1 [16]float32
+	copy(rest1[:], x[whole:])
+	eluNEON(&rest0[0], &rest1[0], len(rest0), up, down, in)
+	copy(dst[whole:], rest0[:])
+}
+
+// Huber stores a (x - y)² where |x - y| < delta, else b (|x - y| - delta/2), in dst. dst may be x or y.
+func Huber(dst, x, y []float32, delta, a, b float32) {
+	check(len(dst), len(x))
+	check(len(dst), len(y))
+	if active != NEON {
+		huberGo(dst, x, y, delta, a, b)
+		return
+	}
+	n := len(dst)
+	whole := n &^ 15
+	for lo := 0; lo < whole; lo += chunk {
+		hi := min(lo+chunk, whole)
+		huberNEON(&dst[lo], &x[lo], &y[lo], hi-lo, delta, a, b)
+	}
+	if whole == n {
+		return
+	}
+	var rest0 [16]float32
+	var rest1 [16]float32
+	copy(rest1[:], x[whole:])
+	var rest2 [16]float32
+	copy(rest2[:], y[whole:])
+	huberNEON(&rest0[0], &rest1[0], &rest2[0], len(rest0), delta, a, b)
+	copy(dst[whole:], rest0[:])
+}
+
+// Expm1 stores e to the power x, less 1, within 2 ulp, in dst. dst may be x.
+func Expm1(dst, x []float32) {
+	check(len(dst), len(x))
+	if active != NEON {
+		expm1Go(dst, x)
+		return
+	}
+	n := len(dst)
+	whole := n &^ 15
+	for lo := 0; lo < whole; lo += chunk {
+		hi := min(lo+chunk, whole)
+		expm1NEON(&dst[lo], &x[lo], hi-lo)
+	}
+	if whole == n {
+		return
+	}
+	var rest0 [16]float32
+	var rest1 [16]float32
+	copy(rest1[:], x[whole:])
+	expm1NEON(&rest0[0], &rest1[0], len(rest0))
+	copy(dst[whole:], rest0[:])
+}
+
+// Log1p stores the logarithm of 1 + x, within 2 ulp, in dst. dst may be x.
+func Log1p(dst, x []float32) {
+	check(len(dst), len(x))
+	if active != NEON {
+		log1pGo(dst, x)
+		return
+	}
+	n := len(dst)
+	whole := n &^ 15
+	for lo := 0; lo < whole; lo += chunk {
+		hi := min(lo+chunk, whole)
+		log1pNEON(&dst[lo], &x[lo], hi-lo)
+	}
+	if whole == n {
+		return
+	}
+	var rest0 [16]float32
+	var rest1 [16]float32
+	copy(rest1[:], x[whole:])
+	log1pNEON(&rest0[0], &rest1[0], len(rest0))
+	copy(dst[whole:], rest0[:])
+}
+
+// Softplus stores the logarithm of 1 + exp(x), within 3 ulp, in dst. dst may be x.
+func Softplus(dst, x []float32) {
+	check(len(dst), len(x))
+	if active != NEON {
+		softplusGo(dst, x)
+		return
+	}
+	n := len(dst)
+	whole := n &^ 15
+	for lo := 0; lo < whole; lo += chunk {
+		hi := min(lo+chunk, whole)
+		softplusNEON(&dst[lo], &x[lo], hi-lo)
+	}
+	if whole == n {
+		return
+	}
+	var rest0 [16]float32
+	var rest1 [16]float32
+	copy(rest1[:], x[whole:])
+	softplusNEON(&rest0[0], &rest1[0], len(rest0))
+	copy(dst[whole:], rest0[:])
+}
+
+// Pow stores x to the power y, within 1 ulp, in dst. dst may be x or y.
+func Pow(dst, x, y []float32) {
+	check(len(dst), len(x))
+	check(len(dst), len(y))
+	if active != NEON {
+		powGo(dst, x, y)
+		return
+	}
+	n := len(dst)
+	whole := n &^ 15
+	for lo := 0; lo < whole; lo += chunk {
+		hi := min(lo+chunk, whole)
+		powNEON(&dst[lo], &x[lo], &y[lo], hi-lo)
+	}
+	if whole == n {
+		return
+	}
+	var rest0 [16]float32
+	var rest1 [16]float32
+	copy(rest1[:], x[whole:])
+	var rest2 [16]float32
+	copy(rest2[:], y[whole:])
+	powNEON(&rest0[0], &rest1[0], &rest2[0], len(rest0))
+	copy(dst[whole:], rest0[:])
+}
+
+// Atan2 stores the angle of the point (y, x), from -π to π, within 2 ulp, in dst. dst may be x or y.
+func Atan2(dst, x, y []float32) {
+	check(len(dst), len(x))
+	check(len(dst), len(y))
+	if active != NEON {
+		atan2Go(dst, x, y)
+		return
+	}
+	n := len(dst)
+	whole := n &^ 15
+	for lo := 0; lo < whole; lo += chunk {
+		hi := min(lo+chunk, whole)
+		atan2NEON(&dst[lo], &x[lo], &y[lo], hi-lo)
+	}
+	if whole == n {
+		return
+	}
+	var rest0 [16]float32
+	var rest1 [16]float32
+	copy(rest1[:], x[whole:])
+	var rest2 [16]float32
+	copy(rest2[:], y[whole:])
+	atan2NEON(&rest0[0], &rest1[0], &rest2[0], len(rest0))
+	copy(dst[whole:], rest0[:])
+}
+
+// Sin stores the sine of x, within 2 ulp, in dst, and makes the lanes of most the
+// greater of themselves and |x|. Beyond FarAngle it stores some number. dst may be x.
+func Sin(dst, x []float32, most *[16]float32) {
+	check(len(dst), len(x))
+	if active != NEON {
+		sinGo(dst, x, most)
+		return
+	}
+	n := len(dst)
+	whole := n &^ 15
+	for lo := 0; lo < whole; lo += chunk {
+		hi := min(lo+chunk, whole)
+		sinNEON(&dst[lo], &x[lo], hi-lo, &most[0])
+	}
+	if whole == n {
+		return
+	}
+	var rest0 [16]float32
+	var rest1 [16]float32
+	copy(rest1[:], x[whole:])
+	mostBefore := *most
+	sinNEON(&rest0[0], &rest1[0], len(rest0), &most[0])
+	copy(dst[whole:], rest0[:])
+	copy(most[n-whole:], mostBefore[n-whole:])
+}
+
+// Cos stores the cosine of x, within 2 ulp, in dst, and makes the lanes of most the
+// greater of themselves and |x|. Beyond FarAngle it stores some number. dst may be x.
+func Cos(dst, x []float32, most *[16]float32) {
+	check(len(dst), len(x))
+	if active != NEON {
+		cosGo(dst, x, most)
+		return
+	}
+	n := len(dst)
+	whole := n &^ 15
+	for lo := 0; lo < whole; lo += chunk {
+		hi := min(lo+chunk, whole)
+		cosNEON(&dst[lo], &x[lo], hi-lo, &most[0])
+	}
+	if whole == n {
+		return
+	}
+	var rest0 [16]float32
+	var rest1 [16]float32
+	copy(rest1[:], x[whole:])
+	mostBefore := *most
+	cosNEON(&rest0[0], &rest1[0], len(rest0), &most[0])
+	copy(dst[whole:], rest0[:])
+	copy(most[n-whole:], mostBefore[n-whole:])
+}
+
+// Tan stores the tangent of x, within 2 ulp, in dst, and makes the lanes of most the
+// greater of themselves and |x|. Beyond FarAngle it stores some number. dst may be x.
+func Tan(dst, x []float32, most *[16]float32) {
+	check(len(dst), len(x))
+	if active != NEON {
+		tanGo(dst, x, most)
+		return
+	}
+	n := len(dst)
+	whole := n &^ 15
+	for lo := 0; lo < whole; lo += chunk {
+		hi := min(lo+chunk, whole)
+		tanNEON(&dst[lo], &x[lo], hi-lo, &most[0])
+	}
+	if whole == n {
+		return
+	}
+	var rest0 [16]float32
+	var rest1 [16]float32
+	copy(rest1[:], x[whole:])
+	mostBefore := *most
+	tanNEON(&rest0[0], &rest1[0], len(rest0), &most[0])
+	copy(dst[whole:], rest0[:])
+	copy(most[n-whole:], mostBefore[n-whole:])
+}
+
+// Fmod stores the remainder of x by y with the sign of x in dst, and makes the lanes of
+// most the greater of themselves and |x/y|. Beyond FarQuotient it stores some number. dst
+// may be x or y.
+func Fmod(dst, x, y []float32, most *[16]float32) {
+	check(len(dst), len(x))
+	check(len(dst), len(y))
+	if active != NEON {
+		fmodGo(dst, x, y, most)
+		return
+	}
+	n := len(dst)
+	whole := n &^ 15
+	for lo := 0; lo < whole; lo += chunk {
+		hi := min(lo+chunk, whole)
+		fmodNEON(&dst[lo], &x[lo], &y[lo], hi-lo, &most[0])
+	}
+	if whole == n {
+		return
+	}
+	var rest0 [16]float32
+	var rest1 [16]float32
+	copy(rest1[:], x[whole:])
+	var rest2 [16]float32
+	copy(rest2[:], y[whole:])
+	mostBefore := *most
+	fmodNEON(&rest0[0], &rest1[0], &rest2[0], len(rest0), &most[0])
+	copy(dst[whole:], rest0[:])
+	copy(most[n-whole:], mostBefore[n-whole:])
+}
+
+// Remainder stores the remainder of x by y with the sign of y in dst, and makes the lanes of
+// most the greater of themselves and |x/y|. Beyond FarQuotient it stores some number. dst
+// may be x or y.
+func Remainder(dst, x, y []float32, most *[16]float32) {
+	check(len(dst), len(x))
+	check(len(dst), len(y))
+	if active != NEON {
+		remainderGo(dst, x, y, most)
+		return
+	}
+	n := len(dst)
+	whole := n &^ 15
+	for lo := 0; lo < whole; lo += chunk {
+		hi := min(lo+chunk, whole)
+		remainderNEON(&dst[lo], &x[lo], &y[lo], hi-lo, &most[0])
+	}
+	if whole == n {
+		return
+	}
+	var rest0 [16]float32
+	var rest1 [16]float32
+	copy(rest1[:], x[whole:])
+	var rest2 [16]float32
+	copy(rest2[:], y[whole:])
+	mostBefore := *most
+	remainderNEON(&rest0[0], &rest1[0], &rest2[0], len(rest0), &most[0])
+	copy(dst[whole:], rest0[:])
+	copy(most[n-whole:], mostBefore[n-whole:])
+}

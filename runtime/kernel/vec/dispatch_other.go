@@ -444,3 +444,199 @@ func Philox(x0, x1, x2, x3 []uint32, c1, c2, c3, k0, k1 uint32) {
 	check(len(x0), len(x3))
 	philoxGo(x0, x1, x2, x3, c1, c2, c3, k0, k1)
 }
+
+// Floor stores the greatest integer not above x in dst. dst may be x.
+func Floor(dst, x []float32) {
+	check(len(dst), len(x))
+	floorGo(dst, x)
+}
+
+// Ceil stores the least integer not below x in dst. dst may be x.
+func Ceil(dst, x []float32) {
+	check(len(dst), len(x))
+	ceilGo(dst, x)
+}
+
+// Trunc stores x without its fraction in dst. dst may be x.
+func Trunc(dst, x []float32) {
+	check(len(dst), len(x))
+	truncGo(dst, x)
+}
+
+// Round stores x rounded to an integer, ties to even, in dst. dst may be x.
+func Round(dst, x []float32) {
+	check(len(dst), len(x))
+	roundGo(dst, x)
+}
+
+// Sign stores 1 where x > 0, -1 where x < 0, else x in dst. dst may be x.
+func Sign(dst, x []float32) {
+	check(len(dst), len(x))
+	signGo(dst, x)
+}
+
+// Clamp stores the lesser of high and of the greater of x and low, or NaN, in dst. dst may be x.
+func Clamp(dst, x []float32, low, high float32) {
+	check(len(dst), len(x))
+	clampGo(dst, x, low, high)
+}
+
+// NaNToNum stores x, but whenNaN, above and below for NaN, infinity and minus infinity, in dst. dst may be x.
+func NaNToNum(dst, x []float32, whenNaN, above, below float32) {
+	check(len(dst), len(x))
+	naNToNumGo(dst, x, whenNaN, above, below)
+}
+
+// Select stores x in dst where cond is not 0, and y elsewhere. dst may be x or y.
+func Select(dst []float32, cond []uint8, x, y []float32) {
+	check(len(dst), len(cond))
+	check(len(dst), len(x))
+	check(len(dst), len(y))
+	selectGo(dst, cond, x, y)
+}
+
+// Eq stores 1 in dst where x = y, else 0.
+func Eq(dst []uint8, x, y []float32) {
+	check(len(dst), len(x))
+	check(len(dst), len(y))
+	eqGo(dst, x, y)
+}
+
+// Ne stores 0 in dst where x = y, else 1.
+func Ne(dst []uint8, x, y []float32) {
+	check(len(dst), len(x))
+	check(len(dst), len(y))
+	neGo(dst, x, y)
+}
+
+// Lt stores 1 in dst where x < y, else 0.
+func Lt(dst []uint8, x, y []float32) {
+	check(len(dst), len(x))
+	check(len(dst), len(y))
+	ltGo(dst, x, y)
+}
+
+// Le stores 1 in dst where x ≤ y, else 0.
+func Le(dst []uint8, x, y []float32) {
+	check(len(dst), len(x))
+	check(len(dst), len(y))
+	leGo(dst, x, y)
+}
+
+// IsNaN stores 1 in dst where x is NaN, else 0.
+func IsNaN(dst []uint8, x []float32) {
+	check(len(dst), len(x))
+	isNaNGo(dst, x)
+}
+
+// IsFinite stores 1 in dst where x is neither infinite nor NaN, else 0.
+func IsFinite(dst []uint8, x []float32) {
+	check(len(dst), len(x))
+	isFiniteGo(dst, x)
+}
+
+// AddProduct stores x + a y z in dst. dst may be x or y or z.
+func AddProduct(dst, x, y, z []float32, a float32) {
+	check(len(dst), len(x))
+	check(len(dst), len(y))
+	check(len(dst), len(z))
+	addProductGo(dst, x, y, z, a)
+}
+
+// AddQuotient stores x + a y / z in dst. dst may be x or y or z.
+func AddQuotient(dst, x, y, z []float32, a float32) {
+	check(len(dst), len(x))
+	check(len(dst), len(y))
+	check(len(dst), len(z))
+	addQuotientGo(dst, x, y, z, a)
+}
+
+// LeakyRelu stores x where x > 0, else slope x in dst. dst may be x.
+func LeakyRelu(dst, x []float32, slope float32) {
+	check(len(dst), len(x))
+	leakyReluGo(dst, x, slope)
+}
+
+// Elu stores up x where x > 0, else down (exp(in x) - 1), within 3 ulp, in dst. dst may be x.
+func Elu(dst, x []float32, up, down, in float32) {
+	check(len(dst), len(x))
+	eluGo(dst, x, up, down, in)
+}
+
+// Huber stores a (x - y)² where |x - y| < delta, else b (|x - y| - delta/2), in dst. dst may be x or y.
+func Huber(dst, x, y []float32, delta, a, b float32) {
+	check(len(dst), len(x))
+	check(len(dst), len(y))
+	huberGo(dst, x, y, delta, a, b)
+}
+
+// Expm1 stores e to the power x, less 1, within 2 ulp, in dst. dst may be x.
+func Expm1(dst, x []float32) {
+	check(len(dst), len(x))
+	expm1Go(dst, x)
+}
+
+// Log1p stores the logarithm of 1 + x, within 2 ulp, in dst. dst may be x.
+func Log1p(dst, x []float32) {
+	check(len(dst), len(x))
+	log1pGo(dst, x)
+}
+
+// Softplus stores the logarithm of 1 + exp(x), within 3 ulp, in dst. dst may be x.
+func Softplus(dst, x []float32) {
+	check(len(dst), len(x))
+	softplusGo(dst, x)
+}
+
+// Pow stores x to the power y, within 1 ulp, in dst. dst may be x or y.
+func Pow(dst, x, y []float32) {
+	check(len(dst), len(x))
+	check(len(dst), len(y))
+	powGo(dst, x, y)
+}
+
+// Atan2 stores the angle of the point (y, x), from -π to π, within 2 ulp, in dst. dst may be x or y.
+func Atan2(dst, x, y []float32) {
+	check(len(dst), len(x))
+	check(len(dst), len(y))
+	atan2Go(dst, x, y)
+}
+
+// Sin stores the sine of x, within 2 ulp, in dst, and makes the lanes of most the
+// greater of themselves and |x|. Beyond FarAngle it stores some number. dst may be x.
+func Sin(dst, x []float32, most *[16]float32) {
+	check(len(dst), len(x))
+	sinGo(dst, x, most)
+}
+
+// Cos stores the cosine of x, within 2 ulp, in dst, and makes the lanes of most the
+// greater of themselves and |x|. Beyond FarAngle it stores some number. dst may be x.
+func Cos(dst, x []float32, most *[16]float32) {
+	check(len(dst), len(x))
+	cosGo(dst, x, most)
+}
+
+// Tan stores the tangent of x, within 2 ulp, in dst, and makes the lanes of most the
+// greater of themselves and |x|. Beyond FarAngle it stores some number. dst may be x.
+func Tan(dst, x []float32, most *[16]float32) {
+	check(len(dst), len(x))
+	tanGo(dst, x, most)
+}
+
+// Fmod stores the remainder of x by y with the sign of x in dst, and makes the lanes of
+// most the greater of themselves and |x/y|. Beyond FarQuotient it stores some number. dst
+// may be x or y.
+func Fmod(dst, x, y []float32, most *[16]float32) {
+	check(len(dst), len(x))
+	check(len(dst), len(y))
+	fmodGo(dst, x, y, most)
+}
+
+// Remainder stores the remainder of x by y with the sign of y in dst, and makes the lanes of
+// most the greater of themselves and |x/y|. Beyond FarQuotient it stores some number. dst
+// may be x or y.
+func Remainder(dst, x, y []float32, most *[16]float32) {
+	check(len(dst), len(x))
+	check(len(dst), len(y))
+	remainderGo(dst, x, y, most)
+}

@@ -336,3 +336,148 @@ func dropNEON(dst *float32, x *float32, keep *uint8, n int, scale float32)
 //
 //go:noescape
 func philoxNEON(x0 *uint32, x1 *uint32, x2 *uint32, x3 *uint32, n int, c1 uint32, c2 uint32, c3 uint32, k0 uint32, k1 uint32)
+
+// floorNEON is Floor of n elements, a multiple of 16.
+//
+//go:noescape
+func floorNEON(dst *float32, x *float32, n int)
+
+// ceilNEON is Ceil of n elements, a multiple of 16.
+//
+//go:noescape
+func ceilNEON(dst *float32, x *float32, n int)
+
+// truncNEON is Trunc of n elements, a multiple of 16.
+//
+//go:noescape
+func truncNEON(dst *float32, x *float32, n int)
+
+// roundNEON is Round of n elements, a multiple of 16.
+//
+//go:noescape
+func roundNEON(dst *float32, x *float32, n int)
+
+// signNEON is Sign of n elements, a multiple of 16.
+//
+//go:noescape
+func signNEON(dst *float32, x *float32, n int)
+
+// clampNEON is Clamp of n elements, a multiple of 16.
+//
+//go:noescape
+func clampNEON(dst *float32, x *float32, n int, low float32, high float32)
+
+// naNToNumNEON is NaNToNum of n elements, a multiple of 16.
+//
+//go:noescape
+func naNToNumNEON(dst *float32, x *float32, n int, whenNaN float32, above float32, below float32)
+
+// selectNEON is Select of n elements, a multiple of 16.
+//
+//go:noescape
+func selectNEON(dst *float32, cond *uint8, x *float32, y *float32, n int)
+
+// eqNEON is Eq of n elements, a multiple of 16.
+//
+//go:noescape
+func eqNEON(dst *uint8, x *float32, y *float32, n int)
+
+// neNEON is Ne of n elements, a multiple of 16.
+//
+//go:noescape
+func neNEON(dst *uint8, x *float32, y *float32, n int)
+
+// ltNEON is Lt of n elements, a multiple of 16.
+//
+//go:noescape
+func ltNEON(dst *uint8, x *float32, y *float32, n int)
+
+// leNEON is Le of n elements, a multiple of 16.
+//
+//go:noescape
+func leNEON(dst *uint8, x *float32, y *float32, n int)
+
+// isNaNNEON is IsNaN of n elements, a multiple of 16.
+//
+//go:noescape
+func isNaNNEON(dst *uint8, x *float32, n int)
+
+// isFiniteNEON is IsFinite of n elements, a multiple of 16.
+//
+//go:noescape
+func isFiniteNEON(dst *uint8, x *float32, n int)
+
+// addProductNEON is AddProduct of n elements, a multiple of 16.
+//
+//go:noescape
+func addProductNEON(dst *float32, x *float32, y *float32, z *float32, n int, a float32)
+
+// addQuotientNEON is AddQuotient of n elements, a multiple of 16.
+//
+//go:noescape
+func addQuotientNEON(dst *float32, x *float32, y *float32, z *float32, n int, a float32)
+
+// leakyReluNEON is LeakyRelu of n elements, a multiple of 16.
+//
+//go:noescape
+func leakyReluNEON(dst *float32, x *float32, n int, slope float32)
+
+// eluNEON is Elu of n elements, a multiple of 16.
+//
+//go:noescape
+func eluNEON(dst *float32, x *float32, n int, up float32, down float32, in float32)
+
+// huberNEON is Huber of n elements, a multiple of 16.
+//
+//go:noescape
+func huberNEON(dst *float32, x *float32, y *float32, n int, delta float32, a float32, b float32)
+
+// expm1NEON is Expm1 of n elements, a multiple of 16.
+//
+//go:noescape
+func expm1NEON(dst *float32, x *float32, n int)
+
+// log1pNEON is Log1p of n elements, a multiple of 16.
+//
+//go:noescape
+func log1pNEON(dst *float32, x *float32, n int)
+
+// softplusNEON is Softplus of n elements, a multiple of 16.
+//
+//go:noescape
+func softplusNEON(dst *float32, x *float32, n int)
+
+// powNEON is Pow of n elements, a multiple of 16.
+//
+//go:noescape
+func powNEON(dst *float32, x *float32, y *float32, n int)
+
+// atan2NEON is Atan2 of n elements, a multiple of 16.
+//
+//go:noescape
+func atan2NEON(dst *float32, x *float32, y *float32, n int)
+
+// sinNEON is Sin of n elements, a multiple of 16.
+//
+//go:noescape
+func sinNEON(dst *float32, x *float32, n int, most *float32)
+
+// cosNEON is Cos of n elements, a multiple of 16.
+//
+//go:noescape
+func cosNEON(dst *float32, x *float32, n int, most *float32)
+
+// tanNEON is Tan of n elements, a multiple of 16.
+//
+//go:noescape
+func tanNEON(dst *float32, x *float32, n int, most *float32)
+
+// fmodNEON is Fmod of n elements, a multiple of 16.
+//
+//go:noescape
+func fmodNEON(dst *float32, x *float32, y *float32, n int, most *float32)
+
+// remainderNEON is Remainder of n elements, a multiple of 16.
+//
+//go:noescape
+func remainderNEON(dst *float32, x *float32, y *float32, n int, most *float32)

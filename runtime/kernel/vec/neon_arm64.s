@@ -196,7 +196,115 @@ DATA neonConstants<>+1520(SB)/8, $0xcd9e8d57cd9e8d57
 DATA neonConstants<>+1528(SB)/8, $0xcd9e8d57cd9e8d57
 DATA neonConstants<>+1536(SB)/8, $0xd2511f53d2511f53
 DATA neonConstants<>+1544(SB)/8, $0xd2511f53d2511f53
-GLOBL neonConstants<>(SB), RODATA|NOPTR, $1552
+DATA neonConstants<>+1552(SB)/8, $0xbf800000bf800000
+DATA neonConstants<>+1560(SB)/8, $0xbf800000bf800000
+DATA neonConstants<>+1568(SB)/8, $0x41f0000041f00000
+DATA neonConstants<>+1576(SB)/8, $0x41f0000041f00000
+DATA neonConstants<>+1584(SB)/8, $0x42c8000042c80000
+DATA neonConstants<>+1592(SB)/8, $0x42c8000042c80000
+DATA neonConstants<>+1600(SB)/8, $0x3fb504f33fb504f3
+DATA neonConstants<>+1608(SB)/8, $0x3fb504f33fb504f3
+DATA neonConstants<>+1616(SB)/8, $0x4000000000000000
+DATA neonConstants<>+1624(SB)/8, $0x4000000000000000
+DATA neonConstants<>+1632(SB)/8, $0x3fd47954e865113c
+DATA neonConstants<>+1640(SB)/8, $0x3fd47954e865113c
+DATA neonConstants<>+1648(SB)/8, $0x3fda61a2ef649675
+DATA neonConstants<>+1656(SB)/8, $0x3fda61a2ef649675
+DATA neonConstants<>+1664(SB)/8, $0x3fd21b15f146989b
+DATA neonConstants<>+1672(SB)/8, $0x3fd21b15f146989b
+DATA neonConstants<>+1680(SB)/8, $0x3fe2776c2930c203
+DATA neonConstants<>+1688(SB)/8, $0x3fe2776c2930c203
+DATA neonConstants<>+1696(SB)/8, $0x3feec709dc53c8a1
+DATA neonConstants<>+1704(SB)/8, $0x3feec709dc53c8a1
+DATA neonConstants<>+1712(SB)/8, $0x40071547652b8251
+DATA neonConstants<>+1720(SB)/8, $0x40071547652b8251
+DATA neonConstants<>+1728(SB)/8, $0xff7fffffff7fffff
+DATA neonConstants<>+1736(SB)/8, $0xff7fffffff7fffff
+DATA neonConstants<>+1744(SB)/8, $0x7f7fffff7f7fffff
+DATA neonConstants<>+1752(SB)/8, $0x7f7fffff7f7fffff
+DATA neonConstants<>+1760(SB)/8, $0x3eb61af4d1f9896b
+DATA neonConstants<>+1768(SB)/8, $0x3eb61af4d1f9896b
+DATA neonConstants<>+1776(SB)/8, $0x3ef00dad461e7742
+DATA neonConstants<>+1784(SB)/8, $0x3ef00dad461e7742
+DATA neonConstants<>+1792(SB)/8, $0x3f2430acd2dcd413
+DATA neonConstants<>+1800(SB)/8, $0x3f2430acd2dcd413
+DATA neonConstants<>+1808(SB)/8, $0x3f55d8748355a565
+DATA neonConstants<>+1816(SB)/8, $0x3f55d8748355a565
+DATA neonConstants<>+1824(SB)/8, $0x3f83b2ab5c4cbb43
+DATA neonConstants<>+1832(SB)/8, $0x3f83b2ab5c4cbb43
+DATA neonConstants<>+1840(SB)/8, $0x3fac6b08dd46f942
+DATA neonConstants<>+1848(SB)/8, $0x3fac6b08dd46f942
+DATA neonConstants<>+1856(SB)/8, $0x3fcebfbdff931f14
+DATA neonConstants<>+1864(SB)/8, $0x3fcebfbdff931f14
+DATA neonConstants<>+1872(SB)/8, $0x3fe62e42fef86150
+DATA neonConstants<>+1880(SB)/8, $0x3fe62e42fef86150
+DATA neonConstants<>+1888(SB)/8, $0x3feffffffffff7a0
+DATA neonConstants<>+1896(SB)/8, $0x3feffffffffff7a0
+DATA neonConstants<>+1904(SB)/8, $0xc3200000c3200000
+DATA neonConstants<>+1912(SB)/8, $0xc3200000c3200000
+DATA neonConstants<>+1920(SB)/8, $0x430c0000430c0000
+DATA neonConstants<>+1928(SB)/8, $0x430c0000430c0000
+DATA neonConstants<>+1936(SB)/8, $0x3c3260e73c3260e7
+DATA neonConstants<>+1944(SB)/8, $0x3c3260e73c3260e7
+DATA neonConstants<>+1952(SB)/8, $0xbaea4bcfbaea4bcf
+DATA neonConstants<>+1960(SB)/8, $0xbaea4bcfbaea4bcf
+DATA neonConstants<>+1968(SB)/8, $0xbcfefe0ebcfefe0e
+DATA neonConstants<>+1976(SB)/8, $0xbcfefe0ebcfefe0e
+DATA neonConstants<>+1984(SB)/8, $0x3d6d2f6a3d6d2f6a
+DATA neonConstants<>+1992(SB)/8, $0x3d6d2f6a3d6d2f6a
+DATA neonConstants<>+2000(SB)/8, $0xbdac0aafbdac0aaf
+DATA neonConstants<>+2008(SB)/8, $0xbdac0aafbdac0aaf
+DATA neonConstants<>+2016(SB)/8, $0x3de047b23de047b2
+DATA neonConstants<>+2024(SB)/8, $0x3de047b23de047b2
+DATA neonConstants<>+2032(SB)/8, $0xbe12105bbe12105b
+DATA neonConstants<>+2040(SB)/8, $0xbe12105bbe12105b
+DATA neonConstants<>+2048(SB)/8, $0x3e4cc8f33e4cc8f3
+DATA neonConstants<>+2056(SB)/8, $0x3e4cc8f33e4cc8f3
+DATA neonConstants<>+2064(SB)/8, $0xbeaaaa9fbeaaaa9f
+DATA neonConstants<>+2072(SB)/8, $0xbeaaaa9fbeaaaa9f
+DATA neonConstants<>+2080(SB)/8, $0xb3bbbd2eb3bbbd2e
+DATA neonConstants<>+2088(SB)/8, $0xb3bbbd2eb3bbbd2e
+DATA neonConstants<>+2096(SB)/8, $0xb33bbd2eb33bbd2e
+DATA neonConstants<>+2104(SB)/8, $0xb33bbd2eb33bbd2e
+DATA neonConstants<>+2112(SB)/8, $0x40490fdb40490fdb
+DATA neonConstants<>+2120(SB)/8, $0x40490fdb40490fdb
+DATA neonConstants<>+2128(SB)/8, $0x3fc90fdb3fc90fdb
+DATA neonConstants<>+2136(SB)/8, $0x3fc90fdb3fc90fdb
+DATA neonConstants<>+2144(SB)/8, $0x3c0883bc3c0883bc
+DATA neonConstants<>+2152(SB)/8, $0x3c0883bc3c0883bc
+DATA neonConstants<>+2160(SB)/8, $0xbe2aaaa3be2aaaa3
+DATA neonConstants<>+2168(SB)/8, $0xbe2aaaa3be2aaaa3
+DATA neonConstants<>+2176(SB)/8, $0xbab60615bab60615
+DATA neonConstants<>+2184(SB)/8, $0xbab60615bab60615
+DATA neonConstants<>+2192(SB)/8, $0x37ccf48a37ccf48a
+DATA neonConstants<>+2200(SB)/8, $0x37ccf48a37ccf48a
+DATA neonConstants<>+2208(SB)/8, $0xb94caa04b94caa04
+DATA neonConstants<>+2216(SB)/8, $0xb94caa04b94caa04
+DATA neonConstants<>+2224(SB)/8, $0x3d2aaaa53d2aaaa5
+DATA neonConstants<>+2232(SB)/8, $0x3d2aaaa53d2aaaa5
+DATA neonConstants<>+2240(SB)/8, $0x3c91a62633145c07
+DATA neonConstants<>+2248(SB)/8, $0x3c91a62633145c07
+DATA neonConstants<>+2256(SB)/8, $0x0000000200000002
+DATA neonConstants<>+2264(SB)/8, $0x0000000200000002
+DATA neonConstants<>+2272(SB)/8, $0x3ff921fb54442d18
+DATA neonConstants<>+2280(SB)/8, $0x3ff921fb54442d18
+DATA neonConstants<>+2288(SB)/8, $0x3fe45f306dc9c883
+DATA neonConstants<>+2296(SB)/8, $0x3fe45f306dc9c883
+DATA neonConstants<>+2304(SB)/8, $0x3b8f42583b8f4258
+DATA neonConstants<>+2312(SB)/8, $0x3b8f42583b8f4258
+DATA neonConstants<>+2320(SB)/8, $0x38d0af6838d0af68
+DATA neonConstants<>+2328(SB)/8, $0x38d0af6838d0af68
+DATA neonConstants<>+2336(SB)/8, $0x3c3162813c316281
+DATA neonConstants<>+2344(SB)/8, $0x3c3162813c316281
+DATA neonConstants<>+2352(SB)/8, $0x3cae60ca3cae60ca
+DATA neonConstants<>+2360(SB)/8, $0x3cae60ca3cae60ca
+DATA neonConstants<>+2368(SB)/8, $0x3d5d6cdd3d5d6cdd
+DATA neonConstants<>+2376(SB)/8, $0x3d5d6cdd3d5d6cdd
+DATA neonConstants<>+2384(SB)/8, $0x3e0886cf3e0886cf
+DATA neonConstants<>+2392(SB)/8, $0x3e0886cf3e0886cf
+DATA neonConstants<>+2400(SB)/8, $0x3eaaaab03eaaaab0
+DATA neonConstants<>+2408(SB)/8, $0x3eaaaab03eaaaab0
+GLOBL neonConstants<>(SB), RODATA|NOPTR, $2416
 
 // func expNEON(dst *float32, x *float32, n int)
 // R0 dst, R1 x, R8 what is left, R9 constants. Four elements a register, 4 side by side.
@@ -7105,4 +7213,4544 @@ loop:
 	ADD      $64, R3
 	SUBS     $16, R8, R8
 	BNE      loop
+	RET
+
+// func floorNEON(dst *float32, x *float32, n int)
+// R0 dst, R1 x, R8 what is left, R9 constants. Four elements a register, 4 side by side.
+TEXT ·floorNEON(SB), NOSPLIT, $0-24
+	MOVD     dst+0(FP), R0
+	MOVD     x+8(FP), R1
+	MOVD     n+16(FP), R8
+	MOVD     $neonConstants<>(SB), R9
+
+loop:
+	// t0 := x[i]
+	FLDPQ    0(R1), (F0, F1)
+	FLDPQ    32(R1), (F2, F3)
+	// t1 := float32(math.Floor(float64(t0)))
+	WORD     $0x4e219800 // FRINTM V0.4S, V0.4S
+	WORD     $0x4e219821 // FRINTM V1.4S, V1.4S
+	WORD     $0x4e219842 // FRINTM V2.4S, V2.4S
+	WORD     $0x4e219863 // FRINTM V3.4S, V3.4S
+	// dst[i] = t1
+	FSTPQ    (F0, F1), 0(R0)
+	FSTPQ    (F2, F3), 32(R0)
+	ADD      $64, R0
+	ADD      $64, R1
+	SUBS     $16, R8, R8
+	BNE      loop
+	RET
+
+// func ceilNEON(dst *float32, x *float32, n int)
+// R0 dst, R1 x, R8 what is left, R9 constants. Four elements a register, 4 side by side.
+TEXT ·ceilNEON(SB), NOSPLIT, $0-24
+	MOVD     dst+0(FP), R0
+	MOVD     x+8(FP), R1
+	MOVD     n+16(FP), R8
+	MOVD     $neonConstants<>(SB), R9
+
+loop:
+	// t0 := x[i]
+	FLDPQ    0(R1), (F0, F1)
+	FLDPQ    32(R1), (F2, F3)
+	// t1 := float32(math.Ceil(float64(t0)))
+	WORD     $0x4ea18800 // FRINTP V0.4S, V0.4S
+	WORD     $0x4ea18821 // FRINTP V1.4S, V1.4S
+	WORD     $0x4ea18842 // FRINTP V2.4S, V2.4S
+	WORD     $0x4ea18863 // FRINTP V3.4S, V3.4S
+	// dst[i] = t1
+	FSTPQ    (F0, F1), 0(R0)
+	FSTPQ    (F2, F3), 32(R0)
+	ADD      $64, R0
+	ADD      $64, R1
+	SUBS     $16, R8, R8
+	BNE      loop
+	RET
+
+// func truncNEON(dst *float32, x *float32, n int)
+// R0 dst, R1 x, R8 what is left, R9 constants. Four elements a register, 4 side by side.
+TEXT ·truncNEON(SB), NOSPLIT, $0-24
+	MOVD     dst+0(FP), R0
+	MOVD     x+8(FP), R1
+	MOVD     n+16(FP), R8
+	MOVD     $neonConstants<>(SB), R9
+
+loop:
+	// t0 := x[i]
+	FLDPQ    0(R1), (F0, F1)
+	FLDPQ    32(R1), (F2, F3)
+	// t1 := float32(math.Trunc(float64(t0)))
+	WORD     $0x4ea19800 // FRINTZ V0.4S, V0.4S
+	WORD     $0x4ea19821 // FRINTZ V1.4S, V1.4S
+	WORD     $0x4ea19842 // FRINTZ V2.4S, V2.4S
+	WORD     $0x4ea19863 // FRINTZ V3.4S, V3.4S
+	// dst[i] = t1
+	FSTPQ    (F0, F1), 0(R0)
+	FSTPQ    (F2, F3), 32(R0)
+	ADD      $64, R0
+	ADD      $64, R1
+	SUBS     $16, R8, R8
+	BNE      loop
+	RET
+
+// func roundNEON(dst *float32, x *float32, n int)
+// R0 dst, R1 x, R8 what is left, R9 constants. Four elements a register, 4 side by side.
+TEXT ·roundNEON(SB), NOSPLIT, $0-24
+	MOVD     dst+0(FP), R0
+	MOVD     x+8(FP), R1
+	MOVD     n+16(FP), R8
+	MOVD     $neonConstants<>(SB), R9
+
+loop:
+	// t0 := x[i]
+	FLDPQ    0(R1), (F0, F1)
+	FLDPQ    32(R1), (F2, F3)
+	// t1 := float32(math.RoundToEven(float64(t0)))
+	WORD     $0x4e218800 // FRINTN V0.4S, V0.4S
+	WORD     $0x4e218821 // FRINTN V1.4S, V1.4S
+	WORD     $0x4e218842 // FRINTN V2.4S, V2.4S
+	WORD     $0x4e218863 // FRINTN V3.4S, V3.4S
+	// dst[i] = t1
+	FSTPQ    (F0, F1), 0(R0)
+	FSTPQ    (F2, F3), 32(R0)
+	ADD      $64, R0
+	ADD      $64, R1
+	SUBS     $16, R8, R8
+	BNE      loop
+	RET
+
+// func signNEON(dst *float32, x *float32, n int)
+// R0 dst, R1 x, R8 what is left, R9 constants. Four elements a register, 4 side by side.
+// V0 float32(1), V1 float32(-1).
+TEXT ·signNEON(SB), NOSPLIT, $0-24
+	MOVD     dst+0(FP), R0
+	MOVD     x+8(FP), R1
+	MOVD     n+16(FP), R8
+	MOVD     $neonConstants<>(SB), R9
+	FMOVQ    64(R9), F0
+	FMOVQ    1552(R9), F1
+
+loop:
+	// t0 := x[i]
+	FLDPQ    0(R1), (F2, F3)
+	FLDPQ    32(R1), (F4, F5)
+	// t1 := float32(0) < t0
+	WORD     $0x4ea0c846 // FCMGT V6.4S, V2.4S, #0.0
+	WORD     $0x4ea0c867 // FCMGT V7.4S, V3.4S, #0.0
+	WORD     $0x4ea0c888 // FCMGT V8.4S, V4.4S, #0.0
+	WORD     $0x4ea0c8a9 // FCMGT V9.4S, V5.4S, #0.0
+	// t2 := t0 < float32(0)
+	WORD     $0x4ea0e84a // FCMLT V10.4S, V2.4S, #0.0
+	WORD     $0x4ea0e86b // FCMLT V11.4S, V3.4S, #0.0
+	WORD     $0x4ea0e88c // FCMLT V12.4S, V4.4S, #0.0
+	WORD     $0x4ea0e8ad // FCMLT V13.4S, V5.4S, #0.0
+	// t3 := pick(t2, float32(-1), t0)
+	VBIT     V10.B16, V1.B16, V2.B16
+	VBIT     V11.B16, V1.B16, V3.B16
+	VBIT     V12.B16, V1.B16, V4.B16
+	VBIT     V13.B16, V1.B16, V5.B16
+	// t4 := pick(t1, float32(1), t3)
+	VBIT     V6.B16, V0.B16, V2.B16
+	VBIT     V7.B16, V0.B16, V3.B16
+	VBIT     V8.B16, V0.B16, V4.B16
+	VBIT     V9.B16, V0.B16, V5.B16
+	// dst[i] = t4
+	FSTPQ    (F2, F3), 0(R0)
+	FSTPQ    (F4, F5), 32(R0)
+	ADD      $64, R0
+	ADD      $64, R1
+	SUBS     $16, R8, R8
+	BNE      loop
+	RET
+
+// func clampNEON(dst *float32, x *float32, n int, low float32, high float32)
+// R0 dst, R1 x, R8 what is left, R9 constants. Four elements a register, 4 side by side.
+// V0 low, V1 high.
+TEXT ·clampNEON(SB), NOSPLIT, $0-32
+	MOVD     dst+0(FP), R0
+	MOVD     x+8(FP), R1
+	MOVD     n+16(FP), R8
+	MOVD     $neonConstants<>(SB), R9
+	FMOVS    low+24(FP), F0
+	VDUP     V0.S[0], V0.S4
+	FMOVS    high+28(FP), F1
+	VDUP     V1.S[0], V1.S4
+
+loop:
+	// t0 := x[i]
+	FLDPQ    0(R1), (F2, F3)
+	FLDPQ    32(R1), (F4, F5)
+	// t1 := t0 == low
+	WORD     $0x4e20e446 // FCMEQ V6.4S, V2.4S, V0.4S
+	WORD     $0x4e20e467 // FCMEQ V7.4S, V3.4S, V0.4S
+	WORD     $0x4e20e488 // FCMEQ V8.4S, V4.4S, V0.4S
+	WORD     $0x4e20e4a9 // FCMEQ V9.4S, V5.4S, V0.4S
+	// t2 := math.Float32frombits(math.Float32bits(t0) & math.Float32bits(low))
+	VAND     V0.B16, V2.B16, V10.B16
+	VAND     V0.B16, V3.B16, V11.B16
+	VAND     V0.B16, V4.B16, V12.B16
+	VAND     V0.B16, V5.B16, V13.B16
+	// t3 := pick(t0 > low, t0, low)
+	WORD     $0x6ea0e44e // FCMGT V14.4S, V2.4S, V0.4S
+	VBSL     V0.B16, V2.B16, V14.B16
+	WORD     $0x6ea0e46f // FCMGT V15.4S, V3.4S, V0.4S
+	VBSL     V0.B16, V3.B16, V15.B16
+	WORD     $0x6ea0e490 // FCMGT V16.4S, V4.4S, V0.4S
+	VBSL     V0.B16, V4.B16, V16.B16
+	WORD     $0x6ea0e4b1 // FCMGT V17.4S, V5.4S, V0.4S
+	VBSL     V0.B16, V5.B16, V17.B16
+	// t4 := pick(t1, t2, t3)
+	VBIT     V6.B16, V10.B16, V14.B16
+	VBIT     V7.B16, V11.B16, V15.B16
+	VBIT     V8.B16, V12.B16, V16.B16
+	VBIT     V9.B16, V13.B16, V17.B16
+	// t5 := t0 != t0
+	WORD     $0x4e22e446 // FCMEQ V6.4S, V2.4S, V2.4S
+	WORD     $0x4e23e467 // FCMEQ V7.4S, V3.4S, V3.4S
+	WORD     $0x4e24e488 // FCMEQ V8.4S, V4.4S, V4.4S
+	WORD     $0x4e25e4a9 // FCMEQ V9.4S, V5.4S, V5.4S
+	// t6 := pick(t5, t0, t4)
+	VBIT     V6.B16, V14.B16, V2.B16
+	VBIT     V7.B16, V15.B16, V3.B16
+	VBIT     V8.B16, V16.B16, V4.B16
+	VBIT     V9.B16, V17.B16, V5.B16
+	// t7 := t6 == high
+	WORD     $0x4e21e446 // FCMEQ V6.4S, V2.4S, V1.4S
+	WORD     $0x4e21e467 // FCMEQ V7.4S, V3.4S, V1.4S
+	WORD     $0x4e21e488 // FCMEQ V8.4S, V4.4S, V1.4S
+	WORD     $0x4e21e4a9 // FCMEQ V9.4S, V5.4S, V1.4S
+	// t8 := math.Float32frombits(math.Float32bits(t6) | math.Float32bits(high))
+	VORR     V1.B16, V2.B16, V10.B16
+	VORR     V1.B16, V3.B16, V11.B16
+	VORR     V1.B16, V4.B16, V12.B16
+	VORR     V1.B16, V5.B16, V13.B16
+	// t9 := pick(t6 < high, t6, high)
+	WORD     $0x6ea2e42e // FCMGT V14.4S, V1.4S, V2.4S
+	VBSL     V1.B16, V2.B16, V14.B16
+	WORD     $0x6ea3e42f // FCMGT V15.4S, V1.4S, V3.4S
+	VBSL     V1.B16, V3.B16, V15.B16
+	WORD     $0x6ea4e430 // FCMGT V16.4S, V1.4S, V4.4S
+	VBSL     V1.B16, V4.B16, V16.B16
+	WORD     $0x6ea5e431 // FCMGT V17.4S, V1.4S, V5.4S
+	VBSL     V1.B16, V5.B16, V17.B16
+	// t10 := pick(t7, t8, t9)
+	VBIT     V6.B16, V10.B16, V14.B16
+	VBIT     V7.B16, V11.B16, V15.B16
+	VBIT     V8.B16, V12.B16, V16.B16
+	VBIT     V9.B16, V13.B16, V17.B16
+	// t11 := t6 != t6
+	WORD     $0x4e22e446 // FCMEQ V6.4S, V2.4S, V2.4S
+	WORD     $0x4e23e467 // FCMEQ V7.4S, V3.4S, V3.4S
+	WORD     $0x4e24e488 // FCMEQ V8.4S, V4.4S, V4.4S
+	WORD     $0x4e25e4a9 // FCMEQ V9.4S, V5.4S, V5.4S
+	// t12 := pick(t11, t6, t10)
+	VBIT     V6.B16, V14.B16, V2.B16
+	VBIT     V7.B16, V15.B16, V3.B16
+	VBIT     V8.B16, V16.B16, V4.B16
+	VBIT     V9.B16, V17.B16, V5.B16
+	// dst[i] = t12
+	FSTPQ    (F2, F3), 0(R0)
+	FSTPQ    (F4, F5), 32(R0)
+	ADD      $64, R0
+	ADD      $64, R1
+	SUBS     $16, R8, R8
+	BNE      loop
+	RET
+
+// func naNToNumNEON(dst *float32, x *float32, n int, whenNaN float32, above float32, below float32)
+// R0 dst, R1 x, R8 what is left, R9 constants. Four elements a register, 4 side by side.
+// V0 whenNaN, V1 above, V2 below, V3 math.Float32frombits(0x7f800000), V4 math.Float32frombits(0xff800000).
+TEXT ·naNToNumNEON(SB), NOSPLIT, $0-36
+	MOVD     dst+0(FP), R0
+	MOVD     x+8(FP), R1
+	MOVD     n+16(FP), R8
+	MOVD     $neonConstants<>(SB), R9
+	FMOVS    whenNaN+24(FP), F0
+	VDUP     V0.S[0], V0.S4
+	FMOVS    above+28(FP), F1
+	VDUP     V1.S[0], V1.S4
+	FMOVS    below+32(FP), F2
+	VDUP     V2.S[0], V2.S4
+	FMOVQ    464(R9), F3
+	FMOVQ    448(R9), F4
+
+loop:
+	// t0 := x[i]
+	FLDPQ    0(R1), (F5, F6)
+	FLDPQ    32(R1), (F7, F8)
+	// t1 := t0 == math.Float32frombits(0x7f800000)
+	WORD     $0x4e23e4a9 // FCMEQ V9.4S, V5.4S, V3.4S
+	WORD     $0x4e23e4ca // FCMEQ V10.4S, V6.4S, V3.4S
+	WORD     $0x4e23e4eb // FCMEQ V11.4S, V7.4S, V3.4S
+	WORD     $0x4e23e50c // FCMEQ V12.4S, V8.4S, V3.4S
+	// t2 := t0 == math.Float32frombits(0xff800000)
+	WORD     $0x4e24e4ad // FCMEQ V13.4S, V5.4S, V4.4S
+	WORD     $0x4e24e4ce // FCMEQ V14.4S, V6.4S, V4.4S
+	WORD     $0x4e24e4ef // FCMEQ V15.4S, V7.4S, V4.4S
+	WORD     $0x4e24e510 // FCMEQ V16.4S, V8.4S, V4.4S
+	// t3 := pick(t2, below, t0)
+	VBSL     V5.B16, V2.B16, V13.B16
+	VBSL     V6.B16, V2.B16, V14.B16
+	VBSL     V7.B16, V2.B16, V15.B16
+	VBSL     V8.B16, V2.B16, V16.B16
+	// t4 := pick(t1, above, t3)
+	VBIT     V9.B16, V1.B16, V13.B16
+	VBIT     V10.B16, V1.B16, V14.B16
+	VBIT     V11.B16, V1.B16, V15.B16
+	VBIT     V12.B16, V1.B16, V16.B16
+	// t5 := t0 != t0
+	WORD     $0x4e25e4a5 // FCMEQ V5.4S, V5.4S, V5.4S
+	WORD     $0x4e26e4c6 // FCMEQ V6.4S, V6.4S, V6.4S
+	WORD     $0x4e27e4e7 // FCMEQ V7.4S, V7.4S, V7.4S
+	WORD     $0x4e28e508 // FCMEQ V8.4S, V8.4S, V8.4S
+	// t6 := pick(t5, whenNaN, t4)
+	VBIF     V5.B16, V0.B16, V13.B16
+	VBIF     V6.B16, V0.B16, V14.B16
+	VBIF     V7.B16, V0.B16, V15.B16
+	VBIF     V8.B16, V0.B16, V16.B16
+	// dst[i] = t6
+	FSTPQ    (F13, F14), 0(R0)
+	FSTPQ    (F15, F16), 32(R0)
+	ADD      $64, R0
+	ADD      $64, R1
+	SUBS     $16, R8, R8
+	BNE      loop
+	RET
+
+// func selectNEON(dst *float32, cond *uint8, x *float32, y *float32, n int)
+// R0 dst, R1 cond, R2 x, R3 y, R8 what is left, R9 constants. Four elements a register, 4 side by side.
+TEXT ·selectNEON(SB), NOSPLIT, $0-40
+	MOVD     dst+0(FP), R0
+	MOVD     cond+8(FP), R1
+	MOVD     x+16(FP), R2
+	MOVD     y+24(FP), R3
+	MOVD     n+32(FP), R8
+	MOVD     $neonConstants<>(SB), R9
+
+loop:
+	// t0 := uint32(cond[i])
+	FMOVS    0(R1), F0
+	VUXTL    V0.B8, V0.H8
+	VUXTL    V0.H4, V0.S4
+	FMOVS    4(R1), F1
+	VUXTL    V1.B8, V1.H8
+	VUXTL    V1.H4, V1.S4
+	FMOVS    8(R1), F2
+	VUXTL    V2.B8, V2.H8
+	VUXTL    V2.H4, V2.S4
+	FMOVS    12(R1), F3
+	VUXTL    V3.B8, V3.H8
+	VUXTL    V3.H4, V3.S4
+	// t1 := t0 != 0
+	VCMTST   V0.S4, V0.S4, V0.S4
+	VCMTST   V1.S4, V1.S4, V1.S4
+	VCMTST   V2.S4, V2.S4, V2.S4
+	VCMTST   V3.S4, V3.S4, V3.S4
+	// t2 := x[i]
+	FLDPQ    0(R2), (F4, F5)
+	FLDPQ    32(R2), (F6, F7)
+	// t3 := y[i]
+	FLDPQ    0(R3), (F8, F9)
+	FLDPQ    32(R3), (F10, F11)
+	// t4 := pick(t1, t2, t3)
+	VBIT     V0.B16, V4.B16, V8.B16
+	VBIT     V1.B16, V5.B16, V9.B16
+	VBIT     V2.B16, V6.B16, V10.B16
+	VBIT     V3.B16, V7.B16, V11.B16
+	// dst[i] = t4
+	FSTPQ    (F8, F9), 0(R0)
+	FSTPQ    (F10, F11), 32(R0)
+	ADD      $64, R0
+	ADD      $16, R1
+	ADD      $64, R2
+	ADD      $64, R3
+	SUBS     $16, R8, R8
+	BNE      loop
+	RET
+
+// func eqNEON(dst *uint8, x *float32, y *float32, n int)
+// R0 dst, R1 x, R2 y, R8 what is left, R9 constants. Four elements a register, 4 side by side.
+// V0 uint32(0x1).
+TEXT ·eqNEON(SB), NOSPLIT, $0-32
+	MOVD     dst+0(FP), R0
+	MOVD     x+8(FP), R1
+	MOVD     y+16(FP), R2
+	MOVD     n+24(FP), R8
+	MOVD     $neonConstants<>(SB), R9
+	FMOVQ    1472(R9), F0
+
+loop:
+	// t0 := x[i]
+	FLDPQ    0(R1), (F1, F2)
+	FLDPQ    32(R1), (F3, F4)
+	// t1 := y[i]
+	FLDPQ    0(R2), (F5, F6)
+	FLDPQ    32(R2), (F7, F8)
+	// t2 := t0 == t1
+	WORD     $0x4e25e421 // FCMEQ V1.4S, V1.4S, V5.4S
+	WORD     $0x4e26e442 // FCMEQ V2.4S, V2.4S, V6.4S
+	WORD     $0x4e27e463 // FCMEQ V3.4S, V3.4S, V7.4S
+	WORD     $0x4e28e484 // FCMEQ V4.4S, V4.4S, V8.4S
+	// t3 := pick(t2, uint32(0x1), uint32(0x0))
+	VAND     V1.B16, V0.B16, V1.B16
+	VAND     V2.B16, V0.B16, V2.B16
+	VAND     V3.B16, V0.B16, V3.B16
+	VAND     V4.B16, V0.B16, V4.B16
+	// dst[i] = uint8(t3)
+	VUZP1    V2.H8, V1.H8, V5.H8
+	WORD     $0x0e2128a5 // XTN V5.8B, V5.8H
+	FMOVD    F5, 0(R0)
+	VUZP1    V4.H8, V3.H8, V1.H8
+	WORD     $0x0e212821 // XTN V1.8B, V1.8H
+	FMOVD    F1, 8(R0)
+	ADD      $16, R0
+	ADD      $64, R1
+	ADD      $64, R2
+	SUBS     $16, R8, R8
+	BNE      loop
+	RET
+
+// func neNEON(dst *uint8, x *float32, y *float32, n int)
+// R0 dst, R1 x, R2 y, R8 what is left, R9 constants. Four elements a register, 4 side by side.
+// V0 uint32(0x1).
+TEXT ·neNEON(SB), NOSPLIT, $0-32
+	MOVD     dst+0(FP), R0
+	MOVD     x+8(FP), R1
+	MOVD     y+16(FP), R2
+	MOVD     n+24(FP), R8
+	MOVD     $neonConstants<>(SB), R9
+	FMOVQ    1472(R9), F0
+
+loop:
+	// t0 := x[i]
+	FLDPQ    0(R1), (F1, F2)
+	FLDPQ    32(R1), (F3, F4)
+	// t1 := y[i]
+	FLDPQ    0(R2), (F5, F6)
+	FLDPQ    32(R2), (F7, F8)
+	// t2 := t0 == t1
+	WORD     $0x4e25e421 // FCMEQ V1.4S, V1.4S, V5.4S
+	WORD     $0x4e26e442 // FCMEQ V2.4S, V2.4S, V6.4S
+	WORD     $0x4e27e463 // FCMEQ V3.4S, V3.4S, V7.4S
+	WORD     $0x4e28e484 // FCMEQ V4.4S, V4.4S, V8.4S
+	// t3 := pick(t2, uint32(0x0), uint32(0x1))
+	WORD     $0x4e611c01 // BIC V1.16B, V0.16B, V1.16B
+	WORD     $0x4e621c02 // BIC V2.16B, V0.16B, V2.16B
+	WORD     $0x4e631c03 // BIC V3.16B, V0.16B, V3.16B
+	WORD     $0x4e641c04 // BIC V4.16B, V0.16B, V4.16B
+	// dst[i] = uint8(t3)
+	VUZP1    V2.H8, V1.H8, V5.H8
+	WORD     $0x0e2128a5 // XTN V5.8B, V5.8H
+	FMOVD    F5, 0(R0)
+	VUZP1    V4.H8, V3.H8, V1.H8
+	WORD     $0x0e212821 // XTN V1.8B, V1.8H
+	FMOVD    F1, 8(R0)
+	ADD      $16, R0
+	ADD      $64, R1
+	ADD      $64, R2
+	SUBS     $16, R8, R8
+	BNE      loop
+	RET
+
+// func ltNEON(dst *uint8, x *float32, y *float32, n int)
+// R0 dst, R1 x, R2 y, R8 what is left, R9 constants. Four elements a register, 4 side by side.
+// V0 uint32(0x1).
+TEXT ·ltNEON(SB), NOSPLIT, $0-32
+	MOVD     dst+0(FP), R0
+	MOVD     x+8(FP), R1
+	MOVD     y+16(FP), R2
+	MOVD     n+24(FP), R8
+	MOVD     $neonConstants<>(SB), R9
+	FMOVQ    1472(R9), F0
+
+loop:
+	// t0 := x[i]
+	FLDPQ    0(R1), (F1, F2)
+	FLDPQ    32(R1), (F3, F4)
+	// t1 := y[i]
+	FLDPQ    0(R2), (F5, F6)
+	FLDPQ    32(R2), (F7, F8)
+	// t2 := t0 < t1
+	WORD     $0x6ea1e4a1 // FCMGT V1.4S, V5.4S, V1.4S
+	WORD     $0x6ea2e4c2 // FCMGT V2.4S, V6.4S, V2.4S
+	WORD     $0x6ea3e4e3 // FCMGT V3.4S, V7.4S, V3.4S
+	WORD     $0x6ea4e504 // FCMGT V4.4S, V8.4S, V4.4S
+	// t3 := pick(t2, uint32(0x1), uint32(0x0))
+	VAND     V1.B16, V0.B16, V1.B16
+	VAND     V2.B16, V0.B16, V2.B16
+	VAND     V3.B16, V0.B16, V3.B16
+	VAND     V4.B16, V0.B16, V4.B16
+	// dst[i] = uint8(t3)
+	VUZP1    V2.H8, V1.H8, V5.H8
+	WORD     $0x0e2128a5 // XTN V5.8B, V5.8H
+	FMOVD    F5, 0(R0)
+	VUZP1    V4.H8, V3.H8, V1.H8
+	WORD     $0x0e212821 // XTN V1.8B, V1.8H
+	FMOVD    F1, 8(R0)
+	ADD      $16, R0
+	ADD      $64, R1
+	ADD      $64, R2
+	SUBS     $16, R8, R8
+	BNE      loop
+	RET
+
+// func leNEON(dst *uint8, x *float32, y *float32, n int)
+// R0 dst, R1 x, R2 y, R8 what is left, R9 constants. Four elements a register, 4 side by side.
+// V0 uint32(0x1).
+TEXT ·leNEON(SB), NOSPLIT, $0-32
+	MOVD     dst+0(FP), R0
+	MOVD     x+8(FP), R1
+	MOVD     y+16(FP), R2
+	MOVD     n+24(FP), R8
+	MOVD     $neonConstants<>(SB), R9
+	FMOVQ    1472(R9), F0
+
+loop:
+	// t0 := x[i]
+	FLDPQ    0(R1), (F1, F2)
+	FLDPQ    32(R1), (F3, F4)
+	// t1 := y[i]
+	FLDPQ    0(R2), (F5, F6)
+	FLDPQ    32(R2), (F7, F8)
+	// t2 := t0 <= t1
+	WORD     $0x6e21e4a1 // FCMGE V1.4S, V5.4S, V1.4S
+	WORD     $0x6e22e4c2 // FCMGE V2.4S, V6.4S, V2.4S
+	WORD     $0x6e23e4e3 // FCMGE V3.4S, V7.4S, V3.4S
+	WORD     $0x6e24e504 // FCMGE V4.4S, V8.4S, V4.4S
+	// t3 := pick(t2, uint32(0x1), uint32(0x0))
+	VAND     V1.B16, V0.B16, V1.B16
+	VAND     V2.B16, V0.B16, V2.B16
+	VAND     V3.B16, V0.B16, V3.B16
+	VAND     V4.B16, V0.B16, V4.B16
+	// dst[i] = uint8(t3)
+	VUZP1    V2.H8, V1.H8, V5.H8
+	WORD     $0x0e2128a5 // XTN V5.8B, V5.8H
+	FMOVD    F5, 0(R0)
+	VUZP1    V4.H8, V3.H8, V1.H8
+	WORD     $0x0e212821 // XTN V1.8B, V1.8H
+	FMOVD    F1, 8(R0)
+	ADD      $16, R0
+	ADD      $64, R1
+	ADD      $64, R2
+	SUBS     $16, R8, R8
+	BNE      loop
+	RET
+
+// func isNaNNEON(dst *uint8, x *float32, n int)
+// R0 dst, R1 x, R8 what is left, R9 constants. Four elements a register, 4 side by side.
+// V0 uint32(0x1).
+TEXT ·isNaNNEON(SB), NOSPLIT, $0-24
+	MOVD     dst+0(FP), R0
+	MOVD     x+8(FP), R1
+	MOVD     n+16(FP), R8
+	MOVD     $neonConstants<>(SB), R9
+	FMOVQ    1472(R9), F0
+
+loop:
+	// t0 := x[i]
+	FLDPQ    0(R1), (F1, F2)
+	FLDPQ    32(R1), (F3, F4)
+	// t1 := t0 != t0
+	WORD     $0x4e21e421 // FCMEQ V1.4S, V1.4S, V1.4S
+	WORD     $0x4e22e442 // FCMEQ V2.4S, V2.4S, V2.4S
+	WORD     $0x4e23e463 // FCMEQ V3.4S, V3.4S, V3.4S
+	WORD     $0x4e24e484 // FCMEQ V4.4S, V4.4S, V4.4S
+	// t2 := pick(t1, uint32(0x1), uint32(0x0))
+	WORD     $0x4e611c01 // BIC V1.16B, V0.16B, V1.16B
+	WORD     $0x4e621c02 // BIC V2.16B, V0.16B, V2.16B
+	WORD     $0x4e631c03 // BIC V3.16B, V0.16B, V3.16B
+	WORD     $0x4e641c04 // BIC V4.16B, V0.16B, V4.16B
+	// dst[i] = uint8(t2)
+	VUZP1    V2.H8, V1.H8, V5.H8
+	WORD     $0x0e2128a5 // XTN V5.8B, V5.8H
+	FMOVD    F5, 0(R0)
+	VUZP1    V4.H8, V3.H8, V1.H8
+	WORD     $0x0e212821 // XTN V1.8B, V1.8H
+	FMOVD    F1, 8(R0)
+	ADD      $16, R0
+	ADD      $64, R1
+	SUBS     $16, R8, R8
+	BNE      loop
+	RET
+
+// func isFiniteNEON(dst *uint8, x *float32, n int)
+// R0 dst, R1 x, R8 what is left, R9 constants. Four elements a register, 4 side by side.
+// V0 math.Float32frombits(0x7f800000), V1 uint32(0x1).
+TEXT ·isFiniteNEON(SB), NOSPLIT, $0-24
+	MOVD     dst+0(FP), R0
+	MOVD     x+8(FP), R1
+	MOVD     n+16(FP), R8
+	MOVD     $neonConstants<>(SB), R9
+	FMOVQ    464(R9), F0
+	FMOVQ    1472(R9), F1
+
+loop:
+	// t0 := x[i]
+	FLDPQ    0(R1), (F2, F3)
+	FLDPQ    32(R1), (F4, F5)
+	// t1 := math.Float32frombits(math.Float32bits(t0) & 0x7fffffff)
+	WORD     $0x4ea0f842 // FABS V2.4S, V2.4S
+	WORD     $0x4ea0f863 // FABS V3.4S, V3.4S
+	WORD     $0x4ea0f884 // FABS V4.4S, V4.4S
+	WORD     $0x4ea0f8a5 // FABS V5.4S, V5.4S
+	// t2 := t1 < math.Float32frombits(0x7f800000)
+	WORD     $0x6ea2e402 // FCMGT V2.4S, V0.4S, V2.4S
+	WORD     $0x6ea3e403 // FCMGT V3.4S, V0.4S, V3.4S
+	WORD     $0x6ea4e404 // FCMGT V4.4S, V0.4S, V4.4S
+	WORD     $0x6ea5e405 // FCMGT V5.4S, V0.4S, V5.4S
+	// t3 := pick(t2, uint32(0x1), uint32(0x0))
+	VAND     V2.B16, V1.B16, V2.B16
+	VAND     V3.B16, V1.B16, V3.B16
+	VAND     V4.B16, V1.B16, V4.B16
+	VAND     V5.B16, V1.B16, V5.B16
+	// dst[i] = uint8(t3)
+	VUZP1    V3.H8, V2.H8, V6.H8
+	WORD     $0x0e2128c6 // XTN V6.8B, V6.8H
+	FMOVD    F6, 0(R0)
+	VUZP1    V5.H8, V4.H8, V2.H8
+	WORD     $0x0e212842 // XTN V2.8B, V2.8H
+	FMOVD    F2, 8(R0)
+	ADD      $16, R0
+	ADD      $64, R1
+	SUBS     $16, R8, R8
+	BNE      loop
+	RET
+
+// func addProductNEON(dst *float32, x *float32, y *float32, z *float32, n int, a float32)
+// R0 dst, R1 x, R2 y, R3 z, R8 what is left, R9 constants. Four elements a register, 4 side by side.
+// V0 a.
+TEXT ·addProductNEON(SB), NOSPLIT, $0-44
+	MOVD     dst+0(FP), R0
+	MOVD     x+8(FP), R1
+	MOVD     y+16(FP), R2
+	MOVD     z+24(FP), R3
+	MOVD     n+32(FP), R8
+	MOVD     $neonConstants<>(SB), R9
+	FMOVS    a+40(FP), F0
+	VDUP     V0.S[0], V0.S4
+
+loop:
+	// t0 := x[i]
+	FLDPQ    0(R1), (F1, F2)
+	FLDPQ    32(R1), (F3, F4)
+	// t1 := y[i]
+	FLDPQ    0(R2), (F5, F6)
+	FLDPQ    32(R2), (F7, F8)
+	// t2 := z[i]
+	FLDPQ    0(R3), (F9, F10)
+	FLDPQ    32(R3), (F11, F12)
+	// t3 := float32(t1 * t2)
+	WORD     $0x6e29dca5 // FMUL V5.4S, V5.4S, V9.4S
+	WORD     $0x6e2adcc6 // FMUL V6.4S, V6.4S, V10.4S
+	WORD     $0x6e2bdce7 // FMUL V7.4S, V7.4S, V11.4S
+	WORD     $0x6e2cdd08 // FMUL V8.4S, V8.4S, V12.4S
+	// t4 := float32(t3 * a)
+	WORD     $0x6e20dca5 // FMUL V5.4S, V5.4S, V0.4S
+	WORD     $0x6e20dcc6 // FMUL V6.4S, V6.4S, V0.4S
+	WORD     $0x6e20dce7 // FMUL V7.4S, V7.4S, V0.4S
+	WORD     $0x6e20dd08 // FMUL V8.4S, V8.4S, V0.4S
+	// t5 := t0 + t4
+	WORD     $0x4e25d421 // FADD V1.4S, V1.4S, V5.4S
+	WORD     $0x4e26d442 // FADD V2.4S, V2.4S, V6.4S
+	WORD     $0x4e27d463 // FADD V3.4S, V3.4S, V7.4S
+	WORD     $0x4e28d484 // FADD V4.4S, V4.4S, V8.4S
+	// dst[i] = t5
+	FSTPQ    (F1, F2), 0(R0)
+	FSTPQ    (F3, F4), 32(R0)
+	ADD      $64, R0
+	ADD      $64, R1
+	ADD      $64, R2
+	ADD      $64, R3
+	SUBS     $16, R8, R8
+	BNE      loop
+	RET
+
+// func addQuotientNEON(dst *float32, x *float32, y *float32, z *float32, n int, a float32)
+// R0 dst, R1 x, R2 y, R3 z, R8 what is left, R9 constants. Four elements a register, 4 side by side.
+// V0 a.
+TEXT ·addQuotientNEON(SB), NOSPLIT, $0-44
+	MOVD     dst+0(FP), R0
+	MOVD     x+8(FP), R1
+	MOVD     y+16(FP), R2
+	MOVD     z+24(FP), R3
+	MOVD     n+32(FP), R8
+	MOVD     $neonConstants<>(SB), R9
+	FMOVS    a+40(FP), F0
+	VDUP     V0.S[0], V0.S4
+
+loop:
+	// t0 := x[i]
+	FLDPQ    0(R1), (F1, F2)
+	FLDPQ    32(R1), (F3, F4)
+	// t1 := y[i]
+	FLDPQ    0(R2), (F5, F6)
+	FLDPQ    32(R2), (F7, F8)
+	// t2 := z[i]
+	FLDPQ    0(R3), (F9, F10)
+	FLDPQ    32(R3), (F11, F12)
+	// t3 := t1 / t2
+	WORD     $0x6e29fca5 // FDIV V5.4S, V5.4S, V9.4S
+	WORD     $0x6e2afcc6 // FDIV V6.4S, V6.4S, V10.4S
+	WORD     $0x6e2bfce7 // FDIV V7.4S, V7.4S, V11.4S
+	WORD     $0x6e2cfd08 // FDIV V8.4S, V8.4S, V12.4S
+	// t4 := float32(t3 * a)
+	WORD     $0x6e20dca5 // FMUL V5.4S, V5.4S, V0.4S
+	WORD     $0x6e20dcc6 // FMUL V6.4S, V6.4S, V0.4S
+	WORD     $0x6e20dce7 // FMUL V7.4S, V7.4S, V0.4S
+	WORD     $0x6e20dd08 // FMUL V8.4S, V8.4S, V0.4S
+	// t5 := t0 + t4
+	WORD     $0x4e25d421 // FADD V1.4S, V1.4S, V5.4S
+	WORD     $0x4e26d442 // FADD V2.4S, V2.4S, V6.4S
+	WORD     $0x4e27d463 // FADD V3.4S, V3.4S, V7.4S
+	WORD     $0x4e28d484 // FADD V4.4S, V4.4S, V8.4S
+	// dst[i] = t5
+	FSTPQ    (F1, F2), 0(R0)
+	FSTPQ    (F3, F4), 32(R0)
+	ADD      $64, R0
+	ADD      $64, R1
+	ADD      $64, R2
+	ADD      $64, R3
+	SUBS     $16, R8, R8
+	BNE      loop
+	RET
+
+// func leakyReluNEON(dst *float32, x *float32, n int, slope float32)
+// R0 dst, R1 x, R8 what is left, R9 constants. Four elements a register, 4 side by side.
+// V0 slope.
+TEXT ·leakyReluNEON(SB), NOSPLIT, $0-28
+	MOVD     dst+0(FP), R0
+	MOVD     x+8(FP), R1
+	MOVD     n+16(FP), R8
+	MOVD     $neonConstants<>(SB), R9
+	FMOVS    slope+24(FP), F0
+	VDUP     V0.S[0], V0.S4
+
+loop:
+	// t0 := x[i]
+	FLDPQ    0(R1), (F1, F2)
+	FLDPQ    32(R1), (F3, F4)
+	// t1 := float32(0) < t0
+	WORD     $0x4ea0c825 // FCMGT V5.4S, V1.4S, #0.0
+	WORD     $0x4ea0c846 // FCMGT V6.4S, V2.4S, #0.0
+	WORD     $0x4ea0c867 // FCMGT V7.4S, V3.4S, #0.0
+	WORD     $0x4ea0c888 // FCMGT V8.4S, V4.4S, #0.0
+	// t2 := float32(t0 * slope)
+	WORD     $0x6e20dc29 // FMUL V9.4S, V1.4S, V0.4S
+	WORD     $0x6e20dc4a // FMUL V10.4S, V2.4S, V0.4S
+	WORD     $0x6e20dc6b // FMUL V11.4S, V3.4S, V0.4S
+	WORD     $0x6e20dc8c // FMUL V12.4S, V4.4S, V0.4S
+	// t3 := pick(t1, t0, t2)
+	VBIT     V5.B16, V1.B16, V9.B16
+	VBIT     V6.B16, V2.B16, V10.B16
+	VBIT     V7.B16, V3.B16, V11.B16
+	VBIT     V8.B16, V4.B16, V12.B16
+	// dst[i] = t3
+	FSTPQ    (F9, F10), 0(R0)
+	FSTPQ    (F11, F12), 32(R0)
+	ADD      $64, R0
+	ADD      $64, R1
+	SUBS     $16, R8, R8
+	BNE      loop
+	RET
+
+// func eluNEON(dst *float32, x *float32, n int, up float32, down float32, in float32)
+// R0 dst, R1 x, R8 what is left, R9 constants. Four elements a register, 2 side by side.
+// V0 up, V1 down, V2 in, V5 float32(90), V6 float32(-20), V7 float32(1.442695), V8 float32(1.2582912e+07), V9 float32(0.6931472), V10 float32(-1.9046542e-09), V11 float32(0.0013820732), V3 float32(1), V12 uint32(0x3f800000), V13 uint32(0x4b400000), V4 uint32(0x7f), V14 float32(30), V15 math.Float32frombits(0x80000000).
+TEXT ·eluNEON(SB), NOSPLIT, $0-36
+	MOVD     dst+0(FP), R0
+	MOVD     x+8(FP), R1
+	MOVD     n+16(FP), R8
+	MOVD     $neonConstants<>(SB), R9
+	FMOVS    up+24(FP), F0
+	VDUP     V0.S[0], V0.S4
+	FMOVS    down+28(FP), F1
+	VDUP     V1.S[0], V1.S4
+	FMOVS    in+32(FP), F2
+	VDUP     V2.S[0], V2.S4
+	FMOVQ    192(R9), F5
+	FMOVQ    544(R9), F6
+	FMOVQ    160(R9), F7
+	FMOVQ    144(R9), F8
+	FMOVQ    128(R9), F9
+	FMOVQ    112(R9), F10
+	FMOVQ    96(R9), F11
+	FMOVQ    64(R9), F3
+	FMOVQ    496(R9), F12
+	FMOVQ    80(R9), F13
+	FMOVQ    208(R9), F4
+	FMOVQ    1568(R9), F14
+	FMOVQ    512(R9), F15
+
+loop:
+	// t0 := x[i]
+	FLDPQ    0(R1), (F16, F17)
+	// t1 := float32(t0 * in)
+	WORD     $0x6e22de12 // FMUL V18.4S, V16.4S, V2.4S
+	WORD     $0x6e22de33 // FMUL V19.4S, V17.4S, V2.4S
+	// t2 := pick(float32(-20) > t1, float32(-20), t1)
+	WORD     $0x6eb2e4d4 // FCMGT V20.4S, V6.4S, V18.4S
+	VBSL     V18.B16, V6.B16, V20.B16
+	WORD     $0x6eb3e4d5 // FCMGT V21.4S, V6.4S, V19.4S
+	VBSL     V19.B16, V6.B16, V21.B16
+	// t3 := pick(float32(90) < t2, float32(90), t2)
+	WORD     $0x6ea5e696 // FCMGT V22.4S, V20.4S, V5.4S
+	VBIT     V22.B16, V5.B16, V20.B16
+	WORD     $0x6ea5e6b6 // FCMGT V22.4S, V21.4S, V5.4S
+	VBIT     V22.B16, V5.B16, V21.B16
+	// t4 := fma(t3, float32(1.442695), float32(1.2582912e+07))
+	VMOV     V8.B16, V22.B16
+	VFMLA    V7.S4, V20.S4, V22.S4
+	VMOV     V8.B16, V23.B16
+	VFMLA    V7.S4, V21.S4, V23.S4
+	// t5 := t4 - float32(1.2582912e+07)
+	WORD     $0x4ea8d6d8 // FSUB V24.4S, V22.4S, V8.4S
+	WORD     $0x4ea8d6f9 // FSUB V25.4S, V23.4S, V8.4S
+	// t6 := fma(-t5, float32(0.6931472), t3)
+	VFMLS    V9.S4, V24.S4, V20.S4
+	VFMLS    V9.S4, V25.S4, V21.S4
+	// t7 := fma(-t5, float32(-1.9046542e-09), t6)
+	VFMLS    V10.S4, V24.S4, V20.S4
+	VFMLS    V10.S4, V25.S4, V21.S4
+	// t8 := float32(t7 * t7)
+	WORD     $0x6e34de9a // FMUL V26.4S, V20.4S, V20.4S
+	WORD     $0x6e35debb // FMUL V27.4S, V21.4S, V21.4S
+	// t9 := fma(float32(0.0013820732), t7, float32(0.008368677))
+	FMOVQ    0(R9), F28
+	VFMLA    V20.S4, V11.S4, V28.S4
+	FMOVQ    0(R9), F29
+	VFMLA    V21.S4, V11.S4, V29.S4
+	// t10 := fma(t9, t7, float32(0.041668266))
+	FMOVQ    16(R9), F30
+	VFMLA    V20.S4, V28.S4, V30.S4
+	FMOVQ    16(R9), F28
+	VFMLA    V21.S4, V29.S4, V28.S4
+	// t11 := fma(t10, t7, float32(0.1666652))
+	FMOVQ    32(R9), F29
+	VFMLA    V20.S4, V30.S4, V29.S4
+	FMOVQ    32(R9), F30
+	VFMLA    V21.S4, V28.S4, V30.S4
+	// t12 := fma(t11, t7, float32(0.49999994))
+	FMOVQ    48(R9), F28
+	VFMLA    V20.S4, V29.S4, V28.S4
+	FMOVQ    48(R9), F29
+	VFMLA    V21.S4, V30.S4, V29.S4
+	// t13 := fma(t8, t12, t7)
+	VFMLA    V28.S4, V26.S4, V20.S4
+	VFMLA    V29.S4, V27.S4, V21.S4
+	// t14 := scale(float32(1), t5)
+	VSHL     $23, V22.S4, V26.S4
+	VADD     V12.S4, V26.S4, V26.S4
+	WORD     $0x6e3adc7a // FMUL V26.4S, V3.4S, V26.4S
+	VSHL     $23, V23.S4, V24.S4
+	VADD     V12.S4, V24.S4, V24.S4
+	WORD     $0x6e38dc78 // FMUL V24.4S, V3.4S, V24.4S
+	// t15 := t14 - float32(1)
+	WORD     $0x4ea3d759 // FSUB V25.4S, V26.4S, V3.4S
+	WORD     $0x4ea3d71b // FSUB V27.4S, V24.4S, V3.4S
+	// t16 := fma(t13, t14, t15)
+	VFMLA    V26.S4, V20.S4, V25.S4
+	VFMLA    V24.S4, V21.S4, V27.S4
+	// t17 := t13 + float32(1)
+	WORD     $0x4e23d694 // FADD V20.4S, V20.4S, V3.4S
+	WORD     $0x4e23d6b5 // FADD V21.4S, V21.4S, V3.4S
+	// t19 := t18 - uint32(0x4b400000)
+	VSUB     V13.S4, V22.S4, V22.S4
+	VSUB     V13.S4, V23.S4, V23.S4
+	// t20 := uint32(int32(t19) >> 1)
+	WORD     $0x4f3f06d8 // SSHR V24.4S, V22.4S, #1
+	WORD     $0x4f3f06fa // SSHR V26.4S, V23.4S, #1
+	// t21 := t20 + uint32(0x7f)
+	VADD     V4.S4, V24.S4, V28.S4
+	VADD     V4.S4, V26.S4, V29.S4
+	// t22 := t21 << 23
+	VSHL     $23, V28.S4, V28.S4
+	VSHL     $23, V29.S4, V29.S4
+	// t24 := float32(t17 * t23)
+	WORD     $0x6e3cde94 // FMUL V20.4S, V20.4S, V28.4S
+	WORD     $0x6e3ddeb5 // FMUL V21.4S, V21.4S, V29.4S
+	// t25 := t19 - t20
+	VSUB     V24.S4, V22.S4, V22.S4
+	VSUB     V26.S4, V23.S4, V23.S4
+	// t26 := t25 + uint32(0x7f)
+	VADD     V4.S4, V22.S4, V22.S4
+	VADD     V4.S4, V23.S4, V23.S4
+	// t27 := t26 << 23
+	VSHL     $23, V22.S4, V22.S4
+	VSHL     $23, V23.S4, V23.S4
+	// t29 := float32(t24 * t28)
+	WORD     $0x6e36de94 // FMUL V20.4S, V20.4S, V22.4S
+	WORD     $0x6e37deb5 // FMUL V21.4S, V21.4S, V23.4S
+	// t30 := float32(30) < t1
+	WORD     $0x6eaee656 // FCMGT V22.4S, V18.4S, V14.4S
+	WORD     $0x6eaee677 // FCMGT V23.4S, V19.4S, V14.4S
+	// t31 := pick(t30, t29, t16)
+	VBIT     V22.B16, V20.B16, V25.B16
+	VBIT     V23.B16, V21.B16, V27.B16
+	// t32 := math.Float32frombits(math.Float32bits(t1) & 0x80000000)
+	VAND     V15.B16, V18.B16, V18.B16
+	VAND     V15.B16, V19.B16, V19.B16
+	// t33 := math.Float32frombits(math.Float32bits(t31) | math.Float32bits(t32))
+	VORR     V18.B16, V25.B16, V25.B16
+	VORR     V19.B16, V27.B16, V27.B16
+	// t34 := float32(down * t33)
+	WORD     $0x6e39dc39 // FMUL V25.4S, V1.4S, V25.4S
+	WORD     $0x6e3bdc3b // FMUL V27.4S, V1.4S, V27.4S
+	// t35 := float32(0) < t0
+	WORD     $0x4ea0ca12 // FCMGT V18.4S, V16.4S, #0.0
+	WORD     $0x4ea0ca33 // FCMGT V19.4S, V17.4S, #0.0
+	// t36 := float32(t0 * up)
+	WORD     $0x6e20de10 // FMUL V16.4S, V16.4S, V0.4S
+	WORD     $0x6e20de31 // FMUL V17.4S, V17.4S, V0.4S
+	// t37 := pick(t35, t36, t34)
+	VBIT     V18.B16, V16.B16, V25.B16
+	VBIT     V19.B16, V17.B16, V27.B16
+	// dst[i] = t37
+	FSTPQ    (F25, F27), 0(R0)
+	// t0 := x[i]
+	FLDPQ    32(R1), (F16, F17)
+	// t1 := float32(t0 * in)
+	WORD     $0x6e22de12 // FMUL V18.4S, V16.4S, V2.4S
+	WORD     $0x6e22de33 // FMUL V19.4S, V17.4S, V2.4S
+	// t2 := pick(float32(-20) > t1, float32(-20), t1)
+	WORD     $0x6eb2e4d4 // FCMGT V20.4S, V6.4S, V18.4S
+	VBSL     V18.B16, V6.B16, V20.B16
+	WORD     $0x6eb3e4d5 // FCMGT V21.4S, V6.4S, V19.4S
+	VBSL     V19.B16, V6.B16, V21.B16
+	// t3 := pick(float32(90) < t2, float32(90), t2)
+	WORD     $0x6ea5e696 // FCMGT V22.4S, V20.4S, V5.4S
+	VBIT     V22.B16, V5.B16, V20.B16
+	WORD     $0x6ea5e6b6 // FCMGT V22.4S, V21.4S, V5.4S
+	VBIT     V22.B16, V5.B16, V21.B16
+	// t4 := fma(t3, float32(1.442695), float32(1.2582912e+07))
+	VMOV     V8.B16, V22.B16
+	VFMLA    V7.S4, V20.S4, V22.S4
+	VMOV     V8.B16, V23.B16
+	VFMLA    V7.S4, V21.S4, V23.S4
+	// t5 := t4 - float32(1.2582912e+07)
+	WORD     $0x4ea8d6d8 // FSUB V24.4S, V22.4S, V8.4S
+	WORD     $0x4ea8d6f9 // FSUB V25.4S, V23.4S, V8.4S
+	// t6 := fma(-t5, float32(0.6931472), t3)
+	VFMLS    V9.S4, V24.S4, V20.S4
+	VFMLS    V9.S4, V25.S4, V21.S4
+	// t7 := fma(-t5, float32(-1.9046542e-09), t6)
+	VFMLS    V10.S4, V24.S4, V20.S4
+	VFMLS    V10.S4, V25.S4, V21.S4
+	// t8 := float32(t7 * t7)
+	WORD     $0x6e34de9a // FMUL V26.4S, V20.4S, V20.4S
+	WORD     $0x6e35debb // FMUL V27.4S, V21.4S, V21.4S
+	// t9 := fma(float32(0.0013820732), t7, float32(0.008368677))
+	FMOVQ    0(R9), F28
+	VFMLA    V20.S4, V11.S4, V28.S4
+	FMOVQ    0(R9), F29
+	VFMLA    V21.S4, V11.S4, V29.S4
+	// t10 := fma(t9, t7, float32(0.041668266))
+	FMOVQ    16(R9), F30
+	VFMLA    V20.S4, V28.S4, V30.S4
+	FMOVQ    16(R9), F28
+	VFMLA    V21.S4, V29.S4, V28.S4
+	// t11 := fma(t10, t7, float32(0.1666652))
+	FMOVQ    32(R9), F29
+	VFMLA    V20.S4, V30.S4, V29.S4
+	FMOVQ    32(R9), F30
+	VFMLA    V21.S4, V28.S4, V30.S4
+	// t12 := fma(t11, t7, float32(0.49999994))
+	FMOVQ    48(R9), F28
+	VFMLA    V20.S4, V29.S4, V28.S4
+	FMOVQ    48(R9), F29
+	VFMLA    V21.S4, V30.S4, V29.S4
+	// t13 := fma(t8, t12, t7)
+	VFMLA    V28.S4, V26.S4, V20.S4
+	VFMLA    V29.S4, V27.S4, V21.S4
+	// t14 := scale(float32(1), t5)
+	VSHL     $23, V22.S4, V26.S4
+	VADD     V12.S4, V26.S4, V26.S4
+	WORD     $0x6e3adc7a // FMUL V26.4S, V3.4S, V26.4S
+	VSHL     $23, V23.S4, V24.S4
+	VADD     V12.S4, V24.S4, V24.S4
+	WORD     $0x6e38dc78 // FMUL V24.4S, V3.4S, V24.4S
+	// t15 := t14 - float32(1)
+	WORD     $0x4ea3d759 // FSUB V25.4S, V26.4S, V3.4S
+	WORD     $0x4ea3d71b // FSUB V27.4S, V24.4S, V3.4S
+	// t16 := fma(t13, t14, t15)
+	VFMLA    V26.S4, V20.S4, V25.S4
+	VFMLA    V24.S4, V21.S4, V27.S4
+	// t17 := t13 + float32(1)
+	WORD     $0x4e23d694 // FADD V20.4S, V20.4S, V3.4S
+	WORD     $0x4e23d6b5 // FADD V21.4S, V21.4S, V3.4S
+	// t19 := t18 - uint32(0x4b400000)
+	VSUB     V13.S4, V22.S4, V22.S4
+	VSUB     V13.S4, V23.S4, V23.S4
+	// t20 := uint32(int32(t19) >> 1)
+	WORD     $0x4f3f06d8 // SSHR V24.4S, V22.4S, #1
+	WORD     $0x4f3f06fa // SSHR V26.4S, V23.4S, #1
+	// t21 := t20 + uint32(0x7f)
+	VADD     V4.S4, V24.S4, V28.S4
+	VADD     V4.S4, V26.S4, V29.S4
+	// t22 := t21 << 23
+	VSHL     $23, V28.S4, V28.S4
+	VSHL     $23, V29.S4, V29.S4
+	// t24 := float32(t17 * t23)
+	WORD     $0x6e3cde94 // FMUL V20.4S, V20.4S, V28.4S
+	WORD     $0x6e3ddeb5 // FMUL V21.4S, V21.4S, V29.4S
+	// t25 := t19 - t20
+	VSUB     V24.S4, V22.S4, V22.S4
+	VSUB     V26.S4, V23.S4, V23.S4
+	// t26 := t25 + uint32(0x7f)
+	VADD     V4.S4, V22.S4, V22.S4
+	VADD     V4.S4, V23.S4, V23.S4
+	// t27 := t26 << 23
+	VSHL     $23, V22.S4, V22.S4
+	VSHL     $23, V23.S4, V23.S4
+	// t29 := float32(t24 * t28)
+	WORD     $0x6e36de94 // FMUL V20.4S, V20.4S, V22.4S
+	WORD     $0x6e37deb5 // FMUL V21.4S, V21.4S, V23.4S
+	// t30 := float32(30) < t1
+	WORD     $0x6eaee656 // FCMGT V22.4S, V18.4S, V14.4S
+	WORD     $0x6eaee677 // FCMGT V23.4S, V19.4S, V14.4S
+	// t31 := pick(t30, t29, t16)
+	VBIT     V22.B16, V20.B16, V25.B16
+	VBIT     V23.B16, V21.B16, V27.B16
+	// t32 := math.Float32frombits(math.Float32bits(t1) & 0x80000000)
+	VAND     V15.B16, V18.B16, V18.B16
+	VAND     V15.B16, V19.B16, V19.B16
+	// t33 := math.Float32frombits(math.Float32bits(t31) | math.Float32bits(t32))
+	VORR     V18.B16, V25.B16, V25.B16
+	VORR     V19.B16, V27.B16, V27.B16
+	// t34 := float32(down * t33)
+	WORD     $0x6e39dc39 // FMUL V25.4S, V1.4S, V25.4S
+	WORD     $0x6e3bdc3b // FMUL V27.4S, V1.4S, V27.4S
+	// t35 := float32(0) < t0
+	WORD     $0x4ea0ca12 // FCMGT V18.4S, V16.4S, #0.0
+	WORD     $0x4ea0ca33 // FCMGT V19.4S, V17.4S, #0.0
+	// t36 := float32(t0 * up)
+	WORD     $0x6e20de10 // FMUL V16.4S, V16.4S, V0.4S
+	WORD     $0x6e20de31 // FMUL V17.4S, V17.4S, V0.4S
+	// t37 := pick(t35, t36, t34)
+	VBIT     V18.B16, V16.B16, V25.B16
+	VBIT     V19.B16, V17.B16, V27.B16
+	// dst[i] = t37
+	FSTPQ    (F25, F27), 32(R0)
+	ADD      $64, R0
+	ADD      $64, R1
+	SUBS     $16, R8, R8
+	BNE      loop
+	RET
+
+// func huberNEON(dst *float32, x *float32, y *float32, n int, delta float32, a float32, b float32)
+// R0 dst, R1 x, R2 y, R8 what is left, R9 constants. Four elements a register, 4 side by side.
+// V0 delta, V1 a, V2 b, V3 float32(0.5).
+TEXT ·huberNEON(SB), NOSPLIT, $0-44
+	MOVD     dst+0(FP), R0
+	MOVD     x+8(FP), R1
+	MOVD     y+16(FP), R2
+	MOVD     n+24(FP), R8
+	MOVD     $neonConstants<>(SB), R9
+	FMOVS    delta+32(FP), F0
+	VDUP     V0.S[0], V0.S4
+	FMOVS    a+36(FP), F1
+	VDUP     V1.S[0], V1.S4
+	FMOVS    b+40(FP), F2
+	VDUP     V2.S[0], V2.S4
+	FMOVQ    480(R9), F3
+
+loop:
+	// t0 := x[i]
+	FLDPQ    0(R1), (F4, F5)
+	FLDPQ    32(R1), (F6, F7)
+	// t1 := y[i]
+	FLDPQ    0(R2), (F8, F9)
+	FLDPQ    32(R2), (F10, F11)
+	// t2 := t0 - t1
+	WORD     $0x4ea8d484 // FSUB V4.4S, V4.4S, V8.4S
+	WORD     $0x4ea9d4a5 // FSUB V5.4S, V5.4S, V9.4S
+	WORD     $0x4eaad4c6 // FSUB V6.4S, V6.4S, V10.4S
+	WORD     $0x4eabd4e7 // FSUB V7.4S, V7.4S, V11.4S
+	// t3 := math.Float32frombits(math.Float32bits(t2) & 0x7fffffff)
+	WORD     $0x4ea0f888 // FABS V8.4S, V4.4S
+	WORD     $0x4ea0f8a9 // FABS V9.4S, V5.4S
+	WORD     $0x4ea0f8ca // FABS V10.4S, V6.4S
+	WORD     $0x4ea0f8eb // FABS V11.4S, V7.4S
+	// t4 := float32(delta * float32(0.5))
+	WORD     $0x6e23dc0c // FMUL V12.4S, V0.4S, V3.4S
+	WORD     $0x6e23dc0d // FMUL V13.4S, V0.4S, V3.4S
+	WORD     $0x6e23dc0e // FMUL V14.4S, V0.4S, V3.4S
+	WORD     $0x6e23dc0f // FMUL V15.4S, V0.4S, V3.4S
+	// t5 := t3 - t4
+	WORD     $0x4eacd50c // FSUB V12.4S, V8.4S, V12.4S
+	WORD     $0x4eadd52d // FSUB V13.4S, V9.4S, V13.4S
+	WORD     $0x4eaed54e // FSUB V14.4S, V10.4S, V14.4S
+	WORD     $0x4eafd56f // FSUB V15.4S, V11.4S, V15.4S
+	// t6 := float32(b * t5)
+	WORD     $0x6e2cdc4c // FMUL V12.4S, V2.4S, V12.4S
+	WORD     $0x6e2ddc4d // FMUL V13.4S, V2.4S, V13.4S
+	WORD     $0x6e2edc4e // FMUL V14.4S, V2.4S, V14.4S
+	WORD     $0x6e2fdc4f // FMUL V15.4S, V2.4S, V15.4S
+	// t7 := t3 < delta
+	WORD     $0x6ea8e408 // FCMGT V8.4S, V0.4S, V8.4S
+	WORD     $0x6ea9e409 // FCMGT V9.4S, V0.4S, V9.4S
+	WORD     $0x6eaae40a // FCMGT V10.4S, V0.4S, V10.4S
+	WORD     $0x6eabe40b // FCMGT V11.4S, V0.4S, V11.4S
+	// t8 := float32(t2 * t2)
+	WORD     $0x6e24dc84 // FMUL V4.4S, V4.4S, V4.4S
+	WORD     $0x6e25dca5 // FMUL V5.4S, V5.4S, V5.4S
+	WORD     $0x6e26dcc6 // FMUL V6.4S, V6.4S, V6.4S
+	WORD     $0x6e27dce7 // FMUL V7.4S, V7.4S, V7.4S
+	// t9 := float32(t8 * a)
+	WORD     $0x6e21dc84 // FMUL V4.4S, V4.4S, V1.4S
+	WORD     $0x6e21dca5 // FMUL V5.4S, V5.4S, V1.4S
+	WORD     $0x6e21dcc6 // FMUL V6.4S, V6.4S, V1.4S
+	WORD     $0x6e21dce7 // FMUL V7.4S, V7.4S, V1.4S
+	// t10 := pick(t7, t9, t6)
+	VBIT     V8.B16, V4.B16, V12.B16
+	VBIT     V9.B16, V5.B16, V13.B16
+	VBIT     V10.B16, V6.B16, V14.B16
+	VBIT     V11.B16, V7.B16, V15.B16
+	// dst[i] = t10
+	FSTPQ    (F12, F13), 0(R0)
+	FSTPQ    (F14, F15), 32(R0)
+	ADD      $64, R0
+	ADD      $64, R1
+	ADD      $64, R2
+	SUBS     $16, R8, R8
+	BNE      loop
+	RET
+
+// func expm1NEON(dst *float32, x *float32, n int)
+// R0 dst, R1 x, R8 what is left, R9 constants. Four elements a register, 2 side by side.
+// V2 float32(90), V3 float32(-20), V4 float32(1.442695), V5 float32(1.2582912e+07), V6 float32(0.6931472), V7 float32(-1.9046542e-09), V8 float32(0.0013820732), V0 float32(1), V9 uint32(0x3f800000), V10 uint32(0x4b400000), V1 uint32(0x7f), V11 float32(30), V12 math.Float32frombits(0x80000000).
+TEXT ·expm1NEON(SB), NOSPLIT, $0-24
+	MOVD     dst+0(FP), R0
+	MOVD     x+8(FP), R1
+	MOVD     n+16(FP), R8
+	MOVD     $neonConstants<>(SB), R9
+	FMOVQ    192(R9), F2
+	FMOVQ    544(R9), F3
+	FMOVQ    160(R9), F4
+	FMOVQ    144(R9), F5
+	FMOVQ    128(R9), F6
+	FMOVQ    112(R9), F7
+	FMOVQ    96(R9), F8
+	FMOVQ    64(R9), F0
+	FMOVQ    496(R9), F9
+	FMOVQ    80(R9), F10
+	FMOVQ    208(R9), F1
+	FMOVQ    1568(R9), F11
+	FMOVQ    512(R9), F12
+
+loop:
+	// t0 := x[i]
+	FLDPQ    0(R1), (F13, F14)
+	// t1 := pick(float32(-20) > t0, float32(-20), t0)
+	WORD     $0x6eade46f // FCMGT V15.4S, V3.4S, V13.4S
+	VBSL     V13.B16, V3.B16, V15.B16
+	WORD     $0x6eaee470 // FCMGT V16.4S, V3.4S, V14.4S
+	VBSL     V14.B16, V3.B16, V16.B16
+	// t2 := pick(float32(90) < t1, float32(90), t1)
+	WORD     $0x6ea2e5f1 // FCMGT V17.4S, V15.4S, V2.4S
+	VBIT     V17.B16, V2.B16, V15.B16
+	WORD     $0x6ea2e611 // FCMGT V17.4S, V16.4S, V2.4S
+	VBIT     V17.B16, V2.B16, V16.B16
+	// t3 := fma(t2, float32(1.442695), float32(1.2582912e+07))
+	VMOV     V5.B16, V17.B16
+	VFMLA    V4.S4, V15.S4, V17.S4
+	VMOV     V5.B16, V18.B16
+	VFMLA    V4.S4, V16.S4, V18.S4
+	// t4 := t3 - float32(1.2582912e+07)
+	WORD     $0x4ea5d633 // FSUB V19.4S, V17.4S, V5.4S
+	WORD     $0x4ea5d654 // FSUB V20.4S, V18.4S, V5.4S
+	// t5 := fma(-t4, float32(0.6931472), t2)
+	VFMLS    V6.S4, V19.S4, V15.S4
+	VFMLS    V6.S4, V20.S4, V16.S4
+	// t6 := fma(-t4, float32(-1.9046542e-09), t5)
+	VFMLS    V7.S4, V19.S4, V15.S4
+	VFMLS    V7.S4, V20.S4, V16.S4
+	// t7 := float32(t6 * t6)
+	WORD     $0x6e2fddf5 // FMUL V21.4S, V15.4S, V15.4S
+	WORD     $0x6e30de16 // FMUL V22.4S, V16.4S, V16.4S
+	// t8 := fma(float32(0.0013820732), t6, float32(0.008368677))
+	FMOVQ    0(R9), F23
+	VFMLA    V15.S4, V8.S4, V23.S4
+	FMOVQ    0(R9), F24
+	VFMLA    V16.S4, V8.S4, V24.S4
+	// t9 := fma(t8, t6, float32(0.041668266))
+	FMOVQ    16(R9), F25
+	VFMLA    V15.S4, V23.S4, V25.S4
+	FMOVQ    16(R9), F23
+	VFMLA    V16.S4, V24.S4, V23.S4
+	// t10 := fma(t9, t6, float32(0.1666652))
+	FMOVQ    32(R9), F24
+	VFMLA    V15.S4, V25.S4, V24.S4
+	FMOVQ    32(R9), F25
+	VFMLA    V16.S4, V23.S4, V25.S4
+	// t11 := fma(t10, t6, float32(0.49999994))
+	FMOVQ    48(R9), F23
+	VFMLA    V15.S4, V24.S4, V23.S4
+	FMOVQ    48(R9), F24
+	VFMLA    V16.S4, V25.S4, V24.S4
+	// t12 := fma(t7, t11, t6)
+	VFMLA    V23.S4, V21.S4, V15.S4
+	VFMLA    V24.S4, V22.S4, V16.S4
+	// t13 := scale(float32(1), t4)
+	VSHL     $23, V17.S4, V21.S4
+	VADD     V9.S4, V21.S4, V21.S4
+	WORD     $0x6e35dc15 // FMUL V21.4S, V0.4S, V21.4S
+	VSHL     $23, V18.S4, V19.S4
+	VADD     V9.S4, V19.S4, V19.S4
+	WORD     $0x6e33dc13 // FMUL V19.4S, V0.4S, V19.4S
+	// t14 := t13 - float32(1)
+	WORD     $0x4ea0d6b4 // FSUB V20.4S, V21.4S, V0.4S
+	WORD     $0x4ea0d676 // FSUB V22.4S, V19.4S, V0.4S
+	// t15 := fma(t12, t13, t14)
+	VFMLA    V21.S4, V15.S4, V20.S4
+	VFMLA    V19.S4, V16.S4, V22.S4
+	// t16 := t12 + float32(1)
+	WORD     $0x4e20d5ef // FADD V15.4S, V15.4S, V0.4S
+	WORD     $0x4e20d610 // FADD V16.4S, V16.4S, V0.4S
+	// t18 := t17 - uint32(0x4b400000)
+	VSUB     V10.S4, V17.S4, V17.S4
+	VSUB     V10.S4, V18.S4, V18.S4
+	// t19 := uint32(int32(t18) >> 1)
+	WORD     $0x4f3f0633 // SSHR V19.4S, V17.4S, #1
+	WORD     $0x4f3f0655 // SSHR V21.4S, V18.4S, #1
+	// t20 := t19 + uint32(0x7f)
+	VADD     V1.S4, V19.S4, V23.S4
+	VADD     V1.S4, V21.S4, V24.S4
+	// t21 := t20 << 23
+	VSHL     $23, V23.S4, V23.S4
+	VSHL     $23, V24.S4, V24.S4
+	// t23 := float32(t16 * t22)
+	WORD     $0x6e37ddef // FMUL V15.4S, V15.4S, V23.4S
+	WORD     $0x6e38de10 // FMUL V16.4S, V16.4S, V24.4S
+	// t24 := t18 - t19
+	VSUB     V19.S4, V17.S4, V17.S4
+	VSUB     V21.S4, V18.S4, V18.S4
+	// t25 := t24 + uint32(0x7f)
+	VADD     V1.S4, V17.S4, V17.S4
+	VADD     V1.S4, V18.S4, V18.S4
+	// t26 := t25 << 23
+	VSHL     $23, V17.S4, V17.S4
+	VSHL     $23, V18.S4, V18.S4
+	// t28 := float32(t23 * t27)
+	WORD     $0x6e31ddef // FMUL V15.4S, V15.4S, V17.4S
+	WORD     $0x6e32de10 // FMUL V16.4S, V16.4S, V18.4S
+	// t29 := float32(30) < t0
+	WORD     $0x6eabe5b1 // FCMGT V17.4S, V13.4S, V11.4S
+	WORD     $0x6eabe5d2 // FCMGT V18.4S, V14.4S, V11.4S
+	// t30 := pick(t29, t28, t15)
+	VBIT     V17.B16, V15.B16, V20.B16
+	VBIT     V18.B16, V16.B16, V22.B16
+	// t31 := math.Float32frombits(math.Float32bits(t0) & 0x80000000)
+	VAND     V12.B16, V13.B16, V13.B16
+	VAND     V12.B16, V14.B16, V14.B16
+	// t32 := math.Float32frombits(math.Float32bits(t30) | math.Float32bits(t31))
+	VORR     V13.B16, V20.B16, V20.B16
+	VORR     V14.B16, V22.B16, V22.B16
+	// dst[i] = t32
+	FSTPQ    (F20, F22), 0(R0)
+	// t0 := x[i]
+	FLDPQ    32(R1), (F13, F14)
+	// t1 := pick(float32(-20) > t0, float32(-20), t0)
+	WORD     $0x6eade46f // FCMGT V15.4S, V3.4S, V13.4S
+	VBSL     V13.B16, V3.B16, V15.B16
+	WORD     $0x6eaee470 // FCMGT V16.4S, V3.4S, V14.4S
+	VBSL     V14.B16, V3.B16, V16.B16
+	// t2 := pick(float32(90) < t1, float32(90), t1)
+	WORD     $0x6ea2e5f1 // FCMGT V17.4S, V15.4S, V2.4S
+	VBIT     V17.B16, V2.B16, V15.B16
+	WORD     $0x6ea2e611 // FCMGT V17.4S, V16.4S, V2.4S
+	VBIT     V17.B16, V2.B16, V16.B16
+	// t3 := fma(t2, float32(1.442695), float32(1.2582912e+07))
+	VMOV     V5.B16, V17.B16
+	VFMLA    V4.S4, V15.S4, V17.S4
+	VMOV     V5.B16, V18.B16
+	VFMLA    V4.S4, V16.S4, V18.S4
+	// t4 := t3 - float32(1.2582912e+07)
+	WORD     $0x4ea5d633 // FSUB V19.4S, V17.4S, V5.4S
+	WORD     $0x4ea5d654 // FSUB V20.4S, V18.4S, V5.4S
+	// t5 := fma(-t4, float32(0.6931472), t2)
+	VFMLS    V6.S4, V19.S4, V15.S4
+	VFMLS    V6.S4, V20.S4, V16.S4
+	// t6 := fma(-t4, float32(-1.9046542e-09), t5)
+	VFMLS    V7.S4, V19.S4, V15.S4
+	VFMLS    V7.S4, V20.S4, V16.S4
+	// t7 := float32(t6 * t6)
+	WORD     $0x6e2fddf5 // FMUL V21.4S, V15.4S, V15.4S
+	WORD     $0x6e30de16 // FMUL V22.4S, V16.4S, V16.4S
+	// t8 := fma(float32(0.0013820732), t6, float32(0.008368677))
+	FMOVQ    0(R9), F23
+	VFMLA    V15.S4, V8.S4, V23.S4
+	FMOVQ    0(R9), F24
+	VFMLA    V16.S4, V8.S4, V24.S4
+	// t9 := fma(t8, t6, float32(0.041668266))
+	FMOVQ    16(R9), F25
+	VFMLA    V15.S4, V23.S4, V25.S4
+	FMOVQ    16(R9), F23
+	VFMLA    V16.S4, V24.S4, V23.S4
+	// t10 := fma(t9, t6, float32(0.1666652))
+	FMOVQ    32(R9), F24
+	VFMLA    V15.S4, V25.S4, V24.S4
+	FMOVQ    32(R9), F25
+	VFMLA    V16.S4, V23.S4, V25.S4
+	// t11 := fma(t10, t6, float32(0.49999994))
+	FMOVQ    48(R9), F23
+	VFMLA    V15.S4, V24.S4, V23.S4
+	FMOVQ    48(R9), F24
+	VFMLA    V16.S4, V25.S4, V24.S4
+	// t12 := fma(t7, t11, t6)
+	VFMLA    V23.S4, V21.S4, V15.S4
+	VFMLA    V24.S4, V22.S4, V16.S4
+	// t13 := scale(float32(1), t4)
+	VSHL     $23, V17.S4, V21.S4
+	VADD     V9.S4, V21.S4, V21.S4
+	WORD     $0x6e35dc15 // FMUL V21.4S, V0.4S, V21.4S
+	VSHL     $23, V18.S4, V19.S4
+	VADD     V9.S4, V19.S4, V19.S4
+	WORD     $0x6e33dc13 // FMUL V19.4S, V0.4S, V19.4S
+	// t14 := t13 - float32(1)
+	WORD     $0x4ea0d6b4 // FSUB V20.4S, V21.4S, V0.4S
+	WORD     $0x4ea0d676 // FSUB V22.4S, V19.4S, V0.4S
+	// t15 := fma(t12, t13, t14)
+	VFMLA    V21.S4, V15.S4, V20.S4
+	VFMLA    V19.S4, V16.S4, V22.S4
+	// t16 := t12 + float32(1)
+	WORD     $0x4e20d5ef // FADD V15.4S, V15.4S, V0.4S
+	WORD     $0x4e20d610 // FADD V16.4S, V16.4S, V0.4S
+	// t18 := t17 - uint32(0x4b400000)
+	VSUB     V10.S4, V17.S4, V17.S4
+	VSUB     V10.S4, V18.S4, V18.S4
+	// t19 := uint32(int32(t18) >> 1)
+	WORD     $0x4f3f0633 // SSHR V19.4S, V17.4S, #1
+	WORD     $0x4f3f0655 // SSHR V21.4S, V18.4S, #1
+	// t20 := t19 + uint32(0x7f)
+	VADD     V1.S4, V19.S4, V23.S4
+	VADD     V1.S4, V21.S4, V24.S4
+	// t21 := t20 << 23
+	VSHL     $23, V23.S4, V23.S4
+	VSHL     $23, V24.S4, V24.S4
+	// t23 := float32(t16 * t22)
+	WORD     $0x6e37ddef // FMUL V15.4S, V15.4S, V23.4S
+	WORD     $0x6e38de10 // FMUL V16.4S, V16.4S, V24.4S
+	// t24 := t18 - t19
+	VSUB     V19.S4, V17.S4, V17.S4
+	VSUB     V21.S4, V18.S4, V18.S4
+	// t25 := t24 + uint32(0x7f)
+	VADD     V1.S4, V17.S4, V17.S4
+	VADD     V1.S4, V18.S4, V18.S4
+	// t26 := t25 << 23
+	VSHL     $23, V17.S4, V17.S4
+	VSHL     $23, V18.S4, V18.S4
+	// t28 := float32(t23 * t27)
+	WORD     $0x6e31ddef // FMUL V15.4S, V15.4S, V17.4S
+	WORD     $0x6e32de10 // FMUL V16.4S, V16.4S, V18.4S
+	// t29 := float32(30) < t0
+	WORD     $0x6eabe5b1 // FCMGT V17.4S, V13.4S, V11.4S
+	WORD     $0x6eabe5d2 // FCMGT V18.4S, V14.4S, V11.4S
+	// t30 := pick(t29, t28, t15)
+	VBIT     V17.B16, V15.B16, V20.B16
+	VBIT     V18.B16, V16.B16, V22.B16
+	// t31 := math.Float32frombits(math.Float32bits(t0) & 0x80000000)
+	VAND     V12.B16, V13.B16, V13.B16
+	VAND     V12.B16, V14.B16, V14.B16
+	// t32 := math.Float32frombits(math.Float32bits(t30) | math.Float32bits(t31))
+	VORR     V13.B16, V20.B16, V20.B16
+	VORR     V14.B16, V22.B16, V22.B16
+	// dst[i] = t32
+	FSTPQ    (F20, F22), 32(R0)
+	ADD      $64, R0
+	ADD      $64, R1
+	SUBS     $16, R8, R8
+	BNE      loop
+	RET
+
+// func log1pNEON(dst *float32, x *float32, n int)
+// R0 dst, R1 x, R8 what is left, R9 constants. Four elements a register, 1 side by side.
+// V0 float32(1), V3 float32(1.1754944e-38), V4 float32(8.388608e+06), V1 uint32(0x3f3504f3), V5 float32(-23), V6 uint32(0x7fffff), V2 float32(1.2582912e+07), V7 float32(100), V8 uint32(0x3f800000), V9 float32(-0.2500082), V10 float32(-0.16623412), V11 float32(-0.13159537), V12 float32(-0.076368906), V13 float32(-1.9046542e-09), V14 float32(0.5), V15 float32(0.6931472), V16 math.Float32frombits(0x7f800000), V17 math.Float32frombits(0x7fc00000), V18 math.Float32frombits(0xff800000), V19 math.Float32frombits(0x80000000).
+TEXT ·log1pNEON(SB), NOSPLIT, $0-24
+	MOVD     dst+0(FP), R0
+	MOVD     x+8(FP), R1
+	MOVD     n+16(FP), R8
+	MOVD     $neonConstants<>(SB), R9
+	FMOVQ    64(R9), F0
+	FMOVQ    400(R9), F3
+	FMOVQ    368(R9), F4
+	FMOVQ    416(R9), F1
+	FMOVQ    336(R9), F5
+	FMOVQ    320(R9), F6
+	FMOVQ    144(R9), F2
+	FMOVQ    1584(R9), F7
+	FMOVQ    496(R9), F8
+	FMOVQ    288(R9), F9
+	FMOVQ    256(R9), F10
+	FMOVQ    272(R9), F11
+	FMOVQ    352(R9), F12
+	FMOVQ    112(R9), F13
+	FMOVQ    480(R9), F14
+	FMOVQ    128(R9), F15
+	FMOVQ    464(R9), F16
+	FMOVQ    432(R9), F17
+	FMOVQ    448(R9), F18
+	FMOVQ    512(R9), F19
+
+loop:
+	// t0 := x[i]
+	FMOVQ    0(R1), F20
+	// t1 := t0 + float32(1)
+	WORD     $0x4e20d695 // FADD V21.4S, V20.4S, V0.4S
+	// t2 := pick(float32(1) < t0, float32(1), t0)
+	WORD     $0x6ea0e696 // FCMGT V22.4S, V20.4S, V0.4S
+	VBSL     V20.B16, V0.B16, V22.B16
+	// t3 := pick(float32(1) > t0, float32(1), t0)
+	WORD     $0x6eb4e417 // FCMGT V23.4S, V0.4S, V20.4S
+	VBSL     V20.B16, V0.B16, V23.B16
+	// t4 := t1 - t3
+	WORD     $0x4eb7d6b7 // FSUB V23.4S, V21.4S, V23.4S
+	// t5 := t2 - t4
+	WORD     $0x4eb7d6d6 // FSUB V22.4S, V22.4S, V23.4S
+	// t6 := t1 < float32(1.1754944e-38)
+	WORD     $0x6eb5e477 // FCMGT V23.4S, V3.4S, V21.4S
+	// t7 := float32(t1 * float32(8.388608e+06))
+	WORD     $0x6e24deb8 // FMUL V24.4S, V21.4S, V4.4S
+	// t8 := pick(t6, t7, t1)
+	VBIF     V23.B16, V21.B16, V24.B16
+	// t10 := t9 - uint32(0x3f3504f3)
+	VSUB     V1.S4, V24.S4, V24.S4
+	// t11 := uint32(int32(t10) >> 23)
+	WORD     $0x4f290719 // SSHR V25.4S, V24.4S, #23
+	// t12 := float32(int32(t11))
+	WORD     $0x4e21db39 // SCVTF V25.4S, V25.4S
+	// t13 := pick(t6, float32(-23), float32(0))
+	VAND     V23.B16, V5.B16, V23.B16
+	// t14 := t12 + t13
+	WORD     $0x4e37d739 // FADD V25.4S, V25.4S, V23.4S
+	// t15 := t10 & uint32(0x7fffff)
+	VAND     V6.B16, V24.B16, V24.B16
+	// t16 := t15 + uint32(0x3f3504f3)
+	VADD     V1.S4, V24.S4, V24.S4
+	// t18 := pick(float32(100) < t14, float32(100), t14)
+	WORD     $0x6ea7e737 // FCMGT V23.4S, V25.4S, V7.4S
+	VBSL     V25.B16, V7.B16, V23.B16
+	// t19 := float32(1.2582912e+07) - t18
+	WORD     $0x4eb7d457 // FSUB V23.4S, V2.4S, V23.4S
+	// t20 := t19 - float32(1.2582912e+07)
+	WORD     $0x4ea2d6fa // FSUB V26.4S, V23.4S, V2.4S
+	// t21 := scale(float32(1), t20)
+	VSHL     $23, V23.S4, V27.S4
+	VADD     V8.S4, V27.S4, V27.S4
+	WORD     $0x6e3bdc1b // FMUL V27.4S, V0.4S, V27.4S
+	// t22 := t17 - float32(1)
+	WORD     $0x4ea0d718 // FSUB V24.4S, V24.4S, V0.4S
+	// t23 := fma(t5, t21, t22)
+	VFMLA    V27.S4, V22.S4, V24.S4
+	// t24 := float32(t23 * t23)
+	WORD     $0x6e38df16 // FMUL V22.4S, V24.4S, V24.4S
+	// t25 := fma(float32(-0.2500082), t23, float32(0.3333333))
+	FMOVQ    224(R9), F23
+	VFMLA    V24.S4, V9.S4, V23.S4
+	// t26 := fma(float32(-0.16623412), t23, float32(0.20001243))
+	FMOVQ    240(R9), F26
+	VFMLA    V24.S4, V10.S4, V26.S4
+	// t27 := fma(float32(-0.13159537), t23, float32(0.14201544))
+	FMOVQ    304(R9), F27
+	VFMLA    V24.S4, V11.S4, V27.S4
+	// t28 := fma(float32(-0.076368906), t23, float32(0.12762427))
+	FMOVQ    384(R9), F28
+	VFMLA    V24.S4, V12.S4, V28.S4
+	// t29 := float32(t23 * t23)
+	WORD     $0x6e38df1d // FMUL V29.4S, V24.4S, V24.4S
+	// t30 := fma(t26, t29, t25)
+	VFMLA    V29.S4, V26.S4, V23.S4
+	// t31 := fma(t28, t29, t27)
+	VFMLA    V29.S4, V28.S4, V27.S4
+	// t32 := float32(t29 * t29)
+	WORD     $0x6e3ddfbd // FMUL V29.4S, V29.4S, V29.4S
+	// t33 := fma(t31, t32, t30)
+	VFMLA    V29.S4, V27.S4, V23.S4
+	// t34 := float32(t24 * t23)
+	WORD     $0x6e38deda // FMUL V26.4S, V22.4S, V24.4S
+	// t35 := float32(t14 * float32(-1.9046542e-09))
+	WORD     $0x6e2ddf3b // FMUL V27.4S, V25.4S, V13.4S
+	// t36 := fma(t34, t33, t35)
+	VFMLA    V23.S4, V26.S4, V27.S4
+	// t37 := fma(-t24, float32(0.5), t36)
+	VFMLS    V14.S4, V22.S4, V27.S4
+	// t38 := t23 + t37
+	WORD     $0x4e3bd718 // FADD V24.4S, V24.4S, V27.4S
+	// t39 := fma(t14, float32(0.6931472), t38)
+	VFMLA    V15.S4, V25.S4, V24.S4
+	// t40 := t1 < math.Float32frombits(0x7f800000)
+	WORD     $0x6eb5e616 // FCMGT V22.4S, V16.4S, V21.4S
+	// t41 := pick(t40, t39, t1)
+	VBIF     V22.B16, V21.B16, V24.B16
+	// t42 := t1 < float32(0)
+	WORD     $0x4ea0eab6 // FCMLT V22.4S, V21.4S, #0.0
+	// t43 := pick(t42, math.Float32frombits(0x7fc00000), t41)
+	VBIT     V22.B16, V17.B16, V24.B16
+	// t44 := t1 == float32(0)
+	WORD     $0x4ea0dab5 // FCMEQ V21.4S, V21.4S, #0.0
+	// t45 := pick(t44, math.Float32frombits(0xff800000), t43)
+	VBIT     V21.B16, V18.B16, V24.B16
+	// t46 := math.Float32frombits(math.Float32bits(t0) & 0x80000000)
+	VAND     V19.B16, V20.B16, V20.B16
+	// t47 := math.Float32frombits(math.Float32bits(t45) | math.Float32bits(t46))
+	VORR     V20.B16, V24.B16, V24.B16
+	// dst[i] = t47
+	FMOVQ    F24, 0(R0)
+	// t0 := x[i]
+	FMOVQ    16(R1), F20
+	// t1 := t0 + float32(1)
+	WORD     $0x4e20d695 // FADD V21.4S, V20.4S, V0.4S
+	// t2 := pick(float32(1) < t0, float32(1), t0)
+	WORD     $0x6ea0e696 // FCMGT V22.4S, V20.4S, V0.4S
+	VBSL     V20.B16, V0.B16, V22.B16
+	// t3 := pick(float32(1) > t0, float32(1), t0)
+	WORD     $0x6eb4e417 // FCMGT V23.4S, V0.4S, V20.4S
+	VBSL     V20.B16, V0.B16, V23.B16
+	// t4 := t1 - t3
+	WORD     $0x4eb7d6b7 // FSUB V23.4S, V21.4S, V23.4S
+	// t5 := t2 - t4
+	WORD     $0x4eb7d6d6 // FSUB V22.4S, V22.4S, V23.4S
+	// t6 := t1 < float32(1.1754944e-38)
+	WORD     $0x6eb5e477 // FCMGT V23.4S, V3.4S, V21.4S
+	// t7 := float32(t1 * float32(8.388608e+06))
+	WORD     $0x6e24deb8 // FMUL V24.4S, V21.4S, V4.4S
+	// t8 := pick(t6, t7, t1)
+	VBIF     V23.B16, V21.B16, V24.B16
+	// t10 := t9 - uint32(0x3f3504f3)
+	VSUB     V1.S4, V24.S4, V24.S4
+	// t11 := uint32(int32(t10) >> 23)
+	WORD     $0x4f290719 // SSHR V25.4S, V24.4S, #23
+	// t12 := float32(int32(t11))
+	WORD     $0x4e21db39 // SCVTF V25.4S, V25.4S
+	// t13 := pick(t6, float32(-23), float32(0))
+	VAND     V23.B16, V5.B16, V23.B16
+	// t14 := t12 + t13
+	WORD     $0x4e37d739 // FADD V25.4S, V25.4S, V23.4S
+	// t15 := t10 & uint32(0x7fffff)
+	VAND     V6.B16, V24.B16, V24.B16
+	// t16 := t15 + uint32(0x3f3504f3)
+	VADD     V1.S4, V24.S4, V24.S4
+	// t18 := pick(float32(100) < t14, float32(100), t14)
+	WORD     $0x6ea7e737 // FCMGT V23.4S, V25.4S, V7.4S
+	VBSL     V25.B16, V7.B16, V23.B16
+	// t19 := float32(1.2582912e+07) - t18
+	WORD     $0x4eb7d457 // FSUB V23.4S, V2.4S, V23.4S
+	// t20 := t19 - float32(1.2582912e+07)
+	WORD     $0x4ea2d6fa // FSUB V26.4S, V23.4S, V2.4S
+	// t21 := scale(float32(1), t20)
+	VSHL     $23, V23.S4, V27.S4
+	VADD     V8.S4, V27.S4, V27.S4
+	WORD     $0x6e3bdc1b // FMUL V27.4S, V0.4S, V27.4S
+	// t22 := t17 - float32(1)
+	WORD     $0x4ea0d718 // FSUB V24.4S, V24.4S, V0.4S
+	// t23 := fma(t5, t21, t22)
+	VFMLA    V27.S4, V22.S4, V24.S4
+	// t24 := float32(t23 * t23)
+	WORD     $0x6e38df16 // FMUL V22.4S, V24.4S, V24.4S
+	// t25 := fma(float32(-0.2500082), t23, float32(0.3333333))
+	FMOVQ    224(R9), F23
+	VFMLA    V24.S4, V9.S4, V23.S4
+	// t26 := fma(float32(-0.16623412), t23, float32(0.20001243))
+	FMOVQ    240(R9), F26
+	VFMLA    V24.S4, V10.S4, V26.S4
+	// t27 := fma(float32(-0.13159537), t23, float32(0.14201544))
+	FMOVQ    304(R9), F27
+	VFMLA    V24.S4, V11.S4, V27.S4
+	// t28 := fma(float32(-0.076368906), t23, float32(0.12762427))
+	FMOVQ    384(R9), F28
+	VFMLA    V24.S4, V12.S4, V28.S4
+	// t29 := float32(t23 * t23)
+	WORD     $0x6e38df1d // FMUL V29.4S, V24.4S, V24.4S
+	// t30 := fma(t26, t29, t25)
+	VFMLA    V29.S4, V26.S4, V23.S4
+	// t31 := fma(t28, t29, t27)
+	VFMLA    V29.S4, V28.S4, V27.S4
+	// t32 := float32(t29 * t29)
+	WORD     $0x6e3ddfbd // FMUL V29.4S, V29.4S, V29.4S
+	// t33 := fma(t31, t32, t30)
+	VFMLA    V29.S4, V27.S4, V23.S4
+	// t34 := float32(t24 * t23)
+	WORD     $0x6e38deda // FMUL V26.4S, V22.4S, V24.4S
+	// t35 := float32(t14 * float32(-1.9046542e-09))
+	WORD     $0x6e2ddf3b // FMUL V27.4S, V25.4S, V13.4S
+	// t36 := fma(t34, t33, t35)
+	VFMLA    V23.S4, V26.S4, V27.S4
+	// t37 := fma(-t24, float32(0.5), t36)
+	VFMLS    V14.S4, V22.S4, V27.S4
+	// t38 := t23 + t37
+	WORD     $0x4e3bd718 // FADD V24.4S, V24.4S, V27.4S
+	// t39 := fma(t14, float32(0.6931472), t38)
+	VFMLA    V15.S4, V25.S4, V24.S4
+	// t40 := t1 < math.Float32frombits(0x7f800000)
+	WORD     $0x6eb5e616 // FCMGT V22.4S, V16.4S, V21.4S
+	// t41 := pick(t40, t39, t1)
+	VBIF     V22.B16, V21.B16, V24.B16
+	// t42 := t1 < float32(0)
+	WORD     $0x4ea0eab6 // FCMLT V22.4S, V21.4S, #0.0
+	// t43 := pick(t42, math.Float32frombits(0x7fc00000), t41)
+	VBIT     V22.B16, V17.B16, V24.B16
+	// t44 := t1 == float32(0)
+	WORD     $0x4ea0dab5 // FCMEQ V21.4S, V21.4S, #0.0
+	// t45 := pick(t44, math.Float32frombits(0xff800000), t43)
+	VBIT     V21.B16, V18.B16, V24.B16
+	// t46 := math.Float32frombits(math.Float32bits(t0) & 0x80000000)
+	VAND     V19.B16, V20.B16, V20.B16
+	// t47 := math.Float32frombits(math.Float32bits(t45) | math.Float32bits(t46))
+	VORR     V20.B16, V24.B16, V24.B16
+	// dst[i] = t47
+	FMOVQ    F24, 16(R0)
+	// t0 := x[i]
+	FMOVQ    32(R1), F20
+	// t1 := t0 + float32(1)
+	WORD     $0x4e20d695 // FADD V21.4S, V20.4S, V0.4S
+	// t2 := pick(float32(1) < t0, float32(1), t0)
+	WORD     $0x6ea0e696 // FCMGT V22.4S, V20.4S, V0.4S
+	VBSL     V20.B16, V0.B16, V22.B16
+	// t3 := pick(float32(1) > t0, float32(1), t0)
+	WORD     $0x6eb4e417 // FCMGT V23.4S, V0.4S, V20.4S
+	VBSL     V20.B16, V0.B16, V23.B16
+	// t4 := t1 - t3
+	WORD     $0x4eb7d6b7 // FSUB V23.4S, V21.4S, V23.4S
+	// t5 := t2 - t4
+	WORD     $0x4eb7d6d6 // FSUB V22.4S, V22.4S, V23.4S
+	// t6 := t1 < float32(1.1754944e-38)
+	WORD     $0x6eb5e477 // FCMGT V23.4S, V3.4S, V21.4S
+	// t7 := float32(t1 * float32(8.388608e+06))
+	WORD     $0x6e24deb8 // FMUL V24.4S, V21.4S, V4.4S
+	// t8 := pick(t6, t7, t1)
+	VBIF     V23.B16, V21.B16, V24.B16
+	// t10 := t9 - uint32(0x3f3504f3)
+	VSUB     V1.S4, V24.S4, V24.S4
+	// t11 := uint32(int32(t10) >> 23)
+	WORD     $0x4f290719 // SSHR V25.4S, V24.4S, #23
+	// t12 := float32(int32(t11))
+	WORD     $0x4e21db39 // SCVTF V25.4S, V25.4S
+	// t13 := pick(t6, float32(-23), float32(0))
+	VAND     V23.B16, V5.B16, V23.B16
+	// t14 := t12 + t13
+	WORD     $0x4e37d739 // FADD V25.4S, V25.4S, V23.4S
+	// t15 := t10 & uint32(0x7fffff)
+	VAND     V6.B16, V24.B16, V24.B16
+	// t16 := t15 + uint32(0x3f3504f3)
+	VADD     V1.S4, V24.S4, V24.S4
+	// t18 := pick(float32(100) < t14, float32(100), t14)
+	WORD     $0x6ea7e737 // FCMGT V23.4S, V25.4S, V7.4S
+	VBSL     V25.B16, V7.B16, V23.B16
+	// t19 := float32(1.2582912e+07) - t18
+	WORD     $0x4eb7d457 // FSUB V23.4S, V2.4S, V23.4S
+	// t20 := t19 - float32(1.2582912e+07)
+	WORD     $0x4ea2d6fa // FSUB V26.4S, V23.4S, V2.4S
+	// t21 := scale(float32(1), t20)
+	VSHL     $23, V23.S4, V27.S4
+	VADD     V8.S4, V27.S4, V27.S4
+	WORD     $0x6e3bdc1b // FMUL V27.4S, V0.4S, V27.4S
+	// t22 := t17 - float32(1)
+	WORD     $0x4ea0d718 // FSUB V24.4S, V24.4S, V0.4S
+	// t23 := fma(t5, t21, t22)
+	VFMLA    V27.S4, V22.S4, V24.S4
+	// t24 := float32(t23 * t23)
+	WORD     $0x6e38df16 // FMUL V22.4S, V24.4S, V24.4S
+	// t25 := fma(float32(-0.2500082), t23, float32(0.3333333))
+	FMOVQ    224(R9), F23
+	VFMLA    V24.S4, V9.S4, V23.S4
+	// t26 := fma(float32(-0.16623412), t23, float32(0.20001243))
+	FMOVQ    240(R9), F26
+	VFMLA    V24.S4, V10.S4, V26.S4
+	// t27 := fma(float32(-0.13159537), t23, float32(0.14201544))
+	FMOVQ    304(R9), F27
+	VFMLA    V24.S4, V11.S4, V27.S4
+	// t28 := fma(float32(-0.076368906), t23, float32(0.12762427))
+	FMOVQ    384(R9), F28
+	VFMLA    V24.S4, V12.S4, V28.S4
+	// t29 := float32(t23 * t23)
+	WORD     $0x6e38df1d // FMUL V29.4S, V24.4S, V24.4S
+	// t30 := fma(t26, t29, t25)
+	VFMLA    V29.S4, V26.S4, V23.S4
+	// t31 := fma(t28, t29, t27)
+	VFMLA    V29.S4, V28.S4, V27.S4
+	// t32 := float32(t29 * t29)
+	WORD     $0x6e3ddfbd // FMUL V29.4S, V29.4S, V29.4S
+	// t33 := fma(t31, t32, t30)
+	VFMLA    V29.S4, V27.S4, V23.S4
+	// t34 := float32(t24 * t23)
+	WORD     $0x6e38deda // FMUL V26.4S, V22.4S, V24.4S
+	// t35 := float32(t14 * float32(-1.9046542e-09))
+	WORD     $0x6e2ddf3b // FMUL V27.4S, V25.4S, V13.4S
+	// t36 := fma(t34, t33, t35)
+	VFMLA    V23.S4, V26.S4, V27.S4
+	// t37 := fma(-t24, float32(0.5), t36)
+	VFMLS    V14.S4, V22.S4, V27.S4
+	// t38 := t23 + t37
+	WORD     $0x4e3bd718 // FADD V24.4S, V24.4S, V27.4S
+	// t39 := fma(t14, float32(0.6931472), t38)
+	VFMLA    V15.S4, V25.S4, V24.S4
+	// t40 := t1 < math.Float32frombits(0x7f800000)
+	WORD     $0x6eb5e616 // FCMGT V22.4S, V16.4S, V21.4S
+	// t41 := pick(t40, t39, t1)
+	VBIF     V22.B16, V21.B16, V24.B16
+	// t42 := t1 < float32(0)
+	WORD     $0x4ea0eab6 // FCMLT V22.4S, V21.4S, #0.0
+	// t43 := pick(t42, math.Float32frombits(0x7fc00000), t41)
+	VBIT     V22.B16, V17.B16, V24.B16
+	// t44 := t1 == float32(0)
+	WORD     $0x4ea0dab5 // FCMEQ V21.4S, V21.4S, #0.0
+	// t45 := pick(t44, math.Float32frombits(0xff800000), t43)
+	VBIT     V21.B16, V18.B16, V24.B16
+	// t46 := math.Float32frombits(math.Float32bits(t0) & 0x80000000)
+	VAND     V19.B16, V20.B16, V20.B16
+	// t47 := math.Float32frombits(math.Float32bits(t45) | math.Float32bits(t46))
+	VORR     V20.B16, V24.B16, V24.B16
+	// dst[i] = t47
+	FMOVQ    F24, 32(R0)
+	// t0 := x[i]
+	FMOVQ    48(R1), F20
+	// t1 := t0 + float32(1)
+	WORD     $0x4e20d695 // FADD V21.4S, V20.4S, V0.4S
+	// t2 := pick(float32(1) < t0, float32(1), t0)
+	WORD     $0x6ea0e696 // FCMGT V22.4S, V20.4S, V0.4S
+	VBSL     V20.B16, V0.B16, V22.B16
+	// t3 := pick(float32(1) > t0, float32(1), t0)
+	WORD     $0x6eb4e417 // FCMGT V23.4S, V0.4S, V20.4S
+	VBSL     V20.B16, V0.B16, V23.B16
+	// t4 := t1 - t3
+	WORD     $0x4eb7d6b7 // FSUB V23.4S, V21.4S, V23.4S
+	// t5 := t2 - t4
+	WORD     $0x4eb7d6d6 // FSUB V22.4S, V22.4S, V23.4S
+	// t6 := t1 < float32(1.1754944e-38)
+	WORD     $0x6eb5e477 // FCMGT V23.4S, V3.4S, V21.4S
+	// t7 := float32(t1 * float32(8.388608e+06))
+	WORD     $0x6e24deb8 // FMUL V24.4S, V21.4S, V4.4S
+	// t8 := pick(t6, t7, t1)
+	VBIF     V23.B16, V21.B16, V24.B16
+	// t10 := t9 - uint32(0x3f3504f3)
+	VSUB     V1.S4, V24.S4, V24.S4
+	// t11 := uint32(int32(t10) >> 23)
+	WORD     $0x4f290719 // SSHR V25.4S, V24.4S, #23
+	// t12 := float32(int32(t11))
+	WORD     $0x4e21db39 // SCVTF V25.4S, V25.4S
+	// t13 := pick(t6, float32(-23), float32(0))
+	VAND     V23.B16, V5.B16, V23.B16
+	// t14 := t12 + t13
+	WORD     $0x4e37d739 // FADD V25.4S, V25.4S, V23.4S
+	// t15 := t10 & uint32(0x7fffff)
+	VAND     V6.B16, V24.B16, V24.B16
+	// t16 := t15 + uint32(0x3f3504f3)
+	VADD     V1.S4, V24.S4, V24.S4
+	// t18 := pick(float32(100) < t14, float32(100), t14)
+	WORD     $0x6ea7e737 // FCMGT V23.4S, V25.4S, V7.4S
+	VBSL     V25.B16, V7.B16, V23.B16
+	// t19 := float32(1.2582912e+07) - t18
+	WORD     $0x4eb7d457 // FSUB V23.4S, V2.4S, V23.4S
+	// t20 := t19 - float32(1.2582912e+07)
+	WORD     $0x4ea2d6fa // FSUB V26.4S, V23.4S, V2.4S
+	// t21 := scale(float32(1), t20)
+	VSHL     $23, V23.S4, V27.S4
+	VADD     V8.S4, V27.S4, V27.S4
+	WORD     $0x6e3bdc1b // FMUL V27.4S, V0.4S, V27.4S
+	// t22 := t17 - float32(1)
+	WORD     $0x4ea0d718 // FSUB V24.4S, V24.4S, V0.4S
+	// t23 := fma(t5, t21, t22)
+	VFMLA    V27.S4, V22.S4, V24.S4
+	// t24 := float32(t23 * t23)
+	WORD     $0x6e38df16 // FMUL V22.4S, V24.4S, V24.4S
+	// t25 := fma(float32(-0.2500082), t23, float32(0.3333333))
+	FMOVQ    224(R9), F23
+	VFMLA    V24.S4, V9.S4, V23.S4
+	// t26 := fma(float32(-0.16623412), t23, float32(0.20001243))
+	FMOVQ    240(R9), F26
+	VFMLA    V24.S4, V10.S4, V26.S4
+	// t27 := fma(float32(-0.13159537), t23, float32(0.14201544))
+	FMOVQ    304(R9), F27
+	VFMLA    V24.S4, V11.S4, V27.S4
+	// t28 := fma(float32(-0.076368906), t23, float32(0.12762427))
+	FMOVQ    384(R9), F28
+	VFMLA    V24.S4, V12.S4, V28.S4
+	// t29 := float32(t23 * t23)
+	WORD     $0x6e38df1d // FMUL V29.4S, V24.4S, V24.4S
+	// t30 := fma(t26, t29, t25)
+	VFMLA    V29.S4, V26.S4, V23.S4
+	// t31 := fma(t28, t29, t27)
+	VFMLA    V29.S4, V28.S4, V27.S4
+	// t32 := float32(t29 * t29)
+	WORD     $0x6e3ddfbd // FMUL V29.4S, V29.4S, V29.4S
+	// t33 := fma(t31, t32, t30)
+	VFMLA    V29.S4, V27.S4, V23.S4
+	// t34 := float32(t24 * t23)
+	WORD     $0x6e38deda // FMUL V26.4S, V22.4S, V24.4S
+	// t35 := float32(t14 * float32(-1.9046542e-09))
+	WORD     $0x6e2ddf3b // FMUL V27.4S, V25.4S, V13.4S
+	// t36 := fma(t34, t33, t35)
+	VFMLA    V23.S4, V26.S4, V27.S4
+	// t37 := fma(-t24, float32(0.5), t36)
+	VFMLS    V14.S4, V22.S4, V27.S4
+	// t38 := t23 + t37
+	WORD     $0x4e3bd718 // FADD V24.4S, V24.4S, V27.4S
+	// t39 := fma(t14, float32(0.6931472), t38)
+	VFMLA    V15.S4, V25.S4, V24.S4
+	// t40 := t1 < math.Float32frombits(0x7f800000)
+	WORD     $0x6eb5e616 // FCMGT V22.4S, V16.4S, V21.4S
+	// t41 := pick(t40, t39, t1)
+	VBIF     V22.B16, V21.B16, V24.B16
+	// t42 := t1 < float32(0)
+	WORD     $0x4ea0eab6 // FCMLT V22.4S, V21.4S, #0.0
+	// t43 := pick(t42, math.Float32frombits(0x7fc00000), t41)
+	VBIT     V22.B16, V17.B16, V24.B16
+	// t44 := t1 == float32(0)
+	WORD     $0x4ea0dab5 // FCMEQ V21.4S, V21.4S, #0.0
+	// t45 := pick(t44, math.Float32frombits(0xff800000), t43)
+	VBIT     V21.B16, V18.B16, V24.B16
+	// t46 := math.Float32frombits(math.Float32bits(t0) & 0x80000000)
+	VAND     V19.B16, V20.B16, V20.B16
+	// t47 := math.Float32frombits(math.Float32bits(t45) | math.Float32bits(t46))
+	VORR     V20.B16, V24.B16, V24.B16
+	// dst[i] = t47
+	FMOVQ    F24, 48(R0)
+	ADD      $64, R0
+	ADD      $64, R1
+	SUBS     $16, R8, R8
+	BNE      loop
+	RET
+
+// func softplusNEON(dst *float32, x *float32, n int)
+// R0 dst, R1 x, R8 what is left, R9 constants. Four elements a register, 2 side by side.
+// V0 float32(1), V5 float32(-105), V6 float32(1.442695), V7 float32(1.2582912e+07), V1 float32(0.6931472), V2 float32(-1.9046542e-09), V8 float32(0.0013820732), V9 uint32(0x4b400000), V3 uint32(0x7f), V10 float32(1.4142135), V4 float32(0.5), V11 float32(0), V12 float32(-0.2500082), V13 float32(-0.16623412).
+TEXT ·softplusNEON(SB), NOSPLIT, $0-24
+	MOVD     dst+0(FP), R0
+	MOVD     x+8(FP), R1
+	MOVD     n+16(FP), R8
+	MOVD     $neonConstants<>(SB), R9
+	FMOVQ    64(R9), F0
+	FMOVQ    176(R9), F5
+	FMOVQ    160(R9), F6
+	FMOVQ    144(R9), F7
+	FMOVQ    128(R9), F1
+	FMOVQ    112(R9), F2
+	FMOVQ    96(R9), F8
+	FMOVQ    80(R9), F9
+	FMOVQ    208(R9), F3
+	FMOVQ    1600(R9), F10
+	FMOVQ    480(R9), F4
+	FMOVQ    1040(R9), F11
+	FMOVQ    288(R9), F12
+	FMOVQ    256(R9), F13
+
+loop:
+	// t0 := x[i]
+	FLDPQ    0(R1), (F14, F15)
+	// t1 := math.Float32frombits(math.Float32bits(t0) & 0x7fffffff)
+	WORD     $0x4ea0f9d0 // FABS V16.4S, V14.4S
+	WORD     $0x4ea0f9f1 // FABS V17.4S, V15.4S
+	// t2 := math.Float32frombits(math.Float32bits(t1) ^ 0x80000000)
+	WORD     $0x6ea0fa10 // FNEG V16.4S, V16.4S
+	WORD     $0x6ea0fa31 // FNEG V17.4S, V17.4S
+	// t3 := pick(float32(-105) > t2, float32(-105), t2)
+	WORD     $0x6eb0e4b2 // FCMGT V18.4S, V5.4S, V16.4S
+	VBIT     V18.B16, V5.B16, V16.B16
+	WORD     $0x6eb1e4b2 // FCMGT V18.4S, V5.4S, V17.4S
+	VBIT     V18.B16, V5.B16, V17.B16
+	// t4 := fma(t3, float32(1.442695), float32(1.2582912e+07))
+	VMOV     V7.B16, V18.B16
+	VFMLA    V6.S4, V16.S4, V18.S4
+	VMOV     V7.B16, V19.B16
+	VFMLA    V6.S4, V17.S4, V19.S4
+	// t5 := t4 - float32(1.2582912e+07)
+	WORD     $0x4ea7d654 // FSUB V20.4S, V18.4S, V7.4S
+	WORD     $0x4ea7d675 // FSUB V21.4S, V19.4S, V7.4S
+	// t6 := fma(-t5, float32(0.6931472), t3)
+	VFMLS    V1.S4, V20.S4, V16.S4
+	VFMLS    V1.S4, V21.S4, V17.S4
+	// t7 := fma(-t5, float32(-1.9046542e-09), t6)
+	VFMLS    V2.S4, V20.S4, V16.S4
+	VFMLS    V2.S4, V21.S4, V17.S4
+	// t8 := fma(float32(0.0013820732), t7, float32(0.008368677))
+	FMOVQ    0(R9), F20
+	VFMLA    V16.S4, V8.S4, V20.S4
+	FMOVQ    0(R9), F21
+	VFMLA    V17.S4, V8.S4, V21.S4
+	// t9 := fma(t8, t7, float32(0.041668266))
+	FMOVQ    16(R9), F22
+	VFMLA    V16.S4, V20.S4, V22.S4
+	FMOVQ    16(R9), F20
+	VFMLA    V17.S4, V21.S4, V20.S4
+	// t10 := fma(t9, t7, float32(0.1666652))
+	FMOVQ    32(R9), F21
+	VFMLA    V16.S4, V22.S4, V21.S4
+	FMOVQ    32(R9), F22
+	VFMLA    V17.S4, V20.S4, V22.S4
+	// t11 := fma(t10, t7, float32(0.49999994))
+	FMOVQ    48(R9), F20
+	VFMLA    V16.S4, V21.S4, V20.S4
+	FMOVQ    48(R9), F21
+	VFMLA    V17.S4, V22.S4, V21.S4
+	// t12 := fma(t11, t7, float32(1))
+	VMOV     V0.B16, V22.B16
+	VFMLA    V16.S4, V20.S4, V22.S4
+	VMOV     V0.B16, V20.B16
+	VFMLA    V17.S4, V21.S4, V20.S4
+	// t13 := fma(t12, t7, float32(1))
+	VMOV     V0.B16, V21.B16
+	VFMLA    V16.S4, V22.S4, V21.S4
+	VMOV     V0.B16, V16.B16
+	VFMLA    V17.S4, V20.S4, V16.S4
+	// t15 := t14 - uint32(0x4b400000)
+	VSUB     V9.S4, V18.S4, V18.S4
+	VSUB     V9.S4, V19.S4, V19.S4
+	// t16 := uint32(int32(t15) >> 1)
+	WORD     $0x4f3f0651 // SSHR V17.4S, V18.4S, #1
+	WORD     $0x4f3f0674 // SSHR V20.4S, V19.4S, #1
+	// t17 := t16 + uint32(0x7f)
+	VADD     V3.S4, V17.S4, V22.S4
+	VADD     V3.S4, V20.S4, V23.S4
+	// t18 := t17 << 23
+	VSHL     $23, V22.S4, V22.S4
+	VSHL     $23, V23.S4, V23.S4
+	// t20 := float32(t13 * t19)
+	WORD     $0x6e36deb5 // FMUL V21.4S, V21.4S, V22.4S
+	WORD     $0x6e37de10 // FMUL V16.4S, V16.4S, V23.4S
+	// t21 := t15 - t16
+	VSUB     V17.S4, V18.S4, V18.S4
+	VSUB     V20.S4, V19.S4, V19.S4
+	// t22 := t21 + uint32(0x7f)
+	VADD     V3.S4, V18.S4, V18.S4
+	VADD     V3.S4, V19.S4, V19.S4
+	// t23 := t22 << 23
+	VSHL     $23, V18.S4, V18.S4
+	VSHL     $23, V19.S4, V19.S4
+	// t25 := float32(t20 * t24)
+	WORD     $0x6e32deb5 // FMUL V21.4S, V21.4S, V18.4S
+	WORD     $0x6e33de10 // FMUL V16.4S, V16.4S, V19.4S
+	// t26 := t25 + float32(1)
+	WORD     $0x4e20d6b1 // FADD V17.4S, V21.4S, V0.4S
+	WORD     $0x4e20d612 // FADD V18.4S, V16.4S, V0.4S
+	// t27 := t26 - float32(1)
+	WORD     $0x4ea0d633 // FSUB V19.4S, V17.4S, V0.4S
+	WORD     $0x4ea0d654 // FSUB V20.4S, V18.4S, V0.4S
+	// t28 := t25 - t27
+	WORD     $0x4eb3d6b5 // FSUB V21.4S, V21.4S, V19.4S
+	WORD     $0x4eb4d610 // FSUB V16.4S, V16.4S, V20.4S
+	// t29 := float32(1.4142135) < t26
+	WORD     $0x6eaae633 // FCMGT V19.4S, V17.4S, V10.4S
+	WORD     $0x6eaae654 // FCMGT V20.4S, V18.4S, V10.4S
+	// t30 := pick(t29, float32(0.5), float32(1))
+	VMOV     V19.B16, V22.B16
+	VBSL     V0.B16, V4.B16, V22.B16
+	VMOV     V20.B16, V23.B16
+	VBSL     V0.B16, V4.B16, V23.B16
+	// t31 := fma(t26, t30, float32(-1))
+	FMOVQ    1552(R9), F24
+	VFMLA    V22.S4, V17.S4, V24.S4
+	FMOVQ    1552(R9), F17
+	VFMLA    V23.S4, V18.S4, V17.S4
+	// t32 := fma(t28, t30, t31)
+	VFMLA    V22.S4, V21.S4, V24.S4
+	VFMLA    V23.S4, V16.S4, V17.S4
+	// t33 := pick(float32(0) > t0, float32(0), t0)
+	WORD     $0x6eaee570 // FCMGT V16.4S, V11.4S, V14.4S
+	VBIT     V16.B16, V11.B16, V14.B16
+	WORD     $0x6eafe570 // FCMGT V16.4S, V11.4S, V15.4S
+	VBIT     V16.B16, V11.B16, V15.B16
+	// t34 := pick(t29, float32(1), float32(0))
+	VAND     V19.B16, V0.B16, V19.B16
+	VAND     V20.B16, V0.B16, V20.B16
+	// t35 := float32(t32 * t32)
+	WORD     $0x6e38df10 // FMUL V16.4S, V24.4S, V24.4S
+	WORD     $0x6e31de32 // FMUL V18.4S, V17.4S, V17.4S
+	// t36 := fma(float32(-0.2500082), t32, float32(0.3333333))
+	FMOVQ    224(R9), F21
+	VFMLA    V24.S4, V12.S4, V21.S4
+	FMOVQ    224(R9), F22
+	VFMLA    V17.S4, V12.S4, V22.S4
+	// t37 := fma(float32(-0.16623412), t32, float32(0.20001243))
+	FMOVQ    240(R9), F23
+	VFMLA    V24.S4, V13.S4, V23.S4
+	FMOVQ    240(R9), F25
+	VFMLA    V17.S4, V13.S4, V25.S4
+	// t38 := fma(float32(-0.13159537), t32, float32(0.14201544))
+	FMOVQ    272(R9), F26
+	FMOVQ    304(R9), F27
+	VFMLA    V24.S4, V26.S4, V27.S4
+	FMOVQ    304(R9), F28
+	VFMLA    V17.S4, V26.S4, V28.S4
+	// t39 := fma(float32(-0.076368906), t32, float32(0.12762427))
+	FMOVQ    352(R9), F26
+	FMOVQ    384(R9), F29
+	VFMLA    V24.S4, V26.S4, V29.S4
+	FMOVQ    384(R9), F30
+	VFMLA    V17.S4, V26.S4, V30.S4
+	// t40 := float32(t32 * t32)
+	WORD     $0x6e38df1a // FMUL V26.4S, V24.4S, V24.4S
+	WORD     $0x6e31de3f // FMUL V31.4S, V17.4S, V17.4S
+	// t41 := fma(t37, t40, t36)
+	VFMLA    V26.S4, V23.S4, V21.S4
+	VFMLA    V31.S4, V25.S4, V22.S4
+	// t42 := fma(t39, t40, t38)
+	VFMLA    V26.S4, V29.S4, V27.S4
+	VFMLA    V31.S4, V30.S4, V28.S4
+	// t43 := float32(t40 * t40)
+	WORD     $0x6e3adf5a // FMUL V26.4S, V26.4S, V26.4S
+	WORD     $0x6e3fdfff // FMUL V31.4S, V31.4S, V31.4S
+	// t44 := fma(t42, t43, t41)
+	VFMLA    V26.S4, V27.S4, V21.S4
+	VFMLA    V31.S4, V28.S4, V22.S4
+	// t45 := float32(t35 * t32)
+	WORD     $0x6e38de17 // FMUL V23.4S, V16.4S, V24.4S
+	WORD     $0x6e31de59 // FMUL V25.4S, V18.4S, V17.4S
+	// t46 := float32(t34 * float32(-1.9046542e-09))
+	WORD     $0x6e22de7a // FMUL V26.4S, V19.4S, V2.4S
+	WORD     $0x6e22de9b // FMUL V27.4S, V20.4S, V2.4S
+	// t47 := fma(t45, t44, t46)
+	VFMLA    V21.S4, V23.S4, V26.S4
+	VFMLA    V22.S4, V25.S4, V27.S4
+	// t48 := fma(-t35, float32(0.5), t47)
+	VFMLS    V4.S4, V16.S4, V26.S4
+	VFMLS    V4.S4, V18.S4, V27.S4
+	// t49 := t32 + t48
+	WORD     $0x4e3ad718 // FADD V24.4S, V24.4S, V26.4S
+	WORD     $0x4e3bd631 // FADD V17.4S, V17.4S, V27.4S
+	// t50 := fma(t34, float32(0.6931472), t49)
+	VFMLA    V1.S4, V19.S4, V24.S4
+	VFMLA    V1.S4, V20.S4, V17.S4
+	// t51 := t33 + t50
+	WORD     $0x4e38d5ce // FADD V14.4S, V14.4S, V24.4S
+	WORD     $0x4e31d5ef // FADD V15.4S, V15.4S, V17.4S
+	// dst[i] = t51
+	FSTPQ    (F14, F15), 0(R0)
+	// t0 := x[i]
+	FLDPQ    32(R1), (F14, F15)
+	// t1 := math.Float32frombits(math.Float32bits(t0) & 0x7fffffff)
+	WORD     $0x4ea0f9d0 // FABS V16.4S, V14.4S
+	WORD     $0x4ea0f9f1 // FABS V17.4S, V15.4S
+	// t2 := math.Float32frombits(math.Float32bits(t1) ^ 0x80000000)
+	WORD     $0x6ea0fa10 // FNEG V16.4S, V16.4S
+	WORD     $0x6ea0fa31 // FNEG V17.4S, V17.4S
+	// t3 := pick(float32(-105) > t2, float32(-105), t2)
+	WORD     $0x6eb0e4b2 // FCMGT V18.4S, V5.4S, V16.4S
+	VBIT     V18.B16, V5.B16, V16.B16
+	WORD     $0x6eb1e4b2 // FCMGT V18.4S, V5.4S, V17.4S
+	VBIT     V18.B16, V5.B16, V17.B16
+	// t4 := fma(t3, float32(1.442695), float32(1.2582912e+07))
+	VMOV     V7.B16, V18.B16
+	VFMLA    V6.S4, V16.S4, V18.S4
+	VMOV     V7.B16, V19.B16
+	VFMLA    V6.S4, V17.S4, V19.S4
+	// t5 := t4 - float32(1.2582912e+07)
+	WORD     $0x4ea7d654 // FSUB V20.4S, V18.4S, V7.4S
+	WORD     $0x4ea7d675 // FSUB V21.4S, V19.4S, V7.4S
+	// t6 := fma(-t5, float32(0.6931472), t3)
+	VFMLS    V1.S4, V20.S4, V16.S4
+	VFMLS    V1.S4, V21.S4, V17.S4
+	// t7 := fma(-t5, float32(-1.9046542e-09), t6)
+	VFMLS    V2.S4, V20.S4, V16.S4
+	VFMLS    V2.S4, V21.S4, V17.S4
+	// t8 := fma(float32(0.0013820732), t7, float32(0.008368677))
+	FMOVQ    0(R9), F20
+	VFMLA    V16.S4, V8.S4, V20.S4
+	FMOVQ    0(R9), F21
+	VFMLA    V17.S4, V8.S4, V21.S4
+	// t9 := fma(t8, t7, float32(0.041668266))
+	FMOVQ    16(R9), F22
+	VFMLA    V16.S4, V20.S4, V22.S4
+	FMOVQ    16(R9), F20
+	VFMLA    V17.S4, V21.S4, V20.S4
+	// t10 := fma(t9, t7, float32(0.1666652))
+	FMOVQ    32(R9), F21
+	VFMLA    V16.S4, V22.S4, V21.S4
+	FMOVQ    32(R9), F22
+	VFMLA    V17.S4, V20.S4, V22.S4
+	// t11 := fma(t10, t7, float32(0.49999994))
+	FMOVQ    48(R9), F20
+	VFMLA    V16.S4, V21.S4, V20.S4
+	FMOVQ    48(R9), F21
+	VFMLA    V17.S4, V22.S4, V21.S4
+	// t12 := fma(t11, t7, float32(1))
+	VMOV     V0.B16, V22.B16
+	VFMLA    V16.S4, V20.S4, V22.S4
+	VMOV     V0.B16, V20.B16
+	VFMLA    V17.S4, V21.S4, V20.S4
+	// t13 := fma(t12, t7, float32(1))
+	VMOV     V0.B16, V21.B16
+	VFMLA    V16.S4, V22.S4, V21.S4
+	VMOV     V0.B16, V16.B16
+	VFMLA    V17.S4, V20.S4, V16.S4
+	// t15 := t14 - uint32(0x4b400000)
+	VSUB     V9.S4, V18.S4, V18.S4
+	VSUB     V9.S4, V19.S4, V19.S4
+	// t16 := uint32(int32(t15) >> 1)
+	WORD     $0x4f3f0651 // SSHR V17.4S, V18.4S, #1
+	WORD     $0x4f3f0674 // SSHR V20.4S, V19.4S, #1
+	// t17 := t16 + uint32(0x7f)
+	VADD     V3.S4, V17.S4, V22.S4
+	VADD     V3.S4, V20.S4, V23.S4
+	// t18 := t17 << 23
+	VSHL     $23, V22.S4, V22.S4
+	VSHL     $23, V23.S4, V23.S4
+	// t20 := float32(t13 * t19)
+	WORD     $0x6e36deb5 // FMUL V21.4S, V21.4S, V22.4S
+	WORD     $0x6e37de10 // FMUL V16.4S, V16.4S, V23.4S
+	// t21 := t15 - t16
+	VSUB     V17.S4, V18.S4, V18.S4
+	VSUB     V20.S4, V19.S4, V19.S4
+	// t22 := t21 + uint32(0x7f)
+	VADD     V3.S4, V18.S4, V18.S4
+	VADD     V3.S4, V19.S4, V19.S4
+	// t23 := t22 << 23
+	VSHL     $23, V18.S4, V18.S4
+	VSHL     $23, V19.S4, V19.S4
+	// t25 := float32(t20 * t24)
+	WORD     $0x6e32deb5 // FMUL V21.4S, V21.4S, V18.4S
+	WORD     $0x6e33de10 // FMUL V16.4S, V16.4S, V19.4S
+	// t26 := t25 + float32(1)
+	WORD     $0x4e20d6b1 // FADD V17.4S, V21.4S, V0.4S
+	WORD     $0x4e20d612 // FADD V18.4S, V16.4S, V0.4S
+	// t27 := t26 - float32(1)
+	WORD     $0x4ea0d633 // FSUB V19.4S, V17.4S, V0.4S
+	WORD     $0x4ea0d654 // FSUB V20.4S, V18.4S, V0.4S
+	// t28 := t25 - t27
+	WORD     $0x4eb3d6b5 // FSUB V21.4S, V21.4S, V19.4S
+	WORD     $0x4eb4d610 // FSUB V16.4S, V16.4S, V20.4S
+	// t29 := float32(1.4142135) < t26
+	WORD     $0x6eaae633 // FCMGT V19.4S, V17.4S, V10.4S
+	WORD     $0x6eaae654 // FCMGT V20.4S, V18.4S, V10.4S
+	// t30 := pick(t29, float32(0.5), float32(1))
+	VMOV     V19.B16, V22.B16
+	VBSL     V0.B16, V4.B16, V22.B16
+	VMOV     V20.B16, V23.B16
+	VBSL     V0.B16, V4.B16, V23.B16
+	// t31 := fma(t26, t30, float32(-1))
+	FMOVQ    1552(R9), F24
+	VFMLA    V22.S4, V17.S4, V24.S4
+	FMOVQ    1552(R9), F17
+	VFMLA    V23.S4, V18.S4, V17.S4
+	// t32 := fma(t28, t30, t31)
+	VFMLA    V22.S4, V21.S4, V24.S4
+	VFMLA    V23.S4, V16.S4, V17.S4
+	// t33 := pick(float32(0) > t0, float32(0), t0)
+	WORD     $0x6eaee570 // FCMGT V16.4S, V11.4S, V14.4S
+	VBIT     V16.B16, V11.B16, V14.B16
+	WORD     $0x6eafe570 // FCMGT V16.4S, V11.4S, V15.4S
+	VBIT     V16.B16, V11.B16, V15.B16
+	// t34 := pick(t29, float32(1), float32(0))
+	VAND     V19.B16, V0.B16, V19.B16
+	VAND     V20.B16, V0.B16, V20.B16
+	// t35 := float32(t32 * t32)
+	WORD     $0x6e38df10 // FMUL V16.4S, V24.4S, V24.4S
+	WORD     $0x6e31de32 // FMUL V18.4S, V17.4S, V17.4S
+	// t36 := fma(float32(-0.2500082), t32, float32(0.3333333))
+	FMOVQ    224(R9), F21
+	VFMLA    V24.S4, V12.S4, V21.S4
+	FMOVQ    224(R9), F22
+	VFMLA    V17.S4, V12.S4, V22.S4
+	// t37 := fma(float32(-0.16623412), t32, float32(0.20001243))
+	FMOVQ    240(R9), F23
+	VFMLA    V24.S4, V13.S4, V23.S4
+	FMOVQ    240(R9), F25
+	VFMLA    V17.S4, V13.S4, V25.S4
+	// t38 := fma(float32(-0.13159537), t32, float32(0.14201544))
+	FMOVQ    272(R9), F26
+	FMOVQ    304(R9), F27
+	VFMLA    V24.S4, V26.S4, V27.S4
+	FMOVQ    304(R9), F28
+	VFMLA    V17.S4, V26.S4, V28.S4
+	// t39 := fma(float32(-0.076368906), t32, float32(0.12762427))
+	FMOVQ    352(R9), F26
+	FMOVQ    384(R9), F29
+	VFMLA    V24.S4, V26.S4, V29.S4
+	FMOVQ    384(R9), F30
+	VFMLA    V17.S4, V26.S4, V30.S4
+	// t40 := float32(t32 * t32)
+	WORD     $0x6e38df1a // FMUL V26.4S, V24.4S, V24.4S
+	WORD     $0x6e31de3f // FMUL V31.4S, V17.4S, V17.4S
+	// t41 := fma(t37, t40, t36)
+	VFMLA    V26.S4, V23.S4, V21.S4
+	VFMLA    V31.S4, V25.S4, V22.S4
+	// t42 := fma(t39, t40, t38)
+	VFMLA    V26.S4, V29.S4, V27.S4
+	VFMLA    V31.S4, V30.S4, V28.S4
+	// t43 := float32(t40 * t40)
+	WORD     $0x6e3adf5a // FMUL V26.4S, V26.4S, V26.4S
+	WORD     $0x6e3fdfff // FMUL V31.4S, V31.4S, V31.4S
+	// t44 := fma(t42, t43, t41)
+	VFMLA    V26.S4, V27.S4, V21.S4
+	VFMLA    V31.S4, V28.S4, V22.S4
+	// t45 := float32(t35 * t32)
+	WORD     $0x6e38de17 // FMUL V23.4S, V16.4S, V24.4S
+	WORD     $0x6e31de59 // FMUL V25.4S, V18.4S, V17.4S
+	// t46 := float32(t34 * float32(-1.9046542e-09))
+	WORD     $0x6e22de7a // FMUL V26.4S, V19.4S, V2.4S
+	WORD     $0x6e22de9b // FMUL V27.4S, V20.4S, V2.4S
+	// t47 := fma(t45, t44, t46)
+	VFMLA    V21.S4, V23.S4, V26.S4
+	VFMLA    V22.S4, V25.S4, V27.S4
+	// t48 := fma(-t35, float32(0.5), t47)
+	VFMLS    V4.S4, V16.S4, V26.S4
+	VFMLS    V4.S4, V18.S4, V27.S4
+	// t49 := t32 + t48
+	WORD     $0x4e3ad718 // FADD V24.4S, V24.4S, V26.4S
+	WORD     $0x4e3bd631 // FADD V17.4S, V17.4S, V27.4S
+	// t50 := fma(t34, float32(0.6931472), t49)
+	VFMLA    V1.S4, V19.S4, V24.S4
+	VFMLA    V1.S4, V20.S4, V17.S4
+	// t51 := t33 + t50
+	WORD     $0x4e38d5ce // FADD V14.4S, V14.4S, V24.4S
+	WORD     $0x4e31d5ef // FADD V15.4S, V15.4S, V17.4S
+	// dst[i] = t51
+	FSTPQ    (F14, F15), 32(R0)
+	ADD      $64, R0
+	ADD      $64, R1
+	SUBS     $16, R8, R8
+	BNE      loop
+	RET
+
+// func powNEON(dst *float32, x *float32, y *float32, n int)
+// R0 dst, R1 x, R2 y, R8 what is left, R9 constants. Four elements a register, 1 side by side.
+// V4 float32(1.1754944e-38), V5 float32(8.388608e+06), V2 uint32(0x3f3504f3), V6 float32(-23), V7 uint32(0x7fffff), V8 math.Float32frombits(0xff800000), V0 math.Float32frombits(0x7f800000), V1 float32(1), V9 float64(2), V10 float64(0.2829031807144788), V11 float32(3.4028235e+38), V12 float32(-3.4028235e+38), V13 float64(1.3175784444810044e-06), V14 float32(1.2582912e+07), V15 uint32(0x4b400000), V3 uint32(0x7f), V16 float32(-160), V17 float32(140), V18 float32(0.5).
+TEXT ·powNEON(SB), NOSPLIT, $0-32
+	MOVD     dst+0(FP), R0
+	MOVD     x+8(FP), R1
+	MOVD     y+16(FP), R2
+	MOVD     n+24(FP), R8
+	MOVD     $neonConstants<>(SB), R9
+	FMOVQ    400(R9), F4
+	FMOVQ    368(R9), F5
+	FMOVQ    416(R9), F2
+	FMOVQ    336(R9), F6
+	FMOVQ    320(R9), F7
+	FMOVQ    448(R9), F8
+	FMOVQ    464(R9), F0
+	FMOVQ    64(R9), F1
+	FMOVQ    1616(R9), F9
+	FMOVQ    1664(R9), F10
+	FMOVQ    1744(R9), F11
+	FMOVQ    1728(R9), F12
+	FMOVQ    1760(R9), F13
+	FMOVQ    144(R9), F14
+	FMOVQ    80(R9), F15
+	FMOVQ    208(R9), F3
+	FMOVQ    1904(R9), F16
+	FMOVQ    1920(R9), F17
+	FMOVQ    480(R9), F18
+
+loop:
+	// t0 := x[i]
+	FMOVQ    0(R1), F19
+	// t1 := y[i]
+	FMOVQ    0(R2), F20
+	// t2 := math.Float32frombits(math.Float32bits(t0) & 0x7fffffff)
+	WORD     $0x4ea0fa75 // FABS V21.4S, V19.4S
+	// t3 := t2 < float32(1.1754944e-38)
+	WORD     $0x6eb5e496 // FCMGT V22.4S, V4.4S, V21.4S
+	// t4 := float32(t2 * float32(8.388608e+06))
+	WORD     $0x6e25deb7 // FMUL V23.4S, V21.4S, V5.4S
+	// t5 := pick(t3, t4, t2)
+	VBIF     V22.B16, V21.B16, V23.B16
+	// t7 := t6 - uint32(0x3f3504f3)
+	VSUB     V2.S4, V23.S4, V23.S4
+	// t8 := uint32(int32(t7) >> 23)
+	WORD     $0x4f2906f8 // SSHR V24.4S, V23.4S, #23
+	// t9 := float32(int32(t8))
+	WORD     $0x4e21db18 // SCVTF V24.4S, V24.4S
+	// t10 := pick(t3, float32(-23), float32(0))
+	VAND     V22.B16, V6.B16, V22.B16
+	// t11 := t9 + t10
+	WORD     $0x4e36d718 // FADD V24.4S, V24.4S, V22.4S
+	// t12 := t7 & uint32(0x7fffff)
+	VAND     V7.B16, V23.B16, V23.B16
+	// t13 := t12 + uint32(0x3f3504f3)
+	VADD     V2.S4, V23.S4, V23.S4
+	// t15 := t2 == float32(0)
+	WORD     $0x4ea0dab6 // FCMEQ V22.4S, V21.4S, #0.0
+	// t16 := t2 == math.Float32frombits(0x7f800000)
+	WORD     $0x4e20e6b9 // FCMEQ V25.4S, V21.4S, V0.4S
+	// t17 := pick(t16, math.Float32frombits(0x7f800000), t11)
+	VBIT     V25.B16, V0.B16, V24.B16
+	// t18 := pick(t15, math.Float32frombits(0xff800000), t17)
+	VBIT     V22.B16, V8.B16, V24.B16
+	// t19 := t14 - float32(1)
+	WORD     $0x4ea1d6f7 // FSUB V23.4S, V23.4S, V1.4S
+	// t20 := float64(t19)
+	WORD     $0x0e617af6 // FCVTL V22.2D, V23.2S
+	WORD     $0x4e617af9 // FCVTL2 V25.2D, V23.4S
+	// t21 := t20 + float64(2)
+	WORD     $0x4e69d6d7 // FADD V23.2D, V22.2D, V9.2D
+	WORD     $0x4e69d73a // FADD V26.2D, V25.2D, V9.2D
+	// t22 := t20 / t21
+	WORD     $0x6e77fed6 // FDIV V22.2D, V22.2D, V23.2D
+	WORD     $0x6e7aff39 // FDIV V25.2D, V25.2D, V26.2D
+	// t23 := float64(t22 * t22)
+	WORD     $0x6e76ded7 // FMUL V23.2D, V22.2D, V22.2D
+	WORD     $0x6e79df3a // FMUL V26.2D, V25.2D, V25.2D
+	// t24 := math.FMA(float64(0.2829031807144788), t23, float64(0.3199054975014126))
+	FMOVQ    1632(R9), F27
+	VFMLA    V23.D2, V10.D2, V27.D2
+	FMOVQ    1632(R9), F28
+	VFMLA    V26.D2, V10.D2, V28.D2
+	// t25 := math.FMA(t24, t23, float64(0.4122092569180958))
+	FMOVQ    1648(R9), F29
+	VFMLA    V23.D2, V27.D2, V29.D2
+	FMOVQ    1648(R9), F30
+	VFMLA    V26.D2, V28.D2, V30.D2
+	// t26 := math.FMA(t25, t23, float64(0.5770779423237972))
+	FMOVQ    1680(R9), F27
+	VFMLA    V23.D2, V29.D2, V27.D2
+	FMOVQ    1680(R9), F28
+	VFMLA    V26.D2, V30.D2, V28.D2
+	// t27 := math.FMA(t26, t23, float64(0.9617966941134634))
+	FMOVQ    1696(R9), F29
+	VFMLA    V23.D2, V27.D2, V29.D2
+	FMOVQ    1696(R9), F30
+	VFMLA    V26.D2, V28.D2, V30.D2
+	// t28 := math.FMA(t27, t23, float64(2.88539008177785))
+	FMOVQ    1712(R9), F27
+	VFMLA    V23.D2, V29.D2, V27.D2
+	FMOVQ    1712(R9), F28
+	VFMLA    V26.D2, V30.D2, V28.D2
+	// t29 := float64(t18)
+	WORD     $0x0e617b17 // FCVTL V23.2D, V24.2S
+	WORD     $0x4e617b1a // FCVTL2 V26.2D, V24.4S
+	// t30 := math.FMA(t22, t28, t29)
+	VFMLA    V27.D2, V22.D2, V23.D2
+	VFMLA    V28.D2, V25.D2, V26.D2
+	// t31 := pick(float32(-3.4028235e+38) > t1, float32(-3.4028235e+38), t1)
+	WORD     $0x6eb4e596 // FCMGT V22.4S, V12.4S, V20.4S
+	VBSL     V20.B16, V12.B16, V22.B16
+	// t32 := pick(float32(3.4028235e+38) < t31, float32(3.4028235e+38), t31)
+	WORD     $0x6eabe6d8 // FCMGT V24.4S, V22.4S, V11.4S
+	VBIT     V24.B16, V11.B16, V22.B16
+	// t33 := float64(t32)
+	WORD     $0x0e617ad8 // FCVTL V24.2D, V22.2S
+	WORD     $0x4e617ad9 // FCVTL2 V25.2D, V22.4S
+	// t34 := float64(t33 * t30)
+	WORD     $0x6e77df18 // FMUL V24.2D, V24.2D, V23.2D
+	WORD     $0x6e7adf39 // FMUL V25.2D, V25.2D, V26.2D
+	// t35 := float64(math.RoundToEven(float64(t34)))
+	WORD     $0x4e618b16 // FRINTN V22.2D, V24.2D
+	WORD     $0x4e618b37 // FRINTN V23.2D, V25.2D
+	// t36 := t34 - t35
+	WORD     $0x4ef6d71a // FSUB V26.2D, V24.2D, V22.2D
+	WORD     $0x4ef7d73b // FSUB V27.2D, V25.2D, V23.2D
+	// t37 := math.FMA(float64(1.3175784444810044e-06), t36, float64(1.530973930351861e-05))
+	FMOVQ    1776(R9), F28
+	VFMLA    V26.D2, V13.D2, V28.D2
+	FMOVQ    1776(R9), F29
+	VFMLA    V27.D2, V13.D2, V29.D2
+	// t38 := math.FMA(t37, t36, float64(0.00015403852142417736))
+	FMOVQ    1792(R9), F30
+	VFMLA    V26.D2, V28.D2, V30.D2
+	FMOVQ    1792(R9), F31
+	VFMLA    V27.D2, V29.D2, V31.D2
+	// t39 := math.FMA(t38, t36, float64(0.0013333452055469205))
+	FMOVQ    1808(R9), F28
+	VFMLA    V26.D2, V30.D2, V28.D2
+	FMOVQ    1808(R9), F29
+	VFMLA    V27.D2, V31.D2, V29.D2
+	// t40 := math.FMA(t39, t36, float64(0.009618128542198462))
+	FMOVQ    1824(R9), F30
+	VFMLA    V26.D2, V28.D2, V30.D2
+	FMOVQ    1824(R9), F31
+	VFMLA    V27.D2, V29.D2, V31.D2
+	// t41 := math.FMA(t40, t36, float64(0.05550410939348406))
+	FMOVQ    1840(R9), F28
+	VFMLA    V26.D2, V30.D2, V28.D2
+	FMOVQ    1840(R9), F29
+	VFMLA    V27.D2, V31.D2, V29.D2
+	// t42 := math.FMA(t41, t36, float64(0.24022650698884063))
+	FMOVQ    1856(R9), F30
+	VFMLA    V26.D2, V28.D2, V30.D2
+	FMOVQ    1856(R9), F31
+	VFMLA    V27.D2, V29.D2, V31.D2
+	// t43 := math.FMA(t42, t36, float64(0.6931471805465126))
+	FMOVQ    1872(R9), F28
+	VFMLA    V26.D2, V30.D2, V28.D2
+	FMOVQ    1872(R9), F29
+	VFMLA    V27.D2, V31.D2, V29.D2
+	// t44 := math.FMA(t43, t36, float64(0.999999999999762))
+	FMOVQ    1888(R9), F30
+	VFMLA    V26.D2, V28.D2, V30.D2
+	FMOVQ    1888(R9), F31
+	VFMLA    V27.D2, V29.D2, V31.D2
+	// t45 := float32(t35)
+	WORD     $0x0e616ada // FCVTN V26.2S, V22.2D
+	WORD     $0x4e616afa // FCVTN2 V26.4S, V23.2D
+	// t46 := float32(t34)
+	WORD     $0x0e616b16 // FCVTN V22.2S, V24.2D
+	WORD     $0x4e616b36 // FCVTN2 V22.4S, V25.2D
+	// t47 := float32(t44)
+	WORD     $0x0e616bd7 // FCVTN V23.2S, V30.2D
+	WORD     $0x4e616bf7 // FCVTN2 V23.4S, V31.2D
+	// t48 := t45 + float32(1.2582912e+07)
+	WORD     $0x4e2ed75a // FADD V26.4S, V26.4S, V14.4S
+	// t50 := t49 - uint32(0x4b400000)
+	VSUB     V15.S4, V26.S4, V26.S4
+	// t51 := uint32(int32(t50) >> 1)
+	WORD     $0x4f3f0758 // SSHR V24.4S, V26.4S, #1
+	// t52 := t51 + uint32(0x7f)
+	VADD     V3.S4, V24.S4, V25.S4
+	// t53 := t52 << 23
+	VSHL     $23, V25.S4, V25.S4
+	// t55 := float32(t47 * t54)
+	WORD     $0x6e39def7 // FMUL V23.4S, V23.4S, V25.4S
+	// t56 := t50 - t51
+	VSUB     V24.S4, V26.S4, V26.S4
+	// t57 := t56 + uint32(0x7f)
+	VADD     V3.S4, V26.S4, V26.S4
+	// t58 := t57 << 23
+	VSHL     $23, V26.S4, V26.S4
+	// t60 := float32(t55 * t59)
+	WORD     $0x6e3adef7 // FMUL V23.4S, V23.4S, V26.4S
+	// t61 := t46 < float32(-160)
+	WORD     $0x6eb6e618 // FCMGT V24.4S, V16.4S, V22.4S
+	// t62 := float32(140) < t46
+	WORD     $0x6eb1e6d6 // FCMGT V22.4S, V22.4S, V17.4S
+	// t63 := pick(t62, math.Float32frombits(0x7f800000), t60)
+	VBIT     V22.B16, V0.B16, V23.B16
+	// t64 := pick(t61, float32(0), t63)
+	WORD     $0x4e781ef8 // BIC V24.16B, V23.16B, V24.16B
+	// t65 := float32(t1 * float32(0.5))
+	WORD     $0x6e32de96 // FMUL V22.4S, V20.4S, V18.4S
+	// t66 := float32(math.Trunc(float64(t1)))
+	WORD     $0x4ea19a97 // FRINTZ V23.4S, V20.4S
+	// t67 := t66 == t1
+	WORD     $0x4e34e6f7 // FCMEQ V23.4S, V23.4S, V20.4S
+	// t68 := float32(math.Trunc(float64(t65)))
+	WORD     $0x4ea19ad9 // FRINTZ V25.4S, V22.4S
+	// t69 := t68 == t65
+	WORD     $0x4e36e739 // FCMEQ V25.4S, V25.4S, V22.4S
+	// t70 := math.Float32frombits(math.Float32bits(t0) & 0x80000000)
+	FMOVQ    512(R9), F22
+	VAND     V22.B16, V19.B16, V26.B16
+	// t71 := pick(t69, float32(0), t70)
+	WORD     $0x4e791f59 // BIC V25.16B, V26.16B, V25.16B
+	// t72 := math.Float32frombits(math.Float32bits(t64) | math.Float32bits(t71))
+	VORR     V25.B16, V24.B16, V25.B16
+	// t73 := t0 < float32(0)
+	WORD     $0x4ea0ea76 // FCMLT V22.4S, V19.4S, #0.0
+	// t74 := t2 == math.Float32frombits(0x7f800000)
+	WORD     $0x4e20e6b5 // FCMEQ V21.4S, V21.4S, V0.4S
+	// t75 := pick(t74, t64, math.Float32frombits(0x7fc00000))
+	FMOVQ    432(R9), F26
+	VBSL     V26.B16, V24.B16, V21.B16
+	// t76 := pick(t73, t75, t64)
+	VBIT     V22.B16, V21.B16, V24.B16
+	// t77 := pick(t67, t72, t76)
+	VBIT     V23.B16, V25.B16, V24.B16
+	// t78 := t0 != t0
+	WORD     $0x4e33e675 // FCMEQ V21.4S, V19.4S, V19.4S
+	// t79 := pick(t78, t0, t77)
+	VBIF     V21.B16, V19.B16, V24.B16
+	// t80 := t0 == float32(1)
+	WORD     $0x4e21e673 // FCMEQ V19.4S, V19.4S, V1.4S
+	// t81 := pick(t80, float32(1), t79)
+	VBIT     V19.B16, V1.B16, V24.B16
+	// t82 := t1 == float32(0)
+	WORD     $0x4ea0da94 // FCMEQ V20.4S, V20.4S, #0.0
+	// t83 := pick(t82, float32(1), t81)
+	VBIT     V20.B16, V1.B16, V24.B16
+	// dst[i] = t83
+	FMOVQ    F24, 0(R0)
+	// t0 := x[i]
+	FMOVQ    16(R1), F19
+	// t1 := y[i]
+	FMOVQ    16(R2), F20
+	// t2 := math.Float32frombits(math.Float32bits(t0) & 0x7fffffff)
+	WORD     $0x4ea0fa75 // FABS V21.4S, V19.4S
+	// t3 := t2 < float32(1.1754944e-38)
+	WORD     $0x6eb5e496 // FCMGT V22.4S, V4.4S, V21.4S
+	// t4 := float32(t2 * float32(8.388608e+06))
+	WORD     $0x6e25deb7 // FMUL V23.4S, V21.4S, V5.4S
+	// t5 := pick(t3, t4, t2)
+	VBIF     V22.B16, V21.B16, V23.B16
+	// t7 := t6 - uint32(0x3f3504f3)
+	VSUB     V2.S4, V23.S4, V23.S4
+	// t8 := uint32(int32(t7) >> 23)
+	WORD     $0x4f2906f8 // SSHR V24.4S, V23.4S, #23
+	// t9 := float32(int32(t8))
+	WORD     $0x4e21db18 // SCVTF V24.4S, V24.4S
+	// t10 := pick(t3, float32(-23), float32(0))
+	VAND     V22.B16, V6.B16, V22.B16
+	// t11 := t9 + t10
+	WORD     $0x4e36d718 // FADD V24.4S, V24.4S, V22.4S
+	// t12 := t7 & uint32(0x7fffff)
+	VAND     V7.B16, V23.B16, V23.B16
+	// t13 := t12 + uint32(0x3f3504f3)
+	VADD     V2.S4, V23.S4, V23.S4
+	// t15 := t2 == float32(0)
+	WORD     $0x4ea0dab6 // FCMEQ V22.4S, V21.4S, #0.0
+	// t16 := t2 == math.Float32frombits(0x7f800000)
+	WORD     $0x4e20e6b9 // FCMEQ V25.4S, V21.4S, V0.4S
+	// t17 := pick(t16, math.Float32frombits(0x7f800000), t11)
+	VBIT     V25.B16, V0.B16, V24.B16
+	// t18 := pick(t15, math.Float32frombits(0xff800000), t17)
+	VBIT     V22.B16, V8.B16, V24.B16
+	// t19 := t14 - float32(1)
+	WORD     $0x4ea1d6f7 // FSUB V23.4S, V23.4S, V1.4S
+	// t20 := float64(t19)
+	WORD     $0x0e617af6 // FCVTL V22.2D, V23.2S
+	WORD     $0x4e617af9 // FCVTL2 V25.2D, V23.4S
+	// t21 := t20 + float64(2)
+	WORD     $0x4e69d6d7 // FADD V23.2D, V22.2D, V9.2D
+	WORD     $0x4e69d73a // FADD V26.2D, V25.2D, V9.2D
+	// t22 := t20 / t21
+	WORD     $0x6e77fed6 // FDIV V22.2D, V22.2D, V23.2D
+	WORD     $0x6e7aff39 // FDIV V25.2D, V25.2D, V26.2D
+	// t23 := float64(t22 * t22)
+	WORD     $0x6e76ded7 // FMUL V23.2D, V22.2D, V22.2D
+	WORD     $0x6e79df3a // FMUL V26.2D, V25.2D, V25.2D
+	// t24 := math.FMA(float64(0.2829031807144788), t23, float64(0.3199054975014126))
+	FMOVQ    1632(R9), F27
+	VFMLA    V23.D2, V10.D2, V27.D2
+	FMOVQ    1632(R9), F28
+	VFMLA    V26.D2, V10.D2, V28.D2
+	// t25 := math.FMA(t24, t23, float64(0.4122092569180958))
+	FMOVQ    1648(R9), F29
+	VFMLA    V23.D2, V27.D2, V29.D2
+	FMOVQ    1648(R9), F30
+	VFMLA    V26.D2, V28.D2, V30.D2
+	// t26 := math.FMA(t25, t23, float64(0.5770779423237972))
+	FMOVQ    1680(R9), F27
+	VFMLA    V23.D2, V29.D2, V27.D2
+	FMOVQ    1680(R9), F28
+	VFMLA    V26.D2, V30.D2, V28.D2
+	// t27 := math.FMA(t26, t23, float64(0.9617966941134634))
+	FMOVQ    1696(R9), F29
+	VFMLA    V23.D2, V27.D2, V29.D2
+	FMOVQ    1696(R9), F30
+	VFMLA    V26.D2, V28.D2, V30.D2
+	// t28 := math.FMA(t27, t23, float64(2.88539008177785))
+	FMOVQ    1712(R9), F27
+	VFMLA    V23.D2, V29.D2, V27.D2
+	FMOVQ    1712(R9), F28
+	VFMLA    V26.D2, V30.D2, V28.D2
+	// t29 := float64(t18)
+	WORD     $0x0e617b17 // FCVTL V23.2D, V24.2S
+	WORD     $0x4e617b1a // FCVTL2 V26.2D, V24.4S
+	// t30 := math.FMA(t22, t28, t29)
+	VFMLA    V27.D2, V22.D2, V23.D2
+	VFMLA    V28.D2, V25.D2, V26.D2
+	// t31 := pick(float32(-3.4028235e+38) > t1, float32(-3.4028235e+38), t1)
+	WORD     $0x6eb4e596 // FCMGT V22.4S, V12.4S, V20.4S
+	VBSL     V20.B16, V12.B16, V22.B16
+	// t32 := pick(float32(3.4028235e+38) < t31, float32(3.4028235e+38), t31)
+	WORD     $0x6eabe6d8 // FCMGT V24.4S, V22.4S, V11.4S
+	VBIT     V24.B16, V11.B16, V22.B16
+	// t33 := float64(t32)
+	WORD     $0x0e617ad8 // FCVTL V24.2D, V22.2S
+	WORD     $0x4e617ad9 // FCVTL2 V25.2D, V22.4S
+	// t34 := float64(t33 * t30)
+	WORD     $0x6e77df18 // FMUL V24.2D, V24.2D, V23.2D
+	WORD     $0x6e7adf39 // FMUL V25.2D, V25.2D, V26.2D
+	// t35 := float64(math.RoundToEven(float64(t34)))
+	WORD     $0x4e618b16 // FRINTN V22.2D, V24.2D
+	WORD     $0x4e618b37 // FRINTN V23.2D, V25.2D
+	// t36 := t34 - t35
+	WORD     $0x4ef6d71a // FSUB V26.2D, V24.2D, V22.2D
+	WORD     $0x4ef7d73b // FSUB V27.2D, V25.2D, V23.2D
+	// t37 := math.FMA(float64(1.3175784444810044e-06), t36, float64(1.530973930351861e-05))
+	FMOVQ    1776(R9), F28
+	VFMLA    V26.D2, V13.D2, V28.D2
+	FMOVQ    1776(R9), F29
+	VFMLA    V27.D2, V13.D2, V29.D2
+	// t38 := math.FMA(t37, t36, float64(0.00015403852142417736))
+	FMOVQ    1792(R9), F30
+	VFMLA    V26.D2, V28.D2, V30.D2
+	FMOVQ    1792(R9), F31
+	VFMLA    V27.D2, V29.D2, V31.D2
+	// t39 := math.FMA(t38, t36, float64(0.0013333452055469205))
+	FMOVQ    1808(R9), F28
+	VFMLA    V26.D2, V30.D2, V28.D2
+	FMOVQ    1808(R9), F29
+	VFMLA    V27.D2, V31.D2, V29.D2
+	// t40 := math.FMA(t39, t36, float64(0.009618128542198462))
+	FMOVQ    1824(R9), F30
+	VFMLA    V26.D2, V28.D2, V30.D2
+	FMOVQ    1824(R9), F31
+	VFMLA    V27.D2, V29.D2, V31.D2
+	// t41 := math.FMA(t40, t36, float64(0.05550410939348406))
+	FMOVQ    1840(R9), F28
+	VFMLA    V26.D2, V30.D2, V28.D2
+	FMOVQ    1840(R9), F29
+	VFMLA    V27.D2, V31.D2, V29.D2
+	// t42 := math.FMA(t41, t36, float64(0.24022650698884063))
+	FMOVQ    1856(R9), F30
+	VFMLA    V26.D2, V28.D2, V30.D2
+	FMOVQ    1856(R9), F31
+	VFMLA    V27.D2, V29.D2, V31.D2
+	// t43 := math.FMA(t42, t36, float64(0.6931471805465126))
+	FMOVQ    1872(R9), F28
+	VFMLA    V26.D2, V30.D2, V28.D2
+	FMOVQ    1872(R9), F29
+	VFMLA    V27.D2, V31.D2, V29.D2
+	// t44 := math.FMA(t43, t36, float64(0.999999999999762))
+	FMOVQ    1888(R9), F30
+	VFMLA    V26.D2, V28.D2, V30.D2
+	FMOVQ    1888(R9), F31
+	VFMLA    V27.D2, V29.D2, V31.D2
+	// t45 := float32(t35)
+	WORD     $0x0e616ada // FCVTN V26.2S, V22.2D
+	WORD     $0x4e616afa // FCVTN2 V26.4S, V23.2D
+	// t46 := float32(t34)
+	WORD     $0x0e616b16 // FCVTN V22.2S, V24.2D
+	WORD     $0x4e616b36 // FCVTN2 V22.4S, V25.2D
+	// t47 := float32(t44)
+	WORD     $0x0e616bd7 // FCVTN V23.2S, V30.2D
+	WORD     $0x4e616bf7 // FCVTN2 V23.4S, V31.2D
+	// t48 := t45 + float32(1.2582912e+07)
+	WORD     $0x4e2ed75a // FADD V26.4S, V26.4S, V14.4S
+	// t50 := t49 - uint32(0x4b400000)
+	VSUB     V15.S4, V26.S4, V26.S4
+	// t51 := uint32(int32(t50) >> 1)
+	WORD     $0x4f3f0758 // SSHR V24.4S, V26.4S, #1
+	// t52 := t51 + uint32(0x7f)
+	VADD     V3.S4, V24.S4, V25.S4
+	// t53 := t52 << 23
+	VSHL     $23, V25.S4, V25.S4
+	// t55 := float32(t47 * t54)
+	WORD     $0x6e39def7 // FMUL V23.4S, V23.4S, V25.4S
+	// t56 := t50 - t51
+	VSUB     V24.S4, V26.S4, V26.S4
+	// t57 := t56 + uint32(0x7f)
+	VADD     V3.S4, V26.S4, V26.S4
+	// t58 := t57 << 23
+	VSHL     $23, V26.S4, V26.S4
+	// t60 := float32(t55 * t59)
+	WORD     $0x6e3adef7 // FMUL V23.4S, V23.4S, V26.4S
+	// t61 := t46 < float32(-160)
+	WORD     $0x6eb6e618 // FCMGT V24.4S, V16.4S, V22.4S
+	// t62 := float32(140) < t46
+	WORD     $0x6eb1e6d6 // FCMGT V22.4S, V22.4S, V17.4S
+	// t63 := pick(t62, math.Float32frombits(0x7f800000), t60)
+	VBIT     V22.B16, V0.B16, V23.B16
+	// t64 := pick(t61, float32(0), t63)
+	WORD     $0x4e781ef8 // BIC V24.16B, V23.16B, V24.16B
+	// t65 := float32(t1 * float32(0.5))
+	WORD     $0x6e32de96 // FMUL V22.4S, V20.4S, V18.4S
+	// t66 := float32(math.Trunc(float64(t1)))
+	WORD     $0x4ea19a97 // FRINTZ V23.4S, V20.4S
+	// t67 := t66 == t1
+	WORD     $0x4e34e6f7 // FCMEQ V23.4S, V23.4S, V20.4S
+	// t68 := float32(math.Trunc(float64(t65)))
+	WORD     $0x4ea19ad9 // FRINTZ V25.4S, V22.4S
+	// t69 := t68 == t65
+	WORD     $0x4e36e739 // FCMEQ V25.4S, V25.4S, V22.4S
+	// t70 := math.Float32frombits(math.Float32bits(t0) & 0x80000000)
+	FMOVQ    512(R9), F22
+	VAND     V22.B16, V19.B16, V26.B16
+	// t71 := pick(t69, float32(0), t70)
+	WORD     $0x4e791f59 // BIC V25.16B, V26.16B, V25.16B
+	// t72 := math.Float32frombits(math.Float32bits(t64) | math.Float32bits(t71))
+	VORR     V25.B16, V24.B16, V25.B16
+	// t73 := t0 < float32(0)
+	WORD     $0x4ea0ea76 // FCMLT V22.4S, V19.4S, #0.0
+	// t74 := t2 == math.Float32frombits(0x7f800000)
+	WORD     $0x4e20e6b5 // FCMEQ V21.4S, V21.4S, V0.4S
+	// t75 := pick(t74, t64, math.Float32frombits(0x7fc00000))
+	FMOVQ    432(R9), F26
+	VBSL     V26.B16, V24.B16, V21.B16
+	// t76 := pick(t73, t75, t64)
+	VBIT     V22.B16, V21.B16, V24.B16
+	// t77 := pick(t67, t72, t76)
+	VBIT     V23.B16, V25.B16, V24.B16
+	// t78 := t0 != t0
+	WORD     $0x4e33e675 // FCMEQ V21.4S, V19.4S, V19.4S
+	// t79 := pick(t78, t0, t77)
+	VBIF     V21.B16, V19.B16, V24.B16
+	// t80 := t0 == float32(1)
+	WORD     $0x4e21e673 // FCMEQ V19.4S, V19.4S, V1.4S
+	// t81 := pick(t80, float32(1), t79)
+	VBIT     V19.B16, V1.B16, V24.B16
+	// t82 := t1 == float32(0)
+	WORD     $0x4ea0da94 // FCMEQ V20.4S, V20.4S, #0.0
+	// t83 := pick(t82, float32(1), t81)
+	VBIT     V20.B16, V1.B16, V24.B16
+	// dst[i] = t83
+	FMOVQ    F24, 16(R0)
+	// t0 := x[i]
+	FMOVQ    32(R1), F19
+	// t1 := y[i]
+	FMOVQ    32(R2), F20
+	// t2 := math.Float32frombits(math.Float32bits(t0) & 0x7fffffff)
+	WORD     $0x4ea0fa75 // FABS V21.4S, V19.4S
+	// t3 := t2 < float32(1.1754944e-38)
+	WORD     $0x6eb5e496 // FCMGT V22.4S, V4.4S, V21.4S
+	// t4 := float32(t2 * float32(8.388608e+06))
+	WORD     $0x6e25deb7 // FMUL V23.4S, V21.4S, V5.4S
+	// t5 := pick(t3, t4, t2)
+	VBIF     V22.B16, V21.B16, V23.B16
+	// t7 := t6 - uint32(0x3f3504f3)
+	VSUB     V2.S4, V23.S4, V23.S4
+	// t8 := uint32(int32(t7) >> 23)
+	WORD     $0x4f2906f8 // SSHR V24.4S, V23.4S, #23
+	// t9 := float32(int32(t8))
+	WORD     $0x4e21db18 // SCVTF V24.4S, V24.4S
+	// t10 := pick(t3, float32(-23), float32(0))
+	VAND     V22.B16, V6.B16, V22.B16
+	// t11 := t9 + t10
+	WORD     $0x4e36d718 // FADD V24.4S, V24.4S, V22.4S
+	// t12 := t7 & uint32(0x7fffff)
+	VAND     V7.B16, V23.B16, V23.B16
+	// t13 := t12 + uint32(0x3f3504f3)
+	VADD     V2.S4, V23.S4, V23.S4
+	// t15 := t2 == float32(0)
+	WORD     $0x4ea0dab6 // FCMEQ V22.4S, V21.4S, #0.0
+	// t16 := t2 == math.Float32frombits(0x7f800000)
+	WORD     $0x4e20e6b9 // FCMEQ V25.4S, V21.4S, V0.4S
+	// t17 := pick(t16, math.Float32frombits(0x7f800000), t11)
+	VBIT     V25.B16, V0.B16, V24.B16
+	// t18 := pick(t15, math.Float32frombits(0xff800000), t17)
+	VBIT     V22.B16, V8.B16, V24.B16
+	// t19 := t14 - float32(1)
+	WORD     $0x4ea1d6f7 // FSUB V23.4S, V23.4S, V1.4S
+	// t20 := float64(t19)
+	WORD     $0x0e617af6 // FCVTL V22.2D, V23.2S
+	WORD     $0x4e617af9 // FCVTL2 V25.2D, V23.4S
+	// t21 := t20 + float64(2)
+	WORD     $0x4e69d6d7 // FADD V23.2D, V22.2D, V9.2D
+	WORD     $0x4e69d73a // FADD V26.2D, V25.2D, V9.2D
+	// t22 := t20 / t21
+	WORD     $0x6e77fed6 // FDIV V22.2D, V22.2D, V23.2D
+	WORD     $0x6e7aff39 // FDIV V25.2D, V25.2D, V26.2D
+	// t23 := float64(t22 * t22)
+	WORD     $0x6e76ded7 // FMUL V23.2D, V22.2D, V22.2D
+	WORD     $0x6e79df3a // FMUL V26.2D, V25.2D, V25.2D
+	// t24 := math.FMA(float64(0.2829031807144788), t23, float64(0.3199054975014126))
+	FMOVQ    1632(R9), F27
+	VFMLA    V23.D2, V10.D2, V27.D2
+	FMOVQ    1632(R9), F28
+	VFMLA    V26.D2, V10.D2, V28.D2
+	// t25 := math.FMA(t24, t23, float64(0.4122092569180958))
+	FMOVQ    1648(R9), F29
+	VFMLA    V23.D2, V27.D2, V29.D2
+	FMOVQ    1648(R9), F30
+	VFMLA    V26.D2, V28.D2, V30.D2
+	// t26 := math.FMA(t25, t23, float64(0.5770779423237972))
+	FMOVQ    1680(R9), F27
+	VFMLA    V23.D2, V29.D2, V27.D2
+	FMOVQ    1680(R9), F28
+	VFMLA    V26.D2, V30.D2, V28.D2
+	// t27 := math.FMA(t26, t23, float64(0.9617966941134634))
+	FMOVQ    1696(R9), F29
+	VFMLA    V23.D2, V27.D2, V29.D2
+	FMOVQ    1696(R9), F30
+	VFMLA    V26.D2, V28.D2, V30.D2
+	// t28 := math.FMA(t27, t23, float64(2.88539008177785))
+	FMOVQ    1712(R9), F27
+	VFMLA    V23.D2, V29.D2, V27.D2
+	FMOVQ    1712(R9), F28
+	VFMLA    V26.D2, V30.D2, V28.D2
+	// t29 := float64(t18)
+	WORD     $0x0e617b17 // FCVTL V23.2D, V24.2S
+	WORD     $0x4e617b1a // FCVTL2 V26.2D, V24.4S
+	// t30 := math.FMA(t22, t28, t29)
+	VFMLA    V27.D2, V22.D2, V23.D2
+	VFMLA    V28.D2, V25.D2, V26.D2
+	// t31 := pick(float32(-3.4028235e+38) > t1, float32(-3.4028235e+38), t1)
+	WORD     $0x6eb4e596 // FCMGT V22.4S, V12.4S, V20.4S
+	VBSL     V20.B16, V12.B16, V22.B16
+	// t32 := pick(float32(3.4028235e+38) < t31, float32(3.4028235e+38), t31)
+	WORD     $0x6eabe6d8 // FCMGT V24.4S, V22.4S, V11.4S
+	VBIT     V24.B16, V11.B16, V22.B16
+	// t33 := float64(t32)
+	WORD     $0x0e617ad8 // FCVTL V24.2D, V22.2S
+	WORD     $0x4e617ad9 // FCVTL2 V25.2D, V22.4S
+	// t34 := float64(t33 * t30)
+	WORD     $0x6e77df18 // FMUL V24.2D, V24.2D, V23.2D
+	WORD     $0x6e7adf39 // FMUL V25.2D, V25.2D, V26.2D
+	// t35 := float64(math.RoundToEven(float64(t34)))
+	WORD     $0x4e618b16 // FRINTN V22.2D, V24.2D
+	WORD     $0x4e618b37 // FRINTN V23.2D, V25.2D
+	// t36 := t34 - t35
+	WORD     $0x4ef6d71a // FSUB V26.2D, V24.2D, V22.2D
+	WORD     $0x4ef7d73b // FSUB V27.2D, V25.2D, V23.2D
+	// t37 := math.FMA(float64(1.3175784444810044e-06), t36, float64(1.530973930351861e-05))
+	FMOVQ    1776(R9), F28
+	VFMLA    V26.D2, V13.D2, V28.D2
+	FMOVQ    1776(R9), F29
+	VFMLA    V27.D2, V13.D2, V29.D2
+	// t38 := math.FMA(t37, t36, float64(0.00015403852142417736))
+	FMOVQ    1792(R9), F30
+	VFMLA    V26.D2, V28.D2, V30.D2
+	FMOVQ    1792(R9), F31
+	VFMLA    V27.D2, V29.D2, V31.D2
+	// t39 := math.FMA(t38, t36, float64(0.0013333452055469205))
+	FMOVQ    1808(R9), F28
+	VFMLA    V26.D2, V30.D2, V28.D2
+	FMOVQ    1808(R9), F29
+	VFMLA    V27.D2, V31.D2, V29.D2
+	// t40 := math.FMA(t39, t36, float64(0.009618128542198462))
+	FMOVQ    1824(R9), F30
+	VFMLA    V26.D2, V28.D2, V30.D2
+	FMOVQ    1824(R9), F31
+	VFMLA    V27.D2, V29.D2, V31.D2
+	// t41 := math.FMA(t40, t36, float64(0.05550410939348406))
+	FMOVQ    1840(R9), F28
+	VFMLA    V26.D2, V30.D2, V28.D2
+	FMOVQ    1840(R9), F29
+	VFMLA    V27.D2, V31.D2, V29.D2
+	// t42 := math.FMA(t41, t36, float64(0.24022650698884063))
+	FMOVQ    1856(R9), F30
+	VFMLA    V26.D2, V28.D2, V30.D2
+	FMOVQ    1856(R9), F31
+	VFMLA    V27.D2, V29.D2, V31.D2
+	// t43 := math.FMA(t42, t36, float64(0.6931471805465126))
+	FMOVQ    1872(R9), F28
+	VFMLA    V26.D2, V30.D2, V28.D2
+	FMOVQ    1872(R9), F29
+	VFMLA    V27.D2, V31.D2, V29.D2
+	// t44 := math.FMA(t43, t36, float64(0.999999999999762))
+	FMOVQ    1888(R9), F30
+	VFMLA    V26.D2, V28.D2, V30.D2
+	FMOVQ    1888(R9), F31
+	VFMLA    V27.D2, V29.D2, V31.D2
+	// t45 := float32(t35)
+	WORD     $0x0e616ada // FCVTN V26.2S, V22.2D
+	WORD     $0x4e616afa // FCVTN2 V26.4S, V23.2D
+	// t46 := float32(t34)
+	WORD     $0x0e616b16 // FCVTN V22.2S, V24.2D
+	WORD     $0x4e616b36 // FCVTN2 V22.4S, V25.2D
+	// t47 := float32(t44)
+	WORD     $0x0e616bd7 // FCVTN V23.2S, V30.2D
+	WORD     $0x4e616bf7 // FCVTN2 V23.4S, V31.2D
+	// t48 := t45 + float32(1.2582912e+07)
+	WORD     $0x4e2ed75a // FADD V26.4S, V26.4S, V14.4S
+	// t50 := t49 - uint32(0x4b400000)
+	VSUB     V15.S4, V26.S4, V26.S4
+	// t51 := uint32(int32(t50) >> 1)
+	WORD     $0x4f3f0758 // SSHR V24.4S, V26.4S, #1
+	// t52 := t51 + uint32(0x7f)
+	VADD     V3.S4, V24.S4, V25.S4
+	// t53 := t52 << 23
+	VSHL     $23, V25.S4, V25.S4
+	// t55 := float32(t47 * t54)
+	WORD     $0x6e39def7 // FMUL V23.4S, V23.4S, V25.4S
+	// t56 := t50 - t51
+	VSUB     V24.S4, V26.S4, V26.S4
+	// t57 := t56 + uint32(0x7f)
+	VADD     V3.S4, V26.S4, V26.S4
+	// t58 := t57 << 23
+	VSHL     $23, V26.S4, V26.S4
+	// t60 := float32(t55 * t59)
+	WORD     $0x6e3adef7 // FMUL V23.4S, V23.4S, V26.4S
+	// t61 := t46 < float32(-160)
+	WORD     $0x6eb6e618 // FCMGT V24.4S, V16.4S, V22.4S
+	// t62 := float32(140) < t46
+	WORD     $0x6eb1e6d6 // FCMGT V22.4S, V22.4S, V17.4S
+	// t63 := pick(t62, math.Float32frombits(0x7f800000), t60)
+	VBIT     V22.B16, V0.B16, V23.B16
+	// t64 := pick(t61, float32(0), t63)
+	WORD     $0x4e781ef8 // BIC V24.16B, V23.16B, V24.16B
+	// t65 := float32(t1 * float32(0.5))
+	WORD     $0x6e32de96 // FMUL V22.4S, V20.4S, V18.4S
+	// t66 := float32(math.Trunc(float64(t1)))
+	WORD     $0x4ea19a97 // FRINTZ V23.4S, V20.4S
+	// t67 := t66 == t1
+	WORD     $0x4e34e6f7 // FCMEQ V23.4S, V23.4S, V20.4S
+	// t68 := float32(math.Trunc(float64(t65)))
+	WORD     $0x4ea19ad9 // FRINTZ V25.4S, V22.4S
+	// t69 := t68 == t65
+	WORD     $0x4e36e739 // FCMEQ V25.4S, V25.4S, V22.4S
+	// t70 := math.Float32frombits(math.Float32bits(t0) & 0x80000000)
+	FMOVQ    512(R9), F22
+	VAND     V22.B16, V19.B16, V26.B16
+	// t71 := pick(t69, float32(0), t70)
+	WORD     $0x4e791f59 // BIC V25.16B, V26.16B, V25.16B
+	// t72 := math.Float32frombits(math.Float32bits(t64) | math.Float32bits(t71))
+	VORR     V25.B16, V24.B16, V25.B16
+	// t73 := t0 < float32(0)
+	WORD     $0x4ea0ea76 // FCMLT V22.4S, V19.4S, #0.0
+	// t74 := t2 == math.Float32frombits(0x7f800000)
+	WORD     $0x4e20e6b5 // FCMEQ V21.4S, V21.4S, V0.4S
+	// t75 := pick(t74, t64, math.Float32frombits(0x7fc00000))
+	FMOVQ    432(R9), F26
+	VBSL     V26.B16, V24.B16, V21.B16
+	// t76 := pick(t73, t75, t64)
+	VBIT     V22.B16, V21.B16, V24.B16
+	// t77 := pick(t67, t72, t76)
+	VBIT     V23.B16, V25.B16, V24.B16
+	// t78 := t0 != t0
+	WORD     $0x4e33e675 // FCMEQ V21.4S, V19.4S, V19.4S
+	// t79 := pick(t78, t0, t77)
+	VBIF     V21.B16, V19.B16, V24.B16
+	// t80 := t0 == float32(1)
+	WORD     $0x4e21e673 // FCMEQ V19.4S, V19.4S, V1.4S
+	// t81 := pick(t80, float32(1), t79)
+	VBIT     V19.B16, V1.B16, V24.B16
+	// t82 := t1 == float32(0)
+	WORD     $0x4ea0da94 // FCMEQ V20.4S, V20.4S, #0.0
+	// t83 := pick(t82, float32(1), t81)
+	VBIT     V20.B16, V1.B16, V24.B16
+	// dst[i] = t83
+	FMOVQ    F24, 32(R0)
+	// t0 := x[i]
+	FMOVQ    48(R1), F19
+	// t1 := y[i]
+	FMOVQ    48(R2), F20
+	// t2 := math.Float32frombits(math.Float32bits(t0) & 0x7fffffff)
+	WORD     $0x4ea0fa75 // FABS V21.4S, V19.4S
+	// t3 := t2 < float32(1.1754944e-38)
+	WORD     $0x6eb5e496 // FCMGT V22.4S, V4.4S, V21.4S
+	// t4 := float32(t2 * float32(8.388608e+06))
+	WORD     $0x6e25deb7 // FMUL V23.4S, V21.4S, V5.4S
+	// t5 := pick(t3, t4, t2)
+	VBIF     V22.B16, V21.B16, V23.B16
+	// t7 := t6 - uint32(0x3f3504f3)
+	VSUB     V2.S4, V23.S4, V23.S4
+	// t8 := uint32(int32(t7) >> 23)
+	WORD     $0x4f2906f8 // SSHR V24.4S, V23.4S, #23
+	// t9 := float32(int32(t8))
+	WORD     $0x4e21db18 // SCVTF V24.4S, V24.4S
+	// t10 := pick(t3, float32(-23), float32(0))
+	VAND     V22.B16, V6.B16, V22.B16
+	// t11 := t9 + t10
+	WORD     $0x4e36d718 // FADD V24.4S, V24.4S, V22.4S
+	// t12 := t7 & uint32(0x7fffff)
+	VAND     V7.B16, V23.B16, V23.B16
+	// t13 := t12 + uint32(0x3f3504f3)
+	VADD     V2.S4, V23.S4, V23.S4
+	// t15 := t2 == float32(0)
+	WORD     $0x4ea0dab6 // FCMEQ V22.4S, V21.4S, #0.0
+	// t16 := t2 == math.Float32frombits(0x7f800000)
+	WORD     $0x4e20e6b9 // FCMEQ V25.4S, V21.4S, V0.4S
+	// t17 := pick(t16, math.Float32frombits(0x7f800000), t11)
+	VBIT     V25.B16, V0.B16, V24.B16
+	// t18 := pick(t15, math.Float32frombits(0xff800000), t17)
+	VBIT     V22.B16, V8.B16, V24.B16
+	// t19 := t14 - float32(1)
+	WORD     $0x4ea1d6f7 // FSUB V23.4S, V23.4S, V1.4S
+	// t20 := float64(t19)
+	WORD     $0x0e617af6 // FCVTL V22.2D, V23.2S
+	WORD     $0x4e617af9 // FCVTL2 V25.2D, V23.4S
+	// t21 := t20 + float64(2)
+	WORD     $0x4e69d6d7 // FADD V23.2D, V22.2D, V9.2D
+	WORD     $0x4e69d73a // FADD V26.2D, V25.2D, V9.2D
+	// t22 := t20 / t21
+	WORD     $0x6e77fed6 // FDIV V22.2D, V22.2D, V23.2D
+	WORD     $0x6e7aff39 // FDIV V25.2D, V25.2D, V26.2D
+	// t23 := float64(t22 * t22)
+	WORD     $0x6e76ded7 // FMUL V23.2D, V22.2D, V22.2D
+	WORD     $0x6e79df3a // FMUL V26.2D, V25.2D, V25.2D
+	// t24 := math.FMA(float64(0.2829031807144788), t23, float64(0.3199054975014126))
+	FMOVQ    1632(R9), F27
+	VFMLA    V23.D2, V10.D2, V27.D2
+	FMOVQ    1632(R9), F28
+	VFMLA    V26.D2, V10.D2, V28.D2
+	// t25 := math.FMA(t24, t23, float64(0.4122092569180958))
+	FMOVQ    1648(R9), F29
+	VFMLA    V23.D2, V27.D2, V29.D2
+	FMOVQ    1648(R9), F30
+	VFMLA    V26.D2, V28.D2, V30.D2
+	// t26 := math.FMA(t25, t23, float64(0.5770779423237972))
+	FMOVQ    1680(R9), F27
+	VFMLA    V23.D2, V29.D2, V27.D2
+	FMOVQ    1680(R9), F28
+	VFMLA    V26.D2, V30.D2, V28.D2
+	// t27 := math.FMA(t26, t23, float64(0.9617966941134634))
+	FMOVQ    1696(R9), F29
+	VFMLA    V23.D2, V27.D2, V29.D2
+	FMOVQ    1696(R9), F30
+	VFMLA    V26.D2, V28.D2, V30.D2
+	// t28 := math.FMA(t27, t23, float64(2.88539008177785))
+	FMOVQ    1712(R9), F27
+	VFMLA    V23.D2, V29.D2, V27.D2
+	FMOVQ    1712(R9), F28
+	VFMLA    V26.D2, V30.D2, V28.D2
+	// t29 := float64(t18)
+	WORD     $0x0e617b17 // FCVTL V23.2D, V24.2S
+	WORD     $0x4e617b1a // FCVTL2 V26.2D, V24.4S
+	// t30 := math.FMA(t22, t28, t29)
+	VFMLA    V27.D2, V22.D2, V23.D2
+	VFMLA    V28.D2, V25.D2, V26.D2
+	// t31 := pick(float32(-3.4028235e+38) > t1, float32(-3.4028235e+38), t1)
+	WORD     $0x6eb4e596 // FCMGT V22.4S, V12.4S, V20.4S
+	VBSL     V20.B16, V12.B16, V22.B16
+	// t32 := pick(float32(3.4028235e+38) < t31, float32(3.4028235e+38), t31)
+	WORD     $0x6eabe6d8 // FCMGT V24.4S, V22.4S, V11.4S
+	VBIT     V24.B16, V11.B16, V22.B16
+	// t33 := float64(t32)
+	WORD     $0x0e617ad8 // FCVTL V24.2D, V22.2S
+	WORD     $0x4e617ad9 // FCVTL2 V25.2D, V22.4S
+	// t34 := float64(t33 * t30)
+	WORD     $0x6e77df18 // FMUL V24.2D, V24.2D, V23.2D
+	WORD     $0x6e7adf39 // FMUL V25.2D, V25.2D, V26.2D
+	// t35 := float64(math.RoundToEven(float64(t34)))
+	WORD     $0x4e618b16 // FRINTN V22.2D, V24.2D
+	WORD     $0x4e618b37 // FRINTN V23.2D, V25.2D
+	// t36 := t34 - t35
+	WORD     $0x4ef6d71a // FSUB V26.2D, V24.2D, V22.2D
+	WORD     $0x4ef7d73b // FSUB V27.2D, V25.2D, V23.2D
+	// t37 := math.FMA(float64(1.3175784444810044e-06), t36, float64(1.530973930351861e-05))
+	FMOVQ    1776(R9), F28
+	VFMLA    V26.D2, V13.D2, V28.D2
+	FMOVQ    1776(R9), F29
+	VFMLA    V27.D2, V13.D2, V29.D2
+	// t38 := math.FMA(t37, t36, float64(0.00015403852142417736))
+	FMOVQ    1792(R9), F30
+	VFMLA    V26.D2, V28.D2, V30.D2
+	FMOVQ    1792(R9), F31
+	VFMLA    V27.D2, V29.D2, V31.D2
+	// t39 := math.FMA(t38, t36, float64(0.0013333452055469205))
+	FMOVQ    1808(R9), F28
+	VFMLA    V26.D2, V30.D2, V28.D2
+	FMOVQ    1808(R9), F29
+	VFMLA    V27.D2, V31.D2, V29.D2
+	// t40 := math.FMA(t39, t36, float64(0.009618128542198462))
+	FMOVQ    1824(R9), F30
+	VFMLA    V26.D2, V28.D2, V30.D2
+	FMOVQ    1824(R9), F31
+	VFMLA    V27.D2, V29.D2, V31.D2
+	// t41 := math.FMA(t40, t36, float64(0.05550410939348406))
+	FMOVQ    1840(R9), F28
+	VFMLA    V26.D2, V30.D2, V28.D2
+	FMOVQ    1840(R9), F29
+	VFMLA    V27.D2, V31.D2, V29.D2
+	// t42 := math.FMA(t41, t36, float64(0.24022650698884063))
+	FMOVQ    1856(R9), F30
+	VFMLA    V26.D2, V28.D2, V30.D2
+	FMOVQ    1856(R9), F31
+	VFMLA    V27.D2, V29.D2, V31.D2
+	// t43 := math.FMA(t42, t36, float64(0.6931471805465126))
+	FMOVQ    1872(R9), F28
+	VFMLA    V26.D2, V30.D2, V28.D2
+	FMOVQ    1872(R9), F29
+	VFMLA    V27.D2, V31.D2, V29.D2
+	// t44 := math.FMA(t43, t36, float64(0.999999999999762))
+	FMOVQ    1888(R9), F30
+	VFMLA    V26.D2, V28.D2, V30.D2
+	FMOVQ    1888(R9), F31
+	VFMLA    V27.D2, V29.D2, V31.D2
+	// t45 := float32(t35)
+	WORD     $0x0e616ada // FCVTN V26.2S, V22.2D
+	WORD     $0x4e616afa // FCVTN2 V26.4S, V23.2D
+	// t46 := float32(t34)
+	WORD     $0x0e616b16 // FCVTN V22.2S, V24.2D
+	WORD     $0x4e616b36 // FCVTN2 V22.4S, V25.2D
+	// t47 := float32(t44)
+	WORD     $0x0e616bd7 // FCVTN V23.2S, V30.2D
+	WORD     $0x4e616bf7 // FCVTN2 V23.4S, V31.2D
+	// t48 := t45 + float32(1.2582912e+07)
+	WORD     $0x4e2ed75a // FADD V26.4S, V26.4S, V14.4S
+	// t50 := t49 - uint32(0x4b400000)
+	VSUB     V15.S4, V26.S4, V26.S4
+	// t51 := uint32(int32(t50) >> 1)
+	WORD     $0x4f3f0758 // SSHR V24.4S, V26.4S, #1
+	// t52 := t51 + uint32(0x7f)
+	VADD     V3.S4, V24.S4, V25.S4
+	// t53 := t52 << 23
+	VSHL     $23, V25.S4, V25.S4
+	// t55 := float32(t47 * t54)
+	WORD     $0x6e39def7 // FMUL V23.4S, V23.4S, V25.4S
+	// t56 := t50 - t51
+	VSUB     V24.S4, V26.S4, V26.S4
+	// t57 := t56 + uint32(0x7f)
+	VADD     V3.S4, V26.S4, V26.S4
+	// t58 := t57 << 23
+	VSHL     $23, V26.S4, V26.S4
+	// t60 := float32(t55 * t59)
+	WORD     $0x6e3adef7 // FMUL V23.4S, V23.4S, V26.4S
+	// t61 := t46 < float32(-160)
+	WORD     $0x6eb6e618 // FCMGT V24.4S, V16.4S, V22.4S
+	// t62 := float32(140) < t46
+	WORD     $0x6eb1e6d6 // FCMGT V22.4S, V22.4S, V17.4S
+	// t63 := pick(t62, math.Float32frombits(0x7f800000), t60)
+	VBIT     V22.B16, V0.B16, V23.B16
+	// t64 := pick(t61, float32(0), t63)
+	WORD     $0x4e781ef8 // BIC V24.16B, V23.16B, V24.16B
+	// t65 := float32(t1 * float32(0.5))
+	WORD     $0x6e32de96 // FMUL V22.4S, V20.4S, V18.4S
+	// t66 := float32(math.Trunc(float64(t1)))
+	WORD     $0x4ea19a97 // FRINTZ V23.4S, V20.4S
+	// t67 := t66 == t1
+	WORD     $0x4e34e6f7 // FCMEQ V23.4S, V23.4S, V20.4S
+	// t68 := float32(math.Trunc(float64(t65)))
+	WORD     $0x4ea19ad9 // FRINTZ V25.4S, V22.4S
+	// t69 := t68 == t65
+	WORD     $0x4e36e739 // FCMEQ V25.4S, V25.4S, V22.4S
+	// t70 := math.Float32frombits(math.Float32bits(t0) & 0x80000000)
+	FMOVQ    512(R9), F22
+	VAND     V22.B16, V19.B16, V26.B16
+	// t71 := pick(t69, float32(0), t70)
+	WORD     $0x4e791f59 // BIC V25.16B, V26.16B, V25.16B
+	// t72 := math.Float32frombits(math.Float32bits(t64) | math.Float32bits(t71))
+	VORR     V25.B16, V24.B16, V25.B16
+	// t73 := t0 < float32(0)
+	WORD     $0x4ea0ea76 // FCMLT V22.4S, V19.4S, #0.0
+	// t74 := t2 == math.Float32frombits(0x7f800000)
+	WORD     $0x4e20e6b5 // FCMEQ V21.4S, V21.4S, V0.4S
+	// t75 := pick(t74, t64, math.Float32frombits(0x7fc00000))
+	FMOVQ    432(R9), F26
+	VBSL     V26.B16, V24.B16, V21.B16
+	// t76 := pick(t73, t75, t64)
+	VBIT     V22.B16, V21.B16, V24.B16
+	// t77 := pick(t67, t72, t76)
+	VBIT     V23.B16, V25.B16, V24.B16
+	// t78 := t0 != t0
+	WORD     $0x4e33e675 // FCMEQ V21.4S, V19.4S, V19.4S
+	// t79 := pick(t78, t0, t77)
+	VBIF     V21.B16, V19.B16, V24.B16
+	// t80 := t0 == float32(1)
+	WORD     $0x4e21e673 // FCMEQ V19.4S, V19.4S, V1.4S
+	// t81 := pick(t80, float32(1), t79)
+	VBIT     V19.B16, V1.B16, V24.B16
+	// t82 := t1 == float32(0)
+	WORD     $0x4ea0da94 // FCMEQ V20.4S, V20.4S, #0.0
+	// t83 := pick(t82, float32(1), t81)
+	VBIT     V20.B16, V1.B16, V24.B16
+	// dst[i] = t83
+	FMOVQ    F24, 48(R0)
+	ADD      $64, R0
+	ADD      $64, R1
+	ADD      $64, R2
+	SUBS     $16, R8, R8
+	BNE      loop
+	RET
+
+// func atan2NEON(dst *float32, x *float32, y *float32, n int)
+// R0 dst, R1 x, R2 y, R8 what is left, R9 constants. Four elements a register, 2 side by side.
+// V1 float32(1), V2 float32(-0.0017875376), V3 uint32(0x1), V0 math.Float32frombits(0x80000000), V4 float32(1.5707964), V5 float32(3.1415927), V6 float32(-4.371139e-08), V7 float32(-8.742278e-08).
+TEXT ·atan2NEON(SB), NOSPLIT, $0-32
+	MOVD     dst+0(FP), R0
+	MOVD     x+8(FP), R1
+	MOVD     y+16(FP), R2
+	MOVD     n+24(FP), R8
+	MOVD     $neonConstants<>(SB), R9
+	FMOVQ    64(R9), F1
+	FMOVQ    1952(R9), F2
+	FMOVQ    1472(R9), F3
+	FMOVQ    512(R9), F0
+	FMOVQ    2128(R9), F4
+	FMOVQ    2112(R9), F5
+	FMOVQ    2096(R9), F6
+	FMOVQ    2080(R9), F7
+
+loop:
+	// t0 := x[i]
+	FLDPQ    0(R1), (F8, F9)
+	// t1 := y[i]
+	FLDPQ    0(R2), (F10, F11)
+	// t2 := math.Float32frombits(math.Float32bits(t1) & 0x7fffffff)
+	WORD     $0x4ea0f94c // FABS V12.4S, V10.4S
+	WORD     $0x4ea0f96d // FABS V13.4S, V11.4S
+	// t3 := math.Float32frombits(math.Float32bits(t0) & 0x7fffffff)
+	WORD     $0x4ea0f90e // FABS V14.4S, V8.4S
+	WORD     $0x4ea0f92f // FABS V15.4S, V9.4S
+	// t4 := pick(t2 < t3, t2, t3)
+	WORD     $0x6eace5d0 // FCMGT V16.4S, V14.4S, V12.4S
+	VBSL     V14.B16, V12.B16, V16.B16
+	WORD     $0x6eade5f1 // FCMGT V17.4S, V15.4S, V13.4S
+	VBSL     V15.B16, V13.B16, V17.B16
+	// t5 := pick(t2 > t3, t2, t3)
+	WORD     $0x6eaee592 // FCMGT V18.4S, V12.4S, V14.4S
+	VBSL     V14.B16, V12.B16, V18.B16
+	WORD     $0x6eafe5b3 // FCMGT V19.4S, V13.4S, V15.4S
+	VBSL     V15.B16, V13.B16, V19.B16
+	// t6 := t4 == t5
+	WORD     $0x4e32e614 // FCMEQ V20.4S, V16.4S, V18.4S
+	WORD     $0x4e33e635 // FCMEQ V21.4S, V17.4S, V19.4S
+	// t7 := t4 / t5
+	WORD     $0x6e32fe10 // FDIV V16.4S, V16.4S, V18.4S
+	WORD     $0x6e33fe31 // FDIV V17.4S, V17.4S, V19.4S
+	// t8 := pick(t6, float32(1), t7)
+	VBIT     V20.B16, V1.B16, V16.B16
+	VBIT     V21.B16, V1.B16, V17.B16
+	// t9 := t5 == float32(0)
+	WORD     $0x4ea0da52 // FCMEQ V18.4S, V18.4S, #0.0
+	WORD     $0x4ea0da73 // FCMEQ V19.4S, V19.4S, #0.0
+	// t10 := pick(t9, float32(0), t8)
+	WORD     $0x4e721e12 // BIC V18.16B, V16.16B, V18.16B
+	WORD     $0x4e731e33 // BIC V19.16B, V17.16B, V19.16B
+	// t11 := float32(t10 * t10)
+	WORD     $0x6e32de50 // FMUL V16.4S, V18.4S, V18.4S
+	WORD     $0x6e33de71 // FMUL V17.4S, V19.4S, V19.4S
+	// t12 := float32(t10 * t11)
+	WORD     $0x6e30de54 // FMUL V20.4S, V18.4S, V16.4S
+	WORD     $0x6e31de75 // FMUL V21.4S, V19.4S, V17.4S
+	// t13 := fma(float32(-0.0017875376), t11, float32(0.010887361))
+	FMOVQ    1936(R9), F22
+	VFMLA    V16.S4, V2.S4, V22.S4
+	FMOVQ    1936(R9), F23
+	VFMLA    V17.S4, V2.S4, V23.S4
+	// t14 := fma(t13, t11, float32(-0.031127002))
+	FMOVQ    1968(R9), F24
+	VFMLA    V16.S4, V22.S4, V24.S4
+	FMOVQ    1968(R9), F22
+	VFMLA    V17.S4, V23.S4, V22.S4
+	// t15 := fma(t14, t11, float32(0.057906546))
+	FMOVQ    1984(R9), F23
+	VFMLA    V16.S4, V24.S4, V23.S4
+	FMOVQ    1984(R9), F24
+	VFMLA    V17.S4, V22.S4, V24.S4
+	// t16 := fma(t15, t11, float32(-0.08400475))
+	FMOVQ    2000(R9), F22
+	VFMLA    V16.S4, V23.S4, V22.S4
+	FMOVQ    2000(R9), F23
+	VFMLA    V17.S4, V24.S4, V23.S4
+	// t17 := fma(t16, t11, float32(0.10951175))
+	FMOVQ    2016(R9), F24
+	VFMLA    V16.S4, V22.S4, V24.S4
+	FMOVQ    2016(R9), F22
+	VFMLA    V17.S4, V23.S4, V22.S4
+	// t18 := fma(t17, t11, float32(-0.14264052))
+	FMOVQ    2032(R9), F23
+	VFMLA    V16.S4, V24.S4, V23.S4
+	FMOVQ    2032(R9), F24
+	VFMLA    V17.S4, V22.S4, V24.S4
+	// t19 := fma(t18, t11, float32(0.19998531))
+	FMOVQ    2048(R9), F22
+	VFMLA    V16.S4, V23.S4, V22.S4
+	FMOVQ    2048(R9), F23
+	VFMLA    V17.S4, V24.S4, V23.S4
+	// t20 := fma(t19, t11, float32(-0.333333))
+	FMOVQ    2064(R9), F24
+	VFMLA    V16.S4, V22.S4, V24.S4
+	FMOVQ    2064(R9), F16
+	VFMLA    V17.S4, V23.S4, V16.S4
+	// t21 := fma(t12, t20, t10)
+	VFMLA    V24.S4, V20.S4, V18.S4
+	VFMLA    V16.S4, V21.S4, V19.S4
+	// t22 := t2 < t3
+	WORD     $0x6eace5cc // FCMGT V12.4S, V14.4S, V12.4S
+	WORD     $0x6eade5ed // FCMGT V13.4S, V15.4S, V13.4S
+	// t24 := uint32(int32(t23) >> 31)
+	WORD     $0x4f21054e // SSHR V14.4S, V10.4S, #31
+	WORD     $0x4f21056f // SSHR V15.4S, V11.4S, #31
+	// t25 := t24 & uint32(0x1)
+	VAND     V3.B16, V14.B16, V14.B16
+	VAND     V3.B16, V15.B16, V15.B16
+	// t26 := t25 != 0
+	VCMTST   V14.S4, V14.S4, V14.S4
+	VCMTST   V15.S4, V15.S4, V15.S4
+	// t27 := pick(t22, math.Float32frombits(0x80000000), float32(0))
+	VAND     V12.B16, V0.B16, V16.B16
+	VAND     V13.B16, V0.B16, V17.B16
+	// t28 := math.Float32frombits(math.Float32bits(t1) & 0x80000000)
+	VAND     V0.B16, V10.B16, V20.B16
+	VAND     V0.B16, V11.B16, V21.B16
+	// t29 := math.Float32frombits(math.Float32bits(t27) ^ math.Float32bits(t28))
+	VEOR     V20.B16, V16.B16, V16.B16
+	VEOR     V21.B16, V17.B16, V17.B16
+	// t30 := pick(t26, float32(3.1415927), float32(0))
+	VAND     V14.B16, V5.B16, V20.B16
+	VAND     V15.B16, V5.B16, V21.B16
+	// t31 := pick(t22, float32(1.5707964), t30)
+	VBIT     V12.B16, V4.B16, V20.B16
+	VBIT     V13.B16, V4.B16, V21.B16
+	// t32 := pick(t26, float32(-8.742278e-08), float32(0))
+	VAND     V14.B16, V7.B16, V14.B16
+	VAND     V15.B16, V7.B16, V15.B16
+	// t33 := pick(t22, float32(-4.371139e-08), t32)
+	VBIT     V12.B16, V6.B16, V14.B16
+	VBIT     V13.B16, V6.B16, V15.B16
+	// t34 := math.Float32frombits(math.Float32bits(t21) ^ math.Float32bits(t29))
+	VEOR     V16.B16, V18.B16, V18.B16
+	VEOR     V17.B16, V19.B16, V19.B16
+	// t35 := t34 + t33
+	WORD     $0x4e2ed652 // FADD V18.4S, V18.4S, V14.4S
+	WORD     $0x4e2fd673 // FADD V19.4S, V19.4S, V15.4S
+	// t36 := t31 + t35
+	WORD     $0x4e32d694 // FADD V20.4S, V20.4S, V18.4S
+	WORD     $0x4e33d6b5 // FADD V21.4S, V21.4S, V19.4S
+	// t37 := math.Float32frombits(math.Float32bits(t0) & 0x80000000)
+	VAND     V0.B16, V8.B16, V12.B16
+	VAND     V0.B16, V9.B16, V13.B16
+	// t38 := math.Float32frombits(math.Float32bits(t36) | math.Float32bits(t37))
+	VORR     V12.B16, V20.B16, V20.B16
+	VORR     V13.B16, V21.B16, V21.B16
+	// t39 := t1 != t1
+	WORD     $0x4e2ae54c // FCMEQ V12.4S, V10.4S, V10.4S
+	WORD     $0x4e2be56d // FCMEQ V13.4S, V11.4S, V11.4S
+	// t40 := t0 != t0
+	WORD     $0x4e28e50e // FCMEQ V14.4S, V8.4S, V8.4S
+	WORD     $0x4e29e52f // FCMEQ V15.4S, V9.4S, V9.4S
+	// t41 := pick(t40, t0, t38)
+	VBIT     V14.B16, V20.B16, V8.B16
+	VBIT     V15.B16, V21.B16, V9.B16
+	// t42 := pick(t39, t1, t41)
+	VBIT     V12.B16, V8.B16, V10.B16
+	VBIT     V13.B16, V9.B16, V11.B16
+	// dst[i] = t42
+	FSTPQ    (F10, F11), 0(R0)
+	// t0 := x[i]
+	FLDPQ    32(R1), (F8, F9)
+	// t1 := y[i]
+	FLDPQ    32(R2), (F10, F11)
+	// t2 := math.Float32frombits(math.Float32bits(t1) & 0x7fffffff)
+	WORD     $0x4ea0f94c // FABS V12.4S, V10.4S
+	WORD     $0x4ea0f96d // FABS V13.4S, V11.4S
+	// t3 := math.Float32frombits(math.Float32bits(t0) & 0x7fffffff)
+	WORD     $0x4ea0f90e // FABS V14.4S, V8.4S
+	WORD     $0x4ea0f92f // FABS V15.4S, V9.4S
+	// t4 := pick(t2 < t3, t2, t3)
+	WORD     $0x6eace5d0 // FCMGT V16.4S, V14.4S, V12.4S
+	VBSL     V14.B16, V12.B16, V16.B16
+	WORD     $0x6eade5f1 // FCMGT V17.4S, V15.4S, V13.4S
+	VBSL     V15.B16, V13.B16, V17.B16
+	// t5 := pick(t2 > t3, t2, t3)
+	WORD     $0x6eaee592 // FCMGT V18.4S, V12.4S, V14.4S
+	VBSL     V14.B16, V12.B16, V18.B16
+	WORD     $0x6eafe5b3 // FCMGT V19.4S, V13.4S, V15.4S
+	VBSL     V15.B16, V13.B16, V19.B16
+	// t6 := t4 == t5
+	WORD     $0x4e32e614 // FCMEQ V20.4S, V16.4S, V18.4S
+	WORD     $0x4e33e635 // FCMEQ V21.4S, V17.4S, V19.4S
+	// t7 := t4 / t5
+	WORD     $0x6e32fe10 // FDIV V16.4S, V16.4S, V18.4S
+	WORD     $0x6e33fe31 // FDIV V17.4S, V17.4S, V19.4S
+	// t8 := pick(t6, float32(1), t7)
+	VBIT     V20.B16, V1.B16, V16.B16
+	VBIT     V21.B16, V1.B16, V17.B16
+	// t9 := t5 == float32(0)
+	WORD     $0x4ea0da52 // FCMEQ V18.4S, V18.4S, #0.0
+	WORD     $0x4ea0da73 // FCMEQ V19.4S, V19.4S, #0.0
+	// t10 := pick(t9, float32(0), t8)
+	WORD     $0x4e721e12 // BIC V18.16B, V16.16B, V18.16B
+	WORD     $0x4e731e33 // BIC V19.16B, V17.16B, V19.16B
+	// t11 := float32(t10 * t10)
+	WORD     $0x6e32de50 // FMUL V16.4S, V18.4S, V18.4S
+	WORD     $0x6e33de71 // FMUL V17.4S, V19.4S, V19.4S
+	// t12 := float32(t10 * t11)
+	WORD     $0x6e30de54 // FMUL V20.4S, V18.4S, V16.4S
+	WORD     $0x6e31de75 // FMUL V21.4S, V19.4S, V17.4S
+	// t13 := fma(float32(-0.0017875376), t11, float32(0.010887361))
+	FMOVQ    1936(R9), F22
+	VFMLA    V16.S4, V2.S4, V22.S4
+	FMOVQ    1936(R9), F23
+	VFMLA    V17.S4, V2.S4, V23.S4
+	// t14 := fma(t13, t11, float32(-0.031127002))
+	FMOVQ    1968(R9), F24
+	VFMLA    V16.S4, V22.S4, V24.S4
+	FMOVQ    1968(R9), F22
+	VFMLA    V17.S4, V23.S4, V22.S4
+	// t15 := fma(t14, t11, float32(0.057906546))
+	FMOVQ    1984(R9), F23
+	VFMLA    V16.S4, V24.S4, V23.S4
+	FMOVQ    1984(R9), F24
+	VFMLA    V17.S4, V22.S4, V24.S4
+	// t16 := fma(t15, t11, float32(-0.08400475))
+	FMOVQ    2000(R9), F22
+	VFMLA    V16.S4, V23.S4, V22.S4
+	FMOVQ    2000(R9), F23
+	VFMLA    V17.S4, V24.S4, V23.S4
+	// t17 := fma(t16, t11, float32(0.10951175))
+	FMOVQ    2016(R9), F24
+	VFMLA    V16.S4, V22.S4, V24.S4
+	FMOVQ    2016(R9), F22
+	VFMLA    V17.S4, V23.S4, V22.S4
+	// t18 := fma(t17, t11, float32(-0.14264052))
+	FMOVQ    2032(R9), F23
+	VFMLA    V16.S4, V24.S4, V23.S4
+	FMOVQ    2032(R9), F24
+	VFMLA    V17.S4, V22.S4, V24.S4
+	// t19 := fma(t18, t11, float32(0.19998531))
+	FMOVQ    2048(R9), F22
+	VFMLA    V16.S4, V23.S4, V22.S4
+	FMOVQ    2048(R9), F23
+	VFMLA    V17.S4, V24.S4, V23.S4
+	// t20 := fma(t19, t11, float32(-0.333333))
+	FMOVQ    2064(R9), F24
+	VFMLA    V16.S4, V22.S4, V24.S4
+	FMOVQ    2064(R9), F16
+	VFMLA    V17.S4, V23.S4, V16.S4
+	// t21 := fma(t12, t20, t10)
+	VFMLA    V24.S4, V20.S4, V18.S4
+	VFMLA    V16.S4, V21.S4, V19.S4
+	// t22 := t2 < t3
+	WORD     $0x6eace5cc // FCMGT V12.4S, V14.4S, V12.4S
+	WORD     $0x6eade5ed // FCMGT V13.4S, V15.4S, V13.4S
+	// t24 := uint32(int32(t23) >> 31)
+	WORD     $0x4f21054e // SSHR V14.4S, V10.4S, #31
+	WORD     $0x4f21056f // SSHR V15.4S, V11.4S, #31
+	// t25 := t24 & uint32(0x1)
+	VAND     V3.B16, V14.B16, V14.B16
+	VAND     V3.B16, V15.B16, V15.B16
+	// t26 := t25 != 0
+	VCMTST   V14.S4, V14.S4, V14.S4
+	VCMTST   V15.S4, V15.S4, V15.S4
+	// t27 := pick(t22, math.Float32frombits(0x80000000), float32(0))
+	VAND     V12.B16, V0.B16, V16.B16
+	VAND     V13.B16, V0.B16, V17.B16
+	// t28 := math.Float32frombits(math.Float32bits(t1) & 0x80000000)
+	VAND     V0.B16, V10.B16, V20.B16
+	VAND     V0.B16, V11.B16, V21.B16
+	// t29 := math.Float32frombits(math.Float32bits(t27) ^ math.Float32bits(t28))
+	VEOR     V20.B16, V16.B16, V16.B16
+	VEOR     V21.B16, V17.B16, V17.B16
+	// t30 := pick(t26, float32(3.1415927), float32(0))
+	VAND     V14.B16, V5.B16, V20.B16
+	VAND     V15.B16, V5.B16, V21.B16
+	// t31 := pick(t22, float32(1.5707964), t30)
+	VBIT     V12.B16, V4.B16, V20.B16
+	VBIT     V13.B16, V4.B16, V21.B16
+	// t32 := pick(t26, float32(-8.742278e-08), float32(0))
+	VAND     V14.B16, V7.B16, V14.B16
+	VAND     V15.B16, V7.B16, V15.B16
+	// t33 := pick(t22, float32(-4.371139e-08), t32)
+	VBIT     V12.B16, V6.B16, V14.B16
+	VBIT     V13.B16, V6.B16, V15.B16
+	// t34 := math.Float32frombits(math.Float32bits(t21) ^ math.Float32bits(t29))
+	VEOR     V16.B16, V18.B16, V18.B16
+	VEOR     V17.B16, V19.B16, V19.B16
+	// t35 := t34 + t33
+	WORD     $0x4e2ed652 // FADD V18.4S, V18.4S, V14.4S
+	WORD     $0x4e2fd673 // FADD V19.4S, V19.4S, V15.4S
+	// t36 := t31 + t35
+	WORD     $0x4e32d694 // FADD V20.4S, V20.4S, V18.4S
+	WORD     $0x4e33d6b5 // FADD V21.4S, V21.4S, V19.4S
+	// t37 := math.Float32frombits(math.Float32bits(t0) & 0x80000000)
+	VAND     V0.B16, V8.B16, V12.B16
+	VAND     V0.B16, V9.B16, V13.B16
+	// t38 := math.Float32frombits(math.Float32bits(t36) | math.Float32bits(t37))
+	VORR     V12.B16, V20.B16, V20.B16
+	VORR     V13.B16, V21.B16, V21.B16
+	// t39 := t1 != t1
+	WORD     $0x4e2ae54c // FCMEQ V12.4S, V10.4S, V10.4S
+	WORD     $0x4e2be56d // FCMEQ V13.4S, V11.4S, V11.4S
+	// t40 := t0 != t0
+	WORD     $0x4e28e50e // FCMEQ V14.4S, V8.4S, V8.4S
+	WORD     $0x4e29e52f // FCMEQ V15.4S, V9.4S, V9.4S
+	// t41 := pick(t40, t0, t38)
+	VBIT     V14.B16, V20.B16, V8.B16
+	VBIT     V15.B16, V21.B16, V9.B16
+	// t42 := pick(t39, t1, t41)
+	VBIT     V12.B16, V8.B16, V10.B16
+	VBIT     V13.B16, V9.B16, V11.B16
+	// dst[i] = t42
+	FSTPQ    (F10, F11), 32(R0)
+	ADD      $64, R0
+	ADD      $64, R1
+	ADD      $64, R2
+	SUBS     $16, R8, R8
+	BNE      loop
+	RET
+
+// func sinNEON(dst *float32, x *float32, n int, most *float32)
+// R0 dst, R1 x, R8 what is left, R9 constants. Four elements a register, 2 side by side.
+// V0-V3 most, V4 float64(0.6366197723675814), V5 float64(1.5707963267948966), V6 float64(6.123233995736766e-17), V7 float32(1.2582912e+07), V8 float32(-0.00019518292), V9 float32(2.4432567e-05), V10 float32(-0.5), V11 uint32(0x1), V12 uint32(0x2).
+TEXT ·sinNEON(SB), NOSPLIT, $0-32
+	MOVD     dst+0(FP), R0
+	MOVD     x+8(FP), R1
+	MOVD     n+16(FP), R8
+	MOVD     $neonConstants<>(SB), R9
+	MOVD     most+24(FP), R10
+	VLD1.P   64(R10), [V0.S4, V1.S4, V2.S4, V3.S4]
+	FMOVQ    2288(R9), F4
+	FMOVQ    2272(R9), F5
+	FMOVQ    2240(R9), F6
+	FMOVQ    144(R9), F7
+	FMOVQ    2208(R9), F8
+	FMOVQ    2192(R9), F9
+	FMOVQ    1248(R9), F10
+	FMOVQ    1472(R9), F11
+	FMOVQ    2256(R9), F12
+
+loop:
+	// t0 := x[i]
+	FLDPQ    0(R1), (F13, F14)
+	// t1 := float64(t0)
+	WORD     $0x0e6179af // FCVTL V15.2D, V13.2S
+	WORD     $0x4e6179b0 // FCVTL2 V16.2D, V13.4S
+	WORD     $0x0e6179d1 // FCVTL V17.2D, V14.2S
+	WORD     $0x4e6179d2 // FCVTL2 V18.2D, V14.4S
+	// t2 := float64(t1 * float64(0.6366197723675814))
+	WORD     $0x6e64ddf3 // FMUL V19.2D, V15.2D, V4.2D
+	WORD     $0x6e64de14 // FMUL V20.2D, V16.2D, V4.2D
+	WORD     $0x6e64de35 // FMUL V21.2D, V17.2D, V4.2D
+	WORD     $0x6e64de56 // FMUL V22.2D, V18.2D, V4.2D
+	// t3 := float64(math.RoundToEven(float64(t2)))
+	WORD     $0x4e618a73 // FRINTN V19.2D, V19.2D
+	WORD     $0x4e618a94 // FRINTN V20.2D, V20.2D
+	WORD     $0x4e618ab5 // FRINTN V21.2D, V21.2D
+	WORD     $0x4e618ad6 // FRINTN V22.2D, V22.2D
+	// t4 := math.FMA(-t3, float64(1.5707963267948966), t1)
+	VFMLS    V5.D2, V19.D2, V15.D2
+	VFMLS    V5.D2, V20.D2, V16.D2
+	VFMLS    V5.D2, V21.D2, V17.D2
+	VFMLS    V5.D2, V22.D2, V18.D2
+	// t5 := math.FMA(-t3, float64(6.123233995736766e-17), t4)
+	VFMLS    V6.D2, V19.D2, V15.D2
+	VFMLS    V6.D2, V20.D2, V16.D2
+	VFMLS    V6.D2, V21.D2, V17.D2
+	VFMLS    V6.D2, V22.D2, V18.D2
+	// t6 := float32(t5)
+	WORD     $0x0e6169f7 // FCVTN V23.2S, V15.2D
+	WORD     $0x4e616a17 // FCVTN2 V23.4S, V16.2D
+	WORD     $0x0e616a2f // FCVTN V15.2S, V17.2D
+	WORD     $0x4e616a4f // FCVTN2 V15.4S, V18.2D
+	// t7 := float32(t3)
+	WORD     $0x0e616a70 // FCVTN V16.2S, V19.2D
+	WORD     $0x4e616a90 // FCVTN2 V16.4S, V20.2D
+	WORD     $0x0e616ab1 // FCVTN V17.2S, V21.2D
+	WORD     $0x4e616ad1 // FCVTN2 V17.4S, V22.2D
+	// t8 := t7 + float32(1.2582912e+07)
+	WORD     $0x4e27d610 // FADD V16.4S, V16.4S, V7.4S
+	WORD     $0x4e27d631 // FADD V17.4S, V17.4S, V7.4S
+	// t10 := float32(t6 * t6)
+	WORD     $0x6e37def2 // FMUL V18.4S, V23.4S, V23.4S
+	WORD     $0x6e2fddf3 // FMUL V19.4S, V15.4S, V15.4S
+	// t11 := fma(float32(-0.00019518292), t10, float32(0.008332189))
+	FMOVQ    2144(R9), F20
+	VFMLA    V18.S4, V8.S4, V20.S4
+	FMOVQ    2144(R9), F21
+	VFMLA    V19.S4, V8.S4, V21.S4
+	// t12 := fma(t11, t10, float32(-0.16666655))
+	FMOVQ    2160(R9), F22
+	VFMLA    V18.S4, V20.S4, V22.S4
+	FMOVQ    2160(R9), F20
+	VFMLA    V19.S4, V21.S4, V20.S4
+	// t13 := fma(t10, t12, float32(1))
+	FMOVQ    64(R9), F21
+	VFMLA    V22.S4, V18.S4, V21.S4
+	FMOVQ    64(R9), F22
+	VFMLA    V20.S4, V19.S4, V22.S4
+	// t14 := float32(t6 * t13)
+	WORD     $0x6e35def7 // FMUL V23.4S, V23.4S, V21.4S
+	WORD     $0x6e36ddef // FMUL V15.4S, V15.4S, V22.4S
+	// t15 := float32(t10 * t10)
+	WORD     $0x6e32de54 // FMUL V20.4S, V18.4S, V18.4S
+	WORD     $0x6e33de75 // FMUL V21.4S, V19.4S, V19.4S
+	// t16 := fma(float32(2.4432567e-05), t10, float32(-0.0013887311))
+	FMOVQ    2176(R9), F22
+	VFMLA    V18.S4, V9.S4, V22.S4
+	FMOVQ    2176(R9), F24
+	VFMLA    V19.S4, V9.S4, V24.S4
+	// t17 := fma(t16, t10, float32(0.041666646))
+	FMOVQ    2224(R9), F25
+	VFMLA    V18.S4, V22.S4, V25.S4
+	FMOVQ    2224(R9), F22
+	VFMLA    V19.S4, V24.S4, V22.S4
+	// t18 := fma(t10, float32(-0.5), float32(1))
+	FMOVQ    64(R9), F24
+	VFMLA    V10.S4, V18.S4, V24.S4
+	FMOVQ    64(R9), F18
+	VFMLA    V10.S4, V19.S4, V18.S4
+	// t19 := fma(t15, t17, t18)
+	VFMLA    V25.S4, V20.S4, V24.S4
+	VFMLA    V22.S4, V21.S4, V18.S4
+	// t20 := t9 & uint32(0x1)
+	VAND     V11.B16, V16.B16, V19.B16
+	VAND     V11.B16, V17.B16, V20.B16
+	// t21 := t20 != 0
+	VCMTST   V19.S4, V19.S4, V19.S4
+	VCMTST   V20.S4, V20.S4, V20.S4
+	// t22 := t9 & uint32(0x2)
+	VAND     V12.B16, V16.B16, V16.B16
+	VAND     V12.B16, V17.B16, V17.B16
+	// t23 := t22 << 30
+	VSHL     $30, V16.S4, V16.S4
+	VSHL     $30, V17.S4, V17.S4
+	// t24 := pick(t21, t19, t14)
+	VBIT     V19.B16, V24.B16, V23.B16
+	VBIT     V20.B16, V18.B16, V15.B16
+	// t26 := math.Float32frombits(math.Float32bits(t24) ^ math.Float32bits(t25))
+	VEOR     V16.B16, V23.B16, V23.B16
+	VEOR     V17.B16, V15.B16, V15.B16
+	// dst[i] = t26
+	FSTPQ    (F23, F15), 0(R0)
+	// t28 := math.Float32frombits(math.Float32bits(t0) & 0x7fffffff)
+	WORD     $0x4ea0f9ad // FABS V13.4S, V13.4S
+	WORD     $0x4ea0f9ce // FABS V14.4S, V14.4S
+	// t30 := pick(t28 > most[i%16], t28, most[i%16])
+	WORD     $0x6ea0e5af // FCMGT V15.4S, V13.4S, V0.4S
+	VBIT     V15.B16, V13.B16, V0.B16
+	WORD     $0x6ea1e5cd // FCMGT V13.4S, V14.4S, V1.4S
+	VBIT     V13.B16, V14.B16, V1.B16
+	// most[i%16] = t30
+	// t0 := x[i]
+	FLDPQ    32(R1), (F13, F14)
+	// t1 := float64(t0)
+	WORD     $0x0e6179af // FCVTL V15.2D, V13.2S
+	WORD     $0x4e6179b0 // FCVTL2 V16.2D, V13.4S
+	WORD     $0x0e6179d1 // FCVTL V17.2D, V14.2S
+	WORD     $0x4e6179d2 // FCVTL2 V18.2D, V14.4S
+	// t2 := float64(t1 * float64(0.6366197723675814))
+	WORD     $0x6e64ddf3 // FMUL V19.2D, V15.2D, V4.2D
+	WORD     $0x6e64de14 // FMUL V20.2D, V16.2D, V4.2D
+	WORD     $0x6e64de35 // FMUL V21.2D, V17.2D, V4.2D
+	WORD     $0x6e64de56 // FMUL V22.2D, V18.2D, V4.2D
+	// t3 := float64(math.RoundToEven(float64(t2)))
+	WORD     $0x4e618a73 // FRINTN V19.2D, V19.2D
+	WORD     $0x4e618a94 // FRINTN V20.2D, V20.2D
+	WORD     $0x4e618ab5 // FRINTN V21.2D, V21.2D
+	WORD     $0x4e618ad6 // FRINTN V22.2D, V22.2D
+	// t4 := math.FMA(-t3, float64(1.5707963267948966), t1)
+	VFMLS    V5.D2, V19.D2, V15.D2
+	VFMLS    V5.D2, V20.D2, V16.D2
+	VFMLS    V5.D2, V21.D2, V17.D2
+	VFMLS    V5.D2, V22.D2, V18.D2
+	// t5 := math.FMA(-t3, float64(6.123233995736766e-17), t4)
+	VFMLS    V6.D2, V19.D2, V15.D2
+	VFMLS    V6.D2, V20.D2, V16.D2
+	VFMLS    V6.D2, V21.D2, V17.D2
+	VFMLS    V6.D2, V22.D2, V18.D2
+	// t6 := float32(t5)
+	WORD     $0x0e6169f7 // FCVTN V23.2S, V15.2D
+	WORD     $0x4e616a17 // FCVTN2 V23.4S, V16.2D
+	WORD     $0x0e616a2f // FCVTN V15.2S, V17.2D
+	WORD     $0x4e616a4f // FCVTN2 V15.4S, V18.2D
+	// t7 := float32(t3)
+	WORD     $0x0e616a70 // FCVTN V16.2S, V19.2D
+	WORD     $0x4e616a90 // FCVTN2 V16.4S, V20.2D
+	WORD     $0x0e616ab1 // FCVTN V17.2S, V21.2D
+	WORD     $0x4e616ad1 // FCVTN2 V17.4S, V22.2D
+	// t8 := t7 + float32(1.2582912e+07)
+	WORD     $0x4e27d610 // FADD V16.4S, V16.4S, V7.4S
+	WORD     $0x4e27d631 // FADD V17.4S, V17.4S, V7.4S
+	// t10 := float32(t6 * t6)
+	WORD     $0x6e37def2 // FMUL V18.4S, V23.4S, V23.4S
+	WORD     $0x6e2fddf3 // FMUL V19.4S, V15.4S, V15.4S
+	// t11 := fma(float32(-0.00019518292), t10, float32(0.008332189))
+	FMOVQ    2144(R9), F20
+	VFMLA    V18.S4, V8.S4, V20.S4
+	FMOVQ    2144(R9), F21
+	VFMLA    V19.S4, V8.S4, V21.S4
+	// t12 := fma(t11, t10, float32(-0.16666655))
+	FMOVQ    2160(R9), F22
+	VFMLA    V18.S4, V20.S4, V22.S4
+	FMOVQ    2160(R9), F20
+	VFMLA    V19.S4, V21.S4, V20.S4
+	// t13 := fma(t10, t12, float32(1))
+	FMOVQ    64(R9), F21
+	VFMLA    V22.S4, V18.S4, V21.S4
+	FMOVQ    64(R9), F22
+	VFMLA    V20.S4, V19.S4, V22.S4
+	// t14 := float32(t6 * t13)
+	WORD     $0x6e35def7 // FMUL V23.4S, V23.4S, V21.4S
+	WORD     $0x6e36ddef // FMUL V15.4S, V15.4S, V22.4S
+	// t15 := float32(t10 * t10)
+	WORD     $0x6e32de54 // FMUL V20.4S, V18.4S, V18.4S
+	WORD     $0x6e33de75 // FMUL V21.4S, V19.4S, V19.4S
+	// t16 := fma(float32(2.4432567e-05), t10, float32(-0.0013887311))
+	FMOVQ    2176(R9), F22
+	VFMLA    V18.S4, V9.S4, V22.S4
+	FMOVQ    2176(R9), F24
+	VFMLA    V19.S4, V9.S4, V24.S4
+	// t17 := fma(t16, t10, float32(0.041666646))
+	FMOVQ    2224(R9), F25
+	VFMLA    V18.S4, V22.S4, V25.S4
+	FMOVQ    2224(R9), F22
+	VFMLA    V19.S4, V24.S4, V22.S4
+	// t18 := fma(t10, float32(-0.5), float32(1))
+	FMOVQ    64(R9), F24
+	VFMLA    V10.S4, V18.S4, V24.S4
+	FMOVQ    64(R9), F18
+	VFMLA    V10.S4, V19.S4, V18.S4
+	// t19 := fma(t15, t17, t18)
+	VFMLA    V25.S4, V20.S4, V24.S4
+	VFMLA    V22.S4, V21.S4, V18.S4
+	// t20 := t9 & uint32(0x1)
+	VAND     V11.B16, V16.B16, V19.B16
+	VAND     V11.B16, V17.B16, V20.B16
+	// t21 := t20 != 0
+	VCMTST   V19.S4, V19.S4, V19.S4
+	VCMTST   V20.S4, V20.S4, V20.S4
+	// t22 := t9 & uint32(0x2)
+	VAND     V12.B16, V16.B16, V16.B16
+	VAND     V12.B16, V17.B16, V17.B16
+	// t23 := t22 << 30
+	VSHL     $30, V16.S4, V16.S4
+	VSHL     $30, V17.S4, V17.S4
+	// t24 := pick(t21, t19, t14)
+	VBIT     V19.B16, V24.B16, V23.B16
+	VBIT     V20.B16, V18.B16, V15.B16
+	// t26 := math.Float32frombits(math.Float32bits(t24) ^ math.Float32bits(t25))
+	VEOR     V16.B16, V23.B16, V23.B16
+	VEOR     V17.B16, V15.B16, V15.B16
+	// dst[i] = t26
+	FSTPQ    (F23, F15), 32(R0)
+	// t28 := math.Float32frombits(math.Float32bits(t0) & 0x7fffffff)
+	WORD     $0x4ea0f9ad // FABS V13.4S, V13.4S
+	WORD     $0x4ea0f9ce // FABS V14.4S, V14.4S
+	// t30 := pick(t28 > most[i%16], t28, most[i%16])
+	WORD     $0x6ea2e5af // FCMGT V15.4S, V13.4S, V2.4S
+	VBIT     V15.B16, V13.B16, V2.B16
+	WORD     $0x6ea3e5cd // FCMGT V13.4S, V14.4S, V3.4S
+	VBIT     V13.B16, V14.B16, V3.B16
+	// most[i%16] = t30
+	ADD      $64, R0
+	ADD      $64, R1
+	SUBS     $16, R8, R8
+	BNE      loop
+	MOVD     most+24(FP), R10
+	VST1.P   [V0.S4, V1.S4, V2.S4, V3.S4], 64(R10)
+	RET
+
+// func cosNEON(dst *float32, x *float32, n int, most *float32)
+// R0 dst, R1 x, R8 what is left, R9 constants. Four elements a register, 2 side by side.
+// V0-V3 most, V5 float64(0.6366197723675814), V6 float64(1.5707963267948966), V7 float64(6.123233995736766e-17), V8 float32(1.2582912e+07), V4 uint32(0x1), V9 float32(-0.00019518292), V10 float32(2.4432567e-05), V11 float32(-0.5), V12 uint32(0x2).
+TEXT ·cosNEON(SB), NOSPLIT, $0-32
+	MOVD     dst+0(FP), R0
+	MOVD     x+8(FP), R1
+	MOVD     n+16(FP), R8
+	MOVD     $neonConstants<>(SB), R9
+	MOVD     most+24(FP), R10
+	VLD1.P   64(R10), [V0.S4, V1.S4, V2.S4, V3.S4]
+	FMOVQ    2288(R9), F5
+	FMOVQ    2272(R9), F6
+	FMOVQ    2240(R9), F7
+	FMOVQ    144(R9), F8
+	FMOVQ    1472(R9), F4
+	FMOVQ    2208(R9), F9
+	FMOVQ    2192(R9), F10
+	FMOVQ    1248(R9), F11
+	FMOVQ    2256(R9), F12
+
+loop:
+	// t0 := x[i]
+	FLDPQ    0(R1), (F13, F14)
+	// t1 := float64(t0)
+	WORD     $0x0e6179af // FCVTL V15.2D, V13.2S
+	WORD     $0x4e6179b0 // FCVTL2 V16.2D, V13.4S
+	WORD     $0x0e6179d1 // FCVTL V17.2D, V14.2S
+	WORD     $0x4e6179d2 // FCVTL2 V18.2D, V14.4S
+	// t2 := float64(t1 * float64(0.6366197723675814))
+	WORD     $0x6e65ddf3 // FMUL V19.2D, V15.2D, V5.2D
+	WORD     $0x6e65de14 // FMUL V20.2D, V16.2D, V5.2D
+	WORD     $0x6e65de35 // FMUL V21.2D, V17.2D, V5.2D
+	WORD     $0x6e65de56 // FMUL V22.2D, V18.2D, V5.2D
+	// t3 := float64(math.RoundToEven(float64(t2)))
+	WORD     $0x4e618a73 // FRINTN V19.2D, V19.2D
+	WORD     $0x4e618a94 // FRINTN V20.2D, V20.2D
+	WORD     $0x4e618ab5 // FRINTN V21.2D, V21.2D
+	WORD     $0x4e618ad6 // FRINTN V22.2D, V22.2D
+	// t4 := math.FMA(-t3, float64(1.5707963267948966), t1)
+	VFMLS    V6.D2, V19.D2, V15.D2
+	VFMLS    V6.D2, V20.D2, V16.D2
+	VFMLS    V6.D2, V21.D2, V17.D2
+	VFMLS    V6.D2, V22.D2, V18.D2
+	// t5 := math.FMA(-t3, float64(6.123233995736766e-17), t4)
+	VFMLS    V7.D2, V19.D2, V15.D2
+	VFMLS    V7.D2, V20.D2, V16.D2
+	VFMLS    V7.D2, V21.D2, V17.D2
+	VFMLS    V7.D2, V22.D2, V18.D2
+	// t6 := float32(t5)
+	WORD     $0x0e6169f7 // FCVTN V23.2S, V15.2D
+	WORD     $0x4e616a17 // FCVTN2 V23.4S, V16.2D
+	WORD     $0x0e616a2f // FCVTN V15.2S, V17.2D
+	WORD     $0x4e616a4f // FCVTN2 V15.4S, V18.2D
+	// t7 := float32(t3)
+	WORD     $0x0e616a70 // FCVTN V16.2S, V19.2D
+	WORD     $0x4e616a90 // FCVTN2 V16.4S, V20.2D
+	WORD     $0x0e616ab1 // FCVTN V17.2S, V21.2D
+	WORD     $0x4e616ad1 // FCVTN2 V17.4S, V22.2D
+	// t8 := t7 + float32(1.2582912e+07)
+	WORD     $0x4e28d610 // FADD V16.4S, V16.4S, V8.4S
+	WORD     $0x4e28d631 // FADD V17.4S, V17.4S, V8.4S
+	// t10 := t9 + uint32(0x1)
+	VADD     V4.S4, V16.S4, V16.S4
+	VADD     V4.S4, V17.S4, V17.S4
+	// t11 := float32(t6 * t6)
+	WORD     $0x6e37def2 // FMUL V18.4S, V23.4S, V23.4S
+	WORD     $0x6e2fddf3 // FMUL V19.4S, V15.4S, V15.4S
+	// t12 := fma(float32(-0.00019518292), t11, float32(0.008332189))
+	FMOVQ    2144(R9), F20
+	VFMLA    V18.S4, V9.S4, V20.S4
+	FMOVQ    2144(R9), F21
+	VFMLA    V19.S4, V9.S4, V21.S4
+	// t13 := fma(t12, t11, float32(-0.16666655))
+	FMOVQ    2160(R9), F22
+	VFMLA    V18.S4, V20.S4, V22.S4
+	FMOVQ    2160(R9), F20
+	VFMLA    V19.S4, V21.S4, V20.S4
+	// t14 := fma(t11, t13, float32(1))
+	FMOVQ    64(R9), F21
+	VFMLA    V22.S4, V18.S4, V21.S4
+	FMOVQ    64(R9), F22
+	VFMLA    V20.S4, V19.S4, V22.S4
+	// t15 := float32(t6 * t14)
+	WORD     $0x6e35def7 // FMUL V23.4S, V23.4S, V21.4S
+	WORD     $0x6e36ddef // FMUL V15.4S, V15.4S, V22.4S
+	// t16 := float32(t11 * t11)
+	WORD     $0x6e32de54 // FMUL V20.4S, V18.4S, V18.4S
+	WORD     $0x6e33de75 // FMUL V21.4S, V19.4S, V19.4S
+	// t17 := fma(float32(2.4432567e-05), t11, float32(-0.0013887311))
+	FMOVQ    2176(R9), F22
+	VFMLA    V18.S4, V10.S4, V22.S4
+	FMOVQ    2176(R9), F24
+	VFMLA    V19.S4, V10.S4, V24.S4
+	// t18 := fma(t17, t11, float32(0.041666646))
+	FMOVQ    2224(R9), F25
+	VFMLA    V18.S4, V22.S4, V25.S4
+	FMOVQ    2224(R9), F22
+	VFMLA    V19.S4, V24.S4, V22.S4
+	// t19 := fma(t11, float32(-0.5), float32(1))
+	FMOVQ    64(R9), F24
+	VFMLA    V11.S4, V18.S4, V24.S4
+	FMOVQ    64(R9), F18
+	VFMLA    V11.S4, V19.S4, V18.S4
+	// t20 := fma(t16, t18, t19)
+	VFMLA    V25.S4, V20.S4, V24.S4
+	VFMLA    V22.S4, V21.S4, V18.S4
+	// t21 := t10 & uint32(0x1)
+	VAND     V4.B16, V16.B16, V19.B16
+	VAND     V4.B16, V17.B16, V20.B16
+	// t22 := t21 != 0
+	VCMTST   V19.S4, V19.S4, V19.S4
+	VCMTST   V20.S4, V20.S4, V20.S4
+	// t23 := t10 & uint32(0x2)
+	VAND     V12.B16, V16.B16, V16.B16
+	VAND     V12.B16, V17.B16, V17.B16
+	// t24 := t23 << 30
+	VSHL     $30, V16.S4, V16.S4
+	VSHL     $30, V17.S4, V17.S4
+	// t25 := pick(t22, t20, t15)
+	VBIT     V19.B16, V24.B16, V23.B16
+	VBIT     V20.B16, V18.B16, V15.B16
+	// t27 := math.Float32frombits(math.Float32bits(t25) ^ math.Float32bits(t26))
+	VEOR     V16.B16, V23.B16, V23.B16
+	VEOR     V17.B16, V15.B16, V15.B16
+	// dst[i] = t27
+	FSTPQ    (F23, F15), 0(R0)
+	// t29 := math.Float32frombits(math.Float32bits(t0) & 0x7fffffff)
+	WORD     $0x4ea0f9ad // FABS V13.4S, V13.4S
+	WORD     $0x4ea0f9ce // FABS V14.4S, V14.4S
+	// t31 := pick(t29 > most[i%16], t29, most[i%16])
+	WORD     $0x6ea0e5af // FCMGT V15.4S, V13.4S, V0.4S
+	VBIT     V15.B16, V13.B16, V0.B16
+	WORD     $0x6ea1e5cd // FCMGT V13.4S, V14.4S, V1.4S
+	VBIT     V13.B16, V14.B16, V1.B16
+	// most[i%16] = t31
+	// t0 := x[i]
+	FLDPQ    32(R1), (F13, F14)
+	// t1 := float64(t0)
+	WORD     $0x0e6179af // FCVTL V15.2D, V13.2S
+	WORD     $0x4e6179b0 // FCVTL2 V16.2D, V13.4S
+	WORD     $0x0e6179d1 // FCVTL V17.2D, V14.2S
+	WORD     $0x4e6179d2 // FCVTL2 V18.2D, V14.4S
+	// t2 := float64(t1 * float64(0.6366197723675814))
+	WORD     $0x6e65ddf3 // FMUL V19.2D, V15.2D, V5.2D
+	WORD     $0x6e65de14 // FMUL V20.2D, V16.2D, V5.2D
+	WORD     $0x6e65de35 // FMUL V21.2D, V17.2D, V5.2D
+	WORD     $0x6e65de56 // FMUL V22.2D, V18.2D, V5.2D
+	// t3 := float64(math.RoundToEven(float64(t2)))
+	WORD     $0x4e618a73 // FRINTN V19.2D, V19.2D
+	WORD     $0x4e618a94 // FRINTN V20.2D, V20.2D
+	WORD     $0x4e618ab5 // FRINTN V21.2D, V21.2D
+	WORD     $0x4e618ad6 // FRINTN V22.2D, V22.2D
+	// t4 := math.FMA(-t3, float64(1.5707963267948966), t1)
+	VFMLS    V6.D2, V19.D2, V15.D2
+	VFMLS    V6.D2, V20.D2, V16.D2
+	VFMLS    V6.D2, V21.D2, V17.D2
+	VFMLS    V6.D2, V22.D2, V18.D2
+	// t5 := math.FMA(-t3, float64(6.123233995736766e-17), t4)
+	VFMLS    V7.D2, V19.D2, V15.D2
+	VFMLS    V7.D2, V20.D2, V16.D2
+	VFMLS    V7.D2, V21.D2, V17.D2
+	VFMLS    V7.D2, V22.D2, V18.D2
+	// t6 := float32(t5)
+	WORD     $0x0e6169f7 // FCVTN V23.2S, V15.2D
+	WORD     $0x4e616a17 // FCVTN2 V23.4S, V16.2D
+	WORD     $0x0e616a2f // FCVTN V15.2S, V17.2D
+	WORD     $0x4e616a4f // FCVTN2 V15.4S, V18.2D
+	// t7 := float32(t3)
+	WORD     $0x0e616a70 // FCVTN V16.2S, V19.2D
+	WORD     $0x4e616a90 // FCVTN2 V16.4S, V20.2D
+	WORD     $0x0e616ab1 // FCVTN V17.2S, V21.2D
+	WORD     $0x4e616ad1 // FCVTN2 V17.4S, V22.2D
+	// t8 := t7 + float32(1.2582912e+07)
+	WORD     $0x4e28d610 // FADD V16.4S, V16.4S, V8.4S
+	WORD     $0x4e28d631 // FADD V17.4S, V17.4S, V8.4S
+	// t10 := t9 + uint32(0x1)
+	VADD     V4.S4, V16.S4, V16.S4
+	VADD     V4.S4, V17.S4, V17.S4
+	// t11 := float32(t6 * t6)
+	WORD     $0x6e37def2 // FMUL V18.4S, V23.4S, V23.4S
+	WORD     $0x6e2fddf3 // FMUL V19.4S, V15.4S, V15.4S
+	// t12 := fma(float32(-0.00019518292), t11, float32(0.008332189))
+	FMOVQ    2144(R9), F20
+	VFMLA    V18.S4, V9.S4, V20.S4
+	FMOVQ    2144(R9), F21
+	VFMLA    V19.S4, V9.S4, V21.S4
+	// t13 := fma(t12, t11, float32(-0.16666655))
+	FMOVQ    2160(R9), F22
+	VFMLA    V18.S4, V20.S4, V22.S4
+	FMOVQ    2160(R9), F20
+	VFMLA    V19.S4, V21.S4, V20.S4
+	// t14 := fma(t11, t13, float32(1))
+	FMOVQ    64(R9), F21
+	VFMLA    V22.S4, V18.S4, V21.S4
+	FMOVQ    64(R9), F22
+	VFMLA    V20.S4, V19.S4, V22.S4
+	// t15 := float32(t6 * t14)
+	WORD     $0x6e35def7 // FMUL V23.4S, V23.4S, V21.4S
+	WORD     $0x6e36ddef // FMUL V15.4S, V15.4S, V22.4S
+	// t16 := float32(t11 * t11)
+	WORD     $0x6e32de54 // FMUL V20.4S, V18.4S, V18.4S
+	WORD     $0x6e33de75 // FMUL V21.4S, V19.4S, V19.4S
+	// t17 := fma(float32(2.4432567e-05), t11, float32(-0.0013887311))
+	FMOVQ    2176(R9), F22
+	VFMLA    V18.S4, V10.S4, V22.S4
+	FMOVQ    2176(R9), F24
+	VFMLA    V19.S4, V10.S4, V24.S4
+	// t18 := fma(t17, t11, float32(0.041666646))
+	FMOVQ    2224(R9), F25
+	VFMLA    V18.S4, V22.S4, V25.S4
+	FMOVQ    2224(R9), F22
+	VFMLA    V19.S4, V24.S4, V22.S4
+	// t19 := fma(t11, float32(-0.5), float32(1))
+	FMOVQ    64(R9), F24
+	VFMLA    V11.S4, V18.S4, V24.S4
+	FMOVQ    64(R9), F18
+	VFMLA    V11.S4, V19.S4, V18.S4
+	// t20 := fma(t16, t18, t19)
+	VFMLA    V25.S4, V20.S4, V24.S4
+	VFMLA    V22.S4, V21.S4, V18.S4
+	// t21 := t10 & uint32(0x1)
+	VAND     V4.B16, V16.B16, V19.B16
+	VAND     V4.B16, V17.B16, V20.B16
+	// t22 := t21 != 0
+	VCMTST   V19.S4, V19.S4, V19.S4
+	VCMTST   V20.S4, V20.S4, V20.S4
+	// t23 := t10 & uint32(0x2)
+	VAND     V12.B16, V16.B16, V16.B16
+	VAND     V12.B16, V17.B16, V17.B16
+	// t24 := t23 << 30
+	VSHL     $30, V16.S4, V16.S4
+	VSHL     $30, V17.S4, V17.S4
+	// t25 := pick(t22, t20, t15)
+	VBIT     V19.B16, V24.B16, V23.B16
+	VBIT     V20.B16, V18.B16, V15.B16
+	// t27 := math.Float32frombits(math.Float32bits(t25) ^ math.Float32bits(t26))
+	VEOR     V16.B16, V23.B16, V23.B16
+	VEOR     V17.B16, V15.B16, V15.B16
+	// dst[i] = t27
+	FSTPQ    (F23, F15), 32(R0)
+	// t29 := math.Float32frombits(math.Float32bits(t0) & 0x7fffffff)
+	WORD     $0x4ea0f9ad // FABS V13.4S, V13.4S
+	WORD     $0x4ea0f9ce // FABS V14.4S, V14.4S
+	// t31 := pick(t29 > most[i%16], t29, most[i%16])
+	WORD     $0x6ea2e5af // FCMGT V15.4S, V13.4S, V2.4S
+	VBIT     V15.B16, V13.B16, V2.B16
+	WORD     $0x6ea3e5cd // FCMGT V13.4S, V14.4S, V3.4S
+	VBIT     V13.B16, V14.B16, V3.B16
+	// most[i%16] = t31
+	ADD      $64, R0
+	ADD      $64, R1
+	SUBS     $16, R8, R8
+	BNE      loop
+	MOVD     most+24(FP), R10
+	VST1.P   [V0.S4, V1.S4, V2.S4, V3.S4], 64(R10)
+	RET
+
+// func tanNEON(dst *float32, x *float32, n int, most *float32)
+// R0 dst, R1 x, R8 what is left, R9 constants. Four elements a register, 2 side by side.
+// V0-V3 most, V4 float64(0.6366197723675814), V5 float64(1.5707963267948966), V6 float64(6.123233995736766e-17), V7 float32(1.2582912e+07), V8 float32(0.0043719225), V9 uint32(0x1), V10 float32(-1).
+TEXT ·tanNEON(SB), NOSPLIT, $0-32
+	MOVD     dst+0(FP), R0
+	MOVD     x+8(FP), R1
+	MOVD     n+16(FP), R8
+	MOVD     $neonConstants<>(SB), R9
+	MOVD     most+24(FP), R10
+	VLD1.P   64(R10), [V0.S4, V1.S4, V2.S4, V3.S4]
+	FMOVQ    2288(R9), F4
+	FMOVQ    2272(R9), F5
+	FMOVQ    2240(R9), F6
+	FMOVQ    144(R9), F7
+	FMOVQ    2304(R9), F8
+	FMOVQ    1472(R9), F9
+	FMOVQ    1552(R9), F10
+
+loop:
+	// t0 := x[i]
+	FLDPQ    0(R1), (F11, F12)
+	// t1 := float64(t0)
+	WORD     $0x0e61796d // FCVTL V13.2D, V11.2S
+	WORD     $0x4e61796e // FCVTL2 V14.2D, V11.4S
+	WORD     $0x0e61798f // FCVTL V15.2D, V12.2S
+	WORD     $0x4e617990 // FCVTL2 V16.2D, V12.4S
+	// t2 := float64(t1 * float64(0.6366197723675814))
+	WORD     $0x6e64ddb1 // FMUL V17.2D, V13.2D, V4.2D
+	WORD     $0x6e64ddd2 // FMUL V18.2D, V14.2D, V4.2D
+	WORD     $0x6e64ddf3 // FMUL V19.2D, V15.2D, V4.2D
+	WORD     $0x6e64de14 // FMUL V20.2D, V16.2D, V4.2D
+	// t3 := float64(math.RoundToEven(float64(t2)))
+	WORD     $0x4e618a31 // FRINTN V17.2D, V17.2D
+	WORD     $0x4e618a52 // FRINTN V18.2D, V18.2D
+	WORD     $0x4e618a73 // FRINTN V19.2D, V19.2D
+	WORD     $0x4e618a94 // FRINTN V20.2D, V20.2D
+	// t4 := math.FMA(-t3, float64(1.5707963267948966), t1)
+	VFMLS    V5.D2, V17.D2, V13.D2
+	VFMLS    V5.D2, V18.D2, V14.D2
+	VFMLS    V5.D2, V19.D2, V15.D2
+	VFMLS    V5.D2, V20.D2, V16.D2
+	// t5 := math.FMA(-t3, float64(6.123233995736766e-17), t4)
+	VFMLS    V6.D2, V17.D2, V13.D2
+	VFMLS    V6.D2, V18.D2, V14.D2
+	VFMLS    V6.D2, V19.D2, V15.D2
+	VFMLS    V6.D2, V20.D2, V16.D2
+	// t6 := float32(t5)
+	WORD     $0x0e6169b5 // FCVTN V21.2S, V13.2D
+	WORD     $0x4e6169d5 // FCVTN2 V21.4S, V14.2D
+	WORD     $0x0e6169f6 // FCVTN V22.2S, V15.2D
+	WORD     $0x4e616a16 // FCVTN2 V22.4S, V16.2D
+	// t7 := float32(t3)
+	WORD     $0x0e616a37 // FCVTN V23.2S, V17.2D
+	WORD     $0x4e616a57 // FCVTN2 V23.4S, V18.2D
+	WORD     $0x0e616a71 // FCVTN V17.2S, V19.2D
+	WORD     $0x4e616a91 // FCVTN2 V17.4S, V20.2D
+	// t8 := t7 + float32(1.2582912e+07)
+	WORD     $0x4e27d6f7 // FADD V23.4S, V23.4S, V7.4S
+	WORD     $0x4e27d631 // FADD V17.4S, V17.4S, V7.4S
+	// t10 := float32(t6 * t6)
+	WORD     $0x6e35deb2 // FMUL V18.4S, V21.4S, V21.4S
+	WORD     $0x6e36ded3 // FMUL V19.4S, V22.4S, V22.4S
+	// t11 := float32(t6 * t10)
+	WORD     $0x6e32deb5 // FMUL V21.4S, V21.4S, V18.4S
+	WORD     $0x6e33ded6 // FMUL V22.4S, V22.4S, V19.4S
+	// t12 := fma(float32(0.0043719225), t10, float32(9.950885e-05))
+	FMOVQ    2320(R9), F20
+	VFMLA    V18.S4, V8.S4, V20.S4
+	FMOVQ    2320(R9), F24
+	VFMLA    V19.S4, V8.S4, V24.S4
+	// t13 := fma(t12, t10, float32(0.010826708))
+	FMOVQ    2336(R9), F25
+	VFMLA    V18.S4, V20.S4, V25.S4
+	FMOVQ    2336(R9), F20
+	VFMLA    V19.S4, V24.S4, V20.S4
+	// t14 := fma(t13, t10, float32(0.021286387))
+	FMOVQ    2352(R9), F24
+	VFMLA    V18.S4, V25.S4, V24.S4
+	FMOVQ    2352(R9), F25
+	VFMLA    V19.S4, V20.S4, V25.S4
+	// t15 := fma(t14, t10, float32(0.0540589))
+	FMOVQ    2368(R9), F20
+	VFMLA    V18.S4, V24.S4, V20.S4
+	FMOVQ    2368(R9), F24
+	VFMLA    V19.S4, V25.S4, V24.S4
+	// t16 := fma(t15, t10, float32(0.13332675))
+	FMOVQ    2384(R9), F25
+	VFMLA    V18.S4, V20.S4, V25.S4
+	FMOVQ    2384(R9), F20
+	VFMLA    V19.S4, V24.S4, V20.S4
+	// t17 := fma(t16, t10, float32(0.3333335))
+	FMOVQ    2400(R9), F24
+	VFMLA    V18.S4, V25.S4, V24.S4
+	FMOVQ    2400(R9), F18
+	VFMLA    V19.S4, V20.S4, V18.S4
+	// t18 := float32(t11 * t17)
+	WORD     $0x6e38deb5 // FMUL V21.4S, V21.4S, V24.4S
+	WORD     $0x6e32ded6 // FMUL V22.4S, V22.4S, V18.4S
+	// t19 := float64(t18)
+	WORD     $0x0e617ab2 // FCVTL V18.2D, V21.2S
+	WORD     $0x4e617ab3 // FCVTL2 V19.2D, V21.4S
+	WORD     $0x0e617ad4 // FCVTL V20.2D, V22.2S
+	WORD     $0x4e617ad5 // FCVTL2 V21.2D, V22.4S
+	// t20 := t5 + t19
+	WORD     $0x4e72d5ad // FADD V13.2D, V13.2D, V18.2D
+	WORD     $0x4e73d5ce // FADD V14.2D, V14.2D, V19.2D
+	WORD     $0x4e74d5ef // FADD V15.2D, V15.2D, V20.2D
+	WORD     $0x4e75d610 // FADD V16.2D, V16.2D, V21.2D
+	// t21 := float32(t20)
+	WORD     $0x0e6169b2 // FCVTN V18.2S, V13.2D
+	WORD     $0x4e6169d2 // FCVTN2 V18.4S, V14.2D
+	WORD     $0x0e6169ed // FCVTN V13.2S, V15.2D
+	WORD     $0x4e616a0d // FCVTN2 V13.4S, V16.2D
+	// t22 := t9 & uint32(0x1)
+	VAND     V9.B16, V23.B16, V23.B16
+	VAND     V9.B16, V17.B16, V17.B16
+	// t23 := t22 != 0
+	VCMTST   V23.S4, V23.S4, V23.S4
+	VCMTST   V17.S4, V17.S4, V17.S4
+	// t24 := float32(-1) / t21
+	WORD     $0x6e32fd4e // FDIV V14.4S, V10.4S, V18.4S
+	WORD     $0x6e2dfd4f // FDIV V15.4S, V10.4S, V13.4S
+	// t25 := pick(t23, t24, t21)
+	VBIT     V23.B16, V14.B16, V18.B16
+	VBIT     V17.B16, V15.B16, V13.B16
+	// dst[i] = t25
+	FSTPQ    (F18, F13), 0(R0)
+	// t27 := math.Float32frombits(math.Float32bits(t0) & 0x7fffffff)
+	WORD     $0x4ea0f96b // FABS V11.4S, V11.4S
+	WORD     $0x4ea0f98c // FABS V12.4S, V12.4S
+	// t29 := pick(t27 > most[i%16], t27, most[i%16])
+	WORD     $0x6ea0e56d // FCMGT V13.4S, V11.4S, V0.4S
+	VBIT     V13.B16, V11.B16, V0.B16
+	WORD     $0x6ea1e58b // FCMGT V11.4S, V12.4S, V1.4S
+	VBIT     V11.B16, V12.B16, V1.B16
+	// most[i%16] = t29
+	// t0 := x[i]
+	FLDPQ    32(R1), (F11, F12)
+	// t1 := float64(t0)
+	WORD     $0x0e61796d // FCVTL V13.2D, V11.2S
+	WORD     $0x4e61796e // FCVTL2 V14.2D, V11.4S
+	WORD     $0x0e61798f // FCVTL V15.2D, V12.2S
+	WORD     $0x4e617990 // FCVTL2 V16.2D, V12.4S
+	// t2 := float64(t1 * float64(0.6366197723675814))
+	WORD     $0x6e64ddb1 // FMUL V17.2D, V13.2D, V4.2D
+	WORD     $0x6e64ddd2 // FMUL V18.2D, V14.2D, V4.2D
+	WORD     $0x6e64ddf3 // FMUL V19.2D, V15.2D, V4.2D
+	WORD     $0x6e64de14 // FMUL V20.2D, V16.2D, V4.2D
+	// t3 := float64(math.RoundToEven(float64(t2)))
+	WORD     $0x4e618a31 // FRINTN V17.2D, V17.2D
+	WORD     $0x4e618a52 // FRINTN V18.2D, V18.2D
+	WORD     $0x4e618a73 // FRINTN V19.2D, V19.2D
+	WORD     $0x4e618a94 // FRINTN V20.2D, V20.2D
+	// t4 := math.FMA(-t3, float64(1.5707963267948966), t1)
+	VFMLS    V5.D2, V17.D2, V13.D2
+	VFMLS    V5.D2, V18.D2, V14.D2
+	VFMLS    V5.D2, V19.D2, V15.D2
+	VFMLS    V5.D2, V20.D2, V16.D2
+	// t5 := math.FMA(-t3, float64(6.123233995736766e-17), t4)
+	VFMLS    V6.D2, V17.D2, V13.D2
+	VFMLS    V6.D2, V18.D2, V14.D2
+	VFMLS    V6.D2, V19.D2, V15.D2
+	VFMLS    V6.D2, V20.D2, V16.D2
+	// t6 := float32(t5)
+	WORD     $0x0e6169b5 // FCVTN V21.2S, V13.2D
+	WORD     $0x4e6169d5 // FCVTN2 V21.4S, V14.2D
+	WORD     $0x0e6169f6 // FCVTN V22.2S, V15.2D
+	WORD     $0x4e616a16 // FCVTN2 V22.4S, V16.2D
+	// t7 := float32(t3)
+	WORD     $0x0e616a37 // FCVTN V23.2S, V17.2D
+	WORD     $0x4e616a57 // FCVTN2 V23.4S, V18.2D
+	WORD     $0x0e616a71 // FCVTN V17.2S, V19.2D
+	WORD     $0x4e616a91 // FCVTN2 V17.4S, V20.2D
+	// t8 := t7 + float32(1.2582912e+07)
+	WORD     $0x4e27d6f7 // FADD V23.4S, V23.4S, V7.4S
+	WORD     $0x4e27d631 // FADD V17.4S, V17.4S, V7.4S
+	// t10 := float32(t6 * t6)
+	WORD     $0x6e35deb2 // FMUL V18.4S, V21.4S, V21.4S
+	WORD     $0x6e36ded3 // FMUL V19.4S, V22.4S, V22.4S
+	// t11 := float32(t6 * t10)
+	WORD     $0x6e32deb5 // FMUL V21.4S, V21.4S, V18.4S
+	WORD     $0x6e33ded6 // FMUL V22.4S, V22.4S, V19.4S
+	// t12 := fma(float32(0.0043719225), t10, float32(9.950885e-05))
+	FMOVQ    2320(R9), F20
+	VFMLA    V18.S4, V8.S4, V20.S4
+	FMOVQ    2320(R9), F24
+	VFMLA    V19.S4, V8.S4, V24.S4
+	// t13 := fma(t12, t10, float32(0.010826708))
+	FMOVQ    2336(R9), F25
+	VFMLA    V18.S4, V20.S4, V25.S4
+	FMOVQ    2336(R9), F20
+	VFMLA    V19.S4, V24.S4, V20.S4
+	// t14 := fma(t13, t10, float32(0.021286387))
+	FMOVQ    2352(R9), F24
+	VFMLA    V18.S4, V25.S4, V24.S4
+	FMOVQ    2352(R9), F25
+	VFMLA    V19.S4, V20.S4, V25.S4
+	// t15 := fma(t14, t10, float32(0.0540589))
+	FMOVQ    2368(R9), F20
+	VFMLA    V18.S4, V24.S4, V20.S4
+	FMOVQ    2368(R9), F24
+	VFMLA    V19.S4, V25.S4, V24.S4
+	// t16 := fma(t15, t10, float32(0.13332675))
+	FMOVQ    2384(R9), F25
+	VFMLA    V18.S4, V20.S4, V25.S4
+	FMOVQ    2384(R9), F20
+	VFMLA    V19.S4, V24.S4, V20.S4
+	// t17 := fma(t16, t10, float32(0.3333335))
+	FMOVQ    2400(R9), F24
+	VFMLA    V18.S4, V25.S4, V24.S4
+	FMOVQ    2400(R9), F18
+	VFMLA    V19.S4, V20.S4, V18.S4
+	// t18 := float32(t11 * t17)
+	WORD     $0x6e38deb5 // FMUL V21.4S, V21.4S, V24.4S
+	WORD     $0x6e32ded6 // FMUL V22.4S, V22.4S, V18.4S
+	// t19 := float64(t18)
+	WORD     $0x0e617ab2 // FCVTL V18.2D, V21.2S
+	WORD     $0x4e617ab3 // FCVTL2 V19.2D, V21.4S
+	WORD     $0x0e617ad4 // FCVTL V20.2D, V22.2S
+	WORD     $0x4e617ad5 // FCVTL2 V21.2D, V22.4S
+	// t20 := t5 + t19
+	WORD     $0x4e72d5ad // FADD V13.2D, V13.2D, V18.2D
+	WORD     $0x4e73d5ce // FADD V14.2D, V14.2D, V19.2D
+	WORD     $0x4e74d5ef // FADD V15.2D, V15.2D, V20.2D
+	WORD     $0x4e75d610 // FADD V16.2D, V16.2D, V21.2D
+	// t21 := float32(t20)
+	WORD     $0x0e6169b2 // FCVTN V18.2S, V13.2D
+	WORD     $0x4e6169d2 // FCVTN2 V18.4S, V14.2D
+	WORD     $0x0e6169ed // FCVTN V13.2S, V15.2D
+	WORD     $0x4e616a0d // FCVTN2 V13.4S, V16.2D
+	// t22 := t9 & uint32(0x1)
+	VAND     V9.B16, V23.B16, V23.B16
+	VAND     V9.B16, V17.B16, V17.B16
+	// t23 := t22 != 0
+	VCMTST   V23.S4, V23.S4, V23.S4
+	VCMTST   V17.S4, V17.S4, V17.S4
+	// t24 := float32(-1) / t21
+	WORD     $0x6e32fd4e // FDIV V14.4S, V10.4S, V18.4S
+	WORD     $0x6e2dfd4f // FDIV V15.4S, V10.4S, V13.4S
+	// t25 := pick(t23, t24, t21)
+	VBIT     V23.B16, V14.B16, V18.B16
+	VBIT     V17.B16, V15.B16, V13.B16
+	// dst[i] = t25
+	FSTPQ    (F18, F13), 32(R0)
+	// t27 := math.Float32frombits(math.Float32bits(t0) & 0x7fffffff)
+	WORD     $0x4ea0f96b // FABS V11.4S, V11.4S
+	WORD     $0x4ea0f98c // FABS V12.4S, V12.4S
+	// t29 := pick(t27 > most[i%16], t27, most[i%16])
+	WORD     $0x6ea2e56d // FCMGT V13.4S, V11.4S, V2.4S
+	VBIT     V13.B16, V11.B16, V2.B16
+	WORD     $0x6ea3e58b // FCMGT V11.4S, V12.4S, V3.4S
+	VBIT     V11.B16, V12.B16, V3.B16
+	// most[i%16] = t29
+	ADD      $64, R0
+	ADD      $64, R1
+	SUBS     $16, R8, R8
+	BNE      loop
+	MOVD     most+24(FP), R10
+	VST1.P   [V0.S4, V1.S4, V2.S4, V3.S4], 64(R10)
+	RET
+
+// func fmodNEON(dst *float32, x *float32, y *float32, n int, most *float32)
+// R0 dst, R1 x, R2 y, R8 what is left, R9 constants. Four elements a register, 2 side by side.
+// V0-V3 most, V4 math.Float32frombits(0x80000000).
+TEXT ·fmodNEON(SB), NOSPLIT, $0-40
+	MOVD     dst+0(FP), R0
+	MOVD     x+8(FP), R1
+	MOVD     y+16(FP), R2
+	MOVD     n+24(FP), R8
+	MOVD     $neonConstants<>(SB), R9
+	MOVD     most+32(FP), R10
+	VLD1.P   64(R10), [V0.S4, V1.S4, V2.S4, V3.S4]
+	FMOVQ    512(R9), F4
+
+loop:
+	// t0 := x[i]
+	FLDPQ    0(R1), (F5, F6)
+	// t1 := y[i]
+	FLDPQ    0(R2), (F7, F8)
+	// t2 := float64(t0)
+	WORD     $0x0e6178a9 // FCVTL V9.2D, V5.2S
+	WORD     $0x4e6178aa // FCVTL2 V10.2D, V5.4S
+	WORD     $0x0e6178cb // FCVTL V11.2D, V6.2S
+	WORD     $0x4e6178cc // FCVTL2 V12.2D, V6.4S
+	// t3 := float64(t1)
+	WORD     $0x0e6178ed // FCVTL V13.2D, V7.2S
+	WORD     $0x4e6178ee // FCVTL2 V14.2D, V7.4S
+	WORD     $0x0e61790f // FCVTL V15.2D, V8.2S
+	WORD     $0x4e617910 // FCVTL2 V16.2D, V8.4S
+	// t4 := t2 / t3
+	WORD     $0x6e6dfd31 // FDIV V17.2D, V9.2D, V13.2D
+	WORD     $0x6e6efd52 // FDIV V18.2D, V10.2D, V14.2D
+	WORD     $0x6e6ffd73 // FDIV V19.2D, V11.2D, V15.2D
+	WORD     $0x6e70fd94 // FDIV V20.2D, V12.2D, V16.2D
+	// t5 := float64(math.Trunc(float64(t4)))
+	WORD     $0x4ee19a31 // FRINTZ V17.2D, V17.2D
+	WORD     $0x4ee19a52 // FRINTZ V18.2D, V18.2D
+	WORD     $0x4ee19a73 // FRINTZ V19.2D, V19.2D
+	WORD     $0x4ee19a94 // FRINTZ V20.2D, V20.2D
+	// t6 := math.FMA(-t5, t3, t2)
+	VFMLS    V13.D2, V17.D2, V9.D2
+	VFMLS    V14.D2, V18.D2, V10.D2
+	VFMLS    V15.D2, V19.D2, V11.D2
+	VFMLS    V16.D2, V20.D2, V12.D2
+	// t7 := float32(t6)
+	WORD     $0x0e61692d // FCVTN V13.2S, V9.2D
+	WORD     $0x4e61694d // FCVTN2 V13.4S, V10.2D
+	WORD     $0x0e616969 // FCVTN V9.2S, V11.2D
+	WORD     $0x4e616989 // FCVTN2 V9.4S, V12.2D
+	// t8 := math.Float32frombits(math.Float32bits(t0) & 0x80000000)
+	VAND     V4.B16, V5.B16, V10.B16
+	VAND     V4.B16, V6.B16, V11.B16
+	// t9 := math.Float32frombits(math.Float32bits(t7) | math.Float32bits(t8))
+	VORR     V10.B16, V13.B16, V13.B16
+	VORR     V11.B16, V9.B16, V9.B16
+	// t10 := math.Float32frombits(math.Float32bits(t0) & 0x7fffffff)
+	WORD     $0x4ea0f8aa // FABS V10.4S, V5.4S
+	WORD     $0x4ea0f8cb // FABS V11.4S, V6.4S
+	// t11 := math.Float32frombits(math.Float32bits(t1) & 0x7fffffff)
+	WORD     $0x4ea0f8e7 // FABS V7.4S, V7.4S
+	WORD     $0x4ea0f908 // FABS V8.4S, V8.4S
+	// t12 := t10 < t11
+	WORD     $0x6eaae4ea // FCMGT V10.4S, V7.4S, V10.4S
+	WORD     $0x6eabe50b // FCMGT V11.4S, V8.4S, V11.4S
+	// t13 := pick(t12, t0, t9)
+	VBIT     V10.B16, V5.B16, V13.B16
+	VBIT     V11.B16, V6.B16, V9.B16
+	// t14 := float32(t5)
+	WORD     $0x0e616a25 // FCVTN V5.2S, V17.2D
+	WORD     $0x4e616a45 // FCVTN2 V5.4S, V18.2D
+	WORD     $0x0e616a66 // FCVTN V6.2S, V19.2D
+	WORD     $0x4e616a86 // FCVTN2 V6.4S, V20.2D
+	// dst[i] = t13
+	FSTPQ    (F13, F9), 0(R0)
+	// t16 := math.Float32frombits(math.Float32bits(t14) & 0x7fffffff)
+	WORD     $0x4ea0f8a5 // FABS V5.4S, V5.4S
+	WORD     $0x4ea0f8c6 // FABS V6.4S, V6.4S
+	// t18 := pick(t16 > most[i%16], t16, most[i%16])
+	WORD     $0x6ea0e4a7 // FCMGT V7.4S, V5.4S, V0.4S
+	VBIT     V7.B16, V5.B16, V0.B16
+	WORD     $0x6ea1e4c5 // FCMGT V5.4S, V6.4S, V1.4S
+	VBIT     V5.B16, V6.B16, V1.B16
+	// most[i%16] = t18
+	// t0 := x[i]
+	FLDPQ    32(R1), (F5, F6)
+	// t1 := y[i]
+	FLDPQ    32(R2), (F7, F8)
+	// t2 := float64(t0)
+	WORD     $0x0e6178a9 // FCVTL V9.2D, V5.2S
+	WORD     $0x4e6178aa // FCVTL2 V10.2D, V5.4S
+	WORD     $0x0e6178cb // FCVTL V11.2D, V6.2S
+	WORD     $0x4e6178cc // FCVTL2 V12.2D, V6.4S
+	// t3 := float64(t1)
+	WORD     $0x0e6178ed // FCVTL V13.2D, V7.2S
+	WORD     $0x4e6178ee // FCVTL2 V14.2D, V7.4S
+	WORD     $0x0e61790f // FCVTL V15.2D, V8.2S
+	WORD     $0x4e617910 // FCVTL2 V16.2D, V8.4S
+	// t4 := t2 / t3
+	WORD     $0x6e6dfd31 // FDIV V17.2D, V9.2D, V13.2D
+	WORD     $0x6e6efd52 // FDIV V18.2D, V10.2D, V14.2D
+	WORD     $0x6e6ffd73 // FDIV V19.2D, V11.2D, V15.2D
+	WORD     $0x6e70fd94 // FDIV V20.2D, V12.2D, V16.2D
+	// t5 := float64(math.Trunc(float64(t4)))
+	WORD     $0x4ee19a31 // FRINTZ V17.2D, V17.2D
+	WORD     $0x4ee19a52 // FRINTZ V18.2D, V18.2D
+	WORD     $0x4ee19a73 // FRINTZ V19.2D, V19.2D
+	WORD     $0x4ee19a94 // FRINTZ V20.2D, V20.2D
+	// t6 := math.FMA(-t5, t3, t2)
+	VFMLS    V13.D2, V17.D2, V9.D2
+	VFMLS    V14.D2, V18.D2, V10.D2
+	VFMLS    V15.D2, V19.D2, V11.D2
+	VFMLS    V16.D2, V20.D2, V12.D2
+	// t7 := float32(t6)
+	WORD     $0x0e61692d // FCVTN V13.2S, V9.2D
+	WORD     $0x4e61694d // FCVTN2 V13.4S, V10.2D
+	WORD     $0x0e616969 // FCVTN V9.2S, V11.2D
+	WORD     $0x4e616989 // FCVTN2 V9.4S, V12.2D
+	// t8 := math.Float32frombits(math.Float32bits(t0) & 0x80000000)
+	VAND     V4.B16, V5.B16, V10.B16
+	VAND     V4.B16, V6.B16, V11.B16
+	// t9 := math.Float32frombits(math.Float32bits(t7) | math.Float32bits(t8))
+	VORR     V10.B16, V13.B16, V13.B16
+	VORR     V11.B16, V9.B16, V9.B16
+	// t10 := math.Float32frombits(math.Float32bits(t0) & 0x7fffffff)
+	WORD     $0x4ea0f8aa // FABS V10.4S, V5.4S
+	WORD     $0x4ea0f8cb // FABS V11.4S, V6.4S
+	// t11 := math.Float32frombits(math.Float32bits(t1) & 0x7fffffff)
+	WORD     $0x4ea0f8e7 // FABS V7.4S, V7.4S
+	WORD     $0x4ea0f908 // FABS V8.4S, V8.4S
+	// t12 := t10 < t11
+	WORD     $0x6eaae4ea // FCMGT V10.4S, V7.4S, V10.4S
+	WORD     $0x6eabe50b // FCMGT V11.4S, V8.4S, V11.4S
+	// t13 := pick(t12, t0, t9)
+	VBIT     V10.B16, V5.B16, V13.B16
+	VBIT     V11.B16, V6.B16, V9.B16
+	// t14 := float32(t5)
+	WORD     $0x0e616a25 // FCVTN V5.2S, V17.2D
+	WORD     $0x4e616a45 // FCVTN2 V5.4S, V18.2D
+	WORD     $0x0e616a66 // FCVTN V6.2S, V19.2D
+	WORD     $0x4e616a86 // FCVTN2 V6.4S, V20.2D
+	// dst[i] = t13
+	FSTPQ    (F13, F9), 32(R0)
+	// t16 := math.Float32frombits(math.Float32bits(t14) & 0x7fffffff)
+	WORD     $0x4ea0f8a5 // FABS V5.4S, V5.4S
+	WORD     $0x4ea0f8c6 // FABS V6.4S, V6.4S
+	// t18 := pick(t16 > most[i%16], t16, most[i%16])
+	WORD     $0x6ea2e4a7 // FCMGT V7.4S, V5.4S, V2.4S
+	VBIT     V7.B16, V5.B16, V2.B16
+	WORD     $0x6ea3e4c5 // FCMGT V5.4S, V6.4S, V3.4S
+	VBIT     V5.B16, V6.B16, V3.B16
+	// most[i%16] = t18
+	ADD      $64, R0
+	ADD      $64, R1
+	ADD      $64, R2
+	SUBS     $16, R8, R8
+	BNE      loop
+	MOVD     most+32(FP), R10
+	VST1.P   [V0.S4, V1.S4, V2.S4, V3.S4], 64(R10)
+	RET
+
+// func remainderNEON(dst *float32, x *float32, y *float32, n int, most *float32)
+// R0 dst, R1 x, R2 y, R8 what is left, R9 constants. Four elements a register, 2 side by side.
+// V0-V3 most, V4 math.Float32frombits(0x80000000), V5 uint32(0x1).
+TEXT ·remainderNEON(SB), NOSPLIT, $0-40
+	MOVD     dst+0(FP), R0
+	MOVD     x+8(FP), R1
+	MOVD     y+16(FP), R2
+	MOVD     n+24(FP), R8
+	MOVD     $neonConstants<>(SB), R9
+	MOVD     most+32(FP), R10
+	VLD1.P   64(R10), [V0.S4, V1.S4, V2.S4, V3.S4]
+	FMOVQ    512(R9), F4
+	FMOVQ    1472(R9), F5
+
+loop:
+	// t0 := x[i]
+	FLDPQ    0(R1), (F6, F7)
+	// t1 := y[i]
+	FLDPQ    0(R2), (F8, F9)
+	// t2 := float64(t0)
+	WORD     $0x0e6178ca // FCVTL V10.2D, V6.2S
+	WORD     $0x4e6178cb // FCVTL2 V11.2D, V6.4S
+	WORD     $0x0e6178ec // FCVTL V12.2D, V7.2S
+	WORD     $0x4e6178ed // FCVTL2 V13.2D, V7.4S
+	// t3 := float64(t1)
+	WORD     $0x0e61790e // FCVTL V14.2D, V8.2S
+	WORD     $0x4e61790f // FCVTL2 V15.2D, V8.4S
+	WORD     $0x0e617930 // FCVTL V16.2D, V9.2S
+	WORD     $0x4e617931 // FCVTL2 V17.2D, V9.4S
+	// t4 := t2 / t3
+	WORD     $0x6e6efd52 // FDIV V18.2D, V10.2D, V14.2D
+	WORD     $0x6e6ffd73 // FDIV V19.2D, V11.2D, V15.2D
+	WORD     $0x6e70fd94 // FDIV V20.2D, V12.2D, V16.2D
+	WORD     $0x6e71fdb5 // FDIV V21.2D, V13.2D, V17.2D
+	// t5 := float64(math.Trunc(float64(t4)))
+	WORD     $0x4ee19a52 // FRINTZ V18.2D, V18.2D
+	WORD     $0x4ee19a73 // FRINTZ V19.2D, V19.2D
+	WORD     $0x4ee19a94 // FRINTZ V20.2D, V20.2D
+	WORD     $0x4ee19ab5 // FRINTZ V21.2D, V21.2D
+	// t6 := math.FMA(-t5, t3, t2)
+	VFMLS    V14.D2, V18.D2, V10.D2
+	VFMLS    V15.D2, V19.D2, V11.D2
+	VFMLS    V16.D2, V20.D2, V12.D2
+	VFMLS    V17.D2, V21.D2, V13.D2
+	// t7 := float32(t6)
+	WORD     $0x0e61694e // FCVTN V14.2S, V10.2D
+	WORD     $0x4e61696e // FCVTN2 V14.4S, V11.2D
+	WORD     $0x0e61698a // FCVTN V10.2S, V12.2D
+	WORD     $0x4e6169aa // FCVTN2 V10.4S, V13.2D
+	// t8 := math.Float32frombits(math.Float32bits(t0) & 0x80000000)
+	VAND     V4.B16, V6.B16, V11.B16
+	VAND     V4.B16, V7.B16, V12.B16
+	// t9 := math.Float32frombits(math.Float32bits(t7) | math.Float32bits(t8))
+	VORR     V11.B16, V14.B16, V14.B16
+	VORR     V12.B16, V10.B16, V10.B16
+	// t10 := math.Float32frombits(math.Float32bits(t0) & 0x7fffffff)
+	WORD     $0x4ea0f8cb // FABS V11.4S, V6.4S
+	WORD     $0x4ea0f8ec // FABS V12.4S, V7.4S
+	// t11 := math.Float32frombits(math.Float32bits(t1) & 0x7fffffff)
+	WORD     $0x4ea0f90d // FABS V13.4S, V8.4S
+	WORD     $0x4ea0f92f // FABS V15.4S, V9.4S
+	// t12 := t10 < t11
+	WORD     $0x6eabe5ab // FCMGT V11.4S, V13.4S, V11.4S
+	WORD     $0x6eace5ec // FCMGT V12.4S, V15.4S, V12.4S
+	// t13 := pick(t12, t0, t9)
+	VBIT     V11.B16, V6.B16, V14.B16
+	VBIT     V12.B16, V7.B16, V10.B16
+	// t14 := float32(t5)
+	WORD     $0x0e616a46 // FCVTN V6.2S, V18.2D
+	WORD     $0x4e616a66 // FCVTN2 V6.4S, V19.2D
+	WORD     $0x0e616a87 // FCVTN V7.2S, V20.2D
+	WORD     $0x4e616aa7 // FCVTN2 V7.4S, V21.2D
+	// t15 := math.Float32frombits(math.Float32bits(t13) ^ math.Float32bits(t1))
+	VEOR     V8.B16, V14.B16, V11.B16
+	VEOR     V9.B16, V10.B16, V12.B16
+	// t17 := uint32(int32(t16) >> 31)
+	WORD     $0x4f21056b // SSHR V11.4S, V11.4S, #31
+	WORD     $0x4f21058c // SSHR V12.4S, V12.4S, #31
+	// t18 := t17 & uint32(0x1)
+	VAND     V5.B16, V11.B16, V11.B16
+	VAND     V5.B16, V12.B16, V12.B16
+	// t19 := t18 != 0
+	VCMTST   V11.S4, V11.S4, V11.S4
+	VCMTST   V12.S4, V12.S4, V12.S4
+	// t20 := t13 == float32(0)
+	WORD     $0x4ea0d9cd // FCMEQ V13.4S, V14.4S, #0.0
+	WORD     $0x4ea0d94f // FCMEQ V15.4S, V10.4S, #0.0
+	// t21 := t13 + t1
+	WORD     $0x4e28d5c8 // FADD V8.4S, V14.4S, V8.4S
+	WORD     $0x4e29d549 // FADD V9.4S, V10.4S, V9.4S
+	// t22 := pick(t19, t21, t13)
+	VBIF     V11.B16, V14.B16, V8.B16
+	VBIF     V12.B16, V10.B16, V9.B16
+	// t23 := pick(t20, t13, t22)
+	VBIT     V13.B16, V14.B16, V8.B16
+	VBIT     V15.B16, V10.B16, V9.B16
+	// dst[i] = t23
+	FSTPQ    (F8, F9), 0(R0)
+	// t25 := math.Float32frombits(math.Float32bits(t14) & 0x7fffffff)
+	WORD     $0x4ea0f8c6 // FABS V6.4S, V6.4S
+	WORD     $0x4ea0f8e7 // FABS V7.4S, V7.4S
+	// t27 := pick(t25 > most[i%16], t25, most[i%16])
+	WORD     $0x6ea0e4c8 // FCMGT V8.4S, V6.4S, V0.4S
+	VBIT     V8.B16, V6.B16, V0.B16
+	WORD     $0x6ea1e4e6 // FCMGT V6.4S, V7.4S, V1.4S
+	VBIT     V6.B16, V7.B16, V1.B16
+	// most[i%16] = t27
+	// t0 := x[i]
+	FLDPQ    32(R1), (F6, F7)
+	// t1 := y[i]
+	FLDPQ    32(R2), (F8, F9)
+	// t2 := float64(t0)
+	WORD     $0x0e6178ca // FCVTL V10.2D, V6.2S
+	WORD     $0x4e6178cb // FCVTL2 V11.2D, V6.4S
+	WORD     $0x0e6178ec // FCVTL V12.2D, V7.2S
+	WORD     $0x4e6178ed // FCVTL2 V13.2D, V7.4S
+	// t3 := float64(t1)
+	WORD     $0x0e61790e // FCVTL V14.2D, V8.2S
+	WORD     $0x4e61790f // FCVTL2 V15.2D, V8.4S
+	WORD     $0x0e617930 // FCVTL V16.2D, V9.2S
+	WORD     $0x4e617931 // FCVTL2 V17.2D, V9.4S
+	// t4 := t2 / t3
+	WORD     $0x6e6efd52 // FDIV V18.2D, V10.2D, V14.2D
+	WORD     $0x6e6ffd73 // FDIV V19.2D, V11.2D, V15.2D
+	WORD     $0x6e70fd94 // FDIV V20.2D, V12.2D, V16.2D
+	WORD     $0x6e71fdb5 // FDIV V21.2D, V13.2D, V17.2D
+	// t5 := float64(math.Trunc(float64(t4)))
+	WORD     $0x4ee19a52 // FRINTZ V18.2D, V18.2D
+	WORD     $0x4ee19a73 // FRINTZ V19.2D, V19.2D
+	WORD     $0x4ee19a94 // FRINTZ V20.2D, V20.2D
+	WORD     $0x4ee19ab5 // FRINTZ V21.2D, V21.2D
+	// t6 := math.FMA(-t5, t3, t2)
+	VFMLS    V14.D2, V18.D2, V10.D2
+	VFMLS    V15.D2, V19.D2, V11.D2
+	VFMLS    V16.D2, V20.D2, V12.D2
+	VFMLS    V17.D2, V21.D2, V13.D2
+	// t7 := float32(t6)
+	WORD     $0x0e61694e // FCVTN V14.2S, V10.2D
+	WORD     $0x4e61696e // FCVTN2 V14.4S, V11.2D
+	WORD     $0x0e61698a // FCVTN V10.2S, V12.2D
+	WORD     $0x4e6169aa // FCVTN2 V10.4S, V13.2D
+	// t8 := math.Float32frombits(math.Float32bits(t0) & 0x80000000)
+	VAND     V4.B16, V6.B16, V11.B16
+	VAND     V4.B16, V7.B16, V12.B16
+	// t9 := math.Float32frombits(math.Float32bits(t7) | math.Float32bits(t8))
+	VORR     V11.B16, V14.B16, V14.B16
+	VORR     V12.B16, V10.B16, V10.B16
+	// t10 := math.Float32frombits(math.Float32bits(t0) & 0x7fffffff)
+	WORD     $0x4ea0f8cb // FABS V11.4S, V6.4S
+	WORD     $0x4ea0f8ec // FABS V12.4S, V7.4S
+	// t11 := math.Float32frombits(math.Float32bits(t1) & 0x7fffffff)
+	WORD     $0x4ea0f90d // FABS V13.4S, V8.4S
+	WORD     $0x4ea0f92f // FABS V15.4S, V9.4S
+	// t12 := t10 < t11
+	WORD     $0x6eabe5ab // FCMGT V11.4S, V13.4S, V11.4S
+	WORD     $0x6eace5ec // FCMGT V12.4S, V15.4S, V12.4S
+	// t13 := pick(t12, t0, t9)
+	VBIT     V11.B16, V6.B16, V14.B16
+	VBIT     V12.B16, V7.B16, V10.B16
+	// t14 := float32(t5)
+	WORD     $0x0e616a46 // FCVTN V6.2S, V18.2D
+	WORD     $0x4e616a66 // FCVTN2 V6.4S, V19.2D
+	WORD     $0x0e616a87 // FCVTN V7.2S, V20.2D
+	WORD     $0x4e616aa7 // FCVTN2 V7.4S, V21.2D
+	// t15 := math.Float32frombits(math.Float32bits(t13) ^ math.Float32bits(t1))
+	VEOR     V8.B16, V14.B16, V11.B16
+	VEOR     V9.B16, V10.B16, V12.B16
+	// t17 := uint32(int32(t16) >> 31)
+	WORD     $0x4f21056b // SSHR V11.4S, V11.4S, #31
+	WORD     $0x4f21058c // SSHR V12.4S, V12.4S, #31
+	// t18 := t17 & uint32(0x1)
+	VAND     V5.B16, V11.B16, V11.B16
+	VAND     V5.B16, V12.B16, V12.B16
+	// t19 := t18 != 0
+	VCMTST   V11.S4, V11.S4, V11.S4
+	VCMTST   V12.S4, V12.S4, V12.S4
+	// t20 := t13 == float32(0)
+	WORD     $0x4ea0d9cd // FCMEQ V13.4S, V14.4S, #0.0
+	WORD     $0x4ea0d94f // FCMEQ V15.4S, V10.4S, #0.0
+	// t21 := t13 + t1
+	WORD     $0x4e28d5c8 // FADD V8.4S, V14.4S, V8.4S
+	WORD     $0x4e29d549 // FADD V9.4S, V10.4S, V9.4S
+	// t22 := pick(t19, t21, t13)
+	VBIF     V11.B16, V14.B16, V8.B16
+	VBIF     V12.B16, V10.B16, V9.B16
+	// t23 := pick(t20, t13, t22)
+	VBIT     V13.B16, V14.B16, V8.B16
+	VBIT     V15.B16, V10.B16, V9.B16
+	// dst[i] = t23
+	FSTPQ    (F8, F9), 32(R0)
+	// t25 := math.Float32frombits(math.Float32bits(t14) & 0x7fffffff)
+	WORD     $0x4ea0f8c6 // FABS V6.4S, V6.4S
+	WORD     $0x4ea0f8e7 // FABS V7.4S, V7.4S
+	// t27 := pick(t25 > most[i%16], t25, most[i%16])
+	WORD     $0x6ea2e4c8 // FCMGT V8.4S, V6.4S, V2.4S
+	VBIT     V8.B16, V6.B16, V2.B16
+	WORD     $0x6ea3e4e6 // FCMGT V6.4S, V7.4S, V3.4S
+	VBIT     V6.B16, V7.B16, V3.B16
+	// most[i%16] = t27
+	ADD      $64, R0
+	ADD      $64, R1
+	ADD      $64, R2
+	SUBS     $16, R8, R8
+	BNE      loop
+	MOVD     most+32(FP), R10
+	VST1.P   [V0.S4, V1.S4, V2.S4, V3.S4], 64(R10)
 	RET

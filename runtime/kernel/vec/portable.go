@@ -1382,3 +1382,771 @@ func philoxGo(x0, x1, x2, x3 []uint32, c1, c2, c3, k0, k1 uint32) {
 		x3[i] = t92
 	}
 }
+
+// floorGo is Floor.
+func floorGo(dst, x []float32) {
+	x = x[:len(dst)]
+	for i := range dst {
+		t0 := x[i]
+		t1 := float32(math.Floor(float64(t0)))
+		dst[i] = t1
+	}
+}
+
+// ceilGo is Ceil.
+func ceilGo(dst, x []float32) {
+	x = x[:len(dst)]
+	for i := range dst {
+		t0 := x[i]
+		t1 := float32(math.Ceil(float64(t0)))
+		dst[i] = t1
+	}
+}
+
+// truncGo is Trunc.
+func truncGo(dst, x []float32) {
+	x = x[:len(dst)]
+	for i := range dst {
+		t0 := x[i]
+		t1 := float32(math.Trunc(float64(t0)))
+		dst[i] = t1
+	}
+}
+
+// roundGo is Round.
+func roundGo(dst, x []float32) {
+	x = x[:len(dst)]
+	for i := range dst {
+		t0 := x[i]
+		t1 := float32(math.RoundToEven(float64(t0)))
+		dst[i] = t1
+	}
+}
+
+// signGo is Sign.
+func signGo(dst, x []float32) {
+	x = x[:len(dst)]
+	for i := range dst {
+		t0 := x[i]
+		t1 := float32(0) < t0
+		t2 := t0 < float32(0)
+		t3 := pick(t2, float32(-1), t0)
+		t4 := pick(t1, float32(1), t3)
+		dst[i] = t4
+	}
+}
+
+// clampGo is Clamp.
+func clampGo(dst, x []float32, low, high float32) {
+	x = x[:len(dst)]
+	for i := range dst {
+		t0 := x[i]
+		t1 := t0 == low
+		t2 := math.Float32frombits(math.Float32bits(t0) & math.Float32bits(low))
+		t3 := pick(t0 > low, t0, low)
+		t4 := pick(t1, t2, t3)
+		t5 := t0 != t0
+		t6 := pick(t5, t0, t4)
+		t7 := t6 == high
+		t8 := math.Float32frombits(math.Float32bits(t6) | math.Float32bits(high))
+		t9 := pick(t6 < high, t6, high)
+		t10 := pick(t7, t8, t9)
+		t11 := t6 != t6
+		t12 := pick(t11, t6, t10)
+		dst[i] = t12
+	}
+}
+
+// naNToNumGo is NaNToNum.
+func naNToNumGo(dst, x []float32, whenNaN, above, below float32) {
+	x = x[:len(dst)]
+	for i := range dst {
+		t0 := x[i]
+		t1 := t0 == math.Float32frombits(0x7f800000)
+		t2 := t0 == math.Float32frombits(0xff800000)
+		t3 := pick(t2, below, t0)
+		t4 := pick(t1, above, t3)
+		t5 := t0 != t0
+		t6 := pick(t5, whenNaN, t4)
+		dst[i] = t6
+	}
+}
+
+// selectGo is Select.
+func selectGo(dst []float32, cond []uint8, x, y []float32) {
+	cond = cond[:len(dst)]
+	x = x[:len(dst)]
+	y = y[:len(dst)]
+	for i := range dst {
+		t0 := uint32(cond[i])
+		t1 := t0 != 0
+		t2 := x[i]
+		t3 := y[i]
+		t4 := pick(t1, t2, t3)
+		dst[i] = t4
+	}
+}
+
+// eqGo is Eq.
+func eqGo(dst []uint8, x, y []float32) {
+	x = x[:len(dst)]
+	y = y[:len(dst)]
+	for i := range dst {
+		t0 := x[i]
+		t1 := y[i]
+		t2 := t0 == t1
+		t3 := pick(t2, uint32(0x1), uint32(0x0))
+		dst[i] = uint8(t3)
+	}
+}
+
+// neGo is Ne.
+func neGo(dst []uint8, x, y []float32) {
+	x = x[:len(dst)]
+	y = y[:len(dst)]
+	for i := range dst {
+		t0 := x[i]
+		t1 := y[i]
+		t2 := t0 == t1
+		t3 := pick(t2, uint32(0x0), uint32(0x1))
+		dst[i] = uint8(t3)
+	}
+}
+
+// ltGo is Lt.
+func ltGo(dst []uint8, x, y []float32) {
+	x = x[:len(dst)]
+	y = y[:len(dst)]
+	for i := range dst {
+		t0 := x[i]
+		t1 := y[i]
+		t2 := t0 < t1
+		t3 := pick(t2, uint32(0x1), uint32(0x0))
+		dst[i] = uint8(t3)
+	}
+}
+
+// leGo is Le.
+func leGo(dst []uint8, x, y []float32) {
+	x = x[:len(dst)]
+	y = y[:len(dst)]
+	for i := range dst {
+		t0 := x[i]
+		t1 := y[i]
+		t2 := t0 <= t1
+		t3 := pick(t2, uint32(0x1), uint32(0x0))
+		dst[i] = uint8(t3)
+	}
+}
+
+// isNaNGo is IsNaN.
+func isNaNGo(dst []uint8, x []float32) {
+	x = x[:len(dst)]
+	for i := range dst {
+		t0 := x[i]
+		t1 := t0 != t0
+		t2 := pick(t1, uint32(0x1), uint32(0x0))
+		dst[i] = uint8(t2)
+	}
+}
+
+// isFiniteGo is IsFinite.
+func isFiniteGo(dst []uint8, x []float32) {
+	x = x[:len(dst)]
+	for i := range dst {
+		t0 := x[i]
+		t1 := math.Float32frombits(math.Float32bits(t0) & 0x7fffffff)
+		t2 := t1 < math.Float32frombits(0x7f800000)
+		t3 := pick(t2, uint32(0x1), uint32(0x0))
+		dst[i] = uint8(t3)
+	}
+}
+
+// addProductGo is AddProduct.
+func addProductGo(dst, x, y, z []float32, a float32) {
+	x = x[:len(dst)]
+	y = y[:len(dst)]
+	z = z[:len(dst)]
+	for i := range dst {
+		t0 := x[i]
+		t1 := y[i]
+		t2 := z[i]
+		t3 := float32(t1 * t2)
+		t4 := float32(t3 * a)
+		t5 := t0 + t4
+		dst[i] = t5
+	}
+}
+
+// addQuotientGo is AddQuotient.
+func addQuotientGo(dst, x, y, z []float32, a float32) {
+	x = x[:len(dst)]
+	y = y[:len(dst)]
+	z = z[:len(dst)]
+	for i := range dst {
+		t0 := x[i]
+		t1 := y[i]
+		t2 := z[i]
+		t3 := t1 / t2
+		t4 := float32(t3 * a)
+		t5 := t0 + t4
+		dst[i] = t5
+	}
+}
+
+// leakyReluGo is LeakyRelu.
+func leakyReluGo(dst, x []float32, slope float32) {
+	x = x[:len(dst)]
+	for i := range dst {
+		t0 := x[i]
+		t1 := float32(0) < t0
+		t2 := float32(t0 * slope)
+		t3 := pick(t1, t0, t2)
+		dst[i] = t3
+	}
+}
+
+// eluGo is Elu.
+func eluGo(dst, x []float32, up, down, in float32) {
+	x = x[:len(dst)]
+	for i := range dst {
+		t0 := x[i]
+		t1 := float32(t0 * in)
+		t2 := pick(float32(-20) > t1, float32(-20), t1)
+		t3 := pick(float32(90) < t2, float32(90), t2)
+		t4 := fma(t3, float32(1.442695), float32(1.2582912e+07))
+		t5 := t4 - float32(1.2582912e+07)
+		t6 := fma(-t5, float32(0.6931472), t3)
+		t7 := fma(-t5, float32(-1.9046542e-09), t6)
+		t8 := float32(t7 * t7)
+		t9 := fma(float32(0.0013820732), t7, float32(0.008368677))
+		t10 := fma(t9, t7, float32(0.041668266))
+		t11 := fma(t10, t7, float32(0.1666652))
+		t12 := fma(t11, t7, float32(0.49999994))
+		t13 := fma(t8, t12, t7)
+		t14 := scale(float32(1), t5)
+		t15 := t14 - float32(1)
+		t16 := fma(t13, t14, t15)
+		t17 := t13 + float32(1)
+		t18 := math.Float32bits(t4)
+		t19 := t18 - uint32(0x4b400000)
+		t20 := uint32(int32(t19) >> 1)
+		t21 := t20 + uint32(0x7f)
+		t22 := t21 << 23
+		t23 := math.Float32frombits(t22)
+		t24 := float32(t17 * t23)
+		t25 := t19 - t20
+		t26 := t25 + uint32(0x7f)
+		t27 := t26 << 23
+		t28 := math.Float32frombits(t27)
+		t29 := float32(t24 * t28)
+		t30 := float32(30) < t1
+		t31 := pick(t30, t29, t16)
+		t32 := math.Float32frombits(math.Float32bits(t1) & 0x80000000)
+		t33 := math.Float32frombits(math.Float32bits(t31) | math.Float32bits(t32))
+		t34 := float32(down * t33)
+		t35 := float32(0) < t0
+		t36 := float32(t0 * up)
+		t37 := pick(t35, t36, t34)
+		dst[i] = t37
+	}
+}
+
+// huberGo is Huber.
+func huberGo(dst, x, y []float32, delta, a, b float32) {
+	x = x[:len(dst)]
+	y = y[:len(dst)]
+	for i := range dst {
+		t0 := x[i]
+		t1 := y[i]
+		t2 := t0 - t1
+		t3 := math.Float32frombits(math.Float32bits(t2) & 0x7fffffff)
+		t4 := float32(delta * float32(0.5))
+		t5 := t3 - t4
+		t6 := float32(b * t5)
+		t7 := t3 < delta
+		t8 := float32(t2 * t2)
+		t9 := float32(t8 * a)
+		t10 := pick(t7, t9, t6)
+		dst[i] = t10
+	}
+}
+
+// expm1Go is Expm1.
+func expm1Go(dst, x []float32) {
+	x = x[:len(dst)]
+	for i := range dst {
+		t0 := x[i]
+		t1 := pick(float32(-20) > t0, float32(-20), t0)
+		t2 := pick(float32(90) < t1, float32(90), t1)
+		t3 := fma(t2, float32(1.442695), float32(1.2582912e+07))
+		t4 := t3 - float32(1.2582912e+07)
+		t5 := fma(-t4, float32(0.6931472), t2)
+		t6 := fma(-t4, float32(-1.9046542e-09), t5)
+		t7 := float32(t6 * t6)
+		t8 := fma(float32(0.0013820732), t6, float32(0.008368677))
+		t9 := fma(t8, t6, float32(0.041668266))
+		t10 := fma(t9, t6, float32(0.1666652))
+		t11 := fma(t10, t6, float32(0.49999994))
+		t12 := fma(t7, t11, t6)
+		t13 := scale(float32(1), t4)
+		t14 := t13 - float32(1)
+		t15 := fma(t12, t13, t14)
+		t16 := t12 + float32(1)
+		t17 := math.Float32bits(t3)
+		t18 := t17 - uint32(0x4b400000)
+		t19 := uint32(int32(t18) >> 1)
+		t20 := t19 + uint32(0x7f)
+		t21 := t20 << 23
+		t22 := math.Float32frombits(t21)
+		t23 := float32(t16 * t22)
+		t24 := t18 - t19
+		t25 := t24 + uint32(0x7f)
+		t26 := t25 << 23
+		t27 := math.Float32frombits(t26)
+		t28 := float32(t23 * t27)
+		t29 := float32(30) < t0
+		t30 := pick(t29, t28, t15)
+		t31 := math.Float32frombits(math.Float32bits(t0) & 0x80000000)
+		t32 := math.Float32frombits(math.Float32bits(t30) | math.Float32bits(t31))
+		dst[i] = t32
+	}
+}
+
+// log1pGo is Log1p.
+func log1pGo(dst, x []float32) {
+	x = x[:len(dst)]
+	for i := range dst {
+		t0 := x[i]
+		t1 := t0 + float32(1)
+		t2 := pick(float32(1) < t0, float32(1), t0)
+		t3 := pick(float32(1) > t0, float32(1), t0)
+		t4 := t1 - t3
+		t5 := t2 - t4
+		t6 := t1 < float32(1.1754944e-38)
+		t7 := float32(t1 * float32(8.388608e+06))
+		t8 := pick(t6, t7, t1)
+		t9 := math.Float32bits(t8)
+		t10 := t9 - uint32(0x3f3504f3)
+		t11 := uint32(int32(t10) >> 23)
+		t12 := float32(int32(t11))
+		t13 := pick(t6, float32(-23), float32(0))
+		t14 := t12 + t13
+		t15 := t10 & uint32(0x7fffff)
+		t16 := t15 + uint32(0x3f3504f3)
+		t17 := math.Float32frombits(t16)
+		t18 := pick(float32(100) < t14, float32(100), t14)
+		t19 := float32(1.2582912e+07) - t18
+		t20 := t19 - float32(1.2582912e+07)
+		t21 := scale(float32(1), t20)
+		t22 := t17 - float32(1)
+		t23 := fma(t5, t21, t22)
+		t24 := float32(t23 * t23)
+		t25 := fma(float32(-0.2500082), t23, float32(0.3333333))
+		t26 := fma(float32(-0.16623412), t23, float32(0.20001243))
+		t27 := fma(float32(-0.13159537), t23, float32(0.14201544))
+		t28 := fma(float32(-0.076368906), t23, float32(0.12762427))
+		t29 := float32(t23 * t23)
+		t30 := fma(t26, t29, t25)
+		t31 := fma(t28, t29, t27)
+		t32 := float32(t29 * t29)
+		t33 := fma(t31, t32, t30)
+		t34 := float32(t24 * t23)
+		t35 := float32(t14 * float32(-1.9046542e-09))
+		t36 := fma(t34, t33, t35)
+		t37 := fma(-t24, float32(0.5), t36)
+		t38 := t23 + t37
+		t39 := fma(t14, float32(0.6931472), t38)
+		t40 := t1 < math.Float32frombits(0x7f800000)
+		t41 := pick(t40, t39, t1)
+		t42 := t1 < float32(0)
+		t43 := pick(t42, math.Float32frombits(0x7fc00000), t41)
+		t44 := t1 == float32(0)
+		t45 := pick(t44, math.Float32frombits(0xff800000), t43)
+		t46 := math.Float32frombits(math.Float32bits(t0) & 0x80000000)
+		t47 := math.Float32frombits(math.Float32bits(t45) | math.Float32bits(t46))
+		dst[i] = t47
+	}
+}
+
+// softplusGo is Softplus.
+func softplusGo(dst, x []float32) {
+	x = x[:len(dst)]
+	for i := range dst {
+		t0 := x[i]
+		t1 := math.Float32frombits(math.Float32bits(t0) & 0x7fffffff)
+		t2 := math.Float32frombits(math.Float32bits(t1) ^ 0x80000000)
+		t3 := pick(float32(-105) > t2, float32(-105), t2)
+		t4 := fma(t3, float32(1.442695), float32(1.2582912e+07))
+		t5 := t4 - float32(1.2582912e+07)
+		t6 := fma(-t5, float32(0.6931472), t3)
+		t7 := fma(-t5, float32(-1.9046542e-09), t6)
+		t8 := fma(float32(0.0013820732), t7, float32(0.008368677))
+		t9 := fma(t8, t7, float32(0.041668266))
+		t10 := fma(t9, t7, float32(0.1666652))
+		t11 := fma(t10, t7, float32(0.49999994))
+		t12 := fma(t11, t7, float32(1))
+		t13 := fma(t12, t7, float32(1))
+		t14 := math.Float32bits(t4)
+		t15 := t14 - uint32(0x4b400000)
+		t16 := uint32(int32(t15) >> 1)
+		t17 := t16 + uint32(0x7f)
+		t18 := t17 << 23
+		t19 := math.Float32frombits(t18)
+		t20 := float32(t13 * t19)
+		t21 := t15 - t16
+		t22 := t21 + uint32(0x7f)
+		t23 := t22 << 23
+		t24 := math.Float32frombits(t23)
+		t25 := float32(t20 * t24)
+		t26 := t25 + float32(1)
+		t27 := t26 - float32(1)
+		t28 := t25 - t27
+		t29 := float32(1.4142135) < t26
+		t30 := pick(t29, float32(0.5), float32(1))
+		t31 := fma(t26, t30, float32(-1))
+		t32 := fma(t28, t30, t31)
+		t33 := pick(float32(0) > t0, float32(0), t0)
+		t34 := pick(t29, float32(1), float32(0))
+		t35 := float32(t32 * t32)
+		t36 := fma(float32(-0.2500082), t32, float32(0.3333333))
+		t37 := fma(float32(-0.16623412), t32, float32(0.20001243))
+		t38 := fma(float32(-0.13159537), t32, float32(0.14201544))
+		t39 := fma(float32(-0.076368906), t32, float32(0.12762427))
+		t40 := float32(t32 * t32)
+		t41 := fma(t37, t40, t36)
+		t42 := fma(t39, t40, t38)
+		t43 := float32(t40 * t40)
+		t44 := fma(t42, t43, t41)
+		t45 := float32(t35 * t32)
+		t46 := float32(t34 * float32(-1.9046542e-09))
+		t47 := fma(t45, t44, t46)
+		t48 := fma(-t35, float32(0.5), t47)
+		t49 := t32 + t48
+		t50 := fma(t34, float32(0.6931472), t49)
+		t51 := t33 + t50
+		dst[i] = t51
+	}
+}
+
+// powGo is Pow.
+func powGo(dst, x, y []float32) {
+	x = x[:len(dst)]
+	y = y[:len(dst)]
+	for i := range dst {
+		t0 := x[i]
+		t1 := y[i]
+		t2 := math.Float32frombits(math.Float32bits(t0) & 0x7fffffff)
+		t3 := t2 < float32(1.1754944e-38)
+		t4 := float32(t2 * float32(8.388608e+06))
+		t5 := pick(t3, t4, t2)
+		t6 := math.Float32bits(t5)
+		t7 := t6 - uint32(0x3f3504f3)
+		t8 := uint32(int32(t7) >> 23)
+		t9 := float32(int32(t8))
+		t10 := pick(t3, float32(-23), float32(0))
+		t11 := t9 + t10
+		t12 := t7 & uint32(0x7fffff)
+		t13 := t12 + uint32(0x3f3504f3)
+		t14 := math.Float32frombits(t13)
+		t15 := t2 == float32(0)
+		t16 := t2 == math.Float32frombits(0x7f800000)
+		t17 := pick(t16, math.Float32frombits(0x7f800000), t11)
+		t18 := pick(t15, math.Float32frombits(0xff800000), t17)
+		t19 := t14 - float32(1)
+		t20 := float64(t19)
+		t21 := t20 + float64(2)
+		t22 := t20 / t21
+		t23 := float64(t22 * t22)
+		t24 := math.FMA(float64(0.2829031807144788), t23, float64(0.3199054975014126))
+		t25 := math.FMA(t24, t23, float64(0.4122092569180958))
+		t26 := math.FMA(t25, t23, float64(0.5770779423237972))
+		t27 := math.FMA(t26, t23, float64(0.9617966941134634))
+		t28 := math.FMA(t27, t23, float64(2.88539008177785))
+		t29 := float64(t18)
+		t30 := math.FMA(t22, t28, t29)
+		t31 := pick(float32(-3.4028235e+38) > t1, float32(-3.4028235e+38), t1)
+		t32 := pick(float32(3.4028235e+38) < t31, float32(3.4028235e+38), t31)
+		t33 := float64(t32)
+		t34 := float64(t33 * t30)
+		t35 := float64(math.RoundToEven(float64(t34)))
+		t36 := t34 - t35
+		t37 := math.FMA(float64(1.3175784444810044e-06), t36, float64(1.530973930351861e-05))
+		t38 := math.FMA(t37, t36, float64(0.00015403852142417736))
+		t39 := math.FMA(t38, t36, float64(0.0013333452055469205))
+		t40 := math.FMA(t39, t36, float64(0.009618128542198462))
+		t41 := math.FMA(t40, t36, float64(0.05550410939348406))
+		t42 := math.FMA(t41, t36, float64(0.24022650698884063))
+		t43 := math.FMA(t42, t36, float64(0.6931471805465126))
+		t44 := math.FMA(t43, t36, float64(0.999999999999762))
+		t45 := float32(t35)
+		t46 := float32(t34)
+		t47 := float32(t44)
+		t48 := t45 + float32(1.2582912e+07)
+		t49 := math.Float32bits(t48)
+		t50 := t49 - uint32(0x4b400000)
+		t51 := uint32(int32(t50) >> 1)
+		t52 := t51 + uint32(0x7f)
+		t53 := t52 << 23
+		t54 := math.Float32frombits(t53)
+		t55 := float32(t47 * t54)
+		t56 := t50 - t51
+		t57 := t56 + uint32(0x7f)
+		t58 := t57 << 23
+		t59 := math.Float32frombits(t58)
+		t60 := float32(t55 * t59)
+		t61 := t46 < float32(-160)
+		t62 := float32(140) < t46
+		t63 := pick(t62, math.Float32frombits(0x7f800000), t60)
+		t64 := pick(t61, float32(0), t63)
+		t65 := float32(t1 * float32(0.5))
+		t66 := float32(math.Trunc(float64(t1)))
+		t67 := t66 == t1
+		t68 := float32(math.Trunc(float64(t65)))
+		t69 := t68 == t65
+		t70 := math.Float32frombits(math.Float32bits(t0) & 0x80000000)
+		t71 := pick(t69, float32(0), t70)
+		t72 := math.Float32frombits(math.Float32bits(t64) | math.Float32bits(t71))
+		t73 := t0 < float32(0)
+		t74 := t2 == math.Float32frombits(0x7f800000)
+		t75 := pick(t74, t64, math.Float32frombits(0x7fc00000))
+		t76 := pick(t73, t75, t64)
+		t77 := pick(t67, t72, t76)
+		t78 := t0 != t0
+		t79 := pick(t78, t0, t77)
+		t80 := t0 == float32(1)
+		t81 := pick(t80, float32(1), t79)
+		t82 := t1 == float32(0)
+		t83 := pick(t82, float32(1), t81)
+		dst[i] = t83
+	}
+}
+
+// atan2Go is Atan2.
+func atan2Go(dst, x, y []float32) {
+	x = x[:len(dst)]
+	y = y[:len(dst)]
+	for i := range dst {
+		t0 := x[i]
+		t1 := y[i]
+		t2 := math.Float32frombits(math.Float32bits(t1) & 0x7fffffff)
+		t3 := math.Float32frombits(math.Float32bits(t0) & 0x7fffffff)
+		t4 := pick(t2 < t3, t2, t3)
+		t5 := pick(t2 > t3, t2, t3)
+		t6 := t4 == t5
+		t7 := t4 / t5
+		t8 := pick(t6, float32(1), t7)
+		t9 := t5 == float32(0)
+		t10 := pick(t9, float32(0), t8)
+		t11 := float32(t10 * t10)
+		t12 := float32(t10 * t11)
+		t13 := fma(float32(-0.0017875376), t11, float32(0.010887361))
+		t14 := fma(t13, t11, float32(-0.031127002))
+		t15 := fma(t14, t11, float32(0.057906546))
+		t16 := fma(t15, t11, float32(-0.08400475))
+		t17 := fma(t16, t11, float32(0.10951175))
+		t18 := fma(t17, t11, float32(-0.14264052))
+		t19 := fma(t18, t11, float32(0.19998531))
+		t20 := fma(t19, t11, float32(-0.333333))
+		t21 := fma(t12, t20, t10)
+		t22 := t2 < t3
+		t23 := math.Float32bits(t1)
+		t24 := uint32(int32(t23) >> 31)
+		t25 := t24 & uint32(0x1)
+		t26 := t25 != 0
+		t27 := pick(t22, math.Float32frombits(0x80000000), float32(0))
+		t28 := math.Float32frombits(math.Float32bits(t1) & 0x80000000)
+		t29 := math.Float32frombits(math.Float32bits(t27) ^ math.Float32bits(t28))
+		t30 := pick(t26, float32(3.1415927), float32(0))
+		t31 := pick(t22, float32(1.5707964), t30)
+		t32 := pick(t26, float32(-8.742278e-08), float32(0))
+		t33 := pick(t22, float32(-4.371139e-08), t32)
+		t34 := math.Float32frombits(math.Float32bits(t21) ^ math.Float32bits(t29))
+		t35 := t34 + t33
+		t36 := t31 + t35
+		t37 := math.Float32frombits(math.Float32bits(t0) & 0x80000000)
+		t38 := math.Float32frombits(math.Float32bits(t36) | math.Float32bits(t37))
+		t39 := t1 != t1
+		t40 := t0 != t0
+		t41 := pick(t40, t0, t38)
+		t42 := pick(t39, t1, t41)
+		dst[i] = t42
+	}
+}
+
+// sinGo is Sin.
+func sinGo(dst, x []float32, most *[16]float32) {
+	x = x[:len(dst)]
+	for i := range dst {
+		t0 := x[i]
+		t1 := float64(t0)
+		t2 := float64(t1 * float64(0.6366197723675814))
+		t3 := float64(math.RoundToEven(float64(t2)))
+		t4 := math.FMA(-t3, float64(1.5707963267948966), t1)
+		t5 := math.FMA(-t3, float64(6.123233995736766e-17), t4)
+		t6 := float32(t5)
+		t7 := float32(t3)
+		t8 := t7 + float32(1.2582912e+07)
+		t9 := math.Float32bits(t8)
+		t10 := float32(t6 * t6)
+		t11 := fma(float32(-0.00019518292), t10, float32(0.008332189))
+		t12 := fma(t11, t10, float32(-0.16666655))
+		t13 := fma(t10, t12, float32(1))
+		t14 := float32(t6 * t13)
+		t15 := float32(t10 * t10)
+		t16 := fma(float32(2.4432567e-05), t10, float32(-0.0013887311))
+		t17 := fma(t16, t10, float32(0.041666646))
+		t18 := fma(t10, float32(-0.5), float32(1))
+		t19 := fma(t15, t17, t18)
+		t20 := t9 & uint32(0x1)
+		t21 := t20 != 0
+		t22 := t9 & uint32(0x2)
+		t23 := t22 << 30
+		t24 := pick(t21, t19, t14)
+		t25 := math.Float32frombits(t23)
+		t26 := math.Float32frombits(math.Float32bits(t24) ^ math.Float32bits(t25))
+		dst[i] = t26
+		t28 := math.Float32frombits(math.Float32bits(t0) & 0x7fffffff)
+		t30 := pick(t28 > most[i%16], t28, most[i%16])
+		most[i%16] = t30
+	}
+}
+
+// cosGo is Cos.
+func cosGo(dst, x []float32, most *[16]float32) {
+	x = x[:len(dst)]
+	for i := range dst {
+		t0 := x[i]
+		t1 := float64(t0)
+		t2 := float64(t1 * float64(0.6366197723675814))
+		t3 := float64(math.RoundToEven(float64(t2)))
+		t4 := math.FMA(-t3, float64(1.5707963267948966), t1)
+		t5 := math.FMA(-t3, float64(6.123233995736766e-17), t4)
+		t6 := float32(t5)
+		t7 := float32(t3)
+		t8 := t7 + float32(1.2582912e+07)
+		t9 := math.Float32bits(t8)
+		t10 := t9 + uint32(0x1)
+		t11 := float32(t6 * t6)
+		t12 := fma(float32(-0.00019518292), t11, float32(0.008332189))
+		t13 := fma(t12, t11, float32(-0.16666655))
+		t14 := fma(t11, t13, float32(1))
+		t15 := float32(t6 * t14)
+		t16 := float32(t11 * t11)
+		t17 := fma(float32(2.4432567e-05), t11, float32(-0.0013887311))
+		t18 := fma(t17, t11, float32(0.041666646))
+		t19 := fma(t11, float32(-0.5), float32(1))
+		t20 := fma(t16, t18, t19)
+		t21 := t10 & uint32(0x1)
+		t22 := t21 != 0
+		t23 := t10 & uint32(0x2)
+		t24 := t23 << 30
+		t25 := pick(t22, t20, t15)
+		t26 := math.Float32frombits(t24)
+		t27 := math.Float32frombits(math.Float32bits(t25) ^ math.Float32bits(t26))
+		dst[i] = t27
+		t29 := math.Float32frombits(math.Float32bits(t0) & 0x7fffffff)
+		t31 := pick(t29 > most[i%16], t29, most[i%16])
+		most[i%16] = t31
+	}
+}
+
+// tanGo is Tan.
+func tanGo(dst, x []float32, most *[16]float32) {
+	x = x[:len(dst)]
+	for i := range dst {
+		t0 := x[i]
+		t1 := float64(t0)
+		t2 := float64(t1 * float64(0.6366197723675814))
+		t3 := float64(math.RoundToEven(float64(t2)))
+		t4 := math.FMA(-t3, float64(1.5707963267948966), t1)
+		t5 := math.FMA(-t3, float64(6.123233995736766e-17), t4)
+		t6 := float32(t5)
+		t7 := float32(t3)
+		t8 := t7 + float32(1.2582912e+07)
+		t9 := math.Float32bits(t8)
+		t10 := float32(t6 * t6)
+		t11 := float32(t6 * t10)
+		t12 := fma(float32(0.0043719225), t10, float32(9.950885e-05))
+		t13 := fma(t12, t10, float32(0.010826708))
+		t14 := fma(t13, t10, float32(0.021286387))
+		t15 := fma(t14, t10, float32(0.0540589))
+		t16 := fma(t15, t10, float32(0.13332675))
+		t17 := fma(t16, t10, float32(0.3333335))
+		t18 := float32(t11 * t17)
+		t19 := float64(t18)
+		t20 := t5 + t19
+		t21 := float32(t20)
+		t22 := t9 & uint32(0x1)
+		t23 := t22 != 0
+		t24 := float32(-1) / t21
+		t25 := pick(t23, t24, t21)
+		dst[i] = t25
+		t27 := math.Float32frombits(math.Float32bits(t0) & 0x7fffffff)
+		t29 := pick(t27 > most[i%16], t27, most[i%16])
+		most[i%16] = t29
+	}
+}
+
+// fmodGo is Fmod.
+func fmodGo(dst, x, y []float32, most *[16]float32) {
+	x = x[:len(dst)]
+	y = y[:len(dst)]
+	for i := range dst {
+		t0 := x[i]
+		t1 := y[i]
+		t2 := float64(t0)
+		t3 := float64(t1)
+		t4 := t2 / t3
+		t5 := float64(math.Trunc(float64(t4)))
+		t6 := math.FMA(-t5, t3, t2)
+		t7 := float32(t6)
+		t8 := math.Float32frombits(math.Float32bits(t0) & 0x80000000)
+		t9 := math.Float32frombits(math.Float32bits(t7) | math.Float32bits(t8))
+		t10 := math.Float32frombits(math.Float32bits(t0) & 0x7fffffff)
+		t11 := math.Float32frombits(math.Float32bits(t1) & 0x7fffffff)
+		t12 := t10 < t11
+		t13 := pick(t12, t0, t9)
+		t14 := float32(t5)
+		dst[i] = t13
+		t16 := math.Float32frombits(math.Float32bits(t14) & 0x7fffffff)
+		t18 := pick(t16 > most[i%16], t16, most[i%16])
+		most[i%16] = t18
+	}
+}
+
+// remainderGo is Remainder.
+func remainderGo(dst, x, y []float32, most *[16]float32) {
+	x = x[:len(dst)]
+	y = y[:len(dst)]
+	for i := range dst {
+		t0 := x[i]
+		t1 := y[i]
+		t2 := float64(t0)
+		t3 := float64(t1)
+		t4 := t2 / t3
+		t5 := float64(math.Trunc(float64(t4)))
+		t6 := math.FMA(-t5, t3, t2)
+		t7 := float32(t6)
+		t8 := math.Float32frombits(math.Float32bits(t0) & 0x80000000)
+		t9 := math.Float32frombits(math.Float32bits(t7) | math.Float32bits(t8))
+		t10 := math.Float32frombits(math.Float32bits(t0) & 0x7fffffff)
+		t11 := math.Float32frombits(math.Float32bits(t1) & 0x7fffffff)
+		t12 := t10 < t11
+		t13 := pick(t12, t0, t9)
+		t14 := float32(t5)
+		t15 := math.Float32frombits(math.Float32bits(t13) ^ math.Float32bits(t1))
+		t16 := math.Float32bits(t15)
+		t17 := uint32(int32(t16) >> 31)
+		t18 := t17 & uint32(0x1)
+		t19 := t18 != 0
+		t20 := t13 == float32(0)
+		t21 := t13 + t1
+		t22 := pick(t19, t21, t13)
+		t23 := pick(t20, t13, t22)
+		dst[i] = t23
+		t25 := math.Float32frombits(math.Float32bits(t14) & 0x7fffffff)
+		t27 := pick(t25 > most[i%16], t25, most[i%16])
+		most[i%16] = t27
+	}
+}

@@ -2,6 +2,7 @@ package vec
 
 import (
 	"math"
+	"math/rand/v2"
 	"testing"
 )
 
@@ -25,9 +26,40 @@ var accuracy = []struct {
 	{"Sqrt", Sqrt, math.Sqrt, 0.5, 0},
 	{"Rsqrt", Rsqrt, func(x float64) float64 { return 1 / math.Sqrt(x) }, 1.5, 0},
 	{"Reciprocal", Reciprocal, func(x float64) float64 { return 1 / x }, 0.5, 0},
+	{"Floor", Floor, math.Floor, 0, 0},
+	{"Ceil", Ceil, math.Ceil, 0, 0},
+	{"Trunc", Trunc, math.Trunc, 0, 0},
+	{"Round", Round, math.RoundToEven, 0, 0},
+	{"Expm1", Expm1, math.Expm1, 2, 0},
+	{"Log1p", Log1p, math.Log1p, 2, 0},
+	{"Softplus", Softplus, func(x float64) float64 { return max(x, 0) + math.Log1p(math.Exp(-math.Abs(x))) }, 3, 0},
+	{"Sin", angle(Sin, math.Sin), math.Sin, 2, 0},
+	{"Cos", angle(Cos, math.Cos), math.Cos, 2, 0},
+	{"Tan", angle(Tan, math.Tan), math.Tan, 2, 0},
+	{"Elu", func(dst, x []float32) { Elu(dst, x, 1.5, 2, 0.5) }, elu, 3, 0},
 	{"GeluGrad", gradient(GeluGrad), geluSlope, 4, 3e-7},
 	{"GeluTanhGrad", gradient(GeluTanhGrad), geluTanhSlope, 4, 6e-7},
 	{"SiluGrad", gradient(SiluGrad), siluSlope, 4, 3e-7},
+}
+
+// angle returns a kernel of angles that leaves those beyond FarAngle to want.
+func angle(f func(dst, x []float32, most *[Lanes]float32), want func(float64) float64) func(dst, x []float32) {
+	return func(dst, x []float32) {
+		var most [Lanes]float32
+		f(dst, x, &most)
+		for i, v := range x {
+			if v > FarAngle || v < -FarAngle {
+				dst[i] = float32(want(float64(v)))
+			}
+		}
+	}
+}
+
+func elu(x float64) float64 {
+	if x > 0 {
+		return 1.5 * x
+	}
+	return 2 * math.Expm1(x/2)
 }
 
 func sigmoid(x float64) float64 {
@@ -140,6 +172,75 @@ func TestFMA(t *testing.T) {
 	} {
 		if got := fma(c.a, c.b, c.c); got != c.want {
 			t.Errorf("fma(%x, %x, %x) = %x, want %x", c.a, c.b, c.c, got, c.want)
+		}
+	}
+}
+
+// pairs says how far kernels of two operands may be from a function computed in float64.
+var pairs = []struct {
+	name string
+	f    func(dst, x, y []float32)
+	want func(x, y float64) float64
+	ulp  float64
+}{
+	{"Pow", Pow, math.Pow, 1},
+	{"Atan2", Atan2, math.Atan2, 2},
+	{"Fmod", quotient(Fmod, math.Mod), math.Mod, 0},
+	{"Remainder", quotient(Remainder, remainder), remainder, 0},
+}
+
+// quotient returns a kernel of remainders that leaves those of quotients beyond FarQuotient to want.
+func quotient(f func(dst, x, y []float32, most *[Lanes]float32), want func(x, y float64) float64) func(dst, x, y []float32) {
+	return func(dst, x, y []float32) {
+		var most [Lanes]float32
+		f(dst, x, y, &most)
+		for i, v := range x {
+			if q := math.Abs(float64(v) / float64(y[i])); q >= FarQuotient {
+				dst[i] = float32(want(float64(v), float64(y[i])))
+			}
+		}
+	}
+}
+
+// remainder is 0 or has the sign of y.
+func remainder(x, y float64) float64 {
+	r := math.Mod(x, y)
+	if r != 0 && (r < 0) != (y < 0) {
+		r = float64(float32(r + y))
+	}
+	return r
+}
+
+// Over pairs of special values, of neighbours of 1, of whole numbers and of any.
+func TestPairs(t *testing.T) {
+	draw := rand.New(rand.NewPCG(1, 2))
+	special := append([]float32{2, -2, 3, -3, 0.5, -0.5, 7, 1 << 24, 1<<24 + 2, -(1<<24 - 1), 1e10}, numbers...)
+	var x, y []float32
+	add := func(a, b float32) { x, y = append(x, a), append(y, b) }
+	for _, a := range special {
+		for _, b := range special {
+			add(a, b)
+		}
+	}
+	for range 300000 {
+		add(math.Float32frombits(draw.Uint32()), math.Float32frombits(draw.Uint32()))
+		add(float32(draw.NormFloat64()*10), float32(draw.NormFloat64()*10))
+		add(1+float32(draw.NormFloat64()*1e-3), float32(draw.NormFloat64()*1e4))
+		add(float32(draw.IntN(41)-20), float32(draw.IntN(17)-8))
+		add(float32(draw.ExpFloat64()*1e6), float32(draw.ExpFloat64()))
+	}
+	got := make([]float32, len(x))
+	for _, p := range pairs {
+		p.f(got, x, y)
+		most, at := 0.0, 0
+		for i, v := range x {
+			if d := ulps(got[i], p.want(float64(v), float64(y[i]))); d > most {
+				most, at = d, i
+			}
+		}
+		t.Logf("%s: at most %.2f ulp, at %v, %v", p.name, most, x[at], y[at])
+		if most > p.ulp {
+			t.Errorf("%s(%v, %v) = %v, want %v within %v ulp", p.name, x[at], y[at], got[at], p.want(float64(x[at]), float64(y[at])), p.ulp)
 		}
 	}
 }

@@ -13,6 +13,13 @@ const Lanes = 16
 // scheduler waits for no more. It is a multiple of Lanes.
 const chunk = 1 << 15
 
+// FarAngle is up to which absolute value Sin, Cos and Tan are right, FarQuotient up to which
+// quotient Fmod and Remainder are.
+const (
+	FarAngle    = 1 << 22
+	FarQuotient = 1 << 28
+)
+
 // check panics if the lengths of a kernel's arrays differ.
 func check(n, m int) {
 	if m != n {

@@ -17,7 +17,7 @@ type expr struct {
 	op   op
 	kind kind
 	args []*expr
-	bits uint64 // of a constant; the distance of a shift
+	bits uint64 // of a constant; the distance of a shift; how to round
 	slot int    // which array, scalar or accumulator
 	uses int    // steps that take it and are not emitted yet
 	id   int    // its place among the steps
@@ -36,15 +36,17 @@ const (
 	opMul
 	opDiv
 	opSqrt
-	opFMA  // a*b + c, rounded once
-	opFNMA // c - a*b, rounded once
-	opMax  // a if a > b, else b
-	opMin  // a if a < b, else b
-	opAnd  // of bits
+	opRound // to an integer; bits says how
+	opFMA   // a*b + c, rounded once
+	opFNMA  // c - a*b, rounded once
+	opMax   // a if a > b, else b
+	opMin   // a if a < b, else b
+	opAnd   // of bits
 	opOr
 	opXor
 
 	opLess      // a < b
+	opLessEqual // a <= b
 	opEqual     // a == b
 	opUnordered // a or b is NaN
 	opNonZero   // of an i32
@@ -118,37 +120,54 @@ func (k *kernel) constant(kd kind, bits uint64) *expr {
 	return c
 }
 
-func (k *kernel) add(a, b *expr) *expr     { return k.step(opAdd, a.kind, a, b) }
-func (k *kernel) sub(a, b *expr) *expr     { return k.step(opSub, a.kind, a, b) }
-func (k *kernel) mul(a, b *expr) *expr     { return k.step(opMul, a.kind, a, b) }
-func (k *kernel) div(a, b *expr) *expr     { return k.step(opDiv, a.kind, a, b) }
-func (k *kernel) sqrt(a *expr) *expr       { return k.step(opSqrt, a.kind, a) }
-func (k *kernel) fma(a, b, c *expr) *expr  { return k.step(opFMA, a.kind, a, b, c) }
-func (k *kernel) fnma(a, b, c *expr) *expr { return k.step(opFNMA, a.kind, a, b, c) }
-func (k *kernel) max(a, b *expr) *expr     { return k.step(opMax, a.kind, a, b) }
-func (k *kernel) min(a, b *expr) *expr     { return k.step(opMin, a.kind, a, b) }
-func (k *kernel) and(a, b *expr) *expr     { return k.step(opAnd, a.kind, a, b) }
-func (k *kernel) or(a, b *expr) *expr      { return k.step(opOr, a.kind, a, b) }
-func (k *kernel) xor(a, b *expr) *expr     { return k.step(opXor, a.kind, a, b) }
-func (k *kernel) less(a, b *expr) *expr    { return k.step(opLess, mask, a, b) }
-func (k *kernel) equal(a, b *expr) *expr   { return k.step(opEqual, mask, a, b) }
-func (k *kernel) isNaN(a *expr) *expr      { return k.step(opUnordered, mask, a, a) }
-func (k *kernel) nonZero(a *expr) *expr    { return k.step(opNonZero, mask, a) }
-func (k *kernel) pick(m, a, b *expr) *expr { return k.step(opSelect, a.kind, m, a, b) }
-func (k *kernel) intAdd(a, b *expr) *expr  { return k.step(opIntAdd, i32, a, b) }
-func (k *kernel) intSub(a, b *expr) *expr  { return k.step(opIntSub, i32, a, b) }
-func (k *kernel) mulLow(a, b *expr) *expr  { return k.step(opMulLow, i32, a, b) }
-func (k *kernel) mulHigh(a, b *expr) *expr { return k.step(opMulHigh, i32, a, b) }
-func (k *kernel) toFloat(a *expr) *expr    { return k.step(opToFloat, f32, a) }
-func (k *kernel) widen(a *expr) *expr      { return k.step(opWiden, f64, a) }
-func (k *kernel) narrow(a *expr) *expr     { return k.step(opNarrow, f32, a) }
-func (k *kernel) bits(a *expr) *expr       { return k.step(opBits, i32, a) }
-func (k *kernel) from(a *expr) *expr       { return k.step(opFrom, f32, a) }
-func (k *kernel) shl(a *expr, n int) *expr { return k.shift(opShiftLeft, a, n) }
-func (k *kernel) shr(a *expr, n int) *expr { return k.shift(opShiftRight, a, n) }
-func (k *kernel) abs(a *expr) *expr        { return k.and(a, k.constant(f32, 0x7fffffff)) }
-func (k *kernel) sign(a *expr) *expr       { return k.and(a, k.num(math.Copysign(0, -1))) }
-func (k *kernel) neg(a *expr) *expr        { return k.xor(a, k.num(math.Copysign(0, -1))) }
+func (k *kernel) add(a, b *expr) *expr       { return k.step(opAdd, a.kind, a, b) }
+func (k *kernel) sub(a, b *expr) *expr       { return k.step(opSub, a.kind, a, b) }
+func (k *kernel) mul(a, b *expr) *expr       { return k.step(opMul, a.kind, a, b) }
+func (k *kernel) div(a, b *expr) *expr       { return k.step(opDiv, a.kind, a, b) }
+func (k *kernel) sqrt(a *expr) *expr         { return k.step(opSqrt, a.kind, a) }
+func (k *kernel) fma(a, b, c *expr) *expr    { return k.step(opFMA, a.kind, a, b, c) }
+func (k *kernel) fnma(a, b, c *expr) *expr   { return k.step(opFNMA, a.kind, a, b, c) }
+func (k *kernel) max(a, b *expr) *expr       { return k.step(opMax, a.kind, a, b) }
+func (k *kernel) min(a, b *expr) *expr       { return k.step(opMin, a.kind, a, b) }
+func (k *kernel) and(a, b *expr) *expr       { return k.step(opAnd, a.kind, a, b) }
+func (k *kernel) or(a, b *expr) *expr        { return k.step(opOr, a.kind, a, b) }
+func (k *kernel) xor(a, b *expr) *expr       { return k.step(opXor, a.kind, a, b) }
+func (k *kernel) lessEqual(a, b *expr) *expr { return k.step(opLessEqual, mask, a, b) }
+func (k *kernel) less(a, b *expr) *expr      { return k.step(opLess, mask, a, b) }
+func (k *kernel) equal(a, b *expr) *expr     { return k.step(opEqual, mask, a, b) }
+func (k *kernel) isNaN(a *expr) *expr        { return k.step(opUnordered, mask, a, a) }
+func (k *kernel) nonZero(a *expr) *expr      { return k.step(opNonZero, mask, a) }
+func (k *kernel) pick(m, a, b *expr) *expr   { return k.step(opSelect, a.kind, m, a, b) }
+func (k *kernel) intAdd(a, b *expr) *expr    { return k.step(opIntAdd, i32, a, b) }
+func (k *kernel) intSub(a, b *expr) *expr    { return k.step(opIntSub, i32, a, b) }
+func (k *kernel) mulLow(a, b *expr) *expr    { return k.step(opMulLow, i32, a, b) }
+func (k *kernel) mulHigh(a, b *expr) *expr   { return k.step(opMulHigh, i32, a, b) }
+func (k *kernel) toFloat(a *expr) *expr      { return k.step(opToFloat, f32, a) }
+func (k *kernel) widen(a *expr) *expr        { return k.step(opWiden, f64, a) }
+func (k *kernel) narrow(a *expr) *expr       { return k.step(opNarrow, f32, a) }
+func (k *kernel) bit(m *expr) *expr          { return k.pick(m, k.integer(1), k.integer(0)) }
+func (k *kernel) bits(a *expr) *expr         { return k.step(opBits, i32, a) }
+func (k *kernel) from(a *expr) *expr         { return k.step(opFrom, f32, a) }
+func (k *kernel) shl(a *expr, n int) *expr   { return k.shift(opShiftLeft, a, n) }
+func (k *kernel) shr(a *expr, n int) *expr   { return k.shift(opShiftRight, a, n) }
+func (k *kernel) abs(a *expr) *expr          { return k.and(a, k.constant(f32, 0x7fffffff)) }
+func (k *kernel) sign(a *expr) *expr         { return k.and(a, k.num(math.Copysign(0, -1))) }
+func (k *kernel) neg(a *expr) *expr          { return k.xor(a, k.num(math.Copysign(0, -1))) }
+
+// The ways to round to an integer, as the instructions of AVX have them.
+const (
+	toNearest uint64 = iota // ties to even
+	toFloor
+	toCeil
+	toZero
+)
+
+// round returns a rounded to an integer.
+func (k *kernel) round(a *expr, how uint64) *expr {
+	e := k.step(opRound, a.kind, a)
+	e.bits = how
+	return e
+}
 
 func (k *kernel) shift(o op, a *expr, n int) *expr {
 	e := k.step(o, i32, a)
@@ -188,6 +207,15 @@ func (k *kernel) horner(x *expr, c ...float64) *expr {
 	y := k.num(c[len(c)-1])
 	for i := len(c) - 2; i >= 0; i-- {
 		y = k.fma(y, x, k.num(c[i]))
+	}
+	return y
+}
+
+// horner64 is horner in float64, whose coefficients are c.
+func (k *kernel) horner64(x *expr, c ...float64) *expr {
+	y := k.num64(c[len(c)-1])
+	for i := len(c) - 2; i >= 0; i-- {
+		y = k.fma(y, x, k.num64(c[i]))
 	}
 	return y
 }

@@ -96,18 +96,26 @@ func (k *kernel) expFlushed(x *expr) *expr {
 // √½ and √2, it is e ln 2 + f - f²/2 + f³ P(f), which P gives to 6e-9.
 func (k *kernel) log(x *expr) *expr {
 	m, e := k.logParts(x)
-	f := k.sub(m, k.num(1))
-	z := k.mul(f, f)
-	p := k.poly(f, 0.3333333, -0.2500082, 0.20001243, -0.16623412, 0.14201544, -0.13159537, 0.12762427, -0.076368906)
-	y := k.fma(k.mul(z, f), p, k.mul(e, k.num(ln2Low)))
-	y = k.add(f, k.fnma(z, k.num(0.5), y))
-	y = k.fma(e, k.num(ln2High), y)
+	return k.fixedLog(x, k.logNear(k.sub(m, k.num(1)), e))
+}
+
+// fixedLog returns y, the logarithm of x, but where x has none, or no finite one.
+func (k *kernel) fixedLog(x, y *expr) *expr {
 	if k.wide {
 		return k.step(opFixLog, f32, x, y, k.integer(logFixes))
 	}
 	y = k.pick(k.less(x, k.num(inf)), y, x)
 	y = k.pick(k.less(x, k.num(0)), k.num(nan), y)
 	return k.pick(k.equal(x, k.num(0)), k.num(-inf), y)
+}
+
+// logNear returns the logarithm of 2^e (1 + f), 1 + f between √½ and √2.
+func (k *kernel) logNear(f, e *expr) *expr {
+	z := k.mul(f, f)
+	p := k.poly(f, 0.3333333, -0.2500082, 0.20001243, -0.16623412, 0.14201544, -0.13159537, 0.12762427, -0.076368906)
+	y := k.fma(k.mul(z, f), p, k.mul(e, k.num(ln2Low)))
+	y = k.add(f, k.fnma(z, k.num(0.5), y))
+	return k.fma(e, k.num(ln2High), y)
 }
 
 // logParts returns m and e of x = 2^e m, m between √½ and √2.

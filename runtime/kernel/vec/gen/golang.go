@@ -117,6 +117,8 @@ func (k *kernel) stored(e *expr) string {
 		return "dtype.ToF16(" + v + ")"
 	case eBF16:
 		return "dtype.BF16(" + v + " >> 16)"
+	case eU8:
+		return "uint8(" + v + ")"
 	}
 	return v
 }
@@ -174,6 +176,8 @@ func (k *kernel) value(e *expr) string {
 		return a[0] + " / " + a[1]
 	case opSqrt:
 		return t + "(math.Sqrt(float64(" + a[0] + ")))"
+	case opRound:
+		return t + "(math." + [...]string{"RoundToEven", "Floor", "Ceil", "Trunc"}[e.bits] + "(float64(" + a[0] + ")))"
 	case opFMA:
 		return fma + "(" + a[0] + ", " + a[1] + ", " + a[2] + ")"
 	case opFNMA:
@@ -186,6 +190,8 @@ func (k *kernel) value(e *expr) string {
 		return bitwise(e, a)
 	case opLess:
 		return a[0] + " < " + a[1]
+	case opLessEqual:
+		return a[0] + " <= " + a[1]
 	case opEqual:
 		return a[0] + " == " + a[1]
 	case opUnordered:

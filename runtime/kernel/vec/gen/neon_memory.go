@@ -77,6 +77,13 @@ func (s *neonWriter) storePair(el elem, lo, hi, at, slot int) {
 		return
 	}
 	d := s.alloc()
+	if el == eU8 {
+		s.f("VUZP1 V%d.H8, V%d.H8, V%d.H8", hi, lo, d) // the lower halves
+		s.word(0x0e212800|d<<5|d, "XTN V%d.8B, V%[1]d.8H", d)
+		s.f("FMOVD F%d, %d(R%d)", d, at, slot)
+		s.release(d)
+		return
+	}
 	if el == eF16 {
 		s.word(0x0e216800|lo<<5|d, "FCVTN V%d.4H, V%d.4S", d, lo)
 		s.word(0x4e216800|hi<<5|d, "FCVTN2 V%d.8H, V%d.4S", d, hi)

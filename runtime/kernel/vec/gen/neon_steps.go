@@ -162,16 +162,25 @@ type neonOp struct {
 	name     string
 }
 
+// neonRounds are the instructions that round to integers, by how.
+var neonRounds = [...]neonOp{
+	toNearest: {0x4e218800, 0x4e618800, "FRINTN"},
+	toFloor:   {0x4e219800, 0x4e619800, "FRINTM"},
+	toCeil:    {0x4ea18800, 0x4ee18800, "FRINTP"},
+	toZero:    {0x4ea19800, 0x4ee19800, "FRINTZ"},
+}
+
 var neonOps = map[op]neonOp{
-	opAdd:     {0x4e20d400, 0x4e60d400, "FADD"},
-	opSub:     {0x4ea0d400, 0x4ee0d400, "FSUB"},
-	opMul:     {0x6e20dc00, 0x6e60dc00, "FMUL"},
-	opDiv:     {0x6e20fc00, 0x6e60fc00, "FDIV"},
-	opSqrt:    {0x6ea1f800, 0x6ee1f800, "FSQRT"},
-	opEqual:   {f32: 0x4e20e400, name: "FCMEQ"},
-	opMax:     {f32: 0x6ea0e400, name: "FCMGT"},
-	opMulLow:  {f32: 0x4ea09c00, name: "MUL"},
-	opToFloat: {f32: 0x4e21d800, name: "SCVTF"},
+	opAdd:       {0x4e20d400, 0x4e60d400, "FADD"},
+	opSub:       {0x4ea0d400, 0x4ee0d400, "FSUB"},
+	opMul:       {0x6e20dc00, 0x6e60dc00, "FMUL"},
+	opDiv:       {0x6e20fc00, 0x6e60fc00, "FDIV"},
+	opSqrt:      {0x6ea1f800, 0x6ee1f800, "FSQRT"},
+	opEqual:     {f32: 0x4e20e400, name: "FCMEQ"},
+	opLessEqual: {f32: 0x6e20e400, name: "FCMGE"},
+	opMax:       {f32: 0x6ea0e400, name: "FCMGT"},
+	opMulLow:    {f32: 0x4ea09c00, name: "MUL"},
+	opToFloat:   {f32: 0x4e21d800, name: "SCVTF"},
 }
 
 // two adds instruction o with two operands, x and y, or one if y is negative.
@@ -194,7 +203,7 @@ func (s *neonWriter) compute(e *expr, p, i int) int {
 		return s.fused(e, p, i)
 	case opMax, opMin:
 		return s.greater(e, p)
-	case opLess, opEqual, opUnordered, opNonZero:
+	case opLess, opLessEqual, opEqual, opUnordered, opNonZero:
 		return s.compare(e, p)
 	}
 	if one := s.byBits(e); one != "" {
@@ -212,6 +221,8 @@ func (s *neonWriter) compute(e *expr, p, i int) int {
 		s.f("%s V%d.B16, V%d.B16, V%d.B16", map[op]string{opAnd: "VAND", opOr: "VORR", opXor: "VEOR"}[e.op], y, x, d)
 	case opIntAdd, opIntSub:
 		s.f("%s V%d.S4, V%d.S4, V%d.S4", map[op]string{opIntAdd: "VADD", opIntSub: "VSUB"}[e.op], y, x, d)
+	case opRound:
+		s.two(neonRounds[e.bits], e.kind, x, -1, d)
 	case opShiftLeft:
 		s.f("VSHL $%d, V%d.S4, V%d.S4", e.bits, x, d)
 	case opShiftRight:
@@ -300,6 +311,8 @@ func (s *neonWriter) compare(e *expr, p int) int {
 	switch e.op {
 	case opLess: // x < y is y > x
 		s.two(neonOps[opMax], f32, y, x, d)
+	case opLessEqual: // x <= y is y >= x
+		s.two(neonOps[opLessEqual], f32, y, x, d)
 	case opUnordered:
 		s.two(neonOps[opEqual], f32, x, y, d)
 		s.not[e] = true

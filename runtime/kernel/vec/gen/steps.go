@@ -73,6 +73,10 @@ func (s *assembler) dies(e *expr) bool {
 	return e.op != opConst && e.op != opScalar && e.op != opAcc && s.uses[e] == 1
 }
 
+// free reports whether the step at hand may overwrite the register that operand e is given in: e dies, or
+// the register was loaded for this step.
+func (s *assembler) free(e *expr) bool { return s.dies(e) || s.loaded(e) }
+
 // emit emits step e.
 func (s *assembler) emit(e *expr) {
 	switch e.op {
@@ -89,7 +93,7 @@ func (s *assembler) emit(e *expr) {
 		s.vals[e] = s.widen(e)
 	case opNarrow:
 		s.vals[e] = []Op{s.narrow(e)}
-	case opLess, opEqual, opUnordered, opNonZero:
+	case opLess, opLessEqual, opEqual, opUnordered, opNonZero:
 		s.vals[e] = []Op{s.compare(e)}
 	case opSelect:
 		s.vals[e] = []Op{s.pick(e)}
@@ -141,6 +145,8 @@ func (s *assembler) compute(e *expr, i int) Op {
 		} else {
 			VSQRTPS(a, d)
 		}
+	case opRound:
+		s.toInteger(e, a, d)
 	case opShiftLeft:
 		VPSLLD(Imm(e.bits), a, d)
 	case opShiftRight:
@@ -159,6 +165,21 @@ func (s *assembler) compute(e *expr, i int) Op {
 		instructions[e.op][e.kind](s.operand(e.args[1], i), a, d)
 	}
 	return d
+}
+
+// toInteger emits d = a rounded to integers, without an exception for what is not one.
+func (s *assembler) toInteger(e *expr, a, d Op) {
+	how := Imm(e.bits | 8)
+	switch {
+	case s.wide && e.kind == f64:
+		VRNDSCALEPD(how, a, d)
+	case s.wide:
+		VRNDSCALEPS(how, a, d)
+	case e.kind == f64:
+		VROUNDPD(how, a, d)
+	default:
+		VROUNDPS(how, a, d)
+	}
 }
 
 // mulHigh emits the high halves of products, of the even elements and of the
@@ -249,7 +270,7 @@ func (s *assembler) fused(e *expr, i int) Op {
 // compare emits a comparison; its result is a K register in AVX-512.
 func (s *assembler) compare(e *expr) Op {
 	a := s.register(e.args[0], 0)
-	predicate := map[op]Op{opLess: Imm(17), opEqual: Imm(0), opUnordered: Imm(3)} // quiet ones
+	predicate := map[op]Op{opLess: Imm(17), opLessEqual: Imm(18), opEqual: Imm(0), opUnordered: Imm(3)} // quiet ones
 	switch {
 	case e.op == opNonZero && s.wide:
 		k := K()
@@ -273,7 +294,15 @@ func (s *assembler) compare(e *expr) Op {
 // pick emits a choice between two values.
 func (s *assembler) pick(e *expr) Op {
 	m, yes, no := s.vals[e.args[0]][0], s.operand(e.args[1], 0), s.register(e.args[2], 0)
-	d := s.vec()
+	var d Op
+	switch { // avo takes the destination of a masked move for an operand that is there from the beginning of the function
+	case s.wide && s.free(e.args[2]):
+		d = no
+	case s.wide && s.free(e.args[1]):
+		d = yes
+	default:
+		d = s.vec()
+	}
 	s.blend(m, yes, no, d)
 	return d
 }
@@ -413,6 +442,8 @@ func (s *assembler) store(e *expr) {
 		VCVTPS2PH(Imm(0), v, m)
 	case eBF16:
 		s.storeBF16(v, m)
+	case eU8:
+		s.storeBytes(v, m)
 	case eF64:
 		s.storePart(v, m, s.mask64(0), true)
 		s.storePart(s.register(e.args[0], 1), s.place(e.slot, 4*s.lanes()), s.mask64(1), true)
@@ -423,6 +454,19 @@ func (s *assembler) store(e *expr) {
 		}
 		s.storePart(v, m, tm, false)
 	}
+}
+
+// storeBytes emits the store of the integers v, each 0 to 255.
+func (s *assembler) storeBytes(v Op, m Mem) {
+	if s.wide {
+		VPMOVDB(v, m)
+		return
+	}
+	d := s.vec()
+	VPACKUSDW(v, v, d)
+	VPERMQ(Imm(0x08), d, d)
+	VPACKUSWB(d, d, d)
+	VMOVQ(d.AsX(), m)
 }
 
 // storePart emits the store of a register, in the tail under the mask tm.
