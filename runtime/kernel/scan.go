@@ -1,7 +1,6 @@
 package kernel
 
 import (
-	"cmp"
 	"slices"
 
 	"tpsh/runtime/dtype"
@@ -36,16 +35,15 @@ func CumSumTo[T dtype.Number](dst, x []T, reverse bool) {
 // differ.
 func SortTo[T dtype.Number](values []T, indices []int64, x []T, descending bool) {
 	check2(len(values), len(indices))
+	if len(values) > len(x)/16 {
+		sortAll(values, indices, x, descending)
+		return
+	}
 	before := ascending[T]
 	if descending {
 		before = func(a, b T) int { return ascending(b, a) }
 	}
-	var best []item[T]
-	if len(values) <= len(x)/16 {
-		best = firstItems(x, len(values), before)
-	} else {
-		best = allItems(x, before)
-	}
+	best := firstItems(x, len(values), before, descending)
 	for i := range values {
 		values[i], indices[i] = best[i].v, int64(best[i].at)
 	}
@@ -69,29 +67,20 @@ func ascending[T dtype.Number](a, b T) int {
 	return 0
 }
 
-// allItems returns the items of x in order.
-func allItems[T dtype.Number](x []T, before func(a, b T) int) []item[T] {
-	items := make([]item[T], len(x))
-	for i, v := range x {
-		items[i] = item[T]{v, i}
-	}
-	slices.SortFunc(items, func(a, b item[T]) int {
-		if c := before(a.v, b.v); c != 0 {
-			return c
-		}
-		return cmp.Compare(a.at, b.at)
-	})
-	return items
-}
-
 // firstItems returns the first k items of x in order, k being much less than
 // their number: each that comes before the last of the best so far is put in
 // its place among them.
-func firstItems[T dtype.Number](x []T, k int, before func(a, b T) int) []item[T] {
+func firstItems[T dtype.Number](x []T, k int, before func(a, b T) int, descending bool) []item[T] {
 	best := make([]item[T], 0, k+1)
+	if k == 0 {
+		return best
+	}
 	for i, v := range x {
-		if len(best) == k && (k == 0 || before(best[k-1].v, v) <= 0) {
-			continue
+		if len(best) == k {
+			last := best[k-1].v
+			if descending && !(v > last || v != v && last == last) || !descending && !(v < last || v == v && last != last) {
+				continue
+			}
 		}
 		at, _ := slices.BinarySearchFunc(best, v, func(b item[T], v T) int {
 			if before(b.v, v) <= 0 {

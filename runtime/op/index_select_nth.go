@@ -100,7 +100,7 @@ func orderBits(dt dtype.DType) (bits int) {
 	return bits
 }
 
-// runElementAt sorts as much of each row as its place asks for.
+// runElementAt selects an element of each row.
 func runElementAt(c *Call) error {
 	d, err := c.Dim(0, c.In[0].Shape())
 	if err != nil {
@@ -121,10 +121,8 @@ func runElementAt(c *Call) error {
 func elementRows[T dtype.Number](values, indices, x *tensor.Tensor, places []int64) {
 	src, vs, at := newSource[T](x, x.Shape()), newSink[T](values), newSink[int64](indices)
 	n := x.Shape()[x.Ndim()-1]
-	first, where := make([]T, n), make([]int64, n)
 	for row, k := range places {
-		kernel.SortTo(first[:k+1], where[:k+1], src.block(row*n, (row+1)*n), false)
-		vs.block(row, row+1)[0], at.block(row, row+1)[0] = first[k], where[k]
+		vs.block(row, row+1)[0], at.block(row, row+1)[0] = kernel.Nth(src.block(row*n, (row+1)*n), int(k))
 		vs.store(row, row+1)
 		at.store(row, row+1)
 	}
