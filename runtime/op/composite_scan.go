@@ -236,6 +236,15 @@ func init() {
 		Doc:    "histc(x, bins=100, min=0.0, max=0.0) returns how many elements of a float tensor are in each of bins equal parts of min to max; of its own extremes, if these are equal.\nWhat lies outside is left out; max belongs to the last part.\n>>> tensor([1.0, 2.0, 1.0]).histc(bins=4, min=0, max=3).tolist()\n[0.0, 2.0, 1.0, 0.0]",
 		Params: []Param{inX, inInt("bins", "how many parts", 100), inFloat("min", "where the first begins", 0), inFloat("max", "where the last ends", 0)}},
 		func(m *maker) []*tensor.Tensor { return one(m.histogram()) })
+	compositeOf(&Def{Name: "histogram", Surface: Method | Function,
+		Doc: "histogram(x, bins, range=None, weight=None, density=False) returns how many elements of a float tensor are in each part, and the edges of the parts.\n" +
+			"bins is the edges in ascending order, or how many equal parts there are of range, two numbers, or of\n" +
+			"the extremes of x. What lies outside is left out; the last part has its upper edge. With weight an\n" +
+			"element counts as much as weight has there; with density the integral over the parts is 1. It has no gradient.\n" +
+			">>> [y.tolist() for y in histogram(tensor([1.0, 2.0, 1.0]), 3, range=[0.0, 3.0])]\n[[0.0, 2.0, 1.0], [0.0, 1.0, 2.0, 3.0]]",
+		Params: []Param{inX, {Name: "bins", Kind: Operand, Doc: "a tensor [n + 1], or n"}, {Name: "range", Kind: OptFloats, Doc: "two numbers, or None", Default: Default(None)},
+			{Name: "weight", Kind: OptTensor, Doc: "a tensor of the shape of x, or None", Default: Default(None)}, {Name: "density", Kind: Bool, Doc: "whether parts are told as a density", Default: Default(None)}}},
+		func(m *maker) []*tensor.Tensor { return m.binned() })
 	compositeOf(&Def{Name: "combinations", Surface: Function,
 		Doc:    "combinations(x, r=2, with_replacement=False) returns the choices of r elements of x [n] in their order, as rows.\n>>> combinations(tensor([1, 2, 3])).tolist()\n[[1, 2], [1, 3], [2, 3]]",
 		Params: []Param{inX, inInt("r", "how many", 2), {Name: "with_replacement", Kind: Bool, Doc: "whether an element may come several times", Default: Default(None)}}},
@@ -371,4 +380,62 @@ func (m *maker) choices() *tensor.Tensor {
 	at, err := FromInts(m.c.Ctx, dtype.Int64, shape.Shape{len(list)}, list)
 	m.check(err)
 	return m.Reshape(m.do2("index_select", x, at, Int1(0)), shape.Shape{len(list) / max(r, 1), r})
+}
+
+// binned returns how many elements lie between edges, or what they weigh, and the edges.
+func (m *maker) binned() []*tensor.Tensor {
+	x, w := m.x(0), m.x(2)
+	m.check(m.c.checkFloat("x", x))
+	if w != nil && (!w.Shape().Equal(x.Shape()) || w.DType() != x.DType()) {
+		m.refuse("weight", Describe(w), "a tensor like x", "x is "+Describe(x))
+	}
+	x = m.do("reshape", x.Detach(), IntsN(-1))
+	edges := m.edges(x)
+	n := edges.Numel() - 1
+	low, high := m.do("select", edges, Int1(0), Int1(0)), m.do("select", edges, Int1(0), Int1(n))
+	inside := m.and(m.binary("ge", x, low), m.binary("le", x, high))
+	at := m.Cast(m.AddNumber(m.placesIn(edges, m.Where(inside, x, low), true), -1), dtype.Int64)
+	at = m.Cast(m.do("clamp", at, Float1(0), Float1(float64(n-1))), dtype.Int64)
+	counts := m.Cast(inside, x.DType())
+	if w != nil {
+		counts = m.Where(inside, m.do("reshape", w.Detach(), IntsN(-1)), number(0))
+	}
+	y := m.Do("scatter_add", []*tensor.Tensor{m.Zeros(x.DType(), shape.Shape{n}), at, counts}, Int1(0))
+	if m.bool(1) {
+		y = m.Div(m.Div(y, m.do("sum", y, None, Bool1(false))), m.Sub(m.Narrow(edges, 0, 1, n), m.Narrow(edges, 0, 0, n)))
+	}
+	return []*tensor.Tensor{y, edges}
+}
+
+// edges returns those that bins tells, for elements x [n].
+func (m *maker) edges(x *tensor.Tensor) *tensor.Tensor {
+	bins, within := m.x(1), m.c.Args[0]
+	if !bins.Weak() {
+		if len(bins.Shape()) != 1 || bins.Numel() < 2 || bins.DType() != x.DType() {
+			m.refuse("bins", Describe(bins), fmt.Sprintf("a %v tensor of at least two edges, or an int", x.DType()), "")
+		}
+		if within.Set {
+			m.refuse("range", fmt.Sprint(within.Floats), "None", "bins is the edges")
+		}
+		return bins.Detach()
+	}
+	if !bins.DType().IsInt() || Int64s(bins)[0] < 1 || Int64s(bins)[0] > 1<<32 {
+		m.refuse("bins", Describe(bins), "a positive int, or a tensor of edges", "")
+	}
+	n := int(Int64s(bins)[0])
+	low, high := m.Cast(m.strong(number(0), x.DType()), x.DType()), m.Cast(m.strong(number(1), x.DType()), x.DType())
+	switch {
+	case within.Set && (len(within.Floats) != 2 || !(within.Floats[0] <= within.Floats[1])):
+		m.refuse("range", fmt.Sprint(within.Floats), "two numbers, the second at least the first", "")
+	case within.Set:
+		low, high = m.strong(number(within.Floats[0]), x.DType()), m.strong(number(within.Floats[1]), x.DType())
+	case x.Numel() > 0:
+		low, high = m.do("min", x, None, Bool1(false)), m.do("max", x, None, Bool1(false))
+	}
+	same := m.same(low, high) // such a range becomes one of length 1, as in NumPy
+	low, high = m.Where(same, m.AddNumber(low, -0.5), low), m.Where(same, m.AddNumber(high, 0.5), high)
+	at := m.Do("arange", []*tensor.Tensor{integer(0), integer(n + 1), nil}, Int1(int(x.DType())))
+	step := m.Scale(m.Sub(high, low), 1/float64(n))
+	fromLow, fromHigh := m.Add(low, m.Mul(step, at)), m.Sub(high, m.Mul(step, m.AddNumber(m.Neg(at), float64(n))))
+	return m.Where(m.binary("lt", at, number(float64(n+1)/2)), fromLow, fromHigh)
 }
