@@ -367,11 +367,6 @@ func signAVX2(dst *float32, x *float32, n int)
 //go:noescape
 func clampAVX2(dst *float32, x *float32, n int, low float32, high float32)
 
-// naNToNumAVX2 is NaNToNum of n elements.
-//
-//go:noescape
-func naNToNumAVX2(dst *float32, x *float32, n int, whenNaN float32, above float32, below float32)
-
 // selectAVX2 is Select of n elements.
 //
 //go:noescape
@@ -406,31 +401,6 @@ func isNaNAVX2(dst *uint8, x *float32, n int)
 //
 //go:noescape
 func isFiniteAVX2(dst *uint8, x *float32, n int)
-
-// addProductAVX2 is AddProduct of n elements.
-//
-//go:noescape
-func addProductAVX2(dst *float32, x *float32, y *float32, z *float32, n int, a float32)
-
-// addQuotientAVX2 is AddQuotient of n elements.
-//
-//go:noescape
-func addQuotientAVX2(dst *float32, x *float32, y *float32, z *float32, n int, a float32)
-
-// leakyReluAVX2 is LeakyRelu of n elements.
-//
-//go:noescape
-func leakyReluAVX2(dst *float32, x *float32, n int, slope float32)
-
-// eluAVX2 is Elu of n elements.
-//
-//go:noescape
-func eluAVX2(dst *float32, x *float32, n int, up float32, down float32, in float32)
-
-// huberAVX2 is Huber of n elements.
-//
-//go:noescape
-func huberAVX2(dst *float32, x *float32, y *float32, n int, delta float32, a float32, b float32)
 
 // expm1AVX2 is Expm1 of n elements.
 //

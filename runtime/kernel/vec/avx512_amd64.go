@@ -562,16 +562,6 @@ func clampAVX512(dst *float32, x *float32, n int, low float32, high float32)
 //go:noescape
 func clampPastAVX512(dst *float32, x *float32, n int, low float32, high float32)
 
-// naNToNumAVX512 is NaNToNum of n elements.
-//
-//go:noescape
-func naNToNumAVX512(dst *float32, x *float32, n int, whenNaN float32, above float32, below float32)
-
-// naNToNumPastAVX512 is naNToNumAVX512 that stores past the caches: dst begins with a line of them.
-//
-//go:noescape
-func naNToNumPastAVX512(dst *float32, x *float32, n int, whenNaN float32, above float32, below float32)
-
 // selectAVX512 is Select of n elements.
 //
 //go:noescape
@@ -606,56 +596,6 @@ func isNaNAVX512(dst *uint8, x *float32, n int)
 //
 //go:noescape
 func isFiniteAVX512(dst *uint8, x *float32, n int)
-
-// addProductAVX512 is AddProduct of n elements.
-//
-//go:noescape
-func addProductAVX512(dst *float32, x *float32, y *float32, z *float32, n int, a float32)
-
-// addProductPastAVX512 is addProductAVX512 that stores past the caches: dst begins with a line of them.
-//
-//go:noescape
-func addProductPastAVX512(dst *float32, x *float32, y *float32, z *float32, n int, a float32)
-
-// addQuotientAVX512 is AddQuotient of n elements.
-//
-//go:noescape
-func addQuotientAVX512(dst *float32, x *float32, y *float32, z *float32, n int, a float32)
-
-// addQuotientPastAVX512 is addQuotientAVX512 that stores past the caches: dst begins with a line of them.
-//
-//go:noescape
-func addQuotientPastAVX512(dst *float32, x *float32, y *float32, z *float32, n int, a float32)
-
-// leakyReluAVX512 is LeakyRelu of n elements.
-//
-//go:noescape
-func leakyReluAVX512(dst *float32, x *float32, n int, slope float32)
-
-// leakyReluPastAVX512 is leakyReluAVX512 that stores past the caches: dst begins with a line of them.
-//
-//go:noescape
-func leakyReluPastAVX512(dst *float32, x *float32, n int, slope float32)
-
-// eluAVX512 is Elu of n elements.
-//
-//go:noescape
-func eluAVX512(dst *float32, x *float32, n int, up float32, down float32, in float32)
-
-// eluPastAVX512 is eluAVX512 that stores past the caches: dst begins with a line of them.
-//
-//go:noescape
-func eluPastAVX512(dst *float32, x *float32, n int, up float32, down float32, in float32)
-
-// huberAVX512 is Huber of n elements.
-//
-//go:noescape
-func huberAVX512(dst *float32, x *float32, y *float32, n int, delta float32, a float32, b float32)
-
-// huberPastAVX512 is huberAVX512 that stores past the caches: dst begins with a line of them.
-//
-//go:noescape
-func huberPastAVX512(dst *float32, x *float32, y *float32, n int, delta float32, a float32, b float32)
 
 // expm1AVX512 is Expm1 of n elements.
 //

@@ -1466,767 +1466,751 @@ DATA constants<>+5872(SB)/4, $0xbf800000
 DATA constants<>+5876(SB)/4, $0xbf800000
 DATA constants<>+5880(SB)/4, $0xbf800000
 DATA constants<>+5884(SB)/4, $0xbf800000
-DATA constants<>+5888(SB)/4, $0x7f800000
-DATA constants<>+5892(SB)/4, $0x7f800000
-DATA constants<>+5896(SB)/4, $0x7f800000
-DATA constants<>+5900(SB)/4, $0x7f800000
-DATA constants<>+5904(SB)/4, $0x7f800000
-DATA constants<>+5908(SB)/4, $0x7f800000
-DATA constants<>+5912(SB)/4, $0x7f800000
-DATA constants<>+5916(SB)/4, $0x7f800000
-DATA constants<>+5920(SB)/4, $0x7f800000
-DATA constants<>+5924(SB)/4, $0x7f800000
-DATA constants<>+5928(SB)/4, $0x7f800000
-DATA constants<>+5932(SB)/4, $0x7f800000
-DATA constants<>+5936(SB)/4, $0x7f800000
-DATA constants<>+5940(SB)/4, $0x7f800000
-DATA constants<>+5944(SB)/4, $0x7f800000
-DATA constants<>+5948(SB)/4, $0x7f800000
-DATA constants<>+5952(SB)/4, $0xff800000
-DATA constants<>+5956(SB)/4, $0xff800000
-DATA constants<>+5960(SB)/4, $0xff800000
-DATA constants<>+5964(SB)/4, $0xff800000
-DATA constants<>+5968(SB)/4, $0xff800000
-DATA constants<>+5972(SB)/4, $0xff800000
-DATA constants<>+5976(SB)/4, $0xff800000
-DATA constants<>+5980(SB)/4, $0xff800000
-DATA constants<>+5984(SB)/4, $0xff800000
-DATA constants<>+5988(SB)/4, $0xff800000
-DATA constants<>+5992(SB)/4, $0xff800000
-DATA constants<>+5996(SB)/4, $0xff800000
-DATA constants<>+6000(SB)/4, $0xff800000
-DATA constants<>+6004(SB)/4, $0xff800000
-DATA constants<>+6008(SB)/4, $0xff800000
-DATA constants<>+6012(SB)/4, $0xff800000
-DATA constants<>+6016(SB)/4, $0x00000000
-DATA constants<>+6020(SB)/4, $0x00000000
-DATA constants<>+6024(SB)/4, $0x00000000
-DATA constants<>+6028(SB)/4, $0x00000000
-DATA constants<>+6032(SB)/4, $0x00000000
-DATA constants<>+6036(SB)/4, $0x00000000
-DATA constants<>+6040(SB)/4, $0x00000000
-DATA constants<>+6044(SB)/4, $0x00000000
-DATA constants<>+6048(SB)/4, $0x00000000
-DATA constants<>+6052(SB)/4, $0x00000000
-DATA constants<>+6056(SB)/4, $0x00000000
-DATA constants<>+6060(SB)/4, $0x00000000
-DATA constants<>+6064(SB)/4, $0x00000000
-DATA constants<>+6068(SB)/4, $0x00000000
-DATA constants<>+6072(SB)/4, $0x00000000
-DATA constants<>+6076(SB)/4, $0x00000000
-DATA constants<>+6080(SB)/4, $0x41f00000
-DATA constants<>+6084(SB)/4, $0x41f00000
-DATA constants<>+6088(SB)/4, $0x41f00000
-DATA constants<>+6092(SB)/4, $0x41f00000
-DATA constants<>+6096(SB)/4, $0x41f00000
-DATA constants<>+6100(SB)/4, $0x41f00000
-DATA constants<>+6104(SB)/4, $0x41f00000
-DATA constants<>+6108(SB)/4, $0x41f00000
-DATA constants<>+6112(SB)/4, $0x41f00000
-DATA constants<>+6116(SB)/4, $0x41f00000
-DATA constants<>+6120(SB)/4, $0x41f00000
-DATA constants<>+6124(SB)/4, $0x41f00000
-DATA constants<>+6128(SB)/4, $0x41f00000
-DATA constants<>+6132(SB)/4, $0x41f00000
-DATA constants<>+6136(SB)/4, $0x41f00000
-DATA constants<>+6140(SB)/4, $0x41f00000
-DATA constants<>+6144(SB)/4, $0x42c80000
-DATA constants<>+6148(SB)/4, $0x42c80000
-DATA constants<>+6152(SB)/4, $0x42c80000
-DATA constants<>+6156(SB)/4, $0x42c80000
-DATA constants<>+6160(SB)/4, $0x42c80000
-DATA constants<>+6164(SB)/4, $0x42c80000
-DATA constants<>+6168(SB)/4, $0x42c80000
-DATA constants<>+6172(SB)/4, $0x42c80000
-DATA constants<>+6176(SB)/4, $0x42c80000
-DATA constants<>+6180(SB)/4, $0x42c80000
-DATA constants<>+6184(SB)/4, $0x42c80000
-DATA constants<>+6188(SB)/4, $0x42c80000
-DATA constants<>+6192(SB)/4, $0x42c80000
-DATA constants<>+6196(SB)/4, $0x42c80000
-DATA constants<>+6200(SB)/4, $0x42c80000
-DATA constants<>+6204(SB)/4, $0x42c80000
-DATA constants<>+6208(SB)/4, $0x3fb504f3
-DATA constants<>+6212(SB)/4, $0x3fb504f3
-DATA constants<>+6216(SB)/4, $0x3fb504f3
-DATA constants<>+6220(SB)/4, $0x3fb504f3
-DATA constants<>+6224(SB)/4, $0x3fb504f3
-DATA constants<>+6228(SB)/4, $0x3fb504f3
-DATA constants<>+6232(SB)/4, $0x3fb504f3
-DATA constants<>+6236(SB)/4, $0x3fb504f3
-DATA constants<>+6240(SB)/4, $0x3fb504f3
-DATA constants<>+6244(SB)/4, $0x3fb504f3
-DATA constants<>+6248(SB)/4, $0x3fb504f3
-DATA constants<>+6252(SB)/4, $0x3fb504f3
-DATA constants<>+6256(SB)/4, $0x3fb504f3
-DATA constants<>+6260(SB)/4, $0x3fb504f3
-DATA constants<>+6264(SB)/4, $0x3fb504f3
-DATA constants<>+6268(SB)/4, $0x3fb504f3
-DATA constants<>+6272(SB)/8, $0x4000000000000000
-DATA constants<>+6280(SB)/8, $0x4000000000000000
-DATA constants<>+6288(SB)/8, $0x4000000000000000
-DATA constants<>+6296(SB)/8, $0x4000000000000000
-DATA constants<>+6304(SB)/8, $0x4000000000000000
-DATA constants<>+6312(SB)/8, $0x4000000000000000
-DATA constants<>+6320(SB)/8, $0x4000000000000000
-DATA constants<>+6328(SB)/8, $0x4000000000000000
-DATA constants<>+6336(SB)/8, $0x3fd21b15f146989b
-DATA constants<>+6344(SB)/8, $0x3fd21b15f146989b
-DATA constants<>+6352(SB)/8, $0x3fd21b15f146989b
-DATA constants<>+6360(SB)/8, $0x3fd21b15f146989b
-DATA constants<>+6368(SB)/8, $0x3fd21b15f146989b
-DATA constants<>+6376(SB)/8, $0x3fd21b15f146989b
-DATA constants<>+6384(SB)/8, $0x3fd21b15f146989b
-DATA constants<>+6392(SB)/8, $0x3fd21b15f146989b
-DATA constants<>+6400(SB)/8, $0x3fd47954e865113c
-DATA constants<>+6408(SB)/8, $0x3fd47954e865113c
-DATA constants<>+6416(SB)/8, $0x3fd47954e865113c
-DATA constants<>+6424(SB)/8, $0x3fd47954e865113c
-DATA constants<>+6432(SB)/8, $0x3fd47954e865113c
-DATA constants<>+6440(SB)/8, $0x3fd47954e865113c
-DATA constants<>+6448(SB)/8, $0x3fd47954e865113c
-DATA constants<>+6456(SB)/8, $0x3fd47954e865113c
-DATA constants<>+6464(SB)/8, $0x3fda61a2ef649675
-DATA constants<>+6472(SB)/8, $0x3fda61a2ef649675
-DATA constants<>+6480(SB)/8, $0x3fda61a2ef649675
-DATA constants<>+6488(SB)/8, $0x3fda61a2ef649675
-DATA constants<>+6496(SB)/8, $0x3fda61a2ef649675
-DATA constants<>+6504(SB)/8, $0x3fda61a2ef649675
-DATA constants<>+6512(SB)/8, $0x3fda61a2ef649675
-DATA constants<>+6520(SB)/8, $0x3fda61a2ef649675
-DATA constants<>+6528(SB)/8, $0x3fe2776c2930c203
-DATA constants<>+6536(SB)/8, $0x3fe2776c2930c203
-DATA constants<>+6544(SB)/8, $0x3fe2776c2930c203
-DATA constants<>+6552(SB)/8, $0x3fe2776c2930c203
-DATA constants<>+6560(SB)/8, $0x3fe2776c2930c203
-DATA constants<>+6568(SB)/8, $0x3fe2776c2930c203
-DATA constants<>+6576(SB)/8, $0x3fe2776c2930c203
-DATA constants<>+6584(SB)/8, $0x3fe2776c2930c203
-DATA constants<>+6592(SB)/8, $0x3feec709dc53c8a1
-DATA constants<>+6600(SB)/8, $0x3feec709dc53c8a1
-DATA constants<>+6608(SB)/8, $0x3feec709dc53c8a1
-DATA constants<>+6616(SB)/8, $0x3feec709dc53c8a1
-DATA constants<>+6624(SB)/8, $0x3feec709dc53c8a1
-DATA constants<>+6632(SB)/8, $0x3feec709dc53c8a1
-DATA constants<>+6640(SB)/8, $0x3feec709dc53c8a1
-DATA constants<>+6648(SB)/8, $0x3feec709dc53c8a1
-DATA constants<>+6656(SB)/8, $0x40071547652b8251
-DATA constants<>+6664(SB)/8, $0x40071547652b8251
-DATA constants<>+6672(SB)/8, $0x40071547652b8251
-DATA constants<>+6680(SB)/8, $0x40071547652b8251
-DATA constants<>+6688(SB)/8, $0x40071547652b8251
-DATA constants<>+6696(SB)/8, $0x40071547652b8251
-DATA constants<>+6704(SB)/8, $0x40071547652b8251
-DATA constants<>+6712(SB)/8, $0x40071547652b8251
-DATA constants<>+6720(SB)/4, $0x7f7fffff
-DATA constants<>+6724(SB)/4, $0x7f7fffff
-DATA constants<>+6728(SB)/4, $0x7f7fffff
-DATA constants<>+6732(SB)/4, $0x7f7fffff
-DATA constants<>+6736(SB)/4, $0x7f7fffff
-DATA constants<>+6740(SB)/4, $0x7f7fffff
-DATA constants<>+6744(SB)/4, $0x7f7fffff
-DATA constants<>+6748(SB)/4, $0x7f7fffff
-DATA constants<>+6752(SB)/4, $0x7f7fffff
-DATA constants<>+6756(SB)/4, $0x7f7fffff
-DATA constants<>+6760(SB)/4, $0x7f7fffff
-DATA constants<>+6764(SB)/4, $0x7f7fffff
-DATA constants<>+6768(SB)/4, $0x7f7fffff
-DATA constants<>+6772(SB)/4, $0x7f7fffff
-DATA constants<>+6776(SB)/4, $0x7f7fffff
-DATA constants<>+6780(SB)/4, $0x7f7fffff
-DATA constants<>+6784(SB)/4, $0xff7fffff
-DATA constants<>+6788(SB)/4, $0xff7fffff
-DATA constants<>+6792(SB)/4, $0xff7fffff
-DATA constants<>+6796(SB)/4, $0xff7fffff
-DATA constants<>+6800(SB)/4, $0xff7fffff
-DATA constants<>+6804(SB)/4, $0xff7fffff
-DATA constants<>+6808(SB)/4, $0xff7fffff
-DATA constants<>+6812(SB)/4, $0xff7fffff
-DATA constants<>+6816(SB)/4, $0xff7fffff
-DATA constants<>+6820(SB)/4, $0xff7fffff
-DATA constants<>+6824(SB)/4, $0xff7fffff
-DATA constants<>+6828(SB)/4, $0xff7fffff
-DATA constants<>+6832(SB)/4, $0xff7fffff
-DATA constants<>+6836(SB)/4, $0xff7fffff
-DATA constants<>+6840(SB)/4, $0xff7fffff
-DATA constants<>+6844(SB)/4, $0xff7fffff
-DATA constants<>+6848(SB)/8, $0x3eb61af4d1f9896b
-DATA constants<>+6856(SB)/8, $0x3eb61af4d1f9896b
-DATA constants<>+6864(SB)/8, $0x3eb61af4d1f9896b
-DATA constants<>+6872(SB)/8, $0x3eb61af4d1f9896b
-DATA constants<>+6880(SB)/8, $0x3eb61af4d1f9896b
-DATA constants<>+6888(SB)/8, $0x3eb61af4d1f9896b
-DATA constants<>+6896(SB)/8, $0x3eb61af4d1f9896b
-DATA constants<>+6904(SB)/8, $0x3eb61af4d1f9896b
-DATA constants<>+6912(SB)/8, $0x3ef00dad461e7742
-DATA constants<>+6920(SB)/8, $0x3ef00dad461e7742
-DATA constants<>+6928(SB)/8, $0x3ef00dad461e7742
-DATA constants<>+6936(SB)/8, $0x3ef00dad461e7742
-DATA constants<>+6944(SB)/8, $0x3ef00dad461e7742
-DATA constants<>+6952(SB)/8, $0x3ef00dad461e7742
-DATA constants<>+6960(SB)/8, $0x3ef00dad461e7742
-DATA constants<>+6968(SB)/8, $0x3ef00dad461e7742
-DATA constants<>+6976(SB)/8, $0x3f2430acd2dcd413
-DATA constants<>+6984(SB)/8, $0x3f2430acd2dcd413
-DATA constants<>+6992(SB)/8, $0x3f2430acd2dcd413
-DATA constants<>+7000(SB)/8, $0x3f2430acd2dcd413
-DATA constants<>+7008(SB)/8, $0x3f2430acd2dcd413
-DATA constants<>+7016(SB)/8, $0x3f2430acd2dcd413
-DATA constants<>+7024(SB)/8, $0x3f2430acd2dcd413
-DATA constants<>+7032(SB)/8, $0x3f2430acd2dcd413
-DATA constants<>+7040(SB)/8, $0x3f55d8748355a565
-DATA constants<>+7048(SB)/8, $0x3f55d8748355a565
-DATA constants<>+7056(SB)/8, $0x3f55d8748355a565
-DATA constants<>+7064(SB)/8, $0x3f55d8748355a565
-DATA constants<>+7072(SB)/8, $0x3f55d8748355a565
-DATA constants<>+7080(SB)/8, $0x3f55d8748355a565
-DATA constants<>+7088(SB)/8, $0x3f55d8748355a565
-DATA constants<>+7096(SB)/8, $0x3f55d8748355a565
-DATA constants<>+7104(SB)/8, $0x3f83b2ab5c4cbb43
-DATA constants<>+7112(SB)/8, $0x3f83b2ab5c4cbb43
-DATA constants<>+7120(SB)/8, $0x3f83b2ab5c4cbb43
-DATA constants<>+7128(SB)/8, $0x3f83b2ab5c4cbb43
-DATA constants<>+7136(SB)/8, $0x3f83b2ab5c4cbb43
-DATA constants<>+7144(SB)/8, $0x3f83b2ab5c4cbb43
-DATA constants<>+7152(SB)/8, $0x3f83b2ab5c4cbb43
-DATA constants<>+7160(SB)/8, $0x3f83b2ab5c4cbb43
-DATA constants<>+7168(SB)/8, $0x3fac6b08dd46f942
-DATA constants<>+7176(SB)/8, $0x3fac6b08dd46f942
-DATA constants<>+7184(SB)/8, $0x3fac6b08dd46f942
-DATA constants<>+7192(SB)/8, $0x3fac6b08dd46f942
-DATA constants<>+7200(SB)/8, $0x3fac6b08dd46f942
-DATA constants<>+7208(SB)/8, $0x3fac6b08dd46f942
-DATA constants<>+7216(SB)/8, $0x3fac6b08dd46f942
-DATA constants<>+7224(SB)/8, $0x3fac6b08dd46f942
-DATA constants<>+7232(SB)/8, $0x3fcebfbdff931f14
-DATA constants<>+7240(SB)/8, $0x3fcebfbdff931f14
-DATA constants<>+7248(SB)/8, $0x3fcebfbdff931f14
-DATA constants<>+7256(SB)/8, $0x3fcebfbdff931f14
-DATA constants<>+7264(SB)/8, $0x3fcebfbdff931f14
-DATA constants<>+7272(SB)/8, $0x3fcebfbdff931f14
-DATA constants<>+7280(SB)/8, $0x3fcebfbdff931f14
-DATA constants<>+7288(SB)/8, $0x3fcebfbdff931f14
-DATA constants<>+7296(SB)/8, $0x3fe62e42fef86150
-DATA constants<>+7304(SB)/8, $0x3fe62e42fef86150
-DATA constants<>+7312(SB)/8, $0x3fe62e42fef86150
-DATA constants<>+7320(SB)/8, $0x3fe62e42fef86150
-DATA constants<>+7328(SB)/8, $0x3fe62e42fef86150
-DATA constants<>+7336(SB)/8, $0x3fe62e42fef86150
-DATA constants<>+7344(SB)/8, $0x3fe62e42fef86150
-DATA constants<>+7352(SB)/8, $0x3fe62e42fef86150
-DATA constants<>+7360(SB)/8, $0x3feffffffffff7a0
-DATA constants<>+7368(SB)/8, $0x3feffffffffff7a0
-DATA constants<>+7376(SB)/8, $0x3feffffffffff7a0
-DATA constants<>+7384(SB)/8, $0x3feffffffffff7a0
-DATA constants<>+7392(SB)/8, $0x3feffffffffff7a0
-DATA constants<>+7400(SB)/8, $0x3feffffffffff7a0
-DATA constants<>+7408(SB)/8, $0x3feffffffffff7a0
-DATA constants<>+7416(SB)/8, $0x3feffffffffff7a0
-DATA constants<>+7424(SB)/4, $0xc3200000
-DATA constants<>+7428(SB)/4, $0xc3200000
-DATA constants<>+7432(SB)/4, $0xc3200000
-DATA constants<>+7436(SB)/4, $0xc3200000
-DATA constants<>+7440(SB)/4, $0xc3200000
-DATA constants<>+7444(SB)/4, $0xc3200000
-DATA constants<>+7448(SB)/4, $0xc3200000
-DATA constants<>+7452(SB)/4, $0xc3200000
-DATA constants<>+7456(SB)/4, $0xc3200000
-DATA constants<>+7460(SB)/4, $0xc3200000
-DATA constants<>+7464(SB)/4, $0xc3200000
-DATA constants<>+7468(SB)/4, $0xc3200000
-DATA constants<>+7472(SB)/4, $0xc3200000
-DATA constants<>+7476(SB)/4, $0xc3200000
-DATA constants<>+7480(SB)/4, $0xc3200000
-DATA constants<>+7484(SB)/4, $0xc3200000
-DATA constants<>+7488(SB)/4, $0x430c0000
-DATA constants<>+7492(SB)/4, $0x430c0000
-DATA constants<>+7496(SB)/4, $0x430c0000
-DATA constants<>+7500(SB)/4, $0x430c0000
-DATA constants<>+7504(SB)/4, $0x430c0000
-DATA constants<>+7508(SB)/4, $0x430c0000
-DATA constants<>+7512(SB)/4, $0x430c0000
-DATA constants<>+7516(SB)/4, $0x430c0000
-DATA constants<>+7520(SB)/4, $0x430c0000
-DATA constants<>+7524(SB)/4, $0x430c0000
-DATA constants<>+7528(SB)/4, $0x430c0000
-DATA constants<>+7532(SB)/4, $0x430c0000
-DATA constants<>+7536(SB)/4, $0x430c0000
-DATA constants<>+7540(SB)/4, $0x430c0000
-DATA constants<>+7544(SB)/4, $0x430c0000
-DATA constants<>+7548(SB)/4, $0x430c0000
-DATA constants<>+7552(SB)/4, $0x7fc00000
-DATA constants<>+7556(SB)/4, $0x7fc00000
-DATA constants<>+7560(SB)/4, $0x7fc00000
-DATA constants<>+7564(SB)/4, $0x7fc00000
-DATA constants<>+7568(SB)/4, $0x7fc00000
-DATA constants<>+7572(SB)/4, $0x7fc00000
-DATA constants<>+7576(SB)/4, $0x7fc00000
-DATA constants<>+7580(SB)/4, $0x7fc00000
-DATA constants<>+7584(SB)/4, $0x7fc00000
-DATA constants<>+7588(SB)/4, $0x7fc00000
-DATA constants<>+7592(SB)/4, $0x7fc00000
-DATA constants<>+7596(SB)/4, $0x7fc00000
-DATA constants<>+7600(SB)/4, $0x7fc00000
-DATA constants<>+7604(SB)/4, $0x7fc00000
-DATA constants<>+7608(SB)/4, $0x7fc00000
-DATA constants<>+7612(SB)/4, $0x7fc00000
-DATA constants<>+7616(SB)/4, $0xbaea4bcf
-DATA constants<>+7620(SB)/4, $0xbaea4bcf
-DATA constants<>+7624(SB)/4, $0xbaea4bcf
-DATA constants<>+7628(SB)/4, $0xbaea4bcf
-DATA constants<>+7632(SB)/4, $0xbaea4bcf
-DATA constants<>+7636(SB)/4, $0xbaea4bcf
-DATA constants<>+7640(SB)/4, $0xbaea4bcf
-DATA constants<>+7644(SB)/4, $0xbaea4bcf
-DATA constants<>+7648(SB)/4, $0xbaea4bcf
-DATA constants<>+7652(SB)/4, $0xbaea4bcf
-DATA constants<>+7656(SB)/4, $0xbaea4bcf
-DATA constants<>+7660(SB)/4, $0xbaea4bcf
-DATA constants<>+7664(SB)/4, $0xbaea4bcf
-DATA constants<>+7668(SB)/4, $0xbaea4bcf
-DATA constants<>+7672(SB)/4, $0xbaea4bcf
-DATA constants<>+7676(SB)/4, $0xbaea4bcf
-DATA constants<>+7680(SB)/4, $0x3c3260e7
-DATA constants<>+7684(SB)/4, $0x3c3260e7
-DATA constants<>+7688(SB)/4, $0x3c3260e7
-DATA constants<>+7692(SB)/4, $0x3c3260e7
-DATA constants<>+7696(SB)/4, $0x3c3260e7
-DATA constants<>+7700(SB)/4, $0x3c3260e7
-DATA constants<>+7704(SB)/4, $0x3c3260e7
-DATA constants<>+7708(SB)/4, $0x3c3260e7
-DATA constants<>+7712(SB)/4, $0x3c3260e7
-DATA constants<>+7716(SB)/4, $0x3c3260e7
-DATA constants<>+7720(SB)/4, $0x3c3260e7
-DATA constants<>+7724(SB)/4, $0x3c3260e7
-DATA constants<>+7728(SB)/4, $0x3c3260e7
-DATA constants<>+7732(SB)/4, $0x3c3260e7
-DATA constants<>+7736(SB)/4, $0x3c3260e7
-DATA constants<>+7740(SB)/4, $0x3c3260e7
-DATA constants<>+7744(SB)/4, $0xbcfefe0e
-DATA constants<>+7748(SB)/4, $0xbcfefe0e
-DATA constants<>+7752(SB)/4, $0xbcfefe0e
-DATA constants<>+7756(SB)/4, $0xbcfefe0e
-DATA constants<>+7760(SB)/4, $0xbcfefe0e
-DATA constants<>+7764(SB)/4, $0xbcfefe0e
-DATA constants<>+7768(SB)/4, $0xbcfefe0e
-DATA constants<>+7772(SB)/4, $0xbcfefe0e
-DATA constants<>+7776(SB)/4, $0xbcfefe0e
-DATA constants<>+7780(SB)/4, $0xbcfefe0e
-DATA constants<>+7784(SB)/4, $0xbcfefe0e
-DATA constants<>+7788(SB)/4, $0xbcfefe0e
-DATA constants<>+7792(SB)/4, $0xbcfefe0e
-DATA constants<>+7796(SB)/4, $0xbcfefe0e
-DATA constants<>+7800(SB)/4, $0xbcfefe0e
-DATA constants<>+7804(SB)/4, $0xbcfefe0e
-DATA constants<>+7808(SB)/4, $0x3d6d2f6a
-DATA constants<>+7812(SB)/4, $0x3d6d2f6a
-DATA constants<>+7816(SB)/4, $0x3d6d2f6a
-DATA constants<>+7820(SB)/4, $0x3d6d2f6a
-DATA constants<>+7824(SB)/4, $0x3d6d2f6a
-DATA constants<>+7828(SB)/4, $0x3d6d2f6a
-DATA constants<>+7832(SB)/4, $0x3d6d2f6a
-DATA constants<>+7836(SB)/4, $0x3d6d2f6a
-DATA constants<>+7840(SB)/4, $0x3d6d2f6a
-DATA constants<>+7844(SB)/4, $0x3d6d2f6a
-DATA constants<>+7848(SB)/4, $0x3d6d2f6a
-DATA constants<>+7852(SB)/4, $0x3d6d2f6a
-DATA constants<>+7856(SB)/4, $0x3d6d2f6a
-DATA constants<>+7860(SB)/4, $0x3d6d2f6a
-DATA constants<>+7864(SB)/4, $0x3d6d2f6a
-DATA constants<>+7868(SB)/4, $0x3d6d2f6a
-DATA constants<>+7872(SB)/4, $0xbdac0aaf
-DATA constants<>+7876(SB)/4, $0xbdac0aaf
-DATA constants<>+7880(SB)/4, $0xbdac0aaf
-DATA constants<>+7884(SB)/4, $0xbdac0aaf
-DATA constants<>+7888(SB)/4, $0xbdac0aaf
-DATA constants<>+7892(SB)/4, $0xbdac0aaf
-DATA constants<>+7896(SB)/4, $0xbdac0aaf
-DATA constants<>+7900(SB)/4, $0xbdac0aaf
-DATA constants<>+7904(SB)/4, $0xbdac0aaf
-DATA constants<>+7908(SB)/4, $0xbdac0aaf
-DATA constants<>+7912(SB)/4, $0xbdac0aaf
-DATA constants<>+7916(SB)/4, $0xbdac0aaf
-DATA constants<>+7920(SB)/4, $0xbdac0aaf
-DATA constants<>+7924(SB)/4, $0xbdac0aaf
-DATA constants<>+7928(SB)/4, $0xbdac0aaf
-DATA constants<>+7932(SB)/4, $0xbdac0aaf
-DATA constants<>+7936(SB)/4, $0x3de047b2
-DATA constants<>+7940(SB)/4, $0x3de047b2
-DATA constants<>+7944(SB)/4, $0x3de047b2
-DATA constants<>+7948(SB)/4, $0x3de047b2
-DATA constants<>+7952(SB)/4, $0x3de047b2
-DATA constants<>+7956(SB)/4, $0x3de047b2
-DATA constants<>+7960(SB)/4, $0x3de047b2
-DATA constants<>+7964(SB)/4, $0x3de047b2
-DATA constants<>+7968(SB)/4, $0x3de047b2
-DATA constants<>+7972(SB)/4, $0x3de047b2
-DATA constants<>+7976(SB)/4, $0x3de047b2
-DATA constants<>+7980(SB)/4, $0x3de047b2
-DATA constants<>+7984(SB)/4, $0x3de047b2
-DATA constants<>+7988(SB)/4, $0x3de047b2
-DATA constants<>+7992(SB)/4, $0x3de047b2
-DATA constants<>+7996(SB)/4, $0x3de047b2
-DATA constants<>+8000(SB)/4, $0xbe12105b
-DATA constants<>+8004(SB)/4, $0xbe12105b
-DATA constants<>+8008(SB)/4, $0xbe12105b
-DATA constants<>+8012(SB)/4, $0xbe12105b
-DATA constants<>+8016(SB)/4, $0xbe12105b
-DATA constants<>+8020(SB)/4, $0xbe12105b
-DATA constants<>+8024(SB)/4, $0xbe12105b
-DATA constants<>+8028(SB)/4, $0xbe12105b
-DATA constants<>+8032(SB)/4, $0xbe12105b
-DATA constants<>+8036(SB)/4, $0xbe12105b
-DATA constants<>+8040(SB)/4, $0xbe12105b
-DATA constants<>+8044(SB)/4, $0xbe12105b
-DATA constants<>+8048(SB)/4, $0xbe12105b
-DATA constants<>+8052(SB)/4, $0xbe12105b
-DATA constants<>+8056(SB)/4, $0xbe12105b
-DATA constants<>+8060(SB)/4, $0xbe12105b
-DATA constants<>+8064(SB)/4, $0x3e4cc8f3
-DATA constants<>+8068(SB)/4, $0x3e4cc8f3
-DATA constants<>+8072(SB)/4, $0x3e4cc8f3
-DATA constants<>+8076(SB)/4, $0x3e4cc8f3
-DATA constants<>+8080(SB)/4, $0x3e4cc8f3
-DATA constants<>+8084(SB)/4, $0x3e4cc8f3
-DATA constants<>+8088(SB)/4, $0x3e4cc8f3
-DATA constants<>+8092(SB)/4, $0x3e4cc8f3
-DATA constants<>+8096(SB)/4, $0x3e4cc8f3
-DATA constants<>+8100(SB)/4, $0x3e4cc8f3
-DATA constants<>+8104(SB)/4, $0x3e4cc8f3
-DATA constants<>+8108(SB)/4, $0x3e4cc8f3
-DATA constants<>+8112(SB)/4, $0x3e4cc8f3
-DATA constants<>+8116(SB)/4, $0x3e4cc8f3
-DATA constants<>+8120(SB)/4, $0x3e4cc8f3
-DATA constants<>+8124(SB)/4, $0x3e4cc8f3
-DATA constants<>+8128(SB)/4, $0xbeaaaa9f
-DATA constants<>+8132(SB)/4, $0xbeaaaa9f
-DATA constants<>+8136(SB)/4, $0xbeaaaa9f
-DATA constants<>+8140(SB)/4, $0xbeaaaa9f
-DATA constants<>+8144(SB)/4, $0xbeaaaa9f
-DATA constants<>+8148(SB)/4, $0xbeaaaa9f
-DATA constants<>+8152(SB)/4, $0xbeaaaa9f
-DATA constants<>+8156(SB)/4, $0xbeaaaa9f
-DATA constants<>+8160(SB)/4, $0xbeaaaa9f
-DATA constants<>+8164(SB)/4, $0xbeaaaa9f
-DATA constants<>+8168(SB)/4, $0xbeaaaa9f
-DATA constants<>+8172(SB)/4, $0xbeaaaa9f
-DATA constants<>+8176(SB)/4, $0xbeaaaa9f
-DATA constants<>+8180(SB)/4, $0xbeaaaa9f
-DATA constants<>+8184(SB)/4, $0xbeaaaa9f
-DATA constants<>+8188(SB)/4, $0xbeaaaa9f
-DATA constants<>+8192(SB)/4, $0x3fc90fdb
-DATA constants<>+8196(SB)/4, $0x3fc90fdb
-DATA constants<>+8200(SB)/4, $0x3fc90fdb
-DATA constants<>+8204(SB)/4, $0x3fc90fdb
-DATA constants<>+8208(SB)/4, $0x3fc90fdb
-DATA constants<>+8212(SB)/4, $0x3fc90fdb
-DATA constants<>+8216(SB)/4, $0x3fc90fdb
-DATA constants<>+8220(SB)/4, $0x3fc90fdb
-DATA constants<>+8224(SB)/4, $0x3fc90fdb
-DATA constants<>+8228(SB)/4, $0x3fc90fdb
-DATA constants<>+8232(SB)/4, $0x3fc90fdb
-DATA constants<>+8236(SB)/4, $0x3fc90fdb
-DATA constants<>+8240(SB)/4, $0x3fc90fdb
-DATA constants<>+8244(SB)/4, $0x3fc90fdb
-DATA constants<>+8248(SB)/4, $0x3fc90fdb
-DATA constants<>+8252(SB)/4, $0x3fc90fdb
-DATA constants<>+8256(SB)/4, $0x40490fdb
-DATA constants<>+8260(SB)/4, $0x40490fdb
-DATA constants<>+8264(SB)/4, $0x40490fdb
-DATA constants<>+8268(SB)/4, $0x40490fdb
-DATA constants<>+8272(SB)/4, $0x40490fdb
-DATA constants<>+8276(SB)/4, $0x40490fdb
-DATA constants<>+8280(SB)/4, $0x40490fdb
-DATA constants<>+8284(SB)/4, $0x40490fdb
-DATA constants<>+8288(SB)/4, $0x40490fdb
-DATA constants<>+8292(SB)/4, $0x40490fdb
-DATA constants<>+8296(SB)/4, $0x40490fdb
-DATA constants<>+8300(SB)/4, $0x40490fdb
-DATA constants<>+8304(SB)/4, $0x40490fdb
-DATA constants<>+8308(SB)/4, $0x40490fdb
-DATA constants<>+8312(SB)/4, $0x40490fdb
-DATA constants<>+8316(SB)/4, $0x40490fdb
-DATA constants<>+8320(SB)/4, $0xb33bbd2e
-DATA constants<>+8324(SB)/4, $0xb33bbd2e
-DATA constants<>+8328(SB)/4, $0xb33bbd2e
-DATA constants<>+8332(SB)/4, $0xb33bbd2e
-DATA constants<>+8336(SB)/4, $0xb33bbd2e
-DATA constants<>+8340(SB)/4, $0xb33bbd2e
-DATA constants<>+8344(SB)/4, $0xb33bbd2e
-DATA constants<>+8348(SB)/4, $0xb33bbd2e
-DATA constants<>+8352(SB)/4, $0xb33bbd2e
-DATA constants<>+8356(SB)/4, $0xb33bbd2e
-DATA constants<>+8360(SB)/4, $0xb33bbd2e
-DATA constants<>+8364(SB)/4, $0xb33bbd2e
-DATA constants<>+8368(SB)/4, $0xb33bbd2e
-DATA constants<>+8372(SB)/4, $0xb33bbd2e
-DATA constants<>+8376(SB)/4, $0xb33bbd2e
-DATA constants<>+8380(SB)/4, $0xb33bbd2e
-DATA constants<>+8384(SB)/4, $0xb3bbbd2e
-DATA constants<>+8388(SB)/4, $0xb3bbbd2e
-DATA constants<>+8392(SB)/4, $0xb3bbbd2e
-DATA constants<>+8396(SB)/4, $0xb3bbbd2e
-DATA constants<>+8400(SB)/4, $0xb3bbbd2e
-DATA constants<>+8404(SB)/4, $0xb3bbbd2e
-DATA constants<>+8408(SB)/4, $0xb3bbbd2e
-DATA constants<>+8412(SB)/4, $0xb3bbbd2e
-DATA constants<>+8416(SB)/4, $0xb3bbbd2e
-DATA constants<>+8420(SB)/4, $0xb3bbbd2e
-DATA constants<>+8424(SB)/4, $0xb3bbbd2e
-DATA constants<>+8428(SB)/4, $0xb3bbbd2e
-DATA constants<>+8432(SB)/4, $0xb3bbbd2e
-DATA constants<>+8436(SB)/4, $0xb3bbbd2e
-DATA constants<>+8440(SB)/4, $0xb3bbbd2e
-DATA constants<>+8444(SB)/4, $0xb3bbbd2e
-DATA constants<>+8448(SB)/8, $0x3fe45f306dc9c883
-DATA constants<>+8456(SB)/8, $0x3fe45f306dc9c883
-DATA constants<>+8464(SB)/8, $0x3fe45f306dc9c883
-DATA constants<>+8472(SB)/8, $0x3fe45f306dc9c883
-DATA constants<>+8480(SB)/8, $0x3fe45f306dc9c883
-DATA constants<>+8488(SB)/8, $0x3fe45f306dc9c883
-DATA constants<>+8496(SB)/8, $0x3fe45f306dc9c883
-DATA constants<>+8504(SB)/8, $0x3fe45f306dc9c883
-DATA constants<>+8512(SB)/8, $0x3ff921fb54442d18
-DATA constants<>+8520(SB)/8, $0x3ff921fb54442d18
-DATA constants<>+8528(SB)/8, $0x3ff921fb54442d18
-DATA constants<>+8536(SB)/8, $0x3ff921fb54442d18
-DATA constants<>+8544(SB)/8, $0x3ff921fb54442d18
-DATA constants<>+8552(SB)/8, $0x3ff921fb54442d18
-DATA constants<>+8560(SB)/8, $0x3ff921fb54442d18
-DATA constants<>+8568(SB)/8, $0x3ff921fb54442d18
-DATA constants<>+8576(SB)/8, $0x3c91a62633145c07
-DATA constants<>+8584(SB)/8, $0x3c91a62633145c07
-DATA constants<>+8592(SB)/8, $0x3c91a62633145c07
-DATA constants<>+8600(SB)/8, $0x3c91a62633145c07
-DATA constants<>+8608(SB)/8, $0x3c91a62633145c07
-DATA constants<>+8616(SB)/8, $0x3c91a62633145c07
-DATA constants<>+8624(SB)/8, $0x3c91a62633145c07
-DATA constants<>+8632(SB)/8, $0x3c91a62633145c07
-DATA constants<>+8640(SB)/4, $0xb94caa04
-DATA constants<>+8644(SB)/4, $0xb94caa04
-DATA constants<>+8648(SB)/4, $0xb94caa04
-DATA constants<>+8652(SB)/4, $0xb94caa04
-DATA constants<>+8656(SB)/4, $0xb94caa04
-DATA constants<>+8660(SB)/4, $0xb94caa04
-DATA constants<>+8664(SB)/4, $0xb94caa04
-DATA constants<>+8668(SB)/4, $0xb94caa04
-DATA constants<>+8672(SB)/4, $0xb94caa04
-DATA constants<>+8676(SB)/4, $0xb94caa04
-DATA constants<>+8680(SB)/4, $0xb94caa04
-DATA constants<>+8684(SB)/4, $0xb94caa04
-DATA constants<>+8688(SB)/4, $0xb94caa04
-DATA constants<>+8692(SB)/4, $0xb94caa04
-DATA constants<>+8696(SB)/4, $0xb94caa04
-DATA constants<>+8700(SB)/4, $0xb94caa04
-DATA constants<>+8704(SB)/4, $0x3c0883bc
-DATA constants<>+8708(SB)/4, $0x3c0883bc
-DATA constants<>+8712(SB)/4, $0x3c0883bc
-DATA constants<>+8716(SB)/4, $0x3c0883bc
-DATA constants<>+8720(SB)/4, $0x3c0883bc
-DATA constants<>+8724(SB)/4, $0x3c0883bc
-DATA constants<>+8728(SB)/4, $0x3c0883bc
-DATA constants<>+8732(SB)/4, $0x3c0883bc
-DATA constants<>+8736(SB)/4, $0x3c0883bc
-DATA constants<>+8740(SB)/4, $0x3c0883bc
-DATA constants<>+8744(SB)/4, $0x3c0883bc
-DATA constants<>+8748(SB)/4, $0x3c0883bc
-DATA constants<>+8752(SB)/4, $0x3c0883bc
-DATA constants<>+8756(SB)/4, $0x3c0883bc
-DATA constants<>+8760(SB)/4, $0x3c0883bc
-DATA constants<>+8764(SB)/4, $0x3c0883bc
-DATA constants<>+8768(SB)/4, $0xbe2aaaa3
-DATA constants<>+8772(SB)/4, $0xbe2aaaa3
-DATA constants<>+8776(SB)/4, $0xbe2aaaa3
-DATA constants<>+8780(SB)/4, $0xbe2aaaa3
-DATA constants<>+8784(SB)/4, $0xbe2aaaa3
-DATA constants<>+8788(SB)/4, $0xbe2aaaa3
-DATA constants<>+8792(SB)/4, $0xbe2aaaa3
-DATA constants<>+8796(SB)/4, $0xbe2aaaa3
-DATA constants<>+8800(SB)/4, $0xbe2aaaa3
-DATA constants<>+8804(SB)/4, $0xbe2aaaa3
-DATA constants<>+8808(SB)/4, $0xbe2aaaa3
-DATA constants<>+8812(SB)/4, $0xbe2aaaa3
-DATA constants<>+8816(SB)/4, $0xbe2aaaa3
-DATA constants<>+8820(SB)/4, $0xbe2aaaa3
-DATA constants<>+8824(SB)/4, $0xbe2aaaa3
-DATA constants<>+8828(SB)/4, $0xbe2aaaa3
-DATA constants<>+8832(SB)/4, $0x37ccf48a
-DATA constants<>+8836(SB)/4, $0x37ccf48a
-DATA constants<>+8840(SB)/4, $0x37ccf48a
-DATA constants<>+8844(SB)/4, $0x37ccf48a
-DATA constants<>+8848(SB)/4, $0x37ccf48a
-DATA constants<>+8852(SB)/4, $0x37ccf48a
-DATA constants<>+8856(SB)/4, $0x37ccf48a
-DATA constants<>+8860(SB)/4, $0x37ccf48a
-DATA constants<>+8864(SB)/4, $0x37ccf48a
-DATA constants<>+8868(SB)/4, $0x37ccf48a
-DATA constants<>+8872(SB)/4, $0x37ccf48a
-DATA constants<>+8876(SB)/4, $0x37ccf48a
-DATA constants<>+8880(SB)/4, $0x37ccf48a
-DATA constants<>+8884(SB)/4, $0x37ccf48a
-DATA constants<>+8888(SB)/4, $0x37ccf48a
-DATA constants<>+8892(SB)/4, $0x37ccf48a
-DATA constants<>+8896(SB)/4, $0xbab60615
-DATA constants<>+8900(SB)/4, $0xbab60615
-DATA constants<>+8904(SB)/4, $0xbab60615
-DATA constants<>+8908(SB)/4, $0xbab60615
-DATA constants<>+8912(SB)/4, $0xbab60615
-DATA constants<>+8916(SB)/4, $0xbab60615
-DATA constants<>+8920(SB)/4, $0xbab60615
-DATA constants<>+8924(SB)/4, $0xbab60615
-DATA constants<>+8928(SB)/4, $0xbab60615
-DATA constants<>+8932(SB)/4, $0xbab60615
-DATA constants<>+8936(SB)/4, $0xbab60615
-DATA constants<>+8940(SB)/4, $0xbab60615
-DATA constants<>+8944(SB)/4, $0xbab60615
-DATA constants<>+8948(SB)/4, $0xbab60615
-DATA constants<>+8952(SB)/4, $0xbab60615
-DATA constants<>+8956(SB)/4, $0xbab60615
-DATA constants<>+8960(SB)/4, $0x3d2aaaa5
-DATA constants<>+8964(SB)/4, $0x3d2aaaa5
-DATA constants<>+8968(SB)/4, $0x3d2aaaa5
-DATA constants<>+8972(SB)/4, $0x3d2aaaa5
-DATA constants<>+8976(SB)/4, $0x3d2aaaa5
-DATA constants<>+8980(SB)/4, $0x3d2aaaa5
-DATA constants<>+8984(SB)/4, $0x3d2aaaa5
-DATA constants<>+8988(SB)/4, $0x3d2aaaa5
-DATA constants<>+8992(SB)/4, $0x3d2aaaa5
-DATA constants<>+8996(SB)/4, $0x3d2aaaa5
-DATA constants<>+9000(SB)/4, $0x3d2aaaa5
-DATA constants<>+9004(SB)/4, $0x3d2aaaa5
-DATA constants<>+9008(SB)/4, $0x3d2aaaa5
-DATA constants<>+9012(SB)/4, $0x3d2aaaa5
-DATA constants<>+9016(SB)/4, $0x3d2aaaa5
-DATA constants<>+9020(SB)/4, $0x3d2aaaa5
-DATA constants<>+9024(SB)/4, $0x00000002
-DATA constants<>+9028(SB)/4, $0x00000002
-DATA constants<>+9032(SB)/4, $0x00000002
-DATA constants<>+9036(SB)/4, $0x00000002
-DATA constants<>+9040(SB)/4, $0x00000002
-DATA constants<>+9044(SB)/4, $0x00000002
-DATA constants<>+9048(SB)/4, $0x00000002
-DATA constants<>+9052(SB)/4, $0x00000002
-DATA constants<>+9056(SB)/4, $0x00000002
-DATA constants<>+9060(SB)/4, $0x00000002
-DATA constants<>+9064(SB)/4, $0x00000002
-DATA constants<>+9068(SB)/4, $0x00000002
-DATA constants<>+9072(SB)/4, $0x00000002
-DATA constants<>+9076(SB)/4, $0x00000002
-DATA constants<>+9080(SB)/4, $0x00000002
-DATA constants<>+9084(SB)/4, $0x00000002
-DATA constants<>+9088(SB)/4, $0x3b8f4258
-DATA constants<>+9092(SB)/4, $0x3b8f4258
-DATA constants<>+9096(SB)/4, $0x3b8f4258
-DATA constants<>+9100(SB)/4, $0x3b8f4258
-DATA constants<>+9104(SB)/4, $0x3b8f4258
-DATA constants<>+9108(SB)/4, $0x3b8f4258
-DATA constants<>+9112(SB)/4, $0x3b8f4258
-DATA constants<>+9116(SB)/4, $0x3b8f4258
-DATA constants<>+9120(SB)/4, $0x3b8f4258
-DATA constants<>+9124(SB)/4, $0x3b8f4258
-DATA constants<>+9128(SB)/4, $0x3b8f4258
-DATA constants<>+9132(SB)/4, $0x3b8f4258
-DATA constants<>+9136(SB)/4, $0x3b8f4258
-DATA constants<>+9140(SB)/4, $0x3b8f4258
-DATA constants<>+9144(SB)/4, $0x3b8f4258
-DATA constants<>+9148(SB)/4, $0x3b8f4258
-DATA constants<>+9152(SB)/4, $0x38d0af68
-DATA constants<>+9156(SB)/4, $0x38d0af68
-DATA constants<>+9160(SB)/4, $0x38d0af68
-DATA constants<>+9164(SB)/4, $0x38d0af68
-DATA constants<>+9168(SB)/4, $0x38d0af68
-DATA constants<>+9172(SB)/4, $0x38d0af68
-DATA constants<>+9176(SB)/4, $0x38d0af68
-DATA constants<>+9180(SB)/4, $0x38d0af68
-DATA constants<>+9184(SB)/4, $0x38d0af68
-DATA constants<>+9188(SB)/4, $0x38d0af68
-DATA constants<>+9192(SB)/4, $0x38d0af68
-DATA constants<>+9196(SB)/4, $0x38d0af68
-DATA constants<>+9200(SB)/4, $0x38d0af68
-DATA constants<>+9204(SB)/4, $0x38d0af68
-DATA constants<>+9208(SB)/4, $0x38d0af68
-DATA constants<>+9212(SB)/4, $0x38d0af68
-DATA constants<>+9216(SB)/4, $0x3c316281
-DATA constants<>+9220(SB)/4, $0x3c316281
-DATA constants<>+9224(SB)/4, $0x3c316281
-DATA constants<>+9228(SB)/4, $0x3c316281
-DATA constants<>+9232(SB)/4, $0x3c316281
-DATA constants<>+9236(SB)/4, $0x3c316281
-DATA constants<>+9240(SB)/4, $0x3c316281
-DATA constants<>+9244(SB)/4, $0x3c316281
-DATA constants<>+9248(SB)/4, $0x3c316281
-DATA constants<>+9252(SB)/4, $0x3c316281
-DATA constants<>+9256(SB)/4, $0x3c316281
-DATA constants<>+9260(SB)/4, $0x3c316281
-DATA constants<>+9264(SB)/4, $0x3c316281
-DATA constants<>+9268(SB)/4, $0x3c316281
-DATA constants<>+9272(SB)/4, $0x3c316281
-DATA constants<>+9276(SB)/4, $0x3c316281
-DATA constants<>+9280(SB)/4, $0x3cae60ca
-DATA constants<>+9284(SB)/4, $0x3cae60ca
-DATA constants<>+9288(SB)/4, $0x3cae60ca
-DATA constants<>+9292(SB)/4, $0x3cae60ca
-DATA constants<>+9296(SB)/4, $0x3cae60ca
-DATA constants<>+9300(SB)/4, $0x3cae60ca
-DATA constants<>+9304(SB)/4, $0x3cae60ca
-DATA constants<>+9308(SB)/4, $0x3cae60ca
-DATA constants<>+9312(SB)/4, $0x3cae60ca
-DATA constants<>+9316(SB)/4, $0x3cae60ca
-DATA constants<>+9320(SB)/4, $0x3cae60ca
-DATA constants<>+9324(SB)/4, $0x3cae60ca
-DATA constants<>+9328(SB)/4, $0x3cae60ca
-DATA constants<>+9332(SB)/4, $0x3cae60ca
-DATA constants<>+9336(SB)/4, $0x3cae60ca
-DATA constants<>+9340(SB)/4, $0x3cae60ca
-DATA constants<>+9344(SB)/4, $0x3d5d6cdd
-DATA constants<>+9348(SB)/4, $0x3d5d6cdd
-DATA constants<>+9352(SB)/4, $0x3d5d6cdd
-DATA constants<>+9356(SB)/4, $0x3d5d6cdd
-DATA constants<>+9360(SB)/4, $0x3d5d6cdd
-DATA constants<>+9364(SB)/4, $0x3d5d6cdd
-DATA constants<>+9368(SB)/4, $0x3d5d6cdd
-DATA constants<>+9372(SB)/4, $0x3d5d6cdd
-DATA constants<>+9376(SB)/4, $0x3d5d6cdd
-DATA constants<>+9380(SB)/4, $0x3d5d6cdd
-DATA constants<>+9384(SB)/4, $0x3d5d6cdd
-DATA constants<>+9388(SB)/4, $0x3d5d6cdd
-DATA constants<>+9392(SB)/4, $0x3d5d6cdd
-DATA constants<>+9396(SB)/4, $0x3d5d6cdd
-DATA constants<>+9400(SB)/4, $0x3d5d6cdd
-DATA constants<>+9404(SB)/4, $0x3d5d6cdd
-DATA constants<>+9408(SB)/4, $0x3e0886cf
-DATA constants<>+9412(SB)/4, $0x3e0886cf
-DATA constants<>+9416(SB)/4, $0x3e0886cf
-DATA constants<>+9420(SB)/4, $0x3e0886cf
-DATA constants<>+9424(SB)/4, $0x3e0886cf
-DATA constants<>+9428(SB)/4, $0x3e0886cf
-DATA constants<>+9432(SB)/4, $0x3e0886cf
-DATA constants<>+9436(SB)/4, $0x3e0886cf
-DATA constants<>+9440(SB)/4, $0x3e0886cf
-DATA constants<>+9444(SB)/4, $0x3e0886cf
-DATA constants<>+9448(SB)/4, $0x3e0886cf
-DATA constants<>+9452(SB)/4, $0x3e0886cf
-DATA constants<>+9456(SB)/4, $0x3e0886cf
-DATA constants<>+9460(SB)/4, $0x3e0886cf
-DATA constants<>+9464(SB)/4, $0x3e0886cf
-DATA constants<>+9468(SB)/4, $0x3e0886cf
-DATA constants<>+9472(SB)/4, $0x3eaaaab0
-DATA constants<>+9476(SB)/4, $0x3eaaaab0
-DATA constants<>+9480(SB)/4, $0x3eaaaab0
-DATA constants<>+9484(SB)/4, $0x3eaaaab0
-DATA constants<>+9488(SB)/4, $0x3eaaaab0
-DATA constants<>+9492(SB)/4, $0x3eaaaab0
-DATA constants<>+9496(SB)/4, $0x3eaaaab0
-DATA constants<>+9500(SB)/4, $0x3eaaaab0
-DATA constants<>+9504(SB)/4, $0x3eaaaab0
-DATA constants<>+9508(SB)/4, $0x3eaaaab0
-DATA constants<>+9512(SB)/4, $0x3eaaaab0
-DATA constants<>+9516(SB)/4, $0x3eaaaab0
-DATA constants<>+9520(SB)/4, $0x3eaaaab0
-DATA constants<>+9524(SB)/4, $0x3eaaaab0
-DATA constants<>+9528(SB)/4, $0x3eaaaab0
-DATA constants<>+9532(SB)/4, $0x3eaaaab0
-GLOBL constants<>(SB), RODATA|NOPTR, $9536
+DATA constants<>+5888(SB)/4, $0x00000000
+DATA constants<>+5892(SB)/4, $0x00000000
+DATA constants<>+5896(SB)/4, $0x00000000
+DATA constants<>+5900(SB)/4, $0x00000000
+DATA constants<>+5904(SB)/4, $0x00000000
+DATA constants<>+5908(SB)/4, $0x00000000
+DATA constants<>+5912(SB)/4, $0x00000000
+DATA constants<>+5916(SB)/4, $0x00000000
+DATA constants<>+5920(SB)/4, $0x00000000
+DATA constants<>+5924(SB)/4, $0x00000000
+DATA constants<>+5928(SB)/4, $0x00000000
+DATA constants<>+5932(SB)/4, $0x00000000
+DATA constants<>+5936(SB)/4, $0x00000000
+DATA constants<>+5940(SB)/4, $0x00000000
+DATA constants<>+5944(SB)/4, $0x00000000
+DATA constants<>+5948(SB)/4, $0x00000000
+DATA constants<>+5952(SB)/4, $0x7f800000
+DATA constants<>+5956(SB)/4, $0x7f800000
+DATA constants<>+5960(SB)/4, $0x7f800000
+DATA constants<>+5964(SB)/4, $0x7f800000
+DATA constants<>+5968(SB)/4, $0x7f800000
+DATA constants<>+5972(SB)/4, $0x7f800000
+DATA constants<>+5976(SB)/4, $0x7f800000
+DATA constants<>+5980(SB)/4, $0x7f800000
+DATA constants<>+5984(SB)/4, $0x7f800000
+DATA constants<>+5988(SB)/4, $0x7f800000
+DATA constants<>+5992(SB)/4, $0x7f800000
+DATA constants<>+5996(SB)/4, $0x7f800000
+DATA constants<>+6000(SB)/4, $0x7f800000
+DATA constants<>+6004(SB)/4, $0x7f800000
+DATA constants<>+6008(SB)/4, $0x7f800000
+DATA constants<>+6012(SB)/4, $0x7f800000
+DATA constants<>+6016(SB)/4, $0x41f00000
+DATA constants<>+6020(SB)/4, $0x41f00000
+DATA constants<>+6024(SB)/4, $0x41f00000
+DATA constants<>+6028(SB)/4, $0x41f00000
+DATA constants<>+6032(SB)/4, $0x41f00000
+DATA constants<>+6036(SB)/4, $0x41f00000
+DATA constants<>+6040(SB)/4, $0x41f00000
+DATA constants<>+6044(SB)/4, $0x41f00000
+DATA constants<>+6048(SB)/4, $0x41f00000
+DATA constants<>+6052(SB)/4, $0x41f00000
+DATA constants<>+6056(SB)/4, $0x41f00000
+DATA constants<>+6060(SB)/4, $0x41f00000
+DATA constants<>+6064(SB)/4, $0x41f00000
+DATA constants<>+6068(SB)/4, $0x41f00000
+DATA constants<>+6072(SB)/4, $0x41f00000
+DATA constants<>+6076(SB)/4, $0x41f00000
+DATA constants<>+6080(SB)/4, $0x42c80000
+DATA constants<>+6084(SB)/4, $0x42c80000
+DATA constants<>+6088(SB)/4, $0x42c80000
+DATA constants<>+6092(SB)/4, $0x42c80000
+DATA constants<>+6096(SB)/4, $0x42c80000
+DATA constants<>+6100(SB)/4, $0x42c80000
+DATA constants<>+6104(SB)/4, $0x42c80000
+DATA constants<>+6108(SB)/4, $0x42c80000
+DATA constants<>+6112(SB)/4, $0x42c80000
+DATA constants<>+6116(SB)/4, $0x42c80000
+DATA constants<>+6120(SB)/4, $0x42c80000
+DATA constants<>+6124(SB)/4, $0x42c80000
+DATA constants<>+6128(SB)/4, $0x42c80000
+DATA constants<>+6132(SB)/4, $0x42c80000
+DATA constants<>+6136(SB)/4, $0x42c80000
+DATA constants<>+6140(SB)/4, $0x42c80000
+DATA constants<>+6144(SB)/4, $0x3fb504f3
+DATA constants<>+6148(SB)/4, $0x3fb504f3
+DATA constants<>+6152(SB)/4, $0x3fb504f3
+DATA constants<>+6156(SB)/4, $0x3fb504f3
+DATA constants<>+6160(SB)/4, $0x3fb504f3
+DATA constants<>+6164(SB)/4, $0x3fb504f3
+DATA constants<>+6168(SB)/4, $0x3fb504f3
+DATA constants<>+6172(SB)/4, $0x3fb504f3
+DATA constants<>+6176(SB)/4, $0x3fb504f3
+DATA constants<>+6180(SB)/4, $0x3fb504f3
+DATA constants<>+6184(SB)/4, $0x3fb504f3
+DATA constants<>+6188(SB)/4, $0x3fb504f3
+DATA constants<>+6192(SB)/4, $0x3fb504f3
+DATA constants<>+6196(SB)/4, $0x3fb504f3
+DATA constants<>+6200(SB)/4, $0x3fb504f3
+DATA constants<>+6204(SB)/4, $0x3fb504f3
+DATA constants<>+6208(SB)/8, $0x4000000000000000
+DATA constants<>+6216(SB)/8, $0x4000000000000000
+DATA constants<>+6224(SB)/8, $0x4000000000000000
+DATA constants<>+6232(SB)/8, $0x4000000000000000
+DATA constants<>+6240(SB)/8, $0x4000000000000000
+DATA constants<>+6248(SB)/8, $0x4000000000000000
+DATA constants<>+6256(SB)/8, $0x4000000000000000
+DATA constants<>+6264(SB)/8, $0x4000000000000000
+DATA constants<>+6272(SB)/8, $0x3fd21b15f146989b
+DATA constants<>+6280(SB)/8, $0x3fd21b15f146989b
+DATA constants<>+6288(SB)/8, $0x3fd21b15f146989b
+DATA constants<>+6296(SB)/8, $0x3fd21b15f146989b
+DATA constants<>+6304(SB)/8, $0x3fd21b15f146989b
+DATA constants<>+6312(SB)/8, $0x3fd21b15f146989b
+DATA constants<>+6320(SB)/8, $0x3fd21b15f146989b
+DATA constants<>+6328(SB)/8, $0x3fd21b15f146989b
+DATA constants<>+6336(SB)/8, $0x3fd47954e865113c
+DATA constants<>+6344(SB)/8, $0x3fd47954e865113c
+DATA constants<>+6352(SB)/8, $0x3fd47954e865113c
+DATA constants<>+6360(SB)/8, $0x3fd47954e865113c
+DATA constants<>+6368(SB)/8, $0x3fd47954e865113c
+DATA constants<>+6376(SB)/8, $0x3fd47954e865113c
+DATA constants<>+6384(SB)/8, $0x3fd47954e865113c
+DATA constants<>+6392(SB)/8, $0x3fd47954e865113c
+DATA constants<>+6400(SB)/8, $0x3fda61a2ef649675
+DATA constants<>+6408(SB)/8, $0x3fda61a2ef649675
+DATA constants<>+6416(SB)/8, $0x3fda61a2ef649675
+DATA constants<>+6424(SB)/8, $0x3fda61a2ef649675
+DATA constants<>+6432(SB)/8, $0x3fda61a2ef649675
+DATA constants<>+6440(SB)/8, $0x3fda61a2ef649675
+DATA constants<>+6448(SB)/8, $0x3fda61a2ef649675
+DATA constants<>+6456(SB)/8, $0x3fda61a2ef649675
+DATA constants<>+6464(SB)/8, $0x3fe2776c2930c203
+DATA constants<>+6472(SB)/8, $0x3fe2776c2930c203
+DATA constants<>+6480(SB)/8, $0x3fe2776c2930c203
+DATA constants<>+6488(SB)/8, $0x3fe2776c2930c203
+DATA constants<>+6496(SB)/8, $0x3fe2776c2930c203
+DATA constants<>+6504(SB)/8, $0x3fe2776c2930c203
+DATA constants<>+6512(SB)/8, $0x3fe2776c2930c203
+DATA constants<>+6520(SB)/8, $0x3fe2776c2930c203
+DATA constants<>+6528(SB)/8, $0x3feec709dc53c8a1
+DATA constants<>+6536(SB)/8, $0x3feec709dc53c8a1
+DATA constants<>+6544(SB)/8, $0x3feec709dc53c8a1
+DATA constants<>+6552(SB)/8, $0x3feec709dc53c8a1
+DATA constants<>+6560(SB)/8, $0x3feec709dc53c8a1
+DATA constants<>+6568(SB)/8, $0x3feec709dc53c8a1
+DATA constants<>+6576(SB)/8, $0x3feec709dc53c8a1
+DATA constants<>+6584(SB)/8, $0x3feec709dc53c8a1
+DATA constants<>+6592(SB)/8, $0x40071547652b8251
+DATA constants<>+6600(SB)/8, $0x40071547652b8251
+DATA constants<>+6608(SB)/8, $0x40071547652b8251
+DATA constants<>+6616(SB)/8, $0x40071547652b8251
+DATA constants<>+6624(SB)/8, $0x40071547652b8251
+DATA constants<>+6632(SB)/8, $0x40071547652b8251
+DATA constants<>+6640(SB)/8, $0x40071547652b8251
+DATA constants<>+6648(SB)/8, $0x40071547652b8251
+DATA constants<>+6656(SB)/4, $0x7f7fffff
+DATA constants<>+6660(SB)/4, $0x7f7fffff
+DATA constants<>+6664(SB)/4, $0x7f7fffff
+DATA constants<>+6668(SB)/4, $0x7f7fffff
+DATA constants<>+6672(SB)/4, $0x7f7fffff
+DATA constants<>+6676(SB)/4, $0x7f7fffff
+DATA constants<>+6680(SB)/4, $0x7f7fffff
+DATA constants<>+6684(SB)/4, $0x7f7fffff
+DATA constants<>+6688(SB)/4, $0x7f7fffff
+DATA constants<>+6692(SB)/4, $0x7f7fffff
+DATA constants<>+6696(SB)/4, $0x7f7fffff
+DATA constants<>+6700(SB)/4, $0x7f7fffff
+DATA constants<>+6704(SB)/4, $0x7f7fffff
+DATA constants<>+6708(SB)/4, $0x7f7fffff
+DATA constants<>+6712(SB)/4, $0x7f7fffff
+DATA constants<>+6716(SB)/4, $0x7f7fffff
+DATA constants<>+6720(SB)/4, $0xff7fffff
+DATA constants<>+6724(SB)/4, $0xff7fffff
+DATA constants<>+6728(SB)/4, $0xff7fffff
+DATA constants<>+6732(SB)/4, $0xff7fffff
+DATA constants<>+6736(SB)/4, $0xff7fffff
+DATA constants<>+6740(SB)/4, $0xff7fffff
+DATA constants<>+6744(SB)/4, $0xff7fffff
+DATA constants<>+6748(SB)/4, $0xff7fffff
+DATA constants<>+6752(SB)/4, $0xff7fffff
+DATA constants<>+6756(SB)/4, $0xff7fffff
+DATA constants<>+6760(SB)/4, $0xff7fffff
+DATA constants<>+6764(SB)/4, $0xff7fffff
+DATA constants<>+6768(SB)/4, $0xff7fffff
+DATA constants<>+6772(SB)/4, $0xff7fffff
+DATA constants<>+6776(SB)/4, $0xff7fffff
+DATA constants<>+6780(SB)/4, $0xff7fffff
+DATA constants<>+6784(SB)/8, $0x3eb61af4d1f9896b
+DATA constants<>+6792(SB)/8, $0x3eb61af4d1f9896b
+DATA constants<>+6800(SB)/8, $0x3eb61af4d1f9896b
+DATA constants<>+6808(SB)/8, $0x3eb61af4d1f9896b
+DATA constants<>+6816(SB)/8, $0x3eb61af4d1f9896b
+DATA constants<>+6824(SB)/8, $0x3eb61af4d1f9896b
+DATA constants<>+6832(SB)/8, $0x3eb61af4d1f9896b
+DATA constants<>+6840(SB)/8, $0x3eb61af4d1f9896b
+DATA constants<>+6848(SB)/8, $0x3ef00dad461e7742
+DATA constants<>+6856(SB)/8, $0x3ef00dad461e7742
+DATA constants<>+6864(SB)/8, $0x3ef00dad461e7742
+DATA constants<>+6872(SB)/8, $0x3ef00dad461e7742
+DATA constants<>+6880(SB)/8, $0x3ef00dad461e7742
+DATA constants<>+6888(SB)/8, $0x3ef00dad461e7742
+DATA constants<>+6896(SB)/8, $0x3ef00dad461e7742
+DATA constants<>+6904(SB)/8, $0x3ef00dad461e7742
+DATA constants<>+6912(SB)/8, $0x3f2430acd2dcd413
+DATA constants<>+6920(SB)/8, $0x3f2430acd2dcd413
+DATA constants<>+6928(SB)/8, $0x3f2430acd2dcd413
+DATA constants<>+6936(SB)/8, $0x3f2430acd2dcd413
+DATA constants<>+6944(SB)/8, $0x3f2430acd2dcd413
+DATA constants<>+6952(SB)/8, $0x3f2430acd2dcd413
+DATA constants<>+6960(SB)/8, $0x3f2430acd2dcd413
+DATA constants<>+6968(SB)/8, $0x3f2430acd2dcd413
+DATA constants<>+6976(SB)/8, $0x3f55d8748355a565
+DATA constants<>+6984(SB)/8, $0x3f55d8748355a565
+DATA constants<>+6992(SB)/8, $0x3f55d8748355a565
+DATA constants<>+7000(SB)/8, $0x3f55d8748355a565
+DATA constants<>+7008(SB)/8, $0x3f55d8748355a565
+DATA constants<>+7016(SB)/8, $0x3f55d8748355a565
+DATA constants<>+7024(SB)/8, $0x3f55d8748355a565
+DATA constants<>+7032(SB)/8, $0x3f55d8748355a565
+DATA constants<>+7040(SB)/8, $0x3f83b2ab5c4cbb43
+DATA constants<>+7048(SB)/8, $0x3f83b2ab5c4cbb43
+DATA constants<>+7056(SB)/8, $0x3f83b2ab5c4cbb43
+DATA constants<>+7064(SB)/8, $0x3f83b2ab5c4cbb43
+DATA constants<>+7072(SB)/8, $0x3f83b2ab5c4cbb43
+DATA constants<>+7080(SB)/8, $0x3f83b2ab5c4cbb43
+DATA constants<>+7088(SB)/8, $0x3f83b2ab5c4cbb43
+DATA constants<>+7096(SB)/8, $0x3f83b2ab5c4cbb43
+DATA constants<>+7104(SB)/8, $0x3fac6b08dd46f942
+DATA constants<>+7112(SB)/8, $0x3fac6b08dd46f942
+DATA constants<>+7120(SB)/8, $0x3fac6b08dd46f942
+DATA constants<>+7128(SB)/8, $0x3fac6b08dd46f942
+DATA constants<>+7136(SB)/8, $0x3fac6b08dd46f942
+DATA constants<>+7144(SB)/8, $0x3fac6b08dd46f942
+DATA constants<>+7152(SB)/8, $0x3fac6b08dd46f942
+DATA constants<>+7160(SB)/8, $0x3fac6b08dd46f942
+DATA constants<>+7168(SB)/8, $0x3fcebfbdff931f14
+DATA constants<>+7176(SB)/8, $0x3fcebfbdff931f14
+DATA constants<>+7184(SB)/8, $0x3fcebfbdff931f14
+DATA constants<>+7192(SB)/8, $0x3fcebfbdff931f14
+DATA constants<>+7200(SB)/8, $0x3fcebfbdff931f14
+DATA constants<>+7208(SB)/8, $0x3fcebfbdff931f14
+DATA constants<>+7216(SB)/8, $0x3fcebfbdff931f14
+DATA constants<>+7224(SB)/8, $0x3fcebfbdff931f14
+DATA constants<>+7232(SB)/8, $0x3fe62e42fef86150
+DATA constants<>+7240(SB)/8, $0x3fe62e42fef86150
+DATA constants<>+7248(SB)/8, $0x3fe62e42fef86150
+DATA constants<>+7256(SB)/8, $0x3fe62e42fef86150
+DATA constants<>+7264(SB)/8, $0x3fe62e42fef86150
+DATA constants<>+7272(SB)/8, $0x3fe62e42fef86150
+DATA constants<>+7280(SB)/8, $0x3fe62e42fef86150
+DATA constants<>+7288(SB)/8, $0x3fe62e42fef86150
+DATA constants<>+7296(SB)/8, $0x3feffffffffff7a0
+DATA constants<>+7304(SB)/8, $0x3feffffffffff7a0
+DATA constants<>+7312(SB)/8, $0x3feffffffffff7a0
+DATA constants<>+7320(SB)/8, $0x3feffffffffff7a0
+DATA constants<>+7328(SB)/8, $0x3feffffffffff7a0
+DATA constants<>+7336(SB)/8, $0x3feffffffffff7a0
+DATA constants<>+7344(SB)/8, $0x3feffffffffff7a0
+DATA constants<>+7352(SB)/8, $0x3feffffffffff7a0
+DATA constants<>+7360(SB)/4, $0xc3200000
+DATA constants<>+7364(SB)/4, $0xc3200000
+DATA constants<>+7368(SB)/4, $0xc3200000
+DATA constants<>+7372(SB)/4, $0xc3200000
+DATA constants<>+7376(SB)/4, $0xc3200000
+DATA constants<>+7380(SB)/4, $0xc3200000
+DATA constants<>+7384(SB)/4, $0xc3200000
+DATA constants<>+7388(SB)/4, $0xc3200000
+DATA constants<>+7392(SB)/4, $0xc3200000
+DATA constants<>+7396(SB)/4, $0xc3200000
+DATA constants<>+7400(SB)/4, $0xc3200000
+DATA constants<>+7404(SB)/4, $0xc3200000
+DATA constants<>+7408(SB)/4, $0xc3200000
+DATA constants<>+7412(SB)/4, $0xc3200000
+DATA constants<>+7416(SB)/4, $0xc3200000
+DATA constants<>+7420(SB)/4, $0xc3200000
+DATA constants<>+7424(SB)/4, $0x430c0000
+DATA constants<>+7428(SB)/4, $0x430c0000
+DATA constants<>+7432(SB)/4, $0x430c0000
+DATA constants<>+7436(SB)/4, $0x430c0000
+DATA constants<>+7440(SB)/4, $0x430c0000
+DATA constants<>+7444(SB)/4, $0x430c0000
+DATA constants<>+7448(SB)/4, $0x430c0000
+DATA constants<>+7452(SB)/4, $0x430c0000
+DATA constants<>+7456(SB)/4, $0x430c0000
+DATA constants<>+7460(SB)/4, $0x430c0000
+DATA constants<>+7464(SB)/4, $0x430c0000
+DATA constants<>+7468(SB)/4, $0x430c0000
+DATA constants<>+7472(SB)/4, $0x430c0000
+DATA constants<>+7476(SB)/4, $0x430c0000
+DATA constants<>+7480(SB)/4, $0x430c0000
+DATA constants<>+7484(SB)/4, $0x430c0000
+DATA constants<>+7488(SB)/4, $0x7fc00000
+DATA constants<>+7492(SB)/4, $0x7fc00000
+DATA constants<>+7496(SB)/4, $0x7fc00000
+DATA constants<>+7500(SB)/4, $0x7fc00000
+DATA constants<>+7504(SB)/4, $0x7fc00000
+DATA constants<>+7508(SB)/4, $0x7fc00000
+DATA constants<>+7512(SB)/4, $0x7fc00000
+DATA constants<>+7516(SB)/4, $0x7fc00000
+DATA constants<>+7520(SB)/4, $0x7fc00000
+DATA constants<>+7524(SB)/4, $0x7fc00000
+DATA constants<>+7528(SB)/4, $0x7fc00000
+DATA constants<>+7532(SB)/4, $0x7fc00000
+DATA constants<>+7536(SB)/4, $0x7fc00000
+DATA constants<>+7540(SB)/4, $0x7fc00000
+DATA constants<>+7544(SB)/4, $0x7fc00000
+DATA constants<>+7548(SB)/4, $0x7fc00000
+DATA constants<>+7552(SB)/4, $0xbaea4bcf
+DATA constants<>+7556(SB)/4, $0xbaea4bcf
+DATA constants<>+7560(SB)/4, $0xbaea4bcf
+DATA constants<>+7564(SB)/4, $0xbaea4bcf
+DATA constants<>+7568(SB)/4, $0xbaea4bcf
+DATA constants<>+7572(SB)/4, $0xbaea4bcf
+DATA constants<>+7576(SB)/4, $0xbaea4bcf
+DATA constants<>+7580(SB)/4, $0xbaea4bcf
+DATA constants<>+7584(SB)/4, $0xbaea4bcf
+DATA constants<>+7588(SB)/4, $0xbaea4bcf
+DATA constants<>+7592(SB)/4, $0xbaea4bcf
+DATA constants<>+7596(SB)/4, $0xbaea4bcf
+DATA constants<>+7600(SB)/4, $0xbaea4bcf
+DATA constants<>+7604(SB)/4, $0xbaea4bcf
+DATA constants<>+7608(SB)/4, $0xbaea4bcf
+DATA constants<>+7612(SB)/4, $0xbaea4bcf
+DATA constants<>+7616(SB)/4, $0x3c3260e7
+DATA constants<>+7620(SB)/4, $0x3c3260e7
+DATA constants<>+7624(SB)/4, $0x3c3260e7
+DATA constants<>+7628(SB)/4, $0x3c3260e7
+DATA constants<>+7632(SB)/4, $0x3c3260e7
+DATA constants<>+7636(SB)/4, $0x3c3260e7
+DATA constants<>+7640(SB)/4, $0x3c3260e7
+DATA constants<>+7644(SB)/4, $0x3c3260e7
+DATA constants<>+7648(SB)/4, $0x3c3260e7
+DATA constants<>+7652(SB)/4, $0x3c3260e7
+DATA constants<>+7656(SB)/4, $0x3c3260e7
+DATA constants<>+7660(SB)/4, $0x3c3260e7
+DATA constants<>+7664(SB)/4, $0x3c3260e7
+DATA constants<>+7668(SB)/4, $0x3c3260e7
+DATA constants<>+7672(SB)/4, $0x3c3260e7
+DATA constants<>+7676(SB)/4, $0x3c3260e7
+DATA constants<>+7680(SB)/4, $0xbcfefe0e
+DATA constants<>+7684(SB)/4, $0xbcfefe0e
+DATA constants<>+7688(SB)/4, $0xbcfefe0e
+DATA constants<>+7692(SB)/4, $0xbcfefe0e
+DATA constants<>+7696(SB)/4, $0xbcfefe0e
+DATA constants<>+7700(SB)/4, $0xbcfefe0e
+DATA constants<>+7704(SB)/4, $0xbcfefe0e
+DATA constants<>+7708(SB)/4, $0xbcfefe0e
+DATA constants<>+7712(SB)/4, $0xbcfefe0e
+DATA constants<>+7716(SB)/4, $0xbcfefe0e
+DATA constants<>+7720(SB)/4, $0xbcfefe0e
+DATA constants<>+7724(SB)/4, $0xbcfefe0e
+DATA constants<>+7728(SB)/4, $0xbcfefe0e
+DATA constants<>+7732(SB)/4, $0xbcfefe0e
+DATA constants<>+7736(SB)/4, $0xbcfefe0e
+DATA constants<>+7740(SB)/4, $0xbcfefe0e
+DATA constants<>+7744(SB)/4, $0x3d6d2f6a
+DATA constants<>+7748(SB)/4, $0x3d6d2f6a
+DATA constants<>+7752(SB)/4, $0x3d6d2f6a
+DATA constants<>+7756(SB)/4, $0x3d6d2f6a
+DATA constants<>+7760(SB)/4, $0x3d6d2f6a
+DATA constants<>+7764(SB)/4, $0x3d6d2f6a
+DATA constants<>+7768(SB)/4, $0x3d6d2f6a
+DATA constants<>+7772(SB)/4, $0x3d6d2f6a
+DATA constants<>+7776(SB)/4, $0x3d6d2f6a
+DATA constants<>+7780(SB)/4, $0x3d6d2f6a
+DATA constants<>+7784(SB)/4, $0x3d6d2f6a
+DATA constants<>+7788(SB)/4, $0x3d6d2f6a
+DATA constants<>+7792(SB)/4, $0x3d6d2f6a
+DATA constants<>+7796(SB)/4, $0x3d6d2f6a
+DATA constants<>+7800(SB)/4, $0x3d6d2f6a
+DATA constants<>+7804(SB)/4, $0x3d6d2f6a
+DATA constants<>+7808(SB)/4, $0xbdac0aaf
+DATA constants<>+7812(SB)/4, $0xbdac0aaf
+DATA constants<>+7816(SB)/4, $0xbdac0aaf
+DATA constants<>+7820(SB)/4, $0xbdac0aaf
+DATA constants<>+7824(SB)/4, $0xbdac0aaf
+DATA constants<>+7828(SB)/4, $0xbdac0aaf
+DATA constants<>+7832(SB)/4, $0xbdac0aaf
+DATA constants<>+7836(SB)/4, $0xbdac0aaf
+DATA constants<>+7840(SB)/4, $0xbdac0aaf
+DATA constants<>+7844(SB)/4, $0xbdac0aaf
+DATA constants<>+7848(SB)/4, $0xbdac0aaf
+DATA constants<>+7852(SB)/4, $0xbdac0aaf
+DATA constants<>+7856(SB)/4, $0xbdac0aaf
+DATA constants<>+7860(SB)/4, $0xbdac0aaf
+DATA constants<>+7864(SB)/4, $0xbdac0aaf
+DATA constants<>+7868(SB)/4, $0xbdac0aaf
+DATA constants<>+7872(SB)/4, $0x3de047b2
+DATA constants<>+7876(SB)/4, $0x3de047b2
+DATA constants<>+7880(SB)/4, $0x3de047b2
+DATA constants<>+7884(SB)/4, $0x3de047b2
+DATA constants<>+7888(SB)/4, $0x3de047b2
+DATA constants<>+7892(SB)/4, $0x3de047b2
+DATA constants<>+7896(SB)/4, $0x3de047b2
+DATA constants<>+7900(SB)/4, $0x3de047b2
+DATA constants<>+7904(SB)/4, $0x3de047b2
+DATA constants<>+7908(SB)/4, $0x3de047b2
+DATA constants<>+7912(SB)/4, $0x3de047b2
+DATA constants<>+7916(SB)/4, $0x3de047b2
+DATA constants<>+7920(SB)/4, $0x3de047b2
+DATA constants<>+7924(SB)/4, $0x3de047b2
+DATA constants<>+7928(SB)/4, $0x3de047b2
+DATA constants<>+7932(SB)/4, $0x3de047b2
+DATA constants<>+7936(SB)/4, $0xbe12105b
+DATA constants<>+7940(SB)/4, $0xbe12105b
+DATA constants<>+7944(SB)/4, $0xbe12105b
+DATA constants<>+7948(SB)/4, $0xbe12105b
+DATA constants<>+7952(SB)/4, $0xbe12105b
+DATA constants<>+7956(SB)/4, $0xbe12105b
+DATA constants<>+7960(SB)/4, $0xbe12105b
+DATA constants<>+7964(SB)/4, $0xbe12105b
+DATA constants<>+7968(SB)/4, $0xbe12105b
+DATA constants<>+7972(SB)/4, $0xbe12105b
+DATA constants<>+7976(SB)/4, $0xbe12105b
+DATA constants<>+7980(SB)/4, $0xbe12105b
+DATA constants<>+7984(SB)/4, $0xbe12105b
+DATA constants<>+7988(SB)/4, $0xbe12105b
+DATA constants<>+7992(SB)/4, $0xbe12105b
+DATA constants<>+7996(SB)/4, $0xbe12105b
+DATA constants<>+8000(SB)/4, $0x3e4cc8f3
+DATA constants<>+8004(SB)/4, $0x3e4cc8f3
+DATA constants<>+8008(SB)/4, $0x3e4cc8f3
+DATA constants<>+8012(SB)/4, $0x3e4cc8f3
+DATA constants<>+8016(SB)/4, $0x3e4cc8f3
+DATA constants<>+8020(SB)/4, $0x3e4cc8f3
+DATA constants<>+8024(SB)/4, $0x3e4cc8f3
+DATA constants<>+8028(SB)/4, $0x3e4cc8f3
+DATA constants<>+8032(SB)/4, $0x3e4cc8f3
+DATA constants<>+8036(SB)/4, $0x3e4cc8f3
+DATA constants<>+8040(SB)/4, $0x3e4cc8f3
+DATA constants<>+8044(SB)/4, $0x3e4cc8f3
+DATA constants<>+8048(SB)/4, $0x3e4cc8f3
+DATA constants<>+8052(SB)/4, $0x3e4cc8f3
+DATA constants<>+8056(SB)/4, $0x3e4cc8f3
+DATA constants<>+8060(SB)/4, $0x3e4cc8f3
+DATA constants<>+8064(SB)/4, $0xbeaaaa9f
+DATA constants<>+8068(SB)/4, $0xbeaaaa9f
+DATA constants<>+8072(SB)/4, $0xbeaaaa9f
+DATA constants<>+8076(SB)/4, $0xbeaaaa9f
+DATA constants<>+8080(SB)/4, $0xbeaaaa9f
+DATA constants<>+8084(SB)/4, $0xbeaaaa9f
+DATA constants<>+8088(SB)/4, $0xbeaaaa9f
+DATA constants<>+8092(SB)/4, $0xbeaaaa9f
+DATA constants<>+8096(SB)/4, $0xbeaaaa9f
+DATA constants<>+8100(SB)/4, $0xbeaaaa9f
+DATA constants<>+8104(SB)/4, $0xbeaaaa9f
+DATA constants<>+8108(SB)/4, $0xbeaaaa9f
+DATA constants<>+8112(SB)/4, $0xbeaaaa9f
+DATA constants<>+8116(SB)/4, $0xbeaaaa9f
+DATA constants<>+8120(SB)/4, $0xbeaaaa9f
+DATA constants<>+8124(SB)/4, $0xbeaaaa9f
+DATA constants<>+8128(SB)/4, $0x3fc90fdb
+DATA constants<>+8132(SB)/4, $0x3fc90fdb
+DATA constants<>+8136(SB)/4, $0x3fc90fdb
+DATA constants<>+8140(SB)/4, $0x3fc90fdb
+DATA constants<>+8144(SB)/4, $0x3fc90fdb
+DATA constants<>+8148(SB)/4, $0x3fc90fdb
+DATA constants<>+8152(SB)/4, $0x3fc90fdb
+DATA constants<>+8156(SB)/4, $0x3fc90fdb
+DATA constants<>+8160(SB)/4, $0x3fc90fdb
+DATA constants<>+8164(SB)/4, $0x3fc90fdb
+DATA constants<>+8168(SB)/4, $0x3fc90fdb
+DATA constants<>+8172(SB)/4, $0x3fc90fdb
+DATA constants<>+8176(SB)/4, $0x3fc90fdb
+DATA constants<>+8180(SB)/4, $0x3fc90fdb
+DATA constants<>+8184(SB)/4, $0x3fc90fdb
+DATA constants<>+8188(SB)/4, $0x3fc90fdb
+DATA constants<>+8192(SB)/4, $0x40490fdb
+DATA constants<>+8196(SB)/4, $0x40490fdb
+DATA constants<>+8200(SB)/4, $0x40490fdb
+DATA constants<>+8204(SB)/4, $0x40490fdb
+DATA constants<>+8208(SB)/4, $0x40490fdb
+DATA constants<>+8212(SB)/4, $0x40490fdb
+DATA constants<>+8216(SB)/4, $0x40490fdb
+DATA constants<>+8220(SB)/4, $0x40490fdb
+DATA constants<>+8224(SB)/4, $0x40490fdb
+DATA constants<>+8228(SB)/4, $0x40490fdb
+DATA constants<>+8232(SB)/4, $0x40490fdb
+DATA constants<>+8236(SB)/4, $0x40490fdb
+DATA constants<>+8240(SB)/4, $0x40490fdb
+DATA constants<>+8244(SB)/4, $0x40490fdb
+DATA constants<>+8248(SB)/4, $0x40490fdb
+DATA constants<>+8252(SB)/4, $0x40490fdb
+DATA constants<>+8256(SB)/4, $0xb33bbd2e
+DATA constants<>+8260(SB)/4, $0xb33bbd2e
+DATA constants<>+8264(SB)/4, $0xb33bbd2e
+DATA constants<>+8268(SB)/4, $0xb33bbd2e
+DATA constants<>+8272(SB)/4, $0xb33bbd2e
+DATA constants<>+8276(SB)/4, $0xb33bbd2e
+DATA constants<>+8280(SB)/4, $0xb33bbd2e
+DATA constants<>+8284(SB)/4, $0xb33bbd2e
+DATA constants<>+8288(SB)/4, $0xb33bbd2e
+DATA constants<>+8292(SB)/4, $0xb33bbd2e
+DATA constants<>+8296(SB)/4, $0xb33bbd2e
+DATA constants<>+8300(SB)/4, $0xb33bbd2e
+DATA constants<>+8304(SB)/4, $0xb33bbd2e
+DATA constants<>+8308(SB)/4, $0xb33bbd2e
+DATA constants<>+8312(SB)/4, $0xb33bbd2e
+DATA constants<>+8316(SB)/4, $0xb33bbd2e
+DATA constants<>+8320(SB)/4, $0xb3bbbd2e
+DATA constants<>+8324(SB)/4, $0xb3bbbd2e
+DATA constants<>+8328(SB)/4, $0xb3bbbd2e
+DATA constants<>+8332(SB)/4, $0xb3bbbd2e
+DATA constants<>+8336(SB)/4, $0xb3bbbd2e
+DATA constants<>+8340(SB)/4, $0xb3bbbd2e
+DATA constants<>+8344(SB)/4, $0xb3bbbd2e
+DATA constants<>+8348(SB)/4, $0xb3bbbd2e
+DATA constants<>+8352(SB)/4, $0xb3bbbd2e
+DATA constants<>+8356(SB)/4, $0xb3bbbd2e
+DATA constants<>+8360(SB)/4, $0xb3bbbd2e
+DATA constants<>+8364(SB)/4, $0xb3bbbd2e
+DATA constants<>+8368(SB)/4, $0xb3bbbd2e
+DATA constants<>+8372(SB)/4, $0xb3bbbd2e
+DATA constants<>+8376(SB)/4, $0xb3bbbd2e
+DATA constants<>+8380(SB)/4, $0xb3bbbd2e
+DATA constants<>+8384(SB)/8, $0x3fe45f306dc9c883
+DATA constants<>+8392(SB)/8, $0x3fe45f306dc9c883
+DATA constants<>+8400(SB)/8, $0x3fe45f306dc9c883
+DATA constants<>+8408(SB)/8, $0x3fe45f306dc9c883
+DATA constants<>+8416(SB)/8, $0x3fe45f306dc9c883
+DATA constants<>+8424(SB)/8, $0x3fe45f306dc9c883
+DATA constants<>+8432(SB)/8, $0x3fe45f306dc9c883
+DATA constants<>+8440(SB)/8, $0x3fe45f306dc9c883
+DATA constants<>+8448(SB)/8, $0x3ff921fb54442d18
+DATA constants<>+8456(SB)/8, $0x3ff921fb54442d18
+DATA constants<>+8464(SB)/8, $0x3ff921fb54442d18
+DATA constants<>+8472(SB)/8, $0x3ff921fb54442d18
+DATA constants<>+8480(SB)/8, $0x3ff921fb54442d18
+DATA constants<>+8488(SB)/8, $0x3ff921fb54442d18
+DATA constants<>+8496(SB)/8, $0x3ff921fb54442d18
+DATA constants<>+8504(SB)/8, $0x3ff921fb54442d18
+DATA constants<>+8512(SB)/8, $0x3c91a62633145c07
+DATA constants<>+8520(SB)/8, $0x3c91a62633145c07
+DATA constants<>+8528(SB)/8, $0x3c91a62633145c07
+DATA constants<>+8536(SB)/8, $0x3c91a62633145c07
+DATA constants<>+8544(SB)/8, $0x3c91a62633145c07
+DATA constants<>+8552(SB)/8, $0x3c91a62633145c07
+DATA constants<>+8560(SB)/8, $0x3c91a62633145c07
+DATA constants<>+8568(SB)/8, $0x3c91a62633145c07
+DATA constants<>+8576(SB)/4, $0xb94caa04
+DATA constants<>+8580(SB)/4, $0xb94caa04
+DATA constants<>+8584(SB)/4, $0xb94caa04
+DATA constants<>+8588(SB)/4, $0xb94caa04
+DATA constants<>+8592(SB)/4, $0xb94caa04
+DATA constants<>+8596(SB)/4, $0xb94caa04
+DATA constants<>+8600(SB)/4, $0xb94caa04
+DATA constants<>+8604(SB)/4, $0xb94caa04
+DATA constants<>+8608(SB)/4, $0xb94caa04
+DATA constants<>+8612(SB)/4, $0xb94caa04
+DATA constants<>+8616(SB)/4, $0xb94caa04
+DATA constants<>+8620(SB)/4, $0xb94caa04
+DATA constants<>+8624(SB)/4, $0xb94caa04
+DATA constants<>+8628(SB)/4, $0xb94caa04
+DATA constants<>+8632(SB)/4, $0xb94caa04
+DATA constants<>+8636(SB)/4, $0xb94caa04
+DATA constants<>+8640(SB)/4, $0x3c0883bc
+DATA constants<>+8644(SB)/4, $0x3c0883bc
+DATA constants<>+8648(SB)/4, $0x3c0883bc
+DATA constants<>+8652(SB)/4, $0x3c0883bc
+DATA constants<>+8656(SB)/4, $0x3c0883bc
+DATA constants<>+8660(SB)/4, $0x3c0883bc
+DATA constants<>+8664(SB)/4, $0x3c0883bc
+DATA constants<>+8668(SB)/4, $0x3c0883bc
+DATA constants<>+8672(SB)/4, $0x3c0883bc
+DATA constants<>+8676(SB)/4, $0x3c0883bc
+DATA constants<>+8680(SB)/4, $0x3c0883bc
+DATA constants<>+8684(SB)/4, $0x3c0883bc
+DATA constants<>+8688(SB)/4, $0x3c0883bc
+DATA constants<>+8692(SB)/4, $0x3c0883bc
+DATA constants<>+8696(SB)/4, $0x3c0883bc
+DATA constants<>+8700(SB)/4, $0x3c0883bc
+DATA constants<>+8704(SB)/4, $0xbe2aaaa3
+DATA constants<>+8708(SB)/4, $0xbe2aaaa3
+DATA constants<>+8712(SB)/4, $0xbe2aaaa3
+DATA constants<>+8716(SB)/4, $0xbe2aaaa3
+DATA constants<>+8720(SB)/4, $0xbe2aaaa3
+DATA constants<>+8724(SB)/4, $0xbe2aaaa3
+DATA constants<>+8728(SB)/4, $0xbe2aaaa3
+DATA constants<>+8732(SB)/4, $0xbe2aaaa3
+DATA constants<>+8736(SB)/4, $0xbe2aaaa3
+DATA constants<>+8740(SB)/4, $0xbe2aaaa3
+DATA constants<>+8744(SB)/4, $0xbe2aaaa3
+DATA constants<>+8748(SB)/4, $0xbe2aaaa3
+DATA constants<>+8752(SB)/4, $0xbe2aaaa3
+DATA constants<>+8756(SB)/4, $0xbe2aaaa3
+DATA constants<>+8760(SB)/4, $0xbe2aaaa3
+DATA constants<>+8764(SB)/4, $0xbe2aaaa3
+DATA constants<>+8768(SB)/4, $0x37ccf48a
+DATA constants<>+8772(SB)/4, $0x37ccf48a
+DATA constants<>+8776(SB)/4, $0x37ccf48a
+DATA constants<>+8780(SB)/4, $0x37ccf48a
+DATA constants<>+8784(SB)/4, $0x37ccf48a
+DATA constants<>+8788(SB)/4, $0x37ccf48a
+DATA constants<>+8792(SB)/4, $0x37ccf48a
+DATA constants<>+8796(SB)/4, $0x37ccf48a
+DATA constants<>+8800(SB)/4, $0x37ccf48a
+DATA constants<>+8804(SB)/4, $0x37ccf48a
+DATA constants<>+8808(SB)/4, $0x37ccf48a
+DATA constants<>+8812(SB)/4, $0x37ccf48a
+DATA constants<>+8816(SB)/4, $0x37ccf48a
+DATA constants<>+8820(SB)/4, $0x37ccf48a
+DATA constants<>+8824(SB)/4, $0x37ccf48a
+DATA constants<>+8828(SB)/4, $0x37ccf48a
+DATA constants<>+8832(SB)/4, $0xbab60615
+DATA constants<>+8836(SB)/4, $0xbab60615
+DATA constants<>+8840(SB)/4, $0xbab60615
+DATA constants<>+8844(SB)/4, $0xbab60615
+DATA constants<>+8848(SB)/4, $0xbab60615
+DATA constants<>+8852(SB)/4, $0xbab60615
+DATA constants<>+8856(SB)/4, $0xbab60615
+DATA constants<>+8860(SB)/4, $0xbab60615
+DATA constants<>+8864(SB)/4, $0xbab60615
+DATA constants<>+8868(SB)/4, $0xbab60615
+DATA constants<>+8872(SB)/4, $0xbab60615
+DATA constants<>+8876(SB)/4, $0xbab60615
+DATA constants<>+8880(SB)/4, $0xbab60615
+DATA constants<>+8884(SB)/4, $0xbab60615
+DATA constants<>+8888(SB)/4, $0xbab60615
+DATA constants<>+8892(SB)/4, $0xbab60615
+DATA constants<>+8896(SB)/4, $0x3d2aaaa5
+DATA constants<>+8900(SB)/4, $0x3d2aaaa5
+DATA constants<>+8904(SB)/4, $0x3d2aaaa5
+DATA constants<>+8908(SB)/4, $0x3d2aaaa5
+DATA constants<>+8912(SB)/4, $0x3d2aaaa5
+DATA constants<>+8916(SB)/4, $0x3d2aaaa5
+DATA constants<>+8920(SB)/4, $0x3d2aaaa5
+DATA constants<>+8924(SB)/4, $0x3d2aaaa5
+DATA constants<>+8928(SB)/4, $0x3d2aaaa5
+DATA constants<>+8932(SB)/4, $0x3d2aaaa5
+DATA constants<>+8936(SB)/4, $0x3d2aaaa5
+DATA constants<>+8940(SB)/4, $0x3d2aaaa5
+DATA constants<>+8944(SB)/4, $0x3d2aaaa5
+DATA constants<>+8948(SB)/4, $0x3d2aaaa5
+DATA constants<>+8952(SB)/4, $0x3d2aaaa5
+DATA constants<>+8956(SB)/4, $0x3d2aaaa5
+DATA constants<>+8960(SB)/4, $0x00000002
+DATA constants<>+8964(SB)/4, $0x00000002
+DATA constants<>+8968(SB)/4, $0x00000002
+DATA constants<>+8972(SB)/4, $0x00000002
+DATA constants<>+8976(SB)/4, $0x00000002
+DATA constants<>+8980(SB)/4, $0x00000002
+DATA constants<>+8984(SB)/4, $0x00000002
+DATA constants<>+8988(SB)/4, $0x00000002
+DATA constants<>+8992(SB)/4, $0x00000002
+DATA constants<>+8996(SB)/4, $0x00000002
+DATA constants<>+9000(SB)/4, $0x00000002
+DATA constants<>+9004(SB)/4, $0x00000002
+DATA constants<>+9008(SB)/4, $0x00000002
+DATA constants<>+9012(SB)/4, $0x00000002
+DATA constants<>+9016(SB)/4, $0x00000002
+DATA constants<>+9020(SB)/4, $0x00000002
+DATA constants<>+9024(SB)/4, $0x3b8f4258
+DATA constants<>+9028(SB)/4, $0x3b8f4258
+DATA constants<>+9032(SB)/4, $0x3b8f4258
+DATA constants<>+9036(SB)/4, $0x3b8f4258
+DATA constants<>+9040(SB)/4, $0x3b8f4258
+DATA constants<>+9044(SB)/4, $0x3b8f4258
+DATA constants<>+9048(SB)/4, $0x3b8f4258
+DATA constants<>+9052(SB)/4, $0x3b8f4258
+DATA constants<>+9056(SB)/4, $0x3b8f4258
+DATA constants<>+9060(SB)/4, $0x3b8f4258
+DATA constants<>+9064(SB)/4, $0x3b8f4258
+DATA constants<>+9068(SB)/4, $0x3b8f4258
+DATA constants<>+9072(SB)/4, $0x3b8f4258
+DATA constants<>+9076(SB)/4, $0x3b8f4258
+DATA constants<>+9080(SB)/4, $0x3b8f4258
+DATA constants<>+9084(SB)/4, $0x3b8f4258
+DATA constants<>+9088(SB)/4, $0x38d0af68
+DATA constants<>+9092(SB)/4, $0x38d0af68
+DATA constants<>+9096(SB)/4, $0x38d0af68
+DATA constants<>+9100(SB)/4, $0x38d0af68
+DATA constants<>+9104(SB)/4, $0x38d0af68
+DATA constants<>+9108(SB)/4, $0x38d0af68
+DATA constants<>+9112(SB)/4, $0x38d0af68
+DATA constants<>+9116(SB)/4, $0x38d0af68
+DATA constants<>+9120(SB)/4, $0x38d0af68
+DATA constants<>+9124(SB)/4, $0x38d0af68
+DATA constants<>+9128(SB)/4, $0x38d0af68
+DATA constants<>+9132(SB)/4, $0x38d0af68
+DATA constants<>+9136(SB)/4, $0x38d0af68
+DATA constants<>+9140(SB)/4, $0x38d0af68
+DATA constants<>+9144(SB)/4, $0x38d0af68
+DATA constants<>+9148(SB)/4, $0x38d0af68
+DATA constants<>+9152(SB)/4, $0x3c316281
+DATA constants<>+9156(SB)/4, $0x3c316281
+DATA constants<>+9160(SB)/4, $0x3c316281
+DATA constants<>+9164(SB)/4, $0x3c316281
+DATA constants<>+9168(SB)/4, $0x3c316281
+DATA constants<>+9172(SB)/4, $0x3c316281
+DATA constants<>+9176(SB)/4, $0x3c316281
+DATA constants<>+9180(SB)/4, $0x3c316281
+DATA constants<>+9184(SB)/4, $0x3c316281
+DATA constants<>+9188(SB)/4, $0x3c316281
+DATA constants<>+9192(SB)/4, $0x3c316281
+DATA constants<>+9196(SB)/4, $0x3c316281
+DATA constants<>+9200(SB)/4, $0x3c316281
+DATA constants<>+9204(SB)/4, $0x3c316281
+DATA constants<>+9208(SB)/4, $0x3c316281
+DATA constants<>+9212(SB)/4, $0x3c316281
+DATA constants<>+9216(SB)/4, $0x3cae60ca
+DATA constants<>+9220(SB)/4, $0x3cae60ca
+DATA constants<>+9224(SB)/4, $0x3cae60ca
+DATA constants<>+9228(SB)/4, $0x3cae60ca
+DATA constants<>+9232(SB)/4, $0x3cae60ca
+DATA constants<>+9236(SB)/4, $0x3cae60ca
+DATA constants<>+9240(SB)/4, $0x3cae60ca
+DATA constants<>+9244(SB)/4, $0x3cae60ca
+DATA constants<>+9248(SB)/4, $0x3cae60ca
+DATA constants<>+9252(SB)/4, $0x3cae60ca
+DATA constants<>+9256(SB)/4, $0x3cae60ca
+DATA constants<>+9260(SB)/4, $0x3cae60ca
+DATA constants<>+9264(SB)/4, $0x3cae60ca
+DATA constants<>+9268(SB)/4, $0x3cae60ca
+DATA constants<>+9272(SB)/4, $0x3cae60ca
+DATA constants<>+9276(SB)/4, $0x3cae60ca
+DATA constants<>+9280(SB)/4, $0x3d5d6cdd
+DATA constants<>+9284(SB)/4, $0x3d5d6cdd
+DATA constants<>+9288(SB)/4, $0x3d5d6cdd
+DATA constants<>+9292(SB)/4, $0x3d5d6cdd
+DATA constants<>+9296(SB)/4, $0x3d5d6cdd
+DATA constants<>+9300(SB)/4, $0x3d5d6cdd
+DATA constants<>+9304(SB)/4, $0x3d5d6cdd
+DATA constants<>+9308(SB)/4, $0x3d5d6cdd
+DATA constants<>+9312(SB)/4, $0x3d5d6cdd
+DATA constants<>+9316(SB)/4, $0x3d5d6cdd
+DATA constants<>+9320(SB)/4, $0x3d5d6cdd
+DATA constants<>+9324(SB)/4, $0x3d5d6cdd
+DATA constants<>+9328(SB)/4, $0x3d5d6cdd
+DATA constants<>+9332(SB)/4, $0x3d5d6cdd
+DATA constants<>+9336(SB)/4, $0x3d5d6cdd
+DATA constants<>+9340(SB)/4, $0x3d5d6cdd
+DATA constants<>+9344(SB)/4, $0x3e0886cf
+DATA constants<>+9348(SB)/4, $0x3e0886cf
+DATA constants<>+9352(SB)/4, $0x3e0886cf
+DATA constants<>+9356(SB)/4, $0x3e0886cf
+DATA constants<>+9360(SB)/4, $0x3e0886cf
+DATA constants<>+9364(SB)/4, $0x3e0886cf
+DATA constants<>+9368(SB)/4, $0x3e0886cf
+DATA constants<>+9372(SB)/4, $0x3e0886cf
+DATA constants<>+9376(SB)/4, $0x3e0886cf
+DATA constants<>+9380(SB)/4, $0x3e0886cf
+DATA constants<>+9384(SB)/4, $0x3e0886cf
+DATA constants<>+9388(SB)/4, $0x3e0886cf
+DATA constants<>+9392(SB)/4, $0x3e0886cf
+DATA constants<>+9396(SB)/4, $0x3e0886cf
+DATA constants<>+9400(SB)/4, $0x3e0886cf
+DATA constants<>+9404(SB)/4, $0x3e0886cf
+DATA constants<>+9408(SB)/4, $0x3eaaaab0
+DATA constants<>+9412(SB)/4, $0x3eaaaab0
+DATA constants<>+9416(SB)/4, $0x3eaaaab0
+DATA constants<>+9420(SB)/4, $0x3eaaaab0
+DATA constants<>+9424(SB)/4, $0x3eaaaab0
+DATA constants<>+9428(SB)/4, $0x3eaaaab0
+DATA constants<>+9432(SB)/4, $0x3eaaaab0
+DATA constants<>+9436(SB)/4, $0x3eaaaab0
+DATA constants<>+9440(SB)/4, $0x3eaaaab0
+DATA constants<>+9444(SB)/4, $0x3eaaaab0
+DATA constants<>+9448(SB)/4, $0x3eaaaab0
+DATA constants<>+9452(SB)/4, $0x3eaaaab0
+DATA constants<>+9456(SB)/4, $0x3eaaaab0
+DATA constants<>+9460(SB)/4, $0x3eaaaab0
+DATA constants<>+9464(SB)/4, $0x3eaaaab0
+DATA constants<>+9468(SB)/4, $0x3eaaaab0
+GLOBL constants<>(SB), RODATA|NOPTR, $9472
 
 DATA tailMasks<>+0(SB)/4, $0xffffffff
 DATA tailMasks<>+4(SB)/4, $0xffffffff
@@ -11099,103 +11083,6 @@ done:
 	VZEROUPPER
 	RET
 
-// func naNToNumAVX512(dst *float32, x *float32, n int, whenNaN float32, above float32, below float32)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·naNToNumAVX512(SB), NOSPLIT, $0-36
-	MOVQ         dst+0(FP), AX
-	MOVQ         x+8(FP), CX
-	VBROADCASTSS whenNaN+24(FP), Z0
-	VBROADCASTSS above+28(FP), Z1
-	VBROADCASTSS below+32(FP), Z2
-	VBROADCASTSS constants<>+5888(SB), Z3
-	VBROADCASTSS constants<>+5952(SB), Z4
-	MOVQ         n+16(FP), BX
-	MOVQ         BX, SI
-	ANDQ         $-16, SI
-	XORQ         DX, DX
-	JMP          test
-
-loop:
-	VMOVUPS   (CX)(DX*4), Z5
-	VCMPPS    $0x00, Z3, Z5, K1
-	VCMPPS    $0x00, Z4, Z5, K2
-	VBLENDMPS Z2, Z5, K2, Z6
-	VBLENDMPS Z1, Z6, K1, Z6
-	VCMPPS    $0x03, Z5, Z5, K1
-	VBLENDMPS Z0, Z6, K1, Z6
-	VMOVUPS   Z6, (AX)(DX*4)
-	ADDQ      $+16, DX
-
-test:
-	CMPQ      DX, SI
-	JLT       loop
-	SUBQ      DX, BX
-	JZ        done
-	MOVQ      $-1, SI
-	BZHIQ     BX, SI, SI
-	KMOVW     SI, K1
-	VMOVUPS.Z (CX)(DX*4), K1, Z5
-	VCMPPS    $0x00, Z3, Z5, K2
-	VCMPPS    $0x00, Z4, Z5, K3
-	VBLENDMPS Z2, Z5, K3, Z7
-	VBLENDMPS Z1, Z7, K2, Z7
-	VCMPPS    $0x03, Z5, Z5, K2
-	VBLENDMPS Z0, Z7, K2, Z7
-	VMOVUPS   Z7, K1, (AX)(DX*4)
-
-done:
-	VZEROUPPER
-	RET
-
-// func naNToNumPastAVX512(dst *float32, x *float32, n int, whenNaN float32, above float32, below float32)
-// Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·naNToNumPastAVX512(SB), NOSPLIT, $0-36
-	MOVQ         dst+0(FP), AX
-	MOVQ         x+8(FP), CX
-	VBROADCASTSS whenNaN+24(FP), Z0
-	VBROADCASTSS above+28(FP), Z1
-	VBROADCASTSS below+32(FP), Z2
-	VBROADCASTSS constants<>+5888(SB), Z3
-	VBROADCASTSS constants<>+5952(SB), Z4
-	MOVQ         n+16(FP), BX
-	MOVQ         BX, SI
-	ANDQ         $-16, SI
-	XORQ         DX, DX
-	JMP          test
-
-loop:
-	PREFETCHT0 2048(CX)(DX*4)
-	VMOVUPS    (CX)(DX*4), Z5
-	VCMPPS     $0x00, Z3, Z5, K1
-	VCMPPS     $0x00, Z4, Z5, K2
-	VBLENDMPS  Z2, Z5, K2, Z6
-	VBLENDMPS  Z1, Z6, K1, Z6
-	VCMPPS     $0x03, Z5, Z5, K1
-	VBLENDMPS  Z0, Z6, K1, Z6
-	VMOVNTPS   Z6, (AX)(DX*4)
-	ADDQ       $+16, DX
-
-test:
-	CMPQ      DX, SI
-	JLT       loop
-	SUBQ      DX, BX
-	JZ        done
-	MOVQ      $-1, SI
-	BZHIQ     BX, SI, SI
-	KMOVW     SI, K1
-	VMOVUPS.Z (CX)(DX*4), K1, Z5
-	VCMPPS    $0x00, Z3, Z5, K2
-	VCMPPS    $0x00, Z4, Z5, K3
-	VBLENDMPS Z2, Z5, K3, Z7
-	VBLENDMPS Z1, Z7, K2, Z7
-	VCMPPS    $0x03, Z5, Z5, K2
-	VBLENDMPS Z0, Z7, K2, Z7
-	VMOVUPS   Z7, K1, (AX)(DX*4)
-
-done:
-	VZEROUPPER
-	RET
-
 // func selectAVX512(dst *float32, cond *uint8, x *float32, y *float32, n int)
 // Requires: AVX, AVX512F
 TEXT ·selectAVX512(SB), NOSPLIT, $0-40
@@ -11231,7 +11118,7 @@ TEXT ·eqAVX512(SB), NOSPLIT, $0-32
 	MOVQ         x+8(FP), CX
 	MOVQ         y+16(FP), DX
 	VBROADCASTSS constants<>+5312(SB), Z0
-	VBROADCASTSS constants<>+6016(SB), Z1
+	VBROADCASTSS constants<>+5888(SB), Z1
 	MOVQ         n+24(FP), BX
 	MOVQ         BX, SI
 	ANDQ         $-16, SI
@@ -11258,7 +11145,7 @@ TEXT ·neAVX512(SB), NOSPLIT, $0-32
 	MOVQ         dst+0(FP), AX
 	MOVQ         x+8(FP), CX
 	MOVQ         y+16(FP), DX
-	VBROADCASTSS constants<>+6016(SB), Z0
+	VBROADCASTSS constants<>+5888(SB), Z0
 	VBROADCASTSS constants<>+5312(SB), Z1
 	MOVQ         n+24(FP), BX
 	MOVQ         BX, SI
@@ -11287,7 +11174,7 @@ TEXT ·ltAVX512(SB), NOSPLIT, $0-32
 	MOVQ         x+8(FP), CX
 	MOVQ         y+16(FP), DX
 	VBROADCASTSS constants<>+5312(SB), Z0
-	VBROADCASTSS constants<>+6016(SB), Z1
+	VBROADCASTSS constants<>+5888(SB), Z1
 	MOVQ         n+24(FP), BX
 	MOVQ         BX, SI
 	ANDQ         $-16, SI
@@ -11315,7 +11202,7 @@ TEXT ·leAVX512(SB), NOSPLIT, $0-32
 	MOVQ         x+8(FP), CX
 	MOVQ         y+16(FP), DX
 	VBROADCASTSS constants<>+5312(SB), Z0
-	VBROADCASTSS constants<>+6016(SB), Z1
+	VBROADCASTSS constants<>+5888(SB), Z1
 	MOVQ         n+24(FP), BX
 	MOVQ         BX, SI
 	ANDQ         $-16, SI
@@ -11342,7 +11229,7 @@ TEXT ·isNaNAVX512(SB), NOSPLIT, $0-24
 	MOVQ         dst+0(FP), AX
 	MOVQ         x+8(FP), CX
 	VBROADCASTSS constants<>+5312(SB), Z0
-	VBROADCASTSS constants<>+6016(SB), Z1
+	VBROADCASTSS constants<>+5888(SB), Z1
 	MOVQ         n+16(FP), DX
 	MOVQ         DX, BX
 	ANDQ         $-16, BX
@@ -11368,9 +11255,9 @@ TEXT ·isFiniteAVX512(SB), NOSPLIT, $0-24
 	MOVQ         dst+0(FP), AX
 	MOVQ         x+8(FP), CX
 	VBROADCASTSS constants<>+1536(SB), Z0
-	VBROADCASTSS constants<>+5888(SB), Z1
+	VBROADCASTSS constants<>+5952(SB), Z1
 	VBROADCASTSS constants<>+5312(SB), Z2
-	VBROADCASTSS constants<>+6016(SB), Z3
+	VBROADCASTSS constants<>+5888(SB), Z3
 	MOVQ         n+16(FP), DX
 	MOVQ         DX, BX
 	ANDQ         $-16, BX
@@ -11388,612 +11275,6 @@ loop:
 test:
 	CMPQ DX, BX
 	JLT  loop
-	VZEROUPPER
-	RET
-
-// func addProductAVX512(dst *float32, x *float32, y *float32, z *float32, n int, a float32)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·addProductAVX512(SB), NOSPLIT, $0-44
-	MOVQ         dst+0(FP), AX
-	MOVQ         x+8(FP), CX
-	MOVQ         y+16(FP), DX
-	MOVQ         z+24(FP), BX
-	VBROADCASTSS a+40(FP), Z0
-	MOVQ         n+32(FP), DI
-	MOVQ         DI, R8
-	ANDQ         $-16, R8
-	XORQ         SI, SI
-	JMP          test
-
-loop:
-	VMOVUPS (CX)(SI*4), Z1
-	VMOVUPS (DX)(SI*4), Z2
-	VMOVUPS (BX)(SI*4), Z3
-	VMULPS  Z3, Z2, Z2
-	VMULPS  Z0, Z2, Z2
-	VADDPS  Z2, Z1, Z1
-	VMOVUPS Z1, (AX)(SI*4)
-	ADDQ    $+16, SI
-
-test:
-	CMPQ      SI, R8
-	JLT       loop
-	SUBQ      SI, DI
-	JZ        done
-	MOVQ      $-1, R8
-	BZHIQ     DI, R8, R8
-	KMOVW     R8, K1
-	VMOVUPS.Z (CX)(SI*4), K1, Z1
-	VMOVUPS.Z (DX)(SI*4), K1, Z2
-	VMOVUPS.Z (BX)(SI*4), K1, Z3
-	VMULPS    Z3, Z2, Z2
-	VMULPS    Z0, Z2, Z0
-	VADDPS    Z0, Z1, Z0
-	VMOVUPS   Z0, K1, (AX)(SI*4)
-
-done:
-	VZEROUPPER
-	RET
-
-// func addProductPastAVX512(dst *float32, x *float32, y *float32, z *float32, n int, a float32)
-// Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·addProductPastAVX512(SB), NOSPLIT, $0-44
-	MOVQ         dst+0(FP), AX
-	MOVQ         x+8(FP), CX
-	MOVQ         y+16(FP), DX
-	MOVQ         z+24(FP), BX
-	VBROADCASTSS a+40(FP), Z0
-	MOVQ         n+32(FP), DI
-	MOVQ         DI, R8
-	ANDQ         $-16, R8
-	XORQ         SI, SI
-	JMP          test
-
-loop:
-	PREFETCHT0 2048(CX)(SI*4)
-	PREFETCHT0 2048(DX)(SI*4)
-	PREFETCHT0 2048(BX)(SI*4)
-	VMOVUPS    (CX)(SI*4), Z1
-	VMOVUPS    (DX)(SI*4), Z2
-	VMOVUPS    (BX)(SI*4), Z3
-	VMULPS     Z3, Z2, Z2
-	VMULPS     Z0, Z2, Z2
-	VADDPS     Z2, Z1, Z1
-	VMOVNTPS   Z1, (AX)(SI*4)
-	ADDQ       $+16, SI
-
-test:
-	CMPQ      SI, R8
-	JLT       loop
-	SUBQ      SI, DI
-	JZ        done
-	MOVQ      $-1, R8
-	BZHIQ     DI, R8, R8
-	KMOVW     R8, K1
-	VMOVUPS.Z (CX)(SI*4), K1, Z1
-	VMOVUPS.Z (DX)(SI*4), K1, Z2
-	VMOVUPS.Z (BX)(SI*4), K1, Z3
-	VMULPS    Z3, Z2, Z2
-	VMULPS    Z0, Z2, Z0
-	VADDPS    Z0, Z1, Z0
-	VMOVUPS   Z0, K1, (AX)(SI*4)
-
-done:
-	VZEROUPPER
-	RET
-
-// func addQuotientAVX512(dst *float32, x *float32, y *float32, z *float32, n int, a float32)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·addQuotientAVX512(SB), NOSPLIT, $0-44
-	MOVQ         dst+0(FP), AX
-	MOVQ         x+8(FP), CX
-	MOVQ         y+16(FP), DX
-	MOVQ         z+24(FP), BX
-	VBROADCASTSS a+40(FP), Z0
-	MOVQ         n+32(FP), DI
-	MOVQ         DI, R8
-	ANDQ         $-16, R8
-	XORQ         SI, SI
-	JMP          test
-
-loop:
-	VMOVUPS (CX)(SI*4), Z1
-	VMOVUPS (DX)(SI*4), Z2
-	VMOVUPS (BX)(SI*4), Z3
-	VDIVPS  Z3, Z2, Z2
-	VMULPS  Z0, Z2, Z2
-	VADDPS  Z2, Z1, Z1
-	VMOVUPS Z1, (AX)(SI*4)
-	ADDQ    $+16, SI
-
-test:
-	CMPQ      SI, R8
-	JLT       loop
-	SUBQ      SI, DI
-	JZ        done
-	MOVQ      $-1, R8
-	BZHIQ     DI, R8, R8
-	KMOVW     R8, K1
-	VMOVUPS.Z (CX)(SI*4), K1, Z1
-	VMOVUPS.Z (DX)(SI*4), K1, Z2
-	VMOVUPS.Z (BX)(SI*4), K1, Z3
-	VDIVPS    Z3, Z2, Z2
-	VMULPS    Z0, Z2, Z0
-	VADDPS    Z0, Z1, Z0
-	VMOVUPS   Z0, K1, (AX)(SI*4)
-
-done:
-	VZEROUPPER
-	RET
-
-// func addQuotientPastAVX512(dst *float32, x *float32, y *float32, z *float32, n int, a float32)
-// Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·addQuotientPastAVX512(SB), NOSPLIT, $0-44
-	MOVQ         dst+0(FP), AX
-	MOVQ         x+8(FP), CX
-	MOVQ         y+16(FP), DX
-	MOVQ         z+24(FP), BX
-	VBROADCASTSS a+40(FP), Z0
-	MOVQ         n+32(FP), DI
-	MOVQ         DI, R8
-	ANDQ         $-16, R8
-	XORQ         SI, SI
-	JMP          test
-
-loop:
-	PREFETCHT0 2048(CX)(SI*4)
-	PREFETCHT0 2048(DX)(SI*4)
-	PREFETCHT0 2048(BX)(SI*4)
-	VMOVUPS    (CX)(SI*4), Z1
-	VMOVUPS    (DX)(SI*4), Z2
-	VMOVUPS    (BX)(SI*4), Z3
-	VDIVPS     Z3, Z2, Z2
-	VMULPS     Z0, Z2, Z2
-	VADDPS     Z2, Z1, Z1
-	VMOVNTPS   Z1, (AX)(SI*4)
-	ADDQ       $+16, SI
-
-test:
-	CMPQ      SI, R8
-	JLT       loop
-	SUBQ      SI, DI
-	JZ        done
-	MOVQ      $-1, R8
-	BZHIQ     DI, R8, R8
-	KMOVW     R8, K1
-	VMOVUPS.Z (CX)(SI*4), K1, Z1
-	VMOVUPS.Z (DX)(SI*4), K1, Z2
-	VMOVUPS.Z (BX)(SI*4), K1, Z3
-	VDIVPS    Z3, Z2, Z2
-	VMULPS    Z0, Z2, Z0
-	VADDPS    Z0, Z1, Z0
-	VMOVUPS   Z0, K1, (AX)(SI*4)
-
-done:
-	VZEROUPPER
-	RET
-
-// func leakyReluAVX512(dst *float32, x *float32, n int, slope float32)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·leakyReluAVX512(SB), NOSPLIT, $0-28
-	MOVQ         dst+0(FP), AX
-	MOVQ         x+8(FP), CX
-	VBROADCASTSS slope+24(FP), Z0
-	VBROADCASTSS constants<>+2752(SB), Z1
-	MOVQ         n+16(FP), BX
-	MOVQ         BX, SI
-	ANDQ         $-16, SI
-	XORQ         DX, DX
-	JMP          test
-
-loop:
-	VMOVUPS   (CX)(DX*4), Z2
-	VCMPPS    $0x11, Z2, Z1, K1
-	VMULPS    Z0, Z2, Z3
-	VBLENDMPS Z2, Z3, K1, Z3
-	VMOVUPS   Z3, (AX)(DX*4)
-	ADDQ      $+16, DX
-
-test:
-	CMPQ      DX, SI
-	JLT       loop
-	SUBQ      DX, BX
-	JZ        done
-	MOVQ      $-1, SI
-	BZHIQ     BX, SI, SI
-	KMOVW     SI, K1
-	VMOVUPS.Z (CX)(DX*4), K1, Z2
-	VCMPPS    $0x11, Z2, Z1, K2
-	VMULPS    Z0, Z2, Z0
-	VBLENDMPS Z2, Z0, K2, Z0
-	VMOVUPS   Z0, K1, (AX)(DX*4)
-
-done:
-	VZEROUPPER
-	RET
-
-// func leakyReluPastAVX512(dst *float32, x *float32, n int, slope float32)
-// Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·leakyReluPastAVX512(SB), NOSPLIT, $0-28
-	MOVQ         dst+0(FP), AX
-	MOVQ         x+8(FP), CX
-	VBROADCASTSS slope+24(FP), Z0
-	VBROADCASTSS constants<>+2752(SB), Z1
-	MOVQ         n+16(FP), BX
-	MOVQ         BX, SI
-	ANDQ         $-16, SI
-	XORQ         DX, DX
-	JMP          test
-
-loop:
-	PREFETCHT0 2048(CX)(DX*4)
-	VMOVUPS    (CX)(DX*4), Z2
-	VCMPPS     $0x11, Z2, Z1, K1
-	VMULPS     Z0, Z2, Z3
-	VBLENDMPS  Z2, Z3, K1, Z3
-	VMOVNTPS   Z3, (AX)(DX*4)
-	ADDQ       $+16, DX
-
-test:
-	CMPQ      DX, SI
-	JLT       loop
-	SUBQ      DX, BX
-	JZ        done
-	MOVQ      $-1, SI
-	BZHIQ     BX, SI, SI
-	KMOVW     SI, K1
-	VMOVUPS.Z (CX)(DX*4), K1, Z2
-	VCMPPS    $0x11, Z2, Z1, K2
-	VMULPS    Z0, Z2, Z0
-	VBLENDMPS Z2, Z0, K2, Z0
-	VMOVUPS   Z0, K1, (AX)(DX*4)
-
-done:
-	VZEROUPPER
-	RET
-
-// func eluAVX512(dst *float32, x *float32, n int, up float32, down float32, in float32)
-// Requires: AVX, AVX512DQ, AVX512F, BMI2
-TEXT ·eluAVX512(SB), NOSPLIT, $0-36
-	MOVQ         dst+0(FP), AX
-	MOVQ         x+8(FP), CX
-	VBROADCASTSS up+24(FP), Z0
-	VBROADCASTSS down+28(FP), Z1
-	VBROADCASTSS in+32(FP), Z2
-	VBROADCASTSS constants<>+0(SB), Z3
-	VBROADCASTSS constants<>+1472(SB), Z4
-	VBROADCASTSS constants<>+128(SB), Z5
-	VBROADCASTSS constants<>+192(SB), Z6
-	VBROADCASTSS constants<>+256(SB), Z7
-	VBROADCASTSS constants<>+320(SB), Z8
-	VBROADCASTSS constants<>+384(SB), Z9
-	VBROADCASTSS constants<>+448(SB), Z10
-	VBROADCASTSS constants<>+512(SB), Z11
-	VBROADCASTSS constants<>+576(SB), Z12
-	MOVQ         n+16(FP), BX
-	MOVQ         BX, SI
-	ANDQ         $-16, SI
-	XORQ         DX, DX
-	JMP          test
-
-loop:
-	VMOVUPS      (CX)(DX*4), Z13
-	VMULPS       Z2, Z13, Z14
-	VMAXPS       Z14, Z4, Z15
-	VMINPS       Z15, Z3, Z15
-	VMOVUPS      Z6, Z16
-	VFMADD231PS  Z5, Z15, Z16
-	VSUBPS       Z6, Z16, Z16
-	VFNMADD231PS Z7, Z16, Z15
-	VFNMADD231PS Z8, Z16, Z15
-	VMULPS       Z15, Z15, Z17
-	VMOVUPS      Z10, Z18
-	VFMADD231PS  Z15, Z9, Z18
-	VFMADD213PS  Z11, Z15, Z18
-	VFMADD213PS  Z12, Z15, Z18
-	VBROADCASTSS constants<>+640(SB), Z19
-	VFMADD213PS  Z19, Z15, Z18
-	VFMADD231PS  Z18, Z17, Z15
-	VBROADCASTSS constants<>+704(SB), Z17
-	VSCALEFPS    Z16, Z17, Z17
-	VBROADCASTSS constants<>+704(SB), Z18
-	VSUBPS       Z18, Z17, Z18
-	VFMADD231PS  Z15, Z17, Z18
-	VBROADCASTSS constants<>+704(SB), Z17
-	VADDPS       Z17, Z15, Z15
-	VSCALEFPS    Z16, Z15, Z15
-	VBROADCASTSS constants<>+6080(SB), Z16
-	VCMPPS       $0x11, Z14, Z16, K1
-	VBLENDMPS    Z15, Z18, K1, Z18
-	VBROADCASTSS constants<>+1728(SB), Z15
-	VANDPS       Z15, Z14, Z14
-	VORPS        Z14, Z18, Z14
-	VMULPS       Z14, Z1, Z14
-	VBROADCASTSS constants<>+2752(SB), Z15
-	VCMPPS       $0x11, Z13, Z15, K1
-	VMULPS       Z0, Z13, Z13
-	VBLENDMPS    Z13, Z14, K1, Z14
-	VMOVUPS      Z14, (AX)(DX*4)
-	ADDQ         $+16, DX
-
-test:
-	CMPQ         DX, SI
-	JLT          loop
-	SUBQ         DX, BX
-	JZ           done
-	MOVQ         $-1, SI
-	BZHIQ        BX, SI, SI
-	KMOVW        SI, K1
-	VMOVUPS.Z    (CX)(DX*4), K1, Z13
-	VMULPS       Z2, Z13, Z2
-	VMAXPS       Z2, Z4, Z4
-	VMINPS       Z4, Z3, Z3
-	VMOVUPS      Z6, Z4
-	VFMADD231PS  Z5, Z3, Z4
-	VSUBPS       Z6, Z4, Z4
-	VFNMADD231PS Z7, Z4, Z3
-	VFNMADD231PS Z8, Z4, Z3
-	VMULPS       Z3, Z3, Z5
-	VMOVUPS      Z10, Z6
-	VFMADD231PS  Z3, Z9, Z6
-	VFMADD213PS  Z11, Z3, Z6
-	VFMADD213PS  Z12, Z3, Z6
-	VBROADCASTSS constants<>+640(SB), Z7
-	VFMADD213PS  Z7, Z3, Z6
-	VFMADD231PS  Z6, Z5, Z3
-	VBROADCASTSS constants<>+704(SB), Z5
-	VSCALEFPS    Z4, Z5, Z5
-	VBROADCASTSS constants<>+704(SB), Z6
-	VSUBPS       Z6, Z5, Z6
-	VFMADD231PS  Z3, Z5, Z6
-	VBROADCASTSS constants<>+704(SB), Z5
-	VADDPS       Z5, Z3, Z3
-	VSCALEFPS    Z4, Z3, Z3
-	VBROADCASTSS constants<>+6080(SB), Z4
-	VCMPPS       $0x11, Z2, Z4, K2
-	VBLENDMPS    Z3, Z6, K2, Z6
-	VBROADCASTSS constants<>+1728(SB), Z3
-	VANDPS       Z3, Z2, Z2
-	VORPS        Z2, Z6, Z2
-	VMULPS       Z2, Z1, Z1
-	VBROADCASTSS constants<>+2752(SB), Z2
-	VCMPPS       $0x11, Z13, Z2, K2
-	VMULPS       Z0, Z13, Z0
-	VBLENDMPS    Z0, Z1, K2, Z1
-	VMOVUPS      Z1, K1, (AX)(DX*4)
-
-done:
-	VZEROUPPER
-	RET
-
-// func eluPastAVX512(dst *float32, x *float32, n int, up float32, down float32, in float32)
-// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
-TEXT ·eluPastAVX512(SB), NOSPLIT, $0-36
-	MOVQ         dst+0(FP), AX
-	MOVQ         x+8(FP), CX
-	VBROADCASTSS up+24(FP), Z0
-	VBROADCASTSS down+28(FP), Z1
-	VBROADCASTSS in+32(FP), Z2
-	VBROADCASTSS constants<>+0(SB), Z3
-	VBROADCASTSS constants<>+1472(SB), Z4
-	VBROADCASTSS constants<>+128(SB), Z5
-	VBROADCASTSS constants<>+192(SB), Z6
-	VBROADCASTSS constants<>+256(SB), Z7
-	VBROADCASTSS constants<>+320(SB), Z8
-	VBROADCASTSS constants<>+384(SB), Z9
-	VBROADCASTSS constants<>+448(SB), Z10
-	VBROADCASTSS constants<>+512(SB), Z11
-	VBROADCASTSS constants<>+576(SB), Z12
-	MOVQ         n+16(FP), BX
-	MOVQ         BX, SI
-	ANDQ         $-16, SI
-	XORQ         DX, DX
-	JMP          test
-
-loop:
-	PREFETCHT0   2048(CX)(DX*4)
-	VMOVUPS      (CX)(DX*4), Z13
-	VMULPS       Z2, Z13, Z14
-	VMAXPS       Z14, Z4, Z15
-	VMINPS       Z15, Z3, Z15
-	VMOVUPS      Z6, Z16
-	VFMADD231PS  Z5, Z15, Z16
-	VSUBPS       Z6, Z16, Z16
-	VFNMADD231PS Z7, Z16, Z15
-	VFNMADD231PS Z8, Z16, Z15
-	VMULPS       Z15, Z15, Z17
-	VMOVUPS      Z10, Z18
-	VFMADD231PS  Z15, Z9, Z18
-	VFMADD213PS  Z11, Z15, Z18
-	VFMADD213PS  Z12, Z15, Z18
-	VBROADCASTSS constants<>+640(SB), Z19
-	VFMADD213PS  Z19, Z15, Z18
-	VFMADD231PS  Z18, Z17, Z15
-	VBROADCASTSS constants<>+704(SB), Z17
-	VSCALEFPS    Z16, Z17, Z17
-	VBROADCASTSS constants<>+704(SB), Z18
-	VSUBPS       Z18, Z17, Z18
-	VFMADD231PS  Z15, Z17, Z18
-	VBROADCASTSS constants<>+704(SB), Z17
-	VADDPS       Z17, Z15, Z15
-	VSCALEFPS    Z16, Z15, Z15
-	VBROADCASTSS constants<>+6080(SB), Z16
-	VCMPPS       $0x11, Z14, Z16, K1
-	VBLENDMPS    Z15, Z18, K1, Z18
-	VBROADCASTSS constants<>+1728(SB), Z15
-	VANDPS       Z15, Z14, Z14
-	VORPS        Z14, Z18, Z14
-	VMULPS       Z14, Z1, Z14
-	VBROADCASTSS constants<>+2752(SB), Z15
-	VCMPPS       $0x11, Z13, Z15, K1
-	VMULPS       Z0, Z13, Z13
-	VBLENDMPS    Z13, Z14, K1, Z14
-	VMOVNTPS     Z14, (AX)(DX*4)
-	ADDQ         $+16, DX
-
-test:
-	CMPQ         DX, SI
-	JLT          loop
-	SUBQ         DX, BX
-	JZ           done
-	MOVQ         $-1, SI
-	BZHIQ        BX, SI, SI
-	KMOVW        SI, K1
-	VMOVUPS.Z    (CX)(DX*4), K1, Z13
-	VMULPS       Z2, Z13, Z2
-	VMAXPS       Z2, Z4, Z4
-	VMINPS       Z4, Z3, Z3
-	VMOVUPS      Z6, Z4
-	VFMADD231PS  Z5, Z3, Z4
-	VSUBPS       Z6, Z4, Z4
-	VFNMADD231PS Z7, Z4, Z3
-	VFNMADD231PS Z8, Z4, Z3
-	VMULPS       Z3, Z3, Z5
-	VMOVUPS      Z10, Z6
-	VFMADD231PS  Z3, Z9, Z6
-	VFMADD213PS  Z11, Z3, Z6
-	VFMADD213PS  Z12, Z3, Z6
-	VBROADCASTSS constants<>+640(SB), Z7
-	VFMADD213PS  Z7, Z3, Z6
-	VFMADD231PS  Z6, Z5, Z3
-	VBROADCASTSS constants<>+704(SB), Z5
-	VSCALEFPS    Z4, Z5, Z5
-	VBROADCASTSS constants<>+704(SB), Z6
-	VSUBPS       Z6, Z5, Z6
-	VFMADD231PS  Z3, Z5, Z6
-	VBROADCASTSS constants<>+704(SB), Z5
-	VADDPS       Z5, Z3, Z3
-	VSCALEFPS    Z4, Z3, Z3
-	VBROADCASTSS constants<>+6080(SB), Z4
-	VCMPPS       $0x11, Z2, Z4, K2
-	VBLENDMPS    Z3, Z6, K2, Z6
-	VBROADCASTSS constants<>+1728(SB), Z3
-	VANDPS       Z3, Z2, Z2
-	VORPS        Z2, Z6, Z2
-	VMULPS       Z2, Z1, Z1
-	VBROADCASTSS constants<>+2752(SB), Z2
-	VCMPPS       $0x11, Z13, Z2, K2
-	VMULPS       Z0, Z13, Z0
-	VBLENDMPS    Z0, Z1, K2, Z1
-	VMOVUPS      Z1, K1, (AX)(DX*4)
-
-done:
-	VZEROUPPER
-	RET
-
-// func huberAVX512(dst *float32, x *float32, y *float32, n int, delta float32, a float32, b float32)
-// Requires: AVX, AVX512DQ, AVX512F, BMI2
-TEXT ·huberAVX512(SB), NOSPLIT, $0-44
-	MOVQ         dst+0(FP), AX
-	MOVQ         x+8(FP), CX
-	MOVQ         y+16(FP), DX
-	VBROADCASTSS delta+32(FP), Z0
-	VBROADCASTSS a+36(FP), Z1
-	VBROADCASTSS b+40(FP), Z2
-	VBROADCASTSS constants<>+1536(SB), Z3
-	VBROADCASTSS constants<>+832(SB), Z4
-	MOVQ         n+24(FP), SI
-	MOVQ         SI, DI
-	ANDQ         $-16, DI
-	XORQ         BX, BX
-	JMP          test
-
-loop:
-	VMOVUPS   (CX)(BX*4), Z5
-	VMOVUPS   (DX)(BX*4), Z6
-	VSUBPS    Z6, Z5, Z5
-	VANDPS    Z3, Z5, Z6
-	VMULPS    Z4, Z0, Z7
-	VSUBPS    Z7, Z6, Z7
-	VMULPS    Z7, Z2, Z7
-	VCMPPS    $0x11, Z0, Z6, K1
-	VMULPS    Z5, Z5, Z5
-	VMULPS    Z1, Z5, Z5
-	VBLENDMPS Z5, Z7, K1, Z7
-	VMOVUPS   Z7, (AX)(BX*4)
-	ADDQ      $+16, BX
-
-test:
-	CMPQ      BX, DI
-	JLT       loop
-	SUBQ      BX, SI
-	JZ        done
-	MOVQ      $-1, DI
-	BZHIQ     SI, DI, DI
-	KMOVW     DI, K1
-	VMOVUPS.Z (CX)(BX*4), K1, Z5
-	VMOVUPS.Z (DX)(BX*4), K1, Z6
-	VSUBPS    Z6, Z5, Z5
-	VANDPS    Z3, Z5, Z3
-	VMULPS    Z4, Z0, Z4
-	VSUBPS    Z4, Z3, Z4
-	VMULPS    Z4, Z2, Z2
-	VCMPPS    $0x11, Z0, Z3, K2
-	VMULPS    Z5, Z5, Z0
-	VMULPS    Z1, Z0, Z0
-	VBLENDMPS Z0, Z2, K2, Z2
-	VMOVUPS   Z2, K1, (AX)(BX*4)
-
-done:
-	VZEROUPPER
-	RET
-
-// func huberPastAVX512(dst *float32, x *float32, y *float32, n int, delta float32, a float32, b float32)
-// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
-TEXT ·huberPastAVX512(SB), NOSPLIT, $0-44
-	MOVQ         dst+0(FP), AX
-	MOVQ         x+8(FP), CX
-	MOVQ         y+16(FP), DX
-	VBROADCASTSS delta+32(FP), Z0
-	VBROADCASTSS a+36(FP), Z1
-	VBROADCASTSS b+40(FP), Z2
-	VBROADCASTSS constants<>+1536(SB), Z3
-	VBROADCASTSS constants<>+832(SB), Z4
-	MOVQ         n+24(FP), SI
-	MOVQ         SI, DI
-	ANDQ         $-16, DI
-	XORQ         BX, BX
-	JMP          test
-
-loop:
-	PREFETCHT0 2048(CX)(BX*4)
-	PREFETCHT0 2048(DX)(BX*4)
-	VMOVUPS    (CX)(BX*4), Z5
-	VMOVUPS    (DX)(BX*4), Z6
-	VSUBPS     Z6, Z5, Z5
-	VANDPS     Z3, Z5, Z6
-	VMULPS     Z4, Z0, Z7
-	VSUBPS     Z7, Z6, Z7
-	VMULPS     Z7, Z2, Z7
-	VCMPPS     $0x11, Z0, Z6, K1
-	VMULPS     Z5, Z5, Z5
-	VMULPS     Z1, Z5, Z5
-	VBLENDMPS  Z5, Z7, K1, Z7
-	VMOVNTPS   Z7, (AX)(BX*4)
-	ADDQ       $+16, BX
-
-test:
-	CMPQ      BX, DI
-	JLT       loop
-	SUBQ      BX, SI
-	JZ        done
-	MOVQ      $-1, DI
-	BZHIQ     SI, DI, DI
-	KMOVW     DI, K1
-	VMOVUPS.Z (CX)(BX*4), K1, Z5
-	VMOVUPS.Z (DX)(BX*4), K1, Z6
-	VSUBPS    Z6, Z5, Z5
-	VANDPS    Z3, Z5, Z3
-	VMULPS    Z4, Z0, Z4
-	VSUBPS    Z4, Z3, Z4
-	VMULPS    Z4, Z2, Z2
-	VCMPPS    $0x11, Z0, Z3, K2
-	VMULPS    Z5, Z5, Z0
-	VMULPS    Z1, Z0, Z0
-	VBLENDMPS Z0, Z2, K2, Z2
-	VMOVUPS   Z2, K1, (AX)(BX*4)
-
-done:
 	VZEROUPPER
 	RET
 
@@ -12042,7 +11323,7 @@ loop:
 	VFMADD231PS  Z13, Z15, Z16
 	VADDPS       Z11, Z13, Z13
 	VSCALEFPS    Z14, Z13, Z13
-	VBROADCASTSS constants<>+6080(SB), Z14
+	VBROADCASTSS constants<>+6016(SB), Z14
 	VCMPPS       $0x11, Z12, Z14, K1
 	VBLENDMPS    Z13, Z16, K1, Z16
 	VBROADCASTSS constants<>+1728(SB), Z13
@@ -12079,7 +11360,7 @@ test:
 	VFMADD231PS  Z0, Z2, Z3
 	VADDPS       Z11, Z0, Z0
 	VSCALEFPS    Z1, Z0, Z0
-	VBROADCASTSS constants<>+6080(SB), Z1
+	VBROADCASTSS constants<>+6016(SB), Z1
 	VCMPPS       $0x11, Z12, Z1, K2
 	VBLENDMPS    Z0, Z3, K2, Z3
 	VBROADCASTSS constants<>+1728(SB), Z0
@@ -12137,7 +11418,7 @@ loop:
 	VFMADD231PS  Z13, Z15, Z16
 	VADDPS       Z11, Z13, Z13
 	VSCALEFPS    Z14, Z13, Z13
-	VBROADCASTSS constants<>+6080(SB), Z14
+	VBROADCASTSS constants<>+6016(SB), Z14
 	VCMPPS       $0x11, Z12, Z14, K1
 	VBLENDMPS    Z13, Z16, K1, Z16
 	VBROADCASTSS constants<>+1728(SB), Z13
@@ -12174,7 +11455,7 @@ test:
 	VFMADD231PS  Z0, Z2, Z3
 	VADDPS       Z11, Z0, Z0
 	VSCALEFPS    Z1, Z0, Z0
-	VBROADCASTSS constants<>+6080(SB), Z1
+	VBROADCASTSS constants<>+6016(SB), Z1
 	VCMPPS       $0x11, Z12, Z1, K2
 	VBLENDMPS    Z0, Z3, K2, Z3
 	VBROADCASTSS constants<>+1728(SB), Z0
@@ -12195,7 +11476,7 @@ TEXT ·log1pAVX512(SB), NOSPLIT, $0-24
 	VBROADCASTSS constants<>+768(SB), Z1
 	VBROADCASTSS constants<>+832(SB), Z2
 	VBROADCASTSS constants<>+192(SB), Z3
-	VBROADCASTSS constants<>+6144(SB), Z4
+	VBROADCASTSS constants<>+6080(SB), Z4
 	VBROADCASTSS constants<>+1664(SB), Z5
 	VBROADCASTSS constants<>+896(SB), Z5
 	VBROADCASTSS constants<>+960(SB), Z6
@@ -12331,7 +11612,7 @@ TEXT ·log1pPastAVX512(SB), NOSPLIT, $0-24
 	VBROADCASTSS constants<>+768(SB), Z1
 	VBROADCASTSS constants<>+832(SB), Z2
 	VBROADCASTSS constants<>+192(SB), Z3
-	VBROADCASTSS constants<>+6144(SB), Z4
+	VBROADCASTSS constants<>+6080(SB), Z4
 	VBROADCASTSS constants<>+1664(SB), Z5
 	VBROADCASTSS constants<>+896(SB), Z5
 	VBROADCASTSS constants<>+960(SB), Z6
@@ -12504,7 +11785,7 @@ loop:
 	VADDPS       Z0, Z14, Z15
 	VSUBPS       Z0, Z15, Z16
 	VSUBPS       Z16, Z14, Z14
-	VBROADCASTSS constants<>+6208(SB), Z16
+	VBROADCASTSS constants<>+6144(SB), Z16
 	VCMPPS       $0x11, Z15, Z16, K1
 	VBROADCASTSS constants<>+832(SB), Z16
 	VBLENDMPS    Z16, Z0, K1, Z16
@@ -12572,7 +11853,7 @@ test:
 	VADDPS       Z0, Z1, Z2
 	VSUBPS       Z0, Z2, Z3
 	VSUBPS       Z3, Z1, Z1
-	VBROADCASTSS constants<>+6208(SB), Z3
+	VBROADCASTSS constants<>+6144(SB), Z3
 	VCMPPS       $0x11, Z2, Z3, K2
 	VBROADCASTSS constants<>+832(SB), Z3
 	VBLENDMPS    Z3, Z0, K2, Z3
@@ -12661,7 +11942,7 @@ loop:
 	VADDPS       Z0, Z14, Z15
 	VSUBPS       Z0, Z15, Z16
 	VSUBPS       Z16, Z14, Z14
-	VBROADCASTSS constants<>+6208(SB), Z16
+	VBROADCASTSS constants<>+6144(SB), Z16
 	VCMPPS       $0x11, Z15, Z16, K1
 	VBROADCASTSS constants<>+832(SB), Z16
 	VBLENDMPS    Z16, Z0, K1, Z16
@@ -12729,7 +12010,7 @@ test:
 	VADDPS       Z0, Z1, Z2
 	VSUBPS       Z0, Z2, Z3
 	VSUBPS       Z3, Z1, Z1
-	VBROADCASTSS constants<>+6208(SB), Z3
+	VBROADCASTSS constants<>+6144(SB), Z3
 	VCMPPS       $0x11, Z2, Z3, K2
 	VBROADCASTSS constants<>+832(SB), Z3
 	VBLENDMPS    Z3, Z0, K2, Z3
@@ -12782,15 +12063,15 @@ TEXT ·powAVX512(SB), NOSPLIT, $0-32
 	VBROADCASTSS constants<>+768(SB), Z1
 	VBROADCASTSS constants<>+832(SB), Z2
 	VBROADCASTSS constants<>+704(SB), Z3
-	VBROADCASTSD constants<>+6272(SB), Z4
-	VBROADCASTSD constants<>+6336(SB), Z5
-	VBROADCASTSD constants<>+6400(SB), Z6
-	VBROADCASTSD constants<>+6464(SB), Z7
-	VBROADCASTSD constants<>+6528(SB), Z8
-	VBROADCASTSD constants<>+6592(SB), Z9
-	VBROADCASTSD constants<>+6656(SB), Z10
-	VBROADCASTSS constants<>+6720(SB), Z11
-	VBROADCASTSS constants<>+6784(SB), Z12
+	VBROADCASTSD constants<>+6208(SB), Z4
+	VBROADCASTSD constants<>+6272(SB), Z5
+	VBROADCASTSD constants<>+6336(SB), Z6
+	VBROADCASTSD constants<>+6400(SB), Z7
+	VBROADCASTSD constants<>+6464(SB), Z8
+	VBROADCASTSD constants<>+6528(SB), Z9
+	VBROADCASTSD constants<>+6592(SB), Z10
+	VBROADCASTSS constants<>+6656(SB), Z11
+	VBROADCASTSS constants<>+6720(SB), Z12
 	MOVQ         n+24(FP), SI
 	MOVQ         SI, DI
 	ANDQ         $-16, DI
@@ -12846,12 +12127,16 @@ loop:
 	VRNDSCALEPD   $0x08, Z16, Z20
 	VSUBPD        Z17, Z18, Z21
 	VSUBPD        Z20, Z16, Z22
-	VBROADCASTSD  constants<>+6912(SB), Z23
-	VBROADCASTSD  constants<>+6848(SB), Z24
+	VBROADCASTSD  constants<>+6848(SB), Z23
+	VBROADCASTSD  constants<>+6784(SB), Z24
 	VFMADD231PD   Z24, Z21, Z23
-	VBROADCASTSD  constants<>+6912(SB), Z24
-	VBROADCASTSD  constants<>+6848(SB), Z25
+	VBROADCASTSD  constants<>+6848(SB), Z24
+	VBROADCASTSD  constants<>+6784(SB), Z25
 	VFMADD231PD   Z25, Z22, Z24
+	VBROADCASTSD  constants<>+6912(SB), Z25
+	VFMADD213PD   Z25, Z21, Z23
+	VBROADCASTSD  constants<>+6912(SB), Z25
+	VFMADD213PD   Z25, Z22, Z24
 	VBROADCASTSD  constants<>+6976(SB), Z25
 	VFMADD213PD   Z25, Z21, Z23
 	VBROADCASTSD  constants<>+6976(SB), Z25
@@ -12874,11 +12159,7 @@ loop:
 	VFMADD213PD   Z25, Z22, Z24
 	VBROADCASTSD  constants<>+7296(SB), Z25
 	VFMADD213PD   Z25, Z21, Z23
-	VBROADCASTSD  constants<>+7296(SB), Z25
-	VFMADD213PD   Z25, Z22, Z24
-	VBROADCASTSD  constants<>+7360(SB), Z25
-	VFMADD213PD   Z25, Z21, Z23
-	VBROADCASTSD  constants<>+7360(SB), Z21
+	VBROADCASTSD  constants<>+7296(SB), Z21
 	VFMADD213PD   Z21, Z22, Z24
 	VCVTPD2PS     Z17, Y19
 	VCVTPD2PS     Z20, Y17
@@ -12890,11 +12171,11 @@ loop:
 	VCVTPD2PS     Z24, Y18
 	VINSERTF32X8  $0x01, Y18, Z19, Z18
 	VSCALEFPS     Z17, Z18, Z17
-	VBROADCASTSS  constants<>+7424(SB), Z18
+	VBROADCASTSS  constants<>+7360(SB), Z18
 	VCMPPS        $0x11, Z18, Z16, K1
-	VBROADCASTSS  constants<>+7488(SB), Z18
+	VBROADCASTSS  constants<>+7424(SB), Z18
 	VCMPPS        $0x11, Z16, Z18, K2
-	VBROADCASTSS  constants<>+5888(SB), Z16
+	VBROADCASTSS  constants<>+5952(SB), Z16
 	VBLENDMPS     Z16, Z17, K2, Z17
 	VBROADCASTSS  constants<>+2752(SB), Z16
 	VBLENDMPS     Z16, Z17, K1, Z17
@@ -12910,9 +12191,9 @@ loop:
 	VORPS         Z16, Z17, Z16
 	VBROADCASTSS  constants<>+2752(SB), Z18
 	VCMPPS        $0x11, Z18, Z13, K2
-	VBROADCASTSS  constants<>+5888(SB), Z18
+	VBROADCASTSS  constants<>+5952(SB), Z18
 	VCMPPS        $0x00, Z18, Z15, K3
-	VBROADCASTSS  constants<>+7552(SB), Z15
+	VBROADCASTSS  constants<>+7488(SB), Z15
 	VBLENDMPS     Z17, Z15, K3, Z15
 	VBLENDMPS     Z15, Z17, K2, Z17
 	VBLENDMPS     Z16, Z17, K1, Z17
@@ -12981,12 +12262,16 @@ test:
 	VRNDSCALEPD   $0x08, Z1, Z6
 	VSUBPD        Z5, Z4, Z7
 	VSUBPD        Z6, Z1, Z8
-	VBROADCASTSD  constants<>+6912(SB), Z9
-	VBROADCASTSD  constants<>+6848(SB), Z10
+	VBROADCASTSD  constants<>+6848(SB), Z9
+	VBROADCASTSD  constants<>+6784(SB), Z10
 	VFMADD231PD   Z10, Z7, Z9
-	VBROADCASTSD  constants<>+6912(SB), Z10
-	VBROADCASTSD  constants<>+6848(SB), Z11
+	VBROADCASTSD  constants<>+6848(SB), Z10
+	VBROADCASTSD  constants<>+6784(SB), Z11
 	VFMADD231PD   Z11, Z8, Z10
+	VBROADCASTSD  constants<>+6912(SB), Z11
+	VFMADD213PD   Z11, Z7, Z9
+	VBROADCASTSD  constants<>+6912(SB), Z11
+	VFMADD213PD   Z11, Z8, Z10
 	VBROADCASTSD  constants<>+6976(SB), Z11
 	VFMADD213PD   Z11, Z7, Z9
 	VBROADCASTSD  constants<>+6976(SB), Z11
@@ -13009,11 +12294,7 @@ test:
 	VFMADD213PD   Z11, Z8, Z10
 	VBROADCASTSD  constants<>+7296(SB), Z11
 	VFMADD213PD   Z11, Z7, Z9
-	VBROADCASTSD  constants<>+7296(SB), Z11
-	VFMADD213PD   Z11, Z8, Z10
-	VBROADCASTSD  constants<>+7360(SB), Z11
-	VFMADD213PD   Z11, Z7, Z9
-	VBROADCASTSD  constants<>+7360(SB), Z7
+	VBROADCASTSD  constants<>+7296(SB), Z7
 	VFMADD213PD   Z7, Z8, Z10
 	VCVTPD2PS     Z5, Y19
 	VCVTPD2PS     Z6, Y5
@@ -13025,11 +12306,11 @@ test:
 	VCVTPD2PS     Z10, Y4
 	VINSERTF32X8  $0x01, Y4, Z19, Z4
 	VSCALEFPS     Z5, Z4, Z4
-	VBROADCASTSS  constants<>+7424(SB), Z5
+	VBROADCASTSS  constants<>+7360(SB), Z5
 	VCMPPS        $0x11, Z5, Z1, K2
-	VBROADCASTSS  constants<>+7488(SB), Z5
+	VBROADCASTSS  constants<>+7424(SB), Z5
 	VCMPPS        $0x11, Z1, Z5, K3
-	VBROADCASTSS  constants<>+5888(SB), Z1
+	VBROADCASTSS  constants<>+5952(SB), Z1
 	VBLENDMPS     Z1, Z4, K3, Z4
 	VBROADCASTSS  constants<>+2752(SB), Z1
 	VBLENDMPS     Z1, Z4, K2, Z4
@@ -13045,9 +12326,9 @@ test:
 	VORPS         Z1, Z4, Z1
 	VBROADCASTSS  constants<>+2752(SB), Z2
 	VCMPPS        $0x11, Z2, Z13, K3
-	VBROADCASTSS  constants<>+5888(SB), Z2
+	VBROADCASTSS  constants<>+5952(SB), Z2
 	VCMPPS        $0x00, Z2, Z0, K4
-	VBROADCASTSS  constants<>+7552(SB), Z0
+	VBROADCASTSS  constants<>+7488(SB), Z0
 	VBLENDMPS     Z4, Z0, K4, Z0
 	VBLENDMPS     Z0, Z4, K3, Z4
 	VBLENDMPS     Z1, Z4, K2, Z4
@@ -13074,15 +12355,15 @@ TEXT ·powPastAVX512(SB), NOSPLIT, $0-32
 	VBROADCASTSS constants<>+768(SB), Z1
 	VBROADCASTSS constants<>+832(SB), Z2
 	VBROADCASTSS constants<>+704(SB), Z3
-	VBROADCASTSD constants<>+6272(SB), Z4
-	VBROADCASTSD constants<>+6336(SB), Z5
-	VBROADCASTSD constants<>+6400(SB), Z6
-	VBROADCASTSD constants<>+6464(SB), Z7
-	VBROADCASTSD constants<>+6528(SB), Z8
-	VBROADCASTSD constants<>+6592(SB), Z9
-	VBROADCASTSD constants<>+6656(SB), Z10
-	VBROADCASTSS constants<>+6720(SB), Z11
-	VBROADCASTSS constants<>+6784(SB), Z12
+	VBROADCASTSD constants<>+6208(SB), Z4
+	VBROADCASTSD constants<>+6272(SB), Z5
+	VBROADCASTSD constants<>+6336(SB), Z6
+	VBROADCASTSD constants<>+6400(SB), Z7
+	VBROADCASTSD constants<>+6464(SB), Z8
+	VBROADCASTSD constants<>+6528(SB), Z9
+	VBROADCASTSD constants<>+6592(SB), Z10
+	VBROADCASTSS constants<>+6656(SB), Z11
+	VBROADCASTSS constants<>+6720(SB), Z12
 	MOVQ         n+24(FP), SI
 	MOVQ         SI, DI
 	ANDQ         $-16, DI
@@ -13140,12 +12421,16 @@ loop:
 	VRNDSCALEPD   $0x08, Z16, Z20
 	VSUBPD        Z17, Z18, Z21
 	VSUBPD        Z20, Z16, Z22
-	VBROADCASTSD  constants<>+6912(SB), Z23
-	VBROADCASTSD  constants<>+6848(SB), Z24
+	VBROADCASTSD  constants<>+6848(SB), Z23
+	VBROADCASTSD  constants<>+6784(SB), Z24
 	VFMADD231PD   Z24, Z21, Z23
-	VBROADCASTSD  constants<>+6912(SB), Z24
-	VBROADCASTSD  constants<>+6848(SB), Z25
+	VBROADCASTSD  constants<>+6848(SB), Z24
+	VBROADCASTSD  constants<>+6784(SB), Z25
 	VFMADD231PD   Z25, Z22, Z24
+	VBROADCASTSD  constants<>+6912(SB), Z25
+	VFMADD213PD   Z25, Z21, Z23
+	VBROADCASTSD  constants<>+6912(SB), Z25
+	VFMADD213PD   Z25, Z22, Z24
 	VBROADCASTSD  constants<>+6976(SB), Z25
 	VFMADD213PD   Z25, Z21, Z23
 	VBROADCASTSD  constants<>+6976(SB), Z25
@@ -13168,11 +12453,7 @@ loop:
 	VFMADD213PD   Z25, Z22, Z24
 	VBROADCASTSD  constants<>+7296(SB), Z25
 	VFMADD213PD   Z25, Z21, Z23
-	VBROADCASTSD  constants<>+7296(SB), Z25
-	VFMADD213PD   Z25, Z22, Z24
-	VBROADCASTSD  constants<>+7360(SB), Z25
-	VFMADD213PD   Z25, Z21, Z23
-	VBROADCASTSD  constants<>+7360(SB), Z21
+	VBROADCASTSD  constants<>+7296(SB), Z21
 	VFMADD213PD   Z21, Z22, Z24
 	VCVTPD2PS     Z17, Y19
 	VCVTPD2PS     Z20, Y17
@@ -13184,11 +12465,11 @@ loop:
 	VCVTPD2PS     Z24, Y18
 	VINSERTF32X8  $0x01, Y18, Z19, Z18
 	VSCALEFPS     Z17, Z18, Z17
-	VBROADCASTSS  constants<>+7424(SB), Z18
+	VBROADCASTSS  constants<>+7360(SB), Z18
 	VCMPPS        $0x11, Z18, Z16, K1
-	VBROADCASTSS  constants<>+7488(SB), Z18
+	VBROADCASTSS  constants<>+7424(SB), Z18
 	VCMPPS        $0x11, Z16, Z18, K2
-	VBROADCASTSS  constants<>+5888(SB), Z16
+	VBROADCASTSS  constants<>+5952(SB), Z16
 	VBLENDMPS     Z16, Z17, K2, Z17
 	VBROADCASTSS  constants<>+2752(SB), Z16
 	VBLENDMPS     Z16, Z17, K1, Z17
@@ -13204,9 +12485,9 @@ loop:
 	VORPS         Z16, Z17, Z16
 	VBROADCASTSS  constants<>+2752(SB), Z18
 	VCMPPS        $0x11, Z18, Z13, K2
-	VBROADCASTSS  constants<>+5888(SB), Z18
+	VBROADCASTSS  constants<>+5952(SB), Z18
 	VCMPPS        $0x00, Z18, Z15, K3
-	VBROADCASTSS  constants<>+7552(SB), Z15
+	VBROADCASTSS  constants<>+7488(SB), Z15
 	VBLENDMPS     Z17, Z15, K3, Z15
 	VBLENDMPS     Z15, Z17, K2, Z17
 	VBLENDMPS     Z16, Z17, K1, Z17
@@ -13275,12 +12556,16 @@ test:
 	VRNDSCALEPD   $0x08, Z1, Z6
 	VSUBPD        Z5, Z4, Z7
 	VSUBPD        Z6, Z1, Z8
-	VBROADCASTSD  constants<>+6912(SB), Z9
-	VBROADCASTSD  constants<>+6848(SB), Z10
+	VBROADCASTSD  constants<>+6848(SB), Z9
+	VBROADCASTSD  constants<>+6784(SB), Z10
 	VFMADD231PD   Z10, Z7, Z9
-	VBROADCASTSD  constants<>+6912(SB), Z10
-	VBROADCASTSD  constants<>+6848(SB), Z11
+	VBROADCASTSD  constants<>+6848(SB), Z10
+	VBROADCASTSD  constants<>+6784(SB), Z11
 	VFMADD231PD   Z11, Z8, Z10
+	VBROADCASTSD  constants<>+6912(SB), Z11
+	VFMADD213PD   Z11, Z7, Z9
+	VBROADCASTSD  constants<>+6912(SB), Z11
+	VFMADD213PD   Z11, Z8, Z10
 	VBROADCASTSD  constants<>+6976(SB), Z11
 	VFMADD213PD   Z11, Z7, Z9
 	VBROADCASTSD  constants<>+6976(SB), Z11
@@ -13303,11 +12588,7 @@ test:
 	VFMADD213PD   Z11, Z8, Z10
 	VBROADCASTSD  constants<>+7296(SB), Z11
 	VFMADD213PD   Z11, Z7, Z9
-	VBROADCASTSD  constants<>+7296(SB), Z11
-	VFMADD213PD   Z11, Z8, Z10
-	VBROADCASTSD  constants<>+7360(SB), Z11
-	VFMADD213PD   Z11, Z7, Z9
-	VBROADCASTSD  constants<>+7360(SB), Z7
+	VBROADCASTSD  constants<>+7296(SB), Z7
 	VFMADD213PD   Z7, Z8, Z10
 	VCVTPD2PS     Z5, Y19
 	VCVTPD2PS     Z6, Y5
@@ -13319,11 +12600,11 @@ test:
 	VCVTPD2PS     Z10, Y4
 	VINSERTF32X8  $0x01, Y4, Z19, Z4
 	VSCALEFPS     Z5, Z4, Z4
-	VBROADCASTSS  constants<>+7424(SB), Z5
+	VBROADCASTSS  constants<>+7360(SB), Z5
 	VCMPPS        $0x11, Z5, Z1, K2
-	VBROADCASTSS  constants<>+7488(SB), Z5
+	VBROADCASTSS  constants<>+7424(SB), Z5
 	VCMPPS        $0x11, Z1, Z5, K3
-	VBROADCASTSS  constants<>+5888(SB), Z1
+	VBROADCASTSS  constants<>+5952(SB), Z1
 	VBLENDMPS     Z1, Z4, K3, Z4
 	VBROADCASTSS  constants<>+2752(SB), Z1
 	VBLENDMPS     Z1, Z4, K2, Z4
@@ -13339,9 +12620,9 @@ test:
 	VORPS         Z1, Z4, Z1
 	VBROADCASTSS  constants<>+2752(SB), Z2
 	VCMPPS        $0x11, Z2, Z13, K3
-	VBROADCASTSS  constants<>+5888(SB), Z2
+	VBROADCASTSS  constants<>+5952(SB), Z2
 	VCMPPS        $0x00, Z2, Z0, K4
-	VBROADCASTSS  constants<>+7552(SB), Z0
+	VBROADCASTSS  constants<>+7488(SB), Z0
 	VBLENDMPS     Z4, Z0, K4, Z0
 	VBLENDMPS     Z0, Z4, K3, Z4
 	VBLENDMPS     Z1, Z4, K2, Z4
@@ -13367,15 +12648,15 @@ TEXT ·atan2AVX512(SB), NOSPLIT, $0-32
 	VBROADCASTSS constants<>+1536(SB), Z0
 	VBROADCASTSS constants<>+2752(SB), Z1
 	VBROADCASTSS constants<>+704(SB), Z2
-	VBROADCASTSS constants<>+7616(SB), Z3
-	VBROADCASTSS constants<>+7680(SB), Z4
-	VBROADCASTSS constants<>+7744(SB), Z5
-	VBROADCASTSS constants<>+7808(SB), Z6
-	VBROADCASTSS constants<>+7872(SB), Z7
-	VBROADCASTSS constants<>+7936(SB), Z8
-	VBROADCASTSS constants<>+8000(SB), Z9
-	VBROADCASTSS constants<>+8064(SB), Z10
-	VBROADCASTSS constants<>+8128(SB), Z11
+	VBROADCASTSS constants<>+7552(SB), Z3
+	VBROADCASTSS constants<>+7616(SB), Z4
+	VBROADCASTSS constants<>+7680(SB), Z5
+	VBROADCASTSS constants<>+7744(SB), Z6
+	VBROADCASTSS constants<>+7808(SB), Z7
+	VBROADCASTSS constants<>+7872(SB), Z8
+	VBROADCASTSS constants<>+7936(SB), Z9
+	VBROADCASTSS constants<>+8000(SB), Z10
+	VBROADCASTSS constants<>+8064(SB), Z11
 	VBROADCASTSS constants<>+5312(SB), Z12
 	MOVQ         n+24(FP), SI
 	MOVQ         SI, DI
@@ -13416,13 +12697,13 @@ loop:
 	VBROADCASTSS constants<>+1728(SB), Z16
 	VANDPS       Z16, Z14, Z16
 	VXORPS       Z16, Z15, Z15
-	VBROADCASTSS constants<>+8256(SB), Z16
+	VBROADCASTSS constants<>+8192(SB), Z16
 	VBLENDMPS    Z16, Z1, K2, Z16
-	VBROADCASTSS constants<>+8192(SB), Z18
+	VBROADCASTSS constants<>+8128(SB), Z18
 	VBLENDMPS    Z18, Z16, K1, Z16
-	VBROADCASTSS constants<>+8384(SB), Z18
+	VBROADCASTSS constants<>+8320(SB), Z18
 	VBLENDMPS    Z18, Z1, K2, Z18
-	VBROADCASTSS constants<>+8320(SB), Z19
+	VBROADCASTSS constants<>+8256(SB), Z19
 	VBLENDMPS    Z19, Z18, K1, Z18
 	VXORPS       Z15, Z17, Z15
 	VADDPS       Z18, Z15, Z15
@@ -13476,13 +12757,13 @@ test:
 	VBROADCASTSS constants<>+1728(SB), Z2
 	VANDPS       Z2, Z14, Z2
 	VXORPS       Z2, Z0, Z0
-	VBROADCASTSS constants<>+8256(SB), Z2
+	VBROADCASTSS constants<>+8192(SB), Z2
 	VBLENDMPS    Z2, Z1, K3, Z2
-	VBROADCASTSS constants<>+8192(SB), Z3
+	VBROADCASTSS constants<>+8128(SB), Z3
 	VBLENDMPS    Z3, Z2, K2, Z2
-	VBROADCASTSS constants<>+8384(SB), Z3
+	VBROADCASTSS constants<>+8320(SB), Z3
 	VBLENDMPS    Z3, Z1, K3, Z3
-	VBROADCASTSS constants<>+8320(SB), Z1
+	VBROADCASTSS constants<>+8256(SB), Z1
 	VBLENDMPS    Z1, Z3, K2, Z3
 	VXORPS       Z0, Z16, Z0
 	VADDPS       Z3, Z0, Z0
@@ -13509,15 +12790,15 @@ TEXT ·atan2PastAVX512(SB), NOSPLIT, $0-32
 	VBROADCASTSS constants<>+1536(SB), Z0
 	VBROADCASTSS constants<>+2752(SB), Z1
 	VBROADCASTSS constants<>+704(SB), Z2
-	VBROADCASTSS constants<>+7616(SB), Z3
-	VBROADCASTSS constants<>+7680(SB), Z4
-	VBROADCASTSS constants<>+7744(SB), Z5
-	VBROADCASTSS constants<>+7808(SB), Z6
-	VBROADCASTSS constants<>+7872(SB), Z7
-	VBROADCASTSS constants<>+7936(SB), Z8
-	VBROADCASTSS constants<>+8000(SB), Z9
-	VBROADCASTSS constants<>+8064(SB), Z10
-	VBROADCASTSS constants<>+8128(SB), Z11
+	VBROADCASTSS constants<>+7552(SB), Z3
+	VBROADCASTSS constants<>+7616(SB), Z4
+	VBROADCASTSS constants<>+7680(SB), Z5
+	VBROADCASTSS constants<>+7744(SB), Z6
+	VBROADCASTSS constants<>+7808(SB), Z7
+	VBROADCASTSS constants<>+7872(SB), Z8
+	VBROADCASTSS constants<>+7936(SB), Z9
+	VBROADCASTSS constants<>+8000(SB), Z10
+	VBROADCASTSS constants<>+8064(SB), Z11
 	VBROADCASTSS constants<>+5312(SB), Z12
 	MOVQ         n+24(FP), SI
 	MOVQ         SI, DI
@@ -13560,13 +12841,13 @@ loop:
 	VBROADCASTSS constants<>+1728(SB), Z16
 	VANDPS       Z16, Z14, Z16
 	VXORPS       Z16, Z15, Z15
-	VBROADCASTSS constants<>+8256(SB), Z16
+	VBROADCASTSS constants<>+8192(SB), Z16
 	VBLENDMPS    Z16, Z1, K2, Z16
-	VBROADCASTSS constants<>+8192(SB), Z18
+	VBROADCASTSS constants<>+8128(SB), Z18
 	VBLENDMPS    Z18, Z16, K1, Z16
-	VBROADCASTSS constants<>+8384(SB), Z18
+	VBROADCASTSS constants<>+8320(SB), Z18
 	VBLENDMPS    Z18, Z1, K2, Z18
-	VBROADCASTSS constants<>+8320(SB), Z19
+	VBROADCASTSS constants<>+8256(SB), Z19
 	VBLENDMPS    Z19, Z18, K1, Z18
 	VXORPS       Z15, Z17, Z15
 	VADDPS       Z18, Z15, Z15
@@ -13620,13 +12901,13 @@ test:
 	VBROADCASTSS constants<>+1728(SB), Z2
 	VANDPS       Z2, Z14, Z2
 	VXORPS       Z2, Z0, Z0
-	VBROADCASTSS constants<>+8256(SB), Z2
+	VBROADCASTSS constants<>+8192(SB), Z2
 	VBLENDMPS    Z2, Z1, K3, Z2
-	VBROADCASTSS constants<>+8192(SB), Z3
+	VBROADCASTSS constants<>+8128(SB), Z3
 	VBLENDMPS    Z3, Z2, K2, Z2
-	VBROADCASTSS constants<>+8384(SB), Z3
+	VBROADCASTSS constants<>+8320(SB), Z3
 	VBLENDMPS    Z3, Z1, K3, Z3
-	VBROADCASTSS constants<>+8320(SB), Z1
+	VBROADCASTSS constants<>+8256(SB), Z1
 	VBLENDMPS    Z1, Z3, K2, Z3
 	VXORPS       Z0, Z16, Z0
 	VADDPS       Z3, Z0, Z0
@@ -13651,17 +12932,17 @@ TEXT ·sinAVX512(SB), NOSPLIT, $0-32
 	MOVQ         x+8(FP), CX
 	MOVQ         most+24(FP), DX
 	VMOVUPS      (DX), Z0
-	VBROADCASTSD constants<>+8448(SB), Z1
-	VBROADCASTSD constants<>+8512(SB), Z2
-	VBROADCASTSD constants<>+8576(SB), Z3
+	VBROADCASTSD constants<>+8384(SB), Z1
+	VBROADCASTSD constants<>+8448(SB), Z2
+	VBROADCASTSD constants<>+8512(SB), Z3
 	VBROADCASTSS constants<>+192(SB), Z4
-	VBROADCASTSS constants<>+8640(SB), Z5
-	VBROADCASTSS constants<>+8704(SB), Z6
-	VBROADCASTSS constants<>+8768(SB), Z7
+	VBROADCASTSS constants<>+8576(SB), Z5
+	VBROADCASTSS constants<>+8640(SB), Z6
+	VBROADCASTSS constants<>+8704(SB), Z7
 	VBROADCASTSS constants<>+704(SB), Z8
-	VBROADCASTSS constants<>+8832(SB), Z9
-	VBROADCASTSS constants<>+8896(SB), Z10
-	VBROADCASTSS constants<>+8960(SB), Z11
+	VBROADCASTSS constants<>+8768(SB), Z9
+	VBROADCASTSS constants<>+8832(SB), Z10
+	VBROADCASTSS constants<>+8896(SB), Z11
 	VBROADCASTSS constants<>+4160(SB), Z12
 	MOVQ         n+16(FP), BX
 	MOVQ         BX, SI
@@ -13704,7 +12985,7 @@ loop:
 	VBROADCASTSS  constants<>+5312(SB), Z17
 	VANDPS        Z17, Z15, Z17
 	VPTESTMD      Z17, Z17, K1
-	VBROADCASTSS  constants<>+9024(SB), Z17
+	VBROADCASTSS  constants<>+8960(SB), Z17
 	VANDPS        Z17, Z15, Z15
 	VPSLLD        $0x1e, Z15, Z15
 	VBLENDMPS     Z16, Z14, K1, Z14
@@ -13757,7 +13038,7 @@ test:
 	VBROADCASTSS  constants<>+5312(SB), Z4
 	VANDPS        Z4, Z1, Z4
 	VPTESTMD      Z4, Z4, K2
-	VBROADCASTSS  constants<>+9024(SB), Z4
+	VBROADCASTSS  constants<>+8960(SB), Z4
 	VANDPS        Z4, Z1, Z1
 	VPSLLD        $0x1e, Z1, Z1
 	VBLENDMPS     Z3, Z2, K2, Z2
@@ -13781,18 +13062,18 @@ TEXT ·cosAVX512(SB), NOSPLIT, $0-32
 	MOVQ         x+8(FP), CX
 	MOVQ         most+24(FP), DX
 	VMOVUPS      (DX), Z0
-	VBROADCASTSD constants<>+8448(SB), Z1
-	VBROADCASTSD constants<>+8512(SB), Z2
-	VBROADCASTSD constants<>+8576(SB), Z3
+	VBROADCASTSD constants<>+8384(SB), Z1
+	VBROADCASTSD constants<>+8448(SB), Z2
+	VBROADCASTSD constants<>+8512(SB), Z3
 	VBROADCASTSS constants<>+192(SB), Z4
 	VBROADCASTSS constants<>+5312(SB), Z5
-	VBROADCASTSS constants<>+8640(SB), Z6
-	VBROADCASTSS constants<>+8704(SB), Z7
-	VBROADCASTSS constants<>+8768(SB), Z8
+	VBROADCASTSS constants<>+8576(SB), Z6
+	VBROADCASTSS constants<>+8640(SB), Z7
+	VBROADCASTSS constants<>+8704(SB), Z8
 	VBROADCASTSS constants<>+704(SB), Z9
-	VBROADCASTSS constants<>+8832(SB), Z10
-	VBROADCASTSS constants<>+8896(SB), Z11
-	VBROADCASTSS constants<>+8960(SB), Z12
+	VBROADCASTSS constants<>+8768(SB), Z10
+	VBROADCASTSS constants<>+8832(SB), Z11
+	VBROADCASTSS constants<>+8896(SB), Z12
 	MOVQ         n+16(FP), BX
 	MOVQ         BX, SI
 	ANDQ         $-16, SI
@@ -13835,7 +13116,7 @@ loop:
 	VFMADD231PS   Z19, Z17, Z16
 	VANDPS        Z5, Z15, Z17
 	VPTESTMD      Z17, Z17, K1
-	VBROADCASTSS  constants<>+9024(SB), Z17
+	VBROADCASTSS  constants<>+8960(SB), Z17
 	VANDPS        Z17, Z15, Z15
 	VPSLLD        $0x1e, Z15, Z15
 	VBLENDMPS     Z16, Z14, K1, Z14
@@ -13889,7 +13170,7 @@ test:
 	VFMADD231PS   Z6, Z4, Z3
 	VANDPS        Z5, Z1, Z4
 	VPTESTMD      Z4, Z4, K2
-	VBROADCASTSS  constants<>+9024(SB), Z4
+	VBROADCASTSS  constants<>+8960(SB), Z4
 	VANDPS        Z4, Z1, Z1
 	VPSLLD        $0x1e, Z1, Z1
 	VBLENDMPS     Z3, Z2, K2, Z2
@@ -13913,17 +13194,17 @@ TEXT ·tanAVX512(SB), NOSPLIT, $0-32
 	MOVQ         x+8(FP), CX
 	MOVQ         most+24(FP), DX
 	VMOVUPS      (DX), Z0
-	VBROADCASTSD constants<>+8448(SB), Z1
-	VBROADCASTSD constants<>+8512(SB), Z2
-	VBROADCASTSD constants<>+8576(SB), Z3
+	VBROADCASTSD constants<>+8384(SB), Z1
+	VBROADCASTSD constants<>+8448(SB), Z2
+	VBROADCASTSD constants<>+8512(SB), Z3
 	VBROADCASTSS constants<>+192(SB), Z4
-	VBROADCASTSS constants<>+9088(SB), Z5
-	VBROADCASTSS constants<>+9152(SB), Z6
-	VBROADCASTSS constants<>+9216(SB), Z7
-	VBROADCASTSS constants<>+9280(SB), Z8
-	VBROADCASTSS constants<>+9344(SB), Z9
-	VBROADCASTSS constants<>+9408(SB), Z10
-	VBROADCASTSS constants<>+9472(SB), Z11
+	VBROADCASTSS constants<>+9024(SB), Z5
+	VBROADCASTSS constants<>+9088(SB), Z6
+	VBROADCASTSS constants<>+9152(SB), Z7
+	VBROADCASTSS constants<>+9216(SB), Z8
+	VBROADCASTSS constants<>+9280(SB), Z9
+	VBROADCASTSS constants<>+9344(SB), Z10
+	VBROADCASTSS constants<>+9408(SB), Z11
 	VBROADCASTSS constants<>+5312(SB), Z12
 	MOVQ         n+16(FP), BX
 	MOVQ         BX, SI

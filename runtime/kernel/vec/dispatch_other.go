@@ -481,12 +481,6 @@ func Clamp(dst, x []float32, low, high float32) {
 	clampGo(dst, x, low, high)
 }
 
-// NaNToNum stores x, but whenNaN, above and below for NaN, infinity and minus infinity, in dst. dst may be x.
-func NaNToNum(dst, x []float32, whenNaN, above, below float32) {
-	check(len(dst), len(x))
-	naNToNumGo(dst, x, whenNaN, above, below)
-}
-
 // Select stores x in dst where cond is not 0, and y elsewhere. dst may be x or y.
 func Select(dst []float32, cond []uint8, x, y []float32) {
 	check(len(dst), len(cond))
@@ -533,41 +527,6 @@ func IsNaN(dst []uint8, x []float32) {
 func IsFinite(dst []uint8, x []float32) {
 	check(len(dst), len(x))
 	isFiniteGo(dst, x)
-}
-
-// AddProduct stores x + a y z in dst. dst may be x or y or z.
-func AddProduct(dst, x, y, z []float32, a float32) {
-	check(len(dst), len(x))
-	check(len(dst), len(y))
-	check(len(dst), len(z))
-	addProductGo(dst, x, y, z, a)
-}
-
-// AddQuotient stores x + a y / z in dst. dst may be x or y or z.
-func AddQuotient(dst, x, y, z []float32, a float32) {
-	check(len(dst), len(x))
-	check(len(dst), len(y))
-	check(len(dst), len(z))
-	addQuotientGo(dst, x, y, z, a)
-}
-
-// LeakyRelu stores x where x > 0, else slope x in dst. dst may be x.
-func LeakyRelu(dst, x []float32, slope float32) {
-	check(len(dst), len(x))
-	leakyReluGo(dst, x, slope)
-}
-
-// Elu stores up x where x > 0, else down (exp(in x) - 1), within 3 ulp, in dst. dst may be x.
-func Elu(dst, x []float32, up, down, in float32) {
-	check(len(dst), len(x))
-	eluGo(dst, x, up, down, in)
-}
-
-// Huber stores a (x - y)² where |x - y| < delta, else b (|x - y| - delta/2), in dst. dst may be x or y.
-func Huber(dst, x, y []float32, delta, a, b float32) {
-	check(len(dst), len(x))
-	check(len(dst), len(y))
-	huberGo(dst, x, y, delta, a, b)
 }
 
 // Expm1 stores e to the power x, less 1, within 2 ulp, in dst. dst may be x.

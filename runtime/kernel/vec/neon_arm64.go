@@ -367,11 +367,6 @@ func signNEON(dst *float32, x *float32, n int)
 //go:noescape
 func clampNEON(dst *float32, x *float32, n int, low float32, high float32)
 
-// naNToNumNEON is NaNToNum of n elements, a multiple of 16.
-//
-//go:noescape
-func naNToNumNEON(dst *float32, x *float32, n int, whenNaN float32, above float32, below float32)
-
 // selectNEON is Select of n elements, a multiple of 16.
 //
 //go:noescape
@@ -406,31 +401,6 @@ func isNaNNEON(dst *uint8, x *float32, n int)
 //
 //go:noescape
 func isFiniteNEON(dst *uint8, x *float32, n int)
-
-// addProductNEON is AddProduct of n elements, a multiple of 16.
-//
-//go:noescape
-func addProductNEON(dst *float32, x *float32, y *float32, z *float32, n int, a float32)
-
-// addQuotientNEON is AddQuotient of n elements, a multiple of 16.
-//
-//go:noescape
-func addQuotientNEON(dst *float32, x *float32, y *float32, z *float32, n int, a float32)
-
-// leakyReluNEON is LeakyRelu of n elements, a multiple of 16.
-//
-//go:noescape
-func leakyReluNEON(dst *float32, x *float32, n int, slope float32)
-
-// eluNEON is Elu of n elements, a multiple of 16.
-//
-//go:noescape
-func eluNEON(dst *float32, x *float32, n int, up float32, down float32, in float32)
-
-// huberNEON is Huber of n elements, a multiple of 16.
-//
-//go:noescape
-func huberNEON(dst *float32, x *float32, y *float32, n int, delta float32, a float32, b float32)
 
 // expm1NEON is Expm1 of n elements, a multiple of 16.
 //

@@ -1457,21 +1457,6 @@ func clampGo(dst, x []float32, low, high float32) {
 	}
 }
 
-// naNToNumGo is NaNToNum.
-func naNToNumGo(dst, x []float32, whenNaN, above, below float32) {
-	x = x[:len(dst)]
-	for i := range dst {
-		t0 := x[i]
-		t1 := t0 == math.Float32frombits(0x7f800000)
-		t2 := t0 == math.Float32frombits(0xff800000)
-		t3 := pick(t2, below, t0)
-		t4 := pick(t1, above, t3)
-		t5 := t0 != t0
-		t6 := pick(t5, whenNaN, t4)
-		dst[i] = t6
-	}
-}
-
 // selectGo is Select.
 func selectGo(dst []float32, cond []uint8, x, y []float32) {
 	cond = cond[:len(dst)]
@@ -1559,116 +1544,6 @@ func isFiniteGo(dst []uint8, x []float32) {
 		t2 := t1 < math.Float32frombits(0x7f800000)
 		t3 := pick(t2, uint32(0x1), uint32(0x0))
 		dst[i] = uint8(t3)
-	}
-}
-
-// addProductGo is AddProduct.
-func addProductGo(dst, x, y, z []float32, a float32) {
-	x = x[:len(dst)]
-	y = y[:len(dst)]
-	z = z[:len(dst)]
-	for i := range dst {
-		t0 := x[i]
-		t1 := y[i]
-		t2 := z[i]
-		t3 := float32(t1 * t2)
-		t4 := float32(t3 * a)
-		t5 := t0 + t4
-		dst[i] = t5
-	}
-}
-
-// addQuotientGo is AddQuotient.
-func addQuotientGo(dst, x, y, z []float32, a float32) {
-	x = x[:len(dst)]
-	y = y[:len(dst)]
-	z = z[:len(dst)]
-	for i := range dst {
-		t0 := x[i]
-		t1 := y[i]
-		t2 := z[i]
-		t3 := t1 / t2
-		t4 := float32(t3 * a)
-		t5 := t0 + t4
-		dst[i] = t5
-	}
-}
-
-// leakyReluGo is LeakyRelu.
-func leakyReluGo(dst, x []float32, slope float32) {
-	x = x[:len(dst)]
-	for i := range dst {
-		t0 := x[i]
-		t1 := float32(0) < t0
-		t2 := float32(t0 * slope)
-		t3 := pick(t1, t0, t2)
-		dst[i] = t3
-	}
-}
-
-// eluGo is Elu.
-func eluGo(dst, x []float32, up, down, in float32) {
-	x = x[:len(dst)]
-	for i := range dst {
-		t0 := x[i]
-		t1 := float32(t0 * in)
-		t2 := pick(float32(-20) > t1, float32(-20), t1)
-		t3 := pick(float32(90) < t2, float32(90), t2)
-		t4 := fma(t3, float32(1.442695), float32(1.2582912e+07))
-		t5 := t4 - float32(1.2582912e+07)
-		t6 := fma(-t5, float32(0.6931472), t3)
-		t7 := fma(-t5, float32(-1.9046542e-09), t6)
-		t8 := float32(t7 * t7)
-		t9 := fma(float32(0.0013820732), t7, float32(0.008368677))
-		t10 := fma(t9, t7, float32(0.041668266))
-		t11 := fma(t10, t7, float32(0.1666652))
-		t12 := fma(t11, t7, float32(0.49999994))
-		t13 := fma(t8, t12, t7)
-		t14 := scale(float32(1), t5)
-		t15 := t14 - float32(1)
-		t16 := fma(t13, t14, t15)
-		t17 := t13 + float32(1)
-		t18 := math.Float32bits(t4)
-		t19 := t18 - uint32(0x4b400000)
-		t20 := uint32(int32(t19) >> 1)
-		t21 := t20 + uint32(0x7f)
-		t22 := t21 << 23
-		t23 := math.Float32frombits(t22)
-		t24 := float32(t17 * t23)
-		t25 := t19 - t20
-		t26 := t25 + uint32(0x7f)
-		t27 := t26 << 23
-		t28 := math.Float32frombits(t27)
-		t29 := float32(t24 * t28)
-		t30 := float32(30) < t1
-		t31 := pick(t30, t29, t16)
-		t32 := math.Float32frombits(math.Float32bits(t1) & 0x80000000)
-		t33 := math.Float32frombits(math.Float32bits(t31) | math.Float32bits(t32))
-		t34 := float32(down * t33)
-		t35 := float32(0) < t0
-		t36 := float32(t0 * up)
-		t37 := pick(t35, t36, t34)
-		dst[i] = t37
-	}
-}
-
-// huberGo is Huber.
-func huberGo(dst, x, y []float32, delta, a, b float32) {
-	x = x[:len(dst)]
-	y = y[:len(dst)]
-	for i := range dst {
-		t0 := x[i]
-		t1 := y[i]
-		t2 := t0 - t1
-		t3 := math.Float32frombits(math.Float32bits(t2) & 0x7fffffff)
-		t4 := float32(delta * float32(0.5))
-		t5 := t3 - t4
-		t6 := float32(b * t5)
-		t7 := t3 < delta
-		t8 := float32(t2 * t2)
-		t9 := float32(t8 * a)
-		t10 := pick(t7, t9, t6)
-		dst[i] = t10
 	}
 }
 

@@ -28,9 +28,8 @@ var all = map[string]any{
 	"Normalize": Normalize, "NormalizeWeight": NormalizeWeight, "NormalizeAffine": NormalizeAffine, "NormalizeGrad": NormalizeGrad,
 	"Combine": Combine, "Lerp": Lerp, "LerpBack": LerpBack, "AddSquare": AddSquare, "Adam": Adam, "AdamStep": AdamStep,
 	"WidenF16": WidenF16, "WidenBF16": WidenBF16, "NarrowF16": NarrowF16, "NarrowBF16": NarrowBF16, "Drop": Drop, "Philox": Philox,
-	"Floor": Floor, "Ceil": Ceil, "Trunc": Trunc, "Round": Round, "Sign": Sign, "Clamp": Clamp, "NaNToNum": NaNToNum, "Select": Select,
+	"Floor": Floor, "Ceil": Ceil, "Trunc": Trunc, "Round": Round, "Sign": Sign, "Clamp": Clamp, "Select": Select,
 	"Eq": Eq, "Ne": Ne, "Lt": Lt, "Le": Le, "IsNaN": IsNaN, "IsFinite": IsFinite,
-	"AddProduct": AddProduct, "AddQuotient": AddQuotient, "LeakyRelu": LeakyRelu, "Elu": Elu, "Huber": Huber,
 	"Expm1": Expm1, "Log1p": Log1p, "Softplus": Softplus, "Pow": Pow, "Atan2": Atan2,
 	"Sin": Sin, "Cos": Cos, "Tan": Tan, "Fmod": Fmod, "Remainder": Remainder,
 }
