@@ -2,25 +2,6 @@ package kernel
 
 import "encoding/binary"
 
-// CountTrue returns how many bytes of mask, which are 0 or 1, are 1.
-func CountTrue(mask []uint8) int {
-	n := 0
-	for len(mask) >= 8 {
-		var sum uint64 // of eight counts, which have a byte each
-		words := min(len(mask)/8, 255)
-		for at := range words {
-			sum += binary.NativeEndian.Uint64(mask[8*at : 8*at+8])
-		}
-		pairs := sum&0x00ff00ff00ff00ff + sum>>8&0x00ff00ff00ff00ff
-		n += int(pairs * 0x0001000100010001 >> 48)
-		mask = mask[8*words:]
-	}
-	for _, v := range mask {
-		n += int(v)
-	}
-	return n
-}
-
 // TruePlaces stores in dst, in order, where mask, of bytes 0 and 1, is 1. It has an element
 // for each.
 func TruePlaces(dst []int, mask []uint8) {

@@ -32,8 +32,8 @@ func TestMask(t *testing.T) {
 			}
 			indices = append(indices, at...)
 		}
-		if n := CountTrue(mask); n != len(places) {
-			t.Fatalf("CountTrue(%v) = %d, want %d", mask, n, len(places))
+		if n := ByteSum(mask); n != len(places) {
+			t.Fatalf("ByteSum(%v) = %d, want %d", mask, n, len(places))
 		}
 		gotPlaces, gotIndices, got := make([]int, len(places)), make([]int64, len(indices)), make([]uint16, len(kept))
 		TruePlaces(gotPlaces, mask)
@@ -46,10 +46,10 @@ func TestMask(t *testing.T) {
 }
 
 // A mask of more bytes than a byte of a word can count.
-func TestCountTrueOfMany(t *testing.T) {
+func TestByteSumOfOnes(t *testing.T) {
 	for _, n := range []int{8 * 255, 8*256 + 3, 5000, 70000} {
-		if got := CountTrue(slices.Repeat([]uint8{1}, n)); got != n {
-			t.Errorf("CountTrue of %d ones = %d", n, got)
+		if got := ByteSum(slices.Repeat([]uint8{1}, n)); got != n {
+			t.Errorf("ByteSum of %d ones = %d", n, got)
 		}
 	}
 }
@@ -60,12 +60,12 @@ func BenchmarkMask(b *testing.B) {
 	for i := range mask {
 		mask[i] = uint8(i * 7919 >> 3 & 1)
 	}
-	places, indices := make([]int, CountTrue(mask)), make([]int64, 2*CountTrue(mask))
+	places, indices := make([]int, ByteSum(mask)), make([]int64, 2*ByteSum(mask))
 	for _, c := range []struct {
 		name string
 		f    func()
 	}{
-		{"CountTrue", func() { CountTrue(mask) }},
+		{"ByteSum", func() { ByteSum(mask) }},
 		{"TruePlaces", func() { TruePlaces(places, mask) }},
 		{"TrueIndices", func() { TrueIndices(indices, mask, []int{256, 256}) }},
 		{"Compress", func() { Compress(dst, src, mask) }},

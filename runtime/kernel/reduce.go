@@ -143,11 +143,11 @@ func sumBlock[T dtype.Integer](x []T) T {
 	return a + b + c + d
 }
 
-// ByteSum returns the sum of x.
-func ByteSum(x []uint8) int64 {
+// ByteSum returns the sum of x: of a mask, of bytes 0 and 1, how many are 1.
+func ByteSum(x []uint8) int {
 	// Eight bytes are added at a time, as four numbers of 16 bits: so many do not overflow.
 	const words, bytes = 128, 0x00ff00ff00ff00ff
-	sum := int64(0)
+	sum := 0
 	for len(x) >= 8 {
 		n := min(len(x)/8, words)
 		part := uint64(0)
@@ -156,11 +156,11 @@ func ByteSum(x []uint8) int64 {
 			part += w&bytes + w>>8&bytes
 		}
 		part = part&0x0000ffff0000ffff + part>>16&0x0000ffff0000ffff
-		sum += int64(part&math.MaxUint32 + part>>32)
+		sum += int(part&math.MaxUint32 + part>>32)
 		x = x[8*n:]
 	}
 	for _, v := range x {
-		sum += int64(v)
+		sum += int(v)
 	}
 	return sum
 }

@@ -157,10 +157,10 @@ func TestCumSum(t *testing.T) {
 
 func TestByteSum(t *testing.T) {
 	for n := range 3000 {
-		x, want := make([]uint8, n), int64(0)
+		x, want := make([]uint8, n), 0
 		for i := range x {
 			x[i] = uint8(255 - i*n%7)
-			want += int64(x[i])
+			want += int(x[i])
 		}
 		if got := ByteSum(x); got != want {
 			t.Fatalf("%d bytes: got %d, want %d", n, got, want)

@@ -115,7 +115,7 @@ func (c *Call) truths(param string, x *tensor.Tensor) ([]uint8, error) {
 // countTrues returns how many elements of x are true or not zero.
 func (c *Call) countTrues(param string, x *tensor.Tensor) (int, error) {
 	truths, err := c.truths(param, x)
-	n := kernel.CountTrue(truths)
+	n := kernel.ByteSum(truths)
 	goruntime.KeepAlive(x)
 	return n, err
 }
@@ -127,7 +127,7 @@ func (c *Call) trues(param string, x *tensor.Tensor) ([]int, error) {
 	if err != nil {
 		return nil, err
 	}
-	list := make([]int, kernel.CountTrue(truths))
+	list := make([]int, kernel.ByteSum(truths))
 	kernel.TruePlaces(list, truths)
 	goruntime.KeepAlive(x)
 	return list, nil
@@ -241,7 +241,7 @@ func runMaskedSelect(c *Call) error {
 	}
 	truths, err := c.truths("mask", mask)
 	if err == nil {
-		err = c.checkSize(kernel.CountTrue(truths))
+		err = c.checkSize(kernel.ByteSum(truths))
 	}
 	if err != nil {
 		return err
@@ -309,7 +309,7 @@ func runNonzero(c *Call) error {
 	x := c.In[0]
 	truths, err := c.truths("x", x)
 	if err == nil {
-		err = c.checkSize(kernel.CountTrue(truths))
+		err = c.checkSize(kernel.ByteSum(truths))
 	}
 	if err != nil {
 		return err

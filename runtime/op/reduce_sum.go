@@ -224,7 +224,7 @@ func bytesInRows(dst, x *tensor.Tensor, reduced []bool) bool {
 	}
 	v := fold.view(x)
 	xs := newSource[uint8](v, v.Shape())
-	reduceInRows(dst, &fold, &kernel.Sum.I64, xs.block, func(_ int, x []uint8) int64 { return kernel.ByteSum(x) }, nil)
+	reduceInRows(dst, &fold, &kernel.Sum.I64, xs.block, func(_ int, x []uint8) int64 { return int64(kernel.ByteSum(x)) }, nil)
 	goruntime.KeepAlive(x)
 	return true
 }
