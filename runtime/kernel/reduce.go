@@ -167,13 +167,16 @@ func ByteSum(x []uint8) int {
 
 func prodBlock[T dtype.Number](x []T) T {
 	lane := fullLanes[T](1)
-	for len(x) >= lanes {
-		for l, v := range (*[lanes]T)(x) {
-			lane[l] *= v
+	whole := len(x) / lanes * lanes
+	for l := 0; l < lanes; l += 4 { // four lanes at a time stay in registers
+		a, b, c, d := lane[l], lane[l+1], lane[l+2], lane[l+3]
+		for i := l; i < whole; i += lanes {
+			v := (*[4]T)(x[i:])
+			a, b, c, d = a*v[0], b*v[1], c*v[2], d*v[3]
 		}
-		x = x[lanes:]
+		lane[l], lane[l+1], lane[l+2], lane[l+3] = a, b, c, d
 	}
-	for l, v := range x {
+	for l, v := range x[whole:] {
 		lane[l] *= v
 	}
 	for w := lanes / 2; w > 0; w /= 2 {
