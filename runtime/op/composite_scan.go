@@ -419,10 +419,14 @@ func (m *maker) edges(x *tensor.Tensor) *tensor.Tensor {
 		}
 		return bins.Detach()
 	}
-	if !bins.DType().IsInt() || Int64s(bins)[0] < 1 || Int64s(bins)[0] > 1<<32 {
-		m.refuse("bins", Describe(bins), "a positive int, or a tensor of edges", "")
+	const most, want = 1 << 32, "a positive int, or a tensor of edges"
+	if !bins.DType().IsInt() {
+		m.refuse("bins", Describe(bins), want, "")
 	}
 	n := int(Int64s(bins)[0])
+	if n < 1 || n > most {
+		m.refuse("bins", fmt.Sprint(n), want, "")
+	}
 	low, high := m.Cast(m.strong(number(0), x.DType()), x.DType()), m.Cast(m.strong(number(1), x.DType()), x.DType())
 	switch {
 	case within.Set && (len(within.Floats) != 2 || !(within.Floats[0] <= within.Floats[1])):
