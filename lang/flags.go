@@ -233,6 +233,10 @@ func flagKind(x syntax.Expr) string {
 		return "list"
 	case *syntax.ParenExpr:
 		return flagKind(x.X)
+	case *syntax.CondExpr:
+		if kind := flagKind(x.True); kind == flagKind(x.False) {
+			return kind
+		}
 	}
 	return "value"
 }

@@ -53,7 +53,7 @@ func showMemory(w io.Writer, m *hardware.Machine, f *plan.Figures) {
 	if !f.Memory.Fits {
 		fits = "does not fit"
 	}
-	fmt.Fprintf(w, "memory\t%s\tof rank %d, the fullest; %s in %s\n", sized(f.Memory.Peak), f.Fullest, fits, sized(m.Room()))
+	fmt.Fprintf(w, "memory\t%s\tof rank %d, the fullest; %s in %s\n", sized(f.Memory.Peak), f.Fullest, fits, sized(m.Among(f.Ranks).Room()))
 	for _, part := range []struct {
 		name  string
 		bytes int64

@@ -236,7 +236,7 @@ func flagWords(name, text string, script *lang.Flags) []string {
 	case "false", "no", "0", "0.0":
 		return []string{"--no-" + name}
 	}
-	return []string{"--" + name, text} // which is an error that says so
+	return []string{"--" + name + "=" + text} // which is an error that says so
 }
 
 // evaluateRows evaluates the script for every row, once for rows that ask the same. A

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"text/tabwriter"
@@ -38,12 +39,39 @@ func (s *sweeps) Set(text string) error {
 	}
 	one := sweptFlag{name: name}
 	for _, v := range strings.Split(values, ",") {
-		if !slices.Contains(one.values, v) { // a value given twice is planned once
-			one.values = append(one.values, v)
-		}
+		one.values = append(one.values, strings.TrimSpace(v))
 	}
 	*s = append(*s, one)
 	return nil
+}
+
+// distinct returns the flags with each of their values once: 2 and 02 are one of a number,
+// 1 and true one of a bool.
+func (s sweeps) distinct(script *lang.Flags) (all sweeps) {
+	for _, one := range s {
+		seen := map[string]bool{}
+		values := one.values
+		one.values = nil
+		for _, v := range values {
+			if key := sameValue(one.name, v, script); !seen[key] {
+				seen[key] = true
+				one.values = append(one.values, v)
+			}
+		}
+		all = append(all, one)
+	}
+	return all
+}
+
+// sameValue is the same of two texts that a flag takes for one value.
+func sameValue(name, text string, script *lang.Flags) string {
+	f := script.Find(name)
+	if f == nil || f.Kind == "number" || f.Kind == "value" {
+		if v, err := strconv.ParseFloat(text, 64); err == nil {
+			return strconv.FormatFloat(v, 'g', -1, 64)
+		}
+	}
+	return strings.Join(flagWords(name, text, script), " ")
 }
 
 // product returns the flags of every combination, the last varying fastest.
@@ -89,7 +117,7 @@ func (p *planner) sweep(std *stdio, m *hardware.Machine, q question) error {
 			return usagef("for flag --sweep: the script has no flag --%s%s", s.name, near)
 		}
 	}
-	words, texts := p.sweeps.product(flags)
+	words, texts := p.sweeps.distinct(flags).product(flags)
 	ctx, done := interruptible()
 	defer done()
 	all, stopped := planAll(ctx, std, m, q, words, texts)
@@ -122,7 +150,7 @@ func nothingFits(all []*swept, m *hardware.Machine) error {
 	}
 	nearest := all[0]
 	return fmt.Errorf("nothing fits: of %s the script refuses %d, and the others need more than %s a rank; the nearest, %s, needs %s", counted(int64(len(all)), "combination"), n,
-		sized(m.Room()), nearest.Flags, sized(nearest.Figures.Memory.Peak))
+		sized(m.Among(nearest.Figures.Ranks).Room()), nearest.Flags, sized(nearest.Figures.Memory.Peak))
 }
 
 func refusals(all []*swept) (n int) {
