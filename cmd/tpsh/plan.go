@@ -183,9 +183,22 @@ func (p *planner) show(w io.Writer, m *hardware.Machine, f *plan.Figures) error 
 		e := json.NewEncoder(w)
 		e.SetIndent("", "  ")
 		e.SetEscapeHTML(false)
-		return e.Encode(f)
+		return e.Encode(planJSON{f, m.Name, m.Among(f.Ranks).Room(), f.Steps, f.Slowest, f.Fullest, pathInWords(&f.CriticalPath), advice(f, m)})
 	}
 	return showFigures(w, m, f)
+}
+
+// A planJSON is what --json prints of a plan: its figures, and what the page on the terminal
+// says besides.
+type planJSON struct {
+	*plan.Figures
+	Hardware     string   `json:"hardware"`
+	Room         int64    `json:"room"` // bytes that a rank's program can have
+	Step         int      `json:"step"` // that the figures are of; 0 for the whole script
+	Slowest      int      `json:"slowest"`
+	Fullest      int      `json:"fullest"`
+	CriticalPath string   `json:"critical_path"`
+	Try          []string `json:"try"`
 }
 
 // scriptArguments returns the script, and what stands behind --, of a command's
