@@ -451,3 +451,23 @@ func fmodAVX2(dst *float32, x *float32, y *float32, n int, most *float32)
 //
 //go:noescape
 func remainderAVX2(dst *float32, x *float32, y *float32, n int, most *float32)
+
+// squaredDistancesAVX2 is SquaredDistances of n elements.
+//
+//go:noescape
+func squaredDistancesAVX2(x *float32, a *float32, b *float32, c *float32, d *float32, n int, toA *float32, toB *float32, toC *float32, toD *float32)
+
+// absDistancesAVX2 is AbsDistances of n elements.
+//
+//go:noescape
+func absDistancesAVX2(x *float32, a *float32, b *float32, c *float32, d *float32, n int, toA *float32, toB *float32, toC *float32, toD *float32)
+
+// fourierFoursAVX2 is FourierFours of n elements.
+//
+//go:noescape
+func fourierFoursAVX2(ar *float32, ai *float32, br *float32, bi *float32, cr *float32, ci *float32, dr *float32, di *float32, n int, ur float32, ui float32, vr float32, vi float32, wr float32, wi float32)
+
+// fourierEndsAVX2 is FourierEnds of n elements.
+//
+//go:noescape
+func fourierEndsAVX2(xr *float32, xi *float32, yr *float32, yi *float32, zr *float32, zi *float32, vr *float32, vi *float32, n int, ur float32, ui float32)

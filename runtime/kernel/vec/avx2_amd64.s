@@ -11944,3 +11944,453 @@ done:
 	VMOVUPS Y1, 32(AX)
 	VZEROUPPER
 	RET
+
+// func squaredDistancesAVX2(x *float32, a *float32, b *float32, c *float32, d *float32, n int, toA *float32, toB *float32, toC *float32, toD *float32)
+// Requires: AVX, FMA3
+TEXT ·squaredDistancesAVX2(SB), NOSPLIT, $0-80
+	MOVQ    x+0(FP), AX
+	MOVQ    a+8(FP), CX
+	MOVQ    b+16(FP), DX
+	MOVQ    c+24(FP), BX
+	MOVQ    d+32(FP), SI
+	MOVQ    toA+48(FP), DI
+	VMOVUPS (DI), Y0
+	VMOVUPS 32(DI), Y1
+	MOVQ    toB+56(FP), DI
+	VMOVUPS (DI), Y2
+	VMOVUPS 32(DI), Y3
+	MOVQ    toC+64(FP), DI
+	VMOVUPS (DI), Y4
+	VMOVUPS 32(DI), Y5
+	MOVQ    toD+72(FP), DI
+	VMOVUPS (DI), Y6
+	VMOVUPS 32(DI), Y7
+	MOVQ    n+40(FP), R8
+	MOVQ    R8, R9
+	ANDQ    $-16, R9
+	XORQ    DI, DI
+	JMP     test
+
+loop:
+	VMOVUPS     (AX)(DI*4), Y8
+	VMOVUPS     (CX)(DI*4), Y9
+	VSUBPS      Y9, Y8, Y9
+	VFMADD231PS Y9, Y9, Y0
+	VMOVUPS     (DX)(DI*4), Y9
+	VSUBPS      Y9, Y8, Y9
+	VFMADD231PS Y9, Y9, Y2
+	VMOVUPS     (BX)(DI*4), Y9
+	VSUBPS      Y9, Y8, Y9
+	VFMADD231PS Y9, Y9, Y4
+	VMOVUPS     (SI)(DI*4), Y9
+	VSUBPS      Y9, Y8, Y8
+	VFMADD231PS Y8, Y8, Y6
+	VMOVUPS     32(AX)(DI*4), Y8
+	VMOVUPS     32(CX)(DI*4), Y9
+	VSUBPS      Y9, Y8, Y9
+	VFMADD231PS Y9, Y9, Y1
+	VMOVUPS     32(DX)(DI*4), Y9
+	VSUBPS      Y9, Y8, Y9
+	VFMADD231PS Y9, Y9, Y3
+	VMOVUPS     32(BX)(DI*4), Y9
+	VSUBPS      Y9, Y8, Y9
+	VFMADD231PS Y9, Y9, Y5
+	VMOVUPS     32(SI)(DI*4), Y9
+	VSUBPS      Y9, Y8, Y8
+	VFMADD231PS Y8, Y8, Y7
+	ADDQ        $+16, DI
+
+test:
+	CMPQ        DI, R9
+	JLT         loop
+	SUBQ        DI, R8
+	JZ          done
+	LEAQ        tailMasks<>+0(SB), R9
+	NEGQ        R8
+	VMOVDQU     64(R9)(R8*4), Y8
+	VMOVDQU     96(R9)(R8*4), Y9
+	VMASKMOVPS  (AX)(DI*4), Y8, Y10
+	VMASKMOVPS  (CX)(DI*4), Y8, Y11
+	VSUBPS      Y11, Y10, Y11
+	VMOVUPS     Y0, Y12
+	VFMADD231PS Y11, Y11, Y12
+	VBLENDVPS   Y8, Y12, Y0, Y0
+	VMASKMOVPS  (DX)(DI*4), Y8, Y11
+	VSUBPS      Y11, Y10, Y11
+	VMOVUPS     Y2, Y12
+	VFMADD231PS Y11, Y11, Y12
+	VBLENDVPS   Y8, Y12, Y2, Y2
+	VMASKMOVPS  (BX)(DI*4), Y8, Y11
+	VSUBPS      Y11, Y10, Y11
+	VMOVUPS     Y4, Y12
+	VFMADD231PS Y11, Y11, Y12
+	VBLENDVPS   Y8, Y12, Y4, Y4
+	VMASKMOVPS  (SI)(DI*4), Y8, Y11
+	VSUBPS      Y11, Y10, Y10
+	VMOVUPS     Y6, Y11
+	VFMADD231PS Y10, Y10, Y11
+	VBLENDVPS   Y8, Y11, Y6, Y6
+	VMASKMOVPS  32(AX)(DI*4), Y9, Y8
+	VMASKMOVPS  32(CX)(DI*4), Y9, Y10
+	VSUBPS      Y10, Y8, Y10
+	VMOVUPS     Y1, Y11
+	VFMADD231PS Y10, Y10, Y11
+	VBLENDVPS   Y9, Y11, Y1, Y1
+	VMASKMOVPS  32(DX)(DI*4), Y9, Y10
+	VSUBPS      Y10, Y8, Y10
+	VMOVUPS     Y3, Y11
+	VFMADD231PS Y10, Y10, Y11
+	VBLENDVPS   Y9, Y11, Y3, Y3
+	VMASKMOVPS  32(BX)(DI*4), Y9, Y10
+	VSUBPS      Y10, Y8, Y10
+	VMOVUPS     Y5, Y11
+	VFMADD231PS Y10, Y10, Y11
+	VBLENDVPS   Y9, Y11, Y5, Y5
+	VMASKMOVPS  32(SI)(DI*4), Y9, Y10
+	VSUBPS      Y10, Y8, Y8
+	VMOVUPS     Y7, Y10
+	VFMADD231PS Y8, Y8, Y10
+	VBLENDVPS   Y9, Y10, Y7, Y7
+
+done:
+	MOVQ    toA+48(FP), AX
+	VMOVUPS Y0, (AX)
+	VMOVUPS Y1, 32(AX)
+	MOVQ    toB+56(FP), AX
+	VMOVUPS Y2, (AX)
+	VMOVUPS Y3, 32(AX)
+	MOVQ    toC+64(FP), AX
+	VMOVUPS Y4, (AX)
+	VMOVUPS Y5, 32(AX)
+	MOVQ    toD+72(FP), AX
+	VMOVUPS Y6, (AX)
+	VMOVUPS Y7, 32(AX)
+	VZEROUPPER
+	RET
+
+// func absDistancesAVX2(x *float32, a *float32, b *float32, c *float32, d *float32, n int, toA *float32, toB *float32, toC *float32, toD *float32)
+// Requires: AVX
+TEXT ·absDistancesAVX2(SB), NOSPLIT, $0-80
+	MOVQ    x+0(FP), AX
+	MOVQ    a+8(FP), CX
+	MOVQ    b+16(FP), DX
+	MOVQ    c+24(FP), BX
+	MOVQ    d+32(FP), SI
+	MOVQ    toA+48(FP), DI
+	VMOVUPS (DI), Y0
+	VMOVUPS 32(DI), Y1
+	MOVQ    toB+56(FP), DI
+	VMOVUPS (DI), Y2
+	VMOVUPS 32(DI), Y3
+	MOVQ    toC+64(FP), DI
+	VMOVUPS (DI), Y4
+	VMOVUPS 32(DI), Y5
+	MOVQ    toD+72(FP), DI
+	VMOVUPS (DI), Y6
+	VMOVUPS 32(DI), Y7
+	MOVQ    n+40(FP), R8
+	MOVQ    R8, R9
+	ANDQ    $-16, R9
+	XORQ    DI, DI
+	JMP     test
+
+loop:
+	VMOVUPS (AX)(DI*4), Y8
+	VMOVUPS (CX)(DI*4), Y9
+	VSUBPS  Y9, Y8, Y9
+	VANDPS  constants<>+2112(SB), Y9, Y9
+	VADDPS  Y9, Y0, Y0
+	VMOVUPS (DX)(DI*4), Y9
+	VSUBPS  Y9, Y8, Y9
+	VANDPS  constants<>+2112(SB), Y9, Y9
+	VADDPS  Y9, Y2, Y2
+	VMOVUPS (BX)(DI*4), Y9
+	VSUBPS  Y9, Y8, Y9
+	VANDPS  constants<>+2112(SB), Y9, Y9
+	VADDPS  Y9, Y4, Y4
+	VMOVUPS (SI)(DI*4), Y9
+	VSUBPS  Y9, Y8, Y8
+	VANDPS  constants<>+2112(SB), Y8, Y8
+	VADDPS  Y8, Y6, Y6
+	VMOVUPS 32(AX)(DI*4), Y8
+	VMOVUPS 32(CX)(DI*4), Y9
+	VSUBPS  Y9, Y8, Y9
+	VANDPS  constants<>+2112(SB), Y9, Y9
+	VADDPS  Y9, Y1, Y1
+	VMOVUPS 32(DX)(DI*4), Y9
+	VSUBPS  Y9, Y8, Y9
+	VANDPS  constants<>+2112(SB), Y9, Y9
+	VADDPS  Y9, Y3, Y3
+	VMOVUPS 32(BX)(DI*4), Y9
+	VSUBPS  Y9, Y8, Y9
+	VANDPS  constants<>+2112(SB), Y9, Y9
+	VADDPS  Y9, Y5, Y5
+	VMOVUPS 32(SI)(DI*4), Y9
+	VSUBPS  Y9, Y8, Y8
+	VANDPS  constants<>+2112(SB), Y8, Y8
+	VADDPS  Y8, Y7, Y7
+	ADDQ    $+16, DI
+
+test:
+	CMPQ       DI, R9
+	JLT        loop
+	SUBQ       DI, R8
+	JZ         done
+	LEAQ       tailMasks<>+0(SB), R9
+	NEGQ       R8
+	VMOVDQU    64(R9)(R8*4), Y8
+	VMOVDQU    96(R9)(R8*4), Y9
+	VMASKMOVPS (AX)(DI*4), Y8, Y10
+	VMASKMOVPS (CX)(DI*4), Y8, Y11
+	VSUBPS     Y11, Y10, Y11
+	VANDPS     constants<>+2112(SB), Y11, Y11
+	VADDPS     Y11, Y0, Y11
+	VBLENDVPS  Y8, Y11, Y0, Y0
+	VMASKMOVPS (DX)(DI*4), Y8, Y11
+	VSUBPS     Y11, Y10, Y11
+	VANDPS     constants<>+2112(SB), Y11, Y11
+	VADDPS     Y11, Y2, Y11
+	VBLENDVPS  Y8, Y11, Y2, Y2
+	VMASKMOVPS (BX)(DI*4), Y8, Y11
+	VSUBPS     Y11, Y10, Y11
+	VANDPS     constants<>+2112(SB), Y11, Y11
+	VADDPS     Y11, Y4, Y11
+	VBLENDVPS  Y8, Y11, Y4, Y4
+	VMASKMOVPS (SI)(DI*4), Y8, Y11
+	VSUBPS     Y11, Y10, Y10
+	VANDPS     constants<>+2112(SB), Y10, Y10
+	VADDPS     Y10, Y6, Y10
+	VBLENDVPS  Y8, Y10, Y6, Y6
+	VMASKMOVPS 32(AX)(DI*4), Y9, Y8
+	VMASKMOVPS 32(CX)(DI*4), Y9, Y10
+	VSUBPS     Y10, Y8, Y10
+	VANDPS     constants<>+2112(SB), Y10, Y10
+	VADDPS     Y10, Y1, Y10
+	VBLENDVPS  Y9, Y10, Y1, Y1
+	VMASKMOVPS 32(DX)(DI*4), Y9, Y10
+	VSUBPS     Y10, Y8, Y10
+	VANDPS     constants<>+2112(SB), Y10, Y10
+	VADDPS     Y10, Y3, Y10
+	VBLENDVPS  Y9, Y10, Y3, Y3
+	VMASKMOVPS 32(BX)(DI*4), Y9, Y10
+	VSUBPS     Y10, Y8, Y10
+	VANDPS     constants<>+2112(SB), Y10, Y10
+	VADDPS     Y10, Y5, Y10
+	VBLENDVPS  Y9, Y10, Y5, Y5
+	VMASKMOVPS 32(SI)(DI*4), Y9, Y10
+	VSUBPS     Y10, Y8, Y8
+	VANDPS     constants<>+2112(SB), Y8, Y8
+	VADDPS     Y8, Y7, Y8
+	VBLENDVPS  Y9, Y8, Y7, Y7
+
+done:
+	MOVQ    toA+48(FP), AX
+	VMOVUPS Y0, (AX)
+	VMOVUPS Y1, 32(AX)
+	MOVQ    toB+56(FP), AX
+	VMOVUPS Y2, (AX)
+	VMOVUPS Y3, 32(AX)
+	MOVQ    toC+64(FP), AX
+	VMOVUPS Y4, (AX)
+	VMOVUPS Y5, 32(AX)
+	MOVQ    toD+72(FP), AX
+	VMOVUPS Y6, (AX)
+	VMOVUPS Y7, 32(AX)
+	VZEROUPPER
+	RET
+
+// func fourierFoursAVX2(ar *float32, ai *float32, br *float32, bi *float32, cr *float32, ci *float32, dr *float32, di *float32, n int, ur float32, ui float32, vr float32, vi float32, wr float32, wi float32)
+// Requires: AVX, FMA3
+TEXT ·fourierFoursAVX2(SB), NOSPLIT, $0-96
+	MOVQ         ar+0(FP), AX
+	MOVQ         ai+8(FP), CX
+	MOVQ         br+16(FP), DX
+	MOVQ         bi+24(FP), BX
+	MOVQ         cr+32(FP), SI
+	MOVQ         ci+40(FP), DI
+	MOVQ         dr+48(FP), R8
+	MOVQ         di+56(FP), R9
+	VBROADCASTSS ur+72(FP), Y0
+	VBROADCASTSS ui+76(FP), Y1
+	VBROADCASTSS vr+80(FP), Y2
+	VBROADCASTSS vi+84(FP), Y3
+	VBROADCASTSS wr+88(FP), Y4
+	VBROADCASTSS wi+92(FP), Y5
+	MOVQ         n+64(FP), R10
+	MOVQ         R10, R11
+	ANDQ         $-16, R11
+	XORQ         R10, R10
+	JMP          test
+
+loop:
+	VMOVUPS      (AX)(R10*4), Y6
+	VMOVUPS      (SI)(R10*4), Y7
+	VADDPS       Y7, Y6, Y8
+	VSUBPS       Y7, Y6, Y6
+	VMOVUPS      (CX)(R10*4), Y7
+	VMOVUPS      (DI)(R10*4), Y9
+	VADDPS       Y9, Y7, Y10
+	VSUBPS       Y9, Y7, Y7
+	VMOVUPS      (DX)(R10*4), Y9
+	VMOVUPS      (R8)(R10*4), Y11
+	VADDPS       Y11, Y9, Y12
+	VSUBPS       Y11, Y9, Y9
+	VMOVUPS      (BX)(R10*4), Y11
+	VMOVUPS      (R9)(R10*4), Y13
+	VADDPS       Y13, Y11, Y14
+	VSUBPS       Y13, Y11, Y11
+	VADDPS       Y12, Y8, Y13
+	VMOVUPS      Y13, (AX)(R10*4)
+	VADDPS       Y14, Y10, Y13
+	VMOVUPS      Y13, (CX)(R10*4)
+	VSUBPS       Y12, Y8, Y8
+	VSUBPS       Y14, Y10, Y10
+	VMULPS       Y8, Y2, Y12
+	VFNMADD231PS Y10, Y3, Y12
+	VMOVUPS      Y12, (SI)(R10*4)
+	VMULPS       Y10, Y2, Y10
+	VFMADD231PS  Y3, Y8, Y10
+	VMOVUPS      Y10, (DI)(R10*4)
+	VADDPS       Y11, Y6, Y8
+	VSUBPS       Y9, Y7, Y10
+	VMULPS       Y8, Y0, Y12
+	VFNMADD231PS Y10, Y1, Y12
+	VMOVUPS      Y12, (DX)(R10*4)
+	VMULPS       Y10, Y0, Y10
+	VFMADD231PS  Y1, Y8, Y10
+	VMOVUPS      Y10, (BX)(R10*4)
+	VSUBPS       Y11, Y6, Y6
+	VADDPS       Y9, Y7, Y7
+	VMULPS       Y6, Y4, Y8
+	VFNMADD231PS Y7, Y5, Y8
+	VMOVUPS      Y8, (R8)(R10*4)
+	VMULPS       Y7, Y4, Y7
+	VFMADD231PS  Y5, Y6, Y7
+	VMOVUPS      Y7, (R9)(R10*4)
+	VMOVUPS      32(AX)(R10*4), Y6
+	VMOVUPS      32(SI)(R10*4), Y7
+	VADDPS       Y7, Y6, Y8
+	VSUBPS       Y7, Y6, Y6
+	VMOVUPS      32(CX)(R10*4), Y7
+	VMOVUPS      32(DI)(R10*4), Y9
+	VADDPS       Y9, Y7, Y10
+	VSUBPS       Y9, Y7, Y7
+	VMOVUPS      32(DX)(R10*4), Y9
+	VMOVUPS      32(R8)(R10*4), Y11
+	VADDPS       Y11, Y9, Y12
+	VSUBPS       Y11, Y9, Y9
+	VMOVUPS      32(BX)(R10*4), Y11
+	VMOVUPS      32(R9)(R10*4), Y13
+	VADDPS       Y13, Y11, Y14
+	VSUBPS       Y13, Y11, Y11
+	VADDPS       Y12, Y8, Y13
+	VMOVUPS      Y13, 32(AX)(R10*4)
+	VADDPS       Y14, Y10, Y13
+	VMOVUPS      Y13, 32(CX)(R10*4)
+	VSUBPS       Y12, Y8, Y8
+	VSUBPS       Y14, Y10, Y10
+	VMULPS       Y8, Y2, Y12
+	VFNMADD231PS Y10, Y3, Y12
+	VMOVUPS      Y12, 32(SI)(R10*4)
+	VMULPS       Y10, Y2, Y10
+	VFMADD231PS  Y3, Y8, Y10
+	VMOVUPS      Y10, 32(DI)(R10*4)
+	VADDPS       Y11, Y6, Y8
+	VSUBPS       Y9, Y7, Y10
+	VMULPS       Y8, Y0, Y12
+	VFNMADD231PS Y10, Y1, Y12
+	VMOVUPS      Y12, 32(DX)(R10*4)
+	VMULPS       Y10, Y0, Y10
+	VFMADD231PS  Y1, Y8, Y10
+	VMOVUPS      Y10, 32(BX)(R10*4)
+	VSUBPS       Y11, Y6, Y6
+	VADDPS       Y9, Y7, Y7
+	VMULPS       Y6, Y4, Y8
+	VFNMADD231PS Y7, Y5, Y8
+	VMOVUPS      Y8, 32(R8)(R10*4)
+	VMULPS       Y7, Y4, Y7
+	VFMADD231PS  Y5, Y6, Y7
+	VMOVUPS      Y7, 32(R9)(R10*4)
+	ADDQ         $+16, R10
+
+test:
+	CMPQ R10, R11
+	JLT  loop
+	VZEROUPPER
+	RET
+
+// func fourierEndsAVX2(xr *float32, xi *float32, yr *float32, yi *float32, zr *float32, zi *float32, vr *float32, vi *float32, n int, ur float32, ui float32)
+// Requires: AVX, FMA3
+TEXT ·fourierEndsAVX2(SB), NOSPLIT, $0-80
+	MOVQ         xr+0(FP), AX
+	MOVQ         xi+8(FP), CX
+	MOVQ         yr+16(FP), DX
+	MOVQ         yi+24(FP), BX
+	MOVQ         zr+32(FP), SI
+	MOVQ         zi+40(FP), DI
+	MOVQ         vr+48(FP), R8
+	MOVQ         vi+56(FP), R9
+	VBROADCASTSS ur+72(FP), Y0
+	VBROADCASTSS ui+76(FP), Y1
+	MOVQ         n+64(FP), R10
+	MOVQ         R10, R11
+	ANDQ         $-16, R11
+	XORQ         R10, R10
+	JMP          test
+
+loop:
+	VMOVUPS      (SI)(R10*4), Y2
+	VMOVUPS      (DI)(R10*4), Y3
+	VMOVUPS      (R8)(R10*4), Y4
+	VMOVUPS      (R9)(R10*4), Y5
+	VADDPS       Y4, Y2, Y6
+	VMULPS       constants<>+1792(SB), Y6, Y6
+	VSUBPS       Y5, Y3, Y7
+	VMULPS       constants<>+1792(SB), Y7, Y7
+	VADDPS       Y5, Y3, Y3
+	VMULPS       constants<>+1792(SB), Y3, Y3
+	VSUBPS       Y2, Y4, Y2
+	VMULPS       constants<>+1792(SB), Y2, Y2
+	VMULPS       Y3, Y0, Y4
+	VFNMADD231PS Y2, Y1, Y4
+	VMULPS       Y2, Y0, Y2
+	VFMADD231PS  Y1, Y3, Y2
+	VADDPS       Y4, Y6, Y3
+	VMOVUPS      Y3, (AX)(R10*4)
+	VADDPS       Y2, Y7, Y3
+	VMOVUPS      Y3, (CX)(R10*4)
+	VSUBPS       Y4, Y6, Y3
+	VMOVUPS      Y3, (DX)(R10*4)
+	VSUBPS       Y7, Y2, Y2
+	VMOVUPS      Y2, (BX)(R10*4)
+	VMOVUPS      32(SI)(R10*4), Y2
+	VMOVUPS      32(DI)(R10*4), Y3
+	VMOVUPS      32(R8)(R10*4), Y4
+	VMOVUPS      32(R9)(R10*4), Y5
+	VADDPS       Y4, Y2, Y6
+	VMULPS       constants<>+1792(SB), Y6, Y6
+	VSUBPS       Y5, Y3, Y7
+	VMULPS       constants<>+1792(SB), Y7, Y7
+	VADDPS       Y5, Y3, Y3
+	VMULPS       constants<>+1792(SB), Y3, Y3
+	VSUBPS       Y2, Y4, Y2
+	VMULPS       constants<>+1792(SB), Y2, Y2
+	VMULPS       Y3, Y0, Y4
+	VFNMADD231PS Y2, Y1, Y4
+	VMULPS       Y2, Y0, Y2
+	VFMADD231PS  Y1, Y3, Y2
+	VADDPS       Y4, Y6, Y3
+	VMOVUPS      Y3, 32(AX)(R10*4)
+	VADDPS       Y2, Y7, Y3
+	VMOVUPS      Y3, 32(CX)(R10*4)
+	VSUBPS       Y4, Y6, Y3
+	VMOVUPS      Y3, 32(DX)(R10*4)
+	VSUBPS       Y7, Y2, Y2
+	VMOVUPS      Y2, 32(BX)(R10*4)
+	ADDQ         $+16, R10
+
+test:
+	CMPQ R10, R11
+	JLT  loop
+	VZEROUPPER
+	RET

@@ -671,3 +671,23 @@ func fmodAVX512(dst *float32, x *float32, y *float32, n int, most *float32)
 //
 //go:noescape
 func remainderAVX512(dst *float32, x *float32, y *float32, n int, most *float32)
+
+// squaredDistancesAVX512 is SquaredDistances of n elements.
+//
+//go:noescape
+func squaredDistancesAVX512(x *float32, a *float32, b *float32, c *float32, d *float32, n int, toA *float32, toB *float32, toC *float32, toD *float32)
+
+// absDistancesAVX512 is AbsDistances of n elements.
+//
+//go:noescape
+func absDistancesAVX512(x *float32, a *float32, b *float32, c *float32, d *float32, n int, toA *float32, toB *float32, toC *float32, toD *float32)
+
+// fourierFoursAVX512 is FourierFours of n elements.
+//
+//go:noescape
+func fourierFoursAVX512(ar *float32, ai *float32, br *float32, bi *float32, cr *float32, ci *float32, dr *float32, di *float32, n int, ur float32, ui float32, vr float32, vi float32, wr float32, wi float32)
+
+// fourierEndsAVX512 is FourierEnds of n elements.
+//
+//go:noescape
+func fourierEndsAVX512(xr *float32, xi *float32, yr *float32, yi *float32, zr *float32, zi *float32, vr *float32, vi *float32, n int, ur float32, ui float32)

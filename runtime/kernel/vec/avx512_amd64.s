@@ -13526,3 +13526,379 @@ done:
 	VMOVUPS Z0, (AX)
 	VZEROUPPER
 	RET
+
+// func squaredDistancesAVX512(x *float32, a *float32, b *float32, c *float32, d *float32, n int, toA *float32, toB *float32, toC *float32, toD *float32)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·squaredDistancesAVX512(SB), NOSPLIT, $0-80
+	MOVQ    x+0(FP), AX
+	MOVQ    a+8(FP), CX
+	MOVQ    b+16(FP), DX
+	MOVQ    c+24(FP), BX
+	MOVQ    d+32(FP), SI
+	MOVQ    toA+48(FP), DI
+	VMOVUPS (DI), Z0
+	MOVQ    toB+56(FP), DI
+	VMOVUPS (DI), Z1
+	MOVQ    toC+64(FP), DI
+	VMOVUPS (DI), Z2
+	MOVQ    toD+72(FP), DI
+	VMOVUPS (DI), Z3
+	MOVQ    n+40(FP), R8
+	MOVQ    R8, R9
+	ANDQ    $-16, R9
+	XORQ    DI, DI
+	JMP     test
+
+loop:
+	VMOVUPS     (AX)(DI*4), Z4
+	VMOVUPS     (CX)(DI*4), Z5
+	VSUBPS      Z5, Z4, Z5
+	VFMADD231PS Z5, Z5, Z0
+	VMOVUPS     (DX)(DI*4), Z5
+	VSUBPS      Z5, Z4, Z5
+	VFMADD231PS Z5, Z5, Z1
+	VMOVUPS     (BX)(DI*4), Z5
+	VSUBPS      Z5, Z4, Z5
+	VFMADD231PS Z5, Z5, Z2
+	VMOVUPS     (SI)(DI*4), Z5
+	VSUBPS      Z5, Z4, Z4
+	VFMADD231PS Z4, Z4, Z3
+	ADDQ        $+16, DI
+
+test:
+	CMPQ        DI, R9
+	JLT         loop
+	SUBQ        DI, R8
+	JZ          done
+	MOVQ        $-1, R9
+	BZHIQ       R8, R9, R9
+	KMOVW       R9, K1
+	VMOVUPS.Z   (AX)(DI*4), K1, Z4
+	VMOVUPS.Z   (CX)(DI*4), K1, Z5
+	VSUBPS      Z5, Z4, Z5
+	VMOVUPS     Z0, Z6
+	VFMADD231PS Z5, Z5, Z6
+	VBLENDMPS   Z6, Z0, K1, Z0
+	VMOVUPS.Z   (DX)(DI*4), K1, Z5
+	VSUBPS      Z5, Z4, Z5
+	VMOVUPS     Z1, Z6
+	VFMADD231PS Z5, Z5, Z6
+	VBLENDMPS   Z6, Z1, K1, Z1
+	VMOVUPS.Z   (BX)(DI*4), K1, Z5
+	VSUBPS      Z5, Z4, Z5
+	VMOVUPS     Z2, Z6
+	VFMADD231PS Z5, Z5, Z6
+	VBLENDMPS   Z6, Z2, K1, Z2
+	VMOVUPS.Z   (SI)(DI*4), K1, Z5
+	VSUBPS      Z5, Z4, Z4
+	VMOVUPS     Z3, Z5
+	VFMADD231PS Z4, Z4, Z5
+	VBLENDMPS   Z5, Z3, K1, Z3
+
+done:
+	MOVQ    toA+48(FP), AX
+	VMOVUPS Z0, (AX)
+	MOVQ    toB+56(FP), AX
+	VMOVUPS Z1, (AX)
+	MOVQ    toC+64(FP), AX
+	VMOVUPS Z2, (AX)
+	MOVQ    toD+72(FP), AX
+	VMOVUPS Z3, (AX)
+	VZEROUPPER
+	RET
+
+// func absDistancesAVX512(x *float32, a *float32, b *float32, c *float32, d *float32, n int, toA *float32, toB *float32, toC *float32, toD *float32)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·absDistancesAVX512(SB), NOSPLIT, $0-80
+	MOVQ         x+0(FP), AX
+	MOVQ         a+8(FP), CX
+	MOVQ         b+16(FP), DX
+	MOVQ         c+24(FP), BX
+	MOVQ         d+32(FP), SI
+	MOVQ         toA+48(FP), DI
+	VMOVUPS      (DI), Z0
+	MOVQ         toB+56(FP), DI
+	VMOVUPS      (DI), Z1
+	MOVQ         toC+64(FP), DI
+	VMOVUPS      (DI), Z2
+	MOVQ         toD+72(FP), DI
+	VMOVUPS      (DI), Z3
+	VBROADCASTSS constants<>+1536(SB), Z4
+	MOVQ         n+40(FP), R8
+	MOVQ         R8, R9
+	ANDQ         $-16, R9
+	XORQ         DI, DI
+	JMP          test
+
+loop:
+	VMOVUPS (AX)(DI*4), Z5
+	VMOVUPS (CX)(DI*4), Z6
+	VSUBPS  Z6, Z5, Z6
+	VANDPS  Z4, Z6, Z6
+	VADDPS  Z6, Z0, Z0
+	VMOVUPS (DX)(DI*4), Z6
+	VSUBPS  Z6, Z5, Z6
+	VANDPS  Z4, Z6, Z6
+	VADDPS  Z6, Z1, Z1
+	VMOVUPS (BX)(DI*4), Z6
+	VSUBPS  Z6, Z5, Z6
+	VANDPS  Z4, Z6, Z6
+	VADDPS  Z6, Z2, Z2
+	VMOVUPS (SI)(DI*4), Z6
+	VSUBPS  Z6, Z5, Z5
+	VANDPS  Z4, Z5, Z5
+	VADDPS  Z5, Z3, Z3
+	ADDQ    $+16, DI
+
+test:
+	CMPQ      DI, R9
+	JLT       loop
+	SUBQ      DI, R8
+	JZ        done
+	MOVQ      $-1, R9
+	BZHIQ     R8, R9, R9
+	KMOVW     R9, K1
+	VMOVUPS.Z (AX)(DI*4), K1, Z5
+	VMOVUPS.Z (CX)(DI*4), K1, Z6
+	VSUBPS    Z6, Z5, Z6
+	VANDPS    Z4, Z6, Z6
+	VADDPS    Z6, Z0, Z6
+	VBLENDMPS Z6, Z0, K1, Z0
+	VMOVUPS.Z (DX)(DI*4), K1, Z6
+	VSUBPS    Z6, Z5, Z6
+	VANDPS    Z4, Z6, Z6
+	VADDPS    Z6, Z1, Z6
+	VBLENDMPS Z6, Z1, K1, Z1
+	VMOVUPS.Z (BX)(DI*4), K1, Z6
+	VSUBPS    Z6, Z5, Z6
+	VANDPS    Z4, Z6, Z6
+	VADDPS    Z6, Z2, Z6
+	VBLENDMPS Z6, Z2, K1, Z2
+	VMOVUPS.Z (SI)(DI*4), K1, Z6
+	VSUBPS    Z6, Z5, Z5
+	VANDPS    Z4, Z5, Z4
+	VADDPS    Z4, Z3, Z4
+	VBLENDMPS Z4, Z3, K1, Z3
+
+done:
+	MOVQ    toA+48(FP), AX
+	VMOVUPS Z0, (AX)
+	MOVQ    toB+56(FP), AX
+	VMOVUPS Z1, (AX)
+	MOVQ    toC+64(FP), AX
+	VMOVUPS Z2, (AX)
+	MOVQ    toD+72(FP), AX
+	VMOVUPS Z3, (AX)
+	VZEROUPPER
+	RET
+
+// func fourierFoursAVX512(ar *float32, ai *float32, br *float32, bi *float32, cr *float32, ci *float32, dr *float32, di *float32, n int, ur float32, ui float32, vr float32, vi float32, wr float32, wi float32)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·fourierFoursAVX512(SB), NOSPLIT, $0-96
+	MOVQ         ar+0(FP), AX
+	MOVQ         ai+8(FP), CX
+	MOVQ         br+16(FP), DX
+	MOVQ         bi+24(FP), BX
+	MOVQ         cr+32(FP), SI
+	MOVQ         ci+40(FP), DI
+	MOVQ         dr+48(FP), R8
+	MOVQ         di+56(FP), R9
+	VBROADCASTSS ur+72(FP), Z0
+	VBROADCASTSS ui+76(FP), Z1
+	VBROADCASTSS vr+80(FP), Z2
+	VBROADCASTSS vi+84(FP), Z3
+	VBROADCASTSS wr+88(FP), Z4
+	VBROADCASTSS wi+92(FP), Z5
+	MOVQ         n+64(FP), R11
+	MOVQ         R11, R12
+	ANDQ         $-16, R12
+	XORQ         R10, R10
+	JMP          test
+
+loop:
+	VMOVUPS      (AX)(R10*4), Z6
+	VMOVUPS      (SI)(R10*4), Z7
+	VADDPS       Z7, Z6, Z8
+	VSUBPS       Z7, Z6, Z6
+	VMOVUPS      (CX)(R10*4), Z7
+	VMOVUPS      (DI)(R10*4), Z9
+	VADDPS       Z9, Z7, Z10
+	VSUBPS       Z9, Z7, Z7
+	VMOVUPS      (DX)(R10*4), Z9
+	VMOVUPS      (R8)(R10*4), Z11
+	VADDPS       Z11, Z9, Z12
+	VSUBPS       Z11, Z9, Z9
+	VMOVUPS      (BX)(R10*4), Z11
+	VMOVUPS      (R9)(R10*4), Z13
+	VADDPS       Z13, Z11, Z14
+	VSUBPS       Z13, Z11, Z11
+	VADDPS       Z12, Z8, Z13
+	VMOVUPS      Z13, (AX)(R10*4)
+	VADDPS       Z14, Z10, Z13
+	VMOVUPS      Z13, (CX)(R10*4)
+	VSUBPS       Z12, Z8, Z8
+	VSUBPS       Z14, Z10, Z10
+	VMULPS       Z8, Z2, Z12
+	VFNMADD231PS Z10, Z3, Z12
+	VMOVUPS      Z12, (SI)(R10*4)
+	VMULPS       Z10, Z2, Z10
+	VFMADD231PS  Z3, Z8, Z10
+	VMOVUPS      Z10, (DI)(R10*4)
+	VADDPS       Z11, Z6, Z8
+	VSUBPS       Z9, Z7, Z10
+	VMULPS       Z8, Z0, Z12
+	VFNMADD231PS Z10, Z1, Z12
+	VMOVUPS      Z12, (DX)(R10*4)
+	VMULPS       Z10, Z0, Z10
+	VFMADD231PS  Z1, Z8, Z10
+	VMOVUPS      Z10, (BX)(R10*4)
+	VSUBPS       Z11, Z6, Z6
+	VADDPS       Z9, Z7, Z7
+	VMULPS       Z6, Z4, Z8
+	VFNMADD231PS Z7, Z5, Z8
+	VMOVUPS      Z8, (R8)(R10*4)
+	VMULPS       Z7, Z4, Z7
+	VFMADD231PS  Z5, Z6, Z7
+	VMOVUPS      Z7, (R9)(R10*4)
+	ADDQ         $+16, R10
+
+test:
+	CMPQ         R10, R12
+	JLT          loop
+	SUBQ         R10, R11
+	JZ           done
+	MOVQ         $-1, R12
+	BZHIQ        R11, R12, R12
+	KMOVW        R12, K1
+	VMOVUPS.Z    (AX)(R10*4), K1, Z6
+	VMOVUPS.Z    (SI)(R10*4), K1, Z7
+	VADDPS       Z7, Z6, Z8
+	VSUBPS       Z7, Z6, Z6
+	VMOVUPS.Z    (CX)(R10*4), K1, Z7
+	VMOVUPS.Z    (DI)(R10*4), K1, Z9
+	VADDPS       Z9, Z7, Z10
+	VSUBPS       Z9, Z7, Z7
+	VMOVUPS.Z    (DX)(R10*4), K1, Z9
+	VMOVUPS.Z    (R8)(R10*4), K1, Z11
+	VADDPS       Z11, Z9, Z12
+	VSUBPS       Z11, Z9, Z9
+	VMOVUPS.Z    (BX)(R10*4), K1, Z11
+	VMOVUPS.Z    (R9)(R10*4), K1, Z13
+	VADDPS       Z13, Z11, Z14
+	VSUBPS       Z13, Z11, Z11
+	VADDPS       Z12, Z8, Z13
+	VMOVUPS      Z13, K1, (AX)(R10*4)
+	VADDPS       Z14, Z10, Z13
+	VMOVUPS      Z13, K1, (CX)(R10*4)
+	VSUBPS       Z12, Z8, Z8
+	VSUBPS       Z14, Z10, Z10
+	VMULPS       Z8, Z2, Z12
+	VFNMADD231PS Z10, Z3, Z12
+	VMOVUPS      Z12, K1, (SI)(R10*4)
+	VMULPS       Z10, Z2, Z2
+	VFMADD231PS  Z3, Z8, Z2
+	VMOVUPS      Z2, K1, (DI)(R10*4)
+	VADDPS       Z11, Z6, Z2
+	VSUBPS       Z9, Z7, Z3
+	VMULPS       Z2, Z0, Z8
+	VFNMADD231PS Z3, Z1, Z8
+	VMOVUPS      Z8, K1, (DX)(R10*4)
+	VMULPS       Z3, Z0, Z0
+	VFMADD231PS  Z1, Z2, Z0
+	VMOVUPS      Z0, K1, (BX)(R10*4)
+	VSUBPS       Z11, Z6, Z0
+	VADDPS       Z9, Z7, Z1
+	VMULPS       Z0, Z4, Z2
+	VFNMADD231PS Z1, Z5, Z2
+	VMOVUPS      Z2, K1, (R8)(R10*4)
+	VMULPS       Z1, Z4, Z1
+	VFMADD231PS  Z5, Z0, Z1
+	VMOVUPS      Z1, K1, (R9)(R10*4)
+
+done:
+	VZEROUPPER
+	RET
+
+// func fourierEndsAVX512(xr *float32, xi *float32, yr *float32, yi *float32, zr *float32, zi *float32, vr *float32, vi *float32, n int, ur float32, ui float32)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·fourierEndsAVX512(SB), NOSPLIT, $0-80
+	MOVQ         xr+0(FP), AX
+	MOVQ         xi+8(FP), CX
+	MOVQ         yr+16(FP), DX
+	MOVQ         yi+24(FP), BX
+	MOVQ         zr+32(FP), SI
+	MOVQ         zi+40(FP), DI
+	MOVQ         vr+48(FP), R8
+	MOVQ         vi+56(FP), R9
+	VBROADCASTSS ur+72(FP), Z0
+	VBROADCASTSS ui+76(FP), Z1
+	VBROADCASTSS constants<>+832(SB), Z2
+	MOVQ         n+64(FP), R11
+	MOVQ         R11, R12
+	ANDQ         $-16, R12
+	XORQ         R10, R10
+	JMP          test
+
+loop:
+	VMOVUPS      (SI)(R10*4), Z3
+	VMOVUPS      (DI)(R10*4), Z4
+	VMOVUPS      (R8)(R10*4), Z5
+	VMOVUPS      (R9)(R10*4), Z6
+	VADDPS       Z5, Z3, Z7
+	VMULPS       Z2, Z7, Z7
+	VSUBPS       Z6, Z4, Z8
+	VMULPS       Z2, Z8, Z8
+	VADDPS       Z6, Z4, Z4
+	VMULPS       Z2, Z4, Z4
+	VSUBPS       Z3, Z5, Z3
+	VMULPS       Z2, Z3, Z3
+	VMULPS       Z4, Z0, Z5
+	VFNMADD231PS Z3, Z1, Z5
+	VMULPS       Z3, Z0, Z3
+	VFMADD231PS  Z1, Z4, Z3
+	VADDPS       Z5, Z7, Z4
+	VMOVUPS      Z4, (AX)(R10*4)
+	VADDPS       Z3, Z8, Z4
+	VMOVUPS      Z4, (CX)(R10*4)
+	VSUBPS       Z5, Z7, Z4
+	VMOVUPS      Z4, (DX)(R10*4)
+	VSUBPS       Z8, Z3, Z3
+	VMOVUPS      Z3, (BX)(R10*4)
+	ADDQ         $+16, R10
+
+test:
+	CMPQ         R10, R12
+	JLT          loop
+	SUBQ         R10, R11
+	JZ           done
+	MOVQ         $-1, R12
+	BZHIQ        R11, R12, R12
+	KMOVW        R12, K1
+	VMOVUPS.Z    (SI)(R10*4), K1, Z3
+	VMOVUPS.Z    (DI)(R10*4), K1, Z4
+	VMOVUPS.Z    (R8)(R10*4), K1, Z5
+	VMOVUPS.Z    (R9)(R10*4), K1, Z6
+	VADDPS       Z5, Z3, Z7
+	VMULPS       Z2, Z7, Z7
+	VSUBPS       Z6, Z4, Z8
+	VMULPS       Z2, Z8, Z8
+	VADDPS       Z6, Z4, Z4
+	VMULPS       Z2, Z4, Z4
+	VSUBPS       Z3, Z5, Z3
+	VMULPS       Z2, Z3, Z2
+	VMULPS       Z4, Z0, Z3
+	VFNMADD231PS Z2, Z1, Z3
+	VMULPS       Z2, Z0, Z0
+	VFMADD231PS  Z1, Z4, Z0
+	VADDPS       Z3, Z7, Z1
+	VMOVUPS      Z1, K1, (AX)(R10*4)
+	VADDPS       Z0, Z8, Z1
+	VMOVUPS      Z1, K1, (CX)(R10*4)
+	VSUBPS       Z3, Z7, Z1
+	VMOVUPS      Z1, K1, (DX)(R10*4)
+	VSUBPS       Z8, Z0, Z0
+	VMOVUPS      Z0, K1, (BX)(R10*4)
+
+done:
+	VZEROUPPER
+	RET

@@ -1970,3 +1970,105 @@ func Remainder(dst, x, y []float32, most *[16]float32) {
 		}
 	}
 }
+
+// SquaredDistances adds the squares of the differences of x and each of a, b, c and d to the lanes of toA to toD.
+func SquaredDistances(x, a, b, c, d []float32, toA, toB, toC, toD *[16]float32) {
+	check(len(x), len(a))
+	check(len(x), len(b))
+	check(len(x), len(c))
+	check(len(x), len(d))
+	n := len(x)
+	for lo := 0; lo < n; lo += chunk {
+		hi := min(lo+chunk, n)
+		switch active {
+		case AVX512:
+			squaredDistancesAVX512(&x[lo], &a[lo], &b[lo], &c[lo], &d[lo], hi-lo, &toA[0], &toB[0], &toC[0], &toD[0])
+		case AVX2:
+			squaredDistancesAVX2(&x[lo], &a[lo], &b[lo], &c[lo], &d[lo], hi-lo, &toA[0], &toB[0], &toC[0], &toD[0])
+		default:
+			squaredDistancesGo(x[lo:hi], a[lo:hi], b[lo:hi], c[lo:hi], d[lo:hi], toA, toB, toC, toD)
+		}
+	}
+}
+
+// AbsDistances adds the differences, without their sign, of x and each of a, b, c and d to the lanes of toA to toD.
+func AbsDistances(x, a, b, c, d []float32, toA, toB, toC, toD *[16]float32) {
+	check(len(x), len(a))
+	check(len(x), len(b))
+	check(len(x), len(c))
+	check(len(x), len(d))
+	n := len(x)
+	for lo := 0; lo < n; lo += chunk {
+		hi := min(lo+chunk, n)
+		switch active {
+		case AVX512:
+			absDistancesAVX512(&x[lo], &a[lo], &b[lo], &c[lo], &d[lo], hi-lo, &toA[0], &toB[0], &toC[0], &toD[0])
+		case AVX2:
+			absDistancesAVX2(&x[lo], &a[lo], &b[lo], &c[lo], &d[lo], hi-lo, &toA[0], &toB[0], &toC[0], &toD[0])
+		default:
+			absDistancesGo(x[lo:hi], a[lo:hi], b[lo:hi], c[lo:hi], d[lo:hi], toA, toB, toC, toD)
+		}
+	}
+}
+
+// FourierFours stores a + b + c + d in a, (a - ib - c + id) u in b, (a - b + c - d) v in c and
+// (a + ib - c - id) w in d.
+func FourierFours(ar, ai, br, bi, cr, ci, dr, di []float32, ur, ui, vr, vi, wr, wi float32) {
+	check(len(ar), len(ai))
+	check(len(ar), len(br))
+	check(len(ar), len(bi))
+	check(len(ar), len(cr))
+	check(len(ar), len(ci))
+	check(len(ar), len(dr))
+	check(len(ar), len(di))
+	n := len(ar)
+	whole := n
+	if active == AVX2 {
+		whole = n &^ 15
+	}
+	for lo := 0; lo < whole; lo += chunk {
+		hi := min(lo+chunk, whole)
+		switch active {
+		case AVX512:
+			fourierFoursAVX512(&ar[lo], &ai[lo], &br[lo], &bi[lo], &cr[lo], &ci[lo], &dr[lo], &di[lo], hi-lo, ur, ui, vr, vi, wr, wi)
+		case AVX2:
+			fourierFoursAVX2(&ar[lo], &ai[lo], &br[lo], &bi[lo], &cr[lo], &ci[lo], &dr[lo], &di[lo], hi-lo, ur, ui, vr, vi, wr, wi)
+		default:
+			fourierFoursGo(ar[lo:hi], ai[lo:hi], br[lo:hi], bi[lo:hi], cr[lo:hi], ci[lo:hi], dr[lo:hi], di[lo:hi], ur, ui, vr, vi, wr, wi)
+		}
+	}
+	if whole < n {
+		fourierFoursGo(ar[whole:], ai[whole:], br[whole:], bi[whole:], cr[whole:], ci[whole:], dr[whole:], di[whole:], ur, ui, vr, vi, wr, wi)
+	}
+}
+
+// FourierEnds stores in x and y what a transform has at k and at n - k, where the transform of the
+// pairs of a row of n numbers has z and v; u is exp(-2πi k/n).
+func FourierEnds(xr, xi, yr, yi, zr, zi, vr, vi []float32, ur, ui float32) {
+	check(len(xr), len(xi))
+	check(len(xr), len(yr))
+	check(len(xr), len(yi))
+	check(len(xr), len(zr))
+	check(len(xr), len(zi))
+	check(len(xr), len(vr))
+	check(len(xr), len(vi))
+	n := len(xr)
+	whole := n
+	if active == AVX2 {
+		whole = n &^ 15
+	}
+	for lo := 0; lo < whole; lo += chunk {
+		hi := min(lo+chunk, whole)
+		switch active {
+		case AVX512:
+			fourierEndsAVX512(&xr[lo], &xi[lo], &yr[lo], &yi[lo], &zr[lo], &zi[lo], &vr[lo], &vi[lo], hi-lo, ur, ui)
+		case AVX2:
+			fourierEndsAVX2(&xr[lo], &xi[lo], &yr[lo], &yi[lo], &zr[lo], &zi[lo], &vr[lo], &vi[lo], hi-lo, ur, ui)
+		default:
+			fourierEndsGo(xr[lo:hi], xi[lo:hi], yr[lo:hi], yi[lo:hi], zr[lo:hi], zi[lo:hi], vr[lo:hi], vi[lo:hi], ur, ui)
+		}
+	}
+	if whole < n {
+		fourierEndsGo(xr[whole:], xi[whole:], yr[whole:], yi[whole:], zr[whole:], zi[whole:], vr[whole:], vi[whole:], ur, ui)
+	}
+}

@@ -2258,3 +2258,175 @@ func Remainder(dst, x, y []float32, most *[16]float32) {
 	copy(dst[whole:], rest0[:])
 	copy(most[n-whole:], mostBefore[n-whole:])
 }
+
+// SquaredDistances adds the squares of the differences of x and each of a, b, c and d to the lanes of toA to toD.
+func SquaredDistances(x, a, b, c, d []float32, toA, toB, toC, toD *[16]float32) {
+	check(len(x), len(a))
+	check(len(x), len(b))
+	check(len(x), len(c))
+	check(len(x), len(d))
+	if active != NEON {
+		squaredDistancesGo(x, a, b, c, d, toA, toB, toC, toD)
+		return
+	}
+	n := len(x)
+	whole := n &^ 15
+	for lo := 0; lo < whole; lo += chunk {
+		hi := min(lo+chunk, whole)
+		squaredDistancesNEON(&x[lo], &a[lo], &b[lo], &c[lo], &d[lo], hi-lo, &toA[0], &toB[0], &toC[0], &toD[0])
+	}
+	if whole == n {
+		return
+	}
+	var rest0 [16]float32
+	copy(rest0[:], x[whole:])
+	var rest1 [16]float32
+	copy(rest1[:], a[whole:])
+	var rest2 [16]float32
+	copy(rest2[:], b[whole:])
+	var rest3 [16]float32
+	copy(rest3[:], c[whole:])
+	var rest4 [16]float32
+	copy(rest4[:], d[whole:])
+	toABefore := *toA
+	toBBefore := *toB
+	toCBefore := *toC
+	toDBefore := *toD
+	squaredDistancesNEON(&rest0[0], &rest1[0], &rest2[0], &rest3[0], &rest4[0], len(rest0), &toA[0], &toB[0], &toC[0], &toD[0])
+	copy(toA[n-whole:], toABefore[n-whole:])
+	copy(toB[n-whole:], toBBefore[n-whole:])
+	copy(toC[n-whole:], toCBefore[n-whole:])
+	copy(toD[n-whole:], toDBefore[n-whole:])
+}
+
+// AbsDistances adds the differences, without their sign, of x and each of a, b, c and d to the lanes of toA to toD.
+func AbsDistances(x, a, b, c, d []float32, toA, toB, toC, toD *[16]float32) {
+	check(len(x), len(a))
+	check(len(x), len(b))
+	check(len(x), len(c))
+	check(len(x), len(d))
+	if active != NEON {
+		absDistancesGo(x, a, b, c, d, toA, toB, toC, toD)
+		return
+	}
+	n := len(x)
+	whole := n &^ 15
+	for lo := 0; lo < whole; lo += chunk {
+		hi := min(lo+chunk, whole)
+		absDistancesNEON(&x[lo], &a[lo], &b[lo], &c[lo], &d[lo], hi-lo, &toA[0], &toB[0], &toC[0], &toD[0])
+	}
+	if whole == n {
+		return
+	}
+	var rest0 [16]float32
+	copy(rest0[:], x[whole:])
+	var rest1 [16]float32
+	copy(rest1[:], a[whole:])
+	var rest2 [16]float32
+	copy(rest2[:], b[whole:])
+	var rest3 [16]float32
+	copy(rest3[:], c[whole:])
+	var rest4 [16]float32
+	copy(rest4[:], d[whole:])
+	toABefore := *toA
+	toBBefore := *toB
+	toCBefore := *toC
+	toDBefore := *toD
+	absDistancesNEON(&rest0[0], &rest1[0], &rest2[0], &rest3[0], &rest4[0], len(rest0), &toA[0], &toB[0], &toC[0], &toD[0])
+	copy(toA[n-whole:], toABefore[n-whole:])
+	copy(toB[n-whole:], toBBefore[n-whole:])
+	copy(toC[n-whole:], toCBefore[n-whole:])
+	copy(toD[n-whole:], toDBefore[n-whole:])
+}
+
+// FourierFours stores a + b + c + d in a, (a - ib - c + id) u in b, (a - b + c - d) v in c and
+// (a + ib - c - id) w in d.
+func FourierFours(ar, ai, br, bi, cr, ci, dr, di []float32, ur, ui, vr, vi, wr, wi float32) {
+	check(len(ar), len(ai))
+	check(len(ar), len(br))
+	check(len(ar), len(bi))
+	check(len(ar), len(cr))
+	check(len(ar), len(ci))
+	check(len(ar), len(dr))
+	check(len(ar), len(di))
+	if active != NEON {
+		fourierFoursGo(ar, ai, br, bi, cr, ci, dr, di, ur, ui, vr, vi, wr, wi)
+		return
+	}
+	n := len(ar)
+	whole := n &^ 15
+	for lo := 0; lo < whole; lo += chunk {
+		hi := min(lo+chunk, whole)
+		fourierFoursNEON(&ar[lo], &ai[lo], &br[lo], &bi[lo], &cr[lo], &ci[lo], &dr[lo], &di[lo], hi-lo, ur, ui, vr, vi, wr, wi)
+	}
+	if whole == n {
+		return
+	}
+	var rest0 [16]float32
+	copy(rest0[:], ar[whole:])
+	var rest1 [16]float32
+	copy(rest1[:], ai[whole:])
+	var rest2 [16]float32
+	copy(rest2[:], br[whole:])
+	var rest3 [16]float32
+	copy(rest3[:], bi[whole:])
+	var rest4 [16]float32
+	copy(rest4[:], cr[whole:])
+	var rest5 [16]float32
+	copy(rest5[:], ci[whole:])
+	var rest6 [16]float32
+	copy(rest6[:], dr[whole:])
+	var rest7 [16]float32
+	copy(rest7[:], di[whole:])
+	fourierFoursNEON(&rest0[0], &rest1[0], &rest2[0], &rest3[0], &rest4[0], &rest5[0], &rest6[0], &rest7[0], len(rest0), ur, ui, vr, vi, wr, wi)
+	copy(ar[whole:], rest0[:])
+	copy(ai[whole:], rest1[:])
+	copy(br[whole:], rest2[:])
+	copy(bi[whole:], rest3[:])
+	copy(cr[whole:], rest4[:])
+	copy(ci[whole:], rest5[:])
+	copy(dr[whole:], rest6[:])
+	copy(di[whole:], rest7[:])
+}
+
+// FourierEnds stores in x and y what a transform has at k and at n - k, where the transform of the
+// pairs of a row of n numbers has z and v; u is exp(-2πi k/n).
+func FourierEnds(xr, xi, yr, yi, zr, zi, vr, vi []float32, ur, ui float32) {
+	check(len(xr), len(xi))
+	check(len(xr), len(yr))
+	check(len(xr), len(yi))
+	check(len(xr), len(zr))
+	check(len(xr), len(zi))
+	check(len(xr), len(vr))
+	check(len(xr), len(vi))
+	if active != NEON {
+		fourierEndsGo(xr, xi, yr, yi, zr, zi, vr, vi, ur, ui)
+		return
+	}
+	n := len(xr)
+	whole := n &^ 15
+	for lo := 0; lo < whole; lo += chunk {
+		hi := min(lo+chunk, whole)
+		fourierEndsNEON(&xr[lo], &xi[lo], &yr[lo], &yi[lo], &zr[lo], &zi[lo], &vr[lo], &vi[lo], hi-lo, ur, ui)
+	}
+	if whole == n {
+		return
+	}
+	var rest0 [16]float32
+	var rest1 [16]float32
+	var rest2 [16]float32
+	var rest3 [16]float32
+	var rest4 [16]float32
+	copy(rest4[:], zr[whole:])
+	var rest5 [16]float32
+	copy(rest5[:], zi[whole:])
+	var rest6 [16]float32
+	copy(rest6[:], vr[whole:])
+	var rest7 [16]float32
+	copy(rest7[:], vi[whole:])
+	fourierEndsNEON(&rest0[0], &rest1[0], &rest2[0], &rest3[0], &rest4[0], &rest5[0], &rest6[0], &rest7[0], len(rest0), ur, ui)
+	copy(xr[whole:], rest0[:])
+	copy(xi[whole:], rest1[:])
+	copy(yr[whole:], rest2[:])
+	copy(yi[whole:], rest3[:])
+}

@@ -599,3 +599,47 @@ func Remainder(dst, x, y []float32, most *[16]float32) {
 	check(len(dst), len(y))
 	remainderGo(dst, x, y, most)
 }
+
+// SquaredDistances adds the squares of the differences of x and each of a, b, c and d to the lanes of toA to toD.
+func SquaredDistances(x, a, b, c, d []float32, toA, toB, toC, toD *[16]float32) {
+	check(len(x), len(a))
+	check(len(x), len(b))
+	check(len(x), len(c))
+	check(len(x), len(d))
+	squaredDistancesGo(x, a, b, c, d, toA, toB, toC, toD)
+}
+
+// AbsDistances adds the differences, without their sign, of x and each of a, b, c and d to the lanes of toA to toD.
+func AbsDistances(x, a, b, c, d []float32, toA, toB, toC, toD *[16]float32) {
+	check(len(x), len(a))
+	check(len(x), len(b))
+	check(len(x), len(c))
+	check(len(x), len(d))
+	absDistancesGo(x, a, b, c, d, toA, toB, toC, toD)
+}
+
+// FourierFours stores a + b + c + d in a, (a - ib - c + id) u in b, (a - b + c - d) v in c and
+// (a + ib - c - id) w in d.
+func FourierFours(ar, ai, br, bi, cr, ci, dr, di []float32, ur, ui, vr, vi, wr, wi float32) {
+	check(len(ar), len(ai))
+	check(len(ar), len(br))
+	check(len(ar), len(bi))
+	check(len(ar), len(cr))
+	check(len(ar), len(ci))
+	check(len(ar), len(dr))
+	check(len(ar), len(di))
+	fourierFoursGo(ar, ai, br, bi, cr, ci, dr, di, ur, ui, vr, vi, wr, wi)
+}
+
+// FourierEnds stores in x and y what a transform has at k and at n - k, where the transform of the
+// pairs of a row of n numbers has z and v; u is exp(-2πi k/n).
+func FourierEnds(xr, xi, yr, yi, zr, zi, vr, vi []float32, ur, ui float32) {
+	check(len(xr), len(xi))
+	check(len(xr), len(yr))
+	check(len(xr), len(yi))
+	check(len(xr), len(zr))
+	check(len(xr), len(zi))
+	check(len(xr), len(vr))
+	check(len(xr), len(vi))
+	fourierEndsGo(xr, xi, yr, yi, zr, zi, vr, vi, ur, ui)
+}

@@ -451,3 +451,23 @@ func fmodNEON(dst *float32, x *float32, y *float32, n int, most *float32)
 //
 //go:noescape
 func remainderNEON(dst *float32, x *float32, y *float32, n int, most *float32)
+
+// squaredDistancesNEON is SquaredDistances of n elements, a multiple of 16.
+//
+//go:noescape
+func squaredDistancesNEON(x *float32, a *float32, b *float32, c *float32, d *float32, n int, toA *float32, toB *float32, toC *float32, toD *float32)
+
+// absDistancesNEON is AbsDistances of n elements, a multiple of 16.
+//
+//go:noescape
+func absDistancesNEON(x *float32, a *float32, b *float32, c *float32, d *float32, n int, toA *float32, toB *float32, toC *float32, toD *float32)
+
+// fourierFoursNEON is FourierFours of n elements, a multiple of 16.
+//
+//go:noescape
+func fourierFoursNEON(ar *float32, ai *float32, br *float32, bi *float32, cr *float32, ci *float32, dr *float32, di *float32, n int, ur float32, ui float32, vr float32, vi float32, wr float32, wi float32)
+
+// fourierEndsNEON is FourierEnds of n elements, a multiple of 16.
+//
+//go:noescape
+func fourierEndsNEON(xr *float32, xi *float32, yr *float32, yi *float32, zr *float32, zi *float32, vr *float32, vi *float32, n int, ur float32, ui float32)

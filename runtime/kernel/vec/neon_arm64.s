@@ -11195,3 +11195,626 @@ loop:
 	MOVD     most+32(FP), R10
 	VST1.P   [V0.S4, V1.S4, V2.S4, V3.S4], 64(R10)
 	RET
+
+// func squaredDistancesNEON(x *float32, a *float32, b *float32, c *float32, d *float32, n int, toA *float32, toB *float32, toC *float32, toD *float32)
+// R0 x, R1 a, R2 b, R3 c, R4 d, R8 what is left, R9 constants. Four elements a register, 4 side by side.
+// V0-V3 toA, V4-V7 toB, V8-V11 toC, V12-V15 toD.
+TEXT ·squaredDistancesNEON(SB), NOSPLIT, $0-80
+	MOVD     x+0(FP), R0
+	MOVD     a+8(FP), R1
+	MOVD     b+16(FP), R2
+	MOVD     c+24(FP), R3
+	MOVD     d+32(FP), R4
+	MOVD     n+40(FP), R8
+	MOVD     $neonConstants<>(SB), R9
+	MOVD     toA+48(FP), R10
+	VLD1.P   64(R10), [V0.S4, V1.S4, V2.S4, V3.S4]
+	MOVD     toB+56(FP), R10
+	VLD1.P   64(R10), [V4.S4, V5.S4, V6.S4, V7.S4]
+	MOVD     toC+64(FP), R10
+	VLD1.P   64(R10), [V8.S4, V9.S4, V10.S4, V11.S4]
+	MOVD     toD+72(FP), R10
+	VLD1.P   64(R10), [V12.S4, V13.S4, V14.S4, V15.S4]
+
+loop:
+	// t0 := x[i]
+	FLDPQ    0(R0), (F16, F17)
+	FLDPQ    32(R0), (F18, F19)
+	// t2 := a[i]
+	FLDPQ    0(R1), (F20, F21)
+	FLDPQ    32(R1), (F22, F23)
+	// t3 := t0 - t2
+	WORD     $0x4eb4d614 // FSUB V20.4S, V16.4S, V20.4S
+	WORD     $0x4eb5d635 // FSUB V21.4S, V17.4S, V21.4S
+	WORD     $0x4eb6d656 // FSUB V22.4S, V18.4S, V22.4S
+	WORD     $0x4eb7d677 // FSUB V23.4S, V19.4S, V23.4S
+	// t4 := fma(t3, t3, toA[i%16])
+	VFMLA    V20.S4, V20.S4, V0.S4
+	VFMLA    V21.S4, V21.S4, V1.S4
+	VFMLA    V22.S4, V22.S4, V2.S4
+	VFMLA    V23.S4, V23.S4, V3.S4
+	// toA[i%16] = t4
+	// t7 := b[i]
+	FLDPQ    0(R2), (F20, F21)
+	FLDPQ    32(R2), (F22, F23)
+	// t8 := t0 - t7
+	WORD     $0x4eb4d614 // FSUB V20.4S, V16.4S, V20.4S
+	WORD     $0x4eb5d635 // FSUB V21.4S, V17.4S, V21.4S
+	WORD     $0x4eb6d656 // FSUB V22.4S, V18.4S, V22.4S
+	WORD     $0x4eb7d677 // FSUB V23.4S, V19.4S, V23.4S
+	// t9 := fma(t8, t8, toB[i%16])
+	VFMLA    V20.S4, V20.S4, V4.S4
+	VFMLA    V21.S4, V21.S4, V5.S4
+	VFMLA    V22.S4, V22.S4, V6.S4
+	VFMLA    V23.S4, V23.S4, V7.S4
+	// toB[i%16] = t9
+	// t12 := c[i]
+	FLDPQ    0(R3), (F20, F21)
+	FLDPQ    32(R3), (F22, F23)
+	// t13 := t0 - t12
+	WORD     $0x4eb4d614 // FSUB V20.4S, V16.4S, V20.4S
+	WORD     $0x4eb5d635 // FSUB V21.4S, V17.4S, V21.4S
+	WORD     $0x4eb6d656 // FSUB V22.4S, V18.4S, V22.4S
+	WORD     $0x4eb7d677 // FSUB V23.4S, V19.4S, V23.4S
+	// t14 := fma(t13, t13, toC[i%16])
+	VFMLA    V20.S4, V20.S4, V8.S4
+	VFMLA    V21.S4, V21.S4, V9.S4
+	VFMLA    V22.S4, V22.S4, V10.S4
+	VFMLA    V23.S4, V23.S4, V11.S4
+	// toC[i%16] = t14
+	// t17 := d[i]
+	FLDPQ    0(R4), (F20, F21)
+	FLDPQ    32(R4), (F22, F23)
+	// t18 := t0 - t17
+	WORD     $0x4eb4d610 // FSUB V16.4S, V16.4S, V20.4S
+	WORD     $0x4eb5d631 // FSUB V17.4S, V17.4S, V21.4S
+	WORD     $0x4eb6d652 // FSUB V18.4S, V18.4S, V22.4S
+	WORD     $0x4eb7d673 // FSUB V19.4S, V19.4S, V23.4S
+	// t19 := fma(t18, t18, toD[i%16])
+	VFMLA    V16.S4, V16.S4, V12.S4
+	VFMLA    V17.S4, V17.S4, V13.S4
+	VFMLA    V18.S4, V18.S4, V14.S4
+	VFMLA    V19.S4, V19.S4, V15.S4
+	// toD[i%16] = t19
+	ADD      $64, R0
+	ADD      $64, R1
+	ADD      $64, R2
+	ADD      $64, R3
+	ADD      $64, R4
+	SUBS     $16, R8, R8
+	BNE      loop
+	MOVD     toA+48(FP), R10
+	VST1.P   [V0.S4, V1.S4, V2.S4, V3.S4], 64(R10)
+	MOVD     toB+56(FP), R10
+	VST1.P   [V4.S4, V5.S4, V6.S4, V7.S4], 64(R10)
+	MOVD     toC+64(FP), R10
+	VST1.P   [V8.S4, V9.S4, V10.S4, V11.S4], 64(R10)
+	MOVD     toD+72(FP), R10
+	VST1.P   [V12.S4, V13.S4, V14.S4, V15.S4], 64(R10)
+	RET
+
+// func absDistancesNEON(x *float32, a *float32, b *float32, c *float32, d *float32, n int, toA *float32, toB *float32, toC *float32, toD *float32)
+// R0 x, R1 a, R2 b, R3 c, R4 d, R8 what is left, R9 constants. Four elements a register, 4 side by side.
+// V0-V3 toA, V4-V7 toB, V8-V11 toC, V12-V15 toD.
+TEXT ·absDistancesNEON(SB), NOSPLIT, $0-80
+	MOVD     x+0(FP), R0
+	MOVD     a+8(FP), R1
+	MOVD     b+16(FP), R2
+	MOVD     c+24(FP), R3
+	MOVD     d+32(FP), R4
+	MOVD     n+40(FP), R8
+	MOVD     $neonConstants<>(SB), R9
+	MOVD     toA+48(FP), R10
+	VLD1.P   64(R10), [V0.S4, V1.S4, V2.S4, V3.S4]
+	MOVD     toB+56(FP), R10
+	VLD1.P   64(R10), [V4.S4, V5.S4, V6.S4, V7.S4]
+	MOVD     toC+64(FP), R10
+	VLD1.P   64(R10), [V8.S4, V9.S4, V10.S4, V11.S4]
+	MOVD     toD+72(FP), R10
+	VLD1.P   64(R10), [V12.S4, V13.S4, V14.S4, V15.S4]
+
+loop:
+	// t0 := x[i]
+	FLDPQ    0(R0), (F16, F17)
+	FLDPQ    32(R0), (F18, F19)
+	// t2 := a[i]
+	FLDPQ    0(R1), (F20, F21)
+	FLDPQ    32(R1), (F22, F23)
+	// t3 := t0 - t2
+	WORD     $0x4eb4d614 // FSUB V20.4S, V16.4S, V20.4S
+	WORD     $0x4eb5d635 // FSUB V21.4S, V17.4S, V21.4S
+	WORD     $0x4eb6d656 // FSUB V22.4S, V18.4S, V22.4S
+	WORD     $0x4eb7d677 // FSUB V23.4S, V19.4S, V23.4S
+	// t4 := math.Float32frombits(math.Float32bits(t3) & 0x7fffffff)
+	WORD     $0x4ea0fa94 // FABS V20.4S, V20.4S
+	WORD     $0x4ea0fab5 // FABS V21.4S, V21.4S
+	WORD     $0x4ea0fad6 // FABS V22.4S, V22.4S
+	WORD     $0x4ea0faf7 // FABS V23.4S, V23.4S
+	// t5 := toA[i%16] + t4
+	WORD     $0x4e34d400 // FADD V0.4S, V0.4S, V20.4S
+	WORD     $0x4e35d421 // FADD V1.4S, V1.4S, V21.4S
+	WORD     $0x4e36d442 // FADD V2.4S, V2.4S, V22.4S
+	WORD     $0x4e37d463 // FADD V3.4S, V3.4S, V23.4S
+	// toA[i%16] = t5
+	// t8 := b[i]
+	FLDPQ    0(R2), (F20, F21)
+	FLDPQ    32(R2), (F22, F23)
+	// t9 := t0 - t8
+	WORD     $0x4eb4d614 // FSUB V20.4S, V16.4S, V20.4S
+	WORD     $0x4eb5d635 // FSUB V21.4S, V17.4S, V21.4S
+	WORD     $0x4eb6d656 // FSUB V22.4S, V18.4S, V22.4S
+	WORD     $0x4eb7d677 // FSUB V23.4S, V19.4S, V23.4S
+	// t10 := math.Float32frombits(math.Float32bits(t9) & 0x7fffffff)
+	WORD     $0x4ea0fa94 // FABS V20.4S, V20.4S
+	WORD     $0x4ea0fab5 // FABS V21.4S, V21.4S
+	WORD     $0x4ea0fad6 // FABS V22.4S, V22.4S
+	WORD     $0x4ea0faf7 // FABS V23.4S, V23.4S
+	// t11 := toB[i%16] + t10
+	WORD     $0x4e34d484 // FADD V4.4S, V4.4S, V20.4S
+	WORD     $0x4e35d4a5 // FADD V5.4S, V5.4S, V21.4S
+	WORD     $0x4e36d4c6 // FADD V6.4S, V6.4S, V22.4S
+	WORD     $0x4e37d4e7 // FADD V7.4S, V7.4S, V23.4S
+	// toB[i%16] = t11
+	// t14 := c[i]
+	FLDPQ    0(R3), (F20, F21)
+	FLDPQ    32(R3), (F22, F23)
+	// t15 := t0 - t14
+	WORD     $0x4eb4d614 // FSUB V20.4S, V16.4S, V20.4S
+	WORD     $0x4eb5d635 // FSUB V21.4S, V17.4S, V21.4S
+	WORD     $0x4eb6d656 // FSUB V22.4S, V18.4S, V22.4S
+	WORD     $0x4eb7d677 // FSUB V23.4S, V19.4S, V23.4S
+	// t16 := math.Float32frombits(math.Float32bits(t15) & 0x7fffffff)
+	WORD     $0x4ea0fa94 // FABS V20.4S, V20.4S
+	WORD     $0x4ea0fab5 // FABS V21.4S, V21.4S
+	WORD     $0x4ea0fad6 // FABS V22.4S, V22.4S
+	WORD     $0x4ea0faf7 // FABS V23.4S, V23.4S
+	// t17 := toC[i%16] + t16
+	WORD     $0x4e34d508 // FADD V8.4S, V8.4S, V20.4S
+	WORD     $0x4e35d529 // FADD V9.4S, V9.4S, V21.4S
+	WORD     $0x4e36d54a // FADD V10.4S, V10.4S, V22.4S
+	WORD     $0x4e37d56b // FADD V11.4S, V11.4S, V23.4S
+	// toC[i%16] = t17
+	// t20 := d[i]
+	FLDPQ    0(R4), (F20, F21)
+	FLDPQ    32(R4), (F22, F23)
+	// t21 := t0 - t20
+	WORD     $0x4eb4d610 // FSUB V16.4S, V16.4S, V20.4S
+	WORD     $0x4eb5d631 // FSUB V17.4S, V17.4S, V21.4S
+	WORD     $0x4eb6d652 // FSUB V18.4S, V18.4S, V22.4S
+	WORD     $0x4eb7d673 // FSUB V19.4S, V19.4S, V23.4S
+	// t22 := math.Float32frombits(math.Float32bits(t21) & 0x7fffffff)
+	WORD     $0x4ea0fa10 // FABS V16.4S, V16.4S
+	WORD     $0x4ea0fa31 // FABS V17.4S, V17.4S
+	WORD     $0x4ea0fa52 // FABS V18.4S, V18.4S
+	WORD     $0x4ea0fa73 // FABS V19.4S, V19.4S
+	// t23 := toD[i%16] + t22
+	WORD     $0x4e30d58c // FADD V12.4S, V12.4S, V16.4S
+	WORD     $0x4e31d5ad // FADD V13.4S, V13.4S, V17.4S
+	WORD     $0x4e32d5ce // FADD V14.4S, V14.4S, V18.4S
+	WORD     $0x4e33d5ef // FADD V15.4S, V15.4S, V19.4S
+	// toD[i%16] = t23
+	ADD      $64, R0
+	ADD      $64, R1
+	ADD      $64, R2
+	ADD      $64, R3
+	ADD      $64, R4
+	SUBS     $16, R8, R8
+	BNE      loop
+	MOVD     toA+48(FP), R10
+	VST1.P   [V0.S4, V1.S4, V2.S4, V3.S4], 64(R10)
+	MOVD     toB+56(FP), R10
+	VST1.P   [V4.S4, V5.S4, V6.S4, V7.S4], 64(R10)
+	MOVD     toC+64(FP), R10
+	VST1.P   [V8.S4, V9.S4, V10.S4, V11.S4], 64(R10)
+	MOVD     toD+72(FP), R10
+	VST1.P   [V12.S4, V13.S4, V14.S4, V15.S4], 64(R10)
+	RET
+
+// func fourierFoursNEON(ar *float32, ai *float32, br *float32, bi *float32, cr *float32, ci *float32, dr *float32, di *float32, n int, ur float32, ui float32, vr float32, vi float32, wr float32, wi float32)
+// R0 ar, R1 ai, R2 br, R3 bi, R4 cr, R5 ci, R6 dr, R7 di, R8 what is left, R9 constants. Four elements a register, 2 side by side.
+// V0 ur, V1 ui, V2 vr, V3 vi, V4 wr, V5 wi.
+TEXT ·fourierFoursNEON(SB), NOSPLIT, $0-96
+	MOVD     ar+0(FP), R0
+	MOVD     ai+8(FP), R1
+	MOVD     br+16(FP), R2
+	MOVD     bi+24(FP), R3
+	MOVD     cr+32(FP), R4
+	MOVD     ci+40(FP), R5
+	MOVD     dr+48(FP), R6
+	MOVD     di+56(FP), R7
+	MOVD     n+64(FP), R8
+	MOVD     $neonConstants<>(SB), R9
+	FMOVS    ur+72(FP), F0
+	VDUP     V0.S[0], V0.S4
+	FMOVS    ui+76(FP), F1
+	VDUP     V1.S[0], V1.S4
+	FMOVS    vr+80(FP), F2
+	VDUP     V2.S[0], V2.S4
+	FMOVS    vi+84(FP), F3
+	VDUP     V3.S[0], V3.S4
+	FMOVS    wr+88(FP), F4
+	VDUP     V4.S[0], V4.S4
+	FMOVS    wi+92(FP), F5
+	VDUP     V5.S[0], V5.S4
+
+loop:
+	// t0 := ar[i]
+	FLDPQ    0(R0), (F6, F7)
+	// t1 := cr[i]
+	FLDPQ    0(R4), (F8, F9)
+	// t2 := t0 + t1
+	WORD     $0x4e28d4ca // FADD V10.4S, V6.4S, V8.4S
+	WORD     $0x4e29d4eb // FADD V11.4S, V7.4S, V9.4S
+	// t3 := t0 - t1
+	WORD     $0x4ea8d4c6 // FSUB V6.4S, V6.4S, V8.4S
+	WORD     $0x4ea9d4e7 // FSUB V7.4S, V7.4S, V9.4S
+	// t4 := ai[i]
+	FLDPQ    0(R1), (F8, F9)
+	// t5 := ci[i]
+	FLDPQ    0(R5), (F12, F13)
+	// t6 := t4 + t5
+	WORD     $0x4e2cd50e // FADD V14.4S, V8.4S, V12.4S
+	WORD     $0x4e2dd52f // FADD V15.4S, V9.4S, V13.4S
+	// t7 := t4 - t5
+	WORD     $0x4eacd508 // FSUB V8.4S, V8.4S, V12.4S
+	WORD     $0x4eadd529 // FSUB V9.4S, V9.4S, V13.4S
+	// t8 := br[i]
+	FLDPQ    0(R2), (F12, F13)
+	// t9 := dr[i]
+	FLDPQ    0(R6), (F16, F17)
+	// t10 := t8 + t9
+	WORD     $0x4e30d592 // FADD V18.4S, V12.4S, V16.4S
+	WORD     $0x4e31d5b3 // FADD V19.4S, V13.4S, V17.4S
+	// t11 := t8 - t9
+	WORD     $0x4eb0d58c // FSUB V12.4S, V12.4S, V16.4S
+	WORD     $0x4eb1d5ad // FSUB V13.4S, V13.4S, V17.4S
+	// t12 := bi[i]
+	FLDPQ    0(R3), (F16, F17)
+	// t13 := di[i]
+	FLDPQ    0(R7), (F20, F21)
+	// t14 := t12 + t13
+	WORD     $0x4e34d616 // FADD V22.4S, V16.4S, V20.4S
+	WORD     $0x4e35d637 // FADD V23.4S, V17.4S, V21.4S
+	// t15 := t12 - t13
+	WORD     $0x4eb4d610 // FSUB V16.4S, V16.4S, V20.4S
+	WORD     $0x4eb5d631 // FSUB V17.4S, V17.4S, V21.4S
+	// t16 := t2 + t10
+	WORD     $0x4e32d554 // FADD V20.4S, V10.4S, V18.4S
+	WORD     $0x4e33d575 // FADD V21.4S, V11.4S, V19.4S
+	// ar[i] = t16
+	FSTPQ    (F20, F21), 0(R0)
+	// t18 := t6 + t14
+	WORD     $0x4e36d5d4 // FADD V20.4S, V14.4S, V22.4S
+	WORD     $0x4e37d5f5 // FADD V21.4S, V15.4S, V23.4S
+	// ai[i] = t18
+	FSTPQ    (F20, F21), 0(R1)
+	// t20 := t2 - t10
+	WORD     $0x4eb2d54a // FSUB V10.4S, V10.4S, V18.4S
+	WORD     $0x4eb3d56b // FSUB V11.4S, V11.4S, V19.4S
+	// t21 := t6 - t14
+	WORD     $0x4eb6d5ce // FSUB V14.4S, V14.4S, V22.4S
+	WORD     $0x4eb7d5ef // FSUB V15.4S, V15.4S, V23.4S
+	// t22 := float32(vr * t20)
+	WORD     $0x6e2adc52 // FMUL V18.4S, V2.4S, V10.4S
+	WORD     $0x6e2bdc53 // FMUL V19.4S, V2.4S, V11.4S
+	// t23 := fma(-vi, t21, t22)
+	VFMLS    V14.S4, V3.S4, V18.S4
+	VFMLS    V15.S4, V3.S4, V19.S4
+	// cr[i] = t23
+	FSTPQ    (F18, F19), 0(R4)
+	// t25 := float32(vr * t21)
+	WORD     $0x6e2edc4e // FMUL V14.4S, V2.4S, V14.4S
+	WORD     $0x6e2fdc4f // FMUL V15.4S, V2.4S, V15.4S
+	// t26 := fma(vi, t20, t25)
+	VFMLA    V10.S4, V3.S4, V14.S4
+	VFMLA    V11.S4, V3.S4, V15.S4
+	// ci[i] = t26
+	FSTPQ    (F14, F15), 0(R5)
+	// t28 := t3 + t15
+	WORD     $0x4e30d4ca // FADD V10.4S, V6.4S, V16.4S
+	WORD     $0x4e31d4eb // FADD V11.4S, V7.4S, V17.4S
+	// t29 := t7 - t11
+	WORD     $0x4eacd50e // FSUB V14.4S, V8.4S, V12.4S
+	WORD     $0x4eadd52f // FSUB V15.4S, V9.4S, V13.4S
+	// t30 := float32(ur * t28)
+	WORD     $0x6e2adc12 // FMUL V18.4S, V0.4S, V10.4S
+	WORD     $0x6e2bdc13 // FMUL V19.4S, V0.4S, V11.4S
+	// t31 := fma(-ui, t29, t30)
+	VFMLS    V14.S4, V1.S4, V18.S4
+	VFMLS    V15.S4, V1.S4, V19.S4
+	// br[i] = t31
+	FSTPQ    (F18, F19), 0(R2)
+	// t33 := float32(ur * t29)
+	WORD     $0x6e2edc0e // FMUL V14.4S, V0.4S, V14.4S
+	WORD     $0x6e2fdc0f // FMUL V15.4S, V0.4S, V15.4S
+	// t34 := fma(ui, t28, t33)
+	VFMLA    V10.S4, V1.S4, V14.S4
+	VFMLA    V11.S4, V1.S4, V15.S4
+	// bi[i] = t34
+	FSTPQ    (F14, F15), 0(R3)
+	// t36 := t3 - t15
+	WORD     $0x4eb0d4c6 // FSUB V6.4S, V6.4S, V16.4S
+	WORD     $0x4eb1d4e7 // FSUB V7.4S, V7.4S, V17.4S
+	// t37 := t7 + t11
+	WORD     $0x4e2cd508 // FADD V8.4S, V8.4S, V12.4S
+	WORD     $0x4e2dd529 // FADD V9.4S, V9.4S, V13.4S
+	// t38 := float32(wr * t36)
+	WORD     $0x6e26dc8a // FMUL V10.4S, V4.4S, V6.4S
+	WORD     $0x6e27dc8b // FMUL V11.4S, V4.4S, V7.4S
+	// t39 := fma(-wi, t37, t38)
+	VFMLS    V8.S4, V5.S4, V10.S4
+	VFMLS    V9.S4, V5.S4, V11.S4
+	// dr[i] = t39
+	FSTPQ    (F10, F11), 0(R6)
+	// t41 := float32(wr * t37)
+	WORD     $0x6e28dc88 // FMUL V8.4S, V4.4S, V8.4S
+	WORD     $0x6e29dc89 // FMUL V9.4S, V4.4S, V9.4S
+	// t42 := fma(wi, t36, t41)
+	VFMLA    V6.S4, V5.S4, V8.S4
+	VFMLA    V7.S4, V5.S4, V9.S4
+	// di[i] = t42
+	FSTPQ    (F8, F9), 0(R7)
+	// t0 := ar[i]
+	FLDPQ    32(R0), (F6, F7)
+	// t1 := cr[i]
+	FLDPQ    32(R4), (F8, F9)
+	// t2 := t0 + t1
+	WORD     $0x4e28d4ca // FADD V10.4S, V6.4S, V8.4S
+	WORD     $0x4e29d4eb // FADD V11.4S, V7.4S, V9.4S
+	// t3 := t0 - t1
+	WORD     $0x4ea8d4c6 // FSUB V6.4S, V6.4S, V8.4S
+	WORD     $0x4ea9d4e7 // FSUB V7.4S, V7.4S, V9.4S
+	// t4 := ai[i]
+	FLDPQ    32(R1), (F8, F9)
+	// t5 := ci[i]
+	FLDPQ    32(R5), (F12, F13)
+	// t6 := t4 + t5
+	WORD     $0x4e2cd50e // FADD V14.4S, V8.4S, V12.4S
+	WORD     $0x4e2dd52f // FADD V15.4S, V9.4S, V13.4S
+	// t7 := t4 - t5
+	WORD     $0x4eacd508 // FSUB V8.4S, V8.4S, V12.4S
+	WORD     $0x4eadd529 // FSUB V9.4S, V9.4S, V13.4S
+	// t8 := br[i]
+	FLDPQ    32(R2), (F12, F13)
+	// t9 := dr[i]
+	FLDPQ    32(R6), (F16, F17)
+	// t10 := t8 + t9
+	WORD     $0x4e30d592 // FADD V18.4S, V12.4S, V16.4S
+	WORD     $0x4e31d5b3 // FADD V19.4S, V13.4S, V17.4S
+	// t11 := t8 - t9
+	WORD     $0x4eb0d58c // FSUB V12.4S, V12.4S, V16.4S
+	WORD     $0x4eb1d5ad // FSUB V13.4S, V13.4S, V17.4S
+	// t12 := bi[i]
+	FLDPQ    32(R3), (F16, F17)
+	// t13 := di[i]
+	FLDPQ    32(R7), (F20, F21)
+	// t14 := t12 + t13
+	WORD     $0x4e34d616 // FADD V22.4S, V16.4S, V20.4S
+	WORD     $0x4e35d637 // FADD V23.4S, V17.4S, V21.4S
+	// t15 := t12 - t13
+	WORD     $0x4eb4d610 // FSUB V16.4S, V16.4S, V20.4S
+	WORD     $0x4eb5d631 // FSUB V17.4S, V17.4S, V21.4S
+	// t16 := t2 + t10
+	WORD     $0x4e32d554 // FADD V20.4S, V10.4S, V18.4S
+	WORD     $0x4e33d575 // FADD V21.4S, V11.4S, V19.4S
+	// ar[i] = t16
+	FSTPQ    (F20, F21), 32(R0)
+	// t18 := t6 + t14
+	WORD     $0x4e36d5d4 // FADD V20.4S, V14.4S, V22.4S
+	WORD     $0x4e37d5f5 // FADD V21.4S, V15.4S, V23.4S
+	// ai[i] = t18
+	FSTPQ    (F20, F21), 32(R1)
+	// t20 := t2 - t10
+	WORD     $0x4eb2d54a // FSUB V10.4S, V10.4S, V18.4S
+	WORD     $0x4eb3d56b // FSUB V11.4S, V11.4S, V19.4S
+	// t21 := t6 - t14
+	WORD     $0x4eb6d5ce // FSUB V14.4S, V14.4S, V22.4S
+	WORD     $0x4eb7d5ef // FSUB V15.4S, V15.4S, V23.4S
+	// t22 := float32(vr * t20)
+	WORD     $0x6e2adc52 // FMUL V18.4S, V2.4S, V10.4S
+	WORD     $0x6e2bdc53 // FMUL V19.4S, V2.4S, V11.4S
+	// t23 := fma(-vi, t21, t22)
+	VFMLS    V14.S4, V3.S4, V18.S4
+	VFMLS    V15.S4, V3.S4, V19.S4
+	// cr[i] = t23
+	FSTPQ    (F18, F19), 32(R4)
+	// t25 := float32(vr * t21)
+	WORD     $0x6e2edc4e // FMUL V14.4S, V2.4S, V14.4S
+	WORD     $0x6e2fdc4f // FMUL V15.4S, V2.4S, V15.4S
+	// t26 := fma(vi, t20, t25)
+	VFMLA    V10.S4, V3.S4, V14.S4
+	VFMLA    V11.S4, V3.S4, V15.S4
+	// ci[i] = t26
+	FSTPQ    (F14, F15), 32(R5)
+	// t28 := t3 + t15
+	WORD     $0x4e30d4ca // FADD V10.4S, V6.4S, V16.4S
+	WORD     $0x4e31d4eb // FADD V11.4S, V7.4S, V17.4S
+	// t29 := t7 - t11
+	WORD     $0x4eacd50e // FSUB V14.4S, V8.4S, V12.4S
+	WORD     $0x4eadd52f // FSUB V15.4S, V9.4S, V13.4S
+	// t30 := float32(ur * t28)
+	WORD     $0x6e2adc12 // FMUL V18.4S, V0.4S, V10.4S
+	WORD     $0x6e2bdc13 // FMUL V19.4S, V0.4S, V11.4S
+	// t31 := fma(-ui, t29, t30)
+	VFMLS    V14.S4, V1.S4, V18.S4
+	VFMLS    V15.S4, V1.S4, V19.S4
+	// br[i] = t31
+	FSTPQ    (F18, F19), 32(R2)
+	// t33 := float32(ur * t29)
+	WORD     $0x6e2edc0e // FMUL V14.4S, V0.4S, V14.4S
+	WORD     $0x6e2fdc0f // FMUL V15.4S, V0.4S, V15.4S
+	// t34 := fma(ui, t28, t33)
+	VFMLA    V10.S4, V1.S4, V14.S4
+	VFMLA    V11.S4, V1.S4, V15.S4
+	// bi[i] = t34
+	FSTPQ    (F14, F15), 32(R3)
+	// t36 := t3 - t15
+	WORD     $0x4eb0d4c6 // FSUB V6.4S, V6.4S, V16.4S
+	WORD     $0x4eb1d4e7 // FSUB V7.4S, V7.4S, V17.4S
+	// t37 := t7 + t11
+	WORD     $0x4e2cd508 // FADD V8.4S, V8.4S, V12.4S
+	WORD     $0x4e2dd529 // FADD V9.4S, V9.4S, V13.4S
+	// t38 := float32(wr * t36)
+	WORD     $0x6e26dc8a // FMUL V10.4S, V4.4S, V6.4S
+	WORD     $0x6e27dc8b // FMUL V11.4S, V4.4S, V7.4S
+	// t39 := fma(-wi, t37, t38)
+	VFMLS    V8.S4, V5.S4, V10.S4
+	VFMLS    V9.S4, V5.S4, V11.S4
+	// dr[i] = t39
+	FSTPQ    (F10, F11), 32(R6)
+	// t41 := float32(wr * t37)
+	WORD     $0x6e28dc88 // FMUL V8.4S, V4.4S, V8.4S
+	WORD     $0x6e29dc89 // FMUL V9.4S, V4.4S, V9.4S
+	// t42 := fma(wi, t36, t41)
+	VFMLA    V6.S4, V5.S4, V8.S4
+	VFMLA    V7.S4, V5.S4, V9.S4
+	// di[i] = t42
+	FSTPQ    (F8, F9), 32(R7)
+	ADD      $64, R0
+	ADD      $64, R1
+	ADD      $64, R2
+	ADD      $64, R3
+	ADD      $64, R4
+	ADD      $64, R5
+	ADD      $64, R6
+	ADD      $64, R7
+	SUBS     $16, R8, R8
+	BNE      loop
+	RET
+
+// func fourierEndsNEON(xr *float32, xi *float32, yr *float32, yi *float32, zr *float32, zi *float32, vr *float32, vi *float32, n int, ur float32, ui float32)
+// R0 xr, R1 xi, R2 yr, R3 yi, R4 zr, R5 zi, R6 vr, R7 vi, R8 what is left, R9 constants. Four elements a register, 4 side by side.
+// V0 ur, V1 ui, V2 float32(0.5).
+TEXT ·fourierEndsNEON(SB), NOSPLIT, $0-80
+	MOVD     xr+0(FP), R0
+	MOVD     xi+8(FP), R1
+	MOVD     yr+16(FP), R2
+	MOVD     yi+24(FP), R3
+	MOVD     zr+32(FP), R4
+	MOVD     zi+40(FP), R5
+	MOVD     vr+48(FP), R6
+	MOVD     vi+56(FP), R7
+	MOVD     n+64(FP), R8
+	MOVD     $neonConstants<>(SB), R9
+	FMOVS    ur+72(FP), F0
+	VDUP     V0.S[0], V0.S4
+	FMOVS    ui+76(FP), F1
+	VDUP     V1.S[0], V1.S4
+	FMOVQ    480(R9), F2
+
+loop:
+	// t0 := zr[i]
+	FLDPQ    0(R4), (F3, F4)
+	FLDPQ    32(R4), (F5, F6)
+	// t1 := zi[i]
+	FLDPQ    0(R5), (F7, F8)
+	FLDPQ    32(R5), (F9, F10)
+	// t2 := vr[i]
+	FLDPQ    0(R6), (F11, F12)
+	FLDPQ    32(R6), (F13, F14)
+	// t3 := vi[i]
+	FLDPQ    0(R7), (F15, F16)
+	FLDPQ    32(R7), (F17, F18)
+	// t4 := t0 + t2
+	WORD     $0x4e2bd473 // FADD V19.4S, V3.4S, V11.4S
+	WORD     $0x4e2cd494 // FADD V20.4S, V4.4S, V12.4S
+	WORD     $0x4e2dd4b5 // FADD V21.4S, V5.4S, V13.4S
+	WORD     $0x4e2ed4d6 // FADD V22.4S, V6.4S, V14.4S
+	// t5 := float32(t4 * float32(0.5))
+	WORD     $0x6e22de73 // FMUL V19.4S, V19.4S, V2.4S
+	WORD     $0x6e22de94 // FMUL V20.4S, V20.4S, V2.4S
+	WORD     $0x6e22deb5 // FMUL V21.4S, V21.4S, V2.4S
+	WORD     $0x6e22ded6 // FMUL V22.4S, V22.4S, V2.4S
+	// t6 := t1 - t3
+	WORD     $0x4eafd4f7 // FSUB V23.4S, V7.4S, V15.4S
+	WORD     $0x4eb0d518 // FSUB V24.4S, V8.4S, V16.4S
+	WORD     $0x4eb1d539 // FSUB V25.4S, V9.4S, V17.4S
+	WORD     $0x4eb2d55a // FSUB V26.4S, V10.4S, V18.4S
+	// t7 := float32(t6 * float32(0.5))
+	WORD     $0x6e22def7 // FMUL V23.4S, V23.4S, V2.4S
+	WORD     $0x6e22df18 // FMUL V24.4S, V24.4S, V2.4S
+	WORD     $0x6e22df39 // FMUL V25.4S, V25.4S, V2.4S
+	WORD     $0x6e22df5a // FMUL V26.4S, V26.4S, V2.4S
+	// t8 := t1 + t3
+	WORD     $0x4e2fd4e7 // FADD V7.4S, V7.4S, V15.4S
+	WORD     $0x4e30d508 // FADD V8.4S, V8.4S, V16.4S
+	WORD     $0x4e31d529 // FADD V9.4S, V9.4S, V17.4S
+	WORD     $0x4e32d54a // FADD V10.4S, V10.4S, V18.4S
+	// t9 := float32(t8 * float32(0.5))
+	WORD     $0x6e22dce7 // FMUL V7.4S, V7.4S, V2.4S
+	WORD     $0x6e22dd08 // FMUL V8.4S, V8.4S, V2.4S
+	WORD     $0x6e22dd29 // FMUL V9.4S, V9.4S, V2.4S
+	WORD     $0x6e22dd4a // FMUL V10.4S, V10.4S, V2.4S
+	// t10 := t2 - t0
+	WORD     $0x4ea3d56b // FSUB V11.4S, V11.4S, V3.4S
+	WORD     $0x4ea4d58c // FSUB V12.4S, V12.4S, V4.4S
+	WORD     $0x4ea5d5ad // FSUB V13.4S, V13.4S, V5.4S
+	WORD     $0x4ea6d5ce // FSUB V14.4S, V14.4S, V6.4S
+	// t11 := float32(t10 * float32(0.5))
+	WORD     $0x6e22dd6b // FMUL V11.4S, V11.4S, V2.4S
+	WORD     $0x6e22dd8c // FMUL V12.4S, V12.4S, V2.4S
+	WORD     $0x6e22ddad // FMUL V13.4S, V13.4S, V2.4S
+	WORD     $0x6e22ddce // FMUL V14.4S, V14.4S, V2.4S
+	// t12 := float32(ur * t9)
+	WORD     $0x6e27dc03 // FMUL V3.4S, V0.4S, V7.4S
+	WORD     $0x6e28dc04 // FMUL V4.4S, V0.4S, V8.4S
+	WORD     $0x6e29dc05 // FMUL V5.4S, V0.4S, V9.4S
+	WORD     $0x6e2adc06 // FMUL V6.4S, V0.4S, V10.4S
+	// t13 := fma(-ui, t11, t12)
+	VFMLS    V11.S4, V1.S4, V3.S4
+	VFMLS    V12.S4, V1.S4, V4.S4
+	VFMLS    V13.S4, V1.S4, V5.S4
+	VFMLS    V14.S4, V1.S4, V6.S4
+	// t14 := float32(ur * t11)
+	WORD     $0x6e2bdc0b // FMUL V11.4S, V0.4S, V11.4S
+	WORD     $0x6e2cdc0c // FMUL V12.4S, V0.4S, V12.4S
+	WORD     $0x6e2ddc0d // FMUL V13.4S, V0.4S, V13.4S
+	WORD     $0x6e2edc0e // FMUL V14.4S, V0.4S, V14.4S
+	// t15 := fma(ui, t9, t14)
+	VFMLA    V7.S4, V1.S4, V11.S4
+	VFMLA    V8.S4, V1.S4, V12.S4
+	VFMLA    V9.S4, V1.S4, V13.S4
+	VFMLA    V10.S4, V1.S4, V14.S4
+	// t16 := t5 + t13
+	WORD     $0x4e23d667 // FADD V7.4S, V19.4S, V3.4S
+	WORD     $0x4e24d688 // FADD V8.4S, V20.4S, V4.4S
+	WORD     $0x4e25d6a9 // FADD V9.4S, V21.4S, V5.4S
+	WORD     $0x4e26d6ca // FADD V10.4S, V22.4S, V6.4S
+	// xr[i] = t16
+	FSTPQ    (F7, F8), 0(R0)
+	FSTPQ    (F9, F10), 32(R0)
+	// t18 := t7 + t15
+	WORD     $0x4e2bd6e7 // FADD V7.4S, V23.4S, V11.4S
+	WORD     $0x4e2cd708 // FADD V8.4S, V24.4S, V12.4S
+	WORD     $0x4e2dd729 // FADD V9.4S, V25.4S, V13.4S
+	WORD     $0x4e2ed74a // FADD V10.4S, V26.4S, V14.4S
+	// xi[i] = t18
+	FSTPQ    (F7, F8), 0(R1)
+	FSTPQ    (F9, F10), 32(R1)
+	// t20 := t5 - t13
+	WORD     $0x4ea3d673 // FSUB V19.4S, V19.4S, V3.4S
+	WORD     $0x4ea4d694 // FSUB V20.4S, V20.4S, V4.4S
+	WORD     $0x4ea5d6b5 // FSUB V21.4S, V21.4S, V5.4S
+	WORD     $0x4ea6d6d6 // FSUB V22.4S, V22.4S, V6.4S
+	// yr[i] = t20
+	FSTPQ    (F19, F20), 0(R2)
+	FSTPQ    (F21, F22), 32(R2)
+	// t22 := t15 - t7
+	WORD     $0x4eb7d56b // FSUB V11.4S, V11.4S, V23.4S
+	WORD     $0x4eb8d58c // FSUB V12.4S, V12.4S, V24.4S
+	WORD     $0x4eb9d5ad // FSUB V13.4S, V13.4S, V25.4S
+	WORD     $0x4ebad5ce // FSUB V14.4S, V14.4S, V26.4S
+	// yi[i] = t22
+	FSTPQ    (F11, F12), 0(R3)
+	FSTPQ    (F13, F14), 32(R3)
+	ADD      $64, R0
+	ADD      $64, R1
+	ADD      $64, R2
+	ADD      $64, R3
+	ADD      $64, R4
+	ADD      $64, R5
+	ADD      $64, R6
+	ADD      $64, R7
+	SUBS     $16, R8, R8
+	BNE      loop
+	RET

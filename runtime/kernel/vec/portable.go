@@ -2025,3 +2025,155 @@ func remainderGo(dst, x, y []float32, most *[16]float32) {
 		most[i%16] = t27
 	}
 }
+
+// squaredDistancesGo is SquaredDistances.
+func squaredDistancesGo(x, a, b, c, d []float32, toA, toB, toC, toD *[16]float32) {
+	a = a[:len(x)]
+	b = b[:len(x)]
+	c = c[:len(x)]
+	d = d[:len(x)]
+	for i := range x {
+		t0 := x[i]
+		t2 := a[i]
+		t3 := t0 - t2
+		t4 := fma(t3, t3, toA[i%16])
+		toA[i%16] = t4
+		t7 := b[i]
+		t8 := t0 - t7
+		t9 := fma(t8, t8, toB[i%16])
+		toB[i%16] = t9
+		t12 := c[i]
+		t13 := t0 - t12
+		t14 := fma(t13, t13, toC[i%16])
+		toC[i%16] = t14
+		t17 := d[i]
+		t18 := t0 - t17
+		t19 := fma(t18, t18, toD[i%16])
+		toD[i%16] = t19
+	}
+}
+
+// absDistancesGo is AbsDistances.
+func absDistancesGo(x, a, b, c, d []float32, toA, toB, toC, toD *[16]float32) {
+	a = a[:len(x)]
+	b = b[:len(x)]
+	c = c[:len(x)]
+	d = d[:len(x)]
+	for i := range x {
+		t0 := x[i]
+		t2 := a[i]
+		t3 := t0 - t2
+		t4 := math.Float32frombits(math.Float32bits(t3) & 0x7fffffff)
+		t5 := toA[i%16] + t4
+		toA[i%16] = t5
+		t8 := b[i]
+		t9 := t0 - t8
+		t10 := math.Float32frombits(math.Float32bits(t9) & 0x7fffffff)
+		t11 := toB[i%16] + t10
+		toB[i%16] = t11
+		t14 := c[i]
+		t15 := t0 - t14
+		t16 := math.Float32frombits(math.Float32bits(t15) & 0x7fffffff)
+		t17 := toC[i%16] + t16
+		toC[i%16] = t17
+		t20 := d[i]
+		t21 := t0 - t20
+		t22 := math.Float32frombits(math.Float32bits(t21) & 0x7fffffff)
+		t23 := toD[i%16] + t22
+		toD[i%16] = t23
+	}
+}
+
+// fourierFoursGo is FourierFours.
+func fourierFoursGo(ar, ai, br, bi, cr, ci, dr, di []float32, ur, ui, vr, vi, wr, wi float32) {
+	ai = ai[:len(ar)]
+	br = br[:len(ar)]
+	bi = bi[:len(ar)]
+	cr = cr[:len(ar)]
+	ci = ci[:len(ar)]
+	dr = dr[:len(ar)]
+	di = di[:len(ar)]
+	for i := range ar {
+		t0 := ar[i]
+		t1 := cr[i]
+		t2 := t0 + t1
+		t3 := t0 - t1
+		t4 := ai[i]
+		t5 := ci[i]
+		t6 := t4 + t5
+		t7 := t4 - t5
+		t8 := br[i]
+		t9 := dr[i]
+		t10 := t8 + t9
+		t11 := t8 - t9
+		t12 := bi[i]
+		t13 := di[i]
+		t14 := t12 + t13
+		t15 := t12 - t13
+		t16 := t2 + t10
+		ar[i] = t16
+		t18 := t6 + t14
+		ai[i] = t18
+		t20 := t2 - t10
+		t21 := t6 - t14
+		t22 := float32(vr * t20)
+		t23 := fma(-vi, t21, t22)
+		cr[i] = t23
+		t25 := float32(vr * t21)
+		t26 := fma(vi, t20, t25)
+		ci[i] = t26
+		t28 := t3 + t15
+		t29 := t7 - t11
+		t30 := float32(ur * t28)
+		t31 := fma(-ui, t29, t30)
+		br[i] = t31
+		t33 := float32(ur * t29)
+		t34 := fma(ui, t28, t33)
+		bi[i] = t34
+		t36 := t3 - t15
+		t37 := t7 + t11
+		t38 := float32(wr * t36)
+		t39 := fma(-wi, t37, t38)
+		dr[i] = t39
+		t41 := float32(wr * t37)
+		t42 := fma(wi, t36, t41)
+		di[i] = t42
+	}
+}
+
+// fourierEndsGo is FourierEnds.
+func fourierEndsGo(xr, xi, yr, yi, zr, zi, vr, vi []float32, ur, ui float32) {
+	xi = xi[:len(xr)]
+	yr = yr[:len(xr)]
+	yi = yi[:len(xr)]
+	zr = zr[:len(xr)]
+	zi = zi[:len(xr)]
+	vr = vr[:len(xr)]
+	vi = vi[:len(xr)]
+	for i := range xr {
+		t0 := zr[i]
+		t1 := zi[i]
+		t2 := vr[i]
+		t3 := vi[i]
+		t4 := t0 + t2
+		t5 := float32(t4 * float32(0.5))
+		t6 := t1 - t3
+		t7 := float32(t6 * float32(0.5))
+		t8 := t1 + t3
+		t9 := float32(t8 * float32(0.5))
+		t10 := t2 - t0
+		t11 := float32(t10 * float32(0.5))
+		t12 := float32(ur * t9)
+		t13 := fma(-ui, t11, t12)
+		t14 := float32(ur * t11)
+		t15 := fma(ui, t9, t14)
+		t16 := t5 + t13
+		xr[i] = t16
+		t18 := t7 + t15
+		xi[i] = t18
+		t20 := t5 - t13
+		yr[i] = t20
+		t22 := t15 - t7
+		yi[i] = t22
+	}
+}

@@ -32,6 +32,7 @@ var all = map[string]any{
 	"Eq": Eq, "Ne": Ne, "Lt": Lt, "Le": Le, "IsNaN": IsNaN, "IsFinite": IsFinite,
 	"Expm1": Expm1, "Log1p": Log1p, "Softplus": Softplus, "Pow": Pow, "Atan2": Atan2,
 	"Sin": Sin, "Cos": Cos, "Tan": Tan, "Fmod": Fmod, "Remainder": Remainder,
+	"SquaredDistances": SquaredDistances, "AbsDistances": AbsDistances, "FourierFours": FourierFours, "FourierEnds": FourierEnds,
 }
 
 // best is the set that the package starts with on this machine.

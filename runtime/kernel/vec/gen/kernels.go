@@ -7,7 +7,7 @@ import (
 
 // kernels returns the kernels of package vec.
 func kernels() []*kernel {
-	all := slices.Concat(unary(), binary(), gradients(), rows(), normalizations(), steps(), moves(), random(), rounding(), comparisons(), powers(), bounded())
+	all := slices.Concat(unary(), binary(), gradients(), rows(), normalizations(), steps(), moves(), random(), rounding(), comparisons(), powers(), bounded(), distances(), transforms())
 	for _, k := range all {
 		k.together = together[k.name]
 	}

@@ -3,7 +3,7 @@
 // AVX-512, in AVX2, in NEON and in Go. So the four compute alike. Where AVX-512 has
 // one instruction for several steps (k.wide), it gives the bits that they give.
 //
-// Functions of one number are in functions.go, kernels in kernels.go. To add a
+// Functions of one number are in functions.go, kernels in kernels.go and its neighbours. To add a
 // kernel, add an entry there and run go generate in the folder of package vec.
 //
 // An expression is a node of a graph (expr.go): an element of an input, a constant, or
