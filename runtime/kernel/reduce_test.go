@@ -143,18 +143,6 @@ func TestSort(t *testing.T) {
 	})
 }
 
-func TestCumSum(t *testing.T) {
-	dst := make([]int64, 4)
-	CumSumTo(dst, []int64{1, 2, 3, 4}, false)
-	if want := []int64{1, 3, 6, 10}; !slices.Equal(dst, want) {
-		t.Errorf("CumSumTo = %v, want %v", dst, want)
-	}
-	CumSumTo(dst, []int64{1, 2, 3, 4}, true)
-	if want := []int64{10, 9, 7, 4}; !slices.Equal(dst, want) {
-		t.Errorf("CumSumTo in reverse = %v, want %v", dst, want)
-	}
-}
-
 func TestByteSum(t *testing.T) {
 	for n := range 3000 {
 		x, want := make([]uint8, n), 0

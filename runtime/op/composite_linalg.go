@@ -41,7 +41,7 @@ var productComposites = []productComposite{
 			if len(x.Shape()) < 2 || len(y.Shape()) < 2 {
 				m.refuse("other", Describe(y)+" with "+Describe(x), "tensors of at least two dims", "")
 			}
-			return m.do("norm", m.Sub(m.column(x, len(x.Shape())-1), m.column(y, len(y.Shape())-2)), m.c.Args[0], IntsN(-1), None)
+			return m.distances(x, y, m.float(0))
 		}},
 	{"addmv", "addmv(c, a, b, beta=1, alpha=1) returns beta * c + alpha * (a @ b) of a matrix a and a vector b.", ">>> addmv(tensor([1]), tensor([[1, 2]]), tensor([3, 4])).tolist()\n[12]", addedTo, [2]int{2, 1}, (*maker).addedProduct},
 	{"baddbmm", "baddbmm(c, a, b, beta=1, alpha=1) returns beta * c + alpha * (a @ b) of batches of matrices.", ">>> baddbmm(ones(1, 1, 1), ones(1, 1, 2), ones(1, 2, 1)).tolist()\n[[[3.0]]]", addedTo, [2]int{3, 3}, (*maker).addedProduct},
@@ -90,6 +90,18 @@ func init() {
 			}
 			return one(m.binary("pow", m.column(m.x(0), len(m.x(0).Shape())), powers))
 		})
+}
+
+// distances returns the p-norms of the differences of the rows of x and of y.
+func (m *maker) distances(x, y *tensor.Tensor, p float64) *tensor.Tensor {
+	rows, columns := len(x.Shape())-2, len(y.Shape())-2
+	all, ok := shape.Broadcast(x.Shape()[:rows], y.Shape()[:columns])
+	if dt := x.DType(); p != 1 && p != 2 || !ok || !dt.IsFloat() || y.DType() != dt || x.Shape()[rows+1] != y.Shape()[columns+1] {
+		return m.do("norm", m.Sub(m.column(x, rows+1), m.column(y, columns)), Float1(p), IntsN(-1), None)
+	}
+	n := len(all)
+	x, y = m.Expand(x, append(all[:n:n], x.Shape()[rows:]...)), m.Expand(y, append(all[:n:n], y.Shape()[columns:]...))
+	return m.do2("distances", x, y, Bool1(p == 1))
 }
 
 // checkDims ends the making unless the two last tensors have that many dims.

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"tpsh/runtime/dtype"
+	"tpsh/runtime/shape"
 	"tpsh/runtime/tensor"
 )
 
@@ -92,7 +93,7 @@ func initOrders() {
 		Doc: "nanquantile(x, q, dim=None, keepdim=False, interpolation=\"linear\") returns quantile of the elements that are not NaN, and NaN where all are.\n>>> tensor([1.0, float(\"nan\"), 3.0]).nanquantile(0.5)\n2.0"},
 		func(m *maker) []*tensor.Tensor { return one(m.quantile(true)) })
 	compositeOf(&Def{Name: "searchsorted", Surface: Function, Params: []Param{{Name: "sorted_sequence", Kind: Tensor, Doc: "a tensor sorted along its last dim"}, {Name: "values", Kind: Operand, Doc: "a tensor or a number"}, {Name: "right", Kind: Bool, Doc: "whether equal ones lie before", Default: Default(None)}},
-		Doc: "searchsorted(sorted_sequence, values, right=False) returns how many elements along the last dim are less than each of values, or with right no greater.\n>>> searchsorted(tensor([1, 3, 5]), tensor([3, 6])).tolist()\n[1, 3]"},
+		Doc: "searchsorted(sorted_sequence, values, right=False) returns how many elements along the last dim are less than each of values, or with right no greater; all, of NaN.\n>>> searchsorted(tensor([1, 3, 5]), tensor([3, 6])).tolist()\n[1, 3]"},
 		func(m *maker) []*tensor.Tensor { return one(m.placesIn(m.x(0), m.x(1), m.bool(0))) })
 	compositeOf(&Def{Name: "bucketize", Surface: Method | Function, Params: []Param{inX, {Name: "boundaries", Kind: Tensor, Doc: "a sorted tensor [n]"}, {Name: "right", Kind: Bool, Doc: "whether equal ones lie before", Default: Default(None)}},
 		Doc: "bucketize(x, boundaries, right=False) returns the number of the bucket between boundaries that each element is in.\n>>> bucketize(tensor([0, 3, 9]), tensor([1, 3, 5])).tolist()\n[0, 1, 3]"},
@@ -280,14 +281,19 @@ func (m *maker) interpolated(x, q *tensor.Tensor, last int, without bool) *tenso
 // placesIn returns how many elements of sorted, along its last dim, lie before
 // each of values.
 func (m *maker) placesIn(sorted, values *tensor.Tensor, right bool) *tensor.Tensor {
-	compare := "lt"
-	if right {
-		compare = "le"
+	dt := promote(m.c.Ctx, sorted, values)
+	sorted, values = m.Cast(sorted.Detach(), dt), m.Cast(m.strong(values, dt).Detach(), dt)
+	if lead := len(sorted.Shape()) - 1; lead > 0 { // each row of values has a row of its own, or all that one row has
+		if len(values.Shape()) == 0 {
+			values = m.column(values, 0)
+		}
+		rows, at := sorted.Shape()[:lead], values.Shape()[:len(values.Shape())-1]
+		all, ok := shape.Broadcast(rows, at)
+		if !ok {
+			m.refuse("values", Describe(values), fmt.Sprintf("shape %v but for the last dim, broadcast", rows), "sorted_sequence is "+Describe(sorted))
+		}
+		sorted = m.Expand(sorted, append(all[:len(all):len(all)], sorted.Shape()[lead]))
+		values = m.Expand(values, append(all[:len(all):len(all)], values.Shape()[len(at)]))
 	}
-	at := m.column(values, len(values.Shape()))
-	if len(sorted.Shape()) > 1 {
-		sorted = m.column(sorted, len(sorted.Shape())-1)
-	}
-	before := m.binary(compare, sorted, at)
-	return m.Sum(m.Cast(before, dtype.Int64), []int{len(before.Shape()) - 1}, false)
+	return m.do2("places_in", sorted, values, Bool1(right))
 }

@@ -2,6 +2,7 @@ package op
 
 import (
 	"fmt"
+	"math"
 
 	"tpsh/runtime/dtype"
 	"tpsh/runtime/shape"
@@ -18,13 +19,16 @@ func init() {
 			if dt := x.DType(); !dt.Differentiable() {
 				x = m.Cast(x, dtype.Int64)
 			}
-			return one(m.scanned(x, m.dim(0, x), m.Mul))
+			if x.DType().IsComplex() {
+				return one(m.scanned(x, m.dim(0, x), m.Mul))
+			}
+			return one(m.do("running_product", x, Int1(m.dim(0, x))))
 		})
 	compositeOf(&Def{Name: "logcumsumexp", Surface: Method | Function, Params: inAlong,
 		Doc: "logcumsumexp(x, dim) returns the logarithms of the sums of exp(x) along dim up to and with each element.\n>>> zeros(2).logcumsumexp(0).tolist()\n[0.0, 0.6931471824645996]"},
 		func(m *maker) []*tensor.Tensor {
 			x := m.floats(m.x(0))
-			return one(m.scanned(x, m.dim(0, x), func(a, b *tensor.Tensor) *tensor.Tensor { return m.Do("logaddexp", []*tensor.Tensor{a, b}) }))
+			return one(m.runningLogs(x, m.dim(0, x)))
 		})
 	for _, name := range []string{"cummax", "cummin"} {
 		least, shows := name == "cummin", "[1.0, 3.0, 3.0]"
@@ -34,7 +38,9 @@ func init() {
 		}
 		compositeOf(&Def{Name: name, Surface: Method | Function, Params: inAlong,
 			Doc: fmt.Sprintf("%s(x, dim) returns (values, indices): the %s element along dim up to and with each, and where the last such is.\nNaN counts as %s.\n>>> tensor([1.0, 3.0, 2.0]).%s(0)[0].tolist()\n%s", name, which, which, name, shows)},
-			func(m *maker) []*tensor.Tensor { return m.runningExtreme(m.x(0), m.dim(0, m.x(0)), least) })
+			func(m *maker) []*tensor.Tensor {
+				return m.all("running_extreme", m.c.In, Int1(m.dim(0, m.x(0))), Bool1(least))
+			})
 	}
 	compositeOf(&Def{Name: "mode", Surface: Method | Function, Params: []Param{inX, inDim("dim", -1), keepdimParam},
 		Doc: "mode(x, dim=-1, keepdim=False) returns (values, indices): the most frequent element along dim, the least of several such, and where it is last.\n>>> tensor([3, 1, 3, 1, 3]).mode()[0].item()\n3"},
@@ -71,33 +77,20 @@ func (m *maker) scanned(x *tensor.Tensor, d int, by func(before, x *tensor.Tenso
 	return x
 }
 
-// runningExtreme returns the greatest, or least, elements of x along d so far and
-// where they are.
-func (m *maker) runningExtreme(x *tensor.Tensor, d int, least bool) []*tensor.Tensor {
-	n := sizeAt(x, d)
-	if len(x.Shape()) == 0 || n <= 1 { // a distributed x has a distributed result
-		return []*tensor.Tensor{m.unary("clone", x), m.Do("zeros_like", one(x), Int1(int(dtype.Int64)))}
+// runningLogs returns the logarithms of the sums of exp(x) along d up to and with each element.
+// The sums are of powers less than 1, x less the greatest so far, and float64: as that grows,
+// what has been added up shrinks with it.
+func (m *maker) runningLogs(x *tensor.Tensor, d int) *tensor.Tensor {
+	if sizeAt(x, d) <= 1 || len(x.Shape()) == 0 {
+		return m.unary("clone", x)
 	}
-	thin := make1s(len(x.Shape()))
-	thin[d] = n
-	where := m.Expand(m.Reshape(m.upTo(n), thin), x.Shape())
-	v := x
-	for k := 1; k < n; k *= 2 {
-		at := func(x *tensor.Tensor, from, size int) *tensor.Tensor {
-			return m.do("narrow", x, Int1(d), Int1(from), Int1(size))
-		}
-		before, now := at(v, 0, n-k), at(v, k, n-k)
-		take := m.binary("ge", now, before)
-		if least {
-			take = m.binary("le", now, before)
-		}
-		if x.DType().IsFloat() {
-			take = m.or(take, m.unary("isnan", now))
-		}
-		v = m.Do("cat", []*tensor.Tensor{at(v, 0, k), m.Where(take, now, before)}, Int1(d))
-		where = m.Do("cat", []*tensor.Tensor{at(where, 0, k), m.Where(take, at(where, k, n-k), at(where, 0, n-k))}, Int1(d))
-	}
-	return []*tensor.Tensor{m.do2("gather", x, where, Int1(d)), where}
+	v := m.wide(x)
+	most := m.all("running_extreme", one(v.Detach()), Int1(d), Bool1(false))[0]
+	less := m.Where(m.unary("isfinite", most), most, number(0))
+	shrink := m.unary("exp", m.Sub(m.displaced(most, d, 1, math.Inf(-1)), less))
+	in64 := func(x *tensor.Tensor) *tensor.Tensor { return m.Cast(x, dtype.Float64) }
+	sums := m.do2("recurrence", in64(m.unary("exp", m.Sub(v, less))), in64(shrink), Int1(d), Bool1(false))
+	return m.Cast(m.Add(less, m.unary("log", m.Cast(sums, v.DType()))), x.DType())
 }
 
 // mostFrequent returns the most frequent elements along a dim: in sorted order,
@@ -132,7 +125,7 @@ func (m *maker) runLengths(x *tensor.Tensor, d int) *tensor.Tensor {
 	thin[d] = n
 	at := m.Expand(m.Reshape(m.upTo(n), thin), x.Shape())
 	begin := m.Where(m.begins(x, d), at, integer(0))
-	return m.Sub(at, m.runningExtreme(begin, d, false)[0])
+	return m.Sub(at, m.all("running_extreme", one(begin), Int1(d), Bool1(false))[0])
 }
 
 // begins returns which elements of x differ from the one before along d.

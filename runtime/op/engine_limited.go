@@ -23,7 +23,7 @@ var float8Also = nameSet("abs", "cat", "eq", "equal", "isfinite", "isnan", "matm
 // ordered are operators that compare integers, or divide them, as int64, which has no
 // room for half of those of uint64.
 var ordered = nameSet("amax", "amin", "argmax", "argmin", "clamp", "clamp_", "element_at", "floordiv", "fmod", "ge", "gt", "le", "lt", "max", "maximum", "min", "minimum", "mod",
-	"relu", "scatter_fold", "sign", "sort", "topk")
+	"places_in", "relu", "running_extreme", "scatter_fold", "sign", "sort", "topk")
 
 // byIndex are operators that an index tensor of another integer dtype belongs to.
 var byIndex = nameSet("index_spread", "scatter_add", "scatter_fold")

@@ -1,11 +1,13 @@
 package op
 
 import (
+	"iter"
 	goruntime "runtime"
 
 	"tpsh/mesh"
 	"tpsh/runtime/dtype"
 	"tpsh/runtime/kernel"
+	"tpsh/runtime/shape"
 	"tpsh/runtime/tensor"
 )
 
@@ -57,31 +59,67 @@ func inferCumSum(c *Call) error {
 }
 
 // runCumSum adds along dim, from the last element to the first if reverse.
-func runCumSum(c *Call, reverse bool) error {
+func runCumSum(c *Call, reverse bool) error { return runScan(c, &kernel.CumSum, reverse) }
+
+// runScan scans along dim, from the last element to the first if reverse.
+func runScan(c *Call, scan *kernel.Scans, reverse bool) error {
 	d, err := c.axis(0, c.In[0].Shape())
 	if err != nil {
 		return err
 	}
-	x, y := lastDim(c.In[0], d), lastDim(c.Out[0], d)
+	x, y := c.In[0], c.Out[0]
 	switch y.DType().Compute() {
 	case dtype.Float32:
-		scanRows(y, x, func(dst, x []float32) { kernel.CumSumTo(dst, x, reverse) })
+		scanAlong(y, x, d, func(dst, x []float32, n, inner int) { scan.F32.To(dst, x, n, inner, reverse) })
 	case dtype.Float64:
-		scanRows(y, x, func(dst, x []float64) { kernel.CumSumTo(dst, x, reverse) })
+		scanAlong(y, x, d, func(dst, x []float64, n, inner int) { scan.F64.To(dst, x, n, inner, reverse) })
 	default:
-		scanRows(y, x, func(dst, x []int64) { kernel.CumSumTo(dst, x, reverse) })
+		scanAlong(y, x, d, func(dst, x []int64, n, inner int) { scan.I64.To(dst, x, n, inner, reverse) })
 	}
 	return nil
 }
 
-// scanRows applies f to every row of x and dst, of one shape.
-func scanRows[T dtype.Number](dst, x *tensor.Tensor, f func(dst, x []T)) {
-	src, out, n := newSource[T](x, x.Shape()), newSink[T](dst), x.Numel()
-	k := x.Shape()[x.Ndim()-1]
-	for lo := 0; lo < n; lo += k {
-		f(out.block(lo, lo+k), src.block(lo, lo+k))
-		out.store(lo, lo+k)
+// tablesAlong returns the tables [n, inner] in which the elements of a tensor of shape s lie,
+// in order, whose columns go along d.
+func tablesAlong(s shape.Shape, d int) (n, inner int) {
+	if len(s) == 0 {
+		return 1, 1
+	}
+	return s[d], s[d+1:].Numel()
+}
+
+// scanAlong applies f to tables of x and dst, of one shape, whose columns go along d: to all at
+// once if they lie so, else to rows along d that are brought together.
+func scanAlong[T dtype.Number](dst, x *tensor.Tensor, d int, f func(dst, x []T, n, inner int)) {
+	n, inner := tablesAlong(x.Shape(), d)
+	if to, ok := direct[T](dst); ok {
+		if from, ok := direct[T](x); ok {
+			f(to, from, n, inner)
+			goruntime.KeepAlive(x)
+			goruntime.KeepAlive(dst)
+			return
+		}
+	}
+	x, dst = lastDim(x, d), lastDim(dst, d)
+	src, out := newSource[T](x, x.Shape()), newSink[T](dst)
+	for lo, hi := range wholeRows(x) {
+		f(out.block(lo, hi), src.block(lo, hi), n, 1)
+		out.store(lo, hi)
 	}
 	goruntime.KeepAlive(x)
 	goruntime.KeepAlive(dst)
+}
+
+// wholeRows yields the first and one past the last element of some whole rows of x, as many as make
+// a block, or one, until all have been.
+func wholeRows(x *tensor.Tensor) iter.Seq2[int, int] {
+	return func(yield func(lo, hi int) bool) {
+		n, all := x.Shape()[x.Ndim()-1], x.Numel()
+		step := n * max(blockSize/max(n, 1), 1)
+		for lo := 0; lo < all; lo += step {
+			if !yield(lo, min(lo+step, all)) {
+				return
+			}
+		}
+	}
 }

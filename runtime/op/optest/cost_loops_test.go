@@ -127,6 +127,10 @@ func init() {
 		k.ops(c.In[0].Numel(), 1) // weights up to each
 		times(c.Spec[0].Shape.Numel(), func() { k.op(); bisect(k, n) })
 	}), "multinomial")
+	addLoop(results(2), "recurrence") // x + a y
+	addLoop(whole(func(k *count, c *op.Call) {
+		times(c.Spec[0].Shape.Numel(), func() { bisect(k, c.In[0].Shape()[c.In[0].Ndim()-1]+1) })
+	}), "places_in")
 }
 
 // merge counts a merge sort of every row: passes over it, in which runs of 1, 2,
@@ -202,6 +206,14 @@ func init() {
 		k.stores(c)
 	}, "addmm")
 	addLoop(whole(contractLoop), "einsum")
+	addLoop(whole(func(k *count, c *op.Call) {
+		for range c.Spec[0].Shape.Numel() {
+			k.ops(c.In[0].Shape()[c.In[0].Ndim()-1], 3) // -, and * or abs; +
+			if c.Args[0].Int == 0 {
+				k.op() // root
+			}
+		}
+	}), "distances")
 }
 
 // contractLoop counts an einsum of plain letters of one or two tensors: the loop

@@ -23,6 +23,9 @@ func init() {
 	addExamples("gather",
 		call(values(3, 4), indices(4, 3, 2), i(1)),
 		call(values(3, 4), indices(3, 5, 2), i(0)))
+	addExamples("places_in",
+		call(values(5), values(2, 3), op.Bool1(false)),
+		call(values(2, 5), values(2, 3), op.Bool1(true)))
 	addExamples("scatter_add",
 		call(values(3, 4), indices(4, 3, 2), values(3, 2), i(1)),
 		call(values(3, 4), indices(3, 5, 2), values(6, 3), i(0)))

@@ -8,6 +8,9 @@ import (
 func init() {
 	f, s := op.Float1, op.Str1
 
+	addExamples("distances",
+		call(values(3, 4), values(2, 4), op.Bool1(false)),
+		call(values(2, 3, 4), values(2, 5, 4), op.Bool1(true)))
 	addExamples("matmul",
 		call(values(2, 3), values(3, 4)),
 		call(values(5, 2, 3), values(3, 4)),

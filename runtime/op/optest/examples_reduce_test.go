@@ -50,6 +50,13 @@ func init() {
 	for _, name := range []string{"cumsum", "cumsum_back"} {
 		addExamples(name, call(values(2, 3), op.Int1(1)), call(values(2, 3, 4), op.Int1(-2)))
 	}
+	addExamples("running_product", call(values(2, 3), op.Int1(1)), call(values(2, 3, 4), op.Int1(-2)))
+	addExamples("running_extreme",
+		call(values(2, 3), op.Int1(1), op.Bool1(false)),
+		call(values(2, 3, 4), op.Int1(-2), op.Bool1(true)))
+	addExamples("recurrence",
+		call(values(2, 3), values(2, 3), op.Int1(1), op.Bool1(false)),
+		call(values(2, 3, 4), values(2, 3, 4), op.Int1(-2), op.Bool1(true)))
 	addExamples("sort",
 		call(values(2, 5)),
 		call(values(3, 4), op.Int1(0), op.Bool1(true)))
