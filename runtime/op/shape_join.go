@@ -14,7 +14,8 @@ func init() {
 		Name:    "cat",
 		Surface: Function,
 		Doc: "cat(tensors, dim=0) returns the tensors joined along dim.\n" +
-			"Their other sizes are equal; dtypes are promoted.\n" +
+			"Their other sizes are equal; dtypes are promoted. A vector without elements may stand\n" +
+			"beside tensors of other dims.\n" +
 			">>> cat([tensor([1, 2]), tensor([3])]).tolist()\n" +
 			"[1, 2, 3]",
 		Params: []Param{
@@ -25,13 +26,19 @@ func init() {
 		Run:   runCat,
 		Reads: ReadsShapes,
 		Grad: func(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor {
-			d, _ := c.Dim(0, c.In[0].Shape())
+			first := joinedFirst(c)
+			d, _ := c.Dim(0, first.Shape())
 			grads, start := make([]*tensor.Tensor, len(c.In)), 0
 			for i, x := range c.In {
-				if x.RequiresGrad() {
+				switch left := x.Ndim() != first.Ndim(); {
+				case x.RequiresGrad() && left:
+					grads[i] = t.Reshape(t.Narrow(dy[0], d, 0, 0), x.Shape())
+				case x.RequiresGrad():
 					grads[i] = t.Narrow(dy[0], d, start, x.Shape()[d])
 				}
-				start += x.Shape()[d]
+				if x.Ndim() == first.Ndim() {
+					start += x.Shape()[d]
+				}
 			}
 			return grads
 		},
@@ -111,30 +118,51 @@ func inferCat(c *Call) error {
 	if len(c.In) == 0 {
 		return c.Bad("tensors", "[]", "at least one tensor", "")
 	}
-	first := c.In[0].Shape()
+	first := joinedFirst(c).Shape()
 	d, err := c.Dim(0, first)
 	if err != nil {
 		return err
 	}
 	dt, out := c.In[0].DType(), slices.Clone(first)
-	for i, x := range c.In[1:] {
+	out[d] = 0
+	for i, x := range c.In {
 		s := x.Shape()
 		dt = dtype.Promote(dt, x.DType())
+		if isBareVector(x) && len(first) != 1 {
+			continue
+		}
 		if len(s) != len(first) || !s[:d].Equal(first[:d]) || !s[d+1:].Equal(first[d+1:]) {
-			return c.Bad("tensors", fmt.Sprintf("%s at index %d", Describe(x), i+1), fmt.Sprintf("the sizes of %s but along dim %d", Describe(c.In[0]), d), "")
+			return c.Bad("tensors", fmt.Sprintf("%s at index %d", Describe(x), i), fmt.Sprintf("the sizes of %s but along dim %d", Describe(joinedFirst(c)), d), "")
 		}
 		out[d] += s[d]
 	}
 	return c.Result(dt, out)
 }
 
+// isBareVector reports whether x is a vector without elements, which PyTorch leaves out where
+// tensors of other dims are joined.
+func isBareVector(x *tensor.Tensor) bool { return x.Ndim() == 1 && x.Numel() == 0 }
+
+// joinedFirst returns the first of the tensors of a cat that says what dims all have.
+func joinedFirst(c *Call) *tensor.Tensor {
+	for _, x := range c.In {
+		if !isBareVector(x) {
+			return x
+		}
+	}
+	return c.In[0]
+}
+
 func runCat(c *Call) error {
-	d, err := c.Dim(0, c.In[0].Shape())
+	d, err := c.Dim(0, c.Out[0].Shape())
 	if err != nil {
 		return err
 	}
 	w := whole(c.Out[0].Shape())
 	for _, x := range c.In {
+		if x.Ndim() != c.Out[0].Ndim() {
+			continue
+		}
 		w.shape = x.Shape()
 		copyInto(w.view(c.Out[0]), x)
 		w.starts[d] += w.shape[d]

@@ -36,17 +36,20 @@ func movedPieces(t *Tape, c *Call) []*tensor.Tensor {
 	return pieces
 }
 
-// joinRows returns the rows of a join of tensors in which dim d of each and the
-// dim of the result that dims gives for it, if not negative, are cut.
-func joinRows(c *Call, dims func(d int) int) []Row {
+// joinRows returns the rows of a join of tensors, all with as many dims as first but those
+// that are left out, in which dim d of each and the dim of the result that dims gives for
+// it, if not negative, are cut.
+func joinRows(c *Call, first *tensor.Tensor, dims func(d int) int) []Row {
 	var rows []Row
-	for d := range c.In[0].Shape() {
+	for d := range first.Shape() {
 		if dims(d) < 0 {
 			continue
 		}
 		row := rowOf(c)
-		for i := range row.In {
-			row.In[i] = mesh.Shard(d)
+		for i, x := range c.In {
+			if x.Ndim() == first.Ndim() {
+				row.In[i] = mesh.Shard(d)
+			}
 		}
 		row.Out[0] = mesh.Shard(dims(d))
 		rows = append(rows, row)
@@ -56,8 +59,9 @@ func joinRows(c *Call, dims func(d int) int) []Row {
 
 // catRows is the rule of cat: all dims but the one it joins along may be cut.
 func catRows(c *Call) []Row {
-	at, _ := c.Dim(0, c.In[0].Shape())
-	return joinRows(c, func(d int) int {
+	first := joinedFirst(c)
+	at, _ := c.Dim(0, first.Shape())
+	return joinRows(c, first, func(d int) int {
 		if d == at {
 			return -1
 		}
@@ -68,7 +72,7 @@ func catRows(c *Call) []Row {
 // stackRows is the rule of stack: every dim may be cut.
 func stackRows(c *Call) []Row {
 	at, _ := newDim(c, 0, c.In[0].Ndim()+1)
-	return joinRows(c, func(d int) int {
+	return joinRows(c, c.In[0], func(d int) int {
 		if d >= at {
 			return d + 1
 		}
@@ -79,15 +83,15 @@ func stackRows(c *Call) []Row {
 // movedCat puts each tensor into zeros of the shape of the result, where the
 // others have nothing.
 func movedCat(t *Tape, c *Call) []*tensor.Tensor {
-	d, _ := c.Dim(0, c.In[0].Shape())
-	out := c.Spec[0]
+	out, first := c.Spec[0], joinedFirst(c)
+	d, _ := c.Dim(0, out.Shape)
 	if out.DType.IsFloat8() {
 		return nil // it is made by adding, which they do not
 	}
 	var y *tensor.Tensor
 	at := make([]int, len(out.Shape))
 	for _, x := range c.In {
-		if x.Numel() == 0 && len(c.In) > 1 && !x.RequiresGrad() { // its gradient, though empty, is not None
+		if x.Numel() == 0 && len(c.In) > 1 && (x.Ndim() != len(out.Shape) || !x.RequiresGrad()) { // its gradient, though empty, is not None
 			continue
 		}
 		part := t.subtensorPut(t.Cast(x, out.DType), out.Shape, slices.Clone(at))
@@ -100,7 +104,7 @@ func movedCat(t *Tape, c *Call) []*tensor.Tensor {
 		}
 	}
 	if y == nil {
-		y = t.Cast(c.In[0], out.DType)
+		y = t.Cast(first, out.DType)
 		y = t.subtensorPut(y, out.Shape, make([]int, len(at)))
 	}
 	return one(y)

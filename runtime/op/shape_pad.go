@@ -17,7 +17,7 @@ func init() {
 			"pad holds how many go before and after the last dim, then the dim before it, and\n" +
 			"so on. They are value, or with mode \"reflect\" those of x mirrored at its ends,\n" +
 			"with \"replicate\" its ends, with \"circular\" those of its other end. A negative\n" +
-			"number takes elements away (mode \"constant\" only).\n" +
+			"number takes elements away; what mode \"circular\" puts around x has none of them.\n" +
 			">>> tensor([1, 2]).pad([1, 2]).tolist()\n" +
 			"[0, 1, 2, 0, 0]",
 		Params: []Param{
@@ -68,8 +68,8 @@ func inferPad(c *Call) error {
 	out := slices.Clone(x.Shape())
 	for d, n := range x.Shape() {
 		lo, hi, rule := before[d], after[d], fmt.Sprintf("dim %d of shape %v", d, x.Shape())
-		if least, most := marginRange(mode, n); min(lo, hi) < least || max(lo, hi) > most {
-			return c.Bad("pad", listText(c.Args[0].Ints), fmt.Sprintf("ints from %d to %d", least, most), rule+", mode \""+mode+"\"")
+		if most := marginMost(mode, n, lo, hi); min(lo, hi) < -n || max(lo, hi) > most {
+			return c.Bad("pad", listText(c.Args[0].Ints), fmt.Sprintf("ints from %d to %d", -n, most), rule+", mode \""+mode+"\"")
 		}
 		if out[d] += lo + hi; out[d] < 0 {
 			return c.Bad("pad", listText(c.Args[0].Ints), "a size of 0 or more", rule)
@@ -81,19 +81,23 @@ func inferPad(c *Call) error {
 // maxMargin bounds what pad adds on one side, so that sizes do not overflow.
 const maxMargin = 1 << 40
 
-// marginRange returns how many elements may be put at one end of a dim of n.
-func marginRange(mode string, n int) (least, most int) {
+// marginMost returns how many elements may be put at one end of a dim of n.
+func marginMost(mode string, n, before, after int) int {
 	switch {
-	case mode == "constant":
-		return -n, maxMargin
 	case mode == "reflect":
-		return 0, max(n-1, 0)
+		return max(n-1, 0)
 	case mode == "circular":
-		return 0, n
-	case n == 0:
-		return 0, 0
+		_, kept := keptOf(n, before, after)
+		return max(kept, 0)
+	case mode == "replicate" && n == 0:
+		return 0
 	}
-	return 0, maxMargin
+	return maxMargin
+}
+
+// keptOf returns how many elements of a dim of n negative margins leave, and the first of them.
+func keptOf(n, before, after int) (first, kept int) {
+	return max(-before, 0), n + min(before, 0) + min(after, 0)
 }
 
 func runPad(c *Call) error {
@@ -129,6 +133,7 @@ func runPad(c *Call) error {
 // marginIndex returns which elements of a dim of n the padded dim holds.
 func (c *Call) marginIndex(t *Tape, n, before, after int) *tensor.Tensor {
 	at := make([]int64, before+n+after)
+	first, kept := keptOf(n, before, after)
 	for i := range at {
 		j := i - before
 		switch c.Args[1].Str {
@@ -139,7 +144,7 @@ func (c *Call) marginIndex(t *Tape, n, before, after int) *tensor.Tensor {
 		case "replicate":
 			j = min(max(j, 0), n-1)
 		case "circular":
-			j = within(j, n)
+			j = first + within(j-first, kept)
 		}
 		at[i] = int64(j)
 	}

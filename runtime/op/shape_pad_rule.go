@@ -58,9 +58,11 @@ func numberIn(dt dtype.DType, v float64) *tensor.Tensor {
 	return tensor.Number(int64(v))
 }
 
-// mirrored returns x with the margins of dim d made of its elements.
+// mirrored returns x with the margins of dim d made of its elements, or taken away.
 func (c *Call) mirrored(t *Tape, x *tensor.Tensor, d, before, after int) *tensor.Tensor {
 	n := x.Shape()[d]
+	first, kept := keptOf(n, before, after)
+	before, after = max(before, 0), max(after, 0)
 	piece := func(start, count int) *tensor.Tensor {
 		lo, size := make([]int, x.Ndim()), slices.Clone(x.Shape())
 		lo[d], size[d] = start, count
@@ -72,6 +74,9 @@ func (c *Call) mirrored(t *Tape, x *tensor.Tensor, d, before, after int) *tensor
 		return t.Expand(piece(start, 1), size)
 	}
 	parts := one(x)
+	if kept != n {
+		parts = one(piece(first, kept))
+	}
 	switch c.Args[1].Str {
 	case "reflect":
 		parts = t.around(parts, before, after,
@@ -82,12 +87,13 @@ func (c *Call) mirrored(t *Tape, x *tensor.Tensor, d, before, after int) *tensor
 			func() *tensor.Tensor { return edge(0, before) },
 			func() *tensor.Tensor { return edge(n-1, after) })
 	case "circular":
+		x, n = parts[0], kept
 		parts = t.around(parts, before, after,
 			func() *tensor.Tensor { return piece(n-before, before) },
 			func() *tensor.Tensor { return piece(0, after) })
 	}
 	if len(parts) == 1 {
-		return x
+		return parts[0]
 	}
 	return t.Do("cat", parts, Int1(d))
 }

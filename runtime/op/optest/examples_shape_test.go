@@ -45,6 +45,7 @@ func init() {
 	addExamples("cat",
 		call(values(2, 3), values(4, 3), i(0)),
 		call(values(2, 3), values(2, 1), values(2, 4), i(-1)),
+		call(values(0), values(2, 3), values(2, 1), i(1)),
 		call(values(3)))
 	addExamples("stack", call(values(2, 3), values(2, 3), i(1)), call(values(2, 3), values(2, 3), i(-1)), call(values(), values()))
 	addExamples("repeat", call(values(2, 3), ints(2, 3)), call(values(2, 3), ints(2, 1, 2)), call(values(3), ints(0)), call(values(), ints()))
@@ -57,7 +58,10 @@ func init() {
 		call(values(2, 3), ints(0, -1, 2, 1), s("constant"), f(3)),
 		call(values(2, 3), ints(2, 1), s("reflect")),
 		call(values(2, 3), ints(2, 1, 0, 3), s("replicate")),
-		call(values(2, 3), ints(2, 1), s("circular")))
+		call(values(2, 3), ints(2, 1), s("circular")),
+		call(values(2, 4), ints(-2, 3), s("reflect")),
+		call(values(2, 4), ints(2, -1, -2, 3), s("replicate")),
+		call(values(2, 4), ints(-1, 2), s("circular")))
 
 	addExamples("zeros", call(ints(2, 3)), call(ints(), i(int(dtype.Int64))))
 	addExamples("ones", call(ints(2, 3)), call(ints(4), i(int(dtype.Bool))))

@@ -68,7 +68,7 @@ func TestPad(t *testing.T) {
 		{of("pad", v, op.IntsN(-3, 1)), "int64(1,)[0]"},
 		{of("pad", v, op.IntsN(-2, -2)), `pad: for parameter "pad": got [-2, -2], want a size of 0 or more (dim 0 of shape (3,))`},
 		{of("pad", v, op.IntsN(2, 2), op.Str1("reflect")), "int64(7,)[3 2 1 2 3 2 1]"},
-		{of("pad", v, op.IntsN(3, 0), op.Str1("reflect")), `pad: for parameter "pad": got [3, 0], want ints from 0 to 2 (dim 0 of shape (3,), mode "reflect")`},
+		{of("pad", v, op.IntsN(3, 0), op.Str1("reflect")), `pad: for parameter "pad": got [3, 0], want ints from -3 to 2 (dim 0 of shape (3,), mode "reflect")`},
 		{of("pad", v, op.IntsN(1, 4), op.Str1("replicate")), "int64(8,)[1 1 2 3 3 3 3 3]"},
 		{of("pad", v, op.IntsN(2, 3), op.Str1("circular")), "int64(8,)[2 3 1 2 3 1 2 3]"},
 		{of("pad", x, op.IntsN(1, 1, 1, 0), op.Str1("circular")), "float16(3, 5)[6 4 5 6 4 3 1 2 3 1 6 4 5 6 4]"},
