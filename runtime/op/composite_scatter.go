@@ -3,6 +3,7 @@ package op
 import (
 	"fmt"
 
+	"tpsh/runtime/dtype"
 	"tpsh/runtime/shape"
 	"tpsh/runtime/tensor"
 )
@@ -12,7 +13,7 @@ func init() {
 		Doc: "scatter(x, dim, index, src) returns a copy of x with elements of src: each at its place but with the index of dim that index gives; of equal places the last wins.\n" +
 			"index has as many dims as x, is no larger than src, and no larger than x but along dim.\n" +
 			">>> zeros(3).scatter(0, tensor([2, 0]), tensor([1.0, 2.0])).tolist()\n[2.0, 0.0, 1.0]",
-		Params: []Param{inX, {Name: "dim", Kind: Dim, Doc: "the dim to index"}, {Name: "index", Kind: Tensor, Doc: "an int64 or int32 tensor"}, {Name: "src", Kind: Operand, Doc: "a tensor of x's dtype, or a number"}}},
+		Params: []Param{inX, {Name: "dim", Kind: Dim, Doc: "the dim to index"}, {Name: "index", Kind: Tensor, Doc: "an integer tensor"}, {Name: "src", Kind: Operand, Doc: "a tensor of x's dtype, or a number"}}},
 		func(m *maker) []*tensor.Tensor { return one(m.scattered(m.x(0), m.x(1), m.x(2), m.dim(0, m.x(0)))) })
 }
 
@@ -46,7 +47,8 @@ func (m *maker) scatteredFlat(x, index, src *tensor.Tensor, d int) *tensor.Tenso
 	s, is := x.Shape(), index.Shape()
 	m.do2("gather", x, index, Int1(d)) // refuses what is out of range
 	n := s[d]
-	at := m.Where(m.less(index, integer(0)), m.Add(index, integer(n)), index)
+	at := m.Cast(index, dtype.Int64)
+	at = m.Where(m.less(at, integer(0)), m.Add(at, integer(n)), at)
 	at = m.Mul(at, integer(s.Strides()[d]))
 	for e := range s {
 		if e != d {

@@ -19,7 +19,7 @@ func init() {
 		Doc: "scatter_reduce(x, dim, index, src, reduce, include_self=True) returns a copy of x in which elements that index names are reduced with those of src: each at its place but with the index of dim that index gives.\n" +
 			"Of them, " + how + ".\nindex has as many dims as x, is no larger than src, and no larger than x but along dim.\n" +
 			">>> zeros(3).scatter_reduce(0, tensor([2, 0, 2]), tensor([1.0, 2.0, 5.0]), reduce=\"amax\").tolist()\n[2.0, 0.0, 5.0]",
-		Params: append([]Param{inX, {Name: "dim", Kind: Dim, Doc: "the dim to index"}, {Name: "index", Kind: Tensor, Doc: "an int64 or int32 tensor"}, {Name: "src", Kind: Tensor, Doc: "a tensor of x's dtype"}}, last...)},
+		Params: append([]Param{inX, {Name: "dim", Kind: Dim, Doc: "the dim to index"}, {Name: "index", Kind: Tensor, Doc: "an integer tensor"}, {Name: "src", Kind: Tensor, Doc: "a tensor of x's dtype"}}, last...)},
 		func(m *maker) []*tensor.Tensor {
 			return one(m.scatterReduced(m.x(0), m.x(1), m.x(2), m.dim(0, m.x(0)), m.c.Args[1].Str, m.bool(2)))
 		})
@@ -42,7 +42,7 @@ func init() {
 		func(m *maker) []*tensor.Tensor { return one(m.putAt(m.x(0), m.x(1), m.x(2), m.bool(0))) })
 	compositeOf(&Def{Name: "masked_scatter", Surface: Method | Function,
 		Doc: "masked_scatter(x, mask, source) returns a copy of x in which the elements where mask is true are those of source, in order.\n" +
-			"mask is broadcast to x; source has at least as many elements as mask has true ones.\n" +
+			"mask and x are broadcast with each other; source has at least as many elements as mask has true ones.\n" +
 			">>> zeros(4).masked_scatter(tensor([True, False, True, False]), tensor([1.0, 2.0, 3.0])).tolist()\n[1.0, 0.0, 2.0, 0.0]",
 		Params: []Param{inX, {Name: "mask", Kind: Tensor, Doc: "a bool tensor"}, {Name: "source", Kind: Tensor, Doc: "a tensor of x's dtype"}}},
 		func(m *maker) []*tensor.Tensor { return one(m.maskedScatter(m.x(0), m.x(1), m.x(2))) })
@@ -81,7 +81,7 @@ func (m *maker) scatterReduced(x, index, src *tensor.Tensor, d int, how string, 
 func (m *maker) putAt(x, index, source *tensor.Tensor, add bool) *tensor.Tensor {
 	s := x.Shape()
 	flat := shape.Shape{index.Numel()}
-	if _, ok := shape.Broadcast(source.Shape(), index.Shape()); !ok && source.Numel() == index.Numel() {
+	if source.Numel() == index.Numel() && !source.Weak() {
 		source = m.Reshape(source, index.Shape())
 	}
 	if b, ok := shape.Broadcast(source.Shape(), index.Shape()); !ok || !b.Equal(index.Shape()) {
@@ -112,10 +112,10 @@ func (m *maker) maskedScatter(x, mask, source *tensor.Tensor) *tensor.Tensor {
 		m.refuse("source", Describe(source), fmt.Sprintf("dtype %v", x.DType()), "x is "+Describe(x))
 	}
 	s, ok := shape.Broadcast(mask.Shape(), x.Shape())
-	if !ok || !s.Equal(x.Shape()) {
-		m.refuse("mask", Describe(mask), fmt.Sprintf("a shape that broadcasts to %v", x.Shape()), "x is "+Describe(x))
+	if !ok {
+		m.refuse("mask", Describe(mask), fmt.Sprintf("a shape that broadcasts with %v", x.Shape()), "x is "+Describe(x))
 	}
-	mask = m.Expand(mask, s)
+	mask, x = m.Expand(mask, s), m.Expand(x, s)
 	if x.Numel() == 0 {
 		return m.unary("clone", x)
 	}

@@ -13,19 +13,22 @@ func init() {
 		Surface: Method,
 		Doc: "gather(x, dim, index) returns elements of x: for each of index the one at its place, but with that index of dim.\n" +
 			"index has as many dims as x and is no larger but along dim. Negative indices count\n" +
-			"from the end.\n" +
+			"from the end. An index without elements may be of any shape.\n" +
 			">>> tensor([[1, 2], [3, 4]]).gather(1, tensor([[0, 0], [1, 0]])).tolist()\n" +
 			"[[1, 1], [4, 3]]",
 		Params: []Param{
 			{Name: "x", Kind: Tensor, Doc: "a tensor"},
 			{Name: "dim", Kind: Dim, Doc: "the dim to index"},
-			{Name: "index", Kind: Tensor, Doc: "an int64 or int32 tensor"},
+			{Name: "index", Kind: Tensor, Doc: "an integer tensor"},
 		},
 		Infer: inferGather,
 		Run:   runGather,
 		Reads: ReadsInputs,
 		Grad: func(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor {
 			zeros := t.Do("zeros_like", c.In[:1], Int1(int(dy[0].DType())))
+			if dy[0].Numel() == 0 {
+				return []*tensor.Tensor{zeros, nil}
+			}
 			return []*tensor.Tensor{t.Do("scatter_add", []*tensor.Tensor{zeros, c.In[1], dy[0]}, c.Args...), nil}
 		},
 
@@ -46,7 +49,7 @@ func init() {
 		Params: []Param{
 			{Name: "x", Kind: Tensor, Doc: "a tensor of numbers"},
 			{Name: "dim", Kind: Dim, Doc: "the dim to index"},
-			{Name: "index", Kind: Tensor, Doc: "an int64 or int32 tensor"},
+			{Name: "index", Kind: Tensor, Doc: "an integer tensor"},
 			{Name: "src", Kind: Tensor, Doc: "a tensor of x's dtype"},
 		},
 		Infer: inferScatterAdd,
@@ -83,13 +86,19 @@ func inferAlong(c *Call) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	if err := c.checkIndex("index", index, index.Ndim()); err != nil {
+	if err := c.checkInts("index", index); err != nil {
 		return 0, err
 	}
 	return d, checkAlong(c, c.InName(0), x, index, d)
 }
 
 func inferGather(c *Call) error {
+	if index := c.In[1]; index.Numel() == 0 && index.DType().IsInt() {
+		if _, err := c.axis(0, c.In[0].Shape()); err != nil {
+			return err
+		}
+		return c.Result(c.In[0].DType(), index.Shape())
+	}
 	if _, err := inferAlong(c); err != nil {
 		return err
 	}
@@ -97,6 +106,9 @@ func inferGather(c *Call) error {
 }
 
 func runGather(c *Call) error {
+	if c.Out[0].Numel() == 0 {
+		return nil
+	}
 	d, err := c.Dim(0, c.In[0].Shape())
 	if err != nil {
 		return err

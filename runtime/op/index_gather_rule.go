@@ -10,6 +10,9 @@ import (
 // those of x that are as large, and those of x.
 func gatherRows(c *Call) []Row {
 	s, is := c.In[0].Shape(), c.In[1].Shape()
+	if len(s) != len(is) { // of an index without elements
+		return nil
+	}
 	at, _ := c.Dim(0, s)
 	var rows []Row
 	for d := range s {

@@ -21,7 +21,7 @@ func init() {
 		Params: []Param{
 			{Name: "x", Kind: Tensor, Doc: "a tensor of numbers"},
 			{Name: "dim", Kind: Dim, Doc: "the dim to index"},
-			{Name: "index", Kind: Tensor, Doc: "an int64 or int32 tensor"},
+			{Name: "index", Kind: Tensor, Doc: "an integer tensor"},
 			{Name: "src", Kind: Tensor, Doc: "a tensor of x's dtype"},
 			{Name: "reduce", Kind: Choice, Doc: "how", Choices: []string{"prod", "amax", "amin"}},
 			{Name: "include_self", Kind: Bool, Doc: "whether x has a part"},

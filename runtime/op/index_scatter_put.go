@@ -12,7 +12,7 @@ func init() {
 		Name:    "scatter_put",
 		Surface: Internal,
 		Doc:     "scatter_put(x, dim, index, src) returns a copy of x with src, of the shape of index: each element at its place but with the index of dim that index gives; of equal places the last wins.",
-		Params:  []Param{inX, {Name: "dim", Kind: Dim, Doc: "the dim to index"}, {Name: "index", Kind: Tensor, Doc: "an int64 or int32 tensor"}, {Name: "src", Kind: Tensor, Doc: "a tensor of x's dtype"}},
+		Params:  []Param{inX, {Name: "dim", Kind: Dim, Doc: "the dim to index"}, {Name: "index", Kind: Tensor, Doc: "an integer tensor"}, {Name: "src", Kind: Tensor, Doc: "a tensor of x's dtype"}},
 		Infer: func(c *Call) error {
 			if _, err := inferAlong(c); err != nil {
 				return err

@@ -1,6 +1,9 @@
 package optest
 
-import "tpsh/runtime/op"
+import (
+	"tpsh/runtime/dtype"
+	"tpsh/runtime/op"
+)
 
 func init() {
 	const counted = "as many elements as there are true ones"
@@ -22,7 +25,8 @@ func init() {
 		call(values(2, 3), indices(3, 2), number(7), i(1)))
 	addExamples("gather",
 		call(values(3, 4), indices(4, 3, 2), i(1)),
-		call(values(3, 4), indices(3, 5, 2), i(0)))
+		call(values(3, 4), indices(3, 5, 2), i(0)),
+		call(values(3, 4), literal(dtype.Uint8, []int{2, 3}, 0, 3, 1, 2, 2, 0), i(1)))
 	addExamples("places_in",
 		call(values(5), values(2, 3), op.Bool1(false)),
 		call(values(2, 5), values(2, 3), op.Bool1(true)))
