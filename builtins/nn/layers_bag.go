@@ -18,7 +18,7 @@ var (
 func init() {
 	builtins.Register(&builtins.Row{
 		Name: "nn.EmbeddingBag",
-		Doc: "EmbeddingBag(num_embeddings, embedding_dim, mode=\"mean\", include_last_offset=False, padding_idx=None, max_norm=None, norm_type=2.0, dtype=None) returns a module that maps bags of integers to the mean, sum or maximum of those rows of weight.\n" +
+		Doc: "EmbeddingBag(num_embeddings, embedding_dim, mode=\"mean\", include_last_offset=False, padding_idx=None, max_norm=None, norm_type=2.0, scale_grad_by_freq=False, sparse=False, dtype=None) returns a module that maps bags of integers to the mean, sum or maximum of those rows of weight.\n" +
 			"A call m(input, offsets=None, per_sample_weights=None) takes what F.embedding_bag takes.\n" +
 			"weight [num_embeddings, embedding_dim] is drawn from the normal distribution. Row\n" +
 			"padding_idx, from the end if negative, is zeros and counts as not there. " + docDType + "\n" +
@@ -26,7 +26,7 @@ func init() {
 		Fn: newEmbeddingBag,
 	}, &builtins.Row{
 		Name: "nn.EmbeddingBag.from_pretrained", Static: true,
-		Doc: "from_pretrained(embeddings, freeze=True, mode=\"mean\", include_last_offset=False, padding_idx=None, max_norm=None, norm_type=2.0) returns an EmbeddingBag whose weight is a tensor [n, dim], on its storage, and without freeze requires grad.\n" +
+		Doc: "from_pretrained(embeddings, freeze=True, mode=\"mean\", include_last_offset=False, padding_idx=None, max_norm=None, norm_type=2.0, scale_grad_by_freq=False, sparse=False) returns an EmbeddingBag whose weight is a tensor [n, dim], on its storage, and without freeze requires grad.\n" +
 			">>> nn.EmbeddingBag.from_pretrained(tensor([[1.0, 2.0], [3.0, 4.0]]))(tensor([[0, 1]])).tolist()\n[[2.0, 3.0]]",
 		Fn: bagged,
 	}, &builtins.Row{
@@ -48,8 +48,8 @@ func newEmbeddingBag(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, a
 		rows    = newRowLimits()
 		dt      arg.OptDType
 	)
-	if err := arg.Unpack(b.Name(), args, kwargs, "num_embeddings", &n, "embedding_dim", &dim, "mode?", &mode,
-		"include_last_offset?", &last, "padding_idx?", &padding, "max_norm?", &rows.norm, "norm_type?", &rows.order, "dtype?", &dt); err != nil {
+	pairs := append([]any{"num_embeddings", &n, "embedding_dim", &dim, "mode?", &mode, "include_last_offset?", &last, "padding_idx?", &padding}, rows.pairs()...)
+	if err := arg.Unpack(b.Name(), args, kwargs, append(pairs, "dtype?", &dt)...); err != nil {
 		return nil, err
 	}
 	if err := builtins.CheckChoice(b.Name(), "mode", "embedding_bag", mode); err != nil {
@@ -76,7 +76,8 @@ func bagged(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starl
 		padding arg.OptInt
 		rows    = newRowLimits()
 	)
-	if err := arg.Unpack(b.Name(), args, kwargs, "embeddings", &x, "freeze?", &freeze, "mode?", &mode, "include_last_offset?", &last, "padding_idx?", &padding, "max_norm?", &rows.norm, "norm_type?", &rows.order); err != nil {
+	pairs := append([]any{"embeddings", &x, "freeze?", &freeze, "mode?", &mode, "include_last_offset?", &last, "padding_idx?", &padding}, rows.pairs()...)
+	if err := arg.Unpack(b.Name(), args, kwargs, pairs...); err != nil {
 		return nil, err
 	}
 	if err := builtins.CheckChoice(b.Name(), "mode", "embedding_bag", mode); err != nil {
@@ -109,7 +110,7 @@ func runEmbeddingBag(m *Module, _ *starlark.Thread, args starlark.Tuple, kwargs 
 	if err != nil {
 		return nil, err
 	}
-	return builtins.CallF(m.env, "embedding_bag", starlark.Tuple{input, weight, offsets, m.Get("mode"), samples, m.Get("include_last_offset"), m.Get("padding_idx"), m.Get("max_norm"), m.Get("norm_type")}, nil)
+	return builtins.CallF(m.env, "embedding_bag", starlark.Tuple{input, weight, offsets, m.Get("mode"), samples, m.Get("include_last_offset"), m.Get("padding_idx"), m.Get("max_norm"), m.Get("norm_type"), m.Get("scale_grad_by_freq")}, nil)
 }
 
 func newBilinear(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {

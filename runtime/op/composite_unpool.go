@@ -21,6 +21,7 @@ func init() {
 			Name: fmt.Sprintf("max_unpool%dd", n), Surface: Namespace,
 			Doc: fmt.Sprintf("max_unpool%dd(x, indices, kernel_size, stride=None, padding=0, output_size=None) returns zeros with the elements of x [n, c, ..] at places that indices gives, as max_pool%dd with return_indices does.\n"+
 				"output_size is the size of what was pooled, with or without n and c, or if it is None the least that the windows fill.\n"+
+				"Of equal places the last wins; each element has the gradient of its place.\n"+
 				">>> F.max_unpool%dd(*F.max_pool%dd(tensor([1.0, 3.0, 2.0, 4.0]).reshape(%s), %s, return_indices=True), %s).flatten().tolist()\n[0.0, 3.0, 0.0, 4.0]",
 				n, n, n, n, onesText(n), pairText(n), pairText(n)),
 			Params: []Param{inX, {Name: "indices", Kind: Tensor, Doc: "an int64 tensor of the shape of x"}, inKernel, ownStride, inPadding, {Name: "output_size", Kind: Dims, Doc: "sizes, or None", Default: Default(None)}},
@@ -32,7 +33,7 @@ func init() {
 			Doc: fmt.Sprintf("fractional_max_pool%dd(x, kernel_size, output_size=None, output_ratio=None, return_indices=False, _random_samples=None) returns the greatest elements of windows over the last %s of x [n, c, ..], whose places are drawn: they are as far apart as output_size, or output_ratio of the size of x, needs, rounded up or down at random (Graham 2014).\n"+
 				"It is one draw, of %d numbers for each channel, unless these are given. With return_indices it also returns where each element lies in its channel, counted in row-major order.\n"+
 				">>> F.fractional_max_pool%dd(ones(1, 1%s), 2, output_size=2).shape\n(1, 1%s)", n, dimsText(n), n, n, fours(n), twos(n)),
-			Params: []Param{inX, inKernel, {Name: "output_size", Kind: Dims, Doc: "sizes, or None", Default: Default(None)}, {Name: "output_ratio", Kind: OptFloat, Doc: "a number between 0 and 1, instead", Default: Default(None)},
+			Params: []Param{inX, inKernel, {Name: "output_size", Kind: Dims, Doc: "sizes, or None", Default: Default(None)}, {Name: "output_ratio", Kind: OptFloats, Doc: "a number between 0 and 1, or one for each dim, instead", Default: Default(None)},
 				inIndices, {Name: "_random_samples", Kind: OptTensor, Doc: fmt.Sprintf("numbers from 0 to 1 [n, c, %d], or None", n), Default: Default(None)}},
 		}, func(m *maker) []*tensor.Tensor { return m.fractionalPool(n) })
 	}
@@ -133,10 +134,8 @@ func (m *maker) unpooled(n int) *tensor.Tensor {
 		}
 		copy(s[2:], given)
 	}
-	inside := s[2:].Numel()
 	flat := func(x *tensor.Tensor) *tensor.Tensor { return m.do("flatten", x, Int1(2), Int1(-1)) }
-	zeros := m.Do("zeros", nil, IntsN(s[0], s[1], inside), Int1(int(x.DType())))
-	y := m.scattered(zeros, flat(index), flat(x), 2)
+	y := m.do2("unpool_put", flat(x), flat(index), Int1(s[2:].Numel()))
 	return m.unbatched(m.Reshape(y, s), alone)
 }
 
@@ -217,13 +216,16 @@ func (m *maker) fractionalSizes(s shape.Shape, n int) []int {
 	if m.c.Args[1].Set {
 		return m.spread(1, n, 1)
 	}
-	ratio := m.float(2)
-	if !(ratio > 0 && ratio < 1) {
-		m.refuse("output_ratio", fmt.Sprint(ratio), "a number between 0 and 1", "")
+	ratios := m.c.Args[2].Floats
+	if len(ratios) == 1 {
+		ratios = slices.Repeat(ratios, n)
+	}
+	if len(ratios) != n || slices.ContainsFunc(ratios, func(r float64) bool { return !(r > 0 && r < 1) }) {
+		m.refuse("output_ratio", fmt.Sprint(ratios), fmt.Sprintf("a number between 0 and 1, or %d of them", n), "")
 	}
 	out := make([]int, n)
 	for i, size := range s {
-		out[i] = int(float64(size) * ratio)
+		out[i] = int(float64(size) * ratios[i])
 	}
 	return out
 }

@@ -14,7 +14,7 @@ import (
 var limitedMoves = nameSet("T", "at", "causal_like", "chunk", "clone", "contiguous", "copy", "copy_", "embedding", "empty_like", "expand", "fill", "fill_",
 	"blank_beside", "flatten", "flip", "flip_mirrored", "full", "full_like", "gather", "getitem", "index", "index_copy", "index_put", "index_put_", "index_select", "keep_like", "masked_fill",
 	"lattice_view", "masked_select", "mirror_blocks", "narrow", "nonzero", "ones", "ones_like", "pad", "permute", "region_get", "region_set", "region_spread", "repeat", "reshape", "roll",
-	"scatter_put", "select", "setitem", "setitem_", "settle", "slice", "split", "squeeze", "to", "transpose", "tril", "triu", "unsqueeze", "window_get", "window_put",
+	"scatter_put", "select", "setitem", "setitem_", "settle", "slice", "split", "squeeze", "to", "transpose", "tril", "triu", "unpool_put", "unsqueeze", "window_get", "window_put",
 	"zero", "zero_", "zeros", "zeros_like")
 
 // float8Also are further operators that take floats of 8 bits.

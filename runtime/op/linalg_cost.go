@@ -57,8 +57,8 @@ func rowsProductCost(c *Call) Cost {
 
 // linearCost: the bias is added to the product.
 func linearCost(c *Call) Cost {
-	s := c.Spec[0].Shape
-	k := c.productCost(Product{1, s[:len(s)-1].Numel(), s[len(s)-1], c.In[1].Shape()[1]})
+	s, xs, ws := c.Spec[0].Shape, c.In[0].Shape(), c.In[1].Shape()
+	k := c.productCost(Product{1, xs[:len(xs)-1].Numel(), ws[:len(ws)-1].Numel(), ws[len(ws)-1]})
 	if c.In[2] != nil {
 		k.FLOPs += int64(s.Numel())
 	}

@@ -96,11 +96,12 @@ func matmulRows(c *Call) []Row {
 // bias.
 func linearRows(c *Call) []Row {
 	lead := dimLetters(c.In[0].Ndim() - 1)
-	in := []string{lead + "k", "nk", ""}
+	n := "n"[2-c.In[1].Ndim():] // none of a vector of weights
+	in := []string{lead + "k", n + "k", ""}
 	if c.In[2] != nil {
-		in[2] = "n"
+		in[2] = n
 	}
-	return withAddend(letterRows(c, in, lead+"n"), 2)
+	return withAddend(letterRows(c, in, lead+n), 2)
 }
 
 // addmmRows is the rule of addmm: where the product is summands, so is c.

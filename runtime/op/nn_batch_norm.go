@@ -21,7 +21,8 @@ func init() {
 			"over the other dims, and the running mean and variance, unless None, are changed in\n" +
 			"place: to (1 - momentum) of themselves and momentum of this batch's, the variance\n" +
 			"with one less in its divisor. Otherwise the running mean is subtracted and the root\n" +
-			"of the running variance divides.\n" +
+			"of the running variance divides. Where x has no elements, which may then have one dim,\n" +
+			"nothing is changed.\n" +
 			">>> F.batch_norm(tensor([[1.0], [3.0]]), None, None, training=True, eps=0.0)\n" +
 			"[[-1.]\n" +
 			" [ 1.]]",
@@ -56,12 +57,13 @@ const (
 func inferBatchNorm(c *Call) error {
 	x := c.In[bnX]
 	s := x.Shape()
-	if !x.DType().IsFloat() || len(s) < 2 {
+	if !x.DType().IsFloat() || len(s) < 2 && s.Numel() > 0 {
 		return c.Bad("x", Describe(x), "a float tensor [n, c] or [n, c, d1, ...]", "")
 	}
+	channels := channelCount(s)
 	for i, w := range c.In[1:] {
-		if w != nil && (!w.DType().IsFloat() || !w.Shape().Equal(shape.Shape{s[1]})) {
-			return c.Bad(c.InName(i+1), Describe(w), fmt.Sprintf("a float tensor of shape (%d,)", s[1]), "one element for each channel of x")
+		if w != nil && (!w.DType().IsFloat() || !w.Shape().Equal(shape.Shape{channels})) {
+			return c.Bad(c.InName(i+1), Describe(w), fmt.Sprintf("a float tensor of shape (%d,)", channels), "one element for each channel of x")
 		}
 	}
 	training := c.Args[0].Int != 0
@@ -75,10 +77,18 @@ func inferBatchNorm(c *Call) error {
 			}
 		}
 	}
-	if m := s.Numel() / max(s[1], 1); training && m == 1 {
+	if m := s.Numel() / max(channels, 1); training && m == 1 {
 		return c.Bad("x", Describe(x), "more than one element in a channel", "in training")
 	}
 	return c.Result(promote(c.Ctx, x, c.In[bnWeight], c.In[bnBias]), s)
+}
+
+// channelCount returns how many channels a tensor of shape s has: the size of dim 1.
+func channelCount(s shape.Shape) int {
+	if len(s) < 2 {
+		return 0
+	}
+	return s[1]
 }
 
 // checkWritable returns an error if running statistic i may not be changed.
@@ -101,6 +111,9 @@ func channelRows(x *tensor.Tensor) *tensor.Tensor {
 }
 
 func runBatchNorm(c *Call) error {
+	if c.Out[0].Numel() == 0 {
+		return nil
+	}
 	if c.Out[0].DType() == dtype.Float64 {
 		return batchNorm[float64](c)
 	}
@@ -210,6 +223,15 @@ func batchNormGrad(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor {
 	x, g := t.wide(c.In[bnX]), t.wide(dy[0])
 	s := x.Shape()
 	dx := make([]*tensor.Tensor, 5)
+	if x.Numel() == 0 {
+		dx[bnX] = g
+		for _, i := range []int{bnWeight, bnBias} {
+			if w := c.In[i]; w != nil {
+				dx[i] = t.Do("zeros_like", one(w), Int1(int(w.DType())))
+			}
+		}
+		return dx
+	}
 	if c.In[bnBias] != nil {
 		dx[bnBias] = t.channelSum(g)
 	}

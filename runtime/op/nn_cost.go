@@ -78,7 +78,10 @@ func normalizeGradsCost(c *Call) Cost {
 // batchNormCost: in training the mean and the variance of each channel, and seven
 // operations that move the running ones.
 func batchNormCost(c *Call) Cost {
-	n, channels := c.In[bnX].Numel(), c.In[bnX].Shape()[1]
+	n, channels := c.In[bnX].Numel(), channelCount(c.In[bnX].Shape())
+	if n == 0 {
+		return c.costs(0)
+	}
 	if c.Args[0].Int == 0 {
 		return c.costs(3*n + 3*channels)
 	}

@@ -14,12 +14,13 @@ func init() {
 	register(&Def{
 		Name:    "embedding_bag",
 		Surface: Namespace,
-		Doc: "embedding_bag(x, weight, offsets=None, mode=\"mean\", per_sample_weights=None, include_last_offset=False, padding_idx=None, max_norm=None, norm_type=2.0) returns for each bag of row numbers the mean, sum or maximum of those rows of weight.\n" +
+		Doc: "embedding_bag(x, weight, offsets=None, mode=\"mean\", per_sample_weights=None, include_last_offset=False, padding_idx=None, max_norm=None, norm_type=2.0, scale_grad_by_freq=False, sparse=False) returns for each bag of row numbers the mean, sum or maximum of those rows of weight.\n" +
 			"Each row of x [b, n] is a bag; or x [n] is cut into bags that begin at offsets [b].\n" +
 			"weight [m, d] gives [b, d]. An empty bag gives zeros, and padding_idx counts as not\n" +
 			"there. per_sample_weights, of the shape of x, multiply the rows of a sum. With max_norm\n" +
 			"rows that x names and whose norm of order norm_type is greater are first scaled to it,\n" +
-			"in weight itself, which is not recorded.\n" +
+			"in weight itself, which is not recorded. scale_grad_by_freq divides the gradient of a row\n" +
+			"by how often x names it, not with mode \"max\". Gradients are dense, whatever sparse says.\n" +
 			">>> F.embedding_bag(tensor([0, 2, 1]), tensor([[1.0], [2.0], [3.0]]), tensor([0, 2]))\n" +
 			"[[2.]\n" +
 			" [2.]]",
@@ -33,6 +34,8 @@ func init() {
 			{Name: "padding_idx", Kind: OptInt, Doc: "a row that does not count, from the end if negative, or None", Default: Default(None)},
 			{Name: "max_norm", Kind: OptFloat, Doc: "the greatest norm of a row that x names, or None", Default: Default(None)},
 			{Name: "norm_type", Kind: Float, Doc: "the order of that norm", Default: Default(Float1(2))},
+			{Name: "scale_grad_by_freq", Kind: Bool, Doc: "whether to divide gradients by frequency", Default: Default(Bool1(false))},
+			{Name: "sparse", Kind: Bool, Doc: "accepted for programs written for PyTorch; it changes nothing", Default: Default(Bool1(false))},
 		},
 		Infer:  inferEmbeddingBag,
 		Before: func(t *Tape, c *Call) { limitRows(t, c.In[0], c.In[1], c.Args[3], c.Args[4]) },
@@ -62,6 +65,9 @@ func inferEmbeddingBag(c *Call) error {
 		if !samples.DType().IsFloat() || !samples.Shape().Equal(x.Shape()) {
 			return c.Bad("per_sample_weights", Describe(samples), "a float tensor of shape "+x.Shape().String(), "that of x")
 		}
+	}
+	if c.Args[0].Str == "max" && c.Args[5].Int != 0 {
+		return c.Bad("scale_grad_by_freq", "True", "False", "mode \"max\"")
 	}
 	bags, err := c.bagCount(x, offsets, c.Args[1].Int != 0)
 	if err != nil {

@@ -180,6 +180,10 @@ func embeddingBagGrad(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor {
 		}
 		rows = t.Mul(rows, t.column(t.wide(samples), x.Ndim()))
 	}
+	if byFreq := c.Args[5]; byFreq.Int != 0 {
+		scale := t.Do("embedding_scale", one(x), Int1(w.Shape()[0]), None, byFreq)
+		rows = t.Mul(rows, t.column(t.Cast(scale, g.DType()), x.Ndim()))
+	}
 	dx[1] = t.addRows(rows, x, w.Shape()[0], t.like(w))
 	return dx
 }

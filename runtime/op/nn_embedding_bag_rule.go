@@ -124,7 +124,7 @@ func embeddingBagLocal(b *Blocks) ([]*tensor.Tensor, error) {
 	if mode == "max" {
 		reduce = mode
 	}
-	y := b.T.Do("embedding_bag", []*tensor.Tensor{b.ints(p.ids), b.X[1], b.ints(p.offsets), samples}, Str1(reduce), Bool1(true), None, None, Float1(2))
+	y := b.T.Do("embedding_bag", []*tensor.Tensor{b.ints(p.ids), b.X[1], b.ints(p.offsets), samples}, Str1(reduce), Bool1(true), None, None, Float1(2), Bool1(false), Bool1(false))
 	switch mode {
 	case "mean":
 		counts := make([]float64, len(p.counts))

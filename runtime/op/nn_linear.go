@@ -3,6 +3,7 @@ package op
 import (
 	"fmt"
 	goruntime "runtime"
+	"slices"
 
 	"tpsh/runtime/dtype"
 	"tpsh/runtime/kernel"
@@ -15,13 +16,13 @@ func init() {
 		Name:    "linear",
 		Surface: Namespace,
 		Doc: "linear(x, weight, bias=None) returns the matrix product of x and the transposed weight, plus bias.\n" +
-			"[..., k] by [n, k] gives [..., n].\n" +
+			"[..., k] by [n, k] gives [..., n], and by [k] gives [...].\n" +
 			">>> F.linear(tensor([[1.0, 2.0]]), tensor([[3.0, 4.0]]), tensor([0.5]))\n" +
 			"[[11.5]]",
 		Params: []Param{
 			{Name: "x", Kind: Tensor, Doc: "a tensor [..., k], not of bools"},
-			{Name: "weight", Kind: Tensor, Doc: "a tensor [n, k], not of bools"},
-			{Name: "bias", Kind: OptTensor, Doc: "a tensor [n], or None", Default: Default(None)},
+			{Name: "weight", Kind: Tensor, Doc: "a tensor [n, k] or [k], not of bools"},
+			{Name: "bias", Kind: OptTensor, Doc: "a tensor [n], with a weight [k] one of shape (), or None", Default: Default(None)},
 		},
 		Infer:  inferLinear,
 		Run:    runLinear,
@@ -45,15 +46,13 @@ func inferLinear(c *Call) error {
 	if len(s) == 0 {
 		return c.Bad("x", Describe(x), "a tensor [..., k]", "")
 	}
-	if k := s[len(s)-1]; len(ws) != 2 || ws[1] != k {
+	if k := s[len(s)-1]; len(ws) < 1 || len(ws) > 2 || ws[len(ws)-1] != k {
 		return c.Bad("weight", Describe(w), fmt.Sprintf("%v[n, %d]", w.DType(), k), "x is "+Describe(x))
 	}
-	if b != nil && !b.Shape().Equal(ws[:1]) {
-		return c.Bad("bias", Describe(b), fmt.Sprintf("%v[%d]", b.DType(), ws[0]), "weight is "+Describe(w))
+	if own := ws[:len(ws)-1]; b != nil && !b.Shape().Equal(own) {
+		return c.Bad("bias", Describe(b), fmt.Sprintf("%v[%s]", b.DType(), own.Join()), "weight is "+Describe(w))
 	}
-	out := append(shape.Shape{}, s...)
-	out[len(s)-1] = ws[0]
-	return c.Result(promote(c.Ctx, c.In...), out)
+	return c.Result(promote(c.Ctx, c.In...), slices.Concat(s[:len(s)-1], ws[:len(ws)-1]))
 }
 
 func runLinear(c *Call) error {
@@ -62,7 +61,10 @@ func runLinear(c *Call) error {
 	if err != nil {
 		return err
 	}
-	turned := w.View(shape.Shape{w.Shape()[1], w.Shape()[0]}, []int{w.Strides()[1], w.Strides()[0]}, w.Offset())
+	turned := w
+	if w.Ndim() == 2 {
+		turned = w.View(shape.Shape{w.Shape()[1], w.Shape()[0]}, []int{w.Strides()[1], w.Strides()[0]}, w.Offset())
+	}
 	if err := productOf(c.In[0], turned).into(c, out.room); err != nil {
 		return err
 	}
@@ -73,10 +75,12 @@ func runLinear(c *Call) error {
 	return nil
 }
 
-// addRow adds the vector b to every row of the contiguous y, a tensor of a dtype
+// addRow adds the vector b, or the number, to every row of the contiguous y, a tensor of a dtype
 // that is computed in.
 func addRow(y, b *tensor.Tensor) {
 	switch {
+	case b.Ndim() == 0:
+		addTo(y, y, b)
 	case y.DType() == dtype.Float32 && b.DType() == dtype.Float32 && b.Contiguous():
 		addRows(y, b, kernel.Add.F32)
 	case y.DType() == dtype.Float64 && b.DType() == dtype.Float64 && b.Contiguous():
@@ -112,15 +116,22 @@ func addTo(dst, x, y *tensor.Tensor) {
 }
 
 // linearGrad is dx = dy weight, dweight = dyᵀ x and dbias = Σ dy, the dims in
-// front of the last taken as one.
+// front of the last taken as one. A vector of weights is a matrix of one row.
 func linearGrad(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor {
-	x, w, b := c.In[0], c.In[1], c.In[2]
+	x, w, b, g := c.In[0], c.In[1], c.In[2], dy[0]
 	dx := make([]*tensor.Tensor, 3)
+	if w.Ndim() == 1 {
+		g = t.column(g, g.Ndim())
+	}
 	if x.RequiresGrad() {
-		dx[0] = t.MatMul(dy[0], w)
+		rows := w
+		if w.Ndim() == 1 {
+			rows = t.column(w, 0)
+		}
+		dx[0] = t.MatMul(g, rows)
 	}
 	if w.RequiresGrad() {
-		dx[1] = t.rowsProduct(dy[0], x)
+		dx[1] = t.Reshape(t.rowsProduct(g, x), w.Shape())
 	}
 	if b != nil && b.RequiresGrad() {
 		dx[2] = t.SumTo(dy[0], b.Shape())

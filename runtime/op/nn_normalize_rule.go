@@ -166,6 +166,9 @@ func composeBatchNorm(t *Tape, c *Call) []*tensor.Tensor {
 	if c.Args[0].Int == 0 {
 		return nil
 	}
+	if c.In[bnX].Numel() == 0 {
+		return one(t.Cast(t.unary("clone", c.In[bnX]), c.Spec[0].DType))
+	}
 	x := t.wide(t.settled(c.In[bnX]))
 	s := x.Shape()
 	dims := lastDims(s, len(s))
@@ -183,12 +186,13 @@ func composeBatchNorm(t *Tape, c *Call) []*tensor.Tensor {
 	return one(t.Cast(y, promote(c.Ctx, c.In[bnX], c.In[bnWeight], c.In[bnBias])))
 }
 
-// moveRunning moves input i of c, if there is one, towards batch [1, c, 1, ...].
-// It takes no part in differentiation.
+// moveRunning moves input i of c, if there is one, by a share of Args[1] towards
+// batch [1, c, 1, ...]. It takes no part in differentiation.
 func (t *Tape) moveRunning(c *Call, i int, batch *tensor.Tensor) {
 	if c.In[i] == nil {
 		return
 	}
 	running, momentum := c.In[i].Detach(), c.Args[1].Float
-	t.Do("combine_", []*tensor.Tensor{running, t.Reshape(batch.Detach(), running.Shape())}, Float1(1-momentum), Float1(momentum))
+	batch = t.Cast(t.Reshape(batch.Detach(), running.Shape()), running.DType())
+	t.Do("combine_", []*tensor.Tensor{running, batch}, Float1(1-momentum), Float1(momentum))
 }

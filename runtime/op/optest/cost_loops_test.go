@@ -22,7 +22,7 @@ func init() {
 	addLoop(written(0), "blank_beside", "zeros", "ones", "empty", "full", "eye", "zeros_like", "ones_like", "empty_like", "full_like", "zero", "fill")
 	addLoop(written(1), "rand", "randn", "rand_like", "randn_like", "randint", "randperm", "keep_like", "causal_like")
 	addLoop(written(2), "arange", "linspace") // start + i step
-	addLoop(results(0), "clone", "flip", "roll", "tril", "triu", "cat", "stack", "repeat", "pad", "window_put", "region_set", "region_spread",
+	addLoop(results(0), "clone", "flip", "roll", "tril", "triu", "cat", "stack", "repeat", "pad", "unpool_put", "window_put", "region_set", "region_spread",
 		"masked_select", "nonzero", "index_copy", "latest", "one_hot", "bag_of")
 	addLoop(picked, "index", "index_select", "gather", "window_get")
 	addLoop(func(k *count, c *op.Call) {
@@ -160,7 +160,8 @@ func init() {
 	}), "matmul", "dot")
 	addLoop(whole(func(k *count, c *op.Call) {
 		for range c.Spec[0].Shape.Numel() {
-			times(c.In[1].Shape()[1], k.fma)
+			ws := c.In[1].Shape()
+			times(ws[len(ws)-1], k.fma)
 			if c.In[2] != nil {
 				k.op()
 			}

@@ -121,7 +121,12 @@ func init() {
 	addExamples("linear",
 		call(values(3, 4), values(2, 4), none()),
 		call(values(2, 3, 4), values(5, 4), values(5)),
-		call(values(4), values(2, 4), values(2)))
+		call(values(4), values(2, 4), values(2)),
+		call(values(2, 3, 4), values(4), values()),
+		call(values(3, 4), values(4), none()))
+	addExamples("unpool_put",
+		call(values(2, 3, 4), literal(dtype.Int64, []int{2, 3, 4}, 0, 1, 2, 3, 5, 4, 3, 0, 1, 3, 5, 2, 0, 1, 2, 3, 5, 4, 3, 0, 1, 3, 5, 2), i(6)),
+		call(values(1, 2, 3), indices(2, 1, 2, 3), i(2)).notSmooth("what is replaced has a gradient"))
 	addExamples("embedding",
 		call(indices(5, 2, 4), values(5, 3)),
 		call(indices(5, 7), values(5, 3), i(-1), none1, f(2), b(true)).notSmooth("gradients are scaled by frequency"))
@@ -138,7 +143,8 @@ func init() {
 		call(indices(5, 7), values(5, 3), literal(dtype.Int64, []int{3}, 0, 2, 2), none(), s("sum"), b(false), i(1)),
 		call(indices(5, 7), values(5, 3), literal(dtype.Int64, []int{3}, 0, 2, 7), none(), s("max"), b(true)),
 		call(indices(5, 7), values(5, 3), literal(dtype.Int32, []int{2}, 0, 3), values(7), s("sum")),
-		call(indices(5, 2, 4), values(5, 3), none(), values(2, 4), s("sum"), b(false), i(-2)))
+		call(indices(5, 2, 4), values(5, 3), none(), values(2, 4), s("sum"), b(false), i(-2)),
+		call(indices(5, 7), values(5, 3), literal(dtype.Int64, []int{3}, 0, 2, 2), none(), s("mean"), b(false), i(2), none1, f(2), b(true)).notSmooth("gradients are scaled by frequency"))
 	addExamples("bag_of", call(literal(dtype.Int64, []int{3}, 0, 2, 2), i(5), b(false)), call(literal(dtype.Int32, []int{3}, 0, 2, 5), i(5), b(true)))
 	addExamples("bag_first",
 		call(indices(5, 2, 4), values(5, 3), none(), values(2, 3), b(false), none1),

@@ -56,8 +56,7 @@ var absent = []struct{ names, why string }{
 	{"`torch.Tensor.chalf`", "complex32: complex numbers are of two float32 or two float64 here"},
 	{"`torch.sparse.mm`, `torch.sparse.sampled_addmm`, `torch.Tensor.to_sparse`", "sparse tensors: all tensors here are dense"},
 	{"`torch.hash_tensor`", "a hash of the bits as PyTorch defines it; equal() compares tensors"},
-	{"`torch.Tensor.resize_`, `torch.Tensor.resize_as_`", "storage that changes its size under views; new_empty and reshape make tensors of other sizes"},
-	{"`torch.ops.aten._flash_attention_forward`, `_efficient_attention_forward`, `_scaled_dot_product_flash_attention_for_cpu`, `_safe_softmax`", "steps of scaled_dot_product_attention, which is one operator here"},
+	{"`torch.ops.aten._flash_attention_forward`, `_efficient_attention_forward`, `_scaled_dot_product_flash_attention_for_cpu`", "steps of scaled_dot_product_attention, which is one operator here"},
 	{"`torch.histogramdd`", "not yet: histogram counts along one dim"},
 }
 

@@ -31,6 +31,7 @@ var mayGather = map[string]string{
 	"fft_parts":          "along the transformed dim, where there is no other to cut",
 	"scatter_fold":       "along the indexed dim: every part of src may belong to any part of x",
 	"scatter_put":        "along the indexed dim: scatter flattens x then",
+	"unpool_put":         "along the places: an element may belong anywhere in its channel",
 	"one_hot":            "without num_classes: there are as many as the largest index needs",
 	"multinomial":        "along the categories: each draw depends on all of them",
 	"latest":             "of equal indices the last wins, whichever rank has it",
