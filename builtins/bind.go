@@ -197,7 +197,7 @@ func (b *binding) result(self *Tensor, out []*tensor.Tensor) (starlark.Value, er
 		}
 		return starlark.NewList(list), nil
 	}
-	if len(out) > 1 {
+	if len(out) > 1 || b.tuple {
 		tuple := make(starlark.Tuple, len(out))
 		for i, t := range out {
 			tuple[i] = b.env.Wrap(t)
@@ -229,6 +229,7 @@ type binding struct {
 	asked    []asked
 	does     *op.Def          // what is applied to in and args
 	done     []*tensor.Tensor // the result, if an extra has made it already
+	tuple    bool             // which is one, however many tensors it has
 
 	varying []varyingArg // those that have not been settled
 }
@@ -357,7 +358,9 @@ func (b *binding) set(i int, v starlark.Value) error {
 	}
 	switch p.Kind {
 	case op.Tensor:
-		b.in[p.at], err = ToTensor(v)
+		if b.in[p.at], err = ToTensor(v); err != nil && p.OrInts && IsList(v) {
+			b.in[p.at], err = intsTensor(b.env, v)
+		}
 	case op.OptTensor:
 		if v != starlark.None {
 			b.in[p.at], err = ToTensor(v)

@@ -8,7 +8,9 @@ import (
 	"go.starlark.net/starlark"
 
 	"tpsh/builtins/arg"
+	"tpsh/runtime/dtype"
 	"tpsh/runtime/op"
+	"tpsh/runtime/shape"
 	"tpsh/runtime/tensor"
 )
 
@@ -21,6 +23,19 @@ func ToTensor(v starlark.Value) (*tensor.Tensor, error) {
 		return nil, arg.Bad(v, "a tensor", "== compares the values themselves; .eq() compares element by element")
 	}
 	return nil, arg.Bad(v, "a tensor", "")
+}
+
+// intsTensor returns v, a list or tuple of ints, as an int64 tensor.
+func intsTensor(e *Env, v starlark.Value) (*tensor.Tensor, error) {
+	list, err := arg.ToInts(v)
+	if err != nil {
+		return nil, err
+	}
+	elems := make([]int64, len(list))
+	for i, n := range list {
+		elems[i] = int64(n)
+	}
+	return op.FromInts(e.Runtime.Ops(), dtype.Int64, shape.Shape{len(list)}, elems)
 }
 
 // ToOperand returns v, a tensor or a number, as a tensor.
@@ -74,7 +89,7 @@ func ToTensors(v starlark.Value) ([]*tensor.Tensor, error) {
 // toArg returns v as the argument of p, which takes no tensor.
 func toArg(p *op.Param, v starlark.Value) (op.Arg, error) {
 	switch p.Kind {
-	case op.OptInt, op.OptDim, op.Dims, op.OptFloat, op.OptFloats, op.OptDType:
+	case op.OptInt, op.OptDim, op.Dims, op.OptFloat, op.OptFloats, op.OptBool, op.OptDType:
 		if v == starlark.None {
 			return op.None, nil
 		}
@@ -111,7 +126,7 @@ func toArg(p *op.Param, v starlark.Value) (op.Arg, error) {
 	case op.Floats, op.OptFloats:
 		list, err := toFloats(v)
 		return op.Arg{Floats: list, Set: true}, err
-	case op.Bool:
+	case op.Bool, op.OptBool:
 		var b arg.Bool
 		err := b.Unpack(v)
 		return op.Bool1(bool(b)), err

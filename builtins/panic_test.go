@@ -117,7 +117,7 @@ func (p *picker) value(slots []slot, i int) starlark.Value {
 			return is[starlark.Int](v)
 		case op.Float, op.OptFloat:
 			return is[starlark.Float](v) || is[starlark.Int](v)
-		case op.Bool:
+		case op.Bool, op.OptBool:
 			return is[starlark.Bool](v)
 		case op.DType, op.OptDType:
 			return is[arg.HasDType](v)

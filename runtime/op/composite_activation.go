@@ -74,8 +74,8 @@ var activationComposites = []activationComposite{
 		}},
 	{"logsigmoid", Namespace, "logsigmoid(x) returns log(sigmoid(x)), without overflow.", ">>> F.logsigmoid(tensor([0.0])).tolist()\n[-0.6931471824645996]", xAlone,
 		func(m *maker, x *tensor.Tensor) *tensor.Tensor { return m.Neg(m.unary("softplus", m.Neg(x))) }},
-	{"softmin", Namespace, "softmin(x, dim) returns softmax(-x, dim).", ">>> F.softmin(tensor([0.0, 0.0]), 0).tolist()\n[0.5, 0.5]", []Param{inX, {Name: "dim", Kind: Dim, Doc: "a dim"}},
-		func(m *maker, x *tensor.Tensor) *tensor.Tensor { return m.do("softmax", m.Neg(x), m.c.Args[0], None) }},
+	{"softmin", Namespace, "softmin(x, dim, dtype=None) returns softmax(-x, dim, dtype).", ">>> F.softmin(tensor([0.0, 0.0]), 0).tolist()\n[0.5, 0.5]", []Param{inX, {Name: "dim", Kind: Dim, Doc: "a dim"}, {Name: "dtype", Kind: OptDType, Doc: "what the elements are converted to first, or None", Default: Default(None)}},
+		func(m *maker, x *tensor.Tensor) *tensor.Tensor { return m.do("softmax", m.Neg(x), m.c.Args...) }},
 	{"glu", Namespace, "glu(x, dim=-1) returns the first half of x along dim times the sigmoid of the second.", ">>> F.glu(tensor([2.0, 0.0])).tolist()\n[1.0]", []Param{inX, inDim("dim", -1)}, makeGLU},
 	{"prelu", Namespace, "prelu(x, weight) returns x where it is positive, else weight * x; weight has one element, or one for each of dim 1.", ">>> F.prelu(tensor([-2.0]), tensor([0.5])).tolist()\n[-1.0]", []Param{inX, {Name: "weight", Kind: Tensor, Doc: "a tensor [1] or [channels]"}},
 		func(m *maker, x *tensor.Tensor) *tensor.Tensor {
@@ -108,18 +108,21 @@ var activationComposites = []activationComposite{
 		}},
 	{"group_norm", Namespace, "group_norm(x, num_groups, weight=None, bias=None, eps=1e-5) returns x [n, c, ..] with mean 0 and variance 1 over each sample's groups of channels,\ntimes weight plus bias, one for each channel.", ">>> F.group_norm(tensor([[1.0, 3.0]]), 1, eps=0.0).tolist()\n[[-1.0, 1.0]]",
 		[]Param{inX, {Name: "num_groups", Kind: Int, Doc: "how many groups"}, optWeight, optBias, inFloat("eps", "what is added to the variance", 1e-5)},
-		func(m *maker, x *tensor.Tensor) *tensor.Tensor { return m.groupNorm(x, m.int(0), m.float(1)) }},
-	{"instance_norm", Namespace, "instance_norm(x, weight=None, bias=None, eps=1e-5) returns x [n, c, ..] with mean 0 and variance 1 over each sample's channels, times weight plus bias.", ">>> F.instance_norm(tensor([[[1.0, 3.0]]]), eps=0.0).tolist()\n[[[-1.0, 1.0]]]",
-		[]Param{inX, optWeight, optBias, inFloat("eps", "what is added to the variance", 1e-5)},
 		func(m *maker, x *tensor.Tensor) *tensor.Tensor {
-			if len(x.Shape()) < 3 {
-				m.refuse("x", Describe(x), "a tensor of at least three dims", "")
-			}
-			return m.groupNorm(x, x.Shape()[1], m.float(0))
+			return m.groupNorm(x, m.int(0), m.float(1), m.x(1), m.x(2))
 		}},
+	{"instance_norm", Namespace, "instance_norm(x, running_mean=None, running_var=None, weight=None, bias=None, use_input_stats=True, momentum=0.1, eps=1e-5) returns x [n, c, ..] with mean 0 and variance 1 over each sample's channels, times weight plus bias.\n" +
+		"The running mean and variance, unless None, are changed in place: to (1 - momentum) of themselves and\n" +
+		"momentum of the means over samples of these moments, the variance with one less in its divisor. Without\n" +
+		"use_input_stats they are what channels are normalised by, as F.batch_norm does.", ">>> F.instance_norm(tensor([[[1.0, 3.0]]]), eps=0.0).tolist()\n[[[-1.0, 1.0]]]",
+		[]Param{inX, optMean, optVar, optWeight, optBias, {Name: "use_input_stats", Kind: Bool, Doc: "whether to use each sample's own mean and variance", Default: Default(Bool1(true))},
+			inFloat("momentum", "how much of the samples goes into the running mean and variance", 0.1), inFloat("eps", "what is added to the variance", 1e-5)},
+		(*maker).instanceNorm},
 }
 
 var (
+	optMean   = Param{Name: "running_mean", Kind: OptTensor, Doc: "a float tensor [c], or None", Default: Default(None)}
+	optVar    = Param{Name: "running_var", Kind: OptTensor, Doc: "a float tensor [c], or None", Default: Default(None)}
 	optWeight = Param{Name: "weight", Kind: OptTensor, Doc: "a factor for each channel", Default: Default(None)}
 	optBias   = Param{Name: "bias", Kind: OptTensor, Doc: "a summand for each channel", Default: Default(None)}
 )
@@ -195,9 +198,8 @@ func makePixelUnshuffle(m *maker, x *tensor.Tensor) *tensor.Tensor {
 	return m.Reshape(y, append(append(shape.Shape{}, s[:n-3]...), c*r*r, h, w))
 }
 
-// groupNorm normalizes x over groups of channels, times weight plus bias: the
-// second and the third tensor.
-func (m *maker) groupNorm(x *tensor.Tensor, groups int, eps float64) *tensor.Tensor {
+// groupNorm normalizes x over groups of channels, times w plus b, either of which may be nil.
+func (m *maker) groupNorm(x *tensor.Tensor, groups int, eps float64, w, b *tensor.Tensor) *tensor.Tensor {
 	s := x.Shape()
 	if len(s) < 2 || groups < 1 || s[1]%groups != 0 {
 		m.refuse("num_groups", fmt.Sprint(groups), "a divisor of the number of channels", Describe(x))
@@ -208,11 +210,42 @@ func (m *maker) groupNorm(x *tensor.Tensor, groups int, eps float64) *tensor.Ten
 	}
 	y := m.Reshape(x, shape.Shape{s[0], groups, per})
 	y = m.Reshape(m.Do("layer_norm", []*tensor.Tensor{y, nil, nil}, Arg{Ints: []int{per}, Set: true}, Float1(eps)), s)
-	if w := m.x(1); w != nil {
+	if w != nil {
 		y = m.Mul(y, m.perChannel(x, w, "weight"))
 	}
-	if b := m.x(2); b != nil {
+	if b != nil {
 		y = m.Add(y, m.perChannel(x, b, "bias"))
 	}
 	return y
+}
+
+// instanceNorm normalizes the channels of each sample of x, and moves the running mean and
+// variance towards theirs; or normalizes by these.
+func (m *maker) instanceNorm(x *tensor.Tensor) *tensor.Tensor {
+	if !m.bool(0) {
+		return m.Do("batch_norm", append(one(x), m.c.In[1:]...), Bool1(false), m.c.Args[1], m.c.Args[2])
+	}
+	s := x.Shape()
+	if len(s) < 3 {
+		m.refuse("x", Describe(x), "a tensor of at least three dims", "")
+	}
+	for _, i := range []int{bnMean, bnVar} {
+		running := m.x(i)
+		if running == nil {
+			continue
+		}
+		if !running.DType().IsFloat() || !running.Shape().Equal(shape.Shape{s[1]}) {
+			m.refuse(m.c.InName(i), Describe(running), fmt.Sprintf("a float tensor of shape (%d,)", s[1]), "one element for each channel of x")
+		}
+		m.check(m.c.checkWritable(i))
+	}
+	move := func(i int, moment string, more ...Arg) {
+		if m.x(i) != nil {
+			each := m.do(moment, x.Detach(), append([]Arg{IntsN(firstInts(len(s))[2:]...), Bool1(false)}, more...)...)
+			m.moveRunning(m.c, i, m.do("mean", each, IntsN(0), Bool1(false)))
+		}
+	}
+	move(bnMean, "mean")
+	move(bnVar, "var", Float1(1))
+	return m.groupNorm(x, s[1], m.float(2), m.x(3), m.x(4))
 }

@@ -53,7 +53,7 @@ var createComposites = []namedComposite{
 			return one(m.do("pad", m.x(0), m.c.Args[0], Str1("constant"), m.c.Args[1]))
 		}},
 	{"_chunk_cat", Function, "_chunk_cat(tensors, dim, num_chunks) returns each tensor in num_chunks equal parts along dim, filled up with zeros, each part in a row, and these rows joined.\nThe sizes before dim are alike: [a, .., dim, ..] gives [a, .., num_chunks, n].\n>>> _chunk_cat([ones(3), ones(2)], 0, 2).tolist()\n[[1.0, 1.0, 1.0], [1.0, 0.0, 1.0]]",
-		[]Param{{Name: "tensors", Kind: Tensors, Doc: "a list of tensors"}, {Name: "dim", Kind: Int, Doc: "a dim that all of them have, from 0"}, {Name: "num_chunks", Kind: Int, Doc: "how many parts"}}, (*maker).chunksJoined},
+		[]Param{{Name: "tensors", Kind: Tensors, Doc: "a list of tensors"}, {Name: "dim", Kind: Dim, Doc: "a dim of the first, which all of them have"}, {Name: "num_chunks", Kind: Int, Doc: "how many parts"}}, (*maker).chunksJoined},
 }
 
 // createLists are those of several results.
@@ -152,14 +152,17 @@ func (m *maker) firstPlaces() []*tensor.Tensor {
 }
 
 func (m *maker) chunksJoined() []*tensor.Tensor {
-	d, n := m.int(0), m.int(1)
+	if len(m.c.In) == 0 {
+		m.refuse("tensors", "an empty list", "at least one tensor", "")
+	}
+	d, n := m.dim(0, m.x(0)), m.int(1)
 	if n < 1 || n > 1<<20 {
 		m.refuse("num_chunks", fmt.Sprint(n), "a positive int", "")
 	}
 	rows := make([]*tensor.Tensor, len(m.c.In))
 	for i, x := range m.c.In {
 		s := x.Shape()
-		if d < 0 || d >= len(s) {
+		if d >= len(s) {
 			m.refuse("dim", fmt.Sprint(d), fmt.Sprintf("a dim of %v", s), "")
 		}
 		if lead := m.c.In[0].Shape(); !slices.Equal(s[:d], lead[:d]) {

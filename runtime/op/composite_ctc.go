@@ -17,15 +17,15 @@ func init() {
 		Name: "ctc_loss", Surface: Namespace,
 		Doc: "ctc_loss(log_probs, targets, input_lengths, target_lengths, blank=0, reduction=\"mean\", zero_infinity=False) returns the negative logarithm of the probability that a row of classes, repeated and blank ones left out, is a target.\n" +
 			"log_probs is [t, n, classes], or [t, classes] of one; targets int64 [n, s], or all of them in a\n" +
-			"row; the lengths are int64 [n]. reduction \"mean\" is the mean over n of each over the length of\n" +
+			"row; the lengths are int64 [n] or lists. reduction \"mean\" is the mean over n of each over the length of\n" +
 			"its target. One that no row of classes can be is infinite, or with zero_infinity 0; its\n" +
 			"gradient is 0. (Graves et al., \"Connectionist temporal classification\", ICML 2006.)\n" +
 			">>> F.ctc_loss(tensor([[[0.5, 0.5]]]).log(), tensor([[1]]), tensor([1]), tensor([1])).item()\n0.6931471824645996",
 		Params: []Param{
 			{Name: "log_probs", Kind: Tensor, Doc: "logarithms of probabilities"},
 			{Name: "targets", Kind: Tensor, Doc: "classes"},
-			{Name: "input_lengths", Kind: Tensor, Doc: "how many of t count"},
-			{Name: "target_lengths", Kind: Tensor, Doc: "how many of s count"},
+			{Name: "input_lengths", Kind: Tensor, OrInts: true, Doc: "how many of t count, a tensor or a list of ints"},
+			{Name: "target_lengths", Kind: Tensor, OrInts: true, Doc: "how many of s count, a tensor or a list of ints"},
 			inInt("blank", "the class that stands for none", 0), reductionParam,
 			{Name: "zero_infinity", Kind: Bool, Doc: "whether infinite losses are 0", Default: Default(Bool1(false))},
 		},

@@ -27,13 +27,17 @@ func init() {
 				return one(m.Mul(x, m.do("dropout", m.channels(x, n), m.c.Args...)))
 			})
 	}
-	compositeOf(&Def{Name: "alpha_dropout", Surface: Namespace, Params: []Param{inX, inP, inTraining},
-		Doc: "alpha_dropout(x, p=0.5, training=True) returns x with each element set to what selu goes to with probability p, and all scaled and shifted so that mean and variance stay.\nIt is one random draw.\n>>> F.alpha_dropout(ones(2), training=False).tolist()\n[1.0, 1.0]"},
+	unless := Param{Name: "training", Kind: Bool, Doc: inTraining.Doc, Default: Default(Bool1(false))}
+	compositeOf(&Def{Name: "alpha_dropout", Surface: Namespace, Params: []Param{inX, inP, unless},
+		Doc: "alpha_dropout(x, p=0.5, training=False) returns x with each element set to what selu goes to with probability p, and all scaled and shifted so that mean and variance stay.\nIt is one random draw.\n>>> F.alpha_dropout(ones(2)).tolist()\n[1.0, 1.0]"},
 		func(m *maker) []*tensor.Tensor { return one(m.alphaDropout(m.floats(m.x(0)))) })
-	compositeOf(&Def{Name: "feature_alpha_dropout", Surface: Namespace, Params: []Param{inX, inP, inTraining},
-		Doc: "feature_alpha_dropout(x, p=0.5, training=True) returns alpha_dropout of whole channels of x [n, c, ..].\n>>> F.feature_alpha_dropout(ones(1, 2, 2), training=False).shape\n(1, 2, 2)"},
+	compositeOf(&Def{Name: "feature_alpha_dropout", Surface: Namespace, Params: []Param{inX, inP, unless},
+		Doc: "feature_alpha_dropout(x, p=0.5, training=False) returns alpha_dropout of whole channels of x [n, c, ..], which may have less dims if nothing is drawn.\n>>> F.feature_alpha_dropout(ones(1, 2, 2)).shape\n(1, 2, 2)"},
 		func(m *maker) []*tensor.Tensor {
 			x := m.floats(m.x(0))
+			if !m.bool(1) || m.float(0) == 0 || x.Numel() == 0 {
+				return one(m.alphaDropout(x)) // nothing is drawn
+			}
 			if len(x.Shape()) < 2 {
 				m.refuse("x", Describe(x), "a tensor [n, c, ..]", "")
 			}

@@ -10,13 +10,13 @@ import (
 )
 
 func init() {
-	corners := Param{Name: "align_corners", Kind: Bool, Doc: "whether -1 and 1 are the middles of the first and last elements, and not their outer sides", Default: Default(Bool1(false))}
+	corners := Param{Name: "align_corners", Kind: OptBool, Doc: "whether -1 and 1 are the middles of the first and last elements, and not their outer sides; None for not", Default: Default(None)}
 	compositeOf(&Def{
 		Name: "grid_sample", Surface: Namespace,
-		Doc: "grid_sample(x, grid, mode=\"bilinear\", padding_mode=\"zeros\", align_corners=False) returns what x [n, c, (d,) h, w] has at the places of grid [n, (d',) h', w', 2 or 3].\n" +
+		Doc: "grid_sample(x, grid, mode=\"bilinear\", padding_mode=\"zeros\", align_corners=None) returns what x [n, c, (d,) h, w] has at the places of grid [n, (d',) h', w', 2 or 3].\n" +
 			"A place is (x, y) or (x, y, z), from -1 to 1 along the last dim of x, the dim before and so on.\n" +
-			"Between elements it is mixed of the nearest 4 or 8 (\"bilinear\"), the nearest one (\"nearest\") or of images\n" +
-			"16 (\"bicubic\"). Outside of x there are zeros, the elements at the \"border\", or x mirrored (\"reflection\").\n" +
+			"Between elements it is mixed of the nearest 4 or 8 (\"bilinear\"), the nearest one (\"nearest\") or\n" +
+			"the nearest 16 or 64 (\"bicubic\"). Outside of x there are zeros, the elements at the \"border\", or x mirrored (\"reflection\").\n" +
 			">>> F.grid_sample(tensor([[[[1.0, 3.0]]]]), tensor([[[[0.0, 0.0]]]])).tolist()\n[[[[2.0]]]]",
 		Params: []Param{inX, {Name: "grid", Kind: Tensor, Doc: "places, as many dims as x has, the last for coordinates"},
 			{Name: "mode", Kind: Choice, Doc: "what lies between elements", Default: Default(Str1("bilinear")), Choices: []string{"bilinear", "nearest", "bicubic"}},
@@ -24,7 +24,7 @@ func init() {
 	}, func(m *maker) []*tensor.Tensor { return one(m.sampledGrid()) })
 	compositeOf(&Def{
 		Name: "affine_grid", Surface: Namespace,
-		Doc: "affine_grid(theta, size, align_corners=False) returns the places [n, (d,) h, w, 2 or 3] that matrices theta [n, 2, 3] or [n, 3, 4] map the elements of images of shape size to, for grid_sample.\n" +
+		Doc: "affine_grid(theta, size, align_corners=None) returns the places [n, (d,) h, w, 2 or 3] that matrices theta [n, 2, 3] or [n, 3, 4] map the elements of images of shape size to, for grid_sample.\n" +
 			">>> F.affine_grid(tensor([[[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]]), [1, 1, 1, 2]).tolist()\n[[[[-0.5, 0.0], [0.5, 0.0]]]]",
 		Params: []Param{{Name: "theta", Kind: Tensor, Doc: "affine maps"}, {Name: "size", Kind: IntOrSeq, Doc: "the shape [n, c, (d,) h, w] of images"}, corners},
 	}, func(m *maker) []*tensor.Tensor { return one(m.affineGrid()) })
@@ -51,9 +51,6 @@ func (m *maker) sampledGrid() *tensor.Tensor {
 		m.refuse("grid", Describe(grid), fmt.Sprintf("a float tensor of %d dims, %d places first and %d coordinates last", n+2, x.Shape()[0], n), "x is "+Describe(x))
 	}
 	mode := m.c.Args[0].Str
-	if mode == "bicubic" && n != 2 {
-		m.refuse("mode", mode, `"bilinear" or "nearest"`, "x has three dims of images")
-	}
 	xs := x.Shape()
 	if xs[2:].Numel() == 0 {
 		m.refuse("x", Describe(x), "images of at least one element", "")
@@ -167,22 +164,23 @@ func (m *maker) times(x, y *tensor.Tensor) *tensor.Tensor {
 	return m.Mul(x, y)
 }
 
-// bicubic mixes the 4 by 4 neighbours. Keys, "Cubic convolution interpolation for
+// bicubic mixes the 4 neighbours along each dim. Keys, "Cubic convolution interpolation for
 // digital image processing", IEEE TASSP 29(6), 1981, with a = -0.75.
 func (g *gridSampler) bicubic(at []*tensor.Tensor) *tensor.Tensor {
-	var first [2]*tensor.Tensor
-	var weights [2][4]*tensor.Tensor
+	first, weights := make([]*tensor.Tensor, len(at)), make([][4]*tensor.Tensor, len(at))
 	for d := range at {
 		first[d] = g.unary("floor", at[d].Detach())
 		weights[d] = g.cubicWeights(g.Sub(at[d], first[d]))
 	}
 	var sum *tensor.Tensor
-	for i := range 4 {
-		for j := range 4 {
-			place := []*tensor.Tensor{g.within(g.AddNumber(first[0], float64(i-1)), g.sizes[0]), g.within(g.AddNumber(first[1], float64(j-1)), g.sizes[1])}
-			w := g.do("unsqueeze", g.Mul(weights[0][i], weights[1][j]), Int1(1))
-			sum = g.sum(sum, g.Mul(g.elements(place), w))
+	for neighbour := range 1 << (2 * len(at)) {
+		place, weight := make([]*tensor.Tensor, len(at)), (*tensor.Tensor)(nil)
+		for d := range at {
+			i := neighbour >> (2 * (len(at) - 1 - d)) & 3
+			place[d] = g.within(g.AddNumber(first[d], float64(i-1)), g.sizes[d])
+			weight = g.times(weight, weights[d][i])
 		}
+		sum = g.sum(sum, g.Mul(g.elements(place), g.do("unsqueeze", weight, Int1(1))))
 	}
 	return sum
 }

@@ -66,9 +66,10 @@ var lossComposites = []lossComposite{
 		func(m *maker, x, y *tensor.Tensor) *tensor.Tensor {
 			return m.unary("softplus", m.Neg(m.Mul(x, y)))
 		}},
-	{"hinge_embedding_loss", "hinge_embedding_loss(x, target, margin=1, reduction=\"mean\") returns x where target is 1, and max(0, margin - x) where it is -1.", ">>> F.hinge_embedding_loss(tensor([0.25, 0.25]), tensor([1.0, -1.0]))\n0.5", []Param{inFloat("margin", "a distance", 1)},
+	{"hinge_embedding_loss", "hinge_embedding_loss(x, target, margin=1, reduction=\"mean\") returns x where target is 1, and max(0, margin - x) where it is -1; where it is another number both are added up.", ">>> F.hinge_embedding_loss(tensor([0.25, 0.25]), tensor([1.0, -1.0]))\n0.5", []Param{inFloat("margin", "a distance", 1)},
 		func(m *maker, x, y *tensor.Tensor) *tensor.Tensor {
-			return m.Where(m.same(y, integer(1)), x, m.unary("relu", m.Sub(number(m.float(0)), x)))
+			near := m.Where(m.same(y, integer(-1)), number(0), x)
+			return m.Add(near, m.Where(m.same(y, integer(1)), number(0), m.unary("relu", m.Sub(number(m.float(0)), x))))
 		}},
 }
 

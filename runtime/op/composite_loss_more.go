@@ -29,9 +29,9 @@ func init() {
 			[]Param{inX, inTarget, in("var", "variances, as x or with a last dim of 1 or none"), {Name: "full", Kind: Bool, Doc: "whether the constant is added", Default: Default(None)}, inFloat("eps", "the least variance", 1e-6)}, (*maker).gaussianLoss},
 		{"multilabel_soft_margin_loss", "multilabel_soft_margin_loss(x, target, weight=None, reduction=\"mean\") returns the means over the last dim of the binary cross entropies of logits x [.., c], times weight [c].", ">>> F.multilabel_soft_margin_loss(tensor([[0.0, 0.0]]), tensor([[1.0, 0.0]]))\n0.6931472",
 			[]Param{inX, inTarget, {Name: "weight", Kind: OptTensor, Doc: "a factor for each class", Default: Default(None)}}, (*maker).multiLabelSoft},
-		{"multi_margin_loss", "multi_margin_loss(x, target, p=1, margin=1, weight=None, reduction=\"mean\") returns, of scores x [n, c] or [c] and classes target, Σ max(0, margin - x[target] + x[i])^p / c over the other classes i, times weight[target].", ">>> F.multi_margin_loss(tensor([[0.0, 0.5]]), tensor([0]))\n0.75",
+		{"multi_margin_loss", "multi_margin_loss(x, target, p=1, margin=1, weight=None, reduction=\"mean\") returns, of scores x [n, c] or [c], or one, and classes target, Σ max(0, margin - x[target] + x[i])^p / c over the other classes i, times weight[target].", ">>> F.multi_margin_loss(tensor([[0.0, 0.5]]), tensor([0]))\n0.75",
 			[]Param{inX, in("target", "classes"), {Name: "weight", Kind: OptTensor, Doc: "a factor for each class", Default: Default(None)}, inInt("p", "1 or 2", 1), inFloat("margin", "a distance", 1)}, (*maker).multiMargin},
-		{"multilabel_margin_loss", "multilabel_margin_loss(x, target, reduction=\"mean\") returns, of scores x [n, c] or [c] and targets of that shape, of which those before the first -1 are classes, Σ max(0, 1 - x[j] + x[i]) / c over these classes j and the others i.", ">>> F.multilabel_margin_loss(tensor([[0.0, 0.5]]), tensor([[0, -1]]))\n0.75",
+		{"multilabel_margin_loss", "multilabel_margin_loss(x, target, reduction=\"mean\") returns, of scores x [n, c] or [c], or one, and targets of that shape, of which those before the first -1 are classes, Σ max(0, 1 - x[j] + x[i]) / c over these classes j and the others i.", ">>> F.multilabel_margin_loss(tensor([[0.0, 0.5]]), tensor([[0, -1]]))\n0.75",
 			[]Param{inX, in("target", "classes, then -1")}, (*maker).multiLabelMargin},
 	} {
 		params := append(e.params[:len(e.params):len(e.params)], reductionParam)
@@ -96,22 +96,23 @@ func (m *maker) multiLabelSoft() *tensor.Tensor {
 	return m.do("mean", loss, IntsN(-1), None)
 }
 
-// scores returns x as [n, c] and target as rows of that, and whether they were one row.
+// scores returns x as [n, c] and target as rows of that, or a class for each row. A number is
+// a row of one class.
 func (m *maker) scores(rows bool) (x, target *tensor.Tensor) {
 	x, target = m.floats(m.x(0)), m.x(1)
 	n := len(x.Shape())
-	if n != 1 && n != 2 || x.Shape()[n-1] == 0 {
+	if n > 2 || n > 0 && x.Shape()[n-1] == 0 {
 		m.refuse("x", Describe(x), "scores [n, c] or [c] of at least one class", "")
 	}
 	want := x.Shape()
 	if !rows {
-		want = want[:n-1]
+		want = want[:max(n-1, 0)]
 	}
 	if !target.Shape().Equal(want) && (rows || target.Numel() != want.Numel()) || !target.DType().IsInt() {
 		m.refuse("target", Describe(target), "classes, integers of shape "+want.String(), "x is "+Describe(x))
 	}
-	if n == 1 {
-		x = m.do("unsqueeze", x, Int1(0))
+	if n < 2 {
+		x = m.Reshape(x, shape.Shape{1, x.Numel()})
 	}
 	s := shape.Shape{x.Shape()[0]}
 	if rows {
@@ -137,7 +138,7 @@ func (m *maker) multiMargin() *tensor.Tensor {
 	}
 	others := m.binary("ne", m.upTo(c), at)
 	y := m.Scale(m.Sum(m.Where(others, loss, number(0)), []int{1}, false), 1/float64(c))
-	if len(m.x(0).Shape()) == 1 {
+	if len(m.x(0).Shape()) < 2 {
 		y = m.do("select", y, Int1(0), Int1(0))
 	}
 	return y
@@ -156,7 +157,7 @@ func (m *maker) multiLabelMargin() *tensor.Tensor {
 	pair := m.hinge(m.AddNumber(m.Sub(m.do("unsqueeze", x, Int1(1)), m.do("unsqueeze", own, Int1(2))), 1))
 	counts := m.and(m.do("unsqueeze", valid, Int1(2)), m.do("unsqueeze", m.not(isTarget), Int1(1)))
 	y := m.Scale(m.Sum(m.Where(counts, pair, number(0)), []int{1, 2}, false), 1/float64(c))
-	if len(m.x(0).Shape()) == 1 && n == 1 {
+	if len(m.x(0).Shape()) < 2 && n == 1 {
 		y = m.do("select", y, Int1(0), Int1(0))
 	}
 	return y

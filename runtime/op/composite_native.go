@@ -2,6 +2,7 @@ package op
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"tpsh/runtime/dtype"
@@ -23,13 +24,13 @@ var (
 )
 
 var nativeComposites = []namedComposite{
-	{"native_layer_norm", Function, "native_layer_norm(x, normalized_shape, weight, bias, eps) returns F.layer_norm(x, normalized_shape, weight, bias, eps), the means and one over the standard deviations.\n>>> native_layer_norm(tensor([1.0, 3.0]), [2], None, None, 0.0)[1].tolist()\n[2.0]",
+	{"native_layer_norm", Function, "native_layer_norm(x, normalized_shape, weight, bias, eps) returns F.layer_norm(x, normalized_shape, weight, bias, eps), the means and one over the standard deviations, which as in PyTorch have no gradient.\n>>> native_layer_norm(tensor([1.0, 3.0]), [2], None, None, 0.0)[1].tolist()\n[2.0]",
 		[]Param{inX, {Name: "normalized_shape", Kind: Ints, Doc: "the sizes of the last dims"}, inWeight, inBias, inEps},
 		func(m *maker) []*tensor.Tensor {
 			y := m.Do("layer_norm", m.c.In, m.c.Args...)
 			n := len(m.x(0).Shape())
 			dims := firstInts(n)[max(n-len(m.c.Args[0].Ints), 0):]
-			return append([]*tensor.Tensor{y}, m.moments(m.x(0), dims, true, m.float(1))...)
+			return append([]*tensor.Tensor{y}, m.moments(m.x(0).Detach(), dims, true, m.float(1))...)
 		}},
 	{"native_group_norm", Function, "native_group_norm(x, weight, bias, N, C, HxW, group, eps) returns F.group_norm(x, group, weight, bias, eps), of x [N, C, ..] of HxW elements each, the means [N, group] and one over the standard deviations.\n>>> native_group_norm(tensor([[1.0, 3.0]]), None, None, 1, 2, 1, 1, 0.0)[1].tolist()\n[[2.0]]",
 		[]Param{inX, inWeight, inBias, {Name: "N", Kind: Int, Doc: "samples"}, {Name: "C", Kind: Int, Doc: "channels"}, {Name: "HxW", Kind: Int, Doc: "elements of a channel"}, {Name: "group", Kind: Int, Doc: "how many groups"}, inEps},
@@ -39,11 +40,11 @@ var nativeComposites = []namedComposite{
 			if len(s) < 2 || s[0] != n || s[1] != c || s[2:].Numel() != inside {
 				m.refuse("x", Describe(m.x(0)), fmt.Sprintf("a tensor (%d, %d, ..) of %d elements in each channel", n, c, inside), "N, C and HxW say so")
 			}
-			y := m.groupNorm(m.floats(m.x(0)), groups, m.float(4))
+			y := m.groupNorm(m.floats(m.x(0)), groups, m.float(4), m.x(1), m.x(2))
 			rows := m.Reshape(m.floats(m.x(0)), []int{n, groups, c / groups * inside})
 			return append(one(y), m.moments(rows, []int{2}, false, m.float(4))...)
 		}},
-	{"native_batch_norm", Function, "native_batch_norm(x, weight, bias, running_mean, running_var, training, momentum, eps) returns F.batch_norm(x, running_mean, running_var, weight, bias, training, momentum, eps), and in training the means [c] and one over the standard deviations, else two empty tensors.\n>>> native_batch_norm(tensor([[1.0], [3.0]]), None, None, None, None, True, 0.1, 0.0)[1].tolist()\n[2.0]",
+	{"native_batch_norm", Function, "native_batch_norm(x, weight, bias, running_mean, running_var, training, momentum, eps) returns F.batch_norm(x, running_mean, running_var, weight, bias, training, momentum, eps), and in training the means [c] and one over the standard deviations, which as in PyTorch have no gradient, else two empty tensors.\n>>> native_batch_norm(tensor([[1.0], [3.0]]), None, None, None, None, True, 0.1, 0.0)[1].tolist()\n[2.0]",
 		[]Param{inX, inWeight, inBias, inMean, inVar, inTrain, inMoment, inEps},
 		func(m *maker) []*tensor.Tensor { return m.batchNorm(m.bool(0), m.c.Args[1], m.c.Args[2]) }},
 	{"_native_batch_norm_legit", Function, "_native_batch_norm_legit(x, weight, bias, running_mean, running_var, training, momentum, eps) is native_batch_norm with the same arguments.\n>>> _native_batch_norm_legit(tensor([[1.0], [3.0]]), None, None, zeros(1), ones(1), True, 0.1, 0.0)[1].tolist()\n[2.0]",
@@ -65,6 +66,14 @@ var nativeComposites = []namedComposite{
 			y := m.Mul(m.x(0), m.x(1))
 			sum := m.Sum(y, []int{m.dim(0, y)}, true)
 			return one(m.Cast(m.Sub(y, m.Mul(m.x(1), sum)), dtype.DType(m.int(1))))
+		}},
+	{"_safe_softmax", Function, "_safe_softmax(x, dim, dtype=None) returns softmax(x, dim, dtype), and zeros without a gradient where all elements along dim are -inf.\n>>> _safe_softmax(tensor([0.0, 0.0]) - float(\"inf\"), 0).tolist()\n[0.0, 0.0]",
+		[]Param{inX, inDimGive, {Name: "dtype", Kind: OptDType, Doc: "what the elements are converted to first, or None", Default: Default(None)}},
+		func(m *maker) []*tensor.Tensor {
+			x := m.x(0)
+			none := m.do("all", m.same(x, number(math.Inf(-1))), IntsN(m.dim(0, x)), Bool1(true))
+			y := m.do("softmax", m.Where(none, number(0), x), m.c.Args...)
+			return one(m.Where(none, number(0), y))
 		}},
 	{"max_pool2d_with_indices_backward", Function, "max_pool2d_with_indices_backward(grad_output, x, kernel_size, stride, padding, dilation, ceil_mode, indices) returns zeros like x with grad_output added at the places that indices gives: the gradient of F.max_pool2d with return_indices.\n>>> max_pool2d_with_indices_backward(ones(1, 1, 1), zeros(1, 1, 2), [1, 2], [1, 2], 0, 1, False, tensor([[[1]]])).tolist()\n[[[0.0, 1.0]]]",
 		[]Param{inGrad, inX, inKernel, {Name: "stride", Kind: IntOrSeq, Doc: "how far apart the windows are"}, {Name: "padding", Kind: IntOrSeq, Doc: "what was put around x"}, {Name: "dilation", Kind: IntOrSeq, Doc: "how far apart their elements are"},
@@ -139,5 +148,5 @@ func (m *maker) batchNorm(training bool, momentum, eps Arg) []*tensor.Tensor {
 		return []*tensor.Tensor{y, empty, empty}
 	}
 	dims := slices.DeleteFunc(firstInts(len(x.Shape())), func(d int) bool { return d == 1 })
-	return append(one(y), m.moments(x, dims, false, eps.Float)...)
+	return append(one(y), m.moments(x.Detach(), dims, false, eps.Float)...)
 }

@@ -14,7 +14,8 @@ var resizeDims = map[string]int{"nearest": 0, "nearest-exact": 0, "area": 0, "li
 
 var (
 	resizeModes = []string{"nearest", "nearest-exact", "area", "linear", "bilinear", "trilinear", "bicubic"}
-	inCorners   = Param{Name: "align_corners", Kind: Bool, Doc: "whether corners stay where they are; not of \"nearest\" and \"area\"", Default: Default(Bool1(false))}
+	inCorners   = Param{Name: "align_corners", Kind: OptBool, Doc: "whether corners stay where they are, None for not; not of \"nearest\" and \"area\"", Default: Default(None)}
+	inRecompute = Param{Name: "recompute_scale_factor", Kind: OptBool, Doc: "whether the sizes that scale_factor gives, rounded, say how far apart elements are, and not scale_factor", Default: Default(None)}
 	inResize    = []Param{
 		inX,
 		{Name: "size", Kind: Dims, Doc: "the new sizes: an int, or one for each dim", Default: Default(None)},
@@ -26,21 +27,22 @@ var (
 func init() {
 	compositeOf(&Def{
 		Name: "interpolate", Surface: Namespace,
-		Doc: "interpolate(x, size=None, scale_factor=None, mode=\"nearest\", align_corners=False, antialias=False) returns x [n, c, ..] with its last dims of other sizes.\n" +
+		Doc: "interpolate(x, size=None, scale_factor=None, mode=\"nearest\", align_corners=None, recompute_scale_factor=None, antialias=False) returns x [n, c, ..] with its last dims of other sizes.\n" +
 			"An element is the nearest of x (\"nearest\" takes the one before, \"nearest-exact\" that at\n" +
 			"its middle), the mean of what it covers (\"area\"), or between its neighbours: \"linear\" of\n" +
 			"one dim, \"bilinear\" of two, \"trilinear\" of three, and \"bicubic\" of two by cubic polynomials\n" +
 			"through four elements each (Keys 1981, a = -3/4). With align_corners the first and last\n" +
 			"elements stay where they are. With antialias, of \"bilinear\" and \"bicubic\" (then a = -1/2), an\n" +
-			"element of a smaller image is a weighted mean of all that it covers.\n" +
+			"element of a smaller image is a weighted mean of all that it covers. Elements are 1 / scale_factor\n" +
+			"apart, though sizes are whole; with recompute_scale_factor as far as the sizes have them.\n" +
 			">>> F.interpolate(tensor([[[1.0, 3.0]]]), scale_factor=2).tolist()\n[[[1.0, 1.0, 3.0, 3.0]]]\n" +
 			">>> F.interpolate(tensor([[[1.0, 3.0]]]), 3, mode=\"linear\", align_corners=True).tolist()\n[[[1.0, 2.0, 3.0]]]",
-		Params: append(inResize[:3:3], inMode, inCorners, Param{Name: "antialias", Kind: Bool, Doc: "whether to average what an element covers", Default: Default(Bool1(false))}),
+		Params: append(inResize[:3:3], inMode, inCorners, inRecompute, Param{Name: "antialias", Kind: Bool, Doc: "whether to average what an element covers", Default: Default(Bool1(false))}),
 	}, func(m *maker) []*tensor.Tensor {
-		return one(m.resized(&resizing{mode: m.c.Args[2].Str, corners: m.bool(3), smooth: m.bool(4)}))
+		return one(m.resized(&resizing{mode: m.c.Args[2].Str, corners: m.bool(3), whole: m.bool(4), smooth: m.bool(5)}))
 	})
 	compositeOf(&Def{Name: "upsample", Surface: Namespace, Params: append(inResize[:3:3], inMode, inCorners),
-		Doc: "upsample(x, size=None, scale_factor=None, mode=\"nearest\", align_corners=False) is F.interpolate(x, size, scale_factor, mode, align_corners).\n>>> F.upsample(ones(1, 1, 1), 3).tolist()\n[[[1.0, 1.0, 1.0]]]"},
+		Doc: "upsample(x, size=None, scale_factor=None, mode=\"nearest\", align_corners=None) is F.interpolate(x, size, scale_factor, mode, align_corners).\n>>> F.upsample(ones(1, 1, 1), 3).tolist()\n[[[1.0, 1.0, 1.0]]]"},
 		func(m *maker) []*tensor.Tensor {
 			return one(m.resized(&resizing{mode: m.c.Args[2].Str, corners: m.bool(3)}))
 		})
@@ -51,8 +53,9 @@ func init() {
 		compositeOf(&Def{Name: name, Surface: Namespace, Params: inResize, Doc: doc},
 			func(m *maker) []*tensor.Tensor { return one(m.resized(&resizing{mode: mode, corners: corners})) })
 	}
-	compositeOf(&Def{Name: "_upsample_bilinear2d_aa", Surface: Function, Doc: "_upsample_bilinear2d_aa(x, output_size, align_corners, scale_factor=None) is F.interpolate(x, output_size, scale_factor, \"bilinear\", align_corners, antialias=True).\n>>> _upsample_bilinear2d_aa(ones(1, 1, 4, 4), [2, 2], False).shape\n(1, 1, 2, 2)",
-		Params: []Param{inX, {Name: "output_size", Kind: Dims, Doc: "the new sizes, or None"}, {Name: "align_corners", Kind: Bool, Doc: "whether corners stay where they are"}, inResize[2]}},
+	compositeOf(&Def{Name: "_upsample_bilinear2d_aa", Surface: Function, Doc: "_upsample_bilinear2d_aa(x, output_size, align_corners, scale_factors=None) is F.interpolate(x, output_size, scale_factors, \"bilinear\", align_corners, antialias=True).\n>>> _upsample_bilinear2d_aa(ones(1, 1, 4, 4), [2, 2], False).shape\n(1, 1, 2, 2)",
+		Params: []Param{inX, {Name: "output_size", Kind: Dims, Doc: "the new sizes, or None"}, {Name: "align_corners", Kind: Bool, Doc: "whether corners stay where they are"},
+			{Name: "scale_factors", Kind: OptFloats, Doc: "factors of the sizes instead of them, or None", Default: Default(None)}}},
 		func(m *maker) []*tensor.Tensor {
 			corners := m.bool(1)
 			m.c.Args = []Arg{m.c.Args[0], m.c.Args[2]}
@@ -64,6 +67,7 @@ func init() {
 type resizing struct {
 	mode            string
 	corners, smooth bool
+	whole           bool    // whether the sizes say how far apart neighbours are, not the factors
 	size, from      int     // of a dim, after and before
 	step            float64 // how far apart neighbours of the result are, in x
 }
@@ -99,7 +103,7 @@ func (m *maker) resized(r *resizing) *tensor.Tensor {
 			continue
 		}
 		r.size, r.from, r.step = size, from, float64(from)/float64(size)
-		if factors != nil {
+		if factors != nil && !r.whole {
 			r.step = 1 / factors[i]
 		}
 		x = m.resizedAlong(x, 2+i, r)

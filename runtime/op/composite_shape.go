@@ -198,9 +198,15 @@ func init() {
 			return one(m.Do("stack", list, Int1(1)))
 		})
 	for k, name := range []string{"atleast_1d", "atleast_2d", "atleast_3d"} {
-		compositeOf(&Def{Name: name, Surface: Function, Params: xAlone,
-			Doc: fmt.Sprintf("%s(x) returns x, with as many dims of size 1 put around it as %d dims need.\n>>> %s(tensor(1)).ndim\n%d", name, k+1, name, k+1)},
-			func(m *maker) []*tensor.Tensor { return one(m.atLeast(m.x(0), k+1)) })
+		compositeOf(&Def{Name: name, Surface: Function, Params: []Param{inTensors},
+			Doc: fmt.Sprintf("%s(*tensors) returns a tensor, or each of several in a tuple, with as many dims of size 1 put around it as %d dims need.\n>>> %s(tensor(1)).ndim\n%d\n>>> [x.ndim for x in %s(tensor(1), ones(1, 1, 1))]\n[%d, 3]", name, k+1, name, k+1, name, k+1)},
+			func(m *maker) []*tensor.Tensor {
+				out := make([]*tensor.Tensor, len(m.c.In))
+				for i, x := range m.c.In {
+					out[i] = m.atLeast(x, k+1)
+				}
+				return out
+			})
 	}
 	for _, upper := range []bool{false, true} {
 		name, which := "tril_indices", "lower"

@@ -118,7 +118,7 @@ var (
 	inPadding  = Param{Name: "padding", Kind: IntOrSeq, Doc: "how many zeros are put at both ends: an int, or one for each dim", Default: Default(Arg{})}
 	inDilation = Param{Name: "dilation", Kind: IntOrSeq, Doc: "how far apart the elements of a window are: an int, or one for each dim", Default: Default(Arg{Int: 1})}
 	inKernel   = Param{Name: "kernel_size", Kind: IntOrSeq, Doc: "the size of a window: an int, or one for each dim"}
-	ownStride  = Param{Name: "stride", Kind: Dims, Doc: "how far apart the windows are, an int or a list; None for kernel_size", Default: Default(None)}
+	ownStride  = Param{Name: "stride", Kind: Dims, Doc: "how far apart the windows are, an int or a list; None or [] for kernel_size", Default: Default(None)}
 )
 
 func init() {

@@ -204,9 +204,15 @@ func init() {
 	register((&binaryOp{row: kernel.Nextafter, wants: "floats"}).def(&Def{
 		Name:    "nextafter",
 		Surface: Method | Function,
-		Doc: "nextafter(x, other) returns the float next to x on the way to other, elementwise. It has no gradient.\n" +
+		Doc: "nextafter(x, other) returns the float next to x on the way to other, elementwise. Its gradient is that of x where the two differ.\n" +
 			">>> nextafter(tensor([1.0]), tensor([2.0])).tolist()\n" +
 			"[1.0000001192092896]",
+		Reads: ReadsInputs,
+		Grad: func(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor {
+			return t.broadcastGrads(c, func() *tensor.Tensor {
+				return t.Where(t.binary("eq", c.In[0], c.In[1]), tensor.Number(0.0), dy[0])
+			}, func() *tensor.Tensor { return t.Scale(dy[0], 0) })
+		},
 		Shard: Elementwise,
 	}))
 }

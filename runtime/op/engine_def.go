@@ -215,6 +215,7 @@ const (
 	Floats    // a number or a list of numbers: Arg.Floats
 	OptFloats // the same or None: Arg.Set
 	Bool      // Arg.Int is 0 or 1
+	OptBool   // the same if Arg.Set, 0 if not
 	DType     // Arg.Int is a dtype
 	OptDType  // the same if Arg.Set
 	Choice    // Arg.Str, one of Param.Choices
@@ -229,6 +230,7 @@ type Param struct {
 	Default *Arg     // nil if the argument must be given
 	Choices []string // of a Choice
 	Open    bool     // of an IntOrSeq: None, alone or in a list, is OpenSize
+	OrInts  bool     // of a Tensor: a list of ints stands for an int64 tensor of them
 }
 
 // OpenSize stands for a size that is to be the one that is there.

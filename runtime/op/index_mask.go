@@ -53,9 +53,10 @@ func init() {
 	})
 	register(&Def{
 		Name:    "nonzero",
-		Surface: Method,
-		Doc: "nonzero(x, size=None) returns the indices of the elements of x that are not zero: an int64 tensor [n, ndim].\n" +
+		Surface: Method | Function,
+		Doc: "nonzero(x, size=None, as_tuple=False) returns the indices of the elements of x that are not zero: an int64 tensor [n, ndim].\n" +
 			"size says how many there are; it is an error if there are others. A plan has to know.\n" +
+			"With as_tuple=True it returns a tuple of the indices along each dim.\n" +
 			">>> tensor([[0, 5], [7, 0]]).nonzero().tolist()\n" +
 			"[[0, 1], [1, 0]]",
 		Params: []Param{{Name: "x", Kind: Tensor, Doc: "a tensor"}, sizeParam},
