@@ -24,14 +24,16 @@ var extras = []*extra{
 	{"alpha", defs("add", "sub", "add_", "sub_"), scaleOther},
 	{"dtype", defs("sum", "mean", "prod", "cumsum", "cumprod", "nansum", "nanmean"), castFirst},
 	{"rounding_mode", defs("div", "div_"), roundQuotient},
+	{"as_tuple", defs("nonzero"), apartByDim},
 }
 
 // The operators that extras are made of, looked up once.
 var (
-	divOp   = op.Lookup("div")
-	truncOp = op.Lookup("trunc")
-	fmodOp  = op.Lookup("fmod")
-	floorOp = op.Lookup("floordiv")
+	divOp    = op.Lookup("div")
+	truncOp  = op.Lookup("trunc")
+	fmodOp   = op.Lookup("fmod")
+	floorOp  = op.Lookup("floordiv")
+	unbindOp = op.Lookup("unbind")
 )
 
 // defs returns operators by their names.
@@ -151,4 +153,27 @@ func roundQuotient(b *binding, v starlark.Value) error {
 	}
 	b.done = []*tensor.Tensor{q}
 	return nil
+}
+
+// apartByDim has the indices of elements in a tuple, a tensor for each dim; a number counts as
+// a row of one.
+func apartByDim(b *binding, v starlark.Value) error {
+	var apart arg.Bool
+	if err := apart.Unpack(v); err != nil || !bool(apart) {
+		return err
+	}
+	if b.in[0].Ndim() == 0 {
+		row, err := b.do(reshapeOp, b.in, op.IntsN(1))
+		if err != nil {
+			return err
+		}
+		b.in = []*tensor.Tensor{row}
+	}
+	rows, err := b.do(b.does, b.in, b.args...)
+	if err != nil {
+		return err
+	}
+	b.tuple = true
+	b.done, err = b.env.invoke(unbindOp, []*tensor.Tensor{rows}, []op.Arg{op.Int1(1)})
+	return arg.Rename(b.name, err)
 }

@@ -48,6 +48,7 @@ var absent = map[string]string{
 	"astype": "x.to(dtype) converts", "type": "x.dtype is the type, x.to(dtype) converts", "type_as": "x.to(y.dtype) converts",
 	"mm": "x @ y is the product", "bmm": "x @ y is the product", "mv": "x @ y is the product", "t": "x.T, or x.transpose(0, 1)",
 	"len": "len(x) is the size of dim 0, x.numel() the number of elements", "length": "len(x) is the size of dim 0, x.numel() the number of elements", "nelement": "x.numel() counts the elements", "ndimension": "x.ndim counts the dims", "rank": "x.ndim counts the dims, rank() is the rank",
+	"chalf": "complex numbers are of two float32 or two float64: x.cfloat() or x.cdouble() converts", "to_sparse": "all tensors are dense",
 	"append": "cat([x, y]) joins tensors", "concat": "cat([x, y]) joins tensors", "copy": "x.clone() is a copy", "uniform_": "x.copy_(rand(*x.shape))", "normal_": "x.copy_(randn(*x.shape))", "wait": "a collective with async_op=True gives (result, work), and work.wait() waits", "all_reduce": "all_reduce(x) is a function", "ravel": "x.flatten()", "swapaxes": "x.transpose(a, b)",
 }
 

@@ -70,7 +70,7 @@ func WithoutDevice(fn string, args starlark.Tuple, kwargs []starlark.Tuple) (sta
 	return args, kwargs, nil
 }
 
-// toMethod is x.to, which returns x if no dtype is named beside the device.
+// toMethod is x.to, which returns x if no dtype is named beside the device. A tensor names its own.
 func toMethod(s *signature) *starlark.Builtin {
 	return starlark.NewBuiltin(s.name, func(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 		x := b.Receiver().(*Tensor)
@@ -81,6 +81,15 @@ func toMethod(s *signature) *starlark.Builtin {
 		}
 		if given > 0 && len(args)+len(kwargs) == 0 {
 			return x, nil
+		}
+		if len(args) > 0 {
+			if other, ok := args[0].(*Tensor); ok {
+				t, err := other.Tensor()
+				if err != nil {
+					return nil, err
+				}
+				args = append(starlark.Tuple{DtypeOf(t.DType())}, args[1:]...)
+			}
 		}
 		return s.call(x.Env, x, args, kwargs)
 	})
