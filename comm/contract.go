@@ -121,13 +121,21 @@ func parameters(d *Desc, k Kind) []parameter {
 	if d.Exact {
 		ps = append(ps, parameter{"exact", "True"})
 	}
-	if placements, _ := d.detail(); placements != "" {
-		ps = append(ps, parameter{"placements", placements})
+	if detail, _ := d.detail(); detail != "" {
+		ps = append(ps, detailed(detail))
 	}
 	if k.Paired() {
 		ps = append(ps, parameter{"pairs", pairsText(d.Pairs)})
 	}
 	return ps
+}
+
+// detailed returns the parameter that a detail is: placements, if it does not name another.
+func detailed(detail string) parameter {
+	if name, value, ok := strings.Cut(detail, "="); ok && !strings.ContainsAny(detail, "[( ") {
+		return parameter{name, value}
+	}
+	return parameter{"placements", detail}
 }
 
 func pairsText(pairs [][2]int) string {

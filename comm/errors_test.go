@@ -59,6 +59,10 @@ func TestCallText(t *testing.T) {
 			AllGather, Desc{Op: "all_gather", DType: "float32", Shape: []int{4}, Root: -1, Dims: [2]int{-1, -1}, Detail: "[S(0)] to [R] " + InBackward},
 			"all_gather(float32[4], placements=[S(0)] to [R]) in backward",
 		},
+		{
+			AllGather, Desc{Op: "all_gather", DType: "float32", Shape: []int{4}, Root: -1, Dims: [2]int{-1, -1}, Detail: "requires_gradient_sync=False " + InBackward},
+			"all_gather(float32[4], requires_gradient_sync=False) in backward",
+		},
 	} {
 		if got := CallText(&test.desc, test.kind); got != test.want {
 			t.Errorf("got %s, want %s", got, test.want)

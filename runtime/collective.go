@@ -5,6 +5,7 @@ import (
 	"maps"
 	goruntime "runtime"
 	"slices"
+	"strings"
 
 	"tpsh/comm"
 	"tpsh/runtime/kernel"
@@ -24,6 +25,9 @@ type Collective struct {
 	Reduce string   // "sum", "mean", "prod", "max", "min"
 	Exact  bool     // whether a sum or a mean has the same bits in any order, and no error but that of rounding it once
 	Pairs  [][2]int // of collective_permute
+
+	// Setting is another parameter that members must agree on, as name=value; "" for none.
+	Setting string
 
 	// sizes, if set, cuts Dim into these sizes by group rank, instead of
 	// even chunks: a gradient goes back to the sizes that came in.
@@ -150,7 +154,7 @@ func (r *Rank) newTensorCall(g *comm.Group, c Collective, x *tensor.Tensor, asyn
 func (k *tensorCall) contract(x *tensor.Tensor) comm.Desc {
 	d := contract(k.Op)
 	d.DType, d.Shape, d.Free = x.DType().String(), stated(x.Shape()), k.form.free(&k.Collective)
-	d.Reduce, d.Exact, d.Dims, d.Pairs, d.Detail = k.Reduce, k.Exact, k.form.dims(&k.Collective), k.Pairs, k.r.pass()
+	d.Reduce, d.Exact, d.Dims, d.Pairs, d.Detail = k.Reduce, k.Exact, k.form.dims(&k.Collective), k.Pairs, strings.TrimSpace(k.Setting+" "+k.r.pass())
 	if k.form.kind.Rooted() {
 		d.Root = k.Root
 	}

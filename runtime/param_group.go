@@ -29,7 +29,8 @@ type ParamGroup struct {
 	Restore func() error
 	// Ended is called when a backward pass has given the parts their gradients.
 	Ended func()
-	// Unsynced has a backward pass keep gradients, whole, for the next one that is not.
+	// Unsynced has a backward pass keep gradients, whole, for the next one that is not. The members
+	// set it alike: gathers for a pass compare it, so that none waits for sums that others do not make.
 	Unsynced bool
 	// Kept leaves the elements where they are when a backward pass has ended.
 	Kept bool
@@ -105,11 +106,20 @@ func (b *ParamGroup) Prefetch() error {
 	if err != nil {
 		return err
 	}
-	if b.work, err = b.r.Issue(b.g, Collective{Op: "all_gather"}, x); err != nil {
+	if b.work, err = b.r.Issue(b.g, Collective{Op: "all_gather", Setting: b.setting()}, x); err != nil {
 		return err
 	}
 	b.workOf = now
 	return nil
+}
+
+// setting returns what the members are told in a gather of whether gradients are reduced, if there are
+// to be any.
+func (b *ParamGroup) setting() string {
+	if b.Unsynced && (b.r.Tape.Enabled() || b.r.Shard.InBackward()) {
+		return "requires_gradient_sync=False"
+	}
+	return ""
 }
 
 // as returns x in dtype dt, outside the record.

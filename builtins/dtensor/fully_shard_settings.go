@@ -14,7 +14,7 @@ func init() {
 		shardSetting("set_requires_gradient_sync", "requires_gradient_sync",
 			"says whether a backward pass reduces the gradients of a module that fully_shard was given.\n"+
 				"With False they are kept whole on each rank, in the dtype in which they are reduced, and added to by the next one; the first pass with True reduces the sum.\n"+
-				"zero_grad() does not forget them. no_sync(module, fn) sets it for fn().",
+				"zero_grad() does not forget them. no_sync(module, fn) sets it for fn(). All ranks set it alike.",
 			">>> m.set_requires_gradient_sync(False)\n>>> m(ones(4, 2)).sum().backward()\n>>> m.bias.grad == None\nTrue\n"+
 				">>> m.set_requires_gradient_sync(True)\n>>> m(ones(4, 2)).sum().backward()\n>>> m.bias.grad.tolist()\n[8.0, 8.0, 8.0]",
 			(*shardUnit).setSync),
