@@ -10,11 +10,14 @@ import (
 	"runtime/metrics"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	goruntime "runtime"
 
 	"go.starlark.net/starlark"
+
+	"tpsh/internal/allowance"
 )
 
 // A Watch holds the programs of a process to a number of bytes, which the values
@@ -37,18 +40,32 @@ type Watch struct {
 	Scarce func() bool
 	// Sharing is how many processes there are that do as this one for each core; 0 is one.
 	Sharing int
-	// Room, if set, returns the bytes that one value alone may have; else it is Limit.
-	Room func() int
+	// Room, if set, returns the bytes that the machine has left, but for Reserve: less than 0 if
+	// others need what there is. One value alone may have no more; else it may have Limit.
+	Room    func() int
+	Reserve int
+	// Parts is how many processes share what Room returns; 0 is one.
+	Parts int
+	// GiveBack, if set, collects what nobody can reach, and gives the machine back what is not in
+	// use of the collector's heap and of what Outside counts.
+	GiveBack func()
 
-	mu   sync.Mutex
-	runs map[*watched]bool
-	base int           // bytes of the heap before the first program
-	over time.Time     // when the programs were ended for their memory, or zero
-	used int           // bytes when it was looked last
-	full time.Time     // when the last collection that was asked for ended
-	took time.Duration // how long that took
-	left chan int      // gets what is reachable when the collection that was asked for ends; nil without one
-	idle chan struct{} // closed when there are no more runs
+	mu     sync.Mutex
+	runs   map[*watched]bool
+	base   int           // bytes of the heap before the first program
+	part   int           // the bytes that there were for this process then
+	soft   int64         // the bytes near which the collector runs by itself
+	over   time.Time     // when the programs were ended for their memory, or zero
+	heeded bool          // one of them has been over since
+	used   int           // bytes when it was looked last
+	full   time.Time     // when the last collection that was asked for ended
+	took   time.Duration // how long that took
+	left   int           // bytes that the machine had left then
+	many   atomic.Bool   // whether it was so much that programs look ahead
+
+	reached   chan int      // gets what is reachable when the collection that was asked for ends; nil without one
+	collected chan struct{} // closed when it has ended
+	idle      chan struct{} // closed when there are no more runs
 }
 
 // A watched is a run on a thread.
@@ -62,16 +79,20 @@ type watched struct {
 const (
 	// watchEvery is the time between looks at the heap, and watchSeldom the longest between
 	// those of many processes, which grow more slowly the more of them there are.
-	watchEvery  = 5 * time.Millisecond
-	watchSeldom = 100 * time.Millisecond
+	// watchClosely is that where there is little room.
+	watchEvery   = 5 * time.Millisecond
+	watchSeldom  = 100 * time.Millisecond
+	watchClosely = time.Millisecond
 	// heapSlack is how much a process may have beside the memory it had before its programs:
-	// the collector's own, buffers of messages, stacks.
+	// the collector's own, buffers of messages, stacks. On a small machine it is less.
 	heapSlack = 16 << 20
 	// stuckAfter is how long a program may take to heed that it is ended.
 	stuckAfter = 400 * time.Millisecond
 	// endsWithin is how long a program that has heeded it may take to tell its end, which
 	// a collection of what it has left may hold up.
 	endsWithin = 10 * time.Second
+	// giveBackTakes is about how long other processes take to give back what they do not need.
+	giveBackTakes = 20 * time.Millisecond
 	// urgentAfter is how long it may take if it goes on filling memory meanwhile.
 	urgentAfter = 50 * time.Millisecond
 )
@@ -85,27 +106,46 @@ func (w *Watch) begin(s *server, j *job, t *starlark.Thread) (end func()) {
 	defer w.mu.Unlock()
 	if w.runs == nil {
 		w.runs = map[*watched]bool{}
-		w.base = int(heapBytes())
-		debug.SetMemoryLimit(w.most())
+		w.base, w.left = int(heapBytes()), math.MaxInt
+		w.share()
+		debug.SetMemoryLimit(w.soft)
 	}
 	run := &watched{s: s, j: j, thread: t}
 	w.runs[run] = true
 	if len(w.runs) == 1 {
 		w.idle = make(chan struct{})
-		w.left = nil // it is of programs before
+		w.reached = nil // it is of programs before
 		go w.watch(w.idle)
 	}
 	return func() {
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		delete(w.runs, run)
+		if !w.over.IsZero() && len(w.runs) > 0 {
+			w.heeded = true
+			w.collect(w.giveBack) // of others none is to end for what this one had
+		}
 		if len(w.runs) == 0 {
 			close(w.idle)
 			if !w.over.IsZero() {
 				w.over = time.Time{}
-				debug.SetMemoryLimit(w.most())
+				debug.SetMemoryLimit(w.soft)
 			}
 		}
+	}
+}
+
+// leastPart is for how many bytes the collector leaves a program alone, however little there is.
+const leastPart = 4 << 20
+
+// share finds what part of the memory that is left is for this process. Near to that the collector
+// runs by itself, as near to the limit: it knows what of its memory is reachable, and
+// the machine does not. w.mu is held.
+func (w *Watch) share() {
+	w.part, w.soft = w.Limit, w.most()
+	if w.Room != nil {
+		w.part = min(w.Limit, max(w.Room()/max(w.Parts, 1), leastPart))
+		w.soft = min(w.soft, int64(allowance.Mapped())+int64(w.part))
 	}
 }
 
@@ -135,6 +175,9 @@ const quiet = 1 << 20
 // next returns the time until the next look, of the time before the last one and by how much was
 // used more then. w.mu is held.
 func (w *Watch) next(every time.Duration, grown int) time.Duration {
+	if w.isClose() {
+		return watchClosely
+	}
 	if grown > quiet || !w.over.IsZero() {
 		return watchEvery
 	}
@@ -148,7 +191,9 @@ func (w *Watch) look() {
 	}
 	switch {
 	case w.over.IsZero():
-		w.end()
+		if w.end(); w.nothingLeft() {
+			w.leave()
+		}
 	case time.Since(w.over) > stuckAfter || w.urgent():
 		w.leave()
 	}
@@ -156,7 +201,7 @@ func (w *Watch) look() {
 
 // end ends the programs. w.mu is held.
 func (w *Watch) end() {
-	w.over = time.Now()
+	w.over, w.heeded = time.Now(), false
 	debug.SetMemoryLimit(math.MaxInt64) // a process that has to end needs no collections on the way
 	for run := range w.runs {
 		run.j.cancel(&stopError{Reason: stopMemory, Text: w.Text})
@@ -170,22 +215,16 @@ func (w *Watch) end() {
 func (w *Watch) HardLimit() int { return 2*w.Limit + 256<<20 }
 
 // urgent reports whether programs that were ended fill the memory that others need,
-// and have had a moment to stop. w.mu is held.
+// and have had a moment to stop: none where they are about to be killed. w.mu is held.
 func (w *Watch) urgent() bool {
-	return time.Since(w.over) > urgentAfter && (w.used > w.HardLimit() || w.nothingLeft())
+	since := time.Since(w.over)
+	return since > urgentAfter && (w.used > w.HardLimit() || w.left <= 0) || since >= watchClosely && w.nothingLeft() && !w.heeded
 }
 
 // admit returns an error if there is no room for one value of so many bytes, and
 // ends the programs then. -1 is more than can be told.
 func (w *Watch) admit(bytes int) error {
-	if w == nil || w.Limit <= 0 || 0 <= bytes && bytes < heapSlack {
-		return nil
-	}
-	room := w.Limit
-	if w.Room != nil {
-		room = w.Room()
-	}
-	if 0 <= bytes && bytes <= room {
+	if w == nil || w.Limit <= 0 || 0 <= bytes && bytes < w.slack() || w.holds(bytes) {
 		return nil
 	}
 	w.mu.Lock()
@@ -194,6 +233,25 @@ func (w *Watch) admit(bytes int) error {
 		w.end()
 	}
 	return errors.New(cancelledPrefix + w.Text) // as the interpreter says it
+}
+
+// holds reports whether there is room for so many bytes, if what nobody can reach any more is given
+// back.
+func (w *Watch) holds(bytes int) bool {
+	if bytes < 0 || bytes > w.Limit {
+		return false
+	}
+	if w.Room == nil || bytes <= w.Room() {
+		return true
+	}
+	w.giveBack()
+	for range min(w.Parts-1, 3) {
+		if bytes <= w.Room() {
+			return true
+		}
+		time.Sleep(giveBackTakes) // which give back theirs
+	}
+	return bytes <= w.Room()
 }
 
 // ending reports whether all programs have heeded their end, and have only to tell it.
@@ -208,17 +266,18 @@ func (w *Watch) ending() bool {
 }
 
 // leave reports the programs that do not heed their end, and ends the process
-// when that does not help. w.mu is held.
+// at a later look when that does not help. w.mu is held.
 func (w *Watch) leave() {
+	telling := false
 	for run := range w.runs {
 		if run.told || run.thread.CallStackDepth() == 0 { // the latter is ending
 			continue
 		}
-		run.told = true
+		run.told, telling = true, true
 		run.s.send(&message{Seq: run.j.seq, Done: &doneMsg{Failure: w.failureOf(run.thread)}})
 	}
 	since := time.Since(w.over)
-	if since < 4*stuckAfter && !w.urgent() || since < endsWithin && w.ending() {
+	if telling || since < 4*stuckAfter && !w.urgent() || since < endsWithin && w.ending() {
 		return
 	}
 	for run := range w.runs {
@@ -236,60 +295,114 @@ func (w *Watch) failureOf(t *starlark.Thread) *Failure {
 	return f
 }
 
-// exceeds reports whether reachable memory goes beyond the limit. Whether it is
-// reachable only a collection tells: these are so far apart that they take a
-// quarter of the time at most, but for where memory grows fast. Until one ends it is not
-// known, unless nothing is left: a program may fill that sooner. w.mu is held.
+// exceeds reports whether reachable memory goes beyond the limit, or beyond what the machine has left.
+// Whether it is reachable only a collection tells: these are so far apart that they take a
+// quarter of the time at most, but for where memory grows fast or nothing is left. Until one ends
+// it is not known; a program may fill what others need sooner. w.mu is held.
 func (w *Watch) exceeds() bool {
 	most := int(w.most())
 	outside := 0
 	if w.Outside != nil {
 		outside = w.Outside()
 	}
-	used := outside + int(heapBytes())
-	w.used = used
-	if w.left != nil {
+	w.used = outside + int(heapBytes())
+	w.many.Store(w.used-w.base > w.part/8)
+	w.left = w.whatIsLeft()
+	if w.reached != nil {
 		select {
-		case left := <-w.left:
-			w.left = nil
-			return outside+left > most
+		case reachable := <-w.reached:
+			w.reached = nil
+			return outside+reachable > most || w.left <= 0
 		default:
 			return w.nothingLeft()
 		}
 	}
-	if used <= most || w.Scarce != nil && !w.Scarce() {
+	switch ended := !w.over.IsZero(); {
+	case w.nothingLeft(), w.left <= 0 && ended:
+		return true
+	case w.left <= 0, w.isClose() && w.mayCollect():
+		w.collect(w.giveBack)
 		return false
-	}
-	if !w.over.IsZero() || w.nothingLeft() {
+	case w.used <= most, w.Scarce != nil && !w.Scarce():
+		return false
+	case ended:
 		return true
 	}
-	if used >= most+most/2 || time.Since(w.full) >= 4*w.took {
-		w.collect()
+	if w.used >= most+most/2 || w.mayCollect() {
+		w.collect(goruntime.GC)
 	}
 	return false
 }
 
-// nothingLeft reports whether others need what memory there is, if that is asked.
-func (w *Watch) nothingLeft() bool { return w.Room != nil && w.Room() <= 0 }
+// nothingLeft reports whether others need so much of what there is that no collection can be waited
+// for. w.mu is held.
+func (w *Watch) nothingLeft() bool { return w.left <= -w.Reserve/2 }
 
-// collect begins a collection, which w.left tells the end of. w.mu is held.
-func (w *Watch) collect() {
-	left := make(chan int, 1)
-	w.left = left
+// giveBack gives the memory that nobody can reach, and what is kept for later, back to the machine.
+func (w *Watch) giveBack() {
+	if w.GiveBack != nil {
+		w.GiveBack()
+	} else {
+		debug.FreeOSMemory()
+	}
+}
+
+// whatIsLeft returns the bytes that the machine has left, if this process uses a good part of what there
+// was for it: to end the programs of another would leave no more. w.mu is held.
+func (w *Watch) whatIsLeft() int {
+	if w.Room == nil || w.used-w.base <= w.part/2 {
+		return math.MaxInt
+	}
+	return w.Room()
+}
+
+// closeBy is up to how many bytes a process may fill in a few looks.
+const closeBy = 128 << 20
+
+// isClose reports whether there was little left at the last look. w.mu is held.
+func (w *Watch) isClose() bool { return w.left < min(w.part/2, closeBy) }
+
+// mayCollect reports whether the last collection is so long ago that another may begin. w.mu is held.
+func (w *Watch) mayCollect() bool { return time.Since(w.full) >= 4*w.took }
+
+// collect begins a collection, of which w.reached tells what it has found reachable. w.mu is held.
+func (w *Watch) collect(run func()) {
+	reached, over := make(chan int, 1), make(chan struct{})
+	w.reached, w.collected = reached, over
 	go func() {
 		began := time.Now()
-		goruntime.GC()
+		run()
 		reachable := int(heapBytes())
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		w.full = time.Now()
 		w.took = w.full.Sub(began)
-		left <- reachable
+		reached <- reachable
+		close(over)
 	}()
 }
 
+// rest lets a program wait, if there is little left, until a collection has told what of its memory
+// is reachable.
+func (w *Watch) rest() {
+	w.mu.Lock()
+	over, near := w.collected, w.isClose()
+	w.mu.Unlock()
+	if near && over != nil {
+		<-over
+	}
+}
+
 // most returns how many bytes the process may use.
-func (w *Watch) most() int64 { return int64(w.base) + int64(w.Limit) + heapSlack }
+func (w *Watch) most() int64 { return int64(w.base) + int64(w.Limit) + int64(w.slack()) }
+
+// slack returns how many bytes nobody asks for.
+func (w *Watch) slack() int {
+	if w.Room == nil {
+		return heapSlack
+	}
+	return min(heapSlack, w.Limit/64)
+}
 
 // heapBytes returns the bytes of the collector's heap that hold values, reachable
 // or not yet known to be unreachable.

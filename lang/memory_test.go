@@ -44,9 +44,9 @@ func TestWatchRests(t *testing.T) {
 // fill what is left of it: the watch looks on, and where nothing is left it waits for none.
 func TestNothingIsLeft(t *testing.T) {
 	room, outside := 1<<30, 1<<30
-	w := &Watch{Limit: 1 << 20, Room: func() int { return room }, Outside: func() int { return outside }}
+	w := &Watch{Limit: 1 << 20, Room: func() int { return room }, Outside: func() int { return outside }, part: 1 << 30}
 	pending := make(chan int, 1)
-	w.left = pending
+	w.reached = pending
 	if w.exceeds() {
 		t.Error("with room, while a collection is waited for: programs are ended, want them to go on")
 	}
@@ -54,18 +54,18 @@ func TestNothingIsLeft(t *testing.T) {
 	if !w.exceeds() {
 		t.Error("without room, while a collection is waited for: programs go on, want them ended")
 	}
-	if pending <- 0; !w.exceeds() || w.left != nil {
+	if pending <- 0; !w.exceeds() || w.reached != nil {
 		t.Error("after a collection: programs go on with 1 GiB in use and 1 MiB allowed, want them ended")
 	}
-	w.left, outside = pending, 0
-	if pending <- 0; w.exceeds() || w.left != nil {
+	w.reached, outside = pending, 0
+	if pending <- 0; w.exceeds() || w.reached != nil {
 		t.Error("after a collection that left nothing in use: programs are ended, want them to go on")
 	}
-	if outside = 1 << 30; !w.exceeds() || w.left != nil {
+	if outside = 1 << 30; !w.exceeds() || w.reached != nil {
 		t.Error("without room: a collection is waited for, want programs ended at once")
 	}
 	room = 1 << 30
-	if w.exceeds() || w.left == nil {
+	if w.exceeds() || w.reached == nil {
 		t.Error("with room, beyond the limit: no collection is begun, want one before programs are ended")
 	}
 }
@@ -74,8 +74,8 @@ func TestNothingIsLeft(t *testing.T) {
 // was asked for then ends only now.
 func TestProgramsBeforeAreForgotten(t *testing.T) {
 	w := &Watch{Limit: 1 << 30}
-	w.left = make(chan int, 1)
-	w.left <- 1 << 40
+	w.reached = make(chan int, 1)
+	w.reached <- 1 << 40
 	end := w.begin(nil, nil, nil)
 	defer end()
 	w.mu.Lock()

@@ -4,6 +4,8 @@ import (
 	"strconv"
 
 	"go.starlark.net/syntax"
+
+	"tpsh/lang/source"
 )
 
 // Where a program runs on shapes alone, values may be unknown, or differ among the
@@ -113,8 +115,8 @@ func (s *shaper) expr(p *syntax.Expr) {
 	case *syntax.CallExpr:
 		s.expr(&n.Fn)
 		s.exprs(n.Args)
-		if dot, ok := n.Fn.(*syntax.DotExpr); ok && s.bound && looking[dot.Name.Name] {
-			s.known(n.Args)
+		if name, args := method(n); s.bound && looking[name] {
+			s.known(args)
 		}
 	case *syntax.Comprehension:
 		s.comprehension(n)
@@ -167,6 +169,21 @@ var looking = map[string]bool{
 	"remove": true, "removeprefix": true, "removesuffix": true, "replace": true, "rfind": true, "rindex": true, "rpartition": true,
 	"rsplit": true, "rstrip": true, "setdefault": true, "split": true, "splitlines": true, "startswith": true, "strip": true,
 	"symmetric_difference": true, "union": true, "update": true,
+}
+
+// method returns the name of the method that c calls, by itself or by a function that asks for room
+// first, and its arguments; "" if it calls none.
+func method(c *syntax.CallExpr) (name string, args []syntax.Expr) {
+	switch fn := c.Fn.(type) {
+	case *syntax.DotExpr:
+		return fn.Name.Name, c.Args
+	case *syntax.Ident:
+		switch fn.Name {
+		case source.Insert, source.SetDefault, source.ReplaceMethod:
+			return fn.Name[1:], c.Args[1:]
+		}
+	}
+	return "", nil
 }
 
 // known has BoundFunction state the arguments of a call, as far as they are

@@ -62,7 +62,7 @@ func (s *server) newThread(j *job, p *runMsg, out *recorder, predeclared starlar
 	t.SetLocal(ScriptDir, string(p.Dir))
 	t.SetLocal(TestKey, p.Function != "")
 	t.SetLocal(operator.RoomKey, s.watch.admit)
-	l := &limits{job: j, steps: p.MaxSteps, halts: s.halts}
+	l := &limits{job: j, steps: p.MaxSteps, halts: s.halts, watch: s.watch}
 	s.halts.begin(t, j, out, p.Debug, predeclared)
 	t.OnMaxSteps = l.check
 	l.rest(t)
@@ -89,7 +89,9 @@ type limits struct {
 	job   *job
 	steps uint64 // of the interpreter; 0 for any number
 	halts *halts
+	watch *Watch
 	next  uint64 // when to look again
+	ahead uint64 // when to look ahead again
 }
 
 // check is the OnMaxSteps function of a thread. The end of the steps ends the
@@ -106,6 +108,13 @@ func (l *limits) check(t *starlark.Thread) {
 	}
 	if t.CallStackDepth() > maxDepth {
 		t.Cancel(fmt.Sprintf("stack overflow: more than %d calls deep (recursion without an end?)", maxDepth))
+	}
+	if l.watch.crowded() {
+		l.watch.rest()
+		if t.Steps >= l.ahead {
+			l.ahead = t.Steps + aheadEvery
+			l.watch.lookAhead(t)
+		}
 	}
 	l.rest(t)
 }

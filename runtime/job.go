@@ -147,6 +147,9 @@ func (r *Rank) Memory() int {
 	return now
 }
 
+// GiveBack gives the memory that this process does not use back to the machine.
+func (r *Rank) GiveBack() { r.job.alloc.GiveBack() }
+
 // Stop ends the ranks and waits for them.
 func (j *Job) Stop() {
 	j.cancel(errStopped)

@@ -107,7 +107,9 @@ func (s *starter) startHere() (*ranks, error) {
 	if watch == nil {
 		first := new(sync.Once)
 		watch = watchMemory(cfg.MaxMem, 1)
-		outside = func(rank *runtime.Rank) { first.Do(func() { watch.Outside = rank.Memory }) }
+		outside = func(rank *runtime.Rank) {
+			first.Do(func() { watch.Outside, watch.GiveBack = rank.Memory, rank.GiveBack })
+		}
 	}
 	job, err := runtime.Start(context.Background(), cfg, func(ctx context.Context, rank *runtime.Rank) {
 		conn := backs[rank.ID()]

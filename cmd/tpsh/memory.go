@@ -21,7 +21,7 @@ func watchMemory(limit, parts int) *lang.Watch {
 	}
 	total := allowance.Memory()
 	w := &lang.Watch{Limit: total / 5 * 4 / parts, Sharing: parts / allowance.Processors(), Text: fmt.Sprintf("memory limit of %s reached (80 %% of what there is)", showBytes(total/5*4))}
-	w.Room = func() int { return allowance.Available() - total/20 }
+	w.Room, w.Reserve, w.Parts = allowance.Left, allowance.Reserve(), parts
 	if parts > 1 {
 		w.Scarce = func() bool { return allowance.Available() < total/5 }
 	}

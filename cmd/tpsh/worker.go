@@ -73,7 +73,7 @@ func serve(seat *launch.Seat) (more bool, err error) {
 	err = runtime.Join(context.Background(), cfg, place, func(ctx context.Context, rank *runtime.Rank) {
 		seat.Ready(nil)
 		watch := watchMemory(d.MaxMem, parts)
-		watch.Outside = rank.Memory
+		watch.Outside, watch.GiveBack = rank.Memory, rank.GiveBack
 		boundMemory(watch)
 		served := lang.ServeWatched(ctx, seat.Conn, builtins.New(rank, d.World), watch)
 		if lost = served != nil && ctx.Err() == nil; lost {

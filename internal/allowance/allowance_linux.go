@@ -45,3 +45,21 @@ func meminfo(text, name string) int {
 	}
 	return 0
 }
+
+// resident returns the bytes of memory that this process has to itself; 0 if that is not told.
+func resident() int {
+	text, _ := os.ReadFile("/proc/self/statm")
+	return private(string(text)) * os.Getpagesize()
+}
+
+// private returns the pages of a process that no file and no other process has, given its statm,
+// as proc_pid_statm(5) has it.
+func private(statm string) int {
+	words := strings.Fields(statm) // size, resident, shared, ...
+	if len(words) < 3 {
+		return 0
+	}
+	all, _ := strconv.Atoi(words[1]) // the kernel writes numbers
+	shared, _ := strconv.Atoi(words[2])
+	return max(0, all-shared)
+}

@@ -74,41 +74,87 @@ func replaceMethod(fn string, t *starlark.Thread, args starlark.Tuple, kwargs []
 	return method(fn, t, args, kwargs)
 }
 
-// addOne calls its first argument, a method that adds one element, with the others: of a list
-// when there is room for the element.
+// addOne calls its first argument, a method that adds one element, with the others: of a list, a dict or
+// a set when there is room for the element.
 func addOne(_ string, t *starlark.Thread, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
 	b, ok := args[0].(*starlark.Builtin)
 	if !ok {
 		return starlark.Call(t, args[0], args[1:], nil)
 	}
-	if x, ok := b.Receiver().(*starlark.List); ok {
-		if err := roomForOne(t, x); err != nil {
-			return nil, err
-		}
+	if err := roomForOne(t, b.Receiver()); err != nil {
+		return nil, err
 	}
 	return b.CallInternal(t, args[1:], nil)
 }
 
-// roomForOne asks whether a list that is full may move to where there is room for one element
-// more, and then for a quarter more of them: so grows a long slice of Go's.
-func roomForOne(t *starlark.Thread, x *starlark.List) error {
-	n := uint(x.Len())
-	if n < few/elementSize || n < uint(reflect.ValueOf(x).Elem().Field(elementsField).Cap()) {
+// roomForOne asks whether x may move to where there is room for one element more, if it is full.
+func roomForOne(t *starlark.Thread, x starlark.Value) error {
+	if l, ok := x.(*starlark.List); ok {
+		// It then has room for a quarter more, as a long slice of Go's.
+		if n := uint(l.Len()); n >= few/elementSize && n >= uint(innards(l).Cap()) {
+			return room(t, n+n/4, elementSize)
+		}
 		return nil
 	}
-	return room(t, n+n/4, elementSize)
+	if n := Moves(x, 1); n > 0 {
+		return room(t, n, 1)
+	}
+	return nil
 }
 
-// elementsField is the field of a list that has its elements: how many it can hold until it
-// moves, its methods do not tell.
-const elementsField = 0
+// Moves returns how many bytes x asks for if it is a dict or a set that is so full that it moves, to
+// twice as many buckets, when there are so many elements more; else 0, as for one that
+// is small.
+func Moves(x starlark.Value, more int) uint {
+	switch x.(type) {
+	case *starlark.Dict, *starlark.Set:
+	default:
+		return 0
+	}
+	n := elementsOf(x) + uint(more) - 1
+	if n < few/bucketSize {
+		return 0
+	}
+	if b := uint(innards(x).Field(bucketsField).Len()); isFull(n, b) {
+		return 2 * b * bucketSize
+	}
+	return 0
+}
+
+// innards returns the field of a list that has its elements, or of a dict or a set that is its table. How
+// many these can hold until they move, their methods do not tell.
+func innards(x starlark.Value) reflect.Value { return reflect.ValueOf(x).Elem().Field(0) }
+
+// bucketsField is the field of a table that has its buckets.
+const bucketsField = 0
+
+// bucketSize is the bytes of a bucket of a table.
+const bucketSize = 456
+
+// isFull reports whether a table of n elements in b buckets moves when there is one more.
+func isFull(n, b uint) bool { return 2*n >= 13*b }
+
+// roomForTable asks whether there is room for a table of n elements, beside the b buckets that it has
+// already: if it does not fit there it moves, each time to twice as many, and is in two places meanwhile.
+func roomForTable(t *starlark.Thread, n, b uint) error {
+	if n < few/bucketSize {
+		return nil
+	}
+	now := max(b, 1)
+	for b = now; n > 0 && isFull(n-1, b) && b < 1<<40; {
+		b *= 2
+	}
+	switch b {
+	case now:
+		return nil
+	case 2 * now:
+		return room(t, b, bucketSize)
+	}
+	return room(t, b+b/2, bucketSize)
+}
 
 // few is how many bytes nobody asks for.
 const few = 1 << 20
-
-// entrySize is the bytes that an element takes in a dict or a set, with the room that
-// such have beside.
-const entrySize = 112
 
 // pieceSize is the bytes that a text takes in a list besides its own.
 const pieceSize = 2 * elementSize
@@ -117,7 +163,7 @@ const pieceSize = 2 * elementSize
 // if keyed.
 func Room(t *starlark.Thread, n int, keyed bool) error {
 	if keyed {
-		return room(t, uint(max(n, 0)), entrySize)
+		return roomForTable(t, uint(max(n, 0)), 0)
 	}
 	return room(t, uint(max(n, 0)), elementSize)
 }
@@ -128,14 +174,33 @@ func elementsOf(x starlark.Value) uint { return uint(max(starlark.Len(x), 0)) }
 // grow returns y of arguments x and y, when there is room for x + y, or for x with the
 // elements of y in it.
 func grow(_ string, t *starlark.Thread, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
-	size := sizeOfElement(args[0])
-	if _, ok := args[0].(*starlark.Dict); ok {
-		size = entrySize
+	n := elementsOf(args[0]) + elementsOf(args[1])
+	switch x := args[0].(type) {
+	case *starlark.Dict, *starlark.Set:
+		return args[1], roomForTable(t, n, uint(innards(x).Field(bucketsField).Len()))
 	}
-	if size == 0 {
+	if size := sizeOfElement(args[0]); size > 0 {
+		return args[1], room(t, n, size)
+	}
+	return args[1], nil
+}
+
+// extend returns y of arguments x and y, when there is room for the elements of y in x: in a list there
+// may be already.
+func extend(fn string, t *starlark.Thread, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	if x, ok := args[0].(*starlark.List); ok && elementsOf(x)+elementsOf(args[1]) <= uint(innards(x).Cap()) {
 		return args[1], nil
 	}
-	return args[1], room(t, elementsOf(args[0])+elementsOf(args[1]), size)
+	return grow(fn, t, args, kwargs)
+}
+
+// union returns y of arguments x and y, when there is room for x | y, which is a table of its own.
+func union(_ string, t *starlark.Thread, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
+	switch args[0].(type) {
+	case *starlark.Dict, *starlark.Set:
+		return args[1], roomForTable(t, elementsOf(args[0])+elementsOf(args[1]), 0)
+	}
+	return args[1], nil
 }
 
 // listed returns x, for the elements of which a list gets one each, when there is room for that

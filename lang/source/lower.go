@@ -17,9 +17,13 @@ const (
 	ReplaceMethod = ".replace" // .replace(x, ...) is x.replace(...)
 	Append        = ".append"  // .append(x.append, v) is x.append(v), when there is room for it in x, and so is that which follows
 	Insert        = ".insert"  // .insert(x.insert, i, v) is x.insert(i, v)
-	Times         = "*"        // *(a, b) is a * b, where one may be a text, a list or a tuple
-	Grow          = "+"        // +(a, b) is b, when there is room for a + b
-	Extend        = ".extend"  // .extend(x, y) is y, when there is room for it in x, as in those that follow
+	Add           = ".add"
+	SetDefault    = ".setdefault"
+	Union         = "|"       // |(a, b) is b, when there is room for a | b
+	Times         = "*"       // *(a, b) is a * b, where one may be a text, a list or a tuple
+	Grow          = "+"       // +(a, b) is b, when there is room for a + b
+	GrowBy        = "+="      // +=(a, b) is b, when there is room for b in a, as in those that follow
+	Extend        = ".extend" // .extend(x, y) is y
 	Update        = ".update"
 	Elements      = "[for]"  // [for](x) is x, when there is room for a list of as many elements
 	Join          = ".join"  // .join(x, y) is y, when there is room for x.join(y)
@@ -52,7 +56,7 @@ func Lower(f *File) (core *syntax.File, err error) {
 			panic(e)
 		}
 	}()
-	l := &lowerer{marks: f, sequences: sequenceNames(f.File)}
+	l := &lowerer{marks: f, sequences: sequenceNames(f.File), tables: tableNames(f.File)}
 	l.stmts(f.Stmts)
 	return f.File, nil
 }
@@ -61,6 +65,7 @@ func Lower(f *File) (core *syntax.File, err error) {
 type lowerer struct {
 	marks     *File
 	sequences map[string]bool // names of texts, lists and tuples
+	tables    map[string]bool // of dicts and sets
 	bound     int             // how many values chains of comparisons have bound
 }
 
@@ -109,7 +114,12 @@ func (l *lowerer) assign(s *syntax.AssignStmt) syntax.Stmt {
 		}
 	case syntax.PLUS_EQ:
 		if x, name := s.LHS.(*syntax.Ident); name && l.grows(x, s.RHS) {
-			s.RHS = call(Grow, s.OpPos, syntax.End(s.RHS), again(x), l.expr(s.RHS))
+			s.RHS = call(GrowBy, s.OpPos, syntax.End(s.RHS), again(x), l.expr(s.RHS))
+			return s
+		}
+	case syntax.PIPE_EQ:
+		if x, name := s.LHS.(*syntax.Ident); name && l.unites(x, s.RHS) {
+			s.RHS = call(Union, s.OpPos, syntax.End(s.RHS), again(x), l.expr(s.RHS))
 			return s
 		}
 	}
@@ -278,6 +288,10 @@ func (l *lowerer) binary(b *syntax.BinaryExpr) syntax.Expr {
 	}
 	if x, name := b.X.(*syntax.Ident); name && b.Op == syntax.PLUS && l.grows(x, b.Y) {
 		b.Y = call(Grow, b.OpPos, syntax.End(b), again(x), l.expr(b.Y))
+		return b
+	}
+	if x, name := b.X.(*syntax.Ident); name && b.Op == syntax.PIPE && l.unites(x, b.Y) {
+		b.Y = call(Union, b.OpPos, syntax.End(b), again(x), l.expr(b.Y))
 		return b
 	}
 	if levelOf[b.Op] == comparisons {

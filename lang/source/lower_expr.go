@@ -22,7 +22,7 @@ var methods = map[string]string{"format": FormatMethod, "replace": ReplaceMethod
 var adding = map[string]struct {
 	name  string
 	count int
-}{"append": {Append, 1}, "insert": {Insert, 2}}
+}{"append": {Append, 1}, "insert": {Insert, 2}, "add": {Add, 1}, "setdefault": {SetDefault, 2}}
 
 // growing are functions that return the argument of a method when there is room for what the
 // method makes of it.

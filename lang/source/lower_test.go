@@ -39,7 +39,7 @@ var surface = []struct{ text, want string }{
 	{"f'{f'{x}'}'", "(fmt((fmt(x))))"}, {"f'a' 'b'", "('a') + 'b'"}, {"f'\\n{x}\\x41'", "('\\n' + fmt(x) + 'A')"}, {"f'{x:=+5}'", "(fmt(x, '', ('=+5')))"},
 	{"f\"\"\"a\\\"{x}\"\"\"", "('a\"' + fmt(x))"}, {"f'''a\"'{x}'''", "('a\"\\'' + fmt(x))"},
 	{"[0] * n", "times([0], n)"}, {"n * 'a'", "times(n, 'a')"}, {"x * y", "x * y"}, {"'-' * 40", "'-' * 40"}, {"s = str(x)\ny = s * n", "s = str(x)\ny = times(s, n)"}, {"s = [x]\ns *= n", "s = [x]\ns = times(s, n)"},
-	{"s = str(x)\ny = s + s + s", "s = str(x)\ny = s + grow(s, s) + s"}, {"s = [x]\ns += y", "s = [x]\ns += grow(s, y)"}, {"s = [x]\ns = s + [1]", "s = [x]\ns = s + [1]"}, {"s = ''\ns += f'{x}'", "s = ''\ns += grow(s, (fmt(x)))"}, {"x + y", "x + y"},
+	{"s = str(x)\ny = s + s + s", "s = str(x)\ny = s + grow(s, s) + s"}, {"s = [x]\ns += y", "s = [x]\ns += growby(s, y)"}, {"s = [x]\ns = s + [1]", "s = [x]\ns = s + [1]"}, {"s = ''\ns += f'{x}'", "s = ''\ns += growby(s, (fmt(x)))"}, {"x + y", "x + y"},
 	{"x.extend(y)", "x.extend(extend(x, y))"}, {"x.update(y)", "x.update(update(x, y))"}, {"x.update(y, z=1)", "x.update(y, z=1)"}, {"x.update(z=1)", "x.update(z=1)"}, {"''.join(y)", "''.join(join('', y))"}, {"x.join(*y)", "x.join(*y)"}, {"x.split(',')", "x.split(split(x, ','))"}, {"f(x).split(y)", "f(x).split(y)"},
 	{"('a' + b) * 101", "times(('a' + b), 101)"}, {"s.replace(a, b)", "replace(s, a, b)"},
 	{"s.format(x, a=1, *b)", "format(s, x, a=1, *b)"}, {"'{}'.format(1)", "format('{}', 1)"},
@@ -50,13 +50,15 @@ var surface = []struct{ text, want string }{
 	{"f(*x, k=1, **d)", "f(*x, **keywords({'k': 1}, d))"}, {"f(**d, **e)", "f(**keywords(d, e))"}, {"f(k=1, *x, z=2)", "f(k=1, *x, **{'z': 2})"}, {"s.format(*x, a=1)", "format(s, *x, **{'a': 1})"},
 	{"[x for x in range(4)]", "[x for x in range(4)]"}, {"[x for x in range(0, n)]", "[x for x in elements(range(0, n))]"}, {"[x for x in (1, 2)]", "[x for x in (1, 2)]"}, {"[x for x in range(100000)]", "[x for x in elements(range(100000))]"},
 	{"[x for x in y for z in x]", "[x for x in y for z in x]"}, {"{x: 1 for x in y}", "{x: 1 for x in y}"}, {"x.append(y)", "append(x.append, y)"}, {"f(x).insert(0, y)", "insert(f(x).insert, 0, y)"}, {"x.append(*y)", "x.append(*y)"}, {"x.append(v=y)", "x.append(v=y)"}, {"x.append()", "x.append()"}, {"append(y)", "append(y)"},
+	{"s.add(x)", "add(s.add, x)"}, {"d.setdefault(k, [])", "setdefault(d.setdefault, k, [])"}, {"d.setdefault(k)", "d.setdefault(k)"},
+	{"a | b", "a | b"}, {"a |= 1", "a |= 1"}, {"d | {1: 2}", "d | union(d, {1: 2})"}, {"d = {}\nd | a", "d = {}\nd | union(d, a)"}, {"d = set()\nd |= a", "d = set()\nd |= union(d, a)"}, {"d = {}\ne = d | a\ne | b", "d = {}\ne = d | union(d, a)\ne | union(e, b)"},
 	{"[*x, 1, 2, *y]", "spread(x, [1, 2], y)"}, {"(1, *x)", "(row([1], x))"}, {"{**d, 'a': 1}", "dicts(d, {'a': 1})"}, {"{1, 2}", "many(spread([1, 2]))"}, {"{*x, 1}", "many(spread(x, [1]))"}, {"{x for x in y}", "many([x for x in elements(y)])"},
 	{"a, *b, c = x", "a, b, c = unpack(x, 1, 1)"}, {"[*a, b] = x", "[a, b] = unpack(x, 0, 1)"}, {"x = y = v", "x, y = same(v, 2)"}, {"x[0] = y.z = a = v", "x[0], y.z, a = same(v, 3)"},
 	{"x = 1,", "x = tuple"}, {"x = 1_000", "x = 1000"}, {"def f(): ...", "def f(): dots"}, {"for i in 1, 2: a @ b", "for i in 1, 2: at(a, b)"},
 }
 
 // hidden are the names with which want writes what Starlark has not.
-var hidden = map[string]string{"at": MatMul, "pow": Power, "mod": Modulo, "fmt": Format, "format": FormatMethod, "replace": ReplaceMethod, "times": Times, "grow": Grow, "extend": Extend, "append": Append, "insert": Insert, "elements": Elements, "update": Update, "join": Join, "split": Split, "texts": Texts, "s": Slice, "set": SetSlice, "dots": Ellipsis,
+var hidden = map[string]string{"at": MatMul, "pow": Power, "mod": Modulo, "fmt": Format, "format": FormatMethod, "replace": ReplaceMethod, "times": Times, "grow": Grow, "growby": GrowBy, "extend": Extend, "append": Append, "insert": Insert, "elements": Elements, "add": Add, "setdefault": SetDefault, "union": Union, "update": Update, "join": Join, "split": Split, "texts": Texts, "s": Slice, "set": SetSlice, "dots": Ellipsis,
 	"spread": Spread, "row": SpreadTuple, "dicts": JoinDicts, "keywords": JoinKeywords, "many": MakeSet, "unpack": Unpack, "same": Repeat}
 
 // What Starlark has not becomes calls.

@@ -17,6 +17,41 @@ func sequenceNames(f *syntax.File) map[string]bool {
 	return names
 }
 
+// tableNames returns the names that some assignment of a file gives a dict or a set.
+func tableNames(f *syntax.File) map[string]bool {
+	names := map[string]bool{}
+	syntax.Walk(f, func(n syntax.Node) bool {
+		if s, ok := n.(*syntax.AssignStmt); ok {
+			if id, ok := s.LHS.(*syntax.Ident); ok && isTable(s.RHS, names) {
+				names[id.Name] = true
+			}
+		}
+		return true
+	})
+	return names
+}
+
+// isTable reports whether an expression shows that its value is a dict or a set, or is one of the
+// names.
+func isTable(x syntax.Expr, names map[string]bool) bool {
+	switch x := x.(type) {
+	case *syntax.DictExpr:
+		return true
+	case *syntax.Comprehension:
+		return x.Curly
+	case *syntax.ParenExpr:
+		return isTable(x.X, names)
+	case *syntax.Ident:
+		return names[x.Name]
+	case *syntax.CallExpr:
+		id, ok := x.Fn.(*syntax.Ident)
+		return ok && (id.Name == "dict" || id.Name == "set")
+	case *syntax.BinaryExpr:
+		return x.Op == syntax.PIPE && (isTable(x.X, names) || isTable(x.Y, names))
+	}
+	return false
+}
+
 // makers are the functions of Starlark that return a text, a list or a tuple.
 var makers = map[string]bool{"str": true, "repr": true, "list": true, "tuple": true, "bytes": true, "sorted": true, "reversed": true}
 
@@ -54,6 +89,9 @@ func (l *lowerer) repeats(x, y syntax.Expr) bool {
 func (l *lowerer) grows(x, y syntax.Expr) bool {
 	return !(l.isShort(x) || l.isShort(y)) && (isSequence(x, l.sequences) || isSequence(y, l.sequences))
 }
+
+// unites reports whether x | y may be a dict or a set.
+func (l *lowerer) unites(x, y syntax.Expr) bool { return isTable(x, l.tables) || isTable(y, l.tables) }
 
 // isShort reports whether x is a text, a list or a tuple that is written out.
 func (l *lowerer) isShort(x syntax.Expr) bool {

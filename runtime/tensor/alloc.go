@@ -5,6 +5,7 @@ import (
 	"math/bits"
 	"os"
 	goruntime "runtime"
+	"runtime/debug"
 	"runtime/metrics"
 	"sync"
 	"time"
@@ -68,20 +69,26 @@ type Allocator struct {
 	collected time.Time // when the last collection ended
 	took      mean      // what collections take
 	left      int       // bytes in use after the last one
+
+	unasked int // bytes that were mapped since it was asked whether the machine has any left
 }
 
 // A MemoryError says that a tensor does not fit in memory.
 type MemoryError struct {
 	Want, Limit, InUse int
 	Strict             bool // the limit was asked for
+	Short              bool // the limit allows it, but others have the memory
 }
 
 // Uncatchable reports whether the error ends the program whatever it does.
 func (e *MemoryError) Uncatchable() bool { return e.Strict }
 
 func (e *MemoryError) Error() string {
-	if e.Want > e.Limit { // whatever is in use, which is not the same every time
+	switch {
+	case e.Want > e.Limit: // whatever is in use, which is not the same every time
 		return fmt.Sprintf("out of memory: %d bytes wanted, %d allowed", e.Want, e.Limit)
+	case e.Short:
+		return fmt.Sprintf("out of memory: %d bytes wanted, %d in use, and the machine has none left", e.Want, e.InUse)
 	}
 	return fmt.Sprintf("out of memory: %d bytes wanted, %d in use, %d allowed", e.Want, e.InUse, e.Limit)
 }
@@ -173,7 +180,7 @@ func (a *Allocator) region(size int) (piece, error) {
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return piece{}, &MemoryError{Want: size, Limit: a.Limit, InUse: a.inUse, Strict: a.Strict}
+	return piece{}, &MemoryError{Want: size, Limit: a.Limit, InUse: a.inUse, Strict: a.Strict, Short: a.allows(size)}
 }
 
 // take returns free or new memory, or the zero piece if a collection is due. With
@@ -224,6 +231,9 @@ func (a *Allocator) hasFree(size int) bool {
 // fresh returns memory from the operating system, or the zero piece if it gives
 // none. a.mu is held.
 func (a *Allocator) fresh(size int) piece {
+	if !a.affords(size) {
+		return piece{}
+	}
 	if carved(size) {
 		return a.slabs.cut(size, true)
 	}
@@ -231,7 +241,30 @@ func (a *Allocator) fresh(size int) piece {
 	if err != nil {
 		return piece{}
 	}
+	allowance.Take(size)
 	return piece{bytes: bytes}
+}
+
+// oftenAsked is the part of the limit after which it is asked anew what the machine has left.
+const oftenAsked = 128
+
+// affords reports whether the machine has size bytes left, where nobody asked for the limit: others
+// may have what it allows. a.mu is held.
+func (a *Allocator) affords(size int) bool {
+	if a.Strict || a.Limit <= 0 || a.unasked+size < a.Limit/oftenAsked {
+		a.unasked += size
+		return true
+	}
+	left := allowance.Left()
+	if left < size && a.spare+a.slabs.spare > 0 {
+		a.trim(0)
+		left = allowance.Left()
+	}
+	if left < size {
+		return false
+	}
+	a.unasked = 0
+	return true
 }
 
 // due reports whether a collection that takes so long is due when so many bytes
@@ -263,6 +296,7 @@ func (a *Allocator) trim(keep int) {
 		}
 		last := len(list) - 1
 		unmapRegion(list[last])
+		allowance.Take(-most)
 		list[last] = nil
 		a.free[most] = list[:last]
 		a.spare -= most
@@ -318,6 +352,19 @@ func (a *Allocator) collect(size int, moment time.Duration) {
 	a.trim(5 * max(used, minSlack) / 4)
 	a.left, a.collected = a.inUse, time.Now()
 	a.took.add(a.collected.Sub(begin))
+}
+
+// GiveBack collects what nobody can reach any more, and gives all free memory back to the operating
+// system, that of the collector too.
+func (a *Allocator) GiveBack() {
+	a.collecting.Lock()
+	defer a.collecting.Unlock()
+	debug.FreeOSMemory()
+	a.settle(moments[0])
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.trim(0)
+	a.left, a.collected = a.inUse, time.Now()
 }
 
 // A mean is an average in which the last value counts half. Values of more than

@@ -3,6 +3,8 @@ package tensor
 import (
 	"cmp"
 	"slices"
+
+	"tpsh/internal/allowance"
 )
 
 const (
@@ -84,6 +86,7 @@ func (l *slabs) take(s *slab, i, size int) piece {
 		if !s.there[p] {
 			s.there[p] = true
 			l.spare += hugePage
+			allowance.Take(hugePage)
 		}
 	}
 	l.spare -= size
@@ -128,6 +131,7 @@ func (l *slabs) drop(page piece) {
 	discard(page.bytes)
 	page.slab.there[page.lo/hugePage] = false
 	l.spare -= hugePage
+	allowance.Take(-hugePage)
 }
 
 // unmap gives back the address space of slabs that have no memory.
