@@ -86,10 +86,35 @@ func ToTensors(v starlark.Value) ([]*tensor.Tensor, error) {
 	return out, nil
 }
 
+// toOperands returns v, an operand, a list or tuple of them, or None, as tensors; of None a
+// nil.
+func toOperands(v starlark.Value) ([]*tensor.Tensor, error) {
+	if v == starlark.None {
+		return []*tensor.Tensor{nil}, nil
+	}
+	var list arg.List
+	if !IsList(v) || list.Unpack(v) != nil {
+		x, err := ToOperand(v)
+		if err != nil {
+			return nil, arg.Bad(v, "a tensor, a number or a list of them", "")
+		}
+		return []*tensor.Tensor{x}, nil
+	}
+	out := make([]*tensor.Tensor, len(list))
+	for i, v := range list {
+		x, err := ToOperand(v)
+		if err != nil {
+			return nil, arg.BadItem(v, i, "a tensor or a number")
+		}
+		out[i] = x
+	}
+	return out, nil
+}
+
 // toArg returns v as the argument of p, which takes no tensor.
 func toArg(p *op.Param, v starlark.Value) (op.Arg, error) {
 	switch p.Kind {
-	case op.OptInt, op.OptDim, op.Dims, op.OptFloat, op.OptFloats, op.OptBool, op.OptDType:
+	case op.OptInt, op.OptDim, op.Dims, op.OptFloat, op.OptFloats, op.OptBool, op.OptDType, op.OptChoice:
 		if v == starlark.None {
 			return op.None, nil
 		}
@@ -134,7 +159,7 @@ func toArg(p *op.Param, v starlark.Value) (op.Arg, error) {
 		var d arg.DType
 		err := d.Unpack(v)
 		return op.Int1(int(d.D)), err
-	case op.Choice:
+	case op.Choice, op.OptChoice:
 		return toChoice(p, v)
 	case op.String:
 		var s arg.String

@@ -100,14 +100,14 @@ func (p *picker) value(slots []slot, i int) starlark.Value {
 		return p.pick(func(starlark.Value) bool { return true })
 	}
 	kind := slots[i].Kind
-	if kind == op.Choice {
+	if kind == op.Choice || kind == op.OptChoice {
 		return starlark.String(slots[i].Choices[p.IntN(len(slots[i].Choices))])
 	}
 	return p.pick(func(v starlark.Value) bool {
 		switch kind {
 		case op.Tensor, op.OptTensor:
 			return is[*Tensor](v)
-		case op.Operand, op.OptOperand:
+		case op.Operand, op.OptOperand, op.Operands:
 			return is[*Tensor](v) || is[starlark.Int](v) || is[starlark.Float](v)
 		case op.Tensors, op.Ints, op.Sizes, op.Floats, op.OptFloats:
 			return IsList(v)

@@ -91,7 +91,7 @@ func find(params []param, name string) *param {
 
 // Synonyms are the names that parameters have here, by those that NumPy and
 // others give them.
-var Synonyms = map[string][]string{"axis": {"dim", "dims"}, "axes": {"dims", "dim"}, "keepdims": {"keepdim"}, "split_axis": {"split_dim"}, "concat_axis": {"concat_dim"}, "root": {"src", "dst"}}
+var Synonyms = map[string][]string{"axis": {"dim", "dims"}, "axes": {"dims", "dim"}, "keepdims": {"keepdim"}, "split_axis": {"split_dim"}, "concat_axis": {"concat_dim"}, "root": {"src", "dst"}, "rcond": {"rtol"}}
 
 // foreign says what to write instead of keyword arguments that functions have
 // elsewhere.

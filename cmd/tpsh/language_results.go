@@ -68,7 +68,7 @@ func choices() map[string][]string {
 	}
 	add := func(path string, params []op.Param) {
 		for _, p := range params {
-			if p.Kind == op.Choice {
+			if p.Kind == op.Choice || p.Kind == op.OptChoice {
 				all[path+"."+p.Name] = p.Choices
 			}
 		}

@@ -15,7 +15,7 @@ var complexForms = map[string]func(m *maker) []*tensor.Tensor{}
 // complexMoves are operators that take complex tensors as they are: they look at
 // none of the elements.
 var complexMoves = nameSet("view_as_real", "view_as_complex", "reshape", "flatten", "squeeze", "unsqueeze", "select", "narrow", "slice", "getitem", "at",
-	"split", "chunk", "transpose", "permute", "T", "expand", "contiguous", "clone", "settle")
+	"split", "chunk", "transpose", "permute", "T", "expand", "contiguous", "clone", "settle", "known_pinv", "known_sqrth")
 
 func nameSet(names ...string) map[string]bool {
 	set := map[string]bool{}

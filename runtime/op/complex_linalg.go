@@ -75,11 +75,19 @@ func init() {
 	complexForms["matrix_eig"] = func(m *maker) []*tensor.Tensor { return m.all("complex_eig", m.parts(m.x(0))) }
 	complexForms["matrix_eigvals"] = func(m *maker) []*tensor.Tensor { return m.all("complex_eigvals", m.parts(m.x(0))) }
 	complexForms["matrix_svdvals"] = func(m *maker) []*tensor.Tensor { return m.all("complex_svd", m.parts(m.x(0)))[2:3] }
-	complexForms["matrix_eigvalsh"] = func(m *maker) []*tensor.Tensor { return m.all("complex_eigh", m.parts(m.x(0)))[:1] }
+	complexForms["matrix_eigvalsh"] = func(m *maker) []*tensor.Tensor { return m.all("complex_eigh", m.parts(m.read()))[:1] }
 	complexForms["matrix_eigh"] = func(m *maker) []*tensor.Tensor {
-		out := m.all("complex_eigh", m.parts(m.x(0)))
+		out := m.all("complex_eigh", m.parts(m.read()))
 		return []*tensor.Tensor{out[0], m.pair(out[1], out[2])}
 	}
+}
+
+// read returns the first tensor, turned if the argument says that its upper triangle is read.
+func (m *maker) read() *tensor.Tensor {
+	if m.bool(0) {
+		return m.conjTurned(m.x(0))
+	}
+	return m.x(0)
 }
 
 // interleaved returns the real matrices in which each element x + iy of a is [x -y; y x].

@@ -3,7 +3,9 @@ package op
 import (
 	"fmt"
 	"math"
+	"slices"
 
+	"tpsh/runtime/dtype"
 	"tpsh/runtime/tensor"
 )
 
@@ -34,29 +36,44 @@ var linalgComposites = []struct {
 		}},
 	{"qr", "qr(x) returns q [.., m, k] with orthonormal columns and the upper triangular r [.., k, n] with q @ r = x; k is the lesser of m and n.\n>>> [abs(v) for v in linalg.qr(tensor([[3.0], [4.0]]))[1].flatten().tolist()]\n[5.0]", []Param{inMatrix},
 		func(m *maker) []*tensor.Tensor { return m.all("matrix_qr", m.c.In) }},
-	{"svd", "svd(x, full_matrices=False) returns u, the singular values in descending order, and vᵀ: u * s @ vᵀ = x. full_matrices=True is refused.\n>>> linalg.svd(tensor([[3.0, 0.0], [0.0, 4.0]]))[1].tolist()\n[4.0, 3.0]", []Param{inMatrix, {Name: "full_matrices", Kind: Bool, Doc: "False", Default: Default(None)}},
+	{"svd", "svd(x, full_matrices=False) returns u, the singular values in descending order, and vᵀ: u * s @ vᵀ = x. With full_matrices u and vᵀ are square; what they have more has no gradient.\n>>> linalg.svd(tensor([[3.0, 0.0], [0.0, 4.0]]))[1].tolist()\n[4.0, 3.0]", []Param{inMatrix, {Name: "full_matrices", Kind: Bool, Doc: "whether u and vᵀ are square", Default: Default(None)}},
 		func(m *maker) []*tensor.Tensor {
+			out := m.all("matrix_svd", m.c.In)
 			if m.bool(0) {
-				m.refuse("full_matrices", "True", "False", "u and vᵀ have as many columns and rows as there are singular values")
+				out[0], out[2] = m.completed(out[0]), m.conjTurned(m.completed(m.conjTurned(out[2])))
 			}
-			return m.all("matrix_svd", m.c.In)
+			return out
 		}},
 	{"svdvals", "svdvals(x) returns the singular values of matrices in descending order.\n>>> linalg.svdvals(tensor([[3.0, 0.0], [0.0, 4.0]])).tolist()\n[4.0, 3.0]", []Param{inMatrix},
 		func(m *maker) []*tensor.Tensor { return one(m.singular(m.x(0))) }},
-	{"eigh", "eigh(x) returns the eigenvalues of symmetric matrices in ascending order, and the eigenvectors as columns. It reads the lower triangles.\n>>> linalg.eigh(tensor([[2.0, 0.0], [0.0, 1.0]]))[0].tolist()\n[1.0, 2.0]", []Param{inSquares},
-		func(m *maker) []*tensor.Tensor { return m.all("matrix_eigh", m.c.In) }},
-	{"eigvalsh", "eigvalsh(x) returns the eigenvalues of symmetric matrices in ascending order.\n>>> linalg.eigvalsh(tensor([[2.0, 0.0], [0.0, 1.0]])).tolist()\n[1.0, 2.0]", []Param{inSquares},
-		func(m *maker) []*tensor.Tensor { return one(m.unary("matrix_eigvalsh", m.x(0))) }},
-	{"pinv", "pinv(x, rtol=None) returns the pseudoinverses of matrices. Singular values below rtol times the greatest count as 0; rtol is the greater size times the dtype's precision if None.\n>>> linalg.pinv(tensor([[2.0], [0.0]])).tolist()\n[[0.5, 0.0]]", []Param{inMatrix, inRtol},
-		func(m *maker) []*tensor.Tensor { return one(m.pseudoinverse(m.x(0), m.c.Args[0])) }},
-	{"lstsq", "lstsq(x, b) returns the y of least norm for which x @ y is nearest to b, with the ranks of x and its singular values.\n>>> linalg.lstsq(tensor([[1.0], [1.0]]), tensor([[1.0], [3.0]]))[0].round().tolist()\n[[2.0]]", []Param{inMatrix, inB},
+	{"eigh", "eigh(x, UPLO=\"L\") returns the eigenvalues of symmetric matrices in ascending order, and the eigenvectors as columns. It reads the lower triangles, or with \"U\" the upper ones.\n>>> linalg.eigh(tensor([[2.0, 0.0], [0.0, 1.0]]))[0].tolist()\n[1.0, 2.0]", []Param{inSquares, inTriangle},
+		func(m *maker) []*tensor.Tensor { return m.all("matrix_eigh", m.c.In, m.upper(0)) }},
+	{"eigvalsh", "eigvalsh(x, UPLO=\"L\") returns the eigenvalues of symmetric matrices in ascending order. It reads the lower triangles, or with \"U\" the upper ones.\n>>> linalg.eigvalsh(tensor([[2.0, 0.0], [0.0, 1.0]])).tolist()\n[1.0, 2.0]", []Param{inSquares, inTriangle},
+		func(m *maker) []*tensor.Tensor { return one(m.do("matrix_eigvalsh", m.x(0), m.upper(0))) }},
+	{"pinv", "pinv(x, rtol=None, atol=None, hermitian=False) returns the pseudoinverses of matrices. Singular values count as 0 that are not above atol, 0 if None, and rtol times the greatest;\nrtol is, if None, 0 where atol is given, else the greater size times the dtype's precision. hermitian says that x is so: then the lower triangles are read.\n>>> linalg.pinv(tensor([[2.0], [0.0]])).tolist()\n[[0.5, 0.0]]", []Param{inMatrix, inRtol, inAtol, inAsHermitian},
 		func(m *maker) []*tensor.Tensor {
-			x := m.x(0)
-			of := m.all("matrix_svd", one(x))
-			return []*tensor.Tensor{m.nearest(x, of, m.x(1)), m.rank(x, of[1].Detach(), None), of[1]}
+			m.checkHermitian()
+			x := m.x(0).Detach()
+			if m.bool(0) {
+				x = m.Add(m.lower(x, 0), m.conjTurned(m.lower(x, -1)))
+			}
+			return one(m.binary("known_pinv", m.x(0), m.pseudoinverse(x, m.x(2), m.x(1))))
 		}},
-	{"matrix_rank", "matrix_rank(x, rtol=None) returns how many singular values of matrices are above rtol times the greatest.\n>>> linalg.matrix_rank(ones(2, 2))\n1", []Param{inMatrix, inRtol},
-		func(m *maker) []*tensor.Tensor { return one(m.rank(m.x(0), m.singular(m.x(0).Detach()), m.c.Args[0])) }},
+	{"lstsq", "lstsq(x, b, rcond=None, driver=None) returns the y of least norm for which x @ y is nearest to b, the residuals, the ranks of x and its singular values.\n" +
+		"Singular values count as 0 that are not above rcond times the greatest; rcond is the greater size times the dtype's precision if None. driver is the routine of LAPACK whose\n" +
+		"other results are returned: of \"gelsy\", as if None, the ranks; of \"gels\" the residuals; of \"gelsd\" and \"gelss\" all three. Residuals are the sums of squares over the\n" +
+		"rows of x @ y - b, of matrices with more rows than columns. What is not returned is an empty tensor.\n>>> linalg.lstsq(tensor([[1.0], [1.0]]), tensor([[1.0], [3.0]]))[0].round().tolist()\n[[2.0]]",
+		[]Param{inMatrix, inB, {Name: "rcond", Kind: OptOperand, Doc: "a relative limit", Default: Default(None)}, {Name: "driver", Kind: OptChoice, Doc: "whose results", Choices: []string{"gels", "gelsy", "gelsd", "gelss"}, Default: Default(None)}}, makeLeastSquares},
+	{"matrix_rank", "matrix_rank(x, atol=None, rtol=None, hermitian=False) returns how many singular values of matrices are above atol, 0 if None, and rtol times the greatest, as pinv has them.\nhermitian says that x is so: then they are the sizes of the eigenvalues, and the lower triangles are read.\n>>> linalg.matrix_rank(ones(2, 2))\n1", []Param{inMatrix, inAtol, inRtol, inAsHermitian},
+		func(m *maker) []*tensor.Tensor {
+			m.checkHermitian()
+			x := m.x(0).Detach()
+			if m.bool(0) {
+				s := m.unary("abs", m.do("matrix_eigvalsh", x, Bool1(false)))
+				return one(m.rank(x, m.all("sort", one(s), Int1(-1), Bool1(true), None)[0], m.x(1), m.x(2)))
+			}
+			return one(m.rank(x, m.singular(x), m.x(1), m.x(2)))
+		}},
 	{"cond", "cond(x, p=None) returns the greatest singular values of matrices divided by the least, if p is None or 2; if -2 the least by the greatest, else the norms p of square matrices times those of their inverses, inf where there is none.\n>>> linalg.cond(tensor([[2.0, 0.0], [0.0, 4.0]]))\n2.0", []Param{inMatrix, inCondNorm},
 		func(m *maker) []*tensor.Tensor { return one(m.condition(m.c.Args[0])) }},
 	{"matrix_exp", "matrix_exp(x) returns the exponentials of square matrices.\n>>> linalg.matrix_exp(zeros(1, 1)).tolist()\n[[1.0]]", []Param{inSquares},
@@ -77,9 +94,26 @@ var linalgComposites = []struct {
 		func(m *maker) []*tensor.Tensor { return one(makeCross(m)) }},
 }
 
+func init() {
+	compositeOf(&Def{Name: "norm_named", Surface: Internal, Doc: "norm_named(x, p, dim=None, keepdim=False) returns linalg.norm(x, p, dim, keepdim), of \"fro\" over any dims. Scripts write norm(x, p).",
+		Params: []Param{inX, {Name: "p", Kind: Float, Doc: "which norm: a number, or", Choices: []string{"fro", "nuc"}}, inDims, keepdimParam}},
+		func(m *maker) []*tensor.Tensor {
+			p, x := m.c.Args[0], m.x(0)
+			if p.Str == "" {
+				return one(m.do("norm", x, m.c.Args...))
+			}
+			return m.all("linalg.norm", one(x), m.c.Args...)
+		})
+}
+
 var inCondNorm = Param{Name: "p", Kind: OptFloat, Doc: "which norm: 1, -1, 2, -2, inf, -inf, None or", Choices: []string{"fro", "nuc"}, Default: Default(None)}
 
-var inRtol = Param{Name: "rtol", Kind: OptFloat, Doc: "a relative limit", Default: Default(None)}
+var (
+	inRtol        = Param{Name: "rtol", Kind: OptOperand, Doc: "a relative limit: a number, or a tensor with one for each matrix", Default: Default(None)}
+	inAtol        = Param{Name: "atol", Kind: OptOperand, Doc: "an absolute limit: a number, or a tensor with one for each matrix", Default: Default(None)}
+	inAsHermitian = Param{Name: "hermitian", Kind: Bool, Doc: "whether x is symmetric, or of complex numbers Hermitian", Default: Default(None)}
+	inTriangle    = Param{Name: "UPLO", Kind: Choice, Doc: "which triangle is read", Choices: []string{"L", "U"}, Default: Default(Str1("L"))}
+)
 
 func init() {
 	for _, e := range linalgComposites {
@@ -109,33 +143,100 @@ func (m *maker) solved(x, b *tensor.Tensor, left bool) *tensor.Tensor {
 // singular returns the singular values of matrices.
 func (m *maker) singular(x *tensor.Tensor) *tensor.Tensor { return m.unary("matrix_svdvals", x) }
 
-// limit returns, for each matrix of x with singular values s, the value below which
-// these count as 0.
-func (m *maker) limit(x, s *tensor.Tensor, rtol Arg) *tensor.Tensor {
-	rows, cols := matrix(x)
-	share := rtol.Float
-	if !rtol.Set {
-		share = float64(max(rows, cols)) * map[bool]float64{true: 0x1p-52, false: 0x1p-23}[x.DType().Size() == 8]
+// upper returns whether the argument i, a UPLO, says that the upper triangle is read.
+func (m *maker) upper(i int) Arg { return Bool1(m.c.Args[i].Str == "U") }
+
+// checkHermitian refuses matrices that are not square where the first argument says that
+// they are Hermitian.
+func (m *maker) checkHermitian() {
+	m.checkMatrices("x", m.x(0))
+	if rows, cols := matrix(m.x(0)); m.bool(0) && rows != cols {
+		m.refuse("x", Describe(m.x(0)), "square matrices", "hermitian is True")
 	}
-	return m.Scale(m.do("narrow", s, Int1(-1), Int1(0), Int1(min(1, rows, cols))), share)
 }
 
-func (m *maker) pseudoinverse(x *tensor.Tensor, rtol Arg) *tensor.Tensor {
+// limit returns, for each matrix of x with singular values s in descending order, the value
+// up to which these count as 0; atol and rtol are nil for None.
+func (m *maker) limit(x, s, atol, rtol *tensor.Tensor) *tensor.Tensor {
+	rows, cols := matrix(x)
+	if rtol == nil {
+		rtol = number(float64(max(rows, cols)) * map[bool]float64{true: 0x1p-52, false: 0x1p-23}[x.DType().Real().Size() == 8])
+		if atol != nil {
+			rtol = m.Where(m.greater(atol, number(0)), number(0), rtol)
+		}
+	}
+	each := func(v *tensor.Tensor) *tensor.Tensor { // a number is one for all matrices
+		if len(v.Shape()) == 0 {
+			return v
+		}
+		return m.column(v, len(v.Shape()))
+	}
+	bound := m.Mul(m.do("narrow", s, Int1(-1), Int1(0), Int1(min(1, rows, cols))), each(rtol))
+	if atol != nil {
+		bound = m.binary("maximum", bound, each(atol))
+	}
+	return bound
+}
+
+// pseudoinverse returns those of x. What they are made of has no gradient where singular
+// values are equal: known_pinv has it.
+func (m *maker) pseudoinverse(x, atol, rtol *tensor.Tensor) *tensor.Tensor {
 	of := m.all("matrix_svd", one(x))
-	inv := m.inverses(x, of[1], rtol)
-	return m.MatMul(m.Mul(m.conjTurned(of[2]), m.column(inv, len(inv.Shape())-1)), m.conjTurned(of[0]))
+	inv := m.inverses(x, of[1], atol, rtol)
+	y := m.MatMul(m.Mul(m.conjTurned(of[2]), m.column(inv, len(inv.Shape())-1)), m.conjTurned(of[0]))
+	return m.Cast(y, x.DType())
 }
 
 // inverses returns 1 / s of the singular values s of x, and 0 of those that count as 0.
-func (m *maker) inverses(x, s *tensor.Tensor, rtol Arg) *tensor.Tensor {
-	large := m.greater(s, m.limit(x, s, rtol))
+func (m *maker) inverses(x, s, atol, rtol *tensor.Tensor) *tensor.Tensor {
+	large := m.greater(s, m.limit(x, s, atol, rtol))
 	return m.Where(large, m.unary("reciprocal", m.Where(large, s, number(1))), number(0))
+}
+
+// completed returns orthonormal columns u [.., m, k] with others behind them, m in all: the
+// last ones of the reflectors that give u, without a gradient.
+func (m *maker) completed(u *tensor.Tensor) *tensor.Tensor {
+	rows, k := matrix(u)
+	if k == rows {
+		return u
+	}
+	d := len(u.Shape())
+	eye := m.Cast(m.Do("eye", nil, Int1(rows), None, Int1(int(u.DType().Real()))), u.DType())
+	rest := m.Narrow(m.Expand(eye, append(slices.Clone(u.Shape()[:d-1]), rows)), d-1, k, rows-k)
+	if k > 0 {
+		of := m.all("matrix_reflectors", one(u.Detach()))
+		rest = m.reflected(of[0], of[1], rest, false)
+	}
+	return m.Do("cat", []*tensor.Tensor{u, rest}, Int1(d-1))
+}
+
+func makeLeastSquares(m *maker) []*tensor.Tensor {
+	x, b, driver := m.x(0), m.x(1), m.c.Args[0].Str
+	of := m.all("matrix_svd", one(x))
+	y, s := m.nearest(x, of, b, m.x(2)), of[1].Detach()
+	nothing := m.Narrow(m.do("flatten", s, Int1(0), Int1(-1)), 0, 0, 0)
+	out := []*tensor.Tensor{y, nothing, m.Cast(nothing, dtype.Int64), nothing}
+	if rows, cols := matrix(x); rows > cols && driver != "" && driver != "gelsy" {
+		out[1] = m.squares(m.Sub(m.MatMul(x, y), b), len(b.Shape())-min(2, len(b.Shape())))
+	}
+	if driver != "gels" {
+		out[2] = m.rank(x, s, nil, m.x(2))
+	}
+	if driver == "gelsd" || driver == "gelss" {
+		out[3] = s
+	}
+	return out
+}
+
+// squares returns the sum of the squares of x along d.
+func (m *maker) squares(x *tensor.Tensor, d int) *tensor.Tensor {
+	return m.Sum(m.unary("square", m.unary("abs", x)), []int{d}, false)
 }
 
 // nearest returns the y of least norm for which x y is nearest to b, for u, s and vᴴ of x:
 // the pseudoinverse, whose product with b is made without it.
-func (m *maker) nearest(x *tensor.Tensor, of []*tensor.Tensor, b *tensor.Tensor) *tensor.Tensor {
-	inv := m.inverses(x, of[1], None)
+func (m *maker) nearest(x *tensor.Tensor, of []*tensor.Tensor, b, rtol *tensor.Tensor) *tensor.Tensor {
+	inv := m.inverses(x, of[1], nil, rtol)
 	by := m.Mul(m.conjTurned(of[2]), m.column(inv, len(inv.Shape())-1))
 	if b.Ndim() == 1 {
 		y := m.MatMul(by, m.MatMul(m.conjTurned(of[0]), m.column(b, 1)))
@@ -145,8 +246,8 @@ func (m *maker) nearest(x *tensor.Tensor, of []*tensor.Tensor, b *tensor.Tensor)
 }
 
 // rank returns how many of the singular values s of the matrices of x count as more than 0.
-func (m *maker) rank(x, s *tensor.Tensor, rtol Arg) *tensor.Tensor {
-	return m.do("count_nonzero", m.greater(s, m.limit(x, s, rtol)), IntsN(-1))
+func (m *maker) rank(x, s, atol, rtol *tensor.Tensor) *tensor.Tensor {
+	return m.do("count_nonzero", m.greater(s, m.limit(x, s, atol, rtol)), IntsN(-1))
 }
 
 func makeNorm(m *maker) []*tensor.Tensor {

@@ -117,12 +117,14 @@ var factorComposites = []namedComposite{
 			out := m.all("matrix_eigvals", one(m.x(0)))
 			return one(m.pair(out[0], out[1]))
 		}},
-	{"svd", bothSides, "svd(x, some=True, compute_uv=True) returns (u, s, v) with u * s @ v.T = x: linalg.svd(x) with v in the place of its transpose.\n>>> svd(tensor([[3.0, 0.0], [0.0, 4.0]]))[1].tolist()\n[4.0, 3.0]",
-		[]Param{inMatrix, {Name: "some", Kind: Bool, Doc: "True: as many columns as singular values", Default: Default(Bool1(true))}, {Name: "compute_uv", Kind: Bool, Doc: "True", Default: Default(Bool1(true))}}, func(m *maker) []*tensor.Tensor {
-			if !m.bool(0) || !m.bool(1) {
-				m.refuse("some", "False", "True", "u and v have as many columns as there are singular values; linalg.svdvals(x) gives these alone")
+	{"svd", bothSides, "svd(x, some=True, compute_uv=True) returns (u, s, v) with u * s @ v.T = x: linalg.svd(x, not some) with v in the place of its transpose. Without compute_uv u and v are square zeros.\n>>> svd(tensor([[3.0, 0.0], [0.0, 4.0]]))[1].tolist()\n[4.0, 3.0]",
+		[]Param{inMatrix, {Name: "some", Kind: Bool, Doc: "whether there are as many columns as singular values", Default: Default(Bool1(true))}, {Name: "compute_uv", Kind: Bool, Doc: "whether u and v are computed", Default: Default(Bool1(true))}}, func(m *maker) []*tensor.Tensor {
+			if !m.bool(1) {
+				m.checkMatrices("x", m.x(0))
+				x := m.x(0)
+				return []*tensor.Tensor{m.squareZeros(x, -2), m.singular(x), m.squareZeros(x, -1)}
 			}
-			out := m.all("matrix_svd", one(m.x(0)))
+			out := m.all("linalg.svd", one(m.x(0)), Bool1(!m.bool(0)))
 			return []*tensor.Tensor{out[0], out[1], m.conjTurned(out[2])}
 		}},
 	{"polar", Linalg, "polar(x) returns (u, h) with u h = x [.., m, n], m >= n: columns u that are orthonormal, and h symmetric without negative eigenvalues.\n>>> linalg.polar(tensor([[-2.0]]))[0].tolist()\n[[-1.0]]", []Param{inMatrix},
@@ -137,8 +139,9 @@ var factorComposites = []namedComposite{
 		}},
 	{"matrix_sqrth", Linalg, "matrix_sqrth(x) returns the symmetric positive definite y with y @ y = x, for such x, of which it reads the lower triangles.\n>>> linalg.matrix_sqrth(tensor([[4.0]])).tolist()\n[[2.0]]", []Param{inSquares},
 		func(m *maker) []*tensor.Tensor {
-			out := m.all("matrix_eigh", one(m.x(0)))
-			return one(m.MatMul(m.scaledColumns(out[1], m.unary("sqrt", out[0])), m.conjTurned(out[1])))
+			out := m.all("matrix_eigh", one(m.x(0).Detach()), Bool1(false))
+			y := m.MatMul(m.scaledColumns(out[1], m.unary("sqrt", out[0])), m.conjTurned(out[1]))
+			return one(m.binary("known_sqrth", m.x(0), y))
 		}},
 	{"matrix_norm", Linalg, "matrix_norm(x, ord=\"fro\", dim=(-2, -1), keepdim=False) returns norms of matrices along two dims: \"fro\" is the root of the sum of squares, \"nuc\" the sum of the singular values;\n1 or -1 is of columns, inf or -inf of rows, 2 or -2 of singular values.\n>>> linalg.matrix_norm(tensor([[3.0, 4.0]]))\n5.0",
 		[]Param{inX, inMatrixOrd, {Name: "dim", Kind: Dims, Doc: "two dims", Default: Default(IntsN(-2, -1))}, keepdimParam},
@@ -181,8 +184,15 @@ var factorComposites = []namedComposite{
 			y := m.binary("matrix_solve", m.Reshape(x, shape.Shape{n, n}), m.Reshape(b, shape.Shape{n, 1}))
 			return one(m.Reshape(y, x.Shape()[k:]))
 		}},
-	{"svd_lowrank", Function, "svd_lowrank(x, q=6, niter=2) returns (u, s, v), near to the q greatest singular values of x [.., m, n] and their vectors, by niter products with x of q random vectors.\nHalko, Martinsson and Tropp, arXiv 0909.4061.\n>>> svd_lowrank(eye(3), q=2)[1].round().tolist()\n[1.0, 1.0]",
-		[]Param{inMatrix, inInt("q", "how many", 6), inInt("niter", "how many products", 2)}, func(m *maker) []*tensor.Tensor { return m.lowRank(m.x(0), m.int(0), m.int(1)) }},
+	{"svd_lowrank", Function, "svd_lowrank(x, q=6, niter=2, M=None) returns (u, s, v), near to the q greatest singular values of x [.., m, n], or of x - M, and their vectors, by niter products of q random vectors with it.\nHalko, Martinsson and Tropp, arXiv 0909.4061.\n>>> svd_lowrank(eye(3), q=2)[1].round().tolist()\n[1.0, 1.0]",
+		[]Param{inMatrix, inInt("q", "how many", 6), inInt("niter", "how many products", 2), {Name: "M", Kind: OptTensor, Doc: "what is subtracted from x, broadcast", Default: Default(None)}},
+		func(m *maker) []*tensor.Tensor {
+			x := m.x(0)
+			if less := m.x(1); less != nil {
+				x = m.Sub(x, less)
+			}
+			return m.lowRank(x, m.int(0), m.int(1))
+		}},
 	{"pca_lowrank", Function, "pca_lowrank(x, q=None, center=True, niter=2) returns svd_lowrank(x, q, niter) of x [.., m, n] less the mean of its rows: the q principal components; q is 6, or the least of it and of the sizes, if None.\n>>> pca_lowrank(tensor([[0.0, 1.0], [0.0, 3.0]]), q=1)[1].tolist()\n[1.4142135381698608]",
 		[]Param{inMatrix, {Name: "q", Kind: OptInt, Doc: "how many", Default: Default(None)}, {Name: "center", Kind: Bool, Doc: "whether the mean is subtracted", Default: Default(Bool1(true))}, inInt("niter", "how many products", 2)},
 		func(m *maker) []*tensor.Tensor {
@@ -362,6 +372,15 @@ func (m *maker) reflected(x, tau, y *tensor.Tensor, transposed bool) *tensor.Ten
 		y = m.Sub(y, m.MatMul(m.Mul(column, t), m.MatMul(m.conjTurned(column), y)))
 	}
 	return y
+}
+
+// squareZeros returns square matrices of zeros as large as dim d of the matrices x.
+func (m *maker) squareZeros(x *tensor.Tensor, d int) *tensor.Tensor {
+	rows := m.do("narrow", x.Detach(), Int1(-3-d), Int1(0), Int1(0))
+	if d == -2 {
+		rows = m.turned(rows)
+	}
+	return m.MatMul(m.turned(rows), rows)
 }
 
 // scaledColumns returns x with its columns times the elements of s.

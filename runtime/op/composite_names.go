@@ -50,7 +50,7 @@ var namedComposites = []namedComposite{
 			out := m.all("log_det", m.c.In)
 			return one(m.Where(m.less(out[0], integer(0)), m.AddNumber(m.Scale(out[1], 0), math.NaN()), out[1]))
 		}},
-	{"pinverse", bothSides, "pinverse(x) is linalg.pinv(x).\n>>> pinverse(tensor([[2.0]])).tolist()\n[[0.5]]", []Param{inMatrix}, func(m *maker) []*tensor.Tensor { return one(m.pseudoinverse(m.x(0), None)) }},
+	{"pinverse", bothSides, "pinverse(x) is linalg.pinv(x).\n>>> pinverse(tensor([[2.0]])).tolist()\n[[0.5]]", []Param{inMatrix}, func(m *maker) []*tensor.Tensor { return m.all("linalg.pinv", []*tensor.Tensor{m.x(0), nil, nil}, Bool1(false)) }},
 	{"matrix_exp", Method, "matrix_exp(x) is linalg.matrix_exp(x).\n>>> zeros(1, 1).matrix_exp().tolist()\n[[1.0]]", []Param{inSquares}, func(m *maker) []*tensor.Tensor { return m.all("linalg.matrix_exp", m.c.In) }},
 	{"cholesky_solve", bothSides, "cholesky_solve(x, other, upper=False) returns y with a y = x, where other is the Cholesky factor of a, lower triangular, or with upper its transpose.\n>>> cholesky_solve(tensor([[8.0]]), tensor([[2.0]])).tolist()\n[[2.0]]",
 		[]Param{inMatrix, {Name: "other", Kind: Tensor, Doc: "Cholesky factors"}, {Name: "upper", Kind: Bool, Doc: "which triangle counts", Default: Default(None)}},
@@ -62,14 +62,15 @@ var namedComposites = []namedComposite{
 				m.refuse("x", Describe(m.x(0)), "square matrices", "")
 			}
 			n, _ := matrix(m.x(0))
-			return one(m.solvedByFactor(m.Do("eye", nil, Int1(n), None, Int1(int(m.x(0).DType()))), m.x(0), m.bool(0)))
+			eye := m.Cast(m.Do("eye", nil, Int1(n), None, Int1(int(m.x(0).DType().Real()))), m.x(0).DType())
+			return one(m.solvedByFactor(eye, m.x(0), m.bool(0)))
 		}},
 	{"vander", Linalg, "vander(x, N=None) returns the powers 0 to N - 1 of the elements of x [.., n] in columns, n of them if None.\n>>> linalg.vander(tensor([2, 3])).tolist()\n[[1, 2], [1, 3]]",
 		[]Param{inX, {Name: "N", Kind: OptInt, Doc: "columns", Default: Default(None)}},
 		func(m *maker) []*tensor.Tensor {
 			x := m.x(0)
 			if len(x.Shape()) == 0 {
-				m.refuse("x", Describe(x), "a tensor of at least one dim", "")
+				x = m.column(x, 0)
 			}
 			n := sizeAt(x, len(x.Shape())-1)
 			if a := m.c.Args[0]; a.Set {
@@ -170,7 +171,7 @@ var namedComposites = []namedComposite{
 
 func init() {
 	for _, e := range namedComposites {
-		compositeOf(&Def{Name: e.name, Surface: e.surface, Doc: e.doc, Params: e.params}, e.make)
+		compositeOf(&Def{Name: e.name, Surface: e.surface, Doc: e.doc, Params: e.params, Creates: e.name == "scalar_tensor"}, e.make)
 	}
 	for i, name := range []string{"hsplit", "vsplit", "dsplit"} {
 		compositeOf(&Def{Name: name, Surface: bothSides, List: true, Params: []Param{inX, {Name: "sections", Kind: IntOrSeq, Doc: "how many equal parts, or where they begin"}},
@@ -206,12 +207,21 @@ func (m *maker) solvedByFactor(b, l *tensor.Tensor, upper bool) *tensor.Tensor {
 	if len(l.Shape()) < 2 {
 		m.refuse("other", Describe(l), "square matrices", "")
 	}
+	l, b = m.sameBatches(l, b)
 	if upper {
-		l = m.turned(m.do("triu", l, Int1(0)))
+		l = m.conjTurned(m.factor(l, "triu", "tril", -1))
 	} else {
-		l = m.do("tril", l, Int1(0))
+		l = m.factor(l, "tril", "triu", 1)
 	}
-	return m.binary("matrix_solve", m.turned(l), m.binary("matrix_solve", l, b))
+	return m.binary("matrix_solve", m.conjTurned(l), m.binary("matrix_solve", l, b))
+}
+
+// factor returns the triangle of Cholesky factors l that counts. The rest, which should be
+// 0, has the gradient that it would have if it counted, too, as in PyTorch.
+func (m *maker) factor(l *tensor.Tensor, triangle, rest string, from int) *tensor.Tensor {
+	other := m.do(rest, l, Int1(from))
+	other = m.Where(m.unary("isfinite", other), other, number(0))
+	return m.Add(m.do(triangle, l, Int1(0)), m.Sub(other, other.Detach()))
 }
 
 // spliced returns the first tensor with src in the place of count elements of dim d,

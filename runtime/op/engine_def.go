@@ -167,6 +167,11 @@ type Def struct {
 	// and of its base as its last two arguments, works on the rank's own blocks.
 	Blockwise func(view, base *mesh.Placed) Blockwise
 
+	// Instead names the operator that scripts call by this one's name with an argument that
+	// this one cannot take and that one does: a tensor, or a name, for a number, or sizes for
+	// an int; "" for none.
+	Instead string
+
 	// Symbol is how scripts write the operator between, or before, its operands: "+".
 	Symbol string
 
@@ -198,6 +203,7 @@ const (
 	OptTensor                   // a tensor or None, None becoming nil in Call.In
 	OptOperand                  // an Operand or None, None becoming nil in Call.In
 	Tensors                     // a list of tensors, or as the last parameter separate ones; all of Call.In from here on
+	Operands                    // an Operand, a list of them or None; all of Call.In from here on, of None a nil
 
 	// The other kinds are found in Call.Args, in order.
 
@@ -219,6 +225,7 @@ const (
 	DType     // Arg.Int is a dtype
 	OptDType  // the same if Arg.Set
 	Choice    // Arg.Str, one of Param.Choices
+	OptChoice // the same if Arg.Set
 	String    // Arg.Str
 )
 
@@ -228,7 +235,7 @@ type Param struct {
 	Kind    ParamKind
 	Doc     string   // what it takes: "a float tensor [m, k]"
 	Default *Arg     // nil if the argument must be given
-	Choices []string // of a Choice
+	Choices []string // of a Choice or an OptChoice
 	Open    bool     // of an IntOrSeq: None, alone or in a list, is OpenSize
 	OrInts  bool     // of a Tensor: a list of ints stands for an int64 tensor of them
 }
@@ -237,7 +244,7 @@ type Param struct {
 const OpenSize = math.MinInt
 
 // IsTensor reports whether the argument is found in Call.In.
-func (p *Param) IsTensor() bool { return p.Kind <= Tensors }
+func (p *Param) IsTensor() bool { return p.Kind <= Operands }
 
 // An Arg is an argument that is no tensor. Which field holds it depends on
 // the parameter's kind.

@@ -188,6 +188,21 @@ var (
 	inSquares = Param{Name: "x", Kind: Tensor, Doc: "a float tensor of square matrices [.., n, n]"}
 )
 
+// inWhichUpper is the first argument of what reads a triangle of symmetric matrices.
+var inWhichUpper = Param{Name: "upper", Kind: Bool, Doc: "whether the upper triangle is read"}
+
+// asLower returns a [n, n], which it may change, with the triangle below the diagonal that c reads.
+func asLower(a []float64, n int, c *Call) []float64 {
+	if c.Args[0].Int != 0 {
+		for i := range n {
+			for j := range i {
+				a[i*n+j] = a[j*n+i]
+			}
+		}
+	}
+	return a
+}
+
 func sameShape(m, n int, _ *Call) []shape.Shape { return []shape.Shape{{m, n}} }
 
 // notFinite is what has no eigenvalues.
@@ -251,10 +266,10 @@ var decompositions = []*decomposition{
 		},
 		flops: func(m, n int, _ *Call) int { a, k := max(m, n), min(m, n); return 6*a*k*k + 20*k*k*k },
 		grad:  svdGrad, byBlock: svdByBlock},
-	{name: "matrix_eigh", doc: "matrix_eigh(x) returns the eigenvalues [.., n] of symmetric matrices in ascending order, and the eigenvectors as columns; it reads their lower triangles.", params: []Param{inSquares}, square: true, refuse: notFinite,
+	{name: "matrix_eigh", doc: "matrix_eigh(x, upper) returns the eigenvalues [.., n] of symmetric matrices in ascending order, and the eigenvectors as columns; it reads their lower triangles, or the upper ones.", params: []Param{inSquares, inWhichUpper}, square: true, refuse: notFinite,
 		results: func(m, n int, _ *Call) []shape.Shape { return []shape.Shape{{n}, {n, n}} },
-		run: func(out, in [][]float64, n, _ int, _ *Call) bool {
-			return lapack.Eigh(out[0], out[1], in[0], n)
+		run: func(out, in [][]float64, n, _ int, c *Call) bool {
+			return lapack.Eigh(out[0], out[1], asLower(in[0], n, c), n)
 		},
 		flops: func(n, _ int, _ *Call) int { return 9 * n * n * n },
 		grad: func(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor {
@@ -267,12 +282,14 @@ var decompositions = []*decomposition{
 		},
 		flops: func(m, n int, _ *Call) int { a, k := max(m, n), min(m, n); return 4*a*k*k - 4*k*k*k/3 },
 		grad:  svdvalsGrad, byBlock: svdvalsByBlock},
-	{name: "matrix_eigvalsh", doc: "matrix_eigvalsh(x) returns the eigenvalues [.., n] of symmetric matrices in ascending order, without the vectors; it reads their lower triangles.", params: []Param{inSquares}, square: true, refuse: notFinite,
+	{name: "matrix_eigvalsh", doc: "matrix_eigvalsh(x, upper) returns the eigenvalues [.., n] of symmetric matrices in ascending order, without the vectors; it reads their lower triangles, or the upper ones.", params: []Param{inSquares, inWhichUpper}, square: true, refuse: notFinite,
 		results: func(_, n int, _ *Call) []shape.Shape { return []shape.Shape{{n}} },
-		run:     func(out, in [][]float64, n, _ int, _ *Call) bool { return lapack.Eigenvalues(out[0], in[0], n) },
-		flops:   func(n, _ int, _ *Call) int { return 4 * n * n * n / 3 },
+		run: func(out, in [][]float64, n, _ int, c *Call) bool {
+			return lapack.Eigenvalues(out[0], asLower(in[0], n, c), n)
+		},
+		flops: func(n, _ int, _ *Call) int { return 4 * n * n * n / 3 },
 		grad: func(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor {
-			of := t.several("matrix_eigh", c.In)
+			of := t.several("matrix_eigh", c.In, c.Args[0])
 			return one(t.eighGrad(of[0], of[1], dy[0], nil))
 		}},
 	{name: "matrix_exp", doc: "matrix_exp(x) returns the exponentials of matrices.", params: []Param{inSquares}, square: true, refuse: notFinite, results: sameShape,

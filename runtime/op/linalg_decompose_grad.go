@@ -136,6 +136,34 @@ func (t *Tape) svdGrad(u, s, vt, du, ds, dvt *tensor.Tensor, rows, cols int) *te
 	return dx
 }
 
+// pinvGrad is the gradient of pseudoinverses p of x: Golub and Pereyra, "The
+// differentiation of pseudo-inverses and nonlinear least squares problems whose variables
+// separate", SIAM Journal on Numerical Analysis 10(2), 1973. What is of the size of a square
+// of the greater of x's sizes is not made.
+func pinvGrad(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor {
+	x, p := c.In[0], c.Out[0]
+	ph, gh := t.conjTurned(p), t.conjTurned(dy[0])
+	dx := t.Neg(t.MatMul(ph, t.MatMul(dy[0], ph)))
+	var outer, inner *tensor.Tensor // gᴴ p pᴴ and pᴴ p gᴴ
+	if rows, cols := matrix(x); rows >= cols {
+		outer, inner = t.MatMul(gh, t.MatMul(p, ph)), t.MatMul(ph, t.MatMul(p, gh))
+	} else {
+		outer, inner = t.MatMul(t.MatMul(gh, p), ph), t.MatMul(t.MatMul(ph, p), gh)
+	}
+	dx = t.Add(dx, t.Sub(outer, t.MatMul(x, t.MatMul(p, outer))))
+	return one(t.Add(dx, t.Sub(inner, t.MatMul(t.MatMul(inner, p), x))))
+}
+
+// sqrthGrad is the gradient dx of Hermitian matrices whose square roots y are: the solution
+// of y dx + dx y = dy.
+func sqrthGrad(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor {
+	of := t.several("matrix_eigh", one(c.Out[0]), Bool1(false))
+	w, v := of[0], of[1]
+	n, vt := len(w.Shape()), t.conjTurned(of[1])
+	sums := t.Add(t.column(w, n), t.column(w, n-1))
+	return one(t.MatMul(v, t.MatMul(t.Div(t.MatMul(vt, t.MatMul(dy[0], v)), sums), vt)))
+}
+
 // kindOf returns x, as complex numbers if y has such.
 func (t *Tape) kindOf(x, y *tensor.Tensor) *tensor.Tensor {
 	if y.DType().IsComplex() {
@@ -145,11 +173,12 @@ func (t *Tape) kindOf(x, y *tensor.Tensor) *tensor.Tensor {
 }
 
 // eighGrad is the gradient of Hermitian matrices for those of their eigenvalues w and
-// eigenvectors v, which are nil for none. Equal eigenvalues have none.
+// eigenvectors v, which are nil for none: a Hermitian one. Equal eigenvalues have none.
 func (t *Tape) eighGrad(w, v, dw, dv *tensor.Tensor) *tensor.Tensor {
 	vt, inner := t.conjTurned(v), t.kindOf(t.diagonalMatrix(t.orZero(dw, w)), v)
 	if dv != nil {
-		inner = t.Add(inner, t.Mul(t.gaps(w, w), t.MatMul(vt, dv)))
+		turned := t.Mul(t.gaps(w, w), t.MatMul(vt, dv))
+		inner = t.Add(inner, t.Scale(t.Add(turned, t.conjTurned(turned)), 0.5))
 	}
 	return t.MatMul(v, t.MatMul(inner, vt))
 }

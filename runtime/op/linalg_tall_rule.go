@@ -99,6 +99,14 @@ func init() {
 	u, s, vt := Param{Name: "u", Kind: Tensor, Doc: "its u"}, Param{Name: "s", Kind: Tensor, Doc: "its singular values"}, Param{Name: "vt", Kind: Tensor, Doc: "its vᵀ"}
 	registerKnown("known_qr", 1, []Param{matrices, q, r}, qrGrad, tallOrWide)
 	registerKnown("known_svd", 1, []Param{matrices, u, s, vt}, svdGrad, tallOrWide)
+	registerKnown("known_pinv", 1, []Param{matrices, {Name: "p", Kind: Tensor, Doc: "its pseudoinverses"}}, pinvGrad, func(c *Call) []Row {
+		tall, wide := rowOf(c), rowOf(c)
+		d := c.In[0].Ndim() - 2
+		tall.In[0], tall.In[1], tall.Out[0] = mesh.Shard(d), mesh.Shard(d+1), mesh.Shard(d+1)
+		wide.In[0], wide.In[1], wide.Out[0] = mesh.Shard(d+1), mesh.Shard(d), mesh.Shard(d)
+		return append(batches(c), tall, wide)
+	})
+	registerKnown("known_sqrth", 1, []Param{matrices, {Name: "y", Kind: Tensor, Doc: "its square roots"}}, sqrthGrad, batches)
 	registerKnown("known_svdvals", 1, []Param{matrices, s}, svdvalsGrad, func(c *Call) []Row {
 		tall, wide := rowOf(c), rowOf(c)
 		d := c.In[0].Ndim() - 2

@@ -63,8 +63,11 @@ func init() {
 	addExamples("matrix_ldl_solve", call(dominant(3, 3), values(3, 2), pivots))
 	addExamples("complex_ldl_solve", call(dominant(3, 3), values(3, 2), values(3, 3), values(3, 2), pivots, op.Bool1(true)))
 	addExamples("matrix_cholesky", call(dominant(3, 3)).notSmooth("it reads the lower triangle, and its gradient is symmetric"))
-	addExamples("matrix_eigh", call(dominant(3, 3)).notSmooth("it reads the lower triangle, and its gradient is symmetric"))
-	addExamples("matrix_eigvalsh", call(dominant(3, 3)).notSmooth("it reads the lower triangle, and its gradient is symmetric"))
+	for _, name := range []string{"matrix_eigh", "matrix_eigvalsh"} {
+		for _, upper := range []bool{false, true} {
+			addExamples(name, call(dominant(3, 3), op.Bool1(upper)).notSmooth("it reads a triangle, and its gradient is symmetric"))
+		}
+	}
 	for _, name := range []string{"matrix_qr", "matrix_svd", "matrix_svdvals"} {
 		addExamples(name, call(dominant(3, 2)), call(dominant(2, 3)), call(dominant(2, 3, 3)))
 	}

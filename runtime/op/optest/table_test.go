@@ -273,7 +273,7 @@ func TestTableDocs(t *testing.T) {
 				t.Errorf("%s: parameter %q, documented as %q: want another name or documentation", d.Name, p.Name, p.Doc)
 			}
 			seen[p.Name] = true
-			if (p.Kind == op.Choice) != (len(p.Choices) > 0) {
+			if (p.Kind == op.Choice || p.Kind == op.OptChoice) != (len(p.Choices) > 0) {
 				t.Errorf("%s: parameter %q has choices %q", d.Name, p.Name, p.Choices)
 			}
 		}
