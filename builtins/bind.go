@@ -21,10 +21,11 @@ type signature struct {
 	name    string
 	once    sync.Once // makes what follows, which most runs need of few signatures: see made
 	slots   []slot
-	ins     int  // how many slots take tensors
-	rest    int  // the slot that takes all further positional arguments, or -1
-	creates bool // takes requires_grad= and device=
-	truth   bool // gives True or False instead of a tensor of one truth
+	ins     int        // how many slots take tensors
+	rest    int        // the slot that takes all further positional arguments, or -1
+	creates bool       // takes requires_grad= and device=
+	instead *signature // see insteadOf
+	truth   bool       // gives True or False instead of a tensor of one truth
 	extras  []*extra
 }
 
@@ -44,6 +45,9 @@ func (s *signature) made() *signature {
 func (s *signature) make() {
 	s.rest, s.creates, s.truth = -1, s.def.Creates, s.def.Truth
 	s.extras = extrasOf(s.def)
+	if s.def.Instead != "" {
+		s.instead = &signature{def: op.Lookup(s.def.Instead), owner: s.owner, name: s.name}
+	}
 	s.slots = make([]slot, 0, len(s.def.Params))
 	args := 0
 	for i := range s.def.Params {
@@ -131,7 +135,10 @@ func (s *signature) method() *starlark.Builtin {
 // call applies the operator to the arguments of a script. self is the
 // receiver of a method, and nil for a function.
 func (s *signature) call(e *Env, self *Tensor, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
-	b := binding{signature: s.made(), env: e}
+	if of := s.made().insteadOf(self, args, kwargs); of != nil {
+		return of.call(e, self, args, kwargs)
+	}
+	b := binding{signature: s, env: e}
 	if err := b.fill(self, args, kwargs); err != nil {
 		return nil, err
 	}
@@ -294,6 +301,8 @@ func (b *binding) positional(first int, args starlark.Tuple) error {
 		switch {
 		case slot > last:
 			return arg.TooMany(b.name, len(args), last+1-first)
+		case b.slots[slot].Kind == op.Dims && isBool(v) && b.ask("unbiased", v):
+			continue
 		case slot == b.rest && !IsList(v) && (len(args)-i > 1 || b.slots[slot].Kind == op.Tensors):
 			return b.set(slot, args[i:])
 		}
@@ -344,6 +353,9 @@ func (s *signature) parameters() []string {
 	for _, x := range s.extras {
 		names = append(names, x.name)
 	}
+	if s.instead != nil {
+		names = append(names, s.instead.parameters()...)
+	}
 	return names
 }
 
@@ -375,8 +387,14 @@ func (b *binding) set(i int, v starlark.Value) error {
 		var list []*tensor.Tensor
 		list, err = ToTensors(v)
 		b.in = append(b.in[:p.at+b.received], list...)
+	case op.Operands:
+		var list []*tensor.Tensor
+		list, err = toOperands(v)
+		b.in = append(b.in[:p.at], list...)
 	default:
-		b.args[p.at], err = toArg(p.Param, v)
+		if v, err = b.read(p.Param, v); err == nil {
+			b.args[p.at], err = toArg(p.Param, v)
+		}
 	}
 	if err != nil {
 		return arg.In(b.name, p.Name, err)

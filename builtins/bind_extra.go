@@ -25,6 +25,7 @@ var extras = []*extra{
 	{"dtype", defs("sum", "mean", "prod", "cumsum", "cumprod", "nansum", "nanmean"), castFirst},
 	{"rounding_mode", defs("div", "div_"), roundQuotient},
 	{"as_tuple", defs("nonzero"), apartByDim},
+	{"unbiased", defs("var", "std", "var_mean", "std_mean"), setCorrection},
 }
 
 // The operators that extras are made of, looked up once.
@@ -111,6 +112,23 @@ func castFirst(b *binding, v starlark.Value) error {
 	}
 	b.done = []*tensor.Tensor{y}
 	return err
+}
+
+// setCorrection has the number of elements lessened by 1, or by nothing.
+func setCorrection(b *binding, v starlark.Value) error {
+	var unbiased arg.Bool
+	if err := unbiased.Unpack(v); err != nil {
+		return err
+	}
+	i := slices.IndexFunc(b.slots, func(p slot) bool { return p.Name == "correction" })
+	if b.given&(1<<i) != 0 {
+		return arg.Bad(v, "no other word", "correction says it, too")
+	}
+	b.args[b.slots[i].at] = op.Float1(0)
+	if unbiased {
+		b.args[b.slots[i].at] = op.Float1(1)
+	}
+	return nil
 }
 
 // roundQuotient has a quotient rounded, which is of ints an int: down, as // does, or

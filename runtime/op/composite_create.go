@@ -37,8 +37,12 @@ var createComposites = []namedComposite{
 			}
 			return one(m.Cast(m.Add(m.do("zeros_like", x, dt), y), y.DType()))
 		}},
-	{"normal", Function, "normal(mean, std=1.0, size=None) returns random numbers, normal of the means and the standard deviations, which are tensors that broadcast with each other or numbers; of numbers alone as many as size says. It is one draw. Gradients reach mean and std.\n>>> normal(tensor([1.0, 2.0]), 0).tolist()\n[1.0, 2.0]",
-		[]Param{{Name: "mean", Kind: Operand, Doc: "a tensor or a number"}, {Name: "std", Kind: OptOperand, Doc: "a tensor or a number, None for 1", Default: Default(None)}, {Name: "size", Kind: Dims, Doc: "the shape, None for that of the tensors", Default: Default(None)}}, (*maker).normals},
+	{"randint_below", Internal, "randint_below(high, shape, dtype=int64) returns randint(0, high, shape, dtype). Scripts write randint(high, shape).", []Param{{Name: "high", Kind: Int, Doc: "one more than the largest"}, {Name: "shape", Kind: Ints, Doc: "the sizes"}, {Name: "dtype", Kind: DType, Doc: "a dtype that holds all of them", Default: Default(Int1(int(dtype.Int64)))}},
+		func(m *maker) []*tensor.Tensor {
+			return one(m.Do("randint", nil, append([]Arg{Int1(0)}, m.c.Args...)...))
+		}},
+	{"normal", Function, "normal(mean, std=1.0, size=None, dtype=None) returns random numbers, normal of the means and the standard deviations, which are tensors that broadcast with each other or numbers; of numbers alone as many as size says, of a float dtype. It is one draw. Gradients reach mean and std.\n>>> normal(tensor([1.0, 2.0]), 0).tolist()\n[1.0, 2.0]",
+		[]Param{{Name: "mean", Kind: Operand, Doc: "a tensor or a number"}, {Name: "std", Kind: OptOperand, Doc: "a tensor or a number, None for 1", Default: Default(None)}, {Name: "size", Kind: Dims, Doc: "the shape, None for that of the tensors", Default: Default(None)}, {Name: "dtype", Kind: OptDType, Doc: "a float dtype of what numbers give; None for the default", Default: Default(None)}}, (*maker).normals},
 	{"logspace", Function, "logspace(start, end, steps, base=10.0, dtype=None) returns base to the powers that linspace(start, end, steps) has.\n>>> logspace(0, 2, 3).tolist()\n[1.0, 10.0, 100.0]",
 		[]Param{{Name: "start", Kind: Float, Doc: "the first power"}, {Name: "end", Kind: Float, Doc: "the last power"}, {Name: "steps", Kind: Int, Doc: "how many"}, inFloat("base", "the base", 10), {Name: "dtype", Kind: OptDType, Doc: "a dtype, None for the default float", Default: Default(None)}},
 		func(m *maker) []*tensor.Tensor {
@@ -91,7 +95,7 @@ var createLists = []struct {
 
 func init() {
 	for _, e := range createComposites {
-		compositeOf(&Def{Name: e.name, Surface: e.surface, Doc: e.doc, Params: e.params, Creates: e.name == "logspace"}, e.make)
+		compositeOf(&Def{Name: e.name, Surface: e.surface, Doc: e.doc, Params: e.params, Creates: e.name == "logspace" || e.name == "normal" || e.name == "randint_below"}, e.make)
 	}
 	for _, e := range createLists {
 		compositeOf(&Def{Name: e.name, Surface: e.surface, Doc: e.doc, Params: e.params, List: e.list}, e.make)
@@ -120,11 +124,14 @@ func (m *maker) normals() []*tensor.Tensor {
 		if !mean.Weak() || !std.Weak() {
 			m.refuse("size", listText(size.Ints), "None", "tensors have a shape")
 		}
-		y := m.Do("randn", nil, IntsN(size.Ints...), None)
+		y := m.Do("randn", nil, IntsN(size.Ints...), m.c.Args[1])
 		return one(m.Add(m.Mul(y, std), mean))
 	}
 	if mean.Weak() && std.Weak() {
 		m.refuse("size", "None", "a shape", "numbers have none")
+	}
+	if a := m.c.Args[1]; a.Set {
+		m.refuse("dtype", dtype.DType(a.Int).String(), "None", "tensors have a dtype")
 	}
 	sum := m.do("zeros_like", m.Add(m.floats(mean), std), None)
 	return one(m.Add(m.Mul(m.do("randn_like", sum, None), std), mean))

@@ -52,12 +52,13 @@ var elementwiseComposites = []elementwiseComposite{
 	{"sinc", nil, "sinc(x) returns sin(πx) / (πx), and 1 at 0, elementwise.", ">>> tensor([0.0]).sinc().tolist()\n[1.0]", xAlone, makeSinc},
 	{"positive", nil, "positive(x) returns x.", ">>> tensor([-1.0]).positive().tolist()\n[-1.0]", xAlone,
 		func(m *maker) *tensor.Tensor { return m.x(0) }},
-	{"logit", nil, "logit(x, eps=None) returns log(x / (1 - x)), of x kept eps away from 0 and 1, elementwise.", ">>> tensor([0.5]).logit().tolist()\n[0.0]",
+	{"logit", nil, "logit(x, eps=None) returns log(x / (1 - x)), of x kept eps away from 0 and 1, elementwise: of eps above 1/2 away from 0 first.", ">>> tensor([0.5]).logit().tolist()\n[0.0]",
 		[]Param{inX, {Name: "eps", Kind: OptFloat, Doc: "how far x is kept from 0 and 1", Default: Default(None)}},
 		func(m *maker) *tensor.Tensor {
 			x := m.floats(m.x(0))
 			if eps := m.c.Args[0]; eps.Set {
-				x = m.do("clamp", x, Float1(eps.Float), Float1(1-eps.Float))
+				lo, hi := number(eps.Float), number(1-eps.Float)
+				x = m.Where(m.less(x, lo), lo, m.Where(m.greater(x, hi), hi, x))
 			}
 			return m.unary("log", m.Div(x, m.Sub(number(1), x)))
 		}},
@@ -143,7 +144,24 @@ func init() {
 	}
 }
 
+var limitTensors = []Param{inX, {Name: "min", Kind: OptOperand, Doc: "the least values: a tensor, a number or None", Default: Default(None)}, {Name: "max", Kind: OptOperand, Doc: "the greatest values", Default: Default(None)}}
+
 func init() {
+	compositeOf(&Def{Name: "clamp_between", Surface: Internal, Params: limitTensors,
+		Doc: "clamp_between(x, min=None, max=None) returns x, kept between min and max, of which one is a tensor, elementwise. Scripts write clamp(x, min, max)."},
+		func(m *maker) []*tensor.Tensor {
+			x := m.x(0)
+			if x.DType() == dtype.Bool {
+				m.refuse("x", Describe(x), "a tensor of numbers", "")
+			}
+			limited := func(x, end *tensor.Tensor, beyond func(x, y *tensor.Tensor) *tensor.Tensor) *tensor.Tensor {
+				if end == nil {
+					return x
+				}
+				return m.Where(m.or(beyond(x, end), m.unary("isnan", end)), end, x)
+			}
+			return one(limited(limited(x, m.x(1), m.less), m.x(2), m.greater))
+		})
 	compositeOf(&Def{Name: "frexp", Surface: Method | Function, Params: xAlone,
 		Doc: "frexp(x) returns (mantissa, exponent): x is mantissa times 2 to the power exponent, an int32, elementwise; a mantissa is from 1/2 to 1, or 0, in absolute value.\n>>> frexp(tensor(6.0))\n(0.75, 3 dtype=int32)"},
 		func(m *maker) []*tensor.Tensor {

@@ -16,6 +16,9 @@ var (
 	addedTo  = []Param{inC, inA, inB, inFloat("beta", "a factor of c", 1), inFloat("alpha", "a factor of the product", 1)}
 )
 
+// inComputeMode says in PyTorch whether distances are made of products of matrices.
+var inComputeMode = Param{Name: "compute_mode", Kind: OptChoice, Doc: "what it is changes nothing here", Choices: []string{"use_mm_for_euclid_dist_if_necessary", "use_mm_for_euclid_dist", "donot_use_mm_for_euclid_dist"}, Default: Default(None)}
+
 // A productComposite is a product of tensors of given numbers of dims.
 type productComposite struct {
 	name    string
@@ -35,7 +38,7 @@ var productComposites = []productComposite{
 	{"inner", "inner(x, other) returns the sums of products along the last dims.", ">>> inner(tensor([1, 2]), tensor([3, 4]))\n11", twoAlone, [2]int{}, makeInner},
 	{"kron", "kron(x, other) returns the Kronecker product.", ">>> kron(tensor([1, 2]), tensor([1, 10])).tolist()\n[1, 10, 2, 20]", twoAlone, [2]int{}, makeKron},
 	{"cross", "cross(x, other, dim=-1) returns the cross products of vectors of 3 along dim.", ">>> cross(tensor([1, 0, 0]), tensor([0, 1, 0])).tolist()\n[0, 0, 1]", append(twoAlone[:2:2], inDim("dim", -1)), [2]int{}, makeCross},
-	{"cdist", "cdist(x, other, p=2) returns the p-norms of the differences of the rows of x [.., m, k] and of other [.., n, k].", ">>> cdist(tensor([[0.0, 0.0]]), tensor([[3.0, 4.0]])).tolist()\n[[5.0]]", append(twoAlone[:2:2], inFloat("p", "which norm", 2)), [2]int{},
+	{"cdist", "cdist(x, other, p=2, compute_mode=None) returns the p-norms of the differences of the rows of x [.., m, k] and of other [.., n, k]. They are made of the differences, whatever compute_mode says.", ">>> cdist(tensor([[0.0, 0.0]]), tensor([[3.0, 4.0]])).tolist()\n[[5.0]]", append(twoAlone[:2:2], inFloat("p", "which norm", 2), inComputeMode), [2]int{},
 		func(m *maker) *tensor.Tensor {
 			x, y := m.x(0), m.x(1)
 			if len(x.Shape()) < 2 || len(y.Shape()) < 2 {

@@ -130,6 +130,9 @@ func init() {
 			params[2], params[3] = params[3], params[2]
 		}
 		params = append(params, inDTypeTo, inMask)
+		if e.name == "var" || e.name == "std" {
+			params = append(params, Param{Name: "correction", Kind: OptFloat, Doc: "what their number is lessened by, None for what unbiased says", Default: Default(None)})
+		}
 		compositeOf(&Def{Name: e.name, Surface: Masked, Params: params, Doc: e.doc(params)}, func(m *maker) []*tensor.Tensor { return one(e.make(m.masked(&e))) })
 	}
 	compositeOf(&Def{Name: "logaddexp", Surface: Masked,
@@ -178,9 +181,9 @@ func (m *maker) masked(e *maskedComposite) *masked {
 		m.c.Args = args
 	}
 	v.dims = args[at]
-	dt := args[len(args)-1]
+	dt := args[at+1]
 	if e.kind != maskedAlong {
-		v.keep = args[at+1]
+		v.keep, dt = args[at+1], args[at+2]
 	}
 	v.x = m.castTo(m.x(0), dt)
 	m.checkMask(v.x, v.mask, "mask")
@@ -281,9 +284,12 @@ func (m *masked) variance() *tensor.Tensor {
 	count, all := m.count(Bool1(true)), m.filled(integer(0))
 	apart := m.Sub(x, m.Div(m.do("sum", all, m.dims, Bool1(true)), count))
 	m.x = m.Mul(apart, apart)
-	n := m.count(m.keep)
-	if m.c.Args[0].Int != 0 {
-		n = m.do("clamp", m.AddNumber(n, -1), Float1(0), None)
+	n, less := m.count(m.keep), float64(m.c.Args[0].Int)
+	if a := m.c.Args[len(m.c.Args)-1]; a.Set {
+		less = a.Float
+	}
+	if less != 0 {
+		n = m.do("clamp", m.AddNumber(n, -less), Float1(0), None)
 	}
 	return m.Div(m.sum(), n)
 }

@@ -50,7 +50,9 @@ var namedComposites = []namedComposite{
 			out := m.all("log_det", m.c.In)
 			return one(m.Where(m.less(out[0], integer(0)), m.AddNumber(m.Scale(out[1], 0), math.NaN()), out[1]))
 		}},
-	{"pinverse", bothSides, "pinverse(x) is linalg.pinv(x).\n>>> pinverse(tensor([[2.0]])).tolist()\n[[0.5]]", []Param{inMatrix}, func(m *maker) []*tensor.Tensor { return m.all("linalg.pinv", []*tensor.Tensor{m.x(0), nil, nil}, Bool1(false)) }},
+	{"pinverse", bothSides, "pinverse(x) is linalg.pinv(x).\n>>> pinverse(tensor([[2.0]])).tolist()\n[[0.5]]", []Param{inMatrix}, func(m *maker) []*tensor.Tensor {
+		return m.all("linalg.pinv", []*tensor.Tensor{m.x(0), nil, nil}, Bool1(false))
+	}},
 	{"matrix_exp", Method, "matrix_exp(x) is linalg.matrix_exp(x).\n>>> zeros(1, 1).matrix_exp().tolist()\n[[1.0]]", []Param{inSquares}, func(m *maker) []*tensor.Tensor { return m.all("linalg.matrix_exp", m.c.In) }},
 	{"cholesky_solve", bothSides, "cholesky_solve(x, other, upper=False) returns y with a y = x, where other is the Cholesky factor of a, lower triangular, or with upper its transpose.\n>>> cholesky_solve(tensor([[8.0]]), tensor([[2.0]])).tolist()\n[[2.0]]",
 		[]Param{inMatrix, {Name: "other", Kind: Tensor, Doc: "Cholesky factors"}, {Name: "upper", Kind: Bool, Doc: "which triangle counts", Default: Default(None)}},

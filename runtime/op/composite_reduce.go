@@ -11,7 +11,7 @@ import (
 
 var (
 	oneDim      = Param{Name: "dim", Kind: OptDim, Doc: "a dim, None for all elements", Default: Default(None)}
-	momentParam = append(dimsParams[:3:3], inFloat("correction", "what the number of elements is lessened by", 1))
+	momentParam = append(dimsParams[:3:3], inCorrection)
 )
 
 func init() {
@@ -92,12 +92,35 @@ func initOrders() {
 	compositeOf(&Def{Name: "nanquantile", Surface: Method | Function, Params: quantiles,
 		Doc: "nanquantile(x, q, dim=None, keepdim=False, interpolation=\"linear\") returns quantile of the elements that are not NaN, and NaN where all are.\n>>> tensor([1.0, float(\"nan\"), 3.0]).nanquantile(0.5)\n2.0"},
 		func(m *maker) []*tensor.Tensor { return one(m.quantile(true)) })
-	compositeOf(&Def{Name: "searchsorted", Surface: Function, Params: []Param{{Name: "sorted_sequence", Kind: Tensor, Doc: "a tensor sorted along its last dim"}, {Name: "values", Kind: Operand, Doc: "a tensor or a number"}, {Name: "right", Kind: Bool, Doc: "whether equal ones lie before", Default: Default(None)}},
-		Doc: "searchsorted(sorted_sequence, values, right=False) returns how many elements along the last dim are less than each of values, or with right no greater; all, of NaN.\n>>> searchsorted(tensor([1, 3, 5]), tensor([3, 6])).tolist()\n[1, 3]"},
-		func(m *maker) []*tensor.Tensor { return one(m.placesIn(m.x(0), m.x(1), m.bool(0))) })
-	compositeOf(&Def{Name: "bucketize", Surface: Method | Function, Params: []Param{inX, {Name: "boundaries", Kind: Tensor, Doc: "a sorted tensor [n]"}, {Name: "right", Kind: Bool, Doc: "whether equal ones lie before", Default: Default(None)}},
-		Doc: "bucketize(x, boundaries, right=False) returns the number of the bucket between boundaries that each element is in.\n>>> bucketize(tensor([0, 3, 9]), tensor([1, 3, 5])).tolist()\n[0, 1, 3]"},
-		func(m *maker) []*tensor.Tensor { return one(m.placesIn(m.x(1), m.x(0), m.bool(0))) })
+	compositeOf(&Def{Name: "searchsorted", Surface: Function, Params: []Param{{Name: "sorted_sequence", Kind: Tensor, Doc: "a tensor sorted along its last dim"}, {Name: "values", Kind: Operand, Doc: "a tensor or a number"}, {Name: "right", Kind: Bool, Doc: "whether equal ones lie before", Default: Default(None)}, inInt32,
+		{Name: "side", Kind: OptChoice, Doc: "right in another word", Choices: []string{"left", "right"}, Default: Default(None)}, {Name: "sorter", Kind: OptTensor, Doc: "the indices by which a sorted_sequence that is not is sorted along its last dim", Default: Default(None)}},
+		Doc: "searchsorted(sorted_sequence, values, right=False, out_int32=False, side=None, sorter=None) returns how many elements along the last dim are less than each of values, or with right no greater; all, of NaN.\n>>> searchsorted(tensor([1, 3, 5]), tensor([3, 6])).tolist()\n[1, 3]"},
+		func(m *maker) []*tensor.Tensor {
+			sorted, right, side := m.x(0), m.bool(0), m.c.Args[2].Str
+			if right && side == "left" {
+				m.refuse("side", "\"left\"", "\"right\" or None", "right is True")
+			}
+			if sorter := m.x(2); sorter != nil {
+				if !sorter.Shape().Equal(sorted.Shape()) || sorter.DType() != dtype.Int64 {
+					m.refuse("sorter", Describe(sorter), "an int64 tensor "+sorted.Shape().String(), "as sorted_sequence, "+Describe(sorted)+", is")
+				}
+				sorted = m.do2("gather", sorted, sorter, Int1(-1))
+			}
+			return one(m.places(m.placesIn(sorted, m.x(1), right || side == "right"), 1))
+		})
+	compositeOf(&Def{Name: "bucketize", Surface: Method | Function, Params: []Param{inX, {Name: "boundaries", Kind: Tensor, Doc: "a sorted tensor [n]"}, {Name: "right", Kind: Bool, Doc: "whether equal ones lie before", Default: Default(None)}, inInt32},
+		Doc: "bucketize(x, boundaries, right=False, out_int32=False) returns the number of the bucket between boundaries that each element is in.\n>>> bucketize(tensor([0, 3, 9]), tensor([1, 3, 5])).tolist()\n[0, 1, 3]"},
+		func(m *maker) []*tensor.Tensor { return one(m.places(m.placesIn(m.x(1), m.x(0), m.bool(0)), 1)) })
+}
+
+var inInt32 = Param{Name: "out_int32", Kind: Bool, Doc: "whether they are int32 and not int64", Default: Default(None)}
+
+// places returns x as the argument i, an out_int32, says.
+func (m *maker) places(x *tensor.Tensor, i int) *tensor.Tensor {
+	if m.bool(i) {
+		return m.Cast(x, dtype.Int32)
+	}
+	return x
 }
 
 // extreme returns the greatest or least elements over dims.

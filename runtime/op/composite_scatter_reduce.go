@@ -38,7 +38,7 @@ func init() {
 		Doc: "put(x, index, source, accumulate=False) returns a copy of x with source at places that index counts through all of x in row-major order.\n" +
 			"With accumulate they are added up; without, of equal places the last wins.\n" +
 			">>> zeros(2, 2).put(tensor([3, 3]), tensor([1.0, 2.0]), accumulate=True).tolist()\n[[0.0, 0.0], [0.0, 3.0]]",
-		Params: []Param{inX, {Name: "index", Kind: Tensor, Doc: "an integer tensor"}, {Name: "source", Kind: Operand, Doc: "a tensor that broadcasts to index, or a number"}, {Name: "accumulate", Kind: Bool, Doc: "whether to add", Default: Default(None)}}},
+		Params: []Param{inX, {Name: "index", Kind: Tensor, Doc: "an integer tensor"}, {Name: "source", Kind: Operand, Doc: "a tensor of as many elements as index or that broadcasts to it, or a number"}, {Name: "accumulate", Kind: Bool, Doc: "whether to add", Default: Default(None)}}},
 		func(m *maker) []*tensor.Tensor { return one(m.putAt(m.x(0), m.x(1), m.x(2), m.bool(0))) })
 	compositeOf(&Def{Name: "masked_scatter", Surface: Method | Function,
 		Doc: "masked_scatter(x, mask, source) returns a copy of x in which the elements where mask is true are those of source, in order.\n" +

@@ -67,8 +67,8 @@ var shapeComposites = []shapeComposite{
 			}
 			return m.do("repeat", m.x(0), IntsN(times...))
 		}},
-	{"repeat_interleave", nil, Method | Function, "repeat_interleave(x, repeats, dim=None) returns x with each element along dim, or each of all in a row, repeated.\n>>> tensor([1, 2]).repeat_interleave(2).tolist()\n[1, 1, 2, 2]",
-		[]Param{inX, {Name: "repeats", Kind: Int, Doc: "how often"}, oneDim}, makeRepeatInterleave},
+	{"repeat_interleave", nil, Method | Function, "repeat_interleave(x, repeats, dim=None, output_size=None) returns x with each element along dim, or each of all in a row, repeated: all as often, or each as a list or a tensor of integers says. output_size, if given, is how many there are then.\n>>> tensor([1, 2]).repeat_interleave(2).tolist()\n[1, 1, 2, 2]",
+		[]Param{inX, {Name: "repeats", Kind: IntOrSeq, Doc: "how often, or how often each"}, oneDim, {Name: "output_size", Kind: OptInt, Doc: "how many there are along dim then", Default: Default(None)}}, makeRepeatInterleave},
 	{"diagonal", nil, Method | Function, "diagonal(x, offset=0, dim1=0, dim2=1) returns the diagonal of two dims as a last dim, offset columns to the right.\nIt shares the storage of a plain x; of a DTensor it is a copy, in which nothing can be stored.\n>>> tensor([[1, 2], [3, 4]]).diagonal().tolist()\n[1, 4]",
 		[]Param{inX, inInt("offset", "how far to the right", 0), inDim("dim1", 0), inDim("dim2", 1)},
 		func(m *maker) *tensor.Tensor {
@@ -86,9 +86,8 @@ var shapeComposites = []shapeComposite{
 			m.refuse("x", Describe(m.x(0)), "a tensor of one or two dims", "")
 			return nil
 		}},
-	{"diag_embed", nil, Method | Function, "diag_embed(x, offset=0) returns matrices with the rows of x on a diagonal.\n>>> tensor([[1, 2]]).diag_embed().tolist()\n[[[1, 0], [0, 2]]]",
-		[]Param{inX, inInt("offset", "how far to the right", 0)},
-		func(m *maker) *tensor.Tensor { return m.onDiagonal(m.x(0), m.int(0)) }},
+	{"diag_embed", nil, Method | Function, "diag_embed(x, offset=0, dim1=-2, dim2=-1) returns matrices with the rows of x on a diagonal; their rows are dim dim1 and their columns dim2.\n>>> tensor([[1, 2]]).diag_embed().tolist()\n[[[1, 0], [0, 2]]]",
+		[]Param{inX, inInt("offset", "how far to the right", 0), inDim("dim1", -2), inDim("dim2", -1)}, makeDiagEmbed},
 	{"diagflat", nil, Method | Function, "diagflat(x, offset=0) returns the matrix with all elements of x on a diagonal.\n>>> tensor([[1], [2]]).diagflat().tolist()\n[[1, 0], [0, 2]]",
 		[]Param{inX, inInt("offset", "how far to the right", 0)},
 		func(m *maker) *tensor.Tensor {
@@ -108,8 +107,8 @@ var shapeComposites = []shapeComposite{
 			y := m.do2("index_select", m.do("flatten", m.x(0), Int1(0), Int1(-1)), m.do("flatten", index, Int1(0), Int1(-1)), Int1(0))
 			return m.Reshape(y, index.Shape())
 		}},
-	{"take_along_dim", nil, Method | Function, "take_along_dim(x, indices, dim) returns the elements of x at indices along dim, with the other dims broadcast.\n>>> tensor([[3, 1], [2, 4]]).take_along_dim(tensor([[1], [0]]), 1).tolist()\n[[1], [2]]",
-		[]Param{inX, {Name: "indices", Kind: Tensor, Doc: "an integer tensor"}, {Name: "dim", Kind: Dim, Doc: "a dim"}}, makeTakeAlongDim},
+	{"take_along_dim", nil, Method | Function, "take_along_dim(x, indices, dim=None) returns the elements of x at indices along dim, with the other dims broadcast; without dim both are taken as rows.\n>>> tensor([[3, 1], [2, 4]]).take_along_dim(tensor([[1], [0]]), 1).tolist()\n[[1], [2]]",
+		[]Param{inX, {Name: "indices", Kind: Tensor, Doc: "an integer tensor"}, {Name: "dim", Kind: OptDim, Doc: "a dim, or None", Default: Default(None)}}, makeTakeAlongDim},
 	{"index_add", nil, Method | Function, "index_add(x, dim, index, src, alpha=1) returns x with alpha times slices of src along dim added at index.\n>>> zeros(3).index_add(0, tensor([0, 0]), tensor([1.0, 2.0])).tolist()\n[3.0, 0.0, 0.0]",
 		[]Param{inX, {Name: "dim", Kind: Dim, Doc: "a dim"}, {Name: "index", Kind: Tensor, Doc: "an integer tensor [n]"}, {Name: "src", Kind: Tensor, Doc: "a tensor with n slices along dim"}, inFloat("alpha", "a factor", 1)},
 		func(m *maker) *tensor.Tensor {
@@ -171,7 +170,7 @@ func init() {
 			return out
 		})
 	compositeOf(&Def{Name: "tensor_split", Surface: Method | Function, List: true, Params: []Param{inX, {Name: "indices_or_sections", Kind: IntOrSeq, Doc: "how many parts, or where to cut"}, inDim("dim", 0)},
-		Doc: "tensor_split(x, indices_or_sections, dim=0) returns parts of x along dim: as equal as can be, the first ones longer, or cut at indices.\n>>> [y.tolist() for y in arange(5).tensor_split(2)]\n[[0, 1, 2], [3, 4]]"},
+		Doc: "tensor_split(x, indices_or_sections, dim=0) returns parts of x along dim: as equal as can be, the first ones longer, or cut at indices, which are a list or a tensor.\n>>> [y.tolist() for y in arange(5).tensor_split(2)]\n[[0, 1, 2], [3, 4]]"},
 		makeTensorSplit)
 	compositeOf(&Def{Name: "meshgrid", Surface: Function, List: true, Params: []Param{{Name: "tensors", Kind: Tensors, Doc: "a list of tensors [n]"},
 		{Name: "indexing", Kind: Choice, Doc: "whether the first two dims are those of the first two tensors, ij, or of the second and the first, xy", Default: Default(Str1("ij")), Choices: []string{"ij", "xy"}}},

@@ -102,14 +102,53 @@ func makeRepeatInterleave(m *maker) *tensor.Tensor {
 	} else {
 		x = m.do("flatten", x, Int1(0), Int1(-1))
 	}
-	n := m.int(0)
-	if n < 0 || n > 1<<31 {
-		m.refuse("repeats", fmt.Sprint(n), "a non-negative int below 2³¹", "")
+	s, times := x.Shape(), m.listOf(0)
+	for _, n := range times {
+		if n < 0 || n > 1<<31 {
+			m.refuse("repeats", fmt.Sprint(n), "a non-negative int below 2³¹", "")
+		}
 	}
-	s := x.Shape()
-	wide := slices.Concat(s[:d+1], []int{n}, s[d+1:])
-	long := slices.Concat(s[:d], []int{s[d] * n}, s[d+1:])
-	return m.Reshape(m.Expand(m.column(x, d+1), wide), long)
+	if len(times) == 1 {
+		n := times[0]
+		m.checkOutputSize(s[d] * n)
+		wide := slices.Concat(s[:d+1], []int{n}, s[d+1:])
+		long := slices.Concat(s[:d], []int{s[d] * n}, s[d+1:])
+		return m.Reshape(m.Expand(m.column(x, d+1), wide), long)
+	}
+	if len(times) != s[d] {
+		m.refuse("repeats", listText(times), fmt.Sprintf("%d ints", s[d]), fmt.Sprintf("as many as x has elements along dim %d", d))
+	}
+	var list []int64
+	for i, n := range times {
+		if len(list)+n > maxChoices {
+			m.refuse("repeats", listText(times), fmt.Sprintf("at most %d in all", maxChoices), "")
+		}
+		list = append(list, slices.Repeat([]int64{int64(i)}, n)...)
+	}
+	m.checkOutputSize(len(list))
+	at, err := FromInts(m.c.Ctx, dtype.Int64, shape.Shape{len(list)}, list)
+	m.check(err)
+	return m.do2("index_select", x, at, Int1(d))
+}
+
+// checkOutputSize refuses an output_size, the third argument, other than n.
+func (m *maker) checkOutputSize(n int) {
+	if a := m.c.Args[2]; a.Set && a.Int != n {
+		m.refuse("output_size", fmt.Sprint(a.Int), fmt.Sprint(n), "what repeats makes")
+	}
+}
+
+// makeDiagEmbed puts the matrices of rows on a diagonal where their dims are to be.
+func makeDiagEmbed(m *maker) *tensor.Tensor {
+	y := m.onDiagonal(m.x(0), m.int(0))
+	d1, d2 := m.dim(1, y), m.dim(2, y)
+	if d1 == d2 {
+		m.refuse("dim2", fmt.Sprint(m.int(2)), "another dim than dim1", "")
+	}
+	if n := len(y.Shape()); d1 != n-2 || d2 != n-1 {
+		y = m.do("movedim", y, IntsN(-2, -1), IntsN(d1, d2))
+	}
+	return y
 }
 
 // dimsLast returns the dims of x in the order in which a and b, two of them, are the last.
@@ -177,6 +216,10 @@ func (m *maker) onDiagonal(x *tensor.Tensor, offset int) *tensor.Tensor {
 
 func makeTakeAlongDim(m *maker) *tensor.Tensor {
 	x, index := m.x(0), m.x(1)
+	if !m.c.Args[0].Set {
+		row := func(x *tensor.Tensor) *tensor.Tensor { return m.do("flatten", x, Int1(0), Int1(-1)) }
+		return m.do2("gather", row(x), row(index), Int1(0))
+	}
 	d := m.dim(0, x)
 	if len(index.Shape()) != len(x.Shape()) {
 		m.refuse("indices", Describe(index), fmt.Sprintf("a tensor of %d dims", len(x.Shape())), "as many as x has")

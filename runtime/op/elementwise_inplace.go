@@ -32,6 +32,7 @@ func init() {
 		Params:  limits,
 		InPlace: true,
 		Base:    "clamp",
+		Instead: "clamp_between_",
 		Infer: func(c *Call) error {
 			dt, err := clampDType(c)
 			if err != nil {

@@ -37,9 +37,11 @@ func init() {
 		Name:    "clamp",
 		Aliases: []string{"clip"},
 		Surface: Method,
+		Instead: "clamp_between",
 		Doc: "clamp(x, min=None, max=None) returns x, kept between min and max, elementwise.\n" +
 			"At least one of the two is given; where min exceeds max the result is max. NaN\n" +
-			"stays. Integers become floats if a limit is no whole number.\n" +
+			"stays. Integers become floats if a limit is no whole number. One of the two may be\n" +
+			"a tensor, or both, which are broadcast with x and have gradients where they are the result.\n" +
 			">>> tensor([-2, 0, 5]).clamp(min=-1, max=3).tolist()\n" +
 			"[-1, 0, 3]",
 		Params: limits,

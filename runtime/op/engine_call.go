@@ -245,7 +245,7 @@ func (c *Call) argParam(i int) *Param {
 func (c *Call) InName(i int) string {
 	for j := range c.Def.Params {
 		if p := &c.Def.Params[j]; p.IsTensor() {
-			if i == 0 || p.Kind == Tensors {
+			if i == 0 || p.Kind == Tensors || p.Kind == Operands {
 				return p.Name
 			}
 			i--

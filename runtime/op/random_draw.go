@@ -91,7 +91,8 @@ func init() {
 		Name:    "randint",
 		Surface: Function,
 		Creates: true,
-		Doc: "randint(low, high, shape, dtype=int64) returns random integers, uniform from low to high - 1.\n" +
+		Instead: "randint_below",
+		Doc: "randint(low, high, shape, dtype=int64) returns random integers, uniform from low to high - 1; randint(high, shape) from 0 on.\n" +
 			">>> randint(0, 10, (2, 3)).shape\n" +
 			"(2, 3)",
 		Params: []Param{

@@ -11,21 +11,22 @@ import (
 )
 
 func init() {
-	registerExtreme("max", mesh.Max, "greatest", ">>> tensor([1.0, 3.0, 2.0]).max().item()\n3.0", &kernel.Max, &kernel.ArgMaxRow)
-	registerExtreme("min", mesh.Min, "least", ">>> tensor([1.0, 3.0, 2.0]).min().item()\n1.0", &kernel.Min, &kernel.ArgMinRow)
+	registerExtreme("max", mesh.Max, "maximum", "greatest", ">>> tensor([1.0, 3.0, 2.0]).max().item()\n3.0", &kernel.Max, &kernel.ArgMaxRow)
+	registerExtreme("min", mesh.Min, "minimum", "least", ">>> tensor([1.0, 3.0, 2.0]).min().item()\n1.0", &kernel.Min, &kernel.ArgMinRow)
 	registerArg("argmax", "amax", "greatest", ">>> tensor([1.0, 3.0, 2.0]).argmax().item()\n1", &kernel.ArgMaxRow)
 	registerArg("argmin", "amin", "least", ">>> tensor([1.0, 3.0, 2.0]).argmin().item()\n0", &kernel.ArgMinRow)
 }
 
-// registerExtreme registers max or min.
-func registerExtreme(name string, by mesh.ReduceOp, which, example string, row *kernel.Reduce, arg *kernel.Arg) {
+// registerExtreme registers max or min, of two tensors the operator that is called pairs.
+func registerExtreme(name string, by mesh.ReduceOp, pairs, which, example string, row *kernel.Reduce, arg *kernel.Arg) {
 	register(&Def{
 		Name:    name,
 		Surface: Method,
-		Doc: fmt.Sprintf("%s(x, dim=None, keepdim=False) returns the %s element of x, or with dim (values, indices) along it.\n"+
+		Instead: pairs,
+		Doc: fmt.Sprintf("%s(x, dim=None, keepdim=False) returns the %s element of x, or with dim (values, indices) along it; of a tensor in the place of dim, or as other, %s(x, other).\n"+
 			"The dim goes away, or stays with size 1 if keepdim. An index is that of the first of\n"+
 			"equal elements. NaN wins over all else. Of no elements it is an error. The gradient\n"+
-			"goes to the index; without dim, in equal parts to all that are equal.\n%s", name, which, example),
+			"goes to the index; without dim, in equal parts to all that are equal.\n%s", name, which, pairs, example),
 		Params: dimParams,
 		Infer: func(c *Call) error {
 			if err := c.someElements(); err != nil {

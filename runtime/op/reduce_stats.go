@@ -13,13 +13,12 @@ import (
 // The reductions of this file are computed in float64 and rounded once.
 
 func init() {
-	correction := Param{Name: "correction", Kind: Float, Doc: "what is taken off the number of elements", Default: Default(Float1(1))}
-	statsParams := append(dimsParams[:len(dimsParams):len(dimsParams)], correction)
+	statsParams := append(dimsParams[:len(dimsParams):len(dimsParams)], inCorrection)
 	register(&Def{
 		Name:    "var",
 		Surface: Method,
 		Doc: "var(x, dim=None, keepdim=False, correction=1) returns the variance of x, of floats, over dim.\n" + dimsDoc +
-			"The sum of squared\ndistances from the mean is divided by the number of elements less correction, or by\n0 if that is negative. Computed in float64.\n" +
+			"The sum of squared\ndistances from the mean is divided by the number of elements less correction, or by\n0 if that is negative. unbiased=True, or True in the place of dim, is correction=1, and\nFalse 0. Computed in float64.\n" +
 			">>> tensor([1.0, 2.0, 3.0, 4.0]).var(correction=0).item()\n" +
 			"1.25",
 		Params: statsParams,
@@ -55,8 +54,9 @@ func init() {
 	register(&Def{
 		Name:    "norm",
 		Surface: Method,
+		Instead: "norm_named",
 		Doc: "norm(x, p=2, dim=None, keepdim=False) returns the p-norm of x, of floats, over dim.\n" + dimsDoc +
-			"It is\n(Σ |x|^p)^(1/p); for p inf and -inf the greatest and least |x|; for p 0 the number of\nelements other than 0. Computed in float64.\n" +
+			"It is\n(Σ |x|^p)^(1/p); for p inf and -inf the greatest and least |x|; for p 0 the number of\nelements other than 0. Computed in float64. p may be \"fro\" for 2, or \"nuc\" for the sum\nof the singular values of matrices along two dims.\n" +
 			">>> tensor([3.0, 4.0]).norm().item()\n" +
 			"5.0",
 		Params: []Param{
@@ -96,6 +96,17 @@ func init() {
 		Compose: composeLogSumExp,
 		Cost:    reducedCost(4, 2),
 	})
+}
+
+// inCorrection is the third argument of the variance.
+var inCorrection = Param{Name: "correction", Kind: OptFloat, Doc: "what is taken off the number of elements; None for 1", Default: Default(Float1(1))}
+
+// correctionOf returns what a variance takes off the number of elements.
+func correctionOf(c *Call) float64 {
+	if a := c.Args[2]; a.Set {
+		return a.Float
+	}
+	return 1
 }
 
 // isZero returns where x is 0.
@@ -142,7 +153,7 @@ func runVar(c *Call, root bool) error {
 	reduceTo(mean, x, reduced, &kernel.Sum.F64, divideBy[float64](n))
 	reduceMapped(c.Out[0], x, mean, reduced, &kernel.Sum.F64, kernel.SquaredDiffTo[float64], func(_ int, d []float64) {
 		for i := range d {
-			d[i] /= max(n-c.Args[2].Float, 0)
+			d[i] /= max(n-correctionOf(c), 0)
 			if root {
 				d[i] = math.Sqrt(d[i])
 			}
@@ -156,7 +167,7 @@ func (t *Tape) varGrad(c *Call, dy *tensor.Tensor) *tensor.Tensor {
 	x := t.wide(c.In[0])
 	dims, _ := c.reduced()
 	mean := t.Do("mean", one(x), IntsN(listed(dims)...), Bool1(true))
-	n := max(float64(c.reducedSize())-c.Args[2].Float, 0)
+	n := max(float64(c.reducedSize())-correctionOf(c), 0)
 	return t.Mul(t.spread(c, t.Scale(dy, 2/n)), t.Sub(x, mean))
 }
 

@@ -31,7 +31,7 @@ func (t *Tape) composeVar(c *Call, root bool) []*tensor.Tensor {
 		return nil
 	}
 	n := float64(c.reducedSize())
-	left := tensor.Number(max(n-c.Args[2].Float, 0))
+	left := tensor.Number(max(n-correctionOf(c), 0))
 	mean, square := t.wholeMoments(x, dims)
 	var y *tensor.Tensor
 	if mean != nil {

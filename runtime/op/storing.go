@@ -128,6 +128,9 @@ func init() {
 }
 
 func init() {
+	compositeOf(&Def{Name: "clamp_between_", Surface: Internal, Params: limitTensors,
+		Doc: "clamp_between_(x, min=None, max=None) stores what clamp_between(x, min, max) returns in x and returns x. Scripts write clamp_(x, min, max)."},
+		func(m *maker) []*tensor.Tensor { return one(m.stored(must("clamp_between"))) })
 	compositeOf(&Def{Name: "fill_diagonal_", Surface: Method,
 		Doc: "fill_diagonal_(x, fill_value, wrap=False) stores a number in the elements of x all of whose indices are equal, and returns x.\n" +
 			"x has two dims, or more of one size. With wrap the diagonal of a matrix of more rows than\ncolumns begins anew below, a row left out.\n" +

@@ -50,6 +50,12 @@ METHODS = "abs all any bfloat16 bool float gather int max min normal,in_place ro
 # Entries whose function has its arguments in another order than PyTorch's own: where they are.
 ORDER = {"einsum": (1, 0), "nn.functional.embedding": (1, 0), "nn.functional.embedding_bag": (1, 0), "polygamma": (1, 0), "special.polygamma": (1, 0), "where": (1, 0, 2)}
 
+# Entries whose function takes the factors of a matrix, where the operator takes the matrix.
+OF_FACTORS = ["svd_lowrank", "pca_lowrank", "linalg.pinv, singular"]
+
+# What entries take of the results of their operators.
+SOME = {"linalg.lstsq, grad_oriented": "[:2]"}
+
 # Entries whose function does more than the operator, which names*.txt call.
 OTHERS = ["max_pool2d_with_indices_backward"]
 
@@ -59,6 +65,11 @@ VIEWS = ["partial_views"]
 
 class Untold(Exception):
     """A sample with arguments that have no words in Starlark."""
+
+
+def entry_of(op):
+    """The name of an entry: that of its operator, and its variant."""
+    return op.name + (", " + op.variant_test_name if op.variant_test_name else "")
 
 
 def tensor(t):
@@ -121,13 +132,15 @@ def call_text(op, name, sample, inputs):
         if name.endswith("_") and not name.endswith("__"):
             first += ".clone()"
         return "%s%s(%s)" % (first, name.removeprefix("Tensor"), ", ".join(args))
+    if entry_of(op) in OF_FACTORS:
+        first, args = "%s @ %s.mT" % (first, args[0]), args[1:]
     args = [first] + args
     if op.name in ORDER:
         order = ORDER[op.name]
         args = [args[i] for i in order] + args[len(order):]
     if op.name == "einsum":
         args = [args[0], args[1][1:-1]]
-    return "%s(%s)" % (name, ", ".join(args))
+    return "%s(%s)%s" % (name, ", ".join(args), SOME.get(entry_of(op), ""))
 
 
 def parts(value):
@@ -212,7 +225,7 @@ def main():
     for size, attribute in ((8, "L"), (6, "M")):
         setattr(table, attribute, size)
     for op in table.op_db:
-        entry = op.name + (", " + op.variant_test_name if op.variant_test_name else "")
+        entry = entry_of(op)
         if torch.float32 not in op.supported_dtypes("cpu") or wanted and entry not in wanted and op.name not in wanted:
             continue
         torch.manual_seed(1)

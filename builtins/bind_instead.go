@@ -1,0 +1,48 @@
+package builtins
+
+import (
+	"slices"
+
+	"go.starlark.net/starlark"
+
+	"tpsh/runtime/op"
+)
+
+// insteadOf returns the signature of the operator that a call with these arguments is of, if
+// one of them is nothing that s takes but what op.Def.Instead does; else nil.
+func (s *signature) insteadOf(self *Tensor, args starlark.Tuple, kwargs []starlark.Tuple) *signature {
+	if s.instead == nil {
+		return nil
+	}
+	first := 0
+	if self != nil {
+		first = 1
+	}
+	for i, v := range args {
+		if first+i < len(s.slots) && s.unfit(s.slots[first+i].Param, v) {
+			return s.instead
+		}
+	}
+	for _, kw := range kwargs {
+		i := slices.IndexFunc(s.slots, func(p slot) bool { return p.Name == string(kw[0].(starlark.String)) })
+		if i < 0 && s.unfit(nil, kw[1]) || i >= 0 && s.unfit(s.slots[i].Param, kw[1]) {
+			return s.instead
+		}
+	}
+	return nil
+}
+
+// unfit reports whether v, given for p, nil for none of s, is what only the operator takes
+// that is called instead of s.
+func (s *signature) unfit(p *op.Param, v starlark.Value) bool {
+	takes := func(fits func(p op.Param) bool) bool { return slices.ContainsFunc(s.instead.def.Params, fits) }
+	switch v.(type) {
+	case *Tensor:
+		return p == nil || !p.IsTensor()
+	case starlark.String:
+		return p != nil && len(p.Choices) == 0 && takes(func(p op.Param) bool { return len(p.Choices) > 0 })
+	case *starlark.List, starlark.Tuple:
+		return p != nil && p.Kind == op.Int && takes(func(p op.Param) bool { return p.Kind == op.Ints })
+	}
+	return false
+}
