@@ -190,9 +190,17 @@ func (m *maker) divCouple(x, y couple) couple {
 	return couple{m.Div(p.re, size), m.Div(p.im, size)}
 }
 
-// absolute returns |x| of a complex tensor; its gradient at 0 is 0.
+// absolute returns |x| of a complex tensor; its gradient at 0 is 0, and so is that one's.
 func (m *maker) absolute(x *tensor.Tensor) *tensor.Tensor {
-	return m.do("norm", m.unary("view_as_real", x), Float1(2), IntsN(len(x.Shape())), Bool1(false))
+	parts, d := m.unary("view_as_real", x), len(x.Shape())
+	norm := func(parts *tensor.Tensor) *tensor.Tensor {
+		return m.do("norm", parts, Float1(2), IntsN(d), Bool1(false))
+	}
+	if !x.RequiresGrad() {
+		return norm(parts)
+	}
+	zero := m.same(norm(parts.Detach()), integer(0))
+	return m.Where(zero, number(0), norm(m.Where(m.column(zero, d), number(1), parts)))
 }
 
 // phase returns the angles of parts.
