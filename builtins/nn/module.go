@@ -157,7 +157,7 @@ func (m *Module) Attr(name string) (starlark.Value, error) {
 // after what OnRead has called for a parameter.
 func (m *Module) read(f *Field) (starlark.Value, error) {
 	if f.Kind == ComputedField {
-		return m.computed(f.Name)
+		return m.seen(f.Name)
 	}
 	if x, ok := f.Value.(*builtins.Tensor); ok && f.Kind == ParameterField && m.onRead != nil {
 		return x, m.onRead(x)
@@ -191,7 +191,7 @@ func (m *Module) Get(name string) starlark.Value {
 	if m.Fields[i].Kind != ComputedField {
 		return m.Fields[i].Value
 	}
-	v, err := m.computed(name)
+	v, err := m.seen(name)
 	if err != nil {
 		m.env.Leave(err)
 	}

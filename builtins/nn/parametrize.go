@@ -232,6 +232,7 @@ func (m *Module) setComputed(name string, v starlark.Value) error {
 		return arg.Bad(v, "a tensor", "it is computed of parametrizations."+name)
 	}
 	defer m.env.Runtime.Tape.SetEnabled(false)()
+	defer m.forget(name)
 	list, of := m.parametrizationList(name), []starlark.Value{v}
 	subs := list.elements()
 	for i := len(subs) - 1; i >= 0; i-- {
