@@ -20,6 +20,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -212,7 +213,7 @@ func (c *command) run(std *stdio, args []string) error {
 			return err
 		}
 		if err != nil {
-			return usageError{flagError(fs, err)}
+			return usageError{flagError(fs, rest, err)}
 		}
 		done := len(args) - fs.NArg()
 		if fs.NArg() == 0 || done > 0 && args[done-1] == "--" {
@@ -236,8 +237,9 @@ var (
 	lacksValue  = lazyregexp.New(`^flag needs an argument: -(.*)$`)
 )
 
-// flagError says what is wrong with a flag as tpsh does.
-func flagError(fs *flag.FlagSet, err error) error {
+// flagError says what is wrong with a flag as tpsh does. before are the other arguments
+// that stand before it.
+func flagError(fs *flag.FlagSet, before []string, err error) error {
 	text := err.Error()
 	if m := badValue.Get().FindStringSubmatch(text); m != nil {
 		return fmt.Errorf("for flag %s: got %s, want %s", dashed(m[2]), m[1], wanted(fs, m[2]))
@@ -255,8 +257,12 @@ func flagError(fs *flag.FlagSet, err error) error {
 		if other, ok := launcherFlags[m[1]]; ok && slices.Contains(names, other) {
 			near = other
 		}
-		if near != "" {
+		script := slices.IndexFunc(before, func(a string) bool { return filepath.Ext(a) == ".star" })
+		switch {
+		case near != "":
 			near = ": did you mean " + dashed(near) + "?"
+		case script >= 0:
+			near = ": flags of " + before[script] + " stand behind --"
 		}
 		return fmt.Errorf("%s has no flag %s%s", fs.Name(), dashed(m[1]), near)
 	}

@@ -4,11 +4,13 @@ import (
 	"encoding/json"
 	"flag"
 	"io"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"tpsh/cmd/tpsh/report"
+	"tpsh/internal/spell"
 	"tpsh/runtime/hardware"
 	"tpsh/runtime/plan"
 )
@@ -92,7 +94,25 @@ func (p *planner) given(name string) (found bool) {
 	return found
 }
 
+// checkAction returns a usage error if the first argument is no script and a misspelling
+// of what plan does besides.
+func checkAction(args []string) error {
+	if len(args) == 0 || filepath.Ext(args[0]) != "" || slices.Contains(actions, args[0]) {
+		return nil
+	}
+	if _, err := os.Stat(args[0]); err == nil {
+		return nil
+	}
+	if near := spell.Nearest(args[0], actions); near != "" {
+		return usagef("there is no file %s, and no plan %s: did you mean plan %s?", args[0], args[0], near)
+	}
+	return nil
+}
+
 func (p *planner) run(std *stdio, args []string) error {
+	if err := checkAction(args); err != nil {
+		return err
+	}
 	if err := p.checkTaken(args); err != nil {
 		return err
 	}

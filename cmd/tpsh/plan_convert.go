@@ -35,7 +35,7 @@ func readConversion(file string) (*conversion, error) {
 	}
 	text, err := os.ReadFile(file)
 	if err != nil {
-		return nil, err
+		return nil, unread(file, err)
 	}
 	c := &conversion{file: file, thread: &starlark.Thread{Name: file}}
 	c.thread.SetMaxExecutionSteps(convertSteps)

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"tpsh/lang"
 	"tpsh/runtime/hardware"
 	"tpsh/runtime/hardware/fit"
 	"tpsh/runtime/plan"
@@ -65,15 +64,15 @@ func (p *planner) fit(std *stdio, action string, args []string) error {
 	if err != nil {
 		return err
 	}
-	program, err := lang.ReadProgram(script)
+	_, flags, err := readScript(script)
 	if err != nil {
-		return usageError{err}
+		return err
 	}
 	convert, err := readConversion(p.convertFile)
 	if err != nil {
 		return usageError{err}
 	}
-	rows, err := readRows(p.rowsFile, program.ReadFlags(), ranks, rest, convert)
+	rows, err := readRows(p.rowsFile, flags, ranks, rest, convert)
 	if err != nil {
 		return usageError{err}
 	}
@@ -122,7 +121,7 @@ func (p *planner) checkFit() error {
 	case p.given("draws") && p.draw == 0:
 		return usagef("for flag --draws: got no --draw N, want the number of rows that are drawn each time")
 	}
-	return nil
+	return checkTarget("-o", p.outFile)
 }
 
 // A fitReport is what plan fit and plan check have found.

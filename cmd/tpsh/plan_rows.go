@@ -70,7 +70,7 @@ func setRank(r *measuredRow, v float64) error {
 func readRows(path string, script *lang.Flags, ranks int, args []string, convert *conversion) ([]*measuredRow, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
-		return nil, err
+		return nil, unread(path, err)
 	}
 	c := csv.NewReader(strings.NewReader(lang.WithoutMark(string(text))))
 	c.TrimLeadingSpace = true
@@ -80,6 +80,9 @@ func readRows(path string, script *lang.Flags, ranks int, args []string, convert
 	}
 	if err != nil {
 		return nil, lineError(path, err, nil, nil)
+	}
+	if len(header) == 1 && strings.ContainsAny(header[0], ";\t") {
+		return nil, fmt.Errorf("%s:1: got one column, %q, want commas between columns", path, header[0])
 	}
 	for i := range header {
 		header[i] = strings.TrimSpace(header[i])

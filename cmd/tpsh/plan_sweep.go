@@ -100,11 +100,10 @@ type swept struct {
 
 // sweep plans the script with every combination of values.
 func (p *planner) sweep(std *stdio, m *hardware.Machine, q question) error {
-	program, err := lang.ReadProgram(q.Script)
+	_, flags, err := readScript(q.Script)
 	if err != nil {
-		return usageError{err}
+		return err
 	}
-	flags := program.ReadFlags()
 	for i, s := range p.sweeps {
 		if slices.ContainsFunc(p.sweeps[:i], func(o sweptFlag) bool { return o.name == s.name }) {
 			return usagef("for flag --sweep: got %s twice, want all its values in one: --sweep %s=V,…", s.name, s.name)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -73,6 +74,7 @@ func read(name string, data []byte) (*reader, error) {
 			*t.fields[i].at(r.m, nil) = t.fields[i].otherwise
 		}
 	}
+	r.m.Name = strings.TrimSuffix(filepath.Base(name), filepath.Ext(name)) // unless it says another
 	r.parser.Reset(data)
 	for r.parser.NextExpression() {
 		if err := r.expression(r.parser.Expression()); err != nil {
