@@ -237,6 +237,9 @@ func (m *maker) instanceNorm(x *tensor.Tensor) *tensor.Tensor {
 		if !running.DType().IsFloat() || !running.Shape().Equal(shape.Shape{s[1]}) {
 			m.refuse(m.c.InName(i), Describe(running), fmt.Sprintf("a float tensor of shape (%d,)", s[1]), "one element for each channel of x")
 		}
+		if x.Placed() && !running.Placed() {
+			m.refuse(m.c.InName(i), Describe(running), "a distributed tensor", "x is one")
+		}
 		m.check(m.c.checkWritable(i))
 	}
 	move := func(i int, moment string, more ...Arg) {

@@ -102,7 +102,7 @@ func onesText(n int) string { return "1, 1, " + strings.Repeat("1, ", n-1) + "4"
 func (m *maker) powerPool(n int) *tensor.Tensor {
 	p := m.float(0)
 	w := &window{size: m.spread(1, n, 1), padding: make([]int, n), dilation: slices.Repeat([]int{1}, n)}
-	w.stride = m.ownStride(2, w.size)
+	w.stride = m.strideOr(2, w.size)
 	x, alone := m.batched(m.floats(m.x(0)), n)
 	y := m.windowSums(m.binary("pow", x, number(p)), w)
 	return m.unbatched(m.binary("pow", m.unary("relu", y), number(1/p)), alone)
@@ -119,7 +119,7 @@ func dimsText(n int) string {
 // poolWindow returns the window of a call of a pooling operator.
 func (m *maker) poolWindow(n int) *window {
 	w := &window{size: m.spread(0, n, 1), padding: m.spread(2, n, 0), dilation: make([]int, n)}
-	w.stride = m.ownStride(1, w.size)
+	w.stride = m.strideOr(1, w.size)
 	for i, p := range w.padding {
 		w.dilation[i] = 1
 		if 2*p > w.size[i] {
@@ -129,9 +129,9 @@ func (m *maker) poolWindow(n int) *window {
 	return w
 }
 
-// ownStride returns the strides of Args[i], which are the sizes of the window if it is None
+// strideOr returns the strides of Args[i], which are the sizes of the window if it is None
 // or, as PyTorch has it, an empty list.
-func (m *maker) ownStride(i int, size []int) []int {
+func (m *maker) strideOr(i int, size []int) []int {
 	if len(m.c.Args[i].Ints) == 0 {
 		return size
 	}
