@@ -4,11 +4,13 @@ import (
 	"encoding/binary"
 	"math/bits"
 	"unsafe"
+
+	"tpsh/runtime/kernel/vec"
 )
 
 // tile is the side of the squares in which Copy walks elements that lie in
 // columns: a square of each operand stays in the first-level cache.
-const tile = 32
+const tile = vec.Side
 
 // thin is how many columns a table has at least that Copy walks row by row.
 const thin = 8
@@ -103,8 +105,13 @@ func copyTurned[T any](dst []T, d Grid, src []T, s Grid, rows, cols int) {
 		for j := 0; j < cols; j += tile {
 			n := min(tile, cols-j)
 			from := Grid{s.Offset + i + j*s.Col, s.Col, 1}
-			if unsafe.Sizeof(room[0]) == 4 && m == tile && n == tile {
-				turnSquare(bytesOf(room[:]), bytesOf(src), from)
+			if unsafe.Sizeof(room[0]) == 4 && m == tile && n == tile && s.Col >= 0 {
+				rows := bytesOf(src)[4*from.Offset:]
+				if d.Row == tile { // the square lies together
+					vec.Turn(bytesOf(dst)[4*(d.Offset+i*d.Row+j):], rows, 4*s.Col)
+					continue
+				}
+				vec.Turn(bytesOf(room[:]), rows, 4*s.Col)
 			} else {
 				for c := range n {
 					at := from.Offset + c*from.Row
@@ -117,23 +124,6 @@ func copyTurned[T any](dst []T, d Grid, src []T, s Grid, rows, cols int) {
 				to := d.Offset + (i+r)*d.Row + j
 				copy(dst[to:to+n], room[r*tile:])
 			}
-		}
-	}
-}
-
-// turnSquare stores in dst, in order, the columns of a square of src, of tile rows of
-// elements of 4 bytes that lie as s says: two rows and two columns at a time. The bytes
-// of an element keep their order whatever it is.
-func turnSquare(dst, src []byte, s Grid) {
-	const low = 1<<32 - 1
-	for c := 0; c < tile; c += 2 {
-		at := 4 * (s.Offset + c*s.Row)
-		next := at + 4*s.Row
-		x, y, to := src[at:at+4*tile], src[next:next+4*tile], dst[4*c:4*(tile*tile-tile)+4*c+8]
-		for r := 0; r < tile; r += 2 {
-			a, b := binary.LittleEndian.Uint64(x[4*r:4*r+8]), binary.LittleEndian.Uint64(y[4*r:4*r+8])
-			binary.LittleEndian.PutUint64(to[4*tile*r:4*tile*r+8], a&low|b<<32)
-			binary.LittleEndian.PutUint64(to[4*tile*(r+1):4*tile*(r+1)+8], a>>32|b&^low)
 		}
 	}
 }
