@@ -36,6 +36,8 @@ func NewFourier(n int) *Fourier {
 	return f
 }
 
+func (f *Fourier) length() int { return f.n }
+
 // Release gives f back, for a later NewFourier.
 func (f *Fourier) Release() { fouriers.put(f) }
 
@@ -115,41 +117,43 @@ func (c *chirp) transform(dst, row []complex128, inverse bool) {
 
 // fouriers are those that were released. The sines and cosines of one take longer
 // to compute than a transform.
-var fouriers fourierShelf
+var fouriers fourierShelf[*Fourier]
 
 // mostFouriers bounds how many numbers the rows of those have together.
 const mostFouriers = 1 << 20
 
-type fourierShelf struct {
+// A fourierShelf keeps what transforms rows for who needs it next.
+type fourierShelf[F interface{ length() int }] struct {
 	mu   sync.Mutex
-	list []*Fourier // the last used last
+	list []F // the last used last
 	size int
 }
 
-// take returns one of rows of n numbers, or nil.
-func (s *fourierShelf) take(n int) *Fourier {
+// take returns one of rows of n numbers, or nothing.
+func (s *fourierShelf[F]) take(n int) (f F) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for i := len(s.list) - 1; i >= 0; i-- {
-		if f := s.list[i]; f.n == n {
+		if f := s.list[i]; f.length() == n {
 			s.list = append(s.list[:i], s.list[i+1:]...)
 			s.size -= n
 			return f
 		}
 	}
-	return nil
+	return f
 }
 
 // put keeps f, in the place of those that were used long ago.
-func (s *fourierShelf) put(f *Fourier) {
-	if f.n > mostFouriers {
+func (s *fourierShelf[F]) put(f F) {
+	n := f.length()
+	if n > mostFouriers {
 		return
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.list, s.size = append(s.list, f), s.size+f.n
+	s.list, s.size = append(s.list, f), s.size+n
 	for s.size > mostFouriers || len(s.list) > 64 {
-		s.size -= s.list[0].n
+		s.size -= s.list[0].length()
 		s.list = append(s.list[:0], s.list[1:]...)
 	}
 }

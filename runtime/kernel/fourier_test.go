@@ -57,7 +57,7 @@ func TestOddFactors(t *testing.T) {
 
 // What is released is used again, and does not grow beyond its bound.
 func TestFourierShelf(t *testing.T) {
-	var s fourierShelf
+	var s fourierShelf[*Fourier]
 	a := &Fourier{n: 8}
 	s.put(a)
 	if got := s.take(9); got != nil {

@@ -39,7 +39,8 @@ func init() {
 	for _, f := range fouriers {
 		compositeOf(&Def{Name: f.name, Surface: FFT,
 			Doc: fmt.Sprintf("%s(x, n=None, dim=-1, norm=\"backward\") returns %s, along dim.\n"+
-				"n is the size to which dim is cut, or filled with zeros. It is computed in complex128.\n"+
+				"n is the size to which dim is cut, or filled with zeros. Rows of float32 and complex64 of a\n"+
+				"power of two, up to 2^14 numbers, are computed in float32, others in complex128.\n"+
 				"Of DTensors all dims but this may be cut; where it is, the cut moves to another dim, if\n"+
 				"there is one, by an all_to_all.\n%s", f.name, f.does, f.example),
 			Params: []Param{inX, {Name: "n", Kind: OptInt, Doc: "a size, or None", Default: Default(None)}, inDim("dim", -1), inNorm}},
@@ -117,6 +118,9 @@ func (m *maker) transformed(x *tensor.Tensor, f fourier, d int, n *int, norm str
 	if gives {
 		in = size/2 + 1
 	}
+	if scale := m.scaleOf(norm, size, f.inverse); !gives && !f.turned && !f.inverse && size%2 == 0 && !x.DType().IsComplex() {
+		return m.unary("view_as_complex", m.do("fft_real", m.fitted(m.singleOf(x), d, in), Int1(d), Float1(scale), Bool1(!f.real)))
+	}
 	x = m.fitted(m.complexOf(x), d, in)
 	if f.turned && gives {
 		x = m.conjugated(x)
@@ -160,12 +164,12 @@ func (m *maker) complexOf(x *tensor.Tensor) *tensor.Tensor {
 	if x.DType().IsComplex() {
 		return x
 	}
-	x = m.floats(x)
-	if x.DType().IsHalf() {
-		x = m.Cast(x, dtype.Float32)
-	}
+	x = m.singleOf(x)
 	return m.whole(couple{x, nil}, x.DType())
 }
+
+// singleOf returns a real x as float32 or float64.
+func (m *maker) singleOf(x *tensor.Tensor) *tensor.Tensor { return m.wide(m.floats(x)) }
 
 // fitted returns x with dim d cut to n elements, or filled up with zeros.
 func (m *maker) fitted(x *tensor.Tensor, d, n int) *tensor.Tensor {

@@ -29,6 +29,7 @@ var mayGather = map[string]string{
 	"index_put":          "by a bool mask, of values as many as it selects",
 	"index_put_":         "by a bool mask, of values as many as it selects",
 	"fft_parts":          "along the transformed dim, where there is no other to cut",
+	"fft_real":           "along the transformed dim, where there is no other to cut",
 	"scatter_fold":       "along the indexed dim: every part of src may belong to any part of x",
 	"scatter_put":        "along the indexed dim: scatter flattens x then",
 	"unpool_put":         "along the places: an element may belong anywhere in its channel",
