@@ -235,6 +235,16 @@ func (w *Watch) admit(bytes int) error {
 	return errors.New(cancelledPrefix + w.Text) // as the interpreter says it
 }
 
+// admitGrowth ends the programs if there is no room for a value that takes so many bytes at most,
+// given those of the heap that are in use.
+func (w *Watch) admitGrowth(bytes func(heap int) int) {
+	if n := bytes(int(heapBytes())); w == nil || w.Limit <= 0 || n < w.slack() || n <= w.Limit && (w.Room == nil || n <= w.Room()) {
+		return
+	}
+	w.giveBack()
+	w.admit(bytes(int(heapBytes())))
+}
+
 // holds reports whether there is room for so many bytes, if what nobody can reach any more is given
 // back.
 func (w *Watch) holds(bytes int) bool {

@@ -62,6 +62,7 @@ func (s *server) newThread(j *job, p *runMsg, out *recorder, predeclared starlar
 	t.SetLocal(ScriptDir, string(p.Dir))
 	t.SetLocal(TestKey, p.Function != "")
 	t.SetLocal(operator.RoomKey, s.watch.admit)
+	t.SetLocal(operator.GrowthKey, s.watch.admitGrowth)
 	l := &limits{job: j, steps: p.MaxSteps, halts: s.halts, watch: s.watch}
 	s.halts.begin(t, j, out, p.Debug, predeclared)
 	t.OnMaxSteps = l.check

@@ -23,6 +23,7 @@ var Library = starlark.StringDict{
 	source.Insert:        function("insert", addOne),
 	source.Add:           function("add", addOne),
 	source.SetDefault:    function("setdefault", addOne),
+	source.Pace:          function("<for>", pace),
 	source.Elements:      function("<for>", listed),
 	source.Grow:          function("+", grow),
 	source.Union:         function("|", union),

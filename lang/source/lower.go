@@ -25,19 +25,20 @@ const (
 	GrowBy        = "+="      // +=(a, b) is b, when there is room for b in a, as in those that follow
 	Extend        = ".extend" // .extend(x, y) is y
 	Update        = ".update"
-	Elements      = "[for]"  // [for](x) is x, when there is room for a list of as many elements
-	Join          = ".join"  // .join(x, y) is y, when there is room for x.join(y)
-	Split         = ".split" // .split(x, y) is y, when there is room for x.split(y)
-	Texts         = `""`     // ""(a, b, c) is a + b + c, all of which are texts
-	Slice         = "[:]"    // [:](lo, hi, step) is lo:hi:step among the elements of an index
-	SetSlice      = "[:]="   // [:]=(v, x, lo, hi, step) is x[lo:hi:step] = v
-	Spread        = "*[]"    // *[](x, y) is [*x, *y]
-	SpreadTuple   = "*()"    // *()(x, y) is (*x, *y)
-	JoinDicts     = "**{}"   // **{}(x, y) is {**x, **y}
-	JoinKeywords  = "**()"   // **()(x, y) is **x, **y among arguments
-	MakeSet       = "{}"     // {}([x, y]) is {x, y}
-	Unpack        = "*="     // *=(x, n, m) is the list of values for n names, one with a *, and m names
-	Repeat        = "=="     // ==(x, n) is x, n times
+	Pace          = "[for if]" // [for if](x, keyed, nested) is x, whose elements ask, as they come, for the room of a list or a dict that some are for
+	Elements      = "[for]"    // [for](x) is x, when there is room for a list of as many elements
+	Join          = ".join"    // .join(x, y) is y, when there is room for x.join(y)
+	Split         = ".split"   // .split(x, y) is y, when there is room for x.split(y)
+	Texts         = `""`       // ""(a, b, c) is a + b + c, all of which are texts
+	Slice         = "[:]"      // [:](lo, hi, step) is lo:hi:step among the elements of an index
+	SetSlice      = "[:]="     // [:]=(v, x, lo, hi, step) is x[lo:hi:step] = v
+	Spread        = "*[]"      // *[](x, y) is [*x, *y]
+	SpreadTuple   = "*()"      // *()(x, y) is (*x, *y)
+	JoinDicts     = "**{}"     // **{}(x, y) is {**x, **y}
+	JoinKeywords  = "**()"     // **()(x, y) is **x, **y among arguments
+	MakeSet       = "{}"       // {}([x, y]) is {x, y}
+	Unpack        = "*="       // *=(x, n, m) is the list of values for n names, one with a *, and m names
+	Repeat        = "=="       // ==(x, n) is x, n times
 	Ellipsis      = "..."
 )
 
@@ -238,12 +239,18 @@ func (l *lowerer) expr(x syntax.Expr) syntax.Expr {
 func (l *lowerer) comprehension(c *syntax.Comprehension) syntax.Expr {
 	c.Body = l.expr(c.Body)
 	_, entry := c.Body.(*syntax.DictEntry)
-	for _, clause := range c.Clauses {
+	for i, clause := range c.Clauses {
 		switch clause := clause.(type) {
 		case *syntax.ForClause:
 			clause.Vars, clause.X = l.target(clause.Vars), l.expr(clause.X)
-			if !entry && len(c.Clauses) == 1 && mayBeLong(clause.X) {
-				clause.X = call(Elements, clause.In, syntax.End(clause.X), clause.X)
+			if i > 0 || !mayBeLong(clause.X) {
+				continue
+			}
+			end := syntax.End(clause.X)
+			if !entry && len(c.Clauses) == 1 {
+				clause.X = call(Elements, clause.In, end, clause.X)
+			} else {
+				clause.X = call(Pace, clause.In, end, clause.X, truth(clause.In, entry), truth(clause.In, slices.ContainsFunc(c.Clauses[1:], isLoop)))
 			}
 		case *syntax.IfClause:
 			clause.Cond = l.expr(clause.Cond)
@@ -254,6 +261,17 @@ func (l *lowerer) comprehension(c *syntax.Comprehension) syntax.Expr {
 		return call(MakeSet, c.Lbrack, c.Rbrack, c)
 	}
 	return c
+}
+
+// isLoop reports whether a clause of a comprehension is a loop.
+func isLoop(n syntax.Node) bool {
+	_, ok := n.(*syntax.ForClause)
+	return ok
+}
+
+// truth returns True or False at a place of the source.
+func truth(pos syntax.Position, is bool) *syntax.Ident {
+	return &syntax.Ident{Name: map[bool]string{true: "True", false: "False"}[is], NamePos: pos}
 }
 
 // mayBeLong reports whether nothing in the source says that x has few elements.
