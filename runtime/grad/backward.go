@@ -332,7 +332,7 @@ func (p *pass) gradients(n *node, dy []*tensor.Tensor, wanted []bool) ([]*tensor
 			continue
 		}
 		if stale && g.Buffer() == nil {
-			return nil, &op.ArgError{Func: "backward", Got: "a tensor needed for the gradient of " + n.name + " that was changed in place", Want: "it as it was", Rule: "clone it before the change"}
+			return nil, changedInPlace(n.name)
 		}
 		if c.Def.Reads != op.ReadsAll && g.Buffer() == nil {
 			panic(fmt.Sprintf("grad: the gradient of %s reads elements that its Reads does not name", n.name))
@@ -342,6 +342,11 @@ func (p *pass) gradients(n *node, dy []*tensor.Tensor, wanted []bool) ([]*tensor
 		}
 	}
 	return dx, nil
+}
+
+// changedInPlace is the error of a gradient of name whose inputs are not what they were.
+func changedInPlace(name string) error {
+	return &op.ArgError{Func: "backward", Got: "a tensor needed for the gradient of " + name + " that was changed in place", Want: "it as it was", Rule: "clone it before the change"}
 }
 
 // gradLike returns the gradient g of a tensor placed as l where it is to lie.

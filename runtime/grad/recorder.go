@@ -54,7 +54,8 @@ type Recorder struct {
 	// Grown, if set, is told of the first gradient that such a leaf gets.
 	Grown func(g *tensor.Tensor)
 
-	spare *op.Call // to be used again; nil for none
+	spare  *op.Call          // to be used again; nil for none
+	hollow *tensor.Allocator // of tracers; nil before the first
 
 	off int    // not 0 while recording is off
 	seq uint64 // of the last node
@@ -164,6 +165,9 @@ func (r *Recorder) apply(c *op.Call, d *op.Def, in []*tensor.Tensor, args []op.A
 		return nil, out, err
 	}
 	if d.Make != nil {
+		if out, ok := r.fused(d, in, args); ok {
+			return nil, out, nil
+		}
 		out, err = op.Make(r, r.Ctx, d, in, args)
 		return nil, out, err
 	}

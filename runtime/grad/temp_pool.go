@@ -23,8 +23,16 @@ type tempPool struct {
 // noted, since the record refers to all of it.
 func (l *tempPool) Apply(d *op.Def, in []*tensor.Tensor, args []op.Arg) ([]*tensor.Tensor, error) {
 	out, err := l.r.Apply(d, in, args)
-	if err != nil || l.off || l.r.Enabled() {
-		return out, err
+	if err == nil {
+		l.note(out, in)
+	}
+	return out, err
+}
+
+// note notes what was made of in.
+func (l *tempPool) note(out, in []*tensor.Tensor) {
+	if l.off || l.r.Enabled() {
+		return
 	}
 	for _, y := range out {
 		if b := y.Buffer(); b.Pooled() && !lies(b, in) {
@@ -34,7 +42,6 @@ func (l *tempPool) Apply(d *op.Def, in []*tensor.Tensor, args []op.Arg) ([]*tens
 			l.uses[b] += 0
 		}
 	}
-	return out, nil
 }
 
 // Enabled reports whether operations are recorded.

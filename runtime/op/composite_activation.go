@@ -127,9 +127,13 @@ var (
 	optBias   = Param{Name: "bias", Kind: OptTensor, Doc: "a summand for each channel", Default: Default(None)}
 )
 
+// mixing are those of activationComposites whose elements are made of others than the one at
+// their place.
+var mixing = nameSet("channel_shuffle", "glu", "group_norm", "instance_norm", "normalize", "pixel_shuffle", "pixel_unshuffle", "softmin")
+
 func init() {
 	for _, e := range activationComposites {
-		compositeOf(&Def{Name: e.name, Surface: e.surface, Doc: e.returns + "\n" + e.example, Params: e.params},
+		compositeOf(&Def{Name: e.name, Surface: e.surface, Doc: e.returns + "\n" + e.example, Params: e.params, Pointwise: !mixing[e.name]},
 			func(m *maker) []*tensor.Tensor {
 				x := m.floats(m.x(0))
 				if e.name == "channel_shuffle" || e.name == "pixel_shuffle" || e.name == "pixel_unshuffle" {

@@ -139,7 +139,7 @@ var threeTensors = []Param{inX, {Name: "tensor1", Kind: Tensor, Doc: "a tensor"}
 
 func init() {
 	for _, e := range elementwiseComposites {
-		compositeOf(&Def{Name: e.name, Aliases: e.aliases, Surface: Method | Function, Doc: e.returns + "\n" + e.example, Params: e.params},
+		compositeOf(&Def{Name: e.name, Aliases: e.aliases, Surface: Method | Function, Doc: e.returns + "\n" + e.example, Params: e.params, Pointwise: true},
 			func(m *maker) []*tensor.Tensor { return one(e.make(m)) })
 	}
 }

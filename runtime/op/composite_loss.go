@@ -80,12 +80,12 @@ func init() {
 			reduction.Choices = append(reduction.Choices[:3:3], "batchmean")
 		}
 		params := append(append([]Param{inX, inTarget}, e.params...), reduction)
+		losses := pointwise(e.name, params, func(m *maker) *tensor.Tensor { return e.make(m, m.floats(m.x(0)), m.x(1)) })
 		compositeOf(&Def{Name: e.name, Surface: Namespace, Doc: e.returns + "\n" + e.example, Params: params},
 			func(m *maker) []*tensor.Tensor {
-				x, y, how := m.floats(m.x(0)), m.x(1), len(m.c.Args)-1
-				loss := e.make(m, x, y)
+				loss, how := m.apply(losses, m.c.In, m.c.Args...), len(m.c.Args)-1
 				if m.c.Args[how].Str == "batchmean" {
-					return one(m.Scale(m.do("sum", loss, None, None), 1/float64(sizeAt(x, 0))))
+					return one(m.Scale(m.do("sum", loss, None, None), 1/float64(sizeAt(m.x(0), 0))))
 				}
 				return m.reduced(how, loss)
 			})

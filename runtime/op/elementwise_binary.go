@@ -164,6 +164,7 @@ func init() {
 func (b *binaryOp) def(d *Def) *Def {
 	d.Params = twoTensors
 	d.Infer = b.infer
+	d.Pointwise = true
 	if d.Run == nil {
 		d.Run = b.run
 	}

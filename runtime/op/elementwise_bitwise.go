@@ -60,7 +60,8 @@ func init() {
 			runUnary(&kernel.Invert, c.In[0].DType(), c.Out[0], c.In[0])
 			return nil
 		},
-		Shard: Elementwise,
+		Shard:     Elementwise,
+		Pointwise: true,
 	})
 }
 

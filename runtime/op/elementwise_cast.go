@@ -34,10 +34,11 @@ func init() {
 			}
 			return c.copied(x, dt)
 		},
-		Reads: ReadsShapes,
-		Grad:  sameGrad,
-		Shard: Copying,
-		Cost:  castCost,
+		Reads:     ReadsShapes,
+		Grad:      sameGrad,
+		Shard:     Copying,
+		Cost:      castCost,
+		Pointwise: true,
 	})
 	register(&Def{
 		Name:    "clone",
@@ -157,11 +158,12 @@ func registerLike(name, of, example string, v float64) {
 		Creates: true,
 		Doc: fmt.Sprintf("%s(x, dtype=None) returns a tensor of %s of the shape of x, and of its dtype if dtype is None.\n%s",
 			name, of, example),
-		Params: likeParams(),
-		Infer:  inferLike,
-		Run:    func(c *Call) error { return fillWith(c.Out[0], v) },
-		Shard:  likeRule,
-		Cost:   makes(0),
+		Params:    likeParams(),
+		Infer:     inferLike,
+		Run:       func(c *Call) error { return fillWith(c.Out[0], v) },
+		Shard:     likeRule,
+		Cost:      makes(0),
+		Pointwise: true,
 	})
 }
 

@@ -97,7 +97,8 @@ func registerComparison(name, symbol, holds, example string, row *kernel.Compari
 			runComparison(row, dt, c.Out[0], x, y)
 			return nil
 		},
-		Shard: Elementwise,
+		Shard:     Elementwise,
+		Pointwise: true,
 	})
 }
 
@@ -164,7 +165,8 @@ func registerPredicate(name, holds, example string, row kernel.Predicate, exact 
 			}
 			return nil
 		},
-		Shard: Elementwise,
+		Shard:     Elementwise,
+		Pointwise: true,
 	})
 }
 

@@ -199,8 +199,9 @@ func (u *unaryOp) def() *Def {
 		Grad: func(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor {
 			return one(u.grad(t, t.wide(c.In[0]), t.wide(c.Out[0]), t.wide(dy[0])))
 		},
-		Reads: u.reads,
-		Shard: u.sharding(),
+		Reads:     u.reads,
+		Shard:     u.sharding(),
+		Pointwise: true,
 	}
 }
 

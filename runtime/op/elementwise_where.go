@@ -29,9 +29,10 @@ func init() {
 			runWhere(c.Out[0], c.In[0], c.In[1], c.In[2])
 			return nil
 		},
-		Reads: ReadsFirst,
-		Grad:  whereGrad,
-		Shard: whereRule,
+		Reads:     ReadsFirst,
+		Grad:      whereGrad,
+		Shard:     whereRule,
+		Pointwise: true,
 	})
 	register(&Def{
 		Name:    "clamp",
@@ -56,10 +57,11 @@ func init() {
 			runClamp(c.Out[0], c.In[0], c.Spec[0].DType, c.Args)
 			return nil
 		},
-		Reads: ReadsInputs,
-		Grad:  clampGrad,
-		Shard: Monotonic,
-		Cost:  clampCost,
+		Reads:     ReadsInputs,
+		Grad:      clampGrad,
+		Shard:     Monotonic,
+		Cost:      clampCost,
+		Pointwise: true,
 	})
 }
 

@@ -35,6 +35,12 @@ func compositeOf(d *Def, mk func(m *maker) []*tensor.Tensor) {
 	composites[key] = d
 }
 
+// pointwise returns a composite that is made of elementwise operators, and is in no table.
+func pointwise(name string, params []Param, mk func(m *maker) *tensor.Tensor) *Def {
+	return &Def{Name: name, Surface: Internal, Params: params, Pointwise: true,
+		Make: func(t *Tape, c *Call) []*tensor.Tensor { return one(mk(&maker{t, c})) }}
+}
+
 // Composites returns the operators that are made of others, by name.
 func Composites() []*Def {
 	defs := make([]*Def, 0, len(composites))

@@ -94,6 +94,11 @@ type Def struct {
 	// View says that the results share the storage of In[0].
 	View bool
 
+	// Pointwise says that each element of the result is made of those of the inputs at its
+	// place, which are broadcast, and of no others: Run may be called for any part. Of a composite it says
+	// that it is made of such operators alone, which are then run together.
+	Pointwise bool
+
 	// Slices says that the result is what In[0] has at some indices: of a plain tensor
 	// nothing hangs on which they are but its shape.
 	Slices bool

@@ -21,7 +21,12 @@ type TapeError struct{ Err error }
 
 // Do applies the operator called name and returns its first result.
 func (t *Tape) Do(name string, in []*tensor.Tensor, args ...Arg) *tensor.Tensor {
-	out, err := t.A.Apply(must(name), in, args)
+	return t.apply(must(name), in, args...)
+}
+
+// apply applies d and returns its first result.
+func (t *Tape) apply(d *Def, in []*tensor.Tensor, args ...Arg) *tensor.Tensor {
+	out, err := t.A.Apply(d, in, args)
 	if err != nil {
 		panic(&TapeError{err})
 	}

@@ -23,8 +23,9 @@ func init() {
 		Grad: func(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor {
 			return []*tensor.Tensor{t.Do("gelu_grad", []*tensor.Tensor{dy[0], c.In[0]}, c.Args...)}
 		},
-		Shard: Elementwise,
-		Cost:  geluCost,
+		Shard:     Elementwise,
+		Cost:      geluCost,
+		Pointwise: true,
 	})
 	register(&Def{
 		Name:    "gelu_grad",
@@ -42,8 +43,9 @@ func init() {
 			}
 			return []*tensor.Tensor{t.Do("gelu_grad", []*tensor.Tensor{dy[0], x}, c.Args...), t.Mul(dy[0], t.Mul(g, second))}
 		},
-		Shard: LinearIn(0),
-		Cost:  geluGradCost,
+		Shard:     LinearIn(0),
+		Cost:      geluGradCost,
+		Pointwise: true,
 	})
 	register(&Def{
 		Name:    "silu",
@@ -58,8 +60,9 @@ func init() {
 		Grad: func(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor {
 			return []*tensor.Tensor{t.binary("silu_grad", dy[0], c.In[0])}
 		},
-		Shard: Elementwise,
-		Cost:  each(2),
+		Shard:     Elementwise,
+		Cost:      each(2),
+		Pointwise: true,
 	})
 	register(&Def{
 		Name:    "silu_grad",
@@ -73,8 +76,9 @@ func init() {
 			g, x := t.wide(c.In[0]), t.wide(c.In[1])
 			return []*tensor.Tensor{t.binary("silu_grad", dy[0], x), t.Mul(dy[0], t.Mul(g, t.siluSecond(x)))}
 		},
-		Shard: LinearIn(0),
-		Cost:  each(6),
+		Shard:     LinearIn(0),
+		Cost:      each(6),
+		Pointwise: true,
 	})
 	register(&Def{
 		Name:    "softplus",
@@ -87,8 +91,9 @@ func init() {
 		Grad: func(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor {
 			return []*tensor.Tensor{t.Mul(dy[0], t.unary("sigmoid", t.wide(c.In[0])))}
 		},
-		Shard: Monotonic,
-		Cost:  each(3),
+		Shard:     Monotonic,
+		Cost:      each(3),
+		Pointwise: true,
 	})
 }
 

@@ -29,14 +29,15 @@ func init() {
 		{"relu_grad", "relu", kernel.ReluGrad, 1},
 	} {
 		register(&Def{
-			Name:    s.name,
-			Surface: Internal,
-			Doc:     s.name + "(g, y) returns g times the derivative of " + s.of + " where its result is y.",
-			Params:  []Param{{Name: "g", Kind: Tensor, Doc: "a gradient"}, {Name: "y", Kind: Tensor, Doc: "what " + s.of + " returned"}},
-			Infer:   inferActivationGrad,
-			Run:     func(c *Call) error { float2(c.Out[0], c.In[0], c.In[1], &s.row); return nil },
-			Shard:   LinearIn(0),
-			Cost:    each(s.cost),
+			Name:      s.name,
+			Surface:   Internal,
+			Doc:       s.name + "(g, y) returns g times the derivative of " + s.of + " where its result is y.",
+			Params:    []Param{{Name: "g", Kind: Tensor, Doc: "a gradient"}, {Name: "y", Kind: Tensor, Doc: "what " + s.of + " returned"}},
+			Infer:     inferActivationGrad,
+			Run:       func(c *Call) error { float2(c.Out[0], c.In[0], c.In[1], &s.row); return nil },
+			Shard:     LinearIn(0),
+			Cost:      each(s.cost),
+			Pointwise: true,
 		})
 	}
 	registerRowGrad("softmax", kernel.SoftmaxGradTo[float32], kernel.SoftmaxGradTo[float64], (*Tape).softmaxGrad)

@@ -128,30 +128,43 @@ func bceGrad(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor {
 	weight, positive := c.In[2], c.In[3]
 	g := t.Expand(t.reduceGrad(c.Args[0].Str, t.wide(dy[0]), x.Numel()), x.Shape())
 	dx := make([]*tensor.Tensor, 4)
-	plus := t.unary("softplus", t.Neg(x)) // -log sigmoid(x)
-	factor := tensor.Number(1.0)          // 1 + (p - 1) t
-	if positive != nil {
-		factor = t.AddNumber(t.Mul(t.AddNumber(t.wide(positive), -1), target), 1)
-	}
+	plus := func() *tensor.Tensor { return t.unary("softplus", t.Neg(x)) } // -log sigmoid(x)
 	if weight != nil {
 		if weight.RequiresGrad() {
-			loss := t.Add(t.Sub(x, t.Mul(target, x)), t.Mul(factor, plus))
+			loss := t.Add(t.Sub(x, t.Mul(target, x)), t.Mul(t.bceFactor(target, positive), plus()))
 			dx[2] = t.SumTo(t.Mul(g, loss), weight.Shape())
 		}
 		g = t.Mul(g, t.wide(weight))
 	}
-	// The slope in x is (1 - t) - factor * (1 - sigmoid(x)).
-	slope := t.Sub(t.AddNumber(t.Neg(target), 1), t.Mul(factor, t.unary("sigmoid", t.Neg(x))))
-	dx[0] = t.Mul(g, slope)
+	if c.In[0].RequiresGrad() {
+		dx[0] = t.apply(bceSlope, []*tensor.Tensor{g, x, target, positive})
+	}
 	if c.In[1].RequiresGrad() { // (p - 1) softplus(-x) - x
 		bend := t.Neg(x)
 		if positive != nil {
-			bend = t.Add(bend, t.Mul(t.AddNumber(t.wide(positive), -1), plus))
+			bend = t.Add(bend, t.Mul(t.AddNumber(t.wide(positive), -1), plus()))
 		}
 		dx[1] = t.Mul(g, bend)
 	}
 	if positive != nil && positive.RequiresGrad() {
-		dx[3] = t.SumTo(t.Mul(g, t.Mul(target, plus)), positive.Shape())
+		dx[3] = t.SumTo(t.Mul(g, t.Mul(target, plus())), positive.Shape())
 	}
 	return dx
+}
+
+// bceSlope is g times the slope of a loss in x, (1 - t) - factor * (1 - sigmoid(x)).
+var bceSlope = pointwise("binary_cross_entropy_with_logits",
+	[]Param{{Name: "g", Kind: Tensor}, {Name: "x", Kind: Tensor}, {Name: "target", Kind: Tensor}, {Name: "pos_weight", Kind: OptTensor}},
+	func(m *maker) *tensor.Tensor {
+		x, target := m.x(1), m.x(2)
+		up := m.Mul(m.bceFactor(target, m.x(3)), m.unary("sigmoid", m.Neg(x)))
+		return m.Mul(m.x(0), m.Sub(m.AddNumber(m.Neg(target), 1), up))
+	})
+
+// bceFactor returns 1 + (p - 1) t, of no p 1.
+func (t *Tape) bceFactor(target, positive *tensor.Tensor) *tensor.Tensor {
+	if positive == nil {
+		return tensor.Number(1.0)
+	}
+	return t.AddNumber(t.Mul(t.AddNumber(t.wide(positive), -1), target), 1)
 }
