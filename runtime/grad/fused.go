@@ -23,6 +23,9 @@ func (r *Recorder) fusedShape(d *op.Def, in []*tensor.Tensor) (shape.Shape, bool
 	}
 	var s shape.Shape
 	for _, x := range in {
+		if x != nil {
+			r.Refresh(x)
+		}
 		switch {
 		case x == nil || x.Weak():
 		case x.Placed() || x.Buffer() == nil || x.DType().IsComplex() || x.DType().Limited():
@@ -49,28 +52,34 @@ func (r *Recorder) fused(d *op.Def, in []*tensor.Tensor, args []op.Arg) ([]*tens
 	}
 	requires := false
 	for _, x := range in {
-		if x != nil {
-			r.Refresh(x)
-			requires = requires || x.RequiresGrad()
-		}
+		requires = requires || x != nil && x.RequiresGrad()
 	}
 	n := &fusedNode{r: r, d: d, in: in, args: args, shape: s}
 	record := requires && r.off == 0
 	if record && !n.connect() {
 		return nil, false
 	}
-	f, ok := n.forward()
+	out, ok := n.apply()
 	if !ok {
-		return nil, false
-	}
-	out, err := f.Run(r.Ctx, in)
-	if err != nil {
 		return nil, false
 	}
 	if record {
 		n.record(out)
 	}
 	return out, true
+}
+
+// apply returns the result.
+func (n *fusedNode) apply() ([]*tensor.Tensor, bool) {
+	if y, ok := op.OnePass(n.r.Ctx, n.d, n.in, n.args, n.shape); ok {
+		return []*tensor.Tensor{y}, true
+	}
+	f, ok := n.forward()
+	if !ok {
+		return nil, false
+	}
+	out, err := f.Run(n.r.Ctx, n.in)
+	return out, err == nil
 }
 
 // A fusedNode is a composite that was applied in one pass.
@@ -113,7 +122,7 @@ func (n *fusedNode) record(out []*tensor.Tensor) {
 		}
 		n.versions = append(n.versions, v)
 	}
-	n.back, n.conducts = n.backward, true
+	n.in, n.back, n.conducts = clone(n.in), n.backward, true
 	n.r.attach(n.node, out, n.r.Reserve())
 }
 

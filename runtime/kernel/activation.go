@@ -12,7 +12,7 @@ import (
 // those of package vec.
 var (
 	// Gelu is GeluTo.
-	Gelu = Unary{F32: vec.Gelu, F64: GeluTo[float64]}
+	Gelu = Unary{F32: vec.Gelu, F64: vec.Gelu64}
 	// GeluTanh is GeluTanhTo.
 	GeluTanh = Unary{F32: vec.GeluTanh, F64: GeluTanhTo[float64]}
 	// Silu is SiluTo.
@@ -21,7 +21,7 @@ var (
 	Softplus = Unary{F32: vec.Softplus, F64: SoftplusTo[float64]}
 
 	// GeluGrad is GeluGradTo.
-	GeluGrad = Binary{F32: vec.GeluGrad, F64: GeluGradTo[float64]}
+	GeluGrad = Binary{F32: vec.GeluGrad, F64: vec.GeluGrad64}
 	// GeluTanhGrad is GeluTanhGradTo.
 	GeluTanhGrad = Binary{F32: vec.GeluTanhGrad, F64: GeluTanhGradTo[float64]}
 	// SiluGrad is SiluGradTo.

@@ -306,13 +306,7 @@ func mostIn[T dtype.Float](x []T) T {
 	if v, ok := any(x).([]float32); ok {
 		return T(mostOf(v))
 	}
-	most := T(math.Inf(-1))
-	for _, v := range x {
-		if v > most {
-			most = v
-		}
-	}
-	return most
+	return T(mostOf64(as64(x)))
 }
 
 // nanIn returns NaN if there is one in x, else 0.
@@ -327,18 +321,13 @@ func nanIn[T dtype.Float](x []T) float64 {
 
 // expShift stores exp(x - most) in dst and returns the sum.
 func expShift[T dtype.Float](dst, x []T, most T) float64 {
+	var sum [lanes]float64
 	if d, ok := any(dst).([]float32); ok {
-		var sum [lanes]float64
 		vec.ExpShift(d, as32(x), float32(most), &sum)
-		return addLanes(&sum)
+	} else {
+		vec.ExpShift64(as64(dst), as64(x), float64(most), &sum)
 	}
-	sum := 0.0
-	for i, v := range x {
-		e := math.Exp(float64(v) - float64(most))
-		dst[i] = T(e)
-		sum += e
-	}
-	return sum
+	return addLanes(&sum)
 }
 
 // scaleBy multiplies x by a.
@@ -350,9 +339,7 @@ func scaleBy[T dtype.Float](x []T, a T) {
 		vec.Scale(v, v, float32(a))
 		return
 	}
-	for i := range x {
-		x[i] *= a
-	}
+	vec.Scale64(as64(x), as64(x), float64(a))
 }
 
 // dotOf returns the sum of x[i]*y[i] in float64.

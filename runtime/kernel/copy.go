@@ -60,8 +60,15 @@ func Copy[T any](dst []T, d Grid, src []T, s Grid, rows, cols int) {
 	}
 }
 
+// fillStart is how many elements spread sets one by one, before it copies them.
+const fillStart = 32
+
 // spread is Fill of elements of any type.
 func spread[T any](dst []T, v T) {
+	if unsafe.Sizeof(v) == 4 && len(dst) >= fillStart {
+		vec.Fill(unsafe.Slice((*uint32)(unsafe.Pointer(&dst[0])), len(dst)), *(*uint32)(unsafe.Pointer(&v)))
+		return
+	}
 	for i := range dst[:min(len(dst), fillStart)] {
 		dst[i] = v
 	}

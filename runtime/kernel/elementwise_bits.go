@@ -1,8 +1,14 @@
 package kernel
 
-import "tpsh/runtime/dtype"
+import (
+	"unsafe"
 
-// The rows of the bitwise functions, of integers and bools.
+	"tpsh/runtime/dtype"
+	"tpsh/runtime/kernel/vec"
+)
+
+// The rows of the bitwise functions, of integers and bools. Package vec does them on words of
+// 4 bytes, whatever they hold.
 var (
 	// And is AndTo.
 	And = Binary{I64: AndTo[int64], I32: AndTo[int32], U8: AndTo[uint8], Bool: AndTo[uint8]}
@@ -14,6 +20,21 @@ var (
 	Invert = Unary{I64: InvertTo[int64], I32: InvertTo[int32], U8: InvertTo[uint8], Bool: NotTo}
 )
 
+// wordsOf returns the bytes of x as words of 4 bytes, as many as they fill.
+func wordsOf[T dtype.Integer](x []T) []uint32 {
+	b := bytesOf(x)
+	if len(b) < 4 {
+		return nil
+	}
+	return unsafe.Slice((*uint32)(unsafe.Pointer(&b[0])), len(b)/4)
+}
+
+// inWords returns how many of n elements wordsOf has.
+func inWords[T dtype.Integer](n int) int {
+	size := int(unsafe.Sizeof(*new(T)))
+	return n * size / 4 * 4 / size
+}
+
 // AndTo is
 //
 //	for i := range dst {
@@ -23,7 +44,8 @@ var (
 // It panics if the lengths differ. dst may be x or y.
 func AndTo[T dtype.Integer](dst, x, y []T) {
 	check3(len(dst), len(x), len(y))
-	for i := range dst {
+	vec.And(wordsOf(dst), wordsOf(x), wordsOf(y))
+	for i := inWords[T](len(dst)); i < len(dst); i++ {
 		dst[i] = x[i] & y[i]
 	}
 }
@@ -37,7 +59,8 @@ func AndTo[T dtype.Integer](dst, x, y []T) {
 // It panics if the lengths differ. dst may be x or y.
 func OrTo[T dtype.Integer](dst, x, y []T) {
 	check3(len(dst), len(x), len(y))
-	for i := range dst {
+	vec.Or(wordsOf(dst), wordsOf(x), wordsOf(y))
+	for i := inWords[T](len(dst)); i < len(dst); i++ {
 		dst[i] = x[i] | y[i]
 	}
 }
@@ -51,7 +74,8 @@ func OrTo[T dtype.Integer](dst, x, y []T) {
 // It panics if the lengths differ. dst may be x or y.
 func XorTo[T dtype.Integer](dst, x, y []T) {
 	check3(len(dst), len(x), len(y))
-	for i := range dst {
+	vec.Xor(wordsOf(dst), wordsOf(x), wordsOf(y))
+	for i := inWords[T](len(dst)); i < len(dst); i++ {
 		dst[i] = x[i] ^ y[i]
 	}
 }
@@ -65,8 +89,9 @@ func XorTo[T dtype.Integer](dst, x, y []T) {
 // It panics if the lengths differ. dst may be x.
 func InvertTo[T dtype.Integer](dst, x []T) {
 	check2(len(dst), len(x))
-	for i, v := range x {
-		dst[i] = ^v
+	vec.Flip(wordsOf(dst), wordsOf(x), 1<<32-1)
+	for i := inWords[T](len(dst)); i < len(dst); i++ {
+		dst[i] = ^x[i]
 	}
 }
 
@@ -79,7 +104,8 @@ func InvertTo[T dtype.Integer](dst, x []T) {
 // for bools as bytes. It panics if the lengths differ. dst may be x.
 func NotTo(dst, x []uint8) {
 	check2(len(dst), len(x))
-	for i, v := range x {
-		dst[i] = 1 - v
+	vec.Flip(wordsOf(dst), wordsOf(x), 0x01010101)
+	for i := inWords[uint8](len(dst)); i < len(dst); i++ {
+		dst[i] = 1 - x[i]
 	}
 }

@@ -10,13 +10,13 @@ import (
 // The rows of the transcendental functions.
 //
 // In float64 they are computed by Go's math package, whose results are within
-// about 2 ulp. In float32 they are the kernels of package vec, but that sines
+// about 2 ulp, but for those of package vec. In float32 they are the kernels of package vec, but that sines
 // and cosines of angles beyond vec.FarAngle are rounded from float64.
 var (
 	// Exp is ExpTo.
-	Exp = Unary{F32: vec.Exp, F64: ExpTo[float64]}
+	Exp = Unary{F32: vec.Exp, F64: vec.Exp64}
 	// Log is LogTo.
-	Log = Unary{F32: vec.Log, F64: LogTo[float64]}
+	Log = Unary{F32: vec.Log, F64: vec.Log64}
 	// Sqrt is SqrtTo.
 	Sqrt = Unary{F32: vec.Sqrt, F64: SqrtTo[float64]}
 	// Rsqrt is RsqrtTo.
@@ -26,7 +26,7 @@ var (
 	// Cos is CosTo.
 	Cos = Unary{F32: cos32, F64: CosTo[float64]}
 	// Tanh is TanhTo.
-	Tanh = Unary{F32: vec.Tanh, F64: TanhTo[float64]}
+	Tanh = Unary{F32: vec.Tanh, F64: vec.Tanh64}
 	// Sigmoid is SigmoidTo.
 	Sigmoid = Unary{F32: vec.Sigmoid, F64: SigmoidTo[float64]}
 	// Erf is ErfTo.

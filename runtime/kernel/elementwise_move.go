@@ -56,17 +56,7 @@ func Scatter[D, S dtype.Number](dst []D, stride int, src []S) {
 }
 
 // Fill sets every element of dst to v.
-func Fill[T dtype.Number](dst []T, v T) {
-	for i := range dst[:min(len(dst), fillStart)] {
-		dst[i] = v
-	}
-	for n := fillStart; n < len(dst); n *= 2 {
-		copy(dst[n:], dst[:n])
-	}
-}
-
-// fillStart is how many elements Fill sets one by one, before it copies them.
-const fillStart = 32
+func Fill[T dtype.Number](dst []T, v T) { spread(dst, v) }
 
 // convert is Gather with stride 1, of a float to an integer excepted.
 func convert[D, S dtype.Number](dst []D, src []S) {

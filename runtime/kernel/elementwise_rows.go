@@ -51,6 +51,9 @@ type Comparison struct {
 // as32 returns x as float32, which T is.
 func as32[T dtype.Number](x []T) []float32 { return any(x).([]float32) }
 
+// as64 returns x, whose elements are float64.
+func as64[T dtype.Number](x []T) []float64 { return any(x).([]float64) }
+
 // check2 panics if the lengths of a kernel's operands differ.
 func check2(n, m int) {
 	if m != n {

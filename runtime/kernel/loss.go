@@ -31,12 +31,15 @@ func SquaredDifferenceTo[T dtype.Float](dst, x, y []T) {
 //		dst[i] = (1-t[i])*x[i] + (1+(w[i]-1)*t[i])*log(1+exp(-x[i]))
 //	}
 //
-// for logits x, targets t and weights w of positive answers, in float64
-// rounded once, without overflow. It panics if the lengths differ. dst may be
-// any of them.
+// for logits x, targets t and weights w of positive answers, without overflow; in float32 as
+// vec.CrossEntropy rounds it. It panics if the lengths differ. dst may be any of them.
 func BinaryCrossEntropyTo[T dtype.Float](dst, x, t, w []T) {
 	check3(len(dst), len(x), len(t))
 	check2(len(dst), len(w))
+	if d, ok := any(dst).([]float32); ok {
+		vec.CrossEntropy(d, as32(x), as32(t), as32(w))
+		return
+	}
 	for i, v := range x {
 		u, p := float64(v), float64(t[i])
 		softplus := max(-u, 0) + math.Log1p(math.Exp(-math.Abs(u)))

@@ -212,7 +212,11 @@ func normalizeGrads32(dst, gh, g, x, weight []float32, n Normal) {
 // each in float64 rounded once. It panics if the lengths differ. dst may be x.
 func ScaleShiftTo[T dtype.Float](dst, x []T, mean, scale, shift float64) {
 	check2(len(dst), len(x))
+	if d, ok := any(dst).([]float32); ok {
+		vec.ScaleShift(d, as32(x), mean, scale, shift)
+		return
+	}
 	for i, v := range x {
-		dst[i] = T((float64(v)-mean)*scale + shift)
+		dst[i] = T(float64((float64(v)-mean)*scale) + shift)
 	}
 }

@@ -3,6 +3,7 @@ package kernel
 import (
 	"encoding/binary"
 	"math"
+	"unsafe"
 
 	"tpsh/runtime/dtype"
 	"tpsh/runtime/kernel/vec"
@@ -46,12 +47,12 @@ var (
 	Sum = Reduce{
 		F32: Reduction[float32]{0, sum32, vec.Add},
 		F64: Reduction[float64]{0, sum64, vec.Add64},
-		I64: Reduction[int64]{0, sumBlock[int64], AddTo[int64]},
+		I64: Reduction[int64]{0, sumInts, AddTo[int64]},
 	}
 	// Prod multiplies; integers wrap around.
 	Prod = Reduce{
-		F32: Reduction[float32]{1, prodBlock[float32], vec.Mul},
-		F64: Reduction[float64]{1, prodBlock[float64], vec.Mul64},
+		F32: Reduction[float32]{1, prod32, vec.Mul},
+		F64: Reduction[float64]{1, prod64, vec.Mul64},
 		I64: Reduction[int64]{1, prodBlock[int64], MulTo[int64]},
 	}
 	// Max takes the greatest element, or NaN if there is one.
@@ -126,21 +127,14 @@ func maxLanes[T dtype.Number](lane *[lanes]T) T {
 	return max(max(a, b), max(c, d))
 }
 
-// sumBlock is for integers, whose sum has no order.
-func sumBlock[T dtype.Integer](x []T) T {
-	var a, b, c, d T
-	i := 0
-	for ; i+4 <= len(x); i += 4 {
-		v := (*[4]T)(x[i:])
-		a += v[0]
-		b += v[1]
-		c += v[2]
-		d += v[3]
+// sumInts is for integers, whose sum has no order.
+func sumInts(x []int64) int64 {
+	if len(x) == 0 {
+		return 0
 	}
-	for _, v := range x[i:] {
-		a += v
-	}
-	return a + b + c + d
+	var lane [lanes]uint64
+	vec.SumU64(unsafe.Slice((*uint64)(unsafe.Pointer(&x[0])), len(x)), &lane)
+	return int64(addLanes(&lane))
 }
 
 // ByteSum returns the sum of x: of a mask, of bytes 0 and 1, how many are 1.
@@ -165,20 +159,34 @@ func ByteSum(x []uint8) int {
 	return sum
 }
 
-func prodBlock[T dtype.Number](x []T) T {
-	lane := fullLanes[T](1)
-	whole := len(x) / lanes * lanes
-	for l := 0; l < lanes; l += 4 { // four lanes at a time stay in registers
-		a, b, c, d := lane[l], lane[l+1], lane[l+2], lane[l+3]
-		for i := l; i < whole; i += lanes {
-			v := (*[4]T)(x[i:])
-			a, b, c, d = a*v[0], b*v[1], c*v[2], d*v[3]
-		}
-		lane[l], lane[l+1], lane[l+2], lane[l+3] = a, b, c, d
+func prod32(x []float32) float32 {
+	lane := fullLanes[float32](1)
+	vec.Prod(x, &lane)
+	return mulLanes(&lane)
+}
+
+func prod64(x []float64) float64 {
+	lane := fullLanes(1.0)
+	vec.Prod64(x, &lane)
+	return mulLanes(&lane)
+}
+
+// prodBlock is for integers, whose product has no order.
+func prodBlock[T dtype.Integer](x []T) T {
+	a, b, c, d := T(1), T(1), T(1), T(1)
+	i := 0
+	for ; i+4 <= len(x); i += 4 {
+		v := (*[4]T)(x[i:])
+		a, b, c, d = a*v[0], b*v[1], c*v[2], d*v[3]
 	}
-	for l, v := range x[whole:] {
-		lane[l] *= v
+	for _, v := range x[i:] {
+		a *= v
 	}
+	return a * b * c * d
+}
+
+// mulLanes returns the product of lanes in the order of a reduction.
+func mulLanes[T dtype.Float](lane *[lanes]T) T {
 	for w := lanes / 2; w > 0; w /= 2 {
 		for l := range w {
 			lane[l] *= lane[l+w]

@@ -75,7 +75,7 @@ func TestSumBlock(t *testing.T) {
 		if got := sum32(small); float64(got) != want {
 			t.Errorf("sum of %d float32 = %v, want %v", n, got, want)
 		}
-		if got := sumBlock(whole); float64(got) != want {
+		if got := sumInts(whole); float64(got) != want {
 			t.Errorf("sum of %d int64 = %v, want %v", n, got, want)
 		}
 		if got := sum64(x); got != want {

@@ -13,8 +13,7 @@ import (
 //		dst[i] = exp(x[i]) / Σ exp(x[j])
 //	}
 //
-// without overflow. The sum is in float64, of float32 in lanes (see Reduce),
-// of float64 from the first element to the last. In float32, an exp(x[i]) less
+// without overflow. The sum is in float64, in lanes (see Reduce). In float32, an exp(x[i]) less
 // than 1e-38 of the greatest counts as 0. A NaN, an Inf or nothing but -Inf
 // makes all of dst NaN. It panics if the lengths differ. dst may be x.
 func SoftmaxTo[T dtype.Float](dst, x []T) {
@@ -22,26 +21,7 @@ func SoftmaxTo[T dtype.Float](dst, x []T) {
 	if len(x) == 0 {
 		return
 	}
-	if d, ok := any(dst).([]float32); ok {
-		softmax32(d, as32(x))
-		return
-	}
-	most, sum := float64(mostIn(x)), 0.0
-	for i, v := range x {
-		e := math.Exp(float64(v) - most)
-		dst[i] = T(e)
-		sum += e
-	}
-	scale := 1 / sum
-	for i, e := range dst {
-		dst[i] = T(float64(e) * scale)
-	}
-}
-
-func softmax32(dst, x []float32) {
-	var sum [lanes]float64
-	vec.ExpShift(dst, x, mostOf(x), &sum)
-	vec.Scale(dst, dst, float32(1/addLanes(&sum)))
+	scaleBy(dst, T(1/expShift(dst, x, mostIn(x))))
 }
 
 // LogSoftmaxTo is
@@ -73,19 +53,15 @@ func logNorm[T dtype.Float](x []T) float64 {
 	return float64(most) + math.Log(expSum(x, most))
 }
 
-// expSum returns the sum of exp(x - most) in float64: of float32 in lanes (see Reduce),
-// of float64 from the first element to the last.
+// expSum returns the sum of exp(x - most) in float64, in lanes (see Reduce).
 func expSum[T dtype.Float](x []T, most T) float64 {
+	var sum [lanes]float64
 	if v, ok := any(x).([]float32); ok {
-		var sum [lanes]float64
 		vec.ExpSum(v, float32(most), &sum)
-		return addLanes(&sum)
+	} else {
+		vec.ExpSum64(as64(x), float64(most), &sum)
 	}
-	sum := 0.0
-	for _, v := range x {
-		sum += math.Exp(float64(v) - float64(most))
-	}
-	return sum
+	return addLanes(&sum)
 }
 
 // SoftmaxGradTo is the gradient of SoftmaxTo, given that of its result y:
@@ -124,5 +100,12 @@ func LogSoftmaxGradTo[T dtype.Float](dst, g, y []T) {
 func mostOf(x []float32) float32 {
 	lane := fullLanes(float32(math.Inf(-1)))
 	vec.Most(x, &lane)
+	return maxLanes(&lane)
+}
+
+// mostOf64 is mostOf of float64.
+func mostOf64(x []float64) float64 {
+	lane := fullLanes(math.Inf(-1))
+	vec.Most64(x, &lane)
 	return maxLanes(&lane)
 }

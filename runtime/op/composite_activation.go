@@ -26,7 +26,7 @@ var activationComposites = []activationComposite{
 		func(m *maker, x *tensor.Tensor) *tensor.Tensor { return m.elu(x, m.float(0), 1, 1) }},
 	{"selu", Namespace, "selu(x) returns x where it is positive, else 1.67326 * (exp(x) - 1), times 1.0507.", ">>> F.selu(tensor([0.0])).tolist()\n[0.0]", xAlone,
 		func(m *maker, x *tensor.Tensor) *tensor.Tensor {
-			return m.elu(x, 1.6732632423543772848170429916717, 1, 1.0507009873554804934193349852946)
+			return m.elu(x, seluAlpha, 1, seluScale)
 		}},
 	{"celu", Namespace, "celu(x, alpha=1) returns x where it is positive, else alpha * (exp(x / alpha) - 1).", ">>> F.celu(tensor([0.0])).tolist()\n[0.0]", []Param{inX, inFloat("alpha", "a factor below 0, and of the distance", 1)},
 		func(m *maker, x *tensor.Tensor) *tensor.Tensor { return m.elu(x, m.float(0), m.float(0), 1) }},
@@ -143,6 +143,12 @@ func init() {
 			})
 	}
 }
+
+// The constants of selu.
+const (
+	seluAlpha = 1.6732632423543772848170429916717
+	seluScale = 1.0507009873554804934193349852946
+)
 
 // elu returns k * x where x is positive, else k * alpha * (exp(x / scale) - 1).
 func (m *maker) elu(x *tensor.Tensor, alpha, scale, k float64) *tensor.Tensor {

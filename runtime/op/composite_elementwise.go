@@ -230,16 +230,23 @@ func makeNanToNum(m *maker) *tensor.Tensor {
 	if !x.DType().IsFloat() {
 		return x
 	}
-	most, least := largest(x.DType()), -largest(x.DType())
-	if a := m.c.Args[1]; a.Set {
-		most = a.Float
-	}
-	if a := m.c.Args[2]; a.Set {
-		least = a.Float
-	}
-	y := m.Where(m.unary("isnan", x), number(m.float(0)), x)
+	none, most, least := finiteLimits(m.c)
+	y := m.Where(m.unary("isnan", x), number(none), x)
 	y = m.Where(m.same(x, number(math.Inf(1))), number(most), y)
 	return m.Where(m.same(x, number(math.Inf(-1))), number(least), y)
+}
+
+// finiteLimits returns what stands for NaN, for infinity and for minus infinity.
+func finiteLimits(c *Call) (none, most, least float64) {
+	most = largest(c.In[0].DType())
+	least = -most
+	if a := c.Args[1]; a.Set {
+		most = a.Float
+	}
+	if a := c.Args[2]; a.Set {
+		least = a.Float
+	}
+	return c.Args[0].Float, most, least
 }
 
 // largest returns the greatest finite number of a float dtype.

@@ -150,6 +150,9 @@ func (s *source[T]) block(lo, hi int) []T {
 	if s.direct != nil {
 		return s.direct[lo:hi]
 	}
+	if row := s.row(lo, hi); row != nil {
+		return row
+	}
 	if len(s.buf) < hi-lo {
 		s.buf = make([]T, hi-lo)
 		s.filled = false
@@ -158,6 +161,20 @@ func (s *source[T]) block(lo, hi int) []T {
 		s.fill(lo, hi)
 	}
 	return s.buf[:hi-lo]
+}
+
+// row returns elements lo to hi where they lie, if they do so in order, as of a row that is broadcast; else nil.
+func (s *source[T]) row(lo, hi int) []T {
+	k := len(s.layout.spans) - 1
+	if k < 1 || s.layout.spans[k].stride != 1 || !tensor.HoldsType[T](s.x) {
+		return nil
+	}
+	n := s.layout.spans[k].size
+	if lo/n != (hi-1)/n {
+		return nil
+	}
+	off := s.layout.rowOffset(lo/n) + lo%n
+	return tensor.Storage[T](s.x)[off : off+hi-lo]
 }
 
 // fill loads elements lo to hi into buf, or all of buf at once if it is one

@@ -191,6 +191,8 @@ type Def struct {
 	// List says that scripts see the results as a list even if there is one.
 	List bool
 
+	onePass onePass // of a composite that is Pointwise; nil for none
+
 	dtypeArg int // 1 + the place in Args of the dtype of the result; 0 for none
 }
 

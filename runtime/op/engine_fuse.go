@@ -202,6 +202,49 @@ func (f *Fused) Reads(i int) bool { return f.reads[i] }
 // result.
 func (f *Fused) Own(i int) bool { return f.out[i].kind == fusedResult && f.out[i].at == i }
 
+// OnePass returns what d, a composite that is Pointwise, makes of in, whose shape is s, by the kernel
+// that it has for that; false if it has none.
+func OnePass(ctx *Ctx, d *Def, in []*tensor.Tensor, args []Arg, s shape.Shape) (*tensor.Tensor, bool) {
+	if d.onePass == nil {
+		return nil, false
+	}
+	elements := make([][]float32, len(in))
+	for i, x := range in {
+		if x == nil || x.Weak() && d.takesNumber(i) {
+			continue
+		}
+		if x.Weak() || x.DType() != dtype.Float32 || !x.Contiguous() || !x.Shape().Equal(s) || x.Buffer().Dropped() {
+			return nil, false
+		}
+		elements[i], _ = direct[float32](x)
+	}
+	store := d.onePass(&Call{Def: d, Ctx: ctx, In: in, Args: args}, elements)
+	if store == nil {
+		return nil, false
+	}
+	y, err := tensor.New(ctx.Alloc, dtype.Float32, s)
+	if err != nil {
+		return nil, false
+	}
+	store(tensor.Data[float32](y))
+	goruntime.KeepAlive(in)
+	goruntime.KeepAlive(y)
+	return y, true
+}
+
+// takesNumber reports whether tensor parameter i may be a number.
+func (d *Def) takesNumber(i int) bool {
+	for _, p := range d.Params {
+		if p.IsTensor() {
+			if i == 0 {
+				return p.Kind == Operand || p.Kind == OptOperand
+			}
+			i--
+		}
+	}
+	return false
+}
+
 // InOneRun reports whether the elements of x lie as Run takes them: in order, or all in one
 // place.
 func InOneRun(x *tensor.Tensor) bool {

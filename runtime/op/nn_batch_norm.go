@@ -122,6 +122,11 @@ func runBatchNorm(c *Call) error {
 
 func batchNorm[T dtype.Float](c *Call) error {
 	dt := c.Out[0].DType().Compute()
+	if c.Args[0].Int == 0 {
+		if done, err := batchNormInOrder[T](c); done {
+			return err
+		}
+	}
 	x, err := c.inOrder(channelRows(c.In[bnX]), dt)
 	if err != nil {
 		return err
@@ -153,6 +158,27 @@ func batchNorm[T dtype.Float](c *Call) error {
 		return nil
 	}
 	return c.storeChannels(channels)
+}
+
+// batchNormInOrder is batchNorm by the moments that are given, of tensors whose elements lie as they are taken: then
+// no channel need be brought together. It reports false of others.
+func batchNormInOrder[T dtype.Float](c *Call) (done bool, err error) {
+	src, okx := direct[T](c.In[bnX])
+	dst, oky := direct[T](c.Out[0])
+	s := c.In[bnX].Shape()
+	if !okx || !oky || len(src) == 0 {
+		return false, nil
+	}
+	channels := make([]channel, s[1])
+	if err := c.loadChannels(channels); err != nil {
+		return true, err
+	}
+	n := len(src) / (s[0] * s[1])
+	for i := range s[0] * s[1] {
+		ch := &channels[i%len(channels)]
+		kernel.ScaleShiftTo(dst[i*n:(i+1)*n], src[i*n:(i+1)*n], ch.mean, ch.weight/math.Sqrt(ch.variance+c.Args[2].Float), ch.bias)
+	}
+	return true, nil
 }
 
 // A channel is what batch_norm is given for one channel of x.

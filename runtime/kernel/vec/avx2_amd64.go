@@ -177,6 +177,21 @@ func sumAVX2(x *float32, n int, sum *float32)
 //go:noescape
 func sum64AVX2(x *float64, n int, sum *float64)
 
+// sumU64AVX2 is SumU64 of n elements.
+//
+//go:noescape
+func sumU64AVX2(x *uint64, n int, sum *uint64)
+
+// prodAVX2 is Prod of n elements.
+//
+//go:noescape
+func prodAVX2(x *float32, n int, product *float32)
+
+// prod64AVX2 is Prod64 of n elements.
+//
+//go:noescape
+func prod64AVX2(x *float64, n int, product *float64)
+
 // maxAVX2 is Max of n elements.
 //
 //go:noescape
@@ -266,6 +281,11 @@ func normalizeWeightAVX2(dst *float32, x *float32, weight *float32, n int, high 
 //
 //go:noescape
 func normalizeAffineAVX2(dst *float32, x *float32, weight *float32, bias *float32, n int, high float32, low float32, scale float32)
+
+// scaleShiftAVX2 is ScaleShift of n elements.
+//
+//go:noescape
+func scaleShiftAVX2(dst *float32, x *float32, n int, mean float64, scale float64, shift float64)
 
 // normalizeTimesAVX2 is NormalizeTimes of n elements.
 //
@@ -471,3 +491,108 @@ func fourierFoursAVX2(ar *float32, ai *float32, br *float32, bi *float32, cr *fl
 //
 //go:noescape
 func fourierEndsAVX2(xr *float32, xi *float32, yr *float32, yi *float32, zr *float32, zi *float32, vr *float32, vi *float32, n int, ur float32, ui float32)
+
+// leakyReluAVX2 is LeakyRelu of n elements.
+//
+//go:noescape
+func leakyReluAVX2(dst *float32, x *float32, n int, slope float32)
+
+// eluAVX2 is Elu of n elements.
+//
+//go:noescape
+func eluAVX2(dst *float32, x *float32, n int, alpha float32, share float32, times float32)
+
+// addProductAVX2 is AddProduct of n elements.
+//
+//go:noescape
+func addProductAVX2(dst *float32, x *float32, y *float32, z *float32, n int, a float32)
+
+// addQuotientAVX2 is AddQuotient of n elements.
+//
+//go:noescape
+func addQuotientAVX2(dst *float32, x *float32, y *float32, z *float32, n int, a float32)
+
+// huberAVX2 is Huber of n elements.
+//
+//go:noescape
+func huberAVX2(dst *float32, x *float32, y *float32, n int, delta float32, less float32, times float32)
+
+// finiteAVX2 is Finite of n elements.
+//
+//go:noescape
+func finiteAVX2(dst *float32, x *float32, n int, none float32, most float32, least float32)
+
+// crossEntropyAVX2 is CrossEntropy of n elements.
+//
+//go:noescape
+func crossEntropyAVX2(dst *float32, x *float32, t *float32, w *float32, n int)
+
+// andAVX2 is And of n elements.
+//
+//go:noescape
+func andAVX2(dst *uint32, x *uint32, y *uint32, n int)
+
+// orAVX2 is Or of n elements.
+//
+//go:noescape
+func orAVX2(dst *uint32, x *uint32, y *uint32, n int)
+
+// xorAVX2 is Xor of n elements.
+//
+//go:noescape
+func xorAVX2(dst *uint32, x *uint32, y *uint32, n int)
+
+// flipAVX2 is Flip of n elements.
+//
+//go:noescape
+func flipAVX2(dst *uint32, x *uint32, n int, mask uint32)
+
+// fillAVX2 is Fill of n elements.
+//
+//go:noescape
+func fillAVX2(dst *uint32, n int, v uint32)
+
+// exp64AVX2 is Exp64 of n elements.
+//
+//go:noescape
+func exp64AVX2(dst *float64, x *float64, n int)
+
+// log64AVX2 is Log64 of n elements.
+//
+//go:noescape
+func log64AVX2(dst *float64, x *float64, n int)
+
+// tanh64AVX2 is Tanh64 of n elements.
+//
+//go:noescape
+func tanh64AVX2(dst *float64, x *float64, n int)
+
+// gelu64AVX2 is Gelu64 of n elements.
+//
+//go:noescape
+func gelu64AVX2(dst *float64, x *float64, n int)
+
+// geluGrad64AVX2 is GeluGrad64 of n elements.
+//
+//go:noescape
+func geluGrad64AVX2(dst *float64, grad *float64, x *float64, n int)
+
+// scale64AVX2 is Scale64 of n elements.
+//
+//go:noescape
+func scale64AVX2(dst *float64, x *float64, n int, a float64)
+
+// most64AVX2 is Most64 of n elements.
+//
+//go:noescape
+func most64AVX2(x *float64, n int, most *float64)
+
+// expShift64AVX2 is ExpShift64 of n elements.
+//
+//go:noescape
+func expShift64AVX2(dst *float64, x *float64, n int, most float64, sum *float64)
+
+// expSum64AVX2 is ExpSum64 of n elements.
+//
+//go:noescape
+func expSum64AVX2(x *float64, n int, most float64, sum *float64)

@@ -2306,7 +2306,559 @@ DATA constants<>+9840(SB)/4, $0x3eaaaab0
 DATA constants<>+9844(SB)/4, $0x3eaaaab0
 DATA constants<>+9848(SB)/4, $0x3eaaaab0
 DATA constants<>+9852(SB)/4, $0x3eaaaab0
-GLOBL constants<>(SB), RODATA|NOPTR, $9856
+DATA constants<>+9856(SB)/8, $0x4086300000000000
+DATA constants<>+9864(SB)/8, $0x4086300000000000
+DATA constants<>+9872(SB)/8, $0x4086300000000000
+DATA constants<>+9880(SB)/8, $0x4086300000000000
+DATA constants<>+9888(SB)/8, $0x4086300000000000
+DATA constants<>+9896(SB)/8, $0x4086300000000000
+DATA constants<>+9904(SB)/8, $0x4086300000000000
+DATA constants<>+9912(SB)/8, $0x4086300000000000
+DATA constants<>+9920(SB)/8, $0xc087500000000000
+DATA constants<>+9928(SB)/8, $0xc087500000000000
+DATA constants<>+9936(SB)/8, $0xc087500000000000
+DATA constants<>+9944(SB)/8, $0xc087500000000000
+DATA constants<>+9952(SB)/8, $0xc087500000000000
+DATA constants<>+9960(SB)/8, $0xc087500000000000
+DATA constants<>+9968(SB)/8, $0xc087500000000000
+DATA constants<>+9976(SB)/8, $0xc087500000000000
+DATA constants<>+9984(SB)/8, $0x3ff71547652b82fe
+DATA constants<>+9992(SB)/8, $0x3ff71547652b82fe
+DATA constants<>+10000(SB)/8, $0x3ff71547652b82fe
+DATA constants<>+10008(SB)/8, $0x3ff71547652b82fe
+DATA constants<>+10016(SB)/8, $0x3ff71547652b82fe
+DATA constants<>+10024(SB)/8, $0x3ff71547652b82fe
+DATA constants<>+10032(SB)/8, $0x3ff71547652b82fe
+DATA constants<>+10040(SB)/8, $0x3ff71547652b82fe
+DATA constants<>+10048(SB)/8, $0x4338000000000000
+DATA constants<>+10056(SB)/8, $0x4338000000000000
+DATA constants<>+10064(SB)/8, $0x4338000000000000
+DATA constants<>+10072(SB)/8, $0x4338000000000000
+DATA constants<>+10080(SB)/8, $0x4338000000000000
+DATA constants<>+10088(SB)/8, $0x4338000000000000
+DATA constants<>+10096(SB)/8, $0x4338000000000000
+DATA constants<>+10104(SB)/8, $0x4338000000000000
+DATA constants<>+10112(SB)/8, $0x3fe62e42fefa39ef
+DATA constants<>+10120(SB)/8, $0x3fe62e42fefa39ef
+DATA constants<>+10128(SB)/8, $0x3fe62e42fefa39ef
+DATA constants<>+10136(SB)/8, $0x3fe62e42fefa39ef
+DATA constants<>+10144(SB)/8, $0x3fe62e42fefa39ef
+DATA constants<>+10152(SB)/8, $0x3fe62e42fefa39ef
+DATA constants<>+10160(SB)/8, $0x3fe62e42fefa39ef
+DATA constants<>+10168(SB)/8, $0x3fe62e42fefa39ef
+DATA constants<>+10176(SB)/8, $0x3c7abc9e3b39803f
+DATA constants<>+10184(SB)/8, $0x3c7abc9e3b39803f
+DATA constants<>+10192(SB)/8, $0x3c7abc9e3b39803f
+DATA constants<>+10200(SB)/8, $0x3c7abc9e3b39803f
+DATA constants<>+10208(SB)/8, $0x3c7abc9e3b39803f
+DATA constants<>+10216(SB)/8, $0x3c7abc9e3b39803f
+DATA constants<>+10224(SB)/8, $0x3c7abc9e3b39803f
+DATA constants<>+10232(SB)/8, $0x3c7abc9e3b39803f
+DATA constants<>+10240(SB)/8, $0x3e5af38a9b0ec855
+DATA constants<>+10248(SB)/8, $0x3e5af38a9b0ec855
+DATA constants<>+10256(SB)/8, $0x3e5af38a9b0ec855
+DATA constants<>+10264(SB)/8, $0x3e5af38a9b0ec855
+DATA constants<>+10272(SB)/8, $0x3e5af38a9b0ec855
+DATA constants<>+10280(SB)/8, $0x3e5af38a9b0ec855
+DATA constants<>+10288(SB)/8, $0x3e5af38a9b0ec855
+DATA constants<>+10296(SB)/8, $0x3e5af38a9b0ec855
+DATA constants<>+10304(SB)/8, $0x3e9289185613a3d6
+DATA constants<>+10312(SB)/8, $0x3e9289185613a3d6
+DATA constants<>+10320(SB)/8, $0x3e9289185613a3d6
+DATA constants<>+10328(SB)/8, $0x3e9289185613a3d6
+DATA constants<>+10336(SB)/8, $0x3e9289185613a3d6
+DATA constants<>+10344(SB)/8, $0x3e9289185613a3d6
+DATA constants<>+10352(SB)/8, $0x3e9289185613a3d6
+DATA constants<>+10360(SB)/8, $0x3e9289185613a3d6
+DATA constants<>+10368(SB)/8, $0x3ec71de0dae63bb3
+DATA constants<>+10376(SB)/8, $0x3ec71de0dae63bb3
+DATA constants<>+10384(SB)/8, $0x3ec71de0dae63bb3
+DATA constants<>+10392(SB)/8, $0x3ec71de0dae63bb3
+DATA constants<>+10400(SB)/8, $0x3ec71de0dae63bb3
+DATA constants<>+10408(SB)/8, $0x3ec71de0dae63bb3
+DATA constants<>+10416(SB)/8, $0x3ec71de0dae63bb3
+DATA constants<>+10424(SB)/8, $0x3ec71de0dae63bb3
+DATA constants<>+10432(SB)/8, $0x3efa019b90d2ae7a
+DATA constants<>+10440(SB)/8, $0x3efa019b90d2ae7a
+DATA constants<>+10448(SB)/8, $0x3efa019b90d2ae7a
+DATA constants<>+10456(SB)/8, $0x3efa019b90d2ae7a
+DATA constants<>+10464(SB)/8, $0x3efa019b90d2ae7a
+DATA constants<>+10472(SB)/8, $0x3efa019b90d2ae7a
+DATA constants<>+10480(SB)/8, $0x3efa019b90d2ae7a
+DATA constants<>+10488(SB)/8, $0x3efa019b90d2ae7a
+DATA constants<>+10496(SB)/8, $0x3f2a01a01a7c41d5
+DATA constants<>+10504(SB)/8, $0x3f2a01a01a7c41d5
+DATA constants<>+10512(SB)/8, $0x3f2a01a01a7c41d5
+DATA constants<>+10520(SB)/8, $0x3f2a01a01a7c41d5
+DATA constants<>+10528(SB)/8, $0x3f2a01a01a7c41d5
+DATA constants<>+10536(SB)/8, $0x3f2a01a01a7c41d5
+DATA constants<>+10544(SB)/8, $0x3f2a01a01a7c41d5
+DATA constants<>+10552(SB)/8, $0x3f2a01a01a7c41d5
+DATA constants<>+10560(SB)/8, $0x3f56c16c1788bd90
+DATA constants<>+10568(SB)/8, $0x3f56c16c1788bd90
+DATA constants<>+10576(SB)/8, $0x3f56c16c1788bd90
+DATA constants<>+10584(SB)/8, $0x3f56c16c1788bd90
+DATA constants<>+10592(SB)/8, $0x3f56c16c1788bd90
+DATA constants<>+10600(SB)/8, $0x3f56c16c1788bd90
+DATA constants<>+10608(SB)/8, $0x3f56c16c1788bd90
+DATA constants<>+10616(SB)/8, $0x3f56c16c1788bd90
+DATA constants<>+10624(SB)/8, $0x3f811111111109b3
+DATA constants<>+10632(SB)/8, $0x3f811111111109b3
+DATA constants<>+10640(SB)/8, $0x3f811111111109b3
+DATA constants<>+10648(SB)/8, $0x3f811111111109b3
+DATA constants<>+10656(SB)/8, $0x3f811111111109b3
+DATA constants<>+10664(SB)/8, $0x3f811111111109b3
+DATA constants<>+10672(SB)/8, $0x3f811111111109b3
+DATA constants<>+10680(SB)/8, $0x3f811111111109b3
+DATA constants<>+10688(SB)/8, $0x3fa5555555553d63
+DATA constants<>+10696(SB)/8, $0x3fa5555555553d63
+DATA constants<>+10704(SB)/8, $0x3fa5555555553d63
+DATA constants<>+10712(SB)/8, $0x3fa5555555553d63
+DATA constants<>+10720(SB)/8, $0x3fa5555555553d63
+DATA constants<>+10728(SB)/8, $0x3fa5555555553d63
+DATA constants<>+10736(SB)/8, $0x3fa5555555553d63
+DATA constants<>+10744(SB)/8, $0x3fa5555555553d63
+DATA constants<>+10752(SB)/8, $0x3fc5555555555556
+DATA constants<>+10760(SB)/8, $0x3fc5555555555556
+DATA constants<>+10768(SB)/8, $0x3fc5555555555556
+DATA constants<>+10776(SB)/8, $0x3fc5555555555556
+DATA constants<>+10784(SB)/8, $0x3fc5555555555556
+DATA constants<>+10792(SB)/8, $0x3fc5555555555556
+DATA constants<>+10800(SB)/8, $0x3fc5555555555556
+DATA constants<>+10808(SB)/8, $0x3fc5555555555556
+DATA constants<>+10816(SB)/8, $0x3fe0000000000000
+DATA constants<>+10824(SB)/8, $0x3fe0000000000000
+DATA constants<>+10832(SB)/8, $0x3fe0000000000000
+DATA constants<>+10840(SB)/8, $0x3fe0000000000000
+DATA constants<>+10848(SB)/8, $0x3fe0000000000000
+DATA constants<>+10856(SB)/8, $0x3fe0000000000000
+DATA constants<>+10864(SB)/8, $0x3fe0000000000000
+DATA constants<>+10872(SB)/8, $0x3fe0000000000000
+DATA constants<>+10880(SB)/8, $0x3ff0000000000000
+DATA constants<>+10888(SB)/8, $0x3ff0000000000000
+DATA constants<>+10896(SB)/8, $0x3ff0000000000000
+DATA constants<>+10904(SB)/8, $0x3ff0000000000000
+DATA constants<>+10912(SB)/8, $0x3ff0000000000000
+DATA constants<>+10920(SB)/8, $0x3ff0000000000000
+DATA constants<>+10928(SB)/8, $0x3ff0000000000000
+DATA constants<>+10936(SB)/8, $0x3ff0000000000000
+DATA constants<>+10944(SB)/8, $0x3ff0000000000000
+DATA constants<>+10952(SB)/8, $0x3ff0000000000000
+DATA constants<>+10960(SB)/8, $0x3ff0000000000000
+DATA constants<>+10968(SB)/8, $0x3ff0000000000000
+DATA constants<>+10976(SB)/8, $0x3ff0000000000000
+DATA constants<>+10984(SB)/8, $0x3ff0000000000000
+DATA constants<>+10992(SB)/8, $0x3ff0000000000000
+DATA constants<>+11000(SB)/8, $0x3ff0000000000000
+DATA constants<>+11008(SB)/8, $0x0010000000000000
+DATA constants<>+11016(SB)/8, $0x0010000000000000
+DATA constants<>+11024(SB)/8, $0x0010000000000000
+DATA constants<>+11032(SB)/8, $0x0010000000000000
+DATA constants<>+11040(SB)/8, $0x0010000000000000
+DATA constants<>+11048(SB)/8, $0x0010000000000000
+DATA constants<>+11056(SB)/8, $0x0010000000000000
+DATA constants<>+11064(SB)/8, $0x0010000000000000
+DATA constants<>+11072(SB)/8, $0x4350000000000000
+DATA constants<>+11080(SB)/8, $0x4350000000000000
+DATA constants<>+11088(SB)/8, $0x4350000000000000
+DATA constants<>+11096(SB)/8, $0x4350000000000000
+DATA constants<>+11104(SB)/8, $0x4350000000000000
+DATA constants<>+11112(SB)/8, $0x4350000000000000
+DATA constants<>+11120(SB)/8, $0x4350000000000000
+DATA constants<>+11128(SB)/8, $0x4350000000000000
+DATA constants<>+11136(SB)/8, $0x00095f619980c433
+DATA constants<>+11144(SB)/8, $0x00095f619980c433
+DATA constants<>+11152(SB)/8, $0x00095f619980c433
+DATA constants<>+11160(SB)/8, $0x00095f619980c433
+DATA constants<>+11168(SB)/8, $0x00095f619980c433
+DATA constants<>+11176(SB)/8, $0x00095f619980c433
+DATA constants<>+11184(SB)/8, $0x00095f619980c433
+DATA constants<>+11192(SB)/8, $0x00095f619980c433
+DATA constants<>+11200(SB)/8, $0x000fffffffffffff
+DATA constants<>+11208(SB)/8, $0x000fffffffffffff
+DATA constants<>+11216(SB)/8, $0x000fffffffffffff
+DATA constants<>+11224(SB)/8, $0x000fffffffffffff
+DATA constants<>+11232(SB)/8, $0x000fffffffffffff
+DATA constants<>+11240(SB)/8, $0x000fffffffffffff
+DATA constants<>+11248(SB)/8, $0x000fffffffffffff
+DATA constants<>+11256(SB)/8, $0x000fffffffffffff
+DATA constants<>+11264(SB)/8, $0x3fe6a09e667f3bcd
+DATA constants<>+11272(SB)/8, $0x3fe6a09e667f3bcd
+DATA constants<>+11280(SB)/8, $0x3fe6a09e667f3bcd
+DATA constants<>+11288(SB)/8, $0x3fe6a09e667f3bcd
+DATA constants<>+11296(SB)/8, $0x3fe6a09e667f3bcd
+DATA constants<>+11304(SB)/8, $0x3fe6a09e667f3bcd
+DATA constants<>+11312(SB)/8, $0x3fe6a09e667f3bcd
+DATA constants<>+11320(SB)/8, $0x3fe6a09e667f3bcd
+DATA constants<>+11328(SB)/8, $0x4330000000000000
+DATA constants<>+11336(SB)/8, $0x4330000000000000
+DATA constants<>+11344(SB)/8, $0x4330000000000000
+DATA constants<>+11352(SB)/8, $0x4330000000000000
+DATA constants<>+11360(SB)/8, $0x4330000000000000
+DATA constants<>+11368(SB)/8, $0x4330000000000000
+DATA constants<>+11376(SB)/8, $0x4330000000000000
+DATA constants<>+11384(SB)/8, $0x4330000000000000
+DATA constants<>+11392(SB)/8, $0x4330000000000435
+DATA constants<>+11400(SB)/8, $0x4330000000000435
+DATA constants<>+11408(SB)/8, $0x4330000000000435
+DATA constants<>+11416(SB)/8, $0x4330000000000435
+DATA constants<>+11424(SB)/8, $0x4330000000000435
+DATA constants<>+11432(SB)/8, $0x4330000000000435
+DATA constants<>+11440(SB)/8, $0x4330000000000435
+DATA constants<>+11448(SB)/8, $0x4330000000000435
+DATA constants<>+11456(SB)/8, $0x43300000000003ff
+DATA constants<>+11464(SB)/8, $0x43300000000003ff
+DATA constants<>+11472(SB)/8, $0x43300000000003ff
+DATA constants<>+11480(SB)/8, $0x43300000000003ff
+DATA constants<>+11488(SB)/8, $0x43300000000003ff
+DATA constants<>+11496(SB)/8, $0x43300000000003ff
+DATA constants<>+11504(SB)/8, $0x43300000000003ff
+DATA constants<>+11512(SB)/8, $0x43300000000003ff
+DATA constants<>+11520(SB)/8, $0x3fc2f112df3e5244
+DATA constants<>+11528(SB)/8, $0x3fc2f112df3e5244
+DATA constants<>+11536(SB)/8, $0x3fc2f112df3e5244
+DATA constants<>+11544(SB)/8, $0x3fc2f112df3e5244
+DATA constants<>+11552(SB)/8, $0x3fc2f112df3e5244
+DATA constants<>+11560(SB)/8, $0x3fc2f112df3e5244
+DATA constants<>+11568(SB)/8, $0x3fc2f112df3e5244
+DATA constants<>+11576(SB)/8, $0x3fc2f112df3e5244
+DATA constants<>+11584(SB)/8, $0x3fc39a09d078c69f
+DATA constants<>+11592(SB)/8, $0x3fc39a09d078c69f
+DATA constants<>+11600(SB)/8, $0x3fc39a09d078c69f
+DATA constants<>+11608(SB)/8, $0x3fc39a09d078c69f
+DATA constants<>+11616(SB)/8, $0x3fc39a09d078c69f
+DATA constants<>+11624(SB)/8, $0x3fc39a09d078c69f
+DATA constants<>+11632(SB)/8, $0x3fc39a09d078c69f
+DATA constants<>+11640(SB)/8, $0x3fc39a09d078c69f
+DATA constants<>+11648(SB)/8, $0x3fc7466496cb03de
+DATA constants<>+11656(SB)/8, $0x3fc7466496cb03de
+DATA constants<>+11664(SB)/8, $0x3fc7466496cb03de
+DATA constants<>+11672(SB)/8, $0x3fc7466496cb03de
+DATA constants<>+11680(SB)/8, $0x3fc7466496cb03de
+DATA constants<>+11688(SB)/8, $0x3fc7466496cb03de
+DATA constants<>+11696(SB)/8, $0x3fc7466496cb03de
+DATA constants<>+11704(SB)/8, $0x3fc7466496cb03de
+DATA constants<>+11712(SB)/8, $0x3fcc71c51d8e78af
+DATA constants<>+11720(SB)/8, $0x3fcc71c51d8e78af
+DATA constants<>+11728(SB)/8, $0x3fcc71c51d8e78af
+DATA constants<>+11736(SB)/8, $0x3fcc71c51d8e78af
+DATA constants<>+11744(SB)/8, $0x3fcc71c51d8e78af
+DATA constants<>+11752(SB)/8, $0x3fcc71c51d8e78af
+DATA constants<>+11760(SB)/8, $0x3fcc71c51d8e78af
+DATA constants<>+11768(SB)/8, $0x3fcc71c51d8e78af
+DATA constants<>+11776(SB)/8, $0x3fd2492494229359
+DATA constants<>+11784(SB)/8, $0x3fd2492494229359
+DATA constants<>+11792(SB)/8, $0x3fd2492494229359
+DATA constants<>+11800(SB)/8, $0x3fd2492494229359
+DATA constants<>+11808(SB)/8, $0x3fd2492494229359
+DATA constants<>+11816(SB)/8, $0x3fd2492494229359
+DATA constants<>+11824(SB)/8, $0x3fd2492494229359
+DATA constants<>+11832(SB)/8, $0x3fd2492494229359
+DATA constants<>+11840(SB)/8, $0x3fd999999997fa04
+DATA constants<>+11848(SB)/8, $0x3fd999999997fa04
+DATA constants<>+11856(SB)/8, $0x3fd999999997fa04
+DATA constants<>+11864(SB)/8, $0x3fd999999997fa04
+DATA constants<>+11872(SB)/8, $0x3fd999999997fa04
+DATA constants<>+11880(SB)/8, $0x3fd999999997fa04
+DATA constants<>+11888(SB)/8, $0x3fd999999997fa04
+DATA constants<>+11896(SB)/8, $0x3fd999999997fa04
+DATA constants<>+11904(SB)/8, $0x3fe5555555555593
+DATA constants<>+11912(SB)/8, $0x3fe5555555555593
+DATA constants<>+11920(SB)/8, $0x3fe5555555555593
+DATA constants<>+11928(SB)/8, $0x3fe5555555555593
+DATA constants<>+11936(SB)/8, $0x3fe5555555555593
+DATA constants<>+11944(SB)/8, $0x3fe5555555555593
+DATA constants<>+11952(SB)/8, $0x3fe5555555555593
+DATA constants<>+11960(SB)/8, $0x3fe5555555555593
+DATA constants<>+11968(SB)/8, $0x3dea39ef35793c76
+DATA constants<>+11976(SB)/8, $0x3dea39ef35793c76
+DATA constants<>+11984(SB)/8, $0x3dea39ef35793c76
+DATA constants<>+11992(SB)/8, $0x3dea39ef35793c76
+DATA constants<>+12000(SB)/8, $0x3dea39ef35793c76
+DATA constants<>+12008(SB)/8, $0x3dea39ef35793c76
+DATA constants<>+12016(SB)/8, $0x3dea39ef35793c76
+DATA constants<>+12024(SB)/8, $0x3dea39ef35793c76
+DATA constants<>+12032(SB)/8, $0x3fe62e42fee00000
+DATA constants<>+12040(SB)/8, $0x3fe62e42fee00000
+DATA constants<>+12048(SB)/8, $0x3fe62e42fee00000
+DATA constants<>+12056(SB)/8, $0x3fe62e42fee00000
+DATA constants<>+12064(SB)/8, $0x3fe62e42fee00000
+DATA constants<>+12072(SB)/8, $0x3fe62e42fee00000
+DATA constants<>+12080(SB)/8, $0x3fe62e42fee00000
+DATA constants<>+12088(SB)/8, $0x3fe62e42fee00000
+DATA constants<>+12096(SB)/8, $0x7ff0000000000000
+DATA constants<>+12104(SB)/8, $0x7ff0000000000000
+DATA constants<>+12112(SB)/8, $0x7ff0000000000000
+DATA constants<>+12120(SB)/8, $0x7ff0000000000000
+DATA constants<>+12128(SB)/8, $0x7ff0000000000000
+DATA constants<>+12136(SB)/8, $0x7ff0000000000000
+DATA constants<>+12144(SB)/8, $0x7ff0000000000000
+DATA constants<>+12152(SB)/8, $0x7ff0000000000000
+DATA constants<>+12160(SB)/8, $0x0000000000000000
+DATA constants<>+12168(SB)/8, $0x0000000000000000
+DATA constants<>+12176(SB)/8, $0x0000000000000000
+DATA constants<>+12184(SB)/8, $0x0000000000000000
+DATA constants<>+12192(SB)/8, $0x0000000000000000
+DATA constants<>+12200(SB)/8, $0x0000000000000000
+DATA constants<>+12208(SB)/8, $0x0000000000000000
+DATA constants<>+12216(SB)/8, $0x0000000000000000
+DATA constants<>+12224(SB)/8, $0x7ff8000000000001
+DATA constants<>+12232(SB)/8, $0x7ff8000000000001
+DATA constants<>+12240(SB)/8, $0x7ff8000000000001
+DATA constants<>+12248(SB)/8, $0x7ff8000000000001
+DATA constants<>+12256(SB)/8, $0x7ff8000000000001
+DATA constants<>+12264(SB)/8, $0x7ff8000000000001
+DATA constants<>+12272(SB)/8, $0x7ff8000000000001
+DATA constants<>+12280(SB)/8, $0x7ff8000000000001
+DATA constants<>+12288(SB)/8, $0xfff0000000000000
+DATA constants<>+12296(SB)/8, $0xfff0000000000000
+DATA constants<>+12304(SB)/8, $0xfff0000000000000
+DATA constants<>+12312(SB)/8, $0xfff0000000000000
+DATA constants<>+12320(SB)/8, $0xfff0000000000000
+DATA constants<>+12328(SB)/8, $0xfff0000000000000
+DATA constants<>+12336(SB)/8, $0xfff0000000000000
+DATA constants<>+12344(SB)/8, $0xfff0000000000000
+DATA constants<>+12352(SB)/8, $0xc046000000000000
+DATA constants<>+12360(SB)/8, $0xc046000000000000
+DATA constants<>+12368(SB)/8, $0xc046000000000000
+DATA constants<>+12376(SB)/8, $0xc046000000000000
+DATA constants<>+12384(SB)/8, $0xc046000000000000
+DATA constants<>+12392(SB)/8, $0xc046000000000000
+DATA constants<>+12400(SB)/8, $0xc046000000000000
+DATA constants<>+12408(SB)/8, $0xc046000000000000
+DATA constants<>+12416(SB)/8, $0x7fffffffffffffff
+DATA constants<>+12424(SB)/8, $0x7fffffffffffffff
+DATA constants<>+12432(SB)/8, $0x7fffffffffffffff
+DATA constants<>+12440(SB)/8, $0x7fffffffffffffff
+DATA constants<>+12448(SB)/8, $0x7fffffffffffffff
+DATA constants<>+12456(SB)/8, $0x7fffffffffffffff
+DATA constants<>+12464(SB)/8, $0x7fffffffffffffff
+DATA constants<>+12472(SB)/8, $0x7fffffffffffffff
+DATA constants<>+12480(SB)/8, $0xc000000000000000
+DATA constants<>+12488(SB)/8, $0xc000000000000000
+DATA constants<>+12496(SB)/8, $0xc000000000000000
+DATA constants<>+12504(SB)/8, $0xc000000000000000
+DATA constants<>+12512(SB)/8, $0xc000000000000000
+DATA constants<>+12520(SB)/8, $0xc000000000000000
+DATA constants<>+12528(SB)/8, $0xc000000000000000
+DATA constants<>+12536(SB)/8, $0xc000000000000000
+DATA constants<>+12544(SB)/8, $0x8000000000000000
+DATA constants<>+12552(SB)/8, $0x8000000000000000
+DATA constants<>+12560(SB)/8, $0x8000000000000000
+DATA constants<>+12568(SB)/8, $0x8000000000000000
+DATA constants<>+12576(SB)/8, $0x8000000000000000
+DATA constants<>+12584(SB)/8, $0x8000000000000000
+DATA constants<>+12592(SB)/8, $0x8000000000000000
+DATA constants<>+12600(SB)/8, $0x8000000000000000
+DATA constants<>+12608(SB)/8, $0x40434ccccccccccd
+DATA constants<>+12616(SB)/8, $0x40434ccccccccccd
+DATA constants<>+12624(SB)/8, $0x40434ccccccccccd
+DATA constants<>+12632(SB)/8, $0x40434ccccccccccd
+DATA constants<>+12640(SB)/8, $0x40434ccccccccccd
+DATA constants<>+12648(SB)/8, $0x40434ccccccccccd
+DATA constants<>+12656(SB)/8, $0x40434ccccccccccd
+DATA constants<>+12664(SB)/8, $0x40434ccccccccccd
+DATA constants<>+12672(SB)/8, $0xbfe0000000000000
+DATA constants<>+12680(SB)/8, $0xbfe0000000000000
+DATA constants<>+12688(SB)/8, $0xbfe0000000000000
+DATA constants<>+12696(SB)/8, $0xbfe0000000000000
+DATA constants<>+12704(SB)/8, $0xbfe0000000000000
+DATA constants<>+12712(SB)/8, $0xbfe0000000000000
+DATA constants<>+12720(SB)/8, $0xbfe0000000000000
+DATA constants<>+12728(SB)/8, $0xbfe0000000000000
+DATA constants<>+12736(SB)/8, $0x3fc999999999999a
+DATA constants<>+12744(SB)/8, $0x3fc999999999999a
+DATA constants<>+12752(SB)/8, $0x3fc999999999999a
+DATA constants<>+12760(SB)/8, $0x3fc999999999999a
+DATA constants<>+12768(SB)/8, $0x3fc999999999999a
+DATA constants<>+12776(SB)/8, $0x3fc999999999999a
+DATA constants<>+12784(SB)/8, $0x3fc999999999999a
+DATA constants<>+12792(SB)/8, $0x3fc999999999999a
+DATA constants<>+12800(SB)/8, $0xbf4e944eae58c48e
+DATA constants<>+12808(SB)/8, $0xbf4e944eae58c48e
+DATA constants<>+12816(SB)/8, $0xbf4e944eae58c48e
+DATA constants<>+12824(SB)/8, $0xbf4e944eae58c48e
+DATA constants<>+12832(SB)/8, $0xbf4e944eae58c48e
+DATA constants<>+12840(SB)/8, $0xbf4e944eae58c48e
+DATA constants<>+12848(SB)/8, $0xbf4e944eae58c48e
+DATA constants<>+12856(SB)/8, $0xbf4e944eae58c48e
+DATA constants<>+12864(SB)/8, $0x3f87584c9809d75b
+DATA constants<>+12872(SB)/8, $0x3f87584c9809d75b
+DATA constants<>+12880(SB)/8, $0x3f87584c9809d75b
+DATA constants<>+12888(SB)/8, $0x3f87584c9809d75b
+DATA constants<>+12896(SB)/8, $0x3f87584c9809d75b
+DATA constants<>+12904(SB)/8, $0x3f87584c9809d75b
+DATA constants<>+12912(SB)/8, $0x3f87584c9809d75b
+DATA constants<>+12920(SB)/8, $0x3f87584c9809d75b
+DATA constants<>+12928(SB)/8, $0xbfb05a939afa29e6
+DATA constants<>+12936(SB)/8, $0xbfb05a939afa29e6
+DATA constants<>+12944(SB)/8, $0xbfb05a939afa29e6
+DATA constants<>+12952(SB)/8, $0xbfb05a939afa29e6
+DATA constants<>+12960(SB)/8, $0xbfb05a939afa29e6
+DATA constants<>+12968(SB)/8, $0xbfb05a939afa29e6
+DATA constants<>+12976(SB)/8, $0xbfb05a939afa29e6
+DATA constants<>+12984(SB)/8, $0xbfb05a939afa29e6
+DATA constants<>+12992(SB)/8, $0x3fcbc95dbad6c29c
+DATA constants<>+13000(SB)/8, $0x3fcbc95dbad6c29c
+DATA constants<>+13008(SB)/8, $0x3fcbc95dbad6c29c
+DATA constants<>+13016(SB)/8, $0x3fcbc95dbad6c29c
+DATA constants<>+13024(SB)/8, $0x3fcbc95dbad6c29c
+DATA constants<>+13032(SB)/8, $0x3fcbc95dbad6c29c
+DATA constants<>+13040(SB)/8, $0x3fcbc95dbad6c29c
+DATA constants<>+13048(SB)/8, $0x3fcbc95dbad6c29c
+DATA constants<>+13056(SB)/8, $0xbfdff2d28399cb41
+DATA constants<>+13064(SB)/8, $0xbfdff2d28399cb41
+DATA constants<>+13072(SB)/8, $0xbfdff2d28399cb41
+DATA constants<>+13080(SB)/8, $0xbfdff2d28399cb41
+DATA constants<>+13088(SB)/8, $0xbfdff2d28399cb41
+DATA constants<>+13096(SB)/8, $0xbfdff2d28399cb41
+DATA constants<>+13104(SB)/8, $0xbfdff2d28399cb41
+DATA constants<>+13112(SB)/8, $0xbfdff2d28399cb41
+DATA constants<>+13120(SB)/8, $0x3fea6553fe625b3e
+DATA constants<>+13128(SB)/8, $0x3fea6553fe625b3e
+DATA constants<>+13136(SB)/8, $0x3fea6553fe625b3e
+DATA constants<>+13144(SB)/8, $0x3fea6553fe625b3e
+DATA constants<>+13152(SB)/8, $0x3fea6553fe625b3e
+DATA constants<>+13160(SB)/8, $0x3fea6553fe625b3e
+DATA constants<>+13168(SB)/8, $0x3fea6553fe625b3e
+DATA constants<>+13176(SB)/8, $0x3fea6553fe625b3e
+DATA constants<>+13184(SB)/8, $0xbff05c97390b9fe6
+DATA constants<>+13192(SB)/8, $0xbff05c97390b9fe6
+DATA constants<>+13200(SB)/8, $0xbff05c97390b9fe6
+DATA constants<>+13208(SB)/8, $0xbff05c97390b9fe6
+DATA constants<>+13216(SB)/8, $0xbff05c97390b9fe6
+DATA constants<>+13224(SB)/8, $0xbff05c97390b9fe6
+DATA constants<>+13232(SB)/8, $0xbff05c97390b9fe6
+DATA constants<>+13240(SB)/8, $0xbff05c97390b9fe6
+DATA constants<>+13248(SB)/8, $0x3fef90ba1fa41495
+DATA constants<>+13256(SB)/8, $0x3fef90ba1fa41495
+DATA constants<>+13264(SB)/8, $0x3fef90ba1fa41495
+DATA constants<>+13272(SB)/8, $0x3fef90ba1fa41495
+DATA constants<>+13280(SB)/8, $0x3fef90ba1fa41495
+DATA constants<>+13288(SB)/8, $0x3fef90ba1fa41495
+DATA constants<>+13296(SB)/8, $0x3fef90ba1fa41495
+DATA constants<>+13304(SB)/8, $0x3fef90ba1fa41495
+DATA constants<>+13312(SB)/8, $0xbfe839fba62ef727
+DATA constants<>+13320(SB)/8, $0xbfe839fba62ef727
+DATA constants<>+13328(SB)/8, $0xbfe839fba62ef727
+DATA constants<>+13336(SB)/8, $0xbfe839fba62ef727
+DATA constants<>+13344(SB)/8, $0xbfe839fba62ef727
+DATA constants<>+13352(SB)/8, $0xbfe839fba62ef727
+DATA constants<>+13360(SB)/8, $0xbfe839fba62ef727
+DATA constants<>+13368(SB)/8, $0xbfe839fba62ef727
+DATA constants<>+13376(SB)/8, $0x3fddb5062e94e09f
+DATA constants<>+13384(SB)/8, $0x3fddb5062e94e09f
+DATA constants<>+13392(SB)/8, $0x3fddb5062e94e09f
+DATA constants<>+13400(SB)/8, $0x3fddb5062e94e09f
+DATA constants<>+13408(SB)/8, $0x3fddb5062e94e09f
+DATA constants<>+13416(SB)/8, $0x3fddb5062e94e09f
+DATA constants<>+13424(SB)/8, $0x3fddb5062e94e09f
+DATA constants<>+13432(SB)/8, $0x3fddb5062e94e09f
+DATA constants<>+13440(SB)/8, $0xbfce0abcccfdcce1
+DATA constants<>+13448(SB)/8, $0xbfce0abcccfdcce1
+DATA constants<>+13456(SB)/8, $0xbfce0abcccfdcce1
+DATA constants<>+13464(SB)/8, $0xbfce0abcccfdcce1
+DATA constants<>+13472(SB)/8, $0xbfce0abcccfdcce1
+DATA constants<>+13480(SB)/8, $0xbfce0abcccfdcce1
+DATA constants<>+13488(SB)/8, $0xbfce0abcccfdcce1
+DATA constants<>+13496(SB)/8, $0xbfce0abcccfdcce1
+DATA constants<>+13504(SB)/8, $0x3fb8c34e4d5d261e
+DATA constants<>+13512(SB)/8, $0x3fb8c34e4d5d261e
+DATA constants<>+13520(SB)/8, $0x3fb8c34e4d5d261e
+DATA constants<>+13528(SB)/8, $0x3fb8c34e4d5d261e
+DATA constants<>+13536(SB)/8, $0x3fb8c34e4d5d261e
+DATA constants<>+13544(SB)/8, $0x3fb8c34e4d5d261e
+DATA constants<>+13552(SB)/8, $0x3fb8c34e4d5d261e
+DATA constants<>+13560(SB)/8, $0x3fb8c34e4d5d261e
+DATA constants<>+13568(SB)/8, $0xbf99610ad9b8f855
+DATA constants<>+13576(SB)/8, $0xbf99610ad9b8f855
+DATA constants<>+13584(SB)/8, $0xbf99610ad9b8f855
+DATA constants<>+13592(SB)/8, $0xbf99610ad9b8f855
+DATA constants<>+13600(SB)/8, $0xbf99610ad9b8f855
+DATA constants<>+13608(SB)/8, $0xbf99610ad9b8f855
+DATA constants<>+13616(SB)/8, $0xbf99610ad9b8f855
+DATA constants<>+13624(SB)/8, $0xbf99610ad9b8f855
+DATA constants<>+13632(SB)/8, $0x3f983e8f12d56b0f
+DATA constants<>+13640(SB)/8, $0x3f983e8f12d56b0f
+DATA constants<>+13648(SB)/8, $0x3f983e8f12d56b0f
+DATA constants<>+13656(SB)/8, $0x3f983e8f12d56b0f
+DATA constants<>+13664(SB)/8, $0x3f983e8f12d56b0f
+DATA constants<>+13672(SB)/8, $0x3f983e8f12d56b0f
+DATA constants<>+13680(SB)/8, $0x3f983e8f12d56b0f
+DATA constants<>+13688(SB)/8, $0x3f983e8f12d56b0f
+DATA constants<>+13696(SB)/8, $0x3f98567417731b34
+DATA constants<>+13704(SB)/8, $0x3f98567417731b34
+DATA constants<>+13712(SB)/8, $0x3f98567417731b34
+DATA constants<>+13720(SB)/8, $0x3f98567417731b34
+DATA constants<>+13728(SB)/8, $0x3f98567417731b34
+DATA constants<>+13736(SB)/8, $0x3f98567417731b34
+DATA constants<>+13744(SB)/8, $0x3f98567417731b34
+DATA constants<>+13752(SB)/8, $0x3f98567417731b34
+DATA constants<>+13760(SB)/8, $0x3fa368b247572304
+DATA constants<>+13768(SB)/8, $0x3fa368b247572304
+DATA constants<>+13776(SB)/8, $0x3fa368b247572304
+DATA constants<>+13784(SB)/8, $0x3fa368b247572304
+DATA constants<>+13792(SB)/8, $0x3fa368b247572304
+DATA constants<>+13800(SB)/8, $0x3fa368b247572304
+DATA constants<>+13808(SB)/8, $0x3fa368b247572304
+DATA constants<>+13816(SB)/8, $0x3fa368b247572304
+DATA constants<>+13824(SB)/8, $0x3fa978037811c035
+DATA constants<>+13832(SB)/8, $0x3fa978037811c035
+DATA constants<>+13840(SB)/8, $0x3fa978037811c035
+DATA constants<>+13848(SB)/8, $0x3fa978037811c035
+DATA constants<>+13856(SB)/8, $0x3fa978037811c035
+DATA constants<>+13864(SB)/8, $0x3fa978037811c035
+DATA constants<>+13872(SB)/8, $0x3fa978037811c035
+DATA constants<>+13880(SB)/8, $0x3fa978037811c035
+DATA constants<>+13888(SB)/8, $0x3faf3ee855b8bdec
+DATA constants<>+13896(SB)/8, $0x3faf3ee855b8bdec
+DATA constants<>+13904(SB)/8, $0x3faf3ee855b8bdec
+DATA constants<>+13912(SB)/8, $0x3faf3ee855b8bdec
+DATA constants<>+13920(SB)/8, $0x3faf3ee855b8bdec
+DATA constants<>+13928(SB)/8, $0x3faf3ee855b8bdec
+DATA constants<>+13936(SB)/8, $0x3faf3ee855b8bdec
+DATA constants<>+13944(SB)/8, $0x3faf3ee855b8bdec
+DATA constants<>+13952(SB)/8, $0x3fb1f982d9aaf464
+DATA constants<>+13960(SB)/8, $0x3fb1f982d9aaf464
+DATA constants<>+13968(SB)/8, $0x3fb1f982d9aaf464
+DATA constants<>+13976(SB)/8, $0x3fb1f982d9aaf464
+DATA constants<>+13984(SB)/8, $0x3fb1f982d9aaf464
+DATA constants<>+13992(SB)/8, $0x3fb1f982d9aaf464
+DATA constants<>+14000(SB)/8, $0x3fb1f982d9aaf464
+DATA constants<>+14008(SB)/8, $0x3fb1f982d9aaf464
+DATA constants<>+14016(SB)/8, $0x3fb39bdb59a35fb0
+DATA constants<>+14024(SB)/8, $0x3fb39bdb59a35fb0
+DATA constants<>+14032(SB)/8, $0x3fb39bdb59a35fb0
+DATA constants<>+14040(SB)/8, $0x3fb39bdb59a35fb0
+DATA constants<>+14048(SB)/8, $0x3fb39bdb59a35fb0
+DATA constants<>+14056(SB)/8, $0x3fb39bdb59a35fb0
+DATA constants<>+14064(SB)/8, $0x3fb39bdb59a35fb0
+DATA constants<>+14072(SB)/8, $0x3fb39bdb59a35fb0
+DATA constants<>+14080(SB)/8, $0x3fb46d0426d4a5b9
+DATA constants<>+14088(SB)/8, $0x3fb46d0426d4a5b9
+DATA constants<>+14096(SB)/8, $0x3fb46d0426d4a5b9
+DATA constants<>+14104(SB)/8, $0x3fb46d0426d4a5b9
+DATA constants<>+14112(SB)/8, $0x3fb46d0426d4a5b9
+DATA constants<>+14120(SB)/8, $0x3fb46d0426d4a5b9
+DATA constants<>+14128(SB)/8, $0x3fb46d0426d4a5b9
+DATA constants<>+14136(SB)/8, $0x3fb46d0426d4a5b9
+DATA constants<>+14144(SB)/8, $0x3fb46d042980c498
+DATA constants<>+14152(SB)/8, $0x3fb46d042980c498
+DATA constants<>+14160(SB)/8, $0x3fb46d042980c498
+DATA constants<>+14168(SB)/8, $0x3fb46d042980c498
+DATA constants<>+14176(SB)/8, $0x3fb46d042980c498
+DATA constants<>+14184(SB)/8, $0x3fb46d042980c498
+DATA constants<>+14192(SB)/8, $0x3fb46d042980c498
+DATA constants<>+14200(SB)/8, $0x3fb46d042980c498
+DATA constants<>+14208(SB)/8, $0x3fd9884533d43651
+DATA constants<>+14216(SB)/8, $0x3fd9884533d43651
+DATA constants<>+14224(SB)/8, $0x3fd9884533d43651
+DATA constants<>+14232(SB)/8, $0x3fd9884533d43651
+DATA constants<>+14240(SB)/8, $0x3fd9884533d43651
+DATA constants<>+14248(SB)/8, $0x3fd9884533d43651
+DATA constants<>+14256(SB)/8, $0x3fd9884533d43651
+DATA constants<>+14264(SB)/8, $0x3fd9884533d43651
+GLOBL constants<>(SB), RODATA|NOPTR, $14272
 
 DATA tailMasks<>+0(SB)/4, $0xffffffff
 DATA tailMasks<>+4(SB)/4, $0xffffffff
@@ -5632,6 +6184,187 @@ done:
 	VZEROUPPER
 	RET
 
+// func sumU64AVX2(x *uint64, n int, sum *uint64)
+// Requires: AVX, AVX2
+TEXT ·sumU64AVX2(SB), NOSPLIT, $0-24
+	MOVQ    x+0(FP), AX
+	MOVQ    sum+16(FP), CX
+	VMOVUPS (CX), Y0
+	VMOVUPS 32(CX), Y1
+	VMOVUPS 64(CX), Y2
+	VMOVUPS 96(CX), Y3
+	MOVQ    n+8(FP), DX
+	MOVQ    DX, BX
+	ANDQ    $-16, BX
+	XORQ    CX, CX
+	JMP     test
+
+loop:
+	VMOVUPS (AX)(CX*8), Y4
+	VMOVUPS 32(AX)(CX*8), Y5
+	VPADDQ  Y4, Y0, Y0
+	VPADDQ  Y5, Y1, Y1
+	VMOVUPS 64(AX)(CX*8), Y4
+	VMOVUPS 96(AX)(CX*8), Y5
+	VPADDQ  Y4, Y2, Y2
+	VPADDQ  Y5, Y3, Y3
+	ADDQ    $+16, CX
+
+test:
+	CMPQ         CX, BX
+	JLT          loop
+	SUBQ         CX, DX
+	JZ           done
+	LEAQ         tailMasks<>+0(SB), BX
+	NEGQ         DX
+	VMOVDQU      64(BX)(DX*4), Y4
+	VMOVDQU      96(BX)(DX*4), Y5
+	VPMOVSXDQ    X4, Y6
+	VMASKMOVPD   (AX)(CX*8), Y6, Y6
+	VEXTRACTI128 $0x01, Y4, X7
+	VPMOVSXDQ    X7, Y7
+	VMASKMOVPD   32(AX)(CX*8), Y7, Y7
+	VPADDQ       Y6, Y0, Y6
+	VPADDQ       Y7, Y1, Y7
+	VPMOVSXDQ    X4, Y8
+	VBLENDVPD    Y8, Y6, Y0, Y0
+	VEXTRACTI128 $0x01, Y4, X4
+	VPMOVSXDQ    X4, Y4
+	VBLENDVPD    Y4, Y7, Y1, Y1
+	VPMOVSXDQ    X5, Y4
+	VMASKMOVPD   64(AX)(CX*8), Y4, Y4
+	VEXTRACTI128 $0x01, Y5, X6
+	VPMOVSXDQ    X6, Y6
+	VMASKMOVPD   96(AX)(CX*8), Y6, Y6
+	VPADDQ       Y4, Y2, Y4
+	VPADDQ       Y6, Y3, Y6
+	VPMOVSXDQ    X5, Y7
+	VBLENDVPD    Y7, Y4, Y2, Y2
+	VEXTRACTI128 $0x01, Y5, X4
+	VPMOVSXDQ    X4, Y4
+	VBLENDVPD    Y4, Y6, Y3, Y3
+
+done:
+	MOVQ    sum+16(FP), AX
+	VMOVUPS Y0, (AX)
+	VMOVUPS Y1, 32(AX)
+	VMOVUPS Y2, 64(AX)
+	VMOVUPS Y3, 96(AX)
+	VZEROUPPER
+	RET
+
+// func prodAVX2(x *float32, n int, product *float32)
+// Requires: AVX
+TEXT ·prodAVX2(SB), NOSPLIT, $0-24
+	MOVQ    x+0(FP), AX
+	MOVQ    product+16(FP), CX
+	VMOVUPS (CX), Y0
+	VMOVUPS 32(CX), Y1
+	MOVQ    n+8(FP), DX
+	MOVQ    DX, BX
+	ANDQ    $-16, BX
+	XORQ    CX, CX
+	JMP     test
+
+loop:
+	VMOVUPS (AX)(CX*4), Y2
+	VMULPS  Y2, Y0, Y0
+	VMOVUPS 32(AX)(CX*4), Y2
+	VMULPS  Y2, Y1, Y1
+	ADDQ    $+16, CX
+
+test:
+	CMPQ       CX, BX
+	JLT        loop
+	SUBQ       CX, DX
+	JZ         done
+	LEAQ       tailMasks<>+0(SB), BX
+	NEGQ       DX
+	VMOVDQU    64(BX)(DX*4), Y2
+	VMOVDQU    96(BX)(DX*4), Y3
+	VMASKMOVPS (AX)(CX*4), Y2, Y4
+	VMULPS     Y4, Y0, Y4
+	VBLENDVPS  Y2, Y4, Y0, Y0
+	VMASKMOVPS 32(AX)(CX*4), Y3, Y2
+	VMULPS     Y2, Y1, Y2
+	VBLENDVPS  Y3, Y2, Y1, Y1
+
+done:
+	MOVQ    product+16(FP), AX
+	VMOVUPS Y0, (AX)
+	VMOVUPS Y1, 32(AX)
+	VZEROUPPER
+	RET
+
+// func prod64AVX2(x *float64, n int, product *float64)
+// Requires: AVX, AVX2
+TEXT ·prod64AVX2(SB), NOSPLIT, $0-24
+	MOVQ    x+0(FP), AX
+	MOVQ    product+16(FP), CX
+	VMOVUPS (CX), Y0
+	VMOVUPS 32(CX), Y1
+	VMOVUPS 64(CX), Y2
+	VMOVUPS 96(CX), Y3
+	MOVQ    n+8(FP), DX
+	MOVQ    DX, BX
+	ANDQ    $-16, BX
+	XORQ    CX, CX
+	JMP     test
+
+loop:
+	VMOVUPS (AX)(CX*8), Y4
+	VMOVUPS 32(AX)(CX*8), Y5
+	VMULPD  Y4, Y0, Y0
+	VMULPD  Y5, Y1, Y1
+	VMOVUPS 64(AX)(CX*8), Y4
+	VMOVUPS 96(AX)(CX*8), Y5
+	VMULPD  Y4, Y2, Y2
+	VMULPD  Y5, Y3, Y3
+	ADDQ    $+16, CX
+
+test:
+	CMPQ         CX, BX
+	JLT          loop
+	SUBQ         CX, DX
+	JZ           done
+	LEAQ         tailMasks<>+0(SB), BX
+	NEGQ         DX
+	VMOVDQU      64(BX)(DX*4), Y4
+	VMOVDQU      96(BX)(DX*4), Y5
+	VPMOVSXDQ    X4, Y6
+	VMASKMOVPD   (AX)(CX*8), Y6, Y6
+	VEXTRACTI128 $0x01, Y4, X7
+	VPMOVSXDQ    X7, Y7
+	VMASKMOVPD   32(AX)(CX*8), Y7, Y7
+	VMULPD       Y6, Y0, Y6
+	VMULPD       Y7, Y1, Y7
+	VPMOVSXDQ    X4, Y8
+	VBLENDVPD    Y8, Y6, Y0, Y0
+	VEXTRACTI128 $0x01, Y4, X4
+	VPMOVSXDQ    X4, Y4
+	VBLENDVPD    Y4, Y7, Y1, Y1
+	VPMOVSXDQ    X5, Y4
+	VMASKMOVPD   64(AX)(CX*8), Y4, Y4
+	VEXTRACTI128 $0x01, Y5, X6
+	VPMOVSXDQ    X6, Y6
+	VMASKMOVPD   96(AX)(CX*8), Y6, Y6
+	VMULPD       Y4, Y2, Y4
+	VMULPD       Y6, Y3, Y6
+	VPMOVSXDQ    X5, Y7
+	VBLENDVPD    Y7, Y4, Y2, Y2
+	VEXTRACTI128 $0x01, Y5, X4
+	VPMOVSXDQ    X4, Y4
+	VBLENDVPD    Y4, Y6, Y3, Y3
+
+done:
+	MOVQ    product+16(FP), AX
+	VMOVUPS Y0, (AX)
+	VMOVUPS Y1, 32(AX)
+	VMOVUPS Y2, 64(AX)
+	VMOVUPS Y3, 96(AX)
+	VZEROUPPER
+	RET
+
 // func maxAVX2(x *float32, n int, most *float32)
 // Requires: AVX
 TEXT ·maxAVX2(SB), NOSPLIT, $0-24
@@ -7395,6 +8128,89 @@ test:
 	VMASKMOVPS  32(BX)(SI*4), Y4, Y2
 	VFMADD231PS Y1, Y0, Y2
 	VMASKMOVPS  Y2, Y4, 32(AX)(SI*4)
+
+done:
+	VZEROUPPER
+	RET
+
+// func scaleShiftAVX2(dst *float32, x *float32, n int, mean float64, scale float64, shift float64)
+// Requires: AVX
+TEXT ·scaleShiftAVX2(SB), NOSPLIT, $0-48
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+8(FP), CX
+	VBROADCASTSD mean+24(FP), Y0
+	VBROADCASTSD scale+32(FP), Y1
+	VBROADCASTSD shift+40(FP), Y2
+	MOVQ         n+16(FP), BX
+	MOVQ         BX, SI
+	ANDQ         $-16, SI
+	XORQ         DX, DX
+	JMP          test
+
+loop:
+	VCVTPS2PD   (CX)(DX*4), Y3
+	VCVTPS2PD   16(CX)(DX*4), Y4
+	VSUBPD      Y0, Y3, Y3
+	VSUBPD      Y0, Y4, Y4
+	VMULPD      Y1, Y3, Y3
+	VMULPD      Y1, Y4, Y4
+	VADDPD      Y2, Y3, Y3
+	VADDPD      Y2, Y4, Y4
+	VCVTPD2PSY  Y3, X5
+	VCVTPD2PSY  Y4, X3
+	VINSERTF128 $0x01, X3, Y5, Y3
+	VMOVUPS     Y3, (AX)(DX*4)
+	VCVTPS2PD   32(CX)(DX*4), Y3
+	VCVTPS2PD   48(CX)(DX*4), Y4
+	VSUBPD      Y0, Y3, Y3
+	VSUBPD      Y0, Y4, Y4
+	VMULPD      Y1, Y3, Y3
+	VMULPD      Y1, Y4, Y4
+	VADDPD      Y2, Y3, Y3
+	VADDPD      Y2, Y4, Y4
+	VCVTPD2PSY  Y3, X5
+	VCVTPD2PSY  Y4, X3
+	VINSERTF128 $0x01, X3, Y5, Y3
+	VMOVUPS     Y3, 32(AX)(DX*4)
+	ADDQ        $+16, DX
+
+test:
+	CMPQ         DX, SI
+	JLT          loop
+	SUBQ         DX, BX
+	JZ           done
+	LEAQ         tailMasks<>+0(SB), SI
+	NEGQ         BX
+	VMOVDQU      64(SI)(BX*4), Y3
+	VMOVDQU      96(SI)(BX*4), Y4
+	VMASKMOVPS   (CX)(DX*4), Y3, Y6
+	VCVTPS2PD    X6, Y7
+	VEXTRACTF128 $0x01, Y6, X5
+	VCVTPS2PD    X5, Y6
+	VSUBPD       Y0, Y7, Y7
+	VSUBPD       Y0, Y6, Y6
+	VMULPD       Y1, Y7, Y7
+	VMULPD       Y1, Y6, Y6
+	VADDPD       Y2, Y7, Y7
+	VADDPD       Y2, Y6, Y6
+	VCVTPD2PSY   Y7, X5
+	VCVTPD2PSY   Y6, X6
+	VINSERTF128  $0x01, X6, Y5, Y6
+	VMASKMOVPS   Y6, Y3, (AX)(DX*4)
+	VMASKMOVPS   32(CX)(DX*4), Y4, Y3
+	VCVTPS2PD    X3, Y6
+	VEXTRACTF128 $0x01, Y3, X3
+	VCVTPS2PD    X3, Y3
+	VSUBPD       Y0, Y6, Y6
+	VSUBPD       Y0, Y3, Y0
+	VMULPD       Y1, Y6, Y3
+	VMULPD       Y1, Y0, Y0
+	VADDPD       Y2, Y3, Y1
+	VADDPD       Y2, Y0, Y0
+	VCVTPD2PSY   Y1, X5
+	VCVTPD2PSY   Y0, X0
+	VINSERTF128  $0x01, X0, Y5, Y0
+	VMASKMOVPS   Y0, Y4, 32(AX)(DX*4)
 
 done:
 	VZEROUPPER
@@ -12392,5 +13208,4428 @@ loop:
 test:
 	CMPQ R10, R11
 	JLT  loop
+	VZEROUPPER
+	RET
+
+// func leakyReluAVX2(dst *float32, x *float32, n int, slope float32)
+// Requires: AVX
+TEXT ·leakyReluAVX2(SB), NOSPLIT, $0-28
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+8(FP), CX
+	VBROADCASTSS slope+24(FP), Y0
+	MOVQ         n+16(FP), BX
+	MOVQ         BX, SI
+	ANDQ         $-16, SI
+	XORQ         DX, DX
+	JMP          test
+
+loop:
+	VMOVUPS   (CX)(DX*4), Y1
+	VMOVUPS   constants<>+1152(SB), Y2
+	VCMPPS    $0x11, Y1, Y2, Y2
+	VMULPS    Y0, Y1, Y3
+	VBLENDVPS Y2, Y1, Y3, Y1
+	VMOVUPS   Y1, (AX)(DX*4)
+	VMOVUPS   32(CX)(DX*4), Y1
+	VMOVUPS   constants<>+1152(SB), Y2
+	VCMPPS    $0x11, Y1, Y2, Y2
+	VMULPS    Y0, Y1, Y3
+	VBLENDVPS Y2, Y1, Y3, Y1
+	VMOVUPS   Y1, 32(AX)(DX*4)
+	ADDQ      $+16, DX
+
+test:
+	CMPQ       DX, SI
+	JLT        loop
+	SUBQ       DX, BX
+	JZ         done
+	LEAQ       tailMasks<>+0(SB), SI
+	NEGQ       BX
+	VMOVDQU    64(SI)(BX*4), Y1
+	VMOVDQU    96(SI)(BX*4), Y2
+	VMASKMOVPS (CX)(DX*4), Y1, Y3
+	VMOVUPS    constants<>+1152(SB), Y4
+	VCMPPS     $0x11, Y3, Y4, Y4
+	VMULPS     Y0, Y3, Y5
+	VBLENDVPS  Y4, Y3, Y5, Y3
+	VMASKMOVPS Y3, Y1, (AX)(DX*4)
+	VMASKMOVPS 32(CX)(DX*4), Y2, Y1
+	VMOVUPS    constants<>+1152(SB), Y3
+	VCMPPS     $0x11, Y1, Y3, Y3
+	VMULPS     Y0, Y1, Y0
+	VBLENDVPS  Y3, Y1, Y0, Y0
+	VMASKMOVPS Y0, Y2, 32(AX)(DX*4)
+
+done:
+	VZEROUPPER
+	RET
+
+// func eluAVX2(dst *float32, x *float32, n int, alpha float32, share float32, times float32)
+// Requires: AVX, AVX2, FMA3
+TEXT ·eluAVX2(SB), NOSPLIT, $0-36
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+8(FP), CX
+	VBROADCASTSS alpha+24(FP), Y0
+	VBROADCASTSS share+28(FP), Y1
+	VBROADCASTSS times+32(FP), Y2
+	MOVQ         n+16(FP), BX
+	MOVQ         BX, SI
+	ANDQ         $-16, SI
+	XORQ         DX, DX
+	JMP          test
+
+loop:
+	VMOVUPS      (CX)(DX*4), Y3
+	VMULPS       Y1, Y3, Y4
+	VMOVUPS      constants<>+2048(SB), Y5
+	VMAXPS       Y4, Y5, Y5
+	VMOVUPS      constants<>+0(SB), Y6
+	VMINPS       Y5, Y6, Y5
+	VMOVUPS      constants<>+192(SB), Y6
+	VFMADD231PS  constants<>+128(SB), Y5, Y6
+	VSUBPS       constants<>+192(SB), Y6, Y7
+	VFNMADD231PS constants<>+256(SB), Y7, Y5
+	VFNMADD231PS constants<>+320(SB), Y7, Y5
+	VMULPS       Y5, Y5, Y7
+	VMOVUPS      constants<>+448(SB), Y8
+	VFMADD231PS  constants<>+384(SB), Y5, Y8
+	VFMADD213PS  constants<>+512(SB), Y5, Y8
+	VFMADD213PS  constants<>+576(SB), Y5, Y8
+	VFMADD213PS  constants<>+640(SB), Y5, Y8
+	VFMADD231PS  Y8, Y7, Y5
+	VMOVUPS      constants<>+704(SB), Y8
+	VPSLLD       $0x17, Y6, Y7
+	VPADDD       constants<>+2240(SB), Y7, Y7
+	VMULPS       Y7, Y8, Y7
+	VSUBPS       constants<>+704(SB), Y7, Y8
+	VFMADD231PS  Y5, Y7, Y8
+	VADDPS       constants<>+704(SB), Y5, Y5
+	VPSUBD       constants<>+768(SB), Y6, Y6
+	VPSRAD       $0x01, Y6, Y7
+	VPADDD       constants<>+832(SB), Y7, Y9
+	VPSLLD       $0x17, Y9, Y9
+	VMULPS       Y9, Y5, Y5
+	VPSUBD       Y7, Y6, Y6
+	VPADDD       constants<>+832(SB), Y6, Y6
+	VPSLLD       $0x17, Y6, Y6
+	VMULPS       Y6, Y5, Y5
+	VMOVUPS      constants<>+6464(SB), Y6
+	VCMPPS       $0x11, Y4, Y6, Y6
+	VBLENDVPS    Y6, Y5, Y8, Y5
+	VANDPS       constants<>+2304(SB), Y4, Y4
+	VORPS        Y4, Y5, Y4
+	VMULPS       Y0, Y4, Y4
+	VMOVUPS      constants<>+1152(SB), Y5
+	VCMPPS       $0x11, Y3, Y5, Y5
+	VBLENDVPS    Y5, Y3, Y4, Y3
+	VMULPS       Y2, Y3, Y3
+	VMOVUPS      Y3, (AX)(DX*4)
+	VMOVUPS      32(CX)(DX*4), Y3
+	VMULPS       Y1, Y3, Y4
+	VMOVUPS      constants<>+2048(SB), Y5
+	VMAXPS       Y4, Y5, Y5
+	VMOVUPS      constants<>+0(SB), Y6
+	VMINPS       Y5, Y6, Y5
+	VMOVUPS      constants<>+192(SB), Y6
+	VFMADD231PS  constants<>+128(SB), Y5, Y6
+	VSUBPS       constants<>+192(SB), Y6, Y7
+	VFNMADD231PS constants<>+256(SB), Y7, Y5
+	VFNMADD231PS constants<>+320(SB), Y7, Y5
+	VMULPS       Y5, Y5, Y7
+	VMOVUPS      constants<>+448(SB), Y8
+	VFMADD231PS  constants<>+384(SB), Y5, Y8
+	VFMADD213PS  constants<>+512(SB), Y5, Y8
+	VFMADD213PS  constants<>+576(SB), Y5, Y8
+	VFMADD213PS  constants<>+640(SB), Y5, Y8
+	VFMADD231PS  Y8, Y7, Y5
+	VMOVUPS      constants<>+704(SB), Y8
+	VPSLLD       $0x17, Y6, Y7
+	VPADDD       constants<>+2240(SB), Y7, Y7
+	VMULPS       Y7, Y8, Y7
+	VSUBPS       constants<>+704(SB), Y7, Y8
+	VFMADD231PS  Y5, Y7, Y8
+	VADDPS       constants<>+704(SB), Y5, Y5
+	VPSUBD       constants<>+768(SB), Y6, Y6
+	VPSRAD       $0x01, Y6, Y7
+	VPADDD       constants<>+832(SB), Y7, Y9
+	VPSLLD       $0x17, Y9, Y9
+	VMULPS       Y9, Y5, Y5
+	VPSUBD       Y7, Y6, Y6
+	VPADDD       constants<>+832(SB), Y6, Y6
+	VPSLLD       $0x17, Y6, Y6
+	VMULPS       Y6, Y5, Y5
+	VMOVUPS      constants<>+6464(SB), Y6
+	VCMPPS       $0x11, Y4, Y6, Y6
+	VBLENDVPS    Y6, Y5, Y8, Y5
+	VANDPS       constants<>+2304(SB), Y4, Y4
+	VORPS        Y4, Y5, Y4
+	VMULPS       Y0, Y4, Y4
+	VMOVUPS      constants<>+1152(SB), Y5
+	VCMPPS       $0x11, Y3, Y5, Y5
+	VBLENDVPS    Y5, Y3, Y4, Y3
+	VMULPS       Y2, Y3, Y3
+	VMOVUPS      Y3, 32(AX)(DX*4)
+	ADDQ         $+16, DX
+
+test:
+	CMPQ         DX, SI
+	JLT          loop
+	SUBQ         DX, BX
+	JZ           done
+	LEAQ         tailMasks<>+0(SB), SI
+	NEGQ         BX
+	VMOVDQU      64(SI)(BX*4), Y3
+	VMOVDQU      96(SI)(BX*4), Y4
+	VMASKMOVPS   (CX)(DX*4), Y3, Y5
+	VMULPS       Y1, Y5, Y6
+	VMOVUPS      constants<>+2048(SB), Y7
+	VMAXPS       Y6, Y7, Y7
+	VMOVUPS      constants<>+0(SB), Y8
+	VMINPS       Y7, Y8, Y7
+	VMOVUPS      constants<>+192(SB), Y8
+	VFMADD231PS  constants<>+128(SB), Y7, Y8
+	VSUBPS       constants<>+192(SB), Y8, Y9
+	VFNMADD231PS constants<>+256(SB), Y9, Y7
+	VFNMADD231PS constants<>+320(SB), Y9, Y7
+	VMULPS       Y7, Y7, Y9
+	VMOVUPS      constants<>+448(SB), Y10
+	VFMADD231PS  constants<>+384(SB), Y7, Y10
+	VFMADD213PS  constants<>+512(SB), Y7, Y10
+	VFMADD213PS  constants<>+576(SB), Y7, Y10
+	VFMADD213PS  constants<>+640(SB), Y7, Y10
+	VFMADD231PS  Y10, Y9, Y7
+	VMOVUPS      constants<>+704(SB), Y10
+	VPSLLD       $0x17, Y8, Y9
+	VPADDD       constants<>+2240(SB), Y9, Y9
+	VMULPS       Y9, Y10, Y9
+	VSUBPS       constants<>+704(SB), Y9, Y10
+	VFMADD231PS  Y7, Y9, Y10
+	VADDPS       constants<>+704(SB), Y7, Y7
+	VPSUBD       constants<>+768(SB), Y8, Y8
+	VPSRAD       $0x01, Y8, Y9
+	VPADDD       constants<>+832(SB), Y9, Y11
+	VPSLLD       $0x17, Y11, Y11
+	VMULPS       Y11, Y7, Y7
+	VPSUBD       Y9, Y8, Y8
+	VPADDD       constants<>+832(SB), Y8, Y8
+	VPSLLD       $0x17, Y8, Y8
+	VMULPS       Y8, Y7, Y7
+	VMOVUPS      constants<>+6464(SB), Y8
+	VCMPPS       $0x11, Y6, Y8, Y8
+	VBLENDVPS    Y8, Y7, Y10, Y7
+	VANDPS       constants<>+2304(SB), Y6, Y6
+	VORPS        Y6, Y7, Y6
+	VMULPS       Y0, Y6, Y6
+	VMOVUPS      constants<>+1152(SB), Y7
+	VCMPPS       $0x11, Y5, Y7, Y7
+	VBLENDVPS    Y7, Y5, Y6, Y5
+	VMULPS       Y2, Y5, Y5
+	VMASKMOVPS   Y5, Y3, (AX)(DX*4)
+	VMASKMOVPS   32(CX)(DX*4), Y4, Y3
+	VMULPS       Y1, Y3, Y1
+	VMOVUPS      constants<>+2048(SB), Y5
+	VMAXPS       Y1, Y5, Y5
+	VMOVUPS      constants<>+0(SB), Y6
+	VMINPS       Y5, Y6, Y5
+	VMOVUPS      constants<>+192(SB), Y6
+	VFMADD231PS  constants<>+128(SB), Y5, Y6
+	VSUBPS       constants<>+192(SB), Y6, Y7
+	VFNMADD231PS constants<>+256(SB), Y7, Y5
+	VFNMADD231PS constants<>+320(SB), Y7, Y5
+	VMULPS       Y5, Y5, Y7
+	VMOVUPS      constants<>+448(SB), Y8
+	VFMADD231PS  constants<>+384(SB), Y5, Y8
+	VFMADD213PS  constants<>+512(SB), Y5, Y8
+	VFMADD213PS  constants<>+576(SB), Y5, Y8
+	VFMADD213PS  constants<>+640(SB), Y5, Y8
+	VFMADD231PS  Y8, Y7, Y5
+	VMOVUPS      constants<>+704(SB), Y8
+	VPSLLD       $0x17, Y6, Y7
+	VPADDD       constants<>+2240(SB), Y7, Y7
+	VMULPS       Y7, Y8, Y7
+	VSUBPS       constants<>+704(SB), Y7, Y8
+	VFMADD231PS  Y5, Y7, Y8
+	VADDPS       constants<>+704(SB), Y5, Y5
+	VPSUBD       constants<>+768(SB), Y6, Y6
+	VPSRAD       $0x01, Y6, Y7
+	VPADDD       constants<>+832(SB), Y7, Y9
+	VPSLLD       $0x17, Y9, Y9
+	VMULPS       Y9, Y5, Y5
+	VPSUBD       Y7, Y6, Y6
+	VPADDD       constants<>+832(SB), Y6, Y6
+	VPSLLD       $0x17, Y6, Y6
+	VMULPS       Y6, Y5, Y5
+	VMOVUPS      constants<>+6464(SB), Y6
+	VCMPPS       $0x11, Y1, Y6, Y6
+	VBLENDVPS    Y6, Y5, Y8, Y5
+	VANDPS       constants<>+2304(SB), Y1, Y1
+	VORPS        Y1, Y5, Y1
+	VMULPS       Y0, Y1, Y0
+	VMOVUPS      constants<>+1152(SB), Y1
+	VCMPPS       $0x11, Y3, Y1, Y1
+	VBLENDVPS    Y1, Y3, Y0, Y0
+	VMULPS       Y2, Y0, Y0
+	VMASKMOVPS   Y0, Y4, 32(AX)(DX*4)
+
+done:
+	VZEROUPPER
+	RET
+
+// func addProductAVX2(dst *float32, x *float32, y *float32, z *float32, n int, a float32)
+// Requires: AVX
+TEXT ·addProductAVX2(SB), NOSPLIT, $0-44
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         y+16(FP), DX
+	MOVQ         z+24(FP), BX
+	VBROADCASTSS a+40(FP), Y0
+	MOVQ         n+32(FP), DI
+	MOVQ         DI, R8
+	ANDQ         $-16, R8
+	XORQ         SI, SI
+	JMP          test
+
+loop:
+	VMOVUPS (CX)(SI*4), Y1
+	VMOVUPS (DX)(SI*4), Y2
+	VMOVUPS (BX)(SI*4), Y3
+	VMULPS  Y3, Y2, Y2
+	VMULPS  Y0, Y2, Y2
+	VADDPS  Y2, Y1, Y1
+	VMOVUPS Y1, (AX)(SI*4)
+	VMOVUPS 32(CX)(SI*4), Y1
+	VMOVUPS 32(DX)(SI*4), Y2
+	VMOVUPS 32(BX)(SI*4), Y3
+	VMULPS  Y3, Y2, Y2
+	VMULPS  Y0, Y2, Y2
+	VADDPS  Y2, Y1, Y1
+	VMOVUPS Y1, 32(AX)(SI*4)
+	ADDQ    $+16, SI
+
+test:
+	CMPQ       SI, R8
+	JLT        loop
+	SUBQ       SI, DI
+	JZ         done
+	LEAQ       tailMasks<>+0(SB), R8
+	NEGQ       DI
+	VMOVDQU    64(R8)(DI*4), Y1
+	VMOVDQU    96(R8)(DI*4), Y2
+	VMASKMOVPS (CX)(SI*4), Y1, Y3
+	VMASKMOVPS (DX)(SI*4), Y1, Y4
+	VMASKMOVPS (BX)(SI*4), Y1, Y5
+	VMULPS     Y5, Y4, Y4
+	VMULPS     Y0, Y4, Y4
+	VADDPS     Y4, Y3, Y3
+	VMASKMOVPS Y3, Y1, (AX)(SI*4)
+	VMASKMOVPS 32(CX)(SI*4), Y2, Y1
+	VMASKMOVPS 32(DX)(SI*4), Y2, Y3
+	VMASKMOVPS 32(BX)(SI*4), Y2, Y4
+	VMULPS     Y4, Y3, Y3
+	VMULPS     Y0, Y3, Y0
+	VADDPS     Y0, Y1, Y0
+	VMASKMOVPS Y0, Y2, 32(AX)(SI*4)
+
+done:
+	VZEROUPPER
+	RET
+
+// func addQuotientAVX2(dst *float32, x *float32, y *float32, z *float32, n int, a float32)
+// Requires: AVX
+TEXT ·addQuotientAVX2(SB), NOSPLIT, $0-44
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         y+16(FP), DX
+	MOVQ         z+24(FP), BX
+	VBROADCASTSS a+40(FP), Y0
+	MOVQ         n+32(FP), DI
+	MOVQ         DI, R8
+	ANDQ         $-16, R8
+	XORQ         SI, SI
+	JMP          test
+
+loop:
+	VMOVUPS (CX)(SI*4), Y1
+	VMOVUPS (DX)(SI*4), Y2
+	VMOVUPS (BX)(SI*4), Y3
+	VDIVPS  Y3, Y2, Y2
+	VMULPS  Y0, Y2, Y2
+	VADDPS  Y2, Y1, Y1
+	VMOVUPS Y1, (AX)(SI*4)
+	VMOVUPS 32(CX)(SI*4), Y1
+	VMOVUPS 32(DX)(SI*4), Y2
+	VMOVUPS 32(BX)(SI*4), Y3
+	VDIVPS  Y3, Y2, Y2
+	VMULPS  Y0, Y2, Y2
+	VADDPS  Y2, Y1, Y1
+	VMOVUPS Y1, 32(AX)(SI*4)
+	ADDQ    $+16, SI
+
+test:
+	CMPQ       SI, R8
+	JLT        loop
+	SUBQ       SI, DI
+	JZ         done
+	LEAQ       tailMasks<>+0(SB), R8
+	NEGQ       DI
+	VMOVDQU    64(R8)(DI*4), Y1
+	VMOVDQU    96(R8)(DI*4), Y2
+	VMASKMOVPS (CX)(SI*4), Y1, Y3
+	VMASKMOVPS (DX)(SI*4), Y1, Y4
+	VMASKMOVPS (BX)(SI*4), Y1, Y5
+	VDIVPS     Y5, Y4, Y4
+	VMULPS     Y0, Y4, Y4
+	VADDPS     Y4, Y3, Y3
+	VMASKMOVPS Y3, Y1, (AX)(SI*4)
+	VMASKMOVPS 32(CX)(SI*4), Y2, Y1
+	VMASKMOVPS 32(DX)(SI*4), Y2, Y3
+	VMASKMOVPS 32(BX)(SI*4), Y2, Y4
+	VDIVPS     Y4, Y3, Y3
+	VMULPS     Y0, Y3, Y0
+	VADDPS     Y0, Y1, Y0
+	VMASKMOVPS Y0, Y2, 32(AX)(SI*4)
+
+done:
+	VZEROUPPER
+	RET
+
+// func huberAVX2(dst *float32, x *float32, y *float32, n int, delta float32, less float32, times float32)
+// Requires: AVX
+TEXT ·huberAVX2(SB), NOSPLIT, $0-44
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         y+16(FP), DX
+	VBROADCASTSS delta+32(FP), Y0
+	VBROADCASTSS less+36(FP), Y1
+	VBROADCASTSS times+40(FP), Y2
+	MOVQ         n+24(FP), SI
+	MOVQ         SI, DI
+	ANDQ         $-16, DI
+	XORQ         BX, BX
+	JMP          test
+
+loop:
+	VMOVUPS   (CX)(BX*4), Y3
+	VMOVUPS   (DX)(BX*4), Y4
+	VSUBPS    Y4, Y3, Y3
+	VANDPS    constants<>+2112(SB), Y3, Y4
+	VMULPS    Y3, Y3, Y3
+	VMULPS    constants<>+1792(SB), Y3, Y3
+	VCMPPS    $0x11, Y0, Y4, Y5
+	VADDPS    Y1, Y4, Y4
+	VMULPS    Y0, Y4, Y4
+	VBLENDVPS Y5, Y3, Y4, Y3
+	VMULPS    Y2, Y3, Y3
+	VMOVUPS   Y3, (AX)(BX*4)
+	VMOVUPS   32(CX)(BX*4), Y3
+	VMOVUPS   32(DX)(BX*4), Y4
+	VSUBPS    Y4, Y3, Y3
+	VANDPS    constants<>+2112(SB), Y3, Y4
+	VMULPS    Y3, Y3, Y3
+	VMULPS    constants<>+1792(SB), Y3, Y3
+	VCMPPS    $0x11, Y0, Y4, Y5
+	VADDPS    Y1, Y4, Y4
+	VMULPS    Y0, Y4, Y4
+	VBLENDVPS Y5, Y3, Y4, Y3
+	VMULPS    Y2, Y3, Y3
+	VMOVUPS   Y3, 32(AX)(BX*4)
+	ADDQ      $+16, BX
+
+test:
+	CMPQ       BX, DI
+	JLT        loop
+	SUBQ       BX, SI
+	JZ         done
+	LEAQ       tailMasks<>+0(SB), DI
+	NEGQ       SI
+	VMOVDQU    64(DI)(SI*4), Y3
+	VMOVDQU    96(DI)(SI*4), Y4
+	VMASKMOVPS (CX)(BX*4), Y3, Y5
+	VMASKMOVPS (DX)(BX*4), Y3, Y6
+	VSUBPS     Y6, Y5, Y5
+	VANDPS     constants<>+2112(SB), Y5, Y6
+	VMULPS     Y5, Y5, Y5
+	VMULPS     constants<>+1792(SB), Y5, Y5
+	VCMPPS     $0x11, Y0, Y6, Y7
+	VADDPS     Y1, Y6, Y6
+	VMULPS     Y0, Y6, Y6
+	VBLENDVPS  Y7, Y5, Y6, Y5
+	VMULPS     Y2, Y5, Y5
+	VMASKMOVPS Y5, Y3, (AX)(BX*4)
+	VMASKMOVPS 32(CX)(BX*4), Y4, Y3
+	VMASKMOVPS 32(DX)(BX*4), Y4, Y5
+	VSUBPS     Y5, Y3, Y3
+	VANDPS     constants<>+2112(SB), Y3, Y5
+	VMULPS     Y3, Y3, Y3
+	VMULPS     constants<>+1792(SB), Y3, Y3
+	VCMPPS     $0x11, Y0, Y5, Y6
+	VADDPS     Y1, Y5, Y1
+	VMULPS     Y0, Y1, Y0
+	VBLENDVPS  Y6, Y3, Y0, Y0
+	VMULPS     Y2, Y0, Y0
+	VMASKMOVPS Y0, Y4, 32(AX)(BX*4)
+
+done:
+	VZEROUPPER
+	RET
+
+// func finiteAVX2(dst *float32, x *float32, n int, none float32, most float32, least float32)
+// Requires: AVX
+TEXT ·finiteAVX2(SB), NOSPLIT, $0-36
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+8(FP), CX
+	VBROADCASTSS none+24(FP), Y0
+	VBROADCASTSS most+28(FP), Y1
+	VBROADCASTSS least+32(FP), Y2
+	MOVQ         n+16(FP), BX
+	MOVQ         BX, SI
+	ANDQ         $-16, SI
+	XORQ         DX, DX
+	JMP          test
+
+loop:
+	VMOVUPS   (CX)(DX*4), Y3
+	VCMPPS    $0x03, Y3, Y3, Y4
+	VBLENDVPS Y4, Y0, Y3, Y4
+	VCMPPS    $0x00, constants<>+1856(SB), Y3, Y5
+	VBLENDVPS Y5, Y1, Y4, Y4
+	VCMPPS    $0x00, constants<>+1984(SB), Y3, Y3
+	VBLENDVPS Y3, Y2, Y4, Y3
+	VMOVUPS   Y3, (AX)(DX*4)
+	VMOVUPS   32(CX)(DX*4), Y3
+	VCMPPS    $0x03, Y3, Y3, Y4
+	VBLENDVPS Y4, Y0, Y3, Y4
+	VCMPPS    $0x00, constants<>+1856(SB), Y3, Y5
+	VBLENDVPS Y5, Y1, Y4, Y4
+	VCMPPS    $0x00, constants<>+1984(SB), Y3, Y3
+	VBLENDVPS Y3, Y2, Y4, Y3
+	VMOVUPS   Y3, 32(AX)(DX*4)
+	ADDQ      $+16, DX
+
+test:
+	CMPQ       DX, SI
+	JLT        loop
+	SUBQ       DX, BX
+	JZ         done
+	LEAQ       tailMasks<>+0(SB), SI
+	NEGQ       BX
+	VMOVDQU    64(SI)(BX*4), Y3
+	VMOVDQU    96(SI)(BX*4), Y4
+	VMASKMOVPS (CX)(DX*4), Y3, Y5
+	VCMPPS     $0x03, Y5, Y5, Y6
+	VBLENDVPS  Y6, Y0, Y5, Y6
+	VCMPPS     $0x00, constants<>+1856(SB), Y5, Y7
+	VBLENDVPS  Y7, Y1, Y6, Y6
+	VCMPPS     $0x00, constants<>+1984(SB), Y5, Y5
+	VBLENDVPS  Y5, Y2, Y6, Y5
+	VMASKMOVPS Y5, Y3, (AX)(DX*4)
+	VMASKMOVPS 32(CX)(DX*4), Y4, Y3
+	VCMPPS     $0x03, Y3, Y3, Y5
+	VBLENDVPS  Y5, Y0, Y3, Y0
+	VCMPPS     $0x00, constants<>+1856(SB), Y3, Y5
+	VBLENDVPS  Y5, Y1, Y0, Y0
+	VCMPPS     $0x00, constants<>+1984(SB), Y3, Y1
+	VBLENDVPS  Y1, Y2, Y0, Y0
+	VMASKMOVPS Y0, Y4, 32(AX)(DX*4)
+
+done:
+	VZEROUPPER
+	RET
+
+// func crossEntropyAVX2(dst *float32, x *float32, t *float32, w *float32, n int)
+// Requires: AVX, AVX2, FMA3
+TEXT ·crossEntropyAVX2(SB), NOSPLIT, $0-40
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ t+16(FP), DX
+	MOVQ w+24(FP), BX
+	MOVQ n+32(FP), DI
+	MOVQ DI, R8
+	ANDQ $-16, R8
+	XORQ SI, SI
+	JMP  test
+
+loop:
+	VMOVUPS      (CX)(SI*4), Y0
+	VMOVUPS      (DX)(SI*4), Y1
+	VXORPS       constants<>+2304(SB), Y0, Y2
+	VANDPS       constants<>+2112(SB), Y2, Y3
+	VXORPS       constants<>+2304(SB), Y3, Y3
+	VMOVUPS      constants<>+64(SB), Y4
+	VMAXPS       Y3, Y4, Y3
+	VMOVUPS      constants<>+192(SB), Y4
+	VFMADD231PS  constants<>+128(SB), Y3, Y4
+	VSUBPS       constants<>+192(SB), Y4, Y5
+	VFNMADD231PS constants<>+256(SB), Y5, Y3
+	VFNMADD231PS constants<>+320(SB), Y5, Y3
+	VMOVUPS      constants<>+448(SB), Y5
+	VFMADD231PS  constants<>+384(SB), Y3, Y5
+	VFMADD213PS  constants<>+512(SB), Y3, Y5
+	VFMADD213PS  constants<>+576(SB), Y3, Y5
+	VFMADD213PS  constants<>+640(SB), Y3, Y5
+	VFMADD213PS  constants<>+704(SB), Y3, Y5
+	VFMADD213PS  constants<>+704(SB), Y3, Y5
+	VPSUBD       constants<>+768(SB), Y4, Y3
+	VPSRAD       $0x01, Y3, Y4
+	VPADDD       constants<>+832(SB), Y4, Y6
+	VPSLLD       $0x17, Y6, Y6
+	VMULPS       Y6, Y5, Y5
+	VPSUBD       Y4, Y3, Y3
+	VPADDD       constants<>+832(SB), Y3, Y3
+	VPSLLD       $0x17, Y3, Y3
+	VMULPS       Y3, Y5, Y3
+	VADDPS       constants<>+704(SB), Y3, Y4
+	VSUBPS       constants<>+704(SB), Y4, Y5
+	VSUBPS       Y5, Y3, Y3
+	VMOVUPS      constants<>+6592(SB), Y5
+	VCMPPS       $0x11, Y4, Y5, Y5
+	VMOVUPS      constants<>+704(SB), Y6
+	VBLENDVPS    Y5, constants<>+1792(SB), Y6, Y6
+	VFMADD213PS  constants<>+6336(SB), Y6, Y4
+	VFMADD231PS  Y6, Y3, Y4
+	VMOVUPS      constants<>+1152(SB), Y3
+	VMAXPS       Y2, Y3, Y2
+	VMOVUPS      constants<>+1152(SB), Y3
+	VBLENDVPS    Y5, constants<>+704(SB), Y3, Y3
+	VMULPS       Y4, Y4, Y5
+	VMOVUPS      constants<>+1280(SB), Y6
+	VFMADD231PS  constants<>+1344(SB), Y4, Y6
+	VMOVUPS      constants<>+1408(SB), Y7
+	VFMADD231PS  constants<>+1472(SB), Y4, Y7
+	VMOVUPS      constants<>+1536(SB), Y8
+	VFMADD231PS  constants<>+1600(SB), Y4, Y8
+	VMOVUPS      constants<>+1664(SB), Y9
+	VFMADD231PS  constants<>+1728(SB), Y4, Y9
+	VMULPS       Y4, Y4, Y10
+	VFMADD231PS  Y10, Y7, Y6
+	VFMADD231PS  Y10, Y9, Y8
+	VMULPS       Y10, Y10, Y7
+	VFMADD231PS  Y7, Y8, Y6
+	VMULPS       Y4, Y5, Y7
+	VMULPS       constants<>+320(SB), Y3, Y8
+	VFMADD231PS  Y6, Y7, Y8
+	VFNMADD231PS constants<>+1792(SB), Y5, Y8
+	VADDPS       Y8, Y4, Y4
+	VFMADD231PS  constants<>+256(SB), Y3, Y4
+	VADDPS       Y4, Y2, Y2
+	VMOVUPS      (BX)(SI*4), Y3
+	VSUBPS       constants<>+704(SB), Y3, Y3
+	VFMADD213PS  constants<>+704(SB), Y1, Y3
+	VMOVUPS      constants<>+704(SB), Y4
+	VSUBPS       Y1, Y4, Y1
+	VMULPS       Y0, Y1, Y0
+	VFMADD231PS  Y2, Y3, Y0
+	VMOVUPS      Y0, (AX)(SI*4)
+	VMOVUPS      32(CX)(SI*4), Y0
+	VMOVUPS      32(DX)(SI*4), Y1
+	VXORPS       constants<>+2304(SB), Y0, Y2
+	VANDPS       constants<>+2112(SB), Y2, Y3
+	VXORPS       constants<>+2304(SB), Y3, Y3
+	VMOVUPS      constants<>+64(SB), Y4
+	VMAXPS       Y3, Y4, Y3
+	VMOVUPS      constants<>+192(SB), Y4
+	VFMADD231PS  constants<>+128(SB), Y3, Y4
+	VSUBPS       constants<>+192(SB), Y4, Y5
+	VFNMADD231PS constants<>+256(SB), Y5, Y3
+	VFNMADD231PS constants<>+320(SB), Y5, Y3
+	VMOVUPS      constants<>+448(SB), Y5
+	VFMADD231PS  constants<>+384(SB), Y3, Y5
+	VFMADD213PS  constants<>+512(SB), Y3, Y5
+	VFMADD213PS  constants<>+576(SB), Y3, Y5
+	VFMADD213PS  constants<>+640(SB), Y3, Y5
+	VFMADD213PS  constants<>+704(SB), Y3, Y5
+	VFMADD213PS  constants<>+704(SB), Y3, Y5
+	VPSUBD       constants<>+768(SB), Y4, Y3
+	VPSRAD       $0x01, Y3, Y4
+	VPADDD       constants<>+832(SB), Y4, Y6
+	VPSLLD       $0x17, Y6, Y6
+	VMULPS       Y6, Y5, Y5
+	VPSUBD       Y4, Y3, Y3
+	VPADDD       constants<>+832(SB), Y3, Y3
+	VPSLLD       $0x17, Y3, Y3
+	VMULPS       Y3, Y5, Y3
+	VADDPS       constants<>+704(SB), Y3, Y4
+	VSUBPS       constants<>+704(SB), Y4, Y5
+	VSUBPS       Y5, Y3, Y3
+	VMOVUPS      constants<>+6592(SB), Y5
+	VCMPPS       $0x11, Y4, Y5, Y5
+	VMOVUPS      constants<>+704(SB), Y6
+	VBLENDVPS    Y5, constants<>+1792(SB), Y6, Y6
+	VFMADD213PS  constants<>+6336(SB), Y6, Y4
+	VFMADD231PS  Y6, Y3, Y4
+	VMOVUPS      constants<>+1152(SB), Y3
+	VMAXPS       Y2, Y3, Y2
+	VMOVUPS      constants<>+1152(SB), Y3
+	VBLENDVPS    Y5, constants<>+704(SB), Y3, Y3
+	VMULPS       Y4, Y4, Y5
+	VMOVUPS      constants<>+1280(SB), Y6
+	VFMADD231PS  constants<>+1344(SB), Y4, Y6
+	VMOVUPS      constants<>+1408(SB), Y7
+	VFMADD231PS  constants<>+1472(SB), Y4, Y7
+	VMOVUPS      constants<>+1536(SB), Y8
+	VFMADD231PS  constants<>+1600(SB), Y4, Y8
+	VMOVUPS      constants<>+1664(SB), Y9
+	VFMADD231PS  constants<>+1728(SB), Y4, Y9
+	VMULPS       Y4, Y4, Y10
+	VFMADD231PS  Y10, Y7, Y6
+	VFMADD231PS  Y10, Y9, Y8
+	VMULPS       Y10, Y10, Y7
+	VFMADD231PS  Y7, Y8, Y6
+	VMULPS       Y4, Y5, Y7
+	VMULPS       constants<>+320(SB), Y3, Y8
+	VFMADD231PS  Y6, Y7, Y8
+	VFNMADD231PS constants<>+1792(SB), Y5, Y8
+	VADDPS       Y8, Y4, Y4
+	VFMADD231PS  constants<>+256(SB), Y3, Y4
+	VADDPS       Y4, Y2, Y2
+	VMOVUPS      32(BX)(SI*4), Y3
+	VSUBPS       constants<>+704(SB), Y3, Y3
+	VFMADD213PS  constants<>+704(SB), Y1, Y3
+	VMOVUPS      constants<>+704(SB), Y4
+	VSUBPS       Y1, Y4, Y1
+	VMULPS       Y0, Y1, Y0
+	VFMADD231PS  Y2, Y3, Y0
+	VMOVUPS      Y0, 32(AX)(SI*4)
+	ADDQ         $+16, SI
+
+test:
+	CMPQ         SI, R8
+	JLT          loop
+	SUBQ         SI, DI
+	JZ           done
+	LEAQ         tailMasks<>+0(SB), R8
+	NEGQ         DI
+	VMOVDQU      64(R8)(DI*4), Y0
+	VMOVDQU      96(R8)(DI*4), Y1
+	VMASKMOVPS   (CX)(SI*4), Y0, Y2
+	VMASKMOVPS   (DX)(SI*4), Y0, Y3
+	VXORPS       constants<>+2304(SB), Y2, Y4
+	VANDPS       constants<>+2112(SB), Y4, Y5
+	VXORPS       constants<>+2304(SB), Y5, Y5
+	VMOVUPS      constants<>+64(SB), Y6
+	VMAXPS       Y5, Y6, Y5
+	VMOVUPS      constants<>+192(SB), Y6
+	VFMADD231PS  constants<>+128(SB), Y5, Y6
+	VSUBPS       constants<>+192(SB), Y6, Y7
+	VFNMADD231PS constants<>+256(SB), Y7, Y5
+	VFNMADD231PS constants<>+320(SB), Y7, Y5
+	VMOVUPS      constants<>+448(SB), Y7
+	VFMADD231PS  constants<>+384(SB), Y5, Y7
+	VFMADD213PS  constants<>+512(SB), Y5, Y7
+	VFMADD213PS  constants<>+576(SB), Y5, Y7
+	VFMADD213PS  constants<>+640(SB), Y5, Y7
+	VFMADD213PS  constants<>+704(SB), Y5, Y7
+	VFMADD213PS  constants<>+704(SB), Y5, Y7
+	VPSUBD       constants<>+768(SB), Y6, Y5
+	VPSRAD       $0x01, Y5, Y6
+	VPADDD       constants<>+832(SB), Y6, Y8
+	VPSLLD       $0x17, Y8, Y8
+	VMULPS       Y8, Y7, Y7
+	VPSUBD       Y6, Y5, Y5
+	VPADDD       constants<>+832(SB), Y5, Y5
+	VPSLLD       $0x17, Y5, Y5
+	VMULPS       Y5, Y7, Y5
+	VADDPS       constants<>+704(SB), Y5, Y6
+	VSUBPS       constants<>+704(SB), Y6, Y7
+	VSUBPS       Y7, Y5, Y5
+	VMOVUPS      constants<>+6592(SB), Y7
+	VCMPPS       $0x11, Y6, Y7, Y7
+	VMOVUPS      constants<>+704(SB), Y8
+	VBLENDVPS    Y7, constants<>+1792(SB), Y8, Y8
+	VFMADD213PS  constants<>+6336(SB), Y8, Y6
+	VFMADD231PS  Y8, Y5, Y6
+	VMOVUPS      constants<>+1152(SB), Y5
+	VMAXPS       Y4, Y5, Y4
+	VMOVUPS      constants<>+1152(SB), Y5
+	VBLENDVPS    Y7, constants<>+704(SB), Y5, Y5
+	VMULPS       Y6, Y6, Y7
+	VMOVUPS      constants<>+1280(SB), Y8
+	VFMADD231PS  constants<>+1344(SB), Y6, Y8
+	VMOVUPS      constants<>+1408(SB), Y9
+	VFMADD231PS  constants<>+1472(SB), Y6, Y9
+	VMOVUPS      constants<>+1536(SB), Y10
+	VFMADD231PS  constants<>+1600(SB), Y6, Y10
+	VMOVUPS      constants<>+1664(SB), Y11
+	VFMADD231PS  constants<>+1728(SB), Y6, Y11
+	VMULPS       Y6, Y6, Y12
+	VFMADD231PS  Y12, Y9, Y8
+	VFMADD231PS  Y12, Y11, Y10
+	VMULPS       Y12, Y12, Y9
+	VFMADD231PS  Y9, Y10, Y8
+	VMULPS       Y6, Y7, Y9
+	VMULPS       constants<>+320(SB), Y5, Y10
+	VFMADD231PS  Y8, Y9, Y10
+	VFNMADD231PS constants<>+1792(SB), Y7, Y10
+	VADDPS       Y10, Y6, Y6
+	VFMADD231PS  constants<>+256(SB), Y5, Y6
+	VADDPS       Y6, Y4, Y4
+	VMASKMOVPS   (BX)(SI*4), Y0, Y5
+	VSUBPS       constants<>+704(SB), Y5, Y5
+	VFMADD213PS  constants<>+704(SB), Y3, Y5
+	VMOVUPS      constants<>+704(SB), Y6
+	VSUBPS       Y3, Y6, Y3
+	VMULPS       Y2, Y3, Y2
+	VFMADD231PS  Y4, Y5, Y2
+	VMASKMOVPS   Y2, Y0, (AX)(SI*4)
+	VMASKMOVPS   32(CX)(SI*4), Y1, Y0
+	VMASKMOVPS   32(DX)(SI*4), Y1, Y2
+	VXORPS       constants<>+2304(SB), Y0, Y3
+	VANDPS       constants<>+2112(SB), Y3, Y4
+	VXORPS       constants<>+2304(SB), Y4, Y4
+	VMOVUPS      constants<>+64(SB), Y5
+	VMAXPS       Y4, Y5, Y4
+	VMOVUPS      constants<>+192(SB), Y5
+	VFMADD231PS  constants<>+128(SB), Y4, Y5
+	VSUBPS       constants<>+192(SB), Y5, Y6
+	VFNMADD231PS constants<>+256(SB), Y6, Y4
+	VFNMADD231PS constants<>+320(SB), Y6, Y4
+	VMOVUPS      constants<>+448(SB), Y6
+	VFMADD231PS  constants<>+384(SB), Y4, Y6
+	VFMADD213PS  constants<>+512(SB), Y4, Y6
+	VFMADD213PS  constants<>+576(SB), Y4, Y6
+	VFMADD213PS  constants<>+640(SB), Y4, Y6
+	VFMADD213PS  constants<>+704(SB), Y4, Y6
+	VFMADD213PS  constants<>+704(SB), Y4, Y6
+	VPSUBD       constants<>+768(SB), Y5, Y4
+	VPSRAD       $0x01, Y4, Y5
+	VPADDD       constants<>+832(SB), Y5, Y7
+	VPSLLD       $0x17, Y7, Y7
+	VMULPS       Y7, Y6, Y6
+	VPSUBD       Y5, Y4, Y4
+	VPADDD       constants<>+832(SB), Y4, Y4
+	VPSLLD       $0x17, Y4, Y4
+	VMULPS       Y4, Y6, Y4
+	VADDPS       constants<>+704(SB), Y4, Y5
+	VSUBPS       constants<>+704(SB), Y5, Y6
+	VSUBPS       Y6, Y4, Y4
+	VMOVUPS      constants<>+6592(SB), Y6
+	VCMPPS       $0x11, Y5, Y6, Y6
+	VMOVUPS      constants<>+704(SB), Y7
+	VBLENDVPS    Y6, constants<>+1792(SB), Y7, Y7
+	VFMADD213PS  constants<>+6336(SB), Y7, Y5
+	VFMADD231PS  Y7, Y4, Y5
+	VMOVUPS      constants<>+1152(SB), Y4
+	VMAXPS       Y3, Y4, Y3
+	VMOVUPS      constants<>+1152(SB), Y4
+	VBLENDVPS    Y6, constants<>+704(SB), Y4, Y4
+	VMULPS       Y5, Y5, Y6
+	VMOVUPS      constants<>+1280(SB), Y7
+	VFMADD231PS  constants<>+1344(SB), Y5, Y7
+	VMOVUPS      constants<>+1408(SB), Y8
+	VFMADD231PS  constants<>+1472(SB), Y5, Y8
+	VMOVUPS      constants<>+1536(SB), Y9
+	VFMADD231PS  constants<>+1600(SB), Y5, Y9
+	VMOVUPS      constants<>+1664(SB), Y10
+	VFMADD231PS  constants<>+1728(SB), Y5, Y10
+	VMULPS       Y5, Y5, Y11
+	VFMADD231PS  Y11, Y8, Y7
+	VFMADD231PS  Y11, Y10, Y9
+	VMULPS       Y11, Y11, Y8
+	VFMADD231PS  Y8, Y9, Y7
+	VMULPS       Y5, Y6, Y8
+	VMULPS       constants<>+320(SB), Y4, Y9
+	VFMADD231PS  Y7, Y8, Y9
+	VFNMADD231PS constants<>+1792(SB), Y6, Y9
+	VADDPS       Y9, Y5, Y5
+	VFMADD231PS  constants<>+256(SB), Y4, Y5
+	VADDPS       Y5, Y3, Y3
+	VMASKMOVPS   32(BX)(SI*4), Y1, Y4
+	VSUBPS       constants<>+704(SB), Y4, Y4
+	VFMADD213PS  constants<>+704(SB), Y2, Y4
+	VMOVUPS      constants<>+704(SB), Y5
+	VSUBPS       Y2, Y5, Y2
+	VMULPS       Y0, Y2, Y0
+	VFMADD231PS  Y3, Y4, Y0
+	VMASKMOVPS   Y0, Y1, 32(AX)(SI*4)
+
+done:
+	VZEROUPPER
+	RET
+
+// func andAVX2(dst *uint32, x *uint32, y *uint32, n int)
+// Requires: AVX
+TEXT ·andAVX2(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ y+16(FP), DX
+	MOVQ n+24(FP), SI
+	MOVQ SI, DI
+	ANDQ $-16, DI
+	XORQ BX, BX
+	JMP  test
+
+loop:
+	VMOVUPS (CX)(BX*4), Y0
+	VMOVUPS (DX)(BX*4), Y1
+	VANDPS  Y1, Y0, Y0
+	VMOVUPS Y0, (AX)(BX*4)
+	VMOVUPS 32(CX)(BX*4), Y0
+	VMOVUPS 32(DX)(BX*4), Y1
+	VANDPS  Y1, Y0, Y0
+	VMOVUPS Y0, 32(AX)(BX*4)
+	ADDQ    $+16, BX
+
+test:
+	CMPQ       BX, DI
+	JLT        loop
+	SUBQ       BX, SI
+	JZ         done
+	LEAQ       tailMasks<>+0(SB), DI
+	NEGQ       SI
+	VMOVDQU    64(DI)(SI*4), Y0
+	VMOVDQU    96(DI)(SI*4), Y1
+	VMASKMOVPS (CX)(BX*4), Y0, Y2
+	VMASKMOVPS (DX)(BX*4), Y0, Y3
+	VANDPS     Y3, Y2, Y2
+	VMASKMOVPS Y2, Y0, (AX)(BX*4)
+	VMASKMOVPS 32(CX)(BX*4), Y1, Y0
+	VMASKMOVPS 32(DX)(BX*4), Y1, Y2
+	VANDPS     Y2, Y0, Y0
+	VMASKMOVPS Y0, Y1, 32(AX)(BX*4)
+
+done:
+	VZEROUPPER
+	RET
+
+// func orAVX2(dst *uint32, x *uint32, y *uint32, n int)
+// Requires: AVX
+TEXT ·orAVX2(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ y+16(FP), DX
+	MOVQ n+24(FP), SI
+	MOVQ SI, DI
+	ANDQ $-16, DI
+	XORQ BX, BX
+	JMP  test
+
+loop:
+	VMOVUPS (CX)(BX*4), Y0
+	VMOVUPS (DX)(BX*4), Y1
+	VORPS   Y1, Y0, Y0
+	VMOVUPS Y0, (AX)(BX*4)
+	VMOVUPS 32(CX)(BX*4), Y0
+	VMOVUPS 32(DX)(BX*4), Y1
+	VORPS   Y1, Y0, Y0
+	VMOVUPS Y0, 32(AX)(BX*4)
+	ADDQ    $+16, BX
+
+test:
+	CMPQ       BX, DI
+	JLT        loop
+	SUBQ       BX, SI
+	JZ         done
+	LEAQ       tailMasks<>+0(SB), DI
+	NEGQ       SI
+	VMOVDQU    64(DI)(SI*4), Y0
+	VMOVDQU    96(DI)(SI*4), Y1
+	VMASKMOVPS (CX)(BX*4), Y0, Y2
+	VMASKMOVPS (DX)(BX*4), Y0, Y3
+	VORPS      Y3, Y2, Y2
+	VMASKMOVPS Y2, Y0, (AX)(BX*4)
+	VMASKMOVPS 32(CX)(BX*4), Y1, Y0
+	VMASKMOVPS 32(DX)(BX*4), Y1, Y2
+	VORPS      Y2, Y0, Y0
+	VMASKMOVPS Y0, Y1, 32(AX)(BX*4)
+
+done:
+	VZEROUPPER
+	RET
+
+// func xorAVX2(dst *uint32, x *uint32, y *uint32, n int)
+// Requires: AVX
+TEXT ·xorAVX2(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ y+16(FP), DX
+	MOVQ n+24(FP), SI
+	MOVQ SI, DI
+	ANDQ $-16, DI
+	XORQ BX, BX
+	JMP  test
+
+loop:
+	VMOVUPS (CX)(BX*4), Y0
+	VMOVUPS (DX)(BX*4), Y1
+	VXORPS  Y1, Y0, Y0
+	VMOVUPS Y0, (AX)(BX*4)
+	VMOVUPS 32(CX)(BX*4), Y0
+	VMOVUPS 32(DX)(BX*4), Y1
+	VXORPS  Y1, Y0, Y0
+	VMOVUPS Y0, 32(AX)(BX*4)
+	ADDQ    $+16, BX
+
+test:
+	CMPQ       BX, DI
+	JLT        loop
+	SUBQ       BX, SI
+	JZ         done
+	LEAQ       tailMasks<>+0(SB), DI
+	NEGQ       SI
+	VMOVDQU    64(DI)(SI*4), Y0
+	VMOVDQU    96(DI)(SI*4), Y1
+	VMASKMOVPS (CX)(BX*4), Y0, Y2
+	VMASKMOVPS (DX)(BX*4), Y0, Y3
+	VXORPS     Y3, Y2, Y2
+	VMASKMOVPS Y2, Y0, (AX)(BX*4)
+	VMASKMOVPS 32(CX)(BX*4), Y1, Y0
+	VMASKMOVPS 32(DX)(BX*4), Y1, Y2
+	VXORPS     Y2, Y0, Y0
+	VMASKMOVPS Y0, Y1, 32(AX)(BX*4)
+
+done:
+	VZEROUPPER
+	RET
+
+// func flipAVX2(dst *uint32, x *uint32, n int, mask uint32)
+// Requires: AVX
+TEXT ·flipAVX2(SB), NOSPLIT, $0-28
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+8(FP), CX
+	VBROADCASTSS mask+24(FP), Y0
+	MOVQ         n+16(FP), BX
+	MOVQ         BX, SI
+	ANDQ         $-16, SI
+	XORQ         DX, DX
+	JMP          test
+
+loop:
+	VMOVUPS (CX)(DX*4), Y1
+	VXORPS  Y0, Y1, Y1
+	VMOVUPS Y1, (AX)(DX*4)
+	VMOVUPS 32(CX)(DX*4), Y1
+	VXORPS  Y0, Y1, Y1
+	VMOVUPS Y1, 32(AX)(DX*4)
+	ADDQ    $+16, DX
+
+test:
+	CMPQ       DX, SI
+	JLT        loop
+	SUBQ       DX, BX
+	JZ         done
+	LEAQ       tailMasks<>+0(SB), SI
+	NEGQ       BX
+	VMOVDQU    64(SI)(BX*4), Y1
+	VMOVDQU    96(SI)(BX*4), Y2
+	VMASKMOVPS (CX)(DX*4), Y1, Y3
+	VXORPS     Y0, Y3, Y3
+	VMASKMOVPS Y3, Y1, (AX)(DX*4)
+	VMASKMOVPS 32(CX)(DX*4), Y2, Y1
+	VXORPS     Y0, Y1, Y0
+	VMASKMOVPS Y0, Y2, 32(AX)(DX*4)
+
+done:
+	VZEROUPPER
+	RET
+
+// func fillAVX2(dst *uint32, n int, v uint32)
+// Requires: AVX
+TEXT ·fillAVX2(SB), NOSPLIT, $0-20
+	MOVQ         dst+0(FP), AX
+	VBROADCASTSS v+16(FP), Y0
+	MOVQ         n+8(FP), DX
+	MOVQ         DX, BX
+	ANDQ         $-16, BX
+	XORQ         CX, CX
+	JMP          test
+
+loop:
+	VMOVUPS Y0, (AX)(CX*4)
+	VMOVUPS Y0, 32(AX)(CX*4)
+	ADDQ    $+16, CX
+
+test:
+	CMPQ       CX, BX
+	JLT        loop
+	SUBQ       CX, DX
+	JZ         done
+	LEAQ       tailMasks<>+0(SB), BX
+	NEGQ       DX
+	VMOVDQU    64(BX)(DX*4), Y1
+	VMOVDQU    96(BX)(DX*4), Y2
+	VMASKMOVPS Y0, Y1, (AX)(CX*4)
+	VMASKMOVPS Y0, Y2, 32(AX)(CX*4)
+
+done:
+	VZEROUPPER
+	RET
+
+// func exp64AVX2(dst *float64, x *float64, n int)
+// Requires: AVX, AVX2, FMA3
+TEXT ·exp64AVX2(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ n+16(FP), BX
+	MOVQ BX, SI
+	ANDQ $-16, SI
+	XORQ DX, DX
+	JMP  test
+
+loop:
+	VMOVUPS      (CX)(DX*8), Y0
+	VMOVUPS      32(CX)(DX*8), Y1
+	VMOVUPS      constants<>+9920(SB), Y2
+	VMAXPD       Y0, Y2, Y0
+	VMOVUPS      constants<>+9920(SB), Y2
+	VMAXPD       Y1, Y2, Y1
+	VMOVUPS      constants<>+9856(SB), Y2
+	VMINPD       Y0, Y2, Y0
+	VMOVUPS      constants<>+9856(SB), Y2
+	VMINPD       Y1, Y2, Y1
+	VMOVUPS      constants<>+10048(SB), Y2
+	VFMADD231PD  constants<>+9984(SB), Y0, Y2
+	VMOVUPS      constants<>+10048(SB), Y3
+	VFMADD231PD  constants<>+9984(SB), Y1, Y3
+	VSUBPD       constants<>+10048(SB), Y2, Y4
+	VSUBPD       constants<>+10048(SB), Y3, Y5
+	VFNMADD231PD constants<>+10112(SB), Y4, Y0
+	VFNMADD231PD constants<>+10112(SB), Y5, Y1
+	VFNMADD231PD constants<>+10176(SB), Y4, Y0
+	VFNMADD231PD constants<>+10176(SB), Y5, Y1
+	VMOVUPS      constants<>+10304(SB), Y4
+	VFMADD231PD  constants<>+10240(SB), Y0, Y4
+	VMOVUPS      constants<>+10304(SB), Y5
+	VFMADD231PD  constants<>+10240(SB), Y1, Y5
+	VFMADD213PD  constants<>+10368(SB), Y0, Y4
+	VFMADD213PD  constants<>+10368(SB), Y1, Y5
+	VFMADD213PD  constants<>+10432(SB), Y0, Y4
+	VFMADD213PD  constants<>+10432(SB), Y1, Y5
+	VFMADD213PD  constants<>+10496(SB), Y0, Y4
+	VFMADD213PD  constants<>+10496(SB), Y1, Y5
+	VFMADD213PD  constants<>+10560(SB), Y0, Y4
+	VFMADD213PD  constants<>+10560(SB), Y1, Y5
+	VFMADD213PD  constants<>+10624(SB), Y0, Y4
+	VFMADD213PD  constants<>+10624(SB), Y1, Y5
+	VFMADD213PD  constants<>+10688(SB), Y0, Y4
+	VFMADD213PD  constants<>+10688(SB), Y1, Y5
+	VFMADD213PD  constants<>+10752(SB), Y0, Y4
+	VFMADD213PD  constants<>+10752(SB), Y1, Y5
+	VFMADD213PD  constants<>+10816(SB), Y0, Y4
+	VFMADD213PD  constants<>+10816(SB), Y1, Y5
+	VMULPD       Y0, Y4, Y4
+	VMULPD       Y1, Y5, Y5
+	VADDPD       constants<>+10880(SB), Y0, Y6
+	VADDPD       constants<>+10880(SB), Y1, Y7
+	VSUBPD       constants<>+10880(SB), Y6, Y6
+	VSUBPD       constants<>+10880(SB), Y7, Y7
+	VSUBPD       Y6, Y0, Y6
+	VSUBPD       Y7, Y1, Y7
+	VFMADD231PD  Y0, Y4, Y6
+	VFMADD231PD  Y1, Y5, Y7
+	VADDPD       constants<>+10880(SB), Y0, Y0
+	VADDPD       constants<>+10880(SB), Y1, Y1
+	VADDPD       Y0, Y6, Y0
+	VADDPD       Y1, Y7, Y1
+	VSUBPD       constants<>+10048(SB), Y2, Y4
+	VSUBPD       constants<>+10048(SB), Y3, Y5
+	VMOVUPS      constants<>+10048(SB), Y6
+	VFMADD231PD  constants<>+10816(SB), Y4, Y6
+	VMOVUPS      constants<>+10048(SB), Y4
+	VFMADD231PD  constants<>+10816(SB), Y5, Y4
+	VSUBPD       constants<>+10048(SB), Y6, Y5
+	VSUBPD       constants<>+10048(SB), Y4, Y7
+	VSUBPD       Y5, Y2, Y2
+	VSUBPD       Y7, Y3, Y3
+	VPSLLQ       $0x34, Y6, Y5
+	VPADDQ       constants<>+10944(SB), Y5, Y5
+	VMULPD       Y5, Y0, Y5
+	VPSLLQ       $0x34, Y4, Y0
+	VPADDQ       constants<>+10944(SB), Y0, Y0
+	VMULPD       Y0, Y1, Y0
+	VSUBPD       constants<>+10048(SB), Y2, Y1
+	VSUBPD       constants<>+10048(SB), Y3, Y1
+	VPSLLQ       $0x34, Y2, Y1
+	VPADDQ       constants<>+10944(SB), Y1, Y1
+	VMULPD       Y1, Y5, Y1
+	VPSLLQ       $0x34, Y3, Y2
+	VPADDQ       constants<>+10944(SB), Y2, Y2
+	VMULPD       Y2, Y0, Y2
+	VMOVUPS      Y1, (AX)(DX*8)
+	VMOVUPS      Y2, 32(AX)(DX*8)
+	VMOVUPS      64(CX)(DX*8), Y0
+	VMOVUPS      96(CX)(DX*8), Y1
+	VMOVUPS      constants<>+9920(SB), Y2
+	VMAXPD       Y0, Y2, Y0
+	VMOVUPS      constants<>+9920(SB), Y2
+	VMAXPD       Y1, Y2, Y1
+	VMOVUPS      constants<>+9856(SB), Y2
+	VMINPD       Y0, Y2, Y0
+	VMOVUPS      constants<>+9856(SB), Y2
+	VMINPD       Y1, Y2, Y1
+	VMOVUPS      constants<>+10048(SB), Y2
+	VFMADD231PD  constants<>+9984(SB), Y0, Y2
+	VMOVUPS      constants<>+10048(SB), Y3
+	VFMADD231PD  constants<>+9984(SB), Y1, Y3
+	VSUBPD       constants<>+10048(SB), Y2, Y4
+	VSUBPD       constants<>+10048(SB), Y3, Y5
+	VFNMADD231PD constants<>+10112(SB), Y4, Y0
+	VFNMADD231PD constants<>+10112(SB), Y5, Y1
+	VFNMADD231PD constants<>+10176(SB), Y4, Y0
+	VFNMADD231PD constants<>+10176(SB), Y5, Y1
+	VMOVUPS      constants<>+10304(SB), Y4
+	VFMADD231PD  constants<>+10240(SB), Y0, Y4
+	VMOVUPS      constants<>+10304(SB), Y5
+	VFMADD231PD  constants<>+10240(SB), Y1, Y5
+	VFMADD213PD  constants<>+10368(SB), Y0, Y4
+	VFMADD213PD  constants<>+10368(SB), Y1, Y5
+	VFMADD213PD  constants<>+10432(SB), Y0, Y4
+	VFMADD213PD  constants<>+10432(SB), Y1, Y5
+	VFMADD213PD  constants<>+10496(SB), Y0, Y4
+	VFMADD213PD  constants<>+10496(SB), Y1, Y5
+	VFMADD213PD  constants<>+10560(SB), Y0, Y4
+	VFMADD213PD  constants<>+10560(SB), Y1, Y5
+	VFMADD213PD  constants<>+10624(SB), Y0, Y4
+	VFMADD213PD  constants<>+10624(SB), Y1, Y5
+	VFMADD213PD  constants<>+10688(SB), Y0, Y4
+	VFMADD213PD  constants<>+10688(SB), Y1, Y5
+	VFMADD213PD  constants<>+10752(SB), Y0, Y4
+	VFMADD213PD  constants<>+10752(SB), Y1, Y5
+	VFMADD213PD  constants<>+10816(SB), Y0, Y4
+	VFMADD213PD  constants<>+10816(SB), Y1, Y5
+	VMULPD       Y0, Y4, Y4
+	VMULPD       Y1, Y5, Y5
+	VADDPD       constants<>+10880(SB), Y0, Y6
+	VADDPD       constants<>+10880(SB), Y1, Y7
+	VSUBPD       constants<>+10880(SB), Y6, Y6
+	VSUBPD       constants<>+10880(SB), Y7, Y7
+	VSUBPD       Y6, Y0, Y6
+	VSUBPD       Y7, Y1, Y7
+	VFMADD231PD  Y0, Y4, Y6
+	VFMADD231PD  Y1, Y5, Y7
+	VADDPD       constants<>+10880(SB), Y0, Y0
+	VADDPD       constants<>+10880(SB), Y1, Y1
+	VADDPD       Y0, Y6, Y0
+	VADDPD       Y1, Y7, Y1
+	VSUBPD       constants<>+10048(SB), Y2, Y4
+	VSUBPD       constants<>+10048(SB), Y3, Y5
+	VMOVUPS      constants<>+10048(SB), Y6
+	VFMADD231PD  constants<>+10816(SB), Y4, Y6
+	VMOVUPS      constants<>+10048(SB), Y4
+	VFMADD231PD  constants<>+10816(SB), Y5, Y4
+	VSUBPD       constants<>+10048(SB), Y6, Y5
+	VSUBPD       constants<>+10048(SB), Y4, Y7
+	VSUBPD       Y5, Y2, Y2
+	VSUBPD       Y7, Y3, Y3
+	VPSLLQ       $0x34, Y6, Y5
+	VPADDQ       constants<>+10944(SB), Y5, Y5
+	VMULPD       Y5, Y0, Y5
+	VPSLLQ       $0x34, Y4, Y0
+	VPADDQ       constants<>+10944(SB), Y0, Y0
+	VMULPD       Y0, Y1, Y0
+	VSUBPD       constants<>+10048(SB), Y2, Y1
+	VSUBPD       constants<>+10048(SB), Y3, Y1
+	VPSLLQ       $0x34, Y2, Y1
+	VPADDQ       constants<>+10944(SB), Y1, Y1
+	VMULPD       Y1, Y5, Y1
+	VPSLLQ       $0x34, Y3, Y2
+	VPADDQ       constants<>+10944(SB), Y2, Y2
+	VMULPD       Y2, Y0, Y2
+	VMOVUPS      Y1, 64(AX)(DX*8)
+	VMOVUPS      Y2, 96(AX)(DX*8)
+	ADDQ         $+16, DX
+
+test:
+	CMPQ         DX, SI
+	JLT          loop
+	SUBQ         DX, BX
+	JZ           done
+	LEAQ         tailMasks<>+0(SB), SI
+	NEGQ         BX
+	VMOVDQU      64(SI)(BX*4), Y0
+	VMOVDQU      96(SI)(BX*4), Y1
+	VPMOVSXDQ    X0, Y2
+	VMASKMOVPD   (CX)(DX*8), Y2, Y2
+	VEXTRACTI128 $0x01, Y0, X3
+	VPMOVSXDQ    X3, Y3
+	VMASKMOVPD   32(CX)(DX*8), Y3, Y3
+	VMOVUPS      constants<>+9920(SB), Y4
+	VMAXPD       Y2, Y4, Y2
+	VMOVUPS      constants<>+9920(SB), Y4
+	VMAXPD       Y3, Y4, Y3
+	VMOVUPS      constants<>+9856(SB), Y4
+	VMINPD       Y2, Y4, Y2
+	VMOVUPS      constants<>+9856(SB), Y4
+	VMINPD       Y3, Y4, Y3
+	VMOVUPS      constants<>+10048(SB), Y4
+	VFMADD231PD  constants<>+9984(SB), Y2, Y4
+	VMOVUPS      constants<>+10048(SB), Y5
+	VFMADD231PD  constants<>+9984(SB), Y3, Y5
+	VSUBPD       constants<>+10048(SB), Y4, Y6
+	VSUBPD       constants<>+10048(SB), Y5, Y7
+	VFNMADD231PD constants<>+10112(SB), Y6, Y2
+	VFNMADD231PD constants<>+10112(SB), Y7, Y3
+	VFNMADD231PD constants<>+10176(SB), Y6, Y2
+	VFNMADD231PD constants<>+10176(SB), Y7, Y3
+	VMOVUPS      constants<>+10304(SB), Y6
+	VFMADD231PD  constants<>+10240(SB), Y2, Y6
+	VMOVUPS      constants<>+10304(SB), Y7
+	VFMADD231PD  constants<>+10240(SB), Y3, Y7
+	VFMADD213PD  constants<>+10368(SB), Y2, Y6
+	VFMADD213PD  constants<>+10368(SB), Y3, Y7
+	VFMADD213PD  constants<>+10432(SB), Y2, Y6
+	VFMADD213PD  constants<>+10432(SB), Y3, Y7
+	VFMADD213PD  constants<>+10496(SB), Y2, Y6
+	VFMADD213PD  constants<>+10496(SB), Y3, Y7
+	VFMADD213PD  constants<>+10560(SB), Y2, Y6
+	VFMADD213PD  constants<>+10560(SB), Y3, Y7
+	VFMADD213PD  constants<>+10624(SB), Y2, Y6
+	VFMADD213PD  constants<>+10624(SB), Y3, Y7
+	VFMADD213PD  constants<>+10688(SB), Y2, Y6
+	VFMADD213PD  constants<>+10688(SB), Y3, Y7
+	VFMADD213PD  constants<>+10752(SB), Y2, Y6
+	VFMADD213PD  constants<>+10752(SB), Y3, Y7
+	VFMADD213PD  constants<>+10816(SB), Y2, Y6
+	VFMADD213PD  constants<>+10816(SB), Y3, Y7
+	VMULPD       Y2, Y6, Y6
+	VMULPD       Y3, Y7, Y7
+	VADDPD       constants<>+10880(SB), Y2, Y8
+	VADDPD       constants<>+10880(SB), Y3, Y9
+	VSUBPD       constants<>+10880(SB), Y8, Y8
+	VSUBPD       constants<>+10880(SB), Y9, Y9
+	VSUBPD       Y8, Y2, Y8
+	VSUBPD       Y9, Y3, Y9
+	VFMADD231PD  Y2, Y6, Y8
+	VFMADD231PD  Y3, Y7, Y9
+	VADDPD       constants<>+10880(SB), Y2, Y2
+	VADDPD       constants<>+10880(SB), Y3, Y3
+	VADDPD       Y2, Y8, Y2
+	VADDPD       Y3, Y9, Y3
+	VSUBPD       constants<>+10048(SB), Y4, Y6
+	VSUBPD       constants<>+10048(SB), Y5, Y7
+	VMOVUPS      constants<>+10048(SB), Y8
+	VFMADD231PD  constants<>+10816(SB), Y6, Y8
+	VMOVUPS      constants<>+10048(SB), Y6
+	VFMADD231PD  constants<>+10816(SB), Y7, Y6
+	VSUBPD       constants<>+10048(SB), Y8, Y7
+	VSUBPD       constants<>+10048(SB), Y6, Y9
+	VSUBPD       Y7, Y4, Y4
+	VSUBPD       Y9, Y5, Y5
+	VPSLLQ       $0x34, Y8, Y7
+	VPADDQ       constants<>+10944(SB), Y7, Y7
+	VMULPD       Y7, Y2, Y7
+	VPSLLQ       $0x34, Y6, Y2
+	VPADDQ       constants<>+10944(SB), Y2, Y2
+	VMULPD       Y2, Y3, Y2
+	VSUBPD       constants<>+10048(SB), Y4, Y3
+	VSUBPD       constants<>+10048(SB), Y5, Y3
+	VPSLLQ       $0x34, Y4, Y3
+	VPADDQ       constants<>+10944(SB), Y3, Y3
+	VMULPD       Y3, Y7, Y3
+	VPSLLQ       $0x34, Y5, Y4
+	VPADDQ       constants<>+10944(SB), Y4, Y4
+	VMULPD       Y4, Y2, Y4
+	VPMOVSXDQ    X0, Y2
+	VMASKMOVPD   Y3, Y2, (AX)(DX*8)
+	VEXTRACTI128 $0x01, Y0, X0
+	VPMOVSXDQ    X0, Y0
+	VMASKMOVPD   Y4, Y0, 32(AX)(DX*8)
+	VPMOVSXDQ    X1, Y0
+	VMASKMOVPD   64(CX)(DX*8), Y0, Y0
+	VEXTRACTI128 $0x01, Y1, X2
+	VPMOVSXDQ    X2, Y2
+	VMASKMOVPD   96(CX)(DX*8), Y2, Y2
+	VMOVUPS      constants<>+9920(SB), Y3
+	VMAXPD       Y0, Y3, Y0
+	VMOVUPS      constants<>+9920(SB), Y3
+	VMAXPD       Y2, Y3, Y2
+	VMOVUPS      constants<>+9856(SB), Y3
+	VMINPD       Y0, Y3, Y0
+	VMOVUPS      constants<>+9856(SB), Y3
+	VMINPD       Y2, Y3, Y2
+	VMOVUPS      constants<>+10048(SB), Y3
+	VFMADD231PD  constants<>+9984(SB), Y0, Y3
+	VMOVUPS      constants<>+10048(SB), Y4
+	VFMADD231PD  constants<>+9984(SB), Y2, Y4
+	VSUBPD       constants<>+10048(SB), Y3, Y5
+	VSUBPD       constants<>+10048(SB), Y4, Y6
+	VFNMADD231PD constants<>+10112(SB), Y5, Y0
+	VFNMADD231PD constants<>+10112(SB), Y6, Y2
+	VFNMADD231PD constants<>+10176(SB), Y5, Y0
+	VFNMADD231PD constants<>+10176(SB), Y6, Y2
+	VMOVUPS      constants<>+10304(SB), Y5
+	VFMADD231PD  constants<>+10240(SB), Y0, Y5
+	VMOVUPS      constants<>+10304(SB), Y6
+	VFMADD231PD  constants<>+10240(SB), Y2, Y6
+	VFMADD213PD  constants<>+10368(SB), Y0, Y5
+	VFMADD213PD  constants<>+10368(SB), Y2, Y6
+	VFMADD213PD  constants<>+10432(SB), Y0, Y5
+	VFMADD213PD  constants<>+10432(SB), Y2, Y6
+	VFMADD213PD  constants<>+10496(SB), Y0, Y5
+	VFMADD213PD  constants<>+10496(SB), Y2, Y6
+	VFMADD213PD  constants<>+10560(SB), Y0, Y5
+	VFMADD213PD  constants<>+10560(SB), Y2, Y6
+	VFMADD213PD  constants<>+10624(SB), Y0, Y5
+	VFMADD213PD  constants<>+10624(SB), Y2, Y6
+	VFMADD213PD  constants<>+10688(SB), Y0, Y5
+	VFMADD213PD  constants<>+10688(SB), Y2, Y6
+	VFMADD213PD  constants<>+10752(SB), Y0, Y5
+	VFMADD213PD  constants<>+10752(SB), Y2, Y6
+	VFMADD213PD  constants<>+10816(SB), Y0, Y5
+	VFMADD213PD  constants<>+10816(SB), Y2, Y6
+	VMULPD       Y0, Y5, Y5
+	VMULPD       Y2, Y6, Y6
+	VADDPD       constants<>+10880(SB), Y0, Y7
+	VADDPD       constants<>+10880(SB), Y2, Y8
+	VSUBPD       constants<>+10880(SB), Y7, Y7
+	VSUBPD       constants<>+10880(SB), Y8, Y8
+	VSUBPD       Y7, Y0, Y7
+	VSUBPD       Y8, Y2, Y8
+	VFMADD231PD  Y0, Y5, Y7
+	VFMADD231PD  Y2, Y6, Y8
+	VADDPD       constants<>+10880(SB), Y0, Y0
+	VADDPD       constants<>+10880(SB), Y2, Y2
+	VADDPD       Y0, Y7, Y0
+	VADDPD       Y2, Y8, Y2
+	VSUBPD       constants<>+10048(SB), Y3, Y5
+	VSUBPD       constants<>+10048(SB), Y4, Y6
+	VMOVUPS      constants<>+10048(SB), Y7
+	VFMADD231PD  constants<>+10816(SB), Y5, Y7
+	VMOVUPS      constants<>+10048(SB), Y5
+	VFMADD231PD  constants<>+10816(SB), Y6, Y5
+	VSUBPD       constants<>+10048(SB), Y7, Y6
+	VSUBPD       constants<>+10048(SB), Y5, Y8
+	VSUBPD       Y6, Y3, Y3
+	VSUBPD       Y8, Y4, Y4
+	VPSLLQ       $0x34, Y7, Y6
+	VPADDQ       constants<>+10944(SB), Y6, Y6
+	VMULPD       Y6, Y0, Y6
+	VPSLLQ       $0x34, Y5, Y0
+	VPADDQ       constants<>+10944(SB), Y0, Y0
+	VMULPD       Y0, Y2, Y0
+	VSUBPD       constants<>+10048(SB), Y3, Y2
+	VSUBPD       constants<>+10048(SB), Y4, Y2
+	VPSLLQ       $0x34, Y3, Y2
+	VPADDQ       constants<>+10944(SB), Y2, Y2
+	VMULPD       Y2, Y6, Y2
+	VPSLLQ       $0x34, Y4, Y3
+	VPADDQ       constants<>+10944(SB), Y3, Y3
+	VMULPD       Y3, Y0, Y3
+	VPMOVSXDQ    X1, Y0
+	VMASKMOVPD   Y2, Y0, 64(AX)(DX*8)
+	VEXTRACTI128 $0x01, Y1, X0
+	VPMOVSXDQ    X0, Y0
+	VMASKMOVPD   Y3, Y0, 96(AX)(DX*8)
+
+done:
+	VZEROUPPER
+	RET
+
+// func log64AVX2(dst *float64, x *float64, n int)
+// Requires: AVX, AVX2, FMA3
+TEXT ·log64AVX2(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ n+16(FP), BX
+	MOVQ BX, SI
+	ANDQ $-16, SI
+	XORQ DX, DX
+	JMP  test
+
+loop:
+	VMOVUPS     (CX)(DX*8), Y0
+	VMOVUPS     32(CX)(DX*8), Y1
+	VCMPPD      $0x11, constants<>+11008(SB), Y0, Y2
+	VCMPPD      $0x11, constants<>+11008(SB), Y1, Y3
+	VMULPD      constants<>+11072(SB), Y0, Y4
+	VMULPD      constants<>+11072(SB), Y1, Y5
+	VBLENDVPD   Y2, Y4, Y0, Y4
+	VBLENDVPD   Y3, Y5, Y1, Y5
+	VPADDQ      constants<>+11136(SB), Y4, Y4
+	VPADDQ      constants<>+11136(SB), Y5, Y5
+	VANDPD      constants<>+11200(SB), Y4, Y6
+	VANDPD      constants<>+11200(SB), Y5, Y7
+	VPADDQ      constants<>+11264(SB), Y6, Y6
+	VPADDQ      constants<>+11264(SB), Y7, Y7
+	VPSRLQ      $0x34, Y4, Y4
+	VPSRLQ      $0x34, Y5, Y5
+	VORPD       constants<>+11328(SB), Y4, Y4
+	VORPD       constants<>+11328(SB), Y5, Y5
+	VMOVUPS     constants<>+11456(SB), Y8
+	VBLENDVPD   Y2, constants<>+11392(SB), Y8, Y2
+	VMOVUPS     constants<>+11456(SB), Y8
+	VBLENDVPD   Y3, constants<>+11392(SB), Y8, Y3
+	VSUBPD      Y2, Y4, Y2
+	VSUBPD      Y3, Y5, Y3
+	VSUBPD      constants<>+10880(SB), Y6, Y4
+	VSUBPD      constants<>+10880(SB), Y7, Y5
+	VADDPD      constants<>+6656(SB), Y4, Y6
+	VADDPD      constants<>+6656(SB), Y5, Y7
+	VDIVPD      Y6, Y4, Y6
+	VDIVPD      Y7, Y5, Y7
+	VMULPD      Y6, Y6, Y8
+	VMULPD      Y7, Y7, Y9
+	VMOVUPS     constants<>+11584(SB), Y10
+	VFMADD231PD constants<>+11520(SB), Y8, Y10
+	VMOVUPS     constants<>+11584(SB), Y11
+	VFMADD231PD constants<>+11520(SB), Y9, Y11
+	VFMADD213PD constants<>+11648(SB), Y8, Y10
+	VFMADD213PD constants<>+11648(SB), Y9, Y11
+	VFMADD213PD constants<>+11712(SB), Y8, Y10
+	VFMADD213PD constants<>+11712(SB), Y9, Y11
+	VFMADD213PD constants<>+11776(SB), Y8, Y10
+	VFMADD213PD constants<>+11776(SB), Y9, Y11
+	VFMADD213PD constants<>+11840(SB), Y8, Y10
+	VFMADD213PD constants<>+11840(SB), Y9, Y11
+	VFMADD213PD constants<>+11904(SB), Y8, Y10
+	VFMADD213PD constants<>+11904(SB), Y9, Y11
+	VMULPD      Y10, Y8, Y8
+	VMULPD      Y11, Y9, Y9
+	VMULPD      Y4, Y4, Y10
+	VMULPD      Y5, Y5, Y11
+	VMULPD      constants<>+10816(SB), Y10, Y10
+	VMULPD      constants<>+10816(SB), Y11, Y11
+	VADDPD      Y8, Y10, Y8
+	VADDPD      Y9, Y11, Y9
+	VMULPD      constants<>+11968(SB), Y2, Y12
+	VMULPD      constants<>+11968(SB), Y3, Y13
+	VFMADD231PD Y8, Y6, Y12
+	VFMADD231PD Y9, Y7, Y13
+	VSUBPD      Y12, Y10, Y6
+	VSUBPD      Y13, Y11, Y7
+	VSUBPD      Y6, Y4, Y4
+	VSUBPD      Y7, Y5, Y5
+	VFMADD231PD constants<>+12032(SB), Y2, Y4
+	VFMADD231PD constants<>+12032(SB), Y3, Y5
+	VCMPPD      $0x11, constants<>+12096(SB), Y0, Y2
+	VCMPPD      $0x11, constants<>+12096(SB), Y1, Y3
+	VBLENDVPD   Y2, Y4, Y0, Y2
+	VBLENDVPD   Y3, Y5, Y1, Y3
+	VCMPPD      $0x11, constants<>+12160(SB), Y0, Y4
+	VCMPPD      $0x11, constants<>+12160(SB), Y1, Y5
+	VBLENDVPD   Y4, constants<>+12224(SB), Y2, Y2
+	VBLENDVPD   Y5, constants<>+12224(SB), Y3, Y3
+	VCMPPD      $0x00, constants<>+12160(SB), Y0, Y0
+	VCMPPD      $0x00, constants<>+12160(SB), Y1, Y1
+	VBLENDVPD   Y0, constants<>+12288(SB), Y2, Y0
+	VBLENDVPD   Y1, constants<>+12288(SB), Y3, Y1
+	VMOVUPS     Y0, (AX)(DX*8)
+	VMOVUPS     Y1, 32(AX)(DX*8)
+	VMOVUPS     64(CX)(DX*8), Y0
+	VMOVUPS     96(CX)(DX*8), Y1
+	VCMPPD      $0x11, constants<>+11008(SB), Y0, Y2
+	VCMPPD      $0x11, constants<>+11008(SB), Y1, Y3
+	VMULPD      constants<>+11072(SB), Y0, Y4
+	VMULPD      constants<>+11072(SB), Y1, Y5
+	VBLENDVPD   Y2, Y4, Y0, Y4
+	VBLENDVPD   Y3, Y5, Y1, Y5
+	VPADDQ      constants<>+11136(SB), Y4, Y4
+	VPADDQ      constants<>+11136(SB), Y5, Y5
+	VANDPD      constants<>+11200(SB), Y4, Y6
+	VANDPD      constants<>+11200(SB), Y5, Y7
+	VPADDQ      constants<>+11264(SB), Y6, Y6
+	VPADDQ      constants<>+11264(SB), Y7, Y7
+	VPSRLQ      $0x34, Y4, Y4
+	VPSRLQ      $0x34, Y5, Y5
+	VORPD       constants<>+11328(SB), Y4, Y4
+	VORPD       constants<>+11328(SB), Y5, Y5
+	VMOVUPS     constants<>+11456(SB), Y8
+	VBLENDVPD   Y2, constants<>+11392(SB), Y8, Y2
+	VMOVUPS     constants<>+11456(SB), Y8
+	VBLENDVPD   Y3, constants<>+11392(SB), Y8, Y3
+	VSUBPD      Y2, Y4, Y2
+	VSUBPD      Y3, Y5, Y3
+	VSUBPD      constants<>+10880(SB), Y6, Y4
+	VSUBPD      constants<>+10880(SB), Y7, Y5
+	VADDPD      constants<>+6656(SB), Y4, Y6
+	VADDPD      constants<>+6656(SB), Y5, Y7
+	VDIVPD      Y6, Y4, Y6
+	VDIVPD      Y7, Y5, Y7
+	VMULPD      Y6, Y6, Y8
+	VMULPD      Y7, Y7, Y9
+	VMOVUPS     constants<>+11584(SB), Y10
+	VFMADD231PD constants<>+11520(SB), Y8, Y10
+	VMOVUPS     constants<>+11584(SB), Y11
+	VFMADD231PD constants<>+11520(SB), Y9, Y11
+	VFMADD213PD constants<>+11648(SB), Y8, Y10
+	VFMADD213PD constants<>+11648(SB), Y9, Y11
+	VFMADD213PD constants<>+11712(SB), Y8, Y10
+	VFMADD213PD constants<>+11712(SB), Y9, Y11
+	VFMADD213PD constants<>+11776(SB), Y8, Y10
+	VFMADD213PD constants<>+11776(SB), Y9, Y11
+	VFMADD213PD constants<>+11840(SB), Y8, Y10
+	VFMADD213PD constants<>+11840(SB), Y9, Y11
+	VFMADD213PD constants<>+11904(SB), Y8, Y10
+	VFMADD213PD constants<>+11904(SB), Y9, Y11
+	VMULPD      Y10, Y8, Y8
+	VMULPD      Y11, Y9, Y9
+	VMULPD      Y4, Y4, Y10
+	VMULPD      Y5, Y5, Y11
+	VMULPD      constants<>+10816(SB), Y10, Y10
+	VMULPD      constants<>+10816(SB), Y11, Y11
+	VADDPD      Y8, Y10, Y8
+	VADDPD      Y9, Y11, Y9
+	VMULPD      constants<>+11968(SB), Y2, Y12
+	VMULPD      constants<>+11968(SB), Y3, Y13
+	VFMADD231PD Y8, Y6, Y12
+	VFMADD231PD Y9, Y7, Y13
+	VSUBPD      Y12, Y10, Y6
+	VSUBPD      Y13, Y11, Y7
+	VSUBPD      Y6, Y4, Y4
+	VSUBPD      Y7, Y5, Y5
+	VFMADD231PD constants<>+12032(SB), Y2, Y4
+	VFMADD231PD constants<>+12032(SB), Y3, Y5
+	VCMPPD      $0x11, constants<>+12096(SB), Y0, Y2
+	VCMPPD      $0x11, constants<>+12096(SB), Y1, Y3
+	VBLENDVPD   Y2, Y4, Y0, Y2
+	VBLENDVPD   Y3, Y5, Y1, Y3
+	VCMPPD      $0x11, constants<>+12160(SB), Y0, Y4
+	VCMPPD      $0x11, constants<>+12160(SB), Y1, Y5
+	VBLENDVPD   Y4, constants<>+12224(SB), Y2, Y2
+	VBLENDVPD   Y5, constants<>+12224(SB), Y3, Y3
+	VCMPPD      $0x00, constants<>+12160(SB), Y0, Y0
+	VCMPPD      $0x00, constants<>+12160(SB), Y1, Y1
+	VBLENDVPD   Y0, constants<>+12288(SB), Y2, Y0
+	VBLENDVPD   Y1, constants<>+12288(SB), Y3, Y1
+	VMOVUPS     Y0, 64(AX)(DX*8)
+	VMOVUPS     Y1, 96(AX)(DX*8)
+	ADDQ        $+16, DX
+
+test:
+	CMPQ         DX, SI
+	JLT          loop
+	SUBQ         DX, BX
+	JZ           done
+	LEAQ         tailMasks<>+0(SB), SI
+	NEGQ         BX
+	VMOVDQU      64(SI)(BX*4), Y0
+	VMOVDQU      96(SI)(BX*4), Y1
+	VPMOVSXDQ    X0, Y2
+	VMASKMOVPD   (CX)(DX*8), Y2, Y2
+	VEXTRACTI128 $0x01, Y0, X3
+	VPMOVSXDQ    X3, Y3
+	VMASKMOVPD   32(CX)(DX*8), Y3, Y3
+	VCMPPD       $0x11, constants<>+11008(SB), Y2, Y4
+	VCMPPD       $0x11, constants<>+11008(SB), Y3, Y5
+	VMULPD       constants<>+11072(SB), Y2, Y6
+	VMULPD       constants<>+11072(SB), Y3, Y7
+	VBLENDVPD    Y4, Y6, Y2, Y6
+	VBLENDVPD    Y5, Y7, Y3, Y7
+	VPADDQ       constants<>+11136(SB), Y6, Y6
+	VPADDQ       constants<>+11136(SB), Y7, Y7
+	VANDPD       constants<>+11200(SB), Y6, Y8
+	VANDPD       constants<>+11200(SB), Y7, Y9
+	VPADDQ       constants<>+11264(SB), Y8, Y8
+	VPADDQ       constants<>+11264(SB), Y9, Y9
+	VPSRLQ       $0x34, Y6, Y6
+	VPSRLQ       $0x34, Y7, Y7
+	VORPD        constants<>+11328(SB), Y6, Y6
+	VORPD        constants<>+11328(SB), Y7, Y7
+	VMOVUPS      constants<>+11456(SB), Y10
+	VBLENDVPD    Y4, constants<>+11392(SB), Y10, Y4
+	VMOVUPS      constants<>+11456(SB), Y10
+	VBLENDVPD    Y5, constants<>+11392(SB), Y10, Y5
+	VSUBPD       Y4, Y6, Y4
+	VSUBPD       Y5, Y7, Y5
+	VSUBPD       constants<>+10880(SB), Y8, Y6
+	VSUBPD       constants<>+10880(SB), Y9, Y7
+	VADDPD       constants<>+6656(SB), Y6, Y8
+	VADDPD       constants<>+6656(SB), Y7, Y9
+	VDIVPD       Y8, Y6, Y8
+	VDIVPD       Y9, Y7, Y9
+	VMULPD       Y8, Y8, Y10
+	VMULPD       Y9, Y9, Y11
+	VMOVUPS      constants<>+11584(SB), Y12
+	VFMADD231PD  constants<>+11520(SB), Y10, Y12
+	VMOVUPS      constants<>+11584(SB), Y13
+	VFMADD231PD  constants<>+11520(SB), Y11, Y13
+	VFMADD213PD  constants<>+11648(SB), Y10, Y12
+	VFMADD213PD  constants<>+11648(SB), Y11, Y13
+	VFMADD213PD  constants<>+11712(SB), Y10, Y12
+	VFMADD213PD  constants<>+11712(SB), Y11, Y13
+	VFMADD213PD  constants<>+11776(SB), Y10, Y12
+	VFMADD213PD  constants<>+11776(SB), Y11, Y13
+	VFMADD213PD  constants<>+11840(SB), Y10, Y12
+	VFMADD213PD  constants<>+11840(SB), Y11, Y13
+	VFMADD213PD  constants<>+11904(SB), Y10, Y12
+	VFMADD213PD  constants<>+11904(SB), Y11, Y13
+	VMULPD       Y12, Y10, Y10
+	VMULPD       Y13, Y11, Y11
+	VMULPD       Y6, Y6, Y12
+	VMULPD       Y7, Y7, Y13
+	VMULPD       constants<>+10816(SB), Y12, Y12
+	VMULPD       constants<>+10816(SB), Y13, Y13
+	VADDPD       Y10, Y12, Y10
+	VADDPD       Y11, Y13, Y11
+	VMULPD       constants<>+11968(SB), Y4, Y14
+	VMULPD       constants<>+11968(SB), Y5, Y15
+	VFMADD231PD  Y10, Y8, Y14
+	VFMADD231PD  Y11, Y9, Y15
+	VSUBPD       Y14, Y12, Y8
+	VSUBPD       Y15, Y13, Y9
+	VSUBPD       Y8, Y6, Y6
+	VSUBPD       Y9, Y7, Y7
+	VFMADD231PD  constants<>+12032(SB), Y4, Y6
+	VFMADD231PD  constants<>+12032(SB), Y5, Y7
+	VCMPPD       $0x11, constants<>+12096(SB), Y2, Y4
+	VCMPPD       $0x11, constants<>+12096(SB), Y3, Y5
+	VBLENDVPD    Y4, Y6, Y2, Y4
+	VBLENDVPD    Y5, Y7, Y3, Y5
+	VCMPPD       $0x11, constants<>+12160(SB), Y2, Y6
+	VCMPPD       $0x11, constants<>+12160(SB), Y3, Y7
+	VBLENDVPD    Y6, constants<>+12224(SB), Y4, Y4
+	VBLENDVPD    Y7, constants<>+12224(SB), Y5, Y5
+	VCMPPD       $0x00, constants<>+12160(SB), Y2, Y2
+	VCMPPD       $0x00, constants<>+12160(SB), Y3, Y3
+	VBLENDVPD    Y2, constants<>+12288(SB), Y4, Y2
+	VBLENDVPD    Y3, constants<>+12288(SB), Y5, Y3
+	VPMOVSXDQ    X0, Y4
+	VMASKMOVPD   Y2, Y4, (AX)(DX*8)
+	VEXTRACTI128 $0x01, Y0, X0
+	VPMOVSXDQ    X0, Y0
+	VMASKMOVPD   Y3, Y0, 32(AX)(DX*8)
+	VPMOVSXDQ    X1, Y0
+	VMASKMOVPD   64(CX)(DX*8), Y0, Y0
+	VEXTRACTI128 $0x01, Y1, X2
+	VPMOVSXDQ    X2, Y2
+	VMASKMOVPD   96(CX)(DX*8), Y2, Y2
+	VCMPPD       $0x11, constants<>+11008(SB), Y0, Y3
+	VCMPPD       $0x11, constants<>+11008(SB), Y2, Y4
+	VMULPD       constants<>+11072(SB), Y0, Y5
+	VMULPD       constants<>+11072(SB), Y2, Y6
+	VBLENDVPD    Y3, Y5, Y0, Y5
+	VBLENDVPD    Y4, Y6, Y2, Y6
+	VPADDQ       constants<>+11136(SB), Y5, Y5
+	VPADDQ       constants<>+11136(SB), Y6, Y6
+	VANDPD       constants<>+11200(SB), Y5, Y7
+	VANDPD       constants<>+11200(SB), Y6, Y8
+	VPADDQ       constants<>+11264(SB), Y7, Y7
+	VPADDQ       constants<>+11264(SB), Y8, Y8
+	VPSRLQ       $0x34, Y5, Y5
+	VPSRLQ       $0x34, Y6, Y6
+	VORPD        constants<>+11328(SB), Y5, Y5
+	VORPD        constants<>+11328(SB), Y6, Y6
+	VMOVUPS      constants<>+11456(SB), Y9
+	VBLENDVPD    Y3, constants<>+11392(SB), Y9, Y3
+	VMOVUPS      constants<>+11456(SB), Y9
+	VBLENDVPD    Y4, constants<>+11392(SB), Y9, Y4
+	VSUBPD       Y3, Y5, Y3
+	VSUBPD       Y4, Y6, Y4
+	VSUBPD       constants<>+10880(SB), Y7, Y5
+	VSUBPD       constants<>+10880(SB), Y8, Y6
+	VADDPD       constants<>+6656(SB), Y5, Y7
+	VADDPD       constants<>+6656(SB), Y6, Y8
+	VDIVPD       Y7, Y5, Y7
+	VDIVPD       Y8, Y6, Y8
+	VMULPD       Y7, Y7, Y9
+	VMULPD       Y8, Y8, Y10
+	VMOVUPS      constants<>+11584(SB), Y11
+	VFMADD231PD  constants<>+11520(SB), Y9, Y11
+	VMOVUPS      constants<>+11584(SB), Y12
+	VFMADD231PD  constants<>+11520(SB), Y10, Y12
+	VFMADD213PD  constants<>+11648(SB), Y9, Y11
+	VFMADD213PD  constants<>+11648(SB), Y10, Y12
+	VFMADD213PD  constants<>+11712(SB), Y9, Y11
+	VFMADD213PD  constants<>+11712(SB), Y10, Y12
+	VFMADD213PD  constants<>+11776(SB), Y9, Y11
+	VFMADD213PD  constants<>+11776(SB), Y10, Y12
+	VFMADD213PD  constants<>+11840(SB), Y9, Y11
+	VFMADD213PD  constants<>+11840(SB), Y10, Y12
+	VFMADD213PD  constants<>+11904(SB), Y9, Y11
+	VFMADD213PD  constants<>+11904(SB), Y10, Y12
+	VMULPD       Y11, Y9, Y9
+	VMULPD       Y12, Y10, Y10
+	VMULPD       Y5, Y5, Y11
+	VMULPD       Y6, Y6, Y12
+	VMULPD       constants<>+10816(SB), Y11, Y11
+	VMULPD       constants<>+10816(SB), Y12, Y12
+	VADDPD       Y9, Y11, Y9
+	VADDPD       Y10, Y12, Y10
+	VMULPD       constants<>+11968(SB), Y3, Y13
+	VMULPD       constants<>+11968(SB), Y4, Y14
+	VFMADD231PD  Y9, Y7, Y13
+	VFMADD231PD  Y10, Y8, Y14
+	VSUBPD       Y13, Y11, Y7
+	VSUBPD       Y14, Y12, Y8
+	VSUBPD       Y7, Y5, Y5
+	VSUBPD       Y8, Y6, Y6
+	VFMADD231PD  constants<>+12032(SB), Y3, Y5
+	VFMADD231PD  constants<>+12032(SB), Y4, Y6
+	VCMPPD       $0x11, constants<>+12096(SB), Y0, Y3
+	VCMPPD       $0x11, constants<>+12096(SB), Y2, Y4
+	VBLENDVPD    Y3, Y5, Y0, Y3
+	VBLENDVPD    Y4, Y6, Y2, Y4
+	VCMPPD       $0x11, constants<>+12160(SB), Y0, Y5
+	VCMPPD       $0x11, constants<>+12160(SB), Y2, Y6
+	VBLENDVPD    Y5, constants<>+12224(SB), Y3, Y3
+	VBLENDVPD    Y6, constants<>+12224(SB), Y4, Y4
+	VCMPPD       $0x00, constants<>+12160(SB), Y0, Y0
+	VCMPPD       $0x00, constants<>+12160(SB), Y2, Y2
+	VBLENDVPD    Y0, constants<>+12288(SB), Y3, Y0
+	VBLENDVPD    Y2, constants<>+12288(SB), Y4, Y2
+	VPMOVSXDQ    X1, Y3
+	VMASKMOVPD   Y0, Y3, 64(AX)(DX*8)
+	VEXTRACTI128 $0x01, Y1, X0
+	VPMOVSXDQ    X0, Y0
+	VMASKMOVPD   Y2, Y0, 96(AX)(DX*8)
+
+done:
+	VZEROUPPER
+	RET
+
+// func tanh64AVX2(dst *float64, x *float64, n int)
+// Requires: AVX, AVX2, FMA3
+TEXT ·tanh64AVX2(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ n+16(FP), BX
+	MOVQ BX, SI
+	ANDQ $-16, SI
+	XORQ DX, DX
+	JMP  test
+
+loop:
+	VMOVUPS      (CX)(DX*8), Y0
+	VMOVUPS      32(CX)(DX*8), Y1
+	VANDPD       constants<>+12416(SB), Y0, Y2
+	VANDPD       constants<>+12416(SB), Y1, Y3
+	VMULPD       constants<>+12480(SB), Y2, Y2
+	VMULPD       constants<>+12480(SB), Y3, Y3
+	VMOVUPS      constants<>+12352(SB), Y4
+	VMAXPD       Y2, Y4, Y2
+	VMOVUPS      constants<>+12352(SB), Y4
+	VMAXPD       Y3, Y4, Y3
+	VMOVUPS      constants<>+10048(SB), Y4
+	VFMADD231PD  constants<>+9984(SB), Y2, Y4
+	VMOVUPS      constants<>+10048(SB), Y5
+	VFMADD231PD  constants<>+9984(SB), Y3, Y5
+	VSUBPD       constants<>+10048(SB), Y4, Y6
+	VSUBPD       constants<>+10048(SB), Y5, Y7
+	VFNMADD231PD constants<>+10112(SB), Y6, Y2
+	VFNMADD231PD constants<>+10112(SB), Y7, Y3
+	VFNMADD231PD constants<>+10176(SB), Y6, Y2
+	VFNMADD231PD constants<>+10176(SB), Y7, Y3
+	VMULPD       Y2, Y2, Y6
+	VMULPD       Y3, Y3, Y7
+	VMOVUPS      constants<>+10304(SB), Y8
+	VFMADD231PD  constants<>+10240(SB), Y2, Y8
+	VMOVUPS      constants<>+10304(SB), Y9
+	VFMADD231PD  constants<>+10240(SB), Y3, Y9
+	VFMADD213PD  constants<>+10368(SB), Y2, Y8
+	VFMADD213PD  constants<>+10368(SB), Y3, Y9
+	VFMADD213PD  constants<>+10432(SB), Y2, Y8
+	VFMADD213PD  constants<>+10432(SB), Y3, Y9
+	VFMADD213PD  constants<>+10496(SB), Y2, Y8
+	VFMADD213PD  constants<>+10496(SB), Y3, Y9
+	VFMADD213PD  constants<>+10560(SB), Y2, Y8
+	VFMADD213PD  constants<>+10560(SB), Y3, Y9
+	VFMADD213PD  constants<>+10624(SB), Y2, Y8
+	VFMADD213PD  constants<>+10624(SB), Y3, Y9
+	VFMADD213PD  constants<>+10688(SB), Y2, Y8
+	VFMADD213PD  constants<>+10688(SB), Y3, Y9
+	VFMADD213PD  constants<>+10752(SB), Y2, Y8
+	VFMADD213PD  constants<>+10752(SB), Y3, Y9
+	VFMADD213PD  constants<>+10816(SB), Y2, Y8
+	VFMADD213PD  constants<>+10816(SB), Y3, Y9
+	VFMADD231PD  Y8, Y6, Y2
+	VFMADD231PD  Y9, Y7, Y3
+	VMOVUPS      constants<>+10880(SB), Y6
+	VPSLLQ       $0x34, Y4, Y4
+	VPADDQ       constants<>+10944(SB), Y4, Y4
+	VMULPD       Y4, Y6, Y4
+	VMOVUPS      constants<>+10880(SB), Y6
+	VPSLLQ       $0x34, Y5, Y5
+	VPADDQ       constants<>+10944(SB), Y5, Y5
+	VMULPD       Y5, Y6, Y5
+	VMOVUPS      constants<>+10880(SB), Y6
+	VSUBPD       Y4, Y6, Y6
+	VMOVUPS      constants<>+10880(SB), Y7
+	VSUBPD       Y5, Y7, Y7
+	VADDPD       constants<>+10880(SB), Y4, Y8
+	VADDPD       constants<>+10880(SB), Y5, Y9
+	VFNMADD231PD Y4, Y2, Y6
+	VFNMADD231PD Y5, Y3, Y7
+	VFMADD231PD  Y4, Y2, Y8
+	VFMADD231PD  Y5, Y3, Y9
+	VDIVPD       Y8, Y6, Y2
+	VDIVPD       Y9, Y7, Y3
+	VANDPD       constants<>+12544(SB), Y0, Y0
+	VANDPD       constants<>+12544(SB), Y1, Y1
+	VORPD        Y0, Y2, Y0
+	VORPD        Y1, Y3, Y1
+	VMOVUPS      Y0, (AX)(DX*8)
+	VMOVUPS      Y1, 32(AX)(DX*8)
+	VMOVUPS      64(CX)(DX*8), Y0
+	VMOVUPS      96(CX)(DX*8), Y1
+	VANDPD       constants<>+12416(SB), Y0, Y2
+	VANDPD       constants<>+12416(SB), Y1, Y3
+	VMULPD       constants<>+12480(SB), Y2, Y2
+	VMULPD       constants<>+12480(SB), Y3, Y3
+	VMOVUPS      constants<>+12352(SB), Y4
+	VMAXPD       Y2, Y4, Y2
+	VMOVUPS      constants<>+12352(SB), Y4
+	VMAXPD       Y3, Y4, Y3
+	VMOVUPS      constants<>+10048(SB), Y4
+	VFMADD231PD  constants<>+9984(SB), Y2, Y4
+	VMOVUPS      constants<>+10048(SB), Y5
+	VFMADD231PD  constants<>+9984(SB), Y3, Y5
+	VSUBPD       constants<>+10048(SB), Y4, Y6
+	VSUBPD       constants<>+10048(SB), Y5, Y7
+	VFNMADD231PD constants<>+10112(SB), Y6, Y2
+	VFNMADD231PD constants<>+10112(SB), Y7, Y3
+	VFNMADD231PD constants<>+10176(SB), Y6, Y2
+	VFNMADD231PD constants<>+10176(SB), Y7, Y3
+	VMULPD       Y2, Y2, Y6
+	VMULPD       Y3, Y3, Y7
+	VMOVUPS      constants<>+10304(SB), Y8
+	VFMADD231PD  constants<>+10240(SB), Y2, Y8
+	VMOVUPS      constants<>+10304(SB), Y9
+	VFMADD231PD  constants<>+10240(SB), Y3, Y9
+	VFMADD213PD  constants<>+10368(SB), Y2, Y8
+	VFMADD213PD  constants<>+10368(SB), Y3, Y9
+	VFMADD213PD  constants<>+10432(SB), Y2, Y8
+	VFMADD213PD  constants<>+10432(SB), Y3, Y9
+	VFMADD213PD  constants<>+10496(SB), Y2, Y8
+	VFMADD213PD  constants<>+10496(SB), Y3, Y9
+	VFMADD213PD  constants<>+10560(SB), Y2, Y8
+	VFMADD213PD  constants<>+10560(SB), Y3, Y9
+	VFMADD213PD  constants<>+10624(SB), Y2, Y8
+	VFMADD213PD  constants<>+10624(SB), Y3, Y9
+	VFMADD213PD  constants<>+10688(SB), Y2, Y8
+	VFMADD213PD  constants<>+10688(SB), Y3, Y9
+	VFMADD213PD  constants<>+10752(SB), Y2, Y8
+	VFMADD213PD  constants<>+10752(SB), Y3, Y9
+	VFMADD213PD  constants<>+10816(SB), Y2, Y8
+	VFMADD213PD  constants<>+10816(SB), Y3, Y9
+	VFMADD231PD  Y8, Y6, Y2
+	VFMADD231PD  Y9, Y7, Y3
+	VMOVUPS      constants<>+10880(SB), Y6
+	VPSLLQ       $0x34, Y4, Y4
+	VPADDQ       constants<>+10944(SB), Y4, Y4
+	VMULPD       Y4, Y6, Y4
+	VMOVUPS      constants<>+10880(SB), Y6
+	VPSLLQ       $0x34, Y5, Y5
+	VPADDQ       constants<>+10944(SB), Y5, Y5
+	VMULPD       Y5, Y6, Y5
+	VMOVUPS      constants<>+10880(SB), Y6
+	VSUBPD       Y4, Y6, Y6
+	VMOVUPS      constants<>+10880(SB), Y7
+	VSUBPD       Y5, Y7, Y7
+	VADDPD       constants<>+10880(SB), Y4, Y8
+	VADDPD       constants<>+10880(SB), Y5, Y9
+	VFNMADD231PD Y4, Y2, Y6
+	VFNMADD231PD Y5, Y3, Y7
+	VFMADD231PD  Y4, Y2, Y8
+	VFMADD231PD  Y5, Y3, Y9
+	VDIVPD       Y8, Y6, Y2
+	VDIVPD       Y9, Y7, Y3
+	VANDPD       constants<>+12544(SB), Y0, Y0
+	VANDPD       constants<>+12544(SB), Y1, Y1
+	VORPD        Y0, Y2, Y0
+	VORPD        Y1, Y3, Y1
+	VMOVUPS      Y0, 64(AX)(DX*8)
+	VMOVUPS      Y1, 96(AX)(DX*8)
+	ADDQ         $+16, DX
+
+test:
+	CMPQ         DX, SI
+	JLT          loop
+	SUBQ         DX, BX
+	JZ           done
+	LEAQ         tailMasks<>+0(SB), SI
+	NEGQ         BX
+	VMOVDQU      64(SI)(BX*4), Y0
+	VMOVDQU      96(SI)(BX*4), Y1
+	VPMOVSXDQ    X0, Y2
+	VMASKMOVPD   (CX)(DX*8), Y2, Y2
+	VEXTRACTI128 $0x01, Y0, X3
+	VPMOVSXDQ    X3, Y3
+	VMASKMOVPD   32(CX)(DX*8), Y3, Y3
+	VANDPD       constants<>+12416(SB), Y2, Y4
+	VANDPD       constants<>+12416(SB), Y3, Y5
+	VMULPD       constants<>+12480(SB), Y4, Y4
+	VMULPD       constants<>+12480(SB), Y5, Y5
+	VMOVUPS      constants<>+12352(SB), Y6
+	VMAXPD       Y4, Y6, Y4
+	VMOVUPS      constants<>+12352(SB), Y6
+	VMAXPD       Y5, Y6, Y5
+	VMOVUPS      constants<>+10048(SB), Y6
+	VFMADD231PD  constants<>+9984(SB), Y4, Y6
+	VMOVUPS      constants<>+10048(SB), Y7
+	VFMADD231PD  constants<>+9984(SB), Y5, Y7
+	VSUBPD       constants<>+10048(SB), Y6, Y8
+	VSUBPD       constants<>+10048(SB), Y7, Y9
+	VFNMADD231PD constants<>+10112(SB), Y8, Y4
+	VFNMADD231PD constants<>+10112(SB), Y9, Y5
+	VFNMADD231PD constants<>+10176(SB), Y8, Y4
+	VFNMADD231PD constants<>+10176(SB), Y9, Y5
+	VMULPD       Y4, Y4, Y8
+	VMULPD       Y5, Y5, Y9
+	VMOVUPS      constants<>+10304(SB), Y10
+	VFMADD231PD  constants<>+10240(SB), Y4, Y10
+	VMOVUPS      constants<>+10304(SB), Y11
+	VFMADD231PD  constants<>+10240(SB), Y5, Y11
+	VFMADD213PD  constants<>+10368(SB), Y4, Y10
+	VFMADD213PD  constants<>+10368(SB), Y5, Y11
+	VFMADD213PD  constants<>+10432(SB), Y4, Y10
+	VFMADD213PD  constants<>+10432(SB), Y5, Y11
+	VFMADD213PD  constants<>+10496(SB), Y4, Y10
+	VFMADD213PD  constants<>+10496(SB), Y5, Y11
+	VFMADD213PD  constants<>+10560(SB), Y4, Y10
+	VFMADD213PD  constants<>+10560(SB), Y5, Y11
+	VFMADD213PD  constants<>+10624(SB), Y4, Y10
+	VFMADD213PD  constants<>+10624(SB), Y5, Y11
+	VFMADD213PD  constants<>+10688(SB), Y4, Y10
+	VFMADD213PD  constants<>+10688(SB), Y5, Y11
+	VFMADD213PD  constants<>+10752(SB), Y4, Y10
+	VFMADD213PD  constants<>+10752(SB), Y5, Y11
+	VFMADD213PD  constants<>+10816(SB), Y4, Y10
+	VFMADD213PD  constants<>+10816(SB), Y5, Y11
+	VFMADD231PD  Y10, Y8, Y4
+	VFMADD231PD  Y11, Y9, Y5
+	VMOVUPS      constants<>+10880(SB), Y8
+	VPSLLQ       $0x34, Y6, Y6
+	VPADDQ       constants<>+10944(SB), Y6, Y6
+	VMULPD       Y6, Y8, Y6
+	VMOVUPS      constants<>+10880(SB), Y8
+	VPSLLQ       $0x34, Y7, Y7
+	VPADDQ       constants<>+10944(SB), Y7, Y7
+	VMULPD       Y7, Y8, Y7
+	VMOVUPS      constants<>+10880(SB), Y8
+	VSUBPD       Y6, Y8, Y8
+	VMOVUPS      constants<>+10880(SB), Y9
+	VSUBPD       Y7, Y9, Y9
+	VADDPD       constants<>+10880(SB), Y6, Y10
+	VADDPD       constants<>+10880(SB), Y7, Y11
+	VFNMADD231PD Y6, Y4, Y8
+	VFNMADD231PD Y7, Y5, Y9
+	VFMADD231PD  Y6, Y4, Y10
+	VFMADD231PD  Y7, Y5, Y11
+	VDIVPD       Y10, Y8, Y4
+	VDIVPD       Y11, Y9, Y5
+	VANDPD       constants<>+12544(SB), Y2, Y2
+	VANDPD       constants<>+12544(SB), Y3, Y3
+	VORPD        Y2, Y4, Y2
+	VORPD        Y3, Y5, Y3
+	VPMOVSXDQ    X0, Y4
+	VMASKMOVPD   Y2, Y4, (AX)(DX*8)
+	VEXTRACTI128 $0x01, Y0, X0
+	VPMOVSXDQ    X0, Y0
+	VMASKMOVPD   Y3, Y0, 32(AX)(DX*8)
+	VPMOVSXDQ    X1, Y0
+	VMASKMOVPD   64(CX)(DX*8), Y0, Y0
+	VEXTRACTI128 $0x01, Y1, X2
+	VPMOVSXDQ    X2, Y2
+	VMASKMOVPD   96(CX)(DX*8), Y2, Y2
+	VANDPD       constants<>+12416(SB), Y0, Y3
+	VANDPD       constants<>+12416(SB), Y2, Y4
+	VMULPD       constants<>+12480(SB), Y3, Y3
+	VMULPD       constants<>+12480(SB), Y4, Y4
+	VMOVUPS      constants<>+12352(SB), Y5
+	VMAXPD       Y3, Y5, Y3
+	VMOVUPS      constants<>+12352(SB), Y5
+	VMAXPD       Y4, Y5, Y4
+	VMOVUPS      constants<>+10048(SB), Y5
+	VFMADD231PD  constants<>+9984(SB), Y3, Y5
+	VMOVUPS      constants<>+10048(SB), Y6
+	VFMADD231PD  constants<>+9984(SB), Y4, Y6
+	VSUBPD       constants<>+10048(SB), Y5, Y7
+	VSUBPD       constants<>+10048(SB), Y6, Y8
+	VFNMADD231PD constants<>+10112(SB), Y7, Y3
+	VFNMADD231PD constants<>+10112(SB), Y8, Y4
+	VFNMADD231PD constants<>+10176(SB), Y7, Y3
+	VFNMADD231PD constants<>+10176(SB), Y8, Y4
+	VMULPD       Y3, Y3, Y7
+	VMULPD       Y4, Y4, Y8
+	VMOVUPS      constants<>+10304(SB), Y9
+	VFMADD231PD  constants<>+10240(SB), Y3, Y9
+	VMOVUPS      constants<>+10304(SB), Y10
+	VFMADD231PD  constants<>+10240(SB), Y4, Y10
+	VFMADD213PD  constants<>+10368(SB), Y3, Y9
+	VFMADD213PD  constants<>+10368(SB), Y4, Y10
+	VFMADD213PD  constants<>+10432(SB), Y3, Y9
+	VFMADD213PD  constants<>+10432(SB), Y4, Y10
+	VFMADD213PD  constants<>+10496(SB), Y3, Y9
+	VFMADD213PD  constants<>+10496(SB), Y4, Y10
+	VFMADD213PD  constants<>+10560(SB), Y3, Y9
+	VFMADD213PD  constants<>+10560(SB), Y4, Y10
+	VFMADD213PD  constants<>+10624(SB), Y3, Y9
+	VFMADD213PD  constants<>+10624(SB), Y4, Y10
+	VFMADD213PD  constants<>+10688(SB), Y3, Y9
+	VFMADD213PD  constants<>+10688(SB), Y4, Y10
+	VFMADD213PD  constants<>+10752(SB), Y3, Y9
+	VFMADD213PD  constants<>+10752(SB), Y4, Y10
+	VFMADD213PD  constants<>+10816(SB), Y3, Y9
+	VFMADD213PD  constants<>+10816(SB), Y4, Y10
+	VFMADD231PD  Y9, Y7, Y3
+	VFMADD231PD  Y10, Y8, Y4
+	VMOVUPS      constants<>+10880(SB), Y7
+	VPSLLQ       $0x34, Y5, Y5
+	VPADDQ       constants<>+10944(SB), Y5, Y5
+	VMULPD       Y5, Y7, Y5
+	VMOVUPS      constants<>+10880(SB), Y7
+	VPSLLQ       $0x34, Y6, Y6
+	VPADDQ       constants<>+10944(SB), Y6, Y6
+	VMULPD       Y6, Y7, Y6
+	VMOVUPS      constants<>+10880(SB), Y7
+	VSUBPD       Y5, Y7, Y7
+	VMOVUPS      constants<>+10880(SB), Y8
+	VSUBPD       Y6, Y8, Y8
+	VADDPD       constants<>+10880(SB), Y5, Y9
+	VADDPD       constants<>+10880(SB), Y6, Y10
+	VFNMADD231PD Y5, Y3, Y7
+	VFNMADD231PD Y6, Y4, Y8
+	VFMADD231PD  Y5, Y3, Y9
+	VFMADD231PD  Y6, Y4, Y10
+	VDIVPD       Y9, Y7, Y3
+	VDIVPD       Y10, Y8, Y4
+	VANDPD       constants<>+12544(SB), Y0, Y0
+	VANDPD       constants<>+12544(SB), Y2, Y2
+	VORPD        Y0, Y3, Y0
+	VORPD        Y2, Y4, Y2
+	VPMOVSXDQ    X1, Y3
+	VMASKMOVPD   Y0, Y3, 64(AX)(DX*8)
+	VEXTRACTI128 $0x01, Y1, X0
+	VPMOVSXDQ    X0, Y0
+	VMASKMOVPD   Y2, Y0, 96(AX)(DX*8)
+
+done:
+	VZEROUPPER
+	RET
+
+// func gelu64AVX2(dst *float64, x *float64, n int)
+// Requires: AVX, AVX2, FMA3
+TEXT ·gelu64AVX2(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ n+16(FP), BX
+	MOVQ BX, SI
+	ANDQ $-16, SI
+	XORQ DX, DX
+	JMP  test
+
+loop:
+	VMOVUPS      (CX)(DX*8), Y0
+	VMOVUPS      32(CX)(DX*8), Y1
+	VANDPD       constants<>+12416(SB), Y0, Y0
+	VANDPD       constants<>+12416(SB), Y1, Y1
+	VMOVUPS      constants<>+12608(SB), Y2
+	VMINPD       Y0, Y2, Y0
+	VMOVUPS      constants<>+12608(SB), Y2
+	VMINPD       Y1, Y2, Y1
+	VMULPD       Y0, Y0, Y2
+	VMULPD       Y1, Y1, Y3
+	VMULPD       constants<>+12672(SB), Y2, Y2
+	VMULPD       constants<>+12672(SB), Y3, Y3
+	VMOVUPS      constants<>+9920(SB), Y4
+	VMAXPD       Y2, Y4, Y2
+	VMOVUPS      constants<>+9920(SB), Y4
+	VMAXPD       Y3, Y4, Y3
+	VMOVUPS      constants<>+9856(SB), Y4
+	VMINPD       Y2, Y4, Y2
+	VMOVUPS      constants<>+9856(SB), Y4
+	VMINPD       Y3, Y4, Y3
+	VMOVUPS      constants<>+10048(SB), Y4
+	VFMADD231PD  constants<>+9984(SB), Y2, Y4
+	VMOVUPS      constants<>+10048(SB), Y5
+	VFMADD231PD  constants<>+9984(SB), Y3, Y5
+	VSUBPD       constants<>+10048(SB), Y4, Y6
+	VSUBPD       constants<>+10048(SB), Y5, Y7
+	VFNMADD231PD constants<>+10112(SB), Y6, Y2
+	VFNMADD231PD constants<>+10112(SB), Y7, Y3
+	VFNMADD231PD constants<>+10176(SB), Y6, Y2
+	VFNMADD231PD constants<>+10176(SB), Y7, Y3
+	VMOVUPS      constants<>+10304(SB), Y6
+	VFMADD231PD  constants<>+10240(SB), Y2, Y6
+	VMOVUPS      constants<>+10304(SB), Y7
+	VFMADD231PD  constants<>+10240(SB), Y3, Y7
+	VFMADD213PD  constants<>+10368(SB), Y2, Y6
+	VFMADD213PD  constants<>+10368(SB), Y3, Y7
+	VFMADD213PD  constants<>+10432(SB), Y2, Y6
+	VFMADD213PD  constants<>+10432(SB), Y3, Y7
+	VFMADD213PD  constants<>+10496(SB), Y2, Y6
+	VFMADD213PD  constants<>+10496(SB), Y3, Y7
+	VFMADD213PD  constants<>+10560(SB), Y2, Y6
+	VFMADD213PD  constants<>+10560(SB), Y3, Y7
+	VFMADD213PD  constants<>+10624(SB), Y2, Y6
+	VFMADD213PD  constants<>+10624(SB), Y3, Y7
+	VFMADD213PD  constants<>+10688(SB), Y2, Y6
+	VFMADD213PD  constants<>+10688(SB), Y3, Y7
+	VFMADD213PD  constants<>+10752(SB), Y2, Y6
+	VFMADD213PD  constants<>+10752(SB), Y3, Y7
+	VFMADD213PD  constants<>+10816(SB), Y2, Y6
+	VFMADD213PD  constants<>+10816(SB), Y3, Y7
+	VMULPD       Y2, Y6, Y6
+	VMULPD       Y3, Y7, Y7
+	VADDPD       constants<>+10880(SB), Y2, Y8
+	VADDPD       constants<>+10880(SB), Y3, Y9
+	VSUBPD       constants<>+10880(SB), Y8, Y8
+	VSUBPD       constants<>+10880(SB), Y9, Y9
+	VSUBPD       Y8, Y2, Y8
+	VSUBPD       Y9, Y3, Y9
+	VFMADD231PD  Y2, Y6, Y8
+	VFMADD231PD  Y3, Y7, Y9
+	VADDPD       constants<>+10880(SB), Y2, Y2
+	VADDPD       constants<>+10880(SB), Y3, Y3
+	VADDPD       Y2, Y8, Y2
+	VADDPD       Y3, Y9, Y3
+	VSUBPD       constants<>+10048(SB), Y4, Y6
+	VSUBPD       constants<>+10048(SB), Y5, Y7
+	VMOVUPS      constants<>+10048(SB), Y8
+	VFMADD231PD  constants<>+10816(SB), Y6, Y8
+	VMOVUPS      constants<>+10048(SB), Y6
+	VFMADD231PD  constants<>+10816(SB), Y7, Y6
+	VSUBPD       constants<>+10048(SB), Y8, Y7
+	VSUBPD       constants<>+10048(SB), Y6, Y9
+	VSUBPD       Y7, Y4, Y4
+	VSUBPD       Y9, Y5, Y5
+	VPSLLQ       $0x34, Y8, Y7
+	VPADDQ       constants<>+10944(SB), Y7, Y7
+	VMULPD       Y7, Y2, Y7
+	VPSLLQ       $0x34, Y6, Y2
+	VPADDQ       constants<>+10944(SB), Y2, Y2
+	VMULPD       Y2, Y3, Y2
+	VSUBPD       constants<>+10048(SB), Y4, Y3
+	VSUBPD       constants<>+10048(SB), Y5, Y3
+	VPSLLQ       $0x34, Y4, Y3
+	VPADDQ       constants<>+10944(SB), Y3, Y3
+	VMULPD       Y3, Y7, Y3
+	VPSLLQ       $0x34, Y5, Y4
+	VPADDQ       constants<>+10944(SB), Y4, Y4
+	VMULPD       Y4, Y2, Y4
+	VMULPD       Y0, Y0, Y2
+	VMULPD       Y1, Y1, Y5
+	VFNMADD231PD Y0, Y0, Y2
+	VFNMADD231PD Y1, Y1, Y5
+	VMULPD       constants<>+10816(SB), Y2, Y2
+	VMULPD       constants<>+10816(SB), Y5, Y5
+	VFMADD213PD  Y3, Y3, Y2
+	VFMADD213PD  Y4, Y4, Y5
+	VMOVUPS      constants<>+10880(SB), Y3
+	VFMADD231PD  constants<>+12736(SB), Y0, Y3
+	VMOVUPS      constants<>+10880(SB), Y4
+	VFMADD231PD  constants<>+12736(SB), Y1, Y4
+	VMOVUPS      constants<>+10880(SB), Y6
+	VDIVPD       Y3, Y6, Y3
+	VMOVUPS      constants<>+10880(SB), Y6
+	VDIVPD       Y4, Y6, Y4
+	VMOVUPS      constants<>+12864(SB), Y6
+	VFMADD231PD  constants<>+12800(SB), Y3, Y6
+	VMOVUPS      constants<>+12864(SB), Y7
+	VFMADD231PD  constants<>+12800(SB), Y4, Y7
+	VFMADD213PD  constants<>+12928(SB), Y3, Y6
+	VFMADD213PD  constants<>+12928(SB), Y4, Y7
+	VFMADD213PD  constants<>+12992(SB), Y3, Y6
+	VFMADD213PD  constants<>+12992(SB), Y4, Y7
+	VFMADD213PD  constants<>+13056(SB), Y3, Y6
+	VFMADD213PD  constants<>+13056(SB), Y4, Y7
+	VFMADD213PD  constants<>+13120(SB), Y3, Y6
+	VFMADD213PD  constants<>+13120(SB), Y4, Y7
+	VFMADD213PD  constants<>+13184(SB), Y3, Y6
+	VFMADD213PD  constants<>+13184(SB), Y4, Y7
+	VFMADD213PD  constants<>+13248(SB), Y3, Y6
+	VFMADD213PD  constants<>+13248(SB), Y4, Y7
+	VFMADD213PD  constants<>+13312(SB), Y3, Y6
+	VFMADD213PD  constants<>+13312(SB), Y4, Y7
+	VFMADD213PD  constants<>+13376(SB), Y3, Y6
+	VFMADD213PD  constants<>+13376(SB), Y4, Y7
+	VFMADD213PD  constants<>+13440(SB), Y3, Y6
+	VFMADD213PD  constants<>+13440(SB), Y4, Y7
+	VFMADD213PD  constants<>+13504(SB), Y3, Y6
+	VFMADD213PD  constants<>+13504(SB), Y4, Y7
+	VFMADD213PD  constants<>+13568(SB), Y3, Y6
+	VFMADD213PD  constants<>+13568(SB), Y4, Y7
+	VFMADD213PD  constants<>+13632(SB), Y3, Y6
+	VFMADD213PD  constants<>+13632(SB), Y4, Y7
+	VFMADD213PD  constants<>+13696(SB), Y3, Y6
+	VFMADD213PD  constants<>+13696(SB), Y4, Y7
+	VFMADD213PD  constants<>+13760(SB), Y3, Y6
+	VFMADD213PD  constants<>+13760(SB), Y4, Y7
+	VFMADD213PD  constants<>+13824(SB), Y3, Y6
+	VFMADD213PD  constants<>+13824(SB), Y4, Y7
+	VFMADD213PD  constants<>+13888(SB), Y3, Y6
+	VFMADD213PD  constants<>+13888(SB), Y4, Y7
+	VFMADD213PD  constants<>+13952(SB), Y3, Y6
+	VFMADD213PD  constants<>+13952(SB), Y4, Y7
+	VFMADD213PD  constants<>+14016(SB), Y3, Y6
+	VFMADD213PD  constants<>+14016(SB), Y4, Y7
+	VFMADD213PD  constants<>+14080(SB), Y3, Y6
+	VFMADD213PD  constants<>+14080(SB), Y4, Y7
+	VFMADD213PD  constants<>+14144(SB), Y3, Y6
+	VFMADD213PD  constants<>+14144(SB), Y4, Y7
+	VMULPD       Y3, Y6, Y3
+	VMULPD       Y4, Y7, Y4
+	VMULPD       Y2, Y3, Y2
+	VMULPD       Y5, Y4, Y3
+	VMOVUPS      (CX)(DX*8), Y4
+	VMOVUPS      32(CX)(DX*8), Y5
+	VMOVUPS      constants<>+12160(SB), Y6
+	VMAXPD       Y4, Y6, Y4
+	VMOVUPS      constants<>+12160(SB), Y6
+	VMAXPD       Y5, Y6, Y5
+	VFNMADD231PD Y2, Y0, Y4
+	VFNMADD231PD Y3, Y1, Y5
+	VMOVUPS      Y4, (AX)(DX*8)
+	VMOVUPS      Y5, 32(AX)(DX*8)
+	VMOVUPS      64(CX)(DX*8), Y0
+	VMOVUPS      96(CX)(DX*8), Y1
+	VANDPD       constants<>+12416(SB), Y0, Y0
+	VANDPD       constants<>+12416(SB), Y1, Y1
+	VMOVUPS      constants<>+12608(SB), Y2
+	VMINPD       Y0, Y2, Y0
+	VMOVUPS      constants<>+12608(SB), Y2
+	VMINPD       Y1, Y2, Y1
+	VMULPD       Y0, Y0, Y2
+	VMULPD       Y1, Y1, Y3
+	VMULPD       constants<>+12672(SB), Y2, Y2
+	VMULPD       constants<>+12672(SB), Y3, Y3
+	VMOVUPS      constants<>+9920(SB), Y4
+	VMAXPD       Y2, Y4, Y2
+	VMOVUPS      constants<>+9920(SB), Y4
+	VMAXPD       Y3, Y4, Y3
+	VMOVUPS      constants<>+9856(SB), Y4
+	VMINPD       Y2, Y4, Y2
+	VMOVUPS      constants<>+9856(SB), Y4
+	VMINPD       Y3, Y4, Y3
+	VMOVUPS      constants<>+10048(SB), Y4
+	VFMADD231PD  constants<>+9984(SB), Y2, Y4
+	VMOVUPS      constants<>+10048(SB), Y5
+	VFMADD231PD  constants<>+9984(SB), Y3, Y5
+	VSUBPD       constants<>+10048(SB), Y4, Y6
+	VSUBPD       constants<>+10048(SB), Y5, Y7
+	VFNMADD231PD constants<>+10112(SB), Y6, Y2
+	VFNMADD231PD constants<>+10112(SB), Y7, Y3
+	VFNMADD231PD constants<>+10176(SB), Y6, Y2
+	VFNMADD231PD constants<>+10176(SB), Y7, Y3
+	VMOVUPS      constants<>+10304(SB), Y6
+	VFMADD231PD  constants<>+10240(SB), Y2, Y6
+	VMOVUPS      constants<>+10304(SB), Y7
+	VFMADD231PD  constants<>+10240(SB), Y3, Y7
+	VFMADD213PD  constants<>+10368(SB), Y2, Y6
+	VFMADD213PD  constants<>+10368(SB), Y3, Y7
+	VFMADD213PD  constants<>+10432(SB), Y2, Y6
+	VFMADD213PD  constants<>+10432(SB), Y3, Y7
+	VFMADD213PD  constants<>+10496(SB), Y2, Y6
+	VFMADD213PD  constants<>+10496(SB), Y3, Y7
+	VFMADD213PD  constants<>+10560(SB), Y2, Y6
+	VFMADD213PD  constants<>+10560(SB), Y3, Y7
+	VFMADD213PD  constants<>+10624(SB), Y2, Y6
+	VFMADD213PD  constants<>+10624(SB), Y3, Y7
+	VFMADD213PD  constants<>+10688(SB), Y2, Y6
+	VFMADD213PD  constants<>+10688(SB), Y3, Y7
+	VFMADD213PD  constants<>+10752(SB), Y2, Y6
+	VFMADD213PD  constants<>+10752(SB), Y3, Y7
+	VFMADD213PD  constants<>+10816(SB), Y2, Y6
+	VFMADD213PD  constants<>+10816(SB), Y3, Y7
+	VMULPD       Y2, Y6, Y6
+	VMULPD       Y3, Y7, Y7
+	VADDPD       constants<>+10880(SB), Y2, Y8
+	VADDPD       constants<>+10880(SB), Y3, Y9
+	VSUBPD       constants<>+10880(SB), Y8, Y8
+	VSUBPD       constants<>+10880(SB), Y9, Y9
+	VSUBPD       Y8, Y2, Y8
+	VSUBPD       Y9, Y3, Y9
+	VFMADD231PD  Y2, Y6, Y8
+	VFMADD231PD  Y3, Y7, Y9
+	VADDPD       constants<>+10880(SB), Y2, Y2
+	VADDPD       constants<>+10880(SB), Y3, Y3
+	VADDPD       Y2, Y8, Y2
+	VADDPD       Y3, Y9, Y3
+	VSUBPD       constants<>+10048(SB), Y4, Y6
+	VSUBPD       constants<>+10048(SB), Y5, Y7
+	VMOVUPS      constants<>+10048(SB), Y8
+	VFMADD231PD  constants<>+10816(SB), Y6, Y8
+	VMOVUPS      constants<>+10048(SB), Y6
+	VFMADD231PD  constants<>+10816(SB), Y7, Y6
+	VSUBPD       constants<>+10048(SB), Y8, Y7
+	VSUBPD       constants<>+10048(SB), Y6, Y9
+	VSUBPD       Y7, Y4, Y4
+	VSUBPD       Y9, Y5, Y5
+	VPSLLQ       $0x34, Y8, Y7
+	VPADDQ       constants<>+10944(SB), Y7, Y7
+	VMULPD       Y7, Y2, Y7
+	VPSLLQ       $0x34, Y6, Y2
+	VPADDQ       constants<>+10944(SB), Y2, Y2
+	VMULPD       Y2, Y3, Y2
+	VSUBPD       constants<>+10048(SB), Y4, Y3
+	VSUBPD       constants<>+10048(SB), Y5, Y3
+	VPSLLQ       $0x34, Y4, Y3
+	VPADDQ       constants<>+10944(SB), Y3, Y3
+	VMULPD       Y3, Y7, Y3
+	VPSLLQ       $0x34, Y5, Y4
+	VPADDQ       constants<>+10944(SB), Y4, Y4
+	VMULPD       Y4, Y2, Y4
+	VMULPD       Y0, Y0, Y2
+	VMULPD       Y1, Y1, Y5
+	VFNMADD231PD Y0, Y0, Y2
+	VFNMADD231PD Y1, Y1, Y5
+	VMULPD       constants<>+10816(SB), Y2, Y2
+	VMULPD       constants<>+10816(SB), Y5, Y5
+	VFMADD213PD  Y3, Y3, Y2
+	VFMADD213PD  Y4, Y4, Y5
+	VMOVUPS      constants<>+10880(SB), Y3
+	VFMADD231PD  constants<>+12736(SB), Y0, Y3
+	VMOVUPS      constants<>+10880(SB), Y4
+	VFMADD231PD  constants<>+12736(SB), Y1, Y4
+	VMOVUPS      constants<>+10880(SB), Y6
+	VDIVPD       Y3, Y6, Y3
+	VMOVUPS      constants<>+10880(SB), Y6
+	VDIVPD       Y4, Y6, Y4
+	VMOVUPS      constants<>+12864(SB), Y6
+	VFMADD231PD  constants<>+12800(SB), Y3, Y6
+	VMOVUPS      constants<>+12864(SB), Y7
+	VFMADD231PD  constants<>+12800(SB), Y4, Y7
+	VFMADD213PD  constants<>+12928(SB), Y3, Y6
+	VFMADD213PD  constants<>+12928(SB), Y4, Y7
+	VFMADD213PD  constants<>+12992(SB), Y3, Y6
+	VFMADD213PD  constants<>+12992(SB), Y4, Y7
+	VFMADD213PD  constants<>+13056(SB), Y3, Y6
+	VFMADD213PD  constants<>+13056(SB), Y4, Y7
+	VFMADD213PD  constants<>+13120(SB), Y3, Y6
+	VFMADD213PD  constants<>+13120(SB), Y4, Y7
+	VFMADD213PD  constants<>+13184(SB), Y3, Y6
+	VFMADD213PD  constants<>+13184(SB), Y4, Y7
+	VFMADD213PD  constants<>+13248(SB), Y3, Y6
+	VFMADD213PD  constants<>+13248(SB), Y4, Y7
+	VFMADD213PD  constants<>+13312(SB), Y3, Y6
+	VFMADD213PD  constants<>+13312(SB), Y4, Y7
+	VFMADD213PD  constants<>+13376(SB), Y3, Y6
+	VFMADD213PD  constants<>+13376(SB), Y4, Y7
+	VFMADD213PD  constants<>+13440(SB), Y3, Y6
+	VFMADD213PD  constants<>+13440(SB), Y4, Y7
+	VFMADD213PD  constants<>+13504(SB), Y3, Y6
+	VFMADD213PD  constants<>+13504(SB), Y4, Y7
+	VFMADD213PD  constants<>+13568(SB), Y3, Y6
+	VFMADD213PD  constants<>+13568(SB), Y4, Y7
+	VFMADD213PD  constants<>+13632(SB), Y3, Y6
+	VFMADD213PD  constants<>+13632(SB), Y4, Y7
+	VFMADD213PD  constants<>+13696(SB), Y3, Y6
+	VFMADD213PD  constants<>+13696(SB), Y4, Y7
+	VFMADD213PD  constants<>+13760(SB), Y3, Y6
+	VFMADD213PD  constants<>+13760(SB), Y4, Y7
+	VFMADD213PD  constants<>+13824(SB), Y3, Y6
+	VFMADD213PD  constants<>+13824(SB), Y4, Y7
+	VFMADD213PD  constants<>+13888(SB), Y3, Y6
+	VFMADD213PD  constants<>+13888(SB), Y4, Y7
+	VFMADD213PD  constants<>+13952(SB), Y3, Y6
+	VFMADD213PD  constants<>+13952(SB), Y4, Y7
+	VFMADD213PD  constants<>+14016(SB), Y3, Y6
+	VFMADD213PD  constants<>+14016(SB), Y4, Y7
+	VFMADD213PD  constants<>+14080(SB), Y3, Y6
+	VFMADD213PD  constants<>+14080(SB), Y4, Y7
+	VFMADD213PD  constants<>+14144(SB), Y3, Y6
+	VFMADD213PD  constants<>+14144(SB), Y4, Y7
+	VMULPD       Y3, Y6, Y3
+	VMULPD       Y4, Y7, Y4
+	VMULPD       Y2, Y3, Y2
+	VMULPD       Y5, Y4, Y3
+	VMOVUPS      64(CX)(DX*8), Y4
+	VMOVUPS      96(CX)(DX*8), Y5
+	VMOVUPS      constants<>+12160(SB), Y6
+	VMAXPD       Y4, Y6, Y4
+	VMOVUPS      constants<>+12160(SB), Y6
+	VMAXPD       Y5, Y6, Y5
+	VFNMADD231PD Y2, Y0, Y4
+	VFNMADD231PD Y3, Y1, Y5
+	VMOVUPS      Y4, 64(AX)(DX*8)
+	VMOVUPS      Y5, 96(AX)(DX*8)
+	ADDQ         $+16, DX
+
+test:
+	CMPQ         DX, SI
+	JLT          loop
+	SUBQ         DX, BX
+	JZ           done
+	LEAQ         tailMasks<>+0(SB), SI
+	NEGQ         BX
+	VMOVDQU      64(SI)(BX*4), Y0
+	VMOVDQU      96(SI)(BX*4), Y1
+	VPMOVSXDQ    X0, Y2
+	VMASKMOVPD   (CX)(DX*8), Y2, Y2
+	VEXTRACTI128 $0x01, Y0, X3
+	VPMOVSXDQ    X3, Y3
+	VMASKMOVPD   32(CX)(DX*8), Y3, Y3
+	VANDPD       constants<>+12416(SB), Y2, Y2
+	VANDPD       constants<>+12416(SB), Y3, Y3
+	VMOVUPS      constants<>+12608(SB), Y4
+	VMINPD       Y2, Y4, Y2
+	VMOVUPS      constants<>+12608(SB), Y4
+	VMINPD       Y3, Y4, Y3
+	VMULPD       Y2, Y2, Y4
+	VMULPD       Y3, Y3, Y5
+	VMULPD       constants<>+12672(SB), Y4, Y4
+	VMULPD       constants<>+12672(SB), Y5, Y5
+	VMOVUPS      constants<>+9920(SB), Y6
+	VMAXPD       Y4, Y6, Y4
+	VMOVUPS      constants<>+9920(SB), Y6
+	VMAXPD       Y5, Y6, Y5
+	VMOVUPS      constants<>+9856(SB), Y6
+	VMINPD       Y4, Y6, Y4
+	VMOVUPS      constants<>+9856(SB), Y6
+	VMINPD       Y5, Y6, Y5
+	VMOVUPS      constants<>+10048(SB), Y6
+	VFMADD231PD  constants<>+9984(SB), Y4, Y6
+	VMOVUPS      constants<>+10048(SB), Y7
+	VFMADD231PD  constants<>+9984(SB), Y5, Y7
+	VSUBPD       constants<>+10048(SB), Y6, Y8
+	VSUBPD       constants<>+10048(SB), Y7, Y9
+	VFNMADD231PD constants<>+10112(SB), Y8, Y4
+	VFNMADD231PD constants<>+10112(SB), Y9, Y5
+	VFNMADD231PD constants<>+10176(SB), Y8, Y4
+	VFNMADD231PD constants<>+10176(SB), Y9, Y5
+	VMOVUPS      constants<>+10304(SB), Y8
+	VFMADD231PD  constants<>+10240(SB), Y4, Y8
+	VMOVUPS      constants<>+10304(SB), Y9
+	VFMADD231PD  constants<>+10240(SB), Y5, Y9
+	VFMADD213PD  constants<>+10368(SB), Y4, Y8
+	VFMADD213PD  constants<>+10368(SB), Y5, Y9
+	VFMADD213PD  constants<>+10432(SB), Y4, Y8
+	VFMADD213PD  constants<>+10432(SB), Y5, Y9
+	VFMADD213PD  constants<>+10496(SB), Y4, Y8
+	VFMADD213PD  constants<>+10496(SB), Y5, Y9
+	VFMADD213PD  constants<>+10560(SB), Y4, Y8
+	VFMADD213PD  constants<>+10560(SB), Y5, Y9
+	VFMADD213PD  constants<>+10624(SB), Y4, Y8
+	VFMADD213PD  constants<>+10624(SB), Y5, Y9
+	VFMADD213PD  constants<>+10688(SB), Y4, Y8
+	VFMADD213PD  constants<>+10688(SB), Y5, Y9
+	VFMADD213PD  constants<>+10752(SB), Y4, Y8
+	VFMADD213PD  constants<>+10752(SB), Y5, Y9
+	VFMADD213PD  constants<>+10816(SB), Y4, Y8
+	VFMADD213PD  constants<>+10816(SB), Y5, Y9
+	VMULPD       Y4, Y8, Y8
+	VMULPD       Y5, Y9, Y9
+	VADDPD       constants<>+10880(SB), Y4, Y10
+	VADDPD       constants<>+10880(SB), Y5, Y11
+	VSUBPD       constants<>+10880(SB), Y10, Y10
+	VSUBPD       constants<>+10880(SB), Y11, Y11
+	VSUBPD       Y10, Y4, Y10
+	VSUBPD       Y11, Y5, Y11
+	VFMADD231PD  Y4, Y8, Y10
+	VFMADD231PD  Y5, Y9, Y11
+	VADDPD       constants<>+10880(SB), Y4, Y4
+	VADDPD       constants<>+10880(SB), Y5, Y5
+	VADDPD       Y4, Y10, Y4
+	VADDPD       Y5, Y11, Y5
+	VSUBPD       constants<>+10048(SB), Y6, Y8
+	VSUBPD       constants<>+10048(SB), Y7, Y9
+	VMOVUPS      constants<>+10048(SB), Y10
+	VFMADD231PD  constants<>+10816(SB), Y8, Y10
+	VMOVUPS      constants<>+10048(SB), Y8
+	VFMADD231PD  constants<>+10816(SB), Y9, Y8
+	VSUBPD       constants<>+10048(SB), Y10, Y9
+	VSUBPD       constants<>+10048(SB), Y8, Y11
+	VSUBPD       Y9, Y6, Y6
+	VSUBPD       Y11, Y7, Y7
+	VPSLLQ       $0x34, Y10, Y9
+	VPADDQ       constants<>+10944(SB), Y9, Y9
+	VMULPD       Y9, Y4, Y9
+	VPSLLQ       $0x34, Y8, Y4
+	VPADDQ       constants<>+10944(SB), Y4, Y4
+	VMULPD       Y4, Y5, Y4
+	VSUBPD       constants<>+10048(SB), Y6, Y5
+	VSUBPD       constants<>+10048(SB), Y7, Y5
+	VPSLLQ       $0x34, Y6, Y5
+	VPADDQ       constants<>+10944(SB), Y5, Y5
+	VMULPD       Y5, Y9, Y5
+	VPSLLQ       $0x34, Y7, Y6
+	VPADDQ       constants<>+10944(SB), Y6, Y6
+	VMULPD       Y6, Y4, Y6
+	VMULPD       Y2, Y2, Y4
+	VMULPD       Y3, Y3, Y7
+	VFNMADD231PD Y2, Y2, Y4
+	VFNMADD231PD Y3, Y3, Y7
+	VMULPD       constants<>+10816(SB), Y4, Y4
+	VMULPD       constants<>+10816(SB), Y7, Y7
+	VFMADD213PD  Y5, Y5, Y4
+	VFMADD213PD  Y6, Y6, Y7
+	VMOVUPS      constants<>+10880(SB), Y5
+	VFMADD231PD  constants<>+12736(SB), Y2, Y5
+	VMOVUPS      constants<>+10880(SB), Y6
+	VFMADD231PD  constants<>+12736(SB), Y3, Y6
+	VMOVUPS      constants<>+10880(SB), Y8
+	VDIVPD       Y5, Y8, Y5
+	VMOVUPS      constants<>+10880(SB), Y8
+	VDIVPD       Y6, Y8, Y6
+	VMOVUPS      constants<>+12864(SB), Y8
+	VFMADD231PD  constants<>+12800(SB), Y5, Y8
+	VMOVUPS      constants<>+12864(SB), Y9
+	VFMADD231PD  constants<>+12800(SB), Y6, Y9
+	VFMADD213PD  constants<>+12928(SB), Y5, Y8
+	VFMADD213PD  constants<>+12928(SB), Y6, Y9
+	VFMADD213PD  constants<>+12992(SB), Y5, Y8
+	VFMADD213PD  constants<>+12992(SB), Y6, Y9
+	VFMADD213PD  constants<>+13056(SB), Y5, Y8
+	VFMADD213PD  constants<>+13056(SB), Y6, Y9
+	VFMADD213PD  constants<>+13120(SB), Y5, Y8
+	VFMADD213PD  constants<>+13120(SB), Y6, Y9
+	VFMADD213PD  constants<>+13184(SB), Y5, Y8
+	VFMADD213PD  constants<>+13184(SB), Y6, Y9
+	VFMADD213PD  constants<>+13248(SB), Y5, Y8
+	VFMADD213PD  constants<>+13248(SB), Y6, Y9
+	VFMADD213PD  constants<>+13312(SB), Y5, Y8
+	VFMADD213PD  constants<>+13312(SB), Y6, Y9
+	VFMADD213PD  constants<>+13376(SB), Y5, Y8
+	VFMADD213PD  constants<>+13376(SB), Y6, Y9
+	VFMADD213PD  constants<>+13440(SB), Y5, Y8
+	VFMADD213PD  constants<>+13440(SB), Y6, Y9
+	VFMADD213PD  constants<>+13504(SB), Y5, Y8
+	VFMADD213PD  constants<>+13504(SB), Y6, Y9
+	VFMADD213PD  constants<>+13568(SB), Y5, Y8
+	VFMADD213PD  constants<>+13568(SB), Y6, Y9
+	VFMADD213PD  constants<>+13632(SB), Y5, Y8
+	VFMADD213PD  constants<>+13632(SB), Y6, Y9
+	VFMADD213PD  constants<>+13696(SB), Y5, Y8
+	VFMADD213PD  constants<>+13696(SB), Y6, Y9
+	VFMADD213PD  constants<>+13760(SB), Y5, Y8
+	VFMADD213PD  constants<>+13760(SB), Y6, Y9
+	VFMADD213PD  constants<>+13824(SB), Y5, Y8
+	VFMADD213PD  constants<>+13824(SB), Y6, Y9
+	VFMADD213PD  constants<>+13888(SB), Y5, Y8
+	VFMADD213PD  constants<>+13888(SB), Y6, Y9
+	VFMADD213PD  constants<>+13952(SB), Y5, Y8
+	VFMADD213PD  constants<>+13952(SB), Y6, Y9
+	VFMADD213PD  constants<>+14016(SB), Y5, Y8
+	VFMADD213PD  constants<>+14016(SB), Y6, Y9
+	VFMADD213PD  constants<>+14080(SB), Y5, Y8
+	VFMADD213PD  constants<>+14080(SB), Y6, Y9
+	VFMADD213PD  constants<>+14144(SB), Y5, Y8
+	VFMADD213PD  constants<>+14144(SB), Y6, Y9
+	VMULPD       Y5, Y8, Y5
+	VMULPD       Y6, Y9, Y6
+	VMULPD       Y4, Y5, Y4
+	VMULPD       Y7, Y6, Y5
+	VPMOVSXDQ    X0, Y6
+	VMASKMOVPD   (CX)(DX*8), Y6, Y6
+	VEXTRACTI128 $0x01, Y0, X7
+	VPMOVSXDQ    X7, Y7
+	VMASKMOVPD   32(CX)(DX*8), Y7, Y7
+	VMOVUPS      constants<>+12160(SB), Y8
+	VMAXPD       Y6, Y8, Y6
+	VMOVUPS      constants<>+12160(SB), Y8
+	VMAXPD       Y7, Y8, Y7
+	VFNMADD231PD Y4, Y2, Y6
+	VFNMADD231PD Y5, Y3, Y7
+	VPMOVSXDQ    X0, Y2
+	VMASKMOVPD   Y6, Y2, (AX)(DX*8)
+	VEXTRACTI128 $0x01, Y0, X0
+	VPMOVSXDQ    X0, Y0
+	VMASKMOVPD   Y7, Y0, 32(AX)(DX*8)
+	VPMOVSXDQ    X1, Y0
+	VMASKMOVPD   64(CX)(DX*8), Y0, Y0
+	VEXTRACTI128 $0x01, Y1, X2
+	VPMOVSXDQ    X2, Y2
+	VMASKMOVPD   96(CX)(DX*8), Y2, Y2
+	VANDPD       constants<>+12416(SB), Y0, Y0
+	VANDPD       constants<>+12416(SB), Y2, Y2
+	VMOVUPS      constants<>+12608(SB), Y3
+	VMINPD       Y0, Y3, Y0
+	VMOVUPS      constants<>+12608(SB), Y3
+	VMINPD       Y2, Y3, Y2
+	VMULPD       Y0, Y0, Y3
+	VMULPD       Y2, Y2, Y4
+	VMULPD       constants<>+12672(SB), Y3, Y3
+	VMULPD       constants<>+12672(SB), Y4, Y4
+	VMOVUPS      constants<>+9920(SB), Y5
+	VMAXPD       Y3, Y5, Y3
+	VMOVUPS      constants<>+9920(SB), Y5
+	VMAXPD       Y4, Y5, Y4
+	VMOVUPS      constants<>+9856(SB), Y5
+	VMINPD       Y3, Y5, Y3
+	VMOVUPS      constants<>+9856(SB), Y5
+	VMINPD       Y4, Y5, Y4
+	VMOVUPS      constants<>+10048(SB), Y5
+	VFMADD231PD  constants<>+9984(SB), Y3, Y5
+	VMOVUPS      constants<>+10048(SB), Y6
+	VFMADD231PD  constants<>+9984(SB), Y4, Y6
+	VSUBPD       constants<>+10048(SB), Y5, Y7
+	VSUBPD       constants<>+10048(SB), Y6, Y8
+	VFNMADD231PD constants<>+10112(SB), Y7, Y3
+	VFNMADD231PD constants<>+10112(SB), Y8, Y4
+	VFNMADD231PD constants<>+10176(SB), Y7, Y3
+	VFNMADD231PD constants<>+10176(SB), Y8, Y4
+	VMOVUPS      constants<>+10304(SB), Y7
+	VFMADD231PD  constants<>+10240(SB), Y3, Y7
+	VMOVUPS      constants<>+10304(SB), Y8
+	VFMADD231PD  constants<>+10240(SB), Y4, Y8
+	VFMADD213PD  constants<>+10368(SB), Y3, Y7
+	VFMADD213PD  constants<>+10368(SB), Y4, Y8
+	VFMADD213PD  constants<>+10432(SB), Y3, Y7
+	VFMADD213PD  constants<>+10432(SB), Y4, Y8
+	VFMADD213PD  constants<>+10496(SB), Y3, Y7
+	VFMADD213PD  constants<>+10496(SB), Y4, Y8
+	VFMADD213PD  constants<>+10560(SB), Y3, Y7
+	VFMADD213PD  constants<>+10560(SB), Y4, Y8
+	VFMADD213PD  constants<>+10624(SB), Y3, Y7
+	VFMADD213PD  constants<>+10624(SB), Y4, Y8
+	VFMADD213PD  constants<>+10688(SB), Y3, Y7
+	VFMADD213PD  constants<>+10688(SB), Y4, Y8
+	VFMADD213PD  constants<>+10752(SB), Y3, Y7
+	VFMADD213PD  constants<>+10752(SB), Y4, Y8
+	VFMADD213PD  constants<>+10816(SB), Y3, Y7
+	VFMADD213PD  constants<>+10816(SB), Y4, Y8
+	VMULPD       Y3, Y7, Y7
+	VMULPD       Y4, Y8, Y8
+	VADDPD       constants<>+10880(SB), Y3, Y9
+	VADDPD       constants<>+10880(SB), Y4, Y10
+	VSUBPD       constants<>+10880(SB), Y9, Y9
+	VSUBPD       constants<>+10880(SB), Y10, Y10
+	VSUBPD       Y9, Y3, Y9
+	VSUBPD       Y10, Y4, Y10
+	VFMADD231PD  Y3, Y7, Y9
+	VFMADD231PD  Y4, Y8, Y10
+	VADDPD       constants<>+10880(SB), Y3, Y3
+	VADDPD       constants<>+10880(SB), Y4, Y4
+	VADDPD       Y3, Y9, Y3
+	VADDPD       Y4, Y10, Y4
+	VSUBPD       constants<>+10048(SB), Y5, Y7
+	VSUBPD       constants<>+10048(SB), Y6, Y8
+	VMOVUPS      constants<>+10048(SB), Y9
+	VFMADD231PD  constants<>+10816(SB), Y7, Y9
+	VMOVUPS      constants<>+10048(SB), Y7
+	VFMADD231PD  constants<>+10816(SB), Y8, Y7
+	VSUBPD       constants<>+10048(SB), Y9, Y8
+	VSUBPD       constants<>+10048(SB), Y7, Y10
+	VSUBPD       Y8, Y5, Y5
+	VSUBPD       Y10, Y6, Y6
+	VPSLLQ       $0x34, Y9, Y8
+	VPADDQ       constants<>+10944(SB), Y8, Y8
+	VMULPD       Y8, Y3, Y8
+	VPSLLQ       $0x34, Y7, Y3
+	VPADDQ       constants<>+10944(SB), Y3, Y3
+	VMULPD       Y3, Y4, Y3
+	VSUBPD       constants<>+10048(SB), Y5, Y4
+	VSUBPD       constants<>+10048(SB), Y6, Y4
+	VPSLLQ       $0x34, Y5, Y4
+	VPADDQ       constants<>+10944(SB), Y4, Y4
+	VMULPD       Y4, Y8, Y4
+	VPSLLQ       $0x34, Y6, Y5
+	VPADDQ       constants<>+10944(SB), Y5, Y5
+	VMULPD       Y5, Y3, Y5
+	VMULPD       Y0, Y0, Y3
+	VMULPD       Y2, Y2, Y6
+	VFNMADD231PD Y0, Y0, Y3
+	VFNMADD231PD Y2, Y2, Y6
+	VMULPD       constants<>+10816(SB), Y3, Y3
+	VMULPD       constants<>+10816(SB), Y6, Y6
+	VFMADD213PD  Y4, Y4, Y3
+	VFMADD213PD  Y5, Y5, Y6
+	VMOVUPS      constants<>+10880(SB), Y4
+	VFMADD231PD  constants<>+12736(SB), Y0, Y4
+	VMOVUPS      constants<>+10880(SB), Y5
+	VFMADD231PD  constants<>+12736(SB), Y2, Y5
+	VMOVUPS      constants<>+10880(SB), Y7
+	VDIVPD       Y4, Y7, Y4
+	VMOVUPS      constants<>+10880(SB), Y7
+	VDIVPD       Y5, Y7, Y5
+	VMOVUPS      constants<>+12864(SB), Y7
+	VFMADD231PD  constants<>+12800(SB), Y4, Y7
+	VMOVUPS      constants<>+12864(SB), Y8
+	VFMADD231PD  constants<>+12800(SB), Y5, Y8
+	VFMADD213PD  constants<>+12928(SB), Y4, Y7
+	VFMADD213PD  constants<>+12928(SB), Y5, Y8
+	VFMADD213PD  constants<>+12992(SB), Y4, Y7
+	VFMADD213PD  constants<>+12992(SB), Y5, Y8
+	VFMADD213PD  constants<>+13056(SB), Y4, Y7
+	VFMADD213PD  constants<>+13056(SB), Y5, Y8
+	VFMADD213PD  constants<>+13120(SB), Y4, Y7
+	VFMADD213PD  constants<>+13120(SB), Y5, Y8
+	VFMADD213PD  constants<>+13184(SB), Y4, Y7
+	VFMADD213PD  constants<>+13184(SB), Y5, Y8
+	VFMADD213PD  constants<>+13248(SB), Y4, Y7
+	VFMADD213PD  constants<>+13248(SB), Y5, Y8
+	VFMADD213PD  constants<>+13312(SB), Y4, Y7
+	VFMADD213PD  constants<>+13312(SB), Y5, Y8
+	VFMADD213PD  constants<>+13376(SB), Y4, Y7
+	VFMADD213PD  constants<>+13376(SB), Y5, Y8
+	VFMADD213PD  constants<>+13440(SB), Y4, Y7
+	VFMADD213PD  constants<>+13440(SB), Y5, Y8
+	VFMADD213PD  constants<>+13504(SB), Y4, Y7
+	VFMADD213PD  constants<>+13504(SB), Y5, Y8
+	VFMADD213PD  constants<>+13568(SB), Y4, Y7
+	VFMADD213PD  constants<>+13568(SB), Y5, Y8
+	VFMADD213PD  constants<>+13632(SB), Y4, Y7
+	VFMADD213PD  constants<>+13632(SB), Y5, Y8
+	VFMADD213PD  constants<>+13696(SB), Y4, Y7
+	VFMADD213PD  constants<>+13696(SB), Y5, Y8
+	VFMADD213PD  constants<>+13760(SB), Y4, Y7
+	VFMADD213PD  constants<>+13760(SB), Y5, Y8
+	VFMADD213PD  constants<>+13824(SB), Y4, Y7
+	VFMADD213PD  constants<>+13824(SB), Y5, Y8
+	VFMADD213PD  constants<>+13888(SB), Y4, Y7
+	VFMADD213PD  constants<>+13888(SB), Y5, Y8
+	VFMADD213PD  constants<>+13952(SB), Y4, Y7
+	VFMADD213PD  constants<>+13952(SB), Y5, Y8
+	VFMADD213PD  constants<>+14016(SB), Y4, Y7
+	VFMADD213PD  constants<>+14016(SB), Y5, Y8
+	VFMADD213PD  constants<>+14080(SB), Y4, Y7
+	VFMADD213PD  constants<>+14080(SB), Y5, Y8
+	VFMADD213PD  constants<>+14144(SB), Y4, Y7
+	VFMADD213PD  constants<>+14144(SB), Y5, Y8
+	VMULPD       Y4, Y7, Y4
+	VMULPD       Y5, Y8, Y5
+	VMULPD       Y3, Y4, Y3
+	VMULPD       Y6, Y5, Y4
+	VPMOVSXDQ    X1, Y5
+	VMASKMOVPD   64(CX)(DX*8), Y5, Y5
+	VEXTRACTI128 $0x01, Y1, X6
+	VPMOVSXDQ    X6, Y6
+	VMASKMOVPD   96(CX)(DX*8), Y6, Y6
+	VMOVUPS      constants<>+12160(SB), Y7
+	VMAXPD       Y5, Y7, Y5
+	VMOVUPS      constants<>+12160(SB), Y7
+	VMAXPD       Y6, Y7, Y6
+	VFNMADD231PD Y3, Y0, Y5
+	VFNMADD231PD Y4, Y2, Y6
+	VPMOVSXDQ    X1, Y0
+	VMASKMOVPD   Y5, Y0, 64(AX)(DX*8)
+	VEXTRACTI128 $0x01, Y1, X0
+	VPMOVSXDQ    X0, Y0
+	VMASKMOVPD   Y6, Y0, 96(AX)(DX*8)
+
+done:
+	VZEROUPPER
+	RET
+
+// func geluGrad64AVX2(dst *float64, grad *float64, x *float64, n int)
+// Requires: AVX, AVX2, FMA3
+TEXT ·geluGrad64AVX2(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ grad+8(FP), CX
+	MOVQ x+16(FP), DX
+	MOVQ n+24(FP), SI
+	MOVQ SI, DI
+	ANDQ $-16, DI
+	XORQ BX, BX
+	JMP  test
+
+loop:
+	VMOVUPS      (DX)(BX*8), Y0
+	VMOVUPS      32(DX)(BX*8), Y1
+	VANDPD       constants<>+12416(SB), Y0, Y0
+	VANDPD       constants<>+12416(SB), Y1, Y1
+	VMOVUPS      constants<>+12608(SB), Y2
+	VMINPD       Y0, Y2, Y0
+	VMOVUPS      constants<>+12608(SB), Y2
+	VMINPD       Y1, Y2, Y1
+	VMULPD       Y0, Y0, Y2
+	VMULPD       Y1, Y1, Y3
+	VMULPD       constants<>+12672(SB), Y2, Y2
+	VMULPD       constants<>+12672(SB), Y3, Y3
+	VMOVUPS      constants<>+9920(SB), Y4
+	VMAXPD       Y2, Y4, Y2
+	VMOVUPS      constants<>+9920(SB), Y4
+	VMAXPD       Y3, Y4, Y3
+	VMOVUPS      constants<>+9856(SB), Y4
+	VMINPD       Y2, Y4, Y2
+	VMOVUPS      constants<>+9856(SB), Y4
+	VMINPD       Y3, Y4, Y3
+	VMOVUPS      constants<>+10048(SB), Y4
+	VFMADD231PD  constants<>+9984(SB), Y2, Y4
+	VMOVUPS      constants<>+10048(SB), Y5
+	VFMADD231PD  constants<>+9984(SB), Y3, Y5
+	VSUBPD       constants<>+10048(SB), Y4, Y6
+	VSUBPD       constants<>+10048(SB), Y5, Y7
+	VFNMADD231PD constants<>+10112(SB), Y6, Y2
+	VFNMADD231PD constants<>+10112(SB), Y7, Y3
+	VFNMADD231PD constants<>+10176(SB), Y6, Y2
+	VFNMADD231PD constants<>+10176(SB), Y7, Y3
+	VMOVUPS      constants<>+10304(SB), Y6
+	VFMADD231PD  constants<>+10240(SB), Y2, Y6
+	VMOVUPS      constants<>+10304(SB), Y7
+	VFMADD231PD  constants<>+10240(SB), Y3, Y7
+	VFMADD213PD  constants<>+10368(SB), Y2, Y6
+	VFMADD213PD  constants<>+10368(SB), Y3, Y7
+	VFMADD213PD  constants<>+10432(SB), Y2, Y6
+	VFMADD213PD  constants<>+10432(SB), Y3, Y7
+	VFMADD213PD  constants<>+10496(SB), Y2, Y6
+	VFMADD213PD  constants<>+10496(SB), Y3, Y7
+	VFMADD213PD  constants<>+10560(SB), Y2, Y6
+	VFMADD213PD  constants<>+10560(SB), Y3, Y7
+	VFMADD213PD  constants<>+10624(SB), Y2, Y6
+	VFMADD213PD  constants<>+10624(SB), Y3, Y7
+	VFMADD213PD  constants<>+10688(SB), Y2, Y6
+	VFMADD213PD  constants<>+10688(SB), Y3, Y7
+	VFMADD213PD  constants<>+10752(SB), Y2, Y6
+	VFMADD213PD  constants<>+10752(SB), Y3, Y7
+	VFMADD213PD  constants<>+10816(SB), Y2, Y6
+	VFMADD213PD  constants<>+10816(SB), Y3, Y7
+	VMULPD       Y2, Y6, Y6
+	VMULPD       Y3, Y7, Y7
+	VADDPD       constants<>+10880(SB), Y2, Y8
+	VADDPD       constants<>+10880(SB), Y3, Y9
+	VSUBPD       constants<>+10880(SB), Y8, Y8
+	VSUBPD       constants<>+10880(SB), Y9, Y9
+	VSUBPD       Y8, Y2, Y8
+	VSUBPD       Y9, Y3, Y9
+	VFMADD231PD  Y2, Y6, Y8
+	VFMADD231PD  Y3, Y7, Y9
+	VADDPD       constants<>+10880(SB), Y2, Y2
+	VADDPD       constants<>+10880(SB), Y3, Y3
+	VADDPD       Y2, Y8, Y2
+	VADDPD       Y3, Y9, Y3
+	VSUBPD       constants<>+10048(SB), Y4, Y6
+	VSUBPD       constants<>+10048(SB), Y5, Y7
+	VMOVUPS      constants<>+10048(SB), Y8
+	VFMADD231PD  constants<>+10816(SB), Y6, Y8
+	VMOVUPS      constants<>+10048(SB), Y6
+	VFMADD231PD  constants<>+10816(SB), Y7, Y6
+	VSUBPD       constants<>+10048(SB), Y8, Y7
+	VSUBPD       constants<>+10048(SB), Y6, Y9
+	VSUBPD       Y7, Y4, Y4
+	VSUBPD       Y9, Y5, Y5
+	VPSLLQ       $0x34, Y8, Y7
+	VPADDQ       constants<>+10944(SB), Y7, Y7
+	VMULPD       Y7, Y2, Y7
+	VPSLLQ       $0x34, Y6, Y2
+	VPADDQ       constants<>+10944(SB), Y2, Y2
+	VMULPD       Y2, Y3, Y2
+	VSUBPD       constants<>+10048(SB), Y4, Y3
+	VSUBPD       constants<>+10048(SB), Y5, Y3
+	VPSLLQ       $0x34, Y4, Y3
+	VPADDQ       constants<>+10944(SB), Y3, Y3
+	VMULPD       Y3, Y7, Y3
+	VPSLLQ       $0x34, Y5, Y4
+	VPADDQ       constants<>+10944(SB), Y4, Y4
+	VMULPD       Y4, Y2, Y4
+	VMULPD       Y0, Y0, Y2
+	VMULPD       Y1, Y1, Y5
+	VFNMADD231PD Y0, Y0, Y2
+	VFNMADD231PD Y1, Y1, Y5
+	VMULPD       constants<>+10816(SB), Y2, Y2
+	VMULPD       constants<>+10816(SB), Y5, Y5
+	VFMADD213PD  Y3, Y3, Y2
+	VFMADD213PD  Y4, Y4, Y5
+	VMOVUPS      constants<>+10880(SB), Y3
+	VFMADD231PD  constants<>+12736(SB), Y0, Y3
+	VMOVUPS      constants<>+10880(SB), Y4
+	VFMADD231PD  constants<>+12736(SB), Y1, Y4
+	VMOVUPS      constants<>+10880(SB), Y6
+	VDIVPD       Y3, Y6, Y3
+	VMOVUPS      constants<>+10880(SB), Y6
+	VDIVPD       Y4, Y6, Y4
+	VMOVUPS      constants<>+12864(SB), Y6
+	VFMADD231PD  constants<>+12800(SB), Y3, Y6
+	VMOVUPS      constants<>+12864(SB), Y7
+	VFMADD231PD  constants<>+12800(SB), Y4, Y7
+	VFMADD213PD  constants<>+12928(SB), Y3, Y6
+	VFMADD213PD  constants<>+12928(SB), Y4, Y7
+	VFMADD213PD  constants<>+12992(SB), Y3, Y6
+	VFMADD213PD  constants<>+12992(SB), Y4, Y7
+	VFMADD213PD  constants<>+13056(SB), Y3, Y6
+	VFMADD213PD  constants<>+13056(SB), Y4, Y7
+	VFMADD213PD  constants<>+13120(SB), Y3, Y6
+	VFMADD213PD  constants<>+13120(SB), Y4, Y7
+	VFMADD213PD  constants<>+13184(SB), Y3, Y6
+	VFMADD213PD  constants<>+13184(SB), Y4, Y7
+	VFMADD213PD  constants<>+13248(SB), Y3, Y6
+	VFMADD213PD  constants<>+13248(SB), Y4, Y7
+	VFMADD213PD  constants<>+13312(SB), Y3, Y6
+	VFMADD213PD  constants<>+13312(SB), Y4, Y7
+	VFMADD213PD  constants<>+13376(SB), Y3, Y6
+	VFMADD213PD  constants<>+13376(SB), Y4, Y7
+	VFMADD213PD  constants<>+13440(SB), Y3, Y6
+	VFMADD213PD  constants<>+13440(SB), Y4, Y7
+	VFMADD213PD  constants<>+13504(SB), Y3, Y6
+	VFMADD213PD  constants<>+13504(SB), Y4, Y7
+	VFMADD213PD  constants<>+13568(SB), Y3, Y6
+	VFMADD213PD  constants<>+13568(SB), Y4, Y7
+	VFMADD213PD  constants<>+13632(SB), Y3, Y6
+	VFMADD213PD  constants<>+13632(SB), Y4, Y7
+	VFMADD213PD  constants<>+13696(SB), Y3, Y6
+	VFMADD213PD  constants<>+13696(SB), Y4, Y7
+	VFMADD213PD  constants<>+13760(SB), Y3, Y6
+	VFMADD213PD  constants<>+13760(SB), Y4, Y7
+	VFMADD213PD  constants<>+13824(SB), Y3, Y6
+	VFMADD213PD  constants<>+13824(SB), Y4, Y7
+	VFMADD213PD  constants<>+13888(SB), Y3, Y6
+	VFMADD213PD  constants<>+13888(SB), Y4, Y7
+	VFMADD213PD  constants<>+13952(SB), Y3, Y6
+	VFMADD213PD  constants<>+13952(SB), Y4, Y7
+	VFMADD213PD  constants<>+14016(SB), Y3, Y6
+	VFMADD213PD  constants<>+14016(SB), Y4, Y7
+	VFMADD213PD  constants<>+14080(SB), Y3, Y6
+	VFMADD213PD  constants<>+14080(SB), Y4, Y7
+	VFMADD213PD  constants<>+14144(SB), Y3, Y6
+	VFMADD213PD  constants<>+14144(SB), Y4, Y7
+	VMULPD       Y3, Y6, Y3
+	VMULPD       Y4, Y7, Y4
+	VMULPD       Y2, Y3, Y3
+	VMULPD       Y5, Y4, Y4
+	VMULPD       constants<>+14208(SB), Y2, Y2
+	VMULPD       constants<>+14208(SB), Y5, Y5
+	VFNMADD231PD Y0, Y2, Y3
+	VFNMADD231PD Y1, Y5, Y4
+	VMOVUPS      (DX)(BX*8), Y0
+	VMOVUPS      32(DX)(BX*8), Y1
+	VCMPPD       $0x11, constants<>+12160(SB), Y0, Y0
+	VCMPPD       $0x11, constants<>+12160(SB), Y1, Y1
+	VMOVUPS      constants<>+10880(SB), Y2
+	VSUBPD       Y3, Y2, Y2
+	VMOVUPS      constants<>+10880(SB), Y5
+	VSUBPD       Y4, Y5, Y5
+	VBLENDVPD    Y0, Y3, Y2, Y0
+	VBLENDVPD    Y1, Y4, Y5, Y1
+	VMOVUPS      (CX)(BX*8), Y2
+	VMOVUPS      32(CX)(BX*8), Y3
+	VMULPD       Y0, Y2, Y0
+	VMULPD       Y1, Y3, Y1
+	VMOVUPS      Y0, (AX)(BX*8)
+	VMOVUPS      Y1, 32(AX)(BX*8)
+	VMOVUPS      64(DX)(BX*8), Y0
+	VMOVUPS      96(DX)(BX*8), Y1
+	VANDPD       constants<>+12416(SB), Y0, Y0
+	VANDPD       constants<>+12416(SB), Y1, Y1
+	VMOVUPS      constants<>+12608(SB), Y2
+	VMINPD       Y0, Y2, Y0
+	VMOVUPS      constants<>+12608(SB), Y2
+	VMINPD       Y1, Y2, Y1
+	VMULPD       Y0, Y0, Y2
+	VMULPD       Y1, Y1, Y3
+	VMULPD       constants<>+12672(SB), Y2, Y2
+	VMULPD       constants<>+12672(SB), Y3, Y3
+	VMOVUPS      constants<>+9920(SB), Y4
+	VMAXPD       Y2, Y4, Y2
+	VMOVUPS      constants<>+9920(SB), Y4
+	VMAXPD       Y3, Y4, Y3
+	VMOVUPS      constants<>+9856(SB), Y4
+	VMINPD       Y2, Y4, Y2
+	VMOVUPS      constants<>+9856(SB), Y4
+	VMINPD       Y3, Y4, Y3
+	VMOVUPS      constants<>+10048(SB), Y4
+	VFMADD231PD  constants<>+9984(SB), Y2, Y4
+	VMOVUPS      constants<>+10048(SB), Y5
+	VFMADD231PD  constants<>+9984(SB), Y3, Y5
+	VSUBPD       constants<>+10048(SB), Y4, Y6
+	VSUBPD       constants<>+10048(SB), Y5, Y7
+	VFNMADD231PD constants<>+10112(SB), Y6, Y2
+	VFNMADD231PD constants<>+10112(SB), Y7, Y3
+	VFNMADD231PD constants<>+10176(SB), Y6, Y2
+	VFNMADD231PD constants<>+10176(SB), Y7, Y3
+	VMOVUPS      constants<>+10304(SB), Y6
+	VFMADD231PD  constants<>+10240(SB), Y2, Y6
+	VMOVUPS      constants<>+10304(SB), Y7
+	VFMADD231PD  constants<>+10240(SB), Y3, Y7
+	VFMADD213PD  constants<>+10368(SB), Y2, Y6
+	VFMADD213PD  constants<>+10368(SB), Y3, Y7
+	VFMADD213PD  constants<>+10432(SB), Y2, Y6
+	VFMADD213PD  constants<>+10432(SB), Y3, Y7
+	VFMADD213PD  constants<>+10496(SB), Y2, Y6
+	VFMADD213PD  constants<>+10496(SB), Y3, Y7
+	VFMADD213PD  constants<>+10560(SB), Y2, Y6
+	VFMADD213PD  constants<>+10560(SB), Y3, Y7
+	VFMADD213PD  constants<>+10624(SB), Y2, Y6
+	VFMADD213PD  constants<>+10624(SB), Y3, Y7
+	VFMADD213PD  constants<>+10688(SB), Y2, Y6
+	VFMADD213PD  constants<>+10688(SB), Y3, Y7
+	VFMADD213PD  constants<>+10752(SB), Y2, Y6
+	VFMADD213PD  constants<>+10752(SB), Y3, Y7
+	VFMADD213PD  constants<>+10816(SB), Y2, Y6
+	VFMADD213PD  constants<>+10816(SB), Y3, Y7
+	VMULPD       Y2, Y6, Y6
+	VMULPD       Y3, Y7, Y7
+	VADDPD       constants<>+10880(SB), Y2, Y8
+	VADDPD       constants<>+10880(SB), Y3, Y9
+	VSUBPD       constants<>+10880(SB), Y8, Y8
+	VSUBPD       constants<>+10880(SB), Y9, Y9
+	VSUBPD       Y8, Y2, Y8
+	VSUBPD       Y9, Y3, Y9
+	VFMADD231PD  Y2, Y6, Y8
+	VFMADD231PD  Y3, Y7, Y9
+	VADDPD       constants<>+10880(SB), Y2, Y2
+	VADDPD       constants<>+10880(SB), Y3, Y3
+	VADDPD       Y2, Y8, Y2
+	VADDPD       Y3, Y9, Y3
+	VSUBPD       constants<>+10048(SB), Y4, Y6
+	VSUBPD       constants<>+10048(SB), Y5, Y7
+	VMOVUPS      constants<>+10048(SB), Y8
+	VFMADD231PD  constants<>+10816(SB), Y6, Y8
+	VMOVUPS      constants<>+10048(SB), Y6
+	VFMADD231PD  constants<>+10816(SB), Y7, Y6
+	VSUBPD       constants<>+10048(SB), Y8, Y7
+	VSUBPD       constants<>+10048(SB), Y6, Y9
+	VSUBPD       Y7, Y4, Y4
+	VSUBPD       Y9, Y5, Y5
+	VPSLLQ       $0x34, Y8, Y7
+	VPADDQ       constants<>+10944(SB), Y7, Y7
+	VMULPD       Y7, Y2, Y7
+	VPSLLQ       $0x34, Y6, Y2
+	VPADDQ       constants<>+10944(SB), Y2, Y2
+	VMULPD       Y2, Y3, Y2
+	VSUBPD       constants<>+10048(SB), Y4, Y3
+	VSUBPD       constants<>+10048(SB), Y5, Y3
+	VPSLLQ       $0x34, Y4, Y3
+	VPADDQ       constants<>+10944(SB), Y3, Y3
+	VMULPD       Y3, Y7, Y3
+	VPSLLQ       $0x34, Y5, Y4
+	VPADDQ       constants<>+10944(SB), Y4, Y4
+	VMULPD       Y4, Y2, Y4
+	VMULPD       Y0, Y0, Y2
+	VMULPD       Y1, Y1, Y5
+	VFNMADD231PD Y0, Y0, Y2
+	VFNMADD231PD Y1, Y1, Y5
+	VMULPD       constants<>+10816(SB), Y2, Y2
+	VMULPD       constants<>+10816(SB), Y5, Y5
+	VFMADD213PD  Y3, Y3, Y2
+	VFMADD213PD  Y4, Y4, Y5
+	VMOVUPS      constants<>+10880(SB), Y3
+	VFMADD231PD  constants<>+12736(SB), Y0, Y3
+	VMOVUPS      constants<>+10880(SB), Y4
+	VFMADD231PD  constants<>+12736(SB), Y1, Y4
+	VMOVUPS      constants<>+10880(SB), Y6
+	VDIVPD       Y3, Y6, Y3
+	VMOVUPS      constants<>+10880(SB), Y6
+	VDIVPD       Y4, Y6, Y4
+	VMOVUPS      constants<>+12864(SB), Y6
+	VFMADD231PD  constants<>+12800(SB), Y3, Y6
+	VMOVUPS      constants<>+12864(SB), Y7
+	VFMADD231PD  constants<>+12800(SB), Y4, Y7
+	VFMADD213PD  constants<>+12928(SB), Y3, Y6
+	VFMADD213PD  constants<>+12928(SB), Y4, Y7
+	VFMADD213PD  constants<>+12992(SB), Y3, Y6
+	VFMADD213PD  constants<>+12992(SB), Y4, Y7
+	VFMADD213PD  constants<>+13056(SB), Y3, Y6
+	VFMADD213PD  constants<>+13056(SB), Y4, Y7
+	VFMADD213PD  constants<>+13120(SB), Y3, Y6
+	VFMADD213PD  constants<>+13120(SB), Y4, Y7
+	VFMADD213PD  constants<>+13184(SB), Y3, Y6
+	VFMADD213PD  constants<>+13184(SB), Y4, Y7
+	VFMADD213PD  constants<>+13248(SB), Y3, Y6
+	VFMADD213PD  constants<>+13248(SB), Y4, Y7
+	VFMADD213PD  constants<>+13312(SB), Y3, Y6
+	VFMADD213PD  constants<>+13312(SB), Y4, Y7
+	VFMADD213PD  constants<>+13376(SB), Y3, Y6
+	VFMADD213PD  constants<>+13376(SB), Y4, Y7
+	VFMADD213PD  constants<>+13440(SB), Y3, Y6
+	VFMADD213PD  constants<>+13440(SB), Y4, Y7
+	VFMADD213PD  constants<>+13504(SB), Y3, Y6
+	VFMADD213PD  constants<>+13504(SB), Y4, Y7
+	VFMADD213PD  constants<>+13568(SB), Y3, Y6
+	VFMADD213PD  constants<>+13568(SB), Y4, Y7
+	VFMADD213PD  constants<>+13632(SB), Y3, Y6
+	VFMADD213PD  constants<>+13632(SB), Y4, Y7
+	VFMADD213PD  constants<>+13696(SB), Y3, Y6
+	VFMADD213PD  constants<>+13696(SB), Y4, Y7
+	VFMADD213PD  constants<>+13760(SB), Y3, Y6
+	VFMADD213PD  constants<>+13760(SB), Y4, Y7
+	VFMADD213PD  constants<>+13824(SB), Y3, Y6
+	VFMADD213PD  constants<>+13824(SB), Y4, Y7
+	VFMADD213PD  constants<>+13888(SB), Y3, Y6
+	VFMADD213PD  constants<>+13888(SB), Y4, Y7
+	VFMADD213PD  constants<>+13952(SB), Y3, Y6
+	VFMADD213PD  constants<>+13952(SB), Y4, Y7
+	VFMADD213PD  constants<>+14016(SB), Y3, Y6
+	VFMADD213PD  constants<>+14016(SB), Y4, Y7
+	VFMADD213PD  constants<>+14080(SB), Y3, Y6
+	VFMADD213PD  constants<>+14080(SB), Y4, Y7
+	VFMADD213PD  constants<>+14144(SB), Y3, Y6
+	VFMADD213PD  constants<>+14144(SB), Y4, Y7
+	VMULPD       Y3, Y6, Y3
+	VMULPD       Y4, Y7, Y4
+	VMULPD       Y2, Y3, Y3
+	VMULPD       Y5, Y4, Y4
+	VMULPD       constants<>+14208(SB), Y2, Y2
+	VMULPD       constants<>+14208(SB), Y5, Y5
+	VFNMADD231PD Y0, Y2, Y3
+	VFNMADD231PD Y1, Y5, Y4
+	VMOVUPS      64(DX)(BX*8), Y0
+	VMOVUPS      96(DX)(BX*8), Y1
+	VCMPPD       $0x11, constants<>+12160(SB), Y0, Y0
+	VCMPPD       $0x11, constants<>+12160(SB), Y1, Y1
+	VMOVUPS      constants<>+10880(SB), Y2
+	VSUBPD       Y3, Y2, Y2
+	VMOVUPS      constants<>+10880(SB), Y5
+	VSUBPD       Y4, Y5, Y5
+	VBLENDVPD    Y0, Y3, Y2, Y0
+	VBLENDVPD    Y1, Y4, Y5, Y1
+	VMOVUPS      64(CX)(BX*8), Y2
+	VMOVUPS      96(CX)(BX*8), Y3
+	VMULPD       Y0, Y2, Y0
+	VMULPD       Y1, Y3, Y1
+	VMOVUPS      Y0, 64(AX)(BX*8)
+	VMOVUPS      Y1, 96(AX)(BX*8)
+	ADDQ         $+16, BX
+
+test:
+	CMPQ         BX, DI
+	JLT          loop
+	SUBQ         BX, SI
+	JZ           done
+	LEAQ         tailMasks<>+0(SB), DI
+	NEGQ         SI
+	VMOVDQU      64(DI)(SI*4), Y0
+	VMOVDQU      96(DI)(SI*4), Y1
+	VPMOVSXDQ    X0, Y2
+	VMASKMOVPD   (DX)(BX*8), Y2, Y2
+	VEXTRACTI128 $0x01, Y0, X3
+	VPMOVSXDQ    X3, Y3
+	VMASKMOVPD   32(DX)(BX*8), Y3, Y3
+	VANDPD       constants<>+12416(SB), Y2, Y2
+	VANDPD       constants<>+12416(SB), Y3, Y3
+	VMOVUPS      constants<>+12608(SB), Y4
+	VMINPD       Y2, Y4, Y2
+	VMOVUPS      constants<>+12608(SB), Y4
+	VMINPD       Y3, Y4, Y3
+	VMULPD       Y2, Y2, Y4
+	VMULPD       Y3, Y3, Y5
+	VMULPD       constants<>+12672(SB), Y4, Y4
+	VMULPD       constants<>+12672(SB), Y5, Y5
+	VMOVUPS      constants<>+9920(SB), Y6
+	VMAXPD       Y4, Y6, Y4
+	VMOVUPS      constants<>+9920(SB), Y6
+	VMAXPD       Y5, Y6, Y5
+	VMOVUPS      constants<>+9856(SB), Y6
+	VMINPD       Y4, Y6, Y4
+	VMOVUPS      constants<>+9856(SB), Y6
+	VMINPD       Y5, Y6, Y5
+	VMOVUPS      constants<>+10048(SB), Y6
+	VFMADD231PD  constants<>+9984(SB), Y4, Y6
+	VMOVUPS      constants<>+10048(SB), Y7
+	VFMADD231PD  constants<>+9984(SB), Y5, Y7
+	VSUBPD       constants<>+10048(SB), Y6, Y8
+	VSUBPD       constants<>+10048(SB), Y7, Y9
+	VFNMADD231PD constants<>+10112(SB), Y8, Y4
+	VFNMADD231PD constants<>+10112(SB), Y9, Y5
+	VFNMADD231PD constants<>+10176(SB), Y8, Y4
+	VFNMADD231PD constants<>+10176(SB), Y9, Y5
+	VMOVUPS      constants<>+10304(SB), Y8
+	VFMADD231PD  constants<>+10240(SB), Y4, Y8
+	VMOVUPS      constants<>+10304(SB), Y9
+	VFMADD231PD  constants<>+10240(SB), Y5, Y9
+	VFMADD213PD  constants<>+10368(SB), Y4, Y8
+	VFMADD213PD  constants<>+10368(SB), Y5, Y9
+	VFMADD213PD  constants<>+10432(SB), Y4, Y8
+	VFMADD213PD  constants<>+10432(SB), Y5, Y9
+	VFMADD213PD  constants<>+10496(SB), Y4, Y8
+	VFMADD213PD  constants<>+10496(SB), Y5, Y9
+	VFMADD213PD  constants<>+10560(SB), Y4, Y8
+	VFMADD213PD  constants<>+10560(SB), Y5, Y9
+	VFMADD213PD  constants<>+10624(SB), Y4, Y8
+	VFMADD213PD  constants<>+10624(SB), Y5, Y9
+	VFMADD213PD  constants<>+10688(SB), Y4, Y8
+	VFMADD213PD  constants<>+10688(SB), Y5, Y9
+	VFMADD213PD  constants<>+10752(SB), Y4, Y8
+	VFMADD213PD  constants<>+10752(SB), Y5, Y9
+	VFMADD213PD  constants<>+10816(SB), Y4, Y8
+	VFMADD213PD  constants<>+10816(SB), Y5, Y9
+	VMULPD       Y4, Y8, Y8
+	VMULPD       Y5, Y9, Y9
+	VADDPD       constants<>+10880(SB), Y4, Y10
+	VADDPD       constants<>+10880(SB), Y5, Y11
+	VSUBPD       constants<>+10880(SB), Y10, Y10
+	VSUBPD       constants<>+10880(SB), Y11, Y11
+	VSUBPD       Y10, Y4, Y10
+	VSUBPD       Y11, Y5, Y11
+	VFMADD231PD  Y4, Y8, Y10
+	VFMADD231PD  Y5, Y9, Y11
+	VADDPD       constants<>+10880(SB), Y4, Y4
+	VADDPD       constants<>+10880(SB), Y5, Y5
+	VADDPD       Y4, Y10, Y4
+	VADDPD       Y5, Y11, Y5
+	VSUBPD       constants<>+10048(SB), Y6, Y8
+	VSUBPD       constants<>+10048(SB), Y7, Y9
+	VMOVUPS      constants<>+10048(SB), Y10
+	VFMADD231PD  constants<>+10816(SB), Y8, Y10
+	VMOVUPS      constants<>+10048(SB), Y8
+	VFMADD231PD  constants<>+10816(SB), Y9, Y8
+	VSUBPD       constants<>+10048(SB), Y10, Y9
+	VSUBPD       constants<>+10048(SB), Y8, Y11
+	VSUBPD       Y9, Y6, Y6
+	VSUBPD       Y11, Y7, Y7
+	VPSLLQ       $0x34, Y10, Y9
+	VPADDQ       constants<>+10944(SB), Y9, Y9
+	VMULPD       Y9, Y4, Y9
+	VPSLLQ       $0x34, Y8, Y4
+	VPADDQ       constants<>+10944(SB), Y4, Y4
+	VMULPD       Y4, Y5, Y4
+	VSUBPD       constants<>+10048(SB), Y6, Y5
+	VSUBPD       constants<>+10048(SB), Y7, Y5
+	VPSLLQ       $0x34, Y6, Y5
+	VPADDQ       constants<>+10944(SB), Y5, Y5
+	VMULPD       Y5, Y9, Y5
+	VPSLLQ       $0x34, Y7, Y6
+	VPADDQ       constants<>+10944(SB), Y6, Y6
+	VMULPD       Y6, Y4, Y6
+	VMULPD       Y2, Y2, Y4
+	VMULPD       Y3, Y3, Y7
+	VFNMADD231PD Y2, Y2, Y4
+	VFNMADD231PD Y3, Y3, Y7
+	VMULPD       constants<>+10816(SB), Y4, Y4
+	VMULPD       constants<>+10816(SB), Y7, Y7
+	VFMADD213PD  Y5, Y5, Y4
+	VFMADD213PD  Y6, Y6, Y7
+	VMOVUPS      constants<>+10880(SB), Y5
+	VFMADD231PD  constants<>+12736(SB), Y2, Y5
+	VMOVUPS      constants<>+10880(SB), Y6
+	VFMADD231PD  constants<>+12736(SB), Y3, Y6
+	VMOVUPS      constants<>+10880(SB), Y8
+	VDIVPD       Y5, Y8, Y5
+	VMOVUPS      constants<>+10880(SB), Y8
+	VDIVPD       Y6, Y8, Y6
+	VMOVUPS      constants<>+12864(SB), Y8
+	VFMADD231PD  constants<>+12800(SB), Y5, Y8
+	VMOVUPS      constants<>+12864(SB), Y9
+	VFMADD231PD  constants<>+12800(SB), Y6, Y9
+	VFMADD213PD  constants<>+12928(SB), Y5, Y8
+	VFMADD213PD  constants<>+12928(SB), Y6, Y9
+	VFMADD213PD  constants<>+12992(SB), Y5, Y8
+	VFMADD213PD  constants<>+12992(SB), Y6, Y9
+	VFMADD213PD  constants<>+13056(SB), Y5, Y8
+	VFMADD213PD  constants<>+13056(SB), Y6, Y9
+	VFMADD213PD  constants<>+13120(SB), Y5, Y8
+	VFMADD213PD  constants<>+13120(SB), Y6, Y9
+	VFMADD213PD  constants<>+13184(SB), Y5, Y8
+	VFMADD213PD  constants<>+13184(SB), Y6, Y9
+	VFMADD213PD  constants<>+13248(SB), Y5, Y8
+	VFMADD213PD  constants<>+13248(SB), Y6, Y9
+	VFMADD213PD  constants<>+13312(SB), Y5, Y8
+	VFMADD213PD  constants<>+13312(SB), Y6, Y9
+	VFMADD213PD  constants<>+13376(SB), Y5, Y8
+	VFMADD213PD  constants<>+13376(SB), Y6, Y9
+	VFMADD213PD  constants<>+13440(SB), Y5, Y8
+	VFMADD213PD  constants<>+13440(SB), Y6, Y9
+	VFMADD213PD  constants<>+13504(SB), Y5, Y8
+	VFMADD213PD  constants<>+13504(SB), Y6, Y9
+	VFMADD213PD  constants<>+13568(SB), Y5, Y8
+	VFMADD213PD  constants<>+13568(SB), Y6, Y9
+	VFMADD213PD  constants<>+13632(SB), Y5, Y8
+	VFMADD213PD  constants<>+13632(SB), Y6, Y9
+	VFMADD213PD  constants<>+13696(SB), Y5, Y8
+	VFMADD213PD  constants<>+13696(SB), Y6, Y9
+	VFMADD213PD  constants<>+13760(SB), Y5, Y8
+	VFMADD213PD  constants<>+13760(SB), Y6, Y9
+	VFMADD213PD  constants<>+13824(SB), Y5, Y8
+	VFMADD213PD  constants<>+13824(SB), Y6, Y9
+	VFMADD213PD  constants<>+13888(SB), Y5, Y8
+	VFMADD213PD  constants<>+13888(SB), Y6, Y9
+	VFMADD213PD  constants<>+13952(SB), Y5, Y8
+	VFMADD213PD  constants<>+13952(SB), Y6, Y9
+	VFMADD213PD  constants<>+14016(SB), Y5, Y8
+	VFMADD213PD  constants<>+14016(SB), Y6, Y9
+	VFMADD213PD  constants<>+14080(SB), Y5, Y8
+	VFMADD213PD  constants<>+14080(SB), Y6, Y9
+	VFMADD213PD  constants<>+14144(SB), Y5, Y8
+	VFMADD213PD  constants<>+14144(SB), Y6, Y9
+	VMULPD       Y5, Y8, Y5
+	VMULPD       Y6, Y9, Y6
+	VMULPD       Y4, Y5, Y5
+	VMULPD       Y7, Y6, Y6
+	VMULPD       constants<>+14208(SB), Y4, Y4
+	VMULPD       constants<>+14208(SB), Y7, Y7
+	VFNMADD231PD Y2, Y4, Y5
+	VFNMADD231PD Y3, Y7, Y6
+	VPMOVSXDQ    X0, Y2
+	VMASKMOVPD   (DX)(BX*8), Y2, Y2
+	VEXTRACTI128 $0x01, Y0, X3
+	VPMOVSXDQ    X3, Y3
+	VMASKMOVPD   32(DX)(BX*8), Y3, Y3
+	VCMPPD       $0x11, constants<>+12160(SB), Y2, Y2
+	VCMPPD       $0x11, constants<>+12160(SB), Y3, Y3
+	VMOVUPS      constants<>+10880(SB), Y4
+	VSUBPD       Y5, Y4, Y4
+	VMOVUPS      constants<>+10880(SB), Y7
+	VSUBPD       Y6, Y7, Y7
+	VBLENDVPD    Y2, Y5, Y4, Y2
+	VBLENDVPD    Y3, Y6, Y7, Y3
+	VPMOVSXDQ    X0, Y4
+	VMASKMOVPD   (CX)(BX*8), Y4, Y4
+	VEXTRACTI128 $0x01, Y0, X5
+	VPMOVSXDQ    X5, Y5
+	VMASKMOVPD   32(CX)(BX*8), Y5, Y5
+	VMULPD       Y2, Y4, Y2
+	VMULPD       Y3, Y5, Y3
+	VPMOVSXDQ    X0, Y4
+	VMASKMOVPD   Y2, Y4, (AX)(BX*8)
+	VEXTRACTI128 $0x01, Y0, X0
+	VPMOVSXDQ    X0, Y0
+	VMASKMOVPD   Y3, Y0, 32(AX)(BX*8)
+	VPMOVSXDQ    X1, Y0
+	VMASKMOVPD   64(DX)(BX*8), Y0, Y0
+	VEXTRACTI128 $0x01, Y1, X2
+	VPMOVSXDQ    X2, Y2
+	VMASKMOVPD   96(DX)(BX*8), Y2, Y2
+	VANDPD       constants<>+12416(SB), Y0, Y0
+	VANDPD       constants<>+12416(SB), Y2, Y2
+	VMOVUPS      constants<>+12608(SB), Y3
+	VMINPD       Y0, Y3, Y0
+	VMOVUPS      constants<>+12608(SB), Y3
+	VMINPD       Y2, Y3, Y2
+	VMULPD       Y0, Y0, Y3
+	VMULPD       Y2, Y2, Y4
+	VMULPD       constants<>+12672(SB), Y3, Y3
+	VMULPD       constants<>+12672(SB), Y4, Y4
+	VMOVUPS      constants<>+9920(SB), Y5
+	VMAXPD       Y3, Y5, Y3
+	VMOVUPS      constants<>+9920(SB), Y5
+	VMAXPD       Y4, Y5, Y4
+	VMOVUPS      constants<>+9856(SB), Y5
+	VMINPD       Y3, Y5, Y3
+	VMOVUPS      constants<>+9856(SB), Y5
+	VMINPD       Y4, Y5, Y4
+	VMOVUPS      constants<>+10048(SB), Y5
+	VFMADD231PD  constants<>+9984(SB), Y3, Y5
+	VMOVUPS      constants<>+10048(SB), Y6
+	VFMADD231PD  constants<>+9984(SB), Y4, Y6
+	VSUBPD       constants<>+10048(SB), Y5, Y7
+	VSUBPD       constants<>+10048(SB), Y6, Y8
+	VFNMADD231PD constants<>+10112(SB), Y7, Y3
+	VFNMADD231PD constants<>+10112(SB), Y8, Y4
+	VFNMADD231PD constants<>+10176(SB), Y7, Y3
+	VFNMADD231PD constants<>+10176(SB), Y8, Y4
+	VMOVUPS      constants<>+10304(SB), Y7
+	VFMADD231PD  constants<>+10240(SB), Y3, Y7
+	VMOVUPS      constants<>+10304(SB), Y8
+	VFMADD231PD  constants<>+10240(SB), Y4, Y8
+	VFMADD213PD  constants<>+10368(SB), Y3, Y7
+	VFMADD213PD  constants<>+10368(SB), Y4, Y8
+	VFMADD213PD  constants<>+10432(SB), Y3, Y7
+	VFMADD213PD  constants<>+10432(SB), Y4, Y8
+	VFMADD213PD  constants<>+10496(SB), Y3, Y7
+	VFMADD213PD  constants<>+10496(SB), Y4, Y8
+	VFMADD213PD  constants<>+10560(SB), Y3, Y7
+	VFMADD213PD  constants<>+10560(SB), Y4, Y8
+	VFMADD213PD  constants<>+10624(SB), Y3, Y7
+	VFMADD213PD  constants<>+10624(SB), Y4, Y8
+	VFMADD213PD  constants<>+10688(SB), Y3, Y7
+	VFMADD213PD  constants<>+10688(SB), Y4, Y8
+	VFMADD213PD  constants<>+10752(SB), Y3, Y7
+	VFMADD213PD  constants<>+10752(SB), Y4, Y8
+	VFMADD213PD  constants<>+10816(SB), Y3, Y7
+	VFMADD213PD  constants<>+10816(SB), Y4, Y8
+	VMULPD       Y3, Y7, Y7
+	VMULPD       Y4, Y8, Y8
+	VADDPD       constants<>+10880(SB), Y3, Y9
+	VADDPD       constants<>+10880(SB), Y4, Y10
+	VSUBPD       constants<>+10880(SB), Y9, Y9
+	VSUBPD       constants<>+10880(SB), Y10, Y10
+	VSUBPD       Y9, Y3, Y9
+	VSUBPD       Y10, Y4, Y10
+	VFMADD231PD  Y3, Y7, Y9
+	VFMADD231PD  Y4, Y8, Y10
+	VADDPD       constants<>+10880(SB), Y3, Y3
+	VADDPD       constants<>+10880(SB), Y4, Y4
+	VADDPD       Y3, Y9, Y3
+	VADDPD       Y4, Y10, Y4
+	VSUBPD       constants<>+10048(SB), Y5, Y7
+	VSUBPD       constants<>+10048(SB), Y6, Y8
+	VMOVUPS      constants<>+10048(SB), Y9
+	VFMADD231PD  constants<>+10816(SB), Y7, Y9
+	VMOVUPS      constants<>+10048(SB), Y7
+	VFMADD231PD  constants<>+10816(SB), Y8, Y7
+	VSUBPD       constants<>+10048(SB), Y9, Y8
+	VSUBPD       constants<>+10048(SB), Y7, Y10
+	VSUBPD       Y8, Y5, Y5
+	VSUBPD       Y10, Y6, Y6
+	VPSLLQ       $0x34, Y9, Y8
+	VPADDQ       constants<>+10944(SB), Y8, Y8
+	VMULPD       Y8, Y3, Y8
+	VPSLLQ       $0x34, Y7, Y3
+	VPADDQ       constants<>+10944(SB), Y3, Y3
+	VMULPD       Y3, Y4, Y3
+	VSUBPD       constants<>+10048(SB), Y5, Y4
+	VSUBPD       constants<>+10048(SB), Y6, Y4
+	VPSLLQ       $0x34, Y5, Y4
+	VPADDQ       constants<>+10944(SB), Y4, Y4
+	VMULPD       Y4, Y8, Y4
+	VPSLLQ       $0x34, Y6, Y5
+	VPADDQ       constants<>+10944(SB), Y5, Y5
+	VMULPD       Y5, Y3, Y5
+	VMULPD       Y0, Y0, Y3
+	VMULPD       Y2, Y2, Y6
+	VFNMADD231PD Y0, Y0, Y3
+	VFNMADD231PD Y2, Y2, Y6
+	VMULPD       constants<>+10816(SB), Y3, Y3
+	VMULPD       constants<>+10816(SB), Y6, Y6
+	VFMADD213PD  Y4, Y4, Y3
+	VFMADD213PD  Y5, Y5, Y6
+	VMOVUPS      constants<>+10880(SB), Y4
+	VFMADD231PD  constants<>+12736(SB), Y0, Y4
+	VMOVUPS      constants<>+10880(SB), Y5
+	VFMADD231PD  constants<>+12736(SB), Y2, Y5
+	VMOVUPS      constants<>+10880(SB), Y7
+	VDIVPD       Y4, Y7, Y4
+	VMOVUPS      constants<>+10880(SB), Y7
+	VDIVPD       Y5, Y7, Y5
+	VMOVUPS      constants<>+12864(SB), Y7
+	VFMADD231PD  constants<>+12800(SB), Y4, Y7
+	VMOVUPS      constants<>+12864(SB), Y8
+	VFMADD231PD  constants<>+12800(SB), Y5, Y8
+	VFMADD213PD  constants<>+12928(SB), Y4, Y7
+	VFMADD213PD  constants<>+12928(SB), Y5, Y8
+	VFMADD213PD  constants<>+12992(SB), Y4, Y7
+	VFMADD213PD  constants<>+12992(SB), Y5, Y8
+	VFMADD213PD  constants<>+13056(SB), Y4, Y7
+	VFMADD213PD  constants<>+13056(SB), Y5, Y8
+	VFMADD213PD  constants<>+13120(SB), Y4, Y7
+	VFMADD213PD  constants<>+13120(SB), Y5, Y8
+	VFMADD213PD  constants<>+13184(SB), Y4, Y7
+	VFMADD213PD  constants<>+13184(SB), Y5, Y8
+	VFMADD213PD  constants<>+13248(SB), Y4, Y7
+	VFMADD213PD  constants<>+13248(SB), Y5, Y8
+	VFMADD213PD  constants<>+13312(SB), Y4, Y7
+	VFMADD213PD  constants<>+13312(SB), Y5, Y8
+	VFMADD213PD  constants<>+13376(SB), Y4, Y7
+	VFMADD213PD  constants<>+13376(SB), Y5, Y8
+	VFMADD213PD  constants<>+13440(SB), Y4, Y7
+	VFMADD213PD  constants<>+13440(SB), Y5, Y8
+	VFMADD213PD  constants<>+13504(SB), Y4, Y7
+	VFMADD213PD  constants<>+13504(SB), Y5, Y8
+	VFMADD213PD  constants<>+13568(SB), Y4, Y7
+	VFMADD213PD  constants<>+13568(SB), Y5, Y8
+	VFMADD213PD  constants<>+13632(SB), Y4, Y7
+	VFMADD213PD  constants<>+13632(SB), Y5, Y8
+	VFMADD213PD  constants<>+13696(SB), Y4, Y7
+	VFMADD213PD  constants<>+13696(SB), Y5, Y8
+	VFMADD213PD  constants<>+13760(SB), Y4, Y7
+	VFMADD213PD  constants<>+13760(SB), Y5, Y8
+	VFMADD213PD  constants<>+13824(SB), Y4, Y7
+	VFMADD213PD  constants<>+13824(SB), Y5, Y8
+	VFMADD213PD  constants<>+13888(SB), Y4, Y7
+	VFMADD213PD  constants<>+13888(SB), Y5, Y8
+	VFMADD213PD  constants<>+13952(SB), Y4, Y7
+	VFMADD213PD  constants<>+13952(SB), Y5, Y8
+	VFMADD213PD  constants<>+14016(SB), Y4, Y7
+	VFMADD213PD  constants<>+14016(SB), Y5, Y8
+	VFMADD213PD  constants<>+14080(SB), Y4, Y7
+	VFMADD213PD  constants<>+14080(SB), Y5, Y8
+	VFMADD213PD  constants<>+14144(SB), Y4, Y7
+	VFMADD213PD  constants<>+14144(SB), Y5, Y8
+	VMULPD       Y4, Y7, Y4
+	VMULPD       Y5, Y8, Y5
+	VMULPD       Y3, Y4, Y4
+	VMULPD       Y6, Y5, Y5
+	VMULPD       constants<>+14208(SB), Y3, Y3
+	VMULPD       constants<>+14208(SB), Y6, Y6
+	VFNMADD231PD Y0, Y3, Y4
+	VFNMADD231PD Y2, Y6, Y5
+	VPMOVSXDQ    X1, Y0
+	VMASKMOVPD   64(DX)(BX*8), Y0, Y0
+	VEXTRACTI128 $0x01, Y1, X2
+	VPMOVSXDQ    X2, Y2
+	VMASKMOVPD   96(DX)(BX*8), Y2, Y2
+	VCMPPD       $0x11, constants<>+12160(SB), Y0, Y0
+	VCMPPD       $0x11, constants<>+12160(SB), Y2, Y2
+	VMOVUPS      constants<>+10880(SB), Y3
+	VSUBPD       Y4, Y3, Y3
+	VMOVUPS      constants<>+10880(SB), Y6
+	VSUBPD       Y5, Y6, Y6
+	VBLENDVPD    Y0, Y4, Y3, Y0
+	VBLENDVPD    Y2, Y5, Y6, Y2
+	VPMOVSXDQ    X1, Y3
+	VMASKMOVPD   64(CX)(BX*8), Y3, Y3
+	VEXTRACTI128 $0x01, Y1, X4
+	VPMOVSXDQ    X4, Y4
+	VMASKMOVPD   96(CX)(BX*8), Y4, Y4
+	VMULPD       Y0, Y3, Y0
+	VMULPD       Y2, Y4, Y2
+	VPMOVSXDQ    X1, Y3
+	VMASKMOVPD   Y0, Y3, 64(AX)(BX*8)
+	VEXTRACTI128 $0x01, Y1, X0
+	VPMOVSXDQ    X0, Y0
+	VMASKMOVPD   Y2, Y0, 96(AX)(BX*8)
+
+done:
+	VZEROUPPER
+	RET
+
+// func scale64AVX2(dst *float64, x *float64, n int, a float64)
+// Requires: AVX, AVX2
+TEXT ·scale64AVX2(SB), NOSPLIT, $0-32
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+8(FP), CX
+	VBROADCASTSD a+24(FP), Y0
+	MOVQ         n+16(FP), BX
+	MOVQ         BX, SI
+	ANDQ         $-16, SI
+	XORQ         DX, DX
+	JMP          test
+
+loop:
+	VMOVUPS (CX)(DX*8), Y1
+	VMOVUPS 32(CX)(DX*8), Y2
+	VMULPD  Y0, Y1, Y1
+	VMULPD  Y0, Y2, Y2
+	VMOVUPS Y1, (AX)(DX*8)
+	VMOVUPS Y2, 32(AX)(DX*8)
+	VMOVUPS 64(CX)(DX*8), Y1
+	VMOVUPS 96(CX)(DX*8), Y2
+	VMULPD  Y0, Y1, Y1
+	VMULPD  Y0, Y2, Y2
+	VMOVUPS Y1, 64(AX)(DX*8)
+	VMOVUPS Y2, 96(AX)(DX*8)
+	ADDQ    $+16, DX
+
+test:
+	CMPQ         DX, SI
+	JLT          loop
+	SUBQ         DX, BX
+	JZ           done
+	LEAQ         tailMasks<>+0(SB), SI
+	NEGQ         BX
+	VMOVDQU      64(SI)(BX*4), Y1
+	VMOVDQU      96(SI)(BX*4), Y2
+	VPMOVSXDQ    X1, Y3
+	VMASKMOVPD   (CX)(DX*8), Y3, Y3
+	VEXTRACTI128 $0x01, Y1, X4
+	VPMOVSXDQ    X4, Y4
+	VMASKMOVPD   32(CX)(DX*8), Y4, Y4
+	VMULPD       Y0, Y3, Y3
+	VMULPD       Y0, Y4, Y4
+	VPMOVSXDQ    X1, Y5
+	VMASKMOVPD   Y3, Y5, (AX)(DX*8)
+	VEXTRACTI128 $0x01, Y1, X1
+	VPMOVSXDQ    X1, Y1
+	VMASKMOVPD   Y4, Y1, 32(AX)(DX*8)
+	VPMOVSXDQ    X2, Y1
+	VMASKMOVPD   64(CX)(DX*8), Y1, Y1
+	VEXTRACTI128 $0x01, Y2, X3
+	VPMOVSXDQ    X3, Y3
+	VMASKMOVPD   96(CX)(DX*8), Y3, Y3
+	VMULPD       Y0, Y1, Y1
+	VMULPD       Y0, Y3, Y0
+	VPMOVSXDQ    X2, Y3
+	VMASKMOVPD   Y1, Y3, 64(AX)(DX*8)
+	VEXTRACTI128 $0x01, Y2, X1
+	VPMOVSXDQ    X1, Y1
+	VMASKMOVPD   Y0, Y1, 96(AX)(DX*8)
+
+done:
+	VZEROUPPER
+	RET
+
+// func most64AVX2(x *float64, n int, most *float64)
+// Requires: AVX, AVX2
+TEXT ·most64AVX2(SB), NOSPLIT, $0-24
+	MOVQ    x+0(FP), AX
+	MOVQ    most+16(FP), CX
+	VMOVUPS (CX), Y0
+	VMOVUPS 32(CX), Y1
+	VMOVUPS 64(CX), Y2
+	VMOVUPS 96(CX), Y3
+	MOVQ    n+8(FP), DX
+	MOVQ    DX, BX
+	ANDQ    $-16, BX
+	XORQ    CX, CX
+	JMP     test
+
+loop:
+	VMOVUPS (AX)(CX*8), Y4
+	VMOVUPS 32(AX)(CX*8), Y5
+	VMAXPD  Y0, Y4, Y0
+	VMAXPD  Y1, Y5, Y1
+	VMOVUPS 64(AX)(CX*8), Y4
+	VMOVUPS 96(AX)(CX*8), Y5
+	VMAXPD  Y2, Y4, Y2
+	VMAXPD  Y3, Y5, Y3
+	ADDQ    $+16, CX
+
+test:
+	CMPQ         CX, BX
+	JLT          loop
+	SUBQ         CX, DX
+	JZ           done
+	LEAQ         tailMasks<>+0(SB), BX
+	NEGQ         DX
+	VMOVDQU      64(BX)(DX*4), Y4
+	VMOVDQU      96(BX)(DX*4), Y5
+	VPMOVSXDQ    X4, Y6
+	VMASKMOVPD   (AX)(CX*8), Y6, Y6
+	VEXTRACTI128 $0x01, Y4, X7
+	VPMOVSXDQ    X7, Y7
+	VMASKMOVPD   32(AX)(CX*8), Y7, Y7
+	VMAXPD       Y0, Y6, Y6
+	VMAXPD       Y1, Y7, Y7
+	VPMOVSXDQ    X4, Y8
+	VBLENDVPD    Y8, Y6, Y0, Y0
+	VEXTRACTI128 $0x01, Y4, X4
+	VPMOVSXDQ    X4, Y4
+	VBLENDVPD    Y4, Y7, Y1, Y1
+	VPMOVSXDQ    X5, Y4
+	VMASKMOVPD   64(AX)(CX*8), Y4, Y4
+	VEXTRACTI128 $0x01, Y5, X6
+	VPMOVSXDQ    X6, Y6
+	VMASKMOVPD   96(AX)(CX*8), Y6, Y6
+	VMAXPD       Y2, Y4, Y4
+	VMAXPD       Y3, Y6, Y6
+	VPMOVSXDQ    X5, Y7
+	VBLENDVPD    Y7, Y4, Y2, Y2
+	VEXTRACTI128 $0x01, Y5, X4
+	VPMOVSXDQ    X4, Y4
+	VBLENDVPD    Y4, Y6, Y3, Y3
+
+done:
+	MOVQ    most+16(FP), AX
+	VMOVUPS Y0, (AX)
+	VMOVUPS Y1, 32(AX)
+	VMOVUPS Y2, 64(AX)
+	VMOVUPS Y3, 96(AX)
+	VZEROUPPER
+	RET
+
+// func expShift64AVX2(dst *float64, x *float64, n int, most float64, sum *float64)
+// Requires: AVX, AVX2, FMA3
+TEXT ·expShift64AVX2(SB), NOSPLIT, $0-40
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+8(FP), CX
+	VBROADCASTSD most+24(FP), Y0
+	MOVQ         sum+32(FP), DX
+	VMOVUPS      (DX), Y1
+	VMOVUPS      32(DX), Y2
+	VMOVUPS      64(DX), Y3
+	VMOVUPS      96(DX), Y4
+	MOVQ         n+16(FP), BX
+	MOVQ         BX, SI
+	ANDQ         $-16, SI
+	XORQ         DX, DX
+	JMP          test
+
+loop:
+	VMOVUPS      (CX)(DX*8), Y5
+	VMOVUPS      32(CX)(DX*8), Y6
+	VSUBPD       Y0, Y5, Y5
+	VSUBPD       Y0, Y6, Y6
+	VMOVUPS      constants<>+9920(SB), Y7
+	VMAXPD       Y5, Y7, Y5
+	VMOVUPS      constants<>+9920(SB), Y7
+	VMAXPD       Y6, Y7, Y6
+	VMOVUPS      constants<>+9856(SB), Y7
+	VMINPD       Y5, Y7, Y5
+	VMOVUPS      constants<>+9856(SB), Y7
+	VMINPD       Y6, Y7, Y6
+	VMOVUPS      constants<>+10048(SB), Y7
+	VFMADD231PD  constants<>+9984(SB), Y5, Y7
+	VMOVUPS      constants<>+10048(SB), Y8
+	VFMADD231PD  constants<>+9984(SB), Y6, Y8
+	VSUBPD       constants<>+10048(SB), Y7, Y9
+	VSUBPD       constants<>+10048(SB), Y8, Y10
+	VFNMADD231PD constants<>+10112(SB), Y9, Y5
+	VFNMADD231PD constants<>+10112(SB), Y10, Y6
+	VFNMADD231PD constants<>+10176(SB), Y9, Y5
+	VFNMADD231PD constants<>+10176(SB), Y10, Y6
+	VMOVUPS      constants<>+10304(SB), Y9
+	VFMADD231PD  constants<>+10240(SB), Y5, Y9
+	VMOVUPS      constants<>+10304(SB), Y10
+	VFMADD231PD  constants<>+10240(SB), Y6, Y10
+	VFMADD213PD  constants<>+10368(SB), Y5, Y9
+	VFMADD213PD  constants<>+10368(SB), Y6, Y10
+	VFMADD213PD  constants<>+10432(SB), Y5, Y9
+	VFMADD213PD  constants<>+10432(SB), Y6, Y10
+	VFMADD213PD  constants<>+10496(SB), Y5, Y9
+	VFMADD213PD  constants<>+10496(SB), Y6, Y10
+	VFMADD213PD  constants<>+10560(SB), Y5, Y9
+	VFMADD213PD  constants<>+10560(SB), Y6, Y10
+	VFMADD213PD  constants<>+10624(SB), Y5, Y9
+	VFMADD213PD  constants<>+10624(SB), Y6, Y10
+	VFMADD213PD  constants<>+10688(SB), Y5, Y9
+	VFMADD213PD  constants<>+10688(SB), Y6, Y10
+	VFMADD213PD  constants<>+10752(SB), Y5, Y9
+	VFMADD213PD  constants<>+10752(SB), Y6, Y10
+	VFMADD213PD  constants<>+10816(SB), Y5, Y9
+	VFMADD213PD  constants<>+10816(SB), Y6, Y10
+	VMULPD       Y5, Y9, Y9
+	VMULPD       Y6, Y10, Y10
+	VADDPD       constants<>+10880(SB), Y5, Y11
+	VADDPD       constants<>+10880(SB), Y6, Y12
+	VSUBPD       constants<>+10880(SB), Y11, Y11
+	VSUBPD       constants<>+10880(SB), Y12, Y12
+	VSUBPD       Y11, Y5, Y11
+	VSUBPD       Y12, Y6, Y12
+	VFMADD231PD  Y5, Y9, Y11
+	VFMADD231PD  Y6, Y10, Y12
+	VADDPD       constants<>+10880(SB), Y5, Y5
+	VADDPD       constants<>+10880(SB), Y6, Y6
+	VADDPD       Y5, Y11, Y5
+	VADDPD       Y6, Y12, Y6
+	VSUBPD       constants<>+10048(SB), Y7, Y9
+	VSUBPD       constants<>+10048(SB), Y8, Y10
+	VMOVUPS      constants<>+10048(SB), Y11
+	VFMADD231PD  constants<>+10816(SB), Y9, Y11
+	VMOVUPS      constants<>+10048(SB), Y9
+	VFMADD231PD  constants<>+10816(SB), Y10, Y9
+	VSUBPD       constants<>+10048(SB), Y11, Y10
+	VSUBPD       constants<>+10048(SB), Y9, Y12
+	VSUBPD       Y10, Y7, Y7
+	VSUBPD       Y12, Y8, Y8
+	VPSLLQ       $0x34, Y11, Y10
+	VPADDQ       constants<>+10944(SB), Y10, Y10
+	VMULPD       Y10, Y5, Y10
+	VPSLLQ       $0x34, Y9, Y5
+	VPADDQ       constants<>+10944(SB), Y5, Y5
+	VMULPD       Y5, Y6, Y5
+	VSUBPD       constants<>+10048(SB), Y7, Y6
+	VSUBPD       constants<>+10048(SB), Y8, Y6
+	VPSLLQ       $0x34, Y7, Y6
+	VPADDQ       constants<>+10944(SB), Y6, Y6
+	VMULPD       Y6, Y10, Y6
+	VPSLLQ       $0x34, Y8, Y7
+	VPADDQ       constants<>+10944(SB), Y7, Y7
+	VMULPD       Y7, Y5, Y7
+	VMOVUPS      Y6, (AX)(DX*8)
+	VMOVUPS      Y7, 32(AX)(DX*8)
+	VADDPD       Y6, Y1, Y1
+	VADDPD       Y7, Y2, Y2
+	VMOVUPS      64(CX)(DX*8), Y5
+	VMOVUPS      96(CX)(DX*8), Y6
+	VSUBPD       Y0, Y5, Y5
+	VSUBPD       Y0, Y6, Y6
+	VMOVUPS      constants<>+9920(SB), Y7
+	VMAXPD       Y5, Y7, Y5
+	VMOVUPS      constants<>+9920(SB), Y7
+	VMAXPD       Y6, Y7, Y6
+	VMOVUPS      constants<>+9856(SB), Y7
+	VMINPD       Y5, Y7, Y5
+	VMOVUPS      constants<>+9856(SB), Y7
+	VMINPD       Y6, Y7, Y6
+	VMOVUPS      constants<>+10048(SB), Y7
+	VFMADD231PD  constants<>+9984(SB), Y5, Y7
+	VMOVUPS      constants<>+10048(SB), Y8
+	VFMADD231PD  constants<>+9984(SB), Y6, Y8
+	VSUBPD       constants<>+10048(SB), Y7, Y9
+	VSUBPD       constants<>+10048(SB), Y8, Y10
+	VFNMADD231PD constants<>+10112(SB), Y9, Y5
+	VFNMADD231PD constants<>+10112(SB), Y10, Y6
+	VFNMADD231PD constants<>+10176(SB), Y9, Y5
+	VFNMADD231PD constants<>+10176(SB), Y10, Y6
+	VMOVUPS      constants<>+10304(SB), Y9
+	VFMADD231PD  constants<>+10240(SB), Y5, Y9
+	VMOVUPS      constants<>+10304(SB), Y10
+	VFMADD231PD  constants<>+10240(SB), Y6, Y10
+	VFMADD213PD  constants<>+10368(SB), Y5, Y9
+	VFMADD213PD  constants<>+10368(SB), Y6, Y10
+	VFMADD213PD  constants<>+10432(SB), Y5, Y9
+	VFMADD213PD  constants<>+10432(SB), Y6, Y10
+	VFMADD213PD  constants<>+10496(SB), Y5, Y9
+	VFMADD213PD  constants<>+10496(SB), Y6, Y10
+	VFMADD213PD  constants<>+10560(SB), Y5, Y9
+	VFMADD213PD  constants<>+10560(SB), Y6, Y10
+	VFMADD213PD  constants<>+10624(SB), Y5, Y9
+	VFMADD213PD  constants<>+10624(SB), Y6, Y10
+	VFMADD213PD  constants<>+10688(SB), Y5, Y9
+	VFMADD213PD  constants<>+10688(SB), Y6, Y10
+	VFMADD213PD  constants<>+10752(SB), Y5, Y9
+	VFMADD213PD  constants<>+10752(SB), Y6, Y10
+	VFMADD213PD  constants<>+10816(SB), Y5, Y9
+	VFMADD213PD  constants<>+10816(SB), Y6, Y10
+	VMULPD       Y5, Y9, Y9
+	VMULPD       Y6, Y10, Y10
+	VADDPD       constants<>+10880(SB), Y5, Y11
+	VADDPD       constants<>+10880(SB), Y6, Y12
+	VSUBPD       constants<>+10880(SB), Y11, Y11
+	VSUBPD       constants<>+10880(SB), Y12, Y12
+	VSUBPD       Y11, Y5, Y11
+	VSUBPD       Y12, Y6, Y12
+	VFMADD231PD  Y5, Y9, Y11
+	VFMADD231PD  Y6, Y10, Y12
+	VADDPD       constants<>+10880(SB), Y5, Y5
+	VADDPD       constants<>+10880(SB), Y6, Y6
+	VADDPD       Y5, Y11, Y5
+	VADDPD       Y6, Y12, Y6
+	VSUBPD       constants<>+10048(SB), Y7, Y9
+	VSUBPD       constants<>+10048(SB), Y8, Y10
+	VMOVUPS      constants<>+10048(SB), Y11
+	VFMADD231PD  constants<>+10816(SB), Y9, Y11
+	VMOVUPS      constants<>+10048(SB), Y9
+	VFMADD231PD  constants<>+10816(SB), Y10, Y9
+	VSUBPD       constants<>+10048(SB), Y11, Y10
+	VSUBPD       constants<>+10048(SB), Y9, Y12
+	VSUBPD       Y10, Y7, Y7
+	VSUBPD       Y12, Y8, Y8
+	VPSLLQ       $0x34, Y11, Y10
+	VPADDQ       constants<>+10944(SB), Y10, Y10
+	VMULPD       Y10, Y5, Y10
+	VPSLLQ       $0x34, Y9, Y5
+	VPADDQ       constants<>+10944(SB), Y5, Y5
+	VMULPD       Y5, Y6, Y5
+	VSUBPD       constants<>+10048(SB), Y7, Y6
+	VSUBPD       constants<>+10048(SB), Y8, Y6
+	VPSLLQ       $0x34, Y7, Y6
+	VPADDQ       constants<>+10944(SB), Y6, Y6
+	VMULPD       Y6, Y10, Y6
+	VPSLLQ       $0x34, Y8, Y7
+	VPADDQ       constants<>+10944(SB), Y7, Y7
+	VMULPD       Y7, Y5, Y7
+	VMOVUPS      Y6, 64(AX)(DX*8)
+	VMOVUPS      Y7, 96(AX)(DX*8)
+	VADDPD       Y6, Y3, Y3
+	VADDPD       Y7, Y4, Y4
+	ADDQ         $+16, DX
+
+test:
+	CMPQ         DX, SI
+	JLT          loop
+	SUBQ         DX, BX
+	JZ           done
+	LEAQ         tailMasks<>+0(SB), SI
+	NEGQ         BX
+	VMOVDQU      64(SI)(BX*4), Y5
+	VMOVDQU      96(SI)(BX*4), Y6
+	VPMOVSXDQ    X5, Y7
+	VMASKMOVPD   (CX)(DX*8), Y7, Y7
+	VEXTRACTI128 $0x01, Y5, X8
+	VPMOVSXDQ    X8, Y8
+	VMASKMOVPD   32(CX)(DX*8), Y8, Y8
+	VSUBPD       Y0, Y7, Y7
+	VSUBPD       Y0, Y8, Y8
+	VMOVUPS      constants<>+9920(SB), Y9
+	VMAXPD       Y7, Y9, Y7
+	VMOVUPS      constants<>+9920(SB), Y9
+	VMAXPD       Y8, Y9, Y8
+	VMOVUPS      constants<>+9856(SB), Y9
+	VMINPD       Y7, Y9, Y7
+	VMOVUPS      constants<>+9856(SB), Y9
+	VMINPD       Y8, Y9, Y8
+	VMOVUPS      constants<>+10048(SB), Y9
+	VFMADD231PD  constants<>+9984(SB), Y7, Y9
+	VMOVUPS      constants<>+10048(SB), Y10
+	VFMADD231PD  constants<>+9984(SB), Y8, Y10
+	VSUBPD       constants<>+10048(SB), Y9, Y11
+	VSUBPD       constants<>+10048(SB), Y10, Y12
+	VFNMADD231PD constants<>+10112(SB), Y11, Y7
+	VFNMADD231PD constants<>+10112(SB), Y12, Y8
+	VFNMADD231PD constants<>+10176(SB), Y11, Y7
+	VFNMADD231PD constants<>+10176(SB), Y12, Y8
+	VMOVUPS      constants<>+10304(SB), Y11
+	VFMADD231PD  constants<>+10240(SB), Y7, Y11
+	VMOVUPS      constants<>+10304(SB), Y12
+	VFMADD231PD  constants<>+10240(SB), Y8, Y12
+	VFMADD213PD  constants<>+10368(SB), Y7, Y11
+	VFMADD213PD  constants<>+10368(SB), Y8, Y12
+	VFMADD213PD  constants<>+10432(SB), Y7, Y11
+	VFMADD213PD  constants<>+10432(SB), Y8, Y12
+	VFMADD213PD  constants<>+10496(SB), Y7, Y11
+	VFMADD213PD  constants<>+10496(SB), Y8, Y12
+	VFMADD213PD  constants<>+10560(SB), Y7, Y11
+	VFMADD213PD  constants<>+10560(SB), Y8, Y12
+	VFMADD213PD  constants<>+10624(SB), Y7, Y11
+	VFMADD213PD  constants<>+10624(SB), Y8, Y12
+	VFMADD213PD  constants<>+10688(SB), Y7, Y11
+	VFMADD213PD  constants<>+10688(SB), Y8, Y12
+	VFMADD213PD  constants<>+10752(SB), Y7, Y11
+	VFMADD213PD  constants<>+10752(SB), Y8, Y12
+	VFMADD213PD  constants<>+10816(SB), Y7, Y11
+	VFMADD213PD  constants<>+10816(SB), Y8, Y12
+	VMULPD       Y7, Y11, Y11
+	VMULPD       Y8, Y12, Y12
+	VADDPD       constants<>+10880(SB), Y7, Y13
+	VADDPD       constants<>+10880(SB), Y8, Y14
+	VSUBPD       constants<>+10880(SB), Y13, Y13
+	VSUBPD       constants<>+10880(SB), Y14, Y14
+	VSUBPD       Y13, Y7, Y13
+	VSUBPD       Y14, Y8, Y14
+	VFMADD231PD  Y7, Y11, Y13
+	VFMADD231PD  Y8, Y12, Y14
+	VADDPD       constants<>+10880(SB), Y7, Y7
+	VADDPD       constants<>+10880(SB), Y8, Y8
+	VADDPD       Y7, Y13, Y7
+	VADDPD       Y8, Y14, Y8
+	VSUBPD       constants<>+10048(SB), Y9, Y11
+	VSUBPD       constants<>+10048(SB), Y10, Y12
+	VMOVUPS      constants<>+10048(SB), Y13
+	VFMADD231PD  constants<>+10816(SB), Y11, Y13
+	VMOVUPS      constants<>+10048(SB), Y11
+	VFMADD231PD  constants<>+10816(SB), Y12, Y11
+	VSUBPD       constants<>+10048(SB), Y13, Y12
+	VSUBPD       constants<>+10048(SB), Y11, Y14
+	VSUBPD       Y12, Y9, Y9
+	VSUBPD       Y14, Y10, Y10
+	VPSLLQ       $0x34, Y13, Y12
+	VPADDQ       constants<>+10944(SB), Y12, Y12
+	VMULPD       Y12, Y7, Y12
+	VPSLLQ       $0x34, Y11, Y7
+	VPADDQ       constants<>+10944(SB), Y7, Y7
+	VMULPD       Y7, Y8, Y7
+	VSUBPD       constants<>+10048(SB), Y9, Y8
+	VSUBPD       constants<>+10048(SB), Y10, Y8
+	VPSLLQ       $0x34, Y9, Y8
+	VPADDQ       constants<>+10944(SB), Y8, Y8
+	VMULPD       Y8, Y12, Y8
+	VPSLLQ       $0x34, Y10, Y9
+	VPADDQ       constants<>+10944(SB), Y9, Y9
+	VMULPD       Y9, Y7, Y9
+	VPMOVSXDQ    X5, Y7
+	VMASKMOVPD   Y8, Y7, (AX)(DX*8)
+	VEXTRACTI128 $0x01, Y5, X7
+	VPMOVSXDQ    X7, Y7
+	VMASKMOVPD   Y9, Y7, 32(AX)(DX*8)
+	VADDPD       Y8, Y1, Y7
+	VADDPD       Y9, Y2, Y8
+	VPMOVSXDQ    X5, Y9
+	VBLENDVPD    Y9, Y7, Y1, Y1
+	VEXTRACTI128 $0x01, Y5, X5
+	VPMOVSXDQ    X5, Y5
+	VBLENDVPD    Y5, Y8, Y2, Y2
+	VPMOVSXDQ    X6, Y5
+	VMASKMOVPD   64(CX)(DX*8), Y5, Y5
+	VEXTRACTI128 $0x01, Y6, X7
+	VPMOVSXDQ    X7, Y7
+	VMASKMOVPD   96(CX)(DX*8), Y7, Y7
+	VSUBPD       Y0, Y5, Y5
+	VSUBPD       Y0, Y7, Y0
+	VMOVUPS      constants<>+9920(SB), Y7
+	VMAXPD       Y5, Y7, Y5
+	VMOVUPS      constants<>+9920(SB), Y7
+	VMAXPD       Y0, Y7, Y0
+	VMOVUPS      constants<>+9856(SB), Y7
+	VMINPD       Y5, Y7, Y5
+	VMOVUPS      constants<>+9856(SB), Y7
+	VMINPD       Y0, Y7, Y0
+	VMOVUPS      constants<>+10048(SB), Y7
+	VFMADD231PD  constants<>+9984(SB), Y5, Y7
+	VMOVUPS      constants<>+10048(SB), Y8
+	VFMADD231PD  constants<>+9984(SB), Y0, Y8
+	VSUBPD       constants<>+10048(SB), Y7, Y9
+	VSUBPD       constants<>+10048(SB), Y8, Y10
+	VFNMADD231PD constants<>+10112(SB), Y9, Y5
+	VFNMADD231PD constants<>+10112(SB), Y10, Y0
+	VFNMADD231PD constants<>+10176(SB), Y9, Y5
+	VFNMADD231PD constants<>+10176(SB), Y10, Y0
+	VMOVUPS      constants<>+10304(SB), Y9
+	VFMADD231PD  constants<>+10240(SB), Y5, Y9
+	VMOVUPS      constants<>+10304(SB), Y10
+	VFMADD231PD  constants<>+10240(SB), Y0, Y10
+	VFMADD213PD  constants<>+10368(SB), Y5, Y9
+	VFMADD213PD  constants<>+10368(SB), Y0, Y10
+	VFMADD213PD  constants<>+10432(SB), Y5, Y9
+	VFMADD213PD  constants<>+10432(SB), Y0, Y10
+	VFMADD213PD  constants<>+10496(SB), Y5, Y9
+	VFMADD213PD  constants<>+10496(SB), Y0, Y10
+	VFMADD213PD  constants<>+10560(SB), Y5, Y9
+	VFMADD213PD  constants<>+10560(SB), Y0, Y10
+	VFMADD213PD  constants<>+10624(SB), Y5, Y9
+	VFMADD213PD  constants<>+10624(SB), Y0, Y10
+	VFMADD213PD  constants<>+10688(SB), Y5, Y9
+	VFMADD213PD  constants<>+10688(SB), Y0, Y10
+	VFMADD213PD  constants<>+10752(SB), Y5, Y9
+	VFMADD213PD  constants<>+10752(SB), Y0, Y10
+	VFMADD213PD  constants<>+10816(SB), Y5, Y9
+	VFMADD213PD  constants<>+10816(SB), Y0, Y10
+	VMULPD       Y5, Y9, Y9
+	VMULPD       Y0, Y10, Y10
+	VADDPD       constants<>+10880(SB), Y5, Y11
+	VADDPD       constants<>+10880(SB), Y0, Y12
+	VSUBPD       constants<>+10880(SB), Y11, Y11
+	VSUBPD       constants<>+10880(SB), Y12, Y12
+	VSUBPD       Y11, Y5, Y11
+	VSUBPD       Y12, Y0, Y12
+	VFMADD231PD  Y5, Y9, Y11
+	VFMADD231PD  Y0, Y10, Y12
+	VADDPD       constants<>+10880(SB), Y5, Y5
+	VADDPD       constants<>+10880(SB), Y0, Y0
+	VADDPD       Y5, Y11, Y5
+	VADDPD       Y0, Y12, Y0
+	VSUBPD       constants<>+10048(SB), Y7, Y9
+	VSUBPD       constants<>+10048(SB), Y8, Y10
+	VMOVUPS      constants<>+10048(SB), Y11
+	VFMADD231PD  constants<>+10816(SB), Y9, Y11
+	VMOVUPS      constants<>+10048(SB), Y9
+	VFMADD231PD  constants<>+10816(SB), Y10, Y9
+	VSUBPD       constants<>+10048(SB), Y11, Y10
+	VSUBPD       constants<>+10048(SB), Y9, Y12
+	VSUBPD       Y10, Y7, Y7
+	VSUBPD       Y12, Y8, Y8
+	VPSLLQ       $0x34, Y11, Y10
+	VPADDQ       constants<>+10944(SB), Y10, Y10
+	VMULPD       Y10, Y5, Y10
+	VPSLLQ       $0x34, Y9, Y5
+	VPADDQ       constants<>+10944(SB), Y5, Y5
+	VMULPD       Y5, Y0, Y5
+	VSUBPD       constants<>+10048(SB), Y7, Y0
+	VSUBPD       constants<>+10048(SB), Y8, Y0
+	VPSLLQ       $0x34, Y7, Y0
+	VPADDQ       constants<>+10944(SB), Y0, Y0
+	VMULPD       Y0, Y10, Y0
+	VPSLLQ       $0x34, Y8, Y7
+	VPADDQ       constants<>+10944(SB), Y7, Y7
+	VMULPD       Y7, Y5, Y7
+	VPMOVSXDQ    X6, Y5
+	VMASKMOVPD   Y0, Y5, 64(AX)(DX*8)
+	VEXTRACTI128 $0x01, Y6, X5
+	VPMOVSXDQ    X5, Y5
+	VMASKMOVPD   Y7, Y5, 96(AX)(DX*8)
+	VADDPD       Y0, Y3, Y0
+	VADDPD       Y7, Y4, Y5
+	VPMOVSXDQ    X6, Y7
+	VBLENDVPD    Y7, Y0, Y3, Y3
+	VEXTRACTI128 $0x01, Y6, X0
+	VPMOVSXDQ    X0, Y0
+	VBLENDVPD    Y0, Y5, Y4, Y4
+
+done:
+	MOVQ    sum+32(FP), AX
+	VMOVUPS Y1, (AX)
+	VMOVUPS Y2, 32(AX)
+	VMOVUPS Y3, 64(AX)
+	VMOVUPS Y4, 96(AX)
+	VZEROUPPER
+	RET
+
+// func expSum64AVX2(x *float64, n int, most float64, sum *float64)
+// Requires: AVX, AVX2, FMA3
+TEXT ·expSum64AVX2(SB), NOSPLIT, $0-32
+	MOVQ         x+0(FP), AX
+	VBROADCASTSD most+16(FP), Y0
+	MOVQ         sum+24(FP), CX
+	VMOVUPS      (CX), Y1
+	VMOVUPS      32(CX), Y2
+	VMOVUPS      64(CX), Y3
+	VMOVUPS      96(CX), Y4
+	MOVQ         n+8(FP), DX
+	MOVQ         DX, BX
+	ANDQ         $-16, BX
+	XORQ         CX, CX
+	JMP          test
+
+loop:
+	VMOVUPS      (AX)(CX*8), Y5
+	VMOVUPS      32(AX)(CX*8), Y6
+	VSUBPD       Y0, Y5, Y5
+	VSUBPD       Y0, Y6, Y6
+	VMOVUPS      constants<>+9920(SB), Y7
+	VMAXPD       Y5, Y7, Y5
+	VMOVUPS      constants<>+9920(SB), Y7
+	VMAXPD       Y6, Y7, Y6
+	VMOVUPS      constants<>+9856(SB), Y7
+	VMINPD       Y5, Y7, Y5
+	VMOVUPS      constants<>+9856(SB), Y7
+	VMINPD       Y6, Y7, Y6
+	VMOVUPS      constants<>+10048(SB), Y7
+	VFMADD231PD  constants<>+9984(SB), Y5, Y7
+	VMOVUPS      constants<>+10048(SB), Y8
+	VFMADD231PD  constants<>+9984(SB), Y6, Y8
+	VSUBPD       constants<>+10048(SB), Y7, Y9
+	VSUBPD       constants<>+10048(SB), Y8, Y10
+	VFNMADD231PD constants<>+10112(SB), Y9, Y5
+	VFNMADD231PD constants<>+10112(SB), Y10, Y6
+	VFNMADD231PD constants<>+10176(SB), Y9, Y5
+	VFNMADD231PD constants<>+10176(SB), Y10, Y6
+	VMOVUPS      constants<>+10304(SB), Y9
+	VFMADD231PD  constants<>+10240(SB), Y5, Y9
+	VMOVUPS      constants<>+10304(SB), Y10
+	VFMADD231PD  constants<>+10240(SB), Y6, Y10
+	VFMADD213PD  constants<>+10368(SB), Y5, Y9
+	VFMADD213PD  constants<>+10368(SB), Y6, Y10
+	VFMADD213PD  constants<>+10432(SB), Y5, Y9
+	VFMADD213PD  constants<>+10432(SB), Y6, Y10
+	VFMADD213PD  constants<>+10496(SB), Y5, Y9
+	VFMADD213PD  constants<>+10496(SB), Y6, Y10
+	VFMADD213PD  constants<>+10560(SB), Y5, Y9
+	VFMADD213PD  constants<>+10560(SB), Y6, Y10
+	VFMADD213PD  constants<>+10624(SB), Y5, Y9
+	VFMADD213PD  constants<>+10624(SB), Y6, Y10
+	VFMADD213PD  constants<>+10688(SB), Y5, Y9
+	VFMADD213PD  constants<>+10688(SB), Y6, Y10
+	VFMADD213PD  constants<>+10752(SB), Y5, Y9
+	VFMADD213PD  constants<>+10752(SB), Y6, Y10
+	VFMADD213PD  constants<>+10816(SB), Y5, Y9
+	VFMADD213PD  constants<>+10816(SB), Y6, Y10
+	VMULPD       Y5, Y9, Y9
+	VMULPD       Y6, Y10, Y10
+	VADDPD       constants<>+10880(SB), Y5, Y11
+	VADDPD       constants<>+10880(SB), Y6, Y12
+	VSUBPD       constants<>+10880(SB), Y11, Y11
+	VSUBPD       constants<>+10880(SB), Y12, Y12
+	VSUBPD       Y11, Y5, Y11
+	VSUBPD       Y12, Y6, Y12
+	VFMADD231PD  Y5, Y9, Y11
+	VFMADD231PD  Y6, Y10, Y12
+	VADDPD       constants<>+10880(SB), Y5, Y5
+	VADDPD       constants<>+10880(SB), Y6, Y6
+	VADDPD       Y5, Y11, Y5
+	VADDPD       Y6, Y12, Y6
+	VSUBPD       constants<>+10048(SB), Y7, Y9
+	VSUBPD       constants<>+10048(SB), Y8, Y10
+	VMOVUPS      constants<>+10048(SB), Y11
+	VFMADD231PD  constants<>+10816(SB), Y9, Y11
+	VMOVUPS      constants<>+10048(SB), Y9
+	VFMADD231PD  constants<>+10816(SB), Y10, Y9
+	VSUBPD       constants<>+10048(SB), Y11, Y10
+	VSUBPD       constants<>+10048(SB), Y9, Y12
+	VSUBPD       Y10, Y7, Y7
+	VSUBPD       Y12, Y8, Y8
+	VPSLLQ       $0x34, Y11, Y10
+	VPADDQ       constants<>+10944(SB), Y10, Y10
+	VMULPD       Y10, Y5, Y10
+	VPSLLQ       $0x34, Y9, Y5
+	VPADDQ       constants<>+10944(SB), Y5, Y5
+	VMULPD       Y5, Y6, Y5
+	VSUBPD       constants<>+10048(SB), Y7, Y6
+	VSUBPD       constants<>+10048(SB), Y8, Y6
+	VPSLLQ       $0x34, Y7, Y6
+	VPADDQ       constants<>+10944(SB), Y6, Y6
+	VMULPD       Y6, Y10, Y6
+	VPSLLQ       $0x34, Y8, Y7
+	VPADDQ       constants<>+10944(SB), Y7, Y7
+	VMULPD       Y7, Y5, Y7
+	VADDPD       Y6, Y1, Y1
+	VADDPD       Y7, Y2, Y2
+	VMOVUPS      64(AX)(CX*8), Y5
+	VMOVUPS      96(AX)(CX*8), Y6
+	VSUBPD       Y0, Y5, Y5
+	VSUBPD       Y0, Y6, Y6
+	VMOVUPS      constants<>+9920(SB), Y7
+	VMAXPD       Y5, Y7, Y5
+	VMOVUPS      constants<>+9920(SB), Y7
+	VMAXPD       Y6, Y7, Y6
+	VMOVUPS      constants<>+9856(SB), Y7
+	VMINPD       Y5, Y7, Y5
+	VMOVUPS      constants<>+9856(SB), Y7
+	VMINPD       Y6, Y7, Y6
+	VMOVUPS      constants<>+10048(SB), Y7
+	VFMADD231PD  constants<>+9984(SB), Y5, Y7
+	VMOVUPS      constants<>+10048(SB), Y8
+	VFMADD231PD  constants<>+9984(SB), Y6, Y8
+	VSUBPD       constants<>+10048(SB), Y7, Y9
+	VSUBPD       constants<>+10048(SB), Y8, Y10
+	VFNMADD231PD constants<>+10112(SB), Y9, Y5
+	VFNMADD231PD constants<>+10112(SB), Y10, Y6
+	VFNMADD231PD constants<>+10176(SB), Y9, Y5
+	VFNMADD231PD constants<>+10176(SB), Y10, Y6
+	VMOVUPS      constants<>+10304(SB), Y9
+	VFMADD231PD  constants<>+10240(SB), Y5, Y9
+	VMOVUPS      constants<>+10304(SB), Y10
+	VFMADD231PD  constants<>+10240(SB), Y6, Y10
+	VFMADD213PD  constants<>+10368(SB), Y5, Y9
+	VFMADD213PD  constants<>+10368(SB), Y6, Y10
+	VFMADD213PD  constants<>+10432(SB), Y5, Y9
+	VFMADD213PD  constants<>+10432(SB), Y6, Y10
+	VFMADD213PD  constants<>+10496(SB), Y5, Y9
+	VFMADD213PD  constants<>+10496(SB), Y6, Y10
+	VFMADD213PD  constants<>+10560(SB), Y5, Y9
+	VFMADD213PD  constants<>+10560(SB), Y6, Y10
+	VFMADD213PD  constants<>+10624(SB), Y5, Y9
+	VFMADD213PD  constants<>+10624(SB), Y6, Y10
+	VFMADD213PD  constants<>+10688(SB), Y5, Y9
+	VFMADD213PD  constants<>+10688(SB), Y6, Y10
+	VFMADD213PD  constants<>+10752(SB), Y5, Y9
+	VFMADD213PD  constants<>+10752(SB), Y6, Y10
+	VFMADD213PD  constants<>+10816(SB), Y5, Y9
+	VFMADD213PD  constants<>+10816(SB), Y6, Y10
+	VMULPD       Y5, Y9, Y9
+	VMULPD       Y6, Y10, Y10
+	VADDPD       constants<>+10880(SB), Y5, Y11
+	VADDPD       constants<>+10880(SB), Y6, Y12
+	VSUBPD       constants<>+10880(SB), Y11, Y11
+	VSUBPD       constants<>+10880(SB), Y12, Y12
+	VSUBPD       Y11, Y5, Y11
+	VSUBPD       Y12, Y6, Y12
+	VFMADD231PD  Y5, Y9, Y11
+	VFMADD231PD  Y6, Y10, Y12
+	VADDPD       constants<>+10880(SB), Y5, Y5
+	VADDPD       constants<>+10880(SB), Y6, Y6
+	VADDPD       Y5, Y11, Y5
+	VADDPD       Y6, Y12, Y6
+	VSUBPD       constants<>+10048(SB), Y7, Y9
+	VSUBPD       constants<>+10048(SB), Y8, Y10
+	VMOVUPS      constants<>+10048(SB), Y11
+	VFMADD231PD  constants<>+10816(SB), Y9, Y11
+	VMOVUPS      constants<>+10048(SB), Y9
+	VFMADD231PD  constants<>+10816(SB), Y10, Y9
+	VSUBPD       constants<>+10048(SB), Y11, Y10
+	VSUBPD       constants<>+10048(SB), Y9, Y12
+	VSUBPD       Y10, Y7, Y7
+	VSUBPD       Y12, Y8, Y8
+	VPSLLQ       $0x34, Y11, Y10
+	VPADDQ       constants<>+10944(SB), Y10, Y10
+	VMULPD       Y10, Y5, Y10
+	VPSLLQ       $0x34, Y9, Y5
+	VPADDQ       constants<>+10944(SB), Y5, Y5
+	VMULPD       Y5, Y6, Y5
+	VSUBPD       constants<>+10048(SB), Y7, Y6
+	VSUBPD       constants<>+10048(SB), Y8, Y6
+	VPSLLQ       $0x34, Y7, Y6
+	VPADDQ       constants<>+10944(SB), Y6, Y6
+	VMULPD       Y6, Y10, Y6
+	VPSLLQ       $0x34, Y8, Y7
+	VPADDQ       constants<>+10944(SB), Y7, Y7
+	VMULPD       Y7, Y5, Y7
+	VADDPD       Y6, Y3, Y3
+	VADDPD       Y7, Y4, Y4
+	ADDQ         $+16, CX
+
+test:
+	CMPQ         CX, BX
+	JLT          loop
+	SUBQ         CX, DX
+	JZ           done
+	LEAQ         tailMasks<>+0(SB), BX
+	NEGQ         DX
+	VMOVDQU      64(BX)(DX*4), Y5
+	VMOVDQU      96(BX)(DX*4), Y6
+	VPMOVSXDQ    X5, Y7
+	VMASKMOVPD   (AX)(CX*8), Y7, Y7
+	VEXTRACTI128 $0x01, Y5, X8
+	VPMOVSXDQ    X8, Y8
+	VMASKMOVPD   32(AX)(CX*8), Y8, Y8
+	VSUBPD       Y0, Y7, Y7
+	VSUBPD       Y0, Y8, Y8
+	VMOVUPS      constants<>+9920(SB), Y9
+	VMAXPD       Y7, Y9, Y7
+	VMOVUPS      constants<>+9920(SB), Y9
+	VMAXPD       Y8, Y9, Y8
+	VMOVUPS      constants<>+9856(SB), Y9
+	VMINPD       Y7, Y9, Y7
+	VMOVUPS      constants<>+9856(SB), Y9
+	VMINPD       Y8, Y9, Y8
+	VMOVUPS      constants<>+10048(SB), Y9
+	VFMADD231PD  constants<>+9984(SB), Y7, Y9
+	VMOVUPS      constants<>+10048(SB), Y10
+	VFMADD231PD  constants<>+9984(SB), Y8, Y10
+	VSUBPD       constants<>+10048(SB), Y9, Y11
+	VSUBPD       constants<>+10048(SB), Y10, Y12
+	VFNMADD231PD constants<>+10112(SB), Y11, Y7
+	VFNMADD231PD constants<>+10112(SB), Y12, Y8
+	VFNMADD231PD constants<>+10176(SB), Y11, Y7
+	VFNMADD231PD constants<>+10176(SB), Y12, Y8
+	VMOVUPS      constants<>+10304(SB), Y11
+	VFMADD231PD  constants<>+10240(SB), Y7, Y11
+	VMOVUPS      constants<>+10304(SB), Y12
+	VFMADD231PD  constants<>+10240(SB), Y8, Y12
+	VFMADD213PD  constants<>+10368(SB), Y7, Y11
+	VFMADD213PD  constants<>+10368(SB), Y8, Y12
+	VFMADD213PD  constants<>+10432(SB), Y7, Y11
+	VFMADD213PD  constants<>+10432(SB), Y8, Y12
+	VFMADD213PD  constants<>+10496(SB), Y7, Y11
+	VFMADD213PD  constants<>+10496(SB), Y8, Y12
+	VFMADD213PD  constants<>+10560(SB), Y7, Y11
+	VFMADD213PD  constants<>+10560(SB), Y8, Y12
+	VFMADD213PD  constants<>+10624(SB), Y7, Y11
+	VFMADD213PD  constants<>+10624(SB), Y8, Y12
+	VFMADD213PD  constants<>+10688(SB), Y7, Y11
+	VFMADD213PD  constants<>+10688(SB), Y8, Y12
+	VFMADD213PD  constants<>+10752(SB), Y7, Y11
+	VFMADD213PD  constants<>+10752(SB), Y8, Y12
+	VFMADD213PD  constants<>+10816(SB), Y7, Y11
+	VFMADD213PD  constants<>+10816(SB), Y8, Y12
+	VMULPD       Y7, Y11, Y11
+	VMULPD       Y8, Y12, Y12
+	VADDPD       constants<>+10880(SB), Y7, Y13
+	VADDPD       constants<>+10880(SB), Y8, Y14
+	VSUBPD       constants<>+10880(SB), Y13, Y13
+	VSUBPD       constants<>+10880(SB), Y14, Y14
+	VSUBPD       Y13, Y7, Y13
+	VSUBPD       Y14, Y8, Y14
+	VFMADD231PD  Y7, Y11, Y13
+	VFMADD231PD  Y8, Y12, Y14
+	VADDPD       constants<>+10880(SB), Y7, Y7
+	VADDPD       constants<>+10880(SB), Y8, Y8
+	VADDPD       Y7, Y13, Y7
+	VADDPD       Y8, Y14, Y8
+	VSUBPD       constants<>+10048(SB), Y9, Y11
+	VSUBPD       constants<>+10048(SB), Y10, Y12
+	VMOVUPS      constants<>+10048(SB), Y13
+	VFMADD231PD  constants<>+10816(SB), Y11, Y13
+	VMOVUPS      constants<>+10048(SB), Y11
+	VFMADD231PD  constants<>+10816(SB), Y12, Y11
+	VSUBPD       constants<>+10048(SB), Y13, Y12
+	VSUBPD       constants<>+10048(SB), Y11, Y14
+	VSUBPD       Y12, Y9, Y9
+	VSUBPD       Y14, Y10, Y10
+	VPSLLQ       $0x34, Y13, Y12
+	VPADDQ       constants<>+10944(SB), Y12, Y12
+	VMULPD       Y12, Y7, Y12
+	VPSLLQ       $0x34, Y11, Y7
+	VPADDQ       constants<>+10944(SB), Y7, Y7
+	VMULPD       Y7, Y8, Y7
+	VSUBPD       constants<>+10048(SB), Y9, Y8
+	VSUBPD       constants<>+10048(SB), Y10, Y8
+	VPSLLQ       $0x34, Y9, Y8
+	VPADDQ       constants<>+10944(SB), Y8, Y8
+	VMULPD       Y8, Y12, Y8
+	VPSLLQ       $0x34, Y10, Y9
+	VPADDQ       constants<>+10944(SB), Y9, Y9
+	VMULPD       Y9, Y7, Y9
+	VADDPD       Y8, Y1, Y7
+	VADDPD       Y9, Y2, Y8
+	VPMOVSXDQ    X5, Y9
+	VBLENDVPD    Y9, Y7, Y1, Y1
+	VEXTRACTI128 $0x01, Y5, X5
+	VPMOVSXDQ    X5, Y5
+	VBLENDVPD    Y5, Y8, Y2, Y2
+	VPMOVSXDQ    X6, Y5
+	VMASKMOVPD   64(AX)(CX*8), Y5, Y5
+	VEXTRACTI128 $0x01, Y6, X7
+	VPMOVSXDQ    X7, Y7
+	VMASKMOVPD   96(AX)(CX*8), Y7, Y7
+	VSUBPD       Y0, Y5, Y5
+	VSUBPD       Y0, Y7, Y0
+	VMOVUPS      constants<>+9920(SB), Y7
+	VMAXPD       Y5, Y7, Y5
+	VMOVUPS      constants<>+9920(SB), Y7
+	VMAXPD       Y0, Y7, Y0
+	VMOVUPS      constants<>+9856(SB), Y7
+	VMINPD       Y5, Y7, Y5
+	VMOVUPS      constants<>+9856(SB), Y7
+	VMINPD       Y0, Y7, Y0
+	VMOVUPS      constants<>+10048(SB), Y7
+	VFMADD231PD  constants<>+9984(SB), Y5, Y7
+	VMOVUPS      constants<>+10048(SB), Y8
+	VFMADD231PD  constants<>+9984(SB), Y0, Y8
+	VSUBPD       constants<>+10048(SB), Y7, Y9
+	VSUBPD       constants<>+10048(SB), Y8, Y10
+	VFNMADD231PD constants<>+10112(SB), Y9, Y5
+	VFNMADD231PD constants<>+10112(SB), Y10, Y0
+	VFNMADD231PD constants<>+10176(SB), Y9, Y5
+	VFNMADD231PD constants<>+10176(SB), Y10, Y0
+	VMOVUPS      constants<>+10304(SB), Y9
+	VFMADD231PD  constants<>+10240(SB), Y5, Y9
+	VMOVUPS      constants<>+10304(SB), Y10
+	VFMADD231PD  constants<>+10240(SB), Y0, Y10
+	VFMADD213PD  constants<>+10368(SB), Y5, Y9
+	VFMADD213PD  constants<>+10368(SB), Y0, Y10
+	VFMADD213PD  constants<>+10432(SB), Y5, Y9
+	VFMADD213PD  constants<>+10432(SB), Y0, Y10
+	VFMADD213PD  constants<>+10496(SB), Y5, Y9
+	VFMADD213PD  constants<>+10496(SB), Y0, Y10
+	VFMADD213PD  constants<>+10560(SB), Y5, Y9
+	VFMADD213PD  constants<>+10560(SB), Y0, Y10
+	VFMADD213PD  constants<>+10624(SB), Y5, Y9
+	VFMADD213PD  constants<>+10624(SB), Y0, Y10
+	VFMADD213PD  constants<>+10688(SB), Y5, Y9
+	VFMADD213PD  constants<>+10688(SB), Y0, Y10
+	VFMADD213PD  constants<>+10752(SB), Y5, Y9
+	VFMADD213PD  constants<>+10752(SB), Y0, Y10
+	VFMADD213PD  constants<>+10816(SB), Y5, Y9
+	VFMADD213PD  constants<>+10816(SB), Y0, Y10
+	VMULPD       Y5, Y9, Y9
+	VMULPD       Y0, Y10, Y10
+	VADDPD       constants<>+10880(SB), Y5, Y11
+	VADDPD       constants<>+10880(SB), Y0, Y12
+	VSUBPD       constants<>+10880(SB), Y11, Y11
+	VSUBPD       constants<>+10880(SB), Y12, Y12
+	VSUBPD       Y11, Y5, Y11
+	VSUBPD       Y12, Y0, Y12
+	VFMADD231PD  Y5, Y9, Y11
+	VFMADD231PD  Y0, Y10, Y12
+	VADDPD       constants<>+10880(SB), Y5, Y5
+	VADDPD       constants<>+10880(SB), Y0, Y0
+	VADDPD       Y5, Y11, Y5
+	VADDPD       Y0, Y12, Y0
+	VSUBPD       constants<>+10048(SB), Y7, Y9
+	VSUBPD       constants<>+10048(SB), Y8, Y10
+	VMOVUPS      constants<>+10048(SB), Y11
+	VFMADD231PD  constants<>+10816(SB), Y9, Y11
+	VMOVUPS      constants<>+10048(SB), Y9
+	VFMADD231PD  constants<>+10816(SB), Y10, Y9
+	VSUBPD       constants<>+10048(SB), Y11, Y10
+	VSUBPD       constants<>+10048(SB), Y9, Y12
+	VSUBPD       Y10, Y7, Y7
+	VSUBPD       Y12, Y8, Y8
+	VPSLLQ       $0x34, Y11, Y10
+	VPADDQ       constants<>+10944(SB), Y10, Y10
+	VMULPD       Y10, Y5, Y10
+	VPSLLQ       $0x34, Y9, Y5
+	VPADDQ       constants<>+10944(SB), Y5, Y5
+	VMULPD       Y5, Y0, Y5
+	VSUBPD       constants<>+10048(SB), Y7, Y0
+	VSUBPD       constants<>+10048(SB), Y8, Y0
+	VPSLLQ       $0x34, Y7, Y0
+	VPADDQ       constants<>+10944(SB), Y0, Y0
+	VMULPD       Y0, Y10, Y0
+	VPSLLQ       $0x34, Y8, Y7
+	VPADDQ       constants<>+10944(SB), Y7, Y7
+	VMULPD       Y7, Y5, Y7
+	VADDPD       Y0, Y3, Y0
+	VADDPD       Y7, Y4, Y5
+	VPMOVSXDQ    X6, Y7
+	VBLENDVPD    Y7, Y0, Y3, Y3
+	VEXTRACTI128 $0x01, Y6, X0
+	VPMOVSXDQ    X0, Y0
+	VBLENDVPD    Y0, Y5, Y4, Y4
+
+done:
+	MOVQ    sum+24(FP), AX
+	VMOVUPS Y1, (AX)
+	VMOVUPS Y2, 32(AX)
+	VMOVUPS Y3, 64(AX)
+	VMOVUPS Y4, 96(AX)
 	VZEROUPPER
 	RET

@@ -342,6 +342,21 @@ func sumAVX512(x *float32, n int, sum *float32)
 //go:noescape
 func sum64AVX512(x *float64, n int, sum *float64)
 
+// sumU64AVX512 is SumU64 of n elements.
+//
+//go:noescape
+func sumU64AVX512(x *uint64, n int, sum *uint64)
+
+// prodAVX512 is Prod of n elements.
+//
+//go:noescape
+func prodAVX512(x *float32, n int, product *float32)
+
+// prod64AVX512 is Prod64 of n elements.
+//
+//go:noescape
+func prod64AVX512(x *float64, n int, product *float64)
+
 // maxAVX512 is Max of n elements.
 //
 //go:noescape
@@ -431,6 +446,11 @@ func normalizeWeightAVX512(dst *float32, x *float32, weight *float32, n int, hig
 //
 //go:noescape
 func normalizeAffineAVX512(dst *float32, x *float32, weight *float32, bias *float32, n int, high float32, low float32, scale float32)
+
+// scaleShiftAVX512 is ScaleShift of n elements.
+//
+//go:noescape
+func scaleShiftAVX512(dst *float32, x *float32, n int, mean float64, scale float64, shift float64)
 
 // normalizeTimesAVX512 is NormalizeTimes of n elements.
 //
@@ -691,3 +711,138 @@ func fourierFoursAVX512(ar *float32, ai *float32, br *float32, bi *float32, cr *
 //
 //go:noescape
 func fourierEndsAVX512(xr *float32, xi *float32, yr *float32, yi *float32, zr *float32, zi *float32, vr *float32, vi *float32, n int, ur float32, ui float32)
+
+// leakyReluAVX512 is LeakyRelu of n elements.
+//
+//go:noescape
+func leakyReluAVX512(dst *float32, x *float32, n int, slope float32)
+
+// leakyReluPastAVX512 is leakyReluAVX512 that stores past the caches: dst begins with a line of them.
+//
+//go:noescape
+func leakyReluPastAVX512(dst *float32, x *float32, n int, slope float32)
+
+// eluAVX512 is Elu of n elements.
+//
+//go:noescape
+func eluAVX512(dst *float32, x *float32, n int, alpha float32, share float32, times float32)
+
+// addProductAVX512 is AddProduct of n elements.
+//
+//go:noescape
+func addProductAVX512(dst *float32, x *float32, y *float32, z *float32, n int, a float32)
+
+// addProductPastAVX512 is addProductAVX512 that stores past the caches: dst begins with a line of them.
+//
+//go:noescape
+func addProductPastAVX512(dst *float32, x *float32, y *float32, z *float32, n int, a float32)
+
+// addQuotientAVX512 is AddQuotient of n elements.
+//
+//go:noescape
+func addQuotientAVX512(dst *float32, x *float32, y *float32, z *float32, n int, a float32)
+
+// addQuotientPastAVX512 is addQuotientAVX512 that stores past the caches: dst begins with a line of them.
+//
+//go:noescape
+func addQuotientPastAVX512(dst *float32, x *float32, y *float32, z *float32, n int, a float32)
+
+// huberAVX512 is Huber of n elements.
+//
+//go:noescape
+func huberAVX512(dst *float32, x *float32, y *float32, n int, delta float32, less float32, times float32)
+
+// huberPastAVX512 is huberAVX512 that stores past the caches: dst begins with a line of them.
+//
+//go:noescape
+func huberPastAVX512(dst *float32, x *float32, y *float32, n int, delta float32, less float32, times float32)
+
+// finiteAVX512 is Finite of n elements.
+//
+//go:noescape
+func finiteAVX512(dst *float32, x *float32, n int, none float32, most float32, least float32)
+
+// finitePastAVX512 is finiteAVX512 that stores past the caches: dst begins with a line of them.
+//
+//go:noescape
+func finitePastAVX512(dst *float32, x *float32, n int, none float32, most float32, least float32)
+
+// crossEntropyAVX512 is CrossEntropy of n elements.
+//
+//go:noescape
+func crossEntropyAVX512(dst *float32, x *float32, t *float32, w *float32, n int)
+
+// andAVX512 is And of n elements.
+//
+//go:noescape
+func andAVX512(dst *uint32, x *uint32, y *uint32, n int)
+
+// orAVX512 is Or of n elements.
+//
+//go:noescape
+func orAVX512(dst *uint32, x *uint32, y *uint32, n int)
+
+// xorAVX512 is Xor of n elements.
+//
+//go:noescape
+func xorAVX512(dst *uint32, x *uint32, y *uint32, n int)
+
+// flipAVX512 is Flip of n elements.
+//
+//go:noescape
+func flipAVX512(dst *uint32, x *uint32, n int, mask uint32)
+
+// fillAVX512 is Fill of n elements.
+//
+//go:noescape
+func fillAVX512(dst *uint32, n int, v uint32)
+
+// exp64AVX512 is Exp64 of n elements.
+//
+//go:noescape
+func exp64AVX512(dst *float64, x *float64, n int)
+
+// log64AVX512 is Log64 of n elements.
+//
+//go:noescape
+func log64AVX512(dst *float64, x *float64, n int)
+
+// tanh64AVX512 is Tanh64 of n elements.
+//
+//go:noescape
+func tanh64AVX512(dst *float64, x *float64, n int)
+
+// gelu64AVX512 is Gelu64 of n elements.
+//
+//go:noescape
+func gelu64AVX512(dst *float64, x *float64, n int)
+
+// geluGrad64AVX512 is GeluGrad64 of n elements.
+//
+//go:noescape
+func geluGrad64AVX512(dst *float64, grad *float64, x *float64, n int)
+
+// scale64AVX512 is Scale64 of n elements.
+//
+//go:noescape
+func scale64AVX512(dst *float64, x *float64, n int, a float64)
+
+// scale64PastAVX512 is scale64AVX512 that stores past the caches: dst begins with a line of them.
+//
+//go:noescape
+func scale64PastAVX512(dst *float64, x *float64, n int, a float64)
+
+// most64AVX512 is Most64 of n elements.
+//
+//go:noescape
+func most64AVX512(x *float64, n int, most *float64)
+
+// expShift64AVX512 is ExpShift64 of n elements.
+//
+//go:noescape
+func expShift64AVX512(dst *float64, x *float64, n int, most float64, sum *float64)
+
+// expSum64AVX512 is ExpSum64 of n elements.
+//
+//go:noescape
+func expSum64AVX512(x *float64, n int, most float64, sum *float64)

@@ -2210,7 +2210,575 @@ DATA constants<>+9456(SB)/4, $0x3eaaaab0
 DATA constants<>+9460(SB)/4, $0x3eaaaab0
 DATA constants<>+9464(SB)/4, $0x3eaaaab0
 DATA constants<>+9468(SB)/4, $0x3eaaaab0
-GLOBL constants<>(SB), RODATA|NOPTR, $9472
+DATA constants<>+9472(SB)/4, $0xff800000
+DATA constants<>+9476(SB)/4, $0xff800000
+DATA constants<>+9480(SB)/4, $0xff800000
+DATA constants<>+9484(SB)/4, $0xff800000
+DATA constants<>+9488(SB)/4, $0xff800000
+DATA constants<>+9492(SB)/4, $0xff800000
+DATA constants<>+9496(SB)/4, $0xff800000
+DATA constants<>+9500(SB)/4, $0xff800000
+DATA constants<>+9504(SB)/4, $0xff800000
+DATA constants<>+9508(SB)/4, $0xff800000
+DATA constants<>+9512(SB)/4, $0xff800000
+DATA constants<>+9516(SB)/4, $0xff800000
+DATA constants<>+9520(SB)/4, $0xff800000
+DATA constants<>+9524(SB)/4, $0xff800000
+DATA constants<>+9528(SB)/4, $0xff800000
+DATA constants<>+9532(SB)/4, $0xff800000
+DATA constants<>+9536(SB)/8, $0x4086300000000000
+DATA constants<>+9544(SB)/8, $0x4086300000000000
+DATA constants<>+9552(SB)/8, $0x4086300000000000
+DATA constants<>+9560(SB)/8, $0x4086300000000000
+DATA constants<>+9568(SB)/8, $0x4086300000000000
+DATA constants<>+9576(SB)/8, $0x4086300000000000
+DATA constants<>+9584(SB)/8, $0x4086300000000000
+DATA constants<>+9592(SB)/8, $0x4086300000000000
+DATA constants<>+9600(SB)/8, $0xc087500000000000
+DATA constants<>+9608(SB)/8, $0xc087500000000000
+DATA constants<>+9616(SB)/8, $0xc087500000000000
+DATA constants<>+9624(SB)/8, $0xc087500000000000
+DATA constants<>+9632(SB)/8, $0xc087500000000000
+DATA constants<>+9640(SB)/8, $0xc087500000000000
+DATA constants<>+9648(SB)/8, $0xc087500000000000
+DATA constants<>+9656(SB)/8, $0xc087500000000000
+DATA constants<>+9664(SB)/8, $0x3ff71547652b82fe
+DATA constants<>+9672(SB)/8, $0x3ff71547652b82fe
+DATA constants<>+9680(SB)/8, $0x3ff71547652b82fe
+DATA constants<>+9688(SB)/8, $0x3ff71547652b82fe
+DATA constants<>+9696(SB)/8, $0x3ff71547652b82fe
+DATA constants<>+9704(SB)/8, $0x3ff71547652b82fe
+DATA constants<>+9712(SB)/8, $0x3ff71547652b82fe
+DATA constants<>+9720(SB)/8, $0x3ff71547652b82fe
+DATA constants<>+9728(SB)/8, $0x4338000000000000
+DATA constants<>+9736(SB)/8, $0x4338000000000000
+DATA constants<>+9744(SB)/8, $0x4338000000000000
+DATA constants<>+9752(SB)/8, $0x4338000000000000
+DATA constants<>+9760(SB)/8, $0x4338000000000000
+DATA constants<>+9768(SB)/8, $0x4338000000000000
+DATA constants<>+9776(SB)/8, $0x4338000000000000
+DATA constants<>+9784(SB)/8, $0x4338000000000000
+DATA constants<>+9792(SB)/8, $0x3fe62e42fefa39ef
+DATA constants<>+9800(SB)/8, $0x3fe62e42fefa39ef
+DATA constants<>+9808(SB)/8, $0x3fe62e42fefa39ef
+DATA constants<>+9816(SB)/8, $0x3fe62e42fefa39ef
+DATA constants<>+9824(SB)/8, $0x3fe62e42fefa39ef
+DATA constants<>+9832(SB)/8, $0x3fe62e42fefa39ef
+DATA constants<>+9840(SB)/8, $0x3fe62e42fefa39ef
+DATA constants<>+9848(SB)/8, $0x3fe62e42fefa39ef
+DATA constants<>+9856(SB)/8, $0x3c7abc9e3b39803f
+DATA constants<>+9864(SB)/8, $0x3c7abc9e3b39803f
+DATA constants<>+9872(SB)/8, $0x3c7abc9e3b39803f
+DATA constants<>+9880(SB)/8, $0x3c7abc9e3b39803f
+DATA constants<>+9888(SB)/8, $0x3c7abc9e3b39803f
+DATA constants<>+9896(SB)/8, $0x3c7abc9e3b39803f
+DATA constants<>+9904(SB)/8, $0x3c7abc9e3b39803f
+DATA constants<>+9912(SB)/8, $0x3c7abc9e3b39803f
+DATA constants<>+9920(SB)/8, $0x3e5af38a9b0ec855
+DATA constants<>+9928(SB)/8, $0x3e5af38a9b0ec855
+DATA constants<>+9936(SB)/8, $0x3e5af38a9b0ec855
+DATA constants<>+9944(SB)/8, $0x3e5af38a9b0ec855
+DATA constants<>+9952(SB)/8, $0x3e5af38a9b0ec855
+DATA constants<>+9960(SB)/8, $0x3e5af38a9b0ec855
+DATA constants<>+9968(SB)/8, $0x3e5af38a9b0ec855
+DATA constants<>+9976(SB)/8, $0x3e5af38a9b0ec855
+DATA constants<>+9984(SB)/8, $0x3e9289185613a3d6
+DATA constants<>+9992(SB)/8, $0x3e9289185613a3d6
+DATA constants<>+10000(SB)/8, $0x3e9289185613a3d6
+DATA constants<>+10008(SB)/8, $0x3e9289185613a3d6
+DATA constants<>+10016(SB)/8, $0x3e9289185613a3d6
+DATA constants<>+10024(SB)/8, $0x3e9289185613a3d6
+DATA constants<>+10032(SB)/8, $0x3e9289185613a3d6
+DATA constants<>+10040(SB)/8, $0x3e9289185613a3d6
+DATA constants<>+10048(SB)/8, $0x3ec71de0dae63bb3
+DATA constants<>+10056(SB)/8, $0x3ec71de0dae63bb3
+DATA constants<>+10064(SB)/8, $0x3ec71de0dae63bb3
+DATA constants<>+10072(SB)/8, $0x3ec71de0dae63bb3
+DATA constants<>+10080(SB)/8, $0x3ec71de0dae63bb3
+DATA constants<>+10088(SB)/8, $0x3ec71de0dae63bb3
+DATA constants<>+10096(SB)/8, $0x3ec71de0dae63bb3
+DATA constants<>+10104(SB)/8, $0x3ec71de0dae63bb3
+DATA constants<>+10112(SB)/8, $0x3efa019b90d2ae7a
+DATA constants<>+10120(SB)/8, $0x3efa019b90d2ae7a
+DATA constants<>+10128(SB)/8, $0x3efa019b90d2ae7a
+DATA constants<>+10136(SB)/8, $0x3efa019b90d2ae7a
+DATA constants<>+10144(SB)/8, $0x3efa019b90d2ae7a
+DATA constants<>+10152(SB)/8, $0x3efa019b90d2ae7a
+DATA constants<>+10160(SB)/8, $0x3efa019b90d2ae7a
+DATA constants<>+10168(SB)/8, $0x3efa019b90d2ae7a
+DATA constants<>+10176(SB)/8, $0x3f2a01a01a7c41d5
+DATA constants<>+10184(SB)/8, $0x3f2a01a01a7c41d5
+DATA constants<>+10192(SB)/8, $0x3f2a01a01a7c41d5
+DATA constants<>+10200(SB)/8, $0x3f2a01a01a7c41d5
+DATA constants<>+10208(SB)/8, $0x3f2a01a01a7c41d5
+DATA constants<>+10216(SB)/8, $0x3f2a01a01a7c41d5
+DATA constants<>+10224(SB)/8, $0x3f2a01a01a7c41d5
+DATA constants<>+10232(SB)/8, $0x3f2a01a01a7c41d5
+DATA constants<>+10240(SB)/8, $0x3f56c16c1788bd90
+DATA constants<>+10248(SB)/8, $0x3f56c16c1788bd90
+DATA constants<>+10256(SB)/8, $0x3f56c16c1788bd90
+DATA constants<>+10264(SB)/8, $0x3f56c16c1788bd90
+DATA constants<>+10272(SB)/8, $0x3f56c16c1788bd90
+DATA constants<>+10280(SB)/8, $0x3f56c16c1788bd90
+DATA constants<>+10288(SB)/8, $0x3f56c16c1788bd90
+DATA constants<>+10296(SB)/8, $0x3f56c16c1788bd90
+DATA constants<>+10304(SB)/8, $0x3f811111111109b3
+DATA constants<>+10312(SB)/8, $0x3f811111111109b3
+DATA constants<>+10320(SB)/8, $0x3f811111111109b3
+DATA constants<>+10328(SB)/8, $0x3f811111111109b3
+DATA constants<>+10336(SB)/8, $0x3f811111111109b3
+DATA constants<>+10344(SB)/8, $0x3f811111111109b3
+DATA constants<>+10352(SB)/8, $0x3f811111111109b3
+DATA constants<>+10360(SB)/8, $0x3f811111111109b3
+DATA constants<>+10368(SB)/8, $0x3fa5555555553d63
+DATA constants<>+10376(SB)/8, $0x3fa5555555553d63
+DATA constants<>+10384(SB)/8, $0x3fa5555555553d63
+DATA constants<>+10392(SB)/8, $0x3fa5555555553d63
+DATA constants<>+10400(SB)/8, $0x3fa5555555553d63
+DATA constants<>+10408(SB)/8, $0x3fa5555555553d63
+DATA constants<>+10416(SB)/8, $0x3fa5555555553d63
+DATA constants<>+10424(SB)/8, $0x3fa5555555553d63
+DATA constants<>+10432(SB)/8, $0x3fc5555555555556
+DATA constants<>+10440(SB)/8, $0x3fc5555555555556
+DATA constants<>+10448(SB)/8, $0x3fc5555555555556
+DATA constants<>+10456(SB)/8, $0x3fc5555555555556
+DATA constants<>+10464(SB)/8, $0x3fc5555555555556
+DATA constants<>+10472(SB)/8, $0x3fc5555555555556
+DATA constants<>+10480(SB)/8, $0x3fc5555555555556
+DATA constants<>+10488(SB)/8, $0x3fc5555555555556
+DATA constants<>+10496(SB)/8, $0x3fe0000000000000
+DATA constants<>+10504(SB)/8, $0x3fe0000000000000
+DATA constants<>+10512(SB)/8, $0x3fe0000000000000
+DATA constants<>+10520(SB)/8, $0x3fe0000000000000
+DATA constants<>+10528(SB)/8, $0x3fe0000000000000
+DATA constants<>+10536(SB)/8, $0x3fe0000000000000
+DATA constants<>+10544(SB)/8, $0x3fe0000000000000
+DATA constants<>+10552(SB)/8, $0x3fe0000000000000
+DATA constants<>+10560(SB)/8, $0x3ff0000000000000
+DATA constants<>+10568(SB)/8, $0x3ff0000000000000
+DATA constants<>+10576(SB)/8, $0x3ff0000000000000
+DATA constants<>+10584(SB)/8, $0x3ff0000000000000
+DATA constants<>+10592(SB)/8, $0x3ff0000000000000
+DATA constants<>+10600(SB)/8, $0x3ff0000000000000
+DATA constants<>+10608(SB)/8, $0x3ff0000000000000
+DATA constants<>+10616(SB)/8, $0x3ff0000000000000
+DATA constants<>+10624(SB)/8, $0x0010000000000000
+DATA constants<>+10632(SB)/8, $0x0010000000000000
+DATA constants<>+10640(SB)/8, $0x0010000000000000
+DATA constants<>+10648(SB)/8, $0x0010000000000000
+DATA constants<>+10656(SB)/8, $0x0010000000000000
+DATA constants<>+10664(SB)/8, $0x0010000000000000
+DATA constants<>+10672(SB)/8, $0x0010000000000000
+DATA constants<>+10680(SB)/8, $0x0010000000000000
+DATA constants<>+10688(SB)/8, $0x4350000000000000
+DATA constants<>+10696(SB)/8, $0x4350000000000000
+DATA constants<>+10704(SB)/8, $0x4350000000000000
+DATA constants<>+10712(SB)/8, $0x4350000000000000
+DATA constants<>+10720(SB)/8, $0x4350000000000000
+DATA constants<>+10728(SB)/8, $0x4350000000000000
+DATA constants<>+10736(SB)/8, $0x4350000000000000
+DATA constants<>+10744(SB)/8, $0x4350000000000000
+DATA constants<>+10752(SB)/8, $0x00095f619980c433
+DATA constants<>+10760(SB)/8, $0x00095f619980c433
+DATA constants<>+10768(SB)/8, $0x00095f619980c433
+DATA constants<>+10776(SB)/8, $0x00095f619980c433
+DATA constants<>+10784(SB)/8, $0x00095f619980c433
+DATA constants<>+10792(SB)/8, $0x00095f619980c433
+DATA constants<>+10800(SB)/8, $0x00095f619980c433
+DATA constants<>+10808(SB)/8, $0x00095f619980c433
+DATA constants<>+10816(SB)/8, $0x000fffffffffffff
+DATA constants<>+10824(SB)/8, $0x000fffffffffffff
+DATA constants<>+10832(SB)/8, $0x000fffffffffffff
+DATA constants<>+10840(SB)/8, $0x000fffffffffffff
+DATA constants<>+10848(SB)/8, $0x000fffffffffffff
+DATA constants<>+10856(SB)/8, $0x000fffffffffffff
+DATA constants<>+10864(SB)/8, $0x000fffffffffffff
+DATA constants<>+10872(SB)/8, $0x000fffffffffffff
+DATA constants<>+10880(SB)/8, $0x3fe6a09e667f3bcd
+DATA constants<>+10888(SB)/8, $0x3fe6a09e667f3bcd
+DATA constants<>+10896(SB)/8, $0x3fe6a09e667f3bcd
+DATA constants<>+10904(SB)/8, $0x3fe6a09e667f3bcd
+DATA constants<>+10912(SB)/8, $0x3fe6a09e667f3bcd
+DATA constants<>+10920(SB)/8, $0x3fe6a09e667f3bcd
+DATA constants<>+10928(SB)/8, $0x3fe6a09e667f3bcd
+DATA constants<>+10936(SB)/8, $0x3fe6a09e667f3bcd
+DATA constants<>+10944(SB)/8, $0x4330000000000000
+DATA constants<>+10952(SB)/8, $0x4330000000000000
+DATA constants<>+10960(SB)/8, $0x4330000000000000
+DATA constants<>+10968(SB)/8, $0x4330000000000000
+DATA constants<>+10976(SB)/8, $0x4330000000000000
+DATA constants<>+10984(SB)/8, $0x4330000000000000
+DATA constants<>+10992(SB)/8, $0x4330000000000000
+DATA constants<>+11000(SB)/8, $0x4330000000000000
+DATA constants<>+11008(SB)/8, $0x4330000000000435
+DATA constants<>+11016(SB)/8, $0x4330000000000435
+DATA constants<>+11024(SB)/8, $0x4330000000000435
+DATA constants<>+11032(SB)/8, $0x4330000000000435
+DATA constants<>+11040(SB)/8, $0x4330000000000435
+DATA constants<>+11048(SB)/8, $0x4330000000000435
+DATA constants<>+11056(SB)/8, $0x4330000000000435
+DATA constants<>+11064(SB)/8, $0x4330000000000435
+DATA constants<>+11072(SB)/8, $0x43300000000003ff
+DATA constants<>+11080(SB)/8, $0x43300000000003ff
+DATA constants<>+11088(SB)/8, $0x43300000000003ff
+DATA constants<>+11096(SB)/8, $0x43300000000003ff
+DATA constants<>+11104(SB)/8, $0x43300000000003ff
+DATA constants<>+11112(SB)/8, $0x43300000000003ff
+DATA constants<>+11120(SB)/8, $0x43300000000003ff
+DATA constants<>+11128(SB)/8, $0x43300000000003ff
+DATA constants<>+11136(SB)/8, $0x3fc2f112df3e5244
+DATA constants<>+11144(SB)/8, $0x3fc2f112df3e5244
+DATA constants<>+11152(SB)/8, $0x3fc2f112df3e5244
+DATA constants<>+11160(SB)/8, $0x3fc2f112df3e5244
+DATA constants<>+11168(SB)/8, $0x3fc2f112df3e5244
+DATA constants<>+11176(SB)/8, $0x3fc2f112df3e5244
+DATA constants<>+11184(SB)/8, $0x3fc2f112df3e5244
+DATA constants<>+11192(SB)/8, $0x3fc2f112df3e5244
+DATA constants<>+11200(SB)/8, $0x3fc39a09d078c69f
+DATA constants<>+11208(SB)/8, $0x3fc39a09d078c69f
+DATA constants<>+11216(SB)/8, $0x3fc39a09d078c69f
+DATA constants<>+11224(SB)/8, $0x3fc39a09d078c69f
+DATA constants<>+11232(SB)/8, $0x3fc39a09d078c69f
+DATA constants<>+11240(SB)/8, $0x3fc39a09d078c69f
+DATA constants<>+11248(SB)/8, $0x3fc39a09d078c69f
+DATA constants<>+11256(SB)/8, $0x3fc39a09d078c69f
+DATA constants<>+11264(SB)/8, $0x3fc7466496cb03de
+DATA constants<>+11272(SB)/8, $0x3fc7466496cb03de
+DATA constants<>+11280(SB)/8, $0x3fc7466496cb03de
+DATA constants<>+11288(SB)/8, $0x3fc7466496cb03de
+DATA constants<>+11296(SB)/8, $0x3fc7466496cb03de
+DATA constants<>+11304(SB)/8, $0x3fc7466496cb03de
+DATA constants<>+11312(SB)/8, $0x3fc7466496cb03de
+DATA constants<>+11320(SB)/8, $0x3fc7466496cb03de
+DATA constants<>+11328(SB)/8, $0x3fcc71c51d8e78af
+DATA constants<>+11336(SB)/8, $0x3fcc71c51d8e78af
+DATA constants<>+11344(SB)/8, $0x3fcc71c51d8e78af
+DATA constants<>+11352(SB)/8, $0x3fcc71c51d8e78af
+DATA constants<>+11360(SB)/8, $0x3fcc71c51d8e78af
+DATA constants<>+11368(SB)/8, $0x3fcc71c51d8e78af
+DATA constants<>+11376(SB)/8, $0x3fcc71c51d8e78af
+DATA constants<>+11384(SB)/8, $0x3fcc71c51d8e78af
+DATA constants<>+11392(SB)/8, $0x3fd2492494229359
+DATA constants<>+11400(SB)/8, $0x3fd2492494229359
+DATA constants<>+11408(SB)/8, $0x3fd2492494229359
+DATA constants<>+11416(SB)/8, $0x3fd2492494229359
+DATA constants<>+11424(SB)/8, $0x3fd2492494229359
+DATA constants<>+11432(SB)/8, $0x3fd2492494229359
+DATA constants<>+11440(SB)/8, $0x3fd2492494229359
+DATA constants<>+11448(SB)/8, $0x3fd2492494229359
+DATA constants<>+11456(SB)/8, $0x3fd999999997fa04
+DATA constants<>+11464(SB)/8, $0x3fd999999997fa04
+DATA constants<>+11472(SB)/8, $0x3fd999999997fa04
+DATA constants<>+11480(SB)/8, $0x3fd999999997fa04
+DATA constants<>+11488(SB)/8, $0x3fd999999997fa04
+DATA constants<>+11496(SB)/8, $0x3fd999999997fa04
+DATA constants<>+11504(SB)/8, $0x3fd999999997fa04
+DATA constants<>+11512(SB)/8, $0x3fd999999997fa04
+DATA constants<>+11520(SB)/8, $0x3fe5555555555593
+DATA constants<>+11528(SB)/8, $0x3fe5555555555593
+DATA constants<>+11536(SB)/8, $0x3fe5555555555593
+DATA constants<>+11544(SB)/8, $0x3fe5555555555593
+DATA constants<>+11552(SB)/8, $0x3fe5555555555593
+DATA constants<>+11560(SB)/8, $0x3fe5555555555593
+DATA constants<>+11568(SB)/8, $0x3fe5555555555593
+DATA constants<>+11576(SB)/8, $0x3fe5555555555593
+DATA constants<>+11584(SB)/8, $0x3dea39ef35793c76
+DATA constants<>+11592(SB)/8, $0x3dea39ef35793c76
+DATA constants<>+11600(SB)/8, $0x3dea39ef35793c76
+DATA constants<>+11608(SB)/8, $0x3dea39ef35793c76
+DATA constants<>+11616(SB)/8, $0x3dea39ef35793c76
+DATA constants<>+11624(SB)/8, $0x3dea39ef35793c76
+DATA constants<>+11632(SB)/8, $0x3dea39ef35793c76
+DATA constants<>+11640(SB)/8, $0x3dea39ef35793c76
+DATA constants<>+11648(SB)/8, $0x3fe62e42fee00000
+DATA constants<>+11656(SB)/8, $0x3fe62e42fee00000
+DATA constants<>+11664(SB)/8, $0x3fe62e42fee00000
+DATA constants<>+11672(SB)/8, $0x3fe62e42fee00000
+DATA constants<>+11680(SB)/8, $0x3fe62e42fee00000
+DATA constants<>+11688(SB)/8, $0x3fe62e42fee00000
+DATA constants<>+11696(SB)/8, $0x3fe62e42fee00000
+DATA constants<>+11704(SB)/8, $0x3fe62e42fee00000
+DATA constants<>+11712(SB)/8, $0x7ff0000000000000
+DATA constants<>+11720(SB)/8, $0x7ff0000000000000
+DATA constants<>+11728(SB)/8, $0x7ff0000000000000
+DATA constants<>+11736(SB)/8, $0x7ff0000000000000
+DATA constants<>+11744(SB)/8, $0x7ff0000000000000
+DATA constants<>+11752(SB)/8, $0x7ff0000000000000
+DATA constants<>+11760(SB)/8, $0x7ff0000000000000
+DATA constants<>+11768(SB)/8, $0x7ff0000000000000
+DATA constants<>+11776(SB)/8, $0x0000000000000000
+DATA constants<>+11784(SB)/8, $0x0000000000000000
+DATA constants<>+11792(SB)/8, $0x0000000000000000
+DATA constants<>+11800(SB)/8, $0x0000000000000000
+DATA constants<>+11808(SB)/8, $0x0000000000000000
+DATA constants<>+11816(SB)/8, $0x0000000000000000
+DATA constants<>+11824(SB)/8, $0x0000000000000000
+DATA constants<>+11832(SB)/8, $0x0000000000000000
+DATA constants<>+11840(SB)/8, $0x7ff8000000000001
+DATA constants<>+11848(SB)/8, $0x7ff8000000000001
+DATA constants<>+11856(SB)/8, $0x7ff8000000000001
+DATA constants<>+11864(SB)/8, $0x7ff8000000000001
+DATA constants<>+11872(SB)/8, $0x7ff8000000000001
+DATA constants<>+11880(SB)/8, $0x7ff8000000000001
+DATA constants<>+11888(SB)/8, $0x7ff8000000000001
+DATA constants<>+11896(SB)/8, $0x7ff8000000000001
+DATA constants<>+11904(SB)/8, $0xfff0000000000000
+DATA constants<>+11912(SB)/8, $0xfff0000000000000
+DATA constants<>+11920(SB)/8, $0xfff0000000000000
+DATA constants<>+11928(SB)/8, $0xfff0000000000000
+DATA constants<>+11936(SB)/8, $0xfff0000000000000
+DATA constants<>+11944(SB)/8, $0xfff0000000000000
+DATA constants<>+11952(SB)/8, $0xfff0000000000000
+DATA constants<>+11960(SB)/8, $0xfff0000000000000
+DATA constants<>+11968(SB)/8, $0xc046000000000000
+DATA constants<>+11976(SB)/8, $0xc046000000000000
+DATA constants<>+11984(SB)/8, $0xc046000000000000
+DATA constants<>+11992(SB)/8, $0xc046000000000000
+DATA constants<>+12000(SB)/8, $0xc046000000000000
+DATA constants<>+12008(SB)/8, $0xc046000000000000
+DATA constants<>+12016(SB)/8, $0xc046000000000000
+DATA constants<>+12024(SB)/8, $0xc046000000000000
+DATA constants<>+12032(SB)/8, $0x7fffffffffffffff
+DATA constants<>+12040(SB)/8, $0x7fffffffffffffff
+DATA constants<>+12048(SB)/8, $0x7fffffffffffffff
+DATA constants<>+12056(SB)/8, $0x7fffffffffffffff
+DATA constants<>+12064(SB)/8, $0x7fffffffffffffff
+DATA constants<>+12072(SB)/8, $0x7fffffffffffffff
+DATA constants<>+12080(SB)/8, $0x7fffffffffffffff
+DATA constants<>+12088(SB)/8, $0x7fffffffffffffff
+DATA constants<>+12096(SB)/8, $0xc000000000000000
+DATA constants<>+12104(SB)/8, $0xc000000000000000
+DATA constants<>+12112(SB)/8, $0xc000000000000000
+DATA constants<>+12120(SB)/8, $0xc000000000000000
+DATA constants<>+12128(SB)/8, $0xc000000000000000
+DATA constants<>+12136(SB)/8, $0xc000000000000000
+DATA constants<>+12144(SB)/8, $0xc000000000000000
+DATA constants<>+12152(SB)/8, $0xc000000000000000
+DATA constants<>+12160(SB)/8, $0x3ff0000000000000
+DATA constants<>+12168(SB)/8, $0x3ff0000000000000
+DATA constants<>+12176(SB)/8, $0x3ff0000000000000
+DATA constants<>+12184(SB)/8, $0x3ff0000000000000
+DATA constants<>+12192(SB)/8, $0x3ff0000000000000
+DATA constants<>+12200(SB)/8, $0x3ff0000000000000
+DATA constants<>+12208(SB)/8, $0x3ff0000000000000
+DATA constants<>+12216(SB)/8, $0x3ff0000000000000
+DATA constants<>+12224(SB)/8, $0x8000000000000000
+DATA constants<>+12232(SB)/8, $0x8000000000000000
+DATA constants<>+12240(SB)/8, $0x8000000000000000
+DATA constants<>+12248(SB)/8, $0x8000000000000000
+DATA constants<>+12256(SB)/8, $0x8000000000000000
+DATA constants<>+12264(SB)/8, $0x8000000000000000
+DATA constants<>+12272(SB)/8, $0x8000000000000000
+DATA constants<>+12280(SB)/8, $0x8000000000000000
+DATA constants<>+12288(SB)/8, $0x40434ccccccccccd
+DATA constants<>+12296(SB)/8, $0x40434ccccccccccd
+DATA constants<>+12304(SB)/8, $0x40434ccccccccccd
+DATA constants<>+12312(SB)/8, $0x40434ccccccccccd
+DATA constants<>+12320(SB)/8, $0x40434ccccccccccd
+DATA constants<>+12328(SB)/8, $0x40434ccccccccccd
+DATA constants<>+12336(SB)/8, $0x40434ccccccccccd
+DATA constants<>+12344(SB)/8, $0x40434ccccccccccd
+DATA constants<>+12352(SB)/8, $0xbfe0000000000000
+DATA constants<>+12360(SB)/8, $0xbfe0000000000000
+DATA constants<>+12368(SB)/8, $0xbfe0000000000000
+DATA constants<>+12376(SB)/8, $0xbfe0000000000000
+DATA constants<>+12384(SB)/8, $0xbfe0000000000000
+DATA constants<>+12392(SB)/8, $0xbfe0000000000000
+DATA constants<>+12400(SB)/8, $0xbfe0000000000000
+DATA constants<>+12408(SB)/8, $0xbfe0000000000000
+DATA constants<>+12416(SB)/8, $0x3fc999999999999a
+DATA constants<>+12424(SB)/8, $0x3fc999999999999a
+DATA constants<>+12432(SB)/8, $0x3fc999999999999a
+DATA constants<>+12440(SB)/8, $0x3fc999999999999a
+DATA constants<>+12448(SB)/8, $0x3fc999999999999a
+DATA constants<>+12456(SB)/8, $0x3fc999999999999a
+DATA constants<>+12464(SB)/8, $0x3fc999999999999a
+DATA constants<>+12472(SB)/8, $0x3fc999999999999a
+DATA constants<>+12480(SB)/8, $0xbf4e944eae58c48e
+DATA constants<>+12488(SB)/8, $0xbf4e944eae58c48e
+DATA constants<>+12496(SB)/8, $0xbf4e944eae58c48e
+DATA constants<>+12504(SB)/8, $0xbf4e944eae58c48e
+DATA constants<>+12512(SB)/8, $0xbf4e944eae58c48e
+DATA constants<>+12520(SB)/8, $0xbf4e944eae58c48e
+DATA constants<>+12528(SB)/8, $0xbf4e944eae58c48e
+DATA constants<>+12536(SB)/8, $0xbf4e944eae58c48e
+DATA constants<>+12544(SB)/8, $0x3f87584c9809d75b
+DATA constants<>+12552(SB)/8, $0x3f87584c9809d75b
+DATA constants<>+12560(SB)/8, $0x3f87584c9809d75b
+DATA constants<>+12568(SB)/8, $0x3f87584c9809d75b
+DATA constants<>+12576(SB)/8, $0x3f87584c9809d75b
+DATA constants<>+12584(SB)/8, $0x3f87584c9809d75b
+DATA constants<>+12592(SB)/8, $0x3f87584c9809d75b
+DATA constants<>+12600(SB)/8, $0x3f87584c9809d75b
+DATA constants<>+12608(SB)/8, $0xbfb05a939afa29e6
+DATA constants<>+12616(SB)/8, $0xbfb05a939afa29e6
+DATA constants<>+12624(SB)/8, $0xbfb05a939afa29e6
+DATA constants<>+12632(SB)/8, $0xbfb05a939afa29e6
+DATA constants<>+12640(SB)/8, $0xbfb05a939afa29e6
+DATA constants<>+12648(SB)/8, $0xbfb05a939afa29e6
+DATA constants<>+12656(SB)/8, $0xbfb05a939afa29e6
+DATA constants<>+12664(SB)/8, $0xbfb05a939afa29e6
+DATA constants<>+12672(SB)/8, $0x3fcbc95dbad6c29c
+DATA constants<>+12680(SB)/8, $0x3fcbc95dbad6c29c
+DATA constants<>+12688(SB)/8, $0x3fcbc95dbad6c29c
+DATA constants<>+12696(SB)/8, $0x3fcbc95dbad6c29c
+DATA constants<>+12704(SB)/8, $0x3fcbc95dbad6c29c
+DATA constants<>+12712(SB)/8, $0x3fcbc95dbad6c29c
+DATA constants<>+12720(SB)/8, $0x3fcbc95dbad6c29c
+DATA constants<>+12728(SB)/8, $0x3fcbc95dbad6c29c
+DATA constants<>+12736(SB)/8, $0xbfdff2d28399cb41
+DATA constants<>+12744(SB)/8, $0xbfdff2d28399cb41
+DATA constants<>+12752(SB)/8, $0xbfdff2d28399cb41
+DATA constants<>+12760(SB)/8, $0xbfdff2d28399cb41
+DATA constants<>+12768(SB)/8, $0xbfdff2d28399cb41
+DATA constants<>+12776(SB)/8, $0xbfdff2d28399cb41
+DATA constants<>+12784(SB)/8, $0xbfdff2d28399cb41
+DATA constants<>+12792(SB)/8, $0xbfdff2d28399cb41
+DATA constants<>+12800(SB)/8, $0x3fea6553fe625b3e
+DATA constants<>+12808(SB)/8, $0x3fea6553fe625b3e
+DATA constants<>+12816(SB)/8, $0x3fea6553fe625b3e
+DATA constants<>+12824(SB)/8, $0x3fea6553fe625b3e
+DATA constants<>+12832(SB)/8, $0x3fea6553fe625b3e
+DATA constants<>+12840(SB)/8, $0x3fea6553fe625b3e
+DATA constants<>+12848(SB)/8, $0x3fea6553fe625b3e
+DATA constants<>+12856(SB)/8, $0x3fea6553fe625b3e
+DATA constants<>+12864(SB)/8, $0xbff05c97390b9fe6
+DATA constants<>+12872(SB)/8, $0xbff05c97390b9fe6
+DATA constants<>+12880(SB)/8, $0xbff05c97390b9fe6
+DATA constants<>+12888(SB)/8, $0xbff05c97390b9fe6
+DATA constants<>+12896(SB)/8, $0xbff05c97390b9fe6
+DATA constants<>+12904(SB)/8, $0xbff05c97390b9fe6
+DATA constants<>+12912(SB)/8, $0xbff05c97390b9fe6
+DATA constants<>+12920(SB)/8, $0xbff05c97390b9fe6
+DATA constants<>+12928(SB)/8, $0x3fef90ba1fa41495
+DATA constants<>+12936(SB)/8, $0x3fef90ba1fa41495
+DATA constants<>+12944(SB)/8, $0x3fef90ba1fa41495
+DATA constants<>+12952(SB)/8, $0x3fef90ba1fa41495
+DATA constants<>+12960(SB)/8, $0x3fef90ba1fa41495
+DATA constants<>+12968(SB)/8, $0x3fef90ba1fa41495
+DATA constants<>+12976(SB)/8, $0x3fef90ba1fa41495
+DATA constants<>+12984(SB)/8, $0x3fef90ba1fa41495
+DATA constants<>+12992(SB)/8, $0xbfe839fba62ef727
+DATA constants<>+13000(SB)/8, $0xbfe839fba62ef727
+DATA constants<>+13008(SB)/8, $0xbfe839fba62ef727
+DATA constants<>+13016(SB)/8, $0xbfe839fba62ef727
+DATA constants<>+13024(SB)/8, $0xbfe839fba62ef727
+DATA constants<>+13032(SB)/8, $0xbfe839fba62ef727
+DATA constants<>+13040(SB)/8, $0xbfe839fba62ef727
+DATA constants<>+13048(SB)/8, $0xbfe839fba62ef727
+DATA constants<>+13056(SB)/8, $0x3fddb5062e94e09f
+DATA constants<>+13064(SB)/8, $0x3fddb5062e94e09f
+DATA constants<>+13072(SB)/8, $0x3fddb5062e94e09f
+DATA constants<>+13080(SB)/8, $0x3fddb5062e94e09f
+DATA constants<>+13088(SB)/8, $0x3fddb5062e94e09f
+DATA constants<>+13096(SB)/8, $0x3fddb5062e94e09f
+DATA constants<>+13104(SB)/8, $0x3fddb5062e94e09f
+DATA constants<>+13112(SB)/8, $0x3fddb5062e94e09f
+DATA constants<>+13120(SB)/8, $0xbfce0abcccfdcce1
+DATA constants<>+13128(SB)/8, $0xbfce0abcccfdcce1
+DATA constants<>+13136(SB)/8, $0xbfce0abcccfdcce1
+DATA constants<>+13144(SB)/8, $0xbfce0abcccfdcce1
+DATA constants<>+13152(SB)/8, $0xbfce0abcccfdcce1
+DATA constants<>+13160(SB)/8, $0xbfce0abcccfdcce1
+DATA constants<>+13168(SB)/8, $0xbfce0abcccfdcce1
+DATA constants<>+13176(SB)/8, $0xbfce0abcccfdcce1
+DATA constants<>+13184(SB)/8, $0x3fb8c34e4d5d261e
+DATA constants<>+13192(SB)/8, $0x3fb8c34e4d5d261e
+DATA constants<>+13200(SB)/8, $0x3fb8c34e4d5d261e
+DATA constants<>+13208(SB)/8, $0x3fb8c34e4d5d261e
+DATA constants<>+13216(SB)/8, $0x3fb8c34e4d5d261e
+DATA constants<>+13224(SB)/8, $0x3fb8c34e4d5d261e
+DATA constants<>+13232(SB)/8, $0x3fb8c34e4d5d261e
+DATA constants<>+13240(SB)/8, $0x3fb8c34e4d5d261e
+DATA constants<>+13248(SB)/8, $0xbf99610ad9b8f855
+DATA constants<>+13256(SB)/8, $0xbf99610ad9b8f855
+DATA constants<>+13264(SB)/8, $0xbf99610ad9b8f855
+DATA constants<>+13272(SB)/8, $0xbf99610ad9b8f855
+DATA constants<>+13280(SB)/8, $0xbf99610ad9b8f855
+DATA constants<>+13288(SB)/8, $0xbf99610ad9b8f855
+DATA constants<>+13296(SB)/8, $0xbf99610ad9b8f855
+DATA constants<>+13304(SB)/8, $0xbf99610ad9b8f855
+DATA constants<>+13312(SB)/8, $0x3f983e8f12d56b0f
+DATA constants<>+13320(SB)/8, $0x3f983e8f12d56b0f
+DATA constants<>+13328(SB)/8, $0x3f983e8f12d56b0f
+DATA constants<>+13336(SB)/8, $0x3f983e8f12d56b0f
+DATA constants<>+13344(SB)/8, $0x3f983e8f12d56b0f
+DATA constants<>+13352(SB)/8, $0x3f983e8f12d56b0f
+DATA constants<>+13360(SB)/8, $0x3f983e8f12d56b0f
+DATA constants<>+13368(SB)/8, $0x3f983e8f12d56b0f
+DATA constants<>+13376(SB)/8, $0x3f98567417731b34
+DATA constants<>+13384(SB)/8, $0x3f98567417731b34
+DATA constants<>+13392(SB)/8, $0x3f98567417731b34
+DATA constants<>+13400(SB)/8, $0x3f98567417731b34
+DATA constants<>+13408(SB)/8, $0x3f98567417731b34
+DATA constants<>+13416(SB)/8, $0x3f98567417731b34
+DATA constants<>+13424(SB)/8, $0x3f98567417731b34
+DATA constants<>+13432(SB)/8, $0x3f98567417731b34
+DATA constants<>+13440(SB)/8, $0x3fa368b247572304
+DATA constants<>+13448(SB)/8, $0x3fa368b247572304
+DATA constants<>+13456(SB)/8, $0x3fa368b247572304
+DATA constants<>+13464(SB)/8, $0x3fa368b247572304
+DATA constants<>+13472(SB)/8, $0x3fa368b247572304
+DATA constants<>+13480(SB)/8, $0x3fa368b247572304
+DATA constants<>+13488(SB)/8, $0x3fa368b247572304
+DATA constants<>+13496(SB)/8, $0x3fa368b247572304
+DATA constants<>+13504(SB)/8, $0x3fa978037811c035
+DATA constants<>+13512(SB)/8, $0x3fa978037811c035
+DATA constants<>+13520(SB)/8, $0x3fa978037811c035
+DATA constants<>+13528(SB)/8, $0x3fa978037811c035
+DATA constants<>+13536(SB)/8, $0x3fa978037811c035
+DATA constants<>+13544(SB)/8, $0x3fa978037811c035
+DATA constants<>+13552(SB)/8, $0x3fa978037811c035
+DATA constants<>+13560(SB)/8, $0x3fa978037811c035
+DATA constants<>+13568(SB)/8, $0x3faf3ee855b8bdec
+DATA constants<>+13576(SB)/8, $0x3faf3ee855b8bdec
+DATA constants<>+13584(SB)/8, $0x3faf3ee855b8bdec
+DATA constants<>+13592(SB)/8, $0x3faf3ee855b8bdec
+DATA constants<>+13600(SB)/8, $0x3faf3ee855b8bdec
+DATA constants<>+13608(SB)/8, $0x3faf3ee855b8bdec
+DATA constants<>+13616(SB)/8, $0x3faf3ee855b8bdec
+DATA constants<>+13624(SB)/8, $0x3faf3ee855b8bdec
+DATA constants<>+13632(SB)/8, $0x3fb1f982d9aaf464
+DATA constants<>+13640(SB)/8, $0x3fb1f982d9aaf464
+DATA constants<>+13648(SB)/8, $0x3fb1f982d9aaf464
+DATA constants<>+13656(SB)/8, $0x3fb1f982d9aaf464
+DATA constants<>+13664(SB)/8, $0x3fb1f982d9aaf464
+DATA constants<>+13672(SB)/8, $0x3fb1f982d9aaf464
+DATA constants<>+13680(SB)/8, $0x3fb1f982d9aaf464
+DATA constants<>+13688(SB)/8, $0x3fb1f982d9aaf464
+DATA constants<>+13696(SB)/8, $0x3fb39bdb59a35fb0
+DATA constants<>+13704(SB)/8, $0x3fb39bdb59a35fb0
+DATA constants<>+13712(SB)/8, $0x3fb39bdb59a35fb0
+DATA constants<>+13720(SB)/8, $0x3fb39bdb59a35fb0
+DATA constants<>+13728(SB)/8, $0x3fb39bdb59a35fb0
+DATA constants<>+13736(SB)/8, $0x3fb39bdb59a35fb0
+DATA constants<>+13744(SB)/8, $0x3fb39bdb59a35fb0
+DATA constants<>+13752(SB)/8, $0x3fb39bdb59a35fb0
+DATA constants<>+13760(SB)/8, $0x3fb46d0426d4a5b9
+DATA constants<>+13768(SB)/8, $0x3fb46d0426d4a5b9
+DATA constants<>+13776(SB)/8, $0x3fb46d0426d4a5b9
+DATA constants<>+13784(SB)/8, $0x3fb46d0426d4a5b9
+DATA constants<>+13792(SB)/8, $0x3fb46d0426d4a5b9
+DATA constants<>+13800(SB)/8, $0x3fb46d0426d4a5b9
+DATA constants<>+13808(SB)/8, $0x3fb46d0426d4a5b9
+DATA constants<>+13816(SB)/8, $0x3fb46d0426d4a5b9
+DATA constants<>+13824(SB)/8, $0x3fb46d042980c498
+DATA constants<>+13832(SB)/8, $0x3fb46d042980c498
+DATA constants<>+13840(SB)/8, $0x3fb46d042980c498
+DATA constants<>+13848(SB)/8, $0x3fb46d042980c498
+DATA constants<>+13856(SB)/8, $0x3fb46d042980c498
+DATA constants<>+13864(SB)/8, $0x3fb46d042980c498
+DATA constants<>+13872(SB)/8, $0x3fb46d042980c498
+DATA constants<>+13880(SB)/8, $0x3fb46d042980c498
+DATA constants<>+13888(SB)/8, $0x3fd9884533d43651
+DATA constants<>+13896(SB)/8, $0x3fd9884533d43651
+DATA constants<>+13904(SB)/8, $0x3fd9884533d43651
+DATA constants<>+13912(SB)/8, $0x3fd9884533d43651
+DATA constants<>+13920(SB)/8, $0x3fd9884533d43651
+DATA constants<>+13928(SB)/8, $0x3fd9884533d43651
+DATA constants<>+13936(SB)/8, $0x3fd9884533d43651
+DATA constants<>+13944(SB)/8, $0x3fd9884533d43651
+GLOBL constants<>(SB), RODATA|NOPTR, $13952
 
 DATA tailMasks<>+0(SB)/4, $0xffffffff
 DATA tailMasks<>+4(SB)/4, $0xffffffff
@@ -7936,6 +8504,127 @@ done:
 	VZEROUPPER
 	RET
 
+// func sumU64AVX512(x *uint64, n int, sum *uint64)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·sumU64AVX512(SB), NOSPLIT, $0-24
+	MOVQ    x+0(FP), AX
+	MOVQ    sum+16(FP), CX
+	VMOVUPS (CX), Z0
+	VMOVUPS 64(CX), Z1
+	MOVQ    n+8(FP), DX
+	MOVQ    DX, BX
+	ANDQ    $-16, BX
+	XORQ    CX, CX
+	JMP     test
+
+loop:
+	VMOVUPS (AX)(CX*8), Z2
+	VMOVUPS 64(AX)(CX*8), Z3
+	VPADDQ  Z2, Z0, Z0
+	VPADDQ  Z3, Z1, Z1
+	ADDQ    $+16, CX
+
+test:
+	CMPQ      CX, BX
+	JLT       loop
+	SUBQ      CX, DX
+	JZ        done
+	MOVQ      $-1, BX
+	BZHIQ     DX, BX, BX
+	KMOVW     BX, K1
+	KSHIFTRW  $0x08, K1, K2
+	VMOVUPD.Z (AX)(CX*8), K1, Z2
+	VMOVUPD.Z 64(AX)(CX*8), K2, Z3
+	VPADDQ    Z2, Z0, Z2
+	VPADDQ    Z3, Z1, Z3
+	VBLENDMPD Z2, Z0, K1, Z0
+	VBLENDMPD Z3, Z1, K2, Z1
+
+done:
+	MOVQ    sum+16(FP), AX
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	VZEROUPPER
+	RET
+
+// func prodAVX512(x *float32, n int, product *float32)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·prodAVX512(SB), NOSPLIT, $0-24
+	MOVQ    x+0(FP), AX
+	MOVQ    product+16(FP), CX
+	VMOVUPS (CX), Z0
+	MOVQ    n+8(FP), DX
+	MOVQ    DX, BX
+	ANDQ    $-16, BX
+	XORQ    CX, CX
+	JMP     test
+
+loop:
+	VMOVUPS (AX)(CX*4), Z1
+	VMULPS  Z1, Z0, Z0
+	ADDQ    $+16, CX
+
+test:
+	CMPQ      CX, BX
+	JLT       loop
+	SUBQ      CX, DX
+	JZ        done
+	MOVQ      $-1, BX
+	BZHIQ     DX, BX, BX
+	KMOVW     BX, K1
+	VMOVUPS.Z (AX)(CX*4), K1, Z1
+	VMULPS    Z1, Z0, Z1
+	VBLENDMPS Z1, Z0, K1, Z0
+
+done:
+	MOVQ    product+16(FP), AX
+	VMOVUPS Z0, (AX)
+	VZEROUPPER
+	RET
+
+// func prod64AVX512(x *float64, n int, product *float64)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·prod64AVX512(SB), NOSPLIT, $0-24
+	MOVQ    x+0(FP), AX
+	MOVQ    product+16(FP), CX
+	VMOVUPS (CX), Z0
+	VMOVUPS 64(CX), Z1
+	MOVQ    n+8(FP), DX
+	MOVQ    DX, BX
+	ANDQ    $-16, BX
+	XORQ    CX, CX
+	JMP     test
+
+loop:
+	VMOVUPS (AX)(CX*8), Z2
+	VMOVUPS 64(AX)(CX*8), Z3
+	VMULPD  Z2, Z0, Z0
+	VMULPD  Z3, Z1, Z1
+	ADDQ    $+16, CX
+
+test:
+	CMPQ      CX, BX
+	JLT       loop
+	SUBQ      CX, DX
+	JZ        done
+	MOVQ      $-1, BX
+	BZHIQ     DX, BX, BX
+	KMOVW     BX, K1
+	KSHIFTRW  $0x08, K1, K2
+	VMOVUPD.Z (AX)(CX*8), K1, Z2
+	VMOVUPD.Z 64(AX)(CX*8), K2, Z3
+	VMULPD    Z2, Z0, Z2
+	VMULPD    Z3, Z1, Z3
+	VBLENDMPD Z2, Z0, K1, Z0
+	VBLENDMPD Z3, Z1, K2, Z1
+
+done:
+	MOVQ    product+16(FP), AX
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	VZEROUPPER
+	RET
+
 // func maxAVX512(x *float32, n int, most *float32)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2
 TEXT ·maxAVX512(SB), NOSPLIT, $0-24
@@ -9642,6 +10331,62 @@ test:
 	VMOVUPS.Z   (BX)(SI*4), K1, Z2
 	VFMADD231PS Z1, Z0, Z2
 	VMOVUPS     Z2, K1, (AX)(SI*4)
+
+done:
+	VZEROUPPER
+	RET
+
+// func scaleShiftAVX512(dst *float32, x *float32, n int, mean float64, scale float64, shift float64)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·scaleShiftAVX512(SB), NOSPLIT, $0-48
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+8(FP), CX
+	VBROADCASTSD mean+24(FP), Z0
+	VBROADCASTSD scale+32(FP), Z1
+	VBROADCASTSD shift+40(FP), Z2
+	MOVQ         n+16(FP), BX
+	MOVQ         BX, SI
+	ANDQ         $-16, SI
+	XORQ         DX, DX
+	JMP          test
+
+loop:
+	VCVTPS2PD    (CX)(DX*4), Z3
+	VCVTPS2PD    32(CX)(DX*4), Z4
+	VSUBPD       Z0, Z3, Z3
+	VSUBPD       Z0, Z4, Z4
+	VMULPD       Z1, Z3, Z3
+	VMULPD       Z1, Z4, Z4
+	VADDPD       Z2, Z3, Z3
+	VADDPD       Z2, Z4, Z4
+	VCVTPD2PS    Z3, Y5
+	VCVTPD2PS    Z4, Y3
+	VINSERTF32X8 $0x01, Y3, Z5, Z3
+	VMOVUPS      Z3, (AX)(DX*4)
+	ADDQ         $+16, DX
+
+test:
+	CMPQ          DX, SI
+	JLT           loop
+	SUBQ          DX, BX
+	JZ            done
+	MOVQ          $-1, SI
+	BZHIQ         BX, SI, SI
+	KMOVW         SI, K1
+	VMOVUPS.Z     (CX)(DX*4), K1, Z3
+	VCVTPS2PD     Y3, Z4
+	VEXTRACTF32X8 $0x01, Z3, Y3
+	VCVTPS2PD     Y3, Z3
+	VSUBPD        Z0, Z4, Z4
+	VSUBPD        Z0, Z3, Z0
+	VMULPD        Z1, Z4, Z3
+	VMULPD        Z1, Z0, Z0
+	VADDPD        Z2, Z3, Z1
+	VADDPD        Z2, Z0, Z0
+	VCVTPD2PS     Z1, Y5
+	VCVTPD2PS     Z0, Y0
+	VINSERTF32X8  $0x01, Y0, Z5, Z0
+	VMOVUPS       Z0, K1, (AX)(DX*4)
 
 done:
 	VZEROUPPER
@@ -13900,5 +14645,2979 @@ test:
 	VMOVUPS      Z0, K1, (BX)(R10*4)
 
 done:
+	VZEROUPPER
+	RET
+
+// func leakyReluAVX512(dst *float32, x *float32, n int, slope float32)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·leakyReluAVX512(SB), NOSPLIT, $0-28
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+8(FP), CX
+	VBROADCASTSS slope+24(FP), Z0
+	VBROADCASTSS constants<>+2752(SB), Z1
+	MOVQ         n+16(FP), BX
+	MOVQ         BX, SI
+	ANDQ         $-16, SI
+	XORQ         DX, DX
+	JMP          test
+
+loop:
+	VMOVUPS   (CX)(DX*4), Z2
+	VCMPPS    $0x11, Z2, Z1, K1
+	VMULPS    Z0, Z2, Z3
+	VBLENDMPS Z2, Z3, K1, Z3
+	VMOVUPS   Z3, (AX)(DX*4)
+	ADDQ      $+16, DX
+
+test:
+	CMPQ      DX, SI
+	JLT       loop
+	SUBQ      DX, BX
+	JZ        done
+	MOVQ      $-1, SI
+	BZHIQ     BX, SI, SI
+	KMOVW     SI, K1
+	VMOVUPS.Z (CX)(DX*4), K1, Z2
+	VCMPPS    $0x11, Z2, Z1, K2
+	VMULPS    Z0, Z2, Z0
+	VBLENDMPS Z2, Z0, K2, Z0
+	VMOVUPS   Z0, K1, (AX)(DX*4)
+
+done:
+	VZEROUPPER
+	RET
+
+// func leakyReluPastAVX512(dst *float32, x *float32, n int, slope float32)
+// Requires: AVX, AVX512F, BMI2, MMX+
+TEXT ·leakyReluPastAVX512(SB), NOSPLIT, $0-28
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+8(FP), CX
+	VBROADCASTSS slope+24(FP), Z0
+	VBROADCASTSS constants<>+2752(SB), Z1
+	MOVQ         n+16(FP), BX
+	MOVQ         BX, SI
+	ANDQ         $-16, SI
+	XORQ         DX, DX
+	JMP          test
+
+loop:
+	PREFETCHT0 2048(CX)(DX*4)
+	VMOVUPS    (CX)(DX*4), Z2
+	VCMPPS     $0x11, Z2, Z1, K1
+	VMULPS     Z0, Z2, Z3
+	VBLENDMPS  Z2, Z3, K1, Z3
+	VMOVNTPS   Z3, (AX)(DX*4)
+	ADDQ       $+16, DX
+
+test:
+	CMPQ      DX, SI
+	JLT       loop
+	SUBQ      DX, BX
+	JZ        done
+	MOVQ      $-1, SI
+	BZHIQ     BX, SI, SI
+	KMOVW     SI, K1
+	VMOVUPS.Z (CX)(DX*4), K1, Z2
+	VCMPPS    $0x11, Z2, Z1, K2
+	VMULPS    Z0, Z2, Z0
+	VBLENDMPS Z2, Z0, K2, Z0
+	VMOVUPS   Z0, K1, (AX)(DX*4)
+
+done:
+	VZEROUPPER
+	RET
+
+// func eluAVX512(dst *float32, x *float32, n int, alpha float32, share float32, times float32)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·eluAVX512(SB), NOSPLIT, $0-36
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+8(FP), CX
+	VBROADCASTSS alpha+24(FP), Z0
+	VBROADCASTSS share+28(FP), Z1
+	VBROADCASTSS times+32(FP), Z2
+	VBROADCASTSS constants<>+0(SB), Z3
+	VBROADCASTSS constants<>+1472(SB), Z4
+	VBROADCASTSS constants<>+128(SB), Z5
+	VBROADCASTSS constants<>+192(SB), Z6
+	VBROADCASTSS constants<>+256(SB), Z7
+	VBROADCASTSS constants<>+320(SB), Z8
+	VBROADCASTSS constants<>+384(SB), Z9
+	VBROADCASTSS constants<>+448(SB), Z10
+	VBROADCASTSS constants<>+512(SB), Z11
+	VBROADCASTSS constants<>+576(SB), Z12
+	MOVQ         n+16(FP), BX
+	MOVQ         BX, SI
+	ANDQ         $-16, SI
+	XORQ         DX, DX
+	JMP          test
+
+loop:
+	VMOVUPS      (CX)(DX*4), Z13
+	VMULPS       Z1, Z13, Z14
+	VMAXPS       Z14, Z4, Z15
+	VMINPS       Z15, Z3, Z15
+	VMOVUPS      Z6, Z16
+	VFMADD231PS  Z5, Z15, Z16
+	VSUBPS       Z6, Z16, Z16
+	VFNMADD231PS Z7, Z16, Z15
+	VFNMADD231PS Z8, Z16, Z15
+	VMULPS       Z15, Z15, Z17
+	VMOVUPS      Z10, Z18
+	VFMADD231PS  Z15, Z9, Z18
+	VFMADD213PS  Z11, Z15, Z18
+	VFMADD213PS  Z12, Z15, Z18
+	VBROADCASTSS constants<>+640(SB), Z19
+	VFMADD213PS  Z19, Z15, Z18
+	VFMADD231PS  Z18, Z17, Z15
+	VBROADCASTSS constants<>+704(SB), Z17
+	VSCALEFPS    Z16, Z17, Z17
+	VBROADCASTSS constants<>+704(SB), Z18
+	VSUBPS       Z18, Z17, Z18
+	VFMADD231PS  Z15, Z17, Z18
+	VBROADCASTSS constants<>+704(SB), Z17
+	VADDPS       Z17, Z15, Z15
+	VSCALEFPS    Z16, Z15, Z15
+	VBROADCASTSS constants<>+6016(SB), Z16
+	VCMPPS       $0x11, Z14, Z16, K1
+	VBLENDMPS    Z15, Z18, K1, Z18
+	VBROADCASTSS constants<>+1728(SB), Z15
+	VANDPS       Z15, Z14, Z14
+	VORPS        Z14, Z18, Z14
+	VMULPS       Z0, Z14, Z14
+	VBROADCASTSS constants<>+2752(SB), Z15
+	VCMPPS       $0x11, Z13, Z15, K1
+	VBLENDMPS    Z13, Z14, K1, Z14
+	VMULPS       Z2, Z14, Z13
+	VMOVUPS      Z13, (AX)(DX*4)
+	ADDQ         $+16, DX
+
+test:
+	CMPQ         DX, SI
+	JLT          loop
+	SUBQ         DX, BX
+	JZ           done
+	MOVQ         $-1, SI
+	BZHIQ        BX, SI, SI
+	KMOVW        SI, K1
+	VMOVUPS.Z    (CX)(DX*4), K1, Z13
+	VMULPS       Z1, Z13, Z1
+	VMAXPS       Z1, Z4, Z4
+	VMINPS       Z4, Z3, Z3
+	VMOVUPS      Z6, Z4
+	VFMADD231PS  Z5, Z3, Z4
+	VSUBPS       Z6, Z4, Z4
+	VFNMADD231PS Z7, Z4, Z3
+	VFNMADD231PS Z8, Z4, Z3
+	VMULPS       Z3, Z3, Z5
+	VMOVUPS      Z10, Z6
+	VFMADD231PS  Z3, Z9, Z6
+	VFMADD213PS  Z11, Z3, Z6
+	VFMADD213PS  Z12, Z3, Z6
+	VBROADCASTSS constants<>+640(SB), Z7
+	VFMADD213PS  Z7, Z3, Z6
+	VFMADD231PS  Z6, Z5, Z3
+	VBROADCASTSS constants<>+704(SB), Z5
+	VSCALEFPS    Z4, Z5, Z5
+	VBROADCASTSS constants<>+704(SB), Z6
+	VSUBPS       Z6, Z5, Z6
+	VFMADD231PS  Z3, Z5, Z6
+	VBROADCASTSS constants<>+704(SB), Z5
+	VADDPS       Z5, Z3, Z3
+	VSCALEFPS    Z4, Z3, Z3
+	VBROADCASTSS constants<>+6016(SB), Z4
+	VCMPPS       $0x11, Z1, Z4, K2
+	VBLENDMPS    Z3, Z6, K2, Z6
+	VBROADCASTSS constants<>+1728(SB), Z3
+	VANDPS       Z3, Z1, Z1
+	VORPS        Z1, Z6, Z1
+	VMULPS       Z0, Z1, Z0
+	VBROADCASTSS constants<>+2752(SB), Z1
+	VCMPPS       $0x11, Z13, Z1, K2
+	VBLENDMPS    Z13, Z0, K2, Z0
+	VMULPS       Z2, Z0, Z0
+	VMOVUPS      Z0, K1, (AX)(DX*4)
+
+done:
+	VZEROUPPER
+	RET
+
+// func addProductAVX512(dst *float32, x *float32, y *float32, z *float32, n int, a float32)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·addProductAVX512(SB), NOSPLIT, $0-44
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         y+16(FP), DX
+	MOVQ         z+24(FP), BX
+	VBROADCASTSS a+40(FP), Z0
+	MOVQ         n+32(FP), DI
+	MOVQ         DI, R8
+	ANDQ         $-16, R8
+	XORQ         SI, SI
+	JMP          test
+
+loop:
+	VMOVUPS (CX)(SI*4), Z1
+	VMOVUPS (DX)(SI*4), Z2
+	VMOVUPS (BX)(SI*4), Z3
+	VMULPS  Z3, Z2, Z2
+	VMULPS  Z0, Z2, Z2
+	VADDPS  Z2, Z1, Z1
+	VMOVUPS Z1, (AX)(SI*4)
+	ADDQ    $+16, SI
+
+test:
+	CMPQ      SI, R8
+	JLT       loop
+	SUBQ      SI, DI
+	JZ        done
+	MOVQ      $-1, R8
+	BZHIQ     DI, R8, R8
+	KMOVW     R8, K1
+	VMOVUPS.Z (CX)(SI*4), K1, Z1
+	VMOVUPS.Z (DX)(SI*4), K1, Z2
+	VMOVUPS.Z (BX)(SI*4), K1, Z3
+	VMULPS    Z3, Z2, Z2
+	VMULPS    Z0, Z2, Z0
+	VADDPS    Z0, Z1, Z0
+	VMOVUPS   Z0, K1, (AX)(SI*4)
+
+done:
+	VZEROUPPER
+	RET
+
+// func addProductPastAVX512(dst *float32, x *float32, y *float32, z *float32, n int, a float32)
+// Requires: AVX, AVX512F, BMI2, MMX+
+TEXT ·addProductPastAVX512(SB), NOSPLIT, $0-44
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         y+16(FP), DX
+	MOVQ         z+24(FP), BX
+	VBROADCASTSS a+40(FP), Z0
+	MOVQ         n+32(FP), DI
+	MOVQ         DI, R8
+	ANDQ         $-16, R8
+	XORQ         SI, SI
+	JMP          test
+
+loop:
+	PREFETCHT0 2048(CX)(SI*4)
+	PREFETCHT0 2048(DX)(SI*4)
+	PREFETCHT0 2048(BX)(SI*4)
+	VMOVUPS    (CX)(SI*4), Z1
+	VMOVUPS    (DX)(SI*4), Z2
+	VMOVUPS    (BX)(SI*4), Z3
+	VMULPS     Z3, Z2, Z2
+	VMULPS     Z0, Z2, Z2
+	VADDPS     Z2, Z1, Z1
+	VMOVNTPS   Z1, (AX)(SI*4)
+	ADDQ       $+16, SI
+
+test:
+	CMPQ      SI, R8
+	JLT       loop
+	SUBQ      SI, DI
+	JZ        done
+	MOVQ      $-1, R8
+	BZHIQ     DI, R8, R8
+	KMOVW     R8, K1
+	VMOVUPS.Z (CX)(SI*4), K1, Z1
+	VMOVUPS.Z (DX)(SI*4), K1, Z2
+	VMOVUPS.Z (BX)(SI*4), K1, Z3
+	VMULPS    Z3, Z2, Z2
+	VMULPS    Z0, Z2, Z0
+	VADDPS    Z0, Z1, Z0
+	VMOVUPS   Z0, K1, (AX)(SI*4)
+
+done:
+	VZEROUPPER
+	RET
+
+// func addQuotientAVX512(dst *float32, x *float32, y *float32, z *float32, n int, a float32)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·addQuotientAVX512(SB), NOSPLIT, $0-44
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         y+16(FP), DX
+	MOVQ         z+24(FP), BX
+	VBROADCASTSS a+40(FP), Z0
+	MOVQ         n+32(FP), DI
+	MOVQ         DI, R8
+	ANDQ         $-16, R8
+	XORQ         SI, SI
+	JMP          test
+
+loop:
+	VMOVUPS (CX)(SI*4), Z1
+	VMOVUPS (DX)(SI*4), Z2
+	VMOVUPS (BX)(SI*4), Z3
+	VDIVPS  Z3, Z2, Z2
+	VMULPS  Z0, Z2, Z2
+	VADDPS  Z2, Z1, Z1
+	VMOVUPS Z1, (AX)(SI*4)
+	ADDQ    $+16, SI
+
+test:
+	CMPQ      SI, R8
+	JLT       loop
+	SUBQ      SI, DI
+	JZ        done
+	MOVQ      $-1, R8
+	BZHIQ     DI, R8, R8
+	KMOVW     R8, K1
+	VMOVUPS.Z (CX)(SI*4), K1, Z1
+	VMOVUPS.Z (DX)(SI*4), K1, Z2
+	VMOVUPS.Z (BX)(SI*4), K1, Z3
+	VDIVPS    Z3, Z2, Z2
+	VMULPS    Z0, Z2, Z0
+	VADDPS    Z0, Z1, Z0
+	VMOVUPS   Z0, K1, (AX)(SI*4)
+
+done:
+	VZEROUPPER
+	RET
+
+// func addQuotientPastAVX512(dst *float32, x *float32, y *float32, z *float32, n int, a float32)
+// Requires: AVX, AVX512F, BMI2, MMX+
+TEXT ·addQuotientPastAVX512(SB), NOSPLIT, $0-44
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         y+16(FP), DX
+	MOVQ         z+24(FP), BX
+	VBROADCASTSS a+40(FP), Z0
+	MOVQ         n+32(FP), DI
+	MOVQ         DI, R8
+	ANDQ         $-16, R8
+	XORQ         SI, SI
+	JMP          test
+
+loop:
+	PREFETCHT0 2048(CX)(SI*4)
+	PREFETCHT0 2048(DX)(SI*4)
+	PREFETCHT0 2048(BX)(SI*4)
+	VMOVUPS    (CX)(SI*4), Z1
+	VMOVUPS    (DX)(SI*4), Z2
+	VMOVUPS    (BX)(SI*4), Z3
+	VDIVPS     Z3, Z2, Z2
+	VMULPS     Z0, Z2, Z2
+	VADDPS     Z2, Z1, Z1
+	VMOVNTPS   Z1, (AX)(SI*4)
+	ADDQ       $+16, SI
+
+test:
+	CMPQ      SI, R8
+	JLT       loop
+	SUBQ      SI, DI
+	JZ        done
+	MOVQ      $-1, R8
+	BZHIQ     DI, R8, R8
+	KMOVW     R8, K1
+	VMOVUPS.Z (CX)(SI*4), K1, Z1
+	VMOVUPS.Z (DX)(SI*4), K1, Z2
+	VMOVUPS.Z (BX)(SI*4), K1, Z3
+	VDIVPS    Z3, Z2, Z2
+	VMULPS    Z0, Z2, Z0
+	VADDPS    Z0, Z1, Z0
+	VMOVUPS   Z0, K1, (AX)(SI*4)
+
+done:
+	VZEROUPPER
+	RET
+
+// func huberAVX512(dst *float32, x *float32, y *float32, n int, delta float32, less float32, times float32)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·huberAVX512(SB), NOSPLIT, $0-44
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         y+16(FP), DX
+	VBROADCASTSS delta+32(FP), Z0
+	VBROADCASTSS less+36(FP), Z1
+	VBROADCASTSS times+40(FP), Z2
+	VBROADCASTSS constants<>+1536(SB), Z3
+	VBROADCASTSS constants<>+832(SB), Z4
+	MOVQ         n+24(FP), SI
+	MOVQ         SI, DI
+	ANDQ         $-16, DI
+	XORQ         BX, BX
+	JMP          test
+
+loop:
+	VMOVUPS   (CX)(BX*4), Z5
+	VMOVUPS   (DX)(BX*4), Z6
+	VSUBPS    Z6, Z5, Z5
+	VANDPS    Z3, Z5, Z6
+	VMULPS    Z5, Z5, Z5
+	VMULPS    Z4, Z5, Z5
+	VCMPPS    $0x11, Z0, Z6, K1
+	VADDPS    Z1, Z6, Z6
+	VMULPS    Z0, Z6, Z6
+	VBLENDMPS Z5, Z6, K1, Z6
+	VMULPS    Z2, Z6, Z5
+	VMOVUPS   Z5, (AX)(BX*4)
+	ADDQ      $+16, BX
+
+test:
+	CMPQ      BX, DI
+	JLT       loop
+	SUBQ      BX, SI
+	JZ        done
+	MOVQ      $-1, DI
+	BZHIQ     SI, DI, DI
+	KMOVW     DI, K1
+	VMOVUPS.Z (CX)(BX*4), K1, Z5
+	VMOVUPS.Z (DX)(BX*4), K1, Z6
+	VSUBPS    Z6, Z5, Z5
+	VANDPS    Z3, Z5, Z3
+	VMULPS    Z5, Z5, Z5
+	VMULPS    Z4, Z5, Z4
+	VCMPPS    $0x11, Z0, Z3, K2
+	VADDPS    Z1, Z3, Z1
+	VMULPS    Z0, Z1, Z0
+	VBLENDMPS Z4, Z0, K2, Z0
+	VMULPS    Z2, Z0, Z0
+	VMOVUPS   Z0, K1, (AX)(BX*4)
+
+done:
+	VZEROUPPER
+	RET
+
+// func huberPastAVX512(dst *float32, x *float32, y *float32, n int, delta float32, less float32, times float32)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
+TEXT ·huberPastAVX512(SB), NOSPLIT, $0-44
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         y+16(FP), DX
+	VBROADCASTSS delta+32(FP), Z0
+	VBROADCASTSS less+36(FP), Z1
+	VBROADCASTSS times+40(FP), Z2
+	VBROADCASTSS constants<>+1536(SB), Z3
+	VBROADCASTSS constants<>+832(SB), Z4
+	MOVQ         n+24(FP), SI
+	MOVQ         SI, DI
+	ANDQ         $-16, DI
+	XORQ         BX, BX
+	JMP          test
+
+loop:
+	PREFETCHT0 2048(CX)(BX*4)
+	PREFETCHT0 2048(DX)(BX*4)
+	VMOVUPS    (CX)(BX*4), Z5
+	VMOVUPS    (DX)(BX*4), Z6
+	VSUBPS     Z6, Z5, Z5
+	VANDPS     Z3, Z5, Z6
+	VMULPS     Z5, Z5, Z5
+	VMULPS     Z4, Z5, Z5
+	VCMPPS     $0x11, Z0, Z6, K1
+	VADDPS     Z1, Z6, Z6
+	VMULPS     Z0, Z6, Z6
+	VBLENDMPS  Z5, Z6, K1, Z6
+	VMULPS     Z2, Z6, Z5
+	VMOVNTPS   Z5, (AX)(BX*4)
+	ADDQ       $+16, BX
+
+test:
+	CMPQ      BX, DI
+	JLT       loop
+	SUBQ      BX, SI
+	JZ        done
+	MOVQ      $-1, DI
+	BZHIQ     SI, DI, DI
+	KMOVW     DI, K1
+	VMOVUPS.Z (CX)(BX*4), K1, Z5
+	VMOVUPS.Z (DX)(BX*4), K1, Z6
+	VSUBPS    Z6, Z5, Z5
+	VANDPS    Z3, Z5, Z3
+	VMULPS    Z5, Z5, Z5
+	VMULPS    Z4, Z5, Z4
+	VCMPPS    $0x11, Z0, Z3, K2
+	VADDPS    Z1, Z3, Z1
+	VMULPS    Z0, Z1, Z0
+	VBLENDMPS Z4, Z0, K2, Z0
+	VMULPS    Z2, Z0, Z0
+	VMOVUPS   Z0, K1, (AX)(BX*4)
+
+done:
+	VZEROUPPER
+	RET
+
+// func finiteAVX512(dst *float32, x *float32, n int, none float32, most float32, least float32)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·finiteAVX512(SB), NOSPLIT, $0-36
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+8(FP), CX
+	VBROADCASTSS none+24(FP), Z0
+	VBROADCASTSS most+28(FP), Z1
+	VBROADCASTSS least+32(FP), Z2
+	VBROADCASTSS constants<>+5952(SB), Z3
+	VBROADCASTSS constants<>+9472(SB), Z4
+	MOVQ         n+16(FP), BX
+	MOVQ         BX, SI
+	ANDQ         $-16, SI
+	XORQ         DX, DX
+	JMP          test
+
+loop:
+	VMOVUPS   (CX)(DX*4), Z5
+	VCMPPS    $0x03, Z5, Z5, K1
+	VBLENDMPS Z0, Z5, K1, Z6
+	VCMPPS    $0x00, Z3, Z5, K1
+	VBLENDMPS Z1, Z6, K1, Z6
+	VCMPPS    $0x00, Z4, Z5, K1
+	VBLENDMPS Z2, Z6, K1, Z6
+	VMOVUPS   Z6, (AX)(DX*4)
+	ADDQ      $+16, DX
+
+test:
+	CMPQ      DX, SI
+	JLT       loop
+	SUBQ      DX, BX
+	JZ        done
+	MOVQ      $-1, SI
+	BZHIQ     BX, SI, SI
+	KMOVW     SI, K1
+	VMOVUPS.Z (CX)(DX*4), K1, Z5
+	VCMPPS    $0x03, Z5, Z5, K2
+	VBLENDMPS Z0, Z5, K2, Z7
+	VCMPPS    $0x00, Z3, Z5, K2
+	VBLENDMPS Z1, Z7, K2, Z7
+	VCMPPS    $0x00, Z4, Z5, K2
+	VBLENDMPS Z2, Z7, K2, Z7
+	VMOVUPS   Z7, K1, (AX)(DX*4)
+
+done:
+	VZEROUPPER
+	RET
+
+// func finitePastAVX512(dst *float32, x *float32, n int, none float32, most float32, least float32)
+// Requires: AVX, AVX512F, BMI2, MMX+
+TEXT ·finitePastAVX512(SB), NOSPLIT, $0-36
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+8(FP), CX
+	VBROADCASTSS none+24(FP), Z0
+	VBROADCASTSS most+28(FP), Z1
+	VBROADCASTSS least+32(FP), Z2
+	VBROADCASTSS constants<>+5952(SB), Z3
+	VBROADCASTSS constants<>+9472(SB), Z4
+	MOVQ         n+16(FP), BX
+	MOVQ         BX, SI
+	ANDQ         $-16, SI
+	XORQ         DX, DX
+	JMP          test
+
+loop:
+	PREFETCHT0 2048(CX)(DX*4)
+	VMOVUPS    (CX)(DX*4), Z5
+	VCMPPS     $0x03, Z5, Z5, K1
+	VBLENDMPS  Z0, Z5, K1, Z6
+	VCMPPS     $0x00, Z3, Z5, K1
+	VBLENDMPS  Z1, Z6, K1, Z6
+	VCMPPS     $0x00, Z4, Z5, K1
+	VBLENDMPS  Z2, Z6, K1, Z6
+	VMOVNTPS   Z6, (AX)(DX*4)
+	ADDQ       $+16, DX
+
+test:
+	CMPQ      DX, SI
+	JLT       loop
+	SUBQ      DX, BX
+	JZ        done
+	MOVQ      $-1, SI
+	BZHIQ     BX, SI, SI
+	KMOVW     SI, K1
+	VMOVUPS.Z (CX)(DX*4), K1, Z5
+	VCMPPS    $0x03, Z5, Z5, K2
+	VBLENDMPS Z0, Z5, K2, Z7
+	VCMPPS    $0x00, Z3, Z5, K2
+	VBLENDMPS Z1, Z7, K2, Z7
+	VCMPPS    $0x00, Z4, Z5, K2
+	VBLENDMPS Z2, Z7, K2, Z7
+	VMOVUPS   Z7, K1, (AX)(DX*4)
+
+done:
+	VZEROUPPER
+	RET
+
+// func crossEntropyAVX512(dst *float32, x *float32, t *float32, w *float32, n int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·crossEntropyAVX512(SB), NOSPLIT, $0-40
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         t+16(FP), DX
+	MOVQ         w+24(FP), BX
+	VBROADCASTSS constants<>+704(SB), Z0
+	VBROADCASTSS constants<>+1728(SB), Z1
+	VBROADCASTSS constants<>+1536(SB), Z2
+	VBROADCASTSS constants<>+64(SB), Z3
+	VBROADCASTSS constants<>+128(SB), Z4
+	VBROADCASTSS constants<>+192(SB), Z5
+	VBROADCASTSS constants<>+256(SB), Z6
+	VBROADCASTSS constants<>+320(SB), Z7
+	VBROADCASTSS constants<>+384(SB), Z8
+	VBROADCASTSS constants<>+448(SB), Z9
+	VBROADCASTSS constants<>+512(SB), Z10
+	VBROADCASTSS constants<>+576(SB), Z11
+	VBROADCASTSS constants<>+640(SB), Z12
+	MOVQ         n+32(FP), DI
+	MOVQ         DI, R8
+	ANDQ         $-16, R8
+	XORQ         SI, SI
+	JMP          test
+
+loop:
+	VMOVUPS      (CX)(SI*4), Z13
+	VMOVUPS      (DX)(SI*4), Z14
+	VXORPS       Z1, Z13, Z15
+	VANDPS       Z2, Z15, Z16
+	VXORPS       Z1, Z16, Z16
+	VMAXPS       Z16, Z3, Z16
+	VMOVUPS      Z5, Z17
+	VFMADD231PS  Z4, Z16, Z17
+	VSUBPS       Z5, Z17, Z17
+	VFNMADD231PS Z6, Z17, Z16
+	VFNMADD231PS Z7, Z17, Z16
+	VMOVUPS      Z9, Z18
+	VFMADD231PS  Z16, Z8, Z18
+	VFMADD213PS  Z10, Z16, Z18
+	VFMADD213PS  Z11, Z16, Z18
+	VFMADD213PS  Z12, Z16, Z18
+	VFMADD213PS  Z0, Z16, Z18
+	VFMADD213PS  Z0, Z16, Z18
+	VSCALEFPS    Z17, Z18, Z16
+	VADDPS       Z0, Z16, Z17
+	VSUBPS       Z0, Z17, Z18
+	VSUBPS       Z18, Z16, Z16
+	VBROADCASTSS constants<>+6144(SB), Z18
+	VCMPPS       $0x11, Z17, Z18, K1
+	VBROADCASTSS constants<>+832(SB), Z18
+	VBLENDMPS    Z18, Z0, K1, Z18
+	VBROADCASTSS constants<>+5824(SB), Z19
+	VFMADD213PS  Z19, Z18, Z17
+	VFMADD231PS  Z18, Z16, Z17
+	VBROADCASTSS constants<>+2752(SB), Z16
+	VMAXPS       Z15, Z16, Z15
+	VBROADCASTSS constants<>+2752(SB), Z16
+	VBLENDMPS    Z0, Z16, K1, Z16
+	VMULPS       Z17, Z17, Z18
+	VBROADCASTSS constants<>+896(SB), Z19
+	VBROADCASTSS constants<>+960(SB), Z20
+	VFMADD231PS  Z20, Z17, Z19
+	VBROADCASTSS constants<>+1024(SB), Z20
+	VBROADCASTSS constants<>+1088(SB), Z21
+	VFMADD231PS  Z21, Z17, Z20
+	VBROADCASTSS constants<>+1152(SB), Z21
+	VBROADCASTSS constants<>+1216(SB), Z22
+	VFMADD231PS  Z22, Z17, Z21
+	VBROADCASTSS constants<>+1280(SB), Z22
+	VBROADCASTSS constants<>+1344(SB), Z23
+	VFMADD231PS  Z23, Z17, Z22
+	VMULPS       Z17, Z17, Z23
+	VFMADD231PS  Z23, Z20, Z19
+	VFMADD231PS  Z23, Z22, Z21
+	VMULPS       Z23, Z23, Z20
+	VFMADD231PS  Z20, Z21, Z19
+	VMULPS       Z17, Z18, Z20
+	VMULPS       Z7, Z16, Z21
+	VFMADD231PS  Z19, Z20, Z21
+	VBROADCASTSS constants<>+832(SB), Z19
+	VFNMADD231PS Z19, Z18, Z21
+	VADDPS       Z21, Z17, Z17
+	VFMADD231PS  Z6, Z16, Z17
+	VADDPS       Z17, Z15, Z15
+	VMOVUPS      (BX)(SI*4), Z16
+	VSUBPS       Z0, Z16, Z16
+	VFMADD213PS  Z0, Z14, Z16
+	VSUBPS       Z14, Z0, Z14
+	VMULPS       Z13, Z14, Z13
+	VFMADD231PS  Z15, Z16, Z13
+	VMOVUPS      Z13, (AX)(SI*4)
+	ADDQ         $+16, SI
+
+test:
+	CMPQ         SI, R8
+	JLT          loop
+	SUBQ         SI, DI
+	JZ           done
+	MOVQ         $-1, R8
+	BZHIQ        DI, R8, R8
+	KMOVW        R8, K1
+	VMOVUPS.Z    (CX)(SI*4), K1, Z13
+	VMOVUPS.Z    (DX)(SI*4), K1, Z14
+	VXORPS       Z1, Z13, Z15
+	VANDPS       Z2, Z15, Z2
+	VXORPS       Z1, Z2, Z1
+	VMAXPS       Z1, Z3, Z1
+	VMOVUPS      Z5, Z2
+	VFMADD231PS  Z4, Z1, Z2
+	VSUBPS       Z5, Z2, Z2
+	VFNMADD231PS Z6, Z2, Z1
+	VFNMADD231PS Z7, Z2, Z1
+	VMOVUPS      Z9, Z3
+	VFMADD231PS  Z1, Z8, Z3
+	VFMADD213PS  Z10, Z1, Z3
+	VFMADD213PS  Z11, Z1, Z3
+	VFMADD213PS  Z12, Z1, Z3
+	VFMADD213PS  Z0, Z1, Z3
+	VFMADD213PS  Z0, Z1, Z3
+	VSCALEFPS    Z2, Z3, Z1
+	VADDPS       Z0, Z1, Z2
+	VSUBPS       Z0, Z2, Z3
+	VSUBPS       Z3, Z1, Z1
+	VBROADCASTSS constants<>+6144(SB), Z3
+	VCMPPS       $0x11, Z2, Z3, K2
+	VBROADCASTSS constants<>+832(SB), Z3
+	VBLENDMPS    Z3, Z0, K2, Z3
+	VBROADCASTSS constants<>+5824(SB), Z4
+	VFMADD213PS  Z4, Z3, Z2
+	VFMADD231PS  Z3, Z1, Z2
+	VBROADCASTSS constants<>+2752(SB), Z1
+	VMAXPS       Z15, Z1, Z1
+	VBROADCASTSS constants<>+2752(SB), Z3
+	VBLENDMPS    Z0, Z3, K2, Z3
+	VMULPS       Z2, Z2, Z4
+	VBROADCASTSS constants<>+896(SB), Z5
+	VBROADCASTSS constants<>+960(SB), Z8
+	VFMADD231PS  Z8, Z2, Z5
+	VBROADCASTSS constants<>+1024(SB), Z8
+	VBROADCASTSS constants<>+1088(SB), Z9
+	VFMADD231PS  Z9, Z2, Z8
+	VBROADCASTSS constants<>+1152(SB), Z9
+	VBROADCASTSS constants<>+1216(SB), Z10
+	VFMADD231PS  Z10, Z2, Z9
+	VBROADCASTSS constants<>+1280(SB), Z10
+	VBROADCASTSS constants<>+1344(SB), Z11
+	VFMADD231PS  Z11, Z2, Z10
+	VMULPS       Z2, Z2, Z11
+	VFMADD231PS  Z11, Z8, Z5
+	VFMADD231PS  Z11, Z10, Z9
+	VMULPS       Z11, Z11, Z8
+	VFMADD231PS  Z8, Z9, Z5
+	VMULPS       Z2, Z4, Z8
+	VMULPS       Z7, Z3, Z7
+	VFMADD231PS  Z5, Z8, Z7
+	VBROADCASTSS constants<>+832(SB), Z5
+	VFNMADD231PS Z5, Z4, Z7
+	VADDPS       Z7, Z2, Z2
+	VFMADD231PS  Z6, Z3, Z2
+	VADDPS       Z2, Z1, Z1
+	VMOVUPS.Z    (BX)(SI*4), K1, Z2
+	VSUBPS       Z0, Z2, Z2
+	VFMADD213PS  Z0, Z14, Z2
+	VSUBPS       Z14, Z0, Z0
+	VMULPS       Z13, Z0, Z0
+	VFMADD231PS  Z1, Z2, Z0
+	VMOVUPS      Z0, K1, (AX)(SI*4)
+
+done:
+	VZEROUPPER
+	RET
+
+// func andAVX512(dst *uint32, x *uint32, y *uint32, n int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·andAVX512(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ y+16(FP), DX
+	MOVQ n+24(FP), SI
+	MOVQ SI, DI
+	ANDQ $-16, DI
+	XORQ BX, BX
+	JMP  test
+
+loop:
+	VMOVUPS (CX)(BX*4), Z0
+	VMOVUPS (DX)(BX*4), Z1
+	VANDPS  Z1, Z0, Z0
+	VMOVUPS Z0, (AX)(BX*4)
+	ADDQ    $+16, BX
+
+test:
+	CMPQ      BX, DI
+	JLT       loop
+	SUBQ      BX, SI
+	JZ        done
+	MOVQ      $-1, DI
+	BZHIQ     SI, DI, DI
+	KMOVW     DI, K1
+	VMOVUPS.Z (CX)(BX*4), K1, Z0
+	VMOVUPS.Z (DX)(BX*4), K1, Z1
+	VANDPS    Z1, Z0, Z0
+	VMOVUPS   Z0, K1, (AX)(BX*4)
+
+done:
+	VZEROUPPER
+	RET
+
+// func orAVX512(dst *uint32, x *uint32, y *uint32, n int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·orAVX512(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ y+16(FP), DX
+	MOVQ n+24(FP), SI
+	MOVQ SI, DI
+	ANDQ $-16, DI
+	XORQ BX, BX
+	JMP  test
+
+loop:
+	VMOVUPS (CX)(BX*4), Z0
+	VMOVUPS (DX)(BX*4), Z1
+	VORPS   Z1, Z0, Z0
+	VMOVUPS Z0, (AX)(BX*4)
+	ADDQ    $+16, BX
+
+test:
+	CMPQ      BX, DI
+	JLT       loop
+	SUBQ      BX, SI
+	JZ        done
+	MOVQ      $-1, DI
+	BZHIQ     SI, DI, DI
+	KMOVW     DI, K1
+	VMOVUPS.Z (CX)(BX*4), K1, Z0
+	VMOVUPS.Z (DX)(BX*4), K1, Z1
+	VORPS     Z1, Z0, Z0
+	VMOVUPS   Z0, K1, (AX)(BX*4)
+
+done:
+	VZEROUPPER
+	RET
+
+// func xorAVX512(dst *uint32, x *uint32, y *uint32, n int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·xorAVX512(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ y+16(FP), DX
+	MOVQ n+24(FP), SI
+	MOVQ SI, DI
+	ANDQ $-16, DI
+	XORQ BX, BX
+	JMP  test
+
+loop:
+	VMOVUPS (CX)(BX*4), Z0
+	VMOVUPS (DX)(BX*4), Z1
+	VXORPS  Z1, Z0, Z0
+	VMOVUPS Z0, (AX)(BX*4)
+	ADDQ    $+16, BX
+
+test:
+	CMPQ      BX, DI
+	JLT       loop
+	SUBQ      BX, SI
+	JZ        done
+	MOVQ      $-1, DI
+	BZHIQ     SI, DI, DI
+	KMOVW     DI, K1
+	VMOVUPS.Z (CX)(BX*4), K1, Z0
+	VMOVUPS.Z (DX)(BX*4), K1, Z1
+	VXORPS    Z1, Z0, Z0
+	VMOVUPS   Z0, K1, (AX)(BX*4)
+
+done:
+	VZEROUPPER
+	RET
+
+// func flipAVX512(dst *uint32, x *uint32, n int, mask uint32)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·flipAVX512(SB), NOSPLIT, $0-28
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+8(FP), CX
+	VBROADCASTSS mask+24(FP), Z0
+	MOVQ         n+16(FP), BX
+	MOVQ         BX, SI
+	ANDQ         $-16, SI
+	XORQ         DX, DX
+	JMP          test
+
+loop:
+	VMOVUPS (CX)(DX*4), Z1
+	VXORPS  Z0, Z1, Z1
+	VMOVUPS Z1, (AX)(DX*4)
+	ADDQ    $+16, DX
+
+test:
+	CMPQ      DX, SI
+	JLT       loop
+	SUBQ      DX, BX
+	JZ        done
+	MOVQ      $-1, SI
+	BZHIQ     BX, SI, SI
+	KMOVW     SI, K1
+	VMOVUPS.Z (CX)(DX*4), K1, Z1
+	VXORPS    Z0, Z1, Z0
+	VMOVUPS   Z0, K1, (AX)(DX*4)
+
+done:
+	VZEROUPPER
+	RET
+
+// func fillAVX512(dst *uint32, n int, v uint32)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·fillAVX512(SB), NOSPLIT, $0-20
+	MOVQ         dst+0(FP), AX
+	VBROADCASTSS v+16(FP), Z0
+	MOVQ         n+8(FP), DX
+	MOVQ         DX, BX
+	ANDQ         $-16, BX
+	XORQ         CX, CX
+	JMP          test
+
+loop:
+	VMOVUPS Z0, (AX)(CX*4)
+	ADDQ    $+16, CX
+
+test:
+	CMPQ    CX, BX
+	JLT     loop
+	SUBQ    CX, DX
+	JZ      done
+	MOVQ    $-1, BX
+	BZHIQ   DX, BX, BX
+	KMOVW   BX, K1
+	VMOVUPS Z0, K1, (AX)(CX*4)
+
+done:
+	VZEROUPPER
+	RET
+
+// func exp64AVX512(dst *float64, x *float64, n int)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·exp64AVX512(SB), NOSPLIT, $0-24
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+8(FP), CX
+	VBROADCASTSD constants<>+9536(SB), Z0
+	VBROADCASTSD constants<>+9600(SB), Z1
+	VBROADCASTSD constants<>+9664(SB), Z2
+	VBROADCASTSD constants<>+9728(SB), Z3
+	VBROADCASTSD constants<>+9792(SB), Z4
+	VBROADCASTSD constants<>+9856(SB), Z5
+	VBROADCASTSD constants<>+9920(SB), Z6
+	VBROADCASTSD constants<>+9984(SB), Z7
+	VBROADCASTSD constants<>+10048(SB), Z8
+	VBROADCASTSD constants<>+10112(SB), Z9
+	VBROADCASTSD constants<>+10176(SB), Z10
+	VBROADCASTSD constants<>+10240(SB), Z11
+	VBROADCASTSD constants<>+10304(SB), Z12
+	MOVQ         n+16(FP), BX
+	MOVQ         BX, SI
+	ANDQ         $-16, SI
+	XORQ         DX, DX
+	JMP          test
+
+loop:
+	VMOVUPS      (CX)(DX*8), Z13
+	VMOVUPS      64(CX)(DX*8), Z14
+	VMAXPD       Z13, Z1, Z13
+	VMAXPD       Z14, Z1, Z14
+	VMINPD       Z13, Z0, Z13
+	VMINPD       Z14, Z0, Z14
+	VMOVUPS      Z3, Z15
+	VFMADD231PD  Z2, Z13, Z15
+	VMOVUPS      Z3, Z16
+	VFMADD231PD  Z2, Z14, Z16
+	VSUBPD       Z3, Z15, Z17
+	VSUBPD       Z3, Z16, Z18
+	VFNMADD231PD Z4, Z17, Z13
+	VFNMADD231PD Z4, Z18, Z14
+	VFNMADD231PD Z5, Z17, Z13
+	VFNMADD231PD Z5, Z18, Z14
+	VMOVUPS      Z7, Z17
+	VFMADD231PD  Z13, Z6, Z17
+	VMOVUPS      Z7, Z18
+	VFMADD231PD  Z14, Z6, Z18
+	VFMADD213PD  Z8, Z13, Z17
+	VFMADD213PD  Z8, Z14, Z18
+	VFMADD213PD  Z9, Z13, Z17
+	VFMADD213PD  Z9, Z14, Z18
+	VFMADD213PD  Z10, Z13, Z17
+	VFMADD213PD  Z10, Z14, Z18
+	VFMADD213PD  Z11, Z13, Z17
+	VFMADD213PD  Z11, Z14, Z18
+	VFMADD213PD  Z12, Z13, Z17
+	VFMADD213PD  Z12, Z14, Z18
+	VBROADCASTSD constants<>+10368(SB), Z19
+	VFMADD213PD  Z19, Z13, Z17
+	VBROADCASTSD constants<>+10368(SB), Z19
+	VFMADD213PD  Z19, Z14, Z18
+	VBROADCASTSD constants<>+10432(SB), Z19
+	VFMADD213PD  Z19, Z13, Z17
+	VBROADCASTSD constants<>+10432(SB), Z19
+	VFMADD213PD  Z19, Z14, Z18
+	VBROADCASTSD constants<>+10496(SB), Z19
+	VFMADD213PD  Z19, Z13, Z17
+	VBROADCASTSD constants<>+10496(SB), Z19
+	VFMADD213PD  Z19, Z14, Z18
+	VMULPD       Z13, Z17, Z17
+	VMULPD       Z14, Z18, Z18
+	VBROADCASTSD constants<>+10560(SB), Z19
+	VADDPD       Z19, Z13, Z19
+	VBROADCASTSD constants<>+10560(SB), Z20
+	VADDPD       Z20, Z14, Z20
+	VBROADCASTSD constants<>+10560(SB), Z21
+	VSUBPD       Z21, Z19, Z19
+	VBROADCASTSD constants<>+10560(SB), Z21
+	VSUBPD       Z21, Z20, Z20
+	VSUBPD       Z19, Z13, Z19
+	VSUBPD       Z20, Z14, Z20
+	VFMADD231PD  Z13, Z17, Z19
+	VFMADD231PD  Z14, Z18, Z20
+	VBROADCASTSD constants<>+10560(SB), Z17
+	VADDPD       Z17, Z13, Z13
+	VBROADCASTSD constants<>+10560(SB), Z17
+	VADDPD       Z17, Z14, Z14
+	VADDPD       Z13, Z19, Z13
+	VADDPD       Z14, Z20, Z14
+	VSUBPD       Z3, Z15, Z15
+	VSUBPD       Z3, Z16, Z16
+	VSCALEFPD    Z15, Z13, Z13
+	VSCALEFPD    Z16, Z14, Z14
+	VMOVUPS      Z13, (AX)(DX*8)
+	VMOVUPS      Z14, 64(AX)(DX*8)
+	ADDQ         $+16, DX
+
+test:
+	CMPQ         DX, SI
+	JLT          loop
+	SUBQ         DX, BX
+	JZ           done
+	MOVQ         $-1, SI
+	BZHIQ        BX, SI, SI
+	KMOVW        SI, K1
+	KSHIFTRW     $0x08, K1, K2
+	VMOVUPD.Z    (CX)(DX*8), K1, Z13
+	VMOVUPD.Z    64(CX)(DX*8), K2, Z14
+	VMAXPD       Z13, Z1, Z13
+	VMAXPD       Z14, Z1, Z1
+	VMINPD       Z13, Z0, Z13
+	VMINPD       Z1, Z0, Z0
+	VMOVUPS      Z3, Z1
+	VFMADD231PD  Z2, Z13, Z1
+	VMOVUPS      Z3, Z14
+	VFMADD231PD  Z2, Z0, Z14
+	VSUBPD       Z3, Z1, Z2
+	VSUBPD       Z3, Z14, Z15
+	VFNMADD231PD Z4, Z2, Z13
+	VFNMADD231PD Z4, Z15, Z0
+	VFNMADD231PD Z5, Z2, Z13
+	VFNMADD231PD Z5, Z15, Z0
+	VMOVUPS      Z7, Z2
+	VFMADD231PD  Z13, Z6, Z2
+	VMOVUPS      Z7, Z4
+	VFMADD231PD  Z0, Z6, Z4
+	VFMADD213PD  Z8, Z13, Z2
+	VFMADD213PD  Z8, Z0, Z4
+	VFMADD213PD  Z9, Z13, Z2
+	VFMADD213PD  Z9, Z0, Z4
+	VFMADD213PD  Z10, Z13, Z2
+	VFMADD213PD  Z10, Z0, Z4
+	VFMADD213PD  Z11, Z13, Z2
+	VFMADD213PD  Z11, Z0, Z4
+	VFMADD213PD  Z12, Z13, Z2
+	VFMADD213PD  Z12, Z0, Z4
+	VBROADCASTSD constants<>+10368(SB), Z5
+	VFMADD213PD  Z5, Z13, Z2
+	VBROADCASTSD constants<>+10368(SB), Z5
+	VFMADD213PD  Z5, Z0, Z4
+	VBROADCASTSD constants<>+10432(SB), Z5
+	VFMADD213PD  Z5, Z13, Z2
+	VBROADCASTSD constants<>+10432(SB), Z5
+	VFMADD213PD  Z5, Z0, Z4
+	VBROADCASTSD constants<>+10496(SB), Z5
+	VFMADD213PD  Z5, Z13, Z2
+	VBROADCASTSD constants<>+10496(SB), Z5
+	VFMADD213PD  Z5, Z0, Z4
+	VMULPD       Z13, Z2, Z2
+	VMULPD       Z0, Z4, Z4
+	VBROADCASTSD constants<>+10560(SB), Z5
+	VADDPD       Z5, Z13, Z5
+	VBROADCASTSD constants<>+10560(SB), Z6
+	VADDPD       Z6, Z0, Z6
+	VBROADCASTSD constants<>+10560(SB), Z7
+	VSUBPD       Z7, Z5, Z5
+	VBROADCASTSD constants<>+10560(SB), Z7
+	VSUBPD       Z7, Z6, Z6
+	VSUBPD       Z5, Z13, Z5
+	VSUBPD       Z6, Z0, Z6
+	VFMADD231PD  Z13, Z2, Z5
+	VFMADD231PD  Z0, Z4, Z6
+	VBROADCASTSD constants<>+10560(SB), Z2
+	VADDPD       Z2, Z13, Z2
+	VBROADCASTSD constants<>+10560(SB), Z4
+	VADDPD       Z4, Z0, Z0
+	VADDPD       Z2, Z5, Z2
+	VADDPD       Z0, Z6, Z0
+	VSUBPD       Z3, Z1, Z1
+	VSUBPD       Z3, Z14, Z3
+	VSCALEFPD    Z1, Z2, Z1
+	VSCALEFPD    Z3, Z0, Z0
+	VMOVUPD      Z1, K1, (AX)(DX*8)
+	VMOVUPD      Z0, K2, 64(AX)(DX*8)
+
+done:
+	VZEROUPPER
+	RET
+
+// func log64AVX512(dst *float64, x *float64, n int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·log64AVX512(SB), NOSPLIT, $0-24
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+8(FP), CX
+	VBROADCASTSD constants<>+10624(SB), Z0
+	VBROADCASTSD constants<>+10688(SB), Z1
+	VBROADCASTSD constants<>+10752(SB), Z2
+	VBROADCASTSD constants<>+10816(SB), Z3
+	VBROADCASTSD constants<>+10880(SB), Z4
+	VBROADCASTSD constants<>+10944(SB), Z5
+	VBROADCASTSD constants<>+11008(SB), Z6
+	VBROADCASTSD constants<>+11072(SB), Z7
+	VBROADCASTSD constants<>+10560(SB), Z8
+	VBROADCASTSD constants<>+6208(SB), Z9
+	VBROADCASTSD constants<>+11136(SB), Z10
+	VBROADCASTSD constants<>+11200(SB), Z11
+	VBROADCASTSD constants<>+11264(SB), Z12
+	MOVQ         n+16(FP), BX
+	MOVQ         BX, SI
+	ANDQ         $-16, SI
+	XORQ         DX, DX
+	JMP          test
+
+loop:
+	VMOVUPS      (CX)(DX*8), Z13
+	VMOVUPS      64(CX)(DX*8), Z14
+	VCMPPD       $0x11, Z0, Z13, K1
+	VCMPPD       $0x11, Z0, Z14, K2
+	VMULPD       Z1, Z13, Z15
+	VMULPD       Z1, Z14, Z16
+	VBLENDMPD    Z15, Z13, K1, Z15
+	VBLENDMPD    Z16, Z14, K2, Z16
+	VPADDQ       Z2, Z15, Z15
+	VPADDQ       Z2, Z16, Z16
+	VANDPD       Z3, Z15, Z21
+	VANDPD       Z3, Z16, Z22
+	VPADDQ       Z4, Z21, Z21
+	VPADDQ       Z4, Z22, Z22
+	VPSRLQ       $0x34, Z15, Z15
+	VPSRLQ       $0x34, Z16, Z16
+	VORPD        Z5, Z15, Z15
+	VORPD        Z5, Z16, Z16
+	VBLENDMPD    Z6, Z7, K1, Z17
+	VBLENDMPD    Z6, Z7, K2, Z18
+	VSUBPD       Z17, Z15, Z15
+	VSUBPD       Z18, Z16, Z16
+	VSUBPD       Z8, Z21, Z21
+	VSUBPD       Z8, Z22, Z22
+	VADDPD       Z9, Z21, Z23
+	VADDPD       Z9, Z22, Z24
+	VDIVPD       Z23, Z21, Z23
+	VDIVPD       Z24, Z22, Z24
+	VMULPD       Z23, Z23, Z25
+	VMULPD       Z24, Z24, Z26
+	VMOVUPS      Z11, Z27
+	VFMADD231PD  Z25, Z10, Z27
+	VMOVUPS      Z11, Z28
+	VFMADD231PD  Z26, Z10, Z28
+	VFMADD213PD  Z12, Z25, Z27
+	VFMADD213PD  Z12, Z26, Z28
+	VBROADCASTSD constants<>+11328(SB), Z29
+	VFMADD213PD  Z29, Z25, Z27
+	VBROADCASTSD constants<>+11328(SB), Z29
+	VFMADD213PD  Z29, Z26, Z28
+	VBROADCASTSD constants<>+11392(SB), Z29
+	VFMADD213PD  Z29, Z25, Z27
+	VBROADCASTSD constants<>+11392(SB), Z29
+	VFMADD213PD  Z29, Z26, Z28
+	VBROADCASTSD constants<>+11456(SB), Z29
+	VFMADD213PD  Z29, Z25, Z27
+	VBROADCASTSD constants<>+11456(SB), Z29
+	VFMADD213PD  Z29, Z26, Z28
+	VBROADCASTSD constants<>+11520(SB), Z29
+	VFMADD213PD  Z29, Z25, Z27
+	VBROADCASTSD constants<>+11520(SB), Z29
+	VFMADD213PD  Z29, Z26, Z28
+	VMULPD       Z27, Z25, Z25
+	VMULPD       Z28, Z26, Z26
+	VMULPD       Z21, Z21, Z27
+	VMULPD       Z22, Z22, Z28
+	VBROADCASTSD constants<>+10496(SB), Z29
+	VMULPD       Z29, Z27, Z27
+	VBROADCASTSD constants<>+10496(SB), Z29
+	VMULPD       Z29, Z28, Z28
+	VADDPD       Z25, Z27, Z25
+	VADDPD       Z26, Z28, Z26
+	VBROADCASTSD constants<>+11584(SB), Z29
+	VMULPD       Z29, Z15, Z29
+	VBROADCASTSD constants<>+11584(SB), Z30
+	VMULPD       Z30, Z16, Z30
+	VFMADD231PD  Z25, Z23, Z29
+	VFMADD231PD  Z26, Z24, Z30
+	VSUBPD       Z29, Z27, Z23
+	VSUBPD       Z30, Z28, Z24
+	VSUBPD       Z23, Z21, Z21
+	VSUBPD       Z24, Z22, Z22
+	VBROADCASTSD constants<>+11648(SB), Z23
+	VFMADD231PD  Z23, Z15, Z21
+	VBROADCASTSD constants<>+11648(SB), Z15
+	VFMADD231PD  Z15, Z16, Z22
+	VBROADCASTSD constants<>+11712(SB), Z15
+	VCMPPD       $0x11, Z15, Z13, K1
+	VBROADCASTSD constants<>+11712(SB), Z15
+	VCMPPD       $0x11, Z15, Z14, K2
+	VBLENDMPD    Z21, Z13, K1, Z21
+	VBLENDMPD    Z22, Z14, K2, Z22
+	VBROADCASTSD constants<>+11776(SB), Z15
+	VCMPPD       $0x11, Z15, Z13, K1
+	VBROADCASTSD constants<>+11776(SB), Z15
+	VCMPPD       $0x11, Z15, Z14, K2
+	VBROADCASTSD constants<>+11840(SB), Z15
+	VBLENDMPD    Z15, Z21, K1, Z21
+	VBROADCASTSD constants<>+11840(SB), Z15
+	VBLENDMPD    Z15, Z22, K2, Z22
+	VBROADCASTSD constants<>+11776(SB), Z15
+	VCMPPD       $0x00, Z15, Z13, K1
+	VBROADCASTSD constants<>+11776(SB), Z13
+	VCMPPD       $0x00, Z13, Z14, K2
+	VBROADCASTSD constants<>+11904(SB), Z13
+	VBLENDMPD    Z13, Z21, K1, Z21
+	VBROADCASTSD constants<>+11904(SB), Z13
+	VBLENDMPD    Z13, Z22, K2, Z22
+	VMOVUPS      Z21, (AX)(DX*8)
+	VMOVUPS      Z22, 64(AX)(DX*8)
+	ADDQ         $+16, DX
+
+test:
+	CMPQ         DX, SI
+	JLT          loop
+	SUBQ         DX, BX
+	JZ           done
+	MOVQ         $-1, SI
+	BZHIQ        BX, SI, SI
+	KMOVW        SI, K1
+	KSHIFTRW     $0x08, K1, K2
+	VMOVUPD.Z    (CX)(DX*8), K1, Z13
+	VMOVUPD.Z    64(CX)(DX*8), K2, Z14
+	VCMPPD       $0x11, Z0, Z13, K3
+	VCMPPD       $0x11, Z0, Z14, K4
+	VMULPD       Z1, Z13, Z0
+	VMULPD       Z1, Z14, Z1
+	VBLENDMPD    Z0, Z13, K3, Z0
+	VBLENDMPD    Z1, Z14, K4, Z1
+	VPADDQ       Z2, Z0, Z0
+	VPADDQ       Z2, Z1, Z1
+	VANDPD       Z3, Z0, Z2
+	VANDPD       Z3, Z1, Z3
+	VPADDQ       Z4, Z2, Z2
+	VPADDQ       Z4, Z3, Z3
+	VPSRLQ       $0x34, Z0, Z0
+	VPSRLQ       $0x34, Z1, Z1
+	VORPD        Z5, Z0, Z0
+	VORPD        Z5, Z1, Z1
+	VBLENDMPD    Z6, Z7, K3, Z19
+	VBLENDMPD    Z6, Z7, K4, Z20
+	VSUBPD       Z19, Z0, Z0
+	VSUBPD       Z20, Z1, Z1
+	VSUBPD       Z8, Z2, Z2
+	VSUBPD       Z8, Z3, Z3
+	VADDPD       Z9, Z2, Z4
+	VADDPD       Z9, Z3, Z5
+	VDIVPD       Z4, Z2, Z4
+	VDIVPD       Z5, Z3, Z5
+	VMULPD       Z4, Z4, Z6
+	VMULPD       Z5, Z5, Z7
+	VMOVUPS      Z11, Z8
+	VFMADD231PD  Z6, Z10, Z8
+	VMOVUPS      Z11, Z9
+	VFMADD231PD  Z7, Z10, Z9
+	VFMADD213PD  Z12, Z6, Z8
+	VFMADD213PD  Z12, Z7, Z9
+	VBROADCASTSD constants<>+11328(SB), Z10
+	VFMADD213PD  Z10, Z6, Z8
+	VBROADCASTSD constants<>+11328(SB), Z10
+	VFMADD213PD  Z10, Z7, Z9
+	VBROADCASTSD constants<>+11392(SB), Z10
+	VFMADD213PD  Z10, Z6, Z8
+	VBROADCASTSD constants<>+11392(SB), Z10
+	VFMADD213PD  Z10, Z7, Z9
+	VBROADCASTSD constants<>+11456(SB), Z10
+	VFMADD213PD  Z10, Z6, Z8
+	VBROADCASTSD constants<>+11456(SB), Z10
+	VFMADD213PD  Z10, Z7, Z9
+	VBROADCASTSD constants<>+11520(SB), Z10
+	VFMADD213PD  Z10, Z6, Z8
+	VBROADCASTSD constants<>+11520(SB), Z10
+	VFMADD213PD  Z10, Z7, Z9
+	VMULPD       Z8, Z6, Z6
+	VMULPD       Z9, Z7, Z7
+	VMULPD       Z2, Z2, Z8
+	VMULPD       Z3, Z3, Z9
+	VBROADCASTSD constants<>+10496(SB), Z10
+	VMULPD       Z10, Z8, Z8
+	VBROADCASTSD constants<>+10496(SB), Z10
+	VMULPD       Z10, Z9, Z9
+	VADDPD       Z6, Z8, Z6
+	VADDPD       Z7, Z9, Z7
+	VBROADCASTSD constants<>+11584(SB), Z10
+	VMULPD       Z10, Z0, Z10
+	VBROADCASTSD constants<>+11584(SB), Z11
+	VMULPD       Z11, Z1, Z11
+	VFMADD231PD  Z6, Z4, Z10
+	VFMADD231PD  Z7, Z5, Z11
+	VSUBPD       Z10, Z8, Z4
+	VSUBPD       Z11, Z9, Z5
+	VSUBPD       Z4, Z2, Z2
+	VSUBPD       Z5, Z3, Z3
+	VBROADCASTSD constants<>+11648(SB), Z4
+	VFMADD231PD  Z4, Z0, Z2
+	VBROADCASTSD constants<>+11648(SB), Z0
+	VFMADD231PD  Z0, Z1, Z3
+	VBROADCASTSD constants<>+11712(SB), Z0
+	VCMPPD       $0x11, Z0, Z13, K3
+	VBROADCASTSD constants<>+11712(SB), Z0
+	VCMPPD       $0x11, Z0, Z14, K4
+	VBLENDMPD    Z2, Z13, K3, Z2
+	VBLENDMPD    Z3, Z14, K4, Z3
+	VBROADCASTSD constants<>+11776(SB), Z0
+	VCMPPD       $0x11, Z0, Z13, K3
+	VBROADCASTSD constants<>+11776(SB), Z0
+	VCMPPD       $0x11, Z0, Z14, K4
+	VBROADCASTSD constants<>+11840(SB), Z0
+	VBLENDMPD    Z0, Z2, K3, Z2
+	VBROADCASTSD constants<>+11840(SB), Z0
+	VBLENDMPD    Z0, Z3, K4, Z3
+	VBROADCASTSD constants<>+11776(SB), Z0
+	VCMPPD       $0x00, Z0, Z13, K3
+	VBROADCASTSD constants<>+11776(SB), Z0
+	VCMPPD       $0x00, Z0, Z14, K4
+	VBROADCASTSD constants<>+11904(SB), Z0
+	VBLENDMPD    Z0, Z2, K3, Z2
+	VBROADCASTSD constants<>+11904(SB), Z0
+	VBLENDMPD    Z0, Z3, K4, Z3
+	VMOVUPD      Z2, K1, (AX)(DX*8)
+	VMOVUPD      Z3, K2, 64(AX)(DX*8)
+
+done:
+	VZEROUPPER
+	RET
+
+// func tanh64AVX512(dst *float64, x *float64, n int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·tanh64AVX512(SB), NOSPLIT, $0-24
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+8(FP), CX
+	VBROADCASTSD constants<>+10560(SB), Z0
+	VBROADCASTSD constants<>+11968(SB), Z1
+	VBROADCASTSD constants<>+12032(SB), Z2
+	VBROADCASTSD constants<>+12096(SB), Z3
+	VBROADCASTSD constants<>+9664(SB), Z4
+	VBROADCASTSD constants<>+9728(SB), Z5
+	VBROADCASTSD constants<>+9792(SB), Z6
+	VBROADCASTSD constants<>+9856(SB), Z7
+	VBROADCASTSD constants<>+9920(SB), Z8
+	VBROADCASTSD constants<>+9984(SB), Z9
+	VBROADCASTSD constants<>+10048(SB), Z10
+	VBROADCASTSD constants<>+10112(SB), Z11
+	VBROADCASTSD constants<>+10176(SB), Z12
+	MOVQ         n+16(FP), BX
+	MOVQ         BX, SI
+	ANDQ         $-16, SI
+	XORQ         DX, DX
+	JMP          test
+
+loop:
+	VMOVUPS      (CX)(DX*8), Z13
+	VMOVUPS      64(CX)(DX*8), Z14
+	VANDPD       Z2, Z13, Z15
+	VANDPD       Z2, Z14, Z16
+	VMULPD       Z3, Z15, Z15
+	VMULPD       Z3, Z16, Z16
+	VMAXPD       Z15, Z1, Z15
+	VMAXPD       Z16, Z1, Z16
+	VMOVUPS      Z5, Z17
+	VFMADD231PD  Z4, Z15, Z17
+	VMOVUPS      Z5, Z18
+	VFMADD231PD  Z4, Z16, Z18
+	VSUBPD       Z5, Z17, Z17
+	VSUBPD       Z5, Z18, Z18
+	VFNMADD231PD Z6, Z17, Z15
+	VFNMADD231PD Z6, Z18, Z16
+	VFNMADD231PD Z7, Z17, Z15
+	VFNMADD231PD Z7, Z18, Z16
+	VMULPD       Z15, Z15, Z19
+	VMULPD       Z16, Z16, Z20
+	VMOVUPS      Z9, Z21
+	VFMADD231PD  Z15, Z8, Z21
+	VMOVUPS      Z9, Z22
+	VFMADD231PD  Z16, Z8, Z22
+	VFMADD213PD  Z10, Z15, Z21
+	VFMADD213PD  Z10, Z16, Z22
+	VFMADD213PD  Z11, Z15, Z21
+	VFMADD213PD  Z11, Z16, Z22
+	VFMADD213PD  Z12, Z15, Z21
+	VFMADD213PD  Z12, Z16, Z22
+	VBROADCASTSD constants<>+10240(SB), Z23
+	VFMADD213PD  Z23, Z15, Z21
+	VBROADCASTSD constants<>+10240(SB), Z23
+	VFMADD213PD  Z23, Z16, Z22
+	VBROADCASTSD constants<>+10304(SB), Z23
+	VFMADD213PD  Z23, Z15, Z21
+	VBROADCASTSD constants<>+10304(SB), Z23
+	VFMADD213PD  Z23, Z16, Z22
+	VBROADCASTSD constants<>+10368(SB), Z23
+	VFMADD213PD  Z23, Z15, Z21
+	VBROADCASTSD constants<>+10368(SB), Z23
+	VFMADD213PD  Z23, Z16, Z22
+	VBROADCASTSD constants<>+10432(SB), Z23
+	VFMADD213PD  Z23, Z15, Z21
+	VBROADCASTSD constants<>+10432(SB), Z23
+	VFMADD213PD  Z23, Z16, Z22
+	VBROADCASTSD constants<>+10496(SB), Z23
+	VFMADD213PD  Z23, Z15, Z21
+	VBROADCASTSD constants<>+10496(SB), Z23
+	VFMADD213PD  Z23, Z16, Z22
+	VFMADD231PD  Z21, Z19, Z15
+	VFMADD231PD  Z22, Z20, Z16
+	VSCALEFPD    Z17, Z0, Z17
+	VSCALEFPD    Z18, Z0, Z18
+	VSUBPD       Z17, Z0, Z19
+	VSUBPD       Z18, Z0, Z20
+	VADDPD       Z0, Z17, Z21
+	VADDPD       Z0, Z18, Z22
+	VFNMADD231PD Z17, Z15, Z19
+	VFNMADD231PD Z18, Z16, Z20
+	VFMADD231PD  Z17, Z15, Z21
+	VFMADD231PD  Z18, Z16, Z22
+	VDIVPD       Z21, Z19, Z15
+	VDIVPD       Z22, Z20, Z16
+	VBROADCASTSD constants<>+12224(SB), Z17
+	VANDPD       Z17, Z13, Z13
+	VBROADCASTSD constants<>+12224(SB), Z17
+	VANDPD       Z17, Z14, Z14
+	VORPD        Z13, Z15, Z13
+	VORPD        Z14, Z16, Z14
+	VMOVUPS      Z13, (AX)(DX*8)
+	VMOVUPS      Z14, 64(AX)(DX*8)
+	ADDQ         $+16, DX
+
+test:
+	CMPQ         DX, SI
+	JLT          loop
+	SUBQ         DX, BX
+	JZ           done
+	MOVQ         $-1, SI
+	BZHIQ        BX, SI, SI
+	KMOVW        SI, K1
+	KSHIFTRW     $0x08, K1, K2
+	VMOVUPD.Z    (CX)(DX*8), K1, Z13
+	VMOVUPD.Z    64(CX)(DX*8), K2, Z14
+	VANDPD       Z2, Z13, Z15
+	VANDPD       Z2, Z14, Z2
+	VMULPD       Z3, Z15, Z15
+	VMULPD       Z3, Z2, Z2
+	VMAXPD       Z15, Z1, Z3
+	VMAXPD       Z2, Z1, Z1
+	VMOVUPS      Z5, Z2
+	VFMADD231PD  Z4, Z3, Z2
+	VMOVUPS      Z5, Z15
+	VFMADD231PD  Z4, Z1, Z15
+	VSUBPD       Z5, Z2, Z2
+	VSUBPD       Z5, Z15, Z4
+	VFNMADD231PD Z6, Z2, Z3
+	VFNMADD231PD Z6, Z4, Z1
+	VFNMADD231PD Z7, Z2, Z3
+	VFNMADD231PD Z7, Z4, Z1
+	VMULPD       Z3, Z3, Z5
+	VMULPD       Z1, Z1, Z6
+	VMOVUPS      Z9, Z7
+	VFMADD231PD  Z3, Z8, Z7
+	VFMADD231PD  Z1, Z8, Z9
+	VFMADD213PD  Z10, Z3, Z7
+	VFMADD213PD  Z10, Z1, Z9
+	VFMADD213PD  Z11, Z3, Z7
+	VFMADD213PD  Z11, Z1, Z9
+	VFMADD213PD  Z12, Z3, Z7
+	VFMADD213PD  Z12, Z1, Z9
+	VBROADCASTSD constants<>+10240(SB), Z8
+	VFMADD213PD  Z8, Z3, Z7
+	VBROADCASTSD constants<>+10240(SB), Z8
+	VFMADD213PD  Z8, Z1, Z9
+	VBROADCASTSD constants<>+10304(SB), Z8
+	VFMADD213PD  Z8, Z3, Z7
+	VBROADCASTSD constants<>+10304(SB), Z8
+	VFMADD213PD  Z8, Z1, Z9
+	VBROADCASTSD constants<>+10368(SB), Z8
+	VFMADD213PD  Z8, Z3, Z7
+	VBROADCASTSD constants<>+10368(SB), Z8
+	VFMADD213PD  Z8, Z1, Z9
+	VBROADCASTSD constants<>+10432(SB), Z8
+	VFMADD213PD  Z8, Z3, Z7
+	VBROADCASTSD constants<>+10432(SB), Z8
+	VFMADD213PD  Z8, Z1, Z9
+	VBROADCASTSD constants<>+10496(SB), Z8
+	VFMADD213PD  Z8, Z3, Z7
+	VBROADCASTSD constants<>+10496(SB), Z8
+	VFMADD213PD  Z8, Z1, Z9
+	VFMADD231PD  Z7, Z5, Z3
+	VFMADD231PD  Z9, Z6, Z1
+	VSCALEFPD    Z2, Z0, Z2
+	VSCALEFPD    Z4, Z0, Z4
+	VSUBPD       Z2, Z0, Z5
+	VSUBPD       Z4, Z0, Z6
+	VADDPD       Z0, Z2, Z7
+	VADDPD       Z0, Z4, Z0
+	VFNMADD231PD Z2, Z3, Z5
+	VFNMADD231PD Z4, Z1, Z6
+	VFMADD231PD  Z2, Z3, Z7
+	VFMADD231PD  Z4, Z1, Z0
+	VDIVPD       Z7, Z5, Z1
+	VDIVPD       Z0, Z6, Z0
+	VBROADCASTSD constants<>+12224(SB), Z2
+	VANDPD       Z2, Z13, Z2
+	VBROADCASTSD constants<>+12224(SB), Z3
+	VANDPD       Z3, Z14, Z3
+	VORPD        Z2, Z1, Z1
+	VORPD        Z3, Z0, Z0
+	VMOVUPD      Z1, K1, (AX)(DX*8)
+	VMOVUPD      Z0, K2, 64(AX)(DX*8)
+
+done:
+	VZEROUPPER
+	RET
+
+// func gelu64AVX512(dst *float64, x *float64, n int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·gelu64AVX512(SB), NOSPLIT, $0-24
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+8(FP), CX
+	VBROADCASTSD constants<>+12288(SB), Z0
+	VBROADCASTSD constants<>+12032(SB), Z1
+	VBROADCASTSD constants<>+12352(SB), Z2
+	VBROADCASTSD constants<>+9536(SB), Z3
+	VBROADCASTSD constants<>+9600(SB), Z4
+	VBROADCASTSD constants<>+9664(SB), Z5
+	VBROADCASTSD constants<>+9728(SB), Z6
+	VBROADCASTSD constants<>+9792(SB), Z7
+	VBROADCASTSD constants<>+9856(SB), Z8
+	VBROADCASTSD constants<>+9920(SB), Z9
+	VBROADCASTSD constants<>+9984(SB), Z10
+	VBROADCASTSD constants<>+10048(SB), Z11
+	VBROADCASTSD constants<>+10112(SB), Z12
+	MOVQ         n+16(FP), BX
+	MOVQ         BX, SI
+	ANDQ         $-16, SI
+	XORQ         DX, DX
+	JMP          test
+
+loop:
+	VMOVUPS      (CX)(DX*8), Z13
+	VMOVUPS      64(CX)(DX*8), Z14
+	VANDPD       Z1, Z13, Z13
+	VANDPD       Z1, Z14, Z14
+	VMINPD       Z13, Z0, Z13
+	VMINPD       Z14, Z0, Z14
+	VMULPD       Z13, Z13, Z15
+	VMULPD       Z14, Z14, Z16
+	VMULPD       Z2, Z15, Z15
+	VMULPD       Z2, Z16, Z16
+	VMAXPD       Z15, Z4, Z15
+	VMAXPD       Z16, Z4, Z16
+	VMINPD       Z15, Z3, Z15
+	VMINPD       Z16, Z3, Z16
+	VMOVUPS      Z6, Z17
+	VFMADD231PD  Z5, Z15, Z17
+	VMOVUPS      Z6, Z18
+	VFMADD231PD  Z5, Z16, Z18
+	VSUBPD       Z6, Z17, Z19
+	VSUBPD       Z6, Z18, Z20
+	VFNMADD231PD Z7, Z19, Z15
+	VFNMADD231PD Z7, Z20, Z16
+	VFNMADD231PD Z8, Z19, Z15
+	VFNMADD231PD Z8, Z20, Z16
+	VMOVUPS      Z10, Z19
+	VFMADD231PD  Z15, Z9, Z19
+	VMOVUPS      Z10, Z20
+	VFMADD231PD  Z16, Z9, Z20
+	VFMADD213PD  Z11, Z15, Z19
+	VFMADD213PD  Z11, Z16, Z20
+	VFMADD213PD  Z12, Z15, Z19
+	VFMADD213PD  Z12, Z16, Z20
+	VBROADCASTSD constants<>+10176(SB), Z21
+	VFMADD213PD  Z21, Z15, Z19
+	VBROADCASTSD constants<>+10176(SB), Z21
+	VFMADD213PD  Z21, Z16, Z20
+	VBROADCASTSD constants<>+10240(SB), Z21
+	VFMADD213PD  Z21, Z15, Z19
+	VBROADCASTSD constants<>+10240(SB), Z21
+	VFMADD213PD  Z21, Z16, Z20
+	VBROADCASTSD constants<>+10304(SB), Z21
+	VFMADD213PD  Z21, Z15, Z19
+	VBROADCASTSD constants<>+10304(SB), Z21
+	VFMADD213PD  Z21, Z16, Z20
+	VBROADCASTSD constants<>+10368(SB), Z21
+	VFMADD213PD  Z21, Z15, Z19
+	VBROADCASTSD constants<>+10368(SB), Z21
+	VFMADD213PD  Z21, Z16, Z20
+	VBROADCASTSD constants<>+10432(SB), Z21
+	VFMADD213PD  Z21, Z15, Z19
+	VBROADCASTSD constants<>+10432(SB), Z21
+	VFMADD213PD  Z21, Z16, Z20
+	VBROADCASTSD constants<>+10496(SB), Z21
+	VFMADD213PD  Z21, Z15, Z19
+	VBROADCASTSD constants<>+10496(SB), Z21
+	VFMADD213PD  Z21, Z16, Z20
+	VMULPD       Z15, Z19, Z19
+	VMULPD       Z16, Z20, Z20
+	VBROADCASTSD constants<>+10560(SB), Z21
+	VADDPD       Z21, Z15, Z21
+	VBROADCASTSD constants<>+10560(SB), Z22
+	VADDPD       Z22, Z16, Z22
+	VBROADCASTSD constants<>+10560(SB), Z23
+	VSUBPD       Z23, Z21, Z21
+	VBROADCASTSD constants<>+10560(SB), Z23
+	VSUBPD       Z23, Z22, Z22
+	VSUBPD       Z21, Z15, Z21
+	VSUBPD       Z22, Z16, Z22
+	VFMADD231PD  Z15, Z19, Z21
+	VFMADD231PD  Z16, Z20, Z22
+	VBROADCASTSD constants<>+10560(SB), Z19
+	VADDPD       Z19, Z15, Z15
+	VBROADCASTSD constants<>+10560(SB), Z19
+	VADDPD       Z19, Z16, Z16
+	VADDPD       Z15, Z21, Z15
+	VADDPD       Z16, Z22, Z16
+	VSUBPD       Z6, Z17, Z17
+	VSUBPD       Z6, Z18, Z18
+	VSCALEFPD    Z17, Z15, Z15
+	VSCALEFPD    Z18, Z16, Z16
+	VMULPD       Z13, Z13, Z17
+	VMULPD       Z14, Z14, Z18
+	VFNMADD231PD Z13, Z13, Z17
+	VFNMADD231PD Z14, Z14, Z18
+	VBROADCASTSD constants<>+10496(SB), Z19
+	VMULPD       Z19, Z17, Z17
+	VBROADCASTSD constants<>+10496(SB), Z19
+	VMULPD       Z19, Z18, Z18
+	VFMADD213PD  Z15, Z15, Z17
+	VFMADD213PD  Z16, Z16, Z18
+	VBROADCASTSD constants<>+10560(SB), Z15
+	VBROADCASTSD constants<>+12416(SB), Z16
+	VFMADD231PD  Z16, Z13, Z15
+	VBROADCASTSD constants<>+10560(SB), Z16
+	VBROADCASTSD constants<>+12416(SB), Z19
+	VFMADD231PD  Z19, Z14, Z16
+	VBROADCASTSD constants<>+10560(SB), Z19
+	VDIVPD       Z15, Z19, Z15
+	VBROADCASTSD constants<>+10560(SB), Z19
+	VDIVPD       Z16, Z19, Z16
+	VBROADCASTSD constants<>+12544(SB), Z19
+	VBROADCASTSD constants<>+12480(SB), Z20
+	VFMADD231PD  Z20, Z15, Z19
+	VBROADCASTSD constants<>+12544(SB), Z20
+	VBROADCASTSD constants<>+12480(SB), Z21
+	VFMADD231PD  Z21, Z16, Z20
+	VBROADCASTSD constants<>+12608(SB), Z21
+	VFMADD213PD  Z21, Z15, Z19
+	VBROADCASTSD constants<>+12608(SB), Z21
+	VFMADD213PD  Z21, Z16, Z20
+	VBROADCASTSD constants<>+12672(SB), Z21
+	VFMADD213PD  Z21, Z15, Z19
+	VBROADCASTSD constants<>+12672(SB), Z21
+	VFMADD213PD  Z21, Z16, Z20
+	VBROADCASTSD constants<>+12736(SB), Z21
+	VFMADD213PD  Z21, Z15, Z19
+	VBROADCASTSD constants<>+12736(SB), Z21
+	VFMADD213PD  Z21, Z16, Z20
+	VBROADCASTSD constants<>+12800(SB), Z21
+	VFMADD213PD  Z21, Z15, Z19
+	VBROADCASTSD constants<>+12800(SB), Z21
+	VFMADD213PD  Z21, Z16, Z20
+	VBROADCASTSD constants<>+12864(SB), Z21
+	VFMADD213PD  Z21, Z15, Z19
+	VBROADCASTSD constants<>+12864(SB), Z21
+	VFMADD213PD  Z21, Z16, Z20
+	VBROADCASTSD constants<>+12928(SB), Z21
+	VFMADD213PD  Z21, Z15, Z19
+	VBROADCASTSD constants<>+12928(SB), Z21
+	VFMADD213PD  Z21, Z16, Z20
+	VBROADCASTSD constants<>+12992(SB), Z21
+	VFMADD213PD  Z21, Z15, Z19
+	VBROADCASTSD constants<>+12992(SB), Z21
+	VFMADD213PD  Z21, Z16, Z20
+	VBROADCASTSD constants<>+13056(SB), Z21
+	VFMADD213PD  Z21, Z15, Z19
+	VBROADCASTSD constants<>+13056(SB), Z21
+	VFMADD213PD  Z21, Z16, Z20
+	VBROADCASTSD constants<>+13120(SB), Z21
+	VFMADD213PD  Z21, Z15, Z19
+	VBROADCASTSD constants<>+13120(SB), Z21
+	VFMADD213PD  Z21, Z16, Z20
+	VBROADCASTSD constants<>+13184(SB), Z21
+	VFMADD213PD  Z21, Z15, Z19
+	VBROADCASTSD constants<>+13184(SB), Z21
+	VFMADD213PD  Z21, Z16, Z20
+	VBROADCASTSD constants<>+13248(SB), Z21
+	VFMADD213PD  Z21, Z15, Z19
+	VBROADCASTSD constants<>+13248(SB), Z21
+	VFMADD213PD  Z21, Z16, Z20
+	VBROADCASTSD constants<>+13312(SB), Z21
+	VFMADD213PD  Z21, Z15, Z19
+	VBROADCASTSD constants<>+13312(SB), Z21
+	VFMADD213PD  Z21, Z16, Z20
+	VBROADCASTSD constants<>+13376(SB), Z21
+	VFMADD213PD  Z21, Z15, Z19
+	VBROADCASTSD constants<>+13376(SB), Z21
+	VFMADD213PD  Z21, Z16, Z20
+	VBROADCASTSD constants<>+13440(SB), Z21
+	VFMADD213PD  Z21, Z15, Z19
+	VBROADCASTSD constants<>+13440(SB), Z21
+	VFMADD213PD  Z21, Z16, Z20
+	VBROADCASTSD constants<>+13504(SB), Z21
+	VFMADD213PD  Z21, Z15, Z19
+	VBROADCASTSD constants<>+13504(SB), Z21
+	VFMADD213PD  Z21, Z16, Z20
+	VBROADCASTSD constants<>+13568(SB), Z21
+	VFMADD213PD  Z21, Z15, Z19
+	VBROADCASTSD constants<>+13568(SB), Z21
+	VFMADD213PD  Z21, Z16, Z20
+	VBROADCASTSD constants<>+13632(SB), Z21
+	VFMADD213PD  Z21, Z15, Z19
+	VBROADCASTSD constants<>+13632(SB), Z21
+	VFMADD213PD  Z21, Z16, Z20
+	VBROADCASTSD constants<>+13696(SB), Z21
+	VFMADD213PD  Z21, Z15, Z19
+	VBROADCASTSD constants<>+13696(SB), Z21
+	VFMADD213PD  Z21, Z16, Z20
+	VBROADCASTSD constants<>+13760(SB), Z21
+	VFMADD213PD  Z21, Z15, Z19
+	VBROADCASTSD constants<>+13760(SB), Z21
+	VFMADD213PD  Z21, Z16, Z20
+	VBROADCASTSD constants<>+13824(SB), Z21
+	VFMADD213PD  Z21, Z15, Z19
+	VBROADCASTSD constants<>+13824(SB), Z21
+	VFMADD213PD  Z21, Z16, Z20
+	VMULPD       Z15, Z19, Z15
+	VMULPD       Z16, Z20, Z16
+	VMULPD       Z17, Z15, Z15
+	VMULPD       Z18, Z16, Z16
+	VMOVUPS      (CX)(DX*8), Z17
+	VMOVUPS      64(CX)(DX*8), Z18
+	VBROADCASTSD constants<>+11776(SB), Z19
+	VMAXPD       Z17, Z19, Z17
+	VBROADCASTSD constants<>+11776(SB), Z19
+	VMAXPD       Z18, Z19, Z18
+	VFNMADD231PD Z15, Z13, Z17
+	VFNMADD231PD Z16, Z14, Z18
+	VMOVUPS      Z17, (AX)(DX*8)
+	VMOVUPS      Z18, 64(AX)(DX*8)
+	ADDQ         $+16, DX
+
+test:
+	CMPQ         DX, SI
+	JLT          loop
+	SUBQ         DX, BX
+	JZ           done
+	MOVQ         $-1, SI
+	BZHIQ        BX, SI, SI
+	KMOVW        SI, K1
+	KSHIFTRW     $0x08, K1, K2
+	VMOVUPD.Z    (CX)(DX*8), K1, Z13
+	VMOVUPD.Z    64(CX)(DX*8), K2, Z14
+	VANDPD       Z1, Z13, Z13
+	VANDPD       Z1, Z14, Z1
+	VMINPD       Z13, Z0, Z13
+	VMINPD       Z1, Z0, Z0
+	VMULPD       Z13, Z13, Z1
+	VMULPD       Z0, Z0, Z14
+	VMULPD       Z2, Z1, Z1
+	VMULPD       Z2, Z14, Z2
+	VMAXPD       Z1, Z4, Z1
+	VMAXPD       Z2, Z4, Z2
+	VMINPD       Z1, Z3, Z1
+	VMINPD       Z2, Z3, Z2
+	VMOVUPS      Z6, Z3
+	VFMADD231PD  Z5, Z1, Z3
+	VMOVUPS      Z6, Z4
+	VFMADD231PD  Z5, Z2, Z4
+	VSUBPD       Z6, Z3, Z5
+	VSUBPD       Z6, Z4, Z14
+	VFNMADD231PD Z7, Z5, Z1
+	VFNMADD231PD Z7, Z14, Z2
+	VFNMADD231PD Z8, Z5, Z1
+	VFNMADD231PD Z8, Z14, Z2
+	VMOVUPS      Z10, Z5
+	VFMADD231PD  Z1, Z9, Z5
+	VMOVUPS      Z10, Z7
+	VFMADD231PD  Z2, Z9, Z7
+	VFMADD213PD  Z11, Z1, Z5
+	VFMADD213PD  Z11, Z2, Z7
+	VFMADD213PD  Z12, Z1, Z5
+	VFMADD213PD  Z12, Z2, Z7
+	VBROADCASTSD constants<>+10176(SB), Z8
+	VFMADD213PD  Z8, Z1, Z5
+	VBROADCASTSD constants<>+10176(SB), Z8
+	VFMADD213PD  Z8, Z2, Z7
+	VBROADCASTSD constants<>+10240(SB), Z8
+	VFMADD213PD  Z8, Z1, Z5
+	VBROADCASTSD constants<>+10240(SB), Z8
+	VFMADD213PD  Z8, Z2, Z7
+	VBROADCASTSD constants<>+10304(SB), Z8
+	VFMADD213PD  Z8, Z1, Z5
+	VBROADCASTSD constants<>+10304(SB), Z8
+	VFMADD213PD  Z8, Z2, Z7
+	VBROADCASTSD constants<>+10368(SB), Z8
+	VFMADD213PD  Z8, Z1, Z5
+	VBROADCASTSD constants<>+10368(SB), Z8
+	VFMADD213PD  Z8, Z2, Z7
+	VBROADCASTSD constants<>+10432(SB), Z8
+	VFMADD213PD  Z8, Z1, Z5
+	VBROADCASTSD constants<>+10432(SB), Z8
+	VFMADD213PD  Z8, Z2, Z7
+	VBROADCASTSD constants<>+10496(SB), Z8
+	VFMADD213PD  Z8, Z1, Z5
+	VBROADCASTSD constants<>+10496(SB), Z8
+	VFMADD213PD  Z8, Z2, Z7
+	VMULPD       Z1, Z5, Z5
+	VMULPD       Z2, Z7, Z7
+	VBROADCASTSD constants<>+10560(SB), Z8
+	VADDPD       Z8, Z1, Z8
+	VBROADCASTSD constants<>+10560(SB), Z9
+	VADDPD       Z9, Z2, Z9
+	VBROADCASTSD constants<>+10560(SB), Z10
+	VSUBPD       Z10, Z8, Z8
+	VBROADCASTSD constants<>+10560(SB), Z10
+	VSUBPD       Z10, Z9, Z9
+	VSUBPD       Z8, Z1, Z8
+	VSUBPD       Z9, Z2, Z9
+	VFMADD231PD  Z1, Z5, Z8
+	VFMADD231PD  Z2, Z7, Z9
+	VBROADCASTSD constants<>+10560(SB), Z5
+	VADDPD       Z5, Z1, Z1
+	VBROADCASTSD constants<>+10560(SB), Z5
+	VADDPD       Z5, Z2, Z2
+	VADDPD       Z1, Z8, Z1
+	VADDPD       Z2, Z9, Z2
+	VSUBPD       Z6, Z3, Z3
+	VSUBPD       Z6, Z4, Z4
+	VSCALEFPD    Z3, Z1, Z1
+	VSCALEFPD    Z4, Z2, Z2
+	VMULPD       Z13, Z13, Z3
+	VMULPD       Z0, Z0, Z4
+	VFNMADD231PD Z13, Z13, Z3
+	VFNMADD231PD Z0, Z0, Z4
+	VBROADCASTSD constants<>+10496(SB), Z5
+	VMULPD       Z5, Z3, Z3
+	VBROADCASTSD constants<>+10496(SB), Z5
+	VMULPD       Z5, Z4, Z4
+	VFMADD213PD  Z1, Z1, Z3
+	VFMADD213PD  Z2, Z2, Z4
+	VBROADCASTSD constants<>+10560(SB), Z1
+	VBROADCASTSD constants<>+12416(SB), Z2
+	VFMADD231PD  Z2, Z13, Z1
+	VBROADCASTSD constants<>+10560(SB), Z2
+	VBROADCASTSD constants<>+12416(SB), Z5
+	VFMADD231PD  Z5, Z0, Z2
+	VBROADCASTSD constants<>+10560(SB), Z5
+	VDIVPD       Z1, Z5, Z1
+	VBROADCASTSD constants<>+10560(SB), Z5
+	VDIVPD       Z2, Z5, Z2
+	VBROADCASTSD constants<>+12544(SB), Z5
+	VBROADCASTSD constants<>+12480(SB), Z6
+	VFMADD231PD  Z6, Z1, Z5
+	VBROADCASTSD constants<>+12544(SB), Z6
+	VBROADCASTSD constants<>+12480(SB), Z7
+	VFMADD231PD  Z7, Z2, Z6
+	VBROADCASTSD constants<>+12608(SB), Z7
+	VFMADD213PD  Z7, Z1, Z5
+	VBROADCASTSD constants<>+12608(SB), Z7
+	VFMADD213PD  Z7, Z2, Z6
+	VBROADCASTSD constants<>+12672(SB), Z7
+	VFMADD213PD  Z7, Z1, Z5
+	VBROADCASTSD constants<>+12672(SB), Z7
+	VFMADD213PD  Z7, Z2, Z6
+	VBROADCASTSD constants<>+12736(SB), Z7
+	VFMADD213PD  Z7, Z1, Z5
+	VBROADCASTSD constants<>+12736(SB), Z7
+	VFMADD213PD  Z7, Z2, Z6
+	VBROADCASTSD constants<>+12800(SB), Z7
+	VFMADD213PD  Z7, Z1, Z5
+	VBROADCASTSD constants<>+12800(SB), Z7
+	VFMADD213PD  Z7, Z2, Z6
+	VBROADCASTSD constants<>+12864(SB), Z7
+	VFMADD213PD  Z7, Z1, Z5
+	VBROADCASTSD constants<>+12864(SB), Z7
+	VFMADD213PD  Z7, Z2, Z6
+	VBROADCASTSD constants<>+12928(SB), Z7
+	VFMADD213PD  Z7, Z1, Z5
+	VBROADCASTSD constants<>+12928(SB), Z7
+	VFMADD213PD  Z7, Z2, Z6
+	VBROADCASTSD constants<>+12992(SB), Z7
+	VFMADD213PD  Z7, Z1, Z5
+	VBROADCASTSD constants<>+12992(SB), Z7
+	VFMADD213PD  Z7, Z2, Z6
+	VBROADCASTSD constants<>+13056(SB), Z7
+	VFMADD213PD  Z7, Z1, Z5
+	VBROADCASTSD constants<>+13056(SB), Z7
+	VFMADD213PD  Z7, Z2, Z6
+	VBROADCASTSD constants<>+13120(SB), Z7
+	VFMADD213PD  Z7, Z1, Z5
+	VBROADCASTSD constants<>+13120(SB), Z7
+	VFMADD213PD  Z7, Z2, Z6
+	VBROADCASTSD constants<>+13184(SB), Z7
+	VFMADD213PD  Z7, Z1, Z5
+	VBROADCASTSD constants<>+13184(SB), Z7
+	VFMADD213PD  Z7, Z2, Z6
+	VBROADCASTSD constants<>+13248(SB), Z7
+	VFMADD213PD  Z7, Z1, Z5
+	VBROADCASTSD constants<>+13248(SB), Z7
+	VFMADD213PD  Z7, Z2, Z6
+	VBROADCASTSD constants<>+13312(SB), Z7
+	VFMADD213PD  Z7, Z1, Z5
+	VBROADCASTSD constants<>+13312(SB), Z7
+	VFMADD213PD  Z7, Z2, Z6
+	VBROADCASTSD constants<>+13376(SB), Z7
+	VFMADD213PD  Z7, Z1, Z5
+	VBROADCASTSD constants<>+13376(SB), Z7
+	VFMADD213PD  Z7, Z2, Z6
+	VBROADCASTSD constants<>+13440(SB), Z7
+	VFMADD213PD  Z7, Z1, Z5
+	VBROADCASTSD constants<>+13440(SB), Z7
+	VFMADD213PD  Z7, Z2, Z6
+	VBROADCASTSD constants<>+13504(SB), Z7
+	VFMADD213PD  Z7, Z1, Z5
+	VBROADCASTSD constants<>+13504(SB), Z7
+	VFMADD213PD  Z7, Z2, Z6
+	VBROADCASTSD constants<>+13568(SB), Z7
+	VFMADD213PD  Z7, Z1, Z5
+	VBROADCASTSD constants<>+13568(SB), Z7
+	VFMADD213PD  Z7, Z2, Z6
+	VBROADCASTSD constants<>+13632(SB), Z7
+	VFMADD213PD  Z7, Z1, Z5
+	VBROADCASTSD constants<>+13632(SB), Z7
+	VFMADD213PD  Z7, Z2, Z6
+	VBROADCASTSD constants<>+13696(SB), Z7
+	VFMADD213PD  Z7, Z1, Z5
+	VBROADCASTSD constants<>+13696(SB), Z7
+	VFMADD213PD  Z7, Z2, Z6
+	VBROADCASTSD constants<>+13760(SB), Z7
+	VFMADD213PD  Z7, Z1, Z5
+	VBROADCASTSD constants<>+13760(SB), Z7
+	VFMADD213PD  Z7, Z2, Z6
+	VBROADCASTSD constants<>+13824(SB), Z7
+	VFMADD213PD  Z7, Z1, Z5
+	VBROADCASTSD constants<>+13824(SB), Z7
+	VFMADD213PD  Z7, Z2, Z6
+	VMULPD       Z1, Z5, Z1
+	VMULPD       Z2, Z6, Z2
+	VMULPD       Z3, Z1, Z1
+	VMULPD       Z4, Z2, Z2
+	VMOVUPD.Z    (CX)(DX*8), K1, Z3
+	VMOVUPD.Z    64(CX)(DX*8), K2, Z4
+	VBROADCASTSD constants<>+11776(SB), Z5
+	VMAXPD       Z3, Z5, Z3
+	VBROADCASTSD constants<>+11776(SB), Z5
+	VMAXPD       Z4, Z5, Z4
+	VFNMADD231PD Z1, Z13, Z3
+	VFNMADD231PD Z2, Z0, Z4
+	VMOVUPD      Z3, K1, (AX)(DX*8)
+	VMOVUPD      Z4, K2, 64(AX)(DX*8)
+
+done:
+	VZEROUPPER
+	RET
+
+// func geluGrad64AVX512(dst *float64, grad *float64, x *float64, n int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·geluGrad64AVX512(SB), NOSPLIT, $0-32
+	MOVQ         dst+0(FP), AX
+	MOVQ         grad+8(FP), CX
+	MOVQ         x+16(FP), DX
+	VBROADCASTSD constants<>+12288(SB), Z0
+	VBROADCASTSD constants<>+12032(SB), Z1
+	VBROADCASTSD constants<>+12352(SB), Z2
+	VBROADCASTSD constants<>+9536(SB), Z3
+	VBROADCASTSD constants<>+9600(SB), Z4
+	VBROADCASTSD constants<>+9664(SB), Z5
+	VBROADCASTSD constants<>+9728(SB), Z6
+	VBROADCASTSD constants<>+9792(SB), Z7
+	VBROADCASTSD constants<>+9856(SB), Z8
+	VBROADCASTSD constants<>+9920(SB), Z9
+	VBROADCASTSD constants<>+9984(SB), Z10
+	VBROADCASTSD constants<>+10048(SB), Z11
+	VBROADCASTSD constants<>+10112(SB), Z12
+	MOVQ         n+24(FP), SI
+	MOVQ         SI, DI
+	ANDQ         $-16, DI
+	XORQ         BX, BX
+	JMP          test
+
+loop:
+	VMOVUPS      (DX)(BX*8), Z13
+	VMOVUPS      64(DX)(BX*8), Z14
+	VANDPD       Z1, Z13, Z13
+	VANDPD       Z1, Z14, Z14
+	VMINPD       Z13, Z0, Z13
+	VMINPD       Z14, Z0, Z14
+	VMULPD       Z13, Z13, Z15
+	VMULPD       Z14, Z14, Z16
+	VMULPD       Z2, Z15, Z15
+	VMULPD       Z2, Z16, Z16
+	VMAXPD       Z15, Z4, Z15
+	VMAXPD       Z16, Z4, Z16
+	VMINPD       Z15, Z3, Z15
+	VMINPD       Z16, Z3, Z16
+	VMOVUPS      Z6, Z17
+	VFMADD231PD  Z5, Z15, Z17
+	VMOVUPS      Z6, Z18
+	VFMADD231PD  Z5, Z16, Z18
+	VSUBPD       Z6, Z17, Z19
+	VSUBPD       Z6, Z18, Z20
+	VFNMADD231PD Z7, Z19, Z15
+	VFNMADD231PD Z7, Z20, Z16
+	VFNMADD231PD Z8, Z19, Z15
+	VFNMADD231PD Z8, Z20, Z16
+	VMOVUPS      Z10, Z19
+	VFMADD231PD  Z15, Z9, Z19
+	VMOVUPS      Z10, Z20
+	VFMADD231PD  Z16, Z9, Z20
+	VFMADD213PD  Z11, Z15, Z19
+	VFMADD213PD  Z11, Z16, Z20
+	VFMADD213PD  Z12, Z15, Z19
+	VFMADD213PD  Z12, Z16, Z20
+	VBROADCASTSD constants<>+10176(SB), Z21
+	VFMADD213PD  Z21, Z15, Z19
+	VBROADCASTSD constants<>+10176(SB), Z21
+	VFMADD213PD  Z21, Z16, Z20
+	VBROADCASTSD constants<>+10240(SB), Z21
+	VFMADD213PD  Z21, Z15, Z19
+	VBROADCASTSD constants<>+10240(SB), Z21
+	VFMADD213PD  Z21, Z16, Z20
+	VBROADCASTSD constants<>+10304(SB), Z21
+	VFMADD213PD  Z21, Z15, Z19
+	VBROADCASTSD constants<>+10304(SB), Z21
+	VFMADD213PD  Z21, Z16, Z20
+	VBROADCASTSD constants<>+10368(SB), Z21
+	VFMADD213PD  Z21, Z15, Z19
+	VBROADCASTSD constants<>+10368(SB), Z21
+	VFMADD213PD  Z21, Z16, Z20
+	VBROADCASTSD constants<>+10432(SB), Z21
+	VFMADD213PD  Z21, Z15, Z19
+	VBROADCASTSD constants<>+10432(SB), Z21
+	VFMADD213PD  Z21, Z16, Z20
+	VBROADCASTSD constants<>+10496(SB), Z21
+	VFMADD213PD  Z21, Z15, Z19
+	VBROADCASTSD constants<>+10496(SB), Z21
+	VFMADD213PD  Z21, Z16, Z20
+	VMULPD       Z15, Z19, Z19
+	VMULPD       Z16, Z20, Z20
+	VBROADCASTSD constants<>+10560(SB), Z21
+	VADDPD       Z21, Z15, Z21
+	VBROADCASTSD constants<>+10560(SB), Z22
+	VADDPD       Z22, Z16, Z22
+	VBROADCASTSD constants<>+10560(SB), Z23
+	VSUBPD       Z23, Z21, Z21
+	VBROADCASTSD constants<>+10560(SB), Z23
+	VSUBPD       Z23, Z22, Z22
+	VSUBPD       Z21, Z15, Z21
+	VSUBPD       Z22, Z16, Z22
+	VFMADD231PD  Z15, Z19, Z21
+	VFMADD231PD  Z16, Z20, Z22
+	VBROADCASTSD constants<>+10560(SB), Z19
+	VADDPD       Z19, Z15, Z15
+	VBROADCASTSD constants<>+10560(SB), Z19
+	VADDPD       Z19, Z16, Z16
+	VADDPD       Z15, Z21, Z15
+	VADDPD       Z16, Z22, Z16
+	VSUBPD       Z6, Z17, Z17
+	VSUBPD       Z6, Z18, Z18
+	VSCALEFPD    Z17, Z15, Z15
+	VSCALEFPD    Z18, Z16, Z16
+	VMULPD       Z13, Z13, Z17
+	VMULPD       Z14, Z14, Z18
+	VFNMADD231PD Z13, Z13, Z17
+	VFNMADD231PD Z14, Z14, Z18
+	VBROADCASTSD constants<>+10496(SB), Z19
+	VMULPD       Z19, Z17, Z17
+	VBROADCASTSD constants<>+10496(SB), Z19
+	VMULPD       Z19, Z18, Z18
+	VFMADD213PD  Z15, Z15, Z17
+	VFMADD213PD  Z16, Z16, Z18
+	VBROADCASTSD constants<>+10560(SB), Z15
+	VBROADCASTSD constants<>+12416(SB), Z16
+	VFMADD231PD  Z16, Z13, Z15
+	VBROADCASTSD constants<>+10560(SB), Z16
+	VBROADCASTSD constants<>+12416(SB), Z19
+	VFMADD231PD  Z19, Z14, Z16
+	VBROADCASTSD constants<>+10560(SB), Z19
+	VDIVPD       Z15, Z19, Z15
+	VBROADCASTSD constants<>+10560(SB), Z19
+	VDIVPD       Z16, Z19, Z16
+	VBROADCASTSD constants<>+12544(SB), Z19
+	VBROADCASTSD constants<>+12480(SB), Z20
+	VFMADD231PD  Z20, Z15, Z19
+	VBROADCASTSD constants<>+12544(SB), Z20
+	VBROADCASTSD constants<>+12480(SB), Z21
+	VFMADD231PD  Z21, Z16, Z20
+	VBROADCASTSD constants<>+12608(SB), Z21
+	VFMADD213PD  Z21, Z15, Z19
+	VBROADCASTSD constants<>+12608(SB), Z21
+	VFMADD213PD  Z21, Z16, Z20
+	VBROADCASTSD constants<>+12672(SB), Z21
+	VFMADD213PD  Z21, Z15, Z19
+	VBROADCASTSD constants<>+12672(SB), Z21
+	VFMADD213PD  Z21, Z16, Z20
+	VBROADCASTSD constants<>+12736(SB), Z21
+	VFMADD213PD  Z21, Z15, Z19
+	VBROADCASTSD constants<>+12736(SB), Z21
+	VFMADD213PD  Z21, Z16, Z20
+	VBROADCASTSD constants<>+12800(SB), Z21
+	VFMADD213PD  Z21, Z15, Z19
+	VBROADCASTSD constants<>+12800(SB), Z21
+	VFMADD213PD  Z21, Z16, Z20
+	VBROADCASTSD constants<>+12864(SB), Z21
+	VFMADD213PD  Z21, Z15, Z19
+	VBROADCASTSD constants<>+12864(SB), Z21
+	VFMADD213PD  Z21, Z16, Z20
+	VBROADCASTSD constants<>+12928(SB), Z21
+	VFMADD213PD  Z21, Z15, Z19
+	VBROADCASTSD constants<>+12928(SB), Z21
+	VFMADD213PD  Z21, Z16, Z20
+	VBROADCASTSD constants<>+12992(SB), Z21
+	VFMADD213PD  Z21, Z15, Z19
+	VBROADCASTSD constants<>+12992(SB), Z21
+	VFMADD213PD  Z21, Z16, Z20
+	VBROADCASTSD constants<>+13056(SB), Z21
+	VFMADD213PD  Z21, Z15, Z19
+	VBROADCASTSD constants<>+13056(SB), Z21
+	VFMADD213PD  Z21, Z16, Z20
+	VBROADCASTSD constants<>+13120(SB), Z21
+	VFMADD213PD  Z21, Z15, Z19
+	VBROADCASTSD constants<>+13120(SB), Z21
+	VFMADD213PD  Z21, Z16, Z20
+	VBROADCASTSD constants<>+13184(SB), Z21
+	VFMADD213PD  Z21, Z15, Z19
+	VBROADCASTSD constants<>+13184(SB), Z21
+	VFMADD213PD  Z21, Z16, Z20
+	VBROADCASTSD constants<>+13248(SB), Z21
+	VFMADD213PD  Z21, Z15, Z19
+	VBROADCASTSD constants<>+13248(SB), Z21
+	VFMADD213PD  Z21, Z16, Z20
+	VBROADCASTSD constants<>+13312(SB), Z21
+	VFMADD213PD  Z21, Z15, Z19
+	VBROADCASTSD constants<>+13312(SB), Z21
+	VFMADD213PD  Z21, Z16, Z20
+	VBROADCASTSD constants<>+13376(SB), Z21
+	VFMADD213PD  Z21, Z15, Z19
+	VBROADCASTSD constants<>+13376(SB), Z21
+	VFMADD213PD  Z21, Z16, Z20
+	VBROADCASTSD constants<>+13440(SB), Z21
+	VFMADD213PD  Z21, Z15, Z19
+	VBROADCASTSD constants<>+13440(SB), Z21
+	VFMADD213PD  Z21, Z16, Z20
+	VBROADCASTSD constants<>+13504(SB), Z21
+	VFMADD213PD  Z21, Z15, Z19
+	VBROADCASTSD constants<>+13504(SB), Z21
+	VFMADD213PD  Z21, Z16, Z20
+	VBROADCASTSD constants<>+13568(SB), Z21
+	VFMADD213PD  Z21, Z15, Z19
+	VBROADCASTSD constants<>+13568(SB), Z21
+	VFMADD213PD  Z21, Z16, Z20
+	VBROADCASTSD constants<>+13632(SB), Z21
+	VFMADD213PD  Z21, Z15, Z19
+	VBROADCASTSD constants<>+13632(SB), Z21
+	VFMADD213PD  Z21, Z16, Z20
+	VBROADCASTSD constants<>+13696(SB), Z21
+	VFMADD213PD  Z21, Z15, Z19
+	VBROADCASTSD constants<>+13696(SB), Z21
+	VFMADD213PD  Z21, Z16, Z20
+	VBROADCASTSD constants<>+13760(SB), Z21
+	VFMADD213PD  Z21, Z15, Z19
+	VBROADCASTSD constants<>+13760(SB), Z21
+	VFMADD213PD  Z21, Z16, Z20
+	VBROADCASTSD constants<>+13824(SB), Z21
+	VFMADD213PD  Z21, Z15, Z19
+	VBROADCASTSD constants<>+13824(SB), Z21
+	VFMADD213PD  Z21, Z16, Z20
+	VMULPD       Z15, Z19, Z15
+	VMULPD       Z16, Z20, Z16
+	VMULPD       Z17, Z15, Z15
+	VMULPD       Z18, Z16, Z16
+	VBROADCASTSD constants<>+13888(SB), Z19
+	VMULPD       Z19, Z17, Z17
+	VBROADCASTSD constants<>+13888(SB), Z19
+	VMULPD       Z19, Z18, Z18
+	VFNMADD231PD Z13, Z17, Z15
+	VFNMADD231PD Z14, Z18, Z16
+	VMOVUPS      (DX)(BX*8), Z13
+	VMOVUPS      64(DX)(BX*8), Z14
+	VBROADCASTSD constants<>+11776(SB), Z17
+	VCMPPD       $0x11, Z17, Z13, K1
+	VBROADCASTSD constants<>+11776(SB), Z13
+	VCMPPD       $0x11, Z13, Z14, K2
+	VBROADCASTSD constants<>+10560(SB), Z13
+	VSUBPD       Z15, Z13, Z13
+	VBROADCASTSD constants<>+10560(SB), Z14
+	VSUBPD       Z16, Z14, Z14
+	VBLENDMPD    Z15, Z13, K1, Z13
+	VBLENDMPD    Z16, Z14, K2, Z14
+	VMOVUPS      (CX)(BX*8), Z15
+	VMOVUPS      64(CX)(BX*8), Z16
+	VMULPD       Z13, Z15, Z13
+	VMULPD       Z14, Z16, Z14
+	VMOVUPS      Z13, (AX)(BX*8)
+	VMOVUPS      Z14, 64(AX)(BX*8)
+	ADDQ         $+16, BX
+
+test:
+	CMPQ         BX, DI
+	JLT          loop
+	SUBQ         BX, SI
+	JZ           done
+	MOVQ         $-1, DI
+	BZHIQ        SI, DI, DI
+	KMOVW        DI, K1
+	KSHIFTRW     $0x08, K1, K2
+	VMOVUPD.Z    (DX)(BX*8), K1, Z13
+	VMOVUPD.Z    64(DX)(BX*8), K2, Z14
+	VANDPD       Z1, Z13, Z13
+	VANDPD       Z1, Z14, Z1
+	VMINPD       Z13, Z0, Z13
+	VMINPD       Z1, Z0, Z0
+	VMULPD       Z13, Z13, Z1
+	VMULPD       Z0, Z0, Z14
+	VMULPD       Z2, Z1, Z1
+	VMULPD       Z2, Z14, Z2
+	VMAXPD       Z1, Z4, Z1
+	VMAXPD       Z2, Z4, Z2
+	VMINPD       Z1, Z3, Z1
+	VMINPD       Z2, Z3, Z2
+	VMOVUPS      Z6, Z3
+	VFMADD231PD  Z5, Z1, Z3
+	VMOVUPS      Z6, Z4
+	VFMADD231PD  Z5, Z2, Z4
+	VSUBPD       Z6, Z3, Z5
+	VSUBPD       Z6, Z4, Z14
+	VFNMADD231PD Z7, Z5, Z1
+	VFNMADD231PD Z7, Z14, Z2
+	VFNMADD231PD Z8, Z5, Z1
+	VFNMADD231PD Z8, Z14, Z2
+	VMOVUPS      Z10, Z5
+	VFMADD231PD  Z1, Z9, Z5
+	VMOVUPS      Z10, Z7
+	VFMADD231PD  Z2, Z9, Z7
+	VFMADD213PD  Z11, Z1, Z5
+	VFMADD213PD  Z11, Z2, Z7
+	VFMADD213PD  Z12, Z1, Z5
+	VFMADD213PD  Z12, Z2, Z7
+	VBROADCASTSD constants<>+10176(SB), Z8
+	VFMADD213PD  Z8, Z1, Z5
+	VBROADCASTSD constants<>+10176(SB), Z8
+	VFMADD213PD  Z8, Z2, Z7
+	VBROADCASTSD constants<>+10240(SB), Z8
+	VFMADD213PD  Z8, Z1, Z5
+	VBROADCASTSD constants<>+10240(SB), Z8
+	VFMADD213PD  Z8, Z2, Z7
+	VBROADCASTSD constants<>+10304(SB), Z8
+	VFMADD213PD  Z8, Z1, Z5
+	VBROADCASTSD constants<>+10304(SB), Z8
+	VFMADD213PD  Z8, Z2, Z7
+	VBROADCASTSD constants<>+10368(SB), Z8
+	VFMADD213PD  Z8, Z1, Z5
+	VBROADCASTSD constants<>+10368(SB), Z8
+	VFMADD213PD  Z8, Z2, Z7
+	VBROADCASTSD constants<>+10432(SB), Z8
+	VFMADD213PD  Z8, Z1, Z5
+	VBROADCASTSD constants<>+10432(SB), Z8
+	VFMADD213PD  Z8, Z2, Z7
+	VBROADCASTSD constants<>+10496(SB), Z8
+	VFMADD213PD  Z8, Z1, Z5
+	VBROADCASTSD constants<>+10496(SB), Z8
+	VFMADD213PD  Z8, Z2, Z7
+	VMULPD       Z1, Z5, Z5
+	VMULPD       Z2, Z7, Z7
+	VBROADCASTSD constants<>+10560(SB), Z8
+	VADDPD       Z8, Z1, Z8
+	VBROADCASTSD constants<>+10560(SB), Z9
+	VADDPD       Z9, Z2, Z9
+	VBROADCASTSD constants<>+10560(SB), Z10
+	VSUBPD       Z10, Z8, Z8
+	VBROADCASTSD constants<>+10560(SB), Z10
+	VSUBPD       Z10, Z9, Z9
+	VSUBPD       Z8, Z1, Z8
+	VSUBPD       Z9, Z2, Z9
+	VFMADD231PD  Z1, Z5, Z8
+	VFMADD231PD  Z2, Z7, Z9
+	VBROADCASTSD constants<>+10560(SB), Z5
+	VADDPD       Z5, Z1, Z1
+	VBROADCASTSD constants<>+10560(SB), Z5
+	VADDPD       Z5, Z2, Z2
+	VADDPD       Z1, Z8, Z1
+	VADDPD       Z2, Z9, Z2
+	VSUBPD       Z6, Z3, Z3
+	VSUBPD       Z6, Z4, Z4
+	VSCALEFPD    Z3, Z1, Z1
+	VSCALEFPD    Z4, Z2, Z2
+	VMULPD       Z13, Z13, Z3
+	VMULPD       Z0, Z0, Z4
+	VFNMADD231PD Z13, Z13, Z3
+	VFNMADD231PD Z0, Z0, Z4
+	VBROADCASTSD constants<>+10496(SB), Z5
+	VMULPD       Z5, Z3, Z3
+	VBROADCASTSD constants<>+10496(SB), Z5
+	VMULPD       Z5, Z4, Z4
+	VFMADD213PD  Z1, Z1, Z3
+	VFMADD213PD  Z2, Z2, Z4
+	VBROADCASTSD constants<>+10560(SB), Z1
+	VBROADCASTSD constants<>+12416(SB), Z2
+	VFMADD231PD  Z2, Z13, Z1
+	VBROADCASTSD constants<>+10560(SB), Z2
+	VBROADCASTSD constants<>+12416(SB), Z5
+	VFMADD231PD  Z5, Z0, Z2
+	VBROADCASTSD constants<>+10560(SB), Z5
+	VDIVPD       Z1, Z5, Z1
+	VBROADCASTSD constants<>+10560(SB), Z5
+	VDIVPD       Z2, Z5, Z2
+	VBROADCASTSD constants<>+12544(SB), Z5
+	VBROADCASTSD constants<>+12480(SB), Z6
+	VFMADD231PD  Z6, Z1, Z5
+	VBROADCASTSD constants<>+12544(SB), Z6
+	VBROADCASTSD constants<>+12480(SB), Z7
+	VFMADD231PD  Z7, Z2, Z6
+	VBROADCASTSD constants<>+12608(SB), Z7
+	VFMADD213PD  Z7, Z1, Z5
+	VBROADCASTSD constants<>+12608(SB), Z7
+	VFMADD213PD  Z7, Z2, Z6
+	VBROADCASTSD constants<>+12672(SB), Z7
+	VFMADD213PD  Z7, Z1, Z5
+	VBROADCASTSD constants<>+12672(SB), Z7
+	VFMADD213PD  Z7, Z2, Z6
+	VBROADCASTSD constants<>+12736(SB), Z7
+	VFMADD213PD  Z7, Z1, Z5
+	VBROADCASTSD constants<>+12736(SB), Z7
+	VFMADD213PD  Z7, Z2, Z6
+	VBROADCASTSD constants<>+12800(SB), Z7
+	VFMADD213PD  Z7, Z1, Z5
+	VBROADCASTSD constants<>+12800(SB), Z7
+	VFMADD213PD  Z7, Z2, Z6
+	VBROADCASTSD constants<>+12864(SB), Z7
+	VFMADD213PD  Z7, Z1, Z5
+	VBROADCASTSD constants<>+12864(SB), Z7
+	VFMADD213PD  Z7, Z2, Z6
+	VBROADCASTSD constants<>+12928(SB), Z7
+	VFMADD213PD  Z7, Z1, Z5
+	VBROADCASTSD constants<>+12928(SB), Z7
+	VFMADD213PD  Z7, Z2, Z6
+	VBROADCASTSD constants<>+12992(SB), Z7
+	VFMADD213PD  Z7, Z1, Z5
+	VBROADCASTSD constants<>+12992(SB), Z7
+	VFMADD213PD  Z7, Z2, Z6
+	VBROADCASTSD constants<>+13056(SB), Z7
+	VFMADD213PD  Z7, Z1, Z5
+	VBROADCASTSD constants<>+13056(SB), Z7
+	VFMADD213PD  Z7, Z2, Z6
+	VBROADCASTSD constants<>+13120(SB), Z7
+	VFMADD213PD  Z7, Z1, Z5
+	VBROADCASTSD constants<>+13120(SB), Z7
+	VFMADD213PD  Z7, Z2, Z6
+	VBROADCASTSD constants<>+13184(SB), Z7
+	VFMADD213PD  Z7, Z1, Z5
+	VBROADCASTSD constants<>+13184(SB), Z7
+	VFMADD213PD  Z7, Z2, Z6
+	VBROADCASTSD constants<>+13248(SB), Z7
+	VFMADD213PD  Z7, Z1, Z5
+	VBROADCASTSD constants<>+13248(SB), Z7
+	VFMADD213PD  Z7, Z2, Z6
+	VBROADCASTSD constants<>+13312(SB), Z7
+	VFMADD213PD  Z7, Z1, Z5
+	VBROADCASTSD constants<>+13312(SB), Z7
+	VFMADD213PD  Z7, Z2, Z6
+	VBROADCASTSD constants<>+13376(SB), Z7
+	VFMADD213PD  Z7, Z1, Z5
+	VBROADCASTSD constants<>+13376(SB), Z7
+	VFMADD213PD  Z7, Z2, Z6
+	VBROADCASTSD constants<>+13440(SB), Z7
+	VFMADD213PD  Z7, Z1, Z5
+	VBROADCASTSD constants<>+13440(SB), Z7
+	VFMADD213PD  Z7, Z2, Z6
+	VBROADCASTSD constants<>+13504(SB), Z7
+	VFMADD213PD  Z7, Z1, Z5
+	VBROADCASTSD constants<>+13504(SB), Z7
+	VFMADD213PD  Z7, Z2, Z6
+	VBROADCASTSD constants<>+13568(SB), Z7
+	VFMADD213PD  Z7, Z1, Z5
+	VBROADCASTSD constants<>+13568(SB), Z7
+	VFMADD213PD  Z7, Z2, Z6
+	VBROADCASTSD constants<>+13632(SB), Z7
+	VFMADD213PD  Z7, Z1, Z5
+	VBROADCASTSD constants<>+13632(SB), Z7
+	VFMADD213PD  Z7, Z2, Z6
+	VBROADCASTSD constants<>+13696(SB), Z7
+	VFMADD213PD  Z7, Z1, Z5
+	VBROADCASTSD constants<>+13696(SB), Z7
+	VFMADD213PD  Z7, Z2, Z6
+	VBROADCASTSD constants<>+13760(SB), Z7
+	VFMADD213PD  Z7, Z1, Z5
+	VBROADCASTSD constants<>+13760(SB), Z7
+	VFMADD213PD  Z7, Z2, Z6
+	VBROADCASTSD constants<>+13824(SB), Z7
+	VFMADD213PD  Z7, Z1, Z5
+	VBROADCASTSD constants<>+13824(SB), Z7
+	VFMADD213PD  Z7, Z2, Z6
+	VMULPD       Z1, Z5, Z1
+	VMULPD       Z2, Z6, Z2
+	VMULPD       Z3, Z1, Z1
+	VMULPD       Z4, Z2, Z2
+	VBROADCASTSD constants<>+13888(SB), Z5
+	VMULPD       Z5, Z3, Z3
+	VBROADCASTSD constants<>+13888(SB), Z5
+	VMULPD       Z5, Z4, Z4
+	VFNMADD231PD Z13, Z3, Z1
+	VFNMADD231PD Z0, Z4, Z2
+	VMOVUPD.Z    (DX)(BX*8), K1, Z0
+	VMOVUPD.Z    64(DX)(BX*8), K2, Z3
+	VBROADCASTSD constants<>+11776(SB), Z4
+	VCMPPD       $0x11, Z4, Z0, K3
+	VBROADCASTSD constants<>+11776(SB), Z0
+	VCMPPD       $0x11, Z0, Z3, K4
+	VBROADCASTSD constants<>+10560(SB), Z0
+	VSUBPD       Z1, Z0, Z0
+	VBROADCASTSD constants<>+10560(SB), Z3
+	VSUBPD       Z2, Z3, Z3
+	VBLENDMPD    Z1, Z0, K3, Z0
+	VBLENDMPD    Z2, Z3, K4, Z3
+	VMOVUPD.Z    (CX)(BX*8), K1, Z1
+	VMOVUPD.Z    64(CX)(BX*8), K2, Z2
+	VMULPD       Z0, Z1, Z0
+	VMULPD       Z3, Z2, Z1
+	VMOVUPD      Z0, K1, (AX)(BX*8)
+	VMOVUPD      Z1, K2, 64(AX)(BX*8)
+
+done:
+	VZEROUPPER
+	RET
+
+// func scale64AVX512(dst *float64, x *float64, n int, a float64)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·scale64AVX512(SB), NOSPLIT, $0-32
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+8(FP), CX
+	VBROADCASTSD a+24(FP), Z0
+	MOVQ         n+16(FP), BX
+	MOVQ         BX, SI
+	ANDQ         $-16, SI
+	XORQ         DX, DX
+	JMP          test
+
+loop:
+	VMOVUPS (CX)(DX*8), Z1
+	VMOVUPS 64(CX)(DX*8), Z2
+	VMULPD  Z0, Z1, Z1
+	VMULPD  Z0, Z2, Z2
+	VMOVUPS Z1, (AX)(DX*8)
+	VMOVUPS Z2, 64(AX)(DX*8)
+	ADDQ    $+16, DX
+
+test:
+	CMPQ      DX, SI
+	JLT       loop
+	SUBQ      DX, BX
+	JZ        done
+	MOVQ      $-1, SI
+	BZHIQ     BX, SI, SI
+	KMOVW     SI, K1
+	KSHIFTRW  $0x08, K1, K2
+	VMOVUPD.Z (CX)(DX*8), K1, Z1
+	VMOVUPD.Z 64(CX)(DX*8), K2, Z2
+	VMULPD    Z0, Z1, Z1
+	VMULPD    Z0, Z2, Z0
+	VMOVUPD   Z1, K1, (AX)(DX*8)
+	VMOVUPD   Z0, K2, 64(AX)(DX*8)
+
+done:
+	VZEROUPPER
+	RET
+
+// func scale64PastAVX512(dst *float64, x *float64, n int, a float64)
+// Requires: AVX, AVX512F, BMI2, MMX+
+TEXT ·scale64PastAVX512(SB), NOSPLIT, $0-32
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+8(FP), CX
+	VBROADCASTSD a+24(FP), Z0
+	MOVQ         n+16(FP), BX
+	MOVQ         BX, SI
+	ANDQ         $-16, SI
+	XORQ         DX, DX
+	JMP          test
+
+loop:
+	PREFETCHT0 2048(CX)(DX*8)
+	PREFETCHT0 2112(CX)(DX*8)
+	VMOVUPS    (CX)(DX*8), Z1
+	VMOVUPS    64(CX)(DX*8), Z2
+	VMULPD     Z0, Z1, Z1
+	VMULPD     Z0, Z2, Z2
+	VMOVNTPS   Z1, (AX)(DX*8)
+	VMOVNTPS   Z2, 64(AX)(DX*8)
+	ADDQ       $+16, DX
+
+test:
+	CMPQ      DX, SI
+	JLT       loop
+	SUBQ      DX, BX
+	JZ        done
+	MOVQ      $-1, SI
+	BZHIQ     BX, SI, SI
+	KMOVW     SI, K1
+	KSHIFTRW  $0x08, K1, K2
+	VMOVUPD.Z (CX)(DX*8), K1, Z1
+	VMOVUPD.Z 64(CX)(DX*8), K2, Z2
+	VMULPD    Z0, Z1, Z1
+	VMULPD    Z0, Z2, Z0
+	VMOVUPD   Z1, K1, (AX)(DX*8)
+	VMOVUPD   Z0, K2, 64(AX)(DX*8)
+
+done:
+	VZEROUPPER
+	RET
+
+// func most64AVX512(x *float64, n int, most *float64)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·most64AVX512(SB), NOSPLIT, $0-24
+	MOVQ    x+0(FP), AX
+	MOVQ    most+16(FP), CX
+	VMOVUPS (CX), Z0
+	VMOVUPS 64(CX), Z1
+	MOVQ    n+8(FP), DX
+	MOVQ    DX, BX
+	ANDQ    $-16, BX
+	XORQ    CX, CX
+	JMP     test
+
+loop:
+	VMOVUPS (AX)(CX*8), Z2
+	VMOVUPS 64(AX)(CX*8), Z3
+	VMAXPD  Z0, Z2, Z0
+	VMAXPD  Z1, Z3, Z1
+	ADDQ    $+16, CX
+
+test:
+	CMPQ      CX, BX
+	JLT       loop
+	SUBQ      CX, DX
+	JZ        done
+	MOVQ      $-1, BX
+	BZHIQ     DX, BX, BX
+	KMOVW     BX, K1
+	KSHIFTRW  $0x08, K1, K2
+	VMOVUPD.Z (AX)(CX*8), K1, Z2
+	VMOVUPD.Z 64(AX)(CX*8), K2, Z3
+	VMAXPD    Z0, Z2, Z2
+	VMAXPD    Z1, Z3, Z3
+	VBLENDMPD Z2, Z0, K1, Z0
+	VBLENDMPD Z3, Z1, K2, Z1
+
+done:
+	MOVQ    most+16(FP), AX
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	VZEROUPPER
+	RET
+
+// func expShift64AVX512(dst *float64, x *float64, n int, most float64, sum *float64)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·expShift64AVX512(SB), NOSPLIT, $0-40
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+8(FP), CX
+	VBROADCASTSD most+24(FP), Z0
+	MOVQ         sum+32(FP), DX
+	VMOVUPS      (DX), Z1
+	VMOVUPS      64(DX), Z2
+	VBROADCASTSD constants<>+9536(SB), Z3
+	VBROADCASTSD constants<>+9600(SB), Z4
+	VBROADCASTSD constants<>+9664(SB), Z5
+	VBROADCASTSD constants<>+9728(SB), Z6
+	VBROADCASTSD constants<>+9792(SB), Z7
+	VBROADCASTSD constants<>+9856(SB), Z8
+	VBROADCASTSD constants<>+9920(SB), Z9
+	VBROADCASTSD constants<>+9984(SB), Z10
+	VBROADCASTSD constants<>+10048(SB), Z11
+	VBROADCASTSD constants<>+10112(SB), Z12
+	MOVQ         n+16(FP), BX
+	MOVQ         BX, SI
+	ANDQ         $-16, SI
+	XORQ         DX, DX
+	JMP          test
+
+loop:
+	VMOVUPS      (CX)(DX*8), Z13
+	VMOVUPS      64(CX)(DX*8), Z14
+	VSUBPD       Z0, Z13, Z13
+	VSUBPD       Z0, Z14, Z14
+	VMAXPD       Z13, Z4, Z13
+	VMAXPD       Z14, Z4, Z14
+	VMINPD       Z13, Z3, Z13
+	VMINPD       Z14, Z3, Z14
+	VMOVUPS      Z6, Z15
+	VFMADD231PD  Z5, Z13, Z15
+	VMOVUPS      Z6, Z16
+	VFMADD231PD  Z5, Z14, Z16
+	VSUBPD       Z6, Z15, Z17
+	VSUBPD       Z6, Z16, Z18
+	VFNMADD231PD Z7, Z17, Z13
+	VFNMADD231PD Z7, Z18, Z14
+	VFNMADD231PD Z8, Z17, Z13
+	VFNMADD231PD Z8, Z18, Z14
+	VMOVUPS      Z10, Z17
+	VFMADD231PD  Z13, Z9, Z17
+	VMOVUPS      Z10, Z18
+	VFMADD231PD  Z14, Z9, Z18
+	VFMADD213PD  Z11, Z13, Z17
+	VFMADD213PD  Z11, Z14, Z18
+	VFMADD213PD  Z12, Z13, Z17
+	VFMADD213PD  Z12, Z14, Z18
+	VBROADCASTSD constants<>+10176(SB), Z19
+	VFMADD213PD  Z19, Z13, Z17
+	VBROADCASTSD constants<>+10176(SB), Z19
+	VFMADD213PD  Z19, Z14, Z18
+	VBROADCASTSD constants<>+10240(SB), Z19
+	VFMADD213PD  Z19, Z13, Z17
+	VBROADCASTSD constants<>+10240(SB), Z19
+	VFMADD213PD  Z19, Z14, Z18
+	VBROADCASTSD constants<>+10304(SB), Z19
+	VFMADD213PD  Z19, Z13, Z17
+	VBROADCASTSD constants<>+10304(SB), Z19
+	VFMADD213PD  Z19, Z14, Z18
+	VBROADCASTSD constants<>+10368(SB), Z19
+	VFMADD213PD  Z19, Z13, Z17
+	VBROADCASTSD constants<>+10368(SB), Z19
+	VFMADD213PD  Z19, Z14, Z18
+	VBROADCASTSD constants<>+10432(SB), Z19
+	VFMADD213PD  Z19, Z13, Z17
+	VBROADCASTSD constants<>+10432(SB), Z19
+	VFMADD213PD  Z19, Z14, Z18
+	VBROADCASTSD constants<>+10496(SB), Z19
+	VFMADD213PD  Z19, Z13, Z17
+	VBROADCASTSD constants<>+10496(SB), Z19
+	VFMADD213PD  Z19, Z14, Z18
+	VMULPD       Z13, Z17, Z17
+	VMULPD       Z14, Z18, Z18
+	VBROADCASTSD constants<>+10560(SB), Z19
+	VADDPD       Z19, Z13, Z19
+	VBROADCASTSD constants<>+10560(SB), Z20
+	VADDPD       Z20, Z14, Z20
+	VBROADCASTSD constants<>+10560(SB), Z21
+	VSUBPD       Z21, Z19, Z19
+	VBROADCASTSD constants<>+10560(SB), Z21
+	VSUBPD       Z21, Z20, Z20
+	VSUBPD       Z19, Z13, Z19
+	VSUBPD       Z20, Z14, Z20
+	VFMADD231PD  Z13, Z17, Z19
+	VFMADD231PD  Z14, Z18, Z20
+	VBROADCASTSD constants<>+10560(SB), Z17
+	VADDPD       Z17, Z13, Z13
+	VBROADCASTSD constants<>+10560(SB), Z17
+	VADDPD       Z17, Z14, Z14
+	VADDPD       Z13, Z19, Z13
+	VADDPD       Z14, Z20, Z14
+	VSUBPD       Z6, Z15, Z15
+	VSUBPD       Z6, Z16, Z16
+	VSCALEFPD    Z15, Z13, Z13
+	VSCALEFPD    Z16, Z14, Z14
+	VMOVUPS      Z13, (AX)(DX*8)
+	VMOVUPS      Z14, 64(AX)(DX*8)
+	VADDPD       Z13, Z1, Z1
+	VADDPD       Z14, Z2, Z2
+	ADDQ         $+16, DX
+
+test:
+	CMPQ         DX, SI
+	JLT          loop
+	SUBQ         DX, BX
+	JZ           done
+	MOVQ         $-1, SI
+	BZHIQ        BX, SI, SI
+	KMOVW        SI, K1
+	KSHIFTRW     $0x08, K1, K2
+	VMOVUPD.Z    (CX)(DX*8), K1, Z13
+	VMOVUPD.Z    64(CX)(DX*8), K2, Z14
+	VSUBPD       Z0, Z13, Z13
+	VSUBPD       Z0, Z14, Z0
+	VMAXPD       Z13, Z4, Z13
+	VMAXPD       Z0, Z4, Z0
+	VMINPD       Z13, Z3, Z4
+	VMINPD       Z0, Z3, Z0
+	VMOVUPS      Z6, Z3
+	VFMADD231PD  Z5, Z4, Z3
+	VMOVUPS      Z6, Z13
+	VFMADD231PD  Z5, Z0, Z13
+	VSUBPD       Z6, Z3, Z5
+	VSUBPD       Z6, Z13, Z14
+	VFNMADD231PD Z7, Z5, Z4
+	VFNMADD231PD Z7, Z14, Z0
+	VFNMADD231PD Z8, Z5, Z4
+	VFNMADD231PD Z8, Z14, Z0
+	VMOVUPS      Z10, Z5
+	VFMADD231PD  Z4, Z9, Z5
+	VMOVUPS      Z10, Z7
+	VFMADD231PD  Z0, Z9, Z7
+	VFMADD213PD  Z11, Z4, Z5
+	VFMADD213PD  Z11, Z0, Z7
+	VFMADD213PD  Z12, Z4, Z5
+	VFMADD213PD  Z12, Z0, Z7
+	VBROADCASTSD constants<>+10176(SB), Z8
+	VFMADD213PD  Z8, Z4, Z5
+	VBROADCASTSD constants<>+10176(SB), Z8
+	VFMADD213PD  Z8, Z0, Z7
+	VBROADCASTSD constants<>+10240(SB), Z8
+	VFMADD213PD  Z8, Z4, Z5
+	VBROADCASTSD constants<>+10240(SB), Z8
+	VFMADD213PD  Z8, Z0, Z7
+	VBROADCASTSD constants<>+10304(SB), Z8
+	VFMADD213PD  Z8, Z4, Z5
+	VBROADCASTSD constants<>+10304(SB), Z8
+	VFMADD213PD  Z8, Z0, Z7
+	VBROADCASTSD constants<>+10368(SB), Z8
+	VFMADD213PD  Z8, Z4, Z5
+	VBROADCASTSD constants<>+10368(SB), Z8
+	VFMADD213PD  Z8, Z0, Z7
+	VBROADCASTSD constants<>+10432(SB), Z8
+	VFMADD213PD  Z8, Z4, Z5
+	VBROADCASTSD constants<>+10432(SB), Z8
+	VFMADD213PD  Z8, Z0, Z7
+	VBROADCASTSD constants<>+10496(SB), Z8
+	VFMADD213PD  Z8, Z4, Z5
+	VBROADCASTSD constants<>+10496(SB), Z8
+	VFMADD213PD  Z8, Z0, Z7
+	VMULPD       Z4, Z5, Z5
+	VMULPD       Z0, Z7, Z7
+	VBROADCASTSD constants<>+10560(SB), Z8
+	VADDPD       Z8, Z4, Z8
+	VBROADCASTSD constants<>+10560(SB), Z9
+	VADDPD       Z9, Z0, Z9
+	VBROADCASTSD constants<>+10560(SB), Z10
+	VSUBPD       Z10, Z8, Z8
+	VBROADCASTSD constants<>+10560(SB), Z10
+	VSUBPD       Z10, Z9, Z9
+	VSUBPD       Z8, Z4, Z8
+	VSUBPD       Z9, Z0, Z9
+	VFMADD231PD  Z4, Z5, Z8
+	VFMADD231PD  Z0, Z7, Z9
+	VBROADCASTSD constants<>+10560(SB), Z5
+	VADDPD       Z5, Z4, Z4
+	VBROADCASTSD constants<>+10560(SB), Z5
+	VADDPD       Z5, Z0, Z0
+	VADDPD       Z4, Z8, Z4
+	VADDPD       Z0, Z9, Z0
+	VSUBPD       Z6, Z3, Z3
+	VSUBPD       Z6, Z13, Z5
+	VSCALEFPD    Z3, Z4, Z3
+	VSCALEFPD    Z5, Z0, Z0
+	VMOVUPD      Z3, K1, (AX)(DX*8)
+	VMOVUPD      Z0, K2, 64(AX)(DX*8)
+	VADDPD       Z3, Z1, Z3
+	VADDPD       Z0, Z2, Z0
+	VBLENDMPD    Z3, Z1, K1, Z1
+	VBLENDMPD    Z0, Z2, K2, Z2
+
+done:
+	MOVQ    sum+32(FP), AX
+	VMOVUPS Z1, (AX)
+	VMOVUPS Z2, 64(AX)
+	VZEROUPPER
+	RET
+
+// func expSum64AVX512(x *float64, n int, most float64, sum *float64)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·expSum64AVX512(SB), NOSPLIT, $0-32
+	MOVQ         x+0(FP), AX
+	VBROADCASTSD most+16(FP), Z0
+	MOVQ         sum+24(FP), CX
+	VMOVUPS      (CX), Z1
+	VMOVUPS      64(CX), Z2
+	VBROADCASTSD constants<>+9536(SB), Z3
+	VBROADCASTSD constants<>+9600(SB), Z4
+	VBROADCASTSD constants<>+9664(SB), Z5
+	VBROADCASTSD constants<>+9728(SB), Z6
+	VBROADCASTSD constants<>+9792(SB), Z7
+	VBROADCASTSD constants<>+9856(SB), Z8
+	VBROADCASTSD constants<>+9920(SB), Z9
+	VBROADCASTSD constants<>+9984(SB), Z10
+	VBROADCASTSD constants<>+10048(SB), Z11
+	VBROADCASTSD constants<>+10112(SB), Z12
+	MOVQ         n+8(FP), DX
+	MOVQ         DX, BX
+	ANDQ         $-16, BX
+	XORQ         CX, CX
+	JMP          test
+
+loop:
+	VMOVUPS      (AX)(CX*8), Z13
+	VMOVUPS      64(AX)(CX*8), Z14
+	VSUBPD       Z0, Z13, Z13
+	VSUBPD       Z0, Z14, Z14
+	VMAXPD       Z13, Z4, Z13
+	VMAXPD       Z14, Z4, Z14
+	VMINPD       Z13, Z3, Z13
+	VMINPD       Z14, Z3, Z14
+	VMOVUPS      Z6, Z15
+	VFMADD231PD  Z5, Z13, Z15
+	VMOVUPS      Z6, Z16
+	VFMADD231PD  Z5, Z14, Z16
+	VSUBPD       Z6, Z15, Z17
+	VSUBPD       Z6, Z16, Z18
+	VFNMADD231PD Z7, Z17, Z13
+	VFNMADD231PD Z7, Z18, Z14
+	VFNMADD231PD Z8, Z17, Z13
+	VFNMADD231PD Z8, Z18, Z14
+	VMOVUPS      Z10, Z17
+	VFMADD231PD  Z13, Z9, Z17
+	VMOVUPS      Z10, Z18
+	VFMADD231PD  Z14, Z9, Z18
+	VFMADD213PD  Z11, Z13, Z17
+	VFMADD213PD  Z11, Z14, Z18
+	VFMADD213PD  Z12, Z13, Z17
+	VFMADD213PD  Z12, Z14, Z18
+	VBROADCASTSD constants<>+10176(SB), Z19
+	VFMADD213PD  Z19, Z13, Z17
+	VBROADCASTSD constants<>+10176(SB), Z19
+	VFMADD213PD  Z19, Z14, Z18
+	VBROADCASTSD constants<>+10240(SB), Z19
+	VFMADD213PD  Z19, Z13, Z17
+	VBROADCASTSD constants<>+10240(SB), Z19
+	VFMADD213PD  Z19, Z14, Z18
+	VBROADCASTSD constants<>+10304(SB), Z19
+	VFMADD213PD  Z19, Z13, Z17
+	VBROADCASTSD constants<>+10304(SB), Z19
+	VFMADD213PD  Z19, Z14, Z18
+	VBROADCASTSD constants<>+10368(SB), Z19
+	VFMADD213PD  Z19, Z13, Z17
+	VBROADCASTSD constants<>+10368(SB), Z19
+	VFMADD213PD  Z19, Z14, Z18
+	VBROADCASTSD constants<>+10432(SB), Z19
+	VFMADD213PD  Z19, Z13, Z17
+	VBROADCASTSD constants<>+10432(SB), Z19
+	VFMADD213PD  Z19, Z14, Z18
+	VBROADCASTSD constants<>+10496(SB), Z19
+	VFMADD213PD  Z19, Z13, Z17
+	VBROADCASTSD constants<>+10496(SB), Z19
+	VFMADD213PD  Z19, Z14, Z18
+	VMULPD       Z13, Z17, Z17
+	VMULPD       Z14, Z18, Z18
+	VBROADCASTSD constants<>+10560(SB), Z19
+	VADDPD       Z19, Z13, Z19
+	VBROADCASTSD constants<>+10560(SB), Z20
+	VADDPD       Z20, Z14, Z20
+	VBROADCASTSD constants<>+10560(SB), Z21
+	VSUBPD       Z21, Z19, Z19
+	VBROADCASTSD constants<>+10560(SB), Z21
+	VSUBPD       Z21, Z20, Z20
+	VSUBPD       Z19, Z13, Z19
+	VSUBPD       Z20, Z14, Z20
+	VFMADD231PD  Z13, Z17, Z19
+	VFMADD231PD  Z14, Z18, Z20
+	VBROADCASTSD constants<>+10560(SB), Z17
+	VADDPD       Z17, Z13, Z13
+	VBROADCASTSD constants<>+10560(SB), Z17
+	VADDPD       Z17, Z14, Z14
+	VADDPD       Z13, Z19, Z13
+	VADDPD       Z14, Z20, Z14
+	VSUBPD       Z6, Z15, Z15
+	VSUBPD       Z6, Z16, Z16
+	VSCALEFPD    Z15, Z13, Z13
+	VSCALEFPD    Z16, Z14, Z14
+	VADDPD       Z13, Z1, Z1
+	VADDPD       Z14, Z2, Z2
+	ADDQ         $+16, CX
+
+test:
+	CMPQ         CX, BX
+	JLT          loop
+	SUBQ         CX, DX
+	JZ           done
+	MOVQ         $-1, BX
+	BZHIQ        DX, BX, BX
+	KMOVW        BX, K1
+	KSHIFTRW     $0x08, K1, K2
+	VMOVUPD.Z    (AX)(CX*8), K1, Z13
+	VMOVUPD.Z    64(AX)(CX*8), K2, Z14
+	VSUBPD       Z0, Z13, Z13
+	VSUBPD       Z0, Z14, Z0
+	VMAXPD       Z13, Z4, Z13
+	VMAXPD       Z0, Z4, Z0
+	VMINPD       Z13, Z3, Z4
+	VMINPD       Z0, Z3, Z0
+	VMOVUPS      Z6, Z3
+	VFMADD231PD  Z5, Z4, Z3
+	VMOVUPS      Z6, Z13
+	VFMADD231PD  Z5, Z0, Z13
+	VSUBPD       Z6, Z3, Z5
+	VSUBPD       Z6, Z13, Z14
+	VFNMADD231PD Z7, Z5, Z4
+	VFNMADD231PD Z7, Z14, Z0
+	VFNMADD231PD Z8, Z5, Z4
+	VFNMADD231PD Z8, Z14, Z0
+	VMOVUPS      Z10, Z5
+	VFMADD231PD  Z4, Z9, Z5
+	VMOVUPS      Z10, Z7
+	VFMADD231PD  Z0, Z9, Z7
+	VFMADD213PD  Z11, Z4, Z5
+	VFMADD213PD  Z11, Z0, Z7
+	VFMADD213PD  Z12, Z4, Z5
+	VFMADD213PD  Z12, Z0, Z7
+	VBROADCASTSD constants<>+10176(SB), Z8
+	VFMADD213PD  Z8, Z4, Z5
+	VBROADCASTSD constants<>+10176(SB), Z8
+	VFMADD213PD  Z8, Z0, Z7
+	VBROADCASTSD constants<>+10240(SB), Z8
+	VFMADD213PD  Z8, Z4, Z5
+	VBROADCASTSD constants<>+10240(SB), Z8
+	VFMADD213PD  Z8, Z0, Z7
+	VBROADCASTSD constants<>+10304(SB), Z8
+	VFMADD213PD  Z8, Z4, Z5
+	VBROADCASTSD constants<>+10304(SB), Z8
+	VFMADD213PD  Z8, Z0, Z7
+	VBROADCASTSD constants<>+10368(SB), Z8
+	VFMADD213PD  Z8, Z4, Z5
+	VBROADCASTSD constants<>+10368(SB), Z8
+	VFMADD213PD  Z8, Z0, Z7
+	VBROADCASTSD constants<>+10432(SB), Z8
+	VFMADD213PD  Z8, Z4, Z5
+	VBROADCASTSD constants<>+10432(SB), Z8
+	VFMADD213PD  Z8, Z0, Z7
+	VBROADCASTSD constants<>+10496(SB), Z8
+	VFMADD213PD  Z8, Z4, Z5
+	VBROADCASTSD constants<>+10496(SB), Z8
+	VFMADD213PD  Z8, Z0, Z7
+	VMULPD       Z4, Z5, Z5
+	VMULPD       Z0, Z7, Z7
+	VBROADCASTSD constants<>+10560(SB), Z8
+	VADDPD       Z8, Z4, Z8
+	VBROADCASTSD constants<>+10560(SB), Z9
+	VADDPD       Z9, Z0, Z9
+	VBROADCASTSD constants<>+10560(SB), Z10
+	VSUBPD       Z10, Z8, Z8
+	VBROADCASTSD constants<>+10560(SB), Z10
+	VSUBPD       Z10, Z9, Z9
+	VSUBPD       Z8, Z4, Z8
+	VSUBPD       Z9, Z0, Z9
+	VFMADD231PD  Z4, Z5, Z8
+	VFMADD231PD  Z0, Z7, Z9
+	VBROADCASTSD constants<>+10560(SB), Z5
+	VADDPD       Z5, Z4, Z4
+	VBROADCASTSD constants<>+10560(SB), Z5
+	VADDPD       Z5, Z0, Z0
+	VADDPD       Z4, Z8, Z4
+	VADDPD       Z0, Z9, Z0
+	VSUBPD       Z6, Z3, Z3
+	VSUBPD       Z6, Z13, Z5
+	VSCALEFPD    Z3, Z4, Z3
+	VSCALEFPD    Z5, Z0, Z0
+	VADDPD       Z3, Z1, Z3
+	VADDPD       Z0, Z2, Z0
+	VBLENDMPD    Z3, Z1, K1, Z1
+	VBLENDMPD    Z0, Z2, K2, Z2
+
+done:
+	MOVQ    sum+24(FP), AX
+	VMOVUPS Z1, (AX)
+	VMOVUPS Z2, 64(AX)
 	VZEROUPPER
 	RET

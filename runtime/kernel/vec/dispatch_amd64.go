@@ -878,6 +878,54 @@ func Sum64(x []float64, sum *[16]float64) {
 	}
 }
 
+// SumU64 adds x to the lanes of sum.
+func SumU64(x []uint64, sum *[16]uint64) {
+	n := len(x)
+	for lo := 0; lo < n; lo += chunk {
+		hi := min(lo+chunk, n)
+		switch active {
+		case AVX512:
+			sumU64AVX512(&x[lo], hi-lo, &sum[0])
+		case AVX2:
+			sumU64AVX2(&x[lo], hi-lo, &sum[0])
+		default:
+			sumU64Go(x[lo:hi], sum)
+		}
+	}
+}
+
+// Prod multiplies the lanes of product by x.
+func Prod(x []float32, product *[16]float32) {
+	n := len(x)
+	for lo := 0; lo < n; lo += chunk {
+		hi := min(lo+chunk, n)
+		switch active {
+		case AVX512:
+			prodAVX512(&x[lo], hi-lo, &product[0])
+		case AVX2:
+			prodAVX2(&x[lo], hi-lo, &product[0])
+		default:
+			prodGo(x[lo:hi], product)
+		}
+	}
+}
+
+// Prod64 multiplies the lanes of product by x.
+func Prod64(x []float64, product *[16]float64) {
+	n := len(x)
+	for lo := 0; lo < n; lo += chunk {
+		hi := min(lo+chunk, n)
+		switch active {
+		case AVX512:
+			prod64AVX512(&x[lo], hi-lo, &product[0])
+		case AVX2:
+			prod64AVX2(&x[lo], hi-lo, &product[0])
+		default:
+			prod64Go(x[lo:hi], product)
+		}
+	}
+}
+
 // Max makes the lanes of most the greater of themselves and x, or NaN.
 func Max(x []float32, most *[16]float32) {
 	n := len(x)
@@ -1193,6 +1241,23 @@ func NormalizeAffine(dst, x, weight, bias []float32, high, low, scale float32) {
 			normalizeAffineAVX2(&dst[lo], &x[lo], &weight[lo], &bias[lo], hi-lo, high, low, scale)
 		default:
 			normalizeAffineGo(dst[lo:hi], x[lo:hi], weight[lo:hi], bias[lo:hi], high, low, scale)
+		}
+	}
+}
+
+// ScaleShift stores (x - mean) scale + shift, computed in float64, in dst. dst may be x.
+func ScaleShift(dst, x []float32, mean, scale, shift float64) {
+	check(len(dst), len(x))
+	n := len(dst)
+	for lo := 0; lo < n; lo += chunk {
+		hi := min(lo+chunk, n)
+		switch active {
+		case AVX512:
+			scaleShiftAVX512(&dst[lo], &x[lo], hi-lo, mean, scale, shift)
+		case AVX2:
+			scaleShiftAVX2(&dst[lo], &x[lo], hi-lo, mean, scale, shift)
+		default:
+			scaleShiftGo(dst[lo:hi], x[lo:hi], mean, scale, shift)
 		}
 	}
 }
@@ -2070,5 +2135,423 @@ func FourierEnds(xr, xi, yr, yi, zr, zi, vr, vi []float32, ur, ui float32) {
 	}
 	if whole < n {
 		fourierEndsGo(xr[whole:], xi[whole:], yr[whole:], yi[whole:], zr[whole:], zi[whole:], vr[whole:], vi[whole:], ur, ui)
+	}
+}
+
+// LeakyRelu stores x in dst where it is positive, else slope x. dst may be x.
+func LeakyRelu(dst, x []float32, slope float32) {
+	check(len(dst), len(x))
+	n := len(dst)
+	if 4*n >= lightPastFrom && fitsPast(&dst[0], &x[0]) {
+		for lo := 0; lo < n; lo += chunk {
+			hi := min(lo+chunk, n)
+			leakyReluPastAVX512(&dst[lo], &x[lo], hi-lo, slope)
+		}
+		fence()
+		return
+	}
+	for lo := 0; lo < n; lo += chunk {
+		hi := min(lo+chunk, n)
+		switch active {
+		case AVX512:
+			leakyReluAVX512(&dst[lo], &x[lo], hi-lo, slope)
+		case AVX2:
+			leakyReluAVX2(&dst[lo], &x[lo], hi-lo, slope)
+		default:
+			leakyReluGo(dst[lo:hi], x[lo:hi], slope)
+		}
+	}
+}
+
+// Elu stores times x in dst where x is positive, else times alpha (exp(x share) - 1), of the
+// exponential as Expm1 has it. dst may be x.
+func Elu(dst, x []float32, alpha, share, times float32) {
+	check(len(dst), len(x))
+	n := len(dst)
+	for lo := 0; lo < n; lo += chunk {
+		hi := min(lo+chunk, n)
+		switch active {
+		case AVX512:
+			eluAVX512(&dst[lo], &x[lo], hi-lo, alpha, share, times)
+		case AVX2:
+			eluAVX2(&dst[lo], &x[lo], hi-lo, alpha, share, times)
+		default:
+			eluGo(dst[lo:hi], x[lo:hi], alpha, share, times)
+		}
+	}
+}
+
+// AddProduct stores x + a (y z) in dst. dst may be any of them.
+func AddProduct(dst, x, y, z []float32, a float32) {
+	check(len(dst), len(x))
+	check(len(dst), len(y))
+	check(len(dst), len(z))
+	n := len(dst)
+	if 4*n >= lightPastFrom && fitsPast(&dst[0], &x[0], &y[0], &z[0]) {
+		for lo := 0; lo < n; lo += chunk {
+			hi := min(lo+chunk, n)
+			addProductPastAVX512(&dst[lo], &x[lo], &y[lo], &z[lo], hi-lo, a)
+		}
+		fence()
+		return
+	}
+	for lo := 0; lo < n; lo += chunk {
+		hi := min(lo+chunk, n)
+		switch active {
+		case AVX512:
+			addProductAVX512(&dst[lo], &x[lo], &y[lo], &z[lo], hi-lo, a)
+		case AVX2:
+			addProductAVX2(&dst[lo], &x[lo], &y[lo], &z[lo], hi-lo, a)
+		default:
+			addProductGo(dst[lo:hi], x[lo:hi], y[lo:hi], z[lo:hi], a)
+		}
+	}
+}
+
+// AddQuotient stores x + a (y / z) in dst. dst may be any of them.
+func AddQuotient(dst, x, y, z []float32, a float32) {
+	check(len(dst), len(x))
+	check(len(dst), len(y))
+	check(len(dst), len(z))
+	n := len(dst)
+	if 4*n >= pastFrom && fitsPast(&dst[0], &x[0], &y[0], &z[0]) {
+		for lo := 0; lo < n; lo += chunk {
+			hi := min(lo+chunk, n)
+			addQuotientPastAVX512(&dst[lo], &x[lo], &y[lo], &z[lo], hi-lo, a)
+		}
+		fence()
+		return
+	}
+	for lo := 0; lo < n; lo += chunk {
+		hi := min(lo+chunk, n)
+		switch active {
+		case AVX512:
+			addQuotientAVX512(&dst[lo], &x[lo], &y[lo], &z[lo], hi-lo, a)
+		case AVX2:
+			addQuotientAVX2(&dst[lo], &x[lo], &y[lo], &z[lo], hi-lo, a)
+		default:
+			addQuotientGo(dst[lo:hi], x[lo:hi], y[lo:hi], z[lo:hi], a)
+		}
+	}
+}
+
+// Huber stores times d²/2 in dst for d = x - y where |d| < delta, else times delta (|d| + less).
+// dst may be x or y.
+func Huber(dst, x, y []float32, delta, less, times float32) {
+	check(len(dst), len(x))
+	check(len(dst), len(y))
+	n := len(dst)
+	if 4*n >= pastFrom && fitsPast(&dst[0], &x[0], &y[0]) {
+		for lo := 0; lo < n; lo += chunk {
+			hi := min(lo+chunk, n)
+			huberPastAVX512(&dst[lo], &x[lo], &y[lo], hi-lo, delta, less, times)
+		}
+		fence()
+		return
+	}
+	for lo := 0; lo < n; lo += chunk {
+		hi := min(lo+chunk, n)
+		switch active {
+		case AVX512:
+			huberAVX512(&dst[lo], &x[lo], &y[lo], hi-lo, delta, less, times)
+		case AVX2:
+			huberAVX2(&dst[lo], &x[lo], &y[lo], hi-lo, delta, less, times)
+		default:
+			huberGo(dst[lo:hi], x[lo:hi], y[lo:hi], delta, less, times)
+		}
+	}
+}
+
+// Finite stores none in dst where x is NaN, most where it is infinite, least where it is minus
+// infinity, else x. dst may be x.
+func Finite(dst, x []float32, none, most, least float32) {
+	check(len(dst), len(x))
+	n := len(dst)
+	if 4*n >= pastFrom && fitsPast(&dst[0], &x[0]) {
+		for lo := 0; lo < n; lo += chunk {
+			hi := min(lo+chunk, n)
+			finitePastAVX512(&dst[lo], &x[lo], hi-lo, none, most, least)
+		}
+		fence()
+		return
+	}
+	for lo := 0; lo < n; lo += chunk {
+		hi := min(lo+chunk, n)
+		switch active {
+		case AVX512:
+			finiteAVX512(&dst[lo], &x[lo], hi-lo, none, most, least)
+		case AVX2:
+			finiteAVX2(&dst[lo], &x[lo], hi-lo, none, most, least)
+		default:
+			finiteGo(dst[lo:hi], x[lo:hi], none, most, least)
+		}
+	}
+}
+
+// CrossEntropy stores (1 - t) x + (1 + (w - 1) t) Softplus(-x) in dst, sums rounded with their products.
+// dst may be any of them.
+func CrossEntropy(dst, x, t, w []float32) {
+	check(len(dst), len(x))
+	check(len(dst), len(t))
+	check(len(dst), len(w))
+	n := len(dst)
+	for lo := 0; lo < n; lo += chunk {
+		hi := min(lo+chunk, n)
+		switch active {
+		case AVX512:
+			crossEntropyAVX512(&dst[lo], &x[lo], &t[lo], &w[lo], hi-lo)
+		case AVX2:
+			crossEntropyAVX2(&dst[lo], &x[lo], &t[lo], &w[lo], hi-lo)
+		default:
+			crossEntropyGo(dst[lo:hi], x[lo:hi], t[lo:hi], w[lo:hi])
+		}
+	}
+}
+
+// And stores the bits that x and y have in dst. dst may be x or y.
+func And(dst, x, y []uint32) {
+	check(len(dst), len(x))
+	check(len(dst), len(y))
+	n := len(dst)
+	for lo := 0; lo < n; lo += chunk {
+		hi := min(lo+chunk, n)
+		switch active {
+		case AVX512:
+			andAVX512(&dst[lo], &x[lo], &y[lo], hi-lo)
+		case AVX2:
+			andAVX2(&dst[lo], &x[lo], &y[lo], hi-lo)
+		default:
+			andGo(dst[lo:hi], x[lo:hi], y[lo:hi])
+		}
+	}
+}
+
+// Or stores the bits that x or y has in dst. dst may be x or y.
+func Or(dst, x, y []uint32) {
+	check(len(dst), len(x))
+	check(len(dst), len(y))
+	n := len(dst)
+	for lo := 0; lo < n; lo += chunk {
+		hi := min(lo+chunk, n)
+		switch active {
+		case AVX512:
+			orAVX512(&dst[lo], &x[lo], &y[lo], hi-lo)
+		case AVX2:
+			orAVX2(&dst[lo], &x[lo], &y[lo], hi-lo)
+		default:
+			orGo(dst[lo:hi], x[lo:hi], y[lo:hi])
+		}
+	}
+}
+
+// Xor stores the bits that one of x and y has in dst. dst may be x or y.
+func Xor(dst, x, y []uint32) {
+	check(len(dst), len(x))
+	check(len(dst), len(y))
+	n := len(dst)
+	for lo := 0; lo < n; lo += chunk {
+		hi := min(lo+chunk, n)
+		switch active {
+		case AVX512:
+			xorAVX512(&dst[lo], &x[lo], &y[lo], hi-lo)
+		case AVX2:
+			xorAVX2(&dst[lo], &x[lo], &y[lo], hi-lo)
+		default:
+			xorGo(dst[lo:hi], x[lo:hi], y[lo:hi])
+		}
+	}
+}
+
+// Flip stores the bits of x in dst, those of mask inverted. dst may be x.
+func Flip(dst, x []uint32, mask uint32) {
+	check(len(dst), len(x))
+	n := len(dst)
+	for lo := 0; lo < n; lo += chunk {
+		hi := min(lo+chunk, n)
+		switch active {
+		case AVX512:
+			flipAVX512(&dst[lo], &x[lo], hi-lo, mask)
+		case AVX2:
+			flipAVX2(&dst[lo], &x[lo], hi-lo, mask)
+		default:
+			flipGo(dst[lo:hi], x[lo:hi], mask)
+		}
+	}
+}
+
+// Fill stores v in dst.
+func Fill(dst []uint32, v uint32) {
+	n := len(dst)
+	for lo := 0; lo < n; lo += chunk {
+		hi := min(lo+chunk, n)
+		switch active {
+		case AVX512:
+			fillAVX512(&dst[lo], hi-lo, v)
+		case AVX2:
+			fillAVX2(&dst[lo], hi-lo, v)
+		default:
+			fillGo(dst[lo:hi], v)
+		}
+	}
+}
+
+// Exp64 stores e to the power x, within 2 ulp, in dst. dst may be x.
+func Exp64(dst, x []float64) {
+	check(len(dst), len(x))
+	n := len(dst)
+	for lo := 0; lo < n; lo += chunk {
+		hi := min(lo+chunk, n)
+		switch active {
+		case AVX512:
+			exp64AVX512(&dst[lo], &x[lo], hi-lo)
+		case AVX2:
+			exp64AVX2(&dst[lo], &x[lo], hi-lo)
+		default:
+			exp64Go(dst[lo:hi], x[lo:hi])
+		}
+	}
+}
+
+// Log64 stores the natural logarithm of x, within 1 ulp, in dst. dst may be x.
+func Log64(dst, x []float64) {
+	check(len(dst), len(x))
+	n := len(dst)
+	for lo := 0; lo < n; lo += chunk {
+		hi := min(lo+chunk, n)
+		switch active {
+		case AVX512:
+			log64AVX512(&dst[lo], &x[lo], hi-lo)
+		case AVX2:
+			log64AVX2(&dst[lo], &x[lo], hi-lo)
+		default:
+			log64Go(dst[lo:hi], x[lo:hi])
+		}
+	}
+}
+
+// Tanh64 stores the hyperbolic tangent of x, within 2 ulp, in dst. dst may be x.
+func Tanh64(dst, x []float64) {
+	check(len(dst), len(x))
+	n := len(dst)
+	for lo := 0; lo < n; lo += chunk {
+		hi := min(lo+chunk, n)
+		switch active {
+		case AVX512:
+			tanh64AVX512(&dst[lo], &x[lo], hi-lo)
+		case AVX2:
+			tanh64AVX2(&dst[lo], &x[lo], hi-lo)
+		default:
+			tanh64Go(dst[lo:hi], x[lo:hi])
+		}
+	}
+}
+
+// Gelu64 stores x times the normal distribution function at x, within 8 ulp or 1e-16, in dst. dst
+// may be x.
+func Gelu64(dst, x []float64) {
+	check(len(dst), len(x))
+	n := len(dst)
+	for lo := 0; lo < n; lo += chunk {
+		hi := min(lo+chunk, n)
+		switch active {
+		case AVX512:
+			gelu64AVX512(&dst[lo], &x[lo], hi-lo)
+		case AVX2:
+			gelu64AVX2(&dst[lo], &x[lo], hi-lo)
+		default:
+			gelu64Go(dst[lo:hi], x[lo:hi])
+		}
+	}
+}
+
+// GeluGrad64 stores grad times the slope of Gelu64 at x in dst. dst may be grad or x.
+func GeluGrad64(dst, grad, x []float64) {
+	check(len(dst), len(grad))
+	check(len(dst), len(x))
+	n := len(dst)
+	for lo := 0; lo < n; lo += chunk {
+		hi := min(lo+chunk, n)
+		switch active {
+		case AVX512:
+			geluGrad64AVX512(&dst[lo], &grad[lo], &x[lo], hi-lo)
+		case AVX2:
+			geluGrad64AVX2(&dst[lo], &grad[lo], &x[lo], hi-lo)
+		default:
+			geluGrad64Go(dst[lo:hi], grad[lo:hi], x[lo:hi])
+		}
+	}
+}
+
+// Scale64 stores x times a in dst. dst may be x.
+func Scale64(dst, x []float64, a float64) {
+	check(len(dst), len(x))
+	n := len(dst)
+	if 8*n >= lightPastFrom && fitsPast(&dst[0], &x[0]) {
+		for lo := 0; lo < n; lo += chunk {
+			hi := min(lo+chunk, n)
+			scale64PastAVX512(&dst[lo], &x[lo], hi-lo, a)
+		}
+		fence()
+		return
+	}
+	for lo := 0; lo < n; lo += chunk {
+		hi := min(lo+chunk, n)
+		switch active {
+		case AVX512:
+			scale64AVX512(&dst[lo], &x[lo], hi-lo, a)
+		case AVX2:
+			scale64AVX2(&dst[lo], &x[lo], hi-lo, a)
+		default:
+			scale64Go(dst[lo:hi], x[lo:hi], a)
+		}
+	}
+}
+
+// Most64 makes the lanes of most the greater of themselves and x. It passes over NaN.
+func Most64(x []float64, most *[16]float64) {
+	n := len(x)
+	for lo := 0; lo < n; lo += chunk {
+		hi := min(lo+chunk, n)
+		switch active {
+		case AVX512:
+			most64AVX512(&x[lo], hi-lo, &most[0])
+		case AVX2:
+			most64AVX2(&x[lo], hi-lo, &most[0])
+		default:
+			most64Go(x[lo:hi], most)
+		}
+	}
+}
+
+// ExpShift64 stores exp(x - most) in dst and adds it to the lanes of sum. dst may be x.
+func ExpShift64(dst, x []float64, most float64, sum *[16]float64) {
+	check(len(dst), len(x))
+	n := len(dst)
+	for lo := 0; lo < n; lo += chunk {
+		hi := min(lo+chunk, n)
+		switch active {
+		case AVX512:
+			expShift64AVX512(&dst[lo], &x[lo], hi-lo, most, &sum[0])
+		case AVX2:
+			expShift64AVX2(&dst[lo], &x[lo], hi-lo, most, &sum[0])
+		default:
+			expShift64Go(dst[lo:hi], x[lo:hi], most, sum)
+		}
+	}
+}
+
+// ExpSum64 adds exp(x - most) to the lanes of sum.
+func ExpSum64(x []float64, most float64, sum *[16]float64) {
+	n := len(x)
+	for lo := 0; lo < n; lo += chunk {
+		hi := min(lo+chunk, n)
+		switch active {
+		case AVX512:
+			expSum64AVX512(&x[lo], hi-lo, most, &sum[0])
+		case AVX2:
+			expSum64AVX2(&x[lo], hi-lo, most, &sum[0])
+		default:
+			expSum64Go(x[lo:hi], most, sum)
+		}
 	}
 }

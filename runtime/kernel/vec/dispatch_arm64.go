@@ -858,6 +858,72 @@ func Sum64(x []float64, sum *[16]float64) {
 	copy(sum[n-whole:], sumBefore[n-whole:])
 }
 
+// SumU64 adds x to the lanes of sum.
+func SumU64(x []uint64, sum *[16]uint64) {
+	if active != NEON {
+		sumU64Go(x, sum)
+		return
+	}
+	n := len(x)
+	whole := n &^ 15
+	for lo := 0; lo < whole; lo += chunk {
+		hi := min(lo+chunk, whole)
+		sumU64NEON(&x[lo], hi-lo, &sum[0])
+	}
+	if whole == n {
+		return
+	}
+	var rest0 [16]uint64
+	copy(rest0[:], x[whole:])
+	sumBefore := *sum
+	sumU64NEON(&rest0[0], len(rest0), &sum[0])
+	copy(sum[n-whole:], sumBefore[n-whole:])
+}
+
+// Prod multiplies the lanes of product by x.
+func Prod(x []float32, product *[16]float32) {
+	if active != NEON {
+		prodGo(x, product)
+		return
+	}
+	n := len(x)
+	whole := n &^ 15
+	for lo := 0; lo < whole; lo += chunk {
+		hi := min(lo+chunk, whole)
+		prodNEON(&x[lo], hi-lo, &product[0])
+	}
+	if whole == n {
+		return
+	}
+	var rest0 [16]float32
+	copy(rest0[:], x[whole:])
+	productBefore := *product
+	prodNEON(&rest0[0], len(rest0), &product[0])
+	copy(product[n-whole:], productBefore[n-whole:])
+}
+
+// Prod64 multiplies the lanes of product by x.
+func Prod64(x []float64, product *[16]float64) {
+	if active != NEON {
+		prod64Go(x, product)
+		return
+	}
+	n := len(x)
+	whole := n &^ 15
+	for lo := 0; lo < whole; lo += chunk {
+		hi := min(lo+chunk, whole)
+		prod64NEON(&x[lo], hi-lo, &product[0])
+	}
+	if whole == n {
+		return
+	}
+	var rest0 [16]float64
+	copy(rest0[:], x[whole:])
+	productBefore := *product
+	prod64NEON(&rest0[0], len(rest0), &product[0])
+	copy(product[n-whole:], productBefore[n-whole:])
+}
+
 // Max makes the lanes of most the greater of themselves and x, or NaN.
 func Max(x []float32, most *[16]float32) {
 	if active != NEON {
@@ -1312,6 +1378,29 @@ func NormalizeAffine(dst, x, weight, bias []float32, high, low, scale float32) {
 	var rest3 [16]float32
 	copy(rest3[:], bias[whole:])
 	normalizeAffineNEON(&rest0[0], &rest1[0], &rest2[0], &rest3[0], len(rest0), high, low, scale)
+	copy(dst[whole:], rest0[:])
+}
+
+// ScaleShift stores (x - mean) scale + shift, computed in float64, in dst. dst may be x.
+func ScaleShift(dst, x []float32, mean, scale, shift float64) {
+	check(len(dst), len(x))
+	if active != NEON {
+		scaleShiftGo(dst, x, mean, scale, shift)
+		return
+	}
+	n := len(dst)
+	whole := n &^ 15
+	for lo := 0; lo < whole; lo += chunk {
+		hi := min(lo+chunk, whole)
+		scaleShiftNEON(&dst[lo], &x[lo], hi-lo, mean, scale, shift)
+	}
+	if whole == n {
+		return
+	}
+	var rest0 [16]float32
+	var rest1 [16]float32
+	copy(rest1[:], x[whole:])
+	scaleShiftNEON(&rest0[0], &rest1[0], len(rest0), mean, scale, shift)
 	copy(dst[whole:], rest0[:])
 }
 
@@ -2429,4 +2518,522 @@ func FourierEnds(xr, xi, yr, yi, zr, zi, vr, vi []float32, ur, ui float32) {
 	copy(xi[whole:], rest1[:])
 	copy(yr[whole:], rest2[:])
 	copy(yi[whole:], rest3[:])
+}
+
+// LeakyRelu stores x in dst where it is positive, else slope x. dst may be x.
+func LeakyRelu(dst, x []float32, slope float32) {
+	check(len(dst), len(x))
+	if active != NEON {
+		leakyReluGo(dst, x, slope)
+		return
+	}
+	n := len(dst)
+	whole := n &^ 15
+	for lo := 0; lo < whole; lo += chunk {
+		hi := min(lo+chunk, whole)
+		leakyReluNEON(&dst[lo], &x[lo], hi-lo, slope)
+	}
+	if whole == n {
+		return
+	}
+	var rest0 [16]float32
+	var rest1 [16]float32
+	copy(rest1[:], x[whole:])
+	leakyReluNEON(&rest0[0], &rest1[0], len(rest0), slope)
+	copy(dst[whole:], rest0[:])
+}
+
+// Elu stores times x in dst where x is positive, else times alpha (exp(x share) - 1), of the
+// exponential as Expm1 has it. dst may be x.
+func Elu(dst, x []float32, alpha, share, times float32) {
+	check(len(dst), len(x))
+	if active != NEON {
+		eluGo(dst, x, alpha, share, times)
+		return
+	}
+	n := len(dst)
+	whole := n &^ 15
+	for lo := 0; lo < whole; lo += chunk {
+		hi := min(lo+chunk, whole)
+		eluNEON(&dst[lo], &x[lo], hi-lo, alpha, share, times)
+	}
+	if whole == n {
+		return
+	}
+	var rest0 [16]float32
+	var rest1 [16]float32
+	copy(rest1[:], x[whole:])
+	eluNEON(&rest0[0], &rest1[0], len(rest0), alpha, share, times)
+	copy(dst[whole:], rest0[:])
+}
+
+// AddProduct stores x + a (y z) in dst. dst may be any of them.
+func AddProduct(dst, x, y, z []float32, a float32) {
+	check(len(dst), len(x))
+	check(len(dst), len(y))
+	check(len(dst), len(z))
+	if active != NEON {
+		addProductGo(dst, x, y, z, a)
+		return
+	}
+	n := len(dst)
+	whole := n &^ 15
+	for lo := 0; lo < whole; lo += chunk {
+		hi := min(lo+chunk, whole)
+		addProductNEON(&dst[lo], &x[lo], &y[lo], &z[lo], hi-lo, a)
+	}
+	if whole == n {
+		return
+	}
+	var rest0 [16]float32
+	var rest1 [16]float32
+	copy(rest1[:], x[whole:])
+	var rest2 [16]float32
+	copy(rest2[:], y[whole:])
+	var rest3 [16]float32
+	copy(rest3[:], z[whole:])
+	addProductNEON(&rest0[0], &rest1[0], &rest2[0], &rest3[0], len(rest0), a)
+	copy(dst[whole:], rest0[:])
+}
+
+// AddQuotient stores x + a (y / z) in dst. dst may be any of them.
+func AddQuotient(dst, x, y, z []float32, a float32) {
+	check(len(dst), len(x))
+	check(len(dst), len(y))
+	check(len(dst), len(z))
+	if active != NEON {
+		addQuotientGo(dst, x, y, z, a)
+		return
+	}
+	n := len(dst)
+	whole := n &^ 15
+	for lo := 0; lo < whole; lo += chunk {
+		hi := min(lo+chunk, whole)
+		addQuotientNEON(&dst[lo], &x[lo], &y[lo], &z[lo], hi-lo, a)
+	}
+	if whole == n {
+		return
+	}
+	var rest0 [16]float32
+	var rest1 [16]float32
+	copy(rest1[:], x[whole:])
+	var rest2 [16]float32
+	copy(rest2[:], y[whole:])
+	var rest3 [16]float32
+	copy(rest3[:], z[whole:])
+	addQuotientNEON(&rest0[0], &rest1[0], &rest2[0], &rest3[0], len(rest0), a)
+	copy(dst[whole:], rest0[:])
+}
+
+// Huber stores times d²/2 in dst for d = x - y where |d| < delta, else times delta (|d| + less).
+// dst may be x or y.
+func Huber(dst, x, y []float32, delta, less, times float32) {
+	check(len(dst), len(x))
+	check(len(dst), len(y))
+	if active != NEON {
+		huberGo(dst, x, y, delta, less, times)
+		return
+	}
+	n := len(dst)
+	whole := n &^ 15
+	for lo := 0; lo < whole; lo += chunk {
+		hi := min(lo+chunk, whole)
+		huberNEON(&dst[lo], &x[lo], &y[lo], hi-lo, delta, less, times)
+	}
+	if whole == n {
+		return
+	}
+	var rest0 [16]float32
+	var rest1 [16]float32
+	copy(rest1[:], x[whole:])
+	var rest2 [16]float32
+	copy(rest2[:], y[whole:])
+	huberNEON(&rest0[0], &rest1[0], &rest2[0], len(rest0), delta, less, times)
+	copy(dst[whole:], rest0[:])
+}
+
+// Finite stores none in dst where x is NaN, most where it is infinite, least where it is minus
+// infinity, else x. dst may be x.
+func Finite(dst, x []float32, none, most, least float32) {
+	check(len(dst), len(x))
+	if active != NEON {
+		finiteGo(dst, x, none, most, least)
+		return
+	}
+	n := len(dst)
+	whole := n &^ 15
+	for lo := 0; lo < whole; lo += chunk {
+		hi := min(lo+chunk, whole)
+		finiteNEON(&dst[lo], &x[lo], hi-lo, none, most, least)
+	}
+	if whole == n {
+		return
+	}
+	var rest0 [16]float32
+	var rest1 [16]float32
+	copy(rest1[:], x[whole:])
+	finiteNEON(&rest0[0], &rest1[0], len(rest0), none, most, least)
+	copy(dst[whole:], rest0[:])
+}
+
+// CrossEntropy stores (1 - t) x + (1 + (w - 1) t) Softplus(-x) in dst, sums rounded with their products.
+// dst may be any of them.
+func CrossEntropy(dst, x, t, w []float32) {
+	check(len(dst), len(x))
+	check(len(dst), len(t))
+	check(len(dst), len(w))
+	if active != NEON {
+		crossEntropyGo(dst, x, t, w)
+		return
+	}
+	n := len(dst)
+	whole := n &^ 15
+	for lo := 0; lo < whole; lo += chunk {
+		hi := min(lo+chunk, whole)
+		crossEntropyNEON(&dst[lo], &x[lo], &t[lo], &w[lo], hi-lo)
+	}
+	if whole == n {
+		return
+	}
+	var rest0 [16]float32
+	var rest1 [16]float32
+	copy(rest1[:], x[whole:])
+	var rest2 [16]float32
+	copy(rest2[:], t[whole:])
+	var rest3 [16]float32
+	copy(rest3[:], w[whole:])
+	crossEntropyNEON(&rest0[0], &rest1[0], &rest2[0], &rest3[0], len(rest0))
+	copy(dst[whole:], rest0[:])
+}
+
+// And stores the bits that x and y have in dst. dst may be x or y.
+func And(dst, x, y []uint32) {
+	check(len(dst), len(x))
+	check(len(dst), len(y))
+	if active != NEON {
+		andGo(dst, x, y)
+		return
+	}
+	n := len(dst)
+	whole := n &^ 15
+	for lo := 0; lo < whole; lo += chunk {
+		hi := min(lo+chunk, whole)
+		andNEON(&dst[lo], &x[lo], &y[lo], hi-lo)
+	}
+	if whole == n {
+		return
+	}
+	var rest0 [16]uint32
+	var rest1 [16]uint32
+	copy(rest1[:], x[whole:])
+	var rest2 [16]uint32
+	copy(rest2[:], y[whole:])
+	andNEON(&rest0[0], &rest1[0], &rest2[0], len(rest0))
+	copy(dst[whole:], rest0[:])
+}
+
+// Or stores the bits that x or y has in dst. dst may be x or y.
+func Or(dst, x, y []uint32) {
+	check(len(dst), len(x))
+	check(len(dst), len(y))
+	if active != NEON {
+		orGo(dst, x, y)
+		return
+	}
+	n := len(dst)
+	whole := n &^ 15
+	for lo := 0; lo < whole; lo += chunk {
+		hi := min(lo+chunk, whole)
+		orNEON(&dst[lo], &x[lo], &y[lo], hi-lo)
+	}
+	if whole == n {
+		return
+	}
+	var rest0 [16]uint32
+	var rest1 [16]uint32
+	copy(rest1[:], x[whole:])
+	var rest2 [16]uint32
+	copy(rest2[:], y[whole:])
+	orNEON(&rest0[0], &rest1[0], &rest2[0], len(rest0))
+	copy(dst[whole:], rest0[:])
+}
+
+// Xor stores the bits that one of x and y has in dst. dst may be x or y.
+func Xor(dst, x, y []uint32) {
+	check(len(dst), len(x))
+	check(len(dst), len(y))
+	if active != NEON {
+		xorGo(dst, x, y)
+		return
+	}
+	n := len(dst)
+	whole := n &^ 15
+	for lo := 0; lo < whole; lo += chunk {
+		hi := min(lo+chunk, whole)
+		xorNEON(&dst[lo], &x[lo], &y[lo], hi-lo)
+	}
+	if whole == n {
+		return
+	}
+	var rest0 [16]uint32
+	var rest1 [16]uint32
+	copy(rest1[:], x[whole:])
+	var rest2 [16]uint32
+	copy(rest2[:], y[whole:])
+	xorNEON(&rest0[0], &rest1[0], &rest2[0], len(rest0))
+	copy(dst[whole:], rest0[:])
+}
+
+// Flip stores the bits of x in dst, those of mask inverted. dst may be x.
+func Flip(dst, x []uint32, mask uint32) {
+	check(len(dst), len(x))
+	if active != NEON {
+		flipGo(dst, x, mask)
+		return
+	}
+	n := len(dst)
+	whole := n &^ 15
+	for lo := 0; lo < whole; lo += chunk {
+		hi := min(lo+chunk, whole)
+		flipNEON(&dst[lo], &x[lo], hi-lo, mask)
+	}
+	if whole == n {
+		return
+	}
+	var rest0 [16]uint32
+	var rest1 [16]uint32
+	copy(rest1[:], x[whole:])
+	flipNEON(&rest0[0], &rest1[0], len(rest0), mask)
+	copy(dst[whole:], rest0[:])
+}
+
+// Fill stores v in dst.
+func Fill(dst []uint32, v uint32) {
+	if active != NEON {
+		fillGo(dst, v)
+		return
+	}
+	n := len(dst)
+	whole := n &^ 15
+	for lo := 0; lo < whole; lo += chunk {
+		hi := min(lo+chunk, whole)
+		fillNEON(&dst[lo], hi-lo, v)
+	}
+	if whole == n {
+		return
+	}
+	var rest0 [16]uint32
+	fillNEON(&rest0[0], len(rest0), v)
+	copy(dst[whole:], rest0[:])
+}
+
+// Exp64 stores e to the power x, within 2 ulp, in dst. dst may be x.
+func Exp64(dst, x []float64) {
+	check(len(dst), len(x))
+	if active != NEON {
+		exp64Go(dst, x)
+		return
+	}
+	n := len(dst)
+	whole := n &^ 15
+	for lo := 0; lo < whole; lo += chunk {
+		hi := min(lo+chunk, whole)
+		exp64NEON(&dst[lo], &x[lo], hi-lo)
+	}
+	if whole == n {
+		return
+	}
+	var rest0 [16]float64
+	var rest1 [16]float64
+	copy(rest1[:], x[whole:])
+	exp64NEON(&rest0[0], &rest1[0], len(rest0))
+	copy(dst[whole:], rest0[:])
+}
+
+// Log64 stores the natural logarithm of x, within 1 ulp, in dst. dst may be x.
+func Log64(dst, x []float64) {
+	check(len(dst), len(x))
+	if active != NEON {
+		log64Go(dst, x)
+		return
+	}
+	n := len(dst)
+	whole := n &^ 15
+	for lo := 0; lo < whole; lo += chunk {
+		hi := min(lo+chunk, whole)
+		log64NEON(&dst[lo], &x[lo], hi-lo)
+	}
+	if whole == n {
+		return
+	}
+	var rest0 [16]float64
+	var rest1 [16]float64
+	copy(rest1[:], x[whole:])
+	log64NEON(&rest0[0], &rest1[0], len(rest0))
+	copy(dst[whole:], rest0[:])
+}
+
+// Tanh64 stores the hyperbolic tangent of x, within 2 ulp, in dst. dst may be x.
+func Tanh64(dst, x []float64) {
+	check(len(dst), len(x))
+	if active != NEON {
+		tanh64Go(dst, x)
+		return
+	}
+	n := len(dst)
+	whole := n &^ 15
+	for lo := 0; lo < whole; lo += chunk {
+		hi := min(lo+chunk, whole)
+		tanh64NEON(&dst[lo], &x[lo], hi-lo)
+	}
+	if whole == n {
+		return
+	}
+	var rest0 [16]float64
+	var rest1 [16]float64
+	copy(rest1[:], x[whole:])
+	tanh64NEON(&rest0[0], &rest1[0], len(rest0))
+	copy(dst[whole:], rest0[:])
+}
+
+// Gelu64 stores x times the normal distribution function at x, within 8 ulp or 1e-16, in dst. dst
+// may be x.
+func Gelu64(dst, x []float64) {
+	check(len(dst), len(x))
+	if active != NEON {
+		gelu64Go(dst, x)
+		return
+	}
+	n := len(dst)
+	whole := n &^ 15
+	for lo := 0; lo < whole; lo += chunk {
+		hi := min(lo+chunk, whole)
+		gelu64NEON(&dst[lo], &x[lo], hi-lo)
+	}
+	if whole == n {
+		return
+	}
+	var rest0 [16]float64
+	var rest1 [16]float64
+	copy(rest1[:], x[whole:])
+	gelu64NEON(&rest0[0], &rest1[0], len(rest0))
+	copy(dst[whole:], rest0[:])
+}
+
+// GeluGrad64 stores grad times the slope of Gelu64 at x in dst. dst may be grad or x.
+func GeluGrad64(dst, grad, x []float64) {
+	check(len(dst), len(grad))
+	check(len(dst), len(x))
+	if active != NEON {
+		geluGrad64Go(dst, grad, x)
+		return
+	}
+	n := len(dst)
+	whole := n &^ 15
+	for lo := 0; lo < whole; lo += chunk {
+		hi := min(lo+chunk, whole)
+		geluGrad64NEON(&dst[lo], &grad[lo], &x[lo], hi-lo)
+	}
+	if whole == n {
+		return
+	}
+	var rest0 [16]float64
+	var rest1 [16]float64
+	copy(rest1[:], grad[whole:])
+	var rest2 [16]float64
+	copy(rest2[:], x[whole:])
+	geluGrad64NEON(&rest0[0], &rest1[0], &rest2[0], len(rest0))
+	copy(dst[whole:], rest0[:])
+}
+
+// Scale64 stores x times a in dst. dst may be x.
+func Scale64(dst, x []float64, a float64) {
+	check(len(dst), len(x))
+	if active != NEON {
+		scale64Go(dst, x, a)
+		return
+	}
+	n := len(dst)
+	whole := n &^ 15
+	for lo := 0; lo < whole; lo += chunk {
+		hi := min(lo+chunk, whole)
+		scale64NEON(&dst[lo], &x[lo], hi-lo, a)
+	}
+	if whole == n {
+		return
+	}
+	var rest0 [16]float64
+	var rest1 [16]float64
+	copy(rest1[:], x[whole:])
+	scale64NEON(&rest0[0], &rest1[0], len(rest0), a)
+	copy(dst[whole:], rest0[:])
+}
+
+// Most64 makes the lanes of most the greater of themselves and x. It passes over NaN.
+func Most64(x []float64, most *[16]float64) {
+	if active != NEON {
+		most64Go(x, most)
+		return
+	}
+	n := len(x)
+	whole := n &^ 15
+	for lo := 0; lo < whole; lo += chunk {
+		hi := min(lo+chunk, whole)
+		most64NEON(&x[lo], hi-lo, &most[0])
+	}
+	if whole == n {
+		return
+	}
+	var rest0 [16]float64
+	copy(rest0[:], x[whole:])
+	mostBefore := *most
+	most64NEON(&rest0[0], len(rest0), &most[0])
+	copy(most[n-whole:], mostBefore[n-whole:])
+}
+
+// ExpShift64 stores exp(x - most) in dst and adds it to the lanes of sum. dst may be x.
+func ExpShift64(dst, x []float64, most float64, sum *[16]float64) {
+	check(len(dst), len(x))
+	if active != NEON {
+		expShift64Go(dst, x, most, sum)
+		return
+	}
+	n := len(dst)
+	whole := n &^ 15
+	for lo := 0; lo < whole; lo += chunk {
+		hi := min(lo+chunk, whole)
+		expShift64NEON(&dst[lo], &x[lo], hi-lo, most, &sum[0])
+	}
+	if whole == n {
+		return
+	}
+	var rest0 [16]float64
+	var rest1 [16]float64
+	copy(rest1[:], x[whole:])
+	sumBefore := *sum
+	expShift64NEON(&rest0[0], &rest1[0], len(rest0), most, &sum[0])
+	copy(dst[whole:], rest0[:])
+	copy(sum[n-whole:], sumBefore[n-whole:])
+}
+
+// ExpSum64 adds exp(x - most) to the lanes of sum.
+func ExpSum64(x []float64, most float64, sum *[16]float64) {
+	if active != NEON {
+		expSum64Go(x, most, sum)
+		return
+	}
+	n := len(x)
+	whole := n &^ 15
+	for lo := 0; lo < whole; lo += chunk {
+		hi := min(lo+chunk, whole)
+		expSum64NEON(&x[lo], hi-lo, most, &sum[0])
+	}
+	if whole == n {
+		return
+	}
+	var rest0 [16]float64
+	copy(rest0[:], x[whole:])
+	sumBefore := *sum
+	expSum64NEON(&rest0[0], len(rest0), most, &sum[0])
+	copy(sum[n-whole:], sumBefore[n-whole:])
 }

@@ -231,6 +231,21 @@ func Sum64(x []float64, sum *[16]float64) {
 	sum64Go(x, sum)
 }
 
+// SumU64 adds x to the lanes of sum.
+func SumU64(x []uint64, sum *[16]uint64) {
+	sumU64Go(x, sum)
+}
+
+// Prod multiplies the lanes of product by x.
+func Prod(x []float32, product *[16]float32) {
+	prodGo(x, product)
+}
+
+// Prod64 multiplies the lanes of product by x.
+func Prod64(x []float64, product *[16]float64) {
+	prod64Go(x, product)
+}
+
 // Max makes the lanes of most the greater of themselves and x, or NaN.
 func Max(x []float32, most *[16]float32) {
 	maxGo(x, most)
@@ -343,6 +358,12 @@ func NormalizeAffine(dst, x, weight, bias []float32, high, low, scale float32) {
 	check(len(dst), len(weight))
 	check(len(dst), len(bias))
 	normalizeAffineGo(dst, x, weight, bias, high, low, scale)
+}
+
+// ScaleShift stores (x - mean) scale + shift, computed in float64, in dst. dst may be x.
+func ScaleShift(dst, x []float32, mean, scale, shift float64) {
+	check(len(dst), len(x))
+	scaleShiftGo(dst, x, mean, scale, shift)
 }
 
 // NormalizeTimes is Normalize times y. dst may be x or y.
@@ -642,4 +663,143 @@ func FourierEnds(xr, xi, yr, yi, zr, zi, vr, vi []float32, ur, ui float32) {
 	check(len(xr), len(vr))
 	check(len(xr), len(vi))
 	fourierEndsGo(xr, xi, yr, yi, zr, zi, vr, vi, ur, ui)
+}
+
+// LeakyRelu stores x in dst where it is positive, else slope x. dst may be x.
+func LeakyRelu(dst, x []float32, slope float32) {
+	check(len(dst), len(x))
+	leakyReluGo(dst, x, slope)
+}
+
+// Elu stores times x in dst where x is positive, else times alpha (exp(x share) - 1), of the
+// exponential as Expm1 has it. dst may be x.
+func Elu(dst, x []float32, alpha, share, times float32) {
+	check(len(dst), len(x))
+	eluGo(dst, x, alpha, share, times)
+}
+
+// AddProduct stores x + a (y z) in dst. dst may be any of them.
+func AddProduct(dst, x, y, z []float32, a float32) {
+	check(len(dst), len(x))
+	check(len(dst), len(y))
+	check(len(dst), len(z))
+	addProductGo(dst, x, y, z, a)
+}
+
+// AddQuotient stores x + a (y / z) in dst. dst may be any of them.
+func AddQuotient(dst, x, y, z []float32, a float32) {
+	check(len(dst), len(x))
+	check(len(dst), len(y))
+	check(len(dst), len(z))
+	addQuotientGo(dst, x, y, z, a)
+}
+
+// Huber stores times d²/2 in dst for d = x - y where |d| < delta, else times delta (|d| + less).
+// dst may be x or y.
+func Huber(dst, x, y []float32, delta, less, times float32) {
+	check(len(dst), len(x))
+	check(len(dst), len(y))
+	huberGo(dst, x, y, delta, less, times)
+}
+
+// Finite stores none in dst where x is NaN, most where it is infinite, least where it is minus
+// infinity, else x. dst may be x.
+func Finite(dst, x []float32, none, most, least float32) {
+	check(len(dst), len(x))
+	finiteGo(dst, x, none, most, least)
+}
+
+// CrossEntropy stores (1 - t) x + (1 + (w - 1) t) Softplus(-x) in dst, sums rounded with their products.
+// dst may be any of them.
+func CrossEntropy(dst, x, t, w []float32) {
+	check(len(dst), len(x))
+	check(len(dst), len(t))
+	check(len(dst), len(w))
+	crossEntropyGo(dst, x, t, w)
+}
+
+// And stores the bits that x and y have in dst. dst may be x or y.
+func And(dst, x, y []uint32) {
+	check(len(dst), len(x))
+	check(len(dst), len(y))
+	andGo(dst, x, y)
+}
+
+// Or stores the bits that x or y has in dst. dst may be x or y.
+func Or(dst, x, y []uint32) {
+	check(len(dst), len(x))
+	check(len(dst), len(y))
+	orGo(dst, x, y)
+}
+
+// Xor stores the bits that one of x and y has in dst. dst may be x or y.
+func Xor(dst, x, y []uint32) {
+	check(len(dst), len(x))
+	check(len(dst), len(y))
+	xorGo(dst, x, y)
+}
+
+// Flip stores the bits of x in dst, those of mask inverted. dst may be x.
+func Flip(dst, x []uint32, mask uint32) {
+	check(len(dst), len(x))
+	flipGo(dst, x, mask)
+}
+
+// Fill stores v in dst.
+func Fill(dst []uint32, v uint32) {
+	fillGo(dst, v)
+}
+
+// Exp64 stores e to the power x, within 2 ulp, in dst. dst may be x.
+func Exp64(dst, x []float64) {
+	check(len(dst), len(x))
+	exp64Go(dst, x)
+}
+
+// Log64 stores the natural logarithm of x, within 1 ulp, in dst. dst may be x.
+func Log64(dst, x []float64) {
+	check(len(dst), len(x))
+	log64Go(dst, x)
+}
+
+// Tanh64 stores the hyperbolic tangent of x, within 2 ulp, in dst. dst may be x.
+func Tanh64(dst, x []float64) {
+	check(len(dst), len(x))
+	tanh64Go(dst, x)
+}
+
+// Gelu64 stores x times the normal distribution function at x, within 8 ulp or 1e-16, in dst. dst
+// may be x.
+func Gelu64(dst, x []float64) {
+	check(len(dst), len(x))
+	gelu64Go(dst, x)
+}
+
+// GeluGrad64 stores grad times the slope of Gelu64 at x in dst. dst may be grad or x.
+func GeluGrad64(dst, grad, x []float64) {
+	check(len(dst), len(grad))
+	check(len(dst), len(x))
+	geluGrad64Go(dst, grad, x)
+}
+
+// Scale64 stores x times a in dst. dst may be x.
+func Scale64(dst, x []float64, a float64) {
+	check(len(dst), len(x))
+	scale64Go(dst, x, a)
+}
+
+// Most64 makes the lanes of most the greater of themselves and x. It passes over NaN.
+func Most64(x []float64, most *[16]float64) {
+	most64Go(x, most)
+}
+
+// ExpShift64 stores exp(x - most) in dst and adds it to the lanes of sum. dst may be x.
+func ExpShift64(dst, x []float64, most float64, sum *[16]float64) {
+	check(len(dst), len(x))
+	expShift64Go(dst, x, most, sum)
+}
+
+// ExpSum64 adds exp(x - most) to the lanes of sum.
+func ExpSum64(x []float64, most float64, sum *[16]float64) {
+	expSum64Go(x, most, sum)
 }

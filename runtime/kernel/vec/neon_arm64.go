@@ -177,6 +177,21 @@ func sumNEON(x *float32, n int, sum *float32)
 //go:noescape
 func sum64NEON(x *float64, n int, sum *float64)
 
+// sumU64NEON is SumU64 of n elements, a multiple of 16.
+//
+//go:noescape
+func sumU64NEON(x *uint64, n int, sum *uint64)
+
+// prodNEON is Prod of n elements, a multiple of 16.
+//
+//go:noescape
+func prodNEON(x *float32, n int, product *float32)
+
+// prod64NEON is Prod64 of n elements, a multiple of 16.
+//
+//go:noescape
+func prod64NEON(x *float64, n int, product *float64)
+
 // maxNEON is Max of n elements, a multiple of 16.
 //
 //go:noescape
@@ -266,6 +281,11 @@ func normalizeWeightNEON(dst *float32, x *float32, weight *float32, n int, high 
 //
 //go:noescape
 func normalizeAffineNEON(dst *float32, x *float32, weight *float32, bias *float32, n int, high float32, low float32, scale float32)
+
+// scaleShiftNEON is ScaleShift of n elements, a multiple of 16.
+//
+//go:noescape
+func scaleShiftNEON(dst *float32, x *float32, n int, mean float64, scale float64, shift float64)
 
 // normalizeTimesNEON is NormalizeTimes of n elements, a multiple of 16.
 //
@@ -471,3 +491,108 @@ func fourierFoursNEON(ar *float32, ai *float32, br *float32, bi *float32, cr *fl
 //
 //go:noescape
 func fourierEndsNEON(xr *float32, xi *float32, yr *float32, yi *float32, zr *float32, zi *float32, vr *float32, vi *float32, n int, ur float32, ui float32)
+
+// leakyReluNEON is LeakyRelu of n elements, a multiple of 16.
+//
+//go:noescape
+func leakyReluNEON(dst *float32, x *float32, n int, slope float32)
+
+// eluNEON is Elu of n elements, a multiple of 16.
+//
+//go:noescape
+func eluNEON(dst *float32, x *float32, n int, alpha float32, share float32, times float32)
+
+// addProductNEON is AddProduct of n elements, a multiple of 16.
+//
+//go:noescape
+func addProductNEON(dst *float32, x *float32, y *float32, z *float32, n int, a float32)
+
+// addQuotientNEON is AddQuotient of n elements, a multiple of 16.
+//
+//go:noescape
+func addQuotientNEON(dst *float32, x *float32, y *float32, z *float32, n int, a float32)
+
+// huberNEON is Huber of n elements, a multiple of 16.
+//
+//go:noescape
+func huberNEON(dst *float32, x *float32, y *float32, n int, delta float32, less float32, times float32)
+
+// finiteNEON is Finite of n elements, a multiple of 16.
+//
+//go:noescape
+func finiteNEON(dst *float32, x *float32, n int, none float32, most float32, least float32)
+
+// crossEntropyNEON is CrossEntropy of n elements, a multiple of 16.
+//
+//go:noescape
+func crossEntropyNEON(dst *float32, x *float32, t *float32, w *float32, n int)
+
+// andNEON is And of n elements, a multiple of 16.
+//
+//go:noescape
+func andNEON(dst *uint32, x *uint32, y *uint32, n int)
+
+// orNEON is Or of n elements, a multiple of 16.
+//
+//go:noescape
+func orNEON(dst *uint32, x *uint32, y *uint32, n int)
+
+// xorNEON is Xor of n elements, a multiple of 16.
+//
+//go:noescape
+func xorNEON(dst *uint32, x *uint32, y *uint32, n int)
+
+// flipNEON is Flip of n elements, a multiple of 16.
+//
+//go:noescape
+func flipNEON(dst *uint32, x *uint32, n int, mask uint32)
+
+// fillNEON is Fill of n elements, a multiple of 16.
+//
+//go:noescape
+func fillNEON(dst *uint32, n int, v uint32)
+
+// exp64NEON is Exp64 of n elements, a multiple of 16.
+//
+//go:noescape
+func exp64NEON(dst *float64, x *float64, n int)
+
+// log64NEON is Log64 of n elements, a multiple of 16.
+//
+//go:noescape
+func log64NEON(dst *float64, x *float64, n int)
+
+// tanh64NEON is Tanh64 of n elements, a multiple of 16.
+//
+//go:noescape
+func tanh64NEON(dst *float64, x *float64, n int)
+
+// gelu64NEON is Gelu64 of n elements, a multiple of 16.
+//
+//go:noescape
+func gelu64NEON(dst *float64, x *float64, n int)
+
+// geluGrad64NEON is GeluGrad64 of n elements, a multiple of 16.
+//
+//go:noescape
+func geluGrad64NEON(dst *float64, grad *float64, x *float64, n int)
+
+// scale64NEON is Scale64 of n elements, a multiple of 16.
+//
+//go:noescape
+func scale64NEON(dst *float64, x *float64, n int, a float64)
+
+// most64NEON is Most64 of n elements, a multiple of 16.
+//
+//go:noescape
+func most64NEON(x *float64, n int, most *float64)
+
+// expShift64NEON is ExpShift64 of n elements, a multiple of 16.
+//
+//go:noescape
+func expShift64NEON(dst *float64, x *float64, n int, most float64, sum *float64)
+
+// expSum64NEON is ExpSum64 of n elements, a multiple of 16.
+//
+//go:noescape
+func expSum64NEON(x *float64, n int, most float64, sum *float64)

@@ -304,7 +304,145 @@ DATA neonConstants<>+2384(SB)/8, $0x3e0886cf3e0886cf
 DATA neonConstants<>+2392(SB)/8, $0x3e0886cf3e0886cf
 DATA neonConstants<>+2400(SB)/8, $0x3eaaaab03eaaaab0
 DATA neonConstants<>+2408(SB)/8, $0x3eaaaab03eaaaab0
-GLOBL neonConstants<>(SB), RODATA|NOPTR, $2416
+DATA neonConstants<>+2416(SB)/8, $0x3e5af38a9b0ec855
+DATA neonConstants<>+2424(SB)/8, $0x3e5af38a9b0ec855
+DATA neonConstants<>+2432(SB)/8, $0x3e9289185613a3d6
+DATA neonConstants<>+2440(SB)/8, $0x3e9289185613a3d6
+DATA neonConstants<>+2448(SB)/8, $0x3c7abc9e3b39803f
+DATA neonConstants<>+2456(SB)/8, $0x3c7abc9e3b39803f
+DATA neonConstants<>+2464(SB)/8, $0x3ec71de0dae63bb3
+DATA neonConstants<>+2472(SB)/8, $0x3ec71de0dae63bb3
+DATA neonConstants<>+2480(SB)/8, $0x3fe62e42fefa39ef
+DATA neonConstants<>+2488(SB)/8, $0x3fe62e42fefa39ef
+DATA neonConstants<>+2496(SB)/8, $0x3efa019b90d2ae7a
+DATA neonConstants<>+2504(SB)/8, $0x3efa019b90d2ae7a
+DATA neonConstants<>+2512(SB)/8, $0x3f2a01a01a7c41d5
+DATA neonConstants<>+2520(SB)/8, $0x3f2a01a01a7c41d5
+DATA neonConstants<>+2528(SB)/8, $0x3f56c16c1788bd90
+DATA neonConstants<>+2536(SB)/8, $0x3f56c16c1788bd90
+DATA neonConstants<>+2544(SB)/8, $0x3f811111111109b3
+DATA neonConstants<>+2552(SB)/8, $0x3f811111111109b3
+DATA neonConstants<>+2560(SB)/8, $0x3fa5555555553d63
+DATA neonConstants<>+2568(SB)/8, $0x3fa5555555553d63
+DATA neonConstants<>+2576(SB)/8, $0x3fc5555555555556
+DATA neonConstants<>+2584(SB)/8, $0x3fc5555555555556
+DATA neonConstants<>+2592(SB)/8, $0x3fe0000000000000
+DATA neonConstants<>+2600(SB)/8, $0x3fe0000000000000
+DATA neonConstants<>+2608(SB)/8, $0x3ff71547652b82fe
+DATA neonConstants<>+2616(SB)/8, $0x3ff71547652b82fe
+DATA neonConstants<>+2624(SB)/8, $0xc087500000000000
+DATA neonConstants<>+2632(SB)/8, $0xc087500000000000
+DATA neonConstants<>+2640(SB)/8, $0x4086300000000000
+DATA neonConstants<>+2648(SB)/8, $0x4086300000000000
+DATA neonConstants<>+2656(SB)/8, $0x3ff0000000000000
+DATA neonConstants<>+2664(SB)/8, $0x3ff0000000000000
+DATA neonConstants<>+2672(SB)/8, $0x4338000000000000
+DATA neonConstants<>+2680(SB)/8, $0x4338000000000000
+DATA neonConstants<>+2688(SB)/8, $0x3ff0000000000000
+DATA neonConstants<>+2696(SB)/8, $0x3ff0000000000000
+DATA neonConstants<>+2704(SB)/8, $0x000fffffffffffff
+DATA neonConstants<>+2712(SB)/8, $0x000fffffffffffff
+DATA neonConstants<>+2720(SB)/8, $0x00095f619980c433
+DATA neonConstants<>+2728(SB)/8, $0x00095f619980c433
+DATA neonConstants<>+2736(SB)/8, $0x4350000000000000
+DATA neonConstants<>+2744(SB)/8, $0x4350000000000000
+DATA neonConstants<>+2752(SB)/8, $0x0010000000000000
+DATA neonConstants<>+2760(SB)/8, $0x0010000000000000
+DATA neonConstants<>+2768(SB)/8, $0x3fc39a09d078c69f
+DATA neonConstants<>+2776(SB)/8, $0x3fc39a09d078c69f
+DATA neonConstants<>+2784(SB)/8, $0x3fc2f112df3e5244
+DATA neonConstants<>+2792(SB)/8, $0x3fc2f112df3e5244
+DATA neonConstants<>+2800(SB)/8, $0x43300000000003ff
+DATA neonConstants<>+2808(SB)/8, $0x43300000000003ff
+DATA neonConstants<>+2816(SB)/8, $0x3fc7466496cb03de
+DATA neonConstants<>+2824(SB)/8, $0x3fc7466496cb03de
+DATA neonConstants<>+2832(SB)/8, $0x4330000000000435
+DATA neonConstants<>+2840(SB)/8, $0x4330000000000435
+DATA neonConstants<>+2848(SB)/8, $0x3fcc71c51d8e78af
+DATA neonConstants<>+2856(SB)/8, $0x3fcc71c51d8e78af
+DATA neonConstants<>+2864(SB)/8, $0x3fd2492494229359
+DATA neonConstants<>+2872(SB)/8, $0x3fd2492494229359
+DATA neonConstants<>+2880(SB)/8, $0x3fd999999997fa04
+DATA neonConstants<>+2888(SB)/8, $0x3fd999999997fa04
+DATA neonConstants<>+2896(SB)/8, $0x3fe5555555555593
+DATA neonConstants<>+2904(SB)/8, $0x3fe5555555555593
+DATA neonConstants<>+2912(SB)/8, $0x3dea39ef35793c76
+DATA neonConstants<>+2920(SB)/8, $0x3dea39ef35793c76
+DATA neonConstants<>+2928(SB)/8, $0x4330000000000000
+DATA neonConstants<>+2936(SB)/8, $0x4330000000000000
+DATA neonConstants<>+2944(SB)/8, $0x3fe6a09e667f3bcd
+DATA neonConstants<>+2952(SB)/8, $0x3fe6a09e667f3bcd
+DATA neonConstants<>+2960(SB)/8, $0x3fe62e42fee00000
+DATA neonConstants<>+2968(SB)/8, $0x3fe62e42fee00000
+DATA neonConstants<>+2976(SB)/8, $0x7ff0000000000000
+DATA neonConstants<>+2984(SB)/8, $0x7ff0000000000000
+DATA neonConstants<>+2992(SB)/8, $0x7ff8000000000001
+DATA neonConstants<>+3000(SB)/8, $0x7ff8000000000001
+DATA neonConstants<>+3008(SB)/8, $0xfff0000000000000
+DATA neonConstants<>+3016(SB)/8, $0xfff0000000000000
+DATA neonConstants<>+3024(SB)/8, $0xc000000000000000
+DATA neonConstants<>+3032(SB)/8, $0xc000000000000000
+DATA neonConstants<>+3040(SB)/8, $0x7fffffffffffffff
+DATA neonConstants<>+3048(SB)/8, $0x7fffffffffffffff
+DATA neonConstants<>+3056(SB)/8, $0xc046000000000000
+DATA neonConstants<>+3064(SB)/8, $0xc046000000000000
+DATA neonConstants<>+3072(SB)/8, $0x8000000000000000
+DATA neonConstants<>+3080(SB)/8, $0x8000000000000000
+DATA neonConstants<>+3088(SB)/8, $0xbfe0000000000000
+DATA neonConstants<>+3096(SB)/8, $0xbfe0000000000000
+DATA neonConstants<>+3104(SB)/8, $0x40434ccccccccccd
+DATA neonConstants<>+3112(SB)/8, $0x40434ccccccccccd
+DATA neonConstants<>+3120(SB)/8, $0x3fc999999999999a
+DATA neonConstants<>+3128(SB)/8, $0x3fc999999999999a
+DATA neonConstants<>+3136(SB)/8, $0xbf4e944eae58c48e
+DATA neonConstants<>+3144(SB)/8, $0xbf4e944eae58c48e
+DATA neonConstants<>+3152(SB)/8, $0x3f87584c9809d75b
+DATA neonConstants<>+3160(SB)/8, $0x3f87584c9809d75b
+DATA neonConstants<>+3168(SB)/8, $0xbfb05a939afa29e6
+DATA neonConstants<>+3176(SB)/8, $0xbfb05a939afa29e6
+DATA neonConstants<>+3184(SB)/8, $0x3fcbc95dbad6c29c
+DATA neonConstants<>+3192(SB)/8, $0x3fcbc95dbad6c29c
+DATA neonConstants<>+3200(SB)/8, $0xbfdff2d28399cb41
+DATA neonConstants<>+3208(SB)/8, $0xbfdff2d28399cb41
+DATA neonConstants<>+3216(SB)/8, $0x3fea6553fe625b3e
+DATA neonConstants<>+3224(SB)/8, $0x3fea6553fe625b3e
+DATA neonConstants<>+3232(SB)/8, $0xbff05c97390b9fe6
+DATA neonConstants<>+3240(SB)/8, $0xbff05c97390b9fe6
+DATA neonConstants<>+3248(SB)/8, $0x3fef90ba1fa41495
+DATA neonConstants<>+3256(SB)/8, $0x3fef90ba1fa41495
+DATA neonConstants<>+3264(SB)/8, $0xbfe839fba62ef727
+DATA neonConstants<>+3272(SB)/8, $0xbfe839fba62ef727
+DATA neonConstants<>+3280(SB)/8, $0x3fddb5062e94e09f
+DATA neonConstants<>+3288(SB)/8, $0x3fddb5062e94e09f
+DATA neonConstants<>+3296(SB)/8, $0xbfce0abcccfdcce1
+DATA neonConstants<>+3304(SB)/8, $0xbfce0abcccfdcce1
+DATA neonConstants<>+3312(SB)/8, $0x3fb8c34e4d5d261e
+DATA neonConstants<>+3320(SB)/8, $0x3fb8c34e4d5d261e
+DATA neonConstants<>+3328(SB)/8, $0xbf99610ad9b8f855
+DATA neonConstants<>+3336(SB)/8, $0xbf99610ad9b8f855
+DATA neonConstants<>+3344(SB)/8, $0x3f983e8f12d56b0f
+DATA neonConstants<>+3352(SB)/8, $0x3f983e8f12d56b0f
+DATA neonConstants<>+3360(SB)/8, $0x3f98567417731b34
+DATA neonConstants<>+3368(SB)/8, $0x3f98567417731b34
+DATA neonConstants<>+3376(SB)/8, $0x3fa368b247572304
+DATA neonConstants<>+3384(SB)/8, $0x3fa368b247572304
+DATA neonConstants<>+3392(SB)/8, $0x3fa978037811c035
+DATA neonConstants<>+3400(SB)/8, $0x3fa978037811c035
+DATA neonConstants<>+3408(SB)/8, $0x3faf3ee855b8bdec
+DATA neonConstants<>+3416(SB)/8, $0x3faf3ee855b8bdec
+DATA neonConstants<>+3424(SB)/8, $0x3fb1f982d9aaf464
+DATA neonConstants<>+3432(SB)/8, $0x3fb1f982d9aaf464
+DATA neonConstants<>+3440(SB)/8, $0x3fb39bdb59a35fb0
+DATA neonConstants<>+3448(SB)/8, $0x3fb39bdb59a35fb0
+DATA neonConstants<>+3456(SB)/8, $0x3fb46d0426d4a5b9
+DATA neonConstants<>+3464(SB)/8, $0x3fb46d0426d4a5b9
+DATA neonConstants<>+3472(SB)/8, $0x3fb46d042980c498
+DATA neonConstants<>+3480(SB)/8, $0x3fb46d042980c498
+DATA neonConstants<>+3488(SB)/8, $0x0000000000000000
+DATA neonConstants<>+3496(SB)/8, $0x0000000000000000
+DATA neonConstants<>+3504(SB)/8, $0x3fd9884533d43651
+DATA neonConstants<>+3512(SB)/8, $0x3fd9884533d43651
+GLOBL neonConstants<>(SB), RODATA|NOPTR, $3520
 
 // func expNEON(dst *float32, x *float32, n int)
 // R0 dst, R1 x, R8 what is left, R9 constants. Four elements a register, 4 side by side.
@@ -3945,6 +4083,103 @@ loop:
 	VST1.P   [V4.D2, V5.D2, V6.D2, V7.D2], 64(R10)
 	RET
 
+// func sumU64NEON(x *uint64, n int, sum *uint64)
+// R0 x, R8 what is left, R9 constants. Four elements a register, 4 side by side.
+// V0-V7 sum.
+TEXT ·sumU64NEON(SB), NOSPLIT, $0-24
+	MOVD     x+0(FP), R0
+	MOVD     n+8(FP), R8
+	MOVD     $neonConstants<>(SB), R9
+	MOVD     sum+16(FP), R10
+	VLD1.P   64(R10), [V0.D2, V1.D2, V2.D2, V3.D2]
+	VLD1.P   64(R10), [V4.D2, V5.D2, V6.D2, V7.D2]
+
+loop:
+	// t1 := x[i]
+	FLDPQ    0(R0), (F8, F9)
+	FLDPQ    32(R0), (F10, F11)
+	FLDPQ    64(R0), (F12, F13)
+	FLDPQ    96(R0), (F14, F15)
+	// t2 := sum[i%16] + t1
+	VADD     V8.D2, V0.D2, V0.D2
+	VADD     V9.D2, V1.D2, V1.D2
+	VADD     V10.D2, V2.D2, V2.D2
+	VADD     V11.D2, V3.D2, V3.D2
+	VADD     V12.D2, V4.D2, V4.D2
+	VADD     V13.D2, V5.D2, V5.D2
+	VADD     V14.D2, V6.D2, V6.D2
+	VADD     V15.D2, V7.D2, V7.D2
+	// sum[i%16] = t2
+	ADD      $128, R0
+	SUBS     $16, R8, R8
+	BNE      loop
+	MOVD     sum+16(FP), R10
+	VST1.P   [V0.D2, V1.D2, V2.D2, V3.D2], 64(R10)
+	VST1.P   [V4.D2, V5.D2, V6.D2, V7.D2], 64(R10)
+	RET
+
+// func prodNEON(x *float32, n int, product *float32)
+// R0 x, R8 what is left, R9 constants. Four elements a register, 4 side by side.
+// V0-V3 product.
+TEXT ·prodNEON(SB), NOSPLIT, $0-24
+	MOVD     x+0(FP), R0
+	MOVD     n+8(FP), R8
+	MOVD     $neonConstants<>(SB), R9
+	MOVD     product+16(FP), R10
+	VLD1.P   64(R10), [V0.S4, V1.S4, V2.S4, V3.S4]
+
+loop:
+	// t1 := x[i]
+	FLDPQ    0(R0), (F4, F5)
+	FLDPQ    32(R0), (F6, F7)
+	// t2 := float32(product[i%16] * t1)
+	WORD     $0x6e24dc00 // FMUL V0.4S, V0.4S, V4.4S
+	WORD     $0x6e25dc21 // FMUL V1.4S, V1.4S, V5.4S
+	WORD     $0x6e26dc42 // FMUL V2.4S, V2.4S, V6.4S
+	WORD     $0x6e27dc63 // FMUL V3.4S, V3.4S, V7.4S
+	// product[i%16] = t2
+	ADD      $64, R0
+	SUBS     $16, R8, R8
+	BNE      loop
+	MOVD     product+16(FP), R10
+	VST1.P   [V0.S4, V1.S4, V2.S4, V3.S4], 64(R10)
+	RET
+
+// func prod64NEON(x *float64, n int, product *float64)
+// R0 x, R8 what is left, R9 constants. Four elements a register, 4 side by side.
+// V0-V7 product.
+TEXT ·prod64NEON(SB), NOSPLIT, $0-24
+	MOVD     x+0(FP), R0
+	MOVD     n+8(FP), R8
+	MOVD     $neonConstants<>(SB), R9
+	MOVD     product+16(FP), R10
+	VLD1.P   64(R10), [V0.D2, V1.D2, V2.D2, V3.D2]
+	VLD1.P   64(R10), [V4.D2, V5.D2, V6.D2, V7.D2]
+
+loop:
+	// t1 := x[i]
+	FLDPQ    0(R0), (F8, F9)
+	FLDPQ    32(R0), (F10, F11)
+	FLDPQ    64(R0), (F12, F13)
+	FLDPQ    96(R0), (F14, F15)
+	// t2 := float64(product[i%16] * t1)
+	WORD     $0x6e68dc00 // FMUL V0.2D, V0.2D, V8.2D
+	WORD     $0x6e69dc21 // FMUL V1.2D, V1.2D, V9.2D
+	WORD     $0x6e6adc42 // FMUL V2.2D, V2.2D, V10.2D
+	WORD     $0x6e6bdc63 // FMUL V3.2D, V3.2D, V11.2D
+	WORD     $0x6e6cdc84 // FMUL V4.2D, V4.2D, V12.2D
+	WORD     $0x6e6ddca5 // FMUL V5.2D, V5.2D, V13.2D
+	WORD     $0x6e6edcc6 // FMUL V6.2D, V6.2D, V14.2D
+	WORD     $0x6e6fdce7 // FMUL V7.2D, V7.2D, V15.2D
+	// product[i%16] = t2
+	ADD      $128, R0
+	SUBS     $16, R8, R8
+	BNE      loop
+	MOVD     product+16(FP), R10
+	VST1.P   [V0.D2, V1.D2, V2.D2, V3.D2], 64(R10)
+	VST1.P   [V4.D2, V5.D2, V6.D2, V7.D2], 64(R10)
+	RET
+
 // func maxNEON(x *float32, n int, most *float32)
 // R0 x, R8 what is left, R9 constants. Four elements a register, 4 side by side.
 // V0-V3 most.
@@ -5720,6 +5955,79 @@ loop:
 	ADD      $64, R1
 	ADD      $64, R2
 	ADD      $64, R3
+	SUBS     $16, R8, R8
+	BNE      loop
+	RET
+
+// func scaleShiftNEON(dst *float32, x *float32, n int, mean float64, scale float64, shift float64)
+// R0 dst, R1 x, R8 what is left, R9 constants. Four elements a register, 4 side by side.
+// V0 mean, V1 scale, V2 shift.
+TEXT ·scaleShiftNEON(SB), NOSPLIT, $0-48
+	MOVD     dst+0(FP), R0
+	MOVD     x+8(FP), R1
+	MOVD     n+16(FP), R8
+	MOVD     $neonConstants<>(SB), R9
+	FMOVD    mean+24(FP), F0
+	VDUP     V0.D[0], V0.D2
+	FMOVD    scale+32(FP), F1
+	VDUP     V1.D[0], V1.D2
+	FMOVD    shift+40(FP), F2
+	VDUP     V2.D[0], V2.D2
+
+loop:
+	// t0 := x[i]
+	FLDPQ    0(R1), (F3, F4)
+	FLDPQ    32(R1), (F5, F6)
+	// t1 := float64(t0)
+	WORD     $0x0e617867 // FCVTL V7.2D, V3.2S
+	WORD     $0x4e617868 // FCVTL2 V8.2D, V3.4S
+	WORD     $0x0e617883 // FCVTL V3.2D, V4.2S
+	WORD     $0x4e617889 // FCVTL2 V9.2D, V4.4S
+	WORD     $0x0e6178a4 // FCVTL V4.2D, V5.2S
+	WORD     $0x4e6178aa // FCVTL2 V10.2D, V5.4S
+	WORD     $0x0e6178c5 // FCVTL V5.2D, V6.2S
+	WORD     $0x4e6178cb // FCVTL2 V11.2D, V6.4S
+	// t2 := t1 - mean
+	WORD     $0x4ee0d4e7 // FSUB V7.2D, V7.2D, V0.2D
+	WORD     $0x4ee0d508 // FSUB V8.2D, V8.2D, V0.2D
+	WORD     $0x4ee0d463 // FSUB V3.2D, V3.2D, V0.2D
+	WORD     $0x4ee0d529 // FSUB V9.2D, V9.2D, V0.2D
+	WORD     $0x4ee0d484 // FSUB V4.2D, V4.2D, V0.2D
+	WORD     $0x4ee0d54a // FSUB V10.2D, V10.2D, V0.2D
+	WORD     $0x4ee0d4a5 // FSUB V5.2D, V5.2D, V0.2D
+	WORD     $0x4ee0d56b // FSUB V11.2D, V11.2D, V0.2D
+	// t3 := float64(t2 * scale)
+	WORD     $0x6e61dce7 // FMUL V7.2D, V7.2D, V1.2D
+	WORD     $0x6e61dd08 // FMUL V8.2D, V8.2D, V1.2D
+	WORD     $0x6e61dc63 // FMUL V3.2D, V3.2D, V1.2D
+	WORD     $0x6e61dd29 // FMUL V9.2D, V9.2D, V1.2D
+	WORD     $0x6e61dc84 // FMUL V4.2D, V4.2D, V1.2D
+	WORD     $0x6e61dd4a // FMUL V10.2D, V10.2D, V1.2D
+	WORD     $0x6e61dca5 // FMUL V5.2D, V5.2D, V1.2D
+	WORD     $0x6e61dd6b // FMUL V11.2D, V11.2D, V1.2D
+	// t4 := t3 + shift
+	WORD     $0x4e62d4e7 // FADD V7.2D, V7.2D, V2.2D
+	WORD     $0x4e62d508 // FADD V8.2D, V8.2D, V2.2D
+	WORD     $0x4e62d463 // FADD V3.2D, V3.2D, V2.2D
+	WORD     $0x4e62d529 // FADD V9.2D, V9.2D, V2.2D
+	WORD     $0x4e62d484 // FADD V4.2D, V4.2D, V2.2D
+	WORD     $0x4e62d54a // FADD V10.2D, V10.2D, V2.2D
+	WORD     $0x4e62d4a5 // FADD V5.2D, V5.2D, V2.2D
+	WORD     $0x4e62d56b // FADD V11.2D, V11.2D, V2.2D
+	// t5 := float32(t4)
+	WORD     $0x0e6168e6 // FCVTN V6.2S, V7.2D
+	WORD     $0x4e616906 // FCVTN2 V6.4S, V8.2D
+	WORD     $0x0e616867 // FCVTN V7.2S, V3.2D
+	WORD     $0x4e616927 // FCVTN2 V7.4S, V9.2D
+	WORD     $0x0e616883 // FCVTN V3.2S, V4.2D
+	WORD     $0x4e616943 // FCVTN2 V3.4S, V10.2D
+	WORD     $0x0e6168a4 // FCVTN V4.2S, V5.2D
+	WORD     $0x4e616964 // FCVTN2 V4.4S, V11.2D
+	// dst[i] = t5
+	FSTPQ    (F6, F7), 0(R0)
+	FSTPQ    (F3, F4), 32(R0)
+	ADD      $64, R0
+	ADD      $64, R1
 	SUBS     $16, R8, R8
 	BNE      loop
 	RET
@@ -11817,4 +12125,6256 @@ loop:
 	ADD      $64, R7
 	SUBS     $16, R8, R8
 	BNE      loop
+	RET
+
+// func leakyReluNEON(dst *float32, x *float32, n int, slope float32)
+// R0 dst, R1 x, R8 what is left, R9 constants. Four elements a register, 4 side by side.
+// V0 slope.
+TEXT ·leakyReluNEON(SB), NOSPLIT, $0-28
+	MOVD     dst+0(FP), R0
+	MOVD     x+8(FP), R1
+	MOVD     n+16(FP), R8
+	MOVD     $neonConstants<>(SB), R9
+	FMOVS    slope+24(FP), F0
+	VDUP     V0.S[0], V0.S4
+
+loop:
+	// t0 := x[i]
+	FLDPQ    0(R1), (F1, F2)
+	FLDPQ    32(R1), (F3, F4)
+	// t1 := float32(0) < t0
+	WORD     $0x4ea0c825 // FCMGT V5.4S, V1.4S, #0.0
+	WORD     $0x4ea0c846 // FCMGT V6.4S, V2.4S, #0.0
+	WORD     $0x4ea0c867 // FCMGT V7.4S, V3.4S, #0.0
+	WORD     $0x4ea0c888 // FCMGT V8.4S, V4.4S, #0.0
+	// t2 := float32(t0 * slope)
+	WORD     $0x6e20dc29 // FMUL V9.4S, V1.4S, V0.4S
+	WORD     $0x6e20dc4a // FMUL V10.4S, V2.4S, V0.4S
+	WORD     $0x6e20dc6b // FMUL V11.4S, V3.4S, V0.4S
+	WORD     $0x6e20dc8c // FMUL V12.4S, V4.4S, V0.4S
+	// t3 := pick(t1, t0, t2)
+	VBIT     V5.B16, V1.B16, V9.B16
+	VBIT     V6.B16, V2.B16, V10.B16
+	VBIT     V7.B16, V3.B16, V11.B16
+	VBIT     V8.B16, V4.B16, V12.B16
+	// dst[i] = t3
+	FSTPQ    (F9, F10), 0(R0)
+	FSTPQ    (F11, F12), 32(R0)
+	ADD      $64, R0
+	ADD      $64, R1
+	SUBS     $16, R8, R8
+	BNE      loop
+	RET
+
+// func eluNEON(dst *float32, x *float32, n int, alpha float32, share float32, times float32)
+// R0 dst, R1 x, R8 what is left, R9 constants. Four elements a register, 2 side by side.
+// V0 alpha, V1 share, V2 times, V5 float32(90), V6 float32(-20), V7 float32(1.442695), V8 float32(1.2582912e+07), V9 float32(0.6931472), V10 float32(-1.9046542e-09), V11 float32(0.0013820732), V3 float32(1), V12 uint32(0x3f800000), V13 uint32(0x4b400000), V4 uint32(0x7f), V14 float32(30), V15 math.Float32frombits(0x80000000).
+TEXT ·eluNEON(SB), NOSPLIT, $0-36
+	MOVD     dst+0(FP), R0
+	MOVD     x+8(FP), R1
+	MOVD     n+16(FP), R8
+	MOVD     $neonConstants<>(SB), R9
+	FMOVS    alpha+24(FP), F0
+	VDUP     V0.S[0], V0.S4
+	FMOVS    share+28(FP), F1
+	VDUP     V1.S[0], V1.S4
+	FMOVS    times+32(FP), F2
+	VDUP     V2.S[0], V2.S4
+	FMOVQ    192(R9), F5
+	FMOVQ    544(R9), F6
+	FMOVQ    160(R9), F7
+	FMOVQ    144(R9), F8
+	FMOVQ    128(R9), F9
+	FMOVQ    112(R9), F10
+	FMOVQ    96(R9), F11
+	FMOVQ    64(R9), F3
+	FMOVQ    496(R9), F12
+	FMOVQ    80(R9), F13
+	FMOVQ    208(R9), F4
+	FMOVQ    1568(R9), F14
+	FMOVQ    512(R9), F15
+
+loop:
+	// t0 := x[i]
+	FLDPQ    0(R1), (F16, F17)
+	// t1 := float32(t0 * share)
+	WORD     $0x6e21de12 // FMUL V18.4S, V16.4S, V1.4S
+	WORD     $0x6e21de33 // FMUL V19.4S, V17.4S, V1.4S
+	// t2 := pick(float32(-20) > t1, float32(-20), t1)
+	WORD     $0x6eb2e4d4 // FCMGT V20.4S, V6.4S, V18.4S
+	VBSL     V18.B16, V6.B16, V20.B16
+	WORD     $0x6eb3e4d5 // FCMGT V21.4S, V6.4S, V19.4S
+	VBSL     V19.B16, V6.B16, V21.B16
+	// t3 := pick(float32(90) < t2, float32(90), t2)
+	WORD     $0x6ea5e696 // FCMGT V22.4S, V20.4S, V5.4S
+	VBIT     V22.B16, V5.B16, V20.B16
+	WORD     $0x6ea5e6b6 // FCMGT V22.4S, V21.4S, V5.4S
+	VBIT     V22.B16, V5.B16, V21.B16
+	// t4 := fma(t3, float32(1.442695), float32(1.2582912e+07))
+	VMOV     V8.B16, V22.B16
+	VFMLA    V7.S4, V20.S4, V22.S4
+	VMOV     V8.B16, V23.B16
+	VFMLA    V7.S4, V21.S4, V23.S4
+	// t5 := t4 - float32(1.2582912e+07)
+	WORD     $0x4ea8d6d8 // FSUB V24.4S, V22.4S, V8.4S
+	WORD     $0x4ea8d6f9 // FSUB V25.4S, V23.4S, V8.4S
+	// t6 := fma(-t5, float32(0.6931472), t3)
+	VFMLS    V9.S4, V24.S4, V20.S4
+	VFMLS    V9.S4, V25.S4, V21.S4
+	// t7 := fma(-t5, float32(-1.9046542e-09), t6)
+	VFMLS    V10.S4, V24.S4, V20.S4
+	VFMLS    V10.S4, V25.S4, V21.S4
+	// t8 := float32(t7 * t7)
+	WORD     $0x6e34de9a // FMUL V26.4S, V20.4S, V20.4S
+	WORD     $0x6e35debb // FMUL V27.4S, V21.4S, V21.4S
+	// t9 := fma(float32(0.0013820732), t7, float32(0.008368677))
+	FMOVQ    0(R9), F28
+	VFMLA    V20.S4, V11.S4, V28.S4
+	FMOVQ    0(R9), F29
+	VFMLA    V21.S4, V11.S4, V29.S4
+	// t10 := fma(t9, t7, float32(0.041668266))
+	FMOVQ    16(R9), F30
+	VFMLA    V20.S4, V28.S4, V30.S4
+	FMOVQ    16(R9), F28
+	VFMLA    V21.S4, V29.S4, V28.S4
+	// t11 := fma(t10, t7, float32(0.1666652))
+	FMOVQ    32(R9), F29
+	VFMLA    V20.S4, V30.S4, V29.S4
+	FMOVQ    32(R9), F30
+	VFMLA    V21.S4, V28.S4, V30.S4
+	// t12 := fma(t11, t7, float32(0.49999994))
+	FMOVQ    48(R9), F28
+	VFMLA    V20.S4, V29.S4, V28.S4
+	FMOVQ    48(R9), F29
+	VFMLA    V21.S4, V30.S4, V29.S4
+	// t13 := fma(t8, t12, t7)
+	VFMLA    V28.S4, V26.S4, V20.S4
+	VFMLA    V29.S4, V27.S4, V21.S4
+	// t14 := scale(float32(1), t5)
+	VSHL     $23, V22.S4, V26.S4
+	VADD     V12.S4, V26.S4, V26.S4
+	WORD     $0x6e3adc7a // FMUL V26.4S, V3.4S, V26.4S
+	VSHL     $23, V23.S4, V24.S4
+	VADD     V12.S4, V24.S4, V24.S4
+	WORD     $0x6e38dc78 // FMUL V24.4S, V3.4S, V24.4S
+	// t15 := t14 - float32(1)
+	WORD     $0x4ea3d759 // FSUB V25.4S, V26.4S, V3.4S
+	WORD     $0x4ea3d71b // FSUB V27.4S, V24.4S, V3.4S
+	// t16 := fma(t13, t14, t15)
+	VFMLA    V26.S4, V20.S4, V25.S4
+	VFMLA    V24.S4, V21.S4, V27.S4
+	// t17 := t13 + float32(1)
+	WORD     $0x4e23d694 // FADD V20.4S, V20.4S, V3.4S
+	WORD     $0x4e23d6b5 // FADD V21.4S, V21.4S, V3.4S
+	// t19 := t18 - uint32(0x4b400000)
+	VSUB     V13.S4, V22.S4, V22.S4
+	VSUB     V13.S4, V23.S4, V23.S4
+	// t20 := uint32(int32(t19) >> 1)
+	WORD     $0x4f3f06d8 // SSHR V24.4S, V22.4S, #1
+	WORD     $0x4f3f06fa // SSHR V26.4S, V23.4S, #1
+	// t21 := t20 + uint32(0x7f)
+	VADD     V4.S4, V24.S4, V28.S4
+	VADD     V4.S4, V26.S4, V29.S4
+	// t22 := t21 << 23
+	VSHL     $23, V28.S4, V28.S4
+	VSHL     $23, V29.S4, V29.S4
+	// t24 := float32(t17 * t23)
+	WORD     $0x6e3cde94 // FMUL V20.4S, V20.4S, V28.4S
+	WORD     $0x6e3ddeb5 // FMUL V21.4S, V21.4S, V29.4S
+	// t25 := t19 - t20
+	VSUB     V24.S4, V22.S4, V22.S4
+	VSUB     V26.S4, V23.S4, V23.S4
+	// t26 := t25 + uint32(0x7f)
+	VADD     V4.S4, V22.S4, V22.S4
+	VADD     V4.S4, V23.S4, V23.S4
+	// t27 := t26 << 23
+	VSHL     $23, V22.S4, V22.S4
+	VSHL     $23, V23.S4, V23.S4
+	// t29 := float32(t24 * t28)
+	WORD     $0x6e36de94 // FMUL V20.4S, V20.4S, V22.4S
+	WORD     $0x6e37deb5 // FMUL V21.4S, V21.4S, V23.4S
+	// t30 := float32(30) < t1
+	WORD     $0x6eaee656 // FCMGT V22.4S, V18.4S, V14.4S
+	WORD     $0x6eaee677 // FCMGT V23.4S, V19.4S, V14.4S
+	// t31 := pick(t30, t29, t16)
+	VBIT     V22.B16, V20.B16, V25.B16
+	VBIT     V23.B16, V21.B16, V27.B16
+	// t32 := math.Float32frombits(math.Float32bits(t1) & 0x80000000)
+	VAND     V15.B16, V18.B16, V18.B16
+	VAND     V15.B16, V19.B16, V19.B16
+	// t33 := math.Float32frombits(math.Float32bits(t31) | math.Float32bits(t32))
+	VORR     V18.B16, V25.B16, V25.B16
+	VORR     V19.B16, V27.B16, V27.B16
+	// t34 := float32(t33 * alpha)
+	WORD     $0x6e20df39 // FMUL V25.4S, V25.4S, V0.4S
+	WORD     $0x6e20df7b // FMUL V27.4S, V27.4S, V0.4S
+	// t35 := float32(0) < t0
+	WORD     $0x4ea0ca12 // FCMGT V18.4S, V16.4S, #0.0
+	WORD     $0x4ea0ca33 // FCMGT V19.4S, V17.4S, #0.0
+	// t36 := pick(t35, t0, t34)
+	VBIT     V18.B16, V16.B16, V25.B16
+	VBIT     V19.B16, V17.B16, V27.B16
+	// t37 := float32(t36 * times)
+	WORD     $0x6e22df39 // FMUL V25.4S, V25.4S, V2.4S
+	WORD     $0x6e22df7b // FMUL V27.4S, V27.4S, V2.4S
+	// dst[i] = t37
+	FSTPQ    (F25, F27), 0(R0)
+	// t0 := x[i]
+	FLDPQ    32(R1), (F16, F17)
+	// t1 := float32(t0 * share)
+	WORD     $0x6e21de12 // FMUL V18.4S, V16.4S, V1.4S
+	WORD     $0x6e21de33 // FMUL V19.4S, V17.4S, V1.4S
+	// t2 := pick(float32(-20) > t1, float32(-20), t1)
+	WORD     $0x6eb2e4d4 // FCMGT V20.4S, V6.4S, V18.4S
+	VBSL     V18.B16, V6.B16, V20.B16
+	WORD     $0x6eb3e4d5 // FCMGT V21.4S, V6.4S, V19.4S
+	VBSL     V19.B16, V6.B16, V21.B16
+	// t3 := pick(float32(90) < t2, float32(90), t2)
+	WORD     $0x6ea5e696 // FCMGT V22.4S, V20.4S, V5.4S
+	VBIT     V22.B16, V5.B16, V20.B16
+	WORD     $0x6ea5e6b6 // FCMGT V22.4S, V21.4S, V5.4S
+	VBIT     V22.B16, V5.B16, V21.B16
+	// t4 := fma(t3, float32(1.442695), float32(1.2582912e+07))
+	VMOV     V8.B16, V22.B16
+	VFMLA    V7.S4, V20.S4, V22.S4
+	VMOV     V8.B16, V23.B16
+	VFMLA    V7.S4, V21.S4, V23.S4
+	// t5 := t4 - float32(1.2582912e+07)
+	WORD     $0x4ea8d6d8 // FSUB V24.4S, V22.4S, V8.4S
+	WORD     $0x4ea8d6f9 // FSUB V25.4S, V23.4S, V8.4S
+	// t6 := fma(-t5, float32(0.6931472), t3)
+	VFMLS    V9.S4, V24.S4, V20.S4
+	VFMLS    V9.S4, V25.S4, V21.S4
+	// t7 := fma(-t5, float32(-1.9046542e-09), t6)
+	VFMLS    V10.S4, V24.S4, V20.S4
+	VFMLS    V10.S4, V25.S4, V21.S4
+	// t8 := float32(t7 * t7)
+	WORD     $0x6e34de9a // FMUL V26.4S, V20.4S, V20.4S
+	WORD     $0x6e35debb // FMUL V27.4S, V21.4S, V21.4S
+	// t9 := fma(float32(0.0013820732), t7, float32(0.008368677))
+	FMOVQ    0(R9), F28
+	VFMLA    V20.S4, V11.S4, V28.S4
+	FMOVQ    0(R9), F29
+	VFMLA    V21.S4, V11.S4, V29.S4
+	// t10 := fma(t9, t7, float32(0.041668266))
+	FMOVQ    16(R9), F30
+	VFMLA    V20.S4, V28.S4, V30.S4
+	FMOVQ    16(R9), F28
+	VFMLA    V21.S4, V29.S4, V28.S4
+	// t11 := fma(t10, t7, float32(0.1666652))
+	FMOVQ    32(R9), F29
+	VFMLA    V20.S4, V30.S4, V29.S4
+	FMOVQ    32(R9), F30
+	VFMLA    V21.S4, V28.S4, V30.S4
+	// t12 := fma(t11, t7, float32(0.49999994))
+	FMOVQ    48(R9), F28
+	VFMLA    V20.S4, V29.S4, V28.S4
+	FMOVQ    48(R9), F29
+	VFMLA    V21.S4, V30.S4, V29.S4
+	// t13 := fma(t8, t12, t7)
+	VFMLA    V28.S4, V26.S4, V20.S4
+	VFMLA    V29.S4, V27.S4, V21.S4
+	// t14 := scale(float32(1), t5)
+	VSHL     $23, V22.S4, V26.S4
+	VADD     V12.S4, V26.S4, V26.S4
+	WORD     $0x6e3adc7a // FMUL V26.4S, V3.4S, V26.4S
+	VSHL     $23, V23.S4, V24.S4
+	VADD     V12.S4, V24.S4, V24.S4
+	WORD     $0x6e38dc78 // FMUL V24.4S, V3.4S, V24.4S
+	// t15 := t14 - float32(1)
+	WORD     $0x4ea3d759 // FSUB V25.4S, V26.4S, V3.4S
+	WORD     $0x4ea3d71b // FSUB V27.4S, V24.4S, V3.4S
+	// t16 := fma(t13, t14, t15)
+	VFMLA    V26.S4, V20.S4, V25.S4
+	VFMLA    V24.S4, V21.S4, V27.S4
+	// t17 := t13 + float32(1)
+	WORD     $0x4e23d694 // FADD V20.4S, V20.4S, V3.4S
+	WORD     $0x4e23d6b5 // FADD V21.4S, V21.4S, V3.4S
+	// t19 := t18 - uint32(0x4b400000)
+	VSUB     V13.S4, V22.S4, V22.S4
+	VSUB     V13.S4, V23.S4, V23.S4
+	// t20 := uint32(int32(t19) >> 1)
+	WORD     $0x4f3f06d8 // SSHR V24.4S, V22.4S, #1
+	WORD     $0x4f3f06fa // SSHR V26.4S, V23.4S, #1
+	// t21 := t20 + uint32(0x7f)
+	VADD     V4.S4, V24.S4, V28.S4
+	VADD     V4.S4, V26.S4, V29.S4
+	// t22 := t21 << 23
+	VSHL     $23, V28.S4, V28.S4
+	VSHL     $23, V29.S4, V29.S4
+	// t24 := float32(t17 * t23)
+	WORD     $0x6e3cde94 // FMUL V20.4S, V20.4S, V28.4S
+	WORD     $0x6e3ddeb5 // FMUL V21.4S, V21.4S, V29.4S
+	// t25 := t19 - t20
+	VSUB     V24.S4, V22.S4, V22.S4
+	VSUB     V26.S4, V23.S4, V23.S4
+	// t26 := t25 + uint32(0x7f)
+	VADD     V4.S4, V22.S4, V22.S4
+	VADD     V4.S4, V23.S4, V23.S4
+	// t27 := t26 << 23
+	VSHL     $23, V22.S4, V22.S4
+	VSHL     $23, V23.S4, V23.S4
+	// t29 := float32(t24 * t28)
+	WORD     $0x6e36de94 // FMUL V20.4S, V20.4S, V22.4S
+	WORD     $0x6e37deb5 // FMUL V21.4S, V21.4S, V23.4S
+	// t30 := float32(30) < t1
+	WORD     $0x6eaee656 // FCMGT V22.4S, V18.4S, V14.4S
+	WORD     $0x6eaee677 // FCMGT V23.4S, V19.4S, V14.4S
+	// t31 := pick(t30, t29, t16)
+	VBIT     V22.B16, V20.B16, V25.B16
+	VBIT     V23.B16, V21.B16, V27.B16
+	// t32 := math.Float32frombits(math.Float32bits(t1) & 0x80000000)
+	VAND     V15.B16, V18.B16, V18.B16
+	VAND     V15.B16, V19.B16, V19.B16
+	// t33 := math.Float32frombits(math.Float32bits(t31) | math.Float32bits(t32))
+	VORR     V18.B16, V25.B16, V25.B16
+	VORR     V19.B16, V27.B16, V27.B16
+	// t34 := float32(t33 * alpha)
+	WORD     $0x6e20df39 // FMUL V25.4S, V25.4S, V0.4S
+	WORD     $0x6e20df7b // FMUL V27.4S, V27.4S, V0.4S
+	// t35 := float32(0) < t0
+	WORD     $0x4ea0ca12 // FCMGT V18.4S, V16.4S, #0.0
+	WORD     $0x4ea0ca33 // FCMGT V19.4S, V17.4S, #0.0
+	// t36 := pick(t35, t0, t34)
+	VBIT     V18.B16, V16.B16, V25.B16
+	VBIT     V19.B16, V17.B16, V27.B16
+	// t37 := float32(t36 * times)
+	WORD     $0x6e22df39 // FMUL V25.4S, V25.4S, V2.4S
+	WORD     $0x6e22df7b // FMUL V27.4S, V27.4S, V2.4S
+	// dst[i] = t37
+	FSTPQ    (F25, F27), 32(R0)
+	ADD      $64, R0
+	ADD      $64, R1
+	SUBS     $16, R8, R8
+	BNE      loop
+	RET
+
+// func addProductNEON(dst *float32, x *float32, y *float32, z *float32, n int, a float32)
+// R0 dst, R1 x, R2 y, R3 z, R8 what is left, R9 constants. Four elements a register, 4 side by side.
+// V0 a.
+TEXT ·addProductNEON(SB), NOSPLIT, $0-44
+	MOVD     dst+0(FP), R0
+	MOVD     x+8(FP), R1
+	MOVD     y+16(FP), R2
+	MOVD     z+24(FP), R3
+	MOVD     n+32(FP), R8
+	MOVD     $neonConstants<>(SB), R9
+	FMOVS    a+40(FP), F0
+	VDUP     V0.S[0], V0.S4
+
+loop:
+	// t0 := x[i]
+	FLDPQ    0(R1), (F1, F2)
+	FLDPQ    32(R1), (F3, F4)
+	// t1 := y[i]
+	FLDPQ    0(R2), (F5, F6)
+	FLDPQ    32(R2), (F7, F8)
+	// t2 := z[i]
+	FLDPQ    0(R3), (F9, F10)
+	FLDPQ    32(R3), (F11, F12)
+	// t3 := float32(t1 * t2)
+	WORD     $0x6e29dca5 // FMUL V5.4S, V5.4S, V9.4S
+	WORD     $0x6e2adcc6 // FMUL V6.4S, V6.4S, V10.4S
+	WORD     $0x6e2bdce7 // FMUL V7.4S, V7.4S, V11.4S
+	WORD     $0x6e2cdd08 // FMUL V8.4S, V8.4S, V12.4S
+	// t4 := float32(t3 * a)
+	WORD     $0x6e20dca5 // FMUL V5.4S, V5.4S, V0.4S
+	WORD     $0x6e20dcc6 // FMUL V6.4S, V6.4S, V0.4S
+	WORD     $0x6e20dce7 // FMUL V7.4S, V7.4S, V0.4S
+	WORD     $0x6e20dd08 // FMUL V8.4S, V8.4S, V0.4S
+	// t5 := t0 + t4
+	WORD     $0x4e25d421 // FADD V1.4S, V1.4S, V5.4S
+	WORD     $0x4e26d442 // FADD V2.4S, V2.4S, V6.4S
+	WORD     $0x4e27d463 // FADD V3.4S, V3.4S, V7.4S
+	WORD     $0x4e28d484 // FADD V4.4S, V4.4S, V8.4S
+	// dst[i] = t5
+	FSTPQ    (F1, F2), 0(R0)
+	FSTPQ    (F3, F4), 32(R0)
+	ADD      $64, R0
+	ADD      $64, R1
+	ADD      $64, R2
+	ADD      $64, R3
+	SUBS     $16, R8, R8
+	BNE      loop
+	RET
+
+// func addQuotientNEON(dst *float32, x *float32, y *float32, z *float32, n int, a float32)
+// R0 dst, R1 x, R2 y, R3 z, R8 what is left, R9 constants. Four elements a register, 4 side by side.
+// V0 a.
+TEXT ·addQuotientNEON(SB), NOSPLIT, $0-44
+	MOVD     dst+0(FP), R0
+	MOVD     x+8(FP), R1
+	MOVD     y+16(FP), R2
+	MOVD     z+24(FP), R3
+	MOVD     n+32(FP), R8
+	MOVD     $neonConstants<>(SB), R9
+	FMOVS    a+40(FP), F0
+	VDUP     V0.S[0], V0.S4
+
+loop:
+	// t0 := x[i]
+	FLDPQ    0(R1), (F1, F2)
+	FLDPQ    32(R1), (F3, F4)
+	// t1 := y[i]
+	FLDPQ    0(R2), (F5, F6)
+	FLDPQ    32(R2), (F7, F8)
+	// t2 := z[i]
+	FLDPQ    0(R3), (F9, F10)
+	FLDPQ    32(R3), (F11, F12)
+	// t3 := t1 / t2
+	WORD     $0x6e29fca5 // FDIV V5.4S, V5.4S, V9.4S
+	WORD     $0x6e2afcc6 // FDIV V6.4S, V6.4S, V10.4S
+	WORD     $0x6e2bfce7 // FDIV V7.4S, V7.4S, V11.4S
+	WORD     $0x6e2cfd08 // FDIV V8.4S, V8.4S, V12.4S
+	// t4 := float32(t3 * a)
+	WORD     $0x6e20dca5 // FMUL V5.4S, V5.4S, V0.4S
+	WORD     $0x6e20dcc6 // FMUL V6.4S, V6.4S, V0.4S
+	WORD     $0x6e20dce7 // FMUL V7.4S, V7.4S, V0.4S
+	WORD     $0x6e20dd08 // FMUL V8.4S, V8.4S, V0.4S
+	// t5 := t0 + t4
+	WORD     $0x4e25d421 // FADD V1.4S, V1.4S, V5.4S
+	WORD     $0x4e26d442 // FADD V2.4S, V2.4S, V6.4S
+	WORD     $0x4e27d463 // FADD V3.4S, V3.4S, V7.4S
+	WORD     $0x4e28d484 // FADD V4.4S, V4.4S, V8.4S
+	// dst[i] = t5
+	FSTPQ    (F1, F2), 0(R0)
+	FSTPQ    (F3, F4), 32(R0)
+	ADD      $64, R0
+	ADD      $64, R1
+	ADD      $64, R2
+	ADD      $64, R3
+	SUBS     $16, R8, R8
+	BNE      loop
+	RET
+
+// func huberNEON(dst *float32, x *float32, y *float32, n int, delta float32, less float32, times float32)
+// R0 dst, R1 x, R2 y, R8 what is left, R9 constants. Four elements a register, 4 side by side.
+// V0 delta, V1 less, V2 times, V3 float32(0.5).
+TEXT ·huberNEON(SB), NOSPLIT, $0-44
+	MOVD     dst+0(FP), R0
+	MOVD     x+8(FP), R1
+	MOVD     y+16(FP), R2
+	MOVD     n+24(FP), R8
+	MOVD     $neonConstants<>(SB), R9
+	FMOVS    delta+32(FP), F0
+	VDUP     V0.S[0], V0.S4
+	FMOVS    less+36(FP), F1
+	VDUP     V1.S[0], V1.S4
+	FMOVS    times+40(FP), F2
+	VDUP     V2.S[0], V2.S4
+	FMOVQ    480(R9), F3
+
+loop:
+	// t0 := x[i]
+	FLDPQ    0(R1), (F4, F5)
+	FLDPQ    32(R1), (F6, F7)
+	// t1 := y[i]
+	FLDPQ    0(R2), (F8, F9)
+	FLDPQ    32(R2), (F10, F11)
+	// t2 := t0 - t1
+	WORD     $0x4ea8d484 // FSUB V4.4S, V4.4S, V8.4S
+	WORD     $0x4ea9d4a5 // FSUB V5.4S, V5.4S, V9.4S
+	WORD     $0x4eaad4c6 // FSUB V6.4S, V6.4S, V10.4S
+	WORD     $0x4eabd4e7 // FSUB V7.4S, V7.4S, V11.4S
+	// t3 := math.Float32frombits(math.Float32bits(t2) & 0x7fffffff)
+	WORD     $0x4ea0f888 // FABS V8.4S, V4.4S
+	WORD     $0x4ea0f8a9 // FABS V9.4S, V5.4S
+	WORD     $0x4ea0f8ca // FABS V10.4S, V6.4S
+	WORD     $0x4ea0f8eb // FABS V11.4S, V7.4S
+	// t4 := float32(t2 * t2)
+	WORD     $0x6e24dc84 // FMUL V4.4S, V4.4S, V4.4S
+	WORD     $0x6e25dca5 // FMUL V5.4S, V5.4S, V5.4S
+	WORD     $0x6e26dcc6 // FMUL V6.4S, V6.4S, V6.4S
+	WORD     $0x6e27dce7 // FMUL V7.4S, V7.4S, V7.4S
+	// t5 := float32(t4 * float32(0.5))
+	WORD     $0x6e23dc84 // FMUL V4.4S, V4.4S, V3.4S
+	WORD     $0x6e23dca5 // FMUL V5.4S, V5.4S, V3.4S
+	WORD     $0x6e23dcc6 // FMUL V6.4S, V6.4S, V3.4S
+	WORD     $0x6e23dce7 // FMUL V7.4S, V7.4S, V3.4S
+	// t6 := t3 < delta
+	WORD     $0x6ea8e40c // FCMGT V12.4S, V0.4S, V8.4S
+	WORD     $0x6ea9e40d // FCMGT V13.4S, V0.4S, V9.4S
+	WORD     $0x6eaae40e // FCMGT V14.4S, V0.4S, V10.4S
+	WORD     $0x6eabe40f // FCMGT V15.4S, V0.4S, V11.4S
+	// t7 := t3 + less
+	WORD     $0x4e21d508 // FADD V8.4S, V8.4S, V1.4S
+	WORD     $0x4e21d529 // FADD V9.4S, V9.4S, V1.4S
+	WORD     $0x4e21d54a // FADD V10.4S, V10.4S, V1.4S
+	WORD     $0x4e21d56b // FADD V11.4S, V11.4S, V1.4S
+	// t8 := float32(t7 * delta)
+	WORD     $0x6e20dd08 // FMUL V8.4S, V8.4S, V0.4S
+	WORD     $0x6e20dd29 // FMUL V9.4S, V9.4S, V0.4S
+	WORD     $0x6e20dd4a // FMUL V10.4S, V10.4S, V0.4S
+	WORD     $0x6e20dd6b // FMUL V11.4S, V11.4S, V0.4S
+	// t9 := pick(t6, t5, t8)
+	VBIT     V12.B16, V4.B16, V8.B16
+	VBIT     V13.B16, V5.B16, V9.B16
+	VBIT     V14.B16, V6.B16, V10.B16
+	VBIT     V15.B16, V7.B16, V11.B16
+	// t10 := float32(t9 * times)
+	WORD     $0x6e22dd08 // FMUL V8.4S, V8.4S, V2.4S
+	WORD     $0x6e22dd29 // FMUL V9.4S, V9.4S, V2.4S
+	WORD     $0x6e22dd4a // FMUL V10.4S, V10.4S, V2.4S
+	WORD     $0x6e22dd6b // FMUL V11.4S, V11.4S, V2.4S
+	// dst[i] = t10
+	FSTPQ    (F8, F9), 0(R0)
+	FSTPQ    (F10, F11), 32(R0)
+	ADD      $64, R0
+	ADD      $64, R1
+	ADD      $64, R2
+	SUBS     $16, R8, R8
+	BNE      loop
+	RET
+
+// func finiteNEON(dst *float32, x *float32, n int, none float32, most float32, least float32)
+// R0 dst, R1 x, R8 what is left, R9 constants. Four elements a register, 4 side by side.
+// V0 none, V1 most, V2 least, V3 math.Float32frombits(0x7f800000), V4 math.Float32frombits(0xff800000).
+TEXT ·finiteNEON(SB), NOSPLIT, $0-36
+	MOVD     dst+0(FP), R0
+	MOVD     x+8(FP), R1
+	MOVD     n+16(FP), R8
+	MOVD     $neonConstants<>(SB), R9
+	FMOVS    none+24(FP), F0
+	VDUP     V0.S[0], V0.S4
+	FMOVS    most+28(FP), F1
+	VDUP     V1.S[0], V1.S4
+	FMOVS    least+32(FP), F2
+	VDUP     V2.S[0], V2.S4
+	FMOVQ    464(R9), F3
+	FMOVQ    448(R9), F4
+
+loop:
+	// t0 := x[i]
+	FLDPQ    0(R1), (F5, F6)
+	FLDPQ    32(R1), (F7, F8)
+	// t1 := t0 != t0
+	WORD     $0x4e25e4a9 // FCMEQ V9.4S, V5.4S, V5.4S
+	WORD     $0x4e26e4ca // FCMEQ V10.4S, V6.4S, V6.4S
+	WORD     $0x4e27e4eb // FCMEQ V11.4S, V7.4S, V7.4S
+	WORD     $0x4e28e50c // FCMEQ V12.4S, V8.4S, V8.4S
+	// t2 := pick(t1, none, t0)
+	VBSL     V0.B16, V5.B16, V9.B16
+	VBSL     V0.B16, V6.B16, V10.B16
+	VBSL     V0.B16, V7.B16, V11.B16
+	VBSL     V0.B16, V8.B16, V12.B16
+	// t3 := t0 == math.Float32frombits(0x7f800000)
+	WORD     $0x4e23e4ad // FCMEQ V13.4S, V5.4S, V3.4S
+	WORD     $0x4e23e4ce // FCMEQ V14.4S, V6.4S, V3.4S
+	WORD     $0x4e23e4ef // FCMEQ V15.4S, V7.4S, V3.4S
+	WORD     $0x4e23e510 // FCMEQ V16.4S, V8.4S, V3.4S
+	// t4 := pick(t3, most, t2)
+	VBIT     V13.B16, V1.B16, V9.B16
+	VBIT     V14.B16, V1.B16, V10.B16
+	VBIT     V15.B16, V1.B16, V11.B16
+	VBIT     V16.B16, V1.B16, V12.B16
+	// t5 := t0 == math.Float32frombits(0xff800000)
+	WORD     $0x4e24e4a5 // FCMEQ V5.4S, V5.4S, V4.4S
+	WORD     $0x4e24e4c6 // FCMEQ V6.4S, V6.4S, V4.4S
+	WORD     $0x4e24e4e7 // FCMEQ V7.4S, V7.4S, V4.4S
+	WORD     $0x4e24e508 // FCMEQ V8.4S, V8.4S, V4.4S
+	// t6 := pick(t5, least, t4)
+	VBIT     V5.B16, V2.B16, V9.B16
+	VBIT     V6.B16, V2.B16, V10.B16
+	VBIT     V7.B16, V2.B16, V11.B16
+	VBIT     V8.B16, V2.B16, V12.B16
+	// dst[i] = t6
+	FSTPQ    (F9, F10), 0(R0)
+	FSTPQ    (F11, F12), 32(R0)
+	ADD      $64, R0
+	ADD      $64, R1
+	SUBS     $16, R8, R8
+	BNE      loop
+	RET
+
+// func crossEntropyNEON(dst *float32, x *float32, t *float32, w *float32, n int)
+// R0 dst, R1 x, R2 t, R3 w, R8 what is left, R9 constants. Four elements a register, 1 side by side.
+// V0 float32(1), V5 float32(-105), V6 float32(1.442695), V7 float32(1.2582912e+07), V1 float32(0.6931472), V2 float32(-1.9046542e-09), V8 float32(0.0013820732), V9 uint32(0x4b400000), V3 uint32(0x7f), V10 float32(1.4142135), V4 float32(0.5), V11 float32(0), V12 float32(-0.2500082), V13 float32(-0.16623412), V14 float32(-0.13159537), V15 float32(-0.076368906).
+TEXT ·crossEntropyNEON(SB), NOSPLIT, $0-40
+	MOVD     dst+0(FP), R0
+	MOVD     x+8(FP), R1
+	MOVD     t+16(FP), R2
+	MOVD     w+24(FP), R3
+	MOVD     n+32(FP), R8
+	MOVD     $neonConstants<>(SB), R9
+	FMOVQ    64(R9), F0
+	FMOVQ    176(R9), F5
+	FMOVQ    160(R9), F6
+	FMOVQ    144(R9), F7
+	FMOVQ    128(R9), F1
+	FMOVQ    112(R9), F2
+	FMOVQ    96(R9), F8
+	FMOVQ    80(R9), F9
+	FMOVQ    208(R9), F3
+	FMOVQ    1600(R9), F10
+	FMOVQ    480(R9), F4
+	FMOVQ    1040(R9), F11
+	FMOVQ    288(R9), F12
+	FMOVQ    256(R9), F13
+	FMOVQ    272(R9), F14
+	FMOVQ    352(R9), F15
+
+loop:
+	// t0 := x[i]
+	FMOVQ    0(R1), F16
+	// t1 := t[i]
+	FMOVQ    0(R2), F17
+	// t2 := math.Float32frombits(math.Float32bits(t0) ^ 0x80000000)
+	WORD     $0x6ea0fa12 // FNEG V18.4S, V16.4S
+	// t3 := math.Float32frombits(math.Float32bits(t2) & 0x7fffffff)
+	WORD     $0x4ea0fa53 // FABS V19.4S, V18.4S
+	// t4 := math.Float32frombits(math.Float32bits(t3) ^ 0x80000000)
+	WORD     $0x6ea0fa73 // FNEG V19.4S, V19.4S
+	// t5 := pick(float32(-105) > t4, float32(-105), t4)
+	WORD     $0x6eb3e4b4 // FCMGT V20.4S, V5.4S, V19.4S
+	VBIT     V20.B16, V5.B16, V19.B16
+	// t6 := fma(t5, float32(1.442695), float32(1.2582912e+07))
+	VMOV     V7.B16, V20.B16
+	VFMLA    V6.S4, V19.S4, V20.S4
+	// t7 := t6 - float32(1.2582912e+07)
+	WORD     $0x4ea7d695 // FSUB V21.4S, V20.4S, V7.4S
+	// t8 := fma(-t7, float32(0.6931472), t5)
+	VFMLS    V1.S4, V21.S4, V19.S4
+	// t9 := fma(-t7, float32(-1.9046542e-09), t8)
+	VFMLS    V2.S4, V21.S4, V19.S4
+	// t10 := fma(float32(0.0013820732), t9, float32(0.008368677))
+	FMOVQ    0(R9), F21
+	VFMLA    V19.S4, V8.S4, V21.S4
+	// t11 := fma(t10, t9, float32(0.041668266))
+	FMOVQ    16(R9), F22
+	VFMLA    V19.S4, V21.S4, V22.S4
+	// t12 := fma(t11, t9, float32(0.1666652))
+	FMOVQ    32(R9), F21
+	VFMLA    V19.S4, V22.S4, V21.S4
+	// t13 := fma(t12, t9, float32(0.49999994))
+	FMOVQ    48(R9), F22
+	VFMLA    V19.S4, V21.S4, V22.S4
+	// t14 := fma(t13, t9, float32(1))
+	VMOV     V0.B16, V21.B16
+	VFMLA    V19.S4, V22.S4, V21.S4
+	// t15 := fma(t14, t9, float32(1))
+	VMOV     V0.B16, V22.B16
+	VFMLA    V19.S4, V21.S4, V22.S4
+	// t17 := t16 - uint32(0x4b400000)
+	VSUB     V9.S4, V20.S4, V20.S4
+	// t18 := uint32(int32(t17) >> 1)
+	WORD     $0x4f3f0693 // SSHR V19.4S, V20.4S, #1
+	// t19 := t18 + uint32(0x7f)
+	VADD     V3.S4, V19.S4, V21.S4
+	// t20 := t19 << 23
+	VSHL     $23, V21.S4, V21.S4
+	// t22 := float32(t15 * t21)
+	WORD     $0x6e35ded6 // FMUL V22.4S, V22.4S, V21.4S
+	// t23 := t17 - t18
+	VSUB     V19.S4, V20.S4, V20.S4
+	// t24 := t23 + uint32(0x7f)
+	VADD     V3.S4, V20.S4, V20.S4
+	// t25 := t24 << 23
+	VSHL     $23, V20.S4, V20.S4
+	// t27 := float32(t22 * t26)
+	WORD     $0x6e34ded6 // FMUL V22.4S, V22.4S, V20.4S
+	// t28 := t27 + float32(1)
+	WORD     $0x4e20d6d3 // FADD V19.4S, V22.4S, V0.4S
+	// t29 := t28 - float32(1)
+	WORD     $0x4ea0d674 // FSUB V20.4S, V19.4S, V0.4S
+	// t30 := t27 - t29
+	WORD     $0x4eb4d6d6 // FSUB V22.4S, V22.4S, V20.4S
+	// t31 := float32(1.4142135) < t28
+	WORD     $0x6eaae674 // FCMGT V20.4S, V19.4S, V10.4S
+	// t32 := pick(t31, float32(0.5), float32(1))
+	VMOV     V20.B16, V21.B16
+	VBSL     V0.B16, V4.B16, V21.B16
+	// t33 := fma(t28, t32, float32(-1))
+	FMOVQ    1552(R9), F23
+	VFMLA    V21.S4, V19.S4, V23.S4
+	// t34 := fma(t30, t32, t33)
+	VFMLA    V21.S4, V22.S4, V23.S4
+	// t35 := pick(float32(0) > t2, float32(0), t2)
+	WORD     $0x6eb2e573 // FCMGT V19.4S, V11.4S, V18.4S
+	VBIT     V19.B16, V11.B16, V18.B16
+	// t36 := pick(t31, float32(1), float32(0))
+	VAND     V20.B16, V0.B16, V20.B16
+	// t37 := float32(t34 * t34)
+	WORD     $0x6e37def3 // FMUL V19.4S, V23.4S, V23.4S
+	// t38 := fma(float32(-0.2500082), t34, float32(0.3333333))
+	FMOVQ    224(R9), F21
+	VFMLA    V23.S4, V12.S4, V21.S4
+	// t39 := fma(float32(-0.16623412), t34, float32(0.20001243))
+	FMOVQ    240(R9), F22
+	VFMLA    V23.S4, V13.S4, V22.S4
+	// t40 := fma(float32(-0.13159537), t34, float32(0.14201544))
+	FMOVQ    304(R9), F24
+	VFMLA    V23.S4, V14.S4, V24.S4
+	// t41 := fma(float32(-0.076368906), t34, float32(0.12762427))
+	FMOVQ    384(R9), F25
+	VFMLA    V23.S4, V15.S4, V25.S4
+	// t42 := float32(t34 * t34)
+	WORD     $0x6e37defa // FMUL V26.4S, V23.4S, V23.4S
+	// t43 := fma(t39, t42, t38)
+	VFMLA    V26.S4, V22.S4, V21.S4
+	// t44 := fma(t41, t42, t40)
+	VFMLA    V26.S4, V25.S4, V24.S4
+	// t45 := float32(t42 * t42)
+	WORD     $0x6e3adf5a // FMUL V26.4S, V26.4S, V26.4S
+	// t46 := fma(t44, t45, t43)
+	VFMLA    V26.S4, V24.S4, V21.S4
+	// t47 := float32(t37 * t34)
+	WORD     $0x6e37de76 // FMUL V22.4S, V19.4S, V23.4S
+	// t48 := float32(t36 * float32(-1.9046542e-09))
+	WORD     $0x6e22de98 // FMUL V24.4S, V20.4S, V2.4S
+	// t49 := fma(t47, t46, t48)
+	VFMLA    V21.S4, V22.S4, V24.S4
+	// t50 := fma(-t37, float32(0.5), t49)
+	VFMLS    V4.S4, V19.S4, V24.S4
+	// t51 := t34 + t50
+	WORD     $0x4e38d6f7 // FADD V23.4S, V23.4S, V24.4S
+	// t52 := fma(t36, float32(0.6931472), t51)
+	VFMLA    V1.S4, V20.S4, V23.S4
+	// t53 := t35 + t52
+	WORD     $0x4e37d652 // FADD V18.4S, V18.4S, V23.4S
+	// t54 := w[i]
+	FMOVQ    0(R3), F19
+	// t55 := t54 - float32(1)
+	WORD     $0x4ea0d673 // FSUB V19.4S, V19.4S, V0.4S
+	// t56 := fma(t55, t1, float32(1))
+	VMOV     V0.B16, V20.B16
+	VFMLA    V17.S4, V19.S4, V20.S4
+	// t57 := float32(1) - t1
+	WORD     $0x4eb1d411 // FSUB V17.4S, V0.4S, V17.4S
+	// t58 := float32(t57 * t0)
+	WORD     $0x6e30de31 // FMUL V17.4S, V17.4S, V16.4S
+	// t59 := fma(t56, t53, t58)
+	VFMLA    V18.S4, V20.S4, V17.S4
+	// dst[i] = t59
+	FMOVQ    F17, 0(R0)
+	// t0 := x[i]
+	FMOVQ    16(R1), F16
+	// t1 := t[i]
+	FMOVQ    16(R2), F17
+	// t2 := math.Float32frombits(math.Float32bits(t0) ^ 0x80000000)
+	WORD     $0x6ea0fa12 // FNEG V18.4S, V16.4S
+	// t3 := math.Float32frombits(math.Float32bits(t2) & 0x7fffffff)
+	WORD     $0x4ea0fa53 // FABS V19.4S, V18.4S
+	// t4 := math.Float32frombits(math.Float32bits(t3) ^ 0x80000000)
+	WORD     $0x6ea0fa73 // FNEG V19.4S, V19.4S
+	// t5 := pick(float32(-105) > t4, float32(-105), t4)
+	WORD     $0x6eb3e4b4 // FCMGT V20.4S, V5.4S, V19.4S
+	VBIT     V20.B16, V5.B16, V19.B16
+	// t6 := fma(t5, float32(1.442695), float32(1.2582912e+07))
+	VMOV     V7.B16, V20.B16
+	VFMLA    V6.S4, V19.S4, V20.S4
+	// t7 := t6 - float32(1.2582912e+07)
+	WORD     $0x4ea7d695 // FSUB V21.4S, V20.4S, V7.4S
+	// t8 := fma(-t7, float32(0.6931472), t5)
+	VFMLS    V1.S4, V21.S4, V19.S4
+	// t9 := fma(-t7, float32(-1.9046542e-09), t8)
+	VFMLS    V2.S4, V21.S4, V19.S4
+	// t10 := fma(float32(0.0013820732), t9, float32(0.008368677))
+	FMOVQ    0(R9), F21
+	VFMLA    V19.S4, V8.S4, V21.S4
+	// t11 := fma(t10, t9, float32(0.041668266))
+	FMOVQ    16(R9), F22
+	VFMLA    V19.S4, V21.S4, V22.S4
+	// t12 := fma(t11, t9, float32(0.1666652))
+	FMOVQ    32(R9), F21
+	VFMLA    V19.S4, V22.S4, V21.S4
+	// t13 := fma(t12, t9, float32(0.49999994))
+	FMOVQ    48(R9), F22
+	VFMLA    V19.S4, V21.S4, V22.S4
+	// t14 := fma(t13, t9, float32(1))
+	VMOV     V0.B16, V21.B16
+	VFMLA    V19.S4, V22.S4, V21.S4
+	// t15 := fma(t14, t9, float32(1))
+	VMOV     V0.B16, V22.B16
+	VFMLA    V19.S4, V21.S4, V22.S4
+	// t17 := t16 - uint32(0x4b400000)
+	VSUB     V9.S4, V20.S4, V20.S4
+	// t18 := uint32(int32(t17) >> 1)
+	WORD     $0x4f3f0693 // SSHR V19.4S, V20.4S, #1
+	// t19 := t18 + uint32(0x7f)
+	VADD     V3.S4, V19.S4, V21.S4
+	// t20 := t19 << 23
+	VSHL     $23, V21.S4, V21.S4
+	// t22 := float32(t15 * t21)
+	WORD     $0x6e35ded6 // FMUL V22.4S, V22.4S, V21.4S
+	// t23 := t17 - t18
+	VSUB     V19.S4, V20.S4, V20.S4
+	// t24 := t23 + uint32(0x7f)
+	VADD     V3.S4, V20.S4, V20.S4
+	// t25 := t24 << 23
+	VSHL     $23, V20.S4, V20.S4
+	// t27 := float32(t22 * t26)
+	WORD     $0x6e34ded6 // FMUL V22.4S, V22.4S, V20.4S
+	// t28 := t27 + float32(1)
+	WORD     $0x4e20d6d3 // FADD V19.4S, V22.4S, V0.4S
+	// t29 := t28 - float32(1)
+	WORD     $0x4ea0d674 // FSUB V20.4S, V19.4S, V0.4S
+	// t30 := t27 - t29
+	WORD     $0x4eb4d6d6 // FSUB V22.4S, V22.4S, V20.4S
+	// t31 := float32(1.4142135) < t28
+	WORD     $0x6eaae674 // FCMGT V20.4S, V19.4S, V10.4S
+	// t32 := pick(t31, float32(0.5), float32(1))
+	VMOV     V20.B16, V21.B16
+	VBSL     V0.B16, V4.B16, V21.B16
+	// t33 := fma(t28, t32, float32(-1))
+	FMOVQ    1552(R9), F23
+	VFMLA    V21.S4, V19.S4, V23.S4
+	// t34 := fma(t30, t32, t33)
+	VFMLA    V21.S4, V22.S4, V23.S4
+	// t35 := pick(float32(0) > t2, float32(0), t2)
+	WORD     $0x6eb2e573 // FCMGT V19.4S, V11.4S, V18.4S
+	VBIT     V19.B16, V11.B16, V18.B16
+	// t36 := pick(t31, float32(1), float32(0))
+	VAND     V20.B16, V0.B16, V20.B16
+	// t37 := float32(t34 * t34)
+	WORD     $0x6e37def3 // FMUL V19.4S, V23.4S, V23.4S
+	// t38 := fma(float32(-0.2500082), t34, float32(0.3333333))
+	FMOVQ    224(R9), F21
+	VFMLA    V23.S4, V12.S4, V21.S4
+	// t39 := fma(float32(-0.16623412), t34, float32(0.20001243))
+	FMOVQ    240(R9), F22
+	VFMLA    V23.S4, V13.S4, V22.S4
+	// t40 := fma(float32(-0.13159537), t34, float32(0.14201544))
+	FMOVQ    304(R9), F24
+	VFMLA    V23.S4, V14.S4, V24.S4
+	// t41 := fma(float32(-0.076368906), t34, float32(0.12762427))
+	FMOVQ    384(R9), F25
+	VFMLA    V23.S4, V15.S4, V25.S4
+	// t42 := float32(t34 * t34)
+	WORD     $0x6e37defa // FMUL V26.4S, V23.4S, V23.4S
+	// t43 := fma(t39, t42, t38)
+	VFMLA    V26.S4, V22.S4, V21.S4
+	// t44 := fma(t41, t42, t40)
+	VFMLA    V26.S4, V25.S4, V24.S4
+	// t45 := float32(t42 * t42)
+	WORD     $0x6e3adf5a // FMUL V26.4S, V26.4S, V26.4S
+	// t46 := fma(t44, t45, t43)
+	VFMLA    V26.S4, V24.S4, V21.S4
+	// t47 := float32(t37 * t34)
+	WORD     $0x6e37de76 // FMUL V22.4S, V19.4S, V23.4S
+	// t48 := float32(t36 * float32(-1.9046542e-09))
+	WORD     $0x6e22de98 // FMUL V24.4S, V20.4S, V2.4S
+	// t49 := fma(t47, t46, t48)
+	VFMLA    V21.S4, V22.S4, V24.S4
+	// t50 := fma(-t37, float32(0.5), t49)
+	VFMLS    V4.S4, V19.S4, V24.S4
+	// t51 := t34 + t50
+	WORD     $0x4e38d6f7 // FADD V23.4S, V23.4S, V24.4S
+	// t52 := fma(t36, float32(0.6931472), t51)
+	VFMLA    V1.S4, V20.S4, V23.S4
+	// t53 := t35 + t52
+	WORD     $0x4e37d652 // FADD V18.4S, V18.4S, V23.4S
+	// t54 := w[i]
+	FMOVQ    16(R3), F19
+	// t55 := t54 - float32(1)
+	WORD     $0x4ea0d673 // FSUB V19.4S, V19.4S, V0.4S
+	// t56 := fma(t55, t1, float32(1))
+	VMOV     V0.B16, V20.B16
+	VFMLA    V17.S4, V19.S4, V20.S4
+	// t57 := float32(1) - t1
+	WORD     $0x4eb1d411 // FSUB V17.4S, V0.4S, V17.4S
+	// t58 := float32(t57 * t0)
+	WORD     $0x6e30de31 // FMUL V17.4S, V17.4S, V16.4S
+	// t59 := fma(t56, t53, t58)
+	VFMLA    V18.S4, V20.S4, V17.S4
+	// dst[i] = t59
+	FMOVQ    F17, 16(R0)
+	// t0 := x[i]
+	FMOVQ    32(R1), F16
+	// t1 := t[i]
+	FMOVQ    32(R2), F17
+	// t2 := math.Float32frombits(math.Float32bits(t0) ^ 0x80000000)
+	WORD     $0x6ea0fa12 // FNEG V18.4S, V16.4S
+	// t3 := math.Float32frombits(math.Float32bits(t2) & 0x7fffffff)
+	WORD     $0x4ea0fa53 // FABS V19.4S, V18.4S
+	// t4 := math.Float32frombits(math.Float32bits(t3) ^ 0x80000000)
+	WORD     $0x6ea0fa73 // FNEG V19.4S, V19.4S
+	// t5 := pick(float32(-105) > t4, float32(-105), t4)
+	WORD     $0x6eb3e4b4 // FCMGT V20.4S, V5.4S, V19.4S
+	VBIT     V20.B16, V5.B16, V19.B16
+	// t6 := fma(t5, float32(1.442695), float32(1.2582912e+07))
+	VMOV     V7.B16, V20.B16
+	VFMLA    V6.S4, V19.S4, V20.S4
+	// t7 := t6 - float32(1.2582912e+07)
+	WORD     $0x4ea7d695 // FSUB V21.4S, V20.4S, V7.4S
+	// t8 := fma(-t7, float32(0.6931472), t5)
+	VFMLS    V1.S4, V21.S4, V19.S4
+	// t9 := fma(-t7, float32(-1.9046542e-09), t8)
+	VFMLS    V2.S4, V21.S4, V19.S4
+	// t10 := fma(float32(0.0013820732), t9, float32(0.008368677))
+	FMOVQ    0(R9), F21
+	VFMLA    V19.S4, V8.S4, V21.S4
+	// t11 := fma(t10, t9, float32(0.041668266))
+	FMOVQ    16(R9), F22
+	VFMLA    V19.S4, V21.S4, V22.S4
+	// t12 := fma(t11, t9, float32(0.1666652))
+	FMOVQ    32(R9), F21
+	VFMLA    V19.S4, V22.S4, V21.S4
+	// t13 := fma(t12, t9, float32(0.49999994))
+	FMOVQ    48(R9), F22
+	VFMLA    V19.S4, V21.S4, V22.S4
+	// t14 := fma(t13, t9, float32(1))
+	VMOV     V0.B16, V21.B16
+	VFMLA    V19.S4, V22.S4, V21.S4
+	// t15 := fma(t14, t9, float32(1))
+	VMOV     V0.B16, V22.B16
+	VFMLA    V19.S4, V21.S4, V22.S4
+	// t17 := t16 - uint32(0x4b400000)
+	VSUB     V9.S4, V20.S4, V20.S4
+	// t18 := uint32(int32(t17) >> 1)
+	WORD     $0x4f3f0693 // SSHR V19.4S, V20.4S, #1
+	// t19 := t18 + uint32(0x7f)
+	VADD     V3.S4, V19.S4, V21.S4
+	// t20 := t19 << 23
+	VSHL     $23, V21.S4, V21.S4
+	// t22 := float32(t15 * t21)
+	WORD     $0x6e35ded6 // FMUL V22.4S, V22.4S, V21.4S
+	// t23 := t17 - t18
+	VSUB     V19.S4, V20.S4, V20.S4
+	// t24 := t23 + uint32(0x7f)
+	VADD     V3.S4, V20.S4, V20.S4
+	// t25 := t24 << 23
+	VSHL     $23, V20.S4, V20.S4
+	// t27 := float32(t22 * t26)
+	WORD     $0x6e34ded6 // FMUL V22.4S, V22.4S, V20.4S
+	// t28 := t27 + float32(1)
+	WORD     $0x4e20d6d3 // FADD V19.4S, V22.4S, V0.4S
+	// t29 := t28 - float32(1)
+	WORD     $0x4ea0d674 // FSUB V20.4S, V19.4S, V0.4S
+	// t30 := t27 - t29
+	WORD     $0x4eb4d6d6 // FSUB V22.4S, V22.4S, V20.4S
+	// t31 := float32(1.4142135) < t28
+	WORD     $0x6eaae674 // FCMGT V20.4S, V19.4S, V10.4S
+	// t32 := pick(t31, float32(0.5), float32(1))
+	VMOV     V20.B16, V21.B16
+	VBSL     V0.B16, V4.B16, V21.B16
+	// t33 := fma(t28, t32, float32(-1))
+	FMOVQ    1552(R9), F23
+	VFMLA    V21.S4, V19.S4, V23.S4
+	// t34 := fma(t30, t32, t33)
+	VFMLA    V21.S4, V22.S4, V23.S4
+	// t35 := pick(float32(0) > t2, float32(0), t2)
+	WORD     $0x6eb2e573 // FCMGT V19.4S, V11.4S, V18.4S
+	VBIT     V19.B16, V11.B16, V18.B16
+	// t36 := pick(t31, float32(1), float32(0))
+	VAND     V20.B16, V0.B16, V20.B16
+	// t37 := float32(t34 * t34)
+	WORD     $0x6e37def3 // FMUL V19.4S, V23.4S, V23.4S
+	// t38 := fma(float32(-0.2500082), t34, float32(0.3333333))
+	FMOVQ    224(R9), F21
+	VFMLA    V23.S4, V12.S4, V21.S4
+	// t39 := fma(float32(-0.16623412), t34, float32(0.20001243))
+	FMOVQ    240(R9), F22
+	VFMLA    V23.S4, V13.S4, V22.S4
+	// t40 := fma(float32(-0.13159537), t34, float32(0.14201544))
+	FMOVQ    304(R9), F24
+	VFMLA    V23.S4, V14.S4, V24.S4
+	// t41 := fma(float32(-0.076368906), t34, float32(0.12762427))
+	FMOVQ    384(R9), F25
+	VFMLA    V23.S4, V15.S4, V25.S4
+	// t42 := float32(t34 * t34)
+	WORD     $0x6e37defa // FMUL V26.4S, V23.4S, V23.4S
+	// t43 := fma(t39, t42, t38)
+	VFMLA    V26.S4, V22.S4, V21.S4
+	// t44 := fma(t41, t42, t40)
+	VFMLA    V26.S4, V25.S4, V24.S4
+	// t45 := float32(t42 * t42)
+	WORD     $0x6e3adf5a // FMUL V26.4S, V26.4S, V26.4S
+	// t46 := fma(t44, t45, t43)
+	VFMLA    V26.S4, V24.S4, V21.S4
+	// t47 := float32(t37 * t34)
+	WORD     $0x6e37de76 // FMUL V22.4S, V19.4S, V23.4S
+	// t48 := float32(t36 * float32(-1.9046542e-09))
+	WORD     $0x6e22de98 // FMUL V24.4S, V20.4S, V2.4S
+	// t49 := fma(t47, t46, t48)
+	VFMLA    V21.S4, V22.S4, V24.S4
+	// t50 := fma(-t37, float32(0.5), t49)
+	VFMLS    V4.S4, V19.S4, V24.S4
+	// t51 := t34 + t50
+	WORD     $0x4e38d6f7 // FADD V23.4S, V23.4S, V24.4S
+	// t52 := fma(t36, float32(0.6931472), t51)
+	VFMLA    V1.S4, V20.S4, V23.S4
+	// t53 := t35 + t52
+	WORD     $0x4e37d652 // FADD V18.4S, V18.4S, V23.4S
+	// t54 := w[i]
+	FMOVQ    32(R3), F19
+	// t55 := t54 - float32(1)
+	WORD     $0x4ea0d673 // FSUB V19.4S, V19.4S, V0.4S
+	// t56 := fma(t55, t1, float32(1))
+	VMOV     V0.B16, V20.B16
+	VFMLA    V17.S4, V19.S4, V20.S4
+	// t57 := float32(1) - t1
+	WORD     $0x4eb1d411 // FSUB V17.4S, V0.4S, V17.4S
+	// t58 := float32(t57 * t0)
+	WORD     $0x6e30de31 // FMUL V17.4S, V17.4S, V16.4S
+	// t59 := fma(t56, t53, t58)
+	VFMLA    V18.S4, V20.S4, V17.S4
+	// dst[i] = t59
+	FMOVQ    F17, 32(R0)
+	// t0 := x[i]
+	FMOVQ    48(R1), F16
+	// t1 := t[i]
+	FMOVQ    48(R2), F17
+	// t2 := math.Float32frombits(math.Float32bits(t0) ^ 0x80000000)
+	WORD     $0x6ea0fa12 // FNEG V18.4S, V16.4S
+	// t3 := math.Float32frombits(math.Float32bits(t2) & 0x7fffffff)
+	WORD     $0x4ea0fa53 // FABS V19.4S, V18.4S
+	// t4 := math.Float32frombits(math.Float32bits(t3) ^ 0x80000000)
+	WORD     $0x6ea0fa73 // FNEG V19.4S, V19.4S
+	// t5 := pick(float32(-105) > t4, float32(-105), t4)
+	WORD     $0x6eb3e4b4 // FCMGT V20.4S, V5.4S, V19.4S
+	VBIT     V20.B16, V5.B16, V19.B16
+	// t6 := fma(t5, float32(1.442695), float32(1.2582912e+07))
+	VMOV     V7.B16, V20.B16
+	VFMLA    V6.S4, V19.S4, V20.S4
+	// t7 := t6 - float32(1.2582912e+07)
+	WORD     $0x4ea7d695 // FSUB V21.4S, V20.4S, V7.4S
+	// t8 := fma(-t7, float32(0.6931472), t5)
+	VFMLS    V1.S4, V21.S4, V19.S4
+	// t9 := fma(-t7, float32(-1.9046542e-09), t8)
+	VFMLS    V2.S4, V21.S4, V19.S4
+	// t10 := fma(float32(0.0013820732), t9, float32(0.008368677))
+	FMOVQ    0(R9), F21
+	VFMLA    V19.S4, V8.S4, V21.S4
+	// t11 := fma(t10, t9, float32(0.041668266))
+	FMOVQ    16(R9), F22
+	VFMLA    V19.S4, V21.S4, V22.S4
+	// t12 := fma(t11, t9, float32(0.1666652))
+	FMOVQ    32(R9), F21
+	VFMLA    V19.S4, V22.S4, V21.S4
+	// t13 := fma(t12, t9, float32(0.49999994))
+	FMOVQ    48(R9), F22
+	VFMLA    V19.S4, V21.S4, V22.S4
+	// t14 := fma(t13, t9, float32(1))
+	VMOV     V0.B16, V21.B16
+	VFMLA    V19.S4, V22.S4, V21.S4
+	// t15 := fma(t14, t9, float32(1))
+	VMOV     V0.B16, V22.B16
+	VFMLA    V19.S4, V21.S4, V22.S4
+	// t17 := t16 - uint32(0x4b400000)
+	VSUB     V9.S4, V20.S4, V20.S4
+	// t18 := uint32(int32(t17) >> 1)
+	WORD     $0x4f3f0693 // SSHR V19.4S, V20.4S, #1
+	// t19 := t18 + uint32(0x7f)
+	VADD     V3.S4, V19.S4, V21.S4
+	// t20 := t19 << 23
+	VSHL     $23, V21.S4, V21.S4
+	// t22 := float32(t15 * t21)
+	WORD     $0x6e35ded6 // FMUL V22.4S, V22.4S, V21.4S
+	// t23 := t17 - t18
+	VSUB     V19.S4, V20.S4, V20.S4
+	// t24 := t23 + uint32(0x7f)
+	VADD     V3.S4, V20.S4, V20.S4
+	// t25 := t24 << 23
+	VSHL     $23, V20.S4, V20.S4
+	// t27 := float32(t22 * t26)
+	WORD     $0x6e34ded6 // FMUL V22.4S, V22.4S, V20.4S
+	// t28 := t27 + float32(1)
+	WORD     $0x4e20d6d3 // FADD V19.4S, V22.4S, V0.4S
+	// t29 := t28 - float32(1)
+	WORD     $0x4ea0d674 // FSUB V20.4S, V19.4S, V0.4S
+	// t30 := t27 - t29
+	WORD     $0x4eb4d6d6 // FSUB V22.4S, V22.4S, V20.4S
+	// t31 := float32(1.4142135) < t28
+	WORD     $0x6eaae674 // FCMGT V20.4S, V19.4S, V10.4S
+	// t32 := pick(t31, float32(0.5), float32(1))
+	VMOV     V20.B16, V21.B16
+	VBSL     V0.B16, V4.B16, V21.B16
+	// t33 := fma(t28, t32, float32(-1))
+	FMOVQ    1552(R9), F23
+	VFMLA    V21.S4, V19.S4, V23.S4
+	// t34 := fma(t30, t32, t33)
+	VFMLA    V21.S4, V22.S4, V23.S4
+	// t35 := pick(float32(0) > t2, float32(0), t2)
+	WORD     $0x6eb2e573 // FCMGT V19.4S, V11.4S, V18.4S
+	VBIT     V19.B16, V11.B16, V18.B16
+	// t36 := pick(t31, float32(1), float32(0))
+	VAND     V20.B16, V0.B16, V20.B16
+	// t37 := float32(t34 * t34)
+	WORD     $0x6e37def3 // FMUL V19.4S, V23.4S, V23.4S
+	// t38 := fma(float32(-0.2500082), t34, float32(0.3333333))
+	FMOVQ    224(R9), F21
+	VFMLA    V23.S4, V12.S4, V21.S4
+	// t39 := fma(float32(-0.16623412), t34, float32(0.20001243))
+	FMOVQ    240(R9), F22
+	VFMLA    V23.S4, V13.S4, V22.S4
+	// t40 := fma(float32(-0.13159537), t34, float32(0.14201544))
+	FMOVQ    304(R9), F24
+	VFMLA    V23.S4, V14.S4, V24.S4
+	// t41 := fma(float32(-0.076368906), t34, float32(0.12762427))
+	FMOVQ    384(R9), F25
+	VFMLA    V23.S4, V15.S4, V25.S4
+	// t42 := float32(t34 * t34)
+	WORD     $0x6e37defa // FMUL V26.4S, V23.4S, V23.4S
+	// t43 := fma(t39, t42, t38)
+	VFMLA    V26.S4, V22.S4, V21.S4
+	// t44 := fma(t41, t42, t40)
+	VFMLA    V26.S4, V25.S4, V24.S4
+	// t45 := float32(t42 * t42)
+	WORD     $0x6e3adf5a // FMUL V26.4S, V26.4S, V26.4S
+	// t46 := fma(t44, t45, t43)
+	VFMLA    V26.S4, V24.S4, V21.S4
+	// t47 := float32(t37 * t34)
+	WORD     $0x6e37de76 // FMUL V22.4S, V19.4S, V23.4S
+	// t48 := float32(t36 * float32(-1.9046542e-09))
+	WORD     $0x6e22de98 // FMUL V24.4S, V20.4S, V2.4S
+	// t49 := fma(t47, t46, t48)
+	VFMLA    V21.S4, V22.S4, V24.S4
+	// t50 := fma(-t37, float32(0.5), t49)
+	VFMLS    V4.S4, V19.S4, V24.S4
+	// t51 := t34 + t50
+	WORD     $0x4e38d6f7 // FADD V23.4S, V23.4S, V24.4S
+	// t52 := fma(t36, float32(0.6931472), t51)
+	VFMLA    V1.S4, V20.S4, V23.S4
+	// t53 := t35 + t52
+	WORD     $0x4e37d652 // FADD V18.4S, V18.4S, V23.4S
+	// t54 := w[i]
+	FMOVQ    48(R3), F19
+	// t55 := t54 - float32(1)
+	WORD     $0x4ea0d673 // FSUB V19.4S, V19.4S, V0.4S
+	// t56 := fma(t55, t1, float32(1))
+	VMOV     V0.B16, V20.B16
+	VFMLA    V17.S4, V19.S4, V20.S4
+	// t57 := float32(1) - t1
+	WORD     $0x4eb1d411 // FSUB V17.4S, V0.4S, V17.4S
+	// t58 := float32(t57 * t0)
+	WORD     $0x6e30de31 // FMUL V17.4S, V17.4S, V16.4S
+	// t59 := fma(t56, t53, t58)
+	VFMLA    V18.S4, V20.S4, V17.S4
+	// dst[i] = t59
+	FMOVQ    F17, 48(R0)
+	ADD      $64, R0
+	ADD      $64, R1
+	ADD      $64, R2
+	ADD      $64, R3
+	SUBS     $16, R8, R8
+	BNE      loop
+	RET
+
+// func andNEON(dst *uint32, x *uint32, y *uint32, n int)
+// R0 dst, R1 x, R2 y, R8 what is left, R9 constants. Four elements a register, 4 side by side.
+TEXT ·andNEON(SB), NOSPLIT, $0-32
+	MOVD     dst+0(FP), R0
+	MOVD     x+8(FP), R1
+	MOVD     y+16(FP), R2
+	MOVD     n+24(FP), R8
+	MOVD     $neonConstants<>(SB), R9
+
+loop:
+	// t0 := x[i]
+	FLDPQ    0(R1), (F0, F1)
+	FLDPQ    32(R1), (F2, F3)
+	// t1 := y[i]
+	FLDPQ    0(R2), (F4, F5)
+	FLDPQ    32(R2), (F6, F7)
+	// t2 := t0 & t1
+	VAND     V4.B16, V0.B16, V0.B16
+	VAND     V5.B16, V1.B16, V1.B16
+	VAND     V6.B16, V2.B16, V2.B16
+	VAND     V7.B16, V3.B16, V3.B16
+	// dst[i] = t2
+	FSTPQ    (F0, F1), 0(R0)
+	FSTPQ    (F2, F3), 32(R0)
+	ADD      $64, R0
+	ADD      $64, R1
+	ADD      $64, R2
+	SUBS     $16, R8, R8
+	BNE      loop
+	RET
+
+// func orNEON(dst *uint32, x *uint32, y *uint32, n int)
+// R0 dst, R1 x, R2 y, R8 what is left, R9 constants. Four elements a register, 4 side by side.
+TEXT ·orNEON(SB), NOSPLIT, $0-32
+	MOVD     dst+0(FP), R0
+	MOVD     x+8(FP), R1
+	MOVD     y+16(FP), R2
+	MOVD     n+24(FP), R8
+	MOVD     $neonConstants<>(SB), R9
+
+loop:
+	// t0 := x[i]
+	FLDPQ    0(R1), (F0, F1)
+	FLDPQ    32(R1), (F2, F3)
+	// t1 := y[i]
+	FLDPQ    0(R2), (F4, F5)
+	FLDPQ    32(R2), (F6, F7)
+	// t2 := t0 | t1
+	VORR     V4.B16, V0.B16, V0.B16
+	VORR     V5.B16, V1.B16, V1.B16
+	VORR     V6.B16, V2.B16, V2.B16
+	VORR     V7.B16, V3.B16, V3.B16
+	// dst[i] = t2
+	FSTPQ    (F0, F1), 0(R0)
+	FSTPQ    (F2, F3), 32(R0)
+	ADD      $64, R0
+	ADD      $64, R1
+	ADD      $64, R2
+	SUBS     $16, R8, R8
+	BNE      loop
+	RET
+
+// func xorNEON(dst *uint32, x *uint32, y *uint32, n int)
+// R0 dst, R1 x, R2 y, R8 what is left, R9 constants. Four elements a register, 4 side by side.
+TEXT ·xorNEON(SB), NOSPLIT, $0-32
+	MOVD     dst+0(FP), R0
+	MOVD     x+8(FP), R1
+	MOVD     y+16(FP), R2
+	MOVD     n+24(FP), R8
+	MOVD     $neonConstants<>(SB), R9
+
+loop:
+	// t0 := x[i]
+	FLDPQ    0(R1), (F0, F1)
+	FLDPQ    32(R1), (F2, F3)
+	// t1 := y[i]
+	FLDPQ    0(R2), (F4, F5)
+	FLDPQ    32(R2), (F6, F7)
+	// t2 := t0 ^ t1
+	VEOR     V4.B16, V0.B16, V0.B16
+	VEOR     V5.B16, V1.B16, V1.B16
+	VEOR     V6.B16, V2.B16, V2.B16
+	VEOR     V7.B16, V3.B16, V3.B16
+	// dst[i] = t2
+	FSTPQ    (F0, F1), 0(R0)
+	FSTPQ    (F2, F3), 32(R0)
+	ADD      $64, R0
+	ADD      $64, R1
+	ADD      $64, R2
+	SUBS     $16, R8, R8
+	BNE      loop
+	RET
+
+// func flipNEON(dst *uint32, x *uint32, n int, mask uint32)
+// R0 dst, R1 x, R8 what is left, R9 constants. Four elements a register, 4 side by side.
+// V0 mask.
+TEXT ·flipNEON(SB), NOSPLIT, $0-28
+	MOVD     dst+0(FP), R0
+	MOVD     x+8(FP), R1
+	MOVD     n+16(FP), R8
+	MOVD     $neonConstants<>(SB), R9
+	FMOVS    mask+24(FP), F0
+	VDUP     V0.S[0], V0.S4
+
+loop:
+	// t0 := x[i]
+	FLDPQ    0(R1), (F1, F2)
+	FLDPQ    32(R1), (F3, F4)
+	// t1 := t0 ^ mask
+	VEOR     V0.B16, V1.B16, V1.B16
+	VEOR     V0.B16, V2.B16, V2.B16
+	VEOR     V0.B16, V3.B16, V3.B16
+	VEOR     V0.B16, V4.B16, V4.B16
+	// dst[i] = t1
+	FSTPQ    (F1, F2), 0(R0)
+	FSTPQ    (F3, F4), 32(R0)
+	ADD      $64, R0
+	ADD      $64, R1
+	SUBS     $16, R8, R8
+	BNE      loop
+	RET
+
+// func fillNEON(dst *uint32, n int, v uint32)
+// R0 dst, R8 what is left, R9 constants. Four elements a register, 4 side by side.
+// V0 v.
+TEXT ·fillNEON(SB), NOSPLIT, $0-20
+	MOVD     dst+0(FP), R0
+	MOVD     n+8(FP), R8
+	MOVD     $neonConstants<>(SB), R9
+	FMOVS    v+16(FP), F0
+	VDUP     V0.S[0], V0.S4
+
+loop:
+	// dst[i] = v
+	FSTPQ    (F0, F0), 0(R0)
+	FSTPQ    (F0, F0), 32(R0)
+	ADD      $64, R0
+	SUBS     $16, R8, R8
+	BNE      loop
+	RET
+
+// func exp64NEON(dst *float64, x *float64, n int)
+// R0 dst, R1 x, R8 what is left, R9 constants. Four elements a register, 2 side by side.
+// V3 float64(710), V4 float64(-746), V5 float64(1.4426950408889634), V0 float64(6.755399441055744e+15), V6 float64(0.6931471805599453), V7 float64(2.3190468138462996e-17), V8 float64(2.510038549551032e-08), V9 float64(0.5), V1 float64(1), V2 uint64(0x3ff0000000000000).
+TEXT ·exp64NEON(SB), NOSPLIT, $0-24
+	MOVD     dst+0(FP), R0
+	MOVD     x+8(FP), R1
+	MOVD     n+16(FP), R8
+	MOVD     $neonConstants<>(SB), R9
+	FMOVQ    2640(R9), F3
+	FMOVQ    2624(R9), F4
+	FMOVQ    2608(R9), F5
+	FMOVQ    2672(R9), F0
+	FMOVQ    2480(R9), F6
+	FMOVQ    2448(R9), F7
+	FMOVQ    2416(R9), F8
+	FMOVQ    2592(R9), F9
+	FMOVQ    2656(R9), F1
+	FMOVQ    2688(R9), F2
+
+loop:
+	// t0 := x[i]
+	FLDPQ    0(R1), (F10, F11)
+	FLDPQ    32(R1), (F12, F13)
+	// t1 := pick(float64(-746) > t0, float64(-746), t0)
+	WORD     $0x6eeae48e // FCMGT V14.2D, V4.2D, V10.2D
+	VBIT     V14.B16, V4.B16, V10.B16
+	WORD     $0x6eebe48e // FCMGT V14.2D, V4.2D, V11.2D
+	VBIT     V14.B16, V4.B16, V11.B16
+	WORD     $0x6eece48e // FCMGT V14.2D, V4.2D, V12.2D
+	VBIT     V14.B16, V4.B16, V12.B16
+	WORD     $0x6eede48e // FCMGT V14.2D, V4.2D, V13.2D
+	VBIT     V14.B16, V4.B16, V13.B16
+	// t2 := pick(float64(710) < t1, float64(710), t1)
+	WORD     $0x6ee3e54e // FCMGT V14.2D, V10.2D, V3.2D
+	VBIT     V14.B16, V3.B16, V10.B16
+	WORD     $0x6ee3e56e // FCMGT V14.2D, V11.2D, V3.2D
+	VBIT     V14.B16, V3.B16, V11.B16
+	WORD     $0x6ee3e58e // FCMGT V14.2D, V12.2D, V3.2D
+	VBIT     V14.B16, V3.B16, V12.B16
+	WORD     $0x6ee3e5ae // FCMGT V14.2D, V13.2D, V3.2D
+	VBIT     V14.B16, V3.B16, V13.B16
+	// t3 := math.FMA(t2, float64(1.4426950408889634), float64(6.755399441055744e+15))
+	VMOV     V0.B16, V14.B16
+	VFMLA    V5.D2, V10.D2, V14.D2
+	VMOV     V0.B16, V15.B16
+	VFMLA    V5.D2, V11.D2, V15.D2
+	VMOV     V0.B16, V16.B16
+	VFMLA    V5.D2, V12.D2, V16.D2
+	VMOV     V0.B16, V17.B16
+	VFMLA    V5.D2, V13.D2, V17.D2
+	// t4 := t3 - float64(6.755399441055744e+15)
+	WORD     $0x4ee0d5d2 // FSUB V18.2D, V14.2D, V0.2D
+	WORD     $0x4ee0d5f3 // FSUB V19.2D, V15.2D, V0.2D
+	WORD     $0x4ee0d614 // FSUB V20.2D, V16.2D, V0.2D
+	WORD     $0x4ee0d635 // FSUB V21.2D, V17.2D, V0.2D
+	// t5 := math.FMA(-t4, float64(0.6931471805599453), t2)
+	VFMLS    V6.D2, V18.D2, V10.D2
+	VFMLS    V6.D2, V19.D2, V11.D2
+	VFMLS    V6.D2, V20.D2, V12.D2
+	VFMLS    V6.D2, V21.D2, V13.D2
+	// t6 := math.FMA(-t4, float64(2.3190468138462996e-17), t5)
+	VFMLS    V7.D2, V18.D2, V10.D2
+	VFMLS    V7.D2, V19.D2, V11.D2
+	VFMLS    V7.D2, V20.D2, V12.D2
+	VFMLS    V7.D2, V21.D2, V13.D2
+	// t7 := math.FMA(float64(2.510038549551032e-08), t6, float64(2.7620088445409746e-07))
+	FMOVQ    2432(R9), F18
+	VFMLA    V10.D2, V8.D2, V18.D2
+	FMOVQ    2432(R9), F19
+	VFMLA    V11.D2, V8.D2, V19.D2
+	FMOVQ    2432(R9), F20
+	VFMLA    V12.D2, V8.D2, V20.D2
+	FMOVQ    2432(R9), F21
+	VFMLA    V13.D2, V8.D2, V21.D2
+	// t8 := math.FMA(t7, t6, float64(2.7557268459997064e-06))
+	FMOVQ    2464(R9), F22
+	VFMLA    V10.D2, V18.D2, V22.D2
+	FMOVQ    2464(R9), F23
+	VFMLA    V11.D2, V19.D2, V23.D2
+	FMOVQ    2464(R9), F18
+	VFMLA    V12.D2, V20.D2, V18.D2
+	FMOVQ    2464(R9), F19
+	VFMLA    V13.D2, V21.D2, V19.D2
+	// t9 := math.FMA(t8, t6, float64(2.4801521295954376e-05))
+	FMOVQ    2496(R9), F20
+	VFMLA    V10.D2, V22.D2, V20.D2
+	FMOVQ    2496(R9), F21
+	VFMLA    V11.D2, V23.D2, V21.D2
+	FMOVQ    2496(R9), F22
+	VFMLA    V12.D2, V18.D2, V22.D2
+	FMOVQ    2496(R9), F23
+	VFMLA    V13.D2, V19.D2, V23.D2
+	// t10 := math.FMA(t9, t6, float64(0.00019841269863053618))
+	FMOVQ    2512(R9), F18
+	VFMLA    V10.D2, V20.D2, V18.D2
+	FMOVQ    2512(R9), F19
+	VFMLA    V11.D2, V21.D2, V19.D2
+	FMOVQ    2512(R9), F20
+	VFMLA    V12.D2, V22.D2, V20.D2
+	FMOVQ    2512(R9), F21
+	VFMLA    V13.D2, V23.D2, V21.D2
+	// t11 := math.FMA(t10, t6, float64(0.0013888888917213717))
+	FMOVQ    2528(R9), F22
+	VFMLA    V10.D2, V18.D2, V22.D2
+	FMOVQ    2528(R9), F23
+	VFMLA    V11.D2, V19.D2, V23.D2
+	FMOVQ    2528(R9), F18
+	VFMLA    V12.D2, V20.D2, V18.D2
+	FMOVQ    2528(R9), F19
+	VFMLA    V13.D2, V21.D2, V19.D2
+	// t12 := math.FMA(t11, t6, float64(0.008333333333330062))
+	FMOVQ    2544(R9), F20
+	VFMLA    V10.D2, V22.D2, V20.D2
+	FMOVQ    2544(R9), F21
+	VFMLA    V11.D2, V23.D2, V21.D2
+	FMOVQ    2544(R9), F22
+	VFMLA    V12.D2, V18.D2, V22.D2
+	FMOVQ    2544(R9), F23
+	VFMLA    V13.D2, V19.D2, V23.D2
+	// t13 := math.FMA(t12, t6, float64(0.04166666666662413))
+	FMOVQ    2560(R9), F18
+	VFMLA    V10.D2, V20.D2, V18.D2
+	FMOVQ    2560(R9), F19
+	VFMLA    V11.D2, V21.D2, V19.D2
+	FMOVQ    2560(R9), F20
+	VFMLA    V12.D2, V22.D2, V20.D2
+	FMOVQ    2560(R9), F21
+	VFMLA    V13.D2, V23.D2, V21.D2
+	// t14 := math.FMA(t13, t6, float64(0.16666666666666669))
+	FMOVQ    2576(R9), F22
+	VFMLA    V10.D2, V18.D2, V22.D2
+	FMOVQ    2576(R9), F23
+	VFMLA    V11.D2, V19.D2, V23.D2
+	FMOVQ    2576(R9), F18
+	VFMLA    V12.D2, V20.D2, V18.D2
+	FMOVQ    2576(R9), F19
+	VFMLA    V13.D2, V21.D2, V19.D2
+	// t15 := math.FMA(t14, t6, float64(0.5))
+	VMOV     V9.B16, V20.B16
+	VFMLA    V10.D2, V22.D2, V20.D2
+	VMOV     V9.B16, V21.B16
+	VFMLA    V11.D2, V23.D2, V21.D2
+	VMOV     V9.B16, V22.B16
+	VFMLA    V12.D2, V18.D2, V22.D2
+	VMOV     V9.B16, V23.B16
+	VFMLA    V13.D2, V19.D2, V23.D2
+	// t16 := float64(t15 * t6)
+	WORD     $0x6e6ade94 // FMUL V20.2D, V20.2D, V10.2D
+	WORD     $0x6e6bdeb5 // FMUL V21.2D, V21.2D, V11.2D
+	WORD     $0x6e6cded6 // FMUL V22.2D, V22.2D, V12.2D
+	WORD     $0x6e6ddef7 // FMUL V23.2D, V23.2D, V13.2D
+	// t17 := t6 + float64(1)
+	WORD     $0x4e61d552 // FADD V18.2D, V10.2D, V1.2D
+	WORD     $0x4e61d573 // FADD V19.2D, V11.2D, V1.2D
+	WORD     $0x4e61d598 // FADD V24.2D, V12.2D, V1.2D
+	WORD     $0x4e61d5b9 // FADD V25.2D, V13.2D, V1.2D
+	// t18 := t17 - float64(1)
+	WORD     $0x4ee1d652 // FSUB V18.2D, V18.2D, V1.2D
+	WORD     $0x4ee1d673 // FSUB V19.2D, V19.2D, V1.2D
+	WORD     $0x4ee1d718 // FSUB V24.2D, V24.2D, V1.2D
+	WORD     $0x4ee1d739 // FSUB V25.2D, V25.2D, V1.2D
+	// t19 := t6 - t18
+	WORD     $0x4ef2d552 // FSUB V18.2D, V10.2D, V18.2D
+	WORD     $0x4ef3d573 // FSUB V19.2D, V11.2D, V19.2D
+	WORD     $0x4ef8d598 // FSUB V24.2D, V12.2D, V24.2D
+	WORD     $0x4ef9d5b9 // FSUB V25.2D, V13.2D, V25.2D
+	// t20 := math.FMA(t16, t6, t19)
+	VFMLA    V10.D2, V20.D2, V18.D2
+	VFMLA    V11.D2, V21.D2, V19.D2
+	VFMLA    V12.D2, V22.D2, V24.D2
+	VFMLA    V13.D2, V23.D2, V25.D2
+	// t21 := t6 + float64(1)
+	WORD     $0x4e61d54a // FADD V10.2D, V10.2D, V1.2D
+	WORD     $0x4e61d56b // FADD V11.2D, V11.2D, V1.2D
+	WORD     $0x4e61d58c // FADD V12.2D, V12.2D, V1.2D
+	WORD     $0x4e61d5ad // FADD V13.2D, V13.2D, V1.2D
+	// t22 := t20 + t21
+	WORD     $0x4e6ad652 // FADD V18.2D, V18.2D, V10.2D
+	WORD     $0x4e6bd673 // FADD V19.2D, V19.2D, V11.2D
+	WORD     $0x4e6cd718 // FADD V24.2D, V24.2D, V12.2D
+	WORD     $0x4e6dd739 // FADD V25.2D, V25.2D, V13.2D
+	// t23 := t3 - float64(6.755399441055744e+15)
+	WORD     $0x4ee0d5ca // FSUB V10.2D, V14.2D, V0.2D
+	WORD     $0x4ee0d5eb // FSUB V11.2D, V15.2D, V0.2D
+	WORD     $0x4ee0d60c // FSUB V12.2D, V16.2D, V0.2D
+	WORD     $0x4ee0d62d // FSUB V13.2D, V17.2D, V0.2D
+	// t24 := math.FMA(t23, float64(0.5), float64(6.755399441055744e+15))
+	VMOV     V0.B16, V20.B16
+	VFMLA    V9.D2, V10.D2, V20.D2
+	VMOV     V0.B16, V21.B16
+	VFMLA    V9.D2, V11.D2, V21.D2
+	VMOV     V0.B16, V10.B16
+	VFMLA    V9.D2, V12.D2, V10.D2
+	VMOV     V0.B16, V11.B16
+	VFMLA    V9.D2, V13.D2, V11.D2
+	// t25 := t24 - float64(6.755399441055744e+15)
+	WORD     $0x4ee0d68c // FSUB V12.2D, V20.2D, V0.2D
+	WORD     $0x4ee0d6ad // FSUB V13.2D, V21.2D, V0.2D
+	WORD     $0x4ee0d556 // FSUB V22.2D, V10.2D, V0.2D
+	WORD     $0x4ee0d577 // FSUB V23.2D, V11.2D, V0.2D
+	// t26 := t3 - t25
+	WORD     $0x4eecd5ce // FSUB V14.2D, V14.2D, V12.2D
+	WORD     $0x4eedd5ef // FSUB V15.2D, V15.2D, V13.2D
+	WORD     $0x4ef6d610 // FSUB V16.2D, V16.2D, V22.2D
+	WORD     $0x4ef7d631 // FSUB V17.2D, V17.2D, V23.2D
+	// t27 := scale64(t22, t25)
+	VSHL     $52, V20.D2, V26.D2
+	VADD     V2.D2, V26.D2, V26.D2
+	WORD     $0x6e7ade5a // FMUL V26.2D, V18.2D, V26.2D
+	VSHL     $52, V21.D2, V27.D2
+	VADD     V2.D2, V27.D2, V27.D2
+	WORD     $0x6e7bde7b // FMUL V27.2D, V19.2D, V27.2D
+	VSHL     $52, V10.D2, V12.D2
+	VADD     V2.D2, V12.D2, V12.D2
+	WORD     $0x6e6cdf0c // FMUL V12.2D, V24.2D, V12.2D
+	VSHL     $52, V11.D2, V13.D2
+	VADD     V2.D2, V13.D2, V13.D2
+	WORD     $0x6e6ddf2d // FMUL V13.2D, V25.2D, V13.2D
+	// t28 := t26 - float64(6.755399441055744e+15)
+	WORD     $0x4ee0d5ca // FSUB V10.2D, V14.2D, V0.2D
+	WORD     $0x4ee0d5eb // FSUB V11.2D, V15.2D, V0.2D
+	WORD     $0x4ee0d612 // FSUB V18.2D, V16.2D, V0.2D
+	WORD     $0x4ee0d633 // FSUB V19.2D, V17.2D, V0.2D
+	// t29 := scale64(t27, t28)
+	VSHL     $52, V14.D2, V20.D2
+	VADD     V2.D2, V20.D2, V20.D2
+	WORD     $0x6e74df54 // FMUL V20.2D, V26.2D, V20.2D
+	VSHL     $52, V15.D2, V21.D2
+	VADD     V2.D2, V21.D2, V21.D2
+	WORD     $0x6e75df75 // FMUL V21.2D, V27.2D, V21.2D
+	VSHL     $52, V16.D2, V10.D2
+	VADD     V2.D2, V10.D2, V10.D2
+	WORD     $0x6e6add8a // FMUL V10.2D, V12.2D, V10.2D
+	VSHL     $52, V17.D2, V11.D2
+	VADD     V2.D2, V11.D2, V11.D2
+	WORD     $0x6e6bddab // FMUL V11.2D, V13.2D, V11.2D
+	// dst[i] = t29
+	FSTPQ    (F20, F21), 0(R0)
+	FSTPQ    (F10, F11), 32(R0)
+	// t0 := x[i]
+	FLDPQ    64(R1), (F10, F11)
+	FLDPQ    96(R1), (F12, F13)
+	// t1 := pick(float64(-746) > t0, float64(-746), t0)
+	WORD     $0x6eeae48e // FCMGT V14.2D, V4.2D, V10.2D
+	VBIT     V14.B16, V4.B16, V10.B16
+	WORD     $0x6eebe48e // FCMGT V14.2D, V4.2D, V11.2D
+	VBIT     V14.B16, V4.B16, V11.B16
+	WORD     $0x6eece48e // FCMGT V14.2D, V4.2D, V12.2D
+	VBIT     V14.B16, V4.B16, V12.B16
+	WORD     $0x6eede48e // FCMGT V14.2D, V4.2D, V13.2D
+	VBIT     V14.B16, V4.B16, V13.B16
+	// t2 := pick(float64(710) < t1, float64(710), t1)
+	WORD     $0x6ee3e54e // FCMGT V14.2D, V10.2D, V3.2D
+	VBIT     V14.B16, V3.B16, V10.B16
+	WORD     $0x6ee3e56e // FCMGT V14.2D, V11.2D, V3.2D
+	VBIT     V14.B16, V3.B16, V11.B16
+	WORD     $0x6ee3e58e // FCMGT V14.2D, V12.2D, V3.2D
+	VBIT     V14.B16, V3.B16, V12.B16
+	WORD     $0x6ee3e5ae // FCMGT V14.2D, V13.2D, V3.2D
+	VBIT     V14.B16, V3.B16, V13.B16
+	// t3 := math.FMA(t2, float64(1.4426950408889634), float64(6.755399441055744e+15))
+	VMOV     V0.B16, V14.B16
+	VFMLA    V5.D2, V10.D2, V14.D2
+	VMOV     V0.B16, V15.B16
+	VFMLA    V5.D2, V11.D2, V15.D2
+	VMOV     V0.B16, V16.B16
+	VFMLA    V5.D2, V12.D2, V16.D2
+	VMOV     V0.B16, V17.B16
+	VFMLA    V5.D2, V13.D2, V17.D2
+	// t4 := t3 - float64(6.755399441055744e+15)
+	WORD     $0x4ee0d5d2 // FSUB V18.2D, V14.2D, V0.2D
+	WORD     $0x4ee0d5f3 // FSUB V19.2D, V15.2D, V0.2D
+	WORD     $0x4ee0d614 // FSUB V20.2D, V16.2D, V0.2D
+	WORD     $0x4ee0d635 // FSUB V21.2D, V17.2D, V0.2D
+	// t5 := math.FMA(-t4, float64(0.6931471805599453), t2)
+	VFMLS    V6.D2, V18.D2, V10.D2
+	VFMLS    V6.D2, V19.D2, V11.D2
+	VFMLS    V6.D2, V20.D2, V12.D2
+	VFMLS    V6.D2, V21.D2, V13.D2
+	// t6 := math.FMA(-t4, float64(2.3190468138462996e-17), t5)
+	VFMLS    V7.D2, V18.D2, V10.D2
+	VFMLS    V7.D2, V19.D2, V11.D2
+	VFMLS    V7.D2, V20.D2, V12.D2
+	VFMLS    V7.D2, V21.D2, V13.D2
+	// t7 := math.FMA(float64(2.510038549551032e-08), t6, float64(2.7620088445409746e-07))
+	FMOVQ    2432(R9), F18
+	VFMLA    V10.D2, V8.D2, V18.D2
+	FMOVQ    2432(R9), F19
+	VFMLA    V11.D2, V8.D2, V19.D2
+	FMOVQ    2432(R9), F20
+	VFMLA    V12.D2, V8.D2, V20.D2
+	FMOVQ    2432(R9), F21
+	VFMLA    V13.D2, V8.D2, V21.D2
+	// t8 := math.FMA(t7, t6, float64(2.7557268459997064e-06))
+	FMOVQ    2464(R9), F22
+	VFMLA    V10.D2, V18.D2, V22.D2
+	FMOVQ    2464(R9), F23
+	VFMLA    V11.D2, V19.D2, V23.D2
+	FMOVQ    2464(R9), F18
+	VFMLA    V12.D2, V20.D2, V18.D2
+	FMOVQ    2464(R9), F19
+	VFMLA    V13.D2, V21.D2, V19.D2
+	// t9 := math.FMA(t8, t6, float64(2.4801521295954376e-05))
+	FMOVQ    2496(R9), F20
+	VFMLA    V10.D2, V22.D2, V20.D2
+	FMOVQ    2496(R9), F21
+	VFMLA    V11.D2, V23.D2, V21.D2
+	FMOVQ    2496(R9), F22
+	VFMLA    V12.D2, V18.D2, V22.D2
+	FMOVQ    2496(R9), F23
+	VFMLA    V13.D2, V19.D2, V23.D2
+	// t10 := math.FMA(t9, t6, float64(0.00019841269863053618))
+	FMOVQ    2512(R9), F18
+	VFMLA    V10.D2, V20.D2, V18.D2
+	FMOVQ    2512(R9), F19
+	VFMLA    V11.D2, V21.D2, V19.D2
+	FMOVQ    2512(R9), F20
+	VFMLA    V12.D2, V22.D2, V20.D2
+	FMOVQ    2512(R9), F21
+	VFMLA    V13.D2, V23.D2, V21.D2
+	// t11 := math.FMA(t10, t6, float64(0.0013888888917213717))
+	FMOVQ    2528(R9), F22
+	VFMLA    V10.D2, V18.D2, V22.D2
+	FMOVQ    2528(R9), F23
+	VFMLA    V11.D2, V19.D2, V23.D2
+	FMOVQ    2528(R9), F18
+	VFMLA    V12.D2, V20.D2, V18.D2
+	FMOVQ    2528(R9), F19
+	VFMLA    V13.D2, V21.D2, V19.D2
+	// t12 := math.FMA(t11, t6, float64(0.008333333333330062))
+	FMOVQ    2544(R9), F20
+	VFMLA    V10.D2, V22.D2, V20.D2
+	FMOVQ    2544(R9), F21
+	VFMLA    V11.D2, V23.D2, V21.D2
+	FMOVQ    2544(R9), F22
+	VFMLA    V12.D2, V18.D2, V22.D2
+	FMOVQ    2544(R9), F23
+	VFMLA    V13.D2, V19.D2, V23.D2
+	// t13 := math.FMA(t12, t6, float64(0.04166666666662413))
+	FMOVQ    2560(R9), F18
+	VFMLA    V10.D2, V20.D2, V18.D2
+	FMOVQ    2560(R9), F19
+	VFMLA    V11.D2, V21.D2, V19.D2
+	FMOVQ    2560(R9), F20
+	VFMLA    V12.D2, V22.D2, V20.D2
+	FMOVQ    2560(R9), F21
+	VFMLA    V13.D2, V23.D2, V21.D2
+	// t14 := math.FMA(t13, t6, float64(0.16666666666666669))
+	FMOVQ    2576(R9), F22
+	VFMLA    V10.D2, V18.D2, V22.D2
+	FMOVQ    2576(R9), F23
+	VFMLA    V11.D2, V19.D2, V23.D2
+	FMOVQ    2576(R9), F18
+	VFMLA    V12.D2, V20.D2, V18.D2
+	FMOVQ    2576(R9), F19
+	VFMLA    V13.D2, V21.D2, V19.D2
+	// t15 := math.FMA(t14, t6, float64(0.5))
+	VMOV     V9.B16, V20.B16
+	VFMLA    V10.D2, V22.D2, V20.D2
+	VMOV     V9.B16, V21.B16
+	VFMLA    V11.D2, V23.D2, V21.D2
+	VMOV     V9.B16, V22.B16
+	VFMLA    V12.D2, V18.D2, V22.D2
+	VMOV     V9.B16, V23.B16
+	VFMLA    V13.D2, V19.D2, V23.D2
+	// t16 := float64(t15 * t6)
+	WORD     $0x6e6ade94 // FMUL V20.2D, V20.2D, V10.2D
+	WORD     $0x6e6bdeb5 // FMUL V21.2D, V21.2D, V11.2D
+	WORD     $0x6e6cded6 // FMUL V22.2D, V22.2D, V12.2D
+	WORD     $0x6e6ddef7 // FMUL V23.2D, V23.2D, V13.2D
+	// t17 := t6 + float64(1)
+	WORD     $0x4e61d552 // FADD V18.2D, V10.2D, V1.2D
+	WORD     $0x4e61d573 // FADD V19.2D, V11.2D, V1.2D
+	WORD     $0x4e61d598 // FADD V24.2D, V12.2D, V1.2D
+	WORD     $0x4e61d5b9 // FADD V25.2D, V13.2D, V1.2D
+	// t18 := t17 - float64(1)
+	WORD     $0x4ee1d652 // FSUB V18.2D, V18.2D, V1.2D
+	WORD     $0x4ee1d673 // FSUB V19.2D, V19.2D, V1.2D
+	WORD     $0x4ee1d718 // FSUB V24.2D, V24.2D, V1.2D
+	WORD     $0x4ee1d739 // FSUB V25.2D, V25.2D, V1.2D
+	// t19 := t6 - t18
+	WORD     $0x4ef2d552 // FSUB V18.2D, V10.2D, V18.2D
+	WORD     $0x4ef3d573 // FSUB V19.2D, V11.2D, V19.2D
+	WORD     $0x4ef8d598 // FSUB V24.2D, V12.2D, V24.2D
+	WORD     $0x4ef9d5b9 // FSUB V25.2D, V13.2D, V25.2D
+	// t20 := math.FMA(t16, t6, t19)
+	VFMLA    V10.D2, V20.D2, V18.D2
+	VFMLA    V11.D2, V21.D2, V19.D2
+	VFMLA    V12.D2, V22.D2, V24.D2
+	VFMLA    V13.D2, V23.D2, V25.D2
+	// t21 := t6 + float64(1)
+	WORD     $0x4e61d54a // FADD V10.2D, V10.2D, V1.2D
+	WORD     $0x4e61d56b // FADD V11.2D, V11.2D, V1.2D
+	WORD     $0x4e61d58c // FADD V12.2D, V12.2D, V1.2D
+	WORD     $0x4e61d5ad // FADD V13.2D, V13.2D, V1.2D
+	// t22 := t20 + t21
+	WORD     $0x4e6ad652 // FADD V18.2D, V18.2D, V10.2D
+	WORD     $0x4e6bd673 // FADD V19.2D, V19.2D, V11.2D
+	WORD     $0x4e6cd718 // FADD V24.2D, V24.2D, V12.2D
+	WORD     $0x4e6dd739 // FADD V25.2D, V25.2D, V13.2D
+	// t23 := t3 - float64(6.755399441055744e+15)
+	WORD     $0x4ee0d5ca // FSUB V10.2D, V14.2D, V0.2D
+	WORD     $0x4ee0d5eb // FSUB V11.2D, V15.2D, V0.2D
+	WORD     $0x4ee0d60c // FSUB V12.2D, V16.2D, V0.2D
+	WORD     $0x4ee0d62d // FSUB V13.2D, V17.2D, V0.2D
+	// t24 := math.FMA(t23, float64(0.5), float64(6.755399441055744e+15))
+	VMOV     V0.B16, V20.B16
+	VFMLA    V9.D2, V10.D2, V20.D2
+	VMOV     V0.B16, V21.B16
+	VFMLA    V9.D2, V11.D2, V21.D2
+	VMOV     V0.B16, V10.B16
+	VFMLA    V9.D2, V12.D2, V10.D2
+	VMOV     V0.B16, V11.B16
+	VFMLA    V9.D2, V13.D2, V11.D2
+	// t25 := t24 - float64(6.755399441055744e+15)
+	WORD     $0x4ee0d68c // FSUB V12.2D, V20.2D, V0.2D
+	WORD     $0x4ee0d6ad // FSUB V13.2D, V21.2D, V0.2D
+	WORD     $0x4ee0d556 // FSUB V22.2D, V10.2D, V0.2D
+	WORD     $0x4ee0d577 // FSUB V23.2D, V11.2D, V0.2D
+	// t26 := t3 - t25
+	WORD     $0x4eecd5ce // FSUB V14.2D, V14.2D, V12.2D
+	WORD     $0x4eedd5ef // FSUB V15.2D, V15.2D, V13.2D
+	WORD     $0x4ef6d610 // FSUB V16.2D, V16.2D, V22.2D
+	WORD     $0x4ef7d631 // FSUB V17.2D, V17.2D, V23.2D
+	// t27 := scale64(t22, t25)
+	VSHL     $52, V20.D2, V26.D2
+	VADD     V2.D2, V26.D2, V26.D2
+	WORD     $0x6e7ade5a // FMUL V26.2D, V18.2D, V26.2D
+	VSHL     $52, V21.D2, V27.D2
+	VADD     V2.D2, V27.D2, V27.D2
+	WORD     $0x6e7bde7b // FMUL V27.2D, V19.2D, V27.2D
+	VSHL     $52, V10.D2, V12.D2
+	VADD     V2.D2, V12.D2, V12.D2
+	WORD     $0x6e6cdf0c // FMUL V12.2D, V24.2D, V12.2D
+	VSHL     $52, V11.D2, V13.D2
+	VADD     V2.D2, V13.D2, V13.D2
+	WORD     $0x6e6ddf2d // FMUL V13.2D, V25.2D, V13.2D
+	// t28 := t26 - float64(6.755399441055744e+15)
+	WORD     $0x4ee0d5ca // FSUB V10.2D, V14.2D, V0.2D
+	WORD     $0x4ee0d5eb // FSUB V11.2D, V15.2D, V0.2D
+	WORD     $0x4ee0d612 // FSUB V18.2D, V16.2D, V0.2D
+	WORD     $0x4ee0d633 // FSUB V19.2D, V17.2D, V0.2D
+	// t29 := scale64(t27, t28)
+	VSHL     $52, V14.D2, V20.D2
+	VADD     V2.D2, V20.D2, V20.D2
+	WORD     $0x6e74df54 // FMUL V20.2D, V26.2D, V20.2D
+	VSHL     $52, V15.D2, V21.D2
+	VADD     V2.D2, V21.D2, V21.D2
+	WORD     $0x6e75df75 // FMUL V21.2D, V27.2D, V21.2D
+	VSHL     $52, V16.D2, V10.D2
+	VADD     V2.D2, V10.D2, V10.D2
+	WORD     $0x6e6add8a // FMUL V10.2D, V12.2D, V10.2D
+	VSHL     $52, V17.D2, V11.D2
+	VADD     V2.D2, V11.D2, V11.D2
+	WORD     $0x6e6bddab // FMUL V11.2D, V13.2D, V11.2D
+	// dst[i] = t29
+	FSTPQ    (F20, F21), 64(R0)
+	FSTPQ    (F10, F11), 96(R0)
+	ADD      $128, R0
+	ADD      $128, R1
+	SUBS     $16, R8, R8
+	BNE      loop
+	RET
+
+// func log64NEON(dst *float64, x *float64, n int)
+// R0 dst, R1 x, R8 what is left, R9 constants. Four elements a register, 1 side by side.
+// V0 float64(2.2250738585072014e-308), V1 float64(1.8014398509481984e+16), V2 uint64(0x95f619980c433), V3 uint64(0xfffffffffffff), V4 uint64(0x3fe6a09e667f3bcd), V5 uint64(0x4330000000000000), V6 float64(4.503599627371573e+15), V7 float64(4.503599627371519e+15), V8 float64(1), V9 float64(2), V10 float64(0.14798198605116586), V11 float64(0.5), V12 float64(1.9082149292705877e-10), V13 float64(0.6931471803691238), V14 math.Float64frombits(0x7ff0000000000000), V15 math.Float64frombits(0x7ff8000000000001), V16 math.Float64frombits(0xfff0000000000000).
+TEXT ·log64NEON(SB), NOSPLIT, $0-24
+	MOVD     dst+0(FP), R0
+	MOVD     x+8(FP), R1
+	MOVD     n+16(FP), R8
+	MOVD     $neonConstants<>(SB), R9
+	FMOVQ    2752(R9), F0
+	FMOVQ    2736(R9), F1
+	FMOVQ    2720(R9), F2
+	FMOVQ    2704(R9), F3
+	FMOVQ    2944(R9), F4
+	FMOVQ    2928(R9), F5
+	FMOVQ    2832(R9), F6
+	FMOVQ    2800(R9), F7
+	FMOVQ    2656(R9), F8
+	FMOVQ    1616(R9), F9
+	FMOVQ    2784(R9), F10
+	FMOVQ    2592(R9), F11
+	FMOVQ    2912(R9), F12
+	FMOVQ    2960(R9), F13
+	FMOVQ    2976(R9), F14
+	FMOVQ    2992(R9), F15
+	FMOVQ    3008(R9), F16
+
+loop:
+	// t0 := x[i]
+	FLDPQ    0(R1), (F17, F18)
+	// t1 := t0 < float64(2.2250738585072014e-308)
+	WORD     $0x6ef1e413 // FCMGT V19.2D, V0.2D, V17.2D
+	WORD     $0x6ef2e414 // FCMGT V20.2D, V0.2D, V18.2D
+	// t2 := float64(t0 * float64(1.8014398509481984e+16))
+	WORD     $0x6e61de35 // FMUL V21.2D, V17.2D, V1.2D
+	WORD     $0x6e61de56 // FMUL V22.2D, V18.2D, V1.2D
+	// t3 := pick(t1, t2, t0)
+	VBIF     V19.B16, V17.B16, V21.B16
+	VBIF     V20.B16, V18.B16, V22.B16
+	// t5 := t4 + uint64(0x95f619980c433)
+	VADD     V2.D2, V21.D2, V21.D2
+	VADD     V2.D2, V22.D2, V22.D2
+	// t6 := t5 & uint64(0xfffffffffffff)
+	VAND     V3.B16, V21.B16, V23.B16
+	VAND     V3.B16, V22.B16, V24.B16
+	// t7 := t6 + uint64(0x3fe6a09e667f3bcd)
+	VADD     V4.D2, V23.D2, V23.D2
+	VADD     V4.D2, V24.D2, V24.D2
+	// t9 := t5 >> 52
+	VUSHR    $52, V21.D2, V21.D2
+	VUSHR    $52, V22.D2, V22.D2
+	// t10 := t9 | uint64(0x4330000000000000)
+	VORR     V5.B16, V21.B16, V21.B16
+	VORR     V5.B16, V22.B16, V22.B16
+	// t12 := pick(t1, float64(4.503599627371573e+15), float64(4.503599627371519e+15))
+	VBSL     V7.B16, V6.B16, V19.B16
+	VBSL     V7.B16, V6.B16, V20.B16
+	// t13 := t11 - t12
+	WORD     $0x4ef3d6b5 // FSUB V21.2D, V21.2D, V19.2D
+	WORD     $0x4ef4d6d6 // FSUB V22.2D, V22.2D, V20.2D
+	// t14 := t8 - float64(1)
+	WORD     $0x4ee8d6f7 // FSUB V23.2D, V23.2D, V8.2D
+	WORD     $0x4ee8d718 // FSUB V24.2D, V24.2D, V8.2D
+	// t15 := t14 + float64(2)
+	WORD     $0x4e69d6f3 // FADD V19.2D, V23.2D, V9.2D
+	WORD     $0x4e69d714 // FADD V20.2D, V24.2D, V9.2D
+	// t16 := t14 / t15
+	WORD     $0x6e73fef3 // FDIV V19.2D, V23.2D, V19.2D
+	WORD     $0x6e74ff14 // FDIV V20.2D, V24.2D, V20.2D
+	// t17 := float64(t16 * t16)
+	WORD     $0x6e73de79 // FMUL V25.2D, V19.2D, V19.2D
+	WORD     $0x6e74de9a // FMUL V26.2D, V20.2D, V20.2D
+	// t18 := math.FMA(float64(0.14798198605116586), t17, float64(0.15313837699209373))
+	FMOVQ    2768(R9), F27
+	VFMLA    V25.D2, V10.D2, V27.D2
+	FMOVQ    2768(R9), F28
+	VFMLA    V26.D2, V10.D2, V28.D2
+	// t19 := math.FMA(t18, t17, float64(0.1818357216161805))
+	FMOVQ    2816(R9), F29
+	VFMLA    V25.D2, V27.D2, V29.D2
+	FMOVQ    2816(R9), F30
+	VFMLA    V26.D2, V28.D2, V30.D2
+	// t20 := math.FMA(t19, t17, float64(0.22222198432149784))
+	FMOVQ    2848(R9), F27
+	VFMLA    V25.D2, V29.D2, V27.D2
+	FMOVQ    2848(R9), F28
+	VFMLA    V26.D2, V30.D2, V28.D2
+	// t21 := math.FMA(t20, t17, float64(0.2857142874366239))
+	FMOVQ    2864(R9), F29
+	VFMLA    V25.D2, V27.D2, V29.D2
+	FMOVQ    2864(R9), F30
+	VFMLA    V26.D2, V28.D2, V30.D2
+	// t22 := math.FMA(t21, t17, float64(0.3999999999940942))
+	FMOVQ    2880(R9), F27
+	VFMLA    V25.D2, V29.D2, V27.D2
+	FMOVQ    2880(R9), F28
+	VFMLA    V26.D2, V30.D2, V28.D2
+	// t23 := math.FMA(t22, t17, float64(0.6666666666666735))
+	FMOVQ    2896(R9), F29
+	VFMLA    V25.D2, V27.D2, V29.D2
+	FMOVQ    2896(R9), F30
+	VFMLA    V26.D2, V28.D2, V30.D2
+	// t24 := float64(t17 * t23)
+	WORD     $0x6e7ddf39 // FMUL V25.2D, V25.2D, V29.2D
+	WORD     $0x6e7edf5a // FMUL V26.2D, V26.2D, V30.2D
+	// t25 := float64(t14 * t14)
+	WORD     $0x6e77defb // FMUL V27.2D, V23.2D, V23.2D
+	WORD     $0x6e78df1c // FMUL V28.2D, V24.2D, V24.2D
+	// t26 := float64(t25 * float64(0.5))
+	WORD     $0x6e6bdf7b // FMUL V27.2D, V27.2D, V11.2D
+	WORD     $0x6e6bdf9c // FMUL V28.2D, V28.2D, V11.2D
+	// t27 := t26 + t24
+	WORD     $0x4e79d779 // FADD V25.2D, V27.2D, V25.2D
+	WORD     $0x4e7ad79a // FADD V26.2D, V28.2D, V26.2D
+	// t28 := float64(t13 * float64(1.9082149292705877e-10))
+	WORD     $0x6e6cdebd // FMUL V29.2D, V21.2D, V12.2D
+	WORD     $0x6e6cdede // FMUL V30.2D, V22.2D, V12.2D
+	// t29 := math.FMA(t16, t27, t28)
+	VFMLA    V25.D2, V19.D2, V29.D2
+	VFMLA    V26.D2, V20.D2, V30.D2
+	// t30 := t26 - t29
+	WORD     $0x4efdd77b // FSUB V27.2D, V27.2D, V29.2D
+	WORD     $0x4efed79c // FSUB V28.2D, V28.2D, V30.2D
+	// t31 := t14 - t30
+	WORD     $0x4efbd6f7 // FSUB V23.2D, V23.2D, V27.2D
+	WORD     $0x4efcd718 // FSUB V24.2D, V24.2D, V28.2D
+	// t32 := math.FMA(t13, float64(0.6931471803691238), t31)
+	VFMLA    V13.D2, V21.D2, V23.D2
+	VFMLA    V13.D2, V22.D2, V24.D2
+	// t33 := t0 < math.Float64frombits(0x7ff0000000000000)
+	WORD     $0x6ef1e5d3 // FCMGT V19.2D, V14.2D, V17.2D
+	WORD     $0x6ef2e5d4 // FCMGT V20.2D, V14.2D, V18.2D
+	// t34 := pick(t33, t32, t0)
+	VBIF     V19.B16, V17.B16, V23.B16
+	VBIF     V20.B16, V18.B16, V24.B16
+	// t35 := t0 < float64(0)
+	WORD     $0x4ee0ea33 // FCMLT V19.2D, V17.2D, #0.0
+	WORD     $0x4ee0ea54 // FCMLT V20.2D, V18.2D, #0.0
+	// t36 := pick(t35, math.Float64frombits(0x7ff8000000000001), t34)
+	VBIT     V19.B16, V15.B16, V23.B16
+	VBIT     V20.B16, V15.B16, V24.B16
+	// t37 := t0 == float64(0)
+	WORD     $0x4ee0da31 // FCMEQ V17.2D, V17.2D, #0.0
+	WORD     $0x4ee0da52 // FCMEQ V18.2D, V18.2D, #0.0
+	// t38 := pick(t37, math.Float64frombits(0xfff0000000000000), t36)
+	VBIT     V17.B16, V16.B16, V23.B16
+	VBIT     V18.B16, V16.B16, V24.B16
+	// dst[i] = t38
+	FSTPQ    (F23, F24), 0(R0)
+	// t0 := x[i]
+	FLDPQ    32(R1), (F17, F18)
+	// t1 := t0 < float64(2.2250738585072014e-308)
+	WORD     $0x6ef1e413 // FCMGT V19.2D, V0.2D, V17.2D
+	WORD     $0x6ef2e414 // FCMGT V20.2D, V0.2D, V18.2D
+	// t2 := float64(t0 * float64(1.8014398509481984e+16))
+	WORD     $0x6e61de35 // FMUL V21.2D, V17.2D, V1.2D
+	WORD     $0x6e61de56 // FMUL V22.2D, V18.2D, V1.2D
+	// t3 := pick(t1, t2, t0)
+	VBIF     V19.B16, V17.B16, V21.B16
+	VBIF     V20.B16, V18.B16, V22.B16
+	// t5 := t4 + uint64(0x95f619980c433)
+	VADD     V2.D2, V21.D2, V21.D2
+	VADD     V2.D2, V22.D2, V22.D2
+	// t6 := t5 & uint64(0xfffffffffffff)
+	VAND     V3.B16, V21.B16, V23.B16
+	VAND     V3.B16, V22.B16, V24.B16
+	// t7 := t6 + uint64(0x3fe6a09e667f3bcd)
+	VADD     V4.D2, V23.D2, V23.D2
+	VADD     V4.D2, V24.D2, V24.D2
+	// t9 := t5 >> 52
+	VUSHR    $52, V21.D2, V21.D2
+	VUSHR    $52, V22.D2, V22.D2
+	// t10 := t9 | uint64(0x4330000000000000)
+	VORR     V5.B16, V21.B16, V21.B16
+	VORR     V5.B16, V22.B16, V22.B16
+	// t12 := pick(t1, float64(4.503599627371573e+15), float64(4.503599627371519e+15))
+	VBSL     V7.B16, V6.B16, V19.B16
+	VBSL     V7.B16, V6.B16, V20.B16
+	// t13 := t11 - t12
+	WORD     $0x4ef3d6b5 // FSUB V21.2D, V21.2D, V19.2D
+	WORD     $0x4ef4d6d6 // FSUB V22.2D, V22.2D, V20.2D
+	// t14 := t8 - float64(1)
+	WORD     $0x4ee8d6f7 // FSUB V23.2D, V23.2D, V8.2D
+	WORD     $0x4ee8d718 // FSUB V24.2D, V24.2D, V8.2D
+	// t15 := t14 + float64(2)
+	WORD     $0x4e69d6f3 // FADD V19.2D, V23.2D, V9.2D
+	WORD     $0x4e69d714 // FADD V20.2D, V24.2D, V9.2D
+	// t16 := t14 / t15
+	WORD     $0x6e73fef3 // FDIV V19.2D, V23.2D, V19.2D
+	WORD     $0x6e74ff14 // FDIV V20.2D, V24.2D, V20.2D
+	// t17 := float64(t16 * t16)
+	WORD     $0x6e73de79 // FMUL V25.2D, V19.2D, V19.2D
+	WORD     $0x6e74de9a // FMUL V26.2D, V20.2D, V20.2D
+	// t18 := math.FMA(float64(0.14798198605116586), t17, float64(0.15313837699209373))
+	FMOVQ    2768(R9), F27
+	VFMLA    V25.D2, V10.D2, V27.D2
+	FMOVQ    2768(R9), F28
+	VFMLA    V26.D2, V10.D2, V28.D2
+	// t19 := math.FMA(t18, t17, float64(0.1818357216161805))
+	FMOVQ    2816(R9), F29
+	VFMLA    V25.D2, V27.D2, V29.D2
+	FMOVQ    2816(R9), F30
+	VFMLA    V26.D2, V28.D2, V30.D2
+	// t20 := math.FMA(t19, t17, float64(0.22222198432149784))
+	FMOVQ    2848(R9), F27
+	VFMLA    V25.D2, V29.D2, V27.D2
+	FMOVQ    2848(R9), F28
+	VFMLA    V26.D2, V30.D2, V28.D2
+	// t21 := math.FMA(t20, t17, float64(0.2857142874366239))
+	FMOVQ    2864(R9), F29
+	VFMLA    V25.D2, V27.D2, V29.D2
+	FMOVQ    2864(R9), F30
+	VFMLA    V26.D2, V28.D2, V30.D2
+	// t22 := math.FMA(t21, t17, float64(0.3999999999940942))
+	FMOVQ    2880(R9), F27
+	VFMLA    V25.D2, V29.D2, V27.D2
+	FMOVQ    2880(R9), F28
+	VFMLA    V26.D2, V30.D2, V28.D2
+	// t23 := math.FMA(t22, t17, float64(0.6666666666666735))
+	FMOVQ    2896(R9), F29
+	VFMLA    V25.D2, V27.D2, V29.D2
+	FMOVQ    2896(R9), F30
+	VFMLA    V26.D2, V28.D2, V30.D2
+	// t24 := float64(t17 * t23)
+	WORD     $0x6e7ddf39 // FMUL V25.2D, V25.2D, V29.2D
+	WORD     $0x6e7edf5a // FMUL V26.2D, V26.2D, V30.2D
+	// t25 := float64(t14 * t14)
+	WORD     $0x6e77defb // FMUL V27.2D, V23.2D, V23.2D
+	WORD     $0x6e78df1c // FMUL V28.2D, V24.2D, V24.2D
+	// t26 := float64(t25 * float64(0.5))
+	WORD     $0x6e6bdf7b // FMUL V27.2D, V27.2D, V11.2D
+	WORD     $0x6e6bdf9c // FMUL V28.2D, V28.2D, V11.2D
+	// t27 := t26 + t24
+	WORD     $0x4e79d779 // FADD V25.2D, V27.2D, V25.2D
+	WORD     $0x4e7ad79a // FADD V26.2D, V28.2D, V26.2D
+	// t28 := float64(t13 * float64(1.9082149292705877e-10))
+	WORD     $0x6e6cdebd // FMUL V29.2D, V21.2D, V12.2D
+	WORD     $0x6e6cdede // FMUL V30.2D, V22.2D, V12.2D
+	// t29 := math.FMA(t16, t27, t28)
+	VFMLA    V25.D2, V19.D2, V29.D2
+	VFMLA    V26.D2, V20.D2, V30.D2
+	// t30 := t26 - t29
+	WORD     $0x4efdd77b // FSUB V27.2D, V27.2D, V29.2D
+	WORD     $0x4efed79c // FSUB V28.2D, V28.2D, V30.2D
+	// t31 := t14 - t30
+	WORD     $0x4efbd6f7 // FSUB V23.2D, V23.2D, V27.2D
+	WORD     $0x4efcd718 // FSUB V24.2D, V24.2D, V28.2D
+	// t32 := math.FMA(t13, float64(0.6931471803691238), t31)
+	VFMLA    V13.D2, V21.D2, V23.D2
+	VFMLA    V13.D2, V22.D2, V24.D2
+	// t33 := t0 < math.Float64frombits(0x7ff0000000000000)
+	WORD     $0x6ef1e5d3 // FCMGT V19.2D, V14.2D, V17.2D
+	WORD     $0x6ef2e5d4 // FCMGT V20.2D, V14.2D, V18.2D
+	// t34 := pick(t33, t32, t0)
+	VBIF     V19.B16, V17.B16, V23.B16
+	VBIF     V20.B16, V18.B16, V24.B16
+	// t35 := t0 < float64(0)
+	WORD     $0x4ee0ea33 // FCMLT V19.2D, V17.2D, #0.0
+	WORD     $0x4ee0ea54 // FCMLT V20.2D, V18.2D, #0.0
+	// t36 := pick(t35, math.Float64frombits(0x7ff8000000000001), t34)
+	VBIT     V19.B16, V15.B16, V23.B16
+	VBIT     V20.B16, V15.B16, V24.B16
+	// t37 := t0 == float64(0)
+	WORD     $0x4ee0da31 // FCMEQ V17.2D, V17.2D, #0.0
+	WORD     $0x4ee0da52 // FCMEQ V18.2D, V18.2D, #0.0
+	// t38 := pick(t37, math.Float64frombits(0xfff0000000000000), t36)
+	VBIT     V17.B16, V16.B16, V23.B16
+	VBIT     V18.B16, V16.B16, V24.B16
+	// dst[i] = t38
+	FSTPQ    (F23, F24), 32(R0)
+	// t0 := x[i]
+	FLDPQ    64(R1), (F17, F18)
+	// t1 := t0 < float64(2.2250738585072014e-308)
+	WORD     $0x6ef1e413 // FCMGT V19.2D, V0.2D, V17.2D
+	WORD     $0x6ef2e414 // FCMGT V20.2D, V0.2D, V18.2D
+	// t2 := float64(t0 * float64(1.8014398509481984e+16))
+	WORD     $0x6e61de35 // FMUL V21.2D, V17.2D, V1.2D
+	WORD     $0x6e61de56 // FMUL V22.2D, V18.2D, V1.2D
+	// t3 := pick(t1, t2, t0)
+	VBIF     V19.B16, V17.B16, V21.B16
+	VBIF     V20.B16, V18.B16, V22.B16
+	// t5 := t4 + uint64(0x95f619980c433)
+	VADD     V2.D2, V21.D2, V21.D2
+	VADD     V2.D2, V22.D2, V22.D2
+	// t6 := t5 & uint64(0xfffffffffffff)
+	VAND     V3.B16, V21.B16, V23.B16
+	VAND     V3.B16, V22.B16, V24.B16
+	// t7 := t6 + uint64(0x3fe6a09e667f3bcd)
+	VADD     V4.D2, V23.D2, V23.D2
+	VADD     V4.D2, V24.D2, V24.D2
+	// t9 := t5 >> 52
+	VUSHR    $52, V21.D2, V21.D2
+	VUSHR    $52, V22.D2, V22.D2
+	// t10 := t9 | uint64(0x4330000000000000)
+	VORR     V5.B16, V21.B16, V21.B16
+	VORR     V5.B16, V22.B16, V22.B16
+	// t12 := pick(t1, float64(4.503599627371573e+15), float64(4.503599627371519e+15))
+	VBSL     V7.B16, V6.B16, V19.B16
+	VBSL     V7.B16, V6.B16, V20.B16
+	// t13 := t11 - t12
+	WORD     $0x4ef3d6b5 // FSUB V21.2D, V21.2D, V19.2D
+	WORD     $0x4ef4d6d6 // FSUB V22.2D, V22.2D, V20.2D
+	// t14 := t8 - float64(1)
+	WORD     $0x4ee8d6f7 // FSUB V23.2D, V23.2D, V8.2D
+	WORD     $0x4ee8d718 // FSUB V24.2D, V24.2D, V8.2D
+	// t15 := t14 + float64(2)
+	WORD     $0x4e69d6f3 // FADD V19.2D, V23.2D, V9.2D
+	WORD     $0x4e69d714 // FADD V20.2D, V24.2D, V9.2D
+	// t16 := t14 / t15
+	WORD     $0x6e73fef3 // FDIV V19.2D, V23.2D, V19.2D
+	WORD     $0x6e74ff14 // FDIV V20.2D, V24.2D, V20.2D
+	// t17 := float64(t16 * t16)
+	WORD     $0x6e73de79 // FMUL V25.2D, V19.2D, V19.2D
+	WORD     $0x6e74de9a // FMUL V26.2D, V20.2D, V20.2D
+	// t18 := math.FMA(float64(0.14798198605116586), t17, float64(0.15313837699209373))
+	FMOVQ    2768(R9), F27
+	VFMLA    V25.D2, V10.D2, V27.D2
+	FMOVQ    2768(R9), F28
+	VFMLA    V26.D2, V10.D2, V28.D2
+	// t19 := math.FMA(t18, t17, float64(0.1818357216161805))
+	FMOVQ    2816(R9), F29
+	VFMLA    V25.D2, V27.D2, V29.D2
+	FMOVQ    2816(R9), F30
+	VFMLA    V26.D2, V28.D2, V30.D2
+	// t20 := math.FMA(t19, t17, float64(0.22222198432149784))
+	FMOVQ    2848(R9), F27
+	VFMLA    V25.D2, V29.D2, V27.D2
+	FMOVQ    2848(R9), F28
+	VFMLA    V26.D2, V30.D2, V28.D2
+	// t21 := math.FMA(t20, t17, float64(0.2857142874366239))
+	FMOVQ    2864(R9), F29
+	VFMLA    V25.D2, V27.D2, V29.D2
+	FMOVQ    2864(R9), F30
+	VFMLA    V26.D2, V28.D2, V30.D2
+	// t22 := math.FMA(t21, t17, float64(0.3999999999940942))
+	FMOVQ    2880(R9), F27
+	VFMLA    V25.D2, V29.D2, V27.D2
+	FMOVQ    2880(R9), F28
+	VFMLA    V26.D2, V30.D2, V28.D2
+	// t23 := math.FMA(t22, t17, float64(0.6666666666666735))
+	FMOVQ    2896(R9), F29
+	VFMLA    V25.D2, V27.D2, V29.D2
+	FMOVQ    2896(R9), F30
+	VFMLA    V26.D2, V28.D2, V30.D2
+	// t24 := float64(t17 * t23)
+	WORD     $0x6e7ddf39 // FMUL V25.2D, V25.2D, V29.2D
+	WORD     $0x6e7edf5a // FMUL V26.2D, V26.2D, V30.2D
+	// t25 := float64(t14 * t14)
+	WORD     $0x6e77defb // FMUL V27.2D, V23.2D, V23.2D
+	WORD     $0x6e78df1c // FMUL V28.2D, V24.2D, V24.2D
+	// t26 := float64(t25 * float64(0.5))
+	WORD     $0x6e6bdf7b // FMUL V27.2D, V27.2D, V11.2D
+	WORD     $0x6e6bdf9c // FMUL V28.2D, V28.2D, V11.2D
+	// t27 := t26 + t24
+	WORD     $0x4e79d779 // FADD V25.2D, V27.2D, V25.2D
+	WORD     $0x4e7ad79a // FADD V26.2D, V28.2D, V26.2D
+	// t28 := float64(t13 * float64(1.9082149292705877e-10))
+	WORD     $0x6e6cdebd // FMUL V29.2D, V21.2D, V12.2D
+	WORD     $0x6e6cdede // FMUL V30.2D, V22.2D, V12.2D
+	// t29 := math.FMA(t16, t27, t28)
+	VFMLA    V25.D2, V19.D2, V29.D2
+	VFMLA    V26.D2, V20.D2, V30.D2
+	// t30 := t26 - t29
+	WORD     $0x4efdd77b // FSUB V27.2D, V27.2D, V29.2D
+	WORD     $0x4efed79c // FSUB V28.2D, V28.2D, V30.2D
+	// t31 := t14 - t30
+	WORD     $0x4efbd6f7 // FSUB V23.2D, V23.2D, V27.2D
+	WORD     $0x4efcd718 // FSUB V24.2D, V24.2D, V28.2D
+	// t32 := math.FMA(t13, float64(0.6931471803691238), t31)
+	VFMLA    V13.D2, V21.D2, V23.D2
+	VFMLA    V13.D2, V22.D2, V24.D2
+	// t33 := t0 < math.Float64frombits(0x7ff0000000000000)
+	WORD     $0x6ef1e5d3 // FCMGT V19.2D, V14.2D, V17.2D
+	WORD     $0x6ef2e5d4 // FCMGT V20.2D, V14.2D, V18.2D
+	// t34 := pick(t33, t32, t0)
+	VBIF     V19.B16, V17.B16, V23.B16
+	VBIF     V20.B16, V18.B16, V24.B16
+	// t35 := t0 < float64(0)
+	WORD     $0x4ee0ea33 // FCMLT V19.2D, V17.2D, #0.0
+	WORD     $0x4ee0ea54 // FCMLT V20.2D, V18.2D, #0.0
+	// t36 := pick(t35, math.Float64frombits(0x7ff8000000000001), t34)
+	VBIT     V19.B16, V15.B16, V23.B16
+	VBIT     V20.B16, V15.B16, V24.B16
+	// t37 := t0 == float64(0)
+	WORD     $0x4ee0da31 // FCMEQ V17.2D, V17.2D, #0.0
+	WORD     $0x4ee0da52 // FCMEQ V18.2D, V18.2D, #0.0
+	// t38 := pick(t37, math.Float64frombits(0xfff0000000000000), t36)
+	VBIT     V17.B16, V16.B16, V23.B16
+	VBIT     V18.B16, V16.B16, V24.B16
+	// dst[i] = t38
+	FSTPQ    (F23, F24), 64(R0)
+	// t0 := x[i]
+	FLDPQ    96(R1), (F17, F18)
+	// t1 := t0 < float64(2.2250738585072014e-308)
+	WORD     $0x6ef1e413 // FCMGT V19.2D, V0.2D, V17.2D
+	WORD     $0x6ef2e414 // FCMGT V20.2D, V0.2D, V18.2D
+	// t2 := float64(t0 * float64(1.8014398509481984e+16))
+	WORD     $0x6e61de35 // FMUL V21.2D, V17.2D, V1.2D
+	WORD     $0x6e61de56 // FMUL V22.2D, V18.2D, V1.2D
+	// t3 := pick(t1, t2, t0)
+	VBIF     V19.B16, V17.B16, V21.B16
+	VBIF     V20.B16, V18.B16, V22.B16
+	// t5 := t4 + uint64(0x95f619980c433)
+	VADD     V2.D2, V21.D2, V21.D2
+	VADD     V2.D2, V22.D2, V22.D2
+	// t6 := t5 & uint64(0xfffffffffffff)
+	VAND     V3.B16, V21.B16, V23.B16
+	VAND     V3.B16, V22.B16, V24.B16
+	// t7 := t6 + uint64(0x3fe6a09e667f3bcd)
+	VADD     V4.D2, V23.D2, V23.D2
+	VADD     V4.D2, V24.D2, V24.D2
+	// t9 := t5 >> 52
+	VUSHR    $52, V21.D2, V21.D2
+	VUSHR    $52, V22.D2, V22.D2
+	// t10 := t9 | uint64(0x4330000000000000)
+	VORR     V5.B16, V21.B16, V21.B16
+	VORR     V5.B16, V22.B16, V22.B16
+	// t12 := pick(t1, float64(4.503599627371573e+15), float64(4.503599627371519e+15))
+	VBSL     V7.B16, V6.B16, V19.B16
+	VBSL     V7.B16, V6.B16, V20.B16
+	// t13 := t11 - t12
+	WORD     $0x4ef3d6b5 // FSUB V21.2D, V21.2D, V19.2D
+	WORD     $0x4ef4d6d6 // FSUB V22.2D, V22.2D, V20.2D
+	// t14 := t8 - float64(1)
+	WORD     $0x4ee8d6f7 // FSUB V23.2D, V23.2D, V8.2D
+	WORD     $0x4ee8d718 // FSUB V24.2D, V24.2D, V8.2D
+	// t15 := t14 + float64(2)
+	WORD     $0x4e69d6f3 // FADD V19.2D, V23.2D, V9.2D
+	WORD     $0x4e69d714 // FADD V20.2D, V24.2D, V9.2D
+	// t16 := t14 / t15
+	WORD     $0x6e73fef3 // FDIV V19.2D, V23.2D, V19.2D
+	WORD     $0x6e74ff14 // FDIV V20.2D, V24.2D, V20.2D
+	// t17 := float64(t16 * t16)
+	WORD     $0x6e73de79 // FMUL V25.2D, V19.2D, V19.2D
+	WORD     $0x6e74de9a // FMUL V26.2D, V20.2D, V20.2D
+	// t18 := math.FMA(float64(0.14798198605116586), t17, float64(0.15313837699209373))
+	FMOVQ    2768(R9), F27
+	VFMLA    V25.D2, V10.D2, V27.D2
+	FMOVQ    2768(R9), F28
+	VFMLA    V26.D2, V10.D2, V28.D2
+	// t19 := math.FMA(t18, t17, float64(0.1818357216161805))
+	FMOVQ    2816(R9), F29
+	VFMLA    V25.D2, V27.D2, V29.D2
+	FMOVQ    2816(R9), F30
+	VFMLA    V26.D2, V28.D2, V30.D2
+	// t20 := math.FMA(t19, t17, float64(0.22222198432149784))
+	FMOVQ    2848(R9), F27
+	VFMLA    V25.D2, V29.D2, V27.D2
+	FMOVQ    2848(R9), F28
+	VFMLA    V26.D2, V30.D2, V28.D2
+	// t21 := math.FMA(t20, t17, float64(0.2857142874366239))
+	FMOVQ    2864(R9), F29
+	VFMLA    V25.D2, V27.D2, V29.D2
+	FMOVQ    2864(R9), F30
+	VFMLA    V26.D2, V28.D2, V30.D2
+	// t22 := math.FMA(t21, t17, float64(0.3999999999940942))
+	FMOVQ    2880(R9), F27
+	VFMLA    V25.D2, V29.D2, V27.D2
+	FMOVQ    2880(R9), F28
+	VFMLA    V26.D2, V30.D2, V28.D2
+	// t23 := math.FMA(t22, t17, float64(0.6666666666666735))
+	FMOVQ    2896(R9), F29
+	VFMLA    V25.D2, V27.D2, V29.D2
+	FMOVQ    2896(R9), F30
+	VFMLA    V26.D2, V28.D2, V30.D2
+	// t24 := float64(t17 * t23)
+	WORD     $0x6e7ddf39 // FMUL V25.2D, V25.2D, V29.2D
+	WORD     $0x6e7edf5a // FMUL V26.2D, V26.2D, V30.2D
+	// t25 := float64(t14 * t14)
+	WORD     $0x6e77defb // FMUL V27.2D, V23.2D, V23.2D
+	WORD     $0x6e78df1c // FMUL V28.2D, V24.2D, V24.2D
+	// t26 := float64(t25 * float64(0.5))
+	WORD     $0x6e6bdf7b // FMUL V27.2D, V27.2D, V11.2D
+	WORD     $0x6e6bdf9c // FMUL V28.2D, V28.2D, V11.2D
+	// t27 := t26 + t24
+	WORD     $0x4e79d779 // FADD V25.2D, V27.2D, V25.2D
+	WORD     $0x4e7ad79a // FADD V26.2D, V28.2D, V26.2D
+	// t28 := float64(t13 * float64(1.9082149292705877e-10))
+	WORD     $0x6e6cdebd // FMUL V29.2D, V21.2D, V12.2D
+	WORD     $0x6e6cdede // FMUL V30.2D, V22.2D, V12.2D
+	// t29 := math.FMA(t16, t27, t28)
+	VFMLA    V25.D2, V19.D2, V29.D2
+	VFMLA    V26.D2, V20.D2, V30.D2
+	// t30 := t26 - t29
+	WORD     $0x4efdd77b // FSUB V27.2D, V27.2D, V29.2D
+	WORD     $0x4efed79c // FSUB V28.2D, V28.2D, V30.2D
+	// t31 := t14 - t30
+	WORD     $0x4efbd6f7 // FSUB V23.2D, V23.2D, V27.2D
+	WORD     $0x4efcd718 // FSUB V24.2D, V24.2D, V28.2D
+	// t32 := math.FMA(t13, float64(0.6931471803691238), t31)
+	VFMLA    V13.D2, V21.D2, V23.D2
+	VFMLA    V13.D2, V22.D2, V24.D2
+	// t33 := t0 < math.Float64frombits(0x7ff0000000000000)
+	WORD     $0x6ef1e5d3 // FCMGT V19.2D, V14.2D, V17.2D
+	WORD     $0x6ef2e5d4 // FCMGT V20.2D, V14.2D, V18.2D
+	// t34 := pick(t33, t32, t0)
+	VBIF     V19.B16, V17.B16, V23.B16
+	VBIF     V20.B16, V18.B16, V24.B16
+	// t35 := t0 < float64(0)
+	WORD     $0x4ee0ea33 // FCMLT V19.2D, V17.2D, #0.0
+	WORD     $0x4ee0ea54 // FCMLT V20.2D, V18.2D, #0.0
+	// t36 := pick(t35, math.Float64frombits(0x7ff8000000000001), t34)
+	VBIT     V19.B16, V15.B16, V23.B16
+	VBIT     V20.B16, V15.B16, V24.B16
+	// t37 := t0 == float64(0)
+	WORD     $0x4ee0da31 // FCMEQ V17.2D, V17.2D, #0.0
+	WORD     $0x4ee0da52 // FCMEQ V18.2D, V18.2D, #0.0
+	// t38 := pick(t37, math.Float64frombits(0xfff0000000000000), t36)
+	VBIT     V17.B16, V16.B16, V23.B16
+	VBIT     V18.B16, V16.B16, V24.B16
+	// dst[i] = t38
+	FSTPQ    (F23, F24), 96(R0)
+	ADD      $128, R0
+	ADD      $128, R1
+	SUBS     $16, R8, R8
+	BNE      loop
+	RET
+
+// func tanh64NEON(dst *float64, x *float64, n int)
+// R0 dst, R1 x, R8 what is left, R9 constants. Four elements a register, 1 side by side.
+// V0 float64(1), V1 float64(-44), V2 math.Float64frombits(0x7fffffffffffffff), V3 float64(-2), V4 float64(1.4426950408889634), V5 float64(6.755399441055744e+15), V6 float64(0.6931471805599453), V7 float64(2.3190468138462996e-17), V8 float64(2.510038549551032e-08), V9 uint64(0x3ff0000000000000), V10 math.Float64frombits(0x8000000000000000).
+TEXT ·tanh64NEON(SB), NOSPLIT, $0-24
+	MOVD     dst+0(FP), R0
+	MOVD     x+8(FP), R1
+	MOVD     n+16(FP), R8
+	MOVD     $neonConstants<>(SB), R9
+	FMOVQ    2656(R9), F0
+	FMOVQ    3056(R9), F1
+	FMOVQ    3040(R9), F2
+	FMOVQ    3024(R9), F3
+	FMOVQ    2608(R9), F4
+	FMOVQ    2672(R9), F5
+	FMOVQ    2480(R9), F6
+	FMOVQ    2448(R9), F7
+	FMOVQ    2416(R9), F8
+	FMOVQ    2688(R9), F9
+	FMOVQ    3072(R9), F10
+
+loop:
+	// t0 := x[i]
+	FLDPQ    0(R1), (F11, F12)
+	// t1 := math.Float64frombits(math.Float64bits(t0) & 0x7fffffffffffffff)
+	VAND     V2.B16, V11.B16, V13.B16
+	VAND     V2.B16, V12.B16, V14.B16
+	// t2 := float64(t1 * float64(-2))
+	WORD     $0x6e63ddad // FMUL V13.2D, V13.2D, V3.2D
+	WORD     $0x6e63ddce // FMUL V14.2D, V14.2D, V3.2D
+	// t3 := pick(float64(-44) > t2, float64(-44), t2)
+	WORD     $0x6eede42f // FCMGT V15.2D, V1.2D, V13.2D
+	VBIT     V15.B16, V1.B16, V13.B16
+	WORD     $0x6eeee42f // FCMGT V15.2D, V1.2D, V14.2D
+	VBIT     V15.B16, V1.B16, V14.B16
+	// t4 := math.FMA(t3, float64(1.4426950408889634), float64(6.755399441055744e+15))
+	VMOV     V5.B16, V15.B16
+	VFMLA    V4.D2, V13.D2, V15.D2
+	VMOV     V5.B16, V16.B16
+	VFMLA    V4.D2, V14.D2, V16.D2
+	// t5 := t4 - float64(6.755399441055744e+15)
+	WORD     $0x4ee5d5f1 // FSUB V17.2D, V15.2D, V5.2D
+	WORD     $0x4ee5d612 // FSUB V18.2D, V16.2D, V5.2D
+	// t6 := math.FMA(-t5, float64(0.6931471805599453), t3)
+	VFMLS    V6.D2, V17.D2, V13.D2
+	VFMLS    V6.D2, V18.D2, V14.D2
+	// t7 := math.FMA(-t5, float64(2.3190468138462996e-17), t6)
+	VFMLS    V7.D2, V17.D2, V13.D2
+	VFMLS    V7.D2, V18.D2, V14.D2
+	// t8 := float64(t7 * t7)
+	WORD     $0x6e6dddb3 // FMUL V19.2D, V13.2D, V13.2D
+	WORD     $0x6e6eddd4 // FMUL V20.2D, V14.2D, V14.2D
+	// t9 := math.FMA(float64(2.510038549551032e-08), t7, float64(2.7620088445409746e-07))
+	FMOVQ    2432(R9), F21
+	VFMLA    V13.D2, V8.D2, V21.D2
+	FMOVQ    2432(R9), F22
+	VFMLA    V14.D2, V8.D2, V22.D2
+	// t10 := math.FMA(t9, t7, float64(2.7557268459997064e-06))
+	FMOVQ    2464(R9), F23
+	VFMLA    V13.D2, V21.D2, V23.D2
+	FMOVQ    2464(R9), F24
+	VFMLA    V14.D2, V22.D2, V24.D2
+	// t11 := math.FMA(t10, t7, float64(2.4801521295954376e-05))
+	FMOVQ    2496(R9), F21
+	VFMLA    V13.D2, V23.D2, V21.D2
+	FMOVQ    2496(R9), F22
+	VFMLA    V14.D2, V24.D2, V22.D2
+	// t12 := math.FMA(t11, t7, float64(0.00019841269863053618))
+	FMOVQ    2512(R9), F23
+	VFMLA    V13.D2, V21.D2, V23.D2
+	FMOVQ    2512(R9), F24
+	VFMLA    V14.D2, V22.D2, V24.D2
+	// t13 := math.FMA(t12, t7, float64(0.0013888888917213717))
+	FMOVQ    2528(R9), F21
+	VFMLA    V13.D2, V23.D2, V21.D2
+	FMOVQ    2528(R9), F22
+	VFMLA    V14.D2, V24.D2, V22.D2
+	// t14 := math.FMA(t13, t7, float64(0.008333333333330062))
+	FMOVQ    2544(R9), F23
+	VFMLA    V13.D2, V21.D2, V23.D2
+	FMOVQ    2544(R9), F24
+	VFMLA    V14.D2, V22.D2, V24.D2
+	// t15 := math.FMA(t14, t7, float64(0.04166666666662413))
+	FMOVQ    2560(R9), F21
+	VFMLA    V13.D2, V23.D2, V21.D2
+	FMOVQ    2560(R9), F22
+	VFMLA    V14.D2, V24.D2, V22.D2
+	// t16 := math.FMA(t15, t7, float64(0.16666666666666669))
+	FMOVQ    2576(R9), F23
+	VFMLA    V13.D2, V21.D2, V23.D2
+	FMOVQ    2576(R9), F24
+	VFMLA    V14.D2, V22.D2, V24.D2
+	// t17 := math.FMA(t16, t7, float64(0.5))
+	FMOVQ    2592(R9), F21
+	VFMLA    V13.D2, V23.D2, V21.D2
+	FMOVQ    2592(R9), F22
+	VFMLA    V14.D2, V24.D2, V22.D2
+	// t18 := math.FMA(t8, t17, t7)
+	VFMLA    V21.D2, V19.D2, V13.D2
+	VFMLA    V22.D2, V20.D2, V14.D2
+	// t19 := scale64(float64(1), t5)
+	VSHL     $52, V15.D2, V19.D2
+	VADD     V9.D2, V19.D2, V19.D2
+	WORD     $0x6e73dc13 // FMUL V19.2D, V0.2D, V19.2D
+	VSHL     $52, V16.D2, V20.D2
+	VADD     V9.D2, V20.D2, V20.D2
+	WORD     $0x6e74dc14 // FMUL V20.2D, V0.2D, V20.2D
+	// t20 := float64(1) - t19
+	WORD     $0x4ef3d40f // FSUB V15.2D, V0.2D, V19.2D
+	WORD     $0x4ef4d410 // FSUB V16.2D, V0.2D, V20.2D
+	// t21 := t19 + float64(1)
+	WORD     $0x4e60d671 // FADD V17.2D, V19.2D, V0.2D
+	WORD     $0x4e60d692 // FADD V18.2D, V20.2D, V0.2D
+	// t22 := math.FMA(-t18, t19, t20)
+	VFMLS    V19.D2, V13.D2, V15.D2
+	VFMLS    V20.D2, V14.D2, V16.D2
+	// t23 := math.FMA(t18, t19, t21)
+	VFMLA    V19.D2, V13.D2, V17.D2
+	VFMLA    V20.D2, V14.D2, V18.D2
+	// t24 := t22 / t23
+	WORD     $0x6e71fdef // FDIV V15.2D, V15.2D, V17.2D
+	WORD     $0x6e72fe10 // FDIV V16.2D, V16.2D, V18.2D
+	// t25 := math.Float64frombits(math.Float64bits(t0) & 0x8000000000000000)
+	VAND     V10.B16, V11.B16, V11.B16
+	VAND     V10.B16, V12.B16, V12.B16
+	// t26 := math.Float64frombits(math.Float64bits(t24) | math.Float64bits(t25))
+	VORR     V11.B16, V15.B16, V15.B16
+	VORR     V12.B16, V16.B16, V16.B16
+	// dst[i] = t26
+	FSTPQ    (F15, F16), 0(R0)
+	// t0 := x[i]
+	FLDPQ    32(R1), (F11, F12)
+	// t1 := math.Float64frombits(math.Float64bits(t0) & 0x7fffffffffffffff)
+	VAND     V2.B16, V11.B16, V13.B16
+	VAND     V2.B16, V12.B16, V14.B16
+	// t2 := float64(t1 * float64(-2))
+	WORD     $0x6e63ddad // FMUL V13.2D, V13.2D, V3.2D
+	WORD     $0x6e63ddce // FMUL V14.2D, V14.2D, V3.2D
+	// t3 := pick(float64(-44) > t2, float64(-44), t2)
+	WORD     $0x6eede42f // FCMGT V15.2D, V1.2D, V13.2D
+	VBIT     V15.B16, V1.B16, V13.B16
+	WORD     $0x6eeee42f // FCMGT V15.2D, V1.2D, V14.2D
+	VBIT     V15.B16, V1.B16, V14.B16
+	// t4 := math.FMA(t3, float64(1.4426950408889634), float64(6.755399441055744e+15))
+	VMOV     V5.B16, V15.B16
+	VFMLA    V4.D2, V13.D2, V15.D2
+	VMOV     V5.B16, V16.B16
+	VFMLA    V4.D2, V14.D2, V16.D2
+	// t5 := t4 - float64(6.755399441055744e+15)
+	WORD     $0x4ee5d5f1 // FSUB V17.2D, V15.2D, V5.2D
+	WORD     $0x4ee5d612 // FSUB V18.2D, V16.2D, V5.2D
+	// t6 := math.FMA(-t5, float64(0.6931471805599453), t3)
+	VFMLS    V6.D2, V17.D2, V13.D2
+	VFMLS    V6.D2, V18.D2, V14.D2
+	// t7 := math.FMA(-t5, float64(2.3190468138462996e-17), t6)
+	VFMLS    V7.D2, V17.D2, V13.D2
+	VFMLS    V7.D2, V18.D2, V14.D2
+	// t8 := float64(t7 * t7)
+	WORD     $0x6e6dddb3 // FMUL V19.2D, V13.2D, V13.2D
+	WORD     $0x6e6eddd4 // FMUL V20.2D, V14.2D, V14.2D
+	// t9 := math.FMA(float64(2.510038549551032e-08), t7, float64(2.7620088445409746e-07))
+	FMOVQ    2432(R9), F21
+	VFMLA    V13.D2, V8.D2, V21.D2
+	FMOVQ    2432(R9), F22
+	VFMLA    V14.D2, V8.D2, V22.D2
+	// t10 := math.FMA(t9, t7, float64(2.7557268459997064e-06))
+	FMOVQ    2464(R9), F23
+	VFMLA    V13.D2, V21.D2, V23.D2
+	FMOVQ    2464(R9), F24
+	VFMLA    V14.D2, V22.D2, V24.D2
+	// t11 := math.FMA(t10, t7, float64(2.4801521295954376e-05))
+	FMOVQ    2496(R9), F21
+	VFMLA    V13.D2, V23.D2, V21.D2
+	FMOVQ    2496(R9), F22
+	VFMLA    V14.D2, V24.D2, V22.D2
+	// t12 := math.FMA(t11, t7, float64(0.00019841269863053618))
+	FMOVQ    2512(R9), F23
+	VFMLA    V13.D2, V21.D2, V23.D2
+	FMOVQ    2512(R9), F24
+	VFMLA    V14.D2, V22.D2, V24.D2
+	// t13 := math.FMA(t12, t7, float64(0.0013888888917213717))
+	FMOVQ    2528(R9), F21
+	VFMLA    V13.D2, V23.D2, V21.D2
+	FMOVQ    2528(R9), F22
+	VFMLA    V14.D2, V24.D2, V22.D2
+	// t14 := math.FMA(t13, t7, float64(0.008333333333330062))
+	FMOVQ    2544(R9), F23
+	VFMLA    V13.D2, V21.D2, V23.D2
+	FMOVQ    2544(R9), F24
+	VFMLA    V14.D2, V22.D2, V24.D2
+	// t15 := math.FMA(t14, t7, float64(0.04166666666662413))
+	FMOVQ    2560(R9), F21
+	VFMLA    V13.D2, V23.D2, V21.D2
+	FMOVQ    2560(R9), F22
+	VFMLA    V14.D2, V24.D2, V22.D2
+	// t16 := math.FMA(t15, t7, float64(0.16666666666666669))
+	FMOVQ    2576(R9), F23
+	VFMLA    V13.D2, V21.D2, V23.D2
+	FMOVQ    2576(R9), F24
+	VFMLA    V14.D2, V22.D2, V24.D2
+	// t17 := math.FMA(t16, t7, float64(0.5))
+	FMOVQ    2592(R9), F21
+	VFMLA    V13.D2, V23.D2, V21.D2
+	FMOVQ    2592(R9), F22
+	VFMLA    V14.D2, V24.D2, V22.D2
+	// t18 := math.FMA(t8, t17, t7)
+	VFMLA    V21.D2, V19.D2, V13.D2
+	VFMLA    V22.D2, V20.D2, V14.D2
+	// t19 := scale64(float64(1), t5)
+	VSHL     $52, V15.D2, V19.D2
+	VADD     V9.D2, V19.D2, V19.D2
+	WORD     $0x6e73dc13 // FMUL V19.2D, V0.2D, V19.2D
+	VSHL     $52, V16.D2, V20.D2
+	VADD     V9.D2, V20.D2, V20.D2
+	WORD     $0x6e74dc14 // FMUL V20.2D, V0.2D, V20.2D
+	// t20 := float64(1) - t19
+	WORD     $0x4ef3d40f // FSUB V15.2D, V0.2D, V19.2D
+	WORD     $0x4ef4d410 // FSUB V16.2D, V0.2D, V20.2D
+	// t21 := t19 + float64(1)
+	WORD     $0x4e60d671 // FADD V17.2D, V19.2D, V0.2D
+	WORD     $0x4e60d692 // FADD V18.2D, V20.2D, V0.2D
+	// t22 := math.FMA(-t18, t19, t20)
+	VFMLS    V19.D2, V13.D2, V15.D2
+	VFMLS    V20.D2, V14.D2, V16.D2
+	// t23 := math.FMA(t18, t19, t21)
+	VFMLA    V19.D2, V13.D2, V17.D2
+	VFMLA    V20.D2, V14.D2, V18.D2
+	// t24 := t22 / t23
+	WORD     $0x6e71fdef // FDIV V15.2D, V15.2D, V17.2D
+	WORD     $0x6e72fe10 // FDIV V16.2D, V16.2D, V18.2D
+	// t25 := math.Float64frombits(math.Float64bits(t0) & 0x8000000000000000)
+	VAND     V10.B16, V11.B16, V11.B16
+	VAND     V10.B16, V12.B16, V12.B16
+	// t26 := math.Float64frombits(math.Float64bits(t24) | math.Float64bits(t25))
+	VORR     V11.B16, V15.B16, V15.B16
+	VORR     V12.B16, V16.B16, V16.B16
+	// dst[i] = t26
+	FSTPQ    (F15, F16), 32(R0)
+	// t0 := x[i]
+	FLDPQ    64(R1), (F11, F12)
+	// t1 := math.Float64frombits(math.Float64bits(t0) & 0x7fffffffffffffff)
+	VAND     V2.B16, V11.B16, V13.B16
+	VAND     V2.B16, V12.B16, V14.B16
+	// t2 := float64(t1 * float64(-2))
+	WORD     $0x6e63ddad // FMUL V13.2D, V13.2D, V3.2D
+	WORD     $0x6e63ddce // FMUL V14.2D, V14.2D, V3.2D
+	// t3 := pick(float64(-44) > t2, float64(-44), t2)
+	WORD     $0x6eede42f // FCMGT V15.2D, V1.2D, V13.2D
+	VBIT     V15.B16, V1.B16, V13.B16
+	WORD     $0x6eeee42f // FCMGT V15.2D, V1.2D, V14.2D
+	VBIT     V15.B16, V1.B16, V14.B16
+	// t4 := math.FMA(t3, float64(1.4426950408889634), float64(6.755399441055744e+15))
+	VMOV     V5.B16, V15.B16
+	VFMLA    V4.D2, V13.D2, V15.D2
+	VMOV     V5.B16, V16.B16
+	VFMLA    V4.D2, V14.D2, V16.D2
+	// t5 := t4 - float64(6.755399441055744e+15)
+	WORD     $0x4ee5d5f1 // FSUB V17.2D, V15.2D, V5.2D
+	WORD     $0x4ee5d612 // FSUB V18.2D, V16.2D, V5.2D
+	// t6 := math.FMA(-t5, float64(0.6931471805599453), t3)
+	VFMLS    V6.D2, V17.D2, V13.D2
+	VFMLS    V6.D2, V18.D2, V14.D2
+	// t7 := math.FMA(-t5, float64(2.3190468138462996e-17), t6)
+	VFMLS    V7.D2, V17.D2, V13.D2
+	VFMLS    V7.D2, V18.D2, V14.D2
+	// t8 := float64(t7 * t7)
+	WORD     $0x6e6dddb3 // FMUL V19.2D, V13.2D, V13.2D
+	WORD     $0x6e6eddd4 // FMUL V20.2D, V14.2D, V14.2D
+	// t9 := math.FMA(float64(2.510038549551032e-08), t7, float64(2.7620088445409746e-07))
+	FMOVQ    2432(R9), F21
+	VFMLA    V13.D2, V8.D2, V21.D2
+	FMOVQ    2432(R9), F22
+	VFMLA    V14.D2, V8.D2, V22.D2
+	// t10 := math.FMA(t9, t7, float64(2.7557268459997064e-06))
+	FMOVQ    2464(R9), F23
+	VFMLA    V13.D2, V21.D2, V23.D2
+	FMOVQ    2464(R9), F24
+	VFMLA    V14.D2, V22.D2, V24.D2
+	// t11 := math.FMA(t10, t7, float64(2.4801521295954376e-05))
+	FMOVQ    2496(R9), F21
+	VFMLA    V13.D2, V23.D2, V21.D2
+	FMOVQ    2496(R9), F22
+	VFMLA    V14.D2, V24.D2, V22.D2
+	// t12 := math.FMA(t11, t7, float64(0.00019841269863053618))
+	FMOVQ    2512(R9), F23
+	VFMLA    V13.D2, V21.D2, V23.D2
+	FMOVQ    2512(R9), F24
+	VFMLA    V14.D2, V22.D2, V24.D2
+	// t13 := math.FMA(t12, t7, float64(0.0013888888917213717))
+	FMOVQ    2528(R9), F21
+	VFMLA    V13.D2, V23.D2, V21.D2
+	FMOVQ    2528(R9), F22
+	VFMLA    V14.D2, V24.D2, V22.D2
+	// t14 := math.FMA(t13, t7, float64(0.008333333333330062))
+	FMOVQ    2544(R9), F23
+	VFMLA    V13.D2, V21.D2, V23.D2
+	FMOVQ    2544(R9), F24
+	VFMLA    V14.D2, V22.D2, V24.D2
+	// t15 := math.FMA(t14, t7, float64(0.04166666666662413))
+	FMOVQ    2560(R9), F21
+	VFMLA    V13.D2, V23.D2, V21.D2
+	FMOVQ    2560(R9), F22
+	VFMLA    V14.D2, V24.D2, V22.D2
+	// t16 := math.FMA(t15, t7, float64(0.16666666666666669))
+	FMOVQ    2576(R9), F23
+	VFMLA    V13.D2, V21.D2, V23.D2
+	FMOVQ    2576(R9), F24
+	VFMLA    V14.D2, V22.D2, V24.D2
+	// t17 := math.FMA(t16, t7, float64(0.5))
+	FMOVQ    2592(R9), F21
+	VFMLA    V13.D2, V23.D2, V21.D2
+	FMOVQ    2592(R9), F22
+	VFMLA    V14.D2, V24.D2, V22.D2
+	// t18 := math.FMA(t8, t17, t7)
+	VFMLA    V21.D2, V19.D2, V13.D2
+	VFMLA    V22.D2, V20.D2, V14.D2
+	// t19 := scale64(float64(1), t5)
+	VSHL     $52, V15.D2, V19.D2
+	VADD     V9.D2, V19.D2, V19.D2
+	WORD     $0x6e73dc13 // FMUL V19.2D, V0.2D, V19.2D
+	VSHL     $52, V16.D2, V20.D2
+	VADD     V9.D2, V20.D2, V20.D2
+	WORD     $0x6e74dc14 // FMUL V20.2D, V0.2D, V20.2D
+	// t20 := float64(1) - t19
+	WORD     $0x4ef3d40f // FSUB V15.2D, V0.2D, V19.2D
+	WORD     $0x4ef4d410 // FSUB V16.2D, V0.2D, V20.2D
+	// t21 := t19 + float64(1)
+	WORD     $0x4e60d671 // FADD V17.2D, V19.2D, V0.2D
+	WORD     $0x4e60d692 // FADD V18.2D, V20.2D, V0.2D
+	// t22 := math.FMA(-t18, t19, t20)
+	VFMLS    V19.D2, V13.D2, V15.D2
+	VFMLS    V20.D2, V14.D2, V16.D2
+	// t23 := math.FMA(t18, t19, t21)
+	VFMLA    V19.D2, V13.D2, V17.D2
+	VFMLA    V20.D2, V14.D2, V18.D2
+	// t24 := t22 / t23
+	WORD     $0x6e71fdef // FDIV V15.2D, V15.2D, V17.2D
+	WORD     $0x6e72fe10 // FDIV V16.2D, V16.2D, V18.2D
+	// t25 := math.Float64frombits(math.Float64bits(t0) & 0x8000000000000000)
+	VAND     V10.B16, V11.B16, V11.B16
+	VAND     V10.B16, V12.B16, V12.B16
+	// t26 := math.Float64frombits(math.Float64bits(t24) | math.Float64bits(t25))
+	VORR     V11.B16, V15.B16, V15.B16
+	VORR     V12.B16, V16.B16, V16.B16
+	// dst[i] = t26
+	FSTPQ    (F15, F16), 64(R0)
+	// t0 := x[i]
+	FLDPQ    96(R1), (F11, F12)
+	// t1 := math.Float64frombits(math.Float64bits(t0) & 0x7fffffffffffffff)
+	VAND     V2.B16, V11.B16, V13.B16
+	VAND     V2.B16, V12.B16, V14.B16
+	// t2 := float64(t1 * float64(-2))
+	WORD     $0x6e63ddad // FMUL V13.2D, V13.2D, V3.2D
+	WORD     $0x6e63ddce // FMUL V14.2D, V14.2D, V3.2D
+	// t3 := pick(float64(-44) > t2, float64(-44), t2)
+	WORD     $0x6eede42f // FCMGT V15.2D, V1.2D, V13.2D
+	VBIT     V15.B16, V1.B16, V13.B16
+	WORD     $0x6eeee42f // FCMGT V15.2D, V1.2D, V14.2D
+	VBIT     V15.B16, V1.B16, V14.B16
+	// t4 := math.FMA(t3, float64(1.4426950408889634), float64(6.755399441055744e+15))
+	VMOV     V5.B16, V15.B16
+	VFMLA    V4.D2, V13.D2, V15.D2
+	VMOV     V5.B16, V16.B16
+	VFMLA    V4.D2, V14.D2, V16.D2
+	// t5 := t4 - float64(6.755399441055744e+15)
+	WORD     $0x4ee5d5f1 // FSUB V17.2D, V15.2D, V5.2D
+	WORD     $0x4ee5d612 // FSUB V18.2D, V16.2D, V5.2D
+	// t6 := math.FMA(-t5, float64(0.6931471805599453), t3)
+	VFMLS    V6.D2, V17.D2, V13.D2
+	VFMLS    V6.D2, V18.D2, V14.D2
+	// t7 := math.FMA(-t5, float64(2.3190468138462996e-17), t6)
+	VFMLS    V7.D2, V17.D2, V13.D2
+	VFMLS    V7.D2, V18.D2, V14.D2
+	// t8 := float64(t7 * t7)
+	WORD     $0x6e6dddb3 // FMUL V19.2D, V13.2D, V13.2D
+	WORD     $0x6e6eddd4 // FMUL V20.2D, V14.2D, V14.2D
+	// t9 := math.FMA(float64(2.510038549551032e-08), t7, float64(2.7620088445409746e-07))
+	FMOVQ    2432(R9), F21
+	VFMLA    V13.D2, V8.D2, V21.D2
+	FMOVQ    2432(R9), F22
+	VFMLA    V14.D2, V8.D2, V22.D2
+	// t10 := math.FMA(t9, t7, float64(2.7557268459997064e-06))
+	FMOVQ    2464(R9), F23
+	VFMLA    V13.D2, V21.D2, V23.D2
+	FMOVQ    2464(R9), F24
+	VFMLA    V14.D2, V22.D2, V24.D2
+	// t11 := math.FMA(t10, t7, float64(2.4801521295954376e-05))
+	FMOVQ    2496(R9), F21
+	VFMLA    V13.D2, V23.D2, V21.D2
+	FMOVQ    2496(R9), F22
+	VFMLA    V14.D2, V24.D2, V22.D2
+	// t12 := math.FMA(t11, t7, float64(0.00019841269863053618))
+	FMOVQ    2512(R9), F23
+	VFMLA    V13.D2, V21.D2, V23.D2
+	FMOVQ    2512(R9), F24
+	VFMLA    V14.D2, V22.D2, V24.D2
+	// t13 := math.FMA(t12, t7, float64(0.0013888888917213717))
+	FMOVQ    2528(R9), F21
+	VFMLA    V13.D2, V23.D2, V21.D2
+	FMOVQ    2528(R9), F22
+	VFMLA    V14.D2, V24.D2, V22.D2
+	// t14 := math.FMA(t13, t7, float64(0.008333333333330062))
+	FMOVQ    2544(R9), F23
+	VFMLA    V13.D2, V21.D2, V23.D2
+	FMOVQ    2544(R9), F24
+	VFMLA    V14.D2, V22.D2, V24.D2
+	// t15 := math.FMA(t14, t7, float64(0.04166666666662413))
+	FMOVQ    2560(R9), F21
+	VFMLA    V13.D2, V23.D2, V21.D2
+	FMOVQ    2560(R9), F22
+	VFMLA    V14.D2, V24.D2, V22.D2
+	// t16 := math.FMA(t15, t7, float64(0.16666666666666669))
+	FMOVQ    2576(R9), F23
+	VFMLA    V13.D2, V21.D2, V23.D2
+	FMOVQ    2576(R9), F24
+	VFMLA    V14.D2, V22.D2, V24.D2
+	// t17 := math.FMA(t16, t7, float64(0.5))
+	FMOVQ    2592(R9), F21
+	VFMLA    V13.D2, V23.D2, V21.D2
+	FMOVQ    2592(R9), F22
+	VFMLA    V14.D2, V24.D2, V22.D2
+	// t18 := math.FMA(t8, t17, t7)
+	VFMLA    V21.D2, V19.D2, V13.D2
+	VFMLA    V22.D2, V20.D2, V14.D2
+	// t19 := scale64(float64(1), t5)
+	VSHL     $52, V15.D2, V19.D2
+	VADD     V9.D2, V19.D2, V19.D2
+	WORD     $0x6e73dc13 // FMUL V19.2D, V0.2D, V19.2D
+	VSHL     $52, V16.D2, V20.D2
+	VADD     V9.D2, V20.D2, V20.D2
+	WORD     $0x6e74dc14 // FMUL V20.2D, V0.2D, V20.2D
+	// t20 := float64(1) - t19
+	WORD     $0x4ef3d40f // FSUB V15.2D, V0.2D, V19.2D
+	WORD     $0x4ef4d410 // FSUB V16.2D, V0.2D, V20.2D
+	// t21 := t19 + float64(1)
+	WORD     $0x4e60d671 // FADD V17.2D, V19.2D, V0.2D
+	WORD     $0x4e60d692 // FADD V18.2D, V20.2D, V0.2D
+	// t22 := math.FMA(-t18, t19, t20)
+	VFMLS    V19.D2, V13.D2, V15.D2
+	VFMLS    V20.D2, V14.D2, V16.D2
+	// t23 := math.FMA(t18, t19, t21)
+	VFMLA    V19.D2, V13.D2, V17.D2
+	VFMLA    V20.D2, V14.D2, V18.D2
+	// t24 := t22 / t23
+	WORD     $0x6e71fdef // FDIV V15.2D, V15.2D, V17.2D
+	WORD     $0x6e72fe10 // FDIV V16.2D, V16.2D, V18.2D
+	// t25 := math.Float64frombits(math.Float64bits(t0) & 0x8000000000000000)
+	VAND     V10.B16, V11.B16, V11.B16
+	VAND     V10.B16, V12.B16, V12.B16
+	// t26 := math.Float64frombits(math.Float64bits(t24) | math.Float64bits(t25))
+	VORR     V11.B16, V15.B16, V15.B16
+	VORR     V12.B16, V16.B16, V16.B16
+	// dst[i] = t26
+	FSTPQ    (F15, F16), 96(R0)
+	ADD      $128, R0
+	ADD      $128, R1
+	SUBS     $16, R8, R8
+	BNE      loop
+	RET
+
+// func gelu64NEON(dst *float64, x *float64, n int)
+// R0 dst, R1 x, R8 what is left, R9 constants. Four elements a register, 1 side by side.
+// V4 float64(38.6), V5 math.Float64frombits(0x7fffffffffffffff), V6 float64(-0.5), V7 float64(710), V8 float64(-746), V9 float64(1.4426950408889634), V0 float64(6.755399441055744e+15), V10 float64(0.6931471805599453), V11 float64(2.3190468138462996e-17), V12 float64(2.510038549551032e-08), V2 float64(0.5), V1 float64(1), V3 uint64(0x3ff0000000000000), V13 float64(0.2), V14 float64(-0.0009332069573188149), V15 float64(0).
+TEXT ·gelu64NEON(SB), NOSPLIT, $0-24
+	MOVD     dst+0(FP), R0
+	MOVD     x+8(FP), R1
+	MOVD     n+16(FP), R8
+	MOVD     $neonConstants<>(SB), R9
+	FMOVQ    3104(R9), F4
+	FMOVQ    3040(R9), F5
+	FMOVQ    3088(R9), F6
+	FMOVQ    2640(R9), F7
+	FMOVQ    2624(R9), F8
+	FMOVQ    2608(R9), F9
+	FMOVQ    2672(R9), F0
+	FMOVQ    2480(R9), F10
+	FMOVQ    2448(R9), F11
+	FMOVQ    2416(R9), F12
+	FMOVQ    2592(R9), F2
+	FMOVQ    2656(R9), F1
+	FMOVQ    2688(R9), F3
+	FMOVQ    3120(R9), F13
+	FMOVQ    3136(R9), F14
+	FMOVQ    3488(R9), F15
+
+loop:
+	// t0 := x[i]
+	FLDPQ    0(R1), (F16, F17)
+	// t1 := math.Float64frombits(math.Float64bits(t0) & 0x7fffffffffffffff)
+	VAND     V5.B16, V16.B16, V16.B16
+	VAND     V5.B16, V17.B16, V17.B16
+	// t2 := pick(float64(38.6) < t1, float64(38.6), t1)
+	WORD     $0x6ee4e612 // FCMGT V18.2D, V16.2D, V4.2D
+	VBIT     V18.B16, V4.B16, V16.B16
+	WORD     $0x6ee4e632 // FCMGT V18.2D, V17.2D, V4.2D
+	VBIT     V18.B16, V4.B16, V17.B16
+	// t3 := float64(t2 * t2)
+	WORD     $0x6e70de12 // FMUL V18.2D, V16.2D, V16.2D
+	WORD     $0x6e71de33 // FMUL V19.2D, V17.2D, V17.2D
+	// t4 := float64(t3 * float64(-0.5))
+	WORD     $0x6e66de52 // FMUL V18.2D, V18.2D, V6.2D
+	WORD     $0x6e66de73 // FMUL V19.2D, V19.2D, V6.2D
+	// t5 := pick(float64(-746) > t4, float64(-746), t4)
+	WORD     $0x6ef2e514 // FCMGT V20.2D, V8.2D, V18.2D
+	VBIT     V20.B16, V8.B16, V18.B16
+	WORD     $0x6ef3e514 // FCMGT V20.2D, V8.2D, V19.2D
+	VBIT     V20.B16, V8.B16, V19.B16
+	// t6 := pick(float64(710) < t5, float64(710), t5)
+	WORD     $0x6ee7e654 // FCMGT V20.2D, V18.2D, V7.2D
+	VBIT     V20.B16, V7.B16, V18.B16
+	WORD     $0x6ee7e674 // FCMGT V20.2D, V19.2D, V7.2D
+	VBIT     V20.B16, V7.B16, V19.B16
+	// t7 := math.FMA(t6, float64(1.4426950408889634), float64(6.755399441055744e+15))
+	VMOV     V0.B16, V20.B16
+	VFMLA    V9.D2, V18.D2, V20.D2
+	VMOV     V0.B16, V21.B16
+	VFMLA    V9.D2, V19.D2, V21.D2
+	// t8 := t7 - float64(6.755399441055744e+15)
+	WORD     $0x4ee0d696 // FSUB V22.2D, V20.2D, V0.2D
+	WORD     $0x4ee0d6b7 // FSUB V23.2D, V21.2D, V0.2D
+	// t9 := math.FMA(-t8, float64(0.6931471805599453), t6)
+	VFMLS    V10.D2, V22.D2, V18.D2
+	VFMLS    V10.D2, V23.D2, V19.D2
+	// t10 := math.FMA(-t8, float64(2.3190468138462996e-17), t9)
+	VFMLS    V11.D2, V22.D2, V18.D2
+	VFMLS    V11.D2, V23.D2, V19.D2
+	// t11 := math.FMA(float64(2.510038549551032e-08), t10, float64(2.7620088445409746e-07))
+	FMOVQ    2432(R9), F22
+	VFMLA    V18.D2, V12.D2, V22.D2
+	FMOVQ    2432(R9), F23
+	VFMLA    V19.D2, V12.D2, V23.D2
+	// t12 := math.FMA(t11, t10, float64(2.7557268459997064e-06))
+	FMOVQ    2464(R9), F24
+	VFMLA    V18.D2, V22.D2, V24.D2
+	FMOVQ    2464(R9), F25
+	VFMLA    V19.D2, V23.D2, V25.D2
+	// t13 := math.FMA(t12, t10, float64(2.4801521295954376e-05))
+	FMOVQ    2496(R9), F22
+	VFMLA    V18.D2, V24.D2, V22.D2
+	FMOVQ    2496(R9), F23
+	VFMLA    V19.D2, V25.D2, V23.D2
+	// t14 := math.FMA(t13, t10, float64(0.00019841269863053618))
+	FMOVQ    2512(R9), F24
+	VFMLA    V18.D2, V22.D2, V24.D2
+	FMOVQ    2512(R9), F25
+	VFMLA    V19.D2, V23.D2, V25.D2
+	// t15 := math.FMA(t14, t10, float64(0.0013888888917213717))
+	FMOVQ    2528(R9), F22
+	VFMLA    V18.D2, V24.D2, V22.D2
+	FMOVQ    2528(R9), F23
+	VFMLA    V19.D2, V25.D2, V23.D2
+	// t16 := math.FMA(t15, t10, float64(0.008333333333330062))
+	FMOVQ    2544(R9), F24
+	VFMLA    V18.D2, V22.D2, V24.D2
+	FMOVQ    2544(R9), F25
+	VFMLA    V19.D2, V23.D2, V25.D2
+	// t17 := math.FMA(t16, t10, float64(0.04166666666662413))
+	FMOVQ    2560(R9), F22
+	VFMLA    V18.D2, V24.D2, V22.D2
+	FMOVQ    2560(R9), F23
+	VFMLA    V19.D2, V25.D2, V23.D2
+	// t18 := math.FMA(t17, t10, float64(0.16666666666666669))
+	FMOVQ    2576(R9), F24
+	VFMLA    V18.D2, V22.D2, V24.D2
+	FMOVQ    2576(R9), F25
+	VFMLA    V19.D2, V23.D2, V25.D2
+	// t19 := math.FMA(t18, t10, float64(0.5))
+	VMOV     V2.B16, V22.B16
+	VFMLA    V18.D2, V24.D2, V22.D2
+	VMOV     V2.B16, V23.B16
+	VFMLA    V19.D2, V25.D2, V23.D2
+	// t20 := float64(t19 * t10)
+	WORD     $0x6e72ded6 // FMUL V22.2D, V22.2D, V18.2D
+	WORD     $0x6e73def7 // FMUL V23.2D, V23.2D, V19.2D
+	// t21 := t10 + float64(1)
+	WORD     $0x4e61d658 // FADD V24.2D, V18.2D, V1.2D
+	WORD     $0x4e61d679 // FADD V25.2D, V19.2D, V1.2D
+	// t22 := t21 - float64(1)
+	WORD     $0x4ee1d718 // FSUB V24.2D, V24.2D, V1.2D
+	WORD     $0x4ee1d739 // FSUB V25.2D, V25.2D, V1.2D
+	// t23 := t10 - t22
+	WORD     $0x4ef8d658 // FSUB V24.2D, V18.2D, V24.2D
+	WORD     $0x4ef9d679 // FSUB V25.2D, V19.2D, V25.2D
+	// t24 := math.FMA(t20, t10, t23)
+	VFMLA    V18.D2, V22.D2, V24.D2
+	VFMLA    V19.D2, V23.D2, V25.D2
+	// t25 := t10 + float64(1)
+	WORD     $0x4e61d652 // FADD V18.2D, V18.2D, V1.2D
+	WORD     $0x4e61d673 // FADD V19.2D, V19.2D, V1.2D
+	// t26 := t24 + t25
+	WORD     $0x4e72d718 // FADD V24.2D, V24.2D, V18.2D
+	WORD     $0x4e73d739 // FADD V25.2D, V25.2D, V19.2D
+	// t27 := t7 - float64(6.755399441055744e+15)
+	WORD     $0x4ee0d692 // FSUB V18.2D, V20.2D, V0.2D
+	WORD     $0x4ee0d6b3 // FSUB V19.2D, V21.2D, V0.2D
+	// t28 := math.FMA(t27, float64(0.5), float64(6.755399441055744e+15))
+	VMOV     V0.B16, V22.B16
+	VFMLA    V2.D2, V18.D2, V22.D2
+	VMOV     V0.B16, V23.B16
+	VFMLA    V2.D2, V19.D2, V23.D2
+	// t29 := t28 - float64(6.755399441055744e+15)
+	WORD     $0x4ee0d6d2 // FSUB V18.2D, V22.2D, V0.2D
+	WORD     $0x4ee0d6f3 // FSUB V19.2D, V23.2D, V0.2D
+	// t30 := t7 - t29
+	WORD     $0x4ef2d694 // FSUB V20.2D, V20.2D, V18.2D
+	WORD     $0x4ef3d6b5 // FSUB V21.2D, V21.2D, V19.2D
+	// t31 := scale64(t26, t29)
+	VSHL     $52, V22.D2, V26.D2
+	VADD     V3.D2, V26.D2, V26.D2
+	WORD     $0x6e7adf1a // FMUL V26.2D, V24.2D, V26.2D
+	VSHL     $52, V23.D2, V27.D2
+	VADD     V3.D2, V27.D2, V27.D2
+	WORD     $0x6e7bdf3b // FMUL V27.2D, V25.2D, V27.2D
+	// t32 := t30 - float64(6.755399441055744e+15)
+	WORD     $0x4ee0d692 // FSUB V18.2D, V20.2D, V0.2D
+	WORD     $0x4ee0d6b3 // FSUB V19.2D, V21.2D, V0.2D
+	// t33 := scale64(t31, t32)
+	VSHL     $52, V20.D2, V22.D2
+	VADD     V3.D2, V22.D2, V22.D2
+	WORD     $0x6e76df56 // FMUL V22.2D, V26.2D, V22.2D
+	VSHL     $52, V21.D2, V23.D2
+	VADD     V3.D2, V23.D2, V23.D2
+	WORD     $0x6e77df77 // FMUL V23.2D, V27.2D, V23.2D
+	// t34 := float64(t2 * t2)
+	WORD     $0x6e70de12 // FMUL V18.2D, V16.2D, V16.2D
+	WORD     $0x6e71de33 // FMUL V19.2D, V17.2D, V17.2D
+	// t35 := math.FMA(-t2, t2, t34)
+	VFMLS    V16.D2, V16.D2, V18.D2
+	VFMLS    V17.D2, V17.D2, V19.D2
+	// t36 := float64(t35 * float64(0.5))
+	WORD     $0x6e62de52 // FMUL V18.2D, V18.2D, V2.2D
+	WORD     $0x6e62de73 // FMUL V19.2D, V19.2D, V2.2D
+	// t37 := math.FMA(t33, t36, t33)
+	VFMLA    V18.D2, V22.D2, V22.D2
+	VFMLA    V19.D2, V23.D2, V23.D2
+	// t38 := math.FMA(t2, float64(0.2), float64(1))
+	VMOV     V1.B16, V18.B16
+	VFMLA    V13.D2, V16.D2, V18.D2
+	VMOV     V1.B16, V19.B16
+	VFMLA    V13.D2, V17.D2, V19.D2
+	// t39 := float64(1) / t38
+	WORD     $0x6e72fc32 // FDIV V18.2D, V1.2D, V18.2D
+	WORD     $0x6e73fc33 // FDIV V19.2D, V1.2D, V19.2D
+	// t40 := math.FMA(float64(-0.0009332069573188149), t39, float64(0.011398886098713914))
+	FMOVQ    3152(R9), F20
+	VFMLA    V18.D2, V14.D2, V20.D2
+	FMOVQ    3152(R9), F21
+	VFMLA    V19.D2, V14.D2, V21.D2
+	// t41 := math.FMA(t40, t39, float64(-0.06388208898184863))
+	FMOVQ    3168(R9), F24
+	VFMLA    V18.D2, V20.D2, V24.D2
+	FMOVQ    3168(R9), F25
+	VFMLA    V19.D2, V21.D2, V25.D2
+	// t42 := math.FMA(t41, t39, float64(0.21708270667069918))
+	FMOVQ    3184(R9), F20
+	VFMLA    V18.D2, V24.D2, V20.D2
+	FMOVQ    3184(R9), F21
+	VFMLA    V19.D2, V25.D2, V21.D2
+	// t43 := math.FMA(t42, t39, float64(-0.49919569827686777))
+	FMOVQ    3200(R9), F24
+	VFMLA    V18.D2, V20.D2, V24.D2
+	FMOVQ    3200(R9), F25
+	VFMLA    V19.D2, V21.D2, V25.D2
+	// t44 := math.FMA(t43, t39, float64(0.8248691528741359))
+	FMOVQ    3216(R9), F20
+	VFMLA    V18.D2, V24.D2, V20.D2
+	FMOVQ    3216(R9), F21
+	VFMLA    V19.D2, V25.D2, V21.D2
+	// t45 := math.FMA(t44, t39, float64(-1.0226051548324846))
+	FMOVQ    3232(R9), F24
+	VFMLA    V18.D2, V20.D2, V24.D2
+	FMOVQ    3232(R9), F25
+	VFMLA    V19.D2, V21.D2, V25.D2
+	// t46 := math.FMA(t45, t39, float64(0.9864168756472674))
+	FMOVQ    3248(R9), F20
+	VFMLA    V18.D2, V24.D2, V20.D2
+	FMOVQ    3248(R9), F21
+	VFMLA    V19.D2, V25.D2, V21.D2
+	// t47 := math.FMA(t46, t39, float64(-0.7570780034800223))
+	FMOVQ    3264(R9), F24
+	VFMLA    V18.D2, V20.D2, V24.D2
+	FMOVQ    3264(R9), F25
+	VFMLA    V19.D2, V21.D2, V25.D2
+	// t48 := math.FMA(t47, t39, float64(0.46417383717517596))
+	FMOVQ    3280(R9), F20
+	VFMLA    V18.D2, V24.D2, V20.D2
+	FMOVQ    3280(R9), F21
+	VFMLA    V19.D2, V25.D2, V21.D2
+	// t49 := math.FMA(t48, t39, float64(-0.23470268258424823))
+	FMOVQ    3296(R9), F24
+	VFMLA    V18.D2, V20.D2, V24.D2
+	FMOVQ    3296(R9), F25
+	VFMLA    V19.D2, V21.D2, V25.D2
+	// t50 := math.FMA(t49, t39, float64(0.09673013104215797))
+	FMOVQ    3312(R9), F20
+	VFMLA    V18.D2, V24.D2, V20.D2
+	FMOVQ    3312(R9), F21
+	VFMLA    V19.D2, V25.D2, V21.D2
+	// t51 := math.FMA(t50, t39, float64(-0.0247842498194973))
+	FMOVQ    3328(R9), F24
+	VFMLA    V18.D2, V20.D2, V24.D2
+	FMOVQ    3328(R9), F25
+	VFMLA    V19.D2, V21.D2, V25.D2
+	// t52 := math.FMA(t51, t39, float64(0.023676143192783047))
+	FMOVQ    3344(R9), F20
+	VFMLA    V18.D2, V24.D2, V20.D2
+	FMOVQ    3344(R9), F21
+	VFMLA    V19.D2, V25.D2, V21.D2
+	// t53 := math.FMA(t52, t39, float64(0.02376729386449057))
+	FMOVQ    3360(R9), F24
+	VFMLA    V18.D2, V20.D2, V24.D2
+	FMOVQ    3360(R9), F25
+	VFMLA    V19.D2, V21.D2, V25.D2
+	// t54 := math.FMA(t53, t39, float64(0.03790814514974808))
+	FMOVQ    3376(R9), F20
+	VFMLA    V18.D2, V24.D2, V20.D2
+	FMOVQ    3376(R9), F21
+	VFMLA    V19.D2, V25.D2, V21.D2
+	// t55 := math.FMA(t54, t39, float64(0.049743755728627916))
+	FMOVQ    3392(R9), F24
+	VFMLA    V18.D2, V20.D2, V24.D2
+	FMOVQ    3392(R9), F25
+	VFMLA    V19.D2, V21.D2, V25.D2
+	// t56 := math.FMA(t55, t39, float64(0.06102682157904468))
+	FMOVQ    3408(R9), F20
+	VFMLA    V18.D2, V24.D2, V20.D2
+	FMOVQ    3408(R9), F21
+	VFMLA    V19.D2, V25.D2, V21.D2
+	// t57 := math.FMA(t56, t39, float64(0.07021348776011532))
+	FMOVQ    3424(R9), F24
+	VFMLA    V18.D2, V20.D2, V24.D2
+	FMOVQ    3424(R9), F25
+	VFMLA    V19.D2, V21.D2, V25.D2
+	// t58 := math.FMA(t57, t39, float64(0.07659693659240818))
+	FMOVQ    3440(R9), F20
+	VFMLA    V18.D2, V24.D2, V20.D2
+	FMOVQ    3440(R9), F21
+	VFMLA    V19.D2, V25.D2, V21.D2
+	// t59 := math.FMA(t58, t39, float64(0.0797884554673577))
+	FMOVQ    3456(R9), F24
+	VFMLA    V18.D2, V20.D2, V24.D2
+	FMOVQ    3456(R9), F25
+	VFMLA    V19.D2, V21.D2, V25.D2
+	// t60 := math.FMA(t59, t39, float64(0.07978845608956175))
+	FMOVQ    3472(R9), F20
+	VFMLA    V18.D2, V24.D2, V20.D2
+	FMOVQ    3472(R9), F21
+	VFMLA    V19.D2, V25.D2, V21.D2
+	// t61 := float64(t60 * t39)
+	WORD     $0x6e72de94 // FMUL V20.2D, V20.2D, V18.2D
+	WORD     $0x6e73deb5 // FMUL V21.2D, V21.2D, V19.2D
+	// t62 := float64(t61 * t37)
+	WORD     $0x6e76de94 // FMUL V20.2D, V20.2D, V22.2D
+	WORD     $0x6e77deb5 // FMUL V21.2D, V21.2D, V23.2D
+	// t63 := x[i]
+	FLDPQ    0(R1), (F18, F19)
+	// t64 := pick(float64(0) > t63, float64(0), t63)
+	WORD     $0x6ef2e5f6 // FCMGT V22.2D, V15.2D, V18.2D
+	VBIT     V22.B16, V15.B16, V18.B16
+	WORD     $0x6ef3e5f6 // FCMGT V22.2D, V15.2D, V19.2D
+	VBIT     V22.B16, V15.B16, V19.B16
+	// t65 := math.FMA(-t2, t62, t64)
+	VFMLS    V20.D2, V16.D2, V18.D2
+	VFMLS    V21.D2, V17.D2, V19.D2
+	// dst[i] = t65
+	FSTPQ    (F18, F19), 0(R0)
+	// t0 := x[i]
+	FLDPQ    32(R1), (F16, F17)
+	// t1 := math.Float64frombits(math.Float64bits(t0) & 0x7fffffffffffffff)
+	VAND     V5.B16, V16.B16, V16.B16
+	VAND     V5.B16, V17.B16, V17.B16
+	// t2 := pick(float64(38.6) < t1, float64(38.6), t1)
+	WORD     $0x6ee4e612 // FCMGT V18.2D, V16.2D, V4.2D
+	VBIT     V18.B16, V4.B16, V16.B16
+	WORD     $0x6ee4e632 // FCMGT V18.2D, V17.2D, V4.2D
+	VBIT     V18.B16, V4.B16, V17.B16
+	// t3 := float64(t2 * t2)
+	WORD     $0x6e70de12 // FMUL V18.2D, V16.2D, V16.2D
+	WORD     $0x6e71de33 // FMUL V19.2D, V17.2D, V17.2D
+	// t4 := float64(t3 * float64(-0.5))
+	WORD     $0x6e66de52 // FMUL V18.2D, V18.2D, V6.2D
+	WORD     $0x6e66de73 // FMUL V19.2D, V19.2D, V6.2D
+	// t5 := pick(float64(-746) > t4, float64(-746), t4)
+	WORD     $0x6ef2e514 // FCMGT V20.2D, V8.2D, V18.2D
+	VBIT     V20.B16, V8.B16, V18.B16
+	WORD     $0x6ef3e514 // FCMGT V20.2D, V8.2D, V19.2D
+	VBIT     V20.B16, V8.B16, V19.B16
+	// t6 := pick(float64(710) < t5, float64(710), t5)
+	WORD     $0x6ee7e654 // FCMGT V20.2D, V18.2D, V7.2D
+	VBIT     V20.B16, V7.B16, V18.B16
+	WORD     $0x6ee7e674 // FCMGT V20.2D, V19.2D, V7.2D
+	VBIT     V20.B16, V7.B16, V19.B16
+	// t7 := math.FMA(t6, float64(1.4426950408889634), float64(6.755399441055744e+15))
+	VMOV     V0.B16, V20.B16
+	VFMLA    V9.D2, V18.D2, V20.D2
+	VMOV     V0.B16, V21.B16
+	VFMLA    V9.D2, V19.D2, V21.D2
+	// t8 := t7 - float64(6.755399441055744e+15)
+	WORD     $0x4ee0d696 // FSUB V22.2D, V20.2D, V0.2D
+	WORD     $0x4ee0d6b7 // FSUB V23.2D, V21.2D, V0.2D
+	// t9 := math.FMA(-t8, float64(0.6931471805599453), t6)
+	VFMLS    V10.D2, V22.D2, V18.D2
+	VFMLS    V10.D2, V23.D2, V19.D2
+	// t10 := math.FMA(-t8, float64(2.3190468138462996e-17), t9)
+	VFMLS    V11.D2, V22.D2, V18.D2
+	VFMLS    V11.D2, V23.D2, V19.D2
+	// t11 := math.FMA(float64(2.510038549551032e-08), t10, float64(2.7620088445409746e-07))
+	FMOVQ    2432(R9), F22
+	VFMLA    V18.D2, V12.D2, V22.D2
+	FMOVQ    2432(R9), F23
+	VFMLA    V19.D2, V12.D2, V23.D2
+	// t12 := math.FMA(t11, t10, float64(2.7557268459997064e-06))
+	FMOVQ    2464(R9), F24
+	VFMLA    V18.D2, V22.D2, V24.D2
+	FMOVQ    2464(R9), F25
+	VFMLA    V19.D2, V23.D2, V25.D2
+	// t13 := math.FMA(t12, t10, float64(2.4801521295954376e-05))
+	FMOVQ    2496(R9), F22
+	VFMLA    V18.D2, V24.D2, V22.D2
+	FMOVQ    2496(R9), F23
+	VFMLA    V19.D2, V25.D2, V23.D2
+	// t14 := math.FMA(t13, t10, float64(0.00019841269863053618))
+	FMOVQ    2512(R9), F24
+	VFMLA    V18.D2, V22.D2, V24.D2
+	FMOVQ    2512(R9), F25
+	VFMLA    V19.D2, V23.D2, V25.D2
+	// t15 := math.FMA(t14, t10, float64(0.0013888888917213717))
+	FMOVQ    2528(R9), F22
+	VFMLA    V18.D2, V24.D2, V22.D2
+	FMOVQ    2528(R9), F23
+	VFMLA    V19.D2, V25.D2, V23.D2
+	// t16 := math.FMA(t15, t10, float64(0.008333333333330062))
+	FMOVQ    2544(R9), F24
+	VFMLA    V18.D2, V22.D2, V24.D2
+	FMOVQ    2544(R9), F25
+	VFMLA    V19.D2, V23.D2, V25.D2
+	// t17 := math.FMA(t16, t10, float64(0.04166666666662413))
+	FMOVQ    2560(R9), F22
+	VFMLA    V18.D2, V24.D2, V22.D2
+	FMOVQ    2560(R9), F23
+	VFMLA    V19.D2, V25.D2, V23.D2
+	// t18 := math.FMA(t17, t10, float64(0.16666666666666669))
+	FMOVQ    2576(R9), F24
+	VFMLA    V18.D2, V22.D2, V24.D2
+	FMOVQ    2576(R9), F25
+	VFMLA    V19.D2, V23.D2, V25.D2
+	// t19 := math.FMA(t18, t10, float64(0.5))
+	VMOV     V2.B16, V22.B16
+	VFMLA    V18.D2, V24.D2, V22.D2
+	VMOV     V2.B16, V23.B16
+	VFMLA    V19.D2, V25.D2, V23.D2
+	// t20 := float64(t19 * t10)
+	WORD     $0x6e72ded6 // FMUL V22.2D, V22.2D, V18.2D
+	WORD     $0x6e73def7 // FMUL V23.2D, V23.2D, V19.2D
+	// t21 := t10 + float64(1)
+	WORD     $0x4e61d658 // FADD V24.2D, V18.2D, V1.2D
+	WORD     $0x4e61d679 // FADD V25.2D, V19.2D, V1.2D
+	// t22 := t21 - float64(1)
+	WORD     $0x4ee1d718 // FSUB V24.2D, V24.2D, V1.2D
+	WORD     $0x4ee1d739 // FSUB V25.2D, V25.2D, V1.2D
+	// t23 := t10 - t22
+	WORD     $0x4ef8d658 // FSUB V24.2D, V18.2D, V24.2D
+	WORD     $0x4ef9d679 // FSUB V25.2D, V19.2D, V25.2D
+	// t24 := math.FMA(t20, t10, t23)
+	VFMLA    V18.D2, V22.D2, V24.D2
+	VFMLA    V19.D2, V23.D2, V25.D2
+	// t25 := t10 + float64(1)
+	WORD     $0x4e61d652 // FADD V18.2D, V18.2D, V1.2D
+	WORD     $0x4e61d673 // FADD V19.2D, V19.2D, V1.2D
+	// t26 := t24 + t25
+	WORD     $0x4e72d718 // FADD V24.2D, V24.2D, V18.2D
+	WORD     $0x4e73d739 // FADD V25.2D, V25.2D, V19.2D
+	// t27 := t7 - float64(6.755399441055744e+15)
+	WORD     $0x4ee0d692 // FSUB V18.2D, V20.2D, V0.2D
+	WORD     $0x4ee0d6b3 // FSUB V19.2D, V21.2D, V0.2D
+	// t28 := math.FMA(t27, float64(0.5), float64(6.755399441055744e+15))
+	VMOV     V0.B16, V22.B16
+	VFMLA    V2.D2, V18.D2, V22.D2
+	VMOV     V0.B16, V23.B16
+	VFMLA    V2.D2, V19.D2, V23.D2
+	// t29 := t28 - float64(6.755399441055744e+15)
+	WORD     $0x4ee0d6d2 // FSUB V18.2D, V22.2D, V0.2D
+	WORD     $0x4ee0d6f3 // FSUB V19.2D, V23.2D, V0.2D
+	// t30 := t7 - t29
+	WORD     $0x4ef2d694 // FSUB V20.2D, V20.2D, V18.2D
+	WORD     $0x4ef3d6b5 // FSUB V21.2D, V21.2D, V19.2D
+	// t31 := scale64(t26, t29)
+	VSHL     $52, V22.D2, V26.D2
+	VADD     V3.D2, V26.D2, V26.D2
+	WORD     $0x6e7adf1a // FMUL V26.2D, V24.2D, V26.2D
+	VSHL     $52, V23.D2, V27.D2
+	VADD     V3.D2, V27.D2, V27.D2
+	WORD     $0x6e7bdf3b // FMUL V27.2D, V25.2D, V27.2D
+	// t32 := t30 - float64(6.755399441055744e+15)
+	WORD     $0x4ee0d692 // FSUB V18.2D, V20.2D, V0.2D
+	WORD     $0x4ee0d6b3 // FSUB V19.2D, V21.2D, V0.2D
+	// t33 := scale64(t31, t32)
+	VSHL     $52, V20.D2, V22.D2
+	VADD     V3.D2, V22.D2, V22.D2
+	WORD     $0x6e76df56 // FMUL V22.2D, V26.2D, V22.2D
+	VSHL     $52, V21.D2, V23.D2
+	VADD     V3.D2, V23.D2, V23.D2
+	WORD     $0x6e77df77 // FMUL V23.2D, V27.2D, V23.2D
+	// t34 := float64(t2 * t2)
+	WORD     $0x6e70de12 // FMUL V18.2D, V16.2D, V16.2D
+	WORD     $0x6e71de33 // FMUL V19.2D, V17.2D, V17.2D
+	// t35 := math.FMA(-t2, t2, t34)
+	VFMLS    V16.D2, V16.D2, V18.D2
+	VFMLS    V17.D2, V17.D2, V19.D2
+	// t36 := float64(t35 * float64(0.5))
+	WORD     $0x6e62de52 // FMUL V18.2D, V18.2D, V2.2D
+	WORD     $0x6e62de73 // FMUL V19.2D, V19.2D, V2.2D
+	// t37 := math.FMA(t33, t36, t33)
+	VFMLA    V18.D2, V22.D2, V22.D2
+	VFMLA    V19.D2, V23.D2, V23.D2
+	// t38 := math.FMA(t2, float64(0.2), float64(1))
+	VMOV     V1.B16, V18.B16
+	VFMLA    V13.D2, V16.D2, V18.D2
+	VMOV     V1.B16, V19.B16
+	VFMLA    V13.D2, V17.D2, V19.D2
+	// t39 := float64(1) / t38
+	WORD     $0x6e72fc32 // FDIV V18.2D, V1.2D, V18.2D
+	WORD     $0x6e73fc33 // FDIV V19.2D, V1.2D, V19.2D
+	// t40 := math.FMA(float64(-0.0009332069573188149), t39, float64(0.011398886098713914))
+	FMOVQ    3152(R9), F20
+	VFMLA    V18.D2, V14.D2, V20.D2
+	FMOVQ    3152(R9), F21
+	VFMLA    V19.D2, V14.D2, V21.D2
+	// t41 := math.FMA(t40, t39, float64(-0.06388208898184863))
+	FMOVQ    3168(R9), F24
+	VFMLA    V18.D2, V20.D2, V24.D2
+	FMOVQ    3168(R9), F25
+	VFMLA    V19.D2, V21.D2, V25.D2
+	// t42 := math.FMA(t41, t39, float64(0.21708270667069918))
+	FMOVQ    3184(R9), F20
+	VFMLA    V18.D2, V24.D2, V20.D2
+	FMOVQ    3184(R9), F21
+	VFMLA    V19.D2, V25.D2, V21.D2
+	// t43 := math.FMA(t42, t39, float64(-0.49919569827686777))
+	FMOVQ    3200(R9), F24
+	VFMLA    V18.D2, V20.D2, V24.D2
+	FMOVQ    3200(R9), F25
+	VFMLA    V19.D2, V21.D2, V25.D2
+	// t44 := math.FMA(t43, t39, float64(0.8248691528741359))
+	FMOVQ    3216(R9), F20
+	VFMLA    V18.D2, V24.D2, V20.D2
+	FMOVQ    3216(R9), F21
+	VFMLA    V19.D2, V25.D2, V21.D2
+	// t45 := math.FMA(t44, t39, float64(-1.0226051548324846))
+	FMOVQ    3232(R9), F24
+	VFMLA    V18.D2, V20.D2, V24.D2
+	FMOVQ    3232(R9), F25
+	VFMLA    V19.D2, V21.D2, V25.D2
+	// t46 := math.FMA(t45, t39, float64(0.9864168756472674))
+	FMOVQ    3248(R9), F20
+	VFMLA    V18.D2, V24.D2, V20.D2
+	FMOVQ    3248(R9), F21
+	VFMLA    V19.D2, V25.D2, V21.D2
+	// t47 := math.FMA(t46, t39, float64(-0.7570780034800223))
+	FMOVQ    3264(R9), F24
+	VFMLA    V18.D2, V20.D2, V24.D2
+	FMOVQ    3264(R9), F25
+	VFMLA    V19.D2, V21.D2, V25.D2
+	// t48 := math.FMA(t47, t39, float64(0.46417383717517596))
+	FMOVQ    3280(R9), F20
+	VFMLA    V18.D2, V24.D2, V20.D2
+	FMOVQ    3280(R9), F21
+	VFMLA    V19.D2, V25.D2, V21.D2
+	// t49 := math.FMA(t48, t39, float64(-0.23470268258424823))
+	FMOVQ    3296(R9), F24
+	VFMLA    V18.D2, V20.D2, V24.D2
+	FMOVQ    3296(R9), F25
+	VFMLA    V19.D2, V21.D2, V25.D2
+	// t50 := math.FMA(t49, t39, float64(0.09673013104215797))
+	FMOVQ    3312(R9), F20
+	VFMLA    V18.D2, V24.D2, V20.D2
+	FMOVQ    3312(R9), F21
+	VFMLA    V19.D2, V25.D2, V21.D2
+	// t51 := math.FMA(t50, t39, float64(-0.0247842498194973))
+	FMOVQ    3328(R9), F24
+	VFMLA    V18.D2, V20.D2, V24.D2
+	FMOVQ    3328(R9), F25
+	VFMLA    V19.D2, V21.D2, V25.D2
+	// t52 := math.FMA(t51, t39, float64(0.023676143192783047))
+	FMOVQ    3344(R9), F20
+	VFMLA    V18.D2, V24.D2, V20.D2
+	FMOVQ    3344(R9), F21
+	VFMLA    V19.D2, V25.D2, V21.D2
+	// t53 := math.FMA(t52, t39, float64(0.02376729386449057))
+	FMOVQ    3360(R9), F24
+	VFMLA    V18.D2, V20.D2, V24.D2
+	FMOVQ    3360(R9), F25
+	VFMLA    V19.D2, V21.D2, V25.D2
+	// t54 := math.FMA(t53, t39, float64(0.03790814514974808))
+	FMOVQ    3376(R9), F20
+	VFMLA    V18.D2, V24.D2, V20.D2
+	FMOVQ    3376(R9), F21
+	VFMLA    V19.D2, V25.D2, V21.D2
+	// t55 := math.FMA(t54, t39, float64(0.049743755728627916))
+	FMOVQ    3392(R9), F24
+	VFMLA    V18.D2, V20.D2, V24.D2
+	FMOVQ    3392(R9), F25
+	VFMLA    V19.D2, V21.D2, V25.D2
+	// t56 := math.FMA(t55, t39, float64(0.06102682157904468))
+	FMOVQ    3408(R9), F20
+	VFMLA    V18.D2, V24.D2, V20.D2
+	FMOVQ    3408(R9), F21
+	VFMLA    V19.D2, V25.D2, V21.D2
+	// t57 := math.FMA(t56, t39, float64(0.07021348776011532))
+	FMOVQ    3424(R9), F24
+	VFMLA    V18.D2, V20.D2, V24.D2
+	FMOVQ    3424(R9), F25
+	VFMLA    V19.D2, V21.D2, V25.D2
+	// t58 := math.FMA(t57, t39, float64(0.07659693659240818))
+	FMOVQ    3440(R9), F20
+	VFMLA    V18.D2, V24.D2, V20.D2
+	FMOVQ    3440(R9), F21
+	VFMLA    V19.D2, V25.D2, V21.D2
+	// t59 := math.FMA(t58, t39, float64(0.0797884554673577))
+	FMOVQ    3456(R9), F24
+	VFMLA    V18.D2, V20.D2, V24.D2
+	FMOVQ    3456(R9), F25
+	VFMLA    V19.D2, V21.D2, V25.D2
+	// t60 := math.FMA(t59, t39, float64(0.07978845608956175))
+	FMOVQ    3472(R9), F20
+	VFMLA    V18.D2, V24.D2, V20.D2
+	FMOVQ    3472(R9), F21
+	VFMLA    V19.D2, V25.D2, V21.D2
+	// t61 := float64(t60 * t39)
+	WORD     $0x6e72de94 // FMUL V20.2D, V20.2D, V18.2D
+	WORD     $0x6e73deb5 // FMUL V21.2D, V21.2D, V19.2D
+	// t62 := float64(t61 * t37)
+	WORD     $0x6e76de94 // FMUL V20.2D, V20.2D, V22.2D
+	WORD     $0x6e77deb5 // FMUL V21.2D, V21.2D, V23.2D
+	// t63 := x[i]
+	FLDPQ    32(R1), (F18, F19)
+	// t64 := pick(float64(0) > t63, float64(0), t63)
+	WORD     $0x6ef2e5f6 // FCMGT V22.2D, V15.2D, V18.2D
+	VBIT     V22.B16, V15.B16, V18.B16
+	WORD     $0x6ef3e5f6 // FCMGT V22.2D, V15.2D, V19.2D
+	VBIT     V22.B16, V15.B16, V19.B16
+	// t65 := math.FMA(-t2, t62, t64)
+	VFMLS    V20.D2, V16.D2, V18.D2
+	VFMLS    V21.D2, V17.D2, V19.D2
+	// dst[i] = t65
+	FSTPQ    (F18, F19), 32(R0)
+	// t0 := x[i]
+	FLDPQ    64(R1), (F16, F17)
+	// t1 := math.Float64frombits(math.Float64bits(t0) & 0x7fffffffffffffff)
+	VAND     V5.B16, V16.B16, V16.B16
+	VAND     V5.B16, V17.B16, V17.B16
+	// t2 := pick(float64(38.6) < t1, float64(38.6), t1)
+	WORD     $0x6ee4e612 // FCMGT V18.2D, V16.2D, V4.2D
+	VBIT     V18.B16, V4.B16, V16.B16
+	WORD     $0x6ee4e632 // FCMGT V18.2D, V17.2D, V4.2D
+	VBIT     V18.B16, V4.B16, V17.B16
+	// t3 := float64(t2 * t2)
+	WORD     $0x6e70de12 // FMUL V18.2D, V16.2D, V16.2D
+	WORD     $0x6e71de33 // FMUL V19.2D, V17.2D, V17.2D
+	// t4 := float64(t3 * float64(-0.5))
+	WORD     $0x6e66de52 // FMUL V18.2D, V18.2D, V6.2D
+	WORD     $0x6e66de73 // FMUL V19.2D, V19.2D, V6.2D
+	// t5 := pick(float64(-746) > t4, float64(-746), t4)
+	WORD     $0x6ef2e514 // FCMGT V20.2D, V8.2D, V18.2D
+	VBIT     V20.B16, V8.B16, V18.B16
+	WORD     $0x6ef3e514 // FCMGT V20.2D, V8.2D, V19.2D
+	VBIT     V20.B16, V8.B16, V19.B16
+	// t6 := pick(float64(710) < t5, float64(710), t5)
+	WORD     $0x6ee7e654 // FCMGT V20.2D, V18.2D, V7.2D
+	VBIT     V20.B16, V7.B16, V18.B16
+	WORD     $0x6ee7e674 // FCMGT V20.2D, V19.2D, V7.2D
+	VBIT     V20.B16, V7.B16, V19.B16
+	// t7 := math.FMA(t6, float64(1.4426950408889634), float64(6.755399441055744e+15))
+	VMOV     V0.B16, V20.B16
+	VFMLA    V9.D2, V18.D2, V20.D2
+	VMOV     V0.B16, V21.B16
+	VFMLA    V9.D2, V19.D2, V21.D2
+	// t8 := t7 - float64(6.755399441055744e+15)
+	WORD     $0x4ee0d696 // FSUB V22.2D, V20.2D, V0.2D
+	WORD     $0x4ee0d6b7 // FSUB V23.2D, V21.2D, V0.2D
+	// t9 := math.FMA(-t8, float64(0.6931471805599453), t6)
+	VFMLS    V10.D2, V22.D2, V18.D2
+	VFMLS    V10.D2, V23.D2, V19.D2
+	// t10 := math.FMA(-t8, float64(2.3190468138462996e-17), t9)
+	VFMLS    V11.D2, V22.D2, V18.D2
+	VFMLS    V11.D2, V23.D2, V19.D2
+	// t11 := math.FMA(float64(2.510038549551032e-08), t10, float64(2.7620088445409746e-07))
+	FMOVQ    2432(R9), F22
+	VFMLA    V18.D2, V12.D2, V22.D2
+	FMOVQ    2432(R9), F23
+	VFMLA    V19.D2, V12.D2, V23.D2
+	// t12 := math.FMA(t11, t10, float64(2.7557268459997064e-06))
+	FMOVQ    2464(R9), F24
+	VFMLA    V18.D2, V22.D2, V24.D2
+	FMOVQ    2464(R9), F25
+	VFMLA    V19.D2, V23.D2, V25.D2
+	// t13 := math.FMA(t12, t10, float64(2.4801521295954376e-05))
+	FMOVQ    2496(R9), F22
+	VFMLA    V18.D2, V24.D2, V22.D2
+	FMOVQ    2496(R9), F23
+	VFMLA    V19.D2, V25.D2, V23.D2
+	// t14 := math.FMA(t13, t10, float64(0.00019841269863053618))
+	FMOVQ    2512(R9), F24
+	VFMLA    V18.D2, V22.D2, V24.D2
+	FMOVQ    2512(R9), F25
+	VFMLA    V19.D2, V23.D2, V25.D2
+	// t15 := math.FMA(t14, t10, float64(0.0013888888917213717))
+	FMOVQ    2528(R9), F22
+	VFMLA    V18.D2, V24.D2, V22.D2
+	FMOVQ    2528(R9), F23
+	VFMLA    V19.D2, V25.D2, V23.D2
+	// t16 := math.FMA(t15, t10, float64(0.008333333333330062))
+	FMOVQ    2544(R9), F24
+	VFMLA    V18.D2, V22.D2, V24.D2
+	FMOVQ    2544(R9), F25
+	VFMLA    V19.D2, V23.D2, V25.D2
+	// t17 := math.FMA(t16, t10, float64(0.04166666666662413))
+	FMOVQ    2560(R9), F22
+	VFMLA    V18.D2, V24.D2, V22.D2
+	FMOVQ    2560(R9), F23
+	VFMLA    V19.D2, V25.D2, V23.D2
+	// t18 := math.FMA(t17, t10, float64(0.16666666666666669))
+	FMOVQ    2576(R9), F24
+	VFMLA    V18.D2, V22.D2, V24.D2
+	FMOVQ    2576(R9), F25
+	VFMLA    V19.D2, V23.D2, V25.D2
+	// t19 := math.FMA(t18, t10, float64(0.5))
+	VMOV     V2.B16, V22.B16
+	VFMLA    V18.D2, V24.D2, V22.D2
+	VMOV     V2.B16, V23.B16
+	VFMLA    V19.D2, V25.D2, V23.D2
+	// t20 := float64(t19 * t10)
+	WORD     $0x6e72ded6 // FMUL V22.2D, V22.2D, V18.2D
+	WORD     $0x6e73def7 // FMUL V23.2D, V23.2D, V19.2D
+	// t21 := t10 + float64(1)
+	WORD     $0x4e61d658 // FADD V24.2D, V18.2D, V1.2D
+	WORD     $0x4e61d679 // FADD V25.2D, V19.2D, V1.2D
+	// t22 := t21 - float64(1)
+	WORD     $0x4ee1d718 // FSUB V24.2D, V24.2D, V1.2D
+	WORD     $0x4ee1d739 // FSUB V25.2D, V25.2D, V1.2D
+	// t23 := t10 - t22
+	WORD     $0x4ef8d658 // FSUB V24.2D, V18.2D, V24.2D
+	WORD     $0x4ef9d679 // FSUB V25.2D, V19.2D, V25.2D
+	// t24 := math.FMA(t20, t10, t23)
+	VFMLA    V18.D2, V22.D2, V24.D2
+	VFMLA    V19.D2, V23.D2, V25.D2
+	// t25 := t10 + float64(1)
+	WORD     $0x4e61d652 // FADD V18.2D, V18.2D, V1.2D
+	WORD     $0x4e61d673 // FADD V19.2D, V19.2D, V1.2D
+	// t26 := t24 + t25
+	WORD     $0x4e72d718 // FADD V24.2D, V24.2D, V18.2D
+	WORD     $0x4e73d739 // FADD V25.2D, V25.2D, V19.2D
+	// t27 := t7 - float64(6.755399441055744e+15)
+	WORD     $0x4ee0d692 // FSUB V18.2D, V20.2D, V0.2D
+	WORD     $0x4ee0d6b3 // FSUB V19.2D, V21.2D, V0.2D
+	// t28 := math.FMA(t27, float64(0.5), float64(6.755399441055744e+15))
+	VMOV     V0.B16, V22.B16
+	VFMLA    V2.D2, V18.D2, V22.D2
+	VMOV     V0.B16, V23.B16
+	VFMLA    V2.D2, V19.D2, V23.D2
+	// t29 := t28 - float64(6.755399441055744e+15)
+	WORD     $0x4ee0d6d2 // FSUB V18.2D, V22.2D, V0.2D
+	WORD     $0x4ee0d6f3 // FSUB V19.2D, V23.2D, V0.2D
+	// t30 := t7 - t29
+	WORD     $0x4ef2d694 // FSUB V20.2D, V20.2D, V18.2D
+	WORD     $0x4ef3d6b5 // FSUB V21.2D, V21.2D, V19.2D
+	// t31 := scale64(t26, t29)
+	VSHL     $52, V22.D2, V26.D2
+	VADD     V3.D2, V26.D2, V26.D2
+	WORD     $0x6e7adf1a // FMUL V26.2D, V24.2D, V26.2D
+	VSHL     $52, V23.D2, V27.D2
+	VADD     V3.D2, V27.D2, V27.D2
+	WORD     $0x6e7bdf3b // FMUL V27.2D, V25.2D, V27.2D
+	// t32 := t30 - float64(6.755399441055744e+15)
+	WORD     $0x4ee0d692 // FSUB V18.2D, V20.2D, V0.2D
+	WORD     $0x4ee0d6b3 // FSUB V19.2D, V21.2D, V0.2D
+	// t33 := scale64(t31, t32)
+	VSHL     $52, V20.D2, V22.D2
+	VADD     V3.D2, V22.D2, V22.D2
+	WORD     $0x6e76df56 // FMUL V22.2D, V26.2D, V22.2D
+	VSHL     $52, V21.D2, V23.D2
+	VADD     V3.D2, V23.D2, V23.D2
+	WORD     $0x6e77df77 // FMUL V23.2D, V27.2D, V23.2D
+	// t34 := float64(t2 * t2)
+	WORD     $0x6e70de12 // FMUL V18.2D, V16.2D, V16.2D
+	WORD     $0x6e71de33 // FMUL V19.2D, V17.2D, V17.2D
+	// t35 := math.FMA(-t2, t2, t34)
+	VFMLS    V16.D2, V16.D2, V18.D2
+	VFMLS    V17.D2, V17.D2, V19.D2
+	// t36 := float64(t35 * float64(0.5))
+	WORD     $0x6e62de52 // FMUL V18.2D, V18.2D, V2.2D
+	WORD     $0x6e62de73 // FMUL V19.2D, V19.2D, V2.2D
+	// t37 := math.FMA(t33, t36, t33)
+	VFMLA    V18.D2, V22.D2, V22.D2
+	VFMLA    V19.D2, V23.D2, V23.D2
+	// t38 := math.FMA(t2, float64(0.2), float64(1))
+	VMOV     V1.B16, V18.B16
+	VFMLA    V13.D2, V16.D2, V18.D2
+	VMOV     V1.B16, V19.B16
+	VFMLA    V13.D2, V17.D2, V19.D2
+	// t39 := float64(1) / t38
+	WORD     $0x6e72fc32 // FDIV V18.2D, V1.2D, V18.2D
+	WORD     $0x6e73fc33 // FDIV V19.2D, V1.2D, V19.2D
+	// t40 := math.FMA(float64(-0.0009332069573188149), t39, float64(0.011398886098713914))
+	FMOVQ    3152(R9), F20
+	VFMLA    V18.D2, V14.D2, V20.D2
+	FMOVQ    3152(R9), F21
+	VFMLA    V19.D2, V14.D2, V21.D2
+	// t41 := math.FMA(t40, t39, float64(-0.06388208898184863))
+	FMOVQ    3168(R9), F24
+	VFMLA    V18.D2, V20.D2, V24.D2
+	FMOVQ    3168(R9), F25
+	VFMLA    V19.D2, V21.D2, V25.D2
+	// t42 := math.FMA(t41, t39, float64(0.21708270667069918))
+	FMOVQ    3184(R9), F20
+	VFMLA    V18.D2, V24.D2, V20.D2
+	FMOVQ    3184(R9), F21
+	VFMLA    V19.D2, V25.D2, V21.D2
+	// t43 := math.FMA(t42, t39, float64(-0.49919569827686777))
+	FMOVQ    3200(R9), F24
+	VFMLA    V18.D2, V20.D2, V24.D2
+	FMOVQ    3200(R9), F25
+	VFMLA    V19.D2, V21.D2, V25.D2
+	// t44 := math.FMA(t43, t39, float64(0.8248691528741359))
+	FMOVQ    3216(R9), F20
+	VFMLA    V18.D2, V24.D2, V20.D2
+	FMOVQ    3216(R9), F21
+	VFMLA    V19.D2, V25.D2, V21.D2
+	// t45 := math.FMA(t44, t39, float64(-1.0226051548324846))
+	FMOVQ    3232(R9), F24
+	VFMLA    V18.D2, V20.D2, V24.D2
+	FMOVQ    3232(R9), F25
+	VFMLA    V19.D2, V21.D2, V25.D2
+	// t46 := math.FMA(t45, t39, float64(0.9864168756472674))
+	FMOVQ    3248(R9), F20
+	VFMLA    V18.D2, V24.D2, V20.D2
+	FMOVQ    3248(R9), F21
+	VFMLA    V19.D2, V25.D2, V21.D2
+	// t47 := math.FMA(t46, t39, float64(-0.7570780034800223))
+	FMOVQ    3264(R9), F24
+	VFMLA    V18.D2, V20.D2, V24.D2
+	FMOVQ    3264(R9), F25
+	VFMLA    V19.D2, V21.D2, V25.D2
+	// t48 := math.FMA(t47, t39, float64(0.46417383717517596))
+	FMOVQ    3280(R9), F20
+	VFMLA    V18.D2, V24.D2, V20.D2
+	FMOVQ    3280(R9), F21
+	VFMLA    V19.D2, V25.D2, V21.D2
+	// t49 := math.FMA(t48, t39, float64(-0.23470268258424823))
+	FMOVQ    3296(R9), F24
+	VFMLA    V18.D2, V20.D2, V24.D2
+	FMOVQ    3296(R9), F25
+	VFMLA    V19.D2, V21.D2, V25.D2
+	// t50 := math.FMA(t49, t39, float64(0.09673013104215797))
+	FMOVQ    3312(R9), F20
+	VFMLA    V18.D2, V24.D2, V20.D2
+	FMOVQ    3312(R9), F21
+	VFMLA    V19.D2, V25.D2, V21.D2
+	// t51 := math.FMA(t50, t39, float64(-0.0247842498194973))
+	FMOVQ    3328(R9), F24
+	VFMLA    V18.D2, V20.D2, V24.D2
+	FMOVQ    3328(R9), F25
+	VFMLA    V19.D2, V21.D2, V25.D2
+	// t52 := math.FMA(t51, t39, float64(0.023676143192783047))
+	FMOVQ    3344(R9), F20
+	VFMLA    V18.D2, V24.D2, V20.D2
+	FMOVQ    3344(R9), F21
+	VFMLA    V19.D2, V25.D2, V21.D2
+	// t53 := math.FMA(t52, t39, float64(0.02376729386449057))
+	FMOVQ    3360(R9), F24
+	VFMLA    V18.D2, V20.D2, V24.D2
+	FMOVQ    3360(R9), F25
+	VFMLA    V19.D2, V21.D2, V25.D2
+	// t54 := math.FMA(t53, t39, float64(0.03790814514974808))
+	FMOVQ    3376(R9), F20
+	VFMLA    V18.D2, V24.D2, V20.D2
+	FMOVQ    3376(R9), F21
+	VFMLA    V19.D2, V25.D2, V21.D2
+	// t55 := math.FMA(t54, t39, float64(0.049743755728627916))
+	FMOVQ    3392(R9), F24
+	VFMLA    V18.D2, V20.D2, V24.D2
+	FMOVQ    3392(R9), F25
+	VFMLA    V19.D2, V21.D2, V25.D2
+	// t56 := math.FMA(t55, t39, float64(0.06102682157904468))
+	FMOVQ    3408(R9), F20
+	VFMLA    V18.D2, V24.D2, V20.D2
+	FMOVQ    3408(R9), F21
+	VFMLA    V19.D2, V25.D2, V21.D2
+	// t57 := math.FMA(t56, t39, float64(0.07021348776011532))
+	FMOVQ    3424(R9), F24
+	VFMLA    V18.D2, V20.D2, V24.D2
+	FMOVQ    3424(R9), F25
+	VFMLA    V19.D2, V21.D2, V25.D2
+	// t58 := math.FMA(t57, t39, float64(0.07659693659240818))
+	FMOVQ    3440(R9), F20
+	VFMLA    V18.D2, V24.D2, V20.D2
+	FMOVQ    3440(R9), F21
+	VFMLA    V19.D2, V25.D2, V21.D2
+	// t59 := math.FMA(t58, t39, float64(0.0797884554673577))
+	FMOVQ    3456(R9), F24
+	VFMLA    V18.D2, V20.D2, V24.D2
+	FMOVQ    3456(R9), F25
+	VFMLA    V19.D2, V21.D2, V25.D2
+	// t60 := math.FMA(t59, t39, float64(0.07978845608956175))
+	FMOVQ    3472(R9), F20
+	VFMLA    V18.D2, V24.D2, V20.D2
+	FMOVQ    3472(R9), F21
+	VFMLA    V19.D2, V25.D2, V21.D2
+	// t61 := float64(t60 * t39)
+	WORD     $0x6e72de94 // FMUL V20.2D, V20.2D, V18.2D
+	WORD     $0x6e73deb5 // FMUL V21.2D, V21.2D, V19.2D
+	// t62 := float64(t61 * t37)
+	WORD     $0x6e76de94 // FMUL V20.2D, V20.2D, V22.2D
+	WORD     $0x6e77deb5 // FMUL V21.2D, V21.2D, V23.2D
+	// t63 := x[i]
+	FLDPQ    64(R1), (F18, F19)
+	// t64 := pick(float64(0) > t63, float64(0), t63)
+	WORD     $0x6ef2e5f6 // FCMGT V22.2D, V15.2D, V18.2D
+	VBIT     V22.B16, V15.B16, V18.B16
+	WORD     $0x6ef3e5f6 // FCMGT V22.2D, V15.2D, V19.2D
+	VBIT     V22.B16, V15.B16, V19.B16
+	// t65 := math.FMA(-t2, t62, t64)
+	VFMLS    V20.D2, V16.D2, V18.D2
+	VFMLS    V21.D2, V17.D2, V19.D2
+	// dst[i] = t65
+	FSTPQ    (F18, F19), 64(R0)
+	// t0 := x[i]
+	FLDPQ    96(R1), (F16, F17)
+	// t1 := math.Float64frombits(math.Float64bits(t0) & 0x7fffffffffffffff)
+	VAND     V5.B16, V16.B16, V16.B16
+	VAND     V5.B16, V17.B16, V17.B16
+	// t2 := pick(float64(38.6) < t1, float64(38.6), t1)
+	WORD     $0x6ee4e612 // FCMGT V18.2D, V16.2D, V4.2D
+	VBIT     V18.B16, V4.B16, V16.B16
+	WORD     $0x6ee4e632 // FCMGT V18.2D, V17.2D, V4.2D
+	VBIT     V18.B16, V4.B16, V17.B16
+	// t3 := float64(t2 * t2)
+	WORD     $0x6e70de12 // FMUL V18.2D, V16.2D, V16.2D
+	WORD     $0x6e71de33 // FMUL V19.2D, V17.2D, V17.2D
+	// t4 := float64(t3 * float64(-0.5))
+	WORD     $0x6e66de52 // FMUL V18.2D, V18.2D, V6.2D
+	WORD     $0x6e66de73 // FMUL V19.2D, V19.2D, V6.2D
+	// t5 := pick(float64(-746) > t4, float64(-746), t4)
+	WORD     $0x6ef2e514 // FCMGT V20.2D, V8.2D, V18.2D
+	VBIT     V20.B16, V8.B16, V18.B16
+	WORD     $0x6ef3e514 // FCMGT V20.2D, V8.2D, V19.2D
+	VBIT     V20.B16, V8.B16, V19.B16
+	// t6 := pick(float64(710) < t5, float64(710), t5)
+	WORD     $0x6ee7e654 // FCMGT V20.2D, V18.2D, V7.2D
+	VBIT     V20.B16, V7.B16, V18.B16
+	WORD     $0x6ee7e674 // FCMGT V20.2D, V19.2D, V7.2D
+	VBIT     V20.B16, V7.B16, V19.B16
+	// t7 := math.FMA(t6, float64(1.4426950408889634), float64(6.755399441055744e+15))
+	VMOV     V0.B16, V20.B16
+	VFMLA    V9.D2, V18.D2, V20.D2
+	VMOV     V0.B16, V21.B16
+	VFMLA    V9.D2, V19.D2, V21.D2
+	// t8 := t7 - float64(6.755399441055744e+15)
+	WORD     $0x4ee0d696 // FSUB V22.2D, V20.2D, V0.2D
+	WORD     $0x4ee0d6b7 // FSUB V23.2D, V21.2D, V0.2D
+	// t9 := math.FMA(-t8, float64(0.6931471805599453), t6)
+	VFMLS    V10.D2, V22.D2, V18.D2
+	VFMLS    V10.D2, V23.D2, V19.D2
+	// t10 := math.FMA(-t8, float64(2.3190468138462996e-17), t9)
+	VFMLS    V11.D2, V22.D2, V18.D2
+	VFMLS    V11.D2, V23.D2, V19.D2
+	// t11 := math.FMA(float64(2.510038549551032e-08), t10, float64(2.7620088445409746e-07))
+	FMOVQ    2432(R9), F22
+	VFMLA    V18.D2, V12.D2, V22.D2
+	FMOVQ    2432(R9), F23
+	VFMLA    V19.D2, V12.D2, V23.D2
+	// t12 := math.FMA(t11, t10, float64(2.7557268459997064e-06))
+	FMOVQ    2464(R9), F24
+	VFMLA    V18.D2, V22.D2, V24.D2
+	FMOVQ    2464(R9), F25
+	VFMLA    V19.D2, V23.D2, V25.D2
+	// t13 := math.FMA(t12, t10, float64(2.4801521295954376e-05))
+	FMOVQ    2496(R9), F22
+	VFMLA    V18.D2, V24.D2, V22.D2
+	FMOVQ    2496(R9), F23
+	VFMLA    V19.D2, V25.D2, V23.D2
+	// t14 := math.FMA(t13, t10, float64(0.00019841269863053618))
+	FMOVQ    2512(R9), F24
+	VFMLA    V18.D2, V22.D2, V24.D2
+	FMOVQ    2512(R9), F25
+	VFMLA    V19.D2, V23.D2, V25.D2
+	// t15 := math.FMA(t14, t10, float64(0.0013888888917213717))
+	FMOVQ    2528(R9), F22
+	VFMLA    V18.D2, V24.D2, V22.D2
+	FMOVQ    2528(R9), F23
+	VFMLA    V19.D2, V25.D2, V23.D2
+	// t16 := math.FMA(t15, t10, float64(0.008333333333330062))
+	FMOVQ    2544(R9), F24
+	VFMLA    V18.D2, V22.D2, V24.D2
+	FMOVQ    2544(R9), F25
+	VFMLA    V19.D2, V23.D2, V25.D2
+	// t17 := math.FMA(t16, t10, float64(0.04166666666662413))
+	FMOVQ    2560(R9), F22
+	VFMLA    V18.D2, V24.D2, V22.D2
+	FMOVQ    2560(R9), F23
+	VFMLA    V19.D2, V25.D2, V23.D2
+	// t18 := math.FMA(t17, t10, float64(0.16666666666666669))
+	FMOVQ    2576(R9), F24
+	VFMLA    V18.D2, V22.D2, V24.D2
+	FMOVQ    2576(R9), F25
+	VFMLA    V19.D2, V23.D2, V25.D2
+	// t19 := math.FMA(t18, t10, float64(0.5))
+	VMOV     V2.B16, V22.B16
+	VFMLA    V18.D2, V24.D2, V22.D2
+	VMOV     V2.B16, V23.B16
+	VFMLA    V19.D2, V25.D2, V23.D2
+	// t20 := float64(t19 * t10)
+	WORD     $0x6e72ded6 // FMUL V22.2D, V22.2D, V18.2D
+	WORD     $0x6e73def7 // FMUL V23.2D, V23.2D, V19.2D
+	// t21 := t10 + float64(1)
+	WORD     $0x4e61d658 // FADD V24.2D, V18.2D, V1.2D
+	WORD     $0x4e61d679 // FADD V25.2D, V19.2D, V1.2D
+	// t22 := t21 - float64(1)
+	WORD     $0x4ee1d718 // FSUB V24.2D, V24.2D, V1.2D
+	WORD     $0x4ee1d739 // FSUB V25.2D, V25.2D, V1.2D
+	// t23 := t10 - t22
+	WORD     $0x4ef8d658 // FSUB V24.2D, V18.2D, V24.2D
+	WORD     $0x4ef9d679 // FSUB V25.2D, V19.2D, V25.2D
+	// t24 := math.FMA(t20, t10, t23)
+	VFMLA    V18.D2, V22.D2, V24.D2
+	VFMLA    V19.D2, V23.D2, V25.D2
+	// t25 := t10 + float64(1)
+	WORD     $0x4e61d652 // FADD V18.2D, V18.2D, V1.2D
+	WORD     $0x4e61d673 // FADD V19.2D, V19.2D, V1.2D
+	// t26 := t24 + t25
+	WORD     $0x4e72d718 // FADD V24.2D, V24.2D, V18.2D
+	WORD     $0x4e73d739 // FADD V25.2D, V25.2D, V19.2D
+	// t27 := t7 - float64(6.755399441055744e+15)
+	WORD     $0x4ee0d692 // FSUB V18.2D, V20.2D, V0.2D
+	WORD     $0x4ee0d6b3 // FSUB V19.2D, V21.2D, V0.2D
+	// t28 := math.FMA(t27, float64(0.5), float64(6.755399441055744e+15))
+	VMOV     V0.B16, V22.B16
+	VFMLA    V2.D2, V18.D2, V22.D2
+	VMOV     V0.B16, V23.B16
+	VFMLA    V2.D2, V19.D2, V23.D2
+	// t29 := t28 - float64(6.755399441055744e+15)
+	WORD     $0x4ee0d6d2 // FSUB V18.2D, V22.2D, V0.2D
+	WORD     $0x4ee0d6f3 // FSUB V19.2D, V23.2D, V0.2D
+	// t30 := t7 - t29
+	WORD     $0x4ef2d694 // FSUB V20.2D, V20.2D, V18.2D
+	WORD     $0x4ef3d6b5 // FSUB V21.2D, V21.2D, V19.2D
+	// t31 := scale64(t26, t29)
+	VSHL     $52, V22.D2, V26.D2
+	VADD     V3.D2, V26.D2, V26.D2
+	WORD     $0x6e7adf1a // FMUL V26.2D, V24.2D, V26.2D
+	VSHL     $52, V23.D2, V27.D2
+	VADD     V3.D2, V27.D2, V27.D2
+	WORD     $0x6e7bdf3b // FMUL V27.2D, V25.2D, V27.2D
+	// t32 := t30 - float64(6.755399441055744e+15)
+	WORD     $0x4ee0d692 // FSUB V18.2D, V20.2D, V0.2D
+	WORD     $0x4ee0d6b3 // FSUB V19.2D, V21.2D, V0.2D
+	// t33 := scale64(t31, t32)
+	VSHL     $52, V20.D2, V22.D2
+	VADD     V3.D2, V22.D2, V22.D2
+	WORD     $0x6e76df56 // FMUL V22.2D, V26.2D, V22.2D
+	VSHL     $52, V21.D2, V23.D2
+	VADD     V3.D2, V23.D2, V23.D2
+	WORD     $0x6e77df77 // FMUL V23.2D, V27.2D, V23.2D
+	// t34 := float64(t2 * t2)
+	WORD     $0x6e70de12 // FMUL V18.2D, V16.2D, V16.2D
+	WORD     $0x6e71de33 // FMUL V19.2D, V17.2D, V17.2D
+	// t35 := math.FMA(-t2, t2, t34)
+	VFMLS    V16.D2, V16.D2, V18.D2
+	VFMLS    V17.D2, V17.D2, V19.D2
+	// t36 := float64(t35 * float64(0.5))
+	WORD     $0x6e62de52 // FMUL V18.2D, V18.2D, V2.2D
+	WORD     $0x6e62de73 // FMUL V19.2D, V19.2D, V2.2D
+	// t37 := math.FMA(t33, t36, t33)
+	VFMLA    V18.D2, V22.D2, V22.D2
+	VFMLA    V19.D2, V23.D2, V23.D2
+	// t38 := math.FMA(t2, float64(0.2), float64(1))
+	VMOV     V1.B16, V18.B16
+	VFMLA    V13.D2, V16.D2, V18.D2
+	VMOV     V1.B16, V19.B16
+	VFMLA    V13.D2, V17.D2, V19.D2
+	// t39 := float64(1) / t38
+	WORD     $0x6e72fc32 // FDIV V18.2D, V1.2D, V18.2D
+	WORD     $0x6e73fc33 // FDIV V19.2D, V1.2D, V19.2D
+	// t40 := math.FMA(float64(-0.0009332069573188149), t39, float64(0.011398886098713914))
+	FMOVQ    3152(R9), F20
+	VFMLA    V18.D2, V14.D2, V20.D2
+	FMOVQ    3152(R9), F21
+	VFMLA    V19.D2, V14.D2, V21.D2
+	// t41 := math.FMA(t40, t39, float64(-0.06388208898184863))
+	FMOVQ    3168(R9), F24
+	VFMLA    V18.D2, V20.D2, V24.D2
+	FMOVQ    3168(R9), F25
+	VFMLA    V19.D2, V21.D2, V25.D2
+	// t42 := math.FMA(t41, t39, float64(0.21708270667069918))
+	FMOVQ    3184(R9), F20
+	VFMLA    V18.D2, V24.D2, V20.D2
+	FMOVQ    3184(R9), F21
+	VFMLA    V19.D2, V25.D2, V21.D2
+	// t43 := math.FMA(t42, t39, float64(-0.49919569827686777))
+	FMOVQ    3200(R9), F24
+	VFMLA    V18.D2, V20.D2, V24.D2
+	FMOVQ    3200(R9), F25
+	VFMLA    V19.D2, V21.D2, V25.D2
+	// t44 := math.FMA(t43, t39, float64(0.8248691528741359))
+	FMOVQ    3216(R9), F20
+	VFMLA    V18.D2, V24.D2, V20.D2
+	FMOVQ    3216(R9), F21
+	VFMLA    V19.D2, V25.D2, V21.D2
+	// t45 := math.FMA(t44, t39, float64(-1.0226051548324846))
+	FMOVQ    3232(R9), F24
+	VFMLA    V18.D2, V20.D2, V24.D2
+	FMOVQ    3232(R9), F25
+	VFMLA    V19.D2, V21.D2, V25.D2
+	// t46 := math.FMA(t45, t39, float64(0.9864168756472674))
+	FMOVQ    3248(R9), F20
+	VFMLA    V18.D2, V24.D2, V20.D2
+	FMOVQ    3248(R9), F21
+	VFMLA    V19.D2, V25.D2, V21.D2
+	// t47 := math.FMA(t46, t39, float64(-0.7570780034800223))
+	FMOVQ    3264(R9), F24
+	VFMLA    V18.D2, V20.D2, V24.D2
+	FMOVQ    3264(R9), F25
+	VFMLA    V19.D2, V21.D2, V25.D2
+	// t48 := math.FMA(t47, t39, float64(0.46417383717517596))
+	FMOVQ    3280(R9), F20
+	VFMLA    V18.D2, V24.D2, V20.D2
+	FMOVQ    3280(R9), F21
+	VFMLA    V19.D2, V25.D2, V21.D2
+	// t49 := math.FMA(t48, t39, float64(-0.23470268258424823))
+	FMOVQ    3296(R9), F24
+	VFMLA    V18.D2, V20.D2, V24.D2
+	FMOVQ    3296(R9), F25
+	VFMLA    V19.D2, V21.D2, V25.D2
+	// t50 := math.FMA(t49, t39, float64(0.09673013104215797))
+	FMOVQ    3312(R9), F20
+	VFMLA    V18.D2, V24.D2, V20.D2
+	FMOVQ    3312(R9), F21
+	VFMLA    V19.D2, V25.D2, V21.D2
+	// t51 := math.FMA(t50, t39, float64(-0.0247842498194973))
+	FMOVQ    3328(R9), F24
+	VFMLA    V18.D2, V20.D2, V24.D2
+	FMOVQ    3328(R9), F25
+	VFMLA    V19.D2, V21.D2, V25.D2
+	// t52 := math.FMA(t51, t39, float64(0.023676143192783047))
+	FMOVQ    3344(R9), F20
+	VFMLA    V18.D2, V24.D2, V20.D2
+	FMOVQ    3344(R9), F21
+	VFMLA    V19.D2, V25.D2, V21.D2
+	// t53 := math.FMA(t52, t39, float64(0.02376729386449057))
+	FMOVQ    3360(R9), F24
+	VFMLA    V18.D2, V20.D2, V24.D2
+	FMOVQ    3360(R9), F25
+	VFMLA    V19.D2, V21.D2, V25.D2
+	// t54 := math.FMA(t53, t39, float64(0.03790814514974808))
+	FMOVQ    3376(R9), F20
+	VFMLA    V18.D2, V24.D2, V20.D2
+	FMOVQ    3376(R9), F21
+	VFMLA    V19.D2, V25.D2, V21.D2
+	// t55 := math.FMA(t54, t39, float64(0.049743755728627916))
+	FMOVQ    3392(R9), F24
+	VFMLA    V18.D2, V20.D2, V24.D2
+	FMOVQ    3392(R9), F25
+	VFMLA    V19.D2, V21.D2, V25.D2
+	// t56 := math.FMA(t55, t39, float64(0.06102682157904468))
+	FMOVQ    3408(R9), F20
+	VFMLA    V18.D2, V24.D2, V20.D2
+	FMOVQ    3408(R9), F21
+	VFMLA    V19.D2, V25.D2, V21.D2
+	// t57 := math.FMA(t56, t39, float64(0.07021348776011532))
+	FMOVQ    3424(R9), F24
+	VFMLA    V18.D2, V20.D2, V24.D2
+	FMOVQ    3424(R9), F25
+	VFMLA    V19.D2, V21.D2, V25.D2
+	// t58 := math.FMA(t57, t39, float64(0.07659693659240818))
+	FMOVQ    3440(R9), F20
+	VFMLA    V18.D2, V24.D2, V20.D2
+	FMOVQ    3440(R9), F21
+	VFMLA    V19.D2, V25.D2, V21.D2
+	// t59 := math.FMA(t58, t39, float64(0.0797884554673577))
+	FMOVQ    3456(R9), F24
+	VFMLA    V18.D2, V20.D2, V24.D2
+	FMOVQ    3456(R9), F25
+	VFMLA    V19.D2, V21.D2, V25.D2
+	// t60 := math.FMA(t59, t39, float64(0.07978845608956175))
+	FMOVQ    3472(R9), F20
+	VFMLA    V18.D2, V24.D2, V20.D2
+	FMOVQ    3472(R9), F21
+	VFMLA    V19.D2, V25.D2, V21.D2
+	// t61 := float64(t60 * t39)
+	WORD     $0x6e72de94 // FMUL V20.2D, V20.2D, V18.2D
+	WORD     $0x6e73deb5 // FMUL V21.2D, V21.2D, V19.2D
+	// t62 := float64(t61 * t37)
+	WORD     $0x6e76de94 // FMUL V20.2D, V20.2D, V22.2D
+	WORD     $0x6e77deb5 // FMUL V21.2D, V21.2D, V23.2D
+	// t63 := x[i]
+	FLDPQ    96(R1), (F18, F19)
+	// t64 := pick(float64(0) > t63, float64(0), t63)
+	WORD     $0x6ef2e5f6 // FCMGT V22.2D, V15.2D, V18.2D
+	VBIT     V22.B16, V15.B16, V18.B16
+	WORD     $0x6ef3e5f6 // FCMGT V22.2D, V15.2D, V19.2D
+	VBIT     V22.B16, V15.B16, V19.B16
+	// t65 := math.FMA(-t2, t62, t64)
+	VFMLS    V20.D2, V16.D2, V18.D2
+	VFMLS    V21.D2, V17.D2, V19.D2
+	// dst[i] = t65
+	FSTPQ    (F18, F19), 96(R0)
+	ADD      $128, R0
+	ADD      $128, R1
+	SUBS     $16, R8, R8
+	BNE      loop
+	RET
+
+// func geluGrad64NEON(dst *float64, grad *float64, x *float64, n int)
+// R0 dst, R1 grad, R2 x, R8 what is left, R9 constants. Four elements a register, 1 side by side.
+// V4 float64(38.6), V5 math.Float64frombits(0x7fffffffffffffff), V6 float64(-0.5), V7 float64(710), V8 float64(-746), V9 float64(1.4426950408889634), V1 float64(6.755399441055744e+15), V10 float64(0.6931471805599453), V11 float64(2.3190468138462996e-17), V12 float64(2.510038549551032e-08), V2 float64(0.5), V0 float64(1), V3 uint64(0x3ff0000000000000), V13 float64(0.2), V14 float64(-0.0009332069573188149), V15 float64(0.3989422804014327).
+TEXT ·geluGrad64NEON(SB), NOSPLIT, $0-32
+	MOVD     dst+0(FP), R0
+	MOVD     grad+8(FP), R1
+	MOVD     x+16(FP), R2
+	MOVD     n+24(FP), R8
+	MOVD     $neonConstants<>(SB), R9
+	FMOVQ    3104(R9), F4
+	FMOVQ    3040(R9), F5
+	FMOVQ    3088(R9), F6
+	FMOVQ    2640(R9), F7
+	FMOVQ    2624(R9), F8
+	FMOVQ    2608(R9), F9
+	FMOVQ    2672(R9), F1
+	FMOVQ    2480(R9), F10
+	FMOVQ    2448(R9), F11
+	FMOVQ    2416(R9), F12
+	FMOVQ    2592(R9), F2
+	FMOVQ    2656(R9), F0
+	FMOVQ    2688(R9), F3
+	FMOVQ    3120(R9), F13
+	FMOVQ    3136(R9), F14
+	FMOVQ    3504(R9), F15
+
+loop:
+	// t0 := x[i]
+	FLDPQ    0(R2), (F16, F17)
+	// t1 := math.Float64frombits(math.Float64bits(t0) & 0x7fffffffffffffff)
+	VAND     V5.B16, V16.B16, V16.B16
+	VAND     V5.B16, V17.B16, V17.B16
+	// t2 := pick(float64(38.6) < t1, float64(38.6), t1)
+	WORD     $0x6ee4e612 // FCMGT V18.2D, V16.2D, V4.2D
+	VBIT     V18.B16, V4.B16, V16.B16
+	WORD     $0x6ee4e632 // FCMGT V18.2D, V17.2D, V4.2D
+	VBIT     V18.B16, V4.B16, V17.B16
+	// t3 := float64(t2 * t2)
+	WORD     $0x6e70de12 // FMUL V18.2D, V16.2D, V16.2D
+	WORD     $0x6e71de33 // FMUL V19.2D, V17.2D, V17.2D
+	// t4 := float64(t3 * float64(-0.5))
+	WORD     $0x6e66de52 // FMUL V18.2D, V18.2D, V6.2D
+	WORD     $0x6e66de73 // FMUL V19.2D, V19.2D, V6.2D
+	// t5 := pick(float64(-746) > t4, float64(-746), t4)
+	WORD     $0x6ef2e514 // FCMGT V20.2D, V8.2D, V18.2D
+	VBIT     V20.B16, V8.B16, V18.B16
+	WORD     $0x6ef3e514 // FCMGT V20.2D, V8.2D, V19.2D
+	VBIT     V20.B16, V8.B16, V19.B16
+	// t6 := pick(float64(710) < t5, float64(710), t5)
+	WORD     $0x6ee7e654 // FCMGT V20.2D, V18.2D, V7.2D
+	VBIT     V20.B16, V7.B16, V18.B16
+	WORD     $0x6ee7e674 // FCMGT V20.2D, V19.2D, V7.2D
+	VBIT     V20.B16, V7.B16, V19.B16
+	// t7 := math.FMA(t6, float64(1.4426950408889634), float64(6.755399441055744e+15))
+	VMOV     V1.B16, V20.B16
+	VFMLA    V9.D2, V18.D2, V20.D2
+	VMOV     V1.B16, V21.B16
+	VFMLA    V9.D2, V19.D2, V21.D2
+	// t8 := t7 - float64(6.755399441055744e+15)
+	WORD     $0x4ee1d696 // FSUB V22.2D, V20.2D, V1.2D
+	WORD     $0x4ee1d6b7 // FSUB V23.2D, V21.2D, V1.2D
+	// t9 := math.FMA(-t8, float64(0.6931471805599453), t6)
+	VFMLS    V10.D2, V22.D2, V18.D2
+	VFMLS    V10.D2, V23.D2, V19.D2
+	// t10 := math.FMA(-t8, float64(2.3190468138462996e-17), t9)
+	VFMLS    V11.D2, V22.D2, V18.D2
+	VFMLS    V11.D2, V23.D2, V19.D2
+	// t11 := math.FMA(float64(2.510038549551032e-08), t10, float64(2.7620088445409746e-07))
+	FMOVQ    2432(R9), F22
+	VFMLA    V18.D2, V12.D2, V22.D2
+	FMOVQ    2432(R9), F23
+	VFMLA    V19.D2, V12.D2, V23.D2
+	// t12 := math.FMA(t11, t10, float64(2.7557268459997064e-06))
+	FMOVQ    2464(R9), F24
+	VFMLA    V18.D2, V22.D2, V24.D2
+	FMOVQ    2464(R9), F25
+	VFMLA    V19.D2, V23.D2, V25.D2
+	// t13 := math.FMA(t12, t10, float64(2.4801521295954376e-05))
+	FMOVQ    2496(R9), F22
+	VFMLA    V18.D2, V24.D2, V22.D2
+	FMOVQ    2496(R9), F23
+	VFMLA    V19.D2, V25.D2, V23.D2
+	// t14 := math.FMA(t13, t10, float64(0.00019841269863053618))
+	FMOVQ    2512(R9), F24
+	VFMLA    V18.D2, V22.D2, V24.D2
+	FMOVQ    2512(R9), F25
+	VFMLA    V19.D2, V23.D2, V25.D2
+	// t15 := math.FMA(t14, t10, float64(0.0013888888917213717))
+	FMOVQ    2528(R9), F22
+	VFMLA    V18.D2, V24.D2, V22.D2
+	FMOVQ    2528(R9), F23
+	VFMLA    V19.D2, V25.D2, V23.D2
+	// t16 := math.FMA(t15, t10, float64(0.008333333333330062))
+	FMOVQ    2544(R9), F24
+	VFMLA    V18.D2, V22.D2, V24.D2
+	FMOVQ    2544(R9), F25
+	VFMLA    V19.D2, V23.D2, V25.D2
+	// t17 := math.FMA(t16, t10, float64(0.04166666666662413))
+	FMOVQ    2560(R9), F22
+	VFMLA    V18.D2, V24.D2, V22.D2
+	FMOVQ    2560(R9), F23
+	VFMLA    V19.D2, V25.D2, V23.D2
+	// t18 := math.FMA(t17, t10, float64(0.16666666666666669))
+	FMOVQ    2576(R9), F24
+	VFMLA    V18.D2, V22.D2, V24.D2
+	FMOVQ    2576(R9), F25
+	VFMLA    V19.D2, V23.D2, V25.D2
+	// t19 := math.FMA(t18, t10, float64(0.5))
+	VMOV     V2.B16, V22.B16
+	VFMLA    V18.D2, V24.D2, V22.D2
+	VMOV     V2.B16, V23.B16
+	VFMLA    V19.D2, V25.D2, V23.D2
+	// t20 := float64(t19 * t10)
+	WORD     $0x6e72ded6 // FMUL V22.2D, V22.2D, V18.2D
+	WORD     $0x6e73def7 // FMUL V23.2D, V23.2D, V19.2D
+	// t21 := t10 + float64(1)
+	WORD     $0x4e60d658 // FADD V24.2D, V18.2D, V0.2D
+	WORD     $0x4e60d679 // FADD V25.2D, V19.2D, V0.2D
+	// t22 := t21 - float64(1)
+	WORD     $0x4ee0d718 // FSUB V24.2D, V24.2D, V0.2D
+	WORD     $0x4ee0d739 // FSUB V25.2D, V25.2D, V0.2D
+	// t23 := t10 - t22
+	WORD     $0x4ef8d658 // FSUB V24.2D, V18.2D, V24.2D
+	WORD     $0x4ef9d679 // FSUB V25.2D, V19.2D, V25.2D
+	// t24 := math.FMA(t20, t10, t23)
+	VFMLA    V18.D2, V22.D2, V24.D2
+	VFMLA    V19.D2, V23.D2, V25.D2
+	// t25 := t10 + float64(1)
+	WORD     $0x4e60d652 // FADD V18.2D, V18.2D, V0.2D
+	WORD     $0x4e60d673 // FADD V19.2D, V19.2D, V0.2D
+	// t26 := t24 + t25
+	WORD     $0x4e72d718 // FADD V24.2D, V24.2D, V18.2D
+	WORD     $0x4e73d739 // FADD V25.2D, V25.2D, V19.2D
+	// t27 := t7 - float64(6.755399441055744e+15)
+	WORD     $0x4ee1d692 // FSUB V18.2D, V20.2D, V1.2D
+	WORD     $0x4ee1d6b3 // FSUB V19.2D, V21.2D, V1.2D
+	// t28 := math.FMA(t27, float64(0.5), float64(6.755399441055744e+15))
+	VMOV     V1.B16, V22.B16
+	VFMLA    V2.D2, V18.D2, V22.D2
+	VMOV     V1.B16, V23.B16
+	VFMLA    V2.D2, V19.D2, V23.D2
+	// t29 := t28 - float64(6.755399441055744e+15)
+	WORD     $0x4ee1d6d2 // FSUB V18.2D, V22.2D, V1.2D
+	WORD     $0x4ee1d6f3 // FSUB V19.2D, V23.2D, V1.2D
+	// t30 := t7 - t29
+	WORD     $0x4ef2d694 // FSUB V20.2D, V20.2D, V18.2D
+	WORD     $0x4ef3d6b5 // FSUB V21.2D, V21.2D, V19.2D
+	// t31 := scale64(t26, t29)
+	VSHL     $52, V22.D2, V26.D2
+	VADD     V3.D2, V26.D2, V26.D2
+	WORD     $0x6e7adf1a // FMUL V26.2D, V24.2D, V26.2D
+	VSHL     $52, V23.D2, V27.D2
+	VADD     V3.D2, V27.D2, V27.D2
+	WORD     $0x6e7bdf3b // FMUL V27.2D, V25.2D, V27.2D
+	// t32 := t30 - float64(6.755399441055744e+15)
+	WORD     $0x4ee1d692 // FSUB V18.2D, V20.2D, V1.2D
+	WORD     $0x4ee1d6b3 // FSUB V19.2D, V21.2D, V1.2D
+	// t33 := scale64(t31, t32)
+	VSHL     $52, V20.D2, V22.D2
+	VADD     V3.D2, V22.D2, V22.D2
+	WORD     $0x6e76df56 // FMUL V22.2D, V26.2D, V22.2D
+	VSHL     $52, V21.D2, V23.D2
+	VADD     V3.D2, V23.D2, V23.D2
+	WORD     $0x6e77df77 // FMUL V23.2D, V27.2D, V23.2D
+	// t34 := float64(t2 * t2)
+	WORD     $0x6e70de12 // FMUL V18.2D, V16.2D, V16.2D
+	WORD     $0x6e71de33 // FMUL V19.2D, V17.2D, V17.2D
+	// t35 := math.FMA(-t2, t2, t34)
+	VFMLS    V16.D2, V16.D2, V18.D2
+	VFMLS    V17.D2, V17.D2, V19.D2
+	// t36 := float64(t35 * float64(0.5))
+	WORD     $0x6e62de52 // FMUL V18.2D, V18.2D, V2.2D
+	WORD     $0x6e62de73 // FMUL V19.2D, V19.2D, V2.2D
+	// t37 := math.FMA(t33, t36, t33)
+	VFMLA    V18.D2, V22.D2, V22.D2
+	VFMLA    V19.D2, V23.D2, V23.D2
+	// t38 := math.FMA(t2, float64(0.2), float64(1))
+	VMOV     V0.B16, V18.B16
+	VFMLA    V13.D2, V16.D2, V18.D2
+	VMOV     V0.B16, V19.B16
+	VFMLA    V13.D2, V17.D2, V19.D2
+	// t39 := float64(1) / t38
+	WORD     $0x6e72fc12 // FDIV V18.2D, V0.2D, V18.2D
+	WORD     $0x6e73fc13 // FDIV V19.2D, V0.2D, V19.2D
+	// t40 := math.FMA(float64(-0.0009332069573188149), t39, float64(0.011398886098713914))
+	FMOVQ    3152(R9), F20
+	VFMLA    V18.D2, V14.D2, V20.D2
+	FMOVQ    3152(R9), F21
+	VFMLA    V19.D2, V14.D2, V21.D2
+	// t41 := math.FMA(t40, t39, float64(-0.06388208898184863))
+	FMOVQ    3168(R9), F24
+	VFMLA    V18.D2, V20.D2, V24.D2
+	FMOVQ    3168(R9), F25
+	VFMLA    V19.D2, V21.D2, V25.D2
+	// t42 := math.FMA(t41, t39, float64(0.21708270667069918))
+	FMOVQ    3184(R9), F20
+	VFMLA    V18.D2, V24.D2, V20.D2
+	FMOVQ    3184(R9), F21
+	VFMLA    V19.D2, V25.D2, V21.D2
+	// t43 := math.FMA(t42, t39, float64(-0.49919569827686777))
+	FMOVQ    3200(R9), F24
+	VFMLA    V18.D2, V20.D2, V24.D2
+	FMOVQ    3200(R9), F25
+	VFMLA    V19.D2, V21.D2, V25.D2
+	// t44 := math.FMA(t43, t39, float64(0.8248691528741359))
+	FMOVQ    3216(R9), F20
+	VFMLA    V18.D2, V24.D2, V20.D2
+	FMOVQ    3216(R9), F21
+	VFMLA    V19.D2, V25.D2, V21.D2
+	// t45 := math.FMA(t44, t39, float64(-1.0226051548324846))
+	FMOVQ    3232(R9), F24
+	VFMLA    V18.D2, V20.D2, V24.D2
+	FMOVQ    3232(R9), F25
+	VFMLA    V19.D2, V21.D2, V25.D2
+	// t46 := math.FMA(t45, t39, float64(0.9864168756472674))
+	FMOVQ    3248(R9), F20
+	VFMLA    V18.D2, V24.D2, V20.D2
+	FMOVQ    3248(R9), F21
+	VFMLA    V19.D2, V25.D2, V21.D2
+	// t47 := math.FMA(t46, t39, float64(-0.7570780034800223))
+	FMOVQ    3264(R9), F24
+	VFMLA    V18.D2, V20.D2, V24.D2
+	FMOVQ    3264(R9), F25
+	VFMLA    V19.D2, V21.D2, V25.D2
+	// t48 := math.FMA(t47, t39, float64(0.46417383717517596))
+	FMOVQ    3280(R9), F20
+	VFMLA    V18.D2, V24.D2, V20.D2
+	FMOVQ    3280(R9), F21
+	VFMLA    V19.D2, V25.D2, V21.D2
+	// t49 := math.FMA(t48, t39, float64(-0.23470268258424823))
+	FMOVQ    3296(R9), F24
+	VFMLA    V18.D2, V20.D2, V24.D2
+	FMOVQ    3296(R9), F25
+	VFMLA    V19.D2, V21.D2, V25.D2
+	// t50 := math.FMA(t49, t39, float64(0.09673013104215797))
+	FMOVQ    3312(R9), F20
+	VFMLA    V18.D2, V24.D2, V20.D2
+	FMOVQ    3312(R9), F21
+	VFMLA    V19.D2, V25.D2, V21.D2
+	// t51 := math.FMA(t50, t39, float64(-0.0247842498194973))
+	FMOVQ    3328(R9), F24
+	VFMLA    V18.D2, V20.D2, V24.D2
+	FMOVQ    3328(R9), F25
+	VFMLA    V19.D2, V21.D2, V25.D2
+	// t52 := math.FMA(t51, t39, float64(0.023676143192783047))
+	FMOVQ    3344(R9), F20
+	VFMLA    V18.D2, V24.D2, V20.D2
+	FMOVQ    3344(R9), F21
+	VFMLA    V19.D2, V25.D2, V21.D2
+	// t53 := math.FMA(t52, t39, float64(0.02376729386449057))
+	FMOVQ    3360(R9), F24
+	VFMLA    V18.D2, V20.D2, V24.D2
+	FMOVQ    3360(R9), F25
+	VFMLA    V19.D2, V21.D2, V25.D2
+	// t54 := math.FMA(t53, t39, float64(0.03790814514974808))
+	FMOVQ    3376(R9), F20
+	VFMLA    V18.D2, V24.D2, V20.D2
+	FMOVQ    3376(R9), F21
+	VFMLA    V19.D2, V25.D2, V21.D2
+	// t55 := math.FMA(t54, t39, float64(0.049743755728627916))
+	FMOVQ    3392(R9), F24
+	VFMLA    V18.D2, V20.D2, V24.D2
+	FMOVQ    3392(R9), F25
+	VFMLA    V19.D2, V21.D2, V25.D2
+	// t56 := math.FMA(t55, t39, float64(0.06102682157904468))
+	FMOVQ    3408(R9), F20
+	VFMLA    V18.D2, V24.D2, V20.D2
+	FMOVQ    3408(R9), F21
+	VFMLA    V19.D2, V25.D2, V21.D2
+	// t57 := math.FMA(t56, t39, float64(0.07021348776011532))
+	FMOVQ    3424(R9), F24
+	VFMLA    V18.D2, V20.D2, V24.D2
+	FMOVQ    3424(R9), F25
+	VFMLA    V19.D2, V21.D2, V25.D2
+	// t58 := math.FMA(t57, t39, float64(0.07659693659240818))
+	FMOVQ    3440(R9), F20
+	VFMLA    V18.D2, V24.D2, V20.D2
+	FMOVQ    3440(R9), F21
+	VFMLA    V19.D2, V25.D2, V21.D2
+	// t59 := math.FMA(t58, t39, float64(0.0797884554673577))
+	FMOVQ    3456(R9), F24
+	VFMLA    V18.D2, V20.D2, V24.D2
+	FMOVQ    3456(R9), F25
+	VFMLA    V19.D2, V21.D2, V25.D2
+	// t60 := math.FMA(t59, t39, float64(0.07978845608956175))
+	FMOVQ    3472(R9), F20
+	VFMLA    V18.D2, V24.D2, V20.D2
+	FMOVQ    3472(R9), F21
+	VFMLA    V19.D2, V25.D2, V21.D2
+	// t61 := float64(t60 * t39)
+	WORD     $0x6e72de94 // FMUL V20.2D, V20.2D, V18.2D
+	WORD     $0x6e73deb5 // FMUL V21.2D, V21.2D, V19.2D
+	// t62 := float64(t61 * t37)
+	WORD     $0x6e76de94 // FMUL V20.2D, V20.2D, V22.2D
+	WORD     $0x6e77deb5 // FMUL V21.2D, V21.2D, V23.2D
+	// t63 := float64(t37 * float64(0.3989422804014327))
+	WORD     $0x6e6fded6 // FMUL V22.2D, V22.2D, V15.2D
+	WORD     $0x6e6fdef7 // FMUL V23.2D, V23.2D, V15.2D
+	// t64 := math.FMA(-t63, t2, t62)
+	VFMLS    V16.D2, V22.D2, V20.D2
+	VFMLS    V17.D2, V23.D2, V21.D2
+	// t65 := x[i]
+	FLDPQ    0(R2), (F16, F17)
+	// t66 := t65 < float64(0)
+	WORD     $0x4ee0ea10 // FCMLT V16.2D, V16.2D, #0.0
+	WORD     $0x4ee0ea31 // FCMLT V17.2D, V17.2D, #0.0
+	// t67 := float64(1) - t64
+	WORD     $0x4ef4d412 // FSUB V18.2D, V0.2D, V20.2D
+	WORD     $0x4ef5d413 // FSUB V19.2D, V0.2D, V21.2D
+	// t68 := pick(t66, t64, t67)
+	VBIT     V16.B16, V20.B16, V18.B16
+	VBIT     V17.B16, V21.B16, V19.B16
+	// t69 := grad[i]
+	FLDPQ    0(R1), (F16, F17)
+	// t70 := float64(t69 * t68)
+	WORD     $0x6e72de10 // FMUL V16.2D, V16.2D, V18.2D
+	WORD     $0x6e73de31 // FMUL V17.2D, V17.2D, V19.2D
+	// dst[i] = t70
+	FSTPQ    (F16, F17), 0(R0)
+	// t0 := x[i]
+	FLDPQ    32(R2), (F16, F17)
+	// t1 := math.Float64frombits(math.Float64bits(t0) & 0x7fffffffffffffff)
+	VAND     V5.B16, V16.B16, V16.B16
+	VAND     V5.B16, V17.B16, V17.B16
+	// t2 := pick(float64(38.6) < t1, float64(38.6), t1)
+	WORD     $0x6ee4e612 // FCMGT V18.2D, V16.2D, V4.2D
+	VBIT     V18.B16, V4.B16, V16.B16
+	WORD     $0x6ee4e632 // FCMGT V18.2D, V17.2D, V4.2D
+	VBIT     V18.B16, V4.B16, V17.B16
+	// t3 := float64(t2 * t2)
+	WORD     $0x6e70de12 // FMUL V18.2D, V16.2D, V16.2D
+	WORD     $0x6e71de33 // FMUL V19.2D, V17.2D, V17.2D
+	// t4 := float64(t3 * float64(-0.5))
+	WORD     $0x6e66de52 // FMUL V18.2D, V18.2D, V6.2D
+	WORD     $0x6e66de73 // FMUL V19.2D, V19.2D, V6.2D
+	// t5 := pick(float64(-746) > t4, float64(-746), t4)
+	WORD     $0x6ef2e514 // FCMGT V20.2D, V8.2D, V18.2D
+	VBIT     V20.B16, V8.B16, V18.B16
+	WORD     $0x6ef3e514 // FCMGT V20.2D, V8.2D, V19.2D
+	VBIT     V20.B16, V8.B16, V19.B16
+	// t6 := pick(float64(710) < t5, float64(710), t5)
+	WORD     $0x6ee7e654 // FCMGT V20.2D, V18.2D, V7.2D
+	VBIT     V20.B16, V7.B16, V18.B16
+	WORD     $0x6ee7e674 // FCMGT V20.2D, V19.2D, V7.2D
+	VBIT     V20.B16, V7.B16, V19.B16
+	// t7 := math.FMA(t6, float64(1.4426950408889634), float64(6.755399441055744e+15))
+	VMOV     V1.B16, V20.B16
+	VFMLA    V9.D2, V18.D2, V20.D2
+	VMOV     V1.B16, V21.B16
+	VFMLA    V9.D2, V19.D2, V21.D2
+	// t8 := t7 - float64(6.755399441055744e+15)
+	WORD     $0x4ee1d696 // FSUB V22.2D, V20.2D, V1.2D
+	WORD     $0x4ee1d6b7 // FSUB V23.2D, V21.2D, V1.2D
+	// t9 := math.FMA(-t8, float64(0.6931471805599453), t6)
+	VFMLS    V10.D2, V22.D2, V18.D2
+	VFMLS    V10.D2, V23.D2, V19.D2
+	// t10 := math.FMA(-t8, float64(2.3190468138462996e-17), t9)
+	VFMLS    V11.D2, V22.D2, V18.D2
+	VFMLS    V11.D2, V23.D2, V19.D2
+	// t11 := math.FMA(float64(2.510038549551032e-08), t10, float64(2.7620088445409746e-07))
+	FMOVQ    2432(R9), F22
+	VFMLA    V18.D2, V12.D2, V22.D2
+	FMOVQ    2432(R9), F23
+	VFMLA    V19.D2, V12.D2, V23.D2
+	// t12 := math.FMA(t11, t10, float64(2.7557268459997064e-06))
+	FMOVQ    2464(R9), F24
+	VFMLA    V18.D2, V22.D2, V24.D2
+	FMOVQ    2464(R9), F25
+	VFMLA    V19.D2, V23.D2, V25.D2
+	// t13 := math.FMA(t12, t10, float64(2.4801521295954376e-05))
+	FMOVQ    2496(R9), F22
+	VFMLA    V18.D2, V24.D2, V22.D2
+	FMOVQ    2496(R9), F23
+	VFMLA    V19.D2, V25.D2, V23.D2
+	// t14 := math.FMA(t13, t10, float64(0.00019841269863053618))
+	FMOVQ    2512(R9), F24
+	VFMLA    V18.D2, V22.D2, V24.D2
+	FMOVQ    2512(R9), F25
+	VFMLA    V19.D2, V23.D2, V25.D2
+	// t15 := math.FMA(t14, t10, float64(0.0013888888917213717))
+	FMOVQ    2528(R9), F22
+	VFMLA    V18.D2, V24.D2, V22.D2
+	FMOVQ    2528(R9), F23
+	VFMLA    V19.D2, V25.D2, V23.D2
+	// t16 := math.FMA(t15, t10, float64(0.008333333333330062))
+	FMOVQ    2544(R9), F24
+	VFMLA    V18.D2, V22.D2, V24.D2
+	FMOVQ    2544(R9), F25
+	VFMLA    V19.D2, V23.D2, V25.D2
+	// t17 := math.FMA(t16, t10, float64(0.04166666666662413))
+	FMOVQ    2560(R9), F22
+	VFMLA    V18.D2, V24.D2, V22.D2
+	FMOVQ    2560(R9), F23
+	VFMLA    V19.D2, V25.D2, V23.D2
+	// t18 := math.FMA(t17, t10, float64(0.16666666666666669))
+	FMOVQ    2576(R9), F24
+	VFMLA    V18.D2, V22.D2, V24.D2
+	FMOVQ    2576(R9), F25
+	VFMLA    V19.D2, V23.D2, V25.D2
+	// t19 := math.FMA(t18, t10, float64(0.5))
+	VMOV     V2.B16, V22.B16
+	VFMLA    V18.D2, V24.D2, V22.D2
+	VMOV     V2.B16, V23.B16
+	VFMLA    V19.D2, V25.D2, V23.D2
+	// t20 := float64(t19 * t10)
+	WORD     $0x6e72ded6 // FMUL V22.2D, V22.2D, V18.2D
+	WORD     $0x6e73def7 // FMUL V23.2D, V23.2D, V19.2D
+	// t21 := t10 + float64(1)
+	WORD     $0x4e60d658 // FADD V24.2D, V18.2D, V0.2D
+	WORD     $0x4e60d679 // FADD V25.2D, V19.2D, V0.2D
+	// t22 := t21 - float64(1)
+	WORD     $0x4ee0d718 // FSUB V24.2D, V24.2D, V0.2D
+	WORD     $0x4ee0d739 // FSUB V25.2D, V25.2D, V0.2D
+	// t23 := t10 - t22
+	WORD     $0x4ef8d658 // FSUB V24.2D, V18.2D, V24.2D
+	WORD     $0x4ef9d679 // FSUB V25.2D, V19.2D, V25.2D
+	// t24 := math.FMA(t20, t10, t23)
+	VFMLA    V18.D2, V22.D2, V24.D2
+	VFMLA    V19.D2, V23.D2, V25.D2
+	// t25 := t10 + float64(1)
+	WORD     $0x4e60d652 // FADD V18.2D, V18.2D, V0.2D
+	WORD     $0x4e60d673 // FADD V19.2D, V19.2D, V0.2D
+	// t26 := t24 + t25
+	WORD     $0x4e72d718 // FADD V24.2D, V24.2D, V18.2D
+	WORD     $0x4e73d739 // FADD V25.2D, V25.2D, V19.2D
+	// t27 := t7 - float64(6.755399441055744e+15)
+	WORD     $0x4ee1d692 // FSUB V18.2D, V20.2D, V1.2D
+	WORD     $0x4ee1d6b3 // FSUB V19.2D, V21.2D, V1.2D
+	// t28 := math.FMA(t27, float64(0.5), float64(6.755399441055744e+15))
+	VMOV     V1.B16, V22.B16
+	VFMLA    V2.D2, V18.D2, V22.D2
+	VMOV     V1.B16, V23.B16
+	VFMLA    V2.D2, V19.D2, V23.D2
+	// t29 := t28 - float64(6.755399441055744e+15)
+	WORD     $0x4ee1d6d2 // FSUB V18.2D, V22.2D, V1.2D
+	WORD     $0x4ee1d6f3 // FSUB V19.2D, V23.2D, V1.2D
+	// t30 := t7 - t29
+	WORD     $0x4ef2d694 // FSUB V20.2D, V20.2D, V18.2D
+	WORD     $0x4ef3d6b5 // FSUB V21.2D, V21.2D, V19.2D
+	// t31 := scale64(t26, t29)
+	VSHL     $52, V22.D2, V26.D2
+	VADD     V3.D2, V26.D2, V26.D2
+	WORD     $0x6e7adf1a // FMUL V26.2D, V24.2D, V26.2D
+	VSHL     $52, V23.D2, V27.D2
+	VADD     V3.D2, V27.D2, V27.D2
+	WORD     $0x6e7bdf3b // FMUL V27.2D, V25.2D, V27.2D
+	// t32 := t30 - float64(6.755399441055744e+15)
+	WORD     $0x4ee1d692 // FSUB V18.2D, V20.2D, V1.2D
+	WORD     $0x4ee1d6b3 // FSUB V19.2D, V21.2D, V1.2D
+	// t33 := scale64(t31, t32)
+	VSHL     $52, V20.D2, V22.D2
+	VADD     V3.D2, V22.D2, V22.D2
+	WORD     $0x6e76df56 // FMUL V22.2D, V26.2D, V22.2D
+	VSHL     $52, V21.D2, V23.D2
+	VADD     V3.D2, V23.D2, V23.D2
+	WORD     $0x6e77df77 // FMUL V23.2D, V27.2D, V23.2D
+	// t34 := float64(t2 * t2)
+	WORD     $0x6e70de12 // FMUL V18.2D, V16.2D, V16.2D
+	WORD     $0x6e71de33 // FMUL V19.2D, V17.2D, V17.2D
+	// t35 := math.FMA(-t2, t2, t34)
+	VFMLS    V16.D2, V16.D2, V18.D2
+	VFMLS    V17.D2, V17.D2, V19.D2
+	// t36 := float64(t35 * float64(0.5))
+	WORD     $0x6e62de52 // FMUL V18.2D, V18.2D, V2.2D
+	WORD     $0x6e62de73 // FMUL V19.2D, V19.2D, V2.2D
+	// t37 := math.FMA(t33, t36, t33)
+	VFMLA    V18.D2, V22.D2, V22.D2
+	VFMLA    V19.D2, V23.D2, V23.D2
+	// t38 := math.FMA(t2, float64(0.2), float64(1))
+	VMOV     V0.B16, V18.B16
+	VFMLA    V13.D2, V16.D2, V18.D2
+	VMOV     V0.B16, V19.B16
+	VFMLA    V13.D2, V17.D2, V19.D2
+	// t39 := float64(1) / t38
+	WORD     $0x6e72fc12 // FDIV V18.2D, V0.2D, V18.2D
+	WORD     $0x6e73fc13 // FDIV V19.2D, V0.2D, V19.2D
+	// t40 := math.FMA(float64(-0.0009332069573188149), t39, float64(0.011398886098713914))
+	FMOVQ    3152(R9), F20
+	VFMLA    V18.D2, V14.D2, V20.D2
+	FMOVQ    3152(R9), F21
+	VFMLA    V19.D2, V14.D2, V21.D2
+	// t41 := math.FMA(t40, t39, float64(-0.06388208898184863))
+	FMOVQ    3168(R9), F24
+	VFMLA    V18.D2, V20.D2, V24.D2
+	FMOVQ    3168(R9), F25
+	VFMLA    V19.D2, V21.D2, V25.D2
+	// t42 := math.FMA(t41, t39, float64(0.21708270667069918))
+	FMOVQ    3184(R9), F20
+	VFMLA    V18.D2, V24.D2, V20.D2
+	FMOVQ    3184(R9), F21
+	VFMLA    V19.D2, V25.D2, V21.D2
+	// t43 := math.FMA(t42, t39, float64(-0.49919569827686777))
+	FMOVQ    3200(R9), F24
+	VFMLA    V18.D2, V20.D2, V24.D2
+	FMOVQ    3200(R9), F25
+	VFMLA    V19.D2, V21.D2, V25.D2
+	// t44 := math.FMA(t43, t39, float64(0.8248691528741359))
+	FMOVQ    3216(R9), F20
+	VFMLA    V18.D2, V24.D2, V20.D2
+	FMOVQ    3216(R9), F21
+	VFMLA    V19.D2, V25.D2, V21.D2
+	// t45 := math.FMA(t44, t39, float64(-1.0226051548324846))
+	FMOVQ    3232(R9), F24
+	VFMLA    V18.D2, V20.D2, V24.D2
+	FMOVQ    3232(R9), F25
+	VFMLA    V19.D2, V21.D2, V25.D2
+	// t46 := math.FMA(t45, t39, float64(0.9864168756472674))
+	FMOVQ    3248(R9), F20
+	VFMLA    V18.D2, V24.D2, V20.D2
+	FMOVQ    3248(R9), F21
+	VFMLA    V19.D2, V25.D2, V21.D2
+	// t47 := math.FMA(t46, t39, float64(-0.7570780034800223))
+	FMOVQ    3264(R9), F24
+	VFMLA    V18.D2, V20.D2, V24.D2
+	FMOVQ    3264(R9), F25
+	VFMLA    V19.D2, V21.D2, V25.D2
+	// t48 := math.FMA(t47, t39, float64(0.46417383717517596))
+	FMOVQ    3280(R9), F20
+	VFMLA    V18.D2, V24.D2, V20.D2
+	FMOVQ    3280(R9), F21
+	VFMLA    V19.D2, V25.D2, V21.D2
+	// t49 := math.FMA(t48, t39, float64(-0.23470268258424823))
+	FMOVQ    3296(R9), F24
+	VFMLA    V18.D2, V20.D2, V24.D2
+	FMOVQ    3296(R9), F25
+	VFMLA    V19.D2, V21.D2, V25.D2
+	// t50 := math.FMA(t49, t39, float64(0.09673013104215797))
+	FMOVQ    3312(R9), F20
+	VFMLA    V18.D2, V24.D2, V20.D2
+	FMOVQ    3312(R9), F21
+	VFMLA    V19.D2, V25.D2, V21.D2
+	// t51 := math.FMA(t50, t39, float64(-0.0247842498194973))
+	FMOVQ    3328(R9), F24
+	VFMLA    V18.D2, V20.D2, V24.D2
+	FMOVQ    3328(R9), F25
+	VFMLA    V19.D2, V21.D2, V25.D2
+	// t52 := math.FMA(t51, t39, float64(0.023676143192783047))
+	FMOVQ    3344(R9), F20
+	VFMLA    V18.D2, V24.D2, V20.D2
+	FMOVQ    3344(R9), F21
+	VFMLA    V19.D2, V25.D2, V21.D2
+	// t53 := math.FMA(t52, t39, float64(0.02376729386449057))
+	FMOVQ    3360(R9), F24
+	VFMLA    V18.D2, V20.D2, V24.D2
+	FMOVQ    3360(R9), F25
+	VFMLA    V19.D2, V21.D2, V25.D2
+	// t54 := math.FMA(t53, t39, float64(0.03790814514974808))
+	FMOVQ    3376(R9), F20
+	VFMLA    V18.D2, V24.D2, V20.D2
+	FMOVQ    3376(R9), F21
+	VFMLA    V19.D2, V25.D2, V21.D2
+	// t55 := math.FMA(t54, t39, float64(0.049743755728627916))
+	FMOVQ    3392(R9), F24
+	VFMLA    V18.D2, V20.D2, V24.D2
+	FMOVQ    3392(R9), F25
+	VFMLA    V19.D2, V21.D2, V25.D2
+	// t56 := math.FMA(t55, t39, float64(0.06102682157904468))
+	FMOVQ    3408(R9), F20
+	VFMLA    V18.D2, V24.D2, V20.D2
+	FMOVQ    3408(R9), F21
+	VFMLA    V19.D2, V25.D2, V21.D2
+	// t57 := math.FMA(t56, t39, float64(0.07021348776011532))
+	FMOVQ    3424(R9), F24
+	VFMLA    V18.D2, V20.D2, V24.D2
+	FMOVQ    3424(R9), F25
+	VFMLA    V19.D2, V21.D2, V25.D2
+	// t58 := math.FMA(t57, t39, float64(0.07659693659240818))
+	FMOVQ    3440(R9), F20
+	VFMLA    V18.D2, V24.D2, V20.D2
+	FMOVQ    3440(R9), F21
+	VFMLA    V19.D2, V25.D2, V21.D2
+	// t59 := math.FMA(t58, t39, float64(0.0797884554673577))
+	FMOVQ    3456(R9), F24
+	VFMLA    V18.D2, V20.D2, V24.D2
+	FMOVQ    3456(R9), F25
+	VFMLA    V19.D2, V21.D2, V25.D2
+	// t60 := math.FMA(t59, t39, float64(0.07978845608956175))
+	FMOVQ    3472(R9), F20
+	VFMLA    V18.D2, V24.D2, V20.D2
+	FMOVQ    3472(R9), F21
+	VFMLA    V19.D2, V25.D2, V21.D2
+	// t61 := float64(t60 * t39)
+	WORD     $0x6e72de94 // FMUL V20.2D, V20.2D, V18.2D
+	WORD     $0x6e73deb5 // FMUL V21.2D, V21.2D, V19.2D
+	// t62 := float64(t61 * t37)
+	WORD     $0x6e76de94 // FMUL V20.2D, V20.2D, V22.2D
+	WORD     $0x6e77deb5 // FMUL V21.2D, V21.2D, V23.2D
+	// t63 := float64(t37 * float64(0.3989422804014327))
+	WORD     $0x6e6fded6 // FMUL V22.2D, V22.2D, V15.2D
+	WORD     $0x6e6fdef7 // FMUL V23.2D, V23.2D, V15.2D
+	// t64 := math.FMA(-t63, t2, t62)
+	VFMLS    V16.D2, V22.D2, V20.D2
+	VFMLS    V17.D2, V23.D2, V21.D2
+	// t65 := x[i]
+	FLDPQ    32(R2), (F16, F17)
+	// t66 := t65 < float64(0)
+	WORD     $0x4ee0ea10 // FCMLT V16.2D, V16.2D, #0.0
+	WORD     $0x4ee0ea31 // FCMLT V17.2D, V17.2D, #0.0
+	// t67 := float64(1) - t64
+	WORD     $0x4ef4d412 // FSUB V18.2D, V0.2D, V20.2D
+	WORD     $0x4ef5d413 // FSUB V19.2D, V0.2D, V21.2D
+	// t68 := pick(t66, t64, t67)
+	VBIT     V16.B16, V20.B16, V18.B16
+	VBIT     V17.B16, V21.B16, V19.B16
+	// t69 := grad[i]
+	FLDPQ    32(R1), (F16, F17)
+	// t70 := float64(t69 * t68)
+	WORD     $0x6e72de10 // FMUL V16.2D, V16.2D, V18.2D
+	WORD     $0x6e73de31 // FMUL V17.2D, V17.2D, V19.2D
+	// dst[i] = t70
+	FSTPQ    (F16, F17), 32(R0)
+	// t0 := x[i]
+	FLDPQ    64(R2), (F16, F17)
+	// t1 := math.Float64frombits(math.Float64bits(t0) & 0x7fffffffffffffff)
+	VAND     V5.B16, V16.B16, V16.B16
+	VAND     V5.B16, V17.B16, V17.B16
+	// t2 := pick(float64(38.6) < t1, float64(38.6), t1)
+	WORD     $0x6ee4e612 // FCMGT V18.2D, V16.2D, V4.2D
+	VBIT     V18.B16, V4.B16, V16.B16
+	WORD     $0x6ee4e632 // FCMGT V18.2D, V17.2D, V4.2D
+	VBIT     V18.B16, V4.B16, V17.B16
+	// t3 := float64(t2 * t2)
+	WORD     $0x6e70de12 // FMUL V18.2D, V16.2D, V16.2D
+	WORD     $0x6e71de33 // FMUL V19.2D, V17.2D, V17.2D
+	// t4 := float64(t3 * float64(-0.5))
+	WORD     $0x6e66de52 // FMUL V18.2D, V18.2D, V6.2D
+	WORD     $0x6e66de73 // FMUL V19.2D, V19.2D, V6.2D
+	// t5 := pick(float64(-746) > t4, float64(-746), t4)
+	WORD     $0x6ef2e514 // FCMGT V20.2D, V8.2D, V18.2D
+	VBIT     V20.B16, V8.B16, V18.B16
+	WORD     $0x6ef3e514 // FCMGT V20.2D, V8.2D, V19.2D
+	VBIT     V20.B16, V8.B16, V19.B16
+	// t6 := pick(float64(710) < t5, float64(710), t5)
+	WORD     $0x6ee7e654 // FCMGT V20.2D, V18.2D, V7.2D
+	VBIT     V20.B16, V7.B16, V18.B16
+	WORD     $0x6ee7e674 // FCMGT V20.2D, V19.2D, V7.2D
+	VBIT     V20.B16, V7.B16, V19.B16
+	// t7 := math.FMA(t6, float64(1.4426950408889634), float64(6.755399441055744e+15))
+	VMOV     V1.B16, V20.B16
+	VFMLA    V9.D2, V18.D2, V20.D2
+	VMOV     V1.B16, V21.B16
+	VFMLA    V9.D2, V19.D2, V21.D2
+	// t8 := t7 - float64(6.755399441055744e+15)
+	WORD     $0x4ee1d696 // FSUB V22.2D, V20.2D, V1.2D
+	WORD     $0x4ee1d6b7 // FSUB V23.2D, V21.2D, V1.2D
+	// t9 := math.FMA(-t8, float64(0.6931471805599453), t6)
+	VFMLS    V10.D2, V22.D2, V18.D2
+	VFMLS    V10.D2, V23.D2, V19.D2
+	// t10 := math.FMA(-t8, float64(2.3190468138462996e-17), t9)
+	VFMLS    V11.D2, V22.D2, V18.D2
+	VFMLS    V11.D2, V23.D2, V19.D2
+	// t11 := math.FMA(float64(2.510038549551032e-08), t10, float64(2.7620088445409746e-07))
+	FMOVQ    2432(R9), F22
+	VFMLA    V18.D2, V12.D2, V22.D2
+	FMOVQ    2432(R9), F23
+	VFMLA    V19.D2, V12.D2, V23.D2
+	// t12 := math.FMA(t11, t10, float64(2.7557268459997064e-06))
+	FMOVQ    2464(R9), F24
+	VFMLA    V18.D2, V22.D2, V24.D2
+	FMOVQ    2464(R9), F25
+	VFMLA    V19.D2, V23.D2, V25.D2
+	// t13 := math.FMA(t12, t10, float64(2.4801521295954376e-05))
+	FMOVQ    2496(R9), F22
+	VFMLA    V18.D2, V24.D2, V22.D2
+	FMOVQ    2496(R9), F23
+	VFMLA    V19.D2, V25.D2, V23.D2
+	// t14 := math.FMA(t13, t10, float64(0.00019841269863053618))
+	FMOVQ    2512(R9), F24
+	VFMLA    V18.D2, V22.D2, V24.D2
+	FMOVQ    2512(R9), F25
+	VFMLA    V19.D2, V23.D2, V25.D2
+	// t15 := math.FMA(t14, t10, float64(0.0013888888917213717))
+	FMOVQ    2528(R9), F22
+	VFMLA    V18.D2, V24.D2, V22.D2
+	FMOVQ    2528(R9), F23
+	VFMLA    V19.D2, V25.D2, V23.D2
+	// t16 := math.FMA(t15, t10, float64(0.008333333333330062))
+	FMOVQ    2544(R9), F24
+	VFMLA    V18.D2, V22.D2, V24.D2
+	FMOVQ    2544(R9), F25
+	VFMLA    V19.D2, V23.D2, V25.D2
+	// t17 := math.FMA(t16, t10, float64(0.04166666666662413))
+	FMOVQ    2560(R9), F22
+	VFMLA    V18.D2, V24.D2, V22.D2
+	FMOVQ    2560(R9), F23
+	VFMLA    V19.D2, V25.D2, V23.D2
+	// t18 := math.FMA(t17, t10, float64(0.16666666666666669))
+	FMOVQ    2576(R9), F24
+	VFMLA    V18.D2, V22.D2, V24.D2
+	FMOVQ    2576(R9), F25
+	VFMLA    V19.D2, V23.D2, V25.D2
+	// t19 := math.FMA(t18, t10, float64(0.5))
+	VMOV     V2.B16, V22.B16
+	VFMLA    V18.D2, V24.D2, V22.D2
+	VMOV     V2.B16, V23.B16
+	VFMLA    V19.D2, V25.D2, V23.D2
+	// t20 := float64(t19 * t10)
+	WORD     $0x6e72ded6 // FMUL V22.2D, V22.2D, V18.2D
+	WORD     $0x6e73def7 // FMUL V23.2D, V23.2D, V19.2D
+	// t21 := t10 + float64(1)
+	WORD     $0x4e60d658 // FADD V24.2D, V18.2D, V0.2D
+	WORD     $0x4e60d679 // FADD V25.2D, V19.2D, V0.2D
+	// t22 := t21 - float64(1)
+	WORD     $0x4ee0d718 // FSUB V24.2D, V24.2D, V0.2D
+	WORD     $0x4ee0d739 // FSUB V25.2D, V25.2D, V0.2D
+	// t23 := t10 - t22
+	WORD     $0x4ef8d658 // FSUB V24.2D, V18.2D, V24.2D
+	WORD     $0x4ef9d679 // FSUB V25.2D, V19.2D, V25.2D
+	// t24 := math.FMA(t20, t10, t23)
+	VFMLA    V18.D2, V22.D2, V24.D2
+	VFMLA    V19.D2, V23.D2, V25.D2
+	// t25 := t10 + float64(1)
+	WORD     $0x4e60d652 // FADD V18.2D, V18.2D, V0.2D
+	WORD     $0x4e60d673 // FADD V19.2D, V19.2D, V0.2D
+	// t26 := t24 + t25
+	WORD     $0x4e72d718 // FADD V24.2D, V24.2D, V18.2D
+	WORD     $0x4e73d739 // FADD V25.2D, V25.2D, V19.2D
+	// t27 := t7 - float64(6.755399441055744e+15)
+	WORD     $0x4ee1d692 // FSUB V18.2D, V20.2D, V1.2D
+	WORD     $0x4ee1d6b3 // FSUB V19.2D, V21.2D, V1.2D
+	// t28 := math.FMA(t27, float64(0.5), float64(6.755399441055744e+15))
+	VMOV     V1.B16, V22.B16
+	VFMLA    V2.D2, V18.D2, V22.D2
+	VMOV     V1.B16, V23.B16
+	VFMLA    V2.D2, V19.D2, V23.D2
+	// t29 := t28 - float64(6.755399441055744e+15)
+	WORD     $0x4ee1d6d2 // FSUB V18.2D, V22.2D, V1.2D
+	WORD     $0x4ee1d6f3 // FSUB V19.2D, V23.2D, V1.2D
+	// t30 := t7 - t29
+	WORD     $0x4ef2d694 // FSUB V20.2D, V20.2D, V18.2D
+	WORD     $0x4ef3d6b5 // FSUB V21.2D, V21.2D, V19.2D
+	// t31 := scale64(t26, t29)
+	VSHL     $52, V22.D2, V26.D2
+	VADD     V3.D2, V26.D2, V26.D2
+	WORD     $0x6e7adf1a // FMUL V26.2D, V24.2D, V26.2D
+	VSHL     $52, V23.D2, V27.D2
+	VADD     V3.D2, V27.D2, V27.D2
+	WORD     $0x6e7bdf3b // FMUL V27.2D, V25.2D, V27.2D
+	// t32 := t30 - float64(6.755399441055744e+15)
+	WORD     $0x4ee1d692 // FSUB V18.2D, V20.2D, V1.2D
+	WORD     $0x4ee1d6b3 // FSUB V19.2D, V21.2D, V1.2D
+	// t33 := scale64(t31, t32)
+	VSHL     $52, V20.D2, V22.D2
+	VADD     V3.D2, V22.D2, V22.D2
+	WORD     $0x6e76df56 // FMUL V22.2D, V26.2D, V22.2D
+	VSHL     $52, V21.D2, V23.D2
+	VADD     V3.D2, V23.D2, V23.D2
+	WORD     $0x6e77df77 // FMUL V23.2D, V27.2D, V23.2D
+	// t34 := float64(t2 * t2)
+	WORD     $0x6e70de12 // FMUL V18.2D, V16.2D, V16.2D
+	WORD     $0x6e71de33 // FMUL V19.2D, V17.2D, V17.2D
+	// t35 := math.FMA(-t2, t2, t34)
+	VFMLS    V16.D2, V16.D2, V18.D2
+	VFMLS    V17.D2, V17.D2, V19.D2
+	// t36 := float64(t35 * float64(0.5))
+	WORD     $0x6e62de52 // FMUL V18.2D, V18.2D, V2.2D
+	WORD     $0x6e62de73 // FMUL V19.2D, V19.2D, V2.2D
+	// t37 := math.FMA(t33, t36, t33)
+	VFMLA    V18.D2, V22.D2, V22.D2
+	VFMLA    V19.D2, V23.D2, V23.D2
+	// t38 := math.FMA(t2, float64(0.2), float64(1))
+	VMOV     V0.B16, V18.B16
+	VFMLA    V13.D2, V16.D2, V18.D2
+	VMOV     V0.B16, V19.B16
+	VFMLA    V13.D2, V17.D2, V19.D2
+	// t39 := float64(1) / t38
+	WORD     $0x6e72fc12 // FDIV V18.2D, V0.2D, V18.2D
+	WORD     $0x6e73fc13 // FDIV V19.2D, V0.2D, V19.2D
+	// t40 := math.FMA(float64(-0.0009332069573188149), t39, float64(0.011398886098713914))
+	FMOVQ    3152(R9), F20
+	VFMLA    V18.D2, V14.D2, V20.D2
+	FMOVQ    3152(R9), F21
+	VFMLA    V19.D2, V14.D2, V21.D2
+	// t41 := math.FMA(t40, t39, float64(-0.06388208898184863))
+	FMOVQ    3168(R9), F24
+	VFMLA    V18.D2, V20.D2, V24.D2
+	FMOVQ    3168(R9), F25
+	VFMLA    V19.D2, V21.D2, V25.D2
+	// t42 := math.FMA(t41, t39, float64(0.21708270667069918))
+	FMOVQ    3184(R9), F20
+	VFMLA    V18.D2, V24.D2, V20.D2
+	FMOVQ    3184(R9), F21
+	VFMLA    V19.D2, V25.D2, V21.D2
+	// t43 := math.FMA(t42, t39, float64(-0.49919569827686777))
+	FMOVQ    3200(R9), F24
+	VFMLA    V18.D2, V20.D2, V24.D2
+	FMOVQ    3200(R9), F25
+	VFMLA    V19.D2, V21.D2, V25.D2
+	// t44 := math.FMA(t43, t39, float64(0.8248691528741359))
+	FMOVQ    3216(R9), F20
+	VFMLA    V18.D2, V24.D2, V20.D2
+	FMOVQ    3216(R9), F21
+	VFMLA    V19.D2, V25.D2, V21.D2
+	// t45 := math.FMA(t44, t39, float64(-1.0226051548324846))
+	FMOVQ    3232(R9), F24
+	VFMLA    V18.D2, V20.D2, V24.D2
+	FMOVQ    3232(R9), F25
+	VFMLA    V19.D2, V21.D2, V25.D2
+	// t46 := math.FMA(t45, t39, float64(0.9864168756472674))
+	FMOVQ    3248(R9), F20
+	VFMLA    V18.D2, V24.D2, V20.D2
+	FMOVQ    3248(R9), F21
+	VFMLA    V19.D2, V25.D2, V21.D2
+	// t47 := math.FMA(t46, t39, float64(-0.7570780034800223))
+	FMOVQ    3264(R9), F24
+	VFMLA    V18.D2, V20.D2, V24.D2
+	FMOVQ    3264(R9), F25
+	VFMLA    V19.D2, V21.D2, V25.D2
+	// t48 := math.FMA(t47, t39, float64(0.46417383717517596))
+	FMOVQ    3280(R9), F20
+	VFMLA    V18.D2, V24.D2, V20.D2
+	FMOVQ    3280(R9), F21
+	VFMLA    V19.D2, V25.D2, V21.D2
+	// t49 := math.FMA(t48, t39, float64(-0.23470268258424823))
+	FMOVQ    3296(R9), F24
+	VFMLA    V18.D2, V20.D2, V24.D2
+	FMOVQ    3296(R9), F25
+	VFMLA    V19.D2, V21.D2, V25.D2
+	// t50 := math.FMA(t49, t39, float64(0.09673013104215797))
+	FMOVQ    3312(R9), F20
+	VFMLA    V18.D2, V24.D2, V20.D2
+	FMOVQ    3312(R9), F21
+	VFMLA    V19.D2, V25.D2, V21.D2
+	// t51 := math.FMA(t50, t39, float64(-0.0247842498194973))
+	FMOVQ    3328(R9), F24
+	VFMLA    V18.D2, V20.D2, V24.D2
+	FMOVQ    3328(R9), F25
+	VFMLA    V19.D2, V21.D2, V25.D2
+	// t52 := math.FMA(t51, t39, float64(0.023676143192783047))
+	FMOVQ    3344(R9), F20
+	VFMLA    V18.D2, V24.D2, V20.D2
+	FMOVQ    3344(R9), F21
+	VFMLA    V19.D2, V25.D2, V21.D2
+	// t53 := math.FMA(t52, t39, float64(0.02376729386449057))
+	FMOVQ    3360(R9), F24
+	VFMLA    V18.D2, V20.D2, V24.D2
+	FMOVQ    3360(R9), F25
+	VFMLA    V19.D2, V21.D2, V25.D2
+	// t54 := math.FMA(t53, t39, float64(0.03790814514974808))
+	FMOVQ    3376(R9), F20
+	VFMLA    V18.D2, V24.D2, V20.D2
+	FMOVQ    3376(R9), F21
+	VFMLA    V19.D2, V25.D2, V21.D2
+	// t55 := math.FMA(t54, t39, float64(0.049743755728627916))
+	FMOVQ    3392(R9), F24
+	VFMLA    V18.D2, V20.D2, V24.D2
+	FMOVQ    3392(R9), F25
+	VFMLA    V19.D2, V21.D2, V25.D2
+	// t56 := math.FMA(t55, t39, float64(0.06102682157904468))
+	FMOVQ    3408(R9), F20
+	VFMLA    V18.D2, V24.D2, V20.D2
+	FMOVQ    3408(R9), F21
+	VFMLA    V19.D2, V25.D2, V21.D2
+	// t57 := math.FMA(t56, t39, float64(0.07021348776011532))
+	FMOVQ    3424(R9), F24
+	VFMLA    V18.D2, V20.D2, V24.D2
+	FMOVQ    3424(R9), F25
+	VFMLA    V19.D2, V21.D2, V25.D2
+	// t58 := math.FMA(t57, t39, float64(0.07659693659240818))
+	FMOVQ    3440(R9), F20
+	VFMLA    V18.D2, V24.D2, V20.D2
+	FMOVQ    3440(R9), F21
+	VFMLA    V19.D2, V25.D2, V21.D2
+	// t59 := math.FMA(t58, t39, float64(0.0797884554673577))
+	FMOVQ    3456(R9), F24
+	VFMLA    V18.D2, V20.D2, V24.D2
+	FMOVQ    3456(R9), F25
+	VFMLA    V19.D2, V21.D2, V25.D2
+	// t60 := math.FMA(t59, t39, float64(0.07978845608956175))
+	FMOVQ    3472(R9), F20
+	VFMLA    V18.D2, V24.D2, V20.D2
+	FMOVQ    3472(R9), F21
+	VFMLA    V19.D2, V25.D2, V21.D2
+	// t61 := float64(t60 * t39)
+	WORD     $0x6e72de94 // FMUL V20.2D, V20.2D, V18.2D
+	WORD     $0x6e73deb5 // FMUL V21.2D, V21.2D, V19.2D
+	// t62 := float64(t61 * t37)
+	WORD     $0x6e76de94 // FMUL V20.2D, V20.2D, V22.2D
+	WORD     $0x6e77deb5 // FMUL V21.2D, V21.2D, V23.2D
+	// t63 := float64(t37 * float64(0.3989422804014327))
+	WORD     $0x6e6fded6 // FMUL V22.2D, V22.2D, V15.2D
+	WORD     $0x6e6fdef7 // FMUL V23.2D, V23.2D, V15.2D
+	// t64 := math.FMA(-t63, t2, t62)
+	VFMLS    V16.D2, V22.D2, V20.D2
+	VFMLS    V17.D2, V23.D2, V21.D2
+	// t65 := x[i]
+	FLDPQ    64(R2), (F16, F17)
+	// t66 := t65 < float64(0)
+	WORD     $0x4ee0ea10 // FCMLT V16.2D, V16.2D, #0.0
+	WORD     $0x4ee0ea31 // FCMLT V17.2D, V17.2D, #0.0
+	// t67 := float64(1) - t64
+	WORD     $0x4ef4d412 // FSUB V18.2D, V0.2D, V20.2D
+	WORD     $0x4ef5d413 // FSUB V19.2D, V0.2D, V21.2D
+	// t68 := pick(t66, t64, t67)
+	VBIT     V16.B16, V20.B16, V18.B16
+	VBIT     V17.B16, V21.B16, V19.B16
+	// t69 := grad[i]
+	FLDPQ    64(R1), (F16, F17)
+	// t70 := float64(t69 * t68)
+	WORD     $0x6e72de10 // FMUL V16.2D, V16.2D, V18.2D
+	WORD     $0x6e73de31 // FMUL V17.2D, V17.2D, V19.2D
+	// dst[i] = t70
+	FSTPQ    (F16, F17), 64(R0)
+	// t0 := x[i]
+	FLDPQ    96(R2), (F16, F17)
+	// t1 := math.Float64frombits(math.Float64bits(t0) & 0x7fffffffffffffff)
+	VAND     V5.B16, V16.B16, V16.B16
+	VAND     V5.B16, V17.B16, V17.B16
+	// t2 := pick(float64(38.6) < t1, float64(38.6), t1)
+	WORD     $0x6ee4e612 // FCMGT V18.2D, V16.2D, V4.2D
+	VBIT     V18.B16, V4.B16, V16.B16
+	WORD     $0x6ee4e632 // FCMGT V18.2D, V17.2D, V4.2D
+	VBIT     V18.B16, V4.B16, V17.B16
+	// t3 := float64(t2 * t2)
+	WORD     $0x6e70de12 // FMUL V18.2D, V16.2D, V16.2D
+	WORD     $0x6e71de33 // FMUL V19.2D, V17.2D, V17.2D
+	// t4 := float64(t3 * float64(-0.5))
+	WORD     $0x6e66de52 // FMUL V18.2D, V18.2D, V6.2D
+	WORD     $0x6e66de73 // FMUL V19.2D, V19.2D, V6.2D
+	// t5 := pick(float64(-746) > t4, float64(-746), t4)
+	WORD     $0x6ef2e514 // FCMGT V20.2D, V8.2D, V18.2D
+	VBIT     V20.B16, V8.B16, V18.B16
+	WORD     $0x6ef3e514 // FCMGT V20.2D, V8.2D, V19.2D
+	VBIT     V20.B16, V8.B16, V19.B16
+	// t6 := pick(float64(710) < t5, float64(710), t5)
+	WORD     $0x6ee7e654 // FCMGT V20.2D, V18.2D, V7.2D
+	VBIT     V20.B16, V7.B16, V18.B16
+	WORD     $0x6ee7e674 // FCMGT V20.2D, V19.2D, V7.2D
+	VBIT     V20.B16, V7.B16, V19.B16
+	// t7 := math.FMA(t6, float64(1.4426950408889634), float64(6.755399441055744e+15))
+	VMOV     V1.B16, V20.B16
+	VFMLA    V9.D2, V18.D2, V20.D2
+	VMOV     V1.B16, V21.B16
+	VFMLA    V9.D2, V19.D2, V21.D2
+	// t8 := t7 - float64(6.755399441055744e+15)
+	WORD     $0x4ee1d696 // FSUB V22.2D, V20.2D, V1.2D
+	WORD     $0x4ee1d6b7 // FSUB V23.2D, V21.2D, V1.2D
+	// t9 := math.FMA(-t8, float64(0.6931471805599453), t6)
+	VFMLS    V10.D2, V22.D2, V18.D2
+	VFMLS    V10.D2, V23.D2, V19.D2
+	// t10 := math.FMA(-t8, float64(2.3190468138462996e-17), t9)
+	VFMLS    V11.D2, V22.D2, V18.D2
+	VFMLS    V11.D2, V23.D2, V19.D2
+	// t11 := math.FMA(float64(2.510038549551032e-08), t10, float64(2.7620088445409746e-07))
+	FMOVQ    2432(R9), F22
+	VFMLA    V18.D2, V12.D2, V22.D2
+	FMOVQ    2432(R9), F23
+	VFMLA    V19.D2, V12.D2, V23.D2
+	// t12 := math.FMA(t11, t10, float64(2.7557268459997064e-06))
+	FMOVQ    2464(R9), F24
+	VFMLA    V18.D2, V22.D2, V24.D2
+	FMOVQ    2464(R9), F25
+	VFMLA    V19.D2, V23.D2, V25.D2
+	// t13 := math.FMA(t12, t10, float64(2.4801521295954376e-05))
+	FMOVQ    2496(R9), F22
+	VFMLA    V18.D2, V24.D2, V22.D2
+	FMOVQ    2496(R9), F23
+	VFMLA    V19.D2, V25.D2, V23.D2
+	// t14 := math.FMA(t13, t10, float64(0.00019841269863053618))
+	FMOVQ    2512(R9), F24
+	VFMLA    V18.D2, V22.D2, V24.D2
+	FMOVQ    2512(R9), F25
+	VFMLA    V19.D2, V23.D2, V25.D2
+	// t15 := math.FMA(t14, t10, float64(0.0013888888917213717))
+	FMOVQ    2528(R9), F22
+	VFMLA    V18.D2, V24.D2, V22.D2
+	FMOVQ    2528(R9), F23
+	VFMLA    V19.D2, V25.D2, V23.D2
+	// t16 := math.FMA(t15, t10, float64(0.008333333333330062))
+	FMOVQ    2544(R9), F24
+	VFMLA    V18.D2, V22.D2, V24.D2
+	FMOVQ    2544(R9), F25
+	VFMLA    V19.D2, V23.D2, V25.D2
+	// t17 := math.FMA(t16, t10, float64(0.04166666666662413))
+	FMOVQ    2560(R9), F22
+	VFMLA    V18.D2, V24.D2, V22.D2
+	FMOVQ    2560(R9), F23
+	VFMLA    V19.D2, V25.D2, V23.D2
+	// t18 := math.FMA(t17, t10, float64(0.16666666666666669))
+	FMOVQ    2576(R9), F24
+	VFMLA    V18.D2, V22.D2, V24.D2
+	FMOVQ    2576(R9), F25
+	VFMLA    V19.D2, V23.D2, V25.D2
+	// t19 := math.FMA(t18, t10, float64(0.5))
+	VMOV     V2.B16, V22.B16
+	VFMLA    V18.D2, V24.D2, V22.D2
+	VMOV     V2.B16, V23.B16
+	VFMLA    V19.D2, V25.D2, V23.D2
+	// t20 := float64(t19 * t10)
+	WORD     $0x6e72ded6 // FMUL V22.2D, V22.2D, V18.2D
+	WORD     $0x6e73def7 // FMUL V23.2D, V23.2D, V19.2D
+	// t21 := t10 + float64(1)
+	WORD     $0x4e60d658 // FADD V24.2D, V18.2D, V0.2D
+	WORD     $0x4e60d679 // FADD V25.2D, V19.2D, V0.2D
+	// t22 := t21 - float64(1)
+	WORD     $0x4ee0d718 // FSUB V24.2D, V24.2D, V0.2D
+	WORD     $0x4ee0d739 // FSUB V25.2D, V25.2D, V0.2D
+	// t23 := t10 - t22
+	WORD     $0x4ef8d658 // FSUB V24.2D, V18.2D, V24.2D
+	WORD     $0x4ef9d679 // FSUB V25.2D, V19.2D, V25.2D
+	// t24 := math.FMA(t20, t10, t23)
+	VFMLA    V18.D2, V22.D2, V24.D2
+	VFMLA    V19.D2, V23.D2, V25.D2
+	// t25 := t10 + float64(1)
+	WORD     $0x4e60d652 // FADD V18.2D, V18.2D, V0.2D
+	WORD     $0x4e60d673 // FADD V19.2D, V19.2D, V0.2D
+	// t26 := t24 + t25
+	WORD     $0x4e72d718 // FADD V24.2D, V24.2D, V18.2D
+	WORD     $0x4e73d739 // FADD V25.2D, V25.2D, V19.2D
+	// t27 := t7 - float64(6.755399441055744e+15)
+	WORD     $0x4ee1d692 // FSUB V18.2D, V20.2D, V1.2D
+	WORD     $0x4ee1d6b3 // FSUB V19.2D, V21.2D, V1.2D
+	// t28 := math.FMA(t27, float64(0.5), float64(6.755399441055744e+15))
+	VMOV     V1.B16, V22.B16
+	VFMLA    V2.D2, V18.D2, V22.D2
+	VMOV     V1.B16, V23.B16
+	VFMLA    V2.D2, V19.D2, V23.D2
+	// t29 := t28 - float64(6.755399441055744e+15)
+	WORD     $0x4ee1d6d2 // FSUB V18.2D, V22.2D, V1.2D
+	WORD     $0x4ee1d6f3 // FSUB V19.2D, V23.2D, V1.2D
+	// t30 := t7 - t29
+	WORD     $0x4ef2d694 // FSUB V20.2D, V20.2D, V18.2D
+	WORD     $0x4ef3d6b5 // FSUB V21.2D, V21.2D, V19.2D
+	// t31 := scale64(t26, t29)
+	VSHL     $52, V22.D2, V26.D2
+	VADD     V3.D2, V26.D2, V26.D2
+	WORD     $0x6e7adf1a // FMUL V26.2D, V24.2D, V26.2D
+	VSHL     $52, V23.D2, V27.D2
+	VADD     V3.D2, V27.D2, V27.D2
+	WORD     $0x6e7bdf3b // FMUL V27.2D, V25.2D, V27.2D
+	// t32 := t30 - float64(6.755399441055744e+15)
+	WORD     $0x4ee1d692 // FSUB V18.2D, V20.2D, V1.2D
+	WORD     $0x4ee1d6b3 // FSUB V19.2D, V21.2D, V1.2D
+	// t33 := scale64(t31, t32)
+	VSHL     $52, V20.D2, V22.D2
+	VADD     V3.D2, V22.D2, V22.D2
+	WORD     $0x6e76df56 // FMUL V22.2D, V26.2D, V22.2D
+	VSHL     $52, V21.D2, V23.D2
+	VADD     V3.D2, V23.D2, V23.D2
+	WORD     $0x6e77df77 // FMUL V23.2D, V27.2D, V23.2D
+	// t34 := float64(t2 * t2)
+	WORD     $0x6e70de12 // FMUL V18.2D, V16.2D, V16.2D
+	WORD     $0x6e71de33 // FMUL V19.2D, V17.2D, V17.2D
+	// t35 := math.FMA(-t2, t2, t34)
+	VFMLS    V16.D2, V16.D2, V18.D2
+	VFMLS    V17.D2, V17.D2, V19.D2
+	// t36 := float64(t35 * float64(0.5))
+	WORD     $0x6e62de52 // FMUL V18.2D, V18.2D, V2.2D
+	WORD     $0x6e62de73 // FMUL V19.2D, V19.2D, V2.2D
+	// t37 := math.FMA(t33, t36, t33)
+	VFMLA    V18.D2, V22.D2, V22.D2
+	VFMLA    V19.D2, V23.D2, V23.D2
+	// t38 := math.FMA(t2, float64(0.2), float64(1))
+	VMOV     V0.B16, V18.B16
+	VFMLA    V13.D2, V16.D2, V18.D2
+	VMOV     V0.B16, V19.B16
+	VFMLA    V13.D2, V17.D2, V19.D2
+	// t39 := float64(1) / t38
+	WORD     $0x6e72fc12 // FDIV V18.2D, V0.2D, V18.2D
+	WORD     $0x6e73fc13 // FDIV V19.2D, V0.2D, V19.2D
+	// t40 := math.FMA(float64(-0.0009332069573188149), t39, float64(0.011398886098713914))
+	FMOVQ    3152(R9), F20
+	VFMLA    V18.D2, V14.D2, V20.D2
+	FMOVQ    3152(R9), F21
+	VFMLA    V19.D2, V14.D2, V21.D2
+	// t41 := math.FMA(t40, t39, float64(-0.06388208898184863))
+	FMOVQ    3168(R9), F24
+	VFMLA    V18.D2, V20.D2, V24.D2
+	FMOVQ    3168(R9), F25
+	VFMLA    V19.D2, V21.D2, V25.D2
+	// t42 := math.FMA(t41, t39, float64(0.21708270667069918))
+	FMOVQ    3184(R9), F20
+	VFMLA    V18.D2, V24.D2, V20.D2
+	FMOVQ    3184(R9), F21
+	VFMLA    V19.D2, V25.D2, V21.D2
+	// t43 := math.FMA(t42, t39, float64(-0.49919569827686777))
+	FMOVQ    3200(R9), F24
+	VFMLA    V18.D2, V20.D2, V24.D2
+	FMOVQ    3200(R9), F25
+	VFMLA    V19.D2, V21.D2, V25.D2
+	// t44 := math.FMA(t43, t39, float64(0.8248691528741359))
+	FMOVQ    3216(R9), F20
+	VFMLA    V18.D2, V24.D2, V20.D2
+	FMOVQ    3216(R9), F21
+	VFMLA    V19.D2, V25.D2, V21.D2
+	// t45 := math.FMA(t44, t39, float64(-1.0226051548324846))
+	FMOVQ    3232(R9), F24
+	VFMLA    V18.D2, V20.D2, V24.D2
+	FMOVQ    3232(R9), F25
+	VFMLA    V19.D2, V21.D2, V25.D2
+	// t46 := math.FMA(t45, t39, float64(0.9864168756472674))
+	FMOVQ    3248(R9), F20
+	VFMLA    V18.D2, V24.D2, V20.D2
+	FMOVQ    3248(R9), F21
+	VFMLA    V19.D2, V25.D2, V21.D2
+	// t47 := math.FMA(t46, t39, float64(-0.7570780034800223))
+	FMOVQ    3264(R9), F24
+	VFMLA    V18.D2, V20.D2, V24.D2
+	FMOVQ    3264(R9), F25
+	VFMLA    V19.D2, V21.D2, V25.D2
+	// t48 := math.FMA(t47, t39, float64(0.46417383717517596))
+	FMOVQ    3280(R9), F20
+	VFMLA    V18.D2, V24.D2, V20.D2
+	FMOVQ    3280(R9), F21
+	VFMLA    V19.D2, V25.D2, V21.D2
+	// t49 := math.FMA(t48, t39, float64(-0.23470268258424823))
+	FMOVQ    3296(R9), F24
+	VFMLA    V18.D2, V20.D2, V24.D2
+	FMOVQ    3296(R9), F25
+	VFMLA    V19.D2, V21.D2, V25.D2
+	// t50 := math.FMA(t49, t39, float64(0.09673013104215797))
+	FMOVQ    3312(R9), F20
+	VFMLA    V18.D2, V24.D2, V20.D2
+	FMOVQ    3312(R9), F21
+	VFMLA    V19.D2, V25.D2, V21.D2
+	// t51 := math.FMA(t50, t39, float64(-0.0247842498194973))
+	FMOVQ    3328(R9), F24
+	VFMLA    V18.D2, V20.D2, V24.D2
+	FMOVQ    3328(R9), F25
+	VFMLA    V19.D2, V21.D2, V25.D2
+	// t52 := math.FMA(t51, t39, float64(0.023676143192783047))
+	FMOVQ    3344(R9), F20
+	VFMLA    V18.D2, V24.D2, V20.D2
+	FMOVQ    3344(R9), F21
+	VFMLA    V19.D2, V25.D2, V21.D2
+	// t53 := math.FMA(t52, t39, float64(0.02376729386449057))
+	FMOVQ    3360(R9), F24
+	VFMLA    V18.D2, V20.D2, V24.D2
+	FMOVQ    3360(R9), F25
+	VFMLA    V19.D2, V21.D2, V25.D2
+	// t54 := math.FMA(t53, t39, float64(0.03790814514974808))
+	FMOVQ    3376(R9), F20
+	VFMLA    V18.D2, V24.D2, V20.D2
+	FMOVQ    3376(R9), F21
+	VFMLA    V19.D2, V25.D2, V21.D2
+	// t55 := math.FMA(t54, t39, float64(0.049743755728627916))
+	FMOVQ    3392(R9), F24
+	VFMLA    V18.D2, V20.D2, V24.D2
+	FMOVQ    3392(R9), F25
+	VFMLA    V19.D2, V21.D2, V25.D2
+	// t56 := math.FMA(t55, t39, float64(0.06102682157904468))
+	FMOVQ    3408(R9), F20
+	VFMLA    V18.D2, V24.D2, V20.D2
+	FMOVQ    3408(R9), F21
+	VFMLA    V19.D2, V25.D2, V21.D2
+	// t57 := math.FMA(t56, t39, float64(0.07021348776011532))
+	FMOVQ    3424(R9), F24
+	VFMLA    V18.D2, V20.D2, V24.D2
+	FMOVQ    3424(R9), F25
+	VFMLA    V19.D2, V21.D2, V25.D2
+	// t58 := math.FMA(t57, t39, float64(0.07659693659240818))
+	FMOVQ    3440(R9), F20
+	VFMLA    V18.D2, V24.D2, V20.D2
+	FMOVQ    3440(R9), F21
+	VFMLA    V19.D2, V25.D2, V21.D2
+	// t59 := math.FMA(t58, t39, float64(0.0797884554673577))
+	FMOVQ    3456(R9), F24
+	VFMLA    V18.D2, V20.D2, V24.D2
+	FMOVQ    3456(R9), F25
+	VFMLA    V19.D2, V21.D2, V25.D2
+	// t60 := math.FMA(t59, t39, float64(0.07978845608956175))
+	FMOVQ    3472(R9), F20
+	VFMLA    V18.D2, V24.D2, V20.D2
+	FMOVQ    3472(R9), F21
+	VFMLA    V19.D2, V25.D2, V21.D2
+	// t61 := float64(t60 * t39)
+	WORD     $0x6e72de94 // FMUL V20.2D, V20.2D, V18.2D
+	WORD     $0x6e73deb5 // FMUL V21.2D, V21.2D, V19.2D
+	// t62 := float64(t61 * t37)
+	WORD     $0x6e76de94 // FMUL V20.2D, V20.2D, V22.2D
+	WORD     $0x6e77deb5 // FMUL V21.2D, V21.2D, V23.2D
+	// t63 := float64(t37 * float64(0.3989422804014327))
+	WORD     $0x6e6fded6 // FMUL V22.2D, V22.2D, V15.2D
+	WORD     $0x6e6fdef7 // FMUL V23.2D, V23.2D, V15.2D
+	// t64 := math.FMA(-t63, t2, t62)
+	VFMLS    V16.D2, V22.D2, V20.D2
+	VFMLS    V17.D2, V23.D2, V21.D2
+	// t65 := x[i]
+	FLDPQ    96(R2), (F16, F17)
+	// t66 := t65 < float64(0)
+	WORD     $0x4ee0ea10 // FCMLT V16.2D, V16.2D, #0.0
+	WORD     $0x4ee0ea31 // FCMLT V17.2D, V17.2D, #0.0
+	// t67 := float64(1) - t64
+	WORD     $0x4ef4d412 // FSUB V18.2D, V0.2D, V20.2D
+	WORD     $0x4ef5d413 // FSUB V19.2D, V0.2D, V21.2D
+	// t68 := pick(t66, t64, t67)
+	VBIT     V16.B16, V20.B16, V18.B16
+	VBIT     V17.B16, V21.B16, V19.B16
+	// t69 := grad[i]
+	FLDPQ    96(R1), (F16, F17)
+	// t70 := float64(t69 * t68)
+	WORD     $0x6e72de10 // FMUL V16.2D, V16.2D, V18.2D
+	WORD     $0x6e73de31 // FMUL V17.2D, V17.2D, V19.2D
+	// dst[i] = t70
+	FSTPQ    (F16, F17), 96(R0)
+	ADD      $128, R0
+	ADD      $128, R1
+	ADD      $128, R2
+	SUBS     $16, R8, R8
+	BNE      loop
+	RET
+
+// func scale64NEON(dst *float64, x *float64, n int, a float64)
+// R0 dst, R1 x, R8 what is left, R9 constants. Four elements a register, 4 side by side.
+// V0 a.
+TEXT ·scale64NEON(SB), NOSPLIT, $0-32
+	MOVD     dst+0(FP), R0
+	MOVD     x+8(FP), R1
+	MOVD     n+16(FP), R8
+	MOVD     $neonConstants<>(SB), R9
+	FMOVD    a+24(FP), F0
+	VDUP     V0.D[0], V0.D2
+
+loop:
+	// t0 := x[i]
+	FLDPQ    0(R1), (F1, F2)
+	FLDPQ    32(R1), (F3, F4)
+	FLDPQ    64(R1), (F5, F6)
+	FLDPQ    96(R1), (F7, F8)
+	// t1 := float64(t0 * a)
+	WORD     $0x6e60dc21 // FMUL V1.2D, V1.2D, V0.2D
+	WORD     $0x6e60dc42 // FMUL V2.2D, V2.2D, V0.2D
+	WORD     $0x6e60dc63 // FMUL V3.2D, V3.2D, V0.2D
+	WORD     $0x6e60dc84 // FMUL V4.2D, V4.2D, V0.2D
+	WORD     $0x6e60dca5 // FMUL V5.2D, V5.2D, V0.2D
+	WORD     $0x6e60dcc6 // FMUL V6.2D, V6.2D, V0.2D
+	WORD     $0x6e60dce7 // FMUL V7.2D, V7.2D, V0.2D
+	WORD     $0x6e60dd08 // FMUL V8.2D, V8.2D, V0.2D
+	// dst[i] = t1
+	FSTPQ    (F1, F2), 0(R0)
+	FSTPQ    (F3, F4), 32(R0)
+	FSTPQ    (F5, F6), 64(R0)
+	FSTPQ    (F7, F8), 96(R0)
+	ADD      $128, R0
+	ADD      $128, R1
+	SUBS     $16, R8, R8
+	BNE      loop
+	RET
+
+// func most64NEON(x *float64, n int, most *float64)
+// R0 x, R8 what is left, R9 constants. Four elements a register, 4 side by side.
+// V0-V7 most.
+TEXT ·most64NEON(SB), NOSPLIT, $0-24
+	MOVD     x+0(FP), R0
+	MOVD     n+8(FP), R8
+	MOVD     $neonConstants<>(SB), R9
+	MOVD     most+16(FP), R10
+	VLD1.P   64(R10), [V0.D2, V1.D2, V2.D2, V3.D2]
+	VLD1.P   64(R10), [V4.D2, V5.D2, V6.D2, V7.D2]
+
+loop:
+	// t0 := x[i]
+	FLDPQ    0(R0), (F8, F9)
+	FLDPQ    32(R0), (F10, F11)
+	FLDPQ    64(R0), (F12, F13)
+	FLDPQ    96(R0), (F14, F15)
+	// t2 := pick(t0 > most[i%16], t0, most[i%16])
+	WORD     $0x6ee0e510 // FCMGT V16.2D, V8.2D, V0.2D
+	VBIT     V16.B16, V8.B16, V0.B16
+	WORD     $0x6ee1e530 // FCMGT V16.2D, V9.2D, V1.2D
+	VBIT     V16.B16, V9.B16, V1.B16
+	WORD     $0x6ee2e548 // FCMGT V8.2D, V10.2D, V2.2D
+	VBIT     V8.B16, V10.B16, V2.B16
+	WORD     $0x6ee3e568 // FCMGT V8.2D, V11.2D, V3.2D
+	VBIT     V8.B16, V11.B16, V3.B16
+	WORD     $0x6ee4e588 // FCMGT V8.2D, V12.2D, V4.2D
+	VBIT     V8.B16, V12.B16, V4.B16
+	WORD     $0x6ee5e5a8 // FCMGT V8.2D, V13.2D, V5.2D
+	VBIT     V8.B16, V13.B16, V5.B16
+	WORD     $0x6ee6e5c8 // FCMGT V8.2D, V14.2D, V6.2D
+	VBIT     V8.B16, V14.B16, V6.B16
+	WORD     $0x6ee7e5e8 // FCMGT V8.2D, V15.2D, V7.2D
+	VBIT     V8.B16, V15.B16, V7.B16
+	// most[i%16] = t2
+	ADD      $128, R0
+	SUBS     $16, R8, R8
+	BNE      loop
+	MOVD     most+16(FP), R10
+	VST1.P   [V0.D2, V1.D2, V2.D2, V3.D2], 64(R10)
+	VST1.P   [V4.D2, V5.D2, V6.D2, V7.D2], 64(R10)
+	RET
+
+// func expShift64NEON(dst *float64, x *float64, n int, most float64, sum *float64)
+// R0 dst, R1 x, R8 what is left, R9 constants. Four elements a register, 1 side by side.
+// V0 most, V1-V8 sum, V12 float64(710), V13 float64(-746), V14 float64(1.4426950408889634), V9 float64(6.755399441055744e+15), V15 float64(0.6931471805599453), V16 float64(2.3190468138462996e-17), V17 float64(2.510038549551032e-08), V18 float64(0.5), V10 float64(1), V11 uint64(0x3ff0000000000000).
+TEXT ·expShift64NEON(SB), NOSPLIT, $0-40
+	MOVD     dst+0(FP), R0
+	MOVD     x+8(FP), R1
+	MOVD     n+16(FP), R8
+	MOVD     $neonConstants<>(SB), R9
+	FMOVD    most+24(FP), F0
+	VDUP     V0.D[0], V0.D2
+	MOVD     sum+32(FP), R10
+	VLD1.P   64(R10), [V1.D2, V2.D2, V3.D2, V4.D2]
+	VLD1.P   64(R10), [V5.D2, V6.D2, V7.D2, V8.D2]
+	FMOVQ    2640(R9), F12
+	FMOVQ    2624(R9), F13
+	FMOVQ    2608(R9), F14
+	FMOVQ    2672(R9), F9
+	FMOVQ    2480(R9), F15
+	FMOVQ    2448(R9), F16
+	FMOVQ    2416(R9), F17
+	FMOVQ    2592(R9), F18
+	FMOVQ    2656(R9), F10
+	FMOVQ    2688(R9), F11
+
+loop:
+	// t0 := x[i]
+	FLDPQ    0(R1), (F19, F20)
+	// t1 := t0 - most
+	WORD     $0x4ee0d673 // FSUB V19.2D, V19.2D, V0.2D
+	WORD     $0x4ee0d694 // FSUB V20.2D, V20.2D, V0.2D
+	// t2 := pick(float64(-746) > t1, float64(-746), t1)
+	WORD     $0x6ef3e5b5 // FCMGT V21.2D, V13.2D, V19.2D
+	VBIT     V21.B16, V13.B16, V19.B16
+	WORD     $0x6ef4e5b5 // FCMGT V21.2D, V13.2D, V20.2D
+	VBIT     V21.B16, V13.B16, V20.B16
+	// t3 := pick(float64(710) < t2, float64(710), t2)
+	WORD     $0x6eece675 // FCMGT V21.2D, V19.2D, V12.2D
+	VBIT     V21.B16, V12.B16, V19.B16
+	WORD     $0x6eece695 // FCMGT V21.2D, V20.2D, V12.2D
+	VBIT     V21.B16, V12.B16, V20.B16
+	// t4 := math.FMA(t3, float64(1.4426950408889634), float64(6.755399441055744e+15))
+	VMOV     V9.B16, V21.B16
+	VFMLA    V14.D2, V19.D2, V21.D2
+	VMOV     V9.B16, V22.B16
+	VFMLA    V14.D2, V20.D2, V22.D2
+	// t5 := t4 - float64(6.755399441055744e+15)
+	WORD     $0x4ee9d6b7 // FSUB V23.2D, V21.2D, V9.2D
+	WORD     $0x4ee9d6d8 // FSUB V24.2D, V22.2D, V9.2D
+	// t6 := math.FMA(-t5, float64(0.6931471805599453), t3)
+	VFMLS    V15.D2, V23.D2, V19.D2
+	VFMLS    V15.D2, V24.D2, V20.D2
+	// t7 := math.FMA(-t5, float64(2.3190468138462996e-17), t6)
+	VFMLS    V16.D2, V23.D2, V19.D2
+	VFMLS    V16.D2, V24.D2, V20.D2
+	// t8 := math.FMA(float64(2.510038549551032e-08), t7, float64(2.7620088445409746e-07))
+	FMOVQ    2432(R9), F23
+	VFMLA    V19.D2, V17.D2, V23.D2
+	FMOVQ    2432(R9), F24
+	VFMLA    V20.D2, V17.D2, V24.D2
+	// t9 := math.FMA(t8, t7, float64(2.7557268459997064e-06))
+	FMOVQ    2464(R9), F25
+	VFMLA    V19.D2, V23.D2, V25.D2
+	FMOVQ    2464(R9), F26
+	VFMLA    V20.D2, V24.D2, V26.D2
+	// t10 := math.FMA(t9, t7, float64(2.4801521295954376e-05))
+	FMOVQ    2496(R9), F23
+	VFMLA    V19.D2, V25.D2, V23.D2
+	FMOVQ    2496(R9), F24
+	VFMLA    V20.D2, V26.D2, V24.D2
+	// t11 := math.FMA(t10, t7, float64(0.00019841269863053618))
+	FMOVQ    2512(R9), F25
+	VFMLA    V19.D2, V23.D2, V25.D2
+	FMOVQ    2512(R9), F26
+	VFMLA    V20.D2, V24.D2, V26.D2
+	// t12 := math.FMA(t11, t7, float64(0.0013888888917213717))
+	FMOVQ    2528(R9), F23
+	VFMLA    V19.D2, V25.D2, V23.D2
+	FMOVQ    2528(R9), F24
+	VFMLA    V20.D2, V26.D2, V24.D2
+	// t13 := math.FMA(t12, t7, float64(0.008333333333330062))
+	FMOVQ    2544(R9), F25
+	VFMLA    V19.D2, V23.D2, V25.D2
+	FMOVQ    2544(R9), F26
+	VFMLA    V20.D2, V24.D2, V26.D2
+	// t14 := math.FMA(t13, t7, float64(0.04166666666662413))
+	FMOVQ    2560(R9), F23
+	VFMLA    V19.D2, V25.D2, V23.D2
+	FMOVQ    2560(R9), F24
+	VFMLA    V20.D2, V26.D2, V24.D2
+	// t15 := math.FMA(t14, t7, float64(0.16666666666666669))
+	FMOVQ    2576(R9), F25
+	VFMLA    V19.D2, V23.D2, V25.D2
+	FMOVQ    2576(R9), F26
+	VFMLA    V20.D2, V24.D2, V26.D2
+	// t16 := math.FMA(t15, t7, float64(0.5))
+	VMOV     V18.B16, V23.B16
+	VFMLA    V19.D2, V25.D2, V23.D2
+	VMOV     V18.B16, V24.B16
+	VFMLA    V20.D2, V26.D2, V24.D2
+	// t17 := float64(t16 * t7)
+	WORD     $0x6e73def7 // FMUL V23.2D, V23.2D, V19.2D
+	WORD     $0x6e74df18 // FMUL V24.2D, V24.2D, V20.2D
+	// t18 := t7 + float64(1)
+	WORD     $0x4e6ad679 // FADD V25.2D, V19.2D, V10.2D
+	WORD     $0x4e6ad69a // FADD V26.2D, V20.2D, V10.2D
+	// t19 := t18 - float64(1)
+	WORD     $0x4eead739 // FSUB V25.2D, V25.2D, V10.2D
+	WORD     $0x4eead75a // FSUB V26.2D, V26.2D, V10.2D
+	// t20 := t7 - t19
+	WORD     $0x4ef9d679 // FSUB V25.2D, V19.2D, V25.2D
+	WORD     $0x4efad69a // FSUB V26.2D, V20.2D, V26.2D
+	// t21 := math.FMA(t17, t7, t20)
+	VFMLA    V19.D2, V23.D2, V25.D2
+	VFMLA    V20.D2, V24.D2, V26.D2
+	// t22 := t7 + float64(1)
+	WORD     $0x4e6ad673 // FADD V19.2D, V19.2D, V10.2D
+	WORD     $0x4e6ad694 // FADD V20.2D, V20.2D, V10.2D
+	// t23 := t21 + t22
+	WORD     $0x4e73d739 // FADD V25.2D, V25.2D, V19.2D
+	WORD     $0x4e74d75a // FADD V26.2D, V26.2D, V20.2D
+	// t24 := t4 - float64(6.755399441055744e+15)
+	WORD     $0x4ee9d6b3 // FSUB V19.2D, V21.2D, V9.2D
+	WORD     $0x4ee9d6d4 // FSUB V20.2D, V22.2D, V9.2D
+	// t25 := math.FMA(t24, float64(0.5), float64(6.755399441055744e+15))
+	VMOV     V9.B16, V23.B16
+	VFMLA    V18.D2, V19.D2, V23.D2
+	VMOV     V9.B16, V24.B16
+	VFMLA    V18.D2, V20.D2, V24.D2
+	// t26 := t25 - float64(6.755399441055744e+15)
+	WORD     $0x4ee9d6f3 // FSUB V19.2D, V23.2D, V9.2D
+	WORD     $0x4ee9d714 // FSUB V20.2D, V24.2D, V9.2D
+	// t27 := t4 - t26
+	WORD     $0x4ef3d6b5 // FSUB V21.2D, V21.2D, V19.2D
+	WORD     $0x4ef4d6d6 // FSUB V22.2D, V22.2D, V20.2D
+	// t28 := scale64(t23, t26)
+	VSHL     $52, V23.D2, V27.D2
+	VADD     V11.D2, V27.D2, V27.D2
+	WORD     $0x6e7bdf3b // FMUL V27.2D, V25.2D, V27.2D
+	VSHL     $52, V24.D2, V28.D2
+	VADD     V11.D2, V28.D2, V28.D2
+	WORD     $0x6e7cdf5c // FMUL V28.2D, V26.2D, V28.2D
+	// t29 := t27 - float64(6.755399441055744e+15)
+	WORD     $0x4ee9d6b3 // FSUB V19.2D, V21.2D, V9.2D
+	WORD     $0x4ee9d6d4 // FSUB V20.2D, V22.2D, V9.2D
+	// t30 := scale64(t28, t29)
+	VSHL     $52, V21.D2, V23.D2
+	VADD     V11.D2, V23.D2, V23.D2
+	WORD     $0x6e77df77 // FMUL V23.2D, V27.2D, V23.2D
+	VSHL     $52, V22.D2, V24.D2
+	VADD     V11.D2, V24.D2, V24.D2
+	WORD     $0x6e78df98 // FMUL V24.2D, V28.2D, V24.2D
+	// dst[i] = t30
+	FSTPQ    (F23, F24), 0(R0)
+	// t33 := sum[i%16] + t30
+	WORD     $0x4e77d421 // FADD V1.2D, V1.2D, V23.2D
+	WORD     $0x4e78d442 // FADD V2.2D, V2.2D, V24.2D
+	// sum[i%16] = t33
+	// t0 := x[i]
+	FLDPQ    32(R1), (F19, F20)
+	// t1 := t0 - most
+	WORD     $0x4ee0d673 // FSUB V19.2D, V19.2D, V0.2D
+	WORD     $0x4ee0d694 // FSUB V20.2D, V20.2D, V0.2D
+	// t2 := pick(float64(-746) > t1, float64(-746), t1)
+	WORD     $0x6ef3e5b5 // FCMGT V21.2D, V13.2D, V19.2D
+	VBIT     V21.B16, V13.B16, V19.B16
+	WORD     $0x6ef4e5b5 // FCMGT V21.2D, V13.2D, V20.2D
+	VBIT     V21.B16, V13.B16, V20.B16
+	// t3 := pick(float64(710) < t2, float64(710), t2)
+	WORD     $0x6eece675 // FCMGT V21.2D, V19.2D, V12.2D
+	VBIT     V21.B16, V12.B16, V19.B16
+	WORD     $0x6eece695 // FCMGT V21.2D, V20.2D, V12.2D
+	VBIT     V21.B16, V12.B16, V20.B16
+	// t4 := math.FMA(t3, float64(1.4426950408889634), float64(6.755399441055744e+15))
+	VMOV     V9.B16, V21.B16
+	VFMLA    V14.D2, V19.D2, V21.D2
+	VMOV     V9.B16, V22.B16
+	VFMLA    V14.D2, V20.D2, V22.D2
+	// t5 := t4 - float64(6.755399441055744e+15)
+	WORD     $0x4ee9d6b7 // FSUB V23.2D, V21.2D, V9.2D
+	WORD     $0x4ee9d6d8 // FSUB V24.2D, V22.2D, V9.2D
+	// t6 := math.FMA(-t5, float64(0.6931471805599453), t3)
+	VFMLS    V15.D2, V23.D2, V19.D2
+	VFMLS    V15.D2, V24.D2, V20.D2
+	// t7 := math.FMA(-t5, float64(2.3190468138462996e-17), t6)
+	VFMLS    V16.D2, V23.D2, V19.D2
+	VFMLS    V16.D2, V24.D2, V20.D2
+	// t8 := math.FMA(float64(2.510038549551032e-08), t7, float64(2.7620088445409746e-07))
+	FMOVQ    2432(R9), F23
+	VFMLA    V19.D2, V17.D2, V23.D2
+	FMOVQ    2432(R9), F24
+	VFMLA    V20.D2, V17.D2, V24.D2
+	// t9 := math.FMA(t8, t7, float64(2.7557268459997064e-06))
+	FMOVQ    2464(R9), F25
+	VFMLA    V19.D2, V23.D2, V25.D2
+	FMOVQ    2464(R9), F26
+	VFMLA    V20.D2, V24.D2, V26.D2
+	// t10 := math.FMA(t9, t7, float64(2.4801521295954376e-05))
+	FMOVQ    2496(R9), F23
+	VFMLA    V19.D2, V25.D2, V23.D2
+	FMOVQ    2496(R9), F24
+	VFMLA    V20.D2, V26.D2, V24.D2
+	// t11 := math.FMA(t10, t7, float64(0.00019841269863053618))
+	FMOVQ    2512(R9), F25
+	VFMLA    V19.D2, V23.D2, V25.D2
+	FMOVQ    2512(R9), F26
+	VFMLA    V20.D2, V24.D2, V26.D2
+	// t12 := math.FMA(t11, t7, float64(0.0013888888917213717))
+	FMOVQ    2528(R9), F23
+	VFMLA    V19.D2, V25.D2, V23.D2
+	FMOVQ    2528(R9), F24
+	VFMLA    V20.D2, V26.D2, V24.D2
+	// t13 := math.FMA(t12, t7, float64(0.008333333333330062))
+	FMOVQ    2544(R9), F25
+	VFMLA    V19.D2, V23.D2, V25.D2
+	FMOVQ    2544(R9), F26
+	VFMLA    V20.D2, V24.D2, V26.D2
+	// t14 := math.FMA(t13, t7, float64(0.04166666666662413))
+	FMOVQ    2560(R9), F23
+	VFMLA    V19.D2, V25.D2, V23.D2
+	FMOVQ    2560(R9), F24
+	VFMLA    V20.D2, V26.D2, V24.D2
+	// t15 := math.FMA(t14, t7, float64(0.16666666666666669))
+	FMOVQ    2576(R9), F25
+	VFMLA    V19.D2, V23.D2, V25.D2
+	FMOVQ    2576(R9), F26
+	VFMLA    V20.D2, V24.D2, V26.D2
+	// t16 := math.FMA(t15, t7, float64(0.5))
+	VMOV     V18.B16, V23.B16
+	VFMLA    V19.D2, V25.D2, V23.D2
+	VMOV     V18.B16, V24.B16
+	VFMLA    V20.D2, V26.D2, V24.D2
+	// t17 := float64(t16 * t7)
+	WORD     $0x6e73def7 // FMUL V23.2D, V23.2D, V19.2D
+	WORD     $0x6e74df18 // FMUL V24.2D, V24.2D, V20.2D
+	// t18 := t7 + float64(1)
+	WORD     $0x4e6ad679 // FADD V25.2D, V19.2D, V10.2D
+	WORD     $0x4e6ad69a // FADD V26.2D, V20.2D, V10.2D
+	// t19 := t18 - float64(1)
+	WORD     $0x4eead739 // FSUB V25.2D, V25.2D, V10.2D
+	WORD     $0x4eead75a // FSUB V26.2D, V26.2D, V10.2D
+	// t20 := t7 - t19
+	WORD     $0x4ef9d679 // FSUB V25.2D, V19.2D, V25.2D
+	WORD     $0x4efad69a // FSUB V26.2D, V20.2D, V26.2D
+	// t21 := math.FMA(t17, t7, t20)
+	VFMLA    V19.D2, V23.D2, V25.D2
+	VFMLA    V20.D2, V24.D2, V26.D2
+	// t22 := t7 + float64(1)
+	WORD     $0x4e6ad673 // FADD V19.2D, V19.2D, V10.2D
+	WORD     $0x4e6ad694 // FADD V20.2D, V20.2D, V10.2D
+	// t23 := t21 + t22
+	WORD     $0x4e73d739 // FADD V25.2D, V25.2D, V19.2D
+	WORD     $0x4e74d75a // FADD V26.2D, V26.2D, V20.2D
+	// t24 := t4 - float64(6.755399441055744e+15)
+	WORD     $0x4ee9d6b3 // FSUB V19.2D, V21.2D, V9.2D
+	WORD     $0x4ee9d6d4 // FSUB V20.2D, V22.2D, V9.2D
+	// t25 := math.FMA(t24, float64(0.5), float64(6.755399441055744e+15))
+	VMOV     V9.B16, V23.B16
+	VFMLA    V18.D2, V19.D2, V23.D2
+	VMOV     V9.B16, V24.B16
+	VFMLA    V18.D2, V20.D2, V24.D2
+	// t26 := t25 - float64(6.755399441055744e+15)
+	WORD     $0x4ee9d6f3 // FSUB V19.2D, V23.2D, V9.2D
+	WORD     $0x4ee9d714 // FSUB V20.2D, V24.2D, V9.2D
+	// t27 := t4 - t26
+	WORD     $0x4ef3d6b5 // FSUB V21.2D, V21.2D, V19.2D
+	WORD     $0x4ef4d6d6 // FSUB V22.2D, V22.2D, V20.2D
+	// t28 := scale64(t23, t26)
+	VSHL     $52, V23.D2, V27.D2
+	VADD     V11.D2, V27.D2, V27.D2
+	WORD     $0x6e7bdf3b // FMUL V27.2D, V25.2D, V27.2D
+	VSHL     $52, V24.D2, V28.D2
+	VADD     V11.D2, V28.D2, V28.D2
+	WORD     $0x6e7cdf5c // FMUL V28.2D, V26.2D, V28.2D
+	// t29 := t27 - float64(6.755399441055744e+15)
+	WORD     $0x4ee9d6b3 // FSUB V19.2D, V21.2D, V9.2D
+	WORD     $0x4ee9d6d4 // FSUB V20.2D, V22.2D, V9.2D
+	// t30 := scale64(t28, t29)
+	VSHL     $52, V21.D2, V23.D2
+	VADD     V11.D2, V23.D2, V23.D2
+	WORD     $0x6e77df77 // FMUL V23.2D, V27.2D, V23.2D
+	VSHL     $52, V22.D2, V24.D2
+	VADD     V11.D2, V24.D2, V24.D2
+	WORD     $0x6e78df98 // FMUL V24.2D, V28.2D, V24.2D
+	// dst[i] = t30
+	FSTPQ    (F23, F24), 32(R0)
+	// t33 := sum[i%16] + t30
+	WORD     $0x4e77d463 // FADD V3.2D, V3.2D, V23.2D
+	WORD     $0x4e78d484 // FADD V4.2D, V4.2D, V24.2D
+	// sum[i%16] = t33
+	// t0 := x[i]
+	FLDPQ    64(R1), (F19, F20)
+	// t1 := t0 - most
+	WORD     $0x4ee0d673 // FSUB V19.2D, V19.2D, V0.2D
+	WORD     $0x4ee0d694 // FSUB V20.2D, V20.2D, V0.2D
+	// t2 := pick(float64(-746) > t1, float64(-746), t1)
+	WORD     $0x6ef3e5b5 // FCMGT V21.2D, V13.2D, V19.2D
+	VBIT     V21.B16, V13.B16, V19.B16
+	WORD     $0x6ef4e5b5 // FCMGT V21.2D, V13.2D, V20.2D
+	VBIT     V21.B16, V13.B16, V20.B16
+	// t3 := pick(float64(710) < t2, float64(710), t2)
+	WORD     $0x6eece675 // FCMGT V21.2D, V19.2D, V12.2D
+	VBIT     V21.B16, V12.B16, V19.B16
+	WORD     $0x6eece695 // FCMGT V21.2D, V20.2D, V12.2D
+	VBIT     V21.B16, V12.B16, V20.B16
+	// t4 := math.FMA(t3, float64(1.4426950408889634), float64(6.755399441055744e+15))
+	VMOV     V9.B16, V21.B16
+	VFMLA    V14.D2, V19.D2, V21.D2
+	VMOV     V9.B16, V22.B16
+	VFMLA    V14.D2, V20.D2, V22.D2
+	// t5 := t4 - float64(6.755399441055744e+15)
+	WORD     $0x4ee9d6b7 // FSUB V23.2D, V21.2D, V9.2D
+	WORD     $0x4ee9d6d8 // FSUB V24.2D, V22.2D, V9.2D
+	// t6 := math.FMA(-t5, float64(0.6931471805599453), t3)
+	VFMLS    V15.D2, V23.D2, V19.D2
+	VFMLS    V15.D2, V24.D2, V20.D2
+	// t7 := math.FMA(-t5, float64(2.3190468138462996e-17), t6)
+	VFMLS    V16.D2, V23.D2, V19.D2
+	VFMLS    V16.D2, V24.D2, V20.D2
+	// t8 := math.FMA(float64(2.510038549551032e-08), t7, float64(2.7620088445409746e-07))
+	FMOVQ    2432(R9), F23
+	VFMLA    V19.D2, V17.D2, V23.D2
+	FMOVQ    2432(R9), F24
+	VFMLA    V20.D2, V17.D2, V24.D2
+	// t9 := math.FMA(t8, t7, float64(2.7557268459997064e-06))
+	FMOVQ    2464(R9), F25
+	VFMLA    V19.D2, V23.D2, V25.D2
+	FMOVQ    2464(R9), F26
+	VFMLA    V20.D2, V24.D2, V26.D2
+	// t10 := math.FMA(t9, t7, float64(2.4801521295954376e-05))
+	FMOVQ    2496(R9), F23
+	VFMLA    V19.D2, V25.D2, V23.D2
+	FMOVQ    2496(R9), F24
+	VFMLA    V20.D2, V26.D2, V24.D2
+	// t11 := math.FMA(t10, t7, float64(0.00019841269863053618))
+	FMOVQ    2512(R9), F25
+	VFMLA    V19.D2, V23.D2, V25.D2
+	FMOVQ    2512(R9), F26
+	VFMLA    V20.D2, V24.D2, V26.D2
+	// t12 := math.FMA(t11, t7, float64(0.0013888888917213717))
+	FMOVQ    2528(R9), F23
+	VFMLA    V19.D2, V25.D2, V23.D2
+	FMOVQ    2528(R9), F24
+	VFMLA    V20.D2, V26.D2, V24.D2
+	// t13 := math.FMA(t12, t7, float64(0.008333333333330062))
+	FMOVQ    2544(R9), F25
+	VFMLA    V19.D2, V23.D2, V25.D2
+	FMOVQ    2544(R9), F26
+	VFMLA    V20.D2, V24.D2, V26.D2
+	// t14 := math.FMA(t13, t7, float64(0.04166666666662413))
+	FMOVQ    2560(R9), F23
+	VFMLA    V19.D2, V25.D2, V23.D2
+	FMOVQ    2560(R9), F24
+	VFMLA    V20.D2, V26.D2, V24.D2
+	// t15 := math.FMA(t14, t7, float64(0.16666666666666669))
+	FMOVQ    2576(R9), F25
+	VFMLA    V19.D2, V23.D2, V25.D2
+	FMOVQ    2576(R9), F26
+	VFMLA    V20.D2, V24.D2, V26.D2
+	// t16 := math.FMA(t15, t7, float64(0.5))
+	VMOV     V18.B16, V23.B16
+	VFMLA    V19.D2, V25.D2, V23.D2
+	VMOV     V18.B16, V24.B16
+	VFMLA    V20.D2, V26.D2, V24.D2
+	// t17 := float64(t16 * t7)
+	WORD     $0x6e73def7 // FMUL V23.2D, V23.2D, V19.2D
+	WORD     $0x6e74df18 // FMUL V24.2D, V24.2D, V20.2D
+	// t18 := t7 + float64(1)
+	WORD     $0x4e6ad679 // FADD V25.2D, V19.2D, V10.2D
+	WORD     $0x4e6ad69a // FADD V26.2D, V20.2D, V10.2D
+	// t19 := t18 - float64(1)
+	WORD     $0x4eead739 // FSUB V25.2D, V25.2D, V10.2D
+	WORD     $0x4eead75a // FSUB V26.2D, V26.2D, V10.2D
+	// t20 := t7 - t19
+	WORD     $0x4ef9d679 // FSUB V25.2D, V19.2D, V25.2D
+	WORD     $0x4efad69a // FSUB V26.2D, V20.2D, V26.2D
+	// t21 := math.FMA(t17, t7, t20)
+	VFMLA    V19.D2, V23.D2, V25.D2
+	VFMLA    V20.D2, V24.D2, V26.D2
+	// t22 := t7 + float64(1)
+	WORD     $0x4e6ad673 // FADD V19.2D, V19.2D, V10.2D
+	WORD     $0x4e6ad694 // FADD V20.2D, V20.2D, V10.2D
+	// t23 := t21 + t22
+	WORD     $0x4e73d739 // FADD V25.2D, V25.2D, V19.2D
+	WORD     $0x4e74d75a // FADD V26.2D, V26.2D, V20.2D
+	// t24 := t4 - float64(6.755399441055744e+15)
+	WORD     $0x4ee9d6b3 // FSUB V19.2D, V21.2D, V9.2D
+	WORD     $0x4ee9d6d4 // FSUB V20.2D, V22.2D, V9.2D
+	// t25 := math.FMA(t24, float64(0.5), float64(6.755399441055744e+15))
+	VMOV     V9.B16, V23.B16
+	VFMLA    V18.D2, V19.D2, V23.D2
+	VMOV     V9.B16, V24.B16
+	VFMLA    V18.D2, V20.D2, V24.D2
+	// t26 := t25 - float64(6.755399441055744e+15)
+	WORD     $0x4ee9d6f3 // FSUB V19.2D, V23.2D, V9.2D
+	WORD     $0x4ee9d714 // FSUB V20.2D, V24.2D, V9.2D
+	// t27 := t4 - t26
+	WORD     $0x4ef3d6b5 // FSUB V21.2D, V21.2D, V19.2D
+	WORD     $0x4ef4d6d6 // FSUB V22.2D, V22.2D, V20.2D
+	// t28 := scale64(t23, t26)
+	VSHL     $52, V23.D2, V27.D2
+	VADD     V11.D2, V27.D2, V27.D2
+	WORD     $0x6e7bdf3b // FMUL V27.2D, V25.2D, V27.2D
+	VSHL     $52, V24.D2, V28.D2
+	VADD     V11.D2, V28.D2, V28.D2
+	WORD     $0x6e7cdf5c // FMUL V28.2D, V26.2D, V28.2D
+	// t29 := t27 - float64(6.755399441055744e+15)
+	WORD     $0x4ee9d6b3 // FSUB V19.2D, V21.2D, V9.2D
+	WORD     $0x4ee9d6d4 // FSUB V20.2D, V22.2D, V9.2D
+	// t30 := scale64(t28, t29)
+	VSHL     $52, V21.D2, V23.D2
+	VADD     V11.D2, V23.D2, V23.D2
+	WORD     $0x6e77df77 // FMUL V23.2D, V27.2D, V23.2D
+	VSHL     $52, V22.D2, V24.D2
+	VADD     V11.D2, V24.D2, V24.D2
+	WORD     $0x6e78df98 // FMUL V24.2D, V28.2D, V24.2D
+	// dst[i] = t30
+	FSTPQ    (F23, F24), 64(R0)
+	// t33 := sum[i%16] + t30
+	WORD     $0x4e77d4a5 // FADD V5.2D, V5.2D, V23.2D
+	WORD     $0x4e78d4c6 // FADD V6.2D, V6.2D, V24.2D
+	// sum[i%16] = t33
+	// t0 := x[i]
+	FLDPQ    96(R1), (F19, F20)
+	// t1 := t0 - most
+	WORD     $0x4ee0d673 // FSUB V19.2D, V19.2D, V0.2D
+	WORD     $0x4ee0d694 // FSUB V20.2D, V20.2D, V0.2D
+	// t2 := pick(float64(-746) > t1, float64(-746), t1)
+	WORD     $0x6ef3e5b5 // FCMGT V21.2D, V13.2D, V19.2D
+	VBIT     V21.B16, V13.B16, V19.B16
+	WORD     $0x6ef4e5b5 // FCMGT V21.2D, V13.2D, V20.2D
+	VBIT     V21.B16, V13.B16, V20.B16
+	// t3 := pick(float64(710) < t2, float64(710), t2)
+	WORD     $0x6eece675 // FCMGT V21.2D, V19.2D, V12.2D
+	VBIT     V21.B16, V12.B16, V19.B16
+	WORD     $0x6eece695 // FCMGT V21.2D, V20.2D, V12.2D
+	VBIT     V21.B16, V12.B16, V20.B16
+	// t4 := math.FMA(t3, float64(1.4426950408889634), float64(6.755399441055744e+15))
+	VMOV     V9.B16, V21.B16
+	VFMLA    V14.D2, V19.D2, V21.D2
+	VMOV     V9.B16, V22.B16
+	VFMLA    V14.D2, V20.D2, V22.D2
+	// t5 := t4 - float64(6.755399441055744e+15)
+	WORD     $0x4ee9d6b7 // FSUB V23.2D, V21.2D, V9.2D
+	WORD     $0x4ee9d6d8 // FSUB V24.2D, V22.2D, V9.2D
+	// t6 := math.FMA(-t5, float64(0.6931471805599453), t3)
+	VFMLS    V15.D2, V23.D2, V19.D2
+	VFMLS    V15.D2, V24.D2, V20.D2
+	// t7 := math.FMA(-t5, float64(2.3190468138462996e-17), t6)
+	VFMLS    V16.D2, V23.D2, V19.D2
+	VFMLS    V16.D2, V24.D2, V20.D2
+	// t8 := math.FMA(float64(2.510038549551032e-08), t7, float64(2.7620088445409746e-07))
+	FMOVQ    2432(R9), F23
+	VFMLA    V19.D2, V17.D2, V23.D2
+	FMOVQ    2432(R9), F24
+	VFMLA    V20.D2, V17.D2, V24.D2
+	// t9 := math.FMA(t8, t7, float64(2.7557268459997064e-06))
+	FMOVQ    2464(R9), F25
+	VFMLA    V19.D2, V23.D2, V25.D2
+	FMOVQ    2464(R9), F26
+	VFMLA    V20.D2, V24.D2, V26.D2
+	// t10 := math.FMA(t9, t7, float64(2.4801521295954376e-05))
+	FMOVQ    2496(R9), F23
+	VFMLA    V19.D2, V25.D2, V23.D2
+	FMOVQ    2496(R9), F24
+	VFMLA    V20.D2, V26.D2, V24.D2
+	// t11 := math.FMA(t10, t7, float64(0.00019841269863053618))
+	FMOVQ    2512(R9), F25
+	VFMLA    V19.D2, V23.D2, V25.D2
+	FMOVQ    2512(R9), F26
+	VFMLA    V20.D2, V24.D2, V26.D2
+	// t12 := math.FMA(t11, t7, float64(0.0013888888917213717))
+	FMOVQ    2528(R9), F23
+	VFMLA    V19.D2, V25.D2, V23.D2
+	FMOVQ    2528(R9), F24
+	VFMLA    V20.D2, V26.D2, V24.D2
+	// t13 := math.FMA(t12, t7, float64(0.008333333333330062))
+	FMOVQ    2544(R9), F25
+	VFMLA    V19.D2, V23.D2, V25.D2
+	FMOVQ    2544(R9), F26
+	VFMLA    V20.D2, V24.D2, V26.D2
+	// t14 := math.FMA(t13, t7, float64(0.04166666666662413))
+	FMOVQ    2560(R9), F23
+	VFMLA    V19.D2, V25.D2, V23.D2
+	FMOVQ    2560(R9), F24
+	VFMLA    V20.D2, V26.D2, V24.D2
+	// t15 := math.FMA(t14, t7, float64(0.16666666666666669))
+	FMOVQ    2576(R9), F25
+	VFMLA    V19.D2, V23.D2, V25.D2
+	FMOVQ    2576(R9), F26
+	VFMLA    V20.D2, V24.D2, V26.D2
+	// t16 := math.FMA(t15, t7, float64(0.5))
+	VMOV     V18.B16, V23.B16
+	VFMLA    V19.D2, V25.D2, V23.D2
+	VMOV     V18.B16, V24.B16
+	VFMLA    V20.D2, V26.D2, V24.D2
+	// t17 := float64(t16 * t7)
+	WORD     $0x6e73def7 // FMUL V23.2D, V23.2D, V19.2D
+	WORD     $0x6e74df18 // FMUL V24.2D, V24.2D, V20.2D
+	// t18 := t7 + float64(1)
+	WORD     $0x4e6ad679 // FADD V25.2D, V19.2D, V10.2D
+	WORD     $0x4e6ad69a // FADD V26.2D, V20.2D, V10.2D
+	// t19 := t18 - float64(1)
+	WORD     $0x4eead739 // FSUB V25.2D, V25.2D, V10.2D
+	WORD     $0x4eead75a // FSUB V26.2D, V26.2D, V10.2D
+	// t20 := t7 - t19
+	WORD     $0x4ef9d679 // FSUB V25.2D, V19.2D, V25.2D
+	WORD     $0x4efad69a // FSUB V26.2D, V20.2D, V26.2D
+	// t21 := math.FMA(t17, t7, t20)
+	VFMLA    V19.D2, V23.D2, V25.D2
+	VFMLA    V20.D2, V24.D2, V26.D2
+	// t22 := t7 + float64(1)
+	WORD     $0x4e6ad673 // FADD V19.2D, V19.2D, V10.2D
+	WORD     $0x4e6ad694 // FADD V20.2D, V20.2D, V10.2D
+	// t23 := t21 + t22
+	WORD     $0x4e73d739 // FADD V25.2D, V25.2D, V19.2D
+	WORD     $0x4e74d75a // FADD V26.2D, V26.2D, V20.2D
+	// t24 := t4 - float64(6.755399441055744e+15)
+	WORD     $0x4ee9d6b3 // FSUB V19.2D, V21.2D, V9.2D
+	WORD     $0x4ee9d6d4 // FSUB V20.2D, V22.2D, V9.2D
+	// t25 := math.FMA(t24, float64(0.5), float64(6.755399441055744e+15))
+	VMOV     V9.B16, V23.B16
+	VFMLA    V18.D2, V19.D2, V23.D2
+	VMOV     V9.B16, V24.B16
+	VFMLA    V18.D2, V20.D2, V24.D2
+	// t26 := t25 - float64(6.755399441055744e+15)
+	WORD     $0x4ee9d6f3 // FSUB V19.2D, V23.2D, V9.2D
+	WORD     $0x4ee9d714 // FSUB V20.2D, V24.2D, V9.2D
+	// t27 := t4 - t26
+	WORD     $0x4ef3d6b5 // FSUB V21.2D, V21.2D, V19.2D
+	WORD     $0x4ef4d6d6 // FSUB V22.2D, V22.2D, V20.2D
+	// t28 := scale64(t23, t26)
+	VSHL     $52, V23.D2, V27.D2
+	VADD     V11.D2, V27.D2, V27.D2
+	WORD     $0x6e7bdf3b // FMUL V27.2D, V25.2D, V27.2D
+	VSHL     $52, V24.D2, V28.D2
+	VADD     V11.D2, V28.D2, V28.D2
+	WORD     $0x6e7cdf5c // FMUL V28.2D, V26.2D, V28.2D
+	// t29 := t27 - float64(6.755399441055744e+15)
+	WORD     $0x4ee9d6b3 // FSUB V19.2D, V21.2D, V9.2D
+	WORD     $0x4ee9d6d4 // FSUB V20.2D, V22.2D, V9.2D
+	// t30 := scale64(t28, t29)
+	VSHL     $52, V21.D2, V23.D2
+	VADD     V11.D2, V23.D2, V23.D2
+	WORD     $0x6e77df77 // FMUL V23.2D, V27.2D, V23.2D
+	VSHL     $52, V22.D2, V24.D2
+	VADD     V11.D2, V24.D2, V24.D2
+	WORD     $0x6e78df98 // FMUL V24.2D, V28.2D, V24.2D
+	// dst[i] = t30
+	FSTPQ    (F23, F24), 96(R0)
+	// t33 := sum[i%16] + t30
+	WORD     $0x4e77d4e7 // FADD V7.2D, V7.2D, V23.2D
+	WORD     $0x4e78d508 // FADD V8.2D, V8.2D, V24.2D
+	// sum[i%16] = t33
+	ADD      $128, R0
+	ADD      $128, R1
+	SUBS     $16, R8, R8
+	BNE      loop
+	MOVD     sum+32(FP), R10
+	VST1.P   [V1.D2, V2.D2, V3.D2, V4.D2], 64(R10)
+	VST1.P   [V5.D2, V6.D2, V7.D2, V8.D2], 64(R10)
+	RET
+
+// func expSum64NEON(x *float64, n int, most float64, sum *float64)
+// R0 x, R8 what is left, R9 constants. Four elements a register, 1 side by side.
+// V0 most, V1-V8 sum, V12 float64(710), V13 float64(-746), V14 float64(1.4426950408889634), V9 float64(6.755399441055744e+15), V15 float64(0.6931471805599453), V16 float64(2.3190468138462996e-17), V17 float64(2.510038549551032e-08), V18 float64(0.5), V10 float64(1), V11 uint64(0x3ff0000000000000).
+TEXT ·expSum64NEON(SB), NOSPLIT, $0-32
+	MOVD     x+0(FP), R0
+	MOVD     n+8(FP), R8
+	MOVD     $neonConstants<>(SB), R9
+	FMOVD    most+16(FP), F0
+	VDUP     V0.D[0], V0.D2
+	MOVD     sum+24(FP), R10
+	VLD1.P   64(R10), [V1.D2, V2.D2, V3.D2, V4.D2]
+	VLD1.P   64(R10), [V5.D2, V6.D2, V7.D2, V8.D2]
+	FMOVQ    2640(R9), F12
+	FMOVQ    2624(R9), F13
+	FMOVQ    2608(R9), F14
+	FMOVQ    2672(R9), F9
+	FMOVQ    2480(R9), F15
+	FMOVQ    2448(R9), F16
+	FMOVQ    2416(R9), F17
+	FMOVQ    2592(R9), F18
+	FMOVQ    2656(R9), F10
+	FMOVQ    2688(R9), F11
+
+loop:
+	// t1 := x[i]
+	FLDPQ    0(R0), (F19, F20)
+	// t2 := t1 - most
+	WORD     $0x4ee0d673 // FSUB V19.2D, V19.2D, V0.2D
+	WORD     $0x4ee0d694 // FSUB V20.2D, V20.2D, V0.2D
+	// t3 := pick(float64(-746) > t2, float64(-746), t2)
+	WORD     $0x6ef3e5b5 // FCMGT V21.2D, V13.2D, V19.2D
+	VBIT     V21.B16, V13.B16, V19.B16
+	WORD     $0x6ef4e5b5 // FCMGT V21.2D, V13.2D, V20.2D
+	VBIT     V21.B16, V13.B16, V20.B16
+	// t4 := pick(float64(710) < t3, float64(710), t3)
+	WORD     $0x6eece675 // FCMGT V21.2D, V19.2D, V12.2D
+	VBIT     V21.B16, V12.B16, V19.B16
+	WORD     $0x6eece695 // FCMGT V21.2D, V20.2D, V12.2D
+	VBIT     V21.B16, V12.B16, V20.B16
+	// t5 := math.FMA(t4, float64(1.4426950408889634), float64(6.755399441055744e+15))
+	VMOV     V9.B16, V21.B16
+	VFMLA    V14.D2, V19.D2, V21.D2
+	VMOV     V9.B16, V22.B16
+	VFMLA    V14.D2, V20.D2, V22.D2
+	// t6 := t5 - float64(6.755399441055744e+15)
+	WORD     $0x4ee9d6b7 // FSUB V23.2D, V21.2D, V9.2D
+	WORD     $0x4ee9d6d8 // FSUB V24.2D, V22.2D, V9.2D
+	// t7 := math.FMA(-t6, float64(0.6931471805599453), t4)
+	VFMLS    V15.D2, V23.D2, V19.D2
+	VFMLS    V15.D2, V24.D2, V20.D2
+	// t8 := math.FMA(-t6, float64(2.3190468138462996e-17), t7)
+	VFMLS    V16.D2, V23.D2, V19.D2
+	VFMLS    V16.D2, V24.D2, V20.D2
+	// t9 := math.FMA(float64(2.510038549551032e-08), t8, float64(2.7620088445409746e-07))
+	FMOVQ    2432(R9), F23
+	VFMLA    V19.D2, V17.D2, V23.D2
+	FMOVQ    2432(R9), F24
+	VFMLA    V20.D2, V17.D2, V24.D2
+	// t10 := math.FMA(t9, t8, float64(2.7557268459997064e-06))
+	FMOVQ    2464(R9), F25
+	VFMLA    V19.D2, V23.D2, V25.D2
+	FMOVQ    2464(R9), F26
+	VFMLA    V20.D2, V24.D2, V26.D2
+	// t11 := math.FMA(t10, t8, float64(2.4801521295954376e-05))
+	FMOVQ    2496(R9), F23
+	VFMLA    V19.D2, V25.D2, V23.D2
+	FMOVQ    2496(R9), F24
+	VFMLA    V20.D2, V26.D2, V24.D2
+	// t12 := math.FMA(t11, t8, float64(0.00019841269863053618))
+	FMOVQ    2512(R9), F25
+	VFMLA    V19.D2, V23.D2, V25.D2
+	FMOVQ    2512(R9), F26
+	VFMLA    V20.D2, V24.D2, V26.D2
+	// t13 := math.FMA(t12, t8, float64(0.0013888888917213717))
+	FMOVQ    2528(R9), F23
+	VFMLA    V19.D2, V25.D2, V23.D2
+	FMOVQ    2528(R9), F24
+	VFMLA    V20.D2, V26.D2, V24.D2
+	// t14 := math.FMA(t13, t8, float64(0.008333333333330062))
+	FMOVQ    2544(R9), F25
+	VFMLA    V19.D2, V23.D2, V25.D2
+	FMOVQ    2544(R9), F26
+	VFMLA    V20.D2, V24.D2, V26.D2
+	// t15 := math.FMA(t14, t8, float64(0.04166666666662413))
+	FMOVQ    2560(R9), F23
+	VFMLA    V19.D2, V25.D2, V23.D2
+	FMOVQ    2560(R9), F24
+	VFMLA    V20.D2, V26.D2, V24.D2
+	// t16 := math.FMA(t15, t8, float64(0.16666666666666669))
+	FMOVQ    2576(R9), F25
+	VFMLA    V19.D2, V23.D2, V25.D2
+	FMOVQ    2576(R9), F26
+	VFMLA    V20.D2, V24.D2, V26.D2
+	// t17 := math.FMA(t16, t8, float64(0.5))
+	VMOV     V18.B16, V23.B16
+	VFMLA    V19.D2, V25.D2, V23.D2
+	VMOV     V18.B16, V24.B16
+	VFMLA    V20.D2, V26.D2, V24.D2
+	// t18 := float64(t17 * t8)
+	WORD     $0x6e73def7 // FMUL V23.2D, V23.2D, V19.2D
+	WORD     $0x6e74df18 // FMUL V24.2D, V24.2D, V20.2D
+	// t19 := t8 + float64(1)
+	WORD     $0x4e6ad679 // FADD V25.2D, V19.2D, V10.2D
+	WORD     $0x4e6ad69a // FADD V26.2D, V20.2D, V10.2D
+	// t20 := t19 - float64(1)
+	WORD     $0x4eead739 // FSUB V25.2D, V25.2D, V10.2D
+	WORD     $0x4eead75a // FSUB V26.2D, V26.2D, V10.2D
+	// t21 := t8 - t20
+	WORD     $0x4ef9d679 // FSUB V25.2D, V19.2D, V25.2D
+	WORD     $0x4efad69a // FSUB V26.2D, V20.2D, V26.2D
+	// t22 := math.FMA(t18, t8, t21)
+	VFMLA    V19.D2, V23.D2, V25.D2
+	VFMLA    V20.D2, V24.D2, V26.D2
+	// t23 := t8 + float64(1)
+	WORD     $0x4e6ad673 // FADD V19.2D, V19.2D, V10.2D
+	WORD     $0x4e6ad694 // FADD V20.2D, V20.2D, V10.2D
+	// t24 := t22 + t23
+	WORD     $0x4e73d739 // FADD V25.2D, V25.2D, V19.2D
+	WORD     $0x4e74d75a // FADD V26.2D, V26.2D, V20.2D
+	// t25 := t5 - float64(6.755399441055744e+15)
+	WORD     $0x4ee9d6b3 // FSUB V19.2D, V21.2D, V9.2D
+	WORD     $0x4ee9d6d4 // FSUB V20.2D, V22.2D, V9.2D
+	// t26 := math.FMA(t25, float64(0.5), float64(6.755399441055744e+15))
+	VMOV     V9.B16, V23.B16
+	VFMLA    V18.D2, V19.D2, V23.D2
+	VMOV     V9.B16, V24.B16
+	VFMLA    V18.D2, V20.D2, V24.D2
+	// t27 := t26 - float64(6.755399441055744e+15)
+	WORD     $0x4ee9d6f3 // FSUB V19.2D, V23.2D, V9.2D
+	WORD     $0x4ee9d714 // FSUB V20.2D, V24.2D, V9.2D
+	// t28 := t5 - t27
+	WORD     $0x4ef3d6b5 // FSUB V21.2D, V21.2D, V19.2D
+	WORD     $0x4ef4d6d6 // FSUB V22.2D, V22.2D, V20.2D
+	// t29 := scale64(t24, t27)
+	VSHL     $52, V23.D2, V27.D2
+	VADD     V11.D2, V27.D2, V27.D2
+	WORD     $0x6e7bdf3b // FMUL V27.2D, V25.2D, V27.2D
+	VSHL     $52, V24.D2, V28.D2
+	VADD     V11.D2, V28.D2, V28.D2
+	WORD     $0x6e7cdf5c // FMUL V28.2D, V26.2D, V28.2D
+	// t30 := t28 - float64(6.755399441055744e+15)
+	WORD     $0x4ee9d6b3 // FSUB V19.2D, V21.2D, V9.2D
+	WORD     $0x4ee9d6d4 // FSUB V20.2D, V22.2D, V9.2D
+	// t31 := scale64(t29, t30)
+	VSHL     $52, V21.D2, V23.D2
+	VADD     V11.D2, V23.D2, V23.D2
+	WORD     $0x6e77df77 // FMUL V23.2D, V27.2D, V23.2D
+	VSHL     $52, V22.D2, V24.D2
+	VADD     V11.D2, V24.D2, V24.D2
+	WORD     $0x6e78df98 // FMUL V24.2D, V28.2D, V24.2D
+	// t32 := sum[i%16] + t31
+	WORD     $0x4e77d421 // FADD V1.2D, V1.2D, V23.2D
+	WORD     $0x4e78d442 // FADD V2.2D, V2.2D, V24.2D
+	// sum[i%16] = t32
+	// t1 := x[i]
+	FLDPQ    32(R0), (F19, F20)
+	// t2 := t1 - most
+	WORD     $0x4ee0d673 // FSUB V19.2D, V19.2D, V0.2D
+	WORD     $0x4ee0d694 // FSUB V20.2D, V20.2D, V0.2D
+	// t3 := pick(float64(-746) > t2, float64(-746), t2)
+	WORD     $0x6ef3e5b5 // FCMGT V21.2D, V13.2D, V19.2D
+	VBIT     V21.B16, V13.B16, V19.B16
+	WORD     $0x6ef4e5b5 // FCMGT V21.2D, V13.2D, V20.2D
+	VBIT     V21.B16, V13.B16, V20.B16
+	// t4 := pick(float64(710) < t3, float64(710), t3)
+	WORD     $0x6eece675 // FCMGT V21.2D, V19.2D, V12.2D
+	VBIT     V21.B16, V12.B16, V19.B16
+	WORD     $0x6eece695 // FCMGT V21.2D, V20.2D, V12.2D
+	VBIT     V21.B16, V12.B16, V20.B16
+	// t5 := math.FMA(t4, float64(1.4426950408889634), float64(6.755399441055744e+15))
+	VMOV     V9.B16, V21.B16
+	VFMLA    V14.D2, V19.D2, V21.D2
+	VMOV     V9.B16, V22.B16
+	VFMLA    V14.D2, V20.D2, V22.D2
+	// t6 := t5 - float64(6.755399441055744e+15)
+	WORD     $0x4ee9d6b7 // FSUB V23.2D, V21.2D, V9.2D
+	WORD     $0x4ee9d6d8 // FSUB V24.2D, V22.2D, V9.2D
+	// t7 := math.FMA(-t6, float64(0.6931471805599453), t4)
+	VFMLS    V15.D2, V23.D2, V19.D2
+	VFMLS    V15.D2, V24.D2, V20.D2
+	// t8 := math.FMA(-t6, float64(2.3190468138462996e-17), t7)
+	VFMLS    V16.D2, V23.D2, V19.D2
+	VFMLS    V16.D2, V24.D2, V20.D2
+	// t9 := math.FMA(float64(2.510038549551032e-08), t8, float64(2.7620088445409746e-07))
+	FMOVQ    2432(R9), F23
+	VFMLA    V19.D2, V17.D2, V23.D2
+	FMOVQ    2432(R9), F24
+	VFMLA    V20.D2, V17.D2, V24.D2
+	// t10 := math.FMA(t9, t8, float64(2.7557268459997064e-06))
+	FMOVQ    2464(R9), F25
+	VFMLA    V19.D2, V23.D2, V25.D2
+	FMOVQ    2464(R9), F26
+	VFMLA    V20.D2, V24.D2, V26.D2
+	// t11 := math.FMA(t10, t8, float64(2.4801521295954376e-05))
+	FMOVQ    2496(R9), F23
+	VFMLA    V19.D2, V25.D2, V23.D2
+	FMOVQ    2496(R9), F24
+	VFMLA    V20.D2, V26.D2, V24.D2
+	// t12 := math.FMA(t11, t8, float64(0.00019841269863053618))
+	FMOVQ    2512(R9), F25
+	VFMLA    V19.D2, V23.D2, V25.D2
+	FMOVQ    2512(R9), F26
+	VFMLA    V20.D2, V24.D2, V26.D2
+	// t13 := math.FMA(t12, t8, float64(0.0013888888917213717))
+	FMOVQ    2528(R9), F23
+	VFMLA    V19.D2, V25.D2, V23.D2
+	FMOVQ    2528(R9), F24
+	VFMLA    V20.D2, V26.D2, V24.D2
+	// t14 := math.FMA(t13, t8, float64(0.008333333333330062))
+	FMOVQ    2544(R9), F25
+	VFMLA    V19.D2, V23.D2, V25.D2
+	FMOVQ    2544(R9), F26
+	VFMLA    V20.D2, V24.D2, V26.D2
+	// t15 := math.FMA(t14, t8, float64(0.04166666666662413))
+	FMOVQ    2560(R9), F23
+	VFMLA    V19.D2, V25.D2, V23.D2
+	FMOVQ    2560(R9), F24
+	VFMLA    V20.D2, V26.D2, V24.D2
+	// t16 := math.FMA(t15, t8, float64(0.16666666666666669))
+	FMOVQ    2576(R9), F25
+	VFMLA    V19.D2, V23.D2, V25.D2
+	FMOVQ    2576(R9), F26
+	VFMLA    V20.D2, V24.D2, V26.D2
+	// t17 := math.FMA(t16, t8, float64(0.5))
+	VMOV     V18.B16, V23.B16
+	VFMLA    V19.D2, V25.D2, V23.D2
+	VMOV     V18.B16, V24.B16
+	VFMLA    V20.D2, V26.D2, V24.D2
+	// t18 := float64(t17 * t8)
+	WORD     $0x6e73def7 // FMUL V23.2D, V23.2D, V19.2D
+	WORD     $0x6e74df18 // FMUL V24.2D, V24.2D, V20.2D
+	// t19 := t8 + float64(1)
+	WORD     $0x4e6ad679 // FADD V25.2D, V19.2D, V10.2D
+	WORD     $0x4e6ad69a // FADD V26.2D, V20.2D, V10.2D
+	// t20 := t19 - float64(1)
+	WORD     $0x4eead739 // FSUB V25.2D, V25.2D, V10.2D
+	WORD     $0x4eead75a // FSUB V26.2D, V26.2D, V10.2D
+	// t21 := t8 - t20
+	WORD     $0x4ef9d679 // FSUB V25.2D, V19.2D, V25.2D
+	WORD     $0x4efad69a // FSUB V26.2D, V20.2D, V26.2D
+	// t22 := math.FMA(t18, t8, t21)
+	VFMLA    V19.D2, V23.D2, V25.D2
+	VFMLA    V20.D2, V24.D2, V26.D2
+	// t23 := t8 + float64(1)
+	WORD     $0x4e6ad673 // FADD V19.2D, V19.2D, V10.2D
+	WORD     $0x4e6ad694 // FADD V20.2D, V20.2D, V10.2D
+	// t24 := t22 + t23
+	WORD     $0x4e73d739 // FADD V25.2D, V25.2D, V19.2D
+	WORD     $0x4e74d75a // FADD V26.2D, V26.2D, V20.2D
+	// t25 := t5 - float64(6.755399441055744e+15)
+	WORD     $0x4ee9d6b3 // FSUB V19.2D, V21.2D, V9.2D
+	WORD     $0x4ee9d6d4 // FSUB V20.2D, V22.2D, V9.2D
+	// t26 := math.FMA(t25, float64(0.5), float64(6.755399441055744e+15))
+	VMOV     V9.B16, V23.B16
+	VFMLA    V18.D2, V19.D2, V23.D2
+	VMOV     V9.B16, V24.B16
+	VFMLA    V18.D2, V20.D2, V24.D2
+	// t27 := t26 - float64(6.755399441055744e+15)
+	WORD     $0x4ee9d6f3 // FSUB V19.2D, V23.2D, V9.2D
+	WORD     $0x4ee9d714 // FSUB V20.2D, V24.2D, V9.2D
+	// t28 := t5 - t27
+	WORD     $0x4ef3d6b5 // FSUB V21.2D, V21.2D, V19.2D
+	WORD     $0x4ef4d6d6 // FSUB V22.2D, V22.2D, V20.2D
+	// t29 := scale64(t24, t27)
+	VSHL     $52, V23.D2, V27.D2
+	VADD     V11.D2, V27.D2, V27.D2
+	WORD     $0x6e7bdf3b // FMUL V27.2D, V25.2D, V27.2D
+	VSHL     $52, V24.D2, V28.D2
+	VADD     V11.D2, V28.D2, V28.D2
+	WORD     $0x6e7cdf5c // FMUL V28.2D, V26.2D, V28.2D
+	// t30 := t28 - float64(6.755399441055744e+15)
+	WORD     $0x4ee9d6b3 // FSUB V19.2D, V21.2D, V9.2D
+	WORD     $0x4ee9d6d4 // FSUB V20.2D, V22.2D, V9.2D
+	// t31 := scale64(t29, t30)
+	VSHL     $52, V21.D2, V23.D2
+	VADD     V11.D2, V23.D2, V23.D2
+	WORD     $0x6e77df77 // FMUL V23.2D, V27.2D, V23.2D
+	VSHL     $52, V22.D2, V24.D2
+	VADD     V11.D2, V24.D2, V24.D2
+	WORD     $0x6e78df98 // FMUL V24.2D, V28.2D, V24.2D
+	// t32 := sum[i%16] + t31
+	WORD     $0x4e77d463 // FADD V3.2D, V3.2D, V23.2D
+	WORD     $0x4e78d484 // FADD V4.2D, V4.2D, V24.2D
+	// sum[i%16] = t32
+	// t1 := x[i]
+	FLDPQ    64(R0), (F19, F20)
+	// t2 := t1 - most
+	WORD     $0x4ee0d673 // FSUB V19.2D, V19.2D, V0.2D
+	WORD     $0x4ee0d694 // FSUB V20.2D, V20.2D, V0.2D
+	// t3 := pick(float64(-746) > t2, float64(-746), t2)
+	WORD     $0x6ef3e5b5 // FCMGT V21.2D, V13.2D, V19.2D
+	VBIT     V21.B16, V13.B16, V19.B16
+	WORD     $0x6ef4e5b5 // FCMGT V21.2D, V13.2D, V20.2D
+	VBIT     V21.B16, V13.B16, V20.B16
+	// t4 := pick(float64(710) < t3, float64(710), t3)
+	WORD     $0x6eece675 // FCMGT V21.2D, V19.2D, V12.2D
+	VBIT     V21.B16, V12.B16, V19.B16
+	WORD     $0x6eece695 // FCMGT V21.2D, V20.2D, V12.2D
+	VBIT     V21.B16, V12.B16, V20.B16
+	// t5 := math.FMA(t4, float64(1.4426950408889634), float64(6.755399441055744e+15))
+	VMOV     V9.B16, V21.B16
+	VFMLA    V14.D2, V19.D2, V21.D2
+	VMOV     V9.B16, V22.B16
+	VFMLA    V14.D2, V20.D2, V22.D2
+	// t6 := t5 - float64(6.755399441055744e+15)
+	WORD     $0x4ee9d6b7 // FSUB V23.2D, V21.2D, V9.2D
+	WORD     $0x4ee9d6d8 // FSUB V24.2D, V22.2D, V9.2D
+	// t7 := math.FMA(-t6, float64(0.6931471805599453), t4)
+	VFMLS    V15.D2, V23.D2, V19.D2
+	VFMLS    V15.D2, V24.D2, V20.D2
+	// t8 := math.FMA(-t6, float64(2.3190468138462996e-17), t7)
+	VFMLS    V16.D2, V23.D2, V19.D2
+	VFMLS    V16.D2, V24.D2, V20.D2
+	// t9 := math.FMA(float64(2.510038549551032e-08), t8, float64(2.7620088445409746e-07))
+	FMOVQ    2432(R9), F23
+	VFMLA    V19.D2, V17.D2, V23.D2
+	FMOVQ    2432(R9), F24
+	VFMLA    V20.D2, V17.D2, V24.D2
+	// t10 := math.FMA(t9, t8, float64(2.7557268459997064e-06))
+	FMOVQ    2464(R9), F25
+	VFMLA    V19.D2, V23.D2, V25.D2
+	FMOVQ    2464(R9), F26
+	VFMLA    V20.D2, V24.D2, V26.D2
+	// t11 := math.FMA(t10, t8, float64(2.4801521295954376e-05))
+	FMOVQ    2496(R9), F23
+	VFMLA    V19.D2, V25.D2, V23.D2
+	FMOVQ    2496(R9), F24
+	VFMLA    V20.D2, V26.D2, V24.D2
+	// t12 := math.FMA(t11, t8, float64(0.00019841269863053618))
+	FMOVQ    2512(R9), F25
+	VFMLA    V19.D2, V23.D2, V25.D2
+	FMOVQ    2512(R9), F26
+	VFMLA    V20.D2, V24.D2, V26.D2
+	// t13 := math.FMA(t12, t8, float64(0.0013888888917213717))
+	FMOVQ    2528(R9), F23
+	VFMLA    V19.D2, V25.D2, V23.D2
+	FMOVQ    2528(R9), F24
+	VFMLA    V20.D2, V26.D2, V24.D2
+	// t14 := math.FMA(t13, t8, float64(0.008333333333330062))
+	FMOVQ    2544(R9), F25
+	VFMLA    V19.D2, V23.D2, V25.D2
+	FMOVQ    2544(R9), F26
+	VFMLA    V20.D2, V24.D2, V26.D2
+	// t15 := math.FMA(t14, t8, float64(0.04166666666662413))
+	FMOVQ    2560(R9), F23
+	VFMLA    V19.D2, V25.D2, V23.D2
+	FMOVQ    2560(R9), F24
+	VFMLA    V20.D2, V26.D2, V24.D2
+	// t16 := math.FMA(t15, t8, float64(0.16666666666666669))
+	FMOVQ    2576(R9), F25
+	VFMLA    V19.D2, V23.D2, V25.D2
+	FMOVQ    2576(R9), F26
+	VFMLA    V20.D2, V24.D2, V26.D2
+	// t17 := math.FMA(t16, t8, float64(0.5))
+	VMOV     V18.B16, V23.B16
+	VFMLA    V19.D2, V25.D2, V23.D2
+	VMOV     V18.B16, V24.B16
+	VFMLA    V20.D2, V26.D2, V24.D2
+	// t18 := float64(t17 * t8)
+	WORD     $0x6e73def7 // FMUL V23.2D, V23.2D, V19.2D
+	WORD     $0x6e74df18 // FMUL V24.2D, V24.2D, V20.2D
+	// t19 := t8 + float64(1)
+	WORD     $0x4e6ad679 // FADD V25.2D, V19.2D, V10.2D
+	WORD     $0x4e6ad69a // FADD V26.2D, V20.2D, V10.2D
+	// t20 := t19 - float64(1)
+	WORD     $0x4eead739 // FSUB V25.2D, V25.2D, V10.2D
+	WORD     $0x4eead75a // FSUB V26.2D, V26.2D, V10.2D
+	// t21 := t8 - t20
+	WORD     $0x4ef9d679 // FSUB V25.2D, V19.2D, V25.2D
+	WORD     $0x4efad69a // FSUB V26.2D, V20.2D, V26.2D
+	// t22 := math.FMA(t18, t8, t21)
+	VFMLA    V19.D2, V23.D2, V25.D2
+	VFMLA    V20.D2, V24.D2, V26.D2
+	// t23 := t8 + float64(1)
+	WORD     $0x4e6ad673 // FADD V19.2D, V19.2D, V10.2D
+	WORD     $0x4e6ad694 // FADD V20.2D, V20.2D, V10.2D
+	// t24 := t22 + t23
+	WORD     $0x4e73d739 // FADD V25.2D, V25.2D, V19.2D
+	WORD     $0x4e74d75a // FADD V26.2D, V26.2D, V20.2D
+	// t25 := t5 - float64(6.755399441055744e+15)
+	WORD     $0x4ee9d6b3 // FSUB V19.2D, V21.2D, V9.2D
+	WORD     $0x4ee9d6d4 // FSUB V20.2D, V22.2D, V9.2D
+	// t26 := math.FMA(t25, float64(0.5), float64(6.755399441055744e+15))
+	VMOV     V9.B16, V23.B16
+	VFMLA    V18.D2, V19.D2, V23.D2
+	VMOV     V9.B16, V24.B16
+	VFMLA    V18.D2, V20.D2, V24.D2
+	// t27 := t26 - float64(6.755399441055744e+15)
+	WORD     $0x4ee9d6f3 // FSUB V19.2D, V23.2D, V9.2D
+	WORD     $0x4ee9d714 // FSUB V20.2D, V24.2D, V9.2D
+	// t28 := t5 - t27
+	WORD     $0x4ef3d6b5 // FSUB V21.2D, V21.2D, V19.2D
+	WORD     $0x4ef4d6d6 // FSUB V22.2D, V22.2D, V20.2D
+	// t29 := scale64(t24, t27)
+	VSHL     $52, V23.D2, V27.D2
+	VADD     V11.D2, V27.D2, V27.D2
+	WORD     $0x6e7bdf3b // FMUL V27.2D, V25.2D, V27.2D
+	VSHL     $52, V24.D2, V28.D2
+	VADD     V11.D2, V28.D2, V28.D2
+	WORD     $0x6e7cdf5c // FMUL V28.2D, V26.2D, V28.2D
+	// t30 := t28 - float64(6.755399441055744e+15)
+	WORD     $0x4ee9d6b3 // FSUB V19.2D, V21.2D, V9.2D
+	WORD     $0x4ee9d6d4 // FSUB V20.2D, V22.2D, V9.2D
+	// t31 := scale64(t29, t30)
+	VSHL     $52, V21.D2, V23.D2
+	VADD     V11.D2, V23.D2, V23.D2
+	WORD     $0x6e77df77 // FMUL V23.2D, V27.2D, V23.2D
+	VSHL     $52, V22.D2, V24.D2
+	VADD     V11.D2, V24.D2, V24.D2
+	WORD     $0x6e78df98 // FMUL V24.2D, V28.2D, V24.2D
+	// t32 := sum[i%16] + t31
+	WORD     $0x4e77d4a5 // FADD V5.2D, V5.2D, V23.2D
+	WORD     $0x4e78d4c6 // FADD V6.2D, V6.2D, V24.2D
+	// sum[i%16] = t32
+	// t1 := x[i]
+	FLDPQ    96(R0), (F19, F20)
+	// t2 := t1 - most
+	WORD     $0x4ee0d673 // FSUB V19.2D, V19.2D, V0.2D
+	WORD     $0x4ee0d694 // FSUB V20.2D, V20.2D, V0.2D
+	// t3 := pick(float64(-746) > t2, float64(-746), t2)
+	WORD     $0x6ef3e5b5 // FCMGT V21.2D, V13.2D, V19.2D
+	VBIT     V21.B16, V13.B16, V19.B16
+	WORD     $0x6ef4e5b5 // FCMGT V21.2D, V13.2D, V20.2D
+	VBIT     V21.B16, V13.B16, V20.B16
+	// t4 := pick(float64(710) < t3, float64(710), t3)
+	WORD     $0x6eece675 // FCMGT V21.2D, V19.2D, V12.2D
+	VBIT     V21.B16, V12.B16, V19.B16
+	WORD     $0x6eece695 // FCMGT V21.2D, V20.2D, V12.2D
+	VBIT     V21.B16, V12.B16, V20.B16
+	// t5 := math.FMA(t4, float64(1.4426950408889634), float64(6.755399441055744e+15))
+	VMOV     V9.B16, V21.B16
+	VFMLA    V14.D2, V19.D2, V21.D2
+	VMOV     V9.B16, V22.B16
+	VFMLA    V14.D2, V20.D2, V22.D2
+	// t6 := t5 - float64(6.755399441055744e+15)
+	WORD     $0x4ee9d6b7 // FSUB V23.2D, V21.2D, V9.2D
+	WORD     $0x4ee9d6d8 // FSUB V24.2D, V22.2D, V9.2D
+	// t7 := math.FMA(-t6, float64(0.6931471805599453), t4)
+	VFMLS    V15.D2, V23.D2, V19.D2
+	VFMLS    V15.D2, V24.D2, V20.D2
+	// t8 := math.FMA(-t6, float64(2.3190468138462996e-17), t7)
+	VFMLS    V16.D2, V23.D2, V19.D2
+	VFMLS    V16.D2, V24.D2, V20.D2
+	// t9 := math.FMA(float64(2.510038549551032e-08), t8, float64(2.7620088445409746e-07))
+	FMOVQ    2432(R9), F23
+	VFMLA    V19.D2, V17.D2, V23.D2
+	FMOVQ    2432(R9), F24
+	VFMLA    V20.D2, V17.D2, V24.D2
+	// t10 := math.FMA(t9, t8, float64(2.7557268459997064e-06))
+	FMOVQ    2464(R9), F25
+	VFMLA    V19.D2, V23.D2, V25.D2
+	FMOVQ    2464(R9), F26
+	VFMLA    V20.D2, V24.D2, V26.D2
+	// t11 := math.FMA(t10, t8, float64(2.4801521295954376e-05))
+	FMOVQ    2496(R9), F23
+	VFMLA    V19.D2, V25.D2, V23.D2
+	FMOVQ    2496(R9), F24
+	VFMLA    V20.D2, V26.D2, V24.D2
+	// t12 := math.FMA(t11, t8, float64(0.00019841269863053618))
+	FMOVQ    2512(R9), F25
+	VFMLA    V19.D2, V23.D2, V25.D2
+	FMOVQ    2512(R9), F26
+	VFMLA    V20.D2, V24.D2, V26.D2
+	// t13 := math.FMA(t12, t8, float64(0.0013888888917213717))
+	FMOVQ    2528(R9), F23
+	VFMLA    V19.D2, V25.D2, V23.D2
+	FMOVQ    2528(R9), F24
+	VFMLA    V20.D2, V26.D2, V24.D2
+	// t14 := math.FMA(t13, t8, float64(0.008333333333330062))
+	FMOVQ    2544(R9), F25
+	VFMLA    V19.D2, V23.D2, V25.D2
+	FMOVQ    2544(R9), F26
+	VFMLA    V20.D2, V24.D2, V26.D2
+	// t15 := math.FMA(t14, t8, float64(0.04166666666662413))
+	FMOVQ    2560(R9), F23
+	VFMLA    V19.D2, V25.D2, V23.D2
+	FMOVQ    2560(R9), F24
+	VFMLA    V20.D2, V26.D2, V24.D2
+	// t16 := math.FMA(t15, t8, float64(0.16666666666666669))
+	FMOVQ    2576(R9), F25
+	VFMLA    V19.D2, V23.D2, V25.D2
+	FMOVQ    2576(R9), F26
+	VFMLA    V20.D2, V24.D2, V26.D2
+	// t17 := math.FMA(t16, t8, float64(0.5))
+	VMOV     V18.B16, V23.B16
+	VFMLA    V19.D2, V25.D2, V23.D2
+	VMOV     V18.B16, V24.B16
+	VFMLA    V20.D2, V26.D2, V24.D2
+	// t18 := float64(t17 * t8)
+	WORD     $0x6e73def7 // FMUL V23.2D, V23.2D, V19.2D
+	WORD     $0x6e74df18 // FMUL V24.2D, V24.2D, V20.2D
+	// t19 := t8 + float64(1)
+	WORD     $0x4e6ad679 // FADD V25.2D, V19.2D, V10.2D
+	WORD     $0x4e6ad69a // FADD V26.2D, V20.2D, V10.2D
+	// t20 := t19 - float64(1)
+	WORD     $0x4eead739 // FSUB V25.2D, V25.2D, V10.2D
+	WORD     $0x4eead75a // FSUB V26.2D, V26.2D, V10.2D
+	// t21 := t8 - t20
+	WORD     $0x4ef9d679 // FSUB V25.2D, V19.2D, V25.2D
+	WORD     $0x4efad69a // FSUB V26.2D, V20.2D, V26.2D
+	// t22 := math.FMA(t18, t8, t21)
+	VFMLA    V19.D2, V23.D2, V25.D2
+	VFMLA    V20.D2, V24.D2, V26.D2
+	// t23 := t8 + float64(1)
+	WORD     $0x4e6ad673 // FADD V19.2D, V19.2D, V10.2D
+	WORD     $0x4e6ad694 // FADD V20.2D, V20.2D, V10.2D
+	// t24 := t22 + t23
+	WORD     $0x4e73d739 // FADD V25.2D, V25.2D, V19.2D
+	WORD     $0x4e74d75a // FADD V26.2D, V26.2D, V20.2D
+	// t25 := t5 - float64(6.755399441055744e+15)
+	WORD     $0x4ee9d6b3 // FSUB V19.2D, V21.2D, V9.2D
+	WORD     $0x4ee9d6d4 // FSUB V20.2D, V22.2D, V9.2D
+	// t26 := math.FMA(t25, float64(0.5), float64(6.755399441055744e+15))
+	VMOV     V9.B16, V23.B16
+	VFMLA    V18.D2, V19.D2, V23.D2
+	VMOV     V9.B16, V24.B16
+	VFMLA    V18.D2, V20.D2, V24.D2
+	// t27 := t26 - float64(6.755399441055744e+15)
+	WORD     $0x4ee9d6f3 // FSUB V19.2D, V23.2D, V9.2D
+	WORD     $0x4ee9d714 // FSUB V20.2D, V24.2D, V9.2D
+	// t28 := t5 - t27
+	WORD     $0x4ef3d6b5 // FSUB V21.2D, V21.2D, V19.2D
+	WORD     $0x4ef4d6d6 // FSUB V22.2D, V22.2D, V20.2D
+	// t29 := scale64(t24, t27)
+	VSHL     $52, V23.D2, V27.D2
+	VADD     V11.D2, V27.D2, V27.D2
+	WORD     $0x6e7bdf3b // FMUL V27.2D, V25.2D, V27.2D
+	VSHL     $52, V24.D2, V28.D2
+	VADD     V11.D2, V28.D2, V28.D2
+	WORD     $0x6e7cdf5c // FMUL V28.2D, V26.2D, V28.2D
+	// t30 := t28 - float64(6.755399441055744e+15)
+	WORD     $0x4ee9d6b3 // FSUB V19.2D, V21.2D, V9.2D
+	WORD     $0x4ee9d6d4 // FSUB V20.2D, V22.2D, V9.2D
+	// t31 := scale64(t29, t30)
+	VSHL     $52, V21.D2, V23.D2
+	VADD     V11.D2, V23.D2, V23.D2
+	WORD     $0x6e77df77 // FMUL V23.2D, V27.2D, V23.2D
+	VSHL     $52, V22.D2, V24.D2
+	VADD     V11.D2, V24.D2, V24.D2
+	WORD     $0x6e78df98 // FMUL V24.2D, V28.2D, V24.2D
+	// t32 := sum[i%16] + t31
+	WORD     $0x4e77d4e7 // FADD V7.2D, V7.2D, V23.2D
+	WORD     $0x4e78d508 // FADD V8.2D, V8.2D, V24.2D
+	// sum[i%16] = t32
+	ADD      $128, R0
+	SUBS     $16, R8, R8
+	BNE      loop
+	MOVD     sum+24(FP), R10
+	VST1.P   [V1.D2, V2.D2, V3.D2, V4.D2], 64(R10)
+	VST1.P   [V5.D2, V6.D2, V7.D2, V8.D2], 64(R10)
 	RET

@@ -729,6 +729,33 @@ func sum64Go(x []float64, sum *[16]float64) {
 	}
 }
 
+// sumU64Go is SumU64.
+func sumU64Go(x []uint64, sum *[16]uint64) {
+	for i := range x {
+		t1 := x[i]
+		t2 := sum[i%16] + t1
+		sum[i%16] = t2
+	}
+}
+
+// prodGo is Prod.
+func prodGo(x []float32, product *[16]float32) {
+	for i := range x {
+		t1 := x[i]
+		t2 := float32(product[i%16] * t1)
+		product[i%16] = t2
+	}
+}
+
+// prod64Go is Prod64.
+func prod64Go(x []float64, product *[16]float64) {
+	for i := range x {
+		t1 := x[i]
+		t2 := float64(product[i%16] * t1)
+		product[i%16] = t2
+	}
+}
+
 // maxGo is Max.
 func maxGo(x []float32, most *[16]float32) {
 	for i := range x {
@@ -1072,6 +1099,20 @@ func normalizeAffineGo(dst, x, weight, bias []float32, high, low, scale float32)
 		t5 := bias[i]
 		t6 := fma(t3, t4, t5)
 		dst[i] = t6
+	}
+}
+
+// scaleShiftGo is ScaleShift.
+func scaleShiftGo(dst, x []float32, mean, scale, shift float64) {
+	x = x[:len(dst)]
+	for i := range dst {
+		t0 := x[i]
+		t1 := float64(t0)
+		t2 := t1 - mean
+		t3 := float64(t2 * scale)
+		t4 := t3 + shift
+		t5 := float32(t4)
+		dst[i] = t5
 	}
 }
 
@@ -2175,5 +2216,626 @@ func fourierEndsGo(xr, xi, yr, yi, zr, zi, vr, vi []float32, ur, ui float32) {
 		yr[i] = t20
 		t22 := t15 - t7
 		yi[i] = t22
+	}
+}
+
+// leakyReluGo is LeakyRelu.
+func leakyReluGo(dst, x []float32, slope float32) {
+	x = x[:len(dst)]
+	for i := range dst {
+		t0 := x[i]
+		t1 := float32(0) < t0
+		t2 := float32(t0 * slope)
+		t3 := pick(t1, t0, t2)
+		dst[i] = t3
+	}
+}
+
+// eluGo is Elu.
+func eluGo(dst, x []float32, alpha, share, times float32) {
+	x = x[:len(dst)]
+	for i := range dst {
+		t0 := x[i]
+		t1 := float32(t0 * share)
+		t2 := pick(float32(-20) > t1, float32(-20), t1)
+		t3 := pick(float32(90) < t2, float32(90), t2)
+		t4 := fma(t3, float32(1.442695), float32(1.2582912e+07))
+		t5 := t4 - float32(1.2582912e+07)
+		t6 := fma(-t5, float32(0.6931472), t3)
+		t7 := fma(-t5, float32(-1.9046542e-09), t6)
+		t8 := float32(t7 * t7)
+		t9 := fma(float32(0.0013820732), t7, float32(0.008368677))
+		t10 := fma(t9, t7, float32(0.041668266))
+		t11 := fma(t10, t7, float32(0.1666652))
+		t12 := fma(t11, t7, float32(0.49999994))
+		t13 := fma(t8, t12, t7)
+		t14 := scale(float32(1), t5)
+		t15 := t14 - float32(1)
+		t16 := fma(t13, t14, t15)
+		t17 := t13 + float32(1)
+		t18 := math.Float32bits(t4)
+		t19 := t18 - uint32(0x4b400000)
+		t20 := uint32(int32(t19) >> 1)
+		t21 := t20 + uint32(0x7f)
+		t22 := t21 << 23
+		t23 := math.Float32frombits(t22)
+		t24 := float32(t17 * t23)
+		t25 := t19 - t20
+		t26 := t25 + uint32(0x7f)
+		t27 := t26 << 23
+		t28 := math.Float32frombits(t27)
+		t29 := float32(t24 * t28)
+		t30 := float32(30) < t1
+		t31 := pick(t30, t29, t16)
+		t32 := math.Float32frombits(math.Float32bits(t1) & 0x80000000)
+		t33 := math.Float32frombits(math.Float32bits(t31) | math.Float32bits(t32))
+		t34 := float32(t33 * alpha)
+		t35 := float32(0) < t0
+		t36 := pick(t35, t0, t34)
+		t37 := float32(t36 * times)
+		dst[i] = t37
+	}
+}
+
+// addProductGo is AddProduct.
+func addProductGo(dst, x, y, z []float32, a float32) {
+	x = x[:len(dst)]
+	y = y[:len(dst)]
+	z = z[:len(dst)]
+	for i := range dst {
+		t0 := x[i]
+		t1 := y[i]
+		t2 := z[i]
+		t3 := float32(t1 * t2)
+		t4 := float32(t3 * a)
+		t5 := t0 + t4
+		dst[i] = t5
+	}
+}
+
+// addQuotientGo is AddQuotient.
+func addQuotientGo(dst, x, y, z []float32, a float32) {
+	x = x[:len(dst)]
+	y = y[:len(dst)]
+	z = z[:len(dst)]
+	for i := range dst {
+		t0 := x[i]
+		t1 := y[i]
+		t2 := z[i]
+		t3 := t1 / t2
+		t4 := float32(t3 * a)
+		t5 := t0 + t4
+		dst[i] = t5
+	}
+}
+
+// huberGo is Huber.
+func huberGo(dst, x, y []float32, delta, less, times float32) {
+	x = x[:len(dst)]
+	y = y[:len(dst)]
+	for i := range dst {
+		t0 := x[i]
+		t1 := y[i]
+		t2 := t0 - t1
+		t3 := math.Float32frombits(math.Float32bits(t2) & 0x7fffffff)
+		t4 := float32(t2 * t2)
+		t5 := float32(t4 * float32(0.5))
+		t6 := t3 < delta
+		t7 := t3 + less
+		t8 := float32(t7 * delta)
+		t9 := pick(t6, t5, t8)
+		t10 := float32(t9 * times)
+		dst[i] = t10
+	}
+}
+
+// finiteGo is Finite.
+func finiteGo(dst, x []float32, none, most, least float32) {
+	x = x[:len(dst)]
+	for i := range dst {
+		t0 := x[i]
+		t1 := t0 != t0
+		t2 := pick(t1, none, t0)
+		t3 := t0 == math.Float32frombits(0x7f800000)
+		t4 := pick(t3, most, t2)
+		t5 := t0 == math.Float32frombits(0xff800000)
+		t6 := pick(t5, least, t4)
+		dst[i] = t6
+	}
+}
+
+// crossEntropyGo is CrossEntropy.
+func crossEntropyGo(dst, x, t, w []float32) {
+	x = x[:len(dst)]
+	t = t[:len(dst)]
+	w = w[:len(dst)]
+	for i := range dst {
+		t0 := x[i]
+		t1 := t[i]
+		t2 := math.Float32frombits(math.Float32bits(t0) ^ 0x80000000)
+		t3 := math.Float32frombits(math.Float32bits(t2) & 0x7fffffff)
+		t4 := math.Float32frombits(math.Float32bits(t3) ^ 0x80000000)
+		t5 := pick(float32(-105) > t4, float32(-105), t4)
+		t6 := fma(t5, float32(1.442695), float32(1.2582912e+07))
+		t7 := t6 - float32(1.2582912e+07)
+		t8 := fma(-t7, float32(0.6931472), t5)
+		t9 := fma(-t7, float32(-1.9046542e-09), t8)
+		t10 := fma(float32(0.0013820732), t9, float32(0.008368677))
+		t11 := fma(t10, t9, float32(0.041668266))
+		t12 := fma(t11, t9, float32(0.1666652))
+		t13 := fma(t12, t9, float32(0.49999994))
+		t14 := fma(t13, t9, float32(1))
+		t15 := fma(t14, t9, float32(1))
+		t16 := math.Float32bits(t6)
+		t17 := t16 - uint32(0x4b400000)
+		t18 := uint32(int32(t17) >> 1)
+		t19 := t18 + uint32(0x7f)
+		t20 := t19 << 23
+		t21 := math.Float32frombits(t20)
+		t22 := float32(t15 * t21)
+		t23 := t17 - t18
+		t24 := t23 + uint32(0x7f)
+		t25 := t24 << 23
+		t26 := math.Float32frombits(t25)
+		t27 := float32(t22 * t26)
+		t28 := t27 + float32(1)
+		t29 := t28 - float32(1)
+		t30 := t27 - t29
+		t31 := float32(1.4142135) < t28
+		t32 := pick(t31, float32(0.5), float32(1))
+		t33 := fma(t28, t32, float32(-1))
+		t34 := fma(t30, t32, t33)
+		t35 := pick(float32(0) > t2, float32(0), t2)
+		t36 := pick(t31, float32(1), float32(0))
+		t37 := float32(t34 * t34)
+		t38 := fma(float32(-0.2500082), t34, float32(0.3333333))
+		t39 := fma(float32(-0.16623412), t34, float32(0.20001243))
+		t40 := fma(float32(-0.13159537), t34, float32(0.14201544))
+		t41 := fma(float32(-0.076368906), t34, float32(0.12762427))
+		t42 := float32(t34 * t34)
+		t43 := fma(t39, t42, t38)
+		t44 := fma(t41, t42, t40)
+		t45 := float32(t42 * t42)
+		t46 := fma(t44, t45, t43)
+		t47 := float32(t37 * t34)
+		t48 := float32(t36 * float32(-1.9046542e-09))
+		t49 := fma(t47, t46, t48)
+		t50 := fma(-t37, float32(0.5), t49)
+		t51 := t34 + t50
+		t52 := fma(t36, float32(0.6931472), t51)
+		t53 := t35 + t52
+		t54 := w[i]
+		t55 := t54 - float32(1)
+		t56 := fma(t55, t1, float32(1))
+		t57 := float32(1) - t1
+		t58 := float32(t57 * t0)
+		t59 := fma(t56, t53, t58)
+		dst[i] = t59
+	}
+}
+
+// andGo is And.
+func andGo(dst, x, y []uint32) {
+	x = x[:len(dst)]
+	y = y[:len(dst)]
+	for i := range dst {
+		t0 := x[i]
+		t1 := y[i]
+		t2 := t0 & t1
+		dst[i] = t2
+	}
+}
+
+// orGo is Or.
+func orGo(dst, x, y []uint32) {
+	x = x[:len(dst)]
+	y = y[:len(dst)]
+	for i := range dst {
+		t0 := x[i]
+		t1 := y[i]
+		t2 := t0 | t1
+		dst[i] = t2
+	}
+}
+
+// xorGo is Xor.
+func xorGo(dst, x, y []uint32) {
+	x = x[:len(dst)]
+	y = y[:len(dst)]
+	for i := range dst {
+		t0 := x[i]
+		t1 := y[i]
+		t2 := t0 ^ t1
+		dst[i] = t2
+	}
+}
+
+// flipGo is Flip.
+func flipGo(dst, x []uint32, mask uint32) {
+	x = x[:len(dst)]
+	for i := range dst {
+		t0 := x[i]
+		t1 := t0 ^ mask
+		dst[i] = t1
+	}
+}
+
+// fillGo is Fill.
+func fillGo(dst []uint32, v uint32) {
+	for i := range dst {
+		dst[i] = v
+	}
+}
+
+// exp64Go is Exp64.
+func exp64Go(dst, x []float64) {
+	x = x[:len(dst)]
+	for i := range dst {
+		t0 := x[i]
+		t1 := pick(float64(-746) > t0, float64(-746), t0)
+		t2 := pick(float64(710) < t1, float64(710), t1)
+		t3 := math.FMA(t2, float64(1.4426950408889634), float64(6.755399441055744e+15))
+		t4 := t3 - float64(6.755399441055744e+15)
+		t5 := math.FMA(-t4, float64(0.6931471805599453), t2)
+		t6 := math.FMA(-t4, float64(2.3190468138462996e-17), t5)
+		t7 := math.FMA(float64(2.510038549551032e-08), t6, float64(2.7620088445409746e-07))
+		t8 := math.FMA(t7, t6, float64(2.7557268459997064e-06))
+		t9 := math.FMA(t8, t6, float64(2.4801521295954376e-05))
+		t10 := math.FMA(t9, t6, float64(0.00019841269863053618))
+		t11 := math.FMA(t10, t6, float64(0.0013888888917213717))
+		t12 := math.FMA(t11, t6, float64(0.008333333333330062))
+		t13 := math.FMA(t12, t6, float64(0.04166666666662413))
+		t14 := math.FMA(t13, t6, float64(0.16666666666666669))
+		t15 := math.FMA(t14, t6, float64(0.5))
+		t16 := float64(t15 * t6)
+		t17 := t6 + float64(1)
+		t18 := t17 - float64(1)
+		t19 := t6 - t18
+		t20 := math.FMA(t16, t6, t19)
+		t21 := t6 + float64(1)
+		t22 := t20 + t21
+		t23 := t3 - float64(6.755399441055744e+15)
+		t24 := math.FMA(t23, float64(0.5), float64(6.755399441055744e+15))
+		t25 := t24 - float64(6.755399441055744e+15)
+		t26 := t3 - t25
+		t27 := scale64(t22, t25)
+		t28 := t26 - float64(6.755399441055744e+15)
+		t29 := scale64(t27, t28)
+		dst[i] = t29
+	}
+}
+
+// log64Go is Log64.
+func log64Go(dst, x []float64) {
+	x = x[:len(dst)]
+	for i := range dst {
+		t0 := x[i]
+		t1 := t0 < float64(2.2250738585072014e-308)
+		t2 := float64(t0 * float64(1.8014398509481984e+16))
+		t3 := pick(t1, t2, t0)
+		t4 := math.Float64bits(t3)
+		t5 := t4 + uint64(0x95f619980c433)
+		t6 := t5 & uint64(0xfffffffffffff)
+		t7 := t6 + uint64(0x3fe6a09e667f3bcd)
+		t8 := math.Float64frombits(t7)
+		t9 := t5 >> 52
+		t10 := t9 | uint64(0x4330000000000000)
+		t11 := math.Float64frombits(t10)
+		t12 := pick(t1, float64(4.503599627371573e+15), float64(4.503599627371519e+15))
+		t13 := t11 - t12
+		t14 := t8 - float64(1)
+		t15 := t14 + float64(2)
+		t16 := t14 / t15
+		t17 := float64(t16 * t16)
+		t18 := math.FMA(float64(0.14798198605116586), t17, float64(0.15313837699209373))
+		t19 := math.FMA(t18, t17, float64(0.1818357216161805))
+		t20 := math.FMA(t19, t17, float64(0.22222198432149784))
+		t21 := math.FMA(t20, t17, float64(0.2857142874366239))
+		t22 := math.FMA(t21, t17, float64(0.3999999999940942))
+		t23 := math.FMA(t22, t17, float64(0.6666666666666735))
+		t24 := float64(t17 * t23)
+		t25 := float64(t14 * t14)
+		t26 := float64(t25 * float64(0.5))
+		t27 := t26 + t24
+		t28 := float64(t13 * float64(1.9082149292705877e-10))
+		t29 := math.FMA(t16, t27, t28)
+		t30 := t26 - t29
+		t31 := t14 - t30
+		t32 := math.FMA(t13, float64(0.6931471803691238), t31)
+		t33 := t0 < math.Float64frombits(0x7ff0000000000000)
+		t34 := pick(t33, t32, t0)
+		t35 := t0 < float64(0)
+		t36 := pick(t35, math.Float64frombits(0x7ff8000000000001), t34)
+		t37 := t0 == float64(0)
+		t38 := pick(t37, math.Float64frombits(0xfff0000000000000), t36)
+		dst[i] = t38
+	}
+}
+
+// tanh64Go is Tanh64.
+func tanh64Go(dst, x []float64) {
+	x = x[:len(dst)]
+	for i := range dst {
+		t0 := x[i]
+		t1 := math.Float64frombits(math.Float64bits(t0) & 0x7fffffffffffffff)
+		t2 := float64(t1 * float64(-2))
+		t3 := pick(float64(-44) > t2, float64(-44), t2)
+		t4 := math.FMA(t3, float64(1.4426950408889634), float64(6.755399441055744e+15))
+		t5 := t4 - float64(6.755399441055744e+15)
+		t6 := math.FMA(-t5, float64(0.6931471805599453), t3)
+		t7 := math.FMA(-t5, float64(2.3190468138462996e-17), t6)
+		t8 := float64(t7 * t7)
+		t9 := math.FMA(float64(2.510038549551032e-08), t7, float64(2.7620088445409746e-07))
+		t10 := math.FMA(t9, t7, float64(2.7557268459997064e-06))
+		t11 := math.FMA(t10, t7, float64(2.4801521295954376e-05))
+		t12 := math.FMA(t11, t7, float64(0.00019841269863053618))
+		t13 := math.FMA(t12, t7, float64(0.0013888888917213717))
+		t14 := math.FMA(t13, t7, float64(0.008333333333330062))
+		t15 := math.FMA(t14, t7, float64(0.04166666666662413))
+		t16 := math.FMA(t15, t7, float64(0.16666666666666669))
+		t17 := math.FMA(t16, t7, float64(0.5))
+		t18 := math.FMA(t8, t17, t7)
+		t19 := scale64(float64(1), t5)
+		t20 := float64(1) - t19
+		t21 := t19 + float64(1)
+		t22 := math.FMA(-t18, t19, t20)
+		t23 := math.FMA(t18, t19, t21)
+		t24 := t22 / t23
+		t25 := math.Float64frombits(math.Float64bits(t0) & 0x8000000000000000)
+		t26 := math.Float64frombits(math.Float64bits(t24) | math.Float64bits(t25))
+		dst[i] = t26
+	}
+}
+
+// gelu64Go is Gelu64.
+func gelu64Go(dst, x []float64) {
+	x = x[:len(dst)]
+	for i := range dst {
+		t0 := x[i]
+		t1 := math.Float64frombits(math.Float64bits(t0) & 0x7fffffffffffffff)
+		t2 := pick(float64(38.6) < t1, float64(38.6), t1)
+		t3 := float64(t2 * t2)
+		t4 := float64(t3 * float64(-0.5))
+		t5 := pick(float64(-746) > t4, float64(-746), t4)
+		t6 := pick(float64(710) < t5, float64(710), t5)
+		t7 := math.FMA(t6, float64(1.4426950408889634), float64(6.755399441055744e+15))
+		t8 := t7 - float64(6.755399441055744e+15)
+		t9 := math.FMA(-t8, float64(0.6931471805599453), t6)
+		t10 := math.FMA(-t8, float64(2.3190468138462996e-17), t9)
+		t11 := math.FMA(float64(2.510038549551032e-08), t10, float64(2.7620088445409746e-07))
+		t12 := math.FMA(t11, t10, float64(2.7557268459997064e-06))
+		t13 := math.FMA(t12, t10, float64(2.4801521295954376e-05))
+		t14 := math.FMA(t13, t10, float64(0.00019841269863053618))
+		t15 := math.FMA(t14, t10, float64(0.0013888888917213717))
+		t16 := math.FMA(t15, t10, float64(0.008333333333330062))
+		t17 := math.FMA(t16, t10, float64(0.04166666666662413))
+		t18 := math.FMA(t17, t10, float64(0.16666666666666669))
+		t19 := math.FMA(t18, t10, float64(0.5))
+		t20 := float64(t19 * t10)
+		t21 := t10 + float64(1)
+		t22 := t21 - float64(1)
+		t23 := t10 - t22
+		t24 := math.FMA(t20, t10, t23)
+		t25 := t10 + float64(1)
+		t26 := t24 + t25
+		t27 := t7 - float64(6.755399441055744e+15)
+		t28 := math.FMA(t27, float64(0.5), float64(6.755399441055744e+15))
+		t29 := t28 - float64(6.755399441055744e+15)
+		t30 := t7 - t29
+		t31 := scale64(t26, t29)
+		t32 := t30 - float64(6.755399441055744e+15)
+		t33 := scale64(t31, t32)
+		t34 := float64(t2 * t2)
+		t35 := math.FMA(-t2, t2, t34)
+		t36 := float64(t35 * float64(0.5))
+		t37 := math.FMA(t33, t36, t33)
+		t38 := math.FMA(t2, float64(0.2), float64(1))
+		t39 := float64(1) / t38
+		t40 := math.FMA(float64(-0.0009332069573188149), t39, float64(0.011398886098713914))
+		t41 := math.FMA(t40, t39, float64(-0.06388208898184863))
+		t42 := math.FMA(t41, t39, float64(0.21708270667069918))
+		t43 := math.FMA(t42, t39, float64(-0.49919569827686777))
+		t44 := math.FMA(t43, t39, float64(0.8248691528741359))
+		t45 := math.FMA(t44, t39, float64(-1.0226051548324846))
+		t46 := math.FMA(t45, t39, float64(0.9864168756472674))
+		t47 := math.FMA(t46, t39, float64(-0.7570780034800223))
+		t48 := math.FMA(t47, t39, float64(0.46417383717517596))
+		t49 := math.FMA(t48, t39, float64(-0.23470268258424823))
+		t50 := math.FMA(t49, t39, float64(0.09673013104215797))
+		t51 := math.FMA(t50, t39, float64(-0.0247842498194973))
+		t52 := math.FMA(t51, t39, float64(0.023676143192783047))
+		t53 := math.FMA(t52, t39, float64(0.02376729386449057))
+		t54 := math.FMA(t53, t39, float64(0.03790814514974808))
+		t55 := math.FMA(t54, t39, float64(0.049743755728627916))
+		t56 := math.FMA(t55, t39, float64(0.06102682157904468))
+		t57 := math.FMA(t56, t39, float64(0.07021348776011532))
+		t58 := math.FMA(t57, t39, float64(0.07659693659240818))
+		t59 := math.FMA(t58, t39, float64(0.0797884554673577))
+		t60 := math.FMA(t59, t39, float64(0.07978845608956175))
+		t61 := float64(t60 * t39)
+		t62 := float64(t61 * t37)
+		t63 := x[i]
+		t64 := pick(float64(0) > t63, float64(0), t63)
+		t65 := math.FMA(-t2, t62, t64)
+		dst[i] = t65
+	}
+}
+
+// geluGrad64Go is GeluGrad64.
+func geluGrad64Go(dst, grad, x []float64) {
+	grad = grad[:len(dst)]
+	x = x[:len(dst)]
+	for i := range dst {
+		t0 := x[i]
+		t1 := math.Float64frombits(math.Float64bits(t0) & 0x7fffffffffffffff)
+		t2 := pick(float64(38.6) < t1, float64(38.6), t1)
+		t3 := float64(t2 * t2)
+		t4 := float64(t3 * float64(-0.5))
+		t5 := pick(float64(-746) > t4, float64(-746), t4)
+		t6 := pick(float64(710) < t5, float64(710), t5)
+		t7 := math.FMA(t6, float64(1.4426950408889634), float64(6.755399441055744e+15))
+		t8 := t7 - float64(6.755399441055744e+15)
+		t9 := math.FMA(-t8, float64(0.6931471805599453), t6)
+		t10 := math.FMA(-t8, float64(2.3190468138462996e-17), t9)
+		t11 := math.FMA(float64(2.510038549551032e-08), t10, float64(2.7620088445409746e-07))
+		t12 := math.FMA(t11, t10, float64(2.7557268459997064e-06))
+		t13 := math.FMA(t12, t10, float64(2.4801521295954376e-05))
+		t14 := math.FMA(t13, t10, float64(0.00019841269863053618))
+		t15 := math.FMA(t14, t10, float64(0.0013888888917213717))
+		t16 := math.FMA(t15, t10, float64(0.008333333333330062))
+		t17 := math.FMA(t16, t10, float64(0.04166666666662413))
+		t18 := math.FMA(t17, t10, float64(0.16666666666666669))
+		t19 := math.FMA(t18, t10, float64(0.5))
+		t20 := float64(t19 * t10)
+		t21 := t10 + float64(1)
+		t22 := t21 - float64(1)
+		t23 := t10 - t22
+		t24 := math.FMA(t20, t10, t23)
+		t25 := t10 + float64(1)
+		t26 := t24 + t25
+		t27 := t7 - float64(6.755399441055744e+15)
+		t28 := math.FMA(t27, float64(0.5), float64(6.755399441055744e+15))
+		t29 := t28 - float64(6.755399441055744e+15)
+		t30 := t7 - t29
+		t31 := scale64(t26, t29)
+		t32 := t30 - float64(6.755399441055744e+15)
+		t33 := scale64(t31, t32)
+		t34 := float64(t2 * t2)
+		t35 := math.FMA(-t2, t2, t34)
+		t36 := float64(t35 * float64(0.5))
+		t37 := math.FMA(t33, t36, t33)
+		t38 := math.FMA(t2, float64(0.2), float64(1))
+		t39 := float64(1) / t38
+		t40 := math.FMA(float64(-0.0009332069573188149), t39, float64(0.011398886098713914))
+		t41 := math.FMA(t40, t39, float64(-0.06388208898184863))
+		t42 := math.FMA(t41, t39, float64(0.21708270667069918))
+		t43 := math.FMA(t42, t39, float64(-0.49919569827686777))
+		t44 := math.FMA(t43, t39, float64(0.8248691528741359))
+		t45 := math.FMA(t44, t39, float64(-1.0226051548324846))
+		t46 := math.FMA(t45, t39, float64(0.9864168756472674))
+		t47 := math.FMA(t46, t39, float64(-0.7570780034800223))
+		t48 := math.FMA(t47, t39, float64(0.46417383717517596))
+		t49 := math.FMA(t48, t39, float64(-0.23470268258424823))
+		t50 := math.FMA(t49, t39, float64(0.09673013104215797))
+		t51 := math.FMA(t50, t39, float64(-0.0247842498194973))
+		t52 := math.FMA(t51, t39, float64(0.023676143192783047))
+		t53 := math.FMA(t52, t39, float64(0.02376729386449057))
+		t54 := math.FMA(t53, t39, float64(0.03790814514974808))
+		t55 := math.FMA(t54, t39, float64(0.049743755728627916))
+		t56 := math.FMA(t55, t39, float64(0.06102682157904468))
+		t57 := math.FMA(t56, t39, float64(0.07021348776011532))
+		t58 := math.FMA(t57, t39, float64(0.07659693659240818))
+		t59 := math.FMA(t58, t39, float64(0.0797884554673577))
+		t60 := math.FMA(t59, t39, float64(0.07978845608956175))
+		t61 := float64(t60 * t39)
+		t62 := float64(t61 * t37)
+		t63 := float64(t37 * float64(0.3989422804014327))
+		t64 := math.FMA(-t63, t2, t62)
+		t65 := x[i]
+		t66 := t65 < float64(0)
+		t67 := float64(1) - t64
+		t68 := pick(t66, t64, t67)
+		t69 := grad[i]
+		t70 := float64(t69 * t68)
+		dst[i] = t70
+	}
+}
+
+// scale64Go is Scale64.
+func scale64Go(dst, x []float64, a float64) {
+	x = x[:len(dst)]
+	for i := range dst {
+		t0 := x[i]
+		t1 := float64(t0 * a)
+		dst[i] = t1
+	}
+}
+
+// most64Go is Most64.
+func most64Go(x []float64, most *[16]float64) {
+	for i := range x {
+		t0 := x[i]
+		t2 := pick(t0 > most[i%16], t0, most[i%16])
+		most[i%16] = t2
+	}
+}
+
+// expShift64Go is ExpShift64.
+func expShift64Go(dst, x []float64, most float64, sum *[16]float64) {
+	x = x[:len(dst)]
+	for i := range dst {
+		t0 := x[i]
+		t1 := t0 - most
+		t2 := pick(float64(-746) > t1, float64(-746), t1)
+		t3 := pick(float64(710) < t2, float64(710), t2)
+		t4 := math.FMA(t3, float64(1.4426950408889634), float64(6.755399441055744e+15))
+		t5 := t4 - float64(6.755399441055744e+15)
+		t6 := math.FMA(-t5, float64(0.6931471805599453), t3)
+		t7 := math.FMA(-t5, float64(2.3190468138462996e-17), t6)
+		t8 := math.FMA(float64(2.510038549551032e-08), t7, float64(2.7620088445409746e-07))
+		t9 := math.FMA(t8, t7, float64(2.7557268459997064e-06))
+		t10 := math.FMA(t9, t7, float64(2.4801521295954376e-05))
+		t11 := math.FMA(t10, t7, float64(0.00019841269863053618))
+		t12 := math.FMA(t11, t7, float64(0.0013888888917213717))
+		t13 := math.FMA(t12, t7, float64(0.008333333333330062))
+		t14 := math.FMA(t13, t7, float64(0.04166666666662413))
+		t15 := math.FMA(t14, t7, float64(0.16666666666666669))
+		t16 := math.FMA(t15, t7, float64(0.5))
+		t17 := float64(t16 * t7)
+		t18 := t7 + float64(1)
+		t19 := t18 - float64(1)
+		t20 := t7 - t19
+		t21 := math.FMA(t17, t7, t20)
+		t22 := t7 + float64(1)
+		t23 := t21 + t22
+		t24 := t4 - float64(6.755399441055744e+15)
+		t25 := math.FMA(t24, float64(0.5), float64(6.755399441055744e+15))
+		t26 := t25 - float64(6.755399441055744e+15)
+		t27 := t4 - t26
+		t28 := scale64(t23, t26)
+		t29 := t27 - float64(6.755399441055744e+15)
+		t30 := scale64(t28, t29)
+		dst[i] = t30
+		t33 := sum[i%16] + t30
+		sum[i%16] = t33
+	}
+}
+
+// expSum64Go is ExpSum64.
+func expSum64Go(x []float64, most float64, sum *[16]float64) {
+	for i := range x {
+		t1 := x[i]
+		t2 := t1 - most
+		t3 := pick(float64(-746) > t2, float64(-746), t2)
+		t4 := pick(float64(710) < t3, float64(710), t3)
+		t5 := math.FMA(t4, float64(1.4426950408889634), float64(6.755399441055744e+15))
+		t6 := t5 - float64(6.755399441055744e+15)
+		t7 := math.FMA(-t6, float64(0.6931471805599453), t4)
+		t8 := math.FMA(-t6, float64(2.3190468138462996e-17), t7)
+		t9 := math.FMA(float64(2.510038549551032e-08), t8, float64(2.7620088445409746e-07))
+		t10 := math.FMA(t9, t8, float64(2.7557268459997064e-06))
+		t11 := math.FMA(t10, t8, float64(2.4801521295954376e-05))
+		t12 := math.FMA(t11, t8, float64(0.00019841269863053618))
+		t13 := math.FMA(t12, t8, float64(0.0013888888917213717))
+		t14 := math.FMA(t13, t8, float64(0.008333333333330062))
+		t15 := math.FMA(t14, t8, float64(0.04166666666662413))
+		t16 := math.FMA(t15, t8, float64(0.16666666666666669))
+		t17 := math.FMA(t16, t8, float64(0.5))
+		t18 := float64(t17 * t8)
+		t19 := t8 + float64(1)
+		t20 := t19 - float64(1)
+		t21 := t8 - t20
+		t22 := math.FMA(t18, t8, t21)
+		t23 := t8 + float64(1)
+		t24 := t22 + t23
+		t25 := t5 - float64(6.755399441055744e+15)
+		t26 := math.FMA(t25, float64(0.5), float64(6.755399441055744e+15))
+		t27 := t26 - float64(6.755399441055744e+15)
+		t28 := t5 - t27
+		t29 := scale64(t24, t27)
+		t30 := t28 - float64(6.755399441055744e+15)
+		t31 := scale64(t29, t30)
+		t32 := sum[i%16] + t31
+		sum[i%16] = t32
 	}
 }

@@ -236,3 +236,86 @@ func TestPairs(t *testing.T) {
 		}
 	}
 }
+
+// accuracy64 says how far kernels of float64 may be from Go's functions: so many ulp, or so much.
+var accuracy64 = []struct {
+	name string
+	f    func(dst, x []float64)
+	want func(x float64) float64
+	ulp  float64
+	abs  float64
+}{
+	{"Exp64", Exp64, exp64, 4, 0},
+	{"Log64", Log64, log64, 2, 0},
+	{"Tanh64", Tanh64, math.Tanh, 4, 0},
+	{"Gelu64", Gelu64, gelu64, 16, 1e-16},
+	{"GeluGrad64", func(dst, x []float64) {
+		ones := make([]float64, len(x))
+		for i := range ones {
+			ones[i] = 1
+		}
+		GeluGrad64(dst, ones, x)
+	}, geluSlope, 16, 1e-15},
+}
+
+func gelu64(x float64) float64 {
+	x = max(x, -100) // where it is 0, as at -Inf
+	return x * (math.Erfc(-x/math.Sqrt2) / 2)
+}
+
+// exp64 is math.Exp, which is infinite too soon on some machines.
+func exp64(x float64) float64 {
+	if x > 700 && x < 710 {
+		return math.Exp(x-1) * math.E
+	}
+	return math.Exp(x)
+}
+
+// log64 is math.Log, which takes subnormal numbers for others on some machines.
+func log64(x float64) float64 {
+	if x > 0 && x < 0x1p-1022 {
+		return math.Log(x*0x1p60) - 60*math.Ln2
+	}
+	return math.Log(x)
+}
+
+// Over the whole range of float64, sampled, densely where functions bend, and at special values.
+func TestAccuracy64(t *testing.T) {
+	draw := rand.New(rand.NewPCG(5, 6))
+	x := []float64{709.78, 709.79, -745.13, -745.14, -708.4, 5e-324, -5e-324, 0x1p-1022, math.MaxFloat64, 1e308}
+	for _, v := range numbers {
+		x = append(x, float64(v))
+	}
+	for range 200000 {
+		x = append(x, math.Float64frombits(draw.Uint64()), draw.NormFloat64()*5, draw.NormFloat64()*300, 1+draw.NormFloat64()*1e-3, draw.ExpFloat64())
+	}
+	got := make([]float64, len(x))
+	for _, a := range accuracy64 {
+		a.f(got, x)
+		most, at := 0.0, 0.0
+		for i, v := range x {
+			want := a.want(v)
+			if d := ulps64(got[i], want); d > most && !(math.Abs(got[i]-want) <= a.abs) {
+				most, at = d, v
+			}
+		}
+		t.Logf("%s: at most %.2f ulp, at %v", a.name, most, at)
+		if most > a.ulp {
+			got1 := make([]float64, 1)
+			a.f(got1, []float64{at})
+			t.Errorf("%s(%v) = %v, want %v within %v ulp", a.name, at, got1[0], a.want(at), a.ulp)
+		}
+	}
+}
+
+// ulps64 returns the distance of got from want in units of the last place of want.
+func ulps64(got, want float64) float64 {
+	switch {
+	case got != got && want != want, got == want && math.Signbit(got) == math.Signbit(want):
+		return 0
+	case got != got || want != want || math.IsInf(got, 0) || math.IsInf(want, 0) || got == 0 && want == 0:
+		return math.Inf(1)
+	}
+	_, e := math.Frexp(want)
+	return math.Abs(got-want) / math.Ldexp(1, max(e-53, -1074))
+}

@@ -31,6 +31,10 @@ var all = map[string]any{
 	"Floor": Floor, "Ceil": Ceil, "Trunc": Trunc, "Round": Round, "Sign": Sign, "Clamp": Clamp, "Select": Select,
 	"Eq": Eq, "Ne": Ne, "Lt": Lt, "Le": Le, "IsNaN": IsNaN, "IsFinite": IsFinite,
 	"Expm1": Expm1, "Log1p": Log1p, "Softplus": Softplus, "Pow": Pow, "Atan2": Atan2,
+	"LeakyRelu": LeakyRelu, "Elu": Elu, "AddProduct": AddProduct, "AddQuotient": AddQuotient, "Huber": Huber, "Finite": Finite, "CrossEntropy": CrossEntropy,
+	"And": And, "Or": Or, "Xor": Xor, "Flip": Flip, "Fill": Fill,
+	"Exp64": Exp64, "Log64": Log64, "Tanh64": Tanh64, "Gelu64": Gelu64, "GeluGrad64": GeluGrad64, "Scale64": Scale64,
+	"ExpShift64": ExpShift64, "ExpSum64": ExpSum64, "Most64": Most64, "SumU64": SumU64, "Prod": Prod, "Prod64": Prod64, "ScaleShift": ScaleShift,
 	"Sin": Sin, "Cos": Cos, "Tan": Tan, "Fmod": Fmod, "Remainder": Remainder,
 	"SquaredDistances": SquaredDistances, "AbsDistances": AbsDistances, "FourierFours": FourierFours, "FourierEnds": FourierEnds,
 }
@@ -108,7 +112,7 @@ func fill(v reflect.Value, draw func() float32) reflect.Value {
 		switch v.Type().Elem().Kind() {
 		case reflect.Uint16:
 			x = reflect.ValueOf(uint16(math.Float32bits(draw()) >> 13))
-		case reflect.Uint32:
+		case reflect.Uint32, reflect.Uint64:
 			x = reflect.ValueOf(math.Float32bits(draw()))
 		case reflect.Uint8:
 			x = reflect.ValueOf(uint8(math.Float32bits(draw()) & 1))

@@ -80,9 +80,9 @@ func (s *assembler) writePool(kernels []*kernel) {
 			}
 			s.where[key] = pool.Offset(at)
 			for range group {
-				if c.kind == f64 && at%8 == 0 {
+				if c.kind.double() && at%8 == 0 {
 					DATA(at, U64(c.bits))
-				} else if c.kind != f64 {
+				} else if !c.kind.double() {
 					DATA(at, U32(c.bits))
 				}
 				at += 4
@@ -238,7 +238,7 @@ func (s *assembler) lookAhead(n reg.GPVirtual) {
 
 // accRegs returns how many registers an accumulator takes.
 func (s *assembler) accRegs(kd kind) int {
-	if kd == f64 {
+	if kd.double() {
 		return 2 * s.parts()
 	}
 	return s.parts()
@@ -302,12 +302,12 @@ func (s *assembler) makeMasks(n reg.GPVirtual) {
 // has64 reports whether an array or an accumulator of s.k is of float64.
 func (s *assembler) has64() bool {
 	for _, a := range s.k.arrays {
-		if a.elem == eF64 {
+		if a.elem.kind().double() {
 			return true
 		}
 	}
 	for _, a := range s.k.accs {
-		if a.kind == f64 {
+		if a.kind.double() {
 			return true
 		}
 	}

@@ -6,11 +6,16 @@ import "math"
 type kind uint8
 
 const (
-	f32  kind = iota
-	f64       // half as many elements fit a register, so a value takes two
-	i32       // 32 bits, of a float32 or of an integer
-	mask      // true or false for each element of a float32
+	f32    kind = iota
+	f64         // half as many elements fit a register, so a value takes two
+	i32         // 32 bits, of a float32 or of an integer
+	mask        // true or false for each element of a float32
+	i64         // 64 bits, of a float64
+	mask64      // true or false for each element of a float64
 )
+
+// double reports whether elements have 64 bits, so that a value takes two registers.
+func (kd kind) double() bool { return kd == f64 || kd == i64 || kd == mask64 }
 
 // An expr is a value for each element of a vector: a step of a kernel.
 type expr struct {
@@ -56,6 +61,7 @@ const (
 	opIntSub
 	opShiftLeft
 	opShiftRight // keeping the sign
+	opShiftDown  // of an i64, putting in zeros
 
 	opMulLow  // of two i32 the low and the high half of the product,
 	opMulHigh // unsigned
@@ -70,8 +76,8 @@ const (
 	opMantissa // the m of it
 	opFixLog   // b but where it is not the logarithm of a: of 0, infinity, NaN and what is negative
 
-	opBits // float32 as i32
-	opFrom // i32 as float32
+	opBits // float32 as i32, float64 as i64
+	opFrom // the other way
 
 	opStore
 	opSetAcc
@@ -105,6 +111,9 @@ func (k *kernel) num(v float64) *expr {
 // num64 returns the float64 constant v.
 func (k *kernel) num64(v float64) *expr { return k.constant(f64, math.Float64bits(v)) }
 
+// integer64 returns the i64 constant v.
+func (k *kernel) integer64(v uint64) *expr { return k.constant(i64, v) }
+
 // integer returns the i32 constant v.
 func (k *kernel) integer(v uint32) *expr { return k.constant(i32, uint64(v)) }
 
@@ -132,14 +141,14 @@ func (k *kernel) min(a, b *expr) *expr       { return k.step(opMin, a.kind, a, b
 func (k *kernel) and(a, b *expr) *expr       { return k.step(opAnd, a.kind, a, b) }
 func (k *kernel) or(a, b *expr) *expr        { return k.step(opOr, a.kind, a, b) }
 func (k *kernel) xor(a, b *expr) *expr       { return k.step(opXor, a.kind, a, b) }
-func (k *kernel) lessEqual(a, b *expr) *expr { return k.step(opLessEqual, mask, a, b) }
-func (k *kernel) less(a, b *expr) *expr      { return k.step(opLess, mask, a, b) }
-func (k *kernel) equal(a, b *expr) *expr     { return k.step(opEqual, mask, a, b) }
-func (k *kernel) isNaN(a *expr) *expr        { return k.step(opUnordered, mask, a, a) }
+func (k *kernel) lessEqual(a, b *expr) *expr { return k.compare(opLessEqual, a, b) }
+func (k *kernel) less(a, b *expr) *expr      { return k.compare(opLess, a, b) }
+func (k *kernel) equal(a, b *expr) *expr     { return k.compare(opEqual, a, b) }
+func (k *kernel) isNaN(a *expr) *expr        { return k.compare(opUnordered, a, a) }
 func (k *kernel) nonZero(a *expr) *expr      { return k.step(opNonZero, mask, a) }
 func (k *kernel) pick(m, a, b *expr) *expr   { return k.step(opSelect, a.kind, m, a, b) }
-func (k *kernel) intAdd(a, b *expr) *expr    { return k.step(opIntAdd, i32, a, b) }
-func (k *kernel) intSub(a, b *expr) *expr    { return k.step(opIntSub, i32, a, b) }
+func (k *kernel) intAdd(a, b *expr) *expr    { return k.step(opIntAdd, a.kind, a, b) }
+func (k *kernel) intSub(a, b *expr) *expr    { return k.step(opIntSub, a.kind, a, b) }
 func (k *kernel) mulLow(a, b *expr) *expr    { return k.step(opMulLow, i32, a, b) }
 func (k *kernel) mulHigh(a, b *expr) *expr   { return k.step(opMulHigh, i32, a, b) }
 func (k *kernel) toFloat(a *expr) *expr      { return k.step(opToFloat, f32, a) }
@@ -148,6 +157,8 @@ func (k *kernel) narrow(a *expr) *expr       { return k.step(opNarrow, f32, a) }
 func (k *kernel) bit(m *expr) *expr          { return k.pick(m, k.integer(1), k.integer(0)) }
 func (k *kernel) bits(a *expr) *expr         { return k.step(opBits, i32, a) }
 func (k *kernel) from(a *expr) *expr         { return k.step(opFrom, f32, a) }
+func (k *kernel) bits64(a *expr) *expr       { return k.step(opBits, i64, a) }
+func (k *kernel) from64(a *expr) *expr       { return k.step(opFrom, f64, a) }
 func (k *kernel) shl(a *expr, n int) *expr   { return k.shift(opShiftLeft, a, n) }
 func (k *kernel) shr(a *expr, n int) *expr   { return k.shift(opShiftRight, a, n) }
 func (k *kernel) abs(a *expr) *expr          { return k.and(a, k.constant(f32, 0x7fffffff)) }
@@ -169,8 +180,16 @@ func (k *kernel) round(a *expr, how uint64) *expr {
 	return e
 }
 
+// compare returns whether o holds of a and b.
+func (k *kernel) compare(o op, a, b *expr) *expr {
+	if a.kind == f64 {
+		return k.step(o, mask64, a, b)
+	}
+	return k.step(o, mask, a, b)
+}
+
 func (k *kernel) shift(o op, a *expr, n int) *expr {
-	e := k.step(o, i32, a)
+	e := k.step(o, a.kind, a)
 	e.bits = uint64(n)
 	return e
 }

@@ -91,7 +91,9 @@ func (k *kernel) params() string {
 }
 
 // goKind returns the Go type of a value.
-func goKind(kd kind) string { return [...]string{"float32", "float64", "uint32", "bool"}[kd] }
+func goKind(kd kind) string {
+	return [...]string{"float32", "float64", "uint32", "bool", "uint64", "bool"}[kd]
+}
 
 // statement returns the statement of step e; none for another name of a value.
 func (k *kernel) statement(e *expr) string {
@@ -141,8 +143,14 @@ func literal(c *expr) string {
 	switch c.kind {
 	case i32:
 		return fmt.Sprintf("uint32(%#x)", c.bits)
+	case i64:
+		return fmt.Sprintf("uint64(%#x)", c.bits)
 	case f64:
-		return "float64(" + strconv.FormatFloat(math.Float64frombits(c.bits), 'g', -1, 64) + ")"
+		v := math.Float64frombits(c.bits)
+		if v != v || math.IsInf(v, 0) || v == 0 && c.bits != 0 {
+			return fmt.Sprintf("math.Float64frombits(%#x)", c.bits)
+		}
+		return "float64(" + strconv.FormatFloat(v, 'g', -1, 64) + ")"
 	}
 	v := float64(math.Float32frombits(uint32(c.bits)))
 	if v != v || math.IsInf(v, 0) || v == 0 && c.bits != 0 {
@@ -204,16 +212,18 @@ func (k *kernel) value(e *expr) string {
 		return a[0] + " << " + strconv.Itoa(int(e.bits))
 	case opShiftRight:
 		return "uint32(int32(" + a[0] + ") >> " + strconv.Itoa(int(e.bits)) + ")"
+	case opShiftDown:
+		return a[0] + " >> " + strconv.Itoa(int(e.bits))
 	case opToFloat:
 		return "float32(int32(" + a[0] + "))"
 	case opWiden, opNarrow:
 		return t + "(" + a[0] + ")"
 	case opScale:
-		return "scale(" + a[0] + ", " + a[1] + ")"
+		return map[kind]string{f32: "scale", f64: "scale64"}[e.kind] + "(" + a[0] + ", " + a[1] + ")"
 	case opBits:
-		return "math.Float32bits(" + a[0] + ")"
+		return bitsOf(e.args[0].kind) + "(" + a[0] + ")"
 	case opFrom:
-		return "math.Float32frombits(" + a[0] + ")"
+		return fromBits(e.kind) + "(" + a[0] + ")"
 	}
 	panic("no such step")
 }
@@ -233,15 +243,23 @@ func (k *kernel) loaded(e *expr) string {
 // bitwise returns an operation on bits.
 func bitwise(e *expr, a [3]string) string {
 	sign := map[op]string{opAnd: " & ", opOr: " | ", opXor: " ^ "}[e.op]
-	if e.kind == i32 {
+	if e.kind == i32 || e.kind == i64 {
 		return a[0] + sign + a[1]
 	}
 	for i, x := range e.args {
 		if x.op == opConst {
 			a[i] = fmt.Sprintf("%#x", x.bits)
 		} else {
-			a[i] = "math.Float32bits(" + a[i] + ")"
+			a[i] = bitsOf(x.kind) + "(" + a[i] + ")"
 		}
 	}
-	return "math.Float32frombits(" + a[0] + sign + a[1] + ")"
+	return fromBits(e.kind) + "(" + a[0] + sign + a[1] + ")"
+}
+
+// bitsOf and fromBits return the functions that give the bits of a number of kind kd, and the number of bits.
+func bitsOf(kd kind) string {
+	return map[kind]string{f32: "math.Float32bits", f64: "math.Float64bits"}[kd]
+}
+func fromBits(kd kind) string {
+	return map[kind]string{f32: "math.Float32frombits", f64: "math.Float64frombits"}[kd]
 }

@@ -42,6 +42,7 @@ const (
 	eBF16
 	eU8
 	eU32
+	eU64
 )
 
 // kind returns the type that elements are loaded as.
@@ -51,16 +52,18 @@ func (e elem) kind() kind {
 		return f64
 	case eU8, eU32:
 		return i32
+	case eU64:
+		return i64
 	}
 	return f32
 }
 
 // size returns the bytes of an element.
-func (e elem) size() int { return [...]int{4, 8, 2, 2, 1, 4}[e] }
+func (e elem) size() int { return [...]int{4, 8, 2, 2, 1, 4, 8}[e] }
 
 // goType returns the Go type of an element.
 func (e elem) goType() string {
-	return [...]string{"float32", "float64", "dtype.F16", "dtype.BF16", "uint8", "uint32"}[e]
+	return [...]string{"float32", "float64", "dtype.F16", "dtype.BF16", "uint8", "uint32", "uint64"}[e]
 }
 
 // goTail reports whether k's last elements, fewer than 16, are left to Go in AVX-512,

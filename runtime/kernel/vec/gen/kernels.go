@@ -7,7 +7,8 @@ import (
 
 // kernels returns the kernels of package vec.
 func kernels() []*kernel {
-	all := slices.Concat(unary(), binary(), gradients(), rows(), normalizations(), steps(), moves(), random(), rounding(), comparisons(), powers(), bounded(), distances(), transforms())
+	all := slices.Concat(unary(), binary(), gradients(), rows(), normalizations(), steps(), moves(), random(), rounding(), comparisons(), powers(), bounded(), distances(), transforms(),
+		passes(), bitwiseWords(), doubles())
 	for _, k := range all {
 		k.together = together[k.name]
 	}
@@ -147,6 +148,18 @@ func rows() []*kernel {
 			body: func(k *kernel) { k.setAcc(0, k.add(k.acc(0), k.load("x"))) },
 		},
 		{
+			name: "SumU64", doc: "adds x to the lanes of sum.", arrays: []array{{"x", eU64}}, accs: []scalar{{"sum", i64}},
+			body: func(k *kernel) { k.setAcc(0, k.intAdd(k.acc(0), k.load("x"))) },
+		},
+		{
+			name: "Prod", doc: "multiplies the lanes of product by x.", arrays: f32s("x"), accs: scalars32("product"),
+			body: func(k *kernel) { k.setAcc(0, k.mul(k.acc(0), k.load("x"))) },
+		},
+		{
+			name: "Prod64", doc: "multiplies the lanes of product by x.", arrays: f64s("x"), accs: f64acc("product"),
+			body: func(k *kernel) { k.setAcc(0, k.mul(k.acc(0), k.load("x"))) },
+		},
+		{
 			name: "Max", doc: "makes the lanes of most the greater of themselves and x, or NaN.", arrays: f32s("x"), accs: scalars32("most"),
 			body: func(k *kernel) { k.setAcc(0, k.maximum(k.load("x"), k.acc(0))) },
 		},
@@ -266,6 +279,14 @@ func normalizations() []*kernel {
 			name: "NormalizeAffine", doc: "is Normalize times weight plus bias, rounded once.",
 			arrays: f32s("dst", "x", "weight", "bias"), scalars: scalars32("high", "low", "scale"),
 			body: func(k *kernel) { k.store("dst", k.fma(k.normalized(), k.load("weight"), k.load("bias"))) },
+		},
+		{
+			name: "ScaleShift", doc: "stores (x - mean) scale + shift, computed in float64, in dst. dst may be x.",
+			arrays: f32s("dst", "x"), scalars: scalars64("mean", "scale", "shift"),
+			body: func(k *kernel) {
+				d := k.sub(k.widen(k.load("x")), k.scalar("mean"))
+				k.store("dst", k.narrow(k.add(k.mul(d, k.scalar("scale")), k.scalar("shift"))))
+			},
 		},
 		{
 			name: "NormalizeTimes", doc: "is Normalize times y. dst may be x or y.",

@@ -101,3 +101,142 @@ func bounded() []*kernel {
 		quotient("Fmod", "x", (*kernel).fmod), quotient("Remainder", "y", (*kernel).remainder),
 	}
 }
+
+// passes returns the kernels of functions that are made of several others, rounded as these
+// are: what takes them one after the other has the same bits.
+func passes() []*kernel {
+	return []*kernel{
+		{
+			name: "LeakyRelu", doc: "stores x in dst where it is positive, else slope x. dst may be x.",
+			arrays: f32s("dst", "x"), scalars: scalars32("slope"), past: true,
+			body: func(k *kernel) {
+				x := k.load("x")
+				k.store("dst", k.pick(k.less(k.num(0), x), x, k.mul(x, k.scalar("slope"))))
+			},
+		},
+		{
+			name: "Elu", doc: "stores times x in dst where x is positive, else times alpha (exp(x share) - 1), of the\nexponential as Expm1 has it. dst may be x.",
+			arrays: f32s("dst", "x"), scalars: scalars32("alpha", "share", "times"),
+			body: func(k *kernel) {
+				x := k.load("x")
+				low := k.mul(k.expm1(k.mul(x, k.scalar("share"))), k.scalar("alpha"))
+				k.store("dst", k.mul(k.pick(k.less(k.num(0), x), x, low), k.scalar("times")))
+			},
+		},
+		{
+			name: "AddProduct", doc: "stores x + a (y z) in dst. dst may be any of them.",
+			arrays: f32s("dst", "x", "y", "z"), scalars: scalars32("a"), past: true,
+			body: func(k *kernel) {
+				k.store("dst", k.add(k.load("x"), k.mul(k.mul(k.load("y"), k.load("z")), k.scalar("a"))))
+			},
+		},
+		{
+			name: "AddQuotient", doc: "stores x + a (y / z) in dst. dst may be any of them.",
+			arrays: f32s("dst", "x", "y", "z"), scalars: scalars32("a"), past: true,
+			body: func(k *kernel) {
+				k.store("dst", k.add(k.load("x"), k.mul(k.div(k.load("y"), k.load("z")), k.scalar("a"))))
+			},
+		},
+		{
+			name: "Huber", doc: "stores times d²/2 in dst for d = x - y where |d| < delta, else times delta (|d| + less).\ndst may be x or y.",
+			arrays: f32s("dst", "x", "y"), scalars: scalars32("delta", "less", "times"), past: true,
+			body: func(k *kernel) {
+				d, delta := k.sub(k.load("x"), k.load("y")), k.scalar("delta")
+				far := k.abs(d)
+				near := k.mul(k.mul(d, d), k.num(0.5))
+				k.store("dst", k.mul(k.pick(k.less(far, delta), near, k.mul(k.add(far, k.scalar("less")), delta)), k.scalar("times")))
+			},
+		},
+		{
+			name: "Finite", doc: "stores none in dst where x is NaN, most where it is infinite, least where it is minus\ninfinity, else x. dst may be x.",
+			arrays: f32s("dst", "x"), scalars: scalars32("none", "most", "least"), past: true,
+			body: func(k *kernel) {
+				x := k.load("x")
+				y := k.pick(k.isNaN(x), k.scalar("none"), x)
+				y = k.pick(k.equal(x, k.num(inf)), k.scalar("most"), y)
+				k.store("dst", k.pick(k.equal(x, k.num(-inf)), k.scalar("least"), y))
+			},
+		},
+		{
+			name: "CrossEntropy", doc: "stores (1 - t) x + (1 + (w - 1) t) Softplus(-x) in dst, sums rounded with their products.\ndst may be any of them.",
+			arrays: f32s("dst", "x", "t", "w"),
+			body: func(k *kernel) {
+				x, t, one := k.load("x"), k.load("t"), k.num(1)
+				plus := k.softplus(k.neg(x))
+				factor := k.fma(k.sub(k.load("w"), one), t, one)
+				k.store("dst", k.fma(factor, plus, k.mul(k.sub(one, t), x)))
+			},
+		},
+	}
+}
+
+// bitwiseWords returns the kernels of bits, of words of 32 of them.
+func bitwiseWords() []*kernel {
+	two := func(name, doc string, o op) *kernel {
+		return twoToOne(name, doc, []array{{"dst", eU32}, {"x", eU32}, {"y", eU32}}, func(k *kernel, x, y *expr) *expr { return k.step(o, i32, x, y) })
+	}
+	list := []*kernel{
+		two("And", "the bits that x and y have", opAnd), two("Or", "the bits that x or y has", opOr), two("Xor", "the bits that one of x and y has", opXor),
+		{
+			name: "Flip", doc: "stores the bits of x in dst, those of mask inverted. dst may be x.",
+			arrays: []array{{"dst", eU32}, {"x", eU32}}, scalars: []scalar{{"mask", i32}},
+			body: func(k *kernel) { k.store("dst", k.step(opXor, i32, k.load("x"), k.scalar("mask"))) },
+		},
+		{
+			name: "Fill", doc: "stores v in dst.", arrays: []array{{"dst", eU32}}, scalars: []scalar{{"v", i32}},
+			body: func(k *kernel) { k.store("dst", k.scalar("v")) },
+		},
+	}
+	for _, k := range list {
+		k.past = false
+	}
+	return list
+}
+
+// doubles returns the kernels of float64 that are no counterparts of instructions.
+func doubles() []*kernel {
+	one := func(name, doc string, f func(k *kernel, x *expr) *expr) *kernel {
+		return &kernel{
+			name: name, doc: "stores " + doc + " in dst. dst may be x.", arrays: f64s("dst", "x"),
+			body: func(k *kernel) { k.store("dst", f(k, k.load("x"))) },
+		}
+	}
+	return []*kernel{
+		one("Exp64", "e to the power x, within 2 ulp,", (*kernel).exp64),
+		one("Log64", "the natural logarithm of x, within 1 ulp,", (*kernel).log64),
+		one("Tanh64", "the hyperbolic tangent of x, within 2 ulp,", (*kernel).tanh64),
+		{
+			name: "Gelu64", doc: "stores x times the normal distribution function at x, within 8 ulp or 1e-16, in dst. dst\nmay be x.",
+			arrays: f64s("dst", "x"), body: (*kernel).gelu64,
+		},
+		{
+			name: "GeluGrad64", doc: "stores grad times the slope of Gelu64 at x in dst. dst may be grad or x.",
+			arrays: f64s("dst", "grad", "x"), body: (*kernel).geluGrad64,
+		},
+		{
+			name: "Scale64", doc: "stores x times a in dst. dst may be x.", arrays: f64s("dst", "x"), scalars: scalars64("a"), past: true,
+			body: func(k *kernel) { k.store("dst", k.mul(k.load("x"), k.scalar("a"))) },
+		},
+		{
+			name: "Most64", doc: "makes the lanes of most the greater of themselves and x. It passes over NaN.",
+			arrays: f64s("x"), accs: scalars64("most"),
+			body: func(k *kernel) { k.setAcc(0, k.max(k.load("x"), k.acc(0))) },
+		},
+		{
+			name: "ExpShift64", doc: "stores exp(x - most) in dst and adds it to the lanes of sum. dst may be x.",
+			arrays: f64s("dst", "x"), scalars: scalars64("most"), accs: scalars64("sum"),
+			body: func(k *kernel) {
+				e := k.exp64(k.sub(k.load("x"), k.scalar("most")))
+				k.store("dst", e)
+				k.setAcc(0, k.add(k.acc(0), e))
+			},
+		},
+		{
+			name: "ExpSum64", doc: "adds exp(x - most) to the lanes of sum.",
+			arrays: f64s("x"), scalars: scalars64("most"), accs: scalars64("sum"),
+			body: func(k *kernel) {
+				k.setAcc(0, k.add(k.acc(0), k.exp64(k.sub(k.load("x"), k.scalar("most")))))
+			},
+		},
+	}
+}

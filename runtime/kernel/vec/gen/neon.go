@@ -162,7 +162,7 @@ func (s *neonWriter) inRegister(e *expr) []*expr {
 	case e.op == opFMA || e.op == opFNMA:
 		args = args[:2] // the third is loaded to where the sum is made
 	case e.op == opScale:
-		args = []*expr{args[0], args[2], s.k.constant(i32, 127<<23)}
+		args = []*expr{args[0], args[2], s.bias(e)}
 	case s.byBits(e) != "" || s.againstZero(e) != "":
 		return nil
 	}
@@ -215,7 +215,7 @@ func (s *neonWriter) constantAt(c *expr) int {
 		at = 16 * len(s.where)
 		s.where[key] = at
 		bits := c.bits
-		if c.kind != f64 {
+		if !c.kind.double() {
 			bits |= bits << 32
 		}
 		for i := range 2 {
@@ -295,7 +295,7 @@ func (s *neonWriter) describe(p func(format string, args ...any)) {
 func (s *neonWriter) moveAccs(p func(format string, args ...any), offset map[string]int, format string) {
 	for i, c := range s.k.accs {
 		p("\tMOVD     %s+%d(FP), %s", c.name, offset[c.name], neonPoint)
-		lanes := map[kind]string{f32: "S4", f64: "D2"}[c.kind]
+		lanes := neonLanes(c.kind)
 		for regs := s.accs[i]; len(regs) > 0; regs = regs[4:] {
 			list := fmt.Sprintf("[V%[1]d.%[5]s, V%[2]d.%[5]s, V%[3]d.%[5]s, V%[4]d.%[5]s]", regs[0], regs[1], regs[2], regs[3], lanes)
 			p("\t"+format, list, neonPoint)

@@ -6,7 +6,7 @@ func (s *neonWriter) load(e *expr, p int) {
 	a := s.k.arrays[e.slot]
 	at := p * 4 * a.elem.size()
 	switch a.elem {
-	case eF64:
+	case eF64, eU64:
 		lo, hi := s.alloc(), s.alloc()
 		s.f("FLDPQ %d(R%d), (F%d, F%d)", at, e.slot, lo, hi)
 		s.vals[p][e] = []int{lo, hi}
@@ -55,7 +55,7 @@ func (s *neonWriter) store(e *expr, p int) {
 	a, x := s.k.arrays[e.slot], e.args[0]
 	at := p * 4 * a.elem.size()
 	switch {
-	case a.elem == eF64:
+	case a.elem.kind().double():
 		s.f("FSTPQ (F%d, F%d), %d(R%d)", s.reg(x, p, 0), s.reg(x, p, 1), at, e.slot)
 	case s.together == 1 && a.elem.size() == 4:
 		s.f("FMOVQ F%d, %d(R%d)", s.reg(x, p, 0), at, e.slot)

@@ -137,10 +137,6 @@ func (s *neonWriter) emit(e *expr, p int) {
 		s.word(0x0e616800|lo<<5|d, "FCVTN V%d.2S, V%d.2D", d, lo)
 		s.word(0x4e616800|hi<<5|d, "FCVTN2 V%d.4S, V%d.2D", d, hi)
 		s.vals[p][e] = []int{d}
-	case opSelect:
-		s.vals[p][e] = []int{s.pick(e, p)}
-	case opScale:
-		s.vals[p][e] = []int{s.scale(e, p)}
 	case opMulHigh:
 		s.vals[p][e] = []int{s.mulHigh(e, p)}
 	default:
@@ -176,9 +172,9 @@ var neonOps = map[op]neonOp{
 	opMul:       {0x6e20dc00, 0x6e60dc00, "FMUL"},
 	opDiv:       {0x6e20fc00, 0x6e60fc00, "FDIV"},
 	opSqrt:      {0x6ea1f800, 0x6ee1f800, "FSQRT"},
-	opEqual:     {f32: 0x4e20e400, name: "FCMEQ"},
-	opLessEqual: {f32: 0x6e20e400, name: "FCMGE"},
-	opMax:       {f32: 0x6ea0e400, name: "FCMGT"},
+	opEqual:     {0x4e20e400, 0x4e60e400, "FCMEQ"},
+	opLessEqual: {0x6e20e400, 0x6e60e400, "FCMGE"},
+	opMax:       {0x6ea0e400, 0x6ee0e400, "FCMGT"},
 	opMulLow:    {f32: 0x4ea09c00, name: "MUL"},
 	opToFloat:   {f32: 0x4e21d800, name: "SCVTF"},
 }
@@ -202,9 +198,13 @@ func (s *neonWriter) compute(e *expr, p, i int) int {
 	case opFMA, opFNMA:
 		return s.fused(e, p, i)
 	case opMax, opMin:
-		return s.greater(e, p)
+		return s.greater(e, p, i)
 	case opLess, opLessEqual, opEqual, opUnordered, opNonZero:
-		return s.compare(e, p)
+		return s.compare(e, p, i)
+	case opSelect:
+		return s.pick(e, p, i)
+	case opScale:
+		return s.scale(e, p, i)
 	}
 	if one := s.byBits(e); one != "" {
 		x, d := s.reg(e.args[0], p, i), s.dest(e, p, i)
@@ -220,11 +220,13 @@ func (s *neonWriter) compute(e *expr, p, i int) int {
 	case opAnd, opOr, opXor:
 		s.f("%s V%d.B16, V%d.B16, V%d.B16", map[op]string{opAnd: "VAND", opOr: "VORR", opXor: "VEOR"}[e.op], y, x, d)
 	case opIntAdd, opIntSub:
-		s.f("%s V%d.S4, V%d.S4, V%d.S4", map[op]string{opIntAdd: "VADD", opIntSub: "VSUB"}[e.op], y, x, d)
+		s.f("%s V%d.%s, V%d.%[3]s, V%[5]d.%[3]s", map[op]string{opIntAdd: "VADD", opIntSub: "VSUB"}[e.op], y, neonLanes(e.kind), x, d)
 	case opRound:
 		s.two(neonRounds[e.bits], e.kind, x, -1, d)
 	case opShiftLeft:
-		s.f("VSHL $%d, V%d.S4, V%d.S4", e.bits, x, d)
+		s.f("VSHL $%d, V%d.%s, V%d.%[3]s", e.bits, x, neonLanes(e.kind), d)
+	case opShiftDown:
+		s.f("VUSHR $%d, V%d.D2, V%d.D2", e.bits, x, d)
 	case opShiftRight:
 		s.word(0x4f000400|(64-int(e.bits))<<16|x<<5|d, "SSHR V%d.4S, V%d.4S, #%d", d, x, e.bits)
 	default:
@@ -265,15 +267,20 @@ func (s *neonWriter) fused(e *expr, p, i int) int {
 		d = s.alloc()
 		s.move(s.reg(c, p, i), d)
 	}
-	name, lanes := "VFMLA", "S4"
+	name := "VFMLA"
 	if e.op == opFNMA {
 		name = "VFMLS"
 	}
-	if e.kind == f64 {
-		lanes = "D2"
-	}
-	s.f("%s V%d.%s, V%d.%[3]s, V%[5]d.%[3]s", name, b, lanes, a, d)
+	s.f("%s V%d.%s, V%d.%[3]s, V%[5]d.%[3]s", name, b, neonLanes(e.kind), a, d)
 	return d
+}
+
+// neonLanes returns what the lanes of a register are called.
+func neonLanes(kd kind) string {
+	if kd.double() {
+		return "D2"
+	}
+	return "S4"
 }
 
 // againstZero returns the instruction that compares an operand of e with +0, if
@@ -292,47 +299,52 @@ func (s *neonWriter) againstZero(e *expr) string {
 
 // compare adds a comparison, whose lanes are ones for yes, or if s.not has it, for
 // no.
-func (s *neonWriter) compare(e *expr, p int) int {
+func (s *neonWriter) compare(e *expr, p, i int) int {
+	kd := e.args[0].kind
 	if name := s.againstZero(e); name != "" {
 		a := e.args[0]
 		if isZero(a) {
 			a = e.args[1]
 		}
-		x, d := s.reg(a, p, 0), s.dest(e, p, 0)
+		x, d := s.reg(a, p, i), s.dest(e, p, i)
 		code := map[string]int{"FCMLT": 0x4ea0e800, "FCMGT": 0x4ea0c800, "FCMEQ": 0x4ea0d800}[name]
-		s.word(code|x<<5|d, "%s V%d.4S, V%d.4S, #0.0", name, d, x)
+		if kd == f64 {
+			s.word(code|0x400000|x<<5|d, "%s V%d.2D, V%d.2D, #0.0", name, d, x)
+		} else {
+			s.word(code|x<<5|d, "%s V%d.4S, V%d.4S, #0.0", name, d, x)
+		}
 		return d
 	}
-	x, y := s.reg(e.args[0], p, 0), 0
+	x, y := s.reg(e.args[0], p, i), 0
 	if len(e.args) > 1 {
-		y = s.reg(e.args[1], p, 0)
+		y = s.reg(e.args[1], p, i)
 	}
-	d := s.dest(e, p, 0)
+	d := s.dest(e, p, i)
 	switch e.op {
 	case opLess: // x < y is y > x
-		s.two(neonOps[opMax], f32, y, x, d)
+		s.two(neonOps[opMax], kd, y, x, d)
 	case opLessEqual: // x <= y is y >= x
-		s.two(neonOps[opLessEqual], f32, y, x, d)
+		s.two(neonOps[opLessEqual], kd, y, x, d)
 	case opUnordered:
-		s.two(neonOps[opEqual], f32, x, y, d)
+		s.two(neonOps[opEqual], kd, x, y, d)
 		s.not[e] = true
 	case opNonZero:
 		s.f("VCMTST V%d.S4, V%[1]d.S4, V%d.S4", x, d)
 	default:
-		s.two(neonOps[e.op], f32, x, y, d)
+		s.two(neonOps[e.op], kd, x, y, d)
 	}
 	return d
 }
 
 // greater adds the choice of the greater or lesser of two values, which is the
 // second if they do not compare.
-func (s *neonWriter) greater(e *expr, p int) int {
-	x, y := s.reg(e.args[0], p, 0), s.reg(e.args[1], p, 0)
+func (s *neonWriter) greater(e *expr, p, i int) int {
+	x, y := s.reg(e.args[0], p, i), s.reg(e.args[1], p, i)
 	m := s.alloc()
 	if e.op == opMax {
-		s.two(neonOps[opMax], f32, x, y, m)
+		s.two(neonOps[opMax], e.kind, x, y, m)
 	} else {
-		s.two(neonOps[opMax], f32, y, x, m)
+		s.two(neonOps[opMax], e.kind, y, x, m)
 	}
 	if s.dies(e.args[1], e, p) {
 		s.f("VBIT V%d.B16, V%d.B16, V%d.B16", m, x, y)
@@ -344,27 +356,27 @@ func (s *neonWriter) greater(e *expr, p int) int {
 }
 
 // pick adds a choice between two values.
-func (s *neonWriter) pick(e *expr, p int) int {
-	m, yes, no := s.reg(e.args[0], p, 0), e.args[1].root(), e.args[2].root()
+func (s *neonWriter) pick(e *expr, p, i int) int {
+	m, yes, no := s.reg(e.args[0], p, i), e.args[1].root(), e.args[2].root()
 	if s.not[e.args[0]] {
 		yes, no = no, yes
 	}
 	switch {
 	case isZero(yes): // what is there without the lanes of m
-		x, d := s.reg(no, p, 0), s.dest(e, p, 0)
+		x, d := s.reg(no, p, i), s.dest(e, p, i)
 		s.word(0x4e601c00|m<<16|x<<5|d, "BIC V%d.16B, V%d.16B, V%d.16B", d, x, m)
 		return d
 	case isZero(no):
-		x, d := s.reg(yes, p, 0), s.dest(e, p, 0)
+		x, d := s.reg(yes, p, i), s.dest(e, p, i)
 		s.f("VAND V%d.B16, V%d.B16, V%d.B16", m, x, d)
 		return d
 	case s.dies(no, e, p):
-		d := s.reg(no, p, 0)
-		s.f("VBIT V%d.B16, V%d.B16, V%d.B16", m, s.reg(yes, p, 0), d)
+		d := s.reg(no, p, i)
+		s.f("VBIT V%d.B16, V%d.B16, V%d.B16", m, s.reg(yes, p, i), d)
 		return d
 	case s.dies(yes, e, p):
-		d := s.reg(yes, p, 0)
-		s.f("VBIF V%d.B16, V%d.B16, V%d.B16", m, s.reg(no, p, 0), d)
+		d := s.reg(yes, p, i)
+		s.f("VBIF V%d.B16, V%d.B16, V%d.B16", m, s.reg(no, p, i), d)
 		return d
 	}
 	d := m
@@ -372,19 +384,30 @@ func (s *neonWriter) pick(e *expr, p int) int {
 		d = s.alloc()
 		s.move(m, d)
 	}
-	s.f("VBSL V%d.B16, V%d.B16, V%d.B16", s.reg(no, p, 0), s.reg(yes, p, 0), d)
+	s.f("VBSL V%d.B16, V%d.B16, V%d.B16", s.reg(no, p, i), s.reg(yes, p, i), d)
 	return d
 }
 
 // scale adds a product with a power of two, which is made from the low bits of
 // the exponent plus shifter.
-func (s *neonWriter) scale(e *expr, p int) int {
-	m, shifted := s.reg(e.args[0], p, 0), s.reg(e.args[2], p, 0)
-	d := s.alloc()
-	s.f("VSHL $23, V%d.S4, V%d.S4", shifted, d)
-	s.f("VADD V%d.S4, V%d.S4, V%[2]d.S4", s.reg(s.k.constant(i32, 127<<23), p, 0), d)
-	s.two(neonOps[opMul], f32, m, d, d)
+func (s *neonWriter) scale(e *expr, p, i int) int {
+	m, shifted := s.reg(e.args[0], p, i), s.reg(e.args[2], p, i)
+	d, lanes, fraction := s.alloc(), neonLanes(e.kind), 23
+	if e.kind == f64 {
+		fraction = 52
+	}
+	s.f("VSHL $%d, V%d.%s, V%d.%[3]s", fraction, shifted, lanes, d)
+	s.f("VADD V%d.%s, V%d.%[2]s, V%[3]d.%[2]s", s.reg(s.bias(e), p, 0), lanes, d)
+	s.two(neonOps[opMul], e.kind, m, d, d)
 	return d
+}
+
+// bias returns the constant that is added to the exponent of scale e to be that of a number.
+func (s *neonWriter) bias(e *expr) *expr {
+	if e.kind == f64 {
+		return s.k.constant(i64, 1023<<52)
+	}
+	return s.k.constant(i32, 127<<23)
 }
 
 // mulHigh adds the high halves of products: those of two halves of a register,

@@ -8,7 +8,7 @@ import (
 
 // regsOf returns how many registers of a part a value of kind kd takes.
 func regsOf(kd kind) int {
-	if kd == f64 {
+	if kd.double() {
 		return 2
 	}
 	return 1
@@ -39,7 +39,7 @@ func (s *assembler) operand(e *expr, i int) Op {
 // load across lines of the cache takes twice as long.
 func (s *assembler) broadcast(c *expr) Op {
 	v := s.vec()
-	if c.kind == f64 {
+	if c.kind.double() {
 		VBROADCASTSD(s.memOf(c), v)
 	} else {
 		VBROADCASTSS(s.memOf(c), v)
@@ -93,10 +93,6 @@ func (s *assembler) emit(e *expr) {
 		s.vals[e] = s.widen(e)
 	case opNarrow:
 		s.vals[e] = []Op{s.narrow(e)}
-	case opLess, opLessEqual, opEqual, opUnordered, opNonZero:
-		s.vals[e] = []Op{s.compare(e)}
-	case opSelect:
-		s.vals[e] = []Op{s.pick(e)}
 	default:
 		for i := range regsOf(e.kind) {
 			s.vals[e] = append(s.vals[e], s.compute(e, i))
@@ -109,21 +105,20 @@ func (s *assembler) emit(e *expr) {
 	}
 }
 
-// instructions are those of operations on two operands, of float32, float64
-// and integers.
-var instructions = map[op][3]func(ops ...Op){
-	opAdd:    {VADDPS, VADDPD},
-	opSub:    {VSUBPS, VSUBPD},
-	opMul:    {VMULPS, VMULPD},
-	opDiv:    {VDIVPS, VDIVPD},
-	opMax:    {VMAXPS, VMAXPD},
-	opMin:    {VMINPS, VMINPD},
-	opAnd:    {VANDPS, VANDPD, VANDPS},
-	opOr:     {VORPS, VORPD, VORPS},
-	opXor:    {VXORPS, VXORPD, VXORPS},
-	opIntAdd: {2: VPADDD},
-	opIntSub: {2: VPSUBD},
-	opMulLow: {2: VPMULLD},
+// instructions are those of operations on two operands, by their kind.
+var instructions = map[op][i64 + 1]func(ops ...Op){
+	opAdd:    {f32: VADDPS, f64: VADDPD},
+	opSub:    {f32: VSUBPS, f64: VSUBPD},
+	opMul:    {f32: VMULPS, f64: VMULPD},
+	opDiv:    {f32: VDIVPS, f64: VDIVPD},
+	opMax:    {f32: VMAXPS, f64: VMAXPD},
+	opMin:    {f32: VMINPS, f64: VMINPD},
+	opAnd:    {f32: VANDPS, f64: VANDPD, i32: VANDPS, i64: VANDPD},
+	opOr:     {f32: VORPS, f64: VORPD, i32: VORPS, i64: VORPD},
+	opXor:    {f32: VXORPS, f64: VXORPD, i32: VXORPS, i64: VXORPD},
+	opIntAdd: {i32: VPADDD, i64: VPADDQ},
+	opIntSub: {i32: VPSUBD, i64: VPSUBQ},
+	opMulLow: {i32: VPMULLD},
 }
 
 // compute emits an operation on register i of its operands.
@@ -134,7 +129,11 @@ func (s *assembler) compute(e *expr, i int) Op {
 	case opMulHigh:
 		return s.mulHigh(e)
 	case opScale:
-		return s.scale(e)
+		return s.scale(e, i)
+	case opLess, opLessEqual, opEqual, opUnordered, opNonZero:
+		return s.compare(e, i)
+	case opSelect:
+		return s.pick(e, i)
 	}
 	d := s.vec()
 	a := s.register(e.args[0], i)
@@ -148,13 +147,23 @@ func (s *assembler) compute(e *expr, i int) Op {
 	case opRound:
 		s.toInteger(e, a, d)
 	case opShiftLeft:
-		VPSLLD(Imm(e.bits), a, d)
+		if e.kind == i64 {
+			VPSLLQ(Imm(e.bits), a, d)
+		} else {
+			VPSLLD(Imm(e.bits), a, d)
+		}
+	case opShiftDown:
+		VPSRLQ(Imm(e.bits), a, d)
 	case opShiftRight:
 		VPSRAD(Imm(e.bits), a, d)
 	case opToFloat:
 		VCVTDQ2PS(a, d)
 	case opScaleAny:
-		VSCALEFPS(s.operand(e.args[1], i), a, d)
+		if e.kind == f64 {
+			VSCALEFPD(s.operand(e.args[1], i), a, d)
+		} else {
+			VSCALEFPS(s.operand(e.args[1], i), a, d)
+		}
 	case opExponent:
 		VGETEXPPS(a, d)
 	case opMantissa:
@@ -198,10 +207,19 @@ func (s *assembler) mulHigh(e *expr) Op {
 
 // scale emits a product with a power of two. AVX2 makes the power from the low
 // bits of the exponent plus shifter.
-func (s *assembler) scale(e *expr) Op {
-	d, m := s.vec(), s.register(e.args[0], 0)
-	if s.wide {
+func (s *assembler) scale(e *expr, i int) Op {
+	d, m := s.vec(), s.register(e.args[0], i)
+	switch {
+	case s.wide && e.kind == f64:
+		VSCALEFPD(s.operand(e.args[1], i), m, d)
+		return d
+	case s.wide:
 		VSCALEFPS(s.operand(e.args[1], 0), m, d)
+		return d
+	case e.kind == f64:
+		VPSLLQ(Imm(52), s.register(e.args[2], i), d)
+		VPADDQ(s.operand(s.k.constant(i64, 1023<<52), 0), d, d)
+		VMULPD(d, m, d)
 		return d
 	}
 	VPSLLD(Imm(23), s.register(e.args[2], 0), d)
@@ -268,8 +286,8 @@ func (s *assembler) fused(e *expr, i int) Op {
 }
 
 // compare emits a comparison; its result is a K register in AVX-512.
-func (s *assembler) compare(e *expr) Op {
-	a := s.register(e.args[0], 0)
+func (s *assembler) compare(e *expr, i int) Op {
+	a := s.register(e.args[0], i)
 	predicate := map[op]Op{opLess: Imm(17), opLessEqual: Imm(18), opEqual: Imm(0), opUnordered: Imm(3)} // quiet ones
 	switch {
 	case e.op == opNonZero && s.wide:
@@ -281,19 +299,22 @@ func (s *assembler) compare(e *expr) Op {
 		VPXOR(zero, zero, zero)
 		VPCMPGTD(zero, a, d)
 		return d
-	case s.wide:
-		k := K()
-		VCMPPS(predicate[e.op], s.operand(e.args[1], 0), a, k)
-		return k
 	}
-	d := YMM()
-	VCMPPS(predicate[e.op], s.operand(e.args[1], 0), a, d)
+	var d Op = YMM()
+	if s.wide {
+		d = K()
+	}
+	if e.kind == mask64 {
+		VCMPPD(predicate[e.op], s.operand(e.args[1], i), a, d)
+	} else {
+		VCMPPS(predicate[e.op], s.operand(e.args[1], i), a, d)
+	}
 	return d
 }
 
 // pick emits a choice between two values.
-func (s *assembler) pick(e *expr) Op {
-	m, yes, no := s.vals[e.args[0]][0], s.operand(e.args[1], 0), s.register(e.args[2], 0)
+func (s *assembler) pick(e *expr, i int) Op {
+	m, yes, no := s.vals[e.args[0]][i], s.operand(e.args[1], i), s.register(e.args[2], i)
 	var d Op
 	switch { // avo takes the destination of a masked move for an operand that is there from the beginning of the function
 	case s.wide && s.free(e.args[2]):
@@ -303,15 +324,20 @@ func (s *assembler) pick(e *expr) Op {
 	default:
 		d = s.vec()
 	}
-	s.blend(m, yes, no, d)
+	s.blend(m, yes, no, d, e.kind.double())
 	return d
 }
 
 // blend emits d = yes where m, else no.
-func (s *assembler) blend(m, yes, no, d Op) {
-	if s.wide {
+func (s *assembler) blend(m, yes, no, d Op, double bool) {
+	switch {
+	case s.wide && double:
+		VBLENDMPD(yes, no, m, d)
+	case s.wide:
 		VBLENDMPS(yes, no, m, d)
-	} else {
+	case double:
+		VBLENDVPD(m, yes, no, d)
+	default:
 		VBLENDVPS(m, yes, no, d)
 	}
 }
@@ -325,12 +351,10 @@ func (s *assembler) setAcc(e *expr) {
 		switch {
 		case !s.tail:
 			VMOVAPS(v, acc)
-		case e.kind == f64 && s.wide:
-			VBLENDMPD(v, acc, s.mask64(i), acc)
-		case e.kind == f64:
-			VBLENDVPD(s.mask64(i), v, acc, acc)
+		case e.kind.double():
+			s.blend(s.mask64(i), v, acc, acc, true)
 		default:
-			s.blend(s.tailMask[s.part], v, acc, acc)
+			s.blend(s.tailMask[s.part], v, acc, acc, false)
 		}
 	}
 }
@@ -402,7 +426,7 @@ func (s *assembler) load(e *expr) []Op {
 		VPSLLD(Imm(16), v, v)
 	case eU8:
 		VPMOVZXBD(m, v)
-	case eF64:
+	case eF64, eU64:
 		w := s.vec()
 		s.loadPart(m, s.mask64(0), v, true)
 		s.loadPart(s.place(e.slot, 4*s.lanes()), s.mask64(1), w, true)
@@ -444,7 +468,7 @@ func (s *assembler) store(e *expr) {
 		s.storeBF16(v, m)
 	case eU8:
 		s.storeBytes(v, m)
-	case eF64:
+	case eF64, eU64:
 		s.storePart(v, m, s.mask64(0), true)
 		s.storePart(s.register(e.args[0], 1), s.place(e.slot, 4*s.lanes()), s.mask64(1), true)
 	default:
