@@ -12,16 +12,16 @@ import (
 	"tpsh/lang"
 )
 
-// readScript returns the program of a script and its flags, or why it is none.
-func readScript(path string) (lang.Program, *lang.Flags, error) {
+// flagsOf returns the flags of the script at path, or why it is none.
+func flagsOf(path string) (*lang.Flags, error) {
 	p, err := lang.ReadProgram(path)
 	if err != nil {
-		return p, nil, usageError{unread(path, err)}
+		return nil, usageError{unread(path, err)}
 	}
 	if _, err := lang.Parse(p.Path, p.Source, 1); err != nil {
-		return p, nil, err
+		return nil, err
 	}
-	return p, p.ReadFlags(), nil
+	return p.ReadFlags(), nil
 }
 
 // unread returns err, the error of reading path, with the nearest name of the folder if there is

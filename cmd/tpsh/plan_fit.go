@@ -64,7 +64,7 @@ func (p *planner) fit(std *stdio, action string, args []string) error {
 	if err != nil {
 		return err
 	}
-	_, flags, err := readScript(script)
+	flags, err := flagsOf(script)
 	if err != nil {
 		return err
 	}

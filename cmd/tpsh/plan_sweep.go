@@ -100,7 +100,7 @@ type swept struct {
 
 // sweep plans the script with every combination of values.
 func (p *planner) sweep(std *stdio, m *hardware.Machine, q question) error {
-	_, flags, err := readScript(q.Script)
+	flags, err := flagsOf(q.Script)
 	if err != nil {
 		return err
 	}
