@@ -56,6 +56,7 @@ func (c *Cache) Place(m *Mesh, shape []int, placements []Placement) (*Placed, er
 		}
 		b = append(b, byte(p.kind), byte(p.op))
 		b = binary.AppendVarint(binary.AppendVarint(b, int64(p.dim)), int64(p.factor))
+		b = appendText(b, p.units)
 	}
 	if l, ok := c.layouts[layoutKey{m, string(b)}]; ok {
 		return l, nil

@@ -50,7 +50,8 @@ func Replicas(l Layout, rank int) []int {
 
 // Placed is the Layout of a tensor with one Placement for each dim of a mesh.
 // They apply outermost first: each cuts what the dims before it have left, or where it
-// is a StridedShard what some dims after it have left, too.
+// is a StridedShard what some dims after it have left, too, into blocks of one size or, where
+// it is a RaggedShard, of its units.
 // Every rank holds one box, which is empty where there is nothing left to cut:
 // it then begins where its part ends.
 type Placed struct {
@@ -76,6 +77,9 @@ func Place(m *Mesh, shape []int, placements []Placement) (*Placed, error) {
 		return nil, err
 	}
 	if err := checkFactors(m, placements); err != nil {
+		return nil, err
+	}
+	if err := checkUnits(m, shape, placements); err != nil {
 		return nil, err
 	}
 	return newPlaced(m, append([]int{}, shape...), placements), nil
@@ -187,7 +191,7 @@ func (l *Placed) Even() bool {
 	left := slices.Clone(l.shape)
 	for i, p := range l.placements {
 		if p.cuts() {
-			if left[p.dim]%l.mesh.shape[i] != 0 {
+			if left[p.dim]%l.mesh.shape[i] != 0 || p.kind == ragged && left[p.dim] > 0 {
 				return false
 			}
 			left[p.dim] /= l.mesh.shape[i]
@@ -225,7 +229,7 @@ func (l *Placed) box(pos int) Box {
 	copy(b.Hi, l.shape)
 	for _, i := range l.order {
 		d := l.placements[i].dim
-		lo, hi := Block(b.Hi[d]-b.Lo[d], l.mesh.shape[i], l.mesh.index(pos, i))
+		lo, hi := l.placements[i].Cut(b.Hi[d]-b.Lo[d], l.mesh.shape[i], l.mesh.index(pos, i))
 		b.Lo[d], b.Hi[d] = b.Lo[d]+lo, b.Lo[d]+hi
 	}
 	return b
@@ -240,7 +244,7 @@ func (l *Placed) at(rank int) (part, term int) {
 func (l *Placed) atPosition(pos int) (part, term int) {
 	for i, p := range l.placements {
 		switch p.kind {
-		case shard, strided:
+		case shard, strided, ragged:
 			part = part*l.mesh.shape[i] + l.mesh.index(pos, i)
 		case partial:
 			term = term*l.mesh.shape[i] + l.mesh.index(pos, i)

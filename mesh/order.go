@@ -18,7 +18,7 @@ func CutOrder(sizes []int, placements []Placement) (order []int, bad int) {
 		if !p.cuts() {
 			continue
 		}
-		at, ok := 0, p.kind == shard
+		at, ok := 0, p.kind != strided
 		if !ok {
 			at, ok = after(sizes, placements, order, p)
 		}
@@ -46,7 +46,8 @@ func after(sizes []int, placements []Placement, order []int, p Placement) (at in
 }
 
 // InOrder returns placements with the StridedShards, in place of Shards, that have the dims
-// of m cut in the order given, which has each dim that cuts once.
+// of m cut in the order given, which has each dim that cuts once. A RaggedShard comes before
+// all later dims, and stays.
 func InOrder(m *Mesh, placements []Placement, order []int) []Placement {
 	out := slices.Clone(placements)
 	for k, i := range order {
@@ -56,7 +57,7 @@ func InOrder(m *Mesh, placements []Placement, order []int) []Placement {
 				factor *= m.shape[j]
 			}
 		}
-		if placements[i].cuts() {
+		if placements[i].cuts() && placements[i].kind != ragged {
 			out[i] = StridedShard(placements[i].dim, factor)
 		}
 	}

@@ -42,6 +42,7 @@ func ParseReduceOp(name string) (ReduceOp, error) {
 //   - Shard(dim): each holds its Block of the tensor's dim, as the mesh dims
 //     before this one have left it;
 //   - StridedShard(dim, factor): as Shard, but later mesh dims cut before it;
+//   - RaggedShard(dims, units): as Shard, but each holds its share of units;
 //   - Partial(op): each holds a summand, and op over them gives the value.
 //
 // Placements compare with ==. The zero value is Replicate.
@@ -49,7 +50,8 @@ type Placement struct {
 	kind   placementKind
 	op     ReduceOp
 	dim    int
-	factor int // of a StridedShard: in how many parts later mesh dims have cut dim before
+	factor int    // of a StridedShard: in how many parts later mesh dims have cut dim before; of a RaggedShard: how many dims it cuts as one
+	units  string // of a RaggedShard: the rank's shares, "1:2:1"
 }
 
 type placementKind uint8
@@ -58,6 +60,7 @@ const (
 	replicate placementKind = iota
 	shard
 	strided
+	ragged
 	partial
 
 	placementKinds // how many there are
@@ -80,6 +83,7 @@ var placementRows = [placementKinds]placementRow{
 	replicate: {"Replicate", "R", nil, func(arg string) (Placement, bool) { return Replicate(), arg == "" }},
 	shard:     {"Shard", "S", shardTexts, parseShard},
 	strided:   {"_StridedShard", "_S", stridedTexts, parseStrided},
+	ragged:    {"RaggedShard", "RS", raggedTexts, parseRagged},
 	partial:   {"Partial", "P", partialTexts, parsePartial},
 }
 
@@ -117,9 +121,11 @@ func parsePartial(arg string) (Placement, bool) {
 }
 
 // PlacementKinds returns a placement of each kind: Replicate, a Shard of dim 0, a
-// StridedShard of dim 0 that two parts come before, a Partial of sum.
+// StridedShard of dim 0 that two parts come before, a RaggedShard of dim 0 of which the second
+// of two ranks holds three quarters, a Partial of sum.
 func PlacementKinds() []Placement {
-	return []Placement{replicate: Replicate(), shard: Shard(0), strided: StridedShard(0, 2), partial: Partial(Sum)}
+	uneven, _ := RaggedShard([]int{0}, []int{1, 3})
+	return []Placement{replicate: Replicate(), shard: Shard(0), strided: StridedShard(0, 2), ragged: uneven, partial: Partial(Sum)}
 }
 
 // Replicate is the placement of ranks that hold the same.
@@ -148,7 +154,8 @@ func Partial(op ReduceOp) Placement { return Placement{kind: partial, op: op} }
 // IsReplicate reports whether p is Replicate.
 func (p Placement) IsReplicate() bool { return p.kind == replicate }
 
-// Shard returns the tensor's dim that p cuts, if p is a Shard or a StridedShard.
+// Shard returns the tensor's dim that p cuts, if p is a Shard, a StridedShard or a
+// RaggedShard: of that the first.
 func (p Placement) Shard() (dim int, ok bool) { return p.dim, p.cuts() }
 
 // SplitFactor returns in how many parts later mesh dims cut the tensor's dim before p does,
@@ -156,7 +163,7 @@ func (p Placement) Shard() (dim int, ok bool) { return p.dim, p.cuts() }
 func (p Placement) SplitFactor() (factor int, ok bool) { return p.factor, p.kind == strided }
 
 // cuts reports whether ranks hold blocks.
-func (p Placement) cuts() bool { return p.kind == shard || p.kind == strided }
+func (p Placement) cuts() bool { return p.kind == shard || p.kind == strided || p.kind == ragged }
 
 // Partial returns the operation of p, if p is a Partial.
 func (p Placement) Partial() (op ReduceOp, ok bool) { return p.op, p.kind == partial }

@@ -27,7 +27,7 @@ func newCrowd(l *Placed, v *view, line, dims []int) *crowd {
 	cut := make([][]int, len(l.shape))
 	for _, i := range dims {
 		switch p := l.placements[i]; p.kind {
-		case shard, strided:
+		case shard, strided, ragged:
 			cut[p.dim] = append(cut[p.dim], i)
 			continue
 		case partial:

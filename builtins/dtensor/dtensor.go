@@ -93,7 +93,7 @@ func fromLocal(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args st
 	}
 	s := shape.Shape(sizes.V)
 	if !sizes.Set {
-		if s, err = sizeOfParts(fn, dm, t.Shape(), p); err != nil {
+		if s, err = sizeOfParts(fn, dm, e.Runtime.ID(), t.Shape(), p); err != nil {
 			return nil, err
 		}
 	}
@@ -162,8 +162,9 @@ func meshFor(e *builtins.Env, m optMesh, p optPlacements) (*mesh.Mesh, error) {
 	return worldMesh(e, m)
 }
 
-// sizeOfParts returns the shape of a tensor whose blocks all have shape s.
-func sizeOfParts(fn string, m *mesh.Mesh, s shape.Shape, p optPlacements) (shape.Shape, error) {
+// sizeOfParts returns the shape of a tensor of which the block of rank has shape s: all have,
+// or their units' share.
+func sizeOfParts(fn string, m *mesh.Mesh, rank int, s shape.Shape, p optPlacements) (shape.Shape, error) {
 	s = append(shape.Shape{}, s...)
 	if !p.Set {
 		return s, nil
@@ -178,12 +179,35 @@ func sizeOfParts(fn string, m *mesh.Mesh, s shape.Shape, p optPlacements) (shape
 			return nil, OfMesh(fn, err)
 		}
 		for i, q := range list {
-			if d, ok := q.Shard(); ok {
+			d, ok := q.Shard()
+			if _, units, ragged := q.Units(); ragged {
+				if s[d], err = sizeOfUnits(fn, m, i, rank, s, d, units); err != nil {
+					return nil, err
+				}
+			} else if ok {
 				s[d] *= m.Shape()[i]
 			}
 		}
 	}
 	return s, nil
+}
+
+// sizeOfUnits returns the size of dim d of which the rank has a block of shape s, for its units
+// along a dim of the mesh.
+func sizeOfUnits(fn string, m *mesh.Mesh, meshDim, rank int, s shape.Shape, d int, units []int) (int, error) {
+	at := m.Coordinate(rank)
+	if at == nil || at[meshDim] >= len(units) {
+		return s[d], nil // no member, or Place says what is wrong
+	}
+	own, sum := units[at[meshDim]], 0
+	for _, n := range units {
+		sum += n
+	}
+	if own == 0 || s[d]%own != 0 {
+		return 0, &op.ArgError{Func: fn, Param: "x", Got: fmt.Sprintf("%d along dim %d", s[d], d), Want: fmt.Sprintf("a positive multiple of the rank's %d units", own),
+			Rule: "the whole follows from it; else shape= says it"}
+	}
+	return s[d] / own * sum, nil
 }
 
 // distributeTensor carries out distribute_tensor.

@@ -177,6 +177,27 @@ func init() {
 			return starlark.MakeInt(factor), nil
 		},
 	}, &builtins.Row{
+		Name: "RaggedShard",
+		Doc: "RaggedShard(dims, local_units) returns the placement of ranks that hold blocks of unlike sizes of a tensor's dim along a mesh dim, in proportion to local_units, of which there is one for each of them.\n" +
+			"dims is an int, a tuple of one, or (0, 1, ...): leading dims are cut as one, in row-major order. Blocks are of whole rows: the dim must be a multiple of the sum of the units, divided by what they have in common.\n" +
+			"An operator keeps it where it works on blocks as on the whole, of which all are cut alike; else it moves what is cut so to equal blocks.\n" +
+			">>> RaggedShard((0,), (1, 3))\nRaggedShard(dims=(0,), local_units=(1, 3))\n>>> RaggedShard((0,), (1, 3)).local_units\n(1, 3)",
+		Fn: newRaggedShard,
+	}, &builtins.Row{
+		Name: "RaggedShard.dims",
+		Doc:  "dims is the dim of a tensor that is cut, or the leading ones that are cut as one.\n>>> RaggedShard(0, (1, 3)).dims\n(0,)",
+		Get: func(_ *builtins.Env, x starlark.Value) (starlark.Value, error) {
+			dims, _, _ := x.(Placement).p.Units()
+			return builtins.ShapeTuple(dims), nil
+		},
+	}, &builtins.Row{
+		Name: "RaggedShard.local_units",
+		Doc:  "local_units is how many units each rank along the mesh dim holds.\n>>> RaggedShard(0, (1, 3)).local_units\n(1, 3)",
+		Get: func(_ *builtins.Env, x starlark.Value) (starlark.Value, error) {
+			_, units, _ := x.(Placement).p.Units()
+			return builtins.ShapeTuple(units), nil
+		},
+	}, &builtins.Row{
 		Name: "Partial",
 		Doc: "Partial(op=\"sum\") returns the placement of ranks that hold summands along a mesh dim: op over them gives the value.\n" +
 			"op is \"sum\", \"mean\", \"prod\", \"max\" or \"min\", or one of ReduceOp. _Partial is another name of the function.\n" +
@@ -251,8 +272,7 @@ func isShard(_ *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args star
 	}
 	p := b.Receiver().(Placement).p
 	d, ok := p.Shard()
-	_, strided := p.SplitFactor()
-	return starlark.Bool(ok && !strided && (!dim.Set || d == int(dim.V))), nil
+	return starlark.Bool(ok && p == mesh.Shard(d) && (!dim.Set || d == int(dim.V))), nil
 }
 
 // dimOf returns the dim that a placement cuts.
@@ -281,6 +301,21 @@ func newStridedShard(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, a
 	return placement(e, mesh.StridedShard(int(dim), int(factor))), nil
 }
 
+func newRaggedShard(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	var (
+		dims  intsOrOne
+		units IntsArg
+	)
+	if err := arg.Unpack(b.Name(), args, kwargs, "dims", &dims, "local_units", &units); err != nil {
+		return nil, err
+	}
+	p, err := mesh.RaggedShard(dims, units)
+	if err != nil {
+		return nil, OfMesh(b.Name(), err)
+	}
+	return placement(e, p), nil
+}
+
 func newPartial(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	reduce := reduceOpArg("sum")
 	if err := arg.Unpack(b.Name(), args, kwargs, "op|reduce_op?", &reduce); err != nil {
@@ -291,6 +326,15 @@ func newPartial(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args s
 		return nil, OfMesh(b.Name(), err)
 	}
 	return placement(e, mesh.Partial(op)), nil
+}
+
+// intsOrOne is an argument that is an int, or a list or tuple of ints.
+type intsOrOne []int
+
+// Unpack implements starlark.Unpacker.
+func (p *intsOrOne) Unpack(v starlark.Value) (err error) {
+	*p, err = arg.ToInts(v)
+	return err
 }
 
 // reduceOpArg is an argument that names a reduction.

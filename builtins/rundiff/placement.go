@@ -17,7 +17,7 @@ type Rule struct {
 }
 
 // scriptWords are what scripts call placements, and their short names.
-var scriptWords = strings.NewReplacer("Replicate()", "R", "_StridedShard(", "_S(", "split_factor=", "", "Shard(", "S(", "Partial(", "P(", `"`, "", "dim=", "", " ", "")
+var scriptWords = strings.NewReplacer("Replicate()", "R", "_StridedShard(", "_S(", "split_factor=", "", "RaggedShard(", "RS(", "Shard(", "S(", "Partial(", "P(", `"`, "", "dims=", "", "local_units=", "", "dim=", "", " ", "")
 
 // Parse gives the rule the placements that are written in list, as R, S(0) and P(sum) or as in a
 // script.
@@ -111,16 +111,16 @@ func (l *layout) box(shape []int, i int) mesh.Box {
 	order, _ := mesh.CutOrder(l.mesh, l.placements)
 	for _, m := range order {
 		d, _ := l.placements[m].Shard()
-		lo, hi := cutRange(b.Lo[d], b.Hi[d], l.mesh[m], c[m], l.even)
+		lo, hi := cutRange(l.placements[m], b.Lo[d], b.Hi[d], l.mesh[m], c[m], l.even)
 		b.Lo[d], b.Hi[d] = lo, hi
 	}
 	return b
 }
 
 // cutRange returns the i-th of n pieces of a range.
-func cutRange(lo, hi, n, i int, even bool) (int, int) {
+func cutRange(p mesh.Placement, lo, hi, n, i int, even bool) (int, int) {
 	size := hi - lo
-	if even {
+	if _, _, ragged := p.Units(); even && !ragged {
 		q, r := size/n, size%n
 		at := i*q + min(i, r)
 		if i < r {
@@ -128,8 +128,8 @@ func cutRange(lo, hi, n, i int, even bool) (int, int) {
 		}
 		return lo + at, lo + at + q
 	}
-	q := (size + n - 1) / n
-	return lo + min(size, i*q), lo + min(size, (i+1)*q)
+	from, to := p.Cut(size, n, i)
+	return lo + from, lo + to
 }
 
 // groups returns, for a dim of the mesh, the places of the ranks that differ in that dim

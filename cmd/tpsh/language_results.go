@@ -47,7 +47,7 @@ var results = map[string]string{
 	// meshes and placements
 	"init_device_mesh": "DeviceMesh", "DeviceMesh": "DeviceMesh", "DeviceMesh.flatten": "DeviceMesh", "DeviceMesh.size": "int", "DeviceMesh.ndim": "int", "DeviceMesh.shape": "tuple:int",
 	"DeviceMesh.get_group": "Group", "DeviceMesh.get_rank": "int", "DeviceMesh.mesh": "list", "DeviceMesh.device_type": "string", "DeviceMesh.get_dim_groups": "list:Group",
-	"Shard": "Shard", "Replicate": "Replicate", "Partial": "Partial", "_Partial": "Partial", "_StridedShard": "_StridedShard", "Shard.dim": "int", "_StridedShard.dim": "int", "_StridedShard.split_factor": "int",
+	"Shard": "Shard", "Replicate": "Replicate", "Partial": "Partial", "_Partial": "Partial", "_StridedShard": "_StridedShard", "RaggedShard": "RaggedShard", "Shard.dim": "int", "_StridedShard.dim": "int", "_StridedShard.split_factor": "int", "RaggedShard.dims": "tuple:int", "RaggedShard.local_units": "tuple:int",
 
 	// modules and optimisers
 	"nn.Module": "Module", "nn.Sequential": "Module", "nn.ModuleList": "Module", "nn.Parameter": "Tensor", "parallelize_module": "=0", "fully_shard": "=0", "replicate": "=0", "distribute_module": "=0",

@@ -91,7 +91,7 @@ func parseRule(text string, ndim int) (r rule, err error) {
 	for _, s := range list {
 		p, err := mesh.ParsePlacement(strings.TrimSpace(s))
 		if _, partial := p.Partial(); err != nil || partial {
-			return r, fmt.Errorf("got the placement %q in the rule %q, want R, S(dim), _S(dim, factor) or flat", s, text)
+			return r, fmt.Errorf("got the placement %q in the rule %q, want R, S(dim), _S(dim, factor), RS(dim, 1:2) or flat", s, text)
 		}
 		r.placements = append(r.placements, p)
 	}

@@ -31,8 +31,13 @@ type Blockwise struct {
 	Of  *mesh.Placed
 }
 
-// sameAs has the result lie as the input does.
-func sameAs(_ *Call, from *mesh.Placed) []mesh.Placement { return from.Placements() }
+// sameAs has the result lie as the input does, in equal blocks where units do not fit it.
+func sameAs(c *Call, from *mesh.Placed) []mesh.Placement {
+	if _, err := mesh.Place(from.Mesh(), c.Spec[0].Shape, from.Placements()); err != nil {
+		return mesh.Chunked(from.Placements())
+	}
+	return from.Placements()
+}
 
 // boxAt returns the box of the given sizes that begins at lo.
 func boxAt(lo, sizes []int) mesh.Box {

@@ -33,28 +33,28 @@ func (a *candidate) less(b *candidate) bool {
 
 // choose returns the best candidate, the first of equal ones.
 func (e *Engine) choose(dec *decision) (*candidate, error) {
-	rows, orders := e.rows(dec), ordersOf(dec)
+	rows, ways := e.rows(dec), waysOf(dec)
 	if still := standing(dec, rows); still != nil {
-		best, err := e.bestOf(dec, still, orders)
+		best, err := e.bestOf(dec, still, ways)
 		if best != nil && best.changes == 0 || err != nil {
 			return best, err
 		}
 	}
-	best, err := e.bestOf(dec, rows, orders)
+	best, err := e.bestOf(dec, rows, ways)
 	if best == nil && err == nil {
 		err = e.noRow(dec)
 	}
 	return best, err
 }
 
-// bestOf returns the best candidate of rows in one of orders, the first of equal ones;
-// nil if there is none.
-func (e *Engine) bestOf(dec *decision, rows [][]op.Row, orders [][]int) (*candidate, error) {
+// bestOf returns the best candidate of rows in one of the ways to cut, the first of equal
+// ones; nil if there is none.
+func (e *Engine) bestOf(dec *decision, rows [][]op.Row, ways []cutting) (*candidate, error) {
 	pick := make([]int, len(rows))
 	var best *candidate
 	for more := true; more; more = next(pick, rows) {
-		for _, order := range orders {
-			c, err := e.candidate(dec, rows, pick, order, best)
+		for _, way := range ways {
+			c, err := e.candidate(dec, rows, pick, way, best)
 			if err != nil {
 				return nil, err
 			}
@@ -67,33 +67,6 @@ func (e *Engine) bestOf(dec *decision, rows [][]op.Row, orders [][]int) (*candid
 		}
 	}
 	return best, nil
-}
-
-// ordersOf returns the orders in which the dims of the mesh may cut the inputs and results of
-// an operator: those in which an input is cut, and that of the mesh, which is nil. A rule
-// speaks of one dim of a mesh, and so it holds for any order of them, if all tensors have
-// the same.
-func ordersOf(dec *decision) [][]int {
-	var orders [][]int
-	for _, l := range dec.from {
-		if l == nil {
-			continue
-		}
-		order, ofMesh := l.Order()
-		if ofMesh {
-			continue
-		}
-		order = slices.Clone(order)
-		for i := range l.Mesh().NDim() {
-			if !slices.Contains(order, i) {
-				order = append(order, i)
-			}
-		}
-		if !slices.ContainsFunc(orders, func(o []int) bool { return slices.Equal(o, order) }) {
-			orders = append(orders, order)
-		}
-	}
-	return append(orders, nil)
 }
 
 // standing returns those of rows that take every input as it lies, for each dim
@@ -223,12 +196,15 @@ func suiting(dec *decision, rows []op.Row, meshDim int) []op.Row {
 	return some
 }
 
-// candidate prices the rows that pick names, in an order of the dims of the mesh; nil if they
-// do not fit together, or cost more than best, if there is one.
-func (e *Engine) candidate(dec *decision, rows [][]op.Row, pick, order []int, best *candidate) (*candidate, error) {
+// candidate prices the rows that pick names, where the dims of the mesh cut in a way; nil if
+// they do not fit together, or cost more than best, if there is one.
+func (e *Engine) candidate(dec *decision, rows [][]op.Row, pick []int, way cutting, best *candidate) (*candidate, error) {
 	c := &candidate{in: make([]*mesh.Placed, len(dec.from)), whole: true}
 	for k := range pick {
 		c.whole = c.whole && replicates(rows[k][pick[k]], dec.from)
+		if !way.suits(dec, rows[k][pick[k]], k) {
+			return nil, nil
+		}
 	}
 	placements := make([]mesh.Placement, len(rows))
 	for i, l := range dec.from {
@@ -238,9 +214,12 @@ func (e *Engine) candidate(dec *decision, rows [][]op.Row, pick, order []int, be
 		for k := range rows {
 			placements[k] = rows[k][pick[k]].In[i]
 		}
-		need, err := e.placeIn(order, dec.mesh, l.Shape(), placements)
+		need, err := e.placeBy(way, dec.mesh, l.Shape(), placements)
 		if err != nil {
 			return nil, fmt.Errorf("rule of %s: %w", dec.call.Def.Name, err)
+		}
+		if need == nil {
+			return nil, nil
 		}
 		c.in[i] = need
 		if need.Equal(l) {
@@ -264,9 +243,12 @@ func (e *Engine) candidate(dec *decision, rows [][]op.Row, pick, order []int, be
 		for k := range rows {
 			placements[k] = rows[k][pick[k]].Out[i]
 		}
-		out, err := e.placeIn(order, dec.mesh, spec.Shape, placements)
+		out, err := e.placeBy(way, dec.mesh, spec.Shape, placements)
 		if err != nil {
 			return nil, fmt.Errorf("rule of %s: %w", dec.call.Def.Name, err)
+		}
+		if out == nil {
+			return nil, nil
 		}
 		c.out = append(c.out, out)
 	}
@@ -278,14 +260,6 @@ func (e *Engine) candidate(dec *decision, rows [][]op.Row, pick, order []int, be
 	}
 	c.seconds += c.owed(dec)
 	return c, nil
-}
-
-// placeIn is place of placements that apply in an order of the dims of m; nil for its own.
-func (e *Engine) placeIn(order []int, m *mesh.Mesh, s []int, placements []mesh.Placement) (*mesh.Placed, error) {
-	if order != nil {
-		placements = mesh.InOrder(m, placements, order)
-	}
-	return e.place(m, s, placements)
 }
 
 // owed returns the seconds that reducing the results would take, where inputs

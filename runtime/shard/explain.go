@@ -85,8 +85,8 @@ func (e *Engine) options(dec *decision) (rows int, others []Option) {
 	}
 	pick := make([]int, len(lists))
 	for more := true; more; more = next(pick, lists) {
-		for _, order := range ordersOf(dec) {
-			c, err := e.candidate(dec, lists, pick, order, nil)
+		for _, way := range waysOf(dec) {
+			c, err := e.candidate(dec, lists, pick, way, nil)
 			if c == nil || err != nil || slices.Equal(c.in, dec.in) && slices.Equal(c.out, dec.out) {
 				continue
 			}

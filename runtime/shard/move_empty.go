@@ -42,10 +42,13 @@ func (e *Engine) stepsOfEmpty(src, l *mesh.Placed, itemSize int) ([]mesh.Step, e
 // stepsOfFull returns the steps from src to l that a tensor with elements would
 // take, between layouts of the one that has none.
 func (e *Engine) stepsOfFull(src, l *mesh.Placed, itemSize int) ([]mesh.Step, error) {
-	full := slices.Clone(src.Shape())
-	for i, n := range full {
-		if n == 0 {
-			full[i] = src.Mesh().Size()
+	full, n := slices.Clone(src.Shape()), src.Mesh().Size()
+	for _, p := range slices.Concat(src.Placements(), l.Placements()) {
+		n *= p.Rows()
+	}
+	for i := range full {
+		if full[i] == 0 {
+			full[i] = n
 		}
 	}
 	from, err := e.place(src.Mesh(), full, src.Placements())

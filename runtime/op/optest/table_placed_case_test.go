@@ -199,7 +199,8 @@ func nameSeed(name string, sizes []int) uint64 {
 }
 
 // placementsOf returns all ways to place x on a mesh of the given sizes, whose dims cut in
-// their order or the reverse; nil, which is the first, stands for a plain tensor.
+// their order or the reverse, into equal blocks or by units; nil, which is the first, stands for
+// a plain tensor.
 func placementsOf(x *tensor.Tensor, sizes []int) [][]mesh.Placement {
 	all := [][]mesh.Placement{nil}
 	if x == nil || x.Weak() {
@@ -231,8 +232,34 @@ func placementsOf(x *tensor.Tensor, sizes []int) [][]mesh.Placement {
 		if r := mesh.InOrder(m, l, reverse); !slices.Equal(r, l) {
 			all = append(all, r)
 		}
+		if r := ragged(l, x.Shape(), sizes); !slices.Equal(r, l) {
+			all = append(all, r)
+		}
 	}
 	return all
+}
+
+// ragged returns placements with RaggedShards in place of Shards: along the first dim of the
+// mesh of units 1, 2, 1 and so on, if a tensor of the shape has them, else all on the last rank.
+func ragged(placements []mesh.Placement, shape, sizes []int) []mesh.Placement {
+	out := slices.Clone(placements)
+	for k, p := range placements {
+		d, cut := p.Shard()
+		if !cut || sizes[k] == 1 {
+			continue
+		}
+		units, sum := make([]int, sizes[k]), 0
+		for i := range units {
+			units[i] = 1 + i%2
+			sum += units[i]
+		}
+		if k > 0 || shape[d]%sum != 0 {
+			clear(units)
+			units[len(units)-1] = 1
+		}
+		out[k], _ = mesh.RaggedShard([]int{d}, units)
+	}
+	return out
 }
 
 // onRank runs the case on one rank.
