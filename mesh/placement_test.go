@@ -34,8 +34,8 @@ func TestPlacementTexts(t *testing.T) {
 func valuePlacements() []Placement {
 	var list []Placement
 	for _, p := range PlacementKinds() {
-		if _, ok := p.SplitFactor(); ok {
-			continue // it goes with others: see orders
+		if p.kind == strided || p.kind == ragged {
+			continue // they go with others, or with some sizes: see orders, and TestRagged
 		}
 		if _, ok := p.Shard(); ok {
 			list = append(list, Shard(0), Shard(1))
@@ -72,6 +72,15 @@ func TestParsePlacement(t *testing.T) {
 			rapid.Custom(func(t *rapid.T) Placement {
 				return StridedShard(rapid.Int().Draw(t, "dim"), rapid.IntRange(1, math.MaxInt).Draw(t, "factor"))
 			}),
+			rapid.Custom(func(t *rapid.T) Placement {
+				dims := rapid.SampledFrom([][]int{{0}, {-1}, {2}, {0, 1}, {0, 1, 2}}).Draw(t, "dims")
+				units := rapid.SliceOfN(rapid.IntRange(0, maxUnits/8), 0, 7).Draw(t, "units")
+				p, err := RaggedShard(dims, append(units, 1))
+				if err != nil {
+					t.Fatal(err)
+				}
+				return p
+			}),
 			rapid.Map(rapid.SampledFrom([]ReduceOp{Sum, Mean, Prod, Max, Min}), Partial)).Draw(t, "p")
 		if got, err := ParsePlacement(p.String()); err != nil || got != p {
 			t.Fatalf("ParsePlacement(%q) = %v, %v", p.String(), got, err)
@@ -80,12 +89,12 @@ func TestParsePlacement(t *testing.T) {
 	for _, c := range []struct {
 		text string
 		want Placement
-	}{{"P", Partial(Sum)}, {"P(avg)", Partial(Mean)}, {"S(-1)", Shard(-1)}, {"_S(-1,4)", StridedShard(-1, 4)}} {
+	}{{"P", Partial(Sum)}, {"P(avg)", Partial(Mean)}, {"S(-1)", Shard(-1)}, {"_S(-1,4)", StridedShard(-1, 4)}, {"RS(0, 1:3)", PlacementKinds()[ragged]}, {"RS((0,),(1,3))", PlacementKinds()[ragged]}} {
 		if got, err := ParsePlacement(c.text); err != nil || got != c.want {
 			t.Errorf("ParsePlacement(%q) = %v, %v, want %v", c.text, got, err, c.want)
 		}
 	}
-	for _, text := range []string{"", "S", "S()", "S(x)", "S(0", "R(0)", "P(0)", "Shard(0)", "S[0]", "_S(0)", "_S(0, 1)", "_S(0, x)", "_S(0, -2)"} {
+	for _, text := range []string{"", "S", "S()", "S(x)", "S(0", "R(0)", "P(0)", "Shard(0)", "S[0]", "_S(0)", "_S(0, 1)", "_S(0, x)", "_S(0, -2)", "RS(0)", "RS(0, 0:0)", "RS(0, 1:-1)", "RS(1+2, 1:1)", "RS(0, )", "RS(, 1)"} {
 		want := (&Error{"placements", `"` + text + `"`, "R, S(dim) or P(op)", ""}).Error()
 		if got, err := ParsePlacement(text); err == nil || err.Error() != want {
 			t.Errorf("ParsePlacement(%q) = %v, %v, want error %v", text, got, err, want)
@@ -94,7 +103,7 @@ func TestParsePlacement(t *testing.T) {
 }
 
 func FuzzParsePlacement(f *testing.F) {
-	for _, s := range []string{"R", "S(0)", "S(-1)", "_S(0, 2)", "P(sum)", "P(avg)", "P"} {
+	for _, s := range []string{"R", "S(0)", "S(-1)", "_S(0, 2)", "RS(0+1, 1:0:2)", "RS((0,),(1,2))", "P(sum)", "P(avg)", "P"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {

@@ -292,6 +292,9 @@ func docPlacements(tr *ringTrial) [][][]mesh.Placement {
 	total := 1
 	for i, x := range tr.in {
 		for _, p := range placementsOf(x, []int{2}) {
+			if p != nil && p[0].Kind() == "RaggedShard" { // which are for one number of ranks
+				continue
+			}
 			if p == nil || !isPartial(p) || p[0] == mesh.Partial(mesh.Sum) || p[0] == mesh.Partial(mesh.Max) && tr.ex.tensors() == 1 {
 				choices[i] = append(choices[i], p)
 			}
