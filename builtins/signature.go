@@ -90,11 +90,12 @@ func ResultOf(path string) string {
 	return ""
 }
 
-// ParamsOf returns the parameters of an operator by its path, nil of anything else.
+// ParamsOf returns the parameters of an operator by its path, nil of anything else and of one
+// that is another with some arguments.
 func ParamsOf(path string) []op.Param {
 	owner, name := split(path)
 	for _, s := range slices.Concat(functions(), methods()) {
-		if s.owner == owner && s.name == name {
+		if s.owner == owner && s.name == name && s.def.Instead == "" {
 			return s.def.Params
 		}
 	}
@@ -127,8 +128,22 @@ func (s *signature) callOf(first int) Call {
 			c.Required = append(c.Required, p.Name)
 		}
 	}
+	if s.instead != nil {
+		c.orElse(s.instead.callOf(first))
+	}
 	c.addSynonyms()
 	return c
+}
+
+// orElse makes c one that is o with some arguments: see op.Def.Instead.
+func (c *Call) orElse(o Call) {
+	maps.Copy(c.Keywords, o.Keywords)
+	c.Required = slices.DeleteFunc(c.Required, func(name string) bool {
+		return !slices.Contains(o.Required, name) || slices.Index(c.Params, name) != slices.Index(o.Params, name)
+	})
+	if len(o.Params) > len(c.Params) {
+		c.Params = o.Params
+	}
 }
 
 // addSynonyms lets the other names of parameters be keywords.

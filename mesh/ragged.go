@@ -20,8 +20,7 @@ const maxUnits = 1 << 31
 // units[i] of their sum. dims is one dim, or the leading ones: 0, 1, ... It returns an *Error
 // if it is neither, or if units are negative, all 0, or more than 2**31.
 //
-// The placement is veScale's, of "veScale-FSDP: Flexible and High-Performance FSDP at Scale"
-// (arXiv 2602.22437).
+// The placement is that of "Flexible and High-Performance FSDP at Scale" (arXiv 2602.22437).
 func RaggedShard(dims, units []int) (Placement, error) {
 	for i, d := range dims {
 		if len(dims) > 1 && d != i {
@@ -91,7 +90,7 @@ func share(n, part, sum int) int { return n/sum*part + n%sum*part/sum }
 // checkUnits returns an *Error unless the units of placements on m are as many as ranks along
 // the mesh dim, and blocks of whole rows.
 func checkUnits(m *Mesh, shape []int, placements []Placement) error {
-	l := newPlaced(m, shape, placements)
+	var l *Placed // made where there are units
 	for at, p := range placements {
 		dims, units, ok := p.Units()
 		if !ok {
@@ -103,6 +102,9 @@ func checkUnits(m *Mesh, shape []int, placements []Placement) error {
 		}
 		if dims[len(dims)-1] >= len(shape) {
 			return &Error{"placements", fmt.Sprintf("%s at index %d", p.Script(), at), fmt.Sprintf("at most %d dims", len(shape)), "shape " + Tuple(shape)}
+		}
+		if l == nil {
+			l = newPlaced(m, shape, placements)
 		}
 		whole := p.Rows()
 		for pos := range m.Size() {

@@ -93,7 +93,7 @@ func fromLocal(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args st
 	}
 	s := shape.Shape(sizes.V)
 	if !sizes.Set {
-		if s, err = sizeOfParts(fn, dm, e.Runtime.ID(), t.Shape(), p); err != nil {
+		if s, err = sizeOfParts(e, fn, dm, t.Shape(), p); err != nil {
 			return nil, err
 		}
 	}
@@ -162,9 +162,9 @@ func meshFor(e *builtins.Env, m optMesh, p optPlacements) (*mesh.Mesh, error) {
 	return worldMesh(e, m)
 }
 
-// sizeOfParts returns the shape of a tensor of which the block of rank has shape s: all have,
+// sizeOfParts returns the shape of a tensor of which this rank's block has shape s: all have,
 // or their units' share.
-func sizeOfParts(fn string, m *mesh.Mesh, rank int, s shape.Shape, p optPlacements) (shape.Shape, error) {
+func sizeOfParts(e *builtins.Env, fn string, m *mesh.Mesh, s shape.Shape, p optPlacements) (shape.Shape, error) {
 	s = append(shape.Shape{}, s...)
 	if !p.Set {
 		return s, nil
@@ -181,7 +181,7 @@ func sizeOfParts(fn string, m *mesh.Mesh, rank int, s shape.Shape, p optPlacemen
 		for i, q := range list {
 			d, ok := q.Shard()
 			if _, units, ragged := q.Units(); ragged {
-				if s[d], err = sizeOfUnits(fn, m, i, rank, s, d, units); err != nil {
+				if s[d], err = sizeOfUnits(fn, m, i, e.Runtime.ID(), s, d, units); err != nil {
 					return nil, err
 				}
 			} else if ok {

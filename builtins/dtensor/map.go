@@ -205,7 +205,7 @@ func (l *mapped) join(name string, m *mesh.Mesh, v starlark.Value, even bool) (s
 			return nil, err
 		}
 		p := optPlacements{V: l.out[i], Set: true}
-		s, err := sizeOfParts(name, m, l.e.Runtime.ID(), t.Shape(), p)
+		s, err := sizeOfParts(l.e, name, m, t.Shape(), p)
 		if err == nil && !even {
 			s, err = l.joined(name, m, t.Shape(), l.out[i])
 		}

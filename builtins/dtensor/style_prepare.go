@@ -147,7 +147,7 @@ func (p *preparing) mesh(fn string, t *tensor.Tensor, m optMesh) (*mesh.Mesh, er
 func takeAs(e *builtins.Env, fn string, t *tensor.Tensor, m *mesh.Mesh, from, to mesh.Placement) (*tensor.Tensor, error) {
 	if !t.Placed() {
 		p := optPlacements{V: only(from), Set: true}
-		s, err := sizeOfParts(fn, m, e.Runtime.ID(), t.Shape(), p)
+		s, err := sizeOfParts(e, fn, m, t.Shape(), p)
 		if err != nil {
 			return nil, err
 		}

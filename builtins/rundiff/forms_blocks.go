@@ -90,7 +90,7 @@ func cutAndJoin(w *array, a, b, n int) *array {
 	out := &array{shape, make([]float64, len(w.data))}
 	for i := range n {
 		from := mesh.Box{Lo: make([]int, len(w.shape)), Hi: slices.Clone(w.shape)}
-		lo, hi := mesh.Block(w.shape[a], n, i)
+		lo, hi := cutRange(mesh.Shard(a), 0, w.shape[a], n, i, false)
 		from.Lo[a], from.Hi[a] = lo, hi
 		to := mesh.Box{Lo: make([]int, len(shape)), Hi: slices.Clone(shape)}
 		to.Lo[b], to.Hi[b] = i*w.shape[b], (i+1)*w.shape[b]

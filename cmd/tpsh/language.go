@@ -148,7 +148,7 @@ func looseNames() []string {
 
 // parametrizationFields are the fields that the modules in m.parametrizations have, of which
 // no class can be called.
-var parametrizationFields = []string{"original", "original0", "_u", "_v"}
+var parametrizationFields = []string{"original", "original0", "_u", "_v", "base"}
 
 // samples are arguments with some of which a module of each class can be made,
 // whatever its sizes.

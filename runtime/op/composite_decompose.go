@@ -57,7 +57,12 @@ var linalgComposites = []struct {
 			if m.bool(0) {
 				x = m.Add(m.lower(x, 0), m.conjTurned(m.lower(x, -1)))
 			}
-			return one(m.binary("known_pinv", m.x(0), m.pseudoinverse(x, m.x(2), m.x(1))))
+			p := m.pseudoinverse(x, m.x(2), m.x(1)) // of more matrices than x has, where limits are
+			x = m.x(0)
+			if d := len(p.Shape()) - 2; d > len(x.Shape())-2 || !slices.Equal(p.Shape()[:d], x.Shape()[:d]) {
+				x = m.Expand(x, slices.Concat(p.Shape()[:d], x.Shape()[len(x.Shape())-2:]))
+			}
+			return one(m.binary("known_pinv", x, p))
 		}},
 	{"lstsq", "lstsq(x, b, rcond=None, driver=None) returns the y of least norm for which x @ y is nearest to b, the residuals, the ranks of x and its singular values.\n" +
 		"Singular values count as 0 that are not above rcond times the greatest; rcond is the greater size times the dtype's precision if None. driver is the routine of LAPACK whose\n" +

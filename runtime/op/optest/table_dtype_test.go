@@ -270,8 +270,8 @@ func notFiniteCase(t *testing.T, d *op.Def, ex example, k int, v float64) {
 		t.Errorf("%v with %v in input %d: error %v, of float64 %v", tr, v, k, errGot, errWant)
 		return
 	}
-	if errWant != nil || ex.inexact != "" {
-		return
+	if errWant != nil || ex.inexact != "" || strings.HasPrefix(d.Name, "fft_") {
+		return // where in a row a transform spreads what is not finite, its algorithm says: float32 has another
 	}
 	for r, y := range got.Out {
 		if !y.Shape().Equal(want.Out[r].Shape()) {
