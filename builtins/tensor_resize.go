@@ -60,12 +60,12 @@ func resized(e *Env, fn string, x *Tensor, t *tensor.Tensor, s shape.Shape) (sta
 	case t.Shape().Equal(s):
 		return x, nil
 	}
-	room, rule := t.Numel(), "a distributed tensor keeps the number of its elements"
+	room, most, rule := t.Numel(), "", "a distributed tensor keeps the number of its elements"
 	if b := t.Buffer(); !t.Placed() && b != nil {
-		room, rule = b.Len()/t.DType().Size()-t.Offset(), "storage does not grow: new_empty makes a larger tensor"
+		room, most, rule = b.Len()/t.DType().Size()-t.Offset(), "at most ", "storage does not grow: new_empty makes a larger tensor"
 	}
 	if s.Check(t.DType().Size()) != nil || s.Numel() > room || s.Numel() != room && t.Placed() {
-		return nil, &op.ArgError{Func: fn, Param: "size", Got: s.String(), Want: fmt.Sprintf("at most %d elements", room), Rule: rule}
+		return nil, &op.ArgError{Func: fn, Param: "size", Got: s.String(), Want: fmt.Sprintf("%s%d elements", most, room), Rule: rule}
 	}
 	if !t.Placed() {
 		x.T = t.View(s, s.Strides(), t.Offset())
