@@ -169,14 +169,16 @@ func raggedTexts(p Placement) (text, script string) {
 
 // parseRagged takes tuples, too: (0,),(1,2,1).
 func parseRagged(arg string) (Placement, bool) {
+	between, within := ",", ","
 	first, second, tuples := strings.Cut(arg, "),(")
-	dims, ofDims := parseInts(strings.Trim(first, "(,"), ",")
-	units, ofUnits := parseInts(strings.Trim(second, ",)"), ",")
-	if !tuples {
+	if tuples {
+		first, second = strings.Trim(first, "(,"), strings.Trim(second, ",)")
+	} else {
+		between, within = "+", ":"
 		first, second, _ = strings.Cut(arg, ",")
-		dims, ofDims = parseInts(first, "+")
-		units, ofUnits = parseInts(strings.TrimPrefix(second, " "), ":")
 	}
+	dims, ofDims := parseInts(first, between)
+	units, ofUnits := parseInts(strings.TrimPrefix(second, " "), within)
 	if !ofDims || !ofUnits {
 		return Placement{}, false
 	}
