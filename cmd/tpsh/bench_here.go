@@ -18,7 +18,7 @@ import (
 // hereConstants are what is fitted: to what operations of one rank take each by itself, to
 // what the host takes between them, to calls of two ranks, and to those of more than there are cores.
 var hereConstants = struct{ kernels, host, calls, crowd []string }{
-	[]string{"start", "memory_share", "cache_bandwidth", "share.top", "share.half_flops", "share.half_dim", "each", "strided", "piece", "row", "inner"},
+	[]string{"start", "memory_share", "cache_bandwidth", "share.top", "share.half_flops", "share.half_dim", "helped", "each", "strided", "piece", "row", "inner"},
 	[]string{"issue", "script", "view", "placed", "recorded", "backward", "cold"},
 	[]string{"host.latency", "host.reached", "call", "late"},
 	[]string{"switch"},
@@ -26,6 +26,10 @@ var hereConstants = struct{ kernels, host, calls, crowd []string }{
 
 // hereTime is how long each case is measured.
 const hereTime = 500 * time.Millisecond
+
+// herePasses is how often ranks that share cores are started for a case, each time to run for a part
+// of hereTime: how the system seats them holds for as long as they run.
+const herePasses = 2
 
 // writeHere measures this machine and writes the hardware file that plans call here.
 func (b *bench) writeHere(ctx context.Context, std *stdio) error {
@@ -41,25 +45,31 @@ func (b *bench) writeHere(ctx context.Context, std *stdio) error {
 	if err != nil {
 		return fmt.Errorf("bench: %w", err)
 	}
-	watched, calls, crowded := watchedCases(), callCases(), crowdedCases(goruntime.GOMAXPROCS(0))
-	bar := newBar(std.err, "measuring", int64(len(watched)+len(calls)+len(crowded)), "case")
+	watched, calls, crowded := watchedCases(goruntime.GOMAXPROCS(0)), callCases(), crowdedCases(goruntime.GOMAXPROCS(0))
+	bar := newBar(std.err, "measuring", int64(len(watched)+herePasses*(len(calls)+len(crowded))), "case")
 	defer bar.clear()
-	var kernels, host, called []fit.Sample
+	var kernels, host []fit.Sample
 	for i, c := range watched {
 		w, err := b.watch(ctx, c)
 		if err != nil {
 			return benchFailed(ctx, c.transport, err)
 		}
-		kernels, host = append(kernels, kernelSamples(w)...), append(host, hostSamples(w)...)
+		kernels, host = append(kernels, kernelSamples(w, c.ranks)...), append(host, hostSamples(w)...)
 		bar.show(int64(i + 1))
 	}
-	for i, c := range slices.Concat(calls, crowded) {
-		s, err := b.sample(ctx, c)
-		if err != nil {
-			return benchFailed(ctx, c.transport, err)
+	shared := slices.Concat(calls, crowded)
+	called := make([]fit.Sample, len(shared))
+	for pass := range herePasses {
+		for i, c := range shared {
+			s, err := b.sample(ctx, c)
+			if err != nil {
+				return benchFailed(ctx, c.transport, err)
+			}
+			if pass == 0 || s.Seconds < called[i].Seconds {
+				called[i] = s
+			}
+			bar.show(int64(len(watched) + pass*len(shared) + i + 1))
 		}
-		called = append(called, s)
-		bar.show(int64(len(watched) + i + 1))
 	}
 	bar.clear()
 	m, data := base, []byte(text)
@@ -162,6 +172,7 @@ cache = %d # bytes of an operation that stay near: of the second level
 cache_bandwidth = %.3g # sums of blocks that stay there, on all cores
 memory_bandwidth = %.3g # sums of blocks that do not, on all cores
 spread = %d # FLOPs for each further core that a product takes
+helped = 0.8 # a guess
 start = 1e-07 # a guess
 issue = %.3g # a sum of 64 elements
 view = %.3g # a reshape
@@ -212,7 +223,7 @@ func cacheSize() int64 {
 // sample measures a case and plans it.
 func (b *bench) sample(ctx context.Context, c hereCase) (fit.Sample, error) {
 	one := *b
-	one.transport, one.time, one.short = c.transport, min(b.time, hereTime), true
+	one.transport, one.time, one.short = c.transport, min(b.time, hereTime)/herePasses, true
 	f, err := one.measure(ctx, &benchCase{ranks: c.ranks, before: c.before, body: c.body})
 	if err != nil {
 		return fit.Sample{}, err

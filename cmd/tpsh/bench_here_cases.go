@@ -92,10 +92,11 @@ func decode(ranks int, transport string, hidden int) hereCase {
 	return hereCase{ranks, transport, fmt.Sprintf(decodeText, hidden, hidden*3/8), "step()"}
 }
 
-// watchedCases are programs of one rank of which each operation is measured, from where
-// the host is all to where products are: kernels as they find their inputs in a program,
-// and the host as kernels leave the cache.
-func watchedCases() []hereCase {
+// watchedCases are programs of which each operation is measured, from where the host is all
+// to where products are: kernels as they find their inputs in a program, and the host as kernels
+// leave the cache. Some are of one rank, to whose products all cores are free, and some of a rank for
+// each core that have nothing to do with each other.
+func watchedCases(cores int) []hereCase {
 	var all []hereCase
 	for _, made := range []string{"whole", "divided"} {
 		for _, size := range [][3]int{{32, 16, 1}, {64, 64, 8}, {256, 64, 2}} {
@@ -107,6 +108,12 @@ func watchedCases() []hereCase {
 	}
 	for _, size := range [][2]int{{128, 1024}, {32, 64}} {
 		all = append(all, hereCase{1, "inproc", fmt.Sprintf(classifyText, size[0], size[1]), "step()"})
+	}
+	if cores > 1 {
+		for _, size := range [][3]int{{64, 64, 8}, {256, 64, 2}} {
+			all = append(all, layer(cores, "inproc", size[0], size[1], size[2], "whole"))
+		}
+		all = append(all, hereCase{cores, "inproc", fmt.Sprintf(classifyText, 128, 1024), "step()"})
 	}
 	return all
 }

@@ -16,14 +16,18 @@ import (
 // before.
 const watchRounds, warmRounds = 60, 12
 
-// watch measures each operation of a turn of c: of several turns what all but the slower
+// watch measures each operation of a turn of c on rank 0: of several turns what all but the slower
 // two thirds take, for whatever else runs on a machine only adds time.
 func (b *bench) watch(ctx context.Context, c hereCase) ([]runtime.Watched, error) {
 	one := *b
 	one.transport = c.transport
 	var w *runtime.Watch
-	one.seen = func(r *runtime.Rank) { w = r.Watch() }
-	m, err := one.newMeter(ctx, &benchCase{ranks: 1, before: c.before, body: c.body})
+	one.seen = func(r *runtime.Rank) {
+		if r.ID() == 0 {
+			w = r.Watch()
+		}
+	}
+	m, err := one.newMeter(ctx, &benchCase{ranks: c.ranks, before: c.before, body: c.body})
 	if err != nil {
 		return nil, err
 	}
@@ -75,14 +79,14 @@ func typical(turns [][]runtime.Watched) ([]runtime.Watched, error) {
 // sample of its own, beside the whole.
 const kernelPart, hostPart = 0.02, 0.2
 
-// kernelSamples are the seconds of operations in a turn: of all, and of each that is much
-// of it.
-func kernelSamples(turn []runtime.Watched) []fit.Sample {
+// kernelSamples are the seconds of operations in a turn of one of so many ranks: of all, and of
+// each that is much of it.
+func kernelSamples(turn []runtime.Watched, ranks int) []fit.Sample {
 	return turnSamples(turn, kernelPart,
 		func(w runtime.Watched) plan.Operation { return w.Operation },
 		func(w runtime.Watched) float64 { return w.Ran },
 		func(m *hardware.Machine, some []runtime.Watched) (seconds float64) {
-			one := m.Among(1)
+			one := m.Among(ranks)
 			for _, w := range some {
 				seconds += one.Operation(w.Operation.Operation)
 			}

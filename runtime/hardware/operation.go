@@ -73,13 +73,14 @@ func (m *Machine) arithmetic(o Operation) float64 {
 	return float64(o.Products)*m.ramp() + o.Batch*m.each + max(full, min(full*m.narrowness(o), m.streamed(o)))
 }
 
-// crew returns on how many cores the product o is computed.
+// crew returns how many cores the product o is worth: those on which it is computed, of
+// which the further ones add less.
 func (m *Machine) crew(o Operation) float64 {
-	most := max(1, m.helpers)
-	if m.spread <= 0 {
-		return most
+	cores := max(1, m.helpers)
+	if m.spread > 0 {
+		cores = min(cores, 1+math.Floor(o.FLOPs/m.spread))
 	}
-	return min(most, 1+math.Floor(o.FLOPs/m.spread))
+	return 1 + (cores-1)*m.helped
 }
 
 // ramp returns the seconds that any product takes more to get going, whatever its
