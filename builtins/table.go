@@ -124,18 +124,35 @@ func addOwn(e *Env, names starlark.StringDict, list []*Row) {
 	}
 }
 
+// byOwner returns the rows by what their names are of, "" for nothing. It is made once the
+// table is complete.
+var byOwner = sync.OnceValue(func() map[string][]*Row {
+	owned := map[string][]*Row{}
+	for _, r := range rows {
+		owner, _ := split(r.Name)
+		owned[owner] = append(owned[owner], r)
+	}
+	return owned
+})
+
 // ownRows returns the rows of constants that each rank has of its own, by the
 // namespace that they are in, "" for none.
 var ownRows = sync.OnceValue(func() map[string][]*Row {
-	byOwner := map[string][]*Row{}
-	for _, r := range rows {
-		if r.Own != nil {
-			owner, _ := split(r.Name)
-			byOwner[owner] = append(byOwner[owner], r)
+	return ownedThat(func(r *Row) bool { return r.Own != nil })
+})
+
+// ownedThat returns the rows of which holds is true, by owner.
+func ownedThat(holds func(*Row) bool) map[string][]*Row {
+	found := map[string][]*Row{}
+	for owner, list := range byOwner() {
+		for _, r := range list {
+			if holds(r) {
+				found[owner] = append(found[owner], r)
+			}
 		}
 	}
-	return byOwner
-})
+	return found
+}
 
 // universe holds the names of the language with the values that all ranks share:
 // none of them can be changed, and functions find the rank by the thread. It is
@@ -154,22 +171,16 @@ func namesOf(space string) starlark.StringDict {
 	for _, s := range op.Spaces {
 		addInner(inner, space, s.Script)
 	}
-	statics := map[string]starlark.StringDict{}
-	for _, r := range rows {
-		owner, name := split(r.Name)
+	for owner, list := range byOwner() {
 		switch {
-		case r.Static:
-			if in, typ := split(owner); in == space {
-				if statics[typ] == nil {
-					statics[typ] = starlark.StringDict{}
-				}
-				statics[typ][name] = r.value()
-			}
 		case owner == space:
-			if v := r.value(); v != nil {
-				names[name] = v
+			for _, r := range list {
+				if v := r.value(); v != nil {
+					_, name := split(r.Name)
+					names[name] = v
+				}
 			}
-		case owner != "" && isNamespace(owner) && (r.Fn != nil || r.Value != nil || r.Own != nil): // and no documentation of Starlark's own
+		case owner != "" && isNamespace(owner) && slices.ContainsFunc(list, (*Row).stands):
 			addInner(inner, space, owner)
 		}
 	}
@@ -180,8 +191,10 @@ func namesOf(space string) starlark.StringDict {
 		}
 		names[name] = newNamespace(full, func() starlark.StringDict { return namesOf(full) })
 	}
-	for name, members := range statics {
-		names[name] = &constructor{names[name].(*starlark.Builtin), members}
+	for owner := range staticRows() {
+		if in, name := split(owner); in == space {
+			names[name] = constructorOf(owner, names[name].(*starlark.Builtin))
+		}
 	}
 	return names
 }
@@ -214,25 +227,26 @@ var (
 // ConstructorOf returns the function called name with its static attributes, to stand
 // in a namespace, too.
 func ConstructorOf(name string) starlark.Value {
+	return constructorOf(name, Lookup(name).(*starlark.Builtin))
+}
+
+// constructorOf returns the function f, whose row is called name, with its static attributes.
+func constructorOf(name string, f *starlark.Builtin) starlark.Value {
 	members := starlark.StringDict{}
 	for _, r := range staticRows()[name] {
 		_, rest := split(r.Name)
 		members[rest] = r.value()
 	}
-	return &constructor{Lookup(name).(*starlark.Builtin), members}
+	return &constructor{f, members}
 }
 
 // staticRows returns the rows of static attributes, by the constructor that has them.
 var staticRows = sync.OnceValue(func() map[string][]*Row {
-	byOwner := map[string][]*Row{}
-	for _, r := range rows {
-		if r.Static {
-			owner, _ := split(r.Name)
-			byOwner[owner] = append(byOwner[owner], r)
-		}
-	}
-	return byOwner
+	return ownedThat(func(r *Row) bool { return r.Static })
 })
+
+// stands reports whether the name stands for something, and is no documentation of Starlark's own.
+func (r *Row) stands() bool { return r.Fn != nil || r.Value != nil || r.Own != nil }
 
 // Attr implements starlark.HasAttrs.
 func (c *constructor) Attr(name string) (starlark.Value, error) {

@@ -22,6 +22,7 @@ func machineWith(groups []string) *machine {
 		text, _ := fs.ReadFile(m.root, "proc/meminfo")
 		return meminfo(string(text), "MemAvailable:")
 	}
+	m.findLimits()
 	return m
 }
 

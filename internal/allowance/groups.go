@@ -23,6 +23,7 @@ type machine struct {
 	// The folders of the groups that may hold the process to some memory and to some time
 	// of processors, in root.
 	memoryGroups, cpuGroups []string
+	limitFiles              map[string][]string // of the memory groups, those that say of a limit
 }
 
 // findGroups finds the groups of the process in m.root.
@@ -31,6 +32,20 @@ func (m *machine) findGroups() {
 	mounts, _ := fs.ReadFile(m.root, "proc/self/mountinfo")
 	m.memoryGroups = groupsOf("memory", string(of), string(mounts))
 	m.cpuGroups = groupsOf("cpu", string(of), string(mounts))
+	m.findLimits()
+}
+
+// findLimits finds the files of m.memoryGroups that may hold a limit: each of them is read
+// again and again, and of a group most are not there.
+func (m *machine) findLimits() {
+	m.limitFiles = map[string][]string{}
+	for _, g := range m.memoryGroups {
+		for _, name := range []string{"memory.max", "memory.high", "memory.limit_in_bytes"} {
+			if file := path.Join(g, name); m.has(file) {
+				m.limitFiles[g] = append(m.limitFiles[g], file)
+			}
+		}
+	}
 }
 
 // groupsOf returns the folders of the groups of a process that a controller may limit, given
@@ -122,8 +137,7 @@ func (m *machine) memory(total int) Limit {
 // the kernel brings processes nearly to a stand.
 func (m *machine) memoryOf(group string) Limit {
 	var least Limit
-	for _, name := range []string{"memory.max", "memory.high", "memory.limit_in_bytes"} {
-		file := path.Join(group, name)
+	for _, file := range m.limitFiles[group] {
 		if n, ok := m.number(file); ok && (least.File == "" || n < least.N) {
 			least = Limit{n, "/" + file}
 		}
