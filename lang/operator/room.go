@@ -38,8 +38,8 @@ func times(_ string, t *starlark.Thread, args starlark.Tuple, _ []starlark.Tuple
 		x, y = y, x
 	}
 	if n, ok := y.(starlark.Int); ok && n.Sign() > 0 {
-		if count, small := n.Uint64(); small {
-			if err := room(t, uint(max(starlark.Len(x), 0))*sizeOfElement(x), uint(count)); err != nil {
+		if count, small := n.Uint64(); small && sizeOfElement(x) > 0 {
+			if err := room(t, elementsOf(x)*sizeOfElement(x), uint(count)); err != nil {
 				return nil, err
 			}
 		}
@@ -174,13 +174,13 @@ func elementsOf(x starlark.Value) uint { return uint(max(starlark.Len(x), 0)) }
 // grow returns y of arguments x and y, when there is room for x + y, or for x with the
 // elements of y in it.
 func grow(_ string, t *starlark.Thread, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
-	n := elementsOf(args[0]) + elementsOf(args[1])
 	switch x := args[0].(type) {
 	case *starlark.Dict, *starlark.Set:
-		return args[1], roomForTable(t, n, uint(innards(x).Field(bucketsField).Len()))
+		return args[1], roomForTable(t, elementsOf(x)+elementsOf(args[1]), uint(innards(x).Field(bucketsField).Len()))
 	}
-	if size := sizeOfElement(args[0]); size > 0 {
-		return args[1], room(t, n, size)
+	// Other values are not asked for their length: a tensor that is one number has none.
+	if size := sizeOfElement(args[0]); size > 0 && sizeOfElement(args[1]) > 0 {
+		return args[1], room(t, elementsOf(args[0])+elementsOf(args[1]), size)
 	}
 	return args[1], nil
 }
@@ -188,10 +188,14 @@ func grow(_ string, t *starlark.Thread, args starlark.Tuple, _ []starlark.Tuple)
 // extend returns y of arguments x and y, when there is room for the elements of y in x: in a list there
 // may be already.
 func extend(fn string, t *starlark.Thread, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
-	if x, ok := args[0].(*starlark.List); ok && elementsOf(x)+elementsOf(args[1]) <= uint(innards(x).Cap()) {
-		return args[1], nil
+	x, ok := args[0].(*starlark.List)
+	if !ok {
+		return grow(fn, t, args, kwargs)
 	}
-	return grow(fn, t, args, kwargs)
+	if n := elementsOf(x) + elementsOf(args[1]); n > uint(innards(x).Cap()) {
+		return args[1], room(t, n, elementSize)
+	}
+	return args[1], nil
 }
 
 // union returns y of arguments x and y, when there is room for x | y, which is a table of its own.
