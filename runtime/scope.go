@@ -141,8 +141,10 @@ func (r *Rank) Phase() Phase {
 	return Forward
 }
 
-// inBackward reports whether gradients are computed.
-func (r *Rank) inBackward() bool { return r.replayed != "" || r.Shard.InBackward() }
+// inBackward reports whether gradients are computed, or what follows on them before backward returns.
+func (r *Rank) inBackward() bool {
+	return r.replayed != "" || r.Shard.InBackward() || r.Tape.Ending()
+}
 
 // Optimizing runs fn as a part of an optimizer's step.
 func (r *Rank) Optimizing(fn func() error) error {

@@ -79,7 +79,7 @@ func (r *Rank) KeepTimeline(from, to int, kinds bool, most int) {
 	if kinds {
 		r.timed.meter = r.StartMeter()
 	}
-	r.ops.Timed = r.timed
+	r.ops.Timed, r.Tape.MarkAll = r.timed, true
 }
 
 // Now implements op.Timer, in nanoseconds since base.

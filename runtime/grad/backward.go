@@ -36,7 +36,8 @@ func (r *Recorder) outermost(walk func() error) error {
 		return err
 	}
 	after := r.after
-	r.after = nil
+	r.after, r.ending = nil, true
+	defer func() { r.ending = false }()
 	for _, fn := range after {
 		if err == nil {
 			err = r.unrecorded(fn)

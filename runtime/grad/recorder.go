@@ -63,11 +63,15 @@ type Recorder struct {
 	recomputing bool           // a checkpoint computes again
 	passes      int            // backward passes under way, one inside another
 	after       []func() error // to be called when the outermost has ended
+	ending      bool           // they are being called
 }
 
 // AfterBackward has fn called when the backward pass under way has left its
 // gradients in the leaves, before Backward returns.
 func (r *Recorder) AfterBackward(fn func() error) { r.after = append(r.after, fn) }
+
+// Ending reports whether what AfterBackward was given is being called.
+func (r *Recorder) Ending() bool { return r.ending }
 
 // A Placer applies operators to tensors of which ranks hold blocks, and moves
 // such tensors.
