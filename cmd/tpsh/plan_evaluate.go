@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"strings"
+	"sync"
 
 	"tpsh/lang"
 	"tpsh/runtime"
@@ -56,6 +57,9 @@ func evaluate(ctx context.Context, q question) (*plan.Program, error) {
 	if err != nil {
 		return nil, err
 	}
+	if q.Notes != nil {
+		q.Notes = &onceEach{w: q.Notes, written: map[string]bool{}}
+	}
 	e := &evaluation{question: q, program: q.newProgram()}
 	way := e.kinds
 	if q.Each {
@@ -65,6 +69,24 @@ func evaluate(ctx context.Context, q question) (*plan.Program, error) {
 		return nil, err
 	}
 	return e.program, nil
+}
+
+// A onceEach writes each note once, whichever ranks it comes from and however often the
+// program is evaluated.
+type onceEach struct {
+	mu      sync.Mutex
+	w       io.Writer
+	written map[string]bool
+}
+
+func (o *onceEach) Write(note []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.written[string(note)] {
+		return len(note), nil
+	}
+	o.written[string(note)] = true
+	return o.w.Write(note)
 }
 
 // newProgram returns a program of ranks that have done nothing.

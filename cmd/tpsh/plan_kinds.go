@@ -121,16 +121,16 @@ type kindRun struct {
 }
 
 // run runs the program on rank, for all ranks of its kind. Only what rank 0 prints
-// is shown.
+// is shown, and of notes all.
 func (k *kindRuns) run(ctx context.Context, rank *runtime.Rank) {
 	one := &kindRun{recorder: rank.Recorder()}
 	k.mu.Lock()
 	k.runs[rank.Self()] = one
 	k.mu.Unlock()
 	front, back := lang.Pipe()
-	opts := lang.Options{}
+	opts := lang.Options{Notes: k.Notes}
 	if rank.Self() == 0 {
-		opts.Out, opts.Notes = k.out, k.Notes
+		opts.Out = k.out
 	}
 	var served sync.WaitGroup
 	served.Go(func() {
