@@ -19,6 +19,9 @@ import (
 func Gather[D, S dtype.Number](dst []D, src []S, stride int) {
 	switch {
 	case len(dst) == 0:
+	case truncates[D, S]() && stride == 0:
+		gatherTruncate(dst[:1], src, 0)
+		Fill(dst, dst[0])
 	case truncates[D, S]():
 		gatherTruncate(dst, src, stride)
 	case stride == 0:

@@ -100,3 +100,16 @@ func addTo[T dtype.Number](dst, src []T) {
 		dst[i] += v
 	}
 }
+
+// Count is
+//
+//	for _, v := range x {
+//		dst[v]++
+//	}
+//
+// It panics if one of x is no index of dst.
+func Count(dst, x []int64) {
+	for _, v := range x {
+		dst[v]++
+	}
+}

@@ -70,6 +70,14 @@ func TestInterpolate(t *testing.T) {
 	}
 }
 
+func TestCount(t *testing.T) {
+	got := []int64{0, 5, 0}
+	Count(got, []int64{2, 0, 2})
+	if want := []int64{1, 5, 2}; !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}
+
 func TestWeigh(t *testing.T) {
 	x, y := []int64{1, 2}, []int64{10, 20}
 	for _, c := range []struct {

@@ -3,8 +3,10 @@ package op
 import (
 	"fmt"
 	"math"
+	goruntime "runtime"
 
 	"tpsh/runtime/dtype"
+	"tpsh/runtime/kernel"
 	"tpsh/runtime/shape"
 	"tpsh/runtime/tensor"
 )
@@ -269,10 +271,7 @@ func (m *maker) counted() *tensor.Tensor {
 	if least < 0 || least > 1<<40 {
 		m.refuse("minlength", fmt.Sprint(least), "an int from 0 on", "")
 	}
-	if w == nil {
-		w = m.Do("ones_like", one(x), Int1(int(dtype.Int64)))
-	}
-	if !w.DType().IsFloat() {
+	if w != nil && !w.DType().IsFloat() {
 		w = m.Cast(w, dtype.Int64)
 	}
 	if x.Placed() || x.Hollow() || x.Buffer() == nil {
@@ -282,23 +281,52 @@ func (m *maker) counted() *tensor.Tensor {
 				m.check(&UnknownError{Func: m.c.Def.Name, Got: Describe(x), Size: "size"})
 			}
 		}
-		hot := m.Cast(m.do("one_hot", x, classes), w.DType())
-		y := m.Sum(m.Mul(hot, m.column(w, 1)), []int{0}, false)
+		hot := m.do("one_hot", x, classes)
+		if w != nil {
+			hot = m.Mul(m.Cast(hot, w.DType()), m.column(w, 1))
+		}
+		y := m.Sum(hot, []int{0}, false)
 		if short := least - y.Numel(); short > 0 {
 			y = m.do("pad", y, IntsN(0, short), Str1("constant"), Float1(0))
 		}
 		m.sizedAs(1, y.Numel())
 		return y
 	}
-	size := least
-	for _, v := range Int64s(x) {
-		if v < 0 {
-			m.refuse("x", fmt.Sprint(v), "integers from 0 on", "")
-		}
-		size = max(size, int(v)+1)
+	low, high := rangeOf(x)
+	if low < 0 {
+		m.refuse("x", fmt.Sprint(low), "integers from 0 on", "")
 	}
+	size := max(least, int(high)+1)
 	m.sizedAs(1, size)
-	return m.Do("scatter_add", []*tensor.Tensor{m.Zeros(w.DType(), shape.Shape{size}), x, w}, Int1(0))
+	if w != nil {
+		return m.Do("scatter_add", []*tensor.Tensor{m.Zeros(w.DType(), shape.Shape{size}), x, w}, Int1(0))
+	}
+	y := m.Zeros(dtype.Int64, shape.Shape{size})
+	eachInts(x, func(x []int64) { kernel.Count(tensor.Data[int64](y), x) })
+	goruntime.KeepAlive(y)
+	return y
+}
+
+// rangeOf returns the least and the greatest element of x, a tensor of integers; 0 and -1 of none.
+func rangeOf(x *tensor.Tensor) (low, high int64) {
+	if x.Numel() == 0 {
+		return 0, -1
+	}
+	low, high = kernel.Min.I64.Zero, kernel.Max.I64.Zero
+	eachInts(x, func(x []int64) {
+		low, high = min(low, kernel.Min.I64.Block(x)), max(high, kernel.Max.I64.Block(x))
+	})
+	return low, high
+}
+
+// eachInts calls f with the elements of x, a tensor of integers, block by block.
+func eachInts(x *tensor.Tensor, f func(x []int64)) {
+	mustHaveElements(x)
+	xs, n := newSource[int64](x, x.Shape()), x.Numel()
+	for lo := 0; lo < n; lo += blockSize {
+		f(xs.block(lo, min(lo+blockSize, n)))
+	}
+	goruntime.KeepAlive(x)
 }
 
 // sizedAs ends the making unless there are as many as the argument i, a size, says, if it
