@@ -1,8 +1,13 @@
 package kernel
 
-import "tpsh/runtime/kernel/vec"
+import (
+	"math"
 
-// The kernels of this file are functions of float32 that operators make of several others,
+	"tpsh/runtime/dtype"
+	"tpsh/runtime/kernel/vec"
+)
+
+// The kernels of this file are functions, most of float32, that operators make of several others,
 // in one pass, with the bits of these. Each panics if the lengths differ; dst may be any of the
 // other operands.
 
@@ -69,3 +74,24 @@ func Huber(dst, x, y []float32, delta, less, times float32) {
 //		dst[i] = none if x[i] is NaN, most if it is infinite, least if it is -Inf, else x[i]
 //	}
 func Finite(dst, x []float32, none, most, least float32) { vec.Finite(dst, x, none, most, least) }
+
+// NumbersTo is
+//
+//	for i := range dst {
+//		dst[i] = 0 if x[i] is NaN, else x[i]
+//	}
+//
+// of floats of any type.
+func NumbersTo[T dtype.Float](dst, x []T) {
+	if d, ok := any(dst).([]float32); ok {
+		vec.Finite(d, as32(x), 0, float32(math.Inf(1)), float32(math.Inf(-1)))
+		return
+	}
+	check2(len(dst), len(x))
+	for i, v := range x {
+		if v != v {
+			v = 0
+		}
+		dst[i] = v
+	}
+}

@@ -73,16 +73,48 @@ var (
 	}
 )
 
+// few is how many elements sumFew takes at most.
+const few = lanes / 2
+
+// sumFew is the sum of a block of few elements: each is alone in its lane, and the upper half of
+// the lanes is empty. The zeros that lanes start with are added at the end, once for all: they
+// matter to the sum of negative zeros alone.
+func sumFew[T dtype.Float](x []T) T {
+	var lane [few]T
+	copy(lane[:], x)
+	a0, a1, a2, a3 := lane[0]+lane[4], lane[1]+lane[5], lane[2]+lane[6], lane[3]+lane[7]
+	return (a0 + a2) + (a1 + a3) + 0
+}
+
 func sum32(x []float32) float32 {
+	if len(x) <= few {
+		return sumFew(x)
+	}
 	var lane [lanes]float32
 	vec.Sum(x, &lane)
 	return addLanes(&lane)
 }
 
 func sum64(x []float64) float64 {
+	if len(x) <= few {
+		return sumFew(x)
+	}
 	var lane [lanes]float64
 	vec.Sum64(x, &lane)
 	return addLanes(&lane)
+}
+
+// SumNumbers returns the sum of x, at most Block elements, in the order of Sum, with 0 in the place of NaN.
+func SumNumbers[T dtype.Float](x []T) T {
+	if v, ok := any(x).([]float32); ok {
+		var lane [lanes]float32
+		vec.SumNumbers(v, &lane)
+		return T(addLanes(&lane))
+	}
+	var room [Block]float64
+	numbers := room[:len(x)]
+	NumbersTo(numbers, as64(x))
+	return T(sum64(numbers))
 }
 
 func max32(x []float32) float32 {

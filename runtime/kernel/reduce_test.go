@@ -63,6 +63,46 @@ func rowOf(r *Reduction[float32], x []float32) float32 {
 	return out[0]
 }
 
+// Few elements are summed as in lanes, with the zeros of these.
+func TestSumFew(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		x := rapid.SliceOfN(rapid.Float64(), 0, few).Draw(t, "x")
+		for i := range x {
+			if rapid.Bool().Draw(t, "zero") {
+				x[i] = math.Copysign(0, -1)
+			}
+		}
+		var lane [lanes]float64
+		for l, v := range x {
+			lane[l] += v
+		}
+		if got, want := sum64(x), addLanes(&lane); math.Float64bits(got) != math.Float64bits(want) && got == got {
+			t.Fatalf("sum of %v = %v, want %v", x, got, want)
+		}
+	})
+}
+
+// A sum of numbers is the sum of what is no NaN.
+func TestSumNumbers(t *testing.T) {
+	for n := range 100 {
+		x, zeroed := make([]float32, n), make([]float32, n)
+		wide, zeroed64 := make([]float64, n), make([]float64, n)
+		for i := range x {
+			v := 1 / float32(i+1)
+			x[i], zeroed[i], wide[i], zeroed64[i] = v, v, float64(v), float64(v)
+			if i%3 == 1 {
+				x[i], zeroed[i], wide[i], zeroed64[i] = float32(math.NaN()), 0, math.NaN(), 0
+			}
+		}
+		if got, want := SumNumbers(x), sum32(zeroed); got != want {
+			t.Errorf("sum of the numbers of %d float32 = %v, want %v", n, got, want)
+		}
+		if got, want := SumNumbers(wide), sum64(zeroed64); got != want {
+			t.Errorf("sum of the numbers of %d float64 = %v, want %v", n, got, want)
+		}
+	}
+}
+
 // A sum in lanes is close to the exact sum, and exact where no rounding occurs.
 func TestSumBlock(t *testing.T) {
 	for n := range 40 {

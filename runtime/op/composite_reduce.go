@@ -42,15 +42,12 @@ func init() {
 		func(m *maker) []*tensor.Tensor {
 			return one(m.do("sum", m.Cast(m.truth(m.x(0)), dtype.Int64), m.c.Args[0], None))
 		})
-	compositeOf(&Def{Name: "nansum", Surface: Method | Function, Params: dimsParams,
-		Doc: "nansum(x, dim=None, keepdim=False, dtype=None) returns the sum over dims of what is not NaN.\n>>> tensor([1.0, float(\"nan\")]).nansum()\n1.0"},
-		func(m *maker) []*tensor.Tensor { return one(m.do("sum", m.withoutNaN(m.x(0)), m.c.Args...)) })
 	compositeOf(&Def{Name: "nanmean", Surface: Method | Function, Params: dimsParams,
 		Doc: "nanmean(x, dim=None, keepdim=False, dtype=None) returns the mean over dims of what is not NaN.\n>>> tensor([1.0, float(\"nan\"), 2.0]).nanmean()\n1.5"},
 		func(m *maker) []*tensor.Tensor {
 			x := m.x(0)
 			count := m.do("sum", m.Cast(m.not(m.unary("isnan", x)), x.DType()), m.c.Args...)
-			return one(m.Div(m.do("sum", m.withoutNaN(x), m.c.Args...), count))
+			return one(m.Div(m.do("nansum", x, m.c.Args...), count))
 		})
 	compositeOf(&Def{Name: "dist", Surface: Method | Function, Params: []Param{inX, {Name: "other", Kind: Tensor, Doc: "a tensor"}, inFloat("p", "which norm", 2)},
 		Doc: "dist(x, other, p=2) returns the p-norm of x - other.\n>>> tensor([1.0, 2.0]).dist(tensor([4.0, 6.0]))\n5.0"},

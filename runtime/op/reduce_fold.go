@@ -81,8 +81,27 @@ func reduceTo[T dtype.Number](dst, x *tensor.Tensor, reduced []bool, r *kernel.R
 	f := foldOf(x, reduced)
 	v := f.view(x)
 	src := newSource[T](v, v.Shape())
-	reduceBlocks(dst, &f, r, src.block, finish)
+	if src.direct == nil && src.layout.constant() && dst.Numel() > 1 {
+		reduceConstant(dst, f.k, r, src.block, finish)
+	} else {
+		reduceBlocks(dst, &f, r, src.block, finish)
+	}
 	goruntime.KeepAlive(x)
+}
+
+// reduceConstant is reduceBlocks of k elements to each result that are all one, as those of a number's
+// gradient are: one result is all.
+func reduceConstant[T dtype.Number](dst *tensor.Tensor, k int, r *kernel.Reduction[T], load func(lo, hi int) []T, finish func(lo int, d []T)) {
+	result := make([]T, 1)
+	intoRows(&sink[T]{direct: result}, &fold{outer: 1, k: k}, r, load, func(_ int, x []T) T { return r.Block(x) }, func(_, _ int) {})
+	out := newSink[T](dst)
+	done := finished(&out, finish)
+	for lo, n := 0, dst.Numel(); lo < n; lo += blockSize {
+		hi := min(lo+blockSize, n)
+		kernel.Fill(out.block(lo, hi), result[0])
+		done(lo, hi)
+	}
+	goruntime.KeepAlive(dst)
 }
 
 // reduceBlocks is reduceTo of elements that load gives in the order of f, as
@@ -103,15 +122,19 @@ func reduceBlocks[T dtype.Number](dst *tensor.Tensor, f *fold, r *kernel.Reducti
 // values that are reduced of the elements that load gives.
 func reduceInRows[S, T dtype.Number](dst *tensor.Tensor, f *fold, r *kernel.Reduction[T], load func(lo, hi int) []S, block func(row int, x []S) T, finish func(lo int, d []T)) {
 	out := newSink[T](dst)
-	done := finished(&out, finish)
-	switch {
-	case dst.Numel() == 0:
-	case f.k > kernel.Block:
-		reduceLongRows(&out, f, r, load, block, done)
-	default:
-		reduceRows(&out, f, r, load, block, done)
+	if dst.Numel() > 0 {
+		intoRows(&out, f, r, load, block, finished(&out, finish))
 	}
 	goruntime.KeepAlive(dst)
+}
+
+// intoRows is reduceInRows with the results in out, and done called where some are ready.
+func intoRows[S, T dtype.Number](out *sink[T], f *fold, r *kernel.Reduction[T], load func(lo, hi int) []S, block func(row int, x []S) T, done func(lo, hi int)) {
+	if f.k > kernel.Block {
+		reduceLongRows(out, f, r, load, block, done)
+	} else {
+		reduceRows(out, f, r, load, block, done)
+	}
 }
 
 // finished returns what is done with results of out that are ready.

@@ -29,6 +29,22 @@ func init() {
 		Shard: reduction(mesh.Sum, mesh.Sum, mesh.Mean),
 	})
 	register(&Def{
+		Name:    "nansum",
+		Surface: Method | Function,
+		Doc: "nansum(x, dim=None, keepdim=False, dtype=None) returns the sum over dims of what is not NaN.\n" +
+			">>> tensor([1.0, float(\"nan\")]).nansum()\n" +
+			"1.0",
+		Params: dimsParams,
+		Infer:  func(c *Call) error { return c.inferReduced(wideInt(c.In[0].DType())) },
+		Run:    runNaNSum,
+		Reads:  ReadsInputs,
+		Grad: func(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor {
+			x := c.In[0]
+			return one(t.Where(t.unary("isnan", x), tensor.Number(0.0), t.spread(c, dy[0])))
+		},
+		Shard: reduction(mesh.Sum),
+	})
+	register(&Def{
 		Name:    "mean",
 		Surface: Method,
 		Doc: "mean(x, dim=None, keepdim=False, dtype=None) returns the mean of x, converted to dtype before, of floats, over dim.\n" + dimsDoc +
@@ -213,6 +229,40 @@ func (c *Call) runReduced(row *kernel.Reduce) error {
 		reduceTo(y, x, dims, &row.U8, nil)
 	}
 	return nil
+}
+
+// runNaNSum is the runReduced of sums in which NaN counts as 0.
+func runNaNSum(c *Call) error {
+	dims, err := c.reduced()
+	if err != nil {
+		return err
+	}
+	switch x, y := c.In[0], c.Out[0]; y.DType().Compute() {
+	case dtype.Float32:
+		sumNumbers(y, x, dims, &kernel.Sum.F32)
+	case dtype.Float64:
+		sumNumbers(y, x, dims, &kernel.Sum.F64)
+	default:
+		return c.runReduced(&kernel.Sum)
+	}
+	return nil
+}
+
+// sumNumbers is reduceTo by r, a sum, in which NaN counts as 0.
+func sumNumbers[T dtype.Float](dst, x *tensor.Tensor, reduced []bool, r *kernel.Reduction[T]) {
+	f := foldOf(x, reduced)
+	v := f.view(x)
+	src := newSource[T](v, v.Shape())
+	if f.inner == 0 {
+		reduceInRows(dst, &f, r, src.block, func(_ int, x []T) T { return kernel.SumNumbers(x) }, nil)
+	} else {
+		var room [blockSize]T
+		reduceBlocks(dst, &f, r, func(lo, hi int) []T {
+			kernel.NumbersTo(room[:hi-lo], src.block(lo, hi))
+			return room[:hi-lo]
+		}, nil)
+	}
+	goruntime.KeepAlive(x)
 }
 
 // bytesInRows stores in dst, of int64, the sums of x over the dims that are true in reduced, if the

@@ -172,6 +172,11 @@ func reluGradAVX2(dst *float32, grad *float32, y *float32, n int)
 //go:noescape
 func sumAVX2(x *float32, n int, sum *float32)
 
+// sumNumbersAVX2 is SumNumbers of n elements.
+//
+//go:noescape
+func sumNumbersAVX2(x *float32, n int, sum *float32)
+
 // sum64AVX2 is Sum64 of n elements.
 //
 //go:noescape

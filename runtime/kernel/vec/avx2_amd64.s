@@ -6115,6 +6115,57 @@ done:
 	VZEROUPPER
 	RET
 
+// func sumNumbersAVX2(x *float32, n int, sum *float32)
+// Requires: AVX
+TEXT ·sumNumbersAVX2(SB), NOSPLIT, $0-24
+	MOVQ    x+0(FP), AX
+	MOVQ    sum+16(FP), CX
+	VMOVUPS (CX), Y0
+	VMOVUPS 32(CX), Y1
+	MOVQ    n+8(FP), DX
+	MOVQ    DX, BX
+	ANDQ    $-16, BX
+	XORQ    CX, CX
+	JMP     test
+
+loop:
+	VMOVUPS   (AX)(CX*4), Y2
+	VCMPPS    $0x03, Y2, Y2, Y3
+	VBLENDVPS Y3, constants<>+1152(SB), Y2, Y2
+	VADDPS    Y2, Y0, Y0
+	VMOVUPS   32(AX)(CX*4), Y2
+	VCMPPS    $0x03, Y2, Y2, Y3
+	VBLENDVPS Y3, constants<>+1152(SB), Y2, Y2
+	VADDPS    Y2, Y1, Y1
+	ADDQ      $+16, CX
+
+test:
+	CMPQ       CX, BX
+	JLT        loop
+	SUBQ       CX, DX
+	JZ         done
+	LEAQ       tailMasks<>+0(SB), BX
+	NEGQ       DX
+	VMOVDQU    64(BX)(DX*4), Y2
+	VMOVDQU    96(BX)(DX*4), Y3
+	VMASKMOVPS (AX)(CX*4), Y2, Y4
+	VCMPPS     $0x03, Y4, Y4, Y5
+	VBLENDVPS  Y5, constants<>+1152(SB), Y4, Y4
+	VADDPS     Y4, Y0, Y4
+	VBLENDVPS  Y2, Y4, Y0, Y0
+	VMASKMOVPS 32(AX)(CX*4), Y3, Y2
+	VCMPPS     $0x03, Y2, Y2, Y4
+	VBLENDVPS  Y4, constants<>+1152(SB), Y2, Y2
+	VADDPS     Y2, Y1, Y2
+	VBLENDVPS  Y3, Y2, Y1, Y1
+
+done:
+	MOVQ    sum+16(FP), AX
+	VMOVUPS Y0, (AX)
+	VMOVUPS Y1, 32(AX)
+	VZEROUPPER
+	RET
+
 // func sum64AVX2(x *float64, n int, sum *float64)
 // Requires: AVX, AVX2
 TEXT ·sum64AVX2(SB), NOSPLIT, $0-24

@@ -337,6 +337,11 @@ func reluGradPastAVX512(dst *float32, grad *float32, y *float32, n int)
 //go:noescape
 func sumAVX512(x *float32, n int, sum *float32)
 
+// sumNumbersAVX512 is SumNumbers of n elements.
+//
+//go:noescape
+func sumNumbersAVX512(x *float32, n int, sum *float32)
+
 // sum64AVX512 is Sum64 of n elements.
 //
 //go:noescape

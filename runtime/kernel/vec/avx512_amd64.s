@@ -8461,6 +8461,46 @@ done:
 	VZEROUPPER
 	RET
 
+// func sumNumbersAVX512(x *float32, n int, sum *float32)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·sumNumbersAVX512(SB), NOSPLIT, $0-24
+	MOVQ         x+0(FP), AX
+	MOVQ         sum+16(FP), CX
+	VMOVUPS      (CX), Z0
+	VBROADCASTSS constants<>+2752(SB), Z1
+	MOVQ         n+8(FP), DX
+	MOVQ         DX, BX
+	ANDQ         $-16, BX
+	XORQ         CX, CX
+	JMP          test
+
+loop:
+	VMOVUPS   (AX)(CX*4), Z2
+	VCMPPS    $0x03, Z2, Z2, K1
+	VBLENDMPS Z1, Z2, K1, Z2
+	VADDPS    Z2, Z0, Z0
+	ADDQ      $+16, CX
+
+test:
+	CMPQ      CX, BX
+	JLT       loop
+	SUBQ      CX, DX
+	JZ        done
+	MOVQ      $-1, BX
+	BZHIQ     DX, BX, BX
+	KMOVW     BX, K1
+	VMOVUPS.Z (AX)(CX*4), K1, Z2
+	VCMPPS    $0x03, Z2, Z2, K2
+	VBLENDMPS Z1, Z2, K2, Z2
+	VADDPS    Z2, Z0, Z1
+	VBLENDMPS Z1, Z0, K1, Z0
+
+done:
+	MOVQ    sum+16(FP), AX
+	VMOVUPS Z0, (AX)
+	VZEROUPPER
+	RET
+
 // func sum64AVX512(x *float64, n int, sum *float64)
 // Requires: AVX, AVX512F, BMI2
 TEXT ·sum64AVX512(SB), NOSPLIT, $0-24

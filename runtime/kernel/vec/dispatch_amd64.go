@@ -862,6 +862,22 @@ func Sum(x []float32, sum *[16]float32) {
 	}
 }
 
+// SumNumbers adds x to the lanes of sum, and 0 in the place of NaN.
+func SumNumbers(x []float32, sum *[16]float32) {
+	n := len(x)
+	for lo := 0; lo < n; lo += chunk {
+		hi := min(lo+chunk, n)
+		switch active {
+		case AVX512:
+			sumNumbersAVX512(&x[lo], hi-lo, &sum[0])
+		case AVX2:
+			sumNumbersAVX2(&x[lo], hi-lo, &sum[0])
+		default:
+			sumNumbersGo(x[lo:hi], sum)
+		}
+	}
+}
+
 // Sum64 adds x to the lanes of sum.
 func Sum64(x []float64, sum *[16]float64) {
 	n := len(x)

@@ -836,6 +836,28 @@ func Sum(x []float32, sum *[16]float32) {
 	copy(sum[n-whole:], sumBefore[n-whole:])
 }
 
+// SumNumbers adds x to the lanes of sum, and 0 in the place of NaN.
+func SumNumbers(x []float32, sum *[16]float32) {
+	if active != NEON {
+		sumNumbersGo(x, sum)
+		return
+	}
+	n := len(x)
+	whole := n &^ 15
+	for lo := 0; lo < whole; lo += chunk {
+		hi := min(lo+chunk, whole)
+		sumNumbersNEON(&x[lo], hi-lo, &sum[0])
+	}
+	if whole == n {
+		return
+	}
+	var rest0 [16]float32
+	copy(rest0[:], x[whole:])
+	sumBefore := *sum
+	sumNumbersNEON(&rest0[0], len(rest0), &sum[0])
+	copy(sum[n-whole:], sumBefore[n-whole:])
+}
+
 // Sum64 adds x to the lanes of sum.
 func Sum64(x []float64, sum *[16]float64) {
 	if active != NEON {

@@ -226,6 +226,11 @@ func Sum(x []float32, sum *[16]float32) {
 	sumGo(x, sum)
 }
 
+// SumNumbers adds x to the lanes of sum, and 0 in the place of NaN.
+func SumNumbers(x []float32, sum *[16]float32) {
+	sumNumbersGo(x, sum)
+}
+
 // Sum64 adds x to the lanes of sum.
 func Sum64(x []float64, sum *[16]float64) {
 	sum64Go(x, sum)

@@ -172,6 +172,11 @@ func reluGradNEON(dst *float32, grad *float32, y *float32, n int)
 //go:noescape
 func sumNEON(x *float32, n int, sum *float32)
 
+// sumNumbersNEON is SumNumbers of n elements, a multiple of 16.
+//
+//go:noescape
+func sumNumbersNEON(x *float32, n int, sum *float32)
+
 // sum64NEON is Sum64 of n elements, a multiple of 16.
 //
 //go:noescape

@@ -4048,6 +4048,43 @@ loop:
 	VST1.P   [V0.S4, V1.S4, V2.S4, V3.S4], 64(R10)
 	RET
 
+// func sumNumbersNEON(x *float32, n int, sum *float32)
+// R0 x, R8 what is left, R9 constants. Four elements a register, 4 side by side.
+// V0-V3 sum.
+TEXT ·sumNumbersNEON(SB), NOSPLIT, $0-24
+	MOVD     x+0(FP), R0
+	MOVD     n+8(FP), R8
+	MOVD     $neonConstants<>(SB), R9
+	MOVD     sum+16(FP), R10
+	VLD1.P   64(R10), [V0.S4, V1.S4, V2.S4, V3.S4]
+
+loop:
+	// t0 := x[i]
+	FLDPQ    0(R0), (F4, F5)
+	FLDPQ    32(R0), (F6, F7)
+	// t2 := t0 != t0
+	WORD     $0x4e24e488 // FCMEQ V8.4S, V4.4S, V4.4S
+	WORD     $0x4e25e4a9 // FCMEQ V9.4S, V5.4S, V5.4S
+	WORD     $0x4e26e4ca // FCMEQ V10.4S, V6.4S, V6.4S
+	WORD     $0x4e27e4eb // FCMEQ V11.4S, V7.4S, V7.4S
+	// t3 := pick(t2, float32(0), t0)
+	VAND     V8.B16, V4.B16, V8.B16
+	VAND     V9.B16, V5.B16, V9.B16
+	VAND     V10.B16, V6.B16, V10.B16
+	VAND     V11.B16, V7.B16, V11.B16
+	// t4 := sum[i%16] + t3
+	WORD     $0x4e28d400 // FADD V0.4S, V0.4S, V8.4S
+	WORD     $0x4e29d421 // FADD V1.4S, V1.4S, V9.4S
+	WORD     $0x4e2ad442 // FADD V2.4S, V2.4S, V10.4S
+	WORD     $0x4e2bd463 // FADD V3.4S, V3.4S, V11.4S
+	// sum[i%16] = t4
+	ADD      $64, R0
+	SUBS     $16, R8, R8
+	BNE      loop
+	MOVD     sum+16(FP), R10
+	VST1.P   [V0.S4, V1.S4, V2.S4, V3.S4], 64(R10)
+	RET
+
 // func sum64NEON(x *float64, n int, sum *float64)
 // R0 x, R8 what is left, R9 constants. Four elements a register, 4 side by side.
 // V0-V7 sum.

@@ -720,6 +720,17 @@ func sumGo(x []float32, sum *[16]float32) {
 	}
 }
 
+// sumNumbersGo is SumNumbers.
+func sumNumbersGo(x []float32, sum *[16]float32) {
+	for i := range x {
+		t0 := x[i]
+		t2 := t0 != t0
+		t3 := pick(t2, float32(0), t0)
+		t4 := sum[i%16] + t3
+		sum[i%16] = t4
+	}
+}
+
 // sum64Go is Sum64.
 func sum64Go(x []float64, sum *[16]float64) {
 	for i := range x {

@@ -21,7 +21,7 @@ var all = map[string]any{
 	"Add64": Add64, "Sub64": Sub64, "Mul64": Mul64, "Div64": Div64, "Scale": Scale,
 	"GeluGrad": GeluGrad, "GeluTanhGrad": GeluTanhGrad, "SiluGrad": SiluGrad,
 	"TanhGrad": TanhGrad, "SigmoidGrad": SigmoidGrad, "ReluGrad": ReluGrad,
-	"Sum": Sum, "Sum64": Sum64, "Max": Max, "Min": Min, "Most": Most, "Dot": Dot, "RowPair64": RowPair64, "ExpSum": ExpSum, "ExpShift": ExpShift,
+	"Sum": Sum, "SumNumbers": SumNumbers, "Sum64": Sum64, "Max": Max, "Min": Min, "Most": Most, "Dot": Dot, "RowPair64": RowPair64, "ExpSum": ExpSum, "ExpShift": ExpShift,
 	"ExpSumAny": ExpSumAny, "ExpLess": ExpLess,
 	"Shift": Shift, "SoftmaxGrad": SoftmaxGrad, "LogSoftmaxGrad": LogSoftmaxGrad,
 	"Moments": Moments, "MomentsGrad": MomentsGrad, "MomentsGradWeight": MomentsGradWeight, "NormalizeTimes": NormalizeTimes,

@@ -8,7 +8,7 @@ import (
 
 func init() {
 	keep := op.Bool1(true)
-	for _, name := range []string{"sum", "mean", "logsumexp", "any", "all"} {
+	for _, name := range []string{"sum", "nansum", "mean", "logsumexp", "any", "all"} {
 		addExamples(name,
 			call(values(2, 3)),
 			call(values(2, 3), op.IntsN(1)),

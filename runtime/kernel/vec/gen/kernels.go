@@ -144,6 +144,13 @@ func rows() []*kernel {
 			body: func(k *kernel) { k.setAcc(0, k.add(k.acc(0), k.load("x"))) },
 		},
 		{
+			name: "SumNumbers", doc: "adds x to the lanes of sum, and 0 in the place of NaN.", arrays: f32s("x"), accs: scalars32("sum"),
+			body: func(k *kernel) {
+				x := k.load("x")
+				k.setAcc(0, k.add(k.acc(0), k.pick(k.isNaN(x), k.num(0), x)))
+			},
+		},
+		{
 			name: "Sum64", doc: "adds x to the lanes of sum.", arrays: f64s("x"), accs: f64acc("sum"),
 			body: func(k *kernel) { k.setAcc(0, k.add(k.acc(0), k.load("x"))) },
 		},
