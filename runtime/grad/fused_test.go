@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"tpsh/runtime/dtype"
+	"tpsh/runtime/kernel/gemm"
 	"tpsh/runtime/op"
 	"tpsh/runtime/shape"
 	"tpsh/runtime/tensor"
@@ -35,8 +36,8 @@ func (w workbench) random(draw *rand.Rand, dt dtype.DType, s shape.Shape) *tenso
 	return x
 }
 
-// arguments returns tensors and other arguments for d.
-func (w workbench) arguments(draw *rand.Rand, d *op.Def, dt dtype.DType) (in []*tensor.Tensor, args []op.Arg) {
+// arguments returns tensors of shape s and other arguments for d.
+func (w workbench) arguments(draw *rand.Rand, d *op.Def, dt dtype.DType, s shape.Shape) (in []*tensor.Tensor, args []op.Arg) {
 	for _, p := range d.Params {
 		switch {
 		case p.Kind == op.OptTensor || p.Kind == op.OptOperand:
@@ -46,7 +47,7 @@ func (w workbench) arguments(draw *rand.Rand, d *op.Def, dt dtype.DType) (in []*
 			x.Auto = nil
 			in = append(in, x)
 		case p.IsTensor():
-			in = append(in, w.random(draw, dt, fusedSize))
+			in = append(in, w.random(draw, dt, s))
 		case p.Default != nil:
 			args = append(args, *p.Default)
 		default:
@@ -66,51 +67,58 @@ func TestFused(t *testing.T) {
 		for _, dt := range []dtype.DType{dtype.Float32, dtype.BFloat16, dtype.Int32} {
 			t.Run(d.Name+"/"+dt.String(), func(t *testing.T) {
 				together, apart := newWorkbench(t), newWorkbench(t)
+				together.r.Ctx.Workers = gemm.NewWorkers(3)
 				apart.r.Ctx.Ran = func(*op.Call) {}
 				got, gotErr := together.fusedResults(d, dt)
 				want, wantErr := apart.fusedResults(d, dt)
-				if (gotErr == nil) != (wantErr == nil) || gotErr != nil && gotErr.Error() != wantErr.Error() {
-					t.Fatalf("in one pass the error is %v, one by one %v", gotErr, wantErr)
-				}
-				for i := range want {
-					if (got[i] == nil) != (want[i] == nil) {
-						t.Fatalf("result %d is %v, want %v", i, got[i], want[i])
-					}
-					if got[i] != nil && (got[i].DType() != want[i].DType() || !bytes.Equal(got[i].Bytes(), want[i].Bytes())) {
-						t.Errorf("result %d differs: %s, want %s", i, op.Describe(got[i]), op.Describe(want[i]))
-					}
-				}
+				sameResults(t, got, gotErr, want, wantErr)
 			})
 		}
 	}
+}
+
+// sameResults reports a result or an error that is another than the one wanted.
+func sameResults(t *testing.T, got []*tensor.Tensor, gotErr error, want []*tensor.Tensor, wantErr error) {
+	t.Helper()
+	if (gotErr == nil) != (wantErr == nil) || gotErr != nil && gotErr.Error() != wantErr.Error() {
+		t.Fatalf("the error is %v, want %v", gotErr, wantErr)
+	}
+	for i := range want {
+		if (got[i] == nil) != (want[i] == nil) {
+			t.Fatalf("result %d is %v, want %v", i, got[i], want[i])
+		}
+		if got[i] != nil && (got[i].DType() != want[i].DType() || !bytes.Equal(bytesOf(t, got[i]), bytesOf(t, want[i]))) {
+			t.Errorf("result %d differs: %s, want %s", i, op.Describe(got[i]), op.Describe(want[i]))
+		}
+	}
+}
+
+// bytesOf returns the elements of x in order.
+func bytesOf(t *testing.T, x *tensor.Tensor) []byte {
+	if !x.Contiguous() {
+		x = newWorkbench(t).do("contiguous", []*tensor.Tensor{x})
+	}
+	return x.Bytes()
 }
 
 // fusedResults returns what d makes of tensors of dtype dt, the gradients, and the gradients of their
 // sums.
 func (w workbench) fusedResults(d *op.Def, dt dtype.DType) ([]*tensor.Tensor, error) {
 	draw := rand.New(rand.NewPCG(1, 2))
-	in, args := w.arguments(draw, d, dt)
+	in, args := w.arguments(draw, d, dt, fusedSize)
 	out, err := w.r.Apply(d, in, args)
 	if err != nil {
 		return nil, err
 	}
-	if !out[0].RequiresGrad() {
+	loss, leaves := w.lossOf(draw, in, out[0])
+	if loss == nil {
 		return out, nil
 	}
-	var leaves []*tensor.Tensor
-	for _, x := range in {
-		if x != nil && x.RequiresGrad() {
-			leaves = append(leaves, x)
-		}
-	}
-	dy := w.random(draw, out[0].DType(), fusedSize)
-	dy.Auto = nil
-	loss := w.sum(w.mul(out[0], dy))
-	first, err := w.r.Grad([]*tensor.Tensor{loss}, leaves, false)
+	first, err := w.r.Grad(loss, leaves, false)
 	if err != nil {
 		return nil, err
 	}
-	recorded, err := w.r.Grad([]*tensor.Tensor{loss}, leaves, true)
+	recorded, err := w.r.Grad(loss, leaves, true)
 	if err != nil {
 		return nil, err
 	}
@@ -126,6 +134,22 @@ func (w workbench) fusedResults(d *op.Def, dt dtype.DType) ([]*tensor.Tensor, er
 		out = append(out, second...)
 	}
 	return out, nil
+}
+
+// lossOf returns a sum of y, which is made of in, with random weights, and those of in that require
+// grad; nil if y does not.
+func (w workbench) lossOf(draw *rand.Rand, in []*tensor.Tensor, y *tensor.Tensor) (loss, leaves []*tensor.Tensor) {
+	if !y.RequiresGrad() {
+		return nil, nil
+	}
+	for _, x := range in {
+		if x != nil && x.RequiresGrad() {
+			leaves = append(leaves, x)
+		}
+	}
+	dy := w.random(draw, y.DType(), y.Shape())
+	dy.Auto = nil
+	return []*tensor.Tensor{w.sum(w.mul(y, dy))}, leaves
 }
 
 // A composite that is made in one pass is one node, and its gradient is refused where an input that it reads

@@ -6,6 +6,7 @@ import (
 	"tpsh/mesh"
 	"tpsh/runtime/dtype"
 	"tpsh/runtime/kernel"
+	"tpsh/runtime/kernel/gemm"
 	"tpsh/runtime/shape"
 	"tpsh/runtime/tensor"
 )
@@ -226,14 +227,14 @@ func (b *binaryOp) compute(c *Call, dst, x, y *tensor.Tensor, dt dtype.DType) er
 	if b.refuses != nil && !dt.IsFloat() && anyInt(y, b.refuses) {
 		return c.Bad(b.param(), b.refused, "none", fmt.Sprintf("%v has no such result: convert to a float dtype", dt))
 	}
-	runBinary(&b.row, dt, dst, x, y)
+	runBinary(c.Ctx.Workers, &b.row, dt, dst, x, y)
 	return nil
 }
 
 // runPow is pow.run, quick where the power is the number 2.
 func runPow(c *Call) error {
 	if dt, y := c.Spec[0].DType, c.In[1]; dt.IsFloat() && y.Weak() && numberOf(y) == 2 {
-		runUnary(&kernel.Square, dt, c.Out[0], c.In[0])
+		runUnary(c.Ctx.Workers, &kernel.Square, dt, c.Out[0], c.In[0])
 		return nil
 	}
 	return pow.run(c)
@@ -241,20 +242,20 @@ func runPow(c *Call) error {
 
 // runBinary runs row on x and y, broadcast to the shape of dst, in the type
 // in which arithmetic on dt is done.
-func runBinary(row *kernel.Binary, dt dtype.DType, dst, x, y *tensor.Tensor) {
+func runBinary(w *gemm.Workers, row *kernel.Binary, dt dtype.DType, dst, x, y *tensor.Tensor) {
 	switch dt.Compute() {
 	case dtype.Float32:
-		run2(dst, x, y, row.F32)
+		run2(w, dst, x, y, row.F32)
 	case dtype.Float64:
-		run2(dst, x, y, row.F64)
+		run2(w, dst, x, y, row.F64)
 	case dtype.Int64:
-		run2(dst, x, y, row.I64)
+		run2(w, dst, x, y, row.I64)
 	case dtype.Int32:
-		run2(dst, x, y, row.I32)
+		run2(w, dst, x, y, row.I32)
 	case dtype.Uint8:
-		run2(dst, x, y, row.U8)
+		run2(w, dst, x, y, row.U8)
 	default:
-		run2(dst, x, y, row.Bool)
+		run2(w, dst, x, y, row.Bool)
 	}
 }
 

@@ -57,7 +57,7 @@ func init() {
 			return c.Result(x.DType(), x.Shape())
 		},
 		Run: func(c *Call) error {
-			runUnary(&kernel.Invert, c.In[0].DType(), c.Out[0], c.In[0])
+			runUnary(c.Ctx.Workers, &kernel.Invert, c.In[0].DType(), c.Out[0], c.In[0])
 			return nil
 		},
 		Shard:     Elementwise,

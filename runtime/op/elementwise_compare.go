@@ -6,6 +6,7 @@ import (
 	"tpsh/mesh"
 	"tpsh/runtime/dtype"
 	"tpsh/runtime/kernel"
+	"tpsh/runtime/kernel/gemm"
 	"tpsh/runtime/shape"
 	"tpsh/runtime/tensor"
 )
@@ -94,7 +95,7 @@ func registerComparison(name, symbol, holds, example string, row *kernel.Compari
 			if err != nil {
 				return err
 			}
-			runComparison(row, dt, c.Out[0], x, y)
+			runComparison(c.Ctx.Workers, row, dt, c.Out[0], x, y)
 			return nil
 		},
 		Shard:     Elementwise,
@@ -128,20 +129,20 @@ func (c *Call) storedAs(x *tensor.Tensor, dt dtype.DType) (*tensor.Tensor, error
 	return y, nil
 }
 
-func runComparison(row *kernel.Comparison, dt dtype.DType, dst, x, y *tensor.Tensor) {
+func runComparison(w *gemm.Workers, row *kernel.Comparison, dt dtype.DType, dst, x, y *tensor.Tensor) {
 	switch dt.Compute() {
 	case dtype.Float32:
-		run2(dst, x, y, row.F32)
+		run2(w, dst, x, y, row.F32)
 	case dtype.Float64:
-		run2(dst, x, y, row.F64)
+		run2(w, dst, x, y, row.F64)
 	case dtype.Int64:
-		run2(dst, x, y, row.I64)
+		run2(w, dst, x, y, row.I64)
 	case dtype.Int32:
-		run2(dst, x, y, row.I32)
+		run2(w, dst, x, y, row.I32)
 	case dtype.Uint8:
-		run2(dst, x, y, row.U8)
+		run2(w, dst, x, y, row.U8)
 	default:
-		run2(dst, x, y, row.Bool)
+		run2(w, dst, x, y, row.Bool)
 	}
 }
 
@@ -157,9 +158,9 @@ func registerPredicate(name, holds, example string, row kernel.Predicate, exact 
 		Run: func(c *Call) error {
 			switch x := c.In[0]; x.DType().Compute() {
 			case dtype.Float32:
-				run1(c.Out[0], x, row.F32)
+				run1(c.Ctx.Workers, c.Out[0], x, row.F32)
 			case dtype.Float64:
-				run1(c.Out[0], x, row.F64)
+				run1(c.Ctx.Workers, c.Out[0], x, row.F64)
 			default:
 				copyInto(c.Out[0], tensor.Number(exact))
 			}

@@ -41,7 +41,7 @@ func init() {
 			return c.intoX(dt, c.In[0].Shape())
 		},
 		Run: func(c *Call) error {
-			runClamp(c.In[0], c.In[0], c.In[0].DType(), c.Args)
+			runClamp(c.Ctx.Workers, c.In[0], c.In[0], c.In[0].DType(), c.Args)
 			return nil
 		},
 		Shard: Monotonic,

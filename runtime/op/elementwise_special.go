@@ -235,7 +235,7 @@ var polygamma = &Def{
 			F32: func(dst, x []float32) { kernel.PolygammaTo(dst, x, n) },
 			F64: func(dst, x []float64) { kernel.PolygammaTo(dst, x, n) },
 		}
-		runUnary(&row, c.Spec[0].DType, c.Out[0], c.In[0])
+		runUnary(c.Ctx.Workers, &row, c.Spec[0].DType, c.Out[0], c.In[0])
 		return nil
 	},
 	Grad: func(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor {

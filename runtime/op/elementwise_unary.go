@@ -7,6 +7,7 @@ import (
 	"tpsh/mesh"
 	"tpsh/runtime/dtype"
 	"tpsh/runtime/kernel"
+	"tpsh/runtime/kernel/gemm"
 	"tpsh/runtime/tensor"
 )
 
@@ -193,7 +194,7 @@ func (u *unaryOp) def() *Def {
 		Params:  []Param{{Name: "x", Kind: Tensor, Doc: u.takes()}},
 		Infer:   u.infer,
 		Run: func(c *Call) error {
-			runUnary(&u.row, c.Spec[0].DType, c.Out[0], c.In[0])
+			runUnary(c.Ctx.Workers, &u.row, c.Spec[0].DType, c.Out[0], c.In[0])
 			return nil
 		},
 		Grad: func(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor {
@@ -258,20 +259,20 @@ func (u *unaryOp) infer(c *Call) error {
 
 // runUnary runs row on x, broadcast to the shape of dst, in the type in which
 // arithmetic on dt is done.
-func runUnary(row *kernel.Unary, dt dtype.DType, dst, x *tensor.Tensor) {
+func runUnary(w *gemm.Workers, row *kernel.Unary, dt dtype.DType, dst, x *tensor.Tensor) {
 	switch dt.Compute() {
 	case dtype.Float32:
-		run1(dst, x, row.F32)
+		run1(w, dst, x, row.F32)
 	case dtype.Float64:
-		run1(dst, x, row.F64)
+		run1(w, dst, x, row.F64)
 	case dtype.Int64:
-		run1(dst, x, row.I64)
+		run1(w, dst, x, row.I64)
 	case dtype.Int32:
-		run1(dst, x, row.I32)
+		run1(w, dst, x, row.I32)
 	case dtype.Uint8:
-		run1(dst, x, row.U8)
+		run1(w, dst, x, row.U8)
 	default:
-		run1(dst, x, row.Bool)
+		run1(w, dst, x, row.Bool)
 	}
 }
 

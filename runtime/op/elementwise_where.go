@@ -6,6 +6,7 @@ import (
 
 	"tpsh/runtime/dtype"
 	"tpsh/runtime/kernel"
+	"tpsh/runtime/kernel/gemm"
 	"tpsh/runtime/shape"
 	"tpsh/runtime/tensor"
 )
@@ -26,7 +27,7 @@ func init() {
 		},
 		Infer: inferWhere,
 		Run: func(c *Call) error {
-			runWhere(c.Out[0], c.In[0], c.In[1], c.In[2])
+			runWhere(c.Ctx.Workers, c.Out[0], c.In[0], c.In[1], c.In[2])
 			return nil
 		},
 		Reads:     ReadsFirst,
@@ -54,7 +55,7 @@ func init() {
 			return c.Result(dt, c.In[0].Shape())
 		},
 		Run: func(c *Call) error {
-			runClamp(c.Out[0], c.In[0], c.Spec[0].DType, c.Args)
+			runClamp(c.Ctx.Workers, c.Out[0], c.In[0], c.Spec[0].DType, c.Args)
 			return nil
 		},
 		Reads:     ReadsInputs,
@@ -90,18 +91,18 @@ func inferWhere(c *Call) error {
 
 // runWhere stores x where cond is true and y elsewhere, all broadcast to the
 // shape of dst.
-func runWhere(dst, cond, x, y *tensor.Tensor) {
+func runWhere(w *gemm.Workers, dst, cond, x, y *tensor.Tensor) {
 	switch dst.DType().Compute() {
 	case dtype.Float32:
-		run3(dst, cond, x, y, kernel.SelectTo[float32])
+		run3(w, dst, cond, x, y, kernel.SelectTo[float32])
 	case dtype.Float64:
-		run3(dst, cond, x, y, kernel.SelectTo[float64])
+		run3(w, dst, cond, x, y, kernel.SelectTo[float64])
 	case dtype.Int64:
-		run3(dst, cond, x, y, kernel.SelectTo[int64])
+		run3(w, dst, cond, x, y, kernel.SelectTo[int64])
 	case dtype.Int32:
-		run3(dst, cond, x, y, kernel.SelectTo[int32])
+		run3(w, dst, cond, x, y, kernel.SelectTo[int32])
 	default:
-		run3(dst, cond, x, y, kernel.SelectTo[uint8])
+		run3(w, dst, cond, x, y, kernel.SelectTo[uint8])
 	}
 }
 
@@ -152,7 +153,7 @@ func wholeLimit(a Arg) bool {
 }
 
 // runClamp stores x in dst, clamped in dtype dt to the limits args.
-func runClamp(dst, x *tensor.Tensor, dt dtype.DType, args []Arg) {
+func runClamp(w *gemm.Workers, dst, x *tensor.Tensor, dt dtype.DType, args []Arg) {
 	lo, hi := math.Inf(-1), math.Inf(1)
 	if args[0].Set {
 		lo = args[0].Float
@@ -162,15 +163,15 @@ func runClamp(dst, x *tensor.Tensor, dt dtype.DType, args []Arg) {
 	}
 	switch dt.Compute() {
 	case dtype.Float32:
-		run1(dst, x, clampBlocks[float32](lo, hi))
+		run1(w, dst, x, clampBlocks[float32](lo, hi))
 	case dtype.Float64:
-		run1(dst, x, clampBlocks[float64](lo, hi))
+		run1(w, dst, x, clampBlocks[float64](lo, hi))
 	case dtype.Int64:
-		run1(dst, x, clampBlocks[int64](lo, hi))
+		run1(w, dst, x, clampBlocks[int64](lo, hi))
 	case dtype.Int32:
-		run1(dst, x, clampBlocks[int32](lo, hi))
+		run1(w, dst, x, clampBlocks[int32](lo, hi))
 	default:
-		run1(dst, x, clampBlocks[uint8](lo, hi))
+		run1(w, dst, x, clampBlocks[uint8](lo, hi))
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"tpsh/runtime/dtype"
 	"tpsh/runtime/kernel"
+	"tpsh/runtime/kernel/gemm"
 	"tpsh/runtime/shape"
 	"tpsh/runtime/tensor"
 )
@@ -27,85 +28,111 @@ import (
 // stay in the first-level cache.
 const blockSize = 1024
 
-// run1 runs f over x, broadcast to the shape of dst.
-func run1[D, T dtype.Number](dst, x *tensor.Tensor, f func(dst []D, x []T)) {
-	if d, ok := direct[D](dst); ok {
-		if xs, ok := directLike[T](x, dst); ok {
-			f(d, xs)
-			goruntime.KeepAlive(x)
-			goruntime.KeepAlive(dst)
-			return
-		}
-	}
-	out, xs := newSink[D](dst), newSource[T](x, dst.Shape())
+// leastPart is how many elements a part of a call has that runs on a core of its own: to call
+// another takes some microseconds.
+const leastPart = 64 * blockSize
+
+// run1 runs f over x, broadcast to the shape of dst, on parts of them at a time where w are free.
+func run1[D, T dtype.Number](w *gemm.Workers, dst, x *tensor.Tensor, f func(dst []D, x []T)) {
 	n := dst.Numel()
-	out.borrow(n)
-	xs.borrow(n)
-	for lo := 0; lo < n; lo += blockSize {
-		hi := min(lo+blockSize, n)
-		f(out.block(lo, hi), xs.block(lo, hi))
-		out.store(lo, hi)
+	d, in := direct[D](dst)
+	xs, like := directLike[T](x, dst)
+	switch {
+	case in && like && n < 2*leastPart:
+		f(d, xs)
+	case in && like:
+		w.Split(n, leastPart, func(lo, hi int) { f(d[lo:hi], xs[lo:hi]) })
+	case n < 2*leastPart:
+		run1Blocks(dst, x, 0, n, f)
+	default:
+		w.Split(n, leastPart, func(lo, hi int) { run1Blocks(dst, x, lo, hi, f) })
 	}
-	out.release()
-	xs.release()
 	goruntime.KeepAlive(x)
 	goruntime.KeepAlive(dst)
 }
 
-// run2 runs f over x and y, broadcast to the shape of dst.
-func run2[D, S, T dtype.Number](dst, x, y *tensor.Tensor, f func(dst []D, x []S, y []T)) {
-	if d, ok := direct[D](dst); ok {
-		xs, okx := directLike[S](x, dst)
-		ys, oky := directLike[T](y, dst)
-		if okx && oky {
-			f(d, xs, ys)
-			goruntime.KeepAlive(x)
-			goruntime.KeepAlive(y)
-			goruntime.KeepAlive(dst)
-			return
-		}
-	}
-	s := dst.Shape()
-	out, xs, ys := newSink[D](dst), newSource[S](x, s), newSource[T](y, s)
-	n := dst.Numel()
-	out.borrow(n)
-	xs.borrow(n)
-	ys.borrow(n)
-	for lo := 0; lo < n; lo += blockSize {
-		hi := min(lo+blockSize, n)
-		f(out.block(lo, hi), xs.block(lo, hi), ys.block(lo, hi))
-		out.store(lo, hi)
+// run1Blocks runs f over elements lo to hi, block by block.
+func run1Blocks[D, T dtype.Number](dst, x *tensor.Tensor, lo, hi int, f func(dst []D, x []T)) {
+	out, xs := newSink[D](dst), newSource[T](x, dst.Shape())
+	out.borrow(hi - lo)
+	xs.borrow(hi - lo)
+	for ; lo < hi; lo += blockSize {
+		end := min(lo+blockSize, hi)
+		f(out.block(lo, end), xs.block(lo, end))
+		out.store(lo, end)
 	}
 	out.release()
 	xs.release()
-	ys.release()
+}
+
+// run2 is run1 of x and y.
+func run2[D, S, T dtype.Number](w *gemm.Workers, dst, x, y *tensor.Tensor, f func(dst []D, x []S, y []T)) {
+	n := dst.Numel()
+	d, in := direct[D](dst)
+	xs, xLike := directLike[S](x, dst)
+	ys, yLike := directLike[T](y, dst)
+	switch all := in && xLike && yLike; {
+	case all && n < 2*leastPart:
+		f(d, xs, ys)
+	case all:
+		w.Split(n, leastPart, func(lo, hi int) { f(d[lo:hi], xs[lo:hi], ys[lo:hi]) })
+	case n < 2*leastPart:
+		run2Blocks(dst, x, y, 0, n, f)
+	default:
+		w.Split(n, leastPart, func(lo, hi int) { run2Blocks(dst, x, y, lo, hi, f) })
+	}
 	goruntime.KeepAlive(x)
 	goruntime.KeepAlive(y)
 	goruntime.KeepAlive(dst)
 }
 
-// run3 runs f over x, y and z, broadcast to the shape of dst.
-func run3[D, R, S, T dtype.Number](dst, x, y, z *tensor.Tensor, f func(dst []D, x []R, y []S, z []T)) {
+// run2Blocks runs f over elements lo to hi, block by block.
+func run2Blocks[D, S, T dtype.Number](dst, x, y *tensor.Tensor, lo, hi int, f func(dst []D, x []S, y []T)) {
+	s := dst.Shape()
+	out, xs, ys := newSink[D](dst), newSource[S](x, s), newSource[T](y, s)
+	out.borrow(hi - lo)
+	xs.borrow(hi - lo)
+	ys.borrow(hi - lo)
+	for ; lo < hi; lo += blockSize {
+		end := min(lo+blockSize, hi)
+		f(out.block(lo, end), xs.block(lo, end), ys.block(lo, end))
+		out.store(lo, end)
+	}
+	out.release()
+	xs.release()
+	ys.release()
+}
+
+// run3 is run1 of x, y and z.
+func run3[D, R, S, T dtype.Number](w *gemm.Workers, dst, x, y, z *tensor.Tensor, f func(dst []D, x []R, y []S, z []T)) {
+	if n := dst.Numel(); n < 2*leastPart {
+		run3Blocks(dst, x, y, z, 0, n, f)
+	} else {
+		w.Split(n, leastPart, func(lo, hi int) { run3Blocks(dst, x, y, z, lo, hi, f) })
+	}
+	goruntime.KeepAlive(x)
+	goruntime.KeepAlive(y)
+	goruntime.KeepAlive(z)
+	goruntime.KeepAlive(dst)
+}
+
+// run3Blocks runs f over elements lo to hi, block by block.
+func run3Blocks[D, R, S, T dtype.Number](dst, x, y, z *tensor.Tensor, lo, hi int, f func(dst []D, x []R, y []S, z []T)) {
 	s := dst.Shape()
 	out, xs, ys, zs := newSink[D](dst), newSource[R](x, s), newSource[S](y, s), newSource[T](z, s)
-	n := dst.Numel()
-	out.borrow(n)
-	xs.borrow(n)
-	ys.borrow(n)
-	zs.borrow(n)
-	for lo := 0; lo < n; lo += blockSize {
-		hi := min(lo+blockSize, n)
-		f(out.block(lo, hi), xs.block(lo, hi), ys.block(lo, hi), zs.block(lo, hi))
-		out.store(lo, hi)
+	out.borrow(hi - lo)
+	xs.borrow(hi - lo)
+	ys.borrow(hi - lo)
+	zs.borrow(hi - lo)
+	for ; lo < hi; lo += blockSize {
+		end := min(lo+blockSize, hi)
+		f(out.block(lo, end), xs.block(lo, end), ys.block(lo, end), zs.block(lo, end))
+		out.store(lo, end)
 	}
 	out.release()
 	xs.release()
 	ys.release()
 	zs.release()
-	goruntime.KeepAlive(x)
-	goruntime.KeepAlive(y)
-	goruntime.KeepAlive(z)
-	goruntime.KeepAlive(dst)
 }
 
 // direct returns the elements of x if they are of type T and lie in order. A

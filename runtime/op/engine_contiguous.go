@@ -72,15 +72,15 @@ func copyInto(dst, x *tensor.Tensor) {
 func copyBools(dst, x *tensor.Tensor) {
 	switch x.DType().Compute() {
 	case dtype.Float32:
-		run1(dst, x, kernel.NotZero[float32])
+		run1(nil, dst, x, kernel.NotZero[float32])
 	case dtype.Float64:
-		run1(dst, x, kernel.NotZero[float64])
+		run1(nil, dst, x, kernel.NotZero[float64])
 	case dtype.Int64:
-		run1(dst, x, kernel.NotZero[int64])
+		run1(nil, dst, x, kernel.NotZero[int64])
 	case dtype.Int32:
-		run1(dst, x, kernel.NotZero[int32])
+		run1(nil, dst, x, kernel.NotZero[int32])
 	default:
-		run1(dst, x, kernel.NotZero[uint8])
+		run1(nil, dst, x, kernel.NotZero[uint8])
 	}
 }
 
@@ -88,7 +88,7 @@ func copyBools(dst, x *tensor.Tensor) {
 func moveInto[T dtype.Number](dst, x *tensor.Tensor) {
 	d, ok := direct[T](dst)
 	if !ok {
-		run1(dst, x, func(dst, x []T) { copy(dst, x) })
+		run1(nil, dst, x, func(dst, x []T) { copy(dst, x) })
 		return
 	}
 	src := newSource[T](x, dst.Shape())

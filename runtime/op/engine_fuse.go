@@ -2,6 +2,7 @@ package op
 
 import (
 	goruntime "runtime"
+	"sync/atomic"
 
 	"tpsh/runtime/dtype"
 	"tpsh/runtime/shape"
@@ -30,7 +31,8 @@ type Fused struct {
 
 // A fusedStep is one call.
 type fusedStep struct {
-	call *Call
+	def  *Def
+	args []Arg
 	in   []fusedOperand
 	out  fusedOperand
 }
@@ -142,7 +144,7 @@ func (f *fuser) add(i int, c *Call) bool {
 	if !c.Def.Pointwise || !y.Shape().Equal(f.shape) {
 		return false
 	}
-	s := fusedStep{call: &Call{Def: c.Def, Args: c.Args, In: make([]*tensor.Tensor, len(c.In))}}
+	s := fusedStep{def: c.Def, args: c.Args}
 	for _, x := range c.In {
 		o, ok := f.operand(x)
 		if !ok {
@@ -265,9 +267,7 @@ func (f *Fused) Run(ctx *Ctx, in []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	if err := restore(in); err != nil {
 		return nil, err
 	}
-	r := fusedRun{Fused: f, in: in, out: make([]*tensor.Tensor, len(f.out)), temps: make([]*tensor.Tensor, len(f.temps))}
-	defer r.discard()
-	n := f.shape.Numel()
+	results := make([]*tensor.Tensor, len(f.out))
 	for i, o := range f.out {
 		if !f.Own(i) {
 			continue
@@ -276,50 +276,73 @@ func (f *Fused) Run(ctx *Ctx, in []*tensor.Tensor) ([]*tensor.Tensor, error) {
 		if err != nil {
 			return nil, err
 		}
-		r.out[i] = y
-	}
-	for i, dt := range f.temps {
-		t, err := tensor.New(ctx.Alloc, dt, shape.Shape{min(n, fusedBlock)})
-		if err != nil {
-			return nil, err
-		}
-		r.temps[i] = t
+		results[i] = y
 	}
 	for i, o := range f.out {
 		switch {
 		case o.kind == fusedInput:
-			r.out[i] = in[o.at]
+			results[i] = in[o.at]
 		case o.kind == fusedResult:
-			r.out[i] = r.out[o.at]
+			results[i] = results[o.at]
 		}
 	}
-	for lo := 0; lo < n; lo += fusedBlock {
-		if err := r.block(ctx, lo, min(lo+fusedBlock, n)); err != nil {
-			return nil, err
+	n := f.shape.Numel()
+	var failed atomic.Pointer[error]
+	ctx.Workers.Split(n, leastFused, func(lo, hi int) {
+		r := fusedRun{Fused: f, in: in, out: results}
+		if err := r.blocks(ctx, lo, hi); err != nil {
+			failed.Store(&err)
 		}
-	}
+	})
 	goruntime.KeepAlive(in)
-	goruntime.KeepAlive(r.out)
-	return r.out, nil
+	goruntime.KeepAlive(results)
+	if err := failed.Load(); err != nil {
+		return nil, *err
+	}
+	return results, nil
 }
 
-// A fusedRun is one run of a Fused.
+// leastFused is how many elements a part has that runs on a core of its own.
+const leastFused = 8 * fusedBlock
+
+// A fusedRun is a run of a Fused on some elements, with calls and blocks between steps of its own.
 type fusedRun struct {
 	*Fused
 	in, out, temps []*tensor.Tensor
+	calls          []Call // by step
+}
+
+// blocks runs all steps on elements lo to hi, block by block.
+func (r *fusedRun) blocks(ctx *Ctx, lo, hi int) error {
+	defer r.discard()
+	for _, dt := range r.Fused.temps {
+		t, err := tensor.New(ctx.Alloc, dt, shape.Shape{min(hi-lo, fusedBlock)})
+		if err != nil {
+			return err
+		}
+		r.temps = append(r.temps, t)
+	}
+	r.calls = make([]Call, len(r.steps))
+	for i, s := range r.steps {
+		r.calls[i] = Call{Def: s.def, Args: s.args, In: make([]*tensor.Tensor, len(s.in)), Ctx: ctx}
+	}
+	for ; lo < hi; lo += fusedBlock {
+		if err := r.block(lo, min(lo+fusedBlock, hi)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // discard gives back the blocks between steps.
 func (r *fusedRun) discard() {
 	for _, t := range r.temps {
-		if t != nil {
-			t.Buffer().Discard()
-		}
+		t.Buffer().Discard()
 	}
 }
 
 // block runs all steps on elements lo to hi.
-func (r *fusedRun) block(ctx *Ctx, lo, hi int) error {
+func (r *fusedRun) block(lo, hi int) error {
 	s := shape.Shape{hi - lo}
 	in, out, temps := blocksOf(r.in, s, lo), blocksOf(r.out, s, lo), blocksOf(r.temps, s, 0)
 	at := func(o fusedOperand) *tensor.Tensor {
@@ -336,9 +359,7 @@ func (r *fusedRun) block(ctx *Ctx, lo, hi int) error {
 		return nil
 	}
 	for i := range r.steps {
-		step := &r.steps[i]
-		c := step.call
-		c.Ctx = ctx
+		step, c := &r.steps[i], &r.calls[i]
 		for j, o := range step.in {
 			c.In[j] = at(o)
 		}

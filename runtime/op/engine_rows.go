@@ -5,6 +5,7 @@ import (
 
 	"tpsh/runtime/dtype"
 	"tpsh/runtime/kernel"
+	"tpsh/runtime/kernel/gemm"
 	"tpsh/runtime/shape"
 	"tpsh/runtime/tensor"
 )
@@ -89,21 +90,36 @@ func (c *Call) alongDim(x *tensor.Tensor, d int, f32 func(dst, x []float32), f64
 	}
 	n := in.Shape()[in.Ndim()-1]
 	if dt == dtype.Float64 {
-		eachRow(tensor.Data[float64](out.room), tensor.Data[float64](in), n, f64)
+		eachRow(c.Ctx.Workers, tensor.Data[float64](out.room), tensor.Data[float64](in), n, f64)
 	} else {
-		eachRow(tensor.Data[float32](out.room), tensor.Data[float32](in), n, f32)
+		eachRow(c.Ctx.Workers, tensor.Data[float32](out.room), tensor.Data[float32](in), n, f32)
 	}
 	out.done()
 	goruntime.KeepAlive(in)
 	return nil
 }
 
-// eachRow calls f with each row of n elements of dst and x.
-func eachRow[T any](dst, x []T, n int, f func(dst, x []T)) {
+// eachRow calls f with each row of n elements of dst and x, on parts of them at a time where w are
+// free.
+func eachRow[T any](w *gemm.Workers, dst, x []T, n int, f func(dst, x []T)) {
+	if len(x) < 2*leastPart {
+		rows(dst, x, n, f)
+	} else {
+		splitRows(w, len(x), n, func(lo, hi int) { rows(dst[lo:hi], x[lo:hi], n, f) })
+	}
+}
+
+// rows calls f with each row of n elements of dst and x, one after the other.
+func rows[T any](dst, x []T, n int, f func(dst, x []T)) {
 	if f32, ok := any(f).(func(dst, x []float32)); ok && kernel.RowsPast(any(dst).([]float32), any(x).([]float32), n, f32) {
 		return
 	}
 	for at := 0; at < len(x); at += n {
 		f(dst[at:at+n], x[at:at+n])
 	}
+}
+
+// splitRows runs f on parts of all elements that are whole rows of n.
+func splitRows(w *gemm.Workers, all, n int, f func(lo, hi int)) {
+	w.Split(all/n, max(leastPart/n, 1), func(lo, hi int) { f(lo*n, hi*n) })
 }

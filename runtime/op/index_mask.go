@@ -24,7 +24,7 @@ func init() {
 		},
 		Infer: inferMaskedFill,
 		Run: func(c *Call) error {
-			runWhere(c.Out[0], c.In[1], scalar(c.In[2]), c.In[0])
+			runWhere(c.Ctx.Workers, c.Out[0], c.In[1], scalar(c.In[2]), c.In[0])
 			return nil
 		},
 		Reads: ReadsRest,

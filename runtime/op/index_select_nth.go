@@ -48,8 +48,8 @@ func init() {
 		Params:  xAlone,
 		Infer:   func(c *Call) error { return c.Result(dtype.Int64, c.In[0].Shape()) },
 		Run: func(c *Call) error {
-			onOrdered(c.In[0].DType(), func() { run1(c.Out[0], c.In[0], kernel.OrderTo[float32]) }, func() { run1(c.Out[0], c.In[0], kernel.OrderTo[float64]) },
-				func() { run1(c.Out[0], c.In[0], kernel.OrderTo[int32]) }, func() { run1(c.Out[0], c.In[0], kernel.OrderTo[int64]) }, func() { run1(c.Out[0], c.In[0], kernel.OrderTo[uint8]) })
+			onOrdered(c.In[0].DType(), func() { run1(c.Ctx.Workers, c.Out[0], c.In[0], kernel.OrderTo[float32]) }, func() { run1(c.Ctx.Workers, c.Out[0], c.In[0], kernel.OrderTo[float64]) },
+				func() { run1(c.Ctx.Workers, c.Out[0], c.In[0], kernel.OrderTo[int32]) }, func() { run1(c.Ctx.Workers, c.Out[0], c.In[0], kernel.OrderTo[int64]) }, func() { run1(c.Ctx.Workers, c.Out[0], c.In[0], kernel.OrderTo[uint8]) })
 			return nil
 		},
 		Shard: Elementwise,

@@ -261,15 +261,15 @@ func runAddmm(c *Call) error {
 	beta, alpha := c.Args[0].Float, c.Args[1].Float
 	switch y.DType().Compute() {
 	case dtype.Float32:
-		run2(y, c.In[0], prod, weigh[float32](beta, alpha))
+		run2(c.Ctx.Workers, y, c.In[0], prod, weigh[float32](beta, alpha))
 	case dtype.Float64:
-		run2(y, c.In[0], prod, weigh[float64](beta, alpha))
+		run2(c.Ctx.Workers, y, c.In[0], prod, weigh[float64](beta, alpha))
 	case dtype.Int64:
-		run2(y, c.In[0], prod, weigh[int64](beta, alpha))
+		run2(c.Ctx.Workers, y, c.In[0], prod, weigh[int64](beta, alpha))
 	case dtype.Int32:
-		run2(y, c.In[0], prod, weigh[int32](beta, alpha))
+		run2(c.Ctx.Workers, y, c.In[0], prod, weigh[int32](beta, alpha))
 	default:
-		run2(y, c.In[0], prod, weigh[uint8](beta, alpha))
+		run2(c.Ctx.Workers, y, c.In[0], prod, weigh[uint8](beta, alpha))
 	}
 	return nil
 }

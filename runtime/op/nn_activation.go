@@ -18,7 +18,7 @@ func init() {
 			"[-0.15865526  0.          0.8413447 ]",
 		Params: []Param{{Name: "x", Kind: Tensor, Doc: "a float tensor"}, approximate},
 		Infer:  inferActivation,
-		Run:    func(c *Call) error { float1(c.Out[0], c.In[0], geluRow(c)); return nil },
+		Run:    func(c *Call) error { float1(c.Ctx.Workers, c.Out[0], c.In[0], geluRow(c)); return nil },
 		Reads:  ReadsInputs,
 		Grad: func(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor {
 			return []*tensor.Tensor{t.Do("gelu_grad", []*tensor.Tensor{dy[0], c.In[0]}, c.Args...)}
@@ -33,7 +33,7 @@ func init() {
 		Doc:     "gelu_grad(g, x, approximate) returns g times the derivative of gelu at x.",
 		Params:  []Param{{Name: "g", Kind: Tensor, Doc: "a gradient"}, {Name: "x", Kind: Tensor, Doc: "what gelu was given"}, approximate},
 		Infer:   inferActivationGrad,
-		Run:     func(c *Call) error { float2(c.Out[0], c.In[0], c.In[1], geluGradRow(c)); return nil },
+		Run:     func(c *Call) error { float2(c.Ctx.Workers, c.Out[0], c.In[0], c.In[1], geluGradRow(c)); return nil },
 		Reads:   ReadsInputs,
 		Grad: func(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor {
 			g, x := t.wide(c.In[0]), t.wide(c.In[1])
@@ -55,7 +55,7 @@ func init() {
 			"[-0.26894143  0.          0.7310586 ]",
 		Params: []Param{{Name: "x", Kind: Tensor, Doc: "a float tensor"}},
 		Infer:  inferActivation,
-		Run:    func(c *Call) error { float1(c.Out[0], c.In[0], &kernel.Silu); return nil },
+		Run:    func(c *Call) error { float1(c.Ctx.Workers, c.Out[0], c.In[0], &kernel.Silu); return nil },
 		Reads:  ReadsInputs,
 		Grad: func(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor {
 			return []*tensor.Tensor{t.binary("silu_grad", dy[0], c.In[0])}
@@ -70,7 +70,7 @@ func init() {
 		Doc:     "silu_grad(g, x) returns g times the derivative of silu at x.",
 		Params:  []Param{{Name: "g", Kind: Tensor, Doc: "a gradient"}, {Name: "x", Kind: Tensor, Doc: "what silu was given"}},
 		Infer:   inferActivationGrad,
-		Run:     func(c *Call) error { float2(c.Out[0], c.In[0], c.In[1], &kernel.SiluGrad); return nil },
+		Run:     func(c *Call) error { float2(c.Ctx.Workers, c.Out[0], c.In[0], c.In[1], &kernel.SiluGrad); return nil },
 		Reads:   ReadsInputs,
 		Grad: func(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor {
 			g, x := t.wide(c.In[0]), t.wide(c.In[1])
@@ -86,7 +86,7 @@ func init() {
 		Doc:     "softplus(x) returns log(1 + exp(x)).",
 		Params:  []Param{{Name: "x", Kind: Tensor, Doc: "a float tensor"}},
 		Infer:   inferActivation,
-		Run:     func(c *Call) error { float1(c.Out[0], c.In[0], &kernel.Softplus); return nil },
+		Run:     func(c *Call) error { float1(c.Ctx.Workers, c.Out[0], c.In[0], &kernel.Softplus); return nil },
 		Reads:   ReadsInputs,
 		Grad: func(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor {
 			return []*tensor.Tensor{t.Mul(dy[0], t.unary("sigmoid", t.wide(c.In[0])))}

@@ -42,6 +42,9 @@ func init() {
 	})
 }
 
+// leastScores is how many multiply-adds heads have for which another core is called.
+const leastScores = 1 << 20
+
 // heads are the heads of an attention, whose dims in front broadcast to batch.
 type heads[T interface {
 	tensor.Element
@@ -50,7 +53,7 @@ type heads[T interface {
 	batch         shape.Shape
 	q, k, v, mask *tensor.Tensor // mask is expanded, or nil
 	base          kernel.Attention[T]
-	room          kernel.AttentionRoom[T] // in which they compute one after another
+	least         int // heads that a core of its own is worth it for
 }
 
 // newHeads returns the heads of query, key and value in dtype dt, which is T.
@@ -71,6 +74,7 @@ func newHeads[T interface {
 		Q: tensor.Storage[T](h.q), K: tensor.Storage[T](h.k), V: tensor.Storage[T](h.v),
 		L: qs[len(qs)-2], Size: qs[len(qs)-1], S: ks[len(ks)-2], Width: vs[len(vs)-1],
 	}
+	h.least = 1 + leastScores/max(h.base.L*h.base.S*(h.base.Size+h.base.Width), 1)
 	if mask != nil {
 		if mask.DType() != dtype.Bool {
 			var err error
@@ -188,9 +192,12 @@ func attend[T interface {
 		return err
 	}
 	y, n := tensor.Data[T](out.room), h.base.L*h.base.Width
-	for i := range h.batch.Numel() {
-		h.head(i).Forward(y[i*n:(i+1)*n], &h.room)
-	}
+	c.Ctx.Workers.Split(h.batch.Numel(), h.least, func(lo, hi int) {
+		var room kernel.AttentionRoom[T]
+		for i := lo; i < hi; i++ {
+			h.head(i).Forward(y[i*n:(i+1)*n], &room)
+		}
+	})
 	out.done()
 	h.keepAlive()
 	return nil
@@ -289,9 +296,12 @@ func attendBack[T interface {
 			return err
 		}
 	}
-	for i := range h.batch.Numel() {
-		h.head(i).Backward(headOf[T](out[0].room, i), headOf[T](out[1].room, i), headOf[T](out[2].room, i), headOf[T](g, i), headOf[T](y, i), &h.room)
-	}
+	c.Ctx.Workers.Split(h.batch.Numel(), h.least, func(lo, hi int) {
+		var room kernel.AttentionRoom[T]
+		for i := lo; i < hi; i++ {
+			h.head(i).Backward(headOf[T](out[0].room, i), headOf[T](out[1].room, i), headOf[T](out[2].room, i), headOf[T](g, i), headOf[T](y, i), &room)
+		}
+	})
 	for i := range out {
 		out[i].done()
 	}

@@ -6,6 +6,7 @@ import (
 
 	"tpsh/runtime/dtype"
 	"tpsh/runtime/kernel"
+	"tpsh/runtime/kernel/gemm"
 	"tpsh/runtime/rng"
 	"tpsh/runtime/tensor"
 )
@@ -109,7 +110,7 @@ func runDropout(c *Call) error {
 		return err
 	}
 	c.Saved = []*tensor.Tensor{keep}
-	drop(c.Out[0], c.In[0], keep, keepScale(c.Args[0].Float))
+	drop(c.Ctx.Workers, c.Out[0], c.In[0], keep, keepScale(c.Args[0].Float))
 	return nil
 }
 
@@ -142,11 +143,11 @@ func keepScale(p float64) float64 {
 }
 
 // drop stores x times scale in dst where keep is true, and 0 elsewhere.
-func drop(dst, x, keep *tensor.Tensor, scale float64) {
+func drop(w *gemm.Workers, dst, x, keep *tensor.Tensor, scale float64) {
 	if computeOf(x) == dtype.Float64 {
-		run2(dst, x, keep, func(dst, x []float64, keep []uint8) { kernel.DropTo(dst, x, keep, scale) })
+		run2(w, dst, x, keep, func(dst, x []float64, keep []uint8) { kernel.DropTo(dst, x, keep, scale) })
 	} else {
-		run2(dst, x, keep, func(dst, x []float32, keep []uint8) { kernel.DropTo(dst, x, keep, float32(scale)) })
+		run2(w, dst, x, keep, func(dst, x []float32, keep []uint8) { kernel.DropTo(dst, x, keep, float32(scale)) })
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"tpsh/mesh"
 	"tpsh/runtime/dtype"
 	"tpsh/runtime/kernel"
+	"tpsh/runtime/kernel/gemm"
 	"tpsh/runtime/shape"
 	"tpsh/runtime/tensor"
 )
@@ -34,7 +35,7 @@ func init() {
 			Doc:       s.name + "(g, y) returns g times the derivative of " + s.of + " where its result is y.",
 			Params:    []Param{{Name: "g", Kind: Tensor, Doc: "a gradient"}, {Name: "y", Kind: Tensor, Doc: "what " + s.of + " returned"}},
 			Infer:     inferActivationGrad,
-			Run:       func(c *Call) error { float2(c.Out[0], c.In[0], c.In[1], &s.row); return nil },
+			Run:       func(c *Call) error { float2(c.Ctx.Workers, c.Out[0], c.In[0], c.In[1], &s.row); return nil },
 			Shard:     LinearIn(0),
 			Cost:      each(s.cost),
 			Pointwise: true,
@@ -215,9 +216,9 @@ func (c *Call) alongDim2(x, y *tensor.Tensor, d int, f32 func(dst, x, y []float3
 	}
 	n := y.Shape()[y.Ndim()-1]
 	if dt == dtype.Float64 {
-		eachRow2(tensor.Data[float64](out.room), tensor.Data[float64](x), tensor.Data[float64](y), n, f64)
+		eachRow2(c.Ctx.Workers, tensor.Data[float64](out.room), tensor.Data[float64](x), tensor.Data[float64](y), n, f64)
 	} else {
-		eachRow2(tensor.Data[float32](out.room), tensor.Data[float32](x), tensor.Data[float32](y), n, f32)
+		eachRow2(c.Ctx.Workers, tensor.Data[float32](out.room), tensor.Data[float32](x), tensor.Data[float32](y), n, f32)
 	}
 	out.done()
 	goruntime.KeepAlive(x)
@@ -225,8 +226,17 @@ func (c *Call) alongDim2(x, y *tensor.Tensor, d int, f32 func(dst, x, y []float3
 	return nil
 }
 
-// eachRow2 calls f with each row of n elements of dst, x and y.
-func eachRow2[T any](dst, x, y []T, n int, f func(dst, x, y []T)) {
+// eachRow2 is eachRow of x and y.
+func eachRow2[T any](w *gemm.Workers, dst, x, y []T, n int, f func(dst, x, y []T)) {
+	if len(x) < 2*leastPart {
+		rows2(dst, x, y, n, f)
+	} else {
+		splitRows(w, len(x), n, func(lo, hi int) { rows2(dst[lo:hi], x[lo:hi], y[lo:hi], n, f) })
+	}
+}
+
+// rows2 is rows of x and y.
+func rows2[T any](dst, x, y []T, n int, f func(dst, x, y []T)) {
 	for at := 0; at < len(x); at += n {
 		f(dst[at:at+n], x[at:at+n], y[at:at+n])
 	}

@@ -7,6 +7,7 @@ import (
 
 	"tpsh/runtime/dtype"
 	"tpsh/runtime/kernel"
+	"tpsh/runtime/kernel/gemm"
 	"tpsh/runtime/shape"
 	"tpsh/runtime/tensor"
 )
@@ -69,7 +70,7 @@ func runLinear(c *Call) error {
 		return err
 	}
 	if b != nil {
-		addRow(out.room, b)
+		addRow(c.Ctx.Workers, out.room, b)
 	}
 	out.done()
 	return nil
@@ -77,41 +78,39 @@ func runLinear(c *Call) error {
 
 // addRow adds the vector b, or the number, to every row of the contiguous y, a tensor of a dtype
 // that is computed in.
-func addRow(y, b *tensor.Tensor) {
+func addRow(w *gemm.Workers, y, b *tensor.Tensor) {
 	switch {
 	case b.Ndim() == 0:
-		addTo(y, y, b)
+		addTo(w, y, y, b)
 	case y.DType() == dtype.Float32 && b.DType() == dtype.Float32 && b.Contiguous():
-		addRows(y, b, kernel.Add.F32)
+		addRows(w, y, b, kernel.Add.F32)
 	case y.DType() == dtype.Float64 && b.DType() == dtype.Float64 && b.Contiguous():
-		addRows(y, b, kernel.Add.F64)
+		addRows(w, y, b, kernel.Add.F64)
 	default:
-		addTo(y, y, b)
+		addTo(w, y, y, b)
 	}
 }
 
 // addRows is addRow where the elements of both lie in order.
-func addRows[T dtype.Float](y, b *tensor.Tensor, add func(dst, x, y []T)) {
-	row := tensor.Data[T](b)
-	for rows := tensor.Data[T](y); len(rows) > 0; rows = rows[len(row):] {
-		add(rows[:len(row)], rows[:len(row)], row)
-	}
+func addRows[T dtype.Float](w *gemm.Workers, y, b *tensor.Tensor, add func(dst, x, y []T)) {
+	all, row := tensor.Data[T](y), tensor.Data[T](b)
+	eachRow(w, all, all, len(row), func(dst, x []T) { add(dst, x, row) })
 	goruntime.KeepAlive(b)
 }
 
 // addTo stores x + y in dst, a tensor of a dtype that is computed in.
-func addTo(dst, x, y *tensor.Tensor) {
+func addTo(w *gemm.Workers, dst, x, y *tensor.Tensor) {
 	switch dst.DType() {
 	case dtype.Float32:
-		run2(dst, x, y, kernel.Add.F32)
+		run2(w, dst, x, y, kernel.Add.F32)
 	case dtype.Float64:
-		run2(dst, x, y, kernel.Add.F64)
+		run2(w, dst, x, y, kernel.Add.F64)
 	case dtype.Int64:
-		run2(dst, x, y, kernel.Add.I64)
+		run2(w, dst, x, y, kernel.Add.I64)
 	case dtype.Int32:
-		run2(dst, x, y, kernel.Add.I32)
+		run2(w, dst, x, y, kernel.Add.I32)
 	default:
-		run2(dst, x, y, kernel.Add.U8)
+		run2(w, dst, x, y, kernel.Add.U8)
 	}
 }
 

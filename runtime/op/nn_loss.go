@@ -110,9 +110,9 @@ func runBCE(c *Call) error {
 	}
 	defer losses.Buffer().Discard()
 	if losses.DType() == dtype.Float64 {
-		run3(losses, x, target, positive, kernel.BinaryCrossEntropyTo[float64])
+		run3(c.Ctx.Workers, losses, x, target, positive, kernel.BinaryCrossEntropyTo[float64])
 	} else {
-		run3(losses, x, target, positive, kernel.BinaryCrossEntropyTo[float32])
+		run3(c.Ctx.Workers, losses, x, target, positive, kernel.BinaryCrossEntropyTo[float32])
 	}
 	return c.compose(func(t *Tape) *tensor.Tensor {
 		if weight != nil {

@@ -85,7 +85,7 @@ func runMSE(c *Call) error {
 func mseTo[T dtype.Float](c *Call, loss func(dst, x, y []T), sum *kernel.Reduction[T]) {
 	x, target, y := c.In[0], c.In[1], c.Out[0]
 	if c.Args[0].Str == "none" {
-		run2(y, x, target, loss)
+		run2(c.Ctx.Workers, y, x, target, loss)
 		return
 	}
 	s, _ := shape.Broadcast(x.Shape(), target.Shape())
@@ -162,7 +162,7 @@ func mseGradTo[T dtype.Float](c *Call, sub, mul func(dst, x, y []T)) {
 	factors, b := scratch[T](c.Out[0], 256)
 	defer b.Discard()
 	kernel.Fill(factors, 2*(dys.block(0, 1)[0]*T(c.Args[0].Float)))
-	run2(c.Out[0], c.In[0], c.In[1], func(dst, x, y []T) {
+	run2(c.Ctx.Workers, c.Out[0], c.In[0], c.In[1], func(dst, x, y []T) {
 		for len(dst) > 0 {
 			n := min(len(dst), len(factors))
 			sub(dst[:n], x[:n], y[:n])

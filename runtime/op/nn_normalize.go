@@ -138,7 +138,7 @@ func normalizeRows[T dtype.Float](c *Call) error {
 		return err
 	}
 	how, n := c.normal()
-	eachRow(tensor.Data[T](out.room), data[0], n, func(dst, x []T) { kernel.NormalizeTo(dst, x, data[1], data[2], how) })
+	eachRow(c.Ctx.Workers, tensor.Data[T](out.room), data[0], n, func(dst, x []T) { kernel.NormalizeTo(dst, x, data[1], data[2], how) })
 	out.done()
 	goruntime.KeepAlive(in)
 	return nil
@@ -214,9 +214,7 @@ func normalizeGradRows[T dtype.Float](c *Call) error {
 	}
 	n, how := c.Args[0].Int, kernel.Normal{Center: c.Args[1].Int != 0, Eps: c.Args[2].Float}
 	dst, gs, xs := tensor.Data[T](out.room), tensor.Data[T](g), tensor.Data[T](x)
-	for at := 0; at < len(xs); at += n {
-		kernel.NormalizeGradTo(dst[at:at+n], gs[at:at+n], xs[at:at+n], how)
-	}
+	eachRow2(c.Ctx.Workers, dst, gs, xs, n, func(dst, g, x []T) { kernel.NormalizeGradTo(dst, g, x, how) })
 	out.done()
 	goruntime.KeepAlive(g)
 	goruntime.KeepAlive(x)

@@ -82,10 +82,10 @@ func adamSteps[T dtype.Float](c *Call, dt dtype.DType) (m, v, x *tensor.Tensor, 
 	}
 	r := c.adamRule()
 	m, v, x = room[0], room[1], room[2]
-	run2(m, c.In[1], c.In[3], func(dst, x, y []T) { kernel.LerpTo(dst, x, y, T(r.Weight)) })
-	run2(v, c.In[2], c.In[3], func(dst, x, y []T) { kernel.AddSquareTo(dst, x, y, T(r.Keep), T(r.Share)) })
-	runBinary(&kernel.Mul, dt, x, c.In[0], tensor.Number(r.Decay))
-	run3(x, x, m, v, func(dst, x, m, v []T) { kernel.AdamTo(dst, x, m, v, T(r.Rate), T(r.Root), T(r.Eps)) })
+	run2(c.Ctx.Workers, m, c.In[1], c.In[3], func(dst, x, y []T) { kernel.LerpTo(dst, x, y, T(r.Weight)) })
+	run2(c.Ctx.Workers, v, c.In[2], c.In[3], func(dst, x, y []T) { kernel.AddSquareTo(dst, x, y, T(r.Keep), T(r.Share)) })
+	runBinary(c.Ctx.Workers, &kernel.Mul, dt, x, c.In[0], tensor.Number(r.Decay))
+	run3(c.Ctx.Workers, x, x, m, v, func(dst, x, m, v []T) { kernel.AdamTo(dst, x, m, v, T(r.Rate), T(r.Root), T(r.Eps)) })
 	return m, v, x, nil
 }
 

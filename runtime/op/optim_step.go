@@ -54,22 +54,22 @@ func init() {
 
 func runCombine[T dtype.Float](c *Call, dst *tensor.Tensor, in []*tensor.Tensor) {
 	a, b := T(c.Args[0].Float), T(c.Args[1].Float)
-	run2(dst, in[0], in[1], func(dst, x, y []T) { kernel.CombineTo(dst, x, y, a, b) })
+	run2(c.Ctx.Workers, dst, in[0], in[1], func(dst, x, y []T) { kernel.CombineTo(dst, x, y, a, b) })
 }
 
 func runLerp[T dtype.Float](c *Call, dst *tensor.Tensor, in []*tensor.Tensor) {
 	w := T(c.Args[0].Float)
-	run2(dst, in[0], in[1], func(dst, x, y []T) { kernel.LerpTo(dst, x, y, w) })
+	run2(c.Ctx.Workers, dst, in[0], in[1], func(dst, x, y []T) { kernel.LerpTo(dst, x, y, w) })
 }
 
 func runAddSquare[T dtype.Float](c *Call, dst *tensor.Tensor, in []*tensor.Tensor) {
 	keep, share := T(c.Args[0].Float), T(c.Args[1].Float)
-	run2(dst, in[0], in[1], func(dst, x, y []T) { kernel.AddSquareTo(dst, x, y, keep, share) })
+	run2(c.Ctx.Workers, dst, in[0], in[1], func(dst, x, y []T) { kernel.AddSquareTo(dst, x, y, keep, share) })
 }
 
 func runAdam[T dtype.Float](c *Call, dst *tensor.Tensor, in []*tensor.Tensor) {
 	rate, root, eps := T(c.Args[0].Float), T(c.Args[1].Float), T(c.Args[2].Float)
-	run3(dst, in[0], in[1], in[2], func(dst, x, m, v []T) { kernel.AdamTo(dst, x, m, v, rate, root, eps) })
+	run3(c.Ctx.Workers, dst, in[0], in[1], in[2], func(dst, x, m, v []T) { kernel.AdamTo(dst, x, m, v, rate, root, eps) })
 }
 
 // register registers both forms of s.

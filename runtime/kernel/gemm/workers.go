@@ -57,6 +57,24 @@ func (c crew) dismiss() { c.workers.give(c.helpers) }
 // size returns the number of goroutines.
 func (c crew) size() int { return c.helpers + 1 }
 
+// partsEach is how many parts of a range each of a crew has: one that is late leaves some to
+// the others, and few are large enough to be stored past the caches.
+const partsEach = 2
+
+// Split runs f on parts of range n, on the goroutine that calls and on workers that are
+// free, and returns when all are done. Parts but the last are multiples of least. It runs f
+// once, on all of the range, where there are no two parts or nobody is free.
+func (w *Workers) Split(n, least int, f func(lo, hi int)) {
+	c := w.hire(n / least)
+	defer c.dismiss()
+	if c.size() == 1 {
+		f(0, n)
+		return
+	}
+	part := (n/(partsEach*c.size()) + least - 1) / least * least
+	c.do((n+part-1)/part, func(i int) { f(i*part, min((i+1)*part, n)) })
+}
+
 // do runs f for each task in range n, each goroutine taking the next one that
 // nobody has taken. It returns when all are done: a helper that comes too late
 // finds none left. A panic of a helper is raised in the caller.
