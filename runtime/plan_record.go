@@ -79,6 +79,7 @@ func (r *Rank) operationOf(c *op.Call) (o plan.Operation, ok bool) {
 		return o, false
 	}
 	o = plan.Operation{Name: c.Def.Name, Operation: hardware.Operation{FLOPs: float64(k.FLOPs), Bytes: float64(k.Bytes()), Inner: float64(k.Inner), Products: len(k.Products)}}
+	o.Parts = c.Def.Shared()
 	if len(c.Spec) > 0 {
 		o.DType = c.Spec[0].DType
 	}

@@ -18,7 +18,7 @@ import (
 // hereConstants are what is fitted: to what operations of one rank take each by itself, to
 // what the host takes between them, to calls of two ranks, and to those of more than there are cores.
 var hereConstants = struct{ kernels, host, calls, crowd []string }{
-	[]string{"start", "memory_share", "cache_bandwidth", "share.top", "share.half_flops", "share.half_dim", "helped", "each", "strided", "piece", "row", "inner"},
+	[]string{"start", "memory_share", "cache_bandwidth", "share.top", "share.half_flops", "share.half_dim", "helped", "joined", "each", "strided", "piece", "row", "inner"},
 	[]string{"issue", "script", "view", "placed", "recorded", "backward", "cold"},
 	[]string{"host.latency", "host.reached", "call", "late"},
 	[]string{"switch"},
@@ -130,6 +130,10 @@ func (b *bench) rateOf(ctx context.Context, before, body string, units, idle flo
 // it: 2 << 20 FLOPs.
 const worthCore = 2 << 20
 
+// worthPart is what a core has of a large operation of elements, as package op has it: 64 Ki elements,
+// each of which is read and written.
+const worthPart = 8 * (64 << 10)
+
 // geluFLOPs are those of an element of gelu, as its entry in the table of operators has
 // it.
 const geluFLOPs = 5
@@ -173,6 +177,8 @@ cache_bandwidth = %.3g # sums of blocks that stay there, on all cores
 memory_bandwidth = %.3g # sums of blocks that do not, on all cores
 spread = %d # FLOPs for each further core that a product takes
 helped = 0.8 # a guess
+part = %d # bytes of other operations for each core that shares them
+joined = 0.8 # a guess
 start = 1e-07 # a guess
 issue = %.3g # a sum of 64 elements
 view = %.3g # a reshape
@@ -204,7 +210,7 @@ size = 4096
 latency = 5e-06
 bandwidth = %.3g # a copy on one core
 reached = 0.5
-`, max(totalMemory(), 1<<30), cores, cacheSize(), max(rates[0], rates[1]), rates[1], worthCore, 1/small, 1/views, flops, rates[2], copied), nil
+`, max(totalMemory(), 1<<30), cores, cacheSize(), max(rates[0], rates[1]), rates[1], worthCore, worthPart, 1/small, 1/views, flops, rates[2], copied), nil
 }
 
 // cacheSize returns the bytes of a core's cache of the second level, or what is usual.

@@ -32,6 +32,8 @@ type Machine struct {
 	odd             float64 // seconds more of the host for attention to a number of them that this does not divide
 	spread          float64 // FLOPs for each further core that a product takes; 0: it takes all
 	helped          float64 // the share of a core that each further one is worth to a product
+	part            float64 // bytes of what else each core has that shares it; 0: one does all
+	joined          float64 // the share of a core that each further one is worth to that
 	strided         float64 // seconds that each element takes more that is found by strides
 	piece           float64 // seconds of each piece of an input that a single stride serves
 	row             float64 // seconds that each row takes of what works row by row

@@ -18,13 +18,23 @@ type Operation struct {
 	Pieces   float64     // of these inputs, each of which a single stride serves
 	Dim      int         // the smallest of m, n and k of the products; 0 for the rest
 	DType    dtype.DType // of the arithmetic
+	Parts    bool        // that several cores may share: of elements or rows, each for itself
 }
 
 // Operation returns the seconds that the device takes for o: the greater of its
 // arithmetic and its memory traffic, at the rates that its size reaches, after
 // its start.
 func (m *Machine) Operation(o Operation) float64 {
-	return max(m.arithmetic(o), m.traffic(o)) + o.Strided*m.strided + o.Pieces*m.piece + o.Rows*m.row + o.Inner*m.inner/(m.memoryBandwidth*m.memoryShare) + m.start
+	t := max(m.arithmetic(o), m.traffic(o)) + o.Strided*m.strided + o.Pieces*m.piece + o.Rows*m.row + o.Inner*m.inner/(m.memoryBandwidth*m.memoryShare)
+	return t/m.hands(o) + m.start
+}
+
+// hands returns how many cores an operation beside products is worth: those that share it.
+func (m *Machine) hands(o Operation) float64 {
+	if !o.Parts || m.part <= 0 {
+		return 1
+	}
+	return 1 + (max(1, min(m.helpers, math.Floor(o.Bytes/m.part)))-1)*m.joined
 }
 
 // Issuing returns the seconds of the host to issue o, with what it issues besides where

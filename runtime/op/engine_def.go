@@ -99,6 +99,10 @@ type Def struct {
 	// that it is made of such operators alone, which are then run together.
 	Pointwise bool
 
+	// InParts says that rows, heads or elements of the results are made each for itself, and that
+	// Run has cores that no rank needs make some.
+	InParts bool
+
 	// Slices says that the result is what In[0] has at some indices: of a plain tensor
 	// nothing hangs on which they are but its shape.
 	Slices bool
@@ -349,6 +353,11 @@ func Every(yield func(*Def) bool) {
 			}
 		}
 	}
+}
+
+// Shared reports whether cores that no rank needs do parts of a large call.
+func (d *Def) Shared() bool {
+	return d.Pointwise || d.InParts || d.Base != "" && Lookup(d.Base).Shared()
 }
 
 // All returns every operator, by name.

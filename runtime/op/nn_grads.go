@@ -160,6 +160,7 @@ func registerRowGrad(of string, f32 func(dst, g, y []float32), f64 func(dst, g, 
 			}
 			return inferActivationGrad(c)
 		},
+		InParts: true,
 		Run: func(c *Call) error {
 			d, err := c.axis(0, c.In[1].Shape())
 			if err != nil {

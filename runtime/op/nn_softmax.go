@@ -18,10 +18,11 @@ func init() {
 		Doc: "softmax(x, dim, dtype=None) returns exp(x) divided by its sum over dim.\n" +
 			">>> F.softmax(tensor([0.0, 0.0]), dim=0)\n" +
 			"[0.5 0.5]",
-		Params: params,
-		Infer:  inferSoftmax,
-		Run:    func(c *Call) error { return c.alongArgDim(kernel.SoftmaxTo[float32], kernel.SoftmaxTo[float64]) },
-		Reads:  ReadsResults,
+		Params:  params,
+		Infer:   inferSoftmax,
+		InParts: true,
+		Run:     func(c *Call) error { return c.alongArgDim(kernel.SoftmaxTo[float32], kernel.SoftmaxTo[float64]) },
+		Reads:   ReadsResults,
 		Grad: func(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor {
 			return t.rowGrad(c, dy[0], "softmax_grad", (*Tape).softmaxGrad)
 		},
@@ -35,10 +36,11 @@ func init() {
 		Doc: "log_softmax(x, dim, dtype=None) returns the logarithm of softmax(x, dim), without overflow.\n" +
 			">>> F.log_softmax(tensor([0.0, 0.0]), dim=0)\n" +
 			"[-0.6931472 -0.6931472]",
-		Params: params,
-		Infer:  inferSoftmax,
-		Run:    func(c *Call) error { return c.alongArgDim(kernel.LogSoftmaxTo[float32], kernel.LogSoftmaxTo[float64]) },
-		Reads:  ReadsResults,
+		Params:  params,
+		Infer:   inferSoftmax,
+		InParts: true,
+		Run:     func(c *Call) error { return c.alongArgDim(kernel.LogSoftmaxTo[float32], kernel.LogSoftmaxTo[float64]) },
+		Reads:   ReadsResults,
 		Grad: func(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor {
 			return t.rowGrad(c, dy[0], "log_softmax_grad", (*Tape).logSoftmaxGrad)
 		},

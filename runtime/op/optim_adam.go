@@ -29,6 +29,7 @@ func init() {
 			}
 			return c.Result(promote(c.Ctx, c.In...), c.In[0].Shape())
 		},
+		InParts: true,
 		Run: func(c *Call) error {
 			_, _, x, err := c.adamValues()
 			if err == nil {
@@ -53,8 +54,9 @@ func init() {
 			}
 			return c.intoX(promote(c.Ctx, c.In...), c.In[0].Shape())
 		},
-		Run:   runAdamInto,
-		Shard: Elementwise,
+		InParts: true,
+		Run:     runAdamInto,
+		Shard:   Elementwise,
 	})
 }
 

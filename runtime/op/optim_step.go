@@ -87,9 +87,10 @@ func (s *stepOp) register() {
 			}
 			return c.Result(promote(c.Ctx, c.In...), c.In[0].Shape())
 		},
-		Run:   func(c *Call) error { s.compute(c, c.Out[0], c.In); return nil },
-		Shard: s.shard,
-		Cost:  each(s.cost),
+		Run:     func(c *Call) error { s.compute(c, c.Out[0], c.In); return nil },
+		Shard:   s.shard,
+		Cost:    each(s.cost),
+		InParts: true,
 	})
 	register(&Def{
 		Name:    s.name + "_",
