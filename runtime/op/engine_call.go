@@ -24,7 +24,7 @@ type Ctx struct {
 	Placed func()
 	// Timed, if set, is told of every call that was run on elements.
 	Timed Timer
-	// Workers are the cores that matrix products may use besides the rank's.
+	// Workers are the cores that a call may use besides the rank's: of matrix products, convolutions, and what is Shared.
 	Workers *gemm.Workers
 }
 
