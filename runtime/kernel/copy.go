@@ -32,6 +32,8 @@ type Grid struct{ Offset, Row, Col int }
 // of src. It panics if one lies outside its slice.
 func Copy[T any](dst []T, d Grid, src []T, s Grid, rows, cols int) {
 	switch {
+	case d.Col == 1 && d.Row == cols && s.Row == 1 && s.Col >= 0 && (cols == 2 || cols == 3) && rows > 0:
+		interleave(dst[d.Offset:d.Offset+rows*cols], src[s.Offset:], s.Col, rows, cols)
 	case cols < thin && rows > cols && cols > 0:
 		copyStrided(dst, turned(d), src, turned(s), cols, rows)
 	case d.Col == 1 && s.Col == 1:
@@ -74,6 +76,24 @@ func spread[T any](dst []T, v T) {
 	}
 	for n := fillStart; n < len(dst); n *= 2 {
 		copy(dst[n:], dst[:n])
+	}
+}
+
+// interleave stores the elements of two or three columns of src, each of which is contiguous and
+// begins a stride behind the last, in dst in turn.
+func interleave[T any](dst, src []T, stride, rows, cols int) {
+	a, b := src[:rows], src[stride:][:rows]
+	if cols == 2 {
+		for i, v := range a {
+			to := dst[2*i:][:2]
+			to[0], to[1] = v, b[i]
+		}
+		return
+	}
+	c := src[2*stride:][:rows]
+	for i, v := range a {
+		to := dst[3*i:][:3]
+		to[0], to[1], to[2] = v, b[i], c[i]
 	}
 }
 

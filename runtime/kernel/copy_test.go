@@ -71,6 +71,27 @@ func testCopy[T dtype.Number | int8 | int16](t *testing.T) {
 	})
 }
 
+// Two or three columns become rows one behind the other.
+func TestCopyInterleaved(t *testing.T) {
+	for _, rows := range []int{1, 2, 5, 40} {
+		for cols := 2; cols <= 4; cols++ {
+			for _, stride := range []int{-rows, 0, 1, rows, rows + 3} {
+				src := make([]int32, 200)
+				for i := range src {
+					src[i] = int32(i)
+				}
+				d, s := Grid{0, cols, 1}, Grid{max(0, -stride) * (cols - 1), 1, stride}
+				got, want := make([]int32, rows*cols), make([]int32, rows*cols)
+				Copy(got, d, src, s, rows, cols)
+				copyLoop(want, d, src, s, rows, cols)
+				if !slices.Equal(got, want) {
+					t.Errorf("Copy(dst, %v, src, %v, %d, %d) = %v, want %v", d, s, rows, cols, got, want)
+				}
+			}
+		}
+	}
+}
+
 func TestCopyEmpty(t *testing.T) {
 	Copy[int32](nil, Grid{0, 3, 1}, nil, Grid{0, 1, 0}, 0, 3)
 }
