@@ -111,8 +111,11 @@ func Ints(dst []int64, seed, draw, first uint64, low, high int64) {
 		panic("rng: Ints of an empty range")
 	}
 	s, n := newStream(seed, draw), uint64(high)-uint64(low)
-	s.eachBlock(first, len(dst), func(i int, lo, hi uint64) {
-		dst[i] = int64(uint64(low) + within(lo, hi, n))
+	s.eachBlocks(first, len(dst), func(at, some int, x *planes) {
+		for i := range dst[at : at+some] {
+			lo, hi := x.of(i)
+			dst[at+i] = int64(uint64(low) + within(lo, hi, n))
+		}
 	})
 }
 
@@ -126,8 +129,11 @@ func Perm(dst []int64, seed, draw uint64) {
 	var to [batch]int
 	for end := len(dst); end > 1; {
 		start := max(1, end-batch)
-		s.eachBlock(uint64(start), end-start, func(i int, lo, hi uint64) {
-			to[i] = int(within(lo, hi, uint64(start+i)+1))
+		s.eachBlocks(uint64(start), end-start, func(at, some int, x *planes) {
+			for i := range some {
+				lo, hi := x.of(i)
+				to[at+i] = int(within(lo, hi, uint64(start+at+i)+1))
+			}
 		})
 		for i := end - 1; i >= start; i-- {
 			j := to[i-start]

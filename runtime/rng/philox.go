@@ -42,23 +42,31 @@ func (s *stream) block(b uint64) (w0, w1, w2, w3 uint32) {
 // batch is how many blocks are made at a time.
 const batch = 128
 
-// fill sets w to the words of len(w)/4 blocks, at most batch, from block b on.
-func (s *stream) fill(w []uint32, b uint64) {
-	n := len(w) / 4
+// planes are the words of some blocks: word j of all lies together.
+type planes [4][batch]uint32
+
+// make sets x to the words of n blocks, at most batch, from block b on.
+func (s *stream) make(x *planes, n int, b uint64) {
 	if uint64(uint32(b))+uint64(n) > 1<<32 { // the upper half of the counter changes
 		for i := range n {
-			w[4*i], w[4*i+1], w[4*i+2], w[4*i+3] = s.block(b + uint64(i))
+			x[0][i], x[1][i], x[2][i], x[3][i] = s.block(b + uint64(i))
 		}
 		return
 	}
-	var x [4][batch]uint32
 	for i := range n {
 		x[0][i] = uint32(b) + uint32(i)
 	}
 	vec.Philox(x[0][:n], x[1][:n], x[2][:n], x[3][:n], uint32(b>>32), s.d0, s.d1, s.k0, s.k1)
-	for i := range n {
-		w := w[4*i : 4*i+4]
-		w[0], w[1], w[2], w[3] = x[0][i], x[1][i], x[2][i], x[3][i]
+}
+
+// fill sets w to the words of len(w)/4 blocks, at most batch, from block b on.
+func (s *stream) fill(w []uint32, b uint64) {
+	var x planes
+	n := len(w) / 4
+	s.make(&x, n, b)
+	for i, first := range x[0][:n] {
+		w := w[4*i:][:4]
+		w[0], w[1], w[2], w[3] = first, x[1][i], x[2][i], x[3][i]
 	}
 }
 
@@ -94,17 +102,20 @@ func each64[T any](dst []T, s stream, first uint64, f func(dst []T, w []uint64))
 	}
 }
 
-// eachBlock calls f with blocks first, first+1, ... of the draw, n of them, as two 64-bit
-// words each; i counts them.
-func (s *stream) eachBlock(first uint64, n int, f func(i int, lo, hi uint64)) {
-	var w [4 * batch]uint32
+// eachBlocks calls f with the words of blocks first, first+1, ... of the draw, n of them, batch by
+// batch: those of some, the first being number at.
+func (s *stream) eachBlocks(first uint64, n int, f func(at, some int, x *planes)) {
+	var x planes
 	for at := 0; at < n; at += batch {
-		some := w[:4*min(batch, n-at)]
-		s.fill(some, first+uint64(at))
-		for i := 0; i+4 <= len(some); i += 4 {
-			f(at+i/4, uint64(some[i+1])<<32|uint64(some[i]), uint64(some[i+3])<<32|uint64(some[i+2]))
-		}
+		some := min(batch, n-at)
+		s.make(&x, some, first+uint64(at))
+		f(at, some, &x)
 	}
+}
+
+// of returns the two 64-bit words of block i.
+func (x *planes) of(i int) (lo, hi uint64) {
+	return uint64(x[1][i])<<32 | uint64(x[0][i]), uint64(x[3][i])<<32 | uint64(x[2][i])
 }
 
 // within returns a number in [0, n) of the 128 bits of a block, n > 0: the upper
