@@ -157,7 +157,17 @@ func makeKron(m *maker) *tensor.Tensor {
 		wideX, wideY = append(wideX, xs[i], 1), append(wideY, 1, ys[i])
 		out = append(out, xs[i]*ys[i])
 	}
-	return m.Reshape(m.Mul(m.Reshape(x, wideX), m.Reshape(y, wideY)), out)
+	x, y = m.Reshape(x, wideX), m.Reshape(y, wideY)
+	if n > 1 { // a row of the result is one of x, each element repeated, times one of y, repeated
+		last := 2 * (n - 1)
+		pair := []int{xs[n-1], ys[n-1]}
+		row := func(t *tensor.Tensor) *tensor.Tensor {
+			lead := slices.Clone(t.Shape()[:last])
+			return m.Reshape(m.Expand(t, slices.Concat(lead, pair)), append(lead, pair[0]*pair[1]))
+		}
+		x, y = row(x), row(y)
+	}
+	return m.Reshape(m.Mul(x, y), out)
 }
 
 // padShape returns s with sizes of 1 before it, n in all.
