@@ -171,12 +171,41 @@ func (m *maker) averagePool(n int) *tensor.Tensor {
 
 // windowSums returns the sum of each window over x.
 func (m *maker) windowSums(x *tensor.Tensor, w *window) *tensor.Tensor {
-	views := m.views(m.padded(x, w, 0), w)
+	views := m.apart(x, w)
+	if views == nil {
+		views = m.views(m.padded(x, w, 0), w)
+	}
 	y := views[0]
 	for _, v := range views[1:] {
 		y = m.Add(y, v)
 	}
 	return y
+}
+
+// apart returns the views of w over x if its windows lie side by side and cover x, else nil. They are
+// pieces of x, whose gradients are put together at once.
+func (m *maker) apart(x *tensor.Tensor, w *window) []*tensor.Tensor {
+	s, lead := x.Shape(), len(x.Shape())-len(w.size)
+	wide, seen := slices.Clone(s[:lead]), slices.Clone(s[:lead])
+	for i, k := range w.size {
+		size := s[lead+i]
+		if w.stride[i] != k || w.padding[i] != 0 || w.dilation[i] != 1 || size < k || size%k != 0 || w.after != nil && w.after[i] != 0 {
+			return nil
+		}
+		wide, seen = append(wide, size/k, k), append(seen, size/k)
+	}
+	views := one(m.Reshape(x, wide))
+	for i := range w.size {
+		var next []*tensor.Tensor
+		for _, v := range views {
+			next = append(next, m.all("split", one(v), Int1(1), Int1(lead+2*i+1))...)
+		}
+		views = next
+	}
+	for i, v := range views {
+		views[i] = m.Reshape(v, seen)
+	}
+	return views
 }
 
 // mostWindows bounds the windows of adaptive pooling along a dim.
@@ -194,6 +223,10 @@ func (m *maker) overWindows(x, at *tensor.Tensor, d, n int, greatest bool) (y, p
 		return x, at
 	case n > mostWindows:
 		m.refuse("output_size", fmt.Sprint(n), fmt.Sprintf("at most %d windows along a dim", mostWindows), "each is an operation")
+	}
+	if k := size / n; !greatest && n*k == size { // the windows lie side by side
+		s := x.Shape()
+		return m.do("mean", m.Reshape(x, slices.Concat(s[:d], []int{n, k}, s[d+1:])), IntsN(d+1), Bool1(false)), nil
 	}
 	list, ats := make([]*tensor.Tensor, n), make([]*tensor.Tensor, n)
 	for i := range list {
