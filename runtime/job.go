@@ -14,7 +14,7 @@ import (
 	"tpsh/comm/alike"
 	"tpsh/comm/process"
 	"tpsh/internal/allowance"
-	"tpsh/runtime/kernel/gemm"
+	"tpsh/runtime/kernel/crew"
 	"tpsh/runtime/pipeline"
 	"tpsh/runtime/plan"
 	"tpsh/runtime/tensor"
@@ -55,7 +55,7 @@ type Job struct {
 	ranks []int          // all of them
 	alloc *tensor.Allocator
 	// workers are the cores that are left when each rank has one.
-	workers *gemm.Workers
+	workers *crew.Workers
 	cancel  context.CancelCauseFunc
 	done    sync.WaitGroup
 	// schedules are those of the pipelines.
@@ -99,7 +99,7 @@ func Start(ctx context.Context, cfg Config, run func(ctx context.Context, r *Ran
 // many cores are left when each rank has one.
 func newJob(ctx context.Context, cfg Config, spare int) (context.Context, *Job) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	j := &Job{cfg: cfg, ranks: stride(0, cfg.Size, 1), alloc: tensor.NewAllocator(cfg.MaxMem), workers: gemm.NewWorkers(spare), cancel: cancel}
+	j := &Job{cfg: cfg, ranks: stride(0, cfg.Size, 1), alloc: tensor.NewAllocator(cfg.MaxMem), workers: crew.NewWorkers(spare), cancel: cancel}
 	j.alloc.Strict = cfg.MaxMem > 0
 	j.alloc.Poison = cfg.Poison
 	if cfg.Guard {

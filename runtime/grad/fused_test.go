@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"tpsh/runtime/dtype"
-	"tpsh/runtime/kernel/gemm"
+	"tpsh/runtime/kernel/crew"
 	"tpsh/runtime/op"
 	"tpsh/runtime/shape"
 	"tpsh/runtime/tensor"
@@ -67,7 +67,7 @@ func TestFused(t *testing.T) {
 		for _, dt := range []dtype.DType{dtype.Float32, dtype.BFloat16, dtype.Int32} {
 			t.Run(d.Name+"/"+dt.String(), func(t *testing.T) {
 				together, apart := newWorkbench(t), newWorkbench(t)
-				together.r.Ctx.Workers = gemm.NewWorkers(3)
+				together.r.Ctx.Workers = crew.NewWorkers(3)
 				apart.r.Ctx.Ran = func(*op.Call) {}
 				got, gotErr := together.fusedResults(d, dt)
 				want, wantErr := apart.fusedResults(d, dt)

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"tpsh/runtime/dtype"
-	"tpsh/runtime/kernel/gemm"
+	"tpsh/runtime/kernel/crew"
 	"tpsh/runtime/op"
 	"tpsh/runtime/shape"
 	"tpsh/runtime/tensor"
@@ -105,7 +105,7 @@ func (w workbench) firstGradients(draw *rand.Rand, leaves []*tensor.Tensor, f fu
 func inParts(t *testing.T, f func(w workbench, draw *rand.Rand) ([]*tensor.Tensor, error)) {
 	t.Helper()
 	several, one := newWorkbench(t), newWorkbench(t)
-	several.r.Ctx.Workers = gemm.NewWorkers(3)
+	several.r.Ctx.Workers = crew.NewWorkers(3)
 	got, gotErr := f(several, rand.New(rand.NewPCG(5, 6)))
 	want, wantErr := f(one, rand.New(rand.NewPCG(5, 6)))
 	sameResults(t, got, gotErr, want, wantErr)

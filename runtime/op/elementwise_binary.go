@@ -6,7 +6,7 @@ import (
 	"tpsh/mesh"
 	"tpsh/runtime/dtype"
 	"tpsh/runtime/kernel"
-	"tpsh/runtime/kernel/gemm"
+	"tpsh/runtime/kernel/crew"
 	"tpsh/runtime/shape"
 	"tpsh/runtime/tensor"
 )
@@ -242,7 +242,7 @@ func runPow(c *Call) error {
 
 // runBinary runs row on x and y, broadcast to the shape of dst, in the type
 // in which arithmetic on dt is done.
-func runBinary(w *gemm.Workers, row *kernel.Binary, dt dtype.DType, dst, x, y *tensor.Tensor) {
+func runBinary(w *crew.Workers, row *kernel.Binary, dt dtype.DType, dst, x, y *tensor.Tensor) {
 	switch dt.Compute() {
 	case dtype.Float32:
 		run2(w, dst, x, y, row.F32)

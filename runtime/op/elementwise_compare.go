@@ -6,7 +6,7 @@ import (
 	"tpsh/mesh"
 	"tpsh/runtime/dtype"
 	"tpsh/runtime/kernel"
-	"tpsh/runtime/kernel/gemm"
+	"tpsh/runtime/kernel/crew"
 	"tpsh/runtime/shape"
 	"tpsh/runtime/tensor"
 )
@@ -129,7 +129,7 @@ func (c *Call) storedAs(x *tensor.Tensor, dt dtype.DType) (*tensor.Tensor, error
 	return y, nil
 }
 
-func runComparison(w *gemm.Workers, row *kernel.Comparison, dt dtype.DType, dst, x, y *tensor.Tensor) {
+func runComparison(w *crew.Workers, row *kernel.Comparison, dt dtype.DType, dst, x, y *tensor.Tensor) {
 	switch dt.Compute() {
 	case dtype.Float32:
 		run2(w, dst, x, y, row.F32)

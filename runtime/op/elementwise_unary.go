@@ -7,7 +7,7 @@ import (
 	"tpsh/mesh"
 	"tpsh/runtime/dtype"
 	"tpsh/runtime/kernel"
-	"tpsh/runtime/kernel/gemm"
+	"tpsh/runtime/kernel/crew"
 	"tpsh/runtime/tensor"
 )
 
@@ -259,7 +259,7 @@ func (u *unaryOp) infer(c *Call) error {
 
 // runUnary runs row on x, broadcast to the shape of dst, in the type in which
 // arithmetic on dt is done.
-func runUnary(w *gemm.Workers, row *kernel.Unary, dt dtype.DType, dst, x *tensor.Tensor) {
+func runUnary(w *crew.Workers, row *kernel.Unary, dt dtype.DType, dst, x *tensor.Tensor) {
 	switch dt.Compute() {
 	case dtype.Float32:
 		run1(w, dst, x, row.F32)

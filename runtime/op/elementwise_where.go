@@ -6,7 +6,7 @@ import (
 
 	"tpsh/runtime/dtype"
 	"tpsh/runtime/kernel"
-	"tpsh/runtime/kernel/gemm"
+	"tpsh/runtime/kernel/crew"
 	"tpsh/runtime/shape"
 	"tpsh/runtime/tensor"
 )
@@ -91,7 +91,7 @@ func inferWhere(c *Call) error {
 
 // runWhere stores x where cond is true and y elsewhere, all broadcast to the
 // shape of dst.
-func runWhere(w *gemm.Workers, dst, cond, x, y *tensor.Tensor) {
+func runWhere(w *crew.Workers, dst, cond, x, y *tensor.Tensor) {
 	switch dst.DType().Compute() {
 	case dtype.Float32:
 		run3(w, dst, cond, x, y, kernel.SelectTo[float32])
@@ -153,7 +153,7 @@ func wholeLimit(a Arg) bool {
 }
 
 // runClamp stores x in dst, clamped in dtype dt to the limits args.
-func runClamp(w *gemm.Workers, dst, x *tensor.Tensor, dt dtype.DType, args []Arg) {
+func runClamp(w *crew.Workers, dst, x *tensor.Tensor, dt dtype.DType, args []Arg) {
 	lo, hi := math.Inf(-1), math.Inf(1)
 	if args[0].Set {
 		lo = args[0].Float

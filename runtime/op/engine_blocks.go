@@ -7,7 +7,7 @@ import (
 
 	"tpsh/runtime/dtype"
 	"tpsh/runtime/kernel"
-	"tpsh/runtime/kernel/gemm"
+	"tpsh/runtime/kernel/crew"
 	"tpsh/runtime/shape"
 	"tpsh/runtime/tensor"
 )
@@ -33,7 +33,7 @@ const blockSize = 1024
 const leastPart = 64 * blockSize
 
 // run1 runs f over x, broadcast to the shape of dst, on parts of them at a time where w are free.
-func run1[D, T dtype.Number](w *gemm.Workers, dst, x *tensor.Tensor, f func(dst []D, x []T)) {
+func run1[D, T dtype.Number](w *crew.Workers, dst, x *tensor.Tensor, f func(dst []D, x []T)) {
 	n := dst.Numel()
 	d, in := direct[D](dst)
 	xs, like := directLike[T](x, dst)
@@ -66,7 +66,7 @@ func run1Blocks[D, T dtype.Number](dst, x *tensor.Tensor, lo, hi int, f func(dst
 }
 
 // run2 is run1 of x and y.
-func run2[D, S, T dtype.Number](w *gemm.Workers, dst, x, y *tensor.Tensor, f func(dst []D, x []S, y []T)) {
+func run2[D, S, T dtype.Number](w *crew.Workers, dst, x, y *tensor.Tensor, f func(dst []D, x []S, y []T)) {
 	n := dst.Numel()
 	d, in := direct[D](dst)
 	xs, xLike := directLike[S](x, dst)
@@ -104,7 +104,7 @@ func run2Blocks[D, S, T dtype.Number](dst, x, y *tensor.Tensor, lo, hi int, f fu
 }
 
 // run3 is run1 of x, y and z.
-func run3[D, R, S, T dtype.Number](w *gemm.Workers, dst, x, y, z *tensor.Tensor, f func(dst []D, x []R, y []S, z []T)) {
+func run3[D, R, S, T dtype.Number](w *crew.Workers, dst, x, y, z *tensor.Tensor, f func(dst []D, x []R, y []S, z []T)) {
 	if n := dst.Numel(); n < 2*leastPart {
 		run3Blocks(dst, x, y, z, 0, n, f)
 	} else {

@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"tpsh/runtime/dtype"
-	"tpsh/runtime/kernel/gemm"
+	"tpsh/runtime/kernel/crew"
 	"tpsh/runtime/shape"
 	"tpsh/runtime/tensor"
 )
@@ -25,7 +25,7 @@ type Ctx struct {
 	// Timed, if set, is told of every call that was run on elements.
 	Timed Timer
 	// Workers are the cores that a call may use besides the rank's: of matrix products, convolutions, and what is Shared.
-	Workers *gemm.Workers
+	Workers *crew.Workers
 }
 
 // Observed reports whether somebody may keep the calls that are applied: who is told

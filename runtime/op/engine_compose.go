@@ -5,7 +5,7 @@ import (
 
 	"tpsh/runtime/dtype"
 	"tpsh/runtime/kernel"
-	"tpsh/runtime/kernel/gemm"
+	"tpsh/runtime/kernel/crew"
 	"tpsh/runtime/shape"
 	"tpsh/runtime/tensor"
 )
@@ -64,7 +64,7 @@ func (t *Tape) column(x *tensor.Tensor, dim int) *tensor.Tensor {
 }
 
 // float1 runs the float kernel of row over x, as run1 does.
-func float1(w *gemm.Workers, dst, x *tensor.Tensor, row *kernel.Unary) {
+func float1(w *crew.Workers, dst, x *tensor.Tensor, row *kernel.Unary) {
 	if computeOf(dst, x) == dtype.Float64 {
 		run1(w, dst, x, row.F64)
 	} else {
@@ -73,7 +73,7 @@ func float1(w *gemm.Workers, dst, x *tensor.Tensor, row *kernel.Unary) {
 }
 
 // float2 runs the float kernel of row over x and y, as run2 does.
-func float2(w *gemm.Workers, dst, x, y *tensor.Tensor, row *kernel.Binary) {
+func float2(w *crew.Workers, dst, x, y *tensor.Tensor, row *kernel.Binary) {
 	if computeOf(dst, x, y) == dtype.Float64 {
 		run2(w, dst, x, y, row.F64)
 	} else {

@@ -5,7 +5,7 @@ import (
 
 	"tpsh/runtime/dtype"
 	"tpsh/runtime/kernel"
-	"tpsh/runtime/kernel/gemm"
+	"tpsh/runtime/kernel/crew"
 	"tpsh/runtime/shape"
 	"tpsh/runtime/tensor"
 )
@@ -101,7 +101,7 @@ func (c *Call) alongDim(x *tensor.Tensor, d int, f32 func(dst, x []float32), f64
 
 // eachRow calls f with each row of n elements of dst and x, on parts of them at a time where w are
 // free.
-func eachRow[T any](w *gemm.Workers, dst, x []T, n int, f func(dst, x []T)) {
+func eachRow[T any](w *crew.Workers, dst, x []T, n int, f func(dst, x []T)) {
 	if len(x) < 2*leastPart {
 		rows(dst, x, n, f)
 	} else {
@@ -120,6 +120,6 @@ func rows[T any](dst, x []T, n int, f func(dst, x []T)) {
 }
 
 // splitRows runs f on parts of all elements that are whole rows of n.
-func splitRows(w *gemm.Workers, all, n int, f func(lo, hi int)) {
+func splitRows(w *crew.Workers, all, n int, f func(lo, hi int)) {
 	w.Split(all/n, max(leastPart/n, 1), func(lo, hi int) { f(lo*n, hi*n) })
 }

@@ -7,7 +7,7 @@ import (
 
 	"tpsh/runtime/dtype"
 	"tpsh/runtime/kernel/conv"
-	"tpsh/runtime/kernel/gemm"
+	"tpsh/runtime/kernel/crew"
 	"tpsh/runtime/shape"
 	"tpsh/runtime/tensor"
 )
@@ -170,7 +170,7 @@ func convolve[T dtype.Float](c *Call, to convolved) error {
 	if err != nil {
 		return err
 	}
-	run := [...]func(*gemm.Workers, conv.Shape, []T, []T, []T, []T){convX: conv.Data[T], convWeight: conv.Weight[T], convY: conv.Forward[T]}[to]
+	run := [...]func(*crew.Workers, conv.Shape, []T, []T, []T, []T){convX: conv.Data[T], convWeight: conv.Weight[T], convY: conv.Forward[T]}[to]
 	run(c.Ctx.Workers, s, tensor.Data[T](out.room), tensor.Data[T](a), tensor.Data[T](b), tensor.Data[T](room))
 	room.Buffer().Discard()
 	out.done()

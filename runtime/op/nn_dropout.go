@@ -6,7 +6,7 @@ import (
 
 	"tpsh/runtime/dtype"
 	"tpsh/runtime/kernel"
-	"tpsh/runtime/kernel/gemm"
+	"tpsh/runtime/kernel/crew"
 	"tpsh/runtime/rng"
 	"tpsh/runtime/tensor"
 )
@@ -143,7 +143,7 @@ func keepScale(p float64) float64 {
 }
 
 // drop stores x times scale in dst where keep is true, and 0 elsewhere.
-func drop(w *gemm.Workers, dst, x, keep *tensor.Tensor, scale float64) {
+func drop(w *crew.Workers, dst, x, keep *tensor.Tensor, scale float64) {
 	if computeOf(x) == dtype.Float64 {
 		run2(w, dst, x, keep, func(dst, x []float64, keep []uint8) { kernel.DropTo(dst, x, keep, scale) })
 	} else {

@@ -6,7 +6,7 @@ import (
 	"tpsh/mesh"
 	"tpsh/runtime/dtype"
 	"tpsh/runtime/kernel"
-	"tpsh/runtime/kernel/gemm"
+	"tpsh/runtime/kernel/crew"
 	"tpsh/runtime/shape"
 	"tpsh/runtime/tensor"
 )
@@ -228,7 +228,7 @@ func (c *Call) alongDim2(x, y *tensor.Tensor, d int, f32 func(dst, x, y []float3
 }
 
 // eachRow2 is eachRow of x and y.
-func eachRow2[T any](w *gemm.Workers, dst, x, y []T, n int, f func(dst, x, y []T)) {
+func eachRow2[T any](w *crew.Workers, dst, x, y []T, n int, f func(dst, x, y []T)) {
 	if len(x) < 2*leastPart {
 		rows2(dst, x, y, n, f)
 	} else {

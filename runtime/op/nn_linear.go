@@ -7,7 +7,7 @@ import (
 
 	"tpsh/runtime/dtype"
 	"tpsh/runtime/kernel"
-	"tpsh/runtime/kernel/gemm"
+	"tpsh/runtime/kernel/crew"
 	"tpsh/runtime/shape"
 	"tpsh/runtime/tensor"
 )
@@ -78,7 +78,7 @@ func runLinear(c *Call) error {
 
 // addRow adds the vector b, or the number, to every row of the contiguous y, a tensor of a dtype
 // that is computed in.
-func addRow(w *gemm.Workers, y, b *tensor.Tensor) {
+func addRow(w *crew.Workers, y, b *tensor.Tensor) {
 	switch {
 	case b.Ndim() == 0:
 		addTo(w, y, y, b)
@@ -92,14 +92,14 @@ func addRow(w *gemm.Workers, y, b *tensor.Tensor) {
 }
 
 // addRows is addRow where the elements of both lie in order.
-func addRows[T dtype.Float](w *gemm.Workers, y, b *tensor.Tensor, add func(dst, x, y []T)) {
+func addRows[T dtype.Float](w *crew.Workers, y, b *tensor.Tensor, add func(dst, x, y []T)) {
 	all, row := tensor.Data[T](y), tensor.Data[T](b)
 	eachRow(w, all, all, len(row), func(dst, x []T) { add(dst, x, row) })
 	goruntime.KeepAlive(b)
 }
 
 // addTo stores x + y in dst, a tensor of a dtype that is computed in.
-func addTo(w *gemm.Workers, dst, x, y *tensor.Tensor) {
+func addTo(w *crew.Workers, dst, x, y *tensor.Tensor) {
 	switch dst.DType() {
 	case dtype.Float32:
 		run2(w, dst, x, y, kernel.Add.F32)

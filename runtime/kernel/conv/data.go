@@ -2,6 +2,7 @@ package conv
 
 import (
 	"tpsh/runtime/dtype"
+	"tpsh/runtime/kernel/crew"
 	"tpsh/runtime/kernel/gemm"
 )
 
@@ -104,7 +105,7 @@ func (s *Shape) dataTogether() int {
 // Data stores in dx [n, c, ..] the gradient of the images, for the gradient dy
 // [n, o, ..] of the result and weight [o, c / groups, ..]. It panics if one of them,
 // or the room, is too short.
-func Data[T dtype.Float](w *gemm.Workers, s Shape, dx, dy, weight, room []T) {
+func Data[T dtype.Float](w *crew.Workers, s Shape, dx, dy, weight, room []T) {
 	if s.empty() {
 		clear(dx)
 		return
@@ -122,7 +123,7 @@ func Data[T dtype.Float](w *gemm.Workers, s Shape, dx, dy, weight, room []T) {
 }
 
 // latticeData is Data of the elements of l in group g.
-func latticeData[T dtype.Float](w *gemm.Workers, s *Shape, l *lattice, g int, dx, dy, weight, room []T) {
+func latticeData[T dtype.Float](w *crew.Workers, s *Shape, l *lattice, g int, dx, dy, weight, room []T) {
 	m := s.dataTogether()
 	channels, outputs := s.own()
 	inner, places := outputs*len(l.taps), volume(l.count)

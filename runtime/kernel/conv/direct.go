@@ -2,6 +2,7 @@ package conv
 
 import (
 	"tpsh/runtime/dtype"
+	"tpsh/runtime/kernel/crew"
 	"tpsh/runtime/kernel/gemm"
 )
 
@@ -46,7 +47,7 @@ const slideBytes = 256 << 10
 // multiplies along the frame, the elements between places included, into sums, and
 // leaves these out: a step of taps of one channel, or one tap of all channels, after
 // the other. Where there are kernels for one channel, they keep its sums in registers.
-func slide[T dtype.Float](w *gemm.Workers, v *view, dst, weight []T, at int, data []T, offset, rows, channels int, sums []T) {
+func slide[T dtype.Float](w *crew.Workers, v *view, dst, weight []T, at int, data []T, offset, rows, channels int, sums []T) {
 	if channels == 1 && slideAlone(v, dst, weight, at, data[offset:], rows, sums) {
 		return
 	}
@@ -68,7 +69,7 @@ func slide[T dtype.Float](w *gemm.Workers, v *view, dst, weight []T, at int, dat
 }
 
 // slidePart is slide of as many elements of the frame as sums has rows of.
-func slidePart[T dtype.Float](w *gemm.Workers, v *view, sums, weight []T, at int, data []T, offset, rows, channels int) {
+func slidePart[T dtype.Float](w *crew.Workers, v *view, sums, weight []T, at int, data []T, offset, rows, channels int) {
 	taps := len(v.taps)
 	p := gemm.Product[T]{M: rows, N: len(sums) / rows, Count: 1, C: sums,
 		A: gemm.Operand[T]{Data: weight, Grid: gemm.Grid{Row: channels * taps, Col: taps}},

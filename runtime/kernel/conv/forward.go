@@ -2,6 +2,7 @@ package conv
 
 import (
 	"tpsh/runtime/dtype"
+	"tpsh/runtime/kernel/crew"
 	"tpsh/runtime/kernel/gemm"
 )
 
@@ -70,7 +71,7 @@ func (s *Shape) ForwardRoom() int {
 
 // Forward stores in y [n, o, ..] the convolution of x [n, c, ..] with weight
 // [o, c / groups, ..]. It panics if one of them, or the room, is too short.
-func Forward[T dtype.Float](w *gemm.Workers, s Shape, y, x, weight, room []T) {
+func Forward[T dtype.Float](w *crew.Workers, s Shape, y, x, weight, room []T) {
 	if s.empty() {
 		clear(y)
 		return

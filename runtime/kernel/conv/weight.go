@@ -2,6 +2,7 @@ package conv
 
 import (
 	"tpsh/runtime/dtype"
+	"tpsh/runtime/kernel/crew"
 	"tpsh/runtime/kernel/gemm"
 )
 
@@ -25,7 +26,7 @@ func (s *Shape) WeightRoom() int {
 // Weight stores in dw [o, c / groups, ..] the gradient of the weight, for x
 // [n, c, ..] and the gradient dy [n, o, ..] of the result. It panics if one of them,
 // or the room, is too short.
-func Weight[T dtype.Float](w *gemm.Workers, s Shape, dw, x, dy, room []T) {
+func Weight[T dtype.Float](w *crew.Workers, s Shape, dw, x, dy, room []T) {
 	if s.empty() {
 		clear(dw)
 		return

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"tpsh/runtime/dtype"
+	"tpsh/runtime/kernel/crew"
 	"tpsh/runtime/kernel/vec"
 	"tpsh/runtime/tensor"
 )
@@ -50,7 +51,7 @@ func benchGemm[T dtype.Float](b *testing.B, name string, ks *kernels[T], helpers
 		p := benchProduct[T](b, m, n, k, trans)
 		b.SetBytes(int64(elemBytes[T]() * (m*n + m*k + k*n)))
 		for b.Loop() {
-			p.compute(ks, crew{helpers: helpers})
+			p.compute(ks, crew.Of(helpers))
 		}
 		b.ReportMetric(2*float64(m)*float64(n)*float64(k)*float64(b.N)/b.Elapsed().Seconds()/1e9, "GFLOP/s")
 	})
@@ -144,7 +145,7 @@ func benchHalf(b *testing.B, half string, ks *kernels[float32], helpers, m, n, k
 		}
 		b.SetBytes(int64(2*(m*k+k*n) + 4*m*n))
 		for b.Loop() {
-			p.compute(ks, crew{helpers: helpers})
+			p.compute(ks, crew.Of(helpers))
 		}
 		b.ReportMetric(2*float64(m)*float64(n)*float64(k)*float64(b.N)/b.Elapsed().Seconds()/1e9, "GFLOP/s")
 	})

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"tpsh/runtime/dtype"
+	"tpsh/runtime/kernel/crew"
 	"tpsh/runtime/kernel/vec"
 )
 
@@ -36,9 +37,9 @@ type Product[T dtype.Float] struct {
 
 // Multiply computes p, with the help of w if it is worth it. It panics if the
 // length of C is wrong or an element of an operand lies outside its slice.
-func Multiply[T dtype.Float](w *Workers, p Product[T]) {
-	c := w.hire(1 + p.Count*p.M*p.N*p.K/worthHelp)
-	defer c.dismiss()
+func Multiply[T dtype.Float](w *crew.Workers, p Product[T]) {
+	c := w.Hire(1 + p.Count*p.M*p.N*p.K/worthHelp)
+	defer c.Dismiss()
 	p.compute(active[T](), c)
 }
 
@@ -55,7 +56,7 @@ func active[T dtype.Float]() *kernels[T] {
 const worthHelp = 1 << 20
 
 // compute computes p.
-func (p *Product[T]) compute(ks *kernels[T], c crew) {
+func (p *Product[T]) compute(ks *kernels[T], c crew.Crew) {
 	if len(p.C) != p.Count*p.M*p.N {
 		panic(fmt.Sprintf("gemm: %d elements for %d products of %d by %d", len(p.C), p.Count, p.M, p.N))
 	}
@@ -68,22 +69,22 @@ func (p *Product[T]) compute(ks *kernels[T], c crew) {
 	if p.A.BF16 != nil && p.B.BF16 != nil {
 		ks = ks.bf16
 	}
-	if p.Count < c.size() || c.helpers == 0 {
+	if p.Count < c.Size() || c.Size() == 1 {
 		p.each(ks, c, 0, p.Count)
 		return
 	}
 	// A few tasks for each goroutine even out what slows one of them.
-	tasks := min(p.Count, 8*c.size())
+	tasks := min(p.Count, 8*c.Size())
 	kept := *p // p itself does not escape
-	c.do(tasks, func(t int) {
+	c.Do(tasks, func(t int) {
 		lo, hi := cut(kept.Count, tasks, t)
-		kept.each(ks, crew{}, lo, hi)
+		kept.each(ks, crew.Crew{}, lo, hi)
 	})
 }
 
 // each computes products [lo, hi). They differ in where their elements lie alone, so
 // that one plan serves all.
-func (p *Product[T]) each(ks *kernels[T], c crew, lo, hi int) {
+func (p *Product[T]) each(ks *kernels[T], c crew.Crew, lo, hi int) {
 	if ks.tiled != nil && !p.Add && p.M*p.N*p.K >= worthTiles {
 		kept := *p // p itself does not escape
 		for i := lo; i < hi; i++ {
@@ -96,7 +97,7 @@ func (p *Product[T]) each(ks *kernels[T], c crew, lo, hi int) {
 			var s shape[T]
 			s.begin(ks, p, i)
 			if !s.byLibrary(library) {
-				s.plan(c.size())
+				s.plan(c.Size())
 				s.run(c)
 			}
 		}
@@ -104,7 +105,7 @@ func (p *Product[T]) each(ks *kernels[T], c crew, lo, hi int) {
 	}
 	var s shape[T]
 	s.begin(ks, p, lo)
-	s.plan(c.size())
+	s.plan(c.Size())
 	for i := lo; i < hi; i++ {
 		s.goTo(p, i)
 		s.run(c)

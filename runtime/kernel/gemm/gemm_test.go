@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"tpsh/runtime/dtype"
+	"tpsh/runtime/kernel/crew"
 	"tpsh/runtime/kernel/vec"
 )
 
@@ -195,7 +196,7 @@ func testOrder[T dtype.Float](t *rapid.T) {
 	for _, s := range vec.Sets() {
 		for helpers := range 3 {
 			p.C = poisoned[T](p.M * p.N)
-			p.compute(kernelsIn[T](s), crew{helpers: helpers})
+			p.compute(kernelsIn[T](s), crew.Of(helpers))
 			expect(t, p, s, p.C, want)
 		}
 	}
@@ -247,7 +248,7 @@ func testPaths[T dtype.Float](t *testing.T) {
 					one.begin(kernelsIn[T](s), p, 0)
 					one.plan(goroutines)
 					one.shared = 1 << 14 // several groups
-					one.run(crew{helpers: goroutines - 1})
+					one.run(crew.Of(goroutines - 1))
 					expect(t, p, s, p.C, want)
 				}
 			}
@@ -263,7 +264,7 @@ func testStreamedPart[T dtype.Float](t *testing.T) {
 		for _, s := range vec.Sets() {
 			for helpers := range 2 {
 				p.C = poisoned[T](len(want))
-				p.compute(kernelsIn[T](s), crew{helpers: helpers})
+				p.compute(kernelsIn[T](s), crew.Of(helpers))
 				expect(t, p, s, p.C, want)
 			}
 		}
@@ -309,7 +310,7 @@ func testBatch[T dtype.Float](t *rapid.T) {
 	for _, s := range vec.Sets() {
 		for helpers := range 3 {
 			p.C = poisoned[T](len(want))
-			p.compute(kernelsIn[T](s), crew{helpers: helpers})
+			p.compute(kernelsIn[T](s), crew.Of(helpers))
 			expect(t, p, s, p.C, want)
 		}
 	}
@@ -338,7 +339,7 @@ func TestAgainstGonum(t *testing.T) {
 	for _, size := range [][3]int{{517, 517, 517}, {1, 2000, 800}, {2000, 3, 800}, {64, 64, 64}} {
 		m, n, k := size[0], size[1], size[2]
 		p := randomProduct[float64](m, n, k, "NN")
-		Multiply(NewWorkers(1), *p)
+		Multiply(crew.NewWorkers(1), *p)
 		want, sizes := make([]float64, m*n), make([]float64, m*n)
 		gonum.Implementation{}.Dgemm(blas.NoTrans, blas.NoTrans, m, n, k, 1, p.A.Data, k, p.B.Data, n, 0, want, n)
 		a, b := absolute(p.A.Data), absolute(p.B.Data)

@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"tpsh/runtime/dtype"
+	"tpsh/runtime/kernel/crew"
 	"tpsh/runtime/kernel/vec"
 )
 
@@ -72,7 +73,7 @@ func testFences[T dtype.Float](t *testing.T) {
 					panic(fmt.Sprintf("%v: [%d, %d] by [%d, %d], %+v by %+v: %v", s, p.M, p.K, p.K, p.N, p.A.Grid, p.B.Grid, r))
 				}
 			}()
-			p.compute(kernelsIn[T](s), crew{})
+			p.compute(kernelsIn[T](s), crew.Crew{})
 			expect(t, p, s, p.C, want)
 		}
 	})

@@ -2,6 +2,7 @@ package gemm
 
 import (
 	"tpsh/runtime/dtype"
+	"tpsh/runtime/kernel/crew"
 	"tpsh/runtime/kernel/vec"
 )
 
@@ -106,7 +107,7 @@ type kernels[T dtype.Float] struct {
 
 	// tiled computes product i of p, both of whose operands are bfloat16, by instructions
 	// that multiply matrices. There may be none.
-	tiled func(p *Product[T], i int, c crew)
+	tiled func(p *Product[T], i int, c crew.Crew)
 }
 
 // maxRows returns the number of rows that a tile may have.

@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"tpsh/runtime/dtype"
+	"tpsh/runtime/kernel/crew"
 	"tpsh/runtime/kernel/vec"
 )
 
@@ -232,7 +233,7 @@ func testStreamRests[T dtype.Float](t *testing.T) {
 		for i, f := range ks.streams {
 			for n := f.columns; n < 2*f.columns; n++ {
 				p := randomProduct[T](i+1, n, farBytes/(n*elemBytes[T]())+1, "NN")
-				p.compute(ks, crew{})
+				p.compute(ks, crew.Crew{})
 				expect(t, p, s, p.C, inOrder(p))
 			}
 		}

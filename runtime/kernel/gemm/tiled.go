@@ -5,6 +5,7 @@ import (
 	"unsafe"
 
 	"tpsh/runtime/dtype"
+	"tpsh/runtime/kernel/crew"
 )
 
 // A product of bfloat16 is computed by the tile instruction of AMX where that gives the
@@ -97,21 +98,21 @@ type tiled struct {
 }
 
 // multiplyTiled returns what computes product i of p by f.
-func multiplyTiled(f *amxFuncs, plain *kernels[float32]) func(p *Product[float32], i int, c crew) {
-	return func(p *Product[float32], i int, c crew) {
+func multiplyTiled(f *amxFuncs, plain *kernels[float32]) func(p *Product[float32], i int, c crew.Crew) {
+	return func(p *Product[float32], i int, c crew.Crew) {
 		t := tiled{amxFuncs: f, plain: plain, m: p.M, n: p.N, k: p.K, a: p.A, b: p.B, c: p.C[i*p.M*p.N:][:p.M*p.N]}
 		if p.At != nil {
 			t.a.Offset, t.b.Offset = p.At(i)
 		}
 		t.a.check(t.m, t.k)
 		t.b.check(t.k, t.n)
-		t.shared = min(maxShared, c.size()*maxAlone) / 2
+		t.shared = min(maxShared, c.Size()*maxAlone) / 2
 		t.run(c)
 	}
 }
 
 // run computes t.
-func (t *tiled) run(c crew) {
+func (t *tiled) run(c crew.Crew) {
 	ws := room[float32]()
 	defer ws.leave()
 	panelsA, panelsB := ceil(t.m, panelSide), ceil(t.n, panelSide)
@@ -138,10 +139,10 @@ func (ws *workspace[T]) leasts(a, b int) (ofA, ofB []uint16) {
 
 // runFew computes a product of a few rows: each goroutine packs the parts of b that
 // it needs.
-func (t *tiled) runFew(ws *workspace[float32], c crew) {
+func (t *tiled) runFew(ws *workspace[float32], c crew.Crew) {
 	panels, tasks := ceil(t.n, panelSide), 1
-	if c.helpers > 0 {
-		tasks = min(panels, 4*c.size())
+	if c.Size() > 1 {
+		tasks = min(panels, 4*c.Size())
 	}
 	inner := min(t.k, mostPackedA/2/(panelSide*fewPanels)) // a multiple of PairBlock unless all
 	kept := *t
@@ -149,7 +150,7 @@ func (t *tiled) runFew(ws *workspace[float32], c crew) {
 		steps := min(inner, t.k-l)
 		a := ws.packedA(ceil(t.m, panelSide) * ceil(steps, PairBlock) * panelBlock)
 		t.packA(ws, a, 0, t.m, l, steps)
-		c.do(tasks, func(i int) {
+		c.Do(tasks, func(i int) {
 			lo, hi := cut(panels, tasks, i)
 			kept.multiplyFew(a, l, steps, lo*panelSide, min(hi*panelSide, kept.n))
 		})
@@ -178,7 +179,7 @@ func (t *tiled) multiplyFew(a []float32, l, inner, lo, hi int) {
 
 // runMany computes a product of many rows: b is packed by and for all goroutines, each then
 // takes rows of a.
-func (t *tiled) runMany(c crew) {
+func (t *tiled) runMany(c crew.Crew) {
 	shelf := &shelvesOf[float32]().shared
 	shared := shelf.take()
 	defer shelf.put(shared)
@@ -188,9 +189,9 @@ func (t *tiled) runMany(c crew) {
 	for j := 0; j < t.n; j += cols {
 		for l := 0; l < t.k; l += inner {
 			g.j, g.cols, g.l, g.inner = j, min(cols, t.n-j), l, min(inner, t.k-l)
-			g.tasks(c.size())
-			c.do(ceil(g.cols, g.packCols), g.pack)
-			c.do(ceil(t.m, g.rows), g.multiply)
+			g.tasks(c.Size())
+			c.Do(ceil(g.cols, g.packCols), g.pack)
+			c.Do(ceil(t.m, g.rows), g.multiply)
 		}
 	}
 }
@@ -362,7 +363,7 @@ func exact(a, b uint16) bool {
 }
 
 // again computes in float32 what tiles could not.
-func (t *tiled) again(c crew) {
+func (t *tiled) again(c crew.Crew) {
 	if exact(slices.Min(t.leastA), slices.Min(t.leastB)) {
 		return
 	}
@@ -395,18 +396,18 @@ func (t *tiled) inexact(a uint16) [][2]int {
 }
 
 // computePlain computes rows [i, end) and columns [j, stop) of c in float32.
-func (t *tiled) computePlain(c crew, i, end, j, stop int) {
+func (t *tiled) computePlain(c crew.Crew, i, end, j, stop int) {
 	s := shape[float32]{kernels: t.plain, m: end - i, n: stop - j, k: t.k, a: t.a.from(i, 0), b: t.b.from(0, j)}
 	if s.n == t.n {
 		s.c = t.c[i*t.n : end*t.n]
-		s.plan(c.size())
+		s.plan(c.Size())
 		s.run(c)
 		return
 	}
 	part := make([]float32, s.m*s.n)
 	m, n := s.m, s.n
 	s.c = part
-	s.plan(c.size())
+	s.plan(c.Size())
 	s.run(c)
 	for r := range m {
 		copy(t.c[(i+r)*t.n+j:], part[r*n:][:n])

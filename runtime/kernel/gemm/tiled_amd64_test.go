@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"tpsh/runtime/dtype"
+	"tpsh/runtime/kernel/crew"
 	"tpsh/runtime/kernel/vec"
 )
 
@@ -96,11 +97,11 @@ func TestTiledPaths(t *testing.T) {
 			if i%2 == 1 {
 				p.A.BF16[m*k/2], p.B.BF16[k*n/3] = 1, 0x0080 // a subnormal number, and one that is nearly
 			}
-			p.compute(&avx512F32, crew{})
+			p.compute(&avx512F32, crew.Crew{})
 			want := p.C
 			for helpers := range 3 {
 				one := tiled{amxFuncs: &amxTiles, plain: &avx512BF16, m: m, n: n, k: k, a: p.A, b: p.B, c: poisoned[float32](m * n), shared: 1 << 16}
-				one.run(crew{helpers: helpers})
+				one.run(crew.Of(helpers))
 				expect(t, p, fmt.Sprintf("tiles, %d helpers", helpers), one.c, want)
 			}
 		}
@@ -114,7 +115,7 @@ func TestTilesThroughSignals(t *testing.T) {
 	const m, n, k = 64, 64, 8192
 	p := &Product[float32]{M: m, N: n, K: k, Count: 1, C: poisoned[float32](m * n)}
 	p.A, p.B = randomHalf(m, k, 'N', halfKinds[0], 1), randomHalf(k, n, 'T', halfKinds[0], 2)
-	p.compute(&avx512F32, crew{})
+	p.compute(&avx512F32, crew.Crew{})
 	want := p.C
 
 	arrived := make(chan os.Signal, 1)
@@ -143,7 +144,7 @@ func TestTilesThroughSignals(t *testing.T) {
 			q := *p
 			for range 20 {
 				q.C = poisoned[float32](m * n)
-				q.compute(&amxF32, crew{})
+				q.compute(&amxF32, crew.Crew{})
 				for i := range want {
 					if !same(q.C[i], want[i]) {
 						t.Errorf("element %d is %v, want %v", i, q.C[i], want[i])

@@ -7,6 +7,7 @@ import (
 	"pgregory.net/rapid"
 
 	"tpsh/runtime/dtype"
+	"tpsh/runtime/kernel/crew"
 	"tpsh/runtime/kernel/vec"
 )
 
@@ -72,7 +73,7 @@ func TestHalfOrder(t *testing.T) {
 		for _, s := range vec.Sets() {
 			for helpers := range 2 {
 				p.C = poisoned[float32](p.M * p.N)
-				p.compute(kernelsIn[float32](s), crew{helpers: helpers})
+				p.compute(kernelsIn[float32](s), crew.Of(helpers))
 				expect(t, p, s, p.C, want)
 			}
 		}

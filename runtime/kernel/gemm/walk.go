@@ -4,10 +4,11 @@ import (
 	"unsafe"
 
 	"tpsh/runtime/dtype"
+	"tpsh/runtime/kernel/crew"
 )
 
 // run computes s.
-func (s *shape[T]) run(c crew) {
+func (s *shape[T]) run(c crew.Crew) {
 	switch {
 	case s.isDot():
 		s.runDot()
@@ -15,7 +16,7 @@ func (s *shape[T]) run(c crew) {
 		s.runShared(c)
 	case s.colBlocks > 1:
 		kept := *s // s itself does not escape: most products are small
-		c.do(s.colBlocks, func(i int) { kept.runCols(kept.cutCols(i)) })
+		c.Do(s.colBlocks, func(i int) { kept.runCols(kept.cutCols(i)) })
 	default:
 		s.runCols(0, s.n)
 	}
@@ -111,7 +112,7 @@ func (s *shape[T]) turnBack(x []T, lo, hi int) {
 
 // runShared computes s: b is packed by and for all goroutines, each then takes
 // rows of a.
-func (s *shape[T]) runShared(c crew) {
+func (s *shape[T]) runShared(c crew.Crew) {
 	shelf := &shelvesOf[T]().shared
 	shared := shelf.take()
 	defer shelf.put(shared)
@@ -125,8 +126,8 @@ func (s *shape[T]) runShared(c crew) {
 		for l := 0; l < s.k; l += groupInner {
 			inner := min(groupInner, s.k-l)
 			g := group[T]{&kept, packed, j, cols, l, inner}
-			c.do(g.packTasks(), g.pack)
-			c.do(s.rowBlocks, g.multiply)
+			c.Do(g.packTasks(), g.pack)
+			c.Do(s.rowBlocks, g.multiply)
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"pgregory.net/rapid"
 
 	"tpsh/runtime/dtype"
+	"tpsh/runtime/kernel/crew"
 	"tpsh/runtime/kernel/vec"
 )
 
@@ -86,7 +87,7 @@ func testWindows[T dtype.Float](t *rapid.T) {
 		for _, helpers := range []int{0, 2} {
 			for _, q := range []*Product[T]{p, &dense} {
 				q.C = append([]T(nil), before...)
-				q.compute(kernelsIn[T](s), crew{helpers: helpers})
+				q.compute(kernelsIn[T](s), crew.Of(helpers))
 				expect(t, q, s, q.C, want)
 			}
 		}

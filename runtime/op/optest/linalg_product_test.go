@@ -6,7 +6,7 @@ import (
 	"pgregory.net/rapid"
 
 	"tpsh/runtime/dtype"
-	"tpsh/runtime/kernel/gemm"
+	"tpsh/runtime/kernel/crew"
 	"tpsh/runtime/op"
 	"tpsh/runtime/tensor"
 )
@@ -44,7 +44,7 @@ func TestMatmulOfHalves(t *testing.T) {
 // Cores that no rank needs change no bit of a product.
 func TestMatmulWithWorkers(t *testing.T) {
 	alone := &op.Ctx{Alloc: testCtx.Alloc}
-	helped := &op.Ctx{Alloc: testCtx.Alloc, Workers: gemm.NewWorkers(3)}
+	helped := &op.Ctx{Alloc: testCtx.Alloc, Workers: crew.NewWorkers(3)}
 	for _, sizes := range [][2][]int{
 		{{200, 130}, {130, 150}}, {{3, 400}, {400, 1100}}, {{1200, 400}, {400, 3}},
 		{{9, 60, 70}, {9, 70, 80}}, {{4, 1, 200, 90}, {2, 90, 60}},

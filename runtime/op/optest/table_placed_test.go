@@ -57,17 +57,17 @@ type traffic struct {
 	to      []*mesh.Placed // how the results lie
 }
 
-// A crew is the ranks of a job that run cases, all the same one at a time.
-type crew struct {
+// A team is the ranks of a job that run cases, all the same one at a time.
+type team struct {
 	job      *runtime.Job
 	work     []chan *ringCase
 	verdicts chan verdict
 }
 
-func newCrew(t *testing.T, g ring) *crew {
+func newTeam(t *testing.T, g ring) *team {
 	t.Helper()
 	n := g.ranks()
-	c := &crew{work: make([]chan *ringCase, n), verdicts: make(chan verdict, n)}
+	c := &team{work: make([]chan *ringCase, n), verdicts: make(chan verdict, n)}
 	for i := range c.work {
 		c.work[i] = make(chan *ringCase, 1)
 	}
@@ -99,7 +99,7 @@ func refusal(err error) bool {
 }
 
 // stop ends the ranks.
-func (c *crew) stop() {
+func (c *team) stop() {
 	for _, w := range c.work {
 		close(w)
 	}
@@ -111,7 +111,7 @@ const patience = 2 * time.Minute
 
 // try has every rank run pc and returns what they say; fewer verdicts than
 // ranks if some do not come back.
-func (c *crew) try(pc *ringCase) []verdict {
+func (c *team) try(pc *ringCase) []verdict {
 	for _, w := range c.work {
 		w <- pc
 	}
@@ -201,9 +201,9 @@ func (n tally) String() string {
 // are left out.
 const maxFaults = 3
 
-// runCases runs what list gives for each operator on a crew of g.
+// runCases runs what list gives for each operator on a team of g.
 func runCases(t *testing.T, g ring, list func(d *op.Def) []*ringCase) (n tally) {
-	c := newCrew(t, g)
+	c := newTeam(t, g)
 	defer func() { c.stop() }()
 	for _, d := range ofReals() {
 		faults := 0
@@ -217,7 +217,7 @@ func runCases(t *testing.T, g ring, list func(d *op.Def) []*ringCase) (n tally) 
 			}
 			if !sound {
 				c.stop()
-				c = newCrew(t, g)
+				c = newTeam(t, g)
 			}
 			if faults == maxFaults {
 				t.Logf("%s: further cases on %v left out", d.Name, g)

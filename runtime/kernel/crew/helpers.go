@@ -1,4 +1,4 @@
-package gemm
+package crew
 
 import (
 	goruntime "runtime"
@@ -13,7 +13,7 @@ import (
 // the threads of OpenMP do, and who waits for a helper's last task looks for its
 // end.
 
-// A helper is a goroutine that does tasks of calls of do, one call after the other.
+// A helper is a goroutine that does tasks of calls of Do, one call after the other.
 type helper struct{ batch atomic.Pointer[batch] }
 
 // helpers are those of this process.

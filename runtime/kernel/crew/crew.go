@@ -1,4 +1,11 @@
-package gemm
+// Package crew has the cores that no rank of a job needs help one that has more work than
+// one core's.
+//
+//	w.Split(len(dst), least, func(lo, hi int) { f(dst[lo:hi], x[lo:hi]) })
+//
+// Terms: workers are such cores, helpers those that a call has taken, and the crew of a
+// call is they and the goroutine that called. No result depends on how many they are.
+package crew
 
 import (
 	goruntime "runtime"
@@ -42,20 +49,23 @@ func (w *Workers) give(n int) {
 	}
 }
 
-// A crew is the goroutine that called and helpers, for one call.
-type crew struct {
+// A Crew is the goroutine that called and helpers, for one call. The zero value has none.
+type Crew struct {
 	workers *Workers
 	helpers int
 }
 
-// hire returns a crew of at most n, the caller included.
-func (w *Workers) hire(n int) crew { return crew{w, w.take(n - 1)} }
+// Hire returns a crew of at most n, the caller included.
+func (w *Workers) Hire(n int) Crew { return Crew{w, w.take(n - 1)} }
 
-// dismiss gives the helpers back.
-func (c crew) dismiss() { c.workers.give(c.helpers) }
+// Of returns a crew with helpers that nobody has lent: tests and benchmarks say how many.
+func Of(helpers int) Crew { return Crew{helpers: helpers} }
 
-// size returns the number of goroutines.
-func (c crew) size() int { return c.helpers + 1 }
+// Dismiss gives the helpers back.
+func (c Crew) Dismiss() { c.workers.give(c.helpers) }
+
+// Size returns the number of goroutines.
+func (c Crew) Size() int { return c.helpers + 1 }
 
 // partsEach is how many parts of a range each of a crew has: one that is late leaves some to
 // the others, and few are large enough to be stored past the caches.
@@ -65,20 +75,20 @@ const partsEach = 2
 // free, and returns when all are done. Parts but the last are multiples of least. It runs f
 // once, on all of the range, where there are no two parts or nobody is free.
 func (w *Workers) Split(n, least int, f func(lo, hi int)) {
-	c := w.hire(n / least)
-	defer c.dismiss()
-	if c.size() == 1 {
+	c := w.Hire(n / least)
+	defer c.Dismiss()
+	if c.Size() == 1 {
 		f(0, n)
 		return
 	}
-	part := (n/(partsEach*c.size()) + least - 1) / least * least
-	c.do((n+part-1)/part, func(i int) { f(i*part, min((i+1)*part, n)) })
+	part := (n/(partsEach*c.Size()) + least - 1) / least * least
+	c.Do((n+part-1)/part, func(i int) { f(i*part, min((i+1)*part, n)) })
 }
 
-// do runs f for each task in range n, each goroutine taking the next one that
+// Do runs f for each task in range n, each goroutine taking the next one that
 // nobody has taken. It returns when all are done: a helper that comes too late
 // finds none left. A panic of a helper is raised in the caller.
-func (c crew) do(n int, f func(task int)) {
+func (c Crew) Do(n int, f func(task int)) {
 	helpers := min(c.helpers, n-1)
 	if helpers <= 0 {
 		for i := range n {
@@ -99,7 +109,7 @@ func (c crew) do(n int, f func(task int)) {
 	b.work()
 }
 
-// A batch is the tasks of one call of do.
+// A batch is the tasks of one call of Do.
 type batch struct {
 	f      func(task int)
 	n      int64

@@ -1,4 +1,4 @@
-package gemm
+package crew
 
 import (
 	goruntime "runtime"
@@ -11,23 +11,23 @@ import (
 // What one call has taken no other has, and all is given back.
 func TestWorkersAreShared(t *testing.T) {
 	w := NewWorkers(3)
-	a, b, c := w.hire(3), w.hire(3), w.hire(3)
+	a, b, c := w.Hire(3), w.Hire(3), w.Hire(3)
 	if a.helpers != 2 || b.helpers != 1 || c.helpers != 0 {
 		t.Errorf("three calls that want 2 of 3 workers got %d, %d and %d, want 2, 1 and 0", a.helpers, b.helpers, c.helpers)
 	}
-	b.dismiss()
-	if d := w.hire(1); d.helpers != 0 {
+	b.Dismiss()
+	if d := w.Hire(1); d.helpers != 0 {
 		t.Errorf("a call for one goroutine got %d helpers", d.helpers)
 	}
-	a.dismiss()
-	c.dismiss()
-	if got := w.hire(10); got.helpers != 3 {
+	a.Dismiss()
+	c.Dismiss()
+	if got := w.Hire(10); got.helpers != 3 {
 		t.Errorf("when all are back a call gets %d helpers, want 3", got.helpers)
 	}
-	if got := (*Workers)(nil).hire(2); got.helpers != 0 {
+	if got := (*Workers)(nil).Hire(2); got.helpers != 0 {
 		t.Errorf("no Workers gave %d helpers", got.helpers)
 	}
-	if got := NewWorkers(-1).hire(2); got.helpers != 0 {
+	if got := NewWorkers(-1).Hire(2); got.helpers != 0 {
 		t.Errorf("fewer than no Workers gave %d helpers", got.helpers)
 	}
 }
@@ -37,7 +37,7 @@ func TestCrewDoesAll(t *testing.T) {
 	for helpers := range 4 {
 		for tasks := range 20 {
 			done := make([]atomic.Int32, tasks)
-			crew{helpers: helpers}.do(tasks, func(i int) { done[i].Add(1) })
+			Of(helpers).Do(tasks, func(i int) { done[i].Add(1) })
 			goleak.VerifyNone(t)
 			for i := range done {
 				if n := done[i].Load(); n != 1 {
@@ -72,12 +72,12 @@ func TestSplit(t *testing.T) {
 	goleak.VerifyNone(t)
 }
 
-// A helper that has waited for a call of do works for the next one, and both do all
+// A helper that has waited for a call of Do works for the next one, and both do all
 // their tasks.
 func TestHelperStays(t *testing.T) {
 	var done atomic.Int32
 	for range 100 {
-		crew{helpers: 2}.do(20, func(int) { done.Add(1) })
+		Of(2).Do(20, func(int) { done.Add(1) })
 		helpers.Lock()
 		if n, most := helpers.live, goruntime.GOMAXPROCS(0); n > most || len(helpers.idle) > n {
 			t.Errorf("%d helpers, of which %d look for tasks, want at most %d", n, len(helpers.idle), most)
@@ -105,7 +105,7 @@ func TestCrewPanics(t *testing.T) {
 				}
 				goleak.VerifyNone(t)
 			}()
-			crew{helpers: 2}.do(8, func(i int) {
+			Of(2).Do(8, func(i int) {
 				if i == task {
 					panic(i)
 				}
