@@ -7,7 +7,7 @@ import (
 
 // kernels returns the kernels of package vec.
 func kernels() []*kernel {
-	all := slices.Concat(unary(), binary(), gradients(), rows(), normalizations(), steps(), moves(), random(), rounding(), comparisons(), powers(), bounded(), distances(), transforms(),
+	all := slices.Concat(unary(), binary(), gradients(), reductions(), softmaxes(), moments(), normalizations(), steps(), moves(), random(), rounding(), comparisons(), powers(), bounded(), distances(), transforms(),
 		passes(), bitwiseWords(), doubles())
 	for _, k := range all {
 		k.together = together[k.name]
@@ -134,10 +134,9 @@ func gradients() []*kernel {
 	}
 }
 
-// rows returns the kernels that reduce rows, and those that finish them. Lane
-// l of an accumulator takes elements l, l+16, l+32, ... in turn.
-func rows() []*kernel {
-	f64acc := func(names ...string) []scalar { return scalars64(names...) }
+// reductions returns the kernels that reduce rows. Lane l of an accumulator takes elements l, l+16,
+// l+32, ... in turn, here and below.
+func reductions() []*kernel {
 	return []*kernel{
 		{
 			name: "Sum", doc: "adds x to the lanes of sum.", arrays: f32s("x"), accs: scalars32("sum"),
@@ -151,7 +150,7 @@ func rows() []*kernel {
 			},
 		},
 		{
-			name: "Sum64", doc: "adds x to the lanes of sum.", arrays: f64s("x"), accs: f64acc("sum"),
+			name: "Sum64", doc: "adds x to the lanes of sum.", arrays: f64s("x"), accs: scalars64("sum"),
 			body: func(k *kernel) { k.setAcc(0, k.add(k.acc(0), k.load("x"))) },
 		},
 		{
@@ -163,7 +162,7 @@ func rows() []*kernel {
 			body: func(k *kernel) { k.setAcc(0, k.mul(k.acc(0), k.load("x"))) },
 		},
 		{
-			name: "Prod64", doc: "multiplies the lanes of product by x.", arrays: f64s("x"), accs: f64acc("product"),
+			name: "Prod64", doc: "multiplies the lanes of product by x.", arrays: f64s("x"), accs: scalars64("product"),
 			body: func(k *kernel) { k.setAcc(0, k.mul(k.acc(0), k.load("x"))) },
 		},
 		{
@@ -179,12 +178,12 @@ func rows() []*kernel {
 			body: func(k *kernel) { k.setAcc(0, k.max(k.load("x"), k.acc(0))) },
 		},
 		{
-			name: "Dot", doc: "adds the products of x and y, in float64, to the lanes of sum.", arrays: f32s("x", "y"), accs: f64acc("sum"),
+			name: "Dot", doc: "adds the products of x and y, in float64, to the lanes of sum.", arrays: f32s("x", "y"), accs: scalars64("sum"),
 			body: func(k *kernel) { k.setAcc(0, k.fma(k.widen(k.load("x")), k.widen(k.load("y")), k.acc(0))) },
 		},
 		{
 			name: "RowPair64", doc: "adds w0 row0 and then w1 row1 to dst, and the products of x and row0 to the lanes of\ndot0, those of x and row1 to the lanes of dot1. dst is none of the others.",
-			arrays: f64s("dst", "x", "row0", "row1"), scalars: scalars64("w0", "w1"), accs: f64acc("dot0", "dot1"), full: true,
+			arrays: f64s("dst", "x", "row0", "row1"), scalars: scalars64("w0", "w1"), accs: scalars64("dot0", "dot1"), full: true,
 			body: func(k *kernel) {
 				row0 := k.load("row0")
 				dst := k.fma(row0, k.scalar("w0"), k.load("dst"))
@@ -195,9 +194,15 @@ func rows() []*kernel {
 				k.setAcc(1, k.fma(x, row1, k.acc(1)))
 			},
 		},
+	}
+}
+
+// softmaxes returns the kernels of the softmax of a row, of its logarithm and of their gradients.
+func softmaxes() []*kernel {
+	return []*kernel{
 		{
 			name: "ExpSum", doc: "adds exp(x - most) to the lanes of sum. No x is more than most; what is below\n1e-38 counts as 0.",
-			ahead: []string{"x"}, arrays: f32s("x"), scalars: scalars32("most"), accs: f64acc("sum"),
+			ahead: []string{"x"}, arrays: f32s("x"), scalars: scalars32("most"), accs: scalars64("sum"),
 			body: func(k *kernel) {
 				e := k.expNormal(k.sub(k.load("x"), k.scalar("most")))
 				k.setAcc(0, k.add(k.acc(0), k.widen(e)))
@@ -205,7 +210,7 @@ func rows() []*kernel {
 		},
 		{
 			name: "ExpShift", doc: "is ExpSum, and stores what it adds in dst. dst may be x.",
-			ahead: []string{"x"}, arrays: f32s("dst", "x"), scalars: scalars32("most"), accs: f64acc("sum"),
+			ahead: []string{"x"}, arrays: f32s("dst", "x"), scalars: scalars32("most"), accs: scalars64("sum"),
 			body: func(k *kernel) {
 				e := k.expNormal(k.sub(k.load("x"), k.scalar("most")))
 				k.store("dst", e)
@@ -214,7 +219,7 @@ func rows() []*kernel {
 		},
 		{
 			name: "ExpSumAny", doc: "is ExpSum for an x that may be more than most.",
-			ahead: []string{"x"}, arrays: f32s("x"), scalars: scalars32("most"), accs: f64acc("sum"),
+			ahead: []string{"x"}, arrays: f32s("x"), scalars: scalars32("most"), accs: scalars64("sum"),
 			body: func(k *kernel) {
 				e := k.expFlushed(k.sub(k.load("x"), k.scalar("most")))
 				k.setAcc(0, k.add(k.acc(0), k.widen(e)))
@@ -242,9 +247,15 @@ func rows() []*kernel {
 				k.store("dst", k.fnma(k.exp(k.load("y")), k.scalar("sum"), k.load("grad")))
 			},
 		},
+	}
+}
+
+// moments returns the kernels that sum up what a normalization of a row, or its gradient, needs.
+func moments() []*kernel {
+	return []*kernel{
 		{
 			name: "Moments", doc: "adds d = x - pivot to the lanes of sum, and d² to those of squares.",
-			ahead: []string{"x"}, arrays: f32s("x"), scalars: scalars64("pivot"), accs: f64acc("sum", "squares"),
+			ahead: []string{"x"}, arrays: f32s("x"), scalars: scalars64("pivot"), accs: scalars64("sum", "squares"),
 			body: func(k *kernel) {
 				d := k.sub(k.widen(k.load("x")), k.scalar("pivot"))
 				k.setAcc(0, k.add(k.acc(0), d))
@@ -253,12 +264,12 @@ func rows() []*kernel {
 		},
 		{
 			name: "MomentsGrad", doc: "adds grad to the lanes of sum, and grad (x - pivot) to those of dot.",
-			ahead: []string{"grad"}, arrays: f32s("grad", "x"), scalars: scalars64("pivot"), accs: f64acc("sum", "dot"),
+			ahead: []string{"grad"}, arrays: f32s("grad", "x"), scalars: scalars64("pivot"), accs: scalars64("sum", "dot"),
 			body: func(k *kernel) { k.addMoments(k.load("grad")) },
 		},
 		{
 			name: "MomentsGradWeight", doc: "stores the products of grad and weight in dst, and is MomentsGrad of them. dst may be\ngrad.",
-			ahead: []string{"grad"}, arrays: f32s("dst", "grad", "x", "weight"), scalars: scalars64("pivot"), accs: f64acc("sum", "dot"),
+			ahead: []string{"grad"}, arrays: f32s("dst", "grad", "x", "weight"), scalars: scalars64("pivot"), accs: scalars64("sum", "dot"),
 			body: func(k *kernel) {
 				g := k.mul(k.load("grad"), k.load("weight"))
 				k.store("dst", g)
