@@ -3,8 +3,14 @@
 //
 //	w.Split(len(dst), least, func(lo, hi int) { f(dst[lo:hi], x[lo:hi]) })
 //
-// Terms: workers are such cores, helpers those that a call has taken, and the crew of a
-// call is they and the goroutine that called. No result depends on how many they are.
+// Terms:
+//
+//   - Workers are such cores: a job has as many as are left when each of its ranks has one.
+//   - Helpers are goroutines that run on workers which a call has taken, and who look for the
+//     next call's tasks before they end.
+//   - The crew of a call is its helpers and the goroutine that called.
+//
+// No result depends on how many they are: parts and tasks are made each for itself.
 package crew
 
 import (

@@ -118,7 +118,7 @@ func shardingTable(t *testing.T) (calls []*docCall) {
 func find(t *testing.T, k int, calls []*docCall) {
 	t.Helper()
 	g := docRings[k]
-	c := newCrew(t, g)
+	c := newTeam(t, g)
 	defer c.stop()
 	for _, call := range calls {
 		for _, pc := range call.cases[k] {
