@@ -141,9 +141,19 @@ func (j *Job) linkCalls(r *Rank, d *dump) {
 }
 
 // linkStatus gives the rows of pg_status, which go by a number that each rank
-// counts for itself, to groups.
+// counts for itself, to groups. The recorder of NCCL adds a group's row with the first
+// call there: where all rows have names, a group without one is unused.
 func (j *Job) linkStatus(r *Rank, d *dump) {
-	for id, name := range d.names() {
+	names := d.names()
+	r.unused = map[string]bool{}
+	if !d.gloo && len(d.status) > 0 && d.allNamed(names) {
+		for _, c := range d.groups {
+			if c.trusted {
+				r.unused[j.group(r.ID, d, c.name, "").ID] = true
+			}
+		}
+	}
+	for id, name := range names {
 		s, ok := d.status[id]
 		if !ok {
 			continue
@@ -157,7 +167,18 @@ func (j *Job) linkStatus(r *Rank, d *dump) {
 			}
 		}
 		r.Status[g.ID] = s
+		r.unused[g.ID] = s.Made < 0 && !d.gloo
 	}
+}
+
+// allNamed reports whether names has the name of every row of pg_status.
+func (d *dump) allNamed(names map[string]string) bool {
+	for id := range d.status {
+		if names[id] == "" {
+			return false
+		}
+	}
+	return true
 }
 
 // names returns the names of the groups that pg_status has by pg_id. Entries

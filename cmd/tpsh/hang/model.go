@@ -31,6 +31,8 @@ type Rank struct {
 	Truncated bool
 
 	raw *dump
+	// unused has the groups, by id, that the recorder shows r to have made no call in.
+	unused map[string]bool
 	// in has the calls of each group but for sends and receives.
 	in  map[*Group][]*Call
 	now *Call // the earliest pending one, or nil
@@ -286,6 +288,8 @@ func (r *Rank) made(g *Group) (Place, bool) {
 		return Place{s.Made, maxSub}, true
 	case c != nil:
 		return c.At, true
+	case r.unused[g.ID]:
+		return Place{Seq: -1}, true
 	}
 	return Place{Seq: -1}, r.Dumped && !r.Truncated && (len(r.raw.status) == 0 || r.raw.gloo || !g.Exact || g.isDefault())
 }

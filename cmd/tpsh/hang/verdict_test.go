@@ -67,6 +67,12 @@ func TestRules(t *testing.T) {
 			0: {one(sum(1)).pending()}, 1: {two(sum(1)).pending()}}}, "culprits 0 cycle 1 cycle"},
 		"two groups in another order, both enqueued": {&world{n: 2, groups: sub, ranks: map[int][]row{
 			0: {one(sum(1)).pending(), two(sum(1)).pending()}, 1: {two(sum(1)).pending(), one(sum(1)).pending()}}}, "culprits 0 cycle 1 cycle"},
+		"two groups in another order, of which the recorder has rows": {&world{n: 2, groups: sub, ranks: map[int][]row{
+			0: {sum(1).done(), one(sum(1)).pending()}, 1: {sum(1).done(), two(sum(1)).pending()}},
+			status: map[int]map[string]Status{0: {"0": {1, 1}, "1": {1, -1}}, 1: {"0": {1, 1}, "1": {-1, -1}, "2": {1, -1}}}}, "culprits 0 cycle 1 cycle"},
+		"a group that the one row without a name may be of": {&world{n: 2, groups: sub, ranks: map[int][]row{
+			0: {one(sum(1)).pending()}, 1: {sum(1).done()}},
+			status: map[int]map[string]Status{0: {"1": {1, -1}}, 1: {"0": {1, 1}, "7": {1, 1}}}}, CannotTell},
 		"a ring of receives": {&world{n: 3, ranks: map[int][]row{
 			0: {p2p("recv", 0, 1, 1).pending()}, 1: {p2p("recv", 1, 2, 1).pending()}, 2: {p2p("recv", 2, 0, 1).pending()}}}, "culprits 0 cycle 1 cycle 2 cycle"},
 		"both ends of a transfer": {&world{n: 2, ranks: map[int][]row{
