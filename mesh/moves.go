@@ -30,9 +30,9 @@ func (s *search) moves(at []Placement) []move {
 }
 
 // add appends a move to a tuple, if that is one of a layout: a StridedShard is none where
-// the dims that cut before it do not.
+// the dims that cut before it do not, a RaggedShard none of rows that its units do not divide.
 func (s *search) add(moves []move, op Op, dims []int, to []Placement) []move {
-	if _, bad := CutOrder(s.mesh.shape, to); bad >= 0 {
+	if _, bad := CutOrder(s.mesh.shape, to); bad >= 0 || checkUnits(s.mesh, s.src.shape, to) != nil {
 		return moves
 	}
 	return append(moves, move{op, dims, to})

@@ -150,13 +150,18 @@ func (t *Tape) gatheredParts(x *tensor.Tensor) *tensor.Tensor {
 	return t.gatheredAlong(x, 0)
 }
 
-// partsAlong returns among how many ranks dims of x are divided; 0 if x is Partial.
+// partsAlong returns among how many ranks dims of x are divided; 0 if x is Partial, or has a
+// RaggedShard on a mesh of several dims: an operator that works on equal blocks may have others
+// of them cut x then.
 func partsAlong(x *tensor.Tensor, dims []int) int {
 	if !x.Placed() || x.Layout().IsPartial() {
 		return 0
 	}
-	parts := 1
-	for i, p := range x.Layout().Placements() {
+	parts, ways := 1, x.Layout().Placements()
+	for i, p := range ways {
+		if _, _, ragged := p.Units(); ragged && len(ways) > 1 {
+			return 0
+		}
 		if d, cut := p.Shard(); cut && slices.Contains(dims, d) {
 			parts *= x.Layout().Mesh().Shape()[i]
 		}
