@@ -290,6 +290,9 @@ func (d *diffing) notes() []string {
 			list = append(list, fmt.Sprintf("%d names that %s alone has, such as %q", n, side, d.only[i][0]))
 		}
 	}
+	if idle := d.unmatched(); len(idle) > 0 {
+		list = append(list, fmt.Sprintf("%d patterns of the plan's placements match no name, such as %q", len(idle), idle[0]))
+	}
 	explained, kept := 0, []*pair(nil)
 	for _, p := range d.pairs {
 		if p.isSummand && p.ok && d.o.Plan.rule(p.name) == nil {
@@ -306,6 +309,19 @@ func (d *diffing) notes() []string {
 		list = append(list, fmt.Sprintf("%d differences without effect: rounding errors that an optimizer made steps of", explained))
 	}
 	return list
+}
+
+// unmatched returns the patterns of the plan's rules that no tensor's name matches.
+func (d *diffing) unmatched() []string {
+	var idle []string
+	if d.o.Plan != nil {
+		for _, r := range d.o.Plan.Rules {
+			if !slices.ContainsFunc(d.pairs, func(p *pair) bool { return matches(r.Pattern, p.name) }) {
+				idle = append(idle, r.Pattern)
+			}
+		}
+	}
+	return idle
 }
 
 // Ranks returns how many ranks the files of two folders are of: the larger number, 1 if none
