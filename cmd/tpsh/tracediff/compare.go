@@ -53,6 +53,13 @@ const (
 	ofWhole    = 0.01
 )
 
+// rounding is what share of itself a predicted number differs by where sums were taken from
+// another start.
+const rounding = 1e-9
+
+// same reports whether x and y are one predicted number.
+func same(x, y float64) bool { return math.Abs(x-y) <= rounding*max(math.Abs(x), math.Abs(y)) }
+
 // Compare says what differs from a to b. The runs are equal if nothing moves otherwise
 // and, of plans, no figure differs; measured seconds differ always.
 func Compare(a, b *Costs) *Diff {
@@ -73,7 +80,7 @@ func Compare(a, b *Costs) *Diff {
 		d.sort(c, max(a.Seconds*float64(a.Ranks), b.Seconds*float64(b.Ranks)))
 	}
 	for _, name := range slices.Sorted(maps.Keys(a.Named)) {
-		if x, y := a.Named[name], b.Named[name]; x != y {
+		if x, y := a.Named[name], b.Named[name]; !same(x, y) {
 			d.Figures = append(d.Figures, Figure{name, x, y})
 		}
 	}
@@ -88,7 +95,7 @@ func Compare(a, b *Costs) *Diff {
 	slices.SortStableFunc(d.More, byBytes)
 	slices.SortStableFunc(d.Less, byBytes)
 	d.Equal = len(d.More)+len(d.Less)+len(d.Moved)+len(d.Figures) == 0 && d.Ranks[0] == d.Ranks[1] &&
-		(d.Measured || d.Seconds[0] == d.Seconds[1] && len(d.Slower)+len(d.Faster) == 0)
+		(d.Measured || same(d.Seconds[0], d.Seconds[1]) && len(d.Slower)+len(d.Faster) == 0)
 	return d
 }
 
@@ -124,6 +131,7 @@ func (d *Diff) sort(c Change, whole float64) {
 		return
 	}
 	switch {
+	case same(c.A.Seconds, c.B.Seconds):
 	case diff > 0:
 		d.Slower = append(d.Slower, c)
 	case diff < 0:

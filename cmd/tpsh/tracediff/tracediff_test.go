@@ -67,6 +67,10 @@ func TestPlans(t *testing.T) {
 	if d := compare(t, plan, plan); !d.Equal || d.Measured {
 		t.Errorf("a plan and itself: got %+v", d)
 	}
+	last := strings.ReplaceAll(strings.ReplaceAll(strings.ReplaceAll(plan, "0.5,", "0.50000000000000011,"), "0.4}", "0.39999999999999997}"), `"seconds": 0.1`, `"seconds": 0.10000000000000002`)
+	if d := compare(t, plan, last); !d.Equal || len(d.Slower)+len(d.Faster)+len(d.Figures) != 0 {
+		t.Errorf("a plan whose last digits are rounded otherwise: got %+v", d)
+	}
 	d := compare(t, plan, strings.ReplaceAll(strings.ReplaceAll(plan, `"peak": 100`, `"peak": 150`), `"seconds": 0.1`, `"seconds": 0.101`))
 	if d.Equal || len(d.Figures) != 1 || d.Figures[0].Name != "memory.peak" || len(d.Slower) != 1 {
 		t.Errorf("more memory and a slower call: got %+v", d)
