@@ -131,14 +131,6 @@ func (m *maker) extreme(name string, dims, keepdim Arg) *tensor.Tensor {
 	return m.do(name, m.x(0), dims, keepdim)
 }
 
-// withoutNaN returns x with 0 for NaN.
-func (m *maker) withoutNaN(x *tensor.Tensor) *tensor.Tensor {
-	if !x.DType().IsFloat() {
-		return x
-	}
-	return m.Where(m.unary("isnan", x), number(0), x)
-}
-
 // sizeAt returns the size of x along d; a tensor of shape () is a row of one.
 func sizeAt(x *tensor.Tensor, d int) int {
 	if len(x.Shape()) == 0 {
