@@ -52,15 +52,20 @@ func (s *signature) make() {
 	args := 0
 	for i := range s.def.Params {
 		p := &s.def.Params[i]
+		at := &args
 		if p.IsTensor() {
-			s.slots = append(s.slots, slot{p, s.ins})
-			s.ins++
-			continue
+			at = &s.ins
 		}
-		s.slots = append(s.slots, slot{p, args})
-		args++
+		s.slots = append(s.slots, slot{p, *at})
+		if !p.IsList() {
+			*at++
+		}
 	}
 	for i := range s.slots {
+		if s.slots[i].IsList() { // behind the other tensors
+			s.slots[i].at = s.ins
+			s.ins++
+		}
 		if s.takesRest(i) {
 			s.rest = i
 		}
@@ -204,10 +209,13 @@ func (b *binding) result(self *Tensor, out []*tensor.Tensor) (starlark.Value, er
 		}
 		return starlark.NewList(list), nil
 	}
-	if len(out) > 1 || b.tuple {
+	if len(out) > 1 || b.tuple || b.def.RestTogether {
 		tuple := make(starlark.Tuple, len(out))
 		for i, t := range out {
 			tuple[i] = b.env.Wrap(t)
+		}
+		if b.def.RestTogether {
+			return starlark.Tuple{tuple[0], tuple[1:]}, nil
 		}
 		return tuple, nil
 	}

@@ -39,6 +39,8 @@ func (s *signature) unfit(p *op.Param, v starlark.Value) bool {
 	switch v.(type) {
 	case *Tensor:
 		return p == nil || !p.IsTensor()
+	case starlark.Bool:
+		return p != nil && p.Kind == op.OptTensor && takes(func(p op.Param) bool { return p.Kind == op.Bool })
 	case starlark.String:
 		return p != nil && len(p.Choices) == 0 && takes(func(p op.Param) bool { return len(p.Choices) > 0 })
 	case *starlark.List, starlark.Tuple:

@@ -102,9 +102,8 @@ const tableLeft = "testdata/torch/table_left.txt"
 
 // whyLeft says of entries that are in tableLeft to stay, and have a name in scripts, why.
 var whyLeft = map[string]string{
-	"as_strided_scatter":       "PyTorch gives x the gradient of what src replaces, and what stays of x none: its own gradcheck refuses it",
-	"_native_batch_norm_legit": "an overload without running_mean and running_var: scripts write None for both",
-	"nn.functional.ctc_loss":   "PyTorch's gradient is that of logits whose log_softmax log_probs is, as names_nn.txt has it, and not of log_probs",
+	"as_strided_scatter":     "PyTorch gives x the gradient of what src replaces, and what stays of x none: its own gradcheck refuses it",
+	"nn.functional.ctc_loss": "PyTorch's gradient is that of logits whose log_softmax log_probs is, as names_nn.txt has it, and not of log_probs",
 }
 
 // because is the reason of whyLeft for an entry, as it stands behind what differs.

@@ -71,6 +71,8 @@ var (
 		I32: Reduction[int32]{math.MaxInt32, minBlock[int32], MinimumTo[int32]},
 		U8:  Reduction[uint8]{math.MaxUint8, minBlock[uint8], MinimumTo[uint8]},
 	}
+	// XorBits is the exclusive or, bit by bit.
+	XorBits = Reduction[int64]{0, xorBlock, XorTo[int64]}
 )
 
 // few is how many elements sumFew takes at most.
@@ -215,6 +217,20 @@ func prodBlock[T dtype.Integer](x []T) T {
 		a *= v
 	}
 	return a * b * c * d
+}
+
+// xorBlock returns the exclusive or of x, which has no order.
+func xorBlock(x []int64) int64 {
+	a, b, c, d := int64(0), int64(0), int64(0), int64(0)
+	i := 0
+	for ; i+4 <= len(x); i += 4 {
+		v := (*[4]int64)(x[i:])
+		a, b, c, d = a^v[0], b^v[1], c^v[2], d^v[3]
+	}
+	for _, v := range x[i:] {
+		a ^= v
+	}
+	return a ^ b ^ c ^ d
 }
 
 // mulLanes returns the product of lanes in the order of a reduction.

@@ -118,6 +118,13 @@ func TestSumBlock(t *testing.T) {
 		if got := sumInts(whole); float64(got) != want {
 			t.Errorf("sum of %d int64 = %v, want %v", n, got, want)
 		}
+		bits := int64(0)
+		for _, v := range whole {
+			bits ^= v
+		}
+		if got := xorBlock(whole); got != bits {
+			t.Errorf("exclusive or of %d int64 = %#x, want %#x", n, got, bits)
+		}
 		if got := sum64(x); got != want {
 			t.Errorf("sum of %d = %v, want %v", n, got, want)
 		}

@@ -47,9 +47,6 @@ var nativeComposites = []namedComposite{
 	{"native_batch_norm", Function, "native_batch_norm(x, weight, bias, running_mean, running_var, training, momentum, eps) returns F.batch_norm(x, running_mean, running_var, weight, bias, training, momentum, eps), and in training the means [c] and one over the standard deviations, which as in PyTorch have no gradient, else two empty tensors.\n>>> native_batch_norm(tensor([[1.0], [3.0]]), None, None, None, None, True, 0.1, 0.0)[1].tolist()\n[2.0]",
 		[]Param{inX, inWeight, inBias, inMean, inVar, inTrain, inMoment, inEps},
 		func(m *maker) []*tensor.Tensor { return m.batchNorm(m.bool(0), m.c.Args[1], m.c.Args[2]) }},
-	{"_native_batch_norm_legit", Function, "_native_batch_norm_legit(x, weight, bias, running_mean, running_var, training, momentum, eps) is native_batch_norm with the same arguments.\n>>> _native_batch_norm_legit(tensor([[1.0], [3.0]]), None, None, zeros(1), ones(1), True, 0.1, 0.0)[1].tolist()\n[2.0]",
-		[]Param{inX, inWeight, inBias, inMean, inVar, inTrain, inMoment, inEps},
-		func(m *maker) []*tensor.Tensor { return m.batchNorm(m.bool(0), m.c.Args[1], m.c.Args[2]) }},
 	{"_batch_norm_with_update", Function, "_batch_norm_with_update(x, weight, bias, running_mean, running_var, momentum, eps) returns native_batch_norm in training, and an empty tensor besides.\n>>> _batch_norm_with_update(tensor([[1.0], [3.0]]), None, None, zeros(1), ones(1), 0.1, 0.0)[1].tolist()\n[2.0]",
 		[]Param{inX, inWeight, inBias, inMean, inVar, inMoment, inEps},
 		func(m *maker) []*tensor.Tensor {
@@ -95,6 +92,18 @@ func init() {
 	for _, e := range nativeComposites {
 		compositeOf(&Def{Name: e.name, Surface: e.surface, Doc: e.doc, Params: e.params}, e.make)
 	}
+	compositeOf(&Def{Name: "_native_batch_norm_legit", Surface: Function, Instead: "_native_batch_norm_legit_alone",
+		Doc: "_native_batch_norm_legit(x, weight, bias, running_mean, running_var, training, momentum, eps) is native_batch_norm with the same arguments, or without running_mean and running_var.\n" +
+			">>> _native_batch_norm_legit(tensor([[1.0], [3.0]]), None, None, True, 0.1, 0.0)[1].tolist()\n[2.0]",
+		Params: []Param{inX, inWeight, inBias, inMean, inVar, inTrain, inMoment, inEps}},
+		func(m *maker) []*tensor.Tensor { return m.batchNorm(m.bool(0), m.c.Args[1], m.c.Args[2]) })
+	compositeOf(&Def{Name: "_native_batch_norm_legit_alone", Surface: Internal,
+		Doc:    "_native_batch_norm_legit_alone(x, weight, bias, training, momentum, eps) is native_batch_norm without a running mean and variance. Scripts write _native_batch_norm_legit.",
+		Params: []Param{inX, inWeight, inBias, inTrain, inMoment, inEps}},
+		func(m *maker) []*tensor.Tensor {
+			m.c.In = append(m.c.In[:3:3], nil, nil)
+			return m.batchNorm(m.bool(0), m.c.Args[1], m.c.Args[2])
+		})
 	for n := 2; n <= 3; n++ {
 		compositeOf(&Def{Name: fmt.Sprintf("grid_sampler_%dd", n), Surface: Function,
 			Doc: fmt.Sprintf("grid_sampler_%dd(x, grid, interpolation_mode, padding_mode, align_corners) is F.grid_sample of %d dims, whose modes are numbers: 0 \"bilinear\", 1 \"nearest\", 2 \"bicubic\"; 0 \"zeros\", 1 \"border\", 2 \"reflection\".\n>>> grid_sampler_%dd(ones(1, 1%s), zeros(1, 1%s, %d), 0, 0, False).shape\n(1, 1%s)",

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	goruntime "runtime"
+	"slices"
 
 	"tpsh/runtime/dtype"
 	"tpsh/runtime/kernel"
@@ -240,6 +241,15 @@ func init() {
 		Params: []Param{inX, {Name: "bins", Kind: Operand, Doc: "a tensor [n + 1], or n"}, {Name: "range", Kind: OptFloats, Doc: "two numbers, or None", Default: Default(None)},
 			{Name: "weight", Kind: OptTensor, Doc: "a tensor of the shape of x, or None", Default: Default(None)}, {Name: "density", Kind: Bool, Doc: "whether parts are told as a density", Default: Default(None)}}},
 		func(m *maker) []*tensor.Tensor { return m.binned() })
+	compositeOf(&Def{Name: "histogramdd", Surface: Function, RestTogether: true,
+		Doc: "histogramdd(x, bins, range=None, weight=None, density=False) returns how many rows of a float tensor [.., n] are in each box of n dims, and a tuple of the edges of the boxes along each.\n" +
+			"bins is a list of n tensors, edges as histogram takes them, or of n ints, how many equal parts there are, or an int for all.\n" +
+			"range is then the ends of these, two numbers for each dim. What lies outside is left out. With weight [..] a row counts as\n" +
+			"much as weight has there; with density the integral over the boxes is 1. It has no gradient.\n" +
+			">>> histogramdd(tensor([[0.0, 1.0], [1.0, 0.0], [2.0, 2.0]]), bins=[2, 2])[0].tolist()\n[[0.0, 1.0], [1.0, 1.0]]",
+		Params: []Param{inX, {Name: "bins", Kind: Operands, Doc: "a list of n tensors or ints, or an int"}, {Name: "range", Kind: OptFloats, Doc: "2 n numbers, or None", Default: Default(None)},
+			{Name: "weight", Kind: OptTensor, Doc: "a tensor of the shape of x without its last dim, or None", Default: Default(None)}, {Name: "density", Kind: Bool, Doc: "whether boxes are told as a density", Default: Default(None)}}},
+		func(m *maker) []*tensor.Tensor { return m.boxed() })
 	compositeOf(&Def{Name: "combinations", Surface: Function,
 		Doc:    "combinations(x, r=2, with_replacement=False) returns the choices of r elements of x [n] in their order, as rows.\n>>> combinations(tensor([1, 2, 3])).tolist()\n[[1, 2], [1, 3], [2, 3]]",
 		Params: []Param{inX, inInt("r", "how many", 2), {Name: "with_replacement", Kind: Bool, Doc: "whether an element may come several times", Default: Default(None)}}},
@@ -411,26 +421,96 @@ func (m *maker) binned() []*tensor.Tensor {
 		m.refuse("weight", Describe(w), "a tensor like x", "x is "+Describe(x))
 	}
 	x = m.do("reshape", x.Detach(), IntsN(-1))
-	edges := m.edges(x)
+	edges := m.edges(x, m.x(1), m.c.Args[0])
 	n := edges.Numel() - 1
-	low, high := m.do("select", edges, Int1(0), Int1(0)), m.do("select", edges, Int1(0), Int1(n))
-	inside := m.and(m.binary("ge", x, low), m.binary("le", x, high))
-	at := m.Cast(m.AddNumber(m.placesIn(edges, m.Where(inside, x, low), true), -1), dtype.Int64)
-	at = m.Cast(m.do("clamp", at, Float1(0), Float1(float64(n-1))), dtype.Int64)
-	counts := m.Cast(inside, x.DType())
-	if w != nil {
-		counts = m.Where(inside, m.do("reshape", w.Detach(), IntsN(-1)), number(0))
-	}
-	y := m.Do("scatter_add", []*tensor.Tensor{m.Zeros(x.DType(), shape.Shape{n}), at, counts}, Int1(0))
+	at, inside := m.binOf(edges, x)
+	y := m.Do("scatter_add", []*tensor.Tensor{m.Zeros(x.DType(), shape.Shape{n}), at, m.counting(inside, w, x.DType())}, Int1(0))
 	if m.bool(1) {
-		y = m.Div(m.Div(y, m.do("sum", y, None, Bool1(false))), m.Sub(m.Narrow(edges, 0, 1, n), m.Narrow(edges, 0, 0, n)))
+		y = m.Div(m.Div(y, m.do("sum", y, None, Bool1(false))), m.widths(edges))
 	}
 	return []*tensor.Tensor{y, edges}
 }
 
-// edges returns those that bins tells, for elements x [n].
-func (m *maker) edges(x *tensor.Tensor) *tensor.Tensor {
-	bins, within := m.x(1), m.c.Args[0]
+// binOf returns in which of the parts that edges tell each element of x [n] is, and whether it
+// is in one: if not, it is told to be in some.
+func (m *maker) binOf(edges, x *tensor.Tensor) (at, inside *tensor.Tensor) {
+	n := edges.Numel() - 1
+	low, high := m.do("select", edges, Int1(0), Int1(0)), m.do("select", edges, Int1(0), Int1(n))
+	inside = m.and(m.binary("ge", x, low), m.binary("le", x, high))
+	at = m.Cast(m.AddNumber(m.placesIn(edges, m.Where(inside, x, low), true), -1), dtype.Int64)
+	return m.Cast(m.do("clamp", at, Float1(0), Float1(float64(n-1))), dtype.Int64), inside
+}
+
+// counting returns what each element counts as: 1, or w if that is given, where it is inside,
+// else 0.
+func (m *maker) counting(inside, w *tensor.Tensor, dt dtype.DType) *tensor.Tensor {
+	if w == nil {
+		return m.Cast(inside, dt)
+	}
+	return m.Where(inside, m.do("reshape", w.Detach(), IntsN(-1)), number(0))
+}
+
+// widths returns how wide the parts between edges are.
+func (m *maker) widths(edges *tensor.Tensor) *tensor.Tensor {
+	n := edges.Numel() - 1
+	return m.Sub(m.Narrow(edges, 0, 1, n), m.Narrow(edges, 0, 0, n))
+}
+
+// maxBoxes is how many boxes a histogram has at the most.
+const maxBoxes = 1 << 32
+
+// boxed returns how many rows of x lie in each box, or what they weigh, and the edges.
+func (m *maker) boxed() []*tensor.Tensor {
+	x, w, bins, within := m.x(0), m.x(1), m.c.In[2:], m.c.Args[0]
+	m.check(m.c.checkFloat("x", x))
+	if len(x.Shape()) < 2 {
+		m.refuse("x", Describe(x), "a tensor of at least two dims", "its last dim has the coordinates of a point")
+	}
+	last := len(x.Shape()) - 1
+	lead, n := x.Shape()[:last], x.Shape()[last]
+	if w != nil && (!w.Shape().Equal(lead) || w.DType() != x.DType()) {
+		m.refuse("weight", Describe(w), fmt.Sprintf("%v[%s]", x.DType(), lead.Join()), "x is "+Describe(x))
+	}
+	if len(bins) == 1 && bins[0] != nil && bins[0].Weak() {
+		bins = slices.Repeat(bins, n)
+	}
+	if len(bins) != n {
+		m.refuse("bins", fmt.Sprintf("a list of %d", len(bins)), fmt.Sprintf("a list of %d, or an int", n), "x is "+Describe(x))
+	}
+	if within.Set && len(within.Floats) != 2*n {
+		m.refuse("range", fmt.Sprint(within.Floats), fmt.Sprintf("%d numbers", 2*n), "two for each dim: x is "+Describe(x))
+	}
+	points := m.Reshape(x.Detach(), shape.Shape{lead.Numel(), n})
+	at, inside := m.Zeros(dtype.Int64, shape.Shape{lead.Numel()}), m.Do("ones", nil, IntsN(lead.Numel()), Int1(int(dtype.Bool)))
+	sizes, boxes, edges := shape.Shape{}, 1, make([]*tensor.Tensor, n)
+	for d := range n {
+		ends := None
+		if within.Set {
+			ends = Arg{Floats: within.Floats[2*d : 2*d+2], Set: true}
+		}
+		column := m.do("select", points, Int1(1), Int1(d))
+		edges[d] = m.edges(column, bins[d], ends)
+		parts := edges[d].Numel() - 1
+		if boxes *= parts; boxes > maxBoxes {
+			m.refuse("bins", fmt.Sprintf("%d boxes", boxes), fmt.Sprintf("at most %d", maxBoxes), "")
+		}
+		in, is := m.binOf(edges[d], column)
+		at, inside = m.Add(m.Mul(at, integer(parts)), in), m.and(inside, is)
+		sizes = append(sizes, parts)
+	}
+	y := m.Do("scatter_add", []*tensor.Tensor{m.Zeros(x.DType(), shape.Shape{boxes}), at, m.counting(inside, w, x.DType())}, Int1(0))
+	y = m.Reshape(y, sizes)
+	if m.bool(1) {
+		y = m.Div(y, m.do("sum", y, None, Bool1(false)))
+		for d, e := range edges {
+			y = m.Div(y, m.Reshape(m.widths(e), append(shape.Shape{sizes[d]}, make1s(n-d-1)...)))
+		}
+	}
+	return append(one(y), edges...)
+}
+
+// edges returns those that bins tells, for elements x [n], and within, two numbers or None.
+func (m *maker) edges(x, bins *tensor.Tensor, within Arg) *tensor.Tensor {
 	if !bins.Weak() {
 		if len(bins.Shape()) != 1 || bins.Numel() < 2 || bins.DType() != x.DType() {
 			m.refuse("bins", Describe(bins), fmt.Sprintf("a %v tensor of at least two edges, or an int", x.DType()), "")

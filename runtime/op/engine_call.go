@@ -241,17 +241,13 @@ func (c *Call) argParam(i int) *Param {
 	panic("op: " + c.Def.Name + " has no such argument")
 }
 
-// InName returns the name of the i-th tensor parameter.
+// InName returns the name of the parameter that In[i] is given for.
 func (c *Call) InName(i int) string {
-	for j := range c.Def.Params {
-		if p := &c.Def.Params[j]; p.IsTensor() {
-			if i == 0 || p.Kind == Tensors || p.Kind == Operands {
-				return p.Name
-			}
-			i--
-		}
+	p := c.Def.InParam(i)
+	if p == nil {
+		panic("op: " + c.Def.Name + " has no such input")
 	}
-	panic("op: " + c.Def.Name + " has no such input")
+	return p.Name
 }
 
 // Describe returns x as errors show it: float32[2, 3].

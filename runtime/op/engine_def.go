@@ -177,8 +177,8 @@ type Def struct {
 	Blockwise func(view, base *mesh.Placed) Blockwise
 
 	// Instead names the operator that scripts call by this one's name with an argument that
-	// this one cannot take and that one does: a tensor, or a name, for a number, or sizes for
-	// an int; "" for none.
+	// this one cannot take and that one does: a tensor, or a name, for a number, sizes for
+	// an int, or a bool for a tensor that may be None; "" for none.
 	Instead string
 
 	// Symbol is how scripts write the operator between, or before, its operands: "+".
@@ -195,6 +195,9 @@ type Def struct {
 	// List says that scripts see the results as a list even if there is one.
 	List bool
 
+	// RestTogether says that scripts see the results behind the first as one, a tuple.
+	RestTogether bool
+
 	onePass onePass // of a composite that is Pointwise; nil for none
 
 	dtypeArg int // 1 + the place in Args of the dtype of the result; 0 for none
@@ -207,14 +210,14 @@ func (d *Def) Changes(i int) bool { return d.InPlace && i < max(d.Writes, 1) }
 type ParamKind uint8
 
 const (
-	// Tensor kinds: such parameters are found in Call.In, in order.
+	// Tensor kinds: such parameters are found in Call.In, in order, but a list behind all others.
 
 	Tensor     ParamKind = iota // a tensor
 	Operand                     // a tensor or a number, a number becoming a weak tensor
 	OptTensor                   // a tensor or None, None becoming nil in Call.In
 	OptOperand                  // an Operand or None, None becoming nil in Call.In
-	Tensors                     // a list of tensors, or as the last parameter separate ones; all of Call.In from here on
-	Operands                    // an Operand, a list of them or None; all of Call.In from here on, of None a nil
+	Tensors                     // a list of tensors, or as the last parameter separate ones; all of Call.In behind the others
+	Operands                    // an Operand, a list of them or None; all of Call.In behind the others, of None a nil
 
 	// The other kinds are found in Call.Args, in order.
 
@@ -256,6 +259,26 @@ const OpenSize = math.MinInt
 
 // IsTensor reports whether the argument is found in Call.In.
 func (p *Param) IsTensor() bool { return p.Kind <= Operands }
+
+// IsList reports whether the argument may be several of Call.In.
+func (p *Param) IsList() bool { return p.Kind == Tensors || p.Kind == Operands }
+
+// InParam returns the parameter that Call.In[i] is given for, or nil.
+func (d *Def) InParam(i int) *Param {
+	var list *Param
+	for j := range d.Params {
+		switch p := &d.Params[j]; {
+		case !p.IsTensor():
+		case p.IsList():
+			list = p
+		case i == 0:
+			return p
+		default:
+			i--
+		}
+	}
+	return list
+}
 
 // An Arg is an argument that is no tensor. Which field holds it depends on
 // the parameter's kind.

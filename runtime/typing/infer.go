@@ -244,15 +244,8 @@ func besidePlaced(d *op.Def, in []*tensor.Tensor, placed *tensor.Tensor) error {
 
 // operand returns the name of operand i of d.
 func operand(d *op.Def, i int) string {
-	at := 0
-	for _, p := range d.Params {
-		if !p.IsTensor() {
-			continue
-		}
-		if at == i || p.Kind == op.Tensors {
-			return p.Name
-		}
-		at++
+	if p := d.InParam(i); p != nil {
+		return p.Name
 	}
 	return "x"
 }

@@ -59,6 +59,10 @@ SOME = {"linalg.lstsq, grad_oriented": "[:2]"}
 # Entries whose function does more than the operator, which names*.txt call.
 OTHERS = ["max_pool2d_with_indices_backward"]
 
+# How large the dims of size M are, and those of entries whose samples name elements that smaller ones do not have.
+MIDDLE = 6
+OF_SIZE = {"_segment_reduce": 10}
+
 # Variants whose inputs are views of more elements, of which scripts would have to make them.
 VIEWS = ["partial_views"]
 
@@ -73,11 +77,12 @@ def entry_of(op):
 
 
 def tensor(t):
-    """t as (elements, shape, dtype); the parts of complex ones are its last dim."""
+    """t as (elements, shape, dtype); the parts of complex ones are its last dim, and uint64 are ints."""
     kind, t = str(t.dtype).removeprefix("torch."), t.detach().clone()
     if t.dtype.is_complex:
         t = torch.stack([t.real, t.imag], -1)
-    return "([%s], %s, %r)" % (", ".join(number(float(v)) for v in t.reshape(-1).tolist()), list(t.shape), kind)
+    text = str if kind == "uint64" else lambda v: number(float(v))
+    return "([%s], %s, %r)" % (", ".join(map(text, t.reshape(-1).tolist())), list(t.shape), kind)
 
 
 def told(v, inputs):
@@ -222,12 +227,12 @@ def script_name(op, names):
 def main():
     names = set(pathlib.Path(sys.argv[1]).read_text().split())
     wanted = sys.argv[2].split(",") if len(sys.argv) > 2 and sys.argv[2] else None
-    for size, attribute in ((8, "L"), (6, "M")):
-        setattr(table, attribute, size)
+    table.L = 8
     for op in table.op_db:
         entry = entry_of(op)
         if torch.float32 not in op.supported_dtypes("cpu") or wanted and entry not in wanted and op.name not in wanted:
             continue
+        table.M = OF_SIZE.get(op.name, MIDDLE)
         torch.manual_seed(1)
         name = script_name(op, names)
         cases, why = [], ""

@@ -42,6 +42,11 @@ func init() {
 			call(values(2, 3), op.None, op.Bool1(false)),
 			call(values(2, 3, 4), op.IntsN(0, -1), keep))
 	}
+	const bits = "the bits of floats are others than those of integers"
+	addExamples("hash_tensor",
+		call(values(2, 3)).notComparable(bits),
+		call(values(2, 3), op.IntsN(1), keep, op.Int1(0)).notComparable(bits),
+		call(values(2, 3, 4), op.IntsN(0, -1)).notComparable(bits))
 	addExamples("index_of",
 		call(values(2, 3), values(1, 1), op.None, keep),
 		call(indices(3, 2, 4), indices(3, 2, 1), op.Int1(1), op.Bool1(false)),

@@ -54,10 +54,8 @@ var absent = []struct{ names, why string }{
 	{"`torch.jiterator_*` (`torch.cuda.jiterator`)", "compiles kernels for GPUs: there are none here"},
 	{"`torch._scaled_mm`, `torch._scaled_mm_v2`", "products of float8 matrices on GPUs: float8 is for storage here"},
 	{"`torch.Tensor.chalf`", "complex32: complex numbers are of two float32 or two float64 here"},
-	{"`torch.sparse.mm`, `torch.sparse.sampled_addmm`, `torch.Tensor.to_sparse`", "sparse tensors: all tensors here are dense"},
-	{"`torch.hash_tensor`", "a hash of the bits as PyTorch defines it; equal() compares tensors"},
+	{"`torch.sparse.mm`, `torch.sparse.sampled_addmm`, `torch.Tensor.to_sparse`", "sparse tensors: all tensors here are dense, and do not know which of their zeros count as there"},
 	{"`torch.ops.aten._flash_attention_forward`, `_efficient_attention_forward`, `_scaled_dot_product_flash_attention_for_cpu`", "steps of scaled_dot_product_attention, which is one operator here"},
-	{"`torch.histogramdd`", "not yet: histogram counts along one dim"},
 }
 
 func TestOperatorsPage(t *testing.T) {
