@@ -175,13 +175,18 @@ func holdings(e *Env) runtime.Holdings {
 type WholeLens interface{ WholeShape() []int }
 
 // wholeParameters returns the elements of each parameter of the program's modules as
-// a whole, by path and shape, which are the same on all ranks that have a part of it.
+// a whole, by path and shape, which are the same on all ranks that have a part of it; of a
+// program without modules, of those that its optimizers have, by their order.
 func wholeParameters(e *Env) map[string]int64 {
-	names := map[*Tensor]string{}
+	names, unnamed := map[*Tensor]string{}, map[*Tensor]string{}
 	find := func(h Holder) {
 		h.Holdings(func(path string, x *Tensor) {
-			if x.T != nil && path != "" {
+			switch {
+			case x.T == nil:
+			case path != "":
 				longer(names, x, path)
+			case unnamed[x] == "":
+				unnamed[x] = fmt.Sprint(len(unnamed), " ")
 			}
 		}, func(*Tensor) {})
 	}
@@ -190,6 +195,9 @@ func wholeParameters(e *Env) map[string]int64 {
 	}
 	for h := range e.rooted {
 		find(h)
+	}
+	if len(names) == 0 {
+		names = unnamed
 	}
 	all := map[string]int64{}
 	for x, path := range names {
