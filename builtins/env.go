@@ -11,6 +11,7 @@ import (
 	"go.starlark.net/syntax"
 
 	"tpsh/runtime"
+	"tpsh/runtime/hardware"
 	"tpsh/runtime/shard"
 	"tpsh/runtime/timeline"
 )
@@ -118,6 +119,19 @@ type Timeline struct {
 	// Most is how many operations, and how many calls, a rank keeps of a program, the
 	// last; 0 for all.
 	Most int
+
+	// Hardware is the text of the hardware file by which operations are predicted; "" for no
+	// prediction.
+	Hardware string
+}
+
+// config returns what the rank is to keep.
+func (t *Timeline) config() runtime.TimelineConfig {
+	c := runtime.TimelineConfig{From: t.From, To: t.To, Kinds: t.Whole, Most: t.Most}
+	if m, err := hardware.Read("", []byte(t.Hardware)); err == nil {
+		c.Machine = m
+	}
+	return c
 }
 
 // Record implements lang.Recorder: it returns the timeline that the rank has kept
@@ -145,7 +159,7 @@ func New(rank *runtime.Rank, opts Options) *Env {
 		rank.Shard.Implicit = shard.Refuse
 	}
 	if opts.Timeline.On {
-		rank.KeepTimeline(opts.Timeline.From, opts.Timeline.To, opts.Timeline.Whole, opts.Timeline.Most)
+		rank.KeepTimeline(opts.Timeline.config())
 	}
 	env := &Env{Runtime: rank, Options: opts}
 	if opts.Types && axisSize != nil {

@@ -78,8 +78,12 @@ func (r *Rank) operationOf(c *op.Call) (o plan.Operation, ok bool) {
 	if k.FLOPs == 0 && k.Bytes() == 0 {
 		return o, false
 	}
-	o = plan.Operation{Name: c.Def.Name, Operation: hardware.Operation{FLOPs: float64(k.FLOPs), Bytes: float64(k.Bytes()), Inner: float64(k.Inner), Products: len(k.Products)}}
-	o.Parts = c.Def.Shared()
+	return plan.Operation{Name: c.Def.Name, Operation: workOf(c, k)}, true
+}
+
+// workOf returns what c, which costs k, is to a machine.
+func workOf(c *op.Call, k op.Cost) hardware.Operation {
+	o := hardware.Operation{FLOPs: float64(k.FLOPs), Bytes: float64(k.Bytes()), Inner: float64(k.Inner), Products: len(k.Products), Parts: c.Def.Shared()}
 	if len(c.Spec) > 0 {
 		o.DType = c.Spec[0].DType
 	}
@@ -99,7 +103,7 @@ func (r *Rank) operationOf(c *op.Call) (o plan.Operation, ok bool) {
 			o.Pieces, o.Strided = float64(pieces), float64(elements)
 		}
 	}
-	return o, true
+	return o
 }
 
 // byRow are operators that work row by row, with something to be done for each.

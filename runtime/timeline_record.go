@@ -6,6 +6,7 @@ import (
 
 	"tpsh/comm"
 	"tpsh/runtime/dtype"
+	"tpsh/runtime/hardware"
 	"tpsh/runtime/op"
 	"tpsh/runtime/timeline"
 )
@@ -17,11 +18,12 @@ type timed struct {
 	base     time.Time
 	from, to int // the steps that are kept; to 0 for all from on
 	trace    *Trace
-	most     int            // how many operations, and how many calls, are kept; 0 for all
-	left     int            // how many were not kept any longer
-	meter    *Meter         // counts memory by kind; nil unless that is asked for
-	ops      [][]timedOp    // in blocks, so that none is moved when there are more
-	numbers  map[string]int // the next number of calls, by group; of messages by pair, tag and direction
+	most     int               // how many operations, and how many calls, are kept; 0 for all
+	on       *hardware.Machine // by which operations are predicted, as a rank has it; nil for none
+	left     int               // how many were not kept any longer
+	meter    *Meter            // counts memory by kind; nil unless that is asked for
+	ops      [][]timedOp       // in blocks, so that none is moved when there are more
+	numbers  map[string]int    // the next number of calls, by group; of messages by pair, tag and direction
 }
 
 // A timedOp is an operation; fields that take long to find out are filled in at the
@@ -32,6 +34,7 @@ type timedOp struct {
 	shape           []int
 	dtype           dtype.DType
 	flops, touched  int64
+	work            hardware.Operation
 	memory          int
 	line            fmt.Stringer
 	scope           *scope
@@ -68,15 +71,26 @@ func (t *timed) last() *timedOp {
 	return &block[len(block)-1]
 }
 
-// KeepTimeline has the rank keep a timeline from now on: of all steps, or if to is
-// not 0 of those from from to before to. With kinds it counts memory by kind. Of more than
-// most operations, or calls, it keeps the last; 0 is for any number.
-func (r *Rank) KeepTimeline(from, to int, kinds bool, most int) {
-	r.timed = &timed{rank: r, base: time.Now(), from: from, to: to, trace: r.StartTrace(), numbers: map[string]int{}}
-	if r.timed.most = most; most > 0 {
-		r.timed.trace.most, r.timed.trace.forget = most, r.timed.forget
+// A TimelineConfig says what a timeline is to have.
+type TimelineConfig struct {
+	From, To int  // its steps are from From to before To, or if To is 0 all others
+	Kinds    bool // memory is counted by kind
+	Most     int  // of more operations, or calls, the last are kept; 0 for all
+
+	// Machine is what operations are predicted on, of all ranks; nil for no prediction.
+	Machine *hardware.Machine
+}
+
+// KeepTimeline has the rank keep a timeline from now on.
+func (r *Rank) KeepTimeline(c TimelineConfig) {
+	r.timed = &timed{rank: r, base: time.Now(), from: c.From, to: c.To, trace: r.StartTrace(), numbers: map[string]int{}}
+	if r.timed.most = c.Most; c.Most > 0 {
+		r.timed.trace.most, r.timed.trace.forget = c.Most, r.timed.forget
 	}
-	if kinds {
+	if c.Machine != nil {
+		r.timed.on = c.Machine.Among(r.size)
+	}
+	if c.Kinds {
 		r.timed.meter = r.StartMeter()
 	}
 	r.ops.Timed, r.Tape.MarkAll = r.timed, true
@@ -95,6 +109,9 @@ func (t *timed) Ran(c *op.Call, begin int64) {
 	o := t.add()
 	o.def, o.begin, o.duration = c.Def, begin, took
 	o.flops, o.touched, o.memory = cost.FLOPs, cost.Bytes(), r.Memory()
+	if t.on != nil {
+		o.work = workOf(c, cost)
+	}
 	o.line, o.scope, o.phase, o.step, o.placed, o.pass = r.Position(), r.scope, r.Phase(), r.steps, r.Shard.Running(), r.inPass
 	if len(c.Spec) > 0 {
 		o.shape, o.dtype = c.Spec[0].Shape, c.Spec[0].DType
@@ -126,7 +143,7 @@ func (r *Rank) TakeTimeline() *timeline.Rank {
 	t.left = 0
 	for _, block := range t.ops {
 		for i := range block {
-			all.Events = append(all.Events, block[i].event(t.base))
+			all.Events = append(all.Events, block[i].event(t))
 		}
 	}
 	t.ops = nil
@@ -164,9 +181,9 @@ func (t *timed) number(self int, rec *Record) int {
 	return n
 }
 
-func (o *timedOp) event(base time.Time) timeline.Event {
+func (o *timedOp) event(t *timed) timeline.Event {
 	e := timeline.Event{
-		Name: o.def.Name, Begin: base.UnixNano() + o.begin, Duration: o.duration, Line: o.line.String(),
+		Name: o.def.Name, Begin: t.base.UnixNano() + o.begin, Duration: o.duration, Line: o.line.String(),
 		Region: regionOf(o.scope), Module: moduleOf(o.scope), Phase: string(o.phase), Step: o.step, Pass: o.pass,
 		Shape: o.shape, DType: o.dtype.String(),
 		FLOPs: o.flops, Touched: o.touched, Memory: int64(o.memory),
@@ -174,6 +191,9 @@ func (o *timedOp) event(base time.Time) timeline.Event {
 	}
 	if o.placed != nil {
 		e.Placements = o.placed.String()
+	}
+	if t.on != nil && (o.flops != 0 || o.touched != 0) {
+		e.Predicted = t.on.Operation(o.work)
 	}
 	return e
 }

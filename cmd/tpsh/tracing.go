@@ -102,7 +102,11 @@ func (t *tracing) options(ranks int) builtins.Timeline {
 	if !t.on() {
 		return builtins.Timeline{}
 	}
-	return builtins.Timeline{On: true, From: t.from, To: t.to, Whole: t.session || t.page != "", Most: t.most(ranks)}
+	text, err := hereText()
+	if err != nil {
+		text = []byte(hereEstimate)
+	}
+	return builtins.Timeline{On: true, Hardware: string(text), From: t.from, To: t.to, Whole: t.session || t.page != "", Most: t.most(ranks)}
 }
 
 // job returns what takes what the ranks of the run called name have kept; nil if

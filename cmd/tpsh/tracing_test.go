@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -44,7 +45,10 @@ type chromeEvent struct {
 		Region      string
 		Module      string
 		Phase       string
-		Size        int `json:"Group size"`
+		Size        int     `json:"Group size"`
+		Touched     int64   `json:"bytes touched"`
+		Predicted   float64 `json:"predicted_us"`
+		Measured    float64 `json:"measured_us"`
 	}
 }
 
@@ -107,7 +111,27 @@ func TestTraceIsWhole(t *testing.T) {
 				}
 			}
 			wantArrows(t, events)
+			wantPredicted(t, events)
 		})
+	}
+}
+
+// wantPredicted wants all that costs something to have the seconds that were predicted, beside those
+// that it took.
+func wantPredicted(t *testing.T, events []chromeEvent) {
+	t.Helper()
+	predicted := 0
+	for _, e := range events {
+		if e.Ph != "X" || e.Cat == "cpu_op" && e.Args.Touched == 0 {
+			continue
+		}
+		predicted++
+		if e.Args.Predicted <= 0 || math.Abs(e.Args.Measured-e.Dur) > 0.001+1e-9*e.Dur {
+			t.Errorf("%s of %v µs: predicted %v µs, measured %v", e.Name, e.Dur, e.Args.Predicted, e.Args.Measured)
+		}
+	}
+	if predicted == 0 {
+		t.Error("nothing was predicted")
 	}
 }
 

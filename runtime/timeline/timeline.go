@@ -46,6 +46,10 @@ type Event struct {
 	Shape    []int  `json:"h,omitempty"`
 	DType    string `json:"t,omitempty"`
 
+	// Predicted are the seconds that the cost model has for it: of a call by what was measured of
+	// the transport, of an operation by the hardware file here. 0 of what costs nothing.
+	Predicted float64 `json:"gp,omitempty"`
+
 	// Of an operation: what it costs by its table entry, and the bytes of large
 	// tensors in use on the rank when it had ended.
 	FLOPs   int64 `json:"o,omitempty"`
@@ -59,19 +63,18 @@ type Event struct {
 	Kinds      []int64 `json:"ks,omitempty"`
 
 	// Of a call: the group and its ranks, the mesh dims these lie along, the number
-	// of the call, the payload, what was sent, what the cost model says. A message
-	// has a Peer, a rank of the job, and else Peer is -1.
-	Group     string   `json:"g,omitempty"`
-	Ranks     []int    `json:"gr,omitempty"`
-	Dims      []string `json:"gd,omitempty"`
-	Number    int      `json:"gn,omitempty"`
-	Bytes     int64    `json:"gb,omitempty"`
-	Wire      int64    `json:"gw,omitempty"`
-	Predicted float64  `json:"gp,omitempty"` // seconds
-	Peer      int      `json:"ge,omitempty"`
-	Tag       int      `json:"gt,omitempty"`
-	To        []int    `json:"go,omitempty"` // of Wire, by member of Ranks
-	Implicit  string   `json:"gi,omitempty"` // the operator whose input the call moves unasked
+	// of the call, the payload and what was sent. A message has a Peer, a rank of the
+	// job, and else Peer is -1.
+	Group    string   `json:"g,omitempty"`
+	Ranks    []int    `json:"gr,omitempty"`
+	Dims     []string `json:"gd,omitempty"`
+	Number   int      `json:"gn,omitempty"`
+	Bytes    int64    `json:"gb,omitempty"`
+	Wire     int64    `json:"gw,omitempty"`
+	Peer     int      `json:"ge,omitempty"`
+	Tag      int      `json:"gt,omitempty"`
+	To       []int    `json:"go,omitempty"` // of Wire, by member of Ranks
+	Implicit string   `json:"gi,omitempty"` // the operator whose input the call moves unasked
 }
 
 // Kinds are what memory is used for, in the order of Event.Kinds.

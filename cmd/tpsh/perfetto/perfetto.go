@@ -185,6 +185,7 @@ func where(e *timeline.Event) map[string]any {
 func (t *writer) operation(pid int, e *timeline.Event) {
 	args := where(e)
 	args["flops"], args["bytes touched"] = e.FLOPs, e.Touched
+	args["predicted_us"], args["measured_us"] = e.Predicted*1e6, float64(e.Duration)/1e3
 	t.add(event{Name: e.Name, Cat: "cpu_op", Ph: "X", TS: t.micro(e.Begin), Dur: float64(e.Duration) / 1e3, PID: pid, TID: computing, Args: args})
 	if e.Memory > 0 {
 		t.add(event{Name: "memory", Ph: "C", TS: t.micro(e.Begin + e.Duration), PID: pid, Args: map[string]any{"bytes": e.Memory}})
