@@ -266,6 +266,9 @@ func (c *Call) Pieces() (pieces, elements int) {
 			continue
 		}
 		s := x.Shape()
+		if len(s) == 0 || x.Contiguous() && len(c.Spec) > 0 && s.Equal(c.Spec[0].Shape) {
+			continue // nothing is brought together
+		}
 		if len(c.Spec) > 0 {
 			out := c.Spec[0].Shape
 			if b, ok := shape.Broadcast(s, out); ok && b.Equal(out) {
