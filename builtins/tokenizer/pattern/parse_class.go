@@ -56,10 +56,9 @@ func meet(other *ranges, set ranges) ranges {
 // item reads a character of a class, a range, an escape or a class in it.
 func (p *parser) item() (ranges, error) {
 	if p.sees("[:") {
-		if end := strings.Index(p.s[p.i:], ":]"); end > 0 {
-			name := p.s[p.i+2 : p.i+end]
+		if name, _, closed := strings.Cut(p.s[p.i+2:], ":]"); closed {
 			if set, ok := posix(strings.TrimPrefix(name, "^")); ok {
-				p.i += end + 2
+				p.i += len("[:") + len(name) + len(":]")
 				if strings.HasPrefix(name, "^") {
 					set = set.not()
 				}

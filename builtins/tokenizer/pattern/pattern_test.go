@@ -70,6 +70,7 @@ func TestCompileRefuses(t *testing.T) {
 		{"(", "a ( without a )"},
 		{"a)", "a ) without a ("},
 		{"[a", "a [ without a ]"},
+		{"[[:]", "a [ without a ]"},
 		{"*", "a repetition of nothing at byte 0"},
 		{`\`, `a \ at the end`},
 		{`(a)\1`, `\1, which is not known here`},
@@ -113,7 +114,7 @@ func TestLiteral(t *testing.T) {
 
 // Whatever compiles can be matched, with text of any bytes.
 func FuzzCompile(f *testing.F) {
-	for _, s := range []string{`\p{L}+|\s+(?!\S)`, `(?i:[a-z&&[^x]]{1,3})*`, `(?<=a|bc)\b.$`, `[[:alpha:]\x{41}-]`, `(?>x*)*?`} {
+	for _, s := range []string{`\p{L}+|\s+(?!\S)`, `(?i:[a-z&&[^x]]{1,3})*`, `(?<=a|bc)\b.$`, `[[:alpha:]\x{41}-]`, `(?>x*)*?`, `[[:]`} {
 		f.Add(s, "ab c\xff\u00e9")
 	}
 	f.Fuzz(func(t *testing.T, expr, text string) {
