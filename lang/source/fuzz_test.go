@@ -13,8 +13,8 @@ import (
 )
 
 // FuzzParse reads any text: a program or one mistake comes out, and never a
-// panic. What Starlark's parser takes comes out as it has it; what it does not
-// and this one does has a core tree that can be resolved.
+// panic. What Starlark's parser takes comes out as it has it, or is refused where its resolver
+// refuses it; what it does not and this one does has a core tree that can be resolved.
 func FuzzParse(f *testing.F) {
 	for _, text := range sourcetest.Programs(f, "../..") {
 		f.Add(text)
@@ -35,13 +35,14 @@ func FuzzParse(f *testing.F) {
 			t.Fatalf("got the error %v, want an *Error", err)
 		}
 		want, starlark := starlarkTree(text)
-		if starlark == nil {
-			if err != nil {
-				t.Fatalf("%q: %v, and Starlark's parser takes it", text, err)
-			}
+		switch {
+		case starlark != nil:
+		case err == nil:
 			if d := difference(dump(file.File), want); d != "" {
 				t.Fatalf("%q: %s", text, d)
 			}
+		case resolves(text):
+			t.Fatalf("%q: %v, and Starlark takes it", text, err)
 		}
 		if err != nil {
 			if strings.Count(text, "\n")+strings.Count(text, "\r")+1 < int(mistake.Pos.Line) {
@@ -56,4 +57,11 @@ func FuzzParse(f *testing.F) {
 		}
 		resolve.File(core, func(string) bool { return true }, func(string) bool { return false })
 	})
+}
+
+// resolves reports whether Starlark resolves a program that its parser takes. It looks at the targets of
+// assignments only then.
+func resolves(text string) bool {
+	f, err := dialect.Parse("f.star", text, 0)
+	return err == nil && resolve.File(f, func(string) bool { return true }, func(string) bool { return false }) == nil
 }
