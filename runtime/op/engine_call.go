@@ -24,7 +24,8 @@ type Ctx struct {
 	Placed func()
 	// Timed, if set, is told of every call that was run on elements.
 	Timed Timer
-	// Workers are the cores that a call may use besides the rank's: of matrix products, convolutions, and what is Shared.
+	// Workers are the cores that a call may use besides the rank's: of matrix products,
+	// convolutions, and what is DoneInParts.
 	Workers *crew.Workers
 }
 

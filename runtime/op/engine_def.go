@@ -378,9 +378,9 @@ func Every(yield func(*Def) bool) {
 	}
 }
 
-// Shared reports whether cores that no rank needs do parts of a large call.
-func (d *Def) Shared() bool {
-	return d.Pointwise || d.InParts || d.Base != "" && Lookup(d.Base).Shared()
+// DoneInParts reports whether cores that no rank needs do parts of a large call.
+func (d *Def) DoneInParts() bool {
+	return d.Pointwise || d.InParts || d.Base != "" && Lookup(d.Base).DoneInParts()
 }
 
 // All returns every operator, by name.
