@@ -106,32 +106,38 @@ func bytesOf(t *testing.T, x *tensor.Tensor) []byte {
 func (w workbench) fusedResults(d *op.Def, dt dtype.DType) ([]*tensor.Tensor, error) {
 	draw := rand.New(rand.NewPCG(1, 2))
 	in, args := w.arguments(draw, d, dt, fusedSize)
-	out, err := w.r.Apply(d, in, args)
+	return w.withGradients(draw, in, true, func() ([]*tensor.Tensor, error) { return w.r.Apply(d, in, args) })
+}
+
+// withGradients returns what f makes and its gradients for leaves; and if second is true these once
+// more, recorded, and the gradients of their sums.
+func (w workbench) withGradients(draw *rand.Rand, leaves []*tensor.Tensor, second bool, f func() ([]*tensor.Tensor, error)) ([]*tensor.Tensor, error) {
+	out, err := f()
 	if err != nil {
 		return nil, err
 	}
-	loss, leaves := w.lossOf(draw, in, out[0])
+	loss, leaves := w.lossOf(draw, leaves, out[0])
 	if loss == nil {
 		return out, nil
 	}
 	first, err := w.r.Grad(loss, leaves, false)
-	if err != nil {
-		return nil, err
+	if out = append(out, first...); err != nil || !second {
+		return out, err
 	}
 	recorded, err := w.r.Grad(loss, leaves, true)
 	if err != nil {
 		return nil, err
 	}
-	out = append(append(out, first...), recorded...)
+	out = append(out, recorded...)
 	for _, g := range recorded {
 		if g == nil || !g.RequiresGrad() {
 			continue
 		}
-		second, err := w.r.Grad([]*tensor.Tensor{w.sum(g)}, leaves, false)
+		again, err := w.r.Grad([]*tensor.Tensor{w.sum(g)}, leaves, false)
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, second...)
+		out = append(out, again...)
 	}
 	return out, nil
 }
