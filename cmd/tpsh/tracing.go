@@ -19,6 +19,7 @@ import (
 	"tpsh/cmd/tpsh/perfetto"
 	"tpsh/cmd/tpsh/report"
 	"tpsh/lang/repl"
+	"tpsh/runtime/hardware"
 	"tpsh/runtime/timeline"
 )
 
@@ -103,7 +104,10 @@ func (t *tracing) options(ranks int) builtins.Timeline {
 		return builtins.Timeline{}
 	}
 	text, err := hereText()
-	if err != nil {
+	if err == nil {
+		_, err = hardware.Read("here.toml", text)
+	}
+	if err != nil { // tpsh plan tells what is wrong with it
 		text = []byte(hereEstimate)
 	}
 	return builtins.Timeline{On: true, Hardware: string(text), From: t.from, To: t.to, Whole: t.session || t.page != "", Most: t.most(ranks)}
