@@ -15,8 +15,8 @@ import (
 	"tpsh/runtime/kernel/peak"
 )
 
-// hereConstants are what is fitted: to what operations of one rank take each by itself, to
-// what the host takes between them, to calls of two ranks, and to those of more than there are cores.
+// hereConstants are what is fitted: to what operations take each by itself, of one rank and of
+// one for each core, to what the host takes between them, to calls of two ranks, and to those of more than there are cores.
 var hereConstants = struct{ kernels, host, calls, crowd []string }{
 	[]string{"start", "memory_share", "cache_bandwidth", "share.top", "share.half_flops", "share.half_dim", "helped", "joined", "each", "strided", "piece", "row", "inner"},
 	[]string{"issue", "script", "view", "placed", "recorded", "backward", "cold"},
