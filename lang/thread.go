@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"go.starlark.net/lib/json"
-	"go.starlark.net/lib/math"
 	"go.starlark.net/starlark"
 	"go.starlark.net/starlarkstruct"
 
@@ -19,7 +18,7 @@ import (
 // every program has. Its values are immutable.
 var library = starlark.StringDict{
 	"json":   json.Module,
-	"math":   math.Module,
+	"math":   operator.Math,
 	"struct": starlark.NewBuiltin("struct", starlarkstruct.Make),
 	"module": starlark.NewBuiltin("module", starlarkstruct.MakeModule),
 }

@@ -79,7 +79,7 @@ var arrows = []arrow{
 	{"tpsh/runtime/kernel/vec", []string{"tpsh/runtime/dtype"}, "vector kernels are loops over flat slices, too"},
 	{"tpsh/runtime/kernel/peak", []string{"tpsh/runtime/kernel/vec"}, "the limit of a kernel is that of its instructions"},
 	{"tpsh/runtime/kernel/lapack", []string{"tpsh/runtime/kernel/gemm", "tpsh/runtime/kernel/vec"}, "decompositions are of flat slices, and made of products"},
-	{"tpsh/runtime/kernel/conv", []string{"tpsh/runtime/kernel/crew", "tpsh/runtime/kernel/gemm", "tpsh/runtime/dtype"}, "a convolution is products of windows"},
+	{"tpsh/runtime/kernel/conv", []string{"tpsh/runtime/kernel/crew", "tpsh/runtime/kernel/gemm", "tpsh/runtime/kernel/vec", "tpsh/runtime/dtype"}, "a convolution is products of windows, and sums of such"},
 	{"tpsh/runtime/kernel/blas", nil, "a library of C knows pointers"},
 	{"tpsh/runtime/kernel/crew", nil, "cores help whatever is computed"},
 	{"tpsh/runtime/kernel/gemm", []string{"tpsh/runtime/kernel/crew", "tpsh/runtime/kernel/vec", "tpsh/runtime/dtype"}, "a product chooses among sets of instructions as all kernels do"},
@@ -100,6 +100,7 @@ var arrows = []arrow{
 	{"tpsh/internal/allowance", nil, "what a machine leaves stands on nothing"},
 	{"tpsh/internal/crc32c", nil, "a checksum is of bytes"},
 	{"tpsh/internal/lazyregexp", nil, "an expression is a text until it is used"},
+	{"tpsh/internal/libm", nil, "arithmetic is of numbers"},
 	{"tpsh/internal/units", nil, "quantities are texts in the end"},
 	{"tpsh/internal/spell", nil, "a misspelling is letters"},
 	{"tpsh/mesh", nil, "sharding is integer arithmetic"},
@@ -134,8 +135,8 @@ var ofVocabularies = []string{"tpsh/builtins", "tpsh/builtins/arg", "tpsh/mesh",
 
 const vocabularies = "tpsh/cmd/tpsh/vocabularies"
 
-// anywhere are the packages that every other may import: they know texts and bytes, and what there is of the machine.
-var anywhere = []string{"tpsh/internal/spell", "tpsh/internal/lazyregexp", "tpsh/internal/units", "tpsh/internal/allowance", "tpsh/internal/crc32c"}
+// anywhere are the packages that every other may import: they know texts, bytes and numbers, and what there is of the machine.
+var anywhere = []string{"tpsh/internal/spell", "tpsh/internal/lazyregexp", "tpsh/internal/libm", "tpsh/internal/units", "tpsh/internal/allowance", "tpsh/internal/crc32c"}
 
 // Imports point one way.
 func TestImports(t *testing.T) {

@@ -7,11 +7,11 @@ import (
 	"strconv"
 	"strings"
 
-	"go.starlark.net/lib/math"
 	"go.starlark.net/starlark"
 	"go.starlark.net/starlarkstruct"
 
 	"tpsh/lang"
+	notation "tpsh/lang/operator"
 )
 
 // A conversion makes rows of flags and measures of rows with other columns. Its script
@@ -39,7 +39,7 @@ func readConversion(file string) (*conversion, error) {
 	}
 	c := &conversion{file: file, thread: &starlark.Thread{Name: file}}
 	c.thread.SetMaxExecutionSteps(convertSteps)
-	names := starlark.StringDict{"math": math.Module, "struct": starlark.NewBuiltin("struct", starlarkstruct.Make)}
+	names := starlark.StringDict{"math": notation.Math, "struct": starlark.NewBuiltin("struct", starlarkstruct.Make)}
 	globals, err := starlark.ExecFileOptions(lang.FileOptions, c.thread, file, lang.WithoutMark(string(text)), names)
 	if err != nil {
 		return nil, traced(err)

@@ -5,6 +5,8 @@ import (
 	"math/big"
 
 	"go.starlark.net/starlark"
+
+	"tpsh/internal/libm"
 )
 
 // Pow returns x ** y.
@@ -78,5 +80,5 @@ func floatPower(x, y float64) (starlark.Value, error) {
 	if x < 0 && y != math.Trunc(y) && !math.IsInf(y, 0) {
 		return nil, errorf("**", "got %v and %v, want an integral power of a negative number", x, y)
 	}
-	return starlark.Float(math.Pow(x, y)), nil
+	return starlark.Float(libm.Pow(x, y)), nil
 }
