@@ -362,6 +362,16 @@ func dropAVX2(dst *float32, x *float32, keep *uint8, n int, scale float32)
 //go:noescape
 func philoxAVX2(x0 *uint32, x1 *uint32, x2 *uint32, x3 *uint32, n int, c1 uint32, c2 uint32, c3 uint32, k0 uint32, k1 uint32)
 
+// quantileAVX2 is Quantile of n elements.
+//
+//go:noescape
+func quantileAVX2(dst *float32, w *uint32, n int)
+
+// quantileFarAVX2 is QuantileFar of n elements.
+//
+//go:noescape
+func quantileFarAVX2(dst *float32, w *uint32, n int)
+
 // floorAVX2 is Floor of n elements.
 //
 //go:noescape
@@ -486,6 +496,11 @@ func squaredDistancesAVX2(x *float32, a *float32, b *float32, c *float32, d *flo
 //
 //go:noescape
 func absDistancesAVX2(x *float32, a *float32, b *float32, c *float32, d *float32, n int, toA *float32, toB *float32, toC *float32, toD *float32)
+
+// fourierTwosAVX2 is FourierTwos of n elements.
+//
+//go:noescape
+func fourierTwosAVX2(a *float32, b *float32, n int)
 
 // fourierFoursAVX2 is FourierFours of n elements.
 //

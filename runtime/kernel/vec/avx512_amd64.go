@@ -527,6 +527,16 @@ func dropAVX512(dst *float32, x *float32, keep *uint8, n int, scale float32)
 //go:noescape
 func philoxAVX512(x0 *uint32, x1 *uint32, x2 *uint32, x3 *uint32, n int, c1 uint32, c2 uint32, c3 uint32, k0 uint32, k1 uint32)
 
+// quantileAVX512 is Quantile of n elements.
+//
+//go:noescape
+func quantileAVX512(dst *float32, w *uint32, n int)
+
+// quantileFarAVX512 is QuantileFar of n elements.
+//
+//go:noescape
+func quantileFarAVX512(dst *float32, w *uint32, n int)
+
 // floorAVX512 is Floor of n elements.
 //
 //go:noescape
@@ -706,6 +716,11 @@ func squaredDistancesAVX512(x *float32, a *float32, b *float32, c *float32, d *f
 //
 //go:noescape
 func absDistancesAVX512(x *float32, a *float32, b *float32, c *float32, d *float32, n int, toA *float32, toB *float32, toC *float32, toD *float32)
+
+// fourierTwosAVX512 is FourierTwos of n elements.
+//
+//go:noescape
+func fourierTwosAVX512(a *float32, b *float32, n int)
 
 // fourierFoursAVX512 is FourierFours of n elements.
 //

@@ -1542,6 +1542,42 @@ func Philox(x0, x1, x2, x3 []uint32, c1, c2, c3, k0, k1 uint32) {
 	}
 }
 
+// Quantile stores in dst the quantiles of the standard normal distribution at (w + 1/2) / 2^32,
+// which is 0.425 or less from 1/2. Of other words it stores some number.
+func Quantile(dst []float32, w []uint32) {
+	check(len(dst), len(w))
+	n := len(dst)
+	for lo := 0; lo < n; lo += chunk {
+		hi := min(lo+chunk, n)
+		switch active {
+		case AVX512:
+			quantileAVX512(&dst[lo], &w[lo], hi-lo)
+		case AVX2:
+			quantileAVX2(&dst[lo], &w[lo], hi-lo)
+		default:
+			quantileGo(dst[lo:hi], w[lo:hi])
+		}
+	}
+}
+
+// QuantileFar is Quantile of words that are farther from the middle. Of those that are not it stores
+// some number.
+func QuantileFar(dst []float32, w []uint32) {
+	check(len(dst), len(w))
+	n := len(dst)
+	for lo := 0; lo < n; lo += chunk {
+		hi := min(lo+chunk, n)
+		switch active {
+		case AVX512:
+			quantileFarAVX512(&dst[lo], &w[lo], hi-lo)
+		case AVX2:
+			quantileFarAVX2(&dst[lo], &w[lo], hi-lo)
+		default:
+			quantileFarGo(dst[lo:hi], w[lo:hi])
+		}
+	}
+}
+
 // Floor stores the greatest integer not above x in dst. dst may be x.
 func Floor(dst, x []float32) {
 	check(len(dst), len(x))
@@ -2088,6 +2124,23 @@ func AbsDistances(x, a, b, c, d []float32, toA, toB, toC, toD *[16]float32) {
 			absDistancesAVX2(&x[lo], &a[lo], &b[lo], &c[lo], &d[lo], hi-lo, &toA[0], &toB[0], &toC[0], &toD[0])
 		default:
 			absDistancesGo(x[lo:hi], a[lo:hi], b[lo:hi], c[lo:hi], d[lo:hi], toA, toB, toC, toD)
+		}
+	}
+}
+
+// FourierTwos stores a + b in a and a - b in b.
+func FourierTwos(a, b []float32) {
+	check(len(a), len(b))
+	n := len(a)
+	for lo := 0; lo < n; lo += chunk {
+		hi := min(lo+chunk, n)
+		switch active {
+		case AVX512:
+			fourierTwosAVX512(&a[lo], &b[lo], hi-lo)
+		case AVX2:
+			fourierTwosAVX2(&a[lo], &b[lo], hi-lo)
+		default:
+			fourierTwosGo(a[lo:hi], b[lo:hi])
 		}
 	}
 }

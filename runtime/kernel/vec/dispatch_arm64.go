@@ -1794,6 +1794,54 @@ func Philox(x0, x1, x2, x3 []uint32, c1, c2, c3, k0, k1 uint32) {
 	copy(x3[whole:], rest3[:])
 }
 
+// Quantile stores in dst the quantiles of the standard normal distribution at (w + 1/2) / 2^32,
+// which is 0.425 or less from 1/2. Of other words it stores some number.
+func Quantile(dst []float32, w []uint32) {
+	check(len(dst), len(w))
+	if active != NEON {
+		quantileGo(dst, w)
+		return
+	}
+	n := len(dst)
+	whole := n &^ 15
+	for lo := 0; lo < whole; lo += chunk {
+		hi := min(lo+chunk, whole)
+		quantileNEON(&dst[lo], &w[lo], hi-lo)
+	}
+	if whole == n {
+		return
+	}
+	var rest0 [16]float32
+	var rest1 [16]uint32
+	copy(rest1[:], w[whole:])
+	quantileNEON(&rest0[0], &rest1[0], len(rest0))
+	copy(dst[whole:], rest0[:])
+}
+
+// QuantileFar is Quantile of words that are farther from the middle. Of those that are not it stores
+// some number.
+func QuantileFar(dst []float32, w []uint32) {
+	check(len(dst), len(w))
+	if active != NEON {
+		quantileFarGo(dst, w)
+		return
+	}
+	n := len(dst)
+	whole := n &^ 15
+	for lo := 0; lo < whole; lo += chunk {
+		hi := min(lo+chunk, whole)
+		quantileFarNEON(&dst[lo], &w[lo], hi-lo)
+	}
+	if whole == n {
+		return
+	}
+	var rest0 [16]float32
+	var rest1 [16]uint32
+	copy(rest1[:], w[whole:])
+	quantileFarNEON(&rest0[0], &rest1[0], len(rest0))
+	copy(dst[whole:], rest0[:])
+}
+
 // Floor stores the greatest integer not above x in dst. dst may be x.
 func Floor(dst, x []float32) {
 	check(len(dst), len(x))
@@ -2448,6 +2496,31 @@ func AbsDistances(x, a, b, c, d []float32, toA, toB, toC, toD *[16]float32) {
 	copy(toB[n-whole:], toBBefore[n-whole:])
 	copy(toC[n-whole:], toCBefore[n-whole:])
 	copy(toD[n-whole:], toDBefore[n-whole:])
+}
+
+// FourierTwos stores a + b in a and a - b in b.
+func FourierTwos(a, b []float32) {
+	check(len(a), len(b))
+	if active != NEON {
+		fourierTwosGo(a, b)
+		return
+	}
+	n := len(a)
+	whole := n &^ 15
+	for lo := 0; lo < whole; lo += chunk {
+		hi := min(lo+chunk, whole)
+		fourierTwosNEON(&a[lo], &b[lo], hi-lo)
+	}
+	if whole == n {
+		return
+	}
+	var rest0 [16]float32
+	copy(rest0[:], a[whole:])
+	var rest1 [16]float32
+	copy(rest1[:], b[whole:])
+	fourierTwosNEON(&rest0[0], &rest1[0], len(rest0))
+	copy(a[whole:], rest0[:])
+	copy(b[whole:], rest1[:])
 }
 
 // FourierFours stores a + b + c + d in a, (a - ib - c + id) u in b, (a - b + c - d) v in c and

@@ -471,6 +471,20 @@ func Philox(x0, x1, x2, x3 []uint32, c1, c2, c3, k0, k1 uint32) {
 	philoxGo(x0, x1, x2, x3, c1, c2, c3, k0, k1)
 }
 
+// Quantile stores in dst the quantiles of the standard normal distribution at (w + 1/2) / 2^32,
+// which is 0.425 or less from 1/2. Of other words it stores some number.
+func Quantile(dst []float32, w []uint32) {
+	check(len(dst), len(w))
+	quantileGo(dst, w)
+}
+
+// QuantileFar is Quantile of words that are farther from the middle. Of those that are not it stores
+// some number.
+func QuantileFar(dst []float32, w []uint32) {
+	check(len(dst), len(w))
+	quantileFarGo(dst, w)
+}
+
 // Floor stores the greatest integer not above x in dst. dst may be x.
 func Floor(dst, x []float32) {
 	check(len(dst), len(x))
@@ -642,6 +656,12 @@ func AbsDistances(x, a, b, c, d []float32, toA, toB, toC, toD *[16]float32) {
 	check(len(x), len(c))
 	check(len(x), len(d))
 	absDistancesGo(x, a, b, c, d, toA, toB, toC, toD)
+}
+
+// FourierTwos stores a + b in a and a - b in b.
+func FourierTwos(a, b []float32) {
+	check(len(a), len(b))
+	fourierTwosGo(a, b)
 }
 
 // FourierFours stores a + b + c + d in a, (a - ib - c + id) u in b, (a - b + c - d) v in c and

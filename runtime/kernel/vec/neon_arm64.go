@@ -362,6 +362,16 @@ func dropNEON(dst *float32, x *float32, keep *uint8, n int, scale float32)
 //go:noescape
 func philoxNEON(x0 *uint32, x1 *uint32, x2 *uint32, x3 *uint32, n int, c1 uint32, c2 uint32, c3 uint32, k0 uint32, k1 uint32)
 
+// quantileNEON is Quantile of n elements, a multiple of 16.
+//
+//go:noescape
+func quantileNEON(dst *float32, w *uint32, n int)
+
+// quantileFarNEON is QuantileFar of n elements, a multiple of 16.
+//
+//go:noescape
+func quantileFarNEON(dst *float32, w *uint32, n int)
+
 // floorNEON is Floor of n elements, a multiple of 16.
 //
 //go:noescape
@@ -486,6 +496,11 @@ func squaredDistancesNEON(x *float32, a *float32, b *float32, c *float32, d *flo
 //
 //go:noescape
 func absDistancesNEON(x *float32, a *float32, b *float32, c *float32, d *float32, n int, toA *float32, toB *float32, toC *float32, toD *float32)
+
+// fourierTwosNEON is FourierTwos of n elements, a multiple of 16.
+//
+//go:noescape
+func fourierTwosNEON(a *float32, b *float32, n int)
 
 // fourierFoursNEON is FourierFours of n elements, a multiple of 16.
 //

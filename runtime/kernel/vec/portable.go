@@ -1435,6 +1435,153 @@ func philoxGo(x0, x1, x2, x3 []uint32, c1, c2, c3, k0, k1 uint32) {
 	}
 }
 
+// quantileGo is Quantile.
+func quantileGo(dst []float32, w []uint32) {
+	w = w[:len(dst)]
+	for i := range dst {
+		t0 := w[i]
+		t1 := t0 ^ uint32(0x80000000)
+		t2 := uint32(int32(t1) >> 16)
+		t3 := float32(int32(t2))
+		t4 := float64(t3)
+		t5 := t1 & uint32(0xffff)
+		t6 := float32(int32(t5))
+		t7 := float64(t6)
+		t8 := math.FMA(t7, float64(2.3283064365386963e-10), float64(1.1641532182693481e-10))
+		t9 := math.FMA(t4, float64(1.52587890625e-05), t8)
+		t10 := float64(t9 * t9)
+		t11 := float64(0.180625) - t10
+		t12 := float64(float64(2509.0809287301227) * t11)
+		t13 := t12 + float64(33430.57558358813)
+		t14 := float64(t13 * t11)
+		t15 := t14 + float64(67265.7709270087)
+		t16 := float64(t15 * t11)
+		t17 := t16 + float64(45921.95393154987)
+		t18 := float64(t17 * t11)
+		t19 := t18 + float64(13731.69376550946)
+		t20 := float64(t19 * t11)
+		t21 := t20 + float64(1971.5909503065513)
+		t22 := float64(t21 * t11)
+		t23 := t22 + float64(133.14166789178438)
+		t24 := float64(t23 * t11)
+		t25 := t24 + float64(3.3871328727963665)
+		t26 := float64(float64(5226.495278852854) * t11)
+		t27 := t26 + float64(28729.085735721943)
+		t28 := float64(t27 * t11)
+		t29 := t28 + float64(39307.89580009271)
+		t30 := float64(t29 * t11)
+		t31 := t30 + float64(21213.794301586597)
+		t32 := float64(t31 * t11)
+		t33 := t32 + float64(5394.196021424751)
+		t34 := float64(t33 * t11)
+		t35 := t34 + float64(687.1870074920579)
+		t36 := float64(t35 * t11)
+		t37 := t36 + float64(42.31333070160091)
+		t38 := float64(t37 * t11)
+		t39 := t38 + float64(1)
+		t40 := float64(t9 * t25)
+		t41 := t40 / t39
+		t42 := float32(t41)
+		dst[i] = t42
+	}
+}
+
+// quantileFarGo is QuantileFar.
+func quantileFarGo(dst []float32, w []uint32) {
+	w = w[:len(dst)]
+	for i := range dst {
+		t0 := w[i]
+		t1 := t0 ^ uint32(0x80000000)
+		t2 := uint32(int32(t1) >> 16)
+		t3 := float32(int32(t2))
+		t4 := float64(t3)
+		t5 := t1 & uint32(0xffff)
+		t6 := float32(int32(t5))
+		t7 := float64(t6)
+		t8 := math.FMA(t7, float64(2.3283064365386963e-10), float64(1.1641532182693481e-10))
+		t9 := math.FMA(t4, float64(1.52587890625e-05), t8)
+		t10 := math.Float64frombits(math.Float64bits(t9) & 0x7fffffffffffffff)
+		t11 := float64(0.5) - t10
+		t12 := math.Float64bits(t11)
+		t13 := t12 + uint64(0x95f619980c433)
+		t14 := t13 & uint64(0xfffffffffffff)
+		t15 := t14 + uint64(0x3fe6a09e667f3bcd)
+		t16 := math.Float64frombits(t15)
+		t17 := t13 >> 52
+		t18 := t17 | uint64(0x4330000000000000)
+		t19 := math.Float64frombits(t18)
+		t20 := t19 - float64(4.503599627371519e+15)
+		t21 := t16 - float64(1)
+		t22 := t21 + float64(2)
+		t23 := t21 / t22
+		t24 := float64(t23 * t23)
+		t25 := float64(t24 * t24)
+		t26 := float64(float64(0.15313837699209373) * t25)
+		t27 := t26 + float64(0.22222198432149784)
+		t28 := float64(t27 * t25)
+		t29 := t28 + float64(0.3999999999940942)
+		t30 := float64(t25 * t29)
+		t31 := float64(float64(0.14798198605116586) * t25)
+		t32 := t31 + float64(0.1818357216161805)
+		t33 := float64(t32 * t25)
+		t34 := t33 + float64(0.2857142874366239)
+		t35 := float64(t34 * t25)
+		t36 := t35 + float64(0.6666666666666735)
+		t37 := float64(t23 * t23)
+		t38 := float64(t36 * t37)
+		t39 := float64(t21 * float64(0.5))
+		t40 := float64(t39 * t21)
+		t41 := t38 + t30
+		t42 := t40 + t41
+		t43 := float64(t23 * t42)
+		t44 := float64(t20 * float64(1.9082149292705877e-10))
+		t45 := t43 + t44
+		t46 := float64(t20 * float64(0.6931471803691238))
+		t47 := t40 - t45
+		t48 := t47 - t21
+		t49 := t46 - t48
+		t50 := math.Float64frombits(math.Float64bits(t49) ^ 0x8000000000000000)
+		t51 := float64(math.Sqrt(float64(t50)))
+		t52 := t51 - float64(1.6)
+		t53 := float64(float64(0.0007745450142783414) * t52)
+		t54 := t53 + float64(0.022723844989269184)
+		t55 := float64(t54 * t52)
+		t56 := t55 + float64(0.2417807251774506)
+		t57 := float64(t56 * t52)
+		t58 := t57 + float64(1.2704582524523684)
+		t59 := float64(t58 * t52)
+		t60 := t59 + float64(3.6478483247632045)
+		t61 := float64(t60 * t52)
+		t62 := t61 + float64(5.769497221460691)
+		t63 := float64(t62 * t52)
+		t64 := t63 + float64(4.630337846156546)
+		t65 := float64(t64 * t52)
+		t66 := t65 + float64(1.4234371107496835)
+		t67 := float64(float64(1.0507500716444169e-09) * t52)
+		t68 := t67 + float64(0.0005475938084995345)
+		t69 := float64(t68 * t52)
+		t70 := t69 + float64(0.015198666563616457)
+		t71 := float64(t70 * t52)
+		t72 := t71 + float64(0.14810397642748008)
+		t73 := float64(t72 * t52)
+		t74 := t73 + float64(0.6897673349851)
+		t75 := float64(t74 * t52)
+		t76 := t75 + float64(1.6763848301838038)
+		t77 := float64(t76 * t52)
+		t78 := t77 + float64(2.053191626637759)
+		t79 := float64(t78 * t52)
+		t80 := t79 + float64(1)
+		t81 := t66 / t80
+		t82 := float32(t81)
+		t83 := w[i]
+		t84 := t83 ^ uint32(0x80000000)
+		t85 := math.Float32frombits(t84)
+		t86 := math.Float32frombits(math.Float32bits(t85) & 0x80000000)
+		t87 := math.Float32frombits(math.Float32bits(t82) | math.Float32bits(t86))
+		dst[i] = t87
+	}
+}
+
 // floorGo is Floor.
 func floorGo(dst, x []float32) {
 	x = x[:len(dst)]
@@ -2133,6 +2280,19 @@ func absDistancesGo(x, a, b, c, d []float32, toA, toB, toC, toD *[16]float32) {
 		t22 := math.Float32frombits(math.Float32bits(t21) & 0x7fffffff)
 		t23 := toD[i%16] + t22
 		toD[i%16] = t23
+	}
+}
+
+// fourierTwosGo is FourierTwos.
+func fourierTwosGo(a, b []float32) {
+	b = b[:len(a)]
+	for i := range a {
+		t0 := a[i]
+		t1 := b[i]
+		t2 := t0 + t1
+		a[i] = t2
+		t4 := t0 - t1
+		b[i] = t4
 	}
 }
 

@@ -60,8 +60,11 @@ func fma(a, b, c float32) float32 {
 	return float32(math.Float64frombits(bits))
 }
 
-// scale returns m 2^n for a whole n, where that is a normal number.
-func scale(m, n float32) float32 { return m * math.Float32frombits(uint32(int32(n)+127)<<23) }
+// scale returns m 2^n for a whole n, where that is a normal number. The product is rounded:
+// left as it is, compilers may fuse it with a sum that it goes to.
+func scale(m, n float32) float32 { return float32(m * math.Float32frombits(uint32(int32(n)+127)<<23)) }
 
 // scale64 is scale in float64; where that is no normal number the product is rounded once.
-func scale64(m, n float64) float64 { return m * math.Float64frombits(uint64(int64(n)+1023)<<52) }
+func scale64(m, n float64) float64 {
+	return float64(m * math.Float64frombits(uint64(int64(n)+1023)<<52))
+}

@@ -27,7 +27,7 @@ var all = map[string]any{
 	"Moments": Moments, "MomentsGrad": MomentsGrad, "MomentsGradWeight": MomentsGradWeight, "NormalizeTimes": NormalizeTimes,
 	"Normalize": Normalize, "NormalizeWeight": NormalizeWeight, "NormalizeAffine": NormalizeAffine, "NormalizeGrad": NormalizeGrad,
 	"Combine": Combine, "Lerp": Lerp, "LerpBack": LerpBack, "AddSquare": AddSquare, "Adam": Adam, "AdamStep": AdamStep,
-	"WidenF16": WidenF16, "WidenBF16": WidenBF16, "NarrowF16": NarrowF16, "NarrowBF16": NarrowBF16, "Drop": Drop, "Philox": Philox,
+	"WidenF16": WidenF16, "WidenBF16": WidenBF16, "NarrowF16": NarrowF16, "NarrowBF16": NarrowBF16, "Drop": Drop, "Philox": Philox, "Quantile": Quantile, "QuantileFar": QuantileFar,
 	"Floor": Floor, "Ceil": Ceil, "Trunc": Trunc, "Round": Round, "Sign": Sign, "Clamp": Clamp, "Select": Select,
 	"Eq": Eq, "Ne": Ne, "Lt": Lt, "Le": Le, "IsNaN": IsNaN, "IsFinite": IsFinite,
 	"Expm1": Expm1, "Log1p": Log1p, "Softplus": Softplus, "Pow": Pow, "Atan2": Atan2,
@@ -36,7 +36,7 @@ var all = map[string]any{
 	"Exp64": Exp64, "Log64": Log64, "Tanh64": Tanh64, "Gelu64": Gelu64, "GeluGrad64": GeluGrad64, "Scale64": Scale64,
 	"ExpShift64": ExpShift64, "ExpSum64": ExpSum64, "Most64": Most64, "SumU64": SumU64, "Prod": Prod, "Prod64": Prod64, "ScaleShift": ScaleShift,
 	"Sin": Sin, "Cos": Cos, "Tan": Tan, "Fmod": Fmod, "Remainder": Remainder,
-	"SquaredDistances": SquaredDistances, "AbsDistances": AbsDistances, "FourierFours": FourierFours, "FourierEnds": FourierEnds,
+	"SquaredDistances": SquaredDistances, "AbsDistances": AbsDistances, "FourierTwos": FourierTwos, "FourierFours": FourierFours, "FourierEnds": FourierEnds,
 }
 
 // best is the set that the package starts with on this machine.

@@ -57,14 +57,10 @@ func (k *kernel) scale64(m, n, shifted *expr) *expr {
 // s = f/(2 + f), it is e ln 2 + f - (f²/2 - s (f²/2 + R(s²))). The form and R, which gives it to 2^-58, are
 // those of FreeBSD's e_log.c.
 func (k *kernel) log64(x *expr) *expr {
-	const rootHalf, one, fraction = 0x3fe6a09e667f3bcd, 0x3ff << 52, 1<<52 - 1
 	const ln2High, ln2Low = 6.93147180369123816490e-01, 1.90821492927058770002e-10
 	tiny := k.less(x, k.num64(0x1p-1022))
-	normal := k.pick(tiny, k.mul(x, k.num64(0x1p54)), x)
-	above := k.intAdd(k.bits64(normal), k.integer64(one-rootHalf)) // its exponent is e, with the bias of a float64
-	m := k.from64(k.intAdd(k.step(opAnd, i64, above, k.integer64(fraction)), k.integer64(rootHalf)))
-	whole := k.step(opOr, i64, k.shift(opShiftDown, above, 52), k.integer64(0x433<<52)) // 2^52 and that exponent
-	e := k.sub(k.from64(whole), k.pick(tiny, k.num64(1<<52+1023+54), k.num64(1<<52+1023)))
+	m, whole := k.mantissa64(k.pick(tiny, k.mul(x, k.num64(0x1p54)), x))
+	e := k.sub(whole, k.pick(tiny, k.num64(1<<52+1023+54), k.num64(1<<52+1023)))
 	f := k.sub(m, k.num64(1))
 	s := k.div(f, k.add(f, k.num64(2)))
 	z := k.mul(s, s)
@@ -76,6 +72,14 @@ func (k *kernel) log64(x *expr) *expr {
 	y = k.pick(k.less(x, k.num64(inf)), y, x)
 	y = k.pick(k.less(x, k.num64(0)), k.num64(nan), y)
 	return k.pick(k.equal(x, k.num64(0)), k.num64(-inf), y)
+}
+
+// mantissa64 returns the m between √½ and √2 of a normal x = 2^e m, and e plus its bias and 2^52.
+func (k *kernel) mantissa64(x *expr) (m, whole *expr) {
+	const rootHalf, one, fraction = 0x3fe6a09e667f3bcd, 0x3ff << 52, 1<<52 - 1
+	above := k.intAdd(k.bits64(x), k.integer64(one-rootHalf)) // its exponent is e, with the bias of a float64
+	m = k.from64(k.intAdd(k.step(opAnd, i64, above, k.integer64(fraction)), k.integer64(rootHalf)))
+	return m, k.from64(k.step(opOr, i64, k.shift(opShiftDown, above, 52), k.integer64(0x433<<52)))
 }
 
 // tanh64 is tanh of a float64.

@@ -435,16 +435,30 @@ func moves() []*kernel {
 	}
 }
 
-// random returns the kernel that draws.
+// random returns the kernels that draw.
 func random() []*kernel {
-	return []*kernel{{
-		name: "Philox",
-		doc: "stores in x0 to x3 the words of Philox4x32-10 at counters (x0, c1, c2, c3) under the\n" +
-			"key (k0, k1). What x1 to x3 held is lost.",
-		arrays:  []array{{"x0", eU32}, {"x1", eU32}, {"x2", eU32}, {"x3", eU32}},
-		scalars: []scalar{{"c1", i32}, {"c2", i32}, {"c3", i32}, {"k0", i32}, {"k1", i32}},
-		body:    (*kernel).philox,
-	}}
+	return []*kernel{
+		{
+			name: "Philox",
+			doc: "stores in x0 to x3 the words of Philox4x32-10 at counters (x0, c1, c2, c3) under the\n" +
+				"key (k0, k1). What x1 to x3 held is lost.",
+			arrays:  []array{{"x0", eU32}, {"x1", eU32}, {"x2", eU32}, {"x3", eU32}},
+			scalars: []scalar{{"c1", i32}, {"c2", i32}, {"c3", i32}, {"k0", i32}, {"k1", i32}},
+			body:    (*kernel).philox,
+		},
+		{
+			name: "Quantile",
+			doc: "stores in dst the quantiles of the standard normal distribution at (w + 1/2) / 2^32,\n" +
+				"which is 0.425 or less from 1/2. Of other words it stores some number.",
+			arrays: []array{{"dst", eF32}, {"w", eU32}}, body: (*kernel).quantile,
+		},
+		{
+			name: "QuantileFar",
+			doc: "is Quantile of words that are farther from the middle. Of those that are not it stores\n" +
+				"some number.",
+			arrays: []array{{"dst", eF32}, {"w", eU32}}, body: (*kernel).quantileFar,
+		},
+	}
 }
 
 // philox records the ten rounds of Salmon, Moraes, Dror and Shaw, "Parallel

@@ -30,6 +30,14 @@ func distances() []*kernel {
 func transforms() []*kernel {
 	return []*kernel{
 		{
+			name: "FourierTwos", doc: "stores a + b in a and a - b in b.", arrays: f32s("a", "b"),
+			body: func(k *kernel) {
+				a, b := k.load("a"), k.load("b")
+				k.store("a", k.add(a, b))
+				k.store("b", k.sub(a, b))
+			},
+		},
+		{
 			name: "FourierFours",
 			doc: "stores a + b + c + d in a, (a - ib - c + id) u in b, (a - b + c - d) v in c and\n" +
 				"(a + ib - c - id) w in d.",
