@@ -2,6 +2,7 @@ package conv
 
 import (
 	"tpsh/runtime/dtype"
+	"tpsh/runtime/kernel/crew"
 	"tpsh/runtime/kernel/gemm"
 )
 
@@ -46,6 +47,14 @@ func (v *view) alike(next int) (count, apart int) {
 	return count, apart
 }
 
+// settle finds what v remembers of windows of so many channels: later several goroutines ask.
+func settle[T dtype.Float](v *view, channels int) {
+	v.inRow()
+	if channels == 1 {
+		sliderOf[T](v)
+	}
+}
+
 // sliderOf returns the kernel for the windows of v in one channel, or nil if there is none.
 func sliderOf[T dtype.Float](v *view) *gemm.Slide[T] {
 	if v.kernel == nil {
@@ -67,9 +76,17 @@ func (s *Shape) alone() bool {
 // weightAlone is Weight of groups of one channel and one result: a product would have
 // one row, and for the few taps as many sums as a vector has. The products of
 // a row of places are added up in order, rounded each, and then the rows.
-func weightAlone[T dtype.Float](s *Shape, dw, x, dy, room []T) {
+func weightAlone[T dtype.Float](w *crew.Workers, s *Shape, dw, x, dy, room []T) {
 	v := s.forwardView()
 	clear(dw)
+	v.inRow() // which it remembers: later several goroutines ask
+	eachPart(w, s, room, func(_ *crew.Workers, lo, hi int, room []T) {
+		weightOf(s, v, lo, hi, dw, x, dy, room)
+	})
+}
+
+// weightOf is weightAlone of groups [lo, hi), to what dw has.
+func weightOf[T dtype.Float](s *Shape, v *view, lo, hi int, dw, x, dy, room []T) {
 	n, places := v.inRow(), s.places()
 	frames := room[:v.room(1, 1)]
 	var turn *turned[T]
@@ -77,7 +94,7 @@ func weightAlone[T dtype.Float](s *Shape, dw, x, dy, room []T) {
 		turn = newTurned(s, v, room[len(frames):])
 	}
 	for i := range s.Images {
-		for g := range s.Groups {
+		for g := lo; g < hi; g++ {
 			data, offset, _ := seen(v, frames, x, i, 1, g, 1, s.Channels)
 			to := dw[g*len(v.taps):][:len(v.taps)]
 			rows := dy[(i*s.Groups+g)*places:][:places]

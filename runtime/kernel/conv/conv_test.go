@@ -4,11 +4,13 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
 
 	"tpsh/runtime/dtype"
+	"tpsh/runtime/kernel/crew"
 	"tpsh/runtime/kernel/vec"
 )
 
@@ -74,12 +76,12 @@ func room[T dtype.Float](n int) []T {
 	return x
 }
 
-// results returns what the three functions make of x, w and dy.
-func results[T dtype.Float](s Shape, x, w, dy []T) [3][]T {
+// results returns what the three functions make of x, w and dy with the help of some workers.
+func results[T dtype.Float](c *crew.Workers, s Shape, x, w, dy []T) [3][]T {
 	y, dx, dw := room[T](len(dy)), room[T](len(x)), room[T](len(w))
-	Forward(nil, s, y, x, w, room[T](s.ForwardRoom()))
-	Data(nil, s, dx, dy, w, room[T](s.DataRoom()))
-	Weight(nil, s, dw, x, dy, room[T](s.WeightRoom()))
+	Forward(c, s, y, x, w, room[T](s.ForwardRoom()))
+	Data(c, s, dx, dy, w, room[T](s.DataRoom()))
+	Weight(c, s, dw, x, dy, room[T](s.WeightRoom()))
 	return [3][]T{y, dx, dw}
 }
 
@@ -105,7 +107,7 @@ func testSums[T dtype.Float](t rapid.TB, s Shape, seed uint64, within float64) {
 	var first [3][]T
 	for n, set := range vec.Sets() {
 		vec.Use(set)
-		got := results(s, x, w, dy)
+		got := results(nil, s, x, w, dy)
 		vec.Use(vec.Best())
 		if n == 0 {
 			first = got
@@ -145,6 +147,42 @@ func TestSumsInParts(t *testing.T) {
 		s.Out = [3]int{1, s.In[1], (s.In[2] + 1) / 2}
 		testSums[float64](t, s, 1, 1e-13)
 		testSums[float32](t, s, 2, 1e-5)
+	}
+}
+
+// Results and images of few channels, the taps of which are multiplied at once, in an order
+// of their own where windows do not lie side by side.
+func TestSumsAtOnce(t *testing.T) {
+	for _, s := range []Shape{
+		{Images: 2, Channels: 3, Outputs: 20, Groups: 1, Stride: [3]int{1, 2, 2}},
+		{Images: 1, Channels: 20, Outputs: 2, Groups: 1, Stride: [3]int{1, 1, 1}},
+		{Images: 1, Channels: 20, Outputs: 2, Groups: 1, Stride: [3]int{1, 2, 2}},
+		{Images: 1, Channels: 36, Outputs: 4, Groups: 2, Stride: [3]int{1, 1, 1}},
+	} {
+		s.In, s.Size, s.Dilation, s.Before = [3]int{1, 50, 60}, [3]int{1, 5, 3}, [3]int{1, 1, 2}, [3]int{0, 2, 2}
+		s.Out = [3]int{1, (s.In[1]-1)/s.Stride[1] + 1, (s.In[2]-1)/s.Stride[2] + 1}
+		testSums[float64](t, s, 1, 1e-13)
+		testSums[float32](t, s, 2, 1e-5)
+	}
+}
+
+// Groups that goroutines compute side by side have the bits of one after the other.
+func TestGroupsSideBySide(t *testing.T) {
+	for _, s := range []Shape{
+		{Images: 2, Channels: 40, Outputs: 40, Groups: 40, Stride: [3]int{1, 1, 1}},
+		{Images: 1, Channels: 160, Outputs: 80, Groups: 40, Stride: [3]int{1, 2, 2}},
+	} {
+		s.In, s.Size, s.Dilation, s.Before = [3]int{1, 60, 61}, [3]int{1, 3, 3}, [3]int{1, 1, 1}, [3]int{0, 1, 1}
+		s.Out = [3]int{1, (s.In[1]-1)/s.Stride[1] + 1, (s.In[2]-1)/s.Stride[2] + 1}
+		r := rand.New(rand.NewPCG(1, 2))
+		x, w := numbers[float32](r, s.Images*s.Channels*s.pixels()), numbers[float32](r, s.Outputs*s.Channels/s.Groups*s.taps())
+		dy := numbers[float32](r, s.Images*s.Outputs*s.places())
+		one, some := results(nil, s, x, w, dy), results(crew.NewWorkers(3), s, x, w, dy)
+		for which, name := range []string{"Forward", "Data", "Weight"} {
+			if !slices.Equal(one[which], some[which]) {
+				t.Errorf("%s of %+v: four goroutines make other bits than one", name, s)
+			}
+		}
 	}
 }
 

@@ -82,14 +82,14 @@ func (s *Shape) DataRoom() int {
 	for _, l := range met {
 		n := l.room(m, outputs) + channels*outputs*len(l.taps)
 		if s.direct(channels) {
-			n += channels * volume(l.size)
+			n += l.slideRoom(channels, outputs, len(l.taps))
 		}
 		if m > 1 || !l.whole(s) {
 			n += m * channels * volume(l.count)
 		}
 		most = max(most, n)
 	}
-	return most
+	return most * s.parts()
 }
 
 // dataTogether is together for the gradient of images.
@@ -116,9 +116,13 @@ func Data[T dtype.Float](w *crew.Workers, s Shape, dx, dy, weight, room []T) {
 	}
 	for _, l := range met {
 		l.places = l.grid(l.count, [3]int{1, 1, 1})
-		for g := range s.Groups {
-			latticeData(w, &s, l, g, dx, dy, weight, room)
-		}
+		_, outputs := s.own()
+		settle[T](l.view, outputs)
+		eachPart(w, &s, room, func(w *crew.Workers, lo, hi int, room []T) {
+			for g := lo; g < hi; g++ {
+				latticeData(w, &s, l, g, dx, dy, weight, room)
+			}
+		})
 	}
 }
 
@@ -130,7 +134,15 @@ func latticeData[T dtype.Float](w *crew.Workers, s *Shape, l *lattice, g int, dx
 	frames := room[:l.room(m, outputs)]
 	turned := room[len(frames):][:channels*inner]
 	sums := room[len(frames)+len(turned):]
-	turnWeight(turned, weight[g*outputs*channels*s.taps():], outputs, channels, s.taps(), l.taps)
+	a := gemm.Operand[T]{Data: turned, Grid: gemm.Grid{Row: inner, Col: 1}}
+	if s.taps() == 1 && !s.direct(channels) { // the weight lies as well the other way
+		a = gemm.Operand[T]{Data: weight, Grid: gemm.Grid{Offset: g * outputs * channels, Row: 1, Col: channels}}
+	} else {
+		from := weight[g*outputs*channels*s.taps():]
+		w.Split(channels, max(turnedTogether, leastTurned/inner), func(lo, hi int) {
+			turnWeight(turned, from, outputs, channels, s.taps(), l.taps, lo, hi)
+		})
+	}
 	for first := 0; first < s.Images; first += m {
 		images := min(m, s.Images-first)
 		data, offset, apart := seen(l.view, frames, dy, first, images, g*outputs, outputs, s.Outputs)
@@ -144,8 +156,7 @@ func latticeData[T dtype.Float](w *crew.Workers, s *Shape, l *lattice, g int, dx
 			slide(w, l.view, c, turned, 0, data, offset, channels, outputs, room)
 		} else {
 			gemm.Multiply(w, gemm.Product[T]{M: channels, N: images * places, K: inner, Count: 1, C: c,
-				A: gemm.Operand[T]{Data: turned, Grid: gemm.Grid{Row: inner, Col: 1}},
-				B: windows(l.view, data, offset, apart, images, outputs, false)})
+				A: a, B: windows(l.view, data, offset, apart, images, outputs, false)})
 		}
 		if !scattered {
 			continue
@@ -158,12 +169,15 @@ func latticeData[T dtype.Float](w *crew.Workers, s *Shape, l *lattice, g int, dx
 	}
 }
 
-// turnWeight stores some taps of src [outputs, channels, all] in dst
+// turnedTogether is how many channels are turned at a time, so that rows of both are in a near
+// cache; leastTurned is how many elements are worth a second goroutine.
+const turnedTogether, leastTurned = 16, 64 << 10
+
+// turnWeight stores some taps of channels [lo, hi) of src [outputs, channels, all] in dst
 // [channels, outputs, taps].
-func turnWeight[T dtype.Float](dst, src []T, outputs, channels, all int, taps []int) {
-	const together = 16 // channels, so that rows of both are in a near cache
-	for begin := 0; begin < channels; begin += together {
-		end := min(begin+together, channels)
+func turnWeight[T dtype.Float](dst, src []T, outputs, channels, all int, taps []int, lo, hi int) {
+	for begin := lo; begin < hi; begin += turnedTogether {
+		end := min(begin+turnedTogether, hi)
 		for o := range outputs {
 			for c := begin; c < end; c++ {
 				to, from := dst[(c*outputs+o)*len(taps):][:len(taps)], src[(o*channels+c)*all:][:all]

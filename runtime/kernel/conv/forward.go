@@ -62,11 +62,11 @@ func (s *Shape) ForwardRoom() int {
 	n := f.room(m, channels)
 	switch {
 	case s.direct(outputs):
-		n += outputs * volume(f.size)
+		n += f.slideRoom(outputs, channels, s.taps())
 	case m > 1:
 		n += m * outputs * s.places()
 	}
-	return n
+	return n * s.parts()
 }
 
 // Forward stores in y [n, o, ..] the convolution of x [n, c, ..] with weight
@@ -78,33 +78,41 @@ func Forward[T dtype.Float](w *crew.Workers, s Shape, y, x, weight, room []T) {
 	}
 	channels, outputs := s.own()
 	v, m := s.forwardView(), s.together(s.Out, outputs)
+	settle[T](v, channels)
+	eachPart(w, &s, room, func(w *crew.Workers, lo, hi int, room []T) {
+		frames := room[:v.room(m, channels)]
+		sums := room[len(frames):]
+		for first := 0; first < s.Images; first += m {
+			for g := lo; g < hi; g++ {
+				forwardGroup(w, &s, v, g, first, min(m, s.Images-first), y, x, weight, frames, sums)
+			}
+		}
+	})
+}
+
+// forwardGroup is Forward of group g of some images, from the first on.
+func forwardGroup[T dtype.Float](w *crew.Workers, s *Shape, v *view, g, first, images int, y, x, weight, frames, sums []T) {
+	channels, outputs := s.own()
 	inner, places := channels*s.taps(), s.places()
-	frames := room[:v.room(m, channels)]
-	sums := room[len(frames):]
-	for first := 0; first < s.Images; first += m {
-		images := min(m, s.Images-first)
-		for g := range s.Groups {
-			data, offset, apart := seen(v, frames, x, first, images, g*channels, channels, s.Channels)
-			at := (first*s.Outputs + g*outputs) * places
-			if s.direct(outputs) {
-				slide(w, v, y[at:], weight, g*outputs*inner, data, offset, outputs, channels, sums)
-				continue
-			}
-			p := gemm.Product[T]{M: outputs, N: images * places, K: inner, Count: 1,
-				A: gemm.Operand[T]{Data: weight, Grid: gemm.Grid{Offset: g * outputs * inner, Row: inner, Col: 1}},
-				B: windows(v, data, offset, apart, images, channels, false)}
-			if images == 1 {
-				p.C = y[at:][:outputs*places]
-				gemm.Multiply(w, p)
-				continue
-			}
-			p.C = sums[:outputs*images*places]
-			gemm.Multiply(w, p)
-			for o := range outputs {
-				for i := range images {
-					copy(y[at+(i*s.Outputs+o)*places:][:places], p.C[(o*images+i)*places:])
-				}
-			}
+	data, offset, apart := seen(v, frames, x, first, images, g*channels, channels, s.Channels)
+	at := (first*s.Outputs + g*outputs) * places
+	if s.direct(outputs) {
+		slide(w, v, y[at:], weight, g*outputs*inner, data, offset, outputs, channels, sums)
+		return
+	}
+	p := gemm.Product[T]{M: outputs, N: images * places, K: inner, Count: 1,
+		A: gemm.Operand[T]{Data: weight, Grid: gemm.Grid{Offset: g * outputs * inner, Row: inner, Col: 1}},
+		B: windows(v, data, offset, apart, images, channels, false)}
+	if images == 1 {
+		p.C = y[at:][:outputs*places]
+		gemm.Multiply(w, p)
+		return
+	}
+	p.C = sums[:outputs*images*places]
+	gemm.Multiply(w, p)
+	for o := range outputs {
+		for i := range images {
+			copy(y[at+(i*s.Outputs+o)*places:][:places], p.C[(o*images+i)*places:])
 		}
 	}
 }

@@ -13,7 +13,7 @@ func (s *Shape) WeightRoom() int {
 	}
 	f, m := s.forwardFrame(), together(s.Images, s.places())
 	if s.alone() {
-		return f.room(1, 1) + s.turnedRoom(&f)
+		return (f.room(1, 1) + s.turnedRoom(&f)) * s.parts()
 	}
 	channels, outputs := s.own()
 	n := f.room(m, channels) + outputs*channels*s.taps()
@@ -32,7 +32,7 @@ func Weight[T dtype.Float](w *crew.Workers, s Shape, dw, x, dy, room []T) {
 		return
 	}
 	if s.alone() {
-		weightAlone(&s, dw, x, dy, room)
+		weightAlone(w, &s, dw, x, dy, room)
 		return
 	}
 	v, m := s.forwardView(), together(s.Images, s.places())

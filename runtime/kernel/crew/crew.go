@@ -87,7 +87,7 @@ func (w *Workers) Split(n, least int, f func(lo, hi int)) {
 		f(0, n)
 		return
 	}
-	part := (n/(partsEach*c.Size()) + least - 1) / least * least
+	part := (max(n/(partsEach*c.Size()), 1) + least - 1) / least * least
 	c.Do((n+part-1)/part, func(i int) { f(i*part, min((i+1)*part, n)) })
 }
 

@@ -51,25 +51,30 @@ func TestCrewDoesAll(t *testing.T) {
 // The parts of a range have each of its elements once, and begin at multiples of the least.
 func TestSplit(t *testing.T) {
 	for workers := range 4 {
-		for _, n := range []int{0, 1, 7, 8, 15, 16, 17, 64, 1000} {
-			const least = 8
-			done := make([]atomic.Int32, n)
-			NewWorkers(workers).Split(n, least, func(lo, hi int) {
-				if lo%least != 0 || hi-lo < least && hi != n {
-					t.Errorf("%d workers, %d elements: a part from %d to %d", workers, n, lo, hi)
-				}
-				for i := lo; i < hi; i++ {
-					done[i].Add(1)
-				}
-			})
-			for i := range done {
-				if times := done[i].Load(); times != 1 {
-					t.Errorf("%d workers, %d elements: element %d was done %d times", workers, n, i, times)
-				}
+		for _, n := range []int{0, 1, 2, 3, 7, 8, 15, 16, 17, 64, 1000} {
+			for _, least := range []int{1, 8} {
+				testSplit(t, workers, n, least)
 			}
 		}
 	}
 	goleak.VerifyNone(t)
+}
+
+func testSplit(t *testing.T, workers, n, least int) {
+	done := make([]atomic.Int32, n)
+	NewWorkers(workers).Split(n, least, func(lo, hi int) {
+		if lo%least != 0 || hi-lo < least && hi != n {
+			t.Errorf("%d workers, %d elements, %d at least: a part from %d to %d", workers, n, least, lo, hi)
+		}
+		for i := lo; i < hi; i++ {
+			done[i].Add(1)
+		}
+	})
+	for i := range done {
+		if times := done[i].Load(); times != 1 {
+			t.Errorf("%d workers, %d elements, %d at least: element %d was done %d times", workers, n, least, i, times)
+		}
+	}
 }
 
 // A helper that has waited for a call of Do works for the next one, and both do all

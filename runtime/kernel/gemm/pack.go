@@ -46,6 +46,10 @@ func (s *shape[T]) packB(ws *workspace[T], to []T, l, inner, j, cols int) {
 	b := s.b
 	if b.Windows == nil {
 		b = ws.widened(s.kernels, b.from(l, j), inner, cols)
+		if b.Col == 1 && b.Row >= 0 {
+			s.packRows(to, &b, inner, cols)
+			return
+		}
 	}
 	for done := 0; done < cols; {
 		width := s.panel(cols-done) * s.lanes
@@ -56,6 +60,24 @@ func (s *shape[T]) packB(ws *workspace[T], to []T, l, inner, j, cols int) {
 			s.packPanel(to[done*inner:], width, b.from(0, done).turned(), n, inner)
 		}
 		done += n
+	}
+}
+
+// rowsAtOnce is how many rows of b are packed side by side: each piece of one goes to its
+// panel. Of rows that lie pages apart, which the caches do not fetch ahead, the next
+// lines so are read while the last ones are near.
+const rowsAtOnce = 8
+
+// packRows is packB of a b whose rows lie one element after the other.
+func (s *shape[T]) packRows(to []T, b *Operand[T], inner, cols int) {
+	for l := 0; l < inner; l += rowsAtOnce {
+		rows := min(rowsAtOnce, inner-l)
+		for done := 0; done < cols; {
+			width := s.panel(cols-done) * s.lanes
+			n := min(width, cols-done)
+			s.copyRows(&to[done*inner+l*width], width, &b.Data[b.Offset+l*b.Row+done], b.Row, n, rows)
+			done += n
+		}
 	}
 }
 

@@ -212,7 +212,8 @@ func (s *shape[T]) multiplyBlocks(c []T, ldc int, a, b block[T], m, n, k int, ad
 }
 
 // bytesAhead is how much of b is fetched before it is needed, where b is read
-// where it lies: what is on its way for the whole of a memory's latency.
+// where it lies: what is on its way for the whole of a memory's latency. If a panel has
+// no more than that, the next one is fetched: rows so far on may not be of b.
 const bytesAhead = 4 << 10
 
 // fetch says what of b tiles are to have fetched, in bytes: from ahead behind
@@ -232,7 +233,7 @@ func (s *shape[T]) fetching(b block[T], tiles, k int) fetch {
 		return fetch{ahead: uintptr(width * k), tile: uintptr(step * k), step: step}
 	}
 	row := b.row * elemBytes[T]()
-	if tiles > 1 {
+	if tiles > 1 || k*width <= bytesAhead {
 		return fetch{ahead: uintptr(width), tile: uintptr(width / tiles), step: row}
 	}
 	return fetch{ahead: uintptr(bytesAhead / width * row), step: row}
