@@ -3,6 +3,7 @@ package kernel
 import (
 	"math"
 
+	"tpsh/internal/libm"
 	"tpsh/runtime/dtype"
 	"tpsh/runtime/kernel/vec"
 )
@@ -66,14 +67,14 @@ func GeluGradTo[T dtype.Float](dst, g, x []T) {
 	for i, v := range x {
 		u := float64(v)
 		d := normalCDF(u)
-		if e := math.Exp(-u * u / 2); e > 0 { // ±Inf times 0 is no slope
+		if e := libm.Exp(-u * u / 2); e > 0 { // ±Inf times 0 is no slope
 			d += u * e / math.Sqrt(2*math.Pi)
 		}
 		dst[i] = T(float64(g[i]) * d)
 	}
 }
 
-func normalCDF(x float64) float64 { return math.Erfc(-x/math.Sqrt2) / 2 }
+func normalCDF(x float64) float64 { return libm.Erfc(-x/math.Sqrt2) / 2 }
 
 // The constants of Hendrycks and Gimpel, "Gaussian error linear units", 2016.
 const (
@@ -92,7 +93,7 @@ func GeluTanhTo[T dtype.Float](dst, x []T) {
 	check2(len(dst), len(x))
 	for i, v := range x {
 		u := float64(v)
-		dst[i] = T(u / 2 * (1 + math.Tanh(geluScale*(u+geluCube*u*u*u))))
+		dst[i] = T(u / 2 * (1 + libm.Tanh(geluScale*(u+float64(geluCube*u*u*u)))))
 	}
 }
 
@@ -102,10 +103,10 @@ func GeluTanhGradTo[T dtype.Float](dst, g, x []T) {
 	check3(len(dst), len(g), len(x))
 	for i, v := range x {
 		u := float64(v)
-		th := math.Tanh(geluScale * (u + geluCube*u*u*u))
-		d := (1 + th) / 2
-		if s := 1 - th*th; s > 0 { // ±Inf times 0 is no slope
-			d += u / 2 * s * geluScale * (1 + 3*geluCube*u*u)
+		th := libm.Tanh(geluScale * (u + float64(geluCube*u*u*u)))
+		d := float64((1 + th) / 2)
+		if s := 1 - float64(th*th); s > 0 { // ±Inf times 0 is no slope
+			d += float64(u / 2 * s * geluScale * (1 + float64(3*geluCube*u*u)))
 		}
 		dst[i] = T(float64(g[i]) * d)
 	}
@@ -122,7 +123,7 @@ func SiluTo[T dtype.Float](dst, x []T) {
 	check2(len(dst), len(x))
 	for i, v := range x {
 		u := float64(v)
-		dst[i] = T(u / (1 + math.Exp(-u)))
+		dst[i] = T(u / (1 + libm.Exp(-u)))
 	}
 }
 
@@ -138,10 +139,10 @@ func SiluGradTo[T dtype.Float](dst, g, x []T) {
 	check3(len(dst), len(g), len(x))
 	for i, v := range x {
 		u := float64(v)
-		s := 1 / (1 + math.Exp(-u))
+		s := 1 / (1 + libm.Exp(-u))
 		d := s
 		if r := 1 - s; s > 0 && r > 0 { // ±Inf times 0 is no slope
-			d += s * r * u
+			d += float64(s * r * u)
 		}
 		dst[i] = T(float64(g[i]) * d)
 	}
@@ -206,7 +207,7 @@ func SoftplusTo[T dtype.Float](dst, x []T) {
 	check2(len(dst), len(x))
 	for i, v := range x {
 		u := float64(v)
-		dst[i] = T(max(u, 0) + math.Log1p(math.Exp(-math.Abs(u))))
+		dst[i] = T(max(u, 0) + libm.Log1p(libm.Exp(-math.Abs(u))))
 	}
 }
 

@@ -3,6 +3,7 @@ package kernel
 import (
 	"math"
 
+	"tpsh/internal/libm"
 	"tpsh/runtime/dtype"
 	"tpsh/runtime/kernel/vec"
 )
@@ -171,7 +172,7 @@ func (t *attentionTile[T]) cap(row []T, at int) {
 	t.tanh(row, row)
 	if t.slope != nil {
 		for j, v := range row {
-			t.slope[at+j] = 1 - v*v
+			t.slope[at+j] = 1 - T(v*v)
 		}
 	}
 	scaleBy(row, t.Cap)
@@ -186,9 +187,9 @@ func (t *attentionTile[T]) soften(i int, row []T) T {
 		clear(row)
 		return 1
 	}
-	scale := math.Exp(float64(t.most[i]) - float64(most))
+	scale := libm.Exp(float64(t.most[i]) - float64(most))
 	t.most[i] = most
-	t.sum[i] = t.sum[i]*scale + expShift(row, row, most)
+	t.sum[i] = float64(t.sum[i]*scale) + expShift(row, row, most)
 	return T(scale)
 }
 

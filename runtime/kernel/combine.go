@@ -1,6 +1,7 @@
 package kernel
 
 import (
+	"sync"
 	"unsafe"
 
 	"tpsh/runtime/dtype"
@@ -23,20 +24,29 @@ type Combine func(dst []byte, srcs [][]byte)
 // have it: only floats have a mean, only integers and bools bits, bools have neither
 // sum nor mean, complex numbers these two alone, and floats of 8 bits nothing. Halves
 // are accumulated in float32 and rounded once. In max and min a NaN wins.
-func Combiner(dt dtype.DType, op string) Combine { return combiners[dt][op] }
+func Combiner(dt dtype.DType, op string) Combine { return reductionsOf(dt).combiners[op] }
 
-// combiners holds what Combiner returns.
-var combiners = func() (table [dtype.Count]map[string]Combine) {
-	for _, dt := range dtype.All {
-		table[dt] = map[string]Combine{}
+// reductions holds what Combiner and Folder return for one dtype. It is made when it is first asked for.
+type reductions struct {
+	once      sync.Once
+	combiners map[string]Combine
+	folders   map[string]*CombineFold
+}
+
+var reductionTable [dtype.Count]reductions
+
+func reductionsOf(dt dtype.DType) *reductions {
+	r := &reductionTable[dt]
+	r.once.Do(func() {
+		r.combiners, r.folders = map[string]Combine{}, map[string]*CombineFold{}
 		for _, op := range []string{"sum", "mean", "prod", "max", "min", "band", "bor", "bxor"} {
 			if f := newCombine(dt, op); f != nil {
-				table[dt][op] = f
+				r.combiners[op], r.folders[op] = f, newFold(dt, op, f)
 			}
 		}
-	}
-	return table
-}()
+	})
+	return r
+}
 
 func newCombine(dt dtype.DType, op string) Combine {
 	switch dt {

@@ -91,9 +91,27 @@ func interleave[T any](dst, src []T, stride, rows, cols int) {
 		return
 	}
 	c := src[2*stride:][:rows]
-	for i, v := range a {
+	even := 0
+	if unsafe.Sizeof(dst[0]) == 4 {
+		even = rows &^ 1
+		interleaveFours(bytesOf(dst[:3*even]), bytesOf(a[:even]), bytesOf(b[:even]), bytesOf(c[:even]))
+	}
+	for i := even; i < rows; i++ {
 		to := dst[3*i:][:3]
-		to[0], to[1], to[2] = v, b[i], c[i]
+		to[0], to[1], to[2] = a[i], b[i], c[i]
+	}
+}
+
+// interleaveFours is interleave of three columns of elements of 4 bytes, two rows at a time. The
+// bytes of an element keep their order whatever it is.
+func interleaveFours(dst, a, b, c []byte) {
+	const low = 1<<32 - 1
+	for len(dst) >= 24 {
+		x, y, z := binary.LittleEndian.Uint64(a[:8]), binary.LittleEndian.Uint64(b[:8]), binary.LittleEndian.Uint64(c[:8])
+		binary.LittleEndian.PutUint64(dst[:8], x&low|y<<32)
+		binary.LittleEndian.PutUint64(dst[8:16], z&low|x&^low)
+		binary.LittleEndian.PutUint64(dst[16:24], y>>32|z&^low)
+		dst, a, b, c = dst[24:], a[8:], b[8:], c[8:]
 	}
 }
 
@@ -149,6 +167,10 @@ func copyTurned[T any](dst []T, d Grid, src []T, s Grid, rows, cols int) {
 			}
 			for r := range m {
 				to := d.Offset + (i+r)*d.Row + j
+				if n == tile { // the compiler knows how many these are
+					*(*[tile]T)(dst[to:]) = [tile]T(room[r*tile:])
+					continue
+				}
 				copy(dst[to:to+n], room[r*tile:])
 			}
 		}

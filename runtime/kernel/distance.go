@@ -78,13 +78,13 @@ func blockOfDistances[T dtype.Float](abs bool) func(x, a, b, c, d []T) [together
 }
 
 func distances32(abs bool) func(x, a, b, c, d []float32) [together]float32 {
-	add := vec.SquaredDistances
-	if abs {
-		add = vec.AbsDistances
-	}
 	return func(x, a, b, c, d []float32) (sums [together]float32) {
 		var lane [together][lanes]float32
-		add(x, a, b, c, d, &lane[0], &lane[1], &lane[2], &lane[3])
+		if abs {
+			vec.AbsDistances(x, a, b, c, d, &lane[0], &lane[1], &lane[2], &lane[3])
+		} else {
+			vec.SquaredDistances(x, a, b, c, d, &lane[0], &lane[1], &lane[2], &lane[3])
+		}
 		for r := range lane {
 			sums[r] = addLanes(&lane[r])
 		}

@@ -3,6 +3,7 @@ package kernel
 import (
 	"math"
 
+	"tpsh/internal/libm"
 	"tpsh/runtime/dtype"
 	"tpsh/runtime/kernel/vec"
 )
@@ -176,12 +177,12 @@ func ModFloatTo[T dtype.Float](dst, x, y []T) {
 //		dst[i] = x[i] to the power y[i]
 //	}
 //
-// computed as math.Pow does in float64, and rounded. It panics if the lengths
+// computed as libm.Pow does in float64, and rounded. It panics if the lengths
 // differ. dst may be x or y.
 func PowFloatTo[T dtype.Float](dst, x, y []T) {
 	check3(len(dst), len(x), len(y))
 	for i, a := range x {
-		dst[i] = T(math.Pow(float64(a), float64(y[i])))
+		dst[i] = T(libm.Pow(float64(a), float64(y[i])))
 	}
 }
 

@@ -4,20 +4,22 @@ import (
 	"math"
 
 	"gonum.org/v1/gonum/mathext"
+
+	"tpsh/internal/libm"
 )
 
 // The rows of Bessel's functions and Airy's.
 var (
 	// BesselJ0, BesselJ1, BesselY0 and BesselY1 are Bessel's functions of the first and
 	// the second kind, of orders 0 and 1. Those of the second kind are NaN below 0.
-	BesselJ0 = mapped(math.J0)
-	BesselJ1 = mapped(math.J1)
-	BesselY0 = mapped(math.Y0)
-	BesselY1 = mapped(math.Y1)
+	BesselJ0 = mapped(libm.J0)
+	BesselJ1 = mapped(libm.J1)
+	BesselY0 = mapped(libm.Y0)
+	BesselY1 = mapped(libm.Y1)
 	// BesselI0 and BesselI1 are the modified ones of the first kind; I0e and I1e are
 	// these times e to the power -|x[i]|, which do not overflow.
-	BesselI0  = mapped(func(v float64) float64 { return math.Exp(math.Abs(v)) * i0e(v) })
-	BesselI1  = mapped(func(v float64) float64 { return math.Exp(math.Abs(v)) * i1e(v) })
+	BesselI0  = mapped(func(v float64) float64 { return libm.Exp(math.Abs(v)) * i0e(v) })
+	BesselI1  = mapped(func(v float64) float64 { return libm.Exp(math.Abs(v)) * i1e(v) })
 	BesselI0e = mapped(i0e)
 	BesselI1e = mapped(i1e)
 	// BesselK0 and BesselK1 are the modified ones of the second kind; K0e and K1e are
@@ -110,15 +112,15 @@ var (
 func chebyshev(c []float64, t float64) float64 {
 	var now, before float64
 	for k := len(c) - 1; k > 0; k-- {
-		now, before = c[k]+2*t*now-before, now
+		now, before = c[k]+float64(2*t*now)-before, now
 	}
-	return c[0] + t*now - before
+	return c[0] + float64(t*now) - before
 }
 
 // i0e is e^-|v| I0(v), i1e e^-|v| I1(v).
 func i0e(v float64) float64 {
 	if v = math.Abs(v); v <= 8 {
-		return chebyshev(i0eNear, v/4-1)
+		return chebyshev(i0eNear, float64(v/4)-1)
 	}
 	return chebyshev(i0eFar, 16/v-1) / math.Sqrt(v)
 }
@@ -126,7 +128,7 @@ func i0e(v float64) float64 {
 func i1e(v float64) float64 {
 	x := math.Abs(v)
 	if x <= 8 {
-		return v * chebyshev(i1eNear, x/4-1)
+		return v * chebyshev(i1eNear, float64(x/4)-1)
 	}
 	return math.Copysign(chebyshev(i1eFar, 16/x-1)/math.Sqrt(x), v)
 }
@@ -140,25 +142,25 @@ func besselK(v float64, scaled bool, near, far []float64, small func(v, series f
 	case v < 0 || v != v:
 		return math.NaN()
 	case v <= 2:
-		y := small(v, chebyshev(near, v*v/2-1))
+		y := small(v, chebyshev(near, float64(v*v/2)-1))
 		if scaled {
-			y *= math.Exp(v)
+			y *= libm.Exp(v)
 		}
 		return y
 	}
 	y := chebyshev(far, 4/v-1) / math.Sqrt(v)
 	if !scaled {
-		y *= math.Exp(-v)
+		y *= libm.Exp(-v)
 	}
 	return y
 }
 
 func k0Small(v, series float64) float64 {
-	return series - math.Log(v/2)*math.Exp(v)*i0e(v)
+	return series - float64(libm.Log(v/2)*libm.Exp(v)*i0e(v))
 }
 
 func k1Small(v, series float64) float64 {
-	return series/v + math.Log(v/2)*math.Exp(v)*i1e(v)
+	return series/v + float64(libm.Log(v/2)*libm.Exp(v)*i1e(v))
 }
 
 func sphericalJ0(v float64) float64 {
@@ -168,7 +170,7 @@ func sphericalJ0(v float64) float64 {
 	case math.Abs(v) < 1e-8: // 1 - v²/6
 		return 1
 	}
-	return math.Sin(v) / v
+	return libm.Sin(v) / v
 }
 
 // airyAi is 0 where it underflows, and NaN of an infinity, as PyTorch's is.

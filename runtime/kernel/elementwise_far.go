@@ -3,6 +3,7 @@ package kernel
 import (
 	"math"
 
+	"tpsh/internal/libm"
 	"tpsh/runtime/kernel/vec"
 )
 
@@ -12,9 +13,9 @@ const farBlock = 1024
 
 // sin32, cos32 and tan32 are the kernels of package vec, and of angles beyond its reach the
 // functions in float64, rounded.
-func sin32(dst, x []float32) { reach1(dst, x, vec.Sin, math.Sin) }
-func cos32(dst, x []float32) { reach1(dst, x, vec.Cos, math.Cos) }
-func tan32(dst, x []float32) { reach1(dst, x, vec.Tan, math.Tan) }
+func sin32(dst, x []float32) { reach1(dst, x, vec.Sin, libm.Sin) }
+func cos32(dst, x []float32) { reach1(dst, x, vec.Cos, libm.Cos) }
+func tan32(dst, x []float32) { reach1(dst, x, vec.Tan, libm.Tan) }
 
 // reach1 stores f of x in dst, and far where |x| is beyond vec.FarAngle. It panics if the
 // lengths differ. dst may be x.

@@ -3,13 +3,14 @@ package kernel
 import (
 	"math"
 
+	"tpsh/internal/libm"
 	"tpsh/runtime/dtype"
 	"tpsh/runtime/kernel/vec"
 )
 
 // The rows of the transcendental functions.
 //
-// In float64 they are computed by Go's math package, whose results are within
+// In float64 they are computed by package libm, whose results are within
 // about 2 ulp, but for those of package vec. In float32 they are the kernels of package vec, but that sines
 // and cosines of angles beyond vec.FarAngle are rounded from float64.
 var (
@@ -43,7 +44,7 @@ var (
 func ExpTo[T dtype.Float](dst, x []T) {
 	check2(len(dst), len(x))
 	for i, v := range x {
-		dst[i] = T(math.Exp(float64(v)))
+		dst[i] = T(libm.Exp(float64(v)))
 	}
 }
 
@@ -51,7 +52,7 @@ func ExpTo[T dtype.Float](dst, x []T) {
 func LogTo[T dtype.Float](dst, x []T) {
 	check2(len(dst), len(x))
 	for i, v := range x {
-		dst[i] = T(math.Log(float64(v)))
+		dst[i] = T(libm.Log(float64(v)))
 	}
 }
 
@@ -75,7 +76,7 @@ func RsqrtTo[T dtype.Float](dst, x []T) {
 func SinTo[T dtype.Float](dst, x []T) {
 	check2(len(dst), len(x))
 	for i, v := range x {
-		dst[i] = T(math.Sin(float64(v)))
+		dst[i] = T(libm.Sin(float64(v)))
 	}
 }
 
@@ -83,7 +84,7 @@ func SinTo[T dtype.Float](dst, x []T) {
 func CosTo[T dtype.Float](dst, x []T) {
 	check2(len(dst), len(x))
 	for i, v := range x {
-		dst[i] = T(math.Cos(float64(v)))
+		dst[i] = T(libm.Cos(float64(v)))
 	}
 }
 
@@ -91,7 +92,7 @@ func CosTo[T dtype.Float](dst, x []T) {
 func TanhTo[T dtype.Float](dst, x []T) {
 	check2(len(dst), len(x))
 	for i, v := range x {
-		dst[i] = T(math.Tanh(float64(v)))
+		dst[i] = T(libm.Tanh(float64(v)))
 	}
 }
 
@@ -106,16 +107,16 @@ func SigmoidTo[T dtype.Float](dst, x []T) {
 // sigmoid avoids an infinite exp, and so keeps the smallest results.
 func sigmoid(v float64) float64 {
 	if v < 0 {
-		e := math.Exp(v)
+		e := libm.Exp(v)
 		return e / (1 + e)
 	}
-	return 1 / (1 + math.Exp(-v))
+	return 1 / (1 + libm.Exp(-v))
 }
 
 // ErfTo is ExpTo for the error function.
 func ErfTo[T dtype.Float](dst, x []T) {
 	check2(len(dst), len(x))
 	for i, v := range x {
-		dst[i] = T(math.Erf(float64(v)))
+		dst[i] = T(libm.Erf(float64(v)))
 	}
 }

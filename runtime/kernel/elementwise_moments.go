@@ -1,8 +1,7 @@
 package kernel
 
 import (
-	"math"
-
+	"tpsh/internal/libm"
 	"tpsh/runtime/dtype"
 	"tpsh/runtime/kernel/vec"
 )
@@ -32,7 +31,7 @@ func SquaredDiffTo[T dtype.Float](dst, x, y []T) {
 func ExpDiffTo[T dtype.Float](dst, x, y []T) {
 	check3(len(dst), len(x), len(y))
 	for i, v := range x {
-		dst[i] = T(math.Exp(float64(v) - float64(y[i])))
+		dst[i] = T(libm.Exp(float64(v) - float64(y[i])))
 	}
 }
 

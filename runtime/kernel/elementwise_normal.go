@@ -4,6 +4,8 @@ import (
 	"math"
 
 	"gonum.org/v1/gonum/mathext"
+
+	"tpsh/internal/libm"
 )
 
 // The rows of functions of the normal distribution, of entropy, and of incomplete
@@ -56,17 +58,17 @@ func erfcx(v float64) float64 {
 // expOfSquare is e^v², of which the square is rounded to no less than twice the
 // digits.
 func expOfSquare(v float64) float64 {
-	high := v * v
-	return math.Exp(high) * (1 + math.FMA(v, v, -high))
+	high := float64(v * v)
+	return float64(libm.Exp(high) * (1 + math.FMA(v, v, -high)))
 }
 
-func ndtr(v float64) float64 { return math.Erfc(-v/math.Sqrt2) / 2 }
+func ndtr(v float64) float64 { return libm.Erfc(-v/math.Sqrt2) / 2 }
 
 func logNdtr(v float64) float64 {
 	if v < -1 {
-		return math.Log(erfcx(-v/math.Sqrt2)/2) - v*v/2
+		return libm.Log(erfcx(-v/math.Sqrt2)/2) - float64(v*v/2)
 	}
-	return math.Log1p(-math.Erfc(v/math.Sqrt2) / 2)
+	return libm.Log1p(-libm.Erfc(v/math.Sqrt2) / 2)
 }
 
 func ndtri(p float64) float64 {
@@ -79,7 +81,7 @@ func ndtri(p float64) float64 {
 func entr(v float64) float64 {
 	switch {
 	case v > 0:
-		return -v * math.Log(v)
+		return -v * libm.Log(v)
 	case v == 0:
 		return 0
 	case v < 0:
@@ -92,7 +94,7 @@ func xlog1py(x, y float64) float64 {
 	if x == 0 && y == y {
 		return 0
 	}
-	return x * math.Log1p(y)
+	return x * libm.Log1p(y)
 }
 
 // gammaInc is f, the lower or the upper function, of order a at v; at is what that is

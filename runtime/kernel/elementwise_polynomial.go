@@ -1,6 +1,10 @@
 package kernel
 
-import "math"
+import (
+	"math"
+
+	"tpsh/internal/libm"
+)
 
 // The rows of orthogonal polynomials: number y[i], without its fraction, at x[i]. They
 // are 0 where y[i] is negative, and NaN where it is above maxDegree or NaN.
@@ -17,17 +21,17 @@ var (
 	ShiftedChebyshevW = mapped2(polynomial(shifted(chebyshevW)))
 	// HermiteH and HermiteHe are Hermite's, the physicists' and the probabilists'.
 	HermiteH = mapped2(polynomial(func(x float64, n int) float64 {
-		return recurrent(1, 2*x, n, func(k, now, before float64) float64 { return 2*x*now - 2*k*before })
+		return recurrent(1, 2*x, n, func(k, now, before float64) float64 { return float64(2*x*now) - float64(2*k*before) })
 	}))
 	HermiteHe = mapped2(polynomial(func(x float64, n int) float64 {
-		return recurrent(1, x, n, func(k, now, before float64) float64 { return x*now - k*before })
+		return recurrent(1, x, n, func(k, now, before float64) float64 { return float64(x*now) - float64(k*before) })
 	}))
 	// LaguerreL and LegendreP are Laguerre's and Legendre's.
 	LaguerreL = mapped2(polynomial(func(x float64, n int) float64 {
-		return recurrent(1, 1-x, n, func(k, now, before float64) float64 { return ((2*k+1-x)*now - k*before) / (k + 1) })
+		return recurrent(1, 1-x, n, func(k, now, before float64) float64 { return (float64((2*k+1-x)*now) - float64(k*before)) / (k + 1) })
 	}))
 	LegendreP = mapped2(polynomial(func(x float64, n int) float64 {
-		return recurrent(1, x, n, func(k, now, before float64) float64 { return ((2*k+1)*x*now - k*before) / (k + 1) })
+		return recurrent(1, x, n, func(k, now, before float64) float64 { return (float64((2*k+1)*x*now) - float64(k*before)) / (k + 1) })
 	}))
 )
 
@@ -67,7 +71,7 @@ func shifted(f func(x float64, n int) float64) func(x float64, n int) float64 {
 
 // chebyshevOf is the recurrence of all four kinds: y(k+1) = 2x y(k) - y(k-1).
 func chebyshevOf(x, second float64, n int) float64 {
-	return recurrent(1, second, n, func(_, now, before float64) float64 { return 2*x*now - before })
+	return recurrent(1, second, n, func(_, now, before float64) float64 { return float64(2*x*now) - before })
 }
 
 // trigonometric reports whether a polynomial is told by angles: where the recurrence
@@ -76,31 +80,31 @@ func trigonometric(x float64, n int) bool { return n > 8 && math.Abs(x) < 1 }
 
 func chebyshevT(x float64, n int) float64 {
 	if trigonometric(x, n) {
-		return math.Cos(float64(n) * math.Acos(x))
+		return libm.Cos(float64(n) * libm.Acos(x))
 	}
 	return chebyshevOf(x, x, n)
 }
 
 func chebyshevU(x float64, n int) float64 {
 	if trigonometric(x, n) {
-		angle := math.Acos(x)
-		return math.Sin(float64(n+1)*angle) / math.Sin(angle)
+		angle := libm.Acos(x)
+		return libm.Sin(float64(n+1)*angle) / libm.Sin(angle)
 	}
 	return chebyshevOf(x, 2*x, n)
 }
 
 func chebyshevV(x float64, n int) float64 {
 	if trigonometric(x, n) {
-		half := math.Acos(x) / 2
-		return math.Cos(float64(2*n+1)*half) / math.Cos(half)
+		half := libm.Acos(x) / 2
+		return libm.Cos(float64(2*n+1)*half) / libm.Cos(half)
 	}
 	return chebyshevOf(x, 2*x-1, n)
 }
 
 func chebyshevW(x float64, n int) float64 {
 	if trigonometric(x, n) {
-		half := math.Acos(x) / 2
-		return math.Sin(float64(2*n+1)*half) / math.Sin(half)
+		half := libm.Acos(x) / 2
+		return libm.Sin(float64(2*n+1)*half) / libm.Sin(half)
 	}
 	return chebyshevOf(x, 2*x+1, n)
 }

@@ -5,36 +5,37 @@ import (
 
 	"gonum.org/v1/gonum/mathext"
 
+	"tpsh/internal/libm"
 	"tpsh/runtime/dtype"
 	"tpsh/runtime/kernel/vec"
 )
 
 // The rows of further functions of one and two operands. They are computed in
-// float64, by Go's math package or gonum's mathext, and rounded, but for those that
+// float64, by package libm or gonum's mathext, and rounded, but for those that
 // package vec has in float32.
 var (
 	// Log1p is the logarithm of 1+x[i], exact for small x[i].
-	Log1p = Unary{F32: vec.Log1p, F64: map1[float64](math.Log1p)}
+	Log1p = Unary{F32: vec.Log1p, F64: map1[float64](libm.Log1p)}
 	// Expm1 is e to the power x[i], less 1, exact for small x[i].
-	Expm1 = Unary{F32: vec.Expm1, F64: map1[float64](math.Expm1)}
+	Expm1 = Unary{F32: vec.Expm1, F64: map1[float64](libm.Expm1)}
 	// Log2 and Log10 are logarithms, Exp2 is 2 to the power x[i].
-	Log2  = mapped(math.Log2)
-	Log10 = mapped(math.Log10)
-	Exp2  = mapped(math.Exp2)
+	Log2  = mapped(libm.Log2)
+	Log10 = mapped(libm.Log10)
+	Exp2  = mapped(libm.Exp2)
 	// Tan, Asin, Acos and Atan are of angles in radians.
-	Tan  = Unary{F32: tan32, F64: map1[float64](math.Tan)}
-	Asin = mapped(math.Asin)
-	Acos = mapped(math.Acos)
-	Atan = mapped(math.Atan)
+	Tan  = Unary{F32: tan32, F64: map1[float64](libm.Tan)}
+	Asin = mapped(libm.Asin)
+	Acos = mapped(libm.Acos)
+	Atan = mapped(libm.Atan)
 	// Sinh, Cosh, Asinh, Acosh and Atanh are the hyperbolic functions.
-	Sinh  = mapped(math.Sinh)
-	Cosh  = mapped(math.Cosh)
-	Asinh = mapped(math.Asinh)
-	Acosh = mapped(math.Acosh)
-	Atanh = mapped(math.Atanh)
+	Sinh  = mapped(libm.Sinh)
+	Cosh  = mapped(libm.Cosh)
+	Asinh = mapped(libm.Asinh)
+	Acosh = mapped(libm.Acosh)
+	Atanh = mapped(libm.Atanh)
 	// Erfc is 1 less the error function, Erfinv the inverse of that.
-	Erfc   = mapped(math.Erfc)
-	Erfinv = mapped(math.Erfinv)
+	Erfc   = mapped(libm.Erfc)
+	Erfinv = mapped(libm.Erfinv)
 	// Lgamma is the logarithm of the gamma function's absolute value, Digamma its
 	// derivative; PolygammaTo has those of Digamma.
 	Lgamma  = mapped(lgamma)
@@ -43,7 +44,7 @@ var (
 	Trunc = withIntegers(Unary{F32: vec.Trunc, F64: map1[float64](math.Trunc)})
 
 	// Atan2 is the angle of the point (y[i], x[i]), from -π to π.
-	Atan2 = Binary{F32: vec.Atan2, F64: map2[float64](math.Atan2)}
+	Atan2 = Binary{F32: vec.Atan2, F64: map2[float64](libm.Atan2)}
 	// Fmod is the remainder of x[i] by y[i] with the sign of x[i].
 	Fmod = Binary{fmod32, fmodTo[float64], remTo[int64], remTo[int32], remTo[uint8], nil}
 	// Copysign is x[i] with the sign of y[i].
@@ -120,7 +121,7 @@ func nextafter32(dst, x, y []float32) {
 }
 
 func lgamma(v float64) float64 {
-	y, _ := math.Lgamma(v)
+	y, _ := libm.Lgamma(v)
 	return y
 }
 
@@ -138,15 +139,18 @@ func digamma(v float64) float64 {
 	case v < 0 && v == math.Floor(v):
 		return math.NaN()
 	case v < 0:
-		return digamma(1-v) - math.Pi/math.Tan(math.Pi*(v-math.Floor(v)))
+		return digamma(1-v) - math.Pi/libm.Tan(math.Pi*(v-math.Floor(v)))
 	}
 	y := 0.0
 	for ; v < 10; v++ {
 		y -= 1 / v
 	}
 	w := 1 / (v * v)
-	series := w * (1./12 - w*(1./120-w*(1./252-w*(1./240-w*(1./132-w*(691./32760-w/12))))))
-	return y + math.Log(v) - 0.5/v - series
+	series := 691./32760 - w/12
+	for _, c := range [...]float64{1. / 132, 1. / 240, 1. / 252, 1. / 120, 1. / 12} {
+		series = c - float64(w*series)
+	}
+	return y + libm.Log(v) - 0.5/v - float64(w*series)
 }
 
 // PolygammaTo is, elementwise, the derivative number n, from 1 on, of digamma:
@@ -157,8 +161,8 @@ func digamma(v float64) float64 {
 // lengths differ. dst may be x.
 func PolygammaTo[T dtype.Float](dst, x []T, n int) {
 	check2(len(dst), len(x))
-	factor, _ := math.Lgamma(float64(n + 1))
-	factor = math.Exp(factor)
+	factor, _ := libm.Lgamma(float64(n + 1))
+	factor = libm.Exp(factor)
 	if n%2 == 0 {
 		factor = -factor
 	}
@@ -174,7 +178,7 @@ func polygamma(v float64, n int, factor float64) float64 {
 	case v > 0 || v < 0 && n > 1:
 		return factor * mathext.Zeta(float64(n+1), v)
 	case n == 1: // the reflection of trigamma: A&S 6.4.7
-		s := math.Sin(math.Pi * v)
+		s := libm.Sin(math.Pi * v)
 		return math.Pi*math.Pi/(s*s) - mathext.Zeta(2, 1-v)
 	}
 	return math.NaN()

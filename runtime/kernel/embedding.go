@@ -52,7 +52,7 @@ func SumBags[T dtype.Float](dst, table, scale []T, ids, bag []int64, n int) {
 		}
 		row := dst[int(bag[i])*n : (int(bag[i])+1)*n]
 		for j, v := range table[int(id)*n : (int(id)+1)*n] {
-			row[j] += scale[i] * v
+			row[j] += T(scale[i] * v)
 		}
 	}
 }

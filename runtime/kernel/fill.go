@@ -9,7 +9,7 @@ import "tpsh/runtime/dtype"
 //	}
 func Progress[T dtype.Number](dst []T, first, step T) {
 	for i := range dst {
-		dst[i] = first + T(i)*step
+		dst[i] = first + T(T(i)*step)
 	}
 }
 
@@ -31,9 +31,9 @@ func Interpolate[T dtype.Float](dst []T, first, last T) {
 	step := (last - first) / T(n-1)
 	for i := range dst {
 		if i < n/2 {
-			dst[i] = first + T(i)*step
+			dst[i] = first + T(T(i)*step)
 		} else {
-			dst[i] = last - T(n-1-i)*step
+			dst[i] = last - T(T(n-1-i)*step)
 		}
 	}
 }

@@ -18,7 +18,7 @@ type CombineFold struct {
 }
 
 // Folder returns the CombineFold of the Combine that Combiner returns, or nil if there is none.
-func Folder(dt dtype.DType, op string) *CombineFold { return folders[dt][op] }
+func Folder(dt dtype.DType, op string) *CombineFold { return reductionsOf(dt).folders[op] }
 
 // Reducer returns the Combine of an operation between ranks, nil if dt has none, and the CombineFold that
 // belongs to it, nil if there is none. With exact they are those of a sum or mean that does not depend on
@@ -32,18 +32,8 @@ func Reducer(dt dtype.DType, op string, exact bool) (Combine, *CombineFold) {
 	return Combiner(dt, op), Folder(dt, op)
 }
 
-// folders holds what Folder returns.
-var folders = func() (table [dtype.Count]map[string]*CombineFold) {
-	for _, dt := range dtype.All {
-		table[dt] = map[string]*CombineFold{}
-		for op := range combiners[dt] {
-			table[dt][op] = newFold(dt, op)
-		}
-	}
-	return table
-}()
-
-func newFold(dt dtype.DType, op string) *CombineFold {
+// newFold returns the CombineFold of f, the Combine of an operation on a dtype.
+func newFold(dt dtype.DType, op string, f Combine) *CombineFold {
 	switch dt {
 	case dtype.Float32:
 		return foldFloats[float32](op)
@@ -54,11 +44,11 @@ func newFold(dt dtype.DType, op string) *CombineFold {
 	case dtype.BFloat16:
 		return foldHalves(op, vec.WidenBF16, vec.NarrowBF16)
 	case dtype.Complex64, dtype.Complex128: // by parts, twice as many
-		parts := *newFold(dt.Real(), op)
+		parts := *newFold(dt.Real(), op, f)
 		parts.Bytes *= 2
 		return &parts
 	}
-	return foldAlone(combiners[dt][op], dt.Size())
+	return foldAlone(f, dt.Size())
 }
 
 // foldAlone returns the CombineFold of a Combine that goes on from a result as from a source.

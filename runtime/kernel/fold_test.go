@@ -14,7 +14,7 @@ func TestFoldsAreCombines(t *testing.T) {
 	const elements = 1300 // more than a block of halves and than a step of Combine
 	rng := rand.New(rand.NewPCG(1, 1))
 	for _, dt := range dtype.All {
-		for op, combine := range combiners[dt] {
+		for op, combine := range reductionsOf(dt).combiners {
 			fold := Folder(dt, op)
 			for range 20 {
 				srcs := make([][]byte, 2+rng.IntN(7))

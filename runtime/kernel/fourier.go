@@ -5,6 +5,8 @@ import (
 	"math/bits"
 	"slices"
 	"sync"
+
+	"tpsh/internal/libm"
 )
 
 // A Fourier transforms rows of n complex numbers. It is not for use by several
@@ -80,7 +82,7 @@ func newChirp(n int) *chirp {
 	c := &chirp{newFactorFourier(size), make([]complex128, n), make([]complex128, size), make([]complex128, size)}
 	square := 0 // j² modulo 2n
 	for j := range n {
-		sin, cos := math.Sincos(math.Pi * float64(square) / float64(n))
+		sin, cos := libm.Sincos(math.Pi * float64(square) / float64(n))
 		c.turns[j] = complex(cos, -sin)
 		c.filter[j] = complex(cos, sin)
 		c.filter[(size-j)%size] = c.filter[j]
@@ -99,15 +101,15 @@ func (c *chirp) transform(dst, row []complex128, inverse bool) {
 		if inverse {
 			z = complex(real(z), -imag(z))
 		}
-		c.room[j] = z * c.turns[j]
+		c.room[j] = libm.Mul(z, c.turns[j])
 	}
 	c.power.transform(c.room, c.room, false, 1)
 	for k, z := range c.filter {
-		c.room[k] *= z
+		c.room[k] = libm.Mul(c.room[k], z)
 	}
 	c.power.transform(c.room, c.room, true, 1)
 	for k, turn := range c.turns {
-		z := c.room[k] * turn
+		z := libm.Mul(c.room[k], turn)
 		if inverse {
 			z = complex(real(z), -imag(z))
 		}

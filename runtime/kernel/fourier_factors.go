@@ -1,6 +1,10 @@
 package kernel
 
-import "math"
+import (
+	"math"
+
+	"tpsh/internal/libm"
+)
 
 // A factorFourier transforms rows of n numbers by the factors of n: by fours, by two,
 // and by its odd primes, with the results of each pass in order: Stockham's form of the
@@ -15,7 +19,7 @@ type factorFourier struct {
 func newFactorFourier(n int) *factorFourier {
 	f := &factorFourier{turns: make([]complex128, n), odd: oddFactors(n), room: [2][]complex128{make([]complex128, n), make([]complex128, n)}}
 	for j := range f.turns {
-		sin, cos := math.Sincos(2 * math.Pi * float64(j) / float64(n))
+		sin, cos := libm.Sincos(2 * math.Pi * float64(j) / float64(n))
 		f.turns[j] = complex(cos, -sin)
 	}
 	return f
@@ -80,7 +84,7 @@ func (f *factorFourier) pass(y, x []complex128, n, apart int) {
 			ac, bd := a[q]+c[q], b[q]+d[q]
 			am, bm := a[q]-c[q], b[q]-d[q]
 			im := complex(-imag(bm), real(bm)) // i (b - d)
-			y0[q], y1[q], y2[q], y3[q] = ac+bd, t1*(am-im), t2*(ac-bd), t3*(am+im)
+			y0[q], y1[q], y2[q], y3[q] = ac+bd, libm.Mul(t1, am-im), libm.Mul(t2, ac-bd), libm.Mul(t3, am+im)
 		}
 	}
 }
@@ -94,7 +98,7 @@ func (f *factorFourier) firstPass(y, x []complex128) {
 		am, bm := a[p]-c[p], b[p]-d[p]
 		im := complex(-imag(bm), real(bm))
 		to := y[4*p:][:4]
-		to[0], to[1], to[2], to[3] = ac+bd, f.turns[p]*(am-im), f.turns[2*p]*(ac-bd), f.turns[3*p]*(am+im)
+		to[0], to[1], to[2], to[3] = ac+bd, libm.Mul(f.turns[p], am-im), libm.Mul(f.turns[2*p], ac-bd), libm.Mul(f.turns[3*p], am+im)
 	}
 }
 
@@ -125,11 +129,11 @@ func (f *factorFourier) oddPass(y, x []complex128, n, apart, r int) {
 						at -= r
 					}
 					cos, sin := real(roots[at]), imag(roots[at])
-					even += complex(cos*real(sums[j]), cos*imag(sums[j]))
-					odd += complex(-sin*imag(differences[j]), sin*real(differences[j]))
+					even += complex(float64(cos*real(sums[j])), float64(cos*imag(sums[j])))
+					odd += complex(float64(-sin*imag(differences[j])), float64(sin*real(differences[j])))
 				}
-				to[k*apart] = f.turns[k*p*apart] * (even + odd)
-				to[(r-k)*apart] = f.turns[(r-k)*p*apart] * (even - odd)
+				to[k*apart] = libm.Mul(f.turns[k*p*apart], even+odd)
+				to[(r-k)*apart] = libm.Mul(f.turns[(r-k)*p*apart], even-odd)
 			}
 		}
 	}

@@ -2,7 +2,9 @@ package kernel
 
 import (
 	"math"
+	"slices"
 
+	"tpsh/internal/libm"
 	"tpsh/runtime/kernel/vec"
 )
 
@@ -44,7 +46,7 @@ func NewFourierRows(n int) *FourierRows {
 	}
 	f := &FourierRows{n: n, turns: make([]float32, 4*n), at: make([]int32, n)}
 	for j := range 2 * n {
-		sin, cos := math.Sincos(math.Pi * float64(j) / float64(n))
+		sin, cos := libm.Sincos(math.Pi * float64(j) / float64(n))
 		f.turns[2*j], f.turns[2*j+1] = float32(cos), float32(-sin)
 	}
 	for k := range n { // the digits of k to base 4, the least first, say in which part it lies
@@ -120,7 +122,7 @@ func (f *FourierRows) TransformReal(dst, x []float32, scale float64, whole bool)
 func (f *FourierRows) each(rows, width int, do func(row, rows, lanes int)) {
 	together := min(max(roomOfRows/width, lanes), SideBySide, rows)
 	m := (together + lanes - 1) &^ (lanes - 1)
-	f.room, f.made = make([]float32, 2*f.n*m), make([]float32, width*m)
+	f.room, f.made = slices.Grow(f.room[:0], 2*f.n*m)[:2*f.n*m], slices.Grow(f.made[:0], width*m)[:width*m]
 	for row := 0; row < rows; row += together {
 		do(row, min(together, rows-row), m)
 	}
@@ -135,11 +137,9 @@ func parts(x []float32, i, m int) (re, im []float32) {
 // inPlace transforms m lanes of f.room, and leaves what belongs to frequency k at f.at[k]. The
 // inverse is the transform of numbers whose parts are exchanged, with the parts exchanged.
 func (f *FourierRows) inPlace(m int, inverse bool) {
-	of := func(i int) (re, im []float32) {
-		if re, im = parts(f.room, i, m); inverse {
-			return im, re
-		}
-		return re, im
+	re, im := 0, m // where the parts of an element lie in it
+	if inverse {
+		re, im = im, re
 	}
 	n, size := f.n, f.n // the size of what is left of a transform
 	for ; size >= 4; size /= 4 {
@@ -149,21 +149,15 @@ func (f *FourierRows) inPlace(m int, inverse bool) {
 			vr, vi := f.turn(2 * p * step)
 			wr, wi := f.turn(3 * p * step)
 			for at := p; at < n; at += size {
-				ar, ai := of(at)
-				br, bi := of(at + quarter)
-				cr, ci := of(at + 2*quarter)
-				dr, di := of(at + 3*quarter)
-				vec.FourierFours(ar, ai, br, bi, cr, ci, dr, di, ur, ui, vr, vi, wr, wi)
+				a, b := f.room[2*at*m:][:2*m], f.room[2*(at+quarter)*m:][:2*m]
+				c, d := f.room[2*(at+2*quarter)*m:][:2*m], f.room[2*(at+3*quarter)*m:][:2*m]
+				vec.FourierFours(a[re:][:m], a[im:][:m], b[re:][:m], b[im:][:m], c[re:][:m], c[im:][:m], d[re:][:m], d[im:][:m], ur, ui, vr, vi, wr, wi)
 			}
 		}
 	}
 	if size == 2 {
 		for at := 0; at < len(f.room); at += 4 * m {
-			a, b := f.room[at:][:2*m], f.room[at+2*m:][:2*m]
-			for i, v := range a {
-				w := b[i]
-				a[i], b[i] = v+w, v-w
-			}
+			vec.FourierTwos(f.room[at:][:2*m], f.room[at+2*m:][:2*m])
 		}
 	}
 }
@@ -197,11 +191,12 @@ func (f *FourierRows) takeApart(m int) {
 	}
 }
 
-// scaleTo stores x times scale in dst.
+// scaleTo stores x times scale in dst, which may be x.
 func scaleTo(dst, x []float32, scale float64) {
-	if scale == 1 {
+	switch {
+	case scale != 1:
+		vec.Scale(dst, x, float32(scale))
+	case &dst[0] != &x[0]:
 		copy(dst, x)
-		return
 	}
-	vec.Scale(dst, x, float32(scale))
 }

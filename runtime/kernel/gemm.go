@@ -188,6 +188,6 @@ func Weigh[T dtype.Number](dst []T, beta T, x []T, alpha T, y []T) {
 		return
 	}
 	for i, v := range y {
-		dst[i] = beta*x[i] + alpha*v
+		dst[i] = T(beta*x[i]) + T(alpha*v)
 	}
 }

@@ -3,6 +3,7 @@ package kernel
 import (
 	"math"
 
+	"tpsh/internal/libm"
 	"tpsh/runtime/dtype"
 	"tpsh/runtime/kernel/vec"
 )
@@ -42,8 +43,8 @@ func BinaryCrossEntropyTo[T dtype.Float](dst, x, t, w []T) {
 	}
 	for i, v := range x {
 		u, p := float64(v), float64(t[i])
-		softplus := max(-u, 0) + math.Log1p(math.Exp(-math.Abs(u)))
-		dst[i] = T((1-p)*u + (1+(float64(w[i])-1)*p)*softplus)
+		softplus := max(-u, 0) + libm.Log1p(libm.Exp(-math.Abs(u)))
+		dst[i] = T(float64((1-p)*u) + float64((1+float64((float64(w[i])-1)*p))*softplus))
 	}
 }
 
@@ -82,13 +83,13 @@ func ClassLossTo[T dtype.Float](dst, x, weight []T, target []int64, classes int,
 		if l.Logits {
 			norm = logNorm(row)
 		}
-		loss := (1 - l.Smoothing) * weightOf(weight, int(y)) * (norm - float64(row[y]))
+		loss := float64((1 - l.Smoothing) * weightOf(weight, int(y)) * (norm - float64(row[y])))
 		if l.Smoothing > 0 {
 			spread := 0.0
 			for c, v := range row {
-				spread += weightOf(weight, c) * (norm - float64(v))
+				spread += float64(weightOf(weight, c) * (norm - float64(v)))
 			}
-			loss += l.Smoothing / float64(classes) * spread
+			loss += float64(l.Smoothing / float64(classes) * spread)
 		}
 		dst[i] = T(loss)
 	}
@@ -134,7 +135,7 @@ func ClassGradTo[T dtype.Float](dst, x, weight []T, target []int64, classes int,
 	share, all := l.Smoothing/float64(classes), 0.0
 	if l.Smoothing > 0 {
 		for c := range classes {
-			all += share * weightOf(weight, c)
+			all += float64(share * weightOf(weight, c))
 		}
 	}
 	for i, y := range target {
@@ -143,8 +144,8 @@ func ClassGradTo[T dtype.Float](dst, x, weight []T, target []int64, classes int,
 			clear(row)
 			continue
 		}
-		slope := float64(g[min(i, len(g)-1)]) * scale
-		right := (1 - l.Smoothing) * weightOf(weight, int(y))
+		slope := float64(float64(g[min(i, len(g)-1)]) * scale)
+		right := float64((1 - l.Smoothing) * weightOf(weight, int(y)))
 		softmaxTimes(row, in, slope*(right+all))
 		if l.Smoothing > 0 {
 			for c := range row {
@@ -193,8 +194,8 @@ func SoftClassLossTo[T dtype.Float](dst, x, weight, target []T, classes int, smo
 		row, q := x[i*classes:(i+1)*classes], target[i*classes:(i+1)*classes]
 		norm, loss := logNorm(row), 0.0
 		for c, v := range row {
-			share := (1-smoothing)*float64(q[c]) + smoothing/float64(classes)
-			loss += weightOf(weight, c) * share * (norm - float64(v))
+			share := float64((1-smoothing)*float64(q[c])) + smoothing/float64(classes)
+			loss += float64(weightOf(weight, c) * share * (norm - float64(v)))
 		}
 		dst[i] = T(loss)
 	}

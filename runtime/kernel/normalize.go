@@ -49,7 +49,7 @@ func momentsOf(x []float32, n Normal) (m moment32) {
 	variance := addLanes(&squares) / size
 	if n.Center {
 		m.mean = addLanes(&sum) / size
-		if variance -= m.mean * m.mean; variance < 0 {
+		if variance -= float64(m.mean * m.mean); variance < 0 {
 			variance = 0
 		}
 	}
@@ -75,7 +75,7 @@ func Variance[T dtype.Float](x []T, mean float64) float64 {
 	sum := 0.0
 	for _, v := range x {
 		d := float64(v) - mean
-		sum += d * d
+		sum += float64(d * d)
 	}
 	return sum / float64(len(x))
 }
@@ -144,14 +144,14 @@ func NormalizeGradTo[T dtype.Float](dst, g, x []T, n Normal) {
 	sum, dot := 0.0, 0.0
 	for i, v := range x {
 		sum += float64(g[i])
-		dot += float64(g[i]) * (float64(v) - mean) * scale
+		dot += float64(float64(g[i]) * (float64(v) - mean) * scale)
 	}
 	sum, dot = sum/float64(len(x)), dot/float64(len(x))
 	if !n.Center {
 		sum = 0
 	}
 	for i, v := range x {
-		dst[i] = T(scale * (float64(g[i]) - sum - (float64(v)-mean)*scale*dot))
+		dst[i] = T(scale * (float64(g[i]) - sum - float64((float64(v)-mean)*scale*dot)))
 	}
 }
 

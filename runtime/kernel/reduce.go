@@ -82,8 +82,13 @@ const few = lanes / 2
 // the lanes is empty. The zeros that lanes start with are added at the end, once for all: they
 // matter to the sum of negative zeros alone.
 func sumFew[T dtype.Float](x []T) T {
-	var lane [few]T
-	copy(lane[:], x)
+	var room [few]T
+	lane := &room
+	if len(x) == few {
+		lane = (*[few]T)(x)
+	} else {
+		copy(room[:], x)
+	}
 	a0, a1, a2, a3 := lane[0]+lane[4], lane[1]+lane[5], lane[2]+lane[6], lane[3]+lane[7]
 	return (a0 + a2) + (a1 + a3) + 0
 }

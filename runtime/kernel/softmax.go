@@ -3,6 +3,7 @@ package kernel
 import (
 	"math"
 
+	"tpsh/internal/libm"
 	"tpsh/runtime/dtype"
 	"tpsh/runtime/kernel/vec"
 )
@@ -50,7 +51,7 @@ func logNorm[T dtype.Float](x []T) float64 {
 		return math.NaN()
 	}
 	most := mostIn(x)
-	return float64(most) + math.Log(expSum(x, most))
+	return float64(most) + libm.Log(expSum(x, most))
 }
 
 // expSum returns the sum of exp(x - most) in float64, in lanes (see Reduce).
@@ -92,7 +93,7 @@ func LogSoftmaxGradTo[T dtype.Float](dst, g, y []T) {
 		return
 	}
 	for i, v := range g {
-		dst[i] = T(float64(v) - float64(math.Exp(float64(y[i]))*sum))
+		dst[i] = T(float64(v) - float64(libm.Exp(float64(y[i]))*sum))
 	}
 }
 

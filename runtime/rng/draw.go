@@ -1,6 +1,9 @@
 package rng
 
-import "tpsh/runtime/dtype"
+import (
+	"tpsh/runtime/dtype"
+	"tpsh/runtime/kernel/vec"
+)
 
 // Uniform32 sets dst[i] to element first+i of the draw, uniform over the
 // multiples of 2^-24 in [0, 1). Each takes the upper 24 bits of one word.
@@ -45,11 +48,7 @@ func UniformBF16(dst []dtype.BF16, seed, draw, first uint64) {
 // normal distribution: the quantile of (w + 1/2) / 2^32 for one word w. The
 // largest possible is 6.3.
 func Normal32(dst []float32, seed, draw, first uint64) {
-	each32(dst, newStream(seed, draw), first, func(dst []float32, w []uint32) {
-		for i, w := range w {
-			dst[i] = float32(normal(int64(w)<<1-(1<<32-1), 0x1p-33))
-		}
-	})
+	each32(dst, newStream(seed, draw), first, normals)
 }
 
 // Normal64 is Normal32 in float64: the quantile of (w + 1/2) / 2^53 for the
@@ -64,19 +63,19 @@ func Normal64(dst []float64, seed, draw, first uint64) {
 
 // NormalF16 is Normal32 rounded to float16.
 func NormalF16(dst []dtype.F16, seed, draw, first uint64) {
+	var x [4 * batch]float32
 	each32(dst, newStream(seed, draw), first, func(dst []dtype.F16, w []uint32) {
-		for i, w := range w {
-			dst[i] = dtype.ToF16(float32(normal(int64(w)<<1-(1<<32-1), 0x1p-33)))
-		}
+		normals(x[:len(w)], w)
+		vec.NarrowF16(dst, x[:len(w)])
 	})
 }
 
 // NormalBF16 is Normal32 rounded to bfloat16.
 func NormalBF16(dst []dtype.BF16, seed, draw, first uint64) {
+	var x [4 * batch]float32
 	each32(dst, newStream(seed, draw), first, func(dst []dtype.BF16, w []uint32) {
-		for i, w := range w {
-			dst[i] = dtype.ToBF16(float32(normal(int64(w)<<1-(1<<32-1), 0x1p-33)))
-		}
+		normals(x[:len(w)], w)
+		vec.NarrowBF16(dst, x[:len(w)])
 	})
 }
 
@@ -95,7 +94,7 @@ func Exponential64(dst []float64, seed, draw, first uint64) {
 // is below p. It takes one word of 32 bits, so p is rounded to a multiple of
 // 2^-32.
 func Keep(dst []bool, seed, draw, first uint64, p float64) {
-	limit := uint64(p*(1<<32) + 0.5)
+	limit := uint64(float64(p*(1<<32)) + 0.5)
 	each32(dst, newStream(seed, draw), first, func(dst []bool, w []uint32) {
 		for i, w := range w {
 			dst[i] = uint64(w) < limit

@@ -1,6 +1,10 @@
 package rng
 
-import "math"
+import (
+	"math"
+
+	"tpsh/runtime/kernel/vec"
+)
 
 // The rational approximations of Wichura, "Algorithm AS 241: the percentage
 // points of the normal distribution", Applied Statistics 37(3), 1988: near the
@@ -38,6 +42,32 @@ func normal(k int64, unit float64) float64 {
 	}
 	r -= 5
 	return math.Copysign(poly(&tailNum, r)/poly(&tailDen, r), q)
+}
+
+// normals sets dst[i] to normal of word w[i], of which there are at most 4*batch,
+// rounded: to
+//
+//	float32(normal(int64(w[i])<<1-(1<<32-1), 0x1p-33))
+//
+// One of seven words lies in the flanks; these are taken together. None lies in
+// the tails.
+func normals(dst []float32, w []uint32) {
+	// How many words there are in the middle, less one, and the first of them: k of these is at most
+	// 0.425 * 2^33.
+	const last, first = 3650722201, 1<<31 - 1825361101
+	vec.Quantile(dst, w)
+	var far [4 * batch]uint32
+	var at [4 * batch]uint16
+	n := uint64(0)
+	for i, w := range w {
+		far[n%(4*batch)], at[n%(4*batch)] = w, uint16(i)
+		n += (last - uint64(w-first)) >> 63 // without a branch, which would often be mispredicted
+	}
+	var quantiles [4 * batch]float32
+	vec.QuantileFar(quantiles[:n], far[:n])
+	for i, at := range at[:n] {
+		dst[at] = quantiles[i]
+	}
 }
 
 // poly evaluates a polynomial at x by Horner's rule. The conversions keep the

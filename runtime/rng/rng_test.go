@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"tpsh/runtime/dtype"
+	"tpsh/runtime/kernel/vec"
 )
 
 // The known answers of Random123, tests/kat_vectors, philox4x32 with 10 rounds.
@@ -194,6 +195,25 @@ func TestNormalQuantile(t *testing.T) {
 			t.Errorf("quantile(%g) = %v, want %v", tt.p, got, tt.want)
 		}
 	}
+}
+
+// Many quantiles have the bits of each by itself, with every set of kernels.
+func TestNormals(t *testing.T) {
+	defer vec.Use(vec.Best())
+	ends := []uint32{0, 1, 1 << 31, 1<<31 - 1, 322122547, 322122548, 3972844748, 3972844749, 1<<32 - 1} // the middle is from 322122547 to 3972844748
+	rapid.Check(t, func(t *rapid.T) {
+		w := rapid.SliceOfN(rapid.OneOf(rapid.Uint32(), rapid.SampledFrom(ends)), 0, 4*batch).Draw(t, "w")
+		for _, set := range vec.Sets() {
+			vec.Use(set)
+			got := make([]float32, len(w))
+			normals(got, w)
+			for i, w := range w {
+				if want := float32(normal(int64(w)<<1-(1<<32-1), 0x1p-33)); got[i] != want {
+					t.Fatalf("%v: quantile of word %d = %v, want %v", set, w, got[i], want)
+				}
+			}
+		}
+	})
 }
 
 // quantile is normal for any p below 1/2, by the same three approximations.

@@ -3,6 +3,8 @@ package lapack
 import (
 	"math"
 	"math/cmplx"
+
+	"tpsh/internal/libm"
 )
 
 // A complexMatrix is a matrix [rows, cols] in row-major order.
@@ -55,16 +57,16 @@ func reflect(x []complex128, first int) (h householder, beta float64) {
 	h.v[0] = 1
 	rest := 0.0
 	for _, v := range x[1:] {
-		rest = math.Hypot(rest, cmplx.Abs(v))
+		rest = libm.Hypot(rest, libm.AbsComplex(v))
 	}
 	alpha := x[0]
 	if rest == 0 && imag(alpha) == 0 {
 		return h, real(alpha)
 	}
-	beta = -math.Copysign(math.Hypot(cmplx.Abs(alpha), rest), real(alpha))
+	beta = -math.Copysign(libm.Hypot(libm.AbsComplex(alpha), rest), real(alpha))
 	h.tau = complex((beta-real(alpha))/beta, -imag(alpha)/beta)
 	for i := range h.v[1:] {
-		h.v[i+1] /= alpha - complex(beta, 0)
+		h.v[i+1] = libm.Div(h.v[i+1], alpha-complex(beta, 0))
 	}
 	return h, beta
 }
@@ -83,13 +85,13 @@ func (h *householder) left(a *complexMatrix, from int, adjoint bool) {
 	for i, v := range h.v {
 		c := cmplx.Conj(v)
 		for j, x := range a.row(h.first + i)[from:] {
-			sums[from+j] += c * x
+			sums[from+j] += libm.Mul(c, x)
 		}
 	}
 	for i, v := range h.v {
-		row, f := a.row(h.first+i), tau*v
+		row, f := a.row(h.first+i), libm.Mul(tau, v)
 		for j := from; j < a.cols; j++ {
-			row[j] -= f * sums[j]
+			row[j] -= libm.Mul(f, sums[j])
 		}
 	}
 }
@@ -100,10 +102,10 @@ func (h *householder) right(a *complexMatrix, from int) {
 		row := a.row(i)[h.first:]
 		var s complex128
 		for j, v := range h.v {
-			s += row[j] * v
+			s += libm.Mul(row[j], v)
 		}
 		for j, v := range h.v {
-			row[j] -= s * h.tau * cmplx.Conj(v)
+			row[j] -= libm.Mul(libm.Mul(s, h.tau), cmplx.Conj(v))
 		}
 	}
 }
@@ -230,12 +232,12 @@ func ComplexLogDet(ar, ai []float64, n int) (sign complex128, log float64) {
 	for k := range n {
 		at := k
 		for i := k + 1; i < n; i++ {
-			if cmplx.Abs(a.row(i)[k]) > cmplx.Abs(a.row(at)[k]) {
+			if libm.AbsComplex(a.row(i)[k]) > libm.AbsComplex(a.row(at)[k]) {
 				at = i
 			}
 		}
 		pivot := a.row(at)[k]
-		size := cmplx.Abs(pivot)
+		size := libm.AbsComplex(pivot)
 		if size == 0 {
 			return 0, math.Inf(-1)
 		}
@@ -245,11 +247,11 @@ func ComplexLogDet(ar, ai []float64, n int) (sign complex128, log float64) {
 				a.row(k)[j], a.row(at)[j] = a.row(at)[j], v
 			}
 		}
-		sign, log = sign*pivot/complex(size, 0), log+math.Log(size)
+		sign, log = libm.Div(libm.Mul(sign, pivot), complex(size, 0)), log+libm.Log(size)
 		for i := k + 1; i < n; i++ {
-			row, f := a.row(i), a.row(i)[k]/pivot
+			row, f := a.row(i), libm.Div(a.row(i)[k], pivot)
 			for j := k + 1; j < n; j++ {
-				row[j] -= f * a.row(k)[j]
+				row[j] -= libm.Mul(f, a.row(k)[j])
 			}
 		}
 	}
@@ -280,9 +282,9 @@ func ComplexLU(lur, lui, piv, p, ar, ai []float64, m, n int) bool {
 		}
 		for i := k + 1; i < m; i++ {
 			row := a.row(i)
-			row[k] /= pivot
+			row[k] = libm.Div(row[k], pivot)
 			for j := k + 1; j < n; j++ {
-				row[j] -= row[k] * a.row(k)[j]
+				row[j] -= libm.Mul(row[k], a.row(k)[j])
 			}
 		}
 	}
@@ -307,13 +309,13 @@ func ComplexInfo(ar, ai []float64, n int, cholesky bool) int {
 		row := l.row(k)
 		for j := range k {
 			for i := range j {
-				row[j] -= row[i] * cmplx.Conj(l.row(j)[i])
+				row[j] -= libm.Mul(row[i], cmplx.Conj(l.row(j)[i]))
 			}
-			row[j] /= l.row(j)[j]
+			row[j] = libm.Div(row[j], l.row(j)[j])
 		}
 		size := real(row[k])
 		for _, v := range row[:k] {
-			size -= real(v)*real(v) + imag(v)*imag(v)
+			size -= float64(real(v)*real(v)) + float64(imag(v)*imag(v))
 		}
 		if !(size > 0) || math.IsInf(size, 1) {
 			return k + 1

@@ -3,6 +3,8 @@ package lapack
 import (
 	"math"
 	"math/cmplx"
+
+	"tpsh/internal/libm"
 )
 
 // epsilon is the distance of 1 from the next larger float64.
@@ -121,18 +123,18 @@ func norm1(a *complexMatrix) float64 {
 func wilkinson(a *complexMatrix, hi, steps int) complex128 {
 	d := a.row(hi)[hi]
 	if steps%10 == 9 {
-		return d + complex(0.75*size1(a.row(hi)[hi-1]), 0)
+		return d + complex(float64(0.75*size1(a.row(hi)[hi-1])), 0)
 	}
 	half := (a.row(hi - 1)[hi-1] - d) / 2
-	bc := a.row(hi - 1)[hi] * a.row(hi)[hi-1]
+	bc := libm.Mul(a.row(hi - 1)[hi], a.row(hi)[hi-1])
 	if bc == 0 {
 		return d
 	}
-	root := cmplx.Sqrt(half*half + bc)
-	if real(half)*real(root)+imag(half)*imag(root) < 0 {
+	root := libm.SqrtComplex(libm.Mul(half, half) + bc)
+	if float64(real(half)*real(root))+float64(imag(half)*imag(root)) < 0 {
 		root = -root
 	}
-	return d - bc/(half+root)
+	return d - libm.Div(bc, half+root)
 }
 
 // qrStep does a step of QR with a shift on rows lo to hi of Hessenberg's form, and keeps the
@@ -150,7 +152,7 @@ func qrStep(a, q *complexMatrix, lo, hi int, shift complex128) {
 		upper, lower := a.row(k), a.row(k+1)
 		for j := k; j < a.cols; j++ {
 			u, v := upper[j], lower[j]
-			upper[j], lower[j] = c*u+s*v, c*v-cmplx.Conj(s)*u
+			upper[j], lower[j] = libm.Mul(c, u)+libm.Mul(s, v), libm.Mul(c, v)-libm.Mul(cmplx.Conj(s), u)
 		}
 		turnColumns(a, min(k+3, hi+1), k, c, s)
 		if q != nil {
@@ -162,15 +164,15 @@ func qrStep(a, q *complexMatrix, lo, hi int, shift complex128) {
 // complexRotation returns c, which is real, and s, of which the rotation [c s; -conj(s) c] makes
 // (r, 0) of (x, y).
 func complexRotation(x, y complex128) (c, s, r complex128) {
-	size := math.Hypot(cmplx.Abs(x), cmplx.Abs(y))
+	size := libm.Hypot(libm.AbsComplex(x), libm.AbsComplex(y))
 	switch {
 	case y == 0 || size == 0:
 		return 1, 0, x
 	case x == 0:
-		return 0, cmplx.Conj(y) / complex(cmplx.Abs(y), 0), complex(cmplx.Abs(y), 0)
+		return 0, libm.Div(cmplx.Conj(y), complex(libm.AbsComplex(y), 0)), complex(libm.AbsComplex(y), 0)
 	}
-	phase := x / complex(cmplx.Abs(x), 0)
-	return complex(cmplx.Abs(x)/size, 0), phase * cmplx.Conj(y) / complex(size, 0), phase * complex(size, 0)
+	phase := libm.Div(x, complex(libm.AbsComplex(x), 0))
+	return complex(libm.AbsComplex(x)/size, 0), libm.Div(libm.Mul(phase, cmplx.Conj(y)), complex(size, 0)), libm.Mul(phase, complex(size, 0))
 }
 
 // turnColumns multiplies the first rows of columns k and k+1 of a by the adjoint of a rotation.
@@ -178,7 +180,7 @@ func turnColumns(a *complexMatrix, rows, k int, c, s complex128) {
 	for i := range rows {
 		row := a.row(i)
 		u, v := row[k], row[k+1]
-		row[k], row[k+1] = c*u+cmplx.Conj(s)*v, c*v-s*u
+		row[k], row[k+1] = libm.Mul(c, u)+libm.Mul(cmplx.Conj(s), v), libm.Mul(c, v)-libm.Mul(s, u)
 	}
 }
 
@@ -194,19 +196,19 @@ func eigenvectors(t, q *complexMatrix) *complexMatrix {
 		for i := k - 1; i >= 0; i-- {
 			var sum complex128
 			for j := i + 1; j <= k; j++ {
-				sum += t.row(i)[j] * x[j]
+				sum += libm.Mul(t.row(i)[j], x[j])
 			}
 			gap := t.row(k)[k] - t.row(i)[i]
 			if size1(gap) < least {
 				gap = complex(least, 0) // a multiple eigenvalue: the vector is near to the other's
 			}
-			x[i] = sum / gap
+			x[i] = libm.Div(sum, gap)
 			rescale(x[i : k+1])
 		}
 		v := make([]complex128, n)
 		for i := range n {
 			for j := 0; j <= k; j++ {
-				v[i] += q.row(i)[j] * x[j]
+				v[i] += libm.Mul(q.row(i)[j], x[j])
 			}
 		}
 		normalizeComplex(v)
@@ -219,9 +221,9 @@ func eigenvectors(t, q *complexMatrix) *complexMatrix {
 
 // rescale divides x by its first element if that is so large that squares overflow.
 func rescale(x []complex128) {
-	if size := cmplx.Abs(x[0]); size > 1e100 {
+	if size := libm.AbsComplex(x[0]); size > 1e100 {
 		for i := range x {
-			x[i] /= complex(size, 0)
+			x[i] = libm.Div(x[i], complex(size, 0))
 		}
 	}
 }
@@ -230,14 +232,14 @@ func rescale(x []complex128) {
 func normalizeComplex(v []complex128) {
 	length, at := 0.0, 0
 	for i, z := range v {
-		length = math.Hypot(length, cmplx.Abs(z))
-		if cmplx.Abs(z) > cmplx.Abs(v[at]) {
+		length = libm.Hypot(length, libm.AbsComplex(z))
+		if libm.AbsComplex(z) > libm.AbsComplex(v[at]) {
 			at = i
 		}
 	}
-	by := cmplx.Conj(v[at]) / complex(cmplx.Abs(v[at])*length, 0)
+	by := libm.Div(cmplx.Conj(v[at]), complex(libm.AbsComplex(v[at])*length, 0))
 	for i := range v {
-		v[i] *= by
+		v[i] = libm.Mul(v[i], by)
 	}
 	v[at] = complex(real(v[at]), 0)
 }

@@ -5,6 +5,8 @@ import (
 	"math/cmplx"
 	"math/rand/v2"
 	"testing"
+
+	"tpsh/internal/libm"
 )
 
 // wantComplexProduct wants x y to be want.
@@ -16,7 +18,7 @@ func wantComplexProduct(t *testing.T, what string, x, y, want *complexMatrix) {
 			for l := range x.cols {
 				s += x.row(i)[l] * y.row(l)[j]
 			}
-			if cmplx.Abs(s-want.row(i)[j]) > 1e-9 {
+			if libm.AbsComplex(s-want.row(i)[j]) > 1e-9 {
 				t.Errorf("%s of [%d, %d]: got %v at (%d, %d), want %v", what, want.rows, want.cols, s, i, j, want.row(i)[j])
 			}
 		}
@@ -119,7 +121,7 @@ func TestComplexLogDet(t *testing.T) {
 		re, im := make([]float64, n*n), make([]float64, n*n)
 		(&complexMatrix{n, n, test.a}).store(re, im)
 		sign, log := ComplexLogDet(re, im, n)
-		if got := sign * complex(math.Exp(log), 0); cmplx.Abs(got-test.want) > 1e-12 {
+		if got := sign * complex(libm.Exp(log), 0); libm.AbsComplex(got-test.want) > 1e-12 {
 			t.Errorf("the determinant of %v: got %v, want %v", test.a, got, test.want)
 		}
 	}
@@ -170,7 +172,7 @@ func complexElimination(t *testing.T, a *complexMatrix) {
 			switch v := lu.row(i)[j]; {
 			case i > j:
 				l.row(i)[j] = v
-				if cmplx.Abs(v) > math.Sqrt2+1e-12 {
+				if libm.AbsComplex(v) > math.Sqrt2+1e-12 {
 					t.Errorf("l of [%d, %d] has %v: its pivot was not the greatest", m, n, v)
 				}
 			default:
@@ -209,10 +211,10 @@ func complexEigenvalues(t *testing.T, a *complexMatrix, near float64) {
 			for j := range n {
 				s += a.row(i)[j] * v.row(j)[k]
 			}
-			if want := complex(wr[k], wi[k]) * v.row(i)[k]; cmplx.Abs(s-want) > near {
+			if want := complex(wr[k], wi[k]) * v.row(i)[k]; libm.AbsComplex(s-want) > near {
 				t.Errorf("[%d, %d]: a v is %v, want %v", n, n, s, want)
 			}
-			length = math.Hypot(length, cmplx.Abs(v.row(i)[k]))
+			length = libm.Hypot(length, libm.AbsComplex(v.row(i)[k]))
 		}
 		if math.Abs(length-1) > 1e-12 {
 			t.Errorf("[%d, %d]: a vector of length %v, want 1", n, n, length)

@@ -39,7 +39,7 @@ func (v *vectors) turn(g rotation, i, k int) {
 	x, y := v.row(i), v.row(k)
 	for j, a := range x {
 		b := y[j]
-		x[j], y[j] = g.c*a+g.s*b, g.c*b-g.s*a
+		x[j], y[j] = g.of(a, b)
 	}
 }
 
@@ -141,7 +141,7 @@ func (m *merger) deflate(order []int, small, near float64) (kept, rest []int) {
 		}
 		m.z[i], m.z[last] = r, 0
 		a, b := m.d[i], m.d[last]
-		m.d[i], m.d[last] = g.c*g.c*a+g.s*g.s*b, g.s*g.s*a+g.c*g.c*b
+		m.d[i], m.d[last] = float64(g.c*g.c*a)+float64(g.s*g.s*b), float64(g.s*g.s*a)+float64(g.c*g.c*b)
 		rest, last = append(rest, last), i
 	}
 	if last >= 0 {
@@ -172,7 +172,7 @@ func placed(d, values []float64) (targets []int) {
 func normalize(x []float64) {
 	s := 0.0
 	for _, v := range x {
-		s += v * v
+		s += float64(v * v)
 	}
 	s = 1 / math.Sqrt(s)
 	for i := range x {

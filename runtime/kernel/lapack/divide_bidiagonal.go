@@ -162,7 +162,7 @@ func (m *merger) singular(kept []int, near float64) (values, left, right []float
 	origins, above := equation.solve(right)
 	for i := range k {
 		from := d[origins[i]]
-		values[i] = from + above[i]/(from+math.Sqrt(from*from+above[i]))
+		values[i] = from + above[i]/(from+math.Sqrt(float64(from*from)+above[i]))
 		l, r := left[i*k:][:k], right[i*k:][:k]
 		for j, z := range equation.z {
 			r[j] = z / r[j]

@@ -7,6 +7,8 @@ import (
 
 	"gonum.org/v1/gonum/lapack"
 	"gonum.org/v1/gonum/lapack/gonum"
+
+	"tpsh/internal/libm"
 )
 
 // The sizes of the QR algorithm with several shifts at once. More shifts make more products
@@ -48,7 +50,7 @@ func EigValues(wr, wi, a []float64, n int) bool { return n == 0 || eigen(wr, wi,
 func realVector(v, z []float64, j, n int) {
 	s := 0.0
 	for i := range n {
-		s = math.Hypot(s, z[i*n+j])
+		s = libm.Hypot(s, z[i*n+j])
 	}
 	for i := range n {
 		v[i*n+j] = z[i*n+j] / s
@@ -60,8 +62,8 @@ func realVector(v, z []float64, j, n int) {
 func complexVectors(vr, vi, z []float64, j, n int) {
 	s, at, most := 0.0, 0, 0.0
 	for i := range n {
-		size := math.Hypot(z[i*n+j], z[i*n+j+1])
-		s = math.Hypot(s, size)
+		size := libm.Hypot(z[i*n+j], z[i*n+j+1])
+		s = libm.Hypot(s, size)
 		if size > most {
 			at, most = i, size
 		}
@@ -69,7 +71,7 @@ func complexVectors(vr, vi, z []float64, j, n int) {
 	c, d := z[at*n+j]/most/s, z[at*n+j+1]/most/s
 	for i := range n {
 		x, y := z[i*n+j], z[i*n+j+1]
-		re, im := x*c+y*d, y*c-x*d
+		re, im := float64(x*c)+float64(y*d), float64(y*c)-float64(x*d)
 		if i == at {
 			im = 0
 		}
@@ -213,7 +215,7 @@ func (s *schur) shifts(last, unsure int) (re, im []float64) {
 func (s *schur) otherShifts(last int) (re, im []float64) {
 	for i := last; len(re) < manyShifts; i -= 2 {
 		size := math.Abs(s.h[i*s.n+i-1]) + math.Abs(s.h[(i-1)*s.n+i-2])
-		center := s.h[i*s.n+i] + 0.75*size
+		center := s.h[i*s.n+i] + float64(0.75*size)
 		re, im = append(re, center, center), append(im, 0.66*size, -0.66*size)
 	}
 	return re, im

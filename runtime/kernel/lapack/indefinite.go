@@ -1,19 +1,41 @@
 package lapack
 
-import "math"
+import (
+	"math"
+
+	"tpsh/internal/libm"
+)
 
 // An element is one of a matrix that is symmetric or Hermitian.
 type element interface{ float64 | complex128 }
 
 // arithmetic is what elements have besides that of Go: size is a norm, conj what the other
-// triangle has, and of the element that is a number.
+// triangle has, and of the element that is a number. Products and quotients are rounded, and
+// never fused with a sum; less subtracts from row the products of x and by, and lessBoth those of
+// x and p, and of y and q.
 type arithmetic[T element] struct {
-	size func(T) float64
-	conj func(T) T
-	of   func(float64) T
+	size     func(T) float64
+	conj     func(T) T
+	of       func(float64) T
+	mul, div func(x, y T) T
+	less     func(row []T, by T, x []T)
+	lessBoth func(row []T, p T, x []T, q T, y []T)
 }
 
-var realSymmetric = arithmetic[float64]{math.Abs, func(x float64) float64 { return x }, func(x float64) float64 { return x }}
+var realSymmetric = arithmetic[float64]{
+	math.Abs, func(x float64) float64 { return x }, func(x float64) float64 { return x },
+	func(x, y float64) float64 { return float64(x * y) }, func(x, y float64) float64 { return x / y },
+	func(row []float64, by float64, x []float64) {
+		for j, v := range x[:len(row)] {
+			row[j] -= float64(by * v)
+		}
+	},
+	func(row []float64, p float64, x []float64, q float64, y []float64) {
+		for j, v := range x[:len(row)] {
+			row[j] -= float64(p*v) + float64(q*y[j])
+		}
+	},
+}
 
 // complexArithmetic is that of complex matrices: Hermitian ones, or symmetric ones.
 func complexArithmetic(hermitian bool) arithmetic[complex128] {
@@ -22,7 +44,17 @@ func complexArithmetic(hermitian bool) arithmetic[complex128] {
 		conj = func(x complex128) complex128 { return complex(real(x), -imag(x)) }
 	}
 	size := func(x complex128) float64 { return math.Abs(real(x)) + math.Abs(imag(x)) }
-	return arithmetic[complex128]{size, conj, func(x float64) complex128 { return complex(x, 0) }}
+	less := func(row []complex128, by complex128, x []complex128) {
+		for j, v := range x[:len(row)] {
+			row[j] -= libm.Mul(by, v)
+		}
+	}
+	both := func(row []complex128, p complex128, x []complex128, q complex128, y []complex128) {
+		for j, v := range x[:len(row)] {
+			row[j] -= libm.Mul(p, v) + libm.Mul(q, y[j])
+		}
+	}
+	return arithmetic[complex128]{size, conj, func(x float64) complex128 { return complex(x, 0) }, libm.Mul, libm.Div, less, both}
 }
 
 // LDL stores in ld [n, n] the factors l and d of the symmetric a [n, n], of which it reads the
@@ -148,12 +180,10 @@ func exchange[T element](a []T, n, k, from, to int, f arithmetic[T]) {
 func eliminateOne[T element](a, x []T, n, k int, f arithmetic[T]) {
 	for i := k + 1; i < n; i++ {
 		row := a[i*n:][:i+1]
-		x[i] = f.conj(row[k] / a[k*n+k])
-		for j := k + 1; j <= i; j++ {
-			row[j] -= row[k] * x[j]
-		}
+		x[i] = f.conj(f.div(row[k], a[k*n+k]))
+		f.less(row[k+1:], row[k], x[k+1:])
 		row[k] = f.conj(x[i])
-		row[i] = (row[i] + f.conj(row[i])) / f.of(2) // a Hermitian diagonal is real, but for rounding
+		row[i] = f.div(row[i]+f.conj(row[i]), f.of(2)) // a Hermitian diagonal is real, but for rounding
 	}
 }
 
@@ -163,11 +193,9 @@ func eliminateTwo[T element](a, x, y []T, n, k int, f arithmetic[T]) {
 		row := a[i*n:][:i+1]
 		p, q := divideTwo(a, n, k, row[k], row[k+1], f)
 		x[i], y[i] = f.conj(p), f.conj(q)
-		for j := k + 2; j <= i; j++ {
-			row[j] -= row[k]*x[j] + row[k+1]*y[j]
-		}
+		f.lessBoth(row[k+2:], row[k], x[k+2:], row[k+1], y[k+2:])
 		row[k], row[k+1] = p, q
-		row[i] = (row[i] + f.conj(row[i])) / f.of(2)
+		row[i] = f.div(row[i]+f.conj(row[i]), f.of(2))
 	}
 }
 
@@ -176,9 +204,9 @@ func eliminateTwo[T element](a, x, y []T, n, k int, f arithmetic[T]) {
 func divideTwo[T element](a []T, n, k int, x, y T, f arithmetic[T]) (T, T) {
 	beside := a[(k+1)*n+k]
 	unit := f.of(f.size(beside))
-	p, q, r := a[k*n+k]/unit, a[(k+1)*n+k+1]/unit, beside/unit
-	det := (p*q - r*f.conj(r)) * unit
-	return (q*x - r*y) / det, (p*y - f.conj(r)*x) / det
+	p, q, r := f.div(a[k*n+k], unit), f.div(a[(k+1)*n+k+1], unit), f.div(beside, unit)
+	det := f.mul(f.mul(p, q)-f.mul(r, f.conj(r)), unit)
+	return f.div(f.mul(q, x)-f.mul(r, y), det), f.div(f.mul(p, y)-f.mul(f.conj(r), x), det)
 }
 
 // LDLSolve stores in dst the solution x of a x = b [n, k], for the factors ld and piv that LDL
@@ -230,12 +258,7 @@ func solveIndefinite[T element](b, a []T, piv []float64, n, cols int, f arithmet
 			x[j], y[j] = y[j], x[j]
 		}
 	}
-	less := func(i, from int, by T) {
-		x := row(from)
-		for j := range x {
-			b[i*cols+j] -= by * x[j]
-		}
-	}
+	less := func(i, from int, by T) { f.less(row(i), by, row(from)) }
 	for k := 0; k < n; k++ { // l and d
 		last := k
 		if two[k] {
@@ -250,7 +273,7 @@ func solveIndefinite[T element](b, a []T, piv []float64, n, cols int, f arithmet
 		x := row(k)
 		for j := range x {
 			if last == k {
-				x[j] /= a[k*n+k]
+				x[j] = f.div(x[j], a[k*n+k])
 			} else { // from the left: the conjugate of a row, from the right
 				p, q := divideTwo(a, n, k, f.conj(x[j]), f.conj(row(last)[j]), f)
 				x[j], row(last)[j] = f.conj(p), f.conj(q)

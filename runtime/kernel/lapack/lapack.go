@@ -27,6 +27,8 @@ import (
 	"gonum.org/v1/gonum/lapack/gonum"
 	"gonum.org/v1/gonum/lapack/lapack64"
 	"gonum.org/v1/gonum/mat"
+
+	"tpsh/internal/libm"
 )
 
 // dense returns a matrix that shares the elements of a.
@@ -95,7 +97,7 @@ func LogDet(a []float64, n int) (sign, log float64) {
 		if (v < 0) != (at != i) {
 			sign = -sign
 		}
-		log += math.Log(math.Abs(v))
+		log += libm.Log(math.Abs(v))
 	}
 	return sign, log
 }

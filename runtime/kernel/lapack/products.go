@@ -57,7 +57,7 @@ func (p products) Dgemm(tA, tB blas.Transpose, m, n, k int, alpha float64, a []f
 			vec.Sub64(row, row, from)
 		default:
 			for j, v := range from {
-				row[j] = beta*row[j] + alpha*v
+				row[j] = float64(beta*row[j]) + float64(alpha*v)
 			}
 		}
 	}

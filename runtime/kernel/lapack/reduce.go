@@ -5,6 +5,7 @@ import (
 
 	"gonum.org/v1/gonum/blas"
 
+	"tpsh/internal/libm"
 	"tpsh/runtime/kernel/gemm"
 	"tpsh/runtime/kernel/vec"
 )
@@ -45,7 +46,7 @@ func (r *reflectors) make(index int, x []float64) (v []float64, beta float64) {
 		clear(v[1:])
 		return v, alpha
 	}
-	beta = -math.Copysign(math.Hypot(alpha, rest), alpha)
+	beta = -math.Copysign(libm.Hypot(alpha, rest), alpha)
 	r.tau[index] = (beta - alpha) / beta
 	for i, e := range x[1:] {
 		v[i+1] = e / (alpha - beta)
@@ -57,7 +58,7 @@ func (r *reflectors) make(index int, x []float64) (v []float64, beta float64) {
 func length(x []float64) float64 {
 	s := 0.0
 	for _, v := range x {
-		s += v * v
+		s += float64(v * v)
 	}
 	if s < vanishing*vanishing {
 		return 0
@@ -92,7 +93,7 @@ func (r *reflectors) triangle(from, k int) []float64 {
 		for i := range j {
 			s := 0.0
 			for l, v := range t[i*k+i:][:j-i] {
-				s += v * dots[j*k+i+l]
+				s += float64(v * dots[j*k+i+l])
 			}
 			t[i*k+j] = -tau * s
 		}
@@ -264,10 +265,10 @@ func toTridiagonal(a []float64, n int, valuesOnly bool) (d, e []float64, q *refl
 		tau, dot := q.tau[j], 0.0
 		for i := range w {
 			w[i] *= tau
-			dot += w[i] * v[i]
+			dot += float64(w[i] * v[i])
 		}
 		for i := range w {
-			w[i] -= tau * dot / 2 * v[i]
+			w[i] -= float64(tau * dot / 2 * v[i])
 		}
 		copy(into, v)
 		p.rows++

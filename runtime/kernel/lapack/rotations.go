@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"math"
 	"slices"
+
+	"tpsh/internal/libm"
 )
 
 // precision is the relative rounding error of float64.
@@ -17,9 +19,9 @@ type rotation struct{ c, s float64 }
 
 // rotationTo returns the rotation that turns (x, y) into (r, 0), and r.
 func rotationTo(x, y float64) (g rotation, r float64) {
-	r = math.Sqrt(x*x + y*y)
+	r = math.Sqrt(float64(x*x) + float64(y*y))
 	if !(r > 0x1p-400 && r < 0x1p400) {
-		r = math.Hypot(x, y)
+		r = libm.Hypot(x, y)
 	}
 	if r == 0 {
 		return rotation{1, 0}, 0
@@ -27,7 +29,9 @@ func rotationTo(x, y float64) (g rotation, r float64) {
 	return rotation{x / r, y / r}, r
 }
 
-func (g rotation) of(x, y float64) (float64, float64) { return g.c*x + g.s*y, g.c*y - g.s*x }
+func (g rotation) of(x, y float64) (float64, float64) {
+	return float64(g.c*x) + float64(g.s*y), float64(g.c*y) - float64(g.s*x)
+}
 
 // rows turns rows i and k of the square matrix a [n, n], unless there is none.
 func (g rotation) rows(a []float64, n, i, k int) {
@@ -36,18 +40,17 @@ func (g rotation) rows(a []float64, n, i, k int) {
 	}
 	x, y := a[i*n:][:n], a[k*n:][:n]
 	for j, v := range x {
-		w := y[j]
-		x[j], y[j] = g.c*v+g.s*w, g.c*w-g.s*v
+		x[j], y[j] = g.of(v, y[j])
 	}
 }
 
 // shift returns the eigenvalue of [a b; b c] that is nearer to c: Wilkinson's shift.
 func shift(a, b, c float64) float64 {
-	half := (a - c) / 2
+	half := float64((a - c) / 2)
 	if half == 0 && b == 0 {
 		return c
 	}
-	return c - b*b/(half+math.Copysign(math.Hypot(half, b), half))
+	return c - float64(b*b)/(half+math.Copysign(libm.Hypot(half, b), half))
 }
 
 // negligible reports whether an element between x and y on a diagonal counts as 0, beside
@@ -83,9 +86,9 @@ func tridiagonal(d, e, z []float64) bool {
 				e[k-1] = r
 			}
 			a, b, c := d[k], e[k], d[k+1]
-			twice := 2 * g.c * g.s * b
-			d[k], d[k+1] = g.c*g.c*a+twice+g.s*g.s*c, g.s*g.s*a-twice+g.c*g.c*c
-			e[k] = g.c*g.s*(c-a) + (g.c*g.c-g.s*g.s)*b
+			twice := float64(2 * g.c * g.s * b)
+			d[k], d[k+1] = float64(g.c*g.c*a)+twice+float64(g.s*g.s*c), float64(g.s*g.s*a)-twice+float64(g.c*g.c*c)
+			e[k] = float64(g.c*g.s*(c-a)) + float64((float64(g.c*g.c)-float64(g.s*g.s))*b)
 			if k+1 < hi {
 				x, y = e[k], g.s*e[k+1]
 				e[k+1] *= g.c
@@ -180,8 +183,8 @@ func (b *bidiagonalMatrix) step(lo, hi int) {
 		above = b.f[hi-2]
 	}
 	dm, dn, fm := b.d[hi-1], b.d[hi], b.f[hi-1]
-	mu := shift(dm*dm+above*above, dm*fm, dn*dn+fm*fm)
-	x, y := b.d[lo]*b.d[lo]-mu, b.d[lo]*b.f[lo]
+	mu := shift(float64(dm*dm)+float64(above*above), dm*fm, float64(dn*dn)+float64(fm*fm))
+	x, y := float64(b.d[lo]*b.d[lo])-mu, b.d[lo]*b.f[lo]
 	for k := lo; k < hi; k++ {
 		g, r := rotationTo(x, y)
 		if k > lo {

@@ -56,7 +56,7 @@ func (s *secularEquation) evaluate(b *bracketed, i int) bool {
 	} else {
 		b.hi = b.at
 	}
-	rounding := precision / 2 * (8*(math.Abs(b.phi)-b.psi) + s.inverse + math.Abs(b.at)*(b.dPsi+b.dPhi))
+	rounding := precision / 2 * (float64(8*(math.Abs(b.phi)-b.psi)) + s.inverse + float64(math.Abs(b.at)*(b.dPsi+b.dPhi)))
 	return math.Abs(b.of) <= rounding
 }
 
@@ -65,8 +65,8 @@ func poles(z, gaps []float64, at float64) (sum, derivative float64) {
 	gaps = gaps[:len(z)]
 	for j, v := range z {
 		t := v / (gaps[j] - at)
-		sum += v * t
-		derivative += t * t
+		sum += float64(v * t)
+		derivative += float64(t * t)
 	}
 	return sum, derivative
 }
@@ -117,7 +117,7 @@ func (b *bracketed) between() float64 {
 	case b.hi == 0:
 		return b.lo / 8
 	default:
-		return b.lo + (b.hi-b.lo)/2
+		return b.lo + float64((b.hi-b.lo)/2)
 	}
 }
 
@@ -131,9 +131,9 @@ func (s *secularEquation) start(i int) (b bracketed, origin, left int) {
 		origin = i
 		s.apart(s.gaps, origin)
 		for _, v := range s.z {
-			b.hi += v * v
+			b.hi += float64(v * v)
 		}
-		b.hi *= (1 + precision*float64(k)) / s.inverse
+		b.hi *= (1 + float64(precision*float64(k))) / s.inverse
 		b.at = b.hi / 2
 		s.evaluate(&b, left)
 	} else {
@@ -149,15 +149,15 @@ func (s *secularEquation) start(i int) (b bracketed, origin, left int) {
 			b.lo, b.hi = b.at, 0
 		}
 	}
-	zl, zr := s.z[left]*s.z[left], s.z[left+1]*s.z[left+1]
+	zl, zr := float64(s.z[left]*s.z[left]), float64(s.z[left+1]*s.z[left+1])
 	rest := b.of - zl/(s.gaps[left]-b.at) - zr/(s.gaps[left+1]-b.at)
 	guess := 0.0
 	if origin == left {
 		gap := s.gaps[left+1]
-		guess = smaller(rest, rest*gap+zl+zr, zl*gap)
+		guess = smaller(rest, float64(rest*gap)+zl+zr, float64(zl*gap))
 	} else {
 		gap := -s.gaps[left]
-		x, y := rest*gap-zl-zr, zr*gap
+		x, y := float64(rest*gap)-zl-zr, float64(zr*gap)
 		if i == k-1 { // the positive solution of rest t² + x t = y, else the negative one
 			guess = positive(rest, x, y)
 		} else {
@@ -172,7 +172,7 @@ func (s *secularEquation) start(i int) (b bracketed, origin, left int) {
 
 // smaller returns the solution of c t² - a t + b = 0 that is the smaller one, for b above 0.
 func smaller(c, a, b float64) float64 {
-	root := math.Sqrt(math.Abs(a*a - 4*b*c))
+	root := math.Sqrt(math.Abs(float64(a*a) - float64(4*b*c)))
 	if a > 0 {
 		return 2 * b / (a + root)
 	}
@@ -181,7 +181,7 @@ func smaller(c, a, b float64) float64 {
 
 // positive returns the solution of c t² + a t = b that is above 0, for b above 0.
 func positive(c, a, b float64) float64 {
-	root := math.Sqrt(math.Abs(a*a + 4*b*c))
+	root := math.Sqrt(math.Abs(float64(a*a) + float64(4*b*c)))
 	if a > 0 {
 		return 2 * b / (a + root)
 	}
@@ -196,19 +196,19 @@ func (s *secularEquation) step(b *bracketed, left, origin int, middle bool) floa
 	var c float64
 	switch {
 	case middle:
-		c = b.of - dl*b.dPsi - dr*b.dPhi
+		c = b.of - float64(dl*b.dPsi) - float64(dr*b.dPhi)
 	case origin == left:
 		t := s.z[left] / dl
-		c = b.of - dr*slope - (dl-dr)*t*t
+		c = b.of - float64(dr*slope) - float64((dl-dr)*t*t)
 	default:
 		t := s.z[left+1] / dr
-		c = b.of - dl*slope - (dr-dl)*t*t
+		c = b.of - float64(dl*slope) - float64((dr-dl)*t*t)
 	}
-	x, y := (dl+dr)*b.of-dl*dr*slope, dl*dr*b.of
+	x, y := float64((dl+dr)*b.of)-float64(dl*dr*slope), float64(dl*dr*b.of)
 	if c == 0 {
 		return y / x
 	}
-	root := math.Sqrt(math.Abs(x*x - 4*y*c))
+	root := math.Sqrt(math.Abs(float64(x*x) - float64(4*y*c)))
 	var step float64
 	switch {
 	case dr < 0 && x >= 0: // above both poles

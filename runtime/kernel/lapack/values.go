@@ -118,7 +118,7 @@ func squareStep(d, e []float64, shift float64) {
 		before, up := c, r/p // the inverse of the next c, which need not wait for that
 		c, s = p/r, square/r
 		next := d[i+1]
-		above := c*(next-shift) - s*gamma
+		above := float64(c*(next-shift)) - float64(s*gamma)
 		d[i] = gamma + (next - above)
 		gamma = above
 		if c < 0x1p-1000 { // up may be infinite
