@@ -12,6 +12,7 @@ const maxKept = 1 << 12
 //
 // The zero value is empty and ready for use, by one goroutine at a time.
 type Cache struct {
+	Store   *Store // of the ranks that share memory: what the cache lacks comes from there; nil for one of its own
 	meshes  map[string]*Mesh
 	order   []*Mesh // as they were given
 	layouts map[layoutKey]*Placed
@@ -34,6 +35,7 @@ func (c *Cache) Mesh(m *Mesh) *Mesh {
 	if first, ok := c.meshes[key]; ok {
 		return first
 	}
+	m = c.store().mesh(key, m)
 	if c.meshes == nil {
 		c.meshes = map[string]*Mesh{}
 	}
@@ -61,7 +63,8 @@ func (c *Cache) Place(m *Mesh, shape []int, placements []Placement) (*Placed, er
 	if l, ok := c.layouts[layoutKey{m, string(b)}]; ok {
 		return l, nil
 	}
-	l, err := Place(m, shape, placements)
+	key := layoutKey{m, string(b)}
+	l, err := c.store().place(key, shape, placements)
 	if err != nil {
 		return nil, err
 	}
@@ -72,7 +75,7 @@ func (c *Cache) Place(m *Mesh, shape []int, placements []Placement) (*Placed, er
 	if c.layouts == nil {
 		c.layouts = map[layoutKey]*Placed{}
 	}
-	c.layouts[layoutKey{m, string(b)}] = l
+	c.layouts[key] = l
 	return l, nil
 }
 
@@ -83,7 +86,7 @@ func (c *Cache) Plan(src, dst *Placed, itemSize int) (*Plan, error) {
 	if p, ok := c.plans[key]; ok {
 		return p, nil
 	}
-	p, err := newPlan(src, dst, itemSize, func(placements []Placement) *Placed {
+	p, err := c.store().plan(key, func(placements []Placement) *Placed {
 		l, err := c.Place(src.mesh, src.shape, placements)
 		if err != nil {
 			panic(err) // they are the source's and the target's
@@ -101,4 +104,11 @@ func (c *Cache) Plan(src, dst *Placed, itemSize int) (*Plan, error) {
 	}
 	c.plans[key] = p
 	return p, nil
+}
+
+func (c *Cache) store() *Store {
+	if c.Store == nil {
+		c.Store = &Store{}
+	}
+	return c.Store
 }

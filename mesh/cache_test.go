@@ -1,6 +1,9 @@
 package mesh
 
-import "testing"
+import (
+	"sync"
+	"testing"
+)
 
 // What is equal is one pointer.
 func TestCache(t *testing.T) {
@@ -64,5 +67,47 @@ func TestCacheIsBounded(t *testing.T) {
 	}
 	if len(c.layouts) > maxKept || len(c.plans) > maxKept {
 		t.Errorf("%d layouts and %d plans are kept", len(c.layouts), len(c.plans))
+	}
+}
+
+// What is equal is one pointer for all ranks of a Store, which bounds what it keeps, too.
+func TestStore(t *testing.T) {
+	var s Store
+	caches := [4]Cache{}
+	var plans [4]*Plan
+	var ranks sync.WaitGroup
+	for i := range caches {
+		ranks.Go(func() {
+			c := &caches[i]
+			c.Store = &s
+			m := c.Mesh(mustMesh(t, 2, 2))
+			for n := range maxStored/2 + 1 {
+				src, err := c.Place(m, []int{n, 4}, []Placement{Shard(0), Replicate()})
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				dst, err := c.Place(m, []int{n, 4}, []Placement{Replicate(), Shard(1)})
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if n > 20 { // layouts alone
+					continue
+				}
+				if plans[i], err = c.Plan(src, dst, 4); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	ranks.Wait()
+	for i := range caches {
+		if plans[i] != plans[0] || caches[i].Meshes()[0] != caches[0].Meshes()[0] {
+			t.Errorf("caches 0 and %d keep different plans or meshes", i)
+		}
+	}
+	if len(s.layouts) > maxStored || len(s.plans) > maxStored {
+		t.Errorf("%d layouts and %d plans are kept", len(s.layouts), len(s.plans))
 	}
 }

@@ -11,27 +11,27 @@ import "slices"
 // a and b are the mesh's latency and time per byte there, 1 where it has none.
 func (m *Mesh) AllGatherCost(size float64, dim int) float64 {
 	n, a, b := m.costs(dim)
-	return a + b*(n-1)/n*size + 0.1
+	return a + float64(b*(n-1)/n*size) + 0.1
 }
 
 // AllReduceCost returns a + 2b(n-1)/n*size + 0.01, as AllGatherCost has them.
 func (m *Mesh) AllReduceCost(size float64, dim int) float64 {
 	n, a, b := m.costs(dim)
-	return a + b*2*(n-1)/n*size + 0.01
+	return a + float64(b*2*(n-1)/n*size) + 0.01
 }
 
 // ReduceScatterCost returns a + b(n-1)/n*size + 0.001, as AllGatherCost has
 // them.
 func (m *Mesh) ReduceScatterCost(size float64, dim int) float64 {
 	n, a, b := m.costs(dim)
-	return a + b*(n-1)/n*size + 0.001
+	return a + float64(b*(n-1)/n*size) + 0.001
 }
 
 // AllToAllCost returns a + b(n-1)/n²*size*n/2 + 0.001, as AllGatherCost has
 // them. The factor n/2 is a penalty.
 func (m *Mesh) AllToAllCost(size float64, dim int) float64 {
 	n, a, b := m.costs(dim)
-	return a + b*(n-1)/n/n*size*(n/2) + 0.001
+	return a + float64(b*(n-1)/n/n*size*(n/2)) + 0.001
 }
 
 // MixGatherCost returns a + b(n-1)/n*size + 0.1, where n is the number of ranks,
@@ -44,7 +44,7 @@ func (m *Mesh) MixGatherCost(size float64) float64 {
 	if m.beta != nil {
 		b = slices.Min(m.beta)
 	}
-	return a + b*(n-1)/n*size + 0.1
+	return a + float64(b*(n-1)/n*size) + 0.1
 }
 
 // costs returns the size of dim, and the mesh's latency and time per byte there.

@@ -226,13 +226,18 @@ func (l *Placed) String() string {
 // box returns the block at a position.
 func (l *Placed) box(pos int) Box {
 	b := newBox(len(l.shape))
+	l.fill(b, pos)
+	return b
+}
+
+// fill makes b, which begins at the origin, the block at a position.
+func (l *Placed) fill(b Box, pos int) {
 	copy(b.Hi, l.shape)
 	for _, i := range l.order {
 		d := l.placements[i].dim
 		lo, hi := l.placements[i].Cut(b.Hi[d]-b.Lo[d], l.mesh.shape[i], l.mesh.index(pos, i))
 		b.Lo[d], b.Hi[d] = b.Lo[d]+lo, b.Lo[d]+hi
 	}
-	return b
 }
 
 // at returns the rank's indices along the dims that cut, and along those that

@@ -222,21 +222,26 @@ func (m *Mesh) Lines(dims ...int) [][]int {
 }
 
 // line returns the positions that agree with pos in every dim but dims.
-func (m *Mesh) line(pos int, dims []int) []int {
+func (m *Mesh) line(pos int, dims []int) []int { return m.lineIn(nil, pos, dims) }
+
+// lineIn is line, in the room of buf if that is enough.
+func (m *Mesh) lineIn(buf []int, pos int, dims []int) []int {
 	size := 1
 	for _, d := range dims {
 		size *= m.shape[d]
 	}
-	line := make([]int, 1, size)
+	line := slices.Grow(buf[:0], size)[:size]
 	line[0] = m.LineStart(pos, dims...)
+	known := 1
 	for _, d := range dims {
-		starts := line
-		line = make([]int, 0, size)
-		for _, p := range starts {
-			for i := range m.shape[d] {
-				line = append(line, p+i*m.strides[d])
+		n, stride := m.shape[d], m.strides[d]
+		for k := known - 1; k >= 0; k-- { // each makes room for its successors
+			start := line[k]
+			for i := range n {
+				line[k*n+i] = start + i*stride
 			}
 		}
+		known *= n
 	}
 	return line
 }

@@ -8,10 +8,15 @@ type search struct {
 	mesh     *Mesh
 	src, dst *Placed // dst is Partial only where src is
 	itemSize int
-	goal     *view // of dst
-	bound    []int // by position: the most bytes that a rank may receive
+	goal     *state // of dst
+	bound    []int  // by position: the most bytes that a rank may receive
 	states   []*state
 	with     func([]Placement) *Placed // makes a layout of a tuple
+
+	// What traffic works with.
+	line           []int
+	from, to       crowd
+	sent, received []int // by position
 }
 
 // A state is a tuple of placements.
@@ -42,7 +47,8 @@ type move struct {
 
 // newSearch prepares a search between layouts of one shape and mesh.
 func newSearch(src, dst *Placed, itemSize int, with func([]Placement) *Placed) *search {
-	s := &search{mesh: src.mesh, src: src, dst: dst, itemSize: itemSize, goal: dst.view(), with: with}
+	s := &search{mesh: src.mesh, src: src, dst: dst, itemSize: itemSize, with: with}
+	s.state(dst.placements)
 	start := s.state(src.placements)
 	start.best = &path{at: start, received: make([]int, s.mesh.Size())}
 	s.bound = s.bounds(start)
@@ -52,7 +58,7 @@ func newSearch(src, dst *Placed, itemSize int, with func([]Placement) *Placed) *
 // run goes on until the target's cheapest path is known, or if all is set that
 // of every state. It calls arrived with every path to the target that it finds.
 func (s *search) run(all bool, arrived func(*path)) *path {
-	goal := s.state(s.dst.placements)
+	goal := s.goal
 	for !goal.done || all {
 		next := s.nearest()
 		if next == nil {
@@ -63,6 +69,9 @@ func (s *search) run(all bool, arrived func(*path)) *path {
 			continue
 		}
 		for _, m := range s.moves(next.placements) {
+			if to := s.state(m.to); to.done && to != goal {
+				continue // the way there is no cheaper
+			}
 			p := s.advance(next.best, m)
 			if p == nil || !s.admits(p) {
 				continue
@@ -104,8 +113,11 @@ func (s *search) state(placements []Placement) *state {
 	}
 	st := &state{Placed: s.layout(placements), lacks: make([]int, s.mesh.Size())}
 	st.view = st.Placed.view()
+	if s.goal == nil { // newSearch asks for the target first
+		s.goal = st
+	}
 	for pos := range st.lacks {
-		st.lacks[pos] = lacks(st.view.boxes[pos], s.goal.boxes[pos])
+		st.lacks[pos] = lacks(st.view.boxes[pos], s.goal.view.boxes[pos])
 	}
 	s.states = append(s.states, st)
 	return st
@@ -123,10 +135,15 @@ func (s *search) layout(placements []Placement) *Placed {
 
 // view returns l as the positions of its mesh see it.
 func (l *Placed) view() *view {
-	n := l.mesh.Size()
-	v, boxes := &view{make([][]Box, n), make([]int, n), make([]int, n)}, make([]Box, n)
+	n, dims := l.mesh.Size(), len(l.shape)
+	ints := make([]int, 2*n+2*n*dims)
+	v, boxes := &view{make([][]Box, n), ints[:n:n], ints[n : 2*n : 2*n]}, make([]Box, n)
+	edges := ints[2*n:]
 	for pos := range n {
-		boxes[pos] = l.box(pos)
+		b := Box{Lo: edges[:dims:dims], Hi: edges[dims : 2*dims : 2*dims]}
+		edges = edges[2*dims:]
+		l.fill(b, pos)
+		boxes[pos] = b
 		v.boxes[pos] = boxes[pos : pos+1 : pos+1]
 		v.part[pos], v.term[pos] = l.atPosition(pos)
 	}
@@ -142,9 +159,7 @@ func (s *search) bounds(start *state) []int {
 	}
 	at := slices.Clone(s.src.placements)
 	for run, _ := s.reducible(at); run != nil; run, _ = s.reducible(at) {
-		for pos, n := range s.reduceBytes(start.view, run) {
-			bound[pos] += n
-		}
+		s.addReduceBytes(bound, start.view, run)
 		for _, i := range run {
 			at[i] = Replicate()
 		}
@@ -152,16 +167,18 @@ func (s *search) bounds(start *state) []int {
 	return bound
 }
 
-// reduceBytes returns what each rank sends, and receives, in an all-reduce along
-// dims of what it holds in v.
-func (s *search) reduceBytes(v *view, dims []int) []int {
-	bytes := make([]int, s.mesh.Size())
-	for _, line := range s.mesh.lines(dims) {
-		for i, pos := range line {
-			bytes[pos] = AllReduceBytes(total(v.boxes[pos])*s.itemSize, s.itemSize, len(line), i)
+// addReduceBytes adds to bytes what each rank sends, and receives, in an all-reduce
+// along dims of what it holds in v.
+func (s *search) addReduceBytes(bytes []int, v *view, dims []int) {
+	for pos := range bytes {
+		if !s.mesh.first(pos, dims) {
+			continue
+		}
+		s.line = s.mesh.lineIn(s.line, pos, dims)
+		for i, pos := range s.line {
+			bytes[pos] += AllReduceBytes(total(v.boxes[pos])*s.itemSize, s.itemSize, len(s.line), i)
 		}
 	}
-	return bytes
 }
 
 // admits reports whether no rank has received more than it may, or will have
@@ -194,27 +211,38 @@ func (s *search) advance(p *path, m move) *path {
 	if step.Communicates() {
 		step.Seconds = s.mesh.seconds(step.Op, step.Dims, max(step.Bytes, slices.Max(sent)))
 	}
-	next := &path{to, p, step, p.steps + 1, p.seconds + step.Seconds, slices.Clone(p.received)}
+	next := &path{to, p, step, p.steps + 1, p.seconds + step.Seconds, make([]int, len(received))}
 	for pos, n := range received {
-		next.received[pos] += n
+		next.received[pos] = p.received[pos] + n
 	}
 	return next
 }
 
 // traffic returns the bytes that each rank sends and receives when it goes from
-// one state to another by m. It reports false if m cannot be taken.
+// one state to another by m. It reports false if m cannot be taken. The next call
+// overwrites them.
 func (s *search) traffic(from, to *state, m move) (sent, received []int, ok bool) {
-	if m.op == AllReduce {
-		received = s.reduceBytes(from.view, m.dims)
-		return received, received, true
+	if s.sent == nil {
+		s.sent, s.received = make([]int, s.mesh.Size()), make([]int, s.mesh.Size())
 	}
-	sent, received = make([]int, s.mesh.Size()), make([]int, s.mesh.Size())
-	for _, line := range s.mesh.lines(m.dims) {
-		if !s.tally(newCrowd(from.Placed, from.view, line, m.dims), newCrowd(to.Placed, to.view, line, m.dims), sent, received) {
+	clear(s.sent)
+	clear(s.received)
+	if m.op == AllReduce {
+		s.addReduceBytes(s.received, from.view, m.dims)
+		return s.received, s.received, true
+	}
+	for pos := range s.sent {
+		if !s.mesh.first(pos, m.dims) {
+			continue
+		}
+		s.line = s.mesh.lineIn(s.line, pos, m.dims)
+		s.from.gather(from.Placed, from.view, s.line, m.dims, false)
+		s.to.gather(to.Placed, to.view, s.line, m.dims, false)
+		if !s.tally(&s.from, &s.to, s.sent, s.received) {
 			return nil, nil, false
 		}
 	}
-	return sent, received, true
+	return s.sent, s.received, true
 }
 
 // involved returns the mesh dims along which a tensor may have to move on its

@@ -18,27 +18,48 @@ type crowd struct {
 	covers []cover // by dim of the tensor: what the ranks' boxes hold along it
 	alike  int     // ranks that hold the same box
 	terms  int     // of a sum, that ranks hold of the same box
+
+	by, positions []int // of gather
 }
 
 // newCrowd returns the ranks at the positions of line, which is along dims of the mesh,
 // in l, which they see as v.
 func newCrowd(l *Placed, v *view, line, dims []int) *crowd {
-	c := &crowd{view: v, line: line, alike: 1, terms: 1}
-	cut := make([][]int, len(l.shape))
+	c := &crowd{}
+	c.gather(l, v, line, dims, true)
+	return c
+}
+
+// gather makes c what newCrowd returns, in the room that it has: with the indices of
+// covers only if they are wanted.
+func (c *crowd) gather(l *Placed, v *view, line, dims []int, indices bool) {
+	c.view, c.line, c.alike, c.terms = v, line, 1, 1
 	for _, i := range dims {
-		switch p := l.placements[i]; p.kind {
-		case shard, strided, ragged:
-			cut[p.dim] = append(cut[p.dim], i)
+		switch p := l.placements[i]; {
+		case p.cuts():
 			continue
-		case partial:
+		case p.kind == partial:
 			c.terms *= l.mesh.shape[i]
 		}
 		c.alike *= l.mesh.shape[i]
 	}
-	for d, by := range cut {
-		c.covers = append(c.covers, newCover(l.mesh, v, l.mesh.line(line[0], by), d, amid(l, by, dims)))
+	if c.covers == nil {
+		c.covers = make([]cover, len(l.shape))
 	}
-	return c
+	for d := range c.covers {
+		c.by = c.by[:0]
+		for _, i := range dims {
+			if p := l.placements[i]; p.cuts() && p.dim == d {
+				c.by = append(c.by, i)
+			}
+		}
+		c.positions = l.mesh.lineIn(c.positions, line[0], c.by)
+		var at []int
+		if indices {
+			at = amid(l, c.by, dims)
+		}
+		c.covers[d].gather(l.mesh, v, c.positions, d, at)
+	}
 }
 
 // A cover is the elements that boxes hold along one dim, each once: intervals that are
@@ -46,21 +67,26 @@ func newCrowd(l *Placed, v *view, line, dims []int) *crowd {
 type cover struct {
 	lo, hi []int
 	before []int   // the elements of the intervals before
-	at     [][]int // of each, the indices along the dims of the mesh that newCover is given
+	at     [][]int // of each, the indices along the dims of the mesh that gather is given
 }
 
 // amid returns by, those of dims of the mesh that cut a dim of the tensor, if others of
 // dims may lie between them in the order of ranks, or if they cut in another.
 func amid(l *Placed, by, dims []int) []int {
-	if len(by) == 1 || len(by) == len(dims) && slices.IsSorted(l.order) {
+	if len(by) <= 1 || len(by) == len(dims) && slices.IsSorted(l.order) {
 		return nil
 	}
 	return by
 }
 
-// newCover returns what the boxes at positions, which are cut along dim d of the tensor
+// gather makes c what the boxes at positions, which are cut along dim d of the tensor
 // and no other, hold along it, and the indices of each along dims of the mesh.
-func newCover(m *Mesh, v *view, positions []int, d int, dims []int) (c cover) {
+func (c *cover) gather(m *Mesh, v *view, positions []int, d int, dims []int) {
+	if n := len(positions); cap(c.lo) < n {
+		room := make([]int, 3*n)
+		c.lo, c.hi, c.before = room[:0:n], room[n:n:2*n], room[2*n:2*n]
+	}
+	c.lo, c.hi, c.before, c.at = c.lo[:0], c.hi[:0], c.before[:0], nil
 	sum := 0
 	begin := func(a, b int) int { return cmp.Compare(v.boxes[a][0].Lo[d], v.boxes[b][0].Lo[d]) }
 	if !slices.IsSortedFunc(positions, begin) {
@@ -73,7 +99,7 @@ func newCover(m *Mesh, v *view, positions []int, d int, dims []int) (c cover) {
 		}
 		c.lo, c.hi, c.before = append(c.lo, b.Lo[d]), append(c.hi, b.Hi[d]), append(c.before, sum)
 		sum += b.Hi[d] - b.Lo[d]
-		if dims != nil {
+		if len(dims) > 0 {
 			at := make([]int, len(dims))
 			for k, i := range dims {
 				at[k] = m.index(pos, i)
@@ -81,7 +107,6 @@ func newCover(m *Mesh, v *view, positions []int, d int, dims []int) (c cover) {
 			c.at = append(c.at, at)
 		}
 	}
-	return c
 }
 
 // within returns how many of the elements are in [lo, hi).

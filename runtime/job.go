@@ -14,6 +14,7 @@ import (
 	"tpsh/comm/alike"
 	"tpsh/comm/process"
 	"tpsh/internal/allowance"
+	"tpsh/mesh"
 	"tpsh/runtime/kernel/crew"
 	"tpsh/runtime/pipeline"
 	"tpsh/runtime/plan"
@@ -58,6 +59,7 @@ type Job struct {
 	workers *crew.Workers
 	cancel  context.CancelCauseFunc
 	done    sync.WaitGroup
+	layouts mesh.Store
 	// schedules are those of the pipelines.
 	schedules pipeline.Book
 

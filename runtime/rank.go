@@ -93,6 +93,7 @@ type Rank struct {
 // newRank returns rank id of j.
 func newRank(j *Job, id int) (*Rank, error) {
 	r := &Rank{job: j, id: id, size: j.cfg.Size, groups: map[string]int{}, seed: j.cfg.Seed, ctx: context.Background()}
+	r.layouts.Store = &j.layouts
 	r.ops = op.Ctx{Alloc: j.alloc, Float: dtype.Float32, Draw: r.draw, Workers: j.workers}
 	r.Tape = grad.New(&r.ops)
 	if j.alike != nil {
