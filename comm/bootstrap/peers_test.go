@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net"
+	"runtime"
 	"strings"
 	"sync"
 	"syscall"
@@ -43,6 +44,62 @@ func assembled(t *testing.T, c *Credentials, size int) []*Connections {
 		}
 	})
 	return all
+}
+
+// Ranks that have gone before all had come, those of a start before, are nobody: others that
+// come in their place are taken in, and only of two that stay the second is refused.
+func TestRanksOfAStartBefore(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("it is not told here that another end has gone")
+	}
+	for _, c := range []*Credentials{{Job: "again", Token: []byte("secret")}, {Job: "again", Token: []byte("secret"), TLS: true}} {
+		l, err := c.Listen("127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close()
+		var ranks sync.WaitGroup
+		defer ranks.Wait()
+		come := func() (a arrival, leave func()) {
+			ctx, cancel := context.WithCancel(t.Context())
+			ranks.Go(func() {
+				if m, err := Meet(ctx, c, l.Addr().String(), 0, 2); err == nil {
+					m.Close()
+				}
+			})
+			a, err := l.next(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			return a, func() {
+				cancel()
+				for begun := time.Now(); !gone(a.conn) && time.Since(begun) < time.Minute; {
+					time.Sleep(time.Millisecond)
+				}
+			}
+		}
+		r := &roll{conns: make([]net.Conn, 2), table: make([]string, 2)}
+		early, leave := come()
+		leave()
+		if err := r.enter(early); err != nil || r.came != 0 {
+			t.Errorf("one that had gone: %v, and %d came, want none", err, r.came)
+		}
+		first, leave := come()
+		if err := r.enter(first); err != nil {
+			t.Fatal(err)
+		}
+		leave()
+		second, leave := come()
+		if err := r.enter(second); err != nil || r.came != 1 || r.conns[0] != second.conn {
+			t.Errorf("one in the place of another that has gone: %v, and %d came, want it", err, r.came)
+		}
+		third, leaveThird := come()
+		if err := r.enter(third); err == nil || !strings.Contains(err.Error(), "rank 0 came twice") {
+			t.Errorf("one more: got %v, want an error", err)
+		}
+		leaveThird()
+		leave()
+	}
 }
 
 // A gathering is the connections that ranks have made.

@@ -75,8 +75,13 @@ func (r *roll) absent() []int {
 	return ranks
 }
 
-// enter takes a rank in, or refuses it.
+// enter takes a rank in, or refuses it. One that has gone meanwhile is nobody: where a job is
+// started again, it may be of the start before, and its successor comes.
 func (r *roll) enter(a arrival) error {
+	if gone(a.conn) {
+		a.conn.Close()
+		return nil
+	}
 	size := len(r.conns)
 	refusal := ""
 	switch h := a.hello; {
@@ -84,7 +89,12 @@ func (r *roll) enter(a arrival) error {
 		refusal = fmt.Sprintf("rank %d says there are %d ranks, want %d", h.Rank, h.Size, size)
 	case h.Rank < 0 || h.Rank >= size:
 		refusal = fmt.Sprintf("got rank %d, want 0..%d", h.Rank, size-1)
-	case r.conns[h.Rank] != nil:
+	case r.conns[h.Rank] == nil:
+	case gone(r.conns[h.Rank]):
+		r.conns[h.Rank].Close()
+		r.conns[h.Rank] = nil
+		r.came--
+	default:
 		refusal = fmt.Sprintf("rank %d came twice, from %s and %s", h.Rank, r.conns[h.Rank].RemoteAddr(), a.conn.RemoteAddr())
 	}
 	if err := a.admit(refusal); err != nil || refusal != "" {
