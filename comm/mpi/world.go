@@ -142,8 +142,9 @@ func (w *World) Close() error {
 	}
 }
 
-// finalizeTime is how long MPI may take to finalise.
-const finalizeTime = 5 * time.Second
+// finalizeTime is how long MPI may take to finalise. Processes wait for each other there: on a
+// busy machine it may take seconds, and a launcher takes an exit before its end for a failure.
+const finalizeTime = 20 * time.Second
 
 // ErrUnfinished says that MPI_Finalize has not returned.
 var ErrUnfinished = fmt.Errorf("mpi: MPI_Finalize has not returned for %v, though all ranks have ended", finalizeTime)
