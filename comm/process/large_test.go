@@ -103,9 +103,13 @@ type largeCall struct {
 //
 //go:norace
 func pattern(rank, block, length int) []byte {
+	const period = 1 << 17 // of what is added
 	b := make([]byte, length)
-	for i := range b {
+	for i := range b[:min(period, length)] {
 		b[i] = byte(i*(i>>9+3)) + byte(rank*31+block*7)
+	}
+	for n := period; n < length; n *= 2 {
+		copy(b[n:], b[:n])
 	}
 	return b
 }
