@@ -89,8 +89,8 @@ func serve(seat *launch.Seat) (more bool, err error) {
 }
 
 // share leaves cores to the other ranks of the machine. Two are the least: one
-// for the rank, and one for what it hears meanwhile. busy is how many threads
-// something else keeps.
+// for the rank, and one for what it hears meanwhile; but where many ranks share a core
+// their launcher has left them one. busy is how many threads something else keeps.
 func share(ranks, busy int) {
 	if os.Getenv("GOMAXPROCS") == "" {
 		goruntime.GOMAXPROCS(max(2, allowance.Processors()/ranks) + busy)

@@ -37,9 +37,9 @@ var here = sync.OnceValue(func() *machine {
 // Known is what a process knows of its machine and its groups, in which those are that it
 // starts: one of hundreds that begins need not find it out again.
 type Known struct {
-	Processors Limit    `json:"processors"`
-	Memory     Limit    `json:"memory"`
-	Groups     []string `json:"groups,omitempty"` // that may hold the process to some memory
+	Processors Limit   `json:"processors"`
+	Memory     Limit   `json:"memory"`
+	Groups     []Group `json:"groups,omitempty"`
 }
 
 // told is what this process was told before it asked, nil for nothing.

@@ -8,6 +8,6 @@ func thisMachine() *machine {
 	return &machine{total: none, free: none}
 }
 
-func machineWith([]string) *machine { return thisMachine() }
+func machineWith([]Group) *machine { return thisMachine() }
 
 func resident() int { return 0 }

@@ -20,32 +20,36 @@ type machine struct {
 	root        fs.FS
 	total, free func() int // bytes
 
-	// The folders of the groups that may hold the process to some memory and to some time
-	// of processors, in root.
-	memoryGroups, cpuGroups []string
-	limitFiles              map[string][]string // of the memory groups, those that say of a limit
+	memoryGroups []Group  // that may hold the process to some memory
+	cpuGroups    []string // the folders of those that may hold it to some time of processors, in root
+}
+
+// A Group is a control group that may hold a process to some memory.
+type Group struct {
+	Folder string   `json:"folder"`           // in root
+	Limits []string `json:"limits,omitempty"` // the files of it that may hold a limit
 }
 
 // findGroups finds the groups of the process in m.root.
 func (m *machine) findGroups() {
 	of, _ := fs.ReadFile(m.root, "proc/self/cgroup")
 	mounts, _ := fs.ReadFile(m.root, "proc/self/mountinfo")
-	m.memoryGroups = groupsOf("memory", string(of), string(mounts))
+	for _, folder := range groupsOf("memory", string(of), string(mounts)) {
+		m.memoryGroups = append(m.memoryGroups, Group{folder, m.limitsIn(folder)})
+	}
 	m.cpuGroups = groupsOf("cpu", string(of), string(mounts))
-	m.findLimits()
 }
 
-// findLimits finds the files of m.memoryGroups that may hold a limit: each of them is read
-// again and again, and of a group most are not there.
-func (m *machine) findLimits() {
-	m.limitFiles = map[string][]string{}
-	for _, g := range m.memoryGroups {
-		for _, name := range []string{"memory.max", "memory.high", "memory.limit_in_bytes"} {
-			if file := path.Join(g, name); m.has(file) {
-				m.limitFiles[g] = append(m.limitFiles[g], file)
-			}
+// limitsIn returns the files of a group's folder that may hold a limit: each of them is read
+// again and again, and most are not there.
+func (m *machine) limitsIn(folder string) []string {
+	var files []string
+	for _, name := range []string{"memory.max", "memory.high", "memory.limit_in_bytes"} {
+		if file := path.Join(folder, name); m.has(file) {
+			files = append(files, file)
 		}
 	}
+	return files
 }
 
 // groupsOf returns the folders of the groups of a process that a controller may limit, given
@@ -78,9 +82,12 @@ func mounted(mountinfo, kind, option string) []mount {
 	var found []mount
 	for line := range strings.Lines(mountinfo) {
 		// ID parent major:minor root folder options [more] - type source super-options
-		own, system, ok := strings.Cut(line, " - ")
+		own, system, _ := strings.Cut(line, " - ")
+		if !strings.HasPrefix(system, kind+" ") {
+			continue
+		}
 		o, s := strings.Fields(own), strings.Fields(system)
-		if !ok || len(o) < 5 || len(s) < 3 || s[0] != kind {
+		if len(o) < 5 || len(s) < 3 {
 			continue
 		}
 		if option == "" || slices.Contains(strings.Split(s[2], ","), option) {
@@ -135,9 +142,9 @@ func (m *machine) memory(total int) Limit {
 
 // memoryOf returns the limit of one group; its File is "" if it has none. From memory.high on
 // the kernel brings processes nearly to a stand.
-func (m *machine) memoryOf(group string) Limit {
+func (m *machine) memoryOf(g Group) Limit {
 	var least Limit
-	for _, file := range m.limitFiles[group] {
+	for _, file := range g.Limits {
 		if n, ok := m.number(file); ok && (least.File == "" || n < least.N) {
 			least = Limit{n, "/" + file}
 		}
@@ -153,8 +160,8 @@ func (m *machine) available(total, free int) int {
 			continue
 		}
 		for _, name := range []string{"memory.current", "memory.usage_in_bytes"} {
-			if used, ok := m.number(path.Join(g, name)); ok {
-				free = min(free, l.N-used+m.inactive(g))
+			if used, ok := m.number(path.Join(g.Folder, name)); ok {
+				free = min(free, l.N-used+m.inactive(g.Folder))
 			}
 		}
 	}
@@ -162,8 +169,8 @@ func (m *machine) available(total, free int) int {
 }
 
 // inactive returns the bytes of files that a group, and those within it, have not read of late.
-func (m *machine) inactive(group string) int {
-	text, _ := fs.ReadFile(m.root, path.Join(group, "memory.stat"))
+func (m *machine) inactive(folder string) int {
+	text, _ := fs.ReadFile(m.root, path.Join(folder, "memory.stat"))
 	stat := map[string]int{}
 	for line := range strings.Lines(string(text)) {
 		if name, n, ok := strings.Cut(strings.TrimSpace(line), " "); ok {

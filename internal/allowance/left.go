@@ -19,20 +19,20 @@ const mostReserve = 16 << 20
 
 // Reserve returns how many bytes are kept free for others: a twentieth of what there is,
 // of a small machine more.
-func Reserve() int {
-	total := Memory()
-	return max(total/20, min(total/8, mostReserve))
-}
+func Reserve() int { return reserveOf(Memory()) }
+
+func reserveOf(total int) int { return max(total/20, min(total/8, mostReserve)) }
 
 // Left returns how many bytes this process may still come to use until others lack them, less
 // than 0 if they do: what is available, less the Reserve and what the process has been given and
 // has not written yet, for until then the system counts that as available. Where a system
 // does not tell of its memory, nothing is known to end.
 func Left() int {
-	if Memory() == 0 {
+	total := Memory()
+	if total == 0 {
 		return math.MaxInt
 	}
-	return Available() - Reserve() - unwritten(Mapped()+int(taken.Load()), resident())
+	return Available() - reserveOf(total) - unwritten(Mapped()+int(taken.Load()), resident())
 }
 
 // unwritten returns how many of the bytes that a process has mapped of its own have no memory yet,

@@ -1,7 +1,12 @@
 package allowance
 
 import (
+	"bytes"
+	"errors"
+	"io/fs"
 	"math"
+	"os"
+	"path/filepath"
 	"testing"
 )
 
@@ -23,6 +28,21 @@ func TestPrivate(t *testing.T) {
 	}
 	if got := resident(); got < 100<<10 {
 		t.Errorf("this process: got %d bytes, want at least 100 KiB", got)
+	}
+}
+
+// Files of the system are read as package os reads them.
+func TestReadSystem(t *testing.T) {
+	long := filepath.Join(t.TempDir(), "long")
+	if err := os.WriteFile(long, bytes.Repeat([]byte("0123456789\n"), 1000), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range []string{long, "/proc/self/cgroup", "/proc/self/mountinfo", "/dev/null", "/proc", long + "er"} {
+		got, err := fs.ReadFile(systemFS{os.DirFS("/")}, file[1:])
+		want, wantErr := os.ReadFile(file)
+		if !bytes.Equal(got, want) || (err == nil) != (wantErr == nil) || errors.Is(err, fs.ErrNotExist) != errors.Is(wantErr, fs.ErrNotExist) {
+			t.Errorf("%s: got %d bytes and %v, want %d and %v", file, len(got), err, len(want), wantErr)
+		}
 	}
 }
 

@@ -41,6 +41,25 @@ func TestShortChecksum(t *testing.T) {
 	}
 }
 
+// The first bytes of a process are summed without the tables, and what comes later with them.
+func TestEarlyChecksum(t *testing.T) {
+	early.Store(0)
+	defer early.Store(mostEarly)
+	b := make([]byte, mostEarly/4+3)
+	for i := range b {
+		b[i] = byte(i*i>>5 + i)
+	}
+	want := crc32.Update(7, castagnoli(), b)
+	for i := range 6 {
+		if got, is := update(7, b), early.Load() < mostEarly; got != want || is != (i < 3) {
+			t.Errorf("update, call %d, = %08x, and the next is early: %v, want %08x and %v", i, got, is, want, i < 3)
+		}
+	}
+	if got := early.Load(); got > 2*mostEarly {
+		t.Errorf("counted %d bytes, want it to have stopped", got)
+	}
+}
+
 func BenchmarkChecksum(b *testing.B) {
 	for _, length := range []int{64, 512, 1 << 10, 16 << 10, 256 << 10} {
 		data := make([]byte, length)

@@ -59,6 +59,17 @@ func lateness(workers int) time.Duration {
 	return 0
 }
 
+// environment returns the variables of each of so many workers. Where many share a core, Go's runtime
+// runs one goroutine of each at a time, unless the user has said how many: a thread more would wait for the
+// same core, and to wake it takes longer than what it does.
+func environment(workers int) []string {
+	env := append(withoutToken(os.Environ()), workerVariable+"=1")
+	if shm.Share(workers) >= shm.Crowd && os.Getenv("GOMAXPROCS") == "" {
+		env = append(env, "GOMAXPROCS=1")
+	}
+	return env
+}
+
 func (h *host) start(o hostOptions) error {
 	if err := h.remember(o); err != nil {
 		return err
@@ -147,7 +158,7 @@ func (h *host) startWorker(path string, rank int, o hostOptions) error {
 	p, err := h.group.Start(proc.Command{
 		Path: path,
 		Args: append([]string{os.Args[0], "worker", fmt.Sprintf("rank=%d", rank)}, o.args...), // the rank for ps
-		Env:  append(withoutToken(os.Environ()), workerVariable+"=1"),
+		Env:  environment(len(h.local)),
 		Put:  files,
 	})
 	if err != nil {

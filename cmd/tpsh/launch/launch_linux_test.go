@@ -16,6 +16,8 @@ import (
 	"go.uber.org/goleak"
 
 	"tpsh/comm"
+	"tpsh/comm/process/shm"
+	"tpsh/internal/allowance"
 	"tpsh/lang"
 )
 
@@ -204,6 +206,30 @@ func TestDeath(t *testing.T) {
 				t.Errorf("got notes %q", notes)
 			}
 		})
+	}
+}
+
+// Of many workers that share a core each has one thread for its goroutines, if the user does not say otherwise.
+func TestEnvironment(t *testing.T) {
+	crowd := shm.Crowd * allowance.Processors()
+	for _, c := range []struct {
+		set     string
+		workers int
+		want    string
+	}{{"", crowd - 1, ""}, {"", crowd, "GOMAXPROCS=1"}, {"3", crowd, "GOMAXPROCS=3"}} {
+		t.Setenv("GOMAXPROCS", c.set)
+		if c.set == "" {
+			os.Unsetenv("GOMAXPROCS")
+		}
+		var got []string
+		for _, v := range environment(c.workers) {
+			if strings.HasPrefix(v, "GOMAXPROCS=") {
+				got = append(got, v)
+			}
+		}
+		if strings.Join(got, " ") != c.want {
+			t.Errorf("%d workers, GOMAXPROCS %q: got %q, want %q", c.workers, c.set, got, c.want)
+		}
 	}
 }
 

@@ -5,13 +5,17 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // Machine names what a process must have in common with another for the two to
 // share memory by passing its path in /proc: the system that was booted, the
 // processes it sees, and the user; and the network, for what has another is
 // meant to be another host. It is "" if that cannot be found out.
-func Machine() string {
+func Machine() string { return machineHere() }
+
+// machineHere is what Machine returns: a command asks several times.
+var machineHere = sync.OnceValue(func() string {
 	words := []string{strconv.Itoa(os.Getuid())}
 	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if err != nil {
@@ -26,7 +30,7 @@ func Machine() string {
 		words = append(words, name)
 	}
 	return strings.Join(words, " ")
-}
+})
 
 // pathOf returns a path under which other processes of this machine can open a
 // file of this one.
