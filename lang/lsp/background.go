@@ -96,16 +96,34 @@ func (s *Server) startPlan(d *document) {
 	}()
 }
 
-var runLine = lazyregexp.New(`tpsh (?:run|plan|test)[^\n]* -n (\d+)`)
+var (
+	runLine  = lazyregexp.New(`tpsh (?:run|plan|test)[^\n]* -n (\d+)`)
+	meshSize = lazyregexp.New(`\binit_device_mesh\(\s*["']\w+["']\s*,\s*[(\[]([\d\s,]+)[)\]]`)
+)
 
-// ranksOf returns on how many ranks a program says that it is run, 2 if it does not.
+// ranksOf returns on how many ranks a program says that it is run, or as many as the largest mesh has
+// that it makes of numbers, 2 if it does neither.
 func ranksOf(body string) int {
 	if m := runLine.Get().FindStringSubmatch(body); m != nil {
 		if n, err := strconv.Atoi(m[1]); err == nil && n > 0 && n <= maxPlanned {
 			return n
 		}
 	}
-	return 2
+	ranks := 0
+	for _, m := range meshSize.Get().FindAllStringSubmatch(body, -1) {
+		n := 1
+		for size := range strings.FieldsFuncSeq(m[1], func(r rune) bool { return r < '0' || r > '9' }) {
+			k, _ := strconv.Atoi(size) // the largest int if it is larger
+			n = min(n*min(k, maxPlanned+1), maxPlanned+1)
+		}
+		if n <= maxPlanned {
+			ranks = max(ranks, n)
+		}
+	}
+	if ranks == 0 {
+		return 2
+	}
+	return ranks
 }
 
 // maxPlanned is the most ranks of a plan in the background.
