@@ -83,6 +83,10 @@ func parseDump(b []byte) (*dump, error) {
 
 // decode reads b as what its first byte says that it is.
 func decode(b []byte) (v any, isJSON bool, err error) {
+	if bytes.HasPrefix(b, []byte("\xff\xfe")) || bytes.HasPrefix(b, []byte("\xfe\xff")) {
+		return nil, false, errors.New("a text in UTF-16, want one in UTF-8")
+	}
+	b = bytes.TrimPrefix(b, []byte("\ufeff")) // which some editors put before a text
 	if t := bytes.TrimLeft(b, " \t\r\n"); len(t) > 0 && t[0] == '{' {
 		if len(t) > maxJSON {
 			return nil, true, fmt.Errorf("JSON of over %d MiB, which no dump is", maxJSON>>20)
@@ -206,7 +210,7 @@ func readEntry(v any) (*entry, error) {
 	c.Record, e.loose = record, !ok
 	if c.At.Seq, ok = number(field(v, "collective_seq_id")); !ok {
 		if c.At.Seq, ok = number(field(v, "seq_id")); !ok { // as it once was called
-			return nil, errors.New("it has no collective_seq_id")
+			return nil, errors.New("it has no collective_seq_id that is a number")
 		}
 	}
 	e.p2pSeq, _ = number(field(v, "p2p_seq_id"))

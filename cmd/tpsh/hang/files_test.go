@@ -78,6 +78,10 @@ func TestDamaged(t *testing.T) {
 	if v.Verdict != CannotTell || strings.Contains(all, "notes") || strings.Contains(all, "truth") {
 		t.Errorf("%s:\n%s", v.Verdict, all)
 	}
+	var page bytes.Buffer
+	if err := v.WriteText(&page); err != nil || strings.Contains(page.String(), "where every rank is") {
+		t.Errorf("of no rank: %v\n%s", err, &page)
+	}
 	if _, err := Read([]string{t.TempDir()}); !errors.Is(err, ErrNone) {
 		t.Errorf("an empty folder: %v", err)
 	}
@@ -119,6 +123,21 @@ func TestHostileWorld(t *testing.T) {
 func TestNoFile(t *testing.T) {
 	if _, err := Read([]string{os.DevNull}); err == nil || !strings.Contains(err.Error(), "neither a file nor a folder") {
 		t.Errorf("a device: %v", err)
+	}
+}
+
+// An editor has put the mark of UTF-8 before a dump.
+func TestByteOrderMark(t *testing.T) {
+	b, err := os.ReadFile("testdata/real/gloo_missing/fr_0.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := parseDump(append([]byte("\ufeff"), b...))
+	if err != nil || len(d.status) == 0 {
+		t.Errorf("got %+v and %v", d, err)
+	}
+	if _, err := parseDump([]byte("\xff\xfe{\x00}\x00")); err == nil || !strings.Contains(err.Error(), "UTF-16") {
+		t.Errorf("of UTF-16: %v", err)
 	}
 }
 

@@ -227,6 +227,9 @@ func (v *Verdict) writeWaiting(w io.Writer) {
 
 // writePlaces says where every rank is.
 func (v *Verdict) writePlaces(w io.Writer) {
+	if len(v.job.Ranks) == 0 {
+		return
+	}
 	fmt.Fprintf(w, "where every rank is:\n")
 	var p phrases
 	for _, id := range v.job.ids() {
