@@ -1,6 +1,8 @@
 package main
 
 import (
+	"bytes"
+	"cmp"
 	"flag"
 	"fmt"
 	"math/rand/v2"
@@ -8,9 +10,12 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
+	"time"
 )
 
 var bombCount = flag.Int("bombs", 12, "how many programs TestBombs runs; a kind comes again in another form, on other ranks")
@@ -66,7 +71,7 @@ var bombs = []struct{ name, body string }{
 	{"tolist", "x = ones(100)\nl = []\nwhile True:\n    l.append(x.expand(10000, 100).tolist()) #!"},
 	{"gradients", "x = ones(1000, requires_grad=True)\nwhile True:\n    x = x * 2.0 #!"},
 	{"modules", "l = []\nwhile True:\n    l.append(nn.Linear(100, 100)) #!"},
-	{"functions", "f = None\ng = lambda f: lambda: f\nwhile True:\n    f = g(f) #!"},
+	{"functions", "f = None\ng = lambda f: lambda: f\nwhile True:\n    f = [g(f) for _ in range(1000)] #!"},
 }
 
 // bombForms are how the function bomb is called. Whoever goes on prints "went on".
@@ -78,11 +83,13 @@ var bombForms = []struct{ name, call string }{
 }
 
 // A program that fills memory ends with the limit and its line, and nobody kills
-// it; ranks that wait for the one that does are told. By hand:
+// it; ranks that wait for the one that does are told. By hand, and with -v it tells how soon they end:
 //
-//	go test ./cmd/tpsh -run Bombs -bombs 300 -timeout 20m
+//	go test ./cmd/tpsh -run Bombs -bombs 300 -parallel 2 -timeout 20m -v
 func TestBombs(t *testing.T) {
 	places := []string{"inproc", "shm", "frames", "tcp"}
+	var ends bombEnds
+	t.Cleanup(func() { ends.tell(t) })
 	for i := range *bombCount {
 		rng := rand.New(rand.NewPCG(uint64(i), 0))
 		kind, form, transport := bombs[i%len(bombs)], bombForms[rng.IntN(len(bombForms))], places[rng.IntN(len(places))]
@@ -98,7 +105,12 @@ func TestBombs(t *testing.T) {
 			}
 			p := exec.Command(os.Args[0], "run", "-n", "2", "--transport", transport, "--max-mem", fmt.Sprint(limit, "M"), "--timeout", "5m", "--quiet", script)
 			p.Env = append(os.Environ(), commandVariable+"=1", "TMPDIR="+t.TempDir())
-			out, _ := p.CombinedOutput() // its status is looked at
+			part := limit
+			if !ofOneProcess(transport) {
+				part /= 2
+			}
+			out, after := runBomb(t, p, part<<20)
+			ends.add(t.Name(), after)
 			if code := p.ProcessState.ExitCode(); code != 1 && code != 3 {
 				t.Errorf("exit status %d, want 1 or 3", code)
 			}
@@ -117,6 +129,85 @@ func TestBombs(t *testing.T) {
 				t.Errorf("a process had %d MiB, want %d at most", p.ProcessState.SysUsage().(*syscall.Rusage).Maxrss>>10, most)
 			}
 		})
+	}
+}
+
+// runBomb runs a command, and returns what it wrote and how long it went on after it, or a process that it
+// started, was first seen with its limit of memory: with so many bytes to itself, and what a process may have besides.
+// Some of these nobody may reach any more, so that this is the most that it can have gone on. It is 0 if none was: what
+// asks for too much at once is refused before.
+func runBomb(t *testing.T, p *exec.Cmd, limit int) (out []byte, after time.Duration) {
+	var text bytes.Buffer
+	p.Stdout, p.Stderr = &text, &text
+	if err := p.Start(); err != nil {
+		t.Fatal(err)
+	}
+	over := make(chan time.Time, 1)
+	go func() {
+		p.Wait() // its status is looked at
+		over <- time.Now()
+	}()
+	const besides, every = 16 << 20, 5 * time.Millisecond // besides is heapSlack of package lang
+	var reached time.Time
+	for {
+		select {
+		case end := <-over:
+			if !reached.IsZero() {
+				after = end.Sub(reached)
+			}
+			return text.Bytes(), after
+		case <-time.After(every):
+		}
+		for _, pid := range append(children(p.Process.Pid), p.Process.Pid) {
+			if reached.IsZero() && ownBytes(pid) >= limit+besides {
+				reached = time.Now()
+			}
+		}
+	}
+}
+
+// ownBytes returns how many bytes of memory a process has that are no file's, 0 if it has gone.
+func ownBytes(pid int) int {
+	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/statm", pid))
+	var size, resident, shared int
+	fmt.Sscan(string(text), &size, &resident, &shared)
+	return (resident - shared) * os.Getpagesize()
+}
+
+// bombEnds are the programs that have ended.
+type bombEnds struct {
+	mu      sync.Mutex
+	refused int // those that did not reach their limit
+	list    []bombEnd
+}
+
+// A bombEnd is how long a program went on that had reached its limit.
+type bombEnd struct {
+	name  string
+	after time.Duration
+}
+
+func (e *bombEnds) add(name string, after time.Duration) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if after == 0 {
+		e.refused++
+		return
+	}
+	e.list = append(e.list, bombEnd{name, after})
+}
+
+// tell logs how they are distributed.
+func (e *bombEnds) tell(t *testing.T) {
+	n := len(e.list)
+	t.Logf("%d were refused what they asked for, %d reached their limit", e.refused, n)
+	if n == 0 {
+		return
+	}
+	slices.SortFunc(e.list, func(a, b bombEnd) int { return cmp.Compare(a.after, b.after) })
+	for _, percent := range []int{50, 90, 99, 100} {
+		end := e.list[min(n*percent/100, n-1)]
+		t.Logf("%3d %% ended within %v: %s", percent, end.after.Round(time.Millisecond), end.name)
 	}
 }
 
