@@ -51,6 +51,8 @@ type Allocator struct {
 	// is a fault. It is for tests, too.
 	Guard bool
 
+	guarded sync.Map // by first byte: the memory that is sealed
+
 	phantom []byte // what hollow buffers are slices of; nil for those with memory
 
 	collecting sync.Mutex // held during a collection
@@ -307,7 +309,7 @@ func (a *Allocator) trim(keep int) {
 // release takes back the memory of a region that nothing can reach any more.
 func (a *Allocator) release(m piece) {
 	if a.Guard {
-		protect(m.bytes, false)
+		a.unguard(m.bytes)
 	}
 	if a.Poison {
 		for i := 0; i < len(m.bytes); i += 64 {

@@ -59,6 +59,16 @@ func (x *Tensor) Local() *Tensor {
 	return x.local
 }
 
+// SomePlaced reports whether one of the list, in which nil may be, is placed.
+func SomePlaced(list []*Tensor) bool {
+	for _, x := range list {
+		if x != nil && x.Placed() {
+			return true
+		}
+	}
+	return false
+}
+
 // Relay makes x, which ranks hold together, lie as layout, with local as this
 // rank's block: another way to hold the same elements. What was recorded of x
 // stays true, and its gradient will lie as layout says. The storage of local is

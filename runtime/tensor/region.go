@@ -3,6 +3,7 @@ package tensor
 import (
 	goruntime "runtime"
 	"sync/atomic"
+	"unsafe"
 )
 
 // A region is the memory of a large buffer, or of several that share it until
@@ -73,7 +74,7 @@ func (b *Buffer) Own() error {
 	}
 	if r.sealed.Load() {
 		r.sealed.Store(false)
-		protect(r.bytes, false)
+		r.alloc.unguard(r.bytes)
 	}
 	return nil
 }
@@ -98,7 +99,15 @@ func (b *Buffer) Seal() {
 		return
 	}
 	if r.sealed.CompareAndSwap(false, true) {
+		r.alloc.guarded.Store(unsafe.SliceData(r.bytes), nil)
 		protect(r.bytes, true)
+	}
+}
+
+// unguard has the memory of a region be written to again, if it is sealed.
+func (a *Allocator) unguard(bytes []byte) {
+	if _, sealed := a.guarded.LoadAndDelete(unsafe.SliceData(bytes)); sealed {
+		protect(bytes, false)
 	}
 }
 
