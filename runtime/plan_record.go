@@ -83,7 +83,7 @@ func (r *Rank) operationOf(c *op.Call) (o plan.Operation, ok bool) {
 
 // workOf returns what c, which costs k, is to a machine.
 func workOf(c *op.Call, k op.Cost) hardware.Operation {
-	o := hardware.Operation{FLOPs: float64(k.FLOPs), Bytes: float64(k.Bytes()), Inner: float64(k.Inner), Products: len(k.Products), InParts: c.Def.DoneInParts()}
+	o := hardware.Operation{FLOPs: float64(k.FLOPs), Bytes: float64(k.Bytes()), Inner: float64(k.Inner), Products: len(k.Products), Parted: float64(c.Parted())}
 	if len(c.Spec) > 0 {
 		o.DType = c.Spec[0].DType
 	}

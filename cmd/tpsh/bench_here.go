@@ -13,6 +13,7 @@ import (
 	"tpsh/runtime/hardware"
 	"tpsh/runtime/hardware/fit"
 	"tpsh/runtime/kernel/peak"
+	"tpsh/runtime/op"
 )
 
 // hereConstants are what is fitted: to what operations take each by itself, of one rank and of
@@ -118,7 +119,7 @@ func hereChanges(base *hardware.Machine, r *fit.Result) []hardware.Change {
 // in a turn, beside idle seconds.
 func (b *bench) rateOf(ctx context.Context, before, body string, units, idle float64) (float64, error) {
 	one := *b
-	one.transport, one.time, one.short = "inproc", min(b.time, hereTime), true
+	one.transport, one.time, one.short = "inproc", min(b.time, hereTime), b.time >= hereTime
 	f, err := one.measure(ctx, &benchCase{ranks: 1, before: before, body: body})
 	if err != nil {
 		return 0, err
@@ -129,10 +130,6 @@ func (b *bench) rateOf(ctx context.Context, before, body string, units, idle flo
 // worthCore is what a product must have more for each further core, as package gemm has
 // it: 2 << 20 FLOPs.
 const worthCore = 2 << 20
-
-// worthPart is what a core has of a large operation of elements, as package op has it: 64 Ki elements,
-// each of which is read and written.
-const worthPart = 8 * (64 << 10)
 
 // geluFLOPs are those of an element of gelu, as its entry in the table of operators has
 // it.
@@ -177,7 +174,7 @@ cache_bandwidth = %.3g # sums of blocks that stay there, on all cores
 memory_bandwidth = %.3g # sums of blocks that do not, on all cores
 spread = %d # FLOPs for each further core that a product takes
 helped = 0.8 # a guess
-part = %d # bytes of other operations for each core that shares them
+part = %d # elements of other operations for each core that shares them
 joined = 0.8 # a guess
 start = 1e-07 # a guess
 issue = %.3g # a sum of 64 elements
@@ -210,7 +207,7 @@ size = 4096
 latency = 5e-06
 bandwidth = %.3g # a copy on one core
 reached = 0.5
-`, max(totalMemory(), 1<<30), cores, cacheSize(), max(rates[0], rates[1]), rates[1], worthCore, worthPart, 1/small, 1/views, flops, rates[2], copied), nil
+`, max(totalMemory(), 1<<30), cores, cacheSize(), max(rates[0], rates[1]), rates[1], worthCore, op.LeastPart, 1/small, 1/views, flops, rates[2], copied), nil
 }
 
 // cacheSize returns the bytes of a core's cache of the second level, or what is usual.
@@ -229,7 +226,7 @@ func cacheSize() int64 {
 // sample measures a case and plans it.
 func (b *bench) sample(ctx context.Context, c hereCase) (fit.Sample, error) {
 	one := *b
-	one.transport, one.time, one.short = c.transport, min(b.time, hereTime)/herePasses, true
+	one.transport, one.time, one.short = c.transport, min(b.time, hereTime)/herePasses, b.time >= hereTime
 	f, err := one.measure(ctx, &benchCase{ranks: c.ranks, before: c.before, body: c.body})
 	if err != nil {
 		return fit.Sample{}, err

@@ -12,9 +12,9 @@ import (
 	"tpsh/runtime/plan"
 )
 
-// watchRounds is how many turns of a case are watched at most, and warmRounds how many go
-// before.
-const watchRounds, warmRounds = 60, 12
+// watchRounds is how many turns of a case are watched at most, fewRounds how many at least, and
+// warmRounds how many go before, or as many as there is time for.
+const watchRounds, fewRounds, warmRounds = 60, 5, 12
 
 // watch measures each operation of a turn of c on rank 0: of several turns what all but the slower
 // two thirds take, for whatever else runs on a machine only adds time.
@@ -32,11 +32,14 @@ func (b *bench) watch(ctx context.Context, c hereCase) ([]runtime.Watched, error
 		return nil, err
 	}
 	defer m.close()
-	if _, err := m.turns(ctx, warmRounds); err != nil {
-		return nil, err
+	total := min(b.time, hereTime)
+	for i, since := 0, time.Now(); i == 0 || i < warmRounds && time.Since(since) < total; i++ {
+		if _, err := m.turns(ctx, 1); err != nil {
+			return nil, err
+		}
 	}
 	var turns [][]runtime.Watched
-	for since := time.Now(); len(turns) < watchRounds && (len(turns) < 5 || time.Since(since) < hereTime); {
+	for since := time.Now(); len(turns) < watchRounds && (len(turns) < fewRounds || time.Since(since) < total); {
 		w.Take()
 		w.On = true
 		if _, err := m.turns(ctx, 2); err != nil {

@@ -32,3 +32,13 @@ func TestHost(t *testing.T) {
 	near(t, "issuing where cores are shared", m.Issuing(Operation{}), 0)
 	near(t, "pieces", machine(t, strings.Replace(small, "memory = 1e9", "memory = 1e9\npiece = 0.2\nstrided = 0.1", 1)).Operation(Operation{Pieces: 3, Strided: 5}), 1.1)
 }
+
+// Cores share an operation by its elements, however many bytes each of them is.
+func TestParts(t *testing.T) {
+	m := machine(t, strings.Replace(small, "memory = 1e9", "memory = 1e9\ncores = 2\npart = 100\njoined = 0.5", 1)).Among(1)
+	for _, bytes := range []float64{1e6, 3e6} {
+		alone := m.Operation(Operation{Bytes: bytes})
+		near(t, "of 199 elements", m.Operation(Operation{Bytes: bytes, Parted: 199}), alone)
+		near(t, "of 200 elements", m.Operation(Operation{Bytes: bytes, Parted: 200}), alone/1.5)
+	}
+}

@@ -18,7 +18,7 @@ type Operation struct {
 	Pieces   float64     // of these inputs, each of which a single stride serves
 	Dim      int         // the smallest of m, n and k of the products; 0 for the rest
 	DType    dtype.DType // of the arithmetic
-	InParts  bool        // several cores may share it: elements or rows are made each for itself
+	Parted   float64     // elements that several cores may share, made each for itself or by rows; 0 for none
 }
 
 // Operation returns the seconds that the device takes for o: the greater of its
@@ -31,10 +31,10 @@ func (m *Machine) Operation(o Operation) float64 {
 
 // hands returns how many cores an operation beside products is worth: those that share it.
 func (m *Machine) hands(o Operation) float64 {
-	if !o.InParts || m.part <= 0 {
+	if m.part <= 0 {
 		return 1
 	}
-	return 1 + (max(1, min(m.helpers, math.Floor(o.Bytes/m.part)))-1)*m.joined
+	return 1 + (max(1, min(m.helpers, math.Floor(o.Parted/m.part)))-1)*m.joined
 }
 
 // Issuing returns the seconds of the host to issue o, with what it issues besides where

@@ -19,11 +19,13 @@ func init() {
 		pad.Choices = []string{"same", "valid"}
 		compositeOf(&Def{
 			Name: fmt.Sprintf("conv%dd", n), Surface: Namespace,
-			Doc: fmt.Sprintf("conv%dd(x, weight, bias=None, stride=1, padding=0, dilation=1, groups=1) returns the %d-dimensional convolution of x [n, c, ..] with weight [o, c / groups, ..], plus bias.\n"+
-				"Each window of x is multiplied with the weight, not turned round, and summed. Of groups,\n"+
-				"each maps its own part of the channels of x to its own part of the result's. x may have\n"+
-				"no batch dim. On ranks, dim n is cut without communication; a cut dim that windows move\n"+
-				"along is put together first.\n%s", n, n, example),
+			MakeDoc: func() string {
+				return fmt.Sprintf("conv%dd(x, weight, bias=None, stride=1, padding=0, dilation=1, groups=1) returns the %d-dimensional convolution of x [n, c, ..] with weight [o, c / groups, ..], plus bias.\n"+
+					"Each window of x is multiplied with the weight, not turned round, and summed. Of groups,\n"+
+					"each maps its own part of the channels of x to its own part of the result's. x may have\n"+
+					"no batch dim. On ranks, dim n is cut without communication; a cut dim that windows move\n"+
+					"along is put together first.\n%s", n, n, example)
+			},
 			Params: []Param{
 				{Name: "x", Kind: Tensor, Doc: "a float tensor [n, c, ..]"},
 				{Name: "weight", Kind: Tensor, Doc: "a float tensor [o, c / groups, ..]"},

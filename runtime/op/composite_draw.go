@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"tpsh/internal/libm"
 	"tpsh/runtime/tensor"
 )
 
@@ -55,7 +56,7 @@ func init() {
 			},
 			func(m *maker, x *tensor.Tensor) *tensor.Tensor {
 				u := m.do("rand_like", x, None)
-				y := m.unary("ceil", m.Scale(m.unary("log1p", m.Neg(u)), 1/math.Log1p(-m.float(0))))
+				y := m.unary("ceil", m.Scale(m.unary("log1p", m.Neg(u)), 1/libm.Log1p(-m.float(0))))
 				return m.do("clamp", y, Float1(1), None)
 			}},
 		{"bernoulli_", "p=0.5", "fills x with 1 with probability p, else 0", ">>> zeros(2).bernoulli_(1.0).tolist()\n[1.0, 1.0]",
@@ -69,7 +70,9 @@ func init() {
 			}},
 	} {
 		compositeOf(&Def{Name: e.name, Surface: Method, Params: append([]Param{inX}, e.params...),
-			Doc: fmt.Sprintf("%s(x, %s) %s, and returns x. It is one draw.\n%s", e.name, e.args, e.does, e.example)},
+			MakeDoc: func() string {
+				return fmt.Sprintf("%s(x, %s) %s, and returns x. It is one draw.\n%s", e.name, e.args, e.does, e.example)
+			}},
 			func(m *maker) []*tensor.Tensor {
 				x := m.x(0)
 				if e.check != nil {

@@ -17,8 +17,10 @@ var (
 func init() {
 	for n := 1; n <= 3; n++ {
 		compositeOf(&Def{Name: fmt.Sprintf("dropout%dd", n), Surface: Namespace, Params: []Param{inX, inP, inTraining},
-			Doc: fmt.Sprintf("dropout%dd(x, p=0.5, training=True) returns x [n, c, ..] with each channel zeroed with probability p, and the others divided by 1 - p.\n"+
-				"It is one random draw. Without the dim n it takes [c, ..], too.\n>>> F.dropout%dd(ones(1, 2%s), training=False).shape\n(1, 2%s)", n, n, fours(n), fours(n))},
+			MakeDoc: func() string {
+				return fmt.Sprintf("dropout%dd(x, p=0.5, training=True) returns x [n, c, ..] with each channel zeroed with probability p, and the others divided by 1 - p.\n"+
+					"It is one random draw. Without the dim n it takes [c, ..], too.\n>>> F.dropout%dd(ones(1, 2%s), training=False).shape\n(1, 2%s)", n, n, fours(n), fours(n))
+			}},
 			func(m *maker) []*tensor.Tensor {
 				x := m.floats(m.x(0))
 				if k := len(x.Shape()); k != n+2 && k != n+1 {
@@ -93,7 +95,7 @@ func (m *maker) alphaDropout(like *tensor.Tensor) *tensor.Tensor {
 		return m.Scale(x, 0)
 	}
 	keep := m.Cast(m.binary("ge", m.do("rand_like", like, None), number(p)), x.DType())
-	a := 1 / math.Sqrt((alpha*alpha*p+1)*(1-p))
+	a := 1 / math.Sqrt((float64(alpha*alpha*p)+1)*(1-p))
 	shift := m.AddNumber(m.Scale(keep, alpha*a), alpha*a*(p-1))
 	return m.Add(m.Mul(x, m.Scale(keep, a)), shift)
 }

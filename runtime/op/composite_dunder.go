@@ -24,7 +24,9 @@ var reflected = []struct{ name, symbol, by, example, shows string }{
 func init() {
 	for _, r := range reflected {
 		d := &Def{Name: r.name, Surface: Method, Params: xOther,
-			Doc: fmt.Sprintf("%s(x, other) returns other %s x.\n>>> %s.tolist()\n%s", r.name, r.symbol, r.example, r.shows)}
+			MakeDoc: func() string {
+				return fmt.Sprintf("%s(x, other) returns other %s x.\n>>> %s.tolist()\n%s", r.name, r.symbol, r.example, r.shows)
+			}}
 		if r.name == "__rdiv__" {
 			d.Aliases = []string{"__rtruediv__"}
 		}

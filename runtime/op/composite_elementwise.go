@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"tpsh/internal/libm"
 	"tpsh/runtime/dtype"
 	"tpsh/runtime/tensor"
 )
@@ -139,7 +140,7 @@ var threeTensors = []Param{inX, {Name: "tensor1", Kind: Tensor, Doc: "a tensor"}
 
 func init() {
 	for _, e := range elementwiseComposites {
-		compositeOf(&Def{Name: e.name, Aliases: e.aliases, Surface: Method | Function, Doc: e.returns + "\n" + e.example, Params: e.params, Pointwise: true},
+		compositeOf(&Def{Name: e.name, Aliases: e.aliases, Surface: Method | Function, MakeDoc: func() string { return e.returns + "\n" + e.example }, Params: e.params, Pointwise: true},
 			func(m *maker) []*tensor.Tensor { return one(e.make(m)) })
 	}
 }
@@ -280,7 +281,7 @@ func (m *maker) roundedTo() *tensor.Tensor {
 		return m.unary("rounded", x)
 	}
 	m.check(m.c.checkFloat("x", x))
-	power := number(math.Pow(10, math.Abs(float64(digits))))
+	power := number(libm.Pow(10, math.Abs(float64(digits))))
 	if digits > 0 {
 		return m.Div(m.unary("rounded", m.Mul(x, power)), power)
 	}

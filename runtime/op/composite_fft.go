@@ -38,11 +38,13 @@ var (
 func init() {
 	for _, f := range fouriers {
 		compositeOf(&Def{Name: f.name, Surface: FFT,
-			Doc: fmt.Sprintf("%s(x, n=None, dim=-1, norm=\"backward\") returns %s, along dim.\n"+
-				"n is the size to which dim is cut, or filled with zeros. Rows of float32 and complex64 of a\n"+
-				"power of two, up to 2^14 numbers, are computed in float32, others in complex128.\n"+
-				"Of DTensors all dims but this may be cut; where it is, the cut moves to another dim, if\n"+
-				"there is one, by an all_to_all.\n%s", f.name, f.does, f.example),
+			MakeDoc: func() string {
+				return fmt.Sprintf("%s(x, n=None, dim=-1, norm=\"backward\") returns %s, along dim.\n"+
+					"n is the size to which dim is cut, or filled with zeros. Rows of float32 and complex64 of a\n"+
+					"power of two, up to 2^14 numbers, are computed in float32, others in complex128.\n"+
+					"Of DTensors all dims but this may be cut; where it is, the cut moves to another dim, if\n"+
+					"there is one, by an all_to_all.\n%s", f.name, f.does, f.example)
+			},
 			Params: []Param{inX, {Name: "n", Kind: OptInt, Doc: "a size, or None", Default: Default(None)}, inDim("dim", -1), inNorm}},
 			func(m *maker) []*tensor.Tensor {
 				var n *int
@@ -65,8 +67,10 @@ func init() {
 				half = " Of the last of them half is kept on the complex side."
 			}
 			compositeOf(&Def{Name: f.name + dims, Surface: FFT,
-				Doc: fmt.Sprintf("%s%s(x, s=None, dim=%s, norm=\"backward\") returns %s along several dims, by default %s.%s\nSee fft.%s.\n>>> fft.%s%s(ones(2, 2)).shape\n(2, 2)",
-					f.name, dims, text, f.does, which, half, f.name, f.name, dims),
+				MakeDoc: func() string {
+					return fmt.Sprintf("%s%s(x, s=None, dim=%s, norm=\"backward\") returns %s along several dims, by default %s.%s\nSee fft.%s.\n>>> fft.%s%s(ones(2, 2)).shape\n(2, 2)",
+						f.name, dims, text, f.does, which, half, f.name, f.name, dims)
+				},
 				Params: []Param{inX, inS, {Name: "dim", Kind: Dims, Doc: "dims", Default: Default(def)}, inNorm}},
 				func(m *maker) []*tensor.Tensor { return one(m.transformedAlong(f)) })
 		}
@@ -77,7 +81,9 @@ func init() {
 			name, to = "ifftshift", "back to the front"
 		}
 		compositeOf(&Def{Name: name, Surface: FFT,
-			Doc:    fmt.Sprintf("%s(x, dim=None) returns x rolled so that what belongs to frequency 0 comes %s of dims.\n>>> fft.%s(tensor([0, 1, 2, 3])).tolist()\n[2, 3, 0, 1]", name, to, name),
+			MakeDoc: func() string {
+				return fmt.Sprintf("%s(x, dim=None) returns x rolled so that what belongs to frequency 0 comes %s of dims.\n>>> fft.%s(tensor([0, 1, 2, 3])).tolist()\n[2, 3, 0, 1]", name, to, name)
+			},
 			Params: []Param{inX, {Name: "dim", Kind: Dims, Doc: "dims, None for all", Default: Default(None)}}},
 			func(m *maker) []*tensor.Tensor { return one(m.shifted(inverse)) })
 	}
@@ -87,7 +93,9 @@ func init() {
 			name, which, shows = "rfftfreq", " that rfft gives", "[0.0, 0.25, 0.5]"
 		}
 		compositeOf(&Def{Name: name, Surface: FFT,
-			Doc: fmt.Sprintf("%s(n, d=1.0, dtype=None) returns the frequencies%s of a transform of n samples that are d apart.\n>>> fft.%s(4).tolist()\n%s", name, which, name, shows),
+			MakeDoc: func() string {
+				return fmt.Sprintf("%s(n, d=1.0, dtype=None) returns the frequencies%s of a transform of n samples that are d apart.\n>>> fft.%s(4).tolist()\n%s", name, which, name, shows)
+			},
 			Params: []Param{{Name: "n", Kind: Int, Doc: "how many samples"}, inFloat("d", "how far apart", 1),
 				{Name: "dtype", Kind: OptDType, Doc: "a float dtype, None for the default one", Default: Default(None)}}},
 			func(m *maker) []*tensor.Tensor { return one(m.frequencies(half)) })

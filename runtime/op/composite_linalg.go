@@ -58,7 +58,7 @@ var productComposites = []productComposite{
 
 func init() {
 	for _, e := range productComposites {
-		compositeOf(&Def{Name: e.name, Surface: Method | Function, Doc: e.returns + "\n" + e.example, Params: e.params},
+		compositeOf(&Def{Name: e.name, Surface: Method | Function, MakeDoc: func() string { return e.returns + "\n" + e.example }, Params: e.params},
 			func(m *maker) []*tensor.Tensor {
 				m.checkDims(e.dims)
 				return one(e.make(m))

@@ -3,6 +3,7 @@ package op
 import (
 	"math"
 
+	"tpsh/internal/libm"
 	"tpsh/runtime/shape"
 	"tpsh/runtime/tensor"
 )
@@ -81,7 +82,7 @@ func init() {
 		}
 		params := append(append([]Param{inX, inTarget}, e.params...), reduction)
 		losses := pointwise(e.name, params, func(m *maker) *tensor.Tensor { return e.make(m, m.floats(m.x(0)), m.x(1)) })
-		compositeOf(&Def{Name: e.name, Surface: Namespace, Doc: e.returns + "\n" + e.example, Params: params},
+		compositeOf(&Def{Name: e.name, Surface: Namespace, MakeDoc: func() string { return e.returns + "\n" + e.example }, Params: params},
 			func(m *maker) []*tensor.Tensor {
 				loss, how := m.apply(losses, m.c.In, m.c.Args...), len(m.c.Args)-1
 				if m.c.Args[how].Str == "batchmean" {
@@ -118,7 +119,7 @@ func (m *maker) stirling(y *tensor.Tensor) *tensor.Tensor {
 	large := m.greater(y, integer(1))
 	safe := m.Where(large, y, number(1))
 	log := m.unary("log", safe)
-	sum := m.Add(m.Sub(m.Mul(safe, log), safe), m.AddNumber(m.Scale(log, 0.5), 0.5*math.Log(2*math.Pi)))
+	sum := m.Add(m.Sub(m.Mul(safe, log), safe), m.AddNumber(m.Scale(log, 0.5), 0.5*libm.Log(2*math.Pi)))
 	return m.Where(large, sum, number(0))
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"tpsh/internal/libm"
 	"tpsh/runtime/shape"
 	"tpsh/runtime/tensor"
 )
@@ -41,7 +42,7 @@ func init() {
 				last++
 			}
 		}
-		compositeOf(&Def{Name: e.name, Surface: Namespace, Doc: e.returns + "\n" + e.example, Params: params},
+		compositeOf(&Def{Name: e.name, Surface: Namespace, MakeDoc: func() string { return e.returns + "\n" + e.example }, Params: params},
 			func(m *maker) []*tensor.Tensor { return m.reduced(last, e.make(m)) })
 	}
 }
@@ -81,7 +82,7 @@ func (m *maker) gaussianLoss() *tensor.Tensor {
 	d := m.Sub(x, m.x(1))
 	loss := m.Scale(m.Add(m.unary("log", least), m.Div(m.Mul(d, d), least)), 0.5)
 	if m.bool(0) {
-		loss = m.AddNumber(loss, math.Log(2*math.Pi)/2)
+		loss = m.AddNumber(loss, libm.Log(2*math.Pi)/2)
 	}
 	return loss
 }

@@ -133,7 +133,7 @@ func init() {
 		if e.name == "var" || e.name == "std" {
 			params = append(params, Param{Name: "correction", Kind: OptFloat, Doc: "what their number is lessened by, None for what unbiased says", Default: Default(None)})
 		}
-		compositeOf(&Def{Name: e.name, Surface: Masked, Params: params, Doc: e.doc(params)}, func(m *maker) []*tensor.Tensor { return one(e.make(m.masked(&e))) })
+		compositeOf(&Def{Name: e.name, Surface: Masked, Params: params, MakeDoc: func() string { return e.doc(params) }}, func(m *maker) []*tensor.Tensor { return one(e.make(m.masked(&e))) })
 	}
 	compositeOf(&Def{Name: "logaddexp", Surface: Masked,
 		Doc:    "logaddexp(x, other, dtype=None, input_mask=None, other_mask=None) returns log(exp(x) + exp(other)), elementwise; what a mask leaves out counts as -inf.\n>>> masked.logaddexp(zeros(1), zeros(1), input_mask=tensor([False])).tolist()\n[0.0]",

@@ -177,7 +177,9 @@ func init() {
 	}
 	for i, name := range []string{"hsplit", "vsplit", "dsplit"} {
 		compositeOf(&Def{Name: name, Surface: bothSides, List: true, Params: []Param{inX, {Name: "sections", Kind: IntOrSeq, Doc: "how many equal parts, or where they begin"}},
-			Doc: fmt.Sprintf("%s(x, sections) returns x in parts along dim %d%s, as tensor_split does.\n>>> [y.shape for y in ones(%s).%s(2)]\n[%s, %s]", name, []int{1, 0, 2}[i], []string{", or 0 of a vector", "", ""}[i], []string{"4", "2, 1", "1, 1, 2"}[i], name, []string{"(2,)", "(1, 1)", "(1, 1, 1)"}[i], []string{"(2,)", "(1, 1)", "(1, 1, 1)"}[i])},
+			MakeDoc: func() string {
+				return fmt.Sprintf("%s(x, sections) returns x in parts along dim %d%s, as tensor_split does.\n>>> [y.shape for y in ones(%s).%s(2)]\n[%s, %s]", name, []int{1, 0, 2}[i], []string{", or 0 of a vector", "", ""}[i], []string{"4", "2, 1", "1, 1, 2"}[i], name, []string{"(2,)", "(1, 1)", "(1, 1, 1)"}[i], []string{"(2,)", "(1, 1)", "(1, 1, 1)"}[i])
+			}},
 			func(m *maker) []*tensor.Tensor {
 				x, d := m.x(0), []int{1, 0, 2}[i]
 				if len(x.Shape()) <= d && !(i == 0 && len(x.Shape()) == 1) || i == 1 && len(x.Shape()) < 2 {

@@ -106,8 +106,10 @@ func init() {
 		})
 	for n := 2; n <= 3; n++ {
 		compositeOf(&Def{Name: fmt.Sprintf("grid_sampler_%dd", n), Surface: Function,
-			Doc: fmt.Sprintf("grid_sampler_%dd(x, grid, interpolation_mode, padding_mode, align_corners) is F.grid_sample of %d dims, whose modes are numbers: 0 \"bilinear\", 1 \"nearest\", 2 \"bicubic\"; 0 \"zeros\", 1 \"border\", 2 \"reflection\".\n>>> grid_sampler_%dd(ones(1, 1%s), zeros(1, 1%s, %d), 0, 0, False).shape\n(1, 1%s)",
-				n, n, n, fours(n), repeatedOnes(n-1), n, repeatedOnes(n)),
+			MakeDoc: func() string {
+				return fmt.Sprintf("grid_sampler_%dd(x, grid, interpolation_mode, padding_mode, align_corners) is F.grid_sample of %d dims, whose modes are numbers: 0 \"bilinear\", 1 \"nearest\", 2 \"bicubic\"; 0 \"zeros\", 1 \"border\", 2 \"reflection\".\n>>> grid_sampler_%dd(ones(1, 1%s), zeros(1, 1%s, %d), 0, 0, False).shape\n(1, 1%s)",
+					n, n, n, fours(n), repeatedOnes(n-1), n, repeatedOnes(n))
+			},
 			Params: []Param{inX, {Name: "grid", Kind: Tensor, Doc: "places"}, {Name: "interpolation_mode", Kind: Int, Doc: "0, 1 or 2"}, {Name: "padding_mode", Kind: Int, Doc: "0, 1 or 2"}, {Name: "align_corners", Kind: Bool, Doc: "whether -1 and 1 are the middles of the outermost elements"}}},
 			func(m *maker) []*tensor.Tensor {
 				if len(m.x(0).Shape()) != n+2 {
@@ -124,7 +126,9 @@ func init() {
 			})
 	}
 	for name, dt := range map[string]dtype.DType{"cfloat": dtype.Complex64, "cdouble": dtype.Complex128} {
-		compositeOf(&Def{Name: name, Surface: Method, Params: xAlone, Doc: fmt.Sprintf("%s(x) returns x as %v.\n>>> tensor([1]).%s().dtype\n%v", name, dt, name, dt)},
+		compositeOf(&Def{Name: name, Surface: Method, Params: xAlone, MakeDoc: func() string {
+			return fmt.Sprintf("%s(x) returns x as %v.\n>>> tensor([1]).%s().dtype\n%v", name, dt, name, dt)
+		}},
 			func(m *maker) []*tensor.Tensor { return one(m.Cast(m.x(0), dt)) })
 	}
 }

@@ -16,10 +16,12 @@ func init() {
 		n := i + 1
 		compositeOf(&Def{
 			Name: fmt.Sprintf("max_pool%dd", n), Surface: Namespace,
-			Doc: fmt.Sprintf("max_pool%dd(x, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False) returns the greatest element of each window over the last %s of x [n, c, ..].\n"+
-				"What is put around x is less than every number. The gradient goes to the first of equal elements.\n"+
-				"With return_indices it also returns where each lies in its channel, counted in row-major order.\n"+
-				">>> F.max_pool%dd(%s, 2).tolist()\n%s", n, dimsText(n), n, x, results[i][0]),
+			MakeDoc: func() string {
+				return fmt.Sprintf("max_pool%dd(x, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False) returns the greatest element of each window over the last %s of x [n, c, ..].\n"+
+					"What is put around x is less than every number. The gradient goes to the first of equal elements.\n"+
+					"With return_indices it also returns where each lies in its channel, counted in row-major order.\n"+
+					">>> F.max_pool%dd(%s, 2).tolist()\n%s", n, dimsText(n), n, x, results[i][0])
+			},
 			Params: []Param{inX, inKernel, ownStride, inPadding, inDilation, inCeil, inIndices},
 		}, func(m *maker) []*tensor.Tensor {
 			w := m.poolWindow(n)
@@ -28,9 +30,11 @@ func init() {
 		})
 		compositeOf(&Def{
 			Name: fmt.Sprintf("avg_pool%dd", n), Surface: Namespace,
-			Doc: fmt.Sprintf("avg_pool%dd(x, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True, divisor_override=None) returns the mean of each window over the last %s of x [n, c, ..].\n"+
-				"With count_include_pad the zeros that are put around x count. divisor_override, if given, is what sums are divided by.\n"+
-				">>> F.avg_pool%dd(%s, 2).tolist()\n%s", n, dimsText(n), n, x, results[i][1]),
+			MakeDoc: func() string {
+				return fmt.Sprintf("avg_pool%dd(x, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True, divisor_override=None) returns the mean of each window over the last %s of x [n, c, ..].\n"+
+					"With count_include_pad the zeros that are put around x count. divisor_override, if given, is what sums are divided by.\n"+
+					">>> F.avg_pool%dd(%s, 2).tolist()\n%s", n, dimsText(n), n, x, results[i][1])
+			},
 			Params: []Param{inX, inKernel, ownStride, inPadding, inCeil, {Name: "count_include_pad", Kind: Bool, Doc: "whether the zeros around x count", Default: Default(Bool1(true))}, {Name: "divisor_override", Kind: OptInt, Doc: "a divisor, not 0", Default: Default(None)}},
 		}, func(m *maker) []*tensor.Tensor { return one(m.averagePool(n)) })
 	}
@@ -38,8 +42,10 @@ func init() {
 	for n := 1; n <= 3; n++ {
 		compositeOf(&Def{
 			Name: fmt.Sprintf("lp_pool%dd", n), Surface: Namespace,
-			Doc: fmt.Sprintf("lp_pool%dd(x, norm_type, kernel_size, stride=None) returns the root of the sum of powers norm_type over each window over the last %s of x [n, c, ..].\n"+
-				">>> F.lp_pool%dd(tensor([3.0, 4.0]).reshape(%s), 2, %s).flatten().tolist()\n[5.0]", n, dimsText(n), n, strings.Replace(onesText(n), "4", "2", 1), map[int]string{1: "2", 2: "[1, 2]", 3: "[1, 1, 2]"}[n]),
+			MakeDoc: func() string {
+				return fmt.Sprintf("lp_pool%dd(x, norm_type, kernel_size, stride=None) returns the root of the sum of powers norm_type over each window over the last %s of x [n, c, ..].\n"+
+					">>> F.lp_pool%dd(tensor([3.0, 4.0]).reshape(%s), 2, %s).flatten().tolist()\n[5.0]", n, dimsText(n), n, strings.Replace(onesText(n), "4", "2", 1), map[int]string{1: "2", 2: "[1, 2]", 3: "[1, 1, 2]"}[n])
+			},
 			Params: []Param{inX, {Name: "norm_type", Kind: Float, Doc: "a power"}, inKernel, ownStride},
 		}, func(m *maker) []*tensor.Tensor { return one(m.powerPool(n)) })
 	}
@@ -56,8 +62,10 @@ func adaptivePools() {
 			}
 			compositeOf(&Def{
 				Name: fmt.Sprintf("adaptive_%s_pool%dd", p.name, n), Surface: Namespace,
-				Doc: fmt.Sprintf("adaptive_%s_pool%dd(x, output_size%s) returns the %s of windows over the last %s of x [n, c, ..], as large and as far apart as output_size needs.\nA size that is None stays that of x.%s\n"+
-					">>> F.adaptive_%s_pool%dd(tensor([1.0, 3.0, 2.0, 4.0]).reshape(%s), 1).flatten().tolist()\n[%s]", p.name, n, more[0], p.makes, dimsText(n), more[1], p.name, n, onesText(n), p.one),
+				MakeDoc: func() string {
+					return fmt.Sprintf("adaptive_%s_pool%dd(x, output_size%s) returns the %s of windows over the last %s of x [n, c, ..], as large and as far apart as output_size needs.\nA size that is None stays that of x.%s\n"+
+						">>> F.adaptive_%s_pool%dd(tensor([1.0, 3.0, 2.0, 4.0]).reshape(%s), 1).flatten().tolist()\n[%s]", p.name, n, more[0], p.makes, dimsText(n), more[1], p.name, n, onesText(n), p.one)
+				},
 				Params: params,
 			}, func(m *maker) []*tensor.Tensor {
 				x, alone := m.batched(m.floats(m.x(0)), n)

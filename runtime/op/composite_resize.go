@@ -193,7 +193,7 @@ func (r *resizing) place(i int) float64 {
 	if r.corners {
 		return float64(i) * float64(r.from-1) / float64(max(r.size-1, 1))
 	}
-	return (float64(i)+0.5)*r.step - 0.5
+	return float64((float64(i)+0.5)*r.step) - 0.5
 }
 
 func (r *resizing) linear(i int) (int, []float64) {
@@ -219,12 +219,12 @@ func (r *resizing) covering(i int) (int, []float64) {
 	if r.corners {
 		step = float64(r.from-1) / float64(max(r.size-1, 1))
 	}
-	wide, middle, reach := max(step, 1), step*(float64(i)+0.5), 1.0
+	wide, middle, reach := max(step, 1), float64(step*(float64(i)+0.5)), 1.0
 	if r.mode == "bicubic" {
 		reach = 2
 	}
-	lo := max(int(middle-reach*wide+0.5), 0)
-	hi := min(int(middle+reach*wide+0.5), r.from)
+	lo := max(int(middle-float64(reach*wide)+0.5), 0)
+	hi := min(int(middle+float64(reach*wide)+0.5), r.from)
 	weights, sum := make([]float64, max(hi-lo, 1)), 0.0
 	for k := range weights {
 		t := (float64(lo+k) - middle + 0.5) / wide
@@ -248,9 +248,9 @@ func (r *resizing) covering(i int) (int, []float64) {
 func keys(t, a float64) float64 {
 	switch t = math.Abs(t); {
 	case t <= 1:
-		return ((a+2)*t-(a+3))*t*t + 1
+		return float64((float64((a+2)*t)-(a+3))*t*t) + 1
 	case t < 2:
-		return ((a*t-5*a)*t+8*a)*t - 4*a
+		return float64((float64((float64(a*t)-float64(5*a))*t)+float64(8*a))*t) - float64(4*a)
 	}
 	return 0
 }

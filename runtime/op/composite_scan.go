@@ -40,7 +40,9 @@ func init() {
 			which, shows = "least", "[1.0, 1.0, 1.0]"
 		}
 		compositeOf(&Def{Name: name, Surface: Method | Function, Params: inAlong,
-			Doc: fmt.Sprintf("%s(x, dim) returns (values, indices): the %s element along dim up to and with each, and where the last such is.\nNaN counts as %s.\n>>> tensor([1.0, 3.0, 2.0]).%s(0)[0].tolist()\n%s", name, which, which, name, shows)},
+			MakeDoc: func() string {
+				return fmt.Sprintf("%s(x, dim) returns (values, indices): the %s element along dim up to and with each, and where the last such is.\nNaN counts as %s.\n>>> tensor([1.0, 3.0, 2.0]).%s(0)[0].tolist()\n%s", name, which, which, name, shows)
+			}},
 			func(m *maker) []*tensor.Tensor {
 				return m.all("running_extreme", m.c.In, Int1(m.dim(0, m.x(0))), Bool1(least))
 			})

@@ -198,7 +198,9 @@ func init() {
 		})
 	for k, name := range []string{"atleast_1d", "atleast_2d", "atleast_3d"} {
 		compositeOf(&Def{Name: name, Surface: Function, Params: []Param{inTensors},
-			Doc: fmt.Sprintf("%s(*tensors) returns a tensor, or each of several in a tuple, with as many dims of size 1 put around it as %d dims need.\n>>> %s(tensor(1)).ndim\n%d\n>>> [x.ndim for x in %s(tensor(1), ones(1, 1, 1))]\n[%d, 3]", name, k+1, name, k+1, name, k+1)},
+			MakeDoc: func() string {
+				return fmt.Sprintf("%s(*tensors) returns a tensor, or each of several in a tuple, with as many dims of size 1 put around it as %d dims need.\n>>> %s(tensor(1)).ndim\n%d\n>>> [x.ndim for x in %s(tensor(1), ones(1, 1, 1))]\n[%d, 3]", name, k+1, name, k+1, name, k+1)
+			}},
 			func(m *maker) []*tensor.Tensor {
 				out := make([]*tensor.Tensor, len(m.c.In))
 				for i, x := range m.c.In {

@@ -77,9 +77,11 @@ func init() {
 		}
 		params := append([]Param{{Name: "M", Kind: Int, Doc: "how many points"}}, e.params...)
 		compositeOf(&Def{Name: e.name, Surface: Windows, Creates: true,
-			Doc: fmt.Sprintf("%s(M, %ssym=True, dtype=None) returns %s, of the points k = 0 to M - 1.\n"+
-				"n is M - 1, so that the window is symmetric, or without sym M, so that it is periodic. One of one point is 1.\n"+
-				">>> signal.windows.%s(%s)%s", e.name, e.args, e.is, e.name, call, shows),
+			MakeDoc: func() string {
+				return fmt.Sprintf("%s(M, %ssym=True, dtype=None) returns %s, of the points k = 0 to M - 1.\n"+
+					"n is M - 1, so that the window is symmetric, or without sym M, so that it is periodic. One of one point is 1.\n"+
+					">>> signal.windows.%s(%s)%s", e.name, e.args, e.is, e.name, call, shows)
+			},
 			Params: append(params, Param{Name: "sym", Kind: Bool, Doc: "whether the window is symmetric", Default: Default(Bool1(true))},
 				Param{Name: "dtype", Kind: OptDType, Doc: "a float dtype, None for the default one", Default: Default(None)})},
 			func(m *maker) []*tensor.Tensor { return one(m.signalWindow(&e)) })

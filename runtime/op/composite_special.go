@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"tpsh/internal/libm"
 	"tpsh/runtime/tensor"
 )
 
@@ -20,6 +21,6 @@ func init() {
 			for i := 1; i < p; i++ {
 				y = m.Add(y, m.unary("lgamma", m.AddNumber(x, -float64(i)/2)))
 			}
-			return one(m.AddNumber(y, float64(p*(p-1))/4*math.Log(math.Pi)))
+			return one(m.AddNumber(y, float64(p*(p-1))/4*libm.Log(math.Pi)))
 		})
 }

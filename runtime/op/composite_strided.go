@@ -25,7 +25,9 @@ func init() {
 			name, what = "as_strided_copy", "It is a copy."
 		}
 		compositeOf(&Def{Name: name, Surface: bothSides, Params: []Param{inX, inSize, inStrides, inOffset},
-			Doc: fmt.Sprintf("%s(x, size, stride, storage_offset=0) returns the elements of x that are stride apart along each dim, counted in row-major order from the first of x.\n%s\n>>> arange(6).%s([2, 2], [1, 2]).tolist()\n[[0, 2], [1, 3]]", name, what, name)},
+			MakeDoc: func() string {
+				return fmt.Sprintf("%s(x, size, stride, storage_offset=0) returns the elements of x that are stride apart along each dim, counted in row-major order from the first of x.\n%s\n>>> arange(6).%s([2, 2], [1, 2]).tolist()\n[[0, 2], [1, 3]]", name, what, name)
+			}},
 			func(m *maker) []*tensor.Tensor {
 				y := m.strided(m.x(0), m.c.Args[0].Ints, m.c.Args[1].Ints, m.int(2))
 				if copied {

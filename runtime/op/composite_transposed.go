@@ -17,8 +17,10 @@ func init() {
 		like := "ones(1, 1" + sizes + ")"
 		compositeOf(&Def{
 			Name: fmt.Sprintf("conv_transpose%dd", n), Surface: Namespace,
-			Doc: fmt.Sprintf("conv_transpose%dd(x, weight, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1) returns what the gradient of conv%dd with that weight [c, o / groups, ..] makes of x [n, c, ..], plus bias.\n"+
-				"output_padding adds to the end of the result's sizes. See conv%dd.\n>>> F.conv_transpose%dd(%s, %s).shape\n(1, 1%s)", n, n, n, n, like, like, result),
+			MakeDoc: func() string {
+				return fmt.Sprintf("conv_transpose%dd(x, weight, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1) returns what the gradient of conv%dd with that weight [c, o / groups, ..] makes of x [n, c, ..], plus bias.\n"+
+					"output_padding adds to the end of the result's sizes. See conv%dd.\n>>> F.conv_transpose%dd(%s, %s).shape\n(1, 1%s)", n, n, n, n, like, like, result)
+			},
 			Params: []Param{
 				{Name: "x", Kind: Tensor, Doc: "a float tensor [n, c, ..]"},
 				{Name: "weight", Kind: Tensor, Doc: "a float tensor [c, o / groups, ..]"},

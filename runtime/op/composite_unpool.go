@@ -19,20 +19,24 @@ func init() {
 	for n := 1; n <= 3; n++ {
 		compositeOf(&Def{
 			Name: fmt.Sprintf("max_unpool%dd", n), Surface: Namespace,
-			Doc: fmt.Sprintf("max_unpool%dd(x, indices, kernel_size, stride=None, padding=0, output_size=None) returns zeros with the elements of x [n, c, ..] at places that indices gives, as max_pool%dd with return_indices does.\n"+
-				"output_size is the size of what was pooled, with or without n and c, or if it is None the least that the windows fill.\n"+
-				"Of equal places the last wins; each element has the gradient of its place.\n"+
-				">>> F.max_unpool%dd(*F.max_pool%dd(tensor([1.0, 3.0, 2.0, 4.0]).reshape(%s), %s, return_indices=True), %s).flatten().tolist()\n[0.0, 3.0, 0.0, 4.0]",
-				n, n, n, n, onesText(n), pairText(n), pairText(n)),
+			MakeDoc: func() string {
+				return fmt.Sprintf("max_unpool%dd(x, indices, kernel_size, stride=None, padding=0, output_size=None) returns zeros with the elements of x [n, c, ..] at places that indices gives, as max_pool%dd with return_indices does.\n"+
+					"output_size is the size of what was pooled, with or without n and c, or if it is None the least that the windows fill.\n"+
+					"Of equal places the last wins; each element has the gradient of its place.\n"+
+					">>> F.max_unpool%dd(*F.max_pool%dd(tensor([1.0, 3.0, 2.0, 4.0]).reshape(%s), %s, return_indices=True), %s).flatten().tolist()\n[0.0, 3.0, 0.0, 4.0]",
+					n, n, n, n, onesText(n), pairText(n), pairText(n))
+			},
 			Params: []Param{inX, {Name: "indices", Kind: Tensor, Doc: "an int64 tensor of the shape of x"}, inKernel, ownStride, inPadding, {Name: "output_size", Kind: Dims, Doc: "sizes, or None", Default: Default(None)}},
 		}, func(m *maker) []*tensor.Tensor { return one(m.unpooled(n)) })
 	}
 	for n := 2; n <= 3; n++ {
 		compositeOf(&Def{
 			Name: fmt.Sprintf("fractional_max_pool%dd", n), Surface: Namespace,
-			Doc: fmt.Sprintf("fractional_max_pool%dd(x, kernel_size, output_size=None, output_ratio=None, return_indices=False, _random_samples=None) returns the greatest elements of windows over the last %s of x [n, c, ..], whose places are drawn: they are as far apart as output_size, or output_ratio of the size of x, needs, rounded up or down at random (Graham 2014).\n"+
-				"It is one draw, of %d numbers for each channel, unless these are given. With return_indices it also returns where each element lies in its channel, counted in row-major order.\n"+
-				">>> F.fractional_max_pool%dd(ones(1, 1%s), 2, output_size=2).shape\n(1, 1%s)", n, dimsText(n), n, n, fours(n), twos(n)),
+			MakeDoc: func() string {
+				return fmt.Sprintf("fractional_max_pool%dd(x, kernel_size, output_size=None, output_ratio=None, return_indices=False, _random_samples=None) returns the greatest elements of windows over the last %s of x [n, c, ..], whose places are drawn: they are as far apart as output_size, or output_ratio of the size of x, needs, rounded up or down at random (Graham 2014).\n"+
+					"It is one draw, of %d numbers for each channel, unless these are given. With return_indices it also returns where each element lies in its channel, counted in row-major order.\n"+
+					">>> F.fractional_max_pool%dd(ones(1, 1%s), 2, output_size=2).shape\n(1, 1%s)", n, dimsText(n), n, n, fours(n), twos(n))
+			},
 			Params: []Param{inX, inKernel, {Name: "output_size", Kind: Dims, Doc: "sizes, or None", Default: Default(None)}, {Name: "output_ratio", Kind: OptFloats, Doc: "a number between 0 and 1, or one for each dim, instead", Default: Default(None)},
 				inIndices, {Name: "_random_samples", Kind: OptTensor, Doc: fmt.Sprintf("numbers from 0 to 1 [n, c, %d], or None", n), Default: Default(None)}},
 		}, func(m *maker) []*tensor.Tensor { return m.fractionalPool(n) })

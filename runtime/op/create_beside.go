@@ -38,7 +38,9 @@ func init() {
 	const where = "Of a DTensor it is one, cut as x is if it has the same shape, and else whole on every rank.\n"
 	for name, of := range map[string]string{"new_zeros": "zeros", "new_ones": "ones", "new_empty": "empty"} {
 		compositeOf(&Def{Name: name, Surface: Method, Params: []Param{inX, sizes, dt},
-			Doc: fmt.Sprintf("%s(x, *shape, dtype=None) returns a tensor that %s makes, of the dtype of x.\n%s>>> tensor([1]).%s(2).shape\n(2,)", name, of, where, name)},
+			MakeDoc: func() string {
+				return fmt.Sprintf("%s(x, *shape, dtype=None) returns a tensor that %s makes, of the dtype of x.\n%s>>> tensor([1]).%s(2).shape\n(2,)", name, of, where, name)
+			}},
 			func(m *maker) []*tensor.Tensor {
 				dt := Int1(int(m.c.dtypeArg(1, m.x(0).DType())))
 				if like := m.beside(m.c.Args[0].Ints); like != nil {

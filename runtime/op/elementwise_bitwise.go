@@ -70,8 +70,10 @@ func registerIntegers(name, returns, gives string, row kernel.Binary) {
 	register((&binaryOp{row: row, wants: "integers"}).def(&Def{
 		Name:    name,
 		Surface: Method | Function,
-		Doc: fmt.Sprintf("%s(x, other) returns %s, elementwise, of integers.\n"+
-			"x and other are broadcast.\n>>> %s(tensor([8, 0]), tensor([12, 0])).tolist()\n%s", name, returns, name, gives),
+		MakeDoc: func() string {
+			return fmt.Sprintf("%s(x, other) returns %s, elementwise, of integers.\n"+
+				"x and other are broadcast.\n>>> %s(tensor([8, 0]), tensor([12, 0])).tolist()\n%s", name, returns, name, gives)
+		},
 		Shard: Elementwise,
 	}))
 }
@@ -88,9 +90,11 @@ func init() {
 			Name:    s.name,
 			Surface: Method | Function,
 			Symbol:  s.symbol,
-			Doc: fmt.Sprintf("%s(x, other) returns x %s other, elementwise, of integers: the bits of x moved by other.\n"+
-				"x and other are broadcast. It is %s where other is negative or has no less than the number of bits.\n"+
-				">>> %s(tensor([6]), tensor([2])).tolist()\n%s", s.name, s.symbol, s.zero, s.name, s.gives),
+			MakeDoc: func() string {
+				return fmt.Sprintf("%s(x, other) returns x %s other, elementwise, of integers: the bits of x moved by other.\n"+
+					"x and other are broadcast. It is %s where other is negative or has no less than the number of bits.\n"+
+					">>> %s(tensor([6]), tensor([2])).tolist()\n%s", s.name, s.symbol, s.zero, s.name, s.gives)
+			},
 			Shard: Elementwise,
 		}))
 	}

@@ -156,8 +156,10 @@ func registerLike(name, of, example string, v float64) {
 		Name:    name,
 		Surface: Function,
 		Creates: true,
-		Doc: fmt.Sprintf("%s(x, dtype=None) returns a tensor of %s of the shape of x, and of its dtype if dtype is None.\n%s",
-			name, of, example),
+		MakeDoc: func() string {
+			return fmt.Sprintf("%s(x, dtype=None) returns a tensor of %s of the shape of x, and of its dtype if dtype is None.\n%s",
+				name, of, example)
+		},
 		Params:    likeParams(),
 		Infer:     inferLike,
 		Run:       func(c *Call) error { return fillWith(c.Out[0], v) },

@@ -74,9 +74,11 @@ func registerComparison(name, symbol, holds, example string, row *kernel.Compari
 		Name:    name,
 		Surface: Method,
 		Symbol:  symbol,
-		Doc: fmt.Sprintf("%s(x, other) returns a bool tensor, true where x is %s: x %s other, elementwise.\n"+
-			"x and other are broadcast, and compared in the dtype they promote to. Comparisons\n"+
-			"with NaN are false, but for ne.\n%s", name, holds, symbol, example),
+		MakeDoc: func() string {
+			return fmt.Sprintf("%s(x, other) returns a bool tensor, true where x is %s: x %s other, elementwise.\n"+
+				"x and other are broadcast, and compared in the dtype they promote to. Comparisons\n"+
+				"with NaN are false, but for ne.\n%s", name, holds, symbol, example)
+		},
 		Params: twoTensors,
 		Infer: func(c *Call) error {
 			s, err := c.broadcast2(c.In[0], c.In[1], "other")
@@ -152,9 +154,11 @@ func registerPredicate(name, holds, example string, row kernel.Predicate, exact 
 	register(&Def{
 		Name:    name,
 		Surface: Method,
-		Doc:     fmt.Sprintf("%s(x) returns a bool tensor, true %s, elementwise.\n%s", name, holds, example),
-		Params:  []Param{{Name: "x", Kind: Tensor, Doc: "a tensor"}},
-		Infer:   func(c *Call) error { return c.Result(dtype.Bool, c.In[0].Shape()) },
+		MakeDoc: func() string {
+			return fmt.Sprintf("%s(x) returns a bool tensor, true %s, elementwise.\n%s", name, holds, example)
+		},
+		Params: []Param{{Name: "x", Kind: Tensor, Doc: "a tensor"}},
+		Infer:  func(c *Call) error { return c.Result(dtype.Bool, c.In[0].Shape()) },
 		Run: func(c *Call) error {
 			switch x := c.In[0]; x.DType().Compute() {
 			case dtype.Float32:

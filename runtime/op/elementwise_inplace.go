@@ -89,9 +89,11 @@ func registerInto(name, stores, example string, b *binaryOp, shard Rule) {
 	register(&Def{
 		Name:    name,
 		Surface: Method,
-		Doc: fmt.Sprintf("%s stores %s in x and returns it.\n"+
-			"other is broadcast to x. The value must be of no wider kind than x: an integer\n"+
-			"tensor takes no floats.\n%s", call, stores, example),
+		MakeDoc: func() string {
+			return fmt.Sprintf("%s stores %s in x and returns it.\n"+
+				"other is broadcast to x. The value must be of no wider kind than x: an integer\n"+
+				"tensor takes no floats.\n%s", call, stores, example)
+		},
 		Params:  twoTensors,
 		InPlace: true,
 		Base:    name[:len(name)-1],

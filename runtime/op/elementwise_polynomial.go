@@ -28,9 +28,11 @@ func init() {
 		d := (&binaryOp{row: p.row, float: true, wants: "numbers", second: "n"}).def(&Def{
 			Name:    p.name,
 			Surface: Special,
-			Doc: fmt.Sprintf("%s(x, n) returns %s number n, elementwise. It has no gradient.\n"+
-				"x and n are broadcast. It is 0 where n is negative, and NaN where n is above 1048576.\n"+
-				">>> special.%s(tensor([2.0]), 2).tolist()\n[%s]", p.name, p.returns, p.name, p.example),
+			MakeDoc: func() string {
+				return fmt.Sprintf("%s(x, n) returns %s number n, elementwise. It has no gradient.\n"+
+					"x and n are broadcast. It is 0 where n is negative, and NaN where n is above 1048576.\n"+
+					">>> special.%s(tensor([2.0]), 2).tolist()\n[%s]", p.name, p.returns, p.name, p.example)
+			},
 			Shard: Elementwise,
 		})
 		d.Params = []Param{inX, {Name: "n", Kind: Operand, Doc: "a tensor or a number; its fraction is left out"}}

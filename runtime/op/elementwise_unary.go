@@ -190,9 +190,11 @@ func (u *unaryOp) def() *Def {
 		Name:    u.name,
 		Surface: surface,
 		Symbol:  u.symbol,
-		Doc:     fmt.Sprintf("%s(x) returns %s, elementwise.\n%s%s%s", u.name, u.returns, u.rule(), u.notes, u.example),
-		Params:  []Param{{Name: "x", Kind: Tensor, Doc: u.takes()}},
-		Infer:   u.infer,
+		MakeDoc: func() string {
+			return fmt.Sprintf("%s(x) returns %s, elementwise.\n%s%s%s", u.name, u.returns, u.rule(), u.notes, u.example)
+		},
+		Params: []Param{{Name: "x", Kind: Tensor, Doc: u.takes()}},
+		Infer:  u.infer,
 		Run: func(c *Call) error {
 			runUnary(c.Ctx.Workers, &u.row, c.Spec[0].DType, c.Out[0], c.In[0])
 			return nil

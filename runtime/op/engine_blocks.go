@@ -28,9 +28,9 @@ import (
 // stay in the first-level cache.
 const blockSize = 1024
 
-// leastPart is how many elements a part of a call has that runs on a core of its own: to call
-// another takes some microseconds.
-const leastPart = 64 * blockSize
+// LeastPart is how many elements a part of a call has at least that runs on a core of its own: to
+// call another takes some microseconds.
+const LeastPart = 64 * blockSize
 
 // run1 runs f over x, broadcast to the shape of dst, on parts of them at a time where w are free.
 func run1[D, T dtype.Number](w *crew.Workers, dst, x *tensor.Tensor, f func(dst []D, x []T)) {
@@ -38,14 +38,14 @@ func run1[D, T dtype.Number](w *crew.Workers, dst, x *tensor.Tensor, f func(dst 
 	d, in := direct[D](dst)
 	xs, like := directLike[T](x, dst)
 	switch {
-	case in && like && n < 2*leastPart:
+	case in && like && n < 2*LeastPart:
 		f(d, xs)
 	case in && like:
-		w.Split(n, leastPart, func(lo, hi int) { f(d[lo:hi], xs[lo:hi]) })
-	case n < 2*leastPart:
+		w.Split(n, LeastPart, func(lo, hi int) { f(d[lo:hi], xs[lo:hi]) })
+	case n < 2*LeastPart:
 		run1Blocks(dst, x, 0, n, f)
 	default:
-		w.Split(n, leastPart, func(lo, hi int) { run1Blocks(dst, x, lo, hi, f) })
+		w.Split(n, LeastPart, func(lo, hi int) { run1Blocks(dst, x, lo, hi, f) })
 	}
 	goruntime.KeepAlive(x)
 	goruntime.KeepAlive(dst)
@@ -72,14 +72,14 @@ func run2[D, S, T dtype.Number](w *crew.Workers, dst, x, y *tensor.Tensor, f fun
 	xs, xLike := directLike[S](x, dst)
 	ys, yLike := directLike[T](y, dst)
 	switch all := in && xLike && yLike; {
-	case all && n < 2*leastPart:
+	case all && n < 2*LeastPart:
 		f(d, xs, ys)
 	case all:
-		w.Split(n, leastPart, func(lo, hi int) { f(d[lo:hi], xs[lo:hi], ys[lo:hi]) })
-	case n < 2*leastPart:
+		w.Split(n, LeastPart, func(lo, hi int) { f(d[lo:hi], xs[lo:hi], ys[lo:hi]) })
+	case n < 2*LeastPart:
 		run2Blocks(dst, x, y, 0, n, f)
 	default:
-		w.Split(n, leastPart, func(lo, hi int) { run2Blocks(dst, x, y, lo, hi, f) })
+		w.Split(n, LeastPart, func(lo, hi int) { run2Blocks(dst, x, y, lo, hi, f) })
 	}
 	goruntime.KeepAlive(x)
 	goruntime.KeepAlive(y)
@@ -105,10 +105,10 @@ func run2Blocks[D, S, T dtype.Number](dst, x, y *tensor.Tensor, lo, hi int, f fu
 
 // run3 is run1 of x, y and z.
 func run3[D, R, S, T dtype.Number](w *crew.Workers, dst, x, y, z *tensor.Tensor, f func(dst []D, x []R, y []S, z []T)) {
-	if n := dst.Numel(); n < 2*leastPart {
+	if n := dst.Numel(); n < 2*LeastPart {
 		run3Blocks(dst, x, y, z, 0, n, f)
 	} else {
-		w.Split(n, leastPart, func(lo, hi int) { run3Blocks(dst, x, y, z, lo, hi, f) })
+		w.Split(n, LeastPart, func(lo, hi int) { run3Blocks(dst, x, y, z, lo, hi, f) })
 	}
 	goruntime.KeepAlive(x)
 	goruntime.KeepAlive(y)

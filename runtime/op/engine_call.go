@@ -25,7 +25,7 @@ type Ctx struct {
 	// Timed, if set, is told of every call that was run on elements.
 	Timed Timer
 	// Workers are the cores that a call may use besides the rank's: of matrix products,
-	// convolutions, and what is DoneInParts.
+	// convolutions, and what is done in parts.
 	Workers *crew.Workers
 }
 

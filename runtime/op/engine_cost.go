@@ -256,6 +256,24 @@ func halvings(n int) int {
 	return k
 }
 
+// Parted returns how many elements cores that no rank needs may share of c, in parts of LeastPart; 0
+// where one core does all of it.
+func (c *Call) Parted() int {
+	if !c.Def.doneInParts() {
+		return 0
+	}
+	n := 0
+	for _, x := range c.In {
+		if x != nil {
+			n = max(n, x.Numel())
+		}
+	}
+	for _, s := range c.Spec {
+		n = max(n, s.Shape.Numel())
+	}
+	return n
+}
+
 // Pieces returns how many elements of c's inputs are brought together before they are
 // computed with, for they do not lie in order or are broadcast to the result, and how many
 // pieces they are, each of which a single stride serves; with the pieces in which inputs lie

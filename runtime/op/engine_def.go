@@ -61,6 +61,10 @@ type Def struct {
 	Doc     string   // first line: "name(x, ...) returns ..."
 	Params  []Param
 
+	// MakeDoc, if set, makes what stands for Doc: of operators whose documentation is put together.
+	// Few processes ask for any, and all fill the table when they start.
+	MakeDoc func() string
+
 	// Infer checks the call and sets c.Spec, one for each result.
 	Infer func(c *Call) error
 
@@ -203,6 +207,14 @@ type Def struct {
 	dtypeArg int // 1 + the place in Args of the dtype of the result; 0 for none
 }
 
+// Text returns the documentation of d.
+func (d *Def) Text() string {
+	if d.MakeDoc != nil {
+		return d.MakeDoc()
+	}
+	return d.Doc
+}
+
 // Changes reports whether d, if it is in place, writes into In[i].
 func (d *Def) Changes(i int) bool { return d.InPlace && i < max(d.Writes, 1) }
 
@@ -320,6 +332,15 @@ type Spec struct {
 
 var table = make(map[string]*Def, 512)
 
+// symbols holds the operators of the table that have one.
+var symbols = map[spelling]*Def{}
+
+// A spelling is a symbol with a number of operands.
+type spelling struct {
+	symbol   string
+	operands int
+}
+
 // register adds d to the table. It panics if the name is taken.
 func register(d *Def) {
 	if _, dup := table[d.Name]; dup {
@@ -336,6 +357,9 @@ func register(d *Def) {
 	}
 	alsoNamed(d.Name, d)
 	table[d.Name] = d
+	if d.Symbol != "" {
+		symbols[spelling{d.Symbol, len(d.Params)}] = d
+	}
 }
 
 // Lookup returns the operator called name, or nil. All does not list composite
@@ -349,14 +373,7 @@ func Lookup(name string) *Def {
 
 // BySymbol returns the operator that scripts write as symbol with so many
 // operands, or nil.
-func BySymbol(symbol string, operands int) *Def {
-	for _, d := range table {
-		if d.Symbol == symbol && len(d.Params) == operands {
-			return d
-		}
-	}
-	return nil
-}
+func BySymbol(symbol string, operands int) *Def { return symbols[spelling{symbol, operands}] }
 
 // must returns the operator called name; gradients use it.
 func must(name string) *Def {
@@ -378,9 +395,9 @@ func Every(yield func(*Def) bool) {
 	}
 }
 
-// DoneInParts reports whether cores that no rank needs do parts of a large call.
-func (d *Def) DoneInParts() bool {
-	return d.Pointwise || d.InParts || d.Base != "" && Lookup(d.Base).DoneInParts()
+// doneInParts reports whether cores that no rank needs do parts of a large call.
+func (d *Def) doneInParts() bool {
+	return d.Pointwise || d.InParts || d.Base != "" && Lookup(d.Base).doneInParts()
 }
 
 // All returns every operator, by name.

@@ -102,7 +102,7 @@ func (c *Call) alongDim(x *tensor.Tensor, d int, f32 func(dst, x []float32), f64
 // eachRow calls f with each row of n elements of dst and x, on parts of them at a time where w are
 // free.
 func eachRow[T any](w *crew.Workers, dst, x []T, n int, f func(dst, x []T)) {
-	if len(x) < 2*leastPart {
+	if len(x) < 2*LeastPart {
 		rows(dst, x, n, f)
 	} else {
 		splitRows(w, len(x), n, func(lo, hi int) { rows(dst[lo:hi], x[lo:hi], n, f) })
@@ -121,5 +121,5 @@ func rows[T any](dst, x []T, n int, f func(dst, x []T)) {
 
 // splitRows runs f on parts of all elements that are whole rows of n.
 func splitRows(w *crew.Workers, all, n int, f func(lo, hi int)) {
-	w.Split(all/n, max(leastPart/n, 1), func(lo, hi int) { f(lo*n, hi*n) })
+	w.Split(all/n, max(LeastPart/n, 1), func(lo, hi int) { f(lo*n, hi*n) })
 }

@@ -213,12 +213,10 @@ func inferOuter(c *Call) error {
 
 func runOuter(c *Call) error {
 	a, b := c.In[0], c.In[1]
-	n, m := a.Numel(), b.Numel()
-	p := product{m: n, n: m, k: 1,
-		a: a.View(shape.Shape{n, 1}, []int{a.Strides()[0], 1}, a.Offset()),
-		b: b.View(shape.Shape{1, m}, []int{0, b.Strides()[0]}, b.Offset()),
-	}
-	return p.into(c, c.Out[0])
+	column := a.View(shape.Shape{a.Numel(), 1}, []int{a.Strides()[0], 1}, a.Offset())
+	row := b.View(shape.Shape{1, b.Numel()}, []int{0, b.Strides()[0]}, b.Offset())
+	runBinary(c.Ctx.Workers, &kernel.Mul, c.Out[0].DType(), c.Out[0], column, row)
+	return nil
 }
 
 func inferAddmm(c *Call) error {

@@ -16,14 +16,13 @@ type product struct {
 	batch   shape.Shape
 	m, n, k int
 	a, b    *tensor.Tensor // [..., m, k] and [..., k, n]
+	turned  bool           // b is [..., n, k]
 }
 
 // productOf returns the product of a and b, of which those of one dim become
 // a row and a column.
 func productOf(a, b *tensor.Tensor) product {
-	if a.Ndim() == 1 {
-		a = a.View(shape.Shape{1, a.Shape()[0]}, []int{0, a.Strides()[0]}, a.Offset())
-	}
+	a = atLeastRow(a)
 	if b.Ndim() == 1 {
 		b = b.View(shape.Shape{b.Shape()[0], 1}, []int{b.Strides()[0], 0}, b.Offset())
 	}
@@ -31,6 +30,22 @@ func productOf(a, b *tensor.Tensor) product {
 	la, lb := len(as)-2, len(bs)-2
 	batch, _ := shape.Broadcast(as[:la], bs[:lb])
 	return product{batch: batch, m: as[la], n: bs[lb+1], k: as[la+1], a: a, b: b}
+}
+
+// atLeastRow returns x, or the row that it is if it has one dim.
+func atLeastRow(x *tensor.Tensor) *tensor.Tensor {
+	if x.Ndim() > 1 {
+		return x
+	}
+	return x.View(shape.Shape{1, x.Shape()[0]}, []int{0, x.Strides()[0]}, x.Offset())
+}
+
+// turnedProduct returns the product of a and the transpose of b, which has two dims.
+func turnedProduct(a, b *tensor.Tensor) product {
+	a = atLeastRow(a)
+	s := a.Shape()
+	last := len(s) - 2
+	return product{batch: s[:last], m: s[last], n: b.Shape()[0], k: s[last+1], a: a, b: b, turned: true}
 }
 
 // into stores the products in y, one after the other.
@@ -81,6 +96,9 @@ func factorIn(c *Ctx, x *tensor.Tensor, dt dtype.DType) (*tensor.Tensor, error) 
 // multiplyFloats stores p in y.
 func multiplyFloats[T dtype.Float](c *Ctx, p product, y *tensor.Tensor) {
 	g := gemm.Product[T]{M: p.m, N: p.n, K: p.k, Count: p.batch.Numel(), C: tensor.Data[T](y), A: operand[T](p.a), B: operand[T](p.b)}
+	if p.turned {
+		g.B.Row, g.B.Col = g.B.Col, g.B.Row
+	}
 	if g.Count > 1 {
 		g.At = func(i int) (a, b int) { return p.offset(p.a, i), p.offset(p.b, i) }
 	}
@@ -106,7 +124,11 @@ func operand[T dtype.Float](x *tensor.Tensor) gemm.Operand[T] {
 func multiplyInts[T dtype.Integer](p product, y *tensor.Tensor, multiply func(c []T, a []T, ga kernel.Grid, b []T, gb kernel.Grid, m, n, k int)) {
 	a, b, c := tensor.Storage[T](p.a), tensor.Storage[T](p.b), tensor.Data[T](y)
 	for i := range p.batch.Numel() {
-		multiply(c[i*p.m*p.n:][:p.m*p.n], a, p.matrix(p.a, i), b, p.matrix(p.b, i), p.m, p.n, p.k)
+		ga, gb := p.matrix(p.a, i), p.matrix(p.b, i)
+		if p.turned {
+			gb.Row, gb.Col = gb.Col, gb.Row
+		}
+		multiply(c[i*p.m*p.n:][:p.m*p.n], a, ga, b, gb, p.m, p.n, p.k)
 	}
 }
 
@@ -141,5 +163,5 @@ func (p product) merged() product {
 	if !ok {
 		return p
 	}
-	return product{m: rows, n: p.n, k: p.k, a: p.a.View(s, strides, p.a.Offset()), b: p.b}
+	return product{m: rows, n: p.n, k: p.k, a: p.a.View(s, strides, p.a.Offset()), b: p.b, turned: p.turned}
 }

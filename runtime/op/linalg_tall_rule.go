@@ -127,8 +127,10 @@ func registerKnown(name string, of int, params []Param, grad func(t *Tape, c *Ca
 		Name:    name,
 		Surface: Internal,
 		OfParts: true,
-		Doc:     fmt.Sprintf("%s(%s) returns %s as they are, which are known to be of %s; their gradient is that of the decomposition.", name, strings.Join(names, ", "), strings.Join(names[of:], ", "), strings.Join(names[:of], ", ")),
-		Params:  params,
+		MakeDoc: func() string {
+			return fmt.Sprintf("%s(%s) returns %s as they are, which are known to be of %s; their gradient is that of the decomposition.", name, strings.Join(names, ", "), strings.Join(names[of:], ", "), strings.Join(names[:of], ", "))
+		},
+		Params: params,
 		Infer: func(c *Call) error {
 			for _, x := range c.In[of:] {
 				c.Spec = append(c.Spec, Spec{x.DType(), x.Shape()})
@@ -193,7 +195,7 @@ func runQRSigns(c *Call) error {
 			for row := i + 1; row < n; row++ {
 				f := a[row*n+i] / a[i*n+i]
 				for j := i + 1; j < n; j++ {
-					a[row*n+j] -= f * a[i*n+j]
+					a[row*n+j] -= float64(f * a[i*n+j])
 				}
 			}
 		}

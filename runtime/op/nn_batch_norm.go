@@ -186,8 +186,8 @@ type channel struct{ mean, variance, weight, bias float64 }
 
 // move moves the running mean and variance towards those of a batch.
 func (ch *channel) move(momentum, mean, variance float64) {
-	ch.mean = (1-momentum)*ch.mean + momentum*mean
-	ch.variance = (1-momentum)*ch.variance + momentum*variance
+	ch.mean = float64((1-momentum)*ch.mean) + float64(momentum*mean)
+	ch.variance = float64((1-momentum)*ch.variance) + float64(momentum*variance)
 }
 
 // field returns the part of ch that input i gives.

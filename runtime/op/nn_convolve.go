@@ -47,10 +47,12 @@ func init() {
 		register(&Def{
 			Name:    op.name,
 			Surface: Internal,
-			Doc: fmt.Sprintf("%s(%s, %s, sizes, stride, before, dilation, groups) returns %s of the convolution y of x and weight, of the given last sizes.\n"+
-				"Element t of window p stands at p stride + t dilation - before of x, and outside is 0.\n"+
-				"groups 0 is for as many groups as weight has in dim 0. The order of sums is that of\n"+
-				"package conv.", op.name, a.Name, b.Name, op.what),
+			MakeDoc: func() string {
+				return fmt.Sprintf("%s(%s, %s, sizes, stride, before, dilation, groups) returns %s of the convolution y of x and weight, of the given last sizes.\n"+
+					"Element t of window p stands at p stride + t dilation - before of x, and outside is 0.\n"+
+					"groups 0 is for as many groups as weight has in dim 0. The order of sums is that of\n"+
+					"package conv.", op.name, a.Name, b.Name, op.what)
+			},
 			Params: []Param{a, b,
 				{Name: "sizes", Kind: Ints, Doc: "the last dims of the result"},
 				{Name: "stride", Kind: Ints, Doc: "how far apart windows are"},

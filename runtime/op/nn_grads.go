@@ -229,7 +229,7 @@ func (c *Call) alongDim2(x, y *tensor.Tensor, d int, f32 func(dst, x, y []float3
 
 // eachRow2 is eachRow of x and y.
 func eachRow2[T any](w *crew.Workers, dst, x, y []T, n int, f func(dst, x, y []T)) {
-	if len(x) < 2*leastPart {
+	if len(x) < 2*LeastPart {
 		rows2(dst, x, y, n, f)
 	} else {
 		splitRows(w, len(x), n, func(lo, hi int) { rows2(dst[lo:hi], x[lo:hi], y[lo:hi], n, f) })

@@ -8,7 +8,6 @@ import (
 	"tpsh/runtime/dtype"
 	"tpsh/runtime/kernel"
 	"tpsh/runtime/kernel/crew"
-	"tpsh/runtime/shape"
 	"tpsh/runtime/tensor"
 )
 
@@ -62,11 +61,13 @@ func runLinear(c *Call) error {
 	if err != nil {
 		return err
 	}
-	turned := w
+	p := product{}
 	if w.Ndim() == 2 {
-		turned = w.View(shape.Shape{w.Shape()[1], w.Shape()[0]}, []int{w.Strides()[1], w.Strides()[0]}, w.Offset())
+		p = turnedProduct(c.In[0], w)
+	} else {
+		p = productOf(c.In[0], w)
 	}
-	if err := productOf(c.In[0], turned).into(c, out.room); err != nil {
+	if err := p.into(c, out.room); err != nil {
 		return err
 	}
 	if b != nil {

@@ -161,7 +161,7 @@ func mseGradTo[T dtype.Float](c *Call, sub, mul func(dst, x, y []T)) {
 	dys := newSource[T](c.In[2], shape.Shape{})
 	factors, b := scratch[T](c.Out[0], 256)
 	defer b.Discard()
-	kernel.Fill(factors, 2*(dys.block(0, 1)[0]*T(c.Args[0].Float)))
+	kernel.Fill(factors, 2*T(dys.block(0, 1)[0]*T(c.Args[0].Float)))
 	run2(c.Ctx.Workers, c.Out[0], c.In[0], c.In[1], func(dst, x, y []T) {
 		for len(dst) > 0 {
 			n := min(len(dst), len(factors))

@@ -141,3 +141,16 @@ func fails(t *testing.T, want, name string, in []*tensor.Tensor, args ...Arg) {
 		t.Errorf("%s(%s): error %q, want %q in it", name, describeAll(in), err, want)
 	}
 }
+
+// What cores share is counted in elements of the largest tensor.
+func TestParted(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		want int
+	}{{"add", 12}, {"softmax", 12}, {"gelu", 12}, {"sum", 0}, {"matmul", 0}} {
+		call := &Call{Def: Lookup(c.name), In: []*tensor.Tensor{mk(t, dtype.Float32, []int{3, 4}), nil}, Spec: []Spec{{Shape: shape.Shape{4}}}}
+		if got := call.Parted(); got != c.want {
+			t.Errorf("%s: %d elements, want %d", c.name, got, c.want)
+		}
+	}
+}

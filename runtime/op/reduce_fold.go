@@ -2,6 +2,7 @@ package op
 
 import (
 	goruntime "runtime"
+	"slices"
 
 	"tpsh/runtime/dtype"
 	"tpsh/runtime/kernel"
@@ -67,6 +68,9 @@ func columnsAreShorter(kept, gone int) bool { return gone == 0 && kept != 0 || k
 
 // view returns x with its dims in the order in which f walks them.
 func (f *fold) view(x *tensor.Tensor) *tensor.Tensor {
+	if slices.IsSorted(f.order) {
+		return x
+	}
 	s, st := make(shape.Shape, len(f.order)), make([]int, len(f.order))
 	for i, d := range f.order {
 		s[i], st[i] = x.Shape()[d], x.Strides()[d]

@@ -23,10 +23,12 @@ func registerExtreme(name string, by mesh.ReduceOp, pairs, which, example string
 		Name:    name,
 		Surface: Method,
 		Instead: pairs,
-		Doc: fmt.Sprintf("%s(x, dim=None, keepdim=False) returns the %s element of x, or with dim (values, indices) along it; of a tensor in the place of dim, or as other, %s(x, other).\n"+
-			"The dim goes away, or stays with size 1 if keepdim. An index is that of the first of\n"+
-			"equal elements. NaN wins over all else. Of no elements it is an error. The gradient\n"+
-			"goes to the index; without dim, in equal parts to all that are equal.\n%s", name, which, pairs, example),
+		MakeDoc: func() string {
+			return fmt.Sprintf("%s(x, dim=None, keepdim=False) returns the %s element of x, or with dim (values, indices) along it; of a tensor in the place of dim, or as other, %s(x, other).\n"+
+				"The dim goes away, or stays with size 1 if keepdim. An index is that of the first of\n"+
+				"equal elements. NaN wins over all else. Of no elements it is an error. The gradient\n"+
+				"goes to the index; without dim, in equal parts to all that are equal.\n%s", name, which, pairs, example)
+		},
 		Params: dimParams,
 		Infer: func(c *Call) error {
 			if err := c.someElements(); err != nil {
@@ -70,10 +72,12 @@ func registerArg(name, reduce, which, example string, row *kernel.Arg) {
 	register(&Def{
 		Name:    name,
 		Surface: Method,
-		Doc: fmt.Sprintf("%s(x, dim=None, keepdim=False) returns the index of the %s element along dim, as int64.\n"+
-			"Without dim it is the index in the flattened x. The dim goes away, or stays with size\n"+
-			"1 if keepdim. The first of equal elements counts; NaN wins over all else. Of no\n"+
-			"elements it is an error.\n%s", name, which, example),
+		MakeDoc: func() string {
+			return fmt.Sprintf("%s(x, dim=None, keepdim=False) returns the index of the %s element along dim, as int64.\n"+
+				"Without dim it is the index in the flattened x. The dim goes away, or stays with size\n"+
+				"1 if keepdim. The first of equal elements counts; NaN wins over all else. Of no\n"+
+				"elements it is an error.\n%s", name, which, example)
+		},
 		Params: dimParams,
 		Infer: func(c *Call) error {
 			if err := c.someElements(); err != nil {

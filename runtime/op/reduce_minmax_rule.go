@@ -44,9 +44,11 @@ func registerAmong(name, which, other string, by mesh.ReduceOp, row *kernel.Redu
 	register(&Def{
 		Name:    name,
 		Surface: Internal,
-		Doc:     fmt.Sprintf("%s(x, dim, keepdim) returns the %s element of x over dims, of none the %s number of the dtype. NaN wins. Those that are equally so share the gradient.", name, which, other),
-		Params:  dimsParams,
-		Infer:   func(c *Call) error { return c.inferReduced(c.In[0].DType()) },
+		MakeDoc: func() string {
+			return fmt.Sprintf("%s(x, dim, keepdim) returns the %s element of x over dims, of none the %s number of the dtype. NaN wins. Those that are equally so share the gradient.", name, which, other)
+		},
+		Params: dimsParams,
+		Infer:  func(c *Call) error { return c.inferReduced(c.In[0].DType()) },
 		Run: func(c *Call) error {
 			if c.In[0].DType() != dtype.Bool {
 				return c.runReduced(row)

@@ -5,6 +5,7 @@ import (
 	goruntime "runtime"
 	"slices"
 
+	"tpsh/internal/libm"
 	"tpsh/runtime/dtype"
 	"tpsh/runtime/kernel"
 	"tpsh/runtime/tensor"
@@ -209,7 +210,7 @@ func runNorm(c *Call) error {
 			kernel.AbsFloatTo(dst, x)
 			kernel.PowFloatTo(dst, dst, y)
 		}
-		root = func(v float64) float64 { return math.Pow(v, 1/p) }
+		root = func(v float64) float64 { return libm.Pow(v, 1/p) }
 	}
 	reduceMapped(c.Out[0], c.In[0], tensor.Number(p), reduced, r, f, func(_ int, d []float64) {
 		for i, v := range d {
@@ -284,7 +285,7 @@ func runLogSumExp(c *Call) error {
 	m := tensor.Data[float64](most)
 	reduceMapped(c.Out[0], x, most, reduced, &kernel.Sum.F64, kernel.ExpDiffTo[float64], func(lo int, d []float64) {
 		for i, v := range d {
-			d[i] = math.Log(v) + m[lo+i]
+			d[i] = libm.Log(v) + m[lo+i]
 		}
 	})
 	return nil
@@ -312,7 +313,7 @@ func runLogSumExp32(c *Call, reduced []bool) error {
 	}
 	finish := func(lo int, d []float64) {
 		for i, v := range d {
-			if d[i] = math.Log(v) + float64(by[lo+i]); math.IsInf(float64(m[lo+i]), 1) {
+			if d[i] = libm.Log(v) + float64(by[lo+i]); math.IsInf(float64(m[lo+i]), 1) {
 				d[i] = math.Inf(1) // exp is of no more than a float32 holds
 			}
 		}

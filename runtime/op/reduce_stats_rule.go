@@ -3,6 +3,7 @@ package op
 import (
 	"math"
 
+	"tpsh/internal/libm"
 	"tpsh/mesh"
 	"tpsh/runtime/dtype"
 	"tpsh/runtime/shape"
@@ -59,7 +60,7 @@ func (t *Tape) root(y *tensor.Tensor, p float64) *tensor.Tensor {
 	} else {
 		y = t.binary("pow", y, tensor.Number(1/p))
 	}
-	return t.Where(zero, tensor.Number(math.Pow(0, 1/p)), y)
+	return t.Where(zero, tensor.Number(libm.Pow(0, 1/p)), y)
 }
 
 // normRule: where the p-th power is no more than |x|, norms of blocks make the
@@ -97,7 +98,7 @@ func composeNorm(t *Tape, c *Call) []*tensor.Tensor {
 	if p != 2 {
 		zero := t.isZero(x)
 		power = t.binary("pow", t.Where(zero, tensor.Number(1.0), t.unary("abs", x)), tensor.Number(p))
-		power = t.Where(zero, tensor.Number(math.Pow(0, p)), power)
+		power = t.Where(zero, tensor.Number(libm.Pow(0, p)), power)
 	}
 	return one(t.Cast(t.root(t.Sum(power, dims, c.keepdim()), p), c.In[0].DType()))
 }

@@ -119,12 +119,19 @@ var storing = []struct{ name, example, shows string }{
 func init() {
 	for _, s := range storing {
 		d := methodOf(s.name)
-		call, _, _ := strings.Cut(d.Doc, " returns ")
-		_, inner, _ := strings.Cut(call, "(")
 		compositeOf(&Def{Name: s.name + "_", Surface: Method, Params: d.Params,
-			Doc: fmt.Sprintf("%s_(%s stores what %s returns in x and returns x.\nA value of a wider kind than x's is refused.\n>>> %s.tolist()\n%s", s.name, inner, s.name, s.example, s.shows)},
+			MakeDoc: func() string {
+				return fmt.Sprintf("%s_(%s stores what %s returns in x and returns x.\nA value of a wider kind than x's is refused.\n>>> %s.tolist()\n%s", s.name, paramsOf(d), s.name, s.example, s.shows)
+			}},
 			func(m *maker) []*tensor.Tensor { return one(m.stored(d)) })
 	}
+}
+
+// paramsOf returns the parameters of d as its documentation has them, with the bracket that ends them.
+func paramsOf(d *Def) string {
+	call, _, _ := strings.Cut(d.Text(), " returns ")
+	_, inner, _ := strings.Cut(call, "(")
+	return inner
 }
 
 func init() {

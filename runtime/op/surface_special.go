@@ -47,7 +47,9 @@ func init() {
 			names[i] = d.Params[i].Name
 		}
 		compositeOf(&Def{Name: s.name, Surface: Special, Params: d.Params,
-			Doc: fmt.Sprintf("%s(%s) is %s.\n>>> special.%s(%s)%s\n%s", s.name, strings.Join(names, ", "), of, s.name, s.call, map[bool]string{true: ".tolist()"}[s.gives[0] == '['], s.gives)},
+			MakeDoc: func() string {
+				return fmt.Sprintf("%s(%s) is %s.\n>>> special.%s(%s)%s\n%s", s.name, strings.Join(names, ", "), of, s.name, s.call, map[bool]string{true: ".tolist()"}[s.gives[0] == '['], s.gives)
+			}},
 			func(m *maker) []*tensor.Tensor { return m.all(d.Name, m.c.In, m.c.Args...) })
 	}
 }

@@ -2,7 +2,6 @@ package op
 
 import (
 	"fmt"
-	"strings"
 
 	"tpsh/runtime/tensor"
 )
@@ -34,16 +33,16 @@ func init() {
 		}
 		d := methodOf(of)
 		name := v.name + "_copy"
-		call, _, _ := strings.Cut(d.Doc, " returns ")
-		_, inner, _ := strings.Cut(call, "(")
-		example := ">>> " + fmt.Sprintf(v.example, "."+name)
-		if v.shows != "" {
-			example += ".tolist()\n" + v.shows
-		} else {
-			example = ">>> len(" + example[4:] + ")\n2"
-		}
 		compositeOf(&Def{Name: name, Surface: bothSides, Params: d.Params, List: d.List,
-			Doc: fmt.Sprintf("%s(%s returns a copy of what %s returns.\n%s", name, inner, v.name, example)},
+			MakeDoc: func() string {
+				example := ">>> " + fmt.Sprintf(v.example, "."+name)
+				if v.shows != "" {
+					example += ".tolist()\n" + v.shows
+				} else {
+					example = ">>> len(" + example[4:] + ")\n2"
+				}
+				return fmt.Sprintf("%s(%s returns a copy of what %s returns.\n%s", name, paramsOf(d), v.name, example)
+			}},
 			func(m *maker) []*tensor.Tensor {
 				out, err := m.A.Apply(d, m.c.In, m.c.Args)
 				m.check(err)

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"os"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"testing"
@@ -17,6 +19,11 @@ import (
 
 // The tests of this file and of table_*_test.go hold for every operator. They
 // draw their cases from the examples of examples_test.go.
+
+func TestMain(m *testing.M) {
+	debug.SetGCPercent(400) // as the command does
+	os.Exit(m.Run())
+}
 
 // A trial is one call of an operator on tensors.
 type trial struct {
@@ -257,7 +264,7 @@ func checkShapeOnly(t *testing.T, tr *trial, want []op.Spec) {
 // and shows an example; every parameter says what it takes.
 func TestTableDocs(t *testing.T) {
 	for _, d := range ofReals() {
-		first, rest, _ := strings.Cut(d.Doc, "\n")
+		first, rest, _ := strings.Cut(d.Text(), "\n")
 		if !strings.HasPrefix(first, d.Name+"(") || !strings.Contains(first, " returns") || !strings.HasSuffix(first, ".") {
 			t.Errorf("%s: documentation begins with %q, want \"%s(...) returns ....\"", d.Name, first, d.Name)
 		}
