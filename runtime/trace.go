@@ -129,5 +129,5 @@ func (c Cost) Predict(wire int) float64 {
 	if c == (Cost{}) {
 		c = Cost{mesh.Alpha, mesh.Beta}
 	}
-	return c.Alpha + c.Beta*float64(wire)
+	return c.Alpha + float64(c.Beta*float64(wire))
 }

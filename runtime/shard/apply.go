@@ -260,10 +260,10 @@ func (e *Engine) onto(m *mesh.Mesh, x *tensor.Tensor) (*tensor.Tensor, error) {
 
 // compose has d make its results of other operators; nil if it does not.
 func (e *Engine) compose(d *op.Def, in []*tensor.Tensor, args []op.Arg) (out []*tensor.Tensor, err error) {
-	e.within = append(e.within, d.Name)
+	c := &op.Call{Def: d, Ctx: e.host.Ops(), In: in, Args: args}
+	e.within = append(e.within, c)
 	defer func() { e.within = e.within[:len(e.within)-1] }()
 	defer op.Recover(&err)
-	c := &op.Call{Def: d, Ctx: e.host.Ops(), In: in, Args: args}
 	stand := standIn(c)
 	if err := d.Infer(stand); err != nil {
 		return nil, err

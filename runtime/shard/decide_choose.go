@@ -2,9 +2,9 @@ package shard
 
 import (
 	"fmt"
-	"math"
 	"slices"
 
+	"tpsh/internal/libm"
 	"tpsh/mesh"
 	"tpsh/runtime/dtype"
 	"tpsh/runtime/op"
@@ -140,7 +140,7 @@ func (e *Engine) rows(dec *decision) [][]op.Row {
 	all = append(all, op.Row{In: make([]mesh.Placement, len(dec.from)), Out: make([]mesh.Placement, len(dec.call.Spec))})
 	ndim := dec.mesh.NDim()
 	lists := make([][]op.Row, ndim)
-	few := math.Pow(float64(len(all)), float64(ndim)) > maxCombinations
+	few := libm.Pow(float64(len(all)), float64(ndim)) > maxCombinations
 	for i := range lists {
 		lists[i] = all
 		if few {
@@ -272,7 +272,7 @@ func (c *candidate) owed(dec *decision) float64 {
 	seconds := 0.0
 	for i, l := range c.out {
 		if l.IsPartial() {
-			seconds += mesh.Alpha + 2*mesh.Beta*float64(dec.call.Spec[i].Shape.Numel()*dec.call.Spec[i].DType.Size())
+			seconds += mesh.Alpha + float64(2*mesh.Beta*float64(dec.call.Spec[i].Shape.Numel()*dec.call.Spec[i].DType.Size()))
 		}
 	}
 	return seconds

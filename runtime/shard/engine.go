@@ -84,7 +84,7 @@ type Engine struct {
 	memories  map[*mesh.Mesh]*memory
 	told      map[string]bool       // the lines warned of
 	parted    map[*mesh.Placed]bool // layouts whose blocks are of one shape on all ranks that the rank runs for
-	within    []string              // the operators that are being composed, outermost first
+	within    []*op.Call            // the operators that are being composed, outermost first
 	drew      bool                  // the last operator drew random numbers
 	backward  int                   // not 0 while gradients are computed
 	observer  func(*Explanation)    // is told of each operator, if it is set
@@ -118,7 +118,7 @@ func (e *Engine) Bringing() string {
 		return ""
 	}
 	if len(e.within) > 0 {
-		return e.within[0]
+		return e.within[0].Def.Name
 	}
 	return e.bringing.call.Def.Name
 }

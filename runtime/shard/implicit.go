@@ -6,6 +6,7 @@ import (
 
 	"tpsh/mesh"
 	"tpsh/runtime/op"
+	"tpsh/runtime/tensor"
 )
 
 // mayMove returns an error if input i of an operator may not be moved to where
@@ -22,7 +23,8 @@ func (e *Engine) mayMove(dec *decision, i int) error {
 	for k, p := range dec.in[i].Placements() {
 		to[k] = p.Script()
 	}
-	return e.unasked(dec, i, mesh.List(dec.in[i].Placements()), fmt.Sprintf("%s of at most %d bytes a rank; .redistribute(placements=[%s]) before the call says it", stepNames(plan), plan.Bytes, strings.Join(to, ", ")))
+	return e.unasked(dec, i, mesh.List(dec.in[i].Placements()), fmt.Sprintf("%s of at most %d bytes a rank", stepNames(plan), plan.Bytes),
+		fmt.Sprintf(".redistribute(placements=[%s]) before the call says it", strings.Join(to, ", ")))
 }
 
 // mayExchange is mayMove of an operator whose result the ranks make by an
@@ -31,18 +33,26 @@ func (e *Engine) mayExchange(dec *decision) error {
 	if e.Implicit == Allow || e.backward > 0 {
 		return nil
 	}
-	return e.unasked(dec, 0, "a dim that is not cut", "an exchange of what ranks lack of the result; .redistribute() before the call moves the cut to another dim")
+	return e.unasked(dec, 0, "a dim that is not cut", "an exchange of what ranks lack of the result", ".redistribute() before the call moves the cut to another dim")
 }
 
 // unasked warns, or returns an error, about input i of an operator, which is to be
-// brought to want at a cost that nobody has asked for.
-func (e *Engine) unasked(dec *decision, i int, want, cost string) error {
-	name := dec.call.Def.Name
+// brought to want at a cost that nobody has asked for; instead says what asks. Of an operator that is
+// made of others it tells what the script gave it, and behind the cost what it makes of that.
+func (e *Engine) unasked(dec *decision, i int, want, cost, instead string) error {
+	x, name, param := dec.call.In[i], dec.call.Def.Name, dec.call.InName(i)
+	got := fmt.Sprintf("%s as %s on %s", op.Describe(x), mesh.List(dec.from[i].Placements()), dec.mesh.Short())
 	if len(e.within) > 0 {
-		name = e.within[0]
+		outer := e.within[0]
+		name = outer.Def.Name
+		if k := operandOf(outer, x); k >= 0 && outer.In[k] != x {
+			cost += fmt.Sprintf(", of %s, which it makes of it and takes as %s", got, want)
+			param, want = outer.InName(k), "one of which nothing has to be moved"
+			got = fmt.Sprintf("%s as %s on %s", op.Describe(outer.In[k]), mesh.List(outer.In[k].Layout().Placements()), dec.mesh.Short())
+			instead = ".redistribute() before the call can say it"
+		}
 	}
-	got := fmt.Sprintf("%s as %s on %s", op.Describe(dec.call.In[i]), mesh.List(dec.from[i].Placements()), dec.mesh.Short())
-	param := dec.call.InName(i)
+	cost += "; " + instead
 	if e.Implicit == Refuse {
 		return &op.ArgError{Func: name, Param: param, Got: got, Want: want, Rule: "implicit redistribution is refused: " + cost}
 	}
@@ -51,4 +61,22 @@ func (e *Engine) unasked(dec *decision, i int, want, cost string) error {
 		e.host.Tell(fmt.Sprintf("%s: implicit redistribution in %s: parameter %q is %s, and goes to %s: %s", here, name, param, got, want, cost))
 	}
 	return nil
+}
+
+// operandOf returns which input of c, an operator made of others, x is, or was made of: the one
+// that is distributed; -1 if there are several.
+func operandOf(c *op.Call, x *tensor.Tensor) int {
+	at := -1
+	for k, y := range c.In {
+		switch {
+		case y == x:
+			return k
+		case y == nil || !y.Placed():
+		case at >= 0:
+			return -1
+		default:
+			at = k
+		}
+	}
+	return at
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"runtime/debug"
 	"slices"
 	"sync"
 	"testing"
@@ -23,7 +24,10 @@ import (
 
 var everyCase = flag.Bool("full", false, "run all redistributions, not a sample of those on large meshes")
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	debug.SetGCPercent(400) // as the command does
+	goleak.VerifyTestMain(m)
+}
 
 // onRanks runs body on the n ranks of a job, and fails the test where it returns
 // an error.
