@@ -241,6 +241,9 @@ func (b *ParamGroup) Use() ([]*tensor.Tensor, error) {
 	return all, nil
 }
 
+// Begin begins a use of parameters that Use returned earlier. End ends it.
+func (b *ParamGroup) Begin() { b.uses++ }
+
 // End ends a use.
 func (b *ParamGroup) End() { b.uses-- }
 

@@ -2,6 +2,8 @@ package grad
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"tpsh/runtime/op"
 	"tpsh/runtime/tensor"
@@ -68,7 +70,7 @@ func (r *Recorder) again(n *node, run func() ([]*tensor.Tensor, error), dy []*te
 	if err := p.visit(nodes); err != nil {
 		return nil, err
 	}
-	return p.arrived(n), nil
+	return p.arrived(n)
 }
 
 // againInHalves is again for those of n's inputs that leads names. What it returns besides
@@ -82,7 +84,8 @@ func (r *Recorder) againInHalves(n *node, run func() ([]*tensor.Tensor, error), 
 	if err := h.first(nodes); err != nil {
 		return nil, nil, err
 	}
-	return h, p.arrived(n), nil
+	dx, err := p.arrived(n)
+	return h, dx, err
 }
 
 // recomputed calls run, recorded, and returns what it records and a pass over that, which
@@ -101,13 +104,13 @@ func (r *Recorder) recomputed(n *node, run func() ([]*tensor.Tensor, error), dy 
 	p.start, p.border = start, map[place]*arrival{}
 	var ys []*tensor.Tensor
 	for i, y := range out {
-		if i >= len(dy) || dy[i] == nil && !n.always {
+		e := edgeTo(y)
+		if i >= len(dy) || dy[i] == nil && (!n.always || e.seq() <= start) { // what was given comes back
 			continue
 		}
 		if err := n.matches(i, y); err != nil {
 			return nil, nil, err
 		}
-		e := edgeTo(y)
 		g := dy[i]
 		if g == nil {
 			g = p.tape.Do("zeros_like", []*tensor.Tensor{y.Detach()}, op.None)
@@ -120,16 +123,30 @@ func (r *Recorder) recomputed(n *node, run func() ([]*tensor.Tensor, error), dy 
 	return p, reachable(ys, start), nil
 }
 
-// arrived returns the gradients of the inputs of the checkpoint n that have come in.
-func (p *pass) arrived(n *node) []*tensor.Tensor {
+// arrived returns the gradients of the inputs of the checkpoint n that have come in. It is an
+// error if others have: n would lose them.
+func (p *pass) arrived(n *node) ([]*tensor.Tensor, error) {
 	dx := make([]*tensor.Tensor, len(n.in))
 	n.sole = make([]bool, len(n.in))
+	known := 0
 	for i := range n.in {
 		if a := p.border[n.in[i].place()]; a != nil {
 			dx[i], n.sole[i] = a.grad, !a.shared
+			known++
 		}
 	}
-	return dx
+	if known == len(p.border) {
+		return dx, nil
+	}
+	for i := range n.in {
+		delete(p.border, n.in[i].place())
+	}
+	var shapes []string
+	for _, a := range p.border {
+		shapes = append(shapes, op.Describe(a.grad))
+	}
+	slices.Sort(shapes)
+	return nil, &op.ArgError{Func: n.name, Got: "a function that computes with " + strings.Join(shapes, " and ") + " when it is called again, and did not before", Want: "one that does the same each time"}
 }
 
 // matches returns an error if y is not like result i of n, which it is to be

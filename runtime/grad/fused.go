@@ -1,6 +1,8 @@
 package grad
 
 import (
+	"slices"
+
 	"tpsh/runtime/op"
 	"tpsh/runtime/shape"
 	"tpsh/runtime/tensor"
@@ -122,8 +124,28 @@ func (n *fusedNode) record(out []*tensor.Tensor) {
 		}
 		n.versions = append(n.versions, v)
 	}
-	n.in, n.back, n.conducts = clone(n.in), n.backward, true
+	in := make([]*tensor.Tensor, len(n.in))
+	for i, x := range n.in {
+		in[i] = asRecorded(x)
+		if first := slices.Index(n.in, x); first < i {
+			in[i] = in[first]
+		}
+	}
+	n.in, n.back, n.conducts = in, n.backward, true
 	n.r.attach(n.node, out, n.r.Reserve())
+}
+
+// asRecorded returns x as it is recorded now, whatever is stored in it, or in what it is a view of,
+// from now on.
+func asRecorded(x *tensor.Tensor) *tensor.Tensor {
+	if x == nil || x.Weak() || x.RequiresGrad() && IsLeaf(x) {
+		return x
+	}
+	y := x.Detach()
+	if x.RequiresGrad() {
+		y.Auto = x.Auto
+	}
+	return y
 }
 
 // A tracer applies operators to tensors without elements, and lists their calls.
@@ -184,14 +206,15 @@ func (n *fusedNode) trace(t *tracer) (in []*tensor.Tensor, y *tensor.Tensor, ok 
 	return in, out[0], true
 }
 
-// forward returns what makes the result in one pass.
+// forward returns what makes the result in one pass. There is nothing to make where it is an input, and
+// nothing to record where it has no gradient.
 func (n *fusedNode) forward() (*op.Fused, bool) {
-	t := n.r.newTracer()
+	record, t := n.node != nil, n.r.newTracer()
 	if t != nil {
-		defer t.SetEnabled(false)()
+		defer t.SetEnabled(record)()
 	}
 	in, y, ok := n.trace(t)
-	if !ok {
+	if !ok || slices.Contains(in, y) || record && y.DType().Differentiable() && !y.RequiresGrad() {
 		return nil, false
 	}
 	return op.Fuse(t.calls, hollows(in), []*tensor.Tensor{y}, n.shape)

@@ -23,7 +23,7 @@ func (r *Recorder) inPlace(d *op.Def, in []*tensor.Tensor, args []op.Arg, requir
 		x.Buffer().Changed()
 		return in[:1], nil
 	}
-	if somePlaced(in) {
+	if tensor.SomePlaced(in) {
 		if err := r.Placed.Check(d, in, args); err != nil {
 			return nil, err
 		}

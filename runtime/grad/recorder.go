@@ -134,9 +134,16 @@ func (r *Recorder) ApplyOne(d *op.Def, in []*tensor.Tensor, args []op.Arg) (*ten
 	return r.one(r.apply(nil, d, in, args))
 }
 
-// Operate is ApplyOne with the operands x and, unless that is nil, y, and no other arguments. Their
-// list is nobody's who is not recorded. The result lies in into or, if ranks hold it together, in
-// placed, unless other operators make it.
+// ApplyInto is ApplyOne with a result that lies in into or, if ranks hold it together, in placed,
+// unless other operators make it.
+func (r *Recorder) ApplyInto(d *op.Def, in []*tensor.Tensor, args []op.Arg, into *tensor.Header, placed *tensor.PlacedHeader) (*tensor.Tensor, error) {
+	c := r.newCall()
+	c.Into, c.IntoPlaced = into, placed
+	return r.one(r.apply(c, d, in, args))
+}
+
+// Operate is ApplyInto with the operands x and, unless that is nil, y, and no other arguments. Their
+// list is nobody's who is not recorded.
 func (r *Recorder) Operate(d *op.Def, x, y *tensor.Tensor, into *tensor.Header, placed *tensor.PlacedHeader) (*tensor.Tensor, error) {
 	c := r.newCall()
 	c.Operands(x, y)
@@ -156,8 +163,8 @@ func (r *Recorder) one(c *op.Call, out []*tensor.Tensor, err error) (*tensor.Ten
 	return y, nil
 }
 
-// apply is Apply. c is the call in whose room in lies, nil for none. It returns the call besides, in
-// whose room the list of results may lie, if nobody keeps it.
+// apply is Apply. c is the call to be made, in whose room in may lie, nil for any. It returns the call
+// besides, in whose room the list of results may lie, if nobody keeps it.
 func (r *Recorder) apply(c *op.Call, d *op.Def, in []*tensor.Tensor, args []op.Arg) (_ *op.Call, out []*tensor.Tensor, err error) {
 	if r.autocast.on {
 		if in, err = r.cast(d, in); err != nil {
@@ -268,7 +275,7 @@ func (r *Recorder) before(d *op.Def, in []*tensor.Tensor, args []op.Arg) (err er
 // invoke applies d, unrecorded. The call is nil if other operators made the results
 // of placed tensors.
 func (r *Recorder) invoke(d *op.Def, in []*tensor.Tensor, args []op.Arg) (*op.Call, []*tensor.Tensor, error) {
-	if somePlaced(in) {
+	if tensor.SomePlaced(in) {
 		return r.Placed.Run(&op.Call{Def: d, Ctx: r.Ctx, In: in, Args: args})
 	}
 	c, err := op.Apply(r.Ctx, d, in, args)
@@ -294,16 +301,6 @@ func (r *Recorder) release(c *op.Call) {
 		c.Forget()
 		r.spare = c
 	}
-}
-
-// somePlaced reports whether one of in is placed.
-func somePlaced(in []*tensor.Tensor) bool {
-	for _, x := range in {
-		if x != nil && x.Placed() {
-			return true
-		}
-	}
-	return false
 }
 
 // linkViews tells the results of a view operator what they are views of.
@@ -334,7 +331,7 @@ func (r *Recorder) record(c *op.Call) {
 	n.call = c.Recorded(least)
 	from := n.spare()
 	n.noteVersions()
-	if r.Mark != nil && (r.MarkAll || somePlaced(c.In)) {
+	if r.Mark != nil && (r.MarkAll || tensor.SomePlaced(c.In)) {
 		n.mark = r.Mark()
 	}
 	r.attach(n, c.Out, r.Reserve())

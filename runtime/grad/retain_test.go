@@ -27,7 +27,10 @@ func TestRecordKeepsNoUnreadResult(t *testing.T) {
 	column, row := made(shape.Shape{128, 1}), made(shape.Shape{1, 128})
 	column.Auto = &tensor.Auto{Requires: true}
 	for name, apply := range map[string]func(d *op.Def) (*tensor.Tensor, error){
-		"Operate":  func(d *op.Def) (*tensor.Tensor, error) { return r.Operate(d, column, row, nil, nil) },
+		"Operate": func(d *op.Def) (*tensor.Tensor, error) { return r.Operate(d, column, row, nil, nil) },
+		"ApplyInto": func(d *op.Def) (*tensor.Tensor, error) {
+			return r.ApplyInto(d, []*tensor.Tensor{column, row}, nil, new(tensor.Header), nil)
+		},
 		"ApplyOne": func(d *op.Def) (*tensor.Tensor, error) { return r.ApplyOne(d, []*tensor.Tensor{column, row}, nil) },
 	} {
 		y, err := apply(op.Lookup("add"))

@@ -265,12 +265,13 @@ func (h *halves) again(n *node, dy []*tensor.Tensor, left *deferred) ([]*tensor.
 			delete(rest.p.border, n.in[i].place())
 		}
 	}
-	m := &node{in: left.in}
+	m := &node{name: n.name, in: left.in}
 	left.make = func() ([]*tensor.Tensor, func(i int) bool, error) {
 		if err := rest.second(); err != nil {
 			return nil, nil, err
 		}
-		return rest.p.arrived(m), func(i int) bool { return !m.sole[i] }, nil
+		dx, err := rest.p.arrived(m)
+		return dx, func(i int) bool { return !m.sole[i] }, err
 	}
 	h.keep(n, nil)
 	return dx, nil
