@@ -26,6 +26,7 @@ type signature struct {
 	creates bool       // takes requires_grad= and device=
 	instead *signature // see insteadOf
 	truth   bool       // gives True or False instead of a tensor of one truth
+	makes   bool       // makes one tensor, that no other operator makes
 	extras  []*extra
 }
 
@@ -44,6 +45,7 @@ func (s *signature) made() *signature {
 
 func (s *signature) make() {
 	s.rest, s.creates, s.truth = -1, s.def.Creates, s.def.Truth
+	s.makes = !s.def.Several() && !s.def.List && !s.def.Truth && !s.def.InPlace && !s.def.View && s.def.Make == nil
 	s.extras = extrasOf(s.def)
 	if s.def.Instead != "" {
 		s.instead = &signature{def: op.Lookup(s.def.Instead), owner: s.owner, name: s.name}
@@ -143,7 +145,7 @@ func (s *signature) call(e *Env, self *Tensor, args starlark.Tuple, kwargs []sta
 	if of := s.made().insteadOf(self, args, kwargs); of != nil {
 		return of.call(e, self, args, kwargs)
 	}
-	b := binding{signature: s, env: e}
+	b := newBinding(e, s)
 	if err := b.fill(self, args, kwargs); err != nil {
 		return nil, err
 	}
@@ -155,26 +157,45 @@ func (s *signature) call(e *Env, self *Tensor, args starlark.Tuple, kwargs []sta
 	}
 	b.does = s.def
 	for _, x := range b.asked {
-		if err := x.apply(&b, x.v); err != nil {
+		if err := x.apply(b, x.v); err != nil {
 			return nil, arg.In(s.name, x.name, err)
 		}
 	}
-	out, err := b.done, error(nil)
-	if out == nil {
-		if out, err = e.invoke(b.does, b.in, b.args); err != nil {
-			return nil, s.named(s.explained(self, err))
-		}
-	}
-	if b.requires {
-		if err := RequireGrad(s.name, out[0]); err != nil {
-			return nil, err
-		}
-	}
-	y, err := b.result(self, out)
+	y, err := b.applied(self)
 	if err != nil {
 		return nil, err
 	}
+	b.release()
 	return resultOf(s.name, s.def, y, args, kwargs)
+}
+
+// applied applies the operator.
+func (b *binding) applied(self *Tensor) (starlark.Value, error) {
+	if b.makes && b.does == b.def && b.done == nil && LensAmong(b.in) == nil {
+		y, err := applyOne(b.env, b.def, b.in, b.args)
+		if err != nil {
+			return nil, b.named(b.explained(self, err))
+		}
+		return y, b.require(y.T)
+	}
+	out, err := b.done, error(nil)
+	if out == nil {
+		if out, err = b.env.invoke(b.does, b.in, b.args); err != nil {
+			return nil, b.named(b.explained(self, err))
+		}
+	}
+	if err := b.require(out...); err != nil {
+		return nil, err
+	}
+	return b.result(self, out)
+}
+
+// require has the result require grad, if that was asked for.
+func (b *binding) require(out ...*tensor.Tensor) error {
+	if !b.requires {
+		return nil
+	}
+	return RequireGrad(b.name, out[0])
 }
 
 // named gives an error of the operator the name that the script used.
@@ -247,6 +268,26 @@ type binding struct {
 	tuple    bool             // which is one, however many tensors it has
 
 	varying []varyingArg // those that have not been settled
+}
+
+// newBinding returns the binding of a call for e that has no arguments yet.
+func newBinding(e *Env, s *signature) *binding {
+	b := e.spare
+	if b == nil {
+		b = new(binding)
+	}
+	e.spare = nil
+	b.signature, b.env = s, e
+	return b
+}
+
+// release keeps b, whose call is over, to be used again; not so one that others may ask later
+// what its arguments would be on other ranks.
+func (b *binding) release() {
+	if e := b.env; len(b.varying) == 0 {
+		*b = binding{}
+		e.spare = b
+	}
 }
 
 // fill takes over the arguments of a script, and the defaults of those that

@@ -217,4 +217,4 @@ func (t *tolerance) holds(x, y float64) bool {
 	return !math.IsInf(y, 0) && math.Abs(x-y) <= t.allowed(y)
 }
 
-func (t *tolerance) allowed(y float64) float64 { return t.atol + t.rtol*math.Abs(y) }
+func (t *tolerance) allowed(y float64) float64 { return t.atol + float64(t.rtol*math.Abs(y)) }

@@ -3,12 +3,12 @@ package builtins
 import (
 	"fmt"
 	"math"
-	"math/cmplx"
 
 	"go.starlark.net/starlark"
 	"go.starlark.net/syntax"
 
 	"tpsh/builtins/arg"
+	"tpsh/internal/libm"
 	"tpsh/lang/operator"
 	"tpsh/runtime/op"
 	"tpsh/runtime/tensor"
@@ -87,12 +87,12 @@ func (z complexNumber) Binary(tok syntax.Token, y starlark.Value, side starlark.
 	case syntax.MINUS:
 		return complexNumber(a - b), nil
 	case syntax.STAR:
-		return complexNumber(a * b), nil
+		return complexNumber(libm.Mul(a, b)), nil
 	case syntax.SLASH:
 		if b == 0 {
 			return nil, fmt.Errorf("complex division by zero")
 		}
-		return complexNumber(a / b), nil
+		return complexNumber(libm.Div(a, b)), nil
 	}
 	return nil, nil
 }
@@ -104,25 +104,25 @@ func (z complexNumber) Power(y starlark.Value, side starlark.Side) (starlark.Val
 		return nil, nil
 	}
 	if side == starlark.Right {
-		return complexNumber(cmplx.Pow(w, complex128(z))), nil
+		return complexNumber(libm.PowComplex(w, complex128(z))), nil
 	}
 	if n := real(w); imag(w) == 0 && n == math.Trunc(n) && math.Abs(n) <= 100 {
 		return complexNumber(integerPower(complex128(z), int(n))), nil
 	}
-	return complexNumber(cmplx.Pow(complex128(z), w)), nil
+	return complexNumber(libm.PowComplex(complex128(z), w)), nil
 }
 
 // integerPower returns z multiplied n times, as Python does for small n.
 func integerPower(z complex128, n int) complex128 {
 	if n < 0 {
-		return 1 / integerPower(z, -n)
+		return libm.Div(1, integerPower(z, -n))
 	}
 	p := complex128(1)
 	for ; n > 0; n /= 2 {
 		if n%2 == 1 {
-			p *= z
+			p = libm.Mul(p, z)
 		}
-		z *= z
+		z = libm.Mul(z, z)
 	}
 	return p
 }
@@ -191,7 +191,7 @@ func newComplex(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.T
 		}
 	}
 	if !tensors {
-		return complexNumber(z[0] + z[1]*1i), nil
+		return complexNumber(z[0] + libm.Mul(z[1], 1i)), nil
 	}
 	in := make([]*tensor.Tensor, 2)
 	for i, v := range values {

@@ -52,6 +52,8 @@ type Env struct {
 	lastPosition syntax.Position
 	lastPlace    fmt.Stringer
 
+	spare *binding // of a call that is over; nil for none
+
 	varied     bool // the program has had a number that varies
 	seedVaries bool // as the seed does
 }
@@ -176,6 +178,14 @@ var axisSize func(e *Env) func(axis string) int
 // RegisterAxes has f return what says how many ranks an axis has, where types are on in a whole program. The vocabulary
 // that knows meshes calls it in an init function.
 func RegisterAxes(f func(e *Env) func(axis string) int) { axisSize = f }
+
+// recompute is what RegisterRecompute was given.
+var recompute = func(*Env) func() func() { return func() func() { return func() {} } }
+
+// RegisterRecompute has f called when a program calls checkpoint. What f returns is called before each
+// call of checkpoint's function, there and in backward, and returns what is called after it: a vocabulary
+// brings back what its modules were in the middle of.
+func RegisterRecompute(f func(e *Env) (before func() (after func()))) { recompute = f }
 
 // Rank returns the rank's number and how many there are.
 func (e *Env) Rank() (rank, size int) { return e.Runtime.Self(), e.Runtime.Size() }

@@ -69,7 +69,7 @@ barrier()
 func TestCommunicates(t *testing.T) {
 	n := 0
 	for _, r := range builtins.Rows() {
-		if strings.Contains(r.Doc, "group is None for all ranks") && !r.Communicates {
+		if strings.Contains(r.Text(), "group is None for all ranks") && !r.Communicates {
 			t.Errorf("%s takes a group, and its row does not say that it communicates", r.Name)
 		}
 		if r.Communicates {

@@ -136,7 +136,7 @@ func (c *checker) value(record bool) (*tensor.Tensor, error) {
 func (c *checker) weigh(i int, y *tensor.Tensor) (*tensor.Tensor, error) {
 	weights := make([]float64, y.Numel())
 	for k := range weights {
-		_, frac := math.Modf(float64(k+7*i+1) * math.Phi)
+		_, frac := math.Modf(float64(float64(k+7*i+1) * math.Phi))
 		weights[k] = 0.5 + frac
 	}
 	w, err := op.FromFloats(c.e.Runtime.Ops(), dtype.Float64, y.Shape(), weights)

@@ -188,6 +188,25 @@ func (e *Env) operate(d *op.Def, x, y *tensor.Tensor, into *tensor.Header, place
 	return e.Runtime.Tape.Operate(d, x, y, into, placed)
 }
 
+// applyOne is Env.invoke of an operator of one result, of which no operand carries a lens.
+func applyOne(e *Env, d *op.Def, in []*tensor.Tensor, args []op.Arg) (_ *Tensor, err error) {
+	defer guard(&err)
+	if tensor.SomePlaced(in) {
+		w := &placedResult{Tensor: Tensor{Env: e}}
+		y, err := e.Runtime.Tape.ApplyInto(d, in, args, nil, &w.header)
+		if err != nil {
+			return nil, err
+		}
+		return w.of(y), nil
+	}
+	w := &plainResult{Tensor: Tensor{Env: e}}
+	y, err := e.Runtime.Tape.ApplyInto(d, in, args, &w.header, nil)
+	if err != nil {
+		return nil, err
+	}
+	return w.of(y), nil
+}
+
 // standIn returns what stands for d, applied to in; nil for nothing.
 func (e *Env) standIn(d *op.Def, in []*tensor.Tensor) StandIn {
 	if l := LensAmong(in); l != nil {

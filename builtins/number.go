@@ -9,6 +9,7 @@ import (
 	"go.starlark.net/syntax"
 
 	"tpsh/builtins/arg"
+	"tpsh/internal/libm"
 	"tpsh/runtime/op"
 	"tpsh/runtime/tensor"
 )
@@ -126,6 +127,6 @@ func roundDigits(x float64, digits int) float64 {
 		fmt.Sscan(fmt.Sprintf("%.*f", digits, x), &y)
 		return y
 	}
-	unit := math.Pow(10, float64(-digits))
+	unit := libm.Pow(10, float64(-digits))
 	return math.RoundToEven(x/unit) * unit
 }

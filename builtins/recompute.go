@@ -59,7 +59,9 @@ func checkpoint(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.T
 	}
 	seed, draws := e.Runtime.RNG()
 	var single, again bool
+	around := recompute(e)
 	run := func() (list []*tensor.Tensor, err error) {
+		defer around()()
 		if again {
 			defer e.Runtime.SetRNG(e.Runtime.RNG())
 			e.Runtime.SetRNG(seed, draws)

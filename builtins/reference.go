@@ -25,7 +25,7 @@ type entry struct {
 var entries = sync.OnceValue(func() []*entry {
 	var list []*entry
 	for _, r := range rows {
-		list = append(list, &entry{name: r.Name, doc: r.Doc})
+		list = append(list, &entry{name: r.Name, doc: r.Text()})
 	}
 	for _, s := range slices.Concat(functions(), methods()) {
 		list = append(list, s.entry())
@@ -55,7 +55,7 @@ func (s *signature) entry() *entry {
 	if s.owner != "" {
 		name = s.owner + "." + name
 	}
-	return &entry{name: name, doc: s.def.Doc, params: s.def.Params}
+	return &entry{name: name, doc: s.def.Text(), params: s.def.Params}
 }
 
 // Names returns every name of the language, in full and ascending: "matmul",
@@ -206,7 +206,7 @@ func builtinParameters(b *starlark.Builtin) []string {
 // parameters returns the names of the parameters of a function or method, as
 // the first line of its documentation has them.
 func (r *Row) parameters() []string {
-	first, _, _ := strings.Cut(r.Doc, "\n")
+	first, _, _ := strings.Cut(r.Text(), "\n")
 	open, end := strings.IndexByte(first, '('), strings.Index(first, ") ")
 	if open < 0 || end < open || r.Fn == nil {
 		return nil

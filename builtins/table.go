@@ -33,6 +33,9 @@ type Row struct {
 	// Doc is what `tpsh doc` prints: a first line `name(params) returns ...`
 	// or, for an attribute, `name is ...`; then shapes, errors and an example.
 	Doc string
+	// MakeDoc, if set, makes what stands for Doc, where that is put together: few processes ask
+	// for it, and all fill the table when they start.
+	MakeDoc func() string
 	// Fn carries out a call of a function, or of a method, whose receiver is
 	// b.Receiver().
 	Fn Function
@@ -49,17 +52,37 @@ type Function func(e *Env, thread *starlark.Thread, b *starlark.Builtin, args st
 
 var rows = make(map[string]*Row, 1024)
 
-// Register adds rows to the table. It panics if a name is taken.
+// The rows by what their names are of, "" for nothing: all, those of constants that each rank has of
+// its own, and those of static attributes.
+var byOwner, ownRows, staticRows = map[string][]*Row{}, map[string][]*Row{}, map[string][]*Row{}
+
+// Register adds rows to the tables. It panics if a name is taken.
 func Register(list ...*Row) {
 	for _, r := range list {
 		if rows[r.Name] != nil {
 			panic("builtins: " + r.Name + " registered twice")
 		}
-		if owner, _ := split(r.Name); owner == "assert" && r.Fn != nil {
+		owner, _ := split(r.Name)
+		if owner == "assert" && r.Fn != nil {
 			r.Fn = said(r.Fn)
 		}
 		rows[r.Name] = r
+		byOwner[owner] = append(byOwner[owner], r)
+		if r.Own != nil {
+			ownRows[owner] = append(ownRows[owner], r)
+		}
+		if r.Static {
+			staticRows[owner] = append(staticRows[owner], r)
+		}
 	}
+}
+
+// Text returns the documentation of r.
+func (r *Row) Text() string {
+	if r.MakeDoc != nil {
+		return r.MakeDoc()
+	}
+	return r.Doc
 }
 
 // Rows returns the table, by name.
@@ -92,7 +115,7 @@ func isNamespace(owner string) bool {
 // the caller's.
 func (e *Env) Predeclared() starlark.StringDict {
 	names := maps.Clone(universe())
-	for owner, list := range ownRows() {
+	for owner, list := range ownRows {
 		if owner == "" {
 			addOwn(e, names, list)
 			continue
@@ -124,36 +147,6 @@ func addOwn(e *Env, names starlark.StringDict, list []*Row) {
 	}
 }
 
-// byOwner returns the rows by what their names are of, "" for nothing. It is made once the
-// table is complete.
-var byOwner = sync.OnceValue(func() map[string][]*Row {
-	owned := map[string][]*Row{}
-	for _, r := range rows {
-		owner, _ := split(r.Name)
-		owned[owner] = append(owned[owner], r)
-	}
-	return owned
-})
-
-// ownRows returns the rows of constants that each rank has of its own, by the
-// namespace that they are in, "" for none.
-var ownRows = sync.OnceValue(func() map[string][]*Row {
-	return ownedThat(func(r *Row) bool { return r.Own != nil })
-})
-
-// ownedThat returns the rows of which holds is true, by owner.
-func ownedThat(holds func(*Row) bool) map[string][]*Row {
-	found := map[string][]*Row{}
-	for owner, list := range byOwner() {
-		for _, r := range list {
-			if holds(r) {
-				found[owner] = append(found[owner], r)
-			}
-		}
-	}
-	return found
-}
-
 // universe holds the names of the language with the values that all ranks share:
 // none of them can be changed, and functions find the rank by the thread. It is
 // made once the tables are complete.
@@ -171,7 +164,7 @@ func namesOf(space string) starlark.StringDict {
 	for _, s := range op.Spaces {
 		addInner(inner, space, s.Script)
 	}
-	for owner, list := range byOwner() {
+	for owner, list := range byOwner {
 		switch {
 		case owner == space:
 			for _, r := range list {
@@ -191,7 +184,7 @@ func namesOf(space string) starlark.StringDict {
 		}
 		names[name] = newNamespace(full, func() starlark.StringDict { return namesOf(full) })
 	}
-	for owner := range staticRows() {
+	for owner := range staticRows {
 		if in, name := split(owner); in == space {
 			names[name] = constructorOf(owner, names[name].(*starlark.Builtin))
 		}
@@ -233,17 +226,12 @@ func ConstructorOf(name string) starlark.Value {
 // constructorOf returns the function f, whose row is called name, with its static attributes.
 func constructorOf(name string, f *starlark.Builtin) starlark.Value {
 	members := starlark.StringDict{}
-	for _, r := range staticRows()[name] {
+	for _, r := range staticRows[name] {
 		_, rest := split(r.Name)
 		members[rest] = r.value()
 	}
 	return &constructor{f, members}
 }
-
-// staticRows returns the rows of static attributes, by the constructor that has them.
-var staticRows = sync.OnceValue(func() map[string][]*Row {
-	return ownedThat(func(r *Row) bool { return r.Static })
-})
 
 // stands reports whether the name stands for something, and is no documentation of Starlark's own.
 func (r *Row) stands() bool { return r.Fn != nil || r.Value != nil || r.Own != nil }

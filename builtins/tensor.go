@@ -48,6 +48,24 @@ type (
 	}
 )
 
+// of returns t as scripts have it: in w, unless others have made it.
+func (w *plainResult) of(t *tensor.Tensor) *Tensor {
+	if !w.header.Has(t) {
+		return w.Env.Wrap(t)
+	}
+	w.T = t
+	return &w.Tensor
+}
+
+// of returns t as scripts have it: in w, unless others have made it.
+func (w *placedResult) of(t *tensor.Tensor) *Tensor {
+	if !w.header.Has(t) {
+		return w.Env.Wrap(t)
+	}
+	w.T = t
+	return &w.Tensor
+}
+
 // Wrap returns t as scripts have it.
 func (e *Env) Wrap(t *tensor.Tensor) *Tensor { return &Tensor{Env: e, T: t} }
 

@@ -25,7 +25,31 @@ func init() {
 		methodRow("index_put_", "index_put_(indices, values, accumulate=False) is index_put in place: it changes the tensor and returns it.\n"+
 			">>> zeros(3).index_put_((tensor([2, 0]),), tensor(5.0)).tolist()\n[5.0, 0.0, 5.0]",
 			indexPut(putInto)),
+		methodRow("where", "where(condition, other) is where(condition, x, other): the elements of the tensor where condition is true, and other elsewhere.\n"+
+			">>> tensor([1.0, 2.0]).where(tensor([True, False]), 0.0).tolist()\n[1.0, 0.0]",
+			whereMethod),
 	)
+}
+
+// whereMethod is the method where, whose tensor is the second operand of the operator.
+func whereMethod(e *Env, fn string, _ *Tensor, t *tensor.Tensor, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	var condition, other starlark.Value
+	if err := arg.Unpack(fn, args, kwargs, "condition", &condition, "other", &other); err != nil {
+		return nil, err
+	}
+	cond, err := e.TensorArg(fn, "condition", condition)
+	if err != nil {
+		return nil, err
+	}
+	y, err := ToOperand(other)
+	if err != nil {
+		return nil, arg.In(fn, "other", err)
+	}
+	out, err := e.invoke(whereOp, []*tensor.Tensor{cond, t, y}, nil)
+	if err != nil {
+		return nil, arg.Rename(fn, err)
+	}
+	return e.Wrap(out[0]), nil
 }
 
 // indexPut returns the method that puts values where indices select, by d.

@@ -61,37 +61,39 @@ var symbols = map[*op.Def]string{binaryOps[syntax.AMP]: "&", binaryOps[syntax.PI
 // applyOperator applies an operator of one result that has one or two operands, none for y, and no
 // other arguments. values are the operands as the script has them.
 func applyOperator(e *Env, d *op.Def, x, y *tensor.Tensor, values ...starlark.Value) (starlark.Value, error) {
-	var z *tensor.Tensor
-	var err error
 	if OperatorLensOf(x) != nil || OperatorLensOf(y) != nil {
 		in := []*tensor.Tensor{x, y}[:len(values)]
 		if stand := e.standIn(d, in); stand != nil {
 			return stand(nil, slices.Clone(values), nil) // a copy: for others values is not allocated
 		}
-		var out []*tensor.Tensor
-		if out, err = e.invoke(d, in, nil); err == nil {
-			z = out[0]
+		out, err := e.invoke(d, in, nil)
+		if err != nil {
+			return nil, named(d, err)
 		}
-	} else if x.Placed() || y != nil && y.Placed() {
+		return e.Wrap(out[0]), nil
+	}
+	if x.Placed() || y != nil && y.Placed() {
 		w := &placedResult{Tensor: Tensor{Env: e}}
-		if z, err = e.operate(d, x, y, nil, &w.header); err == nil && w.header.Has(z) {
-			w.T = z
-			return &w.Tensor, nil
+		z, err := e.operate(d, x, y, nil, &w.header)
+		if err != nil {
+			return nil, named(d, err)
 		}
-	} else {
-		w := &plainResult{Tensor: Tensor{Env: e}}
-		if z, err = e.operate(d, x, y, &w.header, nil); err == nil && w.header.Has(z) {
-			w.T = z
-			return &w.Tensor, nil
-		}
+		return w.of(z), nil
 	}
-	if err == nil {
-		return e.Wrap(z), nil
+	w := &plainResult{Tensor: Tensor{Env: e}}
+	z, err := e.operate(d, x, y, &w.header, nil)
+	if err != nil {
+		return nil, named(d, err)
 	}
+	return w.of(z), nil
+}
+
+// named gives an error of an operator the symbol that scripts write for it.
+func named(d *op.Def, err error) error {
 	if symbol := symbols[d]; symbol != "" {
-		err = arg.Rename(symbol, err)
+		return arg.Rename(symbol, err)
 	}
-	return nil, err
+	return err
 }
 
 // Unary implements starlark.HasUnary: -x, +x, which is x, and ~x.

@@ -25,8 +25,10 @@ func init() {
 	} {
 		Register(&Row{
 			Name: "Tensor." + v.name,
-			Doc: fmt.Sprintf("%s(%s) makes x what x.%s(%s) returns, and returns it.\n"+
-				"A leaf that requires grad is refused: its gradient would have another shape.\n>>> %s", v.name, v.params, v.of, v.params, v.example),
+			MakeDoc: func() string {
+				return fmt.Sprintf("%s(%s) makes x what x.%s(%s) returns, and returns it.\n"+
+					"A leaf that requires grad is refused: its gradient would have another shape.\n>>> %s", v.name, v.params, v.of, v.params, v.example)
+			},
 			Fn: becomes(v.of),
 		})
 	}

@@ -21,6 +21,7 @@ import (
 var (
 	torchSeed  = flag.Int("torch-seed", 1, "the seed of TestTorchCases")
 	torchCases = flag.Int("torch-cases", 2000, "how many random calls TestTorchCases makes")
+	torchLarge = flag.Int("torch-large", 40, "how many random calls of large tensors TestTorchLarge makes")
 )
 
 // torchChunk is how many cases a script has.
@@ -33,6 +34,19 @@ func TestTorchCases(t *testing.T) {
 	for first := 0; first < *torchCases; first += torchChunk {
 		count := min(torchChunk, *torchCases-first)
 		compareTorch(t, check, 2+first/torchChunk%3, python, "testdata/torch/cases.py", strconv.Itoa(*torchSeed), strconv.Itoa(first), strconv.Itoa(count))
+	}
+}
+
+// The same of large tensors, with which operators take other ways, and other cores some of it.
+func TestTorchLarge(t *testing.T) {
+	python, check := torchPython(t)
+	const chunk = 20
+	for first := 0; first < *torchLarge; first += chunk {
+		folder := t.TempDir()
+		compareTorchIn(t, folder, check, 1+first/chunk%4, python, "testdata/torch/cases.py", strconv.Itoa(*torchSeed), strconv.Itoa(first), strconv.Itoa(min(chunk, *torchLarge-first)), folder)
+		if err := os.RemoveAll(folder); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 
@@ -72,13 +86,19 @@ func torchPython(t *testing.T) (python, check string) {
 // compares them, on so many ranks.
 func compareTorch(t *testing.T, check string, ranks int, program ...string) {
 	t.Helper()
+	compareTorchIn(t, "", check, ranks, program...)
+}
+
+// compareTorchIn is compareTorch of cases whose tensors are in a folder.
+func compareTorchIn(t *testing.T, folder, check string, ranks int, program ...string) {
+	t.Helper()
 	cmd := exec.Command(program[0], program[1:]...)
 	cmd.Stderr = os.Stderr
 	cases, err := cmd.Output()
 	if err != nil {
 		t.Fatalf("%v: %v", program[1:], err)
 	}
-	s := &builtinstest.Script{Name: "torch_cases.star", Source: string(cases) + check}
+	s := &builtinstest.Script{Name: "torch_cases.star", Source: string(cases) + check, Dir: folder}
 	builtinstest.Check(t, s.Run(t, "inproc", ranks))
 }
 

@@ -4,13 +4,13 @@ import (
 	"fmt"
 	"strings"
 
-	"go.starlark.net/lib/math"
 	"go.starlark.net/starlark"
 	"go.starlark.net/starlarkstruct"
 	"go.starlark.net/syntax"
 
 	"tpsh/builtins/arg"
 	"tpsh/builtins/object"
+	"tpsh/lang/operator"
 	"tpsh/runtime/dtype"
 	"tpsh/runtime/tensor"
 )
@@ -195,7 +195,7 @@ func withUnknown(e *Env, names starlark.StringDict) {
 		names[name] = leniently(e, f)
 	}
 	members := starlark.StringDict{}
-	for name, v := range math.Module.Members {
+	for name, v := range operator.Math.Members {
 		if f, ok := v.(*starlark.Builtin); ok {
 			v = leniently(e, f)
 		}

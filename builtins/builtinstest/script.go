@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,7 +17,6 @@ import (
 	"time"
 
 	"go.starlark.net/lib/json"
-	"go.starlark.net/lib/math"
 	"go.starlark.net/starlark"
 	"go.starlark.net/starlarkstruct"
 	"go.starlark.net/syntax"
@@ -29,6 +29,8 @@ import (
 
 // FileOptions is the dialect of Starlark on which that of the front ends is built.
 var FileOptions = &syntax.FileOptions{Set: true, While: true, TopLevelControl: true, GlobalReassign: true, Recursion: true}
+
+func init() { debug.SetGCPercent(400) } // as the command does
 
 // A Script is a program to run on ranks.
 type Script struct {
@@ -120,7 +122,7 @@ func OnRank(t testing.TB, f func(env *builtins.Env, thread *starlark.Thread)) {
 
 // Library adds what package lang predeclares.
 func Library(names starlark.StringDict) {
-	names["json"], names["math"] = json.Module, math.Module
+	names["json"], names["math"] = json.Module, operator.Math
 	names["struct"] = starlark.NewBuiltin("struct", starlarkstruct.Make)
 	names["module"] = starlark.NewBuiltin("module", starlarkstruct.MakeModule)
 	maps.Copy(names, operator.Library)
@@ -129,16 +131,37 @@ func Library(names starlark.StringDict) {
 
 // Execute runs the top level of a script. Unlike starlark.ExecFile it leaves
 // the globals alive.
-func Execute(thread *starlark.Thread, name, text string, names starlark.StringDict) (starlark.StringDict, error) {
-	f, err := Core(name, text)
-	if err != nil {
-		return nil, err
-	}
-	prog, err := starlark.FileProgram(f, names.Has)
+func Execute(thread *starlark.Thread, name, source string, names starlark.StringDict) (starlark.StringDict, error) {
+	c, _ := compiled.LoadOrStore(text{name, source}, &compilation{})
+	prog, err := c.(*compilation).of(name, source, names)
 	if err != nil {
 		return nil, err
 	}
 	return prog.Init(thread, names)
+}
+
+// A text is a source and the name of its file.
+type text struct{ name, source string }
+
+// compiled has the compilation of each text: a file is run once for each test in it, by every rank.
+// Names are resolved as those of the first run; within a test binary all runs of a text have the same.
+var compiled sync.Map
+
+// A compilation makes a program when it is first wanted.
+type compilation struct {
+	once sync.Once
+	prog *starlark.Program
+	err  error
+}
+
+func (c *compilation) of(name, source string, names starlark.StringDict) (*starlark.Program, error) {
+	c.once.Do(func() {
+		var f *syntax.File
+		if f, c.err = Core(name, source); c.err == nil {
+			c.prog, c.err = starlark.FileProgram(f, names.Has)
+		}
+	})
+	return c.prog, c.err
 }
 
 // Core returns the core tree of a source, as package lang does.
