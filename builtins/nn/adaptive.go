@@ -10,6 +10,7 @@ import (
 
 	"tpsh/builtins"
 	"tpsh/builtins/arg"
+	"tpsh/internal/libm"
 	"tpsh/runtime/op"
 	"tpsh/runtime/tensor"
 )
@@ -95,7 +96,7 @@ func newAdaptive(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args 
 	m.Put(Field{"head", ModuleField, head})
 	tail := newList(e, ModuleListClass)
 	for i := range cutoffs {
-		between := int(math.Floor(float64(in) / math.Pow(float64(div), float64(i+1))))
+		between := int(math.Floor(float64(in) / libm.Pow(float64(div), float64(i+1))))
 		first, err := linear(e, b.Name(), int(in), between, false, dt)
 		if err != nil {
 			return nil, err

@@ -8,6 +8,7 @@ import (
 
 	"tpsh/builtins"
 	"tpsh/builtins/arg"
+	"tpsh/internal/libm"
 	"tpsh/runtime/op"
 	"tpsh/runtime/shape"
 	"tpsh/runtime/tensor"
@@ -77,7 +78,9 @@ func init() {
 			sep = ", "
 		}
 		builtins.Register(&builtins.Row{Name: "nn.init." + r.name, Fn: r.call,
-			Doc: fmt.Sprintf("%s(tensor%s%s) stores %s in tensor, and returns it.\n>>> nn.init.%s", r.name, sep, r.args, r.does, r.example)})
+			MakeDoc: func() string {
+				return fmt.Sprintf("%s(tensor%s%s) stores %s in tensor, and returns it.\n>>> nn.init.%s", r.name, sep, r.args, r.does, r.example)
+			}})
 	}
 	builtins.Register(&builtins.Row{Name: "nn.init", Namespace: true,
 		Doc: "nn.init is the module of functions that give parameters new values. They are unrecorded, and each that is random is one draw of the whole: a DTensor gets what a plain tensor would."})
@@ -203,7 +206,7 @@ func gain(fn string, slope float64) (float64, bool) {
 	case "relu":
 		return math.Sqrt2, true
 	case "leaky_relu":
-		return math.Sqrt(2 / (1 + slope*slope)), true
+		return math.Sqrt(2 / (1 + float64(slope*slope))), true
 	case "selu":
 		return 0.75, true
 	}
@@ -236,7 +239,7 @@ func truncNormal(c *initializer) (*tensor.Tensor, error) {
 	if a > b {
 		return nil, &op.ArgError{Func: c.Fn, Param: "b", Got: fmt.Sprint(b), Want: fmt.Sprintf("at least a, %g", a)}
 	}
-	below := func(x float64) float64 { return (1 + math.Erf((x-mean)/std/math.Sqrt2)) / 2 }
+	below := func(x float64) float64 { return float64((1 + libm.Erf((x-mean)/std/math.Sqrt2)) / 2) }
 	lo, hi := below(a), below(b)
 	u := c.affine(c.draw("rand"), 2*(hi-lo), 2*lo-1)
 	y := c.affine(c.Do("erfinv", []*tensor.Tensor{u}), std*math.Sqrt2, mean)

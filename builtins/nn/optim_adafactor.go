@@ -8,6 +8,7 @@ import (
 
 	"tpsh/builtins"
 	"tpsh/builtins/arg"
+	"tpsh/internal/libm"
 	"tpsh/runtime/op"
 	"tpsh/runtime/shape"
 	"tpsh/runtime/tensor"
@@ -49,12 +50,12 @@ func updateAdafactor(u *paramStep) {
 		return
 	}
 	t, lr := float64(u.state.steps), u.g.float("lr")
-	share := math.Pow(t, u.g.float("beta2_decay"))
+	share := libm.Pow(t, u.g.float("beta2_decay"))
 	eps1, eps2 := u.g.adafactorEps(u.p)
 	length := u.scaled(u.norm(u.p, nil), 1/math.Sqrt(n))
 	length = u.scaled(u.Do("clamp", []*tensor.Tensor{length}, op.Float1(eps2), op.None), math.Min(lr, 1/math.Sqrt(t)))
 	if decay := u.g.float("weight_decay"); decay != 0 {
-		u.Do("mul_", []*tensor.Tensor{u.p, tensor.Number(1 - lr*decay)})
+		u.Do("mul_", []*tensor.Tensor{u.p, tensor.Number(1 - float64(lr*decay))})
 	}
 	squares := u.adafactorSquares(share, eps1)
 	update := u.Do("rsqrt", []*tensor.Tensor{u.Do("clamp", []*tensor.Tensor{squares}, op.Float1(eps1*eps1), op.None)})

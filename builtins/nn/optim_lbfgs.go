@@ -318,7 +318,7 @@ func (l *lbfgs) direction(g vector, dirs, steps *[]vector) vector {
 		q = l.times(q, 1/inverse[n-1]/l.dot((*dirs)[n-1], (*dirs)[n-1]))
 	}
 	for i := range n {
-		q = l.plus(q, (*steps)[i], share[i]-l.dot((*dirs)[i], q)*inverse[i])
+		q = l.plus(q, (*steps)[i], share[i]-float64(l.dot((*dirs)[i], q)*inverse[i]))
 	}
 	return q
 }

@@ -51,7 +51,7 @@ func (l *lbfgs) search(t float64, d vector, loss float64, g vector, slope float6
 	lo, hi, done := here, now, false
 	n := 0
 	for ; n < evals && l.Err == nil; n++ {
-		if now.loss > loss+wolfeDecrease*now.t*slope || n > 1 && now.loss >= last.loss {
+		if now.loss > loss+float64(wolfeDecrease*now.t*slope) || n > 1 && now.loss >= last.loss {
 			lo, hi = last, now
 			break
 		}
@@ -63,7 +63,7 @@ func (l *lbfgs) search(t float64, d vector, loss float64, g vector, slope float6
 			lo, hi = last, now
 			break
 		}
-		next := cubicMinimum(last, now, now.t+0.01*(now.t-last.t), now.t*10)
+		next := cubicMinimum(last, now, now.t+float64(0.01*(now.t-last.t)), now.t*10)
 		last, now = now, l.try(next, d)
 		lo, hi = here, now // if this was the last
 	}
@@ -85,7 +85,7 @@ func (l *lbfgs) zoom(here, lo, hi trial, d vector, done bool, n, evals int) tria
 		}
 		left, right := min(lo.t, hi.t), max(lo.t, hi.t)
 		t := cubicMinimum(lo, hi, left, right)
-		if margin := 0.1 * (right - left); min(right-t, t-left) < margin { // near an end
+		if margin := float64(0.1 * (right - left)); min(right-t, t-left) < margin { // near an end
 			if stuck || t >= right || t <= left {
 				if math.Abs(t-right) < math.Abs(t-left) {
 					t = right - margin
@@ -101,7 +101,7 @@ func (l *lbfgs) zoom(here, lo, hi trial, d vector, done bool, n, evals int) tria
 		}
 		now := l.try(t, d)
 		switch {
-		case now.loss > here.loss+wolfeDecrease*t*here.slope || now.loss >= lo.loss:
+		case now.loss > here.loss+float64(wolfeDecrease*t*here.slope) || now.loss >= lo.loss:
 			if hi = now; lo.loss > hi.loss {
 				lo, hi = hi, lo
 			}
@@ -120,7 +120,7 @@ func (l *lbfgs) zoom(here, lo, hi trial, d vector, done bool, n, evals int) tria
 // their slopes, is least; the middle where it has no minimum.
 func cubicMinimum(a, b trial, lo, hi float64) float64 {
 	d1 := a.slope + b.slope - 3*(a.loss-b.loss)/(a.t-b.t)
-	square := d1*d1 - a.slope*b.slope
+	square := float64(d1*d1) - float64(a.slope*b.slope)
 	if !(square >= 0) {
 		return (lo + hi) / 2
 	}
@@ -128,5 +128,5 @@ func cubicMinimum(a, b trial, lo, hi float64) float64 {
 	if a.t > b.t {
 		a, b = b, a
 	}
-	return min(max(b.t-(b.t-a.t)*((b.slope+d2-d1)/(b.slope-a.slope+2*d2)), lo), hi)
+	return min(max(b.t-float64((b.t-a.t)*((b.slope+d2-d1)/(b.slope-a.slope+2*d2))), lo), hi)
 }

@@ -9,6 +9,7 @@ import (
 
 	"tpsh/builtins"
 	"tpsh/builtins/arg"
+	"tpsh/internal/libm"
 	"tpsh/runtime/op"
 	"tpsh/runtime/tensor"
 )
@@ -160,7 +161,7 @@ func updateAdagrad(u *paramStep) {
 		u.Do("add_", []*tensor.Tensor{sum, tensor.Number(first)})
 	}
 	u.Do("add_square_", []*tensor.Tensor{sum, d}, op.Float1(1), op.Float1(1))
-	rate := u.g.float("lr") / (1 + float64(u.state.steps-1)*u.g.float("lr_decay"))
+	rate := u.g.float("lr") / (1 + float64(float64(u.state.steps-1)*u.g.float("lr_decay")))
 	u.weigh(u.p, u.over(d, u.root(sum, 1, u.g.float("eps"))), 1, -rate)
 }
 
@@ -168,14 +169,14 @@ func updateAdagrad(u *paramStep) {
 func updateNAdam(u *paramStep) {
 	d, m, v := u.dp, u.buffer("exp_avg"), u.buffer("exp_avg_sq")
 	if u.g.on("decoupled_weight_decay") {
-		u.Do("mul_", []*tensor.Tensor{u.p, tensor.Number(1 - u.g.float("lr")*u.g.float("weight_decay"))})
+		u.Do("mul_", []*tensor.Tensor{u.p, tensor.Number(1 - float64(u.g.float("lr")*u.g.float("weight_decay")))})
 	} else {
 		d = u.decayed()
 	}
 	beta1, beta2 := u.g.betas()
 	t, lr := u.state.steps, u.g.float("lr")
 	mu := func(t int) float64 {
-		return beta1 * (1 - 0.5*math.Pow(0.96, float64(t)*u.g.float("momentum_decay")))
+		return float64(beta1 * (1 - float64(0.5*libm.Pow(0.96, float64(t)*u.g.float("momentum_decay")))))
 	}
 	product := 1.0
 	for i := 1; i <= t; i++ {
@@ -183,9 +184,9 @@ func updateNAdam(u *paramStep) {
 	}
 	u.Do("lerp_", []*tensor.Tensor{m, d}, op.Float1(1-beta1))
 	u.square(v, d, beta2)
-	root := u.root(v, math.Sqrt(1-math.Pow(beta2, float64(t))), u.g.float("eps"))
+	root := u.root(v, math.Sqrt(1-libm.Pow(beta2, float64(t))), u.g.float("eps"))
 	u.weigh(u.p, u.over(d, root), 1, -lr*(1-mu(t))/(1-product))
-	u.weigh(u.p, u.over(m, root), 1, -lr*mu(t+1)/(1-product*mu(t+1)))
+	u.weigh(u.p, u.over(m, root), 1, -lr*mu(t+1)/(1-float64(product*mu(t+1))))
 }
 
 func updateAdamax(u *paramStep) {
@@ -195,7 +196,7 @@ func updateAdamax(u *paramStep) {
 	now := u.Do("add", []*tensor.Tensor{u.Do("abs", []*tensor.Tensor{d}), tensor.Number(u.g.float("eps"))})
 	before := u.Do("mul", []*tensor.Tensor{most, tensor.Number(beta2)})
 	u.Do("copy_", []*tensor.Tensor{most, u.Do("maximum", []*tensor.Tensor{before, now})})
-	u.weigh(u.p, u.over(m, most), 1, -u.g.float("lr")/(1-math.Pow(beta1, float64(u.state.steps))))
+	u.weigh(u.p, u.over(m, most), 1, -u.g.float("lr")/(1-libm.Pow(beta1, float64(u.state.steps))))
 }
 
 func updateAdadelta(u *paramStep) {

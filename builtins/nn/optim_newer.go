@@ -7,6 +7,7 @@ import (
 	"go.starlark.net/starlark"
 
 	"tpsh/builtins/arg"
+	"tpsh/internal/libm"
 	"tpsh/runtime/dtype"
 	"tpsh/runtime/op"
 	"tpsh/runtime/tensor"
@@ -48,15 +49,15 @@ func updateRAdam(u *paramStep) {
 	t, lr, decay := float64(u.state.steps), u.g.float("lr"), u.g.float("weight_decay")
 	switch {
 	case decay != 0 && u.g.on("decoupled_weight_decay"):
-		u.Do("mul_", []*tensor.Tensor{u.p, tensor.Number(1 - lr*decay)})
+		u.Do("mul_", []*tensor.Tensor{u.p, tensor.Number(1 - float64(lr*decay))})
 	case decay != 0:
 		d = u.decayed()
 	}
 	u.Do("lerp_", []*tensor.Tensor{m, d}, op.Float1(1-beta1))
 	u.square(v, d, beta2)
-	mean := u.Do("div", []*tensor.Tensor{m, tensor.Number(1 - math.Pow(beta1, t))})
-	correction, longest := 1-math.Pow(beta2, t), 2/(1-beta2)-1
-	length := longest - 2*t*math.Pow(beta2, t)/correction
+	mean := u.Do("div", []*tensor.Tensor{m, tensor.Number(1 - libm.Pow(beta1, t))})
+	correction, longest := 1-libm.Pow(beta2, t), 2/(1-beta2)-1
+	length := longest - 2*t*libm.Pow(beta2, t)/correction
 	if length > 5 {
 		rect := math.Sqrt((length - 4) * (length - 2) * longest / ((longest - 4) * (longest - 2) * length))
 		mean = u.over(mean, u.root(v, 1, u.g.float("eps")))
@@ -71,8 +72,8 @@ func updateASGD(u *paramStep) {
 	d, mean := u.decayed(), u.buffer("ax")
 	lambda, lr := u.g.float("lambd"), u.g.float("lr")
 	before := float64(u.state.steps - 1)
-	rate := lr / math.Pow(1+lambda*lr*before, u.g.float("alpha"))
-	u.Do("mul_", []*tensor.Tensor{u.p, tensor.Number(1 - lambda*rate)})
+	rate := lr / libm.Pow(1+float64(lambda*lr*before), u.g.float("alpha"))
+	u.Do("mul_", []*tensor.Tensor{u.p, tensor.Number(1 - float64(lambda*rate))})
 	u.weigh(u.p, d, 1, -rate)
 	if share := 1 / math.Max(1, before-u.g.float("t0")); share != 1 {
 		u.Do("lerp_", []*tensor.Tensor{mean, u.p}, op.Float1(share))
@@ -87,7 +88,7 @@ func updateLion(u *paramStep) {
 	beta1, beta2 := u.g.betas()
 	lr := u.g.float("lr")
 	if decay := u.g.float("weight_decay"); decay != 0 {
-		u.Do("mul_", []*tensor.Tensor{u.p, tensor.Number(1 - lr*decay)})
+		u.Do("mul_", []*tensor.Tensor{u.p, tensor.Number(1 - float64(lr*decay))})
 	}
 	way := u.Do("sign", []*tensor.Tensor{u.weighted(m, u.dp, beta1, 1-beta1)})
 	u.weigh(u.p, way, 1, -lr)
@@ -115,7 +116,7 @@ func updateMuon(u *paramStep) {
 	case starlark.String("spectral_unclamped"):
 		ratio = math.Sqrt(rows / cols)
 	}
-	u.Do("mul_", []*tensor.Tensor{u.p, tensor.Number(1 - lr*u.g.float("weight_decay"))})
+	u.Do("mul_", []*tensor.Tensor{u.p, tensor.Number(1 - float64(lr*u.g.float("weight_decay")))})
 	u.weigh(u.p, d, 1, -lr*ratio)
 }
 

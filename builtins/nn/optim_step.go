@@ -7,6 +7,7 @@ import (
 
 	"tpsh/builtins"
 	"tpsh/builtins/arg"
+	"tpsh/internal/libm"
 	"tpsh/runtime/op"
 	"tpsh/runtime/tensor"
 )
@@ -127,7 +128,7 @@ func updateAdam(u *paramStep) {
 //
 // Loshchilov and Hutter, "Decoupled weight decay regularization", ICLR 2019.
 func updateAdamW(u *paramStep) {
-	u.adam(u.dp, 1-u.g.float("lr")*u.g.float("weight_decay"))
+	u.adam(u.dp, 1-float64(u.g.float("lr")*u.g.float("weight_decay")))
 }
 
 // adam is, in step t,
@@ -144,8 +145,8 @@ func (u *paramStep) adam(d *tensor.Tensor, keep float64) {
 	beta1, beta2 := u.g.betas()
 	m, v := u.buffer("exp_avg"), u.buffer("exp_avg_sq")
 	t := float64(u.state.steps)
-	rate := u.g.float("lr") / (1 - math.Pow(beta1, t))
-	root := math.Sqrt(1 - math.Pow(beta2, t))
+	rate := u.g.float("lr") / (1 - libm.Pow(beta1, t))
+	root := math.Sqrt(1 - libm.Pow(beta2, t))
 	eps := u.g.float("eps")
 	if u.Err == nil && !u.g.on("amsgrad") && !u.p.Placed() && !m.Placed() && !v.Placed() && !d.Placed() {
 		u.Do("adam_update_", []*tensor.Tensor{u.p, m, v, d}, op.Float1(keep), op.Float1(1-beta1),

@@ -7,6 +7,7 @@ import (
 	"go.starlark.net/starlark"
 
 	"tpsh/builtins/arg"
+	"tpsh/internal/libm"
 	"tpsh/runtime/op"
 )
 
@@ -78,9 +79,9 @@ func oneCycleRate(s *scheduleStep, i int, _ float64) float64 {
 	least, first := s.base[i]/s.float("final_div_factor"), s.base[i]
 	most, _ := starlark.AsFloat(s.args["max_lr"].(starlark.Tuple)[i])
 	heavy, light := s.float("max_momentum"), s.float("base_momentum")
-	phases := []phase{{up*n - 1, first, most, heavy, light}, {n - 1, most, least, light, heavy}}
+	phases := []phase{{float64(up*n) - 1, first, most, heavy, light}, {n - 1, most, least, light, heavy}}
 	if s.args["three_phase"] == starlark.True {
-		phases = []phase{phases[0], {2*up*n - 2, most, first, light, heavy}, {n - 1, first, least, heavy, heavy}}
+		phases = []phase{phases[0], {float64(2*up*n) - 2, most, first, light, heavy}, {n - 1, first, least, heavy, heavy}}
 	}
 	t, begin, p := float64(s.step), 0.0, phase{}
 	for k := range phases {
@@ -92,9 +93,9 @@ func oneCycleRate(s *scheduleStep, i int, _ float64) float64 {
 	done := (t - begin) / (p.end - begin)
 	curve := func(from, to float64) float64 {
 		if s.args["anneal_strategy"] == starlark.String("linear") {
-			return (to-from)*done + from
+			return float64((to-from)*done) + from
 		}
-		return to + (from-to)/2*(math.Cos(math.Pi*done)+1)
+		return to + float64((from-to)/2*(libm.Cos(math.Pi*done)+1))
 	}
 	if s.args["cycle_momentum"] == starlark.True {
 		s.setMomentum(i, curve(p.momentum, p.toMomentum))

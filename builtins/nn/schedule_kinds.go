@@ -10,6 +10,7 @@ import (
 
 	"tpsh/builtins"
 	"tpsh/builtins/arg"
+	"tpsh/internal/libm"
 	"tpsh/runtime/op"
 )
 
@@ -70,7 +71,7 @@ var scheduleKinds = []*scheduleKind{
 			case t > n:
 				return rate
 			default:
-				return rate * (1 + (to-from)/(n*from+(t-1)*(to-from)))
+				return rate * (1 + (to-from)/(float64(n*from)+float64((t-1)*(to-from))))
 			}
 		},
 		doc: "LinearLR(optimizer, start_factor=1/3, end_factor=1.0, total_iters=5) returns a schedule that goes from one factor to another in a line.\n" + scheduleExample("LinearLR(opt, start_factor=0.5, total_iters=4)", "0.75")},
@@ -88,20 +89,20 @@ var scheduleKinds = []*scheduleKind{
 			if t == 0 || t > n {
 				return rate
 			}
-			return rate * math.Pow((1-t/n)/(1-(t-1)/n), s.float("power"))
+			return rate * libm.Pow((1-t/n)/(1-(t-1)/n), s.float("power"))
 		},
 		doc: "PolynomialLR(optimizer, total_iters=5, power=1.0) returns a schedule of (1 - step / total_iters) to a power.\n" + scheduleExample("PolynomialLR(opt, total_iters=4, power=2)", "0.25")},
 	{name: "CosineAnnealingLR", params: []scheduleParam{given("T_max", positiveInt), float("eta_min", 0)},
 		next: func(s *scheduleStep, i int, rate float64) float64 {
 			t, n, least := s.step, s.int("T_max"), s.float("eta_min")
-			turn := func(t int) float64 { return 1 + math.Cos(math.Pi*float64(t)/float64(n)) }
+			turn := func(t int) float64 { return 1 + libm.Cos(math.Pi*float64(t)/float64(n)) }
 			switch {
 			case t == 0:
 				return rate
 			case (t-1-n)%(2*n) == 0:
-				return rate + (s.base[i]-least)*(1-math.Cos(math.Pi/float64(n)))/2
+				return rate + float64((s.base[i]-least)*(1-libm.Cos(math.Pi/float64(n)))/2)
 			}
-			return turn(t)/turn(t-1)*(rate-least) + least
+			return float64(turn(t)/turn(t-1)*(rate-least)) + least
 		},
 		doc: "CosineAnnealingLR(optimizer, T_max, eta_min=0.0) returns a schedule that goes to eta_min and back in half waves of T_max steps.\nLoshchilov and Hutter, \"SGDR\", ICLR 2017, without restarts.\n" + scheduleExample("CosineAnnealingLR(opt, T_max=2)", "0.0")},
 	{name: "CosineAnnealingWarmRestarts", params: []scheduleParam{given("T_0", positiveInt), integer("T_mult", 1), float("eta_min", 0)},
@@ -114,7 +115,7 @@ var scheduleKinds = []*scheduleKind{
 				t, n = t-n, n*s.int("T_mult")
 			}
 			least := s.float("eta_min")
-			return least + (s.base[i]-least)*(1+math.Cos(math.Pi*float64(t)/float64(n)))/2
+			return least + float64((s.base[i]-least)*(1+libm.Cos(math.Pi*float64(t)/float64(n)))/2)
 		},
 		doc: "CosineAnnealingWarmRestarts(optimizer, T_0, T_mult=1, eta_min=0.0) returns a schedule that goes to eta_min in half a wave of T_0 steps, then begins again with T_mult times as many.\n" + scheduleExample("CosineAnnealingWarmRestarts(opt, T_0=2)", "1.0")},
 	{name: "LambdaLR", params: []scheduleParam{given("lr_lambda", nil)}, check: functionsOfGroups("lr_lambda"),

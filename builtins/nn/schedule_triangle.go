@@ -6,6 +6,7 @@ import (
 	"go.starlark.net/starlark"
 
 	"tpsh/builtins/arg"
+	"tpsh/internal/libm"
 	"tpsh/runtime/op"
 )
 
@@ -90,10 +91,10 @@ func cyclicRate(s *scheduleStep, i int, _ float64) float64 {
 	height *= s.cycleScale(cycle)
 	if s.args["cycle_momentum"] == starlark.True {
 		most := s.float("max_momentum")
-		s.setMomentum(i, most-(most-s.float("base_momentum"))*height)
+		s.setMomentum(i, most-float64((most-s.float("base_momentum"))*height))
 	}
 	most, _ := starlark.AsFloat(s.args["max_lr"].(starlark.Tuple)[i])
-	return s.base[i] + (most-s.base[i])*height
+	return s.base[i] + float64((most-s.base[i])*height)
 }
 
 // cycleScale returns by how much a cycle, from 1 on, is less high than the first.
@@ -107,9 +108,9 @@ func (s *scheduleStep) cycleScale(cycle float64) float64 {
 	}
 	switch s.args["mode"] {
 	case starlark.String("triangular2"):
-		return math.Pow(2, 1-cycle)
+		return libm.Pow(2, 1-cycle)
 	case starlark.String("exp_range"):
-		return math.Pow(s.float("gamma"), float64(s.step))
+		return libm.Pow(s.float("gamma"), float64(s.step))
 	}
 	return 1
 }
