@@ -104,21 +104,25 @@ func init() {
 	for n := 1; n <= 3; n++ {
 		builtins.Register(&builtins.Row{
 			Name: fmt.Sprintf("nn.Conv%dd", n),
-			Doc: fmt.Sprintf("Conv%dd(in_channels, out_channels, kernel_size, stride=1, padding=0, dilation=1, groups=1, bias=True, padding_mode=\"zeros\", dtype=None) returns a module that applies F.conv%dd.\n"+
-				"padding_mode \"reflect\", \"replicate\" or \"circular\" has the edges padded as F.pad does.\n"+
-				"weight [out_channels, in_channels / groups, ..] and then bias [out_channels] are drawn\n"+
-				"uniform within 1 / √(elements of a window). %s\n"+
-				">>> nn.Conv%dd(2, 3, 1)(ones(1, 2%s)).shape\n(1, 3%s)", n, n, docDType, n, repeated(n), repeated(n)),
+			MakeDoc: func() string {
+				return fmt.Sprintf("Conv%dd(in_channels, out_channels, kernel_size, stride=1, padding=0, dilation=1, groups=1, bias=True, padding_mode=\"zeros\", dtype=None) returns a module that applies F.conv%dd.\n"+
+					"padding_mode \"reflect\", \"replicate\" or \"circular\" has the edges padded as F.pad does.\n"+
+					"weight [out_channels, in_channels / groups, ..] and then bias [out_channels] are drawn\n"+
+					"uniform within 1 / √(elements of a window). %s\n"+
+					">>> nn.Conv%dd(2, 3, 1)(ones(1, 2%s)).shape\n(1, 3%s)", n, n, docDType, n, repeated(n), repeated(n))
+			},
 			Fn: newConv(n),
 		})
 	}
 	for n := 1; n <= 3; n++ {
 		builtins.Register(&builtins.Row{
 			Name: fmt.Sprintf("nn.ConvTranspose%dd", n),
-			Doc: fmt.Sprintf("ConvTranspose%dd(in_channels, out_channels, kernel_size, stride=1, padding=0, output_padding=0, groups=1, bias=True, dilation=1, dtype=None) returns a module that applies F.conv_transpose%dd.\n"+
-				"weight [in_channels, out_channels / groups, ..] and then bias [out_channels] are drawn\n"+
-				"uniform within 1 / √(out_channels / groups times the elements of a window). %s\n"+
-				">>> nn.ConvTranspose%dd(2, 3, 2, stride=2)(ones(1, 2%s)).shape\n(1, 3%s)", n, n, docDType, n, repeated(n), strings.ReplaceAll(repeated(n), "4", "8")),
+			MakeDoc: func() string {
+				return fmt.Sprintf("ConvTranspose%dd(in_channels, out_channels, kernel_size, stride=1, padding=0, output_padding=0, groups=1, bias=True, dilation=1, dtype=None) returns a module that applies F.conv_transpose%dd.\n"+
+					"weight [in_channels, out_channels / groups, ..] and then bias [out_channels] are drawn\n"+
+					"uniform within 1 / √(out_channels / groups times the elements of a window). %s\n"+
+					">>> nn.ConvTranspose%dd(2, 3, 2, stride=2)(ones(1, 2%s)).shape\n(1, 3%s)", n, n, docDType, n, repeated(n), strings.ReplaceAll(repeated(n), "4", "8"))
+			},
 			Fn: newConvTransposed(n),
 		})
 	}

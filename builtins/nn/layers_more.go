@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"sync"
 
 	"go.starlark.net/starlark"
 
@@ -92,12 +93,27 @@ var simpleLayers = []simpleLayer{
 
 func init() {
 	for i := range simpleLayers {
-		builtins.Register(simpleLayers[i].row())
+		s := &simpleLayers[i]
+		builtins.Register(rowOnUse(s.name, s.row))
 	}
 	for n := 1; n <= 3; n++ {
 		for _, p := range []struct{ name, mode string }{{"ZeroPad", "constant"}, {"ConstantPad", "constant"}, {"ReflectionPad", "reflect"}, {"ReplicationPad", "replicate"}, {"CircularPad", "circular"}} {
-			builtins.Register(paddingRow(fmt.Sprintf("%s%dd", p.name, n), p.mode, n))
+			name := fmt.Sprintf("%s%dd", p.name, n)
+			builtins.Register(rowOnUse(name, func() *builtins.Row { return paddingRow(name, p.mode, n) }))
 		}
+	}
+}
+
+// rowOnUse returns the row of the constructor called name, of which all but the name is made when it is
+// first asked for.
+func rowOnUse(name string, makes func() *builtins.Row) *builtins.Row {
+	made := sync.OnceValue(makes)
+	return &builtins.Row{
+		Name:    "nn." + name,
+		MakeDoc: func() string { return made().Text() },
+		Fn: func(e *builtins.Env, thread *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+			return made().Fn(e, thread, b, args, kwargs)
+		},
 	}
 }
 

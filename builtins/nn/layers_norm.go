@@ -34,18 +34,22 @@ func init() {
 		example := fmt.Sprintf(">>> m = nn.BatchNorm%dd(2)\n>>> m(rand(4, 2%s)).shape\n(4, 2%s)\n>>> m.num_batches_tracked\n1", k, repeated(k), repeated(k))
 		batch := &channelNorm{fmt.Sprintf("BatchNorm%dd", k), dims, false}
 		builtins.Register(&builtins.Row{Name: "nn." + batch.name, Fn: batch.constructor(0.1, true),
-			Doc: fmt.Sprintf("%s(num_features, eps=1e-5, momentum=0.1, affine=True, track_running_stats=True, dtype=None) returns a module that applies F.batch_norm to its input %s.\n"+
-				"While it trains, channels are normalised by the mean and variance of the batch, of all ranks\n"+
-				"if it is distributed, and the buffers running_mean and running_var move towards them; with\n"+
-				"momentum=None they are plain means. Otherwise the buffers are used. weight begins as ones,\n"+
-				"bias as zeros; without affine neither is there. %s\n%s", batch.name, shapes, docDType, example)})
+			MakeDoc: func() string {
+				return fmt.Sprintf("%s(num_features, eps=1e-5, momentum=0.1, affine=True, track_running_stats=True, dtype=None) returns a module that applies F.batch_norm to its input %s.\n"+
+					"While it trains, channels are normalised by the mean and variance of the batch, of all ranks\n"+
+					"if it is distributed, and the buffers running_mean and running_var move towards them; with\n"+
+					"momentum=None they are plain means. Otherwise the buffers are used. weight begins as ones,\n"+
+					"bias as zeros; without affine neither is there. %s\n%s", batch.name, shapes, docDType, example)
+			}})
 		instance := &channelNorm{fmt.Sprintf("InstanceNorm%dd", k), []int{k + 1, k + 2}, true}
 		builtins.Register(&builtins.Row{Name: "nn." + instance.name, Fn: instance.constructor(0.1, false),
-			Doc: fmt.Sprintf("%s(num_features, eps=1e-5, momentum=0.1, affine=False, track_running_stats=False, dtype=None) returns a module that applies F.instance_norm.\n"+
-				"Its input has %d dims, or one less without a batch. With track_running_stats it keeps\n"+
-				"means over samples of their mean and variance, and uses them when it does not train;\n"+
-				"with momentum=None they stay as they are, and num_batches_tracked always does. %s\n"+
-				">>> nn.%s(2)(rand(4, 2%s)).shape\n(4, 2%s)", instance.name, k+2, docDType, instance.name, repeated(k), repeated(k))})
+			MakeDoc: func() string {
+				return fmt.Sprintf("%s(num_features, eps=1e-5, momentum=0.1, affine=False, track_running_stats=False, dtype=None) returns a module that applies F.instance_norm.\n"+
+					"Its input has %d dims, or one less without a batch. With track_running_stats it keeps\n"+
+					"means over samples of their mean and variance, and uses them when it does not train;\n"+
+					"with momentum=None they stay as they are, and num_batches_tracked always does. %s\n"+
+					">>> nn.%s(2)(rand(4, 2%s)).shape\n(4, 2%s)", instance.name, k+2, docDType, instance.name, repeated(k), repeated(k))
+			}})
 	}
 	builtins.Register(&builtins.Row{Name: "nn.PReLU", Fn: newPReLU,
 		Doc: "PReLU(num_parameters=1, init=0.25, dtype=None) returns a module that applies F.prelu: weight [num_parameters], which begins as init, times what is negative.\n" +

@@ -28,16 +28,18 @@ func init() {
 				"weight_hr_l0 [proj_size, hidden_size]: output, h_n and the first h have these, c_n has hidden_size.\n"
 		}
 		builtins.Register(&builtins.Row{Name: "nn." + k.name, Fn: newRecurrent(k.cell),
-			Doc: fmt.Sprintf("%s(input_size, hidden_size, num_layers=1, %sbias=True, batch_first=False, dropout=0.0, bidirectional=False, %sdtype=None) returns a recurrent network %s.\n"+
-				"m(x, hx=None) returns (output, %s): what the last layer gives at each step, and the last\n"+
-				"state of every layer. x is [l, n, input_size], with batch_first [n, l, input_size], or\n"+
-				"[l, input_size]; hx is the first state, zeros if None, [num_layers * directions, n, hidden_size].\n"+
-				"A packed x, of nn.utils.rnn.pack_padded_sequence, gives a packed output: each sequence ends\n"+
-				"where it does.\n"+
-				"%s%sThe parameters are weight_ih_l0, weight_hh_l0, bias_ih_l0, bias_hh_l0 and so on, of the\n"+
-				"second direction with _reverse behind; they are drawn uniform within 1 / √hidden_size. %s\n"+
-				">>> y, state = nn.%s(3, 4, num_layers=2)(rand(5, 2, 3))\n>>> y.shape, y[-1].equal(state%s)\n((5, 2, 4), True)",
-				k.name, k.extra, proj, k.does, k.state, projDoc, k.extraDoc, docDType, k.name, last)})
+			MakeDoc: func() string {
+				return fmt.Sprintf("%s(input_size, hidden_size, num_layers=1, %sbias=True, batch_first=False, dropout=0.0, bidirectional=False, %sdtype=None) returns a recurrent network %s.\n"+
+					"m(x, hx=None) returns (output, %s): what the last layer gives at each step, and the last\n"+
+					"state of every layer. x is [l, n, input_size], with batch_first [n, l, input_size], or\n"+
+					"[l, input_size]; hx is the first state, zeros if None, [num_layers * directions, n, hidden_size].\n"+
+					"A packed x, of nn.utils.rnn.pack_padded_sequence, gives a packed output: each sequence ends\n"+
+					"where it does.\n"+
+					"%s%sThe parameters are weight_ih_l0, weight_hh_l0, bias_ih_l0, bias_hh_l0 and so on, of the\n"+
+					"second direction with _reverse behind; they are drawn uniform within 1 / √hidden_size. %s\n"+
+					">>> y, state = nn.%s(3, 4, num_layers=2)(rand(5, 2, 3))\n>>> y.shape, y[-1].equal(state%s)\n((5, 2, 4), True)",
+					k.name, k.extra, proj, k.does, k.state, projDoc, k.extraDoc, docDType, k.name, last)
+			}})
 		result := "h"
 		if k.two {
 			result = "(h, c)"
@@ -47,9 +49,11 @@ func init() {
 			at = "[0]"
 		}
 		builtins.Register(&builtins.Row{Name: "nn." + k.name + "Cell", Fn: newCell(k.cell),
-			Doc: fmt.Sprintf("%sCell(input_size, hidden_size, bias=True, %sdtype=None) returns a module that makes one step of a %s: m(x, hx=None) returns the state %s after x [n, input_size].\n"+
-				"The parameters are weight_ih, weight_hh, bias_ih and bias_hh. %s\n"+
-				">>> nn.%sCell(3, 4)(rand(2, 3))%s.shape\n(2, 4)", k.name, k.extra, k.name, result, docDType, k.name, at)})
+			MakeDoc: func() string {
+				return fmt.Sprintf("%sCell(input_size, hidden_size, bias=True, %sdtype=None) returns a module that makes one step of a %s: m(x, hx=None) returns the state %s after x [n, input_size].\n"+
+					"The parameters are weight_ih, weight_hh, bias_ih and bias_hh. %s\n"+
+					">>> nn.%sCell(3, 4)(rand(2, 3))%s.shape\n(2, 4)", k.name, k.extra, k.name, result, docDType, k.name, at)
+			}})
 	}
 }
 

@@ -19,12 +19,13 @@ func init() {
 				params += ", tp_grad=True"
 				note = "tensor_parallel_output_grad is another name of tp_grad.\n"
 			}
-			doc := fmt.Sprintf("%s(%s) returns %s\nIt is spmd.%s(x, axis, src=spmd.%v, dst=spmd.%v). %s", name, params, r.Doc, r.Call, r.Src, r.Dst, note)
-			if name == r.Long {
-				doc = fmt.Sprintf("%s(%s) returns spmd.%s(x, axis), by the name that Megatron-LM has for it.\n%s", name, params, r.Name, note)
-			}
-			builtins.Register(&builtins.Row{Name: "spmd." + name, Communicates: true, Fn: regionFunction(r),
-				Doc: doc + "\n>>> mesh = init_device_mesh(\"cpu\", (1,), mesh_dim_names=(\"tp\",))\n>>> spmd." + name + "(ones(2)).tolist()\n[1.0, 1.0]"})
+			builtins.Register(&builtins.Row{Name: "spmd." + name, Communicates: true, Fn: regionFunction(r), MakeDoc: func() string {
+				doc := fmt.Sprintf("%s(%s) returns %s\nIt is spmd.%s(x, axis, src=spmd.%v, dst=spmd.%v). %s", name, params, r.Doc, r.Call, r.Src, r.Dst, note)
+				if name == r.Long {
+					doc = fmt.Sprintf("%s(%s) returns spmd.%s(x, axis), by the name that Megatron-LM has for it.\n%s", name, params, r.Name, note)
+				}
+				return doc + "\n>>> mesh = init_device_mesh(\"cpu\", (1,), mesh_dim_names=(\"tp\",))\n>>> spmd." + name + "(ones(2)).tolist()\n[1.0, 1.0]"
+			}})
 		}
 	}
 }

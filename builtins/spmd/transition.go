@@ -32,9 +32,11 @@ func init() {
 			">>> spmd.reinterpret(ones(2), \"tp\", src=spmd.V, dst=spmd.P).tolist()\n[1.0, 1.0]"},
 	} {
 		builtins.Register(&builtins.Row{Name: "spmd." + f.name, Fn: transition, Communicates: true,
-			Doc: f.name + "(x, axis, src=None, dst=None) returns " + f.text + "\n" +
-				"axis is the name of a dim of the mesh, a mesh of one dim or a group. It goes " + ways(f.name) + ", and no other way.\n" +
-				">>> mesh = init_device_mesh(\"cpu\", (1,), mesh_dim_names=(\"tp\",))\n" + f.example})
+			MakeDoc: func() string {
+				return f.name + "(x, axis, src=None, dst=None) returns " + f.text + "\n" +
+					"axis is the name of a dim of the mesh, a mesh of one dim or a group. It goes " + ways(f.name) + ", and no other way.\n" +
+					">>> mesh = init_device_mesh(\"cpu\", (1,), mesh_dim_names=(\"tp\",))\n" + f.example
+			}})
 	}
 }
 
