@@ -26,7 +26,10 @@ type shardState struct {
 }
 
 // openUnits are those that a call of a unit's module computes with.
-type openUnits struct{ units []*shardUnit }
+type openUnits struct {
+	units []*shardUnit
+	outer *openUnits // of the call around it, or nil
+}
 
 // add opens u until the call ends.
 func (o *openUnits) add(u *shardUnit) error {
@@ -118,7 +121,8 @@ func (u *shardUnit) around(next nn.Call) nn.Call {
 func (u *shardUnit) call(run func() (starlark.Value, error)) (starlark.Value, error) {
 	end := u.begin()
 	defer end()
-	state, open := builtins.StateOf[shardState](u.e), new(openUnits)
+	state := builtins.StateOf[shardState](u.e)
+	open := &openUnits{outer: state.open}
 	defer open.close()
 	for _, v := range append([]*shardUnit{u}, u.also...) {
 		if err := open.add(v.now()); err != nil {
@@ -128,9 +132,8 @@ func (u *shardUnit) call(run func() (starlark.Value, error)) (starlark.Value, er
 	if err := state.pass.next(u); err != nil {
 		return nil, err
 	}
-	outer := state.open
 	state.open = open
-	defer func() { state.open = outer }()
+	defer func() { state.open = open.outer }()
 	out, err := run()
 	if err != nil {
 		return nil, err
