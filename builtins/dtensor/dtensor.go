@@ -237,30 +237,15 @@ func distributeTensor(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, 
 }
 
 // distributed returns the tensor x placed as p on m, with the data of place src, or
-// without one with those of every rank.
+// without one with those of every rank. Of a leaf it is a leaf of its own.
 func distributed(e *builtins.Env, fn string, x starlark.Value, m *mesh.Mesh, p optPlacements, src arg.OptInt) (starlark.Value, error) {
-	t, err := e.TensorArg(fn, "x", x)
-	if err != nil {
-		return nil, err
-	}
-	l, err := layoutArgs(e, fn, m, t.Shape(), p)
-	if err != nil {
-		return nil, err
-	}
-	if t.Placed() {
-		if t.Layout().Equal(l) {
-			return x, nil
-		}
-		return nil, &op.ArgError{Func: fn, Param: "x", Got: shard.Describe(t), Want: "a plain tensor, or one that lies so already", Rule: ".redistribute() moves a distributed tensor"}
-	}
-	if l.IsPartial() {
-		return nil, &op.ArgError{Func: fn, Param: "placements", Got: mesh.List(l.Placements()), Want: "Replicate() or Shard(dim)", Rule: "DTensor.from_local(x, mesh, [Partial()]) takes summands"}
-	}
-	y, err := distribute(e, fn, t, l, src)
+	t, y, err := laid(e, fn, x, m, p, src)
 	if err != nil {
 		return nil, err
 	}
 	switch {
+	case y == t:
+		return x, nil
 	case !t.RequiresGrad():
 	case grad.IsLeaf(t):
 		if err := builtins.RequireGrad(fn, y); err != nil {
@@ -270,6 +255,29 @@ func distributed(e *builtins.Env, fn string, x starlark.Value, m *mesh.Mesh, p o
 		e.Runtime.Shard.RecordDistribution(t, y)
 	}
 	return e.Wrap(y), nil
+}
+
+// laid returns the tensor t of x and y, which is t placed as p on m, without a history; t itself
+// if it lies so already.
+func laid(e *builtins.Env, fn string, x starlark.Value, m *mesh.Mesh, p optPlacements, src arg.OptInt) (t, y *tensor.Tensor, err error) {
+	if t, err = e.TensorArg(fn, "x", x); err != nil {
+		return nil, nil, err
+	}
+	l, err := layoutArgs(e, fn, m, t.Shape(), p)
+	if err != nil {
+		return nil, nil, err
+	}
+	if t.Placed() {
+		if t.Layout().Equal(l) {
+			return t, t, nil
+		}
+		return nil, nil, &op.ArgError{Func: fn, Param: "x", Got: shard.Describe(t), Want: "a plain tensor, or one that lies so already", Rule: ".redistribute() moves a distributed tensor"}
+	}
+	if l.IsPartial() {
+		return nil, nil, &op.ArgError{Func: fn, Param: "placements", Got: mesh.List(l.Placements()), Want: "Replicate() or Shard(dim)", Rule: "DTensor.from_local(x, mesh, [Partial()]) takes summands"}
+	}
+	y, err = distribute(e, fn, t, l, src)
+	return t, y, err
 }
 
 // distribute returns the tensor that the rank at place src of l's mesh has in t,

@@ -136,7 +136,7 @@ func (n *explained) add() {
 	for _, p := range n.parts {
 		p.add()
 		n.bytes += p.bytes * p.count
-		n.seconds += p.seconds * float64(p.count)
+		n.seconds += float64(p.seconds * float64(p.count))
 	}
 }
 

@@ -45,12 +45,14 @@ type mapped struct {
 	out    []placements
 	single bool // out was one list
 	mesh   *mesh.Mesh
+	loose  bool // what ranks have alike, or as other blocks, may be blocks of a result
 }
 
-// MapBlocks returns the function that local_map makes of fn, for the function called name: in has the placements
-// of the arguments, nil for one that is no tensor, and out those of the results, one if single.
+// MapBlocks returns the function that shard_map makes of fn: in has the placements of the arguments, nil
+// for one that is no tensor, and out those of the results, one if single. As in JAX, all but summands may be
+// the blocks of a result.
 func MapBlocks(e *builtins.Env, fn starlark.Callable, in, out [][]mesh.Placement, single bool, m *mesh.Mesh) *starlark.Builtin {
-	l := &mapped{e: e, fn: fn, single: single, mesh: m}
+	l := &mapped{e: e, fn: fn, single: single, mesh: m, loose: true}
 	for _, p := range in {
 		l.in = append(l.in, optPlacements{V: only(p...), Set: p != nil})
 	}
@@ -233,7 +235,7 @@ func (l *mapped) join(name string, m *mesh.Mesh, v starlark.Value, even bool) (s
 
 // alike returns result i as FromAlike takes it: R where it is replicated, of which each rank has a
 // share of the gradient. It is an error if it is known to be placed otherwise.
-func (l *mapped) alike(name string, i int, t *tensor.Tensor, lay *mesh.Placed) (*tensor.Tensor, error) {
+func (l *mapped) alike(name string, i int, t *tensor.Tensor, lay *mesh.Placed) (_ *tensor.Tensor, err error) {
 	for dim, axis := range lay.Mesh().Names() {
 		p := lay.Placements()[dim]
 		had, want := t.Typed().Record().On(axis), typing.Of(p)
@@ -241,16 +243,17 @@ func (l *mapped) alike(name string, i int, t *tensor.Tensor, lay *mesh.Placed) (
 			continue
 		}
 		if had == spmdtype.I && want == spmdtype.R {
-			g, err := l.e.Runtime.LineGroup(lay.Mesh(), dim)
-			if err != nil {
+			if t, err = l.become(t, lay, dim, "convert", had, want); err != nil {
 				return nil, err
 			}
-			tr, _ := spmdtype.Find("convert", spmdtype.I, spmdtype.R)
-			m := t.Typed()
-			if t, err = l.e.Runtime.Transit(g, tr, spmdtype.I, spmdtype.R, t); err != nil {
-				return nil, err
+			continue
+		}
+		if l.loose && want.Kind() == spmdtype.Varying && had != spmdtype.P {
+			if had.Same() {
+				if t, err = l.become(t, lay, dim, "reinterpret", had, spmdtype.V); err != nil {
+					return nil, err
+				}
 			}
-			t.SetTyped(&spmdtype.Mark{Types: m.Types.With(axis, spmdtype.R), At: m.At})
 			continue
 		}
 		if err := misplaced(name, axis, t, had, want, p); err != nil {
@@ -262,6 +265,22 @@ func (l *mapped) alike(name string, i int, t *tensor.Tensor, lay *mesh.Placed) (
 		}
 	}
 	return t, nil
+}
+
+// become returns t, of type src along dim of the mesh of lay, as dst, by the transition called fn.
+func (l *mapped) become(t *tensor.Tensor, lay *mesh.Placed, dim int, fn string, src, dst spmdtype.Type) (*tensor.Tensor, error) {
+	g, err := l.e.Runtime.LineGroup(lay.Mesh(), dim)
+	if err != nil {
+		return nil, err
+	}
+	tr, _ := spmdtype.Find(fn, src, dst)
+	m := t.Typed()
+	y, err := l.e.Runtime.Transit(g, tr, src, dst, t)
+	if err != nil {
+		return nil, err
+	}
+	y.SetTyped(&spmdtype.Mark{Types: m.Types.With(lay.Mesh().Names()[dim], dst), At: m.At})
+	return y, nil
 }
 
 // joined is sizeOfParts of blocks that differ.

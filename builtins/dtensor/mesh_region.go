@@ -97,8 +97,15 @@ func contextParallel(e *builtins.Env, thread *starlark.Thread, b *starlark.Built
 		if d, err = arg.Dim(b.Name(), "buffer_seq_dims", d, t.Shape()); err != nil {
 			return nil, err
 		}
-		if parts[i], err = distributed(e, b.Name(), v, m.M, optPlacements{V: only(mesh.Shard(d)), Set: true}, arg.OptInt{}); err != nil {
+		t, y, err := laid(e, b.Name(), v, m.M, optPlacements{V: only(mesh.Shard(d)), Set: true}, arg.OptInt{})
+		if err != nil {
 			return nil, err
+		}
+		if parts[i] = v; y != t {
+			if t.RequiresGrad() {
+				e.Runtime.Shard.RecordDistribution(t, y)
+			}
+			parts[i] = e.Wrap(y)
 		}
 	}
 	return starlark.Call(thread, fn.Fn, parts, nil)

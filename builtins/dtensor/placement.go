@@ -230,17 +230,23 @@ func init() {
 func registerKinds(owner, example string) {
 	builtins.Register(&builtins.Row{
 		Name: owner + ".is_replicate",
-		Doc:  fmt.Sprintf("is_replicate() returns whether the placement is Replicate.\n>>> %s.is_replicate()\n%s", example, builtins.PyBool(owner == "Replicate")),
-		Fn:   kindMethod(func(p mesh.Placement) bool { return p.IsReplicate() }),
+		MakeDoc: func() string {
+			return fmt.Sprintf("is_replicate() returns whether the placement is Replicate.\n>>> %s.is_replicate()\n%s", example, builtins.PyBool(owner == "Replicate"))
+		},
+		Fn: kindMethod(func(p mesh.Placement) bool { return p.IsReplicate() }),
 	}, &builtins.Row{
 		Name: owner + ".is_partial",
-		Doc: fmt.Sprintf("is_partial(reduce_op=None) returns whether the placement is Partial, if reduce_op is given: of that reduction.\n>>> %s.is_partial(), %s.is_partial(\"max\")\n(%s, False)",
-			example, example, builtins.PyBool(owner == "Partial")),
+		MakeDoc: func() string {
+			return fmt.Sprintf("is_partial(reduce_op=None) returns whether the placement is Partial, if reduce_op is given: of that reduction.\n>>> %s.is_partial(), %s.is_partial(\"max\")\n(%s, False)",
+				example, example, builtins.PyBool(owner == "Partial"))
+		},
 		Fn: isPartial,
 	}, &builtins.Row{
 		Name: owner + ".is_shard",
-		Doc: fmt.Sprintf("is_shard(dim=None) returns whether the placement is Shard, if dim is given: of that dim.\n>>> %s.is_shard(), %s.is_shard(dim=1)\n(%s, False)",
-			example, example, builtins.PyBool(owner == "Shard")),
+		MakeDoc: func() string {
+			return fmt.Sprintf("is_shard(dim=None) returns whether the placement is Shard, if dim is given: of that dim.\n>>> %s.is_shard(), %s.is_shard(dim=1)\n(%s, False)",
+				example, example, builtins.PyBool(owner == "Shard"))
+		},
 		Fn: isShard,
 	})
 }

@@ -81,7 +81,9 @@ func init() {
 			params += ", dim=0"
 		}
 		builtins.Register(&builtins.Row{Name: p.name, Fn: p.call,
-			Doc: fmt.Sprintf("%s(%s) %s\ndevice_mesh has one dim; None is that of a distributed %s. It is one of the functions that styles prepare with.\n%s", p.name, params, p.does, p.takes, p.shows)})
+			MakeDoc: func() string {
+				return fmt.Sprintf("%s(%s) %s\ndevice_mesh has one dim; None is that of a distributed %s. It is one of the functions that styles prepare with.\n%s", p.name, params, p.does, p.takes, p.shows)
+			}})
 	}
 }
 

@@ -2,6 +2,7 @@ package jax
 
 import (
 	"errors"
+	"strings"
 
 	"go.starlark.net/starlark"
 
@@ -80,6 +81,7 @@ func told(err error) error {
 	if !errors.As(err, &bad) {
 		return err
 	}
+	bad.Got = strings.Replace(bad.Got, "of out_placements", "of out_specs", 1)
 	switch {
 	case bad.Rule == dtensor.MapResults:
 		bad.Rule = "shard_map has that many out_specs"
