@@ -1,5 +1,8 @@
 """Tensors of PyTorch as Starlark, and the names that expressions use."""
 
+import itertools
+
+import numpy
 import torch
 import torch.nn.functional as F
 
@@ -12,8 +15,16 @@ def number(v):
     return repr(v)
 
 
+folder = None  # where elements go, each tensor's in a file; None for into the text
+files = itertools.count()
+
+
 def text(t):
     """t as (elements, shape, dtype)."""
+    if folder:
+        path = "%d.npy" % next(files)
+        numpy.save("%s/%s" % (folder, path), t.detach().double().reshape(-1).numpy())
+        return "(%r, %s, %r)" % (path, list(t.shape), str(t.dtype).removeprefix("torch."))
     return "([%s], %s, %r)" % (", ".join(number(float(v)) for v in t.detach().reshape(-1).tolist()), list(t.shape), str(t.dtype).removeprefix("torch."))
 
 
