@@ -9,8 +9,9 @@
 // prints a row for each example, number of ranks and transport: the step measured, the step
 // planned, and the one over the other. Of the later half of a run's steps a third are as fast
 // as the one measured, in the best of the runs: what tpsh bench --calibrate measures is as
-// fast as that, too, and the very fastest is luck. The layouts are five of one model, in the order that was measured: the planned
-// ones should have it, too. Whatever else runs on the machine adds to what is measured,
+// fast as that, too, and the very fastest is luck. The runs of a program are spread over all
+// the time that it takes. The layouts are five of one model, in the order that was measured:
+// the planned ones should have it, too. Whatever else runs on the machine adds to what is measured,
 // and most where ranks wait for each other.
 //
 // An example marks its steps; a copy of it has a mark_step of its own, which keeps the
@@ -97,26 +98,33 @@ func run(tpsh, ranks string, transports []string, repeat int, names []string) er
 	if err := copyExamples(dir); err != nil {
 		return err
 	}
-	fmt.Println("| step of | ranks | transport | measured | planned | planned / measured |\n| --- | --- | --- | --- | --- | --- |")
-	b := &bench{tpsh: tpsh, dir: dir, repeat: repeat}
+	b := &bench{tpsh: tpsh, dir: dir}
 	chosen := func(p program) bool {
 		return len(names) == 0 || slices.ContainsFunc(names, func(n string) bool { return strings.HasPrefix(p.name, n) })
 	}
+	var rows, ordered []*row
 	for _, p := range steps {
 		for _, n := range strings.Split(ranks, ",") {
 			for _, transport := range transports {
 				if chosen(p) {
-					if _, err := b.row(p, n, transport); err != nil {
-						return err
-					}
+					rows = append(rows, newRow(p, n, transport))
 				}
 			}
 		}
 	}
 	for _, transport := range transports {
-		if err := b.order(transport, chosen); err != nil {
-			return err
+		for _, p := range layouts {
+			if chosen(p) {
+				ordered = append(ordered, newRow(p, "4", transport))
+			}
 		}
+	}
+	if err := b.fill(slices.Concat(rows, ordered), repeat); err != nil {
+		return err
+	}
+	show(slices.Concat(rows, ordered))
+	for of := range slices.Chunk(ordered, max(1, len(ordered)/len(transports))) {
+		order(of)
 	}
 	return nil
 }
@@ -143,42 +151,64 @@ func copyExamples(dir string) error {
 }
 
 // A bench measures and plans.
-type bench struct {
-	tpsh, dir string
-	repeat    int
+type bench struct{ tpsh, dir string }
+
+// A row is a program on so many ranks, with its step measured and planned, in seconds.
+type row struct {
+	program
+	ranks, transport  string
+	measured, planned float64
 }
 
-// A step is one measured and planned, in seconds.
-type step struct{ measured, planned float64 }
+// newRow returns a row that is not measured.
+func newRow(p program, ranks, transport string) *row {
+	return &row{p, ranks, transport, math.Inf(1), 0}
+}
 
-// row prints the row of a program.
-func (b *bench) row(p program, ranks, transport string) (step, error) {
-	s := step{measured: math.Inf(1)}
-	for range b.repeat {
-		v, err := b.measure(p, ranks, transport)
-		if err != nil {
-			return s, err
+// fill measures and plans all rows. It goes through them as often as each is to run, and not through
+// the runs of each, for a machine's speed changes within minutes: every row has its part of the fast ones.
+func (b *bench) fill(rows []*row, repeat int) error {
+	for range repeat {
+		for _, r := range rows {
+			v, err := b.measure(r)
+			if err != nil {
+				return err
+			}
+			r.measured = min(r.measured, v)
 		}
-		s.measured = min(s.measured, v)
 	}
-	out, err := b.command("plan", p, ranks, "--hw", "here", "--json")
-	if err != nil {
-		return s, err
+	for _, r := range rows {
+		out, err := b.command("plan", r, "--hw", "here", "--json")
+		if err != nil {
+			return err
+		}
+		var f struct {
+			Seconds float64 `json:"step_seconds"`
+		}
+		if err := json.Unmarshal(out, &f); err != nil {
+			return err
+		}
+		r.planned = f.Seconds
 	}
-	var f struct {
-		Seconds float64 `json:"step_seconds"`
+	return nil
+}
+
+// show prints a table of rows, and how many plans are within a quarter of what was measured.
+func show(rows []*row) {
+	fmt.Println("| step of | ranks | transport | measured | planned | planned / measured |\n| --- | --- | --- | --- | --- | --- |")
+	near := 0
+	for _, r := range rows {
+		fmt.Printf("| %s | %s | %s | %.3g ms | %.3g ms | %.2f |\n", r.name, r.ranks, r.transport, r.measured*1e3, r.planned*1e3, r.planned/r.measured)
+		if math.Abs(r.planned/r.measured-1) <= 0.25 {
+			near++
+		}
 	}
-	if err := json.Unmarshal(out, &f); err != nil {
-		return s, err
-	}
-	s.planned = f.Seconds
-	fmt.Printf("| %s | %s | %s | %.3g ms | %.3g ms | %.2f |\n", p.name, ranks, transport, s.measured*1e3, s.planned*1e3, s.planned/s.measured)
-	return s, nil
+	fmt.Printf("\n%d of %d steps planned within 25 %%\n", near, len(rows))
 }
 
 // measure returns the time than which a third of the later half of a run's steps are faster.
-func (b *bench) measure(p program, ranks, transport string) (float64, error) {
-	out, err := b.command("run", p, ranks, "--transport", transport)
+func (b *bench) measure(r *row) (float64, error) {
+	out, err := b.command("run", r, "--transport", r.transport)
 	if err != nil {
 		return 0, err
 	}
@@ -201,16 +231,16 @@ func (b *bench) measure(p program, ranks, transport string) (float64, error) {
 		later = append(later, times[i]-times[i-1])
 	}
 	if len(later) == 0 {
-		return 0, fmt.Errorf("%s on %s ranks marked %d steps, want two at least", p.name, ranks, len(times))
+		return 0, fmt.Errorf("%s on %s ranks marked %d steps, want two at least", r.name, r.ranks, len(times))
 	}
 	slices.Sort(later)
 	return later[len(later)/3], nil
 }
 
-// command runs tpsh on a program.
-func (b *bench) command(name string, p program, ranks string, flags ...string) ([]byte, error) {
-	args := append([]string{name, "-n", ranks}, flags...)
-	c := exec.Command(b.tpsh, append(append(args, filepath.Join(b.dir, "examples", p.script), "--"), p.args...)...)
+// command runs tpsh on a row's program.
+func (b *bench) command(name string, r *row, flags ...string) ([]byte, error) {
+	args := append([]string{name, "-n", r.ranks}, flags...)
+	c := exec.Command(b.tpsh, append(append(args, filepath.Join(b.dir, "examples", r.script), "--"), r.args...)...)
 	out, err := c.Output()
 	if e, ok := err.(*exec.ExitError); ok {
 		return nil, fmt.Errorf("%v: %w: %s", c.Args, err, e.Stderr)
@@ -218,20 +248,8 @@ func (b *bench) command(name string, p program, ranks string, flags ...string) (
 	return out, err
 }
 
-// order prints the layouts on four ranks, and whether plans have them in the order that
-// was measured.
-func (b *bench) order(transport string, chosen func(program) bool) error {
-	var rows []step
-	for _, p := range layouts {
-		if !chosen(p) {
-			return nil
-		}
-		s, err := b.row(p, "4", transport)
-		if err != nil {
-			return err
-		}
-		rows = append(rows, s)
-	}
+// order prints whether plans have the layouts of a transport in the order that was measured.
+func order(rows []*row) {
 	pairs, right := 0, 0
 	for i, a := range rows {
 		for _, c := range rows[:i] {
@@ -241,6 +259,5 @@ func (b *bench) order(transport string, chosen func(program) bool) error {
 			}
 		}
 	}
-	fmt.Printf("\n%s: %d of %d pairs of layouts in the right order\n\n", transport, right, pairs)
-	return nil
+	fmt.Printf("%s: %d of %d pairs of layouts in the right order\n", rows[0].transport, right, pairs)
 }
