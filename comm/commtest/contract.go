@@ -79,56 +79,81 @@ func fullDesc(k comm.Kind) comm.Desc {
 	return d
 }
 
-// testContract varies one field of one member's call at a time. Tests that are to be short
-// vary half of them in calls that are waited for, and the others in calls that are not.
+// testContract varies one field of one member's call at a time.
 func testContract(t *testing.T, open Opener) {
 	for _, k := range kinds {
-		for i, c := range changes(k) {
-			for _, async := range []bool{false, true} {
-				if testing.Short() && async != (i%2 == 1) {
-					continue
-				}
-				t.Run(fmt.Sprintf("%s/%s/async=%v", k.String(), c.name, async), func(t *testing.T) {
-					contractCase(t, open, k, c, async)
-				})
-			}
-		}
+		t.Run(k.String(), func(t *testing.T) { contractKind(t, open, k) })
 	}
 	t.Run("call number", func(t *testing.T) { contractNumber(t, open) })
 	t.Run("free sizes", func(t *testing.T) { contractFree(t, open) })
 	t.Run("text", func(t *testing.T) { contractText(t, open) })
 }
 
-// contractCase has rank 1 of 3 differ by c, and everyone go on afterwards.
-func contractCase(t *testing.T, open Opener, k comm.Kind, c change, async bool) {
-	texts := make([]string, 3)
+// A contractCase is a call of a kind that differs on rank 1 of 3 by a change.
+type contractCase struct {
+	change
+	kind  comm.Kind
+	async bool      // whether it is issued, and waited for later
+	texts [3]string // by rank: what it is told
+}
+
+// contractCases returns the calls of a kind that differ. Tests that are to be short
+// vary half of the fields in calls that are waited for, and the others in calls that are not.
+func contractCases(k comm.Kind) (cases []*contractCase) {
+	for i, c := range changes(k) {
+		for _, async := range []bool{false, true} {
+			if !testing.Short() || async == (i%2 == 1) {
+				cases = append(cases, &contractCase{change: c, kind: k, async: async})
+			}
+		}
+	}
+	return cases
+}
+
+func (c *contractCase) String() string { return fmt.Sprintf("%s, async=%v", c.name, c.async) }
+
+// contractKind has ranks make calls that differ, one after the other, and go on after each.
+func contractKind(t *testing.T, open Opener, k comm.Kind) {
+	cases := contractCases(k)
 	succeed(t, runRanks(t, open, 3, func(r *rank) error {
-		if err := r.barrier(r.world); err != nil {
-			return err
-		}
-		op, _ := newTrial(k, 3, 0, lengths["even"], false).op(r.Rank())
-		op.Desc = fullDesc(k)
-		if r.Rank() == 1 {
-			c.change(&op.Desc)
-			op.In = inFor(&op.Desc, op)
-		}
-		err := r.call(r.world, op, async)
-		var bad *comm.MismatchError
-		if !errors.As(err, &bad) {
-			return fmt.Errorf("got %v, want a mismatch", err)
-		}
-		texts[r.Rank()] = err.Error()
-		if bad.Differs != c.differs || !slices.Equal(bad.Ranks(), []int{0, 1, 2}) || bad.Kind() != "mismatch" {
-			return fmt.Errorf("got %+v, want a difference in %q", bad, c.differs)
+		for _, c := range cases {
+			if err := r.barrier(r.world); err != nil {
+				return fmt.Errorf("before %v: %w", c, err)
+			}
+			if err := c.run(r); err != nil {
+				return fmt.Errorf("%v: %w", c, err)
+			}
 		}
 		return r.barrier(r.world)
 	}))
-	if texts[1] != texts[0] || texts[2] != texts[0] {
-		t.Errorf("the reports differ: %q", texts)
+	for _, c := range cases {
+		if c.texts[1] != c.texts[0] || c.texts[2] != c.texts[0] {
+			t.Errorf("%v: the reports differ: %q", c, c.texts)
+		}
+		if text := c.texts[0]; strings.Count(text, "line of") != 2 || !strings.Contains(text, "ranks 0,2: "+k.String()) {
+			t.Errorf("%v: got %q, want the lines of ranks 0,2 and of rank 1", c, text)
+		}
 	}
-	if text := texts[0]; strings.Count(text, "line of") != 2 || !strings.Contains(text, "ranks 0,2: "+k.String()) {
-		t.Errorf("got %q, want the lines of ranks 0,2 and of rank 1", text)
+}
+
+// run makes the rank's call.
+func (c *contractCase) run(r *rank) error {
+	op, _ := newTrial(c.kind, 3, 0, lengths["even"], false).op(r.Rank())
+	op.Desc = fullDesc(c.kind)
+	if r.Rank() == 1 {
+		c.change.change(&op.Desc)
+		op.In = inFor(&op.Desc, op)
 	}
+	err := r.call(r.world, op, c.async)
+	var bad *comm.MismatchError
+	if !errors.As(err, &bad) {
+		return fmt.Errorf("got %v, want a mismatch", err)
+	}
+	c.texts[r.Rank()] = err.Error()
+	if bad.Differs != c.differs || !slices.Equal(bad.Ranks(), []int{0, 1, 2}) || bad.Kind() != "mismatch" {
+		return fmt.Errorf("got %+v, want a difference in %q", bad, c.differs)
+	}
+	return nil
 }
 
 // inFor returns the blocks that rank 1 offers in a call with its description.

@@ -12,9 +12,15 @@ import (
 // each rank has ended; a rank ends with its first error. Of a fabric that other
 // processes have a part in it runs the ranks of this one.
 func Exercise(t testing.TB, fabric *comm.Fabric, rounds int) []error {
+	var trials []*trial
+	for _, k := range kinds {
+		for _, name := range []string{"uneven", "large"} {
+			trials = append(trials, newTrial(k, fabric.Size(), 1, lengths[name], false))
+		}
+	}
 	return runOn(t, fabric, func(r *rank) error {
 		for range rounds {
-			if err := r.exercise(); err != nil {
+			if err := r.exercise(trials); err != nil {
 				return err
 			}
 		}
@@ -22,18 +28,11 @@ func Exercise(t testing.TB, fabric *comm.Fabric, rounds int) []error {
 	})
 }
 
-func (r *rank) exercise() error {
-	reverse := make([]int, r.size)
-	for i := range reverse {
-		reverse[i] = r.size - 1 - i
-	}
-	groups := []*comm.Group{r.world, r.group(reverse, "")}
-	for _, g := range groups {
-		for _, k := range kinds {
-			for _, name := range []string{"uneven", "large"} {
-				if err := newTrial(k, r.size, 1, lengths[name], false).run(r, g); err != nil {
-					return err
-				}
+func (r *rank) exercise(trials []*trial) error {
+	for _, g := range []*comm.Group{r.world, r.group(reversed(r.size), "")} {
+		for _, tr := range trials {
+			if err := tr.run(r, g); err != nil {
+				return err
 			}
 		}
 	}

@@ -89,14 +89,15 @@ func (r *rank) check(err error) {
 func failAfter(t *testing.T, open Opener) {
 	for _, k := range kinds {
 		for name, length := range lengths {
+			tr := newTrial(k, 3, 2, length, false)
 			survive(t, open, 3, func(r *rank) {
-				op, _ := newTrial(k, 3, 2, length, false).op(r.Rank())
+				op, _ := tr.op(r.Rank())
 				r.world.Issue(op)
 			}, func(r *rank) error {
 				if r.Rank() == 1 {
 					time.Sleep(100 * time.Microsecond)
 				}
-				if err := newTrial(k, 3, 2, length, false).run(r, r.world); err != nil {
+				if err := tr.run(r, r.world); err != nil {
 					return fmt.Errorf("%s, %s: %w", k.String(), name, err)
 				}
 				return wantPeer(r.barrier(r.world), "barrier", 2)

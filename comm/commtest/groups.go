@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -89,22 +90,20 @@ func isArgument(err error) bool {
 // called it, though the data alone would allow it.
 func testJoin(t *testing.T, open Opener) {
 	const late = 2
-	for _, k := range kinds {
-		called := make(chan struct{})
-		succeed(t, runRanks(t, open, 3, func(r *rank) error {
+	called := make([]atomic.Bool, len(kinds))
+	succeed(t, runRanks(t, open, 3, func(r *rank) error {
+		for i, k := range kinds {
 			if r.Rank() == late {
 				time.Sleep(2 * time.Millisecond)
-				close(called)
+				called[i].Store(true)
 			}
 			if err := newTrial(k, 3, 0, lengths["one"], false).run(r, r.world); err != nil {
 				return err
 			}
-			select {
-			case <-called:
-				return nil
-			default:
+			if !called[i].Load() {
 				return fmt.Errorf("%s ended before rank %d had called it", k.String(), late)
 			}
-		}))
-	}
+		}
+		return nil
+	}))
 }

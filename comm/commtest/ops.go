@@ -17,13 +17,9 @@ func barrier() *comm.Op { return &comm.Op{Desc: desc("barrier"), Kind: comm.Barr
 // SumFloat32 adds float32 in the order given.
 func SumFloat32(dst []byte, srcs [][]byte) {
 	for at := 0; at < len(dst); at += 4 {
-		var sum float32
-		for i, src := range srcs {
-			if x := float32At(src, at); i == 0 {
-				sum = x
-			} else {
-				sum += x
-			}
+		sum := float32At(srcs[0], at)
+		for _, src := range srcs[1:] {
+			sum += float32At(src, at)
 		}
 		binary.LittleEndian.PutUint32(dst[at:], math.Float32bits(sum))
 	}

@@ -72,16 +72,23 @@ func runRanks(t testing.TB, open Opener, size int, f func(r *rank) error) []erro
 // are in this process.
 func runOn(t testing.TB, fabric *comm.Fabric, f func(r *rank) error) []error {
 	t.Helper()
+	return goOn(t, fabric, func(r *rank) error {
+		err := f(r)
+		r.End(err)
+		return err
+	})
+}
+
+// goOn is runOn, but no rank ends with f: all can do more.
+func goOn(t testing.TB, fabric *comm.Fabric, f func(r *rank) error) []error {
+	t.Helper()
 	ctx, cancel := context.WithTimeoutCause(t.Context(), patience, errHangs)
 	defer cancel()
 	errs := make([]error, fabric.Size())
 	var wg sync.WaitGroup
 	for _, i := range fabric.Local() {
 		r := newRank(ctx, t, fabric, i)
-		wg.Go(func() {
-			errs[i] = f(r)
-			r.End(errs[i])
-		})
+		wg.Go(func() { errs[i] = f(r) })
 	}
 	wg.Wait()
 	for i, err := range errs {

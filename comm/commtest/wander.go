@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
+	"sync"
 	"testing"
 
 	"tpsh/comm"
@@ -16,14 +18,15 @@ import (
 // checks every result, and returns the error with which each rank has ended. Of
 // a fabric that other processes have a part in it runs the ranks of this one.
 func Wander(t testing.TB, fabric *comm.Fabric, seed uint64, rounds, most int) []error {
+	trials := sharedTrials{made: map[int]*sharedTrial{}}
 	return runOn(t, fabric, func(r *rank) error {
-		w := &wanderer{rank: r, dice: rand.New(rand.NewPCG(seed, 0)), most: most}
+		w := &wanderer{rank: r, dice: rand.New(rand.NewPCG(seed, 0)), most: most, local: fabric.Local(), trials: &trials}
 		for _, ranks := range [][]int{upTo(r.size), reversed(r.size), upTo(r.size)[r.size/2:], {r.size - 1, 0}} {
 			w.groups = append(w.groups, r.group(ranks, fmt.Sprint("wander ", len(w.groups))))
 		}
 		w.groups[0] = r.world
 		for i := range rounds {
-			if err := w.round(); err != nil {
+			if err := w.round(i); err != nil {
 				return fmt.Errorf("seed %d, round %d: %w", seed, i, err)
 			}
 		}
@@ -44,11 +47,40 @@ type wanderer struct {
 	*rank
 	dice   *rand.Rand
 	most   int
+	local  []int // the ranks of this process
 	groups []*comm.Group
+	trials *sharedTrials
 	later  []func() error // wait for calls that were issued, and compare
 }
 
-func (w *wanderer) round() error {
+// sharedTrials are the trials of ranks of this process, each of which draws the same.
+type sharedTrials struct {
+	mu   sync.Mutex
+	made map[int]*sharedTrial // by round
+}
+
+// A sharedTrial is made by whoever of some ranks needs it first.
+type sharedTrial struct {
+	get   func() *trial
+	taken int // by how many ranks
+}
+
+// in returns the trial of a round, which so many ranks will ask for. The last to do so drops it.
+func (s *sharedTrials) in(round, ranks int, make func() *trial) *trial {
+	s.mu.Lock()
+	one := s.made[round]
+	if one == nil {
+		one = &sharedTrial{get: sync.OnceValue(make)}
+		s.made[round] = one
+	}
+	if one.taken++; one.taken == ranks {
+		delete(s.made, round)
+	}
+	s.mu.Unlock()
+	return one.get()
+}
+
+func (w *wanderer) round(i int) error {
 	g := w.groups[w.dice.IntN(len(w.groups))]
 	kind := w.dice.IntN(len(kinds) + 1)
 	n, uneven, strided := w.length(), w.dice.IntN(3), w.dice.IntN(4) == 0
@@ -58,12 +90,24 @@ func (w *wanderer) round() error {
 		return w.exchange(g, n, 1+root)
 	}
 	if g.Rank() >= 0 {
-		tr := newTrial(kinds[kind], g.Size(), root, func(i int) int { return n * (3 - uneven*(i%2)) / 3 }, strided)
+		tr := w.trials.in(i, w.here(g), func() *trial {
+			return newTrial(kinds[kind], g.Size(), root, func(i int) int { return n * (3 - uneven*(i%2)) / 3 }, strided)
+		})
 		if err := w.call(g, tr, issuers>>w.Rank()&1 == 1); err != nil {
 			return err
 		}
 	}
 	return w.settle(limit)
+}
+
+// here returns how many members of g are in this process.
+func (w *wanderer) here(g *comm.Group) (n int) {
+	for _, r := range w.local {
+		if slices.Contains(g.Ranks(), r) {
+			n++
+		}
+	}
+	return n
 }
 
 // length draws a number of elements, of every order of magnitude alike.
@@ -126,9 +170,14 @@ func (w *wanderer) exchange(g *comm.Group, n, on int) error {
 // Huge has all ranks make a collective of each way to move data once, on blocks
 // of so many elements; otherwise it is Wander.
 func Huge(t testing.TB, fabric *comm.Fabric, elements int) []error {
+	kinds := []comm.Kind{comm.Broadcast, comm.AllGather, comm.AllReduce, comm.Permute}
+	trials := sharedTrials{made: map[int]*sharedTrial{}}
 	return runOn(t, fabric, func(r *rank) error {
-		for _, k := range []comm.Kind{comm.Broadcast, comm.AllGather, comm.AllReduce, comm.Permute} {
-			if err := newTrial(k, r.size, 0, func(int) int { return elements }, false).run(r, r.world); err != nil {
+		for i, k := range kinds {
+			tr := trials.in(i, len(fabric.Local()), func() *trial {
+				return newTrial(k, r.size, 0, func(int) int { return elements }, false)
+			})
+			if err := tr.run(r, r.world); err != nil {
 				return fmt.Errorf("%s: %w", k.String(), err)
 			}
 		}

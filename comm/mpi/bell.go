@@ -21,18 +21,22 @@ type bell interface {
 // timers are coarse: they may round up to a millisecond.
 type timerBell chan struct{}
 
-// leastTimer is the shortest time for which a timerBell sleeps.
-const leastTimer = 200 * time.Microsecond
+// leastTimer is the shortest time for which a timerBell sleeps, and leastSleep what it asks for
+// where it is to be shorter, so that others have the processor.
+const (
+	leastTimer = 200 * time.Microsecond
+	leastSleep = 10 * time.Microsecond
+)
 
 func newTimerBell() timerBell { return make(timerBell, 1) }
 
 func (timerBell) yield() { goruntime.Gosched() }
 
-func (timerBell) doze() { goruntime.Gosched() }
+func (timerBell) doze() { time.Sleep(leastSleep) }
 
 func (b timerBell) sleep(d time.Duration) {
 	if d < leastTimer {
-		goruntime.Gosched()
+		time.Sleep(leastSleep)
 		return
 	}
 	timer := time.NewTimer(d)

@@ -82,7 +82,7 @@ func TestProcessKilledLending(t *testing.T) {
 func largeProcess(t *testing.T, w io.Writer, links *process.Links, args []string) {
 	f := links.Fabric(0)
 	e := f.Endpoint(f.Local()[0])
-	err := largeRank(e, f.Size(), largeShapes[strings.ReplaceAll(args[0], "_", " ")], 1<<30)
+	err := largeRank(e, f.Size(), largeShapes[strings.ReplaceAll(args[0], "_", " ")], &largeContents{}, 1<<30)
 	fmt.Fprintln(w, err)
 	e.End(err)
 	f.Unreceived()

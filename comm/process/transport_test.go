@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"net"
+	goruntime "runtime"
+	"runtime/debug"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -16,8 +18,12 @@ import (
 )
 
 // Most of its time a test of a transport waits: more of them run at a time than there are
-// processors, unless -parallel says otherwise.
+// processors, unless -parallel says otherwise. A rank that sleeps at connections or at shared
+// memory does not tell Go's scheduler, as it need not in a process of its own: here it would
+// keep others from running if there were not more threads for them than processors.
 func TestMain(m *testing.M) {
+	debug.SetGCPercent(400) // as the command does
+	goruntime.GOMAXPROCS(max(24, goruntime.GOMAXPROCS(0)))
 	if err := flag.Set("test.parallel", "8"); err != nil {
 		panic(err)
 	}
