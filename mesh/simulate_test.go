@@ -93,8 +93,12 @@ func add(op ReduceOp, terms []string) string {
 // elements lists what rank stores in l, as row-major indices, in the order
 // stored.
 func elements(l Layout, rank int) []int {
+	boxes := l.Boxes(rank)
+	if len(boxes) == 1 {
+		return inside(boxes[0], l.Shape())
+	}
 	var out []int
-	for _, b := range l.Boxes(rank) {
+	for _, b := range boxes {
 		out = append(out, inside(b, l.Shape())...)
 	}
 	return out
@@ -105,7 +109,7 @@ func elements(l Layout, rank int) []int {
 func inside(b Box, shape []int) []int {
 	out := []int{0}
 	for d, n := range shape {
-		var next []int
+		next := make([]int, 0, len(out)*max(b.Hi[d]-b.Lo[d], 0))
 		for _, e := range out {
 			for i := b.Lo[d]; i < b.Hi[d]; i++ {
 				next = append(next, e*n+i)
@@ -142,20 +146,23 @@ func exchanged(t fataler, x *Exchange, src, dst Layout, have map[int][]cell, op 
 		return cells
 	}
 	for _, rank := range x.ranks {
-		got := map[int]cell{}
+		got, there := make([]cell, numel(dst.Shape())), make([]bool, numel(dst.Shape())) // by element
 		for _, p := range x.Pieces(rank) {
 			terms := make([][]cell, len(p.From))
 			for k, from := range p.From {
 				terms[k] = take(p, from, rank)
 			}
 			for i, e := range inside(p.Box, dst.Shape()) {
-				if _, twice := got[e]; twice {
+				if there[e] {
 					t.Fatalf("rank %d gets element %d twice", rank, e)
 				}
-				got[e] = sum(terms, i, op)
+				got[e], there[e] = sum(terms, i, op), true
 			}
 		}
 		for _, e := range elements(dst, rank) {
+			if !there[e] {
+				t.Fatalf("rank %d does not get element %d", rank, e)
+			}
 			out[rank] = append(out[rank], got[e])
 		}
 	}
@@ -169,6 +176,9 @@ func exchanged(t fataler, x *Exchange, src, dst Layout, have map[int][]cell, op 
 
 // sum adds the i-th cells of terms.
 func sum(terms [][]cell, i int, op ReduceOp) cell {
+	if len(terms) == 1 {
+		return terms[0][i]
+	}
 	texts := make([]string, len(terms))
 	for k := range terms {
 		texts[k] = terms[k][i].term
@@ -181,10 +191,13 @@ func sum(terms [][]cell, i int, op ReduceOp) cell {
 func stored(src Layout, rank, k int, inner Box, cells []cell) []cell {
 	boxes := src.Boxes(rank)
 	cells = cells[total(boxes[:k]):]
-	all := inside(boxes[k], src.Shape())
-	var out []cell
-	for _, e := range inside(inner, src.Shape()) {
-		out = append(out, cells[slices.Index(all, e)])
+	all, wanted, at := inside(boxes[k], src.Shape()), inside(inner, src.Shape()), 0
+	out := make([]cell, len(wanted))
+	for i, e := range wanted { // both in row-major order
+		for all[at] != e {
+			at++
+		}
+		out[i] = cells[at]
 	}
 	return out
 }
