@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"math"
 	"math/rand/v2"
+	"sync"
 	"testing"
 
 	"tpsh/runtime/dtype"
@@ -16,15 +17,34 @@ import (
 // fusedSize is a size of tensors that are taken in one pass, whose last block is short.
 var fusedSize = shape.Shape{257, 257}
 
+// newSpacious returns a workbench for large tensors, the memory of which it has from others that
+// need theirs no more.
+func newSpacious(t *testing.T) workbench {
+	return workbench{t, New(&op.Ctx{Alloc: spacious(), Float: dtype.Float32})}
+}
+
+var spacious = sync.OnceValue(func() *tensor.Allocator { return tensor.NewAllocator(0) })
+
+// normals are random numbers, somewhat more than a large tensor has.
+var normals = sync.OnceValue(func() []float32 {
+	draw := rand.New(rand.NewPCG(7, 8))
+	list := make([]float32, 200003)
+	for i := range list {
+		list[i] = float32(draw.NormFloat64()) * 2
+	}
+	return list
+})
+
 // random returns a leaf of dtype dt, of shape s.
 func (w workbench) random(draw *rand.Rand, dt dtype.DType, s shape.Shape) *tensor.Tensor {
 	x, err := tensor.New(w.r.Ctx.Alloc, dtype.Float32, s)
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	d := tensor.Data[float32](x)
+	d, normals := tensor.Data[float32](x), normals()
+	first := draw.IntN(len(normals))
 	for i := range d {
-		d[i] = float32(draw.NormFloat64()) * 2
+		d[i] = normals[(first+i)%len(normals)]
 		if i%97 == 0 {
 			d[i] = [...]float32{0, 1, -1, float32(math.Inf(1)), float32(math.Inf(-1)), float32(math.NaN())}[i/97%6]
 		}
@@ -66,7 +86,7 @@ func TestFused(t *testing.T) {
 		}
 		for _, dt := range []dtype.DType{dtype.Float32, dtype.BFloat16, dtype.Int32} {
 			t.Run(d.Name+"/"+dt.String(), func(t *testing.T) {
-				together, apart := newWorkbench(t), newWorkbench(t)
+				together, apart := newSpacious(t), newSpacious(t)
 				together.r.Ctx.Workers = crew.NewWorkers(3)
 				apart.r.Ctx.Ran = func(*op.Call) {}
 				got, gotErr := together.fusedResults(d, dt)

@@ -98,7 +98,7 @@ func TestPartsOfRows(t *testing.T) {
 // makes anything of such arguments.
 func inParts(t *testing.T, f func(w workbench, draw *rand.Rand) ([]*tensor.Tensor, error)) bool {
 	t.Helper()
-	several, one := newWorkbench(t), newWorkbench(t)
+	several, one := newSpacious(t), newSpacious(t)
 	several.r.Ctx.Workers = crew.NewWorkers(3)
 	got, gotErr := f(several, rand.New(rand.NewPCG(5, 6)))
 	want, wantErr := f(one, rand.New(rand.NewPCG(5, 6)))
