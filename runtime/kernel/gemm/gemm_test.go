@@ -18,20 +18,31 @@ import (
 // inOrder is the loop of the package's comment.
 func inOrder[T dtype.Float](p *Product[T]) []T {
 	c := make([]T, p.Count*p.M*p.N)
+	var row []T    // of x
+	var cols [][]T // of y
 	for i := range c {
 		x, y := p.A, p.B
 		if p.At != nil {
 			x.Offset, y.Offset = p.At(i / (p.M * p.N))
 		}
-		row, col := i/p.N%p.M, i%p.N
+		if i%(p.M*p.N) == 0 {
+			cols = nil
+			for j := range p.N {
+				cols = append(cols, y.col(j, p.K))
+			}
+		}
+		if i%p.N == 0 {
+			row = x.row(i/p.N%p.M, p.K)
+		}
+		col := cols[i%p.N]
 		if x.BF16 != nil && y.BF16 != nil {
-			c[i] = pairSum(&x, &y, row, col, p.K, 0)
+			c[i] = pairSum(row, col, 0)
 			continue
 		}
 		for first := 0; first < p.K; first += Block {
 			var sum T
 			for l := first; l < min(first+Block, p.K); l++ {
-				sum = fmaOf(x.number(row, l), y.number(l, col), sum)
+				sum = fmaOf(row[l], col[l], sum)
 			}
 			if first == 0 {
 				c[i] = sum
@@ -43,12 +54,12 @@ func inOrder[T dtype.Float](p *Product[T]) []T {
 	return c
 }
 
-// pairSum is sum and element [row, col] of x y, in the order of bfloat16.
-func pairSum[T dtype.Float](x, y *Operand[T], row, col, k int, sum T) T {
-	for first := 0; first < k; first += PairBlock {
+// pairSum is sum and the product of a row and a column, in the order of bfloat16.
+func pairSum[T dtype.Float](row, col []T, sum T) T {
+	for first := 0; first < len(row); first += PairBlock {
 		var chains [2]T
-		for l := first; l < min(first+PairBlock, k); l++ {
-			chains[l%2] = fmaOf(x.number(row, l), y.number(l, col), chains[l%2])
+		for l := first; l < min(first+PairBlock, len(row)); l++ {
+			chains[l%2] = fmaOf(row[l], col[l], chains[l%2])
 		}
 		sum += chains[0] + chains[1]
 	}
@@ -61,6 +72,24 @@ func fmaOf[T dtype.Float](x, y, z T) T {
 		return T(fma32(float32(x), float32(y), float32(z)))
 	}
 	return T(math.FMA(float64(x), float64(y), float64(z)))
+}
+
+// row returns the k elements of row i.
+func (o *Operand[T]) row(i, k int) []T {
+	out := make([]T, k)
+	for l := range out {
+		out[l] = o.number(i, l)
+	}
+	return out
+}
+
+// col returns the k elements of column j.
+func (o *Operand[T]) col(j, k int) []T {
+	out := make([]T, k)
+	for l := range out {
+		out[l] = o.number(l, j)
+	}
+	return out
 }
 
 // number returns element [i, j].
@@ -238,12 +267,24 @@ var pathSizes = [][3]int{
 
 func testPaths[T dtype.Float](t *testing.T) {
 	for _, size := range pathSizes {
+		first := randomProduct[T](size[0], size[1], size[2], layouts[0])
+		want := inOrder(first)
 		for _, layout := range layouts {
 			p := randomProduct[T](size[0], size[1], size[2], layout)
-			want := inOrder(p)
+			p.A.copyOf(&first.A, p.M, p.K)
+			p.B.copyOf(&first.B, p.K, p.N)
 			for _, small := range families {
 				checkPaths(t, p, small, want)
 			}
+		}
+	}
+}
+
+// copyOf takes the elements of other, of rows and cols, wherever they lie there.
+func (o *Operand[T]) copyOf(other *Operand[T], rows, cols int) {
+	for i := range rows {
+		for j := range cols {
+			o.Data[o.Offset+i*o.Row+j*o.Col] = other.number(i, j)
 		}
 	}
 }

@@ -149,7 +149,7 @@ func checkPairTile(t *testing.T, s vec.Set, width int, tile tileFunc[float32], r
 				if add {
 					sum = c[i]
 				}
-				want[i] = pairSum(&p.A, &p.B, row, col, k, sum)
+				want[i] = pairSum(p.A.row(row, k), p.B.col(col, k), sum)
 			}
 		}
 		tile(&c[0], ldc, &p.A.Data[0], p.A.Row, p.A.Col, &p.B.Data[0], ldc, k, lanes, add, 0, 0)

@@ -60,7 +60,7 @@ func TestTileInstruction(t *testing.T) {
 				want[i] = float32(r.NormFloat64())
 				one.c[i] = want[i]
 			}
-			want[i] = pairSum(&one.a, &one.b, i/n, i%n, k, want[i])
+			want[i] = pairSum(one.a.row(i/n, k), one.b.col(i%n, k), want[i])
 		}
 		one.multiplyPanels(0, m, a, size, 0, n, b, k, add)
 		ws.leave()
