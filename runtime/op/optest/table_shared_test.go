@@ -22,9 +22,10 @@ const sharingRanks = 3
 // a rank that runs none stay as they are: shared storage is watched by the
 // hardware, so that every write to it fails.
 func TestTableSharedStorage(t *testing.T) {
+	guarded := newGuarded()
 	eachExample(t, func(t *testing.T, d *op.Def, ex example, dt dtype.DType) int {
 		want := newTrial(d, ex, dt)
-		in, before := shared(newTrial(d, ex, dt).in)
+		in, before := shared(guarded, newTrial(d, ex, dt).in)
 		c, errWant := want.apply()
 		var got [sharingRanks]*op.Call
 		var errs [sharingRanks]error
@@ -60,11 +61,16 @@ func TestTableSharedStorage(t *testing.T) {
 	})
 }
 
-// shared returns for each rank tensors like in that it shares with the others,
-// and the bytes of their storage. Inputs on one buffer are so on every rank.
-func shared(in []*tensor.Tensor) (ranks [sharingRanks][]*tensor.Tensor, before [][]byte) {
+// newGuarded returns an allocator whose buffers are watched while they are shared.
+func newGuarded() *tensor.Allocator {
 	a := tensor.NewAllocator(0)
 	a.Large, a.Guard = 1, true
+	return a
+}
+
+// shared returns for each rank tensors in a like in that it shares with the others,
+// and the bytes of their storage. Inputs on one buffer are so on every rank.
+func shared(a *tensor.Allocator, in []*tensor.Tensor) (ranks [sharingRanks][]*tensor.Tensor, before [][]byte) {
 	buffers := map[*tensor.Buffer][sharingRanks]*tensor.Buffer{}
 	for r := range ranks {
 		ranks[r] = slices.Clone(in)
@@ -114,9 +120,7 @@ func applyGuarded(d *op.Def, in []*tensor.Tensor, args []op.Arg) (c *op.Call, er
 
 // A write that goes past the choke point does fail.
 func TestGuard(t *testing.T) {
-	a := tensor.NewAllocator(0)
-	a.Large, a.Guard = 1, true
-	all := share(a, []byte{1, 2, 3})
+	all := share(newGuarded(), []byte{1, 2, 3})
 	x := tensor.NewOn(all[1], dtype.Uint8, shape.Shape{3})
 	write := func() (err error) {
 		defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
