@@ -41,8 +41,7 @@ var grown = []struct{ name, body string }{
 //
 //	go test ./cmd/tpsh -run SmallMachine -bombs 100
 func TestSmallMachine(t *testing.T) {
-	const total = 128 << 20
-	group := newMemoryGroup(t, total)
+	group := newMemoryGroup(t, 64<<20)
 	places := []string{"inproc", "shm", "tcp"}
 	for i, kind := range grown {
 		for k, transport := range places {
@@ -74,12 +73,13 @@ func TestSmallMachine(t *testing.T) {
 	// What is dropped again is no reason to end a script, nor is what fits.
 	t.Run("what nobody keeps", func(t *testing.T) {
 		script := filepath.Join(t.TempDir(), "drop.star")
-		source := "for i in range(100):\n    s = 'x' * 2000000 + str(i)\n    l = list(range(100000))\n    x = ones(500000) + i\n    d = {j: i for j in range(10000)}\nprint(len(s), l[-1], x[0].item(), len(d))\n"
+		source := "for i in range(40):\n    s = 'x' * 2000000 + str(i)\n    l = list(range(100000))\n    x = ones(500000) + i\n    d = {j: i for j in range(10000)}\nprint(len(s), l[-1], x[0].item(), len(d))\n"
 		if err := os.WriteFile(script, []byte(source), 0o644); err != nil {
 			t.Fatal(err)
 		}
+		group := newMemoryGroup(t, 128<<20)
 		for _, transport := range places {
-			if out, code := group.run(t, "run", "-n", "2", "--transport", transport, script); code != 0 || !strings.Contains(out, "2000002 99999 100.0 10000") {
+			if out, code := group.run(t, "run", "-n", "2", "--transport", transport, script); code != 0 || !strings.Contains(out, "2000002 99999 40.0 10000") {
 				t.Errorf("%s: exit status %d, want 0, of\n%.2000s", transport, code, out)
 			}
 		}
@@ -97,7 +97,7 @@ func newMemoryGroup(t *testing.T, bytes int) memoryGroup {
 	if err != nil {
 		t.Skip(err)
 	}
-	g := memoryGroup(filepath.Join(own, fmt.Sprintf("tpsh-test-%d", os.Getpid())))
+	g := memoryGroup(filepath.Join(own, fmt.Sprintf("tpsh-test-%d-%d", os.Getpid(), bytes)))
 	if err := os.Mkdir(string(g), 0o755); err != nil {
 		t.Skipf("no control group can be made: %v", err)
 	}
