@@ -12,8 +12,8 @@ import (
 	"tpsh/runtime/plan"
 )
 
-// watchRounds is how many turns of a case are watched at most, fewRounds how many at least, and
-// warmRounds how many go before, or as many as there is time for.
+// watchRounds is how many turns of a case are watched at most, fewRounds how many at least, one if
+// less time is given than hereTime, and warmRounds how many go before, or as many as there is time for.
 const watchRounds, fewRounds, warmRounds = 60, 5, 12
 
 // watch measures each operation of a turn of c on rank 0: of several turns what all but the slower
@@ -32,14 +32,17 @@ func (b *bench) watch(ctx context.Context, c hereCase) ([]runtime.Watched, error
 		return nil, err
 	}
 	defer m.close()
-	total := min(b.time, hereTime)
+	total, few := min(b.time, hereTime), fewRounds
+	if b.time < hereTime {
+		few = 1
+	}
 	for i, since := 0, time.Now(); i == 0 || i < warmRounds && time.Since(since) < total; i++ {
 		if _, err := m.turns(ctx, 1); err != nil {
 			return nil, err
 		}
 	}
 	var turns [][]runtime.Watched
-	for since := time.Now(); len(turns) < watchRounds && (len(turns) < fewRounds || time.Since(since) < total); {
+	for since := time.Now(); len(turns) < watchRounds && (len(turns) < few || time.Since(since) < total); {
 		w.Take()
 		w.On = true
 		if _, err := m.turns(ctx, 2); err != nil {
