@@ -41,6 +41,10 @@ func TestCheckFindsMutantsOfExamples(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(mutantsSeed, 0))
 	found, counted := 0, 0
 	kinds := map[string][2]int{}
+	dir := t.TempDir()
+	if err := os.CopyFS(dir, os.DirFS(exampleDir)); err != nil {
+		t.Fatal(err)
+	}
 	for n := range 200 {
 		kind := mutationKinds[n%len(mutationKinds)]
 		file, text, m := someMutant(t, language, rnd, files, kind)
@@ -52,7 +56,7 @@ func TestCheckFindsMutantsOfExamples(t *testing.T) {
 			counted++
 			score[0]++
 			score[1]++
-		case testing.Short() || matters(t, file, text[:m.start]+m.with+text[m.end:]):
+		case testing.Short() || matters(t, dir, file, text[:m.start]+m.with+text[m.end:]):
 			counted++
 			score[1]++
 			t.Logf("not found: %s:%d: %s %q becomes %q", file, 1+strings.Count(text[:m.start], "\n"), kind, text[m.start:m.end], m.with)
@@ -228,19 +232,23 @@ func offsets(text string) func(syntax.Position) int {
 }
 
 // matters reports whether a program with another text ends or prints differently: it
-// and what loads it are run.
-func matters(t *testing.T, file, text string) bool {
-	dir := t.TempDir()
-	if err := os.CopyFS(dir, os.DirFS(exampleDir)); err != nil {
-		t.Fatal(err)
-	}
+// and what loads it are run, in dir, a copy of the examples that is as it was afterwards.
+func matters(t *testing.T, dir, file, text string) bool {
 	in, err := filepath.Rel(exampleDir, file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, in), []byte(text), 0o644); err != nil {
+	usual, err := os.ReadFile(file)
+	if err != nil {
 		t.Fatal(err)
 	}
+	write := func(text []byte) {
+		if err := os.WriteFile(filepath.Join(dir, in), text, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write([]byte(text))
+	defer write(usual)
 	scripts := []string{filepath.Join(dir, in)}
 	if strings.HasPrefix(in, "lib") {
 		scripts = loadersOf(t, dir, filepath.ToSlash(in))
