@@ -144,7 +144,7 @@ func TestVersionDiffers(t *testing.T) {
 // What is damaged on its way between nodes, or does not arrive at all, ends the
 // job at once with the cause, on all nodes, and leaves nothing.
 func TestDamage(t *testing.T) {
-	script := writeScript(t, "print('go')\nbarrier()\nwhile True:\n    all_reduce(ones(1000))\n    print('more')\n")
+	script := writeScript(t, "print('go')\nbarrier()\nfor i in range(1 << 40):\n    faults.delay(0, at='all_reduce#%d' % (i + 1), ms=30)\n    all_reduce(ones(1000))\n    print('more')\n")
 	damages := map[string]func(b []byte) ([]byte, bool){
 		"corrupt": func(b []byte) ([]byte, bool) {
 			b[len(b)/2] ^= 0x10
