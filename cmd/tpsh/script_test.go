@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"runtime/debug"
 	"syscall"
 	"testing"
 
@@ -38,9 +39,12 @@ func TestMain(m *testing.M) {
 			panic(err)
 		}
 		heedSignals()
+		if os.Getenv("GOGC") == "" {
+			debug.SetGCPercent(usualPercent) // what tests run here is collected as often as in the command
+		}
 	}
 	testscript.Main(m, map[string]func(){
-		"tpsh": func() { os.Exit(run(&stdio{os.Stdin, os.Stdout, os.Stderr}, os.Args[1:])) },
+		"tpsh": main,
 	})
 }
 
