@@ -46,7 +46,8 @@ func TestRestartsUntilDone(t *testing.T) {
 	want := runToEnd(t, startProcess(t, "run", "-n", "3", script))
 	for _, transport := range []string{"shm", "tcp"} {
 		t.Run(transport, func(t *testing.T) {
-			endsWith(t, want, startProcess(t, "run", "-n", "3", "--transport", transport, "--max-restarts", "1000", script))
+			dir := t.TempDir()
+			endsWith(t, want, dir+"/state.npz", startProcess(t, "run", "-n", "3", "--transport", transport, "--max-restarts", "1000", "--resume-dir", dir, script))
 		})
 	}
 }
@@ -55,14 +56,11 @@ func TestRestartsUntilDone(t *testing.T) {
 func TestRestartsNodes(t *testing.T) {
 	script := writeScript(t, trainingProgram)
 	want := runToEnd(t, startProcess(t, "run", "-n", "4", script))
-	for transport, args := range map[string][]string{
-		"tcp":  {"run", "--transport", "tcp", "--max-restarts", "1000", script},
-		"auto": {"run", "--transport", "auto", "--max-restarts", "1000", "--resume-dir", t.TempDir(), script},
-	} {
+	for _, transport := range []string{"tcp", "auto"} {
 		t.Run(transport, func(t *testing.T) {
-			at := freeAddress(t)
-			nodes := startNodes(t, at, at, args...)
-			endsWith(t, want, nodes[0], nodes[1])
+			dir, at := t.TempDir(), freeAddress(t)
+			nodes := startNodes(t, at, at, "run", "--transport", transport, "--max-restarts", "1000", "--resume-dir", dir, script)
+			endsWith(t, want, dir+"/state.npz", nodes[0], nodes[1])
 		})
 	}
 }
@@ -77,11 +75,9 @@ func TestResumeNodes(t *testing.T) {
 			dir, at := t.TempDir(), freeAddress(t)
 			args := []string{"run", "--transport", "tcp", "--max-restarts", "5", "--resume-dir", dir, script}
 			nodes := startNodes(t, at, at, args...)
-			for end := time.Now().Add(timeToEnd); ; time.Sleep(time.Millisecond) {
-				if _, err := os.Stat(filepath.Join(dir, "state.npz")); err == nil || time.Now().After(end) {
-					break
-				}
-			}
+			soon, stop := context.WithTimeout(t.Context(), timeToEnd)
+			isThere(soon, filepath.Join(dir, "state.npz"))
+			stop()
 			workers := append(children(nodes[0].Process.Pid), children(nodes[1].Process.Pid)...)
 			nodes[lost].Process.Kill()
 			nodes[lost].Wait()
@@ -99,14 +95,18 @@ func TestResumeNodes(t *testing.T) {
 	}
 }
 
-// endsWith kills ranks of the nodes of a job now and then, which is to end as if
-// nobody had, and to leave nothing.
-func endsWith(t *testing.T, want string, nodes ...*process) {
+// endsWith kills ranks of the nodes of a job now and then, once it has saved a file, from which it
+// is to go on. It is to end as if nobody had, and to leave nothing.
+func endsWith(t *testing.T, want, saved string, nodes ...*process) {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
 	var killer sync.WaitGroup
 	kills := 0
-	killer.Go(func() { kills = killNowAndThen(ctx, nodes) })
+	killer.Go(func() {
+		if isThere(ctx, saved) {
+			kills = killNowAndThen(ctx, nodes)
+		}
+	})
 	got := runToEnd(t, nodes[0])
 	stop()
 	killer.Wait()
@@ -137,6 +137,17 @@ func runToEnd(t *testing.T, p *process) string {
 		t.Fatalf("%v\n%s", err, &p.errs)
 	}
 	return string(out)
+}
+
+// isThere waits for a file, and reports whether it came before ctx ended.
+func isThere(ctx context.Context, file string) bool {
+	for ctx.Err() == nil {
+		if _, err := os.Stat(file); err == nil {
+			return true
+		}
+		time.Sleep(time.Millisecond)
+	}
+	return false
 }
 
 // killNowAndThen kills a random worker of nodes again and again, until ctx ends or
@@ -246,13 +257,14 @@ func TestRestartsDigits(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	args := func(transport, restarts string) []string {
-		return []string{"run", "-n", "4", "--transport", transport, "--max-restarts", restarts, "--allow", filepath.Dir(data), script, "--", data}
+	args := func(transport, restarts, dir string) []string {
+		return []string{"run", "-n", "4", "--transport", transport, "--max-restarts", restarts, "--resume-dir", dir, "--allow", filepath.Dir(data), script, "--", data}
 	}
-	want := runToEnd(t, startProcess(t, args("inproc", "0")...))
+	want := runToEnd(t, startProcess(t, args("inproc", "0", t.TempDir())...))
 	for _, transport := range []string{"shm", "tcp"} {
 		t.Run(transport, func(t *testing.T) {
-			endsWith(t, want, startProcess(t, args(transport, "1000")...))
+			dir := t.TempDir()
+			endsWith(t, want, dir+"/run/index.json", startProcess(t, args(transport, "1000", dir)...))
 		})
 	}
 }
@@ -274,12 +286,13 @@ func TestRestartsGPT(t *testing.T) {
 	want := runToEnd(t, startProcess(t, "run", "-n", "4", script))
 	for _, transport := range []string{"shm", "tcp"} {
 		t.Run(transport, func(t *testing.T) {
-			endsWith(t, want, startProcess(t, "run", "-n", "4", "--transport", transport, "--max-restarts", "1000", script))
+			dir := t.TempDir()
+			endsWith(t, want, dir+"/gpt/index.json", startProcess(t, "run", "-n", "4", "--transport", transport, "--max-restarts", "1000", "--resume-dir", dir, script))
 		})
 	}
 	t.Run("auto on two nodes", func(t *testing.T) {
-		at := freeAddress(t)
-		nodes := startNodes(t, at, at, "run", "--max-restarts", "1000", script)
-		endsWith(t, want, nodes[0], nodes[1])
+		dir, at := t.TempDir(), freeAddress(t)
+		nodes := startNodes(t, at, at, "run", "--max-restarts", "1000", "--resume-dir", dir, script)
+		endsWith(t, want, dir+"/gpt/index.json", nodes[0], nodes[1])
 	})
 }
