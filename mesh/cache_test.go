@@ -75,38 +75,42 @@ func TestStore(t *testing.T) {
 	var s Store
 	caches := [4]Cache{}
 	var plans [4]*Plan
-	var ranks sync.WaitGroup
-	for i := range caches {
-		ranks.Go(func() {
-			c := &caches[i]
-			c.Store = &s
-			m := c.Mesh(mustMesh(t, 2, 2))
-			for n := range maxStored/2 + 1 {
-				src, err := c.Place(m, []int{n, 4}, []Placement{Shard(0), Replicate()})
-				if err != nil {
-					t.Error(err)
-					return
+	each := func(sizes int, do func(i int, src, dst *Placed)) {
+		var ranks sync.WaitGroup
+		for i := range caches {
+			ranks.Go(func() {
+				c := &caches[i]
+				c.Store = &s
+				m := c.Mesh(mustMesh(t, 2, 2))
+				for n := range sizes {
+					src, err := c.Place(m, []int{n, 4}, []Placement{Shard(0), Replicate()})
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					dst, err := c.Place(m, []int{n, 4}, []Placement{Replicate(), Shard(1)})
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					do(i, src, dst)
 				}
-				dst, err := c.Place(m, []int{n, 4}, []Placement{Replicate(), Shard(1)})
-				if err != nil {
-					t.Error(err)
-					return
-				}
-				if n > 20 { // layouts alone
-					continue
-				}
-				if plans[i], err = c.Plan(src, dst, 4); err != nil {
-					t.Error(err)
-				}
-			}
-		})
+			})
+		}
+		ranks.Wait()
 	}
-	ranks.Wait()
+	each(20, func(i int, src, dst *Placed) {
+		var err error
+		if plans[i], err = caches[i].Plan(src, dst, 4); err != nil {
+			t.Error(err)
+		}
+	})
 	for i := range caches {
-		if plans[i] != plans[0] || caches[i].Meshes()[0] != caches[0].Meshes()[0] {
+		if plans[i] == nil || plans[i] != plans[0] || caches[i].Meshes()[0] != caches[0].Meshes()[0] {
 			t.Errorf("caches 0 and %d keep different plans or meshes", i)
 		}
 	}
+	each(maxStored/2+1, func(int, *Placed, *Placed) {}) // one after the other forgets what is kept
 	if len(s.layouts) > maxStored || len(s.plans) > maxStored {
 		t.Errorf("%d layouts and %d plans are kept", len(s.layouts), len(s.plans))
 	}
