@@ -44,7 +44,8 @@ func exchangeOf(kind Kind, p Position) *Exchange {
 		at.Rank = r
 		steps[r] = kindRows[kind].direct[0].steps(at)
 	}
-	x.Passable = isPassable(steps)
+	reads := readsOf(steps)
+	x.Passable = isPassable(steps, reads)
 	for _, reader := range p.Others() {
 		for _, s := range steps[reader] {
 			for _, part := range s.Src {
@@ -61,7 +62,7 @@ func exchangeOf(kind Kind, p Position) *Exchange {
 		}
 		if s.Do == DoCopy && s.Src[0].Member != p.Rank {
 			from := s.Src[0]
-			x.In = append(x.In, Incoming{from.Member, s.Dst[0], isShared(steps, from)})
+			x.In = append(x.In, Incoming{from.Member, s.Dst[0], reads.shared(from)})
 		}
 	}
 	for _, from := range p.Others() {
@@ -117,11 +118,10 @@ func (x *Exchange) give(own int, dst []Part) {
 }
 
 // isPassable returns Exchange.Passable for the steps of all members.
-func isPassable(steps [][]Step) bool {
+func isPassable(steps [][]Step, reads reads) bool {
 	for _, list := range steps {
 		for _, s := range list {
-			shared := func(part Part) bool { return isShared(steps, part) }
-			if s.Do == DoReduce && (len(s.Src) != len(steps) || slices.ContainsFunc(s.Src, shared)) {
+			if s.Do == DoReduce && (len(s.Src) != len(steps) || slices.ContainsFunc(s.Src, reads.shared)) {
 				return false
 			}
 		}
@@ -129,16 +129,29 @@ func isPassable(steps [][]Step) bool {
 	return true
 }
 
-// isShared reports whether several members other than its owner read a part.
-func isShared(steps [][]Step, part Part) bool {
-	readers := 0
-	for r := range steps {
-		if r != part.Member && slices.ContainsFunc(steps[r], func(s Step) bool { return slices.Contains(s.Src, part) }) {
-			readers++
+// reads has who reads each part, but for its owner.
+type reads map[Part]readers
+
+// readers are the members that read a part: how many, and the last of them.
+type readers struct{ n, last int }
+
+// readsOf returns the reads of the steps of all members.
+func readsOf(steps [][]Step) reads {
+	all := reads{}
+	for r, list := range steps {
+		for _, s := range list {
+			for _, part := range s.Src {
+				if of := all[part]; part.Member != r && (of.n == 0 || of.last != r) {
+					all[part] = readers{of.n + 1, r}
+				}
+			}
 		}
 	}
-	return readers > 1
+	return all
 }
+
+// shared reports whether several members other than its owner read a part.
+func (r reads) shared(part Part) bool { return r[part].n > 1 }
 
 // Exchange returns the exchange of a call. It is to be read only.
 func (s *Scheduler) Exchange(kind Kind, root int, pairs [][2]int) *Exchange {

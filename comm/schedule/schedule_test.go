@@ -1,11 +1,18 @@
 package schedule
 
 import (
+	"os"
 	"reflect"
+	"runtime/debug"
 	"testing"
 
 	"pgregory.net/rapid"
 )
+
+func TestMain(m *testing.M) {
+	debug.SetGCPercent(400) // as the command does
+	os.Exit(m.Run())
+}
 
 // Chunks tile a block, and are cut at multiples of align.
 func TestChunksTile(t *testing.T) {

@@ -3,7 +3,6 @@ package schedule
 import (
 	"fmt"
 	"math/rand/v2"
-	"reflect"
 	"slices"
 	"testing"
 )
@@ -310,22 +309,18 @@ func (c simCase) check(a *algorithm, noOut func(rank int) bool, rng *rand.Rand) 
 	}
 	for rank, m := range members {
 		want := c.want(rank)
-		if !m.noOut && len(want) > 0 && !reflect.DeepEqual(nonNil(m.out), nonNil(want)) {
+		if !m.noOut && len(want) > 0 && !sameBlocks(m.out, want) {
 			return fmt.Errorf("member %d: got %v, want %v", rank, m.out, want)
 		}
 	}
 	return nil
 }
 
-// nonNil replaces nil blocks by empty ones.
-func nonNil(blocks [][]cell) [][]cell {
-	blocks = slices.Clone(blocks)
-	for i, b := range blocks {
-		if b == nil {
-			blocks[i] = []cell{}
-		}
-	}
-	return blocks
+// sameBlocks reports whether blocks hold the same.
+func sameBlocks(a, b [][]cell) bool {
+	return slices.EqualFunc(a, b, func(a, b []cell) bool {
+		return slices.EqualFunc(a, b, func(a, b cell) bool { return slices.Equal(a, b) && (a == nil) == (b == nil) })
+	})
 }
 
 // simCases lists the calls of a kind in a group of size members: every root,
