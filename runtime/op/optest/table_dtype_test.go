@@ -160,13 +160,18 @@ func (tr *trial) magnitude() float64 {
 }
 
 // convert returns v as an integer or bool dtype has it: its low bits.
-func convert(dt dtype.DType, v float64) float64 {
+func convert(dt dtype.DType, v float64) float64 { return converter(dt)(v) }
+
+// converter returns convert for many numbers of a dtype.
+func converter(dt dtype.DType) func(v float64) float64 {
 	x, err := tensor.New(testAlloc, dt, nil)
 	if err != nil {
 		panic(err)
 	}
-	put(x, 0, v)
-	return get(x, 0)
+	return func(v float64) float64 {
+		put(x, 0, v)
+		return get(x, 0)
+	}
 }
 
 func class(v float64) string {

@@ -32,8 +32,9 @@ func blockOf(x *tensor.Tensor, l *mesh.Placed, rank, salt int) *tensor.Tensor {
 		case partial && x.Weak():
 			elems[0] = madePartial(elems[0], by, at[d])
 		case partial:
+			convert := converter(x.DType())
 			for i, v := range elems {
-				elems[i] = convert(x.DType(), termOf(v, x.DType(), by, at[d], m.Shape()[d], 7*path+i))
+				elems[i] = convert(termOf(v, x.DType(), by, at[d], m.Shape()[d], 7*path+i))
 			}
 			path = 31*path + at[d] + 1
 		}
