@@ -44,8 +44,8 @@ func exchangeOf(kind Kind, p Position) *Exchange {
 		at.Rank = r
 		steps[r] = kindRows[kind].direct[0].steps(at)
 	}
-	reads := readsOf(steps)
-	x.Passable = isPassable(steps, reads)
+	table := readersOf(steps)
+	x.Passable = isPassable(steps, table)
 	for _, reader := range p.Others() {
 		for _, s := range steps[reader] {
 			for _, part := range s.Src {
@@ -62,7 +62,7 @@ func exchangeOf(kind Kind, p Position) *Exchange {
 		}
 		if s.Do == DoCopy && s.Src[0].Member != p.Rank {
 			from := s.Src[0]
-			x.In = append(x.In, Incoming{from.Member, s.Dst[0], reads.shared(from)})
+			x.In = append(x.In, Incoming{from.Member, s.Dst[0], table.shared(from)})
 		}
 	}
 	for _, from := range p.Others() {
@@ -118,10 +118,10 @@ func (x *Exchange) give(own int, dst []Part) {
 }
 
 // isPassable returns Exchange.Passable for the steps of all members.
-func isPassable(steps [][]Step, reads reads) bool {
+func isPassable(steps [][]Step, table readerTable) bool {
 	for _, list := range steps {
 		for _, s := range list {
-			if s.Do == DoReduce && (len(s.Src) != len(steps) || slices.ContainsFunc(s.Src, reads.shared)) {
+			if s.Do == DoReduce && (len(s.Src) != len(steps) || slices.ContainsFunc(s.Src, table.shared)) {
 				return false
 			}
 		}
@@ -129,29 +129,29 @@ func isPassable(steps [][]Step, reads reads) bool {
 	return true
 }
 
-// reads has who reads each part, but for its owner.
-type reads map[Part]readers
+// A readerTable has the readers of each part, but for its owner.
+type readerTable map[Part]readers
 
 // readers are the members that read a part: how many, and the last of them.
 type readers struct{ n, last int }
 
-// readsOf returns the reads of the steps of all members.
-func readsOf(steps [][]Step) reads {
-	all := reads{}
+// readersOf returns the readers in the steps of all members.
+func readersOf(steps [][]Step) readerTable {
+	table := readerTable{}
 	for r, list := range steps {
 		for _, s := range list {
 			for _, part := range s.Src {
-				if of := all[part]; part.Member != r && (of.n == 0 || of.last != r) {
-					all[part] = readers{of.n + 1, r}
+				if of := table[part]; part.Member != r && (of.n == 0 || of.last != r) {
+					table[part] = readers{of.n + 1, r}
 				}
 			}
 		}
 	}
-	return all
+	return table
 }
 
 // shared reports whether several members other than its owner read a part.
-func (r reads) shared(part Part) bool { return r[part].n > 1 }
+func (t readerTable) shared(part Part) bool { return t[part].n > 1 }
 
 // Exchange returns the exchange of a call. It is to be read only.
 func (s *Scheduler) Exchange(kind Kind, root int, pairs [][2]int) *Exchange {

@@ -177,7 +177,7 @@ func TestReductionsArePassable(t *testing.T) {
 		}
 	}
 	twice := [][]Step{{reduceInPlace(Position{Size: 2}, nil, Part{})}, {reduceInPlace(Position{Rank: 1, Size: 2}, nil, Part{})}, nil}
-	if isPassable(twice, readsOf(twice)) {
+	if isPassable(twice, readersOf(twice)) {
 		t.Error("a part that several read is passable, want it not")
 	}
 }
