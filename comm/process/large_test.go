@@ -37,6 +37,7 @@ func testLarge(t *testing.T, open func(size int) *comm.Fabric) {
 func testLargeOf(t *testing.T, open func(size int) *comm.Fabric, sizes ...int) {
 	for name, shape := range largeShapes {
 		for _, size := range sizes {
+			shape := shape
 			if testing.Short() {
 				shape.bytes = min(shape.bytes, 256<<10)
 			} else if size > 3 { // the longest are still of several pieces, on any way
