@@ -53,11 +53,13 @@ func (k *kernel) scale64(m, n, shifted *expr) *expr {
 	return k.step(opScale, f64, m, n, shifted)
 }
 
+// ln2High64 and ln2Low64 are the logarithm of 2, the former with as many zeros at its end as an exponent has bits.
+const ln2High64, ln2Low64 = 6.93147180369123816490e-01, 1.90821492927058770002e-10
+
 // log64 returns the natural logarithm of x. With x = 2^e (1 + f), 1 + f between √½ and √2, and
 // s = f/(2 + f), it is e ln 2 + f - (f²/2 - s (f²/2 + R(s²))). The form and R, which gives it to 2^-58, are
 // those of FreeBSD's e_log.c.
 func (k *kernel) log64(x *expr) *expr {
-	const ln2High, ln2Low = 6.93147180369123816490e-01, 1.90821492927058770002e-10
 	tiny := k.less(x, k.num64(0x1p-1022))
 	m, whole := k.mantissa64(k.pick(tiny, k.mul(x, k.num64(0x1p54)), x))
 	e := k.sub(whole, k.pick(tiny, k.num64(1<<52+1023+54), k.num64(1<<52+1023)))
@@ -67,8 +69,8 @@ func (k *kernel) log64(x *expr) *expr {
 	r := k.mul(z, k.horner64(z, 6.666666666666735130e-01, 3.999999999940941908e-01, 2.857142874366239149e-01, 2.222219843214978396e-01,
 		1.818357216161805012e-01, 1.531383769920937332e-01, 1.479819860511658591e-01))
 	half := k.mul(k.mul(f, f), k.num64(0.5))
-	y := k.fma(s, k.add(half, r), k.mul(e, k.num64(ln2Low)))
-	y = k.fma(e, k.num64(ln2High), k.sub(f, k.sub(half, y)))
+	y := k.fma(s, k.add(half, r), k.mul(e, k.num64(ln2Low64)))
+	y = k.fma(e, k.num64(ln2High64), k.sub(f, k.sub(half, y)))
 	y = k.pick(k.less(x, k.num64(inf)), y, x)
 	y = k.pick(k.less(x, k.num64(0)), k.num64(nan), y)
 	return k.pick(k.equal(x, k.num64(0)), k.num64(-inf), y)

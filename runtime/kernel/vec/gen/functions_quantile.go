@@ -50,7 +50,6 @@ func (k *kernel) quantileFar() {
 // logRounded is log64 of a normal positive number, each product rounded. The square of s is computed
 // twice, for want of registers.
 func (k *kernel) logRounded(x *expr) *expr {
-	const ln2High, ln2Low = 6.93147180369123816490e-01, 1.90821492927058770002e-10
 	m, whole := k.mantissa64(x)
 	e := k.sub(whole, k.num64(1<<52+1023))
 	f := k.sub(m, k.num64(1))
@@ -61,6 +60,6 @@ func (k *kernel) logRounded(x *expr) *expr {
 	odd := k.rounded64(s4, 1.479819860511658591e-01, 1.818357216161805012e-01, 2.857142874366239149e-01, 6.666666666666735130e-01)
 	odd = k.mul(odd, k.mul(s, s))
 	half := k.mul(k.mul(f, k.num64(0.5)), f)
-	tail := k.add(k.mul(s, k.add(half, k.add(odd, even))), k.mul(e, k.num64(ln2Low)))
-	return k.sub(k.mul(e, k.num64(ln2High)), k.sub(k.sub(half, tail), f))
+	tail := k.add(k.mul(s, k.add(half, k.add(odd, even))), k.mul(e, k.num64(ln2Low64)))
+	return k.sub(k.mul(e, k.num64(ln2High64)), k.sub(k.sub(half, tail), f))
 }
