@@ -90,7 +90,9 @@ func (h *host) start(o hostOptions) error {
 func (h *host) remember(o hostOptions) (err error) {
 	switch {
 	case o.memory != "":
-		h.memory, err = os.OpenFile(o.memory, os.O_RDWR, 0)
+		if h.memory, err = os.OpenFile(o.memory, os.O_RDWR, 0); err != nil {
+			return missed{err}
+		}
 	case o.share > 0:
 		if h.segment, err = shm.CreateSegment(o.share); err == nil {
 			h.memory = h.segment.File()

@@ -423,6 +423,60 @@ func TestNodesStartAgain(t *testing.T) {
 	greetings(t, startJob(t, c, "go"), func(int) int { return 4 }, "go")
 }
 
+// A node that comes to start its workers when the job has ended goes on to the next.
+func TestNodesStartLate(t *testing.T) {
+	o := Options{Transport: "auto", Ranks: 1, Nodes: 2, Rendezvous: freeAddress(t)}
+	first, err := o.credentials().Listen(o.Rendezvous)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var follower sync.WaitGroup
+	defer follower.Wait()
+	follower.Go(func() {
+		mine := o
+		mine.Node = 1
+		if status, err := Follow(t.Context(), mine); status != 7 || err != nil {
+			t.Errorf("node 1: got status %d, %v, want 7", status, err)
+		}
+	})
+	stream, _, err := first.Accept(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn := newControl(stream, controlEnd{name: "node 1", timeout: time.Minute})
+	defer conn.Close()
+	next := func() (note nodeNote) {
+		t.Helper()
+		for note == (nodeNote{}) { // as a heartbeat is
+			if err := recvJSON(t.Context(), conn, &note); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return note
+	}
+	next()
+	missing := func(b begin, why string) {
+		t.Helper()
+		b.Ranks = []int{1}
+		sendJSON(conn, order{Start: &b})
+		if note := next(); note.Lost == nil || note.Lost.Rank != 1 || !strings.Contains(note.Lost.Cause, why) {
+			t.Errorf("got %+v, want the loss of rank 1 (%s)", note, why)
+		}
+		sendJSON(conn, order{Stop: true})
+		for note := next(); !note.Stopped; note = next() { // the worker has gone
+			if note.Lost == nil {
+				t.Errorf("got %+v, want it to stop", note)
+			}
+		}
+	}
+	missing(begin{Memory: fmt.Sprintf("/proc/%d/fd/999", os.Getpid())}, "no such file")
+	first.Close()
+	missing(begin{}, "connection refused")
+	status := 7
+	sendJSON(conn, order{Finish: &status})
+	conn.awaitEnd(time.Minute)
+}
+
 // When a node is lost, its ranks die with it, and there is no other job.
 func TestNodeLost(t *testing.T) {
 	o := Options{Transport: "auto", Ranks: 1, Nodes: 2, Rendezvous: freeAddress(t)}

@@ -64,6 +64,9 @@ func Follow(ctx context.Context, o Options) (status int, err error) {
 			if err = f.start(ctx, c, next.Start); err != nil {
 				f.lose(next.Start.Ranks, fmt.Sprintf("could not be started (%v)", err))
 			}
+			if errors.As(err, new(missed)) {
+				err = nil // whether there is another start, the first launcher says
+			}
 		case next.Stop:
 			f.stop(patience)
 			err = sendJSON(f.conn, nodeNote{Stopped: true})
@@ -117,6 +120,10 @@ func persist(ctx context.Context, f func() error) error {
 	}
 }
 
+// missed is why workers could not be started for something that the launcher of another node was to
+// have for them, and has not. That is so when a rank has died meanwhile, and the job has been ended.
+type missed struct{ error }
+
 // start starts workers, and carries their control connections to the first
 // launcher.
 func (f *follower) start(ctx context.Context, c *bootstrap.Credentials, b *begin) error {
@@ -136,7 +143,7 @@ func (f *follower) start(ctx context.Context, c *bootstrap.Credentials, b *begin
 	for i, rank := range b.Ranks {
 		remote, err := c.Dial(ctx, f.opts.Rendezvous, bootstrap.Hello{Purpose: purposeControl, Rank: rank, Size: f.opts.Nodes})
 		if err != nil {
-			return err
+			return missed{err}
 		}
 		keepAlive(remote, f.opts.peerTimeout())
 		relay(&f.tasks, f.host.controls[i], remote)
