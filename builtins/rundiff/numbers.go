@@ -39,6 +39,21 @@ func numbers(dtype string, shape []int, data []byte) (*array, error) {
 		decode = func(b []byte) float64 { return float64(le.Uint16(b)) }
 	case "int8":
 		decode = func(b []byte) float64 { return float64(int8(b[0])) }
+	case "float8_e4m3fn":
+		decode = func(b []byte) float64 { return float8(b[0], 3, 7, b[0]&0x7f == 0x7f) }
+	case "float8_e4m3fnuz":
+		decode = func(b []byte) float64 { return float8(b[0], 3, 8, b[0] == 0x80) }
+	case "float8_e5m2":
+		decode = func(b []byte) float64 { return half(uint16(b[0]) << 8) }
+	case "float8_e5m2fnuz":
+		decode = func(b []byte) float64 { return float8(b[0], 2, 16, b[0] == 0x80) }
+	case "float8_e8m0fnu": // a scale: a power of two
+		decode = func(b []byte) float64 {
+			if b[0] == 0xff {
+				return math.NaN()
+			}
+			return math.Ldexp(1, int(b[0])-127)
+		}
 	case "uint8", "bool":
 		decode = func(b []byte) float64 { return float64(b[0]) }
 	case "complex64":
@@ -70,6 +85,18 @@ func half(b uint16) float64 {
 	return sign * math.Ldexp(1024+frac, exp-25)
 }
 
+// float8 returns the number that 8 bits are of which the last mant are the fraction, and nan says that they are none.
+func float8(b byte, mant, bias int, nan bool) float64 {
+	if nan {
+		return math.NaN()
+	}
+	sign, exp, frac := 1-2*float64(b>>7), int(b&0x7f)>>mant, float64(int(b)&(1<<mant-1))
+	if exp == 0 {
+		return sign * math.Ldexp(frac, 1-bias-mant)
+	}
+	return sign * math.Ldexp(math.Ldexp(1, mant)+frac, exp-bias-mant)
+}
+
 // epsilon returns the relative spacing of a dtype's numbers; 0 of integers.
 func epsilon(dtype string) float64 {
 	switch dtype {
@@ -81,6 +108,10 @@ func epsilon(dtype string) float64 {
 		return 0x1p-10
 	case "bfloat16":
 		return 0x1p-7
+	case "float8_e4m3fn", "float8_e4m3fnuz":
+		return 0x1p-3
+	case "float8_e5m2", "float8_e5m2fnuz":
+		return 0x1p-2
 	}
 	return 0
 }

@@ -271,7 +271,7 @@ func (d *diffing) rows(list []Tensor) []Row {
 func (d *diffing) notes() []string {
 	list := []string{fmt.Sprintf("order of computation: by %s", d.order)}
 	name := func(eps float64) string {
-		for _, dt := range []string{"float64", "float32", "float16", "bfloat16"} {
+		for _, dt := range []string{"float64", "float32", "float16", "bfloat16", "float8_e4m3fn", "float8_e5m2"} {
 			if epsilon(dt) == eps {
 				return dt
 			}

@@ -298,6 +298,34 @@ func TestRound(t *testing.T) {
 	}
 }
 
+// Elements of one byte are compared as any others; the numbers are PyTorch's.
+func TestOfOneByte(t *testing.T) {
+	nan := math.NaN()
+	for _, test := range []struct {
+		dtype string
+		bytes []byte
+		want  []float64
+	}{
+		{"float8_e4m3fn", []byte{0x7e, 0x01, 0x38, 0xc1, 0xff}, []float64{448, 0x1p-9, 1, -2.25, nan}},
+		{"float8_e5m2", []byte{0x7b, 0x01, 0x3c, 0xfc, 0x7e}, []float64{57344, 0x1p-16, 1, math.Inf(-1), nan}},
+		{"float8_e4m3fnuz", []byte{0x7f, 0x01, 0x38, 0xc1, 0x80}, []float64{240, 0x1p-10, 0.5, -1.125, nan}},
+		{"float8_e5m2fnuz", []byte{0x7f, 0x01, 0x3c, 0xc1, 0x80}, []float64{57344, 0x1p-17, 0.5, -1.25, nan}},
+		{"float8_e8m0fnu", []byte{0x00, 0x7f, 0x82, 0xff}, []float64{0x1p-127, 1, 8, nan}},
+		{"int8", []byte{0x00, 0x7f, 0x80}, []float64{0, 127, -128}},
+	} {
+		a, err := numbers(test.dtype, []int{len(test.bytes)}, test.bytes)
+		if err != nil {
+			t.Errorf("%s: %v", test.dtype, err)
+			continue
+		}
+		for i, want := range test.want {
+			if got := a.data[i]; got != want && !(got != got && want != want) {
+				t.Errorf("%s %#02x: got %v, want %v", test.dtype, test.bytes[i], got, want)
+			}
+		}
+	}
+}
+
 // A tensor that the same ranks have in both runs is whole, however few they are; one
 // that a rank has lost is not.
 func TestSomeRanksOnly(t *testing.T) {
