@@ -83,9 +83,6 @@ func parseDump(b []byte) (*dump, error) {
 
 // decode reads b as what its first byte says that it is.
 func decode(b []byte) (v any, isJSON bool, err error) {
-	if bytes.HasPrefix(b, []byte("\xff\xfe")) || bytes.HasPrefix(b, []byte("\xfe\xff")) {
-		return nil, false, errors.New("a text in UTF-16, want one in UTF-8")
-	}
 	b = bytes.TrimPrefix(b, []byte("\ufeff")) // which some editors put before a text
 	if t := bytes.TrimLeft(b, " \t\r\n"); len(t) > 0 && t[0] == '{' {
 		if len(t) > maxJSON {

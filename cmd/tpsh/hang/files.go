@@ -1,6 +1,9 @@
 package hang
 
 import (
+	"bytes"
+	"compress/gzip"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -9,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf16"
 
 	"tpsh/internal/lazyregexp"
 )
@@ -87,7 +91,7 @@ func listTo(path string, depth int) ([]string, error) {
 }
 
 // rankName matches the names of dumps: a prefix and the rank.
-var rankName = lazyregexp.New(`^(.*?)([0-9]{1,6})(\.json|\.pkl|\.pickle)?$`)
+var rankName = lazyregexp.New(`^(.*?)([0-9]{1,6})(\.json|\.pkl|\.pickle)?(?:\.gz)?$`)
 
 // names tells which files are named as a dump beside them is, and hold none: those are
 // dumps that were damaged, other files are no evidence.
@@ -190,11 +194,42 @@ func readAll(path string) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
-	b, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	b, err := readTo(f)
+	if err != nil || !bytes.HasPrefix(b, []byte("\x1f\x8b")) {
+		return inUTF8(b), err
+	}
+	z, err := gzip.NewReader(bytes.NewReader(b)) // a log that has been put by
+	if err == nil {
+		b, err = readTo(z)
+	}
+	return inUTF8(b), err
+}
+
+// readTo reads up to maxFile bytes.
+func readTo(r io.Reader) ([]byte, error) {
+	b, err := io.ReadAll(io.LimitReader(r, maxFile+1))
 	if len(b) > maxFile {
 		return nil, fmt.Errorf("over %d MiB, which no dump is", maxFile>>20)
 	}
 	return b, err
+}
+
+// inUTF8 returns b, of which the mark at the beginning says where it is UTF-16, as Windows' shells write logs.
+func inUTF8(b []byte) []byte {
+	var order binary.ByteOrder
+	switch {
+	case bytes.HasPrefix(b, []byte("\xff\xfe")):
+		order = binary.LittleEndian
+	case bytes.HasPrefix(b, []byte("\xfe\xff")):
+		order = binary.BigEndian
+	default:
+		return b
+	}
+	text := make([]uint16, len(b)/2-1)
+	for i := range text {
+		text[i] = order.Uint16(b[2*i+2:])
+	}
+	return []byte(string(utf16.Decode(text)))
 }
 
 // add keeps a dump of a rank. Of two, the later is kept, and a pickle before

@@ -2,6 +2,8 @@ package hang
 
 import (
 	"bytes"
+	"compress/gzip"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -9,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"unicode/utf16"
 )
 
 // explainBytes reads b as a dump of rank 0 beside a sound one of rank 1.
@@ -136,8 +139,49 @@ func TestByteOrderMark(t *testing.T) {
 	if err != nil || len(d.status) == 0 {
 		t.Errorf("got %+v and %v", d, err)
 	}
-	if _, err := parseDump([]byte("\xff\xfe{\x00}\x00")); err == nil || !strings.Contains(err.Error(), "UTF-16") {
-		t.Errorf("of UTF-16: %v", err)
+}
+
+// Logs and dumps are read as Windows' shells write texts, and packed as they are put by.
+func TestFormsOfFiles(t *testing.T) {
+	utf16With := func(order binary.AppendByteOrder) func(string) []byte {
+		return func(text string) []byte {
+			out := order.AppendUint16(nil, 0xfeff)
+			for _, u := range utf16.Encode([]rune(text)) {
+				out = order.AppendUint16(out, u)
+			}
+			return out
+		}
+	}
+	packed := func(text string) []byte {
+		var b bytes.Buffer
+		z := gzip.NewWriter(&b)
+		if _, err := io.WriteString(z, text); err != nil || z.Close() != nil {
+			t.Fatal(err)
+		}
+		return b.Bytes()
+	}
+	log := timeout(0, "ALLREDUCE", 8, 37, 38, 36) + signal(1, 36, 36)
+	dump, err := os.ReadFile("testdata/real/gloo_missing/fr_0.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, form := range map[string]func(string) []byte{"utf16": utf16With(binary.LittleEndian), "utf16be": utf16With(binary.BigEndian), "gz": packed} {
+		dir := t.TempDir()
+		for file, text := range map[string]string{"job.log": log, "fr_5.json": string(dump)} {
+			if name == "gz" {
+				file += ".gz"
+			}
+			if err := os.WriteFile(filepath.Join(dir, file), form(text), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		j, err := Read([]string{dir})
+		if err != nil || len(j.Damaged) > 0 || len(j.Ranks) != 3 || j.Ranks[5] == nil || !j.Ranks[5].Dumped {
+			t.Errorf("%s: got %+v, %v, want ranks 0, 1 and 5", name, j, err)
+		}
+	}
+	if _, err := readAll(filepath.Join(t.TempDir(), "none")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("no file: %v", err)
 	}
 }
 
