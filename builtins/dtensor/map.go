@@ -48,18 +48,26 @@ type mapped struct {
 	loose  bool // what ranks have alike, or as other blocks, may be blocks of a result
 }
 
-// MapBlocks returns the function that shard_map makes of fn: in has the placements of the arguments, nil
-// for one that is no tensor, and out those of the results, one if single. As in JAX, all but summands may be
-// the blocks of a result.
-func MapBlocks(e *builtins.Env, fn starlark.Callable, in, out [][]mesh.Placement, single bool, m *mesh.Mesh) *starlark.Builtin {
-	l := &mapped{e: e, fn: fn, single: single, mesh: m, loose: true}
+// MapBlocks calls f, as shard_map does, with this rank's blocks of args, of which in has the placements, nil for one
+// that is no tensor, and returns what f returns as distributed tensors that lie as f says. As in JAX, all but summands
+// may be the blocks of a result.
+func MapBlocks(e *builtins.Env, name string, m *mesh.Mesh, args starlark.Tuple, in [][]mesh.Placement, f func(blocks starlark.Tuple) (results []*tensor.Tensor, out [][]mesh.Placement, err error)) (starlark.Tuple, error) {
+	l := &mapped{e: e, mesh: m, loose: true}
 	for _, p := range in {
 		l.in = append(l.in, optPlacements{V: only(p...), Set: p != nil})
+	}
+	blocks, even, err := l.blocks(name, m, args)
+	if err != nil {
+		return nil, err
+	}
+	results, out, err := f(blocks)
+	if err != nil {
+		return nil, err
 	}
 	for _, p := range out {
 		l.out = append(l.out, only(p...))
 	}
-	return starlark.NewBuiltin(fn.Name(), l.call)
+	return l.join(name, m, results, even)
 }
 
 func localMap(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
@@ -133,19 +141,39 @@ func (l *mapped) call(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tup
 	if m == nil {
 		return nil, &op.ArgError{Func: name, Got: "no distributed tensor", Want: "one among the arguments, or mesh= of local_map"}
 	}
-	blocks, even := make(starlark.Tuple, len(args)), true
-	for i, v := range args {
-		block, fair, err := l.block(name, m, i, v)
-		if err != nil {
-			return nil, err
-		}
-		blocks[i], even = block, even && fair
+	blocks, even, err := l.blocks(name, m, args)
+	if err != nil {
+		return nil, err
 	}
 	v, err := starlark.Call(l.e.Thread, l.fn, blocks, kwargs)
 	if err != nil {
 		return nil, err
 	}
-	return l.join(name, m, v, even)
+	list, _, err := builtins.ResultsOf(name, v)
+	if err != nil {
+		return nil, err
+	}
+	if len(list) != len(l.out) {
+		return nil, &op.ArgError{Func: name, Got: builtins.CountWord(len(list), "result"), Want: builtins.CountWord(len(l.out), "result"), Rule: "local_map has that many out_placements"}
+	}
+	out, err := l.join(name, m, list, even)
+	if err == nil && l.single && len(out) == 1 {
+		return out[0], nil
+	}
+	return out, err
+}
+
+// blocks returns the rank's blocks of the arguments, and whether those of all ranks are of one size.
+func (l *mapped) blocks(name string, m *mesh.Mesh, args starlark.Tuple) (blocks starlark.Tuple, even bool, err error) {
+	blocks, even = make(starlark.Tuple, len(args)), true
+	for i, v := range args {
+		block, fair, err := l.block(name, m, i, v)
+		if err != nil {
+			return nil, false, err
+		}
+		blocks[i], even = block, even && fair
+	}
+	return blocks, even, nil
 }
 
 // block returns the rank's block of argument i, and whether all ranks' blocks of
@@ -187,20 +215,9 @@ func evenly(l *mesh.Placed) bool {
 	return true
 }
 
-// MapResults is the rule of the error of a mapped function that returns more or fewer
-// results than it has placements for; shard_map says it in its own words.
-const MapResults = "local_map has that many out_placements"
-
 // join returns what the function has returned on the ranks as distributed
 // tensors. If the arguments' blocks were of one size, so are the results'.
-func (l *mapped) join(name string, m *mesh.Mesh, v starlark.Value, even bool) (starlark.Value, error) {
-	list, _, err := builtins.ResultsOf(name, v)
-	if err != nil {
-		return nil, err
-	}
-	if len(list) != len(l.out) {
-		return nil, &op.ArgError{Func: name, Got: builtins.CountWord(len(list), "result"), Want: builtins.CountWord(len(l.out), "result"), Rule: MapResults}
-	}
+func (l *mapped) join(name string, m *mesh.Mesh, list []*tensor.Tensor, even bool) (starlark.Tuple, error) {
 	out := make(starlark.Tuple, len(list))
 	for i, t := range list {
 		if err := builtins.PlainOnly(name, "", t); err != nil {
@@ -226,9 +243,6 @@ func (l *mapped) join(name string, m *mesh.Mesh, v starlark.Value, even bool) (s
 			return nil, op.Rename(name, err)
 		}
 		out[i] = l.e.Wrap(y)
-	}
-	if l.single && len(out) == 1 {
-		return out[0], nil
 	}
 	return out, nil
 }

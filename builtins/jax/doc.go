@@ -11,5 +11,6 @@
 // all ranks meets what varies without a cast, and its gradient is summed at the border, as JAX's pvary does. With
 // check_vma the types are held, and out_specs that say that ranks have alike what they may not are an error.
 //
-// spec.go has P and NamedSharding, map.go shard_map, lax.go the collectives, typeof.go what is shown.
+// spec.go has P and NamedSharding, map.go shard_map, lax.go the collectives, tree.go lists and dicts of tensors, typeof.go
+// what is shown.
 package jax

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"go.starlark.net/starlark"
+	"go.starlark.net/syntax"
 
 	"tpsh/builtins"
 	"tpsh/builtins/arg"
@@ -91,12 +92,29 @@ func sizeOf(axes []spmd.Axis) int {
 }
 
 func psum(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	var x, name starlark.Value
+	if arg.Unpack(b.Name(), args, kwargs, "x", &x, "axis_name", &name) == nil && isNumber(x) { // psum(1, "dp") is the size of the axis
+		axes, err := spmd.Axes(e, b.Name(), "axis_name", name)
+		if err != nil {
+			return nil, err
+		}
+		return starlark.Binary(syntax.STAR, x, starlark.MakeInt(sizeOf(axes)))
+	}
 	c, err := begin(e, b, args, kwargs)
 	if err != nil {
 		return nil, err
 	}
 	y, err := c.psum()
 	return c.done(y, err)
+}
+
+// isNumber reports whether v is a number of Starlark.
+func isNumber(v starlark.Value) bool {
+	switch v.(type) {
+	case starlark.Int, starlark.Float:
+		return true
+	}
+	return false
 }
 
 func pmean(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {

@@ -2,6 +2,7 @@ package jax
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 
 	"go.starlark.net/starlark"
@@ -12,17 +13,26 @@ import (
 	"tpsh/builtins/spmd"
 	"tpsh/mesh"
 	"tpsh/runtime/op"
+	"tpsh/runtime/tensor"
 )
+
+// A sharded is a function that shard_map made.
+type sharded struct {
+	e       *builtins.Env
+	fn      starlark.Callable
+	in, out starlark.Value // trees of specs
+	mesh    *mesh.Mesh
+}
 
 // shardMap carries out shard_map.
 func shardMap(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	var (
-		fn      arg.Callable
-		m       arg.Opt[dtensor.MeshArg, *dtensor.MeshArg]
-		in, out starlark.Value
-		check   = arg.Bool(true)
+		fn    arg.Callable
+		m     arg.Opt[dtensor.MeshArg, *dtensor.MeshArg]
+		s     = &sharded{e: e}
+		check = arg.Bool(true)
 	)
-	if err := arg.Unpack(b.Name(), args, kwargs, "f", &fn, "mesh?", &m, "in_specs", &in, "out_specs", &out, "check_vma?", &check); err != nil {
+	if err := arg.Unpack(b.Name(), args, kwargs, "f", &fn, "mesh?", &m, "in_specs", &s.in, "out_specs", &s.out, "check_vma?", &check); err != nil {
 		return nil, err
 	}
 	d := m.V.DeviceMesh
@@ -31,61 +41,150 @@ func shardMap(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args sta
 			return nil, arg.Missing(b.Name(), "mesh")
 		}
 	}
-	ins, single, err := specList(e, b.Name(), "in_specs", in, d.M)
-	if err != nil {
+	s.fn, s.mesh = fn.Fn, d.M
+	if _, ok := s.in.(*starlark.Dict); ok {
+		return nil, &op.ArgError{Func: b.Name(), Param: "in_specs", Got: arg.Show(s.in), Want: "P(...), or a tuple with an entry for each argument"}
+	}
+	if err := s.checkSpecs(b.Name(), "in_specs", s.in); err != nil {
 		return nil, err
 	}
-	outs, one, err := specList(e, b.Name(), "out_specs", out, d.M)
-	if err != nil {
+	if err := s.checkSpecs(b.Name(), "out_specs", s.out); err != nil {
 		return nil, err
 	}
 	return starlark.NewBuiltin(fn.Fn.Name(), func(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
-		specs := ins
-		if single { // for all arguments
-			for len(specs) < len(args) {
-				specs = append(specs, ins[0])
-			}
-		}
-		if len(args) != len(specs) {
-			return nil, &op.ArgError{Func: b.Name(), Got: builtins.CountWord(len(args), "argument"), Want: builtins.CountWord(len(specs), "argument"), Rule: "shard_map has that many in_specs"}
-		}
-		mapped := dtensor.MapBlocks(e, fn.Fn, specs, outs, one, d.M)
-		v, err := spmd.Within(e, d, bool(check), func() (starlark.Value, error) { return mapped.CallInternal(e.Thread, args, kwargs) })
-		return v, told(err)
+		return spmd.Within(e, d, bool(check), func() (starlark.Value, error) { return s.call(b.Name(), args, kwargs) })
 	}), nil
 }
 
-// specList returns v, P or a tuple of such, as lists of placements.
-func specList(e *builtins.Env, fn, param string, v starlark.Value, m *mesh.Mesh) (lists [][]mesh.Placement, single bool, err error) {
-	if !builtins.IsList(v) {
-		list, err := specOf(e, fn, param, v, m)
-		return [][]mesh.Placement{list}, true, err
-	}
-	var items arg.List
-	if err := items.Unpack(v); err != nil {
-		return nil, false, arg.In(fn, param, err)
-	}
-	for _, item := range items {
-		list, err := specOf(e, fn, param, item, m)
-		if err != nil {
-			return nil, false, err
-		}
-		lists = append(lists, list)
-	}
-	return lists, false, nil
+// checkSpecs returns an error unless v, the argument called param of fn, is a tree of specs on the mesh.
+func (s *sharded) checkSpecs(fn, param string, v starlark.Value) error {
+	_, err := each(fn, anySpec, v, param, func(_, leaf starlark.Value, _ string) (starlark.Value, error) {
+		_, err := specOf(s.e, fn, param, leaf, s.mesh)
+		return starlark.None, err
+	})
+	return err
 }
 
-// told returns err, in JAX's words if it is an error about results.
-func told(err error) error {
+// call calls the function with the blocks of args, and joins its results.
+func (s *sharded) call(name string, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	if list, ok := s.in.(starlark.Indexable); ok && list.Len() != len(args) {
+		return nil, &op.ArgError{Func: name, Got: builtins.CountWord(len(args), "argument"), Want: builtins.CountWord(list.Len(), "argument"), Rule: "shard_map has that many in_specs"}
+	}
+	specs, err := entries(name, s.in, args, "arguments", len(args))
+	if err != nil {
+		return nil, err
+	}
+	var (
+		leaves starlark.Tuple
+		in     [][]mesh.Placement
+	)
+	trees := make(starlark.Tuple, len(args)) // whose leaves are places in leaves
+	for i, v := range args {
+		trees[i], err = each(name, specs(i), v, fmt.Sprintf("argument %d", i), func(spec, leaf starlark.Value, at string) (starlark.Value, error) {
+			list, err := s.leaf(name, spec, leaf, at)
+			leaves, in = append(leaves, leaf), append(in, list)
+			return starlark.MakeInt(len(leaves) - 1), err
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	var (
+		result starlark.Value // whose leaves are places among the results
+		places []string       // of the results: "the result[0]"
+	)
+	joined, err := dtensor.MapBlocks(s.e, name, s.mesh, leaves, in, func(blocks starlark.Tuple) (list []*tensor.Tensor, out [][]mesh.Placement, err error) {
+		for i := range trees {
+			if trees[i], err = each(name, anySpec, trees[i], "", func(_, leaf starlark.Value, _ string) (starlark.Value, error) { return at(blocks, leaf), nil }); err != nil {
+				return nil, nil, err
+			}
+		}
+		v, err := starlark.Call(s.e.Thread, s.fn, trees, kwargs)
+		if err != nil {
+			return nil, nil, err
+		}
+		if v, err = s.asMany(name, v); err != nil {
+			return nil, nil, err
+		}
+		result, err = each(name, s.out, v, "the result", func(spec, leaf starlark.Value, at string) (starlark.Value, error) {
+			var x builtins.OneTensor
+			if leaf == starlark.None && (spec == starlark.None || v != starlark.None) { // a function that returns nothing has forgotten to
+				return leaf, nil
+			}
+			if x.Unpack(leaf) != nil || spec == starlark.None {
+				return nil, &op.ArgError{Func: name, Got: fmt.Sprintf("%s as %s, for which out_specs have %s", arg.Show(leaf), at, arg.Show(spec)), Want: "a tensor and P(...)"}
+			}
+			place, err := specOf(s.e, name, "out_specs", spec, s.mesh)
+			list, out, places = append(list, x.T), append(out, place), append(places, at)
+			return starlark.MakeInt(len(list) - 1), err
+		})
+		return list, out, err
+	})
+	if err != nil {
+		return nil, told(err, places)
+	}
+	return each(name, anySpec, result, "", func(_, leaf starlark.Value, _ string) (starlark.Value, error) { return at(joined, leaf), nil })
+}
+
+// at returns the value of list at a place, and None for None.
+func at(list starlark.Tuple, place starlark.Value) starlark.Value {
+	i, err := starlark.AsInt32(place)
+	if err != nil {
+		return place
+	}
+	return list[i]
+}
+
+// leaf returns the placements of a leaf of the arguments, nil for what is no tensor.
+func (s *sharded) leaf(name string, spec, leaf starlark.Value, at string) ([]mesh.Placement, error) {
+	list, err := specOf(s.e, name, "in_specs", spec, s.mesh)
+	if err != nil || list == nil {
+		return nil, err
+	}
+	switch leaf.(type) {
+	case *builtins.Tensor:
+		return list, nil
+	case starlark.NoneType:
+		return nil, nil
+	case starlark.Int, starlark.Float, starlark.Bool:
+		for _, p := range list {
+			if !p.IsReplicate() {
+				return nil, &op.ArgError{Func: name, Got: fmt.Sprintf("%s as %s", arg.Show(leaf), at), Want: "a tensor", Rule: fmt.Sprintf("%s cuts it; P() leaves a number as it is", arg.Show(spec))}
+			}
+		}
+		return nil, nil
+	}
+	return nil, &op.ArgError{Func: name, Got: fmt.Sprintf("%s as %s", arg.Show(leaf), at), Want: "a tensor", Rule: "None in in_specs stands for what is no tensor"}
+}
+
+// asMany returns what the function has returned if it is as many as out_specs say.
+func (s *sharded) asMany(name string, v starlark.Value) (starlark.Value, error) {
+	if !builtins.IsList(s.out) {
+		return v, nil
+	}
+	want, got := s.out.(starlark.Indexable).Len(), 1
+	if builtins.IsList(v) {
+		got = v.(starlark.Indexable).Len()
+	} else if want == 1 {
+		return starlark.Tuple{v}, nil
+	}
+	if got != want {
+		return nil, &op.ArgError{Func: name, Got: builtins.CountWord(got, "result"), Want: builtins.CountWord(want, "result"), Rule: "shard_map has that many out_specs"}
+	}
+	return v, nil
+}
+
+// told returns err, in JAX's words if it is an error about results, which are at places.
+func told(err error, places []string) error {
 	var bad *op.ArgError
 	if !errors.As(err, &bad) {
 		return err
 	}
 	bad.Got = strings.Replace(bad.Got, "of out_placements", "of out_specs", 1)
-	switch {
-	case bad.Rule == dtensor.MapResults:
-		bad.Rule = "shard_map has that many out_specs"
-	case bad.Want == "R":
+	for i, place := range places {
+		bad.Got = strings.Replace(bad.Got, fmt.Sprintf("result %d,", i), place+",", 1)
+	}
+	if bad.Want == "R" {
 		bad.Rule = "out_specs say that all ranks have it alike: lax.psum, pmean or all_gather make that of what varies, P(...) with the axis joins it, and check_vma=False has it taken on trust"
 	}
 	return err

@@ -66,12 +66,12 @@ func init() {
 		&builtins.Row{Name: "NamedSharding.spec", Doc: "spec is which axes cut which dims.\n" + exampleMesh + ">>> NamedSharding(mesh, P(\"dp\")).spec\nP(\"dp\")",
 			Get: func(_ *builtins.Env, x starlark.Value) (starlark.Value, error) { return x.(*Sharding).spec, nil }})
 	named([]string{"reshard", "jax.reshard", "jax.device_put"},
-		"reshard(x, sharding) returns x as sharding, a NamedSharding or P(...), places it. A plain tensor counts as the same on all ranks.\n"+
+		"reshard(x, sharding) returns x as sharding, a NamedSharding or P(...), places it. A plain tensor counts as the same on all ranks. x may be\na list, tuple or dict of tensors, with one sharding for all in it or a list or dict of such.\n"+
 			exampleMesh+">>> str(jax.typeof(reshard(ones(2, 2), P(\"dp\", \"tp\"))))\n\"float32[2@dp, 2@tp]\"", reshard, true)
 	named([]string{"shard_map", "jax.shard_map"},
 		"shard_map(f, mesh=None, in_specs, out_specs, check_vma=True) returns a function of distributed tensors that calls f with their blocks: local_map in JAX's words.\n"+
-			"in_specs is P(...) for all arguments or a tuple of such, None for one that is no tensor; out_specs likewise for results. Inside, lax.psum and\n"+
-			"its like talk along axes. With check_vma it is known what varies over which axes, as with spmd.typed, and a result of which out_specs say that ranks have it alike must be so.\n"+
+			"in_specs is P(...) for all arguments or a tuple of such, None for one that is no tensor; out_specs likewise for results. Arguments and results may be\n"+
+			"lists, tuples and dicts of tensors, with one spec for all in them or a list or dict of specs. Inside, lax.psum and its like talk along axes, of tensors and such trees. With check_vma it is known what varies over which axes, as with spmd.typed, and a result of which out_specs say that ranks have it alike must be so.\n"+
 			mapExample("lax.psum(x, \"dp\")", "\"tp\""), shardMap, true)
 	named([]string{"jax.typeof"},
 		"typeof(x) returns the type of x as JAX shows it: dtype, sizes with the axes that cut them, and of local tensors {V:axis} over which it varies, {U:axis} over which it is not yet reduced.\n"+
@@ -100,6 +100,10 @@ func init() {
 		{"pcast", "pcast(x, axis_name, to) returns x as \"varying\", \"unreduced\" or \"reduced\" over an axis: the same elements, with another gradient.", "lax.pcast(x, \"dp\", to=\"reduced\")", "\"tp\"", pcast},
 		{"pvary", "pvary(x, axis_name) returns x as what varies over an axis.", "lax.pvary(x, \"tp\")", "\"tp\"", pcast},
 	} {
-		named([]string{"lax." + f.name, "jax.lax." + f.name}, f.doc+"\n"+mapExample(f.call, f.out), f.fn, f.name != "axis_index" && f.name != "axis_size")
+		ofAxis := f.name == "axis_index" || f.name == "axis_size"
+		if !ofAxis {
+			f.fn = leafwise(f.fn)
+		}
+		named([]string{"lax." + f.name, "jax.lax." + f.name}, f.doc+"\n"+mapExample(f.call, f.out), f.fn, !ofAxis)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"tpsh/builtins/spmd"
 	"tpsh/mesh"
 	"tpsh/runtime/op"
+	"tpsh/runtime/tensor"
 )
 
 // A Spec is P("dp", None, ("pp", "tp")): for each dim of a tensor, the axes that cut it.
@@ -194,44 +195,54 @@ func specOf(e *builtins.Env, fn, param string, v starlark.Value, m *mesh.Mesh) (
 
 // reshard carries out reshard: of a plain tensor, which all ranks have alike, it takes blocks.
 func reshard(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
-	var (
-		x    builtins.OneTensor
-		spec starlark.Value
-	)
+	var x, spec starlark.Value
 	if err := arg.Unpack(b.Name(), args, kwargs, "x|xs", &x, "sharding|out_shardings", &spec); err != nil {
 		return nil, err
 	}
+	return each(b.Name(), spec, x, "x", func(spec, leaf starlark.Value, _ string) (starlark.Value, error) {
+		var x builtins.OneTensor
+		if err := x.Unpack(leaf); err != nil {
+			return nil, arg.In(b.Name(), "x", err)
+		}
+		y, err := reshardOne(e, b.Name(), x.T, spec)
+		if err != nil {
+			return nil, err
+		}
+		return e.Wrap(y), nil
+	})
+}
+
+// reshardOne returns x as spec places it.
+func reshardOne(e *builtins.Env, fn string, x *tensor.Tensor, spec starlark.Value) (*tensor.Tensor, error) {
 	var m *mesh.Mesh
 	if s, ok := spec.(*Sharding); ok {
 		m = s.mesh.M
-	} else if x.T.Placed() {
-		m = x.T.Layout().Mesh()
+	} else if x.Placed() {
+		m = x.Layout().Mesh()
 	} else if d := spmd.MeshOf(e); d != nil {
 		m = d.M
 	}
 	if m == nil {
-		return nil, &op.ArgError{Func: b.Name(), Param: "sharding", Got: arg.Show(spec), Want: "a NamedSharding", Rule: "no mesh has been made"}
+		return nil, &op.ArgError{Func: fn, Param: "sharding", Got: arg.Show(spec), Want: "a NamedSharding", Rule: "no mesh has been made"}
 	}
-	list, err := specOf(e, b.Name(), "sharding", spec, m)
+	list, err := specOf(e, fn, "sharding", spec, m)
 	if err != nil {
 		return nil, err
 	}
 	if list == nil {
 		list = make([]mesh.Placement, m.NDim())
 	}
-	l, err := e.Runtime.Layouts().Place(m, x.T.Shape(), list)
-	if err != nil {
-		return nil, dtensor.OfMesh(b.Name(), err)
+	if s, ok := spec.(*Spec); ok && len(s.cut()) > len(x.Shape()) {
+		return nil, &op.ArgError{Func: fn, Param: "sharding", Got: s.String(), Want: fmt.Sprintf("one of at most %s", builtins.CountWord(len(x.Shape()), "dim")), Rule: fmt.Sprintf("shape %v", x.Shape())}
 	}
-	t := x.T
-	if !t.Placed() {
-		if t, err = e.Runtime.Shard.FromLocal(t, e.Runtime.Shard.Replicated(m, t.Shape())); err != nil {
-			return nil, arg.Rename(b.Name(), err)
+	l, err := e.Runtime.Layouts().Place(m, x.Shape(), list)
+	if err != nil {
+		return nil, dtensor.OfMesh(fn, err)
+	}
+	if !x.Placed() {
+		if x, err = e.Runtime.Shard.FromLocal(x, e.Runtime.Shard.Replicated(m, x.Shape())); err != nil {
+			return nil, arg.Rename(fn, err)
 		}
 	}
-	y, err := e.Runtime.Shard.Redistribute(b.Name(), t, l)
-	if err != nil {
-		return nil, err
-	}
-	return e.Wrap(y), nil
+	return e.Runtime.Shard.Redistribute(fn, x, l)
 }
