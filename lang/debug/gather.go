@@ -29,9 +29,11 @@ const (
 	usualGrace = 250 * time.Millisecond
 	// lookEvery is the time between looks at ranks that do not halt.
 	lookEvery = 15 * time.Millisecond
-	// settled is how long ranks must have been found waiting: one that waits for
-	// nobody any more goes on within that.
-	settled = 60 * time.Millisecond
+	// settledAfter is how long ranks must have been found waiting, and settledLooks how often: one
+	// that waits for nobody any more goes on within that. Ranks answer each look themselves, so
+	// that looks take longer on a machine that keeps them from running.
+	settledAfter = 60 * time.Millisecond
+	settledLooks = 4
 	// longest is how long a rank may run on when it was told to stop.
 	longest = 2 * time.Second
 )
@@ -45,6 +47,7 @@ func (c *Controller) gather() {
 		grace = usualGrace
 	}
 	var still time.Time // since when no rank runs
+	looks := 0          // that have found so
 	paused := false
 	for {
 		places, changed := c.places()
@@ -57,17 +60,18 @@ func (c *Controller) gather() {
 			quiet = quiet && (p.Over || p.Standing != lang.Running)
 		}
 		if !quiet {
-			still = time.Time{}
-		} else if still.IsZero() {
+			still, looks = time.Time{}, 0
+		} else if looks++; still.IsZero() {
 			still = time.Now()
 		}
+		settled := looks >= settledLooks && time.Since(still) > settledAfter
 		real := c.stopsReally()
 		late := real && paused && time.Since(begin) > grace+longest
-		if all || late || quiet && time.Since(still) > settled && (paused || !real) {
+		if all || late || settled && (paused || !real) {
 			c.conclude(places)
 			return
 		}
-		if real && !paused && (time.Since(begin) > grace || quiet && time.Since(still) > settled) {
+		if real && !paused && (time.Since(begin) > grace || settled) {
 			paused = true
 			c.Pause()
 		}
