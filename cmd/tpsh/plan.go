@@ -161,15 +161,22 @@ func (p *planner) run(std *stdio, args []string) error {
 	if err != nil {
 		return err
 	}
-	f.Without = program.Without(m)
 	if p.each {
-		program.Merge()
-		f.Kinds, f.ToldApart = len(program.Kinds), program.ToldApart
+		tellByKinds(program, m, f)
 	}
+	f.Without = program.Without(m)
 	if err := p.report(script, m, f); err != nil {
 		return err
 	}
 	return p.show(std.out, m, f)
+}
+
+// tellByKinds has the figures of ranks that were played each by itself speak of kinds, as
+// those of a plan by kinds do.
+func tellByKinds(program *plan.Program, m *hardware.Machine, f *plan.Figures) {
+	program.Merge()
+	byKinds := program.Play(m)
+	f.Kinds, f.ToldApart, f.CriticalPath = byKinds.Kinds, byKinds.ToldApart, byKinds.CriticalPath
 }
 
 // checkPage returns a usage error if a page is asked for that cannot be written, or of

@@ -252,7 +252,11 @@ func planOne(ctx context.Context, m *hardware.Machine, q question, words []strin
 	if err != nil {
 		return nil, err
 	}
-	return &swept{Flags: text, Figures: program.Play(m)}, nil
+	f := program.Play(m)
+	if q.Each {
+		tellByKinds(program, m, f)
+	}
+	return &swept{Flags: text, Figures: f}, nil
 }
 
 // showSweep prints the table.

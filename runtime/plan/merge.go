@@ -8,7 +8,7 @@ import (
 
 // Merge makes one kind of all ranks that have done the same: the same events, in
 // groups of the same size and dims, with the same memory. It notes the lines at which
-// the others part from the kind of the first rank. Ranks have been added by
+// kinds part from each other. Ranks have been added by
 // themselves or by kinds, by their first ranks.
 func (p *Program) Merge() {
 	seed := maphash.MakeSeed()
@@ -148,14 +148,10 @@ func (g *Group) add(mine, others func(int) []int, ranks map[int]bool) func(int) 
 	}
 }
 
-// tellApart notes the lines at which kinds part from the first.
+// tellApart notes the lines at which kinds part from each other.
 func (p *Program) tellApart() {
 	lines := map[string]bool{}
-	for _, k := range p.Kinds[min(1, len(p.Kinds)):] {
-		if at := p.parting(p.Kinds[0], k); at != "" {
-			lines[at] = true
-		}
-	}
+	p.part(p.Kinds, 0, lines)
 	p.ToldApart = []string{}
 	for at := range lines {
 		p.ToldApart = append(p.ToldApart, at)
@@ -163,24 +159,64 @@ func (p *Program) tellApart() {
 	sort.Strings(p.ToldApart)
 }
 
-// parting returns the line of the first event of b that is not a's.
-func (p *Program) parting(a, b *Kind) string {
-	for i := range b.Events {
-		if i >= len(a.Events) || !same(a.Events[i], b.Events[i]) {
-			return p.Lines[b.Events[i].Line]
+// part notes the lines at which kinds part that are alike in all events before from.
+func (p *Program) part(kinds []*Kind, from int, lines map[string]bool) {
+	at, end := from, 0
+	for _, k := range kinds {
+		end = max(end, len(k.Events))
+	}
+	for at < end && !slices.ContainsFunc(kinds, func(k *Kind) bool { return !alikeAt(kinds[0], k, at) }) {
+		at++
+	}
+	if at >= end {
+		p.partBySize(kinds, lines)
+		return
+	}
+	classes := classesAt(kinds, at)
+	for _, class := range classes[1:] {
+		does := class[0]
+		if at >= len(does.Events) {
+			does = kinds[0] // which goes on
 		}
+		lines[p.Lines[does.Events[at].Line]] = true
 	}
-	if len(a.Events) > len(b.Events) {
-		return p.Lines[a.Events[len(b.Events)].Line]
+	for _, class := range classes {
+		p.part(class, at+1, lines)
 	}
-	for i := range b.Groups {
-		if len(a.Groups) > i && len(a.Groups[i].Of(int(a.Ranks[0]))) != len(b.Groups[i].Of(int(b.Ranks[0]))) {
-			for _, e := range b.Events {
-				if e.Do != Compute && int(e.Group) == i {
-					return p.Lines[e.Line]
-				}
+}
+
+// alikeAt reports whether an event of a and b is the same, or both have none.
+func alikeAt(a, b *Kind, at int) bool {
+	if at >= len(a.Events) || at >= len(b.Events) {
+		return at >= len(a.Events) && at >= len(b.Events)
+	}
+	return same(a.Events[at], b.Events[at])
+}
+
+// classesAt returns the kinds by their event at.
+func classesAt(kinds []*Kind, at int) (classes [][]*Kind) {
+	for _, k := range kinds {
+		i := slices.IndexFunc(classes, func(class []*Kind) bool { return alikeAt(class[0], k, at) })
+		if i < 0 {
+			i, classes = len(classes), append(classes, nil)
+		}
+		classes[i] = append(classes[i], k)
+	}
+	return classes
+}
+
+// partBySize notes the lines that call groups which have another size in the first of
+// kinds of the same events.
+func (p *Program) partBySize(kinds []*Kind, lines map[string]bool) {
+	for _, k := range kinds[min(1, len(kinds)):] {
+		for i := range k.Groups {
+			if len(kinds[0].Groups) <= i || len(kinds[0].Groups[i].Of(int(kinds[0].Ranks[0]))) == len(k.Groups[i].Of(int(k.Ranks[0]))) {
+				continue
+			}
+			if at := slices.IndexFunc(k.Events, func(e Event) bool { return e.Do != Compute && int(e.Group) == i }); at >= 0 {
+				lines[p.Lines[k.Events[at].Line]] = true
+				break
 			}
 		}
 	}
-	return ""
 }

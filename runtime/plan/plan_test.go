@@ -210,6 +210,29 @@ func TestMerge(t *testing.T) {
 	}
 }
 
+// The lines told apart are all at which kinds part, whether from the first or from another.
+func TestToldApart(t *testing.T) {
+	p := NewProgram(4)
+	for rank := range 4 {
+		r := p.Recorder()
+		if rank > 0 {
+			r.Compute(Operation{Name: "add"}, Manner{}, Forward, "b.star:1:1")
+		}
+		r.Compute(Operation{Name: "mul"}, Manner{}, Forward, "b.star:2:1")
+		if rank > 1 {
+			r.Compute(Operation{Name: "exp"}, Manner{}, Forward, "b.star:3:1")
+		}
+		if rank == 2 {
+			r.Compute(Operation{Name: "log"}, Manner{}, Forward, "b.star:4:1") // where rank 3 has ended
+		}
+		p.Add(r, []int32{int32(rank)})
+	}
+	p.Merge()
+	if want := []string{"b.star:1:1", "b.star:3:1", "b.star:4:1"}; !slices.Equal(p.ToldApart, want) {
+		t.Errorf("got %v, want %v", p.ToldApart, want)
+	}
+}
+
 // What a library holds of each kind decides which moment is the fullest.
 func TestMomentsOfMemory(t *testing.T) {
 	m, err := hardware.Builtin("hgx-h100")
