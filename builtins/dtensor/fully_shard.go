@@ -159,7 +159,7 @@ func (s *fullSharding) check(m *nn.Module) error {
 	if s.mesh.Mesh().NDim() > 2 {
 		return bad("mesh", s.mesh.Mesh().String(), "a mesh of one dim or two", `mesh["dp"] is one of a mesh of several`)
 	}
-	if !s.mesh.Holds(s.e.Runtime.ID()) {
+	if !s.e.Runtime.Member(s.mesh.Mesh()) {
 		return bad("mesh", s.mesh.Mesh().String(), fmt.Sprintf("a mesh with rank %d in it", s.e.Runtime.Self()), "only the ranks that store the module call fully_shard")
 	}
 	if err := s.findRanks(); err != nil {

@@ -136,6 +136,28 @@ func TestPlanSlices(t *testing.T) {
 	}
 }
 
+// Ranks that share a module run once for all, but for the one whose values it has.
+func TestPlanShares(t *testing.T) {
+	for _, c := range []struct {
+		text string
+		want int // ranks that run, of 12
+	}{
+		{"replicate(p, m)", 2},
+		{"fully_shard(p, m)", 2},
+		{"fully_shard(p, init_device_mesh('cpu', (3, 4), mesh_dim_names = ('a', 'b'))['b'])", 2},
+	} {
+		script := filepath.Join(t.TempDir(), "x.star")
+		text := "m = init_device_mesh('cpu', (12,))\np = nn.Linear(12, 24)\n" + c.text + "\np(ones(4, 12)).sum().backward()\noptim.Adam(p.parameters(), lr = 0.1).step()\n"
+		if err := os.WriteFile(script, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		e := &evaluation{question: question{Script: script, Ranks: 12, Limits: &limits{quiet: true}}}
+		if err := e.alone(context.Background()); err != nil || e.ran != c.want {
+			t.Errorf("%s: %d ranks ran, want %d: %v", c.text, e.ran, c.want, err)
+		}
+	}
+}
+
 // looking are programs that look at elements where there are some, and go on the same
 // whatever they are.
 var looking = []string{
