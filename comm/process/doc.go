@@ -29,7 +29,7 @@
 //	segment, err := shm.CreateSegment(size)      // shm: segment.File() is passed to each process
 //	conns, err := bootstrap.Rendezvous(ctx, l, size, nil) // tcp: each process calls bootstrap.Meet
 //	...
-//	s := process.Supervise(process.SuperviseOptions{Streams: streams, Grace: 200 * time.Millisecond})
+//	s := process.Supervise(process.SuperviseOptions{Streams: streams, Grace: time.Second})
 //	s.Lose(rank, errors.New("was killed by signal 9 (killed)")) // when the kernel says so
 //
 // A process connects its rank, and uses one fabric after another:

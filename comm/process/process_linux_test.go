@@ -160,7 +160,7 @@ func (c *crew) start(t testing.TB, transport string, size int, scenario string, 
 			}
 		}
 	}
-	c.supervision = process.Supervise(process.SuperviseOptions{Streams: streams, Grace: 200 * time.Millisecond})
+	c.supervision = process.Supervise(process.SuperviseOptions{Streams: streams, Grace: 2 * time.Second})
 	for r, cmd := range c.commands {
 		c.watchers.Go(func() { c.watch(r, cmd) })
 	}

@@ -179,7 +179,7 @@ func done(ctx context.Context, c lang.Conn) (*ready, error) {
 // How long the kernel's word is waited for when a connection of a rank has
 // ended: that of this host, and that of another.
 const (
-	reasonHere  = 200 * time.Millisecond
+	reasonHere  = time.Second
 	reasonThere = 3 * time.Second
 )
 

@@ -142,13 +142,16 @@ func (s *start) hasGreeted(rank int) {
 	}
 }
 
+// complaint is how long the kernel's word of a death is waited for when a rank complains.
+const complaint = 200 * time.Millisecond
+
 // excuse gives the death of another rank, of which a rank may complain before
 // the kernel does, the time to come first.
 func (s *start) excuse(err error) {
 	if errors.As(err, new(*lang.DeathError)) {
 		return
 	}
-	late := time.NewTimer(reasonHere)
+	late := time.NewTimer(complaint)
 	defer late.Stop()
 	select {
 	case <-s.ctx.Done():
