@@ -364,7 +364,7 @@ func (b *binding) positional(first int, args starlark.Tuple) error {
 
 // keyword takes over an argument by name. Slots before first have none.
 func (b *binding) keyword(name string, first int, v starlark.Value) error {
-	for _, name := range append([]string{name}, arg.Synonyms[name]...) {
+	for _, name := range b.namesHere(name) {
 		for i := first; i < len(b.slots); i++ {
 			if b.slots[i].Name == name {
 				if b.given&(1<<i) != 0 {
