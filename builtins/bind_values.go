@@ -125,7 +125,7 @@ func toArg(p *op.Param, v starlark.Value) (op.Arg, error) {
 		return op.Int1(n), err
 	case op.Dims, op.Ints, op.Sizes:
 		list, err := arg.ToInts(v)
-		return op.Arg{Ints: list, Set: true}, err
+		return op.Arg{Ints: list, Set: !p.OrEmpty || len(list) > 0 || err != nil}, err
 	case op.IntOrSeq:
 		if _, named := v.(starlark.String); named && p.Choices != nil {
 			return toChoice(p, v)

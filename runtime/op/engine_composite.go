@@ -169,7 +169,7 @@ var (
 	inOther   = Param{Name: "other", Kind: Operand, Doc: "a tensor or a number"}
 	inTensors = Param{Name: "tensors", Kind: Tensors, Doc: "a list of tensors"}
 	inTarget  = Param{Name: "target", Kind: Tensor, Doc: "a tensor of the shape of x"}
-	inDims    = Param{Name: "dim", Kind: Dims, Doc: "the dims to reduce, None for all", Default: Default(None)}
+	inDims    = Param{Name: "dim", Kind: Dims, Doc: "the dims to reduce, None for all", Default: Default(None), OrEmpty: true}
 )
 
 // inFloat is a float parameter with a default.

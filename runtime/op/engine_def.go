@@ -264,6 +264,7 @@ type Param struct {
 	Choices []string // of a Choice or an OptChoice
 	Open    bool     // of an IntOrSeq: None, alone or in a list, is OpenSize
 	OrInts  bool     // of a Tensor: a list of ints stands for an int64 tensor of them
+	OrEmpty bool     // of Dims: an empty list stands for None, as in PyTorch
 }
 
 // OpenSize stands for a size that is to be the one that is there.

@@ -65,11 +65,11 @@ func init() {
 	register(&Def{
 		Name:    "any",
 		Surface: Method,
-		Doc: "any(x, dim=None, keepdim=False) returns whether an element of x is true, over dim.\n" + dimsDoc +
+		Doc: "any(x, dim=None, keepdim=False) returns whether an element of x is true, over dim.\n" + eachDoc +
 			"Numbers other than 0 are true. Of nothing it is False.\n" +
 			">>> tensor([[True, False], [False, False]]).any(dim=1).tolist()\n" +
 			"[True, False]",
-		Params: dimsParams,
+		Params: eachParams,
 		Infer:  func(c *Call) error { return c.inferReduced(dtype.Bool) },
 		Run:    func(c *Call) error { return runTruth(c, &kernel.Max.U8) },
 		Shard:  truthRule(mesh.Max),
@@ -77,11 +77,11 @@ func init() {
 	register(&Def{
 		Name:    "all",
 		Surface: Method,
-		Doc: "all(x, dim=None, keepdim=False) returns whether all elements of x are true, over dim.\n" + dimsDoc +
+		Doc: "all(x, dim=None, keepdim=False) returns whether all elements of x are true, over dim.\n" + eachDoc +
 			"Numbers other than 0 are true. Of nothing it is True.\n" +
 			">>> tensor([[True, False], [True, True]]).all(dim=1).tolist()\n" +
 			"[False, True]",
-		Params: dimsParams,
+		Params: eachParams,
 		Infer:  func(c *Call) error { return c.inferReduced(dtype.Bool) },
 		Run:    func(c *Call) error { return runTruth(c, &allTrue) },
 		Shard:  truthRule(mesh.Min),
@@ -102,13 +102,19 @@ func init() {
 }
 
 const (
-	dimsDoc = "dim is an int, a list of ints, or None for all. The dims go away, or stay with size\n1 if keepdim. "
+	dimsDoc = "dim is an int, a list of ints, or None or an empty list for all. The dims go away, or stay\nwith size 1 if keepdim. "
+	eachDoc = "dim is an int, a list of ints, or None for all. The dims go away, or stay with size\n1 if keepdim. An empty list is no dim. "
 	dimDoc  = "dim is an int, or None for all. The dim goes away, or stays with size 1 if keepdim.\n"
 )
 
 var (
 	keepdimParam = Param{Name: "keepdim", Kind: Bool, Doc: "whether the dims stay, with size 1", Default: Default(Bool1(false))}
 	dimsParams   = []Param{
+		{Name: "x", Kind: Tensor, Doc: "a tensor"},
+		{Name: "dim", Kind: Dims, Doc: "the dims, or None for all", Default: Default(None), OrEmpty: true},
+		keepdimParam,
+	}
+	eachParams = []Param{ // of any and all, for which PyTorch takes an empty list of dims as it is
 		{Name: "x", Kind: Tensor, Doc: "a tensor"},
 		{Name: "dim", Kind: Dims, Doc: "the dims, or None for all", Default: Default(None)},
 		keepdimParam,
