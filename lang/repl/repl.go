@@ -231,7 +231,7 @@ func (s *Shell) History() []lang.Program {
 // program returns the chunk of a source whose first line is the given one of the
 // input.
 func (s *Shell) program(source string, line int) lang.Program {
-	return lang.Program{Path: Typed, Dir: s.dir, Folders: s.opts.Folders, Source: source, FirstLine: line}
+	return lang.Program{Path: Typed, Dir: s.dir, Folders: s.opts.Folders, Source: source, FirstLine: line, Chunk: true, Timeout: s.opts.Timeout, MaxSteps: s.opts.MaxSteps}
 }
 
 // run runs a chunk, of which typed is for :save. An interrupt ends it.
