@@ -287,7 +287,11 @@ func (d *diffing) notes() []string {
 	}
 	for i, side := range []string{"the reference", "the candidate"} {
 		if n := len(d.only[i]); n > 0 {
-			list = append(list, fmt.Sprintf("%d names that %s alone has, such as %q", n, side, d.only[i][0]))
+			names := fmt.Sprintf("%d names that %s alone has, such as", n, side)
+			if n == 1 {
+				names = fmt.Sprintf("a name that %s alone has:", side)
+			}
+			list = append(list, fmt.Sprintf("%s %q", names, d.only[i][0]))
 		}
 	}
 	if idle := d.unmatched(); len(idle) > 0 {
