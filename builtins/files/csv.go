@@ -3,7 +3,7 @@ package files
 import (
 	"errors"
 	"fmt"
-	"os"
+	"io"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -56,7 +56,7 @@ func readCSV(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args star
 		}
 		return nil, &op.ArgError{Func: b.Name(), Param: "delimiter", Got: arg.Show(starlark.String(delimiter)), Want: "one character", Rule: rule}
 	}
-	f, err := open(e, b.Name(), string(path))
+	f, err := openText(e, b.Name(), string(path))
 	if err != nil {
 		return nil, err
 	}
@@ -102,7 +102,7 @@ func written[T any](parse func(string) (T, error)) func(starlark.Value) (T, bool
 }
 
 // readTable reads a table of elements of dt, with fill in empty cells.
-func readTable(e *builtins.Env, f *os.File, o csv.Options, dt dtype.DType, fill starlark.Value) (*tensor.Tensor, error) {
+func readTable(e *builtins.Env, f io.Reader, o csv.Options, dt dtype.DType, fill starlark.Value) (*tensor.Tensor, error) {
 	if dt.IsFloat() {
 		parse, err := filled(fill, dt, starlark.AsFloat, parseFloat(dt))
 		if err != nil {
@@ -132,7 +132,7 @@ func readTable(e *builtins.Env, f *os.File, o csv.Options, dt dtype.DType, fill 
 
 // tableOf reads a table of cells that parse understands, of which build makes
 // a tensor.
-func tableOf[T any](f *os.File, o csv.Options, parse func(string) (T, error), build func(shape.Shape, []T) (*tensor.Tensor, error)) (*tensor.Tensor, error) {
+func tableOf[T any](f io.Reader, o csv.Options, parse func(string) (T, error), build func(shape.Shape, []T) (*tensor.Tensor, error)) (*tensor.Tensor, error) {
 	t, err := csv.Read(f, o, parse)
 	if err != nil {
 		return nil, err

@@ -102,6 +102,15 @@ func open(e *builtins.Env, fn, path string) (*os.File, error) {
 	return f, nil
 }
 
+// openText opens the text at path, an argument of fn, for reading: the file, or what a
+// plan has noted there.
+func openText(e *builtins.Env, fn, path string) (io.ReadCloser, error) {
+	if s := shadowRead(e, path); s != nil {
+		return io.NopCloser(strings.NewReader(s.text)), nil
+	}
+	return open(e, fn, path)
+}
+
 // write lets write write the file at path, an argument of fn.
 func write(e *builtins.Env, fn, path string, write func(w io.Writer) error) error {
 	abs, err := absolute(e, path)
@@ -143,7 +152,7 @@ func pathless(err error) string {
 
 // readAll returns what is in the file at path, for the function name.
 func readAll(e *builtins.Env, name, path string) ([]byte, error) {
-	f, err := open(e, name, path)
+	f, err := openText(e, name, path)
 	if err != nil {
 		return nil, err
 	}
@@ -159,9 +168,6 @@ func readText(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args sta
 	var path arg.String
 	if err := arg.Unpack(b.Name(), args, kwargs, "path", &path); err != nil {
 		return nil, err
-	}
-	if s := shadowRead(e, string(path)); s != nil {
-		return starlark.String(s.text), nil
 	}
 	data, err := readAll(e, b.Name(), string(path))
 	if err != nil {

@@ -52,6 +52,9 @@ func shadowWrite(e *builtins.Env, fn, path string, s *shadow) (bool, error) {
 		return false, nil
 	}
 	abs, err := absolute(e, path)
+	if err == nil {
+		err = folders(e).Check(abs)
+	}
 	if err != nil {
 		return true, badPath(e, fn, path, err)
 	}

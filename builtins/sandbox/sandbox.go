@@ -56,6 +56,15 @@ func (f Folders) Open(path string) (*os.File, error) {
 	return root.Open(name)
 }
 
+// Check returns an *OutsideError if path, which is absolute, leads out of the folders.
+func (f Folders) Check(path string) error {
+	root, _, err := f.find(path)
+	if err != nil {
+		return err
+	}
+	return root.Close()
+}
+
 // IsFile reports whether a regular file is at path, which is absolute.
 func (f Folders) IsFile(path string) bool {
 	root, name, err := f.find(path)
