@@ -39,6 +39,19 @@ func (l *loader) fill(path string, have starlark.Value, saved *savedValue) (star
 	return l.build(saved)
 }
 
+// noSuchKey returns the error that a state has key at path, and a checkpoint only keys.
+func noSuchKey(fn, path string, key starlark.Value, keys []string) error {
+	bad := &op.ArgError{Func: fn, Param: "state", Got: "the key " + arg.Show(key), Want: "a key that the checkpoint has", Rule: "it has " + builtins.QuotedNames(keys)}
+	if path != "" {
+		bad.Got += fmt.Sprintf(" at %q", path)
+	}
+	name, _ := starlark.AsString(key)
+	if n := spell.Nearest(name, keys); n != "" {
+		bad.Rule = fmt.Sprintf("did you mean %q?", n)
+	}
+	return bad
+}
+
 // fillDict is fill for a dict.
 func (l *loader) fillDict(path string, d *starlark.Dict, saved *savedValue) error {
 	if d.Len() == 0 {
@@ -48,14 +61,7 @@ func (l *loader) fillDict(path string, d *starlark.Dict, saved *savedValue) erro
 		key, ok := starlark.AsString(item[0])
 		from := l.find(saved, key)
 		if !ok || from == nil {
-			bad := &op.ArgError{Func: l.fn, Param: "state", Got: "the key " + arg.Show(item[0]), Want: "a key that the checkpoint has", Rule: "it has " + builtins.QuotedNames(saved.keys)}
-			if path != "" {
-				bad.Got += fmt.Sprintf(" at %q", path)
-			}
-			if n := spell.Nearest(key, saved.keys); n != "" {
-				bad.Rule = fmt.Sprintf("did you mean %q?", n)
-			}
-			return bad
+			return noSuchKey(l.fn, path, item[0], saved.keys)
 		}
 		v, err := l.fill(builtins.JoinPath(path, key), item[1], from)
 		if err != nil {

@@ -95,6 +95,9 @@ func open(e *builtins.Env, fn, path string) (*os.File, error) {
 	if err != nil {
 		return nil, badPath(e, fn, path, err)
 	}
+	if err := checkShadow(e, fn, path); err != nil {
+		return nil, err
+	}
 	f, err := folders(e).Open(abs)
 	if err != nil {
 		return nil, badPath(e, fn, path, err)

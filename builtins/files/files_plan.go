@@ -10,6 +10,7 @@ import (
 	"tpsh/builtins"
 	"tpsh/builtins/arg"
 	"tpsh/builtins/safetensors"
+	"tpsh/runtime/ckpt"
 	"tpsh/runtime/dtype"
 	"tpsh/runtime/op"
 	"tpsh/runtime/shape"
@@ -32,6 +33,7 @@ type shadow struct {
 	named []shadowArray
 	meta  map[string]string
 	state starlark.Value // of a checkpoint
+	by    string         // the function that would write it
 }
 
 // A shadowArray is a tensor of a shadow.
@@ -67,6 +69,7 @@ func shadowWrite(e *builtins.Env, fn, path string, s *shadow) (bool, error) {
 	if all.files == nil {
 		all.files = map[string]*shadow{}
 	}
+	s.by = fn
 	all.files[abs] = s
 	if !all.told {
 		all.told = true
@@ -85,6 +88,15 @@ func shadowRead(e *builtins.Env, path string) *shadow {
 	all.mu.Lock()
 	defer all.mu.Unlock()
 	return all.files[abs]
+}
+
+// checkShadow returns an error if a plan has noted at path what fn does not read.
+func checkShadow(e *builtins.Env, fn, path string) error {
+	s := shadowRead(e, path)
+	if s == nil {
+		return nil
+	}
+	return &op.ArgError{Func: fn, Param: "path", Got: starlark.String(path).String(), Want: "a file of the kind that it reads", Rule: "the plan has noted what " + s.by + " writes there"}
 }
 
 // make returns a tensor without elements like a.
@@ -183,7 +195,7 @@ func shadowStates(v starlark.Indexable) ([]starlark.Value, error) {
 // what is to stand in its place.
 func refill(e *builtins.Env, path string, have, saved starlark.Value) (starlark.Value, error) {
 	bad := func(got, want string) error {
-		return &op.ArgError{Func: "load_checkpoint", Param: "state", Got: fmt.Sprintf("%s at %q", got, path), Want: want, Rule: "the checkpoint has that there"}
+		return &op.ArgError{Func: "load_checkpoint", Param: "state", Got: fmt.Sprintf("%s at %q", got, path), Want: want, Rule: "as the checkpoint has it"}
 	}
 	switch v := have.(type) {
 	case *builtins.Tensor:
@@ -192,14 +204,17 @@ func refill(e *builtins.Env, path string, have, saved starlark.Value) (starlark.
 			return nil, err
 		}
 		s, ok := saved.(shadowTensor)
-		if !ok || !shape.Shape(h.shape).Equal(s.shape) || h.local.DType() != s.dt {
-			return nil, bad(describeHeld(h), "another")
+		if !ok {
+			return nil, bad(describeHeld(h), arg.Show(saved))
+		}
+		if !shape.Shape(h.shape).Equal(s.shape) || h.local.DType() != s.dt {
+			return nil, bad(describeHeld(h), ckpt.Describe(s.dt.String(), s.shape))
 		}
 		return v, nil
 	case *starlark.Dict:
 		s, ok := saved.(*starlark.Dict)
 		if !ok {
-			return nil, bad(arg.Show(have), "no dict")
+			return nil, bad(arg.Show(have), "what is no dict")
 		}
 		return v, refillDict(e, path, v, s)
 	case *starlark.List:
@@ -230,7 +245,7 @@ func refillDict(e *builtins.Env, path string, have, saved *starlark.Dict) error 
 		key, _ := starlark.AsString(item[0])
 		from, found, err := saved.Get(item[0])
 		if err != nil || !found {
-			return &op.ArgError{Func: "load_checkpoint", Param: "state", Got: "the key " + arg.Show(item[0]), Want: "a key that the checkpoint has"}
+			return noSuchKey("load_checkpoint", path, item[0], shadowKeys(saved))
 		}
 		old := item[1]
 		if empty {
@@ -245,6 +260,17 @@ func refillDict(e *builtins.Env, path string, have, saved *starlark.Dict) error 
 		}
 	}
 	return nil
+}
+
+// shadowKeys returns the keys of d that are strings.
+func shadowKeys(d *starlark.Dict) []string {
+	var keys []string
+	for _, k := range d.Keys() {
+		if s, ok := starlark.AsString(k); ok {
+			keys = append(keys, s)
+		}
+	}
+	return keys
 }
 
 // unshadow returns saved as values of this rank.

@@ -50,7 +50,7 @@ func loadNpz(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args star
 	if err := arg.Unpack(b.Name(), args, kwargs, "path", &path); err != nil {
 		return nil, err
 	}
-	if s := shadowRead(e, string(path)); s != nil {
+	if s := shadowRead(e, string(path)); s != nil && s.named != nil {
 		return s.dict(e, b.Name())
 	}
 	f, err := open(e, b.Name(), string(path))
