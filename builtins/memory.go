@@ -108,22 +108,34 @@ func memoryLimits(fn string, v starlark.Value) (map[string]int64, error) {
 		limits := map[string]int64{}
 		for _, item := range d.Items() {
 			name, _ := starlark.AsString(item[0])
-			n, err := arg.ToInt(item[1])
+			n, err := toBytes(item[1], "a number of bytes from 0")
 			if err != nil {
 				return nil, arg.In(fn, "max_bytes", err)
 			}
 			if !slices.Contains(memoryNames, name) {
 				return nil, arg.In(fn, "max_bytes", arg.Bad(item[0], "one of "+QuotedNames(memoryNames), ""))
 			}
-			limits[name] = int64(n)
+			limits[name] = n
 		}
 		return limits, nil
 	}
-	n, err := arg.ToInt(v)
+	n, err := toBytes(v, "a number of bytes from 0, or a dict of such")
 	if err != nil {
-		return nil, arg.In(fn, "max_bytes", arg.Bad(v, "a number of bytes, or a dict of such", ""))
+		return nil, arg.In(fn, "max_bytes", err)
 	}
-	return map[string]int64{"total": int64(n)}, nil
+	return map[string]int64{"total": n}, nil
+}
+
+// toBytes returns v, a number of bytes, of which 1e9 is one, too. want says what is right.
+func toBytes(v starlark.Value, want string) (int64, error) {
+	if f, ok := v.(starlark.Float); ok && f >= 0 && f < 1<<63 {
+		return int64(f), nil
+	}
+	n, err := arg.ToInt(v)
+	if err != nil || n < 0 {
+		return 0, arg.Bad(v, want, "")
+	}
+	return int64(n), nil
 }
 
 // A Holder is a module or an optimizer: it calls parameter with each parameter that
