@@ -142,7 +142,7 @@ func convertSpec(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args 
 
 // convert carries out c on x for the method fn: nil outside the mesh.
 func (c *CommSpec) convert(fn string, x *tensor.Tensor) (*tensor.Tensor, error) {
-	if !c.spec.mesh.Holds(c.env.Runtime.ID()) {
+	if !c.env.Runtime.Member(c.spec.mesh.M) {
 		return nil, nil
 	}
 	if x.Placed() {

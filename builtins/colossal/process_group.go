@@ -11,7 +11,6 @@ import (
 	"tpsh/builtins"
 	"tpsh/builtins/arg"
 	"tpsh/builtins/collective"
-	"tpsh/builtins/dtensor"
 	"tpsh/mesh"
 	"tpsh/runtime"
 	"tpsh/runtime/op"
@@ -76,11 +75,10 @@ func (p *ProcessGroup) CompareSameType(cmp syntax.Token, v starlark.Value, _ int
 
 // CommGroup implements grouped: p stands for its tensor-parallel group.
 func (p *ProcessGroup) CommGroup() (*runtime.Group, error) {
-	line := p.line(tpDim)
-	if line == nil {
-		return nil, arg.Bad(p, fmt.Sprintf("a group with rank %d in it", p.env.Runtime.ID()), "")
+	if !p.env.Runtime.Member(p.m) {
+		return nil, arg.Bad(p, fmt.Sprintf("a group with rank %d in it", p.env.Runtime.Self()), "")
 	}
-	return p.env.Runtime.SharedGroup(line)
+	return p.env.Runtime.LineGroup(p.m, tpDim)
 }
 
 // line returns the ranks along a dim that hold the caller; nil if it is not in
@@ -89,11 +87,14 @@ func (p *ProcessGroup) line(dim int) []int { return p.m.Line(p.env.Runtime.ID(),
 
 // group returns the Group along a dim that holds the caller, for the method fn.
 func (p *ProcessGroup) group(fn string, dim int) (starlark.Value, error) {
-	line := p.line(dim)
-	if line == nil {
-		return nil, &op.ArgError{Func: fn, Got: arg.Show(p), Want: fmt.Sprintf("a group with rank %d in it", p.env.Runtime.ID())}
+	if !p.env.Runtime.Member(p.m) {
+		return nil, &op.ArgError{Func: fn, Got: arg.Show(p), Want: fmt.Sprintf("a group with rank %d in it", p.env.Runtime.Self())}
 	}
-	return dtensor.SharedGroup(p.env, line)
+	g, err := p.env.Runtime.LineGroup(p.m, dim)
+	if err != nil {
+		return nil, err
+	}
+	return collective.WrapGroup(p.env, g), nil
 }
 
 // cpuGroup is group once set_cpu_groups has been called.
@@ -134,15 +135,15 @@ func (p *processGroupArg) Unpack(v starlark.Value) error {
 
 func makeProcessGroup(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	var (
-		rank   = arg.Int(e.Runtime.ID())
+		rank   arg.Opt[arg.Int, *arg.Int]
 		list   starlark.Value
 		tp, dp collective.Degree
 	)
 	if err := arg.Unpack(b.Name(), args, kwargs, "rank??", &rank, "ranks??", &list, "tp_degree??", &tp, "dp_degree??", &dp); err != nil {
 		return nil, err
 	}
-	if int(rank) != e.Runtime.ID() {
-		return nil, &op.ArgError{Func: b.Name(), Param: "rank", Got: fmt.Sprint(rank), Want: fmt.Sprint(e.Runtime.ID()), Rule: "the caller's rank"}
+	if rank.Set && !runtime.Asked(e.Runtime, func(r int) bool { return r == int(rank.V) }) {
+		return nil, &op.ArgError{Func: b.Name(), Param: "rank", Got: fmt.Sprint(rank.V), Want: fmt.Sprint(e.Runtime.Self()), Rule: "the caller's rank"}
 	}
 	ranks := e.Runtime.World().Ranks()
 	if list != nil {
@@ -232,7 +233,7 @@ func init() {
 	}{
 		{"rank", "returns the caller's rank among all ranks.\n", "0",
 			func(p *ProcessGroup, _ string) (starlark.Value, error) {
-				return starlark.MakeInt(p.env.Runtime.ID()), nil
+				return builtins.OwnRank(p.env), nil
 			}},
 		{"ranks_in_group", "returns the list of all ranks of the group, ascending.\n", "[0]",
 			func(p *ProcessGroup, _ string) (starlark.Value, error) { return builtins.IntList(p.m.Ranks()), nil }},
@@ -298,10 +299,9 @@ func degreeOf(dim int) groupMember {
 // localRank is a method that returns the caller's index along a dim.
 func localRank(dim int) groupMember {
 	return func(p *ProcessGroup, _ string) (starlark.Value, error) {
-		c := p.m.Coordinate(p.env.Runtime.ID())
-		if c == nil {
+		if !p.env.Runtime.Member(p.m) {
 			return starlark.None, nil
 		}
-		return starlark.MakeInt(c[dim]), nil
+		return builtins.Coordinate(p.env, p.m, dim), nil
 	}
 }

@@ -181,15 +181,5 @@ func (p *MeshArg) Unpack(v starlark.Value) error {
 // optMesh is an argument that is a DeviceMesh or None; Set tells which.
 type optMesh = arg.Opt[MeshArg, *MeshArg]
 
-// SharedGroup returns the one group of ranks that meshes share, as scripts
-// have it.
-func SharedGroup(e *builtins.Env, ranks []int) (starlark.Value, error) {
-	g, err := e.Runtime.SharedGroup(ranks)
-	if err != nil {
-		return nil, err
-	}
-	return collective.WrapGroup(e, g), nil
-}
-
 // KeyNames implements builtins.Keyed: the names of the dims.
 func (d *DeviceMesh) KeyNames() []string { return d.M.Names() }

@@ -145,6 +145,7 @@ func TestPlanShares(t *testing.T) {
 		{"replicate(p, m)", 2},
 		{"fully_shard(p, m)", 2},
 		{"fully_shard(p, init_device_mesh('cpu', (3, 4), mesh_dim_names = ('a', 'b'))['b'])", 2},
+		{"pg = ProcessGroup(tp_degree = 4)\nw = ColoTensor(ones(12, 12), ColoTensorSpec(pg, ShardSpec([-1], [4])))\nall_reduce(w.to_local().sum() + pg.tp_local_rank(), group = pg)", 1},
 	} {
 		script := filepath.Join(t.TempDir(), "x.star")
 		text := "m = init_device_mesh('cpu', (12,))\np = nn.Linear(12, 24)\n" + c.text + "\np(ones(4, 12)).sum().backward()\noptim.Adam(p.parameters(), lr = 0.1).step()\n"
