@@ -120,20 +120,26 @@ func TestPlanSlices(t *testing.T) {
 		{"y = arange(0, 6, 1 + rank() // 6)", 2},
 		{"x.requires_grad_()\nall_reduce(x.narrow(0, rank(), 2)).sum().backward()\ny = x.grad", 1},
 	} {
-		script := filepath.Join(t.TempDir(), "x.star")
-		if err := os.WriteFile(script, []byte("x = ones(14, 4)\n"+c.text+"\nall_reduce((y * 2).sum())\n"), 0o666); err != nil {
-			t.Fatal(err)
-		}
-		e := &evaluation{question: question{Script: script, Ranks: 12, Limits: &limits{quiet: true}}}
-		if err := e.alone(context.Background()); err != nil || e.ran != c.want {
-			t.Errorf("%s: %d ranks ran, want %d: %v", c.text, e.ran, c.want, err)
-		}
-		each, err := evaluate(context.Background(), question{Script: script, Ranks: 12, Each: true})
-		if err != nil {
-			t.Fatal(err)
-		}
-		compareKinds(t, script, nil, 12, each)
+		checkRan(t, "x = ones(14, 4)\n"+c.text+"\nall_reduce((y * 2).sum())\n", c.want)
 	}
+}
+
+// checkRan checks how many of 12 ranks run in a plan of a program, and that it is the plan in which each does.
+func checkRan(t *testing.T, text string, want int) {
+	t.Helper()
+	script := filepath.Join(t.TempDir(), "x.star")
+	if err := os.WriteFile(script, []byte(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	e := &evaluation{question: question{Script: script, Ranks: 12, Limits: &limits{quiet: true}}}
+	if err := e.alone(context.Background()); err != nil || e.ran != want {
+		t.Errorf("%s: %d ranks ran, want %d: %v", text, e.ran, want, err)
+	}
+	each, err := evaluate(context.Background(), question{Script: script, Ranks: 12, Each: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	compareKinds(t, script, nil, 12, each)
 }
 
 // Ranks that share a module run once for all, but for the one whose values it has.
@@ -147,15 +153,7 @@ func TestPlanShares(t *testing.T) {
 		{"fully_shard(p, init_device_mesh('cpu', (3, 4), mesh_dim_names = ('a', 'b'))['b'])", 2},
 		{"pg = ProcessGroup(tp_degree = 4)\nw = ColoTensor(ones(12, 12), ColoTensorSpec(pg, ShardSpec([-1], [4])))\nall_reduce(w.to_local().sum() + pg.tp_local_rank(), group = pg)", 1},
 	} {
-		script := filepath.Join(t.TempDir(), "x.star")
-		text := "m = init_device_mesh('cpu', (12,))\np = nn.Linear(12, 24)\n" + c.text + "\np(ones(4, 12)).sum().backward()\noptim.Adam(p.parameters(), lr = 0.1).step()\n"
-		if err := os.WriteFile(script, []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
-		e := &evaluation{question: question{Script: script, Ranks: 12, Limits: &limits{quiet: true}}}
-		if err := e.alone(context.Background()); err != nil || e.ran != c.want {
-			t.Errorf("%s: %d ranks ran, want %d: %v", c.text, e.ran, c.want, err)
-		}
+		checkRan(t, "m = init_device_mesh('cpu', (12,))\np = nn.Linear(12, 24)\n"+c.text+"\np(ones(4, 12)).sum().backward()\noptim.Adam(p.parameters(), lr = 0.1).step()\n", c.want)
 	}
 }
 
