@@ -37,6 +37,9 @@ type Failure struct {
 	// Within names that builtin function, or is "".
 	Within string `json:"within,omitempty"`
 
+	// Ended says that the program had run to its end, and failed in what it
+	// waited for there.
+	Ended bool `json:"ended,omitempty"`
 	// Killed says that the rank was ended on purpose, as a death would.
 	Killed bool `json:"killed,omitempty"`
 	// Skipped says that the program asked to be skipped.

@@ -231,7 +231,11 @@ func (r *report) places(g *group) {
 // here returns where a rank was: the function it was in and the source line.
 func (f *Failure) here() string {
 	i := f.place()
-	if i < 0 {
+	switch {
+	case i >= 0:
+	case f.Ended:
+		return "behind the last line"
+	default:
 		return "before the first line"
 	}
 	function := f.Function

@@ -41,6 +41,8 @@ func TestReports(t *testing.T) {
 			"rank 1 of 2:\n" + traceback + "Error in fail: no\ninterrupted\nrank 0: stopped in f at a.star:2:3\n"},
 		{"timed out before the first line", []*Failure{timeout, timeout, hung}, 3,
 			"timed out after 1s (--timeout)\nranks 0,1: stopped before the first line\nrank 2: does not stop (was told to 5s ago)\n"},
+		{"stopped at the end", []*Failure{fail, {Kind: kindPeer, Function: "all_reduce", Message: "rank 0 failed", Ended: true}}, 1,
+			"rank 0 of 2:\n" + traceback + "Error in fail: no\nrank 1: stopped behind the last line\n"},
 		{"deadlock in one place", []*Failure{deadlock, deadlock}, 3,
 			"ranks 0,1 of 2:\n" + traceback + "Error in recv: deadlock\n"},
 		{"deadlock beside a failure", []*Failure{deadlock, deadlock, fail}, 1,

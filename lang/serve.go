@@ -207,7 +207,8 @@ func (s *server) run(j *job, p *runMsg) *doneMsg {
 		return err
 	})
 	err = realError(j.ctx, otherRank(j.ctx, err, s.size), s.env.Pending())
-	if end := protect(func() error { return s.rest(p, err) }); err == nil {
+	ended := err == nil
+	if end := protect(func() error { return s.rest(p, err) }); ended {
 		err = end
 	}
 	out.Cut()
@@ -216,6 +217,7 @@ func (s *server) run(j *job, p *runMsg) *doneMsg {
 	}
 	if err != nil {
 		done = &doneMsg{Failure: s.failure(err), Record: done.Record}
+		done.Failure.Ended = ended
 	}
 	if p.Cover {
 		done.Cover = s.cover

@@ -227,7 +227,7 @@ func (k *objectCall) prepare(members []comm.Member, _ comm.Flags) ([]comm.Block,
 	}
 	want, d := k.sizes(lens), &k.op.Desc
 	if want == nil {
-		return nil, &op.ArgError{Func: d.Op, Param: "list", Got: fmt.Sprintf("%d objects on the root", len(lens[d.Root])), Want: fmt.Sprint(k.g.Size()), Rule: "one for each member"}
+		return nil, &op.ArgError{Func: d.Op, Param: "list", Got: count(len(lens[d.Root]), "object") + " on the root", Want: fmt.Sprint(k.g.Size()), Rule: "one for each member"}
 	}
 	var blocks []comm.Block
 	for _, n := range want {
