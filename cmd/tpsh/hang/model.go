@@ -274,14 +274,15 @@ func (r *Rank) unsure() bool {
 
 // made returns the place of r's last call in g, and false if the evidence does
 // not say. Sends and receives have numbers of their own, which in a group that
-// has both hide those of the other calls.
+// has both hide those of the other calls; but a rank whose calls are recorded
+// from the first on has made no others than these.
 func (r *Rank) made(g *Group) (Place, bool) {
 	c, s := r.last(g), r.status(g)
 	switch {
 	case g.P2P && c != nil:
 		return c.At, true
 	case g.P2P:
-		return Place{}, false
+		return Place{Seq: -1}, r.Dumped && !r.Truncated && r.calledIn(g)
 	case c != nil && c.At.Seq >= s.Made:
 		return c.At, true
 	case s.Made >= 0:
@@ -292,6 +293,11 @@ func (r *Rank) made(g *Group) (Place, bool) {
 		return Place{Seq: -1}, true
 	}
 	return Place{Seq: -1}, r.Dumped && !r.Truncated && (len(r.raw.status) == 0 || r.raw.gloo || !g.Exact || g.isDefault())
+}
+
+// calledIn reports whether a call of r in g is recorded, a send or receive or any other.
+func (r *Rank) calledIn(g *Group) bool {
+	return slices.ContainsFunc(r.Calls, func(c *Call) bool { return c.Group == g })
 }
 
 // maxSub is above the place of any call among those coalesced with it.

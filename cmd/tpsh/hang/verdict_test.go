@@ -56,6 +56,10 @@ func TestRules(t *testing.T) {
 			2: {sum(1).done(), sum(2).done(), sum(3).pending()}}}, "culprits 1 not finished"},
 		"one held up at the end of a call by that one": {&world{n: 3, ranks: map[int][]row{
 			0: {sum(1).done(), sum(2).done()}, 1: {sum(1).pending(), sum(2).pending()}, 2: {sum(1).done(), sum(2).pending()}}}, "culprits 1 not finished"},
+		"one that sends before the first call of all, and another in that call": {&world{n: 2, ranks: map[int][]row{
+			0: {p2p("send", 0, 1, 1).pending()}, 1: {sum(1).pending()}}}, "culprits 0 cycle 1 cycle"},
+		"one that has sent, and does not make the first call of all": {&world{n: 2, ranks: map[int][]row{
+			0: {p2p("send", 0, 1, 1).done()}, 1: {p2p("recv", 1, 0, 1).done(), sum(1).pending()}}}, "culprits 0 never called"},
 		"transfers of which more may be known": {&world{n: 2, ranks: map[int][]row{
 			0: {p2p("recv", 0, 1, 1).pending()}, 1: {p2p("recv", 1, 0, 1).pending(), p2p("send", 1, 0, 2).pending()}}}, CannotTell},
 		"a member of gloo's that gave up where others wait for a rank outside the evidence": {&world{n: 4, plain: true, ranks: map[int][]row{

@@ -144,10 +144,11 @@ func (g *graph) front(grp *Group) *front {
 const maxSilent = 64
 
 // waitIn adds the waits of r in a group: its first call there that has not
-// finished, or that others have not made at all.
+// finished, or that others have not made at all. One that has finished says more than
+// that another's only calls are sends and receives.
 func (g *graph) waitIn(r *Rank, grp *Group, f *front) {
 	for _, c := range r.in[grp] {
-		if c.Done != Pending && (len(f.made) == 0 || f.made[0].at.Compare(c.At) >= 0) {
+		if c.Done != Pending && (len(f.made) == 0 || f.made[0].at.Compare(c.At) >= 0 || grp.P2P && f.made[0].at.Seq < 0) {
 			continue
 		}
 		for _, a := range f.made {
