@@ -26,9 +26,9 @@ var (
 	// Pow is PowFloatTo and PowIntTo; in float32 vec.Pow, within 1 ulp.
 	Pow = Binary{vec.Pow, PowFloatTo[float64], PowIntTo[int64], PowIntTo[int32], PowIntTo[uint8], nil}
 	// Maximum is MaximumTo.
-	Maximum = Binary{vec.Maximum, MaximumTo[float64], MaximumTo[int64], MaximumTo[int32], MaximumTo[uint8], MaximumTo[uint8]}
+	Maximum = Binary{vec.Maximum, vec.Maximum64, MaximumTo[int64], MaximumTo[int32], MaximumTo[uint8], MaximumTo[uint8]}
 	// Minimum is MinimumTo.
-	Minimum = Binary{vec.Minimum, MinimumTo[float64], MinimumTo[int64], MinimumTo[int32], MinimumTo[uint8], MinimumTo[uint8]}
+	Minimum = Binary{vec.Minimum, vec.Minimum64, MinimumTo[int64], MinimumTo[int32], MinimumTo[uint8], MinimumTo[uint8]}
 )
 
 // AddTo is

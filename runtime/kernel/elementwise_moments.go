@@ -71,6 +71,3 @@ func ExpDiffSum(x []float32, by float32) float64 {
 	vec.ExpSumAny(x, by, &sum)
 	return addLanes(&sum)
 }
-
-// SquareSum returns the sum of the squares of x in float64: of a block, in the order of a Reduction.
-func SquareSum(x []float32) float64 { return dotOf(x, x) }

@@ -30,6 +30,7 @@ type Reduction[T dtype.Number] struct {
 	Zero  T                   // the value of no elements
 	Block func(x []T) T       // the value of at most Block elements
 	Into  func(dst, x, y []T) // combines values elementwise; dst may be x or y
+	Whole bool                // whether Block takes any number of elements: their order makes no difference
 }
 
 // A Reduce is a reduction in each dtype that has it. Bools are bytes.
@@ -45,34 +46,34 @@ type Reduce struct {
 var (
 	// Sum adds; integers wrap around.
 	Sum = Reduce{
-		F32: Reduction[float32]{0, sum32, vec.Add},
-		F64: Reduction[float64]{0, sum64, vec.Add64},
-		I64: Reduction[int64]{0, sumInts, AddTo[int64]},
+		F32: Reduction[float32]{0, sum32, vec.Add, false},
+		F64: Reduction[float64]{0, sum64, vec.Add64, false},
+		I64: Reduction[int64]{0, sumInts, AddTo[int64], true},
 	}
 	// Prod multiplies; integers wrap around.
 	Prod = Reduce{
-		F32: Reduction[float32]{1, prod32, vec.Mul},
-		F64: Reduction[float64]{1, prod64, vec.Mul64},
-		I64: Reduction[int64]{1, prodBlock[int64], MulTo[int64]},
+		F32: Reduction[float32]{1, prod32, vec.Mul, false},
+		F64: Reduction[float64]{1, prod64, vec.Mul64, false},
+		I64: Reduction[int64]{1, prodBlock[int64], MulTo[int64], true},
 	}
 	// Max takes the greatest element, or NaN if there is one.
 	Max = Reduce{
-		F32: Reduction[float32]{float32(math.Inf(-1)), max32, vec.Maximum},
-		F64: Reduction[float64]{math.Inf(-1), maxBlock[float64], MaximumTo[float64]},
-		I64: Reduction[int64]{math.MinInt64, maxBlock[int64], MaximumTo[int64]},
-		I32: Reduction[int32]{math.MinInt32, maxBlock[int32], MaximumTo[int32]},
-		U8:  Reduction[uint8]{0, maxBlock[uint8], MaximumTo[uint8]},
+		F32: Reduction[float32]{float32(math.Inf(-1)), max32, vec.Maximum, true},
+		F64: Reduction[float64]{math.Inf(-1), max64, vec.Maximum64, true},
+		I64: Reduction[int64]{math.MinInt64, maxBlock[int64], MaximumTo[int64], true},
+		I32: Reduction[int32]{math.MinInt32, maxBlock[int32], MaximumTo[int32], true},
+		U8:  Reduction[uint8]{0, maxBlock[uint8], MaximumTo[uint8], true},
 	}
 	// Min takes the least element, or NaN if there is one.
 	Min = Reduce{
-		F32: Reduction[float32]{float32(math.Inf(1)), min32, vec.Minimum},
-		F64: Reduction[float64]{math.Inf(1), minBlock[float64], MinimumTo[float64]},
-		I64: Reduction[int64]{math.MaxInt64, minBlock[int64], MinimumTo[int64]},
-		I32: Reduction[int32]{math.MaxInt32, minBlock[int32], MinimumTo[int32]},
-		U8:  Reduction[uint8]{math.MaxUint8, minBlock[uint8], MinimumTo[uint8]},
+		F32: Reduction[float32]{float32(math.Inf(1)), min32, vec.Minimum, true},
+		F64: Reduction[float64]{math.Inf(1), min64, vec.Minimum64, true},
+		I64: Reduction[int64]{math.MaxInt64, minBlock[int64], MinimumTo[int64], true},
+		I32: Reduction[int32]{math.MaxInt32, minBlock[int32], MinimumTo[int32], true},
+		U8:  Reduction[uint8]{math.MaxUint8, minBlock[uint8], MinimumTo[uint8], true},
 	}
 	// XorBits is the exclusive or, bit by bit.
-	XorBits = Reduction[int64]{0, xorBlock, XorTo[int64]}
+	XorBits = Reduction[int64]{0, xorBlock, XorTo[int64], true}
 )
 
 // few is how many elements sumFew takes at most.
@@ -133,11 +134,27 @@ func max32(x []float32) float32 {
 func min32(x []float32) float32 {
 	lane := fullLanes(float32(math.Inf(1)))
 	vec.Min(x, &lane)
-	least := lane[0]
-	for _, v := range lane[1:] {
-		least = min(least, v)
+	return minBlock(lane[:])
+}
+
+// max64 of no more elements than lanes takes them one by one.
+func max64(x []float64) float64 {
+	if len(x) <= lanes {
+		return maxBlock(x)
 	}
-	return least
+	lane := fullLanes(math.Inf(-1))
+	vec.Max64(x, &lane)
+	return maxLanes(&lane)
+}
+
+// min64 is max64 for the least.
+func min64(x []float64) float64 {
+	if len(x) <= lanes {
+		return minBlock(x)
+	}
+	lane := fullLanes(math.Inf(1))
+	vec.Min64(x, &lane)
+	return minBlock(lane[:])
 }
 
 // fullLanes returns lanes that start with v.

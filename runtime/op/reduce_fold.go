@@ -85,9 +85,12 @@ func reduceTo[T dtype.Number](dst, x *tensor.Tensor, reduced []bool, r *kernel.R
 	f := foldOf(x, reduced)
 	v := f.view(x)
 	src := newSource[T](v, v.Shape())
-	if src.direct == nil && src.layout.constant() && dst.Numel() > 1 {
+	switch {
+	case src.direct == nil && src.layout.constant() && dst.Numel() > 1:
 		reduceConstant(dst, f.k, r, src.block, finish)
-	} else {
+	case src.direct != nil && r.Whole && f.inner == 0 && f.k > kernel.Block:
+		reduceWholeRows(dst, &f, r, src.direct, finish)
+	default:
 		reduceBlocks(dst, &f, r, src.block, finish)
 	}
 	goruntime.KeepAlive(x)
@@ -183,6 +186,17 @@ func reduceLongRows[S, T dtype.Number](out *sink[T], f *fold, r *kernel.Reductio
 		tree.Pop(d)
 		done(i, i+1)
 	}
+}
+
+// reduceWholeRows is reduceBlocks of the elements x, in rows, by an r that takes any number of them.
+func reduceWholeRows[T dtype.Number](dst *tensor.Tensor, f *fold, r *kernel.Reduction[T], x []T, finish func(lo int, d []T)) {
+	out := newSink[T](dst)
+	done := finished(&out, finish)
+	for i := range f.outer {
+		out.block(i, i+1)[0] = r.Block(x[i*f.k : (i+1)*f.k])
+		done(i, i+1)
+	}
+	goruntime.KeepAlive(dst)
 }
 
 // reduceColumns reduces the columns of tables: narrow ones several rows at a

@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"tpsh/mesh"
-	"tpsh/runtime/kernel"
 	"tpsh/runtime/shape"
 	"tpsh/runtime/tensor"
 )
@@ -77,12 +76,12 @@ func runMoments(c *Call) error {
 	if err != nil {
 		return err
 	}
-	reduceTo(mean, x, dims, &kernel.Sum.F64, divideBy[float64](n))
+	meanTo(mean, x, dims, n)
 	spread, err := c.reducedRoom(dims)
 	if err != nil {
 		return err
 	}
-	reduceMapped(spread, x, mean, dims, &kernel.Sum.F64, kernel.SquaredDiffTo[float64], func(int, []float64) {})
+	spreadTo(spread, x, mean, dims, nil)
 	part := func(i int) *tensor.Tensor {
 		s := mean.Shape()
 		return c.Out[0].View(s, s.Strides(), i*s.Numel())

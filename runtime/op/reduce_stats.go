@@ -134,6 +134,53 @@ func reduceMapped(dst, x, y *tensor.Tensor, reduced []bool, r *kernel.Reduction[
 	goruntime.KeepAlive(y)
 }
 
+// A rowSums makes a sum in float64 of at most a block of a row's elements.
+type rowSums struct {
+	f32 func(row int, x []float32) float64
+	f64 func(row int, x []float64) float64
+}
+
+// sumInRows stores in dst the sums that sums makes of x over the dims that are true in reduced, if they
+// are reduced in rows; else it reports false.
+func sumInRows(dst, x *tensor.Tensor, reduced []bool, sums rowSums, finish func(lo int, d []float64)) bool {
+	fold := foldOf(x, reduced)
+	if fold.inner > 0 || !x.DType().IsFloat() {
+		return false
+	}
+	v := fold.view(x)
+	if x.DType().Compute() == dtype.Float32 {
+		xs := newSource[float32](v, v.Shape())
+		reduceInRows(dst, &fold, &kernel.Sum.F64, xs.block, sums.f32, finish)
+	} else {
+		xs := newSource[float64](v, v.Shape())
+		reduceInRows(dst, &fold, &kernel.Sum.F64, xs.block, sums.f64, finish)
+	}
+	goruntime.KeepAlive(x)
+	return true
+}
+
+// meanTo stores in dst, of float64, the mean of x over the dims that are true in reduced, n elements.
+func meanTo(dst, x *tensor.Tensor, reduced []bool, n float64) {
+	sums := rowSums{func(_ int, x []float32) float64 { return kernel.WideSum(x) }, func(_ int, x []float64) float64 { return kernel.WideSum(x) }}
+	if !sumInRows(dst, x, reduced, sums, divideBy[float64](n)) {
+		reduceTo(dst, x, reduced, &kernel.Sum.F64, divideBy[float64](n))
+	}
+}
+
+// spreadTo stores in dst the sums of the squared distances of x from mean, of float64, over the dims
+// that are true in reduced.
+func spreadTo(dst, x, mean *tensor.Tensor, reduced []bool, finish func(lo int, d []float64)) {
+	m := tensor.Data[float64](mean)
+	sums := rowSums{
+		func(row int, x []float32) float64 { return kernel.SquaredDiffSum(x, m[row]) },
+		func(row int, x []float64) float64 { return kernel.SquaredDiffSum(x, m[row]) },
+	}
+	if !sumInRows(dst, x, reduced, sums, finish) {
+		reduceMapped(dst, x, mean, reduced, &kernel.Sum.F64, kernel.SquaredDiffTo[float64], finish)
+	}
+	goruntime.KeepAlive(mean)
+}
+
 // reducedRoom returns a float64 tensor of the shape of c's first input with
 // size 1 in the reduced dims.
 func (c *Call) reducedRoom(reduced []bool) (*tensor.Tensor, error) {
@@ -151,8 +198,8 @@ func runVar(c *Call, root bool) error {
 		return err
 	}
 	x, n := c.In[0], float64(c.reducedSize())
-	reduceTo(mean, x, reduced, &kernel.Sum.F64, divideBy[float64](n))
-	reduceMapped(c.Out[0], x, mean, reduced, &kernel.Sum.F64, kernel.SquaredDiffTo[float64], func(_ int, d []float64) {
+	meanTo(mean, x, reduced, n)
+	spreadTo(c.Out[0], x, mean, reduced, func(_ int, d []float64) {
 		for i := range d {
 			d[i] /= max(n-correctionOf(c), 0)
 			if root {
@@ -191,7 +238,7 @@ func runNorm(c *Call) error {
 		return err
 	}
 	p, r := c.Args[0].Float, &kernel.Sum.F64
-	if p == 2 && squaresInRows(c.Out[0], c.In[0], reduced) {
+	if sums, root := normSums(p); sums.f32 != nil && sumInRows(c.Out[0], c.In[0], reduced, sums, root) {
 		return nil
 	}
 	f := func(dst, x, _ []float64) { kernel.AbsFloatTo(dst, x) }
@@ -220,23 +267,21 @@ func runNorm(c *Call) error {
 	return nil
 }
 
-// squaresInRows stores in dst the roots of the sums of squares of x over the dims that are true in
-// reduced, if x is computed with in float32 and reduced in rows; else it reports false. Squares of
-// float32 are exact in float64.
-func squaresInRows(dst, x *tensor.Tensor, reduced []bool) bool {
-	fold := foldOf(x, reduced)
-	if fold.inner > 0 || !x.DType().IsFloat() || x.DType().Compute() != dtype.Float32 {
-		return false
-	}
-	v := fold.view(x)
-	xs := newSource[float32](v, v.Shape())
-	reduceInRows(dst, &fold, &kernel.Sum.F64, xs.block, func(_ int, x []float32) float64 { return kernel.SquareSum(x) }, func(_ int, d []float64) {
-		for i, v := range d {
-			d[i] = math.Sqrt(v)
+// normSums returns the sums of which the norm of order p is made, and what makes it of them; no sums
+// if p is neither 1 nor 2.
+func normSums(p float64) (sums rowSums, finish func(lo int, d []float64)) {
+	switch p {
+	case 1:
+		sums = rowSums{func(_ int, x []float32) float64 { return kernel.AbsSum(x) }, func(_ int, x []float64) float64 { return kernel.AbsSum(x) }}
+	case 2:
+		sums = rowSums{func(_ int, x []float32) float64 { return kernel.SquareSum(x) }, func(_ int, x []float64) float64 { return kernel.SquareSum(x) }}
+		finish = func(_ int, d []float64) {
+			for i, v := range d {
+				d[i] = math.Sqrt(v)
+			}
 		}
-	})
-	goruntime.KeepAlive(x)
-	return true
+	}
+	return sums, finish
 }
 
 // normGrad is dy times x |x|^(p-2) / y^(p-1), 0 where y is 0; for the greatest

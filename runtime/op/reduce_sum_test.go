@@ -101,6 +101,37 @@ func TestSort(t *testing.T) {
 	fails(t, `topk: for parameter "k": got 5, want 0..4`, "topk", tensors{x}, Int1(5))
 }
 
+// What reduces gives for rows, which are taken where they lie and without a copy, the bits that it gives for
+// columns of the same elements.
+func TestRowsAsColumns(t *testing.T) {
+	const k, w = 2100, 3
+	var rows, columns [k * w]float64
+	for i := range k * w {
+		v := float64(float32(math.Sin(float64(i))))
+		rows[i], columns[i%k*w+i/k] = v, v
+	}
+	for _, dt := range []dtype.DType{dtype.Float32, dtype.Float64, dtype.BFloat16} {
+		for _, r := range []struct {
+			name string
+			args func(dim int) []Arg
+		}{
+			{"amax", func(dim int) []Arg { return []Arg{IntsN(dim)} }},
+			{"amin", func(dim int) []Arg { return []Arg{IntsN(dim)} }},
+			{"var", func(dim int) []Arg { return []Arg{IntsN(dim)} }},
+			{"std", func(dim int) []Arg { return []Arg{IntsN(dim)} }},
+			{"norm", func(dim int) []Arg { return []Arg{Float1(1), IntsN(dim)} }},
+			{"norm", func(dim int) []Arg { return []Arg{Float1(2), IntsN(dim)} }},
+			{"norm", func(dim int) []Arg { return []Arg{Float1(inf), IntsN(dim)} }},
+		} {
+			inRows := must1(t, r.name, tensors{mk(t, dt, []int{w, k}, rows[:]...)}, r.args(1)...)
+			inColumns := must1(t, r.name, tensors{mk(t, dt, []int{k, w}, columns[:]...)}, r.args(0)...)
+			if got, want := floats(t, inRows.Out[0]), floats(t, inColumns.Out[0]); !same(got, want) {
+				t.Errorf("%s of %v rows is %v, of columns %v", r.name, dt, got, want)
+			}
+		}
+	}
+}
+
 // A sum has the bits of the documented order, whatever the strides of x and
 // the dims it is taken over.
 func TestSumOrder(t *testing.T) {

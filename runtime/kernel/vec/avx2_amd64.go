@@ -132,6 +132,16 @@ func mul64AVX2(dst *float64, x *float64, y *float64, n int)
 //go:noescape
 func div64AVX2(dst *float64, x *float64, y *float64, n int)
 
+// maximum64AVX2 is Maximum64 of n elements.
+//
+//go:noescape
+func maximum64AVX2(dst *float64, x *float64, y *float64, n int)
+
+// minimum64AVX2 is Minimum64 of n elements.
+//
+//go:noescape
+func minimum64AVX2(dst *float64, x *float64, y *float64, n int)
+
 // scaleAVX2 is Scale of n elements.
 //
 //go:noescape
@@ -207,6 +217,16 @@ func maxAVX2(x *float32, n int, most *float32)
 //go:noescape
 func minAVX2(x *float32, n int, least *float32)
 
+// max64AVX2 is Max64 of n elements.
+//
+//go:noescape
+func max64AVX2(x *float64, n int, most *float64)
+
+// min64AVX2 is Min64 of n elements.
+//
+//go:noescape
+func min64AVX2(x *float64, n int, least *float64)
+
 // mostAVX2 is Most of n elements.
 //
 //go:noescape
@@ -221,6 +241,36 @@ func dotAVX2(x *float32, y *float32, n int, sum *float64)
 //
 //go:noescape
 func rowPair64AVX2(dst *float64, x *float64, row0 *float64, row1 *float64, n int, w0 float64, w1 float64, dot0 *float64, dot1 *float64)
+
+// wideSumAVX2 is WideSum of n elements.
+//
+//go:noescape
+func wideSumAVX2(x *float32, n int, sum *float64)
+
+// absSumAVX2 is AbsSum of n elements.
+//
+//go:noescape
+func absSumAVX2(x *float32, n int, sum *float64)
+
+// absSum64AVX2 is AbsSum64 of n elements.
+//
+//go:noescape
+func absSum64AVX2(x *float64, n int, sum *float64)
+
+// squareSum64AVX2 is SquareSum64 of n elements.
+//
+//go:noescape
+func squareSum64AVX2(x *float64, n int, sum *float64)
+
+// squaredDiffSumAVX2 is SquaredDiffSum of n elements.
+//
+//go:noescape
+func squaredDiffSumAVX2(x *float32, n int, mean float64, sum *float64)
+
+// squaredDiffSum64AVX2 is SquaredDiffSum64 of n elements.
+//
+//go:noescape
+func squaredDiffSum64AVX2(x *float64, n int, mean float64, sum *float64)
 
 // expSumAVX2 is ExpSum of n elements.
 //

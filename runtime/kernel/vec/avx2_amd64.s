@@ -1458,334 +1458,334 @@ DATA constants<>+5808(SB)/4, $0xc3480000
 DATA constants<>+5812(SB)/4, $0xc3480000
 DATA constants<>+5816(SB)/4, $0xc3480000
 DATA constants<>+5820(SB)/4, $0xc3480000
-DATA constants<>+5824(SB)/4, $0x00000001
-DATA constants<>+5828(SB)/4, $0x00000001
-DATA constants<>+5832(SB)/4, $0x00000001
-DATA constants<>+5836(SB)/4, $0x00000001
-DATA constants<>+5840(SB)/4, $0x00000001
-DATA constants<>+5844(SB)/4, $0x00000001
-DATA constants<>+5848(SB)/4, $0x00000001
-DATA constants<>+5852(SB)/4, $0x00000001
-DATA constants<>+5856(SB)/4, $0x00000001
-DATA constants<>+5860(SB)/4, $0x00000001
-DATA constants<>+5864(SB)/4, $0x00000001
-DATA constants<>+5868(SB)/4, $0x00000001
-DATA constants<>+5872(SB)/4, $0x00000001
-DATA constants<>+5876(SB)/4, $0x00000001
-DATA constants<>+5880(SB)/4, $0x00000001
-DATA constants<>+5884(SB)/4, $0x00000001
-DATA constants<>+5888(SB)/4, $0x00007fff
-DATA constants<>+5892(SB)/4, $0x00007fff
-DATA constants<>+5896(SB)/4, $0x00007fff
-DATA constants<>+5900(SB)/4, $0x00007fff
-DATA constants<>+5904(SB)/4, $0x00007fff
-DATA constants<>+5908(SB)/4, $0x00007fff
-DATA constants<>+5912(SB)/4, $0x00007fff
-DATA constants<>+5916(SB)/4, $0x00007fff
-DATA constants<>+5920(SB)/4, $0x00007fff
-DATA constants<>+5924(SB)/4, $0x00007fff
-DATA constants<>+5928(SB)/4, $0x00007fff
-DATA constants<>+5932(SB)/4, $0x00007fff
-DATA constants<>+5936(SB)/4, $0x00007fff
-DATA constants<>+5940(SB)/4, $0x00007fff
-DATA constants<>+5944(SB)/4, $0x00007fff
-DATA constants<>+5948(SB)/4, $0x00007fff
-DATA constants<>+5952(SB)/4, $0x00400000
-DATA constants<>+5956(SB)/4, $0x00400000
-DATA constants<>+5960(SB)/4, $0x00400000
-DATA constants<>+5964(SB)/4, $0x00400000
-DATA constants<>+5968(SB)/4, $0x00400000
-DATA constants<>+5972(SB)/4, $0x00400000
-DATA constants<>+5976(SB)/4, $0x00400000
-DATA constants<>+5980(SB)/4, $0x00400000
-DATA constants<>+5984(SB)/4, $0x00400000
-DATA constants<>+5988(SB)/4, $0x00400000
-DATA constants<>+5992(SB)/4, $0x00400000
-DATA constants<>+5996(SB)/4, $0x00400000
-DATA constants<>+6000(SB)/4, $0x00400000
-DATA constants<>+6004(SB)/4, $0x00400000
-DATA constants<>+6008(SB)/4, $0x00400000
-DATA constants<>+6012(SB)/4, $0x00400000
-DATA constants<>+6016(SB)/4, $0xd2511f53
-DATA constants<>+6020(SB)/4, $0xd2511f53
-DATA constants<>+6024(SB)/4, $0xd2511f53
-DATA constants<>+6028(SB)/4, $0xd2511f53
-DATA constants<>+6032(SB)/4, $0xd2511f53
-DATA constants<>+6036(SB)/4, $0xd2511f53
-DATA constants<>+6040(SB)/4, $0xd2511f53
-DATA constants<>+6044(SB)/4, $0xd2511f53
-DATA constants<>+6048(SB)/4, $0xd2511f53
-DATA constants<>+6052(SB)/4, $0xd2511f53
-DATA constants<>+6056(SB)/4, $0xd2511f53
-DATA constants<>+6060(SB)/4, $0xd2511f53
-DATA constants<>+6064(SB)/4, $0xd2511f53
-DATA constants<>+6068(SB)/4, $0xd2511f53
-DATA constants<>+6072(SB)/4, $0xd2511f53
-DATA constants<>+6076(SB)/4, $0xd2511f53
-DATA constants<>+6080(SB)/4, $0xcd9e8d57
-DATA constants<>+6084(SB)/4, $0xcd9e8d57
-DATA constants<>+6088(SB)/4, $0xcd9e8d57
-DATA constants<>+6092(SB)/4, $0xcd9e8d57
-DATA constants<>+6096(SB)/4, $0xcd9e8d57
-DATA constants<>+6100(SB)/4, $0xcd9e8d57
-DATA constants<>+6104(SB)/4, $0xcd9e8d57
-DATA constants<>+6108(SB)/4, $0xcd9e8d57
-DATA constants<>+6112(SB)/4, $0xcd9e8d57
-DATA constants<>+6116(SB)/4, $0xcd9e8d57
-DATA constants<>+6120(SB)/4, $0xcd9e8d57
-DATA constants<>+6124(SB)/4, $0xcd9e8d57
-DATA constants<>+6128(SB)/4, $0xcd9e8d57
-DATA constants<>+6132(SB)/4, $0xcd9e8d57
-DATA constants<>+6136(SB)/4, $0xcd9e8d57
-DATA constants<>+6140(SB)/4, $0xcd9e8d57
-DATA constants<>+6144(SB)/8, $0xffffffff00000000
-DATA constants<>+6152(SB)/8, $0xffffffff00000000
-DATA constants<>+6160(SB)/8, $0xffffffff00000000
-DATA constants<>+6168(SB)/8, $0xffffffff00000000
-DATA constants<>+6176(SB)/8, $0xffffffff00000000
-DATA constants<>+6184(SB)/8, $0xffffffff00000000
-DATA constants<>+6192(SB)/8, $0xffffffff00000000
-DATA constants<>+6200(SB)/8, $0xffffffff00000000
-DATA constants<>+6208(SB)/4, $0x9e3779b9
-DATA constants<>+6212(SB)/4, $0x9e3779b9
-DATA constants<>+6216(SB)/4, $0x9e3779b9
-DATA constants<>+6220(SB)/4, $0x9e3779b9
-DATA constants<>+6224(SB)/4, $0x9e3779b9
-DATA constants<>+6228(SB)/4, $0x9e3779b9
-DATA constants<>+6232(SB)/4, $0x9e3779b9
-DATA constants<>+6236(SB)/4, $0x9e3779b9
-DATA constants<>+6240(SB)/4, $0x9e3779b9
-DATA constants<>+6244(SB)/4, $0x9e3779b9
-DATA constants<>+6248(SB)/4, $0x9e3779b9
-DATA constants<>+6252(SB)/4, $0x9e3779b9
-DATA constants<>+6256(SB)/4, $0x9e3779b9
-DATA constants<>+6260(SB)/4, $0x9e3779b9
-DATA constants<>+6264(SB)/4, $0x9e3779b9
-DATA constants<>+6268(SB)/4, $0x9e3779b9
-DATA constants<>+6272(SB)/4, $0xbb67ae85
-DATA constants<>+6276(SB)/4, $0xbb67ae85
-DATA constants<>+6280(SB)/4, $0xbb67ae85
-DATA constants<>+6284(SB)/4, $0xbb67ae85
-DATA constants<>+6288(SB)/4, $0xbb67ae85
-DATA constants<>+6292(SB)/4, $0xbb67ae85
-DATA constants<>+6296(SB)/4, $0xbb67ae85
-DATA constants<>+6300(SB)/4, $0xbb67ae85
-DATA constants<>+6304(SB)/4, $0xbb67ae85
-DATA constants<>+6308(SB)/4, $0xbb67ae85
-DATA constants<>+6312(SB)/4, $0xbb67ae85
-DATA constants<>+6316(SB)/4, $0xbb67ae85
-DATA constants<>+6320(SB)/4, $0xbb67ae85
-DATA constants<>+6324(SB)/4, $0xbb67ae85
-DATA constants<>+6328(SB)/4, $0xbb67ae85
-DATA constants<>+6332(SB)/4, $0xbb67ae85
-DATA constants<>+6336(SB)/4, $0x80000000
-DATA constants<>+6340(SB)/4, $0x80000000
-DATA constants<>+6344(SB)/4, $0x80000000
-DATA constants<>+6348(SB)/4, $0x80000000
-DATA constants<>+6352(SB)/4, $0x80000000
-DATA constants<>+6356(SB)/4, $0x80000000
-DATA constants<>+6360(SB)/4, $0x80000000
-DATA constants<>+6364(SB)/4, $0x80000000
-DATA constants<>+6368(SB)/4, $0x80000000
-DATA constants<>+6372(SB)/4, $0x80000000
-DATA constants<>+6376(SB)/4, $0x80000000
-DATA constants<>+6380(SB)/4, $0x80000000
-DATA constants<>+6384(SB)/4, $0x80000000
-DATA constants<>+6388(SB)/4, $0x80000000
-DATA constants<>+6392(SB)/4, $0x80000000
-DATA constants<>+6396(SB)/4, $0x80000000
-DATA constants<>+6400(SB)/4, $0x0000ffff
-DATA constants<>+6404(SB)/4, $0x0000ffff
-DATA constants<>+6408(SB)/4, $0x0000ffff
-DATA constants<>+6412(SB)/4, $0x0000ffff
-DATA constants<>+6416(SB)/4, $0x0000ffff
-DATA constants<>+6420(SB)/4, $0x0000ffff
-DATA constants<>+6424(SB)/4, $0x0000ffff
-DATA constants<>+6428(SB)/4, $0x0000ffff
-DATA constants<>+6432(SB)/4, $0x0000ffff
-DATA constants<>+6436(SB)/4, $0x0000ffff
-DATA constants<>+6440(SB)/4, $0x0000ffff
-DATA constants<>+6444(SB)/4, $0x0000ffff
-DATA constants<>+6448(SB)/4, $0x0000ffff
-DATA constants<>+6452(SB)/4, $0x0000ffff
-DATA constants<>+6456(SB)/4, $0x0000ffff
-DATA constants<>+6460(SB)/4, $0x0000ffff
-DATA constants<>+6464(SB)/8, $0x3ef0000000000000
-DATA constants<>+6472(SB)/8, $0x3ef0000000000000
-DATA constants<>+6480(SB)/8, $0x3ef0000000000000
-DATA constants<>+6488(SB)/8, $0x3ef0000000000000
-DATA constants<>+6496(SB)/8, $0x3ef0000000000000
-DATA constants<>+6504(SB)/8, $0x3ef0000000000000
-DATA constants<>+6512(SB)/8, $0x3ef0000000000000
-DATA constants<>+6520(SB)/8, $0x3ef0000000000000
-DATA constants<>+6528(SB)/8, $0x3df0000000000000
-DATA constants<>+6536(SB)/8, $0x3df0000000000000
-DATA constants<>+6544(SB)/8, $0x3df0000000000000
-DATA constants<>+6552(SB)/8, $0x3df0000000000000
-DATA constants<>+6560(SB)/8, $0x3df0000000000000
-DATA constants<>+6568(SB)/8, $0x3df0000000000000
-DATA constants<>+6576(SB)/8, $0x3df0000000000000
-DATA constants<>+6584(SB)/8, $0x3df0000000000000
-DATA constants<>+6592(SB)/8, $0x3de0000000000000
-DATA constants<>+6600(SB)/8, $0x3de0000000000000
-DATA constants<>+6608(SB)/8, $0x3de0000000000000
-DATA constants<>+6616(SB)/8, $0x3de0000000000000
-DATA constants<>+6624(SB)/8, $0x3de0000000000000
-DATA constants<>+6632(SB)/8, $0x3de0000000000000
-DATA constants<>+6640(SB)/8, $0x3de0000000000000
-DATA constants<>+6648(SB)/8, $0x3de0000000000000
-DATA constants<>+6656(SB)/8, $0x3fc71eb851eb851f
-DATA constants<>+6664(SB)/8, $0x3fc71eb851eb851f
-DATA constants<>+6672(SB)/8, $0x3fc71eb851eb851f
-DATA constants<>+6680(SB)/8, $0x3fc71eb851eb851f
-DATA constants<>+6688(SB)/8, $0x3fc71eb851eb851f
-DATA constants<>+6696(SB)/8, $0x3fc71eb851eb851f
-DATA constants<>+6704(SB)/8, $0x3fc71eb851eb851f
-DATA constants<>+6712(SB)/8, $0x3fc71eb851eb851f
-DATA constants<>+6720(SB)/8, $0x40a39a296f7d925e
-DATA constants<>+6728(SB)/8, $0x40a39a296f7d925e
-DATA constants<>+6736(SB)/8, $0x40a39a296f7d925e
-DATA constants<>+6744(SB)/8, $0x40a39a296f7d925e
-DATA constants<>+6752(SB)/8, $0x40a39a296f7d925e
-DATA constants<>+6760(SB)/8, $0x40a39a296f7d925e
-DATA constants<>+6768(SB)/8, $0x40a39a296f7d925e
-DATA constants<>+6776(SB)/8, $0x40a39a296f7d925e
-DATA constants<>+6784(SB)/8, $0x40e052d26b2e45e4
-DATA constants<>+6792(SB)/8, $0x40e052d26b2e45e4
-DATA constants<>+6800(SB)/8, $0x40e052d26b2e45e4
-DATA constants<>+6808(SB)/8, $0x40e052d26b2e45e4
-DATA constants<>+6816(SB)/8, $0x40e052d26b2e45e4
-DATA constants<>+6824(SB)/8, $0x40e052d26b2e45e4
-DATA constants<>+6832(SB)/8, $0x40e052d26b2e45e4
-DATA constants<>+6840(SB)/8, $0x40e052d26b2e45e4
-DATA constants<>+6848(SB)/8, $0x40f06c1c55b78f20
-DATA constants<>+6856(SB)/8, $0x40f06c1c55b78f20
-DATA constants<>+6864(SB)/8, $0x40f06c1c55b78f20
-DATA constants<>+6872(SB)/8, $0x40f06c1c55b78f20
-DATA constants<>+6880(SB)/8, $0x40f06c1c55b78f20
-DATA constants<>+6888(SB)/8, $0x40f06c1c55b78f20
-DATA constants<>+6896(SB)/8, $0x40f06c1c55b78f20
-DATA constants<>+6904(SB)/8, $0x40f06c1c55b78f20
-DATA constants<>+6912(SB)/8, $0x40e66c3e869b752a
-DATA constants<>+6920(SB)/8, $0x40e66c3e869b752a
-DATA constants<>+6928(SB)/8, $0x40e66c3e869b752a
-DATA constants<>+6936(SB)/8, $0x40e66c3e869b752a
-DATA constants<>+6944(SB)/8, $0x40e66c3e869b752a
-DATA constants<>+6952(SB)/8, $0x40e66c3e869b752a
-DATA constants<>+6960(SB)/8, $0x40e66c3e869b752a
-DATA constants<>+6968(SB)/8, $0x40e66c3e869b752a
-DATA constants<>+6976(SB)/8, $0x40cad1d8cd4ee71d
-DATA constants<>+6984(SB)/8, $0x40cad1d8cd4ee71d
-DATA constants<>+6992(SB)/8, $0x40cad1d8cd4ee71d
-DATA constants<>+7000(SB)/8, $0x40cad1d8cd4ee71d
-DATA constants<>+7008(SB)/8, $0x40cad1d8cd4ee71d
-DATA constants<>+7016(SB)/8, $0x40cad1d8cd4ee71d
-DATA constants<>+7024(SB)/8, $0x40cad1d8cd4ee71d
-DATA constants<>+7032(SB)/8, $0x40cad1d8cd4ee71d
-DATA constants<>+7040(SB)/8, $0x409ece5d2213c0cc
-DATA constants<>+7048(SB)/8, $0x409ece5d2213c0cc
-DATA constants<>+7056(SB)/8, $0x409ece5d2213c0cc
-DATA constants<>+7064(SB)/8, $0x409ece5d2213c0cc
-DATA constants<>+7072(SB)/8, $0x409ece5d2213c0cc
-DATA constants<>+7080(SB)/8, $0x409ece5d2213c0cc
-DATA constants<>+7088(SB)/8, $0x409ece5d2213c0cc
-DATA constants<>+7096(SB)/8, $0x409ece5d2213c0cc
-DATA constants<>+7104(SB)/8, $0x4060a4888b1a436e
-DATA constants<>+7112(SB)/8, $0x4060a4888b1a436e
-DATA constants<>+7120(SB)/8, $0x4060a4888b1a436e
-DATA constants<>+7128(SB)/8, $0x4060a4888b1a436e
-DATA constants<>+7136(SB)/8, $0x4060a4888b1a436e
-DATA constants<>+7144(SB)/8, $0x4060a4888b1a436e
-DATA constants<>+7152(SB)/8, $0x4060a4888b1a436e
-DATA constants<>+7160(SB)/8, $0x4060a4888b1a436e
-DATA constants<>+7168(SB)/8, $0x400b18d91e9eef75
-DATA constants<>+7176(SB)/8, $0x400b18d91e9eef75
-DATA constants<>+7184(SB)/8, $0x400b18d91e9eef75
-DATA constants<>+7192(SB)/8, $0x400b18d91e9eef75
-DATA constants<>+7200(SB)/8, $0x400b18d91e9eef75
-DATA constants<>+7208(SB)/8, $0x400b18d91e9eef75
-DATA constants<>+7216(SB)/8, $0x400b18d91e9eef75
-DATA constants<>+7224(SB)/8, $0x400b18d91e9eef75
-DATA constants<>+7232(SB)/8, $0x40b46a7eca984b69
-DATA constants<>+7240(SB)/8, $0x40b46a7eca984b69
-DATA constants<>+7248(SB)/8, $0x40b46a7eca984b69
-DATA constants<>+7256(SB)/8, $0x40b46a7eca984b69
-DATA constants<>+7264(SB)/8, $0x40b46a7eca984b69
-DATA constants<>+7272(SB)/8, $0x40b46a7eca984b69
-DATA constants<>+7280(SB)/8, $0x40b46a7eca984b69
-DATA constants<>+7288(SB)/8, $0x40b46a7eca984b69
-DATA constants<>+7296(SB)/8, $0x40dc0e457cb1ae76
-DATA constants<>+7304(SB)/8, $0x40dc0e457cb1ae76
-DATA constants<>+7312(SB)/8, $0x40dc0e457cb1ae76
-DATA constants<>+7320(SB)/8, $0x40dc0e457cb1ae76
-DATA constants<>+7328(SB)/8, $0x40dc0e457cb1ae76
-DATA constants<>+7336(SB)/8, $0x40dc0e457cb1ae76
-DATA constants<>+7344(SB)/8, $0x40dc0e457cb1ae76
-DATA constants<>+7352(SB)/8, $0x40dc0e457cb1ae76
-DATA constants<>+7360(SB)/8, $0x40e3317caa64f4be
-DATA constants<>+7368(SB)/8, $0x40e3317caa64f4be
-DATA constants<>+7376(SB)/8, $0x40e3317caa64f4be
-DATA constants<>+7384(SB)/8, $0x40e3317caa64f4be
-DATA constants<>+7392(SB)/8, $0x40e3317caa64f4be
-DATA constants<>+7400(SB)/8, $0x40e3317caa64f4be
-DATA constants<>+7408(SB)/8, $0x40e3317caa64f4be
-DATA constants<>+7416(SB)/8, $0x40e3317caa64f4be
-DATA constants<>+7424(SB)/8, $0x40d4b772d5d65266
-DATA constants<>+7432(SB)/8, $0x40d4b772d5d65266
-DATA constants<>+7440(SB)/8, $0x40d4b772d5d65266
-DATA constants<>+7448(SB)/8, $0x40d4b772d5d65266
-DATA constants<>+7456(SB)/8, $0x40d4b772d5d65266
-DATA constants<>+7464(SB)/8, $0x40d4b772d5d65266
-DATA constants<>+7472(SB)/8, $0x40d4b772d5d65266
-DATA constants<>+7480(SB)/8, $0x40d4b772d5d65266
-DATA constants<>+7488(SB)/8, $0x40b512322e75c89f
-DATA constants<>+7496(SB)/8, $0x40b512322e75c89f
-DATA constants<>+7504(SB)/8, $0x40b512322e75c89f
-DATA constants<>+7512(SB)/8, $0x40b512322e75c89f
-DATA constants<>+7520(SB)/8, $0x40b512322e75c89f
-DATA constants<>+7528(SB)/8, $0x40b512322e75c89f
-DATA constants<>+7536(SB)/8, $0x40b512322e75c89f
-DATA constants<>+7544(SB)/8, $0x40b512322e75c89f
-DATA constants<>+7552(SB)/8, $0x4085797efdc8b3f7
-DATA constants<>+7560(SB)/8, $0x4085797efdc8b3f7
-DATA constants<>+7568(SB)/8, $0x4085797efdc8b3f7
-DATA constants<>+7576(SB)/8, $0x4085797efdc8b3f7
-DATA constants<>+7584(SB)/8, $0x4085797efdc8b3f7
-DATA constants<>+7592(SB)/8, $0x4085797efdc8b3f7
-DATA constants<>+7600(SB)/8, $0x4085797efdc8b3f7
-DATA constants<>+7608(SB)/8, $0x4085797efdc8b3f7
-DATA constants<>+7616(SB)/8, $0x4045281b386e1ab5
-DATA constants<>+7624(SB)/8, $0x4045281b386e1ab5
-DATA constants<>+7632(SB)/8, $0x4045281b386e1ab5
-DATA constants<>+7640(SB)/8, $0x4045281b386e1ab5
-DATA constants<>+7648(SB)/8, $0x4045281b386e1ab5
-DATA constants<>+7656(SB)/8, $0x4045281b386e1ab5
-DATA constants<>+7664(SB)/8, $0x4045281b386e1ab5
-DATA constants<>+7672(SB)/8, $0x4045281b386e1ab5
-DATA constants<>+7680(SB)/8, $0x3ff0000000000000
-DATA constants<>+7688(SB)/8, $0x3ff0000000000000
-DATA constants<>+7696(SB)/8, $0x3ff0000000000000
-DATA constants<>+7704(SB)/8, $0x3ff0000000000000
-DATA constants<>+7712(SB)/8, $0x3ff0000000000000
-DATA constants<>+7720(SB)/8, $0x3ff0000000000000
-DATA constants<>+7728(SB)/8, $0x3ff0000000000000
-DATA constants<>+7736(SB)/8, $0x3ff0000000000000
-DATA constants<>+7744(SB)/8, $0x3fe0000000000000
-DATA constants<>+7752(SB)/8, $0x3fe0000000000000
-DATA constants<>+7760(SB)/8, $0x3fe0000000000000
-DATA constants<>+7768(SB)/8, $0x3fe0000000000000
-DATA constants<>+7776(SB)/8, $0x3fe0000000000000
-DATA constants<>+7784(SB)/8, $0x3fe0000000000000
-DATA constants<>+7792(SB)/8, $0x3fe0000000000000
-DATA constants<>+7800(SB)/8, $0x3fe0000000000000
-DATA constants<>+7808(SB)/8, $0x7fffffffffffffff
-DATA constants<>+7816(SB)/8, $0x7fffffffffffffff
-DATA constants<>+7824(SB)/8, $0x7fffffffffffffff
-DATA constants<>+7832(SB)/8, $0x7fffffffffffffff
-DATA constants<>+7840(SB)/8, $0x7fffffffffffffff
-DATA constants<>+7848(SB)/8, $0x7fffffffffffffff
-DATA constants<>+7856(SB)/8, $0x7fffffffffffffff
-DATA constants<>+7864(SB)/8, $0x7fffffffffffffff
+DATA constants<>+5824(SB)/8, $0x7fffffffffffffff
+DATA constants<>+5832(SB)/8, $0x7fffffffffffffff
+DATA constants<>+5840(SB)/8, $0x7fffffffffffffff
+DATA constants<>+5848(SB)/8, $0x7fffffffffffffff
+DATA constants<>+5856(SB)/8, $0x7fffffffffffffff
+DATA constants<>+5864(SB)/8, $0x7fffffffffffffff
+DATA constants<>+5872(SB)/8, $0x7fffffffffffffff
+DATA constants<>+5880(SB)/8, $0x7fffffffffffffff
+DATA constants<>+5888(SB)/4, $0x00000001
+DATA constants<>+5892(SB)/4, $0x00000001
+DATA constants<>+5896(SB)/4, $0x00000001
+DATA constants<>+5900(SB)/4, $0x00000001
+DATA constants<>+5904(SB)/4, $0x00000001
+DATA constants<>+5908(SB)/4, $0x00000001
+DATA constants<>+5912(SB)/4, $0x00000001
+DATA constants<>+5916(SB)/4, $0x00000001
+DATA constants<>+5920(SB)/4, $0x00000001
+DATA constants<>+5924(SB)/4, $0x00000001
+DATA constants<>+5928(SB)/4, $0x00000001
+DATA constants<>+5932(SB)/4, $0x00000001
+DATA constants<>+5936(SB)/4, $0x00000001
+DATA constants<>+5940(SB)/4, $0x00000001
+DATA constants<>+5944(SB)/4, $0x00000001
+DATA constants<>+5948(SB)/4, $0x00000001
+DATA constants<>+5952(SB)/4, $0x00007fff
+DATA constants<>+5956(SB)/4, $0x00007fff
+DATA constants<>+5960(SB)/4, $0x00007fff
+DATA constants<>+5964(SB)/4, $0x00007fff
+DATA constants<>+5968(SB)/4, $0x00007fff
+DATA constants<>+5972(SB)/4, $0x00007fff
+DATA constants<>+5976(SB)/4, $0x00007fff
+DATA constants<>+5980(SB)/4, $0x00007fff
+DATA constants<>+5984(SB)/4, $0x00007fff
+DATA constants<>+5988(SB)/4, $0x00007fff
+DATA constants<>+5992(SB)/4, $0x00007fff
+DATA constants<>+5996(SB)/4, $0x00007fff
+DATA constants<>+6000(SB)/4, $0x00007fff
+DATA constants<>+6004(SB)/4, $0x00007fff
+DATA constants<>+6008(SB)/4, $0x00007fff
+DATA constants<>+6012(SB)/4, $0x00007fff
+DATA constants<>+6016(SB)/4, $0x00400000
+DATA constants<>+6020(SB)/4, $0x00400000
+DATA constants<>+6024(SB)/4, $0x00400000
+DATA constants<>+6028(SB)/4, $0x00400000
+DATA constants<>+6032(SB)/4, $0x00400000
+DATA constants<>+6036(SB)/4, $0x00400000
+DATA constants<>+6040(SB)/4, $0x00400000
+DATA constants<>+6044(SB)/4, $0x00400000
+DATA constants<>+6048(SB)/4, $0x00400000
+DATA constants<>+6052(SB)/4, $0x00400000
+DATA constants<>+6056(SB)/4, $0x00400000
+DATA constants<>+6060(SB)/4, $0x00400000
+DATA constants<>+6064(SB)/4, $0x00400000
+DATA constants<>+6068(SB)/4, $0x00400000
+DATA constants<>+6072(SB)/4, $0x00400000
+DATA constants<>+6076(SB)/4, $0x00400000
+DATA constants<>+6080(SB)/4, $0xd2511f53
+DATA constants<>+6084(SB)/4, $0xd2511f53
+DATA constants<>+6088(SB)/4, $0xd2511f53
+DATA constants<>+6092(SB)/4, $0xd2511f53
+DATA constants<>+6096(SB)/4, $0xd2511f53
+DATA constants<>+6100(SB)/4, $0xd2511f53
+DATA constants<>+6104(SB)/4, $0xd2511f53
+DATA constants<>+6108(SB)/4, $0xd2511f53
+DATA constants<>+6112(SB)/4, $0xd2511f53
+DATA constants<>+6116(SB)/4, $0xd2511f53
+DATA constants<>+6120(SB)/4, $0xd2511f53
+DATA constants<>+6124(SB)/4, $0xd2511f53
+DATA constants<>+6128(SB)/4, $0xd2511f53
+DATA constants<>+6132(SB)/4, $0xd2511f53
+DATA constants<>+6136(SB)/4, $0xd2511f53
+DATA constants<>+6140(SB)/4, $0xd2511f53
+DATA constants<>+6144(SB)/4, $0xcd9e8d57
+DATA constants<>+6148(SB)/4, $0xcd9e8d57
+DATA constants<>+6152(SB)/4, $0xcd9e8d57
+DATA constants<>+6156(SB)/4, $0xcd9e8d57
+DATA constants<>+6160(SB)/4, $0xcd9e8d57
+DATA constants<>+6164(SB)/4, $0xcd9e8d57
+DATA constants<>+6168(SB)/4, $0xcd9e8d57
+DATA constants<>+6172(SB)/4, $0xcd9e8d57
+DATA constants<>+6176(SB)/4, $0xcd9e8d57
+DATA constants<>+6180(SB)/4, $0xcd9e8d57
+DATA constants<>+6184(SB)/4, $0xcd9e8d57
+DATA constants<>+6188(SB)/4, $0xcd9e8d57
+DATA constants<>+6192(SB)/4, $0xcd9e8d57
+DATA constants<>+6196(SB)/4, $0xcd9e8d57
+DATA constants<>+6200(SB)/4, $0xcd9e8d57
+DATA constants<>+6204(SB)/4, $0xcd9e8d57
+DATA constants<>+6208(SB)/8, $0xffffffff00000000
+DATA constants<>+6216(SB)/8, $0xffffffff00000000
+DATA constants<>+6224(SB)/8, $0xffffffff00000000
+DATA constants<>+6232(SB)/8, $0xffffffff00000000
+DATA constants<>+6240(SB)/8, $0xffffffff00000000
+DATA constants<>+6248(SB)/8, $0xffffffff00000000
+DATA constants<>+6256(SB)/8, $0xffffffff00000000
+DATA constants<>+6264(SB)/8, $0xffffffff00000000
+DATA constants<>+6272(SB)/4, $0x9e3779b9
+DATA constants<>+6276(SB)/4, $0x9e3779b9
+DATA constants<>+6280(SB)/4, $0x9e3779b9
+DATA constants<>+6284(SB)/4, $0x9e3779b9
+DATA constants<>+6288(SB)/4, $0x9e3779b9
+DATA constants<>+6292(SB)/4, $0x9e3779b9
+DATA constants<>+6296(SB)/4, $0x9e3779b9
+DATA constants<>+6300(SB)/4, $0x9e3779b9
+DATA constants<>+6304(SB)/4, $0x9e3779b9
+DATA constants<>+6308(SB)/4, $0x9e3779b9
+DATA constants<>+6312(SB)/4, $0x9e3779b9
+DATA constants<>+6316(SB)/4, $0x9e3779b9
+DATA constants<>+6320(SB)/4, $0x9e3779b9
+DATA constants<>+6324(SB)/4, $0x9e3779b9
+DATA constants<>+6328(SB)/4, $0x9e3779b9
+DATA constants<>+6332(SB)/4, $0x9e3779b9
+DATA constants<>+6336(SB)/4, $0xbb67ae85
+DATA constants<>+6340(SB)/4, $0xbb67ae85
+DATA constants<>+6344(SB)/4, $0xbb67ae85
+DATA constants<>+6348(SB)/4, $0xbb67ae85
+DATA constants<>+6352(SB)/4, $0xbb67ae85
+DATA constants<>+6356(SB)/4, $0xbb67ae85
+DATA constants<>+6360(SB)/4, $0xbb67ae85
+DATA constants<>+6364(SB)/4, $0xbb67ae85
+DATA constants<>+6368(SB)/4, $0xbb67ae85
+DATA constants<>+6372(SB)/4, $0xbb67ae85
+DATA constants<>+6376(SB)/4, $0xbb67ae85
+DATA constants<>+6380(SB)/4, $0xbb67ae85
+DATA constants<>+6384(SB)/4, $0xbb67ae85
+DATA constants<>+6388(SB)/4, $0xbb67ae85
+DATA constants<>+6392(SB)/4, $0xbb67ae85
+DATA constants<>+6396(SB)/4, $0xbb67ae85
+DATA constants<>+6400(SB)/4, $0x80000000
+DATA constants<>+6404(SB)/4, $0x80000000
+DATA constants<>+6408(SB)/4, $0x80000000
+DATA constants<>+6412(SB)/4, $0x80000000
+DATA constants<>+6416(SB)/4, $0x80000000
+DATA constants<>+6420(SB)/4, $0x80000000
+DATA constants<>+6424(SB)/4, $0x80000000
+DATA constants<>+6428(SB)/4, $0x80000000
+DATA constants<>+6432(SB)/4, $0x80000000
+DATA constants<>+6436(SB)/4, $0x80000000
+DATA constants<>+6440(SB)/4, $0x80000000
+DATA constants<>+6444(SB)/4, $0x80000000
+DATA constants<>+6448(SB)/4, $0x80000000
+DATA constants<>+6452(SB)/4, $0x80000000
+DATA constants<>+6456(SB)/4, $0x80000000
+DATA constants<>+6460(SB)/4, $0x80000000
+DATA constants<>+6464(SB)/4, $0x0000ffff
+DATA constants<>+6468(SB)/4, $0x0000ffff
+DATA constants<>+6472(SB)/4, $0x0000ffff
+DATA constants<>+6476(SB)/4, $0x0000ffff
+DATA constants<>+6480(SB)/4, $0x0000ffff
+DATA constants<>+6484(SB)/4, $0x0000ffff
+DATA constants<>+6488(SB)/4, $0x0000ffff
+DATA constants<>+6492(SB)/4, $0x0000ffff
+DATA constants<>+6496(SB)/4, $0x0000ffff
+DATA constants<>+6500(SB)/4, $0x0000ffff
+DATA constants<>+6504(SB)/4, $0x0000ffff
+DATA constants<>+6508(SB)/4, $0x0000ffff
+DATA constants<>+6512(SB)/4, $0x0000ffff
+DATA constants<>+6516(SB)/4, $0x0000ffff
+DATA constants<>+6520(SB)/4, $0x0000ffff
+DATA constants<>+6524(SB)/4, $0x0000ffff
+DATA constants<>+6528(SB)/8, $0x3ef0000000000000
+DATA constants<>+6536(SB)/8, $0x3ef0000000000000
+DATA constants<>+6544(SB)/8, $0x3ef0000000000000
+DATA constants<>+6552(SB)/8, $0x3ef0000000000000
+DATA constants<>+6560(SB)/8, $0x3ef0000000000000
+DATA constants<>+6568(SB)/8, $0x3ef0000000000000
+DATA constants<>+6576(SB)/8, $0x3ef0000000000000
+DATA constants<>+6584(SB)/8, $0x3ef0000000000000
+DATA constants<>+6592(SB)/8, $0x3df0000000000000
+DATA constants<>+6600(SB)/8, $0x3df0000000000000
+DATA constants<>+6608(SB)/8, $0x3df0000000000000
+DATA constants<>+6616(SB)/8, $0x3df0000000000000
+DATA constants<>+6624(SB)/8, $0x3df0000000000000
+DATA constants<>+6632(SB)/8, $0x3df0000000000000
+DATA constants<>+6640(SB)/8, $0x3df0000000000000
+DATA constants<>+6648(SB)/8, $0x3df0000000000000
+DATA constants<>+6656(SB)/8, $0x3de0000000000000
+DATA constants<>+6664(SB)/8, $0x3de0000000000000
+DATA constants<>+6672(SB)/8, $0x3de0000000000000
+DATA constants<>+6680(SB)/8, $0x3de0000000000000
+DATA constants<>+6688(SB)/8, $0x3de0000000000000
+DATA constants<>+6696(SB)/8, $0x3de0000000000000
+DATA constants<>+6704(SB)/8, $0x3de0000000000000
+DATA constants<>+6712(SB)/8, $0x3de0000000000000
+DATA constants<>+6720(SB)/8, $0x3fc71eb851eb851f
+DATA constants<>+6728(SB)/8, $0x3fc71eb851eb851f
+DATA constants<>+6736(SB)/8, $0x3fc71eb851eb851f
+DATA constants<>+6744(SB)/8, $0x3fc71eb851eb851f
+DATA constants<>+6752(SB)/8, $0x3fc71eb851eb851f
+DATA constants<>+6760(SB)/8, $0x3fc71eb851eb851f
+DATA constants<>+6768(SB)/8, $0x3fc71eb851eb851f
+DATA constants<>+6776(SB)/8, $0x3fc71eb851eb851f
+DATA constants<>+6784(SB)/8, $0x40a39a296f7d925e
+DATA constants<>+6792(SB)/8, $0x40a39a296f7d925e
+DATA constants<>+6800(SB)/8, $0x40a39a296f7d925e
+DATA constants<>+6808(SB)/8, $0x40a39a296f7d925e
+DATA constants<>+6816(SB)/8, $0x40a39a296f7d925e
+DATA constants<>+6824(SB)/8, $0x40a39a296f7d925e
+DATA constants<>+6832(SB)/8, $0x40a39a296f7d925e
+DATA constants<>+6840(SB)/8, $0x40a39a296f7d925e
+DATA constants<>+6848(SB)/8, $0x40e052d26b2e45e4
+DATA constants<>+6856(SB)/8, $0x40e052d26b2e45e4
+DATA constants<>+6864(SB)/8, $0x40e052d26b2e45e4
+DATA constants<>+6872(SB)/8, $0x40e052d26b2e45e4
+DATA constants<>+6880(SB)/8, $0x40e052d26b2e45e4
+DATA constants<>+6888(SB)/8, $0x40e052d26b2e45e4
+DATA constants<>+6896(SB)/8, $0x40e052d26b2e45e4
+DATA constants<>+6904(SB)/8, $0x40e052d26b2e45e4
+DATA constants<>+6912(SB)/8, $0x40f06c1c55b78f20
+DATA constants<>+6920(SB)/8, $0x40f06c1c55b78f20
+DATA constants<>+6928(SB)/8, $0x40f06c1c55b78f20
+DATA constants<>+6936(SB)/8, $0x40f06c1c55b78f20
+DATA constants<>+6944(SB)/8, $0x40f06c1c55b78f20
+DATA constants<>+6952(SB)/8, $0x40f06c1c55b78f20
+DATA constants<>+6960(SB)/8, $0x40f06c1c55b78f20
+DATA constants<>+6968(SB)/8, $0x40f06c1c55b78f20
+DATA constants<>+6976(SB)/8, $0x40e66c3e869b752a
+DATA constants<>+6984(SB)/8, $0x40e66c3e869b752a
+DATA constants<>+6992(SB)/8, $0x40e66c3e869b752a
+DATA constants<>+7000(SB)/8, $0x40e66c3e869b752a
+DATA constants<>+7008(SB)/8, $0x40e66c3e869b752a
+DATA constants<>+7016(SB)/8, $0x40e66c3e869b752a
+DATA constants<>+7024(SB)/8, $0x40e66c3e869b752a
+DATA constants<>+7032(SB)/8, $0x40e66c3e869b752a
+DATA constants<>+7040(SB)/8, $0x40cad1d8cd4ee71d
+DATA constants<>+7048(SB)/8, $0x40cad1d8cd4ee71d
+DATA constants<>+7056(SB)/8, $0x40cad1d8cd4ee71d
+DATA constants<>+7064(SB)/8, $0x40cad1d8cd4ee71d
+DATA constants<>+7072(SB)/8, $0x40cad1d8cd4ee71d
+DATA constants<>+7080(SB)/8, $0x40cad1d8cd4ee71d
+DATA constants<>+7088(SB)/8, $0x40cad1d8cd4ee71d
+DATA constants<>+7096(SB)/8, $0x40cad1d8cd4ee71d
+DATA constants<>+7104(SB)/8, $0x409ece5d2213c0cc
+DATA constants<>+7112(SB)/8, $0x409ece5d2213c0cc
+DATA constants<>+7120(SB)/8, $0x409ece5d2213c0cc
+DATA constants<>+7128(SB)/8, $0x409ece5d2213c0cc
+DATA constants<>+7136(SB)/8, $0x409ece5d2213c0cc
+DATA constants<>+7144(SB)/8, $0x409ece5d2213c0cc
+DATA constants<>+7152(SB)/8, $0x409ece5d2213c0cc
+DATA constants<>+7160(SB)/8, $0x409ece5d2213c0cc
+DATA constants<>+7168(SB)/8, $0x4060a4888b1a436e
+DATA constants<>+7176(SB)/8, $0x4060a4888b1a436e
+DATA constants<>+7184(SB)/8, $0x4060a4888b1a436e
+DATA constants<>+7192(SB)/8, $0x4060a4888b1a436e
+DATA constants<>+7200(SB)/8, $0x4060a4888b1a436e
+DATA constants<>+7208(SB)/8, $0x4060a4888b1a436e
+DATA constants<>+7216(SB)/8, $0x4060a4888b1a436e
+DATA constants<>+7224(SB)/8, $0x4060a4888b1a436e
+DATA constants<>+7232(SB)/8, $0x400b18d91e9eef75
+DATA constants<>+7240(SB)/8, $0x400b18d91e9eef75
+DATA constants<>+7248(SB)/8, $0x400b18d91e9eef75
+DATA constants<>+7256(SB)/8, $0x400b18d91e9eef75
+DATA constants<>+7264(SB)/8, $0x400b18d91e9eef75
+DATA constants<>+7272(SB)/8, $0x400b18d91e9eef75
+DATA constants<>+7280(SB)/8, $0x400b18d91e9eef75
+DATA constants<>+7288(SB)/8, $0x400b18d91e9eef75
+DATA constants<>+7296(SB)/8, $0x40b46a7eca984b69
+DATA constants<>+7304(SB)/8, $0x40b46a7eca984b69
+DATA constants<>+7312(SB)/8, $0x40b46a7eca984b69
+DATA constants<>+7320(SB)/8, $0x40b46a7eca984b69
+DATA constants<>+7328(SB)/8, $0x40b46a7eca984b69
+DATA constants<>+7336(SB)/8, $0x40b46a7eca984b69
+DATA constants<>+7344(SB)/8, $0x40b46a7eca984b69
+DATA constants<>+7352(SB)/8, $0x40b46a7eca984b69
+DATA constants<>+7360(SB)/8, $0x40dc0e457cb1ae76
+DATA constants<>+7368(SB)/8, $0x40dc0e457cb1ae76
+DATA constants<>+7376(SB)/8, $0x40dc0e457cb1ae76
+DATA constants<>+7384(SB)/8, $0x40dc0e457cb1ae76
+DATA constants<>+7392(SB)/8, $0x40dc0e457cb1ae76
+DATA constants<>+7400(SB)/8, $0x40dc0e457cb1ae76
+DATA constants<>+7408(SB)/8, $0x40dc0e457cb1ae76
+DATA constants<>+7416(SB)/8, $0x40dc0e457cb1ae76
+DATA constants<>+7424(SB)/8, $0x40e3317caa64f4be
+DATA constants<>+7432(SB)/8, $0x40e3317caa64f4be
+DATA constants<>+7440(SB)/8, $0x40e3317caa64f4be
+DATA constants<>+7448(SB)/8, $0x40e3317caa64f4be
+DATA constants<>+7456(SB)/8, $0x40e3317caa64f4be
+DATA constants<>+7464(SB)/8, $0x40e3317caa64f4be
+DATA constants<>+7472(SB)/8, $0x40e3317caa64f4be
+DATA constants<>+7480(SB)/8, $0x40e3317caa64f4be
+DATA constants<>+7488(SB)/8, $0x40d4b772d5d65266
+DATA constants<>+7496(SB)/8, $0x40d4b772d5d65266
+DATA constants<>+7504(SB)/8, $0x40d4b772d5d65266
+DATA constants<>+7512(SB)/8, $0x40d4b772d5d65266
+DATA constants<>+7520(SB)/8, $0x40d4b772d5d65266
+DATA constants<>+7528(SB)/8, $0x40d4b772d5d65266
+DATA constants<>+7536(SB)/8, $0x40d4b772d5d65266
+DATA constants<>+7544(SB)/8, $0x40d4b772d5d65266
+DATA constants<>+7552(SB)/8, $0x40b512322e75c89f
+DATA constants<>+7560(SB)/8, $0x40b512322e75c89f
+DATA constants<>+7568(SB)/8, $0x40b512322e75c89f
+DATA constants<>+7576(SB)/8, $0x40b512322e75c89f
+DATA constants<>+7584(SB)/8, $0x40b512322e75c89f
+DATA constants<>+7592(SB)/8, $0x40b512322e75c89f
+DATA constants<>+7600(SB)/8, $0x40b512322e75c89f
+DATA constants<>+7608(SB)/8, $0x40b512322e75c89f
+DATA constants<>+7616(SB)/8, $0x4085797efdc8b3f7
+DATA constants<>+7624(SB)/8, $0x4085797efdc8b3f7
+DATA constants<>+7632(SB)/8, $0x4085797efdc8b3f7
+DATA constants<>+7640(SB)/8, $0x4085797efdc8b3f7
+DATA constants<>+7648(SB)/8, $0x4085797efdc8b3f7
+DATA constants<>+7656(SB)/8, $0x4085797efdc8b3f7
+DATA constants<>+7664(SB)/8, $0x4085797efdc8b3f7
+DATA constants<>+7672(SB)/8, $0x4085797efdc8b3f7
+DATA constants<>+7680(SB)/8, $0x4045281b386e1ab5
+DATA constants<>+7688(SB)/8, $0x4045281b386e1ab5
+DATA constants<>+7696(SB)/8, $0x4045281b386e1ab5
+DATA constants<>+7704(SB)/8, $0x4045281b386e1ab5
+DATA constants<>+7712(SB)/8, $0x4045281b386e1ab5
+DATA constants<>+7720(SB)/8, $0x4045281b386e1ab5
+DATA constants<>+7728(SB)/8, $0x4045281b386e1ab5
+DATA constants<>+7736(SB)/8, $0x4045281b386e1ab5
+DATA constants<>+7744(SB)/8, $0x3ff0000000000000
+DATA constants<>+7752(SB)/8, $0x3ff0000000000000
+DATA constants<>+7760(SB)/8, $0x3ff0000000000000
+DATA constants<>+7768(SB)/8, $0x3ff0000000000000
+DATA constants<>+7776(SB)/8, $0x3ff0000000000000
+DATA constants<>+7784(SB)/8, $0x3ff0000000000000
+DATA constants<>+7792(SB)/8, $0x3ff0000000000000
+DATA constants<>+7800(SB)/8, $0x3ff0000000000000
+DATA constants<>+7808(SB)/8, $0x3fe0000000000000
+DATA constants<>+7816(SB)/8, $0x3fe0000000000000
+DATA constants<>+7824(SB)/8, $0x3fe0000000000000
+DATA constants<>+7832(SB)/8, $0x3fe0000000000000
+DATA constants<>+7840(SB)/8, $0x3fe0000000000000
+DATA constants<>+7848(SB)/8, $0x3fe0000000000000
+DATA constants<>+7856(SB)/8, $0x3fe0000000000000
+DATA constants<>+7864(SB)/8, $0x3fe0000000000000
 DATA constants<>+7872(SB)/8, $0x00095f619980c433
 DATA constants<>+7880(SB)/8, $0x00095f619980c433
 DATA constants<>+7888(SB)/8, $0x00095f619980c433
@@ -5525,6 +5525,244 @@ done:
 	VZEROUPPER
 	RET
 
+// func maximum64AVX2(dst *float64, x *float64, y *float64, n int)
+// Requires: AVX, AVX2
+TEXT ·maximum64AVX2(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ y+16(FP), DX
+	MOVQ n+24(FP), SI
+	MOVQ SI, DI
+	ANDQ $-16, DI
+	XORQ BX, BX
+	JMP  test
+
+loop:
+	VMOVUPS   (CX)(BX*8), Y0
+	VMOVUPS   32(CX)(BX*8), Y1
+	VMOVUPS   (DX)(BX*8), Y2
+	VMOVUPS   32(DX)(BX*8), Y3
+	VCMPPD    $0x00, Y2, Y0, Y4
+	VCMPPD    $0x00, Y3, Y1, Y5
+	VANDPD    Y2, Y0, Y6
+	VANDPD    Y3, Y1, Y7
+	VMAXPD    Y2, Y0, Y2
+	VMAXPD    Y3, Y1, Y3
+	VBLENDVPD Y4, Y6, Y2, Y2
+	VBLENDVPD Y5, Y7, Y3, Y3
+	VCMPPD    $0x03, Y0, Y0, Y4
+	VCMPPD    $0x03, Y1, Y1, Y5
+	VBLENDVPD Y4, Y0, Y2, Y0
+	VBLENDVPD Y5, Y1, Y3, Y1
+	VMOVUPS   Y0, (AX)(BX*8)
+	VMOVUPS   Y1, 32(AX)(BX*8)
+	VMOVUPS   64(CX)(BX*8), Y0
+	VMOVUPS   96(CX)(BX*8), Y1
+	VMOVUPS   64(DX)(BX*8), Y2
+	VMOVUPS   96(DX)(BX*8), Y3
+	VCMPPD    $0x00, Y2, Y0, Y4
+	VCMPPD    $0x00, Y3, Y1, Y5
+	VANDPD    Y2, Y0, Y6
+	VANDPD    Y3, Y1, Y7
+	VMAXPD    Y2, Y0, Y2
+	VMAXPD    Y3, Y1, Y3
+	VBLENDVPD Y4, Y6, Y2, Y2
+	VBLENDVPD Y5, Y7, Y3, Y3
+	VCMPPD    $0x03, Y0, Y0, Y4
+	VCMPPD    $0x03, Y1, Y1, Y5
+	VBLENDVPD Y4, Y0, Y2, Y0
+	VBLENDVPD Y5, Y1, Y3, Y1
+	VMOVUPS   Y0, 64(AX)(BX*8)
+	VMOVUPS   Y1, 96(AX)(BX*8)
+	ADDQ      $+16, BX
+
+test:
+	CMPQ         BX, DI
+	JLT          loop
+	SUBQ         BX, SI
+	JZ           done
+	LEAQ         tailMasks<>+0(SB), DI
+	NEGQ         SI
+	VMOVDQU      64(DI)(SI*4), Y0
+	VMOVDQU      96(DI)(SI*4), Y1
+	VPMOVSXDQ    X0, Y2
+	VMASKMOVPD   (CX)(BX*8), Y2, Y2
+	VEXTRACTI128 $0x01, Y0, X3
+	VPMOVSXDQ    X3, Y3
+	VMASKMOVPD   32(CX)(BX*8), Y3, Y3
+	VPMOVSXDQ    X0, Y4
+	VMASKMOVPD   (DX)(BX*8), Y4, Y4
+	VEXTRACTI128 $0x01, Y0, X5
+	VPMOVSXDQ    X5, Y5
+	VMASKMOVPD   32(DX)(BX*8), Y5, Y5
+	VCMPPD       $0x00, Y4, Y2, Y6
+	VCMPPD       $0x00, Y5, Y3, Y7
+	VANDPD       Y4, Y2, Y8
+	VANDPD       Y5, Y3, Y9
+	VMAXPD       Y4, Y2, Y4
+	VMAXPD       Y5, Y3, Y5
+	VBLENDVPD    Y6, Y8, Y4, Y4
+	VBLENDVPD    Y7, Y9, Y5, Y5
+	VCMPPD       $0x03, Y2, Y2, Y6
+	VCMPPD       $0x03, Y3, Y3, Y7
+	VBLENDVPD    Y6, Y2, Y4, Y2
+	VBLENDVPD    Y7, Y3, Y5, Y3
+	VPMOVSXDQ    X0, Y4
+	VMASKMOVPD   Y2, Y4, (AX)(BX*8)
+	VEXTRACTI128 $0x01, Y0, X0
+	VPMOVSXDQ    X0, Y0
+	VMASKMOVPD   Y3, Y0, 32(AX)(BX*8)
+	VPMOVSXDQ    X1, Y0
+	VMASKMOVPD   64(CX)(BX*8), Y0, Y0
+	VEXTRACTI128 $0x01, Y1, X2
+	VPMOVSXDQ    X2, Y2
+	VMASKMOVPD   96(CX)(BX*8), Y2, Y2
+	VPMOVSXDQ    X1, Y3
+	VMASKMOVPD   64(DX)(BX*8), Y3, Y3
+	VEXTRACTI128 $0x01, Y1, X4
+	VPMOVSXDQ    X4, Y4
+	VMASKMOVPD   96(DX)(BX*8), Y4, Y4
+	VCMPPD       $0x00, Y3, Y0, Y5
+	VCMPPD       $0x00, Y4, Y2, Y6
+	VANDPD       Y3, Y0, Y7
+	VANDPD       Y4, Y2, Y8
+	VMAXPD       Y3, Y0, Y3
+	VMAXPD       Y4, Y2, Y4
+	VBLENDVPD    Y5, Y7, Y3, Y3
+	VBLENDVPD    Y6, Y8, Y4, Y4
+	VCMPPD       $0x03, Y0, Y0, Y5
+	VCMPPD       $0x03, Y2, Y2, Y6
+	VBLENDVPD    Y5, Y0, Y3, Y0
+	VBLENDVPD    Y6, Y2, Y4, Y2
+	VPMOVSXDQ    X1, Y3
+	VMASKMOVPD   Y0, Y3, 64(AX)(BX*8)
+	VEXTRACTI128 $0x01, Y1, X0
+	VPMOVSXDQ    X0, Y0
+	VMASKMOVPD   Y2, Y0, 96(AX)(BX*8)
+
+done:
+	VZEROUPPER
+	RET
+
+// func minimum64AVX2(dst *float64, x *float64, y *float64, n int)
+// Requires: AVX, AVX2
+TEXT ·minimum64AVX2(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ y+16(FP), DX
+	MOVQ n+24(FP), SI
+	MOVQ SI, DI
+	ANDQ $-16, DI
+	XORQ BX, BX
+	JMP  test
+
+loop:
+	VMOVUPS   (CX)(BX*8), Y0
+	VMOVUPS   32(CX)(BX*8), Y1
+	VMOVUPS   (DX)(BX*8), Y2
+	VMOVUPS   32(DX)(BX*8), Y3
+	VCMPPD    $0x00, Y2, Y0, Y4
+	VCMPPD    $0x00, Y3, Y1, Y5
+	VORPD     Y2, Y0, Y6
+	VORPD     Y3, Y1, Y7
+	VMINPD    Y2, Y0, Y2
+	VMINPD    Y3, Y1, Y3
+	VBLENDVPD Y4, Y6, Y2, Y2
+	VBLENDVPD Y5, Y7, Y3, Y3
+	VCMPPD    $0x03, Y0, Y0, Y4
+	VCMPPD    $0x03, Y1, Y1, Y5
+	VBLENDVPD Y4, Y0, Y2, Y0
+	VBLENDVPD Y5, Y1, Y3, Y1
+	VMOVUPS   Y0, (AX)(BX*8)
+	VMOVUPS   Y1, 32(AX)(BX*8)
+	VMOVUPS   64(CX)(BX*8), Y0
+	VMOVUPS   96(CX)(BX*8), Y1
+	VMOVUPS   64(DX)(BX*8), Y2
+	VMOVUPS   96(DX)(BX*8), Y3
+	VCMPPD    $0x00, Y2, Y0, Y4
+	VCMPPD    $0x00, Y3, Y1, Y5
+	VORPD     Y2, Y0, Y6
+	VORPD     Y3, Y1, Y7
+	VMINPD    Y2, Y0, Y2
+	VMINPD    Y3, Y1, Y3
+	VBLENDVPD Y4, Y6, Y2, Y2
+	VBLENDVPD Y5, Y7, Y3, Y3
+	VCMPPD    $0x03, Y0, Y0, Y4
+	VCMPPD    $0x03, Y1, Y1, Y5
+	VBLENDVPD Y4, Y0, Y2, Y0
+	VBLENDVPD Y5, Y1, Y3, Y1
+	VMOVUPS   Y0, 64(AX)(BX*8)
+	VMOVUPS   Y1, 96(AX)(BX*8)
+	ADDQ      $+16, BX
+
+test:
+	CMPQ         BX, DI
+	JLT          loop
+	SUBQ         BX, SI
+	JZ           done
+	LEAQ         tailMasks<>+0(SB), DI
+	NEGQ         SI
+	VMOVDQU      64(DI)(SI*4), Y0
+	VMOVDQU      96(DI)(SI*4), Y1
+	VPMOVSXDQ    X0, Y2
+	VMASKMOVPD   (CX)(BX*8), Y2, Y2
+	VEXTRACTI128 $0x01, Y0, X3
+	VPMOVSXDQ    X3, Y3
+	VMASKMOVPD   32(CX)(BX*8), Y3, Y3
+	VPMOVSXDQ    X0, Y4
+	VMASKMOVPD   (DX)(BX*8), Y4, Y4
+	VEXTRACTI128 $0x01, Y0, X5
+	VPMOVSXDQ    X5, Y5
+	VMASKMOVPD   32(DX)(BX*8), Y5, Y5
+	VCMPPD       $0x00, Y4, Y2, Y6
+	VCMPPD       $0x00, Y5, Y3, Y7
+	VORPD        Y4, Y2, Y8
+	VORPD        Y5, Y3, Y9
+	VMINPD       Y4, Y2, Y4
+	VMINPD       Y5, Y3, Y5
+	VBLENDVPD    Y6, Y8, Y4, Y4
+	VBLENDVPD    Y7, Y9, Y5, Y5
+	VCMPPD       $0x03, Y2, Y2, Y6
+	VCMPPD       $0x03, Y3, Y3, Y7
+	VBLENDVPD    Y6, Y2, Y4, Y2
+	VBLENDVPD    Y7, Y3, Y5, Y3
+	VPMOVSXDQ    X0, Y4
+	VMASKMOVPD   Y2, Y4, (AX)(BX*8)
+	VEXTRACTI128 $0x01, Y0, X0
+	VPMOVSXDQ    X0, Y0
+	VMASKMOVPD   Y3, Y0, 32(AX)(BX*8)
+	VPMOVSXDQ    X1, Y0
+	VMASKMOVPD   64(CX)(BX*8), Y0, Y0
+	VEXTRACTI128 $0x01, Y1, X2
+	VPMOVSXDQ    X2, Y2
+	VMASKMOVPD   96(CX)(BX*8), Y2, Y2
+	VPMOVSXDQ    X1, Y3
+	VMASKMOVPD   64(DX)(BX*8), Y3, Y3
+	VEXTRACTI128 $0x01, Y1, X4
+	VPMOVSXDQ    X4, Y4
+	VMASKMOVPD   96(DX)(BX*8), Y4, Y4
+	VCMPPD       $0x00, Y3, Y0, Y5
+	VCMPPD       $0x00, Y4, Y2, Y6
+	VORPD        Y3, Y0, Y7
+	VORPD        Y4, Y2, Y8
+	VMINPD       Y3, Y0, Y3
+	VMINPD       Y4, Y2, Y4
+	VBLENDVPD    Y5, Y7, Y3, Y3
+	VBLENDVPD    Y6, Y8, Y4, Y4
+	VCMPPD       $0x03, Y0, Y0, Y5
+	VCMPPD       $0x03, Y2, Y2, Y6
+	VBLENDVPD    Y5, Y0, Y3, Y0
+	VBLENDVPD    Y6, Y2, Y4, Y2
+	VPMOVSXDQ    X1, Y3
+	VMASKMOVPD   Y0, Y3, 64(AX)(BX*8)
+	VEXTRACTI128 $0x01, Y1, X0
+	VPMOVSXDQ    X0, Y0
+	VMASKMOVPD   Y2, Y0, 96(AX)(BX*8)
+
+done:
+	VZEROUPPER
+	RET
+
 // func scaleAVX2(dst *float32, x *float32, n int, a float32)
 // Requires: AVX
 TEXT ·scaleAVX2(SB), NOSPLIT, $0-28
@@ -6854,6 +7092,224 @@ done:
 	VZEROUPPER
 	RET
 
+// func max64AVX2(x *float64, n int, most *float64)
+// Requires: AVX, AVX2
+TEXT ·max64AVX2(SB), NOSPLIT, $0-24
+	MOVQ    x+0(FP), AX
+	MOVQ    most+16(FP), CX
+	VMOVUPS (CX), Y0
+	VMOVUPS 32(CX), Y1
+	VMOVUPS 64(CX), Y2
+	VMOVUPS 96(CX), Y3
+	MOVQ    n+8(FP), DX
+	MOVQ    DX, BX
+	ANDQ    $-16, BX
+	XORQ    CX, CX
+	JMP     test
+
+loop:
+	VMOVUPS   (AX)(CX*8), Y4
+	VMOVUPS   32(AX)(CX*8), Y5
+	VCMPPD    $0x00, Y0, Y4, Y6
+	VCMPPD    $0x00, Y1, Y5, Y7
+	VANDPD    Y0, Y4, Y8
+	VANDPD    Y1, Y5, Y9
+	VMAXPD    Y0, Y4, Y0
+	VMAXPD    Y1, Y5, Y1
+	VBLENDVPD Y6, Y8, Y0, Y0
+	VBLENDVPD Y7, Y9, Y1, Y1
+	VCMPPD    $0x03, Y4, Y4, Y6
+	VCMPPD    $0x03, Y5, Y5, Y7
+	VBLENDVPD Y6, Y4, Y0, Y0
+	VBLENDVPD Y7, Y5, Y1, Y1
+	VMOVUPS   64(AX)(CX*8), Y4
+	VMOVUPS   96(AX)(CX*8), Y5
+	VCMPPD    $0x00, Y2, Y4, Y6
+	VCMPPD    $0x00, Y3, Y5, Y7
+	VANDPD    Y2, Y4, Y8
+	VANDPD    Y3, Y5, Y9
+	VMAXPD    Y2, Y4, Y2
+	VMAXPD    Y3, Y5, Y3
+	VBLENDVPD Y6, Y8, Y2, Y2
+	VBLENDVPD Y7, Y9, Y3, Y3
+	VCMPPD    $0x03, Y4, Y4, Y6
+	VCMPPD    $0x03, Y5, Y5, Y7
+	VBLENDVPD Y6, Y4, Y2, Y2
+	VBLENDVPD Y7, Y5, Y3, Y3
+	ADDQ      $+16, CX
+
+test:
+	CMPQ         CX, BX
+	JLT          loop
+	SUBQ         CX, DX
+	JZ           done
+	LEAQ         tailMasks<>+0(SB), BX
+	NEGQ         DX
+	VMOVDQU      64(BX)(DX*4), Y4
+	VMOVDQU      96(BX)(DX*4), Y5
+	VPMOVSXDQ    X4, Y6
+	VMASKMOVPD   (AX)(CX*8), Y6, Y6
+	VEXTRACTI128 $0x01, Y4, X7
+	VPMOVSXDQ    X7, Y7
+	VMASKMOVPD   32(AX)(CX*8), Y7, Y7
+	VCMPPD       $0x00, Y0, Y6, Y8
+	VCMPPD       $0x00, Y1, Y7, Y9
+	VANDPD       Y0, Y6, Y10
+	VANDPD       Y1, Y7, Y11
+	VMAXPD       Y0, Y6, Y12
+	VMAXPD       Y1, Y7, Y13
+	VBLENDVPD    Y8, Y10, Y12, Y8
+	VBLENDVPD    Y9, Y11, Y13, Y9
+	VCMPPD       $0x03, Y6, Y6, Y10
+	VCMPPD       $0x03, Y7, Y7, Y11
+	VBLENDVPD    Y10, Y6, Y8, Y6
+	VBLENDVPD    Y11, Y7, Y9, Y7
+	VPMOVSXDQ    X4, Y8
+	VBLENDVPD    Y8, Y6, Y0, Y0
+	VEXTRACTI128 $0x01, Y4, X4
+	VPMOVSXDQ    X4, Y4
+	VBLENDVPD    Y4, Y7, Y1, Y1
+	VPMOVSXDQ    X5, Y4
+	VMASKMOVPD   64(AX)(CX*8), Y4, Y4
+	VEXTRACTI128 $0x01, Y5, X6
+	VPMOVSXDQ    X6, Y6
+	VMASKMOVPD   96(AX)(CX*8), Y6, Y6
+	VCMPPD       $0x00, Y2, Y4, Y7
+	VCMPPD       $0x00, Y3, Y6, Y8
+	VANDPD       Y2, Y4, Y9
+	VANDPD       Y3, Y6, Y10
+	VMAXPD       Y2, Y4, Y11
+	VMAXPD       Y3, Y6, Y12
+	VBLENDVPD    Y7, Y9, Y11, Y7
+	VBLENDVPD    Y8, Y10, Y12, Y8
+	VCMPPD       $0x03, Y4, Y4, Y9
+	VCMPPD       $0x03, Y6, Y6, Y10
+	VBLENDVPD    Y9, Y4, Y7, Y4
+	VBLENDVPD    Y10, Y6, Y8, Y6
+	VPMOVSXDQ    X5, Y7
+	VBLENDVPD    Y7, Y4, Y2, Y2
+	VEXTRACTI128 $0x01, Y5, X4
+	VPMOVSXDQ    X4, Y4
+	VBLENDVPD    Y4, Y6, Y3, Y3
+
+done:
+	MOVQ    most+16(FP), AX
+	VMOVUPS Y0, (AX)
+	VMOVUPS Y1, 32(AX)
+	VMOVUPS Y2, 64(AX)
+	VMOVUPS Y3, 96(AX)
+	VZEROUPPER
+	RET
+
+// func min64AVX2(x *float64, n int, least *float64)
+// Requires: AVX, AVX2
+TEXT ·min64AVX2(SB), NOSPLIT, $0-24
+	MOVQ    x+0(FP), AX
+	MOVQ    least+16(FP), CX
+	VMOVUPS (CX), Y0
+	VMOVUPS 32(CX), Y1
+	VMOVUPS 64(CX), Y2
+	VMOVUPS 96(CX), Y3
+	MOVQ    n+8(FP), DX
+	MOVQ    DX, BX
+	ANDQ    $-16, BX
+	XORQ    CX, CX
+	JMP     test
+
+loop:
+	VMOVUPS   (AX)(CX*8), Y4
+	VMOVUPS   32(AX)(CX*8), Y5
+	VCMPPD    $0x00, Y0, Y4, Y6
+	VCMPPD    $0x00, Y1, Y5, Y7
+	VORPD     Y0, Y4, Y8
+	VORPD     Y1, Y5, Y9
+	VMINPD    Y0, Y4, Y0
+	VMINPD    Y1, Y5, Y1
+	VBLENDVPD Y6, Y8, Y0, Y0
+	VBLENDVPD Y7, Y9, Y1, Y1
+	VCMPPD    $0x03, Y4, Y4, Y6
+	VCMPPD    $0x03, Y5, Y5, Y7
+	VBLENDVPD Y6, Y4, Y0, Y0
+	VBLENDVPD Y7, Y5, Y1, Y1
+	VMOVUPS   64(AX)(CX*8), Y4
+	VMOVUPS   96(AX)(CX*8), Y5
+	VCMPPD    $0x00, Y2, Y4, Y6
+	VCMPPD    $0x00, Y3, Y5, Y7
+	VORPD     Y2, Y4, Y8
+	VORPD     Y3, Y5, Y9
+	VMINPD    Y2, Y4, Y2
+	VMINPD    Y3, Y5, Y3
+	VBLENDVPD Y6, Y8, Y2, Y2
+	VBLENDVPD Y7, Y9, Y3, Y3
+	VCMPPD    $0x03, Y4, Y4, Y6
+	VCMPPD    $0x03, Y5, Y5, Y7
+	VBLENDVPD Y6, Y4, Y2, Y2
+	VBLENDVPD Y7, Y5, Y3, Y3
+	ADDQ      $+16, CX
+
+test:
+	CMPQ         CX, BX
+	JLT          loop
+	SUBQ         CX, DX
+	JZ           done
+	LEAQ         tailMasks<>+0(SB), BX
+	NEGQ         DX
+	VMOVDQU      64(BX)(DX*4), Y4
+	VMOVDQU      96(BX)(DX*4), Y5
+	VPMOVSXDQ    X4, Y6
+	VMASKMOVPD   (AX)(CX*8), Y6, Y6
+	VEXTRACTI128 $0x01, Y4, X7
+	VPMOVSXDQ    X7, Y7
+	VMASKMOVPD   32(AX)(CX*8), Y7, Y7
+	VCMPPD       $0x00, Y0, Y6, Y8
+	VCMPPD       $0x00, Y1, Y7, Y9
+	VORPD        Y0, Y6, Y10
+	VORPD        Y1, Y7, Y11
+	VMINPD       Y0, Y6, Y12
+	VMINPD       Y1, Y7, Y13
+	VBLENDVPD    Y8, Y10, Y12, Y8
+	VBLENDVPD    Y9, Y11, Y13, Y9
+	VCMPPD       $0x03, Y6, Y6, Y10
+	VCMPPD       $0x03, Y7, Y7, Y11
+	VBLENDVPD    Y10, Y6, Y8, Y6
+	VBLENDVPD    Y11, Y7, Y9, Y7
+	VPMOVSXDQ    X4, Y8
+	VBLENDVPD    Y8, Y6, Y0, Y0
+	VEXTRACTI128 $0x01, Y4, X4
+	VPMOVSXDQ    X4, Y4
+	VBLENDVPD    Y4, Y7, Y1, Y1
+	VPMOVSXDQ    X5, Y4
+	VMASKMOVPD   64(AX)(CX*8), Y4, Y4
+	VEXTRACTI128 $0x01, Y5, X6
+	VPMOVSXDQ    X6, Y6
+	VMASKMOVPD   96(AX)(CX*8), Y6, Y6
+	VCMPPD       $0x00, Y2, Y4, Y7
+	VCMPPD       $0x00, Y3, Y6, Y8
+	VORPD        Y2, Y4, Y9
+	VORPD        Y3, Y6, Y10
+	VMINPD       Y2, Y4, Y11
+	VMINPD       Y3, Y6, Y12
+	VBLENDVPD    Y7, Y9, Y11, Y7
+	VBLENDVPD    Y8, Y10, Y12, Y8
+	VCMPPD       $0x03, Y4, Y4, Y9
+	VCMPPD       $0x03, Y6, Y6, Y10
+	VBLENDVPD    Y9, Y4, Y7, Y4
+	VBLENDVPD    Y10, Y6, Y8, Y6
+	VPMOVSXDQ    X5, Y7
+	VBLENDVPD    Y7, Y4, Y2, Y2
+	VEXTRACTI128 $0x01, Y5, X4
+	VPMOVSXDQ    X4, Y4
+	VBLENDVPD    Y4, Y6, Y3, Y3
+
+done:
+	MOVQ    least+16(FP), AX
+	VMOVUPS Y0, (AX)
+	VMOVUPS Y1, 32(AX)
+	VMOVUPS Y2, 64(AX)
+	VMOVUPS Y3, 96(AX)
+	VZEROUPPER
+	RET
+
 // func mostAVX2(x *float32, n int, most *float32)
 // Requires: AVX
 TEXT ·mostAVX2(SB), NOSPLIT, $0-24
@@ -7066,6 +7522,472 @@ test:
 	VMOVUPS Y7, 32(AX)
 	VMOVUPS Y8, 64(AX)
 	VMOVUPS Y9, 96(AX)
+	VZEROUPPER
+	RET
+
+// func wideSumAVX2(x *float32, n int, sum *float64)
+// Requires: AVX, AVX2
+TEXT ·wideSumAVX2(SB), NOSPLIT, $0-24
+	MOVQ    x+0(FP), AX
+	MOVQ    sum+16(FP), CX
+	VMOVUPS (CX), Y0
+	VMOVUPS 32(CX), Y1
+	VMOVUPS 64(CX), Y2
+	VMOVUPS 96(CX), Y3
+	MOVQ    n+8(FP), DX
+	MOVQ    DX, BX
+	ANDQ    $-16, BX
+	XORQ    CX, CX
+	JMP     test
+
+loop:
+	VCVTPS2PD (AX)(CX*4), Y4
+	VCVTPS2PD 16(AX)(CX*4), Y5
+	VADDPD    Y4, Y0, Y0
+	VADDPD    Y5, Y1, Y1
+	VCVTPS2PD 32(AX)(CX*4), Y4
+	VCVTPS2PD 48(AX)(CX*4), Y5
+	VADDPD    Y4, Y2, Y2
+	VADDPD    Y5, Y3, Y3
+	ADDQ      $+16, CX
+
+test:
+	CMPQ         CX, BX
+	JLT          loop
+	SUBQ         CX, DX
+	JZ           done
+	LEAQ         tailMasks<>+0(SB), BX
+	NEGQ         DX
+	VMOVDQU      64(BX)(DX*4), Y4
+	VMOVDQU      96(BX)(DX*4), Y5
+	VMASKMOVPS   (AX)(CX*4), Y4, Y6
+	VCVTPS2PD    X6, Y7
+	VEXTRACTF128 $0x01, Y6, X6
+	VCVTPS2PD    X6, Y6
+	VADDPD       Y7, Y0, Y7
+	VADDPD       Y6, Y1, Y6
+	VPMOVSXDQ    X4, Y8
+	VBLENDVPD    Y8, Y7, Y0, Y0
+	VEXTRACTI128 $0x01, Y4, X4
+	VPMOVSXDQ    X4, Y4
+	VBLENDVPD    Y4, Y6, Y1, Y1
+	VMASKMOVPS   32(AX)(CX*4), Y5, Y4
+	VCVTPS2PD    X4, Y6
+	VEXTRACTF128 $0x01, Y4, X4
+	VCVTPS2PD    X4, Y4
+	VADDPD       Y6, Y2, Y6
+	VADDPD       Y4, Y3, Y4
+	VPMOVSXDQ    X5, Y7
+	VBLENDVPD    Y7, Y6, Y2, Y2
+	VEXTRACTI128 $0x01, Y5, X5
+	VPMOVSXDQ    X5, Y5
+	VBLENDVPD    Y5, Y4, Y3, Y3
+
+done:
+	MOVQ    sum+16(FP), AX
+	VMOVUPS Y0, (AX)
+	VMOVUPS Y1, 32(AX)
+	VMOVUPS Y2, 64(AX)
+	VMOVUPS Y3, 96(AX)
+	VZEROUPPER
+	RET
+
+// func absSumAVX2(x *float32, n int, sum *float64)
+// Requires: AVX, AVX2
+TEXT ·absSumAVX2(SB), NOSPLIT, $0-24
+	MOVQ    x+0(FP), AX
+	MOVQ    sum+16(FP), CX
+	VMOVUPS (CX), Y0
+	VMOVUPS 32(CX), Y1
+	VMOVUPS 64(CX), Y2
+	VMOVUPS 96(CX), Y3
+	MOVQ    n+8(FP), DX
+	MOVQ    DX, BX
+	ANDQ    $-16, BX
+	XORQ    CX, CX
+	JMP     test
+
+loop:
+	VCVTPS2PD (AX)(CX*4), Y4
+	VCVTPS2PD 16(AX)(CX*4), Y5
+	VANDPD    constants<>+5824(SB), Y4, Y4
+	VANDPD    constants<>+5824(SB), Y5, Y5
+	VADDPD    Y4, Y0, Y0
+	VADDPD    Y5, Y1, Y1
+	VCVTPS2PD 32(AX)(CX*4), Y4
+	VCVTPS2PD 48(AX)(CX*4), Y5
+	VANDPD    constants<>+5824(SB), Y4, Y4
+	VANDPD    constants<>+5824(SB), Y5, Y5
+	VADDPD    Y4, Y2, Y2
+	VADDPD    Y5, Y3, Y3
+	ADDQ      $+16, CX
+
+test:
+	CMPQ         CX, BX
+	JLT          loop
+	SUBQ         CX, DX
+	JZ           done
+	LEAQ         tailMasks<>+0(SB), BX
+	NEGQ         DX
+	VMOVDQU      64(BX)(DX*4), Y4
+	VMOVDQU      96(BX)(DX*4), Y5
+	VMASKMOVPS   (AX)(CX*4), Y4, Y6
+	VCVTPS2PD    X6, Y7
+	VEXTRACTF128 $0x01, Y6, X6
+	VCVTPS2PD    X6, Y6
+	VANDPD       constants<>+5824(SB), Y7, Y7
+	VANDPD       constants<>+5824(SB), Y6, Y6
+	VADDPD       Y7, Y0, Y7
+	VADDPD       Y6, Y1, Y6
+	VPMOVSXDQ    X4, Y8
+	VBLENDVPD    Y8, Y7, Y0, Y0
+	VEXTRACTI128 $0x01, Y4, X4
+	VPMOVSXDQ    X4, Y4
+	VBLENDVPD    Y4, Y6, Y1, Y1
+	VMASKMOVPS   32(AX)(CX*4), Y5, Y4
+	VCVTPS2PD    X4, Y6
+	VEXTRACTF128 $0x01, Y4, X4
+	VCVTPS2PD    X4, Y4
+	VANDPD       constants<>+5824(SB), Y6, Y6
+	VANDPD       constants<>+5824(SB), Y4, Y4
+	VADDPD       Y6, Y2, Y6
+	VADDPD       Y4, Y3, Y4
+	VPMOVSXDQ    X5, Y7
+	VBLENDVPD    Y7, Y6, Y2, Y2
+	VEXTRACTI128 $0x01, Y5, X5
+	VPMOVSXDQ    X5, Y5
+	VBLENDVPD    Y5, Y4, Y3, Y3
+
+done:
+	MOVQ    sum+16(FP), AX
+	VMOVUPS Y0, (AX)
+	VMOVUPS Y1, 32(AX)
+	VMOVUPS Y2, 64(AX)
+	VMOVUPS Y3, 96(AX)
+	VZEROUPPER
+	RET
+
+// func absSum64AVX2(x *float64, n int, sum *float64)
+// Requires: AVX, AVX2
+TEXT ·absSum64AVX2(SB), NOSPLIT, $0-24
+	MOVQ    x+0(FP), AX
+	MOVQ    sum+16(FP), CX
+	VMOVUPS (CX), Y0
+	VMOVUPS 32(CX), Y1
+	VMOVUPS 64(CX), Y2
+	VMOVUPS 96(CX), Y3
+	MOVQ    n+8(FP), DX
+	MOVQ    DX, BX
+	ANDQ    $-16, BX
+	XORQ    CX, CX
+	JMP     test
+
+loop:
+	VMOVUPS (AX)(CX*8), Y4
+	VMOVUPS 32(AX)(CX*8), Y5
+	VANDPD  constants<>+5824(SB), Y4, Y4
+	VANDPD  constants<>+5824(SB), Y5, Y5
+	VADDPD  Y4, Y0, Y0
+	VADDPD  Y5, Y1, Y1
+	VMOVUPS 64(AX)(CX*8), Y4
+	VMOVUPS 96(AX)(CX*8), Y5
+	VANDPD  constants<>+5824(SB), Y4, Y4
+	VANDPD  constants<>+5824(SB), Y5, Y5
+	VADDPD  Y4, Y2, Y2
+	VADDPD  Y5, Y3, Y3
+	ADDQ    $+16, CX
+
+test:
+	CMPQ         CX, BX
+	JLT          loop
+	SUBQ         CX, DX
+	JZ           done
+	LEAQ         tailMasks<>+0(SB), BX
+	NEGQ         DX
+	VMOVDQU      64(BX)(DX*4), Y4
+	VMOVDQU      96(BX)(DX*4), Y5
+	VPMOVSXDQ    X4, Y6
+	VMASKMOVPD   (AX)(CX*8), Y6, Y6
+	VEXTRACTI128 $0x01, Y4, X7
+	VPMOVSXDQ    X7, Y7
+	VMASKMOVPD   32(AX)(CX*8), Y7, Y7
+	VANDPD       constants<>+5824(SB), Y6, Y6
+	VANDPD       constants<>+5824(SB), Y7, Y7
+	VADDPD       Y6, Y0, Y6
+	VADDPD       Y7, Y1, Y7
+	VPMOVSXDQ    X4, Y8
+	VBLENDVPD    Y8, Y6, Y0, Y0
+	VEXTRACTI128 $0x01, Y4, X4
+	VPMOVSXDQ    X4, Y4
+	VBLENDVPD    Y4, Y7, Y1, Y1
+	VPMOVSXDQ    X5, Y4
+	VMASKMOVPD   64(AX)(CX*8), Y4, Y4
+	VEXTRACTI128 $0x01, Y5, X6
+	VPMOVSXDQ    X6, Y6
+	VMASKMOVPD   96(AX)(CX*8), Y6, Y6
+	VANDPD       constants<>+5824(SB), Y4, Y4
+	VANDPD       constants<>+5824(SB), Y6, Y6
+	VADDPD       Y4, Y2, Y4
+	VADDPD       Y6, Y3, Y6
+	VPMOVSXDQ    X5, Y7
+	VBLENDVPD    Y7, Y4, Y2, Y2
+	VEXTRACTI128 $0x01, Y5, X4
+	VPMOVSXDQ    X4, Y4
+	VBLENDVPD    Y4, Y6, Y3, Y3
+
+done:
+	MOVQ    sum+16(FP), AX
+	VMOVUPS Y0, (AX)
+	VMOVUPS Y1, 32(AX)
+	VMOVUPS Y2, 64(AX)
+	VMOVUPS Y3, 96(AX)
+	VZEROUPPER
+	RET
+
+// func squareSum64AVX2(x *float64, n int, sum *float64)
+// Requires: AVX, AVX2
+TEXT ·squareSum64AVX2(SB), NOSPLIT, $0-24
+	MOVQ    x+0(FP), AX
+	MOVQ    sum+16(FP), CX
+	VMOVUPS (CX), Y0
+	VMOVUPS 32(CX), Y1
+	VMOVUPS 64(CX), Y2
+	VMOVUPS 96(CX), Y3
+	MOVQ    n+8(FP), DX
+	MOVQ    DX, BX
+	ANDQ    $-16, BX
+	XORQ    CX, CX
+	JMP     test
+
+loop:
+	VMOVUPS (AX)(CX*8), Y4
+	VMOVUPS 32(AX)(CX*8), Y5
+	VMULPD  Y4, Y4, Y4
+	VMULPD  Y5, Y5, Y5
+	VADDPD  Y4, Y0, Y0
+	VADDPD  Y5, Y1, Y1
+	VMOVUPS 64(AX)(CX*8), Y4
+	VMOVUPS 96(AX)(CX*8), Y5
+	VMULPD  Y4, Y4, Y4
+	VMULPD  Y5, Y5, Y5
+	VADDPD  Y4, Y2, Y2
+	VADDPD  Y5, Y3, Y3
+	ADDQ    $+16, CX
+
+test:
+	CMPQ         CX, BX
+	JLT          loop
+	SUBQ         CX, DX
+	JZ           done
+	LEAQ         tailMasks<>+0(SB), BX
+	NEGQ         DX
+	VMOVDQU      64(BX)(DX*4), Y4
+	VMOVDQU      96(BX)(DX*4), Y5
+	VPMOVSXDQ    X4, Y6
+	VMASKMOVPD   (AX)(CX*8), Y6, Y6
+	VEXTRACTI128 $0x01, Y4, X7
+	VPMOVSXDQ    X7, Y7
+	VMASKMOVPD   32(AX)(CX*8), Y7, Y7
+	VMULPD       Y6, Y6, Y6
+	VMULPD       Y7, Y7, Y7
+	VADDPD       Y6, Y0, Y6
+	VADDPD       Y7, Y1, Y7
+	VPMOVSXDQ    X4, Y8
+	VBLENDVPD    Y8, Y6, Y0, Y0
+	VEXTRACTI128 $0x01, Y4, X4
+	VPMOVSXDQ    X4, Y4
+	VBLENDVPD    Y4, Y7, Y1, Y1
+	VPMOVSXDQ    X5, Y4
+	VMASKMOVPD   64(AX)(CX*8), Y4, Y4
+	VEXTRACTI128 $0x01, Y5, X6
+	VPMOVSXDQ    X6, Y6
+	VMASKMOVPD   96(AX)(CX*8), Y6, Y6
+	VMULPD       Y4, Y4, Y4
+	VMULPD       Y6, Y6, Y6
+	VADDPD       Y4, Y2, Y4
+	VADDPD       Y6, Y3, Y6
+	VPMOVSXDQ    X5, Y7
+	VBLENDVPD    Y7, Y4, Y2, Y2
+	VEXTRACTI128 $0x01, Y5, X4
+	VPMOVSXDQ    X4, Y4
+	VBLENDVPD    Y4, Y6, Y3, Y3
+
+done:
+	MOVQ    sum+16(FP), AX
+	VMOVUPS Y0, (AX)
+	VMOVUPS Y1, 32(AX)
+	VMOVUPS Y2, 64(AX)
+	VMOVUPS Y3, 96(AX)
+	VZEROUPPER
+	RET
+
+// func squaredDiffSumAVX2(x *float32, n int, mean float64, sum *float64)
+// Requires: AVX, AVX2
+TEXT ·squaredDiffSumAVX2(SB), NOSPLIT, $0-32
+	MOVQ         x+0(FP), AX
+	VBROADCASTSD mean+16(FP), Y0
+	MOVQ         sum+24(FP), CX
+	VMOVUPS      (CX), Y1
+	VMOVUPS      32(CX), Y2
+	VMOVUPS      64(CX), Y3
+	VMOVUPS      96(CX), Y4
+	MOVQ         n+8(FP), DX
+	MOVQ         DX, BX
+	ANDQ         $-16, BX
+	XORQ         CX, CX
+	JMP          test
+
+loop:
+	VCVTPS2PD (AX)(CX*4), Y5
+	VCVTPS2PD 16(AX)(CX*4), Y6
+	VSUBPD    Y0, Y5, Y5
+	VSUBPD    Y0, Y6, Y6
+	VMULPD    Y5, Y5, Y5
+	VMULPD    Y6, Y6, Y6
+	VADDPD    Y5, Y1, Y1
+	VADDPD    Y6, Y2, Y2
+	VCVTPS2PD 32(AX)(CX*4), Y5
+	VCVTPS2PD 48(AX)(CX*4), Y6
+	VSUBPD    Y0, Y5, Y5
+	VSUBPD    Y0, Y6, Y6
+	VMULPD    Y5, Y5, Y5
+	VMULPD    Y6, Y6, Y6
+	VADDPD    Y5, Y3, Y3
+	VADDPD    Y6, Y4, Y4
+	ADDQ      $+16, CX
+
+test:
+	CMPQ         CX, BX
+	JLT          loop
+	SUBQ         CX, DX
+	JZ           done
+	LEAQ         tailMasks<>+0(SB), BX
+	NEGQ         DX
+	VMOVDQU      64(BX)(DX*4), Y5
+	VMOVDQU      96(BX)(DX*4), Y6
+	VMASKMOVPS   (AX)(CX*4), Y5, Y7
+	VCVTPS2PD    X7, Y8
+	VEXTRACTF128 $0x01, Y7, X7
+	VCVTPS2PD    X7, Y7
+	VSUBPD       Y0, Y8, Y8
+	VSUBPD       Y0, Y7, Y7
+	VMULPD       Y8, Y8, Y8
+	VMULPD       Y7, Y7, Y7
+	VADDPD       Y8, Y1, Y8
+	VADDPD       Y7, Y2, Y7
+	VPMOVSXDQ    X5, Y9
+	VBLENDVPD    Y9, Y8, Y1, Y1
+	VEXTRACTI128 $0x01, Y5, X5
+	VPMOVSXDQ    X5, Y5
+	VBLENDVPD    Y5, Y7, Y2, Y2
+	VMASKMOVPS   32(AX)(CX*4), Y6, Y5
+	VCVTPS2PD    X5, Y7
+	VEXTRACTF128 $0x01, Y5, X5
+	VCVTPS2PD    X5, Y5
+	VSUBPD       Y0, Y7, Y7
+	VSUBPD       Y0, Y5, Y0
+	VMULPD       Y7, Y7, Y5
+	VMULPD       Y0, Y0, Y0
+	VADDPD       Y5, Y3, Y5
+	VADDPD       Y0, Y4, Y0
+	VPMOVSXDQ    X6, Y7
+	VBLENDVPD    Y7, Y5, Y3, Y3
+	VEXTRACTI128 $0x01, Y6, X5
+	VPMOVSXDQ    X5, Y5
+	VBLENDVPD    Y5, Y0, Y4, Y4
+
+done:
+	MOVQ    sum+24(FP), AX
+	VMOVUPS Y1, (AX)
+	VMOVUPS Y2, 32(AX)
+	VMOVUPS Y3, 64(AX)
+	VMOVUPS Y4, 96(AX)
+	VZEROUPPER
+	RET
+
+// func squaredDiffSum64AVX2(x *float64, n int, mean float64, sum *float64)
+// Requires: AVX, AVX2
+TEXT ·squaredDiffSum64AVX2(SB), NOSPLIT, $0-32
+	MOVQ         x+0(FP), AX
+	VBROADCASTSD mean+16(FP), Y0
+	MOVQ         sum+24(FP), CX
+	VMOVUPS      (CX), Y1
+	VMOVUPS      32(CX), Y2
+	VMOVUPS      64(CX), Y3
+	VMOVUPS      96(CX), Y4
+	MOVQ         n+8(FP), DX
+	MOVQ         DX, BX
+	ANDQ         $-16, BX
+	XORQ         CX, CX
+	JMP          test
+
+loop:
+	VMOVUPS (AX)(CX*8), Y5
+	VMOVUPS 32(AX)(CX*8), Y6
+	VSUBPD  Y0, Y5, Y5
+	VSUBPD  Y0, Y6, Y6
+	VMULPD  Y5, Y5, Y5
+	VMULPD  Y6, Y6, Y6
+	VADDPD  Y5, Y1, Y1
+	VADDPD  Y6, Y2, Y2
+	VMOVUPS 64(AX)(CX*8), Y5
+	VMOVUPS 96(AX)(CX*8), Y6
+	VSUBPD  Y0, Y5, Y5
+	VSUBPD  Y0, Y6, Y6
+	VMULPD  Y5, Y5, Y5
+	VMULPD  Y6, Y6, Y6
+	VADDPD  Y5, Y3, Y3
+	VADDPD  Y6, Y4, Y4
+	ADDQ    $+16, CX
+
+test:
+	CMPQ         CX, BX
+	JLT          loop
+	SUBQ         CX, DX
+	JZ           done
+	LEAQ         tailMasks<>+0(SB), BX
+	NEGQ         DX
+	VMOVDQU      64(BX)(DX*4), Y5
+	VMOVDQU      96(BX)(DX*4), Y6
+	VPMOVSXDQ    X5, Y7
+	VMASKMOVPD   (AX)(CX*8), Y7, Y7
+	VEXTRACTI128 $0x01, Y5, X8
+	VPMOVSXDQ    X8, Y8
+	VMASKMOVPD   32(AX)(CX*8), Y8, Y8
+	VSUBPD       Y0, Y7, Y7
+	VSUBPD       Y0, Y8, Y8
+	VMULPD       Y7, Y7, Y7
+	VMULPD       Y8, Y8, Y8
+	VADDPD       Y7, Y1, Y7
+	VADDPD       Y8, Y2, Y8
+	VPMOVSXDQ    X5, Y9
+	VBLENDVPD    Y9, Y7, Y1, Y1
+	VEXTRACTI128 $0x01, Y5, X5
+	VPMOVSXDQ    X5, Y5
+	VBLENDVPD    Y5, Y8, Y2, Y2
+	VPMOVSXDQ    X6, Y5
+	VMASKMOVPD   64(AX)(CX*8), Y5, Y5
+	VEXTRACTI128 $0x01, Y6, X7
+	VPMOVSXDQ    X7, Y7
+	VMASKMOVPD   96(AX)(CX*8), Y7, Y7
+	VSUBPD       Y0, Y5, Y5
+	VSUBPD       Y0, Y7, Y0
+	VMULPD       Y5, Y5, Y5
+	VMULPD       Y0, Y0, Y0
+	VADDPD       Y5, Y3, Y5
+	VADDPD       Y0, Y4, Y0
+	VPMOVSXDQ    X6, Y7
+	VBLENDVPD    Y7, Y5, Y3, Y3
+	VEXTRACTI128 $0x01, Y6, X5
+	VPMOVSXDQ    X5, Y5
+	VBLENDVPD    Y5, Y0, Y4, Y4
+
+done:
+	MOVQ    sum+24(FP), AX
+	VMOVUPS Y1, (AX)
+	VMOVUPS Y2, 32(AX)
+	VMOVUPS Y3, 64(AX)
+	VMOVUPS Y4, 96(AX)
 	VZEROUPPER
 	RET
 
@@ -9213,10 +10135,10 @@ TEXT ·narrowBF16AVX2(SB), NOSPLIT, $0-24
 loop:
 	VMOVUPS   (CX)(DX*4), Y0
 	VPSRAD    $0x10, Y0, Y1
-	VANDPS    constants<>+5824(SB), Y1, Y1
-	VPADDD    constants<>+5888(SB), Y0, Y2
+	VANDPS    constants<>+5888(SB), Y1, Y1
+	VPADDD    constants<>+5952(SB), Y0, Y2
 	VPADDD    Y1, Y2, Y1
-	VORPS     constants<>+5952(SB), Y0, Y2
+	VORPS     constants<>+6016(SB), Y0, Y2
 	VCMPPS    $0x03, Y0, Y0, Y0
 	VBLENDVPS Y0, Y2, Y1, Y0
 	VPSRLD    $0x10, Y0, Y0
@@ -9225,10 +10147,10 @@ loop:
 	VMOVDQU   X0, (AX)(DX*2)
 	VMOVUPS   32(CX)(DX*4), Y0
 	VPSRAD    $0x10, Y0, Y1
-	VANDPS    constants<>+5824(SB), Y1, Y1
-	VPADDD    constants<>+5888(SB), Y0, Y2
+	VANDPS    constants<>+5888(SB), Y1, Y1
+	VPADDD    constants<>+5952(SB), Y0, Y2
 	VPADDD    Y1, Y2, Y1
-	VORPS     constants<>+5952(SB), Y0, Y2
+	VORPS     constants<>+6016(SB), Y0, Y2
 	VCMPPS    $0x03, Y0, Y0, Y0
 	VBLENDVPS Y0, Y2, Y1, Y0
 	VPSRLD    $0x10, Y0, Y0
@@ -9301,200 +10223,200 @@ TEXT ·philoxAVX2(SB), NOSPLIT, $0-60
 
 loop:
 	VMOVUPS  (AX)(SI*4), Y5
-	VPMULUDQ constants<>+6016(SB), Y5, Y6
+	VPMULUDQ constants<>+6080(SB), Y5, Y6
 	VPSRLQ   $0x20, Y6, Y6
 	VPSRLQ   $0x20, Y5, Y7
-	VPMULUDQ constants<>+6016(SB), Y7, Y7
-	VANDPD   constants<>+6144(SB), Y7, Y7
+	VPMULUDQ constants<>+6080(SB), Y7, Y7
+	VANDPD   constants<>+6208(SB), Y7, Y7
 	VORPD    Y6, Y7, Y7
-	VPMULLD  constants<>+6016(SB), Y5, Y5
-	VPMULUDQ constants<>+6080(SB), Y1, Y6
+	VPMULLD  constants<>+6080(SB), Y5, Y5
+	VPMULUDQ constants<>+6144(SB), Y1, Y6
 	VPSRLQ   $0x20, Y6, Y6
 	VPSRLQ   $0x20, Y1, Y8
-	VPMULUDQ constants<>+6080(SB), Y8, Y8
-	VANDPD   constants<>+6144(SB), Y8, Y8
+	VPMULUDQ constants<>+6144(SB), Y8, Y8
+	VANDPD   constants<>+6208(SB), Y8, Y8
 	VORPD    Y6, Y8, Y8
-	VPMULLD  constants<>+6080(SB), Y1, Y6
+	VPMULLD  constants<>+6144(SB), Y1, Y6
 	VXORPS   Y0, Y8, Y8
 	VXORPS   Y3, Y8, Y8
 	VXORPS   Y2, Y7, Y7
 	VXORPS   Y4, Y7, Y7
-	VPADDD   constants<>+6208(SB), Y3, Y9
-	VPADDD   constants<>+6272(SB), Y4, Y10
-	VPMULUDQ constants<>+6016(SB), Y8, Y11
+	VPADDD   constants<>+6272(SB), Y3, Y9
+	VPADDD   constants<>+6336(SB), Y4, Y10
+	VPMULUDQ constants<>+6080(SB), Y8, Y11
 	VPSRLQ   $0x20, Y11, Y11
 	VPSRLQ   $0x20, Y8, Y12
-	VPMULUDQ constants<>+6016(SB), Y12, Y12
-	VANDPD   constants<>+6144(SB), Y12, Y12
+	VPMULUDQ constants<>+6080(SB), Y12, Y12
+	VANDPD   constants<>+6208(SB), Y12, Y12
 	VORPD    Y11, Y12, Y12
-	VPMULLD  constants<>+6016(SB), Y8, Y8
-	VPMULUDQ constants<>+6080(SB), Y7, Y11
+	VPMULLD  constants<>+6080(SB), Y8, Y8
+	VPMULUDQ constants<>+6144(SB), Y7, Y11
 	VPSRLQ   $0x20, Y11, Y11
 	VPSRLQ   $0x20, Y7, Y13
-	VPMULUDQ constants<>+6080(SB), Y13, Y13
-	VANDPD   constants<>+6144(SB), Y13, Y13
+	VPMULUDQ constants<>+6144(SB), Y13, Y13
+	VANDPD   constants<>+6208(SB), Y13, Y13
 	VORPD    Y11, Y13, Y13
-	VPMULLD  constants<>+6080(SB), Y7, Y7
+	VPMULLD  constants<>+6144(SB), Y7, Y7
 	VXORPS   Y6, Y13, Y6
 	VXORPS   Y9, Y6, Y6
 	VXORPS   Y5, Y12, Y5
 	VXORPS   Y10, Y5, Y5
-	VPADDD   constants<>+6208(SB), Y9, Y9
-	VPADDD   constants<>+6272(SB), Y10, Y10
-	VPMULUDQ constants<>+6016(SB), Y6, Y11
+	VPADDD   constants<>+6272(SB), Y9, Y9
+	VPADDD   constants<>+6336(SB), Y10, Y10
+	VPMULUDQ constants<>+6080(SB), Y6, Y11
 	VPSRLQ   $0x20, Y11, Y11
 	VPSRLQ   $0x20, Y6, Y12
-	VPMULUDQ constants<>+6016(SB), Y12, Y12
-	VANDPD   constants<>+6144(SB), Y12, Y12
+	VPMULUDQ constants<>+6080(SB), Y12, Y12
+	VANDPD   constants<>+6208(SB), Y12, Y12
 	VORPD    Y11, Y12, Y12
-	VPMULLD  constants<>+6016(SB), Y6, Y6
-	VPMULUDQ constants<>+6080(SB), Y5, Y11
+	VPMULLD  constants<>+6080(SB), Y6, Y6
+	VPMULUDQ constants<>+6144(SB), Y5, Y11
 	VPSRLQ   $0x20, Y11, Y11
 	VPSRLQ   $0x20, Y5, Y13
-	VPMULUDQ constants<>+6080(SB), Y13, Y13
-	VANDPD   constants<>+6144(SB), Y13, Y13
+	VPMULUDQ constants<>+6144(SB), Y13, Y13
+	VANDPD   constants<>+6208(SB), Y13, Y13
 	VORPD    Y11, Y13, Y13
-	VPMULLD  constants<>+6080(SB), Y5, Y5
+	VPMULLD  constants<>+6144(SB), Y5, Y5
 	VXORPS   Y7, Y13, Y7
 	VXORPS   Y9, Y7, Y7
 	VXORPS   Y8, Y12, Y8
 	VXORPS   Y10, Y8, Y8
-	VPADDD   constants<>+6208(SB), Y9, Y9
-	VPADDD   constants<>+6272(SB), Y10, Y10
-	VPMULUDQ constants<>+6016(SB), Y7, Y11
+	VPADDD   constants<>+6272(SB), Y9, Y9
+	VPADDD   constants<>+6336(SB), Y10, Y10
+	VPMULUDQ constants<>+6080(SB), Y7, Y11
 	VPSRLQ   $0x20, Y11, Y11
 	VPSRLQ   $0x20, Y7, Y12
-	VPMULUDQ constants<>+6016(SB), Y12, Y12
-	VANDPD   constants<>+6144(SB), Y12, Y12
+	VPMULUDQ constants<>+6080(SB), Y12, Y12
+	VANDPD   constants<>+6208(SB), Y12, Y12
 	VORPD    Y11, Y12, Y12
-	VPMULLD  constants<>+6016(SB), Y7, Y7
-	VPMULUDQ constants<>+6080(SB), Y8, Y11
+	VPMULLD  constants<>+6080(SB), Y7, Y7
+	VPMULUDQ constants<>+6144(SB), Y8, Y11
 	VPSRLQ   $0x20, Y11, Y11
 	VPSRLQ   $0x20, Y8, Y13
-	VPMULUDQ constants<>+6080(SB), Y13, Y13
-	VANDPD   constants<>+6144(SB), Y13, Y13
+	VPMULUDQ constants<>+6144(SB), Y13, Y13
+	VANDPD   constants<>+6208(SB), Y13, Y13
 	VORPD    Y11, Y13, Y13
-	VPMULLD  constants<>+6080(SB), Y8, Y8
+	VPMULLD  constants<>+6144(SB), Y8, Y8
 	VXORPS   Y5, Y13, Y5
 	VXORPS   Y9, Y5, Y5
 	VXORPS   Y6, Y12, Y6
 	VXORPS   Y10, Y6, Y6
-	VPADDD   constants<>+6208(SB), Y9, Y9
-	VPADDD   constants<>+6272(SB), Y10, Y10
-	VPMULUDQ constants<>+6016(SB), Y5, Y11
+	VPADDD   constants<>+6272(SB), Y9, Y9
+	VPADDD   constants<>+6336(SB), Y10, Y10
+	VPMULUDQ constants<>+6080(SB), Y5, Y11
 	VPSRLQ   $0x20, Y11, Y11
 	VPSRLQ   $0x20, Y5, Y12
-	VPMULUDQ constants<>+6016(SB), Y12, Y12
-	VANDPD   constants<>+6144(SB), Y12, Y12
+	VPMULUDQ constants<>+6080(SB), Y12, Y12
+	VANDPD   constants<>+6208(SB), Y12, Y12
 	VORPD    Y11, Y12, Y12
-	VPMULLD  constants<>+6016(SB), Y5, Y5
-	VPMULUDQ constants<>+6080(SB), Y6, Y11
+	VPMULLD  constants<>+6080(SB), Y5, Y5
+	VPMULUDQ constants<>+6144(SB), Y6, Y11
 	VPSRLQ   $0x20, Y11, Y11
 	VPSRLQ   $0x20, Y6, Y13
-	VPMULUDQ constants<>+6080(SB), Y13, Y13
-	VANDPD   constants<>+6144(SB), Y13, Y13
+	VPMULUDQ constants<>+6144(SB), Y13, Y13
+	VANDPD   constants<>+6208(SB), Y13, Y13
 	VORPD    Y11, Y13, Y13
-	VPMULLD  constants<>+6080(SB), Y6, Y6
+	VPMULLD  constants<>+6144(SB), Y6, Y6
 	VXORPS   Y8, Y13, Y8
 	VXORPS   Y9, Y8, Y8
 	VXORPS   Y7, Y12, Y7
 	VXORPS   Y10, Y7, Y7
-	VPADDD   constants<>+6208(SB), Y9, Y9
-	VPADDD   constants<>+6272(SB), Y10, Y10
-	VPMULUDQ constants<>+6016(SB), Y8, Y11
+	VPADDD   constants<>+6272(SB), Y9, Y9
+	VPADDD   constants<>+6336(SB), Y10, Y10
+	VPMULUDQ constants<>+6080(SB), Y8, Y11
 	VPSRLQ   $0x20, Y11, Y11
 	VPSRLQ   $0x20, Y8, Y12
-	VPMULUDQ constants<>+6016(SB), Y12, Y12
-	VANDPD   constants<>+6144(SB), Y12, Y12
+	VPMULUDQ constants<>+6080(SB), Y12, Y12
+	VANDPD   constants<>+6208(SB), Y12, Y12
 	VORPD    Y11, Y12, Y12
-	VPMULLD  constants<>+6016(SB), Y8, Y8
-	VPMULUDQ constants<>+6080(SB), Y7, Y11
+	VPMULLD  constants<>+6080(SB), Y8, Y8
+	VPMULUDQ constants<>+6144(SB), Y7, Y11
 	VPSRLQ   $0x20, Y11, Y11
 	VPSRLQ   $0x20, Y7, Y13
-	VPMULUDQ constants<>+6080(SB), Y13, Y13
-	VANDPD   constants<>+6144(SB), Y13, Y13
+	VPMULUDQ constants<>+6144(SB), Y13, Y13
+	VANDPD   constants<>+6208(SB), Y13, Y13
 	VORPD    Y11, Y13, Y13
-	VPMULLD  constants<>+6080(SB), Y7, Y7
+	VPMULLD  constants<>+6144(SB), Y7, Y7
 	VXORPS   Y6, Y13, Y6
 	VXORPS   Y9, Y6, Y6
 	VXORPS   Y5, Y12, Y5
 	VXORPS   Y10, Y5, Y5
-	VPADDD   constants<>+6208(SB), Y9, Y9
-	VPADDD   constants<>+6272(SB), Y10, Y10
-	VPMULUDQ constants<>+6016(SB), Y6, Y11
+	VPADDD   constants<>+6272(SB), Y9, Y9
+	VPADDD   constants<>+6336(SB), Y10, Y10
+	VPMULUDQ constants<>+6080(SB), Y6, Y11
 	VPSRLQ   $0x20, Y11, Y11
 	VPSRLQ   $0x20, Y6, Y12
-	VPMULUDQ constants<>+6016(SB), Y12, Y12
-	VANDPD   constants<>+6144(SB), Y12, Y12
+	VPMULUDQ constants<>+6080(SB), Y12, Y12
+	VANDPD   constants<>+6208(SB), Y12, Y12
 	VORPD    Y11, Y12, Y12
-	VPMULLD  constants<>+6016(SB), Y6, Y6
-	VPMULUDQ constants<>+6080(SB), Y5, Y11
+	VPMULLD  constants<>+6080(SB), Y6, Y6
+	VPMULUDQ constants<>+6144(SB), Y5, Y11
 	VPSRLQ   $0x20, Y11, Y11
 	VPSRLQ   $0x20, Y5, Y13
-	VPMULUDQ constants<>+6080(SB), Y13, Y13
-	VANDPD   constants<>+6144(SB), Y13, Y13
+	VPMULUDQ constants<>+6144(SB), Y13, Y13
+	VANDPD   constants<>+6208(SB), Y13, Y13
 	VORPD    Y11, Y13, Y13
-	VPMULLD  constants<>+6080(SB), Y5, Y5
+	VPMULLD  constants<>+6144(SB), Y5, Y5
 	VXORPS   Y7, Y13, Y7
 	VXORPS   Y9, Y7, Y7
 	VXORPS   Y8, Y12, Y8
 	VXORPS   Y10, Y8, Y8
-	VPADDD   constants<>+6208(SB), Y9, Y9
-	VPADDD   constants<>+6272(SB), Y10, Y10
-	VPMULUDQ constants<>+6016(SB), Y7, Y11
+	VPADDD   constants<>+6272(SB), Y9, Y9
+	VPADDD   constants<>+6336(SB), Y10, Y10
+	VPMULUDQ constants<>+6080(SB), Y7, Y11
 	VPSRLQ   $0x20, Y11, Y11
 	VPSRLQ   $0x20, Y7, Y12
-	VPMULUDQ constants<>+6016(SB), Y12, Y12
-	VANDPD   constants<>+6144(SB), Y12, Y12
+	VPMULUDQ constants<>+6080(SB), Y12, Y12
+	VANDPD   constants<>+6208(SB), Y12, Y12
 	VORPD    Y11, Y12, Y12
-	VPMULLD  constants<>+6016(SB), Y7, Y7
-	VPMULUDQ constants<>+6080(SB), Y8, Y11
+	VPMULLD  constants<>+6080(SB), Y7, Y7
+	VPMULUDQ constants<>+6144(SB), Y8, Y11
 	VPSRLQ   $0x20, Y11, Y11
 	VPSRLQ   $0x20, Y8, Y13
-	VPMULUDQ constants<>+6080(SB), Y13, Y13
-	VANDPD   constants<>+6144(SB), Y13, Y13
+	VPMULUDQ constants<>+6144(SB), Y13, Y13
+	VANDPD   constants<>+6208(SB), Y13, Y13
 	VORPD    Y11, Y13, Y13
-	VPMULLD  constants<>+6080(SB), Y8, Y8
+	VPMULLD  constants<>+6144(SB), Y8, Y8
 	VXORPS   Y5, Y13, Y5
 	VXORPS   Y9, Y5, Y5
 	VXORPS   Y6, Y12, Y6
 	VXORPS   Y10, Y6, Y6
-	VPADDD   constants<>+6208(SB), Y9, Y9
-	VPADDD   constants<>+6272(SB), Y10, Y10
-	VPMULUDQ constants<>+6016(SB), Y5, Y11
+	VPADDD   constants<>+6272(SB), Y9, Y9
+	VPADDD   constants<>+6336(SB), Y10, Y10
+	VPMULUDQ constants<>+6080(SB), Y5, Y11
 	VPSRLQ   $0x20, Y11, Y11
 	VPSRLQ   $0x20, Y5, Y12
-	VPMULUDQ constants<>+6016(SB), Y12, Y12
-	VANDPD   constants<>+6144(SB), Y12, Y12
+	VPMULUDQ constants<>+6080(SB), Y12, Y12
+	VANDPD   constants<>+6208(SB), Y12, Y12
 	VORPD    Y11, Y12, Y12
-	VPMULLD  constants<>+6016(SB), Y5, Y5
-	VPMULUDQ constants<>+6080(SB), Y6, Y11
+	VPMULLD  constants<>+6080(SB), Y5, Y5
+	VPMULUDQ constants<>+6144(SB), Y6, Y11
 	VPSRLQ   $0x20, Y11, Y11
 	VPSRLQ   $0x20, Y6, Y13
-	VPMULUDQ constants<>+6080(SB), Y13, Y13
-	VANDPD   constants<>+6144(SB), Y13, Y13
+	VPMULUDQ constants<>+6144(SB), Y13, Y13
+	VANDPD   constants<>+6208(SB), Y13, Y13
 	VORPD    Y11, Y13, Y13
-	VPMULLD  constants<>+6080(SB), Y6, Y6
+	VPMULLD  constants<>+6144(SB), Y6, Y6
 	VXORPS   Y8, Y13, Y8
 	VXORPS   Y9, Y8, Y8
 	VXORPS   Y7, Y12, Y7
 	VXORPS   Y10, Y7, Y7
-	VPADDD   constants<>+6208(SB), Y9, Y9
-	VPADDD   constants<>+6272(SB), Y10, Y10
-	VPMULUDQ constants<>+6016(SB), Y8, Y11
+	VPADDD   constants<>+6272(SB), Y9, Y9
+	VPADDD   constants<>+6336(SB), Y10, Y10
+	VPMULUDQ constants<>+6080(SB), Y8, Y11
 	VPSRLQ   $0x20, Y11, Y11
 	VPSRLQ   $0x20, Y8, Y12
-	VPMULUDQ constants<>+6016(SB), Y12, Y12
-	VANDPD   constants<>+6144(SB), Y12, Y12
+	VPMULUDQ constants<>+6080(SB), Y12, Y12
+	VANDPD   constants<>+6208(SB), Y12, Y12
 	VORPD    Y11, Y12, Y12
-	VPMULLD  constants<>+6016(SB), Y8, Y8
-	VPMULUDQ constants<>+6080(SB), Y7, Y11
+	VPMULLD  constants<>+6080(SB), Y8, Y8
+	VPMULUDQ constants<>+6144(SB), Y7, Y11
 	VPSRLQ   $0x20, Y11, Y11
 	VPSRLQ   $0x20, Y7, Y13
-	VPMULUDQ constants<>+6080(SB), Y13, Y13
-	VANDPD   constants<>+6144(SB), Y13, Y13
+	VPMULUDQ constants<>+6144(SB), Y13, Y13
+	VANDPD   constants<>+6208(SB), Y13, Y13
 	VORPD    Y11, Y13, Y13
-	VPMULLD  constants<>+6080(SB), Y7, Y7
+	VPMULLD  constants<>+6144(SB), Y7, Y7
 	VXORPS   Y6, Y13, Y6
 	VXORPS   Y9, Y6, Y6
 	VXORPS   Y5, Y12, Y5
@@ -9504,200 +10426,200 @@ loop:
 	VMOVUPS  Y5, (DX)(SI*4)
 	VMOVUPS  Y8, (BX)(SI*4)
 	VMOVUPS  32(AX)(SI*4), Y5
-	VPMULUDQ constants<>+6016(SB), Y5, Y6
+	VPMULUDQ constants<>+6080(SB), Y5, Y6
 	VPSRLQ   $0x20, Y6, Y6
 	VPSRLQ   $0x20, Y5, Y7
-	VPMULUDQ constants<>+6016(SB), Y7, Y7
-	VANDPD   constants<>+6144(SB), Y7, Y7
+	VPMULUDQ constants<>+6080(SB), Y7, Y7
+	VANDPD   constants<>+6208(SB), Y7, Y7
 	VORPD    Y6, Y7, Y7
-	VPMULLD  constants<>+6016(SB), Y5, Y5
-	VPMULUDQ constants<>+6080(SB), Y1, Y6
+	VPMULLD  constants<>+6080(SB), Y5, Y5
+	VPMULUDQ constants<>+6144(SB), Y1, Y6
 	VPSRLQ   $0x20, Y6, Y6
 	VPSRLQ   $0x20, Y1, Y8
-	VPMULUDQ constants<>+6080(SB), Y8, Y8
-	VANDPD   constants<>+6144(SB), Y8, Y8
+	VPMULUDQ constants<>+6144(SB), Y8, Y8
+	VANDPD   constants<>+6208(SB), Y8, Y8
 	VORPD    Y6, Y8, Y8
-	VPMULLD  constants<>+6080(SB), Y1, Y6
+	VPMULLD  constants<>+6144(SB), Y1, Y6
 	VXORPS   Y0, Y8, Y8
 	VXORPS   Y3, Y8, Y8
 	VXORPS   Y2, Y7, Y7
 	VXORPS   Y4, Y7, Y7
-	VPADDD   constants<>+6208(SB), Y3, Y9
-	VPADDD   constants<>+6272(SB), Y4, Y10
-	VPMULUDQ constants<>+6016(SB), Y8, Y11
+	VPADDD   constants<>+6272(SB), Y3, Y9
+	VPADDD   constants<>+6336(SB), Y4, Y10
+	VPMULUDQ constants<>+6080(SB), Y8, Y11
 	VPSRLQ   $0x20, Y11, Y11
 	VPSRLQ   $0x20, Y8, Y12
-	VPMULUDQ constants<>+6016(SB), Y12, Y12
-	VANDPD   constants<>+6144(SB), Y12, Y12
+	VPMULUDQ constants<>+6080(SB), Y12, Y12
+	VANDPD   constants<>+6208(SB), Y12, Y12
 	VORPD    Y11, Y12, Y12
-	VPMULLD  constants<>+6016(SB), Y8, Y8
-	VPMULUDQ constants<>+6080(SB), Y7, Y11
+	VPMULLD  constants<>+6080(SB), Y8, Y8
+	VPMULUDQ constants<>+6144(SB), Y7, Y11
 	VPSRLQ   $0x20, Y11, Y11
 	VPSRLQ   $0x20, Y7, Y13
-	VPMULUDQ constants<>+6080(SB), Y13, Y13
-	VANDPD   constants<>+6144(SB), Y13, Y13
+	VPMULUDQ constants<>+6144(SB), Y13, Y13
+	VANDPD   constants<>+6208(SB), Y13, Y13
 	VORPD    Y11, Y13, Y13
-	VPMULLD  constants<>+6080(SB), Y7, Y7
+	VPMULLD  constants<>+6144(SB), Y7, Y7
 	VXORPS   Y6, Y13, Y6
 	VXORPS   Y9, Y6, Y6
 	VXORPS   Y5, Y12, Y5
 	VXORPS   Y10, Y5, Y5
-	VPADDD   constants<>+6208(SB), Y9, Y9
-	VPADDD   constants<>+6272(SB), Y10, Y10
-	VPMULUDQ constants<>+6016(SB), Y6, Y11
+	VPADDD   constants<>+6272(SB), Y9, Y9
+	VPADDD   constants<>+6336(SB), Y10, Y10
+	VPMULUDQ constants<>+6080(SB), Y6, Y11
 	VPSRLQ   $0x20, Y11, Y11
 	VPSRLQ   $0x20, Y6, Y12
-	VPMULUDQ constants<>+6016(SB), Y12, Y12
-	VANDPD   constants<>+6144(SB), Y12, Y12
+	VPMULUDQ constants<>+6080(SB), Y12, Y12
+	VANDPD   constants<>+6208(SB), Y12, Y12
 	VORPD    Y11, Y12, Y12
-	VPMULLD  constants<>+6016(SB), Y6, Y6
-	VPMULUDQ constants<>+6080(SB), Y5, Y11
+	VPMULLD  constants<>+6080(SB), Y6, Y6
+	VPMULUDQ constants<>+6144(SB), Y5, Y11
 	VPSRLQ   $0x20, Y11, Y11
 	VPSRLQ   $0x20, Y5, Y13
-	VPMULUDQ constants<>+6080(SB), Y13, Y13
-	VANDPD   constants<>+6144(SB), Y13, Y13
+	VPMULUDQ constants<>+6144(SB), Y13, Y13
+	VANDPD   constants<>+6208(SB), Y13, Y13
 	VORPD    Y11, Y13, Y13
-	VPMULLD  constants<>+6080(SB), Y5, Y5
+	VPMULLD  constants<>+6144(SB), Y5, Y5
 	VXORPS   Y7, Y13, Y7
 	VXORPS   Y9, Y7, Y7
 	VXORPS   Y8, Y12, Y8
 	VXORPS   Y10, Y8, Y8
-	VPADDD   constants<>+6208(SB), Y9, Y9
-	VPADDD   constants<>+6272(SB), Y10, Y10
-	VPMULUDQ constants<>+6016(SB), Y7, Y11
+	VPADDD   constants<>+6272(SB), Y9, Y9
+	VPADDD   constants<>+6336(SB), Y10, Y10
+	VPMULUDQ constants<>+6080(SB), Y7, Y11
 	VPSRLQ   $0x20, Y11, Y11
 	VPSRLQ   $0x20, Y7, Y12
-	VPMULUDQ constants<>+6016(SB), Y12, Y12
-	VANDPD   constants<>+6144(SB), Y12, Y12
+	VPMULUDQ constants<>+6080(SB), Y12, Y12
+	VANDPD   constants<>+6208(SB), Y12, Y12
 	VORPD    Y11, Y12, Y12
-	VPMULLD  constants<>+6016(SB), Y7, Y7
-	VPMULUDQ constants<>+6080(SB), Y8, Y11
+	VPMULLD  constants<>+6080(SB), Y7, Y7
+	VPMULUDQ constants<>+6144(SB), Y8, Y11
 	VPSRLQ   $0x20, Y11, Y11
 	VPSRLQ   $0x20, Y8, Y13
-	VPMULUDQ constants<>+6080(SB), Y13, Y13
-	VANDPD   constants<>+6144(SB), Y13, Y13
+	VPMULUDQ constants<>+6144(SB), Y13, Y13
+	VANDPD   constants<>+6208(SB), Y13, Y13
 	VORPD    Y11, Y13, Y13
-	VPMULLD  constants<>+6080(SB), Y8, Y8
+	VPMULLD  constants<>+6144(SB), Y8, Y8
 	VXORPS   Y5, Y13, Y5
 	VXORPS   Y9, Y5, Y5
 	VXORPS   Y6, Y12, Y6
 	VXORPS   Y10, Y6, Y6
-	VPADDD   constants<>+6208(SB), Y9, Y9
-	VPADDD   constants<>+6272(SB), Y10, Y10
-	VPMULUDQ constants<>+6016(SB), Y5, Y11
+	VPADDD   constants<>+6272(SB), Y9, Y9
+	VPADDD   constants<>+6336(SB), Y10, Y10
+	VPMULUDQ constants<>+6080(SB), Y5, Y11
 	VPSRLQ   $0x20, Y11, Y11
 	VPSRLQ   $0x20, Y5, Y12
-	VPMULUDQ constants<>+6016(SB), Y12, Y12
-	VANDPD   constants<>+6144(SB), Y12, Y12
+	VPMULUDQ constants<>+6080(SB), Y12, Y12
+	VANDPD   constants<>+6208(SB), Y12, Y12
 	VORPD    Y11, Y12, Y12
-	VPMULLD  constants<>+6016(SB), Y5, Y5
-	VPMULUDQ constants<>+6080(SB), Y6, Y11
+	VPMULLD  constants<>+6080(SB), Y5, Y5
+	VPMULUDQ constants<>+6144(SB), Y6, Y11
 	VPSRLQ   $0x20, Y11, Y11
 	VPSRLQ   $0x20, Y6, Y13
-	VPMULUDQ constants<>+6080(SB), Y13, Y13
-	VANDPD   constants<>+6144(SB), Y13, Y13
+	VPMULUDQ constants<>+6144(SB), Y13, Y13
+	VANDPD   constants<>+6208(SB), Y13, Y13
 	VORPD    Y11, Y13, Y13
-	VPMULLD  constants<>+6080(SB), Y6, Y6
+	VPMULLD  constants<>+6144(SB), Y6, Y6
 	VXORPS   Y8, Y13, Y8
 	VXORPS   Y9, Y8, Y8
 	VXORPS   Y7, Y12, Y7
 	VXORPS   Y10, Y7, Y7
-	VPADDD   constants<>+6208(SB), Y9, Y9
-	VPADDD   constants<>+6272(SB), Y10, Y10
-	VPMULUDQ constants<>+6016(SB), Y8, Y11
+	VPADDD   constants<>+6272(SB), Y9, Y9
+	VPADDD   constants<>+6336(SB), Y10, Y10
+	VPMULUDQ constants<>+6080(SB), Y8, Y11
 	VPSRLQ   $0x20, Y11, Y11
 	VPSRLQ   $0x20, Y8, Y12
-	VPMULUDQ constants<>+6016(SB), Y12, Y12
-	VANDPD   constants<>+6144(SB), Y12, Y12
+	VPMULUDQ constants<>+6080(SB), Y12, Y12
+	VANDPD   constants<>+6208(SB), Y12, Y12
 	VORPD    Y11, Y12, Y12
-	VPMULLD  constants<>+6016(SB), Y8, Y8
-	VPMULUDQ constants<>+6080(SB), Y7, Y11
+	VPMULLD  constants<>+6080(SB), Y8, Y8
+	VPMULUDQ constants<>+6144(SB), Y7, Y11
 	VPSRLQ   $0x20, Y11, Y11
 	VPSRLQ   $0x20, Y7, Y13
-	VPMULUDQ constants<>+6080(SB), Y13, Y13
-	VANDPD   constants<>+6144(SB), Y13, Y13
+	VPMULUDQ constants<>+6144(SB), Y13, Y13
+	VANDPD   constants<>+6208(SB), Y13, Y13
 	VORPD    Y11, Y13, Y13
-	VPMULLD  constants<>+6080(SB), Y7, Y7
+	VPMULLD  constants<>+6144(SB), Y7, Y7
 	VXORPS   Y6, Y13, Y6
 	VXORPS   Y9, Y6, Y6
 	VXORPS   Y5, Y12, Y5
 	VXORPS   Y10, Y5, Y5
-	VPADDD   constants<>+6208(SB), Y9, Y9
-	VPADDD   constants<>+6272(SB), Y10, Y10
-	VPMULUDQ constants<>+6016(SB), Y6, Y11
+	VPADDD   constants<>+6272(SB), Y9, Y9
+	VPADDD   constants<>+6336(SB), Y10, Y10
+	VPMULUDQ constants<>+6080(SB), Y6, Y11
 	VPSRLQ   $0x20, Y11, Y11
 	VPSRLQ   $0x20, Y6, Y12
-	VPMULUDQ constants<>+6016(SB), Y12, Y12
-	VANDPD   constants<>+6144(SB), Y12, Y12
+	VPMULUDQ constants<>+6080(SB), Y12, Y12
+	VANDPD   constants<>+6208(SB), Y12, Y12
 	VORPD    Y11, Y12, Y12
-	VPMULLD  constants<>+6016(SB), Y6, Y6
-	VPMULUDQ constants<>+6080(SB), Y5, Y11
+	VPMULLD  constants<>+6080(SB), Y6, Y6
+	VPMULUDQ constants<>+6144(SB), Y5, Y11
 	VPSRLQ   $0x20, Y11, Y11
 	VPSRLQ   $0x20, Y5, Y13
-	VPMULUDQ constants<>+6080(SB), Y13, Y13
-	VANDPD   constants<>+6144(SB), Y13, Y13
+	VPMULUDQ constants<>+6144(SB), Y13, Y13
+	VANDPD   constants<>+6208(SB), Y13, Y13
 	VORPD    Y11, Y13, Y13
-	VPMULLD  constants<>+6080(SB), Y5, Y5
+	VPMULLD  constants<>+6144(SB), Y5, Y5
 	VXORPS   Y7, Y13, Y7
 	VXORPS   Y9, Y7, Y7
 	VXORPS   Y8, Y12, Y8
 	VXORPS   Y10, Y8, Y8
-	VPADDD   constants<>+6208(SB), Y9, Y9
-	VPADDD   constants<>+6272(SB), Y10, Y10
-	VPMULUDQ constants<>+6016(SB), Y7, Y11
+	VPADDD   constants<>+6272(SB), Y9, Y9
+	VPADDD   constants<>+6336(SB), Y10, Y10
+	VPMULUDQ constants<>+6080(SB), Y7, Y11
 	VPSRLQ   $0x20, Y11, Y11
 	VPSRLQ   $0x20, Y7, Y12
-	VPMULUDQ constants<>+6016(SB), Y12, Y12
-	VANDPD   constants<>+6144(SB), Y12, Y12
+	VPMULUDQ constants<>+6080(SB), Y12, Y12
+	VANDPD   constants<>+6208(SB), Y12, Y12
 	VORPD    Y11, Y12, Y12
-	VPMULLD  constants<>+6016(SB), Y7, Y7
-	VPMULUDQ constants<>+6080(SB), Y8, Y11
+	VPMULLD  constants<>+6080(SB), Y7, Y7
+	VPMULUDQ constants<>+6144(SB), Y8, Y11
 	VPSRLQ   $0x20, Y11, Y11
 	VPSRLQ   $0x20, Y8, Y13
-	VPMULUDQ constants<>+6080(SB), Y13, Y13
-	VANDPD   constants<>+6144(SB), Y13, Y13
+	VPMULUDQ constants<>+6144(SB), Y13, Y13
+	VANDPD   constants<>+6208(SB), Y13, Y13
 	VORPD    Y11, Y13, Y13
-	VPMULLD  constants<>+6080(SB), Y8, Y8
+	VPMULLD  constants<>+6144(SB), Y8, Y8
 	VXORPS   Y5, Y13, Y5
 	VXORPS   Y9, Y5, Y5
 	VXORPS   Y6, Y12, Y6
 	VXORPS   Y10, Y6, Y6
-	VPADDD   constants<>+6208(SB), Y9, Y9
-	VPADDD   constants<>+6272(SB), Y10, Y10
-	VPMULUDQ constants<>+6016(SB), Y5, Y11
+	VPADDD   constants<>+6272(SB), Y9, Y9
+	VPADDD   constants<>+6336(SB), Y10, Y10
+	VPMULUDQ constants<>+6080(SB), Y5, Y11
 	VPSRLQ   $0x20, Y11, Y11
 	VPSRLQ   $0x20, Y5, Y12
-	VPMULUDQ constants<>+6016(SB), Y12, Y12
-	VANDPD   constants<>+6144(SB), Y12, Y12
+	VPMULUDQ constants<>+6080(SB), Y12, Y12
+	VANDPD   constants<>+6208(SB), Y12, Y12
 	VORPD    Y11, Y12, Y12
-	VPMULLD  constants<>+6016(SB), Y5, Y5
-	VPMULUDQ constants<>+6080(SB), Y6, Y11
+	VPMULLD  constants<>+6080(SB), Y5, Y5
+	VPMULUDQ constants<>+6144(SB), Y6, Y11
 	VPSRLQ   $0x20, Y11, Y11
 	VPSRLQ   $0x20, Y6, Y13
-	VPMULUDQ constants<>+6080(SB), Y13, Y13
-	VANDPD   constants<>+6144(SB), Y13, Y13
+	VPMULUDQ constants<>+6144(SB), Y13, Y13
+	VANDPD   constants<>+6208(SB), Y13, Y13
 	VORPD    Y11, Y13, Y13
-	VPMULLD  constants<>+6080(SB), Y6, Y6
+	VPMULLD  constants<>+6144(SB), Y6, Y6
 	VXORPS   Y8, Y13, Y8
 	VXORPS   Y9, Y8, Y8
 	VXORPS   Y7, Y12, Y7
 	VXORPS   Y10, Y7, Y7
-	VPADDD   constants<>+6208(SB), Y9, Y9
-	VPADDD   constants<>+6272(SB), Y10, Y10
-	VPMULUDQ constants<>+6016(SB), Y8, Y11
+	VPADDD   constants<>+6272(SB), Y9, Y9
+	VPADDD   constants<>+6336(SB), Y10, Y10
+	VPMULUDQ constants<>+6080(SB), Y8, Y11
 	VPSRLQ   $0x20, Y11, Y11
 	VPSRLQ   $0x20, Y8, Y12
-	VPMULUDQ constants<>+6016(SB), Y12, Y12
-	VANDPD   constants<>+6144(SB), Y12, Y12
+	VPMULUDQ constants<>+6080(SB), Y12, Y12
+	VANDPD   constants<>+6208(SB), Y12, Y12
 	VORPD    Y11, Y12, Y12
-	VPMULLD  constants<>+6016(SB), Y8, Y8
-	VPMULUDQ constants<>+6080(SB), Y7, Y11
+	VPMULLD  constants<>+6080(SB), Y8, Y8
+	VPMULUDQ constants<>+6144(SB), Y7, Y11
 	VPSRLQ   $0x20, Y11, Y11
 	VPSRLQ   $0x20, Y7, Y13
-	VPMULUDQ constants<>+6080(SB), Y13, Y13
-	VANDPD   constants<>+6144(SB), Y13, Y13
+	VPMULUDQ constants<>+6144(SB), Y13, Y13
+	VANDPD   constants<>+6208(SB), Y13, Y13
 	VORPD    Y11, Y13, Y13
-	VPMULLD  constants<>+6080(SB), Y7, Y7
+	VPMULLD  constants<>+6144(SB), Y7, Y7
 	VXORPS   Y6, Y13, Y6
 	VXORPS   Y9, Y6, Y6
 	VXORPS   Y5, Y12, Y5
@@ -9718,200 +10640,200 @@ test:
 	VMOVDQU    64(R8)(DI*4), Y5
 	VMOVDQU    96(R8)(DI*4), Y6
 	VMASKMOVPS (AX)(SI*4), Y5, Y7
-	VPMULUDQ   constants<>+6016(SB), Y7, Y8
+	VPMULUDQ   constants<>+6080(SB), Y7, Y8
 	VPSRLQ     $0x20, Y8, Y8
 	VPSRLQ     $0x20, Y7, Y9
-	VPMULUDQ   constants<>+6016(SB), Y9, Y9
-	VANDPD     constants<>+6144(SB), Y9, Y9
+	VPMULUDQ   constants<>+6080(SB), Y9, Y9
+	VANDPD     constants<>+6208(SB), Y9, Y9
 	VORPD      Y8, Y9, Y9
-	VPMULLD    constants<>+6016(SB), Y7, Y7
-	VPMULUDQ   constants<>+6080(SB), Y1, Y8
+	VPMULLD    constants<>+6080(SB), Y7, Y7
+	VPMULUDQ   constants<>+6144(SB), Y1, Y8
 	VPSRLQ     $0x20, Y8, Y8
 	VPSRLQ     $0x20, Y1, Y10
-	VPMULUDQ   constants<>+6080(SB), Y10, Y10
-	VANDPD     constants<>+6144(SB), Y10, Y10
+	VPMULUDQ   constants<>+6144(SB), Y10, Y10
+	VANDPD     constants<>+6208(SB), Y10, Y10
 	VORPD      Y8, Y10, Y10
-	VPMULLD    constants<>+6080(SB), Y1, Y8
+	VPMULLD    constants<>+6144(SB), Y1, Y8
 	VXORPS     Y0, Y10, Y10
 	VXORPS     Y3, Y10, Y10
 	VXORPS     Y2, Y9, Y9
 	VXORPS     Y4, Y9, Y9
-	VPADDD     constants<>+6208(SB), Y3, Y11
-	VPADDD     constants<>+6272(SB), Y4, Y12
-	VPMULUDQ   constants<>+6016(SB), Y10, Y13
+	VPADDD     constants<>+6272(SB), Y3, Y11
+	VPADDD     constants<>+6336(SB), Y4, Y12
+	VPMULUDQ   constants<>+6080(SB), Y10, Y13
 	VPSRLQ     $0x20, Y13, Y13
 	VPSRLQ     $0x20, Y10, Y14
-	VPMULUDQ   constants<>+6016(SB), Y14, Y14
-	VANDPD     constants<>+6144(SB), Y14, Y14
+	VPMULUDQ   constants<>+6080(SB), Y14, Y14
+	VANDPD     constants<>+6208(SB), Y14, Y14
 	VORPD      Y13, Y14, Y14
-	VPMULLD    constants<>+6016(SB), Y10, Y10
-	VPMULUDQ   constants<>+6080(SB), Y9, Y13
+	VPMULLD    constants<>+6080(SB), Y10, Y10
+	VPMULUDQ   constants<>+6144(SB), Y9, Y13
 	VPSRLQ     $0x20, Y13, Y13
 	VPSRLQ     $0x20, Y9, Y15
-	VPMULUDQ   constants<>+6080(SB), Y15, Y15
-	VANDPD     constants<>+6144(SB), Y15, Y15
+	VPMULUDQ   constants<>+6144(SB), Y15, Y15
+	VANDPD     constants<>+6208(SB), Y15, Y15
 	VORPD      Y13, Y15, Y15
-	VPMULLD    constants<>+6080(SB), Y9, Y9
+	VPMULLD    constants<>+6144(SB), Y9, Y9
 	VXORPS     Y8, Y15, Y8
 	VXORPS     Y11, Y8, Y8
 	VXORPS     Y7, Y14, Y7
 	VXORPS     Y12, Y7, Y7
-	VPADDD     constants<>+6208(SB), Y11, Y11
-	VPADDD     constants<>+6272(SB), Y12, Y12
-	VPMULUDQ   constants<>+6016(SB), Y8, Y13
+	VPADDD     constants<>+6272(SB), Y11, Y11
+	VPADDD     constants<>+6336(SB), Y12, Y12
+	VPMULUDQ   constants<>+6080(SB), Y8, Y13
 	VPSRLQ     $0x20, Y13, Y13
 	VPSRLQ     $0x20, Y8, Y14
-	VPMULUDQ   constants<>+6016(SB), Y14, Y14
-	VANDPD     constants<>+6144(SB), Y14, Y14
+	VPMULUDQ   constants<>+6080(SB), Y14, Y14
+	VANDPD     constants<>+6208(SB), Y14, Y14
 	VORPD      Y13, Y14, Y14
-	VPMULLD    constants<>+6016(SB), Y8, Y8
-	VPMULUDQ   constants<>+6080(SB), Y7, Y13
+	VPMULLD    constants<>+6080(SB), Y8, Y8
+	VPMULUDQ   constants<>+6144(SB), Y7, Y13
 	VPSRLQ     $0x20, Y13, Y13
 	VPSRLQ     $0x20, Y7, Y15
-	VPMULUDQ   constants<>+6080(SB), Y15, Y15
-	VANDPD     constants<>+6144(SB), Y15, Y15
+	VPMULUDQ   constants<>+6144(SB), Y15, Y15
+	VANDPD     constants<>+6208(SB), Y15, Y15
 	VORPD      Y13, Y15, Y15
-	VPMULLD    constants<>+6080(SB), Y7, Y7
+	VPMULLD    constants<>+6144(SB), Y7, Y7
 	VXORPS     Y9, Y15, Y9
 	VXORPS     Y11, Y9, Y9
 	VXORPS     Y10, Y14, Y10
 	VXORPS     Y12, Y10, Y10
-	VPADDD     constants<>+6208(SB), Y11, Y11
-	VPADDD     constants<>+6272(SB), Y12, Y12
-	VPMULUDQ   constants<>+6016(SB), Y9, Y13
+	VPADDD     constants<>+6272(SB), Y11, Y11
+	VPADDD     constants<>+6336(SB), Y12, Y12
+	VPMULUDQ   constants<>+6080(SB), Y9, Y13
 	VPSRLQ     $0x20, Y13, Y13
 	VPSRLQ     $0x20, Y9, Y14
-	VPMULUDQ   constants<>+6016(SB), Y14, Y14
-	VANDPD     constants<>+6144(SB), Y14, Y14
+	VPMULUDQ   constants<>+6080(SB), Y14, Y14
+	VANDPD     constants<>+6208(SB), Y14, Y14
 	VORPD      Y13, Y14, Y14
-	VPMULLD    constants<>+6016(SB), Y9, Y9
-	VPMULUDQ   constants<>+6080(SB), Y10, Y13
+	VPMULLD    constants<>+6080(SB), Y9, Y9
+	VPMULUDQ   constants<>+6144(SB), Y10, Y13
 	VPSRLQ     $0x20, Y13, Y13
 	VPSRLQ     $0x20, Y10, Y15
-	VPMULUDQ   constants<>+6080(SB), Y15, Y15
-	VANDPD     constants<>+6144(SB), Y15, Y15
+	VPMULUDQ   constants<>+6144(SB), Y15, Y15
+	VANDPD     constants<>+6208(SB), Y15, Y15
 	VORPD      Y13, Y15, Y15
-	VPMULLD    constants<>+6080(SB), Y10, Y10
+	VPMULLD    constants<>+6144(SB), Y10, Y10
 	VXORPS     Y7, Y15, Y7
 	VXORPS     Y11, Y7, Y7
 	VXORPS     Y8, Y14, Y8
 	VXORPS     Y12, Y8, Y8
-	VPADDD     constants<>+6208(SB), Y11, Y11
-	VPADDD     constants<>+6272(SB), Y12, Y12
-	VPMULUDQ   constants<>+6016(SB), Y7, Y13
+	VPADDD     constants<>+6272(SB), Y11, Y11
+	VPADDD     constants<>+6336(SB), Y12, Y12
+	VPMULUDQ   constants<>+6080(SB), Y7, Y13
 	VPSRLQ     $0x20, Y13, Y13
 	VPSRLQ     $0x20, Y7, Y14
-	VPMULUDQ   constants<>+6016(SB), Y14, Y14
-	VANDPD     constants<>+6144(SB), Y14, Y14
+	VPMULUDQ   constants<>+6080(SB), Y14, Y14
+	VANDPD     constants<>+6208(SB), Y14, Y14
 	VORPD      Y13, Y14, Y14
-	VPMULLD    constants<>+6016(SB), Y7, Y7
-	VPMULUDQ   constants<>+6080(SB), Y8, Y13
+	VPMULLD    constants<>+6080(SB), Y7, Y7
+	VPMULUDQ   constants<>+6144(SB), Y8, Y13
 	VPSRLQ     $0x20, Y13, Y13
 	VPSRLQ     $0x20, Y8, Y15
-	VPMULUDQ   constants<>+6080(SB), Y15, Y15
-	VANDPD     constants<>+6144(SB), Y15, Y15
+	VPMULUDQ   constants<>+6144(SB), Y15, Y15
+	VANDPD     constants<>+6208(SB), Y15, Y15
 	VORPD      Y13, Y15, Y15
-	VPMULLD    constants<>+6080(SB), Y8, Y8
+	VPMULLD    constants<>+6144(SB), Y8, Y8
 	VXORPS     Y10, Y15, Y10
 	VXORPS     Y11, Y10, Y10
 	VXORPS     Y9, Y14, Y9
 	VXORPS     Y12, Y9, Y9
-	VPADDD     constants<>+6208(SB), Y11, Y11
-	VPADDD     constants<>+6272(SB), Y12, Y12
-	VPMULUDQ   constants<>+6016(SB), Y10, Y13
+	VPADDD     constants<>+6272(SB), Y11, Y11
+	VPADDD     constants<>+6336(SB), Y12, Y12
+	VPMULUDQ   constants<>+6080(SB), Y10, Y13
 	VPSRLQ     $0x20, Y13, Y13
 	VPSRLQ     $0x20, Y10, Y14
-	VPMULUDQ   constants<>+6016(SB), Y14, Y14
-	VANDPD     constants<>+6144(SB), Y14, Y14
+	VPMULUDQ   constants<>+6080(SB), Y14, Y14
+	VANDPD     constants<>+6208(SB), Y14, Y14
 	VORPD      Y13, Y14, Y14
-	VPMULLD    constants<>+6016(SB), Y10, Y10
-	VPMULUDQ   constants<>+6080(SB), Y9, Y13
+	VPMULLD    constants<>+6080(SB), Y10, Y10
+	VPMULUDQ   constants<>+6144(SB), Y9, Y13
 	VPSRLQ     $0x20, Y13, Y13
 	VPSRLQ     $0x20, Y9, Y15
-	VPMULUDQ   constants<>+6080(SB), Y15, Y15
-	VANDPD     constants<>+6144(SB), Y15, Y15
+	VPMULUDQ   constants<>+6144(SB), Y15, Y15
+	VANDPD     constants<>+6208(SB), Y15, Y15
 	VORPD      Y13, Y15, Y15
-	VPMULLD    constants<>+6080(SB), Y9, Y9
+	VPMULLD    constants<>+6144(SB), Y9, Y9
 	VXORPS     Y8, Y15, Y8
 	VXORPS     Y11, Y8, Y8
 	VXORPS     Y7, Y14, Y7
 	VXORPS     Y12, Y7, Y7
-	VPADDD     constants<>+6208(SB), Y11, Y11
-	VPADDD     constants<>+6272(SB), Y12, Y12
-	VPMULUDQ   constants<>+6016(SB), Y8, Y13
+	VPADDD     constants<>+6272(SB), Y11, Y11
+	VPADDD     constants<>+6336(SB), Y12, Y12
+	VPMULUDQ   constants<>+6080(SB), Y8, Y13
 	VPSRLQ     $0x20, Y13, Y13
 	VPSRLQ     $0x20, Y8, Y14
-	VPMULUDQ   constants<>+6016(SB), Y14, Y14
-	VANDPD     constants<>+6144(SB), Y14, Y14
+	VPMULUDQ   constants<>+6080(SB), Y14, Y14
+	VANDPD     constants<>+6208(SB), Y14, Y14
 	VORPD      Y13, Y14, Y14
-	VPMULLD    constants<>+6016(SB), Y8, Y8
-	VPMULUDQ   constants<>+6080(SB), Y7, Y13
+	VPMULLD    constants<>+6080(SB), Y8, Y8
+	VPMULUDQ   constants<>+6144(SB), Y7, Y13
 	VPSRLQ     $0x20, Y13, Y13
 	VPSRLQ     $0x20, Y7, Y15
-	VPMULUDQ   constants<>+6080(SB), Y15, Y15
-	VANDPD     constants<>+6144(SB), Y15, Y15
+	VPMULUDQ   constants<>+6144(SB), Y15, Y15
+	VANDPD     constants<>+6208(SB), Y15, Y15
 	VORPD      Y13, Y15, Y15
-	VPMULLD    constants<>+6080(SB), Y7, Y7
+	VPMULLD    constants<>+6144(SB), Y7, Y7
 	VXORPS     Y9, Y15, Y9
 	VXORPS     Y11, Y9, Y9
 	VXORPS     Y10, Y14, Y10
 	VXORPS     Y12, Y10, Y10
-	VPADDD     constants<>+6208(SB), Y11, Y11
-	VPADDD     constants<>+6272(SB), Y12, Y12
-	VPMULUDQ   constants<>+6016(SB), Y9, Y13
+	VPADDD     constants<>+6272(SB), Y11, Y11
+	VPADDD     constants<>+6336(SB), Y12, Y12
+	VPMULUDQ   constants<>+6080(SB), Y9, Y13
 	VPSRLQ     $0x20, Y13, Y13
 	VPSRLQ     $0x20, Y9, Y14
-	VPMULUDQ   constants<>+6016(SB), Y14, Y14
-	VANDPD     constants<>+6144(SB), Y14, Y14
+	VPMULUDQ   constants<>+6080(SB), Y14, Y14
+	VANDPD     constants<>+6208(SB), Y14, Y14
 	VORPD      Y13, Y14, Y14
-	VPMULLD    constants<>+6016(SB), Y9, Y9
-	VPMULUDQ   constants<>+6080(SB), Y10, Y13
+	VPMULLD    constants<>+6080(SB), Y9, Y9
+	VPMULUDQ   constants<>+6144(SB), Y10, Y13
 	VPSRLQ     $0x20, Y13, Y13
 	VPSRLQ     $0x20, Y10, Y15
-	VPMULUDQ   constants<>+6080(SB), Y15, Y15
-	VANDPD     constants<>+6144(SB), Y15, Y15
+	VPMULUDQ   constants<>+6144(SB), Y15, Y15
+	VANDPD     constants<>+6208(SB), Y15, Y15
 	VORPD      Y13, Y15, Y15
-	VPMULLD    constants<>+6080(SB), Y10, Y10
+	VPMULLD    constants<>+6144(SB), Y10, Y10
 	VXORPS     Y7, Y15, Y7
 	VXORPS     Y11, Y7, Y7
 	VXORPS     Y8, Y14, Y8
 	VXORPS     Y12, Y8, Y8
-	VPADDD     constants<>+6208(SB), Y11, Y11
-	VPADDD     constants<>+6272(SB), Y12, Y12
-	VPMULUDQ   constants<>+6016(SB), Y7, Y13
+	VPADDD     constants<>+6272(SB), Y11, Y11
+	VPADDD     constants<>+6336(SB), Y12, Y12
+	VPMULUDQ   constants<>+6080(SB), Y7, Y13
 	VPSRLQ     $0x20, Y13, Y13
 	VPSRLQ     $0x20, Y7, Y14
-	VPMULUDQ   constants<>+6016(SB), Y14, Y14
-	VANDPD     constants<>+6144(SB), Y14, Y14
+	VPMULUDQ   constants<>+6080(SB), Y14, Y14
+	VANDPD     constants<>+6208(SB), Y14, Y14
 	VORPD      Y13, Y14, Y14
-	VPMULLD    constants<>+6016(SB), Y7, Y7
-	VPMULUDQ   constants<>+6080(SB), Y8, Y13
+	VPMULLD    constants<>+6080(SB), Y7, Y7
+	VPMULUDQ   constants<>+6144(SB), Y8, Y13
 	VPSRLQ     $0x20, Y13, Y13
 	VPSRLQ     $0x20, Y8, Y15
-	VPMULUDQ   constants<>+6080(SB), Y15, Y15
-	VANDPD     constants<>+6144(SB), Y15, Y15
+	VPMULUDQ   constants<>+6144(SB), Y15, Y15
+	VANDPD     constants<>+6208(SB), Y15, Y15
 	VORPD      Y13, Y15, Y15
-	VPMULLD    constants<>+6080(SB), Y8, Y8
+	VPMULLD    constants<>+6144(SB), Y8, Y8
 	VXORPS     Y10, Y15, Y10
 	VXORPS     Y11, Y10, Y10
 	VXORPS     Y9, Y14, Y9
 	VXORPS     Y12, Y9, Y9
-	VPADDD     constants<>+6208(SB), Y11, Y11
-	VPADDD     constants<>+6272(SB), Y12, Y12
-	VPMULUDQ   constants<>+6016(SB), Y10, Y13
+	VPADDD     constants<>+6272(SB), Y11, Y11
+	VPADDD     constants<>+6336(SB), Y12, Y12
+	VPMULUDQ   constants<>+6080(SB), Y10, Y13
 	VPSRLQ     $0x20, Y13, Y13
 	VPSRLQ     $0x20, Y10, Y14
-	VPMULUDQ   constants<>+6016(SB), Y14, Y14
-	VANDPD     constants<>+6144(SB), Y14, Y14
+	VPMULUDQ   constants<>+6080(SB), Y14, Y14
+	VANDPD     constants<>+6208(SB), Y14, Y14
 	VORPD      Y13, Y14, Y14
-	VPMULLD    constants<>+6016(SB), Y10, Y10
-	VPMULUDQ   constants<>+6080(SB), Y9, Y13
+	VPMULLD    constants<>+6080(SB), Y10, Y10
+	VPMULUDQ   constants<>+6144(SB), Y9, Y13
 	VPSRLQ     $0x20, Y13, Y13
 	VPSRLQ     $0x20, Y9, Y15
-	VPMULUDQ   constants<>+6080(SB), Y15, Y15
-	VANDPD     constants<>+6144(SB), Y15, Y15
+	VPMULUDQ   constants<>+6144(SB), Y15, Y15
+	VANDPD     constants<>+6208(SB), Y15, Y15
 	VORPD      Y13, Y15, Y15
-	VPMULLD    constants<>+6080(SB), Y9, Y9
+	VPMULLD    constants<>+6144(SB), Y9, Y9
 	VXORPS     Y8, Y15, Y8
 	VXORPS     Y11, Y8, Y8
 	VXORPS     Y7, Y14, Y7
@@ -9921,200 +10843,200 @@ test:
 	VMASKMOVPS Y7, Y5, (DX)(SI*4)
 	VMASKMOVPS Y10, Y5, (BX)(SI*4)
 	VMASKMOVPS 32(AX)(SI*4), Y6, Y5
-	VPMULUDQ   constants<>+6016(SB), Y5, Y7
+	VPMULUDQ   constants<>+6080(SB), Y5, Y7
 	VPSRLQ     $0x20, Y7, Y7
 	VPSRLQ     $0x20, Y5, Y8
-	VPMULUDQ   constants<>+6016(SB), Y8, Y8
-	VANDPD     constants<>+6144(SB), Y8, Y8
+	VPMULUDQ   constants<>+6080(SB), Y8, Y8
+	VANDPD     constants<>+6208(SB), Y8, Y8
 	VORPD      Y7, Y8, Y8
-	VPMULLD    constants<>+6016(SB), Y5, Y5
-	VPMULUDQ   constants<>+6080(SB), Y1, Y7
+	VPMULLD    constants<>+6080(SB), Y5, Y5
+	VPMULUDQ   constants<>+6144(SB), Y1, Y7
 	VPSRLQ     $0x20, Y7, Y7
 	VPSRLQ     $0x20, Y1, Y9
-	VPMULUDQ   constants<>+6080(SB), Y9, Y9
-	VANDPD     constants<>+6144(SB), Y9, Y9
+	VPMULUDQ   constants<>+6144(SB), Y9, Y9
+	VANDPD     constants<>+6208(SB), Y9, Y9
 	VORPD      Y7, Y9, Y9
-	VPMULLD    constants<>+6080(SB), Y1, Y1
+	VPMULLD    constants<>+6144(SB), Y1, Y1
 	VXORPS     Y0, Y9, Y0
 	VXORPS     Y3, Y0, Y0
 	VXORPS     Y2, Y8, Y2
 	VXORPS     Y4, Y2, Y2
-	VPADDD     constants<>+6208(SB), Y3, Y3
-	VPADDD     constants<>+6272(SB), Y4, Y4
-	VPMULUDQ   constants<>+6016(SB), Y0, Y7
+	VPADDD     constants<>+6272(SB), Y3, Y3
+	VPADDD     constants<>+6336(SB), Y4, Y4
+	VPMULUDQ   constants<>+6080(SB), Y0, Y7
 	VPSRLQ     $0x20, Y7, Y7
 	VPSRLQ     $0x20, Y0, Y8
-	VPMULUDQ   constants<>+6016(SB), Y8, Y8
-	VANDPD     constants<>+6144(SB), Y8, Y8
+	VPMULUDQ   constants<>+6080(SB), Y8, Y8
+	VANDPD     constants<>+6208(SB), Y8, Y8
 	VORPD      Y7, Y8, Y8
-	VPMULLD    constants<>+6016(SB), Y0, Y0
-	VPMULUDQ   constants<>+6080(SB), Y2, Y7
+	VPMULLD    constants<>+6080(SB), Y0, Y0
+	VPMULUDQ   constants<>+6144(SB), Y2, Y7
 	VPSRLQ     $0x20, Y7, Y7
 	VPSRLQ     $0x20, Y2, Y9
-	VPMULUDQ   constants<>+6080(SB), Y9, Y9
-	VANDPD     constants<>+6144(SB), Y9, Y9
+	VPMULUDQ   constants<>+6144(SB), Y9, Y9
+	VANDPD     constants<>+6208(SB), Y9, Y9
 	VORPD      Y7, Y9, Y9
-	VPMULLD    constants<>+6080(SB), Y2, Y2
+	VPMULLD    constants<>+6144(SB), Y2, Y2
 	VXORPS     Y1, Y9, Y1
 	VXORPS     Y3, Y1, Y1
 	VXORPS     Y5, Y8, Y5
 	VXORPS     Y4, Y5, Y5
-	VPADDD     constants<>+6208(SB), Y3, Y3
-	VPADDD     constants<>+6272(SB), Y4, Y4
-	VPMULUDQ   constants<>+6016(SB), Y1, Y7
+	VPADDD     constants<>+6272(SB), Y3, Y3
+	VPADDD     constants<>+6336(SB), Y4, Y4
+	VPMULUDQ   constants<>+6080(SB), Y1, Y7
 	VPSRLQ     $0x20, Y7, Y7
 	VPSRLQ     $0x20, Y1, Y8
-	VPMULUDQ   constants<>+6016(SB), Y8, Y8
-	VANDPD     constants<>+6144(SB), Y8, Y8
+	VPMULUDQ   constants<>+6080(SB), Y8, Y8
+	VANDPD     constants<>+6208(SB), Y8, Y8
 	VORPD      Y7, Y8, Y8
-	VPMULLD    constants<>+6016(SB), Y1, Y1
-	VPMULUDQ   constants<>+6080(SB), Y5, Y7
+	VPMULLD    constants<>+6080(SB), Y1, Y1
+	VPMULUDQ   constants<>+6144(SB), Y5, Y7
 	VPSRLQ     $0x20, Y7, Y7
 	VPSRLQ     $0x20, Y5, Y9
-	VPMULUDQ   constants<>+6080(SB), Y9, Y9
-	VANDPD     constants<>+6144(SB), Y9, Y9
+	VPMULUDQ   constants<>+6144(SB), Y9, Y9
+	VANDPD     constants<>+6208(SB), Y9, Y9
 	VORPD      Y7, Y9, Y9
-	VPMULLD    constants<>+6080(SB), Y5, Y5
+	VPMULLD    constants<>+6144(SB), Y5, Y5
 	VXORPS     Y2, Y9, Y2
 	VXORPS     Y3, Y2, Y2
 	VXORPS     Y0, Y8, Y0
 	VXORPS     Y4, Y0, Y0
-	VPADDD     constants<>+6208(SB), Y3, Y3
-	VPADDD     constants<>+6272(SB), Y4, Y4
-	VPMULUDQ   constants<>+6016(SB), Y2, Y7
+	VPADDD     constants<>+6272(SB), Y3, Y3
+	VPADDD     constants<>+6336(SB), Y4, Y4
+	VPMULUDQ   constants<>+6080(SB), Y2, Y7
 	VPSRLQ     $0x20, Y7, Y7
 	VPSRLQ     $0x20, Y2, Y8
-	VPMULUDQ   constants<>+6016(SB), Y8, Y8
-	VANDPD     constants<>+6144(SB), Y8, Y8
+	VPMULUDQ   constants<>+6080(SB), Y8, Y8
+	VANDPD     constants<>+6208(SB), Y8, Y8
 	VORPD      Y7, Y8, Y8
-	VPMULLD    constants<>+6016(SB), Y2, Y2
-	VPMULUDQ   constants<>+6080(SB), Y0, Y7
+	VPMULLD    constants<>+6080(SB), Y2, Y2
+	VPMULUDQ   constants<>+6144(SB), Y0, Y7
 	VPSRLQ     $0x20, Y7, Y7
 	VPSRLQ     $0x20, Y0, Y9
-	VPMULUDQ   constants<>+6080(SB), Y9, Y9
-	VANDPD     constants<>+6144(SB), Y9, Y9
+	VPMULUDQ   constants<>+6144(SB), Y9, Y9
+	VANDPD     constants<>+6208(SB), Y9, Y9
 	VORPD      Y7, Y9, Y9
-	VPMULLD    constants<>+6080(SB), Y0, Y0
+	VPMULLD    constants<>+6144(SB), Y0, Y0
 	VXORPS     Y5, Y9, Y5
 	VXORPS     Y3, Y5, Y5
 	VXORPS     Y1, Y8, Y1
 	VXORPS     Y4, Y1, Y1
-	VPADDD     constants<>+6208(SB), Y3, Y3
-	VPADDD     constants<>+6272(SB), Y4, Y4
-	VPMULUDQ   constants<>+6016(SB), Y5, Y7
+	VPADDD     constants<>+6272(SB), Y3, Y3
+	VPADDD     constants<>+6336(SB), Y4, Y4
+	VPMULUDQ   constants<>+6080(SB), Y5, Y7
 	VPSRLQ     $0x20, Y7, Y7
 	VPSRLQ     $0x20, Y5, Y8
-	VPMULUDQ   constants<>+6016(SB), Y8, Y8
-	VANDPD     constants<>+6144(SB), Y8, Y8
+	VPMULUDQ   constants<>+6080(SB), Y8, Y8
+	VANDPD     constants<>+6208(SB), Y8, Y8
 	VORPD      Y7, Y8, Y8
-	VPMULLD    constants<>+6016(SB), Y5, Y5
-	VPMULUDQ   constants<>+6080(SB), Y1, Y7
+	VPMULLD    constants<>+6080(SB), Y5, Y5
+	VPMULUDQ   constants<>+6144(SB), Y1, Y7
 	VPSRLQ     $0x20, Y7, Y7
 	VPSRLQ     $0x20, Y1, Y9
-	VPMULUDQ   constants<>+6080(SB), Y9, Y9
-	VANDPD     constants<>+6144(SB), Y9, Y9
+	VPMULUDQ   constants<>+6144(SB), Y9, Y9
+	VANDPD     constants<>+6208(SB), Y9, Y9
 	VORPD      Y7, Y9, Y9
-	VPMULLD    constants<>+6080(SB), Y1, Y1
+	VPMULLD    constants<>+6144(SB), Y1, Y1
 	VXORPS     Y0, Y9, Y0
 	VXORPS     Y3, Y0, Y0
 	VXORPS     Y2, Y8, Y2
 	VXORPS     Y4, Y2, Y2
-	VPADDD     constants<>+6208(SB), Y3, Y3
-	VPADDD     constants<>+6272(SB), Y4, Y4
-	VPMULUDQ   constants<>+6016(SB), Y0, Y7
+	VPADDD     constants<>+6272(SB), Y3, Y3
+	VPADDD     constants<>+6336(SB), Y4, Y4
+	VPMULUDQ   constants<>+6080(SB), Y0, Y7
 	VPSRLQ     $0x20, Y7, Y7
 	VPSRLQ     $0x20, Y0, Y8
-	VPMULUDQ   constants<>+6016(SB), Y8, Y8
-	VANDPD     constants<>+6144(SB), Y8, Y8
+	VPMULUDQ   constants<>+6080(SB), Y8, Y8
+	VANDPD     constants<>+6208(SB), Y8, Y8
 	VORPD      Y7, Y8, Y8
-	VPMULLD    constants<>+6016(SB), Y0, Y0
-	VPMULUDQ   constants<>+6080(SB), Y2, Y7
+	VPMULLD    constants<>+6080(SB), Y0, Y0
+	VPMULUDQ   constants<>+6144(SB), Y2, Y7
 	VPSRLQ     $0x20, Y7, Y7
 	VPSRLQ     $0x20, Y2, Y9
-	VPMULUDQ   constants<>+6080(SB), Y9, Y9
-	VANDPD     constants<>+6144(SB), Y9, Y9
+	VPMULUDQ   constants<>+6144(SB), Y9, Y9
+	VANDPD     constants<>+6208(SB), Y9, Y9
 	VORPD      Y7, Y9, Y9
-	VPMULLD    constants<>+6080(SB), Y2, Y2
+	VPMULLD    constants<>+6144(SB), Y2, Y2
 	VXORPS     Y1, Y9, Y1
 	VXORPS     Y3, Y1, Y1
 	VXORPS     Y5, Y8, Y5
 	VXORPS     Y4, Y5, Y5
-	VPADDD     constants<>+6208(SB), Y3, Y3
-	VPADDD     constants<>+6272(SB), Y4, Y4
-	VPMULUDQ   constants<>+6016(SB), Y1, Y7
+	VPADDD     constants<>+6272(SB), Y3, Y3
+	VPADDD     constants<>+6336(SB), Y4, Y4
+	VPMULUDQ   constants<>+6080(SB), Y1, Y7
 	VPSRLQ     $0x20, Y7, Y7
 	VPSRLQ     $0x20, Y1, Y8
-	VPMULUDQ   constants<>+6016(SB), Y8, Y8
-	VANDPD     constants<>+6144(SB), Y8, Y8
+	VPMULUDQ   constants<>+6080(SB), Y8, Y8
+	VANDPD     constants<>+6208(SB), Y8, Y8
 	VORPD      Y7, Y8, Y8
-	VPMULLD    constants<>+6016(SB), Y1, Y1
-	VPMULUDQ   constants<>+6080(SB), Y5, Y7
+	VPMULLD    constants<>+6080(SB), Y1, Y1
+	VPMULUDQ   constants<>+6144(SB), Y5, Y7
 	VPSRLQ     $0x20, Y7, Y7
 	VPSRLQ     $0x20, Y5, Y9
-	VPMULUDQ   constants<>+6080(SB), Y9, Y9
-	VANDPD     constants<>+6144(SB), Y9, Y9
+	VPMULUDQ   constants<>+6144(SB), Y9, Y9
+	VANDPD     constants<>+6208(SB), Y9, Y9
 	VORPD      Y7, Y9, Y9
-	VPMULLD    constants<>+6080(SB), Y5, Y5
+	VPMULLD    constants<>+6144(SB), Y5, Y5
 	VXORPS     Y2, Y9, Y2
 	VXORPS     Y3, Y2, Y2
 	VXORPS     Y0, Y8, Y0
 	VXORPS     Y4, Y0, Y0
-	VPADDD     constants<>+6208(SB), Y3, Y3
-	VPADDD     constants<>+6272(SB), Y4, Y4
-	VPMULUDQ   constants<>+6016(SB), Y2, Y7
+	VPADDD     constants<>+6272(SB), Y3, Y3
+	VPADDD     constants<>+6336(SB), Y4, Y4
+	VPMULUDQ   constants<>+6080(SB), Y2, Y7
 	VPSRLQ     $0x20, Y7, Y7
 	VPSRLQ     $0x20, Y2, Y8
-	VPMULUDQ   constants<>+6016(SB), Y8, Y8
-	VANDPD     constants<>+6144(SB), Y8, Y8
+	VPMULUDQ   constants<>+6080(SB), Y8, Y8
+	VANDPD     constants<>+6208(SB), Y8, Y8
 	VORPD      Y7, Y8, Y8
-	VPMULLD    constants<>+6016(SB), Y2, Y2
-	VPMULUDQ   constants<>+6080(SB), Y0, Y7
+	VPMULLD    constants<>+6080(SB), Y2, Y2
+	VPMULUDQ   constants<>+6144(SB), Y0, Y7
 	VPSRLQ     $0x20, Y7, Y7
 	VPSRLQ     $0x20, Y0, Y9
-	VPMULUDQ   constants<>+6080(SB), Y9, Y9
-	VANDPD     constants<>+6144(SB), Y9, Y9
+	VPMULUDQ   constants<>+6144(SB), Y9, Y9
+	VANDPD     constants<>+6208(SB), Y9, Y9
 	VORPD      Y7, Y9, Y9
-	VPMULLD    constants<>+6080(SB), Y0, Y0
+	VPMULLD    constants<>+6144(SB), Y0, Y0
 	VXORPS     Y5, Y9, Y5
 	VXORPS     Y3, Y5, Y5
 	VXORPS     Y1, Y8, Y1
 	VXORPS     Y4, Y1, Y1
-	VPADDD     constants<>+6208(SB), Y3, Y3
-	VPADDD     constants<>+6272(SB), Y4, Y4
-	VPMULUDQ   constants<>+6016(SB), Y5, Y7
+	VPADDD     constants<>+6272(SB), Y3, Y3
+	VPADDD     constants<>+6336(SB), Y4, Y4
+	VPMULUDQ   constants<>+6080(SB), Y5, Y7
 	VPSRLQ     $0x20, Y7, Y7
 	VPSRLQ     $0x20, Y5, Y8
-	VPMULUDQ   constants<>+6016(SB), Y8, Y8
-	VANDPD     constants<>+6144(SB), Y8, Y8
+	VPMULUDQ   constants<>+6080(SB), Y8, Y8
+	VANDPD     constants<>+6208(SB), Y8, Y8
 	VORPD      Y7, Y8, Y8
-	VPMULLD    constants<>+6016(SB), Y5, Y5
-	VPMULUDQ   constants<>+6080(SB), Y1, Y7
+	VPMULLD    constants<>+6080(SB), Y5, Y5
+	VPMULUDQ   constants<>+6144(SB), Y1, Y7
 	VPSRLQ     $0x20, Y7, Y7
 	VPSRLQ     $0x20, Y1, Y9
-	VPMULUDQ   constants<>+6080(SB), Y9, Y9
-	VANDPD     constants<>+6144(SB), Y9, Y9
+	VPMULUDQ   constants<>+6144(SB), Y9, Y9
+	VANDPD     constants<>+6208(SB), Y9, Y9
 	VORPD      Y7, Y9, Y9
-	VPMULLD    constants<>+6080(SB), Y1, Y1
+	VPMULLD    constants<>+6144(SB), Y1, Y1
 	VXORPS     Y0, Y9, Y0
 	VXORPS     Y3, Y0, Y0
 	VXORPS     Y2, Y8, Y2
 	VXORPS     Y4, Y2, Y2
-	VPADDD     constants<>+6208(SB), Y3, Y3
-	VPADDD     constants<>+6272(SB), Y4, Y4
-	VPMULUDQ   constants<>+6016(SB), Y0, Y7
+	VPADDD     constants<>+6272(SB), Y3, Y3
+	VPADDD     constants<>+6336(SB), Y4, Y4
+	VPMULUDQ   constants<>+6080(SB), Y0, Y7
 	VPSRLQ     $0x20, Y7, Y7
 	VPSRLQ     $0x20, Y0, Y8
-	VPMULUDQ   constants<>+6016(SB), Y8, Y8
-	VANDPD     constants<>+6144(SB), Y8, Y8
+	VPMULUDQ   constants<>+6080(SB), Y8, Y8
+	VANDPD     constants<>+6208(SB), Y8, Y8
 	VORPD      Y7, Y8, Y8
-	VPMULLD    constants<>+6016(SB), Y0, Y0
-	VPMULUDQ   constants<>+6080(SB), Y2, Y7
+	VPMULLD    constants<>+6080(SB), Y0, Y0
+	VPMULUDQ   constants<>+6144(SB), Y2, Y7
 	VPSRLQ     $0x20, Y7, Y7
 	VPSRLQ     $0x20, Y2, Y9
-	VPMULUDQ   constants<>+6080(SB), Y9, Y9
-	VANDPD     constants<>+6144(SB), Y9, Y9
+	VPMULUDQ   constants<>+6144(SB), Y9, Y9
+	VANDPD     constants<>+6208(SB), Y9, Y9
 	VORPD      Y7, Y9, Y9
-	VPMULLD    constants<>+6080(SB), Y2, Y2
+	VPMULLD    constants<>+6144(SB), Y2, Y2
 	VXORPS     Y1, Y9, Y1
 	VXORPS     Y3, Y1, Y1
 	VXORPS     Y5, Y8, Y3
@@ -10141,36 +11063,32 @@ TEXT ·quantileAVX2(SB), NOSPLIT, $0-24
 
 loop:
 	VMOVUPS      (CX)(DX*4), Y0
-	VXORPS       constants<>+6336(SB), Y0, Y0
+	VXORPS       constants<>+6400(SB), Y0, Y0
 	VPSRAD       $0x10, Y0, Y2
 	VCVTDQ2PS    Y2, Y2
 	VCVTPS2PD    X2, Y3
 	VEXTRACTF128 $0x01, Y2, X1
 	VCVTPS2PD    X1, Y2
-	VANDPS       constants<>+6400(SB), Y0, Y0
+	VANDPS       constants<>+6464(SB), Y0, Y0
 	VCVTDQ2PS    Y0, Y0
 	VCVTPS2PD    X0, Y4
 	VEXTRACTF128 $0x01, Y0, X0
 	VCVTPS2PD    X0, Y0
-	VMOVUPS      constants<>+6592(SB), Y5
-	VFMADD231PD  constants<>+6528(SB), Y4, Y5
-	VMOVUPS      constants<>+6592(SB), Y4
-	VFMADD231PD  constants<>+6528(SB), Y0, Y4
-	VFMADD231PD  constants<>+6464(SB), Y3, Y5
-	VFMADD231PD  constants<>+6464(SB), Y2, Y4
+	VMOVUPS      constants<>+6656(SB), Y5
+	VFMADD231PD  constants<>+6592(SB), Y4, Y5
+	VMOVUPS      constants<>+6656(SB), Y4
+	VFMADD231PD  constants<>+6592(SB), Y0, Y4
+	VFMADD231PD  constants<>+6528(SB), Y3, Y5
+	VFMADD231PD  constants<>+6528(SB), Y2, Y4
 	VMULPD       Y5, Y5, Y0
 	VMULPD       Y4, Y4, Y2
-	VMOVUPS      constants<>+6656(SB), Y3
-	VSUBPD       Y0, Y3, Y0
-	VMOVUPS      constants<>+6656(SB), Y3
-	VSUBPD       Y2, Y3, Y2
 	VMOVUPS      constants<>+6720(SB), Y3
+	VSUBPD       Y0, Y3, Y0
+	VMOVUPS      constants<>+6720(SB), Y3
+	VSUBPD       Y2, Y3, Y2
+	VMOVUPS      constants<>+6784(SB), Y3
 	VMULPD       Y0, Y3, Y3
-	VMOVUPS      constants<>+6720(SB), Y6
-	VMULPD       Y2, Y6, Y6
-	VADDPD       constants<>+6784(SB), Y3, Y3
-	VADDPD       constants<>+6784(SB), Y6, Y6
-	VMULPD       Y0, Y3, Y3
+	VMOVUPS      constants<>+6784(SB), Y6
 	VMULPD       Y2, Y6, Y6
 	VADDPD       constants<>+6848(SB), Y3, Y3
 	VADDPD       constants<>+6848(SB), Y6, Y6
@@ -10194,13 +11112,13 @@ loop:
 	VMULPD       Y2, Y6, Y6
 	VADDPD       constants<>+7168(SB), Y3, Y3
 	VADDPD       constants<>+7168(SB), Y6, Y6
-	VMOVUPS      constants<>+7232(SB), Y7
+	VMULPD       Y0, Y3, Y3
+	VMULPD       Y2, Y6, Y6
+	VADDPD       constants<>+7232(SB), Y3, Y3
+	VADDPD       constants<>+7232(SB), Y6, Y6
+	VMOVUPS      constants<>+7296(SB), Y7
 	VMULPD       Y0, Y7, Y7
-	VMOVUPS      constants<>+7232(SB), Y8
-	VMULPD       Y2, Y8, Y8
-	VADDPD       constants<>+7296(SB), Y7, Y7
-	VADDPD       constants<>+7296(SB), Y8, Y8
-	VMULPD       Y0, Y7, Y7
+	VMOVUPS      constants<>+7296(SB), Y8
 	VMULPD       Y2, Y8, Y8
 	VADDPD       constants<>+7360(SB), Y7, Y7
 	VADDPD       constants<>+7360(SB), Y8, Y8
@@ -10220,10 +11138,14 @@ loop:
 	VMULPD       Y2, Y8, Y8
 	VADDPD       constants<>+7616(SB), Y7, Y7
 	VADDPD       constants<>+7616(SB), Y8, Y8
+	VMULPD       Y0, Y7, Y7
+	VMULPD       Y2, Y8, Y8
+	VADDPD       constants<>+7680(SB), Y7, Y7
+	VADDPD       constants<>+7680(SB), Y8, Y8
 	VMULPD       Y0, Y7, Y0
 	VMULPD       Y2, Y8, Y2
-	VADDPD       constants<>+7680(SB), Y0, Y0
-	VADDPD       constants<>+7680(SB), Y2, Y2
+	VADDPD       constants<>+7744(SB), Y0, Y0
+	VADDPD       constants<>+7744(SB), Y2, Y2
 	VMULPD       Y3, Y5, Y3
 	VMULPD       Y6, Y4, Y4
 	VDIVPD       Y0, Y3, Y0
@@ -10233,36 +11155,32 @@ loop:
 	VINSERTF128  $0x01, X0, Y1, Y0
 	VMOVUPS      Y0, (AX)(DX*4)
 	VMOVUPS      32(CX)(DX*4), Y0
-	VXORPS       constants<>+6336(SB), Y0, Y0
+	VXORPS       constants<>+6400(SB), Y0, Y0
 	VPSRAD       $0x10, Y0, Y2
 	VCVTDQ2PS    Y2, Y2
 	VCVTPS2PD    X2, Y3
 	VEXTRACTF128 $0x01, Y2, X1
 	VCVTPS2PD    X1, Y2
-	VANDPS       constants<>+6400(SB), Y0, Y0
+	VANDPS       constants<>+6464(SB), Y0, Y0
 	VCVTDQ2PS    Y0, Y0
 	VCVTPS2PD    X0, Y4
 	VEXTRACTF128 $0x01, Y0, X0
 	VCVTPS2PD    X0, Y0
-	VMOVUPS      constants<>+6592(SB), Y5
-	VFMADD231PD  constants<>+6528(SB), Y4, Y5
-	VMOVUPS      constants<>+6592(SB), Y4
-	VFMADD231PD  constants<>+6528(SB), Y0, Y4
-	VFMADD231PD  constants<>+6464(SB), Y3, Y5
-	VFMADD231PD  constants<>+6464(SB), Y2, Y4
+	VMOVUPS      constants<>+6656(SB), Y5
+	VFMADD231PD  constants<>+6592(SB), Y4, Y5
+	VMOVUPS      constants<>+6656(SB), Y4
+	VFMADD231PD  constants<>+6592(SB), Y0, Y4
+	VFMADD231PD  constants<>+6528(SB), Y3, Y5
+	VFMADD231PD  constants<>+6528(SB), Y2, Y4
 	VMULPD       Y5, Y5, Y0
 	VMULPD       Y4, Y4, Y2
-	VMOVUPS      constants<>+6656(SB), Y3
-	VSUBPD       Y0, Y3, Y0
-	VMOVUPS      constants<>+6656(SB), Y3
-	VSUBPD       Y2, Y3, Y2
 	VMOVUPS      constants<>+6720(SB), Y3
+	VSUBPD       Y0, Y3, Y0
+	VMOVUPS      constants<>+6720(SB), Y3
+	VSUBPD       Y2, Y3, Y2
+	VMOVUPS      constants<>+6784(SB), Y3
 	VMULPD       Y0, Y3, Y3
-	VMOVUPS      constants<>+6720(SB), Y6
-	VMULPD       Y2, Y6, Y6
-	VADDPD       constants<>+6784(SB), Y3, Y3
-	VADDPD       constants<>+6784(SB), Y6, Y6
-	VMULPD       Y0, Y3, Y3
+	VMOVUPS      constants<>+6784(SB), Y6
 	VMULPD       Y2, Y6, Y6
 	VADDPD       constants<>+6848(SB), Y3, Y3
 	VADDPD       constants<>+6848(SB), Y6, Y6
@@ -10286,13 +11204,13 @@ loop:
 	VMULPD       Y2, Y6, Y6
 	VADDPD       constants<>+7168(SB), Y3, Y3
 	VADDPD       constants<>+7168(SB), Y6, Y6
-	VMOVUPS      constants<>+7232(SB), Y7
+	VMULPD       Y0, Y3, Y3
+	VMULPD       Y2, Y6, Y6
+	VADDPD       constants<>+7232(SB), Y3, Y3
+	VADDPD       constants<>+7232(SB), Y6, Y6
+	VMOVUPS      constants<>+7296(SB), Y7
 	VMULPD       Y0, Y7, Y7
-	VMOVUPS      constants<>+7232(SB), Y8
-	VMULPD       Y2, Y8, Y8
-	VADDPD       constants<>+7296(SB), Y7, Y7
-	VADDPD       constants<>+7296(SB), Y8, Y8
-	VMULPD       Y0, Y7, Y7
+	VMOVUPS      constants<>+7296(SB), Y8
 	VMULPD       Y2, Y8, Y8
 	VADDPD       constants<>+7360(SB), Y7, Y7
 	VADDPD       constants<>+7360(SB), Y8, Y8
@@ -10312,10 +11230,14 @@ loop:
 	VMULPD       Y2, Y8, Y8
 	VADDPD       constants<>+7616(SB), Y7, Y7
 	VADDPD       constants<>+7616(SB), Y8, Y8
+	VMULPD       Y0, Y7, Y7
+	VMULPD       Y2, Y8, Y8
+	VADDPD       constants<>+7680(SB), Y7, Y7
+	VADDPD       constants<>+7680(SB), Y8, Y8
 	VMULPD       Y0, Y7, Y0
 	VMULPD       Y2, Y8, Y2
-	VADDPD       constants<>+7680(SB), Y0, Y0
-	VADDPD       constants<>+7680(SB), Y2, Y2
+	VADDPD       constants<>+7744(SB), Y0, Y0
+	VADDPD       constants<>+7744(SB), Y2, Y2
 	VMULPD       Y3, Y5, Y3
 	VMULPD       Y6, Y4, Y4
 	VDIVPD       Y0, Y3, Y0
@@ -10336,36 +11258,32 @@ test:
 	VMOVDQU      64(SI)(BX*4), Y0
 	VMOVDQU      96(SI)(BX*4), Y2
 	VMASKMOVPS   (CX)(DX*4), Y0, Y3
-	VXORPS       constants<>+6336(SB), Y3, Y3
+	VXORPS       constants<>+6400(SB), Y3, Y3
 	VPSRAD       $0x10, Y3, Y4
 	VCVTDQ2PS    Y4, Y4
 	VCVTPS2PD    X4, Y5
 	VEXTRACTF128 $0x01, Y4, X1
 	VCVTPS2PD    X1, Y4
-	VANDPS       constants<>+6400(SB), Y3, Y3
+	VANDPS       constants<>+6464(SB), Y3, Y3
 	VCVTDQ2PS    Y3, Y3
 	VCVTPS2PD    X3, Y6
 	VEXTRACTF128 $0x01, Y3, X1
 	VCVTPS2PD    X1, Y3
-	VMOVUPS      constants<>+6592(SB), Y7
-	VFMADD231PD  constants<>+6528(SB), Y6, Y7
-	VMOVUPS      constants<>+6592(SB), Y6
-	VFMADD231PD  constants<>+6528(SB), Y3, Y6
-	VFMADD231PD  constants<>+6464(SB), Y5, Y7
-	VFMADD231PD  constants<>+6464(SB), Y4, Y6
+	VMOVUPS      constants<>+6656(SB), Y7
+	VFMADD231PD  constants<>+6592(SB), Y6, Y7
+	VMOVUPS      constants<>+6656(SB), Y6
+	VFMADD231PD  constants<>+6592(SB), Y3, Y6
+	VFMADD231PD  constants<>+6528(SB), Y5, Y7
+	VFMADD231PD  constants<>+6528(SB), Y4, Y6
 	VMULPD       Y7, Y7, Y3
 	VMULPD       Y6, Y6, Y4
-	VMOVUPS      constants<>+6656(SB), Y5
-	VSUBPD       Y3, Y5, Y3
-	VMOVUPS      constants<>+6656(SB), Y5
-	VSUBPD       Y4, Y5, Y4
 	VMOVUPS      constants<>+6720(SB), Y5
+	VSUBPD       Y3, Y5, Y3
+	VMOVUPS      constants<>+6720(SB), Y5
+	VSUBPD       Y4, Y5, Y4
+	VMOVUPS      constants<>+6784(SB), Y5
 	VMULPD       Y3, Y5, Y5
-	VMOVUPS      constants<>+6720(SB), Y8
-	VMULPD       Y4, Y8, Y8
-	VADDPD       constants<>+6784(SB), Y5, Y5
-	VADDPD       constants<>+6784(SB), Y8, Y8
-	VMULPD       Y3, Y5, Y5
+	VMOVUPS      constants<>+6784(SB), Y8
 	VMULPD       Y4, Y8, Y8
 	VADDPD       constants<>+6848(SB), Y5, Y5
 	VADDPD       constants<>+6848(SB), Y8, Y8
@@ -10389,13 +11307,13 @@ test:
 	VMULPD       Y4, Y8, Y8
 	VADDPD       constants<>+7168(SB), Y5, Y5
 	VADDPD       constants<>+7168(SB), Y8, Y8
-	VMOVUPS      constants<>+7232(SB), Y9
+	VMULPD       Y3, Y5, Y5
+	VMULPD       Y4, Y8, Y8
+	VADDPD       constants<>+7232(SB), Y5, Y5
+	VADDPD       constants<>+7232(SB), Y8, Y8
+	VMOVUPS      constants<>+7296(SB), Y9
 	VMULPD       Y3, Y9, Y9
-	VMOVUPS      constants<>+7232(SB), Y10
-	VMULPD       Y4, Y10, Y10
-	VADDPD       constants<>+7296(SB), Y9, Y9
-	VADDPD       constants<>+7296(SB), Y10, Y10
-	VMULPD       Y3, Y9, Y9
+	VMOVUPS      constants<>+7296(SB), Y10
 	VMULPD       Y4, Y10, Y10
 	VADDPD       constants<>+7360(SB), Y9, Y9
 	VADDPD       constants<>+7360(SB), Y10, Y10
@@ -10415,10 +11333,14 @@ test:
 	VMULPD       Y4, Y10, Y10
 	VADDPD       constants<>+7616(SB), Y9, Y9
 	VADDPD       constants<>+7616(SB), Y10, Y10
+	VMULPD       Y3, Y9, Y9
+	VMULPD       Y4, Y10, Y10
+	VADDPD       constants<>+7680(SB), Y9, Y9
+	VADDPD       constants<>+7680(SB), Y10, Y10
 	VMULPD       Y3, Y9, Y3
 	VMULPD       Y4, Y10, Y4
-	VADDPD       constants<>+7680(SB), Y3, Y3
-	VADDPD       constants<>+7680(SB), Y4, Y4
+	VADDPD       constants<>+7744(SB), Y3, Y3
+	VADDPD       constants<>+7744(SB), Y4, Y4
 	VMULPD       Y5, Y7, Y5
 	VMULPD       Y8, Y6, Y6
 	VDIVPD       Y3, Y5, Y3
@@ -10428,36 +11350,32 @@ test:
 	VINSERTF128  $0x01, X3, Y1, Y3
 	VMASKMOVPS   Y3, Y0, (AX)(DX*4)
 	VMASKMOVPS   32(CX)(DX*4), Y2, Y0
-	VXORPS       constants<>+6336(SB), Y0, Y0
+	VXORPS       constants<>+6400(SB), Y0, Y0
 	VPSRAD       $0x10, Y0, Y3
 	VCVTDQ2PS    Y3, Y3
 	VCVTPS2PD    X3, Y4
 	VEXTRACTF128 $0x01, Y3, X1
 	VCVTPS2PD    X1, Y3
-	VANDPS       constants<>+6400(SB), Y0, Y0
+	VANDPS       constants<>+6464(SB), Y0, Y0
 	VCVTDQ2PS    Y0, Y0
 	VCVTPS2PD    X0, Y5
 	VEXTRACTF128 $0x01, Y0, X0
 	VCVTPS2PD    X0, Y0
-	VMOVUPS      constants<>+6592(SB), Y6
-	VFMADD231PD  constants<>+6528(SB), Y5, Y6
-	VMOVUPS      constants<>+6592(SB), Y5
-	VFMADD231PD  constants<>+6528(SB), Y0, Y5
-	VFMADD231PD  constants<>+6464(SB), Y4, Y6
-	VFMADD231PD  constants<>+6464(SB), Y3, Y5
+	VMOVUPS      constants<>+6656(SB), Y6
+	VFMADD231PD  constants<>+6592(SB), Y5, Y6
+	VMOVUPS      constants<>+6656(SB), Y5
+	VFMADD231PD  constants<>+6592(SB), Y0, Y5
+	VFMADD231PD  constants<>+6528(SB), Y4, Y6
+	VFMADD231PD  constants<>+6528(SB), Y3, Y5
 	VMULPD       Y6, Y6, Y0
 	VMULPD       Y5, Y5, Y3
-	VMOVUPS      constants<>+6656(SB), Y4
-	VSUBPD       Y0, Y4, Y0
-	VMOVUPS      constants<>+6656(SB), Y4
-	VSUBPD       Y3, Y4, Y3
 	VMOVUPS      constants<>+6720(SB), Y4
+	VSUBPD       Y0, Y4, Y0
+	VMOVUPS      constants<>+6720(SB), Y4
+	VSUBPD       Y3, Y4, Y3
+	VMOVUPS      constants<>+6784(SB), Y4
 	VMULPD       Y0, Y4, Y4
-	VMOVUPS      constants<>+6720(SB), Y7
-	VMULPD       Y3, Y7, Y7
-	VADDPD       constants<>+6784(SB), Y4, Y4
-	VADDPD       constants<>+6784(SB), Y7, Y7
-	VMULPD       Y0, Y4, Y4
+	VMOVUPS      constants<>+6784(SB), Y7
 	VMULPD       Y3, Y7, Y7
 	VADDPD       constants<>+6848(SB), Y4, Y4
 	VADDPD       constants<>+6848(SB), Y7, Y7
@@ -10481,13 +11399,13 @@ test:
 	VMULPD       Y3, Y7, Y7
 	VADDPD       constants<>+7168(SB), Y4, Y4
 	VADDPD       constants<>+7168(SB), Y7, Y7
-	VMOVUPS      constants<>+7232(SB), Y8
+	VMULPD       Y0, Y4, Y4
+	VMULPD       Y3, Y7, Y7
+	VADDPD       constants<>+7232(SB), Y4, Y4
+	VADDPD       constants<>+7232(SB), Y7, Y7
+	VMOVUPS      constants<>+7296(SB), Y8
 	VMULPD       Y0, Y8, Y8
-	VMOVUPS      constants<>+7232(SB), Y9
-	VMULPD       Y3, Y9, Y9
-	VADDPD       constants<>+7296(SB), Y8, Y8
-	VADDPD       constants<>+7296(SB), Y9, Y9
-	VMULPD       Y0, Y8, Y8
+	VMOVUPS      constants<>+7296(SB), Y9
 	VMULPD       Y3, Y9, Y9
 	VADDPD       constants<>+7360(SB), Y8, Y8
 	VADDPD       constants<>+7360(SB), Y9, Y9
@@ -10507,10 +11425,14 @@ test:
 	VMULPD       Y3, Y9, Y9
 	VADDPD       constants<>+7616(SB), Y8, Y8
 	VADDPD       constants<>+7616(SB), Y9, Y9
+	VMULPD       Y0, Y8, Y8
+	VMULPD       Y3, Y9, Y9
+	VADDPD       constants<>+7680(SB), Y8, Y8
+	VADDPD       constants<>+7680(SB), Y9, Y9
 	VMULPD       Y0, Y8, Y0
 	VMULPD       Y3, Y9, Y3
-	VADDPD       constants<>+7680(SB), Y0, Y0
-	VADDPD       constants<>+7680(SB), Y3, Y3
+	VADDPD       constants<>+7744(SB), Y0, Y0
+	VADDPD       constants<>+7744(SB), Y3, Y3
 	VMULPD       Y4, Y6, Y4
 	VMULPD       Y7, Y5, Y5
 	VDIVPD       Y0, Y4, Y0
@@ -10537,28 +11459,28 @@ TEXT ·quantileFarAVX2(SB), NOSPLIT, $0-24
 
 loop:
 	VMOVUPS      (CX)(DX*4), Y0
-	VXORPS       constants<>+6336(SB), Y0, Y0
+	VXORPS       constants<>+6400(SB), Y0, Y0
 	VPSRAD       $0x10, Y0, Y2
 	VCVTDQ2PS    Y2, Y2
 	VCVTPS2PD    X2, Y3
 	VEXTRACTF128 $0x01, Y2, X1
 	VCVTPS2PD    X1, Y2
-	VANDPS       constants<>+6400(SB), Y0, Y0
+	VANDPS       constants<>+6464(SB), Y0, Y0
 	VCVTDQ2PS    Y0, Y0
 	VCVTPS2PD    X0, Y4
 	VEXTRACTF128 $0x01, Y0, X0
 	VCVTPS2PD    X0, Y0
-	VMOVUPS      constants<>+6592(SB), Y5
-	VFMADD231PD  constants<>+6528(SB), Y4, Y5
-	VMOVUPS      constants<>+6592(SB), Y4
-	VFMADD231PD  constants<>+6528(SB), Y0, Y4
-	VFMADD231PD  constants<>+6464(SB), Y3, Y5
-	VFMADD231PD  constants<>+6464(SB), Y2, Y4
-	VANDPD       constants<>+7808(SB), Y5, Y0
-	VANDPD       constants<>+7808(SB), Y4, Y2
-	VMOVUPS      constants<>+7744(SB), Y3
+	VMOVUPS      constants<>+6656(SB), Y5
+	VFMADD231PD  constants<>+6592(SB), Y4, Y5
+	VMOVUPS      constants<>+6656(SB), Y4
+	VFMADD231PD  constants<>+6592(SB), Y0, Y4
+	VFMADD231PD  constants<>+6528(SB), Y3, Y5
+	VFMADD231PD  constants<>+6528(SB), Y2, Y4
+	VANDPD       constants<>+5824(SB), Y5, Y0
+	VANDPD       constants<>+5824(SB), Y4, Y2
+	VMOVUPS      constants<>+7808(SB), Y3
 	VSUBPD       Y0, Y3, Y0
-	VMOVUPS      constants<>+7744(SB), Y3
+	VMOVUPS      constants<>+7808(SB), Y3
 	VSUBPD       Y2, Y3, Y2
 	VPADDQ       constants<>+7872(SB), Y0, Y0
 	VPADDQ       constants<>+7872(SB), Y2, Y2
@@ -10572,8 +11494,8 @@ loop:
 	VORPD        constants<>+8064(SB), Y2, Y2
 	VSUBPD       constants<>+8128(SB), Y0, Y0
 	VSUBPD       constants<>+8128(SB), Y2, Y2
-	VSUBPD       constants<>+7680(SB), Y3, Y3
-	VSUBPD       constants<>+7680(SB), Y4, Y4
+	VSUBPD       constants<>+7744(SB), Y3, Y3
+	VSUBPD       constants<>+7744(SB), Y4, Y4
 	VADDPD       constants<>+8192(SB), Y3, Y5
 	VADDPD       constants<>+8192(SB), Y4, Y6
 	VDIVPD       Y5, Y3, Y5
@@ -10612,8 +11534,8 @@ loop:
 	VMULPD       Y6, Y6, Y12
 	VMULPD       Y11, Y7, Y7
 	VMULPD       Y12, Y8, Y8
-	VMULPD       constants<>+7744(SB), Y3, Y11
-	VMULPD       constants<>+7744(SB), Y4, Y12
+	VMULPD       constants<>+7808(SB), Y3, Y11
+	VMULPD       constants<>+7808(SB), Y4, Y12
 	VMULPD       Y3, Y11, Y11
 	VMULPD       Y4, Y12, Y12
 	VADDPD       Y9, Y7, Y7
@@ -10698,41 +11620,41 @@ loop:
 	VADDPD       constants<>+9856(SB), Y6, Y6
 	VMULPD       Y0, Y5, Y0
 	VMULPD       Y2, Y6, Y2
-	VADDPD       constants<>+7680(SB), Y0, Y0
-	VADDPD       constants<>+7680(SB), Y2, Y2
+	VADDPD       constants<>+7744(SB), Y0, Y0
+	VADDPD       constants<>+7744(SB), Y2, Y2
 	VDIVPD       Y0, Y3, Y0
 	VDIVPD       Y2, Y4, Y2
 	VCVTPD2PSY   Y0, X1
 	VCVTPD2PSY   Y2, X0
 	VINSERTF128  $0x01, X0, Y1, Y0
 	VMOVUPS      (CX)(DX*4), Y2
-	VXORPS       constants<>+6336(SB), Y2, Y2
+	VXORPS       constants<>+6400(SB), Y2, Y2
 	VANDPS       constants<>+2304(SB), Y2, Y2
 	VORPS        Y2, Y0, Y0
 	VMOVUPS      Y0, (AX)(DX*4)
 	VMOVUPS      32(CX)(DX*4), Y0
-	VXORPS       constants<>+6336(SB), Y0, Y0
+	VXORPS       constants<>+6400(SB), Y0, Y0
 	VPSRAD       $0x10, Y0, Y2
 	VCVTDQ2PS    Y2, Y2
 	VCVTPS2PD    X2, Y3
 	VEXTRACTF128 $0x01, Y2, X1
 	VCVTPS2PD    X1, Y2
-	VANDPS       constants<>+6400(SB), Y0, Y0
+	VANDPS       constants<>+6464(SB), Y0, Y0
 	VCVTDQ2PS    Y0, Y0
 	VCVTPS2PD    X0, Y4
 	VEXTRACTF128 $0x01, Y0, X0
 	VCVTPS2PD    X0, Y0
-	VMOVUPS      constants<>+6592(SB), Y5
-	VFMADD231PD  constants<>+6528(SB), Y4, Y5
-	VMOVUPS      constants<>+6592(SB), Y4
-	VFMADD231PD  constants<>+6528(SB), Y0, Y4
-	VFMADD231PD  constants<>+6464(SB), Y3, Y5
-	VFMADD231PD  constants<>+6464(SB), Y2, Y4
-	VANDPD       constants<>+7808(SB), Y5, Y0
-	VANDPD       constants<>+7808(SB), Y4, Y2
-	VMOVUPS      constants<>+7744(SB), Y3
+	VMOVUPS      constants<>+6656(SB), Y5
+	VFMADD231PD  constants<>+6592(SB), Y4, Y5
+	VMOVUPS      constants<>+6656(SB), Y4
+	VFMADD231PD  constants<>+6592(SB), Y0, Y4
+	VFMADD231PD  constants<>+6528(SB), Y3, Y5
+	VFMADD231PD  constants<>+6528(SB), Y2, Y4
+	VANDPD       constants<>+5824(SB), Y5, Y0
+	VANDPD       constants<>+5824(SB), Y4, Y2
+	VMOVUPS      constants<>+7808(SB), Y3
 	VSUBPD       Y0, Y3, Y0
-	VMOVUPS      constants<>+7744(SB), Y3
+	VMOVUPS      constants<>+7808(SB), Y3
 	VSUBPD       Y2, Y3, Y2
 	VPADDQ       constants<>+7872(SB), Y0, Y0
 	VPADDQ       constants<>+7872(SB), Y2, Y2
@@ -10746,8 +11668,8 @@ loop:
 	VORPD        constants<>+8064(SB), Y2, Y2
 	VSUBPD       constants<>+8128(SB), Y0, Y0
 	VSUBPD       constants<>+8128(SB), Y2, Y2
-	VSUBPD       constants<>+7680(SB), Y3, Y3
-	VSUBPD       constants<>+7680(SB), Y4, Y4
+	VSUBPD       constants<>+7744(SB), Y3, Y3
+	VSUBPD       constants<>+7744(SB), Y4, Y4
 	VADDPD       constants<>+8192(SB), Y3, Y5
 	VADDPD       constants<>+8192(SB), Y4, Y6
 	VDIVPD       Y5, Y3, Y5
@@ -10786,8 +11708,8 @@ loop:
 	VMULPD       Y6, Y6, Y12
 	VMULPD       Y11, Y7, Y7
 	VMULPD       Y12, Y8, Y8
-	VMULPD       constants<>+7744(SB), Y3, Y11
-	VMULPD       constants<>+7744(SB), Y4, Y12
+	VMULPD       constants<>+7808(SB), Y3, Y11
+	VMULPD       constants<>+7808(SB), Y4, Y12
 	VMULPD       Y3, Y11, Y11
 	VMULPD       Y4, Y12, Y12
 	VADDPD       Y9, Y7, Y7
@@ -10872,15 +11794,15 @@ loop:
 	VADDPD       constants<>+9856(SB), Y6, Y6
 	VMULPD       Y0, Y5, Y0
 	VMULPD       Y2, Y6, Y2
-	VADDPD       constants<>+7680(SB), Y0, Y0
-	VADDPD       constants<>+7680(SB), Y2, Y2
+	VADDPD       constants<>+7744(SB), Y0, Y0
+	VADDPD       constants<>+7744(SB), Y2, Y2
 	VDIVPD       Y0, Y3, Y0
 	VDIVPD       Y2, Y4, Y2
 	VCVTPD2PSY   Y0, X1
 	VCVTPD2PSY   Y2, X0
 	VINSERTF128  $0x01, X0, Y1, Y0
 	VMOVUPS      32(CX)(DX*4), Y2
-	VXORPS       constants<>+6336(SB), Y2, Y2
+	VXORPS       constants<>+6400(SB), Y2, Y2
 	VANDPS       constants<>+2304(SB), Y2, Y2
 	VORPS        Y2, Y0, Y0
 	VMOVUPS      Y0, 32(AX)(DX*4)
@@ -10896,28 +11818,28 @@ test:
 	VMOVDQU      64(SI)(BX*4), Y0
 	VMOVDQU      96(SI)(BX*4), Y2
 	VMASKMOVPS   (CX)(DX*4), Y0, Y3
-	VXORPS       constants<>+6336(SB), Y3, Y3
+	VXORPS       constants<>+6400(SB), Y3, Y3
 	VPSRAD       $0x10, Y3, Y4
 	VCVTDQ2PS    Y4, Y4
 	VCVTPS2PD    X4, Y5
 	VEXTRACTF128 $0x01, Y4, X1
 	VCVTPS2PD    X1, Y4
-	VANDPS       constants<>+6400(SB), Y3, Y3
+	VANDPS       constants<>+6464(SB), Y3, Y3
 	VCVTDQ2PS    Y3, Y3
 	VCVTPS2PD    X3, Y6
 	VEXTRACTF128 $0x01, Y3, X1
 	VCVTPS2PD    X1, Y3
-	VMOVUPS      constants<>+6592(SB), Y7
-	VFMADD231PD  constants<>+6528(SB), Y6, Y7
-	VMOVUPS      constants<>+6592(SB), Y6
-	VFMADD231PD  constants<>+6528(SB), Y3, Y6
-	VFMADD231PD  constants<>+6464(SB), Y5, Y7
-	VFMADD231PD  constants<>+6464(SB), Y4, Y6
-	VANDPD       constants<>+7808(SB), Y7, Y3
-	VANDPD       constants<>+7808(SB), Y6, Y4
-	VMOVUPS      constants<>+7744(SB), Y5
+	VMOVUPS      constants<>+6656(SB), Y7
+	VFMADD231PD  constants<>+6592(SB), Y6, Y7
+	VMOVUPS      constants<>+6656(SB), Y6
+	VFMADD231PD  constants<>+6592(SB), Y3, Y6
+	VFMADD231PD  constants<>+6528(SB), Y5, Y7
+	VFMADD231PD  constants<>+6528(SB), Y4, Y6
+	VANDPD       constants<>+5824(SB), Y7, Y3
+	VANDPD       constants<>+5824(SB), Y6, Y4
+	VMOVUPS      constants<>+7808(SB), Y5
 	VSUBPD       Y3, Y5, Y3
-	VMOVUPS      constants<>+7744(SB), Y5
+	VMOVUPS      constants<>+7808(SB), Y5
 	VSUBPD       Y4, Y5, Y4
 	VPADDQ       constants<>+7872(SB), Y3, Y3
 	VPADDQ       constants<>+7872(SB), Y4, Y4
@@ -10931,8 +11853,8 @@ test:
 	VORPD        constants<>+8064(SB), Y4, Y4
 	VSUBPD       constants<>+8128(SB), Y3, Y3
 	VSUBPD       constants<>+8128(SB), Y4, Y4
-	VSUBPD       constants<>+7680(SB), Y5, Y5
-	VSUBPD       constants<>+7680(SB), Y6, Y6
+	VSUBPD       constants<>+7744(SB), Y5, Y5
+	VSUBPD       constants<>+7744(SB), Y6, Y6
 	VADDPD       constants<>+8192(SB), Y5, Y7
 	VADDPD       constants<>+8192(SB), Y6, Y8
 	VDIVPD       Y7, Y5, Y7
@@ -10971,8 +11893,8 @@ test:
 	VMULPD       Y8, Y8, Y14
 	VMULPD       Y13, Y9, Y9
 	VMULPD       Y14, Y10, Y10
-	VMULPD       constants<>+7744(SB), Y5, Y13
-	VMULPD       constants<>+7744(SB), Y6, Y14
+	VMULPD       constants<>+7808(SB), Y5, Y13
+	VMULPD       constants<>+7808(SB), Y6, Y14
 	VMULPD       Y5, Y13, Y13
 	VMULPD       Y6, Y14, Y14
 	VADDPD       Y11, Y9, Y9
@@ -11057,41 +11979,41 @@ test:
 	VADDPD       constants<>+9856(SB), Y8, Y8
 	VMULPD       Y3, Y7, Y3
 	VMULPD       Y4, Y8, Y4
-	VADDPD       constants<>+7680(SB), Y3, Y3
-	VADDPD       constants<>+7680(SB), Y4, Y4
+	VADDPD       constants<>+7744(SB), Y3, Y3
+	VADDPD       constants<>+7744(SB), Y4, Y4
 	VDIVPD       Y3, Y5, Y3
 	VDIVPD       Y4, Y6, Y4
 	VCVTPD2PSY   Y3, X1
 	VCVTPD2PSY   Y4, X3
 	VINSERTF128  $0x01, X3, Y1, Y3
 	VMASKMOVPS   (CX)(DX*4), Y0, Y4
-	VXORPS       constants<>+6336(SB), Y4, Y4
+	VXORPS       constants<>+6400(SB), Y4, Y4
 	VANDPS       constants<>+2304(SB), Y4, Y4
 	VORPS        Y4, Y3, Y3
 	VMASKMOVPS   Y3, Y0, (AX)(DX*4)
 	VMASKMOVPS   32(CX)(DX*4), Y2, Y0
-	VXORPS       constants<>+6336(SB), Y0, Y0
+	VXORPS       constants<>+6400(SB), Y0, Y0
 	VPSRAD       $0x10, Y0, Y3
 	VCVTDQ2PS    Y3, Y3
 	VCVTPS2PD    X3, Y4
 	VEXTRACTF128 $0x01, Y3, X1
 	VCVTPS2PD    X1, Y3
-	VANDPS       constants<>+6400(SB), Y0, Y0
+	VANDPS       constants<>+6464(SB), Y0, Y0
 	VCVTDQ2PS    Y0, Y0
 	VCVTPS2PD    X0, Y5
 	VEXTRACTF128 $0x01, Y0, X0
 	VCVTPS2PD    X0, Y0
-	VMOVUPS      constants<>+6592(SB), Y6
-	VFMADD231PD  constants<>+6528(SB), Y5, Y6
-	VMOVUPS      constants<>+6592(SB), Y5
-	VFMADD231PD  constants<>+6528(SB), Y0, Y5
-	VFMADD231PD  constants<>+6464(SB), Y4, Y6
-	VFMADD231PD  constants<>+6464(SB), Y3, Y5
-	VANDPD       constants<>+7808(SB), Y6, Y0
-	VANDPD       constants<>+7808(SB), Y5, Y3
-	VMOVUPS      constants<>+7744(SB), Y4
+	VMOVUPS      constants<>+6656(SB), Y6
+	VFMADD231PD  constants<>+6592(SB), Y5, Y6
+	VMOVUPS      constants<>+6656(SB), Y5
+	VFMADD231PD  constants<>+6592(SB), Y0, Y5
+	VFMADD231PD  constants<>+6528(SB), Y4, Y6
+	VFMADD231PD  constants<>+6528(SB), Y3, Y5
+	VANDPD       constants<>+5824(SB), Y6, Y0
+	VANDPD       constants<>+5824(SB), Y5, Y3
+	VMOVUPS      constants<>+7808(SB), Y4
 	VSUBPD       Y0, Y4, Y0
-	VMOVUPS      constants<>+7744(SB), Y4
+	VMOVUPS      constants<>+7808(SB), Y4
 	VSUBPD       Y3, Y4, Y3
 	VPADDQ       constants<>+7872(SB), Y0, Y0
 	VPADDQ       constants<>+7872(SB), Y3, Y3
@@ -11105,8 +12027,8 @@ test:
 	VORPD        constants<>+8064(SB), Y3, Y3
 	VSUBPD       constants<>+8128(SB), Y0, Y0
 	VSUBPD       constants<>+8128(SB), Y3, Y3
-	VSUBPD       constants<>+7680(SB), Y4, Y4
-	VSUBPD       constants<>+7680(SB), Y5, Y5
+	VSUBPD       constants<>+7744(SB), Y4, Y4
+	VSUBPD       constants<>+7744(SB), Y5, Y5
 	VADDPD       constants<>+8192(SB), Y4, Y6
 	VADDPD       constants<>+8192(SB), Y5, Y7
 	VDIVPD       Y6, Y4, Y6
@@ -11145,8 +12067,8 @@ test:
 	VMULPD       Y7, Y7, Y13
 	VMULPD       Y12, Y8, Y8
 	VMULPD       Y13, Y9, Y9
-	VMULPD       constants<>+7744(SB), Y4, Y12
-	VMULPD       constants<>+7744(SB), Y5, Y13
+	VMULPD       constants<>+7808(SB), Y4, Y12
+	VMULPD       constants<>+7808(SB), Y5, Y13
 	VMULPD       Y4, Y12, Y12
 	VMULPD       Y5, Y13, Y13
 	VADDPD       Y10, Y8, Y8
@@ -11231,15 +12153,15 @@ test:
 	VADDPD       constants<>+9856(SB), Y7, Y7
 	VMULPD       Y0, Y6, Y0
 	VMULPD       Y3, Y7, Y3
-	VADDPD       constants<>+7680(SB), Y0, Y0
-	VADDPD       constants<>+7680(SB), Y3, Y3
+	VADDPD       constants<>+7744(SB), Y0, Y0
+	VADDPD       constants<>+7744(SB), Y3, Y3
 	VDIVPD       Y0, Y4, Y0
 	VDIVPD       Y3, Y5, Y3
 	VCVTPD2PSY   Y0, X1
 	VCVTPD2PSY   Y3, X0
 	VINSERTF128  $0x01, X0, Y1, Y0
 	VMASKMOVPS   32(CX)(DX*4), Y2, Y1
-	VXORPS       constants<>+6336(SB), Y1, Y1
+	VXORPS       constants<>+6400(SB), Y1, Y1
 	VANDPS       constants<>+2304(SB), Y1, Y1
 	VORPS        Y1, Y0, Y0
 	VMASKMOVPS   Y0, Y2, 32(AX)(DX*4)
@@ -11603,7 +12525,7 @@ loop:
 	VMOVUPS   (DX)(BX*4), Y1
 	VCMPPS    $0x00, Y1, Y0, Y0
 	VMOVUPS   constants<>+9984(SB), Y1
-	VBLENDVPS Y0, constants<>+5824(SB), Y1, Y0
+	VBLENDVPS Y0, constants<>+5888(SB), Y1, Y0
 	VPACKUSDW Y0, Y0, Y0
 	VPERMQ    $0x08, Y0, Y0
 	VPACKUSWB Y0, Y0, Y0
@@ -11612,7 +12534,7 @@ loop:
 	VMOVUPS   32(DX)(BX*4), Y1
 	VCMPPS    $0x00, Y1, Y0, Y0
 	VMOVUPS   constants<>+9984(SB), Y1
-	VBLENDVPS Y0, constants<>+5824(SB), Y1, Y0
+	VBLENDVPS Y0, constants<>+5888(SB), Y1, Y0
 	VPACKUSDW Y0, Y0, Y0
 	VPERMQ    $0x08, Y0, Y0
 	VPACKUSWB Y0, Y0, Y0
@@ -11641,7 +12563,7 @@ loop:
 	VMOVUPS   (CX)(BX*4), Y0
 	VMOVUPS   (DX)(BX*4), Y1
 	VCMPPS    $0x00, Y1, Y0, Y0
-	VMOVUPS   constants<>+5824(SB), Y1
+	VMOVUPS   constants<>+5888(SB), Y1
 	VBLENDVPS Y0, constants<>+9984(SB), Y1, Y0
 	VPACKUSDW Y0, Y0, Y0
 	VPERMQ    $0x08, Y0, Y0
@@ -11650,7 +12572,7 @@ loop:
 	VMOVUPS   32(CX)(BX*4), Y0
 	VMOVUPS   32(DX)(BX*4), Y1
 	VCMPPS    $0x00, Y1, Y0, Y0
-	VMOVUPS   constants<>+5824(SB), Y1
+	VMOVUPS   constants<>+5888(SB), Y1
 	VBLENDVPS Y0, constants<>+9984(SB), Y1, Y0
 	VPACKUSDW Y0, Y0, Y0
 	VPERMQ    $0x08, Y0, Y0
@@ -11681,7 +12603,7 @@ loop:
 	VMOVUPS   (DX)(BX*4), Y1
 	VCMPPS    $0x11, Y1, Y0, Y0
 	VMOVUPS   constants<>+9984(SB), Y1
-	VBLENDVPS Y0, constants<>+5824(SB), Y1, Y0
+	VBLENDVPS Y0, constants<>+5888(SB), Y1, Y0
 	VPACKUSDW Y0, Y0, Y0
 	VPERMQ    $0x08, Y0, Y0
 	VPACKUSWB Y0, Y0, Y0
@@ -11690,7 +12612,7 @@ loop:
 	VMOVUPS   32(DX)(BX*4), Y1
 	VCMPPS    $0x11, Y1, Y0, Y0
 	VMOVUPS   constants<>+9984(SB), Y1
-	VBLENDVPS Y0, constants<>+5824(SB), Y1, Y0
+	VBLENDVPS Y0, constants<>+5888(SB), Y1, Y0
 	VPACKUSDW Y0, Y0, Y0
 	VPERMQ    $0x08, Y0, Y0
 	VPACKUSWB Y0, Y0, Y0
@@ -11720,7 +12642,7 @@ loop:
 	VMOVUPS   (DX)(BX*4), Y1
 	VCMPPS    $0x12, Y1, Y0, Y0
 	VMOVUPS   constants<>+9984(SB), Y1
-	VBLENDVPS Y0, constants<>+5824(SB), Y1, Y0
+	VBLENDVPS Y0, constants<>+5888(SB), Y1, Y0
 	VPACKUSDW Y0, Y0, Y0
 	VPERMQ    $0x08, Y0, Y0
 	VPACKUSWB Y0, Y0, Y0
@@ -11729,7 +12651,7 @@ loop:
 	VMOVUPS   32(DX)(BX*4), Y1
 	VCMPPS    $0x12, Y1, Y0, Y0
 	VMOVUPS   constants<>+9984(SB), Y1
-	VBLENDVPS Y0, constants<>+5824(SB), Y1, Y0
+	VBLENDVPS Y0, constants<>+5888(SB), Y1, Y0
 	VPACKUSDW Y0, Y0, Y0
 	VPERMQ    $0x08, Y0, Y0
 	VPACKUSWB Y0, Y0, Y0
@@ -11757,7 +12679,7 @@ loop:
 	VMOVUPS   (CX)(DX*4), Y0
 	VCMPPS    $0x03, Y0, Y0, Y0
 	VMOVUPS   constants<>+9984(SB), Y1
-	VBLENDVPS Y0, constants<>+5824(SB), Y1, Y0
+	VBLENDVPS Y0, constants<>+5888(SB), Y1, Y0
 	VPACKUSDW Y0, Y0, Y0
 	VPERMQ    $0x08, Y0, Y0
 	VPACKUSWB Y0, Y0, Y0
@@ -11765,7 +12687,7 @@ loop:
 	VMOVUPS   32(CX)(DX*4), Y0
 	VCMPPS    $0x03, Y0, Y0, Y0
 	VMOVUPS   constants<>+9984(SB), Y1
-	VBLENDVPS Y0, constants<>+5824(SB), Y1, Y0
+	VBLENDVPS Y0, constants<>+5888(SB), Y1, Y0
 	VPACKUSDW Y0, Y0, Y0
 	VPERMQ    $0x08, Y0, Y0
 	VPACKUSWB Y0, Y0, Y0
@@ -11794,7 +12716,7 @@ loop:
 	VANDPS    constants<>+2112(SB), Y0, Y0
 	VCMPPS    $0x11, constants<>+1856(SB), Y0, Y0
 	VMOVUPS   constants<>+9984(SB), Y1
-	VBLENDVPS Y0, constants<>+5824(SB), Y1, Y0
+	VBLENDVPS Y0, constants<>+5888(SB), Y1, Y0
 	VPACKUSDW Y0, Y0, Y0
 	VPERMQ    $0x08, Y0, Y0
 	VPACKUSWB Y0, Y0, Y0
@@ -11803,7 +12725,7 @@ loop:
 	VANDPS    constants<>+2112(SB), Y0, Y0
 	VCMPPS    $0x11, constants<>+1856(SB), Y0, Y0
 	VMOVUPS   constants<>+9984(SB), Y1
-	VBLENDVPS Y0, constants<>+5824(SB), Y1, Y0
+	VBLENDVPS Y0, constants<>+5888(SB), Y1, Y0
 	VPACKUSDW Y0, Y0, Y0
 	VPERMQ    $0x08, Y0, Y0
 	VPACKUSWB Y0, Y0, Y0
@@ -13087,7 +14009,7 @@ loop:
 	VFMADD231PS Y7, Y6, Y4
 	VCMPPS      $0x11, Y3, Y2, Y2
 	VPSRAD      $0x1f, Y1, Y3
-	VANDPS      constants<>+5824(SB), Y3, Y3
+	VANDPS      constants<>+5888(SB), Y3, Y3
 	VPXOR       Y5, Y5, Y5
 	VPCMPGTD    Y5, Y3, Y3
 	VMOVUPS     constants<>+1152(SB), Y5
@@ -13135,7 +14057,7 @@ loop:
 	VFMADD231PS Y7, Y6, Y4
 	VCMPPS      $0x11, Y3, Y2, Y2
 	VPSRAD      $0x1f, Y1, Y3
-	VANDPS      constants<>+5824(SB), Y3, Y3
+	VANDPS      constants<>+5888(SB), Y3, Y3
 	VPXOR       Y5, Y5, Y5
 	VPCMPGTD    Y5, Y3, Y3
 	VMOVUPS     constants<>+1152(SB), Y5
@@ -13194,7 +14116,7 @@ test:
 	VFMADD231PS Y9, Y8, Y6
 	VCMPPS      $0x11, Y5, Y4, Y4
 	VPSRAD      $0x1f, Y3, Y5
-	VANDPS      constants<>+5824(SB), Y5, Y5
+	VANDPS      constants<>+5888(SB), Y5, Y5
 	VPXOR       Y7, Y7, Y7
 	VPCMPGTD    Y7, Y5, Y5
 	VMOVUPS     constants<>+1152(SB), Y7
@@ -13242,7 +14164,7 @@ test:
 	VFMADD231PS Y8, Y7, Y5
 	VCMPPS      $0x11, Y4, Y3, Y3
 	VPSRAD      $0x1f, Y2, Y4
-	VANDPS      constants<>+5824(SB), Y4, Y4
+	VANDPS      constants<>+5888(SB), Y4, Y4
 	VPXOR       Y6, Y6, Y6
 	VPCMPGTD    Y6, Y4, Y4
 	VMOVUPS     constants<>+1152(SB), Y6
@@ -13317,7 +14239,7 @@ loop:
 	VMOVUPS      constants<>+704(SB), Y9
 	VFMADD231PS  constants<>+4672(SB), Y5, Y9
 	VFMADD231PS  Y8, Y6, Y9
-	VANDPS       constants<>+5824(SB), Y4, Y5
+	VANDPS       constants<>+5888(SB), Y4, Y5
 	VPXOR        Y6, Y6, Y6
 	VPCMPGTD     Y6, Y5, Y5
 	VANDPS       constants<>+12864(SB), Y4, Y4
@@ -13359,7 +14281,7 @@ loop:
 	VMOVUPS      constants<>+704(SB), Y9
 	VFMADD231PS  constants<>+4672(SB), Y5, Y9
 	VFMADD231PS  Y8, Y6, Y9
-	VANDPS       constants<>+5824(SB), Y4, Y5
+	VANDPS       constants<>+5888(SB), Y4, Y5
 	VPXOR        Y6, Y6, Y6
 	VPCMPGTD     Y6, Y5, Y5
 	VANDPS       constants<>+12864(SB), Y4, Y4
@@ -13412,7 +14334,7 @@ test:
 	VMOVUPS      constants<>+704(SB), Y11
 	VFMADD231PS  constants<>+4672(SB), Y8, Y11
 	VFMADD231PS  Y10, Y9, Y11
-	VANDPS       constants<>+5824(SB), Y6, Y8
+	VANDPS       constants<>+5888(SB), Y6, Y8
 	VPXOR        Y9, Y9, Y9
 	VPCMPGTD     Y9, Y8, Y8
 	VANDPS       constants<>+12864(SB), Y6, Y6
@@ -13455,7 +14377,7 @@ test:
 	VMOVUPS      constants<>+704(SB), Y9
 	VFMADD231PS  constants<>+4672(SB), Y6, Y9
 	VFMADD231PS  Y8, Y7, Y9
-	VANDPS       constants<>+5824(SB), Y5, Y6
+	VANDPS       constants<>+5888(SB), Y5, Y6
 	VPXOR        Y7, Y7, Y7
 	VPCMPGTD     Y7, Y6, Y6
 	VANDPS       constants<>+12864(SB), Y5, Y5
@@ -13508,7 +14430,7 @@ loop:
 	VCVTPD2PSY   Y6, X4
 	VINSERTF128  $0x01, X4, Y7, Y4
 	VADDPS       constants<>+192(SB), Y4, Y4
-	VPADDD       constants<>+5824(SB), Y4, Y4
+	VPADDD       constants<>+5888(SB), Y4, Y4
 	VMULPS       Y3, Y3, Y5
 	VMOVUPS      constants<>+12544(SB), Y6
 	VFMADD231PS  constants<>+12480(SB), Y5, Y6
@@ -13522,7 +14444,7 @@ loop:
 	VMOVUPS      constants<>+704(SB), Y9
 	VFMADD231PS  constants<>+4672(SB), Y5, Y9
 	VFMADD231PS  Y8, Y6, Y9
-	VANDPS       constants<>+5824(SB), Y4, Y5
+	VANDPS       constants<>+5888(SB), Y4, Y5
 	VPXOR        Y6, Y6, Y6
 	VPCMPGTD     Y6, Y5, Y5
 	VANDPS       constants<>+12864(SB), Y4, Y4
@@ -13551,7 +14473,7 @@ loop:
 	VCVTPD2PSY   Y6, X4
 	VINSERTF128  $0x01, X4, Y7, Y4
 	VADDPS       constants<>+192(SB), Y4, Y4
-	VPADDD       constants<>+5824(SB), Y4, Y4
+	VPADDD       constants<>+5888(SB), Y4, Y4
 	VMULPS       Y3, Y3, Y5
 	VMOVUPS      constants<>+12544(SB), Y6
 	VFMADD231PS  constants<>+12480(SB), Y5, Y6
@@ -13565,7 +14487,7 @@ loop:
 	VMOVUPS      constants<>+704(SB), Y9
 	VFMADD231PS  constants<>+4672(SB), Y5, Y9
 	VFMADD231PS  Y8, Y6, Y9
-	VANDPS       constants<>+5824(SB), Y4, Y5
+	VANDPS       constants<>+5888(SB), Y4, Y5
 	VPXOR        Y6, Y6, Y6
 	VPCMPGTD     Y6, Y5, Y5
 	VANDPS       constants<>+12864(SB), Y4, Y4
@@ -13605,7 +14527,7 @@ test:
 	VCVTPD2PSY   Y9, X6
 	VINSERTF128  $0x01, X6, Y7, Y6
 	VADDPS       constants<>+192(SB), Y6, Y6
-	VPADDD       constants<>+5824(SB), Y6, Y6
+	VPADDD       constants<>+5888(SB), Y6, Y6
 	VMULPS       Y5, Y5, Y8
 	VMOVUPS      constants<>+12544(SB), Y9
 	VFMADD231PS  constants<>+12480(SB), Y8, Y9
@@ -13619,7 +14541,7 @@ test:
 	VMOVUPS      constants<>+704(SB), Y11
 	VFMADD231PS  constants<>+4672(SB), Y8, Y11
 	VFMADD231PS  Y10, Y9, Y11
-	VANDPS       constants<>+5824(SB), Y6, Y8
+	VANDPS       constants<>+5888(SB), Y6, Y8
 	VPXOR        Y9, Y9, Y9
 	VPCMPGTD     Y9, Y8, Y8
 	VANDPS       constants<>+12864(SB), Y6, Y6
@@ -13649,7 +14571,7 @@ test:
 	VCVTPD2PSY   Y8, X5
 	VINSERTF128  $0x01, X5, Y7, Y5
 	VADDPS       constants<>+192(SB), Y5, Y5
-	VPADDD       constants<>+5824(SB), Y5, Y5
+	VPADDD       constants<>+5888(SB), Y5, Y5
 	VMULPS       Y4, Y4, Y6
 	VMOVUPS      constants<>+12544(SB), Y7
 	VFMADD231PS  constants<>+12480(SB), Y6, Y7
@@ -13663,7 +14585,7 @@ test:
 	VMOVUPS      constants<>+704(SB), Y9
 	VFMADD231PS  constants<>+4672(SB), Y6, Y9
 	VFMADD231PS  Y8, Y7, Y9
-	VANDPS       constants<>+5824(SB), Y5, Y6
+	VANDPS       constants<>+5888(SB), Y5, Y6
 	VPXOR        Y7, Y7, Y7
 	VPCMPGTD     Y7, Y6, Y6
 	VANDPS       constants<>+12864(SB), Y5, Y5
@@ -13734,7 +14656,7 @@ loop:
 	VCVTPD2PSY   Y3, X7
 	VCVTPD2PSY   Y4, X3
 	VINSERTF128  $0x01, X3, Y7, Y3
-	VANDPS       constants<>+5824(SB), Y5, Y4
+	VANDPS       constants<>+5888(SB), Y5, Y4
 	VPXOR        Y5, Y5, Y5
 	VPCMPGTD     Y5, Y4, Y4
 	VMOVUPS      constants<>+9920(SB), Y5
@@ -13780,7 +14702,7 @@ loop:
 	VCVTPD2PSY   Y3, X7
 	VCVTPD2PSY   Y4, X3
 	VINSERTF128  $0x01, X3, Y7, Y3
-	VANDPS       constants<>+5824(SB), Y5, Y4
+	VANDPS       constants<>+5888(SB), Y5, Y4
 	VPXOR        Y5, Y5, Y5
 	VPCMPGTD     Y5, Y4, Y4
 	VMOVUPS      constants<>+9920(SB), Y5
@@ -13837,7 +14759,7 @@ test:
 	VCVTPD2PSY   Y5, X7
 	VCVTPD2PSY   Y6, X5
 	VINSERTF128  $0x01, X5, Y7, Y5
-	VANDPS       constants<>+5824(SB), Y8, Y6
+	VANDPS       constants<>+5888(SB), Y8, Y6
 	VPXOR        Y8, Y8, Y8
 	VPCMPGTD     Y8, Y6, Y6
 	VMOVUPS      constants<>+9920(SB), Y8
@@ -13884,7 +14806,7 @@ test:
 	VCVTPD2PSY   Y4, X7
 	VCVTPD2PSY   Y5, X4
 	VINSERTF128  $0x01, X4, Y7, Y4
-	VANDPS       constants<>+5824(SB), Y6, Y5
+	VANDPS       constants<>+5888(SB), Y6, Y5
 	VPXOR        Y6, Y6, Y6
 	VPCMPGTD     Y6, Y5, Y5
 	VMOVUPS      constants<>+9920(SB), Y6
@@ -14099,7 +15021,7 @@ loop:
 	VINSERTF128  $0x01, X4, Y10, Y4
 	VXORPS       Y3, Y2, Y5
 	VPSRAD       $0x1f, Y5, Y5
-	VANDPS       constants<>+5824(SB), Y5, Y5
+	VANDPS       constants<>+5888(SB), Y5, Y5
 	VPXOR        Y6, Y6, Y6
 	VPCMPGTD     Y6, Y5, Y5
 	VCMPPS       $0x00, constants<>+1152(SB), Y2, Y6
@@ -14137,7 +15059,7 @@ loop:
 	VINSERTF128  $0x01, X4, Y10, Y4
 	VXORPS       Y3, Y2, Y5
 	VPSRAD       $0x1f, Y5, Y5
-	VANDPS       constants<>+5824(SB), Y5, Y5
+	VANDPS       constants<>+5888(SB), Y5, Y5
 	VPXOR        Y6, Y6, Y6
 	VPCMPGTD     Y6, Y5, Y5
 	VCMPPS       $0x00, constants<>+1152(SB), Y2, Y6
@@ -14186,7 +15108,7 @@ test:
 	VINSERTF128  $0x01, X6, Y10, Y6
 	VXORPS       Y5, Y4, Y7
 	VPSRAD       $0x1f, Y7, Y7
-	VANDPS       constants<>+5824(SB), Y7, Y7
+	VANDPS       constants<>+5888(SB), Y7, Y7
 	VPXOR        Y8, Y8, Y8
 	VPCMPGTD     Y8, Y7, Y7
 	VCMPPS       $0x00, constants<>+1152(SB), Y4, Y8
@@ -14225,7 +15147,7 @@ test:
 	VINSERTF128  $0x01, X5, Y10, Y5
 	VXORPS       Y4, Y2, Y6
 	VPSRAD       $0x1f, Y6, Y6
-	VANDPS       constants<>+5824(SB), Y6, Y6
+	VANDPS       constants<>+5888(SB), Y6, Y6
 	VPXOR        Y7, Y7, Y7
 	VPCMPGTD     Y7, Y6, Y6
 	VCMPPS       $0x00, constants<>+1152(SB), Y2, Y7
@@ -15839,28 +16761,28 @@ loop:
 	VFMADD213PD  constants<>+14208(SB), Y1, Y5
 	VFMADD213PD  constants<>+14272(SB), Y0, Y4
 	VFMADD213PD  constants<>+14272(SB), Y1, Y5
-	VFMADD213PD  constants<>+7744(SB), Y0, Y4
-	VFMADD213PD  constants<>+7744(SB), Y1, Y5
+	VFMADD213PD  constants<>+7808(SB), Y0, Y4
+	VFMADD213PD  constants<>+7808(SB), Y1, Y5
 	VMULPD       Y0, Y4, Y4
 	VMULPD       Y1, Y5, Y5
-	VADDPD       constants<>+7680(SB), Y0, Y6
-	VADDPD       constants<>+7680(SB), Y1, Y7
-	VSUBPD       constants<>+7680(SB), Y6, Y6
-	VSUBPD       constants<>+7680(SB), Y7, Y7
+	VADDPD       constants<>+7744(SB), Y0, Y6
+	VADDPD       constants<>+7744(SB), Y1, Y7
+	VSUBPD       constants<>+7744(SB), Y6, Y6
+	VSUBPD       constants<>+7744(SB), Y7, Y7
 	VSUBPD       Y6, Y0, Y6
 	VSUBPD       Y7, Y1, Y7
 	VFMADD231PD  Y0, Y4, Y6
 	VFMADD231PD  Y1, Y5, Y7
-	VADDPD       constants<>+7680(SB), Y0, Y0
-	VADDPD       constants<>+7680(SB), Y1, Y1
+	VADDPD       constants<>+7744(SB), Y0, Y0
+	VADDPD       constants<>+7744(SB), Y1, Y1
 	VADDPD       Y0, Y6, Y0
 	VADDPD       Y1, Y7, Y1
 	VSUBPD       constants<>+13568(SB), Y2, Y4
 	VSUBPD       constants<>+13568(SB), Y3, Y5
 	VMOVUPS      constants<>+13568(SB), Y6
-	VFMADD231PD  constants<>+7744(SB), Y4, Y6
+	VFMADD231PD  constants<>+7808(SB), Y4, Y6
 	VMOVUPS      constants<>+13568(SB), Y4
-	VFMADD231PD  constants<>+7744(SB), Y5, Y4
+	VFMADD231PD  constants<>+7808(SB), Y5, Y4
 	VSUBPD       constants<>+13568(SB), Y6, Y5
 	VSUBPD       constants<>+13568(SB), Y4, Y7
 	VSUBPD       Y5, Y2, Y2
@@ -15919,28 +16841,28 @@ loop:
 	VFMADD213PD  constants<>+14208(SB), Y1, Y5
 	VFMADD213PD  constants<>+14272(SB), Y0, Y4
 	VFMADD213PD  constants<>+14272(SB), Y1, Y5
-	VFMADD213PD  constants<>+7744(SB), Y0, Y4
-	VFMADD213PD  constants<>+7744(SB), Y1, Y5
+	VFMADD213PD  constants<>+7808(SB), Y0, Y4
+	VFMADD213PD  constants<>+7808(SB), Y1, Y5
 	VMULPD       Y0, Y4, Y4
 	VMULPD       Y1, Y5, Y5
-	VADDPD       constants<>+7680(SB), Y0, Y6
-	VADDPD       constants<>+7680(SB), Y1, Y7
-	VSUBPD       constants<>+7680(SB), Y6, Y6
-	VSUBPD       constants<>+7680(SB), Y7, Y7
+	VADDPD       constants<>+7744(SB), Y0, Y6
+	VADDPD       constants<>+7744(SB), Y1, Y7
+	VSUBPD       constants<>+7744(SB), Y6, Y6
+	VSUBPD       constants<>+7744(SB), Y7, Y7
 	VSUBPD       Y6, Y0, Y6
 	VSUBPD       Y7, Y1, Y7
 	VFMADD231PD  Y0, Y4, Y6
 	VFMADD231PD  Y1, Y5, Y7
-	VADDPD       constants<>+7680(SB), Y0, Y0
-	VADDPD       constants<>+7680(SB), Y1, Y1
+	VADDPD       constants<>+7744(SB), Y0, Y0
+	VADDPD       constants<>+7744(SB), Y1, Y1
 	VADDPD       Y0, Y6, Y0
 	VADDPD       Y1, Y7, Y1
 	VSUBPD       constants<>+13568(SB), Y2, Y4
 	VSUBPD       constants<>+13568(SB), Y3, Y5
 	VMOVUPS      constants<>+13568(SB), Y6
-	VFMADD231PD  constants<>+7744(SB), Y4, Y6
+	VFMADD231PD  constants<>+7808(SB), Y4, Y6
 	VMOVUPS      constants<>+13568(SB), Y4
-	VFMADD231PD  constants<>+7744(SB), Y5, Y4
+	VFMADD231PD  constants<>+7808(SB), Y5, Y4
 	VSUBPD       constants<>+13568(SB), Y6, Y5
 	VSUBPD       constants<>+13568(SB), Y4, Y7
 	VSUBPD       Y5, Y2, Y2
@@ -16013,28 +16935,28 @@ test:
 	VFMADD213PD  constants<>+14208(SB), Y3, Y7
 	VFMADD213PD  constants<>+14272(SB), Y2, Y6
 	VFMADD213PD  constants<>+14272(SB), Y3, Y7
-	VFMADD213PD  constants<>+7744(SB), Y2, Y6
-	VFMADD213PD  constants<>+7744(SB), Y3, Y7
+	VFMADD213PD  constants<>+7808(SB), Y2, Y6
+	VFMADD213PD  constants<>+7808(SB), Y3, Y7
 	VMULPD       Y2, Y6, Y6
 	VMULPD       Y3, Y7, Y7
-	VADDPD       constants<>+7680(SB), Y2, Y8
-	VADDPD       constants<>+7680(SB), Y3, Y9
-	VSUBPD       constants<>+7680(SB), Y8, Y8
-	VSUBPD       constants<>+7680(SB), Y9, Y9
+	VADDPD       constants<>+7744(SB), Y2, Y8
+	VADDPD       constants<>+7744(SB), Y3, Y9
+	VSUBPD       constants<>+7744(SB), Y8, Y8
+	VSUBPD       constants<>+7744(SB), Y9, Y9
 	VSUBPD       Y8, Y2, Y8
 	VSUBPD       Y9, Y3, Y9
 	VFMADD231PD  Y2, Y6, Y8
 	VFMADD231PD  Y3, Y7, Y9
-	VADDPD       constants<>+7680(SB), Y2, Y2
-	VADDPD       constants<>+7680(SB), Y3, Y3
+	VADDPD       constants<>+7744(SB), Y2, Y2
+	VADDPD       constants<>+7744(SB), Y3, Y3
 	VADDPD       Y2, Y8, Y2
 	VADDPD       Y3, Y9, Y3
 	VSUBPD       constants<>+13568(SB), Y4, Y6
 	VSUBPD       constants<>+13568(SB), Y5, Y7
 	VMOVUPS      constants<>+13568(SB), Y8
-	VFMADD231PD  constants<>+7744(SB), Y6, Y8
+	VFMADD231PD  constants<>+7808(SB), Y6, Y8
 	VMOVUPS      constants<>+13568(SB), Y6
-	VFMADD231PD  constants<>+7744(SB), Y7, Y6
+	VFMADD231PD  constants<>+7808(SB), Y7, Y6
 	VSUBPD       constants<>+13568(SB), Y8, Y7
 	VSUBPD       constants<>+13568(SB), Y6, Y9
 	VSUBPD       Y7, Y4, Y4
@@ -16099,28 +17021,28 @@ test:
 	VFMADD213PD  constants<>+14208(SB), Y2, Y6
 	VFMADD213PD  constants<>+14272(SB), Y0, Y5
 	VFMADD213PD  constants<>+14272(SB), Y2, Y6
-	VFMADD213PD  constants<>+7744(SB), Y0, Y5
-	VFMADD213PD  constants<>+7744(SB), Y2, Y6
+	VFMADD213PD  constants<>+7808(SB), Y0, Y5
+	VFMADD213PD  constants<>+7808(SB), Y2, Y6
 	VMULPD       Y0, Y5, Y5
 	VMULPD       Y2, Y6, Y6
-	VADDPD       constants<>+7680(SB), Y0, Y7
-	VADDPD       constants<>+7680(SB), Y2, Y8
-	VSUBPD       constants<>+7680(SB), Y7, Y7
-	VSUBPD       constants<>+7680(SB), Y8, Y8
+	VADDPD       constants<>+7744(SB), Y0, Y7
+	VADDPD       constants<>+7744(SB), Y2, Y8
+	VSUBPD       constants<>+7744(SB), Y7, Y7
+	VSUBPD       constants<>+7744(SB), Y8, Y8
 	VSUBPD       Y7, Y0, Y7
 	VSUBPD       Y8, Y2, Y8
 	VFMADD231PD  Y0, Y5, Y7
 	VFMADD231PD  Y2, Y6, Y8
-	VADDPD       constants<>+7680(SB), Y0, Y0
-	VADDPD       constants<>+7680(SB), Y2, Y2
+	VADDPD       constants<>+7744(SB), Y0, Y0
+	VADDPD       constants<>+7744(SB), Y2, Y2
 	VADDPD       Y0, Y7, Y0
 	VADDPD       Y2, Y8, Y2
 	VSUBPD       constants<>+13568(SB), Y3, Y5
 	VSUBPD       constants<>+13568(SB), Y4, Y6
 	VMOVUPS      constants<>+13568(SB), Y7
-	VFMADD231PD  constants<>+7744(SB), Y5, Y7
+	VFMADD231PD  constants<>+7808(SB), Y5, Y7
 	VMOVUPS      constants<>+13568(SB), Y5
-	VFMADD231PD  constants<>+7744(SB), Y6, Y5
+	VFMADD231PD  constants<>+7808(SB), Y6, Y5
 	VSUBPD       constants<>+13568(SB), Y7, Y6
 	VSUBPD       constants<>+13568(SB), Y5, Y8
 	VSUBPD       Y6, Y3, Y3
@@ -16185,8 +17107,8 @@ loop:
 	VBLENDVPD   Y3, constants<>+14528(SB), Y8, Y3
 	VSUBPD      Y2, Y4, Y2
 	VSUBPD      Y3, Y5, Y3
-	VSUBPD      constants<>+7680(SB), Y6, Y4
-	VSUBPD      constants<>+7680(SB), Y7, Y5
+	VSUBPD      constants<>+7744(SB), Y6, Y4
+	VSUBPD      constants<>+7744(SB), Y7, Y5
 	VADDPD      constants<>+8192(SB), Y4, Y6
 	VADDPD      constants<>+8192(SB), Y5, Y7
 	VDIVPD      Y6, Y4, Y6
@@ -16211,8 +17133,8 @@ loop:
 	VMULPD      Y11, Y9, Y9
 	VMULPD      Y4, Y4, Y10
 	VMULPD      Y5, Y5, Y11
-	VMULPD      constants<>+7744(SB), Y10, Y10
-	VMULPD      constants<>+7744(SB), Y11, Y11
+	VMULPD      constants<>+7808(SB), Y10, Y10
+	VMULPD      constants<>+7808(SB), Y11, Y11
 	VADDPD      Y8, Y10, Y8
 	VADDPD      Y9, Y11, Y9
 	VMULPD      constants<>+8704(SB), Y2, Y12
@@ -16263,8 +17185,8 @@ loop:
 	VBLENDVPD   Y3, constants<>+14528(SB), Y8, Y3
 	VSUBPD      Y2, Y4, Y2
 	VSUBPD      Y3, Y5, Y3
-	VSUBPD      constants<>+7680(SB), Y6, Y4
-	VSUBPD      constants<>+7680(SB), Y7, Y5
+	VSUBPD      constants<>+7744(SB), Y6, Y4
+	VSUBPD      constants<>+7744(SB), Y7, Y5
 	VADDPD      constants<>+8192(SB), Y4, Y6
 	VADDPD      constants<>+8192(SB), Y5, Y7
 	VDIVPD      Y6, Y4, Y6
@@ -16289,8 +17211,8 @@ loop:
 	VMULPD      Y11, Y9, Y9
 	VMULPD      Y4, Y4, Y10
 	VMULPD      Y5, Y5, Y11
-	VMULPD      constants<>+7744(SB), Y10, Y10
-	VMULPD      constants<>+7744(SB), Y11, Y11
+	VMULPD      constants<>+7808(SB), Y10, Y10
+	VMULPD      constants<>+7808(SB), Y11, Y11
 	VADDPD      Y8, Y10, Y8
 	VADDPD      Y9, Y11, Y9
 	VMULPD      constants<>+8704(SB), Y2, Y12
@@ -16355,8 +17277,8 @@ test:
 	VBLENDVPD    Y5, constants<>+14528(SB), Y10, Y5
 	VSUBPD       Y4, Y6, Y4
 	VSUBPD       Y5, Y7, Y5
-	VSUBPD       constants<>+7680(SB), Y8, Y6
-	VSUBPD       constants<>+7680(SB), Y9, Y7
+	VSUBPD       constants<>+7744(SB), Y8, Y6
+	VSUBPD       constants<>+7744(SB), Y9, Y7
 	VADDPD       constants<>+8192(SB), Y6, Y8
 	VADDPD       constants<>+8192(SB), Y7, Y9
 	VDIVPD       Y8, Y6, Y8
@@ -16381,8 +17303,8 @@ test:
 	VMULPD       Y13, Y11, Y11
 	VMULPD       Y6, Y6, Y12
 	VMULPD       Y7, Y7, Y13
-	VMULPD       constants<>+7744(SB), Y12, Y12
-	VMULPD       constants<>+7744(SB), Y13, Y13
+	VMULPD       constants<>+7808(SB), Y12, Y12
+	VMULPD       constants<>+7808(SB), Y13, Y13
 	VADDPD       Y10, Y12, Y10
 	VADDPD       Y11, Y13, Y11
 	VMULPD       constants<>+8704(SB), Y4, Y14
@@ -16439,8 +17361,8 @@ test:
 	VBLENDVPD    Y4, constants<>+14528(SB), Y9, Y4
 	VSUBPD       Y3, Y5, Y3
 	VSUBPD       Y4, Y6, Y4
-	VSUBPD       constants<>+7680(SB), Y7, Y5
-	VSUBPD       constants<>+7680(SB), Y8, Y6
+	VSUBPD       constants<>+7744(SB), Y7, Y5
+	VSUBPD       constants<>+7744(SB), Y8, Y6
 	VADDPD       constants<>+8192(SB), Y5, Y7
 	VADDPD       constants<>+8192(SB), Y6, Y8
 	VDIVPD       Y7, Y5, Y7
@@ -16465,8 +17387,8 @@ test:
 	VMULPD       Y12, Y10, Y10
 	VMULPD       Y5, Y5, Y11
 	VMULPD       Y6, Y6, Y12
-	VMULPD       constants<>+7744(SB), Y11, Y11
-	VMULPD       constants<>+7744(SB), Y12, Y12
+	VMULPD       constants<>+7808(SB), Y11, Y11
+	VMULPD       constants<>+7808(SB), Y12, Y12
 	VADDPD       Y9, Y11, Y9
 	VADDPD       Y10, Y12, Y10
 	VMULPD       constants<>+8704(SB), Y3, Y13
@@ -16515,8 +17437,8 @@ TEXT ·tanh64AVX2(SB), NOSPLIT, $0-24
 loop:
 	VMOVUPS      (CX)(DX*8), Y0
 	VMOVUPS      32(CX)(DX*8), Y1
-	VANDPD       constants<>+7808(SB), Y0, Y2
-	VANDPD       constants<>+7808(SB), Y1, Y3
+	VANDPD       constants<>+5824(SB), Y0, Y2
+	VANDPD       constants<>+5824(SB), Y1, Y3
 	VMULPD       constants<>+14912(SB), Y2, Y2
 	VMULPD       constants<>+14912(SB), Y3, Y3
 	VMOVUPS      constants<>+14848(SB), Y4
@@ -16553,24 +17475,24 @@ loop:
 	VFMADD213PD  constants<>+14208(SB), Y3, Y9
 	VFMADD213PD  constants<>+14272(SB), Y2, Y8
 	VFMADD213PD  constants<>+14272(SB), Y3, Y9
-	VFMADD213PD  constants<>+7744(SB), Y2, Y8
-	VFMADD213PD  constants<>+7744(SB), Y3, Y9
+	VFMADD213PD  constants<>+7808(SB), Y2, Y8
+	VFMADD213PD  constants<>+7808(SB), Y3, Y9
 	VFMADD231PD  Y8, Y6, Y2
 	VFMADD231PD  Y9, Y7, Y3
-	VMOVUPS      constants<>+7680(SB), Y6
+	VMOVUPS      constants<>+7744(SB), Y6
 	VPSLLQ       $0x34, Y4, Y4
 	VPADDQ       constants<>+14336(SB), Y4, Y4
 	VMULPD       Y4, Y6, Y4
-	VMOVUPS      constants<>+7680(SB), Y6
+	VMOVUPS      constants<>+7744(SB), Y6
 	VPSLLQ       $0x34, Y5, Y5
 	VPADDQ       constants<>+14336(SB), Y5, Y5
 	VMULPD       Y5, Y6, Y5
-	VMOVUPS      constants<>+7680(SB), Y6
+	VMOVUPS      constants<>+7744(SB), Y6
 	VSUBPD       Y4, Y6, Y6
-	VMOVUPS      constants<>+7680(SB), Y7
+	VMOVUPS      constants<>+7744(SB), Y7
 	VSUBPD       Y5, Y7, Y7
-	VADDPD       constants<>+7680(SB), Y4, Y8
-	VADDPD       constants<>+7680(SB), Y5, Y9
+	VADDPD       constants<>+7744(SB), Y4, Y8
+	VADDPD       constants<>+7744(SB), Y5, Y9
 	VFNMADD231PD Y4, Y2, Y6
 	VFNMADD231PD Y5, Y3, Y7
 	VFMADD231PD  Y4, Y2, Y8
@@ -16585,8 +17507,8 @@ loop:
 	VMOVUPS      Y1, 32(AX)(DX*8)
 	VMOVUPS      64(CX)(DX*8), Y0
 	VMOVUPS      96(CX)(DX*8), Y1
-	VANDPD       constants<>+7808(SB), Y0, Y2
-	VANDPD       constants<>+7808(SB), Y1, Y3
+	VANDPD       constants<>+5824(SB), Y0, Y2
+	VANDPD       constants<>+5824(SB), Y1, Y3
 	VMULPD       constants<>+14912(SB), Y2, Y2
 	VMULPD       constants<>+14912(SB), Y3, Y3
 	VMOVUPS      constants<>+14848(SB), Y4
@@ -16623,24 +17545,24 @@ loop:
 	VFMADD213PD  constants<>+14208(SB), Y3, Y9
 	VFMADD213PD  constants<>+14272(SB), Y2, Y8
 	VFMADD213PD  constants<>+14272(SB), Y3, Y9
-	VFMADD213PD  constants<>+7744(SB), Y2, Y8
-	VFMADD213PD  constants<>+7744(SB), Y3, Y9
+	VFMADD213PD  constants<>+7808(SB), Y2, Y8
+	VFMADD213PD  constants<>+7808(SB), Y3, Y9
 	VFMADD231PD  Y8, Y6, Y2
 	VFMADD231PD  Y9, Y7, Y3
-	VMOVUPS      constants<>+7680(SB), Y6
+	VMOVUPS      constants<>+7744(SB), Y6
 	VPSLLQ       $0x34, Y4, Y4
 	VPADDQ       constants<>+14336(SB), Y4, Y4
 	VMULPD       Y4, Y6, Y4
-	VMOVUPS      constants<>+7680(SB), Y6
+	VMOVUPS      constants<>+7744(SB), Y6
 	VPSLLQ       $0x34, Y5, Y5
 	VPADDQ       constants<>+14336(SB), Y5, Y5
 	VMULPD       Y5, Y6, Y5
-	VMOVUPS      constants<>+7680(SB), Y6
+	VMOVUPS      constants<>+7744(SB), Y6
 	VSUBPD       Y4, Y6, Y6
-	VMOVUPS      constants<>+7680(SB), Y7
+	VMOVUPS      constants<>+7744(SB), Y7
 	VSUBPD       Y5, Y7, Y7
-	VADDPD       constants<>+7680(SB), Y4, Y8
-	VADDPD       constants<>+7680(SB), Y5, Y9
+	VADDPD       constants<>+7744(SB), Y4, Y8
+	VADDPD       constants<>+7744(SB), Y5, Y9
 	VFNMADD231PD Y4, Y2, Y6
 	VFNMADD231PD Y5, Y3, Y7
 	VFMADD231PD  Y4, Y2, Y8
@@ -16669,8 +17591,8 @@ test:
 	VEXTRACTI128 $0x01, Y0, X3
 	VPMOVSXDQ    X3, Y3
 	VMASKMOVPD   32(CX)(DX*8), Y3, Y3
-	VANDPD       constants<>+7808(SB), Y2, Y4
-	VANDPD       constants<>+7808(SB), Y3, Y5
+	VANDPD       constants<>+5824(SB), Y2, Y4
+	VANDPD       constants<>+5824(SB), Y3, Y5
 	VMULPD       constants<>+14912(SB), Y4, Y4
 	VMULPD       constants<>+14912(SB), Y5, Y5
 	VMOVUPS      constants<>+14848(SB), Y6
@@ -16707,24 +17629,24 @@ test:
 	VFMADD213PD  constants<>+14208(SB), Y5, Y11
 	VFMADD213PD  constants<>+14272(SB), Y4, Y10
 	VFMADD213PD  constants<>+14272(SB), Y5, Y11
-	VFMADD213PD  constants<>+7744(SB), Y4, Y10
-	VFMADD213PD  constants<>+7744(SB), Y5, Y11
+	VFMADD213PD  constants<>+7808(SB), Y4, Y10
+	VFMADD213PD  constants<>+7808(SB), Y5, Y11
 	VFMADD231PD  Y10, Y8, Y4
 	VFMADD231PD  Y11, Y9, Y5
-	VMOVUPS      constants<>+7680(SB), Y8
+	VMOVUPS      constants<>+7744(SB), Y8
 	VPSLLQ       $0x34, Y6, Y6
 	VPADDQ       constants<>+14336(SB), Y6, Y6
 	VMULPD       Y6, Y8, Y6
-	VMOVUPS      constants<>+7680(SB), Y8
+	VMOVUPS      constants<>+7744(SB), Y8
 	VPSLLQ       $0x34, Y7, Y7
 	VPADDQ       constants<>+14336(SB), Y7, Y7
 	VMULPD       Y7, Y8, Y7
-	VMOVUPS      constants<>+7680(SB), Y8
+	VMOVUPS      constants<>+7744(SB), Y8
 	VSUBPD       Y6, Y8, Y8
-	VMOVUPS      constants<>+7680(SB), Y9
+	VMOVUPS      constants<>+7744(SB), Y9
 	VSUBPD       Y7, Y9, Y9
-	VADDPD       constants<>+7680(SB), Y6, Y10
-	VADDPD       constants<>+7680(SB), Y7, Y11
+	VADDPD       constants<>+7744(SB), Y6, Y10
+	VADDPD       constants<>+7744(SB), Y7, Y11
 	VFNMADD231PD Y6, Y4, Y8
 	VFNMADD231PD Y7, Y5, Y9
 	VFMADD231PD  Y6, Y4, Y10
@@ -16745,8 +17667,8 @@ test:
 	VEXTRACTI128 $0x01, Y1, X2
 	VPMOVSXDQ    X2, Y2
 	VMASKMOVPD   96(CX)(DX*8), Y2, Y2
-	VANDPD       constants<>+7808(SB), Y0, Y3
-	VANDPD       constants<>+7808(SB), Y2, Y4
+	VANDPD       constants<>+5824(SB), Y0, Y3
+	VANDPD       constants<>+5824(SB), Y2, Y4
 	VMULPD       constants<>+14912(SB), Y3, Y3
 	VMULPD       constants<>+14912(SB), Y4, Y4
 	VMOVUPS      constants<>+14848(SB), Y5
@@ -16783,24 +17705,24 @@ test:
 	VFMADD213PD  constants<>+14208(SB), Y4, Y10
 	VFMADD213PD  constants<>+14272(SB), Y3, Y9
 	VFMADD213PD  constants<>+14272(SB), Y4, Y10
-	VFMADD213PD  constants<>+7744(SB), Y3, Y9
-	VFMADD213PD  constants<>+7744(SB), Y4, Y10
+	VFMADD213PD  constants<>+7808(SB), Y3, Y9
+	VFMADD213PD  constants<>+7808(SB), Y4, Y10
 	VFMADD231PD  Y9, Y7, Y3
 	VFMADD231PD  Y10, Y8, Y4
-	VMOVUPS      constants<>+7680(SB), Y7
+	VMOVUPS      constants<>+7744(SB), Y7
 	VPSLLQ       $0x34, Y5, Y5
 	VPADDQ       constants<>+14336(SB), Y5, Y5
 	VMULPD       Y5, Y7, Y5
-	VMOVUPS      constants<>+7680(SB), Y7
+	VMOVUPS      constants<>+7744(SB), Y7
 	VPSLLQ       $0x34, Y6, Y6
 	VPADDQ       constants<>+14336(SB), Y6, Y6
 	VMULPD       Y6, Y7, Y6
-	VMOVUPS      constants<>+7680(SB), Y7
+	VMOVUPS      constants<>+7744(SB), Y7
 	VSUBPD       Y5, Y7, Y7
-	VMOVUPS      constants<>+7680(SB), Y8
+	VMOVUPS      constants<>+7744(SB), Y8
 	VSUBPD       Y6, Y8, Y8
-	VADDPD       constants<>+7680(SB), Y5, Y9
-	VADDPD       constants<>+7680(SB), Y6, Y10
+	VADDPD       constants<>+7744(SB), Y5, Y9
+	VADDPD       constants<>+7744(SB), Y6, Y10
 	VFNMADD231PD Y5, Y3, Y7
 	VFNMADD231PD Y6, Y4, Y8
 	VFMADD231PD  Y5, Y3, Y9
@@ -16835,8 +17757,8 @@ TEXT ·gelu64AVX2(SB), NOSPLIT, $0-24
 loop:
 	VMOVUPS      (CX)(DX*8), Y0
 	VMOVUPS      32(CX)(DX*8), Y1
-	VANDPD       constants<>+7808(SB), Y0, Y0
-	VANDPD       constants<>+7808(SB), Y1, Y1
+	VANDPD       constants<>+5824(SB), Y0, Y0
+	VANDPD       constants<>+5824(SB), Y1, Y1
 	VMOVUPS      constants<>+14976(SB), Y2
 	VMINPD       Y0, Y2, Y0
 	VMOVUPS      constants<>+14976(SB), Y2
@@ -16881,28 +17803,28 @@ loop:
 	VFMADD213PD  constants<>+14208(SB), Y3, Y7
 	VFMADD213PD  constants<>+14272(SB), Y2, Y6
 	VFMADD213PD  constants<>+14272(SB), Y3, Y7
-	VFMADD213PD  constants<>+7744(SB), Y2, Y6
-	VFMADD213PD  constants<>+7744(SB), Y3, Y7
+	VFMADD213PD  constants<>+7808(SB), Y2, Y6
+	VFMADD213PD  constants<>+7808(SB), Y3, Y7
 	VMULPD       Y2, Y6, Y6
 	VMULPD       Y3, Y7, Y7
-	VADDPD       constants<>+7680(SB), Y2, Y8
-	VADDPD       constants<>+7680(SB), Y3, Y9
-	VSUBPD       constants<>+7680(SB), Y8, Y8
-	VSUBPD       constants<>+7680(SB), Y9, Y9
+	VADDPD       constants<>+7744(SB), Y2, Y8
+	VADDPD       constants<>+7744(SB), Y3, Y9
+	VSUBPD       constants<>+7744(SB), Y8, Y8
+	VSUBPD       constants<>+7744(SB), Y9, Y9
 	VSUBPD       Y8, Y2, Y8
 	VSUBPD       Y9, Y3, Y9
 	VFMADD231PD  Y2, Y6, Y8
 	VFMADD231PD  Y3, Y7, Y9
-	VADDPD       constants<>+7680(SB), Y2, Y2
-	VADDPD       constants<>+7680(SB), Y3, Y3
+	VADDPD       constants<>+7744(SB), Y2, Y2
+	VADDPD       constants<>+7744(SB), Y3, Y3
 	VADDPD       Y2, Y8, Y2
 	VADDPD       Y3, Y9, Y3
 	VSUBPD       constants<>+13568(SB), Y4, Y6
 	VSUBPD       constants<>+13568(SB), Y5, Y7
 	VMOVUPS      constants<>+13568(SB), Y8
-	VFMADD231PD  constants<>+7744(SB), Y6, Y8
+	VFMADD231PD  constants<>+7808(SB), Y6, Y8
 	VMOVUPS      constants<>+13568(SB), Y6
-	VFMADD231PD  constants<>+7744(SB), Y7, Y6
+	VFMADD231PD  constants<>+7808(SB), Y7, Y6
 	VSUBPD       constants<>+13568(SB), Y8, Y7
 	VSUBPD       constants<>+13568(SB), Y6, Y9
 	VSUBPD       Y7, Y4, Y4
@@ -16925,17 +17847,17 @@ loop:
 	VMULPD       Y1, Y1, Y5
 	VFNMADD231PD Y0, Y0, Y2
 	VFNMADD231PD Y1, Y1, Y5
-	VMULPD       constants<>+7744(SB), Y2, Y2
-	VMULPD       constants<>+7744(SB), Y5, Y5
+	VMULPD       constants<>+7808(SB), Y2, Y2
+	VMULPD       constants<>+7808(SB), Y5, Y5
 	VFMADD213PD  Y3, Y3, Y2
 	VFMADD213PD  Y4, Y4, Y5
-	VMOVUPS      constants<>+7680(SB), Y3
+	VMOVUPS      constants<>+7744(SB), Y3
 	VFMADD231PD  constants<>+15104(SB), Y0, Y3
-	VMOVUPS      constants<>+7680(SB), Y4
+	VMOVUPS      constants<>+7744(SB), Y4
 	VFMADD231PD  constants<>+15104(SB), Y1, Y4
-	VMOVUPS      constants<>+7680(SB), Y6
+	VMOVUPS      constants<>+7744(SB), Y6
 	VDIVPD       Y3, Y6, Y3
-	VMOVUPS      constants<>+7680(SB), Y6
+	VMOVUPS      constants<>+7744(SB), Y6
 	VDIVPD       Y4, Y6, Y4
 	VMOVUPS      constants<>+15232(SB), Y6
 	VFMADD231PD  constants<>+15168(SB), Y3, Y6
@@ -16997,8 +17919,8 @@ loop:
 	VMOVUPS      Y5, 32(AX)(DX*8)
 	VMOVUPS      64(CX)(DX*8), Y0
 	VMOVUPS      96(CX)(DX*8), Y1
-	VANDPD       constants<>+7808(SB), Y0, Y0
-	VANDPD       constants<>+7808(SB), Y1, Y1
+	VANDPD       constants<>+5824(SB), Y0, Y0
+	VANDPD       constants<>+5824(SB), Y1, Y1
 	VMOVUPS      constants<>+14976(SB), Y2
 	VMINPD       Y0, Y2, Y0
 	VMOVUPS      constants<>+14976(SB), Y2
@@ -17043,28 +17965,28 @@ loop:
 	VFMADD213PD  constants<>+14208(SB), Y3, Y7
 	VFMADD213PD  constants<>+14272(SB), Y2, Y6
 	VFMADD213PD  constants<>+14272(SB), Y3, Y7
-	VFMADD213PD  constants<>+7744(SB), Y2, Y6
-	VFMADD213PD  constants<>+7744(SB), Y3, Y7
+	VFMADD213PD  constants<>+7808(SB), Y2, Y6
+	VFMADD213PD  constants<>+7808(SB), Y3, Y7
 	VMULPD       Y2, Y6, Y6
 	VMULPD       Y3, Y7, Y7
-	VADDPD       constants<>+7680(SB), Y2, Y8
-	VADDPD       constants<>+7680(SB), Y3, Y9
-	VSUBPD       constants<>+7680(SB), Y8, Y8
-	VSUBPD       constants<>+7680(SB), Y9, Y9
+	VADDPD       constants<>+7744(SB), Y2, Y8
+	VADDPD       constants<>+7744(SB), Y3, Y9
+	VSUBPD       constants<>+7744(SB), Y8, Y8
+	VSUBPD       constants<>+7744(SB), Y9, Y9
 	VSUBPD       Y8, Y2, Y8
 	VSUBPD       Y9, Y3, Y9
 	VFMADD231PD  Y2, Y6, Y8
 	VFMADD231PD  Y3, Y7, Y9
-	VADDPD       constants<>+7680(SB), Y2, Y2
-	VADDPD       constants<>+7680(SB), Y3, Y3
+	VADDPD       constants<>+7744(SB), Y2, Y2
+	VADDPD       constants<>+7744(SB), Y3, Y3
 	VADDPD       Y2, Y8, Y2
 	VADDPD       Y3, Y9, Y3
 	VSUBPD       constants<>+13568(SB), Y4, Y6
 	VSUBPD       constants<>+13568(SB), Y5, Y7
 	VMOVUPS      constants<>+13568(SB), Y8
-	VFMADD231PD  constants<>+7744(SB), Y6, Y8
+	VFMADD231PD  constants<>+7808(SB), Y6, Y8
 	VMOVUPS      constants<>+13568(SB), Y6
-	VFMADD231PD  constants<>+7744(SB), Y7, Y6
+	VFMADD231PD  constants<>+7808(SB), Y7, Y6
 	VSUBPD       constants<>+13568(SB), Y8, Y7
 	VSUBPD       constants<>+13568(SB), Y6, Y9
 	VSUBPD       Y7, Y4, Y4
@@ -17087,17 +18009,17 @@ loop:
 	VMULPD       Y1, Y1, Y5
 	VFNMADD231PD Y0, Y0, Y2
 	VFNMADD231PD Y1, Y1, Y5
-	VMULPD       constants<>+7744(SB), Y2, Y2
-	VMULPD       constants<>+7744(SB), Y5, Y5
+	VMULPD       constants<>+7808(SB), Y2, Y2
+	VMULPD       constants<>+7808(SB), Y5, Y5
 	VFMADD213PD  Y3, Y3, Y2
 	VFMADD213PD  Y4, Y4, Y5
-	VMOVUPS      constants<>+7680(SB), Y3
+	VMOVUPS      constants<>+7744(SB), Y3
 	VFMADD231PD  constants<>+15104(SB), Y0, Y3
-	VMOVUPS      constants<>+7680(SB), Y4
+	VMOVUPS      constants<>+7744(SB), Y4
 	VFMADD231PD  constants<>+15104(SB), Y1, Y4
-	VMOVUPS      constants<>+7680(SB), Y6
+	VMOVUPS      constants<>+7744(SB), Y6
 	VDIVPD       Y3, Y6, Y3
-	VMOVUPS      constants<>+7680(SB), Y6
+	VMOVUPS      constants<>+7744(SB), Y6
 	VDIVPD       Y4, Y6, Y4
 	VMOVUPS      constants<>+15232(SB), Y6
 	VFMADD231PD  constants<>+15168(SB), Y3, Y6
@@ -17173,8 +18095,8 @@ test:
 	VEXTRACTI128 $0x01, Y0, X3
 	VPMOVSXDQ    X3, Y3
 	VMASKMOVPD   32(CX)(DX*8), Y3, Y3
-	VANDPD       constants<>+7808(SB), Y2, Y2
-	VANDPD       constants<>+7808(SB), Y3, Y3
+	VANDPD       constants<>+5824(SB), Y2, Y2
+	VANDPD       constants<>+5824(SB), Y3, Y3
 	VMOVUPS      constants<>+14976(SB), Y4
 	VMINPD       Y2, Y4, Y2
 	VMOVUPS      constants<>+14976(SB), Y4
@@ -17219,28 +18141,28 @@ test:
 	VFMADD213PD  constants<>+14208(SB), Y5, Y9
 	VFMADD213PD  constants<>+14272(SB), Y4, Y8
 	VFMADD213PD  constants<>+14272(SB), Y5, Y9
-	VFMADD213PD  constants<>+7744(SB), Y4, Y8
-	VFMADD213PD  constants<>+7744(SB), Y5, Y9
+	VFMADD213PD  constants<>+7808(SB), Y4, Y8
+	VFMADD213PD  constants<>+7808(SB), Y5, Y9
 	VMULPD       Y4, Y8, Y8
 	VMULPD       Y5, Y9, Y9
-	VADDPD       constants<>+7680(SB), Y4, Y10
-	VADDPD       constants<>+7680(SB), Y5, Y11
-	VSUBPD       constants<>+7680(SB), Y10, Y10
-	VSUBPD       constants<>+7680(SB), Y11, Y11
+	VADDPD       constants<>+7744(SB), Y4, Y10
+	VADDPD       constants<>+7744(SB), Y5, Y11
+	VSUBPD       constants<>+7744(SB), Y10, Y10
+	VSUBPD       constants<>+7744(SB), Y11, Y11
 	VSUBPD       Y10, Y4, Y10
 	VSUBPD       Y11, Y5, Y11
 	VFMADD231PD  Y4, Y8, Y10
 	VFMADD231PD  Y5, Y9, Y11
-	VADDPD       constants<>+7680(SB), Y4, Y4
-	VADDPD       constants<>+7680(SB), Y5, Y5
+	VADDPD       constants<>+7744(SB), Y4, Y4
+	VADDPD       constants<>+7744(SB), Y5, Y5
 	VADDPD       Y4, Y10, Y4
 	VADDPD       Y5, Y11, Y5
 	VSUBPD       constants<>+13568(SB), Y6, Y8
 	VSUBPD       constants<>+13568(SB), Y7, Y9
 	VMOVUPS      constants<>+13568(SB), Y10
-	VFMADD231PD  constants<>+7744(SB), Y8, Y10
+	VFMADD231PD  constants<>+7808(SB), Y8, Y10
 	VMOVUPS      constants<>+13568(SB), Y8
-	VFMADD231PD  constants<>+7744(SB), Y9, Y8
+	VFMADD231PD  constants<>+7808(SB), Y9, Y8
 	VSUBPD       constants<>+13568(SB), Y10, Y9
 	VSUBPD       constants<>+13568(SB), Y8, Y11
 	VSUBPD       Y9, Y6, Y6
@@ -17263,17 +18185,17 @@ test:
 	VMULPD       Y3, Y3, Y7
 	VFNMADD231PD Y2, Y2, Y4
 	VFNMADD231PD Y3, Y3, Y7
-	VMULPD       constants<>+7744(SB), Y4, Y4
-	VMULPD       constants<>+7744(SB), Y7, Y7
+	VMULPD       constants<>+7808(SB), Y4, Y4
+	VMULPD       constants<>+7808(SB), Y7, Y7
 	VFMADD213PD  Y5, Y5, Y4
 	VFMADD213PD  Y6, Y6, Y7
-	VMOVUPS      constants<>+7680(SB), Y5
+	VMOVUPS      constants<>+7744(SB), Y5
 	VFMADD231PD  constants<>+15104(SB), Y2, Y5
-	VMOVUPS      constants<>+7680(SB), Y6
+	VMOVUPS      constants<>+7744(SB), Y6
 	VFMADD231PD  constants<>+15104(SB), Y3, Y6
-	VMOVUPS      constants<>+7680(SB), Y8
+	VMOVUPS      constants<>+7744(SB), Y8
 	VDIVPD       Y5, Y8, Y5
-	VMOVUPS      constants<>+7680(SB), Y8
+	VMOVUPS      constants<>+7744(SB), Y8
 	VDIVPD       Y6, Y8, Y6
 	VMOVUPS      constants<>+15232(SB), Y8
 	VFMADD231PD  constants<>+15168(SB), Y5, Y8
@@ -17344,8 +18266,8 @@ test:
 	VEXTRACTI128 $0x01, Y1, X2
 	VPMOVSXDQ    X2, Y2
 	VMASKMOVPD   96(CX)(DX*8), Y2, Y2
-	VANDPD       constants<>+7808(SB), Y0, Y0
-	VANDPD       constants<>+7808(SB), Y2, Y2
+	VANDPD       constants<>+5824(SB), Y0, Y0
+	VANDPD       constants<>+5824(SB), Y2, Y2
 	VMOVUPS      constants<>+14976(SB), Y3
 	VMINPD       Y0, Y3, Y0
 	VMOVUPS      constants<>+14976(SB), Y3
@@ -17390,28 +18312,28 @@ test:
 	VFMADD213PD  constants<>+14208(SB), Y4, Y8
 	VFMADD213PD  constants<>+14272(SB), Y3, Y7
 	VFMADD213PD  constants<>+14272(SB), Y4, Y8
-	VFMADD213PD  constants<>+7744(SB), Y3, Y7
-	VFMADD213PD  constants<>+7744(SB), Y4, Y8
+	VFMADD213PD  constants<>+7808(SB), Y3, Y7
+	VFMADD213PD  constants<>+7808(SB), Y4, Y8
 	VMULPD       Y3, Y7, Y7
 	VMULPD       Y4, Y8, Y8
-	VADDPD       constants<>+7680(SB), Y3, Y9
-	VADDPD       constants<>+7680(SB), Y4, Y10
-	VSUBPD       constants<>+7680(SB), Y9, Y9
-	VSUBPD       constants<>+7680(SB), Y10, Y10
+	VADDPD       constants<>+7744(SB), Y3, Y9
+	VADDPD       constants<>+7744(SB), Y4, Y10
+	VSUBPD       constants<>+7744(SB), Y9, Y9
+	VSUBPD       constants<>+7744(SB), Y10, Y10
 	VSUBPD       Y9, Y3, Y9
 	VSUBPD       Y10, Y4, Y10
 	VFMADD231PD  Y3, Y7, Y9
 	VFMADD231PD  Y4, Y8, Y10
-	VADDPD       constants<>+7680(SB), Y3, Y3
-	VADDPD       constants<>+7680(SB), Y4, Y4
+	VADDPD       constants<>+7744(SB), Y3, Y3
+	VADDPD       constants<>+7744(SB), Y4, Y4
 	VADDPD       Y3, Y9, Y3
 	VADDPD       Y4, Y10, Y4
 	VSUBPD       constants<>+13568(SB), Y5, Y7
 	VSUBPD       constants<>+13568(SB), Y6, Y8
 	VMOVUPS      constants<>+13568(SB), Y9
-	VFMADD231PD  constants<>+7744(SB), Y7, Y9
+	VFMADD231PD  constants<>+7808(SB), Y7, Y9
 	VMOVUPS      constants<>+13568(SB), Y7
-	VFMADD231PD  constants<>+7744(SB), Y8, Y7
+	VFMADD231PD  constants<>+7808(SB), Y8, Y7
 	VSUBPD       constants<>+13568(SB), Y9, Y8
 	VSUBPD       constants<>+13568(SB), Y7, Y10
 	VSUBPD       Y8, Y5, Y5
@@ -17434,17 +18356,17 @@ test:
 	VMULPD       Y2, Y2, Y6
 	VFNMADD231PD Y0, Y0, Y3
 	VFNMADD231PD Y2, Y2, Y6
-	VMULPD       constants<>+7744(SB), Y3, Y3
-	VMULPD       constants<>+7744(SB), Y6, Y6
+	VMULPD       constants<>+7808(SB), Y3, Y3
+	VMULPD       constants<>+7808(SB), Y6, Y6
 	VFMADD213PD  Y4, Y4, Y3
 	VFMADD213PD  Y5, Y5, Y6
-	VMOVUPS      constants<>+7680(SB), Y4
+	VMOVUPS      constants<>+7744(SB), Y4
 	VFMADD231PD  constants<>+15104(SB), Y0, Y4
-	VMOVUPS      constants<>+7680(SB), Y5
+	VMOVUPS      constants<>+7744(SB), Y5
 	VFMADD231PD  constants<>+15104(SB), Y2, Y5
-	VMOVUPS      constants<>+7680(SB), Y7
+	VMOVUPS      constants<>+7744(SB), Y7
 	VDIVPD       Y4, Y7, Y4
-	VMOVUPS      constants<>+7680(SB), Y7
+	VMOVUPS      constants<>+7744(SB), Y7
 	VDIVPD       Y5, Y7, Y5
 	VMOVUPS      constants<>+15232(SB), Y7
 	VFMADD231PD  constants<>+15168(SB), Y4, Y7
@@ -17530,8 +18452,8 @@ TEXT ·geluGrad64AVX2(SB), NOSPLIT, $0-32
 loop:
 	VMOVUPS      (DX)(BX*8), Y0
 	VMOVUPS      32(DX)(BX*8), Y1
-	VANDPD       constants<>+7808(SB), Y0, Y0
-	VANDPD       constants<>+7808(SB), Y1, Y1
+	VANDPD       constants<>+5824(SB), Y0, Y0
+	VANDPD       constants<>+5824(SB), Y1, Y1
 	VMOVUPS      constants<>+14976(SB), Y2
 	VMINPD       Y0, Y2, Y0
 	VMOVUPS      constants<>+14976(SB), Y2
@@ -17576,28 +18498,28 @@ loop:
 	VFMADD213PD  constants<>+14208(SB), Y3, Y7
 	VFMADD213PD  constants<>+14272(SB), Y2, Y6
 	VFMADD213PD  constants<>+14272(SB), Y3, Y7
-	VFMADD213PD  constants<>+7744(SB), Y2, Y6
-	VFMADD213PD  constants<>+7744(SB), Y3, Y7
+	VFMADD213PD  constants<>+7808(SB), Y2, Y6
+	VFMADD213PD  constants<>+7808(SB), Y3, Y7
 	VMULPD       Y2, Y6, Y6
 	VMULPD       Y3, Y7, Y7
-	VADDPD       constants<>+7680(SB), Y2, Y8
-	VADDPD       constants<>+7680(SB), Y3, Y9
-	VSUBPD       constants<>+7680(SB), Y8, Y8
-	VSUBPD       constants<>+7680(SB), Y9, Y9
+	VADDPD       constants<>+7744(SB), Y2, Y8
+	VADDPD       constants<>+7744(SB), Y3, Y9
+	VSUBPD       constants<>+7744(SB), Y8, Y8
+	VSUBPD       constants<>+7744(SB), Y9, Y9
 	VSUBPD       Y8, Y2, Y8
 	VSUBPD       Y9, Y3, Y9
 	VFMADD231PD  Y2, Y6, Y8
 	VFMADD231PD  Y3, Y7, Y9
-	VADDPD       constants<>+7680(SB), Y2, Y2
-	VADDPD       constants<>+7680(SB), Y3, Y3
+	VADDPD       constants<>+7744(SB), Y2, Y2
+	VADDPD       constants<>+7744(SB), Y3, Y3
 	VADDPD       Y2, Y8, Y2
 	VADDPD       Y3, Y9, Y3
 	VSUBPD       constants<>+13568(SB), Y4, Y6
 	VSUBPD       constants<>+13568(SB), Y5, Y7
 	VMOVUPS      constants<>+13568(SB), Y8
-	VFMADD231PD  constants<>+7744(SB), Y6, Y8
+	VFMADD231PD  constants<>+7808(SB), Y6, Y8
 	VMOVUPS      constants<>+13568(SB), Y6
-	VFMADD231PD  constants<>+7744(SB), Y7, Y6
+	VFMADD231PD  constants<>+7808(SB), Y7, Y6
 	VSUBPD       constants<>+13568(SB), Y8, Y7
 	VSUBPD       constants<>+13568(SB), Y6, Y9
 	VSUBPD       Y7, Y4, Y4
@@ -17620,17 +18542,17 @@ loop:
 	VMULPD       Y1, Y1, Y5
 	VFNMADD231PD Y0, Y0, Y2
 	VFNMADD231PD Y1, Y1, Y5
-	VMULPD       constants<>+7744(SB), Y2, Y2
-	VMULPD       constants<>+7744(SB), Y5, Y5
+	VMULPD       constants<>+7808(SB), Y2, Y2
+	VMULPD       constants<>+7808(SB), Y5, Y5
 	VFMADD213PD  Y3, Y3, Y2
 	VFMADD213PD  Y4, Y4, Y5
-	VMOVUPS      constants<>+7680(SB), Y3
+	VMOVUPS      constants<>+7744(SB), Y3
 	VFMADD231PD  constants<>+15104(SB), Y0, Y3
-	VMOVUPS      constants<>+7680(SB), Y4
+	VMOVUPS      constants<>+7744(SB), Y4
 	VFMADD231PD  constants<>+15104(SB), Y1, Y4
-	VMOVUPS      constants<>+7680(SB), Y6
+	VMOVUPS      constants<>+7744(SB), Y6
 	VDIVPD       Y3, Y6, Y3
-	VMOVUPS      constants<>+7680(SB), Y6
+	VMOVUPS      constants<>+7744(SB), Y6
 	VDIVPD       Y4, Y6, Y4
 	VMOVUPS      constants<>+15232(SB), Y6
 	VFMADD231PD  constants<>+15168(SB), Y3, Y6
@@ -17688,9 +18610,9 @@ loop:
 	VMOVUPS      32(DX)(BX*8), Y1
 	VCMPPD       $0x11, constants<>+14656(SB), Y0, Y0
 	VCMPPD       $0x11, constants<>+14656(SB), Y1, Y1
-	VMOVUPS      constants<>+7680(SB), Y2
+	VMOVUPS      constants<>+7744(SB), Y2
 	VSUBPD       Y3, Y2, Y2
-	VMOVUPS      constants<>+7680(SB), Y5
+	VMOVUPS      constants<>+7744(SB), Y5
 	VSUBPD       Y4, Y5, Y5
 	VBLENDVPD    Y0, Y3, Y2, Y0
 	VBLENDVPD    Y1, Y4, Y5, Y1
@@ -17702,8 +18624,8 @@ loop:
 	VMOVUPS      Y1, 32(AX)(BX*8)
 	VMOVUPS      64(DX)(BX*8), Y0
 	VMOVUPS      96(DX)(BX*8), Y1
-	VANDPD       constants<>+7808(SB), Y0, Y0
-	VANDPD       constants<>+7808(SB), Y1, Y1
+	VANDPD       constants<>+5824(SB), Y0, Y0
+	VANDPD       constants<>+5824(SB), Y1, Y1
 	VMOVUPS      constants<>+14976(SB), Y2
 	VMINPD       Y0, Y2, Y0
 	VMOVUPS      constants<>+14976(SB), Y2
@@ -17748,28 +18670,28 @@ loop:
 	VFMADD213PD  constants<>+14208(SB), Y3, Y7
 	VFMADD213PD  constants<>+14272(SB), Y2, Y6
 	VFMADD213PD  constants<>+14272(SB), Y3, Y7
-	VFMADD213PD  constants<>+7744(SB), Y2, Y6
-	VFMADD213PD  constants<>+7744(SB), Y3, Y7
+	VFMADD213PD  constants<>+7808(SB), Y2, Y6
+	VFMADD213PD  constants<>+7808(SB), Y3, Y7
 	VMULPD       Y2, Y6, Y6
 	VMULPD       Y3, Y7, Y7
-	VADDPD       constants<>+7680(SB), Y2, Y8
-	VADDPD       constants<>+7680(SB), Y3, Y9
-	VSUBPD       constants<>+7680(SB), Y8, Y8
-	VSUBPD       constants<>+7680(SB), Y9, Y9
+	VADDPD       constants<>+7744(SB), Y2, Y8
+	VADDPD       constants<>+7744(SB), Y3, Y9
+	VSUBPD       constants<>+7744(SB), Y8, Y8
+	VSUBPD       constants<>+7744(SB), Y9, Y9
 	VSUBPD       Y8, Y2, Y8
 	VSUBPD       Y9, Y3, Y9
 	VFMADD231PD  Y2, Y6, Y8
 	VFMADD231PD  Y3, Y7, Y9
-	VADDPD       constants<>+7680(SB), Y2, Y2
-	VADDPD       constants<>+7680(SB), Y3, Y3
+	VADDPD       constants<>+7744(SB), Y2, Y2
+	VADDPD       constants<>+7744(SB), Y3, Y3
 	VADDPD       Y2, Y8, Y2
 	VADDPD       Y3, Y9, Y3
 	VSUBPD       constants<>+13568(SB), Y4, Y6
 	VSUBPD       constants<>+13568(SB), Y5, Y7
 	VMOVUPS      constants<>+13568(SB), Y8
-	VFMADD231PD  constants<>+7744(SB), Y6, Y8
+	VFMADD231PD  constants<>+7808(SB), Y6, Y8
 	VMOVUPS      constants<>+13568(SB), Y6
-	VFMADD231PD  constants<>+7744(SB), Y7, Y6
+	VFMADD231PD  constants<>+7808(SB), Y7, Y6
 	VSUBPD       constants<>+13568(SB), Y8, Y7
 	VSUBPD       constants<>+13568(SB), Y6, Y9
 	VSUBPD       Y7, Y4, Y4
@@ -17792,17 +18714,17 @@ loop:
 	VMULPD       Y1, Y1, Y5
 	VFNMADD231PD Y0, Y0, Y2
 	VFNMADD231PD Y1, Y1, Y5
-	VMULPD       constants<>+7744(SB), Y2, Y2
-	VMULPD       constants<>+7744(SB), Y5, Y5
+	VMULPD       constants<>+7808(SB), Y2, Y2
+	VMULPD       constants<>+7808(SB), Y5, Y5
 	VFMADD213PD  Y3, Y3, Y2
 	VFMADD213PD  Y4, Y4, Y5
-	VMOVUPS      constants<>+7680(SB), Y3
+	VMOVUPS      constants<>+7744(SB), Y3
 	VFMADD231PD  constants<>+15104(SB), Y0, Y3
-	VMOVUPS      constants<>+7680(SB), Y4
+	VMOVUPS      constants<>+7744(SB), Y4
 	VFMADD231PD  constants<>+15104(SB), Y1, Y4
-	VMOVUPS      constants<>+7680(SB), Y6
+	VMOVUPS      constants<>+7744(SB), Y6
 	VDIVPD       Y3, Y6, Y3
-	VMOVUPS      constants<>+7680(SB), Y6
+	VMOVUPS      constants<>+7744(SB), Y6
 	VDIVPD       Y4, Y6, Y4
 	VMOVUPS      constants<>+15232(SB), Y6
 	VFMADD231PD  constants<>+15168(SB), Y3, Y6
@@ -17860,9 +18782,9 @@ loop:
 	VMOVUPS      96(DX)(BX*8), Y1
 	VCMPPD       $0x11, constants<>+14656(SB), Y0, Y0
 	VCMPPD       $0x11, constants<>+14656(SB), Y1, Y1
-	VMOVUPS      constants<>+7680(SB), Y2
+	VMOVUPS      constants<>+7744(SB), Y2
 	VSUBPD       Y3, Y2, Y2
-	VMOVUPS      constants<>+7680(SB), Y5
+	VMOVUPS      constants<>+7744(SB), Y5
 	VSUBPD       Y4, Y5, Y5
 	VBLENDVPD    Y0, Y3, Y2, Y0
 	VBLENDVPD    Y1, Y4, Y5, Y1
@@ -17888,8 +18810,8 @@ test:
 	VEXTRACTI128 $0x01, Y0, X3
 	VPMOVSXDQ    X3, Y3
 	VMASKMOVPD   32(DX)(BX*8), Y3, Y3
-	VANDPD       constants<>+7808(SB), Y2, Y2
-	VANDPD       constants<>+7808(SB), Y3, Y3
+	VANDPD       constants<>+5824(SB), Y2, Y2
+	VANDPD       constants<>+5824(SB), Y3, Y3
 	VMOVUPS      constants<>+14976(SB), Y4
 	VMINPD       Y2, Y4, Y2
 	VMOVUPS      constants<>+14976(SB), Y4
@@ -17934,28 +18856,28 @@ test:
 	VFMADD213PD  constants<>+14208(SB), Y5, Y9
 	VFMADD213PD  constants<>+14272(SB), Y4, Y8
 	VFMADD213PD  constants<>+14272(SB), Y5, Y9
-	VFMADD213PD  constants<>+7744(SB), Y4, Y8
-	VFMADD213PD  constants<>+7744(SB), Y5, Y9
+	VFMADD213PD  constants<>+7808(SB), Y4, Y8
+	VFMADD213PD  constants<>+7808(SB), Y5, Y9
 	VMULPD       Y4, Y8, Y8
 	VMULPD       Y5, Y9, Y9
-	VADDPD       constants<>+7680(SB), Y4, Y10
-	VADDPD       constants<>+7680(SB), Y5, Y11
-	VSUBPD       constants<>+7680(SB), Y10, Y10
-	VSUBPD       constants<>+7680(SB), Y11, Y11
+	VADDPD       constants<>+7744(SB), Y4, Y10
+	VADDPD       constants<>+7744(SB), Y5, Y11
+	VSUBPD       constants<>+7744(SB), Y10, Y10
+	VSUBPD       constants<>+7744(SB), Y11, Y11
 	VSUBPD       Y10, Y4, Y10
 	VSUBPD       Y11, Y5, Y11
 	VFMADD231PD  Y4, Y8, Y10
 	VFMADD231PD  Y5, Y9, Y11
-	VADDPD       constants<>+7680(SB), Y4, Y4
-	VADDPD       constants<>+7680(SB), Y5, Y5
+	VADDPD       constants<>+7744(SB), Y4, Y4
+	VADDPD       constants<>+7744(SB), Y5, Y5
 	VADDPD       Y4, Y10, Y4
 	VADDPD       Y5, Y11, Y5
 	VSUBPD       constants<>+13568(SB), Y6, Y8
 	VSUBPD       constants<>+13568(SB), Y7, Y9
 	VMOVUPS      constants<>+13568(SB), Y10
-	VFMADD231PD  constants<>+7744(SB), Y8, Y10
+	VFMADD231PD  constants<>+7808(SB), Y8, Y10
 	VMOVUPS      constants<>+13568(SB), Y8
-	VFMADD231PD  constants<>+7744(SB), Y9, Y8
+	VFMADD231PD  constants<>+7808(SB), Y9, Y8
 	VSUBPD       constants<>+13568(SB), Y10, Y9
 	VSUBPD       constants<>+13568(SB), Y8, Y11
 	VSUBPD       Y9, Y6, Y6
@@ -17978,17 +18900,17 @@ test:
 	VMULPD       Y3, Y3, Y7
 	VFNMADD231PD Y2, Y2, Y4
 	VFNMADD231PD Y3, Y3, Y7
-	VMULPD       constants<>+7744(SB), Y4, Y4
-	VMULPD       constants<>+7744(SB), Y7, Y7
+	VMULPD       constants<>+7808(SB), Y4, Y4
+	VMULPD       constants<>+7808(SB), Y7, Y7
 	VFMADD213PD  Y5, Y5, Y4
 	VFMADD213PD  Y6, Y6, Y7
-	VMOVUPS      constants<>+7680(SB), Y5
+	VMOVUPS      constants<>+7744(SB), Y5
 	VFMADD231PD  constants<>+15104(SB), Y2, Y5
-	VMOVUPS      constants<>+7680(SB), Y6
+	VMOVUPS      constants<>+7744(SB), Y6
 	VFMADD231PD  constants<>+15104(SB), Y3, Y6
-	VMOVUPS      constants<>+7680(SB), Y8
+	VMOVUPS      constants<>+7744(SB), Y8
 	VDIVPD       Y5, Y8, Y5
-	VMOVUPS      constants<>+7680(SB), Y8
+	VMOVUPS      constants<>+7744(SB), Y8
 	VDIVPD       Y6, Y8, Y6
 	VMOVUPS      constants<>+15232(SB), Y8
 	VFMADD231PD  constants<>+15168(SB), Y5, Y8
@@ -18049,9 +18971,9 @@ test:
 	VMASKMOVPD   32(DX)(BX*8), Y3, Y3
 	VCMPPD       $0x11, constants<>+14656(SB), Y2, Y2
 	VCMPPD       $0x11, constants<>+14656(SB), Y3, Y3
-	VMOVUPS      constants<>+7680(SB), Y4
+	VMOVUPS      constants<>+7744(SB), Y4
 	VSUBPD       Y5, Y4, Y4
-	VMOVUPS      constants<>+7680(SB), Y7
+	VMOVUPS      constants<>+7744(SB), Y7
 	VSUBPD       Y6, Y7, Y7
 	VBLENDVPD    Y2, Y5, Y4, Y2
 	VBLENDVPD    Y3, Y6, Y7, Y3
@@ -18072,8 +18994,8 @@ test:
 	VEXTRACTI128 $0x01, Y1, X2
 	VPMOVSXDQ    X2, Y2
 	VMASKMOVPD   96(DX)(BX*8), Y2, Y2
-	VANDPD       constants<>+7808(SB), Y0, Y0
-	VANDPD       constants<>+7808(SB), Y2, Y2
+	VANDPD       constants<>+5824(SB), Y0, Y0
+	VANDPD       constants<>+5824(SB), Y2, Y2
 	VMOVUPS      constants<>+14976(SB), Y3
 	VMINPD       Y0, Y3, Y0
 	VMOVUPS      constants<>+14976(SB), Y3
@@ -18118,28 +19040,28 @@ test:
 	VFMADD213PD  constants<>+14208(SB), Y4, Y8
 	VFMADD213PD  constants<>+14272(SB), Y3, Y7
 	VFMADD213PD  constants<>+14272(SB), Y4, Y8
-	VFMADD213PD  constants<>+7744(SB), Y3, Y7
-	VFMADD213PD  constants<>+7744(SB), Y4, Y8
+	VFMADD213PD  constants<>+7808(SB), Y3, Y7
+	VFMADD213PD  constants<>+7808(SB), Y4, Y8
 	VMULPD       Y3, Y7, Y7
 	VMULPD       Y4, Y8, Y8
-	VADDPD       constants<>+7680(SB), Y3, Y9
-	VADDPD       constants<>+7680(SB), Y4, Y10
-	VSUBPD       constants<>+7680(SB), Y9, Y9
-	VSUBPD       constants<>+7680(SB), Y10, Y10
+	VADDPD       constants<>+7744(SB), Y3, Y9
+	VADDPD       constants<>+7744(SB), Y4, Y10
+	VSUBPD       constants<>+7744(SB), Y9, Y9
+	VSUBPD       constants<>+7744(SB), Y10, Y10
 	VSUBPD       Y9, Y3, Y9
 	VSUBPD       Y10, Y4, Y10
 	VFMADD231PD  Y3, Y7, Y9
 	VFMADD231PD  Y4, Y8, Y10
-	VADDPD       constants<>+7680(SB), Y3, Y3
-	VADDPD       constants<>+7680(SB), Y4, Y4
+	VADDPD       constants<>+7744(SB), Y3, Y3
+	VADDPD       constants<>+7744(SB), Y4, Y4
 	VADDPD       Y3, Y9, Y3
 	VADDPD       Y4, Y10, Y4
 	VSUBPD       constants<>+13568(SB), Y5, Y7
 	VSUBPD       constants<>+13568(SB), Y6, Y8
 	VMOVUPS      constants<>+13568(SB), Y9
-	VFMADD231PD  constants<>+7744(SB), Y7, Y9
+	VFMADD231PD  constants<>+7808(SB), Y7, Y9
 	VMOVUPS      constants<>+13568(SB), Y7
-	VFMADD231PD  constants<>+7744(SB), Y8, Y7
+	VFMADD231PD  constants<>+7808(SB), Y8, Y7
 	VSUBPD       constants<>+13568(SB), Y9, Y8
 	VSUBPD       constants<>+13568(SB), Y7, Y10
 	VSUBPD       Y8, Y5, Y5
@@ -18162,17 +19084,17 @@ test:
 	VMULPD       Y2, Y2, Y6
 	VFNMADD231PD Y0, Y0, Y3
 	VFNMADD231PD Y2, Y2, Y6
-	VMULPD       constants<>+7744(SB), Y3, Y3
-	VMULPD       constants<>+7744(SB), Y6, Y6
+	VMULPD       constants<>+7808(SB), Y3, Y3
+	VMULPD       constants<>+7808(SB), Y6, Y6
 	VFMADD213PD  Y4, Y4, Y3
 	VFMADD213PD  Y5, Y5, Y6
-	VMOVUPS      constants<>+7680(SB), Y4
+	VMOVUPS      constants<>+7744(SB), Y4
 	VFMADD231PD  constants<>+15104(SB), Y0, Y4
-	VMOVUPS      constants<>+7680(SB), Y5
+	VMOVUPS      constants<>+7744(SB), Y5
 	VFMADD231PD  constants<>+15104(SB), Y2, Y5
-	VMOVUPS      constants<>+7680(SB), Y7
+	VMOVUPS      constants<>+7744(SB), Y7
 	VDIVPD       Y4, Y7, Y4
-	VMOVUPS      constants<>+7680(SB), Y7
+	VMOVUPS      constants<>+7744(SB), Y7
 	VDIVPD       Y5, Y7, Y5
 	VMOVUPS      constants<>+15232(SB), Y7
 	VFMADD231PD  constants<>+15168(SB), Y4, Y7
@@ -18233,9 +19155,9 @@ test:
 	VMASKMOVPD   96(DX)(BX*8), Y2, Y2
 	VCMPPD       $0x11, constants<>+14656(SB), Y0, Y0
 	VCMPPD       $0x11, constants<>+14656(SB), Y2, Y2
-	VMOVUPS      constants<>+7680(SB), Y3
+	VMOVUPS      constants<>+7744(SB), Y3
 	VSUBPD       Y4, Y3, Y3
-	VMOVUPS      constants<>+7680(SB), Y6
+	VMOVUPS      constants<>+7744(SB), Y6
 	VSUBPD       Y5, Y6, Y6
 	VBLENDVPD    Y0, Y4, Y3, Y0
 	VBLENDVPD    Y2, Y5, Y6, Y2
@@ -18448,28 +19370,28 @@ loop:
 	VFMADD213PD  constants<>+14208(SB), Y6, Y10
 	VFMADD213PD  constants<>+14272(SB), Y5, Y9
 	VFMADD213PD  constants<>+14272(SB), Y6, Y10
-	VFMADD213PD  constants<>+7744(SB), Y5, Y9
-	VFMADD213PD  constants<>+7744(SB), Y6, Y10
+	VFMADD213PD  constants<>+7808(SB), Y5, Y9
+	VFMADD213PD  constants<>+7808(SB), Y6, Y10
 	VMULPD       Y5, Y9, Y9
 	VMULPD       Y6, Y10, Y10
-	VADDPD       constants<>+7680(SB), Y5, Y11
-	VADDPD       constants<>+7680(SB), Y6, Y12
-	VSUBPD       constants<>+7680(SB), Y11, Y11
-	VSUBPD       constants<>+7680(SB), Y12, Y12
+	VADDPD       constants<>+7744(SB), Y5, Y11
+	VADDPD       constants<>+7744(SB), Y6, Y12
+	VSUBPD       constants<>+7744(SB), Y11, Y11
+	VSUBPD       constants<>+7744(SB), Y12, Y12
 	VSUBPD       Y11, Y5, Y11
 	VSUBPD       Y12, Y6, Y12
 	VFMADD231PD  Y5, Y9, Y11
 	VFMADD231PD  Y6, Y10, Y12
-	VADDPD       constants<>+7680(SB), Y5, Y5
-	VADDPD       constants<>+7680(SB), Y6, Y6
+	VADDPD       constants<>+7744(SB), Y5, Y5
+	VADDPD       constants<>+7744(SB), Y6, Y6
 	VADDPD       Y5, Y11, Y5
 	VADDPD       Y6, Y12, Y6
 	VSUBPD       constants<>+13568(SB), Y7, Y9
 	VSUBPD       constants<>+13568(SB), Y8, Y10
 	VMOVUPS      constants<>+13568(SB), Y11
-	VFMADD231PD  constants<>+7744(SB), Y9, Y11
+	VFMADD231PD  constants<>+7808(SB), Y9, Y11
 	VMOVUPS      constants<>+13568(SB), Y9
-	VFMADD231PD  constants<>+7744(SB), Y10, Y9
+	VFMADD231PD  constants<>+7808(SB), Y10, Y9
 	VSUBPD       constants<>+13568(SB), Y11, Y10
 	VSUBPD       constants<>+13568(SB), Y9, Y12
 	VSUBPD       Y10, Y7, Y7
@@ -18532,28 +19454,28 @@ loop:
 	VFMADD213PD  constants<>+14208(SB), Y6, Y10
 	VFMADD213PD  constants<>+14272(SB), Y5, Y9
 	VFMADD213PD  constants<>+14272(SB), Y6, Y10
-	VFMADD213PD  constants<>+7744(SB), Y5, Y9
-	VFMADD213PD  constants<>+7744(SB), Y6, Y10
+	VFMADD213PD  constants<>+7808(SB), Y5, Y9
+	VFMADD213PD  constants<>+7808(SB), Y6, Y10
 	VMULPD       Y5, Y9, Y9
 	VMULPD       Y6, Y10, Y10
-	VADDPD       constants<>+7680(SB), Y5, Y11
-	VADDPD       constants<>+7680(SB), Y6, Y12
-	VSUBPD       constants<>+7680(SB), Y11, Y11
-	VSUBPD       constants<>+7680(SB), Y12, Y12
+	VADDPD       constants<>+7744(SB), Y5, Y11
+	VADDPD       constants<>+7744(SB), Y6, Y12
+	VSUBPD       constants<>+7744(SB), Y11, Y11
+	VSUBPD       constants<>+7744(SB), Y12, Y12
 	VSUBPD       Y11, Y5, Y11
 	VSUBPD       Y12, Y6, Y12
 	VFMADD231PD  Y5, Y9, Y11
 	VFMADD231PD  Y6, Y10, Y12
-	VADDPD       constants<>+7680(SB), Y5, Y5
-	VADDPD       constants<>+7680(SB), Y6, Y6
+	VADDPD       constants<>+7744(SB), Y5, Y5
+	VADDPD       constants<>+7744(SB), Y6, Y6
 	VADDPD       Y5, Y11, Y5
 	VADDPD       Y6, Y12, Y6
 	VSUBPD       constants<>+13568(SB), Y7, Y9
 	VSUBPD       constants<>+13568(SB), Y8, Y10
 	VMOVUPS      constants<>+13568(SB), Y11
-	VFMADD231PD  constants<>+7744(SB), Y9, Y11
+	VFMADD231PD  constants<>+7808(SB), Y9, Y11
 	VMOVUPS      constants<>+13568(SB), Y9
-	VFMADD231PD  constants<>+7744(SB), Y10, Y9
+	VFMADD231PD  constants<>+7808(SB), Y10, Y9
 	VSUBPD       constants<>+13568(SB), Y11, Y10
 	VSUBPD       constants<>+13568(SB), Y9, Y12
 	VSUBPD       Y10, Y7, Y7
@@ -18630,28 +19552,28 @@ test:
 	VFMADD213PD  constants<>+14208(SB), Y8, Y12
 	VFMADD213PD  constants<>+14272(SB), Y7, Y11
 	VFMADD213PD  constants<>+14272(SB), Y8, Y12
-	VFMADD213PD  constants<>+7744(SB), Y7, Y11
-	VFMADD213PD  constants<>+7744(SB), Y8, Y12
+	VFMADD213PD  constants<>+7808(SB), Y7, Y11
+	VFMADD213PD  constants<>+7808(SB), Y8, Y12
 	VMULPD       Y7, Y11, Y11
 	VMULPD       Y8, Y12, Y12
-	VADDPD       constants<>+7680(SB), Y7, Y13
-	VADDPD       constants<>+7680(SB), Y8, Y14
-	VSUBPD       constants<>+7680(SB), Y13, Y13
-	VSUBPD       constants<>+7680(SB), Y14, Y14
+	VADDPD       constants<>+7744(SB), Y7, Y13
+	VADDPD       constants<>+7744(SB), Y8, Y14
+	VSUBPD       constants<>+7744(SB), Y13, Y13
+	VSUBPD       constants<>+7744(SB), Y14, Y14
 	VSUBPD       Y13, Y7, Y13
 	VSUBPD       Y14, Y8, Y14
 	VFMADD231PD  Y7, Y11, Y13
 	VFMADD231PD  Y8, Y12, Y14
-	VADDPD       constants<>+7680(SB), Y7, Y7
-	VADDPD       constants<>+7680(SB), Y8, Y8
+	VADDPD       constants<>+7744(SB), Y7, Y7
+	VADDPD       constants<>+7744(SB), Y8, Y8
 	VADDPD       Y7, Y13, Y7
 	VADDPD       Y8, Y14, Y8
 	VSUBPD       constants<>+13568(SB), Y9, Y11
 	VSUBPD       constants<>+13568(SB), Y10, Y12
 	VMOVUPS      constants<>+13568(SB), Y13
-	VFMADD231PD  constants<>+7744(SB), Y11, Y13
+	VFMADD231PD  constants<>+7808(SB), Y11, Y13
 	VMOVUPS      constants<>+13568(SB), Y11
-	VFMADD231PD  constants<>+7744(SB), Y12, Y11
+	VFMADD231PD  constants<>+7808(SB), Y12, Y11
 	VSUBPD       constants<>+13568(SB), Y13, Y12
 	VSUBPD       constants<>+13568(SB), Y11, Y14
 	VSUBPD       Y12, Y9, Y9
@@ -18725,28 +19647,28 @@ test:
 	VFMADD213PD  constants<>+14208(SB), Y0, Y10
 	VFMADD213PD  constants<>+14272(SB), Y5, Y9
 	VFMADD213PD  constants<>+14272(SB), Y0, Y10
-	VFMADD213PD  constants<>+7744(SB), Y5, Y9
-	VFMADD213PD  constants<>+7744(SB), Y0, Y10
+	VFMADD213PD  constants<>+7808(SB), Y5, Y9
+	VFMADD213PD  constants<>+7808(SB), Y0, Y10
 	VMULPD       Y5, Y9, Y9
 	VMULPD       Y0, Y10, Y10
-	VADDPD       constants<>+7680(SB), Y5, Y11
-	VADDPD       constants<>+7680(SB), Y0, Y12
-	VSUBPD       constants<>+7680(SB), Y11, Y11
-	VSUBPD       constants<>+7680(SB), Y12, Y12
+	VADDPD       constants<>+7744(SB), Y5, Y11
+	VADDPD       constants<>+7744(SB), Y0, Y12
+	VSUBPD       constants<>+7744(SB), Y11, Y11
+	VSUBPD       constants<>+7744(SB), Y12, Y12
 	VSUBPD       Y11, Y5, Y11
 	VSUBPD       Y12, Y0, Y12
 	VFMADD231PD  Y5, Y9, Y11
 	VFMADD231PD  Y0, Y10, Y12
-	VADDPD       constants<>+7680(SB), Y5, Y5
-	VADDPD       constants<>+7680(SB), Y0, Y0
+	VADDPD       constants<>+7744(SB), Y5, Y5
+	VADDPD       constants<>+7744(SB), Y0, Y0
 	VADDPD       Y5, Y11, Y5
 	VADDPD       Y0, Y12, Y0
 	VSUBPD       constants<>+13568(SB), Y7, Y9
 	VSUBPD       constants<>+13568(SB), Y8, Y10
 	VMOVUPS      constants<>+13568(SB), Y11
-	VFMADD231PD  constants<>+7744(SB), Y9, Y11
+	VFMADD231PD  constants<>+7808(SB), Y9, Y11
 	VMOVUPS      constants<>+13568(SB), Y9
-	VFMADD231PD  constants<>+7744(SB), Y10, Y9
+	VFMADD231PD  constants<>+7808(SB), Y10, Y9
 	VSUBPD       constants<>+13568(SB), Y11, Y10
 	VSUBPD       constants<>+13568(SB), Y9, Y12
 	VSUBPD       Y10, Y7, Y7
@@ -18844,28 +19766,28 @@ loop:
 	VFMADD213PD  constants<>+14208(SB), Y6, Y10
 	VFMADD213PD  constants<>+14272(SB), Y5, Y9
 	VFMADD213PD  constants<>+14272(SB), Y6, Y10
-	VFMADD213PD  constants<>+7744(SB), Y5, Y9
-	VFMADD213PD  constants<>+7744(SB), Y6, Y10
+	VFMADD213PD  constants<>+7808(SB), Y5, Y9
+	VFMADD213PD  constants<>+7808(SB), Y6, Y10
 	VMULPD       Y5, Y9, Y9
 	VMULPD       Y6, Y10, Y10
-	VADDPD       constants<>+7680(SB), Y5, Y11
-	VADDPD       constants<>+7680(SB), Y6, Y12
-	VSUBPD       constants<>+7680(SB), Y11, Y11
-	VSUBPD       constants<>+7680(SB), Y12, Y12
+	VADDPD       constants<>+7744(SB), Y5, Y11
+	VADDPD       constants<>+7744(SB), Y6, Y12
+	VSUBPD       constants<>+7744(SB), Y11, Y11
+	VSUBPD       constants<>+7744(SB), Y12, Y12
 	VSUBPD       Y11, Y5, Y11
 	VSUBPD       Y12, Y6, Y12
 	VFMADD231PD  Y5, Y9, Y11
 	VFMADD231PD  Y6, Y10, Y12
-	VADDPD       constants<>+7680(SB), Y5, Y5
-	VADDPD       constants<>+7680(SB), Y6, Y6
+	VADDPD       constants<>+7744(SB), Y5, Y5
+	VADDPD       constants<>+7744(SB), Y6, Y6
 	VADDPD       Y5, Y11, Y5
 	VADDPD       Y6, Y12, Y6
 	VSUBPD       constants<>+13568(SB), Y7, Y9
 	VSUBPD       constants<>+13568(SB), Y8, Y10
 	VMOVUPS      constants<>+13568(SB), Y11
-	VFMADD231PD  constants<>+7744(SB), Y9, Y11
+	VFMADD231PD  constants<>+7808(SB), Y9, Y11
 	VMOVUPS      constants<>+13568(SB), Y9
-	VFMADD231PD  constants<>+7744(SB), Y10, Y9
+	VFMADD231PD  constants<>+7808(SB), Y10, Y9
 	VSUBPD       constants<>+13568(SB), Y11, Y10
 	VSUBPD       constants<>+13568(SB), Y9, Y12
 	VSUBPD       Y10, Y7, Y7
@@ -18926,28 +19848,28 @@ loop:
 	VFMADD213PD  constants<>+14208(SB), Y6, Y10
 	VFMADD213PD  constants<>+14272(SB), Y5, Y9
 	VFMADD213PD  constants<>+14272(SB), Y6, Y10
-	VFMADD213PD  constants<>+7744(SB), Y5, Y9
-	VFMADD213PD  constants<>+7744(SB), Y6, Y10
+	VFMADD213PD  constants<>+7808(SB), Y5, Y9
+	VFMADD213PD  constants<>+7808(SB), Y6, Y10
 	VMULPD       Y5, Y9, Y9
 	VMULPD       Y6, Y10, Y10
-	VADDPD       constants<>+7680(SB), Y5, Y11
-	VADDPD       constants<>+7680(SB), Y6, Y12
-	VSUBPD       constants<>+7680(SB), Y11, Y11
-	VSUBPD       constants<>+7680(SB), Y12, Y12
+	VADDPD       constants<>+7744(SB), Y5, Y11
+	VADDPD       constants<>+7744(SB), Y6, Y12
+	VSUBPD       constants<>+7744(SB), Y11, Y11
+	VSUBPD       constants<>+7744(SB), Y12, Y12
 	VSUBPD       Y11, Y5, Y11
 	VSUBPD       Y12, Y6, Y12
 	VFMADD231PD  Y5, Y9, Y11
 	VFMADD231PD  Y6, Y10, Y12
-	VADDPD       constants<>+7680(SB), Y5, Y5
-	VADDPD       constants<>+7680(SB), Y6, Y6
+	VADDPD       constants<>+7744(SB), Y5, Y5
+	VADDPD       constants<>+7744(SB), Y6, Y6
 	VADDPD       Y5, Y11, Y5
 	VADDPD       Y6, Y12, Y6
 	VSUBPD       constants<>+13568(SB), Y7, Y9
 	VSUBPD       constants<>+13568(SB), Y8, Y10
 	VMOVUPS      constants<>+13568(SB), Y11
-	VFMADD231PD  constants<>+7744(SB), Y9, Y11
+	VFMADD231PD  constants<>+7808(SB), Y9, Y11
 	VMOVUPS      constants<>+13568(SB), Y9
-	VFMADD231PD  constants<>+7744(SB), Y10, Y9
+	VFMADD231PD  constants<>+7808(SB), Y10, Y9
 	VSUBPD       constants<>+13568(SB), Y11, Y10
 	VSUBPD       constants<>+13568(SB), Y9, Y12
 	VSUBPD       Y10, Y7, Y7
@@ -19022,28 +19944,28 @@ test:
 	VFMADD213PD  constants<>+14208(SB), Y8, Y12
 	VFMADD213PD  constants<>+14272(SB), Y7, Y11
 	VFMADD213PD  constants<>+14272(SB), Y8, Y12
-	VFMADD213PD  constants<>+7744(SB), Y7, Y11
-	VFMADD213PD  constants<>+7744(SB), Y8, Y12
+	VFMADD213PD  constants<>+7808(SB), Y7, Y11
+	VFMADD213PD  constants<>+7808(SB), Y8, Y12
 	VMULPD       Y7, Y11, Y11
 	VMULPD       Y8, Y12, Y12
-	VADDPD       constants<>+7680(SB), Y7, Y13
-	VADDPD       constants<>+7680(SB), Y8, Y14
-	VSUBPD       constants<>+7680(SB), Y13, Y13
-	VSUBPD       constants<>+7680(SB), Y14, Y14
+	VADDPD       constants<>+7744(SB), Y7, Y13
+	VADDPD       constants<>+7744(SB), Y8, Y14
+	VSUBPD       constants<>+7744(SB), Y13, Y13
+	VSUBPD       constants<>+7744(SB), Y14, Y14
 	VSUBPD       Y13, Y7, Y13
 	VSUBPD       Y14, Y8, Y14
 	VFMADD231PD  Y7, Y11, Y13
 	VFMADD231PD  Y8, Y12, Y14
-	VADDPD       constants<>+7680(SB), Y7, Y7
-	VADDPD       constants<>+7680(SB), Y8, Y8
+	VADDPD       constants<>+7744(SB), Y7, Y7
+	VADDPD       constants<>+7744(SB), Y8, Y8
 	VADDPD       Y7, Y13, Y7
 	VADDPD       Y8, Y14, Y8
 	VSUBPD       constants<>+13568(SB), Y9, Y11
 	VSUBPD       constants<>+13568(SB), Y10, Y12
 	VMOVUPS      constants<>+13568(SB), Y13
-	VFMADD231PD  constants<>+7744(SB), Y11, Y13
+	VFMADD231PD  constants<>+7808(SB), Y11, Y13
 	VMOVUPS      constants<>+13568(SB), Y11
-	VFMADD231PD  constants<>+7744(SB), Y12, Y11
+	VFMADD231PD  constants<>+7808(SB), Y12, Y11
 	VSUBPD       constants<>+13568(SB), Y13, Y12
 	VSUBPD       constants<>+13568(SB), Y11, Y14
 	VSUBPD       Y12, Y9, Y9
@@ -19112,28 +20034,28 @@ test:
 	VFMADD213PD  constants<>+14208(SB), Y0, Y10
 	VFMADD213PD  constants<>+14272(SB), Y5, Y9
 	VFMADD213PD  constants<>+14272(SB), Y0, Y10
-	VFMADD213PD  constants<>+7744(SB), Y5, Y9
-	VFMADD213PD  constants<>+7744(SB), Y0, Y10
+	VFMADD213PD  constants<>+7808(SB), Y5, Y9
+	VFMADD213PD  constants<>+7808(SB), Y0, Y10
 	VMULPD       Y5, Y9, Y9
 	VMULPD       Y0, Y10, Y10
-	VADDPD       constants<>+7680(SB), Y5, Y11
-	VADDPD       constants<>+7680(SB), Y0, Y12
-	VSUBPD       constants<>+7680(SB), Y11, Y11
-	VSUBPD       constants<>+7680(SB), Y12, Y12
+	VADDPD       constants<>+7744(SB), Y5, Y11
+	VADDPD       constants<>+7744(SB), Y0, Y12
+	VSUBPD       constants<>+7744(SB), Y11, Y11
+	VSUBPD       constants<>+7744(SB), Y12, Y12
 	VSUBPD       Y11, Y5, Y11
 	VSUBPD       Y12, Y0, Y12
 	VFMADD231PD  Y5, Y9, Y11
 	VFMADD231PD  Y0, Y10, Y12
-	VADDPD       constants<>+7680(SB), Y5, Y5
-	VADDPD       constants<>+7680(SB), Y0, Y0
+	VADDPD       constants<>+7744(SB), Y5, Y5
+	VADDPD       constants<>+7744(SB), Y0, Y0
 	VADDPD       Y5, Y11, Y5
 	VADDPD       Y0, Y12, Y0
 	VSUBPD       constants<>+13568(SB), Y7, Y9
 	VSUBPD       constants<>+13568(SB), Y8, Y10
 	VMOVUPS      constants<>+13568(SB), Y11
-	VFMADD231PD  constants<>+7744(SB), Y9, Y11
+	VFMADD231PD  constants<>+7808(SB), Y9, Y11
 	VMOVUPS      constants<>+13568(SB), Y9
-	VFMADD231PD  constants<>+7744(SB), Y10, Y9
+	VFMADD231PD  constants<>+7808(SB), Y10, Y9
 	VSUBPD       constants<>+13568(SB), Y11, Y10
 	VSUBPD       constants<>+13568(SB), Y9, Y12
 	VSUBPD       Y10, Y7, Y7

@@ -262,6 +262,26 @@ func div64AVX512(dst *float64, x *float64, y *float64, n int)
 //go:noescape
 func div64PastAVX512(dst *float64, x *float64, y *float64, n int)
 
+// maximum64AVX512 is Maximum64 of n elements.
+//
+//go:noescape
+func maximum64AVX512(dst *float64, x *float64, y *float64, n int)
+
+// maximum64PastAVX512 is maximum64AVX512 that stores past the caches: dst begins with a line of them.
+//
+//go:noescape
+func maximum64PastAVX512(dst *float64, x *float64, y *float64, n int)
+
+// minimum64AVX512 is Minimum64 of n elements.
+//
+//go:noescape
+func minimum64AVX512(dst *float64, x *float64, y *float64, n int)
+
+// minimum64PastAVX512 is minimum64AVX512 that stores past the caches: dst begins with a line of them.
+//
+//go:noescape
+func minimum64PastAVX512(dst *float64, x *float64, y *float64, n int)
+
 // scaleAVX512 is Scale of n elements.
 //
 //go:noescape
@@ -372,6 +392,16 @@ func maxAVX512(x *float32, n int, most *float32)
 //go:noescape
 func minAVX512(x *float32, n int, least *float32)
 
+// max64AVX512 is Max64 of n elements.
+//
+//go:noescape
+func max64AVX512(x *float64, n int, most *float64)
+
+// min64AVX512 is Min64 of n elements.
+//
+//go:noescape
+func min64AVX512(x *float64, n int, least *float64)
+
 // mostAVX512 is Most of n elements.
 //
 //go:noescape
@@ -386,6 +416,36 @@ func dotAVX512(x *float32, y *float32, n int, sum *float64)
 //
 //go:noescape
 func rowPair64AVX512(dst *float64, x *float64, row0 *float64, row1 *float64, n int, w0 float64, w1 float64, dot0 *float64, dot1 *float64)
+
+// wideSumAVX512 is WideSum of n elements.
+//
+//go:noescape
+func wideSumAVX512(x *float32, n int, sum *float64)
+
+// absSumAVX512 is AbsSum of n elements.
+//
+//go:noescape
+func absSumAVX512(x *float32, n int, sum *float64)
+
+// absSum64AVX512 is AbsSum64 of n elements.
+//
+//go:noescape
+func absSum64AVX512(x *float64, n int, sum *float64)
+
+// squareSum64AVX512 is SquareSum64 of n elements.
+//
+//go:noescape
+func squareSum64AVX512(x *float64, n int, sum *float64)
+
+// squaredDiffSumAVX512 is SquaredDiffSum of n elements.
+//
+//go:noescape
+func squaredDiffSumAVX512(x *float32, n int, mean float64, sum *float64)
+
+// squaredDiffSum64AVX512 is SquaredDiffSum64 of n elements.
+//
+//go:noescape
+func squaredDiffSum64AVX512(x *float64, n int, mean float64, sum *float64)
 
 // expSumAVX512 is ExpSum of n elements.
 //

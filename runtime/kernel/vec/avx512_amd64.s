@@ -1330,334 +1330,334 @@ DATA constants<>+5296(SB)/4, $0xc3480000
 DATA constants<>+5300(SB)/4, $0xc3480000
 DATA constants<>+5304(SB)/4, $0xc3480000
 DATA constants<>+5308(SB)/4, $0xc3480000
-DATA constants<>+5312(SB)/4, $0x00000001
-DATA constants<>+5316(SB)/4, $0x00000001
-DATA constants<>+5320(SB)/4, $0x00000001
-DATA constants<>+5324(SB)/4, $0x00000001
-DATA constants<>+5328(SB)/4, $0x00000001
-DATA constants<>+5332(SB)/4, $0x00000001
-DATA constants<>+5336(SB)/4, $0x00000001
-DATA constants<>+5340(SB)/4, $0x00000001
-DATA constants<>+5344(SB)/4, $0x00000001
-DATA constants<>+5348(SB)/4, $0x00000001
-DATA constants<>+5352(SB)/4, $0x00000001
-DATA constants<>+5356(SB)/4, $0x00000001
-DATA constants<>+5360(SB)/4, $0x00000001
-DATA constants<>+5364(SB)/4, $0x00000001
-DATA constants<>+5368(SB)/4, $0x00000001
-DATA constants<>+5372(SB)/4, $0x00000001
-DATA constants<>+5376(SB)/4, $0x00007fff
-DATA constants<>+5380(SB)/4, $0x00007fff
-DATA constants<>+5384(SB)/4, $0x00007fff
-DATA constants<>+5388(SB)/4, $0x00007fff
-DATA constants<>+5392(SB)/4, $0x00007fff
-DATA constants<>+5396(SB)/4, $0x00007fff
-DATA constants<>+5400(SB)/4, $0x00007fff
-DATA constants<>+5404(SB)/4, $0x00007fff
-DATA constants<>+5408(SB)/4, $0x00007fff
-DATA constants<>+5412(SB)/4, $0x00007fff
-DATA constants<>+5416(SB)/4, $0x00007fff
-DATA constants<>+5420(SB)/4, $0x00007fff
-DATA constants<>+5424(SB)/4, $0x00007fff
-DATA constants<>+5428(SB)/4, $0x00007fff
-DATA constants<>+5432(SB)/4, $0x00007fff
-DATA constants<>+5436(SB)/4, $0x00007fff
-DATA constants<>+5440(SB)/4, $0x00400000
-DATA constants<>+5444(SB)/4, $0x00400000
-DATA constants<>+5448(SB)/4, $0x00400000
-DATA constants<>+5452(SB)/4, $0x00400000
-DATA constants<>+5456(SB)/4, $0x00400000
-DATA constants<>+5460(SB)/4, $0x00400000
-DATA constants<>+5464(SB)/4, $0x00400000
-DATA constants<>+5468(SB)/4, $0x00400000
-DATA constants<>+5472(SB)/4, $0x00400000
-DATA constants<>+5476(SB)/4, $0x00400000
-DATA constants<>+5480(SB)/4, $0x00400000
-DATA constants<>+5484(SB)/4, $0x00400000
-DATA constants<>+5488(SB)/4, $0x00400000
-DATA constants<>+5492(SB)/4, $0x00400000
-DATA constants<>+5496(SB)/4, $0x00400000
-DATA constants<>+5500(SB)/4, $0x00400000
-DATA constants<>+5504(SB)/4, $0xd2511f53
-DATA constants<>+5508(SB)/4, $0xd2511f53
-DATA constants<>+5512(SB)/4, $0xd2511f53
-DATA constants<>+5516(SB)/4, $0xd2511f53
-DATA constants<>+5520(SB)/4, $0xd2511f53
-DATA constants<>+5524(SB)/4, $0xd2511f53
-DATA constants<>+5528(SB)/4, $0xd2511f53
-DATA constants<>+5532(SB)/4, $0xd2511f53
-DATA constants<>+5536(SB)/4, $0xd2511f53
-DATA constants<>+5540(SB)/4, $0xd2511f53
-DATA constants<>+5544(SB)/4, $0xd2511f53
-DATA constants<>+5548(SB)/4, $0xd2511f53
-DATA constants<>+5552(SB)/4, $0xd2511f53
-DATA constants<>+5556(SB)/4, $0xd2511f53
-DATA constants<>+5560(SB)/4, $0xd2511f53
-DATA constants<>+5564(SB)/4, $0xd2511f53
-DATA constants<>+5568(SB)/4, $0xcd9e8d57
-DATA constants<>+5572(SB)/4, $0xcd9e8d57
-DATA constants<>+5576(SB)/4, $0xcd9e8d57
-DATA constants<>+5580(SB)/4, $0xcd9e8d57
-DATA constants<>+5584(SB)/4, $0xcd9e8d57
-DATA constants<>+5588(SB)/4, $0xcd9e8d57
-DATA constants<>+5592(SB)/4, $0xcd9e8d57
-DATA constants<>+5596(SB)/4, $0xcd9e8d57
-DATA constants<>+5600(SB)/4, $0xcd9e8d57
-DATA constants<>+5604(SB)/4, $0xcd9e8d57
-DATA constants<>+5608(SB)/4, $0xcd9e8d57
-DATA constants<>+5612(SB)/4, $0xcd9e8d57
-DATA constants<>+5616(SB)/4, $0xcd9e8d57
-DATA constants<>+5620(SB)/4, $0xcd9e8d57
-DATA constants<>+5624(SB)/4, $0xcd9e8d57
-DATA constants<>+5628(SB)/4, $0xcd9e8d57
-DATA constants<>+5632(SB)/8, $0xffffffff00000000
-DATA constants<>+5640(SB)/8, $0xffffffff00000000
-DATA constants<>+5648(SB)/8, $0xffffffff00000000
-DATA constants<>+5656(SB)/8, $0xffffffff00000000
-DATA constants<>+5664(SB)/8, $0xffffffff00000000
-DATA constants<>+5672(SB)/8, $0xffffffff00000000
-DATA constants<>+5680(SB)/8, $0xffffffff00000000
-DATA constants<>+5688(SB)/8, $0xffffffff00000000
-DATA constants<>+5696(SB)/4, $0x9e3779b9
-DATA constants<>+5700(SB)/4, $0x9e3779b9
-DATA constants<>+5704(SB)/4, $0x9e3779b9
-DATA constants<>+5708(SB)/4, $0x9e3779b9
-DATA constants<>+5712(SB)/4, $0x9e3779b9
-DATA constants<>+5716(SB)/4, $0x9e3779b9
-DATA constants<>+5720(SB)/4, $0x9e3779b9
-DATA constants<>+5724(SB)/4, $0x9e3779b9
-DATA constants<>+5728(SB)/4, $0x9e3779b9
-DATA constants<>+5732(SB)/4, $0x9e3779b9
-DATA constants<>+5736(SB)/4, $0x9e3779b9
-DATA constants<>+5740(SB)/4, $0x9e3779b9
-DATA constants<>+5744(SB)/4, $0x9e3779b9
-DATA constants<>+5748(SB)/4, $0x9e3779b9
-DATA constants<>+5752(SB)/4, $0x9e3779b9
-DATA constants<>+5756(SB)/4, $0x9e3779b9
-DATA constants<>+5760(SB)/4, $0xbb67ae85
-DATA constants<>+5764(SB)/4, $0xbb67ae85
-DATA constants<>+5768(SB)/4, $0xbb67ae85
-DATA constants<>+5772(SB)/4, $0xbb67ae85
-DATA constants<>+5776(SB)/4, $0xbb67ae85
-DATA constants<>+5780(SB)/4, $0xbb67ae85
-DATA constants<>+5784(SB)/4, $0xbb67ae85
-DATA constants<>+5788(SB)/4, $0xbb67ae85
-DATA constants<>+5792(SB)/4, $0xbb67ae85
-DATA constants<>+5796(SB)/4, $0xbb67ae85
-DATA constants<>+5800(SB)/4, $0xbb67ae85
-DATA constants<>+5804(SB)/4, $0xbb67ae85
-DATA constants<>+5808(SB)/4, $0xbb67ae85
-DATA constants<>+5812(SB)/4, $0xbb67ae85
-DATA constants<>+5816(SB)/4, $0xbb67ae85
-DATA constants<>+5820(SB)/4, $0xbb67ae85
-DATA constants<>+5824(SB)/4, $0x80000000
-DATA constants<>+5828(SB)/4, $0x80000000
-DATA constants<>+5832(SB)/4, $0x80000000
-DATA constants<>+5836(SB)/4, $0x80000000
-DATA constants<>+5840(SB)/4, $0x80000000
-DATA constants<>+5844(SB)/4, $0x80000000
-DATA constants<>+5848(SB)/4, $0x80000000
-DATA constants<>+5852(SB)/4, $0x80000000
-DATA constants<>+5856(SB)/4, $0x80000000
-DATA constants<>+5860(SB)/4, $0x80000000
-DATA constants<>+5864(SB)/4, $0x80000000
-DATA constants<>+5868(SB)/4, $0x80000000
-DATA constants<>+5872(SB)/4, $0x80000000
-DATA constants<>+5876(SB)/4, $0x80000000
-DATA constants<>+5880(SB)/4, $0x80000000
-DATA constants<>+5884(SB)/4, $0x80000000
-DATA constants<>+5888(SB)/4, $0x0000ffff
-DATA constants<>+5892(SB)/4, $0x0000ffff
-DATA constants<>+5896(SB)/4, $0x0000ffff
-DATA constants<>+5900(SB)/4, $0x0000ffff
-DATA constants<>+5904(SB)/4, $0x0000ffff
-DATA constants<>+5908(SB)/4, $0x0000ffff
-DATA constants<>+5912(SB)/4, $0x0000ffff
-DATA constants<>+5916(SB)/4, $0x0000ffff
-DATA constants<>+5920(SB)/4, $0x0000ffff
-DATA constants<>+5924(SB)/4, $0x0000ffff
-DATA constants<>+5928(SB)/4, $0x0000ffff
-DATA constants<>+5932(SB)/4, $0x0000ffff
-DATA constants<>+5936(SB)/4, $0x0000ffff
-DATA constants<>+5940(SB)/4, $0x0000ffff
-DATA constants<>+5944(SB)/4, $0x0000ffff
-DATA constants<>+5948(SB)/4, $0x0000ffff
-DATA constants<>+5952(SB)/8, $0x3ef0000000000000
-DATA constants<>+5960(SB)/8, $0x3ef0000000000000
-DATA constants<>+5968(SB)/8, $0x3ef0000000000000
-DATA constants<>+5976(SB)/8, $0x3ef0000000000000
-DATA constants<>+5984(SB)/8, $0x3ef0000000000000
-DATA constants<>+5992(SB)/8, $0x3ef0000000000000
-DATA constants<>+6000(SB)/8, $0x3ef0000000000000
-DATA constants<>+6008(SB)/8, $0x3ef0000000000000
-DATA constants<>+6016(SB)/8, $0x3df0000000000000
-DATA constants<>+6024(SB)/8, $0x3df0000000000000
-DATA constants<>+6032(SB)/8, $0x3df0000000000000
-DATA constants<>+6040(SB)/8, $0x3df0000000000000
-DATA constants<>+6048(SB)/8, $0x3df0000000000000
-DATA constants<>+6056(SB)/8, $0x3df0000000000000
-DATA constants<>+6064(SB)/8, $0x3df0000000000000
-DATA constants<>+6072(SB)/8, $0x3df0000000000000
-DATA constants<>+6080(SB)/8, $0x3de0000000000000
-DATA constants<>+6088(SB)/8, $0x3de0000000000000
-DATA constants<>+6096(SB)/8, $0x3de0000000000000
-DATA constants<>+6104(SB)/8, $0x3de0000000000000
-DATA constants<>+6112(SB)/8, $0x3de0000000000000
-DATA constants<>+6120(SB)/8, $0x3de0000000000000
-DATA constants<>+6128(SB)/8, $0x3de0000000000000
-DATA constants<>+6136(SB)/8, $0x3de0000000000000
-DATA constants<>+6144(SB)/8, $0x3fc71eb851eb851f
-DATA constants<>+6152(SB)/8, $0x3fc71eb851eb851f
-DATA constants<>+6160(SB)/8, $0x3fc71eb851eb851f
-DATA constants<>+6168(SB)/8, $0x3fc71eb851eb851f
-DATA constants<>+6176(SB)/8, $0x3fc71eb851eb851f
-DATA constants<>+6184(SB)/8, $0x3fc71eb851eb851f
-DATA constants<>+6192(SB)/8, $0x3fc71eb851eb851f
-DATA constants<>+6200(SB)/8, $0x3fc71eb851eb851f
-DATA constants<>+6208(SB)/8, $0x40a39a296f7d925e
-DATA constants<>+6216(SB)/8, $0x40a39a296f7d925e
-DATA constants<>+6224(SB)/8, $0x40a39a296f7d925e
-DATA constants<>+6232(SB)/8, $0x40a39a296f7d925e
-DATA constants<>+6240(SB)/8, $0x40a39a296f7d925e
-DATA constants<>+6248(SB)/8, $0x40a39a296f7d925e
-DATA constants<>+6256(SB)/8, $0x40a39a296f7d925e
-DATA constants<>+6264(SB)/8, $0x40a39a296f7d925e
-DATA constants<>+6272(SB)/8, $0x40e052d26b2e45e4
-DATA constants<>+6280(SB)/8, $0x40e052d26b2e45e4
-DATA constants<>+6288(SB)/8, $0x40e052d26b2e45e4
-DATA constants<>+6296(SB)/8, $0x40e052d26b2e45e4
-DATA constants<>+6304(SB)/8, $0x40e052d26b2e45e4
-DATA constants<>+6312(SB)/8, $0x40e052d26b2e45e4
-DATA constants<>+6320(SB)/8, $0x40e052d26b2e45e4
-DATA constants<>+6328(SB)/8, $0x40e052d26b2e45e4
-DATA constants<>+6336(SB)/8, $0x40f06c1c55b78f20
-DATA constants<>+6344(SB)/8, $0x40f06c1c55b78f20
-DATA constants<>+6352(SB)/8, $0x40f06c1c55b78f20
-DATA constants<>+6360(SB)/8, $0x40f06c1c55b78f20
-DATA constants<>+6368(SB)/8, $0x40f06c1c55b78f20
-DATA constants<>+6376(SB)/8, $0x40f06c1c55b78f20
-DATA constants<>+6384(SB)/8, $0x40f06c1c55b78f20
-DATA constants<>+6392(SB)/8, $0x40f06c1c55b78f20
-DATA constants<>+6400(SB)/8, $0x40e66c3e869b752a
-DATA constants<>+6408(SB)/8, $0x40e66c3e869b752a
-DATA constants<>+6416(SB)/8, $0x40e66c3e869b752a
-DATA constants<>+6424(SB)/8, $0x40e66c3e869b752a
-DATA constants<>+6432(SB)/8, $0x40e66c3e869b752a
-DATA constants<>+6440(SB)/8, $0x40e66c3e869b752a
-DATA constants<>+6448(SB)/8, $0x40e66c3e869b752a
-DATA constants<>+6456(SB)/8, $0x40e66c3e869b752a
-DATA constants<>+6464(SB)/8, $0x40cad1d8cd4ee71d
-DATA constants<>+6472(SB)/8, $0x40cad1d8cd4ee71d
-DATA constants<>+6480(SB)/8, $0x40cad1d8cd4ee71d
-DATA constants<>+6488(SB)/8, $0x40cad1d8cd4ee71d
-DATA constants<>+6496(SB)/8, $0x40cad1d8cd4ee71d
-DATA constants<>+6504(SB)/8, $0x40cad1d8cd4ee71d
-DATA constants<>+6512(SB)/8, $0x40cad1d8cd4ee71d
-DATA constants<>+6520(SB)/8, $0x40cad1d8cd4ee71d
-DATA constants<>+6528(SB)/8, $0x409ece5d2213c0cc
-DATA constants<>+6536(SB)/8, $0x409ece5d2213c0cc
-DATA constants<>+6544(SB)/8, $0x409ece5d2213c0cc
-DATA constants<>+6552(SB)/8, $0x409ece5d2213c0cc
-DATA constants<>+6560(SB)/8, $0x409ece5d2213c0cc
-DATA constants<>+6568(SB)/8, $0x409ece5d2213c0cc
-DATA constants<>+6576(SB)/8, $0x409ece5d2213c0cc
-DATA constants<>+6584(SB)/8, $0x409ece5d2213c0cc
-DATA constants<>+6592(SB)/8, $0x4060a4888b1a436e
-DATA constants<>+6600(SB)/8, $0x4060a4888b1a436e
-DATA constants<>+6608(SB)/8, $0x4060a4888b1a436e
-DATA constants<>+6616(SB)/8, $0x4060a4888b1a436e
-DATA constants<>+6624(SB)/8, $0x4060a4888b1a436e
-DATA constants<>+6632(SB)/8, $0x4060a4888b1a436e
-DATA constants<>+6640(SB)/8, $0x4060a4888b1a436e
-DATA constants<>+6648(SB)/8, $0x4060a4888b1a436e
-DATA constants<>+6656(SB)/8, $0x400b18d91e9eef75
-DATA constants<>+6664(SB)/8, $0x400b18d91e9eef75
-DATA constants<>+6672(SB)/8, $0x400b18d91e9eef75
-DATA constants<>+6680(SB)/8, $0x400b18d91e9eef75
-DATA constants<>+6688(SB)/8, $0x400b18d91e9eef75
-DATA constants<>+6696(SB)/8, $0x400b18d91e9eef75
-DATA constants<>+6704(SB)/8, $0x400b18d91e9eef75
-DATA constants<>+6712(SB)/8, $0x400b18d91e9eef75
-DATA constants<>+6720(SB)/8, $0x40b46a7eca984b69
-DATA constants<>+6728(SB)/8, $0x40b46a7eca984b69
-DATA constants<>+6736(SB)/8, $0x40b46a7eca984b69
-DATA constants<>+6744(SB)/8, $0x40b46a7eca984b69
-DATA constants<>+6752(SB)/8, $0x40b46a7eca984b69
-DATA constants<>+6760(SB)/8, $0x40b46a7eca984b69
-DATA constants<>+6768(SB)/8, $0x40b46a7eca984b69
-DATA constants<>+6776(SB)/8, $0x40b46a7eca984b69
-DATA constants<>+6784(SB)/8, $0x40dc0e457cb1ae76
-DATA constants<>+6792(SB)/8, $0x40dc0e457cb1ae76
-DATA constants<>+6800(SB)/8, $0x40dc0e457cb1ae76
-DATA constants<>+6808(SB)/8, $0x40dc0e457cb1ae76
-DATA constants<>+6816(SB)/8, $0x40dc0e457cb1ae76
-DATA constants<>+6824(SB)/8, $0x40dc0e457cb1ae76
-DATA constants<>+6832(SB)/8, $0x40dc0e457cb1ae76
-DATA constants<>+6840(SB)/8, $0x40dc0e457cb1ae76
-DATA constants<>+6848(SB)/8, $0x40e3317caa64f4be
-DATA constants<>+6856(SB)/8, $0x40e3317caa64f4be
-DATA constants<>+6864(SB)/8, $0x40e3317caa64f4be
-DATA constants<>+6872(SB)/8, $0x40e3317caa64f4be
-DATA constants<>+6880(SB)/8, $0x40e3317caa64f4be
-DATA constants<>+6888(SB)/8, $0x40e3317caa64f4be
-DATA constants<>+6896(SB)/8, $0x40e3317caa64f4be
-DATA constants<>+6904(SB)/8, $0x40e3317caa64f4be
-DATA constants<>+6912(SB)/8, $0x40d4b772d5d65266
-DATA constants<>+6920(SB)/8, $0x40d4b772d5d65266
-DATA constants<>+6928(SB)/8, $0x40d4b772d5d65266
-DATA constants<>+6936(SB)/8, $0x40d4b772d5d65266
-DATA constants<>+6944(SB)/8, $0x40d4b772d5d65266
-DATA constants<>+6952(SB)/8, $0x40d4b772d5d65266
-DATA constants<>+6960(SB)/8, $0x40d4b772d5d65266
-DATA constants<>+6968(SB)/8, $0x40d4b772d5d65266
-DATA constants<>+6976(SB)/8, $0x40b512322e75c89f
-DATA constants<>+6984(SB)/8, $0x40b512322e75c89f
-DATA constants<>+6992(SB)/8, $0x40b512322e75c89f
-DATA constants<>+7000(SB)/8, $0x40b512322e75c89f
-DATA constants<>+7008(SB)/8, $0x40b512322e75c89f
-DATA constants<>+7016(SB)/8, $0x40b512322e75c89f
-DATA constants<>+7024(SB)/8, $0x40b512322e75c89f
-DATA constants<>+7032(SB)/8, $0x40b512322e75c89f
-DATA constants<>+7040(SB)/8, $0x4085797efdc8b3f7
-DATA constants<>+7048(SB)/8, $0x4085797efdc8b3f7
-DATA constants<>+7056(SB)/8, $0x4085797efdc8b3f7
-DATA constants<>+7064(SB)/8, $0x4085797efdc8b3f7
-DATA constants<>+7072(SB)/8, $0x4085797efdc8b3f7
-DATA constants<>+7080(SB)/8, $0x4085797efdc8b3f7
-DATA constants<>+7088(SB)/8, $0x4085797efdc8b3f7
-DATA constants<>+7096(SB)/8, $0x4085797efdc8b3f7
-DATA constants<>+7104(SB)/8, $0x4045281b386e1ab5
-DATA constants<>+7112(SB)/8, $0x4045281b386e1ab5
-DATA constants<>+7120(SB)/8, $0x4045281b386e1ab5
-DATA constants<>+7128(SB)/8, $0x4045281b386e1ab5
-DATA constants<>+7136(SB)/8, $0x4045281b386e1ab5
-DATA constants<>+7144(SB)/8, $0x4045281b386e1ab5
-DATA constants<>+7152(SB)/8, $0x4045281b386e1ab5
-DATA constants<>+7160(SB)/8, $0x4045281b386e1ab5
-DATA constants<>+7168(SB)/8, $0x3ff0000000000000
-DATA constants<>+7176(SB)/8, $0x3ff0000000000000
-DATA constants<>+7184(SB)/8, $0x3ff0000000000000
-DATA constants<>+7192(SB)/8, $0x3ff0000000000000
-DATA constants<>+7200(SB)/8, $0x3ff0000000000000
-DATA constants<>+7208(SB)/8, $0x3ff0000000000000
-DATA constants<>+7216(SB)/8, $0x3ff0000000000000
-DATA constants<>+7224(SB)/8, $0x3ff0000000000000
-DATA constants<>+7232(SB)/8, $0x3fe0000000000000
-DATA constants<>+7240(SB)/8, $0x3fe0000000000000
-DATA constants<>+7248(SB)/8, $0x3fe0000000000000
-DATA constants<>+7256(SB)/8, $0x3fe0000000000000
-DATA constants<>+7264(SB)/8, $0x3fe0000000000000
-DATA constants<>+7272(SB)/8, $0x3fe0000000000000
-DATA constants<>+7280(SB)/8, $0x3fe0000000000000
-DATA constants<>+7288(SB)/8, $0x3fe0000000000000
-DATA constants<>+7296(SB)/8, $0x7fffffffffffffff
-DATA constants<>+7304(SB)/8, $0x7fffffffffffffff
-DATA constants<>+7312(SB)/8, $0x7fffffffffffffff
-DATA constants<>+7320(SB)/8, $0x7fffffffffffffff
-DATA constants<>+7328(SB)/8, $0x7fffffffffffffff
-DATA constants<>+7336(SB)/8, $0x7fffffffffffffff
-DATA constants<>+7344(SB)/8, $0x7fffffffffffffff
-DATA constants<>+7352(SB)/8, $0x7fffffffffffffff
+DATA constants<>+5312(SB)/8, $0x7fffffffffffffff
+DATA constants<>+5320(SB)/8, $0x7fffffffffffffff
+DATA constants<>+5328(SB)/8, $0x7fffffffffffffff
+DATA constants<>+5336(SB)/8, $0x7fffffffffffffff
+DATA constants<>+5344(SB)/8, $0x7fffffffffffffff
+DATA constants<>+5352(SB)/8, $0x7fffffffffffffff
+DATA constants<>+5360(SB)/8, $0x7fffffffffffffff
+DATA constants<>+5368(SB)/8, $0x7fffffffffffffff
+DATA constants<>+5376(SB)/4, $0x00000001
+DATA constants<>+5380(SB)/4, $0x00000001
+DATA constants<>+5384(SB)/4, $0x00000001
+DATA constants<>+5388(SB)/4, $0x00000001
+DATA constants<>+5392(SB)/4, $0x00000001
+DATA constants<>+5396(SB)/4, $0x00000001
+DATA constants<>+5400(SB)/4, $0x00000001
+DATA constants<>+5404(SB)/4, $0x00000001
+DATA constants<>+5408(SB)/4, $0x00000001
+DATA constants<>+5412(SB)/4, $0x00000001
+DATA constants<>+5416(SB)/4, $0x00000001
+DATA constants<>+5420(SB)/4, $0x00000001
+DATA constants<>+5424(SB)/4, $0x00000001
+DATA constants<>+5428(SB)/4, $0x00000001
+DATA constants<>+5432(SB)/4, $0x00000001
+DATA constants<>+5436(SB)/4, $0x00000001
+DATA constants<>+5440(SB)/4, $0x00007fff
+DATA constants<>+5444(SB)/4, $0x00007fff
+DATA constants<>+5448(SB)/4, $0x00007fff
+DATA constants<>+5452(SB)/4, $0x00007fff
+DATA constants<>+5456(SB)/4, $0x00007fff
+DATA constants<>+5460(SB)/4, $0x00007fff
+DATA constants<>+5464(SB)/4, $0x00007fff
+DATA constants<>+5468(SB)/4, $0x00007fff
+DATA constants<>+5472(SB)/4, $0x00007fff
+DATA constants<>+5476(SB)/4, $0x00007fff
+DATA constants<>+5480(SB)/4, $0x00007fff
+DATA constants<>+5484(SB)/4, $0x00007fff
+DATA constants<>+5488(SB)/4, $0x00007fff
+DATA constants<>+5492(SB)/4, $0x00007fff
+DATA constants<>+5496(SB)/4, $0x00007fff
+DATA constants<>+5500(SB)/4, $0x00007fff
+DATA constants<>+5504(SB)/4, $0x00400000
+DATA constants<>+5508(SB)/4, $0x00400000
+DATA constants<>+5512(SB)/4, $0x00400000
+DATA constants<>+5516(SB)/4, $0x00400000
+DATA constants<>+5520(SB)/4, $0x00400000
+DATA constants<>+5524(SB)/4, $0x00400000
+DATA constants<>+5528(SB)/4, $0x00400000
+DATA constants<>+5532(SB)/4, $0x00400000
+DATA constants<>+5536(SB)/4, $0x00400000
+DATA constants<>+5540(SB)/4, $0x00400000
+DATA constants<>+5544(SB)/4, $0x00400000
+DATA constants<>+5548(SB)/4, $0x00400000
+DATA constants<>+5552(SB)/4, $0x00400000
+DATA constants<>+5556(SB)/4, $0x00400000
+DATA constants<>+5560(SB)/4, $0x00400000
+DATA constants<>+5564(SB)/4, $0x00400000
+DATA constants<>+5568(SB)/4, $0xd2511f53
+DATA constants<>+5572(SB)/4, $0xd2511f53
+DATA constants<>+5576(SB)/4, $0xd2511f53
+DATA constants<>+5580(SB)/4, $0xd2511f53
+DATA constants<>+5584(SB)/4, $0xd2511f53
+DATA constants<>+5588(SB)/4, $0xd2511f53
+DATA constants<>+5592(SB)/4, $0xd2511f53
+DATA constants<>+5596(SB)/4, $0xd2511f53
+DATA constants<>+5600(SB)/4, $0xd2511f53
+DATA constants<>+5604(SB)/4, $0xd2511f53
+DATA constants<>+5608(SB)/4, $0xd2511f53
+DATA constants<>+5612(SB)/4, $0xd2511f53
+DATA constants<>+5616(SB)/4, $0xd2511f53
+DATA constants<>+5620(SB)/4, $0xd2511f53
+DATA constants<>+5624(SB)/4, $0xd2511f53
+DATA constants<>+5628(SB)/4, $0xd2511f53
+DATA constants<>+5632(SB)/4, $0xcd9e8d57
+DATA constants<>+5636(SB)/4, $0xcd9e8d57
+DATA constants<>+5640(SB)/4, $0xcd9e8d57
+DATA constants<>+5644(SB)/4, $0xcd9e8d57
+DATA constants<>+5648(SB)/4, $0xcd9e8d57
+DATA constants<>+5652(SB)/4, $0xcd9e8d57
+DATA constants<>+5656(SB)/4, $0xcd9e8d57
+DATA constants<>+5660(SB)/4, $0xcd9e8d57
+DATA constants<>+5664(SB)/4, $0xcd9e8d57
+DATA constants<>+5668(SB)/4, $0xcd9e8d57
+DATA constants<>+5672(SB)/4, $0xcd9e8d57
+DATA constants<>+5676(SB)/4, $0xcd9e8d57
+DATA constants<>+5680(SB)/4, $0xcd9e8d57
+DATA constants<>+5684(SB)/4, $0xcd9e8d57
+DATA constants<>+5688(SB)/4, $0xcd9e8d57
+DATA constants<>+5692(SB)/4, $0xcd9e8d57
+DATA constants<>+5696(SB)/8, $0xffffffff00000000
+DATA constants<>+5704(SB)/8, $0xffffffff00000000
+DATA constants<>+5712(SB)/8, $0xffffffff00000000
+DATA constants<>+5720(SB)/8, $0xffffffff00000000
+DATA constants<>+5728(SB)/8, $0xffffffff00000000
+DATA constants<>+5736(SB)/8, $0xffffffff00000000
+DATA constants<>+5744(SB)/8, $0xffffffff00000000
+DATA constants<>+5752(SB)/8, $0xffffffff00000000
+DATA constants<>+5760(SB)/4, $0x9e3779b9
+DATA constants<>+5764(SB)/4, $0x9e3779b9
+DATA constants<>+5768(SB)/4, $0x9e3779b9
+DATA constants<>+5772(SB)/4, $0x9e3779b9
+DATA constants<>+5776(SB)/4, $0x9e3779b9
+DATA constants<>+5780(SB)/4, $0x9e3779b9
+DATA constants<>+5784(SB)/4, $0x9e3779b9
+DATA constants<>+5788(SB)/4, $0x9e3779b9
+DATA constants<>+5792(SB)/4, $0x9e3779b9
+DATA constants<>+5796(SB)/4, $0x9e3779b9
+DATA constants<>+5800(SB)/4, $0x9e3779b9
+DATA constants<>+5804(SB)/4, $0x9e3779b9
+DATA constants<>+5808(SB)/4, $0x9e3779b9
+DATA constants<>+5812(SB)/4, $0x9e3779b9
+DATA constants<>+5816(SB)/4, $0x9e3779b9
+DATA constants<>+5820(SB)/4, $0x9e3779b9
+DATA constants<>+5824(SB)/4, $0xbb67ae85
+DATA constants<>+5828(SB)/4, $0xbb67ae85
+DATA constants<>+5832(SB)/4, $0xbb67ae85
+DATA constants<>+5836(SB)/4, $0xbb67ae85
+DATA constants<>+5840(SB)/4, $0xbb67ae85
+DATA constants<>+5844(SB)/4, $0xbb67ae85
+DATA constants<>+5848(SB)/4, $0xbb67ae85
+DATA constants<>+5852(SB)/4, $0xbb67ae85
+DATA constants<>+5856(SB)/4, $0xbb67ae85
+DATA constants<>+5860(SB)/4, $0xbb67ae85
+DATA constants<>+5864(SB)/4, $0xbb67ae85
+DATA constants<>+5868(SB)/4, $0xbb67ae85
+DATA constants<>+5872(SB)/4, $0xbb67ae85
+DATA constants<>+5876(SB)/4, $0xbb67ae85
+DATA constants<>+5880(SB)/4, $0xbb67ae85
+DATA constants<>+5884(SB)/4, $0xbb67ae85
+DATA constants<>+5888(SB)/4, $0x80000000
+DATA constants<>+5892(SB)/4, $0x80000000
+DATA constants<>+5896(SB)/4, $0x80000000
+DATA constants<>+5900(SB)/4, $0x80000000
+DATA constants<>+5904(SB)/4, $0x80000000
+DATA constants<>+5908(SB)/4, $0x80000000
+DATA constants<>+5912(SB)/4, $0x80000000
+DATA constants<>+5916(SB)/4, $0x80000000
+DATA constants<>+5920(SB)/4, $0x80000000
+DATA constants<>+5924(SB)/4, $0x80000000
+DATA constants<>+5928(SB)/4, $0x80000000
+DATA constants<>+5932(SB)/4, $0x80000000
+DATA constants<>+5936(SB)/4, $0x80000000
+DATA constants<>+5940(SB)/4, $0x80000000
+DATA constants<>+5944(SB)/4, $0x80000000
+DATA constants<>+5948(SB)/4, $0x80000000
+DATA constants<>+5952(SB)/4, $0x0000ffff
+DATA constants<>+5956(SB)/4, $0x0000ffff
+DATA constants<>+5960(SB)/4, $0x0000ffff
+DATA constants<>+5964(SB)/4, $0x0000ffff
+DATA constants<>+5968(SB)/4, $0x0000ffff
+DATA constants<>+5972(SB)/4, $0x0000ffff
+DATA constants<>+5976(SB)/4, $0x0000ffff
+DATA constants<>+5980(SB)/4, $0x0000ffff
+DATA constants<>+5984(SB)/4, $0x0000ffff
+DATA constants<>+5988(SB)/4, $0x0000ffff
+DATA constants<>+5992(SB)/4, $0x0000ffff
+DATA constants<>+5996(SB)/4, $0x0000ffff
+DATA constants<>+6000(SB)/4, $0x0000ffff
+DATA constants<>+6004(SB)/4, $0x0000ffff
+DATA constants<>+6008(SB)/4, $0x0000ffff
+DATA constants<>+6012(SB)/4, $0x0000ffff
+DATA constants<>+6016(SB)/8, $0x3ef0000000000000
+DATA constants<>+6024(SB)/8, $0x3ef0000000000000
+DATA constants<>+6032(SB)/8, $0x3ef0000000000000
+DATA constants<>+6040(SB)/8, $0x3ef0000000000000
+DATA constants<>+6048(SB)/8, $0x3ef0000000000000
+DATA constants<>+6056(SB)/8, $0x3ef0000000000000
+DATA constants<>+6064(SB)/8, $0x3ef0000000000000
+DATA constants<>+6072(SB)/8, $0x3ef0000000000000
+DATA constants<>+6080(SB)/8, $0x3df0000000000000
+DATA constants<>+6088(SB)/8, $0x3df0000000000000
+DATA constants<>+6096(SB)/8, $0x3df0000000000000
+DATA constants<>+6104(SB)/8, $0x3df0000000000000
+DATA constants<>+6112(SB)/8, $0x3df0000000000000
+DATA constants<>+6120(SB)/8, $0x3df0000000000000
+DATA constants<>+6128(SB)/8, $0x3df0000000000000
+DATA constants<>+6136(SB)/8, $0x3df0000000000000
+DATA constants<>+6144(SB)/8, $0x3de0000000000000
+DATA constants<>+6152(SB)/8, $0x3de0000000000000
+DATA constants<>+6160(SB)/8, $0x3de0000000000000
+DATA constants<>+6168(SB)/8, $0x3de0000000000000
+DATA constants<>+6176(SB)/8, $0x3de0000000000000
+DATA constants<>+6184(SB)/8, $0x3de0000000000000
+DATA constants<>+6192(SB)/8, $0x3de0000000000000
+DATA constants<>+6200(SB)/8, $0x3de0000000000000
+DATA constants<>+6208(SB)/8, $0x3fc71eb851eb851f
+DATA constants<>+6216(SB)/8, $0x3fc71eb851eb851f
+DATA constants<>+6224(SB)/8, $0x3fc71eb851eb851f
+DATA constants<>+6232(SB)/8, $0x3fc71eb851eb851f
+DATA constants<>+6240(SB)/8, $0x3fc71eb851eb851f
+DATA constants<>+6248(SB)/8, $0x3fc71eb851eb851f
+DATA constants<>+6256(SB)/8, $0x3fc71eb851eb851f
+DATA constants<>+6264(SB)/8, $0x3fc71eb851eb851f
+DATA constants<>+6272(SB)/8, $0x40a39a296f7d925e
+DATA constants<>+6280(SB)/8, $0x40a39a296f7d925e
+DATA constants<>+6288(SB)/8, $0x40a39a296f7d925e
+DATA constants<>+6296(SB)/8, $0x40a39a296f7d925e
+DATA constants<>+6304(SB)/8, $0x40a39a296f7d925e
+DATA constants<>+6312(SB)/8, $0x40a39a296f7d925e
+DATA constants<>+6320(SB)/8, $0x40a39a296f7d925e
+DATA constants<>+6328(SB)/8, $0x40a39a296f7d925e
+DATA constants<>+6336(SB)/8, $0x40e052d26b2e45e4
+DATA constants<>+6344(SB)/8, $0x40e052d26b2e45e4
+DATA constants<>+6352(SB)/8, $0x40e052d26b2e45e4
+DATA constants<>+6360(SB)/8, $0x40e052d26b2e45e4
+DATA constants<>+6368(SB)/8, $0x40e052d26b2e45e4
+DATA constants<>+6376(SB)/8, $0x40e052d26b2e45e4
+DATA constants<>+6384(SB)/8, $0x40e052d26b2e45e4
+DATA constants<>+6392(SB)/8, $0x40e052d26b2e45e4
+DATA constants<>+6400(SB)/8, $0x40f06c1c55b78f20
+DATA constants<>+6408(SB)/8, $0x40f06c1c55b78f20
+DATA constants<>+6416(SB)/8, $0x40f06c1c55b78f20
+DATA constants<>+6424(SB)/8, $0x40f06c1c55b78f20
+DATA constants<>+6432(SB)/8, $0x40f06c1c55b78f20
+DATA constants<>+6440(SB)/8, $0x40f06c1c55b78f20
+DATA constants<>+6448(SB)/8, $0x40f06c1c55b78f20
+DATA constants<>+6456(SB)/8, $0x40f06c1c55b78f20
+DATA constants<>+6464(SB)/8, $0x40e66c3e869b752a
+DATA constants<>+6472(SB)/8, $0x40e66c3e869b752a
+DATA constants<>+6480(SB)/8, $0x40e66c3e869b752a
+DATA constants<>+6488(SB)/8, $0x40e66c3e869b752a
+DATA constants<>+6496(SB)/8, $0x40e66c3e869b752a
+DATA constants<>+6504(SB)/8, $0x40e66c3e869b752a
+DATA constants<>+6512(SB)/8, $0x40e66c3e869b752a
+DATA constants<>+6520(SB)/8, $0x40e66c3e869b752a
+DATA constants<>+6528(SB)/8, $0x40cad1d8cd4ee71d
+DATA constants<>+6536(SB)/8, $0x40cad1d8cd4ee71d
+DATA constants<>+6544(SB)/8, $0x40cad1d8cd4ee71d
+DATA constants<>+6552(SB)/8, $0x40cad1d8cd4ee71d
+DATA constants<>+6560(SB)/8, $0x40cad1d8cd4ee71d
+DATA constants<>+6568(SB)/8, $0x40cad1d8cd4ee71d
+DATA constants<>+6576(SB)/8, $0x40cad1d8cd4ee71d
+DATA constants<>+6584(SB)/8, $0x40cad1d8cd4ee71d
+DATA constants<>+6592(SB)/8, $0x409ece5d2213c0cc
+DATA constants<>+6600(SB)/8, $0x409ece5d2213c0cc
+DATA constants<>+6608(SB)/8, $0x409ece5d2213c0cc
+DATA constants<>+6616(SB)/8, $0x409ece5d2213c0cc
+DATA constants<>+6624(SB)/8, $0x409ece5d2213c0cc
+DATA constants<>+6632(SB)/8, $0x409ece5d2213c0cc
+DATA constants<>+6640(SB)/8, $0x409ece5d2213c0cc
+DATA constants<>+6648(SB)/8, $0x409ece5d2213c0cc
+DATA constants<>+6656(SB)/8, $0x4060a4888b1a436e
+DATA constants<>+6664(SB)/8, $0x4060a4888b1a436e
+DATA constants<>+6672(SB)/8, $0x4060a4888b1a436e
+DATA constants<>+6680(SB)/8, $0x4060a4888b1a436e
+DATA constants<>+6688(SB)/8, $0x4060a4888b1a436e
+DATA constants<>+6696(SB)/8, $0x4060a4888b1a436e
+DATA constants<>+6704(SB)/8, $0x4060a4888b1a436e
+DATA constants<>+6712(SB)/8, $0x4060a4888b1a436e
+DATA constants<>+6720(SB)/8, $0x400b18d91e9eef75
+DATA constants<>+6728(SB)/8, $0x400b18d91e9eef75
+DATA constants<>+6736(SB)/8, $0x400b18d91e9eef75
+DATA constants<>+6744(SB)/8, $0x400b18d91e9eef75
+DATA constants<>+6752(SB)/8, $0x400b18d91e9eef75
+DATA constants<>+6760(SB)/8, $0x400b18d91e9eef75
+DATA constants<>+6768(SB)/8, $0x400b18d91e9eef75
+DATA constants<>+6776(SB)/8, $0x400b18d91e9eef75
+DATA constants<>+6784(SB)/8, $0x40b46a7eca984b69
+DATA constants<>+6792(SB)/8, $0x40b46a7eca984b69
+DATA constants<>+6800(SB)/8, $0x40b46a7eca984b69
+DATA constants<>+6808(SB)/8, $0x40b46a7eca984b69
+DATA constants<>+6816(SB)/8, $0x40b46a7eca984b69
+DATA constants<>+6824(SB)/8, $0x40b46a7eca984b69
+DATA constants<>+6832(SB)/8, $0x40b46a7eca984b69
+DATA constants<>+6840(SB)/8, $0x40b46a7eca984b69
+DATA constants<>+6848(SB)/8, $0x40dc0e457cb1ae76
+DATA constants<>+6856(SB)/8, $0x40dc0e457cb1ae76
+DATA constants<>+6864(SB)/8, $0x40dc0e457cb1ae76
+DATA constants<>+6872(SB)/8, $0x40dc0e457cb1ae76
+DATA constants<>+6880(SB)/8, $0x40dc0e457cb1ae76
+DATA constants<>+6888(SB)/8, $0x40dc0e457cb1ae76
+DATA constants<>+6896(SB)/8, $0x40dc0e457cb1ae76
+DATA constants<>+6904(SB)/8, $0x40dc0e457cb1ae76
+DATA constants<>+6912(SB)/8, $0x40e3317caa64f4be
+DATA constants<>+6920(SB)/8, $0x40e3317caa64f4be
+DATA constants<>+6928(SB)/8, $0x40e3317caa64f4be
+DATA constants<>+6936(SB)/8, $0x40e3317caa64f4be
+DATA constants<>+6944(SB)/8, $0x40e3317caa64f4be
+DATA constants<>+6952(SB)/8, $0x40e3317caa64f4be
+DATA constants<>+6960(SB)/8, $0x40e3317caa64f4be
+DATA constants<>+6968(SB)/8, $0x40e3317caa64f4be
+DATA constants<>+6976(SB)/8, $0x40d4b772d5d65266
+DATA constants<>+6984(SB)/8, $0x40d4b772d5d65266
+DATA constants<>+6992(SB)/8, $0x40d4b772d5d65266
+DATA constants<>+7000(SB)/8, $0x40d4b772d5d65266
+DATA constants<>+7008(SB)/8, $0x40d4b772d5d65266
+DATA constants<>+7016(SB)/8, $0x40d4b772d5d65266
+DATA constants<>+7024(SB)/8, $0x40d4b772d5d65266
+DATA constants<>+7032(SB)/8, $0x40d4b772d5d65266
+DATA constants<>+7040(SB)/8, $0x40b512322e75c89f
+DATA constants<>+7048(SB)/8, $0x40b512322e75c89f
+DATA constants<>+7056(SB)/8, $0x40b512322e75c89f
+DATA constants<>+7064(SB)/8, $0x40b512322e75c89f
+DATA constants<>+7072(SB)/8, $0x40b512322e75c89f
+DATA constants<>+7080(SB)/8, $0x40b512322e75c89f
+DATA constants<>+7088(SB)/8, $0x40b512322e75c89f
+DATA constants<>+7096(SB)/8, $0x40b512322e75c89f
+DATA constants<>+7104(SB)/8, $0x4085797efdc8b3f7
+DATA constants<>+7112(SB)/8, $0x4085797efdc8b3f7
+DATA constants<>+7120(SB)/8, $0x4085797efdc8b3f7
+DATA constants<>+7128(SB)/8, $0x4085797efdc8b3f7
+DATA constants<>+7136(SB)/8, $0x4085797efdc8b3f7
+DATA constants<>+7144(SB)/8, $0x4085797efdc8b3f7
+DATA constants<>+7152(SB)/8, $0x4085797efdc8b3f7
+DATA constants<>+7160(SB)/8, $0x4085797efdc8b3f7
+DATA constants<>+7168(SB)/8, $0x4045281b386e1ab5
+DATA constants<>+7176(SB)/8, $0x4045281b386e1ab5
+DATA constants<>+7184(SB)/8, $0x4045281b386e1ab5
+DATA constants<>+7192(SB)/8, $0x4045281b386e1ab5
+DATA constants<>+7200(SB)/8, $0x4045281b386e1ab5
+DATA constants<>+7208(SB)/8, $0x4045281b386e1ab5
+DATA constants<>+7216(SB)/8, $0x4045281b386e1ab5
+DATA constants<>+7224(SB)/8, $0x4045281b386e1ab5
+DATA constants<>+7232(SB)/8, $0x3ff0000000000000
+DATA constants<>+7240(SB)/8, $0x3ff0000000000000
+DATA constants<>+7248(SB)/8, $0x3ff0000000000000
+DATA constants<>+7256(SB)/8, $0x3ff0000000000000
+DATA constants<>+7264(SB)/8, $0x3ff0000000000000
+DATA constants<>+7272(SB)/8, $0x3ff0000000000000
+DATA constants<>+7280(SB)/8, $0x3ff0000000000000
+DATA constants<>+7288(SB)/8, $0x3ff0000000000000
+DATA constants<>+7296(SB)/8, $0x3fe0000000000000
+DATA constants<>+7304(SB)/8, $0x3fe0000000000000
+DATA constants<>+7312(SB)/8, $0x3fe0000000000000
+DATA constants<>+7320(SB)/8, $0x3fe0000000000000
+DATA constants<>+7328(SB)/8, $0x3fe0000000000000
+DATA constants<>+7336(SB)/8, $0x3fe0000000000000
+DATA constants<>+7344(SB)/8, $0x3fe0000000000000
+DATA constants<>+7352(SB)/8, $0x3fe0000000000000
 DATA constants<>+7360(SB)/8, $0x00095f619980c433
 DATA constants<>+7368(SB)/8, $0x00095f619980c433
 DATA constants<>+7376(SB)/8, $0x00095f619980c433
@@ -7617,6 +7617,274 @@ done:
 	VZEROUPPER
 	RET
 
+// func maximum64AVX512(dst *float64, x *float64, y *float64, n int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·maximum64AVX512(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ y+16(FP), DX
+	MOVQ n+24(FP), SI
+	MOVQ SI, DI
+	ANDQ $-16, DI
+	XORQ BX, BX
+	JMP  test
+
+loop:
+	VMOVUPS   (CX)(BX*8), Z0
+	VMOVUPS   64(CX)(BX*8), Z1
+	VMOVUPS   (DX)(BX*8), Z2
+	VMOVUPS   64(DX)(BX*8), Z3
+	VCMPPD    $0x00, Z2, Z0, K1
+	VCMPPD    $0x00, Z3, Z1, K2
+	VANDPD    Z2, Z0, Z4
+	VANDPD    Z3, Z1, Z5
+	VMAXPD    Z2, Z0, Z2
+	VMAXPD    Z3, Z1, Z3
+	VBLENDMPD Z4, Z2, K1, Z2
+	VBLENDMPD Z5, Z3, K2, Z3
+	VCMPPD    $0x03, Z0, Z0, K1
+	VCMPPD    $0x03, Z1, Z1, K2
+	VBLENDMPD Z0, Z2, K1, Z2
+	VBLENDMPD Z1, Z3, K2, Z3
+	VMOVUPS   Z2, (AX)(BX*8)
+	VMOVUPS   Z3, 64(AX)(BX*8)
+	ADDQ      $+16, BX
+
+test:
+	CMPQ      BX, DI
+	JLT       loop
+	SUBQ      BX, SI
+	JZ        done
+	MOVQ      $-1, DI
+	BZHIQ     SI, DI, DI
+	KMOVW     DI, K1
+	KSHIFTRW  $0x08, K1, K2
+	VMOVUPD.Z (CX)(BX*8), K1, Z0
+	VMOVUPD.Z 64(CX)(BX*8), K2, Z1
+	VMOVUPD.Z (DX)(BX*8), K1, Z2
+	VMOVUPD.Z 64(DX)(BX*8), K2, Z3
+	VCMPPD    $0x00, Z2, Z0, K3
+	VCMPPD    $0x00, Z3, Z1, K4
+	VANDPD    Z2, Z0, Z4
+	VANDPD    Z3, Z1, Z5
+	VMAXPD    Z2, Z0, Z2
+	VMAXPD    Z3, Z1, Z3
+	VBLENDMPD Z4, Z2, K3, Z2
+	VBLENDMPD Z5, Z3, K4, Z3
+	VCMPPD    $0x03, Z0, Z0, K3
+	VCMPPD    $0x03, Z1, Z1, K4
+	VBLENDMPD Z0, Z2, K3, Z2
+	VBLENDMPD Z1, Z3, K4, Z3
+	VMOVUPD   Z2, K1, (AX)(BX*8)
+	VMOVUPD   Z3, K2, 64(AX)(BX*8)
+
+done:
+	VZEROUPPER
+	RET
+
+// func maximum64PastAVX512(dst *float64, x *float64, y *float64, n int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
+TEXT ·maximum64PastAVX512(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ y+16(FP), DX
+	MOVQ n+24(FP), SI
+	MOVQ SI, DI
+	ANDQ $-16, DI
+	XORQ BX, BX
+	JMP  test
+
+loop:
+	PREFETCHT0 2048(CX)(BX*8)
+	PREFETCHT0 2112(CX)(BX*8)
+	PREFETCHT0 2048(DX)(BX*8)
+	PREFETCHT0 2112(DX)(BX*8)
+	VMOVUPS    (CX)(BX*8), Z0
+	VMOVUPS    64(CX)(BX*8), Z1
+	VMOVUPS    (DX)(BX*8), Z2
+	VMOVUPS    64(DX)(BX*8), Z3
+	VCMPPD     $0x00, Z2, Z0, K1
+	VCMPPD     $0x00, Z3, Z1, K2
+	VANDPD     Z2, Z0, Z4
+	VANDPD     Z3, Z1, Z5
+	VMAXPD     Z2, Z0, Z2
+	VMAXPD     Z3, Z1, Z3
+	VBLENDMPD  Z4, Z2, K1, Z2
+	VBLENDMPD  Z5, Z3, K2, Z3
+	VCMPPD     $0x03, Z0, Z0, K1
+	VCMPPD     $0x03, Z1, Z1, K2
+	VBLENDMPD  Z0, Z2, K1, Z2
+	VBLENDMPD  Z1, Z3, K2, Z3
+	VMOVNTPS   Z2, (AX)(BX*8)
+	VMOVNTPS   Z3, 64(AX)(BX*8)
+	ADDQ       $+16, BX
+
+test:
+	CMPQ      BX, DI
+	JLT       loop
+	SUBQ      BX, SI
+	JZ        done
+	MOVQ      $-1, DI
+	BZHIQ     SI, DI, DI
+	KMOVW     DI, K1
+	KSHIFTRW  $0x08, K1, K2
+	VMOVUPD.Z (CX)(BX*8), K1, Z0
+	VMOVUPD.Z 64(CX)(BX*8), K2, Z1
+	VMOVUPD.Z (DX)(BX*8), K1, Z2
+	VMOVUPD.Z 64(DX)(BX*8), K2, Z3
+	VCMPPD    $0x00, Z2, Z0, K3
+	VCMPPD    $0x00, Z3, Z1, K4
+	VANDPD    Z2, Z0, Z4
+	VANDPD    Z3, Z1, Z5
+	VMAXPD    Z2, Z0, Z2
+	VMAXPD    Z3, Z1, Z3
+	VBLENDMPD Z4, Z2, K3, Z2
+	VBLENDMPD Z5, Z3, K4, Z3
+	VCMPPD    $0x03, Z0, Z0, K3
+	VCMPPD    $0x03, Z1, Z1, K4
+	VBLENDMPD Z0, Z2, K3, Z2
+	VBLENDMPD Z1, Z3, K4, Z3
+	VMOVUPD   Z2, K1, (AX)(BX*8)
+	VMOVUPD   Z3, K2, 64(AX)(BX*8)
+
+done:
+	VZEROUPPER
+	RET
+
+// func minimum64AVX512(dst *float64, x *float64, y *float64, n int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·minimum64AVX512(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ y+16(FP), DX
+	MOVQ n+24(FP), SI
+	MOVQ SI, DI
+	ANDQ $-16, DI
+	XORQ BX, BX
+	JMP  test
+
+loop:
+	VMOVUPS   (CX)(BX*8), Z0
+	VMOVUPS   64(CX)(BX*8), Z1
+	VMOVUPS   (DX)(BX*8), Z2
+	VMOVUPS   64(DX)(BX*8), Z3
+	VCMPPD    $0x00, Z2, Z0, K1
+	VCMPPD    $0x00, Z3, Z1, K2
+	VORPD     Z2, Z0, Z4
+	VORPD     Z3, Z1, Z5
+	VMINPD    Z2, Z0, Z2
+	VMINPD    Z3, Z1, Z3
+	VBLENDMPD Z4, Z2, K1, Z2
+	VBLENDMPD Z5, Z3, K2, Z3
+	VCMPPD    $0x03, Z0, Z0, K1
+	VCMPPD    $0x03, Z1, Z1, K2
+	VBLENDMPD Z0, Z2, K1, Z2
+	VBLENDMPD Z1, Z3, K2, Z3
+	VMOVUPS   Z2, (AX)(BX*8)
+	VMOVUPS   Z3, 64(AX)(BX*8)
+	ADDQ      $+16, BX
+
+test:
+	CMPQ      BX, DI
+	JLT       loop
+	SUBQ      BX, SI
+	JZ        done
+	MOVQ      $-1, DI
+	BZHIQ     SI, DI, DI
+	KMOVW     DI, K1
+	KSHIFTRW  $0x08, K1, K2
+	VMOVUPD.Z (CX)(BX*8), K1, Z0
+	VMOVUPD.Z 64(CX)(BX*8), K2, Z1
+	VMOVUPD.Z (DX)(BX*8), K1, Z2
+	VMOVUPD.Z 64(DX)(BX*8), K2, Z3
+	VCMPPD    $0x00, Z2, Z0, K3
+	VCMPPD    $0x00, Z3, Z1, K4
+	VORPD     Z2, Z0, Z4
+	VORPD     Z3, Z1, Z5
+	VMINPD    Z2, Z0, Z2
+	VMINPD    Z3, Z1, Z3
+	VBLENDMPD Z4, Z2, K3, Z2
+	VBLENDMPD Z5, Z3, K4, Z3
+	VCMPPD    $0x03, Z0, Z0, K3
+	VCMPPD    $0x03, Z1, Z1, K4
+	VBLENDMPD Z0, Z2, K3, Z2
+	VBLENDMPD Z1, Z3, K4, Z3
+	VMOVUPD   Z2, K1, (AX)(BX*8)
+	VMOVUPD   Z3, K2, 64(AX)(BX*8)
+
+done:
+	VZEROUPPER
+	RET
+
+// func minimum64PastAVX512(dst *float64, x *float64, y *float64, n int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
+TEXT ·minimum64PastAVX512(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ y+16(FP), DX
+	MOVQ n+24(FP), SI
+	MOVQ SI, DI
+	ANDQ $-16, DI
+	XORQ BX, BX
+	JMP  test
+
+loop:
+	PREFETCHT0 2048(CX)(BX*8)
+	PREFETCHT0 2112(CX)(BX*8)
+	PREFETCHT0 2048(DX)(BX*8)
+	PREFETCHT0 2112(DX)(BX*8)
+	VMOVUPS    (CX)(BX*8), Z0
+	VMOVUPS    64(CX)(BX*8), Z1
+	VMOVUPS    (DX)(BX*8), Z2
+	VMOVUPS    64(DX)(BX*8), Z3
+	VCMPPD     $0x00, Z2, Z0, K1
+	VCMPPD     $0x00, Z3, Z1, K2
+	VORPD      Z2, Z0, Z4
+	VORPD      Z3, Z1, Z5
+	VMINPD     Z2, Z0, Z2
+	VMINPD     Z3, Z1, Z3
+	VBLENDMPD  Z4, Z2, K1, Z2
+	VBLENDMPD  Z5, Z3, K2, Z3
+	VCMPPD     $0x03, Z0, Z0, K1
+	VCMPPD     $0x03, Z1, Z1, K2
+	VBLENDMPD  Z0, Z2, K1, Z2
+	VBLENDMPD  Z1, Z3, K2, Z3
+	VMOVNTPS   Z2, (AX)(BX*8)
+	VMOVNTPS   Z3, 64(AX)(BX*8)
+	ADDQ       $+16, BX
+
+test:
+	CMPQ      BX, DI
+	JLT       loop
+	SUBQ      BX, SI
+	JZ        done
+	MOVQ      $-1, DI
+	BZHIQ     SI, DI, DI
+	KMOVW     DI, K1
+	KSHIFTRW  $0x08, K1, K2
+	VMOVUPD.Z (CX)(BX*8), K1, Z0
+	VMOVUPD.Z 64(CX)(BX*8), K2, Z1
+	VMOVUPD.Z (DX)(BX*8), K1, Z2
+	VMOVUPD.Z 64(DX)(BX*8), K2, Z3
+	VCMPPD    $0x00, Z2, Z0, K3
+	VCMPPD    $0x00, Z3, Z1, K4
+	VORPD     Z2, Z0, Z4
+	VORPD     Z3, Z1, Z5
+	VMINPD    Z2, Z0, Z2
+	VMINPD    Z3, Z1, Z3
+	VBLENDMPD Z4, Z2, K3, Z2
+	VBLENDMPD Z5, Z3, K4, Z3
+	VCMPPD    $0x03, Z0, Z0, K3
+	VCMPPD    $0x03, Z1, Z1, K4
+	VBLENDMPD Z0, Z2, K3, Z2
+	VBLENDMPD Z1, Z3, K4, Z3
+	VMOVUPD   Z2, K1, (AX)(BX*8)
+	VMOVUPD   Z3, K2, 64(AX)(BX*8)
+
+done:
+	VZEROUPPER
+	RET
+
 // func scaleAVX512(dst *float32, x *float32, n int, a float32)
 // Requires: AVX, AVX512F, BMI2
 TEXT ·scaleAVX512(SB), NOSPLIT, $0-28
@@ -9067,6 +9335,132 @@ done:
 	VZEROUPPER
 	RET
 
+// func max64AVX512(x *float64, n int, most *float64)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·max64AVX512(SB), NOSPLIT, $0-24
+	MOVQ    x+0(FP), AX
+	MOVQ    most+16(FP), CX
+	VMOVUPS (CX), Z0
+	VMOVUPS 64(CX), Z1
+	MOVQ    n+8(FP), DX
+	MOVQ    DX, BX
+	ANDQ    $-16, BX
+	XORQ    CX, CX
+	JMP     test
+
+loop:
+	VMOVUPS   (AX)(CX*8), Z2
+	VMOVUPS   64(AX)(CX*8), Z3
+	VCMPPD    $0x00, Z0, Z2, K1
+	VCMPPD    $0x00, Z1, Z3, K2
+	VANDPD    Z0, Z2, Z4
+	VANDPD    Z1, Z3, Z5
+	VMAXPD    Z0, Z2, Z0
+	VMAXPD    Z1, Z3, Z1
+	VBLENDMPD Z4, Z0, K1, Z0
+	VBLENDMPD Z5, Z1, K2, Z1
+	VCMPPD    $0x03, Z2, Z2, K1
+	VCMPPD    $0x03, Z3, Z3, K2
+	VBLENDMPD Z2, Z0, K1, Z0
+	VBLENDMPD Z3, Z1, K2, Z1
+	ADDQ      $+16, CX
+
+test:
+	CMPQ      CX, BX
+	JLT       loop
+	SUBQ      CX, DX
+	JZ        done
+	MOVQ      $-1, BX
+	BZHIQ     DX, BX, BX
+	KMOVW     BX, K1
+	KSHIFTRW  $0x08, K1, K2
+	VMOVUPD.Z (AX)(CX*8), K1, Z2
+	VMOVUPD.Z 64(AX)(CX*8), K2, Z3
+	VCMPPD    $0x00, Z0, Z2, K3
+	VCMPPD    $0x00, Z1, Z3, K4
+	VANDPD    Z0, Z2, Z4
+	VANDPD    Z1, Z3, Z5
+	VMAXPD    Z0, Z2, Z6
+	VMAXPD    Z1, Z3, Z7
+	VBLENDMPD Z4, Z6, K3, Z6
+	VBLENDMPD Z5, Z7, K4, Z7
+	VCMPPD    $0x03, Z2, Z2, K3
+	VCMPPD    $0x03, Z3, Z3, K4
+	VBLENDMPD Z2, Z6, K3, Z6
+	VBLENDMPD Z3, Z7, K4, Z7
+	VBLENDMPD Z6, Z0, K1, Z0
+	VBLENDMPD Z7, Z1, K2, Z1
+
+done:
+	MOVQ    most+16(FP), AX
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	VZEROUPPER
+	RET
+
+// func min64AVX512(x *float64, n int, least *float64)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·min64AVX512(SB), NOSPLIT, $0-24
+	MOVQ    x+0(FP), AX
+	MOVQ    least+16(FP), CX
+	VMOVUPS (CX), Z0
+	VMOVUPS 64(CX), Z1
+	MOVQ    n+8(FP), DX
+	MOVQ    DX, BX
+	ANDQ    $-16, BX
+	XORQ    CX, CX
+	JMP     test
+
+loop:
+	VMOVUPS   (AX)(CX*8), Z2
+	VMOVUPS   64(AX)(CX*8), Z3
+	VCMPPD    $0x00, Z0, Z2, K1
+	VCMPPD    $0x00, Z1, Z3, K2
+	VORPD     Z0, Z2, Z4
+	VORPD     Z1, Z3, Z5
+	VMINPD    Z0, Z2, Z0
+	VMINPD    Z1, Z3, Z1
+	VBLENDMPD Z4, Z0, K1, Z0
+	VBLENDMPD Z5, Z1, K2, Z1
+	VCMPPD    $0x03, Z2, Z2, K1
+	VCMPPD    $0x03, Z3, Z3, K2
+	VBLENDMPD Z2, Z0, K1, Z0
+	VBLENDMPD Z3, Z1, K2, Z1
+	ADDQ      $+16, CX
+
+test:
+	CMPQ      CX, BX
+	JLT       loop
+	SUBQ      CX, DX
+	JZ        done
+	MOVQ      $-1, BX
+	BZHIQ     DX, BX, BX
+	KMOVW     BX, K1
+	KSHIFTRW  $0x08, K1, K2
+	VMOVUPD.Z (AX)(CX*8), K1, Z2
+	VMOVUPD.Z 64(AX)(CX*8), K2, Z3
+	VCMPPD    $0x00, Z0, Z2, K3
+	VCMPPD    $0x00, Z1, Z3, K4
+	VORPD     Z0, Z2, Z4
+	VORPD     Z1, Z3, Z5
+	VMINPD    Z0, Z2, Z6
+	VMINPD    Z1, Z3, Z7
+	VBLENDMPD Z4, Z6, K3, Z6
+	VBLENDMPD Z5, Z7, K4, Z7
+	VCMPPD    $0x03, Z2, Z2, K3
+	VCMPPD    $0x03, Z3, Z3, K4
+	VBLENDMPD Z2, Z6, K3, Z6
+	VBLENDMPD Z3, Z7, K4, Z7
+	VBLENDMPD Z6, Z0, K1, Z0
+	VBLENDMPD Z7, Z1, K2, Z1
+
+done:
+	MOVQ    least+16(FP), AX
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	VZEROUPPER
+	RET
+
 // func mostAVX512(x *float32, n int, most *float32)
 // Requires: AVX, AVX512F, BMI2
 TEXT ·mostAVX512(SB), NOSPLIT, $0-24
@@ -9259,6 +9653,302 @@ done:
 	MOVQ    dot1+64(FP), AX
 	VMOVUPS Z4, (AX)
 	VMOVUPS Z5, 64(AX)
+	VZEROUPPER
+	RET
+
+// func wideSumAVX512(x *float32, n int, sum *float64)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·wideSumAVX512(SB), NOSPLIT, $0-24
+	MOVQ    x+0(FP), AX
+	MOVQ    sum+16(FP), CX
+	VMOVUPS (CX), Z0
+	VMOVUPS 64(CX), Z1
+	MOVQ    n+8(FP), DX
+	MOVQ    DX, BX
+	ANDQ    $-16, BX
+	XORQ    CX, CX
+	JMP     test
+
+loop:
+	VCVTPS2PD (AX)(CX*4), Z2
+	VCVTPS2PD 32(AX)(CX*4), Z3
+	VADDPD    Z2, Z0, Z0
+	VADDPD    Z3, Z1, Z1
+	ADDQ      $+16, CX
+
+test:
+	CMPQ          CX, BX
+	JLT           loop
+	SUBQ          CX, DX
+	JZ            done
+	MOVQ          $-1, BX
+	BZHIQ         DX, BX, BX
+	KMOVW         BX, K1
+	KSHIFTRW      $0x08, K1, K2
+	VMOVUPS.Z     (AX)(CX*4), K1, Z2
+	VCVTPS2PD     Y2, Z3
+	VEXTRACTF32X8 $0x01, Z2, Y2
+	VCVTPS2PD     Y2, Z2
+	VADDPD        Z3, Z0, Z3
+	VADDPD        Z2, Z1, Z2
+	VBLENDMPD     Z3, Z0, K1, Z0
+	VBLENDMPD     Z2, Z1, K2, Z1
+
+done:
+	MOVQ    sum+16(FP), AX
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	VZEROUPPER
+	RET
+
+// func absSumAVX512(x *float32, n int, sum *float64)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·absSumAVX512(SB), NOSPLIT, $0-24
+	MOVQ         x+0(FP), AX
+	MOVQ         sum+16(FP), CX
+	VMOVUPS      (CX), Z0
+	VMOVUPS      64(CX), Z1
+	VBROADCASTSD constants<>+5312(SB), Z2
+	MOVQ         n+8(FP), DX
+	MOVQ         DX, BX
+	ANDQ         $-16, BX
+	XORQ         CX, CX
+	JMP          test
+
+loop:
+	VCVTPS2PD (AX)(CX*4), Z3
+	VCVTPS2PD 32(AX)(CX*4), Z4
+	VANDPD    Z2, Z3, Z3
+	VANDPD    Z2, Z4, Z4
+	VADDPD    Z3, Z0, Z0
+	VADDPD    Z4, Z1, Z1
+	ADDQ      $+16, CX
+
+test:
+	CMPQ          CX, BX
+	JLT           loop
+	SUBQ          CX, DX
+	JZ            done
+	MOVQ          $-1, BX
+	BZHIQ         DX, BX, BX
+	KMOVW         BX, K1
+	KSHIFTRW      $0x08, K1, K2
+	VMOVUPS.Z     (AX)(CX*4), K1, Z3
+	VCVTPS2PD     Y3, Z4
+	VEXTRACTF32X8 $0x01, Z3, Y3
+	VCVTPS2PD     Y3, Z3
+	VANDPD        Z2, Z4, Z4
+	VANDPD        Z2, Z3, Z2
+	VADDPD        Z4, Z0, Z3
+	VADDPD        Z2, Z1, Z2
+	VBLENDMPD     Z3, Z0, K1, Z0
+	VBLENDMPD     Z2, Z1, K2, Z1
+
+done:
+	MOVQ    sum+16(FP), AX
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	VZEROUPPER
+	RET
+
+// func absSum64AVX512(x *float64, n int, sum *float64)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·absSum64AVX512(SB), NOSPLIT, $0-24
+	MOVQ         x+0(FP), AX
+	MOVQ         sum+16(FP), CX
+	VMOVUPS      (CX), Z0
+	VMOVUPS      64(CX), Z1
+	VBROADCASTSD constants<>+5312(SB), Z2
+	MOVQ         n+8(FP), DX
+	MOVQ         DX, BX
+	ANDQ         $-16, BX
+	XORQ         CX, CX
+	JMP          test
+
+loop:
+	VMOVUPS (AX)(CX*8), Z3
+	VMOVUPS 64(AX)(CX*8), Z4
+	VANDPD  Z2, Z3, Z3
+	VANDPD  Z2, Z4, Z4
+	VADDPD  Z3, Z0, Z0
+	VADDPD  Z4, Z1, Z1
+	ADDQ    $+16, CX
+
+test:
+	CMPQ      CX, BX
+	JLT       loop
+	SUBQ      CX, DX
+	JZ        done
+	MOVQ      $-1, BX
+	BZHIQ     DX, BX, BX
+	KMOVW     BX, K1
+	KSHIFTRW  $0x08, K1, K2
+	VMOVUPD.Z (AX)(CX*8), K1, Z3
+	VMOVUPD.Z 64(AX)(CX*8), K2, Z4
+	VANDPD    Z2, Z3, Z3
+	VANDPD    Z2, Z4, Z2
+	VADDPD    Z3, Z0, Z3
+	VADDPD    Z2, Z1, Z2
+	VBLENDMPD Z3, Z0, K1, Z0
+	VBLENDMPD Z2, Z1, K2, Z1
+
+done:
+	MOVQ    sum+16(FP), AX
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	VZEROUPPER
+	RET
+
+// func squareSum64AVX512(x *float64, n int, sum *float64)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·squareSum64AVX512(SB), NOSPLIT, $0-24
+	MOVQ    x+0(FP), AX
+	MOVQ    sum+16(FP), CX
+	VMOVUPS (CX), Z0
+	VMOVUPS 64(CX), Z1
+	MOVQ    n+8(FP), DX
+	MOVQ    DX, BX
+	ANDQ    $-16, BX
+	XORQ    CX, CX
+	JMP     test
+
+loop:
+	VMOVUPS (AX)(CX*8), Z2
+	VMOVUPS 64(AX)(CX*8), Z3
+	VMULPD  Z2, Z2, Z2
+	VMULPD  Z3, Z3, Z3
+	VADDPD  Z2, Z0, Z0
+	VADDPD  Z3, Z1, Z1
+	ADDQ    $+16, CX
+
+test:
+	CMPQ      CX, BX
+	JLT       loop
+	SUBQ      CX, DX
+	JZ        done
+	MOVQ      $-1, BX
+	BZHIQ     DX, BX, BX
+	KMOVW     BX, K1
+	KSHIFTRW  $0x08, K1, K2
+	VMOVUPD.Z (AX)(CX*8), K1, Z2
+	VMOVUPD.Z 64(AX)(CX*8), K2, Z3
+	VMULPD    Z2, Z2, Z2
+	VMULPD    Z3, Z3, Z3
+	VADDPD    Z2, Z0, Z2
+	VADDPD    Z3, Z1, Z3
+	VBLENDMPD Z2, Z0, K1, Z0
+	VBLENDMPD Z3, Z1, K2, Z1
+
+done:
+	MOVQ    sum+16(FP), AX
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	VZEROUPPER
+	RET
+
+// func squaredDiffSumAVX512(x *float32, n int, mean float64, sum *float64)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·squaredDiffSumAVX512(SB), NOSPLIT, $0-32
+	MOVQ         x+0(FP), AX
+	VBROADCASTSD mean+16(FP), Z0
+	MOVQ         sum+24(FP), CX
+	VMOVUPS      (CX), Z1
+	VMOVUPS      64(CX), Z2
+	MOVQ         n+8(FP), DX
+	MOVQ         DX, BX
+	ANDQ         $-16, BX
+	XORQ         CX, CX
+	JMP          test
+
+loop:
+	VCVTPS2PD (AX)(CX*4), Z3
+	VCVTPS2PD 32(AX)(CX*4), Z4
+	VSUBPD    Z0, Z3, Z3
+	VSUBPD    Z0, Z4, Z4
+	VMULPD    Z3, Z3, Z3
+	VMULPD    Z4, Z4, Z4
+	VADDPD    Z3, Z1, Z1
+	VADDPD    Z4, Z2, Z2
+	ADDQ      $+16, CX
+
+test:
+	CMPQ          CX, BX
+	JLT           loop
+	SUBQ          CX, DX
+	JZ            done
+	MOVQ          $-1, BX
+	BZHIQ         DX, BX, BX
+	KMOVW         BX, K1
+	KSHIFTRW      $0x08, K1, K2
+	VMOVUPS.Z     (AX)(CX*4), K1, Z3
+	VCVTPS2PD     Y3, Z4
+	VEXTRACTF32X8 $0x01, Z3, Y3
+	VCVTPS2PD     Y3, Z3
+	VSUBPD        Z0, Z4, Z4
+	VSUBPD        Z0, Z3, Z0
+	VMULPD        Z4, Z4, Z3
+	VMULPD        Z0, Z0, Z0
+	VADDPD        Z3, Z1, Z3
+	VADDPD        Z0, Z2, Z0
+	VBLENDMPD     Z3, Z1, K1, Z1
+	VBLENDMPD     Z0, Z2, K2, Z2
+
+done:
+	MOVQ    sum+24(FP), AX
+	VMOVUPS Z1, (AX)
+	VMOVUPS Z2, 64(AX)
+	VZEROUPPER
+	RET
+
+// func squaredDiffSum64AVX512(x *float64, n int, mean float64, sum *float64)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·squaredDiffSum64AVX512(SB), NOSPLIT, $0-32
+	MOVQ         x+0(FP), AX
+	VBROADCASTSD mean+16(FP), Z0
+	MOVQ         sum+24(FP), CX
+	VMOVUPS      (CX), Z1
+	VMOVUPS      64(CX), Z2
+	MOVQ         n+8(FP), DX
+	MOVQ         DX, BX
+	ANDQ         $-16, BX
+	XORQ         CX, CX
+	JMP          test
+
+loop:
+	VMOVUPS (AX)(CX*8), Z3
+	VMOVUPS 64(AX)(CX*8), Z4
+	VSUBPD  Z0, Z3, Z3
+	VSUBPD  Z0, Z4, Z4
+	VMULPD  Z3, Z3, Z3
+	VMULPD  Z4, Z4, Z4
+	VADDPD  Z3, Z1, Z1
+	VADDPD  Z4, Z2, Z2
+	ADDQ    $+16, CX
+
+test:
+	CMPQ      CX, BX
+	JLT       loop
+	SUBQ      CX, DX
+	JZ        done
+	MOVQ      $-1, BX
+	BZHIQ     DX, BX, BX
+	KMOVW     BX, K1
+	KSHIFTRW  $0x08, K1, K2
+	VMOVUPD.Z (AX)(CX*8), K1, Z3
+	VMOVUPD.Z 64(AX)(CX*8), K2, Z4
+	VSUBPD    Z0, Z3, Z3
+	VSUBPD    Z0, Z4, Z0
+	VMULPD    Z3, Z3, Z3
+	VMULPD    Z0, Z0, Z0
+	VADDPD    Z3, Z1, Z3
+	VADDPD    Z0, Z2, Z0
+	VBLENDMPD Z3, Z1, K1, Z1
+	VBLENDMPD Z0, Z2, K2, Z2
+
+done:
+	MOVQ    sum+24(FP), AX
+	VMOVUPS Z1, (AX)
+	VMOVUPS Z2, 64(AX)
 	VZEROUPPER
 	RET
 
@@ -11210,9 +11900,9 @@ test:
 TEXT ·narrowBF16AVX512(SB), NOSPLIT, $0-24
 	MOVQ         dst+0(FP), AX
 	MOVQ         x+8(FP), CX
-	VBROADCASTSS constants<>+5312(SB), Z0
-	VBROADCASTSS constants<>+5376(SB), Z1
-	VBROADCASTSS constants<>+5440(SB), Z2
+	VBROADCASTSS constants<>+5376(SB), Z0
+	VBROADCASTSS constants<>+5440(SB), Z1
+	VBROADCASTSS constants<>+5504(SB), Z2
 	MOVQ         n+16(FP), DX
 	MOVQ         DX, BX
 	ANDQ         $-16, BX
@@ -11279,11 +11969,11 @@ TEXT ·philoxAVX512(SB), NOSPLIT, $0-60
 	VBROADCASTSS c3+48(FP), Z2
 	VBROADCASTSS k0+52(FP), Z3
 	VBROADCASTSS k1+56(FP), Z4
-	VBROADCASTSS constants<>+5504(SB), Z5
-	VBROADCASTSS constants<>+5568(SB), Z6
-	VBROADCASTSD constants<>+5632(SB), Z7
-	VBROADCASTSS constants<>+5696(SB), Z8
-	VBROADCASTSS constants<>+5760(SB), Z9
+	VBROADCASTSS constants<>+5568(SB), Z5
+	VBROADCASTSS constants<>+5632(SB), Z6
+	VBROADCASTSD constants<>+5696(SB), Z7
+	VBROADCASTSS constants<>+5760(SB), Z8
+	VBROADCASTSS constants<>+5824(SB), Z9
 	MOVQ         n+32(FP), DI
 	MOVQ         DI, R8
 	ANDQ         $-16, R8
@@ -11717,19 +12407,19 @@ done:
 TEXT ·quantileAVX512(SB), NOSPLIT, $0-24
 	MOVQ         dst+0(FP), AX
 	MOVQ         w+8(FP), CX
-	VBROADCASTSS constants<>+5824(SB), Z0
-	VBROADCASTSS constants<>+5888(SB), Z1
-	VBROADCASTSD constants<>+5952(SB), Z2
-	VBROADCASTSD constants<>+6016(SB), Z3
-	VBROADCASTSD constants<>+6080(SB), Z4
-	VBROADCASTSD constants<>+6144(SB), Z5
-	VBROADCASTSD constants<>+6208(SB), Z6
-	VBROADCASTSD constants<>+6272(SB), Z7
-	VBROADCASTSD constants<>+6336(SB), Z8
-	VBROADCASTSD constants<>+6400(SB), Z9
-	VBROADCASTSD constants<>+6464(SB), Z10
-	VBROADCASTSD constants<>+6528(SB), Z11
-	VBROADCASTSD constants<>+6592(SB), Z12
+	VBROADCASTSS constants<>+5888(SB), Z0
+	VBROADCASTSS constants<>+5952(SB), Z1
+	VBROADCASTSD constants<>+6016(SB), Z2
+	VBROADCASTSD constants<>+6080(SB), Z3
+	VBROADCASTSD constants<>+6144(SB), Z4
+	VBROADCASTSD constants<>+6208(SB), Z5
+	VBROADCASTSD constants<>+6272(SB), Z6
+	VBROADCASTSD constants<>+6336(SB), Z7
+	VBROADCASTSD constants<>+6400(SB), Z8
+	VBROADCASTSD constants<>+6464(SB), Z9
+	VBROADCASTSD constants<>+6528(SB), Z10
+	VBROADCASTSD constants<>+6592(SB), Z11
+	VBROADCASTSD constants<>+6656(SB), Z12
 	MOVQ         n+16(FP), BX
 	MOVQ         BX, SI
 	ANDQ         $-16, SI
@@ -11783,19 +12473,13 @@ loop:
 	VADDPD        Z12, Z19, Z19
 	VMULPD        Z15, Z18, Z18
 	VMULPD        Z16, Z19, Z19
-	VBROADCASTSD  constants<>+6656(SB), Z20
-	VADDPD        Z20, Z18, Z18
-	VBROADCASTSD  constants<>+6656(SB), Z20
-	VADDPD        Z20, Z19, Z19
 	VBROADCASTSD  constants<>+6720(SB), Z20
+	VADDPD        Z20, Z18, Z18
+	VBROADCASTSD  constants<>+6720(SB), Z20
+	VADDPD        Z20, Z19, Z19
+	VBROADCASTSD  constants<>+6784(SB), Z20
 	VMULPD        Z15, Z20, Z20
-	VBROADCASTSD  constants<>+6720(SB), Z21
-	VMULPD        Z16, Z21, Z21
-	VBROADCASTSD  constants<>+6784(SB), Z22
-	VADDPD        Z22, Z20, Z20
-	VBROADCASTSD  constants<>+6784(SB), Z22
-	VADDPD        Z22, Z21, Z21
-	VMULPD        Z15, Z20, Z20
+	VBROADCASTSD  constants<>+6784(SB), Z21
 	VMULPD        Z16, Z21, Z21
 	VBROADCASTSD  constants<>+6848(SB), Z22
 	VADDPD        Z22, Z20, Z20
@@ -11824,12 +12508,18 @@ loop:
 	VBROADCASTSD  constants<>+7104(SB), Z22
 	VADDPD        Z22, Z20, Z20
 	VBROADCASTSD  constants<>+7104(SB), Z22
+	VADDPD        Z22, Z21, Z21
+	VMULPD        Z15, Z20, Z20
+	VMULPD        Z16, Z21, Z21
+	VBROADCASTSD  constants<>+7168(SB), Z22
+	VADDPD        Z22, Z20, Z20
+	VBROADCASTSD  constants<>+7168(SB), Z22
 	VADDPD        Z22, Z21, Z21
 	VMULPD        Z15, Z20, Z15
 	VMULPD        Z16, Z21, Z16
-	VBROADCASTSD  constants<>+7168(SB), Z20
+	VBROADCASTSD  constants<>+7232(SB), Z20
 	VADDPD        Z20, Z15, Z15
-	VBROADCASTSD  constants<>+7168(SB), Z20
+	VBROADCASTSD  constants<>+7232(SB), Z20
 	VADDPD        Z20, Z16, Z16
 	VMULPD        Z18, Z17, Z17
 	VMULPD        Z19, Z13, Z13
@@ -11895,19 +12585,13 @@ test:
 	VADDPD        Z12, Z5, Z5
 	VMULPD        Z2, Z4, Z4
 	VMULPD        Z3, Z5, Z5
-	VBROADCASTSD  constants<>+6656(SB), Z6
-	VADDPD        Z6, Z4, Z4
-	VBROADCASTSD  constants<>+6656(SB), Z6
-	VADDPD        Z6, Z5, Z5
 	VBROADCASTSD  constants<>+6720(SB), Z6
+	VADDPD        Z6, Z4, Z4
+	VBROADCASTSD  constants<>+6720(SB), Z6
+	VADDPD        Z6, Z5, Z5
+	VBROADCASTSD  constants<>+6784(SB), Z6
 	VMULPD        Z2, Z6, Z6
-	VBROADCASTSD  constants<>+6720(SB), Z7
-	VMULPD        Z3, Z7, Z7
-	VBROADCASTSD  constants<>+6784(SB), Z8
-	VADDPD        Z8, Z6, Z6
-	VBROADCASTSD  constants<>+6784(SB), Z8
-	VADDPD        Z8, Z7, Z7
-	VMULPD        Z2, Z6, Z6
+	VBROADCASTSD  constants<>+6784(SB), Z7
 	VMULPD        Z3, Z7, Z7
 	VBROADCASTSD  constants<>+6848(SB), Z8
 	VADDPD        Z8, Z6, Z6
@@ -11936,12 +12620,18 @@ test:
 	VBROADCASTSD  constants<>+7104(SB), Z8
 	VADDPD        Z8, Z6, Z6
 	VBROADCASTSD  constants<>+7104(SB), Z8
+	VADDPD        Z8, Z7, Z7
+	VMULPD        Z2, Z6, Z6
+	VMULPD        Z3, Z7, Z7
+	VBROADCASTSD  constants<>+7168(SB), Z8
+	VADDPD        Z8, Z6, Z6
+	VBROADCASTSD  constants<>+7168(SB), Z8
 	VADDPD        Z8, Z7, Z7
 	VMULPD        Z2, Z6, Z2
 	VMULPD        Z3, Z7, Z3
-	VBROADCASTSD  constants<>+7168(SB), Z6
+	VBROADCASTSD  constants<>+7232(SB), Z6
 	VADDPD        Z6, Z2, Z2
-	VBROADCASTSD  constants<>+7168(SB), Z6
+	VBROADCASTSD  constants<>+7232(SB), Z6
 	VADDPD        Z6, Z3, Z3
 	VMULPD        Z4, Z1, Z1
 	VMULPD        Z5, Z0, Z0
@@ -11961,19 +12651,19 @@ done:
 TEXT ·quantileFarAVX512(SB), NOSPLIT, $0-24
 	MOVQ         dst+0(FP), AX
 	MOVQ         w+8(FP), CX
-	VBROADCASTSD constants<>+7232(SB), Z0
-	VBROADCASTSS constants<>+5824(SB), Z1
-	VBROADCASTSS constants<>+5888(SB), Z2
-	VBROADCASTSD constants<>+5952(SB), Z3
-	VBROADCASTSD constants<>+6016(SB), Z4
-	VBROADCASTSD constants<>+6080(SB), Z5
-	VBROADCASTSD constants<>+7296(SB), Z6
+	VBROADCASTSD constants<>+7296(SB), Z0
+	VBROADCASTSS constants<>+5888(SB), Z1
+	VBROADCASTSS constants<>+5952(SB), Z2
+	VBROADCASTSD constants<>+6016(SB), Z3
+	VBROADCASTSD constants<>+6080(SB), Z4
+	VBROADCASTSD constants<>+6144(SB), Z5
+	VBROADCASTSD constants<>+5312(SB), Z6
 	VBROADCASTSD constants<>+7360(SB), Z7
 	VBROADCASTSD constants<>+7424(SB), Z8
 	VBROADCASTSD constants<>+7488(SB), Z9
 	VBROADCASTSD constants<>+7552(SB), Z10
 	VBROADCASTSD constants<>+7616(SB), Z11
-	VBROADCASTSD constants<>+7168(SB), Z12
+	VBROADCASTSD constants<>+7232(SB), Z12
 	MOVQ         n+16(FP), BX
 	MOVQ         BX, SI
 	ANDQ         $-16, SI
@@ -12932,7 +13622,7 @@ TEXT ·eqAVX512(SB), NOSPLIT, $0-32
 	MOVQ         dst+0(FP), AX
 	MOVQ         x+8(FP), CX
 	MOVQ         y+16(FP), DX
-	VBROADCASTSS constants<>+5312(SB), Z0
+	VBROADCASTSS constants<>+5376(SB), Z0
 	VBROADCASTSS constants<>+9472(SB), Z1
 	MOVQ         n+24(FP), BX
 	MOVQ         BX, SI
@@ -12961,7 +13651,7 @@ TEXT ·neAVX512(SB), NOSPLIT, $0-32
 	MOVQ         x+8(FP), CX
 	MOVQ         y+16(FP), DX
 	VBROADCASTSS constants<>+9472(SB), Z0
-	VBROADCASTSS constants<>+5312(SB), Z1
+	VBROADCASTSS constants<>+5376(SB), Z1
 	MOVQ         n+24(FP), BX
 	MOVQ         BX, SI
 	ANDQ         $-16, SI
@@ -12988,7 +13678,7 @@ TEXT ·ltAVX512(SB), NOSPLIT, $0-32
 	MOVQ         dst+0(FP), AX
 	MOVQ         x+8(FP), CX
 	MOVQ         y+16(FP), DX
-	VBROADCASTSS constants<>+5312(SB), Z0
+	VBROADCASTSS constants<>+5376(SB), Z0
 	VBROADCASTSS constants<>+9472(SB), Z1
 	MOVQ         n+24(FP), BX
 	MOVQ         BX, SI
@@ -13016,7 +13706,7 @@ TEXT ·leAVX512(SB), NOSPLIT, $0-32
 	MOVQ         dst+0(FP), AX
 	MOVQ         x+8(FP), CX
 	MOVQ         y+16(FP), DX
-	VBROADCASTSS constants<>+5312(SB), Z0
+	VBROADCASTSS constants<>+5376(SB), Z0
 	VBROADCASTSS constants<>+9472(SB), Z1
 	MOVQ         n+24(FP), BX
 	MOVQ         BX, SI
@@ -13043,7 +13733,7 @@ test:
 TEXT ·isNaNAVX512(SB), NOSPLIT, $0-24
 	MOVQ         dst+0(FP), AX
 	MOVQ         x+8(FP), CX
-	VBROADCASTSS constants<>+5312(SB), Z0
+	VBROADCASTSS constants<>+5376(SB), Z0
 	VBROADCASTSS constants<>+9472(SB), Z1
 	MOVQ         n+16(FP), DX
 	MOVQ         DX, BX
@@ -13071,7 +13761,7 @@ TEXT ·isFiniteAVX512(SB), NOSPLIT, $0-24
 	MOVQ         x+8(FP), CX
 	VBROADCASTSS constants<>+1536(SB), Z0
 	VBROADCASTSS constants<>+9536(SB), Z1
-	VBROADCASTSS constants<>+5312(SB), Z2
+	VBROADCASTSS constants<>+5376(SB), Z2
 	VBROADCASTSS constants<>+9472(SB), Z3
 	MOVQ         n+16(FP), DX
 	MOVQ         DX, BX
@@ -14472,7 +15162,7 @@ TEXT ·atan2AVX512(SB), NOSPLIT, $0-32
 	VBROADCASTSS constants<>+11456(SB), Z9
 	VBROADCASTSS constants<>+11520(SB), Z10
 	VBROADCASTSS constants<>+11584(SB), Z11
-	VBROADCASTSS constants<>+5312(SB), Z12
+	VBROADCASTSS constants<>+5376(SB), Z12
 	MOVQ         n+24(FP), SI
 	MOVQ         SI, DI
 	ANDQ         $-16, DI
@@ -14614,7 +15304,7 @@ TEXT ·atan2PastAVX512(SB), NOSPLIT, $0-32
 	VBROADCASTSS constants<>+11456(SB), Z9
 	VBROADCASTSS constants<>+11520(SB), Z10
 	VBROADCASTSS constants<>+11584(SB), Z11
-	VBROADCASTSS constants<>+5312(SB), Z12
+	VBROADCASTSS constants<>+5376(SB), Z12
 	MOVQ         n+24(FP), SI
 	MOVQ         SI, DI
 	ANDQ         $-16, DI
@@ -14797,7 +15487,7 @@ loop:
 	VFMADD213PS   Z11, Z16, Z19
 	VFMADD213PS   Z8, Z12, Z16
 	VFMADD231PS   Z19, Z17, Z16
-	VBROADCASTSS  constants<>+5312(SB), Z17
+	VBROADCASTSS  constants<>+5376(SB), Z17
 	VANDPS        Z17, Z15, Z17
 	VPTESTMD      Z17, Z17, K1
 	VBROADCASTSS  constants<>+12480(SB), Z17
@@ -14850,7 +15540,7 @@ test:
 	VFMADD213PS   Z11, Z3, Z5
 	VFMADD213PS   Z8, Z12, Z3
 	VFMADD231PS   Z5, Z4, Z3
-	VBROADCASTSS  constants<>+5312(SB), Z4
+	VBROADCASTSS  constants<>+5376(SB), Z4
 	VANDPS        Z4, Z1, Z4
 	VPTESTMD      Z4, Z4, K2
 	VBROADCASTSS  constants<>+12480(SB), Z4
@@ -14881,7 +15571,7 @@ TEXT ·cosAVX512(SB), NOSPLIT, $0-32
 	VBROADCASTSD constants<>+11968(SB), Z2
 	VBROADCASTSD constants<>+12032(SB), Z3
 	VBROADCASTSS constants<>+192(SB), Z4
-	VBROADCASTSS constants<>+5312(SB), Z5
+	VBROADCASTSS constants<>+5376(SB), Z5
 	VBROADCASTSS constants<>+12096(SB), Z6
 	VBROADCASTSS constants<>+12160(SB), Z7
 	VBROADCASTSS constants<>+12224(SB), Z8
@@ -15020,7 +15710,7 @@ TEXT ·tanAVX512(SB), NOSPLIT, $0-32
 	VBROADCASTSS constants<>+12800(SB), Z9
 	VBROADCASTSS constants<>+12864(SB), Z10
 	VBROADCASTSS constants<>+12928(SB), Z11
-	VBROADCASTSS constants<>+5312(SB), Z12
+	VBROADCASTSS constants<>+5376(SB), Z12
 	MOVQ         n+16(FP), BX
 	MOVQ         BX, SI
 	ANDQ         $-16, SI
@@ -15241,7 +15931,7 @@ TEXT ·remainderAVX512(SB), NOSPLIT, $0-40
 	VMOVUPS      (BX), Z0
 	VBROADCASTSS constants<>+1728(SB), Z1
 	VBROADCASTSS constants<>+1536(SB), Z2
-	VBROADCASTSS constants<>+5312(SB), Z3
+	VBROADCASTSS constants<>+5376(SB), Z3
 	VBROADCASTSS constants<>+2752(SB), Z4
 	MOVQ         n+24(FP), SI
 	MOVQ         SI, DI
@@ -16753,27 +17443,27 @@ loop:
 	VFMADD213PD  Z19, Z13, Z17
 	VBROADCASTSD constants<>+13952(SB), Z19
 	VFMADD213PD  Z19, Z14, Z18
-	VBROADCASTSD constants<>+7232(SB), Z19
+	VBROADCASTSD constants<>+7296(SB), Z19
 	VFMADD213PD  Z19, Z13, Z17
-	VBROADCASTSD constants<>+7232(SB), Z19
+	VBROADCASTSD constants<>+7296(SB), Z19
 	VFMADD213PD  Z19, Z14, Z18
 	VMULPD       Z13, Z17, Z17
 	VMULPD       Z14, Z18, Z18
-	VBROADCASTSD constants<>+7168(SB), Z19
+	VBROADCASTSD constants<>+7232(SB), Z19
 	VADDPD       Z19, Z13, Z19
-	VBROADCASTSD constants<>+7168(SB), Z20
+	VBROADCASTSD constants<>+7232(SB), Z20
 	VADDPD       Z20, Z14, Z20
-	VBROADCASTSD constants<>+7168(SB), Z21
+	VBROADCASTSD constants<>+7232(SB), Z21
 	VSUBPD       Z21, Z19, Z19
-	VBROADCASTSD constants<>+7168(SB), Z21
+	VBROADCASTSD constants<>+7232(SB), Z21
 	VSUBPD       Z21, Z20, Z20
 	VSUBPD       Z19, Z13, Z19
 	VSUBPD       Z20, Z14, Z20
 	VFMADD231PD  Z13, Z17, Z19
 	VFMADD231PD  Z14, Z18, Z20
-	VBROADCASTSD constants<>+7168(SB), Z17
+	VBROADCASTSD constants<>+7232(SB), Z17
 	VADDPD       Z17, Z13, Z13
-	VBROADCASTSD constants<>+7168(SB), Z17
+	VBROADCASTSD constants<>+7232(SB), Z17
 	VADDPD       Z17, Z14, Z14
 	VADDPD       Z13, Z19, Z13
 	VADDPD       Z14, Z20, Z14
@@ -16832,27 +17522,27 @@ test:
 	VFMADD213PD  Z5, Z13, Z2
 	VBROADCASTSD constants<>+13952(SB), Z5
 	VFMADD213PD  Z5, Z0, Z4
-	VBROADCASTSD constants<>+7232(SB), Z5
+	VBROADCASTSD constants<>+7296(SB), Z5
 	VFMADD213PD  Z5, Z13, Z2
-	VBROADCASTSD constants<>+7232(SB), Z5
+	VBROADCASTSD constants<>+7296(SB), Z5
 	VFMADD213PD  Z5, Z0, Z4
 	VMULPD       Z13, Z2, Z2
 	VMULPD       Z0, Z4, Z4
-	VBROADCASTSD constants<>+7168(SB), Z5
+	VBROADCASTSD constants<>+7232(SB), Z5
 	VADDPD       Z5, Z13, Z5
-	VBROADCASTSD constants<>+7168(SB), Z6
+	VBROADCASTSD constants<>+7232(SB), Z6
 	VADDPD       Z6, Z0, Z6
-	VBROADCASTSD constants<>+7168(SB), Z7
+	VBROADCASTSD constants<>+7232(SB), Z7
 	VSUBPD       Z7, Z5, Z5
-	VBROADCASTSD constants<>+7168(SB), Z7
+	VBROADCASTSD constants<>+7232(SB), Z7
 	VSUBPD       Z7, Z6, Z6
 	VSUBPD       Z5, Z13, Z5
 	VSUBPD       Z6, Z0, Z6
 	VFMADD231PD  Z13, Z2, Z5
 	VFMADD231PD  Z0, Z4, Z6
-	VBROADCASTSD constants<>+7168(SB), Z2
+	VBROADCASTSD constants<>+7232(SB), Z2
 	VADDPD       Z2, Z13, Z2
-	VBROADCASTSD constants<>+7168(SB), Z4
+	VBROADCASTSD constants<>+7232(SB), Z4
 	VADDPD       Z4, Z0, Z0
 	VADDPD       Z2, Z5, Z2
 	VADDPD       Z0, Z6, Z0
@@ -16880,7 +17570,7 @@ TEXT ·log64AVX512(SB), NOSPLIT, $0-24
 	VBROADCASTSD constants<>+7552(SB), Z5
 	VBROADCASTSD constants<>+14144(SB), Z6
 	VBROADCASTSD constants<>+7616(SB), Z7
-	VBROADCASTSD constants<>+7168(SB), Z8
+	VBROADCASTSD constants<>+7232(SB), Z8
 	VBROADCASTSD constants<>+7680(SB), Z9
 	VBROADCASTSD constants<>+7936(SB), Z10
 	VBROADCASTSD constants<>+7744(SB), Z11
@@ -16948,9 +17638,9 @@ loop:
 	VMULPD       Z28, Z26, Z26
 	VMULPD       Z21, Z21, Z27
 	VMULPD       Z22, Z22, Z28
-	VBROADCASTSD constants<>+7232(SB), Z29
+	VBROADCASTSD constants<>+7296(SB), Z29
 	VMULPD       Z29, Z27, Z27
-	VBROADCASTSD constants<>+7232(SB), Z29
+	VBROADCASTSD constants<>+7296(SB), Z29
 	VMULPD       Z29, Z28, Z28
 	VADDPD       Z25, Z27, Z25
 	VADDPD       Z26, Z28, Z26
@@ -17059,9 +17749,9 @@ test:
 	VMULPD       Z9, Z7, Z7
 	VMULPD       Z2, Z2, Z8
 	VMULPD       Z3, Z3, Z9
-	VBROADCASTSD constants<>+7232(SB), Z10
+	VBROADCASTSD constants<>+7296(SB), Z10
 	VMULPD       Z10, Z8, Z8
-	VBROADCASTSD constants<>+7232(SB), Z10
+	VBROADCASTSD constants<>+7296(SB), Z10
 	VMULPD       Z10, Z9, Z9
 	VADDPD       Z6, Z8, Z6
 	VADDPD       Z7, Z9, Z7
@@ -17113,9 +17803,9 @@ done:
 TEXT ·tanh64AVX512(SB), NOSPLIT, $0-24
 	MOVQ         dst+0(FP), AX
 	MOVQ         x+8(FP), CX
-	VBROADCASTSD constants<>+7168(SB), Z0
+	VBROADCASTSD constants<>+7232(SB), Z0
 	VBROADCASTSD constants<>+14464(SB), Z1
-	VBROADCASTSD constants<>+7296(SB), Z2
+	VBROADCASTSD constants<>+5312(SB), Z2
 	VBROADCASTSD constants<>+14528(SB), Z3
 	VBROADCASTSD constants<>+13184(SB), Z4
 	VBROADCASTSD constants<>+13248(SB), Z5
@@ -17179,9 +17869,9 @@ loop:
 	VFMADD213PD  Z23, Z15, Z21
 	VBROADCASTSD constants<>+13952(SB), Z23
 	VFMADD213PD  Z23, Z16, Z22
-	VBROADCASTSD constants<>+7232(SB), Z23
+	VBROADCASTSD constants<>+7296(SB), Z23
 	VFMADD213PD  Z23, Z15, Z21
-	VBROADCASTSD constants<>+7232(SB), Z23
+	VBROADCASTSD constants<>+7296(SB), Z23
 	VFMADD213PD  Z23, Z16, Z22
 	VFMADD231PD  Z21, Z19, Z15
 	VFMADD231PD  Z22, Z20, Z16
@@ -17261,9 +17951,9 @@ test:
 	VFMADD213PD  Z8, Z3, Z7
 	VBROADCASTSD constants<>+13952(SB), Z8
 	VFMADD213PD  Z8, Z1, Z9
-	VBROADCASTSD constants<>+7232(SB), Z8
+	VBROADCASTSD constants<>+7296(SB), Z8
 	VFMADD213PD  Z8, Z3, Z7
-	VBROADCASTSD constants<>+7232(SB), Z8
+	VBROADCASTSD constants<>+7296(SB), Z8
 	VFMADD213PD  Z8, Z1, Z9
 	VFMADD231PD  Z7, Z5, Z3
 	VFMADD231PD  Z9, Z6, Z1
@@ -17298,7 +17988,7 @@ TEXT ·gelu64AVX512(SB), NOSPLIT, $0-24
 	MOVQ         dst+0(FP), AX
 	MOVQ         x+8(FP), CX
 	VBROADCASTSD constants<>+14656(SB), Z0
-	VBROADCASTSD constants<>+7296(SB), Z1
+	VBROADCASTSD constants<>+5312(SB), Z1
 	VBROADCASTSD constants<>+14720(SB), Z2
 	VBROADCASTSD constants<>+13056(SB), Z3
 	VBROADCASTSD constants<>+13120(SB), Z4
@@ -17369,27 +18059,27 @@ loop:
 	VFMADD213PD  Z21, Z15, Z19
 	VBROADCASTSD constants<>+13952(SB), Z21
 	VFMADD213PD  Z21, Z16, Z20
-	VBROADCASTSD constants<>+7232(SB), Z21
+	VBROADCASTSD constants<>+7296(SB), Z21
 	VFMADD213PD  Z21, Z15, Z19
-	VBROADCASTSD constants<>+7232(SB), Z21
+	VBROADCASTSD constants<>+7296(SB), Z21
 	VFMADD213PD  Z21, Z16, Z20
 	VMULPD       Z15, Z19, Z19
 	VMULPD       Z16, Z20, Z20
-	VBROADCASTSD constants<>+7168(SB), Z21
+	VBROADCASTSD constants<>+7232(SB), Z21
 	VADDPD       Z21, Z15, Z21
-	VBROADCASTSD constants<>+7168(SB), Z22
+	VBROADCASTSD constants<>+7232(SB), Z22
 	VADDPD       Z22, Z16, Z22
-	VBROADCASTSD constants<>+7168(SB), Z23
+	VBROADCASTSD constants<>+7232(SB), Z23
 	VSUBPD       Z23, Z21, Z21
-	VBROADCASTSD constants<>+7168(SB), Z23
+	VBROADCASTSD constants<>+7232(SB), Z23
 	VSUBPD       Z23, Z22, Z22
 	VSUBPD       Z21, Z15, Z21
 	VSUBPD       Z22, Z16, Z22
 	VFMADD231PD  Z15, Z19, Z21
 	VFMADD231PD  Z16, Z20, Z22
-	VBROADCASTSD constants<>+7168(SB), Z19
+	VBROADCASTSD constants<>+7232(SB), Z19
 	VADDPD       Z19, Z15, Z15
-	VBROADCASTSD constants<>+7168(SB), Z19
+	VBROADCASTSD constants<>+7232(SB), Z19
 	VADDPD       Z19, Z16, Z16
 	VADDPD       Z15, Z21, Z15
 	VADDPD       Z16, Z22, Z16
@@ -17401,21 +18091,21 @@ loop:
 	VMULPD       Z14, Z14, Z18
 	VFNMADD231PD Z13, Z13, Z17
 	VFNMADD231PD Z14, Z14, Z18
-	VBROADCASTSD constants<>+7232(SB), Z19
+	VBROADCASTSD constants<>+7296(SB), Z19
 	VMULPD       Z19, Z17, Z17
-	VBROADCASTSD constants<>+7232(SB), Z19
+	VBROADCASTSD constants<>+7296(SB), Z19
 	VMULPD       Z19, Z18, Z18
 	VFMADD213PD  Z15, Z15, Z17
 	VFMADD213PD  Z16, Z16, Z18
-	VBROADCASTSD constants<>+7168(SB), Z15
+	VBROADCASTSD constants<>+7232(SB), Z15
 	VBROADCASTSD constants<>+14784(SB), Z16
 	VFMADD231PD  Z16, Z13, Z15
-	VBROADCASTSD constants<>+7168(SB), Z16
+	VBROADCASTSD constants<>+7232(SB), Z16
 	VBROADCASTSD constants<>+14784(SB), Z19
 	VFMADD231PD  Z19, Z14, Z16
-	VBROADCASTSD constants<>+7168(SB), Z19
+	VBROADCASTSD constants<>+7232(SB), Z19
 	VDIVPD       Z15, Z19, Z15
-	VBROADCASTSD constants<>+7168(SB), Z19
+	VBROADCASTSD constants<>+7232(SB), Z19
 	VDIVPD       Z16, Z19, Z16
 	VBROADCASTSD constants<>+14912(SB), Z19
 	VBROADCASTSD constants<>+14848(SB), Z20
@@ -17580,27 +18270,27 @@ test:
 	VFMADD213PD  Z8, Z1, Z5
 	VBROADCASTSD constants<>+13952(SB), Z8
 	VFMADD213PD  Z8, Z2, Z7
-	VBROADCASTSD constants<>+7232(SB), Z8
+	VBROADCASTSD constants<>+7296(SB), Z8
 	VFMADD213PD  Z8, Z1, Z5
-	VBROADCASTSD constants<>+7232(SB), Z8
+	VBROADCASTSD constants<>+7296(SB), Z8
 	VFMADD213PD  Z8, Z2, Z7
 	VMULPD       Z1, Z5, Z5
 	VMULPD       Z2, Z7, Z7
-	VBROADCASTSD constants<>+7168(SB), Z8
+	VBROADCASTSD constants<>+7232(SB), Z8
 	VADDPD       Z8, Z1, Z8
-	VBROADCASTSD constants<>+7168(SB), Z9
+	VBROADCASTSD constants<>+7232(SB), Z9
 	VADDPD       Z9, Z2, Z9
-	VBROADCASTSD constants<>+7168(SB), Z10
+	VBROADCASTSD constants<>+7232(SB), Z10
 	VSUBPD       Z10, Z8, Z8
-	VBROADCASTSD constants<>+7168(SB), Z10
+	VBROADCASTSD constants<>+7232(SB), Z10
 	VSUBPD       Z10, Z9, Z9
 	VSUBPD       Z8, Z1, Z8
 	VSUBPD       Z9, Z2, Z9
 	VFMADD231PD  Z1, Z5, Z8
 	VFMADD231PD  Z2, Z7, Z9
-	VBROADCASTSD constants<>+7168(SB), Z5
+	VBROADCASTSD constants<>+7232(SB), Z5
 	VADDPD       Z5, Z1, Z1
-	VBROADCASTSD constants<>+7168(SB), Z5
+	VBROADCASTSD constants<>+7232(SB), Z5
 	VADDPD       Z5, Z2, Z2
 	VADDPD       Z1, Z8, Z1
 	VADDPD       Z2, Z9, Z2
@@ -17612,21 +18302,21 @@ test:
 	VMULPD       Z0, Z0, Z4
 	VFNMADD231PD Z13, Z13, Z3
 	VFNMADD231PD Z0, Z0, Z4
-	VBROADCASTSD constants<>+7232(SB), Z5
+	VBROADCASTSD constants<>+7296(SB), Z5
 	VMULPD       Z5, Z3, Z3
-	VBROADCASTSD constants<>+7232(SB), Z5
+	VBROADCASTSD constants<>+7296(SB), Z5
 	VMULPD       Z5, Z4, Z4
 	VFMADD213PD  Z1, Z1, Z3
 	VFMADD213PD  Z2, Z2, Z4
-	VBROADCASTSD constants<>+7168(SB), Z1
+	VBROADCASTSD constants<>+7232(SB), Z1
 	VBROADCASTSD constants<>+14784(SB), Z2
 	VFMADD231PD  Z2, Z13, Z1
-	VBROADCASTSD constants<>+7168(SB), Z2
+	VBROADCASTSD constants<>+7232(SB), Z2
 	VBROADCASTSD constants<>+14784(SB), Z5
 	VFMADD231PD  Z5, Z0, Z2
-	VBROADCASTSD constants<>+7168(SB), Z5
+	VBROADCASTSD constants<>+7232(SB), Z5
 	VDIVPD       Z1, Z5, Z1
-	VBROADCASTSD constants<>+7168(SB), Z5
+	VBROADCASTSD constants<>+7232(SB), Z5
 	VDIVPD       Z2, Z5, Z2
 	VBROADCASTSD constants<>+14912(SB), Z5
 	VBROADCASTSD constants<>+14848(SB), Z6
@@ -17740,7 +18430,7 @@ TEXT ·geluGrad64AVX512(SB), NOSPLIT, $0-32
 	MOVQ         grad+8(FP), CX
 	MOVQ         x+16(FP), DX
 	VBROADCASTSD constants<>+14656(SB), Z0
-	VBROADCASTSD constants<>+7296(SB), Z1
+	VBROADCASTSD constants<>+5312(SB), Z1
 	VBROADCASTSD constants<>+14720(SB), Z2
 	VBROADCASTSD constants<>+13056(SB), Z3
 	VBROADCASTSD constants<>+13120(SB), Z4
@@ -17811,27 +18501,27 @@ loop:
 	VFMADD213PD  Z21, Z15, Z19
 	VBROADCASTSD constants<>+13952(SB), Z21
 	VFMADD213PD  Z21, Z16, Z20
-	VBROADCASTSD constants<>+7232(SB), Z21
+	VBROADCASTSD constants<>+7296(SB), Z21
 	VFMADD213PD  Z21, Z15, Z19
-	VBROADCASTSD constants<>+7232(SB), Z21
+	VBROADCASTSD constants<>+7296(SB), Z21
 	VFMADD213PD  Z21, Z16, Z20
 	VMULPD       Z15, Z19, Z19
 	VMULPD       Z16, Z20, Z20
-	VBROADCASTSD constants<>+7168(SB), Z21
+	VBROADCASTSD constants<>+7232(SB), Z21
 	VADDPD       Z21, Z15, Z21
-	VBROADCASTSD constants<>+7168(SB), Z22
+	VBROADCASTSD constants<>+7232(SB), Z22
 	VADDPD       Z22, Z16, Z22
-	VBROADCASTSD constants<>+7168(SB), Z23
+	VBROADCASTSD constants<>+7232(SB), Z23
 	VSUBPD       Z23, Z21, Z21
-	VBROADCASTSD constants<>+7168(SB), Z23
+	VBROADCASTSD constants<>+7232(SB), Z23
 	VSUBPD       Z23, Z22, Z22
 	VSUBPD       Z21, Z15, Z21
 	VSUBPD       Z22, Z16, Z22
 	VFMADD231PD  Z15, Z19, Z21
 	VFMADD231PD  Z16, Z20, Z22
-	VBROADCASTSD constants<>+7168(SB), Z19
+	VBROADCASTSD constants<>+7232(SB), Z19
 	VADDPD       Z19, Z15, Z15
-	VBROADCASTSD constants<>+7168(SB), Z19
+	VBROADCASTSD constants<>+7232(SB), Z19
 	VADDPD       Z19, Z16, Z16
 	VADDPD       Z15, Z21, Z15
 	VADDPD       Z16, Z22, Z16
@@ -17843,21 +18533,21 @@ loop:
 	VMULPD       Z14, Z14, Z18
 	VFNMADD231PD Z13, Z13, Z17
 	VFNMADD231PD Z14, Z14, Z18
-	VBROADCASTSD constants<>+7232(SB), Z19
+	VBROADCASTSD constants<>+7296(SB), Z19
 	VMULPD       Z19, Z17, Z17
-	VBROADCASTSD constants<>+7232(SB), Z19
+	VBROADCASTSD constants<>+7296(SB), Z19
 	VMULPD       Z19, Z18, Z18
 	VFMADD213PD  Z15, Z15, Z17
 	VFMADD213PD  Z16, Z16, Z18
-	VBROADCASTSD constants<>+7168(SB), Z15
+	VBROADCASTSD constants<>+7232(SB), Z15
 	VBROADCASTSD constants<>+14784(SB), Z16
 	VFMADD231PD  Z16, Z13, Z15
-	VBROADCASTSD constants<>+7168(SB), Z16
+	VBROADCASTSD constants<>+7232(SB), Z16
 	VBROADCASTSD constants<>+14784(SB), Z19
 	VFMADD231PD  Z19, Z14, Z16
-	VBROADCASTSD constants<>+7168(SB), Z19
+	VBROADCASTSD constants<>+7232(SB), Z19
 	VDIVPD       Z15, Z19, Z15
-	VBROADCASTSD constants<>+7168(SB), Z19
+	VBROADCASTSD constants<>+7232(SB), Z19
 	VDIVPD       Z16, Z19, Z16
 	VBROADCASTSD constants<>+14912(SB), Z19
 	VBROADCASTSD constants<>+14848(SB), Z20
@@ -17961,9 +18651,9 @@ loop:
 	VCMPPD       $0x11, Z17, Z13, K1
 	VBROADCASTSD constants<>+14272(SB), Z13
 	VCMPPD       $0x11, Z13, Z14, K2
-	VBROADCASTSD constants<>+7168(SB), Z13
+	VBROADCASTSD constants<>+7232(SB), Z13
 	VSUBPD       Z15, Z13, Z13
-	VBROADCASTSD constants<>+7168(SB), Z14
+	VBROADCASTSD constants<>+7232(SB), Z14
 	VSUBPD       Z16, Z14, Z14
 	VBLENDMPD    Z15, Z13, K1, Z13
 	VBLENDMPD    Z16, Z14, K2, Z14
@@ -18036,27 +18726,27 @@ test:
 	VFMADD213PD  Z8, Z1, Z5
 	VBROADCASTSD constants<>+13952(SB), Z8
 	VFMADD213PD  Z8, Z2, Z7
-	VBROADCASTSD constants<>+7232(SB), Z8
+	VBROADCASTSD constants<>+7296(SB), Z8
 	VFMADD213PD  Z8, Z1, Z5
-	VBROADCASTSD constants<>+7232(SB), Z8
+	VBROADCASTSD constants<>+7296(SB), Z8
 	VFMADD213PD  Z8, Z2, Z7
 	VMULPD       Z1, Z5, Z5
 	VMULPD       Z2, Z7, Z7
-	VBROADCASTSD constants<>+7168(SB), Z8
+	VBROADCASTSD constants<>+7232(SB), Z8
 	VADDPD       Z8, Z1, Z8
-	VBROADCASTSD constants<>+7168(SB), Z9
+	VBROADCASTSD constants<>+7232(SB), Z9
 	VADDPD       Z9, Z2, Z9
-	VBROADCASTSD constants<>+7168(SB), Z10
+	VBROADCASTSD constants<>+7232(SB), Z10
 	VSUBPD       Z10, Z8, Z8
-	VBROADCASTSD constants<>+7168(SB), Z10
+	VBROADCASTSD constants<>+7232(SB), Z10
 	VSUBPD       Z10, Z9, Z9
 	VSUBPD       Z8, Z1, Z8
 	VSUBPD       Z9, Z2, Z9
 	VFMADD231PD  Z1, Z5, Z8
 	VFMADD231PD  Z2, Z7, Z9
-	VBROADCASTSD constants<>+7168(SB), Z5
+	VBROADCASTSD constants<>+7232(SB), Z5
 	VADDPD       Z5, Z1, Z1
-	VBROADCASTSD constants<>+7168(SB), Z5
+	VBROADCASTSD constants<>+7232(SB), Z5
 	VADDPD       Z5, Z2, Z2
 	VADDPD       Z1, Z8, Z1
 	VADDPD       Z2, Z9, Z2
@@ -18068,21 +18758,21 @@ test:
 	VMULPD       Z0, Z0, Z4
 	VFNMADD231PD Z13, Z13, Z3
 	VFNMADD231PD Z0, Z0, Z4
-	VBROADCASTSD constants<>+7232(SB), Z5
+	VBROADCASTSD constants<>+7296(SB), Z5
 	VMULPD       Z5, Z3, Z3
-	VBROADCASTSD constants<>+7232(SB), Z5
+	VBROADCASTSD constants<>+7296(SB), Z5
 	VMULPD       Z5, Z4, Z4
 	VFMADD213PD  Z1, Z1, Z3
 	VFMADD213PD  Z2, Z2, Z4
-	VBROADCASTSD constants<>+7168(SB), Z1
+	VBROADCASTSD constants<>+7232(SB), Z1
 	VBROADCASTSD constants<>+14784(SB), Z2
 	VFMADD231PD  Z2, Z13, Z1
-	VBROADCASTSD constants<>+7168(SB), Z2
+	VBROADCASTSD constants<>+7232(SB), Z2
 	VBROADCASTSD constants<>+14784(SB), Z5
 	VFMADD231PD  Z5, Z0, Z2
-	VBROADCASTSD constants<>+7168(SB), Z5
+	VBROADCASTSD constants<>+7232(SB), Z5
 	VDIVPD       Z1, Z5, Z1
-	VBROADCASTSD constants<>+7168(SB), Z5
+	VBROADCASTSD constants<>+7232(SB), Z5
 	VDIVPD       Z2, Z5, Z2
 	VBROADCASTSD constants<>+14912(SB), Z5
 	VBROADCASTSD constants<>+14848(SB), Z6
@@ -18186,9 +18876,9 @@ test:
 	VCMPPD       $0x11, Z4, Z0, K3
 	VBROADCASTSD constants<>+14272(SB), Z0
 	VCMPPD       $0x11, Z0, Z3, K4
-	VBROADCASTSD constants<>+7168(SB), Z0
+	VBROADCASTSD constants<>+7232(SB), Z0
 	VSUBPD       Z1, Z0, Z0
-	VBROADCASTSD constants<>+7168(SB), Z3
+	VBROADCASTSD constants<>+7232(SB), Z3
 	VSUBPD       Z2, Z3, Z3
 	VBLENDMPD    Z1, Z0, K3, Z0
 	VBLENDMPD    Z2, Z3, K4, Z3
@@ -18402,27 +19092,27 @@ loop:
 	VFMADD213PD  Z19, Z13, Z17
 	VBROADCASTSD constants<>+13952(SB), Z19
 	VFMADD213PD  Z19, Z14, Z18
-	VBROADCASTSD constants<>+7232(SB), Z19
+	VBROADCASTSD constants<>+7296(SB), Z19
 	VFMADD213PD  Z19, Z13, Z17
-	VBROADCASTSD constants<>+7232(SB), Z19
+	VBROADCASTSD constants<>+7296(SB), Z19
 	VFMADD213PD  Z19, Z14, Z18
 	VMULPD       Z13, Z17, Z17
 	VMULPD       Z14, Z18, Z18
-	VBROADCASTSD constants<>+7168(SB), Z19
+	VBROADCASTSD constants<>+7232(SB), Z19
 	VADDPD       Z19, Z13, Z19
-	VBROADCASTSD constants<>+7168(SB), Z20
+	VBROADCASTSD constants<>+7232(SB), Z20
 	VADDPD       Z20, Z14, Z20
-	VBROADCASTSD constants<>+7168(SB), Z21
+	VBROADCASTSD constants<>+7232(SB), Z21
 	VSUBPD       Z21, Z19, Z19
-	VBROADCASTSD constants<>+7168(SB), Z21
+	VBROADCASTSD constants<>+7232(SB), Z21
 	VSUBPD       Z21, Z20, Z20
 	VSUBPD       Z19, Z13, Z19
 	VSUBPD       Z20, Z14, Z20
 	VFMADD231PD  Z13, Z17, Z19
 	VFMADD231PD  Z14, Z18, Z20
-	VBROADCASTSD constants<>+7168(SB), Z17
+	VBROADCASTSD constants<>+7232(SB), Z17
 	VADDPD       Z17, Z13, Z13
-	VBROADCASTSD constants<>+7168(SB), Z17
+	VBROADCASTSD constants<>+7232(SB), Z17
 	VADDPD       Z17, Z14, Z14
 	VADDPD       Z13, Z19, Z13
 	VADDPD       Z14, Z20, Z14
@@ -18491,27 +19181,27 @@ test:
 	VFMADD213PD  Z8, Z4, Z5
 	VBROADCASTSD constants<>+13952(SB), Z8
 	VFMADD213PD  Z8, Z0, Z7
-	VBROADCASTSD constants<>+7232(SB), Z8
+	VBROADCASTSD constants<>+7296(SB), Z8
 	VFMADD213PD  Z8, Z4, Z5
-	VBROADCASTSD constants<>+7232(SB), Z8
+	VBROADCASTSD constants<>+7296(SB), Z8
 	VFMADD213PD  Z8, Z0, Z7
 	VMULPD       Z4, Z5, Z5
 	VMULPD       Z0, Z7, Z7
-	VBROADCASTSD constants<>+7168(SB), Z8
+	VBROADCASTSD constants<>+7232(SB), Z8
 	VADDPD       Z8, Z4, Z8
-	VBROADCASTSD constants<>+7168(SB), Z9
+	VBROADCASTSD constants<>+7232(SB), Z9
 	VADDPD       Z9, Z0, Z9
-	VBROADCASTSD constants<>+7168(SB), Z10
+	VBROADCASTSD constants<>+7232(SB), Z10
 	VSUBPD       Z10, Z8, Z8
-	VBROADCASTSD constants<>+7168(SB), Z10
+	VBROADCASTSD constants<>+7232(SB), Z10
 	VSUBPD       Z10, Z9, Z9
 	VSUBPD       Z8, Z4, Z8
 	VSUBPD       Z9, Z0, Z9
 	VFMADD231PD  Z4, Z5, Z8
 	VFMADD231PD  Z0, Z7, Z9
-	VBROADCASTSD constants<>+7168(SB), Z5
+	VBROADCASTSD constants<>+7232(SB), Z5
 	VADDPD       Z5, Z4, Z4
-	VBROADCASTSD constants<>+7168(SB), Z5
+	VBROADCASTSD constants<>+7232(SB), Z5
 	VADDPD       Z5, Z0, Z0
 	VADDPD       Z4, Z8, Z4
 	VADDPD       Z0, Z9, Z0
@@ -18604,27 +19294,27 @@ loop:
 	VFMADD213PD  Z19, Z13, Z17
 	VBROADCASTSD constants<>+13952(SB), Z19
 	VFMADD213PD  Z19, Z14, Z18
-	VBROADCASTSD constants<>+7232(SB), Z19
+	VBROADCASTSD constants<>+7296(SB), Z19
 	VFMADD213PD  Z19, Z13, Z17
-	VBROADCASTSD constants<>+7232(SB), Z19
+	VBROADCASTSD constants<>+7296(SB), Z19
 	VFMADD213PD  Z19, Z14, Z18
 	VMULPD       Z13, Z17, Z17
 	VMULPD       Z14, Z18, Z18
-	VBROADCASTSD constants<>+7168(SB), Z19
+	VBROADCASTSD constants<>+7232(SB), Z19
 	VADDPD       Z19, Z13, Z19
-	VBROADCASTSD constants<>+7168(SB), Z20
+	VBROADCASTSD constants<>+7232(SB), Z20
 	VADDPD       Z20, Z14, Z20
-	VBROADCASTSD constants<>+7168(SB), Z21
+	VBROADCASTSD constants<>+7232(SB), Z21
 	VSUBPD       Z21, Z19, Z19
-	VBROADCASTSD constants<>+7168(SB), Z21
+	VBROADCASTSD constants<>+7232(SB), Z21
 	VSUBPD       Z21, Z20, Z20
 	VSUBPD       Z19, Z13, Z19
 	VSUBPD       Z20, Z14, Z20
 	VFMADD231PD  Z13, Z17, Z19
 	VFMADD231PD  Z14, Z18, Z20
-	VBROADCASTSD constants<>+7168(SB), Z17
+	VBROADCASTSD constants<>+7232(SB), Z17
 	VADDPD       Z17, Z13, Z13
-	VBROADCASTSD constants<>+7168(SB), Z17
+	VBROADCASTSD constants<>+7232(SB), Z17
 	VADDPD       Z17, Z14, Z14
 	VADDPD       Z13, Z19, Z13
 	VADDPD       Z14, Z20, Z14
@@ -18691,27 +19381,27 @@ test:
 	VFMADD213PD  Z8, Z4, Z5
 	VBROADCASTSD constants<>+13952(SB), Z8
 	VFMADD213PD  Z8, Z0, Z7
-	VBROADCASTSD constants<>+7232(SB), Z8
+	VBROADCASTSD constants<>+7296(SB), Z8
 	VFMADD213PD  Z8, Z4, Z5
-	VBROADCASTSD constants<>+7232(SB), Z8
+	VBROADCASTSD constants<>+7296(SB), Z8
 	VFMADD213PD  Z8, Z0, Z7
 	VMULPD       Z4, Z5, Z5
 	VMULPD       Z0, Z7, Z7
-	VBROADCASTSD constants<>+7168(SB), Z8
+	VBROADCASTSD constants<>+7232(SB), Z8
 	VADDPD       Z8, Z4, Z8
-	VBROADCASTSD constants<>+7168(SB), Z9
+	VBROADCASTSD constants<>+7232(SB), Z9
 	VADDPD       Z9, Z0, Z9
-	VBROADCASTSD constants<>+7168(SB), Z10
+	VBROADCASTSD constants<>+7232(SB), Z10
 	VSUBPD       Z10, Z8, Z8
-	VBROADCASTSD constants<>+7168(SB), Z10
+	VBROADCASTSD constants<>+7232(SB), Z10
 	VSUBPD       Z10, Z9, Z9
 	VSUBPD       Z8, Z4, Z8
 	VSUBPD       Z9, Z0, Z9
 	VFMADD231PD  Z4, Z5, Z8
 	VFMADD231PD  Z0, Z7, Z9
-	VBROADCASTSD constants<>+7168(SB), Z5
+	VBROADCASTSD constants<>+7232(SB), Z5
 	VADDPD       Z5, Z4, Z4
-	VBROADCASTSD constants<>+7168(SB), Z5
+	VBROADCASTSD constants<>+7232(SB), Z5
 	VADDPD       Z5, Z0, Z0
 	VADDPD       Z4, Z8, Z4
 	VADDPD       Z0, Z9, Z0

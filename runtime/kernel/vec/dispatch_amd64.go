@@ -665,6 +665,58 @@ func Div64(dst, x, y []float64) {
 	}
 }
 
+// Maximum64 stores the greater of x and y, or NaN, in dst. dst may be x or y.
+func Maximum64(dst, x, y []float64) {
+	check(len(dst), len(x))
+	check(len(dst), len(y))
+	n := len(dst)
+	if 8*n >= pastFrom && fitsPast(&dst[0], &x[0], &y[0]) {
+		for lo := 0; lo < n; lo += chunk {
+			hi := min(lo+chunk, n)
+			maximum64PastAVX512(&dst[lo], &x[lo], &y[lo], hi-lo)
+		}
+		fence()
+		return
+	}
+	for lo := 0; lo < n; lo += chunk {
+		hi := min(lo+chunk, n)
+		switch active {
+		case AVX512:
+			maximum64AVX512(&dst[lo], &x[lo], &y[lo], hi-lo)
+		case AVX2:
+			maximum64AVX2(&dst[lo], &x[lo], &y[lo], hi-lo)
+		default:
+			maximum64Go(dst[lo:hi], x[lo:hi], y[lo:hi])
+		}
+	}
+}
+
+// Minimum64 stores the lesser of x and y, or NaN, in dst. dst may be x or y.
+func Minimum64(dst, x, y []float64) {
+	check(len(dst), len(x))
+	check(len(dst), len(y))
+	n := len(dst)
+	if 8*n >= pastFrom && fitsPast(&dst[0], &x[0], &y[0]) {
+		for lo := 0; lo < n; lo += chunk {
+			hi := min(lo+chunk, n)
+			minimum64PastAVX512(&dst[lo], &x[lo], &y[lo], hi-lo)
+		}
+		fence()
+		return
+	}
+	for lo := 0; lo < n; lo += chunk {
+		hi := min(lo+chunk, n)
+		switch active {
+		case AVX512:
+			minimum64AVX512(&dst[lo], &x[lo], &y[lo], hi-lo)
+		case AVX2:
+			minimum64AVX2(&dst[lo], &x[lo], &y[lo], hi-lo)
+		default:
+			minimum64Go(dst[lo:hi], x[lo:hi], y[lo:hi])
+		}
+	}
+}
+
 // Scale stores x times a in dst. dst may be x.
 func Scale(dst, x []float32, a float32) {
 	check(len(dst), len(x))
@@ -974,6 +1026,38 @@ func Min(x []float32, least *[16]float32) {
 	}
 }
 
+// Max64 makes the lanes of most the greater of themselves and x, or NaN.
+func Max64(x []float64, most *[16]float64) {
+	n := len(x)
+	for lo := 0; lo < n; lo += chunk {
+		hi := min(lo+chunk, n)
+		switch active {
+		case AVX512:
+			max64AVX512(&x[lo], hi-lo, &most[0])
+		case AVX2:
+			max64AVX2(&x[lo], hi-lo, &most[0])
+		default:
+			max64Go(x[lo:hi], most)
+		}
+	}
+}
+
+// Min64 makes the lanes of least the lesser of themselves and x, or NaN.
+func Min64(x []float64, least *[16]float64) {
+	n := len(x)
+	for lo := 0; lo < n; lo += chunk {
+		hi := min(lo+chunk, n)
+		switch active {
+		case AVX512:
+			min64AVX512(&x[lo], hi-lo, &least[0])
+		case AVX2:
+			min64AVX2(&x[lo], hi-lo, &least[0])
+		default:
+			min64Go(x[lo:hi], least)
+		}
+	}
+}
+
 // Most makes the lanes of most the greater of themselves and x. It passes over NaN.
 func Most(x []float32, most *[16]float32) {
 	n := len(x)
@@ -1031,6 +1115,102 @@ func RowPair64(dst, x, row0, row1 []float64, w0, w1 float64, dot0, dot1 *[16]flo
 	}
 	if whole < n {
 		rowPair64Go(dst[whole:], x[whole:], row0[whole:], row1[whole:], w0, w1, dot0, dot1)
+	}
+}
+
+// WideSum adds x to the lanes of sum.
+func WideSum(x []float32, sum *[16]float64) {
+	n := len(x)
+	for lo := 0; lo < n; lo += chunk {
+		hi := min(lo+chunk, n)
+		switch active {
+		case AVX512:
+			wideSumAVX512(&x[lo], hi-lo, &sum[0])
+		case AVX2:
+			wideSumAVX2(&x[lo], hi-lo, &sum[0])
+		default:
+			wideSumGo(x[lo:hi], sum)
+		}
+	}
+}
+
+// AbsSum adds |x| to the lanes of sum.
+func AbsSum(x []float32, sum *[16]float64) {
+	n := len(x)
+	for lo := 0; lo < n; lo += chunk {
+		hi := min(lo+chunk, n)
+		switch active {
+		case AVX512:
+			absSumAVX512(&x[lo], hi-lo, &sum[0])
+		case AVX2:
+			absSumAVX2(&x[lo], hi-lo, &sum[0])
+		default:
+			absSumGo(x[lo:hi], sum)
+		}
+	}
+}
+
+// AbsSum64 adds |x| to the lanes of sum.
+func AbsSum64(x []float64, sum *[16]float64) {
+	n := len(x)
+	for lo := 0; lo < n; lo += chunk {
+		hi := min(lo+chunk, n)
+		switch active {
+		case AVX512:
+			absSum64AVX512(&x[lo], hi-lo, &sum[0])
+		case AVX2:
+			absSum64AVX2(&x[lo], hi-lo, &sum[0])
+		default:
+			absSum64Go(x[lo:hi], sum)
+		}
+	}
+}
+
+// SquareSum64 adds x² to the lanes of sum.
+func SquareSum64(x []float64, sum *[16]float64) {
+	n := len(x)
+	for lo := 0; lo < n; lo += chunk {
+		hi := min(lo+chunk, n)
+		switch active {
+		case AVX512:
+			squareSum64AVX512(&x[lo], hi-lo, &sum[0])
+		case AVX2:
+			squareSum64AVX2(&x[lo], hi-lo, &sum[0])
+		default:
+			squareSum64Go(x[lo:hi], sum)
+		}
+	}
+}
+
+// SquaredDiffSum adds (x - mean)² to the lanes of sum.
+func SquaredDiffSum(x []float32, mean float64, sum *[16]float64) {
+	n := len(x)
+	for lo := 0; lo < n; lo += chunk {
+		hi := min(lo+chunk, n)
+		switch active {
+		case AVX512:
+			squaredDiffSumAVX512(&x[lo], hi-lo, mean, &sum[0])
+		case AVX2:
+			squaredDiffSumAVX2(&x[lo], hi-lo, mean, &sum[0])
+		default:
+			squaredDiffSumGo(x[lo:hi], mean, sum)
+		}
+	}
+}
+
+// SquaredDiffSum64 adds (x - mean)² to the lanes of sum.
+func SquaredDiffSum64(x []float64, mean float64, sum *[16]float64) {
+	n := len(x)
+	for lo := 0; lo < n; lo += chunk {
+		hi := min(lo+chunk, n)
+		switch active {
+		case AVX512:
+			squaredDiffSum64AVX512(&x[lo], hi-lo, mean, &sum[0])
+		case AVX2:
+			squaredDiffSum64AVX2(&x[lo], hi-lo, mean, &sum[0])
+		default:
+			squaredDiffSum64Go(x[lo:hi], mean, sum)
+		}
 	}
 }
 

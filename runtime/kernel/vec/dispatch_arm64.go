@@ -635,6 +635,58 @@ func Div64(dst, x, y []float64) {
 	copy(dst[whole:], rest0[:])
 }
 
+// Maximum64 stores the greater of x and y, or NaN, in dst. dst may be x or y.
+func Maximum64(dst, x, y []float64) {
+	check(len(dst), len(x))
+	check(len(dst), len(y))
+	if active != NEON {
+		maximum64Go(dst, x, y)
+		return
+	}
+	n := len(dst)
+	whole := n &^ 15
+	for lo := 0; lo < whole; lo += chunk {
+		hi := min(lo+chunk, whole)
+		maximum64NEON(&dst[lo], &x[lo], &y[lo], hi-lo)
+	}
+	if whole == n {
+		return
+	}
+	var rest0 [16]float64
+	var rest1 [16]float64
+	copy(rest1[:], x[whole:])
+	var rest2 [16]float64
+	copy(rest2[:], y[whole:])
+	maximum64NEON(&rest0[0], &rest1[0], &rest2[0], len(rest0))
+	copy(dst[whole:], rest0[:])
+}
+
+// Minimum64 stores the lesser of x and y, or NaN, in dst. dst may be x or y.
+func Minimum64(dst, x, y []float64) {
+	check(len(dst), len(x))
+	check(len(dst), len(y))
+	if active != NEON {
+		minimum64Go(dst, x, y)
+		return
+	}
+	n := len(dst)
+	whole := n &^ 15
+	for lo := 0; lo < whole; lo += chunk {
+		hi := min(lo+chunk, whole)
+		minimum64NEON(&dst[lo], &x[lo], &y[lo], hi-lo)
+	}
+	if whole == n {
+		return
+	}
+	var rest0 [16]float64
+	var rest1 [16]float64
+	copy(rest1[:], x[whole:])
+	var rest2 [16]float64
+	copy(rest2[:], y[whole:])
+	minimum64NEON(&rest0[0], &rest1[0], &rest2[0], len(rest0))
+	copy(dst[whole:], rest0[:])
+}
+
 // Scale stores x times a in dst. dst may be x.
 func Scale(dst, x []float32, a float32) {
 	check(len(dst), len(x))
@@ -990,6 +1042,50 @@ func Min(x []float32, least *[16]float32) {
 	copy(least[n-whole:], leastBefore[n-whole:])
 }
 
+// Max64 makes the lanes of most the greater of themselves and x, or NaN.
+func Max64(x []float64, most *[16]float64) {
+	if active != NEON {
+		max64Go(x, most)
+		return
+	}
+	n := len(x)
+	whole := n &^ 15
+	for lo := 0; lo < whole; lo += chunk {
+		hi := min(lo+chunk, whole)
+		max64NEON(&x[lo], hi-lo, &most[0])
+	}
+	if whole == n {
+		return
+	}
+	var rest0 [16]float64
+	copy(rest0[:], x[whole:])
+	mostBefore := *most
+	max64NEON(&rest0[0], len(rest0), &most[0])
+	copy(most[n-whole:], mostBefore[n-whole:])
+}
+
+// Min64 makes the lanes of least the lesser of themselves and x, or NaN.
+func Min64(x []float64, least *[16]float64) {
+	if active != NEON {
+		min64Go(x, least)
+		return
+	}
+	n := len(x)
+	whole := n &^ 15
+	for lo := 0; lo < whole; lo += chunk {
+		hi := min(lo+chunk, whole)
+		min64NEON(&x[lo], hi-lo, &least[0])
+	}
+	if whole == n {
+		return
+	}
+	var rest0 [16]float64
+	copy(rest0[:], x[whole:])
+	leastBefore := *least
+	min64NEON(&rest0[0], len(rest0), &least[0])
+	copy(least[n-whole:], leastBefore[n-whole:])
+}
+
 // Most makes the lanes of most the greater of themselves and x. It passes over NaN.
 func Most(x []float32, most *[16]float32) {
 	if active != NEON {
@@ -1070,6 +1166,138 @@ func RowPair64(dst, x, row0, row1 []float64, w0, w1 float64, dot0, dot1 *[16]flo
 	copy(dst[whole:], rest0[:])
 	copy(dot0[n-whole:], dot0Before[n-whole:])
 	copy(dot1[n-whole:], dot1Before[n-whole:])
+}
+
+// WideSum adds x to the lanes of sum.
+func WideSum(x []float32, sum *[16]float64) {
+	if active != NEON {
+		wideSumGo(x, sum)
+		return
+	}
+	n := len(x)
+	whole := n &^ 15
+	for lo := 0; lo < whole; lo += chunk {
+		hi := min(lo+chunk, whole)
+		wideSumNEON(&x[lo], hi-lo, &sum[0])
+	}
+	if whole == n {
+		return
+	}
+	var rest0 [16]float32
+	copy(rest0[:], x[whole:])
+	sumBefore := *sum
+	wideSumNEON(&rest0[0], len(rest0), &sum[0])
+	copy(sum[n-whole:], sumBefore[n-whole:])
+}
+
+// AbsSum adds |x| to the lanes of sum.
+func AbsSum(x []float32, sum *[16]float64) {
+	if active != NEON {
+		absSumGo(x, sum)
+		return
+	}
+	n := len(x)
+	whole := n &^ 15
+	for lo := 0; lo < whole; lo += chunk {
+		hi := min(lo+chunk, whole)
+		absSumNEON(&x[lo], hi-lo, &sum[0])
+	}
+	if whole == n {
+		return
+	}
+	var rest0 [16]float32
+	copy(rest0[:], x[whole:])
+	sumBefore := *sum
+	absSumNEON(&rest0[0], len(rest0), &sum[0])
+	copy(sum[n-whole:], sumBefore[n-whole:])
+}
+
+// AbsSum64 adds |x| to the lanes of sum.
+func AbsSum64(x []float64, sum *[16]float64) {
+	if active != NEON {
+		absSum64Go(x, sum)
+		return
+	}
+	n := len(x)
+	whole := n &^ 15
+	for lo := 0; lo < whole; lo += chunk {
+		hi := min(lo+chunk, whole)
+		absSum64NEON(&x[lo], hi-lo, &sum[0])
+	}
+	if whole == n {
+		return
+	}
+	var rest0 [16]float64
+	copy(rest0[:], x[whole:])
+	sumBefore := *sum
+	absSum64NEON(&rest0[0], len(rest0), &sum[0])
+	copy(sum[n-whole:], sumBefore[n-whole:])
+}
+
+// SquareSum64 adds x² to the lanes of sum.
+func SquareSum64(x []float64, sum *[16]float64) {
+	if active != NEON {
+		squareSum64Go(x, sum)
+		return
+	}
+	n := len(x)
+	whole := n &^ 15
+	for lo := 0; lo < whole; lo += chunk {
+		hi := min(lo+chunk, whole)
+		squareSum64NEON(&x[lo], hi-lo, &sum[0])
+	}
+	if whole == n {
+		return
+	}
+	var rest0 [16]float64
+	copy(rest0[:], x[whole:])
+	sumBefore := *sum
+	squareSum64NEON(&rest0[0], len(rest0), &sum[0])
+	copy(sum[n-whole:], sumBefore[n-whole:])
+}
+
+// SquaredDiffSum adds (x - mean)² to the lanes of sum.
+func SquaredDiffSum(x []float32, mean float64, sum *[16]float64) {
+	if active != NEON {
+		squaredDiffSumGo(x, mean, sum)
+		return
+	}
+	n := len(x)
+	whole := n &^ 15
+	for lo := 0; lo < whole; lo += chunk {
+		hi := min(lo+chunk, whole)
+		squaredDiffSumNEON(&x[lo], hi-lo, mean, &sum[0])
+	}
+	if whole == n {
+		return
+	}
+	var rest0 [16]float32
+	copy(rest0[:], x[whole:])
+	sumBefore := *sum
+	squaredDiffSumNEON(&rest0[0], len(rest0), mean, &sum[0])
+	copy(sum[n-whole:], sumBefore[n-whole:])
+}
+
+// SquaredDiffSum64 adds (x - mean)² to the lanes of sum.
+func SquaredDiffSum64(x []float64, mean float64, sum *[16]float64) {
+	if active != NEON {
+		squaredDiffSum64Go(x, mean, sum)
+		return
+	}
+	n := len(x)
+	whole := n &^ 15
+	for lo := 0; lo < whole; lo += chunk {
+		hi := min(lo+chunk, whole)
+		squaredDiffSum64NEON(&x[lo], hi-lo, mean, &sum[0])
+	}
+	if whole == n {
+		return
+	}
+	var rest0 [16]float64
+	copy(rest0[:], x[whole:])
+	sumBefore := *sum
+	squaredDiffSum64NEON(&rest0[0], len(rest0), mean, &sum[0])
+	copy(sum[n-whole:], sumBefore[n-whole:])
 }
 
 // ExpSum adds exp(x - most) to the lanes of sum. No x is more than most; what is below

@@ -173,6 +173,20 @@ func Div64(dst, x, y []float64) {
 	div64Go(dst, x, y)
 }
 
+// Maximum64 stores the greater of x and y, or NaN, in dst. dst may be x or y.
+func Maximum64(dst, x, y []float64) {
+	check(len(dst), len(x))
+	check(len(dst), len(y))
+	maximum64Go(dst, x, y)
+}
+
+// Minimum64 stores the lesser of x and y, or NaN, in dst. dst may be x or y.
+func Minimum64(dst, x, y []float64) {
+	check(len(dst), len(x))
+	check(len(dst), len(y))
+	minimum64Go(dst, x, y)
+}
+
 // Scale stores x times a in dst. dst may be x.
 func Scale(dst, x []float32, a float32) {
 	check(len(dst), len(x))
@@ -261,6 +275,16 @@ func Min(x []float32, least *[16]float32) {
 	minGo(x, least)
 }
 
+// Max64 makes the lanes of most the greater of themselves and x, or NaN.
+func Max64(x []float64, most *[16]float64) {
+	max64Go(x, most)
+}
+
+// Min64 makes the lanes of least the lesser of themselves and x, or NaN.
+func Min64(x []float64, least *[16]float64) {
+	min64Go(x, least)
+}
+
 // Most makes the lanes of most the greater of themselves and x. It passes over NaN.
 func Most(x []float32, most *[16]float32) {
 	mostGo(x, most)
@@ -279,6 +303,36 @@ func RowPair64(dst, x, row0, row1 []float64, w0, w1 float64, dot0, dot1 *[16]flo
 	check(len(dst), len(row0))
 	check(len(dst), len(row1))
 	rowPair64Go(dst, x, row0, row1, w0, w1, dot0, dot1)
+}
+
+// WideSum adds x to the lanes of sum.
+func WideSum(x []float32, sum *[16]float64) {
+	wideSumGo(x, sum)
+}
+
+// AbsSum adds |x| to the lanes of sum.
+func AbsSum(x []float32, sum *[16]float64) {
+	absSumGo(x, sum)
+}
+
+// AbsSum64 adds |x| to the lanes of sum.
+func AbsSum64(x []float64, sum *[16]float64) {
+	absSum64Go(x, sum)
+}
+
+// SquareSum64 adds x² to the lanes of sum.
+func SquareSum64(x []float64, sum *[16]float64) {
+	squareSum64Go(x, sum)
+}
+
+// SquaredDiffSum adds (x - mean)² to the lanes of sum.
+func SquaredDiffSum(x []float32, mean float64, sum *[16]float64) {
+	squaredDiffSumGo(x, mean, sum)
+}
+
+// SquaredDiffSum64 adds (x - mean)² to the lanes of sum.
+func SquaredDiffSum64(x []float64, mean float64, sum *[16]float64) {
+	squaredDiffSum64Go(x, mean, sum)
 }
 
 // ExpSum adds exp(x - most) to the lanes of sum. No x is more than most; what is below

@@ -132,6 +132,16 @@ func mul64NEON(dst *float64, x *float64, y *float64, n int)
 //go:noescape
 func div64NEON(dst *float64, x *float64, y *float64, n int)
 
+// maximum64NEON is Maximum64 of n elements, a multiple of 16.
+//
+//go:noescape
+func maximum64NEON(dst *float64, x *float64, y *float64, n int)
+
+// minimum64NEON is Minimum64 of n elements, a multiple of 16.
+//
+//go:noescape
+func minimum64NEON(dst *float64, x *float64, y *float64, n int)
+
 // scaleNEON is Scale of n elements, a multiple of 16.
 //
 //go:noescape
@@ -207,6 +217,16 @@ func maxNEON(x *float32, n int, most *float32)
 //go:noescape
 func minNEON(x *float32, n int, least *float32)
 
+// max64NEON is Max64 of n elements, a multiple of 16.
+//
+//go:noescape
+func max64NEON(x *float64, n int, most *float64)
+
+// min64NEON is Min64 of n elements, a multiple of 16.
+//
+//go:noescape
+func min64NEON(x *float64, n int, least *float64)
+
 // mostNEON is Most of n elements, a multiple of 16.
 //
 //go:noescape
@@ -221,6 +241,36 @@ func dotNEON(x *float32, y *float32, n int, sum *float64)
 //
 //go:noescape
 func rowPair64NEON(dst *float64, x *float64, row0 *float64, row1 *float64, n int, w0 float64, w1 float64, dot0 *float64, dot1 *float64)
+
+// wideSumNEON is WideSum of n elements, a multiple of 16.
+//
+//go:noescape
+func wideSumNEON(x *float32, n int, sum *float64)
+
+// absSumNEON is AbsSum of n elements, a multiple of 16.
+//
+//go:noescape
+func absSumNEON(x *float32, n int, sum *float64)
+
+// absSum64NEON is AbsSum64 of n elements, a multiple of 16.
+//
+//go:noescape
+func absSum64NEON(x *float64, n int, sum *float64)
+
+// squareSum64NEON is SquareSum64 of n elements, a multiple of 16.
+//
+//go:noescape
+func squareSum64NEON(x *float64, n int, sum *float64)
+
+// squaredDiffSumNEON is SquaredDiffSum of n elements, a multiple of 16.
+//
+//go:noescape
+func squaredDiffSumNEON(x *float32, n int, mean float64, sum *float64)
+
+// squaredDiffSum64NEON is SquaredDiffSum64 of n elements, a multiple of 16.
+//
+//go:noescape
+func squaredDiffSum64NEON(x *float64, n int, mean float64, sum *float64)
 
 // expSumNEON is ExpSum of n elements, a multiple of 16.
 //

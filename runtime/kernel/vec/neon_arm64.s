@@ -182,78 +182,78 @@ DATA neonConstants<>+1408(SB)/8, $0xc3480000c3480000
 DATA neonConstants<>+1416(SB)/8, $0xc3480000c3480000
 DATA neonConstants<>+1424(SB)/8, $0x4348000043480000
 DATA neonConstants<>+1432(SB)/8, $0x4348000043480000
-DATA neonConstants<>+1440(SB)/8, $0x0040000000400000
-DATA neonConstants<>+1448(SB)/8, $0x0040000000400000
-DATA neonConstants<>+1456(SB)/8, $0x00007fff00007fff
-DATA neonConstants<>+1464(SB)/8, $0x00007fff00007fff
-DATA neonConstants<>+1472(SB)/8, $0x0000000100000001
-DATA neonConstants<>+1480(SB)/8, $0x0000000100000001
-DATA neonConstants<>+1488(SB)/8, $0xbb67ae85bb67ae85
-DATA neonConstants<>+1496(SB)/8, $0xbb67ae85bb67ae85
-DATA neonConstants<>+1504(SB)/8, $0x9e3779b99e3779b9
-DATA neonConstants<>+1512(SB)/8, $0x9e3779b99e3779b9
-DATA neonConstants<>+1520(SB)/8, $0xcd9e8d57cd9e8d57
-DATA neonConstants<>+1528(SB)/8, $0xcd9e8d57cd9e8d57
-DATA neonConstants<>+1536(SB)/8, $0xd2511f53d2511f53
-DATA neonConstants<>+1544(SB)/8, $0xd2511f53d2511f53
-DATA neonConstants<>+1552(SB)/8, $0x3de0000000000000
-DATA neonConstants<>+1560(SB)/8, $0x3de0000000000000
-DATA neonConstants<>+1568(SB)/8, $0x40f06c1c55b78f20
-DATA neonConstants<>+1576(SB)/8, $0x40f06c1c55b78f20
-DATA neonConstants<>+1584(SB)/8, $0x40e66c3e869b752a
-DATA neonConstants<>+1592(SB)/8, $0x40e66c3e869b752a
-DATA neonConstants<>+1600(SB)/8, $0x40cad1d8cd4ee71d
-DATA neonConstants<>+1608(SB)/8, $0x40cad1d8cd4ee71d
-DATA neonConstants<>+1616(SB)/8, $0x409ece5d2213c0cc
-DATA neonConstants<>+1624(SB)/8, $0x409ece5d2213c0cc
-DATA neonConstants<>+1632(SB)/8, $0x4060a4888b1a436e
-DATA neonConstants<>+1640(SB)/8, $0x4060a4888b1a436e
-DATA neonConstants<>+1648(SB)/8, $0x400b18d91e9eef75
-DATA neonConstants<>+1656(SB)/8, $0x400b18d91e9eef75
-DATA neonConstants<>+1664(SB)/8, $0x40b46a7eca984b69
-DATA neonConstants<>+1672(SB)/8, $0x40b46a7eca984b69
-DATA neonConstants<>+1680(SB)/8, $0x40e052d26b2e45e4
-DATA neonConstants<>+1688(SB)/8, $0x40e052d26b2e45e4
-DATA neonConstants<>+1696(SB)/8, $0x40a39a296f7d925e
-DATA neonConstants<>+1704(SB)/8, $0x40a39a296f7d925e
-DATA neonConstants<>+1712(SB)/8, $0x3fc71eb851eb851f
-DATA neonConstants<>+1720(SB)/8, $0x3fc71eb851eb851f
-DATA neonConstants<>+1728(SB)/8, $0x3df0000000000000
-DATA neonConstants<>+1736(SB)/8, $0x3df0000000000000
-DATA neonConstants<>+1744(SB)/8, $0x3ef0000000000000
-DATA neonConstants<>+1752(SB)/8, $0x3ef0000000000000
-DATA neonConstants<>+1760(SB)/8, $0x0000ffff0000ffff
-DATA neonConstants<>+1768(SB)/8, $0x0000ffff0000ffff
-DATA neonConstants<>+1776(SB)/8, $0x8000000080000000
-DATA neonConstants<>+1784(SB)/8, $0x8000000080000000
-DATA neonConstants<>+1792(SB)/8, $0x40e3317caa64f4be
-DATA neonConstants<>+1800(SB)/8, $0x40e3317caa64f4be
-DATA neonConstants<>+1808(SB)/8, $0x40d4b772d5d65266
-DATA neonConstants<>+1816(SB)/8, $0x40d4b772d5d65266
-DATA neonConstants<>+1824(SB)/8, $0x40b512322e75c89f
-DATA neonConstants<>+1832(SB)/8, $0x40b512322e75c89f
-DATA neonConstants<>+1840(SB)/8, $0x4085797efdc8b3f7
-DATA neonConstants<>+1848(SB)/8, $0x4085797efdc8b3f7
-DATA neonConstants<>+1856(SB)/8, $0x4045281b386e1ab5
-DATA neonConstants<>+1864(SB)/8, $0x4045281b386e1ab5
-DATA neonConstants<>+1872(SB)/8, $0x3ff0000000000000
-DATA neonConstants<>+1880(SB)/8, $0x3ff0000000000000
-DATA neonConstants<>+1888(SB)/8, $0x40dc0e457cb1ae76
-DATA neonConstants<>+1896(SB)/8, $0x40dc0e457cb1ae76
-DATA neonConstants<>+1904(SB)/8, $0x4000000000000000
-DATA neonConstants<>+1912(SB)/8, $0x4000000000000000
-DATA neonConstants<>+1920(SB)/8, $0x43300000000003ff
-DATA neonConstants<>+1928(SB)/8, $0x43300000000003ff
-DATA neonConstants<>+1936(SB)/8, $0x4330000000000000
-DATA neonConstants<>+1944(SB)/8, $0x4330000000000000
-DATA neonConstants<>+1952(SB)/8, $0x3fe6a09e667f3bcd
-DATA neonConstants<>+1960(SB)/8, $0x3fe6a09e667f3bcd
-DATA neonConstants<>+1968(SB)/8, $0x000fffffffffffff
-DATA neonConstants<>+1976(SB)/8, $0x000fffffffffffff
-DATA neonConstants<>+1984(SB)/8, $0x00095f619980c433
-DATA neonConstants<>+1992(SB)/8, $0x00095f619980c433
-DATA neonConstants<>+2000(SB)/8, $0x7fffffffffffffff
-DATA neonConstants<>+2008(SB)/8, $0x7fffffffffffffff
+DATA neonConstants<>+1440(SB)/8, $0x7fffffffffffffff
+DATA neonConstants<>+1448(SB)/8, $0x7fffffffffffffff
+DATA neonConstants<>+1456(SB)/8, $0x0040000000400000
+DATA neonConstants<>+1464(SB)/8, $0x0040000000400000
+DATA neonConstants<>+1472(SB)/8, $0x00007fff00007fff
+DATA neonConstants<>+1480(SB)/8, $0x00007fff00007fff
+DATA neonConstants<>+1488(SB)/8, $0x0000000100000001
+DATA neonConstants<>+1496(SB)/8, $0x0000000100000001
+DATA neonConstants<>+1504(SB)/8, $0xbb67ae85bb67ae85
+DATA neonConstants<>+1512(SB)/8, $0xbb67ae85bb67ae85
+DATA neonConstants<>+1520(SB)/8, $0x9e3779b99e3779b9
+DATA neonConstants<>+1528(SB)/8, $0x9e3779b99e3779b9
+DATA neonConstants<>+1536(SB)/8, $0xcd9e8d57cd9e8d57
+DATA neonConstants<>+1544(SB)/8, $0xcd9e8d57cd9e8d57
+DATA neonConstants<>+1552(SB)/8, $0xd2511f53d2511f53
+DATA neonConstants<>+1560(SB)/8, $0xd2511f53d2511f53
+DATA neonConstants<>+1568(SB)/8, $0x3de0000000000000
+DATA neonConstants<>+1576(SB)/8, $0x3de0000000000000
+DATA neonConstants<>+1584(SB)/8, $0x40f06c1c55b78f20
+DATA neonConstants<>+1592(SB)/8, $0x40f06c1c55b78f20
+DATA neonConstants<>+1600(SB)/8, $0x40e66c3e869b752a
+DATA neonConstants<>+1608(SB)/8, $0x40e66c3e869b752a
+DATA neonConstants<>+1616(SB)/8, $0x40cad1d8cd4ee71d
+DATA neonConstants<>+1624(SB)/8, $0x40cad1d8cd4ee71d
+DATA neonConstants<>+1632(SB)/8, $0x409ece5d2213c0cc
+DATA neonConstants<>+1640(SB)/8, $0x409ece5d2213c0cc
+DATA neonConstants<>+1648(SB)/8, $0x4060a4888b1a436e
+DATA neonConstants<>+1656(SB)/8, $0x4060a4888b1a436e
+DATA neonConstants<>+1664(SB)/8, $0x400b18d91e9eef75
+DATA neonConstants<>+1672(SB)/8, $0x400b18d91e9eef75
+DATA neonConstants<>+1680(SB)/8, $0x40b46a7eca984b69
+DATA neonConstants<>+1688(SB)/8, $0x40b46a7eca984b69
+DATA neonConstants<>+1696(SB)/8, $0x40e052d26b2e45e4
+DATA neonConstants<>+1704(SB)/8, $0x40e052d26b2e45e4
+DATA neonConstants<>+1712(SB)/8, $0x40a39a296f7d925e
+DATA neonConstants<>+1720(SB)/8, $0x40a39a296f7d925e
+DATA neonConstants<>+1728(SB)/8, $0x3fc71eb851eb851f
+DATA neonConstants<>+1736(SB)/8, $0x3fc71eb851eb851f
+DATA neonConstants<>+1744(SB)/8, $0x3df0000000000000
+DATA neonConstants<>+1752(SB)/8, $0x3df0000000000000
+DATA neonConstants<>+1760(SB)/8, $0x3ef0000000000000
+DATA neonConstants<>+1768(SB)/8, $0x3ef0000000000000
+DATA neonConstants<>+1776(SB)/8, $0x0000ffff0000ffff
+DATA neonConstants<>+1784(SB)/8, $0x0000ffff0000ffff
+DATA neonConstants<>+1792(SB)/8, $0x8000000080000000
+DATA neonConstants<>+1800(SB)/8, $0x8000000080000000
+DATA neonConstants<>+1808(SB)/8, $0x40e3317caa64f4be
+DATA neonConstants<>+1816(SB)/8, $0x40e3317caa64f4be
+DATA neonConstants<>+1824(SB)/8, $0x40d4b772d5d65266
+DATA neonConstants<>+1832(SB)/8, $0x40d4b772d5d65266
+DATA neonConstants<>+1840(SB)/8, $0x40b512322e75c89f
+DATA neonConstants<>+1848(SB)/8, $0x40b512322e75c89f
+DATA neonConstants<>+1856(SB)/8, $0x4085797efdc8b3f7
+DATA neonConstants<>+1864(SB)/8, $0x4085797efdc8b3f7
+DATA neonConstants<>+1872(SB)/8, $0x4045281b386e1ab5
+DATA neonConstants<>+1880(SB)/8, $0x4045281b386e1ab5
+DATA neonConstants<>+1888(SB)/8, $0x3ff0000000000000
+DATA neonConstants<>+1896(SB)/8, $0x3ff0000000000000
+DATA neonConstants<>+1904(SB)/8, $0x40dc0e457cb1ae76
+DATA neonConstants<>+1912(SB)/8, $0x40dc0e457cb1ae76
+DATA neonConstants<>+1920(SB)/8, $0x4000000000000000
+DATA neonConstants<>+1928(SB)/8, $0x4000000000000000
+DATA neonConstants<>+1936(SB)/8, $0x43300000000003ff
+DATA neonConstants<>+1944(SB)/8, $0x43300000000003ff
+DATA neonConstants<>+1952(SB)/8, $0x4330000000000000
+DATA neonConstants<>+1960(SB)/8, $0x4330000000000000
+DATA neonConstants<>+1968(SB)/8, $0x3fe6a09e667f3bcd
+DATA neonConstants<>+1976(SB)/8, $0x3fe6a09e667f3bcd
+DATA neonConstants<>+1984(SB)/8, $0x000fffffffffffff
+DATA neonConstants<>+1992(SB)/8, $0x000fffffffffffff
+DATA neonConstants<>+2000(SB)/8, $0x00095f619980c433
+DATA neonConstants<>+2008(SB)/8, $0x00095f619980c433
 DATA neonConstants<>+2016(SB)/8, $0x3fe0000000000000
 DATA neonConstants<>+2024(SB)/8, $0x3fe0000000000000
 DATA neonConstants<>+2032(SB)/8, $0x3fc39a09d078c69f
@@ -2959,6 +2959,212 @@ loop:
 	BNE      loop
 	RET
 
+// func maximum64NEON(dst *float64, x *float64, y *float64, n int)
+// R0 dst, R1 x, R2 y, R8 what is left, R9 constants. Four elements a register, 2 side by side.
+TEXT ·maximum64NEON(SB), NOSPLIT, $0-32
+	MOVD     dst+0(FP), R0
+	MOVD     x+8(FP), R1
+	MOVD     y+16(FP), R2
+	MOVD     n+24(FP), R8
+	MOVD     $neonConstants<>(SB), R9
+
+loop:
+	// t0 := x[i]
+	FLDPQ    0(R1), (F0, F1)
+	FLDPQ    32(R1), (F2, F3)
+	// t1 := y[i]
+	FLDPQ    0(R2), (F4, F5)
+	FLDPQ    32(R2), (F6, F7)
+	// t2 := t0 == t1
+	WORD     $0x4e64e408 // FCMEQ V8.2D, V0.2D, V4.2D
+	WORD     $0x4e65e429 // FCMEQ V9.2D, V1.2D, V5.2D
+	WORD     $0x4e66e44a // FCMEQ V10.2D, V2.2D, V6.2D
+	WORD     $0x4e67e46b // FCMEQ V11.2D, V3.2D, V7.2D
+	// t3 := math.Float64frombits(math.Float64bits(t0) & math.Float64bits(t1))
+	VAND     V4.B16, V0.B16, V12.B16
+	VAND     V5.B16, V1.B16, V13.B16
+	VAND     V6.B16, V2.B16, V14.B16
+	VAND     V7.B16, V3.B16, V15.B16
+	// t4 := pick(t0 > t1, t0, t1)
+	WORD     $0x6ee4e410 // FCMGT V16.2D, V0.2D, V4.2D
+	VBIT     V16.B16, V0.B16, V4.B16
+	WORD     $0x6ee5e430 // FCMGT V16.2D, V1.2D, V5.2D
+	VBIT     V16.B16, V1.B16, V5.B16
+	WORD     $0x6ee6e450 // FCMGT V16.2D, V2.2D, V6.2D
+	VBIT     V16.B16, V2.B16, V6.B16
+	WORD     $0x6ee7e470 // FCMGT V16.2D, V3.2D, V7.2D
+	VBIT     V16.B16, V3.B16, V7.B16
+	// t5 := pick(t2, t3, t4)
+	VBIT     V8.B16, V12.B16, V4.B16
+	VBIT     V9.B16, V13.B16, V5.B16
+	VBIT     V10.B16, V14.B16, V6.B16
+	VBIT     V11.B16, V15.B16, V7.B16
+	// t6 := t0 != t0
+	WORD     $0x4e60e408 // FCMEQ V8.2D, V0.2D, V0.2D
+	WORD     $0x4e61e429 // FCMEQ V9.2D, V1.2D, V1.2D
+	WORD     $0x4e62e44a // FCMEQ V10.2D, V2.2D, V2.2D
+	WORD     $0x4e63e46b // FCMEQ V11.2D, V3.2D, V3.2D
+	// t7 := pick(t6, t0, t5)
+	VBIT     V8.B16, V4.B16, V0.B16
+	VBIT     V9.B16, V5.B16, V1.B16
+	VBIT     V10.B16, V6.B16, V2.B16
+	VBIT     V11.B16, V7.B16, V3.B16
+	// dst[i] = t7
+	FSTPQ    (F0, F1), 0(R0)
+	FSTPQ    (F2, F3), 32(R0)
+	// t0 := x[i]
+	FLDPQ    64(R1), (F0, F1)
+	FLDPQ    96(R1), (F2, F3)
+	// t1 := y[i]
+	FLDPQ    64(R2), (F4, F5)
+	FLDPQ    96(R2), (F6, F7)
+	// t2 := t0 == t1
+	WORD     $0x4e64e408 // FCMEQ V8.2D, V0.2D, V4.2D
+	WORD     $0x4e65e429 // FCMEQ V9.2D, V1.2D, V5.2D
+	WORD     $0x4e66e44a // FCMEQ V10.2D, V2.2D, V6.2D
+	WORD     $0x4e67e46b // FCMEQ V11.2D, V3.2D, V7.2D
+	// t3 := math.Float64frombits(math.Float64bits(t0) & math.Float64bits(t1))
+	VAND     V4.B16, V0.B16, V12.B16
+	VAND     V5.B16, V1.B16, V13.B16
+	VAND     V6.B16, V2.B16, V14.B16
+	VAND     V7.B16, V3.B16, V15.B16
+	// t4 := pick(t0 > t1, t0, t1)
+	WORD     $0x6ee4e410 // FCMGT V16.2D, V0.2D, V4.2D
+	VBIT     V16.B16, V0.B16, V4.B16
+	WORD     $0x6ee5e430 // FCMGT V16.2D, V1.2D, V5.2D
+	VBIT     V16.B16, V1.B16, V5.B16
+	WORD     $0x6ee6e450 // FCMGT V16.2D, V2.2D, V6.2D
+	VBIT     V16.B16, V2.B16, V6.B16
+	WORD     $0x6ee7e470 // FCMGT V16.2D, V3.2D, V7.2D
+	VBIT     V16.B16, V3.B16, V7.B16
+	// t5 := pick(t2, t3, t4)
+	VBIT     V8.B16, V12.B16, V4.B16
+	VBIT     V9.B16, V13.B16, V5.B16
+	VBIT     V10.B16, V14.B16, V6.B16
+	VBIT     V11.B16, V15.B16, V7.B16
+	// t6 := t0 != t0
+	WORD     $0x4e60e408 // FCMEQ V8.2D, V0.2D, V0.2D
+	WORD     $0x4e61e429 // FCMEQ V9.2D, V1.2D, V1.2D
+	WORD     $0x4e62e44a // FCMEQ V10.2D, V2.2D, V2.2D
+	WORD     $0x4e63e46b // FCMEQ V11.2D, V3.2D, V3.2D
+	// t7 := pick(t6, t0, t5)
+	VBIT     V8.B16, V4.B16, V0.B16
+	VBIT     V9.B16, V5.B16, V1.B16
+	VBIT     V10.B16, V6.B16, V2.B16
+	VBIT     V11.B16, V7.B16, V3.B16
+	// dst[i] = t7
+	FSTPQ    (F0, F1), 64(R0)
+	FSTPQ    (F2, F3), 96(R0)
+	ADD      $128, R0
+	ADD      $128, R1
+	ADD      $128, R2
+	SUBS     $16, R8, R8
+	BNE      loop
+	RET
+
+// func minimum64NEON(dst *float64, x *float64, y *float64, n int)
+// R0 dst, R1 x, R2 y, R8 what is left, R9 constants. Four elements a register, 2 side by side.
+TEXT ·minimum64NEON(SB), NOSPLIT, $0-32
+	MOVD     dst+0(FP), R0
+	MOVD     x+8(FP), R1
+	MOVD     y+16(FP), R2
+	MOVD     n+24(FP), R8
+	MOVD     $neonConstants<>(SB), R9
+
+loop:
+	// t0 := x[i]
+	FLDPQ    0(R1), (F0, F1)
+	FLDPQ    32(R1), (F2, F3)
+	// t1 := y[i]
+	FLDPQ    0(R2), (F4, F5)
+	FLDPQ    32(R2), (F6, F7)
+	// t2 := t0 == t1
+	WORD     $0x4e64e408 // FCMEQ V8.2D, V0.2D, V4.2D
+	WORD     $0x4e65e429 // FCMEQ V9.2D, V1.2D, V5.2D
+	WORD     $0x4e66e44a // FCMEQ V10.2D, V2.2D, V6.2D
+	WORD     $0x4e67e46b // FCMEQ V11.2D, V3.2D, V7.2D
+	// t3 := math.Float64frombits(math.Float64bits(t0) | math.Float64bits(t1))
+	VORR     V4.B16, V0.B16, V12.B16
+	VORR     V5.B16, V1.B16, V13.B16
+	VORR     V6.B16, V2.B16, V14.B16
+	VORR     V7.B16, V3.B16, V15.B16
+	// t4 := pick(t0 < t1, t0, t1)
+	WORD     $0x6ee0e490 // FCMGT V16.2D, V4.2D, V0.2D
+	VBIT     V16.B16, V0.B16, V4.B16
+	WORD     $0x6ee1e4b0 // FCMGT V16.2D, V5.2D, V1.2D
+	VBIT     V16.B16, V1.B16, V5.B16
+	WORD     $0x6ee2e4d0 // FCMGT V16.2D, V6.2D, V2.2D
+	VBIT     V16.B16, V2.B16, V6.B16
+	WORD     $0x6ee3e4f0 // FCMGT V16.2D, V7.2D, V3.2D
+	VBIT     V16.B16, V3.B16, V7.B16
+	// t5 := pick(t2, t3, t4)
+	VBIT     V8.B16, V12.B16, V4.B16
+	VBIT     V9.B16, V13.B16, V5.B16
+	VBIT     V10.B16, V14.B16, V6.B16
+	VBIT     V11.B16, V15.B16, V7.B16
+	// t6 := t0 != t0
+	WORD     $0x4e60e408 // FCMEQ V8.2D, V0.2D, V0.2D
+	WORD     $0x4e61e429 // FCMEQ V9.2D, V1.2D, V1.2D
+	WORD     $0x4e62e44a // FCMEQ V10.2D, V2.2D, V2.2D
+	WORD     $0x4e63e46b // FCMEQ V11.2D, V3.2D, V3.2D
+	// t7 := pick(t6, t0, t5)
+	VBIT     V8.B16, V4.B16, V0.B16
+	VBIT     V9.B16, V5.B16, V1.B16
+	VBIT     V10.B16, V6.B16, V2.B16
+	VBIT     V11.B16, V7.B16, V3.B16
+	// dst[i] = t7
+	FSTPQ    (F0, F1), 0(R0)
+	FSTPQ    (F2, F3), 32(R0)
+	// t0 := x[i]
+	FLDPQ    64(R1), (F0, F1)
+	FLDPQ    96(R1), (F2, F3)
+	// t1 := y[i]
+	FLDPQ    64(R2), (F4, F5)
+	FLDPQ    96(R2), (F6, F7)
+	// t2 := t0 == t1
+	WORD     $0x4e64e408 // FCMEQ V8.2D, V0.2D, V4.2D
+	WORD     $0x4e65e429 // FCMEQ V9.2D, V1.2D, V5.2D
+	WORD     $0x4e66e44a // FCMEQ V10.2D, V2.2D, V6.2D
+	WORD     $0x4e67e46b // FCMEQ V11.2D, V3.2D, V7.2D
+	// t3 := math.Float64frombits(math.Float64bits(t0) | math.Float64bits(t1))
+	VORR     V4.B16, V0.B16, V12.B16
+	VORR     V5.B16, V1.B16, V13.B16
+	VORR     V6.B16, V2.B16, V14.B16
+	VORR     V7.B16, V3.B16, V15.B16
+	// t4 := pick(t0 < t1, t0, t1)
+	WORD     $0x6ee0e490 // FCMGT V16.2D, V4.2D, V0.2D
+	VBIT     V16.B16, V0.B16, V4.B16
+	WORD     $0x6ee1e4b0 // FCMGT V16.2D, V5.2D, V1.2D
+	VBIT     V16.B16, V1.B16, V5.B16
+	WORD     $0x6ee2e4d0 // FCMGT V16.2D, V6.2D, V2.2D
+	VBIT     V16.B16, V2.B16, V6.B16
+	WORD     $0x6ee3e4f0 // FCMGT V16.2D, V7.2D, V3.2D
+	VBIT     V16.B16, V3.B16, V7.B16
+	// t5 := pick(t2, t3, t4)
+	VBIT     V8.B16, V12.B16, V4.B16
+	VBIT     V9.B16, V13.B16, V5.B16
+	VBIT     V10.B16, V14.B16, V6.B16
+	VBIT     V11.B16, V15.B16, V7.B16
+	// t6 := t0 != t0
+	WORD     $0x4e60e408 // FCMEQ V8.2D, V0.2D, V0.2D
+	WORD     $0x4e61e429 // FCMEQ V9.2D, V1.2D, V1.2D
+	WORD     $0x4e62e44a // FCMEQ V10.2D, V2.2D, V2.2D
+	WORD     $0x4e63e46b // FCMEQ V11.2D, V3.2D, V3.2D
+	// t7 := pick(t6, t0, t5)
+	VBIT     V8.B16, V4.B16, V0.B16
+	VBIT     V9.B16, V5.B16, V1.B16
+	VBIT     V10.B16, V6.B16, V2.B16
+	VBIT     V11.B16, V7.B16, V3.B16
+	// dst[i] = t7
+	FSTPQ    (F0, F1), 64(R0)
+	FSTPQ    (F2, F3), 96(R0)
+	ADD      $128, R0
+	ADD      $128, R1
+	ADD      $128, R2
+	SUBS     $16, R8, R8
+	BNE      loop
+	RET
+
 // func scaleNEON(dst *float32, x *float32, n int, a float32)
 // R0 dst, R1 x, R8 what is left, R9 constants. Four elements a register, 4 side by side.
 // V0 a.
@@ -4411,6 +4617,214 @@ loop:
 	VST1.P   [V0.S4, V1.S4, V2.S4, V3.S4], 64(R10)
 	RET
 
+// func max64NEON(x *float64, n int, most *float64)
+// R0 x, R8 what is left, R9 constants. Four elements a register, 2 side by side.
+// V0-V7 most.
+TEXT ·max64NEON(SB), NOSPLIT, $0-24
+	MOVD     x+0(FP), R0
+	MOVD     n+8(FP), R8
+	MOVD     $neonConstants<>(SB), R9
+	MOVD     most+16(FP), R10
+	VLD1.P   64(R10), [V0.D2, V1.D2, V2.D2, V3.D2]
+	VLD1.P   64(R10), [V4.D2, V5.D2, V6.D2, V7.D2]
+
+loop:
+	// t0 := x[i]
+	FLDPQ    0(R0), (F8, F9)
+	FLDPQ    32(R0), (F10, F11)
+	// t2 := t0 == most[i%16]
+	WORD     $0x4e60e50c // FCMEQ V12.2D, V8.2D, V0.2D
+	WORD     $0x4e61e52d // FCMEQ V13.2D, V9.2D, V1.2D
+	WORD     $0x4e62e54e // FCMEQ V14.2D, V10.2D, V2.2D
+	WORD     $0x4e63e56f // FCMEQ V15.2D, V11.2D, V3.2D
+	// t3 := math.Float64frombits(math.Float64bits(t0) & math.Float64bits(most[i%16]))
+	VAND     V0.B16, V8.B16, V16.B16
+	VAND     V1.B16, V9.B16, V17.B16
+	VAND     V2.B16, V10.B16, V18.B16
+	VAND     V3.B16, V11.B16, V19.B16
+	// t4 := pick(t0 > most[i%16], t0, most[i%16])
+	WORD     $0x6ee0e514 // FCMGT V20.2D, V8.2D, V0.2D
+	VBSL     V0.B16, V8.B16, V20.B16
+	WORD     $0x6ee1e535 // FCMGT V21.2D, V9.2D, V1.2D
+	VBSL     V1.B16, V9.B16, V21.B16
+	WORD     $0x6ee2e556 // FCMGT V22.2D, V10.2D, V2.2D
+	VBSL     V2.B16, V10.B16, V22.B16
+	WORD     $0x6ee3e577 // FCMGT V23.2D, V11.2D, V3.2D
+	VBSL     V3.B16, V11.B16, V23.B16
+	// t5 := pick(t2, t3, t4)
+	VBIT     V12.B16, V16.B16, V20.B16
+	VBIT     V13.B16, V17.B16, V21.B16
+	VBIT     V14.B16, V18.B16, V22.B16
+	VBIT     V15.B16, V19.B16, V23.B16
+	// t6 := t0 != t0
+	WORD     $0x4e68e50c // FCMEQ V12.2D, V8.2D, V8.2D
+	WORD     $0x4e69e52d // FCMEQ V13.2D, V9.2D, V9.2D
+	WORD     $0x4e6ae54e // FCMEQ V14.2D, V10.2D, V10.2D
+	WORD     $0x4e6be56f // FCMEQ V15.2D, V11.2D, V11.2D
+	// t7 := pick(t6, t0, t5)
+	VBIT     V12.B16, V20.B16, V8.B16
+	VBIT     V13.B16, V21.B16, V9.B16
+	VBIT     V14.B16, V22.B16, V10.B16
+	VBIT     V15.B16, V23.B16, V11.B16
+	// most[i%16] = t7
+	VMOV     V8.B16, V0.B16
+	VMOV     V9.B16, V1.B16
+	VMOV     V10.B16, V2.B16
+	VMOV     V11.B16, V3.B16
+	// t0 := x[i]
+	FLDPQ    64(R0), (F8, F9)
+	FLDPQ    96(R0), (F10, F11)
+	// t2 := t0 == most[i%16]
+	WORD     $0x4e64e50c // FCMEQ V12.2D, V8.2D, V4.2D
+	WORD     $0x4e65e52d // FCMEQ V13.2D, V9.2D, V5.2D
+	WORD     $0x4e66e54e // FCMEQ V14.2D, V10.2D, V6.2D
+	WORD     $0x4e67e56f // FCMEQ V15.2D, V11.2D, V7.2D
+	// t3 := math.Float64frombits(math.Float64bits(t0) & math.Float64bits(most[i%16]))
+	VAND     V4.B16, V8.B16, V16.B16
+	VAND     V5.B16, V9.B16, V17.B16
+	VAND     V6.B16, V10.B16, V18.B16
+	VAND     V7.B16, V11.B16, V19.B16
+	// t4 := pick(t0 > most[i%16], t0, most[i%16])
+	WORD     $0x6ee4e514 // FCMGT V20.2D, V8.2D, V4.2D
+	VBSL     V4.B16, V8.B16, V20.B16
+	WORD     $0x6ee5e535 // FCMGT V21.2D, V9.2D, V5.2D
+	VBSL     V5.B16, V9.B16, V21.B16
+	WORD     $0x6ee6e556 // FCMGT V22.2D, V10.2D, V6.2D
+	VBSL     V6.B16, V10.B16, V22.B16
+	WORD     $0x6ee7e577 // FCMGT V23.2D, V11.2D, V7.2D
+	VBSL     V7.B16, V11.B16, V23.B16
+	// t5 := pick(t2, t3, t4)
+	VBIT     V12.B16, V16.B16, V20.B16
+	VBIT     V13.B16, V17.B16, V21.B16
+	VBIT     V14.B16, V18.B16, V22.B16
+	VBIT     V15.B16, V19.B16, V23.B16
+	// t6 := t0 != t0
+	WORD     $0x4e68e50c // FCMEQ V12.2D, V8.2D, V8.2D
+	WORD     $0x4e69e52d // FCMEQ V13.2D, V9.2D, V9.2D
+	WORD     $0x4e6ae54e // FCMEQ V14.2D, V10.2D, V10.2D
+	WORD     $0x4e6be56f // FCMEQ V15.2D, V11.2D, V11.2D
+	// t7 := pick(t6, t0, t5)
+	VBIT     V12.B16, V20.B16, V8.B16
+	VBIT     V13.B16, V21.B16, V9.B16
+	VBIT     V14.B16, V22.B16, V10.B16
+	VBIT     V15.B16, V23.B16, V11.B16
+	// most[i%16] = t7
+	VMOV     V8.B16, V4.B16
+	VMOV     V9.B16, V5.B16
+	VMOV     V10.B16, V6.B16
+	VMOV     V11.B16, V7.B16
+	ADD      $128, R0
+	SUBS     $16, R8, R8
+	BNE      loop
+	MOVD     most+16(FP), R10
+	VST1.P   [V0.D2, V1.D2, V2.D2, V3.D2], 64(R10)
+	VST1.P   [V4.D2, V5.D2, V6.D2, V7.D2], 64(R10)
+	RET
+
+// func min64NEON(x *float64, n int, least *float64)
+// R0 x, R8 what is left, R9 constants. Four elements a register, 2 side by side.
+// V0-V7 least.
+TEXT ·min64NEON(SB), NOSPLIT, $0-24
+	MOVD     x+0(FP), R0
+	MOVD     n+8(FP), R8
+	MOVD     $neonConstants<>(SB), R9
+	MOVD     least+16(FP), R10
+	VLD1.P   64(R10), [V0.D2, V1.D2, V2.D2, V3.D2]
+	VLD1.P   64(R10), [V4.D2, V5.D2, V6.D2, V7.D2]
+
+loop:
+	// t0 := x[i]
+	FLDPQ    0(R0), (F8, F9)
+	FLDPQ    32(R0), (F10, F11)
+	// t2 := t0 == least[i%16]
+	WORD     $0x4e60e50c // FCMEQ V12.2D, V8.2D, V0.2D
+	WORD     $0x4e61e52d // FCMEQ V13.2D, V9.2D, V1.2D
+	WORD     $0x4e62e54e // FCMEQ V14.2D, V10.2D, V2.2D
+	WORD     $0x4e63e56f // FCMEQ V15.2D, V11.2D, V3.2D
+	// t3 := math.Float64frombits(math.Float64bits(t0) | math.Float64bits(least[i%16]))
+	VORR     V0.B16, V8.B16, V16.B16
+	VORR     V1.B16, V9.B16, V17.B16
+	VORR     V2.B16, V10.B16, V18.B16
+	VORR     V3.B16, V11.B16, V19.B16
+	// t4 := pick(t0 < least[i%16], t0, least[i%16])
+	WORD     $0x6ee8e414 // FCMGT V20.2D, V0.2D, V8.2D
+	VBSL     V0.B16, V8.B16, V20.B16
+	WORD     $0x6ee9e435 // FCMGT V21.2D, V1.2D, V9.2D
+	VBSL     V1.B16, V9.B16, V21.B16
+	WORD     $0x6eeae456 // FCMGT V22.2D, V2.2D, V10.2D
+	VBSL     V2.B16, V10.B16, V22.B16
+	WORD     $0x6eebe477 // FCMGT V23.2D, V3.2D, V11.2D
+	VBSL     V3.B16, V11.B16, V23.B16
+	// t5 := pick(t2, t3, t4)
+	VBIT     V12.B16, V16.B16, V20.B16
+	VBIT     V13.B16, V17.B16, V21.B16
+	VBIT     V14.B16, V18.B16, V22.B16
+	VBIT     V15.B16, V19.B16, V23.B16
+	// t6 := t0 != t0
+	WORD     $0x4e68e50c // FCMEQ V12.2D, V8.2D, V8.2D
+	WORD     $0x4e69e52d // FCMEQ V13.2D, V9.2D, V9.2D
+	WORD     $0x4e6ae54e // FCMEQ V14.2D, V10.2D, V10.2D
+	WORD     $0x4e6be56f // FCMEQ V15.2D, V11.2D, V11.2D
+	// t7 := pick(t6, t0, t5)
+	VBIT     V12.B16, V20.B16, V8.B16
+	VBIT     V13.B16, V21.B16, V9.B16
+	VBIT     V14.B16, V22.B16, V10.B16
+	VBIT     V15.B16, V23.B16, V11.B16
+	// least[i%16] = t7
+	VMOV     V8.B16, V0.B16
+	VMOV     V9.B16, V1.B16
+	VMOV     V10.B16, V2.B16
+	VMOV     V11.B16, V3.B16
+	// t0 := x[i]
+	FLDPQ    64(R0), (F8, F9)
+	FLDPQ    96(R0), (F10, F11)
+	// t2 := t0 == least[i%16]
+	WORD     $0x4e64e50c // FCMEQ V12.2D, V8.2D, V4.2D
+	WORD     $0x4e65e52d // FCMEQ V13.2D, V9.2D, V5.2D
+	WORD     $0x4e66e54e // FCMEQ V14.2D, V10.2D, V6.2D
+	WORD     $0x4e67e56f // FCMEQ V15.2D, V11.2D, V7.2D
+	// t3 := math.Float64frombits(math.Float64bits(t0) | math.Float64bits(least[i%16]))
+	VORR     V4.B16, V8.B16, V16.B16
+	VORR     V5.B16, V9.B16, V17.B16
+	VORR     V6.B16, V10.B16, V18.B16
+	VORR     V7.B16, V11.B16, V19.B16
+	// t4 := pick(t0 < least[i%16], t0, least[i%16])
+	WORD     $0x6ee8e494 // FCMGT V20.2D, V4.2D, V8.2D
+	VBSL     V4.B16, V8.B16, V20.B16
+	WORD     $0x6ee9e4b5 // FCMGT V21.2D, V5.2D, V9.2D
+	VBSL     V5.B16, V9.B16, V21.B16
+	WORD     $0x6eeae4d6 // FCMGT V22.2D, V6.2D, V10.2D
+	VBSL     V6.B16, V10.B16, V22.B16
+	WORD     $0x6eebe4f7 // FCMGT V23.2D, V7.2D, V11.2D
+	VBSL     V7.B16, V11.B16, V23.B16
+	// t5 := pick(t2, t3, t4)
+	VBIT     V12.B16, V16.B16, V20.B16
+	VBIT     V13.B16, V17.B16, V21.B16
+	VBIT     V14.B16, V18.B16, V22.B16
+	VBIT     V15.B16, V19.B16, V23.B16
+	// t6 := t0 != t0
+	WORD     $0x4e68e50c // FCMEQ V12.2D, V8.2D, V8.2D
+	WORD     $0x4e69e52d // FCMEQ V13.2D, V9.2D, V9.2D
+	WORD     $0x4e6ae54e // FCMEQ V14.2D, V10.2D, V10.2D
+	WORD     $0x4e6be56f // FCMEQ V15.2D, V11.2D, V11.2D
+	// t7 := pick(t6, t0, t5)
+	VBIT     V12.B16, V20.B16, V8.B16
+	VBIT     V13.B16, V21.B16, V9.B16
+	VBIT     V14.B16, V22.B16, V10.B16
+	VBIT     V15.B16, V23.B16, V11.B16
+	// least[i%16] = t7
+	VMOV     V8.B16, V4.B16
+	VMOV     V9.B16, V5.B16
+	VMOV     V10.B16, V6.B16
+	VMOV     V11.B16, V7.B16
+	ADD      $128, R0
+	SUBS     $16, R8, R8
+	BNE      loop
+	MOVD     least+16(FP), R10
+	VST1.P   [V0.D2, V1.D2, V2.D2, V3.D2], 64(R10)
+	VST1.P   [V4.D2, V5.D2, V6.D2, V7.D2], 64(R10)
+	RET
+
 // func mostNEON(x *float32, n int, most *float32)
 // R0 x, R8 what is left, R9 constants. Four elements a register, 4 side by side.
 // V0-V3 most.
@@ -4606,6 +5020,306 @@ loop:
 	MOVD     dot1+64(FP), R10
 	VST1.P   [V10.D2, V11.D2, V12.D2, V13.D2], 64(R10)
 	VST1.P   [V14.D2, V15.D2, V16.D2, V17.D2], 64(R10)
+	RET
+
+// func wideSumNEON(x *float32, n int, sum *float64)
+// R0 x, R8 what is left, R9 constants. Four elements a register, 4 side by side.
+// V0-V7 sum.
+TEXT ·wideSumNEON(SB), NOSPLIT, $0-24
+	MOVD     x+0(FP), R0
+	MOVD     n+8(FP), R8
+	MOVD     $neonConstants<>(SB), R9
+	MOVD     sum+16(FP), R10
+	VLD1.P   64(R10), [V0.D2, V1.D2, V2.D2, V3.D2]
+	VLD1.P   64(R10), [V4.D2, V5.D2, V6.D2, V7.D2]
+
+loop:
+	// t1 := x[i]
+	FLDPQ    0(R0), (F8, F9)
+	FLDPQ    32(R0), (F10, F11)
+	// t2 := float64(t1)
+	WORD     $0x0e61790c // FCVTL V12.2D, V8.2S
+	WORD     $0x4e61790d // FCVTL2 V13.2D, V8.4S
+	WORD     $0x0e617928 // FCVTL V8.2D, V9.2S
+	WORD     $0x4e61792e // FCVTL2 V14.2D, V9.4S
+	WORD     $0x0e617949 // FCVTL V9.2D, V10.2S
+	WORD     $0x4e61794f // FCVTL2 V15.2D, V10.4S
+	WORD     $0x0e61796a // FCVTL V10.2D, V11.2S
+	WORD     $0x4e617970 // FCVTL2 V16.2D, V11.4S
+	// t3 := sum[i%16] + t2
+	WORD     $0x4e6cd400 // FADD V0.2D, V0.2D, V12.2D
+	WORD     $0x4e6dd421 // FADD V1.2D, V1.2D, V13.2D
+	WORD     $0x4e68d442 // FADD V2.2D, V2.2D, V8.2D
+	WORD     $0x4e6ed463 // FADD V3.2D, V3.2D, V14.2D
+	WORD     $0x4e69d484 // FADD V4.2D, V4.2D, V9.2D
+	WORD     $0x4e6fd4a5 // FADD V5.2D, V5.2D, V15.2D
+	WORD     $0x4e6ad4c6 // FADD V6.2D, V6.2D, V10.2D
+	WORD     $0x4e70d4e7 // FADD V7.2D, V7.2D, V16.2D
+	// sum[i%16] = t3
+	ADD      $64, R0
+	SUBS     $16, R8, R8
+	BNE      loop
+	MOVD     sum+16(FP), R10
+	VST1.P   [V0.D2, V1.D2, V2.D2, V3.D2], 64(R10)
+	VST1.P   [V4.D2, V5.D2, V6.D2, V7.D2], 64(R10)
+	RET
+
+// func absSumNEON(x *float32, n int, sum *float64)
+// R0 x, R8 what is left, R9 constants. Four elements a register, 4 side by side.
+// V0-V7 sum, V8 math.Float64frombits(0x7fffffffffffffff).
+TEXT ·absSumNEON(SB), NOSPLIT, $0-24
+	MOVD     x+0(FP), R0
+	MOVD     n+8(FP), R8
+	MOVD     $neonConstants<>(SB), R9
+	MOVD     sum+16(FP), R10
+	VLD1.P   64(R10), [V0.D2, V1.D2, V2.D2, V3.D2]
+	VLD1.P   64(R10), [V4.D2, V5.D2, V6.D2, V7.D2]
+	FMOVQ    1440(R9), F8
+
+loop:
+	// t1 := x[i]
+	FLDPQ    0(R0), (F9, F10)
+	FLDPQ    32(R0), (F11, F12)
+	// t2 := float64(t1)
+	WORD     $0x0e61792d // FCVTL V13.2D, V9.2S
+	WORD     $0x4e61792e // FCVTL2 V14.2D, V9.4S
+	WORD     $0x0e617949 // FCVTL V9.2D, V10.2S
+	WORD     $0x4e61794f // FCVTL2 V15.2D, V10.4S
+	WORD     $0x0e61796a // FCVTL V10.2D, V11.2S
+	WORD     $0x4e617970 // FCVTL2 V16.2D, V11.4S
+	WORD     $0x0e61798b // FCVTL V11.2D, V12.2S
+	WORD     $0x4e617991 // FCVTL2 V17.2D, V12.4S
+	// t3 := math.Float64frombits(math.Float64bits(t2) & 0x7fffffffffffffff)
+	VAND     V8.B16, V13.B16, V13.B16
+	VAND     V8.B16, V14.B16, V14.B16
+	VAND     V8.B16, V9.B16, V9.B16
+	VAND     V8.B16, V15.B16, V15.B16
+	VAND     V8.B16, V10.B16, V10.B16
+	VAND     V8.B16, V16.B16, V16.B16
+	VAND     V8.B16, V11.B16, V11.B16
+	VAND     V8.B16, V17.B16, V17.B16
+	// t4 := sum[i%16] + t3
+	WORD     $0x4e6dd400 // FADD V0.2D, V0.2D, V13.2D
+	WORD     $0x4e6ed421 // FADD V1.2D, V1.2D, V14.2D
+	WORD     $0x4e69d442 // FADD V2.2D, V2.2D, V9.2D
+	WORD     $0x4e6fd463 // FADD V3.2D, V3.2D, V15.2D
+	WORD     $0x4e6ad484 // FADD V4.2D, V4.2D, V10.2D
+	WORD     $0x4e70d4a5 // FADD V5.2D, V5.2D, V16.2D
+	WORD     $0x4e6bd4c6 // FADD V6.2D, V6.2D, V11.2D
+	WORD     $0x4e71d4e7 // FADD V7.2D, V7.2D, V17.2D
+	// sum[i%16] = t4
+	ADD      $64, R0
+	SUBS     $16, R8, R8
+	BNE      loop
+	MOVD     sum+16(FP), R10
+	VST1.P   [V0.D2, V1.D2, V2.D2, V3.D2], 64(R10)
+	VST1.P   [V4.D2, V5.D2, V6.D2, V7.D2], 64(R10)
+	RET
+
+// func absSum64NEON(x *float64, n int, sum *float64)
+// R0 x, R8 what is left, R9 constants. Four elements a register, 4 side by side.
+// V0-V7 sum, V8 math.Float64frombits(0x7fffffffffffffff).
+TEXT ·absSum64NEON(SB), NOSPLIT, $0-24
+	MOVD     x+0(FP), R0
+	MOVD     n+8(FP), R8
+	MOVD     $neonConstants<>(SB), R9
+	MOVD     sum+16(FP), R10
+	VLD1.P   64(R10), [V0.D2, V1.D2, V2.D2, V3.D2]
+	VLD1.P   64(R10), [V4.D2, V5.D2, V6.D2, V7.D2]
+	FMOVQ    1440(R9), F8
+
+loop:
+	// t1 := x[i]
+	FLDPQ    0(R0), (F9, F10)
+	FLDPQ    32(R0), (F11, F12)
+	FLDPQ    64(R0), (F13, F14)
+	FLDPQ    96(R0), (F15, F16)
+	// t2 := math.Float64frombits(math.Float64bits(t1) & 0x7fffffffffffffff)
+	VAND     V8.B16, V9.B16, V9.B16
+	VAND     V8.B16, V10.B16, V10.B16
+	VAND     V8.B16, V11.B16, V11.B16
+	VAND     V8.B16, V12.B16, V12.B16
+	VAND     V8.B16, V13.B16, V13.B16
+	VAND     V8.B16, V14.B16, V14.B16
+	VAND     V8.B16, V15.B16, V15.B16
+	VAND     V8.B16, V16.B16, V16.B16
+	// t3 := sum[i%16] + t2
+	WORD     $0x4e69d400 // FADD V0.2D, V0.2D, V9.2D
+	WORD     $0x4e6ad421 // FADD V1.2D, V1.2D, V10.2D
+	WORD     $0x4e6bd442 // FADD V2.2D, V2.2D, V11.2D
+	WORD     $0x4e6cd463 // FADD V3.2D, V3.2D, V12.2D
+	WORD     $0x4e6dd484 // FADD V4.2D, V4.2D, V13.2D
+	WORD     $0x4e6ed4a5 // FADD V5.2D, V5.2D, V14.2D
+	WORD     $0x4e6fd4c6 // FADD V6.2D, V6.2D, V15.2D
+	WORD     $0x4e70d4e7 // FADD V7.2D, V7.2D, V16.2D
+	// sum[i%16] = t3
+	ADD      $128, R0
+	SUBS     $16, R8, R8
+	BNE      loop
+	MOVD     sum+16(FP), R10
+	VST1.P   [V0.D2, V1.D2, V2.D2, V3.D2], 64(R10)
+	VST1.P   [V4.D2, V5.D2, V6.D2, V7.D2], 64(R10)
+	RET
+
+// func squareSum64NEON(x *float64, n int, sum *float64)
+// R0 x, R8 what is left, R9 constants. Four elements a register, 4 side by side.
+// V0-V7 sum.
+TEXT ·squareSum64NEON(SB), NOSPLIT, $0-24
+	MOVD     x+0(FP), R0
+	MOVD     n+8(FP), R8
+	MOVD     $neonConstants<>(SB), R9
+	MOVD     sum+16(FP), R10
+	VLD1.P   64(R10), [V0.D2, V1.D2, V2.D2, V3.D2]
+	VLD1.P   64(R10), [V4.D2, V5.D2, V6.D2, V7.D2]
+
+loop:
+	// t1 := x[i]
+	FLDPQ    0(R0), (F8, F9)
+	FLDPQ    32(R0), (F10, F11)
+	FLDPQ    64(R0), (F12, F13)
+	FLDPQ    96(R0), (F14, F15)
+	// t2 := float64(t1 * t1)
+	WORD     $0x6e68dd08 // FMUL V8.2D, V8.2D, V8.2D
+	WORD     $0x6e69dd29 // FMUL V9.2D, V9.2D, V9.2D
+	WORD     $0x6e6add4a // FMUL V10.2D, V10.2D, V10.2D
+	WORD     $0x6e6bdd6b // FMUL V11.2D, V11.2D, V11.2D
+	WORD     $0x6e6cdd8c // FMUL V12.2D, V12.2D, V12.2D
+	WORD     $0x6e6dddad // FMUL V13.2D, V13.2D, V13.2D
+	WORD     $0x6e6eddce // FMUL V14.2D, V14.2D, V14.2D
+	WORD     $0x6e6fddef // FMUL V15.2D, V15.2D, V15.2D
+	// t3 := sum[i%16] + t2
+	WORD     $0x4e68d400 // FADD V0.2D, V0.2D, V8.2D
+	WORD     $0x4e69d421 // FADD V1.2D, V1.2D, V9.2D
+	WORD     $0x4e6ad442 // FADD V2.2D, V2.2D, V10.2D
+	WORD     $0x4e6bd463 // FADD V3.2D, V3.2D, V11.2D
+	WORD     $0x4e6cd484 // FADD V4.2D, V4.2D, V12.2D
+	WORD     $0x4e6dd4a5 // FADD V5.2D, V5.2D, V13.2D
+	WORD     $0x4e6ed4c6 // FADD V6.2D, V6.2D, V14.2D
+	WORD     $0x4e6fd4e7 // FADD V7.2D, V7.2D, V15.2D
+	// sum[i%16] = t3
+	ADD      $128, R0
+	SUBS     $16, R8, R8
+	BNE      loop
+	MOVD     sum+16(FP), R10
+	VST1.P   [V0.D2, V1.D2, V2.D2, V3.D2], 64(R10)
+	VST1.P   [V4.D2, V5.D2, V6.D2, V7.D2], 64(R10)
+	RET
+
+// func squaredDiffSumNEON(x *float32, n int, mean float64, sum *float64)
+// R0 x, R8 what is left, R9 constants. Four elements a register, 4 side by side.
+// V0 mean, V1-V8 sum.
+TEXT ·squaredDiffSumNEON(SB), NOSPLIT, $0-32
+	MOVD     x+0(FP), R0
+	MOVD     n+8(FP), R8
+	MOVD     $neonConstants<>(SB), R9
+	FMOVD    mean+16(FP), F0
+	VDUP     V0.D[0], V0.D2
+	MOVD     sum+24(FP), R10
+	VLD1.P   64(R10), [V1.D2, V2.D2, V3.D2, V4.D2]
+	VLD1.P   64(R10), [V5.D2, V6.D2, V7.D2, V8.D2]
+
+loop:
+	// t1 := x[i]
+	FLDPQ    0(R0), (F9, F10)
+	FLDPQ    32(R0), (F11, F12)
+	// t2 := float64(t1)
+	WORD     $0x0e61792d // FCVTL V13.2D, V9.2S
+	WORD     $0x4e61792e // FCVTL2 V14.2D, V9.4S
+	WORD     $0x0e617949 // FCVTL V9.2D, V10.2S
+	WORD     $0x4e61794f // FCVTL2 V15.2D, V10.4S
+	WORD     $0x0e61796a // FCVTL V10.2D, V11.2S
+	WORD     $0x4e617970 // FCVTL2 V16.2D, V11.4S
+	WORD     $0x0e61798b // FCVTL V11.2D, V12.2S
+	WORD     $0x4e617991 // FCVTL2 V17.2D, V12.4S
+	// t3 := t2 - mean
+	WORD     $0x4ee0d5ad // FSUB V13.2D, V13.2D, V0.2D
+	WORD     $0x4ee0d5ce // FSUB V14.2D, V14.2D, V0.2D
+	WORD     $0x4ee0d529 // FSUB V9.2D, V9.2D, V0.2D
+	WORD     $0x4ee0d5ef // FSUB V15.2D, V15.2D, V0.2D
+	WORD     $0x4ee0d54a // FSUB V10.2D, V10.2D, V0.2D
+	WORD     $0x4ee0d610 // FSUB V16.2D, V16.2D, V0.2D
+	WORD     $0x4ee0d56b // FSUB V11.2D, V11.2D, V0.2D
+	WORD     $0x4ee0d631 // FSUB V17.2D, V17.2D, V0.2D
+	// t4 := float64(t3 * t3)
+	WORD     $0x6e6dddad // FMUL V13.2D, V13.2D, V13.2D
+	WORD     $0x6e6eddce // FMUL V14.2D, V14.2D, V14.2D
+	WORD     $0x6e69dd29 // FMUL V9.2D, V9.2D, V9.2D
+	WORD     $0x6e6fddef // FMUL V15.2D, V15.2D, V15.2D
+	WORD     $0x6e6add4a // FMUL V10.2D, V10.2D, V10.2D
+	WORD     $0x6e70de10 // FMUL V16.2D, V16.2D, V16.2D
+	WORD     $0x6e6bdd6b // FMUL V11.2D, V11.2D, V11.2D
+	WORD     $0x6e71de31 // FMUL V17.2D, V17.2D, V17.2D
+	// t5 := sum[i%16] + t4
+	WORD     $0x4e6dd421 // FADD V1.2D, V1.2D, V13.2D
+	WORD     $0x4e6ed442 // FADD V2.2D, V2.2D, V14.2D
+	WORD     $0x4e69d463 // FADD V3.2D, V3.2D, V9.2D
+	WORD     $0x4e6fd484 // FADD V4.2D, V4.2D, V15.2D
+	WORD     $0x4e6ad4a5 // FADD V5.2D, V5.2D, V10.2D
+	WORD     $0x4e70d4c6 // FADD V6.2D, V6.2D, V16.2D
+	WORD     $0x4e6bd4e7 // FADD V7.2D, V7.2D, V11.2D
+	WORD     $0x4e71d508 // FADD V8.2D, V8.2D, V17.2D
+	// sum[i%16] = t5
+	ADD      $64, R0
+	SUBS     $16, R8, R8
+	BNE      loop
+	MOVD     sum+24(FP), R10
+	VST1.P   [V1.D2, V2.D2, V3.D2, V4.D2], 64(R10)
+	VST1.P   [V5.D2, V6.D2, V7.D2, V8.D2], 64(R10)
+	RET
+
+// func squaredDiffSum64NEON(x *float64, n int, mean float64, sum *float64)
+// R0 x, R8 what is left, R9 constants. Four elements a register, 4 side by side.
+// V0 mean, V1-V8 sum.
+TEXT ·squaredDiffSum64NEON(SB), NOSPLIT, $0-32
+	MOVD     x+0(FP), R0
+	MOVD     n+8(FP), R8
+	MOVD     $neonConstants<>(SB), R9
+	FMOVD    mean+16(FP), F0
+	VDUP     V0.D[0], V0.D2
+	MOVD     sum+24(FP), R10
+	VLD1.P   64(R10), [V1.D2, V2.D2, V3.D2, V4.D2]
+	VLD1.P   64(R10), [V5.D2, V6.D2, V7.D2, V8.D2]
+
+loop:
+	// t1 := x[i]
+	FLDPQ    0(R0), (F9, F10)
+	FLDPQ    32(R0), (F11, F12)
+	FLDPQ    64(R0), (F13, F14)
+	FLDPQ    96(R0), (F15, F16)
+	// t2 := t1 - mean
+	WORD     $0x4ee0d529 // FSUB V9.2D, V9.2D, V0.2D
+	WORD     $0x4ee0d54a // FSUB V10.2D, V10.2D, V0.2D
+	WORD     $0x4ee0d56b // FSUB V11.2D, V11.2D, V0.2D
+	WORD     $0x4ee0d58c // FSUB V12.2D, V12.2D, V0.2D
+	WORD     $0x4ee0d5ad // FSUB V13.2D, V13.2D, V0.2D
+	WORD     $0x4ee0d5ce // FSUB V14.2D, V14.2D, V0.2D
+	WORD     $0x4ee0d5ef // FSUB V15.2D, V15.2D, V0.2D
+	WORD     $0x4ee0d610 // FSUB V16.2D, V16.2D, V0.2D
+	// t3 := float64(t2 * t2)
+	WORD     $0x6e69dd29 // FMUL V9.2D, V9.2D, V9.2D
+	WORD     $0x6e6add4a // FMUL V10.2D, V10.2D, V10.2D
+	WORD     $0x6e6bdd6b // FMUL V11.2D, V11.2D, V11.2D
+	WORD     $0x6e6cdd8c // FMUL V12.2D, V12.2D, V12.2D
+	WORD     $0x6e6dddad // FMUL V13.2D, V13.2D, V13.2D
+	WORD     $0x6e6eddce // FMUL V14.2D, V14.2D, V14.2D
+	WORD     $0x6e6fddef // FMUL V15.2D, V15.2D, V15.2D
+	WORD     $0x6e70de10 // FMUL V16.2D, V16.2D, V16.2D
+	// t4 := sum[i%16] + t3
+	WORD     $0x4e69d421 // FADD V1.2D, V1.2D, V9.2D
+	WORD     $0x4e6ad442 // FADD V2.2D, V2.2D, V10.2D
+	WORD     $0x4e6bd463 // FADD V3.2D, V3.2D, V11.2D
+	WORD     $0x4e6cd484 // FADD V4.2D, V4.2D, V12.2D
+	WORD     $0x4e6dd4a5 // FADD V5.2D, V5.2D, V13.2D
+	WORD     $0x4e6ed4c6 // FADD V6.2D, V6.2D, V14.2D
+	WORD     $0x4e6fd4e7 // FADD V7.2D, V7.2D, V15.2D
+	WORD     $0x4e70d508 // FADD V8.2D, V8.2D, V16.2D
+	// sum[i%16] = t4
+	ADD      $128, R0
+	SUBS     $16, R8, R8
+	BNE      loop
+	MOVD     sum+24(FP), R10
+	VST1.P   [V1.D2, V2.D2, V3.D2, V4.D2], 64(R10)
+	VST1.P   [V5.D2, V6.D2, V7.D2, V8.D2], 64(R10)
 	RET
 
 // func expSumNEON(x *float32, n int, most float32, sum *float64)
@@ -6724,9 +7438,9 @@ TEXT ·narrowBF16NEON(SB), NOSPLIT, $0-24
 	MOVD     x+8(FP), R1
 	MOVD     n+16(FP), R8
 	MOVD     $neonConstants<>(SB), R9
-	FMOVQ    1472(R9), F0
-	FMOVQ    1456(R9), F1
-	FMOVQ    1440(R9), F2
+	FMOVQ    1488(R9), F0
+	FMOVQ    1472(R9), F1
+	FMOVQ    1456(R9), F2
 
 loop:
 	// t0 := x[i]
@@ -6852,10 +7566,10 @@ TEXT ·philoxNEON(SB), NOSPLIT, $0-60
 	VDUP     V3.S[0], V3.S4
 	FMOVS    k1+56(FP), F4
 	VDUP     V4.S[0], V4.S4
-	FMOVQ    1536(R9), F5
-	FMOVQ    1520(R9), F6
-	FMOVQ    1504(R9), F7
-	FMOVQ    1488(R9), F8
+	FMOVQ    1552(R9), F5
+	FMOVQ    1536(R9), F6
+	FMOVQ    1520(R9), F7
+	FMOVQ    1504(R9), F8
 
 loop:
 	// t0 := x0[i]
@@ -7642,27 +8356,27 @@ TEXT ·quantileNEON(SB), NOSPLIT, $0-24
 	MOVD     w+8(FP), R1
 	MOVD     n+16(FP), R8
 	MOVD     $neonConstants<>(SB), R9
-	FMOVQ    1776(R9), F0
-	FMOVQ    1760(R9), F1
-	FMOVQ    1744(R9), F2
-	FMOVQ    1728(R9), F3
-	FMOVQ    1712(R9), F4
-	FMOVQ    1696(R9), F5
-	FMOVQ    1680(R9), F6
-	FMOVQ    1568(R9), F7
-	FMOVQ    1584(R9), F8
-	FMOVQ    1600(R9), F9
-	FMOVQ    1616(R9), F10
-	FMOVQ    1632(R9), F11
-	FMOVQ    1648(R9), F12
-	FMOVQ    1664(R9), F13
-	FMOVQ    1888(R9), F14
-	FMOVQ    1792(R9), F15
-	FMOVQ    1808(R9), F16
-	FMOVQ    1824(R9), F17
-	FMOVQ    1840(R9), F18
-	FMOVQ    1856(R9), F19
-	FMOVQ    1872(R9), F20
+	FMOVQ    1792(R9), F0
+	FMOVQ    1776(R9), F1
+	FMOVQ    1760(R9), F2
+	FMOVQ    1744(R9), F3
+	FMOVQ    1728(R9), F4
+	FMOVQ    1712(R9), F5
+	FMOVQ    1696(R9), F6
+	FMOVQ    1584(R9), F7
+	FMOVQ    1600(R9), F8
+	FMOVQ    1616(R9), F9
+	FMOVQ    1632(R9), F10
+	FMOVQ    1648(R9), F11
+	FMOVQ    1664(R9), F12
+	FMOVQ    1680(R9), F13
+	FMOVQ    1904(R9), F14
+	FMOVQ    1808(R9), F15
+	FMOVQ    1824(R9), F16
+	FMOVQ    1840(R9), F17
+	FMOVQ    1856(R9), F18
+	FMOVQ    1872(R9), F19
+	FMOVQ    1888(R9), F20
 
 loop:
 	// t0 := w[i]
@@ -7684,9 +8398,9 @@ loop:
 	WORD     $0x0e617ab6 // FCVTL V22.2D, V21.2S
 	WORD     $0x4e617ab9 // FCVTL2 V25.2D, V21.4S
 	// t8 := math.FMA(t7, float64(2.3283064365386963e-10), float64(1.1641532182693481e-10))
-	FMOVQ    1552(R9), F21
+	FMOVQ    1568(R9), F21
 	VFMLA    V3.D2, V22.D2, V21.D2
-	FMOVQ    1552(R9), F26
+	FMOVQ    1568(R9), F26
 	VFMLA    V3.D2, V25.D2, V26.D2
 	// t9 := math.FMA(t4, float64(1.52587890625e-05), t8)
 	VFMLA    V2.D2, V23.D2, V21.D2
@@ -7811,9 +8525,9 @@ loop:
 	WORD     $0x0e617ab6 // FCVTL V22.2D, V21.2S
 	WORD     $0x4e617ab9 // FCVTL2 V25.2D, V21.4S
 	// t8 := math.FMA(t7, float64(2.3283064365386963e-10), float64(1.1641532182693481e-10))
-	FMOVQ    1552(R9), F21
+	FMOVQ    1568(R9), F21
 	VFMLA    V3.D2, V22.D2, V21.D2
-	FMOVQ    1552(R9), F26
+	FMOVQ    1568(R9), F26
 	VFMLA    V3.D2, V25.D2, V26.D2
 	// t9 := math.FMA(t4, float64(1.52587890625e-05), t8)
 	VFMLA    V2.D2, V23.D2, V21.D2
@@ -7938,9 +8652,9 @@ loop:
 	WORD     $0x0e617ab6 // FCVTL V22.2D, V21.2S
 	WORD     $0x4e617ab9 // FCVTL2 V25.2D, V21.4S
 	// t8 := math.FMA(t7, float64(2.3283064365386963e-10), float64(1.1641532182693481e-10))
-	FMOVQ    1552(R9), F21
+	FMOVQ    1568(R9), F21
 	VFMLA    V3.D2, V22.D2, V21.D2
-	FMOVQ    1552(R9), F26
+	FMOVQ    1568(R9), F26
 	VFMLA    V3.D2, V25.D2, V26.D2
 	// t9 := math.FMA(t4, float64(1.52587890625e-05), t8)
 	VFMLA    V2.D2, V23.D2, V21.D2
@@ -8065,9 +8779,9 @@ loop:
 	WORD     $0x0e617ab6 // FCVTL V22.2D, V21.2S
 	WORD     $0x4e617ab9 // FCVTL2 V25.2D, V21.4S
 	// t8 := math.FMA(t7, float64(2.3283064365386963e-10), float64(1.1641532182693481e-10))
-	FMOVQ    1552(R9), F21
+	FMOVQ    1568(R9), F21
 	VFMLA    V3.D2, V22.D2, V21.D2
-	FMOVQ    1552(R9), F26
+	FMOVQ    1568(R9), F26
 	VFMLA    V3.D2, V25.D2, V26.D2
 	// t9 := math.FMA(t4, float64(1.52587890625e-05), t8)
 	VFMLA    V2.D2, V23.D2, V21.D2
@@ -8188,12 +8902,12 @@ TEXT ·quantileFarNEON(SB), NOSPLIT, $0-24
 	MOVD     n+16(FP), R8
 	MOVD     $neonConstants<>(SB), R9
 	FMOVQ    2016(R9), F0
-	FMOVQ    1776(R9), F1
-	FMOVQ    1760(R9), F3
-	FMOVQ    1744(R9), F4
-	FMOVQ    1728(R9), F5
-	FMOVQ    2000(R9), F6
-	FMOVQ    1872(R9), F2
+	FMOVQ    1792(R9), F1
+	FMOVQ    1776(R9), F3
+	FMOVQ    1760(R9), F4
+	FMOVQ    1744(R9), F5
+	FMOVQ    1440(R9), F6
+	FMOVQ    1888(R9), F2
 
 loop:
 	// t0 := w[i]
@@ -8224,13 +8938,13 @@ loop:
 	WORD     $0x0e617907 // FCVTL V7.2D, V8.2S
 	WORD     $0x4e61790f // FCVTL2 V15.2D, V8.4S
 	// t8 := math.FMA(t7, float64(2.3283064365386963e-10), float64(1.1641532182693481e-10))
-	FMOVQ    1552(R9), F8
+	FMOVQ    1568(R9), F8
 	VFMLA    V5.D2, V10.D2, V8.D2
-	FMOVQ    1552(R9), F16
+	FMOVQ    1568(R9), F16
 	VFMLA    V5.D2, V14.D2, V16.D2
-	FMOVQ    1552(R9), F10
+	FMOVQ    1568(R9), F10
 	VFMLA    V5.D2, V7.D2, V10.D2
-	FMOVQ    1552(R9), F14
+	FMOVQ    1568(R9), F14
 	VFMLA    V5.D2, V15.D2, V14.D2
 	// t9 := math.FMA(t4, float64(1.52587890625e-05), t8)
 	VFMLA    V4.D2, V11.D2, V8.D2
@@ -8248,19 +8962,19 @@ loop:
 	WORD     $0x4eead40a // FSUB V10.2D, V0.2D, V10.2D
 	WORD     $0x4eeed40e // FSUB V14.2D, V0.2D, V14.2D
 	// t13 := t12 + uint64(0x95f619980c433)
-	FMOVQ    1984(R9), F7
+	FMOVQ    2000(R9), F7
 	VADD     V7.D2, V8.D2, V8.D2
 	VADD     V7.D2, V16.D2, V16.D2
 	VADD     V7.D2, V10.D2, V10.D2
 	VADD     V7.D2, V14.D2, V14.D2
 	// t14 := t13 & uint64(0xfffffffffffff)
-	FMOVQ    1968(R9), F7
+	FMOVQ    1984(R9), F7
 	VAND     V7.B16, V8.B16, V9.B16
 	VAND     V7.B16, V16.B16, V11.B16
 	VAND     V7.B16, V10.B16, V12.B16
 	VAND     V7.B16, V14.B16, V13.B16
 	// t15 := t14 + uint64(0x3fe6a09e667f3bcd)
-	FMOVQ    1952(R9), F7
+	FMOVQ    1968(R9), F7
 	VADD     V7.D2, V9.D2, V9.D2
 	VADD     V7.D2, V11.D2, V11.D2
 	VADD     V7.D2, V12.D2, V12.D2
@@ -8271,13 +8985,13 @@ loop:
 	VUSHR    $52, V10.D2, V10.D2
 	VUSHR    $52, V14.D2, V14.D2
 	// t18 := t17 | uint64(0x4330000000000000)
-	FMOVQ    1936(R9), F7
+	FMOVQ    1952(R9), F7
 	VORR     V7.B16, V8.B16, V8.B16
 	VORR     V7.B16, V16.B16, V16.B16
 	VORR     V7.B16, V10.B16, V10.B16
 	VORR     V7.B16, V14.B16, V14.B16
 	// t20 := t19 - float64(4.503599627371519e+15)
-	FMOVQ    1920(R9), F7
+	FMOVQ    1936(R9), F7
 	WORD     $0x4ee7d508 // FSUB V8.2D, V8.2D, V7.2D
 	WORD     $0x4ee7d610 // FSUB V16.2D, V16.2D, V7.2D
 	WORD     $0x4ee7d54a // FSUB V10.2D, V10.2D, V7.2D
@@ -8288,7 +9002,7 @@ loop:
 	WORD     $0x4ee2d58c // FSUB V12.2D, V12.2D, V2.2D
 	WORD     $0x4ee2d5ad // FSUB V13.2D, V13.2D, V2.2D
 	// t22 := t21 + float64(2)
-	FMOVQ    1904(R9), F7
+	FMOVQ    1920(R9), F7
 	WORD     $0x4e67d52f // FADD V15.2D, V9.2D, V7.2D
 	WORD     $0x4e67d571 // FADD V17.2D, V11.2D, V7.2D
 	WORD     $0x4e67d592 // FADD V18.2D, V12.2D, V7.2D
@@ -8661,13 +9375,13 @@ loop:
 	WORD     $0x0e617907 // FCVTL V7.2D, V8.2S
 	WORD     $0x4e61790f // FCVTL2 V15.2D, V8.4S
 	// t8 := math.FMA(t7, float64(2.3283064365386963e-10), float64(1.1641532182693481e-10))
-	FMOVQ    1552(R9), F8
+	FMOVQ    1568(R9), F8
 	VFMLA    V5.D2, V10.D2, V8.D2
-	FMOVQ    1552(R9), F16
+	FMOVQ    1568(R9), F16
 	VFMLA    V5.D2, V14.D2, V16.D2
-	FMOVQ    1552(R9), F10
+	FMOVQ    1568(R9), F10
 	VFMLA    V5.D2, V7.D2, V10.D2
-	FMOVQ    1552(R9), F14
+	FMOVQ    1568(R9), F14
 	VFMLA    V5.D2, V15.D2, V14.D2
 	// t9 := math.FMA(t4, float64(1.52587890625e-05), t8)
 	VFMLA    V4.D2, V11.D2, V8.D2
@@ -8685,19 +9399,19 @@ loop:
 	WORD     $0x4eead40a // FSUB V10.2D, V0.2D, V10.2D
 	WORD     $0x4eeed40e // FSUB V14.2D, V0.2D, V14.2D
 	// t13 := t12 + uint64(0x95f619980c433)
-	FMOVQ    1984(R9), F7
+	FMOVQ    2000(R9), F7
 	VADD     V7.D2, V8.D2, V8.D2
 	VADD     V7.D2, V16.D2, V16.D2
 	VADD     V7.D2, V10.D2, V10.D2
 	VADD     V7.D2, V14.D2, V14.D2
 	// t14 := t13 & uint64(0xfffffffffffff)
-	FMOVQ    1968(R9), F7
+	FMOVQ    1984(R9), F7
 	VAND     V7.B16, V8.B16, V9.B16
 	VAND     V7.B16, V16.B16, V11.B16
 	VAND     V7.B16, V10.B16, V12.B16
 	VAND     V7.B16, V14.B16, V13.B16
 	// t15 := t14 + uint64(0x3fe6a09e667f3bcd)
-	FMOVQ    1952(R9), F7
+	FMOVQ    1968(R9), F7
 	VADD     V7.D2, V9.D2, V9.D2
 	VADD     V7.D2, V11.D2, V11.D2
 	VADD     V7.D2, V12.D2, V12.D2
@@ -8708,13 +9422,13 @@ loop:
 	VUSHR    $52, V10.D2, V10.D2
 	VUSHR    $52, V14.D2, V14.D2
 	// t18 := t17 | uint64(0x4330000000000000)
-	FMOVQ    1936(R9), F7
+	FMOVQ    1952(R9), F7
 	VORR     V7.B16, V8.B16, V8.B16
 	VORR     V7.B16, V16.B16, V16.B16
 	VORR     V7.B16, V10.B16, V10.B16
 	VORR     V7.B16, V14.B16, V14.B16
 	// t20 := t19 - float64(4.503599627371519e+15)
-	FMOVQ    1920(R9), F7
+	FMOVQ    1936(R9), F7
 	WORD     $0x4ee7d508 // FSUB V8.2D, V8.2D, V7.2D
 	WORD     $0x4ee7d610 // FSUB V16.2D, V16.2D, V7.2D
 	WORD     $0x4ee7d54a // FSUB V10.2D, V10.2D, V7.2D
@@ -8725,7 +9439,7 @@ loop:
 	WORD     $0x4ee2d58c // FSUB V12.2D, V12.2D, V2.2D
 	WORD     $0x4ee2d5ad // FSUB V13.2D, V13.2D, V2.2D
 	// t22 := t21 + float64(2)
-	FMOVQ    1904(R9), F7
+	FMOVQ    1920(R9), F7
 	WORD     $0x4e67d52f // FADD V15.2D, V9.2D, V7.2D
 	WORD     $0x4e67d571 // FADD V17.2D, V11.2D, V7.2D
 	WORD     $0x4e67d592 // FADD V18.2D, V12.2D, V7.2D
@@ -9378,7 +10092,7 @@ TEXT ·eqNEON(SB), NOSPLIT, $0-32
 	MOVD     y+16(FP), R2
 	MOVD     n+24(FP), R8
 	MOVD     $neonConstants<>(SB), R9
-	FMOVQ    1472(R9), F0
+	FMOVQ    1488(R9), F0
 
 loop:
 	// t0 := x[i]
@@ -9420,7 +10134,7 @@ TEXT ·neNEON(SB), NOSPLIT, $0-32
 	MOVD     y+16(FP), R2
 	MOVD     n+24(FP), R8
 	MOVD     $neonConstants<>(SB), R9
-	FMOVQ    1472(R9), F0
+	FMOVQ    1488(R9), F0
 
 loop:
 	// t0 := x[i]
@@ -9462,7 +10176,7 @@ TEXT ·ltNEON(SB), NOSPLIT, $0-32
 	MOVD     y+16(FP), R2
 	MOVD     n+24(FP), R8
 	MOVD     $neonConstants<>(SB), R9
-	FMOVQ    1472(R9), F0
+	FMOVQ    1488(R9), F0
 
 loop:
 	// t0 := x[i]
@@ -9504,7 +10218,7 @@ TEXT ·leNEON(SB), NOSPLIT, $0-32
 	MOVD     y+16(FP), R2
 	MOVD     n+24(FP), R8
 	MOVD     $neonConstants<>(SB), R9
-	FMOVQ    1472(R9), F0
+	FMOVQ    1488(R9), F0
 
 loop:
 	// t0 := x[i]
@@ -9545,7 +10259,7 @@ TEXT ·isNaNNEON(SB), NOSPLIT, $0-24
 	MOVD     x+8(FP), R1
 	MOVD     n+16(FP), R8
 	MOVD     $neonConstants<>(SB), R9
-	FMOVQ    1472(R9), F0
+	FMOVQ    1488(R9), F0
 
 loop:
 	// t0 := x[i]
@@ -9583,7 +10297,7 @@ TEXT ·isFiniteNEON(SB), NOSPLIT, $0-24
 	MOVD     n+16(FP), R8
 	MOVD     $neonConstants<>(SB), R9
 	FMOVQ    464(R9), F0
-	FMOVQ    1472(R9), F1
+	FMOVQ    1488(R9), F1
 
 loop:
 	// t0 := x[i]
@@ -10719,7 +11433,7 @@ TEXT ·powNEON(SB), NOSPLIT, $0-32
 	FMOVQ    448(R9), F8
 	FMOVQ    464(R9), F0
 	FMOVQ    64(R9), F1
-	FMOVQ    1904(R9), F9
+	FMOVQ    1920(R9), F9
 	FMOVQ    2544(R9), F10
 	FMOVQ    2624(R9), F11
 	FMOVQ    2608(R9), F12
@@ -11614,7 +12328,7 @@ TEXT ·atan2NEON(SB), NOSPLIT, $0-32
 	MOVD     $neonConstants<>(SB), R9
 	FMOVQ    64(R9), F1
 	FMOVQ    2832(R9), F2
-	FMOVQ    1472(R9), F3
+	FMOVQ    1488(R9), F3
 	FMOVQ    512(R9), F0
 	FMOVQ    3008(R9), F4
 	FMOVQ    2992(R9), F5
@@ -11938,7 +12652,7 @@ TEXT ·sinNEON(SB), NOSPLIT, $0-32
 	FMOVQ    3088(R9), F8
 	FMOVQ    3072(R9), F9
 	FMOVQ    1248(R9), F10
-	FMOVQ    1472(R9), F11
+	FMOVQ    1488(R9), F11
 	FMOVQ    3136(R9), F12
 
 loop:
@@ -12186,7 +12900,7 @@ TEXT ·cosNEON(SB), NOSPLIT, $0-32
 	FMOVQ    3152(R9), F6
 	FMOVQ    3120(R9), F7
 	FMOVQ    144(R9), F8
-	FMOVQ    1472(R9), F4
+	FMOVQ    1488(R9), F4
 	FMOVQ    3088(R9), F9
 	FMOVQ    3072(R9), F10
 	FMOVQ    1248(R9), F11
@@ -12444,7 +13158,7 @@ TEXT ·tanNEON(SB), NOSPLIT, $0-32
 	FMOVQ    3120(R9), F6
 	FMOVQ    144(R9), F7
 	FMOVQ    3184(R9), F8
-	FMOVQ    1472(R9), F9
+	FMOVQ    1488(R9), F9
 	FMOVQ    2448(R9), F10
 
 loop:
@@ -12861,7 +13575,7 @@ TEXT ·remainderNEON(SB), NOSPLIT, $0-40
 	MOVD     most+32(FP), R10
 	VLD1.P   64(R10), [V0.S4, V1.S4, V2.S4, V3.S4]
 	FMOVQ    512(R9), F4
-	FMOVQ    1472(R9), F5
+	FMOVQ    1488(R9), F5
 
 loop:
 	// t0 := x[i]
@@ -14997,7 +15711,7 @@ TEXT ·exp64NEON(SB), NOSPLIT, $0-24
 	FMOVQ    3328(R9), F7
 	FMOVQ    3296(R9), F8
 	FMOVQ    2016(R9), F9
-	FMOVQ    1872(R9), F1
+	FMOVQ    1888(R9), F1
 	FMOVQ    3536(R9), F2
 
 loop:
@@ -15455,14 +16169,14 @@ TEXT ·log64NEON(SB), NOSPLIT, $0-24
 	MOVD     $neonConstants<>(SB), R9
 	FMOVQ    3568(R9), F0
 	FMOVQ    3552(R9), F1
-	FMOVQ    1984(R9), F2
-	FMOVQ    1968(R9), F3
-	FMOVQ    1952(R9), F4
-	FMOVQ    1936(R9), F5
+	FMOVQ    2000(R9), F2
+	FMOVQ    1984(R9), F3
+	FMOVQ    1968(R9), F4
+	FMOVQ    1952(R9), F5
 	FMOVQ    3584(R9), F6
-	FMOVQ    1920(R9), F7
-	FMOVQ    1872(R9), F8
-	FMOVQ    1904(R9), F9
+	FMOVQ    1936(R9), F7
+	FMOVQ    1888(R9), F8
+	FMOVQ    1920(R9), F9
 	FMOVQ    2080(R9), F10
 	FMOVQ    2016(R9), F11
 	FMOVQ    2144(R9), F12
@@ -15970,9 +16684,9 @@ TEXT ·tanh64NEON(SB), NOSPLIT, $0-24
 	MOVD     x+8(FP), R1
 	MOVD     n+16(FP), R8
 	MOVD     $neonConstants<>(SB), R9
-	FMOVQ    1872(R9), F0
+	FMOVQ    1888(R9), F0
 	FMOVQ    3664(R9), F1
-	FMOVQ    2000(R9), F2
+	FMOVQ    1440(R9), F2
 	FMOVQ    3648(R9), F3
 	FMOVQ    3472(R9), F4
 	FMOVQ    3520(R9), F5
@@ -16430,7 +17144,7 @@ TEXT ·gelu64NEON(SB), NOSPLIT, $0-24
 	MOVD     n+16(FP), R8
 	MOVD     $neonConstants<>(SB), R9
 	FMOVQ    3696(R9), F4
-	FMOVQ    2000(R9), F5
+	FMOVQ    1440(R9), F5
 	FMOVQ    3680(R9), F6
 	FMOVQ    3504(R9), F7
 	FMOVQ    3488(R9), F8
@@ -16440,7 +17154,7 @@ TEXT ·gelu64NEON(SB), NOSPLIT, $0-24
 	FMOVQ    3328(R9), F11
 	FMOVQ    3296(R9), F12
 	FMOVQ    2016(R9), F2
-	FMOVQ    1872(R9), F1
+	FMOVQ    1888(R9), F1
 	FMOVQ    3536(R9), F3
 	FMOVQ    3712(R9), F13
 	FMOVQ    3728(R9), F14
@@ -17583,7 +18297,7 @@ TEXT ·geluGrad64NEON(SB), NOSPLIT, $0-32
 	MOVD     n+24(FP), R8
 	MOVD     $neonConstants<>(SB), R9
 	FMOVQ    3696(R9), F4
-	FMOVQ    2000(R9), F5
+	FMOVQ    1440(R9), F5
 	FMOVQ    3680(R9), F6
 	FMOVQ    3504(R9), F7
 	FMOVQ    3488(R9), F8
@@ -17593,7 +18307,7 @@ TEXT ·geluGrad64NEON(SB), NOSPLIT, $0-32
 	FMOVQ    3328(R9), F11
 	FMOVQ    3296(R9), F12
 	FMOVQ    2016(R9), F2
-	FMOVQ    1872(R9), F0
+	FMOVQ    1888(R9), F0
 	FMOVQ    3536(R9), F3
 	FMOVQ    3712(R9), F13
 	FMOVQ    3728(R9), F14
@@ -18876,7 +19590,7 @@ TEXT ·expShift64NEON(SB), NOSPLIT, $0-40
 	FMOVQ    3328(R9), F16
 	FMOVQ    3296(R9), F17
 	FMOVQ    2016(R9), F18
-	FMOVQ    1872(R9), F10
+	FMOVQ    1888(R9), F10
 	FMOVQ    3536(R9), F11
 
 loop:
@@ -19437,7 +20151,7 @@ TEXT ·expSum64NEON(SB), NOSPLIT, $0-32
 	FMOVQ    3328(R9), F16
 	FMOVQ    3296(R9), F17
 	FMOVQ    2016(R9), F18
-	FMOVQ    1872(R9), F10
+	FMOVQ    1888(R9), F10
 	FMOVQ    3536(R9), F11
 
 loop:

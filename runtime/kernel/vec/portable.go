@@ -523,6 +523,40 @@ func div64Go(dst, x, y []float64) {
 	}
 }
 
+// maximum64Go is Maximum64.
+func maximum64Go(dst, x, y []float64) {
+	x = x[:len(dst)]
+	y = y[:len(dst)]
+	for i := range dst {
+		t0 := x[i]
+		t1 := y[i]
+		t2 := t0 == t1
+		t3 := math.Float64frombits(math.Float64bits(t0) & math.Float64bits(t1))
+		t4 := pick(t0 > t1, t0, t1)
+		t5 := pick(t2, t3, t4)
+		t6 := t0 != t0
+		t7 := pick(t6, t0, t5)
+		dst[i] = t7
+	}
+}
+
+// minimum64Go is Minimum64.
+func minimum64Go(dst, x, y []float64) {
+	x = x[:len(dst)]
+	y = y[:len(dst)]
+	for i := range dst {
+		t0 := x[i]
+		t1 := y[i]
+		t2 := t0 == t1
+		t3 := math.Float64frombits(math.Float64bits(t0) | math.Float64bits(t1))
+		t4 := pick(t0 < t1, t0, t1)
+		t5 := pick(t2, t3, t4)
+		t6 := t0 != t0
+		t7 := pick(t6, t0, t5)
+		dst[i] = t7
+	}
+}
+
 // scaleGo is Scale.
 func scaleGo(dst, x []float32, a float32) {
 	x = x[:len(dst)]
@@ -795,6 +829,34 @@ func minGo(x []float32, least *[16]float32) {
 	}
 }
 
+// max64Go is Max64.
+func max64Go(x []float64, most *[16]float64) {
+	for i := range x {
+		t0 := x[i]
+		t2 := t0 == most[i%16]
+		t3 := math.Float64frombits(math.Float64bits(t0) & math.Float64bits(most[i%16]))
+		t4 := pick(t0 > most[i%16], t0, most[i%16])
+		t5 := pick(t2, t3, t4)
+		t6 := t0 != t0
+		t7 := pick(t6, t0, t5)
+		most[i%16] = t7
+	}
+}
+
+// min64Go is Min64.
+func min64Go(x []float64, least *[16]float64) {
+	for i := range x {
+		t0 := x[i]
+		t2 := t0 == least[i%16]
+		t3 := math.Float64frombits(math.Float64bits(t0) | math.Float64bits(least[i%16]))
+		t4 := pick(t0 < least[i%16], t0, least[i%16])
+		t5 := pick(t2, t3, t4)
+		t6 := t0 != t0
+		t7 := pick(t6, t0, t5)
+		least[i%16] = t7
+	}
+}
+
 // mostGo is Most.
 func mostGo(x []float32, most *[16]float32) {
 	for i := range x {
@@ -834,6 +896,70 @@ func rowPair64Go(dst, x, row0, row1 []float64, w0, w1 float64, dot0, dot1 *[16]f
 		dst[i] = t8
 		t11 := math.FMA(t3, t7, dot1[i%16])
 		dot1[i%16] = t11
+	}
+}
+
+// wideSumGo is WideSum.
+func wideSumGo(x []float32, sum *[16]float64) {
+	for i := range x {
+		t1 := x[i]
+		t2 := float64(t1)
+		t3 := sum[i%16] + t2
+		sum[i%16] = t3
+	}
+}
+
+// absSumGo is AbsSum.
+func absSumGo(x []float32, sum *[16]float64) {
+	for i := range x {
+		t1 := x[i]
+		t2 := float64(t1)
+		t3 := math.Float64frombits(math.Float64bits(t2) & 0x7fffffffffffffff)
+		t4 := sum[i%16] + t3
+		sum[i%16] = t4
+	}
+}
+
+// absSum64Go is AbsSum64.
+func absSum64Go(x []float64, sum *[16]float64) {
+	for i := range x {
+		t1 := x[i]
+		t2 := math.Float64frombits(math.Float64bits(t1) & 0x7fffffffffffffff)
+		t3 := sum[i%16] + t2
+		sum[i%16] = t3
+	}
+}
+
+// squareSum64Go is SquareSum64.
+func squareSum64Go(x []float64, sum *[16]float64) {
+	for i := range x {
+		t1 := x[i]
+		t2 := float64(t1 * t1)
+		t3 := sum[i%16] + t2
+		sum[i%16] = t3
+	}
+}
+
+// squaredDiffSumGo is SquaredDiffSum.
+func squaredDiffSumGo(x []float32, mean float64, sum *[16]float64) {
+	for i := range x {
+		t1 := x[i]
+		t2 := float64(t1)
+		t3 := t2 - mean
+		t4 := float64(t3 * t3)
+		t5 := sum[i%16] + t4
+		sum[i%16] = t5
+	}
+}
+
+// squaredDiffSum64Go is SquaredDiffSum64.
+func squaredDiffSum64Go(x []float64, mean float64, sum *[16]float64) {
+	for i := range x {
+		t1 := x[i]
+		t2 := t1 - mean
+		t3 := float64(t2 * t2)
+		t4 := sum[i%16] + t3
+		sum[i%16] = t4
 	}
 }
 

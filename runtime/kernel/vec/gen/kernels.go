@@ -7,7 +7,7 @@ import (
 
 // kernels returns the kernels of package vec.
 func kernels() []*kernel {
-	all := slices.Concat(unary(), binary(), gradients(), reductions(), softmaxes(), moments(), normalizations(), steps(), moves(), random(), rounding(), comparisons(), powers(), bounded(), distances(), transforms(),
+	all := slices.Concat(unary(), binary(), gradients(), reductions(), sums(), softmaxes(), moments(), normalizations(), steps(), moves(), random(), rounding(), comparisons(), powers(), bounded(), distances(), transforms(),
 		passes(), bitwiseWords(), doubles())
 	for _, k := range all {
 		k.together = together[k.name]
@@ -91,6 +91,8 @@ func binary() []*kernel {
 		twoToOne("Sub64", "x - y", xy64, (*kernel).sub),
 		twoToOne("Mul64", "x y", xy64, (*kernel).mul),
 		twoToOne("Div64", "x / y", xy64, (*kernel).div),
+		twoToOne("Maximum64", "the greater of x and y, or NaN,", xy64, (*kernel).maximum),
+		twoToOne("Minimum64", "the lesser of x and y, or NaN,", xy64, (*kernel).minimum),
 		{
 			name: "Scale", doc: "stores x times a in dst. dst may be x.",
 			arrays: f32s("dst", "x"), scalars: scalars32("a"), past: true,
@@ -174,6 +176,14 @@ func reductions() []*kernel {
 			body: func(k *kernel) { k.setAcc(0, k.minimum(k.load("x"), k.acc(0))) },
 		},
 		{
+			name: "Max64", doc: "makes the lanes of most the greater of themselves and x, or NaN.", arrays: f64s("x"), accs: scalars64("most"),
+			body: func(k *kernel) { k.setAcc(0, k.maximum(k.load("x"), k.acc(0))) },
+		},
+		{
+			name: "Min64", doc: "makes the lanes of least the lesser of themselves and x, or NaN.", arrays: f64s("x"), accs: scalars64("least"),
+			body: func(k *kernel) { k.setAcc(0, k.minimum(k.load("x"), k.acc(0))) },
+		},
+		{
 			name: "Most", doc: "makes the lanes of most the greater of themselves and x. It passes over NaN.", arrays: f32s("x"), accs: scalars32("most"),
 			body: func(k *kernel) { k.setAcc(0, k.max(k.load("x"), k.acc(0))) },
 		},
@@ -194,6 +204,32 @@ func reductions() []*kernel {
 				k.setAcc(1, k.fma(x, row1, k.acc(1)))
 			},
 		},
+	}
+}
+
+// sums returns the kernels that sum up in float64 what they make of each element, rounded before it is
+// added.
+func sums() []*kernel {
+	of := func(name, doc string, arrays []array, scalars []scalar, f func(k *kernel, x *expr) *expr) *kernel {
+		return &kernel{
+			name: name, doc: "adds " + doc + " to the lanes of sum.", arrays: arrays, scalars: scalars, accs: scalars64("sum"),
+			body: func(k *kernel) { k.setAcc(0, k.add(k.acc(0), f(k, k.load("x")))) },
+		}
+	}
+	squaredDiff := func(k *kernel, x *expr) *expr {
+		d := k.sub(x, k.scalar("mean"))
+		return k.mul(d, d)
+	}
+	widened := func(f func(k *kernel, x *expr) *expr) func(k *kernel, x *expr) *expr {
+		return func(k *kernel, x *expr) *expr { return f(k, k.widen(x)) }
+	}
+	return []*kernel{
+		of("WideSum", "x", f32s("x"), nil, (*kernel).widen),
+		of("AbsSum", "|x|", f32s("x"), nil, widened((*kernel).abs64)),
+		of("AbsSum64", "|x|", f64s("x"), nil, (*kernel).abs64),
+		of("SquareSum64", "x²", f64s("x"), nil, func(k *kernel, x *expr) *expr { return k.mul(x, x) }),
+		of("SquaredDiffSum", "(x - mean)²", f32s("x"), scalars64("mean"), widened(squaredDiff)),
+		of("SquaredDiffSum64", "(x - mean)²", f64s("x"), scalars64("mean"), squaredDiff),
 	}
 }
 
