@@ -6,15 +6,14 @@ import (
 	"go.starlark.net/starlark"
 
 	"tpsh/builtins/arg"
+	"tpsh/runtime/op"
 )
 
 // functionsOfF holds the functions of F by name.
 var functionsOfF = sync.OnceValue(func() map[string]*signature {
 	all := map[string]*signature{}
-	for _, s := range functions() {
-		if s.owner == "F" {
-			all[s.name] = s
-		}
+	for _, s := range signatures(op.Namespace, "F") {
+		all[s.name] = s
 	}
 	return all
 })

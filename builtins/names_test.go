@@ -33,3 +33,14 @@ func TestPinnedNamesOfCommunication(t *testing.T) {
 		}
 	}
 }
+
+// Values have every name that is listed of their type: members are found one by one.
+func TestListedMembersAreThere(t *testing.T) {
+	for _, owner := range builtins.Owners() {
+		for _, name := range builtins.AttrNames(owner) {
+			if !builtins.IsMember(owner, name) {
+				t.Errorf("%s.%s is listed, but is not there", owner, name)
+			}
+		}
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"go.starlark.net/starlark"
 
@@ -277,43 +278,88 @@ type typeMember struct {
 	get    func(e *Env, x starlark.Value) (starlark.Value, error)
 }
 
-// A typeTable holds the members of a type.
+// A typeTable holds the members of a type, each made when it is first asked for: of the
+// hundreds that a tensor has, a script uses few.
 type typeTable struct {
-	members map[string]*typeMember
-	names   []string // ascending
+	owner string
+	mu    sync.Mutex                             // held to make a member
+	made  atomic.Pointer[map[string]*typeMember] // never changed: a member more is another map
+	names func() []string                        // of all, ascending
 }
 
-// types holds the members of every type of the language. It is made once
-// the tables are complete.
+// types holds the types of the language. It is made once the tables are complete.
 var types = sync.OnceValue(func() map[string]*typeTable {
 	all := map[string]*typeTable{}
-	put := func(owner, name string, m *typeMember) {
-		t := all[owner]
-		if t == nil {
-			t = &typeTable{members: map[string]*typeMember{}}
+	for owner, list := range byOwner {
+		if owner != "" && !isNamespace(owner) && slices.ContainsFunc(list, (*Row).ofValues) {
+			t := &typeTable{owner: owner, names: sync.OnceValue(func() []string { return membersOf(owner) })}
+			t.made.Store(&map[string]*typeMember{})
 			all[owner] = t
 		}
-		if t.members[name] != nil {
-			panic("builtins: " + owner + "." + name + " registered twice")
-		}
-		t.members[name] = m
-		t.names = append(t.names, name)
-	}
-	for _, f := range methods() {
-		put("Tensor", f.name, &typeMember{method: f.method()})
-	}
-	for _, r := range rows {
-		owner, name := split(r.Name)
-		if owner == "" || r.Static || isNamespace(owner) {
-			continue
-		}
-		put(owner, name, r.member(name))
-	}
-	for _, t := range all {
-		slices.Sort(t.names)
 	}
 	return all
 })
+
+// ofValues reports whether the row of a type is a name that its values have.
+func (r *Row) ofValues() bool { return !r.Static }
+
+// membersOf returns the names that the values of a type have, ascending. It panics if two are
+// the same.
+func membersOf(owner string) (names []string) {
+	if owner == "Tensor" {
+		for _, f := range methods() {
+			names = append(names, f.name)
+		}
+	}
+	for _, r := range byOwner[owner] {
+		if r.ofValues() {
+			_, name := split(r.Name)
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	for i, name := range names[min(1, len(names)):] {
+		if name == names[i] {
+			panic("builtins: " + owner + "." + name + " registered twice")
+		}
+	}
+	return names
+}
+
+// member returns what the values of the type have under name; nil for nothing.
+func (t *typeTable) member(name string) *typeMember {
+	if m := (*t.made.Load())[name]; m != nil {
+		return m
+	}
+	m := t.find(name)
+	if m == nil {
+		return nil
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	made := *t.made.Load()
+	if m := made[name]; m != nil { // by another rank
+		return m
+	}
+	made = maps.Clone(made)
+	made[name] = m
+	t.made.Store(&made)
+	return m
+}
+
+// find makes the member called name; nil if there is none.
+func (t *typeTable) find(name string) *typeMember {
+	if r := rows[t.owner+"."+name]; r != nil && r.ofValues() {
+		return r.member(name)
+	}
+	if t.owner != "Tensor" {
+		return nil
+	}
+	if d := op.Named(op.Method, name); d != nil {
+		return &typeMember{method: (&signature{def: d, owner: t.owner, name: name}).method()}
+	}
+	return nil
+}
 
 // member returns what the values of r's owner have under name.
 func (r *Row) member(name string) *typeMember {
@@ -326,7 +372,7 @@ func (r *Row) member(name string) *typeMember {
 // Attr implements starlark.HasAttrs of the value x of the type called owner.
 // It returns nil for an unknown name, and the interpreter suggests a spelling.
 func (e *Env) Attr(owner string, x starlark.Value, name string) (starlark.Value, error) {
-	m := types()[owner].members[name]
+	m := types()[owner].member(name)
 	switch {
 	case m == nil:
 		return nil, nil
@@ -340,7 +386,7 @@ func (e *Env) Attr(owner string, x starlark.Value, name string) (starlark.Value,
 
 // IsMember reports whether the values of the type called owner have a member called
 // name.
-func IsMember(owner, name string) bool { return types()[owner].members[name] != nil }
+func IsMember(owner, name string) bool { return types()[owner].member(name) != nil }
 
 // Lookup returns the value of the row called name, which is there and is a function
 // or a constant.
@@ -354,4 +400,4 @@ func FunctionOf(name string) starlark.Callable { return universe()[name].(starla
 func IsRow(name string) bool { return rows[name] != nil }
 
 // AttrNames returns the names that the values of the type called owner have.
-func AttrNames(owner string) []string { return types()[owner].names }
+func AttrNames(owner string) []string { return types()[owner].names() }

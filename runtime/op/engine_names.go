@@ -1,5 +1,7 @@
 package op
 
+import "sync"
+
 // otherNames are PyTorch's further names of operators, by the name under which they
 // are registered. (add, say, has its own beside it: Def.Aliases.)
 var otherNames = map[string][]string{
@@ -15,3 +17,30 @@ var otherNames = map[string][]string{
 
 // alsoNamed gives d its further names; key is where it stands in the table.
 func alsoNamed(key string, d *Def) { d.Aliases = append(d.Aliases, otherNames[key]...) }
+
+// Named returns the operator that is a method, or a function without a module, under name, one
+// of its further names maybe; nil if there is none.
+func Named(surface Surface, name string) *Def {
+	for _, d := range [...]*Def{table[name], composites[name]} {
+		if d != nil && d.Surface&surface != 0 {
+			return d
+		}
+	}
+	for _, d := range byAlias()[name] {
+		if d.Surface&surface != 0 {
+			return d
+		}
+	}
+	return nil
+}
+
+// byAlias holds the operators by their further names. It is made once the tables are complete.
+var byAlias = sync.OnceValue(func() map[string][]*Def {
+	all := map[string][]*Def{}
+	for d := range Every {
+		for _, name := range d.Aliases {
+			all[name] = append(all[name], d)
+		}
+	}
+	return all
+})
