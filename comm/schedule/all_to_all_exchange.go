@@ -9,7 +9,7 @@ package schedule
 // Thakur, Rabenseifner and Gropp, "Optimization of collective communication
 // operations in MPICH", IJHPCA 19(1), 2005.
 func allToAllExchange(s Position) []Step {
-	var steps []Step
+	steps := make([]Step, 0, 2*s.Size-1)
 	for _, r := range s.Others() {
 		steps = append(steps, sendStep(r, 0, s.In(r)))
 	}
