@@ -207,21 +207,20 @@ func expect[T dtype.Float](t rapid.TB, p *Product[T], what any, got, want []T) {
 	}
 }
 
-// setSmallBytes has operands of so many bytes read where they lie, until the
-// function that it returns is called.
-func setSmallBytes(n int) (restore func()) {
-	before := smallBytes
-	smallBytes = n
-	return func() { smallBytes = before }
+// setFamily has products computed as on processors of f, until the function that it returns is called.
+func setFamily(f family) (restore func()) {
+	before := here
+	here = f
+	return func() { here = before }
 }
 
-// families are smallBytes of some processors.
-var families = []int{firstLevel, 768 << 10}
+// families are those of some processors.
+var families = []family{{firstLevel, math.MaxInt, false}, {4 * firstLevel, 1 << 10, false}, {768 << 10, math.MaxInt, true}}
 
 func testOrder[T dtype.Float](t *rapid.T) {
 	p := drawProduct[T](t)
 	want := inOrder(p)
-	defer setSmallBytes(rapid.SampledFrom(families).Draw(t, "smallBytes"))()
+	defer setFamily(rapid.SampledFrom(families).Draw(t, "family"))()
 	for _, s := range vec.Sets() {
 		for helpers := range 3 {
 			p.C = poisoned[T](p.M * p.N)
@@ -273,8 +272,8 @@ func testPaths[T dtype.Float](t *testing.T) {
 			p := randomProduct[T](size[0], size[1], size[2], layout)
 			p.A.copyOf(&first.A, p.M, p.K)
 			p.B.copyOf(&first.B, p.K, p.N)
-			for _, small := range families {
-				checkPaths(t, p, small, want)
+			for _, f := range families {
+				checkPaths(t, p, f, want)
 			}
 		}
 	}
@@ -289,10 +288,10 @@ func (o *Operand[T]) copyOf(other *Operand[T], rows, cols int) {
 	}
 }
 
-// checkPaths computes p by the paths that it takes where operands of small bytes are read where they lie.
-func checkPaths[T dtype.Float](t *testing.T, p *Product[T], small int, want []T) {
+// checkPaths computes p by the paths that it takes on processors of f.
+func checkPaths[T dtype.Float](t *testing.T, p *Product[T], f family, want []T) {
 	t.Helper()
-	defer setSmallBytes(small)()
+	defer setFamily(f)()
 	for _, s := range vec.Sets() {
 		for _, goroutines := range []int{1, 3} {
 			p.C = poisoned[T](len(want))
@@ -301,7 +300,7 @@ func checkPaths[T dtype.Float](t *testing.T, p *Product[T], small int, want []T)
 			one.plan(goroutines)
 			one.shared = 1 << 14 // several groups
 			one.run(crew.Of(goroutines - 1))
-			expect(t, p, fmt.Sprintf("%v, smallBytes=%d", s, small), p.C, want)
+			expect(t, p, fmt.Sprintf("%v, %+v", s, f), p.C, want)
 		}
 	}
 }
@@ -324,22 +323,21 @@ func testStreamedPart[T dtype.Float](t *testing.T) {
 // A b whose rows lie pages apart passes by though it is a part of them and no whole
 // number of panels.
 func TestStreamedPart(t *testing.T) {
-	defer setSmallBytes(families[1])()
+	defer setFamily(families[2])()
 	t.Run("f32", testStreamedPart[float32])
 	t.Run("f64", testStreamedPart[float64])
 }
 
-// Every product gives the documented sum, whatever path it takes on a processor of either family.
+// Every product gives the documented sum, whatever path it takes on a processor of any family.
 func TestPaths(t *testing.T) {
 	t.Run("f32", testPaths[float32])
 	t.Run("f64", testPaths[float64])
 }
 
-// Three eighths of a second-level cache are a whole number of KiB, and no less than what the
-// first-level cache holds.
-func TestNearBytes(t *testing.T) {
-	if n := nearBytes(); n < firstLevel || n%1024 != 0 || n > 64<<20 {
-		t.Errorf("operands of up to %d bytes are read where they lie, want %d or three eighths of a second-level cache", n, firstLevel)
+// What is read where it lies is a whole number of KiB, and no less than what the first-level cache holds.
+func TestFamilyHere(t *testing.T) {
+	if n := familyHere().near; n < firstLevel || n%1024 != 0 || n > 64<<20 {
+		t.Errorf("operands of up to %d bytes are read where they lie, want %d or a part of a second-level cache", n, firstLevel)
 	}
 }
 

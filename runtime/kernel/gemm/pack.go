@@ -27,7 +27,7 @@ func (s *shape[T]) blockA(ws *workspace[T], i, rows, l, inner int) block[T] {
 // beside its multiply-adds, and rows do not lie whole pages apart, by which those of
 // a tile would fall into one set of the first-level cache.
 func (o *Operand[T]) spreads() bool {
-	return smallBytes > firstLevel && !o.half() && o.Col == 1 && o.Row >= 0 && o.Row*elemBytes[T]()%page != 0
+	return here.second && !o.half() && o.Col == 1 && o.Row >= 0 && o.Row*elemBytes[T]()%page != 0
 }
 
 // blockB returns rows [l, l+inner) and columns [j, j+cols) of b.

@@ -1,6 +1,7 @@
 package gemm
 
 import (
+	"math"
 	"unsafe"
 
 	"tpsh/runtime/dtype"
@@ -24,6 +25,10 @@ const (
 	// (512 KiB on Zen 3 holds it in float32). 168 is a multiple of the 14
 	// and of the 6 rows of a tile, and of the 7 and 3 of one of bfloat16.
 	maxRowBlock = 168
+
+	// leastTiles is how many tiles, one above the other, a part of the rows has at least where parts
+	// are made smaller than they need be.
+	leastTiles = 8
 
 	// maxColBytes is how much of Block rows of b is packed at once where each
 	// goroutine packs for itself: it stays in the second-level cache.
@@ -53,18 +58,40 @@ const (
 	farBytes = 1 << 20
 )
 
-// smallBytes is the size of an operand up to which its rows are read where they
-// lie. Only tests set it.
-var smallBytes = nearBytes()
+// A family is what of a family of processors settles how operands are read.
+type family struct {
+	near   int  // the size of an operand up to which its rows are read where they lie
+	rows   int  // how long rows of a b of more than firstLevel are at most to be read so, in bytes
+	second bool // whether the second-level cache serves a tile's loads beside its multiply-adds
+}
 
-// nearBytes is the size of an operand up to which its rows are read where they
-// lie, in this family of processors. On Intel's, whose second-level cache serves a
-// tile's loads beside its multiply-adds, it is three eighths of that cache: on one of
-// 2 MiB products of 96 to 400 cubed take 0.82 to 0.92 of the time with packing, and
-// those of 64 by 1024 by 64 take 0.74, but with half of the cache one of 500 cubed
-// takes 1.04. On others it is what the first-level cache holds, as was measured on
-// AMD's Zen.
-func nearBytes() int { return max(firstLevel, vec.SecondLevel()/8*3) }
+// here is the family of this machine. Only tests set it.
+var here = familyHere()
+
+// The families. Up to which size operands are read where they lie was measured. On Intel's, whose
+// second-level cache serves tiles, it is three eighths of that cache: on one of 2 MiB products of 96 to
+// 400 cubed take 0.82 to 0.92 of the time with packing, and those of 64 by 1024 by 64 take 0.74, but
+// with half of the cache one of 500 cubed takes 1.04. On AMD's it is what the first-level cache holds;
+// with AVX2 alone it is a quarter of a second-level cache of 512 KiB: on Zen 3 products of 80 to 176
+// cubed of float32, and of 64 to 128 of float64, take 0.83 to 0.93. Longer rows fall into few sets of
+// its first-level cache: with those of 4 KiB, products of 1024 by 32 by 1024 take 1.6.
+func familyHere() family {
+	switch second := vec.SecondLevel(); {
+	case second > 0:
+		return family{max(firstLevel, second/8*3), math.MaxInt, true}
+	case vec.Best() == vec.AVX2:
+		return family{4 * firstLevel, 2 * farStep, false}
+	}
+	return family{firstLevel, math.MaxInt, false}
+}
+
+// nearB returns the size of a b up to which its rows, so many bytes apart, are read where they lie.
+func (f family) nearB(row int) int {
+	if row > f.rows {
+		return firstLevel
+	}
+	return f.near
+}
 
 // A shape is one product to compute and how to go about it.
 type shape[T dtype.Float] struct {
@@ -113,14 +140,14 @@ func small[T dtype.Float](step int) int {
 	if step*elemBytes[T]() > farStep {
 		return firstLevel
 	}
-	return smallBytes
+	return here.near
 }
 
 // planReading settles how operands are read, and by what tiles.
 func (s *shape[T]) planReading() {
 	size, few := elemBytes[T](), s.m <= 2*s.maxRows()
 	s.directA = !s.a.half() && s.a.Row >= 0 && s.a.Col >= 0 && (few || s.m*s.k*size <= small[T](s.a.Col))
-	s.directB = !s.b.half() && s.b.Windows == nil && s.b.Row >= 0 && s.b.Col == 1 && (few || s.k*s.n*size <= smallBytes)
+	s.directB = !s.b.half() && s.b.Windows == nil && s.b.Row >= 0 && s.b.Col == 1 && (few || s.k*s.n*size <= here.nearB(s.b.Row*size))
 	s.skinny = few && s.directA && !s.directB
 	s.byCols = s.skinny && s.m <= 2*len(s.colTiles) && !s.b.half() && s.b.Windows == nil && s.b.Row == 1 && s.b.Col >= 0
 	s.height = s.maxRows()
@@ -155,8 +182,10 @@ func (s *shape[T]) planParts(goroutines int) {
 	switch {
 	case goroutines == 1:
 	case s.rowBlocks > 1:
-		// Twice as many parts as goroutines even out what slows one of them.
-		s.rowBlocks = ceil(max(s.rowBlocks, 2*goroutines), goroutines) * goroutines
+		// Twice as many parts as goroutines even out what slows one of them; four times as
+		// many do better, while each has tiles enough for what it reads of b.
+		fine := min(4*goroutines, s.m/(leastTiles*s.height))
+		s.rowBlocks = ceil(max(s.rowBlocks, 2*goroutines, fine), goroutines) * goroutines
 	default:
 		s.colBlocks = max(s.colBlocks, min(2*goroutines, ceil(s.n, s.lanes*s.width)))
 	}

@@ -45,7 +45,7 @@ func (s *shape[T]) canStream() bool {
 	switch step := s.b.Row * size; {
 	case s.m == 1:
 		return true
-	case smallBytes == firstLevel || len(s.streams) == 1:
+	case !here.second || len(s.streams) == 1:
 		return false
 	case s.m <= len(s.streams) && s.m != len(s.tiles[8]):
 		return true
