@@ -47,7 +47,7 @@ func checkPrograms(std *stdio, paths []string, asJSON, asSARIF bool, lib []strin
 	for _, file := range files {
 		name, text, err := readProgram(std, file)
 		if err != nil {
-			return usagef("check: %v", err)
+			return filef("check: %w", err)
 		}
 		found = append(found, static.Source(name, lang.WithoutMark(text), language)...)
 	}

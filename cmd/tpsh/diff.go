@@ -60,7 +60,7 @@ func (d *differ) run(std *stdio, args []string) error {
 	}
 	for _, path := range args {
 		if _, err := os.Stat(path); err != nil {
-			return usagef("diff: %v", err)
+			return filef("diff: %w", err)
 		}
 	}
 	var names []string
@@ -79,7 +79,7 @@ func (d *differ) folders(std *stdio, ref, cand string) error {
 	if d.plan != "" {
 		n, err := rundiff.Ranks(ref, cand)
 		if err != nil {
-			return usageError{err}
+			return fileError{err}
 		}
 		if o.Plan, err = readDiffPlan(std, d.plan, n); err != nil {
 			return err
@@ -87,7 +87,7 @@ func (d *differ) folders(std *stdio, ref, cand string) error {
 	}
 	r, err := rundiff.Compare(ref, cand, o)
 	if err != nil {
-		return usageError{err}
+		return fileError{err}
 	}
 	if d.json {
 		text, err := json.MarshalIndent(r, "", " ")
@@ -113,11 +113,11 @@ func (d *differ) costs(std *stdio, ref, cand string) error {
 	}
 	a, err := tracediff.Read(ref)
 	if err != nil {
-		return usageError{err}
+		return fileError{err}
 	}
 	b, err := tracediff.Read(cand)
 	if err != nil {
-		return usageError{err}
+		return fileError{err}
 	}
 	if a.Plan != b.Plan {
 		return usagef("diff: got a trace and a plan, want two traces or two plans")

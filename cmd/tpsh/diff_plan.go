@@ -32,7 +32,7 @@ const planMark = "\x01tpsh plan "
 func readDiffPlan(std *stdio, file string, n int) (*rundiff.Plan, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
-		return nil, usagef("for flag --plan: %v", err)
+		return nil, filef("for flag --plan: %w", err)
 	}
 	source := string(text) + fmt.Sprintf(planEpilogue, planMark)
 	if bytes.Contains(text, []byte("\norder =")) || bytes.HasPrefix(text, []byte("order =")) {
@@ -40,18 +40,18 @@ func readDiffPlan(std *stdio, file string, n int) (*rundiff.Plan, error) {
 	}
 	var out bytes.Buffer
 	if code := run(&stdio{std.in, &out, std.err}, []string{"run", "-n", strconv.Itoa(n), "--output", "rank0", "--quiet", "-c", source}); code != 0 {
-		return nil, usagef("for flag --plan: %s has failed, want a script with the globals mesh and placements", file)
+		return nil, filef("for flag --plan: %s has failed, want a script with the globals mesh and placements", file)
 	}
 	p := &rundiff.Plan{}
 	for line := range bytes.Lines(out.Bytes()) {
 		if rest, ok := bytes.CutPrefix(line, []byte(planMark)); ok {
 			if err := addToPlan(p, rest); err != nil {
-				return nil, usagef("for flag --plan: %s: %v", file, err)
+				return nil, filef("for flag --plan: %s: %v", file, err)
 			}
 		}
 	}
 	if len(p.Mesh) == 0 {
-		return nil, usagef("for flag --plan: %s has told no mesh", file)
+		return nil, filef("for flag --plan: %s has told no mesh", file)
 	}
 	return p, nil
 }

@@ -53,7 +53,7 @@ func (f *failureFile) write(err error) error {
 // kindOf says of what kind the error of a command is that has run nothing.
 func kindOf(err error) string {
 	switch {
-	case errors.As(err, new(usageError)):
+	case errors.As(err, new(usageError)), errors.As(err, new(fileError)):
 		return "usage"
 	case errors.Is(err, errInterrupted):
 		return "interrupted"

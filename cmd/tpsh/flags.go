@@ -93,7 +93,7 @@ func flagLike(name string, known *lang.Flags) string {
 func helpScript(w io.Writer, path string) error {
 	p, err := lang.ReadProgram(path)
 	if err != nil {
-		return usageError{err}
+		return fileError{err}
 	}
 	p.Folders = new(limits).folders()
 	if _, err := lang.Parse(p.Path, p.Source, 1); err != nil {

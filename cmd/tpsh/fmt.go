@@ -134,7 +134,7 @@ func programFiles(command string, paths []string) ([]string, error) {
 		}
 		info, err := os.Stat(path)
 		if err != nil {
-			return nil, usagef("%s: %v", command, err)
+			return nil, filef("%s: %w", command, err)
 		}
 		if !info.IsDir() {
 			files = append(files, filepath.Clean(path))
@@ -153,7 +153,7 @@ func programFiles(command string, paths []string) ([]string, error) {
 			return nil
 		})
 		if err != nil {
-			return nil, usagef("%s: %v", command, err)
+			return nil, filef("%s: %w", command, err)
 		}
 		if len(files) == found {
 			return nil, usagef("%s: %s: no *.star file in this folder", command, path)

@@ -46,7 +46,7 @@ func (o *hangOptions) run(std *stdio, args []string) error {
 	}
 	job, err := hang.Read(args)
 	if err != nil {
-		return usageError{fmt.Errorf("hang: %w", err)}
+		return filef("hang: %w", err)
 	}
 	return o.tell(std, args, hang.Explain(job))
 }
@@ -62,7 +62,7 @@ func (o *hangOptions) tell(std *stdio, args []string, v *hang.Verdict) error {
 	}
 	if o.star != "" && v.Verdict == hang.Culprits {
 		if err := o.writeStar(args, v); err != nil {
-			return usageError{fmt.Errorf("hang: %w", err)}
+			return filef("hang: %w", err)
 		}
 	} else if o.star != "" {
 		fmt.Fprintf(std.err, "tpsh: hang: %s is not written: no culprit is named\n", o.star)
@@ -99,7 +99,7 @@ func (o *hangOptions) follow(std *stdio, args []string) error {
 	for {
 		now, err := hang.Stamp(args)
 		if err != nil {
-			return usageError{fmt.Errorf("hang: %w", err)}
+			return filef("hang: %w", err)
 		}
 		if now == before && last == nil {
 			last = o.look(std, args)

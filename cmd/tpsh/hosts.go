@@ -128,7 +128,7 @@ func (h *hosts) token(env schedenv.Env) ([]byte, error) {
 	}
 	token, err := os.ReadFile(h.tokenFile)
 	if err != nil {
-		return nil, usagef("for flag --token-file: %v", err)
+		return nil, filef("for flag --token-file: %w", err)
 	}
 	if token = bytes.TrimSpace(token); len(token) == 0 {
 		return nil, usagef("for flag --token-file: got %q, which is empty, want a file with a token", h.tokenFile)

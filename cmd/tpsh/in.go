@@ -24,7 +24,7 @@ func (i *inputs) prepare() error {
 		err = files.CheckInputs(abs)
 	}
 	if err != nil {
-		return usagef("for flag --in: got %q, want a folder of inputs: %v", i.dir, err)
+		return filef("for flag --in: got %q, want a folder of inputs: %w", i.dir, err)
 	}
 	i.dir = abs
 	return nil

@@ -65,6 +65,13 @@ type usageError struct{ err error }
 func (e usageError) Error() string { return e.err.Error() }
 func (e usageError) Unwrap() error { return e.err }
 
+// A fileError says that a file a command was given cannot be read, or does not hold what it
+// should. Its exit status is that of a usageError, but how the command is called is no news then.
+type fileError struct{ err error }
+
+func (e fileError) Error() string { return e.err.Error() }
+func (e fileError) Unwrap() error { return e.err }
+
 // A jobError says that ranks could not be started.
 type jobError struct{ err error }
 
@@ -73,6 +80,9 @@ func (e jobError) Unwrap() error { return e.err }
 
 // usagef returns a usageError.
 func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
+
+// filef returns a fileError.
+func filef(format string, args ...any) error { return fileError{fmt.Errorf(format, args...)} }
 
 func main() {
 	if launch.IsWorker() {
@@ -108,7 +118,7 @@ func run(std *stdio, args []string) int {
 	}
 	for _, err := range untold(err) {
 		fmt.Fprintf(std.err, "tpsh: %v\n", err)
-		if cmd != nil && code == lang.StatusUsage {
+		if cmd != nil && errors.As(err, new(usageError)) {
 			fmt.Fprintf(std.err, "usage: tpsh %s %s\nRun 'tpsh help %s' for its flags.\n", cmd.name, cmd.usage, cmd.name)
 		}
 	}
@@ -151,7 +161,7 @@ func exitStatus(err error) int {
 		return statusUnread
 	case errors.Is(err, errInterrupted):
 		return lang.StatusInterrupted
-	case errors.As(err, new(usageError)):
+	case errors.As(err, new(usageError)), errors.As(err, new(fileError)):
 		return lang.StatusUsage
 	case errors.As(err, new(jobError)), errors.As(err, new(*outputError)):
 		return lang.StatusJob

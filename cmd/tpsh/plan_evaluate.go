@@ -100,7 +100,7 @@ func (q *question) newProgram() *plan.Program {
 func readPlanned(q question) (lang.Program, error) {
 	p, err := lang.ReadProgram(q.Script)
 	if err != nil {
-		return p, usageError{unread(q.Script, err)}
+		return p, fileError{unread(q.Script, err)}
 	}
 	p.Folders = q.Limits.folders()
 	p.Timeout, p.MaxSteps = q.Limits.timeout, q.Limits.maxSteps

@@ -16,7 +16,7 @@ import (
 func flagsOf(path string) (*lang.Flags, error) {
 	p, err := lang.ReadProgram(path)
 	if err != nil {
-		return nil, usageError{unread(path, err)}
+		return nil, fileError{unread(path, err)}
 	}
 	if _, err := lang.Parse(p.Path, p.Source, 1); err != nil {
 		return nil, err

@@ -58,7 +58,7 @@ func (p *planner) fit(std *stdio, action string, args []string) error {
 	}
 	text, err := machineText(p.machine)
 	if err != nil {
-		return usageError{fmt.Errorf("for flag --hw: %w", err)}
+		return fmt.Errorf("for flag --hw: %w", err)
 	}
 	m, err := p.loadMachine(std)
 	if err != nil {
@@ -70,11 +70,11 @@ func (p *planner) fit(std *stdio, action string, args []string) error {
 	}
 	convert, err := readConversion(p.convertFile)
 	if err != nil {
-		return usageError{err}
+		return fileError{err}
 	}
 	rows, err := readRows(p.rowsFile, flags, ranks, rest, convert)
 	if err != nil {
-		return usageError{err}
+		return fileError{err}
 	}
 	ctx, done := interruptible()
 	defer done()

@@ -17,10 +17,10 @@ func (p *planner) hardware(std *stdio, args []string) error {
 	case 1:
 		text, err := machineText(args[0])
 		if err != nil {
-			return usageError{err}
+			return err
 		}
 		if _, err := readMachine(args[0], text); err != nil { // what is no hardware file is not printed
-			return usageError{err}
+			return err
 		}
 		_, err = std.out.Write(text)
 		return err
@@ -48,14 +48,18 @@ func machineText(name string) ([]byte, error) {
 	if name == hereName {
 		return hereText()
 	}
-	return hardware.LoadText(name)
+	text, err := hardware.LoadText(name)
+	if err != nil {
+		return nil, usageError{err}
+	}
+	return text, nil
 }
 
 // loadMachine returns the machine of a plan, and says if it is an estimate.
 func (p *planner) loadMachine(std *stdio) (*hardware.Machine, error) {
 	m, err := loadMachine(p.machine)
 	if err != nil {
-		return nil, usageError{fmt.Errorf("for flag --hw: %w", err)}
+		return nil, fmt.Errorf("for flag --hw: %w", err)
 	}
 	if p.machine == hereName && isEstimate() {
 		fmt.Fprintln(std.err, "tpsh: nothing was measured on this machine, so --hw here is an estimate (tpsh bench --calibrate measures it)")
@@ -77,5 +81,9 @@ func readMachine(name string, text []byte) (*hardware.Machine, error) {
 	if name == hereName || slices.Contains(hardware.Names(), name) {
 		name += ".toml"
 	}
-	return hardware.Read(name, text)
+	m, err := hardware.Read(name, text)
+	if err != nil {
+		return nil, fileError{err}
+	}
+	return m, nil
 }

@@ -137,7 +137,7 @@ func (r *runner) runInWorld(std *stdio, l *mpi.Launch, script string, args []str
 func (r *runner) read(std *stdio, script string, st *starter, run func(lang.Program) error) error {
 	p, err := r.program(std, script)
 	if err != nil {
-		return usageError{err}
+		return fileError{err}
 	}
 	p.Folders = r.folders()
 	r.tracing.kind, r.tracing.title, r.tracing.sources = "run", filepath.Base(script), map[string]string{p.Path: p.Source}

@@ -42,15 +42,18 @@ func (o *traceOptions) run(std *stdio, args []string) error {
 	if err := checkTarget("--report", o.page); err != nil {
 		return err
 	}
+	if len(args) == 0 {
+		return usagef("trace: got no file, want traces of PyTorch's profiler, one a rank, or one of tpsh")
+	}
 	files, err := traceFiles(args)
 	if err != nil {
-		return usageError{fmt.Errorf("trace: %w", err)}
+		return filef("trace: %w", err)
 	}
 	var traces []*kineto.Trace
 	for i, f := range files {
 		list, err := kineto.Read(f, i)
 		if err != nil {
-			return usageError{fmt.Errorf("trace: %w", err)}
+			return filef("trace: %w", err)
 		}
 		traces = append(traces, list...)
 	}
@@ -103,7 +106,7 @@ func (o *traceOptions) compare(std *stdio, s *kineto.Summary, traces []*kineto.T
 	}
 	m, err := loadMachine(o.machine)
 	if err != nil {
-		return usageError{fmt.Errorf("for flag --hw: %w", err)}
+		return fmt.Errorf("for flag --hw: %w", err)
 	}
 	ctx, done := interruptible()
 	defer done()
@@ -161,9 +164,6 @@ func traceFiles(args []string) ([]string, error) {
 		if len(files) == before {
 			return nil, fmt.Errorf("%s: no .json and no .json.gz", a)
 		}
-	}
-	if len(files) == 0 {
-		return nil, fmt.Errorf("got no file, want traces of PyTorch's profiler, one a rank, or one of tpsh")
 	}
 	return files, nil
 }
