@@ -145,7 +145,9 @@ func (l *mapped) call(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tup
 	if err != nil {
 		return nil, err
 	}
+	leave := Enter(l.e, DeviceMeshOf(l.e, m))
 	v, err := starlark.Call(l.e.Thread, l.fn, blocks, kwargs)
+	leave()
 	if err != nil {
 		return nil, err
 	}

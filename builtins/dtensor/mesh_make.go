@@ -184,5 +184,24 @@ func made(e *builtins.Env, m *mesh.Mesh) *DeviceMesh {
 	return d
 }
 
-// LatestMesh returns the last mesh that the rank's script has made; nil if it has made none.
-func LatestMesh(e *builtins.Env) *DeviceMesh { return builtins.StateOf[latest](e).mesh }
+// scopes are the meshes of the calls that the rank is in of functions that see blocks.
+type scopes struct{ meshes []*DeviceMesh }
+
+// Enter begins a call of a function that sees blocks of d, whose dims axes are then, until leave is called.
+func Enter(e *builtins.Env, d *DeviceMesh) (leave func()) {
+	s := builtins.StateOf[scopes](e)
+	s.meshes = append(s.meshes, d)
+	return func() { s.meshes = s.meshes[:len(s.meshes)-1] }
+}
+
+// Scoped reports whether the rank is in a call of a function that sees blocks.
+func Scoped(e *builtins.Env) bool { return len(builtins.StateOf[scopes](e).meshes) > 0 }
+
+// CurrentMesh returns the mesh by whose dims axes are called: that of the innermost function that sees
+// blocks, else the last that the script has made; nil if there is none.
+func CurrentMesh(e *builtins.Env) *DeviceMesh {
+	if s := builtins.StateOf[scopes](e); len(s.meshes) > 0 {
+		return s.meshes[len(s.meshes)-1]
+	}
+	return builtins.StateOf[latest](e).mesh
+}

@@ -8,6 +8,7 @@ import (
 
 	"tpsh/builtins"
 	"tpsh/builtins/arg"
+	"tpsh/builtins/dtensor"
 	"tpsh/builtins/spmd"
 	"tpsh/runtime"
 	"tpsh/runtime/dtype"
@@ -26,18 +27,24 @@ type laxCall struct {
 
 // begin reads the arguments x and axis_name, and those that more has.
 func begin(e *builtins.Env, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple, more ...any) (*laxCall, error) {
-	var (
-		x    builtins.OneTensor
-		name starlark.Value
-	)
+	var x, name starlark.Value
 	if err := arg.Unpack(b.Name(), args, kwargs, append([]any{"x", &x, "axis_name", &name}, more...)...); err != nil {
 		return nil, err
 	}
-	if err := builtins.PlainOnly(b.Name(), "x", x.T); err != nil {
+	return newLaxCall(e, b.Name(), x, name)
+}
+
+// newLaxCall returns the call of fn with the arguments x and axis_name.
+func newLaxCall(e *builtins.Env, fn string, x, name starlark.Value) (*laxCall, error) {
+	t, err := builtins.ToTensor(x)
+	if err != nil {
+		return nil, arg.In(fn, "x", err)
+	}
+	if err := builtins.PlainOnly(fn, "x", t); err != nil {
 		return nil, err
 	}
-	axes, err := spmd.Axes(e, b.Name(), "axis_name", name)
-	return &laxCall{e, b.Name(), x.T, axes}, err
+	axes, err := boundAxes(e, fn, name)
+	return &laxCall{e, fn, t, axes}, err
 }
 
 // one returns the one axis of the call.
@@ -93,14 +100,17 @@ func sizeOf(axes []spmd.Axis) int {
 
 func psum(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	var x, name starlark.Value
-	if arg.Unpack(b.Name(), args, kwargs, "x", &x, "axis_name", &name) == nil && isNumber(x) { // psum(1, "dp") is the size of the axis
-		axes, err := spmd.Axes(e, b.Name(), "axis_name", name)
+	if err := arg.Unpack(b.Name(), args, kwargs, "x", &x, "axis_name", &name); err != nil {
+		return nil, err
+	}
+	if isNumber(x) { // psum(1, "dp") is the size of the axis
+		axes, err := boundAxes(e, b.Name(), name)
 		if err != nil {
 			return nil, err
 		}
 		return starlark.Binary(syntax.STAR, x, starlark.MakeInt(sizeOf(axes)))
 	}
-	c, err := begin(e, b, args, kwargs)
+	c, err := newLaxCall(e, b.Name(), x, name)
 	if err != nil {
 		return nil, err
 	}
@@ -322,7 +332,30 @@ func namedAxes(e *builtins.Env, b *starlark.Builtin, args starlark.Tuple, kwargs
 	if err := arg.Unpack(b.Name(), args, kwargs, "axis_name", &name); err != nil {
 		return nil, err
 	}
-	return spmd.Axes(e, b.Name(), "axis_name", name)
+	return boundAxes(e, b.Name(), name)
+}
+
+// boundAxes returns the axes that v, the argument axis_name of fn, says. As in JAX, names are those of the mesh
+// of a function that sees blocks, and unbound outside of one.
+func boundAxes(e *builtins.Env, fn string, v starlark.Value) ([]spmd.Axis, error) {
+	if !dtensor.Scoped(e) && hasName(v) {
+		return nil, &op.ArgError{Func: fn, Param: "axis_name", Got: arg.Show(v), Want: "a call in a function that shard_map, local_map or spmd.typed runs",
+			Rule: `names of axes are bound there; all_reduce(x, group=mesh["dp"]) and its like are for the rest of a script`}
+	}
+	return spmd.Axes(e, fn, "axis_name", v)
+}
+
+// hasName reports whether v, a name or a tuple of names, has one that is a string.
+func hasName(v starlark.Value) bool {
+	if seq, ok := v.(starlark.Sequence); ok {
+		for item := range starlark.Elements(seq) {
+			if hasName(item) {
+				return true
+			}
+		}
+	}
+	_, ok := starlark.AsString(v)
+	return ok
 }
 
 func axisIndex(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {

@@ -37,7 +37,7 @@ func shardMap(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args sta
 	}
 	d := m.V.DeviceMesh
 	if !m.Set {
-		if d = spmd.MeshOf(e); d == nil {
+		if d = dtensor.CurrentMesh(e); d == nil {
 			return nil, arg.Missing(b.Name(), "mesh")
 		}
 	}

@@ -38,7 +38,7 @@ func init() {
 		&builtins.Row{Name: "lax", Namespace: true, Doc: "lax holds JAX's collectives by the names of axes, for functions that shard_map calls: lax.psum(x, \"tp\").\n" + mapExample("lax.psum(x, \"dp\")", "\"tp\"")})
 	named([]string{"P", "PartitionSpec", "jax.P", "jax.sharding.PartitionSpec"},
 		"P(*partitions) returns which axes of a mesh cut which dims of a tensor: for each dim a name, a tuple of names, or None; dims behind are not cut.\n"+
-			"It is accepted wherever placements are, on the mesh of the call; where a call names none, on that of the innermost typed function or shard_map, else the last that was made.\nThe names of a tuple are in the order in which they cut: against that of the mesh, it is _StridedShard.\n"+
+			"It is accepted wherever placements are, on the mesh of the call; where a call names none, on that of the innermost typed function, shard_map or local_map, else the last that was made.\nThe names of a tuple are in the order in which they cut: against that of the mesh, it is _StridedShard.\n"+
 			exampleMesh+">>> distribute_tensor(ones(2, 2), mesh, P(None, \"tp\")).placements\n(Replicate(), Shard(1))", newSpec, false)
 	named([]string{"NamedSharding", "jax.NamedSharding", "jax.sharding.NamedSharding"},
 		"NamedSharding(mesh, spec) returns P(...) on a mesh. It is accepted wherever placements are.\n"+

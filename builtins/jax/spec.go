@@ -11,7 +11,6 @@ import (
 	"tpsh/builtins"
 	"tpsh/builtins/arg"
 	"tpsh/builtins/dtensor"
-	"tpsh/builtins/spmd"
 	"tpsh/mesh"
 	"tpsh/runtime/op"
 	"tpsh/runtime/tensor"
@@ -67,7 +66,7 @@ func (s *Spec) CompareSameType(cmp syntax.Token, v starlark.Value, _ int) (bool,
 
 // Mesh implements dtensor.Spec: the mesh that axes are dims of here.
 func (s *Spec) Mesh() (m *mesh.Mesh, alone bool) {
-	if d := spmd.MeshOf(s.env); d != nil {
+	if d := dtensor.CurrentMesh(s.env); d != nil {
 		return d.M, false
 	}
 	return nil, false
@@ -219,7 +218,7 @@ func reshardOne(e *builtins.Env, fn string, x *tensor.Tensor, spec starlark.Valu
 		m = s.mesh.M
 	} else if x.Placed() {
 		m = x.Layout().Mesh()
-	} else if d := spmd.MeshOf(e); d != nil {
+	} else if d := dtensor.CurrentMesh(e); d != nil {
 		m = d.M
 	}
 	if m == nil {

@@ -8,6 +8,7 @@ import (
 
 	"tpsh/builtins"
 	"tpsh/builtins/arg"
+	"tpsh/builtins/dtensor"
 	"tpsh/runtime/op"
 	"tpsh/runtime/spmdtype"
 	"tpsh/runtime/tensor"
@@ -73,7 +74,7 @@ func assertType(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args s
 	if err != nil {
 		return nil, err
 	}
-	ts, err := toTypes(b.Name(), "types", v, MeshOf(e))
+	ts, err := toTypes(b.Name(), "types", v, dtensor.CurrentMesh(e))
 	if err != nil {
 		return nil, err
 	}

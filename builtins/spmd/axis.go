@@ -13,22 +13,10 @@ import (
 	"tpsh/runtime/op"
 )
 
-// scopes are the meshes of the calls of typed functions that the rank is in.
-type scopes struct{ meshes []*dtensor.DeviceMesh }
-
-// MeshOf returns the mesh by whose dims axes are called: that of the innermost typed function, else
-// the last that the script has made; nil if there is none.
-func MeshOf(e *builtins.Env) *dtensor.DeviceMesh {
-	if s := builtins.StateOf[scopes](e); len(s.meshes) > 0 {
-		return s.meshes[len(s.meshes)-1]
-	}
-	return dtensor.LatestMesh(e)
-}
-
 // sizeOf returns how many ranks an axis has; 0 if that is not known.
 func sizeOf(e *builtins.Env) func(axis string) int {
 	return func(axis string) int {
-		if d := MeshOf(e); d != nil {
+		if d := dtensor.CurrentMesh(e); d != nil {
 			if dim, ok := d.M.Dim(axis); ok {
 				return d.M.Shape()[dim]
 			}
@@ -39,16 +27,10 @@ func sizeOf(e *builtins.Env) func(axis string) int {
 
 // Within calls f with axes those of d, and types on or, unless they are already, off.
 func Within(e *builtins.Env, d *dtensor.DeviceMesh, types bool, f func() (starlark.Value, error)) (starlark.Value, error) {
-	s := builtins.StateOf[scopes](e)
-	s.meshes = append(s.meshes, d)
-	restore := func() {}
+	defer dtensor.Enter(e, d)()
 	if types {
-		restore = e.Runtime.Types(sizeOf(e))
+		defer e.Runtime.Types(sizeOf(e))()
 	}
-	defer func() {
-		restore()
-		s.meshes = s.meshes[:len(s.meshes)-1]
-	}()
 	return f()
 }
 
@@ -107,7 +89,7 @@ func nameOf(fn, param string, v starlark.Value, d *dtensor.DeviceMesh) (string, 
 
 // axisOf returns the axis that v, the argument called param of fn, says: a name, a mesh of one dim, or a group.
 func axisOf(e *builtins.Env, fn, param string, v starlark.Value) (Axis, error) {
-	d := MeshOf(e)
+	d := dtensor.CurrentMesh(e)
 	if _, ok := starlark.AsString(v); ok {
 		if d == nil {
 			return Axis{}, &op.ArgError{Func: fn, Param: param, Got: arg.Show(v), Want: "an axis of a mesh", Rule: `no mesh has been made: init_device_mesh("cpu", (2, 4), mesh_dim_names=("dp", "tp")) makes one`}
