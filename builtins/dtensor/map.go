@@ -48,26 +48,32 @@ type mapped struct {
 	loose  bool // what ranks have alike, or as other blocks, may be blocks of a result
 }
 
-// MapBlocks calls f, as shard_map does, with this rank's blocks of args, of which in has the placements, nil for one
-// that is no tensor, and returns what f returns as distributed tensors that lie as f says. As in JAX, all but summands
-// may be the blocks of a result.
-func MapBlocks(e *builtins.Env, name string, m *mesh.Mesh, args starlark.Tuple, in [][]mesh.Placement, f func(blocks starlark.Tuple) (results []*tensor.Tensor, out [][]mesh.Placement, err error)) (starlark.Tuple, error) {
-	l := &mapped{e: e, mesh: m, loose: true}
+// A Mapping is one call of a function on blocks: between Blocks and Join it is called.
+type Mapping struct {
+	mapped
+	name string
+	even bool // all ranks' blocks of each argument are of one size
+}
+
+// Blocks returns this rank's blocks of args, of which in has the placements on m, nil for one that is no tensor, and the
+// Mapping that joins what a function makes of them. Errors name it so.
+func Blocks(e *builtins.Env, name string, m *mesh.Mesh, args starlark.Tuple, in [][]mesh.Placement) (starlark.Tuple, *Mapping, error) {
+	l := &Mapping{mapped: mapped{e: e, mesh: m, loose: true}, name: name}
 	for _, p := range in {
 		l.in = append(l.in, optPlacements{V: only(p...), Set: p != nil})
 	}
 	blocks, even, err := l.blocks(name, m, args)
-	if err != nil {
-		return nil, err
-	}
-	results, out, err := f(blocks)
-	if err != nil {
-		return nil, err
-	}
+	l.even = even
+	return blocks, l, err
+}
+
+// Join returns results, which the function has made of the blocks, as distributed tensors that lie as out says. As in JAX,
+// all but summands may be the blocks of a result.
+func (l *Mapping) Join(results []*tensor.Tensor, out [][]mesh.Placement) (starlark.Tuple, error) {
 	for _, p := range out {
 		l.out = append(l.out, only(p...))
 	}
-	return l.join(name, m, results, even)
+	return l.join(l.name, l.mesh, results, l.even)
 }
 
 func localMap(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {

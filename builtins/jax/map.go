@@ -67,18 +67,31 @@ func (s *sharded) checkSpecs(fn, param string, v starlark.Value) error {
 
 // call calls the function with the blocks of args, and joins its results.
 func (s *sharded) call(name string, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	trees, mapping, err := s.blocks(name, args)
+	if err != nil {
+		return nil, err
+	}
+	v, err := starlark.Call(s.e.Thread, s.fn, trees, kwargs)
+	if err != nil {
+		return nil, err
+	}
+	return s.join(name, mapping, v)
+}
+
+// blocks returns args with this rank's blocks for the tensors in them.
+func (s *sharded) blocks(name string, args starlark.Tuple) (trees starlark.Tuple, _ *dtensor.Mapping, err error) {
 	if list, ok := s.in.(starlark.Indexable); ok && list.Len() != len(args) {
-		return nil, &op.ArgError{Func: name, Got: builtins.CountWord(len(args), "argument"), Want: builtins.CountWord(list.Len(), "argument"), Rule: "shard_map has that many in_specs"}
+		return nil, nil, &op.ArgError{Func: name, Got: builtins.CountWord(len(args), "argument"), Want: builtins.CountWord(list.Len(), "argument"), Rule: "shard_map has that many in_specs"}
 	}
 	specs, err := entries(name, s.in, args, "arguments", len(args))
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	var (
 		leaves starlark.Tuple
 		in     [][]mesh.Placement
 	)
-	trees := make(starlark.Tuple, len(args)) // whose leaves are places in leaves
+	trees = make(starlark.Tuple, len(args)) // whose leaves are places in leaves
 	for i, v := range args {
 		trees[i], err = each(name, specs(i), v, fmt.Sprintf("argument %d", i), func(spec, leaf starlark.Value, at string) (starlark.Value, error) {
 			list, err := s.leaf(name, spec, leaf, at)
@@ -86,44 +99,57 @@ func (s *sharded) call(name string, args starlark.Tuple, kwargs []starlark.Tuple
 			return starlark.MakeInt(len(leaves) - 1), err
 		})
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
+	blocks, mapping, err := dtensor.Blocks(s.e, name, s.mesh, leaves, in)
+	if err != nil {
+		return nil, nil, err
+	}
+	for i := range trees {
+		if trees[i], err = placed(name, trees[i], blocks); err != nil {
+			return nil, nil, err
+		}
+	}
+	return trees, mapping, nil
+}
+
+// join returns v, which the function has returned, with distributed tensors for the blocks in it.
+func (s *sharded) join(name string, mapping *dtensor.Mapping, v starlark.Value) (starlark.Value, error) {
+	v, err := s.asMany(name, v)
+	if err != nil {
+		return nil, err
+	}
 	var (
-		result starlark.Value // whose leaves are places among the results
-		places []string       // of the results: "the result[0]"
+		list   []*tensor.Tensor
+		out    [][]mesh.Placement
+		places []string // "the result[0]"
 	)
-	joined, err := dtensor.MapBlocks(s.e, name, s.mesh, leaves, in, func(blocks starlark.Tuple) (list []*tensor.Tensor, out [][]mesh.Placement, err error) {
-		for i := range trees {
-			if trees[i], err = each(name, anySpec, trees[i], "", func(_, leaf starlark.Value, _ string) (starlark.Value, error) { return at(blocks, leaf), nil }); err != nil {
-				return nil, nil, err
-			}
+	tree, err := each(name, s.out, v, "the result", func(spec, leaf starlark.Value, at string) (starlark.Value, error) {
+		var x builtins.OneTensor
+		if leaf == starlark.None && (spec == starlark.None || v != starlark.None) { // a function that returns nothing has forgotten to
+			return leaf, nil
 		}
-		v, err := starlark.Call(s.e.Thread, s.fn, trees, kwargs)
-		if err != nil {
-			return nil, nil, err
+		if x.Unpack(leaf) != nil || spec == starlark.None {
+			return nil, &op.ArgError{Func: name, Got: fmt.Sprintf("%s as %s, for which out_specs have %s", arg.Show(leaf), at, arg.Show(spec)), Want: "a tensor and P(...)"}
 		}
-		if v, err = s.asMany(name, v); err != nil {
-			return nil, nil, err
-		}
-		result, err = each(name, s.out, v, "the result", func(spec, leaf starlark.Value, at string) (starlark.Value, error) {
-			var x builtins.OneTensor
-			if leaf == starlark.None && (spec == starlark.None || v != starlark.None) { // a function that returns nothing has forgotten to
-				return leaf, nil
-			}
-			if x.Unpack(leaf) != nil || spec == starlark.None {
-				return nil, &op.ArgError{Func: name, Got: fmt.Sprintf("%s as %s, for which out_specs have %s", arg.Show(leaf), at, arg.Show(spec)), Want: "a tensor and P(...)"}
-			}
-			place, err := specOf(s.e, name, "out_specs", spec, s.mesh)
-			list, out, places = append(list, x.T), append(out, place), append(places, at)
-			return starlark.MakeInt(len(list) - 1), err
-		})
-		return list, out, err
+		place, err := specOf(s.e, name, "out_specs", spec, s.mesh)
+		list, out, places = append(list, x.T), append(out, place), append(places, at)
+		return starlark.MakeInt(len(list) - 1), err
 	})
+	if err != nil {
+		return nil, err
+	}
+	joined, err := mapping.Join(list, out)
 	if err != nil {
 		return nil, told(err, places)
 	}
-	return each(name, anySpec, result, "", func(_, leaf starlark.Value, _ string) (starlark.Value, error) { return at(joined, leaf), nil })
+	return placed(name, tree, joined)
+}
+
+// placed returns tree, whose leaves are places in list, with what is there.
+func placed(name string, tree starlark.Value, list starlark.Tuple) (starlark.Value, error) {
+	return each(name, anySpec, tree, "", func(_, leaf starlark.Value, _ string) (starlark.Value, error) { return at(list, leaf), nil })
 }
 
 // at returns the value of list at a place, and None for None.
