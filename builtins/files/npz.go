@@ -17,6 +17,7 @@ import (
 	"tpsh/builtins"
 	"tpsh/builtins/arg"
 	"tpsh/builtins/npy"
+	"tpsh/internal/spell"
 	"tpsh/runtime/op"
 	"tpsh/runtime/shape"
 	"tpsh/runtime/tensor"
@@ -25,8 +26,9 @@ import (
 func init() {
 	builtins.Register(&builtins.Row{
 		Name: "load_npz",
-		Doc: "load_npz(path) returns the tensors that a file of NumPy's format .npz holds, as a dict in the order of the file.\n" +
-			"Their dtypes are those of load_npy. The file may be compressed.\n" + docPath +
+		Doc: "load_npz(path, keys=None) returns the tensors that a file of NumPy's format .npz holds, as a dict in the order of the file.\n" +
+			"Their dtypes are those of load_npy. With keys, a list of names, only these are read: the others may hold what no tensor\n" +
+			"can, such as strings. The file may be compressed.\n" + docPath +
 			">>> path = tmpdir() + \"/x.npz\"\n" +
 			">>> save_npz(path, {\"w\": tensor([[1, 2], [3, 4]]), \"b\": tensor([0.5])})\n" +
 			">>> load_npz(path)[\"w\"].tolist()\n[[1, 2], [3, 4]]",
@@ -46,12 +48,19 @@ func init() {
 const npyExt = ".npy"
 
 func loadNpz(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
-	var path arg.String
-	if err := arg.Unpack(b.Name(), args, kwargs, "path", &path); err != nil {
+	var (
+		path arg.String
+		keys arg.Opt[npzKeys, *npzKeys]
+	)
+	if err := arg.Unpack(b.Name(), args, kwargs, "path", &path, "keys?", &keys); err != nil {
 		return nil, err
 	}
 	if s := shadowRead(e, string(path)); s != nil && s.named != nil {
-		return s.dict(e, b.Name())
+		named, err := chosen(b.Name(), s.named, func(a shadowArray) string { return a.key }, keys)
+		if err != nil {
+			return nil, err
+		}
+		return (&shadow{named: named}).dict(e, b.Name())
 	}
 	f, err := open(e, b.Name(), string(path))
 	if err != nil {
@@ -62,7 +71,7 @@ func loadNpz(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args star
 	if err != nil {
 		return nil, badPath(e, b.Name(), string(path), err)
 	}
-	list, err := readNpz(e, f, info.Size())
+	list, err := readNpz(e, f, info.Size(), keys)
 	if err != nil {
 		return nil, badFile(e, b.Name(), string(path), "an .npz file", err)
 	}
@@ -75,25 +84,80 @@ func loadNpz(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args star
 	return d, nil
 }
 
-// readNpz reads the .npz file r, which has size bytes.
-func readNpz(e *builtins.Env, r io.ReaderAt, size int64) ([]namedValue, error) {
+// npzKeys is an argument that lists keys.
+type npzKeys []string
+
+// Unpack implements starlark.Unpacker.
+func (p *npzKeys) Unpack(v starlark.Value) error {
+	var list arg.List
+	if list.Unpack(v) != nil {
+		return arg.Bad(v, "a list of keys, or None for all", "")
+	}
+	*p = npzKeys{}
+	for _, item := range list {
+		key, ok := starlark.AsString(item)
+		if !ok {
+			return arg.Bad(v, "a list of keys, or None for all", "")
+		}
+		*p = append(*p, key)
+	}
+	return nil
+}
+
+// chosen returns those of list, in its order, that the argument keys of fn names: all if it is None.
+func chosen[T any](fn string, list []T, keyOf func(T) string, keys arg.Opt[npzKeys, *npzKeys]) ([]T, error) {
+	if !keys.Set {
+		return list, nil
+	}
+	there := make([]string, len(list))
+	for i, v := range list {
+		there[i] = keyOf(v)
+	}
+	for _, key := range keys.V {
+		if slices.Contains(there, key) {
+			continue
+		}
+		bad := &op.ArgError{Func: fn, Param: "keys", Got: arg.Show(starlark.String(key)), Want: "a key of the file"}
+		if n := spell.Nearest(key, there); n != "" {
+			bad.Rule = fmt.Sprintf("did you mean %q?", n)
+		}
+		return nil, bad
+	}
+	var out []T
+	for i, v := range list {
+		if slices.Contains(keys.V, there[i]) {
+			out = append(out, v)
+		}
+	}
+	return out, nil
+}
+
+// readNpz reads the arrays called keys of the .npz file r, which has size bytes.
+func readNpz(e *builtins.Env, r io.ReaderAt, size int64, keys arg.Opt[npzKeys, *npzKeys]) ([]namedValue, error) {
 	z, err := zip.NewReader(r, size)
 	if err != nil {
 		return nil, plainZip(err)
 	}
-	if err := checkMembers(z.File, size); err != nil {
+	members, err := chosen("load_npz", z.File, npzKey, keys)
+	if err != nil {
 		return nil, err
 	}
-	list := make([]namedValue, len(z.File))
-	for i, f := range z.File {
+	if err := checkMembers(members, size); err != nil {
+		return nil, err
+	}
+	list := make([]namedValue, len(members))
+	for i, f := range members {
 		x, err := readMember(e, f)
 		if err != nil {
 			return nil, inMember(f, err)
 		}
-		list[i] = namedValue{strings.TrimSuffix(f.Name, npyExt), x}
+		list[i] = namedValue{npzKey(f), x}
 	}
 	return list, nil
 }
+
+// npzKey returns the key of the array that the member f is.
+func npzKey(f *zip.File) string { return strings.TrimSuffix(f.Name, npyExt) }
 
 // inMember returns err, met in the member f, so that it names it. Errors of
 // the machine stay what they are.
@@ -176,7 +240,7 @@ func readMember(e *builtins.Env, f *zip.File) (*tensor.Tensor, error) {
 	}
 	dt, err := npyType(h)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w: keys= of load_npz reads others alone", err)
 	}
 	if err := shape.Shape(h.Shape).Check(dt.Size()); err != nil {
 		return nil, err

@@ -10,6 +10,7 @@ import (
 	"go.starlark.net/starlark"
 
 	"tpsh/builtins"
+	"tpsh/builtins/arg"
 	"tpsh/builtins/builtinstest"
 	"tpsh/builtins/npy"
 )
@@ -66,11 +67,14 @@ func deflated(t testing.TB, name string, data []byte) []byte {
 	return b.Bytes()
 }
 
+// allKeys is the argument keys that is not given.
+var allKeys arg.Opt[npzKeys, *npzKeys]
+
 func TestReadNpz(t *testing.T) {
 	builtinstest.OnRank(t, func(e *builtins.Env, _ *starlark.Thread) {
 		columns := npyFile(npy.Header{Descr: "<f4", Fortran: true, Shape: []int{2, 3}}, floats(1, 4, 2, 5, 3, 6)...)
 		for _, file := range [][]byte{zipFile(t, storedMember("a.npy", columns)), deflated(t, "a.npy", columns)} {
-			list, err := readNpz(e, bytes.NewReader(file), int64(len(file)))
+			list, err := readNpz(e, bytes.NewReader(file), int64(len(file)), allKeys)
 			if err != nil || len(list) != 1 || list[0].key != "a" {
 				t.Errorf("got %v, %v", list, err)
 				continue
@@ -107,7 +111,7 @@ func TestReadNpzErrors(t *testing.T) {
 	}
 	builtinstest.OnRank(t, func(e *builtins.Env, _ *starlark.Thread) {
 		for _, test := range tests {
-			list, err := readNpz(e, bytes.NewReader(test.file), int64(len(test.file)))
+			list, err := readNpz(e, bytes.NewReader(test.file), int64(len(test.file)), allKeys)
 			if err == nil || !strings.Contains(err.Error(), test.want) {
 				t.Errorf("%s: got %v, %v, want an error with %q", test.name, list, err, test.want)
 			}
@@ -141,7 +145,7 @@ func TestNpzMemory(t *testing.T) {
 	builtinstest.OnRank(t, func(e *builtins.Env, _ *starlark.Thread) {
 		alloc := e.Runtime.Ops().Alloc
 		alloc.Limit, alloc.Strict = 1<<20, true
-		list, err := readNpz(e, bytes.NewReader(file), int64(len(file)))
+		list, err := readNpz(e, bytes.NewReader(file), int64(len(file)), allKeys)
 		if err == nil || !strings.HasPrefix(err.Error(), "load_npz: out of memory") || !e.Uncatchable(err) {
 			t.Errorf("got %v, %v, want an error of memory that nothing catches", list, err)
 		}
@@ -164,7 +168,7 @@ func FuzzReadNpz(f *testing.F) {
 		}
 		builtinstest.OnRank(t, func(e *builtins.Env, _ *starlark.Thread) {
 			e.Runtime.Ops().Alloc.Limit = 64 << 20
-			list, err := readNpz(e, bytes.NewReader(data), int64(len(data)))
+			list, err := readNpz(e, bytes.NewReader(data), int64(len(data)), allKeys)
 			if err != nil {
 				return
 			}
@@ -172,7 +176,7 @@ func FuzzReadNpz(f *testing.F) {
 			if err := writeNpz(e, &first, list); err != nil {
 				t.Fatal(err)
 			}
-			again, err := readNpz(e, bytes.NewReader(first.Bytes()), int64(first.Len()))
+			again, err := readNpz(e, bytes.NewReader(first.Bytes()), int64(first.Len()), allKeys)
 			if err != nil || len(again) != len(list) {
 				t.Fatalf("got %v, %v, want %v", again, err, list)
 			}
