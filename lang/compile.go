@@ -54,6 +54,7 @@ func parseCore(path, text string, firstLine int) (*syntax.File, error) {
 // resolveFile compiles a parsed file. names are the names that it can use.
 func resolveFile(file *syntax.File, names starlark.StringDict, also map[string]bool) (prog *starlark.Program, err error) {
 	defer recoverCompiler(file.Path, &err)
+	placeLoops(&file.Stmts)
 	known := func(name string) bool { return names.Has(name) || also[name] }
 	prog, err = starlark.FileProgram(file, known)
 	if err != nil {
