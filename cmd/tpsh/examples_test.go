@@ -67,7 +67,7 @@ func TestDigitsByHand(t *testing.T) {
 		t.Fatalf("1 rank: %d losses and an accuracy of %g, want 300 and more than 0.95", len(want), accuracy)
 	}
 	for _, n := range []string{"2", "4"} {
-		got, accuracy := losses(t, runExample(t, "-n", n, script, "--", "1"))
+		got, accuracy := losses(t, runExample(t, "-n", n, script, "--", "--every", "1", "--decimals", "7"))
 		if len(got) != len(want) || accuracy < 0.95 {
 			t.Fatalf("%s ranks: %d losses and an accuracy of %g, want %d and more than 0.95", n, len(got), accuracy, len(want))
 		}
@@ -85,7 +85,7 @@ func TestDigits(t *testing.T) {
 	want, _ := losses(t, digitsOnOneRank(t))
 	script := filepath.Join(exampleDir, "digits.star")
 	for _, mesh := range []struct{ ranks, tp string }{{"1", "1"}, {"2", "1"}, {"2", "2"}, {"4", "2"}} {
-		got, accuracy := losses(t, runExample(t, "-n", mesh.ranks, script, "--", mesh.tp, "1"))
+		got, accuracy := losses(t, runExample(t, "-n", mesh.ranks, script, "--", "--tp", mesh.tp, "--every", "1", "--decimals", "7"))
 		if len(got) != len(want) || accuracy < 0.95 {
 			t.Fatalf("%s ranks, %s along tp: %d losses and an accuracy of %g, want %d and more than 0.95", mesh.ranks, mesh.tp, len(got), accuracy, len(want))
 		}
@@ -127,7 +127,7 @@ func TestSameOnEveryMesh(t *testing.T) {
 // for all tests.
 func digitsOnOneRank(t *testing.T) string {
 	digitsOnce.Do(func() {
-		digitsPrinted = runExample(t, "-n", "1", filepath.Join(exampleDir, "digits_by_hand.star"), "--", "1")
+		digitsPrinted = runExample(t, "-n", "1", filepath.Join(exampleDir, "digits_by_hand.star"), "--", "--every", "1", "--decimals", "7")
 	})
 	if digitsPrinted == "" {
 		t.Fatal("digits_by_hand.star has printed nothing on one rank")
