@@ -200,6 +200,7 @@ func inRankOrder(l *layout, c []*array, ranks []int) []*array {
 func (q *probe) otherCut() {
 	q.transposedCut()
 	q.unevenOrder()
+	q.ranksNotThere()
 	q.found = append(q.found, finding{kind: WrongDim, weak: true, rest: q.near, says: fmt.Sprintf("the ranks have blocks %s of %v, which no cut of it gives", shapes(q.c), q.w.shape)})
 }
 
@@ -220,12 +221,45 @@ func (q *probe) transposedCut() {
 	}
 }
 
+// ranksNotThere finds blocks to be those of a cut between more ranks: files of some are not
+// there.
+func (q *probe) ranksNotThere() {
+	for d, size := range q.w.shape {
+		block := 0
+		for _, c := range q.c {
+			if len(c.shape) == len(q.w.shape) {
+				block = max(block, c.shape[d])
+			}
+		}
+		if block == 0 {
+			continue
+		}
+		n := (size + block - 1) / block
+		if n <= slices.Max(q.ranks) {
+			continue
+		}
+		l := &layout{[]int{n}, identity(n), []mesh.Placement{mesh.Shard(d)}, false}
+		x := make([]*array, len(q.ranks))
+		for i, r := range q.ranks {
+			x[i] = q.w.slice(l.box(q.w.shape, r))
+		}
+		gone := slices.DeleteFunc(identity(n), func(r int) bool { return slices.Contains(q.ranks, r) })
+		q.add(finding{kind: MissingPart, ranks: gone, rest: apart(q.c, x), says: fmt.Sprintf("the ranks have their blocks of a cut of dim %d between %d, and ranks %v are not there", d, n, gone)})
+	}
+}
+
+// identity returns 0 to n-1.
+func identity(n int) []int {
+	list := make([]int, n)
+	for i := range list {
+		list[i] = i
+	}
+	return list
+}
+
 // changed returns the order of n dims in which two have changed places.
 func changed(n, a, b int) []int {
-	order := make([]int, n)
-	for i := range order {
-		order[i] = i
-	}
+	order := identity(n)
 	order[a], order[b] = b, a
 	return order
 }

@@ -348,6 +348,22 @@ func TestSomeRanksOnly(t *testing.T) {
 	}
 }
 
+// Blocks that fit their places in a cut between more ranks say which ranks' files are not there.
+func TestRanksNotThere(t *testing.T) {
+	ref, cand := t.TempDir(), t.TempDir()
+	w, x := random(1, 6, 10), random(2, 6)
+	save(t, filepath.Join(ref, "a.safetensors"), dump{"w": w, "x": x})
+	for r, c := range on(w, []int{4}, mesh.Shard(1)) { // of 3, 3, 3 and 1 columns
+		if r != 1 {
+			save(t, filepath.Join(cand, fmt.Sprintf("a.rank%d.safetensors", r)), dump{"w": c, "x": x})
+		}
+	}
+	r, err := Compare(ref, cand, &Options{})
+	if err != nil || r.Equal || *r.Kind != MissingPart || fmt.Sprint(r.Ranks) != "[1]" {
+		t.Errorf("got %+v (%v), want the part of rank 1 missing", r, err)
+	}
+}
+
 // What is right or wrong of itself is so whatever follows: the same number on all ranks is no
 // summand, blocks may be parts of the transposed whole, a number has dims or none.
 func TestByItself(t *testing.T) {
