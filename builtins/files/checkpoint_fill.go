@@ -61,6 +61,9 @@ func (l *loader) fillDict(path string, d *starlark.Dict, saved *savedValue) erro
 		key, ok := starlark.AsString(item[0])
 		from := l.find(saved, key)
 		if !ok || from == nil {
+			if err := l.unread(builtins.JoinPath(path, key)); err != nil {
+				return err
+			}
 			return noSuchKey(l.fn, path, item[0], saved.keys)
 		}
 		v, err := l.fill(builtins.JoinPath(path, key), item[1], from)
@@ -76,6 +79,9 @@ func (l *loader) fillDict(path string, d *starlark.Dict, saved *savedValue) erro
 
 // fillEmpty fills an empty dict with all that is saved.
 func (l *loader) fillEmpty(path string, d *starlark.Dict, saved *savedValue) error {
+	if err := l.undamaged(path); err != nil {
+		return err
+	}
 	for i, key := range saved.keys {
 		v, err := l.build(saved.items[i])
 		if err != nil {

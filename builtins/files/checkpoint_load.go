@@ -3,14 +3,17 @@ package files
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strconv"
+	"strings"
 
 	"go.starlark.net/starlark"
 
 	"tpsh/builtins"
 	"tpsh/builtins/arg"
+	"tpsh/builtins/tensorfiles"
 	"tpsh/runtime"
 	"tpsh/runtime/ckpt"
 	"tpsh/runtime/dtype"
@@ -136,6 +139,37 @@ func (l *loader) read(root *os.Root, dir string, index []byte, state starlark.Va
 		return &op.ResourceError{Func: l.fn, Err: errors.New(pathless(err))}
 	}
 	return err
+}
+
+// unread returns the error of a value that the checkpoint has at path and that cannot be
+// read here, or nil.
+func (l *loader) unread(path string) error {
+	if f, ok := l.r.(*foreign); ok {
+		if err := f.Unread()[path]; err != nil {
+			return l.noValue(path, err)
+		}
+	}
+	return nil
+}
+
+// undamaged returns the error of a value below path that is damaged, or nil.
+func (l *loader) undamaged(path string) error {
+	f, ok := l.r.(*foreign)
+	if !ok {
+		return nil
+	}
+	unread := f.Unread()
+	for _, at := range slices.Sorted(maps.Keys(unread)) {
+		if tensorfiles.Damaged(unread[at]) && (path == "" || strings.HasPrefix(at, path+".")) {
+			return l.noValue(at, unread[at])
+		}
+	}
+	return nil
+}
+
+// noValue returns the error of a value that cannot be read, which why says.
+func (l *loader) noValue(path string, why error) error {
+	return &op.ArgError{Func: l.fn, Param: "state", Got: fmt.Sprintf("the key %q", path), Want: "a key whose value can be read here", Rule: why.Error()}
 }
 
 // tensor returns the one of the checkpoint that its state calls name.

@@ -1,7 +1,9 @@
 package tensorfiles
 
 import (
+	"archive/zip"
 	"encoding/json"
+	"errors"
 	"io"
 	"os"
 	"slices"
@@ -153,6 +155,9 @@ func (p *pieces) value(v *dcp.Value, file int) (any, error) {
 		value, err = plainValue(value, nil, 0)
 	}
 	if err != nil {
+		if Damaged(err) {
+			p.damaged = append(p.damaged, bad(p.names[file], "the value %.60q: %w", v.Name, err))
+		}
 		return &Opaque{err, data}, nil
 	}
 	return value, nil
@@ -163,6 +168,10 @@ type Opaque struct {
 	Err  error
 	file []byte // as torch.save wrote it
 }
+
+// Damaged reports whether a value cannot be read because what torch.save wrote is there
+// no more, and not because it is of a kind that is not read here.
+func Damaged(err error) bool { return errors.Is(err, zip.ErrChecksum) || errors.Is(err, zip.ErrFormat) }
 
 // openTorch opens files that torch.save has written.
 func openTorch(dir Folder, list []string) (*Set, error) {

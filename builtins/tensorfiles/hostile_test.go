@@ -116,6 +116,14 @@ func TestVerifyFlipped(t *testing.T) {
 	}
 }
 
+// So is one of a value that is no tensor: the number 7 has become 9.
+func TestVerifyFlippedValue(t *testing.T) {
+	s := open(t, "testdata/damaged")
+	if wrong := s.Verify(1000, nil); len(wrong) != 1 || !strings.Contains(wrong[0].Error(), `the value "step": archive/data.pkl: zip: checksum error`) {
+		t.Errorf("got %v", wrong)
+	}
+}
+
 // Whatever a folder of torch.distributed.checkpoint has in its files, opening, checking
 // and reading it ends without a crash.
 func FuzzDCP(f *testing.F) {

@@ -15,6 +15,8 @@ type pieces struct {
 	*files
 	span  []byte // what was read for a piece that is not read straight into its place
 	torch map[int]*torchfile.File
+
+	damaged []error // of values that are no tensors
 }
 
 func (p *pieces) read(dst []byte, t *Tensor, box mesh.Box) error {
@@ -188,7 +190,7 @@ func next(at []int, box mesh.Box, but int) bool {
 // verify implements source. What the files themselves have checksums of are the
 // storages of archives.
 func (p *pieces) verify(s *Set, buf []byte, progress func(done int64)) []error {
-	var wrong []error
+	wrong := slices.Clone(p.damaged)
 	done := int64(0)
 	whole := map[int]bool{}
 	for _, t := range s.Tensors {

@@ -26,10 +26,26 @@ func (s *Set) State() (text []byte, left []string) {
 	return w.text, w.left
 }
 
+// Unread returns why values cannot be read here, by their paths in the state.
+func (s *Set) Unread() map[string]error {
+	w := &stateWriter{why: map[string]error{}}
+	w.value("", s.Tree)
+	return w.why
+}
+
 // A stateWriter writes a tree.
 type stateWriter struct {
 	text []byte
 	left []string
+	why  map[string]error // of what is left out; nil if nobody asks
+}
+
+// leave notes that the value at path is left out.
+func (w *stateWriter) leave(path string, o *Opaque) {
+	w.left = append(w.left, path)
+	if w.why != nil {
+		w.why[path] = o.Err
+	}
 }
 
 func (w *stateWriter) value(path string, v any) {
@@ -37,7 +53,7 @@ func (w *stateWriter) value(path string, v any) {
 	case nil:
 		w.text = append(w.text, "null"...)
 	case *Opaque:
-		w.left = append(w.left, path)
+		w.leave(path, v)
 		w.text = append(w.text, "null"...)
 	case bool:
 		w.text = strconv.AppendBool(w.text, v)
@@ -111,8 +127,8 @@ func (w *stateWriter) dict(path string, d *pickle.Dict) {
 	first := true
 	for k, item := range d.All() {
 		key := strings.ToValidUTF8(k.(string), "\ufffd")
-		if _, ok := item.(*Opaque); ok {
-			w.left = append(w.left, join2(path, key))
+		if o, ok := item.(*Opaque); ok {
+			w.leave(join2(path, key), o)
 			continue
 		}
 		if !first {

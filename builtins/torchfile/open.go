@@ -79,7 +79,7 @@ func Open(r io.ReaderAt, size int64) (*File, error) {
 func (f *File) openZip() error {
 	z, err := zip.NewReader(f.r, f.size)
 	if err != nil {
-		return bad("it is a damaged zip archive: %v", err)
+		return bad("it is a damaged zip archive: %w", err)
 	}
 	entries := map[string]*zip.File{}
 	prefix := ""
@@ -120,12 +120,12 @@ func readEntry(e *zip.File, most int64) ([]byte, error) {
 	}
 	r, err := e.Open()
 	if err != nil {
-		return nil, bad("%s: %v", e.Name, err)
+		return nil, bad("%s: %w", e.Name, err)
 	}
 	defer r.Close()
 	data, err := io.ReadAll(io.LimitReader(r, most+1))
 	if err != nil {
-		return nil, bad("%s: %v", e.Name, err)
+		return nil, bad("%s: %w", e.Name, err)
 	}
 	return data, nil
 }
