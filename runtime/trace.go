@@ -94,7 +94,7 @@ func (r *Rank) traced(name string, g *comm.Group) *Record {
 	if len(r.traces) == 0 {
 		return nil
 	}
-	rec := &Record{Op: name, Group: g.String(), On: g, Where: r.where(), Begin: time.Now(), cost: r.costOf(g)}
+	rec := &Record{Op: name, Group: g.String(), On: g, Where: r.Line(), Begin: time.Now(), cost: r.costOf(g)}
 	rec.Dims, rec.Region, rec.Module, rec.Step = r.DimsOf(g), r.Region(), r.Module(), r.steps
 	rec.Phase, rec.Forward, rec.Implicit = r.Phase(), r.forwardWhere(), r.Shard.Bringing()
 	if rec.Phase == Recompute {
