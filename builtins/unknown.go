@@ -28,7 +28,7 @@ func init() {
 		},
 	}, &Row{
 		Name: "known",
-		Doc: "known(x, otherwise) returns otherwise if x is unknown, and x if it is anything else.\n" +
+		Doc: "known(x, otherwise) returns otherwise if x is unknown or has something unknown in it, as a list, and x if it is anything else.\n" +
 			"In a plan numbers that come from elements are unknown (an item, a loss): no decision can hang on one. A script\n" +
 			"that decides says so what the plan is to go on with.\n" +
 			">>> known(tensor(2.0).item() < 3, True)\nTrue",
@@ -37,7 +37,7 @@ func init() {
 			if err := arg.Unpack(b.Name(), args, kwargs, "x", &x, "otherwise", &otherwise); err != nil {
 				return nil, err
 			}
-			if _, ok := x.(*Unknown); ok {
+			if holdsUnknown(x) {
 				return otherwise, nil
 			}
 			return x, nil
