@@ -26,7 +26,7 @@ func init() {
 	builtins.Register(&builtins.Row{Name: "implicit_redistribution", Fn: implicitRedistribution,
 		Doc: "implicit_redistribution(mode) says whether operations may redistribute distributed operands unasked, and returns the mode until now.\n" +
 			"mode is \"allow\", with which every rank starts; \"warn\", with which each line that does so is told once; or \"error\".\n" +
-			"What moves nothing is never refused, and gradients always may.\n" +
+			"What moves nothing is never refused, and gradients always may, also where they are clipped.\n" +
 			">>> implicit_redistribution(\"error\")\n\"allow\"\n>>> implicit_redistribution(\"allow\")\n\"error\""})
 }
 

@@ -128,9 +128,10 @@ func gradsOf(fn string, params builtins.TensorValues) (all []*tensor.Tensor, cla
 }
 
 // optimizing calls f, unrecorded and as part of an optimiser's step, with a chain
-// of operators for the function fn.
+// of operators for the function fn. A norm over all ranks is what it is called for.
 func optimizing(e *builtins.Env, fn string, f func(c *builtins.OpChain)) error {
 	defer e.Runtime.Tape.SetEnabled(false)()
+	defer e.Runtime.Shard.AskedFor()()
 	c := &builtins.OpChain{E: e, Fn: fn}
 	return e.Runtime.Optimizing(func() error { f(c); return c.Err })
 }

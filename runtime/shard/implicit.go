@@ -9,6 +9,14 @@ import (
 	"tpsh/runtime/tensor"
 )
 
+// AskedFor lets inputs of operators be moved, whatever e.Implicit says, until over is
+// called: the operators are parts of what was called to communicate.
+func (e *Engine) AskedFor() (over func()) {
+	was := e.Implicit
+	e.Implicit = Allow
+	return func() { e.Implicit = was }
+}
+
 // mayMove returns an error if input i of an operator may not be moved to where
 // dec wants it, because that communicates and was not asked for.
 func (e *Engine) mayMove(dec *decision, i int) error {
