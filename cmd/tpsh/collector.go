@@ -31,7 +31,10 @@ func collectSeldom(processes int) {
 	if os.Getenv("GOGC") != "" {
 		return
 	}
-	least := leastHeap * allowance.Processors() / max(processes, allowance.Processors())
+	least := leastHeap
+	if processes > 1 { // one alone has a core, however many there are
+		least = leastHeap * allowance.Processors() / max(processes, allowance.Processors())
+	}
 	percent := collectorPercent(0, least)
 	debug.SetGCPercent(percent)
 	if percent > usualPercent {
