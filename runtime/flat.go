@@ -21,6 +21,15 @@ func (r *Rank) GatherFlat(g *comm.Group, f *mesh.Flat, x *tensor.Tensor) (*tenso
 	return r.Shard.FlatWhole(f, all)
 }
 
+// MoveFlat returns the part that this member of g stores as to says, of a flat tensor of
+// which it stores x as from says: one all_to_all, without a gradient. Each member has one
+// range in either.
+func (r *Rank) MoveFlat(g *comm.Group, from, to *mesh.Flat, x *tensor.Tensor) (*tensor.Tensor, error) {
+	r.PartFlat(g, from)
+	r.PartFlat(g, to)
+	return r.Shard.MoveFlat(g, from, to, x.Detach())
+}
+
 // CollectFlat is GatherFlat on the first member of g alone: one gather, whose
 // gradient is a scatter. The others get a tensor without elements, [0].
 func (r *Rank) CollectFlat(g *comm.Group, f *mesh.Flat, x *tensor.Tensor) (*tensor.Tensor, error) {

@@ -74,15 +74,7 @@ func (p *shardPart) rows(s shape.Shape, part *tensor.Tensor) (*tensor.Tensor, er
 	if err != nil {
 		return nil, err
 	}
-	pieces, err := e.Runtime.Shard.FlatPieces(p.flat, shard.FlatRows(s, g.Size()), g.Rank(), part)
-	if err != nil {
-		return nil, err
-	}
-	got, err := e.Runtime.Exchange(g, pieces)
-	if err != nil {
-		return nil, err
-	}
-	row, err := e.Runtime.Do("cat", got, op.Int1(0))
+	row, err := e.Runtime.MoveFlat(g, p.flat, shard.FlatRows(s, g.Size()), part)
 	if err == nil {
 		row, err = e.Runtime.Do("reshape", []*tensor.Tensor{row}, op.IntsN(e.Runtime.Shard.LocalShape(l)...))
 	}

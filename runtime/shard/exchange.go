@@ -299,3 +299,17 @@ func (e *Engine) crossPlan(c crossing) (*stepPlan, error) {
 	e.crossings[c] = r
 	return r, nil
 }
+
+// MoveFlat returns the rank's part of a tensor that lies as to says, where x is the part as
+// from says: one exchange in g, whose places are the ranks of both. Each rank has one range
+// in either. There is no gradient.
+func (e *Engine) MoveFlat(g *comm.Group, from, to *mesh.Flat, x *tensor.Tensor) (*tensor.Tensor, error) {
+	r, err := planExchange(inOneDim(from), inOneDim(to), nil, g.Place())
+	if err != nil {
+		return nil, err
+	}
+	r.name, r.group, r.whole = "all_to_all", g, from.Shape()
+	r.detail = from.String() + " to " + to.String()
+	r.back = r.detail + " " + comm.InBackward
+	return e.carry(r, x)
+}

@@ -136,23 +136,11 @@ func flatOf(s shape.Shape, ranges [][]mesh.Range) *mesh.Flat {
 	return f
 }
 
-// FlatPieces returns the pieces that rank me, which stores x of a tensor that lies as from,
-// has for each rank where it is to lie as to. In both each rank stores one range,
-// in ascending order: so the pieces that a rank is sent, one after another, are
-// its part.
-func (e *Engine) FlatPieces(from, to *mesh.Flat, me int, x *tensor.Tensor) ([]*tensor.Tensor, error) {
-	have := from.Ranges(me)[0]
-	var pieces []*tensor.Tensor
-	for _, rank := range to.Ranks() {
-		want := to.Ranges(rank)[0]
-		lo, hi := max(have.Lo, want.Lo), min(have.Hi, want.Hi)
-		if lo >= hi {
-			lo, hi = have.Lo, have.Lo
-		}
-		var err error
-		if pieces, err = e.appendRange(pieces, x, mesh.Range{Lo: lo - have.Lo, Hi: hi - have.Lo}); err != nil {
-			return nil, err
-		}
+// inOneDim returns f, of a tensor that has one dim: a range is then one box.
+func inOneDim(f *mesh.Flat) *mesh.Flat {
+	ranges := make([][]mesh.Range, len(f.Ranks()))
+	for k := range ranges {
+		ranges[k] = f.Ranges(k)
 	}
-	return pieces, nil
+	return flatOf(shape.Shape{shape.Shape(f.Shape()).Numel()}, ranges)
 }
