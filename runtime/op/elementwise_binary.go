@@ -311,7 +311,12 @@ func divGrad(t *Tape, c *Call, dz []*tensor.Tensor) []*tensor.Tensor {
 	_, y, z := t.operands(c)
 	return t.broadcastGrads(c,
 		func() *tensor.Tensor { return t.Div(dz[0], y) },
-		func() *tensor.Tensor { return t.Neg(t.Div(t.Mul(dz[0], z), y)) })
+		func() *tensor.Tensor {
+			if t.recording() { // the quotient anew, as in PyTorch: hooks of z are for what a script makes of z
+				z = t.wide(t.Div(c.In[0], c.In[1]))
+			}
+			return t.Neg(t.Div(t.Mul(dz[0], z), y))
+		})
 }
 
 // For z = x - ⌊x/y⌋ y, dx = dz and dy = -dz ⌊x/y⌋.
