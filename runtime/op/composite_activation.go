@@ -133,7 +133,7 @@ var mixing = nameSet("channel_shuffle", "glu", "group_norm", "instance_norm", "n
 
 func init() {
 	for _, e := range activationComposites {
-		compositeOf(&Def{Name: e.name, Surface: e.surface, MakeDoc: func() string { return e.returns + "\n" + e.example }, Params: e.params, Pointwise: !mixing[e.name]},
+		compositeOf(&Def{Name: e.name, Surface: e.surface, MakeDoc: func() string { return e.returns + "\n" + e.example }, Params: e.params, Pointwise: !mixing[e.name] && !keeping[e.name]},
 			func(m *maker) []*tensor.Tensor {
 				x := m.floats(m.x(0))
 				if e.name == "channel_shuffle" || e.name == "pixel_shuffle" || e.name == "pixel_unshuffle" {

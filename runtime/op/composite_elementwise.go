@@ -140,10 +140,14 @@ var threeTensors = []Param{inX, {Name: "tensor1", Kind: Tensor, Doc: "a tensor"}
 
 func init() {
 	for _, e := range elementwiseComposites {
-		compositeOf(&Def{Name: e.name, Aliases: e.aliases, Surface: Method | Function, MakeDoc: func() string { return e.returns + "\n" + e.example }, Params: e.params, Pointwise: true},
+		compositeOf(&Def{Name: e.name, Aliases: e.aliases, Surface: Method | Function, MakeDoc: func() string { return e.returns + "\n" + e.example }, Params: e.params, Pointwise: !keeping[e.name]},
 			func(m *maker) []*tensor.Tensor { return one(e.make(m)) })
 	}
 }
+
+// keeping are composites whose gradients are made of what they have made on the way, and not of their inputs,
+// which may be changed in place after, as in PyTorch: run in one pass, they would keep the inputs alone.
+var keeping = nameSet("float_power", "ldexp", "sigmoid", "tanh", "tanhshrink")
 
 var limitTensors = []Param{inX, {Name: "min", Kind: OptOperand, Doc: "the least values: a tensor, a number or None", Default: Default(None)}, {Name: "max", Kind: OptOperand, Doc: "the greatest values", Default: Default(None)}}
 
