@@ -364,15 +364,11 @@ func (b *binding) positional(first int, args starlark.Tuple) error {
 
 // keyword takes over an argument by name. Slots before first have none.
 func (b *binding) keyword(name string, first int, v starlark.Value) error {
-	for _, name := range b.namesHere(name) {
-		for i := first; i < len(b.slots); i++ {
-			if b.slots[i].Name == name {
-				if b.given&(1<<i) != 0 {
-					return arg.Duplicate(b.name, name)
-				}
-				return b.set(i, v)
-			}
+	if i := b.slotCalled(name, first); i >= 0 {
+		if b.given&(1<<i) != 0 {
+			return arg.Duplicate(b.name, b.slots[i].Name)
 		}
+		return b.set(i, v)
 	}
 	if b.creates {
 		switch name {

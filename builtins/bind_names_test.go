@@ -7,26 +7,30 @@ import (
 	"tpsh/runtime/op"
 )
 
-// Each of PyTorch's names stands for a parameter that an operator of that name has, and is none of its own.
-func TestTorchNames(t *testing.T) {
-	for name, names := range torchNames {
-		for keyword, param := range names {
-			known, taken := false, false
-			for d := range op.Every {
-				if name == "" || d.Name == name {
-					has := func(p string) bool {
-						return slices.ContainsFunc(d.Params, func(q op.Param) bool { return q.Name == p })
-					}
-					known = known || has(param)
-					taken = taken || has(param) && has(keyword)
+// Another name of a parameter is none that the operator has for another.
+func TestOtherNames(t *testing.T) {
+	for d := range op.Every {
+		var names []string
+		for _, p := range d.Params {
+			for _, name := range append([]string{p.Name}, p.Also...) {
+				if slices.Contains(names, name) {
+					t.Errorf("%s: two parameters are called %s", d.Name, name)
 				}
+				names = append(names, name)
 			}
-			if !known {
-				t.Errorf("%s: no operator has %s, for which %s stands", name, param, keyword)
-			}
-			if taken {
-				t.Errorf("%s: %s stands for %s, and is a parameter, too", name, keyword, param)
-			}
+		}
+	}
+}
+
+// What holds for every operator is of use to one.
+func TestNamesEverywhere(t *testing.T) {
+	for keyword, name := range everywhere {
+		known := false
+		for d := range op.Every {
+			known = known || slices.ContainsFunc(d.Params, func(p op.Param) bool { return p.Name == name })
+		}
+		if !known {
+			t.Errorf("no operator has %s, for which %s stands", name, keyword)
 		}
 	}
 }

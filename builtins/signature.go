@@ -132,7 +132,7 @@ func (s *signature) callOf(first int) Call {
 		c.orElse(s.instead.callOf(first))
 	}
 	c.addSynonyms()
-	c.addTorchNames(s)
+	c.addOtherNames(s)
 	return c
 }
 

@@ -18,7 +18,7 @@ var linalgComposites = []struct {
 }{
 	{"inv", "inv(x) returns the inverses of square matrices. A singular matrix is an error.\n>>> linalg.inv(tensor([[2.0, 0.0], [0.0, 4.0]])).tolist()\n[[0.5, 0.0], [0.0, 0.25]]", []Param{inSquares},
 		func(m *maker) []*tensor.Tensor { return one(m.unary("matrix_inverse", m.x(0))) }},
-	{"solve", "solve(x, b, left=True) returns y with x y = b, or y x = b if not left, for square matrices x and b of matrices, or a vector.\n>>> linalg.solve(tensor([[2.0, 0.0], [0.0, 4.0]]), tensor([2.0, 4.0])).tolist()\n[1.0, 1.0]", []Param{inSquares, inB, inLeft}, makeSolve},
+	{"solve", "solve(x, b, left=True) returns y with x y = b, or y x = b if not left, for square matrices x and b of matrices, or a vector.\n>>> linalg.solve(tensor([[2.0, 0.0], [0.0, 4.0]]), tensor([2.0, 4.0])).tolist()\n[1.0, 1.0]", []Param{inSquares, called([]Param{inB}, "b", "B")[0], inLeft}, makeSolve},
 	{"det", "det(x) returns the determinants of square matrices.\n>>> linalg.det(tensor([[2.0, 1.0], [0.0, 4.0]]))\n8.0", []Param{inSquares},
 		func(m *maker) []*tensor.Tensor {
 			out := m.all("log_det", m.c.In)

@@ -55,7 +55,7 @@ func init() {
 			}
 			return one(m.Where(m.binary("ge", x, integer(0)), x, m.Mul(x, slope)))
 		})
-	compositeOf(&Def{Name: "gumbel_softmax", Surface: Namespace, Params: []Param{inX, inFloat("tau", "a temperature", 1), {Name: "hard", Kind: Bool, Doc: "whether the greatest becomes 1", Default: Default(None)}, inDim("dim", -1)},
+	compositeOf(&Def{Name: "gumbel_softmax", Surface: Namespace, Params: []Param{called([]Param{inX}, "x", "logits")[0], inFloat("tau", "a temperature", 1), {Name: "hard", Kind: Bool, Doc: "whether the greatest becomes 1", Default: Default(None)}, inDim("dim", -1)},
 		Doc: "gumbel_softmax(x, tau=1, hard=False, dim=-1) returns softmax((x + g) / tau) along dim, where g is of Gumbel's distribution; with hard 1 at its greatest and 0 elsewhere, with the gradient of the softmax.\nIt is one random draw. Jang, Gu and Poole, \"Categorical reparameterization with Gumbel-softmax\", ICLR 2017.\n>>> F.gumbel_softmax(zeros(3)).sum().round()\n1.0"},
 		func(m *maker) []*tensor.Tensor { return one(m.gumbel()) })
 }

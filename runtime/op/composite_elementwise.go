@@ -114,7 +114,7 @@ var elementwiseComposites = []elementwiseComposite{
 		func(m *maker) *tensor.Tensor { return m.logAdd("exp2", "log1p", 1/math.Ln2) }},
 	{"ldexp", nil, "ldexp(x, other) returns x times 2 to the power other, elementwise.", ">>> tensor([1.5]).ldexp(tensor([2])).tolist()\n[6.0]", xOther,
 		func(m *maker) *tensor.Tensor { return m.Mul(m.kept(0, 1), m.unary("exp2", m.kept(1, 0))) }},
-	{"float_power", nil, "float_power(x, other) returns x to the power other in float64, elementwise.", ">>> tensor([2]).float_power(3).tolist()\n[8.0]", xOther,
+	{"float_power", nil, "float_power(x, other) returns x to the power other in float64, elementwise.", ">>> tensor([2]).float_power(3).tolist()\n[8.0]", called(xOther, "other", "exponent"),
 		func(m *maker) *tensor.Tensor {
 			return m.binary("pow", m.Cast(m.x(0), dtype.Float64), m.Cast(m.x(1), dtype.Float64))
 		}},

@@ -30,15 +30,15 @@ type productComposite struct {
 }
 
 var productComposites = []productComposite{
-	{"mm", "mm(x, other) returns the product of matrices.", ">>> mm(tensor([[1, 2]]), tensor([[3], [4]])).tolist()\n[[11]]", twoAlone, [2]int{2, 2}, (*maker).product},
-	{"bmm", "bmm(x, other) returns the products of matrices [b, m, k] and [b, k, n].", ">>> bmm(ones(2, 1, 3), ones(2, 3, 1)).shape\n(2, 1, 1)", twoAlone, [2]int{3, 3}, (*maker).product},
-	{"mv", "mv(x, other) returns the product of a matrix and a vector.", ">>> mv(tensor([[1, 2]]), tensor([3, 4])).tolist()\n[11]", twoAlone, [2]int{2, 1}, (*maker).product},
+	{"mm", "mm(x, other) returns the product of matrices.", ">>> mm(tensor([[1, 2]]), tensor([[3], [4]])).tolist()\n[[11]]", called(twoAlone, "other", "mat2"), [2]int{2, 2}, (*maker).product},
+	{"bmm", "bmm(x, other) returns the products of matrices [b, m, k] and [b, k, n].", ">>> bmm(ones(2, 1, 3), ones(2, 3, 1)).shape\n(2, 1, 1)", called(twoAlone, "other", "mat2"), [2]int{3, 3}, (*maker).product},
+	{"mv", "mv(x, other) returns the product of a matrix and a vector.", ">>> mv(tensor([[1, 2]]), tensor([3, 4])).tolist()\n[11]", called(twoAlone, "other", "vec"), [2]int{2, 1}, (*maker).product},
 	{"vdot", "vdot(x, other) returns the sum of products of two vectors.", ">>> vdot(tensor([1, 2]), tensor([3, 4]))\n11", twoAlone, [2]int{1, 1},
 		func(m *maker) *tensor.Tensor { return m.binary("dot", m.x(0), m.x(1)) }},
 	{"inner", "inner(x, other) returns the sums of products along the last dims.", ">>> inner(tensor([1, 2]), tensor([3, 4]))\n11", twoAlone, [2]int{}, makeInner},
 	{"kron", "kron(x, other) returns the Kronecker product.", ">>> kron(tensor([1, 2]), tensor([1, 10])).tolist()\n[1, 10, 2, 20]", twoAlone, [2]int{}, makeKron},
 	{"cross", "cross(x, other, dim=-1) returns the cross products of vectors of 3 along dim.", ">>> cross(tensor([1, 0, 0]), tensor([0, 1, 0])).tolist()\n[0, 0, 1]", append(twoAlone[:2:2], inDim("dim", -1)), [2]int{}, makeCross},
-	{"cdist", "cdist(x, other, p=2, compute_mode=None) returns the p-norms of the differences of the rows of x [.., m, k] and of other [.., n, k]. They are made of the differences, whatever compute_mode says.", ">>> cdist(tensor([[0.0, 0.0]]), tensor([[3.0, 4.0]])).tolist()\n[[5.0]]", append(twoAlone[:2:2], inFloat("p", "which norm", 2), inComputeMode), [2]int{},
+	{"cdist", "cdist(x, other, p=2, compute_mode=None) returns the p-norms of the differences of the rows of x [.., m, k] and of other [.., n, k]. They are made of the differences, whatever compute_mode says.", ">>> cdist(tensor([[0.0, 0.0]]), tensor([[3.0, 4.0]])).tolist()\n[[5.0]]", append(called(twoAlone, "x", "x1", "other", "x2"), inFloat("p", "which norm", 2), inComputeMode), [2]int{},
 		func(m *maker) *tensor.Tensor {
 			x, y := m.x(0), m.x(1)
 			if len(x.Shape()) < 2 || len(y.Shape()) < 2 {
@@ -46,13 +46,13 @@ var productComposites = []productComposite{
 			}
 			return m.distances(x, y, m.float(0))
 		}},
-	{"addmv", "addmv(c, a, b, beta=1, alpha=1) returns beta * c + alpha * (a @ b) of a matrix a and a vector b.", ">>> addmv(tensor([1]), tensor([[1, 2]]), tensor([3, 4])).tolist()\n[12]", addedTo, [2]int{2, 1}, (*maker).addedProduct},
-	{"baddbmm", "baddbmm(c, a, b, beta=1, alpha=1) returns beta * c + alpha * (a @ b) of batches of matrices.", ">>> baddbmm(ones(1, 1, 1), ones(1, 1, 2), ones(1, 2, 1)).tolist()\n[[[3.0]]]", addedTo, [2]int{3, 3}, (*maker).addedProduct},
-	{"addbmm", "addbmm(c, a, b, beta=1, alpha=1) returns beta * c + alpha times the sum of a @ b over batches of matrices.", ">>> addbmm(ones(1, 1), ones(2, 1, 2), ones(2, 2, 1)).tolist()\n[[5.0]]", addedTo, [2]int{3, 3},
+	{"addmv", "addmv(c, a, b, beta=1, alpha=1) returns beta * c + alpha * (a @ b) of a matrix a and a vector b.", ">>> addmv(tensor([1]), tensor([[1, 2]]), tensor([3, 4])).tolist()\n[12]", called(addedTo, "c", "input", "a", "mat", "b", "vec"), [2]int{2, 1}, (*maker).addedProduct},
+	{"baddbmm", "baddbmm(c, a, b, beta=1, alpha=1) returns beta * c + alpha * (a @ b) of batches of matrices.", ">>> baddbmm(ones(1, 1, 1), ones(1, 1, 2), ones(1, 2, 1)).tolist()\n[[[3.0]]]", called(addedTo, "c", "input", "a", "batch1", "b", "batch2"), [2]int{3, 3}, (*maker).addedProduct},
+	{"addbmm", "addbmm(c, a, b, beta=1, alpha=1) returns beta * c + alpha times the sum of a @ b over batches of matrices.", ">>> addbmm(ones(1, 1), ones(2, 1, 2), ones(2, 2, 1)).tolist()\n[[5.0]]", called(addedTo, "c", "input", "a", "batch1", "b", "batch2"), [2]int{3, 3},
 		func(m *maker) *tensor.Tensor {
 			return m.plus(m.Sum(m.MatMul(m.x(1), m.x(2)), []int{0}, false))
 		}},
-	{"addr", "addr(c, a, b, beta=1, alpha=1) returns beta * c + alpha times the outer product of two vectors.", ">>> addr(zeros(1, 2), tensor([2.0]), tensor([3.0, 4.0])).tolist()\n[[6.0, 8.0]]", addedTo, [2]int{1, 1},
+	{"addr", "addr(c, a, b, beta=1, alpha=1) returns beta * c + alpha times the outer product of two vectors.", ">>> addr(zeros(1, 2), tensor([2.0]), tensor([3.0, 4.0])).tolist()\n[[6.0, 8.0]]", called(addedTo, "c", "input", "a", "vec1", "b", "vec2"), [2]int{1, 1},
 		func(m *maker) *tensor.Tensor { return m.plus(m.binary("outer", m.x(1), m.x(2))) }},
 }
 

@@ -91,7 +91,7 @@ func init() {
 				return m.reduced(how, loss)
 			})
 	}
-	compositeOf(&Def{Name: "cosine_similarity", Surface: Namespace, Params: append(twoAlone[:2:2], inDim("dim", 1), inFloat("eps", "the least norm", 1e-8)),
+	compositeOf(&Def{Name: "cosine_similarity", Surface: Namespace, Params: append(called(twoAlone, "x", "x1", "other", "x2"), inDim("dim", 1), inFloat("eps", "the least norm", 1e-8)),
 		Doc: "cosine_similarity(x, other, dim=1, eps=1e-8) returns the cosines of the angles between vectors along dim.\n>>> F.cosine_similarity(tensor([[1.0, 0.0]]), tensor([[1.0, 0.0]])).tolist()\n[1.0]"},
 		func(m *maker) []*tensor.Tensor {
 			x, y := m.floats(m.x(0)), m.floats(m.x(1))
@@ -105,7 +105,7 @@ func init() {
 			}
 			return one(m.Sum(m.Mul(unit(x), unit(y)), []int{d}, false))
 		})
-	compositeOf(&Def{Name: "pairwise_distance", Surface: Namespace, Params: append(twoAlone[:2:2], inFloat("p", "which norm", 2), inFloat("eps", "what is added to the difference", 1e-6), keepdimParam),
+	compositeOf(&Def{Name: "pairwise_distance", Surface: Namespace, Params: append(called(twoAlone, "x", "x1", "other", "x2"), inFloat("p", "which norm", 2), inFloat("eps", "what is added to the difference", 1e-6), keepdimParam),
 		Doc: "pairwise_distance(x, other, p=2, eps=1e-6, keepdim=False) returns the p-norms of x - other along the last dim.\n>>> F.pairwise_distance(tensor([[3.0, 4.0]]), tensor([[0.0, 0.0]]), eps=0.0).tolist()\n[5.0]"},
 		func(m *maker) []*tensor.Tensor {
 			return one(m.do("norm", m.AddNumber(m.Sub(m.x(0), m.x(1)), m.float(1)), m.c.Args[0], IntsN(-1), m.c.Args[2]))

@@ -164,7 +164,7 @@ var namedComposites = []namedComposite{
 			return one(m.do("norm", m.Sub(row(0), row(1)), m.c.Args[0], IntsN(-1), None))
 		}},
 	{"bilinear", Namespace, "bilinear(x1, x2, weight, bias=None) returns x1ᵀ weight[o] x2 + bias[o] for each o, of vectors x1 [.., i] and x2 [.., j] and weight [o, i, j].\n>>> F.bilinear(ones(1, 2), ones(1, 3), ones(1, 2, 3)).tolist()\n[[6.0]]",
-		[]Param{{Name: "x1", Kind: Tensor, Doc: "vectors"}, {Name: "x2", Kind: Tensor, Doc: "vectors"}, {Name: "weight", Kind: Tensor, Doc: "matrices"}, {Name: "bias", Kind: OptTensor, Doc: "numbers", Default: Default(None)}},
+		[]Param{{Name: "x1", Also: []string{"input1"}, Kind: Tensor, Doc: "vectors"}, {Name: "x2", Also: []string{"input2"}, Kind: Tensor, Doc: "vectors"}, {Name: "weight", Kind: Tensor, Doc: "matrices"}, {Name: "bias", Kind: OptTensor, Doc: "numbers", Default: Default(None)}},
 		func(m *maker) []*tensor.Tensor {
 			y := m.Do("einsum", m.c.In[:3], Str1("...i,...j,oij->...o"))
 			return one(m.sum(y, m.x(3)))
@@ -176,7 +176,7 @@ func init() {
 		compositeOf(&Def{Name: e.name, Surface: e.surface, Doc: e.doc, Params: e.params, Creates: e.name == "scalar_tensor"}, e.make)
 	}
 	for i, name := range []string{"hsplit", "vsplit", "dsplit"} {
-		compositeOf(&Def{Name: name, Surface: bothSides, List: true, Params: []Param{inX, {Name: "sections", Kind: IntOrSeq, Doc: "how many equal parts, or where they begin"}},
+		compositeOf(&Def{Name: name, Surface: bothSides, List: true, Params: []Param{inX, {Name: "sections", Also: []string{"indices_or_sections"}, Kind: IntOrSeq, Doc: "how many equal parts, or where they begin"}},
 			MakeDoc: func() string {
 				return fmt.Sprintf("%s(x, sections) returns x in parts along dim %d%s, as tensor_split does.\n>>> [y.shape for y in ones(%s).%s(2)]\n[%s, %s]", name, []int{1, 0, 2}[i], []string{", or 0 of a vector", "", ""}[i], []string{"4", "2, 1", "1, 1, 2"}[i], name, []string{"(2,)", "(1, 1)", "(1, 1, 1)"}[i], []string{"(2,)", "(1, 1)", "(1, 1, 1)"}[i])
 			}},

@@ -89,7 +89,7 @@ func initOrders() {
 	compositeOf(&Def{Name: "nanquantile", Surface: Method | Function, Params: quantiles,
 		Doc: "nanquantile(x, q, dim=None, keepdim=False, interpolation=\"linear\") returns quantile of the elements that are not NaN, and NaN where all are.\n>>> tensor([1.0, float(\"nan\"), 3.0]).nanquantile(0.5)\n2.0"},
 		func(m *maker) []*tensor.Tensor { return one(m.quantile(true)) })
-	compositeOf(&Def{Name: "searchsorted", Surface: Function, Params: []Param{{Name: "sorted_sequence", Kind: Tensor, Doc: "a tensor sorted along its last dim"}, {Name: "values", Kind: Operand, Doc: "a tensor or a number"}, {Name: "right", Kind: Bool, Doc: "whether equal ones lie before", Default: Default(None)}, inInt32,
+	compositeOf(&Def{Name: "searchsorted", Surface: Function, Params: []Param{{Name: "sorted_sequence", Kind: Tensor, Doc: "a tensor sorted along its last dim"}, {Name: "values", Also: []string{"input"}, Kind: Operand, Doc: "a tensor or a number"}, {Name: "right", Kind: Bool, Doc: "whether equal ones lie before", Default: Default(None)}, inInt32,
 		{Name: "side", Kind: OptChoice, Doc: "right in another word", Choices: []string{"left", "right"}, Default: Default(None)}, {Name: "sorter", Kind: OptTensor, Doc: "the indices by which a sorted_sequence that is not is sorted along its last dim", Default: Default(None)}},
 		Doc: "searchsorted(sorted_sequence, values, right=False, out_int32=False, side=None, sorter=None) returns how many elements along the last dim are less than each of values, or with right no greater; all, of NaN.\n>>> searchsorted(tensor([1, 3, 5]), tensor([3, 6])).tolist()\n[1, 3]"},
 		func(m *maker) []*tensor.Tensor {

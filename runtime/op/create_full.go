@@ -48,7 +48,7 @@ func init() {
 			"[7, 7]",
 		Params: []Param{
 			sizes,
-			{Name: "v", Kind: Operand, Doc: "a number, or a tensor of one element"},
+			{Name: "v", Also: []string{"fill_value", "value"}, Kind: Operand, Doc: "a number, or a tensor of one element"},
 			{Name: "dtype", Kind: OptDType, Doc: "the dtype; None for that of v", Default: Default(None)},
 		},
 		Infer: inferFull,

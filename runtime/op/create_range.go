@@ -23,7 +23,7 @@ func init() {
 			"[2, 5]",
 		Params: []Param{
 			{Name: "start", Kind: Operand, Doc: "the first number; if it is the only one, stop, and start is 0"},
-			{Name: "stop", Kind: OptOperand, Doc: "the number to stop before", Default: Default(None)},
+			{Name: "stop", Also: []string{"end"}, Kind: OptOperand, Doc: "the number to stop before", Default: Default(None)},
 			{Name: "step", Kind: OptOperand, Doc: "the distance of the numbers, not 0; None for 1", Default: Default(None)},
 			dt,
 		},

@@ -125,9 +125,10 @@ func init() {
 			"negative power. A float32 is within one unit in the last place.\n" +
 			">>> tensor([1.0, 2.0, 3.0]).pow(2).tolist()\n" +
 			"[1.0, 4.0, 9.0]",
-		Run:   runPow,
-		Grad:  powGrad,
-		Shard: Elementwise,
+		Run:    runPow,
+		Params: called(twoTensors, "other", "exponent", "other", "y"),
+		Grad:   powGrad,
+		Shard:  Elementwise,
 	}))
 }
 
@@ -163,7 +164,9 @@ func init() {
 // def completes d, which has a name, a surface, a doc and a gradient, and may
 // have a Run of its own.
 func (b *binaryOp) def(d *Def) *Def {
-	d.Params = twoTensors
+	if d.Params == nil {
+		d.Params = twoTensors
+	}
 	d.Infer = b.infer
 	d.Pointwise = true
 	if d.Run == nil {

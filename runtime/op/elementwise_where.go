@@ -21,9 +21,9 @@ func init() {
 			">>> where(tensor([True, False]), tensor([1, 2]), 0).tolist()\n" +
 			"[1, 0]",
 		Params: []Param{
-			{Name: "cond", Kind: Tensor, Doc: "a bool tensor"},
-			{Name: "a", Kind: Operand, Doc: "a tensor or a number"},
-			{Name: "b", Kind: Operand, Doc: "a tensor or a number"},
+			{Name: "cond", Also: []string{"condition"}, Kind: Tensor, Doc: "a bool tensor"},
+			{Name: "a", Also: []string{"input", "self"}, Kind: Operand, Doc: "a tensor or a number"},
+			{Name: "b", Also: []string{"other"}, Kind: Operand, Doc: "a tensor or a number"},
 		},
 		Infer: inferWhere,
 		Run: func(c *Call) error {

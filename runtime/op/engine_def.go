@@ -258,6 +258,7 @@ const (
 // A Param is one parameter of an operator.
 type Param struct {
 	Name    string
+	Also    []string // other names by which scripts may give it: PyTorch's
 	Kind    ParamKind
 	Doc     string   // what it takes: "a float tensor [m, k]"
 	Default *Arg     // nil if the argument must be given
@@ -265,6 +266,17 @@ type Param struct {
 	Open    bool     // of an IntOrSeq: None, alone or in a list, is OpenSize
 	OrInts  bool     // of a Tensor: a list of ints stands for an int64 tensor of them
 	OrEmpty bool     // of Dims: an empty list stands for None, as in PyTorch
+}
+
+// called returns params with other names of theirs: of each pair, the second is one of the parameter
+// that is called by the first.
+func called(params []Param, pairs ...string) []Param {
+	params = slices.Clone(params)
+	for pair := range slices.Chunk(pairs, 2) {
+		p := &params[slices.IndexFunc(params, func(p Param) bool { return p.Name == pair[0] })]
+		p.Also = append(slices.Clip(p.Also), pair[1])
+	}
+	return params
 }
 
 // OpenSize stands for a size that is to be the one that is there.

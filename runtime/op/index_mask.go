@@ -20,7 +20,7 @@ func init() {
 		Params: []Param{
 			{Name: "x", Kind: Tensor, Doc: "a tensor"},
 			{Name: "mask", Kind: Tensor, Doc: "a bool tensor that broadcasts with x"},
-			{Name: "value", Kind: Operand, Doc: "a number or a tensor of one element, of no wider kind than x"},
+			{Name: "value", Also: []string{"v"}, Kind: Operand, Doc: "a number or a tensor of one element, of no wider kind than x"},
 		},
 		Infer: inferMaskedFill,
 		Run: func(c *Call) error {

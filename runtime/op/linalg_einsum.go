@@ -24,7 +24,7 @@ func init() {
 			">>> einsum(\"ij,j->i\", tensor([[1, 2], [3, 4]]), tensor([1, 10])).tolist()\n" +
 			"[21, 43]",
 		Params: []Param{
-			{Name: "spec", Kind: String, Doc: "the dims of the tensors and of the result"},
+			{Name: "spec", Also: []string{"equation"}, Kind: String, Doc: "the dims of the tensors and of the result"},
 			{Name: "tensors", Kind: Tensors, Doc: "tensors of numbers"},
 		},
 		Infer: inferEinsum,

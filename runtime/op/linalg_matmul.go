@@ -43,7 +43,7 @@ func init() {
 			"32",
 		Params: []Param{
 			{Name: "x", Kind: Tensor, Doc: "a tensor [n], not of bools"},
-			{Name: "other", Kind: Tensor, Doc: "a tensor [n], not of bools"},
+			{Name: "other", Also: []string{"tensor"}, Kind: Tensor, Doc: "a tensor [n], not of bools"},
 		},
 		Infer:  inferDot,
 		Run:    runMatmul,
@@ -62,7 +62,7 @@ func init() {
 			"[[3, 4, 5], [6, 8, 10]]",
 		Params: []Param{
 			{Name: "x", Kind: Tensor, Doc: "a tensor [n], not of bools"},
-			{Name: "other", Kind: Tensor, Doc: "a tensor [m], not of bools"},
+			{Name: "other", Also: []string{"vec2"}, Kind: Tensor, Doc: "a tensor [m], not of bools"},
 		},
 		Infer: inferOuter,
 		Run:   runOuter,
@@ -82,9 +82,9 @@ func init() {
 			">>> addmm(tensor([1, 1]), tensor([[1, 2]]), tensor([[3, 4], [5, 6]])).tolist()\n" +
 			"[[14, 17]]",
 		Params: []Param{
-			{Name: "c", Kind: Tensor, Doc: "a tensor that broadcasts to [m, n]"},
-			{Name: "a", Kind: Tensor, Doc: "a tensor [m, k], not of bools"},
-			{Name: "b", Kind: Tensor, Doc: "a tensor [k, n], not of bools"},
+			{Name: "c", Also: []string{"input"}, Kind: Tensor, Doc: "a tensor that broadcasts to [m, n]"},
+			{Name: "a", Also: []string{"mat1"}, Kind: Tensor, Doc: "a tensor [m, k], not of bools"},
+			{Name: "b", Also: []string{"mat2"}, Kind: Tensor, Doc: "a tensor [k, n], not of bools"},
 			{Name: "beta", Kind: Float, Doc: "the factor of c", Default: Default(Float1(1))},
 			{Name: "alpha", Kind: Float, Doc: "the factor of the product", Default: Default(Float1(1))},
 		},

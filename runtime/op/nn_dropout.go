@@ -22,7 +22,7 @@ func init() {
 		Params: []Param{
 			{Name: "x", Kind: Tensor, Doc: "a float tensor"},
 			{Name: "p", Kind: Float, Doc: "the probability, 0 to 1", Default: Default(Float1(0.5))},
-			{Name: "training", Kind: Bool, Doc: "whether to drop at all", Default: Default(Bool1(true))},
+			{Name: "training", Also: []string{"train"}, Kind: Bool, Doc: "whether to drop at all", Default: Default(Bool1(true))},
 		},
 		Infer:   inferDropout,
 		Run:     runDropout,

@@ -22,8 +22,8 @@ func init() {
 			">>> multinomial(tensor([0.0, 1.0, 0.0]), 2, replacement=True)\n" +
 			"[1 1]",
 		Params: []Param{
-			{Name: "probs", Kind: Tensor, Doc: "a float tensor [c] or [m, c], not negative"},
-			{Name: "n", Kind: Int, Doc: "how many from each row"},
+			{Name: "probs", Also: []string{"input"}, Kind: Tensor, Doc: "a float tensor [c] or [m, c], not negative"},
+			{Name: "n", Also: []string{"num_samples"}, Kind: Int, Doc: "how many from each row"},
 			{Name: "replacement", Kind: Bool, Doc: "whether an index may come again", Default: Default(Bool1(false))},
 		},
 		Infer:  inferMultinomial,

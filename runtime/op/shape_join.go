@@ -19,7 +19,7 @@ func init() {
 			">>> cat([tensor([1, 2]), tensor([3])]).tolist()\n" +
 			"[1, 2, 3]",
 		Params: []Param{
-			{Name: "tensors", Kind: Tensors, Doc: "a list of tensors, at least one"},
+			{Name: "tensors", Also: []string{"list"}, Kind: Tensors, Doc: "a list of tensors, at least one"},
 			{Name: "dim", Kind: Dim, Doc: "the dim to join along", Default: Default(Int1(0))},
 		},
 		Infer: inferCat,
@@ -54,7 +54,7 @@ func init() {
 			">>> stack([tensor([1, 2]), tensor([3, 4])], 1).tolist()\n" +
 			"[[1, 3], [2, 4]]",
 		Params: []Param{
-			{Name: "tensors", Kind: Tensors, Doc: "a list of tensors, at least one"},
+			{Name: "tensors", Also: []string{"list"}, Kind: Tensors, Doc: "a list of tensors, at least one"},
 			{Name: "dim", Kind: Dim, Doc: "where the new dim goes", Default: Default(Int1(0))},
 		},
 		Infer: inferStack,

@@ -163,7 +163,7 @@ func init() {
 			{Name: "x", Kind: Tensor, Doc: "a tensor"},
 			{Name: "dim", Kind: Dim, Doc: "the dim to slice"},
 			{Name: "start", Kind: OptInt, Doc: "the first index; None for 0", Default: Default(None)},
-			{Name: "stop", Kind: OptInt, Doc: "the index after the last; None for the size", Default: Default(None)},
+			{Name: "stop", Also: []string{"end"}, Kind: OptInt, Doc: "the index after the last; None for the size", Default: Default(None)},
 			{Name: "step", Kind: Int, Doc: "the distance of the indices", Default: Default(Int1(1))},
 		},
 	}, sliced)

@@ -19,7 +19,7 @@ func init() {
 			"[[0, 1], [2, 3], [4]]",
 		Params: []Param{
 			{Name: "x", Kind: Tensor, Doc: "a tensor"},
-			{Name: "size_or_sizes", Kind: IntOrSeq, Doc: "the size of the pieces, or a list of their sizes"},
+			{Name: "size_or_sizes", Also: []string{"split_size", "split_size_or_sections"}, Kind: IntOrSeq, Doc: "the size of the pieces, or a list of their sizes"},
 			{Name: "dim", Kind: Dim, Doc: "the dim to cut", Default: Default(Int1(0))},
 		},
 		Infer: inferPieces(splitSizes),
@@ -42,7 +42,7 @@ func init() {
 			"[[0, 1], [2, 3], [4], []]",
 		Params: []Param{
 			{Name: "x", Kind: Tensor, Doc: "a tensor"},
-			{Name: "n", Kind: Int, Doc: "the number of pieces, at least 1"},
+			{Name: "n", Also: []string{"chunks"}, Kind: Int, Doc: "the number of pieces, at least 1"},
 			{Name: "dim", Kind: Dim, Doc: "the dim to cut", Default: Default(Int1(0))},
 		},
 		Infer: inferPieces(chunkSizes),

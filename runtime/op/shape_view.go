@@ -17,8 +17,8 @@ func init() {
 			"[[1, 3], [2, 4]]",
 		Params: []Param{
 			{Name: "x", Kind: Tensor, Doc: "a tensor"},
-			{Name: "dim0", Kind: Dim, Doc: "a dim"},
-			{Name: "dim1", Kind: Dim, Doc: "the dim to exchange it with"},
+			{Name: "dim0", Also: []string{"d0"}, Kind: Dim, Doc: "a dim"},
+			{Name: "dim1", Also: []string{"d1"}, Kind: Dim, Doc: "the dim to exchange it with"},
 		},
 		Infer: inferPermuted(transposed),
 		Run:   runPermuted(transposed),
