@@ -9,7 +9,8 @@ import (
 )
 
 // insteadOf returns the signature of the operator that a call with these arguments is of, if
-// one of them is nothing that s takes but what op.Def.Instead does; else nil.
+// one of them is nothing that s takes but what op.Def.Instead does, or s lacks one and that does
+// not; else nil.
 func (s *signature) insteadOf(self *Tensor, args starlark.Tuple, kwargs []starlark.Tuple) *signature {
 	if s.instead == nil {
 		return nil
@@ -29,7 +30,27 @@ func (s *signature) insteadOf(self *Tensor, args starlark.Tuple, kwargs []starla
 			return s.instead
 		}
 	}
+	if n := first + len(args); s.lacks(n, kwargs) && !s.instead.lacks(n, kwargs) {
+		return s.instead
+	}
 	return nil
+}
+
+// lacks reports whether a call with the first n arguments by position, and these by name, gives a
+// parameter nothing that must be given.
+func (s *signature) lacks(n int, kwargs []starlark.Tuple) bool {
+	named := uint64(0)
+	for _, kw := range kwargs {
+		if i := s.slotCalled(string(kw[0].(starlark.String)), 0); i >= 0 {
+			named |= 1 << i
+		}
+	}
+	for i := n; i < len(s.slots); i++ {
+		if s.slots[i].Default == nil && i != s.rest && named&(1<<i) == 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // unfit reports whether v, given for p, nil for none of s, is what only the operator takes

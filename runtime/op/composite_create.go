@@ -24,11 +24,17 @@ var createComposites = []namedComposite{
 			return one(m.Cast(m.Where(m.do("zeros_like", x, Int1(int(dtype.Bool))), x, v), x.DType()))
 		}},
 	{"randint_like", Function, "randint_like(x, low, high=None, dtype=None) returns random integers, uniform from low to high - 1, in the shape of x; with one number, from 0 to it.\n>>> randint_like(zeros(2), 1).tolist()\n[0.0, 0.0]",
-		[]Param{inX, {Name: "low", Kind: Int, Doc: "the least, or if it is the only one, one more than the greatest"}, {Name: "high", Kind: OptInt, Doc: "one more than the greatest", Default: Default(None)}, {Name: "dtype", Kind: OptDType, Doc: "a dtype, None for that of x", Default: Default(None)}},
+		[]Param{inX, {Name: "low", Kind: OptInt, Doc: "the least, None for 0; or if it is the only one, one more than the greatest", Default: Default(None)}, {Name: "high", Kind: OptInt, Doc: "one more than the greatest", Default: Default(None)}, {Name: "dtype", Kind: OptDType, Doc: "a dtype, None for that of x", Default: Default(None)}},
 		func(m *maker) []*tensor.Tensor {
-			x, low, high := m.x(0), Int1(0), m.c.Args[0]
-			if m.c.Args[1].Set {
-				low, high = m.c.Args[0], m.c.Args[1]
+			x, low, high := m.x(0), m.c.Args[0], m.c.Args[1]
+			if !high.Set {
+				low, high = None, low
+			}
+			if !high.Set {
+				m.refuse("high", "nothing", "an int", "")
+			}
+			if !low.Set {
+				low = Int1(0)
 			}
 			dt := Int1(int(m.c.dtypeArg(2, x.DType())))
 			y := m.Do("randint", nil, low, high, IntsN(x.Shape()...), dt)

@@ -22,7 +22,7 @@ func init() {
 			">>> arange(2, 8, 3).tolist()\n" +
 			"[2, 5]",
 		Params: []Param{
-			{Name: "start", Kind: Operand, Doc: "the first number; if it is the only one, stop, and start is 0"},
+			{Name: "start", Kind: OptOperand, Doc: "the first number, None for 0; if it is the only one, stop", Default: Default(None)},
 			{Name: "stop", Also: []string{"end"}, Kind: OptOperand, Doc: "the number to stop before", Default: Default(None)},
 			{Name: "step", Kind: OptOperand, Doc: "the distance of the numbers, not 0; None for 1", Default: Default(None)},
 			dt,
@@ -64,7 +64,13 @@ type progression struct {
 func arangeOf(c *Call) (progression, error) {
 	start, stop, step := c.In[0], c.In[1], c.In[2]
 	if stop == nil {
-		start, stop = tensor.Number(int64(0)), start
+		start, stop = nil, start
+	}
+	if stop == nil {
+		return progression{}, c.Bad("stop", "nothing", "a number", "")
+	}
+	if start == nil {
+		start = tensor.Number(int64(0))
 	}
 	if step == nil {
 		step = tensor.Number(int64(1))
