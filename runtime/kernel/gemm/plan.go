@@ -72,9 +72,10 @@ var here = familyHere()
 // second-level cache serves tiles, it is three eighths of that cache: on one of 2 MiB products of 96 to
 // 400 cubed take 0.82 to 0.92 of the time with packing, and those of 64 by 1024 by 64 take 0.74, but
 // with half of the cache one of 500 cubed takes 1.04. On AMD's it is what the first-level cache holds;
-// with AVX2 alone it is a quarter of a second-level cache of 512 KiB: on Zen 3 products of 80 to 176
-// cubed of float32, and of 64 to 128 of float64, take 0.83 to 0.93. Longer rows fall into few sets of
-// its first-level cache: with those of 4 KiB, products of 1024 by 32 by 1024 take 1.6.
+// with AVX2 alone it is a quarter of a second-level cache of 512 KiB: on Zen 3 products of 80 to 160
+// cubed of float32 take 0.87 to 0.92 of the time with packing, and of 80 to 128 of float64 0.86 to 0.98.
+// Longer rows fall into few sets of its first-level cache: with those of 4 KiB, products of 1024 by 32
+// by 1024 take 1.6.
 func familyHere() family {
 	switch second := vec.SecondLevel(); {
 	case second > 0:
