@@ -47,6 +47,9 @@ func withVarying(e *Env, names starlark.StringDict) {
 	names[indexName] = starlark.NewBuiltin(indexName, func(_ *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
 		return indexIn(e, args[0], args[1])
 	})
+	names[sliceName] = starlark.NewBuiltin(sliceName, func(_ *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
+		return sliceIn(e, args[0], &operator.Slice{Lo: args[1], Hi: args[2], Step: args[3]})
+	})
 	names[boundName] = starlark.NewBuiltin(boundName, func(_ *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
 		return settled(args[0]), nil
 	})
@@ -264,16 +267,19 @@ func shallow(v starlark.Value) starlark.Value {
 	return settled(v)
 }
 
-// indexName and boundName are the functions that stand for x[y], and for the bounds of
-// x[a:b], where a rank runs for others: lang.IndexFunction and lang.BoundFunction.
+// indexName, sliceName and boundName are the functions that stand for x[y], x[a:b] and the
+// bounds of x[a:b] = y, where a rank runs for others: lang.IndexFunction and the others beside it.
 const (
 	indexName = "<index>"
+	sliceName = "<slice>"
 	boundName = "<bound>"
 )
 
 // indexIn returns x[y].
 func indexIn(e *Env, x, y starlark.Value) (starlark.Value, error) {
-	if v, ok := y.(*Varying); ok {
+	if t, ok := x.(*Tensor); ok && t.observeTaken(y) {
+		y = ofRank(y, ownOf)
+	} else if v, ok := y.(*Varying); ok {
 		if list, ok := x.(starlark.Indexable); ok && v.Type() == "int" {
 			if one, ok := pick(e, list, v); ok {
 				return one, nil

@@ -11,17 +11,19 @@ import (
 // Where a program runs on shapes alone, values may be unknown, or differ among the
 // ranks that it is run for. Starlark decides comparisons of values of different
 // types, and indices, without asking the values. So if an Env has functions of these
-// names, comparisons and indices are calls of them: compare("<", x, y), "in" among
-// its operators, and index(x, y); and the bounds of slices, and arguments of methods of
+// names, comparisons, indices and slices are calls of them: compare("<", x, y), "in" among
+// its operators, index(x, y), and slice(x, lo, hi, step) with None for a bound that is not
+// there; and the bounds of slices that are assigned to, and arguments of methods of
 // Starlark's own types, are given to bound.
 const (
 	CompareFunction = "<compare>"
 	IndexFunction   = "<index>"
+	SliceFunction   = "<slice>"
 	BoundFunction   = "<bound>"
 )
 
 // A shaper rewrites a file for these functions, as far as they are there.
-type shaper struct{ compare, index, bound bool }
+type shaper struct{ compare, index, slice, bound bool }
 
 // comparing are the operators that become calls.
 var comparing = map[syntax.Token]bool{
@@ -75,7 +77,7 @@ func (s *shaper) target(e syntax.Expr) {
 	case *syntax.DotExpr:
 		s.expr(&n.X)
 	case *syntax.SliceExpr:
-		s.slice(n)
+		s.sliceTarget(n)
 	case *syntax.ParenExpr:
 		s.target(n.X)
 	case *syntax.TupleExpr:
@@ -139,7 +141,7 @@ func (s *shaper) expr(p *syntax.Expr) {
 	case *syntax.ParenExpr:
 		s.expr(&n.X)
 	case *syntax.SliceExpr:
-		s.slice(n)
+		*p = s.sliced(n)
 	case *syntax.TupleExpr:
 		s.exprs(n.List)
 	case *syntax.UnaryExpr:
@@ -149,10 +151,54 @@ func (s *shaper) expr(p *syntax.Expr) {
 	}
 }
 
-func (s *shaper) slice(n *syntax.SliceExpr) {
+// sliced returns n, rewritten.
+func (s *shaper) sliced(n *syntax.SliceExpr) syntax.Expr {
+	if !s.slice {
+		s.sliceTarget(n)
+		return n
+	}
+	pos := n.Lbrack
+	args := []syntax.Expr{n.X, n.Lo, n.Hi, n.Step}
+	for i, e := range args {
+		if e == nil {
+			args[i] = &syntax.Ident{NamePos: n.Lbrack, Name: "None"}
+		} else {
+			s.expr(&args[i])
+			pos = evaluatedAt(args[i], pos)
+		}
+	}
+	return call(SliceFunction, pos, args...)
+}
+
+// evaluatedAt returns the position at which the interpreter is once it has evaluated e,
+// where it was at from before: a slice has none of its own.
+func evaluatedAt(e syntax.Expr, from syntax.Position) syntax.Position {
+	switch n := e.(type) {
+	case *syntax.Ident:
+		return n.NamePos
+	case *syntax.ParenExpr:
+		return evaluatedAt(n.X, from)
+	case *syntax.UnaryExpr:
+		return n.OpPos
+	case *syntax.BinaryExpr:
+		if n.Op == syntax.AND || n.Op == syntax.OR {
+			return evaluatedAt(n.Y, from)
+		}
+		return n.OpPos
+	case *syntax.DotExpr:
+		return n.Dot
+	case *syntax.IndexExpr:
+		return n.Lbrack
+	case *syntax.CallExpr:
+		return n.Lparen
+	}
+	return from
+}
+
+// sliceTarget rewrites the parts of a slice that is assigned to.
+func (s *shaper) sliceTarget(n *syntax.SliceExpr) {
 	s.expr(&n.X)
-	bounds := []*syntax.Expr{&n.Lo, &n.Hi, &n.Step}
-	for _, e := range bounds {
+	for _, e := range []*syntax.Expr{&n.Lo, &n.Hi, &n.Step} {
 		if *e != nil {
 			s.expr(e)
 			if s.bound {

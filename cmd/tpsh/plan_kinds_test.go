@@ -118,6 +118,17 @@ func TestPlanSlices(t *testing.T) {
 		{"y = arange(rank() * 4, rank() * 4 + 4)", 1},
 		{"y = arange(4.0 * rank(), dtype = float32)", 12},
 		{"y = arange(0, 6, 1 + rank() // 6)", 2},
+		{"y = x[rank() : rank() + 3]", 1},
+		{"y = x[rank() // 6 :]", 2},
+		{"y = x[rank() :: 12]", 2},
+		{"y = x[-1 - rank() : -3 - rank() : -1]", 1},
+		{"y = x[rank()]", 1},
+		{"y = x[rank(), rank() % 4]", 1},
+		{"y = x[..., None, rank() % 3 : rank() % 3 + 2]", 1},
+		{"y = x[1:, rank() % 3 :]", 3},
+		{"y = x.T[:, rank() * 2 : rank() * 2 + 2]", 2},
+		{"y = ones(4)['abcdef'[rank() % 2 : 3].count('b') :]", 2},
+		{"x.requires_grad_()\nall_reduce(x[rank() : rank() + 2]).sum().backward()\ny = x.grad", 1},
 		{"x.requires_grad_()\nall_reduce(x.narrow(0, rank(), 2)).sum().backward()\ny = x.grad", 1},
 	} {
 		checkRan(t, "x = ones(14, 4)\n"+c.text+"\nall_reduce((y * 2).sum())\n", c.want)
