@@ -237,6 +237,26 @@ func (p *List) Unpack(v starlark.Value) error {
 	return nil
 }
 
+// Strings is a list or tuple of strings.
+type Strings []string
+
+// Unpack implements starlark.Unpacker.
+func (p *Strings) Unpack(v starlark.Value) error {
+	var list List
+	if list.Unpack(v) != nil {
+		return Bad(v, "a list of strings", "")
+	}
+	*p = make(Strings, len(list))
+	for i, item := range list {
+		s, ok := starlark.AsString(item)
+		if !ok {
+			return BadItem(item, i, "a string")
+		}
+		(*p)[i] = s
+	}
+	return nil
+}
+
 // Opt is an argument of another kind or None. Set tells which.
 type Opt[T any, P interface {
 	*T

@@ -48,26 +48,6 @@ func (*deviceArg) Unpack(v starlark.Value) error {
 	return nil
 }
 
-// nameList is an argument that is a list or tuple of strings.
-type nameList []string
-
-// Unpack implements starlark.Unpacker.
-func (p *nameList) Unpack(v starlark.Value) error {
-	var list arg.List
-	if list.Unpack(v) != nil {
-		return arg.Bad(v, "a list of strings", "")
-	}
-	*p = make(nameList, len(list))
-	for i, item := range list {
-		s, ok := starlark.AsString(item)
-		if !ok {
-			return arg.BadItem(item, i, "a string")
-		}
-		(*p)[i] = s
-	}
-	return nil
-}
-
 // floatList is an argument that is a list or tuple of numbers.
 type floatList []float64
 
@@ -119,7 +99,7 @@ func newDeviceMesh(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, arg
 	var (
 		device      deviceArg
 		ranks       rankArray
-		names       nameList
+		names       arg.Strings
 		alpha, beta floatList
 	)
 	if err := arg.Unpack(b.Name(), args, kwargs, "device_type", &device, "mesh", &ranks,
@@ -155,7 +135,7 @@ func initDeviceMesh(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, ar
 	var (
 		device deviceArg
 		sizes  arg.Shape
-		names  nameList
+		names  arg.Strings
 	)
 	if err := arg.Unpack(b.Name(), args, kwargs, "device_type", &device, "mesh_shape", &sizes, "mesh_dim_names??", &names); err != nil {
 		return nil, err

@@ -116,7 +116,7 @@ func meshFromGroup(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, arg
 		v      starlark.Value
 		device deviceArg
 		ranks  arg.Opt[rankArray, *rankArray]
-		names  nameList
+		names  arg.Strings
 	)
 	if err := arg.Unpack(b.Name(), args, kwargs, "group", &v, "device_type?", &device, "mesh?", &ranks, "mesh_dim_names??", &names); err != nil {
 		return nil, err

@@ -50,7 +50,7 @@ const npyExt = ".npy"
 func loadNpz(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	var (
 		path arg.String
-		keys arg.Opt[npzKeys, *npzKeys]
+		keys arg.Opt[arg.Strings, *arg.Strings]
 	)
 	if err := arg.Unpack(b.Name(), args, kwargs, "path", &path, "keys?", &keys); err != nil {
 		return nil, err
@@ -84,28 +84,8 @@ func loadNpz(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args star
 	return d, nil
 }
 
-// npzKeys is an argument that lists keys.
-type npzKeys []string
-
-// Unpack implements starlark.Unpacker.
-func (p *npzKeys) Unpack(v starlark.Value) error {
-	var list arg.List
-	if list.Unpack(v) != nil {
-		return arg.Bad(v, "a list of keys, or None for all", "")
-	}
-	*p = npzKeys{}
-	for _, item := range list {
-		key, ok := starlark.AsString(item)
-		if !ok {
-			return arg.Bad(v, "a list of keys, or None for all", "")
-		}
-		*p = append(*p, key)
-	}
-	return nil
-}
-
 // chosen returns those of list, in its order, that the argument keys of fn names: all if it is None.
-func chosen[T any](fn string, list []T, keyOf func(T) string, keys arg.Opt[npzKeys, *npzKeys]) ([]T, error) {
+func chosen[T any](fn string, list []T, keyOf func(T) string, keys arg.Opt[arg.Strings, *arg.Strings]) ([]T, error) {
 	if !keys.Set {
 		return list, nil
 	}
@@ -133,7 +113,7 @@ func chosen[T any](fn string, list []T, keyOf func(T) string, keys arg.Opt[npzKe
 }
 
 // readNpz reads the arrays called keys of the .npz file r, which has size bytes.
-func readNpz(e *builtins.Env, r io.ReaderAt, size int64, keys arg.Opt[npzKeys, *npzKeys]) ([]namedValue, error) {
+func readNpz(e *builtins.Env, r io.ReaderAt, size int64, keys arg.Opt[arg.Strings, *arg.Strings]) ([]namedValue, error) {
 	z, err := zip.NewReader(r, size)
 	if err != nil {
 		return nil, plainZip(err)

@@ -68,7 +68,7 @@ func deflated(t testing.TB, name string, data []byte) []byte {
 }
 
 // allKeys is the argument keys that is not given.
-var allKeys arg.Opt[npzKeys, *npzKeys]
+var allKeys arg.Opt[arg.Strings, *arg.Strings]
 
 func TestReadNpz(t *testing.T) {
 	builtinstest.OnRank(t, func(e *builtins.Env, _ *starlark.Thread) {
