@@ -151,9 +151,7 @@ func (l *mapped) call(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tup
 	if err != nil {
 		return nil, err
 	}
-	leave := Enter(l.e, DeviceMeshOf(l.e, m))
-	v, err := starlark.Call(l.e.Thread, l.fn, blocks, kwargs)
-	leave()
+	v, err := l.within(m, blocks, kwargs)
 	if err != nil {
 		return nil, err
 	}
@@ -169,6 +167,12 @@ func (l *mapped) call(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tup
 		return out[0], nil
 	}
 	return out, err
+}
+
+// within calls the function with axes those of m.
+func (l *mapped) within(m *mesh.Mesh, blocks starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	defer Enter(l.e, DeviceMeshOf(l.e, m))()
+	return starlark.Call(l.e.Thread, l.fn, blocks, kwargs)
 }
 
 // blocks returns the rank's blocks of the arguments, and whether those of all ranks are of one size.
