@@ -168,6 +168,18 @@ func TestPlanShares(t *testing.T) {
 	}
 }
 
+// What a plan says that state_dict moves of a module that is cut unevenly, a run moves.
+func TestPlanMovesState(t *testing.T) {
+	script := filepath.Join(t.TempDir(), "x.star")
+	text := "p = nn.Sequential(nn.Linear(5, 7), nn.LayerNorm(7))\nfully_shard(p, init_device_mesh('cpu', (world_size(),)))\nfor v in p.state_dict().values():\n    v + 1\n"
+	if err := os.WriteFile(script, []byte(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for n := range 5 {
+		planAsRun(t, script, nil, n+1)
+	}
+}
+
 // looking are programs that look at elements where there are some, and go on the same
 // whatever they are.
 var looking = []string{
