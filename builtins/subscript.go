@@ -61,11 +61,7 @@ func isPlainIndex(v starlark.Value) bool {
 
 // newSubscript returns v, of x[v], where x has the shape s.
 func newSubscript(e *Env, v starlark.Value, s shape.Shape) (*subscript, error) {
-	items, ok := v.(starlark.Tuple)
-	if !ok {
-		items = starlark.Tuple{v}
-	}
-	sub := &subscript{env: e}
+	items, sub := itemsOf(v), &subscript{env: e}
 	for i, item := range items {
 		if item == operator.Ellipsis {
 			if slices.Contains(items[i+1:], operator.Ellipsis) {

@@ -82,6 +82,7 @@ func (v *Varying) at(rank int) starlark.Value {
 	return x
 }
 
+// itemsOf returns the elements of y, of x[y].
 func itemsOf(y starlark.Value) starlark.Tuple {
 	if items, ok := y.(starlark.Tuple); ok {
 		return items
@@ -100,7 +101,11 @@ func takenText(items starlark.Tuple, s shape.Shape) (string, error) {
 		}
 		if item == operator.Ellipsis {
 			text += " ..."
-			dim = max(dim, len(s)-dimsOf(items[i+1:]))
+			rest, err := countDims(items[i+1:])
+			if err != nil {
+				return "", err
+			}
+			dim = max(dim, len(s)-rest)
 			continue
 		}
 		if dim >= len(s) {
@@ -123,17 +128,6 @@ func takenText(items starlark.Tuple, s shape.Shape) (string, error) {
 		text += " one"
 	}
 	return text, nil
-}
-
-// dimsOf returns how many dims the items of an index are for.
-func dimsOf(items starlark.Tuple) int {
-	n := 0
-	for _, item := range items {
-		if item != starlark.None {
-			n++
-		}
-	}
-	return n
 }
 
 // sliceIn returns x[by].
