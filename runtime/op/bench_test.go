@@ -1,37 +1,38 @@
-package op
+package op_test
 
 import (
 	"testing"
 
 	"tpsh/runtime/dtype"
+	"tpsh/runtime/op"
 	"tpsh/runtime/shape"
 	"tpsh/runtime/tensor"
 )
 
-func benchTensor(b *testing.B, c *Ctx, dt dtype.DType, s ...int) *tensor.Tensor {
+func benchTensor(b *testing.B, c *op.Ctx, dt dtype.DType, s ...int) *tensor.Tensor {
 	b.Helper()
 	x, err := tensor.New(c.Alloc, dt, shape.Shape(s))
 	if err != nil {
 		b.Fatal(err)
 	}
-	copyInto(x, tensor.Number(1.5))
+	fill(b, x, 1.5)
 	return x
 }
 
 // BenchmarkApply measures operators with what surrounds the kernel.
 func BenchmarkApply(b *testing.B) {
-	c := &Ctx{Alloc: tensor.NewAllocator(0)}
+	c := &op.Ctx{Alloc: tensor.NewAllocator(0)}
 	small := benchTensor(b, c, dtype.Float32, 8, 8)
 	half := benchTensor(b, c, dtype.Float16, 1024, 1024)
 	large := benchTensor(b, c, dtype.Float32, 1024, 1024)
 	row := benchTensor(b, c, dtype.Float32, 1024)
 	turned := large.View(shape.Shape{1024, 1024}, []int{1, 1024}, 0)
-	none, last, first := Arg{}, IntsN(-1), IntsN(0)
+	none, last, first := op.Arg{}, op.IntsN(-1), op.IntsN(0)
 	for _, bench := range []struct {
 		name string
 		op   string
 		in   []*tensor.Tensor
-		args []Arg
+		args []op.Arg
 	}{
 		{"add/f32/8x8", "add", []*tensor.Tensor{small, small}, nil},
 		{"add/f32/8x8+number", "add", []*tensor.Tensor{small, tensor.Number(1.5)}, nil},
@@ -46,26 +47,26 @@ func BenchmarkApply(b *testing.B) {
 		{"exp/f32/1M", "exp", []*tensor.Tensor{large}, nil},
 		{"tanh/f32/1M", "tanh", []*tensor.Tensor{large}, nil},
 		{"clone/f32/transposed", "clone", []*tensor.Tensor{turned}, nil},
-		{"to/f16/1M", "to", []*tensor.Tensor{large}, []Arg{Int1(int(dtype.Float16))}},
-		{"sum/f32/8x8", "sum", []*tensor.Tensor{small}, []Arg{none, none}},
-		{"sum/f32/1M", "sum", []*tensor.Tensor{large}, []Arg{none, none}},
-		{"sum/f32/1M/rows", "sum", []*tensor.Tensor{large}, []Arg{last, none}},
-		{"sum/f32/1M/columns", "sum", []*tensor.Tensor{large}, []Arg{first, none}},
-		{"sum/f32/1M/transposed", "sum", []*tensor.Tensor{turned}, []Arg{last, none}},
-		{"sum/f16/1M", "sum", []*tensor.Tensor{half}, []Arg{none, none}},
-		{"max/f32/1M", "max", []*tensor.Tensor{large}, []Arg{none, none}},
-		{"max/f32/1M/rows", "max", []*tensor.Tensor{large}, []Arg{Int1(1), none}},
-		{"var/f32/1M/rows", "var", []*tensor.Tensor{large}, []Arg{last, none, Float1(1)}},
-		{"sort/f32/1M", "sort", []*tensor.Tensor{large}, []Arg{Int1(-1), none}},
+		{"to/f16/1M", "to", []*tensor.Tensor{large}, []op.Arg{op.Int1(int(dtype.Float16))}},
+		{"sum/f32/8x8", "sum", []*tensor.Tensor{small}, []op.Arg{none, none}},
+		{"sum/f32/1M", "sum", []*tensor.Tensor{large}, []op.Arg{none, none}},
+		{"sum/f32/1M/rows", "sum", []*tensor.Tensor{large}, []op.Arg{last, none}},
+		{"sum/f32/1M/columns", "sum", []*tensor.Tensor{large}, []op.Arg{first, none}},
+		{"sum/f32/1M/transposed", "sum", []*tensor.Tensor{turned}, []op.Arg{last, none}},
+		{"sum/f16/1M", "sum", []*tensor.Tensor{half}, []op.Arg{none, none}},
+		{"max/f32/1M", "max", []*tensor.Tensor{large}, []op.Arg{none, none}},
+		{"max/f32/1M/rows", "max", []*tensor.Tensor{large}, []op.Arg{op.Int1(1), none}},
+		{"var/f32/1M/rows", "var", []*tensor.Tensor{large}, []op.Arg{last, none, op.Float1(1)}},
+		{"sort/f32/1M", "sort", []*tensor.Tensor{large}, []op.Arg{op.Int1(-1), none}},
 	} {
-		d := Lookup(bench.op)
+		d := op.Lookup(bench.op)
 		if d == nil {
 			continue
 		}
 		b.Run(bench.name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := Apply(c, d, bench.in, bench.args); err != nil {
+				if _, err := op.Apply(c, d, bench.in, bench.args); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -1,9 +1,10 @@
-package op
+package op_test
 
 import (
 	"testing"
 
 	"tpsh/runtime/dtype"
+	"tpsh/runtime/op"
 	"tpsh/runtime/tensor"
 )
 
@@ -77,11 +78,11 @@ func TestPromotion(t *testing.T) {
 		{of(dtype.Bool), tensor.Number(int64(1)), dtype.Int64},
 		{of(dtype.Uint8), tensor.Number(true), dtype.Uint8},
 	} {
-		if got := promote2(testCtx, k.x, k.y); got != k.want {
-			t.Errorf("%s with %s gives %v, want %v", Describe(k.x), Describe(k.y), got, k.want)
+		if got := must1(t, "add", tensors{k.x, k.y}).Out[0].DType(); got != k.want {
+			t.Errorf("%s with %s gives %v, want %v", op.Describe(k.x), op.Describe(k.y), got, k.want)
 		}
-		if got := promote2(testCtx, k.y, k.x); got != k.want {
-			t.Errorf("%s with %s gives %v, want %v", Describe(k.y), Describe(k.x), got, k.want)
+		if got := must1(t, "add", tensors{k.y, k.x}).Out[0].DType(); got != k.want {
+			t.Errorf("%s with %s gives %v, want %v", op.Describe(k.y), op.Describe(k.x), got, k.want)
 		}
 	}
 }
@@ -92,13 +93,13 @@ func TestPromotion(t *testing.T) {
 func TestHalfRoundsOnce(t *testing.T) {
 	x := mk(t, dtype.Float16, []int{2}, 2048, 1)
 	c := must1(t, "mul", tensors{x, tensor.Number(0.1)})
-	if got, want := floats(t, c.Out[0])[0], 204.75; got != want {
+	if got, want := op.Float64s(c.Out[0])[0], 204.75; got != want {
 		t.Errorf("float16 2048 * 0.1 = %v, want %v", got, want)
 	}
 	many := mk(t, dtype.Float16, []int{4096})
-	copyInto(many, tensor.Number(0.5))
+	fill(t, many, 0.5)
 	c = must1(t, "sum", tensors{many})
-	if got, want := floats(t, c.Out[0])[0], 2048.0; got != want {
+	if got, want := op.Float64s(c.Out[0])[0], 2048.0; got != want {
 		t.Errorf("sum of 4096 halves in float16 = %v, want %v", got, want)
 	}
 }

@@ -1,9 +1,10 @@
-package op
+package op_test
 
 import (
 	"testing"
 
 	"tpsh/runtime/dtype"
+	"tpsh/runtime/op"
 	"tpsh/runtime/tensor"
 )
 
@@ -28,8 +29,8 @@ func TestComparisons(t *testing.T) {
 		{name: "allclose", in: tensors{vec(t, 1, inf), vec(t, 1, inf)}, dt: b, s: []int{}, want: []float64{1}},
 		{name: "allclose", in: tensors{vec(t, 1, inf), vec(t, 1, 5)}, dt: b, s: []int{}, want: []float64{0}},
 		{name: "allclose", in: tensors{vec(t, nan), vec(t, nan)}, dt: b, s: []int{}, want: []float64{0}},
-		{name: "allclose", in: tensors{vec(t, nan), vec(t, nan)}, args: []Arg{Float1(0), Float1(0), Bool1(true)}, dt: b, s: []int{}, want: []float64{1}},
-		{name: "allclose", in: tensors{ints(t, 100), ints(t, 101)}, args: []Arg{Float1(0), Float1(1)}, dt: b, s: []int{}, want: []float64{1}},
+		{name: "allclose", in: tensors{vec(t, nan), vec(t, nan)}, args: []op.Arg{op.Float1(0), op.Float1(0), op.Bool1(true)}, dt: b, s: []int{}, want: []float64{1}},
+		{name: "allclose", in: tensors{ints(t, 100), ints(t, 101)}, args: []op.Arg{op.Float1(0), op.Float1(1)}, dt: b, s: []int{}, want: []float64{1}},
 	} {
 		k.run(t)
 	}
@@ -40,12 +41,12 @@ func TestWhereAndClamp(t *testing.T) {
 	for _, k := range []case1{
 		{name: "where", in: tensors{cond, vec(t, 1, 2), tensor.Number(int64(9))}, dt: dtype.Float32, s: []int{2, 2}, want: []float64{1, 2, 9, 9}},
 		{name: "where", in: tensors{cond, ints(t, 1, 2), tensor.Number(0.5)}, dt: dtype.Float32, s: []int{2, 2}, want: []float64{1, 2, 0.5, 0.5}},
-		{name: "clamp", in: tensors{vec(t, -2, 0.5, 5, nan)}, args: []Arg{Float1(-1), Float1(3)}, dt: dtype.Float32, want: []float64{-1, 0.5, 3, nan}},
-		{name: "clamp", in: tensors{vec(t, -2, 5)}, args: []Arg{None, Float1(3)}, dt: dtype.Float32, want: []float64{-2, 3}},
-		{name: "clamp", in: tensors{vec(t, -2, 5)}, args: []Arg{Float1(4), Float1(3)}, dt: dtype.Float32, want: []float64{3, 3}},
-		{name: "clamp", in: tensors{ints(t, -2, 5)}, args: []Arg{Float1(0), None}, dt: dtype.Int64, want: []float64{0, 5}},
-		{name: "clamp", in: tensors{ints(t, -2, 5)}, args: []Arg{Float1(0.5), None}, dt: dtype.Float32, want: []float64{0.5, 5}},
-		{name: "clamp", in: tensors{mk(t, dtype.Uint8, []int{2}, 2, 250)}, args: []Arg{Float1(-5), Float1(300)}, dt: dtype.Uint8, want: []float64{2, 250}},
+		{name: "clamp", in: tensors{vec(t, -2, 0.5, 5, nan)}, args: []op.Arg{op.Float1(-1), op.Float1(3)}, dt: dtype.Float32, want: []float64{-1, 0.5, 3, nan}},
+		{name: "clamp", in: tensors{vec(t, -2, 5)}, args: []op.Arg{op.None, op.Float1(3)}, dt: dtype.Float32, want: []float64{-2, 3}},
+		{name: "clamp", in: tensors{vec(t, -2, 5)}, args: []op.Arg{op.Float1(4), op.Float1(3)}, dt: dtype.Float32, want: []float64{3, 3}},
+		{name: "clamp", in: tensors{ints(t, -2, 5)}, args: []op.Arg{op.Float1(0), op.None}, dt: dtype.Int64, want: []float64{0, 5}},
+		{name: "clamp", in: tensors{ints(t, -2, 5)}, args: []op.Arg{op.Float1(0.5), op.None}, dt: dtype.Float32, want: []float64{0.5, 5}},
+		{name: "clamp", in: tensors{mk(t, dtype.Uint8, []int{2}, 2, 250)}, args: []op.Arg{op.Float1(-5), op.Float1(300)}, dt: dtype.Uint8, want: []float64{2, 250}},
 	} {
 		k.run(t)
 	}

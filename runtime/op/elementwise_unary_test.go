@@ -1,9 +1,10 @@
-package op
+package op_test
 
 import (
 	"testing"
 
 	"tpsh/runtime/dtype"
+	"tpsh/runtime/op"
 	"tpsh/runtime/tensor"
 )
 
@@ -40,7 +41,7 @@ func TestUnaryValues(t *testing.T) {
 }
 
 func TestConversions(t *testing.T) {
-	to := func(dt dtype.DType) []Arg { return []Arg{Int1(int(dt))} }
+	to := func(dt dtype.DType) []op.Arg { return []op.Arg{op.Int1(int(dt))} }
 	for _, k := range []case1{
 		{name: "to", in: tensors{vec(t, 1.9, -1.9, nan, inf, -inf)}, args: to(dtype.Int32), dt: dtype.Int32, want: []float64{1, -1, 0, 1<<31 - 1, -1 << 31}},
 		{name: "to", in: tensors{vec(t, 255.9, -1, 256, 1e9)}, args: to(dtype.Uint8), dt: dtype.Uint8, want: []float64{255, 0, 255, 255}},

@@ -1,4 +1,4 @@
-package op
+package op_test
 
 import (
 	"fmt"
@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"tpsh/runtime/dtype"
+	"tpsh/runtime/op"
 	"tpsh/runtime/shape"
 	"tpsh/runtime/tensor"
 )
@@ -18,14 +19,14 @@ func strewn(t *rapid.T, name string, dt dtype.DType, s shape.Shape, data func(i 
 	for i := range elems {
 		elems[i] = data(i)
 	}
-	x, err := FromInts(testCtx, dt, s, elems)
+	x, err := op.FromInts(testCtx, dt, s, elems)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if len(s) < 2 || !rapid.Bool().Draw(t, name+" transposed") {
 		return x
 	}
-	room, err := FromInts(testCtx, dt, s, elems)
+	room, err := op.FromInts(testCtx, dt, s, elems)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,7 +35,9 @@ func strewn(t *rapid.T, name string, dt dtype.DType, s shape.Shape, data func(i 
 		strides[d], stride = stride, stride*n
 	}
 	y := room.View(s, strides, 0)
-	copyInto(y, x)
+	if _, err := do("copy_", tensors{y, x}); err != nil {
+		t.Fatal(err)
+	}
 	return y
 }
 
@@ -56,10 +59,10 @@ func TestAlongElementByElement(t *testing.T) {
 		index := alongIndex(t, s, is, d, draw("out of range", 0, 5) == 0)
 		src := strewn(t, "src", dt, is, func(i int) int64 { return int64(60 + i) })
 
-		taken, put, added := Int64s(src), Int64s(x), Int64s(x)
+		taken, put, added := op.Int64s(src), op.Int64s(x), op.Int64s(x)
 		bad := -1
-		from, where := Int64s(src), make([]int, dims)
-		for i, j := range Int64s(index) {
+		from, where := op.Int64s(src), make([]int, dims)
+		for i, j := range op.Int64s(index) {
 			rest := i
 			for e := dims - 1; e >= 0; e-- {
 				where[e], rest = rest%is[e], rest/is[e]
@@ -75,7 +78,7 @@ func TestAlongElementByElement(t *testing.T) {
 			for e := range s {
 				at = at*s[e] + where[e]
 			}
-			taken[i], put[at], added[at] = Int64At(x, at), from[i], added[at]+from[i]
+			taken[i], put[at], added[at] = op.Int64At(x, at), from[i], added[at]+from[i]
 		}
 		for _, c := range []struct {
 			name string
@@ -86,9 +89,9 @@ func TestAlongElementByElement(t *testing.T) {
 			{"scatter_put", []*tensor.Tensor{x, index, src}, put},
 			{"scatter_add", []*tensor.Tensor{x, index, src}, added},
 		} {
-			call, err := do(c.name, c.in, Int1(d))
+			call, err := do(c.name, c.in, op.Int1(d))
 			if bad >= 0 {
-				want := (&Call{Def: must(c.name)}).checkAt("index", index, bad, d, s)
+				want := outOfRange(c.name, index, bad, d, s)
 				if err == nil || err.Error() != want.Error() {
 					t.Fatalf("%s: got error %v, want %v", c.name, err, want)
 				}
@@ -97,14 +100,14 @@ func TestAlongElementByElement(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got := Int64s(call.Out[0])
+			got := op.Int64s(call.Out[0])
 			if dt == dtype.Uint8 {
 				for i := range c.want {
 					c.want[i] &= 255
 				}
 			}
 			if !slices.Equal(got, c.want) {
-				t.Fatalf("%s(%s %v, %d, %v): got %v, want %v", c.name, Describe(x), Int64s(x), d, Int64s(index), got, c.want)
+				t.Fatalf("%s(%s %v, %d, %v): got %v, want %v", c.name, op.Describe(x), op.Int64s(x), d, op.Int64s(index), got, c.want)
 			}
 		}
 	})
@@ -131,5 +134,23 @@ func alongIndex(t *rapid.T, s, is shape.Shape, d int, beyond bool) *tensor.Tenso
 	}
 	line := slices.Repeat([]int{1}, len(is))
 	line[d] = is[d]
-	return expanded(strewn(t, "index", dt, line, next), is)
+	index := strewn(t, "index", dt, line, next)
+	return index.View(is, expandedStrides(index, is), index.Offset())
+}
+
+// outOfRange is the error of an operator whose index has an element, the one of number bad,
+// that is none of dim d of shape s.
+func outOfRange(name string, index *tensor.Tensor, bad, d int, s shape.Shape) error {
+	want := fmt.Sprintf("%d..%d", -s[d], s[d]-1)
+	if s[d] == 0 {
+		want = "no index"
+	}
+	at, rest := make([]int, index.Ndim()), bad
+	for e := len(at) - 1; e >= 0; e-- {
+		at[e], rest = rest%index.Shape()[e], rest/index.Shape()[e]
+	}
+	return &op.ArgError{
+		Func: name, Param: "index", Got: fmt.Sprint(op.Int64At(index, bad)), Want: want, Rule: fmt.Sprintf("dim %d of shape %v", d, s),
+		Element: &op.Element{At: at, Of: index.Shape(), Position: true},
+	}
 }

@@ -1,10 +1,11 @@
-package op
+package op_test
 
 import (
 	goruntime "runtime"
 	"testing"
 
 	"tpsh/runtime/dtype"
+	"tpsh/runtime/op"
 	"tpsh/runtime/shape"
 	"tpsh/runtime/tensor"
 )
@@ -13,7 +14,7 @@ import (
 // another in one room.
 func TestAttentionTakesNoCopies(t *testing.T) {
 	const heads, keys, size = 16, 4096, 16
-	c := &Ctx{Alloc: tensor.NewAllocator(0)}
+	c := &op.Ctx{Alloc: tensor.NewAllocator(0)}
 	input := func(s ...int) *tensor.Tensor {
 		x, err := tensor.New(c.Alloc, dtype.Float32, shape.Shape(s))
 		if err != nil {
@@ -22,10 +23,10 @@ func TestAttentionTakesNoCopies(t *testing.T) {
 		return x
 	}
 	q, k, v := input(heads, 1, size), input(1, keys, size), input(1, keys, size)
-	grouped := []Arg{Float1(0), Bool1(false), {}, Bool1(true), {}}
+	grouped := []op.Arg{op.Float1(0), op.Bool1(false), {}, op.Bool1(true), {}}
 	var before, after goruntime.MemStats
 	goruntime.ReadMemStats(&before)
-	if _, err := Apply(c, Lookup("scaled_dot_product_attention"), []*tensor.Tensor{q, k, v, nil}, grouped); err != nil {
+	if _, err := op.Apply(c, op.Lookup("scaled_dot_product_attention"), []*tensor.Tensor{q, k, v, nil}, grouped); err != nil {
 		t.Fatal(err)
 	}
 	goruntime.ReadMemStats(&after)

@@ -1,19 +1,21 @@
-package op
+package op_test
 
 import (
+	"fmt"
 	"math"
 	"reflect"
 	"strings"
 	"testing"
 
 	"tpsh/runtime/dtype"
+	"tpsh/runtime/op"
 	"tpsh/runtime/shape"
 	"tpsh/runtime/tensor"
 )
 
 // Helpers for tests of single operators: tensors of literals in, numbers out.
 
-var testCtx = &Ctx{Alloc: tensor.NewAllocator(0)}
+var testCtx = &op.Ctx{Alloc: tensor.NewAllocator(0)}
 
 // mk returns a tensor of dt and shape s that holds data.
 func mk(t *testing.T, dt dtype.DType, s []int, data ...float64) *tensor.Tensor {
@@ -23,11 +25,23 @@ func mk(t *testing.T, dt dtype.DType, s []int, data ...float64) *tensor.Tensor {
 		t.Fatal(err)
 	}
 	copy(tensor.Data[float64](x), data)
-	y, err := castTo(testCtx, x, dt)
+	return cast(t, x, dt)
+}
+
+// cast returns x in dt.
+func cast(t interface{ Fatal(...any) }, x *tensor.Tensor, dt dtype.DType) *tensor.Tensor {
+	c, err := do("to", tensors{x}, op.Int1(int(dt)))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return y
+	return c.Out[0]
+}
+
+// fill sets all elements of x to v.
+func fill(t interface{ Fatal(...any) }, x *tensor.Tensor, v float64) {
+	if _, err := do("fill_", tensors{x, tensor.Number(v)}); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // vec returns a float32 tensor of one dim.
@@ -46,8 +60,11 @@ func bools(t *testing.T, data ...float64) *tensor.Tensor {
 }
 
 // do applies the operator called name; args left out take their defaults.
-func do(name string, in []*tensor.Tensor, args ...Arg) (*Call, error) {
-	d := must(name)
+func do(name string, in []*tensor.Tensor, args ...op.Arg) (*op.Call, error) {
+	d := op.Lookup(name)
+	if d == nil {
+		return nil, fmt.Errorf("no operator is called %s", name)
+	}
 	i := 0
 	for _, p := range d.Params {
 		if p.IsTensor() {
@@ -57,27 +74,17 @@ func do(name string, in []*tensor.Tensor, args ...Arg) (*Call, error) {
 			args = append(args, *p.Default)
 		}
 	}
-	return Apply(testCtx, d, in, args)
+	return op.Apply(testCtx, d, in, args)
 }
 
 // must1 is do of a call that succeeds.
-func must1(t *testing.T, name string, in []*tensor.Tensor, args ...Arg) *Call {
+func must1(t *testing.T, name string, in []*tensor.Tensor, args ...op.Arg) *op.Call {
 	t.Helper()
 	c, err := do(name, in, args...)
 	if err != nil {
 		t.Fatalf("%s: %v", name, err)
 	}
 	return c
-}
-
-// floats returns the elements of x.
-func floats(t *testing.T, x *tensor.Tensor) []float64 {
-	t.Helper()
-	y, err := copyOf(testCtx, x, dtype.Float64)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return append([]float64{}, tensor.Data[float64](y)...)
 }
 
 // same reports whether got and want are equal, NaN being equal to NaN.
@@ -99,7 +106,7 @@ var inf, nan = math.Inf(1), math.NaN()
 type case1 struct {
 	name string
 	in   []*tensor.Tensor
-	args []Arg
+	args []op.Arg
 	dt   dtype.DType
 	s    shape.Shape // nil: that of the first input
 	want []float64
@@ -117,8 +124,8 @@ func (k *case1) run(t *testing.T) {
 		s = k.in[0].Shape()
 	}
 	if y.DType() != k.dt || !reflect.DeepEqual(append(shape.Shape{}, y.Shape()...), append(shape.Shape{}, s...)) {
-		t.Errorf("%s(%s) = %s, want %v%v", k.name, describeAll(k.in), Describe(y), k.dt, s)
-	} else if got := floats(t, y); !same(got, k.want) {
+		t.Errorf("%s(%s) = %s, want %v%v", k.name, describeAll(k.in), op.Describe(y), k.dt, s)
+	} else if got := op.Float64s(y); !same(got, k.want) {
 		t.Errorf("%s(%s, %v) = %v, want %v", k.name, describeAll(k.in), k.args, got, k.want)
 	}
 }
@@ -126,16 +133,16 @@ func (k *case1) run(t *testing.T) {
 func describeAll(in []*tensor.Tensor) string {
 	var s []string
 	for _, x := range in {
-		s = append(s, Describe(x))
+		s = append(s, op.Describe(x))
 	}
 	return strings.Join(s, ", ")
 }
 
 // fails checks that a call is refused with an *ArgError that contains want.
-func fails(t *testing.T, want, name string, in []*tensor.Tensor, args ...Arg) {
+func fails(t *testing.T, want, name string, in []*tensor.Tensor, args ...op.Arg) {
 	t.Helper()
 	_, err := do(name, in, args...)
-	if _, ok := err.(*ArgError); !ok {
+	if _, ok := err.(*op.ArgError); !ok {
 		t.Errorf("%s(%s): error %v (%T), want an *ArgError", name, describeAll(in), err, err)
 	} else if !strings.Contains(err.Error(), want) {
 		t.Errorf("%s(%s): error %q, want %q in it", name, describeAll(in), err, want)
@@ -148,7 +155,7 @@ func TestParted(t *testing.T) {
 		name string
 		want int
 	}{{"add", 12}, {"softmax", 12}, {"gelu", 12}, {"sum", 0}, {"matmul", 0}} {
-		call := &Call{Def: Lookup(c.name), In: []*tensor.Tensor{mk(t, dtype.Float32, []int{3, 4}), nil}, Spec: []Spec{{Shape: shape.Shape{4}}}}
+		call := &op.Call{Def: op.Lookup(c.name), In: []*tensor.Tensor{mk(t, dtype.Float32, []int{3, 4}), nil}, Spec: []op.Spec{{Shape: shape.Shape{4}}}}
 		if got := call.Parted(); got != c.want {
 			t.Errorf("%s: %d elements, want %d", c.name, got, c.want)
 		}
