@@ -149,7 +149,7 @@ def main():
     out = sys.argv[1]
     os.makedirs(out, exist_ok=True)
     for world in sorted({n for _, n in LAYOUTS}):
-        ranks.spawn(run, world, out)
+        ranks.fork(run, world, out)
 
 
 if __name__ == "__main__":

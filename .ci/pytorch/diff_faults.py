@@ -278,6 +278,8 @@ def main():
     out, what = sys.argv[1], "".join(sys.argv[2:])
     os.makedirs(out, exist_ok=True)
     torch.set_num_threads(1)
+    for world in (2, 4):  # before this process has a gradient of its own: ranks.py says why
+        ranks.fork(run, world, out, what)
     if what == "clean":
         for name, _, _, fmt, dtype, optim, seed in clean():
             reference(out, f"ref-{dtype}-{optim}{seed}-{fmt}", fmt, dtype=getattr(torch, dtype), optim=optim, seed=seed)
@@ -286,8 +288,6 @@ def main():
             reference(out, f"ref-{fmt}", fmt)
         with open(f"{out}/faults.json", "w") as f:
             json.dump({name: [f"ref-{fmt}", kind] for name, (_, _, fmt, kind) in FAULTS.items()}, f)
-    for world in (2, 4):
-        ranks.spawn(run, world, out, what)
 
 
 if __name__ == "__main__":

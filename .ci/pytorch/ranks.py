@@ -1,8 +1,10 @@
 """Ranks of a PyTorch job on gloo, as processes of this machine.
 
-    ranks.spawn(run, world, *args)
+    ranks.fork(run, world, *args)
 
-calls run(rank, world, *args) in `world` processes that have a process group. They meet
+calls run(rank, world, *args) in `world` processes that have a process group. They are
+forked, for PyTorch takes seconds to import: what calls this must not have computed
+gradients before, whose threads a fork does not have. They meet
 at a file, so that no port can be taken, and end together and at once: a gloo process
 that tears its threads down while its peers still run may be aborted for it ("terminate
 called without an active exception"), though all its work is done. A job of which a
@@ -29,12 +31,13 @@ def member(rank, world, store, all_done, run, args):
     os._exit(0)
 
 
-def spawn(run, world, *args):
+def fork(run, world, *args):
     for left in reversed(range(TRIES)):
         with tempfile.TemporaryDirectory() as folder:
-            all_done = mp.get_context("spawn").Barrier(world)
+            all_done = mp.get_context("fork").Barrier(world)
             try:
-                return mp.spawn(member, (world, os.path.join(folder, "store"), all_done, run, args), nprocs=world)
+                member_args = (world, os.path.join(folder, "store"), all_done, run, args)
+                return mp.start_processes(member, member_args, nprocs=world, start_method="fork")
             except ProcessExitedException as e:
                 if left == 0:
                     raise
