@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -24,26 +25,24 @@ var (
 	torchLarge = flag.Int("torch-large", 40, "how many random calls of large tensors TestTorchLarge makes")
 )
 
-// torchChunk is how many cases a script has.
-const torchChunk = 200
-
 // What random calls of operators give, plain and on every placement of their inputs,
 // and their gradients, is what PyTorch gives. TPSH_PYTHON names a Python that has it.
 func TestTorchCases(t *testing.T) {
 	python, check := torchPython(t)
-	for first := 0; first < *torchCases; first += torchChunk {
-		count := min(torchChunk, *torchCases-first)
-		compareTorch(t, check, 2+first/torchChunk%3, python, "testdata/torch/cases.py", strconv.Itoa(*torchSeed), strconv.Itoa(first), strconv.Itoa(count))
+	for i, cases := range torchLists(t, python, "testdata/torch/cases.py", strconv.Itoa(*torchSeed), "0", strconv.Itoa(*torchCases)) {
+		compareTorch(t, cases, check, "", 2+i%3)
 	}
 }
 
 // The same of large tensors, with which operators take other ways, and other cores some of it.
 func TestTorchLarge(t *testing.T) {
 	python, check := torchPython(t)
-	const chunk = 20
+	const chunk = 20 // whose tensors the disk has at a time
 	for first := 0; first < *torchLarge; first += chunk {
 		folder := t.TempDir()
-		compareTorchIn(t, folder, check, 1+first/chunk%4, python, "testdata/torch/cases.py", strconv.Itoa(*torchSeed), strconv.Itoa(first), strconv.Itoa(min(chunk, *torchLarge-first)), folder)
+		for _, cases := range torchLists(t, python, "testdata/torch/cases.py", strconv.Itoa(*torchSeed), strconv.Itoa(first), strconv.Itoa(min(chunk, *torchLarge-first)), folder) {
+			compareTorch(t, cases, check, folder, 1+first/chunk%4)
+		}
 		if err := os.RemoveAll(folder); err != nil {
 			t.Fatal(err)
 		}
@@ -54,15 +53,19 @@ func TestTorchLarge(t *testing.T) {
 // ones leave out, give what PyTorch gives, too.
 func TestTorchNames(t *testing.T) {
 	python, check := torchPython(t)
-	lists, err := filepath.Glob("testdata/torch/names*.txt")
-	if err != nil || len(lists) == 0 {
+	files, err := filepath.Glob("testdata/torch/names*.txt")
+	if err != nil || len(files) == 0 {
 		t.Fatalf("no lists of calls: %v", err)
 	}
-	for _, list := range lists {
-		t.Run(filepath.Base(list), func(t *testing.T) {
-			compareTorch(t, check, 2, python, "testdata/torch/names.py", list)
-			if strings.Contains(list, "embedding") {
-				compareTorch(t, check, 4, python, "testdata/torch/names.py", list)
+	lists := torchLists(t, python, append([]string{"testdata/torch/names.py"}, files...)...)
+	if len(lists) != len(files) {
+		t.Fatalf("got %d lists of %d files", len(lists), len(files))
+	}
+	for i, cases := range lists {
+		t.Run(filepath.Base(files[i]), func(t *testing.T) {
+			compareTorch(t, cases, check, "", 2)
+			if strings.Contains(files[i], "embedding") {
+				compareTorch(t, cases, check, "", 4)
 			}
 		})
 	}
@@ -82,23 +85,24 @@ func torchPython(t *testing.T) (python, check string) {
 	return python, string(text)
 }
 
-// compareTorch runs what a program prints, a list of cases, and the script that
-// compares them, on so many ranks.
-func compareTorch(t *testing.T, check string, ranks int, program ...string) {
+// torchLists returns the lists of cases that a program of Python prints, each the text of a
+// script. One process prints them all: PyTorch takes seconds to import.
+func torchLists(t *testing.T, python string, program ...string) []string {
 	t.Helper()
-	compareTorchIn(t, "", check, ranks, program...)
+	cmd := exec.Command(python, program...)
+	cmd.Stderr = os.Stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%v: %v", program, err)
+	}
+	return slices.Collect(strings.SplitAfterSeq(strings.TrimSuffix(string(out), "\n"), "\n]\n"))
 }
 
-// compareTorchIn is compareTorch of cases whose tensors are in a folder.
-func compareTorchIn(t *testing.T, folder, check string, ranks int, program ...string) {
+// compareTorch runs a list of cases and the script that compares them, on so many ranks.
+// Their tensors are in a folder, "" for in the text.
+func compareTorch(t *testing.T, cases, check, folder string, ranks int) {
 	t.Helper()
-	cmd := exec.Command(program[0], program[1:]...)
-	cmd.Stderr = os.Stderr
-	cases, err := cmd.Output()
-	if err != nil {
-		t.Fatalf("%v: %v", program[1:], err)
-	}
-	s := &builtinstest.Script{Name: "torch_cases.star", Source: string(cases) + check, Dir: folder}
+	s := &builtinstest.Script{Name: "torch_cases.star", Source: cases + "\n" + check, Dir: folder}
 	builtinstest.Check(t, s.Run(t, "inproc", ranks))
 }
 

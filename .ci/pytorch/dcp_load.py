@@ -1,9 +1,9 @@
 """Loads what tpsh has written with PyTorch and with safetensors, and compares.
 
-    python dcp_load.py WANT.pt FOLDER...
+    python dcp_load.py WANT.pt FOLDER... [WANT.pt FOLDER...]...
 
 FOLDER is of torch.distributed.checkpoint or of safetensors. Says what differs
-from WANT.pt, bit by bit, and ends with status 1 if anything does.
+from the WANT.pt before it, bit by bit, and ends with status 1 if anything does.
 """
 import os
 import sys
@@ -56,9 +56,11 @@ def load(path, want):
 
 
 def main():
-    want = leaves(torch.load(sys.argv[1], weights_only=False))
     bad = 0
-    for path in sys.argv[2:]:
+    for path in sys.argv[1:]:
+        if path.endswith(".pt"):
+            want = leaves(torch.load(path, weights_only=False))
+            continue
         got = load(path, want)
         is_dcp = os.path.exists(os.path.join(path, ".metadata"))
         for name, v in want.items():

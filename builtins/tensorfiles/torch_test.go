@@ -181,9 +181,10 @@ func TestTorchLoads(t *testing.T) {
 	if python == "" {
 		t.Skip("left out: PyTorch loads what is written; TPSH_PYTHON names a Python that has it")
 	}
+	args := []string{"../../.ci/pytorch/dcp_load.py"}
 	for _, name := range []string{"fsdp_uneven_4", "fsdp_bf16_2", "buffers_4", "two_d_4", "dtypes_3"} {
 		s := open(t, filepath.Join(dir, name))
-		args := []string{"../../.ci/pytorch/dcp_load.py", filepath.Join(dir, name+".pt")}
+		args = append(args, filepath.Join(dir, name+".pt"))
 		grid, rows := "a=2,b=2:*[02].weight=S(0),S(1);*bias=S(0)", "n=2:*weight=S(0)"
 		switch name { // of those of no layers
 		case "two_d_4":
@@ -205,9 +206,9 @@ func TestTorchLoads(t *testing.T) {
 			}
 			args = append(args, dst)
 		}
-		if out, err := exec.Command(python, args...).CombinedOutput(); err != nil {
-			t.Errorf("%s: %v\n%s", name, err, out)
-		}
+	}
+	if out, err := exec.Command(python, args...).CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
 	}
 }
 

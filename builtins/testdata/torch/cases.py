@@ -1,4 +1,4 @@
-"""Prints a Starlark list of random calls of operators, with what PyTorch gives.
+"""Prints Starlark lists of random calls of operators, with what PyTorch gives.
 
     cases.py SEED FIRST COUNT [FOLDER]
 
@@ -56,6 +56,7 @@ LARGE_DTYPES = 4 * ["float64"] + 4 * ["float32"] + ["bfloat16", "bfloat16", "int
 SHAPES = [(), (4,), (5,), (1,), (0,), (2, 3), (4, 6), (1, 4), (3, 1), (5, 2), (0, 3), (2, 3, 4), (1, 2, 5), (3, 4, 2)]
 ODD = [0.0, -0.0, 1.0, -1.0, 2.0, float("inf"), float("-inf"), float("nan")]
 LARGE = len(sys.argv) > 4
+LIST = 200  # calls that a list has
 MOST_BYTES = 2 << 30  # who takes more refuses, and is no case
 EDGES = [1 << 12, 1 << 14, 1 << 15, 1 << 16, 1 << 16, 1 << 17, 1 << 17, 1 << 18]  # elements
 
@@ -143,12 +144,13 @@ def main():
     if LARGE:
         values.folder = sys.argv[4]
         resource.setrlimit(resource.RLIMIT_DATA, (MOST_BYTES, MOST_BYTES))
-    print("CASES = [")
-    for i in range(first, first + count):
-        c = case(seed, i)
-        if c:
-            print(c)
-    print("]")
+    for start in range(first, first + count, LIST):
+        print("CASES = [")
+        for i in range(start, min(start + LIST, first + count)):
+            c = case(seed, i)
+            if c:
+                print(c)
+        print("]")
 
 
 import warnings

@@ -1,8 +1,8 @@
-"""Prints a Starlark list of calls of operators by their names, with what PyTorch gives.
+"""Prints Starlark lists of calls of operators by their names, with what PyTorch gives.
 
-    names.py FILE
+    names.py FILE...
 
-The calls are those of a file as names.txt is: an expression of x and y of both languages, and their
+A list has the calls of a file as names.txt is: an expression of x and y of both languages, and their
 shapes; after "|", PyTorch's where it is another. check.star compares.
 """
 
@@ -34,15 +34,15 @@ def case(i, line):
 
 
 def main():
-    print("CASES = [")
-    lines = pathlib.Path(sys.argv[1]).read_text().splitlines()
-    for i, line in enumerate(lines):
-        if line and not line.startswith("#"):
-            try:
-                print(case(i, line))
-            except Exception as e:
-                raise SystemExit("%s:%d: %s: %s" % (sys.argv[1], i + 1, line, e))
-    print("]")
+    for path in sys.argv[1:]:
+        print("CASES = [")
+        for i, line in enumerate(pathlib.Path(path).read_text().splitlines()):
+            if line and not line.startswith("#"):
+                try:
+                    print(case(i, line))
+                except Exception as e:
+                    raise SystemExit("%s:%d: %s: %s" % (path, i + 1, line, e))
+        print("]")
 
 
 main()
