@@ -29,7 +29,11 @@ type Product[T dtype.Float] struct {
 	M, N, K, Count int
 	C              []T  // [Count, M, N], which does not overlap A or B; need not be set before
 	Add            bool // to what C has: each block of a sum is added, the first one too
-	A, B           Operand[T]
+	// CRow is how far apart the rows of C are, which then may be part of a larger matrix, of
+	// whose other columns nothing is changed; 0 if they follow one another. Else Add is set and
+	// Count is 1, and C ends with its last element.
+	CRow int
+	A, B Operand[T]
 	// At returns the offsets of the operands of product i, which stand in the
 	// place of A.Offset and B.Offset. It may be nil if Count is 1.
 	At func(i int) (a, b int)
@@ -57,7 +61,9 @@ const worthHelp = 1 << 20
 
 // compute computes p.
 func (p *Product[T]) compute(ks *kernels[T], c crew.Crew) {
-	if len(p.C) != p.Count*p.M*p.N {
+	if p.CRow > 0 {
+		p.checkPart()
+	} else if len(p.C) != p.Count*p.M*p.N {
 		panic(fmt.Sprintf("gemm: %d elements for %d products of %d by %d", len(p.C), p.Count, p.M, p.N))
 	}
 	if p.K == 0 || len(p.C) == 0 {
@@ -80,6 +86,13 @@ func (p *Product[T]) compute(ks *kernels[T], c crew.Crew) {
 		lo, hi := cut(kept.Count, tasks, t)
 		kept.each(ks, crew.Crew{}, lo, hi)
 	})
+}
+
+// checkPart panics unless C is a part of a larger matrix as CRow has it.
+func (p *Product[T]) checkPart() {
+	if !p.Add || p.Count != 1 || p.CRow < p.N || p.M > 0 && p.N > 0 && len(p.C) != (p.M-1)*p.CRow+p.N {
+		panic(fmt.Sprintf("gemm: %d elements for %d rows of %d that are %d apart", len(p.C), p.M, p.N, p.CRow))
+	}
 }
 
 // each computes products [lo, hi). They differ in where their elements lie alone, so
@@ -114,7 +127,7 @@ func (p *Product[T]) each(ks *kernels[T], c crew.Crew, lo, hi int) {
 
 // begin makes s, which is new, product i, checked but without a plan.
 func (s *shape[T]) begin(ks *kernels[T], p *Product[T], i int) {
-	s.kernels, s.m, s.n, s.k, s.add = ks, p.M, p.N, p.K, p.Add
+	s.kernels, s.m, s.n, s.k, s.add, s.cRow = ks, p.M, p.N, p.K, p.Add, p.CRow
 	s.a, s.b = p.A, p.B
 	s.goTo(p, i)
 }
@@ -122,7 +135,9 @@ func (s *shape[T]) begin(ks *kernels[T], p *Product[T], i int) {
 // goTo has s compute product i of p, and panics if an element of an operand lies
 // outside its slice.
 func (s *shape[T]) goTo(p *Product[T], i int) {
-	s.c = p.C[i*p.M*p.N:][:p.M*p.N]
+	if s.c = p.C; p.CRow == 0 {
+		s.c = p.C[i*p.M*p.N:][:p.M*p.N]
+	}
 	if p.At != nil {
 		s.a.Offset, s.b.Offset = p.At(i)
 		if s.turned {

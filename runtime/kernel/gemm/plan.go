@@ -100,6 +100,7 @@ type shape[T dtype.Float] struct {
 	m, n, k int
 	a, b    Operand[T]
 	c       []T  // [m, n]; [n, m] if turned
+	cRow    int  // how far apart the rows of c are, if not n
 	add     bool // to c
 
 	// turned says that a and b are the transposes of the operands, in the
@@ -119,6 +120,14 @@ type shape[T dtype.Float] struct {
 	rowBlocks int // the number of parts of the rows
 	colBlocks int // the number of parts of the columns
 	shared    int // how many elements of b are packed at once for all
+}
+
+// rowC returns how far apart the rows of c are.
+func (s *shape[T]) rowC() int {
+	if s.cRow > 0 {
+		return s.cRow
+	}
+	return s.n
 }
 
 // plan settles how to go about s with so many goroutines. None of it has an

@@ -29,7 +29,7 @@ func (s *shape[T]) runCols(lo, hi int) {
 		ws = room[T]()
 		defer ws.leave()
 	}
-	c, ldc := s.c, s.n
+	c, ldc := s.c, s.rowC()
 	switch {
 	case !s.turned || s.m == 1:
 		c = c[lo:]
@@ -173,7 +173,7 @@ func (g group[T]) multiply(task int) {
 		inner := min(Block, g.inner-l)
 		a := g.blockA(ws, lo, hi-lo, g.l+l, inner)
 		b := block[T]{data: g.block(l), packed: true}
-		g.multiplyBlocks(g.c[lo*g.n+g.j:], g.n, a, b, hi-lo, g.cols, inner, g.add || g.l+l > 0)
+		g.multiplyBlocks(g.c[lo*g.rowC()+g.j:], g.rowC(), a, b, hi-lo, g.cols, inner, g.add || g.l+l > 0)
 	}
 }
 

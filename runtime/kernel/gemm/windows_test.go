@@ -47,13 +47,13 @@ func stored[T dtype.Float](o *Operand[T]) Operand[T] {
 	return Operand[T]{Data: all, Grid: Grid{Row: cols, Col: 1}}
 }
 
-// addInOrder adds p to c, block after block of the inner dim.
+// addInOrder adds p to c, whose rows may be further apart, block after block of the inner dim.
 func addInOrder[T dtype.Float](p *Product[T], c []T) {
 	for l := 0; l < p.K; l += Block {
 		part := *p
 		part.A, part.B, part.K = p.A.from(0, l), p.B.from(l, 0), min(Block, p.K-l)
 		for i, x := range inOrder(&part) {
-			c[i] += x
+			c[i/p.N*max(p.N, p.CRow)+i%p.N] += x
 		}
 	}
 }
