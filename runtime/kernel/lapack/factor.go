@@ -5,7 +5,6 @@ import (
 
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas64"
-	"gonum.org/v1/gonum/lapack/lapack64"
 )
 
 // general returns a matrix of package blas64 that shares the elements of a.
@@ -111,19 +110,5 @@ func SolveTriangular(dst, a, b []float64, n, k int, upper, unit bool) bool {
 		tri.Diag = blas.Unit
 	}
 	blas64.Trsm(blas.Left, blas.NoTrans, 1, tri, general(dst, n, k))
-	return true
-}
-
-// Reflectors stores in dst the factors of QR of a [m, n] as LAPACK's geqrf does: r in the
-// upper triangle, and below it vectors of which, with tau [k], Householder's reflectors are.
-func Reflectors(dst, tau, a []float64, m, n int) bool {
-	copy(dst, a)
-	if min(m, n) == 0 {
-		return true
-	}
-	work := make([]float64, 1)
-	lapack64.Geqrf(general(dst, m, n), tau, work, -1)
-	work = make([]float64, max(int(work[0]), 1))
-	lapack64.Geqrf(general(dst, m, n), tau, work, len(work))
 	return true
 }

@@ -24,7 +24,6 @@ import (
 
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas64"
-	"gonum.org/v1/gonum/lapack/gonum"
 	"gonum.org/v1/gonum/lapack/lapack64"
 	"gonum.org/v1/gonum/mat"
 
@@ -116,26 +115,6 @@ func Cholesky(dst, a []float64, n int) bool {
 	return ok
 }
 
-// QR stores q [m, k] and the upper triangular r [k, n] with q r = a [m, n], where k
-// is the lesser of m and n, and the columns of q are orthonormal.
-func QR(q, r, a []float64, m, n int) bool {
-	k := min(m, n)
-	if k == 0 {
-		return true
-	}
-	f, tau := make([]float64, m*n), make([]float64, k)
-	Reflectors(f, tau, a, m, n)
-	for i := range k {
-		clear(r[i*n:][:i])
-		copy(r[i*n+i:(i+1)*n], f[i*n+i:])
-	}
-	for i := range m {
-		copy(q[i*k:][:k], f[i*n:])
-	}
-	withWork(func(work []float64, size int) { gonum.Implementation{}.Dorgqr(m, k, k, q, k, tau, work, size) })
-	return true
-}
-
 // withWork calls f, a function of LAPACK, to ask how much work space it wants, and then
 // with that.
 func withWork(f func(work []float64, size int)) {
@@ -175,12 +154,26 @@ func SVD(u, s, vt, a []float64, m, n int) bool {
 // transposed returns the transpose of a [m, n].
 func transposed(a []float64, m, n int) []float64 {
 	t := make([]float64, m*n)
-	for i := range m {
-		for j, v := range a[i*n:][:n] {
-			t[j*m+i] = v
+	transpose(t, a, m, n)
+	return t
+}
+
+// transpose stores the transpose of a [m, n] in dst, square after square: each lies in as many
+// lines of the cache as a set of it holds, if rows are so long that they fall into one set.
+func transpose(dst, a []float64, m, n int) {
+	const side = 8
+	for top := 0; top < m; top += side {
+		bottom := min(top+side, m)
+		for left := 0; left < n; left += side {
+			right := min(left+side, n)
+			for j := left; j < right; j++ {
+				to := dst[j*m+top : j*m+bottom]
+				for i := range to {
+					to[i] = a[(top+i)*n+j]
+				}
+			}
 		}
 	}
-	return t
 }
 
 // squareSVD is SVD of a [n, n].
@@ -230,14 +223,21 @@ func Eigh(w, v, a []float64, n int) bool {
 // scaled returns a times by, a power of two, of which squares and their sums neither
 // overflow nor vanish.
 func scaled(a []float64) (x []float64, by float64) {
-	x, by = append([]float64(nil), a...), 1
+	x, by = append([]float64(nil), a...), safeScale(a)
+	if by != 1 {
+		scale(x, by)
+	}
+	return x, by
+}
+
+// safeScale returns a power of two, times which a has squares that, and whose sums, neither
+// overflow nor vanish: 1 if it has them as it is.
+func safeScale(a []float64) float64 {
 	size := largestOf(a)
 	if size == 0 || size > 0x1p-200 && size < 0x1p200 {
-		return x, by
+		return 1
 	}
-	by = powerNear(size)
-	scale(x, by)
-	return x, by
+	return powerNear(size)
 }
 
 // Exp stores the exponential of a [n, n] in dst.

@@ -8,7 +8,6 @@ import (
 	"gonum.org/v1/gonum/blas/gonum"
 
 	"tpsh/runtime/kernel/gemm"
-	"tpsh/runtime/kernel/vec"
 )
 
 // products is gonum's BLAS, but for products of matrices, which package gemm makes, and
@@ -38,37 +37,94 @@ func (p products) Dgemm(tA, tB blas.Transpose, m, n, k int, alpha float64, a []f
 		gemm.Multiply(nil, product)
 		return
 	}
-	buffer := scratch.Get().(*[]float64)
-	defer scratch.Put(buffer)
-	if cap(*buffer) < m*n {
-		*buffer = make([]float64, m*n)
+	if beta == 1 && (alpha == 1 || alpha == -1) {
+		add(c, ldc, product, alpha < 0)
+		return
 	}
-	y := (*buffer)[:m*n]
+	buffer := borrow(m * n)
+	defer scratch.Put(buffer)
+	y := *buffer
 	product.C = y
 	gemm.Multiply(nil, product)
 	for i := range m {
 		row, from := c[i*ldc:][:n], y[i*n:][:n]
-		switch {
-		case beta == 0:
+		if beta == 0 {
 			for j, v := range from {
 				row[j] = alpha * v
 			}
-		case beta == 1 && alpha == -1:
-			vec.Sub64(row, row, from)
-		default:
-			for j, v := range from {
-				row[j] = float64(beta*row[j]) + float64(alpha*v)
-			}
+			continue
+		}
+		for j, v := range from {
+			row[j] = float64(beta*row[j]) + float64(alpha*v)
 		}
 	}
+}
+
+// borrow returns a buffer of n elements, to be put back into scratch.
+func borrow(n int) *[]float64 {
+	buffer := scratch.Get().(*[]float64)
+	if cap(*buffer) < n {
+		*buffer = make([]float64, n)
+	}
+	*buffer = (*buffer)[:n]
+	return buffer
+}
+
+// add adds a product to c, whose rows are ldc apart, where it lies; or subtracts it: then it
+// is that of the negated operand that is smaller.
+func add(c []float64, ldc int, p gemm.Product[float64], subtract bool) {
+	if p.M == 0 || p.N == 0 {
+		return
+	}
+	p.Add, p.CRow, p.C = true, ldc, c[:(p.M-1)*ldc+p.N]
+	if !subtract {
+		gemm.Multiply(nil, p)
+		return
+	}
+	smaller, rows, cols := &p.A, p.M, p.K
+	if p.N < p.M {
+		smaller, rows, cols = &p.B, p.K, p.N
+	}
+	buffer := borrow(rows * cols)
+	defer scratch.Put(buffer)
+	*smaller = negated(*buffer, *smaller, rows, cols)
+	gemm.Multiply(nil, p)
+}
+
+// negated returns o [rows, cols] with all signs changed in dst, in the order in which it lies.
+func negated(dst []float64, o gemm.Operand[float64], rows, cols int) gemm.Operand[float64] {
+	lines, length, apart := rows, cols, o.Row
+	grid := gemm.Grid{Row: cols, Col: 1}
+	if o.Col != 1 {
+		lines, length, apart = cols, rows, o.Col
+		grid = gemm.Grid{Row: 1, Col: rows}
+	}
+	for i := range lines {
+		to := dst[i*length:][:length]
+		for j, v := range o.Data[i*apart:][:length] {
+			to[j] = -v
+		}
+	}
+	return gemm.Operand[float64]{Data: dst, Grid: grid}
 }
 
 // operand returns op(a) as package gemm takes it.
 func operand(t blas.Transpose, a []float64, lda int) gemm.Operand[float64] {
 	if t == blas.NoTrans {
-		return gemm.Operand[float64]{Data: a, Grid: gemm.Grid{Row: lda, Col: 1}}
+		return operandRows(a, lda)
 	}
-	return gemm.Operand[float64]{Data: a, Grid: gemm.Grid{Row: 1, Col: lda}}
+	return turnedOperand(operandRows(a, lda))
+}
+
+// operandRows returns a matrix whose rows are ld apart.
+func operandRows(a []float64, ld int) gemm.Operand[float64] {
+	return gemm.Operand[float64]{Data: a, Grid: gemm.Grid{Row: ld, Col: 1}}
+}
+
+// turnedOperand returns the transpose of o.
+func turnedOperand(o gemm.Operand[float64]) gemm.Operand[float64] {
+	o.Row, o.Col = o.Col, o.Row
+	return o
 }
 
 // A triangle is op(a) of a triangular matrix [n, n], in halves of h and n - h.

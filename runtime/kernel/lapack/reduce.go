@@ -66,28 +66,34 @@ func length(x []float64) float64 {
 	return math.Sqrt(s)
 }
 
-// apply multiplies c [n, cols] by the reflectors, in order, from the left. A few of them
-// are 1 - vᵀ t v with an upper triangular t: Schreiber and Van Loan, "A storage-efficient WY
-// representation for products of Householder transformations", SIAM J. Sci. Stat. Comput.
-// 10(1), 1989.
+// apply multiplies c [n, cols] by the reflectors, in order, from the left.
 func (r *reflectors) apply(c []float64, cols int) {
-	const together = 4 * panel
 	for from := (r.count - 1) / together * together; from >= 0 && r.count > 0; from -= together {
-		k := min(together, r.count-from)
-		at := from + r.shift
-		v, m := r.v[from*r.n+at:], r.n-at
-		t, w, tw := r.triangle(from, k), make([]float64, k*cols), make([]float64, k*cols)
-		products{}.Dgemm(blas.NoTrans, blas.NoTrans, k, cols, m, 1, v, r.n, c[at*cols:], cols, 0, w, cols)
-		products{}.Dgemm(blas.NoTrans, blas.NoTrans, k, cols, k, 1, t, k, w, cols, 0, tw, cols)
-		products{}.Dgemm(blas.Trans, blas.NoTrans, m, cols, k, -1, v, r.n, tw, cols, 1, c[at*cols:], cols)
+		r.applyBlock(c, cols, cols, from, min(together, r.count-from))
 	}
+}
+
+// applyBlock multiplies c [n, cols], whose rows are ldc apart, by k reflectors from an index on, in order, from
+// the left. They are 1 - vᵀ t v with an upper triangular t: Schreiber and Van Loan, "A
+// storage-efficient WY representation for products of Householder transformations", SIAM J. Sci.
+// Stat. Comput. 10(1), 1989.
+func (r *reflectors) applyBlock(c []float64, ldc, cols, from, k int) {
+	at := from + r.shift
+	v, m := operandRows(r.v[from*r.n+at:], r.n), r.n-at
+	c = c[at*ldc:]
+	buffer := borrow(2 * k * cols)
+	defer scratch.Put(buffer)
+	w, tw := (*buffer)[:k*cols], (*buffer)[k*cols:]
+	gemm.Multiply(nil, gemm.Product[float64]{M: k, N: cols, K: m, Count: 1, C: w, A: v, B: operandRows(c, ldc)})
+	gemm.Multiply(nil, gemm.Product[float64]{M: k, N: cols, K: k, Count: 1, C: tw, A: operandRows(r.triangle(from, k), k), B: operandRows(w, cols)})
+	add(c, ldc, gemm.Product[float64]{M: m, N: cols, K: k, Count: 1, A: turnedOperand(v), B: operandRows(tw, cols)}, true)
 }
 
 // triangle returns t [k, k] of the k reflectors from an index on.
 func (r *reflectors) triangle(from, k int) []float64 {
 	t, dots, at := make([]float64, k*k), make([]float64, k*k), from+r.shift
-	v := r.v[from*r.n+at:]
-	products{}.Dgemm(blas.NoTrans, blas.Trans, k, k, r.n-at, 1, v, r.n, v, r.n, 0, dots, k)
+	v := operandRows(r.v[from*r.n+at:], r.n)
+	gemm.Multiply(nil, gemm.Product[float64]{M: k, N: k, K: r.n - at, Count: 1, C: dots, A: v, B: turnedOperand(v)})
 	for j := range k {
 		tau := r.tau[from+j]
 		for i := range j {
