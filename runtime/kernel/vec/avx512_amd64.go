@@ -417,6 +417,16 @@ func dotAVX512(x *float32, y *float32, n int, sum *float64)
 //go:noescape
 func rowPair64AVX512(dst *float64, x *float64, row0 *float64, row1 *float64, n int, w0 float64, w1 float64, dot0 *float64, dot1 *float64)
 
+// rowDots64AVX512 is RowDots64 of n elements.
+//
+//go:noescape
+func rowDots64AVX512(x *float64, row0 *float64, row1 *float64, n int, dot0 *float64, dot1 *float64)
+
+// addRows64AVX512 is AddRows64 of n elements.
+//
+//go:noescape
+func addRows64AVX512(dst *float64, row0 *float64, row1 *float64, n int, w0 float64, w1 float64)
+
 // wideSumAVX512 is WideSum of n elements.
 //
 //go:noescape

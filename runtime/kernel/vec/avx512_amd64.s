@@ -9656,6 +9656,130 @@ done:
 	VZEROUPPER
 	RET
 
+// func rowDots64AVX512(x *float64, row0 *float64, row1 *float64, n int, dot0 *float64, dot1 *float64)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·rowDots64AVX512(SB), NOSPLIT, $0-48
+	MOVQ    x+0(FP), AX
+	MOVQ    row0+8(FP), CX
+	MOVQ    row1+16(FP), DX
+	MOVQ    dot0+32(FP), BX
+	VMOVUPS (BX), Z0
+	VMOVUPS 64(BX), Z1
+	MOVQ    dot1+40(FP), BX
+	VMOVUPS (BX), Z2
+	VMOVUPS 64(BX), Z3
+	MOVQ    n+24(FP), SI
+	MOVQ    SI, DI
+	ANDQ    $-16, DI
+	XORQ    BX, BX
+	JMP     test
+
+loop:
+	VMOVUPS     (AX)(BX*8), Z4
+	VMOVUPS     64(AX)(BX*8), Z5
+	VMOVUPS     (CX)(BX*8), Z6
+	VMOVUPS     64(CX)(BX*8), Z7
+	VFMADD213PD Z0, Z4, Z6
+	VFMADD213PD Z1, Z5, Z7
+	VMOVAPS     Z6, Z0
+	VMOVAPS     Z7, Z1
+	VMOVUPS     (DX)(BX*8), Z6
+	VMOVUPS     64(DX)(BX*8), Z7
+	VFMADD213PD Z2, Z6, Z4
+	VFMADD213PD Z3, Z7, Z5
+	VMOVAPS     Z4, Z2
+	VMOVAPS     Z5, Z3
+	ADDQ        $+16, BX
+
+test:
+	CMPQ        BX, DI
+	JLT         loop
+	SUBQ        BX, SI
+	JZ          done
+	MOVQ        $-1, DI
+	BZHIQ       SI, DI, DI
+	KMOVW       DI, K1
+	KSHIFTRW    $0x08, K1, K2
+	VMOVUPD.Z   (AX)(BX*8), K1, Z4
+	VMOVUPD.Z   64(AX)(BX*8), K2, Z5
+	VMOVUPD.Z   (CX)(BX*8), K1, Z6
+	VMOVUPD.Z   64(CX)(BX*8), K2, Z7
+	VFMADD213PD Z0, Z4, Z6
+	VFMADD213PD Z1, Z5, Z7
+	VBLENDMPD   Z6, Z0, K1, Z0
+	VBLENDMPD   Z7, Z1, K2, Z1
+	VMOVUPD.Z   (DX)(BX*8), K1, Z6
+	VMOVUPD.Z   64(DX)(BX*8), K2, Z7
+	VFMADD213PD Z2, Z6, Z4
+	VFMADD213PD Z3, Z7, Z5
+	VBLENDMPD   Z4, Z2, K1, Z2
+	VBLENDMPD   Z5, Z3, K2, Z3
+
+done:
+	MOVQ    dot0+32(FP), AX
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	MOVQ    dot1+40(FP), AX
+	VMOVUPS Z2, (AX)
+	VMOVUPS Z3, 64(AX)
+	VZEROUPPER
+	RET
+
+// func addRows64AVX512(dst *float64, row0 *float64, row1 *float64, n int, w0 float64, w1 float64)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·addRows64AVX512(SB), NOSPLIT, $0-48
+	MOVQ         dst+0(FP), AX
+	MOVQ         row0+8(FP), CX
+	MOVQ         row1+16(FP), DX
+	VBROADCASTSD w0+32(FP), Z0
+	VBROADCASTSD w1+40(FP), Z1
+	MOVQ         n+24(FP), SI
+	MOVQ         SI, DI
+	ANDQ         $-16, DI
+	XORQ         BX, BX
+	JMP          test
+
+loop:
+	VMOVUPS     (CX)(BX*8), Z2
+	VMOVUPS     64(CX)(BX*8), Z3
+	VMOVUPS     (AX)(BX*8), Z4
+	VMOVUPS     64(AX)(BX*8), Z5
+	VFMADD231PD Z0, Z2, Z4
+	VFMADD231PD Z0, Z3, Z5
+	VMOVUPS     (DX)(BX*8), Z2
+	VMOVUPS     64(DX)(BX*8), Z3
+	VFMADD231PD Z1, Z2, Z4
+	VFMADD231PD Z1, Z3, Z5
+	VMOVUPS     Z4, (AX)(BX*8)
+	VMOVUPS     Z5, 64(AX)(BX*8)
+	ADDQ        $+16, BX
+
+test:
+	CMPQ        BX, DI
+	JLT         loop
+	SUBQ        BX, SI
+	JZ          done
+	MOVQ        $-1, DI
+	BZHIQ       SI, DI, DI
+	KMOVW       DI, K1
+	KSHIFTRW    $0x08, K1, K2
+	VMOVUPD.Z   (CX)(BX*8), K1, Z2
+	VMOVUPD.Z   64(CX)(BX*8), K2, Z3
+	VMOVUPD.Z   (AX)(BX*8), K1, Z4
+	VMOVUPD.Z   64(AX)(BX*8), K2, Z5
+	VFMADD231PD Z0, Z2, Z4
+	VFMADD231PD Z0, Z3, Z5
+	VMOVUPD.Z   (DX)(BX*8), K1, Z0
+	VMOVUPD.Z   64(DX)(BX*8), K2, Z2
+	VFMADD231PD Z1, Z0, Z4
+	VFMADD231PD Z1, Z2, Z5
+	VMOVUPD     Z4, K1, (AX)(BX*8)
+	VMOVUPD     Z5, K2, 64(AX)(BX*8)
+
+done:
+	VZEROUPPER
+	RET
+
 // func wideSumAVX512(x *float32, n int, sum *float64)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2
 TEXT ·wideSumAVX512(SB), NOSPLIT, $0-24

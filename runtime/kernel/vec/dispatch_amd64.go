@@ -1118,6 +1118,43 @@ func RowPair64(dst, x, row0, row1 []float64, w0, w1 float64, dot0, dot1 *[16]flo
 	}
 }
 
+// RowDots64 adds the products of x and row0 to the lanes of dot0, those of x and row1 to the lanes of
+// dot1.
+func RowDots64(x, row0, row1 []float64, dot0, dot1 *[16]float64) {
+	check(len(x), len(row0))
+	check(len(x), len(row1))
+	n := len(x)
+	for lo := 0; lo < n; lo += chunk {
+		hi := min(lo+chunk, n)
+		switch active {
+		case AVX512:
+			rowDots64AVX512(&x[lo], &row0[lo], &row1[lo], hi-lo, &dot0[0], &dot1[0])
+		case AVX2:
+			rowDots64AVX2(&x[lo], &row0[lo], &row1[lo], hi-lo, &dot0[0], &dot1[0])
+		default:
+			rowDots64Go(x[lo:hi], row0[lo:hi], row1[lo:hi], dot0, dot1)
+		}
+	}
+}
+
+// AddRows64 adds w0 row0 and then w1 row1 to dst. dst is neither.
+func AddRows64(dst, row0, row1 []float64, w0, w1 float64) {
+	check(len(dst), len(row0))
+	check(len(dst), len(row1))
+	n := len(dst)
+	for lo := 0; lo < n; lo += chunk {
+		hi := min(lo+chunk, n)
+		switch active {
+		case AVX512:
+			addRows64AVX512(&dst[lo], &row0[lo], &row1[lo], hi-lo, w0, w1)
+		case AVX2:
+			addRows64AVX2(&dst[lo], &row0[lo], &row1[lo], hi-lo, w0, w1)
+		default:
+			addRows64Go(dst[lo:hi], row0[lo:hi], row1[lo:hi], w0, w1)
+		}
+	}
+}
+
 // WideSum adds x to the lanes of sum.
 func WideSum(x []float32, sum *[16]float64) {
 	n := len(x)

@@ -1168,6 +1168,64 @@ func RowPair64(dst, x, row0, row1 []float64, w0, w1 float64, dot0, dot1 *[16]flo
 	copy(dot1[n-whole:], dot1Before[n-whole:])
 }
 
+// RowDots64 adds the products of x and row0 to the lanes of dot0, those of x and row1 to the lanes of
+// dot1.
+func RowDots64(x, row0, row1 []float64, dot0, dot1 *[16]float64) {
+	check(len(x), len(row0))
+	check(len(x), len(row1))
+	if active != NEON {
+		rowDots64Go(x, row0, row1, dot0, dot1)
+		return
+	}
+	n := len(x)
+	whole := n &^ 15
+	for lo := 0; lo < whole; lo += chunk {
+		hi := min(lo+chunk, whole)
+		rowDots64NEON(&x[lo], &row0[lo], &row1[lo], hi-lo, &dot0[0], &dot1[0])
+	}
+	if whole == n {
+		return
+	}
+	var rest0 [16]float64
+	copy(rest0[:], x[whole:])
+	var rest1 [16]float64
+	copy(rest1[:], row0[whole:])
+	var rest2 [16]float64
+	copy(rest2[:], row1[whole:])
+	dot0Before := *dot0
+	dot1Before := *dot1
+	rowDots64NEON(&rest0[0], &rest1[0], &rest2[0], len(rest0), &dot0[0], &dot1[0])
+	copy(dot0[n-whole:], dot0Before[n-whole:])
+	copy(dot1[n-whole:], dot1Before[n-whole:])
+}
+
+// AddRows64 adds w0 row0 and then w1 row1 to dst. dst is neither.
+func AddRows64(dst, row0, row1 []float64, w0, w1 float64) {
+	check(len(dst), len(row0))
+	check(len(dst), len(row1))
+	if active != NEON {
+		addRows64Go(dst, row0, row1, w0, w1)
+		return
+	}
+	n := len(dst)
+	whole := n &^ 15
+	for lo := 0; lo < whole; lo += chunk {
+		hi := min(lo+chunk, whole)
+		addRows64NEON(&dst[lo], &row0[lo], &row1[lo], hi-lo, w0, w1)
+	}
+	if whole == n {
+		return
+	}
+	var rest0 [16]float64
+	copy(rest0[:], dst[whole:])
+	var rest1 [16]float64
+	copy(rest1[:], row0[whole:])
+	var rest2 [16]float64
+	copy(rest2[:], row1[whole:])
+	addRows64NEON(&rest0[0], &rest1[0], &rest2[0], len(rest0), w0, w1)
+	copy(dst[whole:], rest0[:])
+}
+
 // WideSum adds x to the lanes of sum.
 func WideSum(x []float32, sum *[16]float64) {
 	if active != NEON {

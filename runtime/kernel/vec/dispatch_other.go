@@ -305,6 +305,21 @@ func RowPair64(dst, x, row0, row1 []float64, w0, w1 float64, dot0, dot1 *[16]flo
 	rowPair64Go(dst, x, row0, row1, w0, w1, dot0, dot1)
 }
 
+// RowDots64 adds the products of x and row0 to the lanes of dot0, those of x and row1 to the lanes of
+// dot1.
+func RowDots64(x, row0, row1 []float64, dot0, dot1 *[16]float64) {
+	check(len(x), len(row0))
+	check(len(x), len(row1))
+	rowDots64Go(x, row0, row1, dot0, dot1)
+}
+
+// AddRows64 adds w0 row0 and then w1 row1 to dst. dst is neither.
+func AddRows64(dst, row0, row1 []float64, w0, w1 float64) {
+	check(len(dst), len(row0))
+	check(len(dst), len(row1))
+	addRows64Go(dst, row0, row1, w0, w1)
+}
+
 // WideSum adds x to the lanes of sum.
 func WideSum(x []float32, sum *[16]float64) {
 	wideSumGo(x, sum)

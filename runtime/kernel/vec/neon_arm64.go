@@ -242,6 +242,16 @@ func dotNEON(x *float32, y *float32, n int, sum *float64)
 //go:noescape
 func rowPair64NEON(dst *float64, x *float64, row0 *float64, row1 *float64, n int, w0 float64, w1 float64, dot0 *float64, dot1 *float64)
 
+// rowDots64NEON is RowDots64 of n elements, a multiple of 16.
+//
+//go:noescape
+func rowDots64NEON(x *float64, row0 *float64, row1 *float64, n int, dot0 *float64, dot1 *float64)
+
+// addRows64NEON is AddRows64 of n elements, a multiple of 16.
+//
+//go:noescape
+func addRows64NEON(dst *float64, row0 *float64, row1 *float64, n int, w0 float64, w1 float64)
+
 // wideSumNEON is WideSum of n elements, a multiple of 16.
 //
 //go:noescape

@@ -5022,6 +5022,131 @@ loop:
 	VST1.P   [V14.D2, V15.D2, V16.D2, V17.D2], 64(R10)
 	RET
 
+// func rowDots64NEON(x *float64, row0 *float64, row1 *float64, n int, dot0 *float64, dot1 *float64)
+// R0 x, R1 row0, R2 row1, R8 what is left, R9 constants. Four elements a register, 4 side by side.
+// V0-V7 dot0, V8-V15 dot1.
+TEXT ·rowDots64NEON(SB), NOSPLIT, $0-48
+	MOVD     x+0(FP), R0
+	MOVD     row0+8(FP), R1
+	MOVD     row1+16(FP), R2
+	MOVD     n+24(FP), R8
+	MOVD     $neonConstants<>(SB), R9
+	MOVD     dot0+32(FP), R10
+	VLD1.P   64(R10), [V0.D2, V1.D2, V2.D2, V3.D2]
+	VLD1.P   64(R10), [V4.D2, V5.D2, V6.D2, V7.D2]
+	MOVD     dot1+40(FP), R10
+	VLD1.P   64(R10), [V8.D2, V9.D2, V10.D2, V11.D2]
+	VLD1.P   64(R10), [V12.D2, V13.D2, V14.D2, V15.D2]
+
+loop:
+	// t0 := x[i]
+	FLDPQ    0(R0), (F16, F17)
+	FLDPQ    32(R0), (F18, F19)
+	FLDPQ    64(R0), (F20, F21)
+	FLDPQ    96(R0), (F22, F23)
+	// t1 := row0[i]
+	FLDPQ    0(R1), (F24, F25)
+	FLDPQ    32(R1), (F26, F27)
+	FLDPQ    64(R1), (F28, F29)
+	FLDPQ    96(R1), (F30, F31)
+	// t3 := math.FMA(t0, t1, dot0[i%16])
+	VFMLA    V24.D2, V16.D2, V0.D2
+	VFMLA    V25.D2, V17.D2, V1.D2
+	VFMLA    V26.D2, V18.D2, V2.D2
+	VFMLA    V27.D2, V19.D2, V3.D2
+	VFMLA    V28.D2, V20.D2, V4.D2
+	VFMLA    V29.D2, V21.D2, V5.D2
+	VFMLA    V30.D2, V22.D2, V6.D2
+	VFMLA    V31.D2, V23.D2, V7.D2
+	// dot0[i%16] = t3
+	// t5 := row1[i]
+	FLDPQ    0(R2), (F24, F25)
+	FLDPQ    32(R2), (F26, F27)
+	FLDPQ    64(R2), (F28, F29)
+	FLDPQ    96(R2), (F30, F31)
+	// t7 := math.FMA(t0, t5, dot1[i%16])
+	VFMLA    V24.D2, V16.D2, V8.D2
+	VFMLA    V25.D2, V17.D2, V9.D2
+	VFMLA    V26.D2, V18.D2, V10.D2
+	VFMLA    V27.D2, V19.D2, V11.D2
+	VFMLA    V28.D2, V20.D2, V12.D2
+	VFMLA    V29.D2, V21.D2, V13.D2
+	VFMLA    V30.D2, V22.D2, V14.D2
+	VFMLA    V31.D2, V23.D2, V15.D2
+	// dot1[i%16] = t7
+	ADD      $128, R0
+	ADD      $128, R1
+	ADD      $128, R2
+	SUBS     $16, R8, R8
+	BNE      loop
+	MOVD     dot0+32(FP), R10
+	VST1.P   [V0.D2, V1.D2, V2.D2, V3.D2], 64(R10)
+	VST1.P   [V4.D2, V5.D2, V6.D2, V7.D2], 64(R10)
+	MOVD     dot1+40(FP), R10
+	VST1.P   [V8.D2, V9.D2, V10.D2, V11.D2], 64(R10)
+	VST1.P   [V12.D2, V13.D2, V14.D2, V15.D2], 64(R10)
+	RET
+
+// func addRows64NEON(dst *float64, row0 *float64, row1 *float64, n int, w0 float64, w1 float64)
+// R0 dst, R1 row0, R2 row1, R8 what is left, R9 constants. Four elements a register, 4 side by side.
+// V0 w0, V1 w1.
+TEXT ·addRows64NEON(SB), NOSPLIT, $0-48
+	MOVD     dst+0(FP), R0
+	MOVD     row0+8(FP), R1
+	MOVD     row1+16(FP), R2
+	MOVD     n+24(FP), R8
+	MOVD     $neonConstants<>(SB), R9
+	FMOVD    w0+32(FP), F0
+	VDUP     V0.D[0], V0.D2
+	FMOVD    w1+40(FP), F1
+	VDUP     V1.D[0], V1.D2
+
+loop:
+	// t0 := row0[i]
+	FLDPQ    0(R1), (F2, F3)
+	FLDPQ    32(R1), (F4, F5)
+	FLDPQ    64(R1), (F6, F7)
+	FLDPQ    96(R1), (F8, F9)
+	// t1 := dst[i]
+	FLDPQ    0(R0), (F10, F11)
+	FLDPQ    32(R0), (F12, F13)
+	FLDPQ    64(R0), (F14, F15)
+	FLDPQ    96(R0), (F16, F17)
+	// t2 := math.FMA(t0, w0, t1)
+	VFMLA    V0.D2, V2.D2, V10.D2
+	VFMLA    V0.D2, V3.D2, V11.D2
+	VFMLA    V0.D2, V4.D2, V12.D2
+	VFMLA    V0.D2, V5.D2, V13.D2
+	VFMLA    V0.D2, V6.D2, V14.D2
+	VFMLA    V0.D2, V7.D2, V15.D2
+	VFMLA    V0.D2, V8.D2, V16.D2
+	VFMLA    V0.D2, V9.D2, V17.D2
+	// t3 := row1[i]
+	FLDPQ    0(R2), (F2, F3)
+	FLDPQ    32(R2), (F4, F5)
+	FLDPQ    64(R2), (F6, F7)
+	FLDPQ    96(R2), (F8, F9)
+	// t4 := math.FMA(t3, w1, t2)
+	VFMLA    V1.D2, V2.D2, V10.D2
+	VFMLA    V1.D2, V3.D2, V11.D2
+	VFMLA    V1.D2, V4.D2, V12.D2
+	VFMLA    V1.D2, V5.D2, V13.D2
+	VFMLA    V1.D2, V6.D2, V14.D2
+	VFMLA    V1.D2, V7.D2, V15.D2
+	VFMLA    V1.D2, V8.D2, V16.D2
+	VFMLA    V1.D2, V9.D2, V17.D2
+	// dst[i] = t4
+	FSTPQ    (F10, F11), 0(R0)
+	FSTPQ    (F12, F13), 32(R0)
+	FSTPQ    (F14, F15), 64(R0)
+	FSTPQ    (F16, F17), 96(R0)
+	ADD      $128, R0
+	ADD      $128, R1
+	ADD      $128, R2
+	SUBS     $16, R8, R8
+	BNE      loop
+	RET
+
 // func wideSumNEON(x *float32, n int, sum *float64)
 // R0 x, R8 what is left, R9 constants. Four elements a register, 4 side by side.
 // V0-V7 sum.

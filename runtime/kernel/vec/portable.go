@@ -899,6 +899,35 @@ func rowPair64Go(dst, x, row0, row1 []float64, w0, w1 float64, dot0, dot1 *[16]f
 	}
 }
 
+// rowDots64Go is RowDots64.
+func rowDots64Go(x, row0, row1 []float64, dot0, dot1 *[16]float64) {
+	row0 = row0[:len(x)]
+	row1 = row1[:len(x)]
+	for i := range x {
+		t0 := x[i]
+		t1 := row0[i]
+		t3 := math.FMA(t0, t1, dot0[i%16])
+		dot0[i%16] = t3
+		t5 := row1[i]
+		t7 := math.FMA(t0, t5, dot1[i%16])
+		dot1[i%16] = t7
+	}
+}
+
+// addRows64Go is AddRows64.
+func addRows64Go(dst, row0, row1 []float64, w0, w1 float64) {
+	row0 = row0[:len(dst)]
+	row1 = row1[:len(dst)]
+	for i := range dst {
+		t0 := row0[i]
+		t1 := dst[i]
+		t2 := math.FMA(t0, w0, t1)
+		t3 := row1[i]
+		t4 := math.FMA(t3, w1, t2)
+		dst[i] = t4
+	}
+}
+
 // wideSumGo is WideSum.
 func wideSumGo(x []float32, sum *[16]float64) {
 	for i := range x {

@@ -204,6 +204,23 @@ func reductions() []*kernel {
 				k.setAcc(1, k.fma(x, row1, k.acc(1)))
 			},
 		},
+		{
+			name: "RowDots64", doc: "adds the products of x and row0 to the lanes of dot0, those of x and row1 to the lanes of\ndot1.",
+			arrays: f64s("x", "row0", "row1"), accs: scalars64("dot0", "dot1"),
+			body: func(k *kernel) {
+				x := k.load("x")
+				k.setAcc(0, k.fma(x, k.load("row0"), k.acc(0)))
+				k.setAcc(1, k.fma(x, k.load("row1"), k.acc(1)))
+			},
+		},
+		{
+			name: "AddRows64", doc: "adds w0 row0 and then w1 row1 to dst. dst is neither.",
+			arrays: f64s("dst", "row0", "row1"), scalars: scalars64("w0", "w1"),
+			body: func(k *kernel) {
+				dst := k.fma(k.load("row0"), k.scalar("w0"), k.load("dst"))
+				k.store("dst", k.fma(k.load("row1"), k.scalar("w1"), dst))
+			},
+		},
 	}
 }
 
