@@ -114,12 +114,12 @@ type pending struct {
 	n, rows    int
 	a, l, r    []float64
 	sums, work []float64
-	lanes      []float64 // of the products of a strip's rows and a vector
+	x, ax      []float64 // for symmetricTimes
 }
 
 func newPending(a []float64, n int) *pending {
-	return &pending{n: n, a: a, l: make([]float64, 2*panel*n), r: make([]float64, 2*panel*n), sums: make([]float64, n), work: make([]float64, 2*panel),
-		lanes: make([]float64, (strip+1)*vec.Lanes)}
+	return &pending{n: n, a: a, l: make([]float64, 2*panel*n), r: make([]float64, 2*panel*n), sums: make([]float64, 2*n), work: make([]float64, 4*panel),
+		x: make([]float64, n), ax: make([]float64, n)}
 }
 
 // subtract subtracts from dst, elements from index from on, the sum of the rows of list, l
@@ -151,9 +151,10 @@ func (p *pending) at(list []float64, i int) []float64 {
 	return w
 }
 
-// dots returns the products of the rows of list, from index from on, with x.
+// dots returns the products of the rows of list, from index from on, with x. They stay when at
+// is called.
 func (p *pending) dots(list, x []float64, from int) []float64 {
-	w := p.work[:p.rows]
+	w := p.work[2*panel:][:p.rows]
 	if p.rows > 0 {
 		matrixTimes(w, list[from:], p.n, x)
 	}
@@ -192,46 +193,42 @@ func (p *pending) mirror(lo, hi int) {
 	}
 }
 
-// symmetricTimes stores in dst a x, of rows and columns from an index on, of a symmetric a
-// whose strips have the elements up to their last row's on the diagonal.
+// symmetricTimes stores in dst a x, of rows and columns from an index on, of a symmetric a of
+// which squares of as many rows as there are lanes on the diagonal are whole, and else what is
+// below it: each two rows to the left of their square are read once, for what they and their
+// transpose make of x.
 func (p *pending) symmetricTimes(dst, x []float64, from int) {
-	p.strips(from, func(lo, hi int) {
-		timesMatrix(dst[lo-from:hi-from], x[lo-from:hi-from], p.a[lo*p.n+lo:], p.n)
-		if lo > from {
-			p.addLeft(dst, x, from, lo, hi)
+	base := from / vec.Lanes * vec.Lanes // from where on lanes are full
+	clear(p.x[base:from])
+	copy(p.x[from:], x)
+	clear(p.ax[base:])
+	for i := from &^ 1; i < p.n; i += 2 {
+		square := i / vec.Lanes * vec.Lanes
+		next, weight := i, 0.0 // a last row without another is taken twice, without weight
+		if i+1 < p.n {
+			next, weight = i+1, p.x[i+1]
 		}
-	})
+		row0, row1 := p.a[i*p.n:(i+1)*p.n], p.a[next*p.n:(next+1)*p.n]
+		var dot0, dot1 [vec.Lanes]float64
+		if square > base {
+			vec.RowPair64(p.ax[base:square], p.x[base:square], row0[base:square], row1[base:square], p.x[i], weight, &dot0, &dot1)
+		}
+		end := min(square+vec.Lanes, p.n)
+		vec.RowDots64(p.x[square:end], row0[square:end], row1[square:end], &dot0, &dot1)
+		p.ax[i] += sumLanes(&dot0)
+		if next > i {
+			p.ax[next] += sumLanes(&dot1)
+		}
+	}
+	copy(dst, p.ax[from:])
 }
 
-// addLeft adds to dst what of symmetricTimes is in rows [lo, hi) to the left of their square,
-// which is the transpose of what is above it. Each two rows are read once for both.
-func (p *pending) addLeft(dst, x []float64, from, lo, hi int) {
-	lanes := p.lanes[:(hi-lo+1)*vec.Lanes]
-	clear(lanes)
-	row := func(i int) []float64 { return p.a[i*p.n+from : i*p.n+lo] }
-	dots := func(i int) *[vec.Lanes]float64 { return (*[vec.Lanes]float64)(lanes[(i-lo)*vec.Lanes:]) }
-	above, left := dst[:lo-from], x[:lo-from]
-	i := lo
-	for ; i+1 < hi; i += 2 {
-		vec.RowPair64(above, left, row(i), row(i+1), x[i-from], x[i+1-from], dots(i), dots(i+1))
-	}
-	if i < hi { // what the last of an odd number is beside counts for nothing
-		vec.RowPair64(above, left, row(i), row(i), x[i-from], 0, dots(i), dots(i+1))
-	}
-	own := p.sums[:hi-lo]
-	matrixTimes(own, lanes, vec.Lanes, ones[:])
-	for i, v := range own {
-		dst[lo-from+i] += v
-	}
+// sumLanes returns the sum of lanes.
+func sumLanes(x *[vec.Lanes]float64) float64 {
+	a, b := (x[0]+x[8])+(x[4]+x[12]), (x[1]+x[9])+(x[5]+x[13])
+	c, d := (x[2]+x[10])+(x[6]+x[14]), (x[3]+x[11])+(x[7]+x[15])
+	return (a + c) + (b + d)
 }
-
-// ones are as many as there are lanes, whose sum they make.
-var ones = func() (x [vec.Lanes]float64) {
-	for i := range x {
-		x[i] = 1
-	}
-	return x
-}()
 
 // timesMatrix stores in dst x a, for a matrix a with as many rows as x has elements and as
 // many columns as dst has, whose rows are ld apart.
@@ -242,8 +239,15 @@ func timesMatrix(dst, x, a []float64, ld int) {
 
 // matrixTimes stores in dst a x, for a matrix a of which rows are ld apart.
 func matrixTimes(dst, a []float64, ld int, x []float64) {
-	gemm.Multiply(nil, gemm.Product[float64]{M: len(dst), N: 1, K: len(x), Count: 1, C: dst,
-		A: operand(blas.NoTrans, a, ld), B: operand(blas.NoTrans, x, 1)})
+	for i := 0; i < len(dst); i += 2 {
+		next := min(i+1, len(dst)-1)
+		var dot0, dot1 [vec.Lanes]float64
+		vec.RowDots64(x, a[i*ld:][:len(x)], a[next*ld:][:len(x)], &dot0, &dot1)
+		dst[i] = sumLanes(&dot0)
+		if next > i {
+			dst[next] = sumLanes(&dot1)
+		}
+	}
 }
 
 // toTridiagonal returns the diagonal d [n] and e [n-1] beside it of a symmetric tridiagonal
@@ -292,40 +296,91 @@ func toTridiagonal(a []float64, n int, valuesOnly bool) (d, e []float64, q *refl
 
 // toBidiagonal returns the diagonal d [n] and f [n-1] above it of an upper bidiagonal
 // matrix, of which a [n, n] is the product with u from the left and the transpose of v from
-// the right. It spoils a. As in toTridiagonal, a panel changes the others at once.
+// the right. As in toTridiagonal, a panel changes the others at once. All is done to the
+// transpose of a, of which a column is a row.
 func toBidiagonal(a []float64, n int, valuesOnly bool) (d, f []float64, u, v *reflectors) {
 	d, f = make([]float64, n), make([]float64, max(n-1, 0))
 	u, v = newReflectors(n, n, 0, valuesOnly), newReflectors(n, max(n-1, 0), 1, valuesOnly)
-	p, column := newPending(a, n), make([]float64, n)
+	p, column := newPending(transposed(a, n, n), n), make([]float64, n)
 	for j := range n {
-		c := p.column(column, j)
-		p.subtract(c, p.at(p.r, j), p.l, j)
-		x, beta := u.make(j, c)
+		row := p.a[j*n+j : (j+1)*n]
+		p.subtract(row, p.at(p.l, j), p.r, j)
+		x, beta := u.make(j, row)
 		d[j] = beta
 		if j+1 == n {
 			break
 		}
-		l, y := p.next(j, j+1) // x yᵀ is what u subtracts
-		timesMatrix(y, x, a[j*n+j+1:], n)
-		p.subtract(y, p.dots(p.l, x, j), p.r, j+1)
-		scale(y, u.tau[j])
-		copy(l, x)
-		p.rows++
-		row := a[j*n+j+1 : (j+1)*n]
-		p.subtract(row, p.at(p.l, j), p.r, j+1)
-		x, beta = v.make(j, row)
-		f[j] = beta
-		y, r := p.next(j+1, j+1) // and y xᵀ what v does
-		matrixTimes(y, a[(j+1)*n+j+1:], n, x)
-		p.subtract(y, p.dots(p.r, x, j+1), p.l, j+1)
-		scale(y, v.tau[j])
+		y, r := p.next(j+1, j) // y xᵀ is what u subtracts
+		c, z := column[j+1:], p.x[j+1:]
+		p.crossTimes(y, c, z, x, u.tau[j], j)
 		copy(r, x)
 		p.rows++
-		if p.rows == 2*panel {
+		alpha := c[0]
+		x, f[j] = v.make(j, c)
+		if v.tau[j] != 0 {
+			p.rowStep(z, x, alpha, f[j], v.tau[j], j+1)
+		}
+		if p.rows > 2*panel-2 {
 			p.settle(j + 1)
 		}
 	}
 	return d, f, u, v
+}
+
+// crossTimes makes the step from reflector u, of x and tau, of row j of the matrix to column j
+// behind it, in one pass over the rows below: it stores tau (a x) in y, what column j is after
+// that in c, and cᵀ a in z, with a as it lies. A row makes an element of y, and that one of c, before it is
+// weighted for z: Howell, Demmel, Fulton, Hammarling and Marmol, "Cache efficient
+// bidiagonalization using BLAS 2.5 operators", ACM TOMS 34(3), 2008.
+func (p *pending) crossTimes(y, c, z, x []float64, tau float64, j int) {
+	rows, n := p.a[(j+1)*p.n:], p.n
+	ofProduct, ofColumn := p.corrections(x, j)
+	clear(z)
+	for i := 0; i < len(y); i += 2 {
+		next := min(i+1, len(y)-1)
+		row0, row1 := rows[i*n+j:(i+1)*n], rows[next*n+j:(next+1)*n]
+		var dot0, dot1 [vec.Lanes]float64
+		vec.RowDots64(x, row0, row1, &dot0, &dot1)
+		y[i] = tau * (sumLanes(&dot0) - ofProduct[i])
+		c[i] = row0[0] - ofColumn[i] - y[i]
+		weight := 0.0 // of row1, if it is not row0 again
+		if next > i {
+			y[next] = tau * (sumLanes(&dot1) - ofProduct[next])
+			c[next] = row1[0] - ofColumn[next] - y[next]
+			weight = c[next]
+		}
+		vec.AddRows64(z, row0[1:], row1[1:], c[i], weight)
+	}
+}
+
+// rowStep has pending what reflector v, of x and tau, does to rows and columns from an index on. It
+// made beta of alpha, the first element of c, of which z is the product with what lies there: x
+// is c / (alpha - beta), after beta was taken from its first element.
+func (p *pending) rowStep(z, x []float64, alpha, beta, tau float64, from int) {
+	l, r := p.next(from, from)
+	first := p.a[from*p.n+from : (from+1)*p.n]
+	for i := range r {
+		r[i] = (z[i] - float64(beta*first[i])) / (alpha - beta)
+	}
+	p.subtract(r, p.dots(p.l, x, from), p.r, from)
+	scale(r, tau)
+	copy(l, x)
+	p.rows++
+}
+
+// corrections returns what is pending of the products of rows from j + 1 on with x, and of
+// their elements in column j.
+func (p *pending) corrections(x []float64, j int) (ofProduct, ofColumn []float64) {
+	size := p.n - j - 1
+	sums := p.sums[:2*size]
+	if p.rows == 0 {
+		clear(sums)
+	} else {
+		p.dots(p.r, x, j)
+		p.at(p.r, j)
+		gemm.Multiply(nil, gemm.Product[float64]{M: 2, N: size, K: p.rows, Count: 1, C: sums, A: operandRows(p.work, 2*panel), B: operandRows(p.l[j+1:], p.n)})
+	}
+	return sums[size:], sums[:size]
 }
 
 // next returns the elements of the rows of l and r that come next, from indices on.

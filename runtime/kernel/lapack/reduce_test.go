@@ -52,3 +52,24 @@ func TestSymmetricTimes(t *testing.T) {
 		}
 	})
 }
+
+// What is reduced has the same bits in every set of instructions.
+func TestReducedBits(t *testing.T) {
+	defer vec.Use(vec.Best())
+	const n = 101
+	a := random(rand.New(rand.NewPCG(11, 12)), n, n)
+	first := map[string][]float64{}
+	for _, s := range vec.Sets() {
+		vec.Use(s)
+		d, e, q := toTridiagonal(slices.Clone(a), n, false)
+		d2, f, u, v := toBidiagonal(slices.Clone(a), n, false)
+		for name, got := range map[string][]float64{"tridiagonal": slices.Concat(d, e, q.v, q.tau), "bidiagonal": slices.Concat(d2, f, u.v, u.tau, v.v, v.tau)} {
+			if first[name] == nil {
+				first[name] = got
+			}
+			if !slices.Equal(got, first[name]) {
+				t.Errorf("%s matrices of %v differ", name, s)
+			}
+		}
+	}
+}
