@@ -26,6 +26,7 @@ type simMember struct {
 	next    int // the step to do
 	arrived int // meetings come to
 	in, out [][]cell
+	want    [][]cell // what out is to be
 	noOut   bool
 	slots   map[int][]cell
 }
@@ -135,6 +136,9 @@ func (s *simulation) reduce(m *simMember, src []Part) []cell {
 		cells := s.read(m, p)
 		if i == 0 {
 			sum = make([]cell, len(cells))
+			for at := range sum {
+				sum[at] = make(cell, 0, len(src))
+			}
 		}
 		if len(cells) != len(sum) {
 			s.failf("member %d reduces %d and %d cells", m.Rank, len(sum), len(cells))
@@ -258,9 +262,11 @@ func (c simCase) inCells(member, block int) int {
 
 // in returns In[block] of a member.
 func (c simCase) in(member, block int) []cell {
-	var cells []cell
-	for at := range max(0, c.inCells(member, block)) {
-		cells = append(cells, cell{{member, block, at}})
+	n := max(0, c.inCells(member, block))
+	cells, terms := make([]cell, n), make([]term, n)
+	for at := range cells {
+		terms[at] = term{member, block, at}
+		cells[at] = terms[at : at+1 : at+1]
 	}
 	return cells
 }
@@ -269,11 +275,13 @@ func (c simCase) in(member, block int) []cell {
 func (c simCase) want(member int) [][]cell {
 	var out [][]cell
 	for _, sources := range kindRows[c.kind].is.outs(c.position(member)) {
-		block := c.in(sources[0].Member, sources[0].Block)
-		for _, s := range sources[1:] {
-			for at, summand := range c.in(s.Member, s.Block) {
-				block[at] = append(block[at], summand...)
+		block := make([]cell, max(0, c.inCells(sources[0].Member, sources[0].Block)))
+		terms := make([]term, 0, len(block)*len(sources))
+		for at := range block {
+			for _, s := range sources {
+				terms = append(terms, term{s.Member, s.Block, at})
 			}
+			block[at] = terms[len(terms)-len(sources):]
 		}
 		out = append(out, block)
 	}
@@ -290,7 +298,8 @@ func (c simCase) members(a *algorithm, noOut func(rank int) bool) []*simMember {
 			m.in = append(m.in, c.in(rank, block))
 		}
 		if m.noOut = noOut(rank); !m.noOut {
-			for _, w := range c.want(rank) {
+			m.want = c.want(rank)
+			for _, w := range m.want {
 				m.out = append(m.out, make([]cell, len(w)))
 			}
 		} else if a.wire != nil {
@@ -308,9 +317,8 @@ func (c simCase) check(a *algorithm, noOut func(rank int) bool, rng *rand.Rand) 
 		return err
 	}
 	for rank, m := range members {
-		want := c.want(rank)
-		if !m.noOut && len(want) > 0 && !sameBlocks(m.out, want) {
-			return fmt.Errorf("member %d: got %v, want %v", rank, m.out, want)
+		if !m.noOut && len(m.want) > 0 && !sameBlocks(m.out, m.want) {
+			return fmt.Errorf("member %d: got %v, want %v", rank, m.out, m.want)
 		}
 	}
 	return nil
