@@ -16,7 +16,7 @@ import (
 
 // A fileStream is one end of a stream between two who share nothing but a folder: what
 // each writes is appended to a file, which the other reads, looking ever more rarely for
-// more; a second file says that no more comes. It stands for what CONTRIBUTING.md says of
+// more; that a file can be written no longer says that no more comes. It stands for what CONTRIBUTING.md says of
 // transports: whatever is an io.ReadWriteCloser is one.
 type fileStream struct {
 	in, out *os.File
@@ -24,7 +24,8 @@ type fileStream struct {
 	close   sync.Once
 }
 
-const endOfFile = ".end"
+// atEnd is the mode of a file that is written no longer.
+const atEnd = 0o400
 
 // filePair returns a function that makes both ends of streams through files, whose names
 // begin with a path.
@@ -48,11 +49,15 @@ func filePair(t *testing.T, path string) func() (a, b io.ReadWriteCloser) {
 func (s *fileStream) Write(b []byte) (int, error) { return s.out.Write(b) }
 
 // Read waits for at least one byte, and returns io.EOF once the other end is closed and all
-// that it wrote is read.
+// that it wrote is read. Only when nothing has come for a while it asks whether the other end is.
 func (s *fileStream) Read(b []byte) (int, error) {
-	for pause := 20 * time.Microsecond; ; pause = min(2*pause, time.Millisecond) {
-		_, err := os.Stat(s.in.Name() + endOfFile)
-		ended := err == nil // before the read: nothing is written after
+	const longest = 4 * time.Millisecond
+	for pause := 20 * time.Microsecond; ; pause = min(2*pause, longest) {
+		ended := false
+		if pause == longest {
+			file, err := s.in.Stat()
+			ended = err == nil && file.Mode().Perm() == atEnd // before the read: nothing is written after
+		}
 		if n, err := s.in.Read(b); n > 0 || err != io.EOF || ended {
 			return n, err
 		}
@@ -67,7 +72,7 @@ func (s *fileStream) Read(b []byte) (int, error) {
 func (s *fileStream) Close() (err error) {
 	s.close.Do(func() {
 		close(s.closed)
-		err = os.WriteFile(s.out.Name()+endOfFile, nil, 0o600)
+		err = s.out.Chmod(atEnd)
 		s.out.Close()
 		s.in.Close()
 	})
