@@ -298,84 +298,104 @@ func (in input) make(a *tensor.Allocator, dt dtype.DType, salt int) *tensor.Tens
 	if err != nil {
 		panic(err)
 	}
+	write := writer(x)
 	for i, v := range in.fill(dt, salt) {
-		put(x, i, v)
+		write(i, v)
 	}
 	return x
 }
 
 // put stores v in element i of x's storage.
-func put(x *tensor.Tensor, i int, v float64) {
+func put(x *tensor.Tensor, i int, v float64) { writer(x)(i, v) }
+
+// writer returns a function that stores v in element i of x's storage.
+func writer(x *tensor.Tensor) func(i int, v float64) {
 	switch x.DType() {
 	case dtype.Float32:
-		tensor.Storage[float32](x)[i] = float32(v)
+		return writing(x, func(v float64) float32 { return float32(v) })
 	case dtype.Float64:
-		tensor.Storage[float64](x)[i] = v
+		return writing(x, func(v float64) float64 { return v })
 	case dtype.Float16:
-		tensor.Storage[dtype.F16](x)[i] = dtype.ToF16(float32(v))
+		return writing(x, func(v float64) dtype.F16 { return dtype.ToF16(float32(v)) })
 	case dtype.BFloat16:
-		tensor.Storage[dtype.BF16](x)[i] = dtype.ToBF16(float32(v))
+		return writing(x, func(v float64) dtype.BF16 { return dtype.ToBF16(float32(v)) })
 	case dtype.Int64:
-		tensor.Storage[int64](x)[i] = int64(v)
+		return writing(x, func(v float64) int64 { return int64(v) })
 	case dtype.Int32:
-		tensor.Storage[int32](x)[i] = int32(v)
+		return writing(x, func(v float64) int32 { return int32(v) })
 	case dtype.Uint8:
-		tensor.Storage[uint8](x)[i] = uint8(int64(v))
+		return writing(x, func(v float64) uint8 { return uint8(int64(v)) })
 	case dtype.Int16:
-		tensor.Storage[int16](x)[i] = int16(int64(v))
+		return writing(x, func(v float64) int16 { return int16(int64(v)) })
 	case dtype.Int8:
-		tensor.Storage[int8](x)[i] = int8(int64(v))
+		return writing(x, func(v float64) int8 { return int8(int64(v)) })
 	case dtype.Uint16:
-		tensor.Storage[uint16](x)[i] = uint16(int64(v))
+		return writing(x, func(v float64) uint16 { return uint16(int64(v)) })
 	case dtype.Uint32:
-		tensor.Storage[uint32](x)[i] = uint32(int64(v))
+		return writing(x, func(v float64) uint32 { return uint32(int64(v)) })
 	case dtype.Uint64:
-		tensor.Storage[uint64](x)[i] = uint64(int64(v))
+		return writing(x, func(v float64) uint64 { return uint64(int64(v)) })
 	case dtype.Float8E4M3FN:
-		tensor.Storage[dtype.F8E4M3](x)[i] = dtype.ToF8E4M3(float32(v))
+		return writing(x, func(v float64) dtype.F8E4M3 { return dtype.ToF8E4M3(float32(v)) })
 	case dtype.Float8E5M2:
-		tensor.Storage[dtype.F8E5M2](x)[i] = dtype.ToF8E5M2(float32(v))
+		return writing(x, func(v float64) dtype.F8E5M2 { return dtype.ToF8E5M2(float32(v)) })
 	case dtype.Bool:
-		tensor.Storage[bool](x)[i] = v != 0
+		return writing(x, func(v float64) bool { return v != 0 })
 	}
+	return func(int, float64) {}
+}
+
+func writing[T tensor.Element](x *tensor.Tensor, of func(float64) T) func(i int, v float64) {
+	data := tensor.Storage[T](x)
+	return func(i int, v float64) { data[i] = of(v) }
 }
 
 // get returns element i of x's storage.
-func get(x *tensor.Tensor, i int) float64 {
+func get(x *tensor.Tensor, i int) float64 { return reader(x)(i) }
+
+// reader returns a function that returns element i of x's storage.
+func reader(x *tensor.Tensor) func(i int) float64 {
 	switch x.DType() {
 	case dtype.Float32:
-		return float64(tensor.Storage[float32](x)[i])
+		return reading(x, func(v float32) float64 { return float64(v) })
 	case dtype.Float64:
-		return tensor.Storage[float64](x)[i]
+		return reading(x, func(v float64) float64 { return v })
 	case dtype.Float16:
-		return float64(tensor.Storage[dtype.F16](x)[i].Float32())
+		return reading(x, func(v dtype.F16) float64 { return float64(v.Float32()) })
 	case dtype.BFloat16:
-		return float64(tensor.Storage[dtype.BF16](x)[i].Float32())
+		return reading(x, func(v dtype.BF16) float64 { return float64(v.Float32()) })
 	case dtype.Int64:
-		return float64(tensor.Storage[int64](x)[i])
+		return reading(x, func(v int64) float64 { return float64(v) })
 	case dtype.Int32:
-		return float64(tensor.Storage[int32](x)[i])
+		return reading(x, func(v int32) float64 { return float64(v) })
 	case dtype.Uint8:
-		return float64(tensor.Storage[uint8](x)[i])
+		return reading(x, func(v uint8) float64 { return float64(v) })
 	case dtype.Int16:
-		return float64(tensor.Storage[int16](x)[i])
+		return reading(x, func(v int16) float64 { return float64(v) })
 	case dtype.Int8:
-		return float64(tensor.Storage[int8](x)[i])
+		return reading(x, func(v int8) float64 { return float64(v) })
 	case dtype.Uint16:
-		return float64(tensor.Storage[uint16](x)[i])
+		return reading(x, func(v uint16) float64 { return float64(v) })
 	case dtype.Uint32:
-		return float64(tensor.Storage[uint32](x)[i])
+		return reading(x, func(v uint32) float64 { return float64(v) })
 	case dtype.Uint64:
-		return float64(tensor.Storage[uint64](x)[i])
+		return reading(x, func(v uint64) float64 { return float64(v) })
 	case dtype.Float8E4M3FN:
-		return float64(tensor.Storage[dtype.F8E4M3](x)[i].Float32())
+		return reading(x, func(v dtype.F8E4M3) float64 { return float64(v.Float32()) })
 	case dtype.Float8E5M2:
-		return float64(tensor.Storage[dtype.F8E5M2](x)[i].Float32())
+		return reading(x, func(v dtype.F8E5M2) float64 { return float64(v.Float32()) })
 	}
-	if tensor.Storage[bool](x)[i] {
-		return 1
-	}
-	return 0
+	return reading(x, func(v bool) float64 {
+		if v {
+			return 1
+		}
+		return 0
+	})
+}
+
+func reading[T tensor.Element](x *tensor.Tensor, of func(T) float64) func(i int) float64 {
+	data := tensor.Storage[T](x)
+	return func(i int) float64 { return of(data[i]) }
 }
 
 // positions calls f with the place in the storage of each element of x, in
@@ -407,6 +427,10 @@ func positions(x *tensor.Tensor, f func(at int)) {
 // list returns the elements of x in row-major order, whatever its strides.
 func list(x *tensor.Tensor) []float64 {
 	out := make([]float64, 0, x.Numel())
-	positions(x, func(at int) { out = append(out, get(x, at)) })
+	if x.Numel() == 0 {
+		return out
+	}
+	read := reader(x)
+	positions(x, func(at int) { out = append(out, read(at)) })
 	return out
 }

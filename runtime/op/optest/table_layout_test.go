@@ -50,13 +50,14 @@ func laidOut(x *tensor.Tensor, strides []int, offset, n int) *tensor.Tensor {
 	if err != nil {
 		panic(err)
 	}
+	write := writer(room)
 	for i := range room.Numel() {
-		put(room, i, 1) // what no result may hold or change
+		write(i, 1) // what no result may hold or change
 	}
 	y := room.View(x.Shape(), strides, offset)
 	elems, i := list(x), 0
 	positions(y, func(at int) {
-		put(y, at, elems[i])
+		write(at, elems[i])
 		i++
 	})
 	return y
@@ -138,10 +139,10 @@ func gapsKept(x *tensor.Tensor) bool {
 	if x.Contiguous() {
 		return true
 	}
-	mine := map[int]bool{}
+	read, mine := reader(x), make([]bool, x.Buffer().Len()/x.DType().Size())
 	positions(x, func(at int) { mine[at] = true })
-	for at := range x.Buffer().Len() / x.DType().Size() {
-		if !mine[at] && get(x, at) != 1 {
+	for at := range mine {
+		if !mine[at] && read(at) != 1 {
 			return false
 		}
 	}

@@ -47,11 +47,11 @@ func blockOf(x *tensor.Tensor, l *mesh.Placed, rank, salt int) *tensor.Tensor {
 	if err != nil {
 		panic(err)
 	}
-	index := make([]int, x.Ndim())
+	index, write := make([]int, x.Ndim()), writer(y)
 	for i, n := 0, 0; i < len(elems); i++ {
 		unravelTo(index, i, x.Shape())
 		if inside(index, b) {
-			put(y, n, elems[i])
+			write(n, elems[i])
 			n++
 		}
 	}

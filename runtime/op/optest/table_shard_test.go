@@ -122,6 +122,7 @@ type split struct {
 	from, to []*mesh.Placed
 	draws    int // of the whole call
 	want     []*tensor.Tensor
+	size     float64 // of the inputs' elements
 }
 
 // rowCases runs ex in dt with each row for each dim of m, and returns how many
@@ -141,9 +142,9 @@ func rowCases(t *testing.T, d *op.Def, ex example, dt dtype.DType, m *mesh.Mesh)
 		return 0
 	}
 	rows := append([]op.Row{{In: make([]mesh.Placement, len(c.In)), Out: make([]mesh.Placement, len(c.Spec))}}, d.Shard(c)...)
-	cases, at := 0, make([]int, m.NDim())
+	cases, at, size := 0, make([]int, m.NDim()), tr.magnitude()
 	for next(at, len(rows)) {
-		s := &split{tr: tr, c: c, m: m, draws: draws, want: whole.Out}
+		s := &split{tr: tr, c: c, m: m, draws: draws, want: whole.Out, size: size}
 		for _, i := range at {
 			s.rows = append(s.rows, rows[i])
 		}
@@ -403,9 +404,9 @@ func (s *split) tolerance(i int, want, size float64) float64 {
 	if !partial && !s.to[i].IsPartial() {
 		return 0
 	}
-	tol := 64 * compute * (size + s.tr.magnitude())
+	tol := 64 * compute * (size + s.size)
 	if dt.IsHalf() {
-		tol += 4 * (roundoff(dt)*(size+s.tr.magnitude()) + tiny(dt)) // the terms of inputs are rounded, too
+		tol += 4 * (roundoff(dt)*(size+s.size) + tiny(dt)) // the terms of inputs are rounded, too
 	}
 	return tol
 }
