@@ -300,6 +300,9 @@ func (p *pass) gradients(n *node, dy []*tensor.Tensor, wanted []bool) ([]*tensor
 	if n.back != nil {
 		return p.custom(n, dy)
 	}
+	if err := n.heldChanged(); err != nil {
+		return nil, err
+	}
 	for i, g := range dy {
 		if g != nil && g.Placed() && g.Layout().IsPartial() {
 			// Reduced once here, and not by every operator of the gradient.

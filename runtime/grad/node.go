@@ -20,6 +20,7 @@ type node struct {
 	call     *op.Call // of an operator; nil if back is set
 	versions []uint32 // of the buffers of call.In, call.Out and call.Saved
 	again    []*again // by input: how it is made again; nil if none is
+	held     []held   // of the last operator of a composite
 
 	mark any // where the program was, if somebody wants to know
 
@@ -139,6 +140,38 @@ func (n *node) withoutStale() (c *op.Call, stale bool) {
 		}
 	})
 	return &fresh, true
+}
+
+// A held is storage that must be as it was, though no record of an operator keeps it.
+type held struct {
+	composite string // whose gradient it is that needs it
+	changes   *uint32
+	was       uint32
+}
+
+// hold has the record of y, what d has made of in one operator after another, hold the operands that d Keeps.
+func hold(d *op.Def, in []*tensor.Tensor, y *tensor.Tensor) {
+	n := edgeTo(y).node
+	if n == nil {
+		return
+	}
+	requires := func(i int) bool { return in[i] != nil && in[i].RequiresGrad() }
+	for i, x := range in {
+		if x != nil && !x.Weak() && x.Buffer() != nil && d.Keeps(i, requires) {
+			changes := x.Buffer().Watch()
+			n.held = append(n.held, held{d.Name, changes, *changes})
+		}
+	}
+}
+
+// heldChanged returns an error if what n holds has changed.
+func (n *node) heldChanged() error {
+	for _, h := range n.held {
+		if *h.changes != h.was {
+			return changedInPlace(h.composite)
+		}
+	}
+	return nil
 }
 
 func clone(list []*tensor.Tensor) []*tensor.Tensor {

@@ -180,6 +180,9 @@ func (r *Recorder) apply(c *op.Call, d *op.Def, in []*tensor.Tensor, args []op.A
 			return nil, out, nil
 		}
 		out, err = op.Make(r, r.Ctx, d, in, args)
+		if err == nil && d.KeepsAny() && r.off == 0 {
+			hold(d, in, out[0])
+		}
 		return nil, out, err
 	}
 	if op.AnyComplex(d, in, args) {

@@ -145,10 +145,6 @@ func init() {
 	}
 }
 
-// keeping are composites whose gradients are made of what they have made on the way, and not of their inputs,
-// which may be changed in place after, as in PyTorch: run in one pass, they would keep the inputs alone.
-var keeping = nameSet("float_power", "ldexp", "sigmoid", "tanh", "tanhshrink")
-
 var limitTensors = []Param{inX, {Name: "min", Kind: OptOperand, Doc: "the least values: a tensor, a number or None", Default: Default(None)}, {Name: "max", Kind: OptOperand, Doc: "the greatest values", Default: Default(None)}}
 
 func init() {

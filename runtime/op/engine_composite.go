@@ -31,14 +31,14 @@ func compositeOf(d *Def, mk func(m *maker) []*tensor.Tensor) {
 		panic("op: " + key + " registered twice")
 	}
 	d.Make = func(t *Tape, c *Call) []*tensor.Tensor { return mk(&maker{t, c}) }
-	d.onePass = onePasses[d.Name]
+	d.onePass, d.keeps = onePasses[d.Name], keeps[d.Name]
 	alsoNamed(key, d)
 	composites[key] = d
 }
 
 // pointwise returns a composite that is made of elementwise operators, and is in no table.
 func pointwise(name string, params []Param, mk func(m *maker) *tensor.Tensor) *Def {
-	return &Def{Name: name, Surface: Internal, Params: params, Pointwise: true, onePass: onePasses[name],
+	return &Def{Name: name, Surface: Internal, Params: params, Pointwise: !keeping[name], onePass: onePasses[name], keeps: keeps[name],
 		Make: func(t *Tape, c *Call) []*tensor.Tensor { return one(mk(&maker{t, c})) }}
 }
 

@@ -202,7 +202,8 @@ type Def struct {
 	// RestTogether says that scripts see the results behind the first as one, a tuple.
 	RestTogether bool
 
-	onePass onePass // of a composite that is Pointwise; nil for none
+	onePass onePass       // of a composite that is Pointwise; nil for none
+	keeps   []keptOperand // of a composite, see Keeps
 
 	dtypeArg int // 1 + the place in Args of the dtype of the result; 0 for none
 }

@@ -6,6 +6,7 @@ import "unsafe"
 type Buffer struct {
 	data    []byte
 	version uint32
+	watched *uint32 // the version, for who keeps it and not the buffer; nil until somebody does
 	frozen  bool
 	hollow  bool // data has a length and no memory
 	block   bool // data is a block, see Allocator.block
@@ -45,7 +46,21 @@ func (b *Buffer) Await() error {
 func (b *Buffer) Version() uint32 { return b.version }
 
 // Changed notes an in-place change.
-func (b *Buffer) Changed() { b.version++ }
+func (b *Buffer) Changed() {
+	b.version++
+	if b.watched != nil {
+		*b.watched = b.version
+	}
+}
+
+// Watch returns a place that holds the Version whenever it is looked at, and does not keep the buffer.
+func (b *Buffer) Watch() *uint32 {
+	if b.watched == nil {
+		v := b.version
+		b.watched = &v
+	}
+	return b.watched
+}
 
 // Freeze makes the buffer read-only for scripts.
 func (b *Buffer) Freeze() { b.frozen = true }
