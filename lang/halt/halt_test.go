@@ -128,7 +128,7 @@ func TestBreaks(t *testing.T) {
 		{[]int{9}, nil, "[7]"},                     // a statement of several lines
 		{[]int{12}, nil, "[12 12 12 12 12 12 12]"}, // in loops of all kinds, and from builtin functions
 		{[]int{16}, nil, "[16]"},
-		{[]int{13}, nil, "[14 14 14]"}, // the head of a loop, as often as it is passed
+		{[]int{13}, nil, "[14 14 14]"}, // the head of a loop, once before it and once behind each round
 		{[]int{18}, nil, "[18]"},
 		{[]int{17}, nil, "[17 17 17]"}, // a lambda on the line of its statement
 		{[]int{22}, nil, "[21]"},       // the expressions of lambdas, in lambdas
@@ -139,8 +139,8 @@ func TestBreaks(t *testing.T) {
 		{[]int{3, 16}, nil, "[3 3 16]"},
 		{[]int{3}, []Step{Next, Next, Next}, "[3 4 7 14 3]"},
 		{[]int{12}, []Step{Out}, "[12 7 12 12 12 12 12 12]"},
-		{nil, []Step{In, In, In, In, In, Next, Out}, "[1 11 14 14 15 3 4 15]"},
-		{nil, []Step{Next, Next, Next, Next, Next, Next, Next, Next}, "[1 11 14 14 15 14 15 16 17]"},
+		{nil, []Step{In, In, In, In, In, Next, Out}, "[1 11 14 15 3 4 7 15]"},
+		{nil, []Step{Next, Next, Next, Next, Next, Next, Next, Next}, "[1 11 14 15 14 15 14 16 17]"},
 	}
 	for _, test := range tests {
 		if got := fmt.Sprint(stops(t, program, test.breaks, test.steps...)); got != test.want {
@@ -153,7 +153,20 @@ func TestBreaks(t *testing.T) {
 func TestStepsMeetEveryStatement(t *testing.T) {
 	source := "x = 1\ny = [\n    x,\n]\nif y: pass\nz = {}\nw = lambda: 1\nfor _ in y:\n    break\nv = (1, 2)\nu = v[\n    0]\n"
 	steps := slices.Repeat([]Step{In}, 50)
-	if got, want := fmt.Sprint(stops(t, source, nil, steps...)), "[1 2 5 5 6 7 8 8 9 10 11]"; got != want {
+	if got, want := fmt.Sprint(stops(t, source, nil, steps...)), "[1 2 5 5 6 7 8 9 10 11]"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+// The head of a loop is met once before the first round, with the variable as it was, and then where a round ends,
+// by continue too: as Python's debugger has it.
+func TestHeadsOfLoops(t *testing.T) {
+	source := "def f():\n    n = 0\n    for i in range(3):\n        if i == 1:\n            continue\n        n += 1\n    while n < 4:\n        n += 1\n    return n\nf()\n"
+	steps := slices.Repeat([]Step{In}, 50)
+	if got, want := fmt.Sprint(stops(t, source, nil, steps...)), "[1 10 2 3 4 6 3 4 5 3 4 6 3 7 8 7 8 7 9]"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	if got, want := fmt.Sprint(stops(t, source, []int{3, 4, 7}, nil...)), "[3 4 3 4 3 4 3 7 7 7]"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 }

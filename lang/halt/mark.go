@@ -13,7 +13,7 @@ const MarkName = "<stop>"
 
 // Mark has every statement of a file begin with one that asks for the truth of MarkName
 // at its position: the cheapest instruction in which the interpreter calls a method of the
-// value. It is before a loop, and before each of its rounds. The expression of a lambda
+// value. It is before a loop, and behind each of its rounds. The expression of a lambda
 // asks for it, too: lambda: x becomes lambda: x if MarkName else MarkName. If entries is set,
 // functions begin with a call of MarkName.
 func Mark(f *syntax.File, entries bool) {
@@ -51,11 +51,29 @@ func markBlock(list *[]syntax.Stmt) {
 			out = append(out, mark(syntax.Start(s)))
 		}
 		if body := loopBody(s); body != nil {
-			*body = slices.Insert(*body, 0, mark(syntax.Start(s)))
+			markRounds(body, syntax.Start(s))
+			*body = append(*body, mark(syntax.Start(s)))
 		}
 		out = append(out, s)
 	}
 	*list = out
+}
+
+// markRounds marks, at the head of a loop, that rounds end: before each continue in its body that is not of a loop within.
+func markRounds(body *[]syntax.Stmt, head syntax.Position) {
+	var out []syntax.Stmt
+	for _, s := range *body {
+		if b, ok := s.(*syntax.BranchStmt); ok && b.Token == syntax.CONTINUE {
+			out = append(out, mark(head))
+		}
+		if c, ok := s.(*syntax.IfStmt); ok {
+			for _, block := range blocks(c) {
+				markRounds(block, head)
+			}
+		}
+		out = append(out, s)
+	}
+	*body = out
 }
 
 // mark returns the statement that asks for the truth of MarkName at pos.
