@@ -59,9 +59,12 @@ type sink interface {
 
 // Copy writes the tensors of s into the folder dst in another format, cut in another
 // way. It reads every element once, in parts: two of them and a buffer for each file
-// are what it has in memory, and no part is larger than the largest tensor. If it
-// fails, nothing new is left in dst.
+// are what it has in memory, and no part is larger than the largest tensor. A value that
+// is damaged is an error, as a tensor is. If it fails, nothing new is left in dst.
 func Copy(s *Set, dst string, o *Options) (*Proof, error) {
+	if p, ok := s.src.(*pieces); ok && len(p.damaged) > 0 {
+		return nil, p.damaged[0]
+	}
 	c := &copying{src: s, o: o, proof: new(Proof)}
 	if err := c.plan(); err != nil {
 		return nil, err

@@ -207,6 +207,16 @@ func TestCopyDamaged(t *testing.T) {
 	}
 }
 
+// So is a damaged value that is no tensor: it is not left out as one that a format has no place for.
+func TestCopyDamagedValue(t *testing.T) {
+	for _, format := range []string{Own, DCP, Safetensors} {
+		_, err := Copy(open(t, "testdata/damaged"), t.TempDir(), &Options{Format: format, MaxMem: 1 << 24})
+		if err == nil || !strings.Contains(err.Error(), `.distcp: the value "step": archive/data.pkl: zip: checksum error`) {
+			t.Errorf("%s: got %v", format, err)
+		}
+	}
+}
+
 // Views that conjugate or negate, which torch.save writes as their base and a word, are
 // read as what they show: PyTorch 2.15 wrote each beside a copy of what it shows.
 func TestViews(t *testing.T) {
