@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	goruntime "runtime"
+	"strconv"
 	"strings"
 	"unicode"
 
@@ -17,6 +18,7 @@ import (
 	"tpsh/builtins"
 	"tpsh/builtins/npy"
 	"tpsh/builtins/safetensors"
+	"tpsh/internal/lazyregexp"
 	"tpsh/runtime/dtype"
 	"tpsh/runtime/op"
 	"tpsh/runtime/shape"
@@ -25,10 +27,14 @@ import (
 
 func init() { builtins.Inputs = readInputs }
 
-// An input is a file of the folder of inputs, which stands for a name of programs.
+// An input is a file of the folder of inputs, which stands for a name of programs: of all ranks, or, where it
+// is called NAME.rankR, as output writes, of one.
 type input struct {
 	name, path string
+	rank       int // everyone for all
 }
+
+const everyone = -1
 
 // inputKinds are the endings of files that are inputs, and what reads them.
 var inputKinds = map[string]func(e *builtins.Env, in input) (starlark.Value, error){
@@ -40,27 +46,51 @@ var inputKinds = map[string]func(e *builtins.Env, in input) (starlark.Value, err
 // CheckInputs returns what is wrong with dir as a folder of inputs: a file whose name
 // no program can write, a name that two files have, a file that does not hold what its
 // ending says. It reads no elements.
-func CheckInputs(dir string) error {
+// What is cut by ranks must be there for each of so many.
+func CheckInputs(dir string, ranks int) error {
 	list, err := listInputs(dir)
 	if err != nil {
 		return err
 	}
-	seen := map[string]string{}
+	type key struct {
+		name string
+		rank int
+	}
+	seen, counts := map[key]string{}, map[string]int{}
 	for _, in := range list {
 		file := filepath.Base(in.path)
 		if !isName(in.name) {
 			return fmt.Errorf("%s: want a file whose name, without its ending, is one of a variable", file)
 		}
-		if other := seen[in.name]; other != "" {
-			return fmt.Errorf("%s and %s both stand for %s", other, file, in.name)
+		for _, k := range []key{{in.name, in.rank}, {in.name, everyone}} {
+			if other := seen[k]; other != "" {
+				return fmt.Errorf("%s and %s both stand for %s", other, file, in.name)
+			}
 		}
-		seen[in.name] = file
+		seen[key{in.name, in.rank}] = file
+		if in.rank == everyone && counts[in.name] > 0 {
+			return fmt.Errorf("%s and files of ranks both stand for %s", file, in.name)
+		}
+		if in.rank >= ranks {
+			return fmt.Errorf("%s: want files of ranks 0 to %d, for that many run", file, ranks-1)
+		}
+		if in.rank != everyone {
+			counts[in.name]++
+		}
 		if err := checkInput(in.path); err != nil {
 			return fmt.Errorf("%s: %s", file, pathless(err))
 		}
 	}
+	for _, in := range list {
+		if in.rank != everyone && counts[in.name] < ranks {
+			return fmt.Errorf("%s: got files of %d ranks, want one of each of the %d that run", in.name, counts[in.name], ranks)
+		}
+	}
 	return nil
 }
+
+// rankOf is how files are called that are one rank's.
+var rankOf = lazyregexp.New(`^(.+)\.rank([0-9]{1,9})$`)
 
 // listInputs returns the inputs in dir, by the names of their files.
 func listInputs(dir string) ([]input, error) {
@@ -72,7 +102,12 @@ func listInputs(dir string) ([]input, error) {
 	for _, entry := range entries {
 		ext := filepath.Ext(entry.Name())
 		if _, ok := inputKinds[ext]; ok && !strings.HasPrefix(entry.Name(), ".") {
-			list = append(list, input{strings.TrimSuffix(entry.Name(), ext), filepath.Join(dir, entry.Name())})
+			in := input{strings.TrimSuffix(entry.Name(), ext), filepath.Join(dir, entry.Name()), everyone}
+			if m := rankOf.Get().FindStringSubmatch(in.name); m != nil {
+				in.name = m[1]
+				in.rank, _ = strconv.Atoi(m[2]) // a few digits
+			}
+			list = append(list, in)
 		}
 	}
 	return list, nil
@@ -135,7 +170,11 @@ func readInputs(e *builtins.Env) (starlark.StringDict, error) {
 		return nil, inputError(filepath.Base(e.Options.In), err)
 	}
 	names := starlark.StringDict{}
+	rank, _ := e.Rank()
 	for _, in := range list {
+		if in.rank != everyone && in.rank != rank {
+			continue
+		}
 		v, bad := inputKinds[filepath.Ext(in.path)](e, in)
 		if bad != nil {
 			v = starlark.None

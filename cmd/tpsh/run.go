@@ -147,7 +147,7 @@ func (r *runner) read(std *stdio, script string, st *starter, run func(lang.Prog
 	}
 	st.flags, st.stops = flags.Names(), flags.Stops
 	p.Timeout, p.MaxSteps = r.timeout, r.maxSteps
-	if err := r.inputs.prepare(); err != nil {
+	if err := r.inputs.prepare(st.ranks); err != nil {
 		return err
 	}
 	if err := r.outputs.prepare(st.ranks); err != nil {
