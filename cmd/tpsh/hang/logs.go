@@ -17,6 +17,8 @@ type watchdog struct {
 	rows  []*logRow // by rank and group, in order
 	works map[workKey]*work
 	parts bool // lines are of groups besides that of all ranks
+	world int  // ranks 0 to world-1 are named
+	late  bool // lines say that a call ran out of time, or that a watchdog itself hangs
 }
 
 // A work is what lines say of one rank's calls under one number, which groups count
@@ -47,6 +49,7 @@ var (
 	lineWork   = lazyregexp.New(`WorkNCCL\(SeqNum=([0-9]{1,18}), OpType=([A-Za-z_0-9]{1,64})(?:, NumelIn=([0-9]{1,18}), NumelOut=([0-9]{1,18}))?, Timeout\(ms\)=[0-9]+\)`)
 	lineGroup  = lazyregexp.New(`\[PG (?:ID [0-9]+ PG GUID )?([^\s\]()]{1,256})(?:\s?\(([^)\]]{0,256})\))? Rank [0-9]+\]`)
 	lineStatus = lazyregexp.New(`(?i)last enqueued (?:nccl )?work: (-?[0-9]{1,18}),(?: last started (?:nccl )?work: -?[0-9]{1,18},)? last completed (?:nccl )?work: (-?[0-9]{1,18})`)
+	lineLate   = lazyregexp.New(`due to a collective timeout from\s+rank ([0-9]{1,6})|watchdog hang|no heartbeat of its watchdog|caught collective operation timeout`)
 	lineAt     = lazyregexp.New(`at (?:nccl |NCCL )?work(?: sequence id)?: ([0-9]{1,18})`)
 	lineFrame  = lazyregexp.New(`^(?:\[rank[0-9]+\]:)?\s*#[0-9]+ (\S+) from (.+):([0-9]{1,9})\s*$`)
 )
@@ -71,12 +74,19 @@ func (w *watchdog) read(b []byte) bool {
 		}
 		if m := linePrefix.Get().FindStringSubmatch(line); m != nil {
 			rank = int(atoi(m[1]))
+			w.world = max(w.world, rank+1)
 			inner := innerRank.Get().FindStringSubmatch(line)
 			w.parts = w.parts || inner != nil && int(atoi(inner[1])) != rank
 		} else if m := innerRank.Get().FindStringSubmatch(line); m != nil && !parts {
 			rank = int(atoi(m[1]))
 		} else {
 			continue
+		}
+		if m := lineLate.Get().FindStringSubmatch(line); m != nil {
+			w.late = true
+			if m[1] != "" {
+				w.world = max(w.world, int(atoi(m[1]))+1)
+			}
 		}
 		if c := w.line(rank, line); c != nil {
 			failed = c
@@ -240,7 +250,8 @@ func (w *watchdog) addTo(j *Job) {
 			r.Status[g.ID] = Status{max(s.Made, row.status.Made), max(s.Done, row.status.Done)}
 		}
 	}
-	j.TimedOut = j.TimedOut || len(w.works) > 0
+	j.TimedOut = j.TimedOut || len(w.works) > 0 || w.late
+	j.World = max(j.World, min(w.world, maxRank))
 	if len(w.works) > 0 || len(w.rows) > 0 {
 		j.findWorld()
 		j.findMembers()

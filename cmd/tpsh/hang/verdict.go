@@ -140,7 +140,20 @@ func (g *graph) waitedFor(id int, c *Call) []int {
 func (v *Verdict) doubtful() bool {
 	j := v.job
 	return len(j.Damaged) > 0 || len(j.Ranks) < j.World || len(v.graph.open) > 0 || len(v.graph.lost) > 0 || len(v.graph.waits) > 0 ||
-		len(v.Waiting) > 0 || j.TimedOut || j.silent() || j.outside()
+		len(v.Waiting) > 0 || j.TimedOut || j.behind() || j.silent() || j.outside()
+}
+
+// behind reports whether a rank has made a call that had not finished: numbers of a log say so where no line tells
+// of the call.
+func (j *Job) behind() bool {
+	for _, r := range j.Ranks {
+		for _, s := range r.Status {
+			if !r.Dumped && s.Made > max(s.Done, 0) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // silent reports whether no rank has made any call.
