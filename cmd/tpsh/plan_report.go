@@ -109,8 +109,11 @@ func pathInWords(p *plan.Path) string {
 		times += c.Times
 	}
 	if times > 0 {
-		c := p.Changes[0]
-		text += fmt.Sprintf("; %s of rank, %d in %s at %s", counted(int64(times), "change"), c.Times, c.Op, c.Where)
+		c, most := p.Changes[0], ""
+		if c.Times < times {
+			most = fmt.Sprintf(", %d of them", c.Times)
+		}
+		text += fmt.Sprintf("; it passes from rank to rank %s%s in %s at %s", counted(int64(times), "time"), most, c.Op, c.Where)
 	}
 	return text
 }
