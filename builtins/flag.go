@@ -87,6 +87,17 @@ func isBool(v starlark.Value) bool {
 // foldFlag returns the name by which flags are compared: - and _ are one.
 func foldFlag(name string) string { return strings.ReplaceAll(name, "_", "-") }
 
+// FlagWant returns what a flag takes that the source shows to be of a kind (see lang.Flag), and whether text is such;
+// "" of other kinds.
+func FlagWant(kind, text string) (want string, ok bool) {
+	k := kindOf(map[string]starlark.Value{"int": starlark.MakeInt(0), "number": starlark.Float(0), "": starlark.False}[kind])
+	if k == nil {
+		return "", true
+	}
+	_, ok = k.parse(text)
+	return k.want, ok
+}
+
 // flagWords looks for one flag among the words behind --.
 type flagWords struct {
 	fn     string

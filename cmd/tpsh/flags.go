@@ -7,6 +7,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"tpsh/builtins"
 	"tpsh/internal/spell"
 	"tpsh/lang"
 )
@@ -21,9 +22,9 @@ func cutWords(args []string) (before, words []string) {
 }
 
 // checkFlags returns the flags of programs, and a usage error if words, which stand behind --, hold a flag
-// that none of the programs has, or words that nothing reads. A program without
-// a flag reads the words itself.
-func checkFlags(words []string, programs ...lang.Program) (known *lang.Flags, err error) {
+// that none of the programs has, or words that nothing reads, or with values one that its flag does not take. A
+// program without a flag reads the words itself.
+func checkFlags(words []string, values bool, programs ...lang.Program) (known *lang.Flags, err error) {
 	known = new(lang.Flags)
 	for _, p := range programs {
 		f := p.ReadFlags()
@@ -34,11 +35,12 @@ func checkFlags(words []string, programs ...lang.Program) (known *lang.Flags, er
 	if known.Computed || len(known.List) == 0 {
 		return known, nil // what is unknown shows in the end
 	}
-	return known, checkWords(words, known)
+	return known, checkWords(words, values, known)
 }
 
-// checkWords checks words against all the flags that there are.
-func checkWords(words []string, known *lang.Flags) error {
+// checkWords checks words against all the flags that there are, and with values those of which the source shows
+// the kind.
+func checkWords(words []string, values bool, known *lang.Flags) error {
 	for i := 0; i < len(words) && words[i] != "--"; i++ {
 		rest, isFlag := strings.CutPrefix(words[i], "--")
 		if !isFlag {
@@ -47,7 +49,8 @@ func checkWords(words []string, known *lang.Flags) error {
 			}
 			continue
 		}
-		name, _, inOne := strings.Cut(strings.ReplaceAll(rest, "_", "-"), "=")
+		name, text, inOne := strings.Cut(rest, "=")
+		name = strings.ReplaceAll(name, "_", "-")
 		f := known.Find(name)
 		if f == nil {
 			f = known.Find(strings.TrimPrefix(name, "no-"))
@@ -58,9 +61,23 @@ func checkWords(words []string, known *lang.Flags) error {
 		takesValue := f.Kind != "" && !inOne
 		if takesValue && i+1 < len(words) && !strings.HasPrefix(words[i+1], "--") {
 			i++
+			text, inOne = words[i], true
+		}
+		if want, ok := builtins.FlagWant(kindIn(known, f), text); values && inOne && !ok {
+			return usagef("for flag --%s: got %q, want %s", f.Name, text, want)
 		}
 	}
 	return nil
+}
+
+// kindIn returns the kind of a flag, "value" if several calls that read it want different kinds.
+func kindIn(known *lang.Flags, f *lang.Flag) string {
+	for _, other := range known.List {
+		if other.Name == f.Name && other.Kind != f.Kind {
+			return "value"
+		}
+	}
+	return f.Kind
 }
 
 // checkStray returns an error if a word that is no flag and no flag's value is

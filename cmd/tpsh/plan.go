@@ -148,6 +148,7 @@ func (p *planner) run(std *stdio, args []string) error {
 	if len(p.sweeps) > 0 {
 		return p.sweep(std, m, q)
 	}
+	q.Typed = true
 	ctx, done := interruptible()
 	defer done()
 	if !p.json {

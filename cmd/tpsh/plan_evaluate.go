@@ -14,6 +14,8 @@ import (
 
 // A question is what is to be planned.
 type question struct {
+	// Typed says that the user has written Args: what a flag does not take is then bad usage, and no answer.
+	Typed  bool
 	Script string
 	Args   []string
 	Ranks  int
@@ -119,7 +121,7 @@ type evaluation struct {
 
 // each evaluates every rank.
 func (e *evaluation) each(ctx context.Context, p lang.Program) error {
-	flags, err := checkFlags(e.Args, p)
+	flags, err := checkFlags(e.Args, e.Typed, p)
 	if err != nil {
 		return err
 	}

@@ -37,7 +37,7 @@ func goesOn(p lang.Program) bool {
 // as numbers do is told apart when something hangs on it; if the program does with
 // them what cannot be followed, when it asks for them. What fails in both ways fails.
 func (e *evaluation) kinds(ctx context.Context, p lang.Program) error {
-	flags, err := checkFlags(e.Args, p)
+	flags, err := checkFlags(e.Args, e.Typed, p)
 	if err != nil {
 		return err
 	}

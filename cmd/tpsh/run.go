@@ -141,7 +141,7 @@ func (r *runner) read(std *stdio, script string, st *starter, run func(lang.Prog
 	}
 	p.Folders = r.folders()
 	r.tracing.kind, r.tracing.title, r.tracing.sources = "run", filepath.Base(script), map[string]string{p.Path: p.Source}
-	flags, err := checkFlags(st.args, p)
+	flags, err := checkFlags(st.args, true, p)
 	if err != nil {
 		return err
 	}

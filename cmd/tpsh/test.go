@@ -137,7 +137,7 @@ func (t *tester) runInWorld(std *stdio, l *mpi.Launch, opts testrun.Options) err
 func (t *tester) test(ctx context.Context, opts testrun.Options, c *launch.Cluster) error {
 	flags := new(lang.Flags)
 	opts.Check = func(programs []lang.Program) (err error) {
-		flags, err = checkFlags(t.args, programs...)
+		flags, err = checkFlags(t.args, true, programs...)
 		return err
 	}
 	sweep()
