@@ -17,6 +17,7 @@ type Call struct {
 	Params, Required []string
 	Keywords         map[string]bool
 	Rest             bool // any number of arguments by position
+	Least            int  // how many arguments it wants at least, more than Required says
 }
 
 // CallOf returns what the tables say of a function of the language by its path:
@@ -34,12 +35,15 @@ func CallOf(path string) (c Call, ok bool) {
 	owner, name := split(path)
 	for _, s := range functions() {
 		if s.owner == owner && s.name == name {
-			return s.callOf(0), true
+			c := s.callOf(0)
+			c.Least = max(c.Least, least[path])
+			return c, true
 		}
 	}
 	for _, s := range methods() {
 		if s.owner == owner && s.name == name {
 			c := s.callOf(s.received())
+			c.Least = max(c.Least, least[path])
 			if s.received() == 0 {
 				c.Required = slices.DeleteFunc(c.Required, func(name string) bool { return s.rest >= 0 && name == s.slots[s.rest].Name })
 			}
@@ -49,8 +53,11 @@ func CallOf(path string) (c Call, ok bool) {
 	return c, false
 }
 
+// least is how many arguments functions want of which each may be left out.
+var least = map[string]int{"arange": 1, "clamp": 2, "Tensor.clamp": 1}
+
 // toCall is a call of x.to, whose first argument is a dtype or the device before one.
-var toCall = Call{Params: []string{"first", "dtype"}, Keywords: map[string]bool{"dtype": true, "device": true}}
+var toCall = Call{Least: 1, Params: []string{"first", "dtype"}, Keywords: map[string]bool{"dtype": true, "device": true}}
 
 // starlarks are the parameters of Starlark's own functions. Most take no keywords;
 // what says *x here takes any number of arguments.
@@ -59,7 +66,11 @@ var starlarks = map[string]string{
 	"hasattr": "x, name", "hash": "x", "len": "x", "ord": "c", "print": "*x, sep=\" \"", "repr": "x", "reversed": "x", "sorted": "x, key=None, reverse=False", "str": "x",
 	"type": "x", "zip": "*x", "fail": "*x, sep=\" \"", "tuple": "x=()", "set": "x=()", "list": "x=[]",
 	"math.sqrt": "x", "math.exp": "x", "math.floor": "x", "math.ceil": "x", "math.pow": "x, y", "math.sin": "x", "math.cos": "x", "math.log": "x, base=None",
-	"json.encode": "x", "json.decode": "x, default=None",
+	"json.encode": "x", "json.decode": "x, default=None", "range": "start, stop=None, step=1",
+	"string.join": "x", "string.split": "sep=None, maxsplit=-1", "string.replace": "old, new, count=-1", "string.startswith": "prefix, start=0, end=None",
+	"string.endswith": "suffix, start=0, end=None", "string.upper": "", "string.lower": "", "string.find": "sub, start=0, end=None", "string.count": "sub, start=0, end=None",
+	"list.append": "x", "list.extend": "x", "list.insert": "index, x", "list.pop": "index=-1", "list.remove": "x", "list.clear": "",
+	"dict.get": "key, default=None", "dict.pop": "key, default=None", "dict.keys": "", "dict.values": "", "dict.items": "", "dict.setdefault": "key, default=None", "dict.clear": "",
 }
 
 // received returns how many parameters of a method the receiver takes.
@@ -139,6 +150,7 @@ func (s *signature) callOf(first int) Call {
 // orElse makes c one that is o with some arguments: see op.Def.Instead.
 func (c *Call) orElse(o Call) {
 	maps.Copy(c.Keywords, o.Keywords)
+	c.Least = min(len(c.Required), len(o.Required))
 	c.Required = slices.DeleteFunc(c.Required, func(name string) bool {
 		return !slices.Contains(o.Required, name) || slices.Index(c.Params, name) != slices.Index(o.Params, name)
 	})

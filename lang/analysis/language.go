@@ -50,6 +50,7 @@ type Signature struct {
 	Required []string        // those of Params, and of Keywords, that have no default
 	Keywords map[string]bool // the arguments that may be passed by name; nil for anything
 	Rest     bool            // any number of arguments by position
+	Least    int             // how many arguments it wants at least, more than Required says
 }
 
 // Known returns the keywords that a call may have, ascending.

@@ -67,11 +67,15 @@ func (c *checker) arguments(call *syntax.CallExpr, fn analysis.Callee) {
 		// It may be another name of one that is required.
 		open = open || !slices.Contains(fn.Params, name) && !slices.Contains(fn.Required, name)
 	}
+	before := len(c.found)
 	for _, name := range fn.Required {
 		at := slices.Index(fn.Params, name)
 		if !open && !given[name] && (at < 0 || at >= positional) {
 			c.report(syntax.Start(call), "arguments", "%s: the argument %s is missing", fn.Name, name)
 		}
+	}
+	if n := positional + len(given); !open && n < fn.Least && len(c.found) == before {
+		c.report(syntax.Start(call), "arguments", "%s: got %d arguments, want at least %d", fn.Name, n, fn.Least)
 	}
 	for i, name := range fn.Params {
 		if given[name] && i < positional && !fn.Rest {
