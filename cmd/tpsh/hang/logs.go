@@ -46,7 +46,7 @@ type workKey struct {
 var (
 	linePrefix = lazyregexp.New(`\[rank([0-9]{1,6})\]:`)
 	innerRank  = lazyregexp.New(`\[(?:PG [^\]]* )?Rank ([0-9]{1,6})\]`)
-	lineWork   = lazyregexp.New(`WorkNCCL\(SeqNum=([0-9]{1,18}), OpType=([A-Za-z_0-9]{1,64})(?:, NumelIn=([0-9]{1,18}), NumelOut=([0-9]{1,18}))?, Timeout\(ms\)=[0-9]+\)`)
+	lineWork   = lazyregexp.New(`WorkNCCL\(SeqNum=([0-9]{1,18}), OpType=([A-Za-z_0-9]{1,64})(?:, NumelIn=([0-9]{1,20}), NumelOut=([0-9]{1,20})|, TensorShape=\[([0-9, ]{0,256})\])?, Timeout\(ms\)=[0-9]+\)`)
 	lineGroup  = lazyregexp.New(`\[PG (?:ID [0-9]+ PG GUID )?([^\s\]()]{1,256})(?:\s?\(([^)\]]{0,256})\))? Rank [0-9]+\]`)
 	lineStatus = lazyregexp.New(`(?i)last enqueued (?:nccl )?work: (-?[0-9]{1,18}),(?: last started (?:nccl )?work: -?[0-9]{1,18},)? last completed (?:nccl )?work: (-?[0-9]{1,18})`)
 	lineLate   = lazyregexp.New(`due to a collective timeout from\s+rank ([0-9]{1,6})|watchdog hang|no heartbeat of its watchdog|caught collective operation timeout`)
@@ -64,8 +64,13 @@ func (w *watchdog) read(b []byte) bool {
 	var failed *Call
 	for len(b) > 0 {
 		var row []byte
+		left := b
 		row, b, _ = bytes.Cut(b, []byte("\n"))
 		line := string(row[:min(len(row), maxText)])
+		if at := linePrefix.Get().FindAllStringIndex(line, 2); len(at) == 2 && at[0][0] < at[1][0] {
+			// Ranks that write into one file may begin in the middle of another's line.
+			line, b = line[:at[1][0]], left[at[1][0]:]
+		}
 		if m := lineFrame.Get().FindStringSubmatch(line); m != nil {
 			if failed != nil && len(failed.Frames) < maxStack {
 				failed.Frames = append(failed.Frames, Frame{m[1], m[2], atoi(m[3])})
@@ -199,10 +204,26 @@ func atoi(s string) int64 {
 func logCall(rank int, m []string) *Call {
 	c := &Call{Rank: rank, Backend: "nccl", Op: opType(m[2]), Peer: -1, At: Place{Seq: atoi(m[1])}, Done: Pending, Sure: true}
 	c.P2P = c.Op == "send" || c.Op == "recv" || c.Op == "coalesced"
-	if m[3] != "" {
-		c.In, c.Out = []Tensor{{Sizes: []int64{atoi(m[3])}}}, []Tensor{{Sizes: []int64{atoi(m[4])}}}
+	switch in, out := elements(m[3]), elements(m[4]); {
+	case in >= 0 && out >= 0:
+		c.In, c.Out = []Tensor{{Sizes: []int64{in}}}, []Tensor{{Sizes: []int64{out}}}
+	case m[5] != "": // of PyTorch before 2.1: the shape of what goes in
+		var t Tensor
+		for _, n := range strings.Split(m[5], ",") {
+			t.Sizes = append(t.Sizes, max(0, elements(strings.TrimSpace(n))))
+		}
+		c.In = []Tensor{t}
 	}
 	return c
+}
+
+// elements returns a number of elements, -1 if text says none: of calls on no one tensor it is 2^64 - 1.
+func elements(text string) int64 {
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		return -1
+	}
+	return n
 }
 
 // opTypes has the recorder's names of operations whose name in a log is not

@@ -40,10 +40,20 @@ func TestLogs(t *testing.T) {
 		"numbers of two ranks, and a timeout of a third":       {signal(1, 55, 54) + strings.Replace(signal(3, 54, 54), "from rank 0", "from  rank 2", 1), CannotTell},
 		"numbers of one rank, whose last call is not finished": {"[rank0]:[E709 17:05:38.1 ProcessGroupNCCL.cpp:2271] [PG ID 0 PG GUID 0(default_pg) Rank 0] PG status: last enqueued work: 9, last completed work: 8\n", CannotTell},
 		"a watchdog that hangs":                                {"[rank0]:[E1203 12:00:00.1 ProcessGroupNCCL.cpp:1375] [PG 0 (default_pg) Rank 0] First PG on this rank that detected no heartbeat of its watchdog.\n" + signal(0, 54, 54), CannotTell},
-		"works alone, one of them behind":                      {alone(0, 0, 12) + alone(1, 1, 11) + alone(2, 2, 12), "culprits 1 not finished"},
-		"works alone, all in one":                              {alone(0, 0, 12) + alone(1, 1, 12), CannotTell},
-		"works alone, of two groups":                           {alone(0, 0, 12) + alone(1, 1, 12) + alone(2, 0, 11) + alone(3, 1, 11), CannotTell},
-		"works alone, far apart":                               {alone(0, 0, 12) + alone(1, 1, 9), CannotTell},
+		"a version that tells the shape": {
+			"[E ProcessGroupNCCL.cpp:828] [Rank 1] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=2, OpType=ALLGATHER, TensorShape=[1024], Timeout(ms)=1800000) ran for 1802694 milliseconds before timing out.\n" +
+				"[E ProcessGroupNCCL.cpp:828] [Rank 0] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=3, OpType=ALLREDUCE, TensorShape=[7, 2], Timeout(ms)=1800000) ran for 1802694 milliseconds before timing out.\n",
+			"culprits 1 not finished"},
+		"a version that tells the shape, of two calls": {
+			"[E ProcessGroupNCCL.cpp:828] [Rank 1] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=2, OpType=ALLREDUCE, TensorShape=[1024], Timeout(ms)=1800000) ran for 1802694 milliseconds before timing out.\n" +
+				"[E ProcessGroupNCCL.cpp:828] [Rank 0] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=2, OpType=ALLREDUCE, TensorShape=[7, 2], Timeout(ms)=1800000) ran for 1802694 milliseconds before timing out.\n",
+			"culprits 0 calls differ 1 calls differ"},
+		"calls on no one tensor":          {strings.ReplaceAll(alone(0, 0, 12), "=8", "=18446744073709551615") + strings.ReplaceAll(alone(1, 1, 11), "=8", "=18446744073709551615"), "culprits 1 not finished"},
+		"two ranks in one line":           {strings.Replace(alone(0, 0, 5), "onds before", alone(1, 1, 5)+"onds before", 1) + strings.Replace(alone(2, 2, 5), "onds before", strings.Replace(alone(3, 3, 5), "ALLREDUCE", "BROADCAST", 1)+"onds before", 1), "culprits 3 calls differ"},
+		"works alone, one of them behind": {alone(0, 0, 12) + alone(1, 1, 11) + alone(2, 2, 12), "culprits 1 not finished"},
+		"works alone, all in one":         {alone(0, 0, 12) + alone(1, 1, 12), CannotTell},
+		"works alone, of two groups":      {alone(0, 0, 12) + alone(1, 1, 12) + alone(2, 0, 11) + alone(3, 1, 11), CannotTell},
+		"works alone, far apart":          {alone(0, 0, 12) + alone(1, 1, 9), CannotTell},
 		"a version with the group's status": {
 			"[rank0]:[E709 17:05:38.1 ProcessGroupNCCL.cpp:632] [Rank 0] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=9, OpType=ALLREDUCE, NumelIn=5, NumelOut=5, Timeout(ms)=600000) ran for 600000 milliseconds before timing out.\n" +
 				"[rank0]:[E709 17:05:38.1 ProcessGroupNCCL.cpp:2271] [PG ID 0 PG GUID 0(default_pg) Rank 0]  failure detected by watchdog at work sequence id: 9 PG status: last enqueued work: 9, last completed work: 8\n" +
