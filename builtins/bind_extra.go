@@ -22,7 +22,7 @@ type extra struct {
 
 var extras = []*extra{
 	{"alpha", defs("add", "sub", "add_", "sub_"), scaleOther},
-	{"dtype", defs("sum", "mean", "prod", "cumsum", "cumprod", "nansum", "nanmean"), castFirst},
+	{"dtype", defs("sum", "mean", "prod", "cumsum", "cumsum_all", "cumprod", "nansum", "nanmean"), castFirst},
 	{"rounding_mode", defs("div", "div_"), roundQuotient},
 	{"as_tuple", defs("nonzero"), apartByDim},
 	{"unbiased", defs("var", "std", "var_mean", "std_mean"), setCorrection},

@@ -19,7 +19,8 @@ func init() {
 	register(&Def{
 		Name:    "cumsum",
 		Surface: Method,
-		Doc: "cumsum(x, dim, dtype=None) returns the sums of x along dim up to and with each element.\n" +
+		Instead: "cumsum_all",
+		Doc: "cumsum(x, dim=None, dtype=None) returns the sums of x along dim up to and with each element; without dim those of x flattened.\n" +
 			"The elements are added one after the other. Integers and bools are summed in int64.\n" +
 			">>> tensor([1.0, 2.0, 3.0]).cumsum(dim=0).tolist()\n" +
 			"[1.0, 3.0, 6.0]",
@@ -45,6 +46,15 @@ func init() {
 		Shard:   scanRule,
 		Compose: scanByBlock(true),
 	})
+}
+
+func init() {
+	compositeOf(&Def{Name: "cumsum_all", Surface: Internal, Params: []Param{{Name: "x", Kind: Tensor, Doc: "a tensor"}},
+		Doc: "cumsum_all(x) returns the sums of the elements of x, flattened, up to and with each. Scripts write x.cumsum()."},
+		func(m *maker) []*tensor.Tensor {
+			x := m.x(0)
+			return one(m.do("cumsum", m.Reshape(x, shape.Shape{x.Numel()}), Int1(0)))
+		})
 }
 
 // scanRule cuts the other dims; a sum of sums is one of all.
