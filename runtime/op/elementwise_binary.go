@@ -315,7 +315,7 @@ func divGrad(t *Tape, c *Call, dz []*tensor.Tensor) []*tensor.Tensor {
 	return t.broadcastGrads(c,
 		func() *tensor.Tensor { return t.Div(dz[0], y) },
 		func() *tensor.Tensor {
-			if t.recording() { // the quotient anew, as in PyTorch: hooks of z are for what a script makes of z
+			if t.recording() || z.Buffer() == nil { // the quotient anew, as in PyTorch: hooks of z are for what a script makes of z, which may have changed it
 				z = t.wide(t.Div(c.In[0], c.In[1]))
 			}
 			return t.Neg(t.Div(t.Mul(dz[0], z), y))
