@@ -91,8 +91,11 @@ func (r *Rank) leaf(x *tensor.Tensor) {
 	}
 }
 
-// grown counts the first gradient of a leaf: of a parameter, until Find finds it.
-func (r *Rank) grown(g *tensor.Tensor) {
+// grown counts the gradient of a leaf, no more the one that it had before: of a parameter, until Find finds it.
+func (r *Rank) grown(g, before *tensor.Tensor) {
+	if before != nil {
+		r.Forgot(before)
+	}
 	for _, m := range r.meters {
 		if m.stale {
 			m.Find()

@@ -130,11 +130,10 @@ func (p *pass) accumulate(x *tensor.Tensor, a *arrival) error {
 	if m := x.Typed(); m != nil && sum.Typed() == nil {
 		sum.SetTyped(m.OfGradient())
 	}
-	if x.Auto.Grad != nil {
-		x.Auto.Forget() // the sum lies elsewhere
-	}
-	if x.Auto.Grad == nil && p.r.Grown != nil && !x.Auto.Passing {
-		p.r.Grown(sum)
+	before := x.Auto.Grad
+	x.Auto.Forget() // the sum lies elsewhere
+	if p.r.Grown != nil && !x.Auto.Passing {
+		p.r.Grown(sum, before)
 	}
 	x.Auto.Grad, x.Auto.Sole = sum, !p.r.Enabled()
 	for _, fn := range x.Auto.Accumulated {

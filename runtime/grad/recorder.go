@@ -51,8 +51,8 @@ type Recorder struct {
 	Free func(node any)
 	// Leaf is told of leaves that are no results of another stage, where Keep is set.
 	Leaf func(x *tensor.Tensor)
-	// Grown, if set, is told of the first gradient that such a leaf gets.
-	Grown func(g *tensor.Tensor)
+	// Grown, if set, is told of a gradient that such a leaf gets, and of the one in whose place it is, nil for none.
+	Grown func(g, before *tensor.Tensor)
 
 	spare  *op.Call          // to be used again; nil for none
 	hollow *tensor.Allocator // of tracers; nil before the first
