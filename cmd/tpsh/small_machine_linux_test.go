@@ -73,13 +73,13 @@ func TestSmallMachine(t *testing.T) {
 	// What is dropped again is no reason to end a script, nor is what fits.
 	t.Run("what nobody keeps", func(t *testing.T) {
 		script := filepath.Join(t.TempDir(), "drop.star")
-		source := "for i in range(40):\n    s = 'x' * 2000000 + str(i)\n    l = list(range(100000))\n    x = ones(500000) + i\n    d = {j: i for j in range(10000)}\nprint(len(s), l[-1], x[0].item(), len(d))\n"
+		source := "for i in range(20):\n    s = 'x' * 2000000 + str(i)\n    l = list(range(100000))\n    x = ones(500000) + i\n    d = {j: i for j in range(10000)}\nprint(len(s), l[-1], x[0].item(), len(d))\n"
 		if err := os.WriteFile(script, []byte(source), 0o644); err != nil {
 			t.Fatal(err)
 		}
 		group := newMemoryGroup(t, 128<<20)
 		for _, transport := range places {
-			if out, code := group.run(t, "run", "-n", "2", "--transport", transport, script); code != 0 || !strings.Contains(out, "2000002 99999 40.0 10000") {
+			if out, code := group.run(t, "run", "-n", "2", "--transport", transport, script); code != 0 || !strings.Contains(out, "2000002 99999 20.0 10000") {
 				t.Errorf("%s: exit status %d, want 0, of\n%.2000s", transport, code, out)
 			}
 		}
