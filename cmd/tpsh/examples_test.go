@@ -58,55 +58,55 @@ func TestExamples(t *testing.T) {
 	}
 }
 
+// digitsSteps are for how many steps networks of digits are compared. TestExamples has
+// both examples print on four ranks, after all of their steps, what is beside them.
+const digitsSteps = 60
+
 // A network split over 2 and 4 ranks is the same as on one: its loss stays
 // within 1e-5 at every step, and it learns.
 func TestDigitsByHand(t *testing.T) {
-	script := filepath.Join(exampleDir, "digits_by_hand.star")
-	want, accuracy := losses(t, digitsOnOneRank(t))
-	if len(want) != 300 || accuracy < 0.95 {
-		t.Fatalf("1 rank: %d losses and an accuracy of %g, want 300 and more than 0.95", len(want), accuracy)
-	}
 	for _, n := range []string{"2", "4"} {
-		got, accuracy := losses(t, runExample(t, "-n", n, script, "--", "--every", "1", "--decimals", "7"))
-		if len(got) != len(want) || accuracy < 0.95 {
-			t.Fatalf("%s ranks: %d losses and an accuracy of %g, want %d and more than 0.95", n, len(got), accuracy, len(want))
-		}
-		for i := range got {
-			if d := math.Abs(got[i] - want[i]); d > 1e-5 {
-				t.Fatalf("%s ranks: loss %.7f at step %d, want %.7f to 1e-5", n, got[i], i+1, want[i])
-			}
-		}
+		asOnOneRank(t, n, "digits_by_hand.star")
 	}
 }
 
 // The network that a plan splits is that of digits_by_hand.star, on every mesh:
 // its loss stays within 1e-5 of that on one rank at every step.
 func TestDigits(t *testing.T) {
-	want, _ := losses(t, digitsOnOneRank(t))
-	script := filepath.Join(exampleDir, "digits.star")
 	for _, mesh := range []struct{ ranks, tp string }{{"1", "1"}, {"2", "1"}, {"2", "2"}, {"4", "2"}} {
-		got, accuracy := losses(t, runExample(t, "-n", mesh.ranks, script, "--", "--tp", mesh.tp, "--every", "1", "--decimals", "7"))
-		if len(got) != len(want) || accuracy < 0.95 {
-			t.Fatalf("%s ranks, %s along tp: %d losses and an accuracy of %g, want %d and more than 0.95", mesh.ranks, mesh.tp, len(got), accuracy, len(want))
-		}
-		for i := range got {
-			if d := math.Abs(got[i] - want[i]); d > 1e-5 {
-				t.Fatalf("%s ranks, %s along tp: loss %.7f at step %d, want %.7f to 1e-5", mesh.ranks, mesh.tp, got[i], i+1, want[i])
-			}
+		asOnOneRank(t, mesh.ranks, "digits.star", "--tp", mesh.tp)
+	}
+}
+
+// asOnOneRank holds what an example prints on so many ranks to what digits_by_hand.star
+// prints on one.
+func asOnOneRank(t *testing.T, ranks, script string, flags ...string) {
+	t.Helper()
+	want, least := losses(t, digitsOnOneRank(t))
+	if len(want) != digitsSteps || least < 0.9 {
+		t.Fatalf("1 rank: %d losses and an accuracy of %g, want %d and more than 0.9", len(want), least, digitsSteps)
+	}
+	got, accuracy := losses(t, runExample(t, slices.Concat([]string{"-n", ranks, filepath.Join(exampleDir, script), "--"}, flags, digitsFlags)...))
+	if len(got) != len(want) || accuracy < 0.9 {
+		t.Fatalf("%s on %s ranks, %v: %d losses and an accuracy of %g, want %d and more than 0.9", script, ranks, flags, len(got), accuracy, len(want))
+	}
+	for i := range got {
+		if d := math.Abs(got[i] - want[i]); d > 1e-5 {
+			t.Fatalf("%s on %s ranks, %v: loss %.7f at step %d, want %.7f to 1e-5", script, ranks, flags, got[i], i+1, want[i])
 		}
 	}
 }
 
 // What is computed on digits in float64 is the same on every number of ranks and in every
 // layout, to the last digit that is printed: what is beside the examples, or
-// for fewer steps what one rank prints.
+// for fewer steps, of what takes many, what one rank prints.
 func TestSameOnEveryMesh(t *testing.T) {
 	short := runExample(t, "-n", "1", filepath.Join(exampleDir, "resnet.star"), "--", "--steps", "9")
 	for _, c := range [][]string{
 		{"kmeans.star", "1"}, {"kmeans.star", "2"}, {"kmeans.star", "7"},
 		{"pca.star", "1"}, {"pca.star", "2"}, {"pca.star", "7"},
-		{"resnet.star", "1"}, {"resnet.star", "2", "--height", "1", "--steps", "9"}, {"resnet.star", "2", "--height", "2", "--steps", "9"}, {"resnet.star", "3", "--steps", "9"},
-		{"resnet.star", "4", "--height", "1", "--steps", "9"}, {"resnet.star", "4", "--height", "4"},
+		{"resnet.star", "2", "--height", "1", "--steps", "9"}, {"resnet.star", "2", "--height", "2", "--steps", "9"}, {"resnet.star", "3", "--steps", "9"},
+		{"resnet.star", "4", "--height", "1", "--steps", "9"}, {"resnet.star", "4", "--height", "4", "--steps", "9"},
 	} {
 		script := filepath.Join(exampleDir, c[0])
 		got := runExample(t, slices.Concat([]string{"-n", c[1], script, "--"}, c[2:])...)
@@ -127,13 +127,15 @@ func TestSameOnEveryMesh(t *testing.T) {
 // for all tests.
 func digitsOnOneRank(t *testing.T) string {
 	digitsOnce.Do(func() {
-		digitsPrinted = runExample(t, "-n", "1", filepath.Join(exampleDir, "digits_by_hand.star"), "--", "--every", "1", "--decimals", "7")
+		digitsPrinted = runExample(t, slices.Concat([]string{"-n", "1", filepath.Join(exampleDir, "digits_by_hand.star"), "--"}, digitsFlags)...)
 	})
 	if digitsPrinted == "" {
 		t.Fatal("digits_by_hand.star has printed nothing on one rank")
 	}
 	return digitsPrinted
 }
+
+var digitsFlags = []string{"--steps", strconv.Itoa(digitsSteps), "--every", "1", "--decimals", "7"}
 
 var (
 	digitsOnce    sync.Once

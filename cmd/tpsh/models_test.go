@@ -14,12 +14,12 @@ import (
 // The losses of gpt.star are those of one rank on every mesh, to 1e-4.
 func TestGPT(t *testing.T) {
 	script := filepath.Join(exampleDir, "gpt.star")
-	want := stepLosses(t, runExample(t, "-n", "1", script, "--", "5", "1", "1"))
-	if len(want) != 5 || want[4] > want[0]-0.5 {
-		t.Fatalf("1 rank: losses %v, want 5 that fall", want)
+	want := stepLosses(t, runExample(t, "-n", "1", script, "--", "3", "1", "1"))
+	if len(want) != 3 || want[2] > want[0]-0.3 {
+		t.Fatalf("1 rank: losses %v, want 3 that fall", want)
 	}
 	for _, mesh := range []struct{ ranks, tp string }{{"2", "2"}, {"4", "1"}, {"4", "4"}} {
-		got := stepLosses(t, runExample(t, "-n", mesh.ranks, script, "--", "5", mesh.tp, "1"))
+		got := stepLosses(t, runExample(t, "-n", mesh.ranks, script, "--", "3", mesh.tp, "1"))
 		if len(got) != len(want) {
 			t.Fatalf("%s ranks, %s along tp: %d losses, want %d", mesh.ranks, mesh.tp, len(got), len(want))
 		}

@@ -24,8 +24,8 @@ var hereSteps = []hereRun{
 	{"megatron.star", "--steps 3", 2, 12.9, 11.1},
 	{"megatron.star", "--steps 3 --hidden 256 --layers 2 --seq 64", 1, 95.9, 88.3},
 	{"megatron.star", "--steps 3 --hidden 256 --layers 2 --seq 64", 2, 82.0, 80.2},
-	{"digits.star", "", 1, 1.19, 1.20},
-	{"digits.star", "", 2, 0.929, 0.935},
+	{"digits.star", "--steps 20", 1, 1.19, 1.20},
+	{"digits.star", "--steps 20", 2, 0.929, 0.935},
 }
 
 var hereLayouts = []hereRun{
