@@ -47,7 +47,7 @@ func (p *process) wants(t *testing.T, texts ...string) {
 // A launcher that is stopped, though its workers go on, is reported as silent
 // and then given up: all nodes end, itself included, and nothing is left.
 func TestLauncherStopped(t *testing.T) {
-	script := writeScript(t, "print('go')\nbarrier()\nfor i in range(1 << 40):\n    faults.delay(0, at='all_reduce#%d' % (i + 1), ms=50)\n    all_reduce(ones(1000))\n")
+	script := writeScript(t, "print('go')\nbarrier()\nfor i in range(1 << 40):\n    faults.delay(0, at='all_reduce#%d' % (i + 1), ms=500)\n    all_reduce(ones(1000))\n")
 	for stopped := range 2 {
 		for _, transport := range []string{"tcp", "auto"} {
 			t.Run(fmt.Sprintf("node %d/%s", stopped, transport), func(t *testing.T) {

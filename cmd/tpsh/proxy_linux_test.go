@@ -184,7 +184,7 @@ func testDamage(t *testing.T, script, purpose string, up bool, damage func(b []b
 			return b, true
 		}
 	})
-	nodes := startNodes(t, at, p.address(), "run", "--output", "raw", script)
+	nodes := startNodes(t, at, p.address(), "run", "--output", "raw", "--nproc-per-node", "1", script)
 	nodes[0].line(t)
 	workers := append(children(nodes[0].Process.Pid), children(nodes[1].Process.Pid)...)
 	close(now)
@@ -192,7 +192,7 @@ func testDamage(t *testing.T, script, purpose string, up bool, damage func(b []b
 	nodes[0].end(t, 3, workers)
 	nodes[1].end(t, 3, workers)
 	host, _ := os.Hostname()
-	nodes[0].wants(t, " of 4:\n", script+":", " on "+host)
+	nodes[0].wants(t, " of 2:\n", script+":", " on "+host)
 	if got := nodes[0].errs.String(); strings.Contains(got, "nothing was heard") {
 		t.Errorf("got:\n%s\nwant it to end at once, and not for silence", got)
 	}

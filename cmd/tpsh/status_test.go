@@ -43,7 +43,7 @@ func TestExitStatus(t *testing.T) {
 		{"a timeout", "while True:\n    pass", []string{"--timeout", "50ms"}, 3},
 	}
 	for _, test := range tests {
-		for _, transport := range transports() {
+		for _, transport := range distinctTransports() {
 			t.Run(test.name+"/"+transport, func(t *testing.T) {
 				args := append([]string{"run", "-n", "2", "--transport", transport}, test.flags...)
 				wantStatus(t, test.source, args, test.want)

@@ -61,7 +61,7 @@ func TestUnwritten(t *testing.T) {
 		{"echo 'print(1)' | \"$@\" >/dev/full", "repl -n 2 --transport shm", "tpsh: " + stdout + "no space left on device\n", 3},
 		{"{ \"$@\"; echo $? >code; } | head -c 1 >out; exit $(cat code)", "run -n 2 loop.star", "", 141},
 		{"{ \"$@\"; echo $? >code; } | head -c 1 >out; exit $(cat code)", "test -v -n 2 a_test.star", "", 141},
-		{"{ (sleep 0.1; echo 'print(1)'; sleep 0.1; echo 'print(2)') | \"$@\"; echo $? >code; } | head -c 1 >out; exit $(cat code)", "repl -n 2", "", 141},
+		{"{ (echo 'print(1)'; until [ -s out ]; do sleep 0.1; done; sleep 0.1; echo 'print(2)') | \"$@\"; echo $? >code; } | head -c 1 >out; exit $(cat code)", "repl -n 2", "", 141},
 	}
 	for _, test := range tests {
 		t.Run(test.args+"/"+test.how, func(t *testing.T) {
