@@ -5,6 +5,7 @@ import (
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"regexp"
@@ -183,7 +184,9 @@ var namedElsewhere = map[string]bool{
 // comment of a function, type, constant or variable begins with is declared there.
 func TestArchitectureCommentsKeepUp(t *testing.T) {
 	known := map[string]bool{}
-	eachSource(t, parser.SkipObjectResolution, func(_ string, f *ast.File) {
+	files := map[string]*ast.File{}
+	eachSource(t, parser.ParseComments|parser.SkipObjectResolution, func(file string, f *ast.File) {
+		files[file] = f
 		ast.Inspect(f, func(n ast.Node) bool {
 			if id, ok := n.(*ast.Ident); ok {
 				known[id.Name] = true
@@ -191,7 +194,8 @@ func TestArchitectureCommentsKeepUp(t *testing.T) {
 			return true
 		})
 	})
-	eachSource(t, parser.ParseComments|parser.SkipObjectResolution, func(file string, f *ast.File) {
+	for _, file := range slices.Sorted(maps.Keys(files)) {
+		f := files[file]
 		for _, group := range f.Comments {
 			for line := range strings.Lines(group.Text()) {
 				if strings.HasPrefix(line, "\t") { // an example
@@ -214,7 +218,7 @@ func TestArchitectureCommentsKeepUp(t *testing.T) {
 				t.Errorf("%s: the comment of %s begins with %s", file, names[0], word[1])
 			}
 		}
-	})
+	}
 }
 
 // firstWord finds the name that a comment begins with, and whether it says what a function
