@@ -101,12 +101,12 @@ func asOnOneRank(t *testing.T, ranks, script string, flags ...string) {
 // layout, to the last digit that is printed: what is beside the examples, or
 // for fewer steps, of what takes many, what one rank prints.
 func TestSameOnEveryMesh(t *testing.T) {
-	short := runExample(t, "-n", "1", filepath.Join(exampleDir, "resnet.star"), "--", "--steps", "9")
+	short := runExample(t, "-n", "1", filepath.Join(exampleDir, "resnet.star"), "--", "--steps", "5")
 	for _, c := range [][]string{
 		{"kmeans.star", "1"}, {"kmeans.star", "2"}, {"kmeans.star", "7"},
 		{"pca.star", "1"}, {"pca.star", "2"}, {"pca.star", "7"},
-		{"resnet.star", "2", "--height", "1", "--steps", "9"}, {"resnet.star", "2", "--height", "2", "--steps", "9"}, {"resnet.star", "3", "--steps", "9"},
-		{"resnet.star", "4", "--height", "1", "--steps", "9"}, {"resnet.star", "4", "--height", "4", "--steps", "9"},
+		{"resnet.star", "2", "--height", "1", "--steps", "5"}, {"resnet.star", "2", "--height", "2", "--steps", "5"}, {"resnet.star", "3", "--steps", "5"},
+		{"resnet.star", "4", "--height", "1", "--steps", "5"}, {"resnet.star", "4", "--height", "4", "--steps", "5"},
 	} {
 		script := filepath.Join(exampleDir, c[0])
 		got := runExample(t, slices.Concat([]string{"-n", c[1], script, "--"}, c[2:])...)

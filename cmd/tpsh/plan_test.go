@@ -375,7 +375,7 @@ func TestPlanKinds(t *testing.T) {
 		t.Fatal(err)
 	}
 	for script, args := range map[string][]string{
-		"megatron.star": {"--tp", "2", "--pp", "2", "--steps", "1"}, "fsdp.star": fewer["fsdp.star"], "gpt_pipeline.star": nil, "moe.star": nil,
+		"megatron.star": {"--tp", "2", "--pp", "2", "--steps", "1"}, "fsdp.star": fewer["fsdp.star"], "moe.star": nil,
 	} {
 		var figures []*plan.Figures
 		for _, apart := range []bool{false, true} {
