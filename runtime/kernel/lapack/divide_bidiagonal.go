@@ -1,6 +1,9 @@
 package lapack
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // A bidiagonalParts is an upper bidiagonal matrix [n, n] that is divided: d [n] is on its
 // diagonal and f [n-1] above it. The rows of ut and vt [n, n], zeros at first, become its
@@ -51,12 +54,13 @@ func (b *bidiagonalParts) decompose() bool {
 // store stores the singular values in descending order in s [n], and the singular vectors
 // as the columns of u and v [n, n].
 func (b *bidiagonalParts) store(u, s, v []float64) {
+	copy(s, b.d)
+	slices.Reverse(s)
+	transpose(u, b.ut, b.n, b.n)
+	transpose(v, b.vt, b.n, b.n)
 	for i := range b.n {
-		at := b.n - 1 - i
-		s[i] = b.d[at]
-		for j := range b.n {
-			u[j*b.n+i], v[j*b.n+i] = b.ut[at*b.n+j], b.vt[at*b.n+j]
-		}
+		slices.Reverse(u[i*b.n:][:b.n])
+		slices.Reverse(v[i*b.n:][:b.n])
 	}
 }
 

@@ -1,8 +1,12 @@
 package lapack
 
 import (
+	"math"
+
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/lapack/gonum"
+
+	"tpsh/runtime/kernel/vec"
 )
 
 // fewColumns are eliminated one by one. Those of a larger matrix are brought side by side
@@ -39,17 +43,90 @@ func factorLU(a []float64, m, n, lda int, pivots []int) bool {
 	return first && second
 }
 
-// factorCopy is factorLU of a copy whose rows follow one another, which it puts back.
+// factorCopy is factorLU of a copy whose columns lie side by side, which it puts back.
 func factorCopy(a []float64, m, n, lda int, pivots []int) bool {
-	near := make([]float64, m*n)
+	apart := m + vec.Lanes/2 // so that elements of a row do not fall into one set of a cache
+	buffer := borrow(n * apart)
+	defer scratch.Put(buffer)
+	columns := *buffer
 	for i := range m {
-		copy(near[i*n:][:n], a[i*lda:])
+		for j, v := range a[i*lda:][:n] {
+			columns[j*apart+i] = v
+		}
 	}
-	ok := factorLU(near, m, n, n, pivots)
+	ok := factorColumns(columns, m, n, apart, pivots)
 	for i := range m {
-		copy(a[i*lda:], near[i*n:][:n])
+		row := a[i*lda:][:n]
+		for j := range row {
+			row[j] = columns[j*apart+i]
+		}
 	}
 	return ok
+}
+
+// factorColumns is factorLU of columns of m elements, which are so far apart. Each is finished
+// before the next one is changed at all, by two earlier ones at a time: Golub and Van Loan,
+// Matrix Computations, 4th edition, 3.2.9.
+func factorColumns(columns []float64, m, n, apart int, pivots []int) bool {
+	ok := true
+	column := func(j int) []float64 { return columns[j*apart:][:m] }
+	for j := range n {
+		c := column(j)
+		for i, at := range pivots[:min(j, m)] {
+			c[i], c[at] = c[at], c[i]
+		}
+		eliminateColumn(c, min(j, m), column)
+		if j >= m {
+			continue
+		}
+		at := j + largestAt(c[j:])
+		pivots[j] = at
+		for k := range j + 1 {
+			before := column(k)
+			before[j], before[at] = before[at], before[j]
+		}
+		if c[j] == 0 {
+			ok = false
+			continue
+		}
+		divide(c[j+1:], c[j])
+	}
+	return ok
+}
+
+// eliminateColumn takes from c the first finished columns times its elements of u.
+func eliminateColumn(c []float64, finished int, column func(j int) []float64) {
+	k := 0
+	for ; k+1 < finished; k += 2 {
+		first, second := column(k), column(k+1)
+		c[k+1] -= float64(c[k] * first[k+1])
+		vec.AddRows64(c[k+2:], first[k+2:], second[k+2:], -c[k], -c[k+1])
+	}
+	if k < finished {
+		vec.AddRows64(c[k+1:], column(k)[k+1:], column(k)[k+1:], -c[k], 0)
+	}
+}
+
+// largestAt returns the index of the first of the elements of x with the largest absolute value.
+func largestAt(x []float64) int {
+	at, most := 0, math.Abs(x[0])
+	for i, v := range x {
+		if v = math.Abs(v); v > most {
+			at, most = i, v
+		}
+	}
+	return at
+}
+
+// divide divides x, by way of the inverse if that is a number.
+func divide(x []float64, by float64) {
+	if math.Abs(by) >= 0x1p-1022 {
+		scale(x, 1/by)
+		return
+	}
+	for i := range x {
+		x[i] /= by
+	}
 }
 
 // swap exchanges the elements of x and the first ones of y.

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"gonum.org/v1/gonum/blas"
+
+	"tpsh/runtime/kernel/vec"
 )
 
 // The factors of LU multiply to what they are of, at every size and shape.
@@ -202,6 +204,55 @@ func TestPivotRows(t *testing.T) {
 		for i, row := range rows {
 			if p[row*m+i] != 1 {
 				t.Errorf("PivotRows of [%d, %d]: row %d is pivot %d, but not by LU", m, k, row, i)
+			}
+		}
+	}
+}
+
+// Of matrices that are hard, too, the factors multiply to the matrix, no element of l is
+// greater than 1, and the bits are those of every set of instructions.
+func TestLUOfHard(t *testing.T) {
+	defer vec.Use(vec.Best())
+	rng := rand.New(rand.NewPCG(13, 14))
+	for _, h := range hard {
+		for _, shape := range [][2]int{{70, 70}, {131, 131}, {150, 90}, {90, 150}} {
+			m, n := shape[0], shape[1]
+			k, a := min(m, n), make([]float64, m*n)
+			for i := range a {
+				a[i] = h.element(rng, max(m, n), i/n, i%n)
+			}
+			a, _ = normed(a, m, n)
+			what := fmt.Sprintf("%s %v", h.what, shape)
+			var first []float64
+			for _, s := range vec.Sets() {
+				vec.Use(s)
+				f, piv, p := make([]float64, m*n), make([]float64, k), make([]float64, m*m)
+				LU(f, piv, p, a, m, n)
+				if first == nil {
+					first = f
+				}
+				if !slices.Equal(f, first) {
+					t.Fatalf("%s: %v has other bits", what, s)
+				}
+				l, u := make([]float64, m*k), make([]float64, k*n)
+				for i := range m {
+					for j := range n {
+						switch {
+						case i > j && math.Abs(f[i*n+j]) > 1:
+							t.Fatalf("%s: l[%d, %d] is %v", what, i, j, f[i*n+j])
+						case i > j:
+							l[i*k+j] = f[i*n+j]
+						default:
+							u[i*n+j] = f[i*n+j]
+						}
+					}
+				}
+				for i := range k {
+					l[i*k+i] = 1
+				}
+				pl := make([]float64, m*k)
+				products{}.Dgemm(blas.NoTrans, blas.NoTrans, m, k, m, 1, p, m, l, k, 0, pl, k)
+				wantNear(t, what, pl, u, a, m, k, n)
 			}
 		}
 	}

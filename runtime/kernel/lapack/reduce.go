@@ -112,13 +112,15 @@ func (r *reflectors) triangle(from, k int) []float64 {
 // l and r [., n] that there are.
 type pending struct {
 	n, rows    int
+	apart      int // how far apart rows of l and r are: such that a column of them does not fall into one set of a cache
 	a, l, r    []float64
 	sums, work []float64
 	x, ax      []float64 // for symmetricTimes
 }
 
 func newPending(a []float64, n int) *pending {
-	return &pending{n: n, a: a, l: make([]float64, 2*panel*n), r: make([]float64, 2*panel*n), sums: make([]float64, 2*n), work: make([]float64, 4*panel),
+	apart := n + vec.Lanes/2
+	return &pending{n: n, apart: apart, a: a, l: make([]float64, 2*panel*apart), r: make([]float64, 2*panel*apart), sums: make([]float64, 2*n), work: make([]float64, 4*panel),
 		x: make([]float64, n), ax: make([]float64, n)}
 }
 
@@ -129,7 +131,7 @@ func (p *pending) subtract(dst, weights, list []float64, from int) {
 		return
 	}
 	sums := p.sums[:len(dst)]
-	timesMatrix(sums, weights[:p.rows], list[from:], p.n)
+	timesMatrix(sums, weights[:p.rows], list[from:], p.apart)
 	vec.Sub64(dst, dst, sums)
 }
 
@@ -146,7 +148,7 @@ func (p *pending) column(dst []float64, j int) []float64 {
 func (p *pending) at(list []float64, i int) []float64 {
 	w := p.work[:p.rows]
 	for j := range w {
-		w[j] = list[j*p.n+i]
+		w[j] = list[j*p.apart+i]
 	}
 	return w
 }
@@ -156,7 +158,7 @@ func (p *pending) at(list []float64, i int) []float64 {
 func (p *pending) dots(list, x []float64, from int) []float64 {
 	w := p.work[2*panel:][:p.rows]
 	if p.rows > 0 {
-		matrixTimes(w, list[from:], p.n, x)
+		matrixTimes(w, list[from:], p.apart, x)
 	}
 	return w
 }
@@ -170,7 +172,7 @@ func (p *pending) settle(from int) {
 // settleRows subtracts what is pending in rows [lo, hi) and columns [left, right).
 func (p *pending) settleRows(lo, hi, left, right int) {
 	if lo < hi && left < right && p.rows > 0 {
-		products{}.Dgemm(blas.Trans, blas.NoTrans, hi-lo, right-left, p.rows, -1, p.l[lo:], p.n, p.r[left:], p.n, 1, p.a[lo*p.n+left:], p.n)
+		products{}.Dgemm(blas.Trans, blas.NoTrans, hi-lo, right-left, p.rows, -1, p.l[lo:], p.apart, p.r[left:], p.apart, 1, p.a[lo*p.n+left:], p.n)
 	}
 }
 
@@ -378,14 +380,14 @@ func (p *pending) corrections(x []float64, j int) (ofProduct, ofColumn []float64
 	} else {
 		p.dots(p.r, x, j)
 		p.at(p.r, j)
-		gemm.Multiply(nil, gemm.Product[float64]{M: 2, N: size, K: p.rows, Count: 1, C: sums, A: operandRows(p.work, 2*panel), B: operandRows(p.l[j+1:], p.n)})
+		gemm.Multiply(nil, gemm.Product[float64]{M: 2, N: size, K: p.rows, Count: 1, C: sums, A: operandRows(p.work, 2*panel), B: operandRows(p.l[j+1:], p.apart)})
 	}
 	return sums[size:], sums[:size]
 }
 
 // next returns the elements of the rows of l and r that come next, from indices on.
 func (p *pending) next(fromL, fromR int) (l, r []float64) {
-	at := p.rows * p.n
+	at := p.rows * p.apart
 	return p.l[at+fromL : at+p.n], p.r[at+fromR : at+p.n]
 }
 
