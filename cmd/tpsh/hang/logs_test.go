@@ -153,3 +153,27 @@ func TestLinesOfNobody(t *testing.T) {
 		}
 	}
 }
+
+// Of a rank whose numbers alone are known it is said whether its last call had finished.
+func TestNumbersAlone(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "train.log")
+	if err := os.WriteFile(path, []byte(signal(0, 54, 54)+signal(1, 55, 54)), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	j, err := Read([]string{path})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var text strings.Builder
+	if err := Explain(j).WriteText(&text); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"rank 0: outside any recorded call; the last calls are not recorded, but that they finished\n",
+		"rank 1: outside any recorded call; the last call is not recorded, but that it had not finished\n",
+	} {
+		if !strings.Contains(text.String(), want) {
+			t.Errorf("got\n%s\nwant in it\n%s", text.String(), want)
+		}
+	}
+}

@@ -134,6 +134,8 @@ func (r *Rank) lastWords() string {
 	switch {
 	case c != nil:
 		return "the last call: " + c.String() + in(c.Group.String()) + at(c.Where())
+	case r.behind():
+		return "the last call is not recorded, but that it had not finished"
 	case len(r.Status) > 0:
 		return "the last calls are not recorded, but that they finished"
 	}
@@ -196,7 +198,7 @@ func (v *Verdict) writeDoubts(w io.Writer) {
 		fmt.Fprintf(w, "  the waits end at %s, of which nothing is known: dead, never calling, calling something else, or only without a dump\n", rankList(silent))
 	case len(open.texts) > 0:
 		open.write(w, func(ranks []int, text string) string {
-			return rankList(ranks) + verb(ranks, " is in ", " are in ") + text + ", which all have made and none has finished"
+			return rankList(ranks) + verb(ranks, " is in ", " are in ") + text + ", which nobody is seen to have missed or finished"
 		})
 	case v.job.silent():
 		fmt.Fprintf(w, "  no call of any rank is recorded\n")

@@ -143,14 +143,21 @@ func (v *Verdict) doubtful() bool {
 		len(v.Waiting) > 0 || j.TimedOut || j.behind() || j.silent() || j.outside()
 }
 
-// behind reports whether a rank has made a call that had not finished: numbers of a log say so where no line tells
+// behind reports whether r has made a call that had not finished: numbers of a log say so where no line tells
 // of the call.
+func (r *Rank) behind() bool {
+	for _, s := range r.Status {
+		if !r.Dumped && s.Made > max(s.Done, 0) {
+			return true
+		}
+	}
+	return false
+}
+
 func (j *Job) behind() bool {
 	for _, r := range j.Ranks {
-		for _, s := range r.Status {
-			if !r.Dumped && s.Made > max(s.Done, 0) {
-				return true
-			}
+		if r.behind() {
+			return true
 		}
 	}
 	return false
