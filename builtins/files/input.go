@@ -27,8 +27,8 @@ import (
 
 func init() { builtins.Inputs = readInputs }
 
-// An input is a file of the folder of inputs, which stands for a name of programs: of all ranks, or, where it
-// is called NAME.rankR, as output writes, of one.
+// An input is a file of the folder of inputs, which stands for a name of programs: of all ranks, or, where its
+// name ends in .rank and a number, as output writes, of one.
 type input struct {
 	name, path string
 	rank       int // everyone for all
