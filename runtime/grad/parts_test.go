@@ -13,8 +13,8 @@ import (
 	"tpsh/runtime/tensor"
 )
 
-// partsSize is a size of tensors that several cores share, whose last part is short.
-var partsSize = shape.Shape{515, 257}
+// partsSize is a size of tensors that two cores share, in three parts of which the last is short.
+var partsSize = shape.Shape{259, 257}
 
 // Cores that no rank needs change no bit of what is computed element by element, of any operator
 // on any layout, or of its gradients.
