@@ -2,6 +2,7 @@ package builtinstest
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"maps"
@@ -241,9 +242,16 @@ func transportsOf(ranks []int, i int) []string {
 	}
 }
 
-// Options lets scripts write into a folder of the test's.
+// Options lets scripts write into folders of the test's. They are made when a script wants
+// them, which few do, and removed after the test.
 func Options(t testing.TB) builtins.Options {
-	return builtins.Options{Scratch: t.TempDir(), Resume: t.TempDir()}
+	dir := filepath.Join(os.TempDir(), "tpsh-test-"+rand.Text())
+	t.Cleanup(func() {
+		if err := os.RemoveAll(dir); err != nil {
+			t.Error(err)
+		}
+	})
+	return builtins.Options{Scratch: filepath.Join(dir, "scratch"), Resume: filepath.Join(dir, "resume")}
 }
 
 // testFunctions returns the names of the test_ functions of a script, or one
