@@ -343,11 +343,11 @@ func (p *pending) crossTimes(y, c, z, x []float64, tau float64, j int) {
 		row0, row1 := rows[i*n+j:(i+1)*n], rows[next*n+j:(next+1)*n]
 		var dot0, dot1 [vec.Lanes]float64
 		vec.RowDots64(x, row0, row1, &dot0, &dot1)
-		y[i] = tau * (sumLanes(&dot0) - ofProduct[i])
+		y[i] = float64(tau * (sumLanes(&dot0) - ofProduct[i]))
 		c[i] = row0[0] - ofColumn[i] - y[i]
 		weight := 0.0 // of row1, if it is not row0 again
 		if next > i {
-			y[next] = tau * (sumLanes(&dot1) - ofProduct[next])
+			y[next] = float64(tau * (sumLanes(&dot1) - ofProduct[next]))
 			c[next] = row1[0] - ofColumn[next] - y[next]
 			weight = c[next]
 		}
