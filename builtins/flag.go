@@ -87,8 +87,8 @@ func isBool(v starlark.Value) bool {
 // foldFlag returns the name by which flags are compared: - and _ are one.
 func foldFlag(name string) string { return strings.ReplaceAll(name, "_", "-") }
 
-// FlagWant returns what a flag takes that the source shows to be of a kind (see lang.Flag), and whether text is such;
-// "" of other kinds.
+// FlagWant returns in words what a flag of a kind (see lang.Flag) takes, and whether text is such. Of kinds that
+// the source does not show, any text is, and the words are "".
 func FlagWant(kind, text string) (want string, ok bool) {
 	k := kindOf(map[string]starlark.Value{"int": starlark.MakeInt(0), "number": starlark.Float(0), "": starlark.False}[kind])
 	if k == nil {

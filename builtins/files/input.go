@@ -43,10 +43,9 @@ var inputKinds = map[string]func(e *builtins.Env, in input) (starlark.Value, err
 	".json":        readJSONInput,
 }
 
-// CheckInputs returns what is wrong with dir as a folder of inputs: a file whose name
-// no program can write, a name that two files have, a file that does not hold what its
-// ending says. It reads no elements.
-// What is cut by ranks must be there for each of so many.
+// CheckInputs returns what is wrong with dir as a folder of inputs of so many ranks: a file
+// whose name no program can write, a name that two files have, one of which some ranks have
+// a file and others none, a file that does not hold what its ending says. It reads no elements.
 func CheckInputs(dir string, ranks int) error {
 	list, err := listInputs(dir)
 	if err != nil {

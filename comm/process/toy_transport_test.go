@@ -16,7 +16,7 @@ import (
 
 // A fileStream is one end of a stream between two who share nothing but a folder: what
 // each writes is appended to a file, which the other reads, looking ever more rarely for
-// more; that a file can be written no longer says that no more comes. It stands for what CONTRIBUTING.md says of
+// more. Its mode, atEnd, says that no more comes. It stands for what CONTRIBUTING.md says of
 // transports: whatever is an io.ReadWriteCloser is one.
 type fileStream struct {
 	in, out *os.File
