@@ -30,7 +30,7 @@ func (s *signature) insteadOf(self *Tensor, args starlark.Tuple, kwargs []starla
 			return s.instead
 		}
 	}
-	if n := first + len(args); s.lacks(n, kwargs) && !s.instead.lacks(n, kwargs) {
+	if n := first + len(args); s.lacks(n, kwargs) && !s.instead.made().lacks(n, kwargs) {
 		return s.instead
 	}
 	return nil
