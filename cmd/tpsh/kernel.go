@@ -59,9 +59,9 @@ type notebook struct {
 	out    *lineOutput
 	errors *heldOutput // what commands say of errors
 	dir    string
-	id     int // of the request under way
 	mu     sync.Mutex
 	json   *json.Encoder
+	asked  []*request // that were read and have no last answer, the one under way first
 }
 
 // A request is a line that a notebook sends.
@@ -71,6 +71,10 @@ type request struct {
 	Complete  *string `json:"complete"`
 	Doc       *string `json:"doc"`
 	Interrupt bool    `json:"interrupt"`
+
+	// ctx ends when an interrupt comes behind the request, whether it runs yet or not.
+	ctx  context.Context
+	stop context.CancelFunc
 }
 
 // An answer is a line that it writes.
@@ -163,56 +167,75 @@ func (k *notebook) serve(std *stdio) (err error) {
 	interrupts := make(chan os.Signal, 1)
 	signal.Notify(interrupts, os.Interrupt)
 	defer signal.Stop(interrupts)
-	requests := make(chan request)
+	requests := make(chan *request)
 	go k.read(std.in, requests)
 	go func() {
 		for range interrupts {
-			k.cells.Interrupt()
+			k.interrupt()
 		}
 	}()
 	for req := range requests {
 		k.handle(req)
+		k.answered(req)
 	}
 	return nil
 }
 
-// read reads requests, to the end of the input; interrupts it passes on at once.
-func (k *notebook) read(in io.Reader, requests chan<- request) {
+// read reads requests, to the end of the input; interrupts it carries out at once.
+func (k *notebook) read(in io.Reader, requests chan<- *request) {
 	defer close(requests)
 	defer k.cells.Interrupt()
 	for d := json.NewDecoder(bufio.NewReader(in)); ; {
-		var req request
-		if d.Decode(&req) != nil {
+		req := new(request)
+		if d.Decode(req) != nil {
 			return
 		}
 		if req.Interrupt {
-			k.cells.Interrupt()
+			k.interrupt()
 			continue
 		}
+		req.ctx, req.stop = context.WithCancel(context.Background())
+		k.mu.Lock()
+		k.asked = append(k.asked, req)
+		k.mu.Unlock()
 		requests <- req
 	}
+}
+
+// interrupt ends the request under way, or the one that is about to be.
+func (k *notebook) interrupt() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if len(k.asked) > 0 {
+		k.asked[0].stop()
+	}
+}
+
+// answered forgets the request that was under way.
+func (k *notebook) answered(req *request) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	req.stop()
+	k.asked = k.asked[1:]
 }
 
 func (k *notebook) answer(a answer) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if a.ID == 0 {
-		a.ID = k.id
+	if len(k.asked) > 0 {
+		a.ID = k.asked[0].ID
 	}
 	_ = k.json.Encode(a) // who reads no more has closed the input, too
 }
 
-func (k *notebook) handle(req request) {
-	k.mu.Lock()
-	k.id = req.ID
-	k.mu.Unlock()
+func (k *notebook) handle(req *request) {
 	a, before := answer{Done: true}, k.cells.Size()
 	switch {
 	case req.Execute != nil:
-		a.Value, a.Failure = k.execute(*req.Execute)
+		a.Value, a.Failure = k.execute(req.ctx, *req.Execute)
 		a.SVG = k.takePictures()
 	case req.Complete != nil:
-		a.Start, a.Names = k.cells.Complete(context.Background(), *req.Complete)
+		a.Start, a.Names = k.cells.Complete(req.ctx, *req.Complete)
 	case req.Doc != nil:
 		a.Text, _ = docText(*req.Doc) // of other names nothing is known
 	}
@@ -223,12 +246,15 @@ func (k *notebook) handle(req request) {
 }
 
 // execute runs a cell, part by part, until one fails.
-func (k *notebook) execute(cell string) (value string, failure *lang.Cause) {
-	for _, part := range k.cells.Split(context.Background(), cell) {
+func (k *notebook) execute(ctx context.Context, cell string) (value string, failure *lang.Cause) {
+	for _, part := range k.cells.Split(ctx, cell) {
+		if ctx.Err() != nil {
+			return "", notBegun()
+		}
 		if part.Source == "" {
-			value, failure = "", k.command(part.Command)
+			value, failure = "", k.command(ctx, part.Command)
 		} else {
-			value, failure = k.statements(part.Source, part.Line)
+			value, failure = k.statements(ctx, part.Source, part.Line)
 		}
 		if failure != nil {
 			return "", failure
@@ -237,10 +263,15 @@ func (k *notebook) execute(cell string) (value string, failure *lang.Cause) {
 	return value, nil
 }
 
+// notBegun is the failure of what was interrupted before it ran.
+func notBegun() *lang.Cause {
+	return &lang.Cause{Kind: "interrupted", Ranks: []int{}, Message: errInterrupted.Error(), Report: errInterrupted.Error() + "\n"}
+}
+
 // command carries out a command of the shell.
-func (k *notebook) command(line string) *lang.Cause {
+func (k *notebook) command(ctx context.Context, line string) *lang.Cause {
 	k.out.by(true)
-	report, code := k.errors.hold(func() int { return k.cells.Command(context.Background(), line) })
+	report, code := k.errors.hold(func() int { return k.cells.Command(ctx, line) })
 	k.out.by(false)
 	if code == lang.StatusOK {
 		return nil
@@ -254,7 +285,7 @@ func (k *notebook) command(line string) *lang.Cause {
 
 // statements runs statements that begin at a line of a cell: all but the last, and if
 // that is an expression, it by itself, so that the cell has its value.
-func (k *notebook) statements(source string, line int) (value string, failure *lang.Cause) {
+func (k *notebook) statements(ctx context.Context, source string, line int) (value string, failure *lang.Cause) {
 	head, last := splitCell(source)
 	for _, p := range []lang.Program{{Source: head, FirstLine: line}, {Source: last, FirstLine: strings.Count(head, "\n") + line}} {
 		if strings.TrimSpace(p.Source) == "" {
@@ -262,7 +293,10 @@ func (k *notebook) statements(source string, line int) (value string, failure *l
 		}
 		p.Path, p.Dir, p.Folders, p.Chunk = "<cell>", k.dir, k.folders(), true
 		p.Timeout, p.MaxSteps = k.timeout, k.maxSteps
-		o, err := k.cells.Session().Run(context.Background(), p)
+		o, err := k.cells.Session().Run(ctx, p)
+		if err != nil && ctx.Err() != nil {
+			return "", notBegun()
+		}
 		if err != nil {
 			return "", &lang.Cause{Kind: "died", Ranks: []int{}, Message: err.Error(), Report: fmt.Sprintf("%v\nthe ranks cannot go on; restart the kernel\n", err)}
 		}

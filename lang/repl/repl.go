@@ -243,6 +243,11 @@ func (s *Shell) run(ctx context.Context, p lang.Program, typed string) bool {
 	release := s.watchInterrupts()
 	o, err := s.drive(ctx, p)
 	release()
+	if err != nil && ctx.Err() != nil {
+		fmt.Fprintln(s.opts.Err, "interrupted")
+		s.status = lang.StatusInterrupted
+		return false
+	}
 	if err != nil {
 		fmt.Fprintf(s.opts.Err, "%v\nthe ranks cannot go on; :ranks %d starts them anew\n", err, s.session.Size())
 		s.status = lang.StatusJob
