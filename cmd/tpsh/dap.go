@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"flag"
 	"fmt"
@@ -52,11 +53,12 @@ func serveDAP(std *stdio, port int) error {
 }
 
 // launchDebugged is `tpsh run` of what an editor wants, under its debugger.
-func launchDebugged(l dap.Launch, c *debug.Controller, step halt.Step, talk func(debug.Stop), out, errs io.Writer) int {
+func launchDebugged(ctx context.Context, l dap.Launch, c *debug.Controller, step halt.Step, talk func(debug.Stop), out, errs io.Writer) int {
 	fs := flag.NewFlagSet("dap", flag.ContinueOnError)
 	fs.SetOutput(io.Discard)
 	r := &runner{flags: fs}
 	r.declare(fs)
+	r.stopping.until = ctx
 	if !l.NoDebug {
 		r.debugging = &debugging{control: c, step: step, talk: talk, whole: true}
 	}

@@ -347,3 +347,26 @@ func TestDAPWaitsAndPauses(t *testing.T) {
 	}
 	e.do("disconnect", nil)
 }
+
+// An editor may end a program at any time: before its ranks have started, and where it
+// is not debugged.
+func TestDAPEnds(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.star")
+	if err := os.WriteFile(path, []byte("print(1)\nwhile True: pass\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, transport := range []string{"inproc", "shm"} {
+		for _, plain := range []bool{false, true} {
+			for _, runs := range []bool{false, true} {
+				e := newDAPClient(t)
+				e.do("initialize", map[string]any{"adapterID": "tpsh"})
+				e.do("launch", map[string]any{"program": path, "n": 2, "transport": transport, "noDebug": plain})
+				e.do("configurationDone", map[string]any{})
+				for runs && e.printed.Len() == 0 {
+					e.events = append(e.events, e.read())
+				}
+				e.do("disconnect", map[string]any{})
+			}
+		}
+	}
+}

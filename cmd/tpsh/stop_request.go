@@ -13,6 +13,8 @@ import (
 // of SIGUSR1 where there is that. A program that asks for it (should_stop) is told,
 // and ends by itself; any other ends at once, as by an interrupt.
 type stopRequest struct {
+	until context.Context // whose end is that of the job, too; nil for none
+
 	mu    sync.Mutex
 	tell  func() bool // tells the program, and reports whether it will listen; nil for one that will not
 	asked bool        // the program was told
@@ -25,7 +27,11 @@ const sameRequest = time.Second
 // hear returns a context that ends when the job is to end at once.
 func (s *stopRequest) hear() (context.Context, context.CancelFunc) {
 	goOn := unreadGoesOn()
-	ctx, stop := signal.NotifyContext(context.Background(), hangups()...)
+	until := s.until
+	if until == nil {
+		until = context.Background()
+	}
+	ctx, stop := signal.NotifyContext(until, hangups()...)
 	come := make(chan os.Signal, 4)
 	signal.Notify(come, stopRequests()...)
 	hearsItself()

@@ -2,6 +2,7 @@ package dap
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -26,9 +27,9 @@ type Launch struct {
 	NoDebug     bool     `json:"noDebug"`     // stop nowhere
 }
 
-// A Run runs a program under a debugger to its end, and returns its exit status. The
-// program begins with a step; talk is called where it stops.
-type Run func(l Launch, c *debug.Controller, step halt.Step, talk func(debug.Stop), out, errs io.Writer) int
+// A Run runs a program under a debugger to its end, or that of ctx, and returns its exit
+// status. The program begins with a step; talk is called where it stops.
+type Run func(ctx context.Context, l Launch, c *debug.Controller, step halt.Step, talk func(debug.Stop), out, errs io.Writer) int
 
 // Serve speaks with an editor until it has gone.
 func Serve(in io.Reader, out io.Writer, run Run) error {
@@ -65,6 +66,7 @@ type server struct {
 	ready   bool // the editor has sent its settings
 	over    bool
 	ended   chan struct{} // closed when the program has ended; nil before it begins
+	stops   func()        // ends the program, also while its ranks start
 	handles []handle
 	stop    debug.Stop
 
@@ -172,7 +174,8 @@ func (s *server) begin() {
 	if s.launch.NoDebug {
 		s.control.Remove(func(debug.Break) bool { return true })
 	}
-	s.ended = make(chan struct{})
+	ctx, stop := context.WithCancel(context.Background())
+	s.ended, s.stops = make(chan struct{}), stop
 	entry := step == halt.In
 	talk := func(stop debug.Stop) {
 		s.tell(stop, entry)
@@ -180,7 +183,8 @@ func (s *server) begin() {
 	}
 	go func() {
 		defer close(s.ended)
-		code := s.run(*s.launch, s.control, step, talk, &output{s, "stdout"}, &output{s, "stderr"})
+		defer stop()
+		code := s.run(ctx, *s.launch, s.control, step, talk, &output{s, "stdout"}, &output{s, "stderr"})
 		s.send(&dap.ExitedEvent{Event: event("exited"), Body: dap.ExitedEventBody{ExitCode: code}})
 		s.send(&dap.TerminatedEvent{Event: event("terminated")})
 	}()
@@ -192,7 +196,7 @@ func (s *server) end() {
 		return
 	}
 	s.control.Remove(func(debug.Break) bool { return true })
-	s.control.Interrupt()
+	s.stops()
 	s.control.Go(halt.Go, nil)
 	<-s.ended
 }
