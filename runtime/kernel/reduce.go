@@ -31,6 +31,23 @@ type Reduction[T dtype.Number] struct {
 	Block func(x []T) T       // the value of at most Block elements
 	Into  func(dst, x, y []T) // combines values elementwise; dst may be x or y
 	Whole bool                // whether Block takes any number of elements: their order makes no difference
+
+	// Four stores in dst what Block makes of a, b, c and d, which are of one length, in less time
+	// than that takes; nil if there is no such.
+	Four func(dst *[4]T, a, b, c, d []T)
+}
+
+// Blocks stores in each element of dst what r.Block makes of the next k elements of x, at most
+// Block.
+func (r *Reduction[T]) Blocks(dst, x []T, k int) {
+	if r.Four != nil && k > few {
+		for ; len(dst) >= 4; dst, x = dst[4:], x[4*k:] {
+			r.Four((*[4]T)(dst), x[:k], x[k:2*k], x[2*k:3*k], x[3*k:4*k])
+		}
+	}
+	for i := range dst {
+		dst[i] = r.Block(x[i*k : (i+1)*k])
+	}
 }
 
 // A Reduce is a reduction in each dtype that has it. Bools are bytes.
@@ -46,34 +63,34 @@ type Reduce struct {
 var (
 	// Sum adds; integers wrap around.
 	Sum = Reduce{
-		F32: Reduction[float32]{0, sum32, vec.Add, false},
-		F64: Reduction[float64]{0, sum64, vec.Add64, false},
-		I64: Reduction[int64]{0, sumInts, AddTo[int64], true},
+		F32: Reduction[float32]{Zero: 0, Block: sum32, Four: fourSums32, Into: vec.Add},
+		F64: Reduction[float64]{Zero: 0, Block: sum64, Into: vec.Add64},
+		I64: Reduction[int64]{Zero: 0, Block: sumInts, Into: AddTo[int64], Whole: true},
 	}
 	// Prod multiplies; integers wrap around.
 	Prod = Reduce{
-		F32: Reduction[float32]{1, prod32, vec.Mul, false},
-		F64: Reduction[float64]{1, prod64, vec.Mul64, false},
-		I64: Reduction[int64]{1, prodBlock[int64], MulTo[int64], true},
+		F32: Reduction[float32]{Zero: 1, Block: prod32, Four: fourProds32, Into: vec.Mul},
+		F64: Reduction[float64]{Zero: 1, Block: prod64, Into: vec.Mul64},
+		I64: Reduction[int64]{Zero: 1, Block: prodBlock[int64], Into: MulTo[int64], Whole: true},
 	}
 	// Max takes the greatest element, or NaN if there is one.
 	Max = Reduce{
-		F32: Reduction[float32]{float32(math.Inf(-1)), max32, vec.Maximum, true},
-		F64: Reduction[float64]{math.Inf(-1), max64, vec.Maximum64, true},
-		I64: Reduction[int64]{math.MinInt64, maxBlock[int64], MaximumTo[int64], true},
-		I32: Reduction[int32]{math.MinInt32, maxBlock[int32], MaximumTo[int32], true},
-		U8:  Reduction[uint8]{0, maxBlock[uint8], MaximumTo[uint8], true},
+		F32: Reduction[float32]{Zero: float32(math.Inf(-1)), Block: max32, Into: vec.Maximum, Whole: true},
+		F64: Reduction[float64]{Zero: math.Inf(-1), Block: max64, Into: vec.Maximum64, Whole: true},
+		I64: Reduction[int64]{Zero: math.MinInt64, Block: maxBlock[int64], Into: MaximumTo[int64], Whole: true},
+		I32: Reduction[int32]{Zero: math.MinInt32, Block: maxBlock[int32], Into: MaximumTo[int32], Whole: true},
+		U8:  Reduction[uint8]{Zero: 0, Block: maxBlock[uint8], Into: MaximumTo[uint8], Whole: true},
 	}
 	// Min takes the least element, or NaN if there is one.
 	Min = Reduce{
-		F32: Reduction[float32]{float32(math.Inf(1)), min32, vec.Minimum, true},
-		F64: Reduction[float64]{math.Inf(1), min64, vec.Minimum64, true},
-		I64: Reduction[int64]{math.MaxInt64, minBlock[int64], MinimumTo[int64], true},
-		I32: Reduction[int32]{math.MaxInt32, minBlock[int32], MinimumTo[int32], true},
-		U8:  Reduction[uint8]{math.MaxUint8, minBlock[uint8], MinimumTo[uint8], true},
+		F32: Reduction[float32]{Zero: float32(math.Inf(1)), Block: min32, Into: vec.Minimum, Whole: true},
+		F64: Reduction[float64]{Zero: math.Inf(1), Block: min64, Into: vec.Minimum64, Whole: true},
+		I64: Reduction[int64]{Zero: math.MaxInt64, Block: minBlock[int64], Into: MinimumTo[int64], Whole: true},
+		I32: Reduction[int32]{Zero: math.MaxInt32, Block: minBlock[int32], Into: MinimumTo[int32], Whole: true},
+		U8:  Reduction[uint8]{Zero: math.MaxUint8, Block: minBlock[uint8], Into: MinimumTo[uint8], Whole: true},
 	}
 	// XorBits is the exclusive or, bit by bit.
-	XorBits = Reduction[int64]{0, xorBlock, XorTo[int64], true}
+	XorBits = Reduction[int64]{Zero: 0, Block: xorBlock, Into: XorTo[int64], Whole: true}
 )
 
 // few is how many elements sumFew takes at most.
@@ -101,6 +118,15 @@ func sum32(x []float32) float32 {
 	var lane [lanes]float32
 	vec.Sum(x, &lane)
 	return addLanes(&lane)
+}
+
+// fourSums32 is sum32 of four blocks of more than few elements.
+func fourSums32(dst *[4]float32, a, b, c, d []float32) {
+	var lane [4][lanes]float32
+	vec.FourSums(a, b, c, d, &lane[0], &lane[1], &lane[2], &lane[3])
+	for i := range lane {
+		dst[i] = addLanes(&lane[i])
+	}
 }
 
 func sum64(x []float64) float64 {
@@ -219,6 +245,16 @@ func prod32(x []float32) float32 {
 	lane := fullLanes[float32](1)
 	vec.Prod(x, &lane)
 	return mulLanes(&lane)
+}
+
+// fourProds32 is prod32 of four blocks.
+func fourProds32(dst *[4]float32, a, b, c, d []float32) {
+	one := fullLanes[float32](1)
+	lane := [4][lanes]float32{one, one, one, one}
+	vec.FourProds(a, b, c, d, &lane[0], &lane[1], &lane[2], &lane[3])
+	for i := range lane {
+		dst[i] = mulLanes(&lane[i])
+	}
 }
 
 func prod64(x []float64) float64 {

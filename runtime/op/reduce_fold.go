@@ -90,6 +90,8 @@ func reduceTo[T dtype.Number](dst, x *tensor.Tensor, reduced []bool, r *kernel.R
 		reduceConstant(dst, f.k, r, src.block, finish)
 	case src.direct != nil && r.Whole && f.inner == 0 && f.k > kernel.Block:
 		reduceWholeRows(dst, &f, r, src.direct, finish)
+	case src.direct != nil && r.Four != nil && f.inner == 0 && f.k > 0:
+		reduceByFour(dst, &f, r, src.direct, finish)
 	default:
 		reduceBlocks(dst, &f, r, src.block, finish)
 	}
@@ -197,6 +199,41 @@ func reduceWholeRows[T dtype.Number](dst *tensor.Tensor, f *fold, r *kernel.Redu
 		done(i, i+1)
 	}
 	goruntime.KeepAlive(dst)
+}
+
+// reduceByFour is reduceBlocks of the elements x, in rows, four blocks at a time.
+func reduceByFour[T dtype.Number](dst *tensor.Tensor, f *fold, r *kernel.Reduction[T], x []T, finish func(lo int, d []T)) {
+	out := newSink[T](dst)
+	done := finished(&out, finish)
+	tree, part := kernel.NewTree(r), make([]T, 4)
+	for lo := 0; lo < f.outer; lo += blockSize {
+		hi := min(lo+blockSize, f.outer)
+		d := out.block(lo, hi)
+		if f.k <= kernel.Block {
+			r.Blocks(d, x[lo*f.k:], f.k)
+		} else {
+			for i := range d {
+				d[i] = reduceLongRow(tree, part, r, x[(lo+i)*f.k:(lo+i+1)*f.k])
+			}
+		}
+		done(lo, hi)
+	}
+	goruntime.KeepAlive(dst)
+}
+
+// reduceLongRow reduces a row of several blocks, as many at a time as part has room for.
+func reduceLongRow[T dtype.Number](tree *kernel.Tree[T], part []T, r *kernel.Reduction[T], row []T) T {
+	for len(row) > 0 {
+		k := min(len(row), kernel.Block)
+		n := min(len(row)/k, len(part))
+		r.Blocks(part[:n], row, k)
+		for i := range n {
+			tree.Push(part[i : i+1])
+		}
+		row = row[n*k:]
+	}
+	tree.Pop(part[:1])
+	return part[0]
 }
 
 // reduceColumns reduces the columns of tables: narrow ones several rows at a

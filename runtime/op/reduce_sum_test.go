@@ -105,7 +105,7 @@ func TestSort(t *testing.T) {
 // What reduces gives for rows, which are taken where they lie and without a copy, the bits that it gives for
 // columns of the same elements.
 func TestRowsAsColumns(t *testing.T) {
-	const k, w = 2100, 3
+	const k, w = 6000, 3
 	var rows, columns [k * w]float64
 	for i := range k * w {
 		v := float64(float32(math.Sin(float64(i))))
@@ -116,6 +116,8 @@ func TestRowsAsColumns(t *testing.T) {
 			name string
 			args func(dim int) []op.Arg
 		}{
+			{"sum", func(dim int) []op.Arg { return []op.Arg{op.IntsN(dim)} }},
+			{"prod", func(dim int) []op.Arg { return []op.Arg{op.Int1(dim)} }},
 			{"amax", func(dim int) []op.Arg { return []op.Arg{op.IntsN(dim)} }},
 			{"amin", func(dim int) []op.Arg { return []op.Arg{op.IntsN(dim)} }},
 			{"var", func(dim int) []op.Arg { return []op.Arg{op.IntsN(dim)} }},
@@ -139,7 +141,7 @@ func TestSumOrder(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		s := shape.Shape(rapid.SliceOfN(rapid.SampledFrom([]int{1, 2, 3, 7, 40, 70}), 1, 3).Draw(r, "shape"))
 		if rapid.Bool().Draw(r, "long") {
-			s[rapid.IntRange(0, len(s)-1).Draw(r, "long dim")] = 2100
+			s[rapid.IntRange(0, len(s)-1).Draw(r, "long dim")] = rapid.SampledFrom([]int{1024, 2100, 5 * 1024, 6000}).Draw(r, "length")
 		}
 		x := scrambled(r, s)
 		dims := make([]bool, len(s))

@@ -557,6 +557,16 @@ func squaredDistancesAVX2(x *float32, a *float32, b *float32, c *float32, d *flo
 //go:noescape
 func absDistancesAVX2(x *float32, a *float32, b *float32, c *float32, d *float32, n int, toA *float32, toB *float32, toC *float32, toD *float32)
 
+// fourSumsAVX2 is FourSums of n elements.
+//
+//go:noescape
+func fourSumsAVX2(a *float32, b *float32, c *float32, d *float32, n int, sumA *float32, sumB *float32, sumC *float32, sumD *float32)
+
+// fourProdsAVX2 is FourProds of n elements.
+//
+//go:noescape
+func fourProdsAVX2(a *float32, b *float32, c *float32, d *float32, n int, productA *float32, productB *float32, productC *float32, productD *float32)
+
 // fourierTwosAVX2 is FourierTwos of n elements.
 //
 //go:noescape

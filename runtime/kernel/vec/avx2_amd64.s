@@ -15658,6 +15658,194 @@ done:
 	VZEROUPPER
 	RET
 
+// func fourSumsAVX2(a *float32, b *float32, c *float32, d *float32, n int, sumA *float32, sumB *float32, sumC *float32, sumD *float32)
+// Requires: AVX
+TEXT ·fourSumsAVX2(SB), NOSPLIT, $0-72
+	MOVQ    a+0(FP), AX
+	MOVQ    b+8(FP), CX
+	MOVQ    c+16(FP), DX
+	MOVQ    d+24(FP), BX
+	MOVQ    sumA+40(FP), SI
+	VMOVUPS (SI), Y0
+	VMOVUPS 32(SI), Y1
+	MOVQ    sumB+48(FP), SI
+	VMOVUPS (SI), Y2
+	VMOVUPS 32(SI), Y3
+	MOVQ    sumC+56(FP), SI
+	VMOVUPS (SI), Y4
+	VMOVUPS 32(SI), Y5
+	MOVQ    sumD+64(FP), SI
+	VMOVUPS (SI), Y6
+	VMOVUPS 32(SI), Y7
+	MOVQ    n+32(FP), DI
+	MOVQ    DI, R8
+	ANDQ    $-16, R8
+	XORQ    SI, SI
+	JMP     test
+
+loop:
+	VMOVUPS (AX)(SI*4), Y8
+	VADDPS  Y8, Y0, Y0
+	VMOVUPS (CX)(SI*4), Y8
+	VADDPS  Y8, Y2, Y2
+	VMOVUPS (DX)(SI*4), Y8
+	VADDPS  Y8, Y4, Y4
+	VMOVUPS (BX)(SI*4), Y8
+	VADDPS  Y8, Y6, Y6
+	VMOVUPS 32(AX)(SI*4), Y8
+	VADDPS  Y8, Y1, Y1
+	VMOVUPS 32(CX)(SI*4), Y8
+	VADDPS  Y8, Y3, Y3
+	VMOVUPS 32(DX)(SI*4), Y8
+	VADDPS  Y8, Y5, Y5
+	VMOVUPS 32(BX)(SI*4), Y8
+	VADDPS  Y8, Y7, Y7
+	ADDQ    $+16, SI
+
+test:
+	CMPQ       SI, R8
+	JLT        loop
+	SUBQ       SI, DI
+	JZ         done
+	LEAQ       tailMasks<>+0(SB), R8
+	NEGQ       DI
+	VMOVDQU    64(R8)(DI*4), Y8
+	VMOVDQU    96(R8)(DI*4), Y9
+	VMASKMOVPS (AX)(SI*4), Y8, Y10
+	VADDPS     Y10, Y0, Y10
+	VBLENDVPS  Y8, Y10, Y0, Y0
+	VMASKMOVPS (CX)(SI*4), Y8, Y10
+	VADDPS     Y10, Y2, Y10
+	VBLENDVPS  Y8, Y10, Y2, Y2
+	VMASKMOVPS (DX)(SI*4), Y8, Y10
+	VADDPS     Y10, Y4, Y10
+	VBLENDVPS  Y8, Y10, Y4, Y4
+	VMASKMOVPS (BX)(SI*4), Y8, Y10
+	VADDPS     Y10, Y6, Y10
+	VBLENDVPS  Y8, Y10, Y6, Y6
+	VMASKMOVPS 32(AX)(SI*4), Y9, Y8
+	VADDPS     Y8, Y1, Y8
+	VBLENDVPS  Y9, Y8, Y1, Y1
+	VMASKMOVPS 32(CX)(SI*4), Y9, Y8
+	VADDPS     Y8, Y3, Y8
+	VBLENDVPS  Y9, Y8, Y3, Y3
+	VMASKMOVPS 32(DX)(SI*4), Y9, Y8
+	VADDPS     Y8, Y5, Y8
+	VBLENDVPS  Y9, Y8, Y5, Y5
+	VMASKMOVPS 32(BX)(SI*4), Y9, Y8
+	VADDPS     Y8, Y7, Y8
+	VBLENDVPS  Y9, Y8, Y7, Y7
+
+done:
+	MOVQ    sumA+40(FP), AX
+	VMOVUPS Y0, (AX)
+	VMOVUPS Y1, 32(AX)
+	MOVQ    sumB+48(FP), AX
+	VMOVUPS Y2, (AX)
+	VMOVUPS Y3, 32(AX)
+	MOVQ    sumC+56(FP), AX
+	VMOVUPS Y4, (AX)
+	VMOVUPS Y5, 32(AX)
+	MOVQ    sumD+64(FP), AX
+	VMOVUPS Y6, (AX)
+	VMOVUPS Y7, 32(AX)
+	VZEROUPPER
+	RET
+
+// func fourProdsAVX2(a *float32, b *float32, c *float32, d *float32, n int, productA *float32, productB *float32, productC *float32, productD *float32)
+// Requires: AVX
+TEXT ·fourProdsAVX2(SB), NOSPLIT, $0-72
+	MOVQ    a+0(FP), AX
+	MOVQ    b+8(FP), CX
+	MOVQ    c+16(FP), DX
+	MOVQ    d+24(FP), BX
+	MOVQ    productA+40(FP), SI
+	VMOVUPS (SI), Y0
+	VMOVUPS 32(SI), Y1
+	MOVQ    productB+48(FP), SI
+	VMOVUPS (SI), Y2
+	VMOVUPS 32(SI), Y3
+	MOVQ    productC+56(FP), SI
+	VMOVUPS (SI), Y4
+	VMOVUPS 32(SI), Y5
+	MOVQ    productD+64(FP), SI
+	VMOVUPS (SI), Y6
+	VMOVUPS 32(SI), Y7
+	MOVQ    n+32(FP), DI
+	MOVQ    DI, R8
+	ANDQ    $-16, R8
+	XORQ    SI, SI
+	JMP     test
+
+loop:
+	VMOVUPS (AX)(SI*4), Y8
+	VMULPS  Y8, Y0, Y0
+	VMOVUPS (CX)(SI*4), Y8
+	VMULPS  Y8, Y2, Y2
+	VMOVUPS (DX)(SI*4), Y8
+	VMULPS  Y8, Y4, Y4
+	VMOVUPS (BX)(SI*4), Y8
+	VMULPS  Y8, Y6, Y6
+	VMOVUPS 32(AX)(SI*4), Y8
+	VMULPS  Y8, Y1, Y1
+	VMOVUPS 32(CX)(SI*4), Y8
+	VMULPS  Y8, Y3, Y3
+	VMOVUPS 32(DX)(SI*4), Y8
+	VMULPS  Y8, Y5, Y5
+	VMOVUPS 32(BX)(SI*4), Y8
+	VMULPS  Y8, Y7, Y7
+	ADDQ    $+16, SI
+
+test:
+	CMPQ       SI, R8
+	JLT        loop
+	SUBQ       SI, DI
+	JZ         done
+	LEAQ       tailMasks<>+0(SB), R8
+	NEGQ       DI
+	VMOVDQU    64(R8)(DI*4), Y8
+	VMOVDQU    96(R8)(DI*4), Y9
+	VMASKMOVPS (AX)(SI*4), Y8, Y10
+	VMULPS     Y10, Y0, Y10
+	VBLENDVPS  Y8, Y10, Y0, Y0
+	VMASKMOVPS (CX)(SI*4), Y8, Y10
+	VMULPS     Y10, Y2, Y10
+	VBLENDVPS  Y8, Y10, Y2, Y2
+	VMASKMOVPS (DX)(SI*4), Y8, Y10
+	VMULPS     Y10, Y4, Y10
+	VBLENDVPS  Y8, Y10, Y4, Y4
+	VMASKMOVPS (BX)(SI*4), Y8, Y10
+	VMULPS     Y10, Y6, Y10
+	VBLENDVPS  Y8, Y10, Y6, Y6
+	VMASKMOVPS 32(AX)(SI*4), Y9, Y8
+	VMULPS     Y8, Y1, Y8
+	VBLENDVPS  Y9, Y8, Y1, Y1
+	VMASKMOVPS 32(CX)(SI*4), Y9, Y8
+	VMULPS     Y8, Y3, Y8
+	VBLENDVPS  Y9, Y8, Y3, Y3
+	VMASKMOVPS 32(DX)(SI*4), Y9, Y8
+	VMULPS     Y8, Y5, Y8
+	VBLENDVPS  Y9, Y8, Y5, Y5
+	VMASKMOVPS 32(BX)(SI*4), Y9, Y8
+	VMULPS     Y8, Y7, Y8
+	VBLENDVPS  Y9, Y8, Y7, Y7
+
+done:
+	MOVQ    productA+40(FP), AX
+	VMOVUPS Y0, (AX)
+	VMOVUPS Y1, 32(AX)
+	MOVQ    productB+48(FP), AX
+	VMOVUPS Y2, (AX)
+	VMOVUPS Y3, 32(AX)
+	MOVQ    productC+56(FP), AX
+	VMOVUPS Y4, (AX)
+	VMOVUPS Y5, 32(AX)
+	MOVQ    productD+64(FP), AX
+	VMOVUPS Y6, (AX)
+	VMOVUPS Y7, 32(AX)
+	VZEROUPPER
+	RET
+
 // func fourierTwosAVX2(a *float32, b *float32, n int)
 // Requires: AVX
 TEXT ·fourierTwosAVX2(SB), NOSPLIT, $0-24

@@ -787,6 +787,16 @@ func squaredDistancesAVX512(x *float32, a *float32, b *float32, c *float32, d *f
 //go:noescape
 func absDistancesAVX512(x *float32, a *float32, b *float32, c *float32, d *float32, n int, toA *float32, toB *float32, toC *float32, toD *float32)
 
+// fourSumsAVX512 is FourSums of n elements.
+//
+//go:noescape
+func fourSumsAVX512(a *float32, b *float32, c *float32, d *float32, n int, sumA *float32, sumB *float32, sumC *float32, sumD *float32)
+
+// fourProdsAVX512 is FourProds of n elements.
+//
+//go:noescape
+func fourProdsAVX512(a *float32, b *float32, c *float32, d *float32, n int, productA *float32, productB *float32, productC *float32, productD *float32)
+
 // fourierTwosAVX512 is FourierTwos of n elements.
 //
 //go:noescape

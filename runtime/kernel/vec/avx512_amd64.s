@@ -16321,6 +16321,136 @@ done:
 	VZEROUPPER
 	RET
 
+// func fourSumsAVX512(a *float32, b *float32, c *float32, d *float32, n int, sumA *float32, sumB *float32, sumC *float32, sumD *float32)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·fourSumsAVX512(SB), NOSPLIT, $0-72
+	MOVQ    a+0(FP), AX
+	MOVQ    b+8(FP), CX
+	MOVQ    c+16(FP), DX
+	MOVQ    d+24(FP), BX
+	MOVQ    sumA+40(FP), SI
+	VMOVUPS (SI), Z0
+	MOVQ    sumB+48(FP), SI
+	VMOVUPS (SI), Z1
+	MOVQ    sumC+56(FP), SI
+	VMOVUPS (SI), Z2
+	MOVQ    sumD+64(FP), SI
+	VMOVUPS (SI), Z3
+	MOVQ    n+32(FP), DI
+	MOVQ    DI, R8
+	ANDQ    $-16, R8
+	XORQ    SI, SI
+	JMP     test
+
+loop:
+	VMOVUPS (AX)(SI*4), Z4
+	VADDPS  Z4, Z0, Z0
+	VMOVUPS (CX)(SI*4), Z4
+	VADDPS  Z4, Z1, Z1
+	VMOVUPS (DX)(SI*4), Z4
+	VADDPS  Z4, Z2, Z2
+	VMOVUPS (BX)(SI*4), Z4
+	VADDPS  Z4, Z3, Z3
+	ADDQ    $+16, SI
+
+test:
+	CMPQ      SI, R8
+	JLT       loop
+	SUBQ      SI, DI
+	JZ        done
+	MOVQ      $-1, R8
+	BZHIQ     DI, R8, R8
+	KMOVW     R8, K1
+	VMOVUPS.Z (AX)(SI*4), K1, Z4
+	VADDPS    Z4, Z0, Z4
+	VBLENDMPS Z4, Z0, K1, Z0
+	VMOVUPS.Z (CX)(SI*4), K1, Z4
+	VADDPS    Z4, Z1, Z4
+	VBLENDMPS Z4, Z1, K1, Z1
+	VMOVUPS.Z (DX)(SI*4), K1, Z4
+	VADDPS    Z4, Z2, Z4
+	VBLENDMPS Z4, Z2, K1, Z2
+	VMOVUPS.Z (BX)(SI*4), K1, Z4
+	VADDPS    Z4, Z3, Z4
+	VBLENDMPS Z4, Z3, K1, Z3
+
+done:
+	MOVQ    sumA+40(FP), AX
+	VMOVUPS Z0, (AX)
+	MOVQ    sumB+48(FP), AX
+	VMOVUPS Z1, (AX)
+	MOVQ    sumC+56(FP), AX
+	VMOVUPS Z2, (AX)
+	MOVQ    sumD+64(FP), AX
+	VMOVUPS Z3, (AX)
+	VZEROUPPER
+	RET
+
+// func fourProdsAVX512(a *float32, b *float32, c *float32, d *float32, n int, productA *float32, productB *float32, productC *float32, productD *float32)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·fourProdsAVX512(SB), NOSPLIT, $0-72
+	MOVQ    a+0(FP), AX
+	MOVQ    b+8(FP), CX
+	MOVQ    c+16(FP), DX
+	MOVQ    d+24(FP), BX
+	MOVQ    productA+40(FP), SI
+	VMOVUPS (SI), Z0
+	MOVQ    productB+48(FP), SI
+	VMOVUPS (SI), Z1
+	MOVQ    productC+56(FP), SI
+	VMOVUPS (SI), Z2
+	MOVQ    productD+64(FP), SI
+	VMOVUPS (SI), Z3
+	MOVQ    n+32(FP), DI
+	MOVQ    DI, R8
+	ANDQ    $-16, R8
+	XORQ    SI, SI
+	JMP     test
+
+loop:
+	VMOVUPS (AX)(SI*4), Z4
+	VMULPS  Z4, Z0, Z0
+	VMOVUPS (CX)(SI*4), Z4
+	VMULPS  Z4, Z1, Z1
+	VMOVUPS (DX)(SI*4), Z4
+	VMULPS  Z4, Z2, Z2
+	VMOVUPS (BX)(SI*4), Z4
+	VMULPS  Z4, Z3, Z3
+	ADDQ    $+16, SI
+
+test:
+	CMPQ      SI, R8
+	JLT       loop
+	SUBQ      SI, DI
+	JZ        done
+	MOVQ      $-1, R8
+	BZHIQ     DI, R8, R8
+	KMOVW     R8, K1
+	VMOVUPS.Z (AX)(SI*4), K1, Z4
+	VMULPS    Z4, Z0, Z4
+	VBLENDMPS Z4, Z0, K1, Z0
+	VMOVUPS.Z (CX)(SI*4), K1, Z4
+	VMULPS    Z4, Z1, Z4
+	VBLENDMPS Z4, Z1, K1, Z1
+	VMOVUPS.Z (DX)(SI*4), K1, Z4
+	VMULPS    Z4, Z2, Z4
+	VBLENDMPS Z4, Z2, K1, Z2
+	VMOVUPS.Z (BX)(SI*4), K1, Z4
+	VMULPS    Z4, Z3, Z4
+	VBLENDMPS Z4, Z3, K1, Z3
+
+done:
+	MOVQ    productA+40(FP), AX
+	VMOVUPS Z0, (AX)
+	MOVQ    productB+48(FP), AX
+	VMOVUPS Z1, (AX)
+	MOVQ    productC+56(FP), AX
+	VMOVUPS Z2, (AX)
+	MOVQ    productD+64(FP), AX
+	VMOVUPS Z3, (AX)
+	VZEROUPPER
+	RET
+
 // func fourierTwosAVX512(a *float32, b *float32, n int)
 // Requires: AVX, AVX512F, BMI2
 TEXT ·fourierTwosAVX512(SB), NOSPLIT, $0-24

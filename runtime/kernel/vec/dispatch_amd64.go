@@ -2345,6 +2345,44 @@ func AbsDistances(x, a, b, c, d []float32, toA, toB, toC, toD *[16]float32) {
 	}
 }
 
+// FourSums adds a, b, c and d each to the lanes of its own.
+func FourSums(a, b, c, d []float32, sumA, sumB, sumC, sumD *[16]float32) {
+	check(len(a), len(b))
+	check(len(a), len(c))
+	check(len(a), len(d))
+	n := len(a)
+	for lo := 0; lo < n; lo += chunk {
+		hi := min(lo+chunk, n)
+		switch active {
+		case AVX512:
+			fourSumsAVX512(&a[lo], &b[lo], &c[lo], &d[lo], hi-lo, &sumA[0], &sumB[0], &sumC[0], &sumD[0])
+		case AVX2:
+			fourSumsAVX2(&a[lo], &b[lo], &c[lo], &d[lo], hi-lo, &sumA[0], &sumB[0], &sumC[0], &sumD[0])
+		default:
+			fourSumsGo(a[lo:hi], b[lo:hi], c[lo:hi], d[lo:hi], sumA, sumB, sumC, sumD)
+		}
+	}
+}
+
+// FourProds multiplies the lanes of a, b, c and d each by its own.
+func FourProds(a, b, c, d []float32, productA, productB, productC, productD *[16]float32) {
+	check(len(a), len(b))
+	check(len(a), len(c))
+	check(len(a), len(d))
+	n := len(a)
+	for lo := 0; lo < n; lo += chunk {
+		hi := min(lo+chunk, n)
+		switch active {
+		case AVX512:
+			fourProdsAVX512(&a[lo], &b[lo], &c[lo], &d[lo], hi-lo, &productA[0], &productB[0], &productC[0], &productD[0])
+		case AVX2:
+			fourProdsAVX2(&a[lo], &b[lo], &c[lo], &d[lo], hi-lo, &productA[0], &productB[0], &productC[0], &productD[0])
+		default:
+			fourProdsGo(a[lo:hi], b[lo:hi], c[lo:hi], d[lo:hi], productA, productB, productC, productD)
+		}
+	}
+}
+
 // FourierTwos stores a + b in a and a - b in b.
 func FourierTwos(a, b []float32) {
 	check(len(a), len(b))

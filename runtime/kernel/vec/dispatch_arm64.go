@@ -2784,6 +2784,80 @@ func AbsDistances(x, a, b, c, d []float32, toA, toB, toC, toD *[16]float32) {
 	copy(toD[n-whole:], toDBefore[n-whole:])
 }
 
+// FourSums adds a, b, c and d each to the lanes of its own.
+func FourSums(a, b, c, d []float32, sumA, sumB, sumC, sumD *[16]float32) {
+	check(len(a), len(b))
+	check(len(a), len(c))
+	check(len(a), len(d))
+	if active != NEON {
+		fourSumsGo(a, b, c, d, sumA, sumB, sumC, sumD)
+		return
+	}
+	n := len(a)
+	whole := n &^ 15
+	for lo := 0; lo < whole; lo += chunk {
+		hi := min(lo+chunk, whole)
+		fourSumsNEON(&a[lo], &b[lo], &c[lo], &d[lo], hi-lo, &sumA[0], &sumB[0], &sumC[0], &sumD[0])
+	}
+	if whole == n {
+		return
+	}
+	var rest0 [16]float32
+	copy(rest0[:], a[whole:])
+	var rest1 [16]float32
+	copy(rest1[:], b[whole:])
+	var rest2 [16]float32
+	copy(rest2[:], c[whole:])
+	var rest3 [16]float32
+	copy(rest3[:], d[whole:])
+	sumABefore := *sumA
+	sumBBefore := *sumB
+	sumCBefore := *sumC
+	sumDBefore := *sumD
+	fourSumsNEON(&rest0[0], &rest1[0], &rest2[0], &rest3[0], len(rest0), &sumA[0], &sumB[0], &sumC[0], &sumD[0])
+	copy(sumA[n-whole:], sumABefore[n-whole:])
+	copy(sumB[n-whole:], sumBBefore[n-whole:])
+	copy(sumC[n-whole:], sumCBefore[n-whole:])
+	copy(sumD[n-whole:], sumDBefore[n-whole:])
+}
+
+// FourProds multiplies the lanes of a, b, c and d each by its own.
+func FourProds(a, b, c, d []float32, productA, productB, productC, productD *[16]float32) {
+	check(len(a), len(b))
+	check(len(a), len(c))
+	check(len(a), len(d))
+	if active != NEON {
+		fourProdsGo(a, b, c, d, productA, productB, productC, productD)
+		return
+	}
+	n := len(a)
+	whole := n &^ 15
+	for lo := 0; lo < whole; lo += chunk {
+		hi := min(lo+chunk, whole)
+		fourProdsNEON(&a[lo], &b[lo], &c[lo], &d[lo], hi-lo, &productA[0], &productB[0], &productC[0], &productD[0])
+	}
+	if whole == n {
+		return
+	}
+	var rest0 [16]float32
+	copy(rest0[:], a[whole:])
+	var rest1 [16]float32
+	copy(rest1[:], b[whole:])
+	var rest2 [16]float32
+	copy(rest2[:], c[whole:])
+	var rest3 [16]float32
+	copy(rest3[:], d[whole:])
+	productABefore := *productA
+	productBBefore := *productB
+	productCBefore := *productC
+	productDBefore := *productD
+	fourProdsNEON(&rest0[0], &rest1[0], &rest2[0], &rest3[0], len(rest0), &productA[0], &productB[0], &productC[0], &productD[0])
+	copy(productA[n-whole:], productABefore[n-whole:])
+	copy(productB[n-whole:], productBBefore[n-whole:])
+	copy(productC[n-whole:], productCBefore[n-whole:])
+	copy(productD[n-whole:], productDBefore[n-whole:])
+}
+
 // FourierTwos stores a + b in a and a - b in b.
 func FourierTwos(a, b []float32) {
 	check(len(a), len(b))

@@ -727,6 +727,22 @@ func AbsDistances(x, a, b, c, d []float32, toA, toB, toC, toD *[16]float32) {
 	absDistancesGo(x, a, b, c, d, toA, toB, toC, toD)
 }
 
+// FourSums adds a, b, c and d each to the lanes of its own.
+func FourSums(a, b, c, d []float32, sumA, sumB, sumC, sumD *[16]float32) {
+	check(len(a), len(b))
+	check(len(a), len(c))
+	check(len(a), len(d))
+	fourSumsGo(a, b, c, d, sumA, sumB, sumC, sumD)
+}
+
+// FourProds multiplies the lanes of a, b, c and d each by its own.
+func FourProds(a, b, c, d []float32, productA, productB, productC, productD *[16]float32) {
+	check(len(a), len(b))
+	check(len(a), len(c))
+	check(len(a), len(d))
+	fourProdsGo(a, b, c, d, productA, productB, productC, productD)
+}
+
 // FourierTwos stores a + b in a and a - b in b.
 func FourierTwos(a, b []float32) {
 	check(len(a), len(b))

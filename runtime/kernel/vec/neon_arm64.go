@@ -557,6 +557,16 @@ func squaredDistancesNEON(x *float32, a *float32, b *float32, c *float32, d *flo
 //go:noescape
 func absDistancesNEON(x *float32, a *float32, b *float32, c *float32, d *float32, n int, toA *float32, toB *float32, toC *float32, toD *float32)
 
+// fourSumsNEON is FourSums of n elements, a multiple of 16.
+//
+//go:noescape
+func fourSumsNEON(a *float32, b *float32, c *float32, d *float32, n int, sumA *float32, sumB *float32, sumC *float32, sumD *float32)
+
+// fourProdsNEON is FourProds of n elements, a multiple of 16.
+//
+//go:noescape
+func fourProdsNEON(a *float32, b *float32, c *float32, d *float32, n int, productA *float32, productB *float32, productC *float32, productD *float32)
+
 // fourierTwosNEON is FourierTwos of n elements, a multiple of 16.
 //
 //go:noescape

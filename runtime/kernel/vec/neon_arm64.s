@@ -14110,6 +14110,150 @@ loop:
 	VST1.P   [V12.S4, V13.S4, V14.S4, V15.S4], 64(R10)
 	RET
 
+// func fourSumsNEON(a *float32, b *float32, c *float32, d *float32, n int, sumA *float32, sumB *float32, sumC *float32, sumD *float32)
+// R0 a, R1 b, R2 c, R3 d, R8 what is left, R9 constants. Four elements a register, 4 side by side.
+// V0-V3 sumA, V4-V7 sumB, V8-V11 sumC, V12-V15 sumD.
+TEXT ·fourSumsNEON(SB), NOSPLIT, $0-72
+	MOVD     a+0(FP), R0
+	MOVD     b+8(FP), R1
+	MOVD     c+16(FP), R2
+	MOVD     d+24(FP), R3
+	MOVD     n+32(FP), R8
+	MOVD     $neonConstants<>(SB), R9
+	MOVD     sumA+40(FP), R10
+	VLD1.P   64(R10), [V0.S4, V1.S4, V2.S4, V3.S4]
+	MOVD     sumB+48(FP), R10
+	VLD1.P   64(R10), [V4.S4, V5.S4, V6.S4, V7.S4]
+	MOVD     sumC+56(FP), R10
+	VLD1.P   64(R10), [V8.S4, V9.S4, V10.S4, V11.S4]
+	MOVD     sumD+64(FP), R10
+	VLD1.P   64(R10), [V12.S4, V13.S4, V14.S4, V15.S4]
+
+loop:
+	// t1 := a[i]
+	FLDPQ    0(R0), (F16, F17)
+	FLDPQ    32(R0), (F18, F19)
+	// t2 := sumA[i%16] + t1
+	WORD     $0x4e30d400 // FADD V0.4S, V0.4S, V16.4S
+	WORD     $0x4e31d421 // FADD V1.4S, V1.4S, V17.4S
+	WORD     $0x4e32d442 // FADD V2.4S, V2.4S, V18.4S
+	WORD     $0x4e33d463 // FADD V3.4S, V3.4S, V19.4S
+	// sumA[i%16] = t2
+	// t5 := b[i]
+	FLDPQ    0(R1), (F16, F17)
+	FLDPQ    32(R1), (F18, F19)
+	// t6 := sumB[i%16] + t5
+	WORD     $0x4e30d484 // FADD V4.4S, V4.4S, V16.4S
+	WORD     $0x4e31d4a5 // FADD V5.4S, V5.4S, V17.4S
+	WORD     $0x4e32d4c6 // FADD V6.4S, V6.4S, V18.4S
+	WORD     $0x4e33d4e7 // FADD V7.4S, V7.4S, V19.4S
+	// sumB[i%16] = t6
+	// t9 := c[i]
+	FLDPQ    0(R2), (F16, F17)
+	FLDPQ    32(R2), (F18, F19)
+	// t10 := sumC[i%16] + t9
+	WORD     $0x4e30d508 // FADD V8.4S, V8.4S, V16.4S
+	WORD     $0x4e31d529 // FADD V9.4S, V9.4S, V17.4S
+	WORD     $0x4e32d54a // FADD V10.4S, V10.4S, V18.4S
+	WORD     $0x4e33d56b // FADD V11.4S, V11.4S, V19.4S
+	// sumC[i%16] = t10
+	// t13 := d[i]
+	FLDPQ    0(R3), (F16, F17)
+	FLDPQ    32(R3), (F18, F19)
+	// t14 := sumD[i%16] + t13
+	WORD     $0x4e30d58c // FADD V12.4S, V12.4S, V16.4S
+	WORD     $0x4e31d5ad // FADD V13.4S, V13.4S, V17.4S
+	WORD     $0x4e32d5ce // FADD V14.4S, V14.4S, V18.4S
+	WORD     $0x4e33d5ef // FADD V15.4S, V15.4S, V19.4S
+	// sumD[i%16] = t14
+	ADD      $64, R0
+	ADD      $64, R1
+	ADD      $64, R2
+	ADD      $64, R3
+	SUBS     $16, R8, R8
+	BNE      loop
+	MOVD     sumA+40(FP), R10
+	VST1.P   [V0.S4, V1.S4, V2.S4, V3.S4], 64(R10)
+	MOVD     sumB+48(FP), R10
+	VST1.P   [V4.S4, V5.S4, V6.S4, V7.S4], 64(R10)
+	MOVD     sumC+56(FP), R10
+	VST1.P   [V8.S4, V9.S4, V10.S4, V11.S4], 64(R10)
+	MOVD     sumD+64(FP), R10
+	VST1.P   [V12.S4, V13.S4, V14.S4, V15.S4], 64(R10)
+	RET
+
+// func fourProdsNEON(a *float32, b *float32, c *float32, d *float32, n int, productA *float32, productB *float32, productC *float32, productD *float32)
+// R0 a, R1 b, R2 c, R3 d, R8 what is left, R9 constants. Four elements a register, 4 side by side.
+// V0-V3 productA, V4-V7 productB, V8-V11 productC, V12-V15 productD.
+TEXT ·fourProdsNEON(SB), NOSPLIT, $0-72
+	MOVD     a+0(FP), R0
+	MOVD     b+8(FP), R1
+	MOVD     c+16(FP), R2
+	MOVD     d+24(FP), R3
+	MOVD     n+32(FP), R8
+	MOVD     $neonConstants<>(SB), R9
+	MOVD     productA+40(FP), R10
+	VLD1.P   64(R10), [V0.S4, V1.S4, V2.S4, V3.S4]
+	MOVD     productB+48(FP), R10
+	VLD1.P   64(R10), [V4.S4, V5.S4, V6.S4, V7.S4]
+	MOVD     productC+56(FP), R10
+	VLD1.P   64(R10), [V8.S4, V9.S4, V10.S4, V11.S4]
+	MOVD     productD+64(FP), R10
+	VLD1.P   64(R10), [V12.S4, V13.S4, V14.S4, V15.S4]
+
+loop:
+	// t1 := a[i]
+	FLDPQ    0(R0), (F16, F17)
+	FLDPQ    32(R0), (F18, F19)
+	// t2 := float32(productA[i%16] * t1)
+	WORD     $0x6e30dc00 // FMUL V0.4S, V0.4S, V16.4S
+	WORD     $0x6e31dc21 // FMUL V1.4S, V1.4S, V17.4S
+	WORD     $0x6e32dc42 // FMUL V2.4S, V2.4S, V18.4S
+	WORD     $0x6e33dc63 // FMUL V3.4S, V3.4S, V19.4S
+	// productA[i%16] = t2
+	// t5 := b[i]
+	FLDPQ    0(R1), (F16, F17)
+	FLDPQ    32(R1), (F18, F19)
+	// t6 := float32(productB[i%16] * t5)
+	WORD     $0x6e30dc84 // FMUL V4.4S, V4.4S, V16.4S
+	WORD     $0x6e31dca5 // FMUL V5.4S, V5.4S, V17.4S
+	WORD     $0x6e32dcc6 // FMUL V6.4S, V6.4S, V18.4S
+	WORD     $0x6e33dce7 // FMUL V7.4S, V7.4S, V19.4S
+	// productB[i%16] = t6
+	// t9 := c[i]
+	FLDPQ    0(R2), (F16, F17)
+	FLDPQ    32(R2), (F18, F19)
+	// t10 := float32(productC[i%16] * t9)
+	WORD     $0x6e30dd08 // FMUL V8.4S, V8.4S, V16.4S
+	WORD     $0x6e31dd29 // FMUL V9.4S, V9.4S, V17.4S
+	WORD     $0x6e32dd4a // FMUL V10.4S, V10.4S, V18.4S
+	WORD     $0x6e33dd6b // FMUL V11.4S, V11.4S, V19.4S
+	// productC[i%16] = t10
+	// t13 := d[i]
+	FLDPQ    0(R3), (F16, F17)
+	FLDPQ    32(R3), (F18, F19)
+	// t14 := float32(productD[i%16] * t13)
+	WORD     $0x6e30dd8c // FMUL V12.4S, V12.4S, V16.4S
+	WORD     $0x6e31ddad // FMUL V13.4S, V13.4S, V17.4S
+	WORD     $0x6e32ddce // FMUL V14.4S, V14.4S, V18.4S
+	WORD     $0x6e33ddef // FMUL V15.4S, V15.4S, V19.4S
+	// productD[i%16] = t14
+	ADD      $64, R0
+	ADD      $64, R1
+	ADD      $64, R2
+	ADD      $64, R3
+	SUBS     $16, R8, R8
+	BNE      loop
+	MOVD     productA+40(FP), R10
+	VST1.P   [V0.S4, V1.S4, V2.S4, V3.S4], 64(R10)
+	MOVD     productB+48(FP), R10
+	VST1.P   [V4.S4, V5.S4, V6.S4, V7.S4], 64(R10)
+	MOVD     productC+56(FP), R10
+	VST1.P   [V8.S4, V9.S4, V10.S4, V11.S4], 64(R10)
+	MOVD     productD+64(FP), R10
+	VST1.P   [V12.S4, V13.S4, V14.S4, V15.S4], 64(R10)
+	RET
+
 // func fourierTwosNEON(a *float32, b *float32, n int)
 // R0 a, R1 b, R8 what is left, R9 constants. Four elements a register, 4 side by side.
 TEXT ·fourierTwosNEON(SB), NOSPLIT, $0-24

@@ -2438,6 +2438,48 @@ func absDistancesGo(x, a, b, c, d []float32, toA, toB, toC, toD *[16]float32) {
 	}
 }
 
+// fourSumsGo is FourSums.
+func fourSumsGo(a, b, c, d []float32, sumA, sumB, sumC, sumD *[16]float32) {
+	b = b[:len(a)]
+	c = c[:len(a)]
+	d = d[:len(a)]
+	for i := range a {
+		t1 := a[i]
+		t2 := sumA[i%16] + t1
+		sumA[i%16] = t2
+		t5 := b[i]
+		t6 := sumB[i%16] + t5
+		sumB[i%16] = t6
+		t9 := c[i]
+		t10 := sumC[i%16] + t9
+		sumC[i%16] = t10
+		t13 := d[i]
+		t14 := sumD[i%16] + t13
+		sumD[i%16] = t14
+	}
+}
+
+// fourProdsGo is FourProds.
+func fourProdsGo(a, b, c, d []float32, productA, productB, productC, productD *[16]float32) {
+	b = b[:len(a)]
+	c = c[:len(a)]
+	d = d[:len(a)]
+	for i := range a {
+		t1 := a[i]
+		t2 := float32(productA[i%16] * t1)
+		productA[i%16] = t2
+		t5 := b[i]
+		t6 := float32(productB[i%16] * t5)
+		productB[i%16] = t6
+		t9 := c[i]
+		t10 := float32(productC[i%16] * t9)
+		productC[i%16] = t10
+		t13 := d[i]
+		t14 := float32(productD[i%16] * t13)
+		productD[i%16] = t14
+	}
+}
+
 // fourierTwosGo is FourierTwos.
 func fourierTwosGo(a, b []float32) {
 	b = b[:len(a)]

@@ -39,7 +39,7 @@ var all = map[string]any{
 	"Exp64": Exp64, "Log64": Log64, "Tanh64": Tanh64, "Gelu64": Gelu64, "GeluGrad64": GeluGrad64, "Scale64": Scale64,
 	"ExpShift64": ExpShift64, "ExpSum64": ExpSum64, "Most64": Most64, "SumU64": SumU64, "Prod": Prod, "Prod64": Prod64, "ScaleShift": ScaleShift,
 	"Sin": Sin, "Cos": Cos, "Tan": Tan, "Fmod": Fmod, "Remainder": Remainder,
-	"SquaredDistances": SquaredDistances, "AbsDistances": AbsDistances, "FourierTwos": FourierTwos, "FourierFours": FourierFours, "FourierEnds": FourierEnds,
+	"SquaredDistances": SquaredDistances, "AbsDistances": AbsDistances, "FourSums": FourSums, "FourProds": FourProds, "FourierTwos": FourierTwos, "FourierFours": FourierFours, "FourierEnds": FourierEnds,
 }
 
 // best is the set that the package starts with on this machine.

@@ -7,7 +7,7 @@ import (
 
 // kernels returns the kernels of package vec.
 func kernels() []*kernel {
-	all := slices.Concat(unary(), binary(), gradients(), reductions(), sums(), softmaxes(), moments(), normalizations(), steps(), moves(), random(), rounding(), comparisons(), powers(), bounded(), distances(), transforms(),
+	all := slices.Concat(unary(), binary(), gradients(), reductions(), sums(), softmaxes(), moments(), normalizations(), steps(), moves(), random(), rounding(), comparisons(), powers(), bounded(), distances(), fourRows(), transforms(),
 		passes(), bitwiseWords(), doubles())
 	for _, k := range all {
 		k.together = together[k.name]

@@ -25,6 +25,26 @@ func distances() []*kernel {
 	}
 }
 
+// fourRows returns the kernels that reduce four rows in one pass: the lanes of one are two or four
+// registers, each of which waits for its own last step.
+func fourRows() []*kernel {
+	four := func(name, doc, to string, step func(k *kernel, lane, x *expr) *expr) *kernel {
+		rows := []string{"a", "b", "c", "d"}
+		return &kernel{
+			name: name, doc: doc, arrays: f32s(rows...), accs: scalars32(to+"A", to+"B", to+"C", to+"D"),
+			body: func(k *kernel) {
+				for i, row := range rows {
+					k.setAcc(i, step(k, k.acc(i), k.load(row)))
+				}
+			},
+		}
+	}
+	return []*kernel{
+		four("FourSums", "adds a, b, c and d each to the lanes of its own.", "sum", func(k *kernel, lane, x *expr) *expr { return k.add(lane, x) }),
+		four("FourProds", "multiplies the lanes of a, b, c and d each by its own.", "product", func(k *kernel, lane, x *expr) *expr { return k.mul(lane, x) }),
+	}
+}
+
 // transforms returns the kernels of Fourier transforms. Of a complex number z, zr and zi are the
 // parts.
 func transforms() []*kernel {
