@@ -151,14 +151,24 @@ func SumNumbers[T dtype.Float](x []T) T {
 	return T(sum64(numbers))
 }
 
+// max32 looks for +0 among zeros where there is nothing greater, and for NaN aside: the sum of what it
+// has found of that is NaN or 0.
 func max32(x []float32) float32 {
-	lane := fullLanes(float32(math.Inf(-1)))
+	lane, nan := fullLanes(float32(math.Inf(-1))), [lanes]float32{}
+	vec.Greatest(x, &lane, &nan)
+	if most := maxLanes(&lane) + addLanes(&nan); most != 0 {
+		return most
+	}
 	vec.Max(x, &lane)
 	return maxLanes(&lane)
 }
 
 func min32(x []float32) float32 {
-	lane := fullLanes(float32(math.Inf(1)))
+	lane, nan := fullLanes(float32(math.Inf(1))), [lanes]float32{}
+	vec.Least(x, &lane, &nan)
+	if least := minBlock(lane[:]) + addLanes(&nan); least != 0 {
+		return least
+	}
 	vec.Min(x, &lane)
 	return minBlock(lane[:])
 }
@@ -168,7 +178,11 @@ func max64(x []float64) float64 {
 	if len(x) <= lanes {
 		return maxBlock(x)
 	}
-	lane := fullLanes(math.Inf(-1))
+	lane, nan := fullLanes(math.Inf(-1)), [lanes]float64{}
+	vec.Greatest64(x, &lane, &nan)
+	if most := maxLanes(&lane) + addLanes(&nan); most != 0 {
+		return most
+	}
 	vec.Max64(x, &lane)
 	return maxLanes(&lane)
 }
@@ -178,7 +192,11 @@ func min64(x []float64) float64 {
 	if len(x) <= lanes {
 		return minBlock(x)
 	}
-	lane := fullLanes(math.Inf(1))
+	lane, nan := fullLanes(math.Inf(1)), [lanes]float64{}
+	vec.Least64(x, &lane, &nan)
+	if least := minBlock(lane[:]) + addLanes(&nan); least != 0 {
+		return least
+	}
 	vec.Min64(x, &lane)
 	return minBlock(lane[:])
 }

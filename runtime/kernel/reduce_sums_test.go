@@ -3,6 +3,8 @@ package kernel
 import (
 	"math"
 	"testing"
+
+	"tpsh/runtime/dtype"
 )
 
 // Sums of what is made of each element have the bits of the sum of what was made before, and those of
@@ -46,26 +48,31 @@ func TestSumsOfMade(t *testing.T) {
 	}
 }
 
-// The greatest and the least element of float64 are those of Go's max and min, wherever they stand among
+// The greatest and the least element are those of Go's max and min, wherever they stand among
 // others, NaN and zeros of both signs too.
-func TestExtremes64(t *testing.T) {
-	special := []float64{math.NaN(), math.Inf(1), math.Inf(-1), 0, math.Copysign(0, -1), 7, -7}
+func TestExtremes(t *testing.T) {
+	testExtremes(t, &Max.F64, &Min.F64)
+	testExtremes(t, &Max.F32, &Min.F32)
+}
+
+func testExtremes[T dtype.Float](t *testing.T, most, least *Reduction[T]) {
+	special := []T{T(math.NaN()), T(math.Inf(1)), T(math.Inf(-1)), 0, T(math.Copysign(0, -1)), 7, -7}
 	for n := 1; n < 70; n++ {
 		for at := range n {
 			for _, filled := range special {
 				for _, v := range special {
-					x := make([]float64, n)
+					x := make([]T, n)
 					Fill(x, filled)
 					x[at] = v
-					greatest, least := x[0], x[0]
+					high, low := x[0], x[0]
 					for _, w := range x {
-						greatest, least = max(greatest, w), min(least, w)
+						high, low = max(high, w), min(low, w)
 					}
-					if got := max64(x); !sameNumber(got, greatest) {
-						t.Fatalf("greatest of %v = %v, want %v", x, got, greatest)
+					if got := most.Block(x); !sameNumber(float64(got), float64(high)) {
+						t.Fatalf("greatest of %v = %v, want %v", x, got, high)
 					}
-					if got := min64(x); !sameNumber(got, least) {
-						t.Fatalf("least of %v = %v, want %v", x, got, least)
+					if got := least.Block(x); !sameNumber(float64(got), float64(low)) {
+						t.Fatalf("least of %v = %v, want %v", x, got, low)
 					}
 				}
 			}

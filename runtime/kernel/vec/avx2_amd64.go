@@ -227,6 +227,26 @@ func max64AVX2(x *float64, n int, most *float64)
 //go:noescape
 func min64AVX2(x *float64, n int, least *float64)
 
+// greatestAVX2 is Greatest of n elements.
+//
+//go:noescape
+func greatestAVX2(x *float32, n int, most *float32, nan *float32)
+
+// leastAVX2 is Least of n elements.
+//
+//go:noescape
+func leastAVX2(x *float32, n int, least *float32, nan *float32)
+
+// greatest64AVX2 is Greatest64 of n elements.
+//
+//go:noescape
+func greatest64AVX2(x *float64, n int, most *float64, nan *float64)
+
+// least64AVX2 is Least64 of n elements.
+//
+//go:noescape
+func least64AVX2(x *float64, n int, least *float64, nan *float64)
+
 // mostAVX2 is Most of n elements.
 //
 //go:noescape

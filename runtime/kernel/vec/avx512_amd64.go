@@ -402,6 +402,26 @@ func max64AVX512(x *float64, n int, most *float64)
 //go:noescape
 func min64AVX512(x *float64, n int, least *float64)
 
+// greatestAVX512 is Greatest of n elements.
+//
+//go:noescape
+func greatestAVX512(x *float32, n int, most *float32, nan *float32)
+
+// leastAVX512 is Least of n elements.
+//
+//go:noescape
+func leastAVX512(x *float32, n int, least *float32, nan *float32)
+
+// greatest64AVX512 is Greatest64 of n elements.
+//
+//go:noescape
+func greatest64AVX512(x *float64, n int, most *float64, nan *float64)
+
+// least64AVX512 is Least64 of n elements.
+//
+//go:noescape
+func least64AVX512(x *float64, n int, least *float64, nan *float64)
+
 // mostAVX512 is Most of n elements.
 //
 //go:noescape

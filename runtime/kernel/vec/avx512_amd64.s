@@ -9461,6 +9461,218 @@ done:
 	VZEROUPPER
 	RET
 
+// func greatestAVX512(x *float32, n int, most *float32, nan *float32)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·greatestAVX512(SB), NOSPLIT, $0-32
+	MOVQ    x+0(FP), AX
+	MOVQ    most+16(FP), CX
+	VMOVUPS (CX), Z0
+	MOVQ    nan+24(FP), CX
+	VMOVUPS (CX), Z1
+	MOVQ    n+8(FP), DX
+	MOVQ    DX, BX
+	ANDQ    $-16, BX
+	XORQ    CX, CX
+	JMP     test
+
+loop:
+	VMOVUPS   (AX)(CX*4), Z2
+	VMAXPS    Z0, Z2, Z0
+	VCMPPS    $0x03, Z2, Z2, K1
+	VBLENDMPS Z2, Z1, K1, Z2
+	VMOVAPS   Z2, Z1
+	ADDQ      $+16, CX
+
+test:
+	CMPQ      CX, BX
+	JLT       loop
+	SUBQ      CX, DX
+	JZ        done
+	MOVQ      $-1, BX
+	BZHIQ     DX, BX, BX
+	KMOVW     BX, K1
+	VMOVUPS.Z (AX)(CX*4), K1, Z2
+	VMAXPS    Z0, Z2, Z3
+	VBLENDMPS Z3, Z0, K1, Z0
+	VCMPPS    $0x03, Z2, Z2, K2
+	VBLENDMPS Z2, Z1, K2, Z2
+	VBLENDMPS Z2, Z1, K1, Z1
+
+done:
+	MOVQ    most+16(FP), AX
+	VMOVUPS Z0, (AX)
+	MOVQ    nan+24(FP), AX
+	VMOVUPS Z1, (AX)
+	VZEROUPPER
+	RET
+
+// func leastAVX512(x *float32, n int, least *float32, nan *float32)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·leastAVX512(SB), NOSPLIT, $0-32
+	MOVQ    x+0(FP), AX
+	MOVQ    least+16(FP), CX
+	VMOVUPS (CX), Z0
+	MOVQ    nan+24(FP), CX
+	VMOVUPS (CX), Z1
+	MOVQ    n+8(FP), DX
+	MOVQ    DX, BX
+	ANDQ    $-16, BX
+	XORQ    CX, CX
+	JMP     test
+
+loop:
+	VMOVUPS   (AX)(CX*4), Z2
+	VMINPS    Z0, Z2, Z0
+	VCMPPS    $0x03, Z2, Z2, K1
+	VBLENDMPS Z2, Z1, K1, Z2
+	VMOVAPS   Z2, Z1
+	ADDQ      $+16, CX
+
+test:
+	CMPQ      CX, BX
+	JLT       loop
+	SUBQ      CX, DX
+	JZ        done
+	MOVQ      $-1, BX
+	BZHIQ     DX, BX, BX
+	KMOVW     BX, K1
+	VMOVUPS.Z (AX)(CX*4), K1, Z2
+	VMINPS    Z0, Z2, Z3
+	VBLENDMPS Z3, Z0, K1, Z0
+	VCMPPS    $0x03, Z2, Z2, K2
+	VBLENDMPS Z2, Z1, K2, Z2
+	VBLENDMPS Z2, Z1, K1, Z1
+
+done:
+	MOVQ    least+16(FP), AX
+	VMOVUPS Z0, (AX)
+	MOVQ    nan+24(FP), AX
+	VMOVUPS Z1, (AX)
+	VZEROUPPER
+	RET
+
+// func greatest64AVX512(x *float64, n int, most *float64, nan *float64)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·greatest64AVX512(SB), NOSPLIT, $0-32
+	MOVQ    x+0(FP), AX
+	MOVQ    most+16(FP), CX
+	VMOVUPS (CX), Z0
+	VMOVUPS 64(CX), Z1
+	MOVQ    nan+24(FP), CX
+	VMOVUPS (CX), Z2
+	VMOVUPS 64(CX), Z3
+	MOVQ    n+8(FP), DX
+	MOVQ    DX, BX
+	ANDQ    $-16, BX
+	XORQ    CX, CX
+	JMP     test
+
+loop:
+	VMOVUPS   (AX)(CX*8), Z4
+	VMOVUPS   64(AX)(CX*8), Z5
+	VMAXPD    Z0, Z4, Z0
+	VMAXPD    Z1, Z5, Z1
+	VCMPPD    $0x03, Z4, Z4, K1
+	VCMPPD    $0x03, Z5, Z5, K2
+	VBLENDMPD Z4, Z2, K1, Z4
+	VBLENDMPD Z5, Z3, K2, Z5
+	VMOVAPS   Z4, Z2
+	VMOVAPS   Z5, Z3
+	ADDQ      $+16, CX
+
+test:
+	CMPQ      CX, BX
+	JLT       loop
+	SUBQ      CX, DX
+	JZ        done
+	MOVQ      $-1, BX
+	BZHIQ     DX, BX, BX
+	KMOVW     BX, K1
+	KSHIFTRW  $0x08, K1, K2
+	VMOVUPD.Z (AX)(CX*8), K1, Z4
+	VMOVUPD.Z 64(AX)(CX*8), K2, Z5
+	VMAXPD    Z0, Z4, Z6
+	VMAXPD    Z1, Z5, Z7
+	VBLENDMPD Z6, Z0, K1, Z0
+	VBLENDMPD Z7, Z1, K2, Z1
+	VCMPPD    $0x03, Z4, Z4, K3
+	VCMPPD    $0x03, Z5, Z5, K4
+	VBLENDMPD Z4, Z2, K3, Z4
+	VBLENDMPD Z5, Z3, K4, Z5
+	VBLENDMPD Z4, Z2, K1, Z2
+	VBLENDMPD Z5, Z3, K2, Z3
+
+done:
+	MOVQ    most+16(FP), AX
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	MOVQ    nan+24(FP), AX
+	VMOVUPS Z2, (AX)
+	VMOVUPS Z3, 64(AX)
+	VZEROUPPER
+	RET
+
+// func least64AVX512(x *float64, n int, least *float64, nan *float64)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·least64AVX512(SB), NOSPLIT, $0-32
+	MOVQ    x+0(FP), AX
+	MOVQ    least+16(FP), CX
+	VMOVUPS (CX), Z0
+	VMOVUPS 64(CX), Z1
+	MOVQ    nan+24(FP), CX
+	VMOVUPS (CX), Z2
+	VMOVUPS 64(CX), Z3
+	MOVQ    n+8(FP), DX
+	MOVQ    DX, BX
+	ANDQ    $-16, BX
+	XORQ    CX, CX
+	JMP     test
+
+loop:
+	VMOVUPS   (AX)(CX*8), Z4
+	VMOVUPS   64(AX)(CX*8), Z5
+	VMINPD    Z0, Z4, Z0
+	VMINPD    Z1, Z5, Z1
+	VCMPPD    $0x03, Z4, Z4, K1
+	VCMPPD    $0x03, Z5, Z5, K2
+	VBLENDMPD Z4, Z2, K1, Z4
+	VBLENDMPD Z5, Z3, K2, Z5
+	VMOVAPS   Z4, Z2
+	VMOVAPS   Z5, Z3
+	ADDQ      $+16, CX
+
+test:
+	CMPQ      CX, BX
+	JLT       loop
+	SUBQ      CX, DX
+	JZ        done
+	MOVQ      $-1, BX
+	BZHIQ     DX, BX, BX
+	KMOVW     BX, K1
+	KSHIFTRW  $0x08, K1, K2
+	VMOVUPD.Z (AX)(CX*8), K1, Z4
+	VMOVUPD.Z 64(AX)(CX*8), K2, Z5
+	VMINPD    Z0, Z4, Z6
+	VMINPD    Z1, Z5, Z7
+	VBLENDMPD Z6, Z0, K1, Z0
+	VBLENDMPD Z7, Z1, K2, Z1
+	VCMPPD    $0x03, Z4, Z4, K3
+	VCMPPD    $0x03, Z5, Z5, K4
+	VBLENDMPD Z4, Z2, K3, Z4
+	VBLENDMPD Z5, Z3, K4, Z5
+	VBLENDMPD Z4, Z2, K1, Z2
+	VBLENDMPD Z5, Z3, K2, Z3
+
+done:
+	MOVQ    least+16(FP), AX
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	MOVQ    nan+24(FP), AX
+	VMOVUPS Z2, (AX)
+	VMOVUPS Z3, 64(AX)
+	VZEROUPPER
+	RET
+
 // func mostAVX512(x *float32, n int, most *float32)
 // Requires: AVX, AVX512F, BMI2
 TEXT ·mostAVX512(SB), NOSPLIT, $0-24

@@ -1058,6 +1058,74 @@ func Min64(x []float64, least *[16]float64) {
 	}
 }
 
+// Greatest makes the lanes of most the greater of themselves and x, passing over an x that is NaN: those of nan
+// keep it. Of zeros any is taken.
+func Greatest(x []float32, most, nan *[16]float32) {
+	n := len(x)
+	for lo := 0; lo < n; lo += chunk {
+		hi := min(lo+chunk, n)
+		switch active {
+		case AVX512:
+			greatestAVX512(&x[lo], hi-lo, &most[0], &nan[0])
+		case AVX2:
+			greatestAVX2(&x[lo], hi-lo, &most[0], &nan[0])
+		default:
+			greatestGo(x[lo:hi], most, nan)
+		}
+	}
+}
+
+// Least makes the lanes of least the lesser of themselves and x, passing over an x that is NaN: those of nan
+// keep it. Of zeros any is taken.
+func Least(x []float32, least, nan *[16]float32) {
+	n := len(x)
+	for lo := 0; lo < n; lo += chunk {
+		hi := min(lo+chunk, n)
+		switch active {
+		case AVX512:
+			leastAVX512(&x[lo], hi-lo, &least[0], &nan[0])
+		case AVX2:
+			leastAVX2(&x[lo], hi-lo, &least[0], &nan[0])
+		default:
+			leastGo(x[lo:hi], least, nan)
+		}
+	}
+}
+
+// Greatest64 makes the lanes of most the greater of themselves and x, passing over an x that is NaN: those of nan
+// keep it. Of zeros any is taken.
+func Greatest64(x []float64, most, nan *[16]float64) {
+	n := len(x)
+	for lo := 0; lo < n; lo += chunk {
+		hi := min(lo+chunk, n)
+		switch active {
+		case AVX512:
+			greatest64AVX512(&x[lo], hi-lo, &most[0], &nan[0])
+		case AVX2:
+			greatest64AVX2(&x[lo], hi-lo, &most[0], &nan[0])
+		default:
+			greatest64Go(x[lo:hi], most, nan)
+		}
+	}
+}
+
+// Least64 makes the lanes of least the lesser of themselves and x, passing over an x that is NaN: those of nan
+// keep it. Of zeros any is taken.
+func Least64(x []float64, least, nan *[16]float64) {
+	n := len(x)
+	for lo := 0; lo < n; lo += chunk {
+		hi := min(lo+chunk, n)
+		switch active {
+		case AVX512:
+			least64AVX512(&x[lo], hi-lo, &least[0], &nan[0])
+		case AVX2:
+			least64AVX2(&x[lo], hi-lo, &least[0], &nan[0])
+		default:
+			least64Go(x[lo:hi], least, nan)
+		}
+	}
+}
+
 // Most makes the lanes of most the greater of themselves and x. It passes over NaN.
 func Most(x []float32, most *[16]float32) {
 	n := len(x)

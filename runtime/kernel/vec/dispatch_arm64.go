@@ -1086,6 +1086,106 @@ func Min64(x []float64, least *[16]float64) {
 	copy(least[n-whole:], leastBefore[n-whole:])
 }
 
+// Greatest makes the lanes of most the greater of themselves and x, passing over an x that is NaN: those of nan
+// keep it. Of zeros any is taken.
+func Greatest(x []float32, most, nan *[16]float32) {
+	if active != NEON {
+		greatestGo(x, most, nan)
+		return
+	}
+	n := len(x)
+	whole := n &^ 15
+	for lo := 0; lo < whole; lo += chunk {
+		hi := min(lo+chunk, whole)
+		greatestNEON(&x[lo], hi-lo, &most[0], &nan[0])
+	}
+	if whole == n {
+		return
+	}
+	var rest0 [16]float32
+	copy(rest0[:], x[whole:])
+	mostBefore := *most
+	nanBefore := *nan
+	greatestNEON(&rest0[0], len(rest0), &most[0], &nan[0])
+	copy(most[n-whole:], mostBefore[n-whole:])
+	copy(nan[n-whole:], nanBefore[n-whole:])
+}
+
+// Least makes the lanes of least the lesser of themselves and x, passing over an x that is NaN: those of nan
+// keep it. Of zeros any is taken.
+func Least(x []float32, least, nan *[16]float32) {
+	if active != NEON {
+		leastGo(x, least, nan)
+		return
+	}
+	n := len(x)
+	whole := n &^ 15
+	for lo := 0; lo < whole; lo += chunk {
+		hi := min(lo+chunk, whole)
+		leastNEON(&x[lo], hi-lo, &least[0], &nan[0])
+	}
+	if whole == n {
+		return
+	}
+	var rest0 [16]float32
+	copy(rest0[:], x[whole:])
+	leastBefore := *least
+	nanBefore := *nan
+	leastNEON(&rest0[0], len(rest0), &least[0], &nan[0])
+	copy(least[n-whole:], leastBefore[n-whole:])
+	copy(nan[n-whole:], nanBefore[n-whole:])
+}
+
+// Greatest64 makes the lanes of most the greater of themselves and x, passing over an x that is NaN: those of nan
+// keep it. Of zeros any is taken.
+func Greatest64(x []float64, most, nan *[16]float64) {
+	if active != NEON {
+		greatest64Go(x, most, nan)
+		return
+	}
+	n := len(x)
+	whole := n &^ 15
+	for lo := 0; lo < whole; lo += chunk {
+		hi := min(lo+chunk, whole)
+		greatest64NEON(&x[lo], hi-lo, &most[0], &nan[0])
+	}
+	if whole == n {
+		return
+	}
+	var rest0 [16]float64
+	copy(rest0[:], x[whole:])
+	mostBefore := *most
+	nanBefore := *nan
+	greatest64NEON(&rest0[0], len(rest0), &most[0], &nan[0])
+	copy(most[n-whole:], mostBefore[n-whole:])
+	copy(nan[n-whole:], nanBefore[n-whole:])
+}
+
+// Least64 makes the lanes of least the lesser of themselves and x, passing over an x that is NaN: those of nan
+// keep it. Of zeros any is taken.
+func Least64(x []float64, least, nan *[16]float64) {
+	if active != NEON {
+		least64Go(x, least, nan)
+		return
+	}
+	n := len(x)
+	whole := n &^ 15
+	for lo := 0; lo < whole; lo += chunk {
+		hi := min(lo+chunk, whole)
+		least64NEON(&x[lo], hi-lo, &least[0], &nan[0])
+	}
+	if whole == n {
+		return
+	}
+	var rest0 [16]float64
+	copy(rest0[:], x[whole:])
+	leastBefore := *least
+	nanBefore := *nan
+	least64NEON(&rest0[0], len(rest0), &least[0], &nan[0])
+	copy(least[n-whole:], leastBefore[n-whole:])
+	copy(nan[n-whole:], nanBefore[n-whole:])
+}
+
 // Most makes the lanes of most the greater of themselves and x. It passes over NaN.
 func Most(x []float32, most *[16]float32) {
 	if active != NEON {

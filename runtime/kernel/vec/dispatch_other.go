@@ -285,6 +285,30 @@ func Min64(x []float64, least *[16]float64) {
 	min64Go(x, least)
 }
 
+// Greatest makes the lanes of most the greater of themselves and x, passing over an x that is NaN: those of nan
+// keep it. Of zeros any is taken.
+func Greatest(x []float32, most, nan *[16]float32) {
+	greatestGo(x, most, nan)
+}
+
+// Least makes the lanes of least the lesser of themselves and x, passing over an x that is NaN: those of nan
+// keep it. Of zeros any is taken.
+func Least(x []float32, least, nan *[16]float32) {
+	leastGo(x, least, nan)
+}
+
+// Greatest64 makes the lanes of most the greater of themselves and x, passing over an x that is NaN: those of nan
+// keep it. Of zeros any is taken.
+func Greatest64(x []float64, most, nan *[16]float64) {
+	greatest64Go(x, most, nan)
+}
+
+// Least64 makes the lanes of least the lesser of themselves and x, passing over an x that is NaN: those of nan
+// keep it. Of zeros any is taken.
+func Least64(x []float64, least, nan *[16]float64) {
+	least64Go(x, least, nan)
+}
+
 // Most makes the lanes of most the greater of themselves and x. It passes over NaN.
 func Most(x []float32, most *[16]float32) {
 	mostGo(x, most)

@@ -227,6 +227,26 @@ func max64NEON(x *float64, n int, most *float64)
 //go:noescape
 func min64NEON(x *float64, n int, least *float64)
 
+// greatestNEON is Greatest of n elements, a multiple of 16.
+//
+//go:noescape
+func greatestNEON(x *float32, n int, most *float32, nan *float32)
+
+// leastNEON is Least of n elements, a multiple of 16.
+//
+//go:noescape
+func leastNEON(x *float32, n int, least *float32, nan *float32)
+
+// greatest64NEON is Greatest64 of n elements, a multiple of 16.
+//
+//go:noescape
+func greatest64NEON(x *float64, n int, most *float64, nan *float64)
+
+// least64NEON is Least64 of n elements, a multiple of 16.
+//
+//go:noescape
+func least64NEON(x *float64, n int, least *float64, nan *float64)
+
 // mostNEON is Most of n elements, a multiple of 16.
 //
 //go:noescape

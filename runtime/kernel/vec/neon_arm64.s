@@ -4825,6 +4825,258 @@ loop:
 	VST1.P   [V4.D2, V5.D2, V6.D2, V7.D2], 64(R10)
 	RET
 
+// func greatestNEON(x *float32, n int, most *float32, nan *float32)
+// R0 x, R8 what is left, R9 constants. Four elements a register, 4 side by side.
+// V0-V3 most, V4-V7 nan.
+TEXT ·greatestNEON(SB), NOSPLIT, $0-32
+	MOVD     x+0(FP), R0
+	MOVD     n+8(FP), R8
+	MOVD     $neonConstants<>(SB), R9
+	MOVD     most+16(FP), R10
+	VLD1.P   64(R10), [V0.S4, V1.S4, V2.S4, V3.S4]
+	MOVD     nan+24(FP), R10
+	VLD1.P   64(R10), [V4.S4, V5.S4, V6.S4, V7.S4]
+
+loop:
+	// t0 := x[i]
+	FLDPQ    0(R0), (F8, F9)
+	FLDPQ    32(R0), (F10, F11)
+	// t2 := pick(t0 > most[i%16], t0, most[i%16])
+	WORD     $0x6ea0e50c // FCMGT V12.4S, V8.4S, V0.4S
+	VBIT     V12.B16, V8.B16, V0.B16
+	WORD     $0x6ea1e52c // FCMGT V12.4S, V9.4S, V1.4S
+	VBIT     V12.B16, V9.B16, V1.B16
+	WORD     $0x6ea2e54c // FCMGT V12.4S, V10.4S, V2.4S
+	VBIT     V12.B16, V10.B16, V2.B16
+	WORD     $0x6ea3e56c // FCMGT V12.4S, V11.4S, V3.4S
+	VBIT     V12.B16, V11.B16, V3.B16
+	// most[i%16] = t2
+	// t4 := t0 != t0
+	WORD     $0x4e28e50c // FCMEQ V12.4S, V8.4S, V8.4S
+	WORD     $0x4e29e52d // FCMEQ V13.4S, V9.4S, V9.4S
+	WORD     $0x4e2ae54e // FCMEQ V14.4S, V10.4S, V10.4S
+	WORD     $0x4e2be56f // FCMEQ V15.4S, V11.4S, V11.4S
+	// t6 := pick(t4, t0, nan[i%16])
+	VBIT     V12.B16, V4.B16, V8.B16
+	VBIT     V13.B16, V5.B16, V9.B16
+	VBIT     V14.B16, V6.B16, V10.B16
+	VBIT     V15.B16, V7.B16, V11.B16
+	// nan[i%16] = t6
+	VMOV     V8.B16, V4.B16
+	VMOV     V9.B16, V5.B16
+	VMOV     V10.B16, V6.B16
+	VMOV     V11.B16, V7.B16
+	ADD      $64, R0
+	SUBS     $16, R8, R8
+	BNE      loop
+	MOVD     most+16(FP), R10
+	VST1.P   [V0.S4, V1.S4, V2.S4, V3.S4], 64(R10)
+	MOVD     nan+24(FP), R10
+	VST1.P   [V4.S4, V5.S4, V6.S4, V7.S4], 64(R10)
+	RET
+
+// func leastNEON(x *float32, n int, least *float32, nan *float32)
+// R0 x, R8 what is left, R9 constants. Four elements a register, 4 side by side.
+// V0-V3 least, V4-V7 nan.
+TEXT ·leastNEON(SB), NOSPLIT, $0-32
+	MOVD     x+0(FP), R0
+	MOVD     n+8(FP), R8
+	MOVD     $neonConstants<>(SB), R9
+	MOVD     least+16(FP), R10
+	VLD1.P   64(R10), [V0.S4, V1.S4, V2.S4, V3.S4]
+	MOVD     nan+24(FP), R10
+	VLD1.P   64(R10), [V4.S4, V5.S4, V6.S4, V7.S4]
+
+loop:
+	// t0 := x[i]
+	FLDPQ    0(R0), (F8, F9)
+	FLDPQ    32(R0), (F10, F11)
+	// t2 := pick(t0 < least[i%16], t0, least[i%16])
+	WORD     $0x6ea8e40c // FCMGT V12.4S, V0.4S, V8.4S
+	VBIT     V12.B16, V8.B16, V0.B16
+	WORD     $0x6ea9e42c // FCMGT V12.4S, V1.4S, V9.4S
+	VBIT     V12.B16, V9.B16, V1.B16
+	WORD     $0x6eaae44c // FCMGT V12.4S, V2.4S, V10.4S
+	VBIT     V12.B16, V10.B16, V2.B16
+	WORD     $0x6eabe46c // FCMGT V12.4S, V3.4S, V11.4S
+	VBIT     V12.B16, V11.B16, V3.B16
+	// least[i%16] = t2
+	// t4 := t0 != t0
+	WORD     $0x4e28e50c // FCMEQ V12.4S, V8.4S, V8.4S
+	WORD     $0x4e29e52d // FCMEQ V13.4S, V9.4S, V9.4S
+	WORD     $0x4e2ae54e // FCMEQ V14.4S, V10.4S, V10.4S
+	WORD     $0x4e2be56f // FCMEQ V15.4S, V11.4S, V11.4S
+	// t6 := pick(t4, t0, nan[i%16])
+	VBIT     V12.B16, V4.B16, V8.B16
+	VBIT     V13.B16, V5.B16, V9.B16
+	VBIT     V14.B16, V6.B16, V10.B16
+	VBIT     V15.B16, V7.B16, V11.B16
+	// nan[i%16] = t6
+	VMOV     V8.B16, V4.B16
+	VMOV     V9.B16, V5.B16
+	VMOV     V10.B16, V6.B16
+	VMOV     V11.B16, V7.B16
+	ADD      $64, R0
+	SUBS     $16, R8, R8
+	BNE      loop
+	MOVD     least+16(FP), R10
+	VST1.P   [V0.S4, V1.S4, V2.S4, V3.S4], 64(R10)
+	MOVD     nan+24(FP), R10
+	VST1.P   [V4.S4, V5.S4, V6.S4, V7.S4], 64(R10)
+	RET
+
+// func greatest64NEON(x *float64, n int, most *float64, nan *float64)
+// R0 x, R8 what is left, R9 constants. Four elements a register, 4 side by side.
+// V0-V7 most, V8-V15 nan.
+TEXT ·greatest64NEON(SB), NOSPLIT, $0-32
+	MOVD     x+0(FP), R0
+	MOVD     n+8(FP), R8
+	MOVD     $neonConstants<>(SB), R9
+	MOVD     most+16(FP), R10
+	VLD1.P   64(R10), [V0.D2, V1.D2, V2.D2, V3.D2]
+	VLD1.P   64(R10), [V4.D2, V5.D2, V6.D2, V7.D2]
+	MOVD     nan+24(FP), R10
+	VLD1.P   64(R10), [V8.D2, V9.D2, V10.D2, V11.D2]
+	VLD1.P   64(R10), [V12.D2, V13.D2, V14.D2, V15.D2]
+
+loop:
+	// t0 := x[i]
+	FLDPQ    0(R0), (F16, F17)
+	FLDPQ    32(R0), (F18, F19)
+	FLDPQ    64(R0), (F20, F21)
+	FLDPQ    96(R0), (F22, F23)
+	// t2 := pick(t0 > most[i%16], t0, most[i%16])
+	WORD     $0x6ee0e618 // FCMGT V24.2D, V16.2D, V0.2D
+	VBIT     V24.B16, V16.B16, V0.B16
+	WORD     $0x6ee1e638 // FCMGT V24.2D, V17.2D, V1.2D
+	VBIT     V24.B16, V17.B16, V1.B16
+	WORD     $0x6ee2e658 // FCMGT V24.2D, V18.2D, V2.2D
+	VBIT     V24.B16, V18.B16, V2.B16
+	WORD     $0x6ee3e678 // FCMGT V24.2D, V19.2D, V3.2D
+	VBIT     V24.B16, V19.B16, V3.B16
+	WORD     $0x6ee4e698 // FCMGT V24.2D, V20.2D, V4.2D
+	VBIT     V24.B16, V20.B16, V4.B16
+	WORD     $0x6ee5e6b8 // FCMGT V24.2D, V21.2D, V5.2D
+	VBIT     V24.B16, V21.B16, V5.B16
+	WORD     $0x6ee6e6d8 // FCMGT V24.2D, V22.2D, V6.2D
+	VBIT     V24.B16, V22.B16, V6.B16
+	WORD     $0x6ee7e6f8 // FCMGT V24.2D, V23.2D, V7.2D
+	VBIT     V24.B16, V23.B16, V7.B16
+	// most[i%16] = t2
+	// t4 := t0 != t0
+	WORD     $0x4e70e618 // FCMEQ V24.2D, V16.2D, V16.2D
+	WORD     $0x4e71e639 // FCMEQ V25.2D, V17.2D, V17.2D
+	WORD     $0x4e72e65a // FCMEQ V26.2D, V18.2D, V18.2D
+	WORD     $0x4e73e67b // FCMEQ V27.2D, V19.2D, V19.2D
+	WORD     $0x4e74e69c // FCMEQ V28.2D, V20.2D, V20.2D
+	WORD     $0x4e75e6bd // FCMEQ V29.2D, V21.2D, V21.2D
+	WORD     $0x4e76e6de // FCMEQ V30.2D, V22.2D, V22.2D
+	WORD     $0x4e77e6ff // FCMEQ V31.2D, V23.2D, V23.2D
+	// t6 := pick(t4, t0, nan[i%16])
+	VBIT     V24.B16, V8.B16, V16.B16
+	VBIT     V25.B16, V9.B16, V17.B16
+	VBIT     V26.B16, V10.B16, V18.B16
+	VBIT     V27.B16, V11.B16, V19.B16
+	VBIT     V28.B16, V12.B16, V20.B16
+	VBIT     V29.B16, V13.B16, V21.B16
+	VBIT     V30.B16, V14.B16, V22.B16
+	VBIT     V31.B16, V15.B16, V23.B16
+	// nan[i%16] = t6
+	VMOV     V16.B16, V8.B16
+	VMOV     V17.B16, V9.B16
+	VMOV     V18.B16, V10.B16
+	VMOV     V19.B16, V11.B16
+	VMOV     V20.B16, V12.B16
+	VMOV     V21.B16, V13.B16
+	VMOV     V22.B16, V14.B16
+	VMOV     V23.B16, V15.B16
+	ADD      $128, R0
+	SUBS     $16, R8, R8
+	BNE      loop
+	MOVD     most+16(FP), R10
+	VST1.P   [V0.D2, V1.D2, V2.D2, V3.D2], 64(R10)
+	VST1.P   [V4.D2, V5.D2, V6.D2, V7.D2], 64(R10)
+	MOVD     nan+24(FP), R10
+	VST1.P   [V8.D2, V9.D2, V10.D2, V11.D2], 64(R10)
+	VST1.P   [V12.D2, V13.D2, V14.D2, V15.D2], 64(R10)
+	RET
+
+// func least64NEON(x *float64, n int, least *float64, nan *float64)
+// R0 x, R8 what is left, R9 constants. Four elements a register, 4 side by side.
+// V0-V7 least, V8-V15 nan.
+TEXT ·least64NEON(SB), NOSPLIT, $0-32
+	MOVD     x+0(FP), R0
+	MOVD     n+8(FP), R8
+	MOVD     $neonConstants<>(SB), R9
+	MOVD     least+16(FP), R10
+	VLD1.P   64(R10), [V0.D2, V1.D2, V2.D2, V3.D2]
+	VLD1.P   64(R10), [V4.D2, V5.D2, V6.D2, V7.D2]
+	MOVD     nan+24(FP), R10
+	VLD1.P   64(R10), [V8.D2, V9.D2, V10.D2, V11.D2]
+	VLD1.P   64(R10), [V12.D2, V13.D2, V14.D2, V15.D2]
+
+loop:
+	// t0 := x[i]
+	FLDPQ    0(R0), (F16, F17)
+	FLDPQ    32(R0), (F18, F19)
+	FLDPQ    64(R0), (F20, F21)
+	FLDPQ    96(R0), (F22, F23)
+	// t2 := pick(t0 < least[i%16], t0, least[i%16])
+	WORD     $0x6ef0e418 // FCMGT V24.2D, V0.2D, V16.2D
+	VBIT     V24.B16, V16.B16, V0.B16
+	WORD     $0x6ef1e438 // FCMGT V24.2D, V1.2D, V17.2D
+	VBIT     V24.B16, V17.B16, V1.B16
+	WORD     $0x6ef2e458 // FCMGT V24.2D, V2.2D, V18.2D
+	VBIT     V24.B16, V18.B16, V2.B16
+	WORD     $0x6ef3e478 // FCMGT V24.2D, V3.2D, V19.2D
+	VBIT     V24.B16, V19.B16, V3.B16
+	WORD     $0x6ef4e498 // FCMGT V24.2D, V4.2D, V20.2D
+	VBIT     V24.B16, V20.B16, V4.B16
+	WORD     $0x6ef5e4b8 // FCMGT V24.2D, V5.2D, V21.2D
+	VBIT     V24.B16, V21.B16, V5.B16
+	WORD     $0x6ef6e4d8 // FCMGT V24.2D, V6.2D, V22.2D
+	VBIT     V24.B16, V22.B16, V6.B16
+	WORD     $0x6ef7e4f8 // FCMGT V24.2D, V7.2D, V23.2D
+	VBIT     V24.B16, V23.B16, V7.B16
+	// least[i%16] = t2
+	// t4 := t0 != t0
+	WORD     $0x4e70e618 // FCMEQ V24.2D, V16.2D, V16.2D
+	WORD     $0x4e71e639 // FCMEQ V25.2D, V17.2D, V17.2D
+	WORD     $0x4e72e65a // FCMEQ V26.2D, V18.2D, V18.2D
+	WORD     $0x4e73e67b // FCMEQ V27.2D, V19.2D, V19.2D
+	WORD     $0x4e74e69c // FCMEQ V28.2D, V20.2D, V20.2D
+	WORD     $0x4e75e6bd // FCMEQ V29.2D, V21.2D, V21.2D
+	WORD     $0x4e76e6de // FCMEQ V30.2D, V22.2D, V22.2D
+	WORD     $0x4e77e6ff // FCMEQ V31.2D, V23.2D, V23.2D
+	// t6 := pick(t4, t0, nan[i%16])
+	VBIT     V24.B16, V8.B16, V16.B16
+	VBIT     V25.B16, V9.B16, V17.B16
+	VBIT     V26.B16, V10.B16, V18.B16
+	VBIT     V27.B16, V11.B16, V19.B16
+	VBIT     V28.B16, V12.B16, V20.B16
+	VBIT     V29.B16, V13.B16, V21.B16
+	VBIT     V30.B16, V14.B16, V22.B16
+	VBIT     V31.B16, V15.B16, V23.B16
+	// nan[i%16] = t6
+	VMOV     V16.B16, V8.B16
+	VMOV     V17.B16, V9.B16
+	VMOV     V18.B16, V10.B16
+	VMOV     V19.B16, V11.B16
+	VMOV     V20.B16, V12.B16
+	VMOV     V21.B16, V13.B16
+	VMOV     V22.B16, V14.B16
+	VMOV     V23.B16, V15.B16
+	ADD      $128, R0
+	SUBS     $16, R8, R8
+	BNE      loop
+	MOVD     least+16(FP), R10
+	VST1.P   [V0.D2, V1.D2, V2.D2, V3.D2], 64(R10)
+	VST1.P   [V4.D2, V5.D2, V6.D2, V7.D2], 64(R10)
+	MOVD     nan+24(FP), R10
+	VST1.P   [V8.D2, V9.D2, V10.D2, V11.D2], 64(R10)
+	VST1.P   [V12.D2, V13.D2, V14.D2, V15.D2], 64(R10)
+	RET
+
 // func mostNEON(x *float32, n int, most *float32)
 // R0 x, R8 what is left, R9 constants. Four elements a register, 4 side by side.
 // V0-V3 most.

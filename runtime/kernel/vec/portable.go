@@ -857,6 +857,54 @@ func min64Go(x []float64, least *[16]float64) {
 	}
 }
 
+// greatestGo is Greatest.
+func greatestGo(x []float32, most, nan *[16]float32) {
+	for i := range x {
+		t0 := x[i]
+		t2 := pick(t0 > most[i%16], t0, most[i%16])
+		most[i%16] = t2
+		t4 := t0 != t0
+		t6 := pick(t4, t0, nan[i%16])
+		nan[i%16] = t6
+	}
+}
+
+// leastGo is Least.
+func leastGo(x []float32, least, nan *[16]float32) {
+	for i := range x {
+		t0 := x[i]
+		t2 := pick(t0 < least[i%16], t0, least[i%16])
+		least[i%16] = t2
+		t4 := t0 != t0
+		t6 := pick(t4, t0, nan[i%16])
+		nan[i%16] = t6
+	}
+}
+
+// greatest64Go is Greatest64.
+func greatest64Go(x []float64, most, nan *[16]float64) {
+	for i := range x {
+		t0 := x[i]
+		t2 := pick(t0 > most[i%16], t0, most[i%16])
+		most[i%16] = t2
+		t4 := t0 != t0
+		t6 := pick(t4, t0, nan[i%16])
+		nan[i%16] = t6
+	}
+}
+
+// least64Go is Least64.
+func least64Go(x []float64, least, nan *[16]float64) {
+	for i := range x {
+		t0 := x[i]
+		t2 := pick(t0 < least[i%16], t0, least[i%16])
+		least[i%16] = t2
+		t4 := t0 != t0
+		t6 := pick(t4, t0, nan[i%16])
+		nan[i%16] = t6
+	}
+}
+
 // mostGo is Most.
 func mostGo(x []float32, most *[16]float32) {
 	for i := range x {

@@ -21,7 +21,7 @@ var all = map[string]any{
 	"Add64": Add64, "Sub64": Sub64, "Mul64": Mul64, "Div64": Div64, "Scale": Scale,
 	"GeluGrad": GeluGrad, "GeluTanhGrad": GeluTanhGrad, "SiluGrad": SiluGrad,
 	"TanhGrad": TanhGrad, "SigmoidGrad": SigmoidGrad, "ReluGrad": ReluGrad,
-	"Sum": Sum, "SumNumbers": SumNumbers, "Sum64": Sum64, "Max": Max, "Min": Min, "Most": Most, "Dot": Dot, "RowPair64": RowPair64, "RowDots64": RowDots64, "AddRows64": AddRows64, "ExpSum": ExpSum, "ExpShift": ExpShift,
+	"Sum": Sum, "SumNumbers": SumNumbers, "Sum64": Sum64, "Max": Max, "Min": Min, "Most": Most, "Greatest": Greatest, "Least": Least, "Greatest64": Greatest64, "Least64": Least64, "Dot": Dot, "RowPair64": RowPair64, "RowDots64": RowDots64, "AddRows64": AddRows64, "ExpSum": ExpSum, "ExpShift": ExpShift,
 	"Maximum64": Maximum64, "Minimum64": Minimum64, "Max64": Max64, "Min64": Min64,
 	"WideSum": WideSum, "AbsSum": AbsSum, "AbsSum64": AbsSum64, "SquareSum64": SquareSum64,
 	"SquaredDiffSum": SquaredDiffSum, "SquaredDiffSum64": SquaredDiffSum64,

@@ -136,6 +136,20 @@ func gradients() []*kernel {
 	}
 }
 
+// extreme returns a kernel of which the lanes of to become those of themselves and x that than
+// picks, and the lanes of nan each x that is NaN, which than passes over.
+func extreme(name, doc, to string, arrays []array, accs func(...string) []scalar, than func(k *kernel, x, lane *expr) *expr) *kernel {
+	return &kernel{
+		name: name, doc: "makes the lanes of " + to + " the " + doc + " of themselves and x, passing over an x that is NaN: those of nan\nkeep it. Of zeros any is taken.",
+		arrays: arrays, accs: accs(to, "nan"),
+		body: func(k *kernel) {
+			x := k.load("x")
+			k.setAcc(0, than(k, x, k.acc(0)))
+			k.setAcc(1, k.pick(k.isNaN(x), x, k.acc(1)))
+		},
+	}
+}
+
 // reductions returns the kernels that reduce rows. Lane l of an accumulator takes elements l, l+16,
 // l+32, ... in turn, here and below.
 func reductions() []*kernel {
@@ -183,6 +197,10 @@ func reductions() []*kernel {
 			name: "Min64", doc: "makes the lanes of least the lesser of themselves and x, or NaN.", arrays: f64s("x"), accs: scalars64("least"),
 			body: func(k *kernel) { k.setAcc(0, k.minimum(k.load("x"), k.acc(0))) },
 		},
+		extreme("Greatest", "greater", "most", f32s("x"), scalars32, (*kernel).max),
+		extreme("Least", "lesser", "least", f32s("x"), scalars32, (*kernel).min),
+		extreme("Greatest64", "greater", "most", f64s("x"), scalars64, (*kernel).max),
+		extreme("Least64", "lesser", "least", f64s("x"), scalars64, (*kernel).min),
 		{
 			name: "Most", doc: "makes the lanes of most the greater of themselves and x. It passes over NaN.", arrays: f32s("x"), accs: scalars32("most"),
 			body: func(k *kernel) { k.setAcc(0, k.max(k.load("x"), k.acc(0))) },
