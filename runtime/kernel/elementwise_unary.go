@@ -179,6 +179,21 @@ func SquareTo[T dtype.Number](dst, x []T) {
 	}
 }
 
+// AbsCubeTo is
+//
+//	for i := range dst {
+//		dst[i] = |x[i]| * |x[i]| * |x[i]|
+//	}
+//
+// It panics if the lengths differ. dst may be x.
+func AbsCubeTo(dst, x []float64) {
+	check2(len(dst), len(x))
+	for i, v := range x {
+		v = math.Abs(v)
+		dst[i] = v * v * v
+	}
+}
+
 // ClampTo is
 //
 //	for i := range dst {

@@ -257,6 +257,9 @@ func runNorm(c *Call) error {
 			kernel.AbsFloatTo(dst, x)
 			kernel.PowFloatTo(dst, dst, y)
 		}
+		if p == 3 {
+			f = func(dst, x, _ []float64) { kernel.AbsCubeTo(dst, x) }
+		}
 		root = func(v float64) float64 { return libm.Pow(v, 1/p) }
 	}
 	reduceMapped(c.Out[0], c.In[0], tensor.Number(p), reduced, r, f, func(_ int, d []float64) {
