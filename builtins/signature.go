@@ -64,6 +64,7 @@ var toCall = Call{Least: 1, Params: []string{"first", "dtype"}, Keywords: map[st
 var starlarks = map[string]string{
 	"abs": "x", "any": "x, dim=None, keepdim=False", "all": "x, dim=None, keepdim=False", "chr": "n", "dir": "x", "enumerate": "x, start=0", "getattr": "x, name, default=None",
 	"hasattr": "x, name", "hash": "x", "len": "x", "ord": "c", "print": "*x, sep=\" \"", "repr": "x", "reversed": "x", "sorted": "x, key=None, reverse=False", "str": "x",
+	"int": "x, base=10", "float": "x=0.0", "bool": "x=False", "bytes": "x",
 	"type": "x", "zip": "*x", "fail": "*x, sep=\" \"", "tuple": "x=()", "set": "x=()", "list": "x=[]",
 	"math.sqrt": "x", "math.exp": "x", "math.floor": "x", "math.ceil": "x", "math.pow": "x, y", "math.sin": "x", "math.cos": "x", "math.log": "x, base=None",
 	"json.encode": "x", "json.decode": "x, default=None", "range": "start, stop=None, step=1",
