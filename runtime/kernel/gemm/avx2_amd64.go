@@ -100,6 +100,12 @@ func avx2F32RowSums9(sums *float32, x *float32, rowX int, y *float32, rowY int, 
 // avx2F32Copy is the copyRows of kernels.
 func avx2F32Copy(dst *float32, width int, src *float32, stride int, n int, rows int)
 
+// avx2F32FromSeconds is the fromSeconds of kernels.
+func avx2F32FromSeconds(dst *float32, width int, src *float32, stride int, n int, rows int)
+
+// avx2F32ToSeconds is the toSeconds of kernels.
+func avx2F32ToSeconds(dst *float32, width int, src *float32, stride int, n int, rows int)
+
 // avx2F32Transpose is the transpose of kernels.
 func avx2F32Transpose(dst *float32, width int, src *float32, stride int, n int, rows int)
 
@@ -198,6 +204,12 @@ func avx2F64RowSums9(sums *float64, x *float64, rowX int, y *float64, rowY int, 
 
 // avx2F64Copy is the copyRows of kernels.
 func avx2F64Copy(dst *float64, width int, src *float64, stride int, n int, rows int)
+
+// avx2F64FromSeconds is the fromSeconds of kernels.
+func avx2F64FromSeconds(dst *float64, width int, src *float64, stride int, n int, rows int)
+
+// avx2F64ToSeconds is the toSeconds of kernels.
+func avx2F64ToSeconds(dst *float64, width int, src *float64, stride int, n int, rows int)
 
 // avx2F64Transpose is the transpose of kernels.
 func avx2F64Transpose(dst *float64, width int, src *float64, stride int, n int, rows int)

@@ -3374,40 +3374,92 @@ column:
 // func avx2F32Copy(dst *float32, width int, src *float32, stride int, n int, rows int)
 // Requires: AVX
 TEXT ·avx2F32Copy(SB), NOSPLIT, $0-48
-	MOVQ    dst+0(FP), AX
-	MOVQ    src+16(FP), CX
-	MOVQ    n+32(FP), DX
-	MOVQ    rows+40(FP), BX
-	MOVQ    width+8(FP), SI
-	SHLQ    $0x02, SI
-	MOVQ    stride+24(FP), DI
-	SHLQ    $0x02, DI
-	MOVQ    DX, R9
-	DECQ    R9
-	ANDQ    $-8, R9
+	MOVQ dst+0(FP), AX
+	MOVQ src+16(FP), CX
+	MOVQ n+32(FP), DX
+	MOVQ rows+40(FP), BX
+	MOVQ width+8(FP), SI
+	SHLQ $0x02, SI
+	MOVQ stride+24(FP), DI
+	SHLQ $0x02, DI
+	CMPQ DX, $+4
+	JLT  few
+	SHLQ $0x02, DX
+	CMPQ DX, $+32
+	JLT  halves
+	SUBQ $+32, DX
+	CMPQ DX, $+32
+	JLE  pair
+
+long:
+	XORQ R8, R8
+
+longVector:
+	VMOVUPS (CX)(R8*1), Y0
+	VMOVUPS Y0, (AX)(R8*1)
+	ADDQ    $+32, R8
+	CMPQ    R8, DX
+	JLT     longVector
+	VMOVUPS (CX)(DX*1), Y0
+	VMOVUPS Y0, (AX)(DX*1)
+	ADDQ    DI, CX
+	ADDQ    SI, AX
+	DECQ    BX
+	JNZ     long
+	VZEROUPPER
+	RET
+
+pair:
+	VMOVUPS (CX), Y0
+	VMOVUPS (CX)(DX*1), Y1
+	VMOVUPS Y0, (AX)
+	VMOVUPS Y1, (AX)(DX*1)
+	ADDQ    DI, CX
+	ADDQ    SI, AX
+	DECQ    BX
+	JNZ     pair
+	VZEROUPPER
+	RET
+
+halves:
+	SUBQ $+16, DX
+
+half:
+	VMOVUPS (CX), X0
+	VMOVUPS (CX)(DX*1), X1
+	VMOVUPS X0, (AX)
+	VMOVUPS X1, (AX)(DX*1)
+	ADDQ    DI, CX
+	ADDQ    SI, AX
+	DECQ    BX
+	JNZ     half
+	VZEROUPPER
+	RET
+
+few:
 	MOVQ    DX, R8
-	SUBQ    R9, R8
-	LEAQ    avx2Masks<>+32(SB), R10
-	IMUL3Q  $-4, R8, R8
-	VMOVUPS (R10)(R8*1), Y0
-	SHLQ    $0x02, R9
-	CMPQ    DX, $+8
-	JGE     wide
+	DECQ    R8
+	ANDQ    $-8, R8
+	SUBQ    R8, DX
+	LEAQ    avx2Masks<>+32(SB), R9
+	IMUL3Q  $-4, DX, DX
+	VMOVUPS (R9)(DX*1), Y0
+	SHLQ    $0x02, R8
 
 row:
-	XORQ R8, R8
+	XORQ DX, DX
 	JMP  enough
 
 vector:
-	VMOVUPS (CX)(R8*1), Y1
-	VMOVUPS Y1, (AX)(R8*1)
-	ADDQ    $+32, R8
+	VMOVUPS (CX)(DX*1), Y1
+	VMOVUPS Y1, (AX)(DX*1)
+	ADDQ    $+32, DX
 
 enough:
-	CMPQ       R8, R9
+	CMPQ       DX, R8
 	JLT        vector
-	VMASKMOVPS (CX)(R8*1), Y0, Y1
-	VMASKMOVPS Y1, Y0, (AX)(R8*1)
+	VMASKMOVPS (CX)(DX*1), Y0, Y1
+	VMASKMOVPS Y1, Y0, (AX)(DX*1)
 	ADDQ       DI, CX
 	ADDQ       SI, AX
 	DECQ       BX
@@ -3415,28 +3467,92 @@ enough:
 	VZEROUPPER
 	RET
 
-wide:
+// func avx2F32FromSeconds(dst *float32, width int, src *float32, stride int, n int, rows int)
+// Requires: AVX, AVX2
+TEXT ·avx2F32FromSeconds(SB), NOSPLIT, $0-48
+	MOVQ dst+0(FP), AX
+	MOVQ src+16(FP), CX
+	MOVQ n+32(FP), DX
+	MOVQ rows+40(FP), BX
+	MOVQ width+8(FP), SI
+	SHLQ $0x02, SI
+	MOVQ stride+24(FP), DI
+	SHLQ $0x02, DI
+	MOVQ DX, R8
+	DECQ R8
+	ANDQ $-8, R8
+	SHLQ $0x02, R8
+	SUBQ $+8, DX
 	SHLQ $0x02, DX
-	SUBQ $+32, DX
 
-wideRow:
-	XORQ R8, R8
-	JMP  wideEnough
+row:
+	XORQ R9, R9
+	JMP  enough
 
-wideVector:
-	VMOVUPS (CX)(R8*1), Y1
-	VMOVUPS Y1, (AX)(R8*1)
-	ADDQ    $+32, R8
+vector:
+	VMOVUPS (CX)(R9*2), Y0
+	VMOVUPS 32(CX)(R9*2), Y1
+	VSHUFPS $0x88, Y1, Y0, Y0
+	VPERMQ  $0xd8, Y0, Y0
+	VMOVUPS Y0, (AX)(R9*1)
+	ADDQ    $+32, R9
 
-wideEnough:
-	CMPQ    R8, R9
-	JLT     wideVector
-	VMOVUPS (CX)(DX*1), Y1
-	VMOVUPS Y1, (AX)(DX*1)
+enough:
+	CMPQ    R9, R8
+	JLT     vector
+	VMOVUPS (CX)(DX*2), Y0
+	VMOVUPS 28(CX)(DX*2), Y1
+	VSHUFPS $0xd8, Y1, Y0, Y0
+	VPERMQ  $0xd8, Y0, Y0
+	VMOVUPS Y0, (AX)(DX*1)
 	ADDQ    DI, CX
 	ADDQ    SI, AX
 	DECQ    BX
-	JNZ     wideRow
+	JNZ     row
+	VZEROUPPER
+	RET
+
+// func avx2F32ToSeconds(dst *float32, width int, src *float32, stride int, n int, rows int)
+// Requires: AVX, AVX2
+TEXT ·avx2F32ToSeconds(SB), NOSPLIT, $0-48
+	MOVQ dst+0(FP), AX
+	MOVQ src+16(FP), CX
+	MOVQ n+32(FP), DX
+	MOVQ rows+40(FP), BX
+	MOVQ width+8(FP), SI
+	SHLQ $0x02, SI
+	MOVQ stride+24(FP), DI
+	SHLQ $0x02, DI
+	MOVQ DX, R9
+	DECQ R9
+	ANDQ $-4, R9
+	SHLQ $0x02, R9
+	SHLQ $0x02, DX
+
+row:
+	XORQ R8, R8
+	JMP  enough
+
+vector:
+	VPMOVZXDQ (CX)(R8*1), Y0
+	VPBLENDD  $0xaa, (AX)(R8*2), Y0, Y0
+	VMOVUPS   Y0, (AX)(R8*2)
+	ADDQ      $+16, R8
+
+enough:
+	CMPQ R8, R9
+	JLT  vector
+
+one:
+	MOVL (CX)(R8*1), R10
+	MOVL R10, (AX)(R8*2)
+	ADDQ $+4, R8
+	CMPQ R8, DX
+	JLT  one
+	ADDQ DI, CX
+	ADDQ SI, AX
+	DECQ BX
+	JNZ  row
 	VZEROUPPER
 	RET
 
@@ -3453,6 +3569,207 @@ TEXT ·avx2F32Transpose(SB), NOSPLIT, $0-48
 	SHLQ $0x02, DI
 	LEAQ (DI)(DI*2), R8
 	LEAQ (CX)(DI*4), R9
+	CMPQ DX, $0x08
+	JEQ  rows8
+	CMPQ DX, $0x06
+	JEQ  rows6
+	CMPQ DX, $0x05
+	JEQ  rows5
+	JMP  square
+
+rows8:
+whole8:
+	CMPQ        BX, $0x08
+	JLT         rest8
+	VMOVUPS     (CX), X0
+	VINSERTF128 $0x01, (R9), Y0, Y0
+	VMOVUPS     (CX)(DI*1), X1
+	VINSERTF128 $0x01, (R9)(DI*1), Y1, Y1
+	VMOVUPS     (CX)(DI*2), X2
+	VINSERTF128 $0x01, (R9)(DI*2), Y2, Y2
+	VMOVUPS     (CX)(R8*1), X3
+	VINSERTF128 $0x01, (R9)(R8*1), Y3, Y3
+	VUNPCKLPS   Y1, Y0, Y4
+	VUNPCKLPS   Y3, Y2, Y5
+	VUNPCKLPD   Y5, Y4, Y6
+	VUNPCKHPD   Y5, Y4, Y4
+	VMOVUPS     Y6, (AX)
+	ADDQ        SI, AX
+	VMOVUPS     Y4, (AX)
+	ADDQ        SI, AX
+	VUNPCKHPS   Y1, Y0, Y4
+	VUNPCKHPS   Y3, Y2, Y5
+	VUNPCKLPD   Y5, Y4, Y6
+	VUNPCKHPD   Y5, Y4, Y4
+	VMOVUPS     Y6, (AX)
+	ADDQ        SI, AX
+	VMOVUPS     Y4, (AX)
+	ADDQ        SI, AX
+	VMOVUPS     16(CX), X7
+	VINSERTF128 $0x01, 16(R9), Y7, Y7
+	VMOVUPS     16(CX)(DI*1), X8
+	VINSERTF128 $0x01, 16(R9)(DI*1), Y8, Y8
+	VMOVUPS     16(CX)(DI*2), X9
+	VINSERTF128 $0x01, 16(R9)(DI*2), Y9, Y9
+	VMOVUPS     16(CX)(R8*1), X10
+	VINSERTF128 $0x01, 16(R9)(R8*1), Y10, Y10
+	VUNPCKLPS   Y8, Y7, Y4
+	VUNPCKLPS   Y10, Y9, Y5
+	VUNPCKLPD   Y5, Y4, Y6
+	VUNPCKHPD   Y5, Y4, Y4
+	VMOVUPS     Y6, (AX)
+	ADDQ        SI, AX
+	VMOVUPS     Y4, (AX)
+	ADDQ        SI, AX
+	VUNPCKHPS   Y8, Y7, Y4
+	VUNPCKHPS   Y10, Y9, Y5
+	VUNPCKLPD   Y5, Y4, Y6
+	VUNPCKHPD   Y5, Y4, Y4
+	VMOVUPS     Y6, (AX)
+	ADDQ        SI, AX
+	VMOVUPS     Y4, (AX)
+	ADDQ        SI, AX
+	PREFETCHT0  256(CX)
+	PREFETCHT0  256(CX)(DI*1)
+	PREFETCHT0  256(CX)(DI*2)
+	PREFETCHT0  256(CX)(R8*1)
+	PREFETCHT0  256(R9)
+	PREFETCHT0  256(R9)(DI*1)
+	PREFETCHT0  256(R9)(DI*2)
+	PREFETCHT0  256(R9)(R8*1)
+	ADDQ        $+32, CX
+	ADDQ        $+32, R9
+	SUBQ        $0x08, BX
+	JMP         whole8
+
+rest8:
+	TESTQ BX, BX
+	JZ    done
+	JMP   square
+
+rows6:
+whole6:
+	CMPQ        BX, $0x08
+	JLT         rest6
+	VMOVUPS     (CX), X0
+	VINSERTF128 $0x01, (R9), Y0, Y0
+	VMOVUPS     (CX)(DI*1), X1
+	VINSERTF128 $0x01, (R9)(DI*1), Y1, Y1
+	VMOVUPS     (CX)(DI*2), X2
+	VMOVUPS     (CX)(R8*1), X3
+	VUNPCKLPS   Y1, Y0, Y4
+	VUNPCKLPS   Y3, Y2, Y5
+	VUNPCKLPD   Y5, Y4, Y6
+	VUNPCKHPD   Y5, Y4, Y4
+	VMOVUPS     Y6, (AX)
+	ADDQ        SI, AX
+	VMOVUPS     Y4, (AX)
+	ADDQ        SI, AX
+	VUNPCKHPS   Y1, Y0, Y4
+	VUNPCKHPS   Y3, Y2, Y5
+	VUNPCKLPD   Y5, Y4, Y6
+	VUNPCKHPD   Y5, Y4, Y4
+	VMOVUPS     Y6, (AX)
+	ADDQ        SI, AX
+	VMOVUPS     Y4, (AX)
+	ADDQ        SI, AX
+	VMOVUPS     16(CX), X7
+	VINSERTF128 $0x01, 16(R9), Y7, Y7
+	VMOVUPS     16(CX)(DI*1), X8
+	VINSERTF128 $0x01, 16(R9)(DI*1), Y8, Y8
+	VMOVUPS     16(CX)(DI*2), X2
+	VMOVUPS     16(CX)(R8*1), X3
+	VUNPCKLPS   Y8, Y7, Y4
+	VUNPCKLPS   Y3, Y2, Y5
+	VUNPCKLPD   Y5, Y4, Y6
+	VUNPCKHPD   Y5, Y4, Y4
+	VMOVUPS     Y6, (AX)
+	ADDQ        SI, AX
+	VMOVUPS     Y4, (AX)
+	ADDQ        SI, AX
+	VUNPCKHPS   Y8, Y7, Y4
+	VUNPCKHPS   Y3, Y2, Y5
+	VUNPCKLPD   Y5, Y4, Y6
+	VUNPCKHPD   Y5, Y4, Y4
+	VMOVUPS     Y6, (AX)
+	ADDQ        SI, AX
+	VMOVUPS     Y4, (AX)
+	ADDQ        SI, AX
+	PREFETCHT0  256(CX)
+	PREFETCHT0  256(CX)(DI*1)
+	PREFETCHT0  256(CX)(DI*2)
+	PREFETCHT0  256(CX)(R8*1)
+	PREFETCHT0  256(R9)
+	PREFETCHT0  256(R9)(DI*1)
+	ADDQ        $+32, CX
+	ADDQ        $+32, R9
+	SUBQ        $0x08, BX
+	JMP         whole6
+
+rest6:
+	TESTQ BX, BX
+	JZ    done
+	JMP   square
+
+rows5:
+whole5:
+	CMPQ        BX, $0x08
+	JLT         rest5
+	VMOVUPS     (CX), X0
+	VINSERTF128 $0x01, (R9), Y0, Y0
+	VMOVUPS     (CX)(DI*1), X1
+	VMOVUPS     (CX)(DI*2), X2
+	VMOVUPS     (CX)(R8*1), X3
+	VUNPCKLPS   Y1, Y0, Y4
+	VUNPCKLPS   Y3, Y2, Y5
+	VUNPCKLPD   Y5, Y4, Y6
+	VUNPCKHPD   Y5, Y4, Y4
+	VMOVUPS     Y6, (AX)
+	ADDQ        SI, AX
+	VMOVUPS     Y4, (AX)
+	ADDQ        SI, AX
+	VUNPCKHPS   Y1, Y0, Y4
+	VUNPCKHPS   Y3, Y2, Y5
+	VUNPCKLPD   Y5, Y4, Y6
+	VUNPCKHPD   Y5, Y4, Y4
+	VMOVUPS     Y6, (AX)
+	ADDQ        SI, AX
+	VMOVUPS     Y4, (AX)
+	ADDQ        SI, AX
+	VMOVUPS     16(CX), X7
+	VINSERTF128 $0x01, 16(R9), Y7, Y7
+	VMOVUPS     16(CX)(DI*1), X1
+	VMOVUPS     16(CX)(DI*2), X2
+	VMOVUPS     16(CX)(R8*1), X3
+	VUNPCKLPS   Y1, Y7, Y4
+	VUNPCKLPS   Y3, Y2, Y5
+	VUNPCKLPD   Y5, Y4, Y6
+	VUNPCKHPD   Y5, Y4, Y4
+	VMOVUPS     Y6, (AX)
+	ADDQ        SI, AX
+	VMOVUPS     Y4, (AX)
+	ADDQ        SI, AX
+	VUNPCKHPS   Y1, Y7, Y4
+	VUNPCKHPS   Y3, Y2, Y5
+	VUNPCKLPD   Y5, Y4, Y6
+	VUNPCKHPD   Y5, Y4, Y4
+	VMOVUPS     Y6, (AX)
+	ADDQ        SI, AX
+	VMOVUPS     Y4, (AX)
+	ADDQ        SI, AX
+	PREFETCHT0  256(CX)
+	PREFETCHT0  256(CX)(DI*1)
+	PREFETCHT0  256(CX)(DI*2)
+	PREFETCHT0  256(CX)(R8*1)
+	PREFETCHT0  256(R9)
+	ADDQ        $+32, CX
+	ADDQ        $+32, R9
+	SUBQ        $0x08, BX
+	JMP         whole5
+
+rest5:
+	TESTQ BX, BX
+	JZ    done
 
 square:
 	MOVQ       $0x00000008, R10
@@ -6645,40 +6962,92 @@ column:
 // func avx2F64Copy(dst *float64, width int, src *float64, stride int, n int, rows int)
 // Requires: AVX
 TEXT ·avx2F64Copy(SB), NOSPLIT, $0-48
-	MOVQ    dst+0(FP), AX
-	MOVQ    src+16(FP), CX
-	MOVQ    n+32(FP), DX
-	MOVQ    rows+40(FP), BX
-	MOVQ    width+8(FP), SI
-	SHLQ    $0x03, SI
-	MOVQ    stride+24(FP), DI
-	SHLQ    $0x03, DI
-	MOVQ    DX, R9
-	DECQ    R9
-	ANDQ    $-4, R9
+	MOVQ dst+0(FP), AX
+	MOVQ src+16(FP), CX
+	MOVQ n+32(FP), DX
+	MOVQ rows+40(FP), BX
+	MOVQ width+8(FP), SI
+	SHLQ $0x03, SI
+	MOVQ stride+24(FP), DI
+	SHLQ $0x03, DI
+	CMPQ DX, $+2
+	JLT  few
+	SHLQ $0x03, DX
+	CMPQ DX, $+32
+	JLT  halves
+	SUBQ $+32, DX
+	CMPQ DX, $+32
+	JLE  pair
+
+long:
+	XORQ R8, R8
+
+longVector:
+	VMOVUPS (CX)(R8*1), Y0
+	VMOVUPS Y0, (AX)(R8*1)
+	ADDQ    $+32, R8
+	CMPQ    R8, DX
+	JLT     longVector
+	VMOVUPS (CX)(DX*1), Y0
+	VMOVUPS Y0, (AX)(DX*1)
+	ADDQ    DI, CX
+	ADDQ    SI, AX
+	DECQ    BX
+	JNZ     long
+	VZEROUPPER
+	RET
+
+pair:
+	VMOVUPS (CX), Y0
+	VMOVUPS (CX)(DX*1), Y1
+	VMOVUPS Y0, (AX)
+	VMOVUPS Y1, (AX)(DX*1)
+	ADDQ    DI, CX
+	ADDQ    SI, AX
+	DECQ    BX
+	JNZ     pair
+	VZEROUPPER
+	RET
+
+halves:
+	SUBQ $+16, DX
+
+half:
+	VMOVUPS (CX), X0
+	VMOVUPS (CX)(DX*1), X1
+	VMOVUPS X0, (AX)
+	VMOVUPS X1, (AX)(DX*1)
+	ADDQ    DI, CX
+	ADDQ    SI, AX
+	DECQ    BX
+	JNZ     half
+	VZEROUPPER
+	RET
+
+few:
 	MOVQ    DX, R8
-	SUBQ    R9, R8
-	LEAQ    avx2Masks<>+32(SB), R10
-	IMUL3Q  $-8, R8, R8
-	VMOVUPS (R10)(R8*1), Y0
-	SHLQ    $0x03, R9
-	CMPQ    DX, $+4
-	JGE     wide
+	DECQ    R8
+	ANDQ    $-4, R8
+	SUBQ    R8, DX
+	LEAQ    avx2Masks<>+32(SB), R9
+	IMUL3Q  $-8, DX, DX
+	VMOVUPS (R9)(DX*1), Y0
+	SHLQ    $0x03, R8
 
 row:
-	XORQ R8, R8
+	XORQ DX, DX
 	JMP  enough
 
 vector:
-	VMOVUPS (CX)(R8*1), Y1
-	VMOVUPS Y1, (AX)(R8*1)
-	ADDQ    $+32, R8
+	VMOVUPS (CX)(DX*1), Y1
+	VMOVUPS Y1, (AX)(DX*1)
+	ADDQ    $+32, DX
 
 enough:
-	CMPQ       R8, R9
+	CMPQ       DX, R8
 	JLT        vector
-	VMASKMOVPD (CX)(R8*1), Y0, Y1
-	VMASKMOVPD Y1, Y0, (AX)(R8*1)
+	VMASKMOVPD (CX)(DX*1), Y0, Y1
+	VMASKMOVPD Y1, Y0, (AX)(DX*1)
 	ADDQ       DI, CX
 	ADDQ       SI, AX
 	DECQ       BX
@@ -6686,28 +7055,93 @@ enough:
 	VZEROUPPER
 	RET
 
-wide:
+// func avx2F64FromSeconds(dst *float64, width int, src *float64, stride int, n int, rows int)
+// Requires: AVX, AVX2
+TEXT ·avx2F64FromSeconds(SB), NOSPLIT, $0-48
+	MOVQ dst+0(FP), AX
+	MOVQ src+16(FP), CX
+	MOVQ n+32(FP), DX
+	MOVQ rows+40(FP), BX
+	MOVQ width+8(FP), SI
+	SHLQ $0x03, SI
+	MOVQ stride+24(FP), DI
+	SHLQ $0x03, DI
+	MOVQ DX, R8
+	DECQ R8
+	ANDQ $-4, R8
+	SHLQ $0x03, R8
+	SUBQ $+4, DX
 	SHLQ $0x03, DX
-	SUBQ $+32, DX
 
-wideRow:
-	XORQ R8, R8
-	JMP  wideEnough
+row:
+	XORQ R9, R9
+	JMP  enough
 
-wideVector:
-	VMOVUPS (CX)(R8*1), Y1
-	VMOVUPS Y1, (AX)(R8*1)
-	ADDQ    $+32, R8
+vector:
+	VMOVUPS (CX)(R9*2), Y0
+	VMOVUPS 32(CX)(R9*2), Y1
+	VSHUFPD $0x00, Y1, Y0, Y0
+	VPERMQ  $0xd8, Y0, Y0
+	VMOVUPS Y0, (AX)(R9*1)
+	ADDQ    $+32, R9
 
-wideEnough:
-	CMPQ    R8, R9
-	JLT     wideVector
-	VMOVUPS (CX)(DX*1), Y1
-	VMOVUPS Y1, (AX)(DX*1)
+enough:
+	CMPQ    R9, R8
+	JLT     vector
+	VMOVUPS (CX)(DX*2), Y0
+	VMOVUPS 24(CX)(DX*2), Y1
+	VSHUFPD $0x0a, Y1, Y0, Y0
+	VPERMQ  $0xd8, Y0, Y0
+	VMOVUPS Y0, (AX)(DX*1)
 	ADDQ    DI, CX
 	ADDQ    SI, AX
 	DECQ    BX
-	JNZ     wideRow
+	JNZ     row
+	VZEROUPPER
+	RET
+
+// func avx2F64ToSeconds(dst *float64, width int, src *float64, stride int, n int, rows int)
+// Requires: AVX, AVX2
+TEXT ·avx2F64ToSeconds(SB), NOSPLIT, $0-48
+	MOVQ dst+0(FP), AX
+	MOVQ src+16(FP), CX
+	MOVQ n+32(FP), DX
+	MOVQ rows+40(FP), BX
+	MOVQ width+8(FP), SI
+	SHLQ $0x03, SI
+	MOVQ stride+24(FP), DI
+	SHLQ $0x03, DI
+	MOVQ DX, R9
+	DECQ R9
+	ANDQ $-2, R9
+	SHLQ $0x03, R9
+	SHLQ $0x03, DX
+
+row:
+	XORQ R8, R8
+	JMP  enough
+
+vector:
+	VMOVUPS  (CX)(R8*1), X0
+	VPERMPD  $0x50, Y0, Y0
+	VBLENDPD $0x0a, (AX)(R8*2), Y0, Y0
+	VMOVUPS  Y0, (AX)(R8*2)
+	ADDQ     $+16, R8
+
+enough:
+	CMPQ R8, R9
+	JLT  vector
+
+one:
+	MOVQ (CX)(R8*1), R10
+	MOVQ R10, (AX)(R8*2)
+	ADDQ $+8, R8
+	CMPQ R8, DX
+	JLT  one
+	ADDQ DI, CX
+	ADDQ SI, AX
+	DECQ BX
+	JNZ  row
 	VZEROUPPER
 	RET
 

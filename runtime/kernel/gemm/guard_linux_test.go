@@ -102,3 +102,21 @@ func TestSlideFences(t *testing.T) {
 		}
 	})
 }
+
+// Nor copies of rows whose elements lie apart.
+func testApartFences[T dtype.Float](t *testing.T) {
+	debug.SetPanicOnFault(true)
+	near, far := newFence(t, 1<<12), newFence(t, 1<<13)
+	eachApart(func(_ vec.Set, apart, n, rows int) {
+		for _, end := range []bool{false, true} {
+			x, y := fenced(near, make([]T, rows*n), end), fenced(far, make([]T, rows*n*apart-apart+1), end)
+			CopyFromApart(x, n, y, n*apart, apart, n, rows)
+			CopyToApart(y, n*apart, apart, x, n, n, rows)
+		}
+	})
+}
+
+func TestApartFences(t *testing.T) {
+	t.Run("f32", testApartFences[float32])
+	t.Run("f64", testApartFences[float64])
+}

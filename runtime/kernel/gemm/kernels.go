@@ -80,6 +80,11 @@ type kernels[T dtype.Float] struct {
 	//
 	// for n and rows of at least 1. It touches no other elements.
 	copyRows func(dst *T, width int, src *T, stride, n, rows int)
+	// fromSeconds is copyRows of src[l*stride+2*i], for n of at least lanes. There may be none.
+	fromSeconds func(dst *T, width int, src *T, stride, n, rows int)
+	// toSeconds is copyRows to dst[l*width+2*i]; between those it stores what was there. There may be
+	// none.
+	toSeconds func(dst *T, width int, src *T, stride, n, rows int)
 	// transpose is copyRows of src[i*stride+l], for n of at most lanes. It writes
 	// whole vectors from the first row to the last: what it leaves behind the n
 	// elements of a row is unspecified.

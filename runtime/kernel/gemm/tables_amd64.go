@@ -21,14 +21,16 @@ var avx512F32 = kernels[float32]{
 		{64, avx512F32Stream5x4},
 		{64, avx512F32Stream6x4},
 	},
-	colTiles:  []tileFunc[float32]{avx512F32ColTile1, avx512F32ColTile2, avx512F32ColTile3, avx512F32ColTile4, avx512F32ColTile5, avx512F32ColTile6, avx512F32ColTile7, avx512F32ColTile8},
-	slides:    []slideFunc[float32]{avx512F32Slide1, avx512F32Slide2, avx512F32Slide4},
-	rowSums:   []rowSumsFunc[float32]{avx512F32RowSums1, avx512F32RowSums2, avx512F32RowSums3, avx512F32RowSums4, avx512F32RowSums5, avx512F32RowSums6, avx512F32RowSums7, avx512F32RowSums8, avx512F32RowSums9},
-	copyRows:  avx512F32Copy,
-	transpose: avx512F32Transpose,
-	widenF16:  widenBy(avx512WidenF16, 16, widen[float32, dtype.F16]),
-	widenBF16: widenBy(avx512WidenBF16, 16, widen[float32, dtype.BF16]),
-	bf16:      &avx512BF16,
+	colTiles:    []tileFunc[float32]{avx512F32ColTile1, avx512F32ColTile2, avx512F32ColTile3, avx512F32ColTile4, avx512F32ColTile5, avx512F32ColTile6, avx512F32ColTile7, avx512F32ColTile8},
+	slides:      []slideFunc[float32]{avx512F32Slide1, avx512F32Slide2, avx512F32Slide4},
+	rowSums:     []rowSumsFunc[float32]{avx512F32RowSums1, avx512F32RowSums2, avx512F32RowSums3, avx512F32RowSums4, avx512F32RowSums5, avx512F32RowSums6, avx512F32RowSums7, avx512F32RowSums8, avx512F32RowSums9},
+	copyRows:    avx512F32Copy,
+	transpose:   avx512F32Transpose,
+	fromSeconds: avx2F32FromSeconds,
+	toSeconds:   avx2F32ToSeconds,
+	widenF16:    widenBy(avx512WidenF16, 16, widen[float32, dtype.F16]),
+	widenBF16:   widenBy(avx512WidenBF16, 16, widen[float32, dtype.BF16]),
+	bf16:        &avx512BF16,
 }
 
 // avx512F64 are the kernels of float64 in AVX-512.
@@ -48,11 +50,13 @@ var avx512F64 = kernels[float64]{
 		{32, avx512F64Stream5x4},
 		{32, avx512F64Stream6x4},
 	},
-	colTiles:  []tileFunc[float64]{avx512F64ColTile1, avx512F64ColTile2, avx512F64ColTile3, avx512F64ColTile4, avx512F64ColTile5, avx512F64ColTile6, avx512F64ColTile7, avx512F64ColTile8},
-	slides:    []slideFunc[float64]{avx512F64Slide1, avx512F64Slide2, avx512F64Slide4},
-	rowSums:   []rowSumsFunc[float64]{avx512F64RowSums1, avx512F64RowSums2, avx512F64RowSums3, avx512F64RowSums4, avx512F64RowSums5, avx512F64RowSums6, avx512F64RowSums7, avx512F64RowSums8, avx512F64RowSums9},
-	copyRows:  avx512F64Copy,
-	transpose: avx512F64Transpose,
+	colTiles:    []tileFunc[float64]{avx512F64ColTile1, avx512F64ColTile2, avx512F64ColTile3, avx512F64ColTile4, avx512F64ColTile5, avx512F64ColTile6, avx512F64ColTile7, avx512F64ColTile8},
+	slides:      []slideFunc[float64]{avx512F64Slide1, avx512F64Slide2, avx512F64Slide4},
+	rowSums:     []rowSumsFunc[float64]{avx512F64RowSums1, avx512F64RowSums2, avx512F64RowSums3, avx512F64RowSums4, avx512F64RowSums5, avx512F64RowSums6, avx512F64RowSums7, avx512F64RowSums8, avx512F64RowSums9},
+	copyRows:    avx512F64Copy,
+	transpose:   avx512F64Transpose,
+	fromSeconds: avx2F64FromSeconds,
+	toSeconds:   avx2F64ToSeconds,
 }
 
 // avx512BF16 are the kernels of bfloat16, widened to float32, in AVX-512.
@@ -79,14 +83,16 @@ var avx2F32 = kernels[float32]{
 	streams: []streamer[float32]{
 		{64, avx2F32Stream1x8},
 	},
-	colTiles:  []tileFunc[float32]{avx2F32ColTile1, avx2F32ColTile2, avx2F32ColTile3, avx2F32ColTile4},
-	slides:    []slideFunc[float32]{avx2F32Slide1, avx2F32Slide2, avx2F32Slide4},
-	rowSums:   []rowSumsFunc[float32]{avx2F32RowSums1, avx2F32RowSums2, avx2F32RowSums3, avx2F32RowSums4, avx2F32RowSums5, avx2F32RowSums6, avx2F32RowSums7, avx2F32RowSums8, avx2F32RowSums9},
-	copyRows:  avx2F32Copy,
-	transpose: avx2F32Transpose,
-	widenF16:  widenBy(avx2WidenF16, 8, widen[float32, dtype.F16]),
-	widenBF16: widenBy(avx2WidenBF16, 8, widen[float32, dtype.BF16]),
-	bf16:      &avx2BF16,
+	colTiles:    []tileFunc[float32]{avx2F32ColTile1, avx2F32ColTile2, avx2F32ColTile3, avx2F32ColTile4},
+	slides:      []slideFunc[float32]{avx2F32Slide1, avx2F32Slide2, avx2F32Slide4},
+	rowSums:     []rowSumsFunc[float32]{avx2F32RowSums1, avx2F32RowSums2, avx2F32RowSums3, avx2F32RowSums4, avx2F32RowSums5, avx2F32RowSums6, avx2F32RowSums7, avx2F32RowSums8, avx2F32RowSums9},
+	copyRows:    avx2F32Copy,
+	transpose:   avx2F32Transpose,
+	fromSeconds: avx2F32FromSeconds,
+	toSeconds:   avx2F32ToSeconds,
+	widenF16:    widenBy(avx2WidenF16, 8, widen[float32, dtype.F16]),
+	widenBF16:   widenBy(avx2WidenBF16, 8, widen[float32, dtype.BF16]),
+	bf16:        &avx2BF16,
 }
 
 // avx2F64 are the kernels of float64 in AVX2.
@@ -100,11 +106,13 @@ var avx2F64 = kernels[float64]{
 	streams: []streamer[float64]{
 		{32, avx2F64Stream1x8},
 	},
-	colTiles:  []tileFunc[float64]{avx2F64ColTile1, avx2F64ColTile2, avx2F64ColTile3, avx2F64ColTile4},
-	slides:    []slideFunc[float64]{avx2F64Slide1, avx2F64Slide2, avx2F64Slide4},
-	rowSums:   []rowSumsFunc[float64]{avx2F64RowSums1, avx2F64RowSums2, avx2F64RowSums3, avx2F64RowSums4, avx2F64RowSums5, avx2F64RowSums6, avx2F64RowSums7, avx2F64RowSums8, avx2F64RowSums9},
-	copyRows:  avx2F64Copy,
-	transpose: avx2F64Transpose,
+	colTiles:    []tileFunc[float64]{avx2F64ColTile1, avx2F64ColTile2, avx2F64ColTile3, avx2F64ColTile4},
+	slides:      []slideFunc[float64]{avx2F64Slide1, avx2F64Slide2, avx2F64Slide4},
+	rowSums:     []rowSumsFunc[float64]{avx2F64RowSums1, avx2F64RowSums2, avx2F64RowSums3, avx2F64RowSums4, avx2F64RowSums5, avx2F64RowSums6, avx2F64RowSums7, avx2F64RowSums8, avx2F64RowSums9},
+	copyRows:    avx2F64Copy,
+	transpose:   avx2F64Transpose,
+	fromSeconds: avx2F64FromSeconds,
+	toSeconds:   avx2F64ToSeconds,
 }
 
 // avx2BF16 are the kernels of bfloat16, widened to float32, in AVX2.

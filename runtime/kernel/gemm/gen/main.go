@@ -112,6 +112,10 @@ func (s isa) write(dir string) error {
 			g.rowSums(e, n)
 		}
 		g.copyRows(e)
+		if !g.wide() {
+			g.fromSeconds(e)
+			g.toSeconds(e)
+		}
 		g.transpose(e)
 	}
 	for _, v := range widths {

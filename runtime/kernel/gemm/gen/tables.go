@@ -48,6 +48,9 @@ func (s isa) writeTable(b *bytes.Buffer, e elem) {
 		}
 	}
 	fmt.Fprintf(b, "},\ncopyRows: %sCopy,\ntranspose: %sTranspose,\n", prefix, prefix)
+	if s.name != neonISA.name { // AVX-512 has those of AVX2
+		fmt.Fprintf(b, "fromSeconds: avx2%sFromSeconds,\ntoSeconds: avx2%[1]sToSeconds,\n", e.name)
+	}
 	if e.bytes == 4 {
 		for _, h := range halves {
 			s.writeWidening(b, h)
