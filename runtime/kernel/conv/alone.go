@@ -50,6 +50,7 @@ func (v *view) alike(next int) (count, apart int) {
 // settle finds what v remembers of windows of so many channels: later several goroutines ask.
 func settle[T dtype.Float](v *view, channels int) {
 	v.inRow()
+	v.inStretches()
 	if channels == 1 {
 		sliderOf[T](v)
 	}
@@ -79,7 +80,7 @@ func (s *Shape) alone() bool {
 func weightAlone[T dtype.Float](w *crew.Workers, s *Shape, dw, x, dy, room []T) {
 	v := s.forwardView()
 	clear(dw)
-	v.inRow() // which it remembers: later several goroutines ask
+	settle[T](v, 0)
 	eachPart(w, s, room, func(_ *crew.Workers, lo, hi int, room []T) {
 		weightOf(s, v, lo, hi, dw, x, dy, room)
 	})
@@ -95,7 +96,7 @@ func weightOf[T dtype.Float](s *Shape, v *view, lo, hi int, dw, x, dy, room []T)
 	}
 	for i := range s.Images {
 		for g := lo; g < hi; g++ {
-			data, offset, _ := seen(v, frames, x, i, 1, g, 1, s.Channels)
+			data, offset, _ := seen(nil, v, frames, x, i, 1, g, 1, s.Channels)
 			to := dw[g*len(v.taps):][:len(v.taps)]
 			rows := dy[(i*s.Groups+g)*places:][:places]
 			if turn != nil {

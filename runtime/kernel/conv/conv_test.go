@@ -166,13 +166,20 @@ func TestSumsAtOnce(t *testing.T) {
 	}
 }
 
-// Groups that goroutines compute side by side have the bits of one after the other.
-func TestGroupsSideBySide(t *testing.T) {
+// Groups that goroutines compute side by side have the bits of one after the other, and so have
+// frames and results whose channels they copy.
+func TestSideBySide(t *testing.T) {
 	for _, s := range []Shape{
 		{Images: 2, Channels: 40, Outputs: 40, Groups: 40, Stride: [3]int{1, 1, 1}},
 		{Images: 1, Channels: 160, Outputs: 80, Groups: 40, Stride: [3]int{1, 2, 2}},
+		{Images: 1, Channels: 40, Outputs: 40, Groups: 1, Stride: [3]int{1, 1, 1}},
+		{Images: 1, Channels: 80, Outputs: 80, Groups: 1, Stride: [3]int{1, 2, 2}},
+		{Images: 9, Channels: 320, Outputs: 320, Groups: 1, Stride: [3]int{1, 1, 1}, In: [3]int{1, 7, 7}},
 	} {
-		s.In, s.Size, s.Dilation, s.Before = [3]int{1, 60, 61}, [3]int{1, 3, 3}, [3]int{1, 1, 1}, [3]int{0, 1, 1}
+		if s.In[0] == 0 {
+			s.In = [3]int{1, 60, 61}
+		}
+		s.Size, s.Dilation, s.Before = [3]int{1, 3, 3}, [3]int{1, 1, 1}, [3]int{0, 1, 1}
 		s.Out = [3]int{1, (s.In[1]-1)/s.Stride[1] + 1, (s.In[2]-1)/s.Stride[2] + 1}
 		r := rand.New(rand.NewPCG(1, 2))
 		x, w := numbers[float32](r, s.Images*s.Channels*s.pixels()), numbers[float32](r, s.Outputs*s.Channels/s.Groups*s.taps())

@@ -139,13 +139,13 @@ func latticeData[T dtype.Float](w *crew.Workers, s *Shape, l *lattice, g int, dx
 		a = gemm.Operand[T]{Data: weight, Grid: gemm.Grid{Offset: g * outputs * channels, Row: 1, Col: channels}}
 	} else {
 		from := weight[g*outputs*channels*s.taps():]
-		w.Split(channels, max(turnedTogether, leastTurned/inner), func(lo, hi int) {
+		w.Split(channels, max(turnedTogether, leastMoved/inner), func(lo, hi int) {
 			turnWeight(turned, from, outputs, channels, s.taps(), l.taps, lo, hi)
 		})
 	}
 	for first := 0; first < s.Images; first += m {
 		images := min(m, s.Images-first)
-		data, offset, apart := seen(l.view, frames, dy, first, images, g*outputs, outputs, s.Outputs)
+		data, offset, apart := seen(w, l.view, frames, dy, first, images, g*outputs, outputs, s.Outputs)
 		to := dx[(first*s.Channels+g*channels)*s.pixels():]
 		c, room, scattered := to, sums, images > 1 || !l.whole(s)
 		if scattered {
@@ -161,17 +161,17 @@ func latticeData[T dtype.Float](w *crew.Workers, s *Shape, l *lattice, g int, dx
 		if !scattered {
 			continue
 		}
-		for i := range images {
-			for k := range channels {
+		splitRows(w, channels, images*places, func(k int) {
+			for i := range images {
 				scatter(s, l, to[(i*s.Channels+k)*s.pixels():][:s.pixels()], c[(k*images+i)*places:][:places])
 			}
-		}
+		})
 	}
 }
 
 // turnedTogether is how many channels are turned at a time, so that rows of both are in a near
-// cache; leastTurned is how many elements are worth a second goroutine.
-const turnedTogether, leastTurned = 16, 64 << 10
+// cache.
+const turnedTogether = 16
 
 // turnWeight stores some taps of channels [lo, hi) of src [outputs, channels, all] in dst
 // [channels, outputs, taps].
@@ -199,15 +199,10 @@ func scatter[T dtype.Float](s *Shape, l *lattice, image, elements []T) {
 		copy(image, elements)
 		return
 	}
+	rows, width := l.count[1], l.count[2]
 	for i := range l.count[0] {
-		for j := range l.count[1] {
-			y, x := l.begin[0]+i*s.Stride[0], l.begin[1]+j*s.Stride[1]
-			p := (y*s.In[1]+x)*s.In[2] + l.begin[2]
-			for _, v := range elements[:l.count[2]] {
-				image[p] = v
-				p += s.Stride[2]
-			}
-			elements = elements[l.count[2]:]
-		}
+		y, x := l.begin[0]+i*s.Stride[0], l.begin[1]
+		to := image[(y*s.In[1]+x)*s.In[2]+l.begin[2]:]
+		gemm.CopyToApart(to, s.Stride[1]*s.In[2], s.Stride[2], elements[i*rows*width:], width, width, rows)
 	}
 }

@@ -94,7 +94,7 @@ func Forward[T dtype.Float](w *crew.Workers, s Shape, y, x, weight, room []T) {
 func forwardGroup[T dtype.Float](w *crew.Workers, s *Shape, v *view, g, first, images int, y, x, weight, frames, sums []T) {
 	channels, outputs := s.own()
 	inner, places := channels*s.taps(), s.places()
-	data, offset, apart := seen(v, frames, x, first, images, g*channels, channels, s.Channels)
+	data, offset, apart := seen(w, v, frames, x, first, images, g*channels, channels, s.Channels)
 	at := (first*s.Outputs + g*outputs) * places
 	if s.direct(outputs) {
 		slide(w, v, y[at:], weight, g*outputs*inner, data, offset, outputs, channels, sums)
@@ -110,9 +110,9 @@ func forwardGroup[T dtype.Float](w *crew.Workers, s *Shape, v *view, g, first, i
 	}
 	p.C = sums[:outputs*images*places]
 	gemm.Multiply(w, p)
-	for o := range outputs {
+	splitRows(w, outputs, images*places, func(o int) {
 		for i := range images {
 			copy(y[at+(i*s.Outputs+o)*places:][:places], p.C[(o*images+i)*places:])
 		}
-	}
+	})
 }

@@ -2,6 +2,7 @@ package conv
 
 import (
 	"tpsh/runtime/dtype"
+	"tpsh/runtime/kernel/crew"
 	"tpsh/runtime/kernel/gemm"
 )
 
@@ -79,63 +80,97 @@ func (f *frame) room(images, channels int) int {
 // skips reports whether element i along dim d need not be filled.
 func (f *frame) skips(d, i int) bool { return f.unseen[d] != nil && f.unseen[d][i] }
 
-// fill copies the channels of an image, of which src holds that many, into dst, but
-// for what no window sees.
-func fill[T dtype.Float](f *frame, dst, src []T, channels int) {
-	step, pixels := f.step(), volume(f.image)
-	for c := range channels {
-		to, from := dst[c*step:][:volume(f.size)], src[c*pixels:][:pixels]
-		for i := range f.size[0] {
-			for j := range f.size[1] {
-				if f.skips(0, i) || f.skips(1, j) {
-					continue
-				}
-				row := to[(i*f.size[1]+j)*f.size[2]:][:f.size[2]]
-				y, x := f.first[0]+i, f.first[1]+j
-				if y < 0 || y >= f.image[0] || x < 0 || x >= f.image[1] {
-					clear(row)
-					continue
-				}
-				fillRow(f, row, from[(y*f.image[1]+x)*f.image[2]:][:f.image[2]])
+// A stretch is rows of a channel of a frame, equally far apart, and those of the image that they
+// are filled from, as far apart; from is -1 of rows that lie beside the image.
+type stretch struct{ to, from, rows, apart int }
+
+// goesOn reports whether row to, filled from row from, is the next one of s, and makes it that.
+func (s *stretch) goesOn(to, from int) bool {
+	apart := to - s.to - (s.rows-1)*s.apart
+	beside := s.from < 0 && from < 0
+	if s.rows > 1 && apart != s.apart || !beside && (s.from < 0 || from-s.from != to-s.to) {
+		return false
+	}
+	s.rows, s.apart = s.rows+1, apart
+	return true
+}
+
+// stretches returns the rows of f that are filled.
+func (f *frame) stretches() []stretch {
+	var all []stretch
+	for i := range f.size[0] {
+		for j := range f.size[1] {
+			if f.skips(0, i) || f.skips(1, j) {
+				continue
+			}
+			to, from := i*f.size[1]+j, -1
+			if y, x := f.first[0]+i, f.first[1]+j; y >= 0 && y < f.image[0] && x >= 0 && x < f.image[1] {
+				from = y*f.image[1] + x
+			}
+			if last := len(all) - 1; last < 0 || !all[last].goesOn(to, from) {
+				all = append(all, stretch{to: to, from: from, rows: 1})
 			}
 		}
 	}
+	return all
 }
 
-// fillRow fills a row of f from one of the image.
-func fillRow[T dtype.Float](f *frame, row, from []T) {
-	each := len(row) / f.apart
+// fill copies the channels of an image, of which src holds that many, into dst, but
+// for what no window sees.
+func fill[T dtype.Float](w *crew.Workers, v *view, dst, src []T, channels int) {
+	step, pixels, all := v.step(), volume(v.image), v.inStretches()
+	splitRows(w, channels, step, func(c int) {
+		to, from := dst[c*step:][:volume(v.size)], src[c*pixels:][:pixels]
+		for _, s := range all {
+			fillStretch(&v.frame, s, to, from)
+		}
+	})
+}
+
+// fillStretch fills the rows of s from those of an image.
+func fillStretch[T dtype.Float](f *frame, s stretch, to, from []T) {
+	width := f.size[2]
+	to = to[s.to*width:][:((s.rows-1)*s.apart+1)*width]
+	if s.from < 0 {
+		clearRows(to, s.rows, s.apart*width, width)
+		return
+	}
+	each := width / f.apart
 	for part := range f.apart {
 		if f.skips(2, part) {
 			continue
 		}
-		to, p := row[part*each:][:each], f.first[2]+part // from is read at p and on
-		head := 0
+		p, head, n := f.first[2]+part, 0, 0 // a row of the image is read at p and on
 		if p < 0 {
 			head = min(ceil(-p, f.apart), each)
 		}
-		p += head * f.apart
-		n := 0
-		if p < len(from) {
-			n = min(ceil(len(from)-p, f.apart), each-head)
+		if p += head * f.apart; p < f.image[2] {
+			n = min(ceil(f.image[2]-p, f.apart), each-head)
 		}
-		clear(to[:head])
-		switch {
-		case n == 0: // p may be anywhere beside the image
-		case f.apart == 1:
-			copy(to[head:], from[p:p+n])
-		default:
-			spaced(to[head:head+n], from, p, f.apart)
+		row := to[part*each:]
+		clearRows(row, s.rows, s.apart*width, head)
+		if n > 0 {
+			gemm.CopyFromApart(row[head:], s.apart*width, from[s.from*f.image[2]+p:], s.apart*f.image[2], f.apart, n, s.rows)
 		}
-		clear(to[head+n:])
+		clearRows(row[head+n:], s.rows, s.apart*width, each-head-n)
 	}
 }
 
-// spaced stores elements of from, from p on and apart apart, in to.
-func spaced[T dtype.Float](to, from []T, p, apart int) {
-	for i := range to {
-		to[i] = from[p]
-		p += apart
+// clearRows sets the first n elements of rows to 0, which are apart apart.
+func clearRows[T dtype.Float](to []T, rows, apart, n int) {
+	switch n {
+	case 0:
+		return
+	case apart: // one piece
+		rows, n = 1, rows*n
+	}
+	for i := range rows {
+		row := to[i*apart:]
+		if n == 1 { // often, and a call takes longer
+			row[0] = 0
+			continue
+		}
+		clear(row[:n])
 	}
 }
 
@@ -143,22 +178,31 @@ func spaced[T dtype.Float](to, from []T, p, apart int) {
 // the elements of a window.
 type view struct {
 	frame
-	taps, places []int // see gemm.Windows
-	row          int   // what inRow returns, once it was asked for
-	kernel       any   // what sliderOf returns, likewise
+	taps, places []int     // see gemm.Windows
+	row          int       // what inRow returns, once it was asked for
+	rows         []stretch // what inStretches returns, likewise
+	kernel       any       // what sliderOf returns, likewise
+}
+
+// inStretches returns the stretches of the frame of v.
+func (v *view) inStretches() []stretch {
+	if v.rows == nil && !v.inPlace {
+		v.rows = v.stretches()
+	}
+	return v.rows
 }
 
 // seen returns the data in which v sees some channels of images, from the first
 // ones on, of x, which has all; where they begin and how far apart those of images
 // are. If need be it fills frames.
-func seen[T dtype.Float](v *view, frames, x []T, first, images, channel, channels, all int) (data []T, offset, apart int) {
+func seen[T dtype.Float](w *crew.Workers, v *view, frames, x []T, first, images, channel, channels, all int) (data []T, offset, apart int) {
 	pixels := volume(v.image)
 	if v.inPlace {
 		return x, (first*all + channel) * pixels, all * pixels
 	}
 	size := channels * v.step()
 	for i := range images {
-		fill(&v.frame, frames[i*size:], x[((first+i)*all+channel)*pixels:], channels)
+		fill(w, v, frames[i*size:], x[((first+i)*all+channel)*pixels:], channels)
 	}
 	return frames, 0, size
 }

@@ -28,3 +28,15 @@ func eachPart[T dtype.Float](w *crew.Workers, s *Shape, room []T, f func(w *crew
 		f(nil, i*s.Groups/parts, (i+1)*s.Groups/parts, room[i*own:][:own])
 	})
 }
+
+// leastMoved is how many elements to copy are worth a second goroutine.
+const leastMoved = 64 << 10
+
+// splitRows calls f for each of some rows of so many elements, side by side if that is worth it.
+func splitRows(w *crew.Workers, rows, elements int, f func(row int)) {
+	w.Split(rows, ceil(leastMoved, max(elements, 1)), func(lo, hi int) {
+		for i := lo; i < hi; i++ {
+			f(i)
+		}
+	})
+}

@@ -53,14 +53,14 @@ func Weight[T dtype.Float](w *crew.Workers, s Shape, dw, x, dy, room []T) {
 			at := (first*s.Outputs + g*outputs) * places
 			a := gemm.Operand[T]{Data: dy, Grid: gemm.Grid{Offset: at, Row: places, Col: 1}}
 			if images > 1 {
-				for o := range outputs {
+				splitRows(w, outputs, images*places, func(o int) {
 					for i := range images {
 						copy(rows[(o*images+i)*places:][:places], dy[at+(i*s.Outputs+o)*places:])
 					}
-				}
+				})
 				a = gemm.Operand[T]{Data: rows, Grid: gemm.Grid{Row: images * places, Col: 1}}
 			}
-			data, offset, apart := seen(v, frames, x, first, images, g*channels, channels, s.Channels)
+			data, offset, apart := seen(w, v, frames, x, first, images, g*channels, channels, s.Channels)
 			b := windows(v, data, offset, apart, images, channels, true)
 			if inOrder && !alike {
 				b.Windows = inChannels(b.Windows)
@@ -68,7 +68,9 @@ func Weight[T dtype.Float](w *crew.Workers, s Shape, dw, x, dy, room []T) {
 			gemm.Multiply(w, gemm.Product[T]{M: outputs, N: inner, K: images * places, Count: 1, C: sums, Add: first > 0, A: a, B: b})
 		}
 		if !inOrder {
-			turnTaps(to, sums, channels, s.taps())
+			splitRows(w, outputs, inner, func(o int) {
+				turnTaps(to[o*inner:][:inner], sums[o*inner:], channels, s.taps())
+			})
 		}
 	}
 }
@@ -86,15 +88,13 @@ func inChannels(w *gemm.Windows) *gemm.Windows {
 	return &gemm.Windows{Channels: 1, Taps: all, Places: w.Places, ByPlace: w.ByPlace}
 }
 
-// turnTaps stores src [o, taps, channels] in dst [o, channels, taps].
+// turnTaps stores src [taps, channels] in dst [channels, taps].
 func turnTaps[T dtype.Float](dst, src []T, channels, taps int) {
-	for ; len(dst) > 0; dst, src = dst[channels*taps:], src[channels*taps:] {
-		for t := range taps {
-			p := t
-			for _, x := range src[t*channels:][:channels] {
-				dst[p] = x
-				p += taps
-			}
+	for t := range taps {
+		p := t
+		for _, x := range src[t*channels:][:channels] {
+			dst[p] = x
+			p += taps
 		}
 	}
 }
