@@ -49,18 +49,9 @@ func factorCopy(a []float64, m, n, lda int, pivots []int) bool {
 	buffer := borrow(n * apart)
 	defer scratch.Put(buffer)
 	columns := *buffer
-	for i := range m {
-		for j, v := range a[i*lda:][:n] {
-			columns[j*apart+i] = v
-		}
-	}
+	transposeApart(columns, apart, a, lda, m, n)
 	ok := factorColumns(columns, m, n, apart, pivots)
-	for i := range m {
-		row := a[i*lda:][:n]
-		for j := range row {
-			row[j] = columns[j*apart+i]
-		}
-	}
+	transposeApart(a, lda, columns, apart, n, m)
 	return ok
 }
 

@@ -86,10 +86,13 @@ func LogDet(a []float64, n int) (sign, log float64) {
 	if n == 0 {
 		return sign, 0
 	}
-	lu, pivots := general(append([]float64(nil), a...), n, n), make([]int, n)
-	factorLU(lu.Data, n, n, n, pivots)
+	buffer, pivots := borrow(n*n), make([]int, n)
+	defer scratch.Put(buffer)
+	lu := *buffer
+	copy(lu, a)
+	factorLU(lu, n, n, n, pivots)
 	for i, at := range pivots {
-		v := lu.Data[i*n+i]
+		v := lu[i*n+i]
 		if v == 0 {
 			return 0, math.Inf(-1)
 		}
@@ -99,20 +102,6 @@ func LogDet(a []float64, n int) (sign, log float64) {
 		log += libm.Log(math.Abs(v))
 	}
 	return sign, log
-}
-
-// Cholesky stores the lower triangular l with l lᵀ = a [n, n] in dst. Of a it reads
-// the lower triangle.
-func Cholesky(dst, a []float64, n int) bool {
-	if n == 0 {
-		return true
-	}
-	for i := range n {
-		copy(dst[i*n:][:i+1], a[i*n:])
-		clear(dst[i*n+i+1 : (i+1)*n])
-	}
-	_, ok := lapack64.Potrf(blas64.Symmetric{N: n, Stride: n, Data: dst, Uplo: blas.Lower})
-	return ok
 }
 
 // withWork calls f, a function of LAPACK, to ask how much work space it wants, and then
@@ -158,21 +147,41 @@ func transposed(a []float64, m, n int) []float64 {
 	return t
 }
 
-// transpose stores the transpose of a [m, n] in dst, square after square: each lies in as many
-// lines of the cache as a set of it holds, if rows are so long that they fall into one set.
-func transpose(dst, a []float64, m, n int) {
-	const side = 8
-	for top := 0; top < m; top += side {
-		bottom := min(top+side, m)
-		for left := 0; left < n; left += side {
-			right := min(left+side, n)
-			for j := left; j < right; j++ {
-				to := dst[j*m+top : j*m+bottom]
+// transpose stores the transpose of a [m, n] in dst.
+func transpose(dst, a []float64, m, n int) { transposeApart(dst, m, a, n, m, n) }
+
+// transposeApart stores the transpose of a [m, n], whose rows are lda apart, in dst, whose rows are
+// ldd apart, square after square: each lies in as many lines of the cache as a set of it holds, if
+// rows are so long that they fall into one set.
+func transposeApart(dst []float64, ldd int, a []float64, lda, m, n int) {
+	for top := 0; top < m; top += squareSide {
+		for left := 0; left < n; left += squareSide {
+			rows, cols := min(squareSide, m-top), min(squareSide, n-left)
+			if rows == squareSide && cols == squareSide {
+				transposeSquare(dst[left*ldd+top:], ldd, a[top*lda+left:], lda)
+				continue
+			}
+			for j := range cols {
+				to := dst[(left+j)*ldd+top:][:rows]
 				for i := range to {
-					to[i] = a[(top+i)*n+j]
+					to[i] = a[(top+i)*lda+left+j]
 				}
 			}
 		}
+	}
+}
+
+// squareSide is how many elements a line of a cache has.
+const squareSide = 8
+
+// transposeSquare is transposeApart of a square of squareSide.
+func transposeSquare(dst []float64, ldd int, a []float64, lda int) {
+	row := func(i int) *[squareSide]float64 { return (*[squareSide]float64)(a[i*lda:]) }
+	a0, a1, a2, a3, a4, a5, a6, a7 := row(0), row(1), row(2), row(3), row(4), row(5), row(6), row(7)
+	for j := range squareSide {
+		to := (*[squareSide]float64)(dst[j*ldd:])
+		to[0], to[1], to[2], to[3] = a0[j], a1[j], a2[j], a3[j]
+		to[4], to[5], to[6], to[7] = a4[j], a5[j], a6[j], a7[j]
 	}
 }
 

@@ -18,8 +18,10 @@ type products struct{ gonum.Implementation }
 func init() { blas64.Use(products{}) }
 
 const (
-	leaf      = 32      // the size of triangles that are not divided
-	fewFactor = 1 << 15 // below so many multiplications gonum's product takes less
+	leaf           = 32      // the size of triangles that are not divided
+	fewFactor      = 1 << 15 // below so many multiplications gonum's product takes less
+	fewSolved      = 16      // columns, below which gonum's solution of a triangle takes less
+	solvedTogether = 96      // columns
 )
 
 // scratch are buffers for products before they are added.
@@ -190,6 +192,10 @@ func shaped(s blas.Side, size, other int) (m, n int) { return sides(s, size, oth
 func (p products) Dtrsm(s blas.Side, ul blas.Uplo, tA blas.Transpose, d blas.Diag, m, n int, alpha float64, a []float64, lda int, b []float64, ldb int) {
 	size, other := sides(s, m, n)
 	if size <= leaf || other == 0 {
+		if s == blas.Left && tA == blas.NoTrans && alpha == 1 && n >= fewSolved {
+			solveRows(ul, d, m, n, a, lda, b, ldb)
+			return
+		}
 		p.Implementation.Dtrsm(s, ul, tA, d, m, n, alpha, a, lda, b, ldb)
 		return
 	}
@@ -206,6 +212,26 @@ func (p products) Dtrsm(s blas.Side, ul blas.Uplo, tA blas.Transpose, d blas.Dia
 	p.Dtrsm(s, ul, tA, d, m2, n2, alpha, t.second(), lda, b2, ldb)
 	p.update(&t, s, false, other, -1, b2, alpha, b1, ldb)
 	p.Dtrsm(s, ul, tA, d, m1, n1, 1, a, lda, b1, ldb)
+}
+
+// solveRows is Dtrsm of few rows: as many columns at a time as the first-level cache holds.
+func solveRows(ul blas.Uplo, d blas.Diag, m, n int, a []float64, lda int, b []float64, ldb int) {
+	for left := 0; left < n; left += solvedTogether {
+		cols := min(solvedTogether, n-left)
+		row := func(i int) []float64 { return b[i*ldb+left:][:cols] }
+		for done := range m {
+			i, from := done, 0 // row i takes from the done ones, from that row on
+			if ul == blas.Upper {
+				i, from = m-1-done, m-done
+			}
+			if done > 0 {
+				takeRows(row(i), done, a[i*lda+from:], 1, b[from*ldb+left:], ldb)
+			}
+			if d == blas.NonUnit {
+				divide(row(i), a[i*lda+i])
+			}
+		}
+	}
 }
 
 // Dtrmm computes b = alpha op(a) b, or alpha b op(a) on the right, for b [m, n].

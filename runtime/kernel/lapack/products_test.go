@@ -50,6 +50,7 @@ func TestProducts(t *testing.T) {
 					for _, d := range []blas.Diag{blas.Unit, blas.NonUnit} {
 						if d == blas.NonUnit {
 							same(fmt.Sprint("Dtrsm ", s, ul, tA, d, size), func(p blas64Level3, c []float64) { p.Dtrsm(s, ul, tA, d, m, n, 2, a, ld, c, ld) })
+							same(fmt.Sprint("Dtrsm as it is ", s, ul, tA, d, size), func(p blas64Level3, c []float64) { p.Dtrsm(s, ul, tA, d, m, n, 1, a, ld, c, ld) })
 						}
 						same(fmt.Sprint("Dtrmm ", s, ul, tA, d, size), func(p blas64Level3, c []float64) { p.Dtrmm(s, ul, tA, d, m, n, -1, a, ld, c, ld) })
 					}
