@@ -165,7 +165,7 @@ func (m *maker) checkHermitian() {
 func (m *maker) limit(x, s, atol, rtol *tensor.Tensor) *tensor.Tensor {
 	rows, cols := matrix(x)
 	if rtol == nil {
-		rtol = number(float64(max(rows, cols)) * map[bool]float64{true: 0x1p-52, false: 0x1p-23}[x.DType().Real().Size() == 8])
+		rtol = number(usualLimit(x))
 		if atol != nil {
 			rtol = m.Where(m.greater(atol, number(0)), number(0), rtol)
 		}
@@ -217,12 +217,15 @@ func (m *maker) completed(u *tensor.Tensor) *tensor.Tensor {
 
 func makeLeastSquares(m *maker) []*tensor.Tensor {
 	x, b, driver := m.x(0), m.x(1), m.c.Args[0].Str
+	if m.byTriangles(x, b) && driver != "gelsd" && driver != "gelss" {
+		return m.leastSquares(x, b, driver)
+	}
 	of := m.all("matrix_svd", one(x))
 	y, s := m.nearest(x, of, b, m.x(2)), of[1].Detach()
 	nothing := m.Narrow(m.do("flatten", s, Int1(0), Int1(-1)), 0, 0, 0)
 	out := []*tensor.Tensor{y, nothing, m.Cast(nothing, dtype.Int64), nothing}
 	if rows, cols := matrix(x); rows > cols && driver != "" && driver != "gelsy" {
-		out[1] = m.squares(m.Sub(m.MatMul(x, y), b), len(b.Shape())-min(2, len(b.Shape())))
+		out[1] = m.residuals(x, y, b)
 	}
 	if driver != "gels" {
 		out[2] = m.rank(x, s, nil, m.x(2))
@@ -231,6 +234,60 @@ func makeLeastSquares(m *maker) []*tensor.Tensor {
 		out[3] = s
 	}
 	return out
+}
+
+// residuals returns the sums of the squares of x y - b over rows.
+func (m *maker) residuals(x, y, b *tensor.Tensor) *tensor.Tensor {
+	return m.squares(m.Sub(m.MatMul(x, y), b), len(b.Shape())-min(2, len(b.Shape())))
+}
+
+// byTriangles reports whether matrix_lstsq finds what lstsq returns of x and b, but for the singular
+// values: not of complex numbers, of other ranks than it is usual to count, of right sides
+// for more matrices than there are, nor of what ranks have among them that is factored by blocks.
+func (m *maker) byTriangles(x, b *tensor.Tensor) bool {
+	if m.x(2) != nil || !x.DType().IsFloat() || !b.DType().IsFloat() || x.Ndim() < 2 || b.Ndim() < 1 {
+		return false
+	}
+	if x.Placed() && (tallParts(x) > 0 || tallParts(m.turned(x.Detach())) > 0) {
+		return false
+	}
+	of, rows := x.Shape()[:x.Ndim()-1], b.Shape()
+	if b.Ndim() > 1 {
+		rows = rows[:b.Ndim()-1]
+	}
+	return rows.Equal(of)
+}
+
+// leastSquares is makeLeastSquares by matrix_lstsq.
+func (m *maker) leastSquares(x, b *tensor.Tensor, driver string) []*tensor.Tensor {
+	columns := b
+	if b.Ndim() == 1 {
+		columns = m.column(b, 1)
+	}
+	of := m.all("matrix_lstsq", []*tensor.Tensor{x, columns}, Float1(usualLimit(x)))
+	y := of[0]
+	if b.Ndim() == 1 {
+		y = m.do("select", y, Int1(-1), Int1(0))
+	}
+	nothing := m.Narrow(m.do("flatten", of[1].Detach(), Int1(0), Int1(-1)), 0, 0, 0)
+	out := []*tensor.Tensor{y, nothing, m.Cast(nothing, dtype.Int64), nothing}
+	if rows, cols := matrix(x); rows > cols && driver == "gels" {
+		out[1] = m.residuals(x, y, b)
+	}
+	if driver != "gels" {
+		out[2] = m.Cast(of[1].Detach(), dtype.Int64)
+	}
+	return out
+}
+
+// usualLimit returns up to which part of the greatest singular value of matrices x others count as
+// 0, if it is not said.
+func usualLimit(x *tensor.Tensor) float64 {
+	rows, cols := matrix(x)
+	if x.DType().Real().Size() == 8 {
+		return float64(max(rows, cols)) * 0x1p-52
+	}
+	return float64(max(rows, cols)) * 0x1p-23
 }
 
 // squares returns the sum of the squares of x along d.

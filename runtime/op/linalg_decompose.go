@@ -230,6 +230,25 @@ var decompositions = []*decomposition{
 			return 2*n*n*n/3 + 2*n*n*k
 		},
 		grad: solveGrad, byBlock: solveByRows},
+	{name: "matrix_lstsq", doc: "matrix_lstsq(x, b, rtol) returns the matrices y of least norm for which x y is nearest to b, and the ranks of x: how many singular values are above rtol times the greatest. The others count as 0.",
+		params:  []Param{inMatrix, {Name: "b", Kind: Tensor, Doc: "a float tensor of matrices [.., m, k]"}, {Name: "rtol", Kind: Float, Doc: "a relative limit"}},
+		columns: true, refuse: notFinite,
+		results: func(_, n int, c *Call) []shape.Shape {
+			_, k := matrix(c.In[1])
+			return []shape.Shape{{n, k}, {}}
+		},
+		run: func(out, in [][]float64, m, n int, c *Call) bool {
+			_, k := matrix(c.In[1])
+			rank, ok := lapack.LeastSquares(out[0], in[0], in[1], m, n, k, c.Args[0].Float)
+			out[1][0] = float64(rank)
+			return ok
+		},
+		flops: func(m, n int, c *Call) int { // of a full rank
+			_, k := matrix(c.In[1])
+			a, l := max(m, n), min(m, n)
+			return 2*a*l*l - 2*l*l*l/3 + 4*a*l*k - l*l*k
+		},
+		grad: lstsqGrad},
 	{name: "log_det", doc: "log_det(x) returns the signs of the determinants of matrices and the logarithms of their absolute values.", params: []Param{inSquares}, square: true,
 		results: func(m, n int, _ *Call) []shape.Shape { return []shape.Shape{{}, {}} },
 		run: func(out, in [][]float64, n, _ int, _ *Call) bool {

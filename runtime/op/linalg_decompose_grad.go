@@ -154,6 +154,18 @@ func pinvGrad(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor {
 	return one(t.Add(dx, t.Sub(inner, t.MatMul(t.MatMul(inner, p), x))))
 }
 
+// lstsqGrad is the gradient of matrix_lstsq: of the products of pseudoinverses p with b. That of x is
+// the one of p, whose gradient is dy bᵀ.
+func lstsqGrad(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor {
+	if dy[0] == nil {
+		return []*tensor.Tensor{nil, nil}
+	}
+	x, b := c.In[0], c.In[1]
+	p := t.Do("linalg.pinv", []*tensor.Tensor{x, tensor.Number(c.Args[0].Float), nil}, Bool1(false))
+	of := &Call{Def: c.Def, Ctx: c.Ctx, In: one(x), Out: one(p)}
+	return []*tensor.Tensor{pinvGrad(t, of, one(t.MatMul(dy[0], t.turned(b))))[0], t.MatMul(t.turned(p), dy[0])}
+}
+
 // sqrthGrad is the gradient dx of Hermitian matrices whose square roots y are: the solution
 // of y dx + dx y = dy.
 func sqrthGrad(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor {

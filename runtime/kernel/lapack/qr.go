@@ -66,15 +66,20 @@ func triangularize(rt, a []float64, m, n int) *reflectors {
 		scale(rt, by)
 	}
 	h := newReflectors(m, k, 0, false)
-	for lo := 0; lo < k; lo += together {
-		hi := min(lo+together, k)
-		h.eliminate(rt, lo, hi)
-		h.applyToColumns(rt, lo, hi, n)
-	}
+	h.reduce(rt, n)
 	if by != 1 {
 		scale(rt, 1/by)
 	}
 	return h
+}
+
+// reduce makes all reflectors, of the first of the columns, rows of x, which they all change.
+func (r *reflectors) reduce(x []float64, columns int) {
+	for lo := 0; lo < r.count; lo += together {
+		hi := min(lo+together, r.count)
+		r.eliminate(x, lo, hi)
+		r.applyToColumns(x, lo, hi, columns)
+	}
 }
 
 // eliminate makes reflectors [lo, hi), each of which turns a column, a row of x, into one of r,

@@ -8,6 +8,7 @@ import "tpsh/runtime/op"
 func init() {
 	addLoop(decomposed(func(m, n, _ int) int { return 2 * n * n * n }), "matrix_inverse")
 	addLoop(decomposed(func(m, n, k int) int { return 2*n*n*n/3 + 2*n*n*k }), "matrix_solve")
+	addLoop(decomposed(func(m, n, k int) int { a, l := max(m, n), min(m, n); return 2*a*l*l - 2*l*l*l/3 + 4*a*l*k - l*l*k }), "matrix_lstsq")
 	addLoop(decomposed(func(m, n, _ int) int { return 2 * n * n * n / 3 }), "log_det")
 	addLoop(decomposed(func(m, n, _ int) int { return n * n * n / 3 }), "matrix_cholesky")
 	addLoop(decomposed(func(m, n, _ int) int { k := min(m, n); return 4*m*n*k - 4*k*k*k/3 }), "matrix_qr")

@@ -40,6 +40,7 @@ func init() {
 		addExamples(name, call(dominant(2, 3, 3)), call(dominant(3, 3)))
 	}
 	addExamples("matrix_solve", call(dominant(2, 3, 3), values(2, 3, 2)), call(dominant(3, 3), values(3, 1)))
+	addExamples("matrix_lstsq", call(dominant(2, 3, 3), values(2, 3, 2), op.Float1(1e-12)), call(dominant(4, 3), values(4, 2), op.Float1(1e-12)), call(dominant(2, 3), values(2, 1), op.Float1(1e-12)))
 	addExamples("matrix_lu", call(dominant(3, 3)), call(dominant(2, 2, 3)), call(dominant(4, 3)))
 	addExamples("matrix_pivots", call(literal(dtype.Float64, []int{1, 2}, 3, 2), op.Int1(3)))
 	addExamples("matrix_info", call(dominant(3, 3), op.Bool1(false)), call(dominant(3, 3), op.Bool1(true)))

@@ -40,7 +40,7 @@ var mayGather = map[string]string{
 	"cross_entropy_grad": "of a mean, which is the gradient of a loss that is whole: of what is cut it is that of a sum",
 	"full":               "the value, which is one element", "full_like": "the value, which is one element",
 	"class_weights":  "of a mean, which counts the targets of all ranks; cross_entropy uses that of a sum",
-	"matrix_inverse": ofMatrices, "matrix_solve": ofRows, "log_det": ofMatrices, "matrix_cholesky": ofRows,
+	"matrix_inverse": ofMatrices, "matrix_solve": ofRows, "matrix_lstsq": ofMatrices, "log_det": ofMatrices, "matrix_cholesky": ofRows,
 	"matrix_qr": ofTall, "matrix_svd": ofTall, "matrix_eigh": ofMatrices, "matrix_svdvals": ofTall, "matrix_eigvalsh": ofMatrices, "matrix_exp": ofMatrices,
 	"matrix_lu": ofMatrices, "matrix_pivots": ofMatrices, "matrix_info": ofMatrices, "matrix_triangular": ofMatrices, "matrix_reflectors": ofMatrices, "matrix_eig": ofMatrices, "matrix_eigvals": ofMatrices,
 	"complex_log_det": ofMatrices, "complex_svd": ofMatrices, "complex_eigh": ofMatrices, "complex_lu": ofMatrices, "complex_info": ofMatrices, "complex_reflectors": ofMatrices, "complex_eig": ofMatrices, "complex_eigvals": ofMatrices,
