@@ -120,6 +120,11 @@ func (h *halts) end() {
 	h.mu.Lock()
 	h.standing, h.thread = Running, nil
 	h.mu.Unlock()
+	h.answerLate()
+}
+
+// answerLate answers the questions that came too late for a rank that had stopped: it runs.
+func (h *halts) answerLate() {
 	for {
 		select {
 		case l := <-h.asked:
@@ -315,6 +320,7 @@ func (h *halts) stopAt(s *snapshot, depth int, why *Halt) {
 		h.engine.GoesOn(depth)
 	}
 	h.stand(Running, nil)
+	h.answerLate()
 	h.s.send(&message{Seq: h.job.seq, Halt: &Halt{Over: true}})
 	h.hurry(h.thread)
 }
