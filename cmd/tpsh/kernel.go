@@ -167,8 +167,11 @@ func (k *notebook) serve(std *stdio) (err error) {
 	interrupts := make(chan os.Signal, 1)
 	signal.Notify(interrupts, os.Interrupt)
 	defer signal.Stop(interrupts)
-	requests := make(chan *request)
-	go k.read(std.in, requests)
+	requests, unread := make(chan *request), make(chan error, 1)
+	go func() {
+		defer close(requests)
+		unread <- k.read(std.in, requests)
+	}()
 	go func() {
 		for range interrupts {
 			k.interrupt()
@@ -178,17 +181,21 @@ func (k *notebook) serve(std *stdio) (err error) {
 		k.handle(req)
 		k.answered(req)
 	}
-	return nil
+	return <-unread
 }
 
-// read reads requests, to the end of the input; interrupts it carries out at once.
-func (k *notebook) read(in io.Reader, requests chan<- *request) {
-	defer close(requests)
+// read reads requests, to the end of the input or one that cannot be read; interrupts it
+// carries out at once.
+func (k *notebook) read(in io.Reader, requests chan<- *request) error {
 	defer k.cells.Interrupt()
-	for d := json.NewDecoder(bufio.NewReader(in)); ; {
+	d := json.NewDecoder(bufio.NewReader(in))
+	for n := 1; ; n++ {
 		req := new(request)
-		if d.Decode(req) != nil {
-			return
+		switch err := d.Decode(req); {
+		case err == io.EOF:
+			return nil
+		case err != nil:
+			return usagef("kernel: request %d: %v", n, err)
 		}
 		if req.Interrupt {
 			k.interrupt()
