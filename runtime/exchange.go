@@ -101,19 +101,16 @@ func (r *Rank) newExchange(g *comm.Group, xs []*tensor.Tensor, async bool) (*exc
 // prepare makes the results, whose shapes are in the members' Meta.
 func (k *exchange) prepare(members []comm.Member, flags comm.Flags) ([]comm.Block, error) {
 	k.grad = flags&comm.RequiresGrad != 0
-	k.r.partPlaces(k.g, func(place int) string { return fmt.Sprint(comingTo(members, place)) })
+	if k.r.kind != nil {
+		k.r.partPlaces(k.g, comingTo(k.r, members))
+	}
 	blocks := make([]comm.Block, len(members))
 	for i, m := range members {
-		meta := m.Meta
-		var dt dtype.DType
-		var s shape.Shape
-		for range k.g.Place() + 1 {
-			var err error
-			if dt, s, meta, err = cutShape(meta); err != nil {
-				return nil, fmt.Errorf("all_to_all: from member %d: %w", i, err)
-			}
+		one, err := k.r.partOf(m.Meta, k.g.Place())
+		if err != nil {
+			return nil, fmt.Errorf("all_to_all: from member %d: %w", i, err)
 		}
-		y, err := tensor.New(k.r.ops.Alloc, dt, s)
+		y, err := tensor.New(k.r.ops.Alloc, one.dt, one.shape)
 		if err != nil {
 			return nil, &op.ResourceError{Func: "all_to_all", Err: err}
 		}
@@ -123,17 +120,72 @@ func (k *exchange) prepare(members []comm.Member, flags comm.Flags) ([]comm.Bloc
 	return blocks, nil
 }
 
-// comingTo returns the shapes of the tensors that members send to the one at place.
-func comingTo(members []comm.Member, place int) (shapes []shape.Shape) {
-	for _, m := range members {
-		meta := m.Meta
-		var s shape.Shape
-		for range place + 1 {
-			_, s, meta, _ = cutShape(meta)
+// A part is the dtype and shape of a tensor of an exchange.
+type part struct {
+	dt    dtype.DType
+	shape shape.Shape
+}
+
+// partOf returns part n of those that a member's meta says.
+func (r *Rank) partOf(meta []byte, n int) (one part, err error) {
+	if r.kind != nil {
+		parts := r.job.partsOf(meta)
+		if n >= len(parts) {
+			return one, errMeta
 		}
-		shapes = append(shapes, s)
+		return parts[n], nil
 	}
-	return shapes
+	for range n + 1 {
+		if one.dt, one.shape, meta, err = cutShape(meta); err != nil {
+			return one, err
+		}
+	}
+	return one, nil
+}
+
+// partsOf returns the parts that a member's meta says, as far as it is well formed. In a plan many ranks
+// read the same one, so that it is read once.
+func (j *Job) partsOf(meta []byte) []part {
+	if len(meta) == 0 {
+		return nil
+	}
+	if known, ok := j.parts.Load(&meta[0]); ok {
+		return known.([]part)
+	}
+	var parts []part
+	for rest := meta; len(rest) > 0; {
+		dt, s, after, err := cutShape(rest)
+		if err != nil {
+			break
+		}
+		parts, rest = append(parts, part{dt, s}), after
+	}
+	j.parts.Store(&meta[0], parts)
+	return parts
+}
+
+// comingTo returns a text of the tensors that members send to the one at a place: that of
+// each meta that they have, whoever has it.
+func comingTo(r *Rank, members []comm.Member) func(place int) string {
+	var distinct [][]part
+	met := map[*byte]bool{}
+	for _, m := range members {
+		if len(m.Meta) > 0 && !met[&m.Meta[0]] {
+			met[&m.Meta[0]] = true
+			distinct = append(distinct, r.job.partsOf(m.Meta))
+		}
+	}
+	return func(place int) string {
+		var text []byte
+		for _, parts := range distinct {
+			if place < 0 || place >= len(parts) {
+				text = append(text, 0xff)
+				continue
+			}
+			text = appendShape(text, parts[place].dt, parts[place].shape)
+		}
+		return string(text)
+	}
 }
 
 // appendShape appends the dtype and shape of a tensor to meta.

@@ -62,6 +62,8 @@ type Job struct {
 	layouts mesh.Store
 	// schedules are those of the pipelines.
 	schedules pipeline.Book
+	// parts are those that members of exchanges send, in a plan by kinds: see partsOf.
+	parts sync.Map
 
 	mu      sync.Mutex
 	fabrics []*comm.Fabric // by generation: see Rank.Resume
