@@ -82,6 +82,13 @@ func (x *Tensor) SetKey(v, w starlark.Value) error {
 	if err != nil {
 		return err
 	}
+	if x.Env.varied && varies(v) {
+		if x.observeTaken(v) {
+			v = ofRank(v, ownOf)
+		} else {
+			v = settled(v)
+		}
+	}
 	if !isPlainIndex(v) {
 		return x.setSubscript(t, v, w)
 	}

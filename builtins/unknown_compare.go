@@ -22,7 +22,7 @@ func compareIn(e *Env, _ *starlark.Thread, _ *starlark.Builtin, args starlark.Tu
 	if e.varied && (varies(x) || varies(y)) && !isUnknown(x) && !isUnknown(y) {
 		return lift(e, func(a []starlark.Value) (starlark.Value, error) {
 			return compareIn(e, nil, nil, starlark.Tuple{args[0], a[0], a[1]}, nil)
-		}, shallow(x), shallow(y))
+		}, true, x, y)
 	}
 	if !hangsOnUnknown(name, x, y) {
 		return plainly(name, x, y)

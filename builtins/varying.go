@@ -63,6 +63,12 @@ func Coordinate(e *Env, m *mesh.Mesh, dim int) starlark.Value {
 	return varying(e, e.Runtime.IndexAlong(m, dim))
 }
 
+// Along returns what f says of the rank in m, in which it is: f is a pure function of a
+// rank of m, as each sees m.
+func Along(e *Env, m *mesh.Mesh, f func(rank int) int) starlark.Value {
+	return varying(e, e.Runtime.Of(m, f))
+}
+
 // String implements starlark.Value: what the rank that runs has. So it is printed.
 func (v *Varying) String() string { return v.own.String() }
 
@@ -147,65 +153,18 @@ func scalar(v starlark.Value) bool {
 // rank.
 const maxDepth = 16
 
-// lift returns f of args, of which some may be Varying, for each rank. f is a pure
-// function. Where its result is no scalar, or an error, the ranks are told apart.
-func lift(e *Env, f func(args []starlark.Value) (starlark.Value, error), args ...starlark.Value) (starlark.Value, error) {
-	owns, depth, some := make([]starlark.Value, len(args)), 0, false
-	for i, a := range args {
-		owns[i] = a
-		if v, ok := a.(*Varying); ok {
-			owns[i] = v.own
-			if !v.settled {
-				depth, some = max(depth, v.depth), true
-			}
-		}
-	}
-	own, err := f(owns)
-	if !some {
-		return own, err
-	}
-	of := func(rank int) (starlark.Value, error) {
-		list := make([]starlark.Value, len(args))
-		for i, a := range args {
-			list[i] = owns[i]
-			if v, ok := a.(*Varying); ok && !v.settled {
-				x, err := v.of(rank)
-				if err != nil {
-					return nil, err
-				}
-				list[i] = x
-			}
-		}
-		return f(list)
-	}
-	if err != nil || !scalar(own) {
-		for _, a := range args {
-			if v, ok := a.(*Varying); ok {
-				v.settle()
-			}
-		}
-		return own, err
-	}
-	y := &Varying{env: e, own: own, of: of, depth: depth + 1}
-	if y.depth > maxDepth {
-		y.flatten()
-	}
-	return y, nil
-}
-
 // flatten computes v for each rank that the rank runs for.
 func (v *Varying) flatten() {
-	known := map[int]starlark.Value{}
-	errs := map[int]error{}
-	for _, rank := range v.env.Runtime.RunsFor() {
-		x, err := v.of(rank)
-		if err != nil {
-			errs[rank] = err
-		}
-		known[rank] = x
+	ranks := v.env.Runtime.RunsFor()
+	known, errs := make([]starlark.Value, len(ranks)), make([]error, len(ranks))
+	for i, rank := range ranks {
+		known[i], errs[i] = v.of(rank)
 	}
 	v.depth = 0
-	v.of = func(rank int) (starlark.Value, error) { return known[rank], errs[rank] }
+	v.of = func(rank int) (starlark.Value, error) {
+		i, _ := slices.BinarySearch(ranks, rank)
+		return known[i], errs[i]
+	}
 }
 
 // Binary implements starlark.HasBinary.
@@ -220,7 +179,18 @@ func (v *Varying) Binary(tok syntax.Token, y starlark.Value, side starlark.Side)
 	if side == starlark.Right {
 		x, y = y, x
 	}
-	return lift(v.env, func(a []starlark.Value) (starlark.Value, error) { return starlark.Binary(tok, a[0], a[1]) }, x, y)
+	return lift(v.env, func(a []starlark.Value) (starlark.Value, error) { return starlark.Binary(tok, a[0], a[1]) }, safely(tok, x, y), x, y)
+}
+
+// safely reports whether x tok y fails for no scalar x unless for all of its type.
+func safely(tok syntax.Token, x, y starlark.Value) bool {
+	switch tok {
+	case syntax.PLUS, syntax.MINUS, syntax.STAR, syntax.AMP, syntax.PIPE, syntax.CIRCUMFLEX:
+		return true
+	case syntax.SLASH, syntax.SLASHSLASH, syntax.PERCENT:
+		return x.Type() != "string" && scalar(y) && bool(y.Truth())
+	}
+	return false
 }
 
 // Unary implements starlark.HasUnary.
@@ -228,7 +198,7 @@ func (v *Varying) Unary(tok syntax.Token) (starlark.Value, error) {
 	if tok == syntax.NOT {
 		return nil, nil
 	}
-	return lift(v.env, func(a []starlark.Value) (starlark.Value, error) { return starlark.Unary(tok, a[0]) }, v)
+	return lift(v.env, func(a []starlark.Value) (starlark.Value, error) { return starlark.Unary(tok, a[0]) }, true, v)
 }
 
 // Power implements operator.HasPower.
@@ -242,7 +212,7 @@ func (v *Varying) Power(y starlark.Value, side starlark.Side) (starlark.Value, e
 	if side == starlark.Right {
 		x, y = y, x
 	}
-	return lift(v.env, func(a []starlark.Value) (starlark.Value, error) { return operator.Pow(a[0], a[1]) }, x, y)
+	return lift(v.env, func(a []starlark.Value) (starlark.Value, error) { return operator.Pow(a[0], a[1]) }, false, x, y)
 }
 
 // Format implements operator.HasFormat, an observation.

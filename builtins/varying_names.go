@@ -2,6 +2,7 @@ package builtins
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 
 	"go.starlark.net/starlark"
@@ -17,7 +18,10 @@ import (
 // argument or an element of a list or dict that is one.
 var (
 	// lifted compute for each rank, and their results vary.
-	lifted = []string{"abs", "bool", "chr", "divmod", "float", "int", "max", "min", "ord", "repr", "round", "str", "fmt", "hash"}
+	lifted = []string{"abs", "all", "any", "bool", "chr", "divmod", "float", "int", "max", "min", "ord", "repr", "round", "sorted", "str", "sum", "fmt", "hash"}
+	// safe are those of them that fail for no number or text unless for all, and of which the results are
+	// of one type.
+	safe = map[string]bool{"abs": true, "bool": true, "repr": true, "str": true, "hash": true, "%": true, "f-string": true, "format": true}
 	// keeping are given anything and keep it as it is.
 	keeping = map[string]bool{"print": true, "known": true, "list": true, "tuple": true, "zip": true, "reversed": true, "struct": true, "tensor": true, "dict": true, "type": true, "enumerate": true, "hasattr": true, "getattr": true, "len": true, "region": true, "checkpoint": true, "regather": true, "no_grad": true, "with_seed": true, "manual_seed": true, "autocast": true}
 )
@@ -44,6 +48,10 @@ func withVarying(e *Env, names starlark.StringDict) {
 	if f, ok := names["print"].(*starlark.Builtin); ok {
 		names["print"] = showing(f)
 	}
+	if f, ok := names["len"].(*starlark.Builtin); ok {
+		names["len"] = lengthFunction(e, f)
+	}
+	names["range"] = rangeFunction(e, starlark.Universe["range"].(*starlark.Builtin))
 	names[indexName] = starlark.NewBuiltin(indexName, func(_ *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
 		return indexIn(e, args[0], args[1])
 	})
@@ -51,8 +59,18 @@ func withVarying(e *Env, names starlark.StringDict) {
 		return sliceIn(e, args[0], &operator.Slice{Lo: args[1], Hi: args[2], Step: args[3]})
 	})
 	names[boundName] = starlark.NewBuiltin(boundName, func(_ *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
+		if len(args) > 1 {
+			if _, ok := args[1].(*Tensor); ok { // which knows better
+				return args[0], nil
+			}
+		}
 		return settled(args[0]), nil
 	})
+	if !e.Options.Settled {
+		names[keptName] = starlark.NewBuiltin(keptName, func(_ *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
+			return keptOf(e, args[0].(*starlark.List))
+		})
+	}
 	withVaryingText(e, names)
 	if m, ok := names["math"].(*starlarkstruct.Module); ok {
 		members := starlark.StringDict{}
@@ -66,9 +84,12 @@ func withVarying(e *Env, names starlark.StringDict) {
 	}
 }
 
-// withVaryingText makes the notations of text among names take what varies.
+// withVaryingText makes the notations of text, and of slices that are set, among names take what varies.
 func withVaryingText(e *Env, names starlark.StringDict) {
 	for name, v := range operator.Library {
+		if f, ok := v.(*starlark.Builtin); ok && f.Name() == "x[a:b] = v" {
+			names[name] = setSliceFunction(f)
+		}
 		if f, ok := v.(*starlark.Builtin); ok && slices.Contains([]string{"%", "f-string", "format"}, f.Name()) {
 			names[name] = liftedFunction(e, f)
 		}
@@ -80,11 +101,38 @@ func showing(f *starlark.Builtin) *starlark.Builtin {
 	return starlark.NewBuiltin(f.Name(), func(thread *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 		own := slices.Clone(args)
 		for i, a := range own {
-			if v, ok := a.(*Varying); ok {
+			switch v := a.(type) {
+			case *Varying:
+				own[i] = v.own
+			case *varyingRange:
 				own[i] = v.own
 			}
 		}
 		return starlark.Call(thread, f, own, kwargs)
+	})
+}
+
+// lengthFunction returns f, of which the length of a text may vary.
+func lengthFunction(e *Env, f *starlark.Builtin) *starlark.Builtin {
+	lifted := liftedFunction(e, f)
+	return starlark.NewBuiltin(f.Name(), func(thread *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+		if len(args) == 1 && isVarying(args[0]) {
+			return starlark.Call(thread, lifted, args, kwargs)
+		}
+		return starlark.Call(thread, f, args, kwargs)
+	})
+}
+
+// setSliceFunction returns f, which sets a part of a tensor or a list. Tensors know better than
+// to be told bounds.
+func setSliceFunction(f *starlark.Builtin) *starlark.Builtin {
+	return starlark.NewBuiltin(f.Name(), func(thread *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+		if _, ok := args[1].(*Tensor); !ok {
+			for i := 2; i < len(args); i++ {
+				args[i] = settled(args[i])
+			}
+		}
+		return starlark.Call(thread, f, args, kwargs)
 	})
 }
 
@@ -126,6 +174,8 @@ func settledWithin(v starlark.Value, done map[starlark.Value]starlark.Value) sta
 	switch v := v.(type) {
 	case *Varying:
 		return v.settle()
+	case *varyingRange:
+		return v.Settle()
 	case *starlark.List:
 		if done[v] != nil {
 			return done[v]
@@ -191,7 +241,7 @@ func (w *walk) again(v starlark.Value, deep int) bool {
 
 func (w *walk) varies(v starlark.Value, deep int) bool {
 	switch v := v.(type) {
-	case *Varying:
+	case *Varying, *varyingRange:
 		return true
 	case *starlark.List:
 		if w.again(v, deep) {
@@ -224,85 +274,124 @@ func (w *walk) varies(v starlark.Value, deep int) bool {
 }
 
 // liftedFunction returns f, a pure function, whose result varies as its arguments do.
-// What varies within a list is settled.
 func liftedFunction(e *Env, f *starlark.Builtin) *starlark.Builtin {
 	return starlark.NewBuiltin(f.Name(), func(thread *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 		if !e.varied {
 			return starlark.Call(thread, f, args, kwargs)
 		}
-		flat := make([]starlark.Value, 0, len(args)+len(kwargs))
-		spread := -1
+		given := make([]starlark.Value, 0, len(args)+len(kwargs))
+		spread := false
 		for i, a := range args {
 			if t, ok := a.(starlark.Tuple); ok && i == 1 && len(args) == 2 && f.Name() == "%" { // the values of a format
-				spread = len(t)
-				for _, x := range t {
-					flat = append(flat, shallow(x))
-				}
+				spread = true
+				given = append(given, t...)
 				continue
 			}
-			flat = append(flat, shallow(a))
+			given = append(given, a)
 		}
 		for _, kw := range kwargs {
-			flat = append(flat, shallow(kw[1]))
+			given = append(given, kw[1])
+		}
+		if slices.ContainsFunc(given, func(v starlark.Value) bool { return !simple(v) }) {
+			args, kwargs = settledArgs(e, args, kwargs)
+			return starlark.Call(thread, f, args, kwargs)
 		}
 		return lift(e, func(list []starlark.Value) (starlark.Value, error) {
-			given := starlark.Tuple(list)
-			if spread >= 0 {
-				return starlark.Call(thread, f, starlark.Tuple{given[0], given[1:]}, nil)
+			if spread {
+				return starlark.Call(thread, f, starlark.Tuple{list[0], starlark.Tuple(list[1:])}, nil)
 			}
 			var named []starlark.Tuple
 			for i, kw := range kwargs {
-				named = append(named, starlark.Tuple{kw[0], given[len(args)+i]})
+				named = append(named, starlark.Tuple{kw[0], list[len(args)+i]})
 			}
-			return starlark.Call(thread, f, given[:len(args)], named)
-		}, flat...)
+			return starlark.Call(thread, f, starlark.Tuple(list[:len(args)]), named)
+		}, safe[f.Name()] && !slices.ContainsFunc(given, isCharacter), given...)
 	})
 }
 
-// shallow returns v, settled unless it is itself what varies.
-func shallow(v starlark.Value) starlark.Value {
-	if _, ok := v.(*Varying); ok {
-		return v
-	}
-	return settled(v)
+// characters are formats of a character, of which there is none for some numbers.
+var characters = regexp.MustCompile(`%[^a-zA-Z]*c|c}|c$`)
+
+// isCharacter reports whether v may be one of characters.
+func isCharacter(v starlark.Value) bool {
+	s, ok := v.(starlark.String)
+	return ok && characters.MatchString(string(s))
 }
 
-// indexName, sliceName and boundName are the functions that stand for x[y], x[a:b] and the
-// bounds of x[a:b] = y, where a rank runs for others: lang.IndexFunction and the others beside it.
+// indexName, sliceName, boundName and keptName are the functions that stand for x[y], x[a:b], the
+// bounds of x[a:b] = y and [x for y in z if a], where a rank runs for others: lang.IndexFunction and
+// the others beside it.
 const (
 	indexName = "<index>"
 	sliceName = "<slice>"
 	boundName = "<bound>"
+	keptName  = "<kept>"
 )
 
 // indexIn returns x[y].
 func indexIn(e *Env, x, y starlark.Value) (starlark.Value, error) {
 	if t, ok := x.(*Tensor); ok && t.observeTaken(y) {
 		y = ofRank(y, ownOf)
-	} else if v, ok := y.(*Varying); ok {
-		if list, ok := x.(starlark.Indexable); ok && v.Type() == "int" {
-			if one, ok := pick(e, list, v); ok {
-				return one, nil
+	} else if v, ok := y.(*Varying); ok && v.Type() == "int" {
+		if list, ok := x.(starlark.Indexable); ok {
+			if one, ok, err := pick(e, list, v); ok {
+				return one, err
 			}
+		}
+	}
+	if d, ok := x.(*starlark.Dict); ok && e.varied && varies(y) {
+		if key, ok := variantOf(y); ok {
+			return lookUp(e, d, key)
 		}
 	}
 	y = settled(y)
 	switch x := x.(type) {
 	case starlark.Mapping:
-		v, found, err := x.Get(y)
-		if err != nil {
-			return nil, err
-		}
-		if !found {
-			return nil, fmt.Errorf("key %v not in %s", y, x.Type())
-		}
-		return v, nil
+		return entryOf(x, y)
 	case starlark.Indexable:
 		return at(x, y)
 	case *Varying:
-		return indexIn(e, x.settle(), y)
+		return lift(e, func(a []starlark.Value) (starlark.Value, error) { return indexIn(e, a[0], a[1]) }, false, x, y)
 	}
 	return nil, fmt.Errorf("unhandled index operation %s[%s]", x.Type(), y.Type())
+}
+
+// entryOf returns x[y] of a dict or what else has keys.
+func entryOf(x starlark.Mapping, y starlark.Value) (starlark.Value, error) {
+	v, found, err := x.Get(y)
+	if err != nil {
+		return nil, err
+	}
+	if !found {
+		return nil, fmt.Errorf("key %v not in %s", y, x.Type())
+	}
+	return v, nil
+}
+
+// lookUp returns d[key] for each rank.
+func lookUp(e *Env, d *starlark.Dict, key variant) (starlark.Value, error) {
+	return eachRank(e, func(rank int) (starlark.Value, error) {
+		y, err := key.at(rank)
+		if err != nil {
+			return nil, err
+		}
+		v, err := entryOf(d, y)
+		return valueOn(v, rank, err)
+	}, false)
+}
+
+// valueOn returns v, or of a scalar or a tuple that varies what a rank has.
+func valueOn(v starlark.Value, rank int, err error) (starlark.Value, error) {
+	if err != nil || !varies(v) {
+		return v, err
+	}
+	switch v.(type) {
+	case *Varying, starlark.Tuple:
+		if x, ok := variantOf(v); ok && flat(v) {
+			return x.at(rank)
+		}
+	}
+	return v, nil
 }
 
 // at returns element y of x, as the interpreter does.
@@ -321,47 +410,24 @@ func at(x starlark.Indexable, y starlark.Value) (starlark.Value, error) {
 	return x.Index(i), nil
 }
 
-// pick returns the element of list at i: what varies, if all elements are scalars, or
-// that of the rank, if all are tensors of one kind that no gradient knows. It is not
-// ok if they are anything else.
-func pick(e *Env, list starlark.Indexable, i *Varying) (v starlark.Value, ok bool) {
-	own, err := at(list, i.own)
-	if err != nil {
-		return nil, false
-	}
-	for k := range list.Len() {
-		x := list.Index(k)
-		if _, nested := x.(*Varying); !nested && !scalar(x) && !interchangeable(own, x) {
-			return nil, false
-		}
-		if (scalar(own) || isVarying(own)) != (scalar(x) || isVarying(x)) {
-			return nil, false
+// pick returns the element of list at i. It is not ok if list is none that a program can make.
+func pick(e *Env, list starlark.Indexable, i *Varying) (v starlark.Value, ok bool, err error) {
+	switch list.(type) {
+	case *starlark.List, starlark.Tuple, starlark.String:
+	default:
+		if list.Type() != "range" {
+			return nil, false, nil
 		}
 	}
-	if !scalar(own) && !isVarying(own) {
-		return own, true
-	}
-	values := make([]starlark.Value, list.Len()) // the list may change
-	for k := range values {
-		values[k] = list.Index(k)
-	}
-	of := func(rank int) (starlark.Value, error) {
+	v, err = eachRank(e, func(rank int) (starlark.Value, error) {
 		n, err := i.of(rank)
 		if err != nil {
 			return nil, err
 		}
-		x, err := at(starlark.Tuple(values), n)
-		if v, ok := x.(*Varying); ok {
-			return v.of(rank)
-		}
-		return x, err
-	}
-	if v, ok := own.(*Varying); ok {
-		own = v.own
-	}
-	y := &Varying{env: e, own: own, of: of, depth: i.depth + 1}
-	y.flatten()
-	return y, true
+		x, err := at(list, n)
+		return valueOn(x, rank, err)
+	}, false)
+	return v, true, err
 }
 
 func isVarying(v starlark.Value) bool {
@@ -369,24 +435,48 @@ func isVarying(v starlark.Value) bool {
 	return ok
 }
 
-// interchangeable reports whether a and b are plain tensors of which nothing says
-// which is which, but elements.
-func interchangeable(a, b starlark.Value) bool {
-	x, ok := a.(*Tensor)
-	if !ok {
-		return false
+// keptOf returns the first element of each tuple in list of which all others are true.
+func keptOf(e *Env, list *starlark.List) (starlark.Value, error) {
+	var values []starlark.Value
+	var conditions [][]*Varying // of values
+	some := false
+next:
+	for item := range list.Elements() {
+		item := item.(starlark.Tuple)
+		var open []*Varying
+		for _, c := range item[1:] {
+			if v, ok := c.(*Varying); ok && !v.settled && !v.decided {
+				open = append(open, v)
+				continue
+			}
+			if isUnknown(c) && slices.ContainsFunc(open, func(v *Varying) bool { return !bool(v.Truth()) }) || !bool(c.Truth()) {
+				continue next
+			}
+		}
+		values, conditions, some = append(values, item[0]), append(conditions, open), some || open != nil
 	}
-	y, ok := b.(*Tensor)
-	if !ok || x.Lens != nil || y.Lens != nil {
-		return false
+	if !some {
+		return starlark.NewList(values), nil
 	}
-	s, err := x.Tensor()
-	if err != nil {
-		return false
-	}
-	t, err := y.Tensor()
-	if err != nil || s.Placed() || t.Placed() || s.Auto != nil || t.Auto != nil || s.Buffer() == nil || t.Buffer() == nil {
-		return false
-	}
-	return s.DType() == t.DType() && s.Shape().Equal(t.Shape()) && slices.Equal(s.Strides(), t.Strides()) && s.Buffer() == t.Buffer()
+	return eachRank(e, func(rank int) (starlark.Value, error) {
+		var kept []starlark.Value
+	next:
+		for i, v := range values {
+			for _, c := range conditions[i] {
+				x, err := c.of(rank)
+				if err != nil {
+					return nil, err
+				}
+				if !x.Truth() {
+					continue next
+				}
+			}
+			x, err := valueOn(v, rank, nil)
+			if err != nil {
+				return nil, err
+			}
+			kept = append(kept, x)
+		}
+		return starlark.NewList(kept), nil
+	}, true)
 }

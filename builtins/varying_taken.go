@@ -135,7 +135,48 @@ func sliceIn(e *Env, x starlark.Value, by *operator.Slice) (starlark.Value, erro
 	if t, ok := x.(*Tensor); ok && t.observeTaken(by) {
 		return sliceOf(x, ofRank(by, ownOf).(*operator.Slice))
 	}
+	if r, ok := x.(*varyingRange); ok {
+		return sliceOf(r, settled(by).(*operator.Slice))
+	}
+	if e.varied && (varies(x) || varies(by)) {
+		if y, ok, err := sliceEach(e, x, by); ok {
+			return y, err
+		}
+	}
 	return sliceOf(settled(x), settled(by).(*operator.Slice))
+}
+
+// sliceEach returns x[by] of a list, a tuple or a text, of which the elements may vary. It is not
+// ok if x is anything else.
+func sliceEach(e *Env, x starlark.Value, by *operator.Slice) (y starlark.Value, ok bool, err error) {
+	switch x.(type) {
+	case *starlark.List, starlark.Tuple:
+		if !varies(by) { // which elements there are does not vary
+			y, err = sliceOf(x, by)
+			return y, true, err
+		}
+	case starlark.String, *Varying:
+	default:
+		return nil, false, nil
+	}
+	list, ok := variantOf(x)
+	bounds, fine := variantOf(starlark.Tuple{by.Lo, by.Hi, by.Step})
+	if !ok || !fine || !flat(x) {
+		return nil, false, nil
+	}
+	y, err = eachRank(e, func(rank int) (starlark.Value, error) {
+		from, err := list.at(rank)
+		if err != nil {
+			return nil, err
+		}
+		b, err := bounds.at(rank)
+		if err != nil {
+			return nil, err
+		}
+		t := b.(starlark.Tuple)
+		return sliceOf(from, &operator.Slice{Lo: t[0], Hi: t[1], Step: t[2]})
+	}, true)
+	return y, true, err
 }
 
 // sliceOf returns x[by], as the interpreter does.

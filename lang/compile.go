@@ -168,7 +168,7 @@ func compileFor(m *marking, path, text string, names starlark.StringDict) (*star
 			e.err = checkGlobals(file, func(string) bool { return false })
 		}
 		if e.err == nil {
-			if s := (shaper{compare: names.Has(CompareFunction), index: names.Has(IndexFunction), slice: names.Has(SliceFunction), bound: names.Has(BoundFunction)}); s != (shaper{}) {
+			if s := (shaper{compare: names.Has(CompareFunction), index: names.Has(IndexFunction), slice: names.Has(SliceFunction), bound: names.Has(BoundFunction), kept: names.Has(KeptFunction)}); s != (shaper{}) {
 				s.file(file)
 			}
 			if names.Has(coverName) {

@@ -1,6 +1,7 @@
 package lang
 
 import (
+	"slices"
 	"strconv"
 
 	"go.starlark.net/syntax"
@@ -13,17 +14,19 @@ import (
 // types, and indices, without asking the values. So if an Env has functions of these
 // names, comparisons, indices and slices are calls of them: compare("<", x, y), "in" among
 // its operators, index(x, y), and slice(x, lo, hi, step) with None for a bound that is not
-// there; and the bounds of slices that are assigned to, and arguments of methods of
-// Starlark's own types, are given to bound.
+// there; the bounds of slices that are assigned to, the keys of dicts, and arguments of methods of
+// Starlark's own types, are given to bound, as an index in x[index] = y is, and x with it;
+// and [x for y in z if a and b] is kept([(x, a, b) for y in z]), where x and b cannot fail.
 const (
 	CompareFunction = "<compare>"
 	IndexFunction   = "<index>"
 	SliceFunction   = "<slice>"
 	BoundFunction   = "<bound>"
+	KeptFunction    = "<kept>"
 )
 
 // A shaper rewrites a file for these functions, as far as they are there.
-type shaper struct{ compare, index, slice, bound bool }
+type shaper struct{ compare, index, slice, bound, kept bool }
 
 // comparing are the operators that become calls.
 var comparing = map[syntax.Token]bool{
@@ -74,6 +77,9 @@ func (s *shaper) target(e syntax.Expr) {
 	case *syntax.IndexExpr:
 		s.expr(&n.X)
 		s.expr(&n.Y)
+		if x, ok := n.X.(*syntax.Ident); ok && s.bound {
+			n.Y = bound(n.Y, &syntax.Ident{NamePos: x.NamePos, Name: x.Name})
+		}
 	case *syntax.DotExpr:
 		s.expr(&n.X)
 	case *syntax.SliceExpr:
@@ -121,7 +127,11 @@ func (s *shaper) expr(p *syntax.Expr) {
 			s.known(args)
 		}
 	case *syntax.Comprehension:
+		keeps := s.kept && filters(n)
 		s.comprehension(n)
+		if keeps {
+			*p = call(KeptFunction, n.Lbrack, n)
+		}
 	case *syntax.CondExpr:
 		s.expr(&n.Cond)
 		s.expr(&n.True)
@@ -129,6 +139,9 @@ func (s *shaper) expr(p *syntax.Expr) {
 	case *syntax.DictEntry:
 		s.expr(&n.Key)
 		s.expr(&n.Value)
+		if s.bound {
+			n.Key = bound(n.Key)
+		}
 	case *syntax.DictExpr:
 		s.exprs(n.List)
 	case *syntax.DotExpr:
@@ -254,12 +267,12 @@ func (s *shaper) known(args []syntax.Expr) {
 }
 
 // bound returns a call of BoundFunction, or e if it is a literal.
-func bound(e syntax.Expr) syntax.Expr {
+func bound(e syntax.Expr, of ...syntax.Expr) syntax.Expr {
 	if _, ok := e.(*syntax.Literal); ok {
 		return e
 	}
 	start, _ := e.Span()
-	return call(BoundFunction, start, e)
+	return call(BoundFunction, start, append([]syntax.Expr{e}, of...)...)
 }
 
 func (s *shaper) comprehension(n *syntax.Comprehension) {
@@ -273,6 +286,63 @@ func (s *shaper) comprehension(n *syntax.Comprehension) {
 		}
 	}
 	s.expr(&n.Body)
+}
+
+// filters reports whether n is [x for y in z if a] or the like, where x is as well known before a is asked, and makes it
+// [(x, a) for y in z].
+func filters(n *syntax.Comprehension) bool {
+	last, ok := n.Clauses[len(n.Clauses)-1].(*syntax.IfClause)
+	if !ok || n.Curly || !isName(n.Body) {
+		return false
+	}
+	n.Clauses = n.Clauses[:len(n.Clauses)-1]
+	start, end := n.Body.Span()
+	n.Body = &syntax.TupleExpr{Lparen: start, List: append([]syntax.Expr{n.Body}, conjuncts(last.Cond)...), Rparen: end}
+	return true
+}
+
+// conjuncts returns a and b of a condition "a and b" where b cannot fail, and so on; else the
+// condition alone.
+func conjuncts(x syntax.Expr) []syntax.Expr {
+	switch n := x.(type) {
+	case *syntax.ParenExpr:
+		return conjuncts(n.X)
+	case *syntax.BinaryExpr:
+		if n.Op == syntax.AND && isSum(n.Y) {
+			return append(conjuncts(n.X), n.Y)
+		}
+	}
+	return []syntax.Expr{x}
+}
+
+// isName reports whether x is a name, a literal, or a tuple of such.
+func isName(x syntax.Expr) bool {
+	switch n := x.(type) {
+	case *syntax.Ident, *syntax.Literal:
+		return true
+	case *syntax.ParenExpr:
+		return isName(n.X)
+	case *syntax.TupleExpr:
+		return !slices.ContainsFunc(n.List, func(x syntax.Expr) bool { return !isName(x) })
+	}
+	return false
+}
+
+// sums are the operators of isSum.
+var sums = map[syntax.Token]bool{syntax.PLUS: true, syntax.MINUS: true, syntax.STAR: true, syntax.EQL: true, syntax.NEQ: true,
+	syntax.LT: true, syntax.LE: true, syntax.GT: true, syntax.GE: true}
+
+// isSum reports whether x compares or adds names and literals, which does nothing else.
+func isSum(x syntax.Expr) bool {
+	switch n := x.(type) {
+	case *syntax.Ident, *syntax.Literal:
+		return true
+	case *syntax.ParenExpr:
+		return isSum(n.X)
+	case *syntax.BinaryExpr:
+		return sums[n.Op] && isSum(n.X) && isSum(n.Y)
+	}
+	return false
 }
 
 // call returns a call, at pos, of the function called name.

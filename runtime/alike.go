@@ -129,11 +129,17 @@ func (r *Rank) PlaceIn(g *comm.Group) func(rank int) int {
 // IndexAlong returns the index along dim of m of each rank that the rank runs for,
 // which are in m.
 func (r *Rank) IndexAlong(m *mesh.Mesh, dim int) func(rank int) int {
+	return r.Of(m, func(rank int) int { return m.Coordinate(rank)[dim] })
+}
+
+// Of returns f of each rank that the rank runs for, which are in m, as each sees m: f is
+// a function of a rank of m.
+func (r *Rank) Of(m *mesh.Mesh, f func(rank int) int) func(rank int) int {
 	if r.kind == nil {
-		return func(rank int) int { return m.Coordinate(rank)[dim] }
+		return f
 	}
-	l := r.Lines(m)
-	return func(rank int) int { return m.Coordinate(m.Ranks()[l.Place(rank)])[dim] }
+	lines, ranks := r.Lines(m), m.Ranks()
+	return func(rank int) int { return f(ranks[lines.Place(rank)]) }
 }
 
 // RunsFor returns the ranks that the rank runs for.
