@@ -158,22 +158,32 @@ func makeCommSpec(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args
 	return c, c.complete(b.Name())
 }
 
-// submesh returns the mesh of the ranks that communicate with the caller, or if
-// it is not in the mesh, with the first one. Its dims are in the order of the
-// axes, of which there is at least one.
-func (c *CommSpec) submesh() *mesh.Mesh {
-	d := c.spec.mesh
+// permuted returns the mesh with the axes in front, in their order, and those dims of it.
+func (c *CommSpec) permuted() (m *mesh.Mesh, dims []int) {
+	d := c.spec.mesh.Mesh()
 	order := slices.Clone(c.axes)
-	for a := range d.Mesh().NDim() {
+	for a := range d.NDim() {
 		if !slices.Contains(order, a) {
 			order = append(order, a)
 		}
 	}
-	dims := make([]int, len(c.axes))
+	dims = make([]int, len(c.axes))
 	for i := range dims {
 		dims[i] = i
 	}
-	return d.Mesh().Permute(order...).Sub(d.Near(), dims...)
+	p := d.Permute(order...)
+	if slices.Equal(p.Ranks(), d.Ranks()) && slices.Equal(order[:len(dims)], dims) {
+		return d, dims
+	}
+	return c.env.Runtime.SameRanks(d, p), dims
+}
+
+// submesh returns the mesh of the ranks that communicate with the caller, or if
+// it is not in the mesh, with the first one. Its dims are in the order of the
+// axes, of which there is at least one.
+func (c *CommSpec) submesh() *mesh.Mesh {
+	m, dims := c.permuted()
+	return c.env.Runtime.SubMesh(m, dims...)
 }
 
 // cost returns what c and its gradient cost. The size counts elements of what a

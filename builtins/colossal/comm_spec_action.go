@@ -1,6 +1,7 @@
 package colossal
 
 import (
+	"fmt"
 	"slices"
 
 	"go.starlark.net/starlark"
@@ -74,7 +75,11 @@ func (c *CommSpec) splitAlong(g *runtime.Group, dim int) runtime.Action {
 	return func(x *tensor.Tensor) (*tensor.Tensor, error) {
 		k := &builtins.OpChain{E: c.env, Fn: convertFn}
 		blocks := k.All("chunk", []*tensor.Tensor{x}, g.Size(), op.Int1(g.Size()), op.Int1(dim))
-		y := k.Do("clone", []*tensor.Tensor{blocks[g.Rank()]})
+		if k.Err != nil {
+			return nil, k.Err
+		}
+		runtime.AskedPlace(c.env.Runtime, g, func(place int) string { return fmt.Sprint(blocks[place].Shape()) })
+		y := k.Do("clone", []*tensor.Tensor{blocks[g.Place()]})
 		return y, k.Err
 	}
 }
@@ -98,7 +103,8 @@ func (c *CommSpec) mixGather(x *tensor.Tensor) (*tensor.Tensor, error) {
 	if err != nil {
 		return nil, err
 	}
-	me := c.env.Runtime.ID()
+	me := c.env.Runtime.Self()
+	c.env.Runtime.Part(c.spec.mesh.M, func(rank int) string { return fmt.Sprint(l.LocalShape(rank)) })
 	if !slices.Equal(x.Shape(), l.LocalShape(me)) {
 		return nil, &op.ArgError{Func: convertFn, Param: "x", Got: op.Describe(x), Want: "shape " + mesh.Tuple(l.LocalShape(me)), Rule: "what this rank holds of " + c.spec.Describe()}
 	}
@@ -154,7 +160,8 @@ func (c *CommSpec) convert(fn string, x *tensor.Tensor) (*tensor.Tensor, error) 
 	if c.pattern.mixed {
 		return c.mixGather(x)
 	}
-	g, err := c.env.Runtime.SharedGroup(c.submesh().Ranks())
+	m, dims := c.permuted()
+	g, err := c.env.Runtime.LineGroup(m, dims...)
 	if err != nil {
 		return nil, err
 	}

@@ -93,7 +93,7 @@ func (s *ShardingSpec) order() []int {
 func (s *ShardingSpec) layout(order []int) (*mesh.Placed, error) {
 	m := s.mesh.M
 	if !slices.IsSorted(order) {
-		m = s.env.Runtime.Layouts().Mesh(m.Permute(order...))
+		m = s.env.Runtime.SameRanks(m, m.Permute(order...))
 	}
 	placements := make([]mesh.Placement, len(order))
 	for d, axes := range s.axes {

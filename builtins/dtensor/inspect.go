@@ -93,9 +93,5 @@ func getLocalShape(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, arg
 		return nil, err
 	}
 	l := t.Layout()
-	r := e.Runtime.ID()
-	if rank.Set {
-		r = int(rank.V)
-	}
-	return localShapeAndOffset(e, b.Name(), l.Mesh(), l.Shape(), l.Placements(), r)
+	return localShapeAndOffset(e, b.Name(), l.Mesh(), l.Shape(), l.Placements(), rank)
 }

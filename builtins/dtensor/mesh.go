@@ -106,22 +106,6 @@ func (d *DeviceMesh) Get(k starlark.Value) (starlark.Value, bool, error) {
 	return &DeviceMesh{d.env, d.env.Runtime.SubMesh(d.M, dims...)}, true, nil
 }
 
-// Near returns the rank of the caller, or if it is not in the mesh, the first
-// one that is: what lies along a dim is then as that rank sees it, and the
-// caller is no member of it.
-func (d *DeviceMesh) Near() int {
-	if me := d.env.Runtime.ID(); d.Holds(me) {
-		return me
-	}
-	return d.M.Ranks()[0]
-}
-
-// Holds reports whether rank is in the mesh.
-func (d *DeviceMesh) Holds(rank int) bool {
-	_, ok := d.M.Position(rank)
-	return ok
-}
-
 // Dim returns the dim of the mesh that v, the argument called param of fn,
 // says by its name or its number, which may count from the back.
 func (d *DeviceMesh) Dim(fn, param string, v starlark.Value) (int, error) {

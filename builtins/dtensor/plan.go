@@ -1,6 +1,8 @@
 package dtensor
 
 import (
+	"fmt"
+
 	"go.starlark.net/starlark"
 	"go.starlark.net/starlarkstruct"
 
@@ -131,7 +133,7 @@ func computeLocalShape(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin,
 		shape arg.Shape
 		m     MeshArg
 		list  placements
-		rank  = arg.Int(e.Runtime.ID())
+		rank  arg.OptInt
 	)
 	if err := arg.Unpack(b.Name(), args, kwargs, "global_shape|shape", &shape, "mesh|device_mesh", &m, "placements", &list, "rank??", &rank); err != nil {
 		return nil, err
@@ -140,13 +142,15 @@ func computeLocalShape(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin,
 	if err != nil {
 		return nil, arg.In(b.Name(), "placements", err)
 	}
-	return localShapeAndOffset(e, b.Name(), m.Mesh(), shape, placed, int(rank))
+	return localShapeAndOffset(e, b.Name(), m.Mesh(), shape, placed, rank)
 }
 
 // localShapeAndOffset returns the shape and the offset of what rank holds of a
-// tensor, for the function fn: a pair of tuples. One placement on a mesh of
-// several dims speaks of the mesh flattened.
-func localShapeAndOffset(e *builtins.Env, fn string, m *mesh.Mesh, shape []int, list []mesh.Placement, rank int) (starlark.Value, error) {
+// tensor, the caller if it is not given, for the function fn: a pair of tuples. One
+// placement on a mesh of several dims speaks of the mesh flattened. Callers in a plan
+// are told apart by the shape, and where theirs begins varies.
+func localShapeAndOffset(e *builtins.Env, fn string, m *mesh.Mesh, shape []int, list []mesh.Placement, rank arg.OptInt) (starlark.Value, error) {
+	in := m
 	if len(list) == 1 && m.NDim() > 1 {
 		m = e.Runtime.Layouts().Mesh(m.Flatten())
 	}
@@ -154,5 +158,13 @@ func localShapeAndOffset(e *builtins.Env, fn string, m *mesh.Mesh, shape []int, 
 	if err != nil {
 		return nil, err
 	}
-	return starlark.Tuple{builtins.ShapeTuple(l.LocalShape(rank)), builtins.ShapeTuple(l.Offset(rank))}, nil
+	if rank.Set {
+		return starlark.Tuple{builtins.ShapeTuple(l.LocalShape(int(rank.V))), builtins.ShapeTuple(l.Offset(int(rank.V)))}, nil
+	}
+	e.Runtime.Part(in, func(rank int) string { return fmt.Sprint(l.LocalShape(rank)) })
+	offset := make(starlark.Tuple, len(l.Offset(e.Runtime.Self())))
+	for dim := range offset {
+		offset[dim] = builtins.Along(e, in, func(rank int) int { return l.Offset(rank)[dim] })
+	}
+	return starlark.Tuple{builtins.ShapeTuple(l.LocalShape(e.Runtime.Self())), offset}, nil
 }

@@ -1,0 +1,138 @@
+package main
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// varyingScripts do with what differs between ranks what programs do, and run each for as many of 12 ranks
+// as it must: n is the number of ranks, r this one's.
+var varyingScripts = []struct {
+	text string
+	want int // ranks that run, of 12
+}{
+	// Each rank's share of samples.
+	{"x = zeros(2)\nfor i in range(r, 3 * n, n):\n    x = x + with_seed(i, lambda: randn(2)) * i\nall_reduce(x)", 1},
+	{"x = zeros(2)\nfor i in range(r, 3 * n + 5, n):\n    x = x + i\nall_reduce(x)", 2},
+	{"for i in range(2 * r, 2 * r + 2):\n    all_reduce(ones(3) * i)", 1},
+	{"for i in range(3 * n - 1 - r, -1, -n):\n    all_reduce(ones(3) * i)", 1},
+	{"for i in range(0, 24, 1 + r // 6):\n    ones(3) * i\nbarrier()", 2},
+	{"for i in range(r):\n    ones(3) * i\nbarrier()", 12},
+	{"d = ones(4 * n, 2)\nfor k, i in enumerate(range(r * 4, r * 4 + 4, 2)):\n    all_reduce(d[i : i + 2]) + k", 1},
+	{"own = list(range(r, 3 * n, n))\nall_reduce(tensor(own))\nones(len(own) + own[0] // 6) + 1", 2},
+	{"own = range(r, 3 * n, n)\nassert.eq(len(own), 3)\nones(2 if 5 in own else 3) + sum(own) + own[1] + own[-1]\nbarrier()", 2},
+	{"own = range(r, 3 * n, n)\nfor i in own[1:]:\n    ones(2) * i\nones(2 if own == range(1, 3 * n, n) else 3) + 1\nbarrier()", 2},
+	{"own = [i for i in range(3 * n) if i % n == r]\nall_reduce(ones(len(own)) * own[0])", 1},
+	{"own = [i for i in range(3 * n + 2) if i % n == r]\nones(len(own)) + 1\nbarrier()", 2},
+	{"lo, hi = 2 * r, 2 * r + 2\nown = [(i, 'x') for i in range(2 * n) if i >= lo and i < hi]\nall_reduce(ones(len(own)) * own[1][0])", 1},
+	{"own = [i for i in range(r, 4 * n, n) if i % 2 == 0]\nones(1 + len(own)) + 1\nbarrier()", 0},
+	{"x = ones(2 * n).chunk(n)\nfor y in [y for i, y in enumerate(x) if i != r]:\n    y + 1\nbarrier()", 1},
+	{"rows = [[i] for i in range(n)]\nown = [row for i, row in enumerate(rows) if i == r]\nown[0].append(1)\nones(len(rows[0])) + 1\nbarrier()", 12},
+	// Parts of lists, dicts and texts.
+	{"paths = ['s%d' % i for i in range(3 * n)]\nfor k, p in enumerate(paths[r::n]):\n    ones(2) + k\n    print(p)\nbarrier()", 1},
+	{"own = list(range(2 * n))[2 * r : 2 * r + 2]\nall_reduce(ones(len(own)) * own[0])", 1},
+	{"own = list(range(2 * n + 1))[2 * r : 2 * r + 4]\nones(len(own)) + 1\nbarrier()", 2},
+	{"parts = [(i, i + 2) for i in range(0, 2 * n, 2)]\nlo, hi = parts[r]\nall_reduce(ones(2 * n)[lo:hi])", 1},
+	{"sizes = [(1, 'a'), (2, 'b')]\nk, name = sizes[r % 2]\nones(k) + len(name)\nbarrier()", 2},
+	{"rows = [[1], [2, 3]]\nrow = rows[r // 6]\nrow.append(4)\nones(len(rows[0]) + len(row)) + 1\nbarrier()", 2},
+	{"rows = [[r], [r, 3]]\nown = rows[r // 6:]\nown[-1].append(4)\nones(len(rows[1]) + len(own)) + 1\nbarrier()", 12},
+	{"xs = [1, 'a']\nones(2 if type(xs[r % 2]) == 'int' else 3) + 1\nbarrier()", 2},
+	{"roles = {i: 'ab'[i % 2] for i in range(n)}\nones(2 if roles[r] == 'a' else 3) + 1\nbarrier()", 2},
+	{"seeds = {i: 7 * i for i in range(n)}\nall_reduce(with_seed(seeds[r], lambda: randn(3)))", 1},
+	{"name = 'rank-{}'.format(r % 4)\ntag = '%s/%03d' % (name, r)\nall_reduce(ones(2) * len(tag))\nones(2 if name[-1] == '3' else 3) + len(name[5:])\nbarrier()", 2},
+	{"a = sorted([r, 3])\nones(2 if a[0] == 3 else 3) + sum(a) + max(a)\nif any([r == 1, r == 2]):\n    ones(4) + 1\nbarrier()", 3},
+	{"flags = [r < 5]\nok = True in flags\nflags.append(True)\nones(2 if ok else 3) + 1\nbarrier()", 2},
+	// Parts of tensors.
+	{"t = zeros(n)\nt[r] = 1.0\nb = zeros(2 * n, 2)\nb[2 * r : 2 * r + 2] = ones(2, 2)\nb[r, r % 2] = 3.0\nb[2 * r :, 0] = 1.0\nall_reduce(t)", 12},
+	{"t = zeros(n)\nt[r] = 1.0\nb = zeros(2 * n, 2)\nb[2 * r : 2 * r + 2] = ones(2, 2)\nb[r, r % 2] = 3.0\nall_reduce(t)", 1},
+	{"xs = [0] * n\nxs[r] = 1\nxs[r : r + 1] = [2, 3]\nones(len(xs)) + 1\nbarrier()", 0},
+	// Where a rank's part of a tensor begins.
+	{"m = init_device_mesh('cpu', (n,))\ns, at = compute_local_shape_and_global_offset((2 * n, 3), m, [Shard(0)])\nall_reduce(zeros(s) + arange(at[0], at[0] + s[0]).unsqueeze(1))", 1},
+	{"m = init_device_mesh('cpu', (n,))\ns, at = compute_local_shape_and_global_offset((2 * n - 1, 3), m, [Shard(0)])\nones(s) + at[0]\nbarrier()", 2},
+	{"m = init_device_mesh('cpu', (n // 2, 2) if n % 2 == 0 else (1, n))\ns, at = compute_local_shape_and_global_offset((3 * n + 1, 5), m, [Shard(0), Shard(1)])\nones(s) + at[0] + at[1]\nbarrier()", 0},
+	{"m = DeviceMesh('cpu', [0, 1])\ns, at = compute_local_shape_and_global_offset((4, 3), m, [Shard(0)])\nones(4) + len(s) + (at[0] if at else 0)\nbarrier()", 2},
+	{"m = init_device_mesh('cpu', (n // 2, 2) if n % 2 == 0 else (1, n))\nx = distribute_tensor(ones(2 * n, 4), m, [Shard(0), Replicate()])\nones(2) * compute_local_shape_and_global_offset(x.shape, x.device_mesh, x.placements)[1][0]\nbarrier()", 0},
+	// What members of a group send each other.
+	{"ys = all_to_all([ones(1 + (r + i) % 3, 2) for i in range(n)], 0, 0)\nall_to_all([y * 2 for y in ys], 0, 0)", 0},
+	{"x = ones(3 * n, 2)\nall_to_all(list(x.split(3)), 0, 0)", 1},
+	{"g = init_device_mesh('cpu', (n // 2, 2) if n % 2 == 0 else (1, n))\nk = g.shape[1]\nall_to_all([ones(1 + (i + r // k) % 2) for i in range(k)], 0, 0, group = g.get_group(1))", 0},
+}
+
+func TestPlanVaries(t *testing.T) {
+	for _, s := range varyingScripts {
+		checkVaries(t, s.text, s.want)
+	}
+}
+
+// commSpecs are steps of a CommSpec c on a mesh of n / 2 and 2, of a tensor x [4, 8].
+var commSpecs = []string{
+	"GATHER_FWD_SPLIT_BWD, s, gather_dim = 0, logical_process_axis = %s",
+	"SPLIT_FWD_GATHER_BWD, s, shard_dim = 1, logical_process_axis = %s",
+	"ALL2ALL_FWD_ALL2ALL_BWD, s, gather_dim = 0, shard_dim = 1, logical_process_axis = %s",
+	"ALLREDUCE_FWD_IDENTITY_BWD, s, logical_process_axis = %s",
+	"IDENTITY_FWD_ALLREDUCE_BWD, s, logical_process_axis = %s",
+}
+
+// Ranks that carry out a CommSpec are told apart by nothing but the shapes of their blocks.
+func TestPlanCommSpecs(t *testing.T) {
+	begin := "m = DeviceMesh('cpu', [[i, i + n // 2] for i in range(n // 2)] if n % 2 == 0 else [list(range(n))])\ns = ShardingSpec(m, (24, 8), {0: [0]})\nx = ones(4, 8).requires_grad_()\n"
+	for _, spec := range commSpecs {
+		for _, axis := range []string{"1", "0", "[1, 0]"} {
+			want := 1
+			if strings.HasPrefix(spec, "SPLIT") && axis != "1" {
+				want = 0 // eight columns do not divide evenly
+			}
+			if strings.HasPrefix(spec, "ALL2ALL") && axis != "1" {
+				want = 0
+			}
+			checkVaries(t, begin+"c = CommSpec(CollectiveCommPattern."+strings.ReplaceAll(spec, "%s", axis)+")\nc.get_comm_cost()\ny = c.convert_spec_to_action(x)\n(y * 2).sum().backward()\nx.grad + 1", want)
+		}
+	}
+	checkVaries(t, "m = DeviceMesh('cpu', [list(range(n))])\ns = ShardingSpec(m, (3 * n, 8), {0: [0, 1]})\nx = ones(3, 8).requires_grad_()\nc = CommSpec(CollectiveCommPattern.MIXGATHER_FWD_SPLIT_BWD, s)\n(c.convert_spec_to_action(x) * 2).sum().backward()\nx.grad + 1", 1)
+}
+
+// checkVaries checks how many of 12 ranks run in a plan of a program, 0 for as many as come out, and
+// on several numbers of ranks that it is the plan in which each does, and moves what a run moves.
+func checkVaries(t *testing.T, text string, want int) {
+	t.Run(text, func(t *testing.T) {
+		script := filepath.Join(t.TempDir(), "x.star")
+		whole := "def main():\n    n, r = world_size(), rank()\n    " + strings.ReplaceAll(text, "\n", "\n    ") + "\n\nmain()\n"
+		if err := os.WriteFile(script, []byte(whole), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		e := &evaluation{question: question{Script: script, Ranks: 12, Limits: &limits{quiet: true}}}
+		if err := e.alone(context.Background()); err != nil || want != 0 && e.ran != want {
+			t.Errorf("%d ranks ran, want %d: %v", e.ran, want, err)
+		}
+		for _, n := range []int{2, 5, 12} {
+			planAsRun(t, script, nil, n)
+		}
+	})
+}
+
+// What fails on some ranks alone, which none of a kind has asked for, fails in a plan of kinds, too.
+func TestPlanFailsAsRanksDo(t *testing.T) {
+	for text, want := range map[string]string{
+		"x = 1 // (rank() - 3)":                              "division by zero",
+		"x = [1, 2][rank()]":                                 "out of range",
+		"x = ones(4).chunk(2)[rank()]":                       "out of range",
+		"x = {0: 1, 1: 2}[rank()]":                           "not in dict",
+		"x = int('1x'[: 1 + rank() // 30])":                  "invalid literal",
+		"x = 1 << (3 - rank())":                              "negative shift count",
+		"for i in range(0, 3, 3 - rank()):\n    ones(1) * 2": "must not be zero",
+		"x = zeros(20)\nx[rank()] = 1.0":                     "want -20..19",
+	} {
+		script := filepath.Join(t.TempDir(), "x.star")
+		if err := os.WriteFile(script, []byte("def main():\n    "+strings.ReplaceAll(text, "\n", "\n    ")+"\n    barrier()\n\nmain()\n"), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		for _, each := range []bool{false, true} {
+			if _, err := evaluate(context.Background(), question{Script: script, Ranks: 32, Each: each}); err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%s, each by itself %v: got %v, want %q", text, each, err, want)
+			}
+		}
+	}
+}
