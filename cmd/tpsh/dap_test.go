@@ -360,7 +360,7 @@ func TestDAPEnds(t *testing.T) {
 			for _, runs := range []bool{false, true} {
 				e := newDAPClient(t)
 				e.do("initialize", map[string]any{"adapterID": "tpsh"})
-				e.do("launch", map[string]any{"program": path, "n": 2, "transport": transport, "noDebug": plain})
+				e.do("launch", map[string]any{"program": path, "n": 1, "transport": transport, "noDebug": plain})
 				e.do("configurationDone", map[string]any{})
 				for runs && e.printed.Len() == 0 {
 					e.events = append(e.events, e.read())
