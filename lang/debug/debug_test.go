@@ -19,6 +19,9 @@ func TestParseBreak(t *testing.T) {
 		"x":                                 "! got \"x\", want FILE:LINE",
 		"7 when x":                          "! got \"when\", want if COND, differs EXPR or on RANKS",
 		"7 if":                              "! got \"if\", want if COND, differs EXPR or on RANKS",
+		"7 if x ==":                         "! got x ==, want an expression (5: a value is missing: here is the end of the file)",
+		"7 if x = 3":                        "! got x = 3, want an expression",
+		"7 differs x y":                     "! got x y, want an expression (3: the statement should end here, and there is the name y: put one statement on a line, or an operator or a comma between two values)",
 		"7 on x":                            "! got \"x\", want ranks as 0,2-3",
 		"7 on 1-99999999":                   "! got \"1-99999999\", want ranks as 0,2-3",
 	} {

@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 
+	"go.starlark.net/syntax"
+
 	"tpsh/lang"
 )
 
@@ -31,18 +33,34 @@ func ParseBreak(text, file string) (Break, error) {
 		}
 		switch word {
 		case "if":
-			b.Cond = arg
+			b.Cond, err = arg, checkExpression(arg)
 		case "differs":
-			b.Differs = arg
+			b.Differs, err = arg, checkExpression(arg)
 		case "on":
-			if b.Ranks, err = parseRanks(arg); err != nil {
-				return b, err
-			}
+			b.Ranks, err = parseRanks(arg)
 		default:
-			return b, fmt.Errorf("got %q, want if COND, differs EXPR or on RANKS", word)
+			err = fmt.Errorf("got %q, want if COND, differs EXPR or on RANKS", word)
+		}
+		if err != nil {
+			return b, err
 		}
 	}
 	return b, nil
+}
+
+// checkExpression returns an error if text is no expression.
+func checkExpression(text string) error {
+	const name = "<condition>"
+	file, err := lang.Parse(name, text, 1)
+	if err != nil {
+		return fmt.Errorf("got %s, want an expression (%s)", text, strings.TrimPrefix(err.Error(), name+":1:"))
+	}
+	if len(file.Stmts) == 1 {
+		if _, ok := file.Stmts[0].(*syntax.ExprStmt); ok {
+			return nil
+		}
+	}
+	return fmt.Errorf("got %s, want an expression", text)
 }
 
 // Check returns an error if no statement is at the line of a breakpoint in the text of
