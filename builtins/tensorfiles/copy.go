@@ -60,8 +60,9 @@ type sink interface {
 // Copy writes the tensors of s into the folder dst in another format, cut in another
 // way. It reads every element once, in parts: two of them and a buffer for each file
 // are what it has in memory, and no part is larger than the largest tensor. A value that
-// is damaged is an error, as a tensor is. If it fails, nothing new is left in dst.
-func Copy(s *Set, dst string, o *Options) (*Proof, error) {
+// is damaged is an error, as a tensor is. If it fails, nothing new is left
+// in dst, nor dst if it is new.
+func Copy(s *Set, dst string, o *Options) (_ *Proof, err error) {
 	if p, ok := s.src.(*pieces); ok && len(p.damaged) > 0 {
 		return nil, p.damaged[0]
 	}
@@ -72,9 +73,15 @@ func Copy(s *Set, dst string, o *Options) (*Proof, error) {
 	if err := c.size(); err != nil {
 		return nil, err
 	}
+	_, missing := os.Stat(dst)
 	if err := os.MkdirAll(dst, 0o755); err != nil {
 		return nil, err
 	}
+	defer func() {
+		if err != nil && missing != nil {
+			os.Remove(dst) // unless there is something in it
+		}
+	}()
 	root, err := os.OpenRoot(dst)
 	if err != nil {
 		return nil, err

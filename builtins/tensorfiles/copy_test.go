@@ -179,7 +179,7 @@ func TestCopyErrors(t *testing.T) {
 	}
 }
 
-// A damaged source is found, and leaves nothing in the target.
+// A damaged source is found, and leaves nothing in the target, and no target that was not there.
 func TestCopyDamaged(t *testing.T) {
 	s := random(t, map[string][]int{"w": {200_000}})
 	src := t.TempDir()
@@ -203,6 +203,13 @@ func TestCopyDamaged(t *testing.T) {
 		}
 		if list, err := os.ReadDir(dst); err != nil || len(list) > 0 {
 			t.Errorf("%v, %v in the target, want nothing", list, err)
+		}
+		created := filepath.Join(dst, "new")
+		if _, err = Copy(open(t, src), created, &Options{Format: format, MaxMem: 1 << 24}); err == nil {
+			t.Error("a damaged source is copied to a new folder")
+		}
+		if _, err := os.Stat(created); err == nil {
+			t.Error("a folder that was made is left")
 		}
 	}
 }
