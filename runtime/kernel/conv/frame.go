@@ -97,7 +97,7 @@ func (s *stretch) goesOn(to, from int) bool {
 
 // stretches returns the rows of f that are filled.
 func (f *frame) stretches() []stretch {
-	var all []stretch
+	all := []stretch{} // not nil, which is of a view that was not asked
 	for i := range f.size[0] {
 		for j := range f.size[1] {
 			if f.skips(0, i) || f.skips(1, j) {
