@@ -3,6 +3,7 @@ package alike
 import (
 	"context"
 	"encoding/binary"
+	"hash/maphash"
 	"slices"
 
 	"tpsh/comm"
@@ -57,15 +58,25 @@ func entryOf(op *comm.Op) *entry {
 			e.data = append(e.data, data)
 		}
 	}
+	var h maphash.Hash
+	h.SetSeed(seed)
+	h.Write(e.meta)
+	for _, b := range e.data {
+		h.Write(b)
+	}
+	e.sum = h.Sum64()
 	return e
 }
+
+// seed is that of the sums of entries.
+var seed = maphash.MakeSeed()
 
 // agrees reports whether two members that put in e and o call the same.
 func (e *entry) agrees(o *entry) bool { return e.kind == o.kind && comm.Agree(&e.desc, &o.desc) }
 
 // same reports whether e and o put in the same.
 func (e *entry) same(o *entry) bool {
-	return e == o || e.desc.Flags == o.desc.Flags && e.desc.FreeSize() == o.desc.FreeSize() && e.first == o.first &&
+	return e == o || e.sum == o.sum && e.desc.Flags == o.desc.Flags && e.desc.FreeSize() == o.desc.FreeSize() && e.first == o.first &&
 		slices.Equal(e.meta, o.meta) && slices.EqualFunc(e.data, o.data, slices.Equal[[]byte])
 }
 
@@ -171,15 +182,15 @@ func (c *call) come() (a arrival, err error) {
 	if err != nil {
 		return a, err
 	}
-	a = arrival{alike: true, of: map[*Kind]*entry{}, version: j.version}
+	differs := func(other *groupLog) bool { return !other.calls[c.n].same(c.entry) }
+	if !slices.ContainsFunc(cohort, differs) {
+		return arrival{alike: true}, nil
+	}
+	a = arrival{of: make(map[*Kind]*entry, len(cohort)), version: j.version}
 	for _, other := range cohort {
-		e := other.calls[c.n]
-		a.of[other.kind] = e
-		a.alike = a.alike && e.same(c.entry)
+		a.of[other.kind] = other.calls[c.n]
 	}
-	if !a.alike {
-		a.texts = c.texts(a.of)
-	}
+	a.texts = c.texts(a.of)
 	return a, nil
 }
 
@@ -192,7 +203,7 @@ func (c *call) still(a arrival) map[int]*entry {
 	if j.version != a.version {
 		return nil
 	}
-	list := map[int]*entry{}
+	list := make(map[int]*entry, c.group.Size())
 	for _, rank := range c.group.Members() {
 		list[rank] = a.of[j.of[rank]]
 	}
@@ -254,15 +265,21 @@ func (c *call) compare(cohort []*groupLog) error {
 // the entries of its members. The caller holds mu.
 func (c *call) texts(of map[*Kind]*entry) map[int]string {
 	s, j := c.log, c.log.kind.job
-	var distinct []*entry
-	number := map[*Kind]uint64{}
+	type numbered struct {
+		*entry
+		n uint64
+	}
+	distinct := make(map[uint64][]numbered) // by sum
+	number, next := make(map[*Kind]uint64, len(of)), uint64(0)
 	for k, e := range of {
-		i := slices.IndexFunc(distinct, e.same)
+		some := distinct[e.sum]
+		i := slices.IndexFunc(some, func(o numbered) bool { return e.same(o.entry) })
 		if i < 0 {
-			i = len(distinct)
-			distinct = append(distinct, e)
+			i = len(some)
+			some = append(some, numbered{e, next})
+			distinct[e.sum], next = some, next+1
 		}
-		number[k] = uint64(i)
+		number[k] = some[i].n
 	}
 	texts := map[int]string{}
 	for _, rank := range s.kind.members {

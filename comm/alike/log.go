@@ -37,6 +37,7 @@ type entry struct {
 	meta  []byte
 	first int      // the length of the first block, if the call's bytes are those of one
 	data  [][]byte // the blocks, unless they are hollow
+	sum   uint64   // of what is compared: the same of the same
 	where func() string
 }
 
