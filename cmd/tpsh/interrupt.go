@@ -34,15 +34,23 @@ var hearsItself = sync.OnceFunc(func() {})
 func hearEarly(to io.Writer) {
 	come, quit := make(chan os.Signal, 1), make(chan struct{})
 	signal.Notify(come, append(endings(), os.Interrupt)...)
+	end := func() {
+		fmt.Fprintf(to, "tpsh: %v\n", errInterrupted)
+		os.Exit(lang.StatusInterrupted)
+	}
 	hearsItself = sync.OnceFunc(func() {
 		signal.Stop(come)
 		close(quit)
+		select {
+		case <-come: // before the command heard any, perhaps
+			end()
+		default:
+		}
 	})
 	go func() {
 		select {
 		case <-come:
-			fmt.Fprintf(to, "tpsh: %v\n", errInterrupted)
-			os.Exit(lang.StatusInterrupted)
+			end()
 		case <-quit:
 		}
 	}()
