@@ -127,7 +127,7 @@ func (s *shaper) expr(p *syntax.Expr) {
 			s.known(args)
 		}
 	case *syntax.Comprehension:
-		keeps := s.kept && filters(n)
+		keeps := s.kept && liftFilter(n)
 		s.comprehension(n)
 		if keeps {
 			*p = call(KeptFunction, n.Lbrack, n)
@@ -288,9 +288,9 @@ func (s *shaper) comprehension(n *syntax.Comprehension) {
 	s.expr(&n.Body)
 }
 
-// filters reports whether n is [x for y in z if a] or the like, where x is as well known before a is asked, and makes it
-// [(x, a) for y in z].
-func filters(n *syntax.Comprehension) bool {
+// liftFilter makes [(x, a) for y in z] of n if that is [x for y in z if a] or the like, where x is as
+// well known before a is asked, and reports whether it has.
+func liftFilter(n *syntax.Comprehension) bool {
 	last, ok := n.Clauses[len(n.Clauses)-1].(*syntax.IfClause)
 	if !ok || n.Curly || !isName(n.Body) {
 		return false
