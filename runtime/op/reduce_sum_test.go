@@ -124,6 +124,7 @@ func TestRowsAsColumns(t *testing.T) {
 			{"std", func(dim int) []op.Arg { return []op.Arg{op.IntsN(dim)} }},
 			{"norm", func(dim int) []op.Arg { return []op.Arg{op.Float1(1), op.IntsN(dim)} }},
 			{"norm", func(dim int) []op.Arg { return []op.Arg{op.Float1(2), op.IntsN(dim)} }},
+			{"norm", func(dim int) []op.Arg { return []op.Arg{op.Float1(3), op.IntsN(dim)} }},
 			{"norm", func(dim int) []op.Arg { return []op.Arg{op.Float1(inf), op.IntsN(dim)} }},
 		} {
 			inRows := must1(t, r.name, tensors{mk(t, dt, []int{w, k}, rows[:]...)}, r.args(1)...)
@@ -131,6 +132,17 @@ func TestRowsAsColumns(t *testing.T) {
 			if got, want := op.Float64s(inRows.Out[0]), op.Float64s(inColumns.Out[0]); !same(got, want) {
 				t.Errorf("%s of %v rows is %v, of columns %v", r.name, dt, got, want)
 			}
+		}
+	}
+}
+
+// A norm of order 3, which takes no powers, is the root of the sum of cubes.
+func TestNormOfCubes(t *testing.T) {
+	x := []float64{3, -4, 0, -5}
+	for _, dt := range []dtype.DType{dtype.Float32, dtype.Float64} {
+		got := op.Float64s(must1(t, "norm", tensors{mk(t, dt, []int{4}, x...)}, op.Float1(3), op.None).Out[0])
+		if math.Abs(got[0]-6) > 1e-6 { // 27 + 64 + 125
+			t.Errorf("of %v %v: got %v, want 6", dt, x, got)
 		}
 	}
 }
