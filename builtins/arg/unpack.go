@@ -101,6 +101,10 @@ var foreign = map[string]string{
 	"ddof": "correction= is what is taken from the number of elements", "end": "print writes a line: join what belongs to it",
 }
 
+// Instead says what to do instead of giving the keyword argument called name, which functions have
+// elsewhere, or "".
+func Instead(name string) string { return foreign[name] }
+
 func allNames(params []param) []string {
 	var names []string
 	for i := range params {

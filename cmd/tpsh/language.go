@@ -9,6 +9,7 @@ import (
 	"go.starlark.net/starlark"
 
 	"tpsh/builtins"
+	"tpsh/builtins/arg"
 	"tpsh/internal/lazyregexp"
 	"tpsh/lang"
 	"tpsh/lang/analysis"
@@ -37,7 +38,7 @@ func theLanguage() (*analysis.Language, error) {
 	job.Stop()
 	l := &analysis.Language{
 		Names: lang.WithLibrary(names), Signature: signatureOf, Doc: builtins.Doc, Paths: builtins.Names(),
-		Types: typesOf(), Kinds: kindsOf(), Loose: looseNames(), Results: maps.Clone(results()), Classes: classes, Choices: choices(), Wants: wants,
+		Types: typesOf(), Kinds: kindsOf(), Loose: looseNames(), Results: maps.Clone(results()), Classes: classes, Choices: choices(), Wants: wants, Instead: arg.Instead,
 	}
 	for _, path := range l.Paths {
 		if _, known := l.Results[path]; known {

@@ -36,6 +36,8 @@ type Language struct {
 	// "all_reduce.op". DTypes are those of every parameter called dtype.
 	Choices map[string][]string
 	DTypes  []string
+	// Instead says of a keyword that functions have elsewhere what to do; nil says nothing.
+	Instead func(keyword string) string
 	// Wants says of a parameter of an operator which literals it takes: "tensor",
 	// "operand" (a tensor or a number), "int", "ints", "number"; "" is anything.
 	Wants func(path, param string) string

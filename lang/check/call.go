@@ -22,7 +22,9 @@ func nearest(name string, names []string) string {
 // those that they lack.
 func (c *checker) call(call *syntax.CallExpr) {
 	list := c.Callees(call)
-	if len(list) == 0 || len(list) > 1 && c.given[call.Fn.(*syntax.DotExpr).Name.Name] {
+	dot, isMember := call.Fn.(*syntax.DotExpr)
+	guessed := c.TypeOf(call.Fn) == nil || len(list) > 1
+	if len(list) == 0 || guessed && isMember && (c.given[dot.Name.Name] || c.undefined(dot.X)) {
 		return
 	}
 	var first []Finding
@@ -40,6 +42,22 @@ func (c *checker) call(call *syntax.CallExpr) {
 		}
 	}
 	c.found = append(c.found, first...)
+}
+
+// undefined reports whether an expression begins with a name that is not defined, which is
+// reported as such.
+func (c *checker) undefined(x syntax.Expr) bool {
+	for {
+		switch v := x.(type) {
+		case *syntax.DotExpr:
+			x = v.X
+			continue
+		case *syntax.Ident:
+			sym := c.Symbol(v)
+			return sym == nil || sym.Kind == analysis.Unknown
+		}
+		return false
+	}
 }
 
 // arguments reports mistakes in a call of one function.
@@ -88,7 +106,11 @@ func (c *checker) arguments(call *syntax.CallExpr, fn analysis.Callee) {
 func (c *checker) keyword(fn analysis.Callee, id *syntax.Ident, given map[string]bool) {
 	given[id.Name] = true
 	if fn.Keywords != nil && !fn.Keywords[id.Name] {
-		c.report(id.NamePos, "arguments", "%s: takes no keyword %s%s", fn.Name, id.Name, nearest(id.Name, fn.Known()))
+		hint := nearest(id.Name, fn.Known())
+		if c.lang.Instead != nil && fn.Func == nil && c.lang.Instead(id.Name) != "" {
+			hint = " (" + c.lang.Instead(id.Name) + ")"
+		}
+		c.report(id.NamePos, "arguments", "%s: takes no keyword %s%s", fn.Name, id.Name, hint)
 	}
 }
 

@@ -126,6 +126,9 @@ func (c *checker) learn() {
 		for name := range c.keys {
 			c.given[name] = true
 		}
+		for word := range c.words {
+			c.given[word] = true
+		}
 	}
 }
 
