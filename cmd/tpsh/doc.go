@@ -8,6 +8,7 @@ import (
 	"tpsh/builtins"
 	"tpsh/internal/spell"
 	"tpsh/lang"
+	hints "tpsh/lang/advice"
 )
 
 var docCommand = &command{
@@ -25,18 +26,11 @@ var docCommand = &command{
 	},
 }
 
-// synonyms are what others call names of the language.
-var synonyms = map[string]string{
-	"xmap": "shard_map", "pmap": "shard_map", "allreduce": "all_reduce", "Allreduce": "all_reduce", "MPI_Allreduce": "all_reduce", "ncclAllReduce": "all_reduce",
-	"permute_ranks": "collective_permute", "sendrecv": "collective_permute", "allgather": "all_gather", "MPI_Allgather": "all_gather", "all_gather_into_tensor": "all_gather", "all_gather_tensor": "all_gather", "reduce_scatter_tensor": "reduce_scatter", "alltoall": "all_to_all", "all_to_all_single": "all_to_all", "bcast": "broadcast", "MPI_Bcast": "broadcast", "isend": "send", "irecv": "recv", "MPI_Send": "send", "MPI_Recv": "recv",
-	"with_sharding_constraint": "DTensor.redistribute", "Mesh": "DeviceMesh", "make_mesh": "init_device_mesh", "einops": "einsum", "rearrange": "Tensor.reshape", "FSDP": "fully_shard", "FullyShardedDataParallel": "fully_shard", "DDP": "replicate", "DistributedDataParallel": "replicate", "ZeRO": "fully_shard", "value_and_grad": "grad", "jvp": "grad", "remat": "checkpoint", "get_rank": "rank", "get_world_size": "world_size", "axis_index": "rank", "concatenate": "cat", "concat": "cat", "array": "tensor", "argparse": "flag", "sys.argv": "args", "try": "attempt", "clip_grad_norm": "optim.clip_grad_norm_", "_Partial": "Partial", "Variable": "tensor",
-}
-
 // docAbout lists the names whose name, documentation or synonym has a word.
 func docAbout(std *stdio, word string) error {
 	word = strings.ToLower(word)
 	about := map[string]string{}
-	for other, name := range synonyms {
+	for other, name := range hints.Elsewhere {
 		if strings.Contains(strings.ToLower(other), word) {
 			about[name] = "  (" + other + " elsewhere)"
 		}
@@ -85,15 +79,28 @@ func docOf(std *stdio, name string) error {
 // docText returns the documentation of a name, or of what is called so elsewhere.
 func docText(name string) (string, error) {
 	text, ok := builtins.Doc(name)
-	if other := synonyms[name]; !ok && other != "" {
+	if other := hints.Elsewhere[name]; !ok && other != "" {
 		if text, ok = builtins.Doc(other); ok {
 			text = fmt.Sprintf("%s is called %s here.\n%s", name, other, text)
 		}
 	}
-	if !ok {
-		return "", fmt.Errorf("no name %q%s", name, didYouMean(name, builtins.Names()))
+	if ok {
+		return text, nil
 	}
-	return text, nil
+	if text := adviceOn(name); text != "" {
+		return "", fmt.Errorf("no name %q: %s", name, text)
+	}
+	return "", fmt.Errorf("no name %q%s", name, didYouMean(name, builtins.Names()))
+}
+
+// adviceOn returns what to write for a name that others have, or "".
+func adviceOn(name string) string {
+	parts := strings.Split(name, ".")
+	text := hints.Undefined(parts[0], parts[1:], func(name string) bool { _, ok := builtins.Doc(name); return ok })
+	if last := parts[len(parts)-1]; text == "" && len(parts) > 1 {
+		text = hints.Undefined(last, nil, func(string) bool { return false })
+	}
+	return text
 }
 
 // didYouMean returns a suggestion of the name that is nearest to x, or "".

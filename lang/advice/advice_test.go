@@ -3,7 +3,7 @@ package advice
 import "testing"
 
 func TestUndefined(t *testing.T) {
-	known := map[string]bool{"zeros": true, "F.softmax": true, "F.cross_entropy": true, "nn.Linear": true, "linalg.norm": true, "tensor": true}
+	known := map[string]bool{"zeros": true, "F.softmax": true, "F.cross_entropy": true, "nn.Linear": true, "linalg.norm": true, "tensor": true, "replicate": true}
 	for _, c := range []struct {
 		name string
 		path []string
@@ -29,6 +29,9 @@ func TestUndefined(t *testing.T) {
 		{"cross_entropy", nil, "write F.cross_entropy"},
 		{"hann_window", nil, "signal.windows.hann(n, sym=False)"},
 		{"CPUOffloadPolicy", nil, "fully_shard offloads nothing: parameters are in the memory of the processor already"},
+		{"PipelineStage", nil, "give each rank the function of its stage: pipeline_schedule(stage_fn, inputs, targets, loss_fn, num_microbatches)"},
+		{"torch", []string{"distributed", "pipelining", "ScheduleGPipe"}, `what torch has is there without a name in front; pipeline_schedule(stage_fn, inputs, targets, loss_fn, num_microbatches, schedule="gpipe")`},
+		{"DDP", nil, "write replicate"},
 		{"zerso", nil, ""},
 	} {
 		if got := Undefined(c.name, c.path, func(n string) bool { return known[n] }); got != c.want {
@@ -44,6 +47,12 @@ func TestRefused(t *testing.T) {
 		{"nn has no .LazyConv2d", "nn.Conv2d takes the size of its input, which a lazy layer would wait for"},
 		{"F has no .relu_", "x = F.relu(x): F does nothing in place"},
 		{"F has no .max_pool2d_with_indices", "F.max_pool2d(x, ..., return_indices=True) gives both"},
+		{"builtin_function_or_method has no .get_rank field or method", "what torch.distributed has is there without a name in front: write rank()"},
+		{"builtin_function_or_method has no .isend field or method", "what torch.distributed has is there without a name in front: write send, which needs no wait()"},
+		{"builtin_function_or_method has no .all_gather_object field or method", "what torch.distributed has is there without a name in front: write all_gather_object"},
+		{"builtin_function_or_method has no .all_gather_into_tensor field or method", "what torch.distributed has is there without a name in front: write y = all_gather(x)"},
+		{"builtin_function_or_method has no .shape field or method", "what stands before .shape is a function: call it with (), or leave it out"},
+		{"jax has no .value_and_grad", "y = f(x), and then grad(y, [x]), of an x that requires grad"},
 		{"floored division by zero", ""},
 	} {
 		if got := Refused(c.message); got != c.want {
