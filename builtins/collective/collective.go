@@ -183,7 +183,7 @@ func (k *collective) set(c *collectiveCall, i int, v starlark.Value) error {
 }
 
 // hint adds to a mismatch of the value v for parameter i what a caller who knows
-// scatter(output, list, src) and broadcast as PyTorch has them should write here.
+// scatter(output, list, src) and its like as PyTorch has them should write here.
 func (k *collective) hint(i int, v starlark.Value, err error) error {
 	var bad *op.ArgError
 	if !errors.As(err, &bad) || bad.Rule != "" {
@@ -194,8 +194,22 @@ func (k *collective) hint(i int, v starlark.Value, err error) error {
 		bad.Rule = "every member gives a tensor of that shape and dtype; off src its elements do not count: x if rank() == src else zeros(shape)"
 	case name == "src" && k.name == "scatter" && (v == starlark.None || builtins.IsList(v)):
 		bad.Rule = "scatter returns this member's part: y = scatter(cat(parts), src=0)"
+	case name == "x" && k.name == "all_gather" && builtins.IsList(v):
+		bad.Rule = "all_gather returns all members' x, joined: y = all_gather(x), and y.chunk(n) cuts it"
+	case name == "dim" && k.name == "reduce_scatter" && isTensors(v):
+		bad.Rule = "reduce_scatter returns this member's part: y = reduce_scatter(cat(parts))"
+	case name == "dim" && (k.name == "all_gather" || k.name == "gather") && isTensors(v), name == "dst" && k.name == "gather" && isTensors(v):
+		bad.Rule = k.name + " returns all members' x, joined: y = " + k.name + "(x)"
+	case name == "split_dim" && isTensors(v):
+		bad.Rule = "all_to_all returns what has come: y = all_to_all(parts)"
 	}
 	return err
+}
+
+// isTensors reports whether v is a tensor or a list.
+func isTensors(v starlark.Value) bool {
+	_, one := v.(*builtins.Tensor)
+	return one || builtins.IsList(v)
 }
 
 // blame says of a mismatch that it is one of parameter i.

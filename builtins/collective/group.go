@@ -89,7 +89,7 @@ func member(fn, name string, rank int, g *runtime.Group) error {
 func init() {
 	builtins.Register(&builtins.Row{
 		Name: "new_group",
-		Doc: "new_group(ranks) returns a Group of the given ranks, in that order: their ranks in the group are 0, 1, ...\n" +
+		Doc: "new_group(ranks=None) returns a Group of the given ranks, in that order, or of all: their ranks in the group are 0, 1, ...\n" +
 			"Each call makes a group of its own, which the calls of its members have in common: the n-th\n" +
 			"one of the same ranks is the same group on all of them. Making one does not communicate.\n" +
 			">>> all_reduce(tensor([1.0]), group=new_group([rank()])).tolist()\n[1.0]",
@@ -146,8 +146,11 @@ func globalRank(_ *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args s
 
 func newGroup(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	var list starlark.Value
-	if err := arg.Unpack(b.Name(), args, kwargs, "ranks", &list); err != nil {
+	if err := arg.Unpack(b.Name(), args, kwargs, "ranks?", &list); err != nil {
 		return nil, err
+	}
+	if list == nil || list == starlark.None {
+		list = builtins.IntList(e.Runtime.RanksOf(e.Runtime.World()))
 	}
 	ranks, err := RanksArg(e, b.Name(), list)
 	if err != nil {

@@ -1,10 +1,13 @@
 package collective
 
 import (
+	"slices"
+
 	"go.starlark.net/starlark"
 
 	"tpsh/builtins"
 	"tpsh/builtins/arg"
+	"tpsh/runtime/op"
 )
 
 func init() {
@@ -53,11 +56,27 @@ func send(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlar
 	return starlark.None, e.Runtime.Send(g, t, int(dst), int(tag))
 }
 
+// intoTensor refuses a tensor to receive into, as PyTorch's recv takes one.
+func intoTensor(fn string, args starlark.Tuple, kwargs []starlark.Tuple) error {
+	into := slices.ContainsFunc(kwargs, func(kw starlark.Tuple) bool { return kw[0] == starlark.String("tensor") })
+	if len(args) > 0 {
+		x, ok := args[0].(*builtins.Tensor)
+		into = into || ok && !x.T.DType().IsInt()
+	}
+	if !into {
+		return nil
+	}
+	return &op.ArgError{Func: fn, Got: "a tensor to receive into", Want: "src, a rank", Rule: "recv returns what has come: x = recv(src)"}
+}
+
 func recv(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	var (
 		group    starlark.Value
 		src, tag arg.Int
 	)
+	if err := intoTensor(b.Name(), args, kwargs); err != nil {
+		return nil, err
+	}
 	if err := arg.Unpack(b.Name(), args, kwargs, "src", &src, "tag?", &tag, "group|parallel_mode??", &group); err != nil {
 		return nil, err
 	}

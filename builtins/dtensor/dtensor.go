@@ -2,6 +2,7 @@ package dtensor
 
 import (
 	"fmt"
+	"slices"
 
 	"go.starlark.net/starlark"
 
@@ -79,8 +80,9 @@ func fromLocal(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args st
 		sizes arg.Opt[arg.Shape, *arg.Shape]
 		check arg.Bool
 		grads optPlacements
+		steps arg.Opt[arg.Shape, *arg.Shape]
 	)
-	if err := arg.Unpack(fn, args, kwargs, "x|local_tensor", &x, "mesh|device_mesh?", &m, "placements?", &p, "shape?", &sizes, "run_check?", &check, "grad_placements?", &grads); err != nil {
+	if err := arg.Unpack(fn, args, kwargs, "x|local_tensor", &x, "mesh|device_mesh?", &m, "placements?", &p, "shape?", &sizes, "run_check?", &check, "grad_placements?", &grads, "stride?", &steps); err != nil {
 		return nil, err
 	}
 	t, err := e.PlainArg(fn, "x", x)
@@ -96,6 +98,9 @@ func fromLocal(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args st
 		if s, err = sizeOfParts(e, fn, dm, t.Shape(), p); err != nil {
 			return nil, err
 		}
+	}
+	if got := []int(steps.V); steps.Set && !slices.Equal(got, s.Strides()) {
+		return nil, &op.ArgError{Func: fn, Param: "stride", Got: mesh.Tuple(got), Want: mesh.Tuple(s.Strides()), Rule: "a distributed tensor lies row by row"}
 	}
 	l, err := layoutArgs(e, fn, dm, s, p)
 	if err != nil {

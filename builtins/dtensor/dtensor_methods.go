@@ -49,13 +49,13 @@ func init() {
 				return nil, &op.ArgError{Func: b.Name(), Got: "a call", Want: "distribute_tensor(x, mesh, placements) or DTensor.from_local(x, mesh, placements)"}
 			}},
 		&builtins.Row{Name: "DTensor.from_local", Static: true, Fn: fromLocal,
-			Doc: "DTensor.from_local(x, mesh=None, placements=None, shape=None, run_check=False, grad_placements=None) returns the distributed tensor of which this rank holds the plain tensor x.\n" +
+			Doc: "DTensor.from_local(x, mesh=None, placements=None, shape=None, run_check=False, grad_placements=None, stride=None) returns the distributed tensor of which this rank holds the plain tensor x.\n" +
 				"It does not communicate and shares the storage of x. mesh None is all ranks in a line, placements None all\n" +
 				"Replicate(). Without shape, all blocks are taken to be of one size: the global shape is that of x, times the\n" +
 				"sizes of the mesh dims that cut it; blocks of different sizes need shape=. With run_check, all ranks of the\n" +
 				"mesh get an error if blocks differ in dtype or requires_grad, or those of replicas in their data. The gradient reaches x: this rank's block of it,\n" +
 				"when it lies as grad_placements says: None is for like the tensor, and replicated where that is Partial; Partial() for a summand.\n" +
-				"Of terms of a mean each gets its share, 1/n of the mean's gradient.\n" +
+				"Of terms of a mean each gets its share, 1/n of the mean's gradient. stride is that of the whole in row-major order, and no other.\n" +
 				">>> d = DTensor.from_local(ones(2, 3), DeviceMesh(\"cpu\", [0]), [Shard(0)])\n>>> d.shape\n(2, 3)"},
 		&builtins.Row{Name: "distribute_tensor", Fn: distributeTensor,
 			Doc: "distribute_tensor(x, mesh=None, placements=None, src_data_rank=0) returns the tensor x cut into blocks for the ranks of mesh.\n" +

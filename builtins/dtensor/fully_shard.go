@@ -20,7 +20,7 @@ import (
 
 func init() {
 	builtins.Register(&builtins.Row{Name: "fully_shard", Fn: fullyShard,
-		Doc: "fully_shard(module, mesh, reshard_after_forward=True, ignored_params=None, mp_policy=None, offload_policy=None) makes the ranks of a mesh store the parameters of a module in parts, and returns the module.\n" +
+		Doc: "fully_shard(module, mesh=None, reshard_after_forward=True, ignored_params=None, mp_policy=None, offload_policy=None) makes the ranks of a mesh store the parameters of a module in parts, and returns the module.\n" +
 			"Each parameter becomes a ShardedFlatParameter of which a rank stores ceil(numel / ranks) elements, of the values that\n" +
 			"the mesh's first rank has; gradients and the optimiser's state are of these parts. Of a mesh of two dims they are the\n" +
 			"ranks along the second, and those along the first hold copies, whose gradients are averaged by an all_reduce of the\n" +
@@ -34,7 +34,7 @@ func init() {
 			"reads them (self.tok.weight) to the end of that. With reshard_after_forward=False they stay until the unit's\n" +
 			"backward. state_dict() gives distributed tensors of full shape, cut along dim 0 by the mesh's last dim, or as they were distributed before,\n" +
 			"and so does that of an optimiser; load_state_dict() takes these or whole ones. Every rank calls them.\n" +
-			"mp_policy, a MixedPrecisionPolicy, says in which dtypes they are gathered and gradients reduced; offload_policy is None, since\n" +
+			"mesh None is all ranks in a line. mp_policy, a MixedPrecisionPolicy, says in which dtypes they are gathered and gradients reduced; offload_policy is None, since\n" +
 			"tensors are in the memory of the processor already.\n" +
 			"At its peak a rank holds, for p ranks, 1/p of the parameters, of their gradients and of the optimiser's state, three\n" +
 			"times the largest unit (its parameters, their gradients and the next unit's parameters), and activations.\n" +
@@ -122,18 +122,22 @@ type fullSharding struct {
 func fullyShard(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	var (
 		m     ModuleArg
-		dm    MeshArg
+		dm    optMesh
 		early = arg.Bool(true)
 
 		ignored arg.Opt[builtins.TensorValues, *builtins.TensorValues]
 		policy  arg.Opt[precisionArg, *precisionArg]
 		offload offloadArg
 	)
-	if err := arg.Unpack(b.Name(), args, kwargs, "module", &m, "mesh", &dm, "reshard_after_forward?", &early, "ignored_params?", &ignored,
+	if err := arg.Unpack(b.Name(), args, kwargs, "module", &m, "mesh?", &dm, "reshard_after_forward?", &early, "ignored_params?", &ignored,
 		"mp_policy?", &policy, "offload_policy?", &offload); err != nil {
 		return nil, err
 	}
-	s := &fullSharding{e: e, fn: b.Name(), mesh: dm.DeviceMesh, early: bool(early), ignored: ignored.V, policy: policy.V.mixedPrecision}
+	all, err := worldMesh(e, dm)
+	if err != nil {
+		return nil, err
+	}
+	s := &fullSharding{e: e, fn: b.Name(), mesh: DeviceMeshOf(e, all), early: bool(early), ignored: ignored.V, policy: policy.V.mixedPrecision}
 	if err := s.check(m.M); err != nil {
 		return nil, err
 	}

@@ -16,7 +16,7 @@ import (
 
 func init() {
 	builtins.Register(&builtins.Row{Name: "visualize_sharding", Fn: visualizeSharding,
-		Doc: "visualize_sharding(x) draws which rank holds which block of the distributed tensor x.\n" +
+		Doc: "visualize_sharding(x, header=\"\", use_rich=False) draws which rank holds which block of the distributed tensor x, below header. use_rich changes nothing.\n" +
 			"Of more than two dims it shows the two that are cut, the others folded. Nothing is moved.\n" +
 			exampleDTensor + ">>> visualize_sharding(d)\n" + exampleDrawing})
 	builtins.Register(&builtins.Row{Name: "get_local_shape_and_global_offset", Fn: getLocalShape,
@@ -59,8 +59,12 @@ func implicitRedistribution(e *builtins.Env, _ *starlark.Thread, b *starlark.Bui
 type pictures struct{ drawn int }
 
 func visualizeSharding(e *builtins.Env, thread *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
-	var v starlark.Value
-	if err := arg.Unpack(b.Name(), args, kwargs, "x|tensor", &v); err != nil {
+	var (
+		v      starlark.Value
+		header arg.String
+		rich   arg.Bool // the terminal's colours, of which there are none
+	)
+	if err := arg.Unpack(b.Name(), args, kwargs, "x|tensor|dtensor", &v, "header?", &header, "use_rich?", &rich); err != nil {
 		return nil, err
 	}
 	t, err := placedArg(b.Name(), "x", v)
@@ -76,7 +80,11 @@ func visualizeSharding(e *builtins.Env, thread *starlark.Thread, b *starlark.Bui
 			return nil, &op.ResourceError{Func: b.Name(), Err: err}
 		}
 	}
-	builtins.Say(thread, mesh.Draw(t.Layout(), row, col))
+	drawing := mesh.Draw(t.Layout(), row, col)
+	if header != "" {
+		drawing = string(header) + "\n" + drawing
+	}
+	builtins.Say(thread, drawing)
 	return starlark.None, nil
 }
 

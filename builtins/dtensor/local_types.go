@@ -30,11 +30,16 @@ func localMark(e *builtins.Env, x *tensor.Tensor, back *mesh.Placed) *spmdtype.M
 }
 
 // blockMark returns the types of a block of a tensor placed as l that a function of blocks is given: the ranks'
-// gradients of what they have alike are added.
-func blockMark(e *builtins.Env, l *mesh.Placed) *spmdtype.Mark {
+// gradients of what they have alike are added. Loose types know as little as JAX's: not which dim is cut, so
+// that a product of blocks is no summand.
+func blockMark(e *builtins.Env, l *mesh.Placed, loose bool) *spmdtype.Mark {
 	var ts *spmdtype.Types
 	for i, name := range l.Mesh().Names() {
-		if t := typing.Of(l.Placements()[i]); !t.IsNone() {
+		t := typing.Of(l.Placements()[i])
+		if loose && t.Kind() == spmdtype.Varying {
+			t = spmdtype.V
+		}
+		if !t.IsNone() {
 			ts = ts.With(name, t)
 		}
 	}

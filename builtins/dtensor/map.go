@@ -211,7 +211,7 @@ func (l *mapped) block(name string, m *mesh.Mesh, i int, v starlark.Value) (bloc
 		return nil, false, err
 	}
 	if l.e.Runtime.Typing() {
-		y.SetTyped(blockMark(l.e, lay))
+		y.SetTyped(blockMark(l.e, lay, l.loose))
 	}
 	return l.e.Wrap(y), evenly(lay), nil
 }

@@ -42,10 +42,16 @@ type deviceArg struct{}
 
 // Unpack implements starlark.Unpacker.
 func (*deviceArg) Unpack(v starlark.Value) error {
-	if s, ok := starlark.AsString(v); !ok || s != "cpu" {
-		return arg.Bad(v, `"cpu"`, "")
+	s, ok := starlark.AsString(v)
+	switch _, isTensor := v.(*builtins.Tensor); {
+	case s == "cpu":
+		return nil
+	case ok:
+		return arg.Bad(v, `"cpu"`, "there is no other device")
+	case isTensor || builtins.IsList(v):
+		return arg.Bad(v, `"cpu"`, `ColossalAI's DeviceMesh(ids, shape) is DeviceMesh("cpu", ids.reshape(shape)) here`)
 	}
-	return nil
+	return arg.Bad(v, `"cpu"`, "")
 }
 
 // floatList is an argument that is a list or tuple of numbers.

@@ -16,10 +16,10 @@ import (
 
 func init() {
 	builtins.Register(&builtins.Row{Name: "replicate", Fn: replicateModule,
-		Doc: "replicate(module, mesh) makes the ranks of a mesh of one dim train copies of a module on data of their own, and returns the module.\n" +
+		Doc: "replicate(module, mesh=None) makes the ranks of a mesh of one dim train copies of a module on data of their own, and returns the module.\n" +
 			"Its parameters and buffers take the values of the mesh's first rank. When backward returns, their gradients are the means over\n" +
 			"the ranks, computed at once for many parameters. Parameters that are distributed over other ranks stay so: each rank\n" +
-			"averages its blocks.\n" +
+			"averages its blocks. mesh None is all ranks in a line.\n" +
 			">>> m = replicate(nn.Linear(2, 1), DeviceMesh(\"cpu\", [0]))\n>>> m(ones(4, 2)).sum().backward()\n>>> m.bias.grad.tolist()\n[4.0]"})
 	builtins.Register(&builtins.Row{Name: "no_sync", Fn: noSync,
 		Doc: "no_sync(module, fn) returns fn(), in which backward leaves the gradients of a module that replicate or fully_shard was given as they are.\n" +
@@ -65,21 +65,25 @@ func replicaOf(m *nn.Module) *replica {
 func replicateModule(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	var (
 		m  ModuleArg
-		dm MeshArg
+		dm optMesh
 	)
-	if err := arg.Unpack(b.Name(), args, kwargs, "module", &m, "mesh|device_mesh", &dm); err != nil {
+	if err := arg.Unpack(b.Name(), args, kwargs, "module", &m, "mesh|device_mesh?", &dm); err != nil {
+		return nil, err
+	}
+	on, err := worldMesh(e, dm)
+	if err != nil {
 		return nil, err
 	}
 	if err := m.M.MayChange(b.Name()); err != nil {
 		return nil, err
 	}
-	if dm.Mesh().NDim() != 1 {
-		return nil, &op.ArgError{Func: b.Name(), Param: "mesh", Got: dm.Mesh().String(), Want: "a mesh of one dim", Rule: `mesh["dp"] is one of a mesh of several`}
+	if on.NDim() != 1 {
+		return nil, &op.ArgError{Func: b.Name(), Param: "mesh", Got: on.String(), Want: "a mesh of one dim", Rule: `mesh["dp"] is one of a mesh of several`}
 	}
 	if replicaOf(m.M) != nil {
 		return nil, &op.ArgError{Func: b.Name(), Param: "module", Got: "a module that replicate has been given", Want: "another"}
 	}
-	g, err := e.Runtime.MeshGroup(dm.Mesh())
+	g, err := e.Runtime.MeshGroup(on)
 	if err != nil {
 		return nil, err
 	}

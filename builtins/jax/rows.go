@@ -34,7 +34,7 @@ func init() {
 			builtins.Register(&builtins.Row{Name: name, Doc: text, Fn: fn, Communicates: communicates})
 		}
 	}
-	builtins.Register(&builtins.Row{Name: "jax", Namespace: true, Doc: "jax holds JAX's words for distributed tensors: jax.typeof, jax.P, jax.NamedSharding, jax.reshard, jax.shard_map, jax.lax.\n>>> str(jax.typeof(ones(2)))\n\"float32[2]\""},
+	builtins.Register(&builtins.Row{Name: "jax", Namespace: true, Doc: "jax holds JAX's words for distributed tensors: jax.make_mesh, jax.typeof, jax.P, jax.NamedSharding, jax.reshard, jax.shard_map, jax.lax.\n>>> str(jax.typeof(ones(2)))\n\"float32[2]\""},
 		&builtins.Row{Name: "lax", Namespace: true, Doc: "lax holds JAX's collectives by the names of axes, for functions that shard_map calls: lax.psum(x, \"tp\").\n" + mapExample("lax.psum(x, \"dp\")", "\"tp\"")})
 	named([]string{"P", "PartitionSpec", "jax.P", "jax.sharding.PartitionSpec"},
 		"P(*partitions) returns which axes of a mesh cut which dims of a tensor: for each dim a name, a tuple of names, or None; dims behind are not cut.\n"+
@@ -76,6 +76,12 @@ func init() {
 	named([]string{"jax.typeof"},
 		"typeof(x) returns the type of x as JAX shows it: dtype, sizes with the axes that cut them, and of local tensors {V:axis} over which it varies, {U:axis} over which it is not yet reduced.\n"+
 			exampleMesh+">>> str(jax.typeof(distribute_tensor(ones(8, 4), mesh, P(\"dp\", \"tp\"))))\n\"float32[8@dp, 4@tp]\"", typeofTensor, false)
+	named([]string{"jax.make_mesh"},
+		"make_mesh(axis_shapes, axis_names, axis_types=None) returns the DeviceMesh of the ranks from 0 on in a shape, the last axis fastest, as init_device_mesh does. All axes are of one type.\n"+
+			">>> jax.make_mesh((1, 1), (\"x\", \"y\"))\nDeviceMesh(\"cpu\", [[0]], mesh_dim_names=(\"x\", \"y\"))", makeMesh, false)
+	named([]string{"jax.sharding.Mesh"},
+		"Mesh(devices, axis_names, axis_types=None) returns the DeviceMesh of ranks in nested lists or a tensor, as DeviceMesh does. All axes are of one type.\n"+
+			">>> jax.sharding.Mesh([[0]], (\"x\", \"y\"))\nDeviceMesh(\"cpu\", [[0]], mesh_dim_names=(\"x\", \"y\"))", meshOf, false)
 	named([]string{"jax.debug.visualize_array_sharding"},
 		"visualize_array_sharding(x) draws which rank holds which block of the distributed tensor x, as visualize_sharding(x) does.\n"+
 			exampleMesh+">>> jax.debug.visualize_array_sharding\n<built-in function jax.debug.visualize_array_sharding>",

@@ -155,3 +155,40 @@ func updateDict(_ *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args s
 	}
 	return starlark.None, d.addAll(b.Name(), from)
 }
+
+// popDict is the method pop.
+func popDict(_ *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	d := b.Receiver().(*dictModule)
+	var key starlark.Value
+	if err := arg.Unpack(b.Name(), args, kwargs, "key", &key); err != nil {
+		return nil, err
+	}
+	if err := d.MayChange(b.Name()); err != nil {
+		return nil, err
+	}
+	v, found, err := d.Get(key)
+	if err != nil {
+		return nil, err
+	}
+	if !found {
+		return nil, arg.In(b.Name(), "key", arg.Bad(key, "one of the names "+arg.Show(starlark.NewList(d.names())), ""))
+	}
+	name, _ := starlark.AsString(key)
+	d.drop(name)
+	return v, nil
+}
+
+// clearDict is the method clear.
+func clearDict(_ *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	d := b.Receiver().(*dictModule)
+	if err := arg.Unpack(b.Name(), args, kwargs); err != nil {
+		return nil, err
+	}
+	if err := d.MayChange(b.Name()); err != nil {
+		return nil, err
+	}
+	for _, key := range d.names() {
+		d.drop(string(key.(starlark.String)))
+	}
+	return starlark.None, nil
+}

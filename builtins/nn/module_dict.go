@@ -17,5 +17,9 @@ func init() {
 		dictRow("ModuleDict.items", "items() returns pairs of names and modules as a list.\n"+two+">>> m.items()\n[(\"a\", ReLU()), (\"b\", Tanh())]", (*dictModule).items),
 		&builtins.Row{Name: "ModuleDict.update", Fn: updateDict,
 			Doc: "update(modules) adds the modules of a dict, or of another ModuleDict, in place of those of their names.\n" + two + ">>> m.update({\"b\": nn.ReLU()})\n>>> m[\"b\"]\nReLU()"},
+		&builtins.Row{Name: "ModuleDict.pop", Fn: popDict,
+			Doc: "pop(key) takes the module of a name out, and returns it.\n" + two + ">>> m.pop(\"a\")\nReLU()\n>>> m.keys()\n[\"b\"]"},
+		&builtins.Row{Name: "ModuleDict.clear", Fn: clearDict,
+			Doc: "clear() takes all modules out.\n" + two + ">>> m.clear()\n>>> len(m)\n0"},
 	)
 }

@@ -75,6 +75,10 @@ func init() {
 		dictRow("ParameterDict.keys", "keys() returns the names as a list.\n"+two+">>> m.keys()\n[\"a\", \"b\"]", (*dictModule).names),
 		dictRow("ParameterDict.values", "values() returns the parameters as a list.\n"+two+">>> [p.shape for p in m.values()]\n[(2,), (1,)]", (*dictModule).values),
 		dictRow("ParameterDict.items", "items() returns pairs of names and parameters as a list.\n"+two+">>> [(name, p.shape) for name, p in m.items()]\n[(\"a\", (2,)), (\"b\", (1,))]", (*dictModule).items),
+		&builtins.Row{Name: "ParameterDict.pop", Fn: popDict,
+			Doc: "pop(key) takes the parameter of a name out, and returns it.\n" + two + ">>> m.pop(\"a\").shape\n(2,)\n>>> m.keys()\n[\"b\"]"},
+		&builtins.Row{Name: "ParameterDict.clear", Fn: clearDict,
+			Doc: "clear() takes all parameters out.\n" + two + ">>> m.clear()\n>>> len(m)\n0"},
 		&builtins.Row{Name: "ParameterDict.update", Doc: "update(parameters) adds the parameters of a dict, or of another ParameterDict, in place of those of their names.\n" + two + ">>> m.update({\"b\": ones(1)})\n>>> m[\"b\"].tolist()\n[1.0]",
 			Fn: updateDict},
 	)

@@ -93,6 +93,12 @@ func init() {
 
 // Draws by probabilities in a tensor, and tensors made like another.
 func init() {
+	compositeOf(&Def{Name: "random_", Surface: Method, Params: []Param{inX,
+		{Name: "low", Kind: Int, Doc: "the least; or if it is the only one, one more than the greatest"}, {Name: "high", Kind: OptInt, Doc: "one more than the greatest", Default: Default(None)}},
+		Doc: "random_(x, low, high=None) fills x with integers uniform from low to high - 1, or with one number from 0 to it, and returns x. It is one draw.\n>>> zeros(2, dtype=int64).random_(1).tolist()\n[0, 0]"},
+		func(m *maker) []*tensor.Tensor {
+			return one(m.do2("copy_", m.x(0), m.do("randint_like", m.x(0), m.c.Args[0], m.c.Args[1], None)))
+		})
 	compositeOf(&Def{Name: "bernoulli", Surface: Method | Function, Params: []Param{{Name: "x", Kind: Tensor, Doc: "a float tensor of probabilities"}},
 		Doc: "bernoulli(x) returns 1 with the probability that x has there, else 0. It is one draw.\n>>> ones(2).bernoulli().tolist()\n[1.0, 1.0]"},
 		func(m *maker) []*tensor.Tensor {
