@@ -45,13 +45,12 @@ const oneDevice = "there is one device, the CPU of the rank: leave it out"
 // arrays, that tensors have not.
 var absent = sync.OnceValue(func() map[string]string {
 	return map[string]string{
-		"numpy": "tensors are arrays: x.tolist() gives lists, save_npy(path, x) a file", "cuda": oneDevice, "is_cuda": oneDevice, "pin_memory": oneDevice, "mps": oneDevice, "get_device": oneDevice,
-		"data": "x.detach() shares the storage and takes no part in gradients", "grad_fn": "gradients are recorded unasked: y.backward(), then x.grad", "retain_grad": "grad(y, [x]) gives the gradient of any tensor", "is_leaf": "x.requires_grad tells whether gradients are recorded",
-		"astype": "x.to(dtype) converts", "type": "x.dtype is the type, x.to(dtype) converts", "type_as": "x.to(y.dtype) converts",
-		"mm": "x @ y is the product", "bmm": "x @ y is the product", "mv": "x @ y is the product", "t": "x.T, or x.transpose(0, 1)",
-		"len": "len(x) is the size of dim 0, x.numel() the number of elements", "length": "len(x) is the size of dim 0, x.numel() the number of elements", "nelement": "x.numel() counts the elements", "ndimension": "x.ndim counts the dims", "rank": "x.ndim counts the dims, rank() is the rank",
+		"numpy": "tensors are arrays: x.tolist() gives lists, save_npy(path, x) a file", "cuda": oneDevice, "pin_memory": oneDevice, "mps": oneDevice,
+		"grad_fn": "gradients are recorded unasked: y.backward(), then x.grad", "retain_grad": "grad(y, [x]) gives the gradient of any tensor",
+		"astype": "x.to(dtype) converts", "type": "x.dtype is the type, x.to(dtype) converts",
+		"len": "len(x) is the size of dim 0, x.numel() the number of elements", "length": "len(x) is the size of dim 0, x.numel() the number of elements", "rank": "x.ndim counts the dims, rank() is the rank",
 		"chalf": "complex numbers are of two float32 or two float64: x.cfloat() or x.cdouble() converts", "to_sparse": "all tensors are dense",
-		"append": "cat([x, y]) joins tensors", "concat": "cat([x, y]) joins tensors", "copy": "x.clone() is a copy", "uniform_": "x.copy_(rand(*x.shape))", "normal_": "x.copy_(randn(*x.shape))", "wait": "a collective with async_op=True gives (result, work), and work.wait() waits", "all_reduce": "all_reduce(x) is a function", "ravel": "x.flatten()", "swapaxes": "x.transpose(a, b)",
+		"append": "cat([x, y]) joins tensors", "concat": "cat([x, y]) joins tensors", "copy": "x.clone() is a copy", "wait": "a collective with async_op=True gives (result, work), and work.wait() waits", "all_reduce": "all_reduce(x) is a function",
 	}
 })
 
