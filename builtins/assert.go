@@ -3,6 +3,8 @@ package builtins
 import (
 	"fmt"
 	"regexp"
+	"slices"
+	"sync"
 
 	"go.starlark.net/starlark"
 	"go.starlark.net/syntax"
@@ -78,15 +80,30 @@ func init() {
 	})
 }
 
-// said gives an assertion the argument msg=, which its failure says.
-func said(fn Function) Function {
+// withMsg returns the function of an assertion with the argument msg, its last one, which its
+// failure says.
+func withMsg(r *Row) Function {
+	fn := r.Fn
+	place := sync.OnceValue(func() int { return slices.Index(r.parameters(), "msg") })
 	return func(e *Env, thread *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
-		var msg arg.OptString
+		var given starlark.Value
+		if i := place(); i >= 0 && len(args) == i+1 {
+			args, given = args[:i], args[i]
+		}
 		var rest []starlark.Tuple
 		for _, kw := range kwargs {
-			if kw[0] != starlark.String("msg") {
+			switch {
+			case kw[0] != starlark.String("msg"):
 				rest = append(rest, kw)
-			} else if err := arg.Set(b.Name(), "msg", &msg, kw[1]); err != nil {
+			case given != nil:
+				return nil, arg.Duplicate(b.Name(), "msg")
+			default:
+				given = kw[1]
+			}
+		}
+		var msg arg.OptString
+		if given != nil {
+			if err := arg.Set(b.Name(), "msg", &msg, given); err != nil {
 				return nil, err
 			}
 		}
@@ -188,11 +205,8 @@ func showAll(e *Env, v starlark.Value) string {
 // given truth.
 func assertTruth(want bool) Function {
 	return func(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
-		var (
-			x   starlark.Value
-			msg arg.OptString
-		)
-		if err := arg.Unpack(b.Name(), args, kwargs, "x", &x, "msg?", &msg); err != nil {
+		var x starlark.Value
+		if err := arg.Unpack(b.Name(), args, kwargs, "x", &x); err != nil {
 			return nil, err
 		}
 		if t, ok := x.(*Tensor); ok && e.Planning() {
@@ -212,11 +226,7 @@ func assertTruth(want bool) Function {
 		if truth == want {
 			return starlark.None, nil
 		}
-		text := fmt.Sprintf("got %s, want a value that is %t", showAll(e, x), want)
-		if msg.Set {
-			text = fmt.Sprintf("%s (%s)", msg.V, text)
-		}
-		return nil, assertionFailed(e, b.Name(), "%s", text)
+		return nil, assertionFailed(e, b.Name(), "got %s, want a value that is %t", showAll(e, x), want)
 	}
 }
 

@@ -62,15 +62,13 @@ func (l *limit) exceeded(n int) bool { return l.set && n > l.n }
 
 func assertComm(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	var (
-		fn           arg.Callable
-		counts       starlark.Value
-		bytes, calls limit
-		allowed      budget
+		fn      arg.Callable
+		counts  starlark.Value
+		allowed budget
 	)
-	if err := arg.Unpack(b.Name(), args, kwargs, "fn", &fn, "counts??", &counts, "max_bytes?", &bytes, "max_calls?", &calls); err != nil {
+	if err := arg.Unpack(b.Name(), args, kwargs, "fn", &fn, "counts??", &counts, "max_bytes?", &allowed.maxBytes, "max_calls?", &allowed.maxCalls); err != nil {
 		return nil, err
 	}
-	allowed.maxBytes, allowed.maxCalls = bytes, calls
 	if counts != nil {
 		var err error
 		if allowed.counts, err = toCounts(b.Name(), counts); err != nil {

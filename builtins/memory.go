@@ -76,9 +76,8 @@ func assertMemory(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark
 	var (
 		fn   arg.Callable
 		most starlark.Value
-		msg  arg.OptString
 	)
-	if err := arg.Unpack(b.Name(), args, kwargs, "fn", &fn, "max_bytes", &most, "msg?", &msg); err != nil {
+	if err := arg.Unpack(b.Name(), args, kwargs, "fn", &fn, "max_bytes", &most); err != nil {
 		return nil, err
 	}
 	limits, err := memoryLimits(b.Name(), most)
@@ -92,11 +91,7 @@ func assertMemory(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark
 	parts := memoryParts(m.Most)
 	for i, name := range memoryNames {
 		if limit, ok := limits[name]; ok && parts[i] > limit {
-			text := fmt.Sprintf("got %d bytes of %s, want at most %d", parts[i], name, limit)
-			if msg.Set {
-				text = fmt.Sprintf("%s (%s)", msg.V, text)
-			}
-			return nil, assertionFailed(e, b.Name(), "%s", text)
+			return nil, assertionFailed(e, b.Name(), "got %d bytes of %s, want at most %d", parts[i], name, limit)
 		}
 	}
 	return v, nil

@@ -65,7 +65,7 @@ func Register(list ...*Row) {
 		}
 		owner, _ := split(r.Name)
 		if owner == "assert" && r.Fn != nil {
-			r.Fn = said(r.Fn)
+			r.Fn = withMsg(r)
 		}
 		rows[r.Name] = r
 		byOwner[owner] = append(byOwner[owner], r)
