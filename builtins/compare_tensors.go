@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"math"
 	goruntime "runtime"
-	"strconv"
-	"strings"
 
 	"go.starlark.net/starlark"
 
@@ -173,7 +171,7 @@ func (c *comparison) convert(t *tensor.Tensor, dt dtype.DType) (*tensor.Tensor, 
 // differs.
 func (c *comparison) noteElement(got, want *tensor.Tensor, i int) {
 	if got.Ndim() > 0 {
-		c.path = append(c.path, index(got.Shape(), i))
+		c.path = append(c.path, "["+joinInts(unravel(i, got.Shape()))+"]")
 		defer func() { c.path = c.path[:len(c.path)-1] }()
 	}
 	x, y := elementAt(got, i), elementAt(want, i)
@@ -183,23 +181,10 @@ func (c *comparison) noteElement(got, want *tensor.Tensor, i int) {
 // elementAt returns element i of t, counted row by row.
 func elementAt(t *tensor.Tensor, i int) starlark.Value {
 	at := t.Offset()
-	for d := t.Ndim() - 1; d >= 0; d-- {
-		n := t.Shape()[d]
-		at += i % n * t.Strides()[d]
-		i /= n
+	for d, k := range unravel(i, t.Shape()) {
+		at += k * t.Strides()[d]
 	}
 	return elementOf(t, at)
-}
-
-// index returns the index of element i, counted row by row, as a script
-// writes it: "[1, 2]".
-func index(s []int, i int) string {
-	steps := make([]string, len(s))
-	for d := len(s) - 1; d >= 0; d-- {
-		steps[d] = strconv.Itoa(i % s[d])
-		i /= s[d]
-	}
-	return "[" + strings.Join(steps, ", ") + "]"
 }
 
 // A tolerance says which numbers are close.
