@@ -3,7 +3,6 @@ package builtins
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"go.starlark.net/starlark"
 
@@ -196,11 +195,7 @@ func toChoice(p *op.Param, v starlark.Value) (op.Arg, error) {
 	if ok && slices.Contains(p.Choices, s) {
 		return op.Str1(s), nil
 	}
-	quoted := make([]string, len(p.Choices))
-	for i, c := range p.Choices {
-		quoted[i] = fmt.Sprintf("%q", c)
-	}
-	return op.None, arg.Bad(v, "one of "+strings.Join(quoted, ", "), arg.Nearest(s, p.Choices))
+	return op.None, arg.Bad(v, oneOf(p.Choices), arg.Nearest(s, p.Choices))
 }
 
 // openSizes returns the argument of sizes some of which may be None.

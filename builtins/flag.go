@@ -194,7 +194,7 @@ func dtypeFlag(text string) (starlark.Value, bool) {
 // parseFlag returns the value that text says, of the type of otherwise, which a
 // flag may have. Its error says what is wanted.
 func parseFlag(text string, otherwise starlark.Value) (starlark.Value, error) {
-	if list, ok := otherwise.(starlark.Indexable); ok && isSequence(otherwise) {
+	if list, ok := otherwise.(starlark.Indexable); ok && IsList(otherwise) {
 		return parseFlagList(text, list)
 	}
 	kind := kindOf(otherwise)
@@ -203,14 +203,6 @@ func parseFlag(text string, otherwise starlark.Value) (starlark.Value, error) {
 		return nil, errors.New(kind.want)
 	}
 	return v, nil
-}
-
-func isSequence(v starlark.Value) bool {
-	switch v.(type) {
-	case *starlark.List, starlark.Tuple:
-		return true
-	}
-	return false
 }
 
 // parseFlagList parses values between commas, of the type of the first element
@@ -244,7 +236,7 @@ func elementKind(list starlark.Indexable) *flagKind {
 // checkDefault returns an error unless a flag may have the default v.
 func checkDefault(fn string, v starlark.Value) error {
 	bad := arg.In(fn, "default", arg.Bad(v, "a bool, a number, a string, a dtype, None, or a list of such", ""))
-	if list, ok := v.(starlark.Indexable); ok && isSequence(v) {
+	if list, ok := v.(starlark.Indexable); ok && IsList(v) {
 		if elementKind(list) == nil {
 			return bad
 		}

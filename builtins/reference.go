@@ -203,28 +203,27 @@ func builtinParameters(b *starlark.Builtin) []string {
 	return nil
 }
 
-// parameters returns the names of the parameters of a function or method, as
-// the first line of its documentation has them.
-func (r *Row) parameters() []string {
+// parameterList returns what stands between the parentheses of the first line of the
+// documentation of a function or method. It is not ok of anything else.
+func (r *Row) parameterList() (list string, ok bool) {
 	first, _, _ := strings.Cut(r.Text(), "\n")
 	open, end := strings.IndexByte(first, '('), strings.Index(first, ") ")
 	if open < 0 || end < open || r.Fn == nil {
+		return "", false
+	}
+	return first[open+1 : end], true
+}
+
+// parameters returns the names of the parameters of a function or method that may be keywords.
+func (r *Row) parameters() []string {
+	list, ok := r.parameterList()
+	if !ok {
 		return nil
 	}
 	var names []string
-	depth := 0
-	start := open + 1
-	for i := open + 1; i <= end; i++ {
-		switch c := first[i]; {
-		case c == '(' || c == '[' || c == '{':
-			depth++
-		case i < end && (c == ')' || c == ']' || c == '}'):
-			depth--
-		case depth == 0 && (c == ',' || i == end):
-			if name := parameterName(first[start:i]); name != "" {
-				names = append(names, name)
-			}
-			start = i + 1
+	for _, p := range splitParameters(list) {
+		if name := parameterName(p); name != "" {
+			names = append(names, name)
 		}
 	}
 	return names
@@ -267,11 +266,7 @@ func describeParam(p *op.Param) string {
 	if len(p.Choices) == 0 {
 		return p.Doc
 	}
-	quoted := make([]string, len(p.Choices))
-	for i, c := range p.Choices {
-		quoted[i] = fmt.Sprintf("%q", c)
-	}
-	text := "one of " + strings.Join(quoted, ", ")
+	text := oneOf(p.Choices)
 	if p.Doc != "" {
 		text = p.Doc + ": " + text
 	}

@@ -180,12 +180,10 @@ func (c *Call) addSynonyms() {
 // call is CallOf of a row, as the first line of its documentation has it. Of what
 // Starlark itself brings, it does not say enough.
 func (r *Row) call() (c Call, ok bool) {
-	first, _, _ := strings.Cut(r.Text(), "\n")
-	open, end := strings.IndexByte(first, '('), strings.Index(first, ") ")
-	if r.Fn == nil || open < 0 || end < open || starlark.Universe.Has(r.Name) {
+	list, ok := r.parameterList()
+	if !ok || starlark.Universe.Has(r.Name) {
 		return c, false
 	}
-	list := first[open+1 : end]
 	if strings.Contains(list, "...") && !strings.Contains(list, "=...") {
 		return c, false
 	}

@@ -2,6 +2,7 @@ package builtins
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 
 	"go.starlark.net/starlark"
@@ -37,6 +38,15 @@ func QuotedNames(names []string) string {
 		quoted = append(quoted, fmt.Sprintf("%q", name))
 	}
 	return strings.Join(quoted, ", ")
+}
+
+// oneOf returns "one of" and all choices.
+func oneOf(choices []string) string {
+	quoted := make([]string, len(choices))
+	for i, c := range choices {
+		quoted[i] = strconv.Quote(c)
+	}
+	return "one of " + strings.Join(quoted, ", ")
 }
 
 // JoinPath returns the path of what is called name in the module at path.
