@@ -179,11 +179,7 @@ func gradients(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tu
 
 // zerosOf returns zeros that stand for the gradient of t, placed as it is.
 func zerosOf(e *Env, t *tensor.Tensor) (*tensor.Tensor, error) {
-	out, err := e.invoke(zerosLike, []*tensor.Tensor{t.Detach()}, []op.Arg{op.None})
-	if err != nil {
-		return nil, err
-	}
-	return out[0], nil
+	return invokeOne(e, zerosLike, []*tensor.Tensor{t.Detach()}, op.None)
 }
 
 var zerosLike = op.Lookup("zeros_like")

@@ -77,11 +77,8 @@ func (b *binding) ask(name string, v starlark.Value) bool {
 
 // do applies an operator of one result.
 func (b *binding) do(d *op.Def, in []*tensor.Tensor, args ...op.Arg) (*tensor.Tensor, error) {
-	out, err := b.env.invoke(d, in, args)
-	if err != nil {
-		return nil, arg.Rename(b.name, err)
-	}
-	return out[0], nil
+	y, err := invokeOne(b.env, d, in, args...)
+	return y, arg.Rename(b.name, err)
 }
 
 // scaleOther multiplies other by alpha, a number.

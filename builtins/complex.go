@@ -200,9 +200,9 @@ func newComplex(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.T
 			return nil, arg.In(b.Name(), []string{"real", "imag"}[i], err)
 		}
 	}
-	out, err := e.invoke(makeComplexOp, in, nil)
+	y, err := invokeOne(e, makeComplexOp, in)
 	if err != nil {
 		return nil, arg.Rename(b.Name(), err)
 	}
-	return e.Wrap(out[0]), nil
+	return e.Wrap(y), nil
 }

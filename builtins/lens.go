@@ -181,6 +181,15 @@ func (e *Env) invoke(d *op.Def, in []*tensor.Tensor, args []op.Arg) (_ []*tensor
 	return e.Runtime.Apply(d, in, args)
 }
 
+// invokeOne is Env.invoke of an operator of one result.
+func invokeOne(e *Env, d *op.Def, in []*tensor.Tensor, args ...op.Arg) (*tensor.Tensor, error) {
+	out, err := e.invoke(d, in, args)
+	if err != nil {
+		return nil, err
+	}
+	return out[0], nil
+}
+
 // operate is invoke of an operator of one result with one or two operands, none for y, that carry
 // no lens.
 func (e *Env) operate(d *op.Def, x, y *tensor.Tensor, into *tensor.Header, placed *tensor.PlacedHeader) (_ *tensor.Tensor, err error) {

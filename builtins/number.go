@@ -73,11 +73,11 @@ func roundOf(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tupl
 		if err != nil {
 			return nil, err
 		}
-		out, err := e.invoke(roundOp, []*tensor.Tensor{t}, []op.Arg{op.Int1(int(digits.V))})
+		y, err := invokeOne(e, roundOp, []*tensor.Tensor{t}, op.Int1(int(digits.V)))
 		if err != nil {
 			return nil, arg.Rename(b.Name(), err)
 		}
-		return e.Wrap(out[0]), nil
+		return e.Wrap(y), nil
 	case starlark.Int:
 		if !digits.Set || digits.V >= 0 {
 			return v, nil

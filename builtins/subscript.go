@@ -243,11 +243,8 @@ func (sub *subscript) view(t *tensor.Tensor) (v *tensor.Tensor, flips []int, err
 	if len(texts) == 0 {
 		return t, nil, nil
 	}
-	out, err := sub.env.invoke(atOp, []*tensor.Tensor{t}, []op.Arg{op.Str1(strings.Join(texts, ", "))})
-	if err != nil {
-		return nil, nil, err
-	}
-	return out[0], flips, nil
+	v, err = sub.do(atOp, t, op.Str1(strings.Join(texts, ", ")))
+	return v, flips, err
 }
 
 // get returns x[...].
@@ -262,12 +259,9 @@ func (sub *subscript) get(t *tensor.Tensor) (*tensor.Tensor, error) {
 	return sub.take(v)
 }
 
+// do applies an operator of one tensor and one result.
 func (sub *subscript) do(d *op.Def, t *tensor.Tensor, args ...op.Arg) (*tensor.Tensor, error) {
-	out, err := sub.env.invoke(d, []*tensor.Tensor{t}, args)
-	if err != nil {
-		return nil, err
-	}
-	return out[0], nil
+	return invokeOne(sub.env, d, []*tensor.Tensor{t}, args...)
 }
 
 // take returns the elements of v, in which every tensor of the subscript has a
@@ -301,9 +295,9 @@ func (sub *subscript) take(v *tensor.Tensor) (*tensor.Tensor, error) {
 			return nil, err
 		}
 	}
-	out, err := sub.env.invoke(indexOp, []*tensor.Tensor{v, index}, nil)
+	y, err := invokeOne(sub.env, indexOp, []*tensor.Tensor{v, index})
 	if err != nil || !together || first == 0 {
-		return first0(out), err
+		return y, err
 	}
 	// The dims of the indices stand where the tensors do.
 	n := index.Ndim()
@@ -314,17 +308,10 @@ func (sub *subscript) take(v *tensor.Tensor) (*tensor.Tensor, error) {
 	for i := range n {
 		order = append(order, i)
 	}
-	for i := n + first; i < out[0].Ndim(); i++ {
+	for i := n + first; i < y.Ndim(); i++ {
 		order = append(order, i)
 	}
-	return sub.do(permuteOp, out[0], op.IntsN(order...))
-}
-
-func first0(out []*tensor.Tensor) *tensor.Tensor {
-	if len(out) == 0 {
-		return nil
-	}
-	return out[0]
+	return sub.do(permuteOp, y, op.IntsN(order...))
 }
 
 // place returns the indices of the dims of some elements as one, of all these

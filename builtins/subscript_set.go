@@ -130,9 +130,9 @@ func (sub *subscript) setPlaced(t, value *tensor.Tensor) error {
 	if err := set(sub, whole, value); err != nil {
 		return err
 	}
-	out, err := sub.env.invoke(whereOp, []*tensor.Tensor{marks, whole, t}, nil)
+	y, err := invokeOne(sub.env, whereOp, []*tensor.Tensor{marks, whole, t})
 	if err == nil {
-		_, err = sub.env.invoke(storeOp, []*tensor.Tensor{t, out[0]}, nil)
+		_, err = sub.env.invoke(storeOp, []*tensor.Tensor{t, y}, nil)
 	}
 	return err
 }

@@ -85,13 +85,18 @@ func init() {
 		methodRow("detach", "detach() returns a tensor on the same storage that takes no part in differentiation.\n"+
 			">>> ones(2, requires_grad=True).detach().requires_grad\nFalse",
 			func(e *Env, fn string, _ *Tensor, t *tensor.Tensor, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
-				y := t.Detach()
-				if l := OperatorLensOf(t); l != nil {
-					y.Lens = l.Detached()
-				}
-				return e.Wrap(y), arg.Unpack(fn, args, kwargs)
+				return detached(e, t), arg.Unpack(fn, args, kwargs)
 			}),
 	)
+}
+
+// detached returns t without its part in differentiation, on the same storage.
+func detached(e *Env, t *tensor.Tensor) *Tensor {
+	y := t.Detach()
+	if l := OperatorLensOf(t); l != nil {
+		y.Lens = l.Detached()
+	}
+	return e.Wrap(y)
 }
 
 // turnedBy returns how an attribute is read that the operator called name makes.

@@ -45,11 +45,11 @@ func cast(d dtype.DType) tensorMethod {
 		if stand := e.standIn(toOp, in); stand != nil {
 			return stand(x, starlark.Tuple{DtypeOf(d)}, nil)
 		}
-		out, err := e.invoke(toOp, in, []op.Arg{op.Int1(int(d))})
+		y, err := invokeOne(e, toOp, in, op.Int1(int(d)))
 		if err != nil {
 			return nil, err
 		}
-		return e.Wrap(out[0]), nil
+		return e.Wrap(y), nil
 	}
 }
 

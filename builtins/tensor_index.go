@@ -64,16 +64,16 @@ func (x *Tensor) Get(v starlark.Value) (_ starlark.Value, found bool, err error)
 	if err != nil {
 		return nil, false, arg.In("x[...]", "index", err)
 	}
-	var out []*tensor.Tensor
+	var y *tensor.Tensor
 	if key.index != nil {
-		out, err = x.Env.invoke(indexOp, []*tensor.Tensor{t, key.index}, nil)
+		y, err = invokeOne(x.Env, indexOp, []*tensor.Tensor{t, key.index})
 	} else {
-		out, err = x.Env.invoke(getItemOp, []*tensor.Tensor{t}, []op.Arg{op.IntsN(key.ints...)})
+		y, err = invokeOne(x.Env, getItemOp, []*tensor.Tensor{t}, op.IntsN(key.ints...))
 	}
 	if err != nil {
 		return nil, false, arg.Rename("x[...]", err)
 	}
-	return x.Env.Wrap(out[0]), true, nil
+	return x.Env.Wrap(y), true, nil
 }
 
 // SetKey implements starlark.HasSetKey: x[v] = w.
@@ -122,24 +122,20 @@ func (x *Tensor) Len() int {
 	return t.Shape()[0]
 }
 
-// Index implements starlark.Indexable: x[i], with 0 <= i < x.Len().
+// Index implements starlark.Indexable: x[i], with 0 <= i < x.Len(). An error is left with
+// the rank.
 func (x *Tensor) Index(i int) starlark.Value {
 	t, err := x.Tensor()
 	if err != nil {
 		x.Env.Leave(err)
 		return starlark.None
 	}
-	return select0(x.Env, t, i)
-}
-
-// select0 returns t at index i of dim 0; an error is left with the rank.
-func select0(e *Env, t *tensor.Tensor, i int) starlark.Value {
-	out, err := e.invoke(getItemOp, []*tensor.Tensor{t}, []op.Arg{op.IntsN(i)})
+	y, err := invokeOne(x.Env, getItemOp, []*tensor.Tensor{t}, op.IntsN(i))
 	if err != nil {
-		e.Leave(err)
+		x.Env.Leave(err)
 		return starlark.None
 	}
-	return e.Wrap(out[0])
+	return x.Env.Wrap(y)
 }
 
 // Slice implements starlark.Sliceable: x[start:end:step] of dim 0, with bounds
@@ -170,15 +166,14 @@ func (x *Tensor) slice(start, end, step int) (starlark.Value, error) {
 			start, end = 0, 0
 		}
 	}
-	args := []op.Arg{op.Int1(0), op.Int1(start), op.Int1(end), op.Int1(step)}
-	out, err := x.Env.invoke(sliceOp, []*tensor.Tensor{t}, args)
+	y, err := invokeOne(x.Env, sliceOp, []*tensor.Tensor{t}, op.Int1(0), op.Int1(start), op.Int1(end), op.Int1(step))
 	if err == nil && reverse {
-		out, err = x.Env.invoke(flipOp, out, []op.Arg{op.IntsN(0)})
+		y, err = invokeOne(x.Env, flipOp, []*tensor.Tensor{y}, op.IntsN(0))
 	}
 	if err != nil {
 		return nil, err
 	}
-	return x.Env.Wrap(out[0]), nil
+	return x.Env.Wrap(y), nil
 }
 
 // Iterate implements starlark.Iterable: x[0], x[1], ...

@@ -45,11 +45,11 @@ func whereMethod(e *Env, fn string, _ *Tensor, t *tensor.Tensor, args starlark.T
 	if err != nil {
 		return nil, arg.In(fn, "other", err)
 	}
-	out, err := e.invoke(whereOp, []*tensor.Tensor{cond, t, y}, nil)
+	z, err := invokeOne(e, whereOp, []*tensor.Tensor{cond, t, y})
 	if err != nil {
 		return nil, arg.Rename(fn, err)
 	}
-	return e.Wrap(out[0]), nil
+	return e.Wrap(z), nil
 }
 
 // indexPut returns the method that puts values where indices select, by d.
@@ -76,14 +76,14 @@ func indexPut(d *op.Def) tensorMethod {
 		if err != nil {
 			return nil, arg.Rename(fn, arg.In(fn, "indices", err))
 		}
-		out, err := e.invoke(d, []*tensor.Tensor{t, places, value}, []op.Arg{op.Bool1(bool(accumulate))})
+		y, err := invokeOne(e, d, []*tensor.Tensor{t, places, value}, op.Bool1(bool(accumulate)))
 		if err != nil {
 			return nil, arg.Rename(fn, err)
 		}
-		if out[0] == t {
+		if y == t {
 			return x, nil
 		}
-		return e.Wrap(out[0]), nil
+		return e.Wrap(y), nil
 	}
 }
 

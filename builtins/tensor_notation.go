@@ -4,7 +4,6 @@ import (
 	"go.starlark.net/starlark"
 	"go.starlark.net/syntax"
 
-	"tpsh/builtins/arg"
 	"tpsh/lang/operator"
 	"tpsh/runtime/op"
 )
@@ -33,27 +32,10 @@ func (x *Tensor) MatMul(y starlark.Value, side starlark.Side) (starlark.Value, e
 
 // Power implements operator.HasPower: x ** y, of which one may be a number.
 func (x *Tensor) Power(y starlark.Value, side starlark.Side) (starlark.Value, error) {
-	switch y.(type) {
-	case *Tensor, starlark.Int, starlark.Float, starlark.Bool, complexNumber, *Unknown, *Varying:
-		return x.between(powOp, y, side)
+	if !isOperand(y) {
+		return nil, nil
 	}
-	return nil, nil
-}
-
-// between applies an operator to x and y, which is on the other side of it.
-func (x *Tensor) between(d *op.Def, y starlark.Value, side starlark.Side) (starlark.Value, error) {
-	a, err := x.Tensor()
-	if err != nil {
-		return nil, err
-	}
-	b, err := ToOperand(y)
-	if err != nil {
-		return nil, arg.In(d.Name, "", err)
-	}
-	if side == starlark.Right {
-		return applyOperator(x.Env, d, b, a, y, x)
-	}
-	return applyOperator(x.Env, d, a, b, x, y)
+	return x.between(powOp, y, side)
 }
 
 // Format implements operator.HasFormat: the element of a tensor that has one is

@@ -35,12 +35,23 @@ func (x *Tensor) Binary(tok syntax.Token, y starlark.Value, side starlark.Side) 
 	if int(tok) >= len(binaryOps) || binaryOps[tok] == nil {
 		return nil, nil
 	}
-	switch y.(type) {
-	case *Tensor, starlark.Int, starlark.Float, starlark.Bool, complexNumber, *Unknown, *Varying:
-	default:
+	if !isOperand(y) {
 		return nil, nil
 	}
-	d := binaryOps[tok]
+	return x.between(binaryOps[tok], y, side)
+}
+
+// isOperand reports whether v is a tensor or what counts as a number beside one.
+func isOperand(v starlark.Value) bool {
+	switch v.(type) {
+	case *Tensor, starlark.Int, starlark.Float, starlark.Bool, complexNumber, *Unknown, *Varying:
+		return true
+	}
+	return false
+}
+
+// between applies an operator to x and y, which is on the other side of it.
+func (x *Tensor) between(d *op.Def, y starlark.Value, side starlark.Side) (starlark.Value, error) {
 	a, err := x.Tensor()
 	if err != nil {
 		return nil, err
@@ -66,11 +77,11 @@ func applyOperator(e *Env, d *op.Def, x, y *tensor.Tensor, values ...starlark.Va
 		if stand := e.standIn(d, in); stand != nil {
 			return stand(nil, slices.Clone(values), nil) // a copy: for others values is not allocated
 		}
-		out, err := e.invoke(d, in, nil)
+		z, err := invokeOne(e, d, in)
 		if err != nil {
 			return nil, named(d, err)
 		}
-		return e.Wrap(out[0]), nil
+		return e.Wrap(z), nil
 	}
 	if x.Placed() || y != nil && y.Placed() {
 		w := &placedResult{Tensor: Tensor{Env: e}}

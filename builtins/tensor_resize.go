@@ -71,10 +71,10 @@ func resized(e *Env, fn string, x *Tensor, t *tensor.Tensor, s shape.Shape) (sta
 		x.T = t.View(s, s.Strides(), t.Offset())
 		return x, nil
 	}
-	out, err := e.invoke(reshapeOp, []*tensor.Tensor{t}, []op.Arg{op.IntsN(s...)})
+	y, err := invokeOne(e, reshapeOp, []*tensor.Tensor{t}, op.IntsN(s...))
 	if err != nil {
 		return nil, arg.Rename(fn, err)
 	}
-	x.T = out[0]
+	x.T = y
 	return x, nil
 }

@@ -36,13 +36,7 @@ func init() {
 		tensorRow("is_meta", "is_meta is whether the tensor has a shape and no elements.\n>>> zeros(2).is_meta\nFalse",
 			func(_ *Env, t *tensor.Tensor) (starlark.Value, error) { return starlark.Bool(t.Buffer() == nil), nil }),
 		tensorRow("data", "data is the tensor without its part in differentiation, on the same storage, as detach() gives it.\n>>> ones(1, requires_grad=True).data.requires_grad\nFalse",
-			func(e *Env, t *tensor.Tensor) (starlark.Value, error) {
-				y := t.Detach()
-				if l := OperatorLensOf(t); l != nil {
-					y.Lens = l.Detached()
-				}
-				return e.Wrap(y), nil
-			}),
+			func(e *Env, t *tensor.Tensor) (starlark.Value, error) { return detached(e, t), nil }),
 		methodRow("is_nonzero", "is_nonzero() returns whether the one element is not zero.\n>>> tensor([2.0]).is_nonzero()\nTrue",
 			func(_ *Env, fn string, x *Tensor, _ *tensor.Tensor, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 				if err := arg.Unpack(fn, args, kwargs); err != nil {
