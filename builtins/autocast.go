@@ -6,7 +6,6 @@ import (
 	"tpsh/builtins/arg"
 	"tpsh/runtime/dtype"
 	"tpsh/runtime/op"
-	"tpsh/runtime/tensor"
 )
 
 func init() {
@@ -23,14 +22,6 @@ func init() {
 			">>> y.sum().backward()\n>>> w.grad.dtype\nfloat32",
 		Fn: autocast,
 	})
-	Register(methodRow("register_post_accumulate_grad_hook",
-		"register_post_accumulate_grad_hook(fn) calls fn(tensor) whenever a backward pass has added to the gradient of the tensor, a leaf.\n"+
-			"It may take the gradient away, to keep it elsewhere or in another dtype.\n"+
-			">>> x = tensor(3.0, requires_grad=True)\n"+
-			">>> kept = []\n"+
-			">>> def keep(p):\n...     kept.append(p.grad.item())\n...     p.grad = None\n"+
-			">>> x.register_post_accumulate_grad_hook(keep)\n"+
-			">>> (x * x).backward()\n>>> kept, x.grad\n([6.0], None)", registerAccumulateHook))
 }
 
 func autocast(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
@@ -46,23 +37,4 @@ func autocast(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tup
 	}
 	defer e.Runtime.Tape.SetAutocast(dt.D)()
 	return e.Call(fn.Fn)
-}
-
-func registerAccumulateHook(e *Env, fn string, x *Tensor, t *tensor.Tensor, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
-	var hook arg.Callable
-	if err := arg.Unpack(fn, args, kwargs, "fn", &hook); err != nil {
-		return nil, err
-	}
-	e.Runtime.Tape.Refresh(t)
-	if !t.RequiresGrad() || t.Auto.Node != nil {
-		return nil, &op.ArgError{Func: fn, Got: op.Describe(t), Want: "a leaf that requires grad", Rule: "gradients are accumulated in leaves; register_hook sees those of other tensors"}
-	}
-	if err := CheckFrozen(fn, t); err != nil {
-		return nil, err
-	}
-	t.Auto.Accumulated = append(t.Auto.Accumulated, func() error {
-		_, err := e.Call(hook.Fn, x)
-		return err
-	})
-	return starlark.None, nil
 }

@@ -45,6 +45,11 @@ func init() {
 				t.Auto.Sole = false
 				return gradOf(e, t, t.Auto.Grad)
 			}),
+		tensorRow("is_leaf", "is_leaf is whether the tensor was not made by a recorded operation.\n>>> x = ones(1, requires_grad=True)\n>>> x.is_leaf, (x * 2).is_leaf\n(True, False)",
+			func(e *Env, t *tensor.Tensor) (starlark.Value, error) {
+				e.Runtime.Tape.Refresh(t)
+				return starlark.Bool(grad.IsLeaf(t)), nil
+			}),
 		methodRow("backward", "backward(grad=None, create_graph=False) accumulates the gradients of the tensor in .grad of the leaves it depends on.\n"+
 			"grad is the gradient of the tensor itself, of its shape; None stands for 1, and the\n"+
 			"tensor then has one element. With create_graph the gradients can be differentiated\n"+
@@ -59,9 +64,6 @@ func init() {
 				}
 				return x, x.requiresGrad(fn, bool(on))
 			}),
-		methodRow("register_hook", "register_hook(fn) calls fn(grad) with the gradient of the tensor whenever a backward pass has computed it, and returns a handle with .remove().\n"+
-			"What fn returns replaces the gradient, unless it is None.\n"+
-			">>> x = tensor(3.0, requires_grad=True)\n>>> h = x.register_hook(lambda g: g * 10)\n>>> (x * x).backward()\n>>> x.grad.item()\n60.0", registerHook),
 	)
 }
 
@@ -177,6 +179,56 @@ func gradients(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tu
 	return starlark.NewList(list), nil
 }
 
+// weighed returns outputs as tensors of one element whose gradients are those of
+// outputs given dys; nil stands for 1.
+func weighed(e *Env, fn string, outputs Tensors, dys []*tensor.Tensor) (Tensors, error) {
+	if len(dys) != len(outputs) {
+		return nil, &op.ArgError{Func: fn, Param: "grad_outputs", Got: CountWord(len(dys), "tensor"), Want: CountWord(len(outputs), "tensor"), Rule: "one for each of outputs"}
+	}
+	sums := make(Tensors, len(outputs))
+	for i, y := range outputs {
+		if sums[i] = y; dys[i] == nil {
+			continue
+		}
+		if !dys[i].Shape().Equal(y.Shape()) {
+			return nil, &op.ArgError{Func: fn, Param: "grad_outputs", Got: op.Describe(dys[i]), Want: op.Describe(y), Rule: "a gradient is like its tensor"}
+		}
+		c := &OpChain{E: e, Fn: fn}
+		dy := c.Do("to", []*tensor.Tensor{dys[i]}, op.Int1(int(y.DType())))
+		if y.DType().IsComplex() {
+			y, dy = c.Do("view_as_real", []*tensor.Tensor{y}), c.Do("view_as_real", []*tensor.Tensor{dy})
+		}
+		sums[i] = c.Do("sum", []*tensor.Tensor{c.Do("mul", []*tensor.Tensor{y, dy})}, op.None, op.Bool1(false))
+		if c.Err != nil {
+			return nil, c.Err
+		}
+	}
+	return sums, nil
+}
+
+// gradOutputs returns v, a tensor, or a list of tensors and Nones, or None for none.
+func gradOutputs(v starlark.Value) ([]*tensor.Tensor, error) {
+	list := arg.List{v}
+	if _, one := v.(*Tensor); !one {
+		list = nil
+		if err := list.Unpack(v); err != nil {
+			return nil, arg.Bad(v, "a tensor or a list of tensors", "")
+		}
+	}
+	dys := make([]*tensor.Tensor, len(list))
+	for i, x := range list {
+		if x == starlark.None {
+			continue
+		}
+		t, err := ToTensor(x)
+		if err != nil {
+			return nil, err
+		}
+		dys[i] = t
+	}
+	return dys, nil
+}
+
 // zerosOf returns zeros that stand for the gradient of t, placed as it is.
 func zerosOf(e *Env, t *tensor.Tensor) (*tensor.Tensor, error) {
 	return invokeOne(e, zerosLike, []*tensor.Tensor{t.Detach()}, op.None)
@@ -216,44 +268,6 @@ func asGradOf(e *Env, fn string, y, dy *tensor.Tensor) (*tensor.Tensor, error) {
 		return nil, err
 	}
 	return e.Runtime.Shard.Move(dy, to)
-}
-
-func registerHook(e *Env, fn string, x *Tensor, t *tensor.Tensor, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
-	var hook arg.Callable
-	if err := arg.Unpack(fn, args, kwargs, "fn", &hook); err != nil {
-		return nil, err
-	}
-	e.Runtime.Tape.Refresh(t)
-	if !t.RequiresGrad() {
-		return nil, &op.ArgError{Func: fn, Got: op.Describe(t) + " that does not require grad", Want: "a tensor that does"}
-	}
-	if err := CheckFrozen(fn, t); err != nil {
-		return nil, err
-	}
-	removed := false
-	grad.OnGrad(t, func(g *tensor.Tensor) (*tensor.Tensor, error) {
-		if removed {
-			return nil, nil // it stays as it is
-		}
-		seen, err := gradOf(e, t, g)
-		if err != nil {
-			return nil, err
-		}
-		v, err := e.Call(hook.Fn, seen)
-		if err != nil {
-			return nil, err
-		}
-		var out OptTensor
-		if err := out.Unpack(v); err != nil {
-			return nil, &op.ArgError{Func: fn, Got: arg.Show(v) + " from " + hook.Fn.Name(), Want: "a tensor or None"}
-		}
-		return asGradOf(e, fn, t, out.T)
-	})
-	remove := func(string) error {
-		removed = true
-		return nil
-	}
-	return NewHandle(e, remove, x.Freeze), nil
 }
 
 func noGrad(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {

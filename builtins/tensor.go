@@ -130,3 +130,15 @@ func (e *Env) WrapOrNone(t *tensor.Tensor) starlark.Value {
 	}
 	return e.Wrap(t)
 }
+
+// FormatTensor returns how the elements of t are shown, in lines as wide as SetWidth
+// says.
+func FormatTensor(e *Env, t *tensor.Tensor) string {
+	if t.Buffer() == nil || !t.Hollow() {
+		return tensor.FormatTo(t, e.width)
+	}
+	if t.Numel() == 1 {
+		return "?"
+	}
+	return fmt.Sprintf("? shape=%v dtype=%v", t.Shape(), t.DType())
+}

@@ -1,7 +1,6 @@
 package builtins
 
 import (
-	"fmt"
 	"strings"
 
 	"go.starlark.net/starlark"
@@ -260,18 +259,6 @@ func unknownsLike(e *Env, dt dtype.DType, s []int) starlark.Value {
 		list[i] = unknownsLike(e, dt, s[1:])
 	}
 	return starlark.NewList(list)
-}
-
-// FormatTensor returns how the elements of t are shown, in lines as wide as SetWidth
-// says.
-func FormatTensor(e *Env, t *tensor.Tensor) string {
-	if t.Buffer() == nil || !t.Hollow() {
-		return tensor.FormatTo(t, e.width)
-	}
-	if t.Numel() == 1 {
-		return "?"
-	}
-	return fmt.Sprintf("? shape=%v dtype=%v", t.Shape(), t.DType())
 }
 
 // AppendUnknown appends an unknown number to an encoding, which has nothing else
