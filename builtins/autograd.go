@@ -297,8 +297,8 @@ func ResultsOf(fn string, v starlark.Value) (list []*tensor.Tensor, single bool,
 	return ts, single, nil
 }
 
-// unresults is the inverse of results.
-func unresults(e *Env, list []*tensor.Tensor, single bool) starlark.Value {
+// asResult is the inverse of ResultsOf.
+func asResult(e *Env, list []*tensor.Tensor, single bool) starlark.Value {
 	if single {
 		return e.Wrap(list[0])
 	}

@@ -26,7 +26,7 @@ type signature struct {
 	creates bool       // takes requires_grad= and device=
 	instead *signature // see insteadOf
 	truth   bool       // gives True or False instead of a tensor of one truth
-	makes   bool       // makes one tensor, that no other operator makes
+	makes   bool       // its result is one new tensor, which no other operator makes for it: see applied
 	extras  []*extra
 }
 
@@ -259,13 +259,13 @@ type binding struct {
 	env      *Env
 	in       []*tensor.Tensor
 	args     []op.Arg
-	given    uint64 // by slot
+	given    uint64 // the slots that have arguments, a bit for each
 	received int    // how many of a list of tensors are the receiver
 	requires bool   // requires_grad=True was given
 	asked    []asked
 	does     *op.Def          // what is applied to in and args
 	done     []*tensor.Tensor // the result, if an extra has made it already
-	tuple    bool             // which is one, however many tensors it has
+	tuple    bool             // the result is a tuple, of however many tensors
 
 	varying []varyingArg // those that have not been settled
 }

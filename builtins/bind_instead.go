@@ -8,9 +8,9 @@ import (
 	"tpsh/runtime/op"
 )
 
-// insteadOf returns the signature of the operator that a call with these arguments is of, if
-// one of them is nothing that s takes but what op.Def.Instead does, or s lacks one and that does
-// not; else nil.
+// insteadOf returns the signature to call in place of s, or nil to call s itself. An operator
+// with op.Def.Instead shares its name with that other one, which is called if an argument is of
+// a kind that it alone takes, or if the arguments are too few for s and not for it.
 func (s *signature) insteadOf(self *Tensor, args starlark.Tuple, kwargs []starlark.Tuple) *signature {
 	if s.instead == nil {
 		return nil

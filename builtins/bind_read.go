@@ -7,9 +7,9 @@ import (
 	"tpsh/runtime/tensor"
 )
 
-// read returns the numbers that an argument of p is meant by, if it is a tensor of them, as
-// an int or a list of ints, or as a number; v itself, if it is another value or p takes no
-// such tensor. A tensor that requires grad is no number: its gradient would be lost.
+// read returns v, the argument for p. If v is a tensor and p takes ints or numbers, it returns
+// the elements instead, as an int, a number or a list of ints. A tensor that requires grad stays
+// what it is: its gradient would be lost.
 func (b *binding) read(p *op.Param, v starlark.Value) (starlark.Value, error) {
 	x, ok := v.(*Tensor)
 	if !ok {

@@ -75,6 +75,8 @@ func ownersOf(v starlark.Value) []string {
 	return []string{v.Type()}
 }
 
+// titlesOf returns the titles of the documentation of rest, which is a member (".sum"), or
+// "" for the type itself, in each of owners, the last of them first.
 func titlesOf(owners []string, rest string) []string {
 	var names []string
 	for _, owner := range slices.Backward(owners) {

@@ -37,25 +37,26 @@ type Env struct {
 	asked []string          // the flags that the program has asked for
 	named []timeline.Tensor // for the timeline; see Keep
 
-	// holders hold the program's parameters and what belongs to them.
+	// holders are the program's modules and optimizers: see Hold. held has the same, to
+	// find one.
 	holders []Holder
-	// rooted are those whose parameters the program has asked for by name.
+	held    map[Holder]bool
+	// rooted are those whose parameters the program has asked for by name: see Ask.
 	rooted map[Holder]bool
-	held   map[Holder]bool
-	inside int // calls of modules under way
+	inside int // calls of modules under way: see Enter
 	width  int // see SetWidth
 
 	askedToStop atomic.Bool // see should_stop
 
-	// lastPlace is lastPosition as position returns it: most operations are on the
-	// line of the one before.
+	// lastPosition is what position has returned last, and lastPlace the same as a
+	// Stringer: most operations are on the line of the one before, and need no new one.
 	lastPosition syntax.Position
 	lastPlace    fmt.Stringer
 
 	spare *binding // of a call that is over; nil for none
 
-	varied     bool // the program has had a number that varies
-	seedVaries bool // as the seed does
+	varied     bool // the program has been given a number that varies among ranks: see Varying
+	seedVaries bool // the seed of random numbers is such a number
 }
 
 // Options says what the programs of a job may do.
@@ -92,8 +93,8 @@ type Options struct {
 	// of a plan would have written; nil for nothing.
 	Shared *Shared `json:"-"`
 
-	// Settled has a plan's ranks told apart by their numbers and coordinates when a
-	// program asks for them, and not when something hangs on them.
+	// Settled has a plan's ranks told apart by their numbers and coordinates as soon as a
+	// program asks for them. Without it they are when a decision depends on them.
 	Settled bool `json:"-"`
 
 	// Verify has every operation on distributed tensors compared with that on
@@ -108,8 +109,8 @@ type Options struct {
 	ExactSums bool
 }
 
-// A Timeline says of what a rank keeps when it was done: of all steps from From on,
-// or if To is not 0 up to before that.
+// A Timeline says which operations and calls a rank notes the times of: with On, those
+// of the steps from From on, and if To is not 0, before To.
 type Timeline struct {
 	On       bool
 	From, To int
@@ -127,7 +128,8 @@ type Timeline struct {
 	Hardware string
 }
 
-// config returns what the rank is to keep.
+// config returns what the rank is to keep. A hardware file that cannot be read is refused by
+// the front end, which has read it: here it only means that nothing is predicted.
 func (t *Timeline) config() runtime.TimelineConfig {
 	c := runtime.TimelineConfig{From: t.From, To: t.To, Kinds: t.Whole, Most: t.Most}
 	if m, err := hardware.Read("", []byte(t.Hardware)); err == nil {
@@ -171,12 +173,12 @@ func New(rank *runtime.Rank, opts Options) *Env {
 	return env
 }
 
-// axisSize returns what says how many ranks an axis of the mesh of e's program has; nil if no vocabulary
-// knows.
+// axisSize is what RegisterAxes was given; nil for nothing.
 var axisSize func(e *Env) func(axis string) int
 
-// RegisterAxes has f return what says how many ranks an axis has, where types are on in a whole program. The vocabulary
-// that knows meshes calls it in an init function.
+// RegisterAxes tells package builtins how many ranks an axis of a mesh has, which it asks where
+// types are on in a whole program: f returns a function from the name of an axis to that number.
+// The vocabulary that knows meshes calls it in an init function.
 func RegisterAxes(f func(e *Env) func(axis string) int) { axisSize = f }
 
 // recompute is what RegisterRecompute was given.
@@ -209,8 +211,8 @@ func StateOf[T any](e *Env) *T {
 // threadKey is the thread-local under which a thread keeps its Env.
 const threadKey = "tpsh.env"
 
-// Attach hangs the Env on thread, on which a program is about to run, and
-// makes out the place where the rank's lines go.
+// Attach hangs the Env on thread, on which a program is about to run. The rank's
+// lines go to out.
 func (e *Env) Attach(thread *starlark.Thread, out runtime.Output) {
 	thread.SetLocal(threadKey, e)
 	e.Thread = thread
@@ -236,7 +238,7 @@ func (e *Env) Call(fn starlark.Callable, args ...starlark.Value) (starlark.Value
 // Line returns where the program is: the innermost line of a script.
 func (e *Env) Line() string { return e.position().String() }
 
-// position is line, to be made text later.
+// position returns where the program is, as Line does, to be made text when it is wanted.
 func (e *Env) position() fmt.Stringer {
 	if e.Thread == nil {
 		return nowhere{}

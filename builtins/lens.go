@@ -152,7 +152,8 @@ func lensOf(t *tensor.Tensor) Lens {
 	return PlainLens{}
 }
 
-// OperatorLensOf returns what operators on t are up to; nil if to nobody.
+// OperatorLensOf returns the lens that t carries if it decides what operators on t do,
+// or nil.
 func OperatorLensOf(t *tensor.Tensor) OperatorLens {
 	if t == nil || t.Lens == nil {
 		return nil
@@ -161,8 +162,7 @@ func OperatorLensOf(t *tensor.Tensor) OperatorLens {
 	return l
 }
 
-// LensAmong returns the first lens that a tensor of in carries and that says what
-// operators do, or nil.
+// LensAmong returns the OperatorLensOf the first tensor of in that has one, or nil.
 func LensAmong(in []*tensor.Tensor) OperatorLens {
 	for _, t := range in {
 		if l := OperatorLensOf(t); l != nil {

@@ -19,11 +19,11 @@ import (
 
 // A nest is nested lists of numbers on their way to a tensor.
 type nest struct {
-	shape    shape.Shape
-	elems    []starlark.Value // numbers and bools, in row-major order
-	allBool  bool
-	anyFloat bool
-	anyPair  bool // one is complex
+	shape      shape.Shape
+	elems      []starlark.Value // numbers and bools, in row-major order
+	allBool    bool
+	anyFloat   bool
+	anyComplex bool
 }
 
 // Lists have bounds, so that one that holds itself, or a slip in a number, is
@@ -113,7 +113,7 @@ func (n *nest) add(v starlark.Value, path []int) error {
 		}
 		v = item
 	}
-	if x, ok := v.(*Varying); ok { // which number it is no tensor of a plan shows
+	if x, ok := v.(*Varying); ok { // the tensors of a plan have no elements, so any rank's number will do
 		v = x.own
 	}
 	switch v := v.(type) {
@@ -126,7 +126,7 @@ func (n *nest) add(v starlark.Value, path []int) error {
 	case starlark.Float:
 		n.allBool, n.anyFloat = false, true
 	case complexNumber:
-		n.allBool, n.anyPair = false, true
+		n.allBool, n.anyComplex = false, true
 	default:
 		return n.bad(v, path, "a number, or a list of numbers")
 	}
@@ -158,7 +158,7 @@ func (n *nest) bad(v starlark.Value, path []int, want string) error {
 // one is complex, the complex dtype of that.
 func (n *nest) dtype(def dtype.DType) dtype.DType {
 	switch {
-	case n.anyPair:
+	case n.anyComplex:
 		return def.Complex()
 	case len(n.elems) == 0 || n.anyFloat:
 		return def
@@ -173,8 +173,8 @@ func (n *nest) tensor(c *op.Ctx, dt dtype.DType) (*tensor.Tensor, error) {
 	if c.Hollow() {
 		return tensor.New(c.Alloc, dt, n.shape)
 	}
-	if n.anyPair || dt.IsComplex() {
-		return n.pairs(c, dt)
+	if n.anyComplex || dt.IsComplex() {
+		return n.complexes(c, dt)
 	}
 	if n.anyFloat || dt.IsFloat() {
 		return n.floats(c, dt)
@@ -209,8 +209,8 @@ func (n *nest) floats(c *op.Ctx, dt dtype.DType) (*tensor.Tensor, error) {
 	return op.FromFloats(c, dt, n.shape, elems)
 }
 
-// pairs is tensor of elements one of which is complex, or of a complex dtype.
-func (n *nest) pairs(c *op.Ctx, dt dtype.DType) (*tensor.Tensor, error) {
+// complexes is tensor of elements one of which is complex, or of a complex dtype.
+func (n *nest) complexes(c *op.Ctx, dt dtype.DType) (*tensor.Tensor, error) {
 	elems := make([]complex128, len(n.elems))
 	for i, v := range n.elems {
 		z, ok := asComplex(v)

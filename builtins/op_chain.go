@@ -6,7 +6,7 @@ import (
 	"tpsh/runtime/tensor"
 )
 
-// A OpChain applies operators for the function fn one after another. After the
+// An OpChain applies operators for the function fn one after another. After the
 // first error it applies no more, and its results are nil.
 type OpChain struct {
 	E   *Env

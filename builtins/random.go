@@ -45,7 +45,7 @@ type seed uint64
 
 // Unpack implements starlark.Unpacker.
 func (s *seed) Unpack(v starlark.Value) error {
-	if x, ok := v.(*Varying); ok { // which numbers are drawn no tensor of a plan shows
+	if x, ok := v.(*Varying); ok { // the tensors of a plan have no elements, so any rank's seed will do
 		x.env.seedVaries = true
 		v = x.own
 	}

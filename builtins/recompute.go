@@ -84,7 +84,7 @@ func checkpoint(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.T
 	if err != nil {
 		return nil, err
 	}
-	return unresults(e, out, single), nil
+	return asResult(e, out, single), nil
 }
 
 // A vjp is an operation whose gradient a script gives.
@@ -134,7 +134,7 @@ func (v *vjp) call(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple,
 	v.e.Runtime.Tape.Custom("custom_vjp", in, out, func(t *op.Tape, dy []*tensor.Tensor) ([]*tensor.Tensor, error) {
 		return v.gradients(t, args, out, dy, pair[1], single)
 	})
-	return unresults(v.e, out, single), nil
+	return asResult(v.e, out, single), nil
 }
 
 // gradients calls backward with the gradients dy of out, and returns those of
@@ -147,7 +147,7 @@ func (v *vjp) gradients(t *op.Tape, args starlark.Tuple, out, dy []*tensor.Tenso
 		}
 		full[i] = g
 	}
-	res, err := v.e.Call(v.backward.Fn, saved, unresults(v.e, full, single))
+	res, err := v.e.Call(v.backward.Fn, saved, asResult(v.e, full, single))
 	if err != nil {
 		return nil, err
 	}

@@ -18,13 +18,13 @@ import (
 
 // A Varying is a number, a truth or a text that is not the same on all the ranks that
 // the rank runs for, in a plan: rank(), a coordinate, and what is computed with them.
-// Where something hangs on it that Go decides, the ranks are told apart by it: see
-// settle.
+// Where a decision that is made in Go depends on it, the ranks are told apart by it: see
+// settle. Comments call such a decision an observation.
 type Varying struct {
 	env   *Env
 	own   starlark.Value // of the rank that runs
 	of    func(rank int) (starlark.Value, error)
-	depth int // of functions of functions
+	depth int // of functions of functions that of is: see maxDepth
 
 	// What was observed once stays so: the rank runs for fewer others, never for more.
 	settled, decided bool
@@ -129,7 +129,8 @@ func (v *Varying) settle() starlark.Value {
 // Settle implements arg.Settler.
 func (v *Varying) Settle() starlark.Value { return v.settle() }
 
-// told returns a text that two scalars share that are the same.
+// told returns a text of a scalar, or of the error in its place, that is equal for two only if
+// they are the same in type and in value.
 func told(x starlark.Value, err error) string {
 	if err != nil {
 		return "! " + err.Error()
@@ -182,7 +183,8 @@ func (v *Varying) Binary(tok syntax.Token, y starlark.Value, side starlark.Side)
 	return lift(v.env, func(a []starlark.Value) (starlark.Value, error) { return starlark.Binary(tok, a[0], a[1]) }, safely(tok, x, y), x, y)
 }
 
-// safely reports whether x tok y fails for no scalar x unless for all of its type.
+// safely reports whether x tok y, whatever values of its type a side that varies has, fails for
+// all of them or for none.
 func safely(tok syntax.Token, x, y starlark.Value) bool {
 	switch tok {
 	case syntax.PLUS, syntax.MINUS, syntax.STAR, syntax.AMP, syntax.PIPE, syntax.CIRCUMFLEX:

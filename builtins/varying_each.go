@@ -31,8 +31,8 @@ func (x *variant) at(rank int) (starlark.Value, error) {
 // maxNested is how deep lists are in each other of which something within varies.
 const maxNested = 4
 
-// variantOf returns v, of which each rank is given a copy if anything in it varies. It is not ok
-// if that is within what cannot be copied.
+// variantOf returns v as a variant: of a list, a tuple or a dict in which anything varies, each rank
+// is given a copy. It is not ok if what varies lies in a value of another type, or too deep.
 func variantOf(v starlark.Value) (variant, bool) { return variantWithin(v, 0) }
 
 func variantWithin(v starlark.Value, deep int) (variant, bool) {
@@ -117,8 +117,8 @@ func fixed(v starlark.Value) bool {
 	return isVarying(v) || scalar(v)
 }
 
-// flat reports whether no copy of v is a copy of a list or dict within it, which the
-// program may change.
+// flat reports whether a copy of v copies no list or dict that lies within v and varies: the program
+// may change such a one later, and the copy would not change with it.
 func flat(v starlark.Value) bool {
 	switch v := v.(type) {
 	case *starlark.List:
@@ -302,8 +302,8 @@ func sameScalar(a, b starlark.Value) bool {
 	return told(a, nil) == told(b, nil)
 }
 
-// plainForm returns a text that plain tensors share of which nothing says which is which, but
-// elements; "" of a tensor that is not plain.
+// plainForm returns a text that plain tensors share if they are alike but for where in their
+// storage, which is one, they begin; "" of a tensor that is not plain.
 func plainForm(x *Tensor) string {
 	t, err := x.Tensor()
 	if err != nil || x.Lens != nil || t.Placed() || t.Auto != nil || t.Buffer() == nil {

@@ -18,8 +18,8 @@ import (
 var (
 	// lifted compute for each rank, and their results vary.
 	lifted = []string{"abs", "all", "any", "bool", "chr", "divmod", "float", "int", "max", "min", "ord", "repr", "round", "sorted", "str", "sum", "fmt", "hash"}
-	// safe are those of them that fail for no number or text unless for all, and of which the results are
-	// of one type.
+	// safe are functions that, given a number or a text of some type, fail for all such or for none, and
+	// whose results are of one type.
 	safe = map[string]bool{"abs": true, "bool": true, "repr": true, "str": true, "hash": true, "%": true, "f-string": true, "format": true}
 	// keeping are given anything and keep it as it is.
 	keeping = map[string]bool{"print": true, "known": true, "list": true, "tuple": true, "zip": true, "reversed": true, "struct": true, "tensor": true, "dict": true, "type": true, "enumerate": true, "hasattr": true, "getattr": true, "len": true, "region": true, "checkpoint": true, "regather": true, "no_grad": true, "with_seed": true, "manual_seed": true, "autocast": true}
