@@ -34,15 +34,3 @@ func onRank(t testing.TB, f func(env *Env, thread *starlark.Thread)) {
 	defer job.Stop()
 	<-done
 }
-
-// runStep runs one statement, or evaluates one expression, among names.
-func runStep(thread *starlark.Thread, names starlark.StringDict, statement string) (starlark.Value, error) {
-	if expr, err := fileOptions.ParseExpr("example", statement, 0); err == nil {
-		return starlark.EvalExprOptions(fileOptions, thread, expr, names)
-	}
-	f, err := fileOptions.Parse("example", statement, 0)
-	if err != nil {
-		return nil, err
-	}
-	return starlark.None, starlark.ExecREPLChunk(f, thread, names)
-}

@@ -149,14 +149,9 @@ func (c *programCache) entry(key programKey) *compilation {
 	return e
 }
 
-// compile returns the program of a source. names are the names that it can
-// use. Its error is a *StaticError.
-func compile(path, text string, names starlark.StringDict) (*starlark.Program, error) {
-	return compileFor(nil, path, text, names)
-}
-
-// compileFor is compile of a program that a debugger marks, unless m is nil.
-func compileFor(m *marking, path, text string, names starlark.StringDict) (*starlark.Program, error) {
+// compile returns the program of a source. names are the names that it can use. A debugger
+// marks the program, unless m is nil. The error is a *StaticError.
+func compile(m *marking, path, text string, names starlark.StringDict) (*starlark.Program, error) {
 	key := programKey{path, sha256.Sum256([]byte(text)), fingerprint(names), ""}
 	if m.wants(text) {
 		key.marks = fmt.Sprint("debug ", m.entries)

@@ -66,7 +66,7 @@ func (l *loader) load(t *starlark.Thread, path string) (starlark.StringDict, err
 		return nil, err
 	}
 	defer l.enter(m)()
-	prog, err := compileFor(l.halts.marking, l.shown(m), source, l.predeclared)
+	prog, err := compile(l.halts.marking, l.shown(m), source, l.predeclared)
 	if err != nil {
 		return nil, err
 	}

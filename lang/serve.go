@@ -255,7 +255,7 @@ func (s *server) execute(j *job, p *runMsg, out *recorder) (starlark.Value, erro
 		s.notes.watch(predeclared, s.env.Describe)
 	}
 	s.halts.marking = s.halts.prepare(p, predeclared)
-	prog, err := compileFor(s.halts.marking, string(p.Path), string(p.Source), predeclared)
+	prog, err := compile(s.halts.marking, string(p.Path), string(p.Source), predeclared)
 	if err != nil {
 		return nil, err
 	}

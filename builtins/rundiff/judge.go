@@ -189,6 +189,3 @@ func (d *diffing) share(p *pair, which func(*pair) bool) float64 {
 func (p *pair) differs() bool {
 	return p.fit == nil || !p.ok && p.explained == ""
 }
-
-// tiny reports whether x is nothing beside y.
-func tiny(x, y float64) bool { return math.Abs(x) <= 1e-12*math.Abs(y) }

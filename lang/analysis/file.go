@@ -58,9 +58,6 @@ func (f *File) Symbol(id *syntax.Ident) *Symbol { return f.symbolOf[id] }
 // Scopes returns the scopes of functions and comprehensions, as they stand.
 func (f *File) Scopes() []*Scope { return f.scopes }
 
-// Outside returns the symbols that the file uses and does not bind, by name.
-func (f *File) Outside() map[string]*Symbol { return f.used }
-
 // SymbolAt returns the symbol of the identifier at a line and a column, which count
 // from 1, in runes, and the identifier; nil if there is none.
 func (f *File) SymbolAt(line, col int) (*Symbol, *syntax.Ident) {

@@ -186,19 +186,6 @@ func readAs(t *rapid.T, root *os.Root, s *sample, l mesh.Layout) {
 	}
 }
 
-// sums lists the hashes of the tensors in a folder.
-func sums(t *rapid.T, root *os.Root) (text string) {
-	r, err := Open(root)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.Close()
-	for _, x := range r.Tensors {
-		text += fmt.Sprintln(x.Name, x, x.Sum)
-	}
-	return text
-}
-
 // A target that a checkpoint does not have room for, or whose words are wrong, is
 // an error.
 func TestTargetErrors(t *testing.T) {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -44,15 +43,6 @@ type reader struct {
 	headers map[string]span // of tables
 	level0  []map[string]span
 	seen    map[string]bool // of the table at hand
-}
-
-// ReadFile reads the hardware file at path.
-func ReadFile(path string) (*Machine, error) {
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return nil, err
-	}
-	return Read(path, data)
 }
 
 // Read reads a hardware file's text; name is what errors call it.

@@ -12,7 +12,7 @@ import (
 // functions of a gradient g and of the activation's input x. In float32 they are
 // those of package vec.
 var (
-	// Gelu is GeluTo.
+	// Gelu is x[i] * Φ(x[i]), with Φ the normal distribution function.
 	Gelu = Unary{F32: vec.Gelu, F64: vec.Gelu64}
 	// GeluTanh is GeluTanhTo.
 	GeluTanh = Unary{F32: vec.GeluTanh, F64: GeluTanhTo[float64]}
@@ -21,7 +21,7 @@ var (
 	// Softplus is SoftplusTo.
 	Softplus = Unary{F32: vec.Softplus, F64: SoftplusTo[float64]}
 
-	// GeluGrad is GeluGradTo.
+	// GeluGrad is g[i] * (Φ(x[i]) + x[i]*φ(x[i])), with φ the normal density.
 	GeluGrad = Binary{F32: vec.GeluGrad, F64: vec.GeluGrad64}
 	// GeluTanhGrad is GeluTanhGradTo.
 	GeluTanhGrad = Binary{F32: vec.GeluTanhGrad, F64: GeluTanhGradTo[float64]}
@@ -37,44 +37,6 @@ var (
 	// ReluGrad is ReluGradTo.
 	ReluGrad = Binary{F32: vec.ReluGrad, F64: ReluGradTo[float64]}
 )
-
-// GeluTo is
-//
-//	for i := range dst {
-//		dst[i] = x[i] * Φ(x[i])
-//	}
-//
-// with Φ the normal distribution function, in float64 rounded once. It panics
-// if the lengths differ. dst may be x.
-func GeluTo[T dtype.Float](dst, x []T) {
-	check2(len(dst), len(x))
-	for i, v := range x {
-		u := max(float64(v), -40) // where it is 0, as at -Inf
-		dst[i] = T(u * normalCDF(u))
-	}
-}
-
-// GeluGradTo is
-//
-//	for i := range dst {
-//		dst[i] = g[i] * (Φ(x[i]) + x[i]*φ(x[i]))
-//	}
-//
-// with φ the normal density, in float64 rounded once. It panics if the lengths
-// differ. dst may be g or x.
-func GeluGradTo[T dtype.Float](dst, g, x []T) {
-	check3(len(dst), len(g), len(x))
-	for i, v := range x {
-		u := float64(v)
-		d := normalCDF(u)
-		if e := libm.Exp(-u * u / 2); e > 0 { // ±Inf times 0 is no slope
-			d += u * e / math.Sqrt(2*math.Pi)
-		}
-		dst[i] = T(float64(g[i]) * d)
-	}
-}
-
-func normalCDF(x float64) float64 { return libm.Erfc(-x/math.Sqrt2) / 2 }
 
 // The constants of Hendrycks and Gimpel, "Gaussian error linear units", 2016.
 const (

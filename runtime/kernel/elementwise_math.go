@@ -16,7 +16,7 @@ import (
 var (
 	// Exp is ExpTo.
 	Exp = Unary{F32: vec.Exp, F64: vec.Exp64}
-	// Log is LogTo.
+	// Log is the natural logarithm.
 	Log = Unary{F32: vec.Log, F64: vec.Log64}
 	// Sqrt is SqrtTo.
 	Sqrt = Unary{F32: vec.Sqrt, F64: SqrtTo[float64]}
@@ -26,7 +26,7 @@ var (
 	Sin = Unary{F32: sin32, F64: SinTo[float64]}
 	// Cos is CosTo.
 	Cos = Unary{F32: cos32, F64: CosTo[float64]}
-	// Tanh is TanhTo.
+	// Tanh is the hyperbolic tangent.
 	Tanh = Unary{F32: vec.Tanh, F64: vec.Tanh64}
 	// Sigmoid is SigmoidTo.
 	Sigmoid = Unary{F32: vec.Sigmoid, F64: SigmoidTo[float64]}
@@ -45,14 +45,6 @@ func ExpTo[T dtype.Float](dst, x []T) {
 	check2(len(dst), len(x))
 	for i, v := range x {
 		dst[i] = T(libm.Exp(float64(v)))
-	}
-}
-
-// LogTo is ExpTo for the natural logarithm.
-func LogTo[T dtype.Float](dst, x []T) {
-	check2(len(dst), len(x))
-	for i, v := range x {
-		dst[i] = T(libm.Log(float64(v)))
 	}
 }
 
@@ -85,14 +77,6 @@ func CosTo[T dtype.Float](dst, x []T) {
 	check2(len(dst), len(x))
 	for i, v := range x {
 		dst[i] = T(libm.Cos(float64(v)))
-	}
-}
-
-// TanhTo is ExpTo for the hyperbolic tangent.
-func TanhTo[T dtype.Float](dst, x []T) {
-	check2(len(dst), len(x))
-	for i, v := range x {
-		dst[i] = T(libm.Tanh(float64(v)))
 	}
 }
 
