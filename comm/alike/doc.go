@@ -15,9 +15,9 @@
 //   - A group log is a group as a kind sees it, with the calls that the kind has made there.
 //
 // A stand-in that runs from the beginning makes again the calls that its kind has made before
-// it was told apart: its logs have them already, and it waits for nobody. That must be
-// so to the envelope: a program is a function of its observations. One that is not ends the
-// job with an *UnlikeError.
+// it was told apart: its logs have them already, and it waits for nobody. It must make the very
+// same calls: a program is a function of its observations. One that is not ends the job with an
+// *UnlikeError.
 //
 // A call takes place when every kind that has a rank in the group of any rank of
 // the caller's kind has come to it. Where these groups differ in the blocks that their members

@@ -88,7 +88,10 @@ var ErrEnded = errors.New("the evaluation has ended")
 // A Kind is ranks that do the same, as far as is known. Its methods are for its
 // stand-in's goroutine.
 type Kind struct {
-	job     *Job
+	job *Job
+
+	// The job's mu is held to change what follows, which the stand-in alone does but for
+	// waits and waiters. The stand-in reads members without it.
 	members []int32 // in order; the first is the stand-in
 	logs    map[logKey]*groupLog
 

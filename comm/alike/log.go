@@ -15,15 +15,15 @@ type logKey struct {
 }
 
 // A groupLog is a group as a kind sees it, for each of its ranks the one that lines say,
-// with the calls that the kind has made there.
+// with the calls that the kind has made there. The job's mu guards it, but for taken.
 type groupLog struct {
 	kind *Kind
 	logKey
 	calls []*entry // that the kind has made, or those that it was told apart from
-	made  int      // of them, by its stand-in
+	made  int      // how many of calls its stand-in has made itself
 	sent  map[envelopeKey][]envelope
-	posts map[envelopeKey]int // messages that its stand-in has sent
-	taken map[envelopeKey]int // and received
+	posts map[envelopeKey]int // how many of sent its stand-in has sent itself
+	taken map[envelopeKey]int // messages that its stand-in has received; its own until it has ended
 
 	version int // of the job when cohort was found
 	cohort  []*groupLog
@@ -44,7 +44,7 @@ type entry struct {
 // An envelopeKey tells messages to, or from, one place with one tag.
 type envelopeKey struct{ place, tag int }
 
-// A envelope is a message.
+// An envelope is a message, without its data.
 type envelope struct {
 	meta  []byte
 	size  int
