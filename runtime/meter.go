@@ -1,6 +1,8 @@
 package runtime
 
 import (
+	"slices"
+
 	"tpsh/runtime/op"
 	"tpsh/runtime/plan"
 	"tpsh/runtime/tensor"
@@ -33,7 +35,7 @@ type Meter struct {
 // Holdings are the tensors that a program has for good.
 type Holdings struct{ Parameters, Optimizer []*tensor.Tensor }
 
-// StartMeter begins to count, unless a meter is on. Stop ends it.
+// StartMeter begins to count. StopMeter ends it. Meters nest.
 func (r *Rank) StartMeter() *Meter {
 	m := &Meter{rank: r, held: map[*tensor.Buffer]bool{}, kept: map[*tensor.Buffer]int{}, records: map[any][]*tensor.Buffer{}, leaves: map[*tensor.Auto]*tensor.Tensor{}, gathered: map[*tensor.Buffer]bool{}, grads: map[*tensor.Buffer]int{}, stale: true}
 	r.meters = append(r.meters, m)
@@ -43,7 +45,7 @@ func (r *Rank) StartMeter() *Meter {
 
 // meterOn has operators and records tell the meters.
 func (r *Rank) meterOn() {
-	r.Tape.Keep, r.Tape.Free, r.Tape.Grown = nil, nil, nil
+	r.Tape.Keep, r.Tape.Free, r.Tape.Grown, r.Tape.Leaf = nil, nil, nil, nil
 	r.ops.Ran = nil
 	if r.recorder != nil || len(r.meters) > 0 {
 		r.ops.Ran = r.ran
@@ -148,20 +150,24 @@ func (r *Rank) Held() {
 	}
 }
 
-// gathered says that n bytes are gathered for a time, or given back if n is
-// negative.
-func (r *Rank) gathered(b *tensor.Buffer, n int) {
+// gathered says that b holds what is gathered for a time, until released is told of it.
+func (r *Rank) gathered(b *tensor.Buffer) {
 	for _, m := range r.meters {
-		switch {
-		case n > 0:
-			m.held[b], m.gathered[b] = true, true
-		case !m.gathered[b]: // before the meter was started
+		m.held[b], m.gathered[b] = true, true
+		m.Now.Communication += int64(b.Len())
+		m.most(0)
+	}
+}
+
+// released says that what was gathered in b is given up.
+func (r *Rank) released(b *tensor.Buffer) {
+	for _, m := range r.meters {
+		if !m.gathered[b] { // before the meter was started
 			continue
-		default:
-			delete(m.held, b)
-			delete(m.gathered, b)
 		}
-		m.Now.Communication += int64(n)
+		delete(m.held, b)
+		delete(m.gathered, b)
+		m.Now.Communication -= int64(b.Len())
 		m.most(0)
 	}
 }
@@ -235,26 +241,17 @@ func (m *Meter) operation(c *op.Call) {
 		m.Find()
 	}
 	n := int64(0)
-	var seen [8]*tensor.Buffer
-	k := 0
+	var few [8]*tensor.Buffer
+	seen := few[:0]
 	for _, list := range [][]*tensor.Tensor{c.In, c.Out} {
 		for _, x := range list {
 			if x == nil || x.Weak() || x.Buffer() == nil || m.held[x.Buffer()] || m.kept[x.Buffer()] > 0 {
 				continue
 			}
-			b := x.Buffer()
-			dup := false
-			for _, s := range seen[:k] {
-				dup = dup || s == b
+			if b := x.Buffer(); !slices.Contains(seen, b) {
+				seen = append(seen, b)
+				n += int64(b.Len())
 			}
-			if dup {
-				continue
-			}
-			if k < len(seen) {
-				seen[k] = b
-				k++
-			}
-			n += int64(b.Len())
 		}
 	}
 	m.most(n)

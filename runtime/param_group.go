@@ -191,7 +191,7 @@ func (b *ParamGroup) room(all *tensor.Tensor) error {
 			return err
 		}
 		if b.store.Buffer().Dropped() {
-			b.r.gathered(b.store.Buffer(), b.store.Buffer().Len())
+			b.r.gathered(b.store.Buffer())
 		}
 		err := b.store.Buffer().Refill()
 		if err == nil {
@@ -210,7 +210,7 @@ func (b *ParamGroup) room(all *tensor.Tensor) error {
 		clear(store.Bytes())
 	}
 	b.store, b.wholes = store, b.pack.Views(store)
-	b.r.gathered(store.Buffer(), store.Buffer().Len())
+	b.r.gathered(store.Buffer())
 	return nil
 }
 
@@ -255,7 +255,7 @@ func (b *ParamGroup) Release() {
 	}
 	if b.store.Buffer().Await() == nil { // else the program is being stopped
 		if !b.store.Buffer().Dropped() {
-			b.r.gathered(b.store.Buffer(), -b.store.Buffer().Len())
+			b.r.released(b.store.Buffer())
 		}
 		b.store.Buffer().Drop(b.Restore)
 	}

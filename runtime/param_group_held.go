@@ -48,10 +48,10 @@ func (b *ParamGroup) hold(grads []*tensor.Tensor) {
 			continue
 		}
 		if old != nil {
-			b.r.gathered(old.Buffer(), -old.Buffer().Len())
+			b.r.released(old.Buffer())
 		}
 		if g != nil {
-			b.r.gathered(g.Buffer(), g.Buffer().Len())
+			b.r.gathered(g.Buffer())
 		}
 		b.held[i] = g
 	}
