@@ -126,19 +126,19 @@ func staged(g *comm.Group) bool { return strings.HasSuffix(g.String(), strconv.Q
 
 // Barrier returns when every member of g has called it.
 func (r *Rank) Barrier(g *comm.Group) error {
-	_, err := r.objects(g, "barrier", comm.Barrier, -1, nil, 0, nil)
+	_, err := r.objects(g, comm.Barrier, contract("barrier"), offer{})
 	return err
 }
 
 // AllGatherObject returns every member's obj.
 func (r *Rank) AllGatherObject(g *comm.Group, obj []byte) ([][]byte, error) {
-	return r.objects(g, "all_gather_object", comm.AllGather, -1, [][]byte{obj}, len(obj), func(lens [][]int) []int {
+	return r.objects(g, comm.AllGather, contract("all_gather_object"), offer{[][]byte{obj}, len(obj), func(lens [][]int) []int {
 		sizes := make([]int, len(lens))
 		for i, l := range lens {
 			sizes[i] = l[0]
 		}
 		return sizes
-	})
+	}})
 }
 
 // BroadcastObject returns the obj of member src; the others' is not looked at.
@@ -147,7 +147,9 @@ func (r *Rank) BroadcastObject(g *comm.Group, obj []byte, src int) ([]byte, erro
 	if isPlace(r, g, src) {
 		bytes = len(obj)
 	}
-	out, err := r.objects(g, "broadcast_object", comm.Broadcast, src, [][]byte{obj}, bytes, func(lens [][]int) []int { return lens[src] })
+	d := contract("broadcast_object")
+	d.Root = src
+	out, err := r.objects(g, comm.Broadcast, d, offer{[][]byte{obj}, bytes, func(lens [][]int) []int { return lens[src] }})
 	if err != nil {
 		return nil, err
 	}
@@ -169,32 +171,41 @@ func (r *Rank) ScatterObject(g *comm.Group, objs [][]byte, src int) ([]byte, err
 			bytes += len(o)
 		}
 	}
-	out, err := r.objects(g, "scatter_object", comm.Scatter, src, objs, bytes, func(lens [][]int) []int {
+	d := contract("scatter_object")
+	d.Root = src
+	out, err := r.objects(g, comm.Scatter, d, offer{objs, bytes, func(lens [][]int) []int {
 		if len(lens[src]) != g.Size() {
 			return nil
 		}
 		return lens[src][g.Rank() : g.Rank()+1]
-	})
+	}})
 	if err != nil {
 		return nil, err
 	}
 	return out[0], nil
 }
 
-// objects calls a collective on byte strings of free length. sizes picks the
-// lengths of the results from those that every member announced; nil if they
-// do not fit.
-func (r *Rank) objects(g *comm.Group, name string, kind comm.Kind, root int, objs [][]byte, bytes int, sizes func([][]int) []int) ([][]byte, error) {
-	k := &objectCall{call: call{r: r, g: g, op: &comm.Op{Kind: kind, Align: 1}}, sizes: sizes}
-	d := contract(name)
-	d.Root = root
+// An offer is what a member puts in a collective on byte strings of free length.
+type offer struct {
+	objs  [][]byte
+	bytes int // that count as put in, for traces
+
+	// sizes picks the lengths of the member's results from those that every member
+	// announced; it returns nil if they do not fit. It is nil if there are no results.
+	sizes func(lens [][]int) []int
+}
+
+// objects calls a collective on byte strings, and returns this member's results. The members
+// compare d.
+func (r *Rank) objects(g *comm.Group, kind comm.Kind, d comm.Desc, o offer) ([][]byte, error) {
+	k := &objectCall{call: call{r: r, g: g, op: &comm.Op{Kind: kind, Align: 1}}, offer: o}
 	if err := k.begin(d); err != nil {
 		return nil, err
 	}
-	if sizes != nil {
-		k.offer(objs)
+	if o.sizes != nil {
+		k.put()
 	}
-	k.note(bytes, nil, "object")
+	k.note(o.bytes, nil, "object")
 	if _, err := k.run(); err != nil {
 		return nil, err
 	}
@@ -204,14 +215,14 @@ func (r *Rank) objects(g *comm.Group, name string, kind comm.Kind, root int, obj
 // An objectCall is one call of a collective on byte strings.
 type objectCall struct {
 	call
-	sizes func([][]int) []int
-	out   [][]byte
+	offer
+	out [][]byte
 }
 
-// offer puts objs in.
-func (k *objectCall) offer(objs [][]byte) {
-	k.op.Meta, k.op.Prepare = appendLens(nil, objs), k.prepare
-	for _, b := range objs {
+// put puts the offer in.
+func (k *objectCall) put() {
+	k.op.Meta, k.op.Prepare = appendLens(nil, k.objs), k.prepare
+	for _, b := range k.objs {
 		k.op.In = append(k.op.In, comm.Whole(b))
 	}
 	for k.op.Kind == comm.Scatter && len(k.op.In) < k.g.Size() { // refused when the members agree
