@@ -100,8 +100,7 @@ func (k *call) end(res comm.Result, err error) error {
 	return err
 }
 
-// sending returns what comm.Group.Wires of the call hangs on: calls of which it is the
-// same text have the same answer.
+// sending returns a key for comm.Group.Wires of the call: calls with the same key send alike.
 func (k *call) sending(res comm.Result) []byte {
 	b := []byte{byte(k.op.Kind)}
 	for _, n := range []int{k.g.Size(), k.op.Desc.Root + 1, res.Block, k.op.Align, len(k.op.Desc.Pairs)} {

@@ -13,6 +13,7 @@ type faults struct {
 	at    map[string]map[int]fault
 }
 
+// A fault strikes a rank before a call: it dies there, or comes late.
 type fault struct {
 	kill  bool
 	delay time.Duration
@@ -43,13 +44,14 @@ func (e *KilledError) Uncatchable() bool { return true }
 
 // Kill makes the rank die when it calls operation op for the n-th time, n
 // from 1.
-func (r *Rank) Kill(op string, n int) { r.plan(op, n, fault{kill: true}) }
+func (r *Rank) Kill(op string, n int) { r.addFault(op, n, fault{kill: true}) }
 
 // Delay makes the rank wait for d before it calls operation op for the n-th
 // time.
-func (r *Rank) Delay(op string, n int, d time.Duration) { r.plan(op, n, fault{delay: d}) }
+func (r *Rank) Delay(op string, n int, d time.Duration) { r.addFault(op, n, fault{delay: d}) }
 
-func (r *Rank) plan(op string, n int, f fault) {
+// addFault plans f for the n-th call of operation op, beside the faults planned for it already.
+func (r *Rank) addFault(op string, n int, f fault) {
 	if r.faults.at == nil {
 		r.faults.at = map[string]map[int]fault{}
 	}

@@ -185,7 +185,7 @@ func (r *Rank) ScatterObject(g *comm.Group, objs [][]byte, src int) ([]byte, err
 	return out[0], nil
 }
 
-// An offer is what a member puts in a collective on byte strings of free length.
+// An offer is the byte strings, of free length, that a member puts in a collective.
 type offer struct {
 	objs  [][]byte
 	bytes int // that count as put in, for traces

@@ -150,7 +150,7 @@ func (r *Rank) Held() {
 	}
 }
 
-// gathered says that b holds what is gathered for a time, until released is told of it.
+// gathered says that b holds gathered elements for a time, until released is told of it.
 func (r *Rank) gathered(b *tensor.Buffer) {
 	for _, m := range r.meters {
 		m.held[b], m.gathered[b] = true, true
@@ -159,7 +159,7 @@ func (r *Rank) gathered(b *tensor.Buffer) {
 	}
 }
 
-// released says that what was gathered in b is given up.
+// released says that the gathered elements in b are given up.
 func (r *Rank) released(b *tensor.Buffer) {
 	for _, m := range r.meters {
 		if !m.gathered[b] { // before the meter was started

@@ -24,7 +24,7 @@ func (r *Rank) Aside() (release func()) {
 	return func() { r.aside = outer }
 }
 
-// nothing ends no wait.
+// nothing is the result of waiting where nobody looks on.
 func nothing() {}
 
 // waiting says that the rank is about to wait for others in a call, and the function that it returns says

@@ -4,7 +4,7 @@ import "tpsh/runtime/tensor"
 
 // Gradients of a ParamGroup that a backward pass has not reduced are kept, whole, for the next one that does.
 
-// withHeld adds to grads what has been kept of them.
+// withHeld adds to grads the gradients that have been kept.
 func (b *ParamGroup) withHeld(grads []*tensor.Tensor) error {
 	for i, h := range b.held {
 		switch {
@@ -37,7 +37,7 @@ func (b *ParamGroup) keep(grads []*tensor.Tensor) error {
 	return nil
 }
 
-// hold keeps grads in place of what was kept: nil is for none. They are counted as what is gathered.
+// hold keeps grads, nil for none, in place of those kept before. They are counted as gathered.
 func (b *ParamGroup) hold(grads []*tensor.Tensor) {
 	for i, old := range b.held {
 		var g *tensor.Tensor

@@ -1,7 +1,6 @@
 package runtime
 
 import (
-	"fmt"
 	"tpsh/comm"
 	"tpsh/mesh"
 	"tpsh/runtime/op"
@@ -52,22 +51,4 @@ func plainOnly(fn string, xs ...*tensor.Tensor) error {
 		}
 	}
 	return nil
-}
-
-// Here returns the source line that the program is at.
-func (r *Rank) Here() string { return r.where() }
-
-// Spot is Here, to be made text when it is wanted.
-func (r *Rank) Spot() fmt.Stringer {
-	if r.replayed != "" {
-		return text(r.replayed)
-	}
-	return r.Position()
-}
-
-// Tell prints a line beside the program's output.
-func (r *Rank) Tell(line string) {
-	if r.Note != nil {
-		r.Note(line)
-	}
 }

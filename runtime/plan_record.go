@@ -12,7 +12,7 @@ import (
 	"tpsh/runtime/tensor"
 )
 
-// Of a job that runs on shapes each rank notes its operations and calls: see Config.Shapes.
+// Of a job that runs on shapes each rank notes its operations and calls: see Config.Plan.
 
 // Recorder returns the recorder of the rank's operations and calls, or nil where it runs for real.
 func (r *Rank) Recorder() *plan.Recorder { return r.recorder }

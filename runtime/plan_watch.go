@@ -8,9 +8,8 @@ import (
 	"tpsh/runtime/plan"
 )
 
-// A Watch measures what the operations of a rank take, each by itself, in a program that runs:
-// what a plan of it has, with the seconds of each. It is for calibration. What it
-// takes itself is in none of them.
+// A Watch times the operations of a rank, each by itself, in a program that runs: those that a plan
+// of it has. It is for calibration. The time that it takes itself is in none of them.
 type Watch struct {
 	On  bool // operations are noted; to be set while no program runs
 	All []Watched
@@ -73,7 +72,7 @@ func (w *Watch) Ran(c *op.Call, begin int64) {
 	w.All = append(w.All, Watched{o, h, float64(begin-last) / 1e9, float64(end-begin) / 1e9, begin, w.Now()})
 }
 
-// Take returns what has been noted since it was last called.
+// Take returns the operations noted since it was last called.
 func (w *Watch) Take() []Watched {
 	all := w.All
 	w.All, w.views, w.begun = nil, 0, w.Now()

@@ -84,7 +84,7 @@ type Rank struct {
 	optimizing  bool                    // an optimizer steps
 	inPass      string                  // of a pipeline that is under way, or ""
 	steps       int                     // that have ended
-	lines       map[*comm.Group]line
+	lines       map[*comm.Group]meshLine
 	dimsOf      int // the number of meshes by which lines were made
 	meters      []*Meter
 	meter       *Meter // of a plan
@@ -168,6 +168,24 @@ func (r *Rank) where() string {
 		return r.replayed
 	}
 	return r.Line()
+}
+
+// Here returns the source line that the program is at.
+func (r *Rank) Here() string { return r.where() }
+
+// Spot is Here, to be made text when it is wanted.
+func (r *Rank) Spot() fmt.Stringer {
+	if r.replayed != "" {
+		return text(r.replayed)
+	}
+	return r.Position()
+}
+
+// Tell prints a line beside the program's output.
+func (r *Rank) Tell(line string) {
+	if r.Note != nil {
+		r.Note(line)
+	}
 }
 
 // ManualSeed sets the seed, and the draw counter to 0.
