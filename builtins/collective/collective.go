@@ -177,7 +177,7 @@ func (k *collective) unpack(c *collectiveCall, args starlark.Tuple, kwargs []sta
 func (k *collective) set(c *collectiveCall, i int, v starlark.Value) error {
 	c.given |= 1 << i
 	if err := k.params[i].set(c, v); err != nil {
-		return k.blame(i, k.hint(i, v, err))
+		return arg.In(k.name, k.params[i].names[0], k.hint(i, v, err))
 	}
 	return nil
 }
@@ -210,15 +210,6 @@ func (k *collective) hint(i int, v starlark.Value, err error) error {
 func isTensors(v starlark.Value) bool {
 	_, one := v.(*builtins.Tensor)
 	return one || builtins.IsList(v)
-}
-
-// blame says of a mismatch that it is one of parameter i.
-func (k *collective) blame(i int, err error) error {
-	var bad *op.ArgError
-	if errors.As(err, &bad) && bad.Func == "" {
-		bad.Func, bad.Param = k.name, k.params[i].names[0]
-	}
-	return err
 }
 
 // find returns the index of the parameter called name, here or elsewhere, or -1.
