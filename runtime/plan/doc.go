@@ -7,10 +7,10 @@
 // collects them while one rank of the kind runs; a Program joins the kinds.
 //
 //	p := plan.NewProgram(16)
-//	k := p.Recorder(0)
-//	...                          // rank 0 runs, and k notes what it does
-//	p.Add(k, plan.Ranks(0, 16))  // as do all 16
-//	figures := p.Play(machine)   // what that takes
+//	r := p.Recorder()
+//	...                         // rank 0 runs, and r notes what it does
+//	p.Add(r, ranks)             // as do all of ranks: 0 to 15
+//	figures := p.Play(machine)  // what that takes
 //
 // Play needs no formula for pipelines or waiting: it lets the kinds' events wait for
 // each other as the ranks would. A rank has a host that issues, a compute stream,

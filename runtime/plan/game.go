@@ -15,6 +15,7 @@ type player struct {
 
 	at        int     // the next event
 	hosted    int     // how many events the host has played its part of
+	blocking  int     // the call that holds the player up, by its number in the group; -1 for none
 	touched   float64 // bytes of the last operation
 	host      float64
 	device    float64
@@ -31,26 +32,30 @@ type player struct {
 
 // A seat is a group of a player: its shape, and where its members play.
 type seat struct {
-	shape   hardware.Group
-	size    int
-	place   int                    // of the player's rank in the group, -1 for none
-	others  []place                // of the players that play for members, each once
-	members []place                // by place in the group
-	arrived []float64              // when this player came to each call
-	ended   []float64              // when each call ended, as far as that is known
-	takes   []float64              // the seconds of each of these calls
-	costs   []float64              // of the calls of the program, -1 for what is not known yet
-	letters map[int32]float64      // the same of messages, by call and receiver
-	blocked []int32                // players that wait for a call or a message of this one
-	inbox   map[letterKey]*letters // messages to other members, by who sends them here
-	most    []int64                // of a Replay: what a member puts into each call at most
+	shape        hardware.Group
+	size         int
+	place        int                    // of the player's rank in the group, -1 for none
+	others       []place                // of the players that play for members, each once
+	members      []place                // by place in the group
+	arrived      []float64              // when this player came to each call
+	ended        []float64              // when each call ended, as far as that is known
+	takes        []float64              // the seconds of each of these calls
+	costs        []float64              // of the calls of the program, -1 for what is not known yet
+	messageCosts map[message]float64    // the same of the messages of this player
+	blocked      []int32                // players that wait for a call or a message of this one
+	sent         map[letterKey]*letters // messages of this player to other members
+	received     map[letterKey]int      // how many messages of each member this player has received
+	most         []int64                // of a Replay: what a member puts into each call at most
 }
 
 // A place is a group of a player.
 type place struct{ player, group int32 }
 
-// A letterKey tells the messages of a sender to one member with one tag.
-type letterKey struct{ to, tag int32 }
+// A letterKey tells the messages to one member, or from one, with one tag.
+type letterKey struct{ member, tag int32 }
+
+// A message is a call of the program that sends, and the place in the group that it sends to.
+type message struct{ call, to int32 }
 
 // letters are when messages are there, and which events have sent them.
 type letters struct {
@@ -159,7 +164,7 @@ func newGameOn(p *Program, m *hardware.Machine) *game {
 	}
 	for c := range int32(len(first)) {
 		rank := first[c]
-		pl := &player{kind: p.Kinds[p.KindOf[rank]], rank: rank, ranks: count[c]}
+		pl := &player{kind: p.Kinds[p.KindOf[rank]], rank: rank, ranks: count[c], blocking: -1}
 		pl.now.reset()
 		pl.groups = make([]seat, len(pl.kind.Groups))
 		g.players = append(g.players, pl)
@@ -177,8 +182,7 @@ func (g *game) seat(pl *player, i int, playerOf []int32) {
 	ranks := pl.kind.Groups[i].Of(pl.rank)
 	s := &pl.groups[i]
 	s.shape, s.size, s.place = g.m.GroupOf(ranks), len(ranks), slices.Index(ranks, pl.rank)
-	s.letters = map[int32]float64{}
-	s.inbox = map[letterKey]*letters{}
+	s.messageCosts, s.sent, s.received = map[message]float64{}, map[letterKey]*letters{}, map[letterKey]int{}
 	seen := map[place]bool{}
 	for _, rank := range ranks {
 		q := playerOf[rank]
@@ -195,14 +199,9 @@ func (g *game) seat(pl *player, i int, playerOf []int32) {
 // called name; -1 if none is.
 func (g *game) groupOf(q int32, rank int, ranks []int, name string) int32 {
 	kind := g.players[q].kind
-	found := int32(-1)
-	for i := range kind.Groups {
-		if kind.Groups[i].instance() == instanceOf(name) && sameList(kind.Groups[i].Of(rank), ranks) {
-			found = int32(i)
-			break
-		}
-	}
-	return found
+	return int32(slices.IndexFunc(kind.Groups, func(group Group) bool {
+		return group.instance() == instanceOf(name) && sameList(group.Of(rank), ranks)
+	}))
 }
 
 // sameList reports whether a and b have the same ranks, which takes no time for those

@@ -133,9 +133,7 @@ func (k *Kind) join(other *Kind) {
 // add has the group's members of some ranks be those of others.
 func (g *Group) add(mine, others func(int) []int, ranks map[int]bool) func(int) []int {
 	if g.tables == nil {
-		g.tables = map[int][]int{}
-		first := mine
-		g.rest = func(rank int) []int { return first(rank) }
+		g.tables, g.rest = map[int][]int{}, mine
 	}
 	for r := range ranks {
 		g.tables[r] = others(r)

@@ -327,3 +327,35 @@ func TestUnlikeAmountsEndTogether(t *testing.T) {
 		t.Errorf("two that put in 1e6 bytes: got %g s, want less than %g", few, most)
 	}
 }
+
+// What a message costs depends on where it goes, also to members of a large group whose places
+// are a power of two apart.
+func TestMessagesInLargeGroup(t *testing.T) {
+	const far = 1<<12 + 1 // on another node than rank 1
+	p := NewProgram(far + 1)
+	all, others := make([]int, far+1), []int32{}
+	for rank := range all {
+		if all[rank] = rank; rank > 0 {
+			others = append(others, int32(rank))
+		}
+	}
+	r := p.Recorder()
+	g := r.Group("world", "pp", Cost{}, func(int) []int { return all })
+	for _, to := range []struct {
+		peer int
+		line string
+	}{{1, "near.star:1:1"}, {far, "far.star:1:1"}} {
+		at, _ := r.Begin(Send, g, Forward, to.line, "")
+		r.Peer(at, to.peer, 0, false)
+		r.Finish(at, Call{Op: "send", Bytes: 1 << 30}, 1<<30)
+	}
+	p.Add(r, []int32{0})
+	p.Add(p.Recorder(), others)
+	seconds := map[string]float64{}
+	for _, row := range p.Play(machine(t)).Communication {
+		seconds[row.Where] = row.Seconds
+	}
+	if near, away := seconds["near.star:1:1"], seconds["far.star:1:1"]; near <= 0 || away <= near {
+		t.Errorf("a message takes %g s within a node and %g s between nodes, want more between", near, away)
+	}
+}

@@ -1,10 +1,6 @@
 package plan
 
-import (
-	"slices"
-
-	"tpsh/runtime/hardware"
-)
+import "tpsh/runtime/hardware"
 
 // play plays all events.
 func (g *game) play() {
@@ -191,20 +187,17 @@ func (g *game) begun(i int32, s *seat, n int) (start, end float64, ok bool) {
 
 func (g *game) collective(i int32, pl *player, e *Event) bool {
 	s := &pl.groups[e.Group]
-	cost := g.cost(pl, e)
-	if len(pl.issued) == 0 || pl.issued[len(pl.issued)-1].event != int32(pl.at)|held {
+	if pl.blocking < 0 {
 		pl.host += g.calling()
-		n := g.arrive(s, max(pl.host, pl.device), cost)
-		pl.issued = append(pl.issued, issuance{e.Group, int32(n), int32(pl.at) | held})
+		pl.blocking = g.arrive(s, max(pl.host, pl.device), g.cost(pl, e))
 	}
-	n := int(pl.issued[len(pl.issued)-1].call)
+	n := pl.blocking
 	start, end, ok := g.begun(i, s, n)
 	if !ok {
 		return false
 	}
-	cost = s.takes[n]
-	pl.issued = pl.issued[:len(pl.issued)-1]
-	at := s.arrived[n]
+	pl.blocking = -1
+	cost, at := s.takes[n], s.arrived[n]
 	pl.now.arithmetic += max(0, at-pl.device) // the host was late
 	if pl.now.waiting += max(0, start-at); start > at {
 		pl.keepsWaiting(pl.at, start, start, g.lastOf(s, n))
@@ -215,9 +208,6 @@ func (g *game) collective(i int32, pl *player, e *Event) bool {
 	pl.device = end
 	return true
 }
-
-// held marks the entry, behind those of Issues, of the blocking call under way.
-const held = 1 << 30
 
 func (g *game) issue(pl *player, e *Event) {
 	pl.host += g.calling()
@@ -260,11 +250,11 @@ func (g *game) send(pl *player, e *Event) {
 	pl.host += g.calling()
 	s := &pl.groups[e.Group]
 	key := letterKey{e.Peer, e.Tag}
-	if s.inbox[key] == nil {
-		s.inbox[key] = &letters{}
+	if s.sent[key] == nil {
+		s.sent[key] = &letters{}
 	}
 	cost := g.messageCost(pl, e)
-	box, at := s.inbox[key], max(pl.host, pl.device)
+	box, at := s.sent[key], max(pl.host, pl.device)
 	box.at, box.from = append(box.at, at+cost), append(box.from, int32(pl.at))
 	pl.keep(pl.at, 0, at, at+cost)
 	pl.count(g, e, cost, cost)
@@ -281,12 +271,12 @@ func (g *game) messageCost(pl *player, e *Event) float64 {
 		return given.of(e.Wire)
 	}
 	s := &pl.groups[e.Group]
-	key := e.Index + int32(e.Peer+1)<<20
-	t, ok := s.letters[key]
+	key := message{e.Index, e.Peer}
+	t, ok := s.messageCosts[key]
 	if !ok {
 		ranks := pl.kind.Groups[e.Group].Of(pl.rank)
 		t = g.m.Collective(hardware.Collective{Op: "send", Ranks: []int{pl.rank, ranks[e.Peer]}, Bytes: float64(g.p.Calls[e.Index].Bytes)})
-		s.letters[key] = t
+		s.messageCosts[key] = t
 	}
 	return t
 }
@@ -306,20 +296,14 @@ func (g *game) recv(i int32, pl *player, e *Event) bool {
 		return true
 	}
 	sender := g.players[from.player]
-	me := int32(slices.Index(pl.kind.Groups[e.Group].Of(pl.rank), pl.rank))
-	box := sender.groups[from.group].inbox[letterKey{me, e.Tag}]
-	mine := letterKey{^e.Peer, e.Tag}
-	if s.inbox[mine] == nil {
-		s.inbox[mine] = &letters{}
-	}
-	n := len(s.inbox[mine].at)
+	there, mine := &sender.groups[from.group], letterKey{e.Peer, e.Tag}
+	box, n := there.sent[letterKey{int32(s.place), e.Tag}], s.received[mine]
 	if box == nil || len(box.at) <= n {
-		there := &sender.groups[from.group]
 		there.blocked = append(there.blocked, i)
 		return false
 	}
 	pl.host += g.calling()
-	s.inbox[mine].at = append(s.inbox[mine].at, 0)
+	s.received[mine]++
 	at := max(pl.host, pl.device)
 	came := at
 	cost := g.messageCost(sender, &sender.kind.Events[box.from[n]])

@@ -33,12 +33,14 @@ type Program struct {
 
 	counted map[string]bool // parameters
 	short   shortening
-	mu      sync.Mutex
-	ops     map[Operation]int32
-	calls   map[Call]int32
-	texts   map[string]int32
-	sent    map[string]int64
-	spaces  [3]map[string]int32
+
+	// mu guards the maps below, which hold the indices of what is in Operations, Calls, Sent,
+	// Regions, Lines and Dims, and these while recorders note.
+	mu     sync.Mutex
+	ops    map[Operation]int32
+	calls  map[Call]int32
+	sent   map[string]int64
+	spaces [3]map[string]int32 // of Regions, Lines and Dims
 }
 
 // An Operation is what a device computes at once.
