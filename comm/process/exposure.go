@@ -77,7 +77,7 @@ func (l *exposures) endTo(to int) { l.endThose(func(x exposure) bool { return x.
 // endAll ends all exposures.
 func (l *exposures) endAll() { l.endThose(func(exposure) bool { return true }) }
 
-// endThose ends the exposures of which ends tells so.
+// endThose ends the exposures for which ends reports true.
 func (l *exposures) endThose(ends func(exposure) bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

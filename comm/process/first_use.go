@@ -28,7 +28,7 @@ func (w *firstUseWriter) Send(f wire.Frame, head, body []byte) {
 	}
 }
 
-// Stop also lets no connection be waited for.
+// Stop also ends all waiting for a connection.
 func (w *firstUseWriter) Stop() {
 	w.end()
 	if out := w.out.Load(); out != nil {
