@@ -157,11 +157,11 @@ func decodeRemoteData(data []byte) (*remoteData, error) {
 	if b.length > wire.MaxMessage {
 		d.Fail("length", fmt.Sprint(b.length), fmt.Sprintf("at most %d", wire.MaxMessage))
 	}
-	return b, d.End("loan")
+	return b, d.End("exposure")
 }
 
 // errWithdrawn is the error of reading data that are not exposed any more.
-var errWithdrawn = errors.New("it lends no more what it has sent")
+var errWithdrawn = errors.New("it no longer exposes what it has sent")
 
 // read reads all that is exposed to dst, which has its length.
 func (b *remoteData) read(dst []byte) error {

@@ -128,8 +128,8 @@ func TestLoanEnds(t *testing.T) {
 // order. What was sent besides is received.
 func TestLoanLost(t *testing.T) {
 	for want, spoil := range map[string]func(s *shm.Segment){
-		"it lends no more what it has sent": func(s *shm.Segment) { s.ExposesIn(0).Store(shm.ExposureGeneration(7)) },
-		"no such process":                   func(s *shm.Segment) { s.RankWord(0, shm.ProcessAt).Store(1<<31 - 2) },
+		"it no longer exposes what it has sent": func(s *shm.Segment) { s.ExposesIn(0).Store(shm.ExposureGeneration(7)) },
+		"no such process":                       func(s *shm.Segment) { s.RankWord(0, shm.ProcessAt).Store(1<<31 - 2) },
 	} {
 		for _, ended := range []bool{false, true} {
 			f := NewShared(3)

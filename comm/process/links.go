@@ -48,7 +48,7 @@ type Links struct {
 	mu                sync.Mutex
 	fabric            *comm.Fabric
 	wireRank          *wireRank     // of the latest generation, nil before the first
-	generationChanged chan struct{} // closed when rank is another
+	generationChanged chan struct{} // closed when wireRank is another
 	broken            []error       // by participant: why nothing comes any more
 	beaters           []beater
 }

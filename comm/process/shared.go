@@ -46,7 +46,7 @@ type sharedSpinPolicy struct {
 	yields int // looks after letting other processes run
 }
 
-// sharedSpinPolicyFor returns the patience of one of size ranks on this host.
+// sharedSpinPolicyFor returns the policy of one of size ranks on this host.
 // While every rank has a core, a look costs nobody anything.
 func sharedSpinPolicyFor(size int) sharedSpinPolicy {
 	switch {
