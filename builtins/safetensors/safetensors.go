@@ -15,6 +15,7 @@
 package safetensors
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -210,7 +211,7 @@ func readFull(r io.ReaderAt, dst []byte, off int64) error {
 // have the sizes that they need and fill all of size bytes.
 func checkPlaces(tensors []*Tensor, size int64) error {
 	slices.SortFunc(tensors, func(a, b *Tensor) int {
-		return cmpOr(a.Begin-b.Begin, a.End-b.End, int64(strings.Compare(a.Name, b.Name)))
+		return cmp.Or(cmp.Compare(a.Begin, b.Begin), cmp.Compare(a.End, b.End), strings.Compare(a.Name, b.Name))
 	})
 	at, last := int64(0), ""
 	for _, t := range tensors {
@@ -231,19 +232,6 @@ func checkPlaces(tensors []*Tensor, size int64) error {
 		return &FormatError{Problem: fmt.Sprintf("the tensors have %d bytes of data, and after the header come %d", at, size)}
 	}
 	return nil
-}
-
-// cmpOr returns the sign of the first of ds that is not 0.
-func cmpOr(ds ...int64) int {
-	for _, d := range ds {
-		switch {
-		case d < 0:
-			return -1
-		case d > 0:
-			return 1
-		}
-	}
-	return 0
 }
 
 // Names returns the names of the tensors, ascending. The caller must not

@@ -1,6 +1,7 @@
 package safetensors
 
 import (
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	"maps"
@@ -11,18 +12,23 @@ import (
 	"unicode/utf8"
 )
 
+// Sort sorts tensors in the order in which a file has their data, that of the reference
+// implementation: larger element types first, so that data are aligned, then by name.
+func Sort(tensors []*Tensor) {
+	slices.SortFunc(tensors, func(a, b *Tensor) int {
+		return cmp.Or(cmp.Compare(b.DType.kind(), a.DType.kind()), strings.Compare(a.Name, b.Name))
+	})
+}
+
 // AppendHeader appends to dst what a file of the tensors begins with: the
 // length of its header, and the header. Their data follow in the order of
-// tensors, which it sorts as the reference implementation does: larger element
-// types first, then by name, so that data are aligned. It sets Begin and End.
+// tensors, which it Sorts. It sets Begin and End.
 //
 // The header holds the metadata unless they are nil, by key, and ends with
 // spaces so that the data begin at a multiple of 8 bytes. The error is a
 // *FormatError.
 func AppendHeader(dst []byte, tensors []*Tensor, metadata map[string]string) ([]byte, error) {
-	slices.SortFunc(tensors, func(a, b *Tensor) int {
-		return cmpOr(int64(b.DType.kind()-a.DType.kind()), int64(strings.Compare(a.Name, b.Name)))
-	})
+	Sort(tensors)
 	if err := place(tensors); err != nil {
 		return nil, err
 	}

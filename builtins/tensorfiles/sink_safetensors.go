@@ -111,8 +111,7 @@ func safetensorsOrder(tensors []*Tensor) func(a, b *Tensor) int {
 		kind, _ := safetensorsType(t.DType)
 		list = append(list, &safetensors.Tensor{Name: t.Name, DType: kind, Shape: t.Shape})
 	}
-	// It sorts; what it cannot write the sink will find again, and say so.
-	_, _ = safetensors.AppendHeader(nil, list, nil)
+	safetensors.Sort(list)
 	number := map[string]int{}
 	for i, t := range list {
 		number[t.Name] = i
