@@ -103,7 +103,7 @@ func init() {
 		methodRow("size_global", "size_global(dim=None) returns the size of a dim of the whole, or its shape, as size does.\n"+exampleColo+">>> t.size_global()\n(2, 3)", shared("size_global")),
 		methodRow("size_local", "size_local(dim=None) returns the size of a dim of this rank's payload, or its shape.\n"+exampleColo+">>> t.size_local(0)\n2", shared("size_local")),
 		attrRow("local_shape", "local_shape is the shape of this rank's payload.\n", "(2, 3)",
-			func(e *builtins.Env, t *tensor.Tensor) starlark.Value { return dtensor.LocalShape(e, t) }),
+			func(_ *builtins.Env, t *tensor.Tensor) starlark.Value { return dtensor.LocalShape(t) }),
 		attrRow("dist_spec", "dist_spec is the ShardSpec or ReplicaSpec: how the tensor-parallel group holds the tensor. Dims count from the front.\n", "ShardSpec([0], [1])",
 			func(e *builtins.Env, t *tensor.Tensor) starlark.Value { return specOf(e, t) }),
 		attrRow("compute_spec", "compute_spec is the ComputeSpec, how operators compute with the tensor as weight, or None. It can be assigned.\n"+

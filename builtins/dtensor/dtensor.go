@@ -117,7 +117,7 @@ func fromLocal(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args st
 	}
 	y, err := e.Runtime.Shard.JoinBack(t, l, back)
 	if err != nil {
-		return nil, unevenHint(e, fn, err, sizes.Set)
+		return nil, unevenHint(fn, err, sizes.Set)
 	}
 	if check {
 		if err := e.Runtime.Shard.CheckReplicas(fn, y); err != nil {
@@ -129,7 +129,7 @@ func fromLocal(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args st
 
 // unevenHint gives an error about a block the name of the script's function, and
 // says how blocks of different sizes are stated.
-func unevenHint(e *builtins.Env, fn string, err error, sized bool) error {
+func unevenHint(fn string, err error, sized bool) error {
 	bad, ok := err.(*op.ArgError)
 	if !ok {
 		return err
@@ -383,6 +383,6 @@ func gradLayout(e *builtins.Env, fn string, t *tensor.Tensor, args starlark.Tupl
 }
 
 // LocalShape returns the shape of this rank's block.
-func LocalShape(e *builtins.Env, t *tensor.Tensor) starlark.Tuple {
+func LocalShape(t *tensor.Tensor) starlark.Tuple {
 	return builtins.ShapeTuple(t.Local().Shape())
 }

@@ -11,9 +11,13 @@ import (
 	"tpsh/runtime/tensor"
 )
 
-// A dtensorCreator makes DTensor.zeros and its like: fill returns a replicated
-// tensor's layout filled.
-func dtensorCreator(name string, value bool, make func(e *builtins.Env, fn string, l *mesh.Placed, dt arg.OptDType, v starlark.Value) (*tensor.Tensor, error)) builtins.Function {
+// A filler makes a tensor placed as l, for the function fn. v is the value that a script gives, nil
+// where it gives none.
+type filler func(e *builtins.Env, fn string, l *mesh.Placed, dt arg.OptDType, v starlark.Value) (*tensor.Tensor, error)
+
+// dtensorCreator returns DTensor.zeros or one like it, whose tensors fill makes. With value the
+// function has a parameter for their elements.
+func dtensorCreator(value bool, fill filler) builtins.Function {
 	return func(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 		var (
 			fn    = b.Name()
@@ -42,7 +46,7 @@ func dtensorCreator(name string, value bool, make func(e *builtins.Env, fn strin
 		if l.IsPartial() {
 			return nil, &op.ArgError{Func: fn, Param: "placements", Got: mesh.List(l.Placements()), Want: "Replicate() or Shard(dim)"}
 		}
-		t, err := make(e, fn, l, dt, v)
+		t, err := fill(e, fn, l, dt, v)
 		if err != nil {
 			return nil, err
 		}
@@ -75,7 +79,7 @@ func filled(e *builtins.Env, fn string, l *mesh.Placed, dt arg.OptDType, v *tens
 }
 
 // constant returns what fills a tensor with the number v.
-func constant(v float64) func(*builtins.Env, string, *mesh.Placed, arg.OptDType, starlark.Value) (*tensor.Tensor, error) {
+func constant(v float64) filler {
 	return func(e *builtins.Env, fn string, l *mesh.Placed, dt arg.OptDType, _ starlark.Value) (*tensor.Tensor, error) {
 		if !dt.Set {
 			dt.V.D, dt.Set = e.Runtime.Ops().Float, true
@@ -84,7 +88,7 @@ func constant(v float64) func(*builtins.Env, string, *mesh.Placed, arg.OptDType,
 	}
 }
 
-// fullOf fills a tensor with the number of a script.
+// fullOf is the filler with the number of a script.
 func fullOf(e *builtins.Env, fn string, l *mesh.Placed, dt arg.OptDType, v starlark.Value) (*tensor.Tensor, error) {
 	x, err := builtins.ToOperand(v)
 	if err != nil {
@@ -95,7 +99,7 @@ func fullOf(e *builtins.Env, fn string, l *mesh.Placed, dt arg.OptDType, v starl
 
 // drawnBy returns what fills a tensor with random numbers, by the operator
 // called name.
-func drawnBy(name string) func(*builtins.Env, string, *mesh.Placed, arg.OptDType, starlark.Value) (*tensor.Tensor, error) {
+func drawnBy(name string) filler {
 	return func(e *builtins.Env, fn string, l *mesh.Placed, dt arg.OptDType, v starlark.Value) (*tensor.Tensor, error) {
 		like, err := constant(0)(e, fn, l, dt, v)
 		if err != nil {

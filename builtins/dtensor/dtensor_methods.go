@@ -4,8 +4,6 @@ import (
 	"go.starlark.net/starlark"
 
 	"tpsh/builtins"
-	"tpsh/builtins/arg"
-	"tpsh/mesh"
 	"tpsh/runtime/op"
 	"tpsh/runtime/tensor"
 )
@@ -64,12 +62,12 @@ func init() {
 				"None all Replicate(); Partial is no target. The result requires grad if x does: it is a new leaf if x is one, and\n" +
 				"otherwise the gradient reaches x on every rank of the mesh, whole.\n" +
 				exampleDTensor + ">>> d.placements\n(Shard(0),)"},
-		creatorRow("zeros", "zeros", "", false, constant(0), "0.0"),
-		creatorRow("empty", "elements that are not set: zeros", "", false, constant(0), "0.0"),
-		creatorRow("ones", "ones", "", false, constant(1), "6.0"),
-		creatorRow("full", "the number value", "value, ", true, fullOf, "6.0"),
-		creatorRow("rand", "random numbers in [0, 1)", "", false, drawnBy("rand_like"), ""),
-		creatorRow("randn", "normally distributed random numbers", "", false, drawnBy("randn_like"), ""),
+		creatorRow("zeros", "zeros", false, constant(0), "0.0"),
+		creatorRow("empty", "elements that are not set: zeros", false, constant(0), "0.0"),
+		creatorRow("ones", "ones", false, constant(1), "6.0"),
+		creatorRow("full", "the number value", true, fullOf, "6.0"),
+		creatorRow("rand", "random numbers in [0, 1)", false, drawnBy("rand_like"), ""),
+		creatorRow("randn", "normally distributed random numbers", false, drawnBy("randn_like"), ""),
 	)
 	builtins.Register(placedAttr("device_mesh", "device_mesh is the mesh of the ranks that hold the tensor.\n"+exampleDTensor+">>> d.device_mesh\nDeviceMesh(\"cpu\", [0])",
 		func(e *builtins.Env, t *tensor.Tensor) starlark.Value { return DeviceMeshOf(e, t.Layout().Mesh()) }),
@@ -78,7 +76,7 @@ func init() {
 				return placementTuple(e, t.Layout().Placements())
 			}),
 		placedAttr("local_shape", "local_shape is the shape of this rank's block.\n"+exampleDTensor+">>> d.local_shape\n(2, 3)",
-			func(e *builtins.Env, t *tensor.Tensor) starlark.Value { return LocalShape(e, t) }),
+			func(_ *builtins.Env, t *tensor.Tensor) starlark.Value { return LocalShape(t) }),
 		placedMethod("size_local", "size_local(dim=None) returns the size of a dim of this rank's block, or its shape.\n"+exampleDTensor+">>> d.size_local(0)\n2",
 			func(e *builtins.Env, fn string, t *tensor.Tensor, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 				return builtins.TensorSize(e, fn, nil, t.Local(), args, kwargs)
@@ -127,23 +125,22 @@ func init() {
 	)
 }
 
-// creatorRow returns the row of a function that makes a distributed tensor.
-func creatorRow(name, of, params string, value bool, make func(*builtins.Env, string, *mesh.Placed, arg.OptDType, starlark.Value) (*tensor.Tensor, error), sum string) *builtins.Row {
-	extra := ""
+// creatorRow returns the row of a function that makes a distributed tensor of what of says. With
+// value its elements are an argument. sum is what the elements of the example add up to; "" where
+// nobody knows.
+func creatorRow(name, of string, value bool, fill filler, sum string) *builtins.Row {
+	param, one := "", ""
 	if value {
-		extra = "1, "
+		param, one = "value, ", "1.0, "
 	}
-	example := ">>> DTensor." + name + "((2, 3), " + extra + "DeviceMesh(\"cpu\", [0]), [Shard(0)])"
+	example := ">>> DTensor." + name + "((2, 3), " + one + "DeviceMesh(\"cpu\", [0]), [Shard(0)])"
 	if sum == "" {
 		example += ".shape\n(2, 3)"
 	} else {
 		example += ".sum().item()\n" + sum
-		if value {
-			example = ">>> DTensor.full((2, 3), 1.0, DeviceMesh(\"cpu\", [0]), [Shard(0)]).sum().item()\n6.0"
-		}
 	}
-	return &builtins.Row{Name: "DTensor." + name, Static: true, Fn: dtensorCreator(name, value, make),
-		Doc: "DTensor." + name + "(shape, " + params + "mesh=None, placements=None, dtype=None, requires_grad=False) returns a distributed tensor of " + of + ".\n" +
+	return &builtins.Row{Name: "DTensor." + name, Static: true, Fn: dtensorCreator(value, fill),
+		Doc: "DTensor." + name + "(shape, " + param + "mesh=None, placements=None, dtype=None, requires_grad=False) returns a distributed tensor of " + of + ".\n" +
 			"Each rank makes its block alone; random numbers are those of the same elements of " + name + "(shape) on one rank. shape is that of\n" +
 			"the whole. mesh None is all ranks in a line, placements None all Replicate().\n" + example}
 }
