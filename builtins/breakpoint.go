@@ -25,7 +25,7 @@ func init() {
 // lang.BreakpointKey.
 const breakpointKey = "tpsh.breakpoint"
 
-func breakpoint(e *Env, thread *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func breakpoint(_ *Env, thread *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	if err := arg.Unpack(b.Name(), args, kwargs); err != nil {
 		return nil, err
 	}

@@ -109,7 +109,7 @@ func customVJP(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tu
 }
 
 // call carries out a call of the function that custom_vjp made.
-func (v *vjp) call(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func (v *vjp) call(_ *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	in, err := tensorsAmong(args)
 	if err != nil {
 		return nil, err

@@ -218,7 +218,7 @@ func (r *replica) averageOf(list []*tensor.Tensor) error {
 	return nil
 }
 
-func noSync(e *builtins.Env, thread *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func noSync(_ *builtins.Env, thread *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	var (
 		m  ModuleArg
 		fn arg.Callable

@@ -151,10 +151,10 @@ func newStyle(kind *styleKind) builtins.Function {
 			s.layouts, err = kind.newLayouts(b.Name(), inLay, outLay, bool(local))
 			return s, err
 		}
-		if s.in, err = preparer(e, b.Name(), "prepare_input", in, kind.in, kind == pairwiseKind); err != nil {
+		if s.in, err = preparer(b.Name(), "prepare_input", in, kind.in, kind == pairwiseKind); err != nil {
 			return nil, err
 		}
-		s.out, err = preparer(e, b.Name(), "prepare_output", out, kind.out, kind == pairwiseKind)
+		s.out, err = preparer(b.Name(), "prepare_output", out, kind.out, kind == pairwiseKind)
 		return s, err
 	}
 }
@@ -183,7 +183,7 @@ func (s *Style) of(m *nn.Module) *Style {
 
 // preparer returns the function v that was given for param: where it was not, or
 // where it is None and that stands for the default, the builtin called def.
-func preparer(e *builtins.Env, fn, param string, v starlark.Value, def string, none bool) (starlark.Callable, error) {
+func preparer(fn, param string, v starlark.Value, def string, none bool) (starlark.Callable, error) {
 	if (v == nil || v == starlark.None && none) && def != "" {
 		return builtins.FunctionOf(def), nil
 	}
@@ -275,10 +275,10 @@ func newSequence(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args 
 		s.linears, err = sequenceKind.newLayouts(b.Name(), inLay, outLay, bool(local))
 		return s, err
 	}
-	if s.in, err = preparer(e, b.Name(), "prepare_input", in, sequenceKind.in, true); err != nil {
+	if s.in, err = preparer(b.Name(), "prepare_input", in, sequenceKind.in, true); err != nil {
 		return nil, err
 	}
-	s.out, err = preparer(e, b.Name(), "prepare_output", out, sequenceKind.out, true)
+	s.out, err = preparer(b.Name(), "prepare_output", out, sequenceKind.out, true)
 	return s, err
 }
 

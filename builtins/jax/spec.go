@@ -178,7 +178,7 @@ func axesOf(v starlark.Value) ([]string, error) {
 
 // specOf returns the placements on m that v, the argument called param of fn, says, and the spec; nil
 // placements for None.
-func specOf(e *builtins.Env, fn, param string, v starlark.Value, m *mesh.Mesh) ([]mesh.Placement, error) {
+func specOf(fn, param string, v starlark.Value, m *mesh.Mesh) ([]mesh.Placement, error) {
 	switch s := v.(type) {
 	case starlark.NoneType:
 		return nil, nil
@@ -224,7 +224,7 @@ func reshardOne(e *builtins.Env, fn string, x *tensor.Tensor, spec starlark.Valu
 	if m == nil {
 		return nil, &op.ArgError{Func: fn, Param: "sharding", Got: arg.Show(spec), Want: "a NamedSharding", Rule: "no mesh has been made"}
 	}
-	list, err := specOf(e, fn, "sharding", spec, m)
+	list, err := specOf(fn, "sharding", spec, m)
 	if err != nil {
 		return nil, err
 	}

@@ -259,7 +259,7 @@ func (m *Module) setComputed(name string, v starlark.Value) error {
 	return nil
 }
 
-func registerParametrization(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func registerParametrization(_ *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	var (
 		with   starlark.Value
 		unsafe arg.Bool
@@ -344,7 +344,7 @@ func (m *Module) Computes(name string) bool {
 	return ok && m.Fields[i].Kind == ComputedField
 }
 
-func removeParametrizations(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func removeParametrizations(_ *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	leave := arg.Bool(true)
 	p, err := unpackParametrized(b, args, kwargs, "tensor_name", "leave_parametrized?", &leave)
 	if err != nil {

@@ -71,7 +71,7 @@ func newTransformerLayer(c *class) builtins.Function {
 
 // transformerLayer returns a layer of class c, for the function fn.
 func transformerLayer(e *builtins.Env, fn string, c *class, s *layerSpec) (*Module, error) {
-	activation, err := activation(e, s.activation)
+	activation, err := activation(s.activation)
 	if err != nil {
 		return nil, arg.In(fn, "activation", err)
 	}
@@ -86,7 +86,7 @@ func transformerLayer(e *builtins.Env, fn string, c *class, s *layerSpec) (*Modu
 }
 
 // activation returns v, the name of an activation or a function, as a function.
-func activation(e *builtins.Env, v starlark.Value) (starlark.Value, error) {
+func activation(v starlark.Value) (starlark.Value, error) {
 	switch name, _ := starlark.AsString(v); name {
 	case "relu", "gelu":
 		return builtins.FunctionOfF(name), nil

@@ -267,7 +267,7 @@ func apart(c, x []*array) float64 {
 }
 
 // dimName returns what a dim of a mesh is called.
-func (q *probe) dimName(l *layout, dim int) string {
+func (q *probe) dimName(dim int) string {
 	if plan := q.d.o.Plan; plan != nil && dim < len(plan.Names) {
 		return plan.Names[dim]
 	}

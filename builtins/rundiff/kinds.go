@@ -64,7 +64,7 @@ func (q *probe) sums(x []*array, l *layout) {
 		}
 		n := float64(l.mesh[m])
 		s := reduced(l, q.c, []int{m}, false)
-		name := q.dimName(l, m)
+		name := q.dimName(m)
 		q.add(finding{kind: MissingSum, meshDim: name, rest: apart(s, x), says: fmt.Sprintf("the sum over dim %s of the mesh, of %d ranks, was not taken: the ranks have the summands", name, l.mesh[m])})
 		if q.twins(l, m) {
 			continue // there is a dim of fewer ranks
@@ -89,7 +89,7 @@ func (q *probe) sums(x []*array, l *layout) {
 func (q *probe) dimNames(l *layout) []string {
 	var list []string
 	for m := range l.mesh {
-		list = append(list, q.dimName(l, m))
+		list = append(list, q.dimName(m))
 	}
 	return list
 }
@@ -155,7 +155,7 @@ func (q *probe) residual(s, x []*array, l *layout, m int) {
 	for i := range x {
 		extra[i] = s[i].plus(-1, x[i]).scaled(1 / (n - 1))
 	}
-	f := finding{kind: MissingSum, meshDim: q.dimName(l, m), says: fmt.Sprintf("the sum over dim %s of the mesh, of %d ranks, was not taken, and each rank has added the same to its summand", q.dimName(l, m), l.mesh[m])}
+	f := finding{kind: MissingSum, meshDim: q.dimName(m), says: fmt.Sprintf("the sum over dim %s of the mesh, of %d ranks, was not taken, and each rank has added the same to its summand", q.dimName(m), l.mesh[m])}
 	flat := make([]*array, len(x))
 	for i := range x {
 		flat[i] = columnMeans(extra[i])
@@ -207,14 +207,14 @@ func (q *probe) wrongMeshDim(s, x []*array, l *layout, m int) {
 		if o == m || l.mesh[o] == 1 {
 			continue
 		}
-		name := q.dimName(l, m)
-		says := fmt.Sprintf("the sum was taken over dim %s of the mesh, and not over dim %s", q.dimName(l, o), name)
+		name := q.dimName(m)
+		says := fmt.Sprintf("the sum was taken over dim %s of the mesh, and not over dim %s", q.dimName(o), name)
 		if _, ok := l.placements[o].Shard(); ok {
 			// Ranks of the other dim hold other parts, which were added to each other.
 			want := reduced(l, x, []int{o}, false)
 			q.add(finding{kind: WrongDim, meshDim: name, rest: apart(s, want), says: says})
 			q.add(finding{kind: WrongDim, meshDim: name, rest: apart(s, scaleAll(want, 1/float64(l.mesh[o]))), says: says})
-			q.wrongWithBias(s, want, l, m, o, says)
+			q.wrongWithBias(s, want, l, m, says)
 			continue
 		}
 		q.add(finding{kind: WrongDim, meshDim: name, rest: apart(s, scaleAll(x, float64(l.mesh[o]))), says: says})
@@ -222,7 +222,7 @@ func (q *probe) wrongMeshDim(s, x []*array, l *layout, m int) {
 }
 
 // wrongWithBias is wrongMeshDim where each rank has added a bias.
-func (q *probe) wrongWithBias(s, want []*array, l *layout, m, o int, says string) {
+func (q *probe) wrongWithBias(s, want []*array, l *layout, m int, says string) {
 	rest := 0.0
 	for i := range s {
 		if !sameShape(s[i].shape, want[i].shape) || len(s[i].shape) < 2 {
@@ -231,7 +231,7 @@ func (q *probe) wrongWithBias(s, want []*array, l *layout, m, o int, says string
 		extra := s[i].plus(-1, want[i])
 		rest = max(rest, relative(distance(extra, columnMeans(extra)), want[i].rms()))
 	}
-	q.add(finding{kind: WrongDim, meshDim: q.dimName(l, m), rest: rest, says: says})
+	q.add(finding{kind: WrongDim, meshDim: q.dimName(m), rest: rest, says: says})
 }
 
 // stale finds what the reference had in the step before, or will have in the next.

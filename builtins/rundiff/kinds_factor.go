@@ -22,7 +22,7 @@ func (q *probe) factors(x []*array, l *layout) {
 		y[i] = x[i].scaled(f[i])
 	}
 	all := total(q.c, x)
-	if uniform := scaleAll(x, all); apart(q.c, uniform) < q.near*math.Abs(all) && len(x[0].data) > 1 || q.knownFactor(all, l) && apart(q.c, uniform) < q.near*math.Abs(all) {
+	if uniform := scaleAll(x, all); apart(q.c, uniform) < q.near*math.Abs(all) && len(x[0].data) > 1 || q.knownFactor(all) && apart(q.c, uniform) < q.near*math.Abs(all) {
 		g := q.named(all, l)
 		g.rest = apart(q.c, uniform) / math.Abs(all)
 		if math.Abs(all-1) > q.near {
@@ -72,7 +72,7 @@ func (q *probe) sizes(l *layout) map[int]string {
 	if l == nil {
 		if plan := q.d.o.Plan; plan != nil {
 			for i, n := range plan.Mesh {
-				all[n] = q.dimName(nil, i)
+				all[n] = q.dimName(i)
 			}
 		}
 		if n := max(q.d.cand.ranks, q.d.ref.ranks); n > 1 && all[n] == "" {
@@ -84,7 +84,7 @@ func (q *probe) sizes(l *layout) map[int]string {
 	for m, size := range l.mesh {
 		n *= size
 		if _, cut := l.placements[m].Shard(); !cut && all[size] == "" {
-			all[size] = q.dimName(l, m)
+			all[size] = q.dimName(m)
 		}
 	}
 	if cut(l) < 0 && all[n] == "" {
@@ -94,7 +94,7 @@ func (q *probe) sizes(l *layout) map[int]string {
 }
 
 // knownFactor reports whether a number is one that ranks explain.
-func (q *probe) knownFactor(f float64, l *layout) bool {
+func (q *probe) knownFactor(f float64) bool {
 	for n := 2; n <= max(2, q.d.cand.ranks, q.d.ref.ranks); n++ {
 		for _, g := range []float64{float64(n), 1 / float64(n), math.Sqrt(float64(n)), 1 / math.Sqrt(float64(n))} {
 			if math.Abs(f-g) < 2e-3*g {

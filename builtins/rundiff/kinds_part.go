@@ -35,10 +35,10 @@ func (q *probe) parts(x []*array, l *layout) {
 	q.zeroRegion(x, l)
 	q.lacksBias(x, differ, l)
 	if len(differ) > 0 && len(differ) < len(x) && len(zero) == 0 && l != nil && cut(l) < 0 {
-		q.lacksAddend(x, differ, l)
+		q.lacksAddend(differ, l)
 	}
 	if l != nil && cut(l) < 0 || l == nil && len(x) == 1 {
-		q.lacksSummand(x, l)
+		q.lacksSummand(x)
 	}
 }
 
@@ -147,7 +147,7 @@ func contains(b, row *array, near float64) bool {
 }
 
 // lacksAddend finds some ranks' copies of one tensor to differ while others' are right.
-func (q *probe) lacksAddend(x []*array, differ []int, l *layout) {
+func (q *probe) lacksAddend(differ []int, l *layout) {
 	ranks := q.ranksAt(differ, l)
 	q.found = append(q.found, finding{kind: MissingPart, weak: true, ranks: ranks, rest: q.near, says: fmt.Sprintf("ranks %v have something else than the others, which are right", ranks)})
 }
@@ -155,7 +155,7 @@ func (q *probe) lacksAddend(x []*array, differ []int, l *layout) {
 // lacksSummand finds, of a tensor that all ranks have alike, the sum of the reference without
 // what one rank would add: the sum lacks an earlier tensor's part that belongs to a rank, which
 // shows as a product: the difference, as a matrix, has the rank of that part.
-func (q *probe) lacksSummand(x []*array, l *layout) {
+func (q *probe) lacksSummand(x []*array) {
 	n := max(q.d.cand.ranks, q.d.ref.ranks)
 	if n < 2 || len(x[0].data) < 16 || len(x[0].shape) < 2 {
 		return

@@ -274,12 +274,12 @@ func builtHere(f *analysis.File, x syntax.Expr) bool {
 		return ok && id.Name == "dict"
 	case *syntax.Ident:
 		sym := f.Symbol(x)
-		return sym != nil && len(sym.Binds) > 0 && !slices.ContainsFunc(sym.Binds, func(b analysis.Binding) bool { return !bindsDict(f, b, x.Name) })
+		return sym != nil && len(sym.Binds) > 0 && !slices.ContainsFunc(sym.Binds, func(b analysis.Binding) bool { return !bindsDict(f, b) })
 	}
 	return false
 }
 
-func bindsDict(f *analysis.File, b analysis.Binding, name string) bool {
+func bindsDict(f *analysis.File, b analysis.Binding) bool {
 	switch by := b.By.(type) {
 	case *syntax.AssignStmt:
 		if _, alone := by.LHS.(*syntax.Ident); alone {

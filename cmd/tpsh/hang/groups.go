@@ -37,7 +37,7 @@ func compareNames(a, b string) int {
 func (j *Job) link() {
 	for _, id := range j.ids() {
 		if d := j.Ranks[id].raw; d != nil {
-			j.linkGroups(id, d)
+			j.linkGroups(d)
 		}
 	}
 	for _, id := range j.ids() {
@@ -56,7 +56,7 @@ func (j *Job) link() {
 
 // linkGroups makes the groups that a dump's pg_config has. One name may stand
 // for several sets of ranks.
-func (j *Job) linkGroups(rank int, d *dump) {
+func (j *Job) linkGroups(d *dump) {
 	for _, c := range d.groups {
 		if !c.trusted {
 			continue
