@@ -61,7 +61,7 @@ var actions = []string{"hw", "fit", "check"}
 // takenBy says of flags what takes them: "" for the plan of a script.
 var takenBy = map[string][]string{
 	"rows": {"fit", "check"}, "convert": {"fit", "check"}, "o": {"fit"}, "constants": {"fit"}, "most": {"fit"}, "draw": {"fit"}, "draws": {"fit"},
-	"sweep": {""}, "each": {""}, "json": {"", "fit", "check"}, "hw": {"", "fit", "check"}, "n": {"", "fit", "check"},
+	"sweep": {""}, "each": {""}, "report": {""}, "chakra": {""}, "json": {"", "fit", "check"}, "hw": {"", "fit", "check"}, "n": {"", "fit", "check"},
 }
 
 // checkTaken returns a usage error if a flag is given that has no meaning.
@@ -116,10 +116,10 @@ func (p *planner) run(std *stdio, args []string) error {
 	if err := p.checkTaken(args); err != nil {
 		return err
 	}
-	if err := p.checkPage(args); err != nil {
+	if err := p.checkPage(); err != nil {
 		return err
 	}
-	if err := p.checkChakra(args); err != nil {
+	if err := p.checkChakra(); err != nil {
 		return err
 	}
 	if len(args) > 0 {
@@ -181,15 +181,13 @@ func tellByKinds(program *plan.Program, m *hardware.Machine, f *plan.Figures) {
 }
 
 // checkPage returns a usage error if a page is asked for that cannot be written, or of
-// what has none.
-func (p *planner) checkPage(args []string) error {
+// a sweep.
+func (p *planner) checkPage() error {
 	switch {
 	case p.page == "":
 		return nil
 	case len(p.sweeps) > 0:
 		return usagef("for flag --report: a sweep has no page: plan with the values that it has found")
-	case len(args) > 0 && (args[0] == "hw" || args[0] == "fit" || args[0] == "check"):
-		return usagef("for flag --report: plan %s has no page", args[0])
 	}
 	return checkTarget("--report", p.page)
 }

@@ -18,16 +18,14 @@ import (
 // trace is as long as a rank's program.
 const tracedRanks = 16
 
-// checkChakra returns a usage error if traces are asked for of what has none, or in a
-// folder that is none or has other things.
-func (p *planner) checkChakra(args []string) error {
+// checkChakra returns a usage error if traces are asked for of a sweep, or in a folder that
+// is none or has other things.
+func (p *planner) checkChakra() error {
 	switch {
 	case p.chakra == "":
 		return nil
 	case len(p.sweeps) > 0:
 		return usagef("for flag --chakra: a sweep has no traces: plan with the values that it has found")
-	case len(args) > 0 && (args[0] == "hw" || args[0] == "fit" || args[0] == "check"):
-		return usagef("for flag --chakra: plan %s has no traces", args[0])
 	}
 	entries, err := os.ReadDir(p.chakra)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
