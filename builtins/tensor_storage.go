@@ -74,8 +74,8 @@ func init() {
 	)
 }
 
-// toldRow returns the row of a method without arguments that returns what of ones(2, 3)
-// the example says.
+// toldRow returns the row of a method without arguments, which returns get of its tensor.
+// example is what it returns for ones(2, 3).
 func toldRow(name, returns, example string, get func(t *tensor.Tensor) starlark.Value) *Row {
 	return methodRow(name, name+"() returns "+returns+".\n>>> ones(2, 3)."+name+"()\n"+example,
 		func(_ *Env, fn string, _ *Tensor, t *tensor.Tensor, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {

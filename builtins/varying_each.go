@@ -183,9 +183,10 @@ func lift(e *Env, f func(args []starlark.Value) (starlark.Value, error), safe bo
 	return y, nil
 }
 
-// eachRank returns what of says of the rank, computed for each that it runs for: those for which it
-// fails, or says something of another form, are told apart. fresh says that a list is new, so that
-// its elements may vary; else a list is of another form than any other.
+// eachRank returns of(rank) for the rank that runs, as a value that varies. It computes of for every
+// rank that this one runs for: those for which of fails, or returns a value of another form (see
+// appendForm), are told apart. With fresh a list that of returns is a new one, whose elements may
+// vary; otherwise a list has the form of no other.
 func eachRank(e *Env, of func(rank int) (starlark.Value, error), fresh bool) (starlark.Value, error) {
 	type outcome struct {
 		v   starlark.Value

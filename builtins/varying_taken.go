@@ -50,7 +50,7 @@ func counting(y starlark.Value) bool {
 	return y == operator.Ellipsis
 }
 
-// ofRank returns y, which is counting, with of of all that varies in it.
+// ofRank returns y, for which counting holds, with of(v) in place of each v in it that varies.
 func ofRank(y starlark.Value, of func(v *Varying) starlark.Value) starlark.Value {
 	switch y := y.(type) {
 	case *Varying:

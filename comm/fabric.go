@@ -197,8 +197,8 @@ func (e *Endpoint) groupName(ranks []int, instance string) string {
 // first End counts; it is called when the rank is in no call.
 func (e *Endpoint) End(cause error) {
 	if cause != nil {
-		// Only its text reaches the other ranks, on every transport: whatever else the
-		// error is is true of this rank alone.
+		// Only its text reaches the other ranks, on every transport: what else the error
+		// says holds for this rank alone.
 		cause = errors.New(cause.Error())
 	}
 	e.transport.End(cause)

@@ -138,8 +138,8 @@ func (w *Watch) begin(s *server, j *job, t *starlark.Thread) (end func()) {
 // leastPart is for how many bytes the collector leaves a program alone, however little there is.
 const leastPart = 4 << 20
 
-// share finds what part of the memory that is left is for this process. Near to that the collector
-// runs by itself, as near to the limit: it knows what of its memory is reachable, and
+// share finds what part of the memory that is left is for this process. Near to that part, as near
+// to the limit, the collector runs by itself: it knows which part of its memory is reachable, and
 // the machine does not. w.mu is held.
 func (w *Watch) share() {
 	w.part, w.soft = w.Limit, w.most()
@@ -392,8 +392,8 @@ func (w *Watch) collect(run func()) {
 	}()
 }
 
-// rest lets a program wait, if there is little left, until a collection has told what of its memory
-// is reachable.
+// rest has a program wait, if there is little memory left, until a collection has found which part
+// of it is reachable.
 func (w *Watch) rest() {
 	w.mu.Lock()
 	over, near := w.collected, w.isClose()

@@ -125,10 +125,10 @@ func init() {
 	)
 }
 
-// creatorRow returns the row of a function that makes a distributed tensor of what of says. With
-// value its elements are an argument. sum is what the elements of the example add up to; "" where
-// nobody knows.
-func creatorRow(name, of string, value bool, fill filler, sum string) *builtins.Row {
+// creatorRow returns the row of a function that makes a distributed tensor of elements that the
+// documentation calls contents. With value they are an argument. sum is what the elements of the
+// example add up to; "" where nobody knows.
+func creatorRow(name, contents string, value bool, fill filler, sum string) *builtins.Row {
 	param, one := "", ""
 	if value {
 		param, one = "value, ", "1.0, "
@@ -140,7 +140,7 @@ func creatorRow(name, of string, value bool, fill filler, sum string) *builtins.
 		example += ".sum().item()\n" + sum
 	}
 	return &builtins.Row{Name: "DTensor." + name, Static: true, Fn: dtensorCreator(value, fill),
-		Doc: "DTensor." + name + "(shape, " + param + "mesh=None, placements=None, dtype=None, requires_grad=False) returns a distributed tensor of " + of + ".\n" +
+		Doc: "DTensor." + name + "(shape, " + param + "mesh=None, placements=None, dtype=None, requires_grad=False) returns a distributed tensor of " + contents + ".\n" +
 			"Each rank makes its block alone; random numbers are those of the same elements of " + name + "(shape) on one rank. shape is that of\n" +
 			"the whole. mesh None is all ranks in a line, placements None all Replicate().\n" + example}
 }

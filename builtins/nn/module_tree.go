@@ -69,7 +69,7 @@ func (m *Module) ownModules() []NamedModule {
 	return list
 }
 
-// listOf returns what of makes of the elements of list.
+// listOf returns the list of of(x) for each element x of list.
 func listOf[T any](list []T, of func(x T) starlark.Value) *starlark.List {
 	values := make([]starlark.Value, len(list))
 	for i, x := range list {

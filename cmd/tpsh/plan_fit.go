@@ -80,7 +80,7 @@ func (p *planner) fit(std *stdio, action string, args []string) error {
 	defer done()
 	stopped := evaluateRows(ctx, std, question{Script: script, Limits: &p.limits, Watch: watchMemory(int(p.maxMem), 1)}, rows)
 	if stopped == errInterrupted {
-		action, rows = "check", evaluated(rows) // what there is is said
+		action, rows = "check", evaluated(rows) // the report is of the rows that have been evaluated
 	}
 	if stopped != nil && (stopped != errInterrupted || len(rows) == 0) {
 		return stopped

@@ -209,7 +209,7 @@ func planAll(ctx context.Context, std *stdio, m *hardware.Machine, q question, w
 		return nil, err
 	}
 	if err != nil {
-		err = errInterrupted // what there is is said
+		err = errInterrupted // what has been evaluated is shown all the same
 	}
 	slices.SortStableFunc(all, func(a, b *swept) int {
 		if c := cmp.Compare(a.class(), b.class()); c != 0 || a.Refused != "" {

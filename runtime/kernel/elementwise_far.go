@@ -38,8 +38,8 @@ func reach1(dst, x []float32, f func(dst, x []float32, most *[vec.Lanes]float32)
 	}
 }
 
-// keptApart returns the first elements of x, of which what is computed in place of them in dst
-// leaves nothing: then as a copy in kept, which is as long as they are.
+// keptApart returns the first len(kept) elements of x, to be read after dst has been written. If dst
+// is x that would overwrite them, and they are copied to kept.
 func keptApart(kept, dst, x []float32) []float32 {
 	if &dst[0] != &x[0] {
 		return x[:len(kept)]

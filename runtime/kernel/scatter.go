@@ -2,7 +2,7 @@ package kernel
 
 import "tpsh/runtime/dtype"
 
-// A Fold is what of two numbers one comes of.
+// A Fold says how two numbers become one.
 type Fold uint8
 
 // The folds: the product, the greater and the less of two numbers. NaN is both

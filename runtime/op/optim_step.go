@@ -136,7 +136,7 @@ func (s *stepOp) runInto(c *Call) error {
 	return nil
 }
 
-// compute stores the value for in in dst.
+// compute stores in dst what the step makes of the inputs in.
 func (s *stepOp) compute(c *Call, dst *tensor.Tensor, in []*tensor.Tensor) {
 	if computeOf(in...) == dtype.Float64 {
 		s.f64(c, dst, in)

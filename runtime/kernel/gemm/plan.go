@@ -58,7 +58,7 @@ const (
 	farBytes = 1 << 20
 )
 
-// A family is what of a family of processors settles how operands are read.
+// A family says how operands are best read on a family of processors.
 type family struct {
 	near   int  // the size of an operand up to which its rows are read where they lie
 	rows   int  // how long rows of a b of more than firstLevel are at most to be read so, in bytes

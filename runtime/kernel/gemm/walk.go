@@ -216,9 +216,9 @@ func (s *shape[T]) multiplyBlocks(c []T, ldc int, a, b block[T], m, n, k int, ad
 // no more than that, the next one is fetched: rows so far on may not be of b.
 const bytesAhead = 4 << 10
 
-// fetch says what of b tiles are to have fetched, in bytes: from ahead behind
-// their own panel, step further on for each step of the inner dim, and tile
-// further on for each tile of the panel.
+// fetch says which bytes of b a tile has fetched ahead of their use: those that lie ahead
+// bytes behind its own panel, step bytes further on for each step of the inner dim, and tile
+// bytes further on for each tile of the panel.
 type fetch struct {
 	ahead, tile uintptr
 	step        int
