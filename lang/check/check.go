@@ -40,7 +40,6 @@ var Rules = map[string]string{
 	"format":      "a format whose values are too few or too many",
 	"load":        "a load of a file or of a name that is not there, or in a circle",
 	"unused-load": "a loaded name that nothing uses",
-	"dropped":     "a result that is not kept, of a collective that PyTorch has in place",
 	"unused":      "a name that is bound and that nothing uses",
 	"unreachable": "a statement that nothing reaches",
 	"no-assert":   "a test that asserts nothing",
@@ -97,8 +96,6 @@ func (c *checker) visit(n syntax.Node) bool {
 	switch n := n.(type) {
 	case *syntax.DotExpr:
 		c.member(n)
-	case *syntax.ExprStmt:
-		c.dropped(n)
 	case *syntax.CallExpr:
 		c.call(n)
 		c.planOf(n)
