@@ -3,6 +3,7 @@ package kernel
 import (
 	"encoding/binary"
 	"math"
+	"math/bits"
 	"unsafe"
 
 	"tpsh/runtime/dtype"
@@ -37,9 +38,24 @@ type Reduction[T dtype.Number] struct {
 	Four func(dst *[4]T, a, b, c, d []T)
 }
 
-// Blocks stores in each element of dst what r.Block makes of the next k elements of x, at most
-// Block.
-func (r *Reduction[T]) Blocks(dst, x []T, k int) {
+// Rows stores in each element of dst what r makes of the next k elements of x.
+func (r *Reduction[T]) Rows(dst, x []T, k int) {
+	switch {
+	case k == 0:
+		Fill(dst, r.Zero)
+	case k <= Block || r.Whole:
+		r.blocks(dst, x, k)
+	default:
+		t := NewTree(r)
+		for i := range dst {
+			row := x[i*k : (i+1)*k]
+			dst[i] = t.Row(k, func(part []T, lo, hi int) { r.blocks(part, row[lo:hi], (hi-lo)/len(part)) })
+		}
+	}
+}
+
+// blocks stores in each element of dst what r.Block makes of the next k elements of x.
+func (r *Reduction[T]) blocks(dst, x []T, k int) {
 	if r.Four != nil && k > few {
 		for ; len(dst) >= 4; dst, x = dst[4:], x[4*k:] {
 			r.Four((*[4]T)(dst), x[:k], x[k:2*k], x[2*k:3*k], x[3*k:4*k])
@@ -309,14 +325,12 @@ func xorBlock(x []int64) int64 {
 	return a ^ b ^ c ^ d
 }
 
-// mulLanes returns the product of lanes in the order of a reduction.
+// mulLanes returns the product of lanes in the order of a reduction, written out as addLanes is.
 func mulLanes[T dtype.Float](lane *[lanes]T) T {
-	for w := lanes / 2; w > 0; w /= 2 {
-		for l := range w {
-			lane[l] *= lane[l+w]
-		}
-	}
-	return lane[0]
+	a0, a1, a2, a3 := lane[0]*lane[8], lane[1]*lane[9], lane[2]*lane[10], lane[3]*lane[11]
+	a4, a5, a6, a7 := lane[4]*lane[12], lane[5]*lane[13], lane[6]*lane[14], lane[7]*lane[15]
+	a0, a1, a2, a3 = a0*a4, a1*a5, a2*a6, a3*a7
+	return (a0 * a2) * (a1 * a3)
 }
 
 // maxBlock of no elements does not occur. The order makes no difference: Go's
@@ -362,22 +376,63 @@ type Tree[T dtype.Number] struct {
 	parts [][]T // results of 2^p blocks, for the bits p of count, greatest first
 	count int
 	spare [][]T
+
+	row, halves [abreast]T // of Row and pushEach
 }
 
 // NewTree returns an empty Tree of the results of r.
 func NewTree[T dtype.Number](r *Reduction[T]) *Tree[T] { return &Tree[T]{into: r.Into} }
 
 // Push adds the result of the next block. It keeps no reference to v.
-func (t *Tree[T]) Push(v []T) {
+func (t *Tree[T]) Push(v []T) { t.push(v, 0) }
+
+// push adds the result of the next 2^p blocks. Those before are a multiple of as many.
+func (t *Tree[T]) push(v []T, p int) {
 	part := append(t.room(), v...)
-	for n := t.count; n%2 == 1; n /= 2 {
+	for n := t.count >> p; n%2 == 1; n /= 2 {
 		left := t.pop()
 		t.into(left, left, part)
 		t.spare = append(t.spare, part)
 		part = left
 	}
 	t.parts = append(t.parts, part)
-	t.count++
+	t.count += 1 << p
+}
+
+// abreast is how many blocks of a row are reduced before their results are combined.
+const abreast = 32
+
+// pushEach adds the results of the next blocks, at most abreast, each an element of v: as many as
+// 2^p at a time, in an order in which two that are combined lie a half of them apart.
+func (t *Tree[T]) pushEach(v []T) {
+	for len(v) > 0 {
+		p := bits.Len(uint(len(v))) - 1
+		if t.count > 0 {
+			p = min(p, bits.TrailingZeros(uint(t.count)))
+		}
+		part := &t.halves
+		for i, x := range v[:1<<p] {
+			part[bits.Reverse8(uint8(i))>>(8-p)] = x
+		}
+		for half := 1 << p / 2; half > 0; half /= 2 {
+			t.into(part[:half], part[:half], part[half:2*half])
+		}
+		t.push(part[:1], p)
+		v = v[1<<p:]
+	}
+}
+
+// Row returns the reduction of a row of k elements, at least one. Calls of blocks store in part the results of
+// its blocks in turn, which are elements lo to hi of the row: of Block elements each, or the rest.
+func (t *Tree[T]) Row(k int, blocks func(part []T, lo, hi int)) T {
+	for lo, hi := 0, 0; lo < k; lo = hi {
+		part := t.row[:max(min((k-lo)/Block, abreast), 1)]
+		hi = min(lo+len(part)*Block, k)
+		blocks(part, lo, hi)
+		t.pushEach(part)
+	}
+	t.Pop(t.row[:1])
+	return t.row[0]
 }
 
 // Pop stores the combined results in dst and empties t. It panics if there are

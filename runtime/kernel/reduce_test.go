@@ -38,22 +38,22 @@ func TestColumnsAsRows(t *testing.T) {
 	})
 }
 
-// Four blocks at a time are what each is alone.
-func TestBlocks(t *testing.T) {
+// Rows are reduced together as each is alone, of one block or of several.
+func TestRows(t *testing.T) {
 	for _, r := range []*Reduction[float32]{&Sum.F32, &Prod.F32, &Max.F32} {
-		for _, k := range []int{1, few, few + 1, lanes, 100, Block - 1, Block} {
+		for _, k := range []int{1, few, few + 1, lanes, 100, Block - 1, Block, Block + 1, 7*Block + 5, 32 * Block, 75*Block + 100} {
 			x := make([]float32, 9*k)
 			for i := range x {
 				x[i] = 1 + float32(math.Sin(float64(i)))/16
 			}
 			for n := range 10 {
 				got, want := make([]float32, n), make([]float32, n)
-				r.Blocks(got, x, k)
+				r.Rows(got, x, k)
 				for i := range want {
-					want[i] = r.Block(x[i*k : (i+1)*k])
+					want[i] = rowOf(r, x[i*k:(i+1)*k])
 				}
 				if !slices.Equal(got, want) {
-					t.Errorf("%d blocks of %d: got %v, want %v", n, k, got, want)
+					t.Errorf("%d rows of %d: got %v, want %v", n, k, got, want)
 				}
 			}
 		}

@@ -88,14 +88,14 @@ func reduceTo[T dtype.Number](dst, x *tensor.Tensor, reduced []bool, r *kernel.R
 	switch {
 	case src.direct == nil && src.layout.constant() && dst.Numel() > 1:
 		reduceConstant(dst, f.k, r, src.block, finish)
-	case src.direct != nil && r.Whole && f.inner == 0 && f.k > kernel.Block:
-		reduceWholeRows(dst, &f, r, src.direct, finish)
-	case src.direct != nil && r.Four != nil && f.inner == 0 && f.k > 0:
-		reduceByFour(dst, &f, r, src.direct, finish)
+	case src.direct != nil && f.inner == 0:
+		out := newSink[T](dst)
+		eachRows(&out, f.outer, blockSize, finished(&out, finish), func(lo int, d []T) { r.Rows(d, src.direct[lo*f.k:], f.k) })
 	default:
 		reduceBlocks(dst, &f, r, src.block, finish)
 	}
 	goruntime.KeepAlive(x)
+	goruntime.KeepAlive(dst)
 }
 
 // reduceConstant is reduceBlocks of k elements to each result that are all one, as those of a number's
@@ -139,10 +139,33 @@ func reduceInRows[S, T dtype.Number](dst *tensor.Tensor, f *fold, r *kernel.Redu
 
 // intoRows is reduceInRows with the results in out, and done called where some are ready.
 func intoRows[S, T dtype.Number](out *sink[T], f *fold, r *kernel.Reduction[T], load func(lo, hi int) []S, block func(row int, x []S) T, done func(lo, hi int)) {
-	if f.k > kernel.Block {
-		reduceLongRows(out, f, r, load, block, done)
-	} else {
-		reduceRows(out, f, r, load, block, done)
+	tree, k := kernel.NewTree(r), f.k
+	eachRows(out, f.outer, max(blockSize/max(k, 1), 1), done, func(row int, d []T) {
+		switch {
+		case k == 0:
+			kernel.Fill(d, r.Zero)
+		case k <= kernel.Block:
+			rows := load(row*k, (row+len(d))*k)
+			for i := range d {
+				d[i] = block(row+i, rows[i*k:(i+1)*k])
+			}
+		default:
+			d[0] = tree.Row(k, func(part []T, lo, hi int) {
+				for i := range part {
+					part[i] = block(row, load(row*k+lo, row*k+min(lo+kernel.Block, hi)))
+					lo += kernel.Block
+				}
+			})
+		}
+	})
+}
+
+// eachRows has reduce store the results of outer rows in out, at most step at a time, from row lo on.
+func eachRows[T dtype.Number](out *sink[T], outer, step int, done func(lo, hi int), reduce func(lo int, d []T)) {
+	for lo := 0; lo < outer; lo += step {
+		hi := min(lo+step, outer)
+		reduce(lo, out.block(lo, hi))
+		done(lo, hi)
 	}
 }
 
@@ -154,86 +177,6 @@ func finished[T dtype.Number](out *sink[T], finish func(lo int, d []T)) func(lo,
 		}
 		out.store(lo, hi)
 	}
-}
-
-// reduceRows reduces rows of at most a block, several at a time. block makes of one, the part of
-// the elements of the row that is given, what r.Block makes of its values.
-func reduceRows[S, T dtype.Number](out *sink[T], f *fold, r *kernel.Reduction[T], load func(lo, hi int) []S, block func(row int, x []S) T, done func(lo, hi int)) {
-	step := blockSize / max(f.k, 1)
-	for lo := 0; lo < f.outer; lo += step {
-		hi := min(lo+step, f.outer)
-		d := out.block(lo, hi)
-		if f.k == 0 {
-			kernel.Fill(d, r.Zero)
-		} else {
-			rows := load(lo*f.k, hi*f.k)
-			for i := range d {
-				d[i] = block(lo+i, rows[i*f.k:(i+1)*f.k])
-			}
-		}
-		done(lo, hi)
-	}
-}
-
-// reduceLongRows reduces rows of several blocks as reduceRows does.
-func reduceLongRows[S, T dtype.Number](out *sink[T], f *fold, r *kernel.Reduction[T], load func(lo, hi int) []S, block func(row int, x []S) T, done func(lo, hi int)) {
-	tree := kernel.NewTree(r)
-	for i := range f.outer {
-		d := out.block(i, i+1)
-		for lo := 0; lo < f.k; lo += kernel.Block {
-			hi := min(lo+kernel.Block, f.k)
-			d[0] = block(i, load(i*f.k+lo, i*f.k+hi))
-			tree.Push(d)
-		}
-		tree.Pop(d)
-		done(i, i+1)
-	}
-}
-
-// reduceWholeRows is reduceBlocks of the elements x, in rows, by an r that takes any number of them.
-func reduceWholeRows[T dtype.Number](dst *tensor.Tensor, f *fold, r *kernel.Reduction[T], x []T, finish func(lo int, d []T)) {
-	out := newSink[T](dst)
-	done := finished(&out, finish)
-	for i := range f.outer {
-		out.block(i, i+1)[0] = r.Block(x[i*f.k : (i+1)*f.k])
-		done(i, i+1)
-	}
-	goruntime.KeepAlive(dst)
-}
-
-// reduceByFour is reduceBlocks of the elements x, in rows, four blocks at a time.
-func reduceByFour[T dtype.Number](dst *tensor.Tensor, f *fold, r *kernel.Reduction[T], x []T, finish func(lo int, d []T)) {
-	out := newSink[T](dst)
-	done := finished(&out, finish)
-	tree, part := kernel.NewTree(r), make([]T, 4)
-	for lo := 0; lo < f.outer; lo += blockSize {
-		hi := min(lo+blockSize, f.outer)
-		d := out.block(lo, hi)
-		if f.k <= kernel.Block {
-			r.Blocks(d, x[lo*f.k:], f.k)
-		} else {
-			for i := range d {
-				d[i] = reduceLongRow(tree, part, r, x[(lo+i)*f.k:(lo+i+1)*f.k])
-			}
-		}
-		done(lo, hi)
-	}
-	goruntime.KeepAlive(dst)
-}
-
-// reduceLongRow reduces a row of several blocks, as many at a time as part has room for.
-func reduceLongRow[T dtype.Number](tree *kernel.Tree[T], part []T, r *kernel.Reduction[T], row []T) T {
-	for len(row) > 0 {
-		k := min(len(row), kernel.Block)
-		n := min(len(row)/k, len(part))
-		r.Blocks(part[:n], row, k)
-		for i := range n {
-			tree.Push(part[i : i+1])
-		}
-		row = row[n*k:]
-	}
-	tree.Pop(part[:1])
-	return part[0]
 }
 
 // reduceColumns reduces the columns of tables: narrow ones several rows at a
