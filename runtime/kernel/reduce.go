@@ -170,7 +170,7 @@ func SumNumbers[T dtype.Float](x []T) T {
 // max32 looks for +0 among zeros where there is nothing greater, and for NaN aside: the sum of what it
 // has found of that is NaN or 0.
 func max32(x []float32) float32 {
-	lane, nan := fullLanes(float32(math.Inf(-1))), [lanes]float32{}
+	lane, nan := below32, [lanes]float32{}
 	vec.Greatest(x, &lane, &nan)
 	if most := maxLanes(&lane) + addLanes(&nan); most != 0 {
 		return most
@@ -180,13 +180,13 @@ func max32(x []float32) float32 {
 }
 
 func min32(x []float32) float32 {
-	lane, nan := fullLanes(float32(math.Inf(1))), [lanes]float32{}
+	lane, nan := above32, [lanes]float32{}
 	vec.Least(x, &lane, &nan)
-	if least := minBlock(lane[:]) + addLanes(&nan); least != 0 {
+	if least := minLanes(&lane) + addLanes(&nan); least != 0 {
 		return least
 	}
 	vec.Min(x, &lane)
-	return minBlock(lane[:])
+	return minLanes(&lane)
 }
 
 // max64 of no more elements than lanes takes them one by one.
@@ -194,7 +194,7 @@ func max64(x []float64) float64 {
 	if len(x) <= lanes {
 		return maxBlock(x)
 	}
-	lane, nan := fullLanes(math.Inf(-1)), [lanes]float64{}
+	lane, nan := below64, [lanes]float64{}
 	vec.Greatest64(x, &lane, &nan)
 	if most := maxLanes(&lane) + addLanes(&nan); most != 0 {
 		return most
@@ -208,14 +208,20 @@ func min64(x []float64) float64 {
 	if len(x) <= lanes {
 		return minBlock(x)
 	}
-	lane, nan := fullLanes(math.Inf(1)), [lanes]float64{}
+	lane, nan := above64, [lanes]float64{}
 	vec.Least64(x, &lane, &nan)
-	if least := minBlock(lane[:]) + addLanes(&nan); least != 0 {
+	if least := minLanes(&lane) + addLanes(&nan); least != 0 {
 		return least
 	}
 	vec.Min64(x, &lane)
-	return minBlock(lane[:])
+	return minLanes(&lane)
 }
+
+// What lanes start with that are not zeros.
+var (
+	below32, above32, ones32 = fullLanes(float32(math.Inf(-1))), fullLanes(float32(math.Inf(1))), fullLanes[float32](1)
+	below64, above64, ones64 = fullLanes(math.Inf(-1)), fullLanes(math.Inf(1)), fullLanes(1.0)
+)
 
 // fullLanes returns lanes that start with v.
 func fullLanes[T dtype.Number](v T) (lane [lanes]T) {
@@ -241,6 +247,15 @@ func maxLanes[T dtype.Number](lane *[lanes]T) T {
 	c := max(max(lane[8], lane[9]), max(lane[10], lane[11]))
 	d := max(max(lane[12], lane[13]), max(lane[14], lane[15]))
 	return max(max(a, b), max(c, d))
+}
+
+// minLanes returns the least of lanes, or NaN, written out as addLanes is.
+func minLanes[T dtype.Number](lane *[lanes]T) T {
+	a := min(min(lane[0], lane[1]), min(lane[2], lane[3]))
+	b := min(min(lane[4], lane[5]), min(lane[6], lane[7]))
+	c := min(min(lane[8], lane[9]), min(lane[10], lane[11]))
+	d := min(min(lane[12], lane[13]), min(lane[14], lane[15]))
+	return min(min(a, b), min(c, d))
 }
 
 // sumInts is for integers, whose sum has no order.
@@ -276,15 +291,14 @@ func ByteSum(x []uint8) int {
 }
 
 func prod32(x []float32) float32 {
-	lane := fullLanes[float32](1)
+	lane := ones32
 	vec.Prod(x, &lane)
 	return mulLanes(&lane)
 }
 
 // fourProds32 is prod32 of four blocks.
 func fourProds32(dst *[4]float32, a, b, c, d []float32) {
-	one := fullLanes[float32](1)
-	lane := [4][lanes]float32{one, one, one, one}
+	lane := [4][lanes]float32{ones32, ones32, ones32, ones32}
 	vec.FourProds(a, b, c, d, &lane[0], &lane[1], &lane[2], &lane[3])
 	for i := range lane {
 		dst[i] = mulLanes(&lane[i])
@@ -292,7 +306,7 @@ func fourProds32(dst *[4]float32, a, b, c, d []float32) {
 }
 
 func prod64(x []float64) float64 {
-	lane := fullLanes(1.0)
+	lane := ones64
 	vec.Prod64(x, &lane)
 	return mulLanes(&lane)
 }

@@ -99,14 +99,14 @@ func LogSoftmaxGradTo[T dtype.Float](dst, g, y []T) {
 
 // mostOf returns the largest of x that is no NaN, or -Inf.
 func mostOf(x []float32) float32 {
-	lane := fullLanes(float32(math.Inf(-1)))
+	lane := below32
 	vec.Most(x, &lane)
 	return maxLanes(&lane)
 }
 
 // mostOf64 is mostOf of float64.
 func mostOf64(x []float64) float64 {
-	lane := fullLanes(math.Inf(-1))
+	lane := below64
 	vec.Most64(x, &lane)
 	return maxLanes(&lane)
 }
