@@ -88,7 +88,7 @@ func FloorDivIntTo[T dtype.Integer](dst, x, y []T) {
 	for i, a := range x {
 		b := y[i]
 		q := a / b
-		if q*b != a && (a < 0) != (b < 0) {
+		if (a < 0) != (b < 0) && q*b != a { // signs are foreseen more often than remainders
 			q--
 		}
 		dst[i] = q
@@ -108,7 +108,7 @@ func ModIntTo[T dtype.Integer](dst, x, y []T) {
 	for i, a := range x {
 		b := y[i]
 		r := a % b
-		if r != 0 && (r < 0) != (b < 0) {
+		if (r < 0) != (b < 0) && r != 0 {
 			r += b
 		}
 		dst[i] = r
