@@ -236,9 +236,15 @@ func (b *binaryOp) compute(c *Call, dst, x, y *tensor.Tensor, dt dtype.DType) er
 
 // runPow is pow.run, quick where the power is the number 2.
 func runPow(c *Call) error {
-	if dt, y := c.Spec[0].DType, c.In[1]; dt.IsFloat() && y.Weak() && numberOf(y) == 2 {
-		runUnary(c.Ctx.Workers, &kernel.Square, dt, c.Out[0], c.In[0])
-		return nil
+	if dt, y := c.Spec[0].DType, c.In[1]; dt.IsFloat() && y.Weak() {
+		switch numberOf(y) {
+		case 1:
+			copyInto(c.Out[0], c.In[0])
+			return nil
+		case 2:
+			runUnary(c.Ctx.Workers, &kernel.Square, dt, c.Out[0], c.In[0])
+			return nil
+		}
 	}
 	return pow.run(c)
 }
@@ -337,8 +343,11 @@ func powGrad(t *Tape, c *Call, dz []*tensor.Tensor) []*tensor.Tensor {
 	zero := tensor.Number(0.0)
 	return t.broadcastGrads(c,
 		func() *tensor.Tensor {
-			slope := t.Mul(y, t.binary("pow", x, t.lessOne(y)))
-			return t.Where(t.isZero(y), zero, t.Mul(dz[0], slope))
+			dx := t.Mul(dz[0], t.Mul(y, t.binary("pow", x, t.lessOne(y))))
+			if y.Weak() && numberOf(y) != 0 {
+				return dx
+			}
+			return t.Where(t.isZero(y), zero, dx)
 		},
 		func() *tensor.Tensor {
 			flat := t.And(t.isZero(x), t.binary("ge", y, zero))

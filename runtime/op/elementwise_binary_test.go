@@ -29,6 +29,7 @@ func TestBinaryValues(t *testing.T) {
 		{name: "mod", in: tensors{vec(t, 7.5, -7.5, 1, -1), vec(t, 2, 2, 0, inf)}, dt: f32, want: []float64{1.5, 0.5, nan, inf}},
 		{name: "floordiv", in: tensors{mk(t, dtype.Int32, []int{1}, -1<<31), tensor.Number(int64(-1))}, dt: dtype.Int32, want: []float64{-1 << 31}},
 		{name: "pow", in: tensors{vec(t, 2, 3, -2), tensor.Number(int64(2))}, dt: f32, want: []float64{4, 9, 4}},
+		{name: "pow", in: tensors{vec(t, 4, -2), tensor.Number(int64(1))}, dt: f32, want: []float64{4, -2}},
 		{name: "pow", in: tensors{ints(t, 2, 3, -2), ints(t, 10, 0, 3)}, dt: i64, want: []float64{1024, 1, -8}},
 		{name: "pow", in: tensors{vec(t, 4, 0), tensor.Number(-0.5)}, dt: f32, want: []float64{0.5, inf}},
 		{name: "maximum", in: tensors{vec(t, 1, nan, 3), vec(t, 2, 2, nan)}, dt: f32, want: []float64{2, nan, nan}},
