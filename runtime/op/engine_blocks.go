@@ -56,10 +56,11 @@ func run1Blocks[D, T dtype.Number](dst, x *tensor.Tensor, lo, hi int, f func(dst
 	out, xs := newSink[D](dst), newSource[T](x, dst.Shape())
 	out.borrow(hi - lo)
 	xs.borrow(hi - lo)
-	for ; lo < hi; lo += blockSize {
-		end := min(lo+blockSize, hi)
+	for lo < hi {
+		end := xs.rowEnd(lo, min(lo+blockSize, hi))
 		f(out.block(lo, end), xs.block(lo, end))
 		out.store(lo, end)
+		lo = end
 	}
 	out.release()
 	xs.release()
@@ -93,10 +94,11 @@ func run2Blocks[D, S, T dtype.Number](dst, x, y *tensor.Tensor, lo, hi int, f fu
 	out.borrow(hi - lo)
 	xs.borrow(hi - lo)
 	ys.borrow(hi - lo)
-	for ; lo < hi; lo += blockSize {
-		end := min(lo+blockSize, hi)
+	for lo < hi {
+		end := ys.rowEnd(lo, xs.rowEnd(lo, min(lo+blockSize, hi)))
 		f(out.block(lo, end), xs.block(lo, end), ys.block(lo, end))
 		out.store(lo, end)
+		lo = end
 	}
 	out.release()
 	xs.release()
@@ -124,10 +126,11 @@ func run3Blocks[D, R, S, T dtype.Number](dst, x, y, z *tensor.Tensor, lo, hi int
 	xs.borrow(hi - lo)
 	ys.borrow(hi - lo)
 	zs.borrow(hi - lo)
-	for ; lo < hi; lo += blockSize {
-		end := min(lo+blockSize, hi)
+	for lo < hi {
+		end := zs.rowEnd(lo, ys.rowEnd(lo, xs.rowEnd(lo, min(lo+blockSize, hi))))
 		f(out.block(lo, end), xs.block(lo, end), ys.block(lo, end), zs.block(lo, end))
 		out.store(lo, end)
+		lo = end
 	}
 	out.release()
 	xs.release()
@@ -156,6 +159,7 @@ type source[T dtype.Number] struct {
 	x      *tensor.Tensor
 	direct []T    // all of them, if they lie so
 	layout layout // where they lie otherwise
+	row    int    // elements of a row that lies in order, one of several; 0 if rows do not
 	buf    []T    // holds a block
 	room   *room  // what buf is in, if it was borrowed
 	filled bool   // x is a single element, repeated in all of buf
@@ -168,7 +172,11 @@ func newSource[T dtype.Number](x *tensor.Tensor, s shape.Shape) source[T] {
 			return source[T]{direct: d}
 		}
 	}
-	return source[T]{x: x, layout: broadcastLayout(x, s)}
+	src := source[T]{x: x, layout: broadcastLayout(x, s)}
+	if k := len(src.layout.spans) - 1; k >= 1 && src.layout.spans[k].stride == 1 && tensor.HoldsType[T](x) {
+		src.row = src.layout.spans[k].size
+	}
+	return src
 }
 
 // block returns elements lo to hi. They are valid until the next call, and the
@@ -177,8 +185,9 @@ func (s *source[T]) block(lo, hi int) []T {
 	if s.direct != nil {
 		return s.direct[lo:hi]
 	}
-	if row := s.row(lo, hi); row != nil {
-		return row
+	if s.row > 0 && lo/s.row == (hi-1)/s.row { // where they lie, as of a row that is broadcast
+		off := s.layout.rowOffset(lo/s.row) + lo%s.row
+		return tensor.Storage[T](s.x)[off : off+hi-lo]
 	}
 	if len(s.buf) < hi-lo {
 		s.buf = make([]T, hi-lo)
@@ -190,18 +199,17 @@ func (s *source[T]) block(lo, hi int) []T {
 	return s.buf[:hi-lo]
 }
 
-// row returns elements lo to hi where they lie, if they do so in order, as of a row that is broadcast; else nil.
-func (s *source[T]) row(lo, hi int) []T {
-	k := len(s.layout.spans) - 1
-	if k < 1 || s.layout.spans[k].stride != 1 || !tensor.HoldsType[T](s.x) {
-		return nil
+// leastRow is how many elements a row has at least that kernels are called for alone: to copy it to
+// others takes longer than a call.
+const leastRow = 256
+
+// rowEnd returns where a block from lo to hi at most is to end: at the end of a row that is read where
+// it lies.
+func (s *source[T]) rowEnd(lo, hi int) int {
+	if s.row < leastRow {
+		return hi
 	}
-	n := s.layout.spans[k].size
-	if lo/n != (hi-1)/n {
-		return nil
-	}
-	off := s.layout.rowOffset(lo/n) + lo%n
-	return tensor.Storage[T](s.x)[off : off+hi-lo]
+	return min(hi, lo-lo%s.row+s.row)
 }
 
 // fill loads elements lo to hi into buf, or all of buf at once if it is one
