@@ -80,33 +80,62 @@ func (o *output) done() {
 // and f64 are given a row of the result and one of x.
 func (c *Call) alongDim(x *tensor.Tensor, d int, f32 func(dst, x []float32), f64 func(dst, x []float64)) error {
 	dt := c.Out[0].DType().Compute()
-	in, err := c.inOrder(lastDim(x, d), dt)
+	in, err := c.inRows(lastDim(x, d), dt)
 	if err != nil {
 		return err
 	}
-	out, err := c.newOutput(lastDim(c.Out[0], d), dt)
-	if err != nil {
-		return err
+	to := lastDim(c.Out[0], d)
+	out := output{to, to}
+	if !inRows(to) {
+		if out, err = c.newOutput(to, dt); err != nil {
+			return err
+		}
 	}
 	n := in.Shape()[in.Ndim()-1]
 	if dt == dtype.Float64 {
-		eachRow(c.Ctx.Workers, tensor.Data[float64](out.room), tensor.Data[float64](in), n, f64)
+		eachRow(c.Ctx.Workers, out.room, in, n, f64)
 	} else {
-		eachRow(c.Ctx.Workers, tensor.Data[float32](out.room), tensor.Data[float32](in), n, f32)
+		eachRow(c.Ctx.Workers, out.room, in, n, f32)
 	}
 	out.done()
-	goruntime.KeepAlive(in)
 	return nil
 }
 
-// eachRow calls f with each row of n elements of dst and x, on parts of them at a time where w are
-// free.
-func eachRow[T any](w *crew.Workers, dst, x []T, n int, f func(dst, x []T)) {
-	if len(x) < 2*LeastPart {
-		rows(dst, x, n, f)
-	} else {
-		splitRows(w, len(x), n, func(lo, hi int) { rows(dst[lo:hi], x[lo:hi], n, f) })
+// inRows returns x, or a copy of it in order and in dtype dt, whose elements along the last dim lie next to
+// each other.
+func (c *Call) inRows(x *tensor.Tensor, dt dtype.DType) (*tensor.Tensor, error) {
+	if inRows(x) {
+		return x, nil
 	}
+	return c.inOrder(x, dt)
+}
+
+// inRows reports whether the elements of x along the last dim lie next to each other.
+func inRows(x *tensor.Tensor) bool { return x.Strides()[x.Ndim()-1] == 1 }
+
+// eachRow calls f with each row of n elements of dst and x, of one shape, on parts of them at a time
+// where w are free: with some rows at a time that are brought together where they do not lie in order.
+func eachRow[T dtype.Number](w *crew.Workers, dst, x *tensor.Tensor, n int, f func(dst, x []T)) {
+	some := func(lo, hi int) {
+		to, from, step := newSink[T](dst), newSource[T](x, x.Shape()), hi-lo
+		if to.direct == nil || from.direct == nil {
+			step = n * max(blockSize/n, 1)
+		}
+		for ; lo < hi; lo += step {
+			end := min(lo+step, hi)
+			rows(to.block(lo, end), from.block(lo, end), n, f)
+			to.store(lo, end)
+		}
+	}
+	switch all := x.Numel(); {
+	case all == 0:
+	case all < 2*LeastPart:
+		some(0, all)
+	default:
+		splitRows(w, all, n, some)
+	}
+	goruntime.KeepAlive(x)
+	goruntime.KeepAlive(dst)
 }
 
 // rows calls f with each row of n elements of dst and x, one after the other.

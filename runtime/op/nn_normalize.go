@@ -125,25 +125,24 @@ func runNormalize(c *Call) error {
 
 func normalizeRows[T dtype.Float](c *Call) error {
 	dt := c.Out[0].DType().Compute()
-	var in [3]*tensor.Tensor
-	var data [3][]T
-	for i, x := range c.In {
-		if x != nil {
-			y, err := c.inOrder(x, dt)
-			if err != nil {
-				return err
-			}
-			in[i], data[i] = y, tensor.Data[T](y)
-		}
-	}
-	out, err := c.newOutput(c.Out[0], dt)
+	x, err := c.inRows(c.In[0], dt)
 	if err != nil {
 		return err
 	}
+	var by [2]*tensor.Tensor // weight and bias
+	var data [2][]T
+	for i, w := range c.In[1:] {
+		if w != nil {
+			y, err := c.inOrder(w, dt)
+			if err != nil {
+				return err
+			}
+			by[i], data[i] = y, tensor.Data[T](y)
+		}
+	}
 	how, n := c.normal()
-	eachRow(c.Ctx.Workers, tensor.Data[T](out.room), data[0], n, func(dst, x []T) { kernel.NormalizeTo(dst, x, data[1], data[2], how) })
-	out.done()
-	goruntime.KeepAlive(in)
+	eachRow(c.Ctx.Workers, c.Out[0], x, n, func(dst, x []T) { kernel.NormalizeTo(dst, x, data[0], data[1], how) })
+	goruntime.KeepAlive(by)
 	return nil
 }
 

@@ -113,6 +113,24 @@ func TestNormalization(t *testing.T) {
 	})
 }
 
+// Rows of bfloat16, of which some are converted at a time, give what they give as float32, rounded.
+func TestRowsConverted(t *testing.T) {
+	first := func(call ...any) *tensor.Tensor { return ok(applied(call...))[0] }
+	in := func(dt dtype.DType, x *tensor.Tensor) *tensor.Tensor { return first("to", x, op.Int1(int(dt))) }
+	for _, s := range [][]int{{70, 60}, {3, 2500}} {
+		x := in(dtype.BFloat16, first("sin", counting(dtype.Float32, s...)))
+		for _, x := range []*tensor.Tensor{x, x.View([]int{s[0], s[1] - 1}, x.Strides(), 1), x.View([]int{s[1], s[0]}, []int{1, s[1]}, 0)} {
+			for _, call := range [][]any{{"softmax", x, op.Int1(0)}, {"softmax", x, op.Int1(1)}, {"log_softmax", x, op.Int1(1)}, {"layer_norm", x, nil, nil, op.IntsN(x.Shape()[1])}} {
+				got := first(call...)
+				call[1] = in(dtype.Float32, x)
+				if want := in(dtype.BFloat16, first(call...)); show(got) != show(want) {
+					t.Errorf("%v of %v strides %v is another in bfloat16", call[0], x.Shape(), x.Strides())
+				}
+			}
+		}
+	}
+}
+
 // Training moves the running mean by the batch's, and the running variance by
 // the batch's with one less in its divisor.
 func TestBatchNormRunning(t *testing.T) {
