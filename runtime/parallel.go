@@ -111,7 +111,7 @@ type Stage struct {
 // Stage returns the rank's, for the function fn.
 func (r *Rank) Stage(fn string) (Stage, error) {
 	if r.parallel == nil {
-		return Stage{}, &op.ArgError{Func: fn, Got: "ranks without a layout", Want: "a pipeline", Rule: "call init_parallel first"}
+		return Stage{}, &op.ArgError{Func: fn, Got: "ranks without a layout", Want: "a pipeline", Rule: "call init_parallel(pipeline=n) first"}
 	}
 	return r.stageAmong(r.parallel.ranks(PipelineMode, r.id), func() *alike.Lines { return r.modeLines(PipelineMode) }), nil
 }

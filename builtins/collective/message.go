@@ -1,6 +1,7 @@
 package collective
 
 import (
+	"errors"
 	"slices"
 
 	"go.starlark.net/starlark"
@@ -47,6 +48,10 @@ func send(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlar
 	}
 	t, err := e.PlainArg(b.Name(), "x", x)
 	if err != nil {
+		var bad *op.ArgError
+		if _, isDict := x.(*starlark.Dict); errors.As(err, &bad) && bad.Rule == "" && (isDict || builtins.IsList(x)) {
+			bad.Rule = "scatter_object, broadcast_object and all_gather_object hand other values on"
+		}
 		return nil, err
 	}
 	g, err := groupWith(e, b.Name(), group, "dst", int(dst))

@@ -1,11 +1,14 @@
 package collective
 
 import (
+	"errors"
+
 	"go.starlark.net/starlark"
 
 	"tpsh/builtins"
 	"tpsh/builtins/arg"
 	"tpsh/builtins/object"
+	"tpsh/runtime/op"
 )
 
 const docObject = "Objects are None, bools, numbers, strings, lists, tuples, and dicts whose keys are strings.\n"
@@ -72,6 +75,10 @@ func allGatherObject(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, a
 	}
 	g, err := GroupOf(e, b.Name(), group)
 	if err != nil {
+		var bad *op.ArgError
+		if errors.As(err, &bad) && bad.Rule == "" && builtins.IsList(obj) {
+			bad.Rule = "all_gather_object returns the list of what members give: list = all_gather_object(obj)"
+		}
 		return nil, err
 	}
 	data, err := encode(b.Name(), "obj", obj)

@@ -93,6 +93,9 @@ func (p *rankArray) Unpack(v starlark.Value) error {
 	p.shape, p.ranks = s, make([]int, len(elems))
 	for i, item := range elems {
 		r, err := arg.ToInt(item)
+		if _, unknown := item.(*builtins.Unknown); unknown {
+			return arg.Bad(v, "ranks in lists", `the tensors of a plan have no elements: init_device_mesh("cpu", shape) is all ranks, and list(range(n)) a list`)
+		}
 		if err != nil {
 			return arg.Bad(item, "ranks, which are ints", "")
 		}

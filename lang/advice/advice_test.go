@@ -53,6 +53,8 @@ func TestRefused(t *testing.T) {
 		{"builtin_function_or_method has no .all_gather_into_tensor field or method", "what torch.distributed has is there without a name in front: write y = all_gather(x)"},
 		{"builtin_function_or_method has no .shape field or method", "what stands before .shape is a function: call it with (), or leave it out"},
 		{"jax has no .value_and_grad", "y = f(x), and then grad(y, [x]), of an x that requires grad"},
+		{"invalid start index: got tensor, want int", "int(i) is the number that a tensor of one element holds: x[int(i):int(i) + n]"},
+		{"abs: got tensor, want int or float", "of a tensor it is x.abs()"},
 		{"floored division by zero", ""},
 	} {
 		if got := Refused(c.message); got != c.want {
