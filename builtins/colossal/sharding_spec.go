@@ -13,6 +13,7 @@ import (
 	"tpsh/builtins/dtensor"
 	"tpsh/mesh"
 	"tpsh/runtime/op"
+	"tpsh/runtime/shard"
 )
 
 // A ShardingSpec says which dims of a mesh cut which dims of a tensor, as
@@ -193,7 +194,7 @@ func makeShardingSpec(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, 
 func newShardingSpec(e *builtins.Env, fn string, m *dtensor.DeviceMesh, shape []int, axes [][]int) (*ShardingSpec, error) {
 	s := &ShardingSpec{e, m, shape, axes}
 	if _, err := s.layout(s.order()); err != nil {
-		return nil, dtensor.OfMesh(fn, err)
+		return nil, shard.OfMesh(fn, err)
 	}
 	return s, nil
 }

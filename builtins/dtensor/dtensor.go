@@ -67,7 +67,7 @@ func layoutArgs(e *builtins.Env, fn string, m *mesh.Mesh, s shape.Shape, p optPl
 		}
 	}
 	l, err := e.Runtime.Layouts().Place(m, s, list)
-	return l, OfMesh(fn, err)
+	return l, shard.OfMesh(fn, err)
 }
 
 // fromLocal carries out DTensor.from_local.
@@ -181,7 +181,7 @@ func sizeOfParts(e *builtins.Env, fn string, m *mesh.Mesh, s shape.Shape, p optP
 	if len(list) == m.NDim() {
 		list, err := mesh.Normalize(list, s)
 		if err != nil {
-			return nil, OfMesh(fn, err)
+			return nil, shard.OfMesh(fn, err)
 		}
 		for i, q := range list {
 			d, ok := q.Shard()

@@ -11,6 +11,7 @@ import (
 	"tpsh/builtins/arg"
 	"tpsh/mesh"
 	"tpsh/runtime/op"
+	"tpsh/runtime/shard"
 	"tpsh/runtime/tensor"
 )
 
@@ -69,11 +70,11 @@ func explainTensor(e *builtins.Env, thread *starlark.Thread, fn string, v starla
 		return nil, err
 	}
 	if err := mesh.CheckTarget(src, dst); err != nil {
-		return nil, OfMesh(fn, err)
+		return nil, shard.OfMesh(fn, err)
 	}
 	ways, err := mesh.Explain(src, dst, t.DType().Size())
 	if err != nil {
-		return nil, OfMesh(fn, err)
+		return nil, shard.OfMesh(fn, err)
 	}
 	builtins.Say(thread, explanation(t, dst, ways))
 	tree := make([]starlark.Value, len(ways))

@@ -146,22 +146,10 @@ func (n *explained) inputs() string {
 	for i, in := range n.operation.Inputs {
 		list[i] = in.From
 	}
-	return listed(list)
+	return shard.PlacementsOf(list)
 }
 
-func (n *explained) results() string { return listed(n.operation.Out) }
-
-// listed returns the placements of layouts.
-func listed(list []*mesh.Placed) string {
-	words := make([]string, len(list))
-	for i, l := range list {
-		words[i] = "None"
-		if l != nil {
-			words[i] = mesh.List(l.Placements())
-		}
-	}
-	return strings.Join(words, ", ")
-}
+func (n *explained) results() string { return shard.PlacementsOf(n.operation.Out) }
 
 // write writes the lines of a node.
 func (n *explained) write(s *strings.Builder, indent string, width int) {
@@ -205,7 +193,7 @@ func (n *explained) writeMoves(s *strings.Builder, indent string, width int) {
 	}
 	writeFolded(s, indent, width, fmt.Sprintf("chosen of %d rows of the rule: %.3g us", o.Rows, o.Seconds*1e6))
 	for _, other := range o.Others {
-		writeFolded(s, indent, width, fmt.Sprintf("not %s -> %s: %.3g us", listed(other.In), listed(other.Out), other.Seconds*1e6))
+		writeFolded(s, indent, width, fmt.Sprintf("not %s -> %s: %.3g us", shard.PlacementsOf(other.In), shard.PlacementsOf(other.Out), other.Seconds*1e6))
 	}
 }
 

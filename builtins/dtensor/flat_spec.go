@@ -11,6 +11,7 @@ import (
 	"tpsh/builtins/arg"
 	"tpsh/mesh"
 	"tpsh/runtime/shape"
+	"tpsh/runtime/shard"
 )
 
 // A FlatShardingSpec says which elements of a tensor in row-major order each
@@ -36,7 +37,7 @@ func flatSpec(e *builtins.Env, fn string, s shape.Shape, ranges [][]mesh.Range) 
 	}
 	f, err := mesh.NewFlat(s, members, ranges)
 	if err != nil {
-		return nil, OfMesh(fn, err)
+		return nil, shard.OfMesh(fn, err)
 	}
 	return &FlatShardingSpec{e, f}, nil
 }

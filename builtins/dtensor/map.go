@@ -12,6 +12,7 @@ import (
 	"tpsh/mesh"
 	"tpsh/runtime/op"
 	"tpsh/runtime/shape"
+	"tpsh/runtime/shard"
 	"tpsh/runtime/spmdtype"
 	"tpsh/runtime/tensor"
 	"tpsh/runtime/typing"
@@ -316,7 +317,7 @@ func (l *mapped) joined(name string, m *mesh.Mesh, s shape.Shape, p placements) 
 		return nil, arg.In(name, "out_placements", err)
 	}
 	if list, err = mesh.Normalize(list, s); err != nil {
-		return nil, OfMesh(name, err)
+		return nil, shard.OfMesh(name, err)
 	}
 	if !l.e.Runtime.Member(m) {
 		return s, nil

@@ -10,6 +10,7 @@ import (
 	"tpsh/mesh"
 	"tpsh/runtime/op"
 	"tpsh/runtime/shape"
+	"tpsh/runtime/shard"
 )
 
 func init() {
@@ -120,7 +121,7 @@ func newDeviceMesh(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, arg
 		m, err = m.WithCosts(alpha, beta)
 	}
 	if err != nil {
-		return nil, OfMesh(b.Name(), err)
+		return nil, shard.OfMesh(b.Name(), err)
 	}
 	if err := checkWorld(e, b.Name(), "mesh", m); err != nil {
 		return nil, err
@@ -151,7 +152,7 @@ func initDeviceMesh(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, ar
 	}
 	m, err := mesh.New(sizes, nil, names)
 	if err != nil {
-		err = OfMesh(b.Name(), err)
+		err = shard.OfMesh(b.Name(), err)
 		if bad, ok := err.(*op.ArgError); ok && bad.Param == "mesh" {
 			bad.Param = "mesh_shape"
 		}

@@ -11,6 +11,7 @@ import (
 	"tpsh/builtins/collective"
 	"tpsh/mesh"
 	"tpsh/runtime/op"
+	"tpsh/runtime/shard"
 )
 
 // What PyTorch writes with "with", which scripts have not, is a function of a function.
@@ -141,7 +142,7 @@ func meshFromGroup(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, arg
 	}
 	m, err := mesh.New(s, list, names)
 	if err != nil {
-		return nil, OfMesh(b.Name(), err)
+		return nil, shard.OfMesh(b.Name(), err)
 	}
 	if err := checkWorld(e, b.Name(), "mesh", m); err != nil {
 		return nil, err
@@ -160,7 +161,7 @@ func flattenNamed(_ *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args
 	if name.Set {
 		var err error
 		if flat, err = flat.Named(string(name.V)); err != nil {
-			return nil, OfMesh(b.Name(), err)
+			return nil, shard.OfMesh(b.Name(), err)
 		}
 	}
 	return &DeviceMesh{d.env, d.env.Runtime.SameRanks(d.M, flat)}, nil

@@ -11,6 +11,7 @@ import (
 	"tpsh/builtins/collective"
 	"tpsh/mesh"
 	"tpsh/runtime/op"
+	"tpsh/runtime/shard"
 )
 
 // A Placement is a placement as scripts have it: Replicate(), Shard(0) or
@@ -121,20 +122,10 @@ type Spec interface {
 // optPlacements is an argument that is placements or None; Set tells which.
 type optPlacements = arg.Opt[placements, *placements]
 
-// OfMesh gives an error of package mesh the function fn, and returns it as
-// scripts get it.
-func OfMesh(fn string, err error) error {
-	var bad *mesh.Error
-	if errors.As(err, &bad) {
-		return &op.ArgError{Func: fn, Param: bad.Param, Got: bad.Got, Want: bad.Want, Rule: bad.Rule}
-	}
-	return err
-}
-
-// ofParam is OfMesh of an error about placements, which are the argument called
+// ofParam is shard.OfMesh of an error about placements, which are the argument called
 // param.
 func ofParam(fn, param string, err error) error {
-	err = OfMesh(fn, err)
+	err = shard.OfMesh(fn, err)
 	var bad *op.ArgError
 	if errors.As(err, &bad) && bad.Param == "placements" {
 		bad.Param = param
@@ -268,7 +259,7 @@ func isPartial(_ *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args st
 		return starlark.Bool(ok), nil
 	}
 	want, err := mesh.ParseReduceOp(string(reduce.V))
-	return starlark.Bool(op == want), OfMesh(b.Name(), err)
+	return starlark.Bool(op == want), shard.OfMesh(b.Name(), err)
 }
 
 func isShard(_ *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
@@ -317,7 +308,7 @@ func newRaggedShard(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, ar
 	}
 	p, err := mesh.RaggedShard(dims, units)
 	if err != nil {
-		return nil, OfMesh(b.Name(), err)
+		return nil, shard.OfMesh(b.Name(), err)
 	}
 	return placement(e, p), nil
 }
@@ -329,7 +320,7 @@ func newPartial(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args s
 	}
 	op, err := mesh.ParseReduceOp(string(reduce))
 	if err != nil {
-		return nil, OfMesh(b.Name(), err)
+		return nil, shard.OfMesh(b.Name(), err)
 	}
 	return placement(e, mesh.Partial(op)), nil
 }

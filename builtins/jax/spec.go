@@ -13,6 +13,7 @@ import (
 	"tpsh/builtins/dtensor"
 	"tpsh/mesh"
 	"tpsh/runtime/op"
+	"tpsh/runtime/shard"
 	"tpsh/runtime/tensor"
 )
 
@@ -236,7 +237,7 @@ func reshardOne(e *builtins.Env, fn string, x *tensor.Tensor, spec starlark.Valu
 	}
 	l, err := e.Runtime.Layouts().Place(m, x.Shape(), list)
 	if err != nil {
-		return nil, dtensor.OfMesh(fn, err)
+		return nil, shard.OfMesh(fn, err)
 	}
 	if !x.Placed() {
 		if x, err = e.Runtime.Shard.FromLocal(x, e.Runtime.Shard.Replicated(m, x.Shape())); err != nil {

@@ -24,9 +24,9 @@ func (e *Engine) Run(c *op.Call) (*op.Call, []*tensor.Tensor, error) {
 	return e.runAny(c)
 }
 
-// stillDecision returns the decision for d on in if it is known, and has the blocks taken as
-// they are, and notes the numbers among in; else nil. So whoever checks, places, reduces and moves
-// the inputs of other calls has nothing to do.
+// stillDecision returns the decision for d on in, if there is one already and it has the blocks
+// taken as they are (see isStill), and notes the numbers among in; otherwise nil. Such a call needs
+// nothing of what runAny does to inputs: they are not checked, placed, reduced or moved.
 func (e *Engine) stillDecision(d *op.Def, in []*tensor.Tensor, args []op.Arg) *decision {
 	dec := *e.decisions.slot(d, in)
 	if dec == nil || !dec.still || e.Verify || !dec.fits(e.host.Ops(), d, in, args) || d.InPlace && !in[0].Placed() {
@@ -111,7 +111,7 @@ func (e *Engine) runAny(c *op.Call) (*op.Call, []*tensor.Tensor, error) {
 			return nil, nil, err
 		}
 		c.In = again
-		return e.Run(c) // of two sums one is known now, and spoils the other's summands
+		return e.Run(c) // of two sums one is reduced now, and has an element that spoils the other's summands
 	}
 	c.In = in
 	err = e.runDrawing(dec, c)
@@ -296,10 +296,8 @@ func (e *Engine) bring(dec *decision, in []*tensor.Tensor) ([]*tensor.Tensor, er
 		if x == nil || x.Placed() && x.Layout().Equal(dec.in[i]) {
 			continue
 		}
-		if x.Weak() && !x.Placed() {
-			if !dec.in[i].IsPartial() {
-				continue
-			}
+		if x.Weak() && !x.Placed() && !dec.in[i].IsPartial() {
+			continue
 		}
 		if &out[0] == &in[0] {
 			out = append([]*tensor.Tensor(nil), in...)

@@ -29,11 +29,11 @@ type decision struct {
 
 // String returns the placements of inputs and results.
 func (dec *decision) String() string {
-	return placements(dec.in) + " -> " + placements(dec.out)
+	return PlacementsOf(dec.in) + " -> " + PlacementsOf(dec.out)
 }
 
-// placements returns those of a list of layouts, None for no tensor.
-func placements(list []*mesh.Placed) string {
+// PlacementsOf returns the placements of layouts in words, None for no tensor.
+func PlacementsOf(list []*mesh.Placed) string {
 	words := make([]string, len(list))
 	for i, l := range list {
 		words[i] = "None"
@@ -91,7 +91,7 @@ func (e *Engine) newDecision(d *op.Def, m *mesh.Mesh, in []*tensor.Tensor, args 
 	}
 	dec.in, dec.out, dec.whole = best.in, best.out, best.whole
 	for _, l := range dec.out {
-		dec.blocks = append(dec.blocks, e.localShape(l))
+		dec.blocks = append(dec.blocks, e.LocalShape(l))
 	}
 	dec.moves = best.seconds > 0
 	dec.compose = d.Compose != nil && best.seconds > 0
@@ -100,8 +100,8 @@ func (e *Engine) newDecision(d *op.Def, m *mesh.Mesh, in []*tensor.Tensor, args 
 }
 
 // isStill reports whether dec has this rank run its operator on the blocks of the inputs as they
-// are, and nothing else: none is to be moved or reduced, and nobody is told apart. Plans do not
-// count, which have one rank run for others.
+// are, and nothing else: none is to be moved or reduced. It never is in a plan where the rank runs
+// for others, which may have to be told apart.
 func (e *Engine) isStill(dec *decision) bool {
 	d := dec.call.Def
 	if dec.moves || dec.compose || d.Blockwise != nil || e.host.Alike() || !e.member(dec.mesh) {

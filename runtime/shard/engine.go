@@ -135,8 +135,9 @@ const (
 // member reports whether the rank is in m.
 func (e *Engine) member(m *mesh.Mesh) bool { return e.host.Member(m) }
 
-// localShape returns the shape of the rank's block of l.
-func (e *Engine) localShape(l *mesh.Placed) []int {
+// LocalShape returns the shape of the rank's block of l; nil outside of its mesh. In a plan it
+// tells apart the ranks whose blocks have other shapes.
+func (e *Engine) LocalShape(l *mesh.Placed) []int {
 	if e.host.Alike() && !e.parted[l] && e.member(l.Mesh()) {
 		e.parted[l] = true
 		if !l.Even() {
@@ -145,9 +146,6 @@ func (e *Engine) localShape(l *mesh.Placed) []int {
 	}
 	return l.LocalShape(e.host.Self())
 }
-
-// LocalShape returns the shape of the rank's block of l; nil outside of its mesh.
-func (e *Engine) LocalShape(l *mesh.Placed) []int { return e.localShape(l) }
 
 // place returns the interned layout of a tensor of a shape.
 func (e *Engine) place(m *mesh.Mesh, s shape.Shape, placements []mesh.Placement) (*mesh.Placed, error) {
@@ -192,8 +190,8 @@ func (e *Engine) outside(s op.Spec) (*tensor.Tensor, error) {
 	return tensor.New(e.host.Ops().Alloc, s.DType, make(shape.Shape, max(1, len(s.Shape))))
 }
 
-// An argument error of package mesh, of the function fn.
-func argError(fn string, err error) error {
+// OfMesh returns err, if it is an argument error of package mesh, as one of the function fn.
+func OfMesh(fn string, err error) error {
 	var bad *mesh.Error
 	if errors.As(err, &bad) {
 		return &op.ArgError{Func: fn, Param: bad.Param, Got: bad.Got, Want: bad.Want, Rule: bad.Rule}

@@ -81,7 +81,7 @@ func (e *Engine) newExchange(dec *decision, l *mesh.Placed) (*exchange, error) {
 		return nil, err
 	}
 	if ex.plan, err = planExchange(ex.src, ex.dst, ranks, e.host.Self()); err != nil {
-		return nil, argError(dec.call.Def.Name, err)
+		return nil, OfMesh(dec.call.Def.Name, err)
 	}
 	ex.plan.group = group
 	ex.plan.mesh = l.Mesh()
@@ -146,7 +146,7 @@ func (e *Engine) exchangeBlock(ex *exchange, x *tensor.Tensor) (*tensor.Tensor, 
 	if !e.member(ex.out.Mesh()) {
 		return e.outside(op.Spec{DType: x.DType(), Shape: ex.out.Shape()})
 	}
-	s := shape.Shape(e.localShape(ex.out))
+	s := shape.Shape(e.LocalShape(ex.out))
 	if x.Local().Buffer() == nil {
 		return tensor.ShapeOnly(x.DType(), s), nil
 	}
@@ -244,7 +244,7 @@ func (e *Engine) cross(x *tensor.Tensor, l *mesh.Placed) (*tensor.Tensor, error)
 		if !e.member(l.Mesh()) {
 			return x.Local(), nil
 		}
-		return tensor.ShapeOnly(x.DType(), e.localShape(l)), nil
+		return tensor.ShapeOnly(x.DType(), e.LocalShape(l)), nil
 	}
 	r, err := e.crossPlan(crossing{src, l})
 	if err != nil {
@@ -282,7 +282,7 @@ func (e *Engine) crossPlan(c crossing) (*stepPlan, error) {
 	}
 	x, err := mesh.NewExchange(c.src, c.dst, nil)
 	if err != nil {
-		return nil, argError("redistribute", err)
+		return nil, OfMesh("redistribute", err)
 	}
 	group, err := e.crossGroup(c, x)
 	if err != nil {

@@ -37,7 +37,7 @@ func (e *Engine) FromLocal(x *tensor.Tensor, l *mesh.Placed) (*tensor.Tensor, er
 func (e *Engine) fromLocal(x *tensor.Tensor, l, back *mesh.Placed) (*tensor.Tensor, error) {
 	e.notePlaced()
 	if e.member(l.Mesh()) {
-		if want := shape.Shape(e.localShape(l)); !x.Shape().Equal(want) {
+		if want := shape.Shape(e.LocalShape(l)); !x.Shape().Equal(want) {
 			return nil, &op.ArgError{Func: "from_local", Param: "x", Got: op.Describe(x), Want: fmt.Sprintf("shape %v", want),
 				Rule: fmt.Sprintf("rank %d's block of %v", e.host.Self(), l)}
 		}
@@ -57,7 +57,7 @@ func (e *Engine) fromLocal(x *tensor.Tensor, l, back *mesh.Placed) (*tensor.Tens
 	}
 	if back == nil {
 		back = e.GradLayout(l)
-	} else if want := shape.Shape(e.localShape(back)); e.member(l.Mesh()) && !x.Shape().Equal(want) {
+	} else if want := shape.Shape(e.LocalShape(back)); e.member(l.Mesh()) && !x.Shape().Equal(want) {
 		return nil, &op.ArgError{Func: "from_local", Param: "grad_placements", Got: fmt.Sprintf("%s, of which rank %d has a block of shape %v", mesh.List(back.Placements()), e.host.Self(), want),
 			Want: fmt.Sprintf("blocks of shape %v", x.Shape()), Rule: "the gradient of x is such a block"}
 	}
@@ -150,7 +150,7 @@ func (e *Engine) Block(x *tensor.Tensor, l *mesh.Placed) (*tensor.Tensor, error)
 		}
 		return tensor.NewPlaced(l, empty), nil
 	}
-	e.localShape(l)
+	e.LocalShape(l)
 	box, _ := l.Box(e.host.Self())
 	c, err := op.Apply(e.host.Ops(), cloneOp, []*tensor.Tensor{view(x.Detach(), box)}, nil)
 	if err != nil {
@@ -165,7 +165,7 @@ func (e *Engine) Block(x *tensor.Tensor, l *mesh.Placed) (*tensor.Tensor, error)
 func (e *Engine) Distribute(x *tensor.Tensor, l *mesh.Placed, src int) (*tensor.Tensor, error) {
 	one, err := mesh.New([]int{1}, []int{src}, nil)
 	if err != nil {
-		return nil, argError("distribute_tensor", err)
+		return nil, OfMesh("distribute_tensor", err)
 	}
 	if _, ok := l.Mesh().Position(src); ok {
 		one = e.host.SameRanks(l.Mesh(), one)
@@ -173,7 +173,7 @@ func (e *Engine) Distribute(x *tensor.Tensor, l *mesh.Placed, src int) (*tensor.
 	one = e.host.Layouts().Mesh(one)
 	from, err := e.place(one, x.Shape(), []mesh.Placement{mesh.Replicate()})
 	if err != nil {
-		return nil, argError("distribute_tensor", err)
+		return nil, OfMesh("distribute_tensor", err)
 	}
 	block := x.Detach()
 	if !e.member(one) {

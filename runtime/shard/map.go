@@ -129,7 +129,7 @@ func joinShapes(fn string, m *mesh.Mesh, all []shape.Shape, placements []mesh.Pl
 	}
 	l, err := mesh.Place(m, whole, placements)
 	if err != nil {
-		return nil, argError(fn, err)
+		return nil, OfMesh(fn, err)
 	}
 	for pos, rank := range m.Ranks() {
 		if !slices.Equal(l.LocalShape(rank), all[pos]) {

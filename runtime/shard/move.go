@@ -65,10 +65,10 @@ var cloneOp = op.Lookup("clone")
 func (e *Engine) checkMove(fn string, x *tensor.Tensor, l *mesh.Placed) error {
 	if x.Layout().Mesh() == l.Mesh() {
 		if err := mesh.CheckTarget(x.Layout(), l); err != nil {
-			return argError(fn, err)
+			return OfMesh(fn, err)
 		}
 		if _, err := e.host.Layouts().Plan(x.Layout(), l, x.DType().Size()); err != nil {
-			return argError(fn, err)
+			return OfMesh(fn, err)
 		}
 		return nil
 	}
@@ -94,11 +94,11 @@ func (e *Engine) moveBlock(x *tensor.Tensor, l *mesh.Placed) (*tensor.Tensor, er
 		return block, nil
 	}
 	if block.Buffer() == nil {
-		return tensor.ShapeOnly(x.DType(), e.localShape(l)), nil
+		return tensor.ShapeOnly(x.DType(), e.LocalShape(l)), nil
 	}
 	plan, err := e.host.Layouts().Plan(src, l, x.DType().Size())
 	if err != nil {
-		return nil, argError("redistribute", err)
+		return nil, OfMesh("redistribute", err)
 	}
 	steps := plan.Steps
 	if slices.Contains(src.Shape(), 0) && e.statesShapes(l.Mesh()) {
@@ -137,8 +137,8 @@ func (e *Engine) sliceOf(s *mesh.Step) mesh.Box {
 	if part, ok := e.slices[s]; ok {
 		return part
 	}
-	e.localShape(s.Src)
-	e.localShape(s.Dst)
+	e.LocalShape(s.Src)
+	e.LocalShape(s.Dst)
 	me := e.host.Self()
 	have, _ := s.Src.Box(me)
 	keep, _ := s.Dst.Box(me)

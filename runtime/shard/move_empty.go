@@ -61,7 +61,7 @@ func (e *Engine) stepsOfFull(src, l *mesh.Placed, itemSize int) ([]mesh.Step, er
 	}
 	plan, err := e.host.Layouts().Plan(from, to, itemSize)
 	if err != nil {
-		return nil, argError("redistribute", err)
+		return nil, OfMesh("redistribute", err)
 	}
 	steps := make([]mesh.Step, len(plan.Steps))
 	for i, s := range plan.Steps {

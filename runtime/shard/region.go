@@ -48,7 +48,7 @@ func (e *Engine) regionOfBlock(d *op.Def, blocks []*tensor.Tensor, args []op.Arg
 	if !e.member(b.Of.Mesh()) {
 		return blocks[0], nil
 	}
-	args = append([]op.Arg{op.IntsN(e.localShape(b.Of)...)}, args[1:]...)
+	args = append([]op.Arg{op.IntsN(e.LocalShape(b.Of)...)}, args[1:]...)
 	c, err := op.Apply(e.host.Ops(), d, blocks, args)
 	if err != nil {
 		return nil, err

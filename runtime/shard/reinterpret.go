@@ -41,7 +41,7 @@ func (e *Engine) CheckLine(fn string, x *tensor.Tensor, ranks []int) error {
 	}
 	line, err := mesh.New([]int{len(ranks)}, slices.Clone(ranks), nil)
 	if err != nil {
-		return argError(fn, err)
+		return OfMesh(fn, err)
 	}
 	l := e.Replicated(e.host.Layouts().Mesh(line), block.Shape())
 	return e.CheckReplicas(fn, tensor.NewPlaced(l, block))
