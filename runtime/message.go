@@ -8,25 +8,35 @@ import (
 	"time"
 
 	"tpsh/comm"
+	"tpsh/comm/alike"
 	"tpsh/runtime/op"
 	"tpsh/runtime/plan"
 	"tpsh/runtime/tensor"
 )
 
+// A Peer is the member of a group that a rank sends to, or receives from: Place. Of a rank that runs
+// for others each has its own, if Of says so.
+type Peer = alike.Peer
+
 // Send sends x to member dst of g. It does not wait for the receiver.
-func (r *Rank) Send(g *comm.Group, x *tensor.Tensor, dst, tag int) error {
-	return r.post(g, x, dst, tag, nil)
+func (r *Rank) Send(g *comm.Group, x *tensor.Tensor, dst Peer, tag int) error {
+	return r.postTo(g, x, dst, tag, nil)
 }
 
 // Recv returns the next tensor that member src of g sent with tag, once it is
 // there.
-func (r *Rank) Recv(g *comm.Group, src, tag int) (*tensor.Tensor, error) {
-	x, _, err := r.fetch(g, src, tag)
+func (r *Rank) Recv(g *comm.Group, src Peer, tag int) (*tensor.Tensor, error) {
+	x, _, err := r.fetchFrom(g, src, tag)
 	return x, err
 }
 
-// post sends x, and note beside it.
+// post is postTo of a member that all ranks have in common that the rank runs for.
 func (r *Rank) post(g *comm.Group, x *tensor.Tensor, dst, tag int, note []byte) error {
+	return r.postTo(g, x, Peer{Place: dst}, tag, note)
+}
+
+// postTo sends x, and note beside it.
+func (r *Rank) postTo(g *comm.Group, x *tensor.Tensor, dst Peer, tag int, note []byte) error {
 	if err := plainOnly("send", x); err != nil {
 		return err
 	}
@@ -44,10 +54,14 @@ func (r *Rank) post(g *comm.Group, x *tensor.Tensor, dst, tag int, note []byte) 
 	noted.posted("send", len(data))
 	if rec := r.traced("send", g); rec != nil {
 		rec.Bytes, rec.Wire, rec.Shape, rec.DType = len(data), len(data), x.Shape(), x.DType().String()
-		rec.Predicted, rec.Peer, rec.Tag = rec.cost.Predict(len(data)), peerOf(g, dst), tag
+		rec.Predicted, rec.Peer, rec.Tag = rec.cost.Predict(len(data)), peerOf(g, dst.Place), tag
 	}
 	meta := append(appendShape(nil, x.DType(), x.Shape()), note...)
-	return g.Send(dst, tag, comm.Message{Meta: meta, Data: data, Keep: y, Done: y.Buffer().Discard}, line)
+	m := comm.Message{Meta: meta, Data: data, Keep: y, Done: y.Buffer().Discard}
+	if dst.Of != nil {
+		return alike.Send(g, dst, tag, m, line)
+	}
+	return g.Send(dst.Place, tag, m, line)
 }
 
 // snapshot returns a contiguous tensor of the elements that x has now: on the
@@ -63,19 +77,30 @@ func (r *Rank) snapshot(x *tensor.Tensor) (*tensor.Tensor, error) {
 	return c.Out[0], nil
 }
 
-// fetch receives a tensor and the note sent beside it.
+// fetch is fetchFrom of a member that all ranks have in common that the rank runs for.
 func (r *Rank) fetch(g *comm.Group, src, tag int) (x *tensor.Tensor, note []byte, err error) {
+	return r.fetchFrom(g, Peer{Place: src}, tag)
+}
+
+// fetchFrom receives a tensor and the note sent beside it.
+func (r *Rank) fetchFrom(g *comm.Group, src Peer, tag int) (x *tensor.Tensor, note []byte, err error) {
 	if err := r.enter("recv"); err != nil {
 		return nil, nil, err
 	}
 	since := time.Now()
-	over := r.waiting(received{src, tag}, false)
-	m, err := g.RecvInto(r.ctx, src, tag, r.whereFn, func(meta []byte, n int) ([]byte, error) {
+	over := r.waiting(received{src.Place, tag}, false)
+	room := func(meta []byte, n int) ([]byte, error) {
 		if x, err = r.vacant(meta, n); err != nil {
 			return nil, err
 		}
 		return x.Bytes(), nil
-	})
+	}
+	var m comm.Message
+	if src.Of != nil {
+		m, err = alike.Recv(r.ctx, g, src, tag, r.whereFn, room)
+	} else {
+		m, err = g.RecvInto(r.ctx, src.Place, tag, r.whereFn, room)
+	}
 	over()
 	if err != nil {
 		return nil, nil, err
@@ -94,7 +119,7 @@ func (r *Rank) fetch(g *comm.Group, src, tag int) (x *tensor.Tensor, note []byte
 	noted.posted("recv", 0)
 	if rec := r.traced("recv", g); rec != nil {
 		rec.Shape, rec.DType, rec.Seconds, rec.Predicted = x.Shape(), x.DType().String(), time.Since(since).Seconds(), rec.cost.Predict(0)
-		rec.Begin, rec.Peer, rec.Tag = since, peerOf(g, src), tag
+		rec.Begin, rec.Peer, rec.Tag = since, peerOf(g, src.Place), tag
 	}
 	return x, note, nil
 }

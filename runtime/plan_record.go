@@ -214,9 +214,9 @@ func (n noted) posted(op string, bytes int) {
 }
 
 // peer says which member a message goes to, or comes from.
-func (n noted) peer(peer, tag int, stage bool) {
+func (n noted) peer(peer Peer, tag int, stage bool) {
 	if n.to != nil {
-		n.to.Peer(n.at, peer, tag, stage)
+		n.to.Peer(n.at, peer.Place, peer.Of, tag, stage)
 	}
 }
 

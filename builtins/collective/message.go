@@ -8,6 +8,7 @@ import (
 
 	"tpsh/builtins"
 	"tpsh/builtins/arg"
+	"tpsh/runtime"
 	"tpsh/runtime/op"
 )
 
@@ -41,7 +42,8 @@ func init() {
 func send(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	var (
 		x, group starlark.Value
-		dst, tag arg.Int
+		dst      builtins.EachInt
+		tag      arg.Int
 	)
 	if err := arg.Unpack(b.Name(), args, kwargs, "x|tensor", &x, "dst", &dst, "tag?", &tag, "group|parallel_mode??", &group); err != nil {
 		return nil, err
@@ -54,11 +56,14 @@ func send(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlar
 		}
 		return nil, err
 	}
-	g, err := groupWith(e, b.Name(), group, "dst", int(dst))
+	g, err := GroupOf(e, b.Name(), group)
 	if err != nil {
 		return nil, err
 	}
-	return starlark.None, e.Runtime.Send(g, t, int(dst), int(tag))
+	if err := members(e, b.Name(), "dst", dst, g); err != nil {
+		return nil, err
+	}
+	return starlark.None, e.Runtime.Send(g, t, runtime.Peer{Place: dst.Own, Of: dst.Of}, int(tag))
 }
 
 // intoTensor refuses a tensor to receive into, as PyTorch's recv takes one.
@@ -76,8 +81,9 @@ func intoTensor(fn string, args starlark.Tuple, kwargs []starlark.Tuple) error {
 
 func recv(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	var (
-		group    starlark.Value
-		src, tag arg.Int
+		group starlark.Value
+		src   builtins.EachInt
+		tag   arg.Int
 	)
 	if err := intoTensor(b.Name(), args, kwargs); err != nil {
 		return nil, err
@@ -85,15 +91,31 @@ func recv(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlar
 	if err := arg.Unpack(b.Name(), args, kwargs, "src", &src, "tag?", &tag, "group|parallel_mode??", &group); err != nil {
 		return nil, err
 	}
-	g, err := groupWith(e, b.Name(), group, "src", int(src))
+	g, err := GroupOf(e, b.Name(), group)
 	if err != nil {
 		return nil, err
 	}
-	x, err := e.Runtime.Recv(g, int(src), int(tag))
+	if err := members(e, b.Name(), "src", src, g); err != nil {
+		return nil, err
+	}
+	x, err := e.Runtime.Recv(g, runtime.Peer{Place: src.Own, Of: src.Of}, int(tag))
 	if err != nil {
 		return nil, err
 	}
 	return e.Wrap(x), nil
+}
+
+// members checks that ranks, the argument called name of fn, are ranks in g.
+func members(e *builtins.Env, fn, name string, ranks builtins.EachInt, g *runtime.Group) error {
+	if ranks.Of != nil {
+		runtime.Asked(e.Runtime, func(rank int) string {
+			if err := member(fn, name, ranks.Of(rank), g); err != nil {
+				return err.Error()
+			}
+			return ""
+		})
+	}
+	return member(fn, name, ranks.Own, g)
 }
 
 func barrier(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {

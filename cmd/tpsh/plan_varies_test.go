@@ -55,6 +55,19 @@ var varyingScripts = []struct {
 	{"m = init_device_mesh('cpu', (n // 2, 2) if n % 2 == 0 else (1, n))\ns, at = compute_local_shape_and_global_offset((3 * n + 1, 5), m, [Shard(0), Shard(1)])\nones(s) + at[0] + at[1]\nbarrier()", 0},
 	{"m = DeviceMesh('cpu', [0, 1])\ns, at = compute_local_shape_and_global_offset((4, 3), m, [Shard(0)])\nones(4) + len(s) + (at[0] if at else 0)\nbarrier()", 2},
 	{"m = init_device_mesh('cpu', (n // 2, 2) if n % 2 == 0 else (1, n))\nx = distribute_tensor(ones(2 * n, 4), m, [Shard(0), Replicate()])\nones(2) * compute_local_shape_and_global_offset(x.shape, x.device_mesh, x.placements)[1][0]\nbarrier()", 0},
+	// Messages to and from members that ranks do not have in common.
+	{"x = ones(4)\nsend(x, (r + 1) % n)\nall_reduce(x + recv((r - 1) % n))", 1},
+	{"k, out = ones(8, 4), zeros(8, 8)\nfor i in range(n):\n    if i < n - 1:\n        send(k, (r + 1) % n)\n    out = out + k @ k.T\n    if i < n - 1:\n        k = recv((r - 1) % n)\nall_reduce(out)", 1},
+	{"u = zeros(6, 4)\nfor _ in range(2):\n    if r > 0:\n        send(u[1], r - 1)\n    if r < n - 1:\n        send(u[-2], r + 1)\n    if r > 0:\n        u[0] = recv(r - 1)\n    if r < n - 1:\n        u[-1] = recv(r + 1)\n    u[1:-1] = (u[:-2] + u[2:]) / 2\nall_reduce(u.sum())", 3},
+	{"x = ones(3)\nfor i in range(1, n):\n    send(x, (r + i) % n)\nfor i in range(1, n):\n    x = x + recv((r - i) % n)\nbarrier()", 1},
+	{"send(ones(2), (r + 1) % n)\nsend(ones(3), (r - 1) % n)\nones(2) + recv((r - 1) % n).shape[0]\nrecv((r + 1) % n)", 0},
+	{"send(ones(2), 0)\nsend(ones(3), r // 2)\nif r == 0:\n    for i in range(n):\n        recv(i) + 1\nfor i in range(2 * r, min(2 * r + 2, n)):\n    if r != 0 or i > 1:\n        recv(i) * 2\nif r == 0:\n    recv(0)\n    if n > 1:\n        recv(1)\nbarrier()", 0},
+	{"x, d = ones(4), 1\nfor d in [1, 2]:\n    if n % 4 == 0:\n        send(x, r ^ d, tag = d)\n        x = x + recv(r ^ d, tag = d)\nall_reduce(x)", 1},
+	{"x = ones(1 + r // 6)\nsend(x, (r + 1) % n)\nall_reduce(recv((r - 1) % n).sum())", 4},
+	{"p = r // 2 * 2 + (1 - r % 2)\nif p < n:\n    if r % 2 == 0:\n        send(ones(5), p)\n    else:\n        recv(p) + 1\nbarrier()", 0},
+	{"m = init_device_mesh('cpu', (n // 2, 2) if n % 2 == 0 else (n, 1))\ng, k = m.get_group(0), m.shape[0]\ni = m.get_local_rank(0)\nsend(ones(3), (i + 1) % k, group = g)\nall_reduce(recv((i - 1) % k, group = g) * 2)", 1},
+	{"x = ones(4) if r == 0 else recv(r - 1)\nx = x * 2\nif r < n - 1:\n    send(x, r + 1)\nbarrier()", 0},
+	{"g = ones(4) if r == n - 1 else recv(r + 1)\nif r > 0:\n    send(g * 2, r - 1)\nbarrier()", 0},
 	// What members of a group send each other.
 	{"ys = all_to_all([ones(1 + (r + i) % 3, 2) for i in range(n)], 0, 0)\nall_to_all([y * 2 for y in ys], 0, 0)", 0},
 	{"x = ones(3 * n, 2)\nall_to_all(list(x.split(3)), 0, 0)", 1},
@@ -124,6 +137,11 @@ func TestPlanFailsAsRanksDo(t *testing.T) {
 		"x = 1 << (3 - rank())":                              "negative shift count",
 		"for i in range(0, 3, 3 - rank()):\n    ones(1) * 2": "must not be zero",
 		"x = zeros(20)\nx[rank()] = 1.0":                     "want -20..19",
+		"send(ones(1), rank() + 1)":                          "a rank in the group",
+		"recv(rank() - 1)":                                   "a rank in the group",
+		"recv((rank() - 1) % world_size())":                  "recv",
+		"send(ones(1), (rank() + 1) % world_size())":         "never received",
+		"if rank() > 0:\n    recv(rank() - 1)\nbarrier()\nif rank() < 31:\n    send(ones(1), rank() + 1)": "barrier",
 	} {
 		script := filepath.Join(t.TempDir(), "x.star")
 		if err := os.WriteFile(script, []byte("def main():\n    "+strings.ReplaceAll(text, "\n", "\n    ")+"\n    barrier()\n\nmain()\n"), 0o666); err != nil {

@@ -132,7 +132,7 @@ func plannedCalls(p *plan.Program, m *hardware.Machine, rank int) []kineto.Plann
 		ranks := kind.Groups[e.Group].Of(rank)
 		how := hardware.Collective{Op: c.Op, Ranks: ranks, Bytes: float64(c.Bytes)}
 		if e.Do == plan.Send || e.Do == plan.Recv {
-			how.Op, how.Ranks = "send", []int{rank, ranks[e.Peer]}
+			how.Op, how.Ranks = "send", []int{rank, ranks[kind.Channels[e.Channel].At(rank)]}
 		}
 		out = append(out, kineto.Planned{Op: c.Op, Bytes: c.Bytes, Seconds: m.Collective(how), Where: p.Lines[e.Line]})
 	}

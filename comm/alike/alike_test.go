@@ -218,6 +218,92 @@ func TestMessages(t *testing.T) {
 	check(t, got, failure, "[0 2 4]: 0 0", "[1 3 5]: 1 got [0]", "[6]: 0 1", "[7]: 1 got [1]")
 }
 
+// around returns the member of a ring that is n after the rank.
+func (r *rank) around(n int) alike.Peer {
+	size := r.job.Fabric().Size()
+	of := func(rank int) int { return (rank + n + size) % size }
+	return alike.Peer{Place: of(r.kind.Rank()), Of: of}
+}
+
+// send sends n bytes, and receive says what has been received.
+func (r *rank) send(to alike.Peer, n int) error {
+	return alike.Send(r.world, to, 0, comm.Message{Meta: []byte{byte(n)}, Data: make([]byte, n)}, "here")
+}
+
+func (r *rank) receive(from alike.Peer) error {
+	m, err := alike.Recv(context.Background(), r.world, from, 0, func() string { return "" }, nil)
+	r.said = append(r.said, fmt.Sprint("got ", m.Meta))
+	return err
+}
+
+// Each rank sends to a member of its own, and all are of one kind.
+func TestRing(t *testing.T) {
+	got, failure := evaluate(t, 4, func(r *rank) error {
+		r.send(r.around(1), 5)
+		r.send(r.around(2), 6)
+		r.send(r.around(1), 7)
+		r.receive(r.around(-2))
+		r.receive(r.around(-1))
+		return r.receive(r.around(-1))
+	})
+	check(t, got, failure, "[0 1 2 3]: got [6] got [5] got [7]")
+}
+
+// Ranks of which one member is another's by two ways are told apart.
+func TestRingMeetsItself(t *testing.T) {
+	got, failure := evaluate(t, 3, func(r *rank) error {
+		r.send(alike.Peer{Place: 0}, 1)
+		r.send(r.around(1), 2)
+		if r.ask(func(rank int) int { return min(rank, 1) }) == 0 {
+			for from := range 3 {
+				r.receive(alike.Peer{Place: from})
+			}
+		}
+		return r.receive(r.around(-1))
+	})
+	check(t, got, failure, "[0]: 0 got [1] got [1] got [1] got [2]", "[1]: 1 got [2]", "[2]: 1 got [2]")
+}
+
+// Ranks that wait for each other in turn are of one kind, but for the first and the last.
+func TestWave(t *testing.T) {
+	got, failure := evaluate(t, 8, func(r *rank) error {
+		if r.ask(func(rank int) int { return min(rank, 1) }) == 1 {
+			r.receive(r.around(-1))
+		}
+		if r.ask(func(rank int) int { return rank / 7 }) == 0 {
+			r.send(r.around(1), 3)
+		}
+		return r.gather(r.world, 1)
+	})
+	ones := "[1 1 1 1 1 1 1 1]"
+	check(t, got, failure, "[0]: 0 0 "+ones, "[1 2 3 4 5 6]: 1 got [3] 0 "+ones, "[7]: 1 got [3] 1 "+ones)
+}
+
+// What a wave has promised and does not keep ends the evaluation.
+func TestWaveBreaks(t *testing.T) {
+	for name, program := range map[string]func(r *rank) error{
+		"another message":   func(r *rank) error { return r.send(r.around(1), 4) },
+		"none":              func(r *rank) error { return nil },
+		"not before a call": func(r *rank) error { r.gather(r.world, 1); return r.send(r.around(1), 3) },
+		"not before another": func(r *rank) error {
+			r.receive(r.around(1))
+			return r.send(r.around(1), 3)
+		},
+	} {
+		_, failure := evaluate(t, 8, func(r *rank) error {
+			if r.ask(func(rank int) int { return min(rank, 1) }) == 0 {
+				r.send(r.around(1), 3)
+				return r.gather(r.world, 1)
+			}
+			r.receive(r.around(-1))
+			return program(r)
+		})
+		if !errors.As(failure, new(*alike.UnlikeError)) {
+			t.Errorf("%s: got %v, want that ranks have not done the same", name, failure)
+		}
+	}
+}
+
 // Calls that do not agree, waits that never end and a failure end the evaluation.
 func TestFailures(t *testing.T) {
 	_, failure := evaluate(t, 4, func(r *rank) error {

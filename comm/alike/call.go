@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"hash/maphash"
+	"maps"
 	"slices"
 
 	"tpsh/comm"
@@ -34,6 +35,7 @@ func (m *member) begin(op *comm.Op) (*call, error) {
 	c.n = s.made
 	s.made++
 	if c.n == len(s.calls) {
+		c.entry.wave = j.wave
 		s.calls = append(s.calls, c.entry)
 		s.kind.moved()
 	} else if was := s.calls[c.n]; !was.agrees(c.entry) || !was.same(c.entry) {
@@ -210,25 +212,67 @@ func (c *call) still(a arrival) map[int]*entry {
 	return list
 }
 
-// gather waits until every kind in the groups has come to the call. The caller holds
-// mu.
+// gather waits until every kind in the groups has come to the call. If none ever will unless some of
+// the groups go on, their ranks are told apart. The caller holds mu.
 func (c *call) gather() ([]*groupLog, error) {
+	s, j := c.log, c.log.kind.job
 	for {
-		cohort, lacks := c.log.find()
+		cohort, lacks := s.find()
 		for _, other := range cohort {
 			if len(other.calls) <= c.n {
 				lacks = other.kind
 				break
 			}
 		}
+		if lacks == nil && c.waitsForWave() {
+			lacks = s.kind
+		}
 		if lacks == nil {
 			return cohort, nil
 		}
-		w := &waiting{function: c.op.Desc.Op, text: comm.CallText(&c.op.Desc, c.op.Kind) + comm.InGroup(c.group.String()), where: c.where, missing: []int{lacks.Rank()}}
-		if err := c.log.kind.wait(c.ctx, lacks, w); err != nil {
+		w := &waiting{function: c.op.Desc.Op, text: comm.CallText(&c.op.Desc, c.op.Kind) + comm.InGroup(c.group.String()), where: c.where, missing: []int{lacks.Rank()}, divided: func() bool { return len(c.whole()) > 0 }}
+		if err := s.kind.wait(c.ctx, lacks, w); err != nil {
 			return nil, err
 		}
+		if w.divides {
+			whole := c.whole()
+			j.mu.Unlock()
+			Ask(s.kind, func(rank int) bool { return whole[s.lines.Index(rank)] })
+			j.mu.Lock()
+		}
 	}
+}
+
+// whole returns the lists of the log's lines of which all ranks have come to the call. The caller
+// holds mu.
+func (c *call) whole() map[int]bool {
+	s, lists := c.log, map[int]bool{}
+	for _, rank := range s.kind.members {
+		n := s.lines.Index(int(rank))
+		if _, known := lists[n]; known {
+			continue
+		}
+		lists[n] = !c.crossed(n) && !slices.ContainsFunc(s.lines.lists[n], func(r int) bool {
+			other := s.kind.job.of[r].logOf(s, r)
+			return other == nil || len(other.calls) <= c.n
+		})
+	}
+	maps.DeleteFunc(lists, func(_ int, whole bool) bool { return !whole })
+	return lists
+}
+
+// crossed reports whether a wave under way comes to the ranks of list n at different times, and the call
+// was made in it. The caller holds mu.
+func (c *call) crossed(n int) bool {
+	s := c.log
+	w := s.kind.job.wave
+	return w != nil && s.calls[c.n].wave == w && w.crosses(s.lines.lists[n])
+}
+
+// waitsForWave reports whether any list of the kind's ranks is crossed. The caller holds mu.
+func (c *call) waitsForWave() bool {
+	s := c.log
+	return s.kind.job.wave != nil && slices.ContainsFunc(s.kind.members, func(r int32) bool { return c.crossed(s.lines.Index(int(r))) })
 }
 
 func (c *call) where() string { return c.group.Endpoint().SourceLine(c.op.Where) }

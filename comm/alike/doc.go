@@ -13,6 +13,10 @@
 //   - Lines say which group each rank means by one group of its stand-in:
 //     "my row of the mesh" is another list of ranks for each row.
 //   - A group log is a group as a kind sees it, with the calls that the kind has made there.
+//   - A channel is the messages that each rank of a kind sends to a member of its own, or
+//     receives from it.
+//   - A wave goes through ranks of a kind that wait for each other in turn, as along a
+//     pipeline: they go on as if all messages were there.
 //
 // A stand-in that runs from the beginning makes again the calls that its kind has made before
 // it was told apart: its logs have them already, and it waits for nobody. It must make the very

@@ -26,6 +26,7 @@ type Job struct {
 	failure error   // why the job has ended, or nil
 	lines   map[string]*Lines
 	ways    map[derived]*Lines
+	wave    *wave // that is under way, or nil
 }
 
 // New returns a job of size ranks, which are one kind. start is called with each
@@ -165,6 +166,10 @@ func (k *Kind) split(stay []int32, parts [][]int32) {
 			j.of[rank] = n
 		}
 	}
+	for _, s := range k.logs {
+		s.sends.leave(stay)
+	}
+	j.endWave()
 	j.version++
 	failed := j.failure != nil
 	if !failed {
@@ -201,7 +206,7 @@ func (j *Job) end(k *Kind, cause error) {
 		j.fail(cause)
 	}
 	for _, s := range k.logs {
-		if s.behind() {
+		if s.behind() || s.sends.promised() > 0 {
 			j.fail(&UnlikeError{"a rank has ended where it went on before"})
 		}
 	}
@@ -251,22 +256,53 @@ func (k *Kind) moved() {
 	k.waiters = k.waiters[:0]
 }
 
+// of returns w as errors show it, for the stand-in of k or, where they wait for several members, for each rank.
+func (w *waiting) of(k *Kind) []comm.Wait {
+	one := comm.Wait{Rank: k.Rank(), Function: w.function, Text: w.text, Where: w.where(), For: w.missing}
+	if w.each == nil {
+		return []comm.Wait{one}
+	}
+	var all []comm.Wait
+	for _, rank := range k.members {
+		text, missing := w.each(int(rank))
+		one.Rank, one.Text, one.For = int(rank), text, []int{missing}
+		all = append(all, one)
+	}
+	return all
+}
+
 // A waiting is the call or message that a stand-in waits for.
 type waiting struct {
 	function, text string
 	where          func() string
 	missing        []int // ranks
+
+	each    func(rank int) (text string, missing int) // of a kind that does not wait for one member in common
+	divided func() bool                               // whether some ranks of the kind need not wait, if nobody else goes on; under mu
+	divides bool                                      // so it is
 }
 
-// checkDeadlock ends the job if nobody runs and somebody waits. The caller holds mu.
+// checkDeadlock ends the job if nobody runs and somebody waits, unless some ranks of a kind can go on
+// when they are told apart. The caller holds mu.
 func (j *Job) checkDeadlock() {
 	if j.running > 0 || j.failure != nil {
+		return
+	}
+	for _, k := range j.kinds {
+		if w := k.waits; w != nil && w.divided() {
+			w.divides = true
+			k.resume()
+			return
+		}
+	}
+	if j.wave != nil {
+		j.fail(&UnlikeError{"ranks that wait in turn"})
 		return
 	}
 	verdict := &comm.DeadlockError{}
 	for _, k := range j.kinds {
 		if w := k.waits; w != nil {
-			verdict.Waits = append(verdict.Waits, comm.Wait{Rank: k.Rank(), Function: w.function, Text: w.text, Where: w.where(), For: w.missing})
+			verdict.Waits = append(verdict.Waits, w.of(k)...)
 		} else {
 			verdict.Ended = append(verdict.Ended, k.Rank())
 		}

@@ -1,7 +1,6 @@
 package alike
 
 import (
-	"maps"
 	"slices"
 	"strings"
 
@@ -21,13 +20,11 @@ type groupLog struct {
 	logKey
 	calls []*entry // that the kind has made, or those that it was told apart from
 	made  int      // how many of calls its stand-in has made itself
-	sent  map[envelopeKey][]envelope
-	posts map[envelopeKey]int // how many of sent its stand-in has sent itself
-	taken map[envelopeKey]int // messages that its stand-in has received; its own until it has ended
+	sends channels
+	takes channels
 
 	version int // of the job when cohort was found
 	cohort  []*groupLog
-	origins map[int]origins // by the sender's place
 }
 
 // An entry is the contract and the blocks of a kind in a collective.
@@ -39,38 +36,28 @@ type entry struct {
 	data  [][]byte // the blocks, unless they are hollow
 	sum   uint64   // of what is compared: the same of the same
 	where func() string
+	wave  *wave // in which the call was made, or nil
 }
 
-// An envelopeKey tells messages to, or from, one place with one tag.
-type envelopeKey struct{ place, tag int }
-
-// An envelope is a message, without its data.
+// An envelope is a message.
 type envelope struct {
 	meta  []byte
 	size  int
 	where string
+	wave  *wave // in which it was sent or promised, or nil
 }
+
+// same reports whether e and o are the same but for their lines.
+func (e *envelope) same(o *envelope) bool { return e.size == o.size && slices.Equal(e.meta, o.meta) }
 
 // behind reports whether the stand-in has yet to make again calls of the log.
 func (s *groupLog) behind() bool {
-	if s.made < len(s.calls) {
-		return true
-	}
-	for key, list := range s.sent {
-		if s.posts[key] < len(list) {
-			return true
-		}
-	}
-	return false
+	return s.made < len(s.calls) || s.sends.behind()
 }
 
 // inherited returns s for ranks that are told apart from its kind.
 func (s *groupLog) inherited(k *Kind) *groupLog {
-	n := &groupLog{kind: k, logKey: s.logKey, calls: slices.Clip(s.calls), sent: maps.Clone(s.sent), posts: map[envelopeKey]int{}, taken: map[envelopeKey]int{}}
-	for key, list := range n.sent {
-		n.sent[key] = slices.Clip(list)
-	}
-	return n
+	return &groupLog{kind: k, logKey: s.logKey, calls: slices.Clip(s.calls), sends: s.sends.inherited(k), takes: channels{}}
 }
 
 // A member is a stand-in's side of a group.
@@ -97,7 +84,7 @@ func (k *Kind) Bind(g *comm.Group, lines *Lines) {
 	k.job.mu.Lock()
 	defer k.job.mu.Unlock()
 	if k.logs[key] == nil {
-		k.logs[key] = &groupLog{kind: k, logKey: key, sent: map[envelopeKey][]envelope{}, posts: map[envelopeKey]int{}, taken: map[envelopeKey]int{}}
+		k.logs[key] = &groupLog{kind: k, logKey: key, sends: channels{}, takes: channels{}}
 		k.moved()
 	}
 	m.log = k.logs[key]

@@ -3,6 +3,7 @@ package alike
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,27 +13,39 @@ import (
 
 // Send implements comm.GroupTransport. Of the data the length counts.
 func (m *member) Send(dst, tag int, msg comm.Message, where string) error {
+	return m.send(Peer{Place: dst}, tag, msg, where)
+}
+
+// Send is g.Send to a member that ranks do not have in common.
+func Send(g *comm.Group, to Peer, tag int, msg comm.Message, where string) error {
+	return g.Transport().(*member).send(to, tag, msg, where)
+}
+
+func (m *member) send(to Peer, tag int, msg comm.Message, where string) error {
 	s, j := m.bound(), m.job
 	msg.Finish()
+	l := s.kind.channel(s.sends, to, tag)
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.failure != nil {
 		return ErrEnded
 	}
-	key := envelopeKey{dst, tag}
-	n := s.posts[key]
-	s.posts[key]++
-	if n == len(s.sent[key]) {
-		s.sent[key] = append(s.sent[key], envelope{msg.Meta, len(msg.Data), where})
-		s.kind.moved()
-	} else if was := &s.sent[key][n]; was.size != len(msg.Data) || !slices.Equal(was.meta, msg.Meta) {
+	n := l.made
+	l.made++
+	e := envelope{msg.Meta, len(msg.Data), where, j.wave}
+	if n == len(l.sent) {
+		l.sent = append(l.sent, e)
+	} else if !e.same(&l.sent[n]) {
 		j.fail(&UnlikeError{"a message"})
 		return ErrEnded
+	} else {
+		j.kept(l, n, where)
 	}
+	s.kind.moved()
 	return nil
 }
 
-// origins are the senders to the ranks of a kind from one place of their groups.
+// origins are the senders to the ranks of a kind by a channel.
 type origins struct {
 	all []origin
 	of  []int32 // by rank of the kind, in order: of all
@@ -40,26 +53,58 @@ type origins struct {
 	version int // of the job when they were found
 }
 
-// An origin is a kind that sends, and the place that its messages go to.
+// An origin is a kind that sends, and the channel by which it does; nil if it has not yet.
 type origin struct {
-	log *groupLog
-	to  int
+	kind    *Kind
+	channel *channel
 }
 
-// originsAt returns the senders at the place src. The caller holds mu.
-func (s *groupLog) originsAt(src int) (found origins, lacks *Kind) {
-	if known, ok := s.origins[src]; ok && known.version == s.kind.job.version {
-		return known, nil
+// has reports whether message n of l is there for rank, which o sends to.
+func (s *groupLog) has(rank int, l *channel, o origin, n int) bool {
+	if o.channel == nil || len(o.channel.sent) <= n {
+		return false
 	}
-	found.version = s.kind.job.version
-	known := map[origin]int32{}
-	for _, rank := range s.kind.members {
-		from := s.lines.List(int(rank))[src]
-		k := s.kind.job.of[from]
-		at := origin{k.logOf(s, from), s.lines.Place(int(rank))}
-		if at.log == nil {
-			return origins{}, k
+	w := s.kind.job.wave
+	return w == nil || o.channel.sent[n].wave != w || w.before(s.lines.List(rank)[l.at(rank)], rank)
+}
+
+// lacking returns a kind that has yet to send message n of l to a rank, nil if it is there for all, and
+// whether it is for some. The caller holds mu.
+func (s *groupLog) lacking(from origins, l *channel, n int) (kind *Kind, some bool) {
+	if !slices.ContainsFunc(from.all, func(o origin) bool {
+		return o.channel == nil || len(o.channel.sent) <= n || o.channel.sent[n].wave != nil && o.channel.sent[n].wave == s.kind.job.wave
+	}) {
+		return nil, true
+	}
+	for i, rank := range s.kind.members {
+		o := from.all[from.of[i]]
+		if s.has(int(rank), l, o, n) {
+			some = true
+		} else if kind == nil {
+			kind = o.kind
 		}
+	}
+	return kind, some
+}
+
+// originsAt returns the senders to the ranks of the kind by l, of messages with tag. The caller holds mu.
+func (s *groupLog) originsAt(l *channel, tag int) origins {
+	version := s.kind.job.version
+	if l.origins.all != nil && l.origins.version == version {
+		return l.origins
+	}
+	found, known, whole := origins{version: version}, map[origin]int32{}, true
+	var guess origin
+	for _, rank := range s.kind.members {
+		from := s.lines.List(int(rank))[l.at(int(rank))]
+		at := origin{kind: s.kind.job.of[from]}
+		if log := at.kind.logOf(s, from); log != nil {
+			if guess.kind != at.kind {
+				guess.channel = nil
+			}
+			at.channel = log.sends.of(from, s.lines.Place(int(rank)), tag, guess.channel)
+		}
+		guess = at
 		i, ok := known[at]
 		if !ok {
 			i = int32(len(found.all))
@@ -67,63 +112,110 @@ func (s *groupLog) originsAt(src int) (found origins, lacks *Kind) {
 			found.all = append(found.all, at)
 		}
 		found.of = append(found.of, i)
+		whole = whole && at.channel != nil
 	}
-	if s.origins == nil {
-		s.origins = map[int]origins{}
+	if whole {
+		l.origins = found
 	}
-	s.origins[src] = found
-	return found, nil
+	return found
 }
 
 // Recv implements comm.GroupTransport.
 func (m *member) Recv(ctx context.Context, src, tag int, where func() string, allocate comm.Allocate) (comm.Message, error) {
+	return m.recv(ctx, Peer{Place: src}, tag, where, allocate)
+}
+
+// Recv is g.RecvInto from a member that ranks do not have in common.
+func Recv(ctx context.Context, g *comm.Group, from Peer, tag int, where func() string, allocate comm.Allocate) (comm.Message, error) {
+	return g.Transport().(*member).recv(ctx, from, tag, where, allocate)
+}
+
+func (m *member) recv(ctx context.Context, peer Peer, tag int, where func() string, allocate comm.Allocate) (comm.Message, error) {
 	s, j := m.bound(), m.job
-	key := envelopeKey{src, tag}
-	n := s.taken[key]
+	l := s.kind.channel(s.takes, peer, tag)
+	n := l.made
 	for {
 		j.mu.Lock()
-		from, err := m.await(ctx, src, tag, n, where)
+		from, lacks, err := m.await(ctx, l, tag, n, where)
 		if err != nil {
 			j.mu.Unlock()
 			return comm.Message{}, err
 		}
-		envelopes := make([]*envelope, len(from.all))
-		alike := true
-		for i, f := range from.all {
-			envelopes[i] = &f.log.sent[envelopeKey{f.to, tag}][n]
-			alike = alike && slices.Equal(envelopes[i].meta, envelopes[0].meta)
-		}
+		texts := s.textsOf(from, l, n, lacks)
 		ranks := s.kind.members // as from has them
-		j.mu.Unlock()
-		if alike {
-			s.taken[key]++
-			return envelopes[from.of[0]].message(allocate)
+		var own envelope
+		if !lacks {
+			own = from.all[from.of[0]].channel.sent[n]
 		}
-		Ask(s.kind, func(rank int) string {
-			i, _ := slices.BinarySearch(ranks, int32(rank))
-			return string(envelopes[from.of[i]].meta)
-		})
+		j.mu.Unlock()
+		if texts != nil {
+			Ask(s.kind, func(rank int) string {
+				i, _ := slices.BinarySearch(ranks, int32(rank))
+				return texts[i]
+			})
+		}
+		if !lacks {
+			l.made++
+			return own.message(allocate)
+		}
 	}
 }
 
-// await waits until message n is there for every rank of the kind. The caller holds
-// mu.
-func (m *member) await(ctx context.Context, src, tag, n int, where func() string) (origins, error) {
+// textsOf returns texts that tell the ranks of the kind apart by message n of l, in order, nil if nothing
+// does: by how it arrives or, where some lack it, by whether they do. The caller holds mu.
+func (s *groupLog) textsOf(from origins, l *channel, n int, lacks bool) []string {
+	if !lacks {
+		first := &from.all[0].channel.sent[n]
+		if !slices.ContainsFunc(from.all, func(o origin) bool { return !o.channel.sent[n].same(first) }) {
+			return nil
+		}
+	}
+	texts := make([]string, len(s.kind.members))
+	for i, rank := range s.kind.members {
+		switch o := from.all[from.of[i]]; {
+		case !lacks:
+			texts[i] = string(o.channel.sent[n].meta)
+		case !s.has(int(rank), l, o, n):
+			texts[i] = fmt.Sprint(rank) // it may have to wait for another that does
+		}
+	}
+	return texts
+}
+
+// await waits until message n of l is there for every rank of the kind, or for some that the others wait
+// for in turn. If neither will ever be so, lacks says that it is there for some. The caller holds mu.
+func (m *member) await(ctx context.Context, l *channel, tag, n int, where func() string) (from origins, lacks bool, err error) {
+	s := m.log
 	for {
-		from, lacks := m.log.originsAt(src)
-		for _, f := range from.all {
-			if len(f.log.sent[envelopeKey{f.to, tag}]) <= n {
-				lacks = f.log.kind
-				break
+		from = s.originsAt(l, tag)
+		missing, _ := s.lacking(from, l, n)
+		if missing == nil {
+			return from, false, nil
+		}
+		w := &waiting{function: comm.RecvName, text: comm.RecvText(l.Place, tag) + comm.InGroup(m.group.String()), missing: []int{m.group.Members()[l.Place]},
+			where: func() string { return m.endpoint.SourceLine(where) },
+			divided: func() bool {
+				_, some := s.lacking(s.originsAt(l, tag), l, n)
+				return some
+			}}
+		if l.Of != nil {
+			w.each = func(rank int) (string, int) {
+				place, in := l.at(rank), comm.InGroup(m.group.String())
+				if in != "" { // not all ranks
+					in = comm.InGroup(groupName(s, rank))
+				}
+				return comm.RecvText(place, tag) + in, s.lines.List(rank)[place]
 			}
 		}
-		if lacks == nil {
-			return from, nil
+		if err := s.kind.wait(ctx, missing, w); err != nil {
+			return from, false, err
 		}
-		w := &waiting{function: comm.RecvName, text: comm.RecvText(src, tag) + comm.InGroup(m.group.String()), missing: []int{m.group.Members()[src]},
-			where: func() string { return m.endpoint.SourceLine(where) }}
-		if err := m.log.kind.wait(ctx, lacks, w); err != nil {
-			return origins{}, err
+		if w.divides && !s.promise(l, tag, n) {
+			if m.job.wave != nil {
+				m.job.fail(&UnlikeError{"ranks that wait in turn"})
+				return from, false, ErrEnded
+			}
+			return s.originsAt(l, tag), true, nil
 		}
 	}
 }
@@ -146,25 +238,31 @@ func (j *Job) Unreceived() []comm.Unreceived {
 	var all []comm.Unreceived
 	for _, k := range j.kinds {
 		for _, s := range k.logs {
-			for key, list := range s.sent {
-				all = append(all, s.unreceived(key, list)...)
+			for _, tag := range slices.Sorted(maps.Keys(s.sends)) {
+				for _, l := range s.sends[tag] {
+					all = append(all, s.unreceived(l, tag)...)
+				}
 			}
 		}
 	}
 	return all
 }
 
-// unreceived returns those of the messages of list that the stand-in's own peer has
-// not received, or that of the first rank of the kind whose peer has not.
-func (s *groupLog) unreceived(key envelopeKey, list []envelope) (left []comm.Unreceived) {
+// unreceived returns those of the messages of l that the stand-in's own peer has not received, or
+// that of the first rank of the kind whose peer has not.
+func (s *groupLog) unreceived(l *channel, tag int) (left []comm.Unreceived) {
 	for _, rank := range s.kind.members {
-		to := s.lines.List(int(rank))[key.place]
-		n := 0
-		if other := s.kind.job.of[to].logOf(s, to); other != nil {
-			n = other.taken[envelopeKey{s.lines.Place(int(rank)), key.tag}]
+		if l.at(int(rank)) < 0 {
+			continue
 		}
-		for _, l := range list[min(n, len(list)):] {
-			left = append(left, comm.Unreceived{Src: int(rank), Dst: to, Group: groupName(s), Tag: key.tag, Where: l.where})
+		to, n := s.lines.List(int(rank))[l.at(int(rank))], 0
+		if other := s.kind.job.of[to].logOf(s, to); other != nil {
+			if taken := other.takes.of(to, s.lines.Place(int(rank)), tag, nil); taken != nil {
+				n = taken.made
+			}
+		}
+		for _, e := range l.sent[min(n, len(l.sent)):] {
+			left = append(left, comm.Unreceived{Src: int(rank), Dst: to, Group: groupName(s, int(rank)), Tag: tag, Where: e.where})
 		}
 		if left != nil {
 			return left
@@ -173,9 +271,9 @@ func (s *groupLog) unreceived(key envelopeKey, list []envelope) (left []comm.Unr
 	return nil
 }
 
-// groupName returns the name of the group of s in reports, as comm.Group has it.
-func groupName(s *groupLog) string {
-	list := s.lines.List(s.kind.Rank())
+// groupName returns the name that the group of s has for rank in reports, as comm.Group has it.
+func groupName(s *groupLog, rank int) string {
+	list := s.lines.List(rank)
 	name := "world"
 	if len(list) < s.kind.job.size || !slices.IsSorted(list) || s.instance != "" {
 		name = "group " + strings.ReplaceAll(fmt.Sprint(list), " ", ", ")

@@ -13,6 +13,10 @@ type player struct {
 	ranks  int // how many it plays for
 	groups []seat
 
+	messages []message             // by channel
+	boxes    []box                 // likewise
+	letters  map[letterKey]float64 // the seconds of messages
+
 	at        int     // the next event
 	hosted    int     // how many events the host has played its part of
 	blocking  int     // the call that holds the player up, by its number in the group; -1 for none
@@ -32,35 +36,42 @@ type player struct {
 
 // A seat is a group of a player: its shape, and where its members play.
 type seat struct {
-	shape        hardware.Group
-	size         int
-	place        int                    // of the player's rank in the group, -1 for none
-	others       []place                // of the players that play for members, each once
-	members      []place                // by place in the group
-	arrived      []float64              // when this player came to each call
-	ended        []float64              // when each call ended, as far as that is known
-	takes        []float64              // the seconds of each of these calls
-	costs        []float64              // of the calls of the program, -1 for what is not known yet
-	messageCosts map[message]float64    // the same of the messages of this player
-	blocked      []int32                // players that wait for a call or a message of this one
-	sent         map[letterKey]*letters // messages of this player to other members
-	received     map[letterKey]int      // how many messages of each member this player has received
-	most         []int64                // of a Replay: what a member puts into each call at most
+	shape   hardware.Group
+	size    int
+	place   int       // of the player's rank in the group, -1 for none
+	others  []place   // of the players that play for members, each once
+	arrived []float64 // when this player came to each call
+	ended   []float64 // when each call ended, as far as that is known
+	takes   []float64 // the seconds of each of these calls
+	costs   []float64 // of the calls of the program, -1 for what is not known yet
+	blocked []int32   // players that wait for a call or a message of this one
+	most    []int64   // of a Replay: what a member puts into each call at most
+}
+
+// A circle is a group as all its members see it.
+type circle struct {
+	shape  hardware.Group
+	others []place
+}
+
+// A circleKey tells groups apart whose members have one list of their ranks.
+type circleKey struct {
+	ranks    *int
+	instance string
 }
 
 // A place is a group of a player.
 type place struct{ player, group int32 }
 
-// A letterKey tells the messages to one member, or from one, with one tag.
-type letterKey struct{ member, tag int32 }
+// A letterKey tells messages of a player apart that may take unlike times.
+type letterKey struct{ call, channel int32 }
 
-// A message is a call of the program that sends, and the place in the group that it sends to.
-type message struct{ call, to int32 }
-
-// letters are when messages are there, and which events have sent them.
-type letters struct {
-	at   []float64
-	from []int32
+// A box is the messages of a channel: when those that are sent are there, and by which events they
+// were, or how many have been received.
+type box struct {
+	at    []float64
+	from  []int32
+	taken int
 }
 
 // An issuance is an Issue: the number of the call on its group.
@@ -106,6 +117,7 @@ type game struct {
 	issues   []float64 // and those of the host to issue it
 	players  []*player
 	playerOf []int32 // by rank
+	circles  map[circleKey]circle
 	queue    []int32
 	timeOnly bool // nobody asks where it goes
 	free     bool // communication costs nothing
@@ -146,7 +158,7 @@ func (g *game) busyRanks() float64 {
 
 // newGameOn seats the players on m.
 func newGameOn(p *Program, m *hardware.Machine) *game {
-	g := &game{p: p, m: m}
+	g := &game{p: p, m: m, circles: map[circleKey]circle{}}
 	g.ops, g.issues = make([]float64, len(p.Operations)), make([]float64, len(p.Operations))
 	for i, o := range p.Operations {
 		g.ops[i], g.issues[i] = m.Operation(o.Operation), m.Issuing(o.Operation)
@@ -167,6 +179,7 @@ func newGameOn(p *Program, m *hardware.Machine) *game {
 		pl := &player{kind: p.Kinds[p.KindOf[rank]], rank: rank, ranks: count[c], blocking: -1}
 		pl.now.reset()
 		pl.groups = make([]seat, len(pl.kind.Groups))
+		pl.messages, pl.boxes, pl.letters = p.messages(rank), make([]box, len(pl.kind.Channels)), map[letterKey]float64{}
 		g.players = append(g.players, pl)
 	}
 	for _, pl := range g.players {
@@ -181,27 +194,23 @@ func newGameOn(p *Program, m *hardware.Machine) *game {
 func (g *game) seat(pl *player, i int, playerOf []int32) {
 	ranks := pl.kind.Groups[i].Of(pl.rank)
 	s := &pl.groups[i]
-	s.shape, s.size, s.place = g.m.GroupOf(ranks), len(ranks), slices.Index(ranks, pl.rank)
-	s.messageCosts, s.sent, s.received = map[message]float64{}, map[letterKey]*letters{}, map[letterKey]int{}
+	s.size, s.place = len(ranks), slices.Index(ranks, pl.rank)
+	key := circleKey{&ranks[0], pl.kind.Groups[i].instance()}
+	if c, ok := g.circles[key]; ok {
+		s.shape, s.others = c.shape, c.others
+		return
+	}
+	s.shape = g.m.GroupOf(ranks)
 	seen := map[place]bool{}
 	for _, rank := range ranks {
 		q := playerOf[rank]
-		at := place{q, g.groupOf(q, rank, ranks, pl.kind.Groups[i].Name)}
-		s.members = append(s.members, at)
+		at := place{q, g.players[q].kind.groupOf(rank, ranks, pl.kind.Groups[i].Name)}
 		if at.group >= 0 && !seen[at] {
 			seen[at] = true
 			s.others = append(s.others, at)
 		}
 	}
-}
-
-// groupOf returns which of the groups of player q is, of rank, the one of ranks
-// called name; -1 if none is.
-func (g *game) groupOf(q int32, rank int, ranks []int, name string) int32 {
-	kind := g.players[q].kind
-	return int32(slices.IndexFunc(kind.Groups, func(group Group) bool {
-		return group.instance() == instanceOf(name) && sameList(group.Of(rank), ranks)
-	}))
+	g.circles[key] = circle{s.shape, s.others}
 }
 
 // sameList reports whether a and b have the same ranks, which takes no time for those

@@ -57,7 +57,7 @@ func same(a, b Event) bool { return a.alike() == b.alike() }
 
 // alike reports whether k and other do the same.
 func (k *Kind) alike(other *Kind) bool {
-	if k.Memory != other.Memory || len(k.Groups) != len(other.Groups) || !slices.EqualFunc(k.Events, other.Events, same) {
+	if k.Memory != other.Memory || len(k.Groups) != len(other.Groups) || !slices.EqualFunc(k.Channels, other.Channels, channelsAlike) || !slices.EqualFunc(k.Events, other.Events, same) {
 		return false
 	}
 	for i := range k.Groups {
@@ -126,6 +126,9 @@ func (k *Kind) join(other *Kind) {
 			ranks[int(r)] = true
 		}
 		k.Groups[i].Of = k.Groups[i].add(mine, others, ranks)
+	}
+	for i := range k.Channels {
+		k.Channels[i].join(&other.Channels[i], other.Ranks)
 	}
 	k.Ranks = append(k.Ranks, other.Ranks...)
 }

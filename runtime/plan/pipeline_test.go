@@ -55,7 +55,7 @@ func schedule(r *Recorder, g int32, s *pipeline.Schedule, stage int, a pipeline.
 			tag++
 		}
 		call, _ := r.Begin(do, g, Forward, "a.star:1:1", "")
-		r.Peer(call, peer, tag, true)
+		r.Peer(call, peer, nil, tag, true)
 		r.Finish(call, Call{Op: "send", Bytes: 1}, 1)
 	}
 	switch a.Do {

@@ -33,7 +33,7 @@ func stages(n int) *Program {
 		g := r.Group("world", "pp", Cost{}, func(int) []int { return all })
 		call := func(do Do, peer int, c Call) {
 			at, _ := r.Begin(do, g, Forward, "a.star:1:1", "")
-			r.Peer(at, peer, 0, true)
+			r.Peer(at, peer, nil, 0, true)
 			r.Finish(at, c, c.Bytes)
 		}
 		if rank > 0 {
@@ -80,7 +80,7 @@ func TestHostWaitsForMessages(t *testing.T) {
 				do, bytes = Recv, 0
 			}
 			at, _ := r.Begin(do, g, Forward, "a.star:1:1", "")
-			r.Peer(at, 1-rank, 0, true)
+			r.Peer(at, 1-rank, nil, 0, true)
 			r.Finish(at, Call{Op: "message", Bytes: bytes}, bytes)
 			for range 10 {
 				r.Compute(Operation{Name: "add", Operation: hardware.Operation{FLOPs: 1, Bytes: 8}}, Manner{}, Forward, "a.star:2:1")
@@ -346,7 +346,7 @@ func TestMessagesInLargeGroup(t *testing.T) {
 		line string
 	}{{1, "near.star:1:1"}, {far, "far.star:1:1"}} {
 		at, _ := r.Begin(Send, g, Forward, to.line, "")
-		r.Peer(at, to.peer, 0, false)
+		r.Peer(at, to.peer, nil, 0, false)
 		r.Finish(at, Call{Op: "send", Bytes: 1 << 30}, 1<<30)
 	}
 	p.Add(r, []int32{0})

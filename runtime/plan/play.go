@@ -248,17 +248,12 @@ func (g *game) wait(i int32, pl *player, e *Event) bool {
 
 func (g *game) send(pl *player, e *Event) {
 	pl.host += g.calling()
-	s := &pl.groups[e.Group]
-	key := letterKey{e.Peer, e.Tag}
-	if s.sent[key] == nil {
-		s.sent[key] = &letters{}
-	}
 	cost := g.messageCost(pl, e)
-	box, at := s.sent[key], max(pl.host, pl.device)
+	box, at := &pl.boxes[e.Channel], max(pl.host, pl.device)
 	box.at, box.from = append(box.at, at+cost), append(box.from, int32(pl.at))
 	pl.keep(pl.at, 0, at, at+cost)
 	pl.count(g, e, cost, cost)
-	g.wake(s)
+	g.wake(&pl.groups[e.Group])
 	g.join(pl)
 }
 
@@ -270,13 +265,11 @@ func (g *game) messageCost(pl *player, e *Event) float64 {
 	if given := pl.kind.Groups[e.Group].Cost; given != (Cost{}) {
 		return given.of(e.Wire)
 	}
-	s := &pl.groups[e.Group]
-	key := message{e.Index, e.Peer}
-	t, ok := s.messageCosts[key]
+	key := letterKey{e.Index, e.Channel}
+	t, ok := pl.letters[key]
 	if !ok {
-		ranks := pl.kind.Groups[e.Group].Of(pl.rank)
-		t = g.m.Collective(hardware.Collective{Op: "send", Ranks: []int{pl.rank, ranks[e.Peer]}, Bytes: float64(g.p.Calls[e.Index].Bytes)})
-		s.messageCosts[key] = t
+		t = g.m.Collective(hardware.Collective{Op: "send", Ranks: []int{pl.rank, pl.messages[e.Channel].other}, Bytes: float64(g.p.Calls[e.Index].Bytes)})
+		pl.letters[key] = t
 	}
 	return t
 }
@@ -289,21 +282,21 @@ func (g *game) join(pl *player) {
 }
 
 func (g *game) recv(i int32, pl *player, e *Event) bool {
-	s := &pl.groups[e.Group]
-	from := s.members[e.Peer]
-	if from.group < 0 { // nothing is known of the sender
+	m, mine := &pl.messages[e.Channel], &pl.boxes[e.Channel]
+	if m.from < 0 { // nothing is known of the sender
 		pl.count(g, e, 0, 0)
 		return true
 	}
-	sender := g.players[from.player]
-	there, mine := &sender.groups[from.group], letterKey{e.Peer, e.Tag}
-	box, n := there.sent[letterKey{int32(s.place), e.Tag}], s.received[mine]
-	if box == nil || len(box.at) <= n {
+	from := g.playerOf[m.other]
+	sender, n := g.players[from], mine.taken
+	box := &sender.boxes[m.from]
+	if len(box.at) <= n {
+		there := &sender.groups[sender.kind.Channels[m.from].Group]
 		there.blocked = append(there.blocked, i)
 		return false
 	}
 	pl.host += g.calling()
-	s.received[mine]++
+	mine.taken++
 	at := max(pl.host, pl.device)
 	came := at
 	cost := g.messageCost(sender, &sender.kind.Events[box.from[n]])
@@ -316,10 +309,10 @@ func (g *game) recv(i int32, pl *player, e *Event) bool {
 			pl.now.waiting += late
 		}
 		at = box.at[n]
-		pl.keepsWaiting(pl.at, at, at-cost, from.player)
+		pl.keepsWaiting(pl.at, at, at-cost, from)
 	}
 	if pl.spans != nil {
-		pl.sent[int32(pl.at)] = eventOf{from.player, box.from[n]}
+		pl.sent[int32(pl.at)] = eventOf{from, box.from[n]}
 	}
 	pl.keep(pl.at, came-pl.device, came, at)
 	pl.device = at

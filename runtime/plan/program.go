@@ -59,11 +59,12 @@ type Call struct {
 
 // A Kind is ranks that do the same.
 type Kind struct {
-	Ranks   []int32
-	Events  []Event
-	Groups  []Group
-	Memory  Memory
-	Moments Moments
+	Ranks    []int32
+	Events   []Event
+	Groups   []Group
+	Channels []Channel
+	Memory   Memory
+	Moments  Moments
 
 	// Gathered is bytes of the largest tensor that a collective of the forward pass, or
 	// the gradient of one, gathers or reduces.
@@ -134,8 +135,7 @@ type Event struct {
 	Views   uint8 // operations before it that move and compute nothing, 255 at most
 	Index   int32 // Compute: of Operations; Collective, Issue, Send, Recv: of Calls; Wait: of the rank's Issues
 	Group   int32 // of Kind.Groups
-	Peer    int32 // Send, Recv: the other, of the group
-	Tag     int32
+	Channel int32 // Send, Recv: of Kind.Channels
 	Region  int32
 	Line    int32
 	Forward int32  // of a call in backward: the line of what it is the gradient of
@@ -240,7 +240,7 @@ func (p *Program) Wire(e *Event, place int) int64 {
 
 // Add says that ranks have done what r has noted. Kinds are added by first rank.
 func (p *Program) Add(r *Recorder, ranks []int32) {
-	k := &Kind{Ranks: ranks, Events: r.events, Groups: r.groups, Memory: r.Memory, Moments: r.Moments}
+	k := &Kind{Ranks: ranks, Events: r.events, Groups: r.groups, Channels: r.channels, Memory: r.Memory, Moments: r.Moments}
 	k.Gathered = p.gathered(k)
 	for name, n := range r.Parameters {
 		if !p.counted[name] {

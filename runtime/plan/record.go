@@ -9,10 +9,12 @@ type Recorder struct {
 	Parameters map[string]int64 // elements of whole parameters, by path and shape; likewise
 	Steps      func() uint64    // instructions that the interpreter has carried out; nil if nobody counts
 
-	program *Program
-	events  []Event
-	groups  []Group
-	named   map[string]int32 // groups by name
+	program   *Program
+	events    []Event
+	groups    []Group
+	named     map[string]int32 // groups by name
+	channels  []Channel
+	channelOf map[channelKey]int32
 
 	ops    map[Operation]int32 // what the program has of these, without its lock
 	calls  map[Call]int32
@@ -31,7 +33,7 @@ type Recorder struct {
 
 // Recorder returns one for a rank of p.
 func (p *Program) Recorder() *Recorder {
-	r := &Recorder{program: p, named: map[string]int32{}, ops: map[Operation]int32{}, calls: map[Call]int32{}, sent: map[string]int64{}, lists: map[*int]int64{}}
+	r := &Recorder{program: p, named: map[string]int32{}, channelOf: map[channelKey]int32{}, ops: map[Operation]int32{}, calls: map[Call]int32{}, sent: map[string]int64{}, lists: map[*int]int64{}}
 	for i := range r.texts {
 		r.texts[i] = map[string]int32{"": 0}
 	}
@@ -109,10 +111,18 @@ func (r *Recorder) Begin(do Do, group int32, phase Phase, line, forward string) 
 	return Pending(len(r.events) - 1), issue
 }
 
-// Peer sets the other end of a message.
-func (r *Recorder) Peer(p Pending, peer, tag int, stage bool) {
+// Peer sets the other end of a message, a place of its group: of says that of each rank of the
+// kind, and is nil if it is the same for all.
+func (r *Recorder) Peer(p Pending, peer int, of func(rank int) int, tag int, stage bool) {
 	e := &r.events[p]
-	e.Peer, e.Tag, e.Stage = int32(peer), int32(tag), stage
+	key := channelKey{e.Do, e.Group, int32(tag), int32(peer)}
+	i, ok := r.channelOf[key]
+	if !ok {
+		i = int32(len(r.channels))
+		r.channels = append(r.channels, newChannel(key, of))
+		r.channelOf[key] = i
+	}
+	e.Channel, e.Stage = i, stage
 }
 
 // Finish says what a call has put in, and how many bytes its rank sends.

@@ -22,10 +22,11 @@ func instanceOf(name string) string {
 
 // refine returns which ranks do the same at the same times, as numbers from 0 by
 // first rank: ranks of a kind whose groups have the same shapes on m, and members in
-// the same places that do so, too.
+// the same places that do so, too, and that receive from ranks that do so.
 //
 // A group is looked at once for all its members: the time is that of the ranks, times
-// the groups of one, for each round.
+// the groups of one, for each round. Where that takes mostRounds, as along a chain of ranks that
+// wait for each other, no two ranks do the same, as far as is looked into.
 func refine(p *Program, m *hardware.Machine) []int32 {
 	of := append([]int32(nil), p.KindOf...)
 	if len(p.Kinds) == p.Ranks {
@@ -33,7 +34,14 @@ func refine(p *Program, m *hardware.Machine) []int32 {
 	}
 	r := refinement{p: p, m: m, shapes: map[*int]string{}, places: map[*int]map[int]int{}}
 	r.findPlaced()
-	for n := 0; ; {
+	r.findMessages()
+	for n, round := 0, 0; ; round++ {
+		if round == mostRounds {
+			for rank := range of {
+				of[rank] = int32(rank)
+			}
+			return of
+		}
 		ids := map[string]int32{}
 		next := make([]int32, p.Ranks)
 		r.texts, r.number = map[*int]int32{}, map[string]int32{}
@@ -54,11 +62,16 @@ func refine(p *Program, m *hardware.Machine) []int32 {
 	}
 }
 
+// mostRounds are more than ranks along a ring have on a level of a machine.
+const mostRounds = 100
+
 // A refinement tells ranks of a kind apart.
 type refinement struct {
 	p      *Program
 	m      *hardware.Machine
-	placed []map[int32]bool     // by kind: the groups in which time hangs on a rank's place: it sends and receives messages, or costs that the mesh was given are of what members send, not all as much
+	placed []map[int32]bool     // by kind: the groups in which time hangs on a rank's place: costs that the mesh was given are of what members send, not all as much
+	posts  [][]message          // by rank
+	links  [][]int32            // likewise, by channel: what tells the shape of the two ranks apart from others
 	shapes map[*int]string      // by list of ranks
 	places map[*int]map[int]int // likewise: where each rank is in it
 	texts  map[*int]int32       // likewise: of this round, what tells it apart
@@ -71,9 +84,26 @@ func (r *refinement) findPlaced() {
 	for i, k := range r.p.Kinds {
 		r.placed[i] = map[int32]bool{}
 		for j := range k.Events {
-			if e := &k.Events[j]; e.Do == Send || e.Do == Recv || e.Unlike && k.Groups[e.Group].Cost != (Cost{}) {
+			if e := &k.Events[j]; e.Unlike && k.Groups[e.Group].Cost != (Cost{}) {
 				r.placed[i][e.Group] = true
 			}
+		}
+	}
+}
+
+func (r *refinement) findMessages() {
+	r.posts, r.links = make([][]message, r.p.Ranks), make([][]int32, r.p.Ranks)
+	shapes := map[hardware.Group]int32{}
+	for rank := range r.p.Ranks {
+		r.posts[rank] = r.p.messages(rank)
+		for _, m := range r.posts[rank] {
+			shape := r.m.GroupOf([]int{rank, m.other})
+			i, ok := shapes[shape]
+			if !ok {
+				i = int32(len(shapes))
+				shapes[shape] = i
+			}
+			r.links[rank] = append(r.links[rank], i)
 		}
 	}
 }
@@ -87,6 +117,12 @@ func (r *refinement) key(rank int, of []int32) []byte {
 		b = binary.AppendVarint(b, int64(r.group(ranks, of)))
 		if r.placed[kind][int32(i)] {
 			b = binary.AppendVarint(b, int64(r.place(ranks, rank)))
+		}
+	}
+	for i, m := range r.posts[rank] {
+		b = binary.AppendVarint(b, int64(r.links[rank][i]))
+		if m.from >= 0 {
+			b = binary.AppendVarint(binary.AppendVarint(b, int64(of[m.other])), int64(m.from))
 		}
 	}
 	r.room = b

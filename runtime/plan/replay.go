@@ -27,6 +27,7 @@ type Deed struct {
 	Bytes      int64   // that a member of the call puts in, the most of all; that a message has
 	Wire       int64   // that the rank sends
 	To, From   int     // ranks to which and from which a message goes, of a permutation too; -1 for none
+	Tag        int32   // of a message
 	Of         int     // of a Wait: the deed that it is for, -1 if that was before the first
 }
 
@@ -86,7 +87,8 @@ func (r *Replay) Rank(rank int) []Deed {
 				call = g.players[from.player].kind.Events[from.event].Index
 			}
 			d.Bytes = g.p.Calls[call].Bytes
-			if d.To, d.From = d.Members[e.Peer], -1; e.Do == Recv {
+			d.Tag = pl.kind.Channels[e.Channel].Tag
+			if d.To, d.From = d.Members[pl.kind.Channels[e.Channel].At(rank)], -1; e.Do == Recv {
 				d.To, d.From = -1, d.To
 			}
 		case Wait:
