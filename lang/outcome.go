@@ -142,6 +142,12 @@ func (o *Outcome) ExitStatus() int {
 	return StatusOK
 }
 
+// StatusOf returns the status with which a command ends whose program has failed with err.
+func StatusOf(err error) int {
+	o := &Outcome{Ranks: []Result{{Failure: newFailure(err)}}}
+	return o.ExitStatus()
+}
+
 // failed reports whether the program ended badly on some rank.
 func (o *Outcome) failed() bool { return o.any(func(*Failure) bool { return true }) }
 

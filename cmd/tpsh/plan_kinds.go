@@ -172,7 +172,7 @@ func (k *kindRuns) refused(kinds []*runtime.Kind, failure error) error {
 		return nil
 	}
 	if all.ExitStatus() == lang.StatusOK {
-		return &refusal{report: fmt.Sprintf("Error: %v\n", failure), status: lang.StatusFailed, doubtful: doubtful}
+		return &refusal{report: fmt.Sprintf("Error: %v\n", failure), status: lang.StatusOf(failure), doubtful: doubtful}
 	}
 	err := failed(all)
 	if r, ok := err.(*refusal); ok {

@@ -2,8 +2,11 @@ package main
 
 import (
 	"context"
+	"errors"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -140,6 +143,7 @@ func TestPlanFailsAsRanksDo(t *testing.T) {
 		"send(ones(1), rank() + 1)":                          "a rank in the group",
 		"recv(rank() - 1)":                                   "a rank in the group",
 		"recv((rank() - 1) % world_size())":                  "recv",
+		"if rank() == 0:\n    recv(1)\nelse:\n    recv(0)":   "deadlock",
 		"send(ones(1), (rank() + 1) % world_size())":         "never received",
 		"if rank() > 0:\n    recv(rank() - 1)\nbarrier()\nif rank() < 31:\n    send(ones(1), rank() + 1)": "barrier",
 	} {
@@ -147,10 +151,18 @@ func TestPlanFailsAsRanksDo(t *testing.T) {
 		if err := os.WriteFile(script, []byte("def main():\n    "+strings.ReplaceAll(text, "\n", "\n    ")+"\n    barrier()\n\nmain()\n"), 0o666); err != nil {
 			t.Fatal(err)
 		}
+		statuses := map[int]bool{}
 		for _, each := range []bool{false, true} {
-			if _, err := evaluate(context.Background(), question{Script: script, Ranks: 32, Each: each}); err == nil || !strings.Contains(err.Error(), want) {
+			_, err := evaluate(context.Background(), question{Script: script, Ranks: 32, Each: each})
+			if err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("%s, each by itself %v: got %v, want %q", text, each, err, want)
 			}
+			if r := new(refusal); errors.As(err, &r) {
+				statuses[r.status] = true
+			}
+		}
+		if len(statuses) != 1 {
+			t.Errorf("%s: got exit statuses %v by kinds and by ranks, want one", text, slices.Sorted(maps.Keys(statuses)))
 		}
 	}
 }
