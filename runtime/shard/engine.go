@@ -138,13 +138,19 @@ func (e *Engine) member(m *mesh.Mesh) bool { return e.host.Member(m) }
 // LocalShape returns the shape of the rank's block of l; nil outside of its mesh. In a plan it
 // tells apart the ranks whose blocks have other shapes.
 func (e *Engine) LocalShape(l *mesh.Placed) []int {
-	if e.host.Alike() && !e.parted[l] && e.member(l.Mesh()) {
-		e.parted[l] = true
-		if !l.Even() {
-			e.host.Part(l.Mesh(), func(rank int) string { return fmt.Sprint(l.LocalShape(rank)) })
-		}
-	}
+	e.partByShape(l)
 	return l.LocalShape(e.host.Self())
+}
+
+// partByShape tells apart, in a plan, the ranks whose blocks of l have other shapes.
+func (e *Engine) partByShape(l *mesh.Placed) {
+	if !e.host.Alike() || e.parted[l] || !e.member(l.Mesh()) {
+		return
+	}
+	e.parted[l] = true
+	if !l.Even() {
+		e.host.Part(l.Mesh(), func(rank int) string { return fmt.Sprint(l.LocalShape(rank)) })
+	}
 }
 
 // place returns the interned layout of a tensor of a shape.

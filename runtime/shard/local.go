@@ -150,7 +150,7 @@ func (e *Engine) Block(x *tensor.Tensor, l *mesh.Placed) (*tensor.Tensor, error)
 		}
 		return tensor.NewPlaced(l, empty), nil
 	}
-	e.LocalShape(l)
+	e.partByShape(l)
 	box, _ := l.Box(e.host.Self())
 	c, err := op.Apply(e.host.Ops(), cloneOp, []*tensor.Tensor{view(x.Detach(), box)}, nil)
 	if err != nil {

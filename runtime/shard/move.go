@@ -137,8 +137,8 @@ func (e *Engine) sliceOf(s *mesh.Step) mesh.Box {
 	if part, ok := e.slices[s]; ok {
 		return part
 	}
-	e.LocalShape(s.Src)
-	e.LocalShape(s.Dst)
+	e.partByShape(s.Src)
+	e.partByShape(s.Dst)
 	me := e.host.Self()
 	have, _ := s.Src.Box(me)
 	keep, _ := s.Dst.Box(me)
