@@ -74,65 +74,65 @@ func (r *Rank) NewParamGroup(g *comm.Group, flats []*mesh.Flat, layouts []*mesh.
 }
 
 // stamp returns the stamp of the parts as they are.
-func (b *ParamGroup) stamp() stamp {
+func (p *ParamGroup) stamp() stamp {
 	var s stamp
-	for _, x := range b.parts() {
+	for _, x := range p.parts() {
 		s = append(s, partStamp{x.Buffer(), x.Buffer().Version()})
 	}
 	return s
 }
 
 // Gathered reports whether the elements are there, and are those of the parts.
-func (b *ParamGroup) Gathered() bool {
-	return b.store != nil && !b.store.Buffer().Dropped() && slices.Equal(b.of, b.stamp())
+func (p *ParamGroup) Gathered() bool {
+	return p.store != nil && !p.store.Buffer().Dropped() && slices.Equal(p.of, p.stamp())
 }
 
 // Prefetch starts a gather, unless the elements are there or on their way.
-func (b *ParamGroup) Prefetch() error {
-	now := b.stamp()
-	if b.Gathered() || b.work != nil && slices.Equal(b.workOf, now) {
+func (p *ParamGroup) Prefetch() error {
+	now := p.stamp()
+	if p.Gathered() || p.work != nil && slices.Equal(p.workOf, now) {
 		return nil
 	}
-	if b.work != nil { // of parts that have changed
-		if _, err := b.work.Wait(); err != nil {
+	if p.work != nil { // of parts that have changed
+		if _, err := p.work.Wait(); err != nil {
 			return err
 		}
-		b.work = nil
+		p.work = nil
 	}
-	x, err := b.joinedParts()
+	x, err := p.joinedParts()
 	if err == nil {
-		x, err = b.as(b.dtypes.Gather, x)
+		x, err = p.as(p.dtypes.Gather, x)
 	}
 	if err != nil {
 		return err
 	}
-	if b.work, err = b.r.Issue(b.g, Collective{Op: "all_gather", Setting: b.setting()}, x); err != nil {
+	if p.work, err = p.r.Issue(p.g, Collective{Op: "all_gather", Setting: p.setting()}, x); err != nil {
 		return err
 	}
-	b.workOf = now
+	p.workOf = now
 	return nil
 }
 
 // setting returns what the members are told in a gather of whether gradients are reduced, if there are
 // to be any.
-func (b *ParamGroup) setting() string {
-	if b.Unsynced && (b.r.Tape.Enabled() || b.r.Shard.InBackward()) {
+func (p *ParamGroup) setting() string {
+	if p.Unsynced && (p.r.Tape.Enabled() || p.r.Shard.InBackward()) {
 		return "requires_gradient_sync=False"
 	}
 	return ""
 }
 
 // as returns x in dtype dt, outside the record.
-func (b *ParamGroup) as(dt dtype.DType, x *tensor.Tensor) (*tensor.Tensor, error) {
+func (p *ParamGroup) as(dt dtype.DType, x *tensor.Tensor) (*tensor.Tensor, error) {
 	if x.DType() == dt {
 		return x, nil
 	}
-	return b.r.Do("to", []*tensor.Tensor{x.Detach()}, op.Int1(int(dt)))
+	return p.r.Do("to", []*tensor.Tensor{x.Detach()}, op.Int1(int(dt)))
 }
 
 // joinedParts returns the parts one after another: [n].
-func (b *ParamGroup) joinedParts() (*tensor.Tensor, error) {
-	parts := b.parts()
+func (p *ParamGroup) joinedParts() (*tensor.Tensor, error) {
+	parts := p.parts()
 	first, n := parts[0], 0
 	adjacent := true
 	for _, x := range parts {
@@ -146,20 +146,20 @@ func (b *ParamGroup) joinedParts() (*tensor.Tensor, error) {
 	for i, x := range parts {
 		list[i] = x.Detach()
 	}
-	return b.r.Do("cat", list, op.Int1(0))
+	return p.r.Do("cat", list, op.Int1(0))
 }
 
 // Fetch gathers the elements, unless they are there.
-func (b *ParamGroup) Fetch() error {
-	if b.Gathered() {
+func (p *ParamGroup) Fetch() error {
+	if p.Gathered() {
 		return nil
 	}
-	if err := b.Prefetch(); err != nil {
+	if err := p.Prefetch(); err != nil {
 		return err
 	}
-	all, err := b.work.Wait()
-	of := b.workOf
-	b.work, b.workOf = nil, nil
+	all, err := p.work.Wait()
+	of := p.workOf
+	p.work, p.workOf = nil, nil
 	if err != nil {
 		return err
 	}
@@ -171,187 +171,187 @@ func (b *ParamGroup) Fetch() error {
 	if all == nil {
 		return &op.ArgError{Func: "fully_shard", Got: "a gather that has failed", Want: "the parameters"}
 	}
-	if err := b.room(all); err != nil {
+	if err := p.room(all); err != nil {
 		return err
 	}
-	b.pack.Join(b.store, all)
-	b.r.noteCopy("fully_shard", all)
+	p.pack.Join(p.store, all)
+	p.r.noteCopy("fully_shard", all)
 	all.Buffer().Drop(func() error { panic("runtime: a gathered buffer is read after it was copied") })
-	if !slices.Equal(b.of, of) {
-		b.store.Buffer().Changed()
-		b.of = of
+	if !slices.Equal(p.of, of) {
+		p.store.Buffer().Changed()
+		p.of = of
 	}
 	return nil
 }
 
 // room has the store take the elements of all.
-func (b *ParamGroup) room(all *tensor.Tensor) error {
-	if b.store != nil {
-		if err := b.store.Buffer().Await(); err != nil {
+func (p *ParamGroup) room(all *tensor.Tensor) error {
+	if p.store != nil {
+		if err := p.store.Buffer().Await(); err != nil {
 			return err
 		}
-		if b.store.Buffer().Dropped() {
-			b.r.gathered(b.store.Buffer())
+		if p.store.Buffer().Dropped() {
+			p.r.gathered(p.store.Buffer())
 		}
-		err := b.store.Buffer().Refill()
+		err := p.store.Buffer().Refill()
 		if err == nil {
-			err = b.store.Buffer().Own() // a program may have sent it
+			err = p.store.Buffer().Own() // a program may have sent it
 		}
 		if err != nil {
 			return &op.ResourceError{Func: "fully_shard", Err: err}
 		}
 		return nil
 	}
-	store, err := tensor.New(b.r.ops.Alloc, all.DType(), shape.Shape{b.pack.Joined()})
+	store, err := tensor.New(p.r.ops.Alloc, all.DType(), shape.Shape{p.pack.Joined()})
 	if err != nil {
 		return &op.ResourceError{Func: "fully_shard", Err: err}
 	}
 	if !store.Hollow() {
 		clear(store.Bytes())
 	}
-	b.store, b.wholes = store, b.pack.Views(store)
-	b.r.gathered(store.Buffer())
+	p.store, p.wholes = store, p.pack.Views(store)
+	p.r.gathered(store.Buffer())
 	return nil
 }
 
 // Use gathers the elements and returns the parameters, whose gradients go to the
 // parts: their means over the members, by one reduce_scatter, or none while Unsynced. End ends the use.
-func (b *ParamGroup) Use() ([]*tensor.Tensor, error) {
-	if err := b.Fetch(); err != nil {
+func (p *ParamGroup) Use() ([]*tensor.Tensor, error) {
+	if err := p.Fetch(); err != nil {
 		return nil, err
 	}
-	b.uses++
-	all := make([]*tensor.Tensor, len(b.wholes))
+	p.uses++
+	all := make([]*tensor.Tensor, len(p.wholes))
 	var in, out []*tensor.Tensor
 	var at []int
-	for i, x := range b.parts() {
-		all[i] = b.wholes[i].Detach()
-		if l := b.layouts[i]; l != nil {
+	for i, x := range p.parts() {
+		all[i] = p.wholes[i].Detach()
+		if l := p.layouts[i]; l != nil {
 			all[i] = tensor.NewPlaced(l, all[i])
 		}
 		if x.RequiresGrad() {
 			in, out, at = append(in, x), append(out, all[i]), append(at, i)
 		}
 	}
-	if len(in) > 0 && b.r.Tape.Enabled() {
-		b.r.recordCall(b.r.Tape.Reserve(), "fully_shard", b.r.where(), in, out, func(_ *op.Tape, dy []*tensor.Tensor) ([]*tensor.Tensor, error) {
-			return b.backward(at, dy)
+	if len(in) > 0 && p.r.Tape.Enabled() {
+		p.r.recordCall(p.r.Tape.Reserve(), "fully_shard", p.r.where(), in, out, func(_ *op.Tape, dy []*tensor.Tensor) ([]*tensor.Tensor, error) {
+			return p.backward(at, dy)
 		})
 	}
 	return all, nil
 }
 
 // Begin begins a use of parameters that Use returned earlier. End ends it.
-func (b *ParamGroup) Begin() { b.uses++ }
+func (p *ParamGroup) Begin() { p.uses++ }
 
 // End ends a use.
-func (b *ParamGroup) End() { b.uses-- }
+func (p *ParamGroup) End() { p.uses-- }
 
 // Release drops the elements that were gathered, unless a use is under way. An asynchronous call
 // that reads them ends before.
-func (b *ParamGroup) Release() {
-	if b.uses > 0 || b.store == nil {
+func (p *ParamGroup) Release() {
+	if p.uses > 0 || p.store == nil {
 		return
 	}
-	if b.store.Buffer().Await() == nil { // else the program is being stopped
-		if !b.store.Buffer().Dropped() {
-			b.r.released(b.store.Buffer())
+	if p.store.Buffer().Await() == nil { // else the program is being stopped
+		if !p.store.Buffer().Dropped() {
+			p.r.released(p.store.Buffer())
 		}
-		b.store.Buffer().Drop(b.Restore)
+		p.store.Buffer().Drop(p.Restore)
 	}
 }
 
 // Again gathers the elements for a backward pass, which finds them as they were;
 // outside of one it is an error.
-func (b *ParamGroup) Again() error {
+func (p *ParamGroup) Again() error {
 	switch {
-	case b.store == nil || !b.store.Buffer().Dropped():
+	case p.store == nil || !p.store.Buffer().Dropped():
 		return nil
-	case !b.r.Shard.InBackward():
+	case !p.r.Shard.InBackward():
 		return &op.ArgError{Func: "fully_shard", Got: "a read of a parameter that has been resharded", Want: "one in the module's forward function", Rule: "or between .unshard() and .reshard()"}
-	case !slices.Equal(b.of, b.stamp()):
+	case !slices.Equal(p.of, p.stamp()):
 		return &op.ArgError{Func: "backward", Got: "a parameter of a fully sharded module that was changed after the forward pass", Want: "it as it was", Rule: "call backward before the step"}
 	}
-	return b.Fetch()
+	return p.Fetch()
 }
 
 // backward returns the gradients of the parts, given those of the parameters
 // numbered at.
-func (b *ParamGroup) backward(at []int, dy []*tensor.Tensor) ([]*tensor.Tensor, error) {
-	if b.r.Tape.Enabled() {
+func (p *ParamGroup) backward(at []int, dy []*tensor.Tensor) ([]*tensor.Tensor, error) {
+	if p.r.Tape.Enabled() {
 		return nil, &op.ArgError{Func: "backward", Param: "create_graph", Got: "True through a fully sharded module", Want: "False", Rule: "its gradients cannot be differentiated again"}
 	}
-	if !b.Kept {
-		b.Release()
+	if !p.Kept {
+		p.Release()
 	}
-	grads := make([]*tensor.Tensor, len(b.layouts))
+	grads := make([]*tensor.Tensor, len(p.layouts))
 	for k, g := range dy {
 		if g == nil {
 			continue
 		}
 		var err error
-		if grads[at[k]], err = b.block(at[k], g); err != nil {
+		if grads[at[k]], err = p.block(at[k], g); err != nil {
 			return nil, err
 		}
 	}
 	dx := make([]*tensor.Tensor, len(at))
-	if err := b.withHeld(grads); err != nil {
+	if err := p.withHeld(grads); err != nil {
 		return nil, err
 	}
-	if !b.Unsynced {
-		reduced, err := b.reduce(grads)
+	if !p.Unsynced {
+		reduced, err := p.reduce(grads)
 		if err != nil {
 			return nil, err
 		}
-		b.hold(nil)
+		p.hold(nil)
 		for k, i := range at {
 			dx[k] = reduced[i]
 		}
-	} else if err := b.keep(grads); err != nil {
+	} else if err := p.keep(grads); err != nil {
 		return nil, err
 	}
-	b.Ended()
+	p.Ended()
 	return dx, nil
 }
 
 // block returns this rank's block of g, the gradient of parameter i, contiguous and in the dtype of sums.
-func (b *ParamGroup) block(i int, g *tensor.Tensor) (*tensor.Tensor, error) {
-	if l := b.layouts[i]; l != nil {
-		moved, err := b.r.Shard.Move(g.Detach(), b.r.Shard.GradLayout(l))
+func (p *ParamGroup) block(i int, g *tensor.Tensor) (*tensor.Tensor, error) {
+	if l := p.layouts[i]; l != nil {
+		moved, err := p.r.Shard.Move(g.Detach(), p.r.Shard.GradLayout(l))
 		if err != nil {
 			return nil, err
 		}
 		g = moved.Local()
 	}
-	g, err := b.as(b.dtypes.Reduce, g)
+	g, err := p.as(p.dtypes.Reduce, g)
 	if err != nil {
 		return nil, err
 	}
-	return b.r.contiguous(g)
+	return p.r.contiguous(g)
 }
 
 // reduce returns this member's parts of the means of grads over the members: nil
 // where no member has a gradient.
-func (b *ParamGroup) reduce(grads []*tensor.Tensor) ([]*tensor.Tensor, error) {
-	dt := b.dtypes.Reduce
-	sent, err := tensor.New(b.r.ops.Alloc, dt, shape.Shape{b.sums.Packed()})
+func (p *ParamGroup) reduce(grads []*tensor.Tensor) ([]*tensor.Tensor, error) {
+	dt := p.dtypes.Reduce
+	sent, err := tensor.New(p.r.ops.Alloc, dt, shape.Shape{p.sums.Packed()})
 	if err != nil {
 		return nil, &op.ResourceError{Func: "fully_shard", Err: err}
 	}
-	b.sums.Pack(sent, grads)
-	b.r.noteCopy("fully_shard", sent)
-	mine := b.stored()
-	s := &gradientSum{alloc: b.r.ops.Alloc, like: sent, n: sum(mine), some: make([]byte, len(grads))}
-	combine, fold := kernel.Reducer(dt, "mean", b.r.Shard.ExactSums)
+	p.sums.Pack(sent, grads)
+	p.r.noteCopy("fully_shard", sent)
+	mine := p.stored()
+	s := &gradientSum{alloc: p.r.ops.Alloc, like: sent, n: sum(mine), some: make([]byte, len(grads))}
+	combine, fold := kernel.Reducer(dt, "mean", p.r.Shard.ExactSums)
 	o := &comm.Op{Kind: comm.ReduceScatter, Align: dt.Size(), Reduce: comm.Reducer(combine), Fold: (*comm.Fold)(fold), Prepare: s.prepare, Meta: present(grads)}
 	o.Desc = contract("reduce_scatter")
-	o.Desc.DType, o.Desc.Shape, o.Desc.Reduce, o.Desc.Dims[0], o.Desc.Detail = dt.String(), sent.Shape(), "mean", 0, b.r.pass()
+	o.Desc.DType, o.Desc.Shape, o.Desc.Reduce, o.Desc.Dims[0], o.Desc.Detail = dt.String(), sent.Shape(), "mean", 0, p.r.pass()
 	var sizes []int
-	for k := range b.g.Size() {
-		sizes = append(sizes, sum(b.pack.Stored(k)))
+	for k := range p.g.Size() {
+		sizes = append(sizes, sum(p.pack.Stored(k)))
 	}
 	o.In = blocksAlong(sent, 0, sizes)
-	if _, err = b.r.Communicate(b.g, o, sent, len(sent.Bytes())); err != nil {
+	if _, err = p.r.Communicate(p.g, o, sent, len(sent.Bytes())); err != nil {
 		return nil, err
 	}
 	sent.Buffer().Drop(func() error { panic("runtime: gradients are read after they were sent") })
@@ -368,9 +368,9 @@ func (b *ParamGroup) reduce(grads []*tensor.Tensor) ([]*tensor.Tensor, error) {
 }
 
 // stored returns how much this member stores of each parameter.
-func (b *ParamGroup) stored() []int {
-	b.r.partPlaces(b.g, func(place int) string { return fmt.Sprint(b.pack.Stored(place)) })
-	return b.pack.Stored(b.g.Place())
+func (p *ParamGroup) stored() []int {
+	p.r.partPlaces(p.g, func(place int) string { return fmt.Sprint(p.pack.Stored(place)) })
+	return p.pack.Stored(p.g.Place())
 }
 
 // present returns for each of list a byte that is 0 if it is nil.
@@ -411,10 +411,10 @@ func (s *gradientSum) prepare(members []comm.Member, _ comm.Flags) ([]comm.Block
 }
 
 // Parts returns this member's part of each parameter.
-func (b *ParamGroup) Parts() []*tensor.Tensor { return b.parts() }
+func (p *ParamGroup) Parts() []*tensor.Tensor { return p.parts() }
 
 // Wanted reports whether a record refers to elements that have been released.
-func (b *ParamGroup) Wanted() bool { return b.store != nil && b.store.Buffer().Dropped() }
+func (p *ParamGroup) Wanted() bool { return p.store != nil && p.store.Buffer().Dropped() }
 
 // OnBackward returns x, on its storage, recorded as an operation that a backward pass
 // begins by calling fn.

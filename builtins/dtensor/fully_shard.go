@@ -377,15 +377,15 @@ func (s *fullSharding) gatherTogether(u *shardUnit, params []*shardParam) {
 	for i, p := range params {
 		flats[i], layouts[i] = p.flat, p.layout
 	}
-	b := s.e.Runtime.NewParamGroup(s.group, flats, layouts, s.policy.dtypes(params[0].x.T.DType()), func() []*tensor.Tensor {
+	g := s.e.Runtime.NewParamGroup(s.group, flats, layouts, s.policy.dtypes(params[0].x.T.DType()), func() []*tensor.Tensor {
 		parts := make([]*tensor.Tensor, len(params))
 		for i, p := range params {
 			parts[i] = flatOf(p.x).local
 		}
 		return parts
 	})
-	b.Restore, b.Ended, b.Unsynced, b.Kept = u.restore, u.ended, u.unsynced, u.kept
-	u.paramGroups = append(u.paramGroups, b)
+	g.Restore, g.Ended, g.Unsynced, g.Kept = u.restore, u.ended, u.unsynced, u.kept
+	u.paramGroups = append(u.paramGroups, g)
 }
 
 // adopt makes p a flat parameter whose part on this rank is stored in part.
