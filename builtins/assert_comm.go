@@ -11,6 +11,7 @@ import (
 	"tpsh/builtins/arg"
 	"tpsh/builtins/object"
 	"tpsh/internal/spell"
+	"tpsh/internal/units"
 	"tpsh/runtime"
 	"tpsh/runtime/op"
 	"tpsh/runtime/tensor"
@@ -118,18 +119,18 @@ func (b *budget) exceeded(records []*runtime.Record) string {
 	names, counts := CountCalls(records)
 	for _, name := range names {
 		if b.counts != nil && counts[name] > b.counts[name] {
-			return fmt.Sprintf("got %s of %s, want at most %d", CountWord(counts[name], "call"), name, b.counts[name])
+			return fmt.Sprintf("got %s of %s, want at most %d", units.Count(counts[name], "call"), name, b.counts[name])
 		}
 	}
 	if b.maxCalls.exceeded(len(records)) {
-		return fmt.Sprintf("got %s, want at most %d", CountWord(len(records), "call"), b.maxCalls.n)
+		return fmt.Sprintf("got %s, want at most %d", units.Count(len(records), "call"), b.maxCalls.n)
 	}
 	bytes := 0
 	for _, r := range records {
 		bytes += r.Bytes
 	}
 	if b.maxBytes.exceeded(bytes) {
-		return fmt.Sprintf("got %s, want at most %d", CountWord(bytes, "byte"), b.maxBytes.n)
+		return fmt.Sprintf("got %s, want at most %d", units.Count(bytes, "byte"), b.maxBytes.n)
 	}
 	return ""
 }
@@ -145,7 +146,7 @@ func listing(records []*runtime.Record) string {
 		if r.Group != "world" {
 			b.WriteString(" in " + r.Group)
 		}
-		fmt.Fprintf(&b, ": %s at %s", CountWord(r.Bytes, "byte"), r.Where)
+		fmt.Fprintf(&b, ": %s at %s", units.Count(r.Bytes, "byte"), r.Where)
 	}
 	return b.String()
 }

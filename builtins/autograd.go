@@ -6,6 +6,7 @@ import (
 	"go.starlark.net/starlark"
 
 	"tpsh/builtins/arg"
+	"tpsh/internal/units"
 	"tpsh/runtime/grad"
 	"tpsh/runtime/op"
 	"tpsh/runtime/tensor"
@@ -183,7 +184,7 @@ func gradients(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tu
 // outputs given dys; nil stands for 1.
 func weighed(e *Env, fn string, outputs Tensors, dys []*tensor.Tensor) (Tensors, error) {
 	if len(dys) != len(outputs) {
-		return nil, &op.ArgError{Func: fn, Param: "grad_outputs", Got: CountWord(len(dys), "tensor"), Want: CountWord(len(outputs), "tensor"), Rule: "one for each of outputs"}
+		return nil, &op.ArgError{Func: fn, Param: "grad_outputs", Got: units.Count(len(dys), "tensor"), Want: units.Count(len(outputs), "tensor"), Rule: "one for each of outputs"}
 	}
 	sums := make(Tensors, len(outputs))
 	for i, y := range outputs {

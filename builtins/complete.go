@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"go.starlark.net/starlark"
+
+	"tpsh/internal/units"
 )
 
 // A Keyed value is indexed by names, and its methods take them: a mesh by those of
@@ -114,5 +116,5 @@ func (e *Env) Describe(v starlark.Value) string {
 	if x.T == nil {
 		return x.Describe()
 	}
-	return x.Describe() + ", " + CountWord(x.T.Numel()*x.T.DType().Size(), "byte")
+	return x.Describe() + ", " + units.Count(x.T.Numel()*x.T.DType().Size(), "byte")
 }

@@ -4,6 +4,7 @@ import (
 	"go.starlark.net/starlark"
 
 	"tpsh/builtins/arg"
+	"tpsh/internal/units"
 	"tpsh/runtime/op"
 	"tpsh/runtime/tensor"
 )
@@ -168,7 +169,7 @@ func (v *vjp) match(args, list starlark.Tuple) ([]*tensor.Tensor, error) {
 		}
 	}
 	if len(list) != len(in) && len(list) != len(args) {
-		return nil, &op.ArgError{Func: "custom_vjp", Got: CountWord(len(list), "gradient") + " from backward", Want: CountWord(len(in), "gradient"), Rule: "one for each tensor argument"}
+		return nil, &op.ArgError{Func: "custom_vjp", Got: units.Count(len(list), "gradient") + " from backward", Want: units.Count(len(in), "gradient"), Rule: "one for each tensor argument"}
 	}
 	dx := make([]*tensor.Tensor, len(in))
 	for j := range dx {

@@ -4,6 +4,7 @@ import (
 	"go.starlark.net/starlark"
 
 	"tpsh/builtins/arg"
+	"tpsh/internal/units"
 	"tpsh/runtime/op"
 )
 
@@ -25,7 +26,7 @@ func init() {
 
 func regionCall(e *Env, thread *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (v starlark.Value, err error) {
 	if len(args) < 2 {
-		return nil, &op.ArgError{Func: b.Name(), Got: CountWord(len(args), "argument") + " by position", Want: "a name and a function"}
+		return nil, &op.ArgError{Func: b.Name(), Got: units.Count(len(args), "argument") + " by position", Want: "a name and a function"}
 	}
 	var (
 		name arg.String

@@ -6,22 +6,16 @@ import (
 	"strings"
 
 	"go.starlark.net/starlark"
-)
 
-// CountWord returns n things in words.
-func CountWord(n int, thing string) string {
-	if n == 1 {
-		return "1 " + thing
-	}
-	return fmt.Sprintf("%d %ss", n, thing)
-}
+	"tpsh/internal/units"
+)
 
 // ThereAre says how many things there are.
 func ThereAre(n int, thing string) string {
 	if n == 1 {
 		return "there is 1 " + thing
 	}
-	return "there are " + CountWord(n, thing)
+	return "there are " + units.Count(n, thing)
 }
 
 // mostNames is how many names an error lists.

@@ -7,6 +7,7 @@ import (
 	"go.starlark.net/starlark"
 
 	"tpsh/builtins/arg"
+	"tpsh/internal/units"
 	"tpsh/runtime"
 )
 
@@ -50,6 +51,6 @@ func traceTable(records []*runtime.Record) string {
 		}
 		fmt.Fprintf(&s, "%-14s %-20s in %-12s sent %8d bytes\n", r.Op, what, r.Group, r.Wire)
 	}
-	fmt.Fprintf(&s, "%s, %s sent", CountWord(len(records), "call"), CountWord(sent, "byte"))
+	fmt.Fprintf(&s, "%s, %s sent", units.Count(len(records), "call"), units.Count(sent, "byte"))
 	return s.String()
 }

@@ -7,6 +7,7 @@ import (
 	goruntime "runtime"
 
 	"tpsh/comm"
+	"tpsh/internal/units"
 	"tpsh/runtime/dtype"
 	"tpsh/runtime/op"
 	"tpsh/runtime/shape"
@@ -72,7 +73,7 @@ func (r *Rank) newExchange(g *comm.Group, xs []*tensor.Tensor, async bool) (*exc
 		return nil, err
 	}
 	if len(xs) != g.Size() {
-		return nil, &op.ArgError{Func: "all_to_all", Param: "x", Got: "a list of " + count(len(xs), "tensor"), Want: fmt.Sprint(g.Size()), Rule: "one for each member"}
+		return nil, &op.ArgError{Func: "all_to_all", Param: "x", Got: "a list of " + units.Count(len(xs), "tensor"), Want: fmt.Sprint(g.Size()), Rule: "one for each member"}
 	}
 	k.recorded, k.seq = r.Tape.Enabled(), r.Tape.Reserve()
 	dt := xs[0].DType()

@@ -9,6 +9,7 @@ import (
 
 	"tpsh/comm"
 	"tpsh/comm/alike"
+	"tpsh/internal/units"
 	"tpsh/runtime/op"
 	"tpsh/runtime/plan"
 	"tpsh/runtime/tensor"
@@ -263,7 +264,7 @@ func (k *objectCall) prepare(members []comm.Member, _ comm.Flags) ([]comm.Block,
 	}
 	want, d := k.sizes(lens), &k.op.Desc
 	if want == nil {
-		return nil, &op.ArgError{Func: d.Op, Param: "list", Got: count(len(lens[d.Root]), "object") + " on the root", Want: fmt.Sprint(k.g.Size()), Rule: "one for each member"}
+		return nil, &op.ArgError{Func: d.Op, Param: "list", Got: units.Count(len(lens[d.Root]), "object") + " on the root", Want: fmt.Sprint(k.g.Size()), Rule: "one for each member"}
 	}
 	var blocks []comm.Block
 	for _, n := range want {

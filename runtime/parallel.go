@@ -6,6 +6,7 @@ import (
 
 	"tpsh/comm"
 	"tpsh/comm/alike"
+	"tpsh/internal/units"
 	"tpsh/mesh"
 	"tpsh/runtime/op"
 )
@@ -76,7 +77,7 @@ func (r *Rank) InitParallel(pipeline, tensor, data int) error {
 		}
 		return &op.ArgError{Func: "init_parallel", Got: got, Want: want, Rule: rule}
 	}
-	world := "the world has " + count(r.size, "rank")
+	world := "the world has " + units.Count(r.size, "rank")
 	if pipeline > r.size || tensor > r.size || r.size%(pipeline*tensor) != 0 {
 		return bad(fmt.Sprintf("degrees whose product divides %d", r.size), world)
 	}

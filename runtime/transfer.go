@@ -8,6 +8,7 @@ import (
 
 	"tpsh/comm"
 	"tpsh/comm/alike"
+	"tpsh/internal/units"
 	"tpsh/runtime/dtype"
 	"tpsh/runtime/op"
 	"tpsh/runtime/shape"
@@ -193,7 +194,7 @@ func (r *Rank) accept(t *Transfer, want *Expected, peer int, got []parcel) ([]*t
 		return nil, nil
 	}
 	if len(got) != len(want.Shapes) {
-		return nil, &op.ArgError{Func: t.Func, Param: want.Param, Got: fmt.Sprintf("%s from rank %d", count(len(got), "tensor"), peer), Want: count(len(want.Shapes), "tensor")}
+		return nil, &op.ArgError{Func: t.Func, Param: want.Param, Got: fmt.Sprintf("%s from rank %d", units.Count(len(got), "tensor"), peer), Want: units.Count(len(want.Shapes), "tensor")}
 	}
 	for i := range got {
 		if err := r.check(t, want, peer, i, &got[i]); err != nil {
@@ -332,12 +333,4 @@ func (r *Rank) RecvMeta(fn string, peer int) ([]shape.Shape, error) {
 		list = append(list, sizes)
 	}
 	return list, nil
-}
-
-// count returns n things in words.
-func count(n int, thing string) string {
-	if n == 1 {
-		return "1 " + thing
-	}
-	return fmt.Sprintf("%d %ss", n, thing)
 }

@@ -8,6 +8,7 @@ import (
 	"go.starlark.net/starlark"
 
 	"tpsh/internal/spell"
+	"tpsh/internal/units"
 	"tpsh/runtime/op"
 )
 
@@ -187,17 +188,9 @@ func (e *CallError) Function() string { return e.Func }
 // are allowed.
 func TooMany(fn string, got, most int) error {
 	if most == 0 {
-		return &CallError{fn, fmt.Sprintf("got %s, want none", arguments(got))}
+		return &CallError{fn, fmt.Sprintf("got %s, want none", units.Count(got, "argument"))}
 	}
-	return &CallError{fn, fmt.Sprintf("got %s, want at most %s", arguments(got), arguments(most))}
-}
-
-// arguments returns n arguments in words.
-func arguments(n int) string {
-	if n == 1 {
-		return "1 argument"
-	}
-	return fmt.Sprintf("%d arguments", n)
+	return &CallError{fn, fmt.Sprintf("got %s, want at most %s", units.Count(got, "argument"), units.Count(most, "argument"))}
 }
 
 // Unexpected is the error of a keyword argument that names no parameter of

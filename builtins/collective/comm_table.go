@@ -10,6 +10,7 @@ import (
 
 	"tpsh/builtins"
 	"tpsh/builtins/arg"
+	"tpsh/internal/units"
 	"tpsh/runtime"
 	"tpsh/runtime/op"
 )
@@ -108,7 +109,7 @@ func (t *CommTable) Get(key starlark.Value) (starlark.Value, bool, error) {
 			i += len(t.rows)
 		}
 		if err != nil || i < 0 || i >= len(t.rows) {
-			return nil, false, &op.ArgError{Func: "CommTable[...]", Got: key.String(), Want: fmt.Sprintf("0..%d", len(t.rows)-1), Rule: builtins.CountWord(len(t.rows), "row")}
+			return nil, false, &op.ArgError{Func: "CommTable[...]", Got: key.String(), Want: fmt.Sprintf("0..%d", len(t.rows)-1), Rule: units.Count(len(t.rows), "row")}
 		}
 		return rowStruct(t.rows[i]), true, nil
 	case starlark.String:

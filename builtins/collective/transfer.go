@@ -8,6 +8,7 @@ import (
 
 	"tpsh/builtins"
 	"tpsh/builtins/arg"
+	"tpsh/internal/units"
 	"tpsh/runtime"
 	"tpsh/runtime/dtype"
 	"tpsh/runtime/op"
@@ -159,7 +160,7 @@ func (c *transferCall) expected(fn, param string, awaited bool, s *shapes) (*run
 		}
 	}
 	if len(dts) != len(s.list) {
-		return nil, &op.ArgError{Func: fn, Param: "dtype", Got: "a list of " + builtins.CountWord(len(dts), "dtype"), Want: fmt.Sprint(len(s.list)), Rule: "one for each shape"}
+		return nil, &op.ArgError{Func: fn, Param: "dtype", Got: "a list of " + units.Count(len(dts), "dtype"), Want: fmt.Sprint(len(s.list)), Rule: "one for each shape"}
 	}
 	return &runtime.Expected{Param: param, Shapes: s.list, DTypes: dts}, nil
 }

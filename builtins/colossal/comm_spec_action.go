@@ -8,6 +8,7 @@ import (
 
 	"tpsh/builtins"
 	"tpsh/builtins/arg"
+	"tpsh/internal/units"
 	"tpsh/mesh"
 	"tpsh/runtime"
 	"tpsh/runtime/op"
@@ -155,7 +156,7 @@ func (c *CommSpec) convert(fn string, x *tensor.Tensor) (*tensor.Tensor, error) 
 		return nil, &op.ArgError{Func: fn, Param: "x", Got: shard.Describe(x), Want: "a plain tensor", Rule: ".to_local() gives this rank's block"}
 	}
 	if n := len(c.spec.shape); (c.pattern.gather || c.pattern.shard) && x.Ndim() != n {
-		return nil, &op.ArgError{Func: fn, Param: "x", Got: op.Describe(x), Want: "a tensor of " + builtins.CountWord(n, "dim"), Rule: "as the sharding spec has"}
+		return nil, &op.ArgError{Func: fn, Param: "x", Got: op.Describe(x), Want: "a tensor of " + units.Count(n, "dim"), Rule: "as the sharding spec has"}
 	}
 	if c.pattern.mixed {
 		return c.mixGather(x)

@@ -11,6 +11,7 @@ import (
 	"tpsh/builtins"
 	"tpsh/builtins/arg"
 	"tpsh/builtins/collective"
+	"tpsh/internal/units"
 	"tpsh/mesh"
 	"tpsh/runtime"
 	"tpsh/runtime/op"
@@ -163,7 +164,7 @@ func makeProcessGroup(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, 
 // tensorDegree returns the tensor-parallel degree of a group of n ranks whose
 // degrees are tp and dp, 0 where they are not given, for the function fn.
 func tensorDegree(fn string, tp, dp, n int) (int, error) {
-	rule := "the group has " + builtins.CountWord(n, "rank")
+	rule := "the group has " + units.Count(n, "rank")
 	divides := func(param string, degree int) error {
 		if n%degree != 0 {
 			return &op.ArgError{Func: fn, Param: param, Got: fmt.Sprint(degree), Want: fmt.Sprintf("a divisor of %d", n), Rule: rule}

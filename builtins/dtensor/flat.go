@@ -8,6 +8,7 @@ import (
 	"tpsh/builtins"
 	"tpsh/builtins/arg"
 	"tpsh/builtins/collective"
+	"tpsh/internal/units"
 	"tpsh/mesh"
 	"tpsh/runtime"
 	"tpsh/runtime/dtype"
@@ -178,7 +179,7 @@ func flatMark(x *builtins.Tensor, fn, param string, spec *FlatShardingSpec, pg s
 		n = flatOf(x).local.Numel()
 	}
 	if want := spec.f.Numel(g.Rank()); n != want {
-		return &op.ArgError{Func: fn, Param: param, Got: fmt.Sprintf("a spec with %s for this rank", builtins.CountWord(want, "element")), Want: fmt.Sprint(n), Rule: "as many as it has"}
+		return &op.ArgError{Func: fn, Param: param, Got: fmt.Sprintf("a spec with %s for this rank", units.Count(want, "element")), Want: fmt.Sprint(n), Rule: "as many as it has"}
 	}
 	if flatOf(x).local == nil {
 		flatOf(x).local = x.T
@@ -204,7 +205,7 @@ func flatGroup(e *builtins.Env, fn string, pg starlark.Value) (*runtime.Group, e
 // for each member of g.
 func (s *FlatShardingSpec) fits(fn, param string, g *runtime.Group) error {
 	if n := len(s.f.Ranks()); n != g.Size() {
-		return &op.ArgError{Func: fn, Param: param, Got: "a spec of ranges for " + builtins.CountWord(n, "rank"), Want: fmt.Sprint(g.Size()), Rule: "those of the group"}
+		return &op.ArgError{Func: fn, Param: param, Got: "a spec of ranges for " + units.Count(n, "rank"), Want: fmt.Sprint(g.Size()), Rule: "those of the group"}
 	}
 	return nil
 }

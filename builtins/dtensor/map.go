@@ -9,6 +9,7 @@ import (
 
 	"tpsh/builtins"
 	"tpsh/builtins/arg"
+	"tpsh/internal/units"
 	"tpsh/mesh"
 	"tpsh/runtime/op"
 	"tpsh/runtime/shape"
@@ -137,7 +138,7 @@ func placementLists(fn, param string, v starlark.Value) (lists []optPlacements, 
 func (l *mapped) call(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	name := b.Name()
 	if len(args) != len(l.in) {
-		return nil, &op.ArgError{Func: name, Got: builtins.CountWord(len(args), "argument"), Want: builtins.CountWord(len(l.in), "argument"), Rule: "local_map was given placements of so many"}
+		return nil, &op.ArgError{Func: name, Got: units.Count(len(args), "argument"), Want: units.Count(len(l.in), "argument"), Rule: "local_map was given placements of so many"}
 	}
 	m := l.mesh
 	for _, v := range args {
@@ -161,7 +162,7 @@ func (l *mapped) call(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tup
 		return nil, err
 	}
 	if len(list) != len(l.out) {
-		return nil, &op.ArgError{Func: name, Got: builtins.CountWord(len(list), "result"), Want: builtins.CountWord(len(l.out), "result"), Rule: "local_map has that many out_placements"}
+		return nil, &op.ArgError{Func: name, Got: units.Count(len(list), "result"), Want: units.Count(len(l.out), "result"), Rule: "local_map has that many out_placements"}
 	}
 	out, err := l.join(name, m, list, even)
 	if err == nil && l.single && len(out) == 1 {

@@ -9,6 +9,7 @@ import (
 
 	"tpsh/builtins"
 	"tpsh/builtins/arg"
+	"tpsh/internal/units"
 	"tpsh/mesh"
 	"tpsh/runtime/op"
 	"tpsh/runtime/shape"
@@ -85,7 +86,7 @@ func (c *customOp) infer(call *op.Call) error {
 	sizes := map[rune]int{}
 	for i, x := range call.In {
 		if x.Ndim() != len(c.ins[i]) {
-			return call.Bad(call.InName(i), op.Describe(x), builtins.CountWord(len(c.ins[i]), "dim"), "its letters are "+c.ins[i])
+			return call.Bad(call.InName(i), op.Describe(x), units.Count(len(c.ins[i]), "dim"), "its letters are "+c.ins[i])
 		}
 		for d, r := range c.ins[i] {
 			n := x.Shape()[d]
@@ -134,7 +135,7 @@ func (c *customOp) call(_ *starlark.Thread, b *starlark.Builtin, args starlark.T
 		return nil, arg.Unexpected(name, string(kwargs[0][0].(starlark.String)), nil)
 	}
 	if len(args) != len(c.ins) {
-		return nil, &op.ArgError{Func: name, Got: builtins.CountWord(len(args), "argument"), Want: builtins.CountWord(len(c.ins), "argument"), Rule: "its sharding names so many"}
+		return nil, &op.ArgError{Func: name, Got: units.Count(len(args), "argument"), Want: units.Count(len(c.ins), "argument"), Rule: "its sharding names so many"}
 	}
 	in, placed := make([]*tensor.Tensor, len(args)), false
 	for i, v := range args {

@@ -9,6 +9,7 @@ import (
 	"tpsh/builtins"
 	"tpsh/builtins/arg"
 	"tpsh/builtins/collective"
+	"tpsh/internal/units"
 	"tpsh/mesh"
 	"tpsh/runtime/op"
 	"tpsh/runtime/shard"
@@ -83,7 +84,7 @@ func contextParallel(e *builtins.Env, thread *starlark.Thread, b *starlark.Built
 		return nil, &op.ArgError{Func: b.Name(), Param: "mesh", Got: m.Describe(), Want: "a mesh of one dim", Rule: `mesh["cp"] is the part along a dim`}
 	}
 	if len(dims) != len(buffers) {
-		return nil, &op.ArgError{Func: b.Name(), Param: "buffer_seq_dims", Got: builtins.CountWord(len(dims), "dim"), Want: builtins.CountWord(len(buffers), "dim"), Rule: "one for each of buffers"}
+		return nil, &op.ArgError{Func: b.Name(), Param: "buffer_seq_dims", Got: units.Count(len(dims), "dim"), Want: units.Count(len(buffers), "dim"), Rule: "one for each of buffers"}
 	}
 	parts := make(starlark.Tuple, len(buffers))
 	for i, v := range buffers {
@@ -171,7 +172,7 @@ func flattenNamed(_ *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args
 // that fn was given for it.
 func (d *DeviceMesh) checkGroups(fn string, groups arg.List) error {
 	if len(groups) != d.M.NDim() {
-		return &op.ArgError{Func: fn, Param: "group", Got: builtins.CountWord(len(groups), "group"), Want: fmt.Sprint(d.M.NDim()), Rule: "one for each dim of the mesh"}
+		return &op.ArgError{Func: fn, Param: "group", Got: units.Count(len(groups), "group"), Want: fmt.Sprint(d.M.NDim()), Rule: "one for each dim of the mesh"}
 	}
 	for dim, v := range groups {
 		given, err := collective.GroupOf(d.env, fn, v)

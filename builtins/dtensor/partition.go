@@ -8,6 +8,7 @@ import (
 
 	"tpsh/builtins"
 	"tpsh/builtins/arg"
+	"tpsh/internal/units"
 	"tpsh/runtime/op"
 )
 
@@ -63,7 +64,7 @@ func FromFront(fn string, dim, size int) (int, error) {
 			want = "no dim"
 		}
 		return 0, &op.ArgError{Func: fn, Param: "dim_partition_dict", Got: fmt.Sprintf("dim %d", dim),
-			Want: want, Rule: "the tensor has " + builtins.CountWord(size, "dim")}
+			Want: want, Rule: "the tensor has " + units.Count(size, "dim")}
 	}
 	if dim < 0 {
 		dim += size

@@ -9,6 +9,7 @@ import (
 	"tpsh/builtins"
 	"tpsh/builtins/arg"
 	"tpsh/internal/spell"
+	"tpsh/internal/units"
 	"tpsh/runtime"
 	"tpsh/runtime/op"
 	"tpsh/runtime/pipeline"
@@ -212,7 +213,7 @@ func scheduleName(fn, name string) (string, error) {
 func misfit(fn, param string, m *pipeline.Misfit, stages, micro, chunks int) error {
 	switch m.Of {
 	case "stages":
-		return &op.ArgError{Func: fn, Got: builtins.CountWord(stages, "stage"), Want: m.Want, Rule: m.Rule}
+		return &op.ArgError{Func: fn, Got: units.Count(stages, "stage"), Want: m.Want, Rule: m.Rule}
 	case "chunks":
 		return &op.ArgError{Func: fn, Param: "num_chunks", Got: fmt.Sprint(chunks), Want: m.Want, Rule: m.Rule}
 	}
@@ -257,7 +258,7 @@ func (c *pipelineCall) split(param string, x *tensor.Tensor) ([]*tensor.Tensor, 
 		return nil, bad("None", "a tensor", fmt.Sprintf("this rank has stage %d of %d", c.stage.Index, c.stage.Count))
 	}
 	if x.Ndim() == 0 || x.Shape()[0] < int(c.micro) {
-		return nil, bad(op.Describe(x), "at least "+builtins.CountWord(int(c.micro), "row"), "one for each micro-batch")
+		return nil, bad(op.Describe(x), "at least "+units.Count(int(c.micro), "row"), "one for each micro-batch")
 	}
 	list := make([]*tensor.Tensor, c.micro)
 	lo := 0

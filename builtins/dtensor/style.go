@@ -8,6 +8,7 @@ import (
 	"tpsh/builtins"
 	"tpsh/builtins/arg"
 	"tpsh/builtins/nn"
+	"tpsh/internal/units"
 	"tpsh/mesh"
 	"tpsh/runtime/op"
 )
@@ -313,7 +314,7 @@ func newPrepare(kind *styleKind) builtins.Function {
 			lists[i] = list
 		}
 		if len(lists[0]) != len(lists[1]) {
-			return nil, &op.ArgError{Func: b.Name(), Param: names[1], Got: builtins.CountWord(len(lists[1]), "placement"), Want: fmt.Sprint(len(lists[0])), Rule: "one for each of " + names[0]}
+			return nil, &op.ArgError{Func: b.Name(), Param: names[1], Got: units.Count(len(lists[1]), "placement"), Want: fmt.Sprint(len(lists[0])), Rule: "one for each of " + names[0]}
 		}
 		s.layouts.local = bool(local)
 		if kind == prepareOut {

@@ -9,6 +9,7 @@ import (
 
 	"tpsh/builtins"
 	"tpsh/builtins/nn"
+	"tpsh/internal/units"
 	"tpsh/mesh"
 	"tpsh/runtime/op"
 	"tpsh/runtime/shape"
@@ -190,7 +191,7 @@ func (p *planner) prepareLayouts(m *nn.Module, s *Style) {
 		local := s.kind == prepareIn && l.local
 		prep.in = func(_ *starlark.Thread, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Tuple, []starlark.Tuple, error) {
 			if s.kind == prepareIn && l.in != nil && len(l.in) != len(args) {
-				return nil, nil, &op.ArgError{Func: m.Class.Name, Got: builtins.CountWord(len(args), "argument") + " by position", Want: builtins.CountWord(len(l.in), "argument"), Rule: "PrepareModuleInput has that many input_layouts"}
+				return nil, nil, &op.ArgError{Func: m.Class.Name, Got: units.Count(len(args), "argument") + " by position", Want: units.Count(len(l.in), "argument"), Rule: "PrepareModuleInput has that many input_layouts"}
 			}
 			return p.eachInput(m, args, kwargs, func(i int, name string, v starlark.Value) (starlark.Value, error) {
 				from, to := l.of(i, name)
@@ -268,7 +269,7 @@ func (p *planner) results(s *Style, v starlark.Value) (starlark.Value, error) {
 		return layout(p.e, s.kind.name, v, p.mesh, from[0], l.after[0], l.local)
 	}
 	if len(l.after) != len(tuple) && len(l.after) != 1 {
-		return nil, &op.ArgError{Func: s.kind.name, Got: builtins.CountWord(len(tuple), "result"), Want: builtins.CountWord(len(l.after), "result"), Rule: "one for each of the layouts"}
+		return nil, &op.ArgError{Func: s.kind.name, Got: units.Count(len(tuple), "result"), Want: units.Count(len(l.after), "result"), Rule: "one for each of the layouts"}
 	}
 	out := append(starlark.Tuple(nil), tuple...)
 	for i := range min(len(l.after), len(tuple)) {

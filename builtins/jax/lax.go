@@ -10,6 +10,7 @@ import (
 	"tpsh/builtins/arg"
 	"tpsh/builtins/dtensor"
 	"tpsh/builtins/spmd"
+	"tpsh/internal/units"
 	"tpsh/runtime"
 	"tpsh/runtime/dtype"
 	"tpsh/runtime/op"
@@ -50,7 +51,7 @@ func newLaxCall(e *builtins.Env, fn string, x, name starlark.Value) (*laxCall, e
 // one returns the one axis of the call.
 func (c *laxCall) one() (spmd.Axis, error) {
 	if len(c.axes) != 1 {
-		return spmd.Axis{}, &op.ArgError{Func: c.fn, Param: "axis_name", Got: builtins.CountWord(len(c.axes), "axis"), Want: "one"}
+		return spmd.Axis{}, &op.ArgError{Func: c.fn, Param: "axis_name", Got: units.Count(len(c.axes), "axis"), Want: "one"}
 	}
 	return c.axes[0], nil
 }

@@ -11,6 +11,7 @@ import (
 	"tpsh/builtins/arg"
 	"tpsh/builtins/dtensor"
 	"tpsh/builtins/spmd"
+	"tpsh/internal/units"
 	"tpsh/mesh"
 	"tpsh/runtime/op"
 	"tpsh/runtime/tensor"
@@ -81,7 +82,7 @@ func (s *sharded) call(name string, args starlark.Tuple, kwargs []starlark.Tuple
 // blocks returns args with this rank's blocks for the tensors in them.
 func (s *sharded) blocks(name string, args starlark.Tuple) (trees starlark.Tuple, _ *dtensor.Mapping, err error) {
 	if list, ok := s.in.(starlark.Indexable); ok && list.Len() != len(args) {
-		return nil, nil, &op.ArgError{Func: name, Got: builtins.CountWord(len(args), "argument"), Want: builtins.CountWord(list.Len(), "argument"), Rule: "shard_map has that many in_specs"}
+		return nil, nil, &op.ArgError{Func: name, Got: units.Count(len(args), "argument"), Want: units.Count(list.Len(), "argument"), Rule: "shard_map has that many in_specs"}
 	}
 	specs, err := entries(name, s.in, args, "arguments", len(args))
 	if err != nil {
@@ -195,7 +196,7 @@ func (s *sharded) asMany(name string, v starlark.Value) (starlark.Value, error) 
 		return starlark.Tuple{v}, nil
 	}
 	if got != want {
-		return nil, &op.ArgError{Func: name, Got: builtins.CountWord(got, "result"), Want: builtins.CountWord(want, "result"), Rule: "shard_map has that many out_specs"}
+		return nil, &op.ArgError{Func: name, Got: units.Count(got, "result"), Want: units.Count(want, "result"), Rule: "shard_map has that many out_specs"}
 	}
 	return v, nil
 }

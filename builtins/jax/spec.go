@@ -11,6 +11,7 @@ import (
 	"tpsh/builtins"
 	"tpsh/builtins/arg"
 	"tpsh/builtins/dtensor"
+	"tpsh/internal/units"
 	"tpsh/mesh"
 	"tpsh/runtime/op"
 	"tpsh/runtime/shard"
@@ -233,7 +234,7 @@ func reshardOne(e *builtins.Env, fn string, x *tensor.Tensor, spec starlark.Valu
 		list = make([]mesh.Placement, m.NDim())
 	}
 	if s, ok := spec.(*Spec); ok && len(s.cut()) > len(x.Shape()) {
-		return nil, &op.ArgError{Func: fn, Param: "sharding", Got: s.String(), Want: fmt.Sprintf("one of at most %s", builtins.CountWord(len(x.Shape()), "dim")), Rule: fmt.Sprintf("shape %v", x.Shape())}
+		return nil, &op.ArgError{Func: fn, Param: "sharding", Got: s.String(), Want: fmt.Sprintf("one of at most %s", units.Count(len(x.Shape()), "dim")), Rule: fmt.Sprintf("shape %v", x.Shape())}
 	}
 	l, err := e.Runtime.Layouts().Place(m, x.Shape(), list)
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 
 	"go.starlark.net/starlark"
 
-	"tpsh/builtins"
+	"tpsh/internal/units"
 )
 
 // String returns the module as PyTorch prints it: its class, what it was made
@@ -48,7 +48,7 @@ func (m *Module) Describe() string {
 		}
 	}
 	if children > 0 {
-		return fmt.Sprintf("%s of %s", m.Class.Name, builtins.CountWord(children, "module"))
+		return fmt.Sprintf("%s of %s", m.Class.Name, units.Count(children, "module"))
 	}
 	return m.Class.Name + "(" + m.madeWith() + ")"
 }

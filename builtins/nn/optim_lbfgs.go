@@ -9,6 +9,7 @@ import (
 
 	"tpsh/builtins"
 	"tpsh/builtins/arg"
+	"tpsh/internal/units"
 	"tpsh/runtime/op"
 	"tpsh/runtime/tensor"
 )
@@ -54,7 +55,7 @@ func stepLBFGS(o *Optimizer, thread *starlark.Thread, fn string, closure starlar
 		return nil, err
 	}
 	if len(o.groups) != 1 {
-		return nil, &op.ArgError{Func: fn, Param: "params", Got: builtins.CountWord(len(o.groups), "group"), Want: "one group"}
+		return nil, &op.ArgError{Func: fn, Param: "params", Got: units.Count(len(o.groups), "group"), Want: "one group"}
 	}
 	g, params, err := o.ready(fn, o.groups[0])
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 
 	"tpsh/builtins"
 	"tpsh/builtins/arg"
+	"tpsh/internal/units"
 	"tpsh/runtime/op"
 )
 
@@ -141,7 +142,7 @@ func (l *stateLoading) check(v starlark.Value) error {
 		return l.bad("a dict with the keys "+arg.Show(starlark.NewList(d.Keys())), "\"state\", a dict, and \"param_groups\", a list")
 	}
 	if len(groups) != len(l.o.groups) {
-		return l.bad(builtins.CountWord(len(groups), "group"), fmt.Sprint(len(l.o.groups)))
+		return l.bad(units.Count(len(groups), "group"), fmt.Sprint(len(l.o.groups)))
 	}
 	l.state = state
 	for i, v := range groups {
@@ -168,7 +169,7 @@ func (l *stateLoading) checkGroup(i int, d *starlark.Dict) error {
 		return err
 	}
 	if len(numbers) != len(params) {
-		return l.bad(fmt.Sprintf("%s in group %d", builtins.CountWord(len(numbers), "parameter"), i), fmt.Sprint(len(params)))
+		return l.bad(fmt.Sprintf("%s in group %d", units.Count(len(numbers), "parameter"), i), fmt.Sprint(len(params)))
 	}
 	for _, h := range l.o.rule.hyper {
 		v := valueAt(d, h.name)

@@ -8,6 +8,7 @@ import (
 
 	"tpsh/builtins"
 	"tpsh/builtins/arg"
+	"tpsh/internal/units"
 	"tpsh/runtime/dtype"
 	"tpsh/runtime/op"
 	"tpsh/runtime/shape"
@@ -184,7 +185,7 @@ func packPadded(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args s
 		return nil, arg.In(b.Name(), "lengths", err)
 	}
 	if len(ints) != s[batch] || len(ints) == 0 {
-		return nil, &op.ArgError{Func: b.Name(), Param: "lengths", Got: arg.Show(lengths), Want: builtins.CountWord(max(s[batch], 1), "int"), Rule: "one for each sequence, of which there is at least one"}
+		return nil, &op.ArgError{Func: b.Name(), Param: "lengths", Got: arg.Show(lengths), Want: units.Count(max(s[batch], 1), "int"), Rule: "one for each sequence, of which there is at least one"}
 	}
 	c, x := &builtins.OpChain{E: e, Fn: b.Name()}, input.T
 	if first {

@@ -7,6 +7,7 @@ import (
 
 	"tpsh/builtins"
 	"tpsh/builtins/arg"
+	"tpsh/internal/units"
 	"tpsh/runtime/op"
 	"tpsh/runtime/tensor"
 )
@@ -248,7 +249,7 @@ func (m *Module) setComputed(name string, v starlark.Value) error {
 	}
 	originals := list.originals()
 	if len(of) != len(originals) {
-		return arg.Bad(v, builtins.CountWord(len(originals), "tensor")+" from right_inverse", fmt.Sprintf("it returned %d", len(of)))
+		return arg.Bad(v, units.Count(len(originals), "tensor")+" from right_inverse", fmt.Sprintf("it returned %d", len(of)))
 	}
 	for i, f := range originals {
 		x, y := f.Value.(*builtins.Tensor), of[i].(*builtins.Tensor)

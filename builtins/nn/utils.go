@@ -7,6 +7,7 @@ import (
 
 	"tpsh/builtins"
 	"tpsh/builtins/arg"
+	"tpsh/internal/units"
 	"tpsh/runtime/op"
 	"tpsh/runtime/tensor"
 )
@@ -204,7 +205,7 @@ func unpadSequence(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, arg
 		return nil, arg.In(b.Name(), "lengths", err)
 	}
 	if len(ints) != s[batch] {
-		return nil, &op.ArgError{Func: b.Name(), Param: "lengths", Got: arg.Show(lengths), Want: builtins.CountWord(s[batch], "int"), Rule: "one for each sequence"}
+		return nil, &op.ArgError{Func: b.Name(), Param: "lengths", Got: arg.Show(lengths), Want: units.Count(s[batch], "int"), Rule: "one for each sequence"}
 	}
 	c := &builtins.OpChain{E: e, Fn: b.Name()}
 	rows := make([]starlark.Value, len(ints))

@@ -8,6 +8,7 @@ import (
 	"tpsh/builtins"
 	"tpsh/builtins/arg"
 	"tpsh/builtins/dtensor"
+	"tpsh/internal/units"
 	"tpsh/runtime/op"
 	"tpsh/runtime/spmdtype"
 	"tpsh/runtime/tensor"
@@ -91,7 +92,7 @@ func typeLists(fn, param string, v starlark.Value, mesh *dtensor.DeviceMesh) (li
 func (f *typedFunction) call(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	name := b.Name()
 	if f.given && len(args) != len(f.in) {
-		return nil, &op.ArgError{Func: name, Got: builtins.CountWord(len(args), "argument"), Want: builtins.CountWord(len(f.in), "argument"), Rule: "spmd.typed has that many in_types"}
+		return nil, &op.ArgError{Func: name, Got: units.Count(len(args), "argument"), Want: units.Count(len(f.in), "argument"), Rule: "spmd.typed has that many in_types"}
 	}
 	return Within(f.e, f.mesh, true, func() (starlark.Value, error) {
 		for i, ts := range f.in {
@@ -163,7 +164,7 @@ func (f *typedFunction) check(fn string, v starlark.Value) error {
 		}
 	}
 	if len(list) != len(f.out) {
-		return &op.ArgError{Func: fn, Got: builtins.CountWord(len(list), "result"), Want: builtins.CountWord(len(f.out), "result"), Rule: "spmd.typed has that many out_types"}
+		return &op.ArgError{Func: fn, Got: units.Count(len(list), "result"), Want: units.Count(len(f.out), "result"), Rule: "spmd.typed has that many out_types"}
 	}
 	for i, item := range list {
 		if f.out[i] == nil {

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"golang.org/x/term"
+
+	"tpsh/internal/units"
 )
 
 // A bar shows on a terminal how much of something is done.
@@ -42,7 +44,7 @@ func (b *bar) show(done int64) {
 	n := int(done * barWidth / b.total)
 	of := fmt.Sprintf("%d MB", b.total>>20)
 	if b.unit != "" {
-		of = counted(b.total, b.unit)
+		of = units.Count(b.total, b.unit)
 	}
 	fmt.Fprintf(b.w, "\r%s [%s%s] %3d%% of %s", b.label, strings.Repeat("#", n), strings.Repeat(".", barWidth-n), done*100/b.total, of)
 }

@@ -9,6 +9,7 @@ import (
 	"text/tabwriter"
 
 	"tpsh/builtins/tensorfiles"
+	"tpsh/internal/units"
 	"tpsh/runtime/ckpt"
 )
 
@@ -79,14 +80,14 @@ func (o *ckptOptions) ls(std *stdio, args []string) error {
 	defer s.Close()
 	tw := tabwriter.NewWriter(std.out, 0, 0, 2, ' ', 0)
 	for _, t := range s.Tensors {
-		fmt.Fprintf(tw, "%s\t%v\t%s\t%s", t.Name, t, counted(int64(len(t.Pieces)), "piece"), counted(t.Bytes(), "byte"))
+		fmt.Fprintf(tw, "%s\t%v\t%s\t%s", t.Name, t, units.Count(len(t.Pieces), "piece"), units.Count(t.Bytes(), "byte"))
 		if t.Sum != nil {
 			fmt.Fprintf(tw, "\t%v", *t.Sum)
 		}
 		fmt.Fprintln(tw)
 		for i := range t.Pieces {
 			p := &t.Pieces[i]
-			fmt.Fprintf(tw, "  %v\t%s\tat %d\t%s\n", p.Box, s.Files[p.File], p.Offset, counted(int64(p.Box.Numel()*t.ItemSize()), "byte"))
+			fmt.Fprintf(tw, "  %v\t%s\tat %d\t%s\n", p.Box, s.Files[p.File], p.Offset, units.Count(p.Box.Numel()*t.ItemSize(), "byte"))
 		}
 	}
 	if err := tw.Flush(); err != nil {
@@ -98,16 +99,8 @@ func (o *ckptOptions) ls(std *stdio, args []string) error {
 
 // summary says in a line how much a checkpoint holds.
 func summary(s *tensorfiles.Set) string {
-	return fmt.Sprintf("%s of %s in %s%s", counted(int64(len(s.Tensors)), "tensor"), counted(s.Bytes(), "byte"), counted(int64(len(s.Files)), "file"),
+	return fmt.Sprintf("%s of %s in %s%s", units.Count(len(s.Tensors), "tensor"), units.Count(s.Bytes(), "byte"), units.Count(len(s.Files), "file"),
 		map[string]string{tensorfiles.DCP: " of torch.distributed.checkpoint", tensorfiles.Torch: " of torch.save", tensorfiles.Safetensors: " of safetensors"}[s.Format])
-}
-
-// counted returns n things in words: 1 file, 2 files.
-func counted(n int64, thing string) string {
-	if n == 1 {
-		return "1 " + thing
-	}
-	return fmt.Sprintf("%d %ss", n, thing)
 }
 
 // verify reads a checkpoint and says what is wrong with it.

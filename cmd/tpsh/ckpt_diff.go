@@ -5,6 +5,7 @@ import (
 	"text/tabwriter"
 
 	"tpsh/builtins/tensorfiles"
+	"tpsh/internal/units"
 	"tpsh/lang"
 )
 
@@ -28,7 +29,7 @@ func (o *ckptOptions) diff(std *stdio, args []string) error {
 		return err
 	}
 	if len(list) == 0 {
-		_, err := fmt.Fprintf(std.out, "%s of %s: the same\n", counted(int64(len(a.Tensors)), "tensor"), counted(a.Bytes(), "byte"))
+		_, err := fmt.Fprintf(std.out, "%s of %s: the same\n", units.Count(len(a.Tensors), "tensor"), units.Count(a.Bytes(), "byte"))
 		return err
 	}
 	tw := tabwriter.NewWriter(std.out, 0, 0, 2, ' ', 0)
@@ -38,6 +39,6 @@ func (o *ckptOptions) diff(std *stdio, args []string) error {
 	if err := tw.Flush(); err != nil {
 		return err
 	}
-	fmt.Fprintf(std.out, "%s\n", counted(int64(len(list)), "difference"))
+	fmt.Fprintf(std.out, "%s\n", units.Count(len(list), "difference"))
 	return status(lang.StatusFailed)
 }

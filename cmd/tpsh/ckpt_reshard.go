@@ -10,6 +10,7 @@ import (
 	"text/tabwriter"
 
 	"tpsh/builtins/tensorfiles"
+	"tpsh/internal/units"
 	"tpsh/runtime/ckpt"
 )
 
@@ -82,7 +83,7 @@ func writeProof(file string, proof *tensorfiles.Proof) error {
 // showProof says what has been written, and that it is what was read.
 func showProof(out io.Writer, s *tensorfiles.Set, o *tensorfiles.Options, proof *tensorfiles.Proof) error {
 	fmt.Fprintf(out, "%s of %s in %s: every content hash is what it was\n",
-		counted(int64(len(s.Tensors)), "tensor"), counted(s.Bytes(), "byte"), counted(int64(proof.Files), "file"))
+		units.Count(len(s.Tensors), "tensor"), units.Count(s.Bytes(), "byte"), units.Count(proof.Files, "file"))
 	if s.Format != o.Format {
 		fmt.Fprintf(out, "from %s to %s\n", s.Format, o.Format)
 	}
@@ -111,12 +112,12 @@ func showPlan(out io.Writer, s *tensorfiles.Set, p *tensorfiles.Planned) error {
 	tw := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	moved := int64(0)
 	for _, m := range p.Moves {
-		fmt.Fprintf(tw, "%s\t%v\t%d -> %s\t%d of %s to move\n", m.Name, m.Tensor, len(m.Tensor.Pieces), counted(int64(m.Pieces), "piece"), m.Moved, counted(m.Bytes(), "byte"))
+		fmt.Fprintf(tw, "%s\t%v\t%d -> %s\t%d of %s to move\n", m.Name, m.Tensor, len(m.Tensor.Pieces), units.Count(m.Pieces, "piece"), m.Moved, units.Count(m.Bytes(), "byte"))
 		moved += m.Moved
 	}
 	if err := tw.Flush(); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(out, "%d of %s to move to files of other numbers; %d -> %s\n", moved, counted(s.Bytes(), "byte"), len(s.Files), counted(int64(p.Files), "file"))
+	_, err := fmt.Fprintf(out, "%d of %s to move to files of other numbers; %d -> %s\n", moved, units.Count(s.Bytes(), "byte"), len(s.Files), units.Count(p.Files, "file"))
 	return err
 }

@@ -16,6 +16,7 @@ import (
 
 	"tpsh/cmd/tpsh/launch"
 	"tpsh/internal/allowance"
+	"tpsh/internal/units"
 	"tpsh/lang"
 	"tpsh/runtime/kernel/blas"
 )
@@ -93,7 +94,7 @@ func doctor(std *stdio, args []string) error {
 		return err
 	}
 	if failures > 0 {
-		fmt.Fprintf(std.out, "%s failed\n", counted(int64(failures), "check"))
+		fmt.Fprintf(std.out, "%s failed\n", units.Count(failures, "check"))
 		return status(lang.StatusFailed)
 	}
 	return nil
@@ -101,7 +102,7 @@ func doctor(std *stdio, args []string) error {
 
 func lookAtCores() finding {
 	return ok("%d of %s%s, %d in use; run starts %s unless -n says otherwise", goruntime.NumCPU(), goruntime.GOARCH,
-		coresAllowed(allowance.ProcessorLimit()), allowance.Cores(), counted(int64(defaultRanks()), "rank"))
+		coresAllowed(allowance.ProcessorLimit()), allowance.Cores(), units.Count(defaultRanks(), "rank"))
 }
 
 // coresAllowed says which control group leaves less than the cores there are, if one does.

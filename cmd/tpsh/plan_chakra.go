@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"tpsh/cmd/tpsh/chakra"
+	"tpsh/internal/units"
 	"tpsh/runtime/hardware"
 	"tpsh/runtime/plan"
 )
@@ -110,5 +111,5 @@ func (p *planner) writeTraces(r *plan.Replay, program *plan.Program, m *hardware
 	if !every {
 		of = fmt.Sprintf("one of each kind of %d ranks (--each: of each rank; %s says which are alike)", program.Ranks, chakra.RanksFile)
 	}
-	return fmt.Sprintf("%s and %s in %s, %s, %s", counted(int64(written), "trace"), counted(int64(w.Nodes), "node"), filepath.Join(p.chakra, name+".RANK.et"), of, part), nil
+	return fmt.Sprintf("%s and %s in %s, %s, %s", units.Count(written, "trace"), units.Count(w.Nodes, "node"), filepath.Join(p.chakra, name+".RANK.et"), of, part), nil
 }

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"text/tabwriter"
 
+	"tpsh/internal/units"
 	"tpsh/runtime/hardware"
 	"tpsh/runtime/hardware/fit"
 )
@@ -27,7 +28,7 @@ type drawFigure struct {
 func showDraws(std *stdio, m *hardware.Machine, taken []*measuredRow, samples []fit.Sample, p *planner) error {
 	if p.draw >= len(samples) {
 		return usagef("for flag --draw: got %d, and the script takes %s of %s, want fewer, so that some are left to check the fit by",
-			p.draw, counted(int64(len(samples)), "row"), p.rowsFile)
+			p.draw, units.Count(len(samples), "row"), p.rowsFile)
 	}
 	var all []drawFigure
 	bar := newBar(std.err, "fitting", int64(p.draws), "draw")
@@ -113,7 +114,7 @@ func tellDraws(std *stdio, all []drawFigure) error {
 		for _, d := range list {
 			left += d.LeftOut / float64(len(list))
 		}
-		fmt.Fprintf(std.out, "\n%s of rows left out, %s: mean error %.1f %%\n", q.name, counted(int64(len(list)), "draw"), 100*left)
+		fmt.Fprintf(std.out, "\n%s of rows left out, %s: mean error %.1f %%\n", q.name, units.Count(len(list), "draw"), 100*left)
 	}
 	return nil
 }

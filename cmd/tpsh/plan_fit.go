@@ -10,6 +10,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"tpsh/internal/units"
 	"tpsh/runtime/hardware"
 	"tpsh/runtime/hardware/fit"
 	"tpsh/runtime/plan"
@@ -335,7 +336,7 @@ func (r *fitReport) show(std *stdio, asJSON bool) error {
 		return err
 	}
 	if fitting.TooBig+fitting.Refused > 0 || len(all) == 0 {
-		fmt.Fprintf(std.out, "\n%d of %s fit in %s a rank, %d are too big and %d refused\n", fitting.Fit, counted(int64(fitting.Rows), "row"), quantityText("gigabytes", float64(fitting.Room)/1e9), fitting.TooBig, fitting.Refused)
+		fmt.Fprintf(std.out, "\n%d of %s fit in %s a rank, %d are too big and %d refused\n", fitting.Fit, units.Count(fitting.Rows, "row"), quantityText("gigabytes", float64(fitting.Room)/1e9), fitting.TooBig, fitting.Refused)
 	}
 	return nil
 }
@@ -350,7 +351,7 @@ func (f *rowFigure) unfit() string {
 
 func showFit(std *stdio, all []fitFigure, constants []constantFigure) error {
 	for _, f := range all {
-		fmt.Fprintf(std.out, "\n%s of %s: mean error %.1f %%", f.Quantity, counted(int64(f.Rows), "row"), 100*f.Mean)
+		fmt.Fprintf(std.out, "\n%s of %s: mean error %.1f %%", f.Quantity, units.Count(f.Rows, "row"), 100*f.Mean)
 		if f.LeftOut != nil {
 			fmt.Fprintf(std.out, ", of rows left out in turn %.1f %%", 100**f.LeftOut)
 		}
@@ -364,7 +365,7 @@ func showFit(std *stdio, all []fitFigure, constants []constantFigure) error {
 	if len(constants) == 0 {
 		return nil
 	}
-	fmt.Fprintf(std.out, "\n%s fitted:\n", counted(int64(len(constants)), "constant"))
+	fmt.Fprintf(std.out, "\n%s fitted:\n", units.Count(len(constants), "constant"))
 	tw := tabwriter.NewWriter(std.out, 0, 0, 2, ' ', 0)
 	for _, c := range constants {
 		fmt.Fprintf(tw, "  %s\t%.4g\tfrom %.4g\t%s %s\n", c.Name, c.To, c.From, c.Unit, c.doc)
@@ -392,7 +393,7 @@ func (r *fitReport) refusals(file string) error {
 	}
 	for _, row := range r.rows {
 		if row.refused != nil {
-			return fmt.Errorf("the script refuses %s of %s, the first of them %s: %w", counted(int64(n), "row"), file, row.where(), row.refused)
+			return fmt.Errorf("the script refuses %s of %s, the first of them %s: %w", units.Count(n, "row"), file, row.where(), row.refused)
 		}
 	}
 	return nil
@@ -403,7 +404,7 @@ func (r *fitReport) write(std *stdio, path string, text []byte, rows string) err
 	var changes []hardware.Change
 	for _, c := range r.constants() {
 		changes = append(changes, hardware.Change{Name: c.Name, Value: c.To,
-			Comment: fmt.Sprintf("%s %s: fitted to %s of %s, from %.4g", c.Unit, c.doc, counted(int64(len(r.taken)), "row"), filepath.Base(rows), c.From)})
+			Comment: fmt.Sprintf("%s %s: fitted to %s of %s, from %.4g", c.Unit, c.doc, units.Count(len(r.taken), "row"), filepath.Base(rows), c.From)})
 	}
 	out, err := hardware.Rewrite(text, changes)
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"tpsh/internal/units"
 	"tpsh/runtime/hardware"
 	"tpsh/runtime/plan"
 )
@@ -17,7 +18,7 @@ func showFigures(w io.Writer, m *hardware.Machine, f *plan.Figures) error {
 	if f.Steps > 0 {
 		of = fmt.Sprintf("step %d, the last whole one", f.Steps)
 	}
-	fmt.Fprintf(tw, "plan\t%s of %s on %s\n", counted(int64(f.Ranks), "rank"), counted(int64(f.Kinds), "kind"), m.Name)
+	fmt.Fprintf(tw, "plan\t%s of %s on %s\n", units.Count(f.Ranks, "rank"), units.Count(f.Kinds, "kind"), m.Name)
 	fmt.Fprintf(tw, "step\t%s\t%s\n", seconds(f.StepSeconds), of)
 	for _, part := range []struct {
 		name string
@@ -113,7 +114,7 @@ func pathInWords(p *plan.Path) string {
 		if c.Times < times {
 			most = fmt.Sprintf(", %d of them", c.Times)
 		}
-		text += fmt.Sprintf("; it passes from rank to rank %s%s in %s at %s", counted(int64(times), "time"), most, c.Op, c.Where)
+		text += fmt.Sprintf("; it passes from rank to rank %s%s in %s at %s", units.Count(times, "time"), most, c.Op, c.Where)
 	}
 	return text
 }

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"tpsh/internal/spell"
+	"tpsh/internal/units"
 	"tpsh/lang"
 	"tpsh/runtime/hardware/fit"
 	"tpsh/runtime/plan"
@@ -144,7 +145,7 @@ func lineError(path string, err error, header, fields []string) error {
 	case !errors.As(err, &bad):
 		return fmt.Errorf("%s: %w", path, err)
 	case errors.Is(err, csv.ErrFieldCount):
-		return fmt.Errorf("%s:%d: got %s, want %d: %s", path, bad.Line, counted(int64(len(fields)), "field"), len(header), strings.Join(header, ", "))
+		return fmt.Errorf("%s:%d: got %s, want %d: %s", path, bad.Line, units.Count(len(fields), "field"), len(header), strings.Join(header, ", "))
 	}
 	return fmt.Errorf("%s:%d:%d: %w", path, bad.Line, bad.Column, bad.Err)
 }

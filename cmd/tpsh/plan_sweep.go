@@ -13,6 +13,7 @@ import (
 	"text/tabwriter"
 
 	"tpsh/internal/spell"
+	"tpsh/internal/units"
 	"tpsh/lang"
 	"tpsh/runtime/hardware"
 	"tpsh/runtime/plan"
@@ -145,10 +146,10 @@ func (p *planner) sweep(std *stdio, m *hardware.Machine, q question) error {
 func nothingFits(all []*swept, m *hardware.Machine) error {
 	n := refusals(all)
 	if n == len(all) {
-		return fmt.Errorf("nothing fits: the script refuses %s, the first of them %s: %s", counted(int64(n), "combination"), all[0].Flags, all[0].Refused)
+		return fmt.Errorf("nothing fits: the script refuses %s, the first of them %s: %s", units.Count(n, "combination"), all[0].Flags, all[0].Refused)
 	}
 	nearest := all[0]
-	return fmt.Errorf("nothing fits: of %s the script refuses %d, and the others need more than %s a rank; the nearest, %s, needs %s", counted(int64(len(all)), "combination"), n,
+	return fmt.Errorf("nothing fits: of %s the script refuses %d, and the others need more than %s a rank; the nearest, %s, needs %s", units.Count(len(all), "combination"), n,
 		sized(m.Among(nearest.Figures.Ranks).Room()), nearest.Flags, sized(nearest.Figures.Memory.Peak))
 }
 

@@ -1,5 +1,6 @@
 // Package units writes quantities as people read them: bytes in powers of 1024, times
-// with three digits. Whatever tells of a run or a trace writes them alike.
+// with three digits, things with the word for them. Whatever tells of a run, a trace or
+// a mistake writes them alike.
 //
 // Bytes keeps the unit below until there are ten of the next, so that small numbers
 // stay exact. Seconds has no unit for 0.
@@ -9,6 +10,7 @@
 //	units.Bytes(20 << 20) // 20.0 MiB
 //	units.Bytes(1536)     // 1536 B
 //	units.Seconds(0.0125) // 12.5 ms
+//	units.Count(2, "rank") // 2 ranks
 package units
 
 import "fmt"
@@ -40,4 +42,12 @@ func Seconds(s float64) string {
 		return fmt.Sprintf("%.3g ms", s*1e3)
 	}
 	return fmt.Sprintf("%.3f s", s)
+}
+
+// Count returns n things in words: 1 file, 2 files.
+func Count[N int | int64](n N, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
 }

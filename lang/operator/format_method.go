@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"go.starlark.net/starlark"
+
+	"tpsh/internal/units"
 )
 
 // A formatter is one call of text.format(...).
@@ -137,7 +139,7 @@ func (f *formatter) argument(name string) (starlark.Value, error) {
 	}
 	if err == nil {
 		if i >= len(f.args) {
-			return nil, errorf(f.fn, "got %s, want one for each field (the text has field %d)", count(len(f.args), "argument"), i)
+			return nil, errorf(f.fn, "got %s, want one for each field (the text has field %d)", units.Count(len(f.args), "argument"), i)
 		}
 		return f.args[i], nil
 	}

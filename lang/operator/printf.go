@@ -8,6 +8,8 @@ import (
 	"unicode/utf8"
 
 	"go.starlark.net/starlark"
+
+	"tpsh/internal/units"
 )
 
 // A printer is one text % values.
@@ -49,17 +51,9 @@ func printf(t *starlark.Thread, text string, args starlark.Value) (string, error
 		}
 	}
 	if _, tuple := args.(starlark.Tuple); p.used < len(p.values) && !p.named && (tuple || p.keys == nil) {
-		return "", errorf("%", "got %s for %s of the text, want one for each", count(len(p.values), "value"), count(p.used, "field"))
+		return "", errorf("%", "got %s for %s of the text, want one for each", units.Count(len(p.values), "value"), units.Count(p.used, "field"))
 	}
 	return b.String(), nil
-}
-
-// count returns a number of things in words.
-func count(n int, thing string) string {
-	if n == 1 {
-		return "1 " + thing
-	}
-	return strconv.Itoa(n) + " " + thing + "s"
 }
 
 // A directive is the text between the % and the letter of a field.
@@ -158,7 +152,7 @@ func (p *printer) value(key string, named bool) (starlark.Value, error) {
 		return v, err
 	}
 	if p.used >= len(p.values) {
-		return nil, errorf("%", "got %s, want more (one for each field of the text)", count(len(p.values), "value"))
+		return nil, errorf("%", "got %s, want more (one for each field of the text)", units.Count(len(p.values), "value"))
 	}
 	p.used++
 	return p.values[p.used-1], nil

@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"tpsh/internal/units"
 	"tpsh/lang"
 	"tpsh/lang/debug"
 	"tpsh/lang/halt"
@@ -118,15 +119,7 @@ type Shell struct {
 }
 
 // ranks returns "4 ranks".
-func ranks(n int) string { return count(n, "rank") }
-
-// count returns n things in words.
-func count(n int, thing string) string {
-	if n == 1 {
-		return "1 " + thing
-	}
-	return fmt.Sprintf("%d %ss", n, thing)
-}
+func ranks(n int) string { return units.Count(n, "rank") }
 
 // restart ends the ranks, if there are any, and starts n anew.
 func (s *Shell) restart(n int) error {

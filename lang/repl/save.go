@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"tpsh/internal/lazyregexp"
+	"tpsh/internal/units"
 	"tpsh/lang"
 )
 
@@ -42,7 +43,7 @@ func save(_ context.Context, s *Shell, arg string) error {
 	_, err = f.Write(text)
 	if err = errors.Join(err, f.Close()); err == nil {
 		s.saved[path] = true
-		fmt.Fprintf(s.opts.Out, "%s written to %s\n", count(n, "statement"), arg)
+		fmt.Fprintf(s.opts.Out, "%s written to %s\n", units.Count(n, "statement"), arg)
 	}
 	return err
 }

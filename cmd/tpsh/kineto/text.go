@@ -43,7 +43,7 @@ func (s *Summary) WriteText(w io.Writer) error {
 		if l.Where != "" {
 			at = ", most at " + l.Where
 		}
-		fmt.Fprintf(w, "rank %d came last in %s: the others waited %s for it%s\n", l.Rank, counted(l.Calls), units.Seconds(l.Wait), at)
+		fmt.Fprintf(w, "rank %d came last in %s: the others waited %s for it%s\n", l.Rank, units.Count(l.Calls, "call"), units.Seconds(l.Wait), at)
 	}
 	if len(s.Missing) > 0 {
 		fmt.Fprintf(w, "not in the traces:\n  %s\n", strings.Join(s.Missing, "\n  "))
@@ -63,11 +63,4 @@ func percent(part, whole float64) string {
 		return "-"
 	}
 	return fmt.Sprintf("%.0f %%", 100*part/whole)
-}
-
-func counted(calls int) string {
-	if calls == 1 {
-		return "1 call"
-	}
-	return fmt.Sprintf("%d calls", calls)
 }
