@@ -43,6 +43,15 @@ func flatOf(x *builtins.Tensor) *flatView {
 	return v
 }
 
+// A flatTensor is a Tensor that is a flat one, with its view.
+type flatTensor struct {
+	*builtins.Tensor
+	*flatView
+}
+
+// asFlat returns x, which is a flat tensor, with its view.
+func asFlat(x *builtins.Tensor) flatTensor { return flatTensor{x, flatOf(x)} }
+
 // WholeShape returns the shape of the tensor of which ranks have parts, nil if that is
 // not known.
 func (v *flatView) WholeShape() []int {
@@ -90,23 +99,31 @@ func (*flatView) SetField(x *builtins.Tensor, name string, v starlark.Value) (bo
 	if name != "sharded_data" {
 		return false, nil
 	}
-	return true, setShardedData(x, name, v)
+	return true, asFlat(x).setShardedData(name, v)
 }
 
-// flatKnown returns an error of fn unless the spec of x is known.
-func flatKnown(x *builtins.Tensor, fn string) error {
-	if flatOf(x).spec != nil {
+// mustBeKnown returns an error of fn unless the spec is known.
+func (v *flatView) mustBeKnown(fn string) error {
+	if v.spec != nil {
 		return nil
 	}
-	return &op.ArgError{Func: fn, Got: "a " + flatOf(x).Type() + " without a sharding spec", Want: "one with", Rule: flatOf(x).Type() + ".shard(...) and mark_as_sharded(spec) give it"}
+	return &op.ArgError{Func: fn, Got: "a " + v.Type() + " without a sharding spec", Want: "one with", Rule: v.Type() + ".shard(...) and mark_as_sharded(spec) give it"}
 }
 
-// flatMayChange returns an error of fn if x is frozen.
-func flatMayChange(x *builtins.Tensor, fn string) error {
-	if !flatOf(x).frozen {
+// mayChange returns an error of fn if the tensor is frozen.
+func (v *flatView) mayChange(fn string) error {
+	if !v.frozen {
 		return nil
 	}
-	return &op.ArgError{Func: fn, Got: "a frozen " + flatOf(x).Type(), Want: "one that may be changed", Rule: "it belongs to a loaded file: build it in a function"}
+	return &op.ArgError{Func: fn, Got: "a frozen " + v.Type(), Want: "one that may be changed", Rule: "it belongs to a loaded file: build it in a function"}
+}
+
+// numel returns the number of elements of this rank's data.
+func (v *flatView) numel() int {
+	if v.local == nil {
+		return 0
+	}
+	return v.local.Numel()
 }
 
 // newFlat returns the flat tensor seen through v whose data on this rank is t, a
@@ -115,9 +132,13 @@ func newFlat(e *builtins.Env, fn string, v *flatView, t *tensor.Tensor, requires
 	x := &builtins.Tensor{Env: e, Lens: v, Parameter: v.param}
 	if t != nil {
 		v.local = t.Detach()
-	}
-	if err := flatShow(x); err != nil {
-		return nil, err
+		x.T = v.local
+	} else {
+		none, err := tensor.New(e.Runtime.Ops().Alloc, e.Runtime.Ops().Float, shape.Shape{0})
+		if err != nil {
+			return nil, err
+		}
+		x.T = none
 	}
 	if requires {
 		return x, builtins.RequireGrad(fn, x.T)
@@ -125,48 +146,36 @@ func newFlat(e *builtins.Env, fn string, v *flatView, t *tensor.Tensor, requires
 	return x, nil
 }
 
-// flatShow makes the whole what x stands for, or else this rank's data.
-func flatShow(x *builtins.Tensor) error {
-	switch v := flatOf(x); {
-	case v.whole != nil:
-		x.T = v.whole
-	case v.local != nil:
-		x.T = v.local
-	default:
-		none, err := tensor.New(x.Env.Runtime.Ops().Alloc, x.Env.Runtime.Ops().Float, shape.Shape{0})
-		x.T = none
-		return err
-	}
-	return nil
-}
-
-// flatAttach makes t the whole of x, on its storage. Whole and data are one leaf.
-func flatAttach(x *builtins.Tensor, t *tensor.Tensor) {
-	from := flatOf(x).local
+// attach makes t the whole of x, on its storage. Whole and data are one leaf.
+func (x flatTensor) attach(t *tensor.Tensor) {
+	from := x.local
 	if from.Auto == nil || !grad.IsLeaf(from) {
 		from.Auto = &tensor.Auto{Requires: from.RequiresGrad()}
 	}
-	flatOf(x).whole = t.Detach()
-	flatOf(x).whole.Auto = from.Auto
-	x.T = flatOf(x).whole
+	x.whole = t.Detach()
+	x.whole.Auto = from.Auto
+	x.T = x.whole
 }
 
-// flatReplace makes t this rank's data of x.
-func flatReplace(x *builtins.Tensor, t *tensor.Tensor) {
+// forgetWhole makes x stand for this rank's data.
+func (x flatTensor) forgetWhole() { x.whole, x.T = nil, x.local }
+
+// replace makes t this rank's data of x.
+func (x flatTensor) replace(t *tensor.Tensor) {
 	leaf := x.T.Auto
 	if !grad.IsLeaf(x.T) {
 		leaf = &tensor.Auto{Requires: true}
 	}
-	flatOf(x).local = t.Detach()
-	flatOf(x).local.Auto = leaf
-	if flatOf(x).whole == nil {
-		x.T = flatOf(x).local
+	x.local = t.Detach()
+	x.local.Auto = leaf
+	if x.whole == nil {
+		x.T = x.local
 	}
 }
 
-// flatMark says how x lies in the group that pg stands for, nil for the world.
+// mark says how x lies in the group that pg stands for, nil for the world.
 // param is the name under which fn was given the spec.
-func flatMark(x *builtins.Tensor, fn, param string, spec *FlatShardingSpec, pg starlark.Value) error {
+func (x flatTensor) mark(fn, param string, spec *FlatShardingSpec, pg starlark.Value) error {
 	g, err := flatGroup(x.Env, fn, pg)
 	if err != nil {
 		return err
@@ -174,17 +183,13 @@ func flatMark(x *builtins.Tensor, fn, param string, spec *FlatShardingSpec, pg s
 	if err := spec.fits(fn, param, g); err != nil {
 		return err
 	}
-	n := 0
-	if flatOf(x).local != nil {
-		n = flatOf(x).local.Numel()
-	}
-	if want := spec.f.Numel(g.Rank()); n != want {
+	if n, want := x.numel(), spec.f.Numel(g.Rank()); n != want {
 		return &op.ArgError{Func: fn, Param: param, Got: fmt.Sprintf("a spec with %s for this rank", units.Count(want, "element")), Want: fmt.Sprint(n), Rule: "as many as it has"}
 	}
-	if flatOf(x).local == nil {
-		flatOf(x).local = x.T
+	if x.local == nil {
+		x.local = x.T
 	}
-	flatOf(x).spec, flatOf(x).pg, flatOf(x).group = spec, pg, g
+	x.spec, x.pg, x.group = spec, pg, g
 	return nil
 }
 
@@ -210,27 +215,27 @@ func (s *FlatShardingSpec) fits(fn, param string, g *runtime.Group) error {
 	return nil
 }
 
-// flatLabel returns t as a flat tensor with the spec, the group and the state of
+// label returns t as a flat tensor with the spec, the group and the state of
 // x: this rank's data while x is sharded, and else the whole.
-func flatLabel(x *builtins.Tensor, fn string, t *tensor.Tensor, requires bool) (*builtins.Tensor, error) {
-	v := &flatView{spec: flatOf(x).spec, pg: flatOf(x).pg, group: flatOf(x).group}
-	if flatOf(x).whole == nil {
+func (x flatTensor) label(fn string, t *tensor.Tensor, requires bool) (*builtins.Tensor, error) {
+	v := &flatView{spec: x.spec, pg: x.pg, group: x.group}
+	if x.whole == nil {
 		return newFlat(x.Env, fn, v, t, requires)
 	}
-	part, err := flatPart(x.Env, v, t.Detach(), true)
+	part, err := v.part(x.Env, t.Detach(), true)
 	if err != nil {
 		return nil, err
 	}
 	y, err := newFlat(x.Env, fn, v, part, requires)
 	if err == nil {
-		flatAttach(y, t)
+		asFlat(y).attach(t)
 	}
 	return y, err
 }
 
-// flatPart returns what this rank stores of t, the whole, seen through v. With
-// own it shares no storage with t.
-func flatPart(e *builtins.Env, v *flatView, t *tensor.Tensor, own bool) (*tensor.Tensor, error) {
+// part returns what this rank stores of t, the whole. With own it shares no storage
+// with t.
+func (v *flatView) part(e *builtins.Env, t *tensor.Tensor, own bool) (*tensor.Tensor, error) {
 	part, err := e.Runtime.Shard.FlatPart(v.spec.f, v.group.Rank(), t)
 	if err != nil || !own || part.Buffer() != t.Buffer() || part.Buffer() == nil {
 		return part, err
@@ -238,8 +243,8 @@ func flatPart(e *builtins.Env, v *flatView, t *tensor.Tensor, own bool) (*tensor
 	return e.Runtime.Do("clone", []*tensor.Tensor{part})
 }
 
-// flatCast returns t, which is data or the whole of x, in dtype dt, for fn.
-func flatCast(x *builtins.Tensor, fn string, t *tensor.Tensor, dt arg.OptDType) (*tensor.Tensor, error) {
+// cast returns t, which is data or the whole of x, in dtype dt, for fn.
+func (x flatTensor) cast(fn string, t *tensor.Tensor, dt arg.OptDType) (*tensor.Tensor, error) {
 	to := t.DType()
 	if dt.Set {
 		to = dt.V.D
@@ -277,7 +282,7 @@ func (v *flatView) Result(fn string, d *op.Def, x *builtins.Tensor, y starlark.V
 		return y, nil
 	}
 	t := y.(*builtins.Tensor).T
-	return flatLabel(x, fn, t, t.RequiresGrad())
+	return asFlat(x).label(fn, t, t.RequiresGrad())
 }
 
 // FlatStored returns how x lies on the ranks of the job, and what this one stores,
@@ -287,7 +292,7 @@ func FlatStored(x *builtins.Tensor, fn string) (*mesh.Flat, *tensor.Tensor, erro
 	if v == nil || v.whole != nil {
 		return nil, nil, nil
 	}
-	if err := flatKnown(x, fn); err != nil {
+	if err := v.mustBeKnown(fn); err != nil {
 		return nil, nil, err
 	}
 	if v.of != nil && v.of.layout != nil {

@@ -9,19 +9,19 @@ import (
 )
 
 // flatAttr returns a row for an attribute of flat tensors.
-func flatAttr(name, doc string, get func(x *builtins.Tensor) (starlark.Value, error)) *builtins.Row {
+func flatAttr(name, doc string, get func(x flatTensor) (starlark.Value, error)) *builtins.Row {
 	return &builtins.Row{Name: "ShardedFlatTensor." + name, Doc: doc, Get: func(_ *builtins.Env, x starlark.Value) (starlark.Value, error) {
-		return get(x.(*builtins.Tensor))
+		return get(asFlat(x.(*builtins.Tensor)))
 	}}
 }
 
 // flatSpecAttr returns a row for an attribute that the spec of flat tensors says.
 func flatSpecAttr(name, doc string, get func(v *flatView) starlark.Value) *builtins.Row {
-	return flatAttr(name, doc, func(x *builtins.Tensor) (starlark.Value, error) {
-		if err := flatKnown(x, name); err != nil {
+	return flatAttr(name, doc, func(x flatTensor) (starlark.Value, error) {
+		if err := x.mustBeKnown(name); err != nil {
 			return nil, err
 		}
-		return get(flatOf(x)), nil
+		return get(x.flatView), nil
 	})
 }
 
@@ -37,36 +37,28 @@ func wrapShared(e *builtins.Env, t *tensor.Tensor) starlark.Value {
 func flatStateRows() []*builtins.Row {
 	return []*builtins.Row{
 		flatAttr("is_sharded", "is_sharded is whether the tensor stands for this rank's data, and not for the whole.\n"+exampleFlat+">>> t.is_sharded\nTrue",
-			func(x *builtins.Tensor) (starlark.Value, error) { return starlark.Bool(flatOf(x).whole == nil), nil }),
+			func(x flatTensor) (starlark.Value, error) { return starlark.Bool(x.whole == nil), nil }),
 		flatAttr("metadata_set", "metadata_set is whether it is known which elements the data is.\n>>> ShardedFlatTensor(zeros(6)).metadata_set\nFalse",
-			func(x *builtins.Tensor) (starlark.Value, error) { return starlark.Bool(flatOf(x).spec != nil), nil }),
+			func(x flatTensor) (starlark.Value, error) { return starlark.Bool(x.spec != nil), nil }),
 		flatAttr("process_group", "process_group is the group whose ranks store the tensor, as it was given; None for all.\n"+exampleFlat+">>> t.process_group == None\nTrue",
-			func(x *builtins.Tensor) (starlark.Value, error) {
-				if flatOf(x).pg == nil {
+			func(x flatTensor) (starlark.Value, error) {
+				if x.pg == nil {
 					return starlark.None, nil
 				}
-				return flatOf(x).pg, nil
+				return x.pg, nil
 			}),
 		flatAttr("sharded_data", "sharded_data is this rank's data, on its storage, or None. It can be assigned: a tensor of the same shape takes its place.\n"+
 			exampleFlat+">>> t.sharded_data = zeros(6)\n>>> t.gather().sum().item()\n0.0",
-			func(x *builtins.Tensor) (starlark.Value, error) { return wrapShared(x.Env, flatOf(x).local), nil }),
+			func(x flatTensor) (starlark.Value, error) { return wrapShared(x.Env, x.local), nil }),
 		flatAttr("unsharded_data", "unsharded_data is the whole, on its storage, or None if the tensor is sharded.\n"+exampleFlat+">>> t.unshard_()\n>>> t.unsharded_data.shape\n(2, 3)",
-			func(x *builtins.Tensor) (starlark.Value, error) { return wrapShared(x.Env, flatOf(x).whole), nil }),
+			func(x flatTensor) (starlark.Value, error) { return wrapShared(x.Env, x.whole), nil }),
 		flatAttr("sharded_shape", "sharded_shape is the shape of this rank's data: of one dim.\n"+exampleFlat+">>> t.sharded_shape\n(6,)",
-			func(x *builtins.Tensor) (starlark.Value, error) {
-				return builtins.ShapeTuple(shape.Shape{flatNumel(x)}), nil
+			func(x flatTensor) (starlark.Value, error) {
+				return builtins.ShapeTuple(shape.Shape{x.numel()}), nil
 			}),
 		flatAttr("sharded_numel", "sharded_numel is the number of elements of this rank's data.\n"+exampleFlat+">>> t.sharded_numel\n6",
-			func(x *builtins.Tensor) (starlark.Value, error) { return starlark.MakeInt(flatNumel(x)), nil }),
+			func(x flatTensor) (starlark.Value, error) { return starlark.MakeInt(x.numel()), nil }),
 	}
-}
-
-// flatNumel returns the number of elements of this rank's data.
-func flatNumel(x *builtins.Tensor) int {
-	if flatOf(x).local == nil {
-		return 0
-	}
-	return flatOf(x).local.Numel()
 }
 
 // flatSpecRows returns the attributes of flat tensors that their spec says.

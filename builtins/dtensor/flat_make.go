@@ -98,7 +98,7 @@ func shardFlat(e *builtins.Env, s *flatSharding, param bool) (starlark.Value, er
 		}
 	}
 	v := &flatView{param: param, spec: spec, pg: s.pg, group: g}
-	part, err := flatPart(e, v, t.Detach(), true)
+	part, err := v.part(e, t.Detach(), true)
 	if err != nil {
 		return nil, err
 	}

@@ -11,7 +11,7 @@ import (
 )
 
 // flatGather carries out gather.
-func flatGather(x *builtins.Tensor, fn string, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func flatGather(x flatTensor, fn string, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	var (
 		dt    arg.OptDType
 		first arg.Bool
@@ -19,35 +19,34 @@ func flatGather(x *builtins.Tensor, fn string, args starlark.Tuple, kwargs []sta
 	if err := arg.Unpack(fn, args, kwargs, "dtype?", &dt, "rank0_only?", &first); err != nil {
 		return nil, err
 	}
-	if flatOf(x).whole != nil {
-		return x.Env.Wrap(flatOf(x).whole), nil
+	if x.whole != nil {
+		return x.Env.Wrap(x.whole), nil
 	}
-	y, err := flatGathered(x, fn, flatOf(x).local, dt, bool(first))
+	y, err := x.gathered(fn, x.local, dt, bool(first))
 	if err != nil {
 		return nil, err
 	}
 	return x.Env.Wrap(y), nil
 }
 
-// flatGathered returns the whole of x, of which this rank has t: on every rank of
+// gathered returns the whole of x, of which this rank has t: on every rank of
 // the group, or on the first alone.
-func flatGathered(x *builtins.Tensor, fn string, t *tensor.Tensor, dt arg.OptDType, first bool) (*tensor.Tensor, error) {
-	if err := flatKnown(x, fn); err != nil {
+func (x flatTensor) gathered(fn string, t *tensor.Tensor, dt arg.OptDType, first bool) (*tensor.Tensor, error) {
+	if err := x.mustBeKnown(fn); err != nil {
 		return nil, err
 	}
-	t, err := flatCast(x, fn, t, dt)
+	t, err := x.cast(fn, t, dt)
 	if err != nil {
 		return nil, err
 	}
-	v := flatOf(x)
 	if first {
-		return x.Env.Runtime.CollectFlat(v.group, v.spec.f, t)
+		return x.Env.Runtime.CollectFlat(x.group, x.spec.f, t)
 	}
-	return x.Env.Runtime.GatherFlat(v.group, v.spec.f, t)
+	return x.Env.Runtime.GatherFlat(x.group, x.spec.f, t)
 }
 
 // flatUnshard carries out unshard_.
-func flatUnshard(x *builtins.Tensor, fn string, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func flatUnshard(x flatTensor, fn string, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	var (
 		data  starlark.Value = starlark.None
 		dt    arg.OptDType
@@ -56,105 +55,101 @@ func flatUnshard(x *builtins.Tensor, fn string, args starlark.Tuple, kwargs []st
 	if err := arg.Unpack(fn, args, kwargs, "unsharded_data?", &data, "dtype?", &dt, "rank0_only?", &first); err != nil {
 		return nil, err
 	}
-	if err := flatMayChange(x, fn); err != nil {
+	if err := x.mayChange(fn); err != nil {
 		return nil, err
 	}
-	if err := flatKnown(x, fn); err != nil {
+	if err := x.mustBeKnown(fn); err != nil {
 		return nil, err
 	}
 	if data == starlark.None {
-		if flatOf(x).whole != nil {
+		if x.whole != nil {
 			return starlark.None, nil
 		}
-		y, err := flatGathered(x, fn, flatOf(x).local.Detach(), dt, bool(first))
+		y, err := x.gathered(fn, x.local.Detach(), dt, bool(first))
 		if err != nil {
 			return nil, err
 		}
-		flatAttach(x, y)
+		x.attach(y)
 		return starlark.None, nil
 	}
-	y, err := flatGiven(x, fn, data, dt, bool(first))
+	y, err := x.given(fn, data, dt, bool(first))
 	if err != nil {
 		return nil, err
 	}
-	flatAttach(x, y)
+	x.attach(y)
 	return starlark.None, nil
 }
 
-// flatGiven returns data, which a script has for the whole of x, in the shape of
+// given returns data, which a script has for the whole of x, in the shape of
 // that; with first as it is, but on the first rank of the group.
-func flatGiven(x *builtins.Tensor, fn string, data starlark.Value, dt arg.OptDType, first bool) (*tensor.Tensor, error) {
+func (x flatTensor) given(fn string, data starlark.Value, dt arg.OptDType, first bool) (*tensor.Tensor, error) {
 	t, err := x.Env.PlainArg(fn, "unsharded_data", data)
 	if err != nil {
 		return nil, err
 	}
 	defer x.Env.Runtime.Tape.SetEnabled(false)()
-	if t, err = flatCast(x, fn, t.Detach(), dt); err != nil || first && flatOf(x).group.Rank() != 0 {
+	if t, err = x.cast(fn, t.Detach(), dt); err != nil || first && x.group.Rank() != 0 {
 		return t, err
 	}
-	s := flatOf(x).spec.f.Shape()
-	if t.Numel() != flatOf(x).spec.numel() {
+	s := x.spec.f.Shape()
+	if t.Numel() != x.spec.numel() {
 		return nil, mustHaveShape(fn, "unsharded_data", t, s, "that of the whole")
 	}
 	return x.Env.Runtime.Do("reshape", []*tensor.Tensor{t}, op.IntsN(s...))
 }
 
 // flatReshard carries out reshard_.
-func flatReshard(x *builtins.Tensor, fn string, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func flatReshard(x flatTensor, fn string, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	var back arg.Bool
 	if err := arg.Unpack(fn, args, kwargs, "writeback?", &back); err != nil {
 		return nil, err
 	}
-	if err := flatMayChange(x, fn); err != nil {
+	if err := x.mayChange(fn); err != nil {
 		return nil, err
 	}
-	v := flatOf(x)
-	if v.whole == nil {
+	if x.whole == nil {
 		return starlark.None, nil
 	}
-	var part *tensor.Tensor
 	if back {
-		var err error
-		if part, err = flatWritten(x, fn); err != nil {
+		part, err := x.written(fn)
+		if err != nil {
 			return nil, err
 		}
+		x.replace(part)
 	}
-	if part != nil {
-		flatReplace(x, part)
-	}
-	v.whole, x.T = nil, v.local
+	x.forgetWhole()
 	return starlark.None, nil
 }
 
-// flatWritten returns what this rank stores of the whole that the first rank of
+// written returns what this rank stores of the whole that the first rank of
 // the group has, in the dtype of its data.
-func flatWritten(x *builtins.Tensor, fn string) (*tensor.Tensor, error) {
-	v, e := flatOf(x), x.Env
+func (x flatTensor) written(fn string) (*tensor.Tensor, error) {
+	e := x.Env
 	defer e.Runtime.Tape.SetEnabled(false)()
-	whole := v.whole.Detach()
-	if whole.Numel() == 0 && v.spec.numel() > 0 {
-		room, err := tensor.New(e.Runtime.Ops().Alloc, whole.DType(), v.spec.f.Shape())
+	whole := x.whole.Detach()
+	if whole.Numel() == 0 && x.spec.numel() > 0 {
+		room, err := tensor.New(e.Runtime.Ops().Alloc, whole.DType(), x.spec.f.Shape())
 		if err != nil {
 			return nil, &op.ResourceError{Func: fn, Err: err}
 		}
 		whole = room
 	}
-	if err := mustHaveShape(fn, "", whole, v.spec.f.Shape(), "that of the whole"); err != nil {
+	if err := mustHaveShape(fn, "", whole, x.spec.f.Shape(), "that of the whole"); err != nil {
 		return nil, err
 	}
-	first, err := e.Runtime.Run(v.group, runtime.Collective{Op: "broadcast"}, whole)
+	first, err := e.Runtime.Run(x.group, runtime.Collective{Op: "broadcast"}, whole)
 	if err != nil {
 		return nil, err
 	}
-	part, err := flatPart(e, v, first, true)
+	part, err := x.part(e, first, true)
 	if err != nil {
 		return nil, err
 	}
-	return toDType(e, part, v.local.DType())
+	return toDType(e, part, x.local.DType())
 }
 
 // flatWrap carries out wrap.
-func flatWrap(x *builtins.Tensor, fn string, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func flatWrap(x flatTensor, fn string, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	var (
 		data starlark.Value
 		on   arg.Opt[arg.Bool, *arg.Bool]
@@ -162,16 +157,16 @@ func flatWrap(x *builtins.Tensor, fn string, args starlark.Tuple, kwargs []starl
 	if err := arg.Unpack(fn, args, kwargs, "tensor", &data, "requires_grad?", &on); err != nil {
 		return nil, err
 	}
-	if err := flatKnown(x, fn); err != nil {
+	if err := x.mustBeKnown(fn); err != nil {
 		return nil, err
 	}
 	t, err := x.Env.PlainArg(fn, "tensor", data)
 	if err != nil {
 		return nil, err
 	}
-	s, rule := flatOf(x).local.Shape(), "that of this rank's data: it is sharded"
-	if flatOf(x).whole != nil {
-		s, rule = flatOf(x).spec.f.Shape(), "that of the whole: it is unsharded"
+	s, rule := x.local.Shape(), "that of this rank's data: it is sharded"
+	if x.whole != nil {
+		s, rule = x.spec.f.Shape(), "that of the whole: it is unsharded"
 	}
 	if err := mustHaveShape(fn, "tensor", t, s, rule); err != nil {
 		return nil, err
@@ -180,11 +175,11 @@ func flatWrap(x *builtins.Tensor, fn string, args starlark.Tuple, kwargs []starl
 	if on.Set {
 		requires = bool(on.V)
 	}
-	return flatLabel(x, fn, t, requires)
+	return x.label(fn, t, requires)
 }
 
 // flatChunks carries out chunk_unsharded.
-func flatChunks(x *builtins.Tensor, fn string, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func flatChunks(x flatTensor, fn string, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	var (
 		data starlark.Value
 		pad  arg.Bool
@@ -192,11 +187,11 @@ func flatChunks(x *builtins.Tensor, fn string, args starlark.Tuple, kwargs []sta
 	if err := arg.Unpack(fn, args, kwargs, "tensor", &data, "pad?", &pad); err != nil {
 		return nil, err
 	}
-	t, err := flatWholeArg(x, fn, data)
+	t, err := x.wholeArg(fn, data)
 	if err != nil {
 		return nil, err
 	}
-	f, most := flatOf(x).spec.f, 0
+	f, most := x.spec.f, 0
 	for _, rank := range f.Ranks() {
 		most = max(most, f.Numel(rank))
 	}
@@ -215,37 +210,37 @@ func flatChunks(x *builtins.Tensor, fn string, args starlark.Tuple, kwargs []sta
 }
 
 // flatChunk carries out sharded_chunk.
-func flatChunk(x *builtins.Tensor, fn string, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func flatChunk(x flatTensor, fn string, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	var data starlark.Value
 	if err := arg.Unpack(fn, args, kwargs, "tensor", &data); err != nil {
 		return nil, err
 	}
-	t, err := flatWholeArg(x, fn, data)
+	t, err := x.wholeArg(fn, data)
 	if err != nil {
 		return nil, err
 	}
-	part, err := flatPart(x.Env, flatOf(x), t, false)
+	part, err := x.part(x.Env, t, false)
 	if err != nil {
 		return nil, err
 	}
 	return x.Env.Wrap(part), nil
 }
 
-// flatWholeArg returns v, the argument tensor of fn, which has the shape of the
+// wholeArg returns v, the argument tensor of fn, which has the shape of the
 // whole of x.
-func flatWholeArg(x *builtins.Tensor, fn string, v starlark.Value) (*tensor.Tensor, error) {
-	if err := flatKnown(x, fn); err != nil {
+func (x flatTensor) wholeArg(fn string, v starlark.Value) (*tensor.Tensor, error) {
+	if err := x.mustBeKnown(fn); err != nil {
 		return nil, err
 	}
 	t, err := x.Env.PlainArg(fn, "tensor", v)
 	if err != nil {
 		return nil, err
 	}
-	return t, mustHaveShape(fn, "tensor", t, flatOf(x).spec.f.Shape(), "that of the whole")
+	return t, mustHaveShape(fn, "tensor", t, x.spec.f.Shape(), "that of the whole")
 }
 
 // markAsSharded carries out mark_as_sharded.
-func markAsSharded(x *builtins.Tensor, fn string, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func markAsSharded(x flatTensor, fn string, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	var (
 		spec flatSpecArg
 		pg   starlark.Value
@@ -253,15 +248,15 @@ func markAsSharded(x *builtins.Tensor, fn string, args starlark.Tuple, kwargs []
 	if err := arg.Unpack(fn, args, kwargs, "sharding_spec", &spec, "process_group?", &pg); err != nil {
 		return nil, err
 	}
-	if err := flatMayChange(x, fn); err != nil {
+	if err := x.mayChange(fn); err != nil {
 		return nil, err
 	}
-	return starlark.None, flatMark(x, fn, "sharding_spec", spec.FlatShardingSpec, pg)
+	return starlark.None, x.mark(fn, "sharding_spec", spec.FlatShardingSpec, pg)
 }
 
 // setShardedData makes v this rank's data of x.
-func setShardedData(x *builtins.Tensor, fn string, v starlark.Value) error {
-	if err := flatMayChange(x, fn); err != nil {
+func (x flatTensor) setShardedData(fn string, v starlark.Value) error {
+	if err := x.mayChange(fn); err != nil {
 		return err
 	}
 	t, err := x.Env.PlainArg(fn, "", v)
@@ -271,26 +266,26 @@ func setShardedData(x *builtins.Tensor, fn string, v starlark.Value) error {
 	if t.Ndim() != 1 {
 		return &op.ArgError{Func: fn, Got: op.Describe(t), Want: "a tensor of one dim"}
 	}
-	if flatOf(x).spec != nil {
-		if err := mustHaveShape(fn, "", t, flatOf(x).local.Shape(), "that of this rank's data"); err != nil {
+	if x.spec != nil {
+		if err := mustHaveShape(fn, "", t, x.local.Shape(), "that of this rank's data"); err != nil {
 			return err
 		}
 	}
 	if x.T.RequiresGrad() && !t.DType().IsFloat() {
 		return &op.ArgError{Func: fn, Got: op.Describe(t), Want: "a float tensor", Rule: "it requires grad"}
 	}
-	flatReplace(x, t)
+	x.replace(t)
 	return nil
 }
 
 // A flatMethod carries out a method of flat tensors, fn being its name and x its
 // receiver.
-type flatMethod func(x *builtins.Tensor, fn string, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error)
+type flatMethod func(x flatTensor, fn string, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error)
 
 // flatRow returns a row for a method of flat tensors.
 func flatRow(name, doc string, do flatMethod) *builtins.Row {
 	return &builtins.Row{Name: "ShardedFlatTensor." + name, Doc: doc, Fn: func(_ *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
-		return do(b.Receiver().(*builtins.Tensor), b.Name(), args, kwargs)
+		return do(asFlat(b.Receiver().(*builtins.Tensor)), b.Name(), args, kwargs)
 	}}
 }
 

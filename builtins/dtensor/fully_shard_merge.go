@@ -72,12 +72,12 @@ func (s *fullSharding) move(u *shardUnit, params []*shardParam) error {
 	}
 	defer s.e.Runtime.Tape.SetEnabled(false)()
 	for i, p := range params {
-		v := flatOf(p.x)
-		if _, err := s.e.Runtime.Do("copy_", []*tensor.Tensor{parts[i], v.local.Detach()}); err != nil {
+		x := asFlat(p.x)
+		if _, err := s.e.Runtime.Do("copy_", []*tensor.Tensor{parts[i], x.local.Detach()}); err != nil {
 			return err
 		}
-		flatReplace(p.x, parts[i])
-		v.of = &shardPart{p, u}
+		x.replace(parts[i])
+		x.of = &shardPart{p, u}
 	}
 	s.gatherTogether(u, params)
 	return nil

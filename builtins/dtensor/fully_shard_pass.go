@@ -213,7 +213,7 @@ func (u *shardUnit) close() {
 		return
 	}
 	for _, p := range u.params {
-		flatOf(p.x).whole, p.x.T = nil, flatOf(p.x).local
+		asFlat(p.x).forgetWhole()
 	}
 	u.endUses()
 	u.recorded = false

@@ -37,7 +37,7 @@ func (v *flatView) StateWith(x *builtins.Tensor, fn string, t *tensor.Tensor) (*
 		y, err := v.of.state(t)
 		return x.Env.Wrap(y), err
 	case v.spec != nil && v.whole == nil && t.Shape().Equal(v.local.Shape()):
-		return flatLabel(x, fn, t, false)
+		return asFlat(x).label(fn, t, false)
 	}
 	return nn.PlainStore{}.StateWith(x, fn, t)
 }
