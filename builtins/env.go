@@ -173,22 +173,6 @@ func New(rank *runtime.Rank, opts Options) *Env {
 	return env
 }
 
-// axisSize is what RegisterAxes was given; nil for nothing.
-var axisSize func(e *Env) func(axis string) int
-
-// RegisterAxes tells package builtins how many ranks an axis of a mesh has, which it asks where
-// types are on in a whole program: f returns a function from the name of an axis to that number.
-// The vocabulary that knows meshes calls it in an init function.
-func RegisterAxes(f func(e *Env) func(axis string) int) { axisSize = f }
-
-// recompute is what RegisterRecompute was given.
-var recompute = func(*Env) func() func() { return func() func() { return func() {} } }
-
-// RegisterRecompute has f called when a program calls checkpoint. What f returns is called before each
-// call of checkpoint's function, there and in backward, and returns what is called after it: a vocabulary
-// brings back what its modules were in the middle of.
-func RegisterRecompute(f func(e *Env) (before func() (after func()))) { recompute = f }
-
 // Rank returns the rank's number and how many there are.
 func (e *Env) Rank() (rank, size int) { return e.Runtime.Self(), e.Runtime.Size() }
 

@@ -110,13 +110,6 @@ func (PlainLens) Freeze(x *Tensor) error {
 	return nil
 }
 
-// placedLens is how distributed tensors are seen that carry no lens.
-var placedLens Lens = PlainLens{}
-
-// RegisterPlacedLens has distributed tensors that carry no lens of their own seen
-// through l. The vocabulary that makes them calls it in an init function.
-func RegisterPlacedLens(l Lens) { placedLens = l }
-
 // seenThrough returns the lens of x.
 func (x *Tensor) seenThrough() Lens {
 	if x.Lens != nil {

@@ -60,7 +60,7 @@ func checkpoint(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.T
 	}
 	seed, draws := e.Runtime.RNG()
 	var single, again bool
-	around := recompute(e)
+	around := aroundRecomputed(e)
 	run := func() (list []*tensor.Tensor, err error) {
 		defer around()()
 		if again {

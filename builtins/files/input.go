@@ -25,7 +25,7 @@ import (
 	"tpsh/runtime/tensor"
 )
 
-func init() { builtins.Inputs = readInputs }
+func init() { builtins.RegisterInputs(readInputs) }
 
 // An input is a file of the folder of inputs, which stands for a name of programs: of all ranks, or, where its
 // name ends in .rank and a number, as output writes, of one.
@@ -162,7 +162,8 @@ func openInput(path string) (*os.File, error) {
 	return os.Open(path)
 }
 
-// readInputs implements builtins.Inputs. A name whose file cannot be read is there, too.
+// readInputs returns the values of the names that the files of Options.In stand for. A name
+// whose file cannot be read is there, too.
 func readInputs(e *builtins.Env) (starlark.StringDict, error) {
 	list, err := listInputs(e.Options.In)
 	if err != nil {
