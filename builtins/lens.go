@@ -185,28 +185,25 @@ func invokeOne(e *Env, d *op.Def, in []*tensor.Tensor, args ...op.Arg) (*tensor.
 
 // operate is invoke of an operator of one result with one or two operands, none for y, that carry
 // no lens.
-func (e *Env) operate(d *op.Def, x, y *tensor.Tensor, into *tensor.Header, placed *tensor.PlacedHeader) (_ *tensor.Tensor, err error) {
+func operate(e *Env, d *op.Def, x, y *tensor.Tensor) (_ *Tensor, err error) {
 	defer guard(&err)
-	return e.Runtime.Tape.Operate(d, x, y, into, placed)
+	r := newResult(e, x.Placed() || y != nil && y.Placed())
+	z, err := e.Runtime.Tape.Operate(d, x, y, r.plain, r.placed)
+	if err != nil {
+		return nil, err
+	}
+	return r.wrap(z), nil
 }
 
 // applyOne is Env.invoke of an operator of one result, of which no operand carries a lens.
 func applyOne(e *Env, d *op.Def, in []*tensor.Tensor, args []op.Arg) (_ *Tensor, err error) {
 	defer guard(&err)
-	if tensor.SomePlaced(in) {
-		w := &placedResult{Tensor: Tensor{Env: e}}
-		y, err := e.Runtime.Tape.ApplyInto(d, in, args, nil, &w.header)
-		if err != nil {
-			return nil, err
-		}
-		return w.of(y), nil
-	}
-	w := &plainResult{Tensor: Tensor{Env: e}}
-	y, err := e.Runtime.Tape.ApplyInto(d, in, args, &w.header, nil)
+	r := newResult(e, tensor.SomePlaced(in))
+	y, err := e.Runtime.Tape.ApplyInto(d, in, args, r.plain, r.placed)
 	if err != nil {
 		return nil, err
 	}
-	return w.of(y), nil
+	return r.wrap(y), nil
 }
 
 // standIn returns what stands for d, applied to in; nil for nothing.

@@ -48,22 +48,31 @@ type (
 	}
 )
 
-// of returns t as scripts have it: in w, unless others have made it.
-func (w *plainResult) of(t *tensor.Tensor) *Tensor {
-	if !w.header.Has(t) {
-		return w.Env.Wrap(t)
-	}
-	w.T = t
-	return &w.Tensor
+// A result is the Tensor of a plainResult or of a placedResult, with the header there in which an
+// operator may make its tensor; the other header is nil.
+type result struct {
+	x      *Tensor
+	plain  *tensor.Header
+	placed *tensor.PlacedHeader
 }
 
-// of returns t as scripts have it: in w, unless others have made it.
-func (w *placedResult) of(t *tensor.Tensor) *Tensor {
-	if !w.header.Has(t) {
-		return w.Env.Wrap(t)
+// newResult returns what an operator is to fill, whose result is placed or plain.
+func newResult(e *Env, placed bool) result {
+	if placed {
+		r := &placedResult{Tensor: Tensor{Env: e}}
+		return result{x: &r.Tensor, placed: &r.header}
 	}
-	w.T = t
-	return &w.Tensor
+	r := &plainResult{Tensor: Tensor{Env: e}}
+	return result{x: &r.Tensor, plain: &r.header}
+}
+
+// wrap returns t, which the operator has made, as scripts have it: in r, unless it lies elsewhere.
+func (r result) wrap(t *tensor.Tensor) *Tensor {
+	if r.plain != nil && !r.plain.Has(t) || r.placed != nil && !r.placed.Has(t) {
+		return r.x.Env.Wrap(t)
+	}
+	r.x.T = t
+	return r.x
 }
 
 // Wrap returns t as scripts have it.

@@ -83,20 +83,11 @@ func applyOperator(e *Env, d *op.Def, x, y *tensor.Tensor, values ...starlark.Va
 		}
 		return e.Wrap(z), nil
 	}
-	if x.Placed() || y != nil && y.Placed() {
-		w := &placedResult{Tensor: Tensor{Env: e}}
-		z, err := e.operate(d, x, y, nil, &w.header)
-		if err != nil {
-			return nil, named(d, err)
-		}
-		return w.of(z), nil
-	}
-	w := &plainResult{Tensor: Tensor{Env: e}}
-	z, err := e.operate(d, x, y, &w.header, nil)
+	z, err := operate(e, d, x, y)
 	if err != nil {
 		return nil, named(d, err)
 	}
-	return w.of(z), nil
+	return z, nil
 }
 
 // named gives an error of an operator the symbol that scripts write for it.
