@@ -183,9 +183,14 @@ func wantOf(name string, src spmdtype.Type) string {
 	return "dst=" + orList(texts)
 }
 
+// typeOver returns t, which x is along ax, as errors show it, with the line since which it is.
+func typeOver(ax Axis, x *tensor.Tensor, t spmdtype.Type) string {
+	return fmt.Sprintf("%v over %s%s", t, ax.name, x.Typed().Since())
+}
+
 // mistaken is the error of x, which is had along ax, in a transition from src to dst.
 func mistaken(fn string, ax Axis, x *tensor.Tensor, had, src, dst spmdtype.Type) error {
-	e := &op.ArgError{Func: fn, Param: "x", Got: fmt.Sprintf("%v over %s%s", had, ax.name, x.Typed().Since()), Want: src.String()}
+	e := &op.ArgError{Func: fn, Param: "x", Got: typeOver(ax, x, had), Want: src.String()}
 	switch {
 	case had.Same() && src == spmdtype.P:
 		e.Rule = fmt.Sprintf("all ranks of %s have it already, and their sum is %d times it", ax.name, ax.g.Size())
@@ -282,11 +287,16 @@ func defaults(c *collective.TypedCall) (src, dst spmdtype.Type) {
 // and what each gets V.
 func otherCall(e *builtins.Env, c *collective.TypedCall, ax Axis) (*tensor.Tensor, error) {
 	had := c.X.Typed().Record().On(ax.name)
-	if mean := c.Reduce == "mean" || c.Exact && c.Reduce == "sum"; had == spmdtype.P && !mean {
-		return nil, &op.ArgError{Func: c.Op, Param: "x", Got: fmt.Sprintf("P over %s%s", ax.name, c.X.Typed().Since()), Want: "what is whole", Rule: spmdtype.Call("x", ax.name, spmdtype.P, spmdtype.R) + " first"}
+	mean := c.Reduce == "mean" || c.Exact && c.Reduce == "sum"
+	want := ""
+	switch {
+	case had == spmdtype.P && !mean:
+		want = "what is whole"
+	case had == spmdtype.I && c.X.RequiresGrad():
+		want = "R or V"
 	}
-	if had == spmdtype.I && c.X.RequiresGrad() {
-		return nil, &op.ArgError{Func: c.Op, Param: "x", Got: fmt.Sprintf("I over %s%s", ax.name, c.X.Typed().Since()), Want: "R or V", Rule: spmdtype.Call("x", ax.name, spmdtype.I, spmdtype.R) + " first"}
+	if want != "" {
+		return nil, &op.ArgError{Func: c.Op, Param: "x", Got: typeOver(ax, c.X, had), Want: want, Rule: spmdtype.Call("x", ax.name, had, spmdtype.R) + " first"}
 	}
 	restore := e.Runtime.Tape.Untyped()
 	y, err := e.Runtime.Run(ax.g, c.Collective, c.X)
