@@ -84,7 +84,7 @@ func (x *Tensor) SetKey(v, w starlark.Value) error {
 	}
 	if x.Env.varied && varies(v) {
 		if x.observeTaken(v) {
-			v = ofRank(v, ownOf)
+			v = withValues(v, ownOf)
 		} else {
 			v = settled(v)
 		}

@@ -22,9 +22,9 @@ import (
 // settle. Comments call such a decision an observation.
 type Varying struct {
 	env   *Env
-	own   starlark.Value // of the rank that runs
-	of    func(rank int) (starlark.Value, error)
-	depth int // of functions of functions that of is: see maxDepth
+	own   starlark.Value                         // of the rank that runs
+	on    func(rank int) (starlark.Value, error) // of any rank
+	depth int                                    // how many functions of functions on is: see maxDepth
 
 	// What was observed once stays so: the rank runs for fewer others, never for more.
 	settled, decided bool
@@ -47,7 +47,7 @@ func varying(e *Env, f func(rank int) int) starlark.Value {
 		return starlark.MakeInt(runtime.Asked(e.Runtime, f))
 	}
 	e.varied = true
-	return &Varying{env: e, own: own, of: func(rank int) (starlark.Value, error) { return starlark.MakeInt(f(rank)), nil }}
+	return &Varying{env: e, own: own, on: func(rank int) (starlark.Value, error) { return starlark.MakeInt(f(rank)), nil }}
 }
 
 // OwnRank returns the number of the rank.
@@ -85,7 +85,7 @@ func (v *Varying) Truth() starlark.Bool {
 	}
 	v.decided = true
 	return starlark.Bool(runtime.Asked(v.env.Runtime, func(rank int) bool {
-		x, err := v.of(rank)
+		x, err := v.on(rank)
 		return err == nil && bool(x.Truth())
 	}))
 }
@@ -120,7 +120,7 @@ func (v *Varying) CompareSameType(tok syntax.Token, y starlark.Value, _ int) (bo
 // settle returns what the rank has, an observation.
 func (v *Varying) settle() starlark.Value {
 	if !v.settled {
-		runtime.Asked(v.env.Runtime, func(rank int) string { return told(v.of(rank)) })
+		runtime.Asked(v.env.Runtime, func(rank int) string { return told(v.on(rank)) })
 		v.settled = true
 	}
 	return v.own
@@ -159,10 +159,10 @@ func (v *Varying) flatten() {
 	ranks := v.env.Runtime.RunsFor()
 	known, errs := make([]starlark.Value, len(ranks)), make([]error, len(ranks))
 	for i, rank := range ranks {
-		known[i], errs[i] = v.of(rank)
+		known[i], errs[i] = v.on(rank)
 	}
 	v.depth = 0
-	v.of = func(rank int) (starlark.Value, error) {
+	v.on = func(rank int) (starlark.Value, error) {
 		i, _ := slices.BinarySearch(ranks, rank)
 		return known[i], errs[i]
 	}
@@ -243,7 +243,7 @@ func (b *binding) observe() {
 			if a.v.settled {
 				continue
 			}
-			x, err := a.v.of(rank)
+			x, err := a.v.on(rank)
 			switch {
 			case err != nil:
 			case a.p.IsTensor():

@@ -12,20 +12,20 @@ import (
 
 // Functions of what varies: lift, and what it computes for each rank.
 
-// A variant is a value that may differ among ranks: own is that of the rank that runs, of
-// says those of others, unless it is nil.
+// A variant is a value that may differ among ranks: own is that of the rank that runs. on
+// returns that of any rank; it is nil of a value that does not differ.
 type variant struct {
 	own   starlark.Value
-	of    func(rank int) (starlark.Value, error)
+	on    func(rank int) (starlark.Value, error)
 	depth int
 }
 
 // at returns the value of a rank.
 func (x *variant) at(rank int) (starlark.Value, error) {
-	if x.of == nil {
+	if x.on == nil {
 		return x.own, nil
 	}
-	return x.of(rank)
+	return x.on(rank)
 }
 
 // maxNested is how deep lists are in each other of which something within varies.
@@ -41,9 +41,9 @@ func variantWithin(v starlark.Value, deep int) (variant, bool) {
 		if v.settled {
 			return variant{own: v.own}, true
 		}
-		return variant{v.own, v.of, v.depth}, true
+		return variant{v.own, v.on, v.depth}, true
 	case *varyingRange:
-		return variant{v.own, v.of, maxDepth}, true
+		return variant{v.own, v.on, maxDepth}, true
 	}
 	if !varies(v) {
 		return variant{own: v}, true
@@ -71,7 +71,7 @@ func variantWithin(v starlark.Value, deep int) (variant, bool) {
 			return variant{}, false
 		}
 	}
-	of := func(value func(x *variant) (starlark.Value, error)) (starlark.Value, error) {
+	copied := func(value func(x *variant) (starlark.Value, error)) (starlark.Value, error) {
 		list := make([]starlark.Value, len(parts))
 		for i := range parts {
 			var err error
@@ -91,9 +91,9 @@ func variantWithin(v starlark.Value, deep int) (variant, bool) {
 		}
 		return starlark.NewList(list), nil
 	}
-	own, _ := of(func(x *variant) (starlark.Value, error) { return x.own, nil })
+	own, _ := copied(func(x *variant) (starlark.Value, error) { return x.own, nil })
 	return variant{own, func(rank int) (starlark.Value, error) {
-		return of(func(x *variant) (starlark.Value, error) { return x.at(rank) })
+		return copied(func(x *variant) (starlark.Value, error) { return x.at(rank) })
 	}, maxDepth}, true
 }
 
@@ -151,7 +151,7 @@ func lift(e *Env, f func(args []starlark.Value) (starlark.Value, error), safe bo
 			x = variant{own: settled(a)}
 		}
 		list[i], owns[i] = x, x.own
-		depth, some, safe = max(depth, x.depth), some || x.of != nil, safe && scalar(x.own)
+		depth, some, safe = max(depth, x.depth), some || x.on != nil, safe && scalar(x.own)
 	}
 	own, err := f(owns)
 	if !some {
@@ -163,7 +163,7 @@ func lift(e *Env, f func(args []starlark.Value) (starlark.Value, error), safe bo
 		}
 		return f(owns)
 	}
-	of := func(rank int) (starlark.Value, error) {
+	on := func(rank int) (starlark.Value, error) {
 		given := make([]starlark.Value, len(list))
 		for i := range list {
 			var err error
@@ -174,20 +174,20 @@ func lift(e *Env, f func(args []starlark.Value) (starlark.Value, error), safe bo
 		return f(given)
 	}
 	if !safe || err != nil || !scalar(own) {
-		return eachRank(e, of, true)
+		return eachRank(e, on, true)
 	}
-	y := &Varying{env: e, own: own, of: of, depth: depth + 1}
+	y := &Varying{env: e, own: own, on: on, depth: depth + 1}
 	if y.depth > maxDepth {
 		y.flatten()
 	}
 	return y, nil
 }
 
-// eachRank returns of(rank) for the rank that runs, as a value that varies. It computes of for every
-// rank that this one runs for: those for which of fails, or returns a value of another form (see
-// appendForm), are told apart. With fresh a list that of returns is a new one, whose elements may
+// eachRank returns f(rank) for the rank that runs, as a value that varies. It computes f for every
+// rank that this one runs for: those for which f fails, or returns a value of another form (see
+// appendForm), are told apart. With fresh a list that f returns is a new one, whose elements may
 // vary; otherwise a list has the form of no other.
-func eachRank(e *Env, of func(rank int) (starlark.Value, error), fresh bool) (starlark.Value, error) {
+func eachRank(e *Env, f func(rank int) (starlark.Value, error), fresh bool) (starlark.Value, error) {
 	type outcome struct {
 		v   starlark.Value
 		err error
@@ -196,7 +196,7 @@ func eachRank(e *Env, of func(rank int) (starlark.Value, error), fresh bool) (st
 	get := func(rank int) outcome {
 		x, ok := known[rank]
 		if !ok {
-			x.v, x.err = of(rank)
+			x.v, x.err = f(rank)
 			known[rank] = x
 		}
 		return x
@@ -285,7 +285,7 @@ func merged(e *Env, ranks []int, values []starlark.Value, fresh bool) starlark.V
 		return own
 	}
 	list := slices.Clone(values)
-	return &Varying{env: e, own: own, of: func(rank int) (starlark.Value, error) {
+	return &Varying{env: e, own: own, on: func(rank int) (starlark.Value, error) {
 		i, _ := slices.BinarySearch(ranks, rank)
 		return list[i], nil
 	}}

@@ -12,7 +12,7 @@ import (
 // indexIn returns x[y].
 func indexIn(e *Env, x, y starlark.Value) (starlark.Value, error) {
 	if t, ok := x.(*Tensor); ok && t.observeTaken(y) {
-		y = ofRank(y, ownOf)
+		y = withValues(y, ownOf)
 	} else if v, ok := y.(*Varying); ok && v.Type() == "int" {
 		if list, ok := x.(starlark.Indexable); ok {
 			if one, ok, err := pick(e, list, v); ok {
@@ -101,7 +101,7 @@ func pick(e *Env, list starlark.Indexable, i *Varying) (v starlark.Value, ok boo
 		}
 	}
 	v, err = eachRank(e, func(rank int) (starlark.Value, error) {
-		n, err := i.of(rank)
+		n, err := i.on(rank)
 		if err != nil {
 			return nil, err
 		}
@@ -139,7 +139,7 @@ next:
 	next:
 		for i, v := range values {
 			for _, c := range conditions[i] {
-				x, err := c.of(rank)
+				x, err := c.on(rank)
 				if err != nil {
 					return nil, err
 				}

@@ -22,7 +22,7 @@ func (p *EachInt) Unpack(v starlark.Value) (err error) {
 	}
 	known := make([]int, x.env.Runtime.Size())
 	find := func(rank int) error {
-		y, err := x.of(rank)
+		y, err := x.on(rank)
 		if err == nil {
 			known[rank], err = arg.ToInt(y)
 		}

@@ -13,9 +13,9 @@ import (
 // which are others.
 type varyingRange struct {
 	env         *Env
-	own         starlark.Value // of the rank that runs
-	of          func(rank int) (starlark.Value, error)
-	start, step starlark.Value // ints that may vary
+	own         starlark.Value                         // of the rank that runs
+	on          func(rank int) (starlark.Value, error) // of any rank
+	start, step starlark.Value                         // ints that may vary
 }
 
 var (
@@ -33,7 +33,7 @@ func rangeFunction(e *Env, f *starlark.Builtin) *starlark.Builtin {
 			return starlark.Call(thread, f, args, kwargs)
 		}
 		given, _ := variantOf(args)
-		of := func(rank int) (starlark.Value, error) {
+		on := func(rank int) (starlark.Value, error) {
 			x, err := given.at(rank)
 			if err != nil {
 				return nil, err
@@ -41,7 +41,7 @@ func rangeFunction(e *Env, f *starlark.Builtin) *starlark.Builtin {
 			return starlark.Call(thread, f, x.(starlark.Tuple), nil)
 		}
 		runtime.Asked(e.Runtime, func(rank int) string {
-			x, err := of(rank)
+			x, err := on(rank)
 			if err != nil {
 				return "! " + err.Error()
 			}
@@ -51,7 +51,7 @@ func rangeFunction(e *Env, f *starlark.Builtin) *starlark.Builtin {
 		if err != nil {
 			return nil, err
 		}
-		r := &varyingRange{env: e, own: own, of: of, start: starlark.MakeInt(0), step: starlark.MakeInt(1)}
+		r := &varyingRange{env: e, own: own, on: on, start: starlark.MakeInt(0), step: starlark.MakeInt(1)}
 		if len(args) > 1 {
 			r.start = args[0]
 		}
@@ -84,7 +84,7 @@ func (r *varyingRange) CompareSameType(op syntax.Token, y starlark.Value, _ int)
 
 // Settle implements arg.Settler.
 func (r *varyingRange) Settle() starlark.Value {
-	runtime.Asked(r.env.Runtime, func(rank int) string { return told(r.of(rank)) })
+	runtime.Asked(r.env.Runtime, func(rank int) string { return told(r.on(rank)) })
 	return r.own
 }
 
@@ -113,8 +113,8 @@ func (r *varyingRange) after(x starlark.Value, n int) starlark.Value {
 func (r *varyingRange) Slice(start, end, step int) starlark.Value {
 	y := *r
 	y.own = r.own.(starlark.Sliceable).Slice(start, end, step)
-	y.of = func(rank int) (starlark.Value, error) {
-		x, err := r.of(rank)
+	y.on = func(rank int) (starlark.Value, error) {
+		x, err := r.on(rank)
 		if err != nil {
 			return nil, err
 		}
@@ -125,20 +125,20 @@ func (r *varyingRange) Slice(start, end, step int) starlark.Value {
 }
 
 // Iterate implements starlark.Iterable.
-func (r *varyingRange) Iterate() starlark.Iterator { return &rangeNumbers{of: r} }
+func (r *varyingRange) Iterate() starlark.Iterator { return &rangeNumbers{r: r} }
 
 // rangeNumbers goes through a varyingRange.
 type rangeNumbers struct {
-	of *varyingRange
-	n  int
+	r *varyingRange
+	n int
 }
 
 // Next implements starlark.Iterator.
 func (n *rangeNumbers) Next(p *starlark.Value) bool {
-	if n.n >= n.of.Len() {
+	if n.n >= n.r.Len() {
 		return false
 	}
-	*p = n.of.Index(n.n)
+	*p = n.r.Index(n.n)
 	n.n++
 	return true
 }

@@ -26,7 +26,7 @@ func (x *Tensor) observeTaken(y starlark.Value) bool {
 	}
 	s := t.Shape()
 	runtime.Asked(x.Env.Runtime, func(rank int) string {
-		text, err := takenText(itemsOf(ofRank(y, func(v *Varying) starlark.Value { return v.at(rank) })), s)
+		text, err := takenText(itemsOf(withValues(y, func(v *Varying) starlark.Value { return v.at(rank) })), s)
 		if err != nil {
 			return "! " + err.Error()
 		}
@@ -50,17 +50,17 @@ func counting(y starlark.Value) bool {
 	return y == operator.Ellipsis
 }
 
-// ofRank returns y, for which counting holds, with of(v) in place of each v in it that varies.
-func ofRank(y starlark.Value, of func(v *Varying) starlark.Value) starlark.Value {
+// withValues returns y, for which counting holds, with value(v) in place of each v in it that varies.
+func withValues(y starlark.Value, value func(v *Varying) starlark.Value) starlark.Value {
 	switch y := y.(type) {
 	case *Varying:
-		return of(y)
+		return value(y)
 	case *operator.Slice:
-		return &operator.Slice{Lo: ofRank(y.Lo, of), Hi: ofRank(y.Hi, of), Step: ofRank(y.Step, of)}
+		return &operator.Slice{Lo: withValues(y.Lo, value), Hi: withValues(y.Hi, value), Step: withValues(y.Step, value)}
 	case starlark.Tuple:
 		list := make(starlark.Tuple, len(y))
 		for i, item := range y {
-			list[i] = ofRank(item, of)
+			list[i] = withValues(item, value)
 		}
 		return list
 	}
@@ -75,7 +75,7 @@ func (v *Varying) at(rank int) starlark.Value {
 	if v.settled {
 		return v.own
 	}
-	x, err := v.of(rank)
+	x, err := v.on(rank)
 	if err != nil {
 		return starlark.None
 	}
@@ -133,7 +133,7 @@ func takenText(items starlark.Tuple, s shape.Shape) (string, error) {
 // sliceIn returns x[by].
 func sliceIn(e *Env, x starlark.Value, by *operator.Slice) (starlark.Value, error) {
 	if t, ok := x.(*Tensor); ok && t.observeTaken(by) {
-		return sliceOf(x, ofRank(by, ownOf).(*operator.Slice))
+		return sliceOf(x, withValues(by, ownOf).(*operator.Slice))
 	}
 	if r, ok := x.(*varyingRange); ok {
 		return sliceOf(r, settled(by).(*operator.Slice))
