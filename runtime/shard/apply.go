@@ -205,7 +205,7 @@ func (e *Engine) meshOf(d *op.Def, in []*tensor.Tensor) (*mesh.Mesh, error) {
 			first = x
 			continue
 		}
-		if !e.alike(x.Layout().Mesh(), first.Layout().Mesh()) {
+		if !e.congruent(x.Layout().Mesh(), first.Layout().Mesh()) {
 			c := &op.Call{Def: d}
 			return nil, c.Bad(c.InName(i), fmt.Sprintf("%s on %v", op.Describe(x), x.Layout().Mesh()), "a tensor on "+first.Layout().Mesh().String(), "operands live on one mesh: .redistribute(mesh=) moves between two")
 		}
@@ -213,9 +213,9 @@ func (e *Engine) meshOf(d *op.Def, in []*tensor.Tensor) (*mesh.Mesh, error) {
 	return first.Layout().Mesh(), nil
 }
 
-// alike reports whether a and b hold the same ranks in the same shape: they may
+// congruent reports whether a and b hold the same ranks in the same shape: they may
 // have other names.
-func (e *Engine) alike(a, b *mesh.Mesh) bool {
+func (e *Engine) congruent(a, b *mesh.Mesh) bool {
 	return a == b || slices.Equal(a.Shape(), b.Shape()) && e.host.EqualRanks(a, b)
 }
 
@@ -342,4 +342,13 @@ func (e *Engine) summand(x *tensor.Tensor, layout *mesh.Placed) *tensor.Tensor {
 		return tensor.Number(v != 0)
 	}
 	return tensor.Number(v)
+}
+
+// allDims returns the dims of m.
+func allDims(m *mesh.Mesh) []int {
+	dims := make([]int, m.NDim())
+	for i := range dims {
+		dims[i] = i
+	}
+	return dims
 }

@@ -3,8 +3,6 @@ package shard
 import (
 	"tpsh/comm"
 	"tpsh/mesh"
-	"tpsh/runtime/dtype"
-	"tpsh/runtime/op"
 	"tpsh/runtime/tensor"
 )
 
@@ -80,54 +78,4 @@ func (e *Engine) lastCall(x *tensor.Tensor, l *mesh.Placed) (steps []mesh.Step, 
 		}
 	}
 	return plan.Steps, last
-}
-
-// RedistributeAs is Redistribute of x in dtype there, which is that of the result; its
-// gradient is moved in dtype back, and then given that of x.
-func (e *Engine) RedistributeAs(fn string, x *tensor.Tensor, l *mesh.Placed, there, back dtype.DType) (*tensor.Tensor, error) {
-	restore := e.tape.SetEnabled(false)
-	z, err := e.inDType(x, there)
-	if err == nil {
-		z, err = e.Redistribute(fn, z, l)
-	}
-	restore()
-	if err != nil || !x.RequiresGrad() {
-		return z, err
-	}
-	home, dt := e.GradLayout(x.Layout()), x.DType()
-	e.tape.Conduct(fn, []*tensor.Tensor{x}, []*tensor.Tensor{z}, func(_ *op.Tape, dz []*tensor.Tensor) ([]*tensor.Tensor, error) {
-		g, err := e.inDType(dz[0], back)
-		if err != nil {
-			return nil, err
-		}
-		if g, err = e.move(g, home); err != nil {
-			return nil, err
-		}
-		g, err = e.inDType(g, dt)
-		return []*tensor.Tensor{g}, err
-	})
-	return z, nil
-}
-
-// inDType returns x converted to dt.
-func (e *Engine) inDType(x *tensor.Tensor, dt dtype.DType) (*tensor.Tensor, error) {
-	if x.DType() == dt {
-		return x, nil
-	}
-	out, err := e.tape.Apply(toOp, []*tensor.Tensor{x}, []op.Arg{op.Int1(int(dt))})
-	if err != nil {
-		return nil, err
-	}
-	return out[0], nil
-}
-
-var toOp = op.Lookup("to")
-
-// movedBack returns the gradient of a move from l.
-func (e *Engine) movedBack(l *mesh.Placed) func(*op.Tape, []*tensor.Tensor) ([]*tensor.Tensor, error) {
-	back := e.GradLayout(l)
-	return func(_ *op.Tape, dy []*tensor.Tensor) ([]*tensor.Tensor, error) {
-		g, err := e.move(dy[0], back)
-		return []*tensor.Tensor{g}, err
-	}
 }

@@ -123,6 +123,15 @@ func (e *Engine) Bringing() string {
 	return e.bringing.call.Def.Name
 }
 
+// Backward implements grad.Placer.
+func (e *Engine) Backward() (end func()) {
+	e.backward++
+	return func() { e.backward-- }
+}
+
+// InBackward reports whether gradients are being computed.
+func (e *Engine) InBackward() bool { return e.backward > 0 }
+
 // A Permission says whether operators may do something unasked.
 type Permission uint8
 

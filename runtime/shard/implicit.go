@@ -88,3 +88,27 @@ func operandOf(c *op.Call, x *tensor.Tensor) int {
 	}
 	return at
 }
+
+// communicates reports whether a step of p does.
+func communicates(p *mesh.Plan) bool {
+	for i := range p.Steps {
+		if p.Steps[i].Communicates() {
+			return true
+		}
+	}
+	return false
+}
+
+// stepNames lists the steps of p that communicate.
+func stepNames(p *mesh.Plan) string {
+	names := ""
+	for i := range p.Steps {
+		if s := &p.Steps[i]; s.Communicates() {
+			if names != "" {
+				names += " and "
+			}
+			names += s.Op.String()
+		}
+	}
+	return names
+}

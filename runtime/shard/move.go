@@ -41,48 +41,20 @@ func (e *Engine) recordMove(x, y *tensor.Tensor) {
 	})
 }
 
-// Redistribute is Move for the script's function fn: the result shares no
-// storage with x.
-func (e *Engine) Redistribute(fn string, x *tensor.Tensor, l *mesh.Placed) (*tensor.Tensor, error) {
-	e.notePlaced()
-	if err := e.checkMove(fn, x, l); err != nil {
-		return nil, err
+// movedBack returns the gradient of a move from l.
+func (e *Engine) movedBack(l *mesh.Placed) func(*op.Tape, []*tensor.Tensor) ([]*tensor.Tensor, error) {
+	back := e.GradLayout(l)
+	return func(_ *op.Tape, dy []*tensor.Tensor) ([]*tensor.Tensor, error) {
+		g, err := e.move(dy[0], back)
+		return []*tensor.Tensor{g}, err
 	}
-	y, err := e.settle(x, l, true)
-	if err != nil || y.Buffer() == nil || y.Buffer() != x.Buffer() {
-		return y, err
-	}
-	out, err := e.tape.Apply(cloneOp, []*tensor.Tensor{y}, nil)
-	if err != nil {
-		return nil, err
-	}
-	return out[0], nil
-}
-
-var cloneOp = op.Lookup("clone")
-
-// checkMove returns an error unless a script may have x moved to l.
-func (e *Engine) checkMove(fn string, x *tensor.Tensor, l *mesh.Placed) error {
-	if x.Layout().Mesh() == l.Mesh() {
-		if err := mesh.CheckTarget(x.Layout(), l); err != nil {
-			return OfMesh(fn, err)
-		}
-		if _, err := e.host.Layouts().Plan(x.Layout(), l, x.DType().Size()); err != nil {
-			return OfMesh(fn, err)
-		}
-		return nil
-	}
-	if l.IsPartial() {
-		return &op.ArgError{Func: fn, Param: "placements", Got: mesh.List(l.Placements()), Want: "no Partial", Rule: "Partial is what operators leave, no target on another mesh"}
-	}
-	return nil
 }
 
 // moveBlock returns the rank's block of x moved to l.
 func (e *Engine) moveBlock(x *tensor.Tensor, l *mesh.Placed) (*tensor.Tensor, error) {
 	src, block := x.Layout(), x.Local()
 	if src.Mesh() != l.Mesh() {
-		if !e.alike(src.Mesh(), l.Mesh()) {
+		if !e.congruent(src.Mesh(), l.Mesh()) {
 			return e.cross(x, l)
 		}
 		var err error
@@ -214,44 +186,3 @@ func termAt(at []int, placements []mesh.Placement, dims []int) (v float64, chang
 	}
 	return v, changed
 }
-
-func allDims(m *mesh.Mesh) []int {
-	dims := make([]int, m.NDim())
-	for i := range dims {
-		dims[i] = i
-	}
-	return dims
-}
-
-// communicates reports whether a step of p does.
-func communicates(p *mesh.Plan) bool {
-	for i := range p.Steps {
-		if p.Steps[i].Communicates() {
-			return true
-		}
-	}
-	return false
-}
-
-// stepNames lists the steps of p that communicate.
-func stepNames(p *mesh.Plan) string {
-	names := ""
-	for i := range p.Steps {
-		if s := &p.Steps[i]; s.Communicates() {
-			if names != "" {
-				names += " and "
-			}
-			names += s.Op.String()
-		}
-	}
-	return names
-}
-
-// Backward implements grad.Placer.
-func (e *Engine) Backward() (end func()) {
-	e.backward++
-	return func() { e.backward-- }
-}
-
-// InBackward reports whether gradients are being computed.
-func (e *Engine) InBackward() bool { return e.backward > 0 }
