@@ -282,7 +282,7 @@ func (c *candidate) owed(dec *decision) float64 {
 func (e *Engine) noRow(dec *decision) error {
 	d := dec.call.Def
 	return &op.ArgError{Func: d.Name, Param: d.Params[0].Name,
-		Got:  fmt.Sprintf("%s as %s on %s", op.Describe(dec.call.In[0]), mesh.List(dec.from[0].Placements()), dec.mesh.Short()),
+		Got:  DescribeAs(dec.call.In[0], dec.from[0]),
 		Want: "placements that the operation can keep",
 		Rule: "an in-place operation keeps its target's placements, and a Partial target takes only what is linear: redistribute it first, or use the operation that makes a new tensor"}
 }

@@ -67,19 +67,19 @@ func (dec *decision) fits(ctx *op.Ctx, d *op.Def, in []*tensor.Tensor, args []op
 		return false
 	}
 	for i, x := range in {
-		of := dec.call.In[i]
+		was := dec.call.In[i]
 		switch {
-		case x == nil || of == nil:
-			if x != of {
+		case x == nil || was == nil:
+			if x != was {
 				return false
 			}
-		case x.DType() != of.DType():
+		case x.DType() != was.DType():
 			return false
 		case x.Placed():
-			if x.Layout() != dec.from[i] || of.Weak() {
+			if x.Layout() != dec.from[i] || was.Weak() {
 				return false
 			}
-		case !x.Weak() || !of.Weak() || !x.Shape().Equal(of.Shape()): // who is plain and no number is asked for by key
+		case !x.Weak() || !was.Weak() || !x.Shape().Equal(was.Shape()): // who is plain and no number is asked for by key
 			return false
 		}
 	}

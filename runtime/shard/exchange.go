@@ -98,11 +98,12 @@ func planExchange(src, dst mesh.Layout, among []int, me int) (*stepPlan, error) 
 	if err != nil {
 		return nil, err
 	}
-	return planned(x, src, dst, me), nil
+	return planOf(x, src, dst, me), nil
 }
 
-// planned is planExchange of x.
-func planned(x *mesh.Exchange, src, dst mesh.Layout, me int) *stepPlan {
+// planOf returns the call in which the rank me takes part in x, from src to dst, without its
+// group.
+func planOf(x *mesh.Exchange, src, dst mesh.Layout, me int) *stepPlan {
 	r := &stepPlan{name: "exchange", kind: comm.AllToAll, whole: dst.Shape(), detail: src.String() + " to " + dst.String()}
 	r.want = boxOf(dst, me).Shape()
 	r.exchange(x, src, dst, me)
@@ -288,7 +289,7 @@ func (e *Engine) crossPlan(c crossing) (*stepPlan, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := planned(x, c.src, c.dst, e.host.Self())
+	r := planOf(x, c.src, c.dst, e.host.Self())
 	r.group = group
 	if r.group.Size() == c.dst.Mesh().Size() { // else ranks call that may have skipped calls of the mesh
 		r.mesh = c.dst.Mesh()

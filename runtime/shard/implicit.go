@@ -49,14 +49,14 @@ func (e *Engine) mayExchange(dec *decision) error {
 // made of others it tells what the script gave it, and behind the cost what it makes of that.
 func (e *Engine) unasked(dec *decision, i int, want, cost, instead string) error {
 	x, name, param := dec.call.In[i], dec.call.Def.Name, dec.call.InName(i)
-	got := fmt.Sprintf("%s as %s on %s", op.Describe(x), mesh.List(dec.from[i].Placements()), dec.mesh.Short())
+	got := DescribeAs(x, dec.from[i])
 	if len(e.within) > 0 {
 		outer := e.within[0]
 		name = outer.Def.Name
 		if k := operandOf(outer, x); k >= 0 && outer.In[k] != x {
 			cost += fmt.Sprintf(", of %s, which it makes of it and takes as %s", got, want)
 			param, want = outer.InName(k), "one of which nothing has to be moved"
-			got = fmt.Sprintf("%s as %s on %s", op.Describe(outer.In[k]), mesh.List(outer.In[k].Layout().Placements()), dec.mesh.Short())
+			got = Describe(outer.In[k])
 			instead = ".redistribute() before the call can say it"
 		}
 	}

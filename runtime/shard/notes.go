@@ -67,12 +67,12 @@ func (j *joined) String() string {
 	return fmt.Sprintf("%v at %s", j.layout, j.where)
 }
 
-// A state is a note of one kind, to be compared.
+// A state is what ranks compare of their notes.
 type state struct {
-	operands uint64 // a hash of all of them, in order
+	operands uint64 // a hash of all plain ones, in order
 	shapes   uint64 // a hash of those of tensors made of blocks, in order
-	draws    uint64 // the number of the last draw, from 1, and the seed
-	seed     uint64
+	draws    uint64 // the number of the last draw, from 1
+	seed     uint64 // of that draw
 }
 
 // maxTexts is how many texts of tensors made of blocks are kept: a loop makes the

@@ -13,6 +13,9 @@ import (
 // must be so on all ranks, or some would wait for others: it does not depend on the
 // collector or on memory, but on the calls of the mesh alone. At most maxSettled
 // tensors of a mesh remember, the latest; and each no longer than it lives.
+//
+// An operator that would leave linear terms of such a tensor takes what it was reduced to
+// instead (Engine.reduced): its result would have to be reduced again.
 
 // maxSettled is how many tensors of a mesh remember their reduction.
 const maxSettled = 8
@@ -20,9 +23,6 @@ const maxSettled = 8
 // maxApart is how many bytes a result may have that a script gets and that is
 // remembered besides, as a copy.
 const maxApart = 64 << 10
-
-// An operator that has linear terms to give takes the reduction of its input
-// instead (Engine.reduced): its result would have to be reduced again.
 
 // A memory lists the tensors of a mesh that remember, in a ring.
 type memory struct {
@@ -77,8 +77,8 @@ func (e *Engine) remembers(x *tensor.Tensor, l *mesh.Placed) bool {
 		x.Numel() > 0 && x.Buffer() != nil
 }
 
-// reduced returns in with earlier reductions in place of its terms:
-// of such an input d leaves none that would have to be reduced later.
+// reduced returns in with what inputs were reduced to earlier in the place of their terms, so
+// that d leaves no terms that would have to be reduced later.
 func (e *Engine) reduced(d *op.Def, in []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	if e.backward > 0 || d.View && d != settleOp {
 		return in, nil
@@ -106,12 +106,12 @@ func (e *Engine) reduced(d *op.Def, in []*tensor.Tensor) ([]*tensor.Tensor, erro
 
 // remember has x remember that it became block, placed as l.
 func (e *Engine) remember(x *tensor.Tensor, l *mesh.Placed, block *tensor.Tensor) {
-	if to, _ := x.Settled(); to == l {
+	was, _ := x.Settled()
+	if was == l {
 		return
 	}
-	first, _ := x.Settled()
 	x.Settle(l, block)
-	if first != nil {
+	if was != nil {
 		return // it is in the ring
 	}
 	m := e.memories[l.Mesh()]

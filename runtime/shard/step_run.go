@@ -64,7 +64,7 @@ func (e *Engine) newStepRun(r *stepPlan, block *tensor.Tensor) (*stepRun, error)
 	if e.host.Alike() {
 		t.op.Sent = r.sentBytes(dt.Size())
 	}
-	if r.alike() {
+	if r.endsAlike() {
 		t.op.Share = t
 	}
 	if r.send == nil {

@@ -9,9 +9,9 @@ import (
 // comm.Sharer: where they share memory they share the block, until one of them
 // changes its own.
 
-// alike reports whether all members hold the same block at the end of r, and
+// endsAlike reports whether all members hold the same block at the end of r, and
 // receive it in place.
-func (r *stepPlan) alike() bool {
+func (r *stepPlan) endsAlike() bool {
 	switch r.kind {
 	case comm.AllReduce:
 		return true
