@@ -35,17 +35,17 @@ func (e *Engine) Begin(fn string, x *tensor.Tensor, l *mesh.Placed) (*Pending, *
 			return nil, nil, err
 		}
 	}
-	r, err := e.stepPlan(&steps[last])
+	p, err := e.stepPlan(&steps[last])
 	if err != nil {
 		return nil, nil, err
 	}
-	t, err := e.newStepRun(r, block)
+	r, err := e.newStepRun(p, block)
 	if err != nil {
 		return nil, nil, err
 	}
 	seq, record := e.tape.Reserve(), e.tape.Enabled() && x.RequiresGrad()
 	finish := func() (*tensor.Tensor, error) {
-		block, err := t.finish()
+		block, err := r.finish()
 		for i := last + 1; err == nil && i < len(steps); i++ {
 			block, err = e.step(&steps[i], block)
 		}
@@ -58,7 +58,7 @@ func (e *Engine) Begin(fn string, x *tensor.Tensor, l *mesh.Placed) (*Pending, *
 		}
 		return y, nil
 	}
-	return &Pending{Group: r.group, Op: &t.op, Block: t.block, Bytes: t.payload(), Finish: finish}, nil, nil
+	return &Pending{Group: p.group, Op: &r.op, Block: r.block, Bytes: r.payload(), Finish: finish}, nil, nil
 }
 
 // lastCall returns the steps from x to l, and which of them is the last that

@@ -104,10 +104,10 @@ func planExchange(src, dst mesh.Layout, among []int, me int) (*stepPlan, error) 
 // planOf returns the call in which the rank me takes part in x, from src to dst, without its
 // group.
 func planOf(x *mesh.Exchange, src, dst mesh.Layout, me int) *stepPlan {
-	r := &stepPlan{name: "exchange", kind: comm.AllToAll, whole: dst.Shape(), detail: src.String() + " to " + dst.String()}
-	r.want = boxOf(dst, me).Shape()
-	r.exchange(x, src, dst, me)
-	return r
+	p := &stepPlan{name: "exchange", kind: comm.AllToAll, whole: dst.Shape(), detail: src.String() + " to " + dst.String()}
+	p.want = boxOf(dst, me).Shape()
+	p.exchange(x, src, dst, me)
+	return p
 }
 
 // partExchange tells apart the ranks that exchange as newExchange says and of which one
@@ -247,11 +247,11 @@ func (e *Engine) cross(x *tensor.Tensor, l *mesh.Placed) (*tensor.Tensor, error)
 		}
 		return tensor.ShapeOnly(x.DType(), e.LocalShape(l)), nil
 	}
-	r, err := e.crossPlan(crossing{src, l})
+	p, err := e.crossPlan(crossing{src, l})
 	if err != nil {
 		return nil, err
 	}
-	return e.carry(r, x.Local())
+	return e.carry(p, x.Local())
 }
 
 // crossGroup returns the group in which c exchanges x. Where the ranks of one of its
@@ -278,8 +278,8 @@ func (e *Engine) crossGroup(c crossing, x *mesh.Exchange) (*comm.Group, error) {
 
 // crossPlan returns the stepPlan of c, made when it is first asked for.
 func (e *Engine) crossPlan(c crossing) (*stepPlan, error) {
-	if r := e.crossings[c]; r != nil {
-		return r, nil
+	if p := e.crossings[c]; p != nil {
+		return p, nil
 	}
 	x, err := mesh.NewExchange(c.src, c.dst, nil)
 	if err != nil {
@@ -289,28 +289,28 @@ func (e *Engine) crossPlan(c crossing) (*stepPlan, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := planOf(x, c.src, c.dst, e.host.Self())
-	r.group = group
-	if r.group.Size() == c.dst.Mesh().Size() { // else ranks call that may have skipped calls of the mesh
-		r.mesh = c.dst.Mesh()
+	p := planOf(x, c.src, c.dst, e.host.Self())
+	p.group = group
+	if p.group.Size() == c.dst.Mesh().Size() { // else ranks call that may have skipped calls of the mesh
+		p.mesh = c.dst.Mesh()
 	}
 	if len(e.crossings) >= maxDecisions {
 		clear(e.crossings)
 	}
-	e.crossings[c] = r
-	return r, nil
+	e.crossings[c] = p
+	return p, nil
 }
 
 // MoveFlat returns the rank's part of a tensor that lies as to says, where x is the part as
 // from says: one exchange in g, whose places are the ranks of both. Each rank has one range
 // in either. There is no gradient.
 func (e *Engine) MoveFlat(g *comm.Group, from, to *mesh.Flat, x *tensor.Tensor) (*tensor.Tensor, error) {
-	r, err := planExchange(inOneDim(from), inOneDim(to), nil, g.Place())
+	p, err := planExchange(inOneDim(from), inOneDim(to), nil, g.Place())
 	if err != nil {
 		return nil, err
 	}
-	r.name, r.group, r.whole = "all_to_all", g, from.Shape()
-	r.detail = from.String() + " to " + to.String()
-	r.back = r.detail + " " + comm.InBackward
-	return e.carry(r, x)
+	p.name, p.group, p.whole = "all_to_all", g, from.Shape()
+	p.detail = from.String() + " to " + to.String()
+	p.back = p.detail + " " + comm.InBackward
+	return e.carry(p, x)
 }

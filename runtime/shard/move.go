@@ -97,11 +97,11 @@ func (e *Engine) step(s *mesh.Step, block *tensor.Tensor) (*tensor.Tensor, error
 	if len(s.Group(e.host.Self())) == 1 {
 		return block, nil
 	}
-	r, err := e.stepPlan(s)
+	p, err := e.stepPlan(s)
 	if err != nil {
 		return nil, err
 	}
-	return e.carry(r, block)
+	return e.carry(p, block)
 }
 
 // sliceOf returns the part of its block that the rank keeps in s, a slice.

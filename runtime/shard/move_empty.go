@@ -25,11 +25,11 @@ func (e *Engine) stepsOfEmpty(src, l *mesh.Placed, itemSize int) ([]mesh.Step, e
 		if !steps[i].Communicates() || len(steps[i].Group(e.host.ID())) == 1 {
 			continue
 		}
-		r, err := e.stepPlan(&steps[i])
+		p, err := e.stepPlan(&steps[i])
 		if err != nil {
 			return nil, err
 		}
-		known = known && !e.uncompared(r)
+		known = known && !e.uncompared(p)
 	}
 	for i := range steps {
 		if known && steps[i].Communicates() {
@@ -77,10 +77,10 @@ func (e *Engine) stepsOfFull(src, l *mesh.Placed, itemSize int) ([]mesh.Step, er
 }
 
 // uncompared reports whether the rank has noted a shape of which the other ranks
-// of r's group have not heard.
-func (e *Engine) uncompared(r *stepPlan) bool {
-	n := e.notes[r.mesh]
-	return n != nil && n.state.shapes != n.compared[r.group].shapes
+// of p's group have not heard.
+func (e *Engine) uncompared(p *stepPlan) bool {
+	n := e.notes[p.mesh]
+	return n != nil && n.state.shapes != n.compared[p.group].shapes
 }
 
 // statesShapes reports whether the rank has made a tensor on m of blocks, which

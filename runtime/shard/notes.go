@@ -159,9 +159,9 @@ func (e *Engine) NoteDraw(m *mesh.Mesh) {
 }
 
 // notesOn returns the notes that the next call on m has compared, nil for nothing new.
-func (e *Engine) notesOn(r *stepPlan) []byte {
-	n := e.notes[r.mesh]
-	if n == nil || n.compared[r.group] == n.state && !n.lost {
+func (e *Engine) notesOn(p *stepPlan) []byte {
+	n := e.notes[p.mesh]
+	if n == nil || n.compared[p.group] == n.state && !n.lost {
 		return nil
 	}
 	b := []byte{0}
@@ -171,7 +171,7 @@ func (e *Engine) notesOn(r *stepPlan) []byte {
 	for _, v := range []uint64{n.state.operands, n.state.shapes, n.state.draws, n.state.seed} {
 		b = binary.LittleEndian.AppendUint64(b, v)
 	}
-	n.compared[r.group] = n.state
+	n.compared[p.group] = n.state
 	for _, text := range []string{n.operand.String(), n.joinedText(), n.drawn} {
 		b = append(append(b, text...), 0)
 	}
@@ -192,7 +192,7 @@ func (e *Engine) forget(m *mesh.Mesh) {
 // compareNotes returns an error unless the members of a call have noted the
 // same. If a call has failed on some of them, of which the others know nothing,
 // all take the notes of the first.
-func (e *Engine) compareNotes(r *stepPlan, members []comm.Member) error {
+func (e *Engine) compareNotes(p *stepPlan, members []comm.Member) error {
 	all := make([]note, len(members))
 	differ, mixed := false, false
 	for i := range members {
@@ -201,36 +201,36 @@ func (e *Engine) compareNotes(r *stepPlan, members []comm.Member) error {
 		mixed = mixed || all[i].lost != all[0].lost
 	}
 	if mixed {
-		n := e.notesOf(r.mesh)
+		n := e.notesOf(p.mesh)
 		n.state, n.lost = all[0].state, false
-		n.compared[r.group] = n.state
+		n.compared[p.group] = n.state
 		return nil
 	}
 	if all[0].lost {
-		e.notesOf(r.mesh).lost = false
+		e.notesOf(p.mesh).lost = false
 	}
 	if differ {
-		return disagreement(r, all)
+		return disagreement(p, all)
 	}
 	return nil
 }
 
 // disagreement returns the error for members that have noted all, which differ.
-func disagreement(r *stepPlan, all []note) error {
+func disagreement(p *stepPlan, all []note) error {
 	differ := func(f func(state) uint64) bool {
 		return slices.ContainsFunc(all, func(n note) bool { return f(n.state) != f(all[0].state) })
 	}
 	switch {
 	case differ(func(s state) uint64 { return s.shapes }):
-		return disagree(r, "the shape of a distributed tensor made of blocks differs between ranks", all, func(n note) string {
+		return disagree(p, "the shape of a distributed tensor made of blocks differs between ranks", all, func(n note) string {
 			return "the last was " + orNone(n.joined)
 		})
 	case differ(func(s state) uint64 { return s.operands }):
-		return disagree(r, "a plain operand of a distributed tensor differs between ranks", all, func(n note) string {
+		return disagree(p, "a plain operand of a distributed tensor differs between ranks", all, func(n note) string {
 			return "the last was " + orNone(n.operand)
 		})
 	}
-	return disagree(r, "the random numbers of a distributed tensor differ between ranks", all, func(n note) string {
+	return disagree(p, "the random numbers of a distributed tensor differ between ranks", all, func(n note) string {
 		return fmt.Sprintf("%d draws from seed %d, the last distributed one at %s", n.state.draws, n.state.seed, orNone(n.drawn))
 	})
 }
@@ -286,8 +286,8 @@ func (e *DisagreeError) Function() string { return e.Op }
 // Ranks returns those of the call.
 func (e *DisagreeError) Ranks() []int { return e.Member }
 
-func disagree(r *stepPlan, what string, all []note, text func(note) string) error {
-	e := &DisagreeError{Op: r.name, What: what, Member: r.group.Ranks()}
+func disagree(p *stepPlan, what string, all []note, text func(note) string) error {
+	e := &DisagreeError{Op: p.name, What: what, Member: p.group.Ranks()}
 	for _, n := range all {
 		e.States = append(e.States, text(n))
 	}

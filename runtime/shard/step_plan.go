@@ -88,8 +88,8 @@ func (a *subBlock) block(x *tensor.Tensor) (b comm.Block, ok bool) {
 
 // stepPlan returns the stepPlan of s, made when it is first asked for.
 func (e *Engine) stepPlan(s *mesh.Step) (*stepPlan, error) {
-	if r := e.stepPlans[s]; r != nil {
-		return r, nil
+	if p := e.stepPlans[s]; p != nil {
+		return p, nil
 	}
 	group, err := e.host.LineGroup(s.Src.Mesh(), s.Dims...)
 	if err != nil {
@@ -98,13 +98,13 @@ func (e *Engine) stepPlan(s *mesh.Step) (*stepPlan, error) {
 	if e.host.Alike() && !simple(s) {
 		e.host.Part(s.Src.Mesh(), mesh.NewSizer(s).Of)
 	}
-	r := planStep(s, e.host.Self())
-	r.group = group
+	p := planStep(s, e.host.Self())
+	p.group = group
 	if len(e.stepPlans) >= maxDecisions {
 		clear(e.stepPlans)
 	}
-	e.stepPlans[s] = r
-	return r, nil
+	e.stepPlans[s] = p
+	return p, nil
 }
 
 // simple reports whether s moves as much on all ranks, at a glance.
@@ -118,30 +118,30 @@ func simple(s *mesh.Step) bool {
 // planStep returns the stepPlan of s of a rank, without the group.
 func planStep(s *mesh.Step, me int) *stepPlan {
 	want, _ := s.Dst.Box(me)
-	r := &stepPlan{name: s.Op.String(), detail: mesh.List(s.Src.Placements()) + " to " + mesh.List(s.Dst.Placements()),
+	p := &stepPlan{name: s.Op.String(), detail: mesh.List(s.Src.Placements()) + " to " + mesh.List(s.Dst.Placements()),
 		whole: s.Src.Shape(), want: want.Shape(), mesh: s.Src.Mesh()}
-	r.back = r.detail + " " + comm.InBackward
+	p.back = p.detail + " " + comm.InBackward
 	ranks := s.Group(me)
 	if red, ok := s.Reduces(); ok {
-		r.reduce = red.String()
+		p.reduce = red.String()
 	}
 	switch s.Op {
 	case mesh.AllReduce:
-		r.kind = comm.AllReduce
+		p.kind = comm.AllReduce
 	case mesh.ReduceScatter:
-		r.kind = comm.ReduceScatter
-		r.send = overlaps(s.Src, me, s.Dst, ranks)
+		p.kind = comm.ReduceScatter
+		p.send = overlaps(s.Src, me, s.Dst, ranks)
 	case mesh.AllGather:
-		r.kind = comm.AllGather
-		r.recv = overlaps(s.Dst, me, s.Src, ranks)
+		p.kind = comm.AllGather
+		p.recv = overlaps(s.Dst, me, s.Src, ranks)
 	case mesh.AllToAll:
-		r.kind = comm.AllToAll
-		r.send, r.recv = overlaps(s.Src, me, s.Dst, ranks), overlaps(s.Dst, me, s.Src, ranks)
+		p.kind = comm.AllToAll
+		p.send, p.recv = overlaps(s.Src, me, s.Dst, ranks), overlaps(s.Dst, me, s.Src, ranks)
 	default:
-		r.kind = comm.AllToAll
-		r.exchange(s.Exchange(me), s.Src, s.Dst, me)
+		p.kind = comm.AllToAll
+		p.exchange(s.Exchange(me), s.Src, s.Dst, me)
 	}
-	return r
+	return p
 }
 
 // overlaps returns which parts of the block that I have by mine each of the ranks has by theirs.
@@ -172,25 +172,25 @@ func subBlockWithin(box, base mesh.Box) *subBlock {
 }
 
 // exchange has each member get the boxes that x says.
-func (r *stepPlan) exchange(x *mesh.Exchange, src, dst mesh.Layout, me int) {
+func (p *stepPlan) exchange(x *mesh.Exchange, src, dst mesh.Layout, me int) {
 	n := len(x.Ranks())
-	r.send, r.recv, r.sent = noSubBlocks(n), noSubBlocks(n), x.Sent()
+	p.send, p.recv, p.sent = noSubBlocks(n), noSubBlocks(n), x.Sent()
 	have, want := boxOf(src, me), boxOf(dst, me)
 	place := func(rank int) int { i, _ := x.Place(rank); return i }
 	for _, s := range x.Sends(me) {
-		r.send[place(s.To)] = subBlockWithin(s.Box, have)
+		p.send[place(s.To)] = subBlockWithin(s.Box, have)
 	}
-	for _, p := range x.Pieces(me) {
-		from := make([]int, len(p.From))
-		for i, rank := range p.From {
+	for _, piece := range x.Pieces(me) {
+		from := make([]int, len(piece.From))
+		for i, rank := range piece.From {
 			from[i] = place(rank)
-			r.recv[from[i]] = subBlockWithin(p.Box, want)
+			p.recv[from[i]] = subBlockWithin(piece.Box, want)
 			if rank == me {
-				r.send[from[i]] = subBlockWithin(p.Box, have)
+				p.send[from[i]] = subBlockWithin(piece.Box, have)
 			}
 		}
 		if len(from) > 1 {
-			r.pieces = append(r.pieces, from)
+			p.pieces = append(p.pieces, from)
 		}
 	}
 }

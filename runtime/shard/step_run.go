@@ -14,7 +14,7 @@ import (
 // A stepRun is one use of a stepPlan.
 type stepRun struct {
 	e      *Engine
-	r      *stepPlan
+	plan   *stepPlan
 	block  *tensor.Tensor   // the rank's block, contiguous
 	y      *tensor.Tensor   // the block that it is to hold
 	packed []*tensor.Tensor // what is sent of parts that do not lie as they are sent
@@ -22,85 +22,85 @@ type stepRun struct {
 	op     comm.Op
 }
 
-// carry takes the rank's block along r.
-func (e *Engine) carry(r *stepPlan, block *tensor.Tensor) (*tensor.Tensor, error) {
-	t, err := e.newStepRun(r, block)
+// carry takes the rank's block along p.
+func (e *Engine) carry(p *stepPlan, block *tensor.Tensor) (*tensor.Tensor, error) {
+	r, err := e.newStepRun(p, block)
 	if err != nil {
 		return nil, err
 	}
-	_, err = e.host.Communicate(r.group, &t.op, t.block, t.payload())
+	_, err = e.host.Communicate(p.group, &r.op, r.block, r.payload())
 	if err != nil {
-		e.forget(r.mesh)
+		e.forget(p.mesh)
 		return nil, err
 	}
-	return t.finish()
+	return r.finish()
 }
 
 // payload returns the bytes that the rank puts in.
-func (t *stepRun) payload() int { return t.block.Numel() * t.block.DType().Size() }
+func (r *stepRun) payload() int { return r.block.Numel() * r.block.DType().Size() }
 
-// newStepRun makes the call of r on the rank's block.
-func (e *Engine) newStepRun(r *stepPlan, block *tensor.Tensor) (*stepRun, error) {
-	t := &stepRun{e: e, r: r}
+// newStepRun makes the call of p on the rank's block.
+func (e *Engine) newStepRun(p *stepPlan, block *tensor.Tensor) (*stepRun, error) {
+	r := &stepRun{e: e, plan: p}
 	var err error
-	if t.block, err = e.contiguous(block); err != nil {
+	if r.block, err = e.contiguous(block); err != nil {
 		return nil, err
 	}
 	dt := block.DType()
-	t.op = comm.Op{Kind: r.kind, Align: dt.Size(), Prepare: t.prepare}
-	t.op.Desc = contract(r.name, r.detail)
-	t.op.Desc.DType, t.op.Desc.Shape, t.op.Desc.Reduce = dt.String(), r.whole, r.reduce
+	r.op = comm.Op{Kind: p.kind, Align: dt.Size(), Prepare: r.prepare}
+	r.op.Desc = contract(p.name, p.detail)
+	r.op.Desc.DType, r.op.Desc.Shape, r.op.Desc.Reduce = dt.String(), p.whole, p.reduce
 	if e.InBackward() {
-		t.op.Desc.Detail = r.back
+		r.op.Desc.Detail = p.back
 	}
-	if r.reduce != "" && r.kind != comm.AllToAll {
-		combine, fold := kernel.Reducer(dt, r.reduce, e.ExactSums)
+	if p.reduce != "" && p.kind != comm.AllToAll {
+		combine, fold := kernel.Reducer(dt, p.reduce, e.ExactSums)
 		if combine == nil {
-			return nil, noReduction(r, dt.String())
+			return nil, noReduction(p, dt.String())
 		}
-		t.op.Reduce, t.op.Fold = comm.Reducer(combine), (*comm.Fold)(fold)
+		r.op.Reduce, r.op.Fold = comm.Reducer(combine), (*comm.Fold)(fold)
 	}
-	t.op.Meta = e.notesOn(r)
+	r.op.Meta = e.notesOn(p)
 	if e.host.Alike() {
-		t.op.Sent = r.sentBytes(dt.Size())
+		r.op.Sent = p.sentBytes(dt.Size())
 	}
-	if r.endsAlike() {
-		t.op.Share = t
+	if p.endsAlike() {
+		r.op.Share = r
 	}
-	if r.send == nil {
-		t.op.In = []comm.Block{comm.Whole(t.block.Bytes())}
-		return t, nil
+	if p.send == nil {
+		r.op.In = []comm.Block{comm.Whole(r.block.Bytes())}
+		return r, nil
 	}
-	t.op.In = make([]comm.Block, len(r.send))
-	for i := range r.send {
-		b, ok := r.send[i].block(t.block)
+	r.op.In = make([]comm.Block, len(p.send))
+	for i := range p.send {
+		b, ok := p.send[i].block(r.block)
 		if !ok {
-			packed, err := e.contiguous(view(t.block, r.send[i].box))
+			packed, err := e.contiguous(view(r.block, p.send[i].box))
 			if err != nil {
 				return nil, err
 			}
 			b = comm.Whole(packed.Bytes())
-			t.packed = append(t.packed, packed) // kept alive
+			r.packed = append(r.packed, packed) // kept alive
 		}
-		t.op.In[i] = b
+		r.op.In[i] = b
 	}
-	return t, nil
+	return r, nil
 }
 
 // sentBytes returns the bytes that each member of an exchange sends of elements of so many
 // bytes: the same list whenever it is asked. It is nil for other calls.
-func (r *stepPlan) sentBytes(size int) []int {
-	if r.sent == nil || r.bytes[size] != nil {
-		return r.bytes[size]
+func (p *stepPlan) sentBytes(size int) []int {
+	if p.sent == nil || p.bytes[size] != nil {
+		return p.bytes[size]
 	}
-	list := make([]int, len(r.sent))
-	for place, n := range r.sent {
+	list := make([]int, len(p.sent))
+	for place, n := range p.sent {
 		list[place] = n * size
 	}
-	if r.bytes == nil {
-		r.bytes = map[int][]int{}
+	if p.bytes == nil {
+		p.bytes = map[int][]int{}
 	}
-	r.bytes[size] = list
+	p.bytes[size] = list
 	return list
 }
 
@@ -110,8 +110,8 @@ func contract(name, detail string) comm.Desc {
 	return comm.Desc{Op: name, Free: -1, Root: -1, Dims: [2]int{-1, -1}, Detail: detail}
 }
 
-func noReduction(r *stepPlan, dt string) error {
-	return &op.ArgError{Func: "redistribute", Got: "Partial(\"" + r.reduce + "\") of " + dt, Want: "a reduction that " + dt + " has"}
+func noReduction(p *stepPlan, dt string) error {
+	return &op.ArgError{Func: "redistribute", Got: "Partial(\"" + p.reduce + "\") of " + dt, Want: "a reduction that " + dt + " has"}
 }
 
 // contiguous returns the plain tensor x in row-major order.
@@ -134,30 +134,30 @@ func (e *Engine) contiguous(x *tensor.Tensor) (*tensor.Tensor, error) {
 var contiguousOp = op.Lookup("contiguous")
 
 // prepare makes the result, and returns where blocks go that come.
-func (t *stepRun) prepare(members []comm.Member, _ comm.Flags) ([]comm.Block, error) {
-	if err := t.e.compareNotes(t.r, members); err != nil {
+func (r *stepRun) prepare(members []comm.Member, _ comm.Flags) ([]comm.Block, error) {
+	if err := r.e.compareNotes(r.plan, members); err != nil {
 		return nil, err
 	}
-	r, dt := t.r, t.block.DType()
-	y, err := tensor.New(t.e.host.Ops().Alloc, dt, r.want)
+	p, dt := r.plan, r.block.DType()
+	y, err := tensor.New(r.e.host.Ops().Alloc, dt, p.want)
 	if err != nil {
-		return nil, &op.ResourceError{Func: r.name, Err: err}
+		return nil, &op.ResourceError{Func: p.name, Err: err}
 	}
-	t.y = y
-	if r.recv == nil {
+	r.y = y
+	if p.recv == nil {
 		return []comm.Block{comm.Whole(y.Bytes())}, nil
 	}
-	blocks := make([]comm.Block, len(r.recv))
-	for i, a := range r.recv {
+	blocks := make([]comm.Block, len(p.recv))
+	for i, a := range p.recv {
 		b, ok := a.block(y)
-		if !ok || t.summed(i) {
-			if t.parts == nil {
-				t.parts = make([]*tensor.Tensor, len(r.recv))
+		if !ok || r.summed(i) {
+			if r.parts == nil {
+				r.parts = make([]*tensor.Tensor, len(p.recv))
 			}
-			if t.parts[i], err = tensor.New(t.e.host.Ops().Alloc, dt, shape.Shape(a.box.Shape())); err != nil {
-				return nil, &op.ResourceError{Func: r.name, Err: err}
+			if r.parts[i], err = tensor.New(r.e.host.Ops().Alloc, dt, shape.Shape(a.box.Shape())); err != nil {
+				return nil, &op.ResourceError{Func: p.name, Err: err}
 			}
-			b = comm.Whole(t.parts[i].Bytes())
+			b = comm.Whole(r.parts[i].Bytes())
 		}
 		blocks[i] = b
 	}
@@ -165,8 +165,8 @@ func (t *stepRun) prepare(members []comm.Member, _ comm.Flags) ([]comm.Block, er
 }
 
 // summed reports whether the block from member i is one of several terms.
-func (t *stepRun) summed(i int) bool {
-	for _, from := range t.r.pieces {
+func (r *stepRun) summed(i int) bool {
+	for _, from := range r.plan.pieces {
 		if slices.Contains(from, i) {
 			return true
 		}
@@ -176,52 +176,52 @@ func (t *stepRun) summed(i int) bool {
 
 // finish puts parts that were not received in place where they go, and returns the
 // result.
-func (t *stepRun) finish() (*tensor.Tensor, error) {
-	goruntime.KeepAlive(t.block)
-	goruntime.KeepAlive(t.packed)
-	y, err := t.assemble()
+func (r *stepRun) finish() (*tensor.Tensor, error) {
+	goruntime.KeepAlive(r.block)
+	goruntime.KeepAlive(r.packed)
+	y, err := r.assemble()
 	if err == nil {
 		y.Buffer().Seal()
 	}
-	t.block, t.y, t.packed, t.parts = nil, nil, nil, nil // the group may refer to the call for some time
+	r.block, r.y, r.packed, r.parts = nil, nil, nil, nil // the group may refer to the call for some time
 	return y, err
 }
 
 // assemble puts parts that were not received in place where they go.
-func (t *stepRun) assemble() (*tensor.Tensor, error) {
-	if t.parts == nil {
-		return t.y, nil
+func (r *stepRun) assemble() (*tensor.Tensor, error) {
+	if r.parts == nil {
+		return r.y, nil
 	}
-	for _, from := range t.r.pieces {
-		if err := t.add(from, t.parts); err != nil {
+	for _, from := range r.plan.pieces {
+		if err := r.add(from, r.parts); err != nil {
 			return nil, err
 		}
 	}
-	for i, part := range t.parts {
+	for i, part := range r.parts {
 		if part == nil {
 			continue
 		}
-		to := view(t.y, t.r.recv[i].box)
-		if _, err := op.Apply(t.e.host.Ops(), copyOp, []*tensor.Tensor{to, part}, nil); err != nil {
+		to := view(r.y, r.plan.recv[i].box)
+		if _, err := op.Apply(r.e.host.Ops(), copyOp, []*tensor.Tensor{to, part}, nil); err != nil {
 			return nil, err
 		}
 	}
-	return t.y, nil
+	return r.y, nil
 }
 
 var copyOp = op.Lookup("copy_")
 
 // add leaves the sum, or other reduction, of the parts of the members from in
 // that of the first, in their order.
-func (t *stepRun) add(from []int, parts []*tensor.Tensor) error {
+func (r *stepRun) add(from []int, parts []*tensor.Tensor) error {
 	first := parts[from[0]]
-	combine, _ := kernel.Reducer(first.DType(), t.r.reduce, t.e.ExactSums)
+	combine, _ := kernel.Reducer(first.DType(), r.plan.reduce, r.e.ExactSums)
 	if combine == nil {
-		return noReduction(t.r, first.DType().String())
+		return noReduction(r.plan, first.DType().String())
 	}
-	sum, err := tensor.New(t.e.host.Ops().Alloc, first.DType(), first.Shape())
+	sum, err := tensor.New(r.e.host.Ops().Alloc, first.DType(), first.Shape())
 	if err != nil {
-		return &op.ResourceError{Func: t.r.name, Err: err}
+		return &op.ResourceError{Func: r.plan.name, Err: err}
 	}
 	terms := make([][]byte, len(from))
 	for i, k := range from {

@@ -9,51 +9,51 @@ import (
 // comm.Sharer: where they share memory they share the block, until one of them
 // changes its own.
 
-// endsAlike reports whether all members hold the same block at the end of r, and
+// endsAlike reports whether all members hold the same block at the end of p, and
 // receive it in place.
-func (r *stepPlan) endsAlike() bool {
-	switch r.kind {
+func (p *stepPlan) endsAlike() bool {
+	switch p.kind {
 	case comm.AllReduce:
 		return true
 	case comm.AllGather:
 		n := 0
-		for i := range r.recv {
-			if !r.recv[i].strided {
+		for i := range p.recv {
+			if !p.recv[i].strided {
 				return false
 			}
-			n += r.recv[i].elems
+			n += p.recv[i].elems
 		}
-		return n == r.want.Numel()
+		return n == p.want.Numel()
 	}
 	return false
 }
 
 // Least returns from how many bytes on a block is shared.
-func (t *stepRun) Least() int { return t.e.host.Ops().Alloc.Large }
+func (r *stepRun) Least() int { return r.e.host.Ops().Alloc.Large }
 
 // Make makes the memory of the block for all members.
-func (t *stepRun) Make(members []comm.Member, _ comm.Flags) ([]comm.Block, any, error) {
-	dt := t.block.DType()
-	shared, err := t.e.host.Ops().Alloc.Share(t.r.want.Numel()*dt.Size(), len(members))
+func (r *stepRun) Make(members []comm.Member, _ comm.Flags) ([]comm.Block, any, error) {
+	dt := r.block.DType()
+	shared, err := r.e.host.Ops().Alloc.Share(r.plan.want.Numel()*dt.Size(), len(members))
 	if err != nil {
 		return nil, nil, err
 	}
-	y := tensor.NewOn(shared.Buffer(), dt, t.r.want)
-	if t.r.recv == nil {
+	y := tensor.NewOn(shared.Buffer(), dt, r.plan.want)
+	if r.plan.recv == nil {
 		return []comm.Block{comm.Whole(y.Bytes())}, shared, nil
 	}
-	blocks := make([]comm.Block, len(t.r.recv))
-	for i := range t.r.recv {
-		blocks[i], _ = t.r.recv[i].block(y)
+	blocks := make([]comm.Block, len(r.plan.recv))
+	for i := range r.plan.recv {
+		blocks[i], _ = r.plan.recv[i].block(y)
 	}
 	return blocks, shared, nil
 }
 
 // Take makes this member's block of the memory that a member has made for all.
-func (t *stepRun) Take(members []comm.Member, _ comm.Flags, result any) error {
-	if err := t.e.compareNotes(t.r, members); err != nil {
+func (r *stepRun) Take(members []comm.Member, _ comm.Flags, result any) error {
+	if err := r.e.compareNotes(r.plan, members); err != nil {
 		return err
 	}
-	t.y = tensor.NewOn(result.(*tensor.Shared).Buffer(), t.block.DType(), t.r.want)
+	r.y = tensor.NewOn(result.(*tensor.Shared).Buffer(), r.block.DType(), r.plan.want)
 	return nil
 }
