@@ -68,7 +68,7 @@ func GroupOf(e *builtins.Env, fn string, v starlark.Value) (*runtime.Group, erro
 	return g, nil
 }
 
-// groupWith returns the group that v, an argument of fn, stands for, as group
+// groupWith returns the group that v, an argument of fn, stands for, as GroupOf
 // does, and checks that rank, the argument called name, is a rank in it.
 func groupWith(e *builtins.Env, fn string, v starlark.Value, name string, rank int) (*runtime.Group, error) {
 	g, err := GroupOf(e, fn, v)

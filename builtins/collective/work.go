@@ -1,8 +1,6 @@
 package collective
 
 import (
-	"errors"
-
 	"go.starlark.net/starlark"
 
 	"tpsh/builtins"
@@ -23,7 +21,7 @@ func (w *Work) String() string                           { return "Work" }
 func (w *Work) Type() string                             { return "Work" }
 func (w *Work) Freeze()                                  {}
 func (w *Work) Truth() starlark.Bool                     { return true }
-func (w *Work) Hash() (uint32, error)                    { return 0, errors.New("unhashable type: Work") }
+func (w *Work) Hash() (uint32, error)                    { return 0, builtins.Unhashable(w) }
 func (w *Work) Attr(name string) (starlark.Value, error) { return w.env.Attr("Work", w, name) }
 func (w *Work) AttrNames() []string                      { return builtins.AttrNames("Work") }
 

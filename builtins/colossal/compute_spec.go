@@ -40,7 +40,7 @@ func (s *ComputeSpec) Attr(name string) (starlark.Value, error) {
 
 // Hash implements starlark.Value.
 func (s *ComputeSpec) Hash() (uint32, error) {
-	return 0, errors.New("unhashable type: ComputeSpec")
+	return 0, builtins.Unhashable(s)
 }
 
 // CompareSameType implements starlark.Comparable.

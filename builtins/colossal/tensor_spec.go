@@ -93,7 +93,7 @@ func (s *ColoTensorSpec) SetField(name string, v starlark.Value) error {
 
 // Hash implements starlark.Value.
 func (s *ColoTensorSpec) Hash() (uint32, error) {
-	return 0, fmt.Errorf("unhashable type: ColoTensorSpec")
+	return 0, builtins.Unhashable(s)
 }
 
 // CompareSameType implements starlark.Comparable. Specs are equal if their

@@ -32,7 +32,7 @@ type flatView struct {
 	whole  *tensor.Tensor // nil while sharded
 	frozen bool
 
-	of *shardPart // what fully_shard made it a part of; else nil
+	partOf *shardPart // what fully_shard made it a part of; else nil
 }
 
 var _ builtins.ResultLens = (*flatView)(nil)
@@ -56,8 +56,8 @@ func asFlat(x *builtins.Tensor) flatTensor { return flatTensor{x, flatOf(x)} }
 // not known.
 func (v *flatView) WholeShape() []int {
 	switch {
-	case v.of != nil && v.of.layout != nil: // a block of a tensor that other ranks share
-		return v.of.layout.Shape()
+	case v.partOf != nil && v.partOf.layout != nil: // a block of a tensor that other ranks share
+		return v.partOf.layout.Shape()
 	case v.spec == nil:
 		return nil
 	}
@@ -295,8 +295,8 @@ func FlatStored(x *builtins.Tensor, fn string) (*mesh.Flat, *tensor.Tensor, erro
 	if err := v.mustBeKnown(fn); err != nil {
 		return nil, nil, err
 	}
-	if v.of != nil && v.of.layout != nil {
-		return nil, nil, &op.ArgError{Func: fn, Got: "a part of a block of a distributed parameter " + mesh.Tuple(v.of.layout.Shape()), Want: "the module's state_dict()", Rule: "fully_shard has cut it"}
+	if v.partOf != nil && v.partOf.layout != nil {
+		return nil, nil, &op.ArgError{Func: fn, Got: "a part of a block of a distributed parameter " + mesh.Tuple(v.partOf.layout.Shape()), Want: "the module's state_dict()", Rule: "fully_shard has cut it"}
 	}
 	var ranges [][]mesh.Range
 	for _, member := range v.spec.f.Ranks() {

@@ -215,7 +215,7 @@ func (s *fullSharding) checkParameter(p nn.NamedTensor) error {
 	switch {
 	case err != nil:
 		return err
-	case flatOf(p.X) != nil && flatOf(p.X).of == nil:
+	case flatOf(p.X) != nil && flatOf(p.X).partOf == nil:
 		return &op.ArgError{Func: s.fn, Param: "module", Got: fmt.Sprintf("a %s as %q", p.X.Type(), p.Path), Want: "a parameter that is whole on each rank, or distributed"}
 	case flatOf(p.X) != nil:
 		return nil
@@ -266,7 +266,7 @@ func (s *fullSharding) unit(m *nn.Module) (*shardUnit, error) {
 		switch {
 		case seen[x] || slices.Contains(s.ignored, x):
 		case flatOf(x) != nil:
-			u.addAlso(flatOf(x).of.unit)
+			u.addAlso(flatOf(x).partOf.unit)
 		default:
 			p := &shardParam{x: x, mesh: s.mesh.Mesh(), layout: x.T.Layout(), lens: x.T.Lens}
 			p.flat = shard.FlatEven(x.T.Local().Shape(), s.group.Size())
@@ -402,7 +402,7 @@ func (s *fullSharding) adopt(u *shardUnit, p *shardParam, part *tensor.Tensor) e
 	if _, err := e.Runtime.Do("copy_", []*tensor.Tensor{part, values}); err != nil {
 		return err
 	}
-	view := &flatView{param: true, spec: &FlatShardingSpec{e, p.flat}, pg: s.along, group: s.group, local: part, of: &shardPart{p, u}}
+	view := &flatView{param: true, spec: &FlatShardingSpec{e, p.flat}, pg: s.along, group: s.group, local: part, partOf: &shardPart{p, u}}
 	p.x.T, p.x.Lens = part, view
 	if t.RequiresGrad() {
 		if err := builtins.RequireGrad(s.fn, part); err != nil {

@@ -77,7 +77,7 @@ func (s *fullSharding) move(u *shardUnit, params []*shardParam) error {
 			return err
 		}
 		x.replace(parts[i])
-		x.of = &shardPart{p, u}
+		x.partOf = &shardPart{p, u}
 	}
 	s.gatherTogether(u, params)
 	return nil

@@ -145,13 +145,13 @@ func (u *shardUnit) call(run func() (starlark.Value, error)) (starlark.Value, er
 // way ends: a module that holds parameters for others is never called itself.
 func (s *fullSharding) read(x *builtins.Tensor) error {
 	state, f := builtins.StateOf[shardState](s.e), flatOf(x)
-	if state.open == nil || f == nil || f.of == nil || f.of.unit.depth > 0 {
+	if state.open == nil || f == nil || f.partOf == nil || f.partOf.unit.depth > 0 {
 		return nil
 	}
-	if err := state.open.add(f.of.unit); err != nil {
+	if err := state.open.add(f.partOf.unit); err != nil {
 		return err
 	}
-	return state.pass.next(f.of.unit)
+	return state.pass.next(f.partOf.unit)
 }
 
 // open gathers the parameters of u and has them stand for their wholes.

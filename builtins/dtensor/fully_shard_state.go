@@ -15,8 +15,8 @@ var _ nn.Store = (*flatView)(nil)
 
 // Stored implements Store: of what fully_shard has cut, it is this rank's part.
 func (v *flatView) Stored(x *builtins.Tensor) (*tensor.Tensor, shape.Shape, error) {
-	if v.of != nil {
-		return v.local, v.of.fullShape(), nil
+	if v.partOf != nil {
+		return v.local, v.partOf.fullShape(), nil
 	}
 	return nn.PlainStore{}.Stored(x)
 }
@@ -24,8 +24,8 @@ func (v *flatView) Stored(x *builtins.Tensor) (*tensor.Tensor, shape.Shape, erro
 // State implements Store: of what fully_shard has cut, it is a distributed tensor of
 // full shape.
 func (v *flatView) State(x *builtins.Tensor) (*tensor.Tensor, error) {
-	if v.of != nil {
-		return v.of.state(v.local)
+	if v.partOf != nil {
+		return v.partOf.state(v.local)
 	}
 	return nn.PlainStore{}.State(x)
 }
@@ -33,8 +33,8 @@ func (v *flatView) State(x *builtins.Tensor) (*tensor.Tensor, error) {
 // StateWith implements Store. What is kept for a flat tensor is one, too.
 func (v *flatView) StateWith(x *builtins.Tensor, fn string, t *tensor.Tensor) (*builtins.Tensor, error) {
 	switch {
-	case v.of != nil:
-		y, err := v.of.state(t)
+	case v.partOf != nil:
+		y, err := v.partOf.state(t)
 		return x.Env.Wrap(y), err
 	case v.spec != nil && v.whole == nil && t.Shape().Equal(v.local.Shape()):
 		return asFlat(x).label(fn, t, false)
@@ -87,7 +87,7 @@ func (p *shardPart) rows(s shape.Shape, part *tensor.Tensor) (*tensor.Tensor, er
 // Load implements Store. The whole of what fully_shard has cut is on every rank for
 // a moment.
 func (v *flatView) Load(fn string, x, into, y *builtins.Tensor) error {
-	if v.of == nil {
+	if v.partOf == nil {
 		return nn.PlainStore{}.Load(fn, x, into, y)
 	}
 	to, err := nn.Leaf(into)
@@ -98,7 +98,7 @@ func (v *flatView) Load(fn string, x, into, y *builtins.Tensor) error {
 	if err != nil {
 		return err
 	}
-	return v.of.load(fn, to, from)
+	return v.partOf.load(fn, to, from)
 }
 
 // load stores this rank's part of t in part.
@@ -126,14 +126,14 @@ func (p *shardPart) load(fn string, part, t *tensor.Tensor) error {
 
 // GradGroups implements Store: those of x, a flat tensor that is sharded.
 func (v *flatView) GradGroups(x *builtins.Tensor, t *tensor.Tensor) ([]*runtime.Group, error) {
-	if v.spec == nil || !t.Auto.Grad.Shape().Equal(v.local.Shape()) || v.whole != nil && v.of == nil {
+	if v.spec == nil || !t.Auto.Grad.Shape().Equal(v.local.Shape()) || v.whole != nil && v.partOf == nil {
 		return nil, nil
 	}
 	over := []*runtime.Group{v.group}
-	if v.of == nil || v.of.layout == nil {
+	if v.partOf == nil || v.partOf.layout == nil {
 		return over, nil
 	}
-	l := v.of.layout
+	l := v.partOf.layout
 	for d, p := range l.Placements() {
 		if _, cut := p.Shard(); cut {
 			g, err := x.Env.Runtime.LineGroup(l.Mesh(), d)

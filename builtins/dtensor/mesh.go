@@ -70,7 +70,7 @@ func (d *DeviceMesh) Equals(o *DeviceMesh) bool {
 	return d.M == o.M || slices.Equal(d.M.Shape(), o.M.Shape()) && d.env.Runtime.EqualRanks(d.M, o.M)
 }
 
-// CommGroup implements grouped: a mesh of one dim is the group of its ranks.
+// CommGroup implements collective.Grouped: a mesh of one dim is the group of its ranks.
 func (d *DeviceMesh) CommGroup() (*runtime.Group, error) {
 	if d.M.NDim() != 1 {
 		return nil, arg.Bad(d, "a mesh of one dim", `mesh["name"] and mesh.get_group(dim) give the part along a dim`)
@@ -148,8 +148,7 @@ func quoted(names []string) string {
 	return strings.Join(list, ", ")
 }
 
-// MeshArg is an argument that is a DeviceMesh. Its parameter is written
-// "device_mesh|mesh".
+// MeshArg is an argument that is a DeviceMesh.
 type MeshArg struct{ *DeviceMesh }
 
 // Unpack implements starlark.Unpacker.

@@ -23,7 +23,7 @@ func (o *Order) String() string        { return o.schedule.String() }
 func (o *Order) Type() string          { return "PipelineSchedule" }
 func (o *Order) Freeze()               {}
 func (o *Order) Truth() starlark.Bool  { return true }
-func (o *Order) Hash() (uint32, error) { return 0, fmt.Errorf("unhashable type: PipelineSchedule") }
+func (o *Order) Hash() (uint32, error) { return 0, builtins.Unhashable(o) }
 func (o *Order) Attr(name string) (starlark.Value, error) {
 	return o.env.Attr("PipelineSchedule", o, name)
 }

@@ -30,7 +30,7 @@ func (p *Pipeline) String() string                           { return p.schedule
 func (p *Pipeline) Type() string                             { return "Pipeline" }
 func (p *Pipeline) Freeze()                                  { p.loss.Freeze(); p.outputs.Freeze() }
 func (p *Pipeline) Truth() starlark.Bool                     { return true }
-func (p *Pipeline) Hash() (uint32, error)                    { return 0, fmt.Errorf("unhashable type: Pipeline") }
+func (p *Pipeline) Hash() (uint32, error)                    { return 0, builtins.Unhashable(p) }
 func (p *Pipeline) Attr(name string) (starlark.Value, error) { return p.env.Attr("Pipeline", p, name) }
 func (p *Pipeline) AttrNames() []string                      { return builtins.AttrNames("Pipeline") }
 

@@ -36,9 +36,10 @@ type styleKind struct {
 // styleLayouts is a style in today's form: placements instead of functions. A
 // list has one entry for each argument or result; None leaves it alone.
 type styleLayouts struct {
-	in, desired, out, after []optPlacements
-	kwIn, kwDesired         map[string]optPlacements // of arguments by name
-	local                   bool                     // what comes out is plain
+	in, desired     []optPlacements          // what arguments are taken for, and brought to
+	kwIn, kwDesired map[string]optPlacements // the same of arguments by name
+	out, after      []optPlacements          // what results are taken for, and brought to; out is nil where they are distributed tensors already
+	local           bool                     // what comes out is plain
 }
 
 var (
@@ -165,9 +166,9 @@ func twoForms(fn string) error {
 	return &op.ArgError{Func: fn, Got: "functions and placements", Want: "prepare_input and prepare_output, or input_layouts and output_layouts"}
 }
 
-// of returns s as it is for m: every rank needs all the numbers that go into an
+// suiting returns s as it is for m: every rank needs all the numbers that go into an
 // Embedding cut by its words, though the inputs of a Linear are cut.
-func (s *Style) of(m *nn.Module) *Style {
+func (s *Style) suiting(m *nn.Module) *Style {
 	if s.kind != rowwiseKind || m.Class != nn.EmbeddingClass {
 		return s
 	}

@@ -31,7 +31,7 @@ func (p *planner) apply(m *nn.Module, at string, s *Style) error {
 		if err := p.cut(m, at, s, s.kind == colwiseKind); err != nil {
 			return err
 		}
-		p.prepare(m, s.of(m))
+		p.prepare(m, s.suiting(m))
 		return nil
 	case sequenceKind:
 		switch m.Class {

@@ -58,7 +58,7 @@ func (p *preparation) made(before, after starlark.Value) (starlark.Value, error)
 		return nil, &op.ArgError{Func: p.by, Got: "a call of the module on a rank outside of its mesh", Want: "one on a rank of " + p.mesh.String(), Rule: "its result is plain, and other ranks have no part of it; as a DTensor, by use_local_output=False, they may have it"}
 	}
 	if n := x.T.Ndim(); n > 0 && y.Lens == nil && y.T.Ndim() == n && y.T.Shape()[n-1] < x.T.Shape()[n-1] {
-		y.Lens = &partLens{of: x.T.Shape()[n-1], ranks: p.mesh.Size(), by: p.by, at: p.at}
+		y.Lens = &partLens{size: x.T.Shape()[n-1], ranks: p.mesh.Size(), by: p.by, at: p.at}
 	}
 	return y, nil
 }
@@ -67,8 +67,8 @@ func (p *preparation) made(before, after starlark.Value) (starlark.Value, error)
 // last dim.
 type partLens struct {
 	builtins.PlainLens
-	of, ranks int // the size of the last dim of the whole, and the ranks that share it
-	by, at    string
+	size, ranks int // of the last dim of the whole, and how many ranks share it
+	by, at      string
 }
 
 // Explain implements builtins.ExplainingLens: what does not fit the part may not fit for
@@ -82,7 +82,7 @@ func (l *partLens) Explain(d *op.Def, err *op.ArgError) {
 		what = fmt.Sprintf("%q", l.at)
 	}
 	err.Rule, _, _ = strings.Cut(err.Rule, ";")
-	err.Rule += fmt.Sprintf(": a part of the %d outputs of %s, which %s cuts for %d ranks; each has to get whole heads, or groups, of them", l.of, what, l.by, l.ranks)
+	err.Rule += fmt.Sprintf(": a part of the %d outputs of %s, which %s cuts for %d ranks; each has to get whole heads, or groups, of them", l.size, what, l.by, l.ranks)
 }
 
 // prepare has m do to what goes in and comes out what s says.
@@ -194,7 +194,7 @@ func (p *planner) prepareLayouts(m *nn.Module, s *Style) {
 				return nil, nil, &op.ArgError{Func: m.Class.Name, Got: units.Count(len(args), "argument") + " by position", Want: units.Count(len(l.in), "argument"), Rule: "PrepareModuleInput has that many input_layouts"}
 			}
 			return p.eachInput(m, args, kwargs, func(i int, name string, v starlark.Value) (starlark.Value, error) {
-				from, to := l.of(i, name)
+				from, to := l.ofInput(i, name)
 				if s.kind == rowwiseKind && slices.Equal(from.V.list, []mesh.Placement{mesh.Shard(-1)}) {
 					var err error
 					if v, err = p.unevenInput(m, v); err != nil {
@@ -213,8 +213,9 @@ func (p *planner) prepareLayouts(m *nn.Module, s *Style) {
 	m.Around(prep.around)
 }
 
-// of returns the placements of the argument at place i, or by name.
-func (l *styleLayouts) of(i int, name string) (from, to optPlacements) {
+// ofInput returns the placements that the argument at place i, or called name, is taken for
+// and brought to.
+func (l *styleLayouts) ofInput(i int, name string) (from, to optPlacements) {
 	if i < 0 {
 		return l.kwIn[name], l.kwDesired[name]
 	}

@@ -20,7 +20,7 @@ type preparing struct {
 	dim   bool   // it takes dim
 	does  string
 	shows string // the lines of its example
-	// do returns what v becomes on the mesh m; plain says that v was plain.
+	// do returns what t becomes on the mesh m.
 	do func(e *builtins.Env, fn string, t *tensor.Tensor, m *mesh.Mesh, dim int) (*tensor.Tensor, error)
 }
 

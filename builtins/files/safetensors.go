@@ -1,7 +1,6 @@
 package files
 
 import (
-	"errors"
 	"fmt"
 	goruntime "runtime"
 	"slices"
@@ -61,7 +60,7 @@ func (f *SafetensorsFile) Type() string         { return "SafetensorsFile" }
 func (f *SafetensorsFile) Freeze()              {} // it cannot be changed
 func (f *SafetensorsFile) Truth() starlark.Bool { return true }
 func (f *SafetensorsFile) Hash() (uint32, error) {
-	return 0, errors.New("unhashable type: SafetensorsFile")
+	return 0, builtins.Unhashable(f)
 }
 func (f *SafetensorsFile) AttrNames() []string { return builtins.AttrNames("SafetensorsFile") }
 func (f *SafetensorsFile) Attr(name string) (starlark.Value, error) {

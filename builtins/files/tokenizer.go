@@ -1,7 +1,6 @@
 package files
 
 import (
-	"errors"
 	"fmt"
 
 	"go.starlark.net/starlark"
@@ -28,7 +27,7 @@ func (t *Tokenizer) Describe() string      { return t.String() }
 func (t *Tokenizer) Type() string          { return "Tokenizer" }
 func (t *Tokenizer) Freeze()               {} // it cannot be changed
 func (t *Tokenizer) Truth() starlark.Bool  { return true }
-func (t *Tokenizer) Hash() (uint32, error) { return 0, errors.New("unhashable type: Tokenizer") }
+func (t *Tokenizer) Hash() (uint32, error) { return 0, builtins.Unhashable(t) }
 func (t *Tokenizer) AttrNames() []string   { return builtins.AttrNames("Tokenizer") }
 func (t *Tokenizer) Attr(name string) (starlark.Value, error) {
 	return t.env.Attr("Tokenizer", t, name)
