@@ -103,7 +103,7 @@ func (p *planner) prepare(m *nn.Module, s *Style) {
 	prep := &preparation{e: p.e, mesh: p.mesh, by: s.kind.name, at: p.at}
 	if s.in != nil {
 		prep.in = func(thread *starlark.Thread, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Tuple, []starlark.Tuple, error) {
-			return p.eachInput(m, args, kwargs, func(_ int, _ string, v starlark.Value) (starlark.Value, error) {
+			return eachInput(m, nil, args, kwargs, func(v starlark.Value, _, _ optPlacements) (starlark.Value, error) {
 				if s.in.Name() == rowwiseKind.in {
 					var err error
 					if v, err = p.unevenInput(m, v); err != nil {
@@ -138,20 +138,29 @@ func firstOf(m *nn.Module, v starlark.Value, f func(v starlark.Value) (starlark.
 	return append(starlark.Tuple{first}, pair[1:]...), nil
 }
 
-// eachInput applies f to the tensors that go into m: of an attention to query, key
-// and value alone. A tensor that goes in several times is prepared once.
-func (p *planner) eachInput(m *nn.Module, args starlark.Tuple, kwargs []starlark.Tuple, f func(i int, name string, v starlark.Value) (starlark.Value, error)) (starlark.Tuple, []starlark.Tuple, error) {
-	seen := map[*builtins.Tensor]starlark.Value{}
+// A prepared is a tensor that goes into a module, and how it is prepared.
+type prepared struct {
+	x        *builtins.Tensor
+	from, to string // as text: placements do not compare
+}
+
+// eachInput applies f to the tensors that go into m, with their placements in l, if that is not
+// nil: of an attention to query, key and value alone. A tensor that goes in several times, with
+// the same placements, is prepared once.
+func eachInput(m *nn.Module, l *styleLayouts, args starlark.Tuple, kwargs []starlark.Tuple, f func(v starlark.Value, from, to optPlacements) (starlark.Value, error)) (starlark.Tuple, []starlark.Tuple, error) {
+	seen := map[prepared]starlark.Value{}
 	once := func(i int, name string, v starlark.Value) (starlark.Value, error) {
 		x, ok := v.(*builtins.Tensor)
 		if !ok {
 			return v, nil
 		}
-		if y := seen[x]; y != nil {
+		from, to := l.ofInput(i, name)
+		key := prepared{x, fmt.Sprint(from), fmt.Sprint(to)}
+		if y := seen[key]; y != nil {
 			return y, nil
 		}
-		y, err := f(i, name, x)
-		seen[x] = y
+		y, err := f(x, from, to)
+		seen[key] = y
 		return y, err
 	}
 	out := append(starlark.Tuple(nil), args...)
@@ -193,8 +202,7 @@ func (p *planner) prepareLayouts(m *nn.Module, s *Style) {
 			if s.kind == prepareIn && l.in != nil && len(l.in) != len(args) {
 				return nil, nil, &op.ArgError{Func: m.Class.Name, Got: units.Count(len(args), "argument") + " by position", Want: units.Count(len(l.in), "argument"), Rule: "PrepareModuleInput has that many input_layouts"}
 			}
-			return p.eachInput(m, args, kwargs, func(i int, name string, v starlark.Value) (starlark.Value, error) {
-				from, to := l.ofInput(i, name)
+			return eachInput(m, l, args, kwargs, func(v starlark.Value, from, to optPlacements) (starlark.Value, error) {
 				if s.kind == rowwiseKind && slices.Equal(from.V.list, []mesh.Placement{mesh.Shard(-1)}) {
 					var err error
 					if v, err = p.unevenInput(m, v); err != nil {
@@ -213,14 +221,14 @@ func (p *planner) prepareLayouts(m *nn.Module, s *Style) {
 	m.Around(prep.around)
 }
 
-// ofInput returns the placements that the argument at place i, or called name, is taken for
-// and brought to.
+// ofInput returns the placements that the argument at place i, or if that is negative the one
+// called name, is taken for and brought to.
 func (l *styleLayouts) ofInput(i int, name string) (from, to optPlacements) {
-	if i < 0 {
-		return l.kwIn[name], l.kwDesired[name]
-	}
-	if i >= len(l.in) {
+	switch {
+	case l == nil || i >= len(l.in):
 		return optPlacements{}, optPlacements{}
+	case i < 0:
+		return l.kwIn[name], l.kwDesired[name]
 	}
 	return l.in[i], l.desired[min(i, len(l.desired)-1)]
 }
