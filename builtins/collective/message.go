@@ -70,8 +70,13 @@ func send(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlar
 func intoTensor(fn string, args starlark.Tuple, kwargs []starlark.Tuple) error {
 	into := slices.ContainsFunc(kwargs, func(kw starlark.Tuple) bool { return kw[0] == starlark.String("tensor") })
 	if len(args) > 0 {
-		x, ok := args[0].(*builtins.Tensor)
-		into = into || ok && !x.T.DType().IsInt()
+		if x, ok := args[0].(*builtins.Tensor); ok {
+			t, err := x.Tensor() // which may be under way
+			if err != nil {
+				return err
+			}
+			into = into || !t.DType().IsInt()
+		}
 	}
 	if !into {
 		return nil

@@ -143,7 +143,11 @@ func (l *mapped) call(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tup
 	m := l.mesh
 	for _, v := range args {
 		if x, ok := v.(*builtins.Tensor); ok && m == nil && x.Placed() {
-			m = x.T.Layout().Mesh()
+			t, err := x.Tensor() // which may be under way
+			if err != nil {
+				return nil, err
+			}
+			m = t.Layout().Mesh()
 		}
 	}
 	if m == nil {
