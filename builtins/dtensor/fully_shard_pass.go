@@ -91,8 +91,8 @@ func prefetchAll(units []*shardUnit) error {
 
 // prefetch starts to gather u.
 func (u *shardUnit) prefetch() error {
-	for _, b := range u.paramGroups {
-		if err := b.Prefetch(); err != nil {
+	for _, g := range u.paramGroups {
+		if err := g.Prefetch(); err != nil {
 			return err
 		}
 	}
@@ -159,8 +159,8 @@ func (u *shardUnit) open() error {
 	wasOpen := u.isOpen()
 	u.depth++
 	if wasOpen {
-		for _, b := range u.paramGroups {
-			if err := b.Fetch(); err != nil {
+		for _, g := range u.paramGroups {
+			if err := g.Fetch(); err != nil {
 				u.depth--
 				return err
 			}
@@ -182,15 +182,15 @@ func (u *shardUnit) isOpen() bool {
 // show has the parameters of u stand for their wholes, recorded if recording is on.
 func (u *shardUnit) show() error {
 	whole := map[*tensor.Tensor]*tensor.Tensor{} // by part
-	for i, b := range u.paramGroups {
-		list, err := b.Use()
+	for i, g := range u.paramGroups {
+		list, err := g.Use()
 		if err != nil {
 			for _, opened := range u.paramGroups[:i] {
 				opened.End()
 			}
 			return err
 		}
-		for k, part := range b.Parts() {
+		for k, part := range g.Parts() {
 			whole[part] = list[k]
 		}
 	}
@@ -223,15 +223,15 @@ func (u *shardUnit) close() {
 }
 
 func (u *shardUnit) endUses() {
-	for _, b := range u.paramGroups {
-		b.End()
+	for _, g := range u.paramGroups {
+		g.End()
 	}
 }
 
 // release drops the gathered parameters, unless they are open.
 func (u *shardUnit) release() {
-	for _, b := range u.paramGroups {
-		b.Release()
+	for _, g := range u.paramGroups {
+		g.Release()
 	}
 }
 
@@ -249,15 +249,15 @@ func (u *shardUnit) ended() { u.endManual() }
 // restore gathers the parameters of u again for the backward pass under way, and
 // starts to gather those that it is likely to need next.
 func (u *shardUnit) restore() error {
-	for _, b := range u.paramGroups {
-		if err := b.Again(); err != nil {
+	for _, g := range u.paramGroups {
+		if err := g.Again(); err != nil {
 			return err
 		}
 	}
 	for _, v := range u.likelyBefore() {
-		for _, b := range v.now().paramGroups {
-			if b.Wanted() {
-				if err := b.Prefetch(); err != nil {
+		for _, g := range v.now().paramGroups {
+			if g.Wanted() {
+				if err := g.Prefetch(); err != nil {
 					return err
 				}
 			}

@@ -65,8 +65,8 @@ func (h heldUnit) show() (undo func()) {
 	was := h.u.hold()
 	h.put()
 	h.u.depth++
-	for _, b := range h.u.paramGroups {
-		b.Begin()
+	for _, g := range h.u.paramGroups {
+		g.Begin()
 	}
 	return func() {
 		h.u.endUses()

@@ -45,15 +45,15 @@ func init() {
 
 func (u *shardUnit) setSync(on bool) {
 	u.unsynced = !on
-	for _, b := range u.paramGroups {
-		b.Unsynced = u.unsynced
+	for _, g := range u.paramGroups {
+		g.Unsynced = u.unsynced
 	}
 }
 
 func (u *shardUnit) setReshardAfterBackward(on bool) {
 	u.kept = !on
-	for _, b := range u.paramGroups {
-		b.Kept = u.kept
+	for _, g := range u.paramGroups {
+		g.Kept = u.kept
 	}
 }
 
