@@ -114,9 +114,9 @@ func newOrder(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args sta
 	if chunks == 0 {
 		chunks = arg.Int(max(1, pipeline.ChunksOf(name)))
 	}
-	for param, n := range map[string]arg.Int{"num_stages": stages, "num_microbatches": micro} {
+	for i, n := range []arg.Int{stages, micro} {
 		if n < 1 {
-			return nil, &op.ArgError{Func: b.Name(), Param: param, Got: fmt.Sprint(int(n)), Want: "a positive int"}
+			return nil, &op.ArgError{Func: b.Name(), Param: []string{"num_stages", "num_microbatches"}[i], Got: fmt.Sprint(int(n)), Want: "a positive int"}
 		}
 	}
 	if m := pipeline.Misfits(name, int(stages), int(micro), int(chunks)); m != nil {

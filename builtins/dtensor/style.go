@@ -2,6 +2,8 @@ package dtensor
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 
 	"go.starlark.net/starlark"
 
@@ -373,7 +375,7 @@ func (l *styleLayouts) setKwargs(fn string, from, to starlark.Value) error {
 	if l.kwDesired, err = layoutDict(fn, "desired_input_kwarg_layouts", to); err != nil {
 		return err
 	}
-	for name := range l.kwIn {
+	for _, name := range slices.Sorted(maps.Keys(l.kwIn)) {
 		if _, ok := l.kwDesired[name]; !ok {
 			return &op.ArgError{Func: fn, Param: "desired_input_kwarg_layouts", Got: fmt.Sprintf("nothing for %q", name), Want: "the names of input_kwarg_layouts"}
 		}

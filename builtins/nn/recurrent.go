@@ -233,14 +233,24 @@ func forwardRecurrent(k *cell) forwardFunc {
 	}
 }
 
+// A sizeField is a field of the module that is an int.
+type sizeField struct {
+	name string
+	into *int
+}
+
+// readSize reads a field of the module.
+func (r *recurrence) readSize(f sizeField) (err error) {
+	*f.into, err = arg.ToInt(r.m.Get(f.name))
+	return arg.In(r.Fn+"."+f.name, "", err)
+}
+
 // read reads the fields of the module.
 func (r *recurrence) read() error {
-	for name, n := range map[string]*int{"input_size": &r.in, "hidden_size": &r.hidden, "num_layers": &r.layers, "proj_size": &r.proj} {
-		v, err := arg.ToInt(r.m.Get(name))
-		if err != nil {
-			return arg.In(r.Fn+"."+name, "", err)
+	for _, f := range []sizeField{{"input_size", &r.in}, {"hidden_size", &r.hidden}, {"num_layers", &r.layers}, {"proj_size", &r.proj}} {
+		if err := r.readSize(f); err != nil {
+			return err
 		}
-		*n = v
 	}
 	r.turned, r.first = r.m.Get("bidirectional") == starlark.True, r.m.Get("batch_first") == starlark.True
 	r.relu = r.m.Get("nonlinearity") == starlark.String("relu")

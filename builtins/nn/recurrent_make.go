@@ -171,15 +171,13 @@ func forwardCell(k *cell) forwardFunc {
 		if err := arg.Unpack(m.Class.Name, args, kwargs, "input", &x, "hx?", &hx); err != nil {
 			return nil, err
 		}
-		m1 := *k // of its own name, for errors
-		m1.name = m.Class.Name
-		r := &recurrence{OpChain: builtins.OpChain{E: m.env, Fn: m1.name}, m: m, cell: &m1, layers: 1}
-		for name, n := range map[string]*int{"input_size": &r.in, "hidden_size": &r.hidden} {
-			v, err := arg.ToInt(m.Get(name))
-			if err != nil {
-				return nil, arg.In(r.Fn+"."+name, "", err)
+		own := *k // of its own name, for errors
+		own.name = m.Class.Name
+		r := &recurrence{OpChain: builtins.OpChain{E: m.env, Fn: own.name}, m: m, cell: &own, layers: 1}
+		for _, f := range []sizeField{{"input_size", &r.in}, {"hidden_size", &r.hidden}} {
+			if err := r.readSize(f); err != nil {
+				return nil, err
 			}
-			*n = v
 		}
 		r.relu = m.Get("nonlinearity") == starlark.String("relu")
 		return r.cellStep(x.T, hx)

@@ -384,19 +384,20 @@ func (s *Schedule) load(fn string, v starlark.Value) error {
 	if !ok {
 		return bad("a dict")
 	}
-	ints := map[string]*int{"last_epoch": new(int)}
-	lists := map[string]*[]float64{"base_lrs": new([]float64), "last_lr": new([]float64)}
+	names := []string{"last_epoch"}
 	if s.kind == plateauKind {
-		ints["num_bad_epochs"], ints["cooldown_counter"] = new(int), new(int)
+		names = append(names, "num_bad_epochs", "cooldown_counter")
 	}
-	for name, into := range ints {
+	ints := make([]int, len(names))
+	for i, name := range names {
 		n, err := arg.ToInt(orNone(valueAt(d, name)))
 		if err != nil || n < 0 {
 			return bad(name + " is an int from 0 on")
 		}
-		*into = n
+		ints[i] = n
 	}
-	for name, into := range lists {
+	var lists [2][]float64
+	for i, name := range []string{"base_lrs", "last_lr"} {
 		var list arg.List
 		if list.Unpack(orNone(valueAt(d, name))) != nil || len(list) != len(s.base) {
 			return bad(name + " has a number for each group")
@@ -406,7 +407,7 @@ func (s *Schedule) load(fn string, v starlark.Value) error {
 			if !ok {
 				return bad(name + " has a number for each group")
 			}
-			*into = append(*into, f)
+			lists[i] = append(lists[i], f)
 		}
 	}
 	if s.kind == plateauKind {
@@ -414,7 +415,7 @@ func (s *Schedule) load(fn string, v starlark.Value) error {
 		if !ok {
 			return bad("best is a number")
 		}
-		s.best, s.bad, s.cool = best, *ints["num_bad_epochs"], *ints["cooldown_counter"]
+		s.best, s.bad, s.cool = best, ints[1], ints[2]
 	}
 	if s.parts != nil {
 		var list arg.List
@@ -427,7 +428,7 @@ func (s *Schedule) load(fn string, v starlark.Value) error {
 			}
 		}
 	}
-	s.step, s.base, s.last = *ints["last_epoch"], *lists["base_lrs"], *lists["last_lr"]
+	s.step, s.base, s.last = ints[0], lists[0], lists[1]
 	return nil
 }
 

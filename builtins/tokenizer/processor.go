@@ -32,9 +32,9 @@ func (t *Tokenizer) addPair(p part) error {
 	if err := p.read(&s); err != nil {
 		return err
 	}
-	for name, n := range map[string]namedID{"cls": s.Cls, "sep": s.Sep} {
+	for i, n := range []namedID{s.Cls, s.Sep} {
 		if _, ok := t.names.get(n.id); !ok {
-			return p.errorf("%s: got the id %d for %q, want that of a token", name, n.id, n.token)
+			return p.errorf("%s: got the id %d for %q, want that of a token", []string{"cls", "sep"}[i], n.id, n.token)
 		}
 	}
 	return t.surround(p, []int{s.Cls.id}, []int{s.Sep.id})
