@@ -132,9 +132,9 @@ func (a *attentionCall) sizes(i int) (n, l int) {
 	return s[1], s[0]
 }
 
-// checkInput returns an error unless x is a float tensor of the number of
-// dims of query, the last of size n, which is the field called of.
-func (a *attentionCall) checkInput(name string, x *tensor.Tensor, of string, n int) error {
+// checkInput returns an error unless x is a float tensor of as many dims as query, the last
+// of size n, which the module has as field.
+func (a *attentionCall) checkInput(name string, x *tensor.Tensor, field string, n int) error {
 	dims, ndim := "l, n", 3
 	switch {
 	case !a.batched:
@@ -145,7 +145,7 @@ func (a *attentionCall) checkInput(name string, x *tensor.Tensor, of string, n i
 	if x.DType().IsFloat() && x.Ndim() == ndim && x.Shape()[ndim-1] == n {
 		return nil
 	}
-	return &op.ArgError{Func: a.Fn, Param: name, Got: op.Describe(x), Want: fmt.Sprintf("a float tensor [%s, %d]", dims, n), Rule: of + " is " + fmt.Sprint(n)}
+	return &op.ArgError{Func: a.Fn, Param: name, Got: op.Describe(x), Want: fmt.Sprintf("a float tensor [%s, %d]", dims, n), Rule: field + " is " + fmt.Sprint(n)}
 }
 
 // checkTogether returns an error unless the sizes of the arguments agree.

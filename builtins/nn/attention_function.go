@@ -151,7 +151,8 @@ func (a *attentionCall) addFixed(qkv *[3]*tensor.Tensor) {
 	}
 }
 
-// seen returns a mask, or nil, with values for the keys that are more than it is of.
+// seen returns mask, which may be nil, with value for each of the keys that were added: it is
+// of the projected ones alone.
 func (a *attentionCall) seen(mask *tensor.Tensor, value float64) *tensor.Tensor {
 	if n := a.added.count(); mask != nil && n > 0 {
 		return a.Do("pad", []*tensor.Tensor{mask}, op.IntsN(0, n), op.Str1("constant"), op.Float1(value))

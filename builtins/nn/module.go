@@ -352,16 +352,22 @@ func (m *Module) Own(path string) []NamedTensor {
 // Parameters returns the parameters of m and, with recurse, of the modules
 // below it, each once.
 func (m *Module) Parameters(prefix string, recurse bool) []NamedTensor {
+	return m.tensors(prefix, recurse, (*Module).Own)
+}
+
+// tensors returns what own returns of m and, with recurse, of the modules below it, each
+// tensor once.
+func (m *Module) tensors(prefix string, recurse bool, own func(m *Module, path string) []NamedTensor) []NamedTensor {
 	var list []NamedTensor
 	seen := map[*builtins.Tensor]bool{}
 	for _, sub := range m.Modules(prefix) {
 		if sub.M != m && !recurse {
 			continue
 		}
-		for _, p := range sub.M.Own(sub.Path) {
-			if !seen[p.X] {
-				seen[p.X] = true
-				list = append(list, p)
+		for _, x := range own(sub.M, sub.Path) {
+			if !seen[x.X] {
+				seen[x.X] = true
+				list = append(list, x)
 			}
 		}
 	}

@@ -33,12 +33,17 @@ func init() {
 			">>> m = nn.Identity()\n>>> m.register_buffer(\"mean\", zeros(2))\n>>> m.mean\n[0. 0.]", registerBuffer),
 		ModuleRow("named_buffers", "named_buffers(prefix=\"\", recurse=True) returns the buffers with their paths: a list of pairs, in the order of definition, each once.\n"+
 			">>> [name for name, b in nn.Sequential(nn.BatchNorm1d(2)).named_buffers()]\n"+
-			"[\"0.running_mean\", \"0.running_var\", \"0.num_batches_tracked\"]", namedBuffers),
+			"[\"0.running_mean\", \"0.running_var\", \"0.num_batches_tracked\"]", namedTensors(findBuffers)),
 		ModuleRow("buffers", "buffers(recurse=True) returns the buffers as a list, as named_buffers orders them.\n"+
-			">>> [b.shape for b in nn.BatchNorm1d(2).buffers()]\n[(2,), (2,), ()]", buffers),
+			">>> [b.shape for b in nn.BatchNorm1d(2).buffers()]\n[(2,), (2,), ()]", listedTensors(findBuffers)),
 		ModuleRow("get_buffer", "get_buffer(target) returns the buffer of a path.\n"+
 			">>> nn.Sequential(nn.BatchNorm1d(2)).get_buffer(\"0.running_mean\")\n[0. 0.]", getBuffer),
 	)
+}
+
+// findBuffers finds the buffers of m.
+func findBuffers(_ *builtins.Env, m *Module, prefix string, recurse bool) []NamedTensor {
+	return m.Buffers(prefix, recurse)
 }
 
 func newBuffer(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
@@ -94,47 +99,7 @@ func (m *Module) ownBuffers(path string, all bool) []NamedTensor {
 // Buffers returns the buffers of m and, with recurse, of the modules below it,
 // each once.
 func (m *Module) Buffers(prefix string, recurse bool) []NamedTensor {
-	var list []NamedTensor
-	seen := map[*builtins.Tensor]bool{}
-	for _, sub := range m.Modules(prefix) {
-		if sub.M != m && !recurse {
-			continue
-		}
-		for _, b := range sub.M.ownBuffers(sub.Path, true) {
-			if !seen[b.X] {
-				seen[b.X] = true
-				list = append(list, b)
-			}
-		}
-	}
-	return list
-}
-
-func namedBuffers(_ *builtins.Env, fn string, m *Module, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
-	var (
-		prefix  arg.String
-		recurse = arg.Bool(true)
-	)
-	if err := arg.Unpack(fn, args, kwargs, "prefix?", &prefix, "recurse?", &recurse); err != nil {
-		return nil, err
-	}
-	var list []starlark.Value
-	for _, b := range m.Buffers(string(prefix), bool(recurse)) {
-		list = append(list, starlark.Tuple{starlark.String(b.Path), b.X})
-	}
-	return starlark.NewList(list), nil
-}
-
-func buffers(_ *builtins.Env, fn string, m *Module, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
-	recurse := arg.Bool(true)
-	if err := arg.Unpack(fn, args, kwargs, "recurse?", &recurse); err != nil {
-		return nil, err
-	}
-	var list []starlark.Value
-	for _, b := range m.Buffers("", bool(recurse)) {
-		list = append(list, b.X)
-	}
-	return starlark.NewList(list), nil
+	return m.tensors(prefix, recurse, func(m *Module, path string) []NamedTensor { return m.ownBuffers(path, true) })
 }
 
 func getBuffer(_ *builtins.Env, fn string, m *Module, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {

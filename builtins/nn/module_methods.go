@@ -42,9 +42,9 @@ func init() {
 			"several places comes once, under the first. prefix begins every path; without recurse\n"+
 			"the parameters of the modules in it are left out.\n"+
 			">>> [name for name, p in nn.Sequential(nn.Linear(2, 3), nn.LayerNorm(3)).named_parameters()]\n"+
-			"[\"0.weight\", \"0.bias\", \"1.weight\", \"1.bias\"]", namedParameters),
+			"[\"0.weight\", \"0.bias\", \"1.weight\", \"1.bias\"]", namedTensors(findParameters)),
 		ModuleRow("parameters", "parameters(recurse=True) returns the parameters as a list, as named_parameters orders them.\n"+
-			">>> [p.shape for p in nn.Linear(2, 3).parameters()]\n[(3, 2), (3,)]", parameters),
+			">>> [p.shape for p in nn.Linear(2, 3).parameters()]\n[(3, 2), (3,)]", listedTensors(findParameters)),
 		ModuleRow("named_modules", "named_modules(prefix=\"\") returns the module and the modules in it with their paths: a list of pairs, each module once.\n"+
 			"The path of the module itself is prefix. Modules come before those in them.\n"+
 			">>> [name for name, m in nn.Sequential(nn.ReLU(), nn.Sequential(nn.SiLU())).named_modules()]\n"+
@@ -58,33 +58,41 @@ func init() {
 	)
 }
 
-func namedParameters(e *builtins.Env, fn string, m *Module, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
-	var (
-		prefix  arg.String
-		recurse arg.Bool = true
-	)
-	if err := arg.Unpack(fn, args, kwargs, "prefix?", &prefix, "recurse?", &recurse); err != nil {
-		return nil, err
-	}
+// A tensorFinder finds the parameters, or the buffers, of m and, with recurse, of the modules
+// below it, for a script that asks for them.
+type tensorFinder func(e *builtins.Env, m *Module, prefix string, recurse bool) []NamedTensor
+
+// findParameters finds the parameters of m, and notes that the script has asked for them.
+func findParameters(e *builtins.Env, m *Module, prefix string, recurse bool) []NamedTensor {
 	builtins.Ask(e, m)
-	var list []starlark.Value
-	for _, p := range m.Parameters(string(prefix), bool(recurse)) {
-		list = append(list, starlark.Tuple{starlark.String(p.Path), p.X})
-	}
-	return starlark.NewList(list), nil
+	return m.Parameters(prefix, recurse)
 }
 
-func parameters(e *builtins.Env, fn string, m *Module, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
-	recurse := arg.Bool(true)
-	if err := arg.Unpack(fn, args, kwargs, "recurse?", &recurse); err != nil {
-		return nil, err
+// namedTensors returns the method that lists what find finds, with paths.
+func namedTensors(find tensorFinder) moduleMethod {
+	return func(e *builtins.Env, fn string, m *Module, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+		var (
+			prefix  arg.String
+			recurse = arg.Bool(true)
+		)
+		if err := arg.Unpack(fn, args, kwargs, "prefix?", &prefix, "recurse?", &recurse); err != nil {
+			return nil, err
+		}
+		return listOf(find(e, m, string(prefix), bool(recurse)), func(x NamedTensor) starlark.Value {
+			return starlark.Tuple{starlark.String(x.Path), x.X}
+		}), nil
 	}
-	builtins.Ask(e, m)
-	var list []starlark.Value
-	for _, p := range m.Parameters("", bool(recurse)) {
-		list = append(list, p.X)
+}
+
+// listedTensors returns the method that lists what find finds.
+func listedTensors(find tensorFinder) moduleMethod {
+	return func(e *builtins.Env, fn string, m *Module, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+		recurse := arg.Bool(true)
+		if err := arg.Unpack(fn, args, kwargs, "recurse?", &recurse); err != nil {
+			return nil, err
+		}
+		return listOf(find(e, m, "", bool(recurse)), func(x NamedTensor) starlark.Value { return x.X }), nil
 	}
-	return starlark.NewList(list), nil
 }
 
 func namedModules(_ *builtins.Env, fn string, m *Module, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
@@ -92,11 +100,7 @@ func namedModules(_ *builtins.Env, fn string, m *Module, args starlark.Tuple, kw
 	if err := arg.Unpack(fn, args, kwargs, "prefix?", &prefix); err != nil {
 		return nil, err
 	}
-	var list []starlark.Value
-	for _, sub := range m.Modules(string(prefix)) {
-		list = append(list, starlark.Tuple{starlark.String(sub.Path), sub.M.Value})
-	}
-	return starlark.NewList(list), nil
+	return listOf(m.Modules(string(prefix)), pathAndModule), nil
 }
 
 func train(_ *builtins.Env, fn string, m *Module, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {

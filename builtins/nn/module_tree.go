@@ -17,17 +17,17 @@ func init() {
 		ModuleRow("children", "children() returns the modules that are attributes of the module, as a list, each once.\n"+
 			">>> nn.Sequential(nn.ReLU(), nn.Tanh()).children()\n[ReLU(), Tanh()]",
 			func(_ *builtins.Env, fn string, m *Module, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
-				return listOf(m.ownModules(), func(s NamedModule) starlark.Value { return s.M.Value }), arg.Unpack(fn, args, kwargs)
+				return listOf(m.ownModules(), onlyModule), arg.Unpack(fn, args, kwargs)
 			}),
 		ModuleRow("named_children", "named_children() returns the modules that are attributes of the module with their names: a list of pairs, each module once.\n"+
 			">>> nn.Sequential(nn.ReLU(), nn.Tanh()).named_children()\n[(\"0\", ReLU()), (\"1\", Tanh())]",
 			func(_ *builtins.Env, fn string, m *Module, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
-				return listOf(m.ownModules(), func(s NamedModule) starlark.Value { return starlark.Tuple{starlark.String(s.Path), s.M.Value} }), arg.Unpack(fn, args, kwargs)
+				return listOf(m.ownModules(), pathAndModule), arg.Unpack(fn, args, kwargs)
 			}),
 		ModuleRow("modules", "modules() returns the module and the modules in it as a list, as named_modules orders them.\n"+
 			">>> len(nn.Sequential(nn.ReLU(), nn.Tanh()).modules())\n3",
 			func(_ *builtins.Env, fn string, m *Module, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
-				return listOf(m.Modules(""), func(s NamedModule) starlark.Value { return s.M.Value }), arg.Unpack(fn, args, kwargs)
+				return listOf(m.Modules(""), onlyModule), arg.Unpack(fn, args, kwargs)
 			}),
 		&builtins.Row{Name: "Module.apply", Fn: applyToModules, Doc: "apply(fn) calls fn with every module in the module, those below before those above, and last with itself; it returns the module.\n" +
 			">>> names = []\n>>> m = nn.Sequential(nn.ReLU(), nn.Tanh()).apply(lambda m: names.append(type(m)))\n>>> names\n[\"ReLU\", \"Tanh\", \"Sequential\"]"},
@@ -69,11 +69,18 @@ func (m *Module) ownModules() []NamedModule {
 	return list
 }
 
-// listOf returns the list of of(x) for each element x of list.
-func listOf[T any](list []T, of func(x T) starlark.Value) *starlark.List {
+// onlyModule and pathAndModule return a module as lists of modules have it.
+func onlyModule(s NamedModule) starlark.Value { return s.M.Value }
+
+func pathAndModule(s NamedModule) starlark.Value {
+	return starlark.Tuple{starlark.String(s.Path), s.M.Value}
+}
+
+// listOf returns the list of value(x) for each element x of list.
+func listOf[T any](list []T, value func(x T) starlark.Value) *starlark.List {
 	values := make([]starlark.Value, len(list))
 	for i, x := range list {
-		values[i] = of(x)
+		values[i] = value(x)
 	}
 	return starlark.NewList(values)
 }

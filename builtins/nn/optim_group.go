@@ -216,6 +216,20 @@ func (g *group) float(name string) float64 {
 // on returns a hyperparameter that is True or False.
 func (g *group) on(name string) bool { return g.get(name) == starlark.True }
 
+// pair returns a hyperparameter that is two numbers.
+func (g *group) pair(name string) (a, b float64) {
+	var pair arg.List
+	if err := pair.Unpack(g.get(name)); err != nil {
+		return 0, 0 // g.err tells
+	}
+	a, _ = starlark.AsFloat(pair[0])
+	b, _ = starlark.AsFloat(pair[1])
+	return a, b
+}
+
+// betas returns the hyperparameter of that name.
+func (g *group) betas() (beta1, beta2 float64) { return g.pair("betas") }
+
 // params returns the parameters.
 func (g *group) params() []*builtins.Tensor {
 	list, err := optimized(valueAt(g.d, "params"), map[*builtins.Tensor]bool{})

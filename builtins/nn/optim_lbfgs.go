@@ -3,7 +3,6 @@ package nn
 import (
 	"fmt"
 	"math"
-	"strings"
 
 	"go.starlark.net/starlark"
 
@@ -322,21 +321,6 @@ func (l *lbfgs) direction(g vector, dirs, steps *[]vector) vector {
 		q = l.plus(q, (*steps)[i], share[i]-float64(l.dot((*dirs)[i], q)*inverse[i]))
 	}
 	return q
-}
-
-// keeps reports whether the optimiser keeps a tensor under name.
-func (r *optimRule) keeps(name string) bool {
-	for _, known := range r.all {
-		if name == known {
-			return true
-		}
-	}
-	for _, prefix := range r.numbered {
-		if digits, ok := strings.CutPrefix(name, prefix); ok && digits != "" && strings.Trim(digits, "0123456789") == "" {
-			return true
-		}
-	}
-	return false
 }
 
 // positiveInt checks an int from 1 on.

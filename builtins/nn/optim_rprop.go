@@ -50,17 +50,6 @@ func (u *paramStep) choose(where, x, y *tensor.Tensor) *tensor.Tensor {
 	return u.Do("where", []*tensor.Tensor{where, x, y})
 }
 
-// pair returns a hyperparameter that is two numbers.
-func (g *group) pair(name string) (a, b float64) {
-	var pair arg.List
-	if err := pair.Unpack(g.get(name)); err != nil {
-		return 0, 0 // g.err tells
-	}
-	a, _ = starlark.AsFloat(pair[0])
-	b, _ = starlark.AsFloat(pair[1])
-	return a, b
-}
-
 // twoNumbers returns v, a pair of finite numbers.
 func twoNumbers(v starlark.Value) (a, b float64, ok bool) {
 	var pair arg.List

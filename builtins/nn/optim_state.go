@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 
 	"go.starlark.net/starlark"
 
@@ -255,4 +256,19 @@ func (l *stateLoading) checkBuffer(n int, name string, v starlark.Value, x *buil
 		return arg.Rename(l.fn, storeOf(x).Load(l.fn, x, l.o.state[x].buffers[name], from))
 	})
 	return nil
+}
+
+// keeps reports whether the optimiser keeps a tensor under name.
+func (r *optimRule) keeps(name string) bool {
+	for _, known := range r.all {
+		if name == known {
+			return true
+		}
+	}
+	for _, prefix := range r.numbered {
+		if digits, ok := strings.CutPrefix(name, prefix); ok && digits != "" && strings.Trim(digits, "0123456789") == "" {
+			return true
+		}
+	}
+	return false
 }

@@ -89,10 +89,7 @@ func (o *Optimizer) updateOne(g *group, x *builtins.Tensor) error {
 // where b and the choice of d are there with a momentum only; PyTorch's order
 // of operations.
 func updateSGD(u *paramStep) {
-	d := u.dp
-	if decay := u.g.float("weight_decay"); decay != 0 {
-		d = u.weighted(u.p, d, decay, 1)
-	}
+	d := u.decayed()
 	if momentum := u.g.float("momentum"); momentum != 0 {
 		b := u.buffer("momentum_buffer")
 		if u.state.steps == 1 {
@@ -117,11 +114,7 @@ func updateAdam(u *paramStep) {
 		updateAdamW(u)
 		return
 	}
-	d := u.dp
-	if decay := u.g.float("weight_decay"); decay != 0 {
-		d = u.weighted(u.p, d, decay, 1)
-	}
-	u.adam(d, 1)
+	u.adam(u.decayed(), 1)
 }
 
 // updateAdamW is Adam with the decay of the weights apart from the gradient.
@@ -157,24 +150,13 @@ func (u *paramStep) adam(d *tensor.Tensor, keep float64) {
 		u.Do("mul_", []*tensor.Tensor{u.p, tensor.Number(keep)})
 	}
 	u.Do("lerp_", []*tensor.Tensor{m, d}, op.Float1(1-beta1))
-	u.Do("add_square_", []*tensor.Tensor{v, d}, op.Float1(beta2), op.Float1(1-beta2))
+	u.square(v, d, beta2)
 	if u.g.on("amsgrad") {
 		most := u.buffer("max_exp_avg_sq")
 		u.Do("copy_", []*tensor.Tensor{most, u.Do("maximum", []*tensor.Tensor{most, v})})
 		v = most
 	}
 	u.Do("adam_step_", []*tensor.Tensor{u.p, m, v}, op.Float1(rate), op.Float1(root), op.Float1(eps))
-}
-
-// betas returns the hyperparameter of that name.
-func (g *group) betas() (beta1, beta2 float64) {
-	var pair arg.List
-	if err := pair.Unpack(g.get("betas")); err != nil {
-		return 0, 0 // g.err tells
-	}
-	beta1, _ = starlark.AsFloat(pair[0])
-	beta2, _ = starlark.AsFloat(pair[1])
-	return beta1, beta2
 }
 
 // notNegative checks a number that is 0 or more.
