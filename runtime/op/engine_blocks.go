@@ -138,6 +138,35 @@ func run3Blocks[D, R, S, T dtype.Number](dst, x, y, z *tensor.Tensor, lo, hi int
 	zs.release()
 }
 
+// float1 runs the float kernel of row over x, as run1 does.
+func float1(w *crew.Workers, dst, x *tensor.Tensor, row *kernel.Unary) {
+	if computeOf(dst, x) == dtype.Float64 {
+		run1(w, dst, x, row.F64)
+	} else {
+		run1(w, dst, x, row.F32)
+	}
+}
+
+// float2 runs the float kernel of row over x and y, as run2 does.
+func float2(w *crew.Workers, dst, x, y *tensor.Tensor, row *kernel.Binary) {
+	if computeOf(dst, x, y) == dtype.Float64 {
+		run2(w, dst, x, y, row.F64)
+	} else {
+		run2(w, dst, x, y, row.F32)
+	}
+}
+
+// computeOf returns the dtype in which a computation on the tensors is done:
+// Float64 if one is of that, else Float32.
+func computeOf(list ...*tensor.Tensor) dtype.DType {
+	for _, x := range list {
+		if x.DType() == dtype.Float64 {
+			return dtype.Float64
+		}
+	}
+	return dtype.Float32
+}
+
 // direct returns the elements of x if they are of type T and lie in order. A
 // bool's are bytes.
 func direct[T dtype.Number](x *tensor.Tensor) ([]T, bool) {

@@ -155,6 +155,22 @@ func (c *Call) Bad(param, got, want, rule string) error {
 	return &ArgError{Func: c.Def.Name, Param: param, Got: got, Want: want, Rule: rule}
 }
 
+// checkFloat returns an error if x is no float tensor.
+func (c *Call) checkFloat(param string, x *tensor.Tensor) error {
+	if !x.DType().IsFloat() {
+		return c.Bad(param, Describe(x), "a float tensor", "")
+	}
+	return nil
+}
+
+// checkInts returns an error if x is no integer tensor.
+func (c *Call) checkInts(param string, x *tensor.Tensor) error {
+	if !x.DType().IsInt() {
+		return c.Bad(param, Describe(x), "an integer tensor", "")
+	}
+	return nil
+}
+
 // badElement returns an *ArgError about element i, in row-major order, of x, the
 // parameter called param, whose value is v.
 func (c *Call) badElement(param string, x *tensor.Tensor, i int, v int64, want, rule string) *ArgError {

@@ -97,9 +97,7 @@ func (m *maker) do(name string, x *tensor.Tensor, args ...Arg) *tensor.Tensor {
 
 // all returns all results of the operator called name.
 func (m *maker) all(name string, in []*tensor.Tensor, args ...Arg) []*tensor.Tensor {
-	out, err := m.A.Apply(must(name), in, args)
-	m.check(err)
-	return slices.Clone(out) // the call keeps its own for its gradient
+	return slices.Clone(m.several(name, in, args...)) // the call keeps its own for its gradient
 }
 
 // check ends the making with err, if it is one.

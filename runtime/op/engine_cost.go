@@ -76,6 +76,11 @@ func (c *Call) Cost() Cost {
 	case d.View:
 		return Cost{}
 	}
+	return c.costs(c.largest())
+}
+
+// largest returns how many elements the largest of the inputs and results has.
+func (c *Call) largest() int {
 	n := 0
 	for _, x := range c.In {
 		if x != nil {
@@ -85,7 +90,7 @@ func (c *Call) Cost() Cost {
 	for _, s := range c.Spec {
 		n = max(n, s.Shape.Numel())
 	}
-	return c.costs(n)
+	return n
 }
 
 // costs returns the cost of n operations on all inputs but those that unread
@@ -262,16 +267,7 @@ func (c *Call) Parted() int {
 	if !c.Def.doneInParts() {
 		return 0
 	}
-	n := 0
-	for _, x := range c.In {
-		if x != nil {
-			n = max(n, x.Numel())
-		}
-	}
-	for _, s := range c.Spec {
-		n = max(n, s.Shape.Numel())
-	}
-	return n
+	return c.largest()
 }
 
 // Pieces returns how many elements of c's inputs are brought together before they are

@@ -236,15 +236,8 @@ func OnePass(ctx *Ctx, d *Def, in []*tensor.Tensor, args []Arg, s shape.Shape) (
 
 // takesNumber reports whether tensor parameter i may be a number.
 func (d *Def) takesNumber(i int) bool {
-	for _, p := range d.Params {
-		if p.IsTensor() {
-			if i == 0 {
-				return p.Kind == Operand || p.Kind == OptOperand
-			}
-			i--
-		}
-	}
-	return false
+	p := d.InParam(i)
+	return p != nil && (p.Kind == Operand || p.Kind == OptOperand)
 }
 
 // InOneRun reports whether the elements of x lie as Run takes them: in order, or all in one

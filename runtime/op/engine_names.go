@@ -3,7 +3,7 @@ package op
 import "sync"
 
 // otherNames are PyTorch's further names of operators, by the name under which they
-// are registered. (add, say, has its own beside it: Def.Aliases.)
+// are registered. Some stand beside the operator instead, as those of add: Def.Aliases.
 var otherNames = map[string][]string{
 	"abs": {"absolute"}, "acos": {"arccos"}, "acosh": {"arccosh"}, "asin": {"arcsin"}, "asinh": {"arcsinh"},
 	"atan": {"arctan"}, "atan2": {"arctan2"}, "atanh": {"arctanh"}, "cat": {"concat", "concatenate"}, "clone": {"alias_copy"},

@@ -53,7 +53,8 @@ func PlainRow(ctx *Ctx, d *Def, in []*tensor.Tensor, args []Arg, held []mesh.Pla
 }
 
 // resized is PlainRow of an operator that gives the elements of its input, in row-major order, a
-// shape that it is told, of the rank's own: a block of a dim is one of the dim of the result that has as many rows before it, the first of such.
+// shape that it is told, of the rank's own. Where a dim is cut, that dim of the result is cut which
+// has as many rows before it, the first of such.
 func resized(own *Call, held []mesh.Placement) []mesh.Placement {
 	d, cut := held[0].Shard()
 	if !cut {
@@ -71,9 +72,10 @@ func resized(own *Call, held []mesh.Placement) []mesh.Placement {
 	return nil
 }
 
-// standIns returns a call of d on tensors without elements, of the shapes that of makes of those of in, that
-// Infer has checked; nil if it has no such results, or if they are known by elements alone.
-func standIns(ctx *Ctx, d *Def, in []*tensor.Tensor, args []Arg, of func(i int, s shape.Shape) shape.Shape) *Call {
+// standIns returns a call of d, which Infer has checked, on tensors without elements: in the place of
+// input i, of shape s, one of shape stand(i, s). It is nil if there are no results of such, or if they
+// are known by elements alone.
+func standIns(ctx *Ctx, d *Def, in []*tensor.Tensor, args []Arg, stand func(i int, s shape.Shape) shape.Shape) *Call {
 	c := &Call{Def: d, Ctx: ctx, In: make([]*tensor.Tensor, len(in)), Args: args}
 	for i, x := range in {
 		switch {
@@ -81,7 +83,7 @@ func standIns(ctx *Ctx, d *Def, in []*tensor.Tensor, args []Arg, of func(i int, 
 		case x.Weak():
 			c.In[i] = x
 		default:
-			c.In[i] = tensor.ShapeOnly(x.DType(), of(i, x.Shape()))
+			c.In[i] = tensor.ShapeOnly(x.DType(), stand(i, x.Shape()))
 		}
 	}
 	if d.ByValue != nil && d.ByValue(c) || d.Infer(c) != nil {

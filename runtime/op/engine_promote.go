@@ -102,8 +102,8 @@ func (c *Call) checkNumber(param string, x *tensor.Tensor, dt dtype.DType) error
 	return nil
 }
 
-// broadcast2 returns the shape of an operation on x and y, the tensor
-// parameters called px and py.
+// broadcast2 returns the shape of an operation on x and y. An error is about y, the tensor
+// parameter called py.
 func (c *Call) broadcast2(x, y *tensor.Tensor, py string) (shape.Shape, error) {
 	s, ok := shape.Broadcast(x.Shape(), y.Shape())
 	if !ok {

@@ -126,3 +126,19 @@ func (t *Tape) Cast(x *tensor.Tensor, dt dtype.DType) *tensor.Tensor {
 	}
 	return t.Do("to", []*tensor.Tensor{x}, Int1(int(dt)))
 }
+
+// wide returns x in the dtype in which arithmetic on it is done.
+func (t *Tape) wide(x *tensor.Tensor) *tensor.Tensor { return t.Cast(x, x.DType().Compute()) }
+
+// AddNumber returns x plus the number k.
+func (t *Tape) AddNumber(x *tensor.Tensor, k float64) *tensor.Tensor {
+	return t.Add(x, tensor.Number(k))
+}
+
+// column returns x with a dim of size 1 put in at dim.
+func (t *Tape) column(x *tensor.Tensor, dim int) *tensor.Tensor {
+	s := x.Shape()
+	out := make(shape.Shape, 0, len(s)+1)
+	out = append(append(append(out, s[:dim]...), 1), s[dim:]...)
+	return t.Reshape(x, out)
+}
