@@ -17,12 +17,15 @@ func (p plain) Apply(d *Def, in []*tensor.Tensor, args []Arg) ([]*tensor.Tensor,
 	return c.Out, nil
 }
 
+// Unrecorded returns a Tape whose operators nothing records.
+func Unrecorded(ctx *Ctx) *Tape { return &Tape{plain{ctx}} }
+
 // compose stores in c.Out[0] what f makes with other operators. Its dtype and
 // shape may differ from those of c.Out[0] if they convert and broadcast to
 // them.
 func (c *Call) compose(f func(t *Tape) *tensor.Tensor) (err error) {
 	defer Recover(&err)
-	y := f(&Tape{plain{c.Ctx}})
+	y := f(Unrecorded(c.Ctx))
 	copyInto(c.Out[0], y)
 	goruntime.KeepAlive(y)
 	return nil

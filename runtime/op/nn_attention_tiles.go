@@ -141,7 +141,7 @@ func runAttention(c *Call) (err error) {
 		return runDroppedAttention(c)
 	}
 	defer Recover(&err)
-	t := &Tape{plain{c.Ctx}}
+	t := Unrecorded(c.Ctx)
 	a := groupedAttention(t, c, t.wide)
 	if a.groups[0] != a.groups[1] {
 		a.repeatHeads()

@@ -108,7 +108,7 @@ func (e *Engine) onBlocks(dec *decision, b *blockCall, c *op.Call) (out []*tenso
 	defer op.Recover(&err)
 	whole := *dec.call
 	whole.Args = args
-	return e.runLocal(d, &op.Blocks{Call: &whole, T: &op.Tape{A: plain{e.host.Ops()}}, X: b.blocks, From: dec.in, To: dec.out, Rank: e.host.Self(), Part: e.part()})
+	return e.runLocal(d, &op.Blocks{Call: &whole, T: op.Unrecorded(e.host.Ops()), X: b.blocks, From: dec.in, To: dec.out, Rank: e.host.Self(), Part: e.part()})
 }
 
 // part returns the text that tells apart ranks whose blocks are worked on by other operators;
@@ -139,17 +139,6 @@ func (e *Engine) runLocal(d *op.Def, b *op.Blocks) (out []*tensor.Tensor, err er
 		return b.Empty(), nil
 	}
 	return out, err
-}
-
-// plain applies operators to plain tensors, unrecorded.
-type plain struct{ ctx *op.Ctx }
-
-func (p plain) Apply(d *op.Def, in []*tensor.Tensor, args []op.Arg) ([]*tensor.Tensor, error) {
-	c, err := op.Apply(p.ctx, d, in, args)
-	if err != nil {
-		return nil, err
-	}
-	return c.Out, nil
 }
 
 // joinBlocks makes out, the rank's blocks of the results, the results of c.
