@@ -307,12 +307,3 @@ func (m *maker) complexProduct() *tensor.Tensor {
 	}
 	return m.do("squeeze", x, IntsN(d))
 }
-
-// replaced returns s with n as the size of dim d, make1s a shape of ones.
-func replaced(s []int, d, n int) []int {
-	s = slices.Clone(s)
-	s[d] = n
-	return s
-}
-
-func make1s(n int) []int { return slices.Repeat([]int{1}, n) }

@@ -31,7 +31,7 @@ func init() {
 				part, from = "triu", 1
 			}
 			_, n := matrix(a)
-			a = m.Add(m.Do(part, one(a), Int1(from)), m.Do("eye", nil, Int1(n), None, Int1(int(a.DType().Real()))))
+			a = m.Add(m.Do(part, one(a), Int1(from)), m.eye(n, n, a.DType()))
 		} else { // with ones on the diagonal the blocks there are triangles, too
 			by := m.column(m.diagonal(a, 0, len(a.Shape())-2, len(a.Shape())-1), len(a.Shape())-1)
 			a, b = m.Div(a, by), m.Div(b, by)

@@ -10,7 +10,6 @@ import (
 // An activationComposite is a function of F of one tensor.
 type activationComposite struct {
 	name    string
-	surface Surface
 	returns string
 	example string
 	params  []Param
@@ -18,66 +17,66 @@ type activationComposite struct {
 }
 
 var activationComposites = []activationComposite{
-	{"leaky_relu", Namespace, "leaky_relu(x, negative_slope=0.01) returns x where it is positive, else negative_slope * x.", ">>> F.leaky_relu(tensor([-1.0, 2.0]), 0.5).tolist()\n[-0.5, 2.0]", []Param{inX, inFloat("negative_slope", "the slope below 0", 0.01)},
+	{"leaky_relu", "leaky_relu(x, negative_slope=0.01) returns x where it is positive, else negative_slope * x.", ">>> F.leaky_relu(tensor([-1.0, 2.0]), 0.5).tolist()\n[-0.5, 2.0]", []Param{inX, inFloat("negative_slope", "the slope below 0", 0.01)},
 		func(m *maker, x *tensor.Tensor) *tensor.Tensor {
 			return m.Where(m.greater(x, integer(0)), x, m.Scale(x, m.float(0)))
 		}},
-	{"elu", Namespace, "elu(x, alpha=1) returns x where it is positive, else alpha * (exp(x) - 1).", ">>> F.elu(tensor([0.0, 2.0])).tolist()\n[0.0, 2.0]", []Param{inX, inFloat("alpha", "a factor below 0", 1)},
+	{"elu", "elu(x, alpha=1) returns x where it is positive, else alpha * (exp(x) - 1).", ">>> F.elu(tensor([0.0, 2.0])).tolist()\n[0.0, 2.0]", []Param{inX, inFloat("alpha", "a factor below 0", 1)},
 		func(m *maker, x *tensor.Tensor) *tensor.Tensor { return m.elu(x, m.float(0), 1, 1) }},
-	{"selu", Namespace, "selu(x) returns x where it is positive, else 1.67326 * (exp(x) - 1), times 1.0507.", ">>> F.selu(tensor([0.0])).tolist()\n[0.0]", xAlone,
+	{"selu", "selu(x) returns x where it is positive, else 1.67326 * (exp(x) - 1), times 1.0507.", ">>> F.selu(tensor([0.0])).tolist()\n[0.0]", xAlone,
 		func(m *maker, x *tensor.Tensor) *tensor.Tensor {
 			return m.elu(x, seluAlpha, 1, seluScale)
 		}},
-	{"celu", Namespace, "celu(x, alpha=1) returns x where it is positive, else alpha * (exp(x / alpha) - 1).", ">>> F.celu(tensor([0.0])).tolist()\n[0.0]", []Param{inX, inFloat("alpha", "a factor below 0, and of the distance", 1)},
+	{"celu", "celu(x, alpha=1) returns x where it is positive, else alpha * (exp(x / alpha) - 1).", ">>> F.celu(tensor([0.0])).tolist()\n[0.0]", []Param{inX, inFloat("alpha", "a factor below 0, and of the distance", 1)},
 		func(m *maker, x *tensor.Tensor) *tensor.Tensor { return m.elu(x, m.float(0), m.float(0), 1) }},
-	{"relu6", Namespace, "relu6(x) returns x kept from 0 to 6.", ">>> F.relu6(tensor([-1.0, 9.0])).tolist()\n[0.0, 6.0]", xAlone,
+	{"relu6", "relu6(x) returns x kept from 0 to 6.", ">>> F.relu6(tensor([-1.0, 9.0])).tolist()\n[0.0, 6.0]", xAlone,
 		func(m *maker, x *tensor.Tensor) *tensor.Tensor { return m.kept2(x, 0, 6) }},
-	{"hardtanh", Namespace, "hardtanh(x, min_val=-1, max_val=1) returns x kept from min_val to max_val.", ">>> F.hardtanh(tensor([-3.0, 0.5])).tolist()\n[-1.0, 0.5]", []Param{inX, inFloat("min_val", "the least", -1), inFloat("max_val", "the greatest", 1)},
+	{"hardtanh", "hardtanh(x, min_val=-1, max_val=1) returns x kept from min_val to max_val.", ">>> F.hardtanh(tensor([-3.0, 0.5])).tolist()\n[-1.0, 0.5]", []Param{inX, inFloat("min_val", "the least", -1), inFloat("max_val", "the greatest", 1)},
 		func(m *maker, x *tensor.Tensor) *tensor.Tensor { return m.kept2(x, m.float(0), m.float(1)) }},
-	{"hardsigmoid", Namespace, "hardsigmoid(x) returns (x + 3) / 6, kept from 0 to 1.", ">>> F.hardsigmoid(tensor([0.0])).tolist()\n[0.5]", xAlone,
+	{"hardsigmoid", "hardsigmoid(x) returns (x + 3) / 6, kept from 0 to 1.", ">>> F.hardsigmoid(tensor([0.0])).tolist()\n[0.5]", xAlone,
 		func(m *maker, x *tensor.Tensor) *tensor.Tensor {
 			return m.Scale(m.kept2(m.AddNumber(x, 3), 0, 6), 1.0/6)
 		}},
-	{"hardswish", Namespace, "hardswish(x) returns x times hardsigmoid(x).", ">>> F.hardswish(tensor([3.0])).tolist()\n[3.0]", xAlone,
+	{"hardswish", "hardswish(x) returns x times hardsigmoid(x).", ">>> F.hardswish(tensor([3.0])).tolist()\n[3.0]", xAlone,
 		func(m *maker, x *tensor.Tensor) *tensor.Tensor {
 			return m.Scale(m.Mul(x, m.kept2(m.AddNumber(x, 3), 0, 6)), 1.0/6)
 		}},
-	{"softplus", Namespace, "softplus(x, beta=1, threshold=20) returns log(1 + exp(beta * x)) / beta, and x where beta * x is above threshold.", ">>> F.softplus(tensor([0.0, 100.0])).tolist()\n[0.6931471824645996, 100.0]",
+	{"softplus", "softplus(x, beta=1, threshold=20) returns log(1 + exp(beta * x)) / beta, and x where beta * x is above threshold.", ">>> F.softplus(tensor([0.0, 100.0])).tolist()\n[0.6931471824645996, 100.0]",
 		[]Param{inX, inFloat("beta", "how steep", 1), inFloat("threshold", "where it becomes x", 20)},
 		func(m *maker, x *tensor.Tensor) *tensor.Tensor {
 			far := m.Scale(x, m.float(0))
 			beyond := m.greater(far, number(m.float(1)))
 			return m.Where(beyond, x, m.Scale(m.unary("softplus", far), 1/m.float(0)))
 		}},
-	{"softsign", Namespace, "softsign(x) returns x / (1 + |x|).", ">>> F.softsign(tensor([1.0])).tolist()\n[0.5]", xAlone,
+	{"softsign", "softsign(x) returns x / (1 + |x|).", ">>> F.softsign(tensor([1.0])).tolist()\n[0.5]", xAlone,
 		func(m *maker, x *tensor.Tensor) *tensor.Tensor { return m.Div(x, m.AddNumber(m.unary("abs", x), 1)) }},
-	{"tanhshrink", Namespace, "tanhshrink(x) returns x - tanh(x).", ">>> F.tanhshrink(tensor([0.0])).tolist()\n[0.0]", xAlone,
+	{"tanhshrink", "tanhshrink(x) returns x - tanh(x).", ">>> F.tanhshrink(tensor([0.0])).tolist()\n[0.0]", xAlone,
 		func(m *maker, x *tensor.Tensor) *tensor.Tensor { return m.Sub(x, m.unary("tanh", x)) }},
-	{"hardshrink", Namespace, "hardshrink(x, lambd=0.5) returns x, but 0 where |x| is at most lambd.", ">>> F.hardshrink(tensor([0.2, 2.0])).tolist()\n[0.0, 2.0]", []Param{inX, inFloat("lambd", "a limit", 0.5)},
+	{"hardshrink", "hardshrink(x, lambd=0.5) returns x, but 0 where |x| is at most lambd.", ">>> F.hardshrink(tensor([0.2, 2.0])).tolist()\n[0.0, 2.0]", []Param{inX, inFloat("lambd", "a limit", 0.5)},
 		func(m *maker, x *tensor.Tensor) *tensor.Tensor {
 			return m.Where(m.binary("le", m.unary("abs", x), number(m.float(0))), number(0), x)
 		}},
-	{"softshrink", Namespace, "softshrink(x, lambd=0.5) returns x nearer to 0 by lambd, and 0 where |x| is at most that.", ">>> F.softshrink(tensor([0.2, 2.0])).tolist()\n[0.0, 1.5]", []Param{inX, inFloat("lambd", "a limit", 0.5)},
+	{"softshrink", "softshrink(x, lambd=0.5) returns x nearer to 0 by lambd, and 0 where |x| is at most that.", ">>> F.softshrink(tensor([0.2, 2.0])).tolist()\n[0.0, 1.5]", []Param{inX, inFloat("lambd", "a limit", 0.5)},
 		func(m *maker, x *tensor.Tensor) *tensor.Tensor {
 			l := m.float(0)
 			up := m.Where(m.greater(x, number(l)), m.AddNumber(x, -l), m.Scale(x, 0))
 			return m.Where(m.less(x, number(-l)), m.AddNumber(x, l), up)
 		}},
-	{"threshold", Namespace, "threshold(x, threshold, value) returns x where it is above threshold, else value.", ">>> F.threshold(tensor([0.5, 2.0]), 1.0, -1.0).tolist()\n[-1.0, 2.0]",
+	{"threshold", "threshold(x, threshold, value) returns x where it is above threshold, else value.", ">>> F.threshold(tensor([0.5, 2.0]), 1.0, -1.0).tolist()\n[-1.0, 2.0]",
 		[]Param{inX, {Name: "threshold", Kind: Float, Doc: "a limit"}, {Name: "value", Kind: Float, Doc: "what stands for the rest"}},
 		func(m *maker, x *tensor.Tensor) *tensor.Tensor {
 			return m.Where(m.greater(x, number(m.float(0))), x, number(m.float(1)))
 		}},
-	{"mish", Namespace, "mish(x) returns x * tanh(softplus(x)).", ">>> F.mish(tensor([0.0])).tolist()\n[0.0]", xAlone,
+	{"mish", "mish(x) returns x * tanh(softplus(x)).", ">>> F.mish(tensor([0.0])).tolist()\n[0.0]", xAlone,
 		func(m *maker, x *tensor.Tensor) *tensor.Tensor {
 			return m.Mul(x, m.unary("tanh", m.unary("softplus", x)))
 		}},
-	{"logsigmoid", Namespace, "logsigmoid(x) returns log(sigmoid(x)), without overflow.", ">>> F.logsigmoid(tensor([0.0])).tolist()\n[-0.6931471824645996]", xAlone,
+	{"logsigmoid", "logsigmoid(x) returns log(sigmoid(x)), without overflow.", ">>> F.logsigmoid(tensor([0.0])).tolist()\n[-0.6931471824645996]", xAlone,
 		func(m *maker, x *tensor.Tensor) *tensor.Tensor { return m.Neg(m.unary("softplus", m.Neg(x))) }},
-	{"softmin", Namespace, "softmin(x, dim, dtype=None) returns softmax(-x, dim, dtype).", ">>> F.softmin(tensor([0.0, 0.0]), 0).tolist()\n[0.5, 0.5]", []Param{inX, {Name: "dim", Kind: Dim, Doc: "a dim"}, {Name: "dtype", Kind: OptDType, Doc: "what the elements are converted to first, or None", Default: Default(None)}},
+	{"softmin", "softmin(x, dim, dtype=None) returns softmax(-x, dim, dtype).", ">>> F.softmin(tensor([0.0, 0.0]), 0).tolist()\n[0.5, 0.5]", []Param{inX, {Name: "dim", Kind: Dim, Doc: "a dim"}, {Name: "dtype", Kind: OptDType, Doc: "what the elements are converted to first, or None", Default: Default(None)}},
 		func(m *maker, x *tensor.Tensor) *tensor.Tensor { return m.do("softmax", m.Neg(x), m.c.Args...) }},
-	{"glu", Namespace, "glu(x, dim=-1) returns the first half of x along dim times the sigmoid of the second.", ">>> F.glu(tensor([2.0, 0.0])).tolist()\n[1.0]", []Param{inX, inDim("dim", -1)}, makeGLU},
-	{"prelu", Namespace, "prelu(x, weight) returns x where it is positive, else weight * x; weight has one element, or one for each of dim 1.", ">>> F.prelu(tensor([-2.0]), tensor([0.5])).tolist()\n[-1.0]", []Param{inX, {Name: "weight", Kind: Tensor, Doc: "a tensor [1] or [channels]"}},
+	{"glu", "glu(x, dim=-1) returns the first half of x along dim times the sigmoid of the second.", ">>> F.glu(tensor([2.0, 0.0])).tolist()\n[1.0]", []Param{inX, inDim("dim", -1)}, makeGLU},
+	{"prelu", "prelu(x, weight) returns x where it is positive, else weight * x; weight has one element, or one for each of dim 1.", ">>> F.prelu(tensor([-2.0]), tensor([0.5])).tolist()\n[-1.0]", []Param{inX, {Name: "weight", Kind: Tensor, Doc: "a tensor [1] or [channels]"}},
 		func(m *maker, x *tensor.Tensor) *tensor.Tensor {
 			w := m.x(1)
 			if w.Numel() != 1 {
@@ -85,19 +84,19 @@ var activationComposites = []activationComposite{
 			}
 			return m.Where(m.greater(x, integer(0)), x, m.Mul(x, w))
 		}},
-	{"normalize", Namespace, "normalize(x, p=2, dim=1, eps=1e-12) returns x divided by its p-norm along dim, or by eps where that is greater.", ">>> F.normalize(tensor([[3.0, 4.0]])).tolist()\n[[0.6000000238418579, 0.800000011920929]]",
+	{"normalize", "normalize(x, p=2, dim=1, eps=1e-12) returns x divided by its p-norm along dim, or by eps where that is greater.", ">>> F.normalize(tensor([[3.0, 4.0]])).tolist()\n[[0.6000000238418579, 0.800000011920929]]",
 		[]Param{inX, inFloat("p", "which norm", 2), inDim("dim", 1), inFloat("eps", "the least divisor", 1e-12)},
 		func(m *maker, x *tensor.Tensor) *tensor.Tensor {
 			n := m.do("norm", x, m.c.Args[0], IntsN(m.dim(1, x)), Bool1(true))
 			return m.Div(x, m.binary("maximum", n, number(m.float(2))))
 		}},
-	{"tanh", Namespace, "tanh(x) returns the hyperbolic tangent of x.", ">>> F.tanh(tensor([0.0])).tolist()\n[0.0]", xAlone,
+	{"tanh", "tanh(x) returns the hyperbolic tangent of x.", ">>> F.tanh(tensor([0.0])).tolist()\n[0.0]", xAlone,
 		func(m *maker, x *tensor.Tensor) *tensor.Tensor { return m.unary("tanh", x) }},
-	{"sigmoid", Namespace, "sigmoid(x) returns 1 / (1 + exp(-x)).", ">>> F.sigmoid(tensor([0.0])).tolist()\n[0.5]", xAlone,
+	{"sigmoid", "sigmoid(x) returns 1 / (1 + exp(-x)).", ">>> F.sigmoid(tensor([0.0])).tolist()\n[0.5]", xAlone,
 		func(m *maker, x *tensor.Tensor) *tensor.Tensor { return m.unary("sigmoid", x) }},
-	{"pixel_shuffle", Namespace, "pixel_shuffle(x, upscale_factor) returns images [.., c * r * r, h, w] as [.., c, h * r, w * r].", ">>> F.pixel_shuffle(zeros(1, 4, 2, 2), 2).shape\n(1, 1, 4, 4)", []Param{inX, {Name: "upscale_factor", Kind: Int, Doc: "r"}}, makePixelShuffle},
-	{"pixel_unshuffle", Namespace, "pixel_unshuffle(x, downscale_factor) returns images [.., c, h * r, w * r] as [.., c * r * r, h, w].", ">>> F.pixel_unshuffle(zeros(1, 1, 4, 4), 2).shape\n(1, 4, 2, 2)", []Param{inX, {Name: "downscale_factor", Kind: Int, Doc: "r"}}, makePixelUnshuffle},
-	{"channel_shuffle", Namespace, "channel_shuffle(x, groups) returns x [n, c, ..] with its channels taken from each group in turn.", ">>> F.channel_shuffle(arange(4).reshape(1, 4), 2).tolist()\n[[0, 2, 1, 3]]", []Param{inX, {Name: "groups", Kind: Int, Doc: "how many groups"}},
+	{"pixel_shuffle", "pixel_shuffle(x, upscale_factor) returns images [.., c * r * r, h, w] as [.., c, h * r, w * r].", ">>> F.pixel_shuffle(zeros(1, 4, 2, 2), 2).shape\n(1, 1, 4, 4)", []Param{inX, {Name: "upscale_factor", Kind: Int, Doc: "r"}}, makePixelShuffle},
+	{"pixel_unshuffle", "pixel_unshuffle(x, downscale_factor) returns images [.., c, h * r, w * r] as [.., c * r * r, h, w].", ">>> F.pixel_unshuffle(zeros(1, 1, 4, 4), 2).shape\n(1, 4, 2, 2)", []Param{inX, {Name: "downscale_factor", Kind: Int, Doc: "r"}}, makePixelUnshuffle},
+	{"channel_shuffle", "channel_shuffle(x, groups) returns x [n, c, ..] with its channels taken from each group in turn.", ">>> F.channel_shuffle(arange(4).reshape(1, 4), 2).tolist()\n[[0, 2, 1, 3]]", []Param{inX, {Name: "groups", Kind: Int, Doc: "how many groups"}},
 		func(m *maker, x *tensor.Tensor) *tensor.Tensor {
 			s, g := x.Shape(), m.int(0)
 			if len(s) < 2 || g < 1 || s[1]%g != 0 {
@@ -106,12 +105,12 @@ var activationComposites = []activationComposite{
 			y := m.Reshape(x, append(shape.Shape{s[0], g, s[1] / g}, s[2:]...))
 			return m.Reshape(m.Transpose(y, 1, 2), s)
 		}},
-	{"group_norm", Namespace, "group_norm(x, num_groups, weight=None, bias=None, eps=1e-5) returns x [n, c, ..] with mean 0 and variance 1 over each sample's groups of channels,\ntimes weight plus bias, one for each channel.", ">>> F.group_norm(tensor([[1.0, 3.0]]), 1, eps=0.0).tolist()\n[[-1.0, 1.0]]",
+	{"group_norm", "group_norm(x, num_groups, weight=None, bias=None, eps=1e-5) returns x [n, c, ..] with mean 0 and variance 1 over each sample's groups of channels,\ntimes weight plus bias, one for each channel.", ">>> F.group_norm(tensor([[1.0, 3.0]]), 1, eps=0.0).tolist()\n[[-1.0, 1.0]]",
 		[]Param{inX, {Name: "num_groups", Kind: Int, Doc: "how many groups"}, optWeight, optBias, inFloat("eps", "what is added to the variance", 1e-5)},
 		func(m *maker, x *tensor.Tensor) *tensor.Tensor {
 			return m.groupNorm(x, m.int(0), m.float(1), m.x(1), m.x(2))
 		}},
-	{"instance_norm", Namespace, "instance_norm(x, running_mean=None, running_var=None, weight=None, bias=None, use_input_stats=True, momentum=0.1, eps=1e-5) returns x [n, c, ..] with mean 0 and variance 1 over each sample's channels, times weight plus bias.\n" +
+	{"instance_norm", "instance_norm(x, running_mean=None, running_var=None, weight=None, bias=None, use_input_stats=True, momentum=0.1, eps=1e-5) returns x [n, c, ..] with mean 0 and variance 1 over each sample's channels, times weight plus bias.\n" +
 		"The running mean and variance, unless None, are changed in place: to (1 - momentum) of themselves and\n" +
 		"momentum of the means over samples of these moments, the variance with one less in its divisor. Without\n" +
 		"use_input_stats they are what channels are normalised by, as F.batch_norm does.", ">>> F.instance_norm(tensor([[[1.0, 3.0]]]), eps=0.0).tolist()\n[[[-1.0, 1.0]]]",
@@ -133,7 +132,7 @@ var mixing = nameSet("channel_shuffle", "glu", "group_norm", "instance_norm", "n
 
 func init() {
 	for _, e := range activationComposites {
-		compositeOf(&Def{Name: e.name, Surface: e.surface, MakeDoc: func() string { return e.returns + "\n" + e.example }, Params: e.params, Pointwise: !mixing[e.name] && !keeping[e.name]},
+		compositeOf(&Def{Name: e.name, Surface: Namespace, MakeDoc: func() string { return e.returns + "\n" + e.example }, Params: e.params, Pointwise: !mixing[e.name] && !keeping[e.name]},
 			func(m *maker) []*tensor.Tensor {
 				x := m.floats(m.x(0))
 				if e.name == "channel_shuffle" || e.name == "pixel_shuffle" || e.name == "pixel_unshuffle" {
@@ -179,11 +178,7 @@ func (m *maker) perChannel(x, w *tensor.Tensor, param string) *tensor.Tensor {
 	if len(s) < 2 || len(w.Shape()) != 1 || w.Shape()[0] != s[1] {
 		m.refuse(param, Describe(w), "a tensor of as many elements as x has channels", Describe(x))
 	}
-	out := shape.Shape{s[1]}
-	for range s[2:] {
-		out = append(out, 1)
-	}
-	return m.Reshape(w, out)
+	return m.Reshape(w, append(shape.Shape{s[1]}, make1s(len(s)-2)...))
 }
 
 func makePixelShuffle(m *maker, x *tensor.Tensor) *tensor.Tensor {

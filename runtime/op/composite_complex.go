@@ -32,7 +32,7 @@ func init() {
 			if !m.x(0).DType().IsComplex() {
 				return m.x(0)
 			}
-			return m.pair(m.realPart(m.x(0)), m.Neg(m.imagPart(m.x(0))))
+			return m.conjugated(m.x(0))
 		}},
 		{"angle", Method | Function, "angle(x) returns the angles of complex numbers, in radians from -π to π; of real ones 0, or π where they are negative.\n" + z + ".angle()\n[0.9272952]", xAlone, func(m *maker) *tensor.Tensor {
 			x := m.x(0)

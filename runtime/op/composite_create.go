@@ -66,12 +66,9 @@ var createComposites = []namedComposite{
 		[]Param{{Name: "tensors", Kind: Tensors, Doc: "a list of tensors"}, {Name: "dim", Kind: Dim, Doc: "a dim of the first, which all of them have"}, {Name: "num_chunks", Kind: Int, Doc: "how many parts"}}, (*maker).chunksJoined},
 }
 
-// createLists are those of several results.
-var createLists = []struct {
-	namedComposite
-	list bool
-}{
-	{namedComposite{"broadcast_tensors", Function, "broadcast_tensors(*tensors) returns the tensors, broadcast to one shape, in a list.\n>>> [y.tolist() for y in broadcast_tensors(tensor([1]), tensor([2, 3]))]\n[[1, 1], [2, 3]]", []Param{inTensors},
+// createLists return lists.
+var createLists = []namedComposite{
+	{"broadcast_tensors", Function, "broadcast_tensors(*tensors) returns the tensors, broadcast to one shape, in a list.\n>>> [y.tolist() for y in broadcast_tensors(tensor([1]), tensor([2, 3]))]\n[[1, 1], [2, 3]]", []Param{inTensors},
 		func(m *maker) []*tensor.Tensor {
 			s := shape.Shape{}
 			for _, x := range m.c.In {
@@ -86,8 +83,8 @@ var createLists = []struct {
 				out[i] = m.Expand(x, s)
 			}
 			return out
-		}}, true},
-	{namedComposite{"unravel_index", Function, "unravel_index(indices, shape) returns where in a tensor of a shape the elements lie that indices, which count them in row-major order, name: a tensor for each dim.\n>>> [y.tolist() for y in unravel_index(tensor([5]), [2, 3])]\n[[1], [2]]",
+		}},
+	{"unravel_index", Function, "unravel_index(indices, shape) returns where in a tensor of a shape the elements lie that indices, which count them in row-major order, name: a tensor for each dim.\n>>> [y.tolist() for y in unravel_index(tensor([5]), [2, 3])]\n[[1], [2]]",
 		[]Param{{Name: "indices", Kind: Tensor, Doc: "an integer tensor"}, {Name: "shape", Kind: Ints, Doc: "sizes"}},
 		func(m *maker) []*tensor.Tensor {
 			index, s := m.x(0), m.c.Args[0].Ints
@@ -96,7 +93,7 @@ var createLists = []struct {
 				m.refuse("shape", listText(s), "at least one positive size", "")
 			}
 			return m.unraveled(index, s)
-		}}, true},
+		}},
 }
 
 func init() {
@@ -104,7 +101,7 @@ func init() {
 		compositeOf(&Def{Name: e.name, Surface: e.surface, Doc: e.doc, Params: e.params, Creates: e.name == "logspace" || e.name == "normal" || e.name == "randint_below"}, e.make)
 	}
 	for _, e := range createLists {
-		compositeOf(&Def{Name: e.name, Surface: e.surface, Doc: e.doc, Params: e.params, List: e.list}, e.make)
+		compositeOf(&Def{Name: e.name, Surface: e.surface, Doc: e.doc, Params: e.params, List: true}, e.make)
 	}
 }
 
@@ -155,11 +152,11 @@ func (m *maker) firstPlaces() []*tensor.Tensor {
 	place = m.Where(m.and(hit, m.binary("le", place, integer(size))), m.Sub(place, integer(1)), integer(size))
 	rows := make([]*tensor.Tensor, 0, len(x.Shape()))
 	for _, at := range m.unraveled(m.upTo(x.Numel()), x.Shape()) {
-		none := m.Do("full", one(integer(fill)), IntsN(size+1), Int1(int(dtype.Int64)))
+		none := m.full(integer(fill), dtype.Int64, size+1)
 		rows = append(rows, m.do("narrow", m.scattered(none, place, at, 0), Int1(0), Int1(0), Int1(size)))
 	}
 	if len(rows) == 0 {
-		return one(m.Do("zeros", nil, IntsN(size, 0), Int1(int(dtype.Int64))))
+		return one(m.Zeros(dtype.Int64, shape.Shape{size, 0}))
 	}
 	return one(m.Do("stack", rows, Int1(1)))
 }

@@ -107,7 +107,7 @@ func (m *maker) ctcCall() (c *ctc, alone bool) {
 // to step.
 func (m *maker) ctcPaths(c *ctc) *tensor.Tensor {
 	width := 2*c.s + 1
-	blank := m.Cast(m.Do("full", one(integer(m.int(0))), IntsN(c.n, c.s+1, 1), Int1(int(dtype.Int64))), dtype.Int64)
+	blank := m.full(integer(m.int(0)), dtype.Int64, c.n, c.s+1, 1)
 	between := m.do("narrow", blank, Int1(1), Int1(0), Int1(c.s))
 	pairs := m.Do("cat", []*tensor.Tensor{between, m.column(m.Cast(c.targets, dtype.Int64), 2)}, Int1(2))
 	row := m.Do("cat", []*tensor.Tensor{m.Reshape(pairs, shape.Shape{c.n, 2 * c.s}), m.do("select", blank, Int1(1), Int1(0))}, Int1(1))

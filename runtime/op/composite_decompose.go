@@ -85,10 +85,11 @@ var linalgComposites = []struct {
 		func(m *maker) []*tensor.Tensor { return one(m.unary("matrix_exp", m.x(0))) }},
 	{"matrix_power", "matrix_power(x, n) returns the product of n times x, square matrices; of the inverse where n is negative.\n>>> linalg.matrix_power(tensor([[2.0]]), -1).tolist()\n[[0.5]]", []Param{inSquares, {Name: "n", Kind: Int, Doc: "an int"}},
 		func(m *maker) []*tensor.Tensor {
-			if m.int(0) < 0 && m.int(0) > -1<<62 {
-				m.c.In[0], m.c.Args = m.unary("matrix_inverse", m.x(0)), []Arg{Int1(-m.int(0))}
+			x, n := m.x(0), m.int(0)
+			if n < 0 && n > -1<<62 {
+				x, n = m.unary("matrix_inverse", x), -n
 			}
-			return makeMatrixPower(m)
+			return one(m.matrixPower(x, n))
 		}},
 	{"multi_dot", "multi_dot(tensors) returns the product of matrices, from the left.\n>>> linalg.multi_dot([ones(1, 2), ones(2, 1)]).tolist()\n[[2.0]]", []Param{inTensors},
 		func(m *maker) []*tensor.Tensor { return m.all("chain_matmul", m.c.In) }},
@@ -186,9 +187,9 @@ func (m *maker) limit(x, s, atol, rtol *tensor.Tensor) *tensor.Tensor {
 // pseudoinverse returns those of x. What they are made of has no gradient where singular
 // values are equal: known_pinv has it.
 func (m *maker) pseudoinverse(x, atol, rtol *tensor.Tensor) *tensor.Tensor {
-	of := m.all("matrix_svd", one(x))
-	inv := m.inverses(x, of[1], atol, rtol)
-	y := m.MatMul(m.Mul(m.conjTurned(of[2]), m.column(inv, len(inv.Shape())-1)), m.conjTurned(of[0]))
+	usv := m.all("matrix_svd", one(x))
+	inv := m.inverses(x, usv[1], atol, rtol)
+	y := m.MatMul(m.Mul(m.conjTurned(usv[2]), m.column(inv, len(inv.Shape())-1)), m.conjTurned(usv[0]))
 	return m.Cast(y, x.DType())
 }
 
@@ -206,11 +207,11 @@ func (m *maker) completed(u *tensor.Tensor) *tensor.Tensor {
 		return u
 	}
 	d := len(u.Shape())
-	eye := m.Cast(m.Do("eye", nil, Int1(rows), None, Int1(int(u.DType().Real()))), u.DType())
+	eye := m.eye(rows, rows, u.DType())
 	rest := m.Narrow(m.Expand(eye, append(slices.Clone(u.Shape()[:d-1]), rows)), d-1, k, rows-k)
 	if k > 0 {
-		of := m.all("matrix_reflectors", one(u.Detach()))
-		rest = m.reflected(of[0], of[1], rest, false)
+		out := m.all("matrix_reflectors", one(u.Detach()))
+		rest = m.reflected(out[0], out[1], rest, false)
 	}
 	return m.Do("cat", []*tensor.Tensor{u, rest}, Int1(d-1))
 }
@@ -220,8 +221,8 @@ func makeLeastSquares(m *maker) []*tensor.Tensor {
 	if m.byTriangles(x, b) && driver != "gelsd" && driver != "gelss" {
 		return m.leastSquares(x, b, driver)
 	}
-	of := m.all("matrix_svd", one(x))
-	y, s := m.nearest(x, of, b, m.x(2)), of[1].Detach()
+	usv := m.all("matrix_svd", one(x))
+	y, s := m.nearest(x, usv, b, m.x(2)), usv[1].Detach()
 	nothing := m.Narrow(m.do("flatten", s, Int1(0), Int1(-1)), 0, 0, 0)
 	out := []*tensor.Tensor{y, nothing, m.Cast(nothing, dtype.Int64), nothing}
 	if rows, cols := matrix(x); rows > cols && driver != "" && driver != "gelsy" {
@@ -251,11 +252,11 @@ func (m *maker) byTriangles(x, b *tensor.Tensor) bool {
 	if x.Placed() && (tallParts(x) > 0 || tallParts(m.turned(x.Detach())) > 0) {
 		return false
 	}
-	of, rows := x.Shape()[:x.Ndim()-1], b.Shape()
+	rows := b.Shape()
 	if b.Ndim() > 1 {
 		rows = rows[:b.Ndim()-1]
 	}
-	return rows.Equal(of)
+	return rows.Equal(x.Shape()[:x.Ndim()-1])
 }
 
 // leastSquares is makeLeastSquares by matrix_lstsq.
@@ -264,18 +265,18 @@ func (m *maker) leastSquares(x, b *tensor.Tensor, driver string) []*tensor.Tenso
 	if b.Ndim() == 1 {
 		columns = m.column(b, 1)
 	}
-	of := m.all("matrix_lstsq", []*tensor.Tensor{x, columns}, Float1(usualLimit(x)))
-	y := of[0]
+	found := m.all("matrix_lstsq", []*tensor.Tensor{x, columns}, Float1(usualLimit(x)))
+	y, ranks := found[0], found[1].Detach()
 	if b.Ndim() == 1 {
 		y = m.do("select", y, Int1(-1), Int1(0))
 	}
-	nothing := m.Narrow(m.do("flatten", of[1].Detach(), Int1(0), Int1(-1)), 0, 0, 0)
+	nothing := m.Narrow(m.do("flatten", ranks, Int1(0), Int1(-1)), 0, 0, 0)
 	out := []*tensor.Tensor{y, nothing, m.Cast(nothing, dtype.Int64), nothing}
 	if rows, cols := matrix(x); rows > cols && driver == "gels" {
 		out[1] = m.residuals(x, y, b)
 	}
 	if driver != "gels" {
-		out[2] = m.Cast(of[1].Detach(), dtype.Int64)
+		out[2] = m.Cast(ranks, dtype.Int64)
 	}
 	return out
 }
@@ -295,16 +296,16 @@ func (m *maker) squares(x *tensor.Tensor, d int) *tensor.Tensor {
 	return m.Sum(m.unary("square", m.unary("abs", x)), []int{d}, false)
 }
 
-// nearest returns the y of least norm for which x y is nearest to b, for u, s and vᴴ of x:
+// nearest returns the y of least norm for which x y is nearest to b, for usv, the u, s and vᴴ of x:
 // the pseudoinverse, whose product with b is made without it.
-func (m *maker) nearest(x *tensor.Tensor, of []*tensor.Tensor, b, rtol *tensor.Tensor) *tensor.Tensor {
-	inv := m.inverses(x, of[1], nil, rtol)
-	by := m.Mul(m.conjTurned(of[2]), m.column(inv, len(inv.Shape())-1))
+func (m *maker) nearest(x *tensor.Tensor, usv []*tensor.Tensor, b, rtol *tensor.Tensor) *tensor.Tensor {
+	inv := m.inverses(x, usv[1], nil, rtol)
+	by := m.Mul(m.conjTurned(usv[2]), m.column(inv, len(inv.Shape())-1))
 	if b.Ndim() == 1 {
-		y := m.MatMul(by, m.MatMul(m.conjTurned(of[0]), m.column(b, 1)))
+		y := m.MatMul(by, m.MatMul(m.conjTurned(usv[0]), m.column(b, 1)))
 		return m.do("select", y, Int1(-1), Int1(0))
 	}
-	return m.MatMul(by, m.MatMul(m.conjTurned(of[0]), b))
+	return m.MatMul(by, m.MatMul(m.conjTurned(usv[0]), b))
 }
 
 // rank returns how many of the singular values s of the matrices of x count as more than 0.

@@ -105,7 +105,7 @@ func (m *maker) gradients() []*tensor.Tensor {
 	if order != 1 && order != 2 {
 		m.refuse("edge_order", fmt.Sprint(order), "1 or 2", "")
 	}
-	dims := allDims(len(x.Shape()))
+	dims := firstInts(len(x.Shape()))
 	if a := m.c.Args[0]; a.Set {
 		_, err := m.c.Dims(0, x.Shape())
 		m.check(err)
@@ -160,8 +160,8 @@ func (m *maker) gradient(x, s *tensor.Tensor, d, order int) *tensor.Tensor {
 // steps returns how far apart the elements of x along d are, in the shape [.., n-1, ..]
 // of as many dims as x; s is a number, where they are, or nil for 1.
 func (m *maker) steps(x, s *tensor.Tensor, d int) *tensor.Tensor {
-	n, thin := x.Shape()[d], make1s(len(x.Shape()))
-	thin[d] = n - 1
+	n := x.Shape()[d]
+	thin := replaced(make1s(len(x.Shape())), d, n-1)
 	switch {
 	case s == nil:
 		s = number(1)

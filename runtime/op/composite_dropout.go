@@ -3,8 +3,8 @@ package op
 import (
 	"fmt"
 	"math"
+	"strings"
 
-	"tpsh/runtime/shape"
 	"tpsh/runtime/tensor"
 )
 
@@ -18,8 +18,9 @@ func init() {
 	for n := 1; n <= 3; n++ {
 		compositeOf(&Def{Name: fmt.Sprintf("dropout%dd", n), Surface: Namespace, Params: []Param{inX, inP, inTraining},
 			MakeDoc: func() string {
+				sizes := strings.Repeat(", 4", n)
 				return fmt.Sprintf("dropout%dd(x, p=0.5, training=True) returns x [n, c, ..] with each channel zeroed with probability p, and the others divided by 1 - p.\n"+
-					"It is one random draw. Without the dim n it takes [c, ..], too.\n>>> F.dropout%dd(ones(1, 2%s), training=False).shape\n(1, 2%s)", n, n, fours(n), fours(n))
+					"It is one random draw. Without the dim n it takes [c, ..], too.\n>>> F.dropout%dd(ones(1, 2%s), training=False).shape\n(1, 2%s)", n, n, sizes, sizes)
 			}},
 			func(m *maker) []*tensor.Tensor {
 				x := m.floats(m.x(0))
@@ -58,15 +59,6 @@ func init() {
 	compositeOf(&Def{Name: "gumbel_softmax", Surface: Namespace, Params: []Param{called([]Param{inX}, "x", "logits")[0], inFloat("tau", "a temperature", 1), {Name: "hard", Kind: Bool, Doc: "whether the greatest becomes 1", Default: Default(None)}, inDim("dim", -1)},
 		Doc: "gumbel_softmax(x, tau=1, hard=False, dim=-1) returns softmax((x + g) / tau) along dim, where g is of Gumbel's distribution; with hard 1 at its greatest and 0 elsewhere, with the gradient of the softmax.\nIt is one random draw. Jang, Gu and Poole, \"Categorical reparameterization with Gumbel-softmax\", ICLR 2017.\n>>> F.gumbel_softmax(zeros(3)).sum().round()\n1.0"},
 		func(m *maker) []*tensor.Tensor { return one(m.gumbel()) })
-}
-
-// fours returns ", 4" n times.
-func fours(n int) string {
-	s := ""
-	for range n {
-		s += ", 4"
-	}
-	return s
 }
 
 // channels returns ones of the shape of x with the last n dims of size 1.
@@ -110,11 +102,11 @@ func (m *maker) gumbel() *tensor.Tensor {
 		return soft
 	}
 	at := m.do("argmax", soft, Int1(d), Bool1(true))
-	s := shape.Shape(make1s(len(x.Shape())))
-	if len(s) == 0 {
+	if len(x.Shape()) == 0 {
 		return soft
 	}
-	s[d] = sizeAt(x, d)
-	hard := m.Cast(m.same(m.Reshape(m.upTo(s[d]), s), at), x.DType())
+	n := x.Shape()[d]
+	places := m.Reshape(m.upTo(n), replaced(make1s(len(x.Shape())), d, n))
+	hard := m.Cast(m.same(places, at), x.DType())
 	return m.Add(m.Sub(hard, soft.Detach()), soft)
 }

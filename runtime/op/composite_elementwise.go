@@ -13,7 +13,6 @@ import (
 // A small composite of one or two tensors: its arguments, and how it is made.
 type elementwiseComposite struct {
 	name    string
-	aliases []string
 	returns string
 	example string
 	params  []Param
@@ -26,7 +25,7 @@ var (
 )
 
 var elementwiseComposites = []elementwiseComposite{
-	{"square", nil, "square(x) returns x * x, elementwise; of bools in int64.", ">>> tensor([3.0]).square().tolist()\n[9.0]", xAlone,
+	{"square", "square(x) returns x * x, elementwise; of bools in int64.", ">>> tensor([3.0]).square().tolist()\n[9.0]", xAlone,
 		func(m *maker) *tensor.Tensor {
 			x := m.x(0)
 			if x.DType() == dtype.Bool {
@@ -34,26 +33,26 @@ var elementwiseComposites = []elementwiseComposite{
 			}
 			return m.Mul(x, x)
 		}},
-	{"frac", nil, "frac(x) returns x less its part before the point, elementwise.", ">>> tensor([-1.5]).frac().tolist()\n[-0.5]", xAlone,
+	{"frac", "frac(x) returns x less its part before the point, elementwise.", ">>> tensor([-1.5]).frac().tolist()\n[-0.5]", xAlone,
 		func(m *maker) *tensor.Tensor { return m.Sub(m.x(0), m.unary("trunc", m.x(0))) }},
-	{"deg2rad", nil, "deg2rad(x) returns angles of degrees in radians.", ">>> tensor([180.0]).deg2rad().tolist()\n[3.1415927410125732]", xAlone,
+	{"deg2rad", "deg2rad(x) returns angles of degrees in radians.", ">>> tensor([180.0]).deg2rad().tolist()\n[3.1415927410125732]", xAlone,
 		func(m *maker) *tensor.Tensor { return m.Scale(m.floats(m.x(0)), math.Pi/180) }},
-	{"rad2deg", nil, "rad2deg(x) returns angles of radians in degrees.", ">>> tensor([0.0]).rad2deg().tolist()\n[0.0]", xAlone,
+	{"rad2deg", "rad2deg(x) returns angles of radians in degrees.", ">>> tensor([0.0]).rad2deg().tolist()\n[0.0]", xAlone,
 		func(m *maker) *tensor.Tensor { return m.Scale(m.floats(m.x(0)), 180/math.Pi) }},
-	{"isinf", nil, "isinf(x) returns whether elements are infinite.", ">>> tensor([1.0, -float(\"inf\")]).isinf().tolist()\n[False, True]", xAlone,
+	{"isinf", "isinf(x) returns whether elements are infinite.", ">>> tensor([1.0, -float(\"inf\")]).isinf().tolist()\n[False, True]", xAlone,
 		func(m *maker) *tensor.Tensor { return m.same(m.unary("abs", m.floats(m.x(0))), number(math.Inf(1))) }},
-	{"isposinf", nil, "isposinf(x) returns whether elements are +inf.", ">>> tensor([1.0, float(\"inf\")]).isposinf().tolist()\n[False, True]", xAlone,
+	{"isposinf", "isposinf(x) returns whether elements are +inf.", ">>> tensor([1.0, float(\"inf\")]).isposinf().tolist()\n[False, True]", xAlone,
 		func(m *maker) *tensor.Tensor { return m.same(m.floats(m.x(0)), number(math.Inf(1))) }},
-	{"isneginf", nil, "isneginf(x) returns whether elements are -inf.", ">>> tensor([1.0, -float(\"inf\")]).isneginf().tolist()\n[False, True]", xAlone,
+	{"isneginf", "isneginf(x) returns whether elements are -inf.", ">>> tensor([1.0, -float(\"inf\")]).isneginf().tolist()\n[False, True]", xAlone,
 		func(m *maker) *tensor.Tensor { return m.same(m.floats(m.x(0)), number(math.Inf(-1))) }},
-	{"signbit", nil, "signbit(x) returns whether elements have a minus; a zero may, too.", ">>> tensor([-1.0, 0.0, -0.0]).signbit().tolist()\n[True, False, True]", xAlone,
+	{"signbit", "signbit(x) returns whether elements have a minus; a zero may, too.", ">>> tensor([-1.0, 0.0, -0.0]).signbit().tolist()\n[True, False, True]", xAlone,
 		func(m *maker) *tensor.Tensor {
 			return m.less(m.binary("copysign", number(1), m.x(0)), integer(0))
 		}},
-	{"sinc", nil, "sinc(x) returns sin(πx) / (πx), and 1 at 0, elementwise.", ">>> tensor([0.0]).sinc().tolist()\n[1.0]", xAlone, makeSinc},
-	{"positive", nil, "positive(x) returns x.", ">>> tensor([-1.0]).positive().tolist()\n[-1.0]", xAlone,
+	{"sinc", "sinc(x) returns sin(πx) / (πx), and 1 at 0, elementwise.", ">>> tensor([0.0]).sinc().tolist()\n[1.0]", xAlone, makeSinc},
+	{"positive", "positive(x) returns x.", ">>> tensor([-1.0]).positive().tolist()\n[-1.0]", xAlone,
 		func(m *maker) *tensor.Tensor { return m.x(0) }},
-	{"logit", nil, "logit(x, eps=None) returns log(x / (1 - x)), of x kept eps away from 0 and 1, elementwise: of eps above 1/2 away from 0 first.", ">>> tensor([0.5]).logit().tolist()\n[0.0]",
+	{"logit", "logit(x, eps=None) returns log(x / (1 - x)), of x kept eps away from 0 and 1, elementwise: of eps above 1/2 away from 0 first.", ">>> tensor([0.5]).logit().tolist()\n[0.0]",
 		[]Param{inX, {Name: "eps", Kind: OptFloat, Doc: "how far x is kept from 0 and 1", Default: Default(None)}},
 		func(m *maker) *tensor.Tensor {
 			x := m.floats(m.x(0))
@@ -63,75 +62,75 @@ var elementwiseComposites = []elementwiseComposite{
 			}
 			return m.unary("log", m.Div(x, m.Sub(number(1), x)))
 		}},
-	{"nan_to_num", nil, "nan_to_num(x, nan=0.0, posinf=None, neginf=None) returns x with other numbers for NaN and the infinities.\nWithout posinf and neginf these are the greatest and the least of the dtype.",
+	{"nan_to_num", "nan_to_num(x, nan=0.0, posinf=None, neginf=None) returns x with other numbers for NaN and the infinities.\nWithout posinf and neginf these are the greatest and the least of the dtype.",
 		">>> tensor([1.0, float(\"nan\")]).nan_to_num().tolist()\n[1.0, 0.0]",
 		[]Param{inX, inFloat("nan", "what stands for NaN", 0), {Name: "posinf", Kind: OptFloat, Doc: "what stands for +inf", Default: Default(None)}, {Name: "neginf", Kind: OptFloat, Doc: "what stands for -inf", Default: Default(None)}},
 		makeNanToNum},
-	{"rsub", nil, "rsub(x, other, alpha=1) returns other - alpha * x, elementwise.", ">>> tensor([1.0]).rsub(3).tolist()\n[2.0]",
+	{"rsub", "rsub(x, other, alpha=1) returns other - alpha * x, elementwise.", ">>> tensor([1.0]).rsub(3).tolist()\n[2.0]",
 		[]Param{inX, inOther, inFloat("alpha", "a factor of x", 1)},
 		func(m *maker) *tensor.Tensor { return m.Sub(m.x(1), m.scaled(m.x(0), m.float(0))) }},
-	{"floor_divide", nil, "floor_divide(x, other) returns x // other, elementwise.", ">>> tensor([7]).floor_divide(2).tolist()\n[3]", xOther,
+	{"floor_divide", "floor_divide(x, other) returns x // other, elementwise.", ">>> tensor([7]).floor_divide(2).tolist()\n[3]", xOther,
 		func(m *maker) *tensor.Tensor { return m.binary("floordiv", m.x(0), m.x(1)) }},
-	{"remainder", nil, "remainder(x, other) returns x % other, elementwise.", ">>> tensor([-7]).remainder(3).tolist()\n[2]", xOther,
+	{"remainder", "remainder(x, other) returns x % other, elementwise.", ">>> tensor([-7]).remainder(3).tolist()\n[2]", xOther,
 		func(m *maker) *tensor.Tensor { return m.binary("mod", m.x(0), m.x(1)) }},
-	{"bitwise_and", nil, "bitwise_and(x, other) returns x & other, elementwise.", ">>> tensor([6]).bitwise_and(3).tolist()\n[2]", xOther,
+	{"bitwise_and", "bitwise_and(x, other) returns x & other, elementwise.", ">>> tensor([6]).bitwise_and(3).tolist()\n[2]", xOther,
 		func(m *maker) *tensor.Tensor { return m.and(m.x(0), m.x(1)) }},
-	{"bitwise_or", nil, "bitwise_or(x, other) returns x | other, elementwise.", ">>> tensor([6]).bitwise_or(3).tolist()\n[7]", xOther,
+	{"bitwise_or", "bitwise_or(x, other) returns x | other, elementwise.", ">>> tensor([6]).bitwise_or(3).tolist()\n[7]", xOther,
 		func(m *maker) *tensor.Tensor { return m.or(m.x(0), m.x(1)) }},
-	{"bitwise_xor", nil, "bitwise_xor(x, other) returns x ^ other, elementwise.", ">>> tensor([6]).bitwise_xor(3).tolist()\n[5]", xOther,
+	{"bitwise_xor", "bitwise_xor(x, other) returns x ^ other, elementwise.", ">>> tensor([6]).bitwise_xor(3).tolist()\n[5]", xOther,
 		func(m *maker) *tensor.Tensor { return m.binary("xor", m.x(0), m.x(1)) }},
-	{"bitwise_not", nil, "bitwise_not(x) returns ~x, elementwise.", ">>> tensor([6]).bitwise_not().tolist()\n[-7]", xAlone,
+	{"bitwise_not", "bitwise_not(x) returns ~x, elementwise.", ">>> tensor([6]).bitwise_not().tolist()\n[-7]", xAlone,
 		func(m *maker) *tensor.Tensor { return m.not(m.x(0)) }},
-	{"logical_and", nil, "logical_and(x, other) returns whether both are nonzero, elementwise.", ">>> tensor([2, 0]).logical_and(tensor([1, 1])).tolist()\n[True, False]", xOther,
+	{"logical_and", "logical_and(x, other) returns whether both are nonzero, elementwise.", ">>> tensor([2, 0]).logical_and(tensor([1, 1])).tolist()\n[True, False]", xOther,
 		func(m *maker) *tensor.Tensor { return m.and(m.truth(m.x(0)), m.truth(m.x(1))) }},
-	{"logical_or", nil, "logical_or(x, other) returns whether one is nonzero, elementwise.", ">>> tensor([2, 0]).logical_or(tensor([0, 0])).tolist()\n[True, False]", xOther,
+	{"logical_or", "logical_or(x, other) returns whether one is nonzero, elementwise.", ">>> tensor([2, 0]).logical_or(tensor([0, 0])).tolist()\n[True, False]", xOther,
 		func(m *maker) *tensor.Tensor { return m.or(m.truth(m.x(0)), m.truth(m.x(1))) }},
-	{"logical_xor", nil, "logical_xor(x, other) returns whether one alone is nonzero, elementwise.", ">>> tensor([2, 0]).logical_xor(tensor([1, 1])).tolist()\n[False, True]", xOther,
+	{"logical_xor", "logical_xor(x, other) returns whether one alone is nonzero, elementwise.", ">>> tensor([2, 0]).logical_xor(tensor([1, 1])).tolist()\n[False, True]", xOther,
 		func(m *maker) *tensor.Tensor { return m.binary("xor", m.truth(m.x(0)), m.truth(m.x(1))) }},
-	{"logical_not", nil, "logical_not(x) returns whether elements are 0.", ">>> tensor([2, 0]).logical_not().tolist()\n[False, True]", xAlone,
+	{"logical_not", "logical_not(x) returns whether elements are 0.", ">>> tensor([2, 0]).logical_not().tolist()\n[False, True]", xAlone,
 		func(m *maker) *tensor.Tensor { return m.same(m.x(0), integer(0)) }},
-	{"fmax", nil, "fmax(x, other) returns the greater of x and other, elementwise; a NaN counts as missing.", ">>> fmax(tensor([float(\"nan\"), 1.0]), tensor([2.0, 3.0])).tolist()\n[2.0, 3.0]", xOther,
+	{"fmax", "fmax(x, other) returns the greater of x and other, elementwise; a NaN counts as missing.", ">>> fmax(tensor([float(\"nan\"), 1.0]), tensor([2.0, 3.0])).tolist()\n[2.0, 3.0]", xOther,
 		func(m *maker) *tensor.Tensor { return m.present("maximum") }},
-	{"fmin", nil, "fmin(x, other) returns the lesser of x and other, elementwise; a NaN counts as missing.", ">>> fmin(tensor([float(\"nan\"), 1.0]), tensor([2.0, 3.0])).tolist()\n[2.0, 1.0]", xOther,
+	{"fmin", "fmin(x, other) returns the lesser of x and other, elementwise; a NaN counts as missing.", ">>> fmin(tensor([float(\"nan\"), 1.0]), tensor([2.0, 3.0])).tolist()\n[2.0, 1.0]", xOther,
 		func(m *maker) *tensor.Tensor { return m.present("minimum") }},
-	{"heaviside", nil, "heaviside(x, values) returns 0 where x is negative, 1 where it is positive, and values where it is 0.", ">>> heaviside(tensor([-1.0, 0.0, 1.0]), tensor(0.5)).tolist()\n[0.0, 0.5, 1.0]",
+	{"heaviside", "heaviside(x, values) returns 0 where x is negative, 1 where it is positive, and values where it is 0.", ">>> heaviside(tensor([-1.0, 0.0, 1.0]), tensor(0.5)).tolist()\n[0.0, 0.5, 1.0]",
 		[]Param{inX, {Name: "values", Kind: Operand, Doc: "a tensor or a number"}},
 		func(m *maker) *tensor.Tensor {
 			x := m.x(0)
 			step := m.Cast(m.greater(x, integer(0)), x.DType())
 			return m.Where(m.same(x, integer(0)), m.x(1), m.Where(m.unary("isnan", x), x, step))
 		}},
-	{"xlogy", nil, "xlogy(x, other) returns x * log(other), and 0 where x is 0 unless other is NaN, elementwise.", ">>> xlogy(tensor([0.0]), tensor([0.0])).tolist()\n[0.0]", xOther,
+	{"xlogy", "xlogy(x, other) returns x * log(other), and 0 where x is 0 unless other is NaN, elementwise.", ">>> xlogy(tensor([0.0]), tensor([0.0])).tolist()\n[0.0]", xOther,
 		func(m *maker) *tensor.Tensor {
 			x, y := m.kept(0, 1), m.kept(1, 0)
 			zero := m.and(m.same(x, integer(0)), m.not(m.unary("isnan", y)))
 			safe := m.Where(zero, number(1), y)
 			return m.Mul(x, m.unary("log", safe))
 		}},
-	{"logaddexp", nil, "logaddexp(x, other) returns log(exp(x) + exp(other)), elementwise, without overflow.", ">>> logaddexp(tensor([1000.0]), tensor([-1000.0])).tolist()\n[1000.0]", xOther,
+	{"logaddexp", "logaddexp(x, other) returns log(exp(x) + exp(other)), elementwise, without overflow.", ">>> logaddexp(tensor([1000.0]), tensor([-1000.0])).tolist()\n[1000.0]", xOther,
 		func(m *maker) *tensor.Tensor { return m.logAdd("exp", "log1p", 1) }},
-	{"logaddexp2", nil, "logaddexp2(x, other) returns log2(2^x + 2^other), elementwise, without overflow.", ">>> logaddexp2(tensor([3.0]), tensor([3.0])).tolist()\n[4.0]", xOther,
+	{"logaddexp2", "logaddexp2(x, other) returns log2(2^x + 2^other), elementwise, without overflow.", ">>> logaddexp2(tensor([3.0]), tensor([3.0])).tolist()\n[4.0]", xOther,
 		func(m *maker) *tensor.Tensor { return m.logAdd("exp2", "log1p", 1/math.Ln2) }},
-	{"ldexp", nil, "ldexp(x, other) returns x times 2 to the power other, elementwise.", ">>> tensor([1.5]).ldexp(tensor([2])).tolist()\n[6.0]", xOther,
+	{"ldexp", "ldexp(x, other) returns x times 2 to the power other, elementwise.", ">>> tensor([1.5]).ldexp(tensor([2])).tolist()\n[6.0]", xOther,
 		func(m *maker) *tensor.Tensor { return m.Mul(m.kept(0, 1), m.unary("exp2", m.kept(1, 0))) }},
-	{"float_power", nil, "float_power(x, other) returns x to the power other in float64, elementwise.", ">>> tensor([2]).float_power(3).tolist()\n[8.0]", called(xOther, "other", "exponent"),
+	{"float_power", "float_power(x, other) returns x to the power other in float64, elementwise.", ">>> tensor([2]).float_power(3).tolist()\n[8.0]", called(xOther, "other", "exponent"),
 		func(m *maker) *tensor.Tensor {
 			return m.binary("pow", m.Cast(m.x(0), dtype.Float64), m.Cast(m.x(1), dtype.Float64))
 		}},
-	{"clamp_min", nil, "clamp_min(x, min) returns the greater of x and min, elementwise.", ">>> tensor([-1.0, 2.0]).clamp_min(0).tolist()\n[0.0, 2.0]",
+	{"clamp_min", "clamp_min(x, min) returns the greater of x and min, elementwise.", ">>> tensor([-1.0, 2.0]).clamp_min(0).tolist()\n[0.0, 2.0]",
 		[]Param{inX, {Name: "min", Kind: Operand, Doc: "a tensor or a number"}},
 		func(m *maker) *tensor.Tensor { return m.binary("maximum", m.x(0), m.x(1)) }},
-	{"clamp_max", nil, "clamp_max(x, max) returns the lesser of x and max, elementwise.", ">>> tensor([-1.0, 2.0]).clamp_max(0).tolist()\n[-1.0, 0.0]",
+	{"clamp_max", "clamp_max(x, max) returns the lesser of x and max, elementwise.", ">>> tensor([-1.0, 2.0]).clamp_max(0).tolist()\n[-1.0, 0.0]",
 		[]Param{inX, {Name: "max", Kind: Operand, Doc: "a tensor or a number"}},
 		func(m *maker) *tensor.Tensor { return m.binary("minimum", m.x(0), m.x(1)) }},
-	{"addcmul", nil, "addcmul(x, tensor1, tensor2, value=1) returns x + value * tensor1 * tensor2, elementwise.", ">>> addcmul(tensor([1.0]), tensor([2.0]), tensor([3.0]), value=10).tolist()\n[61.0]", threeTensors,
+	{"addcmul", "addcmul(x, tensor1, tensor2, value=1) returns x + value * tensor1 * tensor2, elementwise.", ">>> addcmul(tensor([1.0]), tensor([2.0]), tensor([3.0]), value=10).tolist()\n[61.0]", threeTensors,
 		func(m *maker) *tensor.Tensor { return m.Add(m.x(0), m.scaled(m.Mul(m.x(1), m.x(2)), m.float(0))) }},
-	{"addcdiv", nil, "addcdiv(x, tensor1, tensor2, value=1) returns x + value * tensor1 / tensor2, elementwise.", ">>> addcdiv(tensor([1.0]), tensor([6.0]), tensor([3.0]), value=10).tolist()\n[21.0]", threeTensors,
+	{"addcdiv", "addcdiv(x, tensor1, tensor2, value=1) returns x + value * tensor1 / tensor2, elementwise.", ">>> addcdiv(tensor([1.0]), tensor([6.0]), tensor([3.0]), value=10).tolist()\n[21.0]", threeTensors,
 		func(m *maker) *tensor.Tensor { return m.Add(m.x(0), m.scaled(m.Div(m.x(1), m.x(2)), m.float(0))) }},
-	{"lerp", nil, "lerp(x, end, weight) returns x + weight * (end - x), elementwise.", ">>> tensor([1.0]).lerp(tensor([3.0]), 0.5).tolist()\n[2.0]",
+	{"lerp", "lerp(x, end, weight) returns x + weight * (end - x), elementwise.", ">>> tensor([1.0]).lerp(tensor([3.0]), 0.5).tolist()\n[2.0]",
 		[]Param{inX, {Name: "end", Kind: Tensor, Doc: "a tensor"}, {Name: "weight", Kind: Operand, Doc: "a tensor or a number"}},
 		func(m *maker) *tensor.Tensor { return m.Add(m.x(0), m.Mul(m.x(2), m.Sub(m.x(1), m.x(0)))) }},
-	{"isclose", nil, "isclose(x, other, rtol=1e-5, atol=1e-8, equal_nan=False) returns whether |x - other| <= atol + rtol * |other|, elementwise.", ">>> tensor([1.0, 2.0]).isclose(tensor([1.0, 2.1])).tolist()\n[True, False]",
+	{"isclose", "isclose(x, other, rtol=1e-5, atol=1e-8, equal_nan=False) returns whether |x - other| <= atol + rtol * |other|, elementwise.", ">>> tensor([1.0, 2.0]).isclose(tensor([1.0, 2.1])).tolist()\n[True, False]",
 		[]Param{inX, inOther, inFloat("rtol", "a relative tolerance", 1e-5), inFloat("atol", "an absolute tolerance", 1e-8), {Name: "equal_nan", Kind: Bool, Doc: "whether NaN equals NaN", Default: Default(None)}},
 		makeIsClose},
 }
@@ -140,7 +139,7 @@ var threeTensors = []Param{inX, {Name: "tensor1", Kind: Tensor, Doc: "a tensor"}
 
 func init() {
 	for _, e := range elementwiseComposites {
-		compositeOf(&Def{Name: e.name, Aliases: e.aliases, Surface: Method | Function, MakeDoc: func() string { return e.returns + "\n" + e.example }, Params: e.params, Pointwise: !keeping[e.name]},
+		compositeOf(&Def{Name: e.name, Surface: bothSides, MakeDoc: func() string { return e.returns + "\n" + e.example }, Params: e.params, Pointwise: !keeping[e.name]},
 			func(m *maker) []*tensor.Tensor { return one(e.make(m)) })
 	}
 }
@@ -182,7 +181,7 @@ func init() {
 				m.refuse("x", Describe(x), "a tensor of at least two dims", "")
 			}
 			d := m.dim(1, x)
-			dims := slices.DeleteFunc(allDims(len(x.Shape())), func(i int) bool { return i == d })
+			dims := slices.DeleteFunc(firstInts(len(x.Shape())), func(i int) bool { return i == d })
 			norms := m.do("norm", x, m.c.Args[0], IntsN(dims...), Bool1(true))
 			above := m.greater(norms, number(most))
 			factor := m.Where(above, m.Scale(m.unary("reciprocal", m.AddNumber(m.Where(above, norms, number(1)), 1e-7)), most), number(1))

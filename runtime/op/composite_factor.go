@@ -71,11 +71,11 @@ var factorComposites = []namedComposite{
 		func(m *maker) []*tensor.Tensor {
 			a, upper := m.x(1), m.bool(0)
 			m.checkMatrices("other", a)
-			of := a
+			triangle := a
 			if m.bool(1) {
-				of, upper = m.turned(a), !upper
+				triangle, upper = m.turned(a), !upper
 			}
-			return []*tensor.Tensor{m.substituted(of, m.x(0), upper, m.bool(2)), m.unary("clone", a)}
+			return []*tensor.Tensor{m.substituted(triangle, m.x(0), upper, m.bool(2)), m.unary("clone", a)}
 		}},
 	{"lu", bothSides, "lu(x, pivot=True, get_infos=False) returns linalg.lu_factor(x), and with get_infos as a third which of the diagonal of u is the first that is 0, counted from 1.\n>>> lu(tensor([[0.0, 2.0], [4.0, 0.0]]))[1].tolist()\n[2, 2]",
 		[]Param{inMatrix, inPivot, {Name: "get_infos", Kind: Bool, Doc: "whether to return the third", Default: Default(None)}}, func(m *maker) []*tensor.Tensor {
@@ -245,8 +245,8 @@ func (m *maker) zeroPivots(lu *tensor.Tensor) *tensor.Tensor {
 	if zero.Shape()[len(zero.Shape())-1] == 0 {
 		return m.do("any", zero, IntsN(-1), None)
 	}
-	first := m.AddNumber(m.Cast(m.do("argmax", m.Cast(zero, dtype.Int32), Int1(-1), None), dtype.Int32), 0)
-	first = m.Add(m.Cast(first, dtype.Int32), integer(1))
+	first := m.Cast(m.do("argmax", m.Cast(zero, dtype.Int32), Int1(-1), None), dtype.Int32)
+	first = m.Add(first, integer(1))
 	return m.Where(m.do("any", zero, IntsN(-1), None), first, integer(0))
 }
 
@@ -255,8 +255,7 @@ func (m *maker) triangles(lu *tensor.Tensor) []*tensor.Tensor {
 	rows, cols := matrix(lu)
 	k, d := min(rows, cols), len(lu.Shape())
 	l := m.lower(m.Narrow(lu, d-1, 0, k), -1)
-	eye := m.Do("eye", nil, Int1(rows), Int1(k), Int1(int(lu.DType().Real())))
-	return []*tensor.Tensor{m.Add(l, eye), m.do("triu", m.Narrow(lu, d-2, 0, k), Int1(0))}
+	return []*tensor.Tensor{m.Add(l, m.eye(rows, k, lu.DType())), m.do("triu", m.Narrow(lu, d-2, 0, k), Int1(0))}
 }
 
 // permutation returns the matrices that pivots of factors lu stand for.
@@ -327,8 +326,8 @@ func (m *maker) guarded(cholesky, check bool, f func(x *tensor.Tensor) *tensor.T
 	}
 	n := len(info.Shape())
 	good := m.same(m.column(m.column(info, n), n), integer(0))
-	eye := m.Cast(m.Do("eye", nil, Int1(x.Shape()[len(x.Shape())-1]), None, Int1(int(x.DType().Real()))), x.DType())
-	y := f(m.Where(good, x, eye))
+	rows, cols := matrix(x)
+	y := f(m.Where(good, x, m.eye(rows, cols, x.DType())))
 	if len(y.Shape()) < len(good.Shape()) { // of vectors
 		good = m.do("select", good, Int1(-1), Int1(0))
 	}
@@ -343,8 +342,7 @@ func (m *maker) reflectorProduct() *tensor.Tensor {
 	if cols > rows {
 		m.refuse("x", Describe(x), "matrices of at least as many rows as columns", "")
 	}
-	eye := m.Cast(m.Do("eye", nil, Int1(rows), Int1(cols), Int1(int(x.DType().Real()))), x.DType())
-	return m.reflected(x, m.x(1), m.Expand(eye, x.Shape()), false)
+	return m.reflected(x, m.x(1), m.Expand(m.eye(rows, cols, x.DType()), x.Shape()), false)
 }
 
 // reflected returns q y, or qᵀ y, where q is the product of the reflectors of vectors
@@ -359,9 +357,9 @@ func (m *maker) reflected(x, tau, y *tensor.Tensor, transposed bool) *tensor.Ten
 		m.refuse("tau", Describe(tau), fmt.Sprintf("a tensor of %d dim(s), of which the last is at most %d", len(x.Shape())-1, min(rows, cols)), "")
 	}
 	k, d := tau.Shape()[len(tau.Shape())-1], len(x.Shape())
-	v := m.Add(m.lower(m.Narrow(x, d-1, 0, k), -1), m.Do("eye", nil, Int1(rows), Int1(k), Int1(int(x.DType().Real()))))
+	v := m.Add(m.lower(m.Narrow(x, d-1, 0, k), -1), m.eye(rows, k, x.DType()))
 	if transposed && tau.DType().IsComplex() {
-		tau = m.Tape.conjugate(tau)
+		tau = m.conjugated(tau)
 	}
 	for step := range k {
 		i := k - 1 - step

@@ -151,11 +151,6 @@ func (m *maker) transformed(x *tensor.Tensor, f fourier, d int, n *int, norm str
 	return y
 }
 
-// conjugated returns the conjugate of a complex tensor.
-func (m *maker) conjugated(x *tensor.Tensor) *tensor.Tensor {
-	return m.pair(m.realPart(x), m.Neg(m.imagPart(x)))
-}
-
 // scaleOf returns the factor of a transform of n elements.
 func (m *maker) scaleOf(norm string, n int, inverse bool) float64 {
 	switch {
@@ -185,7 +180,7 @@ func (m *maker) fitted(x *tensor.Tensor, d, n int) *tensor.Tensor {
 	if n <= size {
 		return m.do("narrow", x, Int1(d), Int1(0), Int1(n))
 	}
-	zeros := m.Do("zeros", nil, IntsN(replaced(x.Shape(), d, n-size)...), Int1(int(x.DType())))
+	zeros := m.Zeros(x.DType(), replaced(x.Shape(), d, n-size))
 	return m.Do("cat", []*tensor.Tensor{x, zeros}, Int1(d))
 }
 
@@ -294,10 +289,7 @@ func (m *maker) frequencies(half bool) *tensor.Tensor {
 	if n < 1 {
 		m.refuse("n", fmt.Sprint(n), "a positive int", "")
 	}
-	dt := m.c.Ctx.Float
-	if a := m.c.Args[2]; a.Set {
-		dt = dtype.DType(a.Int)
-	}
+	dt := m.c.dtypeArg(2, m.c.Ctx.Float)
 	if !dt.IsFloat() {
 		m.refuse("dtype", dt.String(), "a float dtype", "")
 	}

@@ -226,12 +226,8 @@ func (m *maker) affineGrid() *tensor.Tensor {
 			}
 			v = m.AddNumber(m.Scale(m.Cast(m.upTo(k), theta.DType()), step), -step*float64(k-1)/2)
 		}
-		s := make(shape.Shape, n)
-		for i := range s {
-			s[i] = 1
-		}
-		s[d] = k
-		columns = append(columns, m.Reshape(m.Expand(m.Reshape(v, s), places), shape.Shape{places.Numel()}))
+		v = m.Reshape(v, replaced(make1s(n), d, k))
+		columns = append(columns, m.Reshape(m.Expand(v, places), shape.Shape{places.Numel()}))
 	}
 	columns = append(columns, m.Do("ones", nil, IntsN(places.Numel()), dt))
 	grid := m.MatMul(m.Do("stack", columns, Int1(-1)), m.Transpose(theta, 1, 2))

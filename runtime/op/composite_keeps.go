@@ -1,7 +1,7 @@
 package op
 
-// A keptOperand says that the gradient of operand of needs operand reads as it was.
-type keptOperand struct{ of, reads int }
+// A keptOperand says that the gradient of one operand reads another, or the same, as it was.
+type keptOperand struct{ operand, reads int }
 
 var (
 	itself    = []keptOperand{{0, 0}}
@@ -39,7 +39,7 @@ var keeping = nameSet("float_power", "hinge_embedding_loss", "l1_loss", "ldexp",
 // requires says want one.
 func (d *Def) Keeps(i int, requires func(i int) bool) bool {
 	for _, k := range d.keeps {
-		if k.reads == i && requires(k.of) {
+		if k.reads == i && requires(k.operand) {
 			return true
 		}
 	}

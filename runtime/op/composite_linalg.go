@@ -79,7 +79,7 @@ func init() {
 		})
 	compositeOf(&Def{Name: "matrix_power", Surface: Method | Function, Params: []Param{inX, {Name: "n", Kind: Int, Doc: "a non-negative int"}},
 		Doc: "matrix_power(x, n) returns the product of n times x, square matrices.\n>>> matrix_power(tensor([[1.0, 1.0], [0.0, 1.0]]), 3).tolist()\n[[1.0, 3.0], [0.0, 1.0]]"},
-		makeMatrixPower)
+		func(m *maker) []*tensor.Tensor { return one(m.matrixPower(m.x(0), m.int(0))) })
 	compositeOf(&Def{Name: "vander", Surface: Function, Params: []Param{inX, {Name: "n", Kind: OptInt, Doc: "columns; as many as x has elements if None", Default: Default(None)}, {Name: "increasing", Kind: Bool, Doc: "lowest powers first", Default: Default(None)}},
 		Doc: "vander(x, n=None, increasing=False) returns the powers of the elements of x in columns.\n>>> vander(tensor([2, 3]), 3).tolist()\n[[4, 2, 1], [9, 3, 1]]"},
 		func(m *maker) []*tensor.Tensor {
@@ -238,8 +238,8 @@ func (m *maker) pairedDims(a, b *tensor.Tensor) (ad, bd []int) {
 	return of(a, list[:half]), of(b, list[half:])
 }
 
-func makeMatrixPower(m *maker) []*tensor.Tensor {
-	x, n := m.x(0), m.int(0)
+// matrixPower returns the product of n times x, square matrices.
+func (m *maker) matrixPower(x *tensor.Tensor, n int) *tensor.Tensor {
 	s := x.Shape()
 	if len(s) < 2 || s[len(s)-1] != s[len(s)-2] {
 		m.refuse("x", Describe(x), "square matrices", "")
@@ -247,7 +247,7 @@ func makeMatrixPower(m *maker) []*tensor.Tensor {
 	if n < 0 {
 		m.refuse("n", fmt.Sprint(n), "a non-negative int", "")
 	}
-	eye := m.Do("eye", nil, Int1(s[len(s)-1]), None, Int1(int(x.DType())))
+	eye := m.eye(s[len(s)-1], s[len(s)-1], x.DType())
 	y := m.Expand(eye, s)
 	for first := true; n > 0; n /= 2 {
 		if n%2 == 1 {
@@ -261,5 +261,5 @@ func makeMatrixPower(m *maker) []*tensor.Tensor {
 			x = m.MatMul(x, x)
 		}
 	}
-	return one(y)
+	return y
 }

@@ -69,7 +69,7 @@ var maskedComposites = []maskedComposite{
 		m.x = m.floats(m.x)
 		dims := m.dims
 		if !dims.Set {
-			dims = IntsN(allDims(len(m.x.Shape()))...)
+			dims = IntsN(firstInts(len(m.x.Shape()))...)
 		}
 		return m.do("logsumexp", m.filled(number(math.Inf(-1))), dims, m.keep)
 	}},
@@ -106,14 +106,6 @@ var (
 	inMask     = Param{Name: "mask", Kind: OptTensor, Doc: "a bool tensor that broadcasts to x, None for all", Default: Default(None)}
 	inDTypeTo  = Param{Name: "dtype", Kind: OptDType, Doc: "what x is converted to before, None for its own", Default: Default(None)}
 )
-
-func allDims(n int) []int {
-	dims := make([]int, n)
-	for i := range dims {
-		dims[i] = i
-	}
-	return dims
-}
 
 func init() {
 	for _, e := range maskedComposites {

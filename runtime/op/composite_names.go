@@ -64,8 +64,7 @@ var namedComposites = []namedComposite{
 				m.refuse("x", Describe(m.x(0)), "square matrices", "")
 			}
 			n, _ := matrix(m.x(0))
-			eye := m.Cast(m.Do("eye", nil, Int1(n), None, Int1(int(m.x(0).DType().Real()))), m.x(0).DType())
-			return one(m.solvedByFactor(eye, m.x(0), m.bool(0)))
+			return one(m.solvedByFactor(m.eye(n, n, m.x(0).DType()), m.x(0), m.bool(0)))
 		}},
 	{"vander", Linalg, "vander(x, N=None) returns the powers 0 to N - 1 of the elements of x [.., n] in columns, n of them if None.\n>>> linalg.vander(tensor([2, 3])).tolist()\n[[1, 2], [1, 3]]",
 		[]Param{inX, {Name: "N", Kind: OptInt, Doc: "columns", Default: Default(None)}},

@@ -4,8 +4,10 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"tpsh/runtime/dtype"
+	"tpsh/runtime/shape"
 	"tpsh/runtime/tensor"
 )
 
@@ -50,7 +52,7 @@ var nativeComposites = []namedComposite{
 	{"_batch_norm_with_update", Function, "_batch_norm_with_update(x, weight, bias, running_mean, running_var, momentum, eps) returns native_batch_norm in training, and an empty tensor besides.\n>>> _batch_norm_with_update(tensor([[1.0], [3.0]]), None, None, zeros(1), ones(1), 0.1, 0.0)[1].tolist()\n[2.0]",
 		[]Param{inX, inWeight, inBias, inMean, inVar, inMoment, inEps},
 		func(m *maker) []*tensor.Tensor {
-			return append(m.batchNorm(true, m.c.Args[0], m.c.Args[1]), m.Do("zeros", nil, IntsN(0), Int1(int(dtype.Uint8))))
+			return append(m.batchNorm(true, m.c.Args[0], m.c.Args[1]), m.Zeros(dtype.Uint8, shape.Shape{0}))
 		}},
 	{"native_dropout_backward", Function, "native_dropout_backward(grad_output, mask, scale) returns grad_output times mask times scale: the gradient of a dropout.\n>>> native_dropout_backward(ones(2), tensor([True, False]), 2.0).tolist()\n[2.0, 0.0]",
 		[]Param{inGrad, {Name: "mask", Kind: Tensor, Doc: "which elements were kept"}, {Name: "scale", Kind: Float, Doc: "what they were multiplied by"}},
@@ -108,7 +110,7 @@ func init() {
 		compositeOf(&Def{Name: fmt.Sprintf("grid_sampler_%dd", n), Surface: Function,
 			MakeDoc: func() string {
 				return fmt.Sprintf("grid_sampler_%dd(x, grid, interpolation_mode, padding_mode, align_corners) is F.grid_sample of %d dims, whose modes are numbers: 0 \"bilinear\", 1 \"nearest\", 2 \"bicubic\"; 0 \"zeros\", 1 \"border\", 2 \"reflection\".\n>>> grid_sampler_%dd(ones(1, 1%s), zeros(1, 1%s, %d), 0, 0, False).shape\n(1, 1%s)",
-					n, n, n, fours(n), repeatedOnes(n-1), n, repeatedOnes(n))
+					n, n, n, strings.Repeat(", 4", n), strings.Repeat(", 1", n-1), n, strings.Repeat(", 1", n))
 			},
 			Params: []Param{inX, {Name: "grid", Kind: Tensor, Doc: "places"}, {Name: "interpolation_mode", Kind: Int, Doc: "0, 1 or 2"}, {Name: "padding_mode", Kind: Int, Doc: "0, 1 or 2"}, {Name: "align_corners", Kind: Bool, Doc: "whether -1 and 1 are the middles of the outermost elements"}}},
 			func(m *maker) []*tensor.Tensor {
@@ -133,15 +135,6 @@ func init() {
 	}
 }
 
-// repeatedOnes writes n sizes of 1, each after a comma.
-func repeatedOnes(n int) string {
-	text := ""
-	for range n {
-		text += ", 1"
-	}
-	return text
-}
-
 // moments returns the means of x over dims, and one over the standard deviations, of
 // variances to which eps is added.
 func (m *maker) moments(x *tensor.Tensor, dims []int, keep bool, eps float64) []*tensor.Tensor {
@@ -157,7 +150,7 @@ func (m *maker) batchNorm(training bool, momentum, eps Arg) []*tensor.Tensor {
 	x := m.x(0)
 	y := m.Do("batch_norm", []*tensor.Tensor{x, m.x(3), m.x(4), m.x(1), m.x(2)}, Bool1(training), momentum, eps)
 	if !training {
-		empty := m.Do("zeros", nil, IntsN(0), Int1(int(x.DType())))
+		empty := m.Zeros(x.DType(), shape.Shape{0})
 		return []*tensor.Tensor{y, empty, empty}
 	}
 	dims := slices.DeleteFunc(firstInts(len(x.Shape())), func(d int) bool { return d == 1 })

@@ -2,7 +2,6 @@ package op
 
 import (
 	"fmt"
-	"slices"
 
 	"tpsh/runtime/dtype"
 	"tpsh/runtime/shape"
@@ -158,9 +157,7 @@ func (m *maker) ranked(x *tensor.Tensor, d, k int, keep bool) []*tensor.Tensor {
 		least := m.all("topk", one(x), Int1(k+1), Int1(d), Bool1(false), Bool1(true))
 		return m.unkept([]*tensor.Tensor{m.Narrow(least[0], d, k, 1), m.Narrow(least[1], d, k, 1)}, d, keep)
 	}
-	s := slices.Clone(x.Shape())
-	s[d] = 1
-	at := m.Do("full", one(integer(k)), IntsN(s...), Int1(int(dtype.Int64)))
+	at := m.full(integer(k), dtype.Int64, replaced(x.Shape(), d, 1)...)
 	return m.unkept(m.all("element_at", []*tensor.Tensor{x, at}, Int1(d)), d, keep)
 }
 

@@ -151,10 +151,7 @@ func (m *maker) resizedAlong(x *tensor.Tensor, d int, r *resizing) *tensor.Tenso
 	case r.mode == "bicubic":
 		taps = r.cubic
 	}
-	s := shape.Shape{r.size}
-	for range x.Shape()[d+1:] {
-		s = append(s, 1)
-	}
+	s := append(shape.Shape{r.size}, make1s(len(x.Shape())-d-1)...)
 	var y *tensor.Tensor
 	for _, t := range r.list(taps) {
 		w, err := FromFloats(m.c.Ctx, x.DType(), s, t.weight)

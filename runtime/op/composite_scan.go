@@ -126,9 +126,7 @@ func (m *maker) mostFrequent() []*tensor.Tensor {
 // neighbours it is.
 func (m *maker) runLengths(x *tensor.Tensor, d int) *tensor.Tensor {
 	n := x.Shape()[d]
-	thin := make1s(len(x.Shape()))
-	thin[d] = n
-	at := m.Expand(m.Reshape(m.upTo(n), thin), x.Shape())
+	at := m.Expand(m.Reshape(m.upTo(n), replaced(make1s(len(x.Shape())), d, n)), x.Shape())
 	begin := m.Where(m.begins(x, d), at, integer(0))
 	return m.Sub(at, m.all("running_extreme", one(begin), Int1(d), Bool1(false))[0])
 }

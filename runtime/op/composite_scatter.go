@@ -52,11 +52,7 @@ func (m *maker) scatteredFlat(x, index, src *tensor.Tensor, d int) *tensor.Tenso
 	at = m.Mul(at, integer(s.Strides()[d]))
 	for e := range s {
 		if e != d {
-			line := make(shape.Shape, len(s))
-			for i := range line {
-				line[i] = 1
-			}
-			line[e] = is[e]
+			line := replaced(make1s(len(s)), e, is[e])
 			at = m.Add(at, m.Reshape(m.Mul(m.upTo(is[e]), integer(s.Strides()[e])), line))
 		}
 	}

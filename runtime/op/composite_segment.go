@@ -46,22 +46,18 @@ func (m *maker) segments(x *tensor.Tensor, d int, how string, initial Arg) *tens
 	size := s[d]
 	// Elements before the first and behind the last make one more, which is left out.
 	at := m.upTo(size)
-	of := m.placesIn(ends, at, true)
+	segment := m.placesIn(ends, at, true)
 	if n > 0 {
-		of = m.Where(m.less(at, m.Narrow(starts, d, 0, 1)), integer(n), of)
+		segment = m.Where(m.less(at, m.Narrow(starts, d, 0, 1)), integer(n), segment)
 	}
 	spread := func(x *tensor.Tensor, n int) *tensor.Tensor { // over the dims behind d
-		to := slices.Clone(s)
-		to[d] = n
-		return m.Expand(m.Reshape(x, append(slices.Clone(x.Shape()), make1s(len(s)-d-1)...)), to)
+		return m.Expand(m.Reshape(x, append(slices.Clone(x.Shape()), make1s(len(s)-d-1)...)), replaced(s, d, n))
 	}
 	begin := emptySegments[how]
 	if initial.Set {
 		begin = initial.Float
 	}
-	base := slices.Clone(s)
-	base[d] = n + 1
-	in := []*tensor.Tensor{m.Do("full", one(number(begin)), IntsN(base...), Int1(int(x.DType()))), spread(of, size), x}
+	in := []*tensor.Tensor{m.full(number(begin), x.DType(), replaced(s, d, n+1)...), spread(segment, size), x}
 	segmentsOf := func(name string, args ...Arg) *tensor.Tensor {
 		return m.Narrow(m.Do(name, in, append([]Arg{Int1(d)}, args...)...), d, 0, n)
 	}

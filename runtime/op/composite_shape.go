@@ -2,6 +2,7 @@ package op
 
 import (
 	"fmt"
+	"slices"
 
 	"tpsh/runtime/dtype"
 	"tpsh/runtime/shape"
@@ -121,12 +122,8 @@ var shapeComposites = []shapeComposite{
 			x, d := m.x(0), m.dim(0, m.x(0))
 			at := m.Cast(m.Do("one_hot", one(m.x(1)), Int1(sizeAt(x, d))), dtype.Int64)
 			hit := m.truth(m.Sum(at, []int{0}, false))
-			s := make(shape.Shape, len(x.Shape()))
-			for i := range s {
-				s[i] = 1
-			}
-			s[d] = x.Shape()[d]
-			return m.Do("masked_fill", []*tensor.Tensor{x, m.Reshape(hit, s), m.x(2)})
+			hit = m.Reshape(hit, replaced(make1s(len(x.Shape())), d, x.Shape()[d]))
+			return m.Do("masked_fill", []*tensor.Tensor{x, hit, m.x(2)})
 		}},
 	{"unfold", nil, Method, "unfold(x, dimension, size, step) returns the windows of a size along a dim, step apart, as a last dim.\nIt shares the storage of a plain x unless windows overlap; else it is a copy, in which nothing can be stored.\n>>> arange(4).unfold(0, 2, 1).tolist()\n[[0, 1], [1, 2], [2, 3]]",
 		[]Param{inX, {Name: "dimension", Kind: Dim, Doc: "a dim"}, {Name: "size", Kind: Int, Doc: "of a window"}, {Name: "step", Kind: Int, Doc: "between windows"}}, makeUnfold},
@@ -139,12 +136,13 @@ var shapeComposites = []shapeComposite{
 		func(m *maker) *tensor.Tensor { return m.joined(3, 2) }},
 	{"column_stack", nil, Function, "column_stack(tensors) returns tensors joined as columns.\n>>> column_stack([tensor([1, 2]), tensor([3, 4])]).tolist()\n[[1, 3], [2, 4]]", []Param{inTensors},
 		func(m *maker) *tensor.Tensor {
-			for i, x := range m.c.In {
+			list := slices.Clone(m.c.In)
+			for i, x := range list {
 				if len(x.Shape()) < 2 {
-					m.c.In[i] = m.Reshape(x, shape.Shape{x.Numel(), 1})
+					list[i] = m.Reshape(x, shape.Shape{x.Numel(), 1})
 				}
 			}
-			return m.Do("cat", m.c.In, Int1(1))
+			return m.Do("cat", list, Int1(1))
 		}},
 }
 

@@ -205,8 +205,7 @@ func (m *maker) onDiagonal(x *tensor.Tensor, offset int) *tensor.Tensor {
 	}
 	n := s[len(s)-1]
 	down, right := max(-offset, 0), max(offset, 0)
-	eye := m.Do("eye", nil, Int1(n), None, Int1(int(dtype.Bool)))
-	square := m.Where(eye, m.column(x, len(s)-1), integer(0))
+	square := m.Where(m.eye(n, n, dtype.Bool), m.column(x, len(s)-1), integer(0))
 	square = m.Cast(square, x.DType())
 	if offset == 0 {
 		return square
@@ -242,12 +241,7 @@ func (m *maker) along(index *tensor.Tensor, d int, src *tensor.Tensor) *tensor.T
 	if len(index.Shape()) != 1 || len(src.Shape()) <= d || index.Shape()[0] != src.Shape()[d] {
 		m.refuse("index", Describe(index), fmt.Sprintf("a tensor of as many elements as src, %s, has slices along dim %d", Describe(src), d), "")
 	}
-	s := make(shape.Shape, len(src.Shape()))
-	for i := range s {
-		s[i] = 1
-	}
-	s[d] = index.Shape()[0]
-	return m.Expand(m.Reshape(index, s), src.Shape())
+	return m.Expand(m.Reshape(index, replaced(make1s(len(src.Shape())), d, index.Shape()[0])), src.Shape())
 }
 
 func makeUnfold(m *maker) *tensor.Tensor {
@@ -347,12 +341,7 @@ func (m *maker) grid() []*tensor.Tensor {
 	}
 	out := make([]*tensor.Tensor, len(m.c.In))
 	for i, x := range m.c.In {
-		thin := make(shape.Shape, len(s))
-		for d := range thin {
-			thin[d] = 1
-		}
-		thin[i] = s[i]
-		out[i] = m.Expand(m.Reshape(x, thin), s)
+		out[i] = m.Expand(m.Reshape(x, replaced(make1s(len(s)), i, s[i])), s)
 	}
 	return out
 }

@@ -56,7 +56,7 @@ var signalWindows = []signalWindow{
 		}
 		k := m.AddNumber(m.Scale(m.pointsOf(w), 2/float64(max(w.n, 1))), -1)
 		root := m.unary("sqrt", m.do("clamp", m.AddNumber(m.Neg(m.Mul(k, k)), 1), Float1(0), None))
-		half := m.Cast(m.Do("full", one(number(beta)), IntsN(), Int1(int(dtype.Float64))), dtype.Float64)
+		half := m.full(number(beta), dtype.Float64)
 		return m.Div(m.unary("i0", m.Scale(root, beta)), m.unary("i0", half))
 	}},
 	{"nuttall", "", "a sum of four cosines whose side lobes are below -98 dB (Nuttall 1981)", "", nil,
@@ -138,6 +138,6 @@ func (m *maker) exponentialWindow(w *windowed) *tensor.Tensor {
 // positive refuses a number of Args[i] that is not greater than 0.
 func (m *maker) positive(i int, v float64) {
 	if !(v > 0) {
-		m.refuse(m.argName(i), fmt.Sprint(v), "a positive number", "")
+		m.refuse(m.c.argName(i), fmt.Sprint(v), "a positive number", "")
 	}
 }

@@ -184,7 +184,7 @@ func (m *maker) overlapped(frames *tensor.Tensor, f *framing) *tensor.Tensor {
 	size := f.n + f.hop*(s[1]-1)
 	add := func(x *tensor.Tensor) *tensor.Tensor {
 		rows := slices.Clone(x.Shape()[3:])
-		zeros := m.Do("zeros", nil, IntsN(slices.Concat(shape.Shape{s[0], size}, rows)...), Int1(int(x.DType())))
+		zeros := m.Zeros(x.DType(), slices.Concat(shape.Shape{s[0], size}, rows))
 		flat := m.Reshape(x, slices.Concat(shape.Shape{s[0], s[1] * f.n}, rows))
 		return m.Do("index_add", []*tensor.Tensor{zeros, index, flat}, Int1(1), Float1(1))
 	}

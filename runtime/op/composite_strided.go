@@ -80,15 +80,6 @@ func init() {
 		})
 }
 
-// firstInts returns 0 to n - 1.
-func firstInts(n int) []int {
-	list := make([]int, n)
-	for i := range list {
-		list[i] = i
-	}
-	return list
-}
-
 // checkStrided refuses sizes and strides that reach outside x.
 func (m *maker) checkStrided(x *tensor.Tensor, size, stride []int, offset int) {
 	if len(size) != len(stride) {
@@ -141,7 +132,7 @@ func (m *maker) strided(x *tensor.Tensor, size, stride []int, offset int) *tenso
 	if separate(size, stride) {
 		return m.do("region_get", x, IntsN(size...), IntsN(stride...), Int1(offset))
 	}
-	index := m.Do("full", one(integer(offset)), IntsN(), Int1(int(dtype.Int64)))
+	index := m.full(integer(offset), dtype.Int64)
 	for i, n := range size {
 		index = m.Add(m.column(index, len(index.Shape())), m.Mul(m.upTo(n), integer(stride[i])))
 	}

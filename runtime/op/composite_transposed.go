@@ -3,6 +3,7 @@ package op
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"tpsh/runtime/shape"
 	"tpsh/runtime/tensor"
@@ -10,16 +11,12 @@ import (
 
 func init() {
 	for n := 1; n <= 3; n++ {
-		sizes, result := "", ""
-		for range n {
-			sizes, result = sizes+", 2", result+", 3"
-		}
-		like := "ones(1, 1" + sizes + ")"
+		like := "ones(1, 1" + strings.Repeat(", 2", n) + ")"
 		compositeOf(&Def{
 			Name: fmt.Sprintf("conv_transpose%dd", n), Surface: Namespace,
 			MakeDoc: func() string {
 				return fmt.Sprintf("conv_transpose%dd(x, weight, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1) returns what the gradient of conv%dd with that weight [c, o / groups, ..] makes of x [n, c, ..], plus bias.\n"+
-					"output_padding adds to the end of the result's sizes. See conv%dd.\n>>> F.conv_transpose%dd(%s, %s).shape\n(1, 1%s)", n, n, n, n, like, like, result)
+					"output_padding adds to the end of the result's sizes. See conv%dd.\n>>> F.conv_transpose%dd(%s, %s).shape\n(1, 1%s)", n, n, n, n, like, like, strings.Repeat(", 3", n))
 			},
 			Params: []Param{
 				{Name: "x", Kind: Tensor, Doc: "a float tensor [n, c, ..]"},

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"tpsh/runtime/dtype"
 	"tpsh/runtime/shape"
@@ -35,7 +36,7 @@ func init() {
 			MakeDoc: func() string {
 				return fmt.Sprintf("fractional_max_pool%dd(x, kernel_size, output_size=None, output_ratio=None, return_indices=False, _random_samples=None) returns the greatest elements of windows over the last %s of x [n, c, ..], whose places are drawn: they are as far apart as output_size, or output_ratio of the size of x, needs, rounded up or down at random (Graham 2014).\n"+
 					"It is one draw, of %d numbers for each channel, unless these are given. With return_indices it also returns where each element lies in its channel, counted in row-major order.\n"+
-					">>> F.fractional_max_pool%dd(ones(1, 1%s), 2, output_size=2).shape\n(1, 1%s)", n, dimsText(n), n, n, fours(n), twos(n))
+					">>> F.fractional_max_pool%dd(ones(1, 1%s), 2, output_size=2).shape\n(1, 1%s)", n, dimsText(n), n, n, strings.Repeat(", 4", n), strings.Repeat(", 2", n))
 			},
 			Params: []Param{inX, inKernel, {Name: "output_size", Kind: Dims, Doc: "sizes, or None", Default: Default(None)}, {Name: "output_ratio", Kind: OptFloats, Doc: "a number between 0 and 1, or one for each dim, instead", Default: Default(None)},
 				inIndices, {Name: "_random_samples", Kind: OptTensor, Doc: fmt.Sprintf("numbers from 0 to 1 [n, c, %d], or None", n), Default: Default(None)}},
@@ -45,15 +46,6 @@ func init() {
 
 // pairText writes the size of a window of two elements along the last of n dims.
 func pairText(n int) string { return listText(append(slices.Repeat([]int{1}, n-1), 2)) }
-
-// twos writes n sizes of 2, each after a comma.
-func twos(n int) string {
-	text := ""
-	for range n {
-		text += ", 2"
-	}
-	return text
-}
 
 // beyond lets w reach beyond what it puts around a tensor of size s, so that what no
 // whole window covers is covered: all windows count that begin on it or before it.
@@ -104,7 +96,7 @@ func (m *maker) maxPool(w *window, ceil, places bool) []*tensor.Tensor {
 // windowPlaces returns where in a channel of size s elements lie of which best says
 // which of their window they are.
 func (m *maker) windowPlaces(w *window, s shape.Shape, best *tensor.Tensor) *tensor.Tensor {
-	within := m.Do("full", one(integer(0)), IntsN(), Int1(int(dtype.Int64)))
+	within := m.full(integer(0), dtype.Int64)
 	begins, out := within, best.Shape()
 	for i, k := range w.size {
 		step := s.Strides()[i]
@@ -157,7 +149,7 @@ func (m *maker) fractionalPool(n int) []*tensor.Tensor {
 	if !samples.Shape().Equal(shape.Shape{s[0], s[1], n}) {
 		m.refuse("_random_samples", Describe(samples), fmt.Sprintf("a tensor (%d, %d, %d)", s[0], s[1], n), "")
 	}
-	at := m.Do("full", one(integer(0)), IntsN(1, 1), Int1(int(dtype.Int64)))
+	at := m.full(integer(0), dtype.Int64, 1, 1)
 	for i, size := range s[2:] { // of dim 2+i the number comes first of 3 dims, and last of 2
 		draw := i
 		if n == 2 {

@@ -27,23 +27,9 @@ func (m *maker) spread(i, n int, least int) []int {
 		list = a.Ints
 	}
 	if len(list) != n || slices.Min(list) < least {
-		m.refuse(m.argName(i), listText(list), fmt.Sprintf("an int of %d or more, or %d of them", least, n), "")
+		m.refuse(m.c.argName(i), listText(list), fmt.Sprintf("an int of %d or more, or %d of them", least, n), "")
 	}
 	return list
-}
-
-// argName returns the name of the parameter that Args[i] is for.
-func (m *maker) argName(i int) string {
-	for _, p := range m.c.Def.Params {
-		if p.IsTensor() {
-			continue
-		}
-		if i == 0 {
-			return p.Name
-		}
-		i--
-	}
-	return ""
 }
 
 // batched returns x with a batch dim put before it, if it has n+1 dims, and

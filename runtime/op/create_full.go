@@ -87,6 +87,16 @@ func (t *Tape) Zeros(dt dtype.DType, s shape.Shape) *tensor.Tensor {
 	return t.Do("zeros", nil, IntsN(s...), Int1(int(dt)))
 }
 
+// eye returns the matrix with ones on its diagonal and zeros elsewhere.
+func (t *Tape) eye(rows, cols int, dt dtype.DType) *tensor.Tensor {
+	return t.Cast(t.Do("eye", nil, Int1(rows), Int1(cols), Int1(int(dt.Real()))), dt)
+}
+
+// full returns a tensor of given sizes, all of whose elements are the number v.
+func (t *Tape) full(v *tensor.Tensor, dt dtype.DType, sizes ...int) *tensor.Tensor {
+	return t.Do("full", one(v), IntsN(sizes...), Int1(int(dt)))
+}
+
 // dtypeArg returns the dtype that Args[i], an OptDType, names; dt if it is
 // None.
 func (c *Call) dtypeArg(i int, dt dtype.DType) dtype.DType {

@@ -119,7 +119,7 @@ func (t *Tape) parts(x *tensor.Tensor) []*tensor.Tensor {
 // conjTurned returns the conjugate transposes of matrices.
 func (t *Tape) conjTurned(x *tensor.Tensor) *tensor.Tensor {
 	if x.DType().IsComplex() {
-		x = t.conjugate(x)
+		x = t.conjugated(x)
 	}
 	return t.turned(x)
 }

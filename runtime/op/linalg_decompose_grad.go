@@ -21,8 +21,8 @@ func (t *Tape) halfTril(x *tensor.Tensor) *tensor.Tensor {
 // diagonalMatrix returns matrices with the last dim of x on their diagonals.
 func (t *Tape) diagonalMatrix(x *tensor.Tensor) *tensor.Tensor {
 	s := x.Shape()
-	eye := t.Do("eye", nil, Int1(s[len(s)-1]), None, Int1(int(dtype.Bool)))
-	return t.Where(eye, t.column(x, len(s)), tensor.Number(0.0))
+	n := s[len(s)-1]
+	return t.Where(t.eye(n, n, dtype.Bool), t.column(x, len(s)), tensor.Number(0.0))
 }
 
 // orZero returns dy, or zeros like y if it is nil.
@@ -36,7 +36,7 @@ func (t *Tape) orZero(dy, y *tensor.Tensor) *tensor.Tensor {
 // gaps returns the matrices of 1 / (b[j] - a[i]) off the diagonal, and 0 on it.
 func (t *Tape) gaps(a, b *tensor.Tensor) *tensor.Tensor {
 	s := a.Shape()
-	eye := t.Do("eye", nil, Int1(s[len(s)-1]), None, Int1(int(dtype.Bool)))
+	eye := t.eye(s[len(s)-1], s[len(s)-1], dtype.Bool)
 	diff := t.Sub(t.column(b, len(s)-1), t.column(a, len(s)))
 	return t.Where(eye, tensor.Number(0.0), t.unary("reciprocal", t.Where(eye, tensor.Number(1.0), diff)))
 }
@@ -121,7 +121,7 @@ func (t *Tape) svdGrad(u, s, vt, du, ds, dvt *tensor.Tensor, rows, cols int) *te
 	inner = t.Add(inner, t.Mul(t.Mul(f, turned), t.column(s, n-1)))
 	inner = t.Add(inner, t.Mul(t.column(s, n), t.Mul(f, skew(v, dv))))
 	if u.DType().IsComplex() {
-		eye := t.Do("eye", nil, Int1(s.Shape()[n-1]), None, Int1(int(s.DType())))
+		eye := t.eye(s.Shape()[n-1], s.Shape()[n-1], s.DType())
 		inner = t.Add(inner, t.Scale(t.Div(t.Mul(turned, eye), t.column(s, n-1)), 0.5))
 	}
 	dx := t.MatMul(u, t.MatMul(inner, vt))

@@ -162,5 +162,5 @@ func summedDiagonals(t *Tape, c *Call) []*tensor.Tensor {
 func (t *Tape) diagonalMask(s shape.Shape, a, b int) *tensor.Tensor {
 	mask := onesOf(len(s))
 	mask[a], mask[b] = s[a], s[a]
-	return t.Reshape(t.Do("eye", nil, Int1(s[a]), Int1(s[a]), Int1(int(dtype.Bool))), mask)
+	return t.Reshape(t.eye(s[a], s[a], dtype.Bool), mask)
 }

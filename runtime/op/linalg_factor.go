@@ -119,7 +119,7 @@ func (t *Tape) luGrad(lu, g, p *tensor.Tensor) *tensor.Tensor {
 		return t.Do("matrix_triangular", []*tensor.Tensor{x, b}, Bool1(upper), Bool1(unit))
 	}
 	square, gSquare := cols(rows(lu, 0, k), 0, k), cols(rows(g, 0, k), 0, k)
-	l := t.Add(t.lower(square, -1), t.Do("eye", nil, Int1(k), None, Int1(int(p.DType()))))
+	l := t.Add(t.lower(square, -1), t.eye(k, k, p.DType()))
 	u := t.Do("triu", one(square), Int1(0))
 	left := t.MatMul(t.conjTurned(l), t.lower(gSquare, -1))
 	right := t.MatMul(t.Do("triu", one(gSquare), Int1(0)), t.conjTurned(u))
@@ -151,24 +151,24 @@ func (t *Tape) luGrad(lu, g, p *tensor.Tensor) *tensor.Tensor {
 func (t *Tape) eigGrad(out, dy []*tensor.Tensor) *tensor.Tensor {
 	part := func(i int) *tensor.Tensor { return t.orZero(dy[i], out[i]) }
 	w, v := t.pair(out[0], out[1]), t.pair(out[2], out[3])
-	vh := t.turned(t.conjugate(v))
+	vh := t.turned(t.conjugated(v))
 	inner := t.complexDiagonal(part(0), part(1))
 	if dy[2] != nil || dy[3] != nil {
 		z := t.MatMul(vh, t.pair(part(2), part(3)))
 		n := z.Shape()[len(z.Shape())-1]
-		eye := t.Do("eye", nil, Int1(n), None, Int1(int(out[0].DType())))
+		eye := t.eye(n, n, out[0].DType())
 		along := t.Sum(t.Mul(t.realPart(z), eye), []int{len(z.Shape()) - 2}, true)
 		z = t.Sub(z, t.Mul(t.MatMul(vh, v), along))
 		last := len(w.Shape())
-		gaps := t.conjugate(t.Sub(t.column(w, last-1), t.column(w, last)))
+		gaps := t.conjugated(t.Sub(t.column(w, last-1), t.column(w, last)))
 		gaps = t.Add(gaps, eye) // 1 on the diagonal, where the quotient is left out
 		inner = t.Add(inner, t.Mul(t.Div(z, gaps), t.AddNumber(t.Neg(eye), 1)))
 	}
 	return t.Do("matrix_solve", []*tensor.Tensor{vh, t.MatMul(inner, vh)})
 }
 
-// conjugate returns the conjugate of a complex tensor.
-func (t *Tape) conjugate(x *tensor.Tensor) *tensor.Tensor {
+// conjugated returns the conjugate of a complex tensor.
+func (t *Tape) conjugated(x *tensor.Tensor) *tensor.Tensor {
 	return t.pair(t.realPart(x), t.Neg(t.imagPart(x)))
 }
 

@@ -137,6 +137,25 @@ func permutedRows(order func(c *Call) ([]int, error)) Rule {
 	}
 }
 
+// firstInts returns 0 to n - 1.
+func firstInts(n int) []int {
+	list := make([]int, n)
+	for i := range list {
+		list[i] = i
+	}
+	return list
+}
+
+// make1s returns n sizes of 1.
+func make1s(n int) []int { return slices.Repeat([]int{1}, n) }
+
+// replaced returns s with n as the size of dim d.
+func replaced(s []int, d, n int) []int {
+	s = slices.Clone(s)
+	s[d] = n
+	return s
+}
+
 // pick returns the elements of s at the indices at.
 func pick[S ~[]int](s S, at []int) S {
 	out := make(S, len(at))
