@@ -117,6 +117,9 @@ var activationComposites = []activationComposite{
 		[]Param{inX, optMean, optVar, optWeight, optBias, {Name: "use_input_stats", Kind: Bool, Doc: "whether to use each sample's own mean and variance", Default: Default(Bool1(true))},
 			inFloat("momentum", "how much of the samples goes into the running mean and variance", 0.1), inFloat("eps", "what is added to the variance", 1e-5)},
 		(*maker).instanceNorm},
+	{"local_response_norm", "local_response_norm(x, size, alpha=1e-4, beta=0.75, k=1.0) returns x [n, c, ..] over (k + alpha mean)^beta, where mean is that of the squares of size channels around each.", ">>> F.local_response_norm(ones(1, 1, 1), 1, alpha=0.0).tolist()\n[[[1.0]]]",
+		[]Param{inX, {Name: "size", Kind: Int, Doc: "how many channels"}, inFloat("alpha", "a factor", 1e-4), inFloat("beta", "a power", 0.75), inFloat("k", "a summand", 1)},
+		(*maker).responseNorm},
 }
 
 var (
@@ -128,7 +131,7 @@ var (
 
 // mixing are those of activationComposites whose elements are made of others than the one at
 // their place.
-var mixing = nameSet("channel_shuffle", "glu", "group_norm", "instance_norm", "normalize", "pixel_shuffle", "pixel_unshuffle", "softmin")
+var mixing = nameSet("channel_shuffle", "glu", "group_norm", "instance_norm", "local_response_norm", "normalize", "pixel_shuffle", "pixel_unshuffle", "softmin")
 
 func init() {
 	for _, e := range activationComposites {
@@ -256,4 +259,24 @@ func (m *maker) instanceNorm(x *tensor.Tensor) *tensor.Tensor {
 	move(bnMean, "mean")
 	move(bnVar, "var", Float1(1))
 	return m.groupNorm(x, s[1], m.float(2), m.x(3), m.x(4))
+}
+
+// responseNorm is Krizhevsky, Sutskever and Hinton, "ImageNet classification with
+// deep convolutional neural networks", 2012.
+func (m *maker) responseNorm(x *tensor.Tensor) *tensor.Tensor {
+	s, size := x.Shape(), m.int(0)
+	if len(s) < 3 {
+		m.refuse("x", Describe(x), "a tensor [n, c, ..] of at least three dims", "")
+	}
+	if size < 1 || size > 1<<12 {
+		m.refuse("size", fmt.Sprint(size), "an int from 1 to 4096", "")
+	}
+	around := append(make([]int, 2*(len(s)-2)), size/2, (size-1)/2)
+	squares := m.do("pad", m.Mul(x, x), IntsN(around...), Str1("constant"), Float1(0))
+	var sum *tensor.Tensor
+	for i := range size {
+		sum = m.sum(sum, m.do("narrow", squares, Int1(1), Int1(i), Int1(s[1])))
+	}
+	scale := m.AddNumber(m.Scale(sum, m.float(1)/float64(size)), m.float(3))
+	return m.Div(x, m.binary("pow", scale, number(m.float(2))))
 }

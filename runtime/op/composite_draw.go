@@ -91,7 +91,7 @@ func init() {
 	}
 }
 
-// Draws by probabilities in a tensor, and tensors made like another.
+// Draws of integers, and by probabilities in a tensor.
 func init() {
 	compositeOf(&Def{Name: "random_", Surface: Method, Params: []Param{inX,
 		{Name: "low", Kind: Int, Doc: "the least; or if it is the only one, one more than the greatest"}, {Name: "high", Kind: OptInt, Doc: "one more than the greatest", Default: Default(None)}},
@@ -105,13 +105,6 @@ func init() {
 			m.check(m.c.checkFloat("x", m.x(0)))
 			return one(m.Cast(m.less(m.do("rand_like", m.x(0), None), m.x(0)), m.x(0).DType()))
 		})
-	compositeOf(&Def{Name: "type_as", Surface: Method, Params: asParams,
-		Doc: "type_as(x, other) returns x in the dtype of other.\n>>> tensor([1]).type_as(ones(1)).tolist()\n[1.0]"},
-		func(m *maker) []*tensor.Tensor { return one(m.do("to", m.x(0), Int1(int(m.x(1).DType())))) })
-	compositeOf(&Def{Name: "local_response_norm", Surface: Namespace,
-		Doc:    "local_response_norm(x, size, alpha=1e-4, beta=0.75, k=1.0) returns x [n, c, ..] over (k + alpha mean)^beta, where mean is that of the squares of size channels around each.\n>>> F.local_response_norm(ones(1, 1, 1), 1, alpha=0.0).tolist()\n[[[1.0]]]",
-		Params: []Param{inX, {Name: "size", Kind: Int, Doc: "how many channels"}, inFloat("alpha", "a factor", 1e-4), inFloat("beta", "a power", 0.75), inFloat("k", "a summand", 1)}},
-		func(m *maker) []*tensor.Tensor { return one(m.responseNorm()) })
 }
 
 // notNegative refuses a standard deviation, Args[1], below 0.
@@ -119,28 +112,4 @@ func notNegative(m *maker) {
 	if !(m.float(1) >= 0) {
 		m.refuse("std", fmt.Sprint(m.float(1)), "a number from 0 on", "")
 	}
-}
-
-// responseNorm is Krizhevsky, Sutskever and Hinton, "ImageNet classification with
-// deep convolutional neural networks", 2012.
-func (m *maker) responseNorm() *tensor.Tensor {
-	x, size := m.floats(m.x(0)), m.int(0)
-	if len(x.Shape()) < 3 {
-		m.refuse("x", Describe(x), "a tensor [n, c, ..] of at least three dims", "")
-	}
-	c := x.Shape()[1]
-	if size < 1 || size > 1<<12 {
-		m.refuse("size", fmt.Sprint(size), "an int from 1 to 4096", "")
-	}
-	around := []int{}
-	for range len(x.Shape()) - 2 {
-		around = append(around, 0, 0)
-	}
-	squares := m.do("pad", m.Mul(x, x), IntsN(append(around, size/2, (size-1)/2)...), Str1("constant"), Float1(0))
-	var sum *tensor.Tensor
-	for i := range size {
-		sum = m.sum(sum, m.do("narrow", squares, Int1(1), Int1(i), Int1(c)))
-	}
-	scale := m.AddNumber(m.Scale(sum, m.float(1)/float64(size)), m.float(3))
-	return m.Div(x, m.binary("pow", scale, number(m.float(2))))
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"tpsh/internal/units"
 	"tpsh/runtime/dtype"
 	"tpsh/runtime/shape"
 	"tpsh/runtime/tensor"
@@ -354,7 +355,7 @@ func (m *maker) reflected(x, tau, y *tensor.Tensor, transposed bool) *tensor.Ten
 		m.refuse("other", Describe(y), fmt.Sprintf("matrices with %d rows", rows), "as x, "+Describe(x)+", has")
 	}
 	if len(tau.Shape()) != len(x.Shape())-1 || tau.Shape()[len(tau.Shape())-1] > min(rows, cols) {
-		m.refuse("tau", Describe(tau), fmt.Sprintf("a tensor of %d dim(s), of which the last is at most %d", len(x.Shape())-1, min(rows, cols)), "")
+		m.refuse("tau", Describe(tau), fmt.Sprintf("a tensor of %s, of which the last is at most %d", units.Count(len(x.Shape())-1, "dim"), min(rows, cols)), "")
 	}
 	k, d := tau.Shape()[len(tau.Shape())-1], len(x.Shape())
 	v := m.Add(m.lower(m.Narrow(x, d-1, 0, k), -1), m.eye(rows, k, x.DType()))

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"tpsh/internal/units"
 	"tpsh/runtime/shape"
 	"tpsh/runtime/tensor"
 )
@@ -112,7 +113,7 @@ func (m *maker) checkDims(want [2]int) {
 	first := len(m.c.In) - 2
 	for i, n := range want {
 		if x := m.x(first + i); n > 0 && len(x.Shape()) != n {
-			m.refuse(m.c.Def.Params[first+i].Name, Describe(x), fmt.Sprintf("a tensor of %d dim%s", n, map[bool]string{false: "s"}[n == 1]), "")
+			m.refuse(m.c.Def.Params[first+i].Name, Describe(x), "a tensor of "+units.Count(n, "dim"), "")
 		}
 	}
 }
@@ -224,7 +225,7 @@ func (m *maker) pairedDims(a, b *tensor.Tensor) (ad, bd []int) {
 	}
 	list := m.c.Args[0].Ints
 	half := len(list) / 2
-	of := func(x *tensor.Tensor, list []int) []int {
+	counted := func(x *tensor.Tensor, list []int) []int {
 		dims := make([]int, len(list))
 		for i, d := range list {
 			at, ok := shape.Dim(d, len(x.Shape()))
@@ -235,7 +236,7 @@ func (m *maker) pairedDims(a, b *tensor.Tensor) (ad, bd []int) {
 		}
 		return dims
 	}
-	return of(a, list[:half]), of(b, list[half:])
+	return counted(a, list[:half]), counted(b, list[half:])
 }
 
 // matrixPower returns the product of n times x, square matrices.

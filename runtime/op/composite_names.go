@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"tpsh/internal/units"
 	"tpsh/runtime/dtype"
 	"tpsh/runtime/shape"
 	"tpsh/runtime/tensor"
@@ -132,6 +133,8 @@ var namedComposites = []namedComposite{
 			}
 			return one(m.SumTo(x, s))
 		}},
+	{"type_as", Method, "type_as(x, other) returns x in the dtype of other.\n>>> tensor([1]).type_as(ones(1)).tolist()\n[1.0]", asParams,
+		func(m *maker) []*tensor.Tensor { return one(m.do("to", m.x(0), Int1(int(m.x(1).DType())))) }},
 	{"scalar_tensor", Function, "scalar_tensor(value, dtype=None) returns the number value as a tensor of shape ().\n>>> scalar_tensor(2.5)\n2.5", []Param{{Name: "value", Kind: Float, Doc: "a number"}, {Name: "dtype", Kind: OptDType, Doc: "a dtype, None for the default float", Default: Default(None)}},
 		func(m *maker) []*tensor.Tensor {
 			dt := m.c.Args[1]
@@ -174,20 +177,26 @@ func init() {
 	for _, e := range namedComposites {
 		compositeOf(&Def{Name: e.name, Surface: e.surface, Doc: e.doc, Params: e.params, Creates: e.name == "scalar_tensor"}, e.make)
 	}
-	for i, name := range []string{"hsplit", "vsplit", "dsplit"} {
-		compositeOf(&Def{Name: name, Surface: bothSides, List: true, Params: []Param{inX, {Name: "sections", Also: []string{"indices_or_sections"}, Kind: IntOrSeq, Doc: "how many equal parts, or where they begin"}},
+	for _, e := range []struct {
+		name        string
+		dim, least  int // least is how many dims x has at least
+		also        string
+		like, shows string
+	}{
+		{"hsplit", 1, 1, ", or 0 of a vector", "4", "(2,)"},
+		{"vsplit", 0, 2, "", "2, 1", "(1, 1)"},
+		{"dsplit", 2, 3, "", "1, 1, 2", "(1, 1, 1)"},
+	} {
+		compositeOf(&Def{Name: e.name, Surface: bothSides, List: true, Params: []Param{inX, {Name: "sections", Also: []string{"indices_or_sections"}, Kind: IntOrSeq, Doc: "how many equal parts, or where they begin"}},
 			MakeDoc: func() string {
-				return fmt.Sprintf("%s(x, sections) returns x in parts along dim %d%s, as tensor_split does.\n>>> [y.shape for y in ones(%s).%s(2)]\n[%s, %s]", name, []int{1, 0, 2}[i], []string{", or 0 of a vector", "", ""}[i], []string{"4", "2, 1", "1, 1, 2"}[i], name, []string{"(2,)", "(1, 1)", "(1, 1, 1)"}[i], []string{"(2,)", "(1, 1)", "(1, 1, 1)"}[i])
+				return fmt.Sprintf("%s(x, sections) returns x in parts along dim %d%s, as tensor_split does.\n>>> [y.shape for y in ones(%s).%s(2)]\n[%s, %s]", e.name, e.dim, e.also, e.like, e.name, e.shows, e.shows)
 			}},
 			func(m *maker) []*tensor.Tensor {
-				x, d := m.x(0), []int{1, 0, 2}[i]
-				if len(x.Shape()) <= d && !(i == 0 && len(x.Shape()) == 1) || i == 1 && len(x.Shape()) < 2 {
-					m.refuse("x", Describe(x), fmt.Sprintf("a tensor of at least %d dim(s)", max(d+1, 1+i%2)), "")
+				x := m.x(0)
+				if len(x.Shape()) < e.least {
+					m.refuse("x", Describe(x), "a tensor of at least "+units.Count(e.least, "dim"), "")
 				}
-				if len(x.Shape()) == 1 {
-					d = 0
-				}
-				return m.all("tensor_split", one(x), m.c.Args[0], Int1(d))
+				return m.all("tensor_split", one(x), m.c.Args[0], Int1(min(e.dim, len(x.Shape())-1)))
 			})
 	}
 }

@@ -116,7 +116,7 @@ func (m *maker) powerPool(n int) *tensor.Tensor {
 	return m.unbatched(m.binary("pow", m.unary("relu", y), number(1/p)), alone)
 }
 
-// dimsText tells of n dims.
+// dimsText tells of n dims, the last ones.
 func dimsText(n int) string {
 	if n == 1 {
 		return "dim"

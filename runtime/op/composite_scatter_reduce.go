@@ -23,13 +23,13 @@ func init() {
 		func(m *maker) []*tensor.Tensor {
 			return one(m.scatterReduced(m.x(0), m.x(1), m.x(2), m.dim(0, m.x(0)), m.c.Args[1].Str, m.bool(2)))
 		})
-	slices := []Param{last[0], last[1]}
-	slices[0].Choices = []string{"prod", "mean", "amax", "amin"}
+	lastOfSlices := []Param{last[0], last[1]}
+	lastOfSlices[0].Choices = []string{"prod", "mean", "amax", "amin"}
 	compositeOf(&Def{Name: "index_reduce", Surface: Method | Function,
 		Doc: "index_reduce(x, dim, index, src, reduce, include_self=True) returns a copy of x in which slices along dim that index names are reduced with those of src.\n" +
 			"See scatter_reduce; index_add adds them.\n" +
 			">>> ones(2).index_reduce(0, tensor([1, 1]), tensor([2.0, 5.0]), reduce=\"prod\").tolist()\n[1.0, 10.0]",
-		Params: append([]Param{inX, {Name: "dim", Kind: Dim, Doc: "a dim"}, {Name: "index", Kind: Tensor, Doc: "an integer tensor [n]"}, {Name: "src", Kind: Tensor, Doc: "a tensor with n slices along dim"}}, slices...)},
+		Params: append([]Param{inX, {Name: "dim", Kind: Dim, Doc: "a dim"}, {Name: "index", Kind: Tensor, Doc: "an integer tensor [n]"}, {Name: "src", Kind: Tensor, Doc: "a tensor with n slices along dim"}}, lastOfSlices...)},
 		func(m *maker) []*tensor.Tensor {
 			d := m.dim(0, m.x(0))
 			return one(m.scatterReduced(m.x(0), m.along(m.x(1), d, m.x(2)), m.x(2), d, m.c.Args[1].Str, m.bool(2)))

@@ -194,6 +194,10 @@ func init() {
 			}
 			return one(m.Do("stack", list, Int1(1)))
 		})
+	compositeOf(&Def{Name: "combinations", Surface: Function,
+		Doc:    "combinations(x, r=2, with_replacement=False) returns the choices of r elements of x [n] in their order, as rows.\n>>> combinations(tensor([1, 2, 3])).tolist()\n[[1, 2], [1, 3], [2, 3]]",
+		Params: []Param{inX, inInt("r", "how many", 2), {Name: "with_replacement", Kind: Bool, Doc: "whether an element may come several times", Default: Default(None)}}},
+		func(m *maker) []*tensor.Tensor { return one(m.choices()) })
 	for k, name := range []string{"atleast_1d", "atleast_2d", "atleast_3d"} {
 		compositeOf(&Def{Name: name, Surface: Function, Params: []Param{inTensors},
 			MakeDoc: func() string {

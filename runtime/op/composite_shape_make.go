@@ -379,3 +379,46 @@ func makeTensorSplit(m *maker) []*tensor.Tensor {
 func (m *maker) upTo(n int) *tensor.Tensor {
 	return m.Do("arange", []*tensor.Tensor{integer(0), integer(n), nil}, Int1(int(dtype.Int64)))
 }
+
+// maxChoices is how many choices there are at the most.
+const maxChoices = 1 << 24
+
+// choices returns the choices of r elements of x.
+func (m *maker) choices() *tensor.Tensor {
+	x, r, again := m.x(0), m.int(0), m.bool(1)
+	if len(x.Shape()) != 1 {
+		m.refuse("x", Describe(x), "a tensor [n]", "")
+	}
+	if r < 0 || r > 64 {
+		m.refuse("r", fmt.Sprint(r), "an int from 0 to 64", "")
+	}
+	n := x.Numel()
+	var list []int64
+	index := make([]int, r)
+	var walk func(at, from int)
+	walk = func(at, from int) {
+		if at == r {
+			for _, i := range index {
+				list = append(list, int64(i))
+			}
+			return
+		}
+		for i := from; i < n && len(list) <= maxChoices; i++ {
+			next := i + 1
+			if again {
+				next = i
+			}
+			index[at] = i
+			walk(at+1, next)
+		}
+	}
+	if r > 0 {
+		walk(0, 0)
+	}
+	if len(list) > maxChoices {
+		m.refuse("x", Describe(x), fmt.Sprintf("at most %d numbers in all choices", maxChoices), "")
+	}
+	at, err := FromInts(m.c.Ctx, dtype.Int64, shape.Shape{len(list)}, list)
+	m.check(err)
+	return m.Reshape(m.do2("index_select", x, at, Int1(0)), shape.Shape{len(list) / max(r, 1), r})
+}

@@ -23,4 +23,13 @@ func init() {
 			}
 			return one(m.AddNumber(y, float64(p*(p-1))/4*libm.Log(math.Pi)))
 		})
+	compositeOf(&Def{Name: "polygamma", Surface: Function,
+		Doc:    "polygamma(n, x) returns the derivative number n of digamma, elementwise.\n>>> polygamma(1, tensor([1.0])).tolist()\n[1.644934058189392]",
+		Params: []Param{{Name: "n", Kind: Int, Doc: "an int from 0 to 100"}, inX}},
+		func(m *maker) []*tensor.Tensor {
+			if n := m.int(0); n != 0 {
+				return one(m.do("polygamma_of", m.x(0), Int1(n)))
+			}
+			return one(m.unary("digamma", m.x(0)))
+		})
 }

@@ -432,3 +432,20 @@ func scatterRuns[D, S any](dst []D, l *layout, lo, hi int, src []S, scatter func
 		scatter(dst[off:], stride, src[at-lo:at-lo+n])
 	})
 }
+
+// onOrdered calls that of the functions which is for elements of dt: float32, float64,
+// int32, int64 or uint8, in which others are calculated.
+func onOrdered(dt dtype.DType, f32, f64, i32, i64, u8 func()) {
+	switch dt.Compute() {
+	case dtype.Float32:
+		f32()
+	case dtype.Float64:
+		f64()
+	case dtype.Int32:
+		i32()
+	case dtype.Int64:
+		i64()
+	default:
+		u8()
+	}
+}

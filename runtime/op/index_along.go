@@ -17,7 +17,7 @@ import (
 // the index in order, and of both tensors the dims that are walked, the last being a row.
 type alongRows struct {
 	index []int64
-	of    *tensor.Tensor // whose elements they may be
+	keep  *tensor.Tensor // whose elements index may be: it stays reachable while they are walked
 	dims  []span         // how many of the index, and how far apart in the other tensor
 	row   kernel.Along
 	first int // where the other tensor begins
@@ -26,7 +26,7 @@ type alongRows struct {
 // alongOf returns how to walk index beside a tensor of shape s, whose elements lie as at
 // says. Dims of the index of size 1 are left out, and dims that are one for both merged.
 func alongOf(index *tensor.Tensor, d int, s shape.Shape, at strided) alongRows {
-	w := alongRows{of: index, first: at.offset, row: kernel.Along{N: s[d], Stride: at.strides[d]}}
+	w := alongRows{keep: index, first: at.offset, row: kernel.Along{N: s[d], Stride: at.strides[d]}}
 	w.index = integers(index)
 	indexed := -1 // the place of d in w.dims
 	for e, n := range index.Shape() {
@@ -78,7 +78,7 @@ func (w *alongRows) each(f func(row []int64, from, at int) int) int {
 			place[i] = 0
 		}
 	}
-	goruntime.KeepAlive(w.of)
+	goruntime.KeepAlive(w.keep)
 	return -1
 }
 
@@ -163,18 +163,9 @@ func (c *Call) addAlong(dst, src, index *tensor.Tensor, d int) error {
 	}
 	w := alongOf(index, d, dst.Shape(), stridedOf(dst))
 	bad := -1
-	switch dst.DType() {
-	case dtype.Float32:
-		bad = addAlongRows[float32](&w, dst, src)
-	case dtype.Float64:
-		bad = addAlongRows[float64](&w, dst, src)
-	case dtype.Int64:
-		bad = addAlongRows[int64](&w, dst, src)
-	case dtype.Int32:
-		bad = addAlongRows[int32](&w, dst, src)
-	default:
-		bad = addAlongRows[uint8](&w, dst, src)
-	}
+	onOrdered(dst.DType(), func() { bad = addAlongRows[float32](&w, dst, src) }, func() { bad = addAlongRows[float64](&w, dst, src) },
+		func() { bad = addAlongRows[int32](&w, dst, src) }, func() { bad = addAlongRows[int64](&w, dst, src) },
+		func() { bad = addAlongRows[uint8](&w, dst, src) })
 	return c.checkAt("index", index, bad, d, dst.Shape())
 }
 

@@ -60,18 +60,9 @@ func runScatterFold(c *Call) error {
 		return err
 	}
 	part := src.View(index.Shape(), src.Strides(), src.Offset())
-	switch c.Out[0].DType().Compute() {
-	case dtype.Float32:
-		err = scatterFold[float32](c, at, part)
-	case dtype.Float64:
-		err = scatterFold[float64](c, at, part)
-	case dtype.Int64:
-		err = scatterFold[int64](c, at, part)
-	case dtype.Int32:
-		err = scatterFold[int32](c, at, part)
-	default:
-		err = scatterFold[uint8](c, at, part)
-	}
+	onOrdered(c.Out[0].DType(), func() { err = scatterFold[float32](c, at, part) }, func() { err = scatterFold[float64](c, at, part) },
+		func() { err = scatterFold[int32](c, at, part) }, func() { err = scatterFold[int64](c, at, part) },
+		func() { err = scatterFold[uint8](c, at, part) })
 	return err
 }
 

@@ -63,12 +63,12 @@ func searchRows[T dtype.Number](c *Call) {
 	if sorted.Ndim() > 1 {
 		k = values.Shape()[values.Ndim()-1]
 	}
-	rows, of, dst := newSource[T](sorted, sorted.Shape()), newSource[T](values, values.Shape()), newSink[int64](y)
+	rows, keys, dst := newSource[T](sorted, sorted.Shape()), newSource[T](values, values.Shape()), newSink[int64](y)
 	for row, lo := 0, 0; lo < all; row, lo = row+1, lo+k {
 		within := rows.block(row*n, (row+1)*n)
 		for at := lo; at < lo+k; at += blockSize {
 			hi := min(at+blockSize, lo+k)
-			kernel.SearchTo(dst.block(at, hi), within, of.block(at, hi), right)
+			kernel.SearchTo(dst.block(at, hi), within, keys.block(at, hi), right)
 			dst.store(at, hi)
 		}
 	}

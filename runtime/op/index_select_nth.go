@@ -76,23 +76,6 @@ func init() {
 	})
 }
 
-// onOrdered calls that of the functions which is for elements of dt: float32, float64,
-// int32, int64 or uint8, in which others are calculated.
-func onOrdered(dt dtype.DType, f32, f64, i32, i64, u8 func()) {
-	switch dt.Compute() {
-	case dtype.Float32:
-		f32()
-	case dtype.Float64:
-		f64()
-	case dtype.Int32:
-		i32()
-	case dtype.Int64:
-		i64()
-	default:
-		u8()
-	}
-}
-
 // orderBits returns how many bits the numbers have that order_of makes of elements of dt.
 func orderBits(dt dtype.DType) (bits int) {
 	onOrdered(dt, func() { bits = kernel.OrderBits[float32]() }, func() { bits = kernel.OrderBits[float64]() }, func() { bits = kernel.OrderBits[int32]() },

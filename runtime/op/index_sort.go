@@ -102,18 +102,9 @@ func inferTopK(c *Call) error {
 // indices, in c.Out.
 func runSort(c *Call, d int, descending bool) {
 	x, values, indices := lastDim(c.In[0], d), lastDim(c.Out[0], d), lastDim(c.Out[1], d)
-	switch x.DType().Compute() {
-	case dtype.Float32:
-		sortRows[float32](values, indices, x, descending)
-	case dtype.Float64:
-		sortRows[float64](values, indices, x, descending)
-	case dtype.Int64:
-		sortRows[int64](values, indices, x, descending)
-	case dtype.Int32:
-		sortRows[int32](values, indices, x, descending)
-	default:
-		sortRows[uint8](values, indices, x, descending)
-	}
+	onOrdered(x.DType(), func() { sortRows[float32](values, indices, x, descending) }, func() { sortRows[float64](values, indices, x, descending) },
+		func() { sortRows[int32](values, indices, x, descending) }, func() { sortRows[int64](values, indices, x, descending) },
+		func() { sortRows[uint8](values, indices, x, descending) })
 }
 
 func sortRows[T dtype.Number](values, indices, x *tensor.Tensor, descending bool) {
