@@ -109,7 +109,11 @@ func (t *CommTable) Get(key starlark.Value) (starlark.Value, bool, error) {
 			i += len(t.rows)
 		}
 		if err != nil || i < 0 || i >= len(t.rows) {
-			return nil, false, &op.ArgError{Func: "CommTable[...]", Got: key.String(), Want: fmt.Sprintf("0..%d", len(t.rows)-1), Rule: units.Count(len(t.rows), "row")}
+			want := fmt.Sprintf("0..%d", len(t.rows)-1)
+			if len(t.rows) == 0 {
+				want = "no number"
+			}
+			return nil, false, &op.ArgError{Func: "CommTable[...]", Got: key.String(), Want: want, Rule: units.Count(len(t.rows), "row")}
 		}
 		return rowStruct(t.rows[i]), true, nil
 	case starlark.String:

@@ -107,12 +107,12 @@ var scheduleKinds = []*scheduleKind{
 		doc: "CosineAnnealingLR(optimizer, T_max, eta_min=0.0) returns a schedule that goes to eta_min and back in half waves of T_max steps.\nLoshchilov and Hutter, \"SGDR\", ICLR 2017, without restarts.\n" + scheduleExample("CosineAnnealingLR(opt, T_max=2)", "0.0")},
 	{name: "CosineAnnealingWarmRestarts", params: []scheduleParam{given("T_0", positiveInt), integer("T_mult", 1), float("eta_min", 0)},
 		next: func(s *scheduleStep, i int, _ float64) float64 {
-			t, n := s.step, s.int("T_0")
-			if s.int("T_mult") == 1 {
+			t, n, times := s.step, s.int("T_0"), s.int("T_mult")
+			if times == 1 {
 				t %= n
 			}
 			for t >= n {
-				t, n = t-n, n*s.int("T_mult")
+				t, n = t-n, min(n, math.MaxInt/times)*times // which does not overflow
 			}
 			least := s.float("eta_min")
 			return least + float64((s.base[i]-least)*(1+libm.Cos(math.Pi*float64(t)/float64(n)))/2)
