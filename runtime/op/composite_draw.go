@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"tpsh/internal/libm"
+	"tpsh/runtime/dtype"
 	"tpsh/runtime/tensor"
 )
 
@@ -34,8 +35,7 @@ func init() {
 				}
 			},
 			func(m *maker, x *tensor.Tensor) *tensor.Tensor {
-				u := m.do("rand_like", x, None)
-				return m.Scale(m.unary("log1p", m.Neg(u)), -1/m.float(0))
+				return m.Scale(m.exponentialDraw(x), 1/m.float(0))
 			}},
 		{"log_normal_", "mean=1.0, std=2.0", "fills x with numbers whose logarithms are normal, of a mean and a standard deviation", ">>> zeros(2).log_normal_(0, 0).tolist()\n[1.0, 1.0]",
 			[]Param{inFloat("mean", "the mean of the logarithms", 1), inFloat("std", "their standard deviation", 2)}, notNegative,
@@ -105,6 +105,16 @@ func init() {
 			m.check(m.c.checkFloat("x", m.x(0)))
 			return one(m.Cast(m.less(m.do("rand_like", m.x(0), None), m.x(0)), m.x(0).DType()))
 		})
+}
+
+// halfSteps are half of how far apart the numbers that rand draws are.
+var halfSteps = map[dtype.DType]float64{dtype.Float64: 0x1p-54, dtype.Float32: 0x1p-25, dtype.Float16: 0x1p-12, dtype.BFloat16: 0x1p-9}
+
+// exponentialDraw draws numbers of the exponential distribution in the shape of x, none of which is 0:
+// what divides by one, or takes its logarithm, relies on that.
+func (m *maker) exponentialDraw(x *tensor.Tensor) *tensor.Tensor {
+	u := m.binary("maximum", m.do("rand_like", x, None), number(halfSteps[x.DType()]))
+	return m.Neg(m.unary("log1p", m.Neg(u)))
 }
 
 // notNegative refuses a standard deviation, Args[1], below 0.

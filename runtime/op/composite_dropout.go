@@ -95,8 +95,7 @@ func (m *maker) alphaDropout(like *tensor.Tensor) *tensor.Tensor {
 func (m *maker) gumbel() *tensor.Tensor {
 	x := m.floats(m.x(0))
 	d := m.dim(2, x)
-	u := m.do("rand_like", x, None)
-	g := m.Neg(m.unary("log", m.Neg(m.unary("log1p", m.Neg(u)))))
+	g := m.Neg(m.unary("log", m.exponentialDraw(x)))
 	soft := m.do("softmax", m.Scale(m.Add(x, g), 1/m.float(0)), Int1(d), None)
 	if !m.bool(1) {
 		return soft
