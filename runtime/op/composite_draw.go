@@ -55,7 +55,7 @@ func init() {
 				}
 			},
 			func(m *maker, x *tensor.Tensor) *tensor.Tensor {
-				u := m.do("rand_like", x, None)
+				u := m.uniformDraw(x)
 				y := m.unary("ceil", m.Scale(m.unary("log1p", m.Neg(u)), 1/libm.Log1p(-m.float(0))))
 				return m.do("clamp", y, Float1(1), None)
 			}},
@@ -66,7 +66,7 @@ func init() {
 				}
 			},
 			func(m *maker, x *tensor.Tensor) *tensor.Tensor {
-				return m.less(m.do("rand_like", x, None), number(m.float(0)))
+				return m.less(m.uniformDraw(x), number(m.float(0)))
 			}},
 	} {
 		compositeOf(&Def{Name: e.name, Surface: Method, Params: append([]Param{inX}, e.params...),
@@ -103,8 +103,14 @@ func init() {
 		Doc: "bernoulli(x) returns 1 with the probability that x has there, else 0. It is one draw.\n>>> ones(2).bernoulli().tolist()\n[1.0, 1.0]"},
 		func(m *maker) []*tensor.Tensor {
 			m.check(m.c.checkFloat("x", m.x(0)))
-			return one(m.Cast(m.less(m.do("rand_like", m.x(0), None), m.x(0)), m.x(0).DType()))
+			return one(m.Cast(m.less(m.uniformDraw(m.x(0)), m.x(0)), m.x(0).DType()))
 		})
+}
+
+// uniformDraw draws uniform numbers in the shape of x to compare with probabilities: of half precision
+// in float32, since rand has but 256 of bfloat16.
+func (m *maker) uniformDraw(x *tensor.Tensor) *tensor.Tensor {
+	return m.do("rand_like", x, Int1(int(x.DType().Compute())))
 }
 
 // halfSteps are half of how far apart the numbers that rand draws are.

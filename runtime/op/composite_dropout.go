@@ -86,7 +86,7 @@ func (m *maker) alphaDropout(like *tensor.Tensor) *tensor.Tensor {
 	if p == 1 {
 		return m.Scale(x, 0)
 	}
-	keep := m.Cast(m.binary("ge", m.do("rand_like", like, None), number(p)), x.DType())
+	keep := m.Cast(m.binary("ge", m.uniformDraw(like), number(p)), x.DType())
 	a := 1 / math.Sqrt((float64(alpha*alpha*p)+1)*(1-p))
 	shift := m.AddNumber(m.Scale(keep, alpha*a), alpha*a*(p-1))
 	return m.Add(m.Mul(x, m.Scale(keep, a)), shift)
