@@ -44,7 +44,7 @@ type seat struct {
 	ended   []float64 // when each call ended, as far as that is known
 	takes   []float64 // the seconds of each of these calls
 	costs   []float64 // of the calls of the program, -1 for what is not known yet
-	blocked []int32   // players that wait for a call or a message of this one
+	blocked []*player // players that wait for a call or a message of this one
 	most    []int64   // of a Replay: what a member puts into each call at most
 }
 
@@ -118,9 +118,9 @@ type game struct {
 	players  []*player
 	playerOf []int32 // by rank
 	circles  map[circleKey]circle
-	queue    []int32
-	timeOnly bool // nobody asks where it goes
-	free     bool // communication costs nothing
+	queue    []*player // who may go on
+	timeOnly bool      // nobody asks where it goes
+	free     bool      // communication costs nothing
 }
 
 // crowdedRounds is how often a program is played to find how many ranks compute at a time, where
@@ -163,12 +163,11 @@ func newGameOn(p *Program, m *hardware.Machine) *game {
 	for i, o := range p.Operations {
 		g.ops[i], g.issues[i] = m.Operation(o.Operation), m.Issuing(o.Operation)
 	}
-	playerOf := refine(p, m)
-	g.playerOf = playerOf
+	g.playerOf = refine(p, m)
 	first := map[int32]int{}
 	count := map[int32]int{}
 	for rank := range p.Ranks {
-		c := playerOf[rank]
+		c := g.playerOf[rank]
 		if _, ok := first[c]; !ok {
 			first[c] = rank
 		}
@@ -184,14 +183,14 @@ func newGameOn(p *Program, m *hardware.Machine) *game {
 	}
 	for _, pl := range g.players {
 		for i := range pl.groups {
-			g.seat(pl, i, playerOf)
+			g.seat(pl, i)
 		}
 	}
 	return g
 }
 
 // seat finds out where the members of a group of pl play.
-func (g *game) seat(pl *player, i int, playerOf []int32) {
+func (g *game) seat(pl *player, i int) {
 	ranks := pl.kind.Groups[i].Of(pl.rank)
 	s := &pl.groups[i]
 	s.size, s.place = len(ranks), slices.Index(ranks, pl.rank)
@@ -203,7 +202,7 @@ func (g *game) seat(pl *player, i int, playerOf []int32) {
 	s.shape = g.m.GroupOf(ranks)
 	seen := map[place]bool{}
 	for _, rank := range ranks {
-		q := playerOf[rank]
+		q := g.playerOf[rank]
 		at := place{q, g.players[q].kind.groupOf(rank, ranks, pl.kind.Groups[i].Name)}
 		if at.group >= 0 && !seen[at] {
 			seen[at] = true

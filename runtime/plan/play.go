@@ -1,25 +1,26 @@
 package plan
 
-import "tpsh/runtime/hardware"
+import (
+	"slices"
+
+	"tpsh/runtime/hardware"
+)
 
 // play plays all events.
 func (g *game) play() {
-	for i := range g.players {
-		g.queue = append(g.queue, int32(i))
-	}
+	g.queue = slices.Clone(g.players)
 	for len(g.queue) > 0 {
-		i := g.queue[0]
+		pl := g.queue[0]
 		g.queue = g.queue[1:]
-		g.run(i)
+		g.run(pl)
 	}
 }
 
 // run plays the events of a player until it must wait for another.
-func (g *game) run(i int32) {
-	pl := g.players[i]
+func (g *game) run(pl *player) {
 	for pl.at < len(pl.kind.Events) {
 		g.host(pl)
-		if !g.step(i, pl, &pl.kind.Events[pl.at]) {
+		if !g.step(pl, &pl.kind.Events[pl.at]) {
 			return
 		}
 		pl.at++
@@ -56,20 +57,20 @@ func (g *game) host(pl *player) {
 
 // step plays one event. It reports false, and has changed nothing that counts, if
 // it must wait.
-func (g *game) step(i int32, pl *player, e *Event) bool {
+func (g *game) step(pl *player, e *Event) bool {
 	switch e.Do {
 	case Compute:
 		g.compute(pl, e)
 	case Collective:
-		return g.collective(i, pl, e)
+		return g.collective(pl, e)
 	case Issue:
 		g.issue(pl, e)
 	case Wait:
-		return g.wait(i, pl, e)
+		return g.wait(pl, e)
 	case Send:
 		g.send(pl, e)
 	case Recv:
-		return g.recv(i, pl, e)
+		return g.recv(pl, e)
 	case Read:
 		pl.host = max(pl.host, pl.device)
 	case Mark:
@@ -160,10 +161,9 @@ func (g *game) wake(s *seat) {
 	s.blocked = s.blocked[:0]
 }
 
-// begun returns when call n of a group begins: when all members have come, and the
-// call before it has ended. It reports false, and has the player wait, if one has
-// not come.
-func (g *game) begun(i int32, s *seat, n int) (start, end float64, ok bool) {
+// begun returns when call n of s, a group of pl, begins: when all members have come, and
+// the call before it has ended. It reports false, and has pl wait, if one has not come.
+func (g *game) begun(pl *player, s *seat, n int) (start, end float64, ok bool) {
 	for len(s.ended) <= n {
 		k := len(s.ended)
 		start := 0.0
@@ -173,7 +173,7 @@ func (g *game) begun(i int32, s *seat, n int) (start, end float64, ok bool) {
 		for _, o := range s.others {
 			other := &g.players[o.player].groups[o.group]
 			if len(other.arrived) <= k {
-				other.blocked = append(other.blocked, i)
+				other.blocked = append(other.blocked, pl)
 				return 0, 0, false
 			}
 			start = max(start, other.arrived[k])
@@ -185,14 +185,14 @@ func (g *game) begun(i int32, s *seat, n int) (start, end float64, ok bool) {
 	return end - s.takes[n], end, true
 }
 
-func (g *game) collective(i int32, pl *player, e *Event) bool {
+func (g *game) collective(pl *player, e *Event) bool {
 	s := &pl.groups[e.Group]
 	if pl.blocking < 0 {
 		pl.host += g.calling()
 		pl.blocking = g.arrive(s, max(pl.host, pl.device), g.cost(pl, e))
 	}
 	n := pl.blocking
-	start, end, ok := g.begun(i, s, n)
+	start, end, ok := g.begun(pl, s, n)
 	if !ok {
 		return false
 	}
@@ -218,10 +218,10 @@ func (g *game) issue(pl *player, e *Event) {
 	pl.keep(pl.at, 0, s.arrived[n], s.arrived[n]+cost) // until it is waited for
 }
 
-func (g *game) wait(i int32, pl *player, e *Event) bool {
+func (g *game) wait(pl *player, e *Event) bool {
 	was := pl.issued[e.Index]
 	s, of := &pl.groups[was.group], &pl.kind.Events[was.event]
-	start, end, ok := g.begun(i, s, int(was.call))
+	start, end, ok := g.begun(pl, s, int(was.call))
 	if !ok {
 		return false
 	}
@@ -281,7 +281,7 @@ func (g *game) join(pl *player) {
 	}
 }
 
-func (g *game) recv(i int32, pl *player, e *Event) bool {
+func (g *game) recv(pl *player, e *Event) bool {
 	m, mine := &pl.messages[e.Channel], &pl.boxes[e.Channel]
 	if m.from < 0 { // nothing is known of the sender
 		pl.count(g, e, 0, 0)
@@ -292,7 +292,7 @@ func (g *game) recv(i int32, pl *player, e *Event) bool {
 	box := &sender.boxes[m.from]
 	if len(box.at) <= n {
 		there := &sender.groups[sender.kind.Channels[m.from].Group]
-		there.blocked = append(there.blocked, i)
+		there.blocked = append(there.blocked, pl)
 		return false
 	}
 	pl.host += g.calling()
