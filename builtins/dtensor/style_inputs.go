@@ -2,6 +2,7 @@ package dtensor
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -138,29 +139,31 @@ func firstOf(m *nn.Module, v starlark.Value, f func(v starlark.Value) (starlark.
 	return append(starlark.Tuple{first}, pair[1:]...), nil
 }
 
-// A prepared is a tensor that goes into a module, and how it is prepared.
+// A prepared is a tensor that goes into a module, and what it is prepared as.
 type prepared struct {
 	x        *builtins.Tensor
-	from, to string // as text: placements do not compare
+	from, to optPlacements
+	y        starlark.Value
 }
 
 // eachInput applies f to the tensors that go into m, with their placements in l, if that is not
 // nil: of an attention to query, key and value alone. A tensor that goes in several times, with
 // the same placements, is prepared once.
 func eachInput(m *nn.Module, l *styleLayouts, args starlark.Tuple, kwargs []starlark.Tuple, f func(v starlark.Value, from, to optPlacements) (starlark.Value, error)) (starlark.Tuple, []starlark.Tuple, error) {
-	seen := map[prepared]starlark.Value{}
+	var seen []prepared
 	once := func(i int, name string, v starlark.Value) (starlark.Value, error) {
 		x, ok := v.(*builtins.Tensor)
 		if !ok {
 			return v, nil
 		}
 		from, to := l.ofInput(i, name)
-		key := prepared{x, fmt.Sprint(from), fmt.Sprint(to)}
-		if y := seen[key]; y != nil {
-			return y, nil
+		for _, p := range seen {
+			if p.x == x && reflect.DeepEqual(p.from, from) && reflect.DeepEqual(p.to, to) {
+				return p.y, nil
+			}
 		}
 		y, err := f(x, from, to)
-		seen[key] = y
+		seen = append(seen, prepared{x, from, to, y})
 		return y, err
 	}
 	out := append(starlark.Tuple(nil), args...)
