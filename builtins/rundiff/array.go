@@ -16,19 +16,6 @@ type array struct {
 // numel returns the number of elements of a shape.
 func numel(shape []int) int { return ckpt.Whole(shape).Numel() }
 
-// sameShape reports whether two shapes are alike.
-func sameShape(a, b []int) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	for i := range a {
-		if a[i] != b[i] {
-			return false
-		}
-	}
-	return true
-}
-
 // slice returns the elements of a box.
 func (a *array) slice(box mesh.Box) *array {
 	out := &array{box.Shape(), make([]float64, box.Numel())}
@@ -100,7 +87,6 @@ func (a *array) permuted(order []int) *array {
 			from -= at[d] * steps[d]
 			at[d] = 0
 		}
-		_ = i
 	}
 	return out
 }

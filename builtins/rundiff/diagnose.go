@@ -141,7 +141,7 @@ func (q *probe) run(ref []*array) {
 		return
 	}
 	if len(q.ls) == 0 && (len(q.ranks) == 0 || same(q.c)) {
-		if sameShape(q.w.shape, q.c[0].shape) {
+		if slices.Equal(q.w.shape, q.c[0].shape) {
 			q.blocks([]*array{q.w}, nil)
 		}
 		q.forms(q.w, q.c[0], nil, 1)
@@ -253,7 +253,7 @@ func (q *probe) startsStep() bool {
 func apart(c, x []*array) float64 {
 	e, s, n := 0.0, 0.0, 0.0
 	for i := range x {
-		if !sameShape(c[i].shape, x[i].shape) {
+		if !slices.Equal(c[i].shape, x[i].shape) {
 			return math.Inf(1)
 		}
 		k := float64(len(x[i].data))
@@ -293,7 +293,7 @@ func (q *probe) earlier(shape []int) []*array {
 	var list []*array
 	for i := q.p.place - 1; i >= 0 && len(list) < 12; i-- {
 		p := q.d.pairs[i]
-		if p.step != q.p.step || !p.ok || p.fit.w == nil || !sameShape(p.fit.w.shape, shape) || classOf(p.name) != classOf(q.p.name) {
+		if p.step != q.p.step || !p.ok || p.fit.w == nil || !slices.Equal(p.fit.w.shape, shape) || classOf(p.name) != classOf(q.p.name) {
 			continue
 		}
 		list = append(list, p.fit.w)

@@ -5,8 +5,6 @@ import (
 	"maps"
 	"math"
 	"slices"
-
-	"tpsh/mesh"
 )
 
 // A pair is a tensor of both runs.
@@ -105,7 +103,7 @@ func (d *diffing) examine(p *pair) error {
 // checkPlan notes if the ranks hold a tensor in another way than the plan says.
 func (d *diffing) checkPlan(p *pair) {
 	given := d.o.Plan.rule(p.name)
-	if given == nil || p.fit == nil || p.fit.l == nil || !sameShape(p.fit.l.mesh, d.o.Plan.Mesh) {
+	if given == nil || p.fit == nil || p.fit.l == nil || !slices.Equal(p.fit.l.mesh, d.o.Plan.Mesh) {
 		return
 	}
 	planned := &layout{mesh: d.o.Plan.Mesh, ranks: p.fit.l.ranks, placements: given}
@@ -194,7 +192,7 @@ func (d *diffing) best(p *pair, ref, cand []*array) *fit {
 // equalShapes reports whether arrays have the same shapes one by one.
 func equalShapes(a, b []*array) bool {
 	for i := range a {
-		if !sameShape(a[i].shape, b[i].shape) {
+		if !slices.Equal(a[i].shape, b[i].shape) {
 			return false
 		}
 	}
@@ -204,7 +202,7 @@ func equalShapes(a, b []*array) bool {
 // same reports whether all arrays are alike.
 func same(list []*array) bool {
 	for _, a := range list[1:] {
-		if !sameShape(a.shape, list[0].shape) || maxDistance(a, list[0]) > 1e-5*list[0].maxAbs() {
+		if !slices.Equal(a.shape, list[0].shape) || maxDistance(a, list[0]) > 1e-5*list[0].maxAbs() {
 			return false
 		}
 	}
@@ -220,7 +218,7 @@ func (d *diffing) wholes(p *pair, ref, cand []*array) []*array {
 	blocks := blockShapes(ref)
 	var tried [][]int
 	try := func(shape []int) {
-		if slices.ContainsFunc(tried, func(s []int) bool { return sameShape(s, shape) }) {
+		if slices.ContainsFunc(tried, func(s []int) bool { return slices.Equal(s, shape) }) {
 			return
 		}
 		tried = append(tried, shape)
@@ -263,7 +261,7 @@ func blockShapes(list []*array) [][]int {
 // with which the name has been seen first, until try is content.
 func (d *diffing) tryLayouts(p *pair, w *array, cand []*array, try func(*fit) bool) bool {
 	if len(cand) == 1 && p.cand[whole] != nil {
-		if !sameShape(w.shape, cand[0].shape) {
+		if !slices.Equal(w.shape, cand[0].shape) {
 			return false
 		}
 		return try(&fit{w: w, x: []*array{w}, c: cand})
@@ -361,5 +359,3 @@ func relative(e, scale float64) float64 {
 	}
 	return e / scale
 }
-
-var _ = mesh.Box{}

@@ -1,6 +1,7 @@
 package rundiff
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -19,7 +20,7 @@ func (q *probe) forms(w, c *array, l *layout, n int) {
 	if len(w.data) != len(c.data) {
 		return
 	}
-	if sameShape(w.shape, c.shape) {
+	if slices.Equal(w.shape, c.shape) {
 		q.permutedAlong(w, c, ranks)
 		if len(w.shape) > 1 && w.shape[len(w.shape)-1]*2 < len(w.data) {
 			// Without what every row has: a bias that was added in the right order.
@@ -43,8 +44,8 @@ func (q *probe) transposed(w, c *array, ranks []int) {
 				continue
 			}
 			says := fmt.Sprintf("dims %d and %d have changed places", a, b)
-			if !sameShape(t.shape, c.shape) {
-				if !sameShape(w.shape, c.shape) {
+			if !slices.Equal(t.shape, c.shape) {
+				if !slices.Equal(w.shape, c.shape) {
 					continue
 				}
 				t, says = &array{c.shape, t.data}, says+", though not in its shape"
@@ -56,7 +57,7 @@ func (q *probe) transposed(w, c *array, ranks []int) {
 
 // formBefore returns how far c is from w as it is; 1 if they have other shapes.
 func formBefore(w, c *array) float64 {
-	if !sameShape(w.shape, c.shape) {
+	if !slices.Equal(w.shape, c.shape) {
 		return 1
 	}
 	return apart([]*array{c}, []*array{w})
@@ -86,14 +87,9 @@ func (q *probe) transposedBlock(w, c *array, box mesh.Box, ranks []int) {
 		// several blocks along a dim.
 		return
 	}
-	order := make([]int, k)
-	for i := range order {
-		order[i] = i
-	}
-	order[a], order[b] = b, a
 	want := &array{w.shape, slices.Clone(w.data)}
-	want.put(box, w.slice(box).permuted(order))
-	if sameShape(box.Shape(), w.shape) {
+	want.put(box, w.slice(box).permuted(changed(k, a, b)))
+	if slices.Equal(box.Shape(), w.shape) {
 		return
 	}
 	q.formed(finding{kind: Transposed, ranks: ranks, rest: apart([]*array{c}, []*array{want}), says: fmt.Sprintf("in the block %v rows and columns have changed places", box)}, formBefore(w, c))
@@ -162,30 +158,11 @@ func matchSlices(w, c *array, d int, near float64) ([]int, bool) {
 		return out
 	}
 	px, py := prints(x), prints(y)
-	byPrint := make([]int, n)
-	for i := range byPrint {
-		byPrint[i] = i
-	}
-	slices.SortFunc(byPrint, func(a, b int) int {
-		switch {
-		case px[a] < px[b]:
-			return -1
-		case px[a] > px[b]:
-			return 1
-		}
-		return 0
-	})
+	byPrint := identity(n)
+	slices.SortFunc(byPrint, func(a, b int) int { return cmp.Compare(px[a], px[b]) })
 	used, order, moved := make([]bool, n), make([]int, n), false
 	for i := range y {
-		at, _ := slices.BinarySearchFunc(byPrint, py[i], func(k int, v float64) int {
-			switch {
-			case px[k] < v:
-				return -1
-			case px[k] > v:
-				return 1
-			}
-			return 0
-		})
+		at, _ := slices.BinarySearchFunc(byPrint, py[i], func(k int, v float64) int { return cmp.Compare(px[k], v) })
 		best, rest := -1, near
 		lo, hi := max(0, at-6), min(n, at+6)
 		if n <= 512 {

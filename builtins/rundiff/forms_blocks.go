@@ -39,12 +39,7 @@ func (q *probe) swappedBlocks(w, c *array, ranks []int, n int) {
 			shape := slices.Clone(w.shape)
 			m := shape[a] / n
 			split := append(append(slices.Clone(shape[:a]), n, m), shape[a+1:]...)
-			order := make([]int, len(split))
-			for i := range order {
-				order[i] = i
-			}
-			order[a], order[a+1] = a+1, a
-			t := (&array{split, w.data}).permuted(order)
+			t := (&array{split, w.data}).permuted(changed(len(split), a, a+1))
 			q.formed(finding{kind: Permuted, ranks: ranks, rest: apart([]*array{c}, []*array{{c.shape, t.data}}), says: fmt.Sprintf("dim %d is interleaved by %d", a, n)}, formBefore(w, c))
 			break
 		}
@@ -70,8 +65,8 @@ func (q *probe) joinedAlong(w, c *array, n int) {
 				if len(t.shape) != len(c.shape) || len(t.data) != len(c.data) {
 					continue
 				}
-				if !sameShape(t.shape, c.shape) {
-					if !sameShape(w.shape, c.shape) {
+				if !slices.Equal(t.shape, c.shape) {
+					if !slices.Equal(w.shape, c.shape) {
 						continue
 					}
 					t = &array{c.shape, t.data}
@@ -140,7 +135,7 @@ func (q *probe) otherRanks(x []*array, l *layout) {
 	for i := range x {
 		at := -1
 		for k := range x {
-			if used[k] || !sameShape(x[k].shape, q.c[i].shape) {
+			if used[k] || !slices.Equal(x[k].shape, q.c[i].shape) {
 				continue
 			}
 			e := 0.0

@@ -3,6 +3,7 @@ package rundiff
 import (
 	"math"
 	"regexp"
+	"slices"
 	"strings"
 
 	"tpsh/internal/lazyregexp"
@@ -133,7 +134,7 @@ func (d *diffing) noise(p *pair) string {
 // elsewhere reports whether a parameter differs by more than is expected only in elements of
 // which the gradient is nothing beside that of others.
 func (d *diffing) elsewhere(p, g *pair) bool {
-	if p.fit.l == nil && len(p.fit.x) != 1 || g.fit == nil || g.fit.w == nil || p.fit.w == nil || !sameShape(g.fit.w.shape, p.fit.w.shape) {
+	if p.fit.l == nil && len(p.fit.x) != 1 || g.fit == nil || g.fit.w == nil || p.fit.w == nil || !slices.Equal(g.fit.w.shape, p.fit.w.shape) {
 		return false
 	}
 	small := 2e-3 * g.fit.w.rms()

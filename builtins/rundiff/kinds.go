@@ -74,11 +74,7 @@ func (q *probe) sums(x []*array, l *layout) {
 		q.wrongMeshDim(s, x, l, m)
 	}
 	if len(l.mesh) > 1 {
-		all := make([]int, len(l.mesh))
-		for i := range all {
-			all[i] = i
-		}
-		s := reduced(l, q.c, all, false)
+		s := reduced(l, q.c, identity(len(l.mesh)), false)
 		if cut(l) < 0 {
 			q.add(finding{kind: MissingSum, meshDim: words(q.dimNames(l)), rest: apart(s, x), says: "the sum over all ranks was not taken: they have the summands"})
 			q.add(finding{kind: MissingSum, meshDim: words(q.dimNames(l)), rest: apart(scaleAll(s, 1/float64(len(q.c))), x), says: "the mean over all ranks was not taken: each rank has its own"})
@@ -112,7 +108,7 @@ func (q *probe) vary(l *layout, m int) bool {
 	}
 	for _, g := range l.groups(m) {
 		for _, i := range g[1:] {
-			if sameShape(q.c[i].shape, q.c[g[0]].shape) && distance(q.c[i], q.c[g[0]]) > 1e-6*q.c[g[0]].rms() {
+			if slices.Equal(q.c[i].shape, q.c[g[0]].shape) && distance(q.c[i], q.c[g[0]]) > 1e-6*q.c[g[0]].rms() {
 				return true
 			}
 		}
@@ -225,7 +221,7 @@ func (q *probe) wrongMeshDim(s, x []*array, l *layout, m int) {
 func (q *probe) wrongWithBias(s, want []*array, l *layout, m int, says string) {
 	rest := 0.0
 	for i := range s {
-		if !sameShape(s[i].shape, want[i].shape) || len(s[i].shape) < 2 {
+		if !slices.Equal(s[i].shape, want[i].shape) || len(s[i].shape) < 2 {
 			return
 		}
 		extra := s[i].plus(-1, want[i])
@@ -242,7 +238,7 @@ func (q *probe) stale(l *layout) {
 			continue
 		}
 		now := q.other(0)
-		if now == nil || !sameShape(now.shape, w.shape) {
+		if now == nil || !slices.Equal(now.shape, w.shape) {
 			continue
 		}
 		says := fmt.Sprintf("it is what the reference has %d steps before", -step)
@@ -254,7 +250,7 @@ func (q *probe) stale(l *layout) {
 		}
 		old, cur := []*array{w}, []*array{now}
 		if l != nil {
-			if !sameShape(w.shape, q.w.shape) {
+			if !slices.Equal(w.shape, q.w.shape) {
 				continue
 			}
 			old, cur = make([]*array, len(q.c)), make([]*array, len(q.c))
@@ -274,7 +270,7 @@ func (q *probe) stale(l *layout) {
 func (q *probe) staleParts(old, cur []*array, says string) {
 	stale, pick := 0, make([]*array, len(old))
 	for i := range old {
-		if !sameShape(q.c[i].shape, old[i].shape) {
+		if !slices.Equal(q.c[i].shape, old[i].shape) {
 			return
 		}
 		pick[i] = &array{old[i].shape, slices.Clone(cur[i].data)}

@@ -12,7 +12,7 @@ func (q *probe) factors(x []*array, l *layout) {
 	y := make([]*array, len(x))
 	elements := 0
 	for i := range x {
-		if !sameShape(x[i].shape, q.c[i].shape) {
+		if !slices.Equal(x[i].shape, q.c[i].shape) {
 			return
 		}
 		elements += len(x[i].data)
@@ -161,7 +161,7 @@ func (q *probe) mixed(x []*array, l *layout) {
 			worst := 0.0
 			extra := make([]*array, len(x))
 			for i := range x {
-				if !sameShape(x[i].shape, q.c[i].shape) || len(x[i].shape) < 2 {
+				if !slices.Equal(x[i].shape, q.c[i].shape) || len(x[i].shape) < 2 {
 					return
 				}
 				extra[i] = q.c[i].plus(-t.f, x[i]).scaled(1 / (1 - t.f))
@@ -176,7 +176,7 @@ func (q *probe) mixed(x []*array, l *layout) {
 					if l != nil {
 						part = e.slice(l.box(q.w.shape, i))
 					}
-					if !sameShape(part.shape, extra[i].shape) {
+					if !slices.Equal(part.shape, extra[i].shape) {
 						return
 					}
 					f.rest = max(f.rest, relative(distance(extra[i], part), x[i].rms()))

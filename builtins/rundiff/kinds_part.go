@@ -11,7 +11,7 @@ func (q *probe) parts(x []*array, l *layout) {
 	var zero, trained, differ []int // trained: it was zero, and has been trained since
 	rest := 0.0
 	for i := range x {
-		if !sameShape(x[i].shape, q.c[i].shape) {
+		if !slices.Equal(x[i].shape, q.c[i].shape) {
 			return
 		}
 		e := relative(distance(q.c[i], x[i]), x[i].rms())

@@ -129,7 +129,8 @@ func (s *side) addAll(list []string) error {
 			return fmt.Errorf("%s: %w", filepath.Join(s.path, name), err)
 		}
 	}
-	return s.settle()
+	s.settle()
+	return nil
 }
 
 // isTensors reports whether a file may hold tensors by its name.
@@ -238,7 +239,7 @@ func (s *side) put(stem, name string, step, rank int, b *block) {
 
 // settle gives tensors their names: with the stem of their file only where the name alone
 // would be that of two.
-func (s *side) settle() error {
+func (s *side) settle() {
 	count := map[key]int{}
 	for _, k := range s.order {
 		_, name, _ := strings.Cut(k.name, "\x00")
@@ -255,7 +256,6 @@ func (s *side) settle() error {
 		s.order[i] = named
 	}
 	s.blocks = blocks
-	return nil
 }
 
 // compareNatural orders names so that numbers in them come by value.

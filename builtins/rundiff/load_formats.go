@@ -145,10 +145,8 @@ func npyBlock(open func() (io.ReadCloser, error), size int64) (*block, error) {
 		if err != nil {
 			return nil, err
 		}
-		order := make([]int, len(back))
-		for i := range order {
-			order[i] = len(back) - 1 - i
-		}
+		order := identity(len(back))
+		slices.Reverse(order)
 		return a.permuted(order), nil
 	}}, nil
 }

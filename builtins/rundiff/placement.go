@@ -243,7 +243,7 @@ func (l *layout) fits(shape []int, blocks [][]int) bool {
 		return false
 	}
 	for i := range blocks {
-		if !sameShape(l.box(shape, i).Shape(), blocks[i]) {
+		if !slices.Equal(l.box(shape, i).Shape(), blocks[i]) {
 			return false
 		}
 	}

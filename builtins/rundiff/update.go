@@ -3,6 +3,7 @@ package rundiff
 import (
 	"fmt"
 	"math"
+	"slices"
 )
 
 // update finds a parameter to have been changed by the optimizer by a multiple of what it
@@ -64,22 +65,20 @@ func ratio(d *diffing, p *pair, step int) (float64, bool) {
 	if now == nil || before == nil || now.fit == nil || before.fit == nil || now.fit.w == nil || before.fit.w == nil {
 		return 0, false
 	}
-	ux, uc := 0.0, 0.0
-	xx, cc := 0.0, 0.0
+	xx, xc, cc := 0.0, 0.0, 0.0 // sums of products of the changes of the reference and of the candidate
 	a, b := now.fit, before.fit
 	if len(a.x) != len(b.x) {
 		return 0, false
 	}
 	for i := range a.x {
-		if !sameShape(a.x[i].shape, b.x[i].shape) || !sameShape(a.c[i].shape, a.x[i].shape) || !sameShape(b.c[i].shape, a.x[i].shape) {
+		if !slices.Equal(a.x[i].shape, b.x[i].shape) || !slices.Equal(a.c[i].shape, a.x[i].shape) || !slices.Equal(b.c[i].shape, a.x[i].shape) {
 			return 0, false
 		}
 		dx, dc := a.x[i].plus(-1, b.x[i]), a.c[i].plus(-1, b.c[i])
-		ux, uc = ux+dot(dx, dx), uc+dot(dx, dc)
-		xx, cc = xx+dot(dx, dx), cc+dot(dc, dc)
+		xx, xc, cc = xx+dot(dx, dx), xc+dot(dx, dc), cc+dot(dc, dc)
 	}
-	if xx == 0 || cc == 0 || uc/math.Sqrt(xx*cc) < 0.9 {
+	if xx == 0 || cc == 0 || xc/math.Sqrt(xx*cc) < 0.9 {
 		return 0, false
 	}
-	return uc / ux, true
+	return xc / xx, true
 }
