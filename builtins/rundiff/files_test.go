@@ -146,3 +146,30 @@ func FuzzNpz(f *testing.F) {
 		}
 	})
 }
+
+// A file whose arrays are in the order of their names says nothing of when they were
+// computed, whatever small files come after it.
+func TestOrderOfNamesIsNoOrder(t *testing.T) {
+	for _, test := range []struct {
+		first []string
+		known bool
+	}{
+		{[]string{"x.npy", "a.npy", "m.npy"}, true},
+		{[]string{"a.npy", "m.npy", "x.npy"}, false},
+	} {
+		dir := t.TempDir()
+		for file, names := range map[string][]string{"first.npz": test.first, "second.npz": {"loss.npy"}} {
+			if err := os.WriteFile(filepath.Join(dir, file), npzOf(t, names, npyOf(1, 2)), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		s, err := open(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.Close()
+		if s.known != test.known {
+			t.Errorf("arrays %v and one more file: the order is known: %v, want %v", test.first, s.known, test.known)
+		}
+	}
+}

@@ -39,7 +39,7 @@ type side struct {
 	name   string                 // as it was given
 	blocks map[key]map[int]*block // by rank
 	order  []key                  // as the files have them
-	known  bool                   // order is that in which they were written
+	known  bool                   // order is that in which they were written; false as soon as a file has its tensors by name
 	ranks  int                    // how many there are; 0 if no file is of a rank
 	stems  map[string]bool        // parts of file names that tell neither rank nor step
 	alone  bool                   // it is one file

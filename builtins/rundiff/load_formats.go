@@ -74,7 +74,10 @@ func (s *side) addNpz(path string, put func(string, *block)) error {
 		return err
 	}
 	s.close = append(s.close, func() { z.Close() })
-	s.known = s.known && !slices.IsSortedFunc(z.File, func(a, b *zip.File) int { return strings.Compare(a.Name, b.Name) }) || len(z.File) < 3
+	sorted := slices.IsSortedFunc(z.File, func(a, b *zip.File) int { return strings.Compare(a.Name, b.Name) })
+	if sorted && len(z.File) > 2 { // one or two say nothing of how the others were written
+		s.known = false
+	}
 	for _, e := range z.File {
 		// What is compressed is a thousandth of its size at least.
 		size := min(e.UncompressedSize64, 1100*min(e.CompressedSize64, uint64(info.Size())))
