@@ -16,7 +16,7 @@ import (
 type misbehaving func(process.Disturbance) (a, b io.ReadWriteCloser)
 
 // stream makes ends that are streams to their ranks, which write through
-// comm.Disturb.
+// process.Disturb.
 func stream(d process.Disturbance) (a, b io.ReadWriteCloser) {
 	a, b = process.Loopback()
 	return process.Disturb(a, d), b
