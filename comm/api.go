@@ -18,8 +18,8 @@ const (
 	Async
 )
 
-// A Desc describes one call of a collective. Members compare all of it but
-// Flags, and but Shape's size along Free.
+// A Desc describes one call of a collective. Members compare all of it, except Flags
+// and the size of Shape along Free.
 type Desc struct {
 	Op     string   // as scripts call it: "all_reduce"
 	DType  string   // "" if the call takes no tensor
@@ -137,7 +137,7 @@ type Message struct {
 }
 
 // An Allocate returns memory of n bytes for the Data of a message. meta is its Meta,
-// to be read only, and only until Place returns.
+// to be read only, and only until Allocate returns.
 type Allocate func(meta []byte, n int) ([]byte, error)
 
 // A MemoryOwner keeps memory for messages to come.
@@ -158,8 +158,8 @@ func (a Allocate) Memory(meta []byte, n int) ([]byte, error) {
 	return memory, err
 }
 
-// MoveTo has Data lie where a wants them, unless a is nil, or Keep has arrived and
-// they are to stay where they are.
+// MoveTo copies Data to memory that a returns. It leaves them where they are if a is nil, or
+// if Keep has arrived, which says that they are still the sender's.
 func (m *Message) MoveTo(a Allocate) error {
 	if a == nil || m.Keep != nil {
 		return nil

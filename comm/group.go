@@ -150,12 +150,14 @@ func (g *Group) Recv(ctx context.Context, src, tag int, where func() string) (Me
 	return g.RecvInto(ctx, src, tag, where, nil)
 }
 
-// RecvInto is Recv of a message whose Data are to lie where place says, which is
-// called once, when Meta is there, perhaps on another goroutine. Where memory is
-// shared and Keep arrives it is not: Data stay where the sender has them. After an
-// error of place, which is that of RecvInto, the message counts as received; after
-// another nobody uses the memory that place has returned, whatever it holds; but
-// over a PollStream whose other end has stopped within a block (see fillTime).
+// RecvInto is Recv of a message whose Data are put into the memory that allocate returns.
+// allocate is called once, when Meta is there, perhaps on another goroutine. It is not
+// called where memory is shared and Keep arrives: Data then stay where the sender has them.
+//
+// An error of allocate is that of RecvInto, and the message counts as received. After any
+// other error nobody uses the memory that allocate has returned, whatever it holds, with one
+// exception: a stream.PollStream whose other end has stopped within a block may still write
+// to it.
 func (g *Group) RecvInto(ctx context.Context, src, tag int, where func() string, allocate Allocate) (Message, error) {
 	if err := g.checkPeer(RecvName, "src", src); err != nil {
 		return Message{}, err
