@@ -17,7 +17,7 @@ import (
 type Fabric struct {
 	endpoints []*Endpoint
 	transport Transport
-	Tasks     sync.WaitGroup  // the goroutines that the fabric has started
+	tasks     sync.WaitGroup  // the goroutines that Go has started
 	ctx       context.Context // ends when the fabric is closed, and they with it
 	cancel    context.CancelCauseFunc
 	all       func() []int // the ranks, which nobody changes
@@ -83,7 +83,7 @@ func (f *Fabric) Notice(after time.Duration, fn func(line string)) {
 // Unreceived.
 func (f *Fabric) Close() {
 	f.Abort()
-	f.Tasks.Wait()
+	f.tasks.Wait()
 }
 
 // An Endpoint is one rank's side of a Fabric. Its methods, and those of its

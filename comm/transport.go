@@ -87,7 +87,7 @@ func (f *Fabric) Transport() Transport { return f.transport }
 func (f *Fabric) Context() context.Context { return f.ctx }
 
 // Go runs a task of f, for which Close waits. It ends when Context does.
-func (f *Fabric) Go(task func()) { f.Tasks.Go(task) }
+func (f *Fabric) Go(task func()) { f.tasks.Go(task) }
 
 // Abort fails every call that is under way, and does not wait for that.
 func (f *Fabric) Abort() { f.cancel(ErrClosed) }

@@ -117,7 +117,7 @@ func (g *wireGroup) Run(ctx context.Context, op *comm.Op) (comm.Result, error) {
 func (g *wireGroup) Issue(op *comm.Op) comm.Work {
 	c := g.start(op, false)
 	w := comm.NewWork(g.endpoint, c.block)
-	g.wireRank.fabric.Tasks.Go(func() {
+	g.wireRank.fabric.Go(func() {
 		err := g.wireRank.waitUntilOver(context.Background(), c.newWait())
 		w.End(c.finish(err, true))
 		g.wireRank.wakeFor(c.key)
