@@ -50,41 +50,41 @@ type exposure struct {
 }
 
 // add begins an exposure to a rank, and returns its number, which is not 0.
-func (l *exposures) add(to int, m comm.Message) uint64 {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.open == nil {
-		l.open = map[uint64]exposure{}
+func (x *exposures) add(to int, m comm.Message) uint64 {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.open == nil {
+		x.open = map[uint64]exposure{}
 	}
-	l.last++
-	l.open[l.last] = exposure{to, m}
-	return l.last
+	x.last++
+	x.open[x.last] = exposure{to, m}
+	return x.last
 }
 
 // end ends an exposure to a rank, if it has not ended.
-func (l *exposures) end(to int, number uint64) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if x, ok := l.open[number]; ok && x.to == to {
-		delete(l.open, number)
-		x.message.Finish()
+func (x *exposures) end(to int, number uint64) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if open, ok := x.open[number]; ok && open.to == to {
+		delete(x.open, number)
+		open.message.Finish()
 	}
 }
 
 // endTo ends all exposures to a rank.
-func (l *exposures) endTo(to int) { l.endThose(func(x exposure) bool { return x.to == to }) }
+func (x *exposures) endTo(to int) { x.endThose(func(open exposure) bool { return open.to == to }) }
 
 // endAll ends all exposures.
-func (l *exposures) endAll() { l.endThose(func(exposure) bool { return true }) }
+func (x *exposures) endAll() { x.endThose(func(exposure) bool { return true }) }
 
 // endThose ends the exposures for which ends reports true.
-func (l *exposures) endThose(ends func(exposure) bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for number, x := range l.open {
-		if ends(x) {
-			delete(l.open, number)
-			x.message.Finish()
+func (x *exposures) endThose(ends func(exposure) bool) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	for number, open := range x.open {
+		if ends(open) {
+			delete(x.open, number)
+			open.message.Finish()
 		}
 	}
 }
@@ -121,17 +121,17 @@ func (wr *wireRank) takeExposure(peer int, f *wire.Frame) error {
 		wr.exposures.end(peer, f.Call)
 		return nil
 	}
-	l, err := wire.DecodeEnvelope(bytes.Clone(f.Payload))
+	e, err := wire.DecodeEnvelope(bytes.Clone(f.Payload))
 	if err != nil {
 		return err
 	}
-	remote, err := decodeRemoteData(l.Message.Data)
+	remote, err := decodeRemoteData(e.Message.Data)
 	if err != nil {
 		return err
 	}
 	remote.wireRank, remote.from = wr, peer
-	l.Message.Data, l.Remote = nil, remote
-	return wr.deliver(peer, f, l)
+	e.Message.Data, e.Remote = nil, remote
+	return wr.deliver(peer, f, e)
 }
 
 // A remoteData tells a receiver where data are that are exposed to it.

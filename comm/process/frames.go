@@ -117,11 +117,7 @@ func (t *frames) JoinRank(e *comm.Endpoint) comm.RankTransport {
 func (t *frames) Unreceived() []comm.Unreceived {
 	var all []comm.Unreceived
 	for _, wr := range t.wireRanks {
-		select {
-		case <-wr.quiet:
-		case <-t.fabric.Context().Done():
-		}
-		all = append(all, wr.box.Unreceived()...)
+		all = append(all, wr.unreceived()...)
 	}
 	return all
 }

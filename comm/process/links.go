@@ -365,13 +365,7 @@ func (t *singleRank) JoinRank(e *comm.Endpoint) comm.RankTransport {
 	return t.wireRank
 }
 
-func (t *singleRank) Unreceived() []comm.Unreceived {
-	select {
-	case <-t.wireRank.quiet:
-	case <-t.wireRank.fabric.Context().Done():
-	}
-	return t.wireRank.box.Unreceived()
-}
+func (t *singleRank) Unreceived() []comm.Unreceived { return t.wireRank.unreceived() }
 
 func (t *singleRank) Notice(time.Duration, func(string)) {
 	panic("comm: notices come from the Supervision")

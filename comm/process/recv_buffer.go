@@ -32,11 +32,11 @@ func (wr *wireRank) messageBufferFor(peer int, f *wire.Frame) []byte {
 	if n < leastPosted {
 		return nil
 	}
-	l, err := wire.DecodeEnvelope(f.Payload)
-	if err != nil || len(l.Message.Data) > 0 {
+	e, err := wire.DecodeEnvelope(f.Payload)
+	if err != nil || len(e.Message.Data) > 0 {
 		return nil // it is not all of the head, or more than that
 	}
-	return wr.box.Allocate(mailbox.Key{Group: f.Group, Src: peer, Tag: f.Tag}, &l.Message, n)
+	return wr.box.Allocate(mailbox.Key{Group: f.Group, Src: peer, Tag: f.Tag}, &e.Message, n)
 }
 
 // postRecv lets the next message of key be read to where p says, if it comes

@@ -16,7 +16,7 @@ import (
 // A wireCall is a member's part in a collective on frames.
 type wireCall struct {
 	group   *wireGroup
-	site    func() callSite // c.place
+	site    func() callSite // c.callSite, made once
 	op      *comm.Op
 	key     deadlock.CallKey
 	call    *callState
@@ -54,7 +54,7 @@ type wireCall struct {
 
 	relays bool      // whether this member relays contracts
 	swaps  bool      // whether its blocks go from member to member if those of the others do
-	relay  callRelay // of those
+	relay  callRelay // how far the contracts have come
 }
 
 // start makes op this member's part in the next call of the group: it sends

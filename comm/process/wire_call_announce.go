@@ -10,7 +10,7 @@ import (
 	"tpsh/comm/wire"
 )
 
-// An callScratch is memory for the contracts that a member sends; calls use
+// A callScratch is memory for the contracts that a member sends; calls use
 // it one after another.
 type callScratch struct {
 	first   []int // by member: one more than the step that goes with its contract, or 0
@@ -215,8 +215,8 @@ func (a *callScratch) keep(draft []comm.Member) []comm.Member {
 
 // envelopeHead returns the bytes before the data of a message, which stay there
 // until the next use.
-func (a *callScratch) envelopeHead(l *mailbox.Envelope) []byte {
-	a.payload = wire.AppendEnvelopeHead(a.payload[:0], l)
+func (a *callScratch) envelopeHead(e *mailbox.Envelope) []byte {
+	a.payload = wire.AppendEnvelopeHead(a.payload[:0], e)
 	return a.payload
 }
 

@@ -286,15 +286,13 @@ func (c *wireCall) swap(ahead []schedule.Step) error {
 // swapHop sends the blocks that go on in a hop, and puts those that come into their places. It
 // returns payload, which is memory to be used again.
 func (c *wireCall) swapHop(hop int, blocks [][]byte, payload []byte) ([]byte, error) {
-	g, relay := c.group, &c.relay.Relay
+	relay := &c.relay.Relay
 	for behind := range blocks {
 		if relay.Carries(hop, behind) {
 			payload = append(wire.AppendInt(payload, len(blocks[behind])), blocks[behind]...)
 		}
 	}
-	c.write(g.ranks[relay.To(hop)], wire.Frame{Type: wire.FrameData, Step: swapTag + hop}, payload)
-	from := g.ranks[relay.From(hop)]
-	data, err := c.awaitData(dataKey{from, swapTag + hop})
+	from, data, err := c.passHop(relay, hop, swapTag, payload)
 	if err != nil {
 		return nil, err
 	}
@@ -308,6 +306,16 @@ func (c *wireCall) swapHop(hop int, blocks [][]byte, payload []byte) ([]byte, er
 		return nil, c.reject(from, fmt.Errorf("%s: %w", c.op.Desc.Op, err))
 	}
 	return payload, nil
+}
+
+// passHop sends payload to the member that a hop of a relay goes to, and returns the payload that
+// has come in the same hop, and from which rank. first is the tag of the first hop.
+func (c *wireCall) passHop(relay *schedule.Relay, hop, first int, payload []byte) (from int, data []byte, err error) {
+	ranks := c.group.ranks
+	c.write(ranks[relay.To(hop)], wire.Frame{Type: wire.FrameData, Step: first + hop}, payload)
+	from = ranks[relay.From(hop)]
+	data, err = c.awaitData(dataKey{from, first + hop})
+	return from, data, err
 }
 
 // mismatchRelayed is mismatch where what members say of their calls goes from member to member.
@@ -341,9 +349,7 @@ func (c *wireCall) relayedDescs(own []byte) ([][]byte, error) {
 			b := said[relay.Member(before)]
 			payload = append(wire.AppendInt(payload, len(b)), b...)
 		}
-		c.write(g.ranks[relay.To(hop)], wire.Frame{Type: wire.FrameData, Step: descTag + hop}, payload)
-		from := g.ranks[relay.From(hop)]
-		data, err := c.awaitData(dataKey{from, descTag + hop})
+		from, data, err := c.passHop(&relay, hop, descTag, payload)
 		if err != nil {
 			return nil, err
 		}

@@ -124,7 +124,7 @@ func (wr *wireRank) acceptFrame(peer int, f *wire.Frame) error {
 	return wr.takeFrame(peer, f)
 }
 
-// takeFrame is accept for callers that hold mu.
+// takeFrame is acceptFrame for callers that hold mu.
 func (wr *wireRank) takeFrame(peer int, f *wire.Frame) error {
 	if peer == wr.supervisor() {
 		return wr.takeVerdict(f)
@@ -169,21 +169,21 @@ func (wr *wireRank) takeMessage(peer int, f *wire.Frame) error {
 	if f.Transient {
 		payload = append(wr.pool.Get(len(payload)), payload...)
 	}
-	l, err := wire.DecodeEnvelope(payload)
+	e, err := wire.DecodeEnvelope(payload)
 	if err != nil {
 		return err
 	}
 	if f.Data != nil {
-		l.Message.Data = f.Data
+		e.Message.Data = f.Data
 	}
-	l.Message.Own(wr.pool, payload)
-	return wr.deliver(peer, f, l)
+	e.Message.Own(wr.pool, payload)
+	return wr.deliver(peer, f, e)
 }
 
 // deliver puts an envelope into the box.
-func (wr *wireRank) deliver(peer int, f *wire.Frame, l *mailbox.Envelope) error {
-	l.Src, l.Dst = peer, wr.rank
-	wr.box.Put(mailbox.Key{Group: f.Group, Src: peer, Tag: f.Tag}, *l)
+func (wr *wireRank) deliver(peer int, f *wire.Frame, e *mailbox.Envelope) error {
+	e.Src, e.Dst = peer, wr.rank
+	wr.box.Put(mailbox.Key{Group: f.Group, Src: peer, Tag: f.Tag}, *e)
 	wr.count(peer)
 	return wr.checkMember(peer, f.Group)
 }
@@ -219,7 +219,7 @@ func (wr *wireRank) call(key deadlock.CallKey) *callState {
 	if call != nil {
 		return call
 	}
-	if line := wr.groups[key.Group]; line != nil && key.Number <= line.calls {
+	if g := wr.groups[key.Group]; g != nil && key.Number <= g.calls {
 		return nil
 	}
 	if n := len(wr.spare); n > 0 {

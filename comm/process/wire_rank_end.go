@@ -154,6 +154,15 @@ func (wr *wireRank) closeIfAllEnded() {
 	}
 }
 
+// unreceived returns the messages that the rank has not received, once no more can come.
+func (wr *wireRank) unreceived() []comm.Unreceived {
+	select {
+	case <-wr.quiet:
+	case <-wr.fabric.Context().Done():
+	}
+	return wr.box.Unreceived()
+}
+
 // hasAll reports whether all has come that a rank sent before it ended.
 func (wr *wireRank) hasAll(e ending) bool {
 	return e.rank == wr.rank || e.lost || wr.broken[e.rank] || wr.received[e.rank] >= e.count
