@@ -7,7 +7,7 @@ import (
 	"tpsh/comm/schedule"
 )
 
-// finish carries the call of round m on from where every member has arrived:
+// finish carries the call of a round on from where every member has arrived:
 // it compares the calls, prepares the blocks for the results if the caller is
 // there to have them, and moves the data.
 func (g *inprocGroup) finish(rd *round, op *comm.Op, s *schedule.Scratch, present bool) (comm.Result, error) {

@@ -83,30 +83,30 @@ type groupState struct {
 	scheduler schedule.Scheduler // of what any member may do for all
 }
 
-// newGroupState returns a group for the members of g.
+// newGroupState returns where the members of g meet.
 func newGroupState(t *inproc, id uint64, g *comm.Group) *groupState {
-	r := &groupState{transport: t, id: id, name: g.String(), ranks: g.Members()}
-	r.members = make([]inprocGroup, g.Size())
-	r.scheduler.Size = g.Size()
+	s := &groupState{transport: t, id: id, name: g.String(), ranks: g.Members()}
+	s.members = make([]inprocGroup, g.Size())
+	s.scheduler.Size = g.Size()
 	first := newRound(g.Size(), g.Size() > t.mostLooked)
-	for i := range r.members {
-		m := &r.members[i]
-		m.state, m.rank, m.next = r, i, first
+	for i := range s.members {
+		m := &s.members[i]
+		m.state, m.rank, m.next = s, i, first
 		m.scheduler.Rank, m.scheduler.Size = i, g.Size()
 	}
-	return r
+	return s
 }
 
 // markFailing notes that a rank has failed.
-func (r *groupState) markFailing(rank int) {
-	if slices.Contains(r.ranks, rank) {
-		r.failing.Store(true)
+func (s *groupState) markFailing(rank int) {
+	if slices.Contains(s.ranks, rank) {
+		s.failing.Store(true)
 	}
 }
 
-// memberOf returns the member of the member with the given group rank.
-func (r *groupState) memberOf(e *comm.Endpoint, rank int) *inprocGroup {
-	g := &r.members[rank]
+// memberOf returns the side of the member with the given group rank, whose endpoint is e.
+func (s *groupState) memberOf(e *comm.Endpoint, rank int) *inprocGroup {
+	g := &s.members[rank]
 	g.endpoint = e
 	return g
 }
@@ -126,7 +126,7 @@ type inprocGroup struct {
 // not wait there.
 func (g *inprocGroup) arrive(op *comm.Op, issued bool) *round {
 	rd := g.next
-	for rd.leftsOut(g.rank) {
+	for rd.hasLeftOut(g.rank) {
 		rd = rd.after()
 	}
 	if issued {
@@ -267,7 +267,7 @@ func (g *inprocGroup) Send(dst, tag int, m comm.Message, where string) error {
 	return nil
 }
 
-// block waits for the call of round m as the rank itself does, until done is
+// block waits for the call of a round as the rank itself does, until done is
 // closed.
 func (g *inprocGroup) block(ctx context.Context, rd *round, op *comm.Op, done <-chan struct{}) error {
 	w := g.newWait(op, rd)

@@ -23,23 +23,17 @@ func (l *latch) arrive(n int32) {
 
 // wait waits until all n members are in.
 func (l *latch) wait(n int32, p spinPolicy) {
-	all := func() bool { return l.arrived.Load() == n }
-	if p.spinUntil(all) {
-		return
-	}
-	if opened := l.event.subscribe(); !all() {
-		<-opened
-	}
+	l.event.await(p, func() bool { return l.arrived.Load() == n })
 }
 
-// An event lets ranks that have waited for long sleep until it is opened.
+// An event lets ranks that have waited for long sleep until it is set.
 type event struct {
 	sleepers atomic.Pointer[chan struct{}] // nil while nobody sleeps
 }
 
-// subscribe returns a channel that is closed when the event is opened the next
-// time. The caller looks once more before it sleeps: the event that it waits for may
-// have come before it knocked.
+// subscribe returns a channel that is closed when the event is set the next time. The
+// caller looks once more before it sleeps: what it waits for may have come before it
+// subscribed.
 func (e *event) subscribe() chan struct{} {
 	opened := make(chan struct{})
 	for !e.sleepers.CompareAndSwap(nil, &opened) {
@@ -54,6 +48,17 @@ func (e *event) subscribe() chan struct{} {
 func (e *event) set() {
 	if opened := e.sleepers.Swap(nil); opened != nil {
 		close(*opened)
+	}
+}
+
+// await returns when come reports true, as it does from before the event is set on. It looks as p says, and
+// then sleeps.
+func (e *event) await(p spinPolicy, come func() bool) {
+	if p.spinUntil(come) {
+		return
+	}
+	if opened := e.subscribe(); !come() {
+		<-opened
 	}
 }
 

@@ -12,6 +12,8 @@ import (
 // A monitor watches the waits of the ranks of an inproc: it finds those that
 // can never end, and ends those that a failure concerns. A wait comes to it
 // only when it lasts; ranks that meet in step do not.
+//
+// Its methods that do not lock mu, all but notice, are called with it held.
 type monitor struct {
 	transport *inproc
 
@@ -104,8 +106,8 @@ func (mo *monitor) end(rank int, cause error) {
 	mo.ended[rank] = true
 	if cause != nil {
 		mo.failures = append(mo.failures, failure{rank, cause})
-		for _, r := range mo.groups {
-			r.markFailing(rank)
+		for _, s := range mo.groups {
+			s.markFailing(rank)
 		}
 		for w := range mo.waiting {
 			w.signal()
@@ -114,19 +116,19 @@ func (mo *monitor) end(rank int, cause error) {
 	mo.check()
 }
 
-// groupOf returns the group of the group g.
+// groupOf returns where the members of g meet, whichever of them asks first.
 func (mo *monitor) groupOf(g *comm.Group) *groupState {
 	mo.mu.Lock()
 	defer mo.mu.Unlock()
-	r := mo.groups[g.Key()]
-	if r == nil {
-		r = newGroupState(mo.transport, uint64(len(mo.groups)), g)
-		mo.groups[g.Key()] = r
+	s := mo.groups[g.Key()]
+	if s == nil {
+		s = newGroupState(mo.transport, uint64(len(mo.groups)), g)
+		mo.groups[g.Key()] = s
 		for _, f := range mo.failures {
-			r.markFailing(f.rank)
+			s.markFailing(f.rank)
 		}
 	}
-	return r
+	return s
 }
 
 // outcome reports whether the wait of w is over, and its error.
@@ -150,7 +152,7 @@ func (mo *monitor) outcomeLocked(w *inprocWait) (over bool, err error) {
 	return err != nil, err
 }
 
-// received is over for a wait for a message. A message that has been sent is received,
+// received is outcomeLocked for a wait for a message. A message that has been sent is received,
 // though the sender has failed since.
 func (mo *monitor) received(w *inprocWait) (over bool, err error) {
 	switch {
@@ -165,12 +167,12 @@ func (mo *monitor) received(w *inprocWait) (over bool, err error) {
 
 // failedMember returns the error of a call on a group that holds failed ranks:
 // it tells of the first of them that counts, and is nil if none does.
-func (mo *monitor) failedMember(r *groupState, function string, counts func(member int) bool) error {
-	if !r.failing.Load() {
+func (mo *monitor) failedMember(s *groupState, function string, counts func(member int) bool) error {
+	if !s.failing.Load() {
 		return nil
 	}
 	for _, f := range mo.failures {
-		if i := slices.Index(r.ranks, f.rank); i >= 0 && counts(i) {
+		if i := slices.Index(s.ranks, f.rank); i >= 0 && counts(i) {
 			return &comm.PeerError{Func: function, Rank: f.rank, Cause: f.cause}
 		}
 	}

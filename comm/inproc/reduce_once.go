@@ -27,12 +27,7 @@ func (o *onceReduced) get(p spinPolicy, make func() []byte) []byte {
 		o.there.set()
 		return b
 	}
-	come := func() bool { return o.sum.Load() != nil }
-	if !p.spinUntil(come) {
-		if opened := o.there.subscribe(); !come() {
-			<-opened
-		}
-	}
+	o.there.await(p, func() bool { return o.sum.Load() != nil })
 	return *o.sum.Load()
 }
 

@@ -20,7 +20,7 @@ type round struct {
 	entries []entry        // by group rank
 	members []comm.Member  // likewise; members[r] is there once r has arrived
 	outs    [][]comm.Block // likewise; outs[r] is there once r has entered ready
-	arrived event          // opened when the round takes place
+	arrived event          // set when the round takes place
 	verdict *comm.DeadlockError
 	issued  atomic.Bool                    // whether a member is not in the call itself
 	leftOut bool                           // whether members that had not arrived have left the round out; set before they are refused
@@ -32,7 +32,7 @@ type round struct {
 	done     latch               // for nobody to use a block of another any more
 	mismatch *comm.MismatchError // guarded by monitor.mu
 	shared   atomic.Pointer[sharedResult]
-	made     event        // opened when common is there
+	made     event        // set when shared is there
 	many     *manyMembers // nil in a group of few
 }
 
@@ -86,7 +86,7 @@ func newRound(size int, many bool) *round {
 	return &round{entries: make([]entry, size), members: make([]comm.Member, size), outs: make([][]comm.Block, size)}
 }
 
-// after returns the round that follows m, which it makes if need be.
+// after returns the round that follows rd, which it makes if need be.
 func (rd *round) after() *round {
 	if next := rd.next.Load(); next != nil {
 		return next
@@ -116,10 +116,10 @@ func (rd *round) arrive(r int, op *comm.Op) {
 	}
 }
 
-// leftsOut reports whether member r has left m out.
-func (rd *round) leftsOut(r int) bool { return rd.entries[r].op.Load() == refused && rd.leftOut }
+// hasLeftOut reports whether member r has left rd out.
+func (rd *round) hasLeftOut(r int) bool { return rd.entries[r].op.Load() == refused && rd.leftOut }
 
-// wake wakes the members that sleep until m takes place. Whoever sees that it does
+// wake wakes the members that sleep until rd takes place. Whoever sees that it does
 // calls it before waiting for another member.
 func (rd *round) wake() {
 	if rd.arrived.sleepers.Load() != nil {
@@ -138,7 +138,7 @@ func (e *entry) copyInline(b comm.Block) {
 	comm.Copy(comm.Whole(e.inline[:n]), b)
 }
 
-// outcome reports whether it is certain that m takes place or fails, and
+// outcome reports whether it is certain that rd takes place or fails, and
 // whether it fails.
 func (rd *round) outcome() (certain, fails bool) {
 	if m := rd.many; m != nil {
@@ -166,7 +166,7 @@ func (rd *round) takesPlace() bool {
 // lacks reports whether member r has not arrived.
 func (rd *round) lacks(r int) bool { return rd.entries[r].op.Load() == nil }
 
-// fail makes m fail, unless every member arrives before. With leftOut those that
+// fail makes rd fail, unless every member arrives before. With leftOut those that
 // have not arrived go on with the round after it. The caller holds monitor.mu.
 func (rd *round) fail(verdict *comm.DeadlockError, leftOut bool) {
 	if rd.verdict != nil {

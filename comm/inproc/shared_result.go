@@ -15,7 +15,7 @@ type sharedResult struct {
 	steps    []schedule.Step // by block: each makes it of the members' inputs
 	pieces   []piece
 	sections []section // of pieces, one for each member
-	finished event     // opened when no piece is left
+	finished event     // set when no piece is left
 
 	_    [64]byte
 	left atomic.Int32 // pieces that are not done
@@ -90,12 +90,7 @@ func (c *inprocCall) makeShared(total int, flags comm.Flags) *sharedResult {
 		rd.made.set()
 		return made
 	}
-	there := func() bool { return rd.shared.Load() != beingMade }
-	if !c.group.state.transport.spin.spinUntil(there) {
-		if opened := rd.made.subscribe(); !there() {
-			<-opened
-		}
-	}
+	rd.made.await(c.group.state.transport.spin, func() bool { return rd.shared.Load() != beingMade })
 	return rd.shared.Load()
 }
 
@@ -188,13 +183,7 @@ func (c *inprocCall) work(all *sharedResult) (failed error) {
 
 // wait waits until every piece is done. Those that are not are being done.
 func (c *sharedResult) wait(p spinPolicy) {
-	over := func() bool { return c.left.Load() == 0 }
-	if p.spinUntil(over) {
-		return
-	}
-	if opened := c.finished.subscribe(); !over() {
-		<-opened
-	}
+	c.finished.await(p, func() bool { return c.left.Load() == 0 })
 }
 
 // do leaves a piece of the result where it belongs: the step that makes its block, of

@@ -8,7 +8,7 @@ import (
 	"tpsh/comm/mailbox"
 )
 
-// A inprocWait is a wait in progress: for the members that are missing at a
+// An inprocWait is a wait in progress: for the members that are missing at a
 // round, or for a message.
 type inprocWait struct {
 	rank     int // of the fabric
@@ -51,7 +51,7 @@ func (w *inprocWait) missing() []int {
 	return ranks
 }
 
-// newWait returns an inprocWait for the members that are missing at m.
+// newWait returns an inprocWait for the members that are missing at a round.
 func (g *inprocGroup) newWait(op *comm.Op, rd *round) *inprocWait {
 	return &inprocWait{
 		rank:     g.endpoint.Rank(),
