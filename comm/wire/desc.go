@@ -91,17 +91,6 @@ func appendDesc(buf []byte, d *comm.Desc) []byte {
 	return buf
 }
 
-func AppendInt(buf []byte, x int) []byte {
-	return binary.LittleEndian.AppendUint64(buf, uint64(x))
-}
-
-func ListLen[T any](list []T) int {
-	if list == nil {
-		return 0
-	}
-	return len(list) + 1
-}
-
 // decodeDesc is the inverse of appendDesc, and refuses all other bytes. Free of the
 // result is an axis of its shape, or -1.
 func decodeDesc(b []byte) (*comm.Desc, error) {

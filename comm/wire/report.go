@@ -1,7 +1,6 @@
 package wire
 
 import (
-	"encoding/binary"
 	"fmt"
 	"unsafe"
 
@@ -198,71 +197,11 @@ func appendCaught(buf []byte, c *comm.Caught) []byte {
 
 func (d *Decoder) caught() comm.Caught { return comm.Caught{Clocks: d.ints(), Last: d.Text()} }
 
-func AppendString(buf []byte, s string) []byte { return append(AppendInt(buf, len(s)), s...) }
-
-// appendInts appends a list as the differences of each element from the one before, in as few
-// bytes as they take: lists are as long as there are ranks, and hold ascending ranks, or counters that
-// are mostly alike.
-func appendInts(buf []byte, list []int) []byte {
-	buf = AppendInt(buf, ListLen(list))
-	last := 0
-	for _, x := range list {
-		buf = binary.AppendVarint(buf, int64(x-last))
-		last = x
-	}
-	return buf
-}
-
-func (d *Decoder) ints() []int {
-	n := d.List(1)
-	if n < 0 {
-		return nil
-	}
-	list := make([]int, n)
-	last := 0
-	for i := range list {
-		last += d.varint()
-		list[i] = last
-	}
-	return list
-}
-
-// varint takes a number as binary.AppendVarint writes it, and no longer way to write it.
-func (d *Decoder) varint() int {
-	x, n := binary.Varint(d.Rest)
-	if n <= 0 || n > 1 && d.Rest[n-1] == 0 {
-		d.Fail("length", "another number", "the short form of one")
-		return 0
-	}
-	d.Rest = d.Rest[n:]
-	return int(x)
-}
-
-// bool takes a 0 or a 1.
-func (d *Decoder) bool() bool {
-	n := d.Int()
-	if n != 0 && n != 1 {
-		d.Fail("alien", fmt.Sprint(n), "0 or 1")
-	}
-	return n == 1
-}
-
 // kind checks a kind, which is above 0 and below end.
 func (d *Decoder) kind(kind, end byte) {
 	if kind == 0 || kind >= end {
 		d.Fail("alien", fmt.Sprintf("kind %d", kind), fmt.Sprintf("1..%d", end-1))
 	}
-}
-
-// End returns the error of decoding what, which is to be over.
-func (d *Decoder) End(what string) error {
-	if d.Err == nil && len(d.Rest) > 0 {
-		d.Fail("length", fmt.Sprintf("%d bytes more", len(d.Rest)), "none")
-	}
-	if d.Err != nil {
-		return fmt.Errorf("%s: %w", what, d.Err)
-	}
-	return nil
 }
 
 // appendEnvelope appends the encoding of an envelope but for its ranks:
