@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"tpsh/internal/lazyregexp"
+	"tpsh/runtime/ckpt"
 )
 
 // A class is what a tensor is in training, in the order in which a step computes them.
@@ -163,7 +164,7 @@ func (s *side) sorted(given []string) ([]key, string) {
 // place returns the place in list of the first pattern that matches a name.
 func place(list []string, name string) int {
 	for i, p := range list {
-		if matches(p, name) {
+		if ckpt.MatchName(p, name) {
 			return i
 		}
 	}

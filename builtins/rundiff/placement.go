@@ -2,11 +2,11 @@ package rundiff
 
 import (
 	"fmt"
-	"path"
 	"slices"
 	"strings"
 
 	"tpsh/mesh"
+	"tpsh/runtime/ckpt"
 )
 
 // A Rule gives the tensors whose names match a pattern, in which * stands for any text,
@@ -43,20 +43,13 @@ type Plan struct {
 	Order []string // patterns of names in the order of computation; may be nil
 }
 
-// matches reports whether a pattern matches a name.
-func matches(pattern, name string) bool {
-	clean := strings.NewReplacer("/", "\x00")
-	ok, err := path.Match(clean.Replace(pattern), clean.Replace(name))
-	return ok && err == nil
-}
-
 // rule returns the placements of a name, or nil.
 func (p *Plan) rule(name string) []mesh.Placement {
 	if p == nil {
 		return nil
 	}
 	for _, r := range p.Rules {
-		if matches(r.Pattern, name) {
+		if ckpt.MatchName(r.Pattern, name) {
 			return r.Placements
 		}
 	}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"tpsh/runtime/ckpt"
 )
 
 // The kinds of differences.
@@ -320,7 +322,7 @@ func (d *diffing) unmatched() []string {
 	var idle []string
 	if d.o.Plan != nil {
 		for _, r := range d.o.Plan.Rules {
-			if !slices.ContainsFunc(d.pairs, func(p *pair) bool { return matches(r.Pattern, p.name) }) {
+			if !slices.ContainsFunc(d.pairs, func(p *pair) bool { return ckpt.MatchName(r.Pattern, p.name) }) {
 				idle = append(idle, r.Pattern)
 			}
 		}

@@ -117,10 +117,13 @@ func splitPlacements(text string) []string {
 }
 
 // matches reports whether the rule is for the tensor called name.
-func (r *rule) matches(name string) bool {
-	// A slash in a name is like any other letter.
+func (r *rule) matches(name string) bool { return MatchName(r.pattern, name) }
+
+// MatchName reports whether a pattern matches the name of a tensor. The pattern is one of
+// path.Match, but for slashes, which are letters like any other.
+func MatchName(pattern, name string) bool {
 	clean := strings.NewReplacer("/", "\x00")
-	ok, err := path.Match(clean.Replace(r.pattern), clean.Replace(name))
+	ok, err := path.Match(clean.Replace(pattern), clean.Replace(name))
 	return ok && err == nil
 }
 
