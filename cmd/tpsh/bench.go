@@ -15,6 +15,7 @@ var benchCommand = &command{
 	name:  "bench",
 	usage: "[NAME]",
 	short: "measures collectives, matmul, dispatch, a training step and more on this machine",
+	files: ".star",
 	setup: func(fs *flag.FlagSet) func(*stdio, []string) error {
 		b := &bench{maxBytes: 64 << 20}
 		fs.IntVar(&b.ranks, "n", defaultRanks(), "measure on `N` ranks")

@@ -15,6 +15,7 @@ var checkCommand = &command{
 	name:  "check",
 	usage: "[--json | --sarif] [--lib DIR] PATH...",
 	short: "finds mistakes of programs without running them; PATH is as for fmt",
+	files: ".star",
 	setup: func(fs *flag.FlagSet) func(*stdio, []string) error {
 		asJSON := fs.Bool("json", false, "print a list in JSON: file, line, column, rule, message")
 		asSARIF := fs.Bool("sarif", false, "print a log in SARIF 2.1.0, for code hosts and editors")

@@ -14,9 +14,10 @@ import (
 )
 
 var ckptCommand = &command{
-	name:  "ckpt",
-	usage: "ls PATH | verify PATH | reshard SRC DST | diff A B",
-	short: "looks into, checks, compares and re-lays out checkpoints, PyTorch's and Hugging Face's too",
+	name:    "ckpt",
+	usage:   "ls PATH | verify PATH | reshard SRC DST | diff A B",
+	short:   "looks into, checks, compares and re-lays out checkpoints, PyTorch's and Hugging Face's too",
+	actions: ckptActions,
 	setup: func(fs *flag.FlagSet) func(*stdio, []string) error {
 		o := &ckptOptions{maxMem: 256 << 20}
 		fs.StringVar(&o.to, "to", "", "reshard: cut tensors as `LAYOUT` says, a mesh and rules that tell names (as 'dp=2,tp=4:*.weight=S(0);*.bias=R;*=flat'); without it, each is one piece")
@@ -28,6 +29,9 @@ var ckptCommand = &command{
 		return o.run
 	},
 }
+
+// ckptActions are what ckpt does; see ckptOptions.run.
+var ckptActions = []string{"ls", "verify", "reshard", "diff"}
 
 // ckptOptions are the flags of tpsh ckpt.
 type ckptOptions struct {
@@ -43,11 +47,11 @@ func (o *ckptOptions) run(std *stdio, args []string) error {
 		do   func(*stdio, []string) error
 	}{"ls": {"PATH", o.ls}, "verify": {"PATH", o.verify}, "reshard": {"SRC DST", o.reshard}, "diff": {"A B", o.diff}}
 	if len(args) == 0 {
-		return usagef("ckpt: got nothing, want ls, verify, reshard or diff")
+		return usagef("ckpt: got nothing, want %s", orList(ckptActions))
 	}
 	a, ok := actions[args[0]]
 	if !ok {
-		return usagef("ckpt: got %q, want ls, verify, reshard or diff", args[0])
+		return usagef("ckpt: got %q, want %s", args[0], orList(ckptActions))
 	}
 	if want := strings.Count(a.args, " ") + 1; len(args)-1 != want {
 		return usagef("ckpt %s: got %d arguments, want %s", args[0], len(args)-1, a.args)

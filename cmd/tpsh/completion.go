@@ -11,23 +11,28 @@ import (
 )
 
 var completionCommand = &command{
-	name:  "completion",
-	usage: "bash | zsh | fish",
-	short: "prints what a shell needs to complete the commands, flags and files of tpsh",
+	name:    "completion",
+	usage:   "bash | zsh | fish",
+	short:   "prints what a shell needs to complete the commands, flags and files of tpsh",
+	files:   noFiles,
+	actions: shells,
 	setup: func(*flag.FlagSet) func(*stdio, []string) error {
 		return func(std *stdio, args []string) error {
 			if len(args) != 1 {
-				return usagef("completion: got %d arguments, want one: bash, zsh or fish", len(args))
+				return usagef("completion: got %d arguments, want one: %s", len(args), orList(shells))
 			}
 			write := completions[args[0]]
 			if write == nil {
-				return usagef("completion: got %q, want bash, zsh or fish", args[0])
+				return usagef("completion: got %q, want %s", args[0], orList(shells))
 			}
 			_, err := io.WriteString(std.out, write(completionTable()))
 			return err
 		}
 	},
 }
+
+// shells are those that completions are written for.
+var shells = []string{"bash", "zsh", "fish"}
 
 // completions write the completion of a shell.
 var completions = map[string]func([]completed) string{"bash": bashCompletion, "zsh": zshCompletion, "fish": fishCompletion}
@@ -38,7 +43,7 @@ type completed struct {
 	flags       []completedFlag
 	words       []string // that may stand for its arguments, beside files
 	doc         bool     // its arguments are names of the language
-	files       string   // how the files end that it takes: ".star", "" for any, "-" for none
+	files       string   // as in command
 }
 
 // A completedFlag is a flag as shells complete it.
@@ -55,7 +60,7 @@ func completionTable() []completed {
 	for _, c := range commands {
 		fs := flag.NewFlagSet(c.name, flag.ContinueOnError)
 		c.setup(fs)
-		one := completed{name: c.name, short: c.short, files: filesOf(c.name), words: argumentWords(c), doc: c == docCommand}
+		one := completed{name: c.name, short: c.short, files: c.files, words: c.actions, doc: c == docCommand}
 		fs.VisitAll(func(f *flag.Flag) { one.flags = append(one.flags, completedFlagOf(f)) })
 		table = append(table, one)
 	}
@@ -76,43 +81,11 @@ func completedFlagOf(f *flag.Flag) completedFlag {
 	case f.Name == "kernels":
 		out.choices = kernelNames(kernel.Known())
 	case f.Name == "hw":
-		out.choices = append([]string{"here"}, hardware.Names()...)
+		out.choices = append([]string{hereName}, hardware.Names()...)
 	case value == "DIR":
 		out.folder = true
 	}
 	return out
-}
-
-// argumentWords returns what a command's arguments may be, beside files.
-func argumentWords(c *command) []string {
-	switch c.name {
-	case "help":
-		var names []string
-		for _, other := range commands {
-			names = append(names, other.name)
-		}
-		return names
-	case "completion":
-		return []string{"bash", "zsh", "fish"}
-	case "plan":
-		return []string{"hw", "fit", "check"}
-	case "ckpt":
-		return []string{"ls", "verify", "reshard", "diff"}
-	case "kernel":
-		return []string{"install"}
-	}
-	return nil
-}
-
-// filesOf returns how the files end that a command takes.
-func filesOf(command string) string {
-	switch command {
-	case "run", "test", "plan", "fmt", "check", "bench", "help", "debug":
-		return ".star"
-	case "doc", "version", "doctor", "completion", "lsp", "repl", "dap":
-		return "-"
-	}
-	return ""
 }
 
 // bashCompletion completes by a function that looks at the command and at the flag
@@ -122,7 +95,7 @@ func bashCompletion(table []completed) string {
 	b.WriteString("# bash completion of tpsh: source <(tpsh completion bash)\n_tpsh() {\n")
 	b.WriteString("    local cur prev cmd i files= words= flags= doc=\n    COMPREPLY=()\n    cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]}\n")
 	b.WriteString("    cmd=${COMP_WORDS[1]}\n    if ((COMP_CWORD == 1)); then\n")
-	fmt.Fprintf(&b, "        COMPREPLY=($(compgen -W %q -- \"$cur\"))\n        return\n    fi\n", strings.Join(names(table), " "))
+	fmt.Fprintf(&b, "        COMPREPLY=($(compgen -W %q -- \"$cur\"))\n        return\n    fi\n", strings.Join(commandNames(), " "))
 	b.WriteString("    for ((i = 2; i < COMP_CWORD; i++)); do\n        if [[ ${COMP_WORDS[i]} == -- ]]; then\n            COMPREPLY=($(compgen -f -- \"$cur\"))\n            return\n        fi\n    done\n")
 	b.WriteString("    case $cmd in\n")
 	for _, c := range table {
@@ -162,14 +135,6 @@ func (c *completed) bash(b *strings.Builder) {
 	b.WriteString(" ;;\n")
 }
 
-func names(table []completed) []string {
-	var list []string
-	for _, c := range table {
-		list = append(list, c.name)
-	}
-	return list
-}
-
 // zshCompletion completes by _arguments, one set for each command.
 func zshCompletion(table []completed) string {
 	var b strings.Builder
@@ -205,9 +170,9 @@ func (c *completed) zshArguments() string {
 	switch {
 	case c.doc:
 		return "($(tpsh doc 2>/dev/null))"
-	case len(c.words) > 0 && c.files == "-":
+	case len(c.words) > 0 && c.files == noFiles:
 		return "(" + strings.Join(c.words, " ") + ")"
-	case c.files == "-":
+	case c.files == noFiles:
 		return ""
 	case len(c.words) > 0:
 		files := *c
@@ -245,7 +210,7 @@ func fishCompletion(table []completed) string {
 			fmt.Fprintf(&b, "complete -c tpsh %s -a '(tpsh doc 2>/dev/null)'\n", in)
 		case c.files == "":
 			fmt.Fprintf(&b, "complete -c tpsh %s -F\n", in)
-		case c.files != "-":
+		case c.files != noFiles:
 			fmt.Fprintf(&b, "complete -c tpsh %s -a '(__tpsh_files %s)'\n", in, c.files)
 		}
 	}

@@ -19,6 +19,7 @@ var dapCommand = &command{
 	name:  "dap",
 	usage: "[--port P]",
 	short: "is the debugger of an editor, by the Debug Adapter Protocol",
+	files: noFiles,
 	setup: func(fs *flag.FlagSet) func(*stdio, []string) error {
 		port := fs.Int("port", -1, "listen on port `P` of this host, for one editor, and say so; 0 is for any. Without, speak on standard input and output")
 		return func(std *stdio, args []string) error {

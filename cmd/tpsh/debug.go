@@ -17,6 +17,7 @@ var debugCommand = &command{
 	usage: "[-n N] [-b FILE:LINE]… SCRIPT.star [-- ARGS]",
 	short: "runs a script, stops it, and looks at all ranks",
 	words: true,
+	files: ".star",
 	setup: func(fs *flag.FlagSet) func(*stdio, []string) error {
 		d := &debugger{runner: runner{flags: fs}}
 		d.declare(fs)

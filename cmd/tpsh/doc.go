@@ -15,6 +15,7 @@ var docCommand = &command{
 	name:  "doc",
 	usage: "[NAME | -k WORD]",
 	short: "explains a name of the language, lists them all, or those about a word",
+	files: noFiles,
 	setup: func(fs *flag.FlagSet) func(*stdio, []string) error {
 		word := fs.String("k", "", "list the names whose name or documentation has `WORD`")
 		return func(std *stdio, args []string) error {

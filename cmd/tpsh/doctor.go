@@ -25,6 +25,7 @@ var doctorCommand = &command{
 	name:  "doctor",
 	usage: "",
 	short: "checks what a run needs on this machine",
+	files: noFiles,
 	setup: func(*flag.FlagSet) func(*stdio, []string) error { return doctor },
 }
 

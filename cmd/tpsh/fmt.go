@@ -21,6 +21,7 @@ var fmtCommand = &command{
 	name:  "fmt",
 	usage: "[-d | -l | -w] PATH...",
 	short: "writes programs in one style; PATH is a file, a folder of .star files, or - for standard input",
+	files: ".star",
 	setup: func(fs *flag.FlagSet) func(*stdio, []string) error {
 		f := new(formatting)
 		fs.BoolVar(&f.diff, "d", false, "print what would change")

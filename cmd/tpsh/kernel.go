@@ -21,9 +21,10 @@ import (
 )
 
 var kernelCommand = &command{
-	name:  "kernel",
-	usage: "[install | -f CONNECTION] | --pipe [-n N] [--transport T]",
-	short: "is a kernel of Jupyter, or installs it; needs the Python package",
+	name:    "kernel",
+	usage:   "[install | -f CONNECTION] | --pipe [-n N] [--transport T]",
+	short:   "is a kernel of Jupyter, or installs it; needs the Python package",
+	actions: []string{"install"},
 	setup: func(fs *flag.FlagSet) func(*stdio, []string) error {
 		k := &notebook{}
 		fs.StringVar(&k.connection, "f", "", "serve Jupyter as its `FILE` of a connection says")

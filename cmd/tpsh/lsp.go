@@ -16,6 +16,7 @@ var lspCommand = &command{
 	name:  "lsp",
 	usage: "[--lib DIR] [--no-plan]",
 	short: "is a language server for editors, on standard input and output",
+	files: noFiles,
 	setup: func(fs *flag.FlagSet) func(*stdio, []string) error {
 		l := &limits{quiet: true}
 		fs.Var(&l.lib, "lib", "look in `DIR` for files that are loaded, after the program's folder; may be repeated; those of TPSH_PATH come after")

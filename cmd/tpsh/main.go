@@ -44,7 +44,15 @@ type command struct {
 	// words says that what stands behind -- is for scripts: the arguments then
 	// hold the --.
 	words bool
+	// actions are words that the first argument may be, such as ls of "tpsh ckpt ls", and
+	// files is how the files end that the command takes: "" for any, noFiles if it takes
+	// none. Shells complete both.
+	actions []string
+	files   string
 }
+
+// noFiles is the command.files of a command whose arguments are no files.
+const noFiles = "-"
 
 // commands lists the subcommands in the order of the help text. It is filled
 // in init because help looks at it.
@@ -52,6 +60,16 @@ var commands []*command
 
 func init() {
 	commands = []*command{runCommand, replCommand, kernelCommand, testCommand, debugCommand, dapCommand, planCommand, benchCommand, docCommand, fmtCommand, checkCommand, lspCommand, completionCommand, ckptCommand, hangCommand, diffCommand, traceCommand, doctorCommand, versionCommand, helpCommand}
+	helpCommand.actions = commandNames()
+}
+
+// commandNames returns the names of the commands.
+func commandNames() []string {
+	var names []string
+	for _, c := range commands {
+		names = append(names, c.name)
+	}
+	return names
 }
 
 // A status is an exit status with nothing left to say.
@@ -190,10 +208,7 @@ func find(args []string) (*command, []string, error) {
 	if strings.HasSuffix(args[0], ".star") {
 		return nil, nil, usagef("unknown command %q: did you mean tpsh run %s?", args[0], args[0])
 	}
-	var names []string
-	for _, c := range commands {
-		names = append(names, c.name)
-	}
+	names := commandNames()
 	if near := spell.Nearest(args[0], names); near != "" {
 		return nil, nil, usagef("unknown command %q: did you mean %s?", args[0], near)
 	}
@@ -328,6 +343,7 @@ var helpCommand = &command{
 	name:  "help",
 	usage: "[COMMAND | SCRIPT.star]",
 	short: "shows what the commands do, or what flags a script has",
+	files: ".star",
 	setup: func(*flag.FlagSet) func(*stdio, []string) error { return help },
 }
 

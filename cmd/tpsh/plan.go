@@ -16,13 +16,15 @@ import (
 )
 
 var planCommand = &command{
-	name:  "plan",
-	usage: "[-n N] [--hw FILE|NAME] [--json] SCRIPT.star [-- ARGS] | hw | fit | check",
-	short: "says what a script costs at any scale, without running it",
+	name:    "plan",
+	usage:   "[-n N] [--hw FILE|NAME] [--json] SCRIPT.star [-- ARGS] | hw | fit | check",
+	short:   "says what a script costs at any scale, without running it",
+	files:   ".star",
+	actions: planActions,
 	setup: func(fs *flag.FlagSet) func(*stdio, []string) error {
 		p := &planner{flags: fs}
 		fs.IntVar(&p.n, "n", defaultRanks(), "plan for `N` ranks")
-		fs.StringVar(&p.machine, "hw", "here", "on the hardware of `NAME`, a built-in one or a file")
+		fs.StringVar(&p.machine, "hw", hereName, "on the hardware of `NAME`, a built-in one or a file")
 		fs.BoolVar(&p.each, "each", false, "play every rank by itself, and not one for all that do the same")
 		fs.BoolVar(&p.json, "json", false, "print the figures as JSON, and nothing else")
 		fs.Var(&p.sweeps, "sweep", "plan with each of the values of a flag of the script, `NAME=V,…`; of several flags with every combination")
@@ -55,8 +57,8 @@ type planner struct {
 	most, draw, draws                         int
 }
 
-// actions are what plan does besides planning a script.
-var actions = []string{"hw", "fit", "check"}
+// planActions are what plan does besides planning a script.
+var planActions = []string{"hw", "fit", "check"}
 
 // takenBy says of flags what takes them: "" for the plan of a script.
 var takenBy = map[string][]string{
@@ -67,7 +69,7 @@ var takenBy = map[string][]string{
 // checkTaken returns a usage error if a flag is given that has no meaning.
 func (p *planner) checkTaken(args []string) (err error) {
 	action := ""
-	if len(args) > 0 && slices.Contains(actions, args[0]) {
+	if len(args) > 0 && slices.Contains(planActions, args[0]) {
 		action = args[0]
 	}
 	p.flags.Visit(func(f *flag.Flag) {
@@ -97,13 +99,13 @@ func (p *planner) given(name string) (found bool) {
 // checkAction returns a usage error if the first argument is no script and a misspelling
 // of what plan does besides.
 func checkAction(args []string) error {
-	if len(args) == 0 || filepath.Ext(args[0]) != "" || slices.Contains(actions, args[0]) {
+	if len(args) == 0 || filepath.Ext(args[0]) != "" || slices.Contains(planActions, args[0]) {
 		return nil
 	}
 	if _, err := os.Stat(args[0]); err == nil {
 		return nil
 	}
-	if near := spell.Nearest(args[0], actions); near != "" {
+	if near := spell.Nearest(args[0], planActions); near != "" {
 		return usagef("there is no file %s, and no plan %s: did you mean plan %s?", args[0], args[0], near)
 	}
 	return nil

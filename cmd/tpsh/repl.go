@@ -20,6 +20,7 @@ var replCommand = &command{
 	usage: "[-n N] [--transport T] [-- ARGS]",
 	short: "starts the shell, attached to N ranks",
 	words: true,
+	files: noFiles,
 	setup: func(fs *flag.FlagSet) func(*stdio, []string) error {
 		s := &shell{flags: fs}
 		fs.IntVar(&s.n, "n", defaultRanks(), "start with `N` ranks")

@@ -63,7 +63,7 @@ func (s *shell) report(_ context.Context, sh *repl.Shell, path string) error {
 // planStatement plays a statement on shapes alone, on ranks that have done on shapes
 // what those of the shell have done, and shows what it costs on this machine.
 func (s *shell) planStatement(ctx context.Context, sh *repl.Shell, arg string) error {
-	m, err := loadMachine("here")
+	m, err := loadMachine(hereName)
 	if err != nil {
 		return err
 	}

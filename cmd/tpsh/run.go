@@ -21,6 +21,7 @@ var runCommand = &command{
 	usage: "[-n N] [--transport T] SCRIPT.star|-|-c SOURCE [-- ARGS]",
 	short: "runs a script on N ranks",
 	words: true,
+	files: ".star",
 	setup: func(fs *flag.FlagSet) func(*stdio, []string) error {
 		r := &runner{flags: fs}
 		r.declare(fs)

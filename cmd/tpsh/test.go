@@ -22,6 +22,7 @@ var testCommand = &command{
 	usage: "[-n 1,2,4] [--transport inproc,shm,tcp] [--run REGEXP] [PATH...] [-- ARGS]",
 	short: "runs the test_* functions of *_test.star files",
 	words: true,
+	files: ".star",
 	setup: func(fs *flag.FlagSet) func(*stdio, []string) error {
 		t := &tester{flags: fs}
 		fs.StringVar(&t.n, "n", "", "test on these `NUMBERS` of ranks, as 1,2,4 (default: those of the file's RANKS, or 1,2,4)")

@@ -23,7 +23,7 @@ var traceCommand = &command{
 		fs.BoolVar(&o.json, "json", false, "write all of it as JSON")
 		fs.StringVar(&o.plan, "plan", "", "put beside it what the plan of `SCRIPT.star` predicts, call by call")
 		fs.IntVar(&o.n, "n", 0, "plan for `N` ranks; as many as the traces have without it")
-		fs.StringVar(&o.machine, "hw", "here", "plan on the hardware of `NAME`, a built-in one or a file")
+		fs.StringVar(&o.machine, "hw", hereName, "plan on the hardware of `NAME`, a built-in one or a file")
 		fs.StringVar(&o.page, "report", "", "write a page about the traces to `FILE.html`")
 		return o.run
 	},

@@ -11,6 +11,7 @@ var versionCommand = &command{
 	name:  "version",
 	usage: "",
 	short: "says which tpsh this is",
+	files: noFiles,
 	setup: func(*flag.FlagSet) func(*stdio, []string) error {
 		return func(std *stdio, args []string) error {
 			if len(args) > 0 {
