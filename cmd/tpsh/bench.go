@@ -12,10 +12,11 @@ import (
 )
 
 var benchCommand = &command{
-	name:  "bench",
-	usage: "[NAME]",
-	short: "measures collectives, matmul, dispatch, a training step and more on this machine",
-	files: ".star",
+	name:    "bench",
+	usage:   "[NAME]",
+	short:   "measures collectives, matmul, dispatch, a training step and more on this machine",
+	files:   noFiles,
+	actions: suites,
 	setup: func(fs *flag.FlagSet) func(*stdio, []string) error {
 		b := &bench{maxBytes: 64 << 20}
 		fs.IntVar(&b.ranks, "n", defaultRanks(), "measure on `N` ranks")

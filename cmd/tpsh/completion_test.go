@@ -57,6 +57,7 @@ var completedLines = []struct{ line, want string }{
 	{`tpsh completion z`, "zsh"},
 	{`tpsh help com`, "completion"},
 	{`tpsh ckpt ver`, "verify"},
+	{`tpsh bench coll`, "collectives"},
 	{`tpsh run train.star -- train.t`, "train.txt"},
 }
 
