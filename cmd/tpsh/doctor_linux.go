@@ -4,7 +4,6 @@ import (
 	"errors"
 	"os"
 	"strconv"
-	"strings"
 	"syscall"
 	"unsafe"
 
@@ -27,23 +26,11 @@ func systemChecks() []check {
 
 // lookAtMemory reads what the machine has, and which control group leaves how much of it.
 func lookAtMemory() finding {
-	total, free := meminfo("MemTotal"), meminfo("MemAvailable")
+	total, free := procBytes("/proc/meminfo", "MemTotal"), procBytes("/proc/meminfo", "MemAvailable")
 	if total == 0 {
 		return failure("/proc/meminfo does not say how much there is; is /proc mounted?")
 	}
-	return ok("%s, %s available%s", bytesText(total), bytesText(free), memoryAllowed(allowance.MemoryLimit(), allowance.Available()))
-}
-
-// meminfo returns the bytes that /proc/meminfo has under name; 0 if it has not.
-func meminfo(name string) uint64 {
-	data, _ := os.ReadFile("/proc/meminfo")
-	for line := range strings.Lines(string(data)) {
-		if rest, found := strings.CutPrefix(line, name+":"); found {
-			n, _ := strconv.ParseUint(strings.TrimSuffix(strings.TrimSpace(rest), " kB"), 10, 64)
-			return n << 10
-		}
-	}
-	return 0
+	return ok("%s, %s available%s", bytesText(uint64(total)), bytesText(uint64(free)), memoryAllowed(allowance.MemoryLimit(), allowance.Available()))
 }
 
 // shared maps a page of new shared memory.

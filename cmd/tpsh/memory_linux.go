@@ -1,10 +1,6 @@
 package main
 
 import (
-	"os"
-	"strconv"
-	"strings"
-
 	"golang.org/x/sys/unix"
 
 	"tpsh/lang"
@@ -22,18 +18,9 @@ func boundMemory(w *lang.Watch) {
 	if w.Room != nil || unix.Getrlimit(unix.RLIMIT_DATA, &limit) != nil {
 		return
 	}
-	if most := uint64(dataBytes() + w.HardLimit() + dataSlack); most < limit.Max {
+	private := procBytes("/proc/self/status", "VmData") // which is what RLIMIT_DATA limits
+	if most := uint64(private + w.HardLimit() + dataSlack); most < limit.Max {
 		limit.Cur = most
 		unix.Setrlimit(unix.RLIMIT_DATA, &limit) // else the watch is alone
 	}
-}
-
-// dataBytes returns the bytes of private memory that the process has mapped, which
-// is what RLIMIT_DATA limits.
-func dataBytes() int {
-	text, _ := os.ReadFile("/proc/self/status")
-	_, line, _ := strings.Cut(string(text), "\nVmData:")
-	line, _, _ = strings.Cut(line, "kB")
-	kib, _ := strconv.Atoi(strings.TrimSpace(line)) // the kernel writes numbers
-	return kib << 10
 }
