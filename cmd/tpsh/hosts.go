@@ -39,9 +39,9 @@ func (h *hosts) declare(fs *flag.FlagSet) {
 
 // A wish is what the command line says of the ranks, as far as it does.
 type wish struct {
-	ranks     int    // of the job
-	transport string // its name
-	n, t      bool   // whether the flags -n and --transport were given
+	ranks                      int    // of the job
+	transport                  string // its name
+	ranksGiven, transportGiven bool   // whether the flags -n and --transport were given
 }
 
 // options returns what the job runs on: hosts that the flags name, those that
@@ -58,7 +58,7 @@ func (h *hosts) options(w wish, env schedenv.Env) (o launch.Options, err error) 
 		return o, err
 	}
 	var place *schedenv.Place
-	if h.nodes == 1 && (!w.t || launch.Describe(w.transport).Hosts) {
+	if h.nodes == 1 && (!w.transportGiven || launch.Describe(w.transport).Hosts) {
 		if place, err = schedenv.Find(env); err != nil {
 			return o, usageError{err}
 		}
@@ -66,7 +66,7 @@ func (h *hosts) options(w wish, env schedenv.Env) (o launch.Options, err error) 
 	switch {
 	case place != nil && place.Size > 1:
 		o, err = h.placed(o, w, place)
-	case place != nil && !w.n && h.perNode == 0:
+	case place != nil && !w.ranksGiven && h.perNode == 0:
 		o.Ranks = place.Size
 	case h.nodes > 1:
 		o, err = h.named(o, w, env)
@@ -158,9 +158,9 @@ func onNodes(ctx context.Context, o launch.Options, lead func(*launch.Cluster) e
 func (h *hosts) placed(o launch.Options, w wish, p *schedenv.Place) (launch.Options, error) {
 	o.Nodes, o.Node, o.Ranks = p.Size, p.Rank, max(1, h.perNode)
 	switch {
-	case w.n && h.perNode > 0 && w.ranks != p.Size*o.Ranks:
+	case w.ranksGiven && h.perNode > 0 && w.ranks != p.Size*o.Ranks:
 		return o, usagef("for flag -n: got %d, want %d (%s has started %d, each with %d ranks by --nproc-per-node)", w.ranks, p.Size*o.Ranks, p.From, p.Size, o.Ranks)
-	case w.n && w.ranks != p.Size*o.Ranks:
+	case w.ranksGiven && w.ranks != p.Size*o.Ranks:
 		return o, usagef("for flag -n: got %d, want %d (as many as %s has started)", w.ranks, p.Size, p.From)
 	}
 	if o.Rendezvous == "" {
@@ -186,9 +186,9 @@ func (h *hosts) named(o launch.Options, w wish, env schedenv.Env) (launch.Option
 		return o, usagef("for flag --node-rank: got %d, want the number of this node, from 0 to %d", o.Node, h.nodes-1)
 	case h.perNode > 0:
 		o.Ranks = h.perNode
-	case w.n && w.ranks%h.nodes != 0:
+	case w.ranksGiven && w.ranks%h.nodes != 0:
 		return o, usagef("for flag -n: got %d, want a multiple of the %d nodes, or --nproc-per-node", w.ranks, h.nodes)
-	case w.n:
+	case w.ranksGiven:
 		o.Ranks = w.ranks / h.nodes
 	}
 	return o, nil
@@ -197,7 +197,7 @@ func (h *hosts) named(o launch.Options, w wish, env schedenv.Env) (launch.Option
 // checkNodes checks what a job on several nodes needs, and chooses its
 // transport if that was not asked for.
 func checkNodes(o *launch.Options, w wish) error {
-	if !w.t {
+	if !w.transportGiven {
 		o.Transport = launch.Automatic
 	}
 	if !launch.Describe(o.Transport).Hosts {

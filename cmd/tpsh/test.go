@@ -104,7 +104,7 @@ func (t *tester) run(std *stdio, paths []string) error {
 // On several, the ranks of all are what every test runs on: a file that is not
 // for so many is skipped.
 func (t *tester) nodes(opts testrun.Options) (launch.Options, error) {
-	w := wish{ranks: defaultRanks(), transport: t.transports, n: len(opts.Ranks) > 0, t: t.given("transport")}
+	w := wish{ranks: defaultRanks(), transport: t.transports, ranksGiven: len(opts.Ranks) > 0, transportGiven: t.given("transport")}
 	if len(opts.Ranks) > 1 && t.hosts.nodes > 1 {
 		return launch.Options{}, usagef("for flag -n: got %q, want one number (%d nodes run all tests on their ranks)", t.n, t.hosts.nodes)
 	}
