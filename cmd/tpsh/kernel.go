@@ -167,6 +167,7 @@ func (k *notebook) serve(std *stdio) (err error) {
 	k.answer(answer{Ranks: k.n})
 	interrupts := make(chan os.Signal, 1)
 	signal.Notify(interrupts, os.Interrupt)
+	defer close(interrupts) // once none comes any more, so that who hears them ends
 	defer signal.Stop(interrupts)
 	requests, unread := make(chan *request), make(chan error, 1)
 	go func() {
