@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"flag"
 	"fmt"
 	"io"
@@ -62,14 +61,11 @@ func checkPrograms(std *stdio, paths []string, asJSON, asSARIF bool, lib []strin
 }
 
 func printFindings(w io.Writer, found []static.Finding, asJSON, asSARIF bool) error {
-	e := json.NewEncoder(w)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
 	switch {
 	case asJSON:
-		return e.Encode(found)
+		return writeJSON(w, found)
 	case asSARIF:
-		return e.Encode(sarif(found))
+		return writeJSON(w, sarif(found))
 	}
 	for _, f := range found {
 		if _, err := fmt.Fprintln(w, f); err != nil {

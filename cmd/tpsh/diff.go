@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"flag"
 	"fmt"
 	"io"
@@ -89,21 +88,21 @@ func (d *differ) folders(std *stdio, ref, cand string) error {
 	if err != nil {
 		return fileError{err}
 	}
+	return d.tell(std, r, r.Equal, func() error { return showDiff(std.out, r) })
+}
+
+// tell writes a report, as JSON or else by show, and returns the status that follows from it.
+func (d *differ) tell(std *stdio, report any, equal bool, show func() error) error {
+	err := error(nil)
 	if d.json {
-		text, err := json.MarshalIndent(r, "", " ")
-		if err != nil {
-			return err
-		}
-		if _, err := fmt.Fprintf(std.out, "%s\n", text); err != nil {
-			return err
-		}
-	} else if err := showDiff(std.out, r); err != nil {
-		return err
+		err = writeJSON(std.out, report)
+	} else {
+		err = show()
 	}
-	if !r.Equal {
-		return status(lang.StatusFailed)
+	if err == nil && !equal {
+		err = status(lang.StatusFailed)
 	}
-	return nil
+	return err
 }
 
 // costs compares two traces, or two plans.
@@ -123,22 +122,7 @@ func (d *differ) costs(std *stdio, ref, cand string) error {
 		return usagef("diff: got a trace and a plan, want two traces or two plans")
 	}
 	r := tracediff.Compare(a, b)
-	if d.json {
-		text, err := json.MarshalIndent(r, "", " ")
-		if err != nil {
-			return err
-		}
-		_, err = fmt.Fprintf(std.out, "%s\n", text)
-		if err != nil {
-			return err
-		}
-	} else if err := r.WriteText(std.out); err != nil {
-		return err
-	}
-	if !r.Equal {
-		return status(lang.StatusFailed)
-	}
-	return nil
+	return d.tell(std, r, r.Equal, func() error { return r.WriteText(std.out) })
 }
 
 // showDiff writes a report for people.

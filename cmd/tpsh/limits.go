@@ -128,7 +128,7 @@ func transportUsage(more ...string) string {
 	return "let ranks talk by `T`: " + orList(append(transports(), more...))
 }
 
-// byteSize is a flag of a number of bytes with an optional suffix K, M or G.
+// A byteSize is a flag of a number of bytes with an optional suffix K, M or G.
 type byteSize int
 
 func (b *byteSize) String() string { return strconv.Itoa(int(*b)) }
@@ -154,7 +154,7 @@ func (b *byteSize) Set(s string) error {
 	return nil
 }
 
-// StringList is a flag that may be repeated.
+// A stringList is a flag that may be repeated.
 type stringList []string
 
 func (l *stringList) String() string { return strings.Join(*l, ",") }

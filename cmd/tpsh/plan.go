@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"flag"
 	"io"
 	"os"
@@ -91,10 +90,7 @@ func (p *planner) checkTaken(args []string) (err error) {
 }
 
 // given reports whether the flag is on the command line.
-func (p *planner) given(name string) (found bool) {
-	p.flags.Visit(func(f *flag.Flag) { found = found || f.Name == name })
-	return found
-}
+func (p *planner) given(name string) bool { return given(p.flags, name) }
 
 // checkAction returns a usage error if the first argument is no script and a misspelling
 // of what plan does besides.
@@ -208,10 +204,7 @@ func (p *planner) report(script string, m *hardware.Machine, f *plan.Figures) er
 
 func (p *planner) show(w io.Writer, m *hardware.Machine, f *plan.Figures) error {
 	if p.json {
-		e := json.NewEncoder(w)
-		e.SetIndent("", "  ")
-		e.SetEscapeHTML(false)
-		return e.Encode(planJSON{f, m.Name, m.Among(f.Ranks).Room(), f.Steps, f.Slowest, f.Fullest, pathInWords(&f.CriticalPath), advice(f, m)})
+		return writeJSON(w, planJSON{f, m.Name, m.Among(f.Ranks).Room(), f.Steps, f.Slowest, f.Fullest, pathInWords(&f.CriticalPath), advice(f, m)})
 	}
 	return showFigures(w, m, f)
 }

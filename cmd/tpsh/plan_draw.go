@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -45,10 +44,7 @@ func showDraws(std *stdio, m *hardware.Machine, taken []*measuredRow, samples []
 	}
 	bar.clear()
 	if p.json {
-		e := json.NewEncoder(std.out)
-		e.SetIndent("", "  ")
-		e.SetEscapeHTML(false)
-		return e.Encode(map[string]any{"draws": all})
+		return writeJSON(std.out, map[string]any{"draws": all})
 	}
 	return tellDraws(std, all)
 }

@@ -125,7 +125,7 @@ func (e *evaluation) each(ctx context.Context, p lang.Program) error {
 	if err != nil {
 		return err
 	}
-	s := &starter{limits: e.Limits, ranks: e.Ranks, transport: "inproc", args: e.Args, notes: e.Notes, flags: flags.Names(), plan: e.program, watch: e.Watch}
+	s := &starter{limits: e.Limits, ranks: e.Ranks, transport: "inproc", args: e.Args, notes: e.Notes, flags: flags.Names(), watch: e.Watch}
 	e.program = e.newProgram()
 	s.plan = e.program
 	recorders := make([]*plan.Recorder, e.Ranks)

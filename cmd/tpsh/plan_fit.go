@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"math"
 	"os"
@@ -303,10 +302,7 @@ func (r *fitReport) show(std *stdio, asJSON bool) error {
 	rows, all, constants := r.figures()
 	fitting := r.fitting()
 	if asJSON {
-		e := json.NewEncoder(std.out)
-		e.SetIndent("", "  ")
-		e.SetEscapeHTML(false)
-		return e.Encode(map[string]any{"rows": rows, "errors": all, "constants": constants, "fitting": fitting})
+		return writeJSON(std.out, map[string]any{"rows": rows, "errors": all, "constants": constants, "fitting": fitting})
 	}
 	tw := tabwriter.NewWriter(std.out, 0, 0, 2, ' ', tabwriter.AlignRight)
 	left := ""

@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -125,10 +124,7 @@ func (p *planner) sweep(std *stdio, m *hardware.Machine, q question) error {
 		return stopped
 	}
 	if p.json {
-		e := json.NewEncoder(std.out)
-		e.SetIndent("", "  ")
-		e.SetEscapeHTML(false)
-		err = e.Encode(all)
+		err = writeJSON(std.out, all)
 	} else {
 		err = showSweep(std, all)
 	}

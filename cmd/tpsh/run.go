@@ -351,15 +351,10 @@ func (r *runner) parse(args []string) (script string, rest []string, err error) 
 	case len(args) > 0 && args[0] == "--":
 		args = args[1:]
 	}
-	switch {
-	case len(args) == 0:
+	if len(args) == 0 {
 		return "", nil, usagef("run: got no script, want SCRIPT.star, - for standard input, or -c SOURCE")
-	case len(args) > 1 && args[1] != "--":
-		return "", nil, usagef("run: got argument %q behind the script, want arguments of the script behind --", args[1])
-	case len(args) > 1:
-		rest = args[2:]
 	}
-	return args[0], rest, nil
+	return scriptArguments("run", args)
 }
 
 // tellMemory writes a table of the most bytes that ranks' tensors took, by what they

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -76,6 +77,14 @@ func unwritten(what string, err error) error {
 		err = e.Err
 	}
 	return &outputError{what, err}
+}
+
+// writeJSON writes a value as JSON that people can read, too.
+func writeJSON(w io.Writer, value any) error {
+	e := json.NewEncoder(w)
+	e.SetIndent("", "  ")
+	e.SetEscapeHTML(false)
+	return e.Encode(value)
 }
 
 // isUnread reports whether err is that nobody reads standard output any more,
