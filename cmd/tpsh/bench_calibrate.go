@@ -73,11 +73,17 @@ func (b *bench) writeProfile(ctx context.Context, std *stdio) error {
 	}
 	p[launch.Automatic] = p[launch.SharedMemory]
 	data, err := json.MarshalIndent(p, "", "  ")
-	if err == nil {
-		err = os.MkdirAll(filepath.Dir(path), 0o755)
+	if err != nil {
+		return fmt.Errorf("bench: %w", err)
 	}
+	return writeMeasured(std, path, append(data, '\n'))
+}
+
+// writeMeasured writes what was measured to a file of the configuration folder, and says so.
+func writeMeasured(std *stdio, path string, data []byte) error {
+	err := os.MkdirAll(filepath.Dir(path), 0o755)
 	if err == nil {
-		err = unwritten(path, os.WriteFile(path, append(data, '\n'), 0o644))
+		err = unwritten(path, os.WriteFile(path, data, 0o644))
 	}
 	if err != nil {
 		return fmt.Errorf("bench: %w", err)

@@ -46,14 +46,37 @@ func (b *bench) writeHere(ctx context.Context, std *stdio) error {
 	if err != nil {
 		return fmt.Errorf("bench: %w", err)
 	}
-	watched, calls, crowded := watchedCases(goruntime.GOMAXPROCS(0)), callCases(), crowdedCases(goruntime.GOMAXPROCS(0))
+	parts, err := b.measureHere(ctx, std)
+	if err != nil {
+		return err
+	}
+	data, err := fitHere(std, base, []byte(text), parts)
+	if err != nil {
+		return fmt.Errorf("bench: %w", err)
+	}
+	return writeMeasured(std, path, data)
+}
+
+// A herePart is a part of what is measured of this machine, and the constants that are fitted
+// to it.
+type herePart struct {
+	what      string
+	samples   []fit.Sample
+	constants []string
+}
+
+// measureHere measures this machine under a bar, and returns the parts in the order in which
+// constants are fitted to them.
+func (b *bench) measureHere(ctx context.Context, std *stdio) ([]herePart, error) {
+	cores := goruntime.GOMAXPROCS(0)
+	watched, calls, crowded := watchedCases(cores), callCases(), crowdedCases(cores)
 	bar := newBar(std.err, "measuring", int64(len(watched)+herePasses*(len(calls)+len(crowded))), "case")
 	defer bar.clear()
 	var kernels, host []fit.Sample
 	for i, c := range watched {
 		w, err := b.watch(ctx, c)
 		if err != nil {
-			return benchFailed(ctx, c.transport, err)
+			return nil, benchFailed(ctx, c.transport, err)
 		}
 		kernels, host = append(kernels, kernelSamples(w, c.ranks)...), append(host, hostSamples(w)...)
 		bar.show(int64(i + 1))
@@ -64,7 +87,7 @@ func (b *bench) writeHere(ctx context.Context, std *stdio) error {
 		for i, c := range shared {
 			s, err := b.sample(ctx, c)
 			if err != nil {
-				return benchFailed(ctx, c.transport, err)
+				return nil, benchFailed(ctx, c.transport, err)
 			}
 			if pass == 0 || s.Seconds < called[i].Seconds {
 				called[i] = s
@@ -72,20 +95,25 @@ func (b *bench) writeHere(ctx context.Context, std *stdio) error {
 			bar.show(int64(len(watched) + pass*len(shared) + i + 1))
 		}
 	}
-	bar.clear()
-	m, data := base, []byte(text)
-	for _, part := range []struct {
-		what      string
-		samples   []fit.Sample
-		constants []string
-	}{{"operations", kernels, hereConstants.kernels}, {"pieces of the host's work", host, hereConstants.host}, {"programs of two ranks", called[:len(calls)], hereConstants.calls},
-		{"programs of more ranks than cores", called[len(calls):], hereConstants.crowd}} {
+	return []herePart{
+		{"operations", kernels, hereConstants.kernels},
+		{"pieces of the host's work", host, hereConstants.host},
+		{"programs of two ranks", called[:len(calls)], hereConstants.calls},
+		{"programs of more ranks than cores", called[len(calls):], hereConstants.crowd},
+	}, nil
+}
+
+// fitHere fits the constants of each part in turn, and returns the file of base, whose bytes
+// are data, with those that it has found. It says how well each part is explained.
+func fitHere(std *stdio, base *hardware.Machine, data []byte, parts []herePart) ([]byte, error) {
+	m := base
+	for _, part := range parts {
 		r, err := fit.Fit(m, part.samples, fit.Options{Constants: part.constants, Most: len(part.constants), Guessed: true})
 		if err != nil {
-			return fmt.Errorf("bench: %w", err)
+			return nil, err
 		}
 		if data, err = hardware.Rewrite(data, hereChanges(m, r)); err != nil {
-			return fmt.Errorf("bench: %w", err)
+			return nil, err
 		}
 		m = r.Machine
 		var errors []float64
@@ -94,14 +122,7 @@ func (b *bench) writeHere(ctx context.Context, std *stdio) error {
 		}
 		fmt.Fprintf(std.out, "%d %s explained within %.0f %% in the mean\n", len(part.samples), part.what, 100*fit.Mean(errors))
 	}
-	if err = os.MkdirAll(filepath.Dir(path), 0o755); err == nil {
-		err = unwritten(path, os.WriteFile(path, data, 0o644))
-	}
-	if err != nil {
-		return fmt.Errorf("bench: %w", err)
-	}
-	fmt.Fprintf(std.out, "written to %s\n", path)
-	return nil
+	return data, nil
 }
 
 // hereChanges are the constants that were fitted, with what they are.
