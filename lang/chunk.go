@@ -219,16 +219,16 @@ func (w *rewriter) publish(id *syntax.Ident) syntax.Stmt {
 		Op:    syntax.EQ,
 		OpPos: id.NamePos,
 		LHS:   w.globals.item(id.Name, id.NamePos),
-		RHS:   &syntax.Ident{Name: id.Name, NamePos: id.NamePos},
+		RHS:   named(id.Name, id.NamePos),
 	}
 }
 
 // item returns the expression session["name"].
 func (s *globals) item(name string, pos syntax.Position) syntax.Expr {
 	return &syntax.IndexExpr{
-		X:      &syntax.Ident{Name: globalsName, NamePos: pos},
+		X:      named(globalsName, pos),
 		Lbrack: pos,
-		Y:      &syntax.Literal{Token: syntax.STRING, TokenPos: pos, Raw: name, Value: name},
+		Y:      quoted(name, pos),
 		Rbrack: pos,
 	}
 }

@@ -116,11 +116,5 @@ func countBlock(list *[]syntax.Stmt, path string) {
 }
 
 func countCall(path string, pos syntax.Position) syntax.Stmt {
-	return &syntax.ExprStmt{X: &syntax.CallExpr{
-		Fn: &syntax.Ident{Name: coverName, NamePos: pos}, Lparen: pos, Rparen: pos,
-		Args: []syntax.Expr{
-			&syntax.Literal{Token: syntax.STRING, TokenPos: pos, Raw: path, Value: path},
-			&syntax.Literal{Token: syntax.INT, TokenPos: pos, Raw: "0", Value: int64(pos.Line)},
-		},
-	}}
+	return &syntax.ExprStmt{X: call(coverName, pos, quoted(path, pos), number(pos.Line, pos))}
 }

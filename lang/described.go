@@ -104,14 +104,6 @@ func noteAll(list []syntax.Expr, path string) []syntax.Stmt {
 
 func noteCall(id *syntax.Ident, path string) syntax.Stmt {
 	pos := id.NamePos
-	text := func(s string) syntax.Expr {
-		return &syntax.Literal{Token: syntax.STRING, TokenPos: pos, Raw: s, Value: s}
-	}
-	number := func(n int32) syntax.Expr {
-		return &syntax.Literal{Token: syntax.INT, TokenPos: pos, Raw: "0", Value: int64(n)}
-	}
-	return &syntax.ExprStmt{X: &syntax.CallExpr{
-		Fn: &syntax.Ident{Name: describeName, NamePos: pos}, Lparen: pos, Rparen: pos,
-		Args: []syntax.Expr{text(path), number(pos.Line), number(pos.Col), text(id.Name), &syntax.Ident{Name: id.Name, NamePos: pos}},
-	}}
+	return &syntax.ExprStmt{X: call(describeName, pos,
+		quoted(path, pos), number(pos.Line, pos), number(pos.Col, pos), quoted(id.Name, pos), named(id.Name, pos))}
 }

@@ -12,10 +12,7 @@ func placeLoops(list *[]syntax.Stmt) {
 			placeLoops(block)
 		}
 		if w, ok := s.(*syntax.WhileStmt); ok && isConstant(w.Cond) {
-			out = append(out, &syntax.ExprStmt{X: &syntax.UnaryExpr{
-				Op: syntax.NOT, OpPos: w.While,
-				X: &syntax.Literal{Token: syntax.INT, TokenPos: w.While, Raw: "0", Value: int64(0)},
-			}})
+			out = append(out, &syntax.ExprStmt{X: &syntax.UnaryExpr{Op: syntax.NOT, OpPos: w.While, X: number(0, w.While)}})
 		}
 		out = append(out, s)
 	}

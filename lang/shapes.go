@@ -2,7 +2,6 @@ package lang
 
 import (
 	"slices"
-	"strconv"
 
 	"go.starlark.net/syntax"
 
@@ -78,7 +77,7 @@ func (s *shaper) target(e syntax.Expr) {
 		s.expr(&n.X)
 		s.expr(&n.Y)
 		if x, ok := n.X.(*syntax.Ident); ok && s.bound {
-			n.Y = bound(n.Y, &syntax.Ident{NamePos: x.NamePos, Name: x.Name})
+			n.Y = bound(n.Y, named(x.Name, x.NamePos))
 		}
 	case *syntax.DotExpr:
 		s.expr(&n.X)
@@ -343,14 +342,4 @@ func isSum(x syntax.Expr) bool {
 		return sums[n.Op] && isSum(n.X) && isSum(n.Y)
 	}
 	return false
-}
-
-// call returns a call, at pos, of the function called name.
-func call(name string, pos syntax.Position, args ...syntax.Expr) syntax.Expr {
-	return &syntax.CallExpr{Fn: &syntax.Ident{NamePos: pos, Name: name}, Lparen: pos, Args: args, Rparen: pos}
-}
-
-// quoted returns a literal of a string.
-func quoted(s string, pos syntax.Position) syntax.Expr {
-	return &syntax.Literal{Token: syntax.STRING, TokenPos: pos, Raw: strconv.Quote(s), Value: s}
 }
