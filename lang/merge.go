@@ -24,20 +24,14 @@ func (l Line) size() int { return len(l.At) + len(l.Text) + 16 }
 // lines of one print by rank.
 func merge(ranks [][]Line) string {
 	var b strings.Builder
-	for _, p := range collect(ranks) {
-		for _, v := range p.variants {
-			mark := ""
-			if len(v.ranks) < len(ranks) {
-				mark = "[" + rankList(v.ranks) + "]"
-			}
-			writeMarked(&b, mark, v.text)
-		}
+	for _, t := range collect(ranks) {
+		t.write(&b, bracketed(len(ranks)))
 	}
 	return b.String()
 }
 
-// A printed is one print and the different texts that ranks gave it.
-type printed struct {
+// A tally holds the different texts that ranks have, and who has which.
+type tally struct {
 	variants []variant
 }
 
@@ -46,34 +40,60 @@ type variant struct {
 	ranks []int // ascending
 }
 
-// add notes that a rank, higher than those before it, printed s.
-func (p *printed) add(rank int, s string) {
-	for i := range p.variants {
-		if v := &p.variants[i]; v.text == s {
+// tallied returns the tally of texts, each of which is of the rank at its index in ranks.
+func tallied(ranks []int, texts []string) *tally {
+	t := new(tally)
+	for i, text := range texts {
+		t.add(ranks[i], text)
+	}
+	return t
+}
+
+// add notes that a rank, higher than those before it, has a text.
+func (t *tally) add(rank int, text string) {
+	for i := range t.variants {
+		if v := &t.variants[i]; v.text == text {
 			v.ranks = append(v.ranks, rank)
 			return
 		}
 	}
-	p.variants = append(p.variants, variant{s, []int{rank}})
+	t.variants = append(t.variants, variant{text, []int{rank}})
 }
 
-// collect returns the prints of a section in order.
-func collect(ranks [][]Line) []*printed {
+// write writes each text behind the mark of its ranks.
+func (t *tally) write(b *strings.Builder, mark func(ranks []int) string) {
+	for _, v := range t.variants {
+		writeMarked(b, mark(v.ranks), v.text)
+	}
+}
+
+// bracketed returns the mark "[0,2]" of some of size ranks, and none of all.
+func bracketed(size int) func(ranks []int) string {
+	return func(ranks []int) string {
+		if len(ranks) == size {
+			return ""
+		}
+		return "[" + rankList(ranks) + "]"
+	}
+}
+
+// collect returns what was printed by each print of a section, in order.
+func collect(ranks [][]Line) []*tally {
 	type place struct {
 		at string
 		n  int
 	}
-	index := make(map[place]*printed)
-	var order []*printed
+	index := make(map[place]*tally)
+	var order []*tally
 	for rank, lines := range ranks {
 		for _, l := range lines {
-			p := index[place{l.At, l.N}]
-			if p == nil {
-				p = new(printed)
-				index[place{l.At, l.N}] = p
-				order = append(order, p)
+			t := index[place{l.At, l.N}]
+			if t == nil {
+				t = new(tally)
+				index[place{l.At, l.N}] = t
+				order = append(order, t)
 			}
-			p.add(rank, string(l.Text))
+			t.add(rank, string(l.Text))
 		}
 	}
 	return order
@@ -94,18 +114,8 @@ func writeMarked(b *strings.Builder, mark, s string) {
 // MergeValues returns the texts that some of size ranks have: alone if all
 // have one and the same, else a row for each distinct text, after its ranks.
 func MergeValues(size int, ranks []int, values []string) string {
-	p := new(printed)
-	for i, v := range values {
-		p.add(ranks[i], v)
-	}
 	var b strings.Builder
-	for _, v := range p.variants {
-		mark := ""
-		if len(v.ranks) < size {
-			mark = "[" + rankList(v.ranks) + "]"
-		}
-		writeMarked(&b, mark, v.text)
-	}
+	tallied(ranks, values).write(&b, bracketed(size))
 	return b.String()
 }
 
@@ -144,31 +154,23 @@ func rankRanges(ranks []int) string {
 	return strings.Join(words, ",")
 }
 
-// ranksOf returns "rank 2" or "ranks 0,2-4".
-func ranksOf(ranks []int) string {
+// RanksText returns ascending ranks in words: "rank 2" or "ranks 0,2-4".
+func RanksText(ranks []int) string {
 	if len(ranks) == 1 {
 		return "rank " + strconv.Itoa(ranks[0])
 	}
 	return "ranks " + rankRanges(ranks)
 }
 
-// RanksText returns ascending ranks in words: "rank 2" or "ranks 0,2-4".
-func RanksText(ranks []int) string { return ranksOf(ranks) }
-
 // MergeRanks returns the texts that some of size ranks have, a row for each distinct
 // one, behind its ranks in words.
 func MergeRanks(size int, ranks []int, texts []string) string {
-	p := new(printed)
-	for i, v := range texts {
-		p.add(ranks[i], v)
-	}
 	var b strings.Builder
-	for _, v := range p.variants {
-		who := ranksOf(v.ranks)
-		if len(v.ranks) == size && size > 1 {
-			who = "all ranks"
+	tallied(ranks, texts).write(&b, func(ranks []int) string {
+		if len(ranks) == size && size > 1 {
+			return "all ranks:"
 		}
-		writeMarked(&b, who+":", v.text)
-	}
+		return RanksText(ranks) + ":"
+	})
 	return b.String()
 }

@@ -146,7 +146,7 @@ func (r *report) failure(g *group, short bool) {
 		fmt.Fprintf(r, "%s\n", f.Message)
 		return
 	}
-	header := fmt.Sprintf("%s of %d:", ranksOf(g.ranks), r.size)
+	header := fmt.Sprintf("%s of %d:", RanksText(g.ranks), r.size)
 	if short {
 		fmt.Fprintf(r, "%s %s%s\n", header, f.summary(g), f.at())
 		return
@@ -219,12 +219,12 @@ func (f *Failure) at() string {
 
 // places writes where each rank of a shared failure was.
 func (r *report) places(g *group) {
-	var p printed
+	var t tally
 	for i, f := range g.failures {
-		p.add(g.ranks[i], f.here())
+		t.add(g.ranks[i], f.here())
 	}
-	for _, v := range p.variants {
-		fmt.Fprintf(r, "  %s: %s\n", ranksOf(v.ranks), v.text)
+	for _, v := range t.variants {
+		fmt.Fprintf(r, "  %s: %s\n", RanksText(v.ranks), v.text)
 	}
 }
 
@@ -263,12 +263,12 @@ func (r *report) headline(o *Outcome) {
 
 // others writes where the ranks were that are not reported on themselves.
 func (r *report) others(o *Outcome, ranks []int) {
-	var p printed
+	var t tally
 	for _, rank := range ranks {
-		p.add(rank, whereabouts(o.Ranks[rank].Failure))
+		t.add(rank, whereabouts(o.Ranks[rank].Failure))
 	}
-	for _, v := range p.variants {
-		fmt.Fprintf(r, "%s: %s\n", ranksOf(v.ranks), v.text)
+	for _, v := range t.variants {
+		fmt.Fprintf(r, "%s: %s\n", RanksText(v.ranks), v.text)
 	}
 }
 
