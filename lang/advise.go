@@ -57,16 +57,7 @@ func (a *adviser) readPaths() {
 
 // known reports whether a name, perhaps of a module, is there.
 func (a *adviser) known(name string) bool {
-	parts := strings.Split(name, ".")
-	v := a.names[parts[0]]
-	for _, part := range parts[1:] {
-		h, ok := v.(starlark.HasAttrs)
-		if !ok {
-			return false
-		}
-		v, _ = h.Attr(part)
-	}
-	return v != nil
+	return valueAt(a.names, strings.Split(name, ".")) != nil
 }
 
 // checkGlobals returns an error if a function of the file assigns a global with

@@ -267,8 +267,11 @@ func withPrefix(names []string, prefix string) []string {
 }
 
 // lookup returns the value of a dotted path, or nil.
-func (s *server) lookup(path []string) starlark.Value {
-	v := s.globals.names[path[0]]
+func (s *server) lookup(path []string) starlark.Value { return valueAt(s.globals.names, path) }
+
+// valueAt returns the value of a dotted path that begins with one of names, or nil.
+func valueAt(names starlark.StringDict, path []string) starlark.Value {
+	v := names[path[0]]
 	for _, name := range path[1:] {
 		h, ok := v.(starlark.HasAttrs)
 		if !ok {
@@ -301,11 +304,7 @@ func (s *server) parameters(path string) []string {
 	} else if env, ok := s.env.(Signer); ok {
 		names = env.Parameters(v)
 	}
-	var out []string
-	for _, name := range names {
-		out = append(out, name+"=")
-	}
-	return out
+	return ending(names, "=")
 }
 
 // functionParams returns the names by which arguments can be passed to fn.
