@@ -106,9 +106,9 @@ func protect(f func() error) (err error) {
 // interpreter answers Thread.Cancel.
 const cancelledPrefix = "Starlark computation cancelled: "
 
-// realError returns the error that ended a program: err, or if a value left
-// pending when it could not return it, or the cause of ctx if the
-// interpreter stopped for that, with the call stack of err.
+// realError returns the error that ended a program, with the call stack of err: pending, which
+// is the error of a value that could not return it; else the cause of ctx, if the
+// interpreter stopped because that has ended; else err itself.
 func realError(ctx context.Context, err, pending error) error {
 	if pending == nil && err != nil && ctx.Err() != nil && wasCancelled(err) {
 		pending = context.Cause(ctx)

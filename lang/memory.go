@@ -22,10 +22,11 @@ import (
 
 // A Watch holds the programs of a process to a number of bytes, which the values
 // of the interpreter and the storage that Outside counts use together. It looks at the heap
-// every few milliseconds, or where processes share cores less often while nothing grows. When the reachable part goes beyond the limit, it
-// ends the programs, each at its line. A program that is within one call of a
-// builtin function, which no cancellation reaches, is reported where it is and
-// left behind; if it then goes on filling memory, the process ends.
+// every few milliseconds; where processes share cores, it does so less often while nothing grows.
+//
+// When the reachable part goes beyond the limit, it ends the programs, each at its line. A program
+// that is within one call of a builtin function, which no cancellation reaches, is reported where it
+// is and left behind; if it then goes on filling memory, the process ends.
 //
 // A nil Watch watches nothing.
 type Watch struct {
@@ -35,13 +36,14 @@ type Watch struct {
 	Outside func() int
 	// Text names the limit, as "memory limit of 512 MiB reached".
 	Text string
-	// Scarce, if set, is asked before programs are ended: whether the machine
-	// lacks memory. Without a need of others a default limit hurts nobody.
+	// Scarce, if set, reports whether the machine lacks memory. While it does not, no program is
+	// ended: to go beyond a limit that nobody asked for hurts nobody then.
 	Scarce func() bool
-	// Sharing is how many processes there are that do as this one for each core; 0 is one.
+	// Sharing is how many processes like this one there are for each core; 0 is one.
 	Sharing int
-	// Room, if set, returns the bytes that the machine has left, but for Reserve: less than 0 if
-	// others need what there is. One value alone may have no more; else it may have Limit.
+	// Room, if set, returns the bytes that the machine has left beyond Reserve: less than 0 if
+	// others need what there is. One value alone may take no more than that. Without it, one value
+	// may take Limit.
 	Room    func() int
 	Reserve int
 	// Parts is how many processes share what Room returns; 0 is one.
@@ -50,14 +52,14 @@ type Watch struct {
 	// use of the collector's heap and of what Outside counts.
 	GiveBack func()
 
-	mu     sync.Mutex
+	mu     sync.Mutex // holds all below but many
 	runs   map[*watched]bool
 	base   int           // bytes of the heap before the first program
 	part   int           // the bytes that there were for this process then
 	soft   int64         // the bytes near which the collector runs by itself
 	over   time.Time     // when the programs were ended for their memory, or zero
-	heeded bool          // one of them has been over since
-	used   int           // bytes when it was looked last
+	heeded bool          // one of them has stopped since
+	used   int           // bytes in use at the last look
 	full   time.Time     // when the last collection that was asked for ended
 	took   time.Duration // how long that took
 	left   int           // bytes that the machine had left then
@@ -86,15 +88,15 @@ const (
 	// heapSlack is how much a process may have beside the memory it had before its programs:
 	// the collector's own, buffers of messages, stacks. On a small machine it is less.
 	heapSlack = 16 << 20
-	// stuckAfter is how long a program may take to heed that it is ended.
-	stuckAfter = 400 * time.Millisecond
+	// stuckAfter is how long a program may take to heed that it is ended, and urgentAfter how long
+	// if it goes on filling memory meanwhile.
+	stuckAfter  = 400 * time.Millisecond
+	urgentAfter = 50 * time.Millisecond
 	// endsWithin is how long a program that has heeded it may take to tell its end, which
 	// a collection of what it has left may hold up.
 	endsWithin = 10 * time.Second
 	// giveBackTakes is about how long other processes take to give back what they do not need.
 	giveBackTakes = 20 * time.Millisecond
-	// urgentAfter is how long it may take if it goes on filling memory meanwhile.
-	urgentAfter = 50 * time.Millisecond
 )
 
 // begin watches a run until end is called.
@@ -123,7 +125,7 @@ func (w *Watch) begin(s *server, j *job, t *starlark.Thread) (end func()) {
 		delete(w.runs, run)
 		if !w.over.IsZero() && len(w.runs) > 0 {
 			w.heeded = true
-			w.collect(w.giveBack) // of others none is to end for what this one had
+			w.collect(w.giveBack) // no other is to end for what this one had
 		}
 		if len(w.runs) == 0 {
 			close(w.idle)
@@ -172,8 +174,8 @@ func (w *Watch) watch(idle <-chan struct{}) {
 // quiet is by how many bytes what is used grows between looks where nothing grows.
 const quiet = 1 << 20
 
-// next returns the time until the next look, of the time before the last one and by how much was
-// used more then. w.mu is held.
+// next returns the time until the next look, given the time before the last one and how many bytes
+// more were in use then. w.mu is held.
 func (w *Watch) next(every time.Duration, grown int) time.Duration {
 	if w.isClose() {
 		return watchClosely
@@ -235,10 +237,13 @@ func (w *Watch) admit(bytes int) error {
 	return errors.New(cancelledPrefix + w.Text) // as the interpreter says it
 }
 
-// admitGrowth ends the programs if there is no room for a value that takes so many bytes at most,
-// given those of the heap that are in use.
+// admitGrowth ends the programs if there is no room for a value that is to grow. bytes returns how
+// many it takes at most, given how many of the heap are in use.
 func (w *Watch) admitGrowth(bytes func(heap int) int) {
-	if n := bytes(int(heapBytes())); w == nil || w.Limit <= 0 || n < w.slack() || n <= w.Limit && (w.Room == nil || n <= w.Room()) {
+	if w == nil || w.Limit <= 0 {
+		return
+	}
+	if n := bytes(int(heapBytes())); n < w.slack() || n <= w.Limit && (w.Room == nil || n <= w.Room()) {
 		return
 	}
 	w.giveBack()
@@ -306,9 +311,9 @@ func (w *Watch) failureOf(t *starlark.Thread) *Failure {
 }
 
 // exceeds reports whether reachable memory goes beyond the limit, or beyond what the machine has left.
-// Whether it is reachable only a collection tells: these are so far apart that they take a
-// quarter of the time at most, but for where memory grows fast or nothing is left. Until one ends
-// it is not known; a program may fill what others need sooner. w.mu is held.
+// Only a collection tells what is reachable, so exceeds asks for one and learns the result at a later
+// look. Collections are so far apart that they take a quarter of the time at most, unless memory grows
+// fast. Where the machine has nothing left, exceeds waits for none. w.mu is held.
 func (w *Watch) exceeds() bool {
 	most := int(w.most())
 	outside := 0
@@ -392,9 +397,9 @@ func (w *Watch) collect(run func()) {
 	}()
 }
 
-// rest has a program wait, if there is little memory left, until a collection has found which part
-// of it is reachable.
-func (w *Watch) rest() {
+// awaitCollection has a program wait, if there is little memory left, until the collection that was
+// asked for last has found which part of it is reachable.
+func (w *Watch) awaitCollection() {
 	w.mu.Lock()
 	over, near := w.collected, w.isClose()
 	w.mu.Unlock()
@@ -422,8 +427,8 @@ func heapBytes() uint64 {
 	return sample[0].Value.Uint64()
 }
 
-// otherRank returns err, or if the run was ended for its memory while its rank
-// waited for others, that it was stopped on their account.
+// otherRank returns err. But if the run was ended for its memory while its rank waited for
+// others, it returns that the rank was stopped on their account.
 func otherRank(ctx context.Context, err error, size int) error {
 	var stop *stopError
 	if size == 1 || err == nil || !errors.As(context.Cause(ctx), &stop) || stop.Reason != stopMemory {

@@ -208,7 +208,7 @@ func (s *server) run(j *job, p *runMsg) *doneMsg {
 	})
 	err = realError(j.ctx, otherRank(j.ctx, err, s.size), s.env.Pending())
 	ended := err == nil
-	if end := protect(func() error { return s.rest(p, err) }); ended {
+	if end := protect(func() error { return s.tellOver(p, err) }); ended {
 		err = end
 	}
 	out.Cut()
@@ -295,8 +295,8 @@ func (s *server) executeChunk(j *job, p *runMsg, out *recorder) (starlark.Value,
 	return v, err
 }
 
-// rest tells env that the program, or the chunk, is over.
-func (s *server) rest(p *runMsg, err error) error {
+// tellOver tells env that the program, or the chunk, is over.
+func (s *server) tellOver(p *runMsg, err error) error {
 	if !p.Chunk {
 		return s.env.End(err)
 	}

@@ -50,8 +50,8 @@ func namedAs(file string, names starlark.StringDict) starlark.StringDict {
 	return names
 }
 
-// newThread returns a thread for a run, on which env hangs. The end of the
-// job's context cancels it. release ends that bond.
+// newThread returns a thread for a run, with env attached. The end of the job's context
+// cancels it, until release is called.
 func (s *server) newThread(j *job, p *runMsg, out *recorder, predeclared starlark.StringDict) (t *starlark.Thread, release func()) {
 	t = &starlark.Thread{
 		Name:  fmt.Sprintf("rank %d", s.rank),
@@ -65,7 +65,7 @@ func (s *server) newThread(j *job, p *runMsg, out *recorder, predeclared starlar
 	l := &limits{job: j, steps: p.MaxSteps, halts: s.halts, watch: s.watch}
 	s.halts.begin(t, j, out, p.Debug, predeclared)
 	t.OnMaxSteps = l.check
-	l.rest(t)
+	l.arm(t)
 	s.env.Attach(t, out)
 	stop := context.AfterFunc(j.ctx, func() { t.Cancel(context.Cause(j.ctx).Error()) })
 	unwatch := s.watch.begin(s, j, t)
@@ -110,17 +110,17 @@ func (l *limits) check(t *starlark.Thread) {
 		t.Cancel(fmt.Sprintf("stack overflow: more than %d calls deep (recursion without an end?)", maxDepth))
 	}
 	if l.watch.crowded() {
-		l.watch.rest()
+		l.watch.awaitCollection()
 		if t.Steps >= l.ahead {
 			l.ahead = t.Steps + aheadEvery
 			l.watch.lookAhead(t)
 		}
 	}
-	l.rest(t)
+	l.arm(t)
 }
 
-// rest sets the number of steps after which the thread is checked next.
-func (l *limits) rest(t *starlark.Thread) {
+// arm sets the number of steps after which the thread is checked next.
+func (l *limits) arm(t *starlark.Thread) {
 	l.next = t.Steps + checkEvery
 	if l.steps > 0 {
 		l.next = min(l.next, l.steps)
