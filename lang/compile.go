@@ -163,7 +163,7 @@ func compile(m *marking, path, text string, names starlark.StringDict) (*starlar
 			e.err = checkGlobals(file, func(string) bool { return false })
 		}
 		if e.err == nil {
-			if s := (shaper{compare: names.Has(CompareFunction), index: names.Has(IndexFunction), slice: names.Has(SliceFunction), bound: names.Has(BoundFunction), kept: names.Has(KeptFunction)}); s != (shaper{}) {
+			if s := newShaper(names); s != (shaper{}) {
 				s.file(file)
 			}
 			if names.Has(coverName) {

@@ -40,7 +40,7 @@ type Flags struct {
 // runs it says why.
 func (p Program) ReadFlags() *Flags {
 	s := &flagScan{flags: new(Flags), seen: make(map[module]bool)}
-	s.loader = newLoader(&runMsg{Path: text(p.Path), Dir: text(p.Dir), Lib: toTexts(p.Lib), Allow: toTexts(p.Allow)}, nil, nil)
+	s.loader = newLoader(p.Path, p.Dir, p.Folders)
 	s.source(p.Path, p.Source, true)
 	return s.flags
 }

@@ -30,25 +30,23 @@ type loader struct {
 	predeclared starlark.StringDict
 	modules     map[module]starlark.StringDict
 	loading     []module // outermost first
-	halts       *halts
+	halts       *halts   // nil where no module is executed
 }
 
 // A module is a file that is loaded: a path with slashes below a folder, out of
 // which no link leads.
 type module struct{ root, name string }
 
-// newLoader returns the loader of a program.
-func newLoader(p *runMsg, predeclared starlark.StringDict, h *halts) *loader {
-	l := &loader{
-		dir:         string(p.Dir),
-		display:     filepath.Dir(string(p.Path)),
-		folders:     Folders{Lib: fromTexts(p.Lib), Allow: fromTexts(p.Allow)},
-		predeclared: predeclared,
-		modules:     make(map[module]starlark.StringDict),
-		halts:       h,
+// newLoader returns the loader of the program at a path, whose folder is dir. It finds files
+// and reads them; to execute them it needs predeclared and halts.
+func newLoader(path, dir string, folders Folders) *loader {
+	return &loader{
+		dir:     dir,
+		display: filepath.Dir(path),
+		folders: folders,
+		modules: make(map[module]starlark.StringDict),
+		loading: []module{{dir, filepath.Base(path)}},
 	}
-	l.loading = []module{{l.dir, filepath.Base(string(p.Path))}}
-	return l
 }
 
 // load is the Load function of a thread. The module runs on the thread that

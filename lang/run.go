@@ -78,17 +78,38 @@ func (s *Session) start(p Program, ranks []int) *running {
 		halted:    make(map[int]bool),
 		waiting:   make(map[int]bool),
 	}
-	m := &message{Seq: s.seq, Run: &runMsg{
-		Path: text(p.Path), Dir: text(p.Dir), Source: text(p.Source), Lib: toTexts(p.Lib), Allow: toTexts(p.Allow), Function: p.Function,
-		Before: p.Before, After: p.After, Case: p.Case, Cover: p.Cover, Describe: p.Describe,
-		Chunk: p.Chunk, FirstLine: p.FirstLine, Width: p.Width, Debug: p.Debug && s.opts.Debugger != nil, Marked: p.Marked || p.Chunk && s.opts.Debugger != nil, MaxSteps: p.MaxSteps, Output: s.opts.Mode,
-	}}
+	m := &message{Seq: s.seq, Run: p.message(s.opts)}
 	for _, rank := range ranks {
 		r.outcome.Ranks[rank].Ran = true
 		r.waiting[rank] = true
 		s.send(rank, m)
 	}
 	return r
+}
+
+// message returns what a session with some options tells ranks of the program.
+func (p *Program) message(opts Options) *runMsg {
+	debugged := opts.Debugger != nil
+	return &runMsg{
+		Path:      text(p.Path),
+		Dir:       text(p.Dir),
+		Source:    text(p.Source),
+		Lib:       toTexts(p.Lib),
+		Allow:     toTexts(p.Allow),
+		Function:  p.Function,
+		Before:    p.Before,
+		After:     p.After,
+		Case:      p.Case,
+		Cover:     p.Cover,
+		Describe:  p.Describe,
+		Chunk:     p.Chunk,
+		FirstLine: p.FirstLine,
+		Width:     p.Width,
+		Debug:     p.Debug && debugged,
+		Marked:    p.Marked || p.Chunk && debugged,
+		MaxSteps:  p.MaxSteps,
+		Output:    opts.Mode,
+	}
 }
 
 // drainInterrupts forgets an interrupt that came when nothing ran.

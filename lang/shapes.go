@@ -3,6 +3,7 @@ package lang
 import (
 	"slices"
 
+	"go.starlark.net/starlark"
 	"go.starlark.net/syntax"
 
 	"tpsh/lang/source"
@@ -26,6 +27,17 @@ const (
 
 // A shaper rewrites a file for these functions, as far as they are there.
 type shaper struct{ compare, index, slice, bound, kept bool }
+
+// newShaper returns the shaper for those of the functions that are among names.
+func newShaper(names starlark.StringDict) shaper {
+	return shaper{
+		compare: names.Has(CompareFunction),
+		index:   names.Has(IndexFunction),
+		slice:   names.Has(SliceFunction),
+		bound:   names.Has(BoundFunction),
+		kept:    names.Has(KeptFunction),
+	}
+}
 
 // comparing are the operators that become calls.
 var comparing = map[syntax.Token]bool{

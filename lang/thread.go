@@ -53,10 +53,12 @@ func namedAs(file string, names starlark.StringDict) starlark.StringDict {
 // newThread returns a thread for a run, with env attached. The end of the job's context
 // cancels it, until release is called.
 func (s *server) newThread(j *job, p *runMsg, out *recorder, predeclared starlark.StringDict) (t *starlark.Thread, release func()) {
+	modules := newLoader(string(p.Path), string(p.Dir), Folders{Lib: fromTexts(p.Lib), Allow: fromTexts(p.Allow)})
+	modules.predeclared, modules.halts = predeclared, s.halts
 	t = &starlark.Thread{
 		Name:  fmt.Sprintf("rank %d", s.rank),
 		Print: out.print,
-		Load:  newLoader(p, predeclared, s.halts).load,
+		Load:  modules.load,
 	}
 	t.SetLocal(ScriptDir, string(p.Dir))
 	t.SetLocal(TestKey, p.Function != "")
