@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -170,11 +169,7 @@ func timeStatement(ctx context.Context, s *Shell, arg string) error {
 }
 
 func load(ctx context.Context, s *Shell, arg string) error {
-	path := arg
-	if !filepath.IsAbs(path) {
-		path = filepath.Join(s.dir, path)
-	}
-	p, err := lang.ReadProgram(path)
+	p, err := lang.ReadProgram(s.path(arg))
 	if err != nil {
 		return err
 	}

@@ -29,21 +29,21 @@ func fold(text string, width int) string {
 }
 
 // breakAt returns where to break a line so that the part before takes at most width
-// columns: behind a space in its second half, or if there is none, anywhere.
+// columns: behind a space or a comma in its second half, or if there is none, anywhere.
 func breakAt(line string, width int) int {
-	columns, space, last := 0, 0, 0
+	columns, gap, last := 0, 0, 0
 	for i, r := range line {
 		columns += edit.Cells(string(r))
 		if columns > width {
 			break
 		}
 		last = i + len(string(r))
-		if r == ' ' && columns > width/2 || r == ',' && columns > width/2 {
-			space = last
+		if (r == ' ' || r == ',') && columns > width/2 {
+			gap = last
 		}
 	}
-	if space > 0 {
-		return space
+	if gap > 0 {
+		return gap
 	}
 	return max(last, 1)
 }

@@ -113,8 +113,6 @@ func (s *statements) take(prompt string) (line string, err error) {
 	}
 	if err == nil {
 		line, s.ahead = s.ahead[0], s.ahead[1:]
-	}
-	if err == nil {
 		s.line++
 	}
 	if s.line == 1 {

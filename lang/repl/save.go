@@ -24,10 +24,7 @@ type entry struct {
 
 // save writes the statements that ran well. It replaces no file but its own.
 func save(_ context.Context, s *Shell, arg string) error {
-	path := arg
-	if !filepath.IsAbs(path) {
-		path = filepath.Join(s.dir, path)
-	}
+	path := s.path(arg)
 	flags := os.O_WRONLY | os.O_CREATE | os.O_EXCL
 	if s.saved[path] {
 		flags = os.O_WRONLY | os.O_CREATE | os.O_TRUNC
@@ -46,6 +43,14 @@ func save(_ context.Context, s *Shell, arg string) error {
 		fmt.Fprintf(s.opts.Out, "%s written to %s\n", units.Count(n, "statement"), arg)
 	}
 	return err
+}
+
+// path returns the absolute path of a file that a command names.
+func (s *Shell) path(name string) string {
+	if filepath.IsAbs(name) {
+		return name
+	}
+	return filepath.Join(s.dir, name)
 }
 
 // script returns the statements that ran well as a script that does the same, and

@@ -70,7 +70,7 @@ type Options struct {
 	Note func(line string)
 }
 
-// IdentityFiles are the files that comm.ReadIdentity reads. The processes of
+// IdentityFiles are the files that bootstrap.ReadIdentity reads. The processes of
 // every node find their own under these names.
 type IdentityFiles struct {
 	Certificate string `json:"certificate"`

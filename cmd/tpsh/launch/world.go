@@ -13,7 +13,7 @@ import (
 
 // A World is processes that a launcher of another kind has started together,
 // as mpirun does, seen from one of them. Each is one rank; that of rank 0 holds
-// the front end as well. If it is a comm.Carrier, it carries out collectives.
+// the front end as well. If it is a process.Carrier, it carries out collectives.
 type World interface {
 	Rank() int
 	Size() int
