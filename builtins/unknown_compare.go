@@ -9,7 +9,7 @@ import (
 )
 
 // compareName is the function that stands for comparisons where the script is run
-// on shapes: lang.Comparison.
+// on shapes: lang.CompareFunction.
 const compareName = "<compare>"
 
 // comparisons are the tokens that compareName is called with.

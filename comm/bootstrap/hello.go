@@ -50,7 +50,7 @@ type Credentials struct {
 
 // A Hello is the introduction of the end that has dialled.
 type Hello struct {
-	Purpose string // of the connection: "rank" and "peer" are comm's own
+	Purpose string // of the connection: "rank" and "peer" are those of this package
 	Rank    int    // of the dialler
 	Size    int    // how many ranks it says there are
 	Address string // where it listens, "" if it does not

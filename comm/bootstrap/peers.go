@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -130,11 +129,18 @@ func (p *Peers) dial(ctx context.Context, rank int) (conn net.Conn, err error) {
 	hello := Hello{peerPurpose, p.rank, len(p.table), ""}
 	for range dials {
 		conn, err = p.credentials.Dial(ctx, p.table[rank], hello)
-		e := (*HandshakeError)(nil)
-		again := errors.As(err, &e) && e.refusal == "" || slices.ContainsFunc([]error{syscall.ECONNRESET, syscall.EAGAIN, syscall.ETIMEDOUT}, func(s error) bool { return errors.Is(err, s) })
-		if !again || ctx.Err() != nil {
+		if !isCutShort(err) || ctx.Err() != nil {
 			break
 		}
 	}
 	return conn, err
+}
+
+// isCutShort reports whether err is that of a handshake which the other end has not refused, but
+// has had no time for.
+func isCutShort(err error) bool {
+	if e := (*HandshakeError)(nil); errors.As(err, &e) {
+		return e.refusal == ""
+	}
+	return errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EAGAIN) || errors.Is(err, syscall.ETIMEDOUT)
 }

@@ -12,10 +12,10 @@ import (
 	"tpsh/comm/wire"
 )
 
-// The purposes of the connections that comm makes itself.
+// The purposes of the connections that this package makes itself.
 const (
 	rankPurpose = "rank" // from a rank to the supervisor
-	peerPurpose = "peer" // from a rank to one with a lower number
+	peerPurpose = "peer" // from a rank to another
 )
 
 // Rendezvous takes in the connections of size ranks, each of which calls Meet,

@@ -12,7 +12,7 @@
 //	library, err := mpi.Find(os.LookupEnv)
 //	world, err := mpi.Join(mpi.Options{Library: library, Launch: launch})
 //	...
-//	stream := world.Stream(peer, mpi.Data) // to comm.LinkOptions.Peers
+//	stream := world.Stream(peer, mpi.Data) // one of process.LinkOptions.Peers
 //	...
 //	err = world.Close()
 //
@@ -25,8 +25,8 @@
 // is the end of the stream. The stream's channel is the message's tag, so nothing
 // that arrives has to be decoded, and nothing can be decoded wrongly. The
 // receives of the next messages, of whatever stream, are begun before they come,
-// and a poll asks after the oldest alone. Large blocks travel beside the stream, from the memory of one rank to the memory of the
-// other, as stream.PollStream says.
+// and a poll asks after the oldest alone. Large blocks travel beside the stream, from the memory
+// of one rank to that of the other, as stream.PollStream says.
 //
 // # Collectives
 //
@@ -40,8 +40,8 @@
 // # Threads
 //
 // One goroutine, locked to its thread, initialises MPI, finalises it, and moves
-// on all operations while nobody else does. It looks ever more rarely, for a
-// sixteenth of the time for which nothing has happened: so ranks may outnumber
-// cores. A goroutine that waits for a message looks itself (stream.PollStream),
-// which spares waking another thread, and the owner leaves it alone meanwhile. Only one of them calls MPI at a time: which MPI calls serialized.
+// on all operations while nobody else does. The longer nothing has happened, the
+// longer it sleeps between looks, up to a limit: so ranks may outnumber cores. A goroutine that waits for a message looks itself (stream.PollStream),
+// which spares waking another thread, and the owner leaves it alone meanwhile. Only one goroutine
+// calls MPI at a time, which is what the standard calls MPI_THREAD_SERIALIZED.
 package mpi

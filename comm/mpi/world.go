@@ -35,11 +35,11 @@ type World struct {
 	start  time.Time
 	active time.Duration // when the owner has last seen something happen, after start; the owner's
 	looks  atomic.Uint64 // how often somebody other than the owner has looked
-	seen   uint64        // looks when the owner last minded; the owner's
+	seen   uint64        // looks when the owner last compared it; the owner's
 	busy   atomic.Bool   // whether pending holds any
 	memory memory
 
-	mu       sync.Mutex // held to use engine
+	mu       sync.Mutex // held to use engine and what follows
 	slots    []slot     // the next messages of streams, from next on; nil before any is awaited
 	next     int
 	flights  []flight // messages of streams under way, in the order sent
@@ -55,7 +55,7 @@ type World struct {
 // The channels of streams that tpsh uses.
 const (
 	Data        = 0 // between ranks
-	Supervision = 1 // between a rank and the Supervision
+	Supervision = 1 // between a rank and the supervisor
 	Control     = 2 // between a rank and whoever directs the run
 )
 

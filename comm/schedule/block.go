@@ -18,7 +18,7 @@ func (b Block) Contiguous() bool { return b.Rows <= 1 || b.Width == b.Pitch }
 // through [lo, hi) takes one call for each run:
 //
 //	for at := lo; at < hi; {
-//		run := b.run(at, hi)
+//		run := b.Run(at, hi)
 //		...
 //		at += len(run)
 //	}
@@ -37,7 +37,7 @@ func (b Block) Run(lo, hi int) []byte {
 	return b.Data[lo+shift : end+shift : end+shift]
 }
 
-// A Span is the bytes [lo, hi) of a Block.
+// A Span is the bytes [Lo, Hi) of a Block.
 type Span struct {
 	Block  Block
 	Lo, Hi int
@@ -49,7 +49,7 @@ func (b Block) All() Span { return Span{b, 0, b.Len()} }
 // Len returns the number of bytes in s.
 func (s Span) Len() int { return s.Hi - s.Lo }
 
-// Run returns the longest run that starts at byte at of s; at is below s.len().
+// Run returns the longest run that starts at byte at of s; at is below s.Len().
 func (s Span) Run(at int) []byte { return s.Block.Run(s.Lo+at, s.Hi) }
 
 // Cut returns the bytes [lo, hi) of s.

@@ -11,14 +11,14 @@ type Scheduler struct {
 	Rank, Size int
 	Hosts      *Hosts // where the members are; nil if schedules gain nothing by it
 
-	last atomic.Pointer[keptSteps] // that were asked for
+	last atomic.Pointer[keptSteps] // those asked for last; nil at first
 
-	mu        sync.Mutex
+	mu        sync.Mutex // held to use what follows
 	kept      map[scheduleKey]*keptSteps
 	exchanges map[exchangeKey]*Exchange
 }
 
-// keptSteps are the steps of a schedule that was asked for before.
+// keptSteps are the steps of a schedule that was asked for before, and of which.
 type keptSteps struct {
 	scheduleKey
 	steps []Step
@@ -52,7 +52,7 @@ func (s *Scheduler) Message(kind Kind, root int, pairs [][2]int, bytes int) []St
 }
 
 // Direct returns the steps of a call where members read each other's blocks.
-// It is otherwise like message.
+// It is otherwise like Message.
 func (s *Scheduler) Direct(kind Kind, root int, pairs [][2]int, bytes int) []Step {
 	return s.steps(pick(kindRows[kind].direct, bytes, s.Size), Position{Rank: s.Rank, Size: s.Size, Root: root, Pairs: pairs})
 }

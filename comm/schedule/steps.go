@@ -27,7 +27,7 @@ func (s Position) Others() []int {
 	return ranks
 }
 
-// In, out and slot name a whole block of the position's own.
+// In, Out and Slot name a whole block of the position's own.
 func (s Position) In(block int) Part  { return Part{Mem: MemIn, Member: s.Rank, Block: block} }
 func (s Position) Out(block int) Part { return Part{Mem: MemOut, Member: s.Rank, Block: block} }
 func (s Position) Slot(i int) Part    { return Part{Mem: MemSlot, Member: s.Rank, Block: i} }

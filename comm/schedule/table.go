@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// A kindRow is all that is to be known of a kind: a new one is a constant above,
+// A kindRow is all that is to be known of a kind: a new one is a constant in kinds.go,
 // a row here, and its algorithms.
 type kindRow struct {
 	name string
@@ -46,7 +46,7 @@ type kindRow struct {
 	hosts *hostAlgorithm
 }
 
-// everyMember, nobody and onlyRoot are values of kindRow.offers.
+// everyMember, nobody, onlyRoot and notRoot are values of kindRow.offers.
 func everyMember(Position) bool { return true }
 func nobody(Position) bool      { return false }
 func onlyRoot(p Position) bool  { return p.Rank == p.Root }
