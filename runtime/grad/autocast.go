@@ -43,7 +43,7 @@ func (r *Recorder) setAutocast(a Autocast) (restore func()) {
 	return func() { r.autocast = was }
 }
 
-// cast returns in as the region of autocast has d compute it.
+// cast returns the inputs of d in the dtype in which the region of autocast has d computed.
 func (r *Recorder) cast(d *op.Def, in []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	to := r.autocast.dt
 	switch {

@@ -10,9 +10,8 @@ import (
 )
 
 // Checkpoint calls run and returns its results, and forgets what run recorded:
-// a backward pass that needs it calls run again. run gives the same results
-// every time.
-// given are tensors that run is given.
+// a backward pass that needs it calls run again, which must give the same results
+// every time. given are the tensors that run computes with.
 func (r *Recorder) Checkpoint(run func() ([]*tensor.Tensor, error), given ...*tensor.Tensor) ([]*tensor.Tensor, error) {
 	start, cast := r.seq, r.autocast
 	out, err := run()

@@ -21,31 +21,31 @@ type tempPool struct {
 
 // Apply applies d, and notes what it makes. While a pass is recorded nothing is
 // noted, since the record refers to all of it.
-func (l *tempPool) Apply(d *op.Def, in []*tensor.Tensor, args []op.Arg) ([]*tensor.Tensor, error) {
-	out, err := l.r.Apply(d, in, args)
+func (t *tempPool) Apply(d *op.Def, in []*tensor.Tensor, args []op.Arg) ([]*tensor.Tensor, error) {
+	out, err := t.r.Apply(d, in, args)
 	if err == nil {
-		l.note(out, in)
+		t.note(out, in)
 	}
 	return out, err
 }
 
 // note notes what was made of in.
-func (l *tempPool) note(out, in []*tensor.Tensor) {
-	if l.off || l.r.Enabled() {
+func (t *tempPool) note(out, in []*tensor.Tensor) {
+	if t.off || t.r.Enabled() {
 		return
 	}
 	for _, y := range out {
 		if b := y.Buffer(); b.Pooled() && !lies(b, in) {
-			if l.uses == nil {
-				l.uses = map[*tensor.Buffer]int{}
+			if t.uses == nil {
+				t.uses = map[*tensor.Buffer]int{}
 			}
-			l.uses[b] += 0
+			t.uses[b] += 0
 		}
 	}
 }
 
 // Enabled reports whether operations are recorded.
-func (l *tempPool) Enabled() bool { return l.r.Enabled() }
+func (t *tempPool) Enabled() bool { return t.r.Enabled() }
 
 // lies reports whether one of list lies in b.
 func lies(b *tensor.Buffer, list []*tensor.Tensor) bool {
@@ -59,36 +59,36 @@ func lies(b *tensor.Buffer, list []*tensor.Tensor) bool {
 
 // replace notes that the gradient now, and not was any more, is under way. Either
 // may be nil.
-func (l *tempPool) replace(was, now *tensor.Tensor) {
-	if l.uses == nil {
+func (t *tempPool) replace(was, now *tensor.Tensor) {
+	if t.uses == nil {
 		return
 	}
-	l.count(now, 1)
-	l.count(was, -1)
+	t.count(now, 1)
+	t.count(was, -1)
 }
 
-func (l *tempPool) count(g *tensor.Tensor, n int) {
+func (t *tempPool) count(g *tensor.Tensor, n int) {
 	if g == nil {
 		return
 	}
-	if uses, ok := l.uses[g.Buffer()]; ok {
-		l.uses[g.Buffer()] = uses + n
+	if uses, ok := t.uses[g.Buffer()]; ok {
+		t.uses[g.Buffer()] = uses + n
 	}
 }
 
 // keep notes that somebody else may have g from now on.
-func (l *tempPool) keep(g *tensor.Tensor) {
+func (t *tempPool) keep(g *tensor.Tensor) {
 	if g != nil {
-		delete(l.uses, g.Buffer())
+		delete(t.uses, g.Buffer())
 	}
 }
 
 // clear gives back what no gradient under way lies in.
-func (l *tempPool) clear() {
-	for b, uses := range l.uses {
+func (t *tempPool) clear() {
+	for b, uses := range t.uses {
 		if uses == 0 {
 			b.Discard()
-			delete(l.uses, b)
+			delete(t.uses, b)
 		}
 	}
 }

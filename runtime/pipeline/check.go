@@ -21,8 +21,8 @@ type pass struct {
 	start, length int
 }
 
-// A run carries out a schedule without tensors: a pass takes one unit of time, one backward
-// for inputs and weights two in a schedule that splits others, a message none.
+// A run carries out a schedule without tensors. A pass takes one unit of time and a message none;
+// in a schedule that splits backward passes, one that is not split takes two.
 type run struct {
 	s      *Schedule
 	next   []int // by stage, its next action

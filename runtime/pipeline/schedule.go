@@ -72,9 +72,9 @@ func New(name string, stages, micro, chunks int) *Schedule {
 	return s
 }
 
-// Filling returns how many micro-batches hold as much at a time as those of s do on every
-// stage, and come and go as they do, with so many more beyond them: all of s if it has no
-// more. Of an interleaved schedule these are whole laps.
+// Filling returns how many micro-batches are enough to see what s does: with so many, every
+// stage holds as much at a time as it ever does in s, and more further ones come and go as they
+// do in the middle of s. It is no more than s has, and whole laps of an interleaved schedule.
 func (s *Schedule) Filling(more int) (micro int) {
 	micro = s.Micro
 	switch s.Name {
@@ -95,7 +95,7 @@ func (s *Schedule) Lap() (micro int) {
 	return 1
 }
 
-// Least returns how few micro-batches a schedule of this name, stages and chunks can have: a lap, or as many as it needs.
+// Least returns how few micro-batches a schedule with the name, stages and chunks of s can have.
 func (s *Schedule) Least() (micro int) {
 	for micro = s.Lap(); Misfits(s.Name, s.Stages, micro, s.Chunks) != nil; micro++ {
 	}
