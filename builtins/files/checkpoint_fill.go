@@ -1,6 +1,7 @@
 package files
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 
@@ -8,7 +9,6 @@ import (
 
 	"tpsh/builtins"
 	"tpsh/builtins/arg"
-	"tpsh/internal/spell"
 	"tpsh/runtime/ckpt"
 	"tpsh/runtime/op"
 	"tpsh/runtime/tensor"
@@ -41,15 +41,13 @@ func (l *loader) fill(path string, have starlark.Value, saved *savedValue) (star
 
 // noSuchKey returns the error that a state has key at path, and a checkpoint only keys.
 func noSuchKey(fn, path string, key starlark.Value, keys []string) error {
-	bad := &op.ArgError{Func: fn, Param: "state", Got: "the key " + arg.Show(key), Want: "a key that the checkpoint has", Rule: "it has " + builtins.QuotedNames(keys)}
+	got := "the key " + arg.Show(key)
 	if path != "" {
-		bad.Got += fmt.Sprintf(" at %q", path)
+		got += fmt.Sprintf(" at %q", path)
 	}
 	name, _ := starlark.AsString(key)
-	if n := spell.Nearest(name, keys); n != "" {
-		bad.Rule = fmt.Sprintf("did you mean %q?", n)
-	}
-	return bad
+	rule := cmp.Or(arg.Nearest(name, keys), "it has "+builtins.QuotedNames(keys))
+	return &op.ArgError{Func: fn, Param: "state", Got: got, Want: "a key that the checkpoint has", Rule: rule}
 }
 
 // fillDict is fill for a dict.

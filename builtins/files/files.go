@@ -144,6 +144,12 @@ func badPath(e *builtins.Env, fn, path string, err error) error {
 	return bad
 }
 
+// noKey returns the error that the argument param of fn names a key that a file does not
+// have, which has those in there.
+func noKey(fn, param, key string, there []string) error {
+	return &op.ArgError{Func: fn, Param: param, Got: arg.Show(starlark.String(key)), Want: "a key of the file", Rule: arg.Nearest(key, there)}
+}
+
 // pathless returns the text of err without the path that the error knows.
 func pathless(err error) string {
 	var p *fs.PathError

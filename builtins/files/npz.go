@@ -17,7 +17,6 @@ import (
 	"tpsh/builtins"
 	"tpsh/builtins/arg"
 	"tpsh/builtins/npy"
-	"tpsh/internal/spell"
 	"tpsh/runtime/op"
 	"tpsh/runtime/shape"
 	"tpsh/runtime/tensor"
@@ -97,11 +96,7 @@ func chosen[T any](fn string, list []T, keyOf func(T) string, keys arg.Opt[arg.S
 		if slices.Contains(there, key) {
 			continue
 		}
-		bad := &op.ArgError{Func: fn, Param: "keys", Got: arg.Show(starlark.String(key)), Want: "a key of the file"}
-		if n := spell.Nearest(key, there); n != "" {
-			bad.Rule = fmt.Sprintf("did you mean %q?", n)
-		}
-		return nil, bad
+		return nil, noKey(fn, "keys", key, there)
 	}
 	var out []T
 	for i, v := range list {

@@ -10,7 +10,6 @@ import (
 	"tpsh/builtins"
 	"tpsh/builtins/arg"
 	"tpsh/builtins/safetensors"
-	"tpsh/internal/spell"
 	"tpsh/runtime/dtype"
 	"tpsh/runtime/op"
 	"tpsh/runtime/shape"
@@ -202,11 +201,7 @@ func (f *SafetensorsFile) tensor(fn, key string) (*safetensors.Tensor, error) {
 	if t := f.f.Tensor(key); t != nil {
 		return t, nil
 	}
-	bad := &op.ArgError{Func: fn, Param: "k", Got: arg.Show(starlark.String(key)), Want: "a key of the file"}
-	if n := spell.Nearest(key, f.f.Names()); n != "" {
-		bad.Rule = fmt.Sprintf("did you mean %q?", n)
-	}
-	return nil, bad
+	return nil, noKey(fn, "k", key, f.f.Names())
 }
 
 // safetensorsType returns the dtype of t, which the argument k of fn names.
