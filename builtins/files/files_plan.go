@@ -2,6 +2,7 @@ package files
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -219,21 +220,40 @@ func refill(e *builtins.Env, path string, have, saved starlark.Value) (starlark.
 		return v, refillDict(e, path, v, s)
 	case *starlark.List:
 		s, ok := saved.(*starlark.List)
-		if !ok || !holdsTensor(v) || s.Len() != v.Len() {
+		if !ok || !holdsTensor(v) {
 			break
 		}
-		for i := range v.Len() {
-			x, err := refill(e, path, v.Index(i), s.Index(i))
-			if err != nil {
-				return nil, err
-			}
-			if err := v.SetIndex(i, x); err != nil {
-				return nil, err
-			}
+		if s.Len() != v.Len() {
+			return nil, bad("a list of "+strconv.Itoa(v.Len()), "a list of "+strconv.Itoa(s.Len()))
 		}
-		return v, nil
+		return v, refillEach(e, path, v, s, v.SetIndex)
+	case starlark.Tuple:
+		s, ok := saved.(starlark.Tuple)
+		if !ok || len(s) != len(v) {
+			break
+		}
+		filled := make(starlark.Tuple, len(v))
+		return filled, refillEach(e, path, v, s, func(i int, x starlark.Value) error {
+			filled[i] = x
+			return nil
+		})
 	}
 	return unshadow(e, saved)
+}
+
+// refillEach calls set with what is to stand in the place of each element of have, which is
+// as long as saved.
+func refillEach(e *builtins.Env, path string, have, saved starlark.Indexable, set func(i int, x starlark.Value) error) error {
+	for i := range have.Len() {
+		x, err := refill(e, builtins.JoinPath(path, strconv.Itoa(i)), have.Index(i), saved.Index(i))
+		if err != nil {
+			return err
+		}
+		if err := set(i, x); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func refillDict(e *builtins.Env, path string, have, saved *starlark.Dict) error {
@@ -288,17 +308,23 @@ func unshadow(e *builtins.Env, saved starlark.Value) (starlark.Value, error) {
 		d := starlark.NewDict(v.Len())
 		return d, refillDict(e, "", d, v)
 	case *starlark.List:
-		list := starlark.NewList(nil)
-		for i := range v.Len() {
-			x, err := unshadow(e, v.Index(i))
-			if err != nil {
-				return nil, err
-			}
-			if err := list.Append(x); err != nil {
-				return nil, err
-			}
-		}
-		return list, nil
+		list, err := unshadowAll(e, v)
+		return starlark.NewList(list), err
+	case starlark.Tuple:
+		list, err := unshadowAll(e, v)
+		return starlark.Tuple(list), err
 	}
 	return saved, nil
+}
+
+// unshadowAll is unshadow of each element of v.
+func unshadowAll(e *builtins.Env, v starlark.Indexable) ([]starlark.Value, error) {
+	list := make([]starlark.Value, v.Len())
+	for i := range list {
+		var err error
+		if list[i], err = unshadow(e, v.Index(i)); err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
 }
