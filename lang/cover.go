@@ -5,6 +5,8 @@ import (
 
 	"go.starlark.net/starlark"
 	"go.starlark.net/syntax"
+
+	"tpsh/lang/halt"
 )
 
 // A Cover says how often lines of files were run: counts by path and line.
@@ -49,13 +51,13 @@ func eachStatement(list []syntax.Stmt, visit func(syntax.Stmt)) {
 		if !isText(s) {
 			visit(s)
 		}
-		for _, block := range blocks(s) {
+		for _, block := range halt.Blocks(s) {
 			eachStatement(*block, visit)
 		}
 	}
 }
 
-// isText reports whether a statement is a docstring.
+// isText reports whether a statement is a literal alone, as a docstring is.
 func isText(s syntax.Stmt) bool {
 	x, ok := s.(*syntax.ExprStmt)
 	if !ok {
@@ -63,21 +65,6 @@ func isText(s syntax.Stmt) bool {
 	}
 	_, ok = x.X.(*syntax.Literal)
 	return ok
-}
-
-// blocks returns the blocks of a statement.
-func blocks(s syntax.Stmt) []*[]syntax.Stmt {
-	switch s := s.(type) {
-	case *syntax.DefStmt:
-		return []*[]syntax.Stmt{&s.Body}
-	case *syntax.ForStmt:
-		return []*[]syntax.Stmt{&s.Body}
-	case *syntax.WhileStmt:
-		return []*[]syntax.Stmt{&s.Body}
-	case *syntax.IfStmt:
-		return []*[]syntax.Stmt{&s.True, &s.False}
-	}
-	return nil
 }
 
 // coverName is the name in programs of the function that counts their lines. No source
@@ -104,7 +91,7 @@ func counted(file *syntax.File) { countBlock(&file.Stmts, file.Path) }
 func countBlock(list *[]syntax.Stmt, path string) {
 	var out []syntax.Stmt
 	for _, s := range *list {
-		for _, block := range blocks(s) {
+		for _, block := range halt.Blocks(s) {
 			countBlock(block, path)
 		}
 		if !isText(s) {

@@ -6,6 +6,8 @@ import (
 
 	"go.starlark.net/starlark"
 	"go.starlark.net/syntax"
+
+	"tpsh/lang/halt"
 )
 
 // A Described is the value of a variable when a place of the source last bound it, as
@@ -56,7 +58,7 @@ func noted(file *syntax.File) { noteBlock(&file.Stmts, file.Path) }
 func noteBlock(list *[]syntax.Stmt, path string) {
 	var out []syntax.Stmt
 	for _, s := range *list {
-		for _, block := range blocks(s) {
+		for _, block := range halt.Blocks(s) {
 			noteBlock(block, path)
 		}
 		out = append(out, s)

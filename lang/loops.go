@@ -1,6 +1,10 @@
 package lang
 
-import "go.starlark.net/syntax"
+import (
+	"go.starlark.net/syntax"
+
+	"tpsh/lang/halt"
+)
 
 // placeLoops puts before each loop of a list that has a constant for its condition, such as while True, a statement
 // that does nothing and has the loop's position. The compiler gives such a condition none: a program that is ended
@@ -8,7 +12,7 @@ import "go.starlark.net/syntax"
 func placeLoops(list *[]syntax.Stmt) {
 	var out []syntax.Stmt
 	for _, s := range *list {
-		for _, block := range blocks(s) {
+		for _, block := range halt.Blocks(s) {
 			placeLoops(block)
 		}
 		if w, ok := s.(*syntax.WhileStmt); ok && isConstant(w.Cond) {

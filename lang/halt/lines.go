@@ -41,7 +41,7 @@ func (m *Map) block(list []syntax.Stmt, owner int32) {
 // statement adds a statement: first all of its lines, then over these its blocks.
 func (m *Map) statement(s syntax.Stmt, owner int32) {
 	begin, end := s.Span()
-	if list := blocks(s); len(list) > 0 { // its head alone
+	if list := Blocks(s); len(list) > 0 { // its head alone
 		first, _ := (*list[0])[0].Span()
 		end.Line = max(begin.Line, first.Line-1)
 	}
@@ -53,7 +53,7 @@ func (m *Map) statement(s syntax.Stmt, owner int32) {
 	if _, ok := s.(*syntax.DefStmt); ok {
 		inner = begin.Line
 	}
-	for _, list := range blocks(s) {
+	for _, list := range Blocks(s) {
 		m.block(*list, inner)
 	}
 }
@@ -99,8 +99,8 @@ func (m *Map) Inner(pos syntax.Position) bool {
 	return m != nil && m.inner[place{pos.Line, pos.Col}]
 }
 
-// blocks returns the blocks of a statement that are not empty.
-func blocks(s syntax.Stmt) (list []*[]syntax.Stmt) {
+// Blocks returns the blocks of a statement that are not empty.
+func Blocks(s syntax.Stmt) (list []*[]syntax.Stmt) {
 	switch s := s.(type) {
 	case *syntax.DefStmt:
 		list = []*[]syntax.Stmt{&s.Body}

@@ -44,7 +44,7 @@ func markLambda(l *syntax.LambdaExpr, entries bool) {
 func markBlock(list *[]syntax.Stmt) {
 	var out []syntax.Stmt
 	for i, s := range *list {
-		for _, block := range blocks(s) {
+		for _, block := range Blocks(s) {
 			markBlock(block)
 		}
 		if i > 0 || !isText(s) {
@@ -67,7 +67,7 @@ func markRounds(body *[]syntax.Stmt, head syntax.Position) {
 			out = append(out, mark(head))
 		}
 		if c, ok := s.(*syntax.IfStmt); ok {
-			for _, block := range blocks(c) {
+			for _, block := range Blocks(c) {
 				markRounds(block, head)
 			}
 		}
