@@ -11,6 +11,7 @@ import (
 	"tpsh/lang/analysis"
 )
 
+// nearest returns the end of a message about a misspelt name, or "" if none of names is near.
 func nearest(name string, names []string) string {
 	if n := spell.Nearest(name, names); n != "" {
 		return fmt.Sprintf(" (did you mean %s?)", n)

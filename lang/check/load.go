@@ -3,6 +3,7 @@ package check
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"go.starlark.net/syntax"
@@ -170,10 +171,8 @@ func cycle(f *analysis.File, start string, seen []*analysis.File) []string {
 	if clean(f.Path) == start {
 		return []string{filepath.Base(f.Path)}
 	}
-	for _, s := range seen {
-		if s == f {
-			return nil
-		}
+	if slices.Contains(seen, f) {
+		return nil
 	}
 	for _, l := range f.Loads() {
 		next := f.Load(l.Module.Value.(string))

@@ -7,7 +7,6 @@ import (
 
 	"go.starlark.net/syntax"
 
-	"tpsh/internal/spell"
 	"tpsh/lang/analysis"
 	"tpsh/lang/source"
 )
@@ -30,11 +29,8 @@ func (c *checker) member(x *syntax.DotExpr) {
 	if c.wild || c.any[name] || c.given[name] || c.isNumbered(name) {
 		return
 	}
-	near := spell.Nearest(name, c.attributes())
-	if near != "" {
-		c.report(x.Name.NamePos, "member", "no value has .%s (did you mean %s?)", name, near)
-	} else if !c.open {
-		c.report(x.Name.NamePos, "member", "no value has .%s", name)
+	if hint := nearest(name, c.attributes()); hint != "" || !c.open {
+		c.report(x.Name.NamePos, "member", "no value has .%s%s", name, hint)
 	}
 }
 

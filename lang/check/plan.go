@@ -7,7 +7,6 @@ import (
 
 	"go.starlark.net/syntax"
 
-	"tpsh/internal/spell"
 	"tpsh/lang/analysis"
 )
 
@@ -171,11 +170,7 @@ func (c *checker) dimArgument(method *analysis.Type, call *syntax.CallExpr) {
 func (c *checker) dimName(t *analysis.Type, key syntax.Expr) {
 	name, ok := analysis.Text(key)
 	if ok && !slices.Contains(t.Dims, name) {
-		near := ""
-		if n := spell.Nearest(name, t.Dims); n != "" {
-			near = " (did you mean " + n + "?)"
-		}
-		c.report(syntax.Start(key), "plan", "the mesh has no dim %q, but %s%s", name, strings.Join(t.Dims, ", "), near)
+		c.report(syntax.Start(key), "plan", "the mesh has no dim %q, but %s%s", name, strings.Join(t.Dims, ", "), nearest(name, t.Dims))
 	}
 }
 

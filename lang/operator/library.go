@@ -13,7 +13,7 @@ import (
 // core trees use. Its values are immutable.
 var Library = starlark.StringDict{
 	source.MatMul:        function("@", binary(matMul)),
-	source.Power:         function("**", binary(power)),
+	source.Power:         function("**", binary(Pow)),
 	source.Modulo:        function("%", modulo),
 	source.Format:        function("f-string", field),
 	source.FormatMethod:  function("format", formatMethod),

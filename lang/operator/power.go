@@ -10,9 +10,7 @@ import (
 )
 
 // Pow returns x ** y.
-func Pow(x, y starlark.Value) (starlark.Value, error) { return power(x, y) }
-
-func power(x, y starlark.Value) (starlark.Value, error) {
+func Pow(x, y starlark.Value) (starlark.Value, error) {
 	if a, ok := x.(HasPower); ok {
 		if v, err := a.Power(y, starlark.Left); v != nil || err != nil {
 			return v, err
