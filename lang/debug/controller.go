@@ -26,7 +26,7 @@ type Controller struct {
 
 	stops chan Stop
 
-	mu        sync.Mutex
+	mu        sync.Mutex    // held to use what follows
 	session   *lang.Session // nil while nothing runs
 	breaks    []Break
 	lastBreak int
@@ -34,9 +34,9 @@ type Controller struct {
 	caught    bool // and those that it catches
 	ranks     []rank
 	gathering bool
-	changed   chan struct{} // closed when a rank does something else, and replaced
-	asked     map[int]chan *lang.Answer
-	question  int
+	changed   chan struct{}             // closed when a rank does something else, and replaced
+	asked     map[int]chan *lang.Answer // by the number of a question that is not answered
+	question  int                       // the number of the last one
 }
 
 // A rank is all that is known of one.
@@ -221,10 +221,6 @@ func (c *Controller) release() {
 func (c *Controller) Pause() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.pause()
-}
-
-func (c *Controller) pause() {
 	if c.session == nil {
 		return
 	}
@@ -315,6 +311,11 @@ func (c *Controller) Ask(r int, q lang.Question) (*lang.Answer, error) {
 	c.asked[n] = answer
 	c.session.Look(r, n, q)
 	c.mu.Unlock()
+	defer func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		delete(c.asked, n)
+	}()
 	end := time.NewTimer(answerTime)
 	defer end.Stop()
 	for {

@@ -3,6 +3,8 @@ package debug
 import (
 	"fmt"
 	"testing"
+
+	"tpsh/lang"
 )
 
 func TestParseBreak(t *testing.T) {
@@ -37,6 +39,22 @@ func TestParseBreak(t *testing.T) {
 }
 
 // FuzzParseBreak: what is read is read again as it is written.
+func TestOfDifferencesTheFirstBreakpointsIsTold(t *testing.T) {
+	c := New()
+	c.ranks = []rank{
+		{halt: &lang.Halt{Reason: lang.AtCompare, Break: 3, Text: "z", Digest: "a", Value: "1"}},
+		{halt: &lang.Halt{Reason: lang.AtCompare, Break: 2, Text: "y", Digest: "a", Value: "1"}},
+		{halt: &lang.Halt{Reason: lang.AtCompare, Break: 3, Text: "z", Digest: "b", Value: "2"}},
+		{halt: &lang.Halt{Reason: lang.AtCompare, Break: 2, Text: "y", Digest: "b", Value: "2"}},
+		{halt: &lang.Halt{Reason: lang.AtCompare, Break: 1, Text: "x", Digest: "a", Value: "1"}},
+	}
+	for range 20 {
+		if got, want := c.difference(), "y differs\n[1] 1\n[3] 2\n"; got != want {
+			t.Fatalf("got %q, want %q", got, want)
+		}
+	}
+}
+
 func FuzzParseBreak(f *testing.F) {
 	f.Add("a.star:3 if x on 1,2")
 	f.Add("7 differs y")

@@ -2,6 +2,7 @@ package debug
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -188,8 +189,8 @@ func (c *Controller) publish(stop Stop) {
 	}
 }
 
-// difference says how a value differs that ranks have stopped to compare; "" if it
-// does not. c.mu is held.
+// difference says how a value differs that ranks have stopped to compare, of several
+// breakpoints that of the first; "" if none differs. c.mu is held.
 func (c *Controller) difference() string {
 	byBreak := map[int][]int{}
 	for r, state := range c.ranks {
@@ -197,7 +198,8 @@ func (c *Controller) difference() string {
 			byBreak[h.Break] = append(byBreak[h.Break], r)
 		}
 	}
-	for _, ranks := range byBreak {
+	for _, id := range slices.Sorted(maps.Keys(byBreak)) {
+		ranks := byBreak[id]
 		first := c.ranks[ranks[0]].halt
 		if !slices.ContainsFunc(ranks, func(r int) bool { return c.ranks[r].halt.Digest != first.Digest }) {
 			continue
