@@ -12,7 +12,7 @@ type difference struct {
 	at    Place
 	calls []*Call // of the members that made one, by rank
 	odd   []*Call // those that are not like most; all if there is no most
-	what  string  // differs: "the call", "the sizes", "the dtypes"
+	what  string  // in words: "the sizes differ"
 }
 
 // uneven has the operations whose buffers may differ among ranks: the arguments

@@ -58,6 +58,7 @@ func (p *phrases) write(w io.Writer, line func(ranks []int, text string) string)
 	}
 }
 
+// at returns a line of the program as the end of a phrase; "" of an unknown one.
 func at(where string) string {
 	if where == "" {
 		return ""

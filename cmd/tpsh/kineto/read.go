@@ -30,9 +30,6 @@ type Trace struct {
 	Whole Span
 }
 
-// pairwise reports whether the call is of two ranks, and not of its whole group.
-func (c *Call) pairwise() bool { return c.Op == "send" || c.Op == "recv" || c.Op == "send_recv" }
-
 // A Call is one call of a collective on one rank.
 type Call struct {
 	Op    string
@@ -46,6 +43,9 @@ type Call struct {
 	tid   string
 	known bool // the group is recorded
 }
+
+// pairwise reports whether the call is of two ranks, and not of its whole group.
+func (c *Call) pairwise() bool { return c.Op == "send" || c.Op == "recv" || c.Op == "send_recv" }
 
 // An event is one of a trace. Fields of args may be text or numbers.
 type event struct {
