@@ -21,9 +21,6 @@ type Contract struct {
 	Data    []byte
 }
 
-// contractBytes is the length of the part of a contract that all have.
-const contractBytes = 41
-
 // AppendContract appends the encoding of c to buf and returns the result: the
 // hash, free and bytes as 8 bytes each; staging buffer, use, first and the length of meta
 // as 4; the flags as one; then meta, and data to the end.

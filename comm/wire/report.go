@@ -204,30 +204,24 @@ func (d *Decoder) kind(kind, end byte) {
 	}
 }
 
-// appendEnvelope appends the encoding of an envelope but for its ranks:
-// the line of its Send, the name of the group, its Meta, and its Data to the
-// end.
-func appendEnvelope(buf []byte, l *mailbox.Envelope) []byte {
-	return append(AppendEnvelopeHead(buf, l), l.Message.Data...)
+// AppendEnvelopeHead appends the encoding of an envelope but for its ranks and its Data,
+// which goes behind it to the end: the line of its Send, the name of the group, its Meta.
+func AppendEnvelopeHead(buf []byte, e *mailbox.Envelope) []byte {
+	buf = AppendString(AppendString(buf, e.Where), e.Group)
+	return append(AppendInt(buf, len(e.Message.Meta)), e.Message.Meta...)
 }
 
-// AppendEnvelopeHead appends the bytes before Data.
-func AppendEnvelopeHead(buf []byte, l *mailbox.Envelope) []byte {
-	buf = AppendString(AppendString(buf, l.Where), l.Group)
-	return append(AppendInt(buf, len(l.Message.Meta)), l.Message.Meta...)
-}
-
-// DecodeEnvelope is the inverse of appendEnvelope. The slices and texts of the
-// result are parts of b, which may not change any more.
+// DecodeEnvelope is the inverse of AppendEnvelopeHead with Data behind it. The slices and
+// texts of the result are parts of b, which may not change any more.
 func DecodeEnvelope(b []byte) (*mailbox.Envelope, error) {
 	d := Decoder{Rest: b}
-	l := &mailbox.Envelope{Where: textOf(d.Take(d.Int())), Group: textOf(d.Take(d.Int()))}
-	l.Message.Meta = d.Take(d.Size())
-	l.Message.Data = d.Rest
+	e := &mailbox.Envelope{Where: textOf(d.Take(d.Int())), Group: textOf(d.Take(d.Int()))}
+	e.Message.Meta = d.Take(d.Size())
+	e.Message.Data = d.Rest
 	if d.Err != nil {
 		return nil, fmt.Errorf("message: %w", d.Err)
 	}
-	return l, nil
+	return e, nil
 }
 
 // textOf returns b, which does not change any more, as a string.

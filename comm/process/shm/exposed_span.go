@@ -14,11 +14,9 @@ import (
 // withdrawn is the count of a slot whose block is not exposed any more.
 const withdrawn = 1<<31 - 1
 
-const (
-	// LongPiece is how much is copied at a time where it does not. From there on
-	// copy writes past the caches.
-	LongPiece = 1 << 20
-)
+// LongPiece is how much is copied at a time where that finds no room in a cache. From there on
+// copy writes past the caches.
+const LongPiece = 1 << 20
 
 // Introduce lets the others find out whether they can read the memory of the
 // rank at an index of s, which is this process.
@@ -104,6 +102,7 @@ func exposedSpanOf(s schedule.Span) ExposedSpan {
 	return ExposedSpan{AddressOf(s.Block.Data[row*s.Block.Pitch:]), skew, s.Block.Width, s.Block.Pitch}
 }
 
+// AddressOf returns the address of the first byte of b.
 func AddressOf(b []byte) uintptr { return uintptr(unsafe.Pointer(unsafe.SliceData(b))) }
 
 type (
@@ -270,4 +269,5 @@ func ReadMemory(process int, b []byte, address uintptr) error {
 // that of ExposureGeneration, or 0 for none.
 func (s *Segment) ExposesIn(index int) *atomic.Uint64 { return s.RankWord(index, exposesAt) }
 
+// ExposureGeneration returns what ExposesIn has of a rank that exposes in a generation.
 func ExposureGeneration(generation uint32) uint64 { return uint64(generation) + 1 }

@@ -17,7 +17,7 @@ import (
 //
 //	the header: magic, version, ranks, bytes of a ring and of all, 8 bytes each
 //	for each rank its futex, rung and sleepers, a cache line each, and beside
-//	rung all that others need to read its memory: see cross_read.go and exposure.go
+//	rung all that others need to read its memory: see exposed_span.go
 //	for each of many ranks its arrivals: see arrivals.go
 //	for each rank, and each other that writes to it, the control words of its ring, and
 //	whether the rank can read the other's memory: a rank looks at all of its own at once
