@@ -103,6 +103,17 @@ func argsOf(text string, commas []int, start, end int) []Arg {
 	return args
 }
 
+// IsName reports whether a text is letters, digits and _, with no digit first, as names are.
+func IsName(s string) bool {
+	for i, r := range s {
+		if r != '_' && !unicode.IsLetter(r) && (i == 0 || !unicode.IsDigit(r)) {
+			return false
+		}
+	}
+	return s != ""
+}
+
+// isWord reports whether a text is letters, digits and _.
 func isWord(s string) bool {
 	return s != "" && wordStart(s, len(s)) == 0
 }

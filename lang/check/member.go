@@ -204,7 +204,7 @@ func (c *checker) learnName(x syntax.Expr) {
 
 // learnKey notes a key of a dict, which may become an attribute.
 func (c *checker) learnKey(x syntax.Expr) {
-	if name, ok := analysis.Text(x); ok && isName(name) {
+	if name, ok := analysis.Text(x); ok && analysis.IsName(name) {
 		c.keys[name] = true
 	}
 }
@@ -306,14 +306,4 @@ func makes(f *analysis.File, call *syntax.CallExpr) bool {
 		return t.Func.Signature().Keywords == nil
 	}
 	return t.Path == "struct" || t.Path == "module" || t.Path == "nn.Module"
-}
-
-// isName reports whether a text could be a name.
-func isName(s string) bool {
-	for i, r := range s {
-		if r != '_' && !unicode.IsLetter(r) && (i == 0 || !unicode.IsDigit(r)) {
-			return false
-		}
-	}
-	return s != ""
 }

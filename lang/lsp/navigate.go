@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"unicode"
 
 	"github.com/sourcegraph/jsonrpc2"
 	"go.starlark.net/syntax"
@@ -251,7 +250,7 @@ func (s *Server) rename(d *document, p *documentParams) (any, error) {
 	if sym == nil || len(sym.Binds) == 0 {
 		return nil, nil
 	}
-	if !isIdentifier(p.NewName) {
+	if !analysis.IsName(p.NewName) || slices.Contains(analysis.Keywords(), p.NewName) {
 		return nil, &jsonrpc2.Error{Code: jsonrpc2.CodeInvalidParams, Message: fmt.Sprintf("rename: got %q, want a name: letters, digits and _, no digit first", p.NewName)}
 	}
 	binds, uses := s.occurrences(f, sym)
@@ -260,15 +259,6 @@ func (s *Server) rename(d *document, p *documentParams) (any, error) {
 		changes[l.URI] = append(changes[l.URI], textEdit{l.Range, p.NewName})
 	}
 	return workspaceEdit{changes}, nil
-}
-
-func isIdentifier(name string) bool {
-	for i, r := range name {
-		if r != '_' && !unicode.IsLetter(r) && (i == 0 || !unicode.IsDigit(r)) {
-			return false
-		}
-	}
-	return name != "" && !slices.Contains(analysis.Keywords(), name)
 }
 
 // documentSymbols lists the functions of a file, and the variables of its top level.
