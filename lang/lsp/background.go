@@ -5,8 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"tpsh/internal/lazyregexp"
 
+	"tpsh/internal/lazyregexp"
 	"tpsh/lang/analysis"
 	"tpsh/lang/check"
 )

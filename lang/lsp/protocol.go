@@ -148,7 +148,6 @@ type publishDiagnostics struct {
 const (
 	symbolFunction = 12
 	symbolVariable = 13
-	symbolConstant = 14
 )
 
 type documentSymbol struct {

@@ -33,9 +33,9 @@ type Options struct {
 // A Server answers one editor.
 type Server struct {
 	opts Options
-	conn *jsonrpc2.Conn
 
-	mu       sync.Mutex
+	mu       sync.Mutex     // held to use what follows
+	conn     *jsonrpc2.Conn // of the last message; nil before the first
 	language *check.Language
 	docs     map[string]*document // by URI
 	refresh  bool                 // the editor asks for hints again when it is told to

@@ -33,8 +33,7 @@ type Run func(ctx context.Context, l Launch, c *debug.Controller, step halt.Step
 
 // Serve speaks with an editor until it has gone.
 func Serve(in io.Reader, out io.Writer, run Run) error {
-	s := &server{out: out, run: run, control: debug.New(), breaks: map[string][]int{}, codec: newCodec()}
-	s.control.StopAtErrors(false)
+	s := &server{out: out, run: run, control: debug.New(), breaks: map[string][]int{}, codec: Codec()}
 	r := bufio.NewReader(in)
 	for !s.over {
 		data, err := dap.ReadBaseMessage(r)
@@ -55,8 +54,8 @@ func Serve(in io.Reader, out io.Writer, run Run) error {
 	return nil
 }
 
-// A server is one conversation with an editor. Fields below mu are read by the
-// goroutine of the program, too.
+// A server is one conversation with an editor. Fields below mu are used by the
+// goroutine of the program, too, and by whoever holds mu.
 type server struct {
 	run     Run
 	control *debug.Controller
@@ -67,12 +66,12 @@ type server struct {
 	over    bool
 	ended   chan struct{} // closed when the program has ended; nil before it begins
 	stops   func()        // ends the program, also while its ranks start
-	handles []handle
-	stop    debug.Stop
 
-	mu  sync.Mutex
-	out io.Writer
-	seq int
+	mu      sync.Mutex
+	out     io.Writer
+	seq     int        // of the last message
+	stop    debug.Stop // the last one
+	handles []handle   // that were given out since
 }
 
 // A handle is the meaning of a number that an editor is given to ask for variables.
@@ -112,17 +111,14 @@ type DifferencesResponse struct {
 	} `json:"body"`
 }
 
-// newCodec returns a codec that knows the requests of our own.
-func newCodec() *dap.Codec {
+// Codec returns a codec that knows the requests of our own, which clients need, too.
+func Codec() *dap.Codec {
 	c := dap.NewCodec()
 	request := func() dap.Message { return new(customRequest) }
 	c.RegisterRequest("untilCollective", request, func() dap.Message { return new(dap.ContinueResponse) })
 	c.RegisterRequest("differences", request, func() dap.Message { return new(DifferencesResponse) })
 	return c
 }
-
-// Codec returns the decoder of the messages of this package, for clients of it.
-func Codec() *dap.Codec { return newCodec() }
 
 // send sends a message with the next number.
 func (s *server) send(m dap.Message) {
