@@ -32,17 +32,6 @@ func Nearest(x string, names []string) string {
 	return best
 }
 
-// Begun returns the name that begins with x, which was cut short, the first of the
-// alphabet, or else the nearest one.
-func Begun(x string, names []string) string {
-	for _, name := range slices.Sorted(slices.Values(names)) {
-		if strings.HasPrefix(fold(name), fold(x)) {
-			return name
-		}
-	}
-	return Nearest(x, names)
-}
-
 func fold(s string) string { return strings.ToLower(strings.ReplaceAll(s, "_", "")) }
 
 // distance returns how many bytes must be inserted, deleted, replaced or swapped with

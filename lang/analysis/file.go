@@ -70,8 +70,8 @@ func (f *File) SymbolAt(line, col int) (*Symbol, *syntax.Ident) {
 	return nil, nil
 }
 
-// ScopeAt returns the innermost scope around a place.
-func (f *File) ScopeAt(line, col int) *Scope {
+// scopeAt returns the innermost scope around a place.
+func (f *File) scopeAt(line, col int) *Scope {
 	best := f.Scope
 	for _, s := range f.scopes {
 		start, end := s.Node.Span()

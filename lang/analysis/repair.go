@@ -35,7 +35,7 @@ func (c *Cursor) Look(path string, l *Language, load func(string) *File, expr st
 	if f.Tree == nil {
 		return v
 	}
-	v.Scope = f.ScopeAt(line, len(indent)+1)
+	v.Scope = f.scopeAt(line, len(indent)+1)
 	source.Walk(f.Tree, func(n syntax.Node) bool {
 		if s, ok := n.(*syntax.AssignStmt); ok {
 			if id, ok := s.LHS.(*syntax.Ident); ok && id.Name == probe {

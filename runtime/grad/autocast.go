@@ -24,8 +24,8 @@ func set(names ...string) map[string]bool {
 	return m
 }
 
-// Autocast is the state of autocast: the dtype of products, or none.
-type Autocast struct {
+// An autocast is the state of a region of autocast: the dtype of products, or none.
+type autocast struct {
 	on bool
 	dt dtype.DType
 }
@@ -34,10 +34,10 @@ type Autocast struct {
 // float32, until the function it returns restores what was; Float32 turns that
 // off. Gradients are computed as their operators were.
 func (r *Recorder) SetAutocast(dt dtype.DType) (restore func()) {
-	return r.setAutocast(Autocast{dt != dtype.Float32, dt})
+	return r.setAutocast(autocast{dt != dtype.Float32, dt})
 }
 
-func (r *Recorder) setAutocast(a Autocast) (restore func()) {
+func (r *Recorder) setAutocast(a autocast) (restore func()) {
 	was := r.autocast
 	r.autocast = a
 	return func() { r.autocast = was }

@@ -75,7 +75,7 @@ func (r *Recorder) Grad(outputs, inputs []*tensor.Tensor, record bool) ([]*tenso
 
 // walking calls walk, which goes through the record, as a backward pass.
 func (r *Recorder) walking(record bool, walk func() error) (err error) {
-	restore, uncast, typed := r.SetEnabled(record), r.setAutocast(Autocast{}), r.Untyped()
+	restore, uncast, typed := r.SetEnabled(record), r.setAutocast(autocast{}), r.Untyped()
 	ended := func() {}
 	if r.Placed != nil {
 		ended = r.Placed.Backward()

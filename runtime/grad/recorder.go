@@ -26,7 +26,7 @@ type Recorder struct {
 	// Types, if set, is asked what operators make of the types of local tensors.
 	Types Typer
 
-	autocast Autocast // of the region at hand
+	autocast autocast // of the region at hand
 	regather bool     // what is gathered is not kept: see SetAgain
 
 	// Keep and Free, if set, are told of what is recorded and forgotten again: of a

@@ -47,14 +47,14 @@ const maxListed = 200
 func (e *Editor) list(names []string) {
 	e.leave("")
 	width, _ := e.Size()
-	io.WriteString(e.Out, strings.ReplaceAll(Columns(names[:min(len(names), maxListed)], width), "\n", "\r\n"))
+	io.WriteString(e.Out, strings.ReplaceAll(columns(names[:min(len(names), maxListed)], width), "\n", "\r\n"))
 	if more := len(names) - maxListed; more > 0 {
 		fmt.Fprintf(e.Out, "and %d more\r\n", more)
 	}
 }
 
-// Columns returns names in as many columns as fit into a width, down each column.
-func Columns(names []string, width int) string {
+// columns returns names in as many columns as fit into a width, down each column.
+func columns(names []string, width int) string {
 	widest := 0
 	for _, name := range names {
 		widest = max(widest, Cells(name))
