@@ -4,9 +4,10 @@ import (
 	"fmt"
 	"runtime/debug"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
+
+	"tpsh/internal/ranklist"
 )
 
 // A Call is one rank's call in the report of a mismatch.
@@ -56,7 +57,7 @@ func (e *MismatchError) Error() string {
 		differs = " (" + e.Differs + " differs)"
 	}
 	return fmt.Sprintf("%s: ranks do not call the same%s%s: %s", e.Function(), InGroup(e.Group), differs,
-		calls.join(func(ranks []int, text string) string { return RankList(ranks) + ": " + text }))
+		calls.join(func(ranks []int, text string) string { return ranklist.Text(ranks) + ": " + text }))
 }
 
 // A Wait is one rank's wait in the report of a deadlock.
@@ -110,10 +111,10 @@ func (e *DeadlockError) Error() string {
 		waits.add(w.text(), w.Rank)
 	}
 	text := waits.join(func(ranks []int, text string) string {
-		return RankList(ranks) + verb(ranks, " waits in ", " wait in ") + text
+		return ranklist.Text(ranks) + verb(ranks, " waits in ", " wait in ") + text
 	})
 	if len(e.Ended) > 0 {
-		text += "; " + RankList(e.Ended) + verb(e.Ended, " has ended", " have ended")
+		text += "; " + ranklist.Text(e.Ended) + verb(e.Ended, " has ended", " have ended")
 	}
 	return e.Function() + ": deadlock: " + text
 }
@@ -122,7 +123,7 @@ func (e *DeadlockError) Error() string {
 func (w *Wait) text() string {
 	text := w.Text + AtLine(w.Where)
 	if w.Function != RecvName {
-		text += " for " + RankList(w.For)
+		text += " for " + ranklist.Text(w.For)
 	}
 	return text + afterCaught(w.Caught)
 }
@@ -217,33 +218,12 @@ func (p *phrases) join(phrase func(ranks []int, text string) string) string {
 		if i == mostPhrases {
 			rest := slices.Concat(p.ranks[i:]...)
 			slices.Sort(rest)
-			all = append(all, "and "+RankList(rest)+" otherwise")
+			all = append(all, "and "+ranklist.Text(rest)+" otherwise")
 			break
 		}
 		all = append(all, phrase(p.ranks[i], text))
 	}
 	return strings.Join(all, ", ")
-}
-
-// RankList names ranks, which are ascending, three or more neighbours by the
-// first and the last: "rank 2", "ranks 0,1", "ranks 0-3,5".
-func RankList(ranks []int) string {
-	var words []string
-	for rest := ranks; len(rest) > 0; {
-		n := 1
-		for n < len(rest) && rest[n] == rest[0]+n {
-			n++
-		}
-		word := strconv.Itoa(rest[0])
-		if n < 3 {
-			n = 1
-		} else {
-			word += "-" + strconv.Itoa(rest[n-1])
-		}
-		words = append(words, word)
-		rest = rest[n:]
-	}
-	return verb(ranks, "rank ", "ranks ") + strings.Join(words, ",")
 }
 
 // verb returns one if there is one rank, and many otherwise.
@@ -280,5 +260,5 @@ func InGroup(group string) string {
 
 // NoticeLine says that a rank has waited in a call for others.
 func NoticeLine(rank int, after time.Duration, call string, missing []int) string {
-	return fmt.Sprintf("rank %d has waited %v in %s for %s", rank, after, call, RankList(missing))
+	return fmt.Sprintf("rank %d has waited %v in %s for %s", rank, after, call, ranklist.Text(missing))
 }

@@ -7,22 +7,6 @@ import (
 	"testing"
 )
 
-func TestRankList(t *testing.T) {
-	for _, test := range []struct {
-		ranks []int
-		want  string
-	}{
-		{[]int{2}, "rank 2"},
-		{[]int{0, 1}, "ranks 0,1"},
-		{[]int{0, 2}, "ranks 0,2"},
-		{[]int{0, 1, 2, 5, 7, 8}, "ranks 0-2,5,7,8"},
-	} {
-		if got := RankList(test.ranks); got != test.want {
-			t.Errorf("%v: got %q, want %q", test.ranks, got, test.want)
-		}
-	}
-}
-
 func TestCallText(t *testing.T) {
 	for _, test := range []struct {
 		kind Kind

@@ -3,6 +3,8 @@ package lang
 import (
 	"strconv"
 	"strings"
+
+	"tpsh/internal/ranklist"
 )
 
 // A Line is one call of print: where in the source, the how many-eth of that
@@ -126,40 +128,13 @@ const manyRanks = 8
 // neighbours are shortened: "0-6,8,9".
 func rankList(ranks []int) string {
 	if len(ranks) > manyRanks {
-		return rankRanges(ranks)
+		return ranklist.Ranges(ranks)
 	}
 	words := make([]string, len(ranks))
 	for i, r := range ranks {
 		words[i] = strconv.Itoa(r)
 	}
 	return strings.Join(words, ",")
-}
-
-// rankRanges lists ascending ranks, three or more neighbours as "a-b".
-func rankRanges(ranks []int) string {
-	var words []string
-	for len(ranks) > 0 {
-		n := 1
-		for n < len(ranks) && ranks[n] == ranks[0]+n {
-			n++
-		}
-		if n < 3 {
-			n = 1
-			words = append(words, strconv.Itoa(ranks[0]))
-		} else {
-			words = append(words, strconv.Itoa(ranks[0])+"-"+strconv.Itoa(ranks[n-1]))
-		}
-		ranks = ranks[n:]
-	}
-	return strings.Join(words, ",")
-}
-
-// RanksText returns ascending ranks in words: "rank 2" or "ranks 0,2-4".
-func RanksText(ranks []int) string {
-	if len(ranks) == 1 {
-		return "rank " + strconv.Itoa(ranks[0])
-	}
-	return "ranks " + rankRanges(ranks)
 }
 
 // MergeRanks returns the texts that some of size ranks have, a row for each distinct
@@ -170,7 +145,7 @@ func MergeRanks(size int, ranks []int, texts []string) string {
 		if len(ranks) == size && size > 1 {
 			return "all ranks:"
 		}
-		return RanksText(ranks) + ":"
+		return ranklist.Text(ranks) + ":"
 	})
 	return b.String()
 }

@@ -5,6 +5,8 @@ import (
 	"io"
 	"slices"
 	"strings"
+
+	"tpsh/internal/ranklist"
 )
 
 // Report writes the failures and their lines: each different failure once, with
@@ -146,7 +148,7 @@ func (r *report) failure(g *group, short bool) {
 		fmt.Fprintf(r, "%s\n", f.Message)
 		return
 	}
-	header := fmt.Sprintf("%s of %d:", RanksText(g.ranks), r.size)
+	header := fmt.Sprintf("%s of %d:", ranklist.Text(g.ranks), r.size)
 	if short {
 		fmt.Fprintf(r, "%s %s%s\n", header, f.summary(g), f.at())
 		return
@@ -224,7 +226,7 @@ func (r *report) places(g *group) {
 		t.add(g.ranks[i], f.here())
 	}
 	for _, v := range t.variants {
-		fmt.Fprintf(r, "  %s: %s\n", RanksText(v.ranks), v.text)
+		fmt.Fprintf(r, "  %s: %s\n", ranklist.Text(v.ranks), v.text)
 	}
 }
 
@@ -268,7 +270,7 @@ func (r *report) others(o *Outcome, ranks []int) {
 		t.add(rank, whereabouts(o.Ranks[rank].Failure))
 	}
 	for _, v := range t.variants {
-		fmt.Fprintf(r, "%s: %s\n", RanksText(v.ranks), v.text)
+		fmt.Fprintf(r, "%s: %s\n", ranklist.Text(v.ranks), v.text)
 	}
 }
 

@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"tpsh/internal/ranklist"
 )
 
 // maxDrawn is the most rows, and columns, of a drawing: of more, the first and
@@ -195,26 +197,8 @@ func (d *drawing) meets(b Box, i, j int) bool {
 	return b.Numel() > 0 && in(d.row, d.rows[i]) && in(d.col, d.cols[j])
 }
 
-// rankRanges returns ranks in ascending order, three and more in a row by the
-// first and the last: 0-2,5,6.
-func rankRanges(ranks []int) string {
-	ranks = slices.Sorted(slices.Values(ranks))
-	var texts []string
-	for i := 0; i < len(ranks); {
-		j := i
-		for j+1 < len(ranks) && ranks[j+1] == ranks[j]+1 {
-			j++
-		}
-		if j < i+2 {
-			j = i
-			texts = append(texts, strconv.Itoa(ranks[i]))
-		} else {
-			texts = append(texts, strconv.Itoa(ranks[i])+"-"+strconv.Itoa(ranks[j]))
-		}
-		i = j + 1
-	}
-	return strings.Join(texts, ",")
-}
+// rankRanges lists ranks in ascending order: 0-2,5,6.
+func rankRanges(ranks []int) string { return ranklist.Ranges(slices.Sorted(slices.Values(ranks))) }
 
 // legend writes who holds nothing, and what the signs in the cells mean.
 func (d *drawing) legend(b *strings.Builder) {

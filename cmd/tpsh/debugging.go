@@ -9,6 +9,7 @@ import (
 	"os/signal"
 	"strings"
 
+	"tpsh/internal/ranklist"
 	"tpsh/lang"
 	"tpsh/lang/debug"
 	"tpsh/lang/halt"
@@ -120,6 +121,6 @@ func (n *stoppedNotes) Write(p []byte) (int, error) {
 	if len(ranks) == 0 || !strings.Contains(string(p), " has waited ") {
 		return n.Writer.Write(p)
 	}
-	_, err := fmt.Fprintf(n.Writer, "%s (%s: stopped by the debugger)\n", strings.TrimRight(string(p), "\n"), lang.RanksText(ranks))
+	_, err := fmt.Fprintf(n.Writer, "%s (%s: stopped by the debugger)\n", strings.TrimRight(string(p), "\n"), ranklist.Text(ranks))
 	return len(p), err
 }

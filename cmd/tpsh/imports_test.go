@@ -103,6 +103,7 @@ var arrows = []arrow{
 	{"tpsh/internal/libm", nil, "arithmetic is of numbers"},
 	{"tpsh/internal/units", nil, "quantities are texts in the end"},
 	{"tpsh/internal/spell", nil, "a misspelling is letters"},
+	{"tpsh/internal/ranklist", nil, "a list of ranks is numbers, and a text in the end"},
 	{"tpsh/mesh", nil, "sharding is integer arithmetic"},
 	{"tpsh/comm", []string{"tpsh/comm/schedule"}, "communication moves bytes"},
 	{"tpsh/comm/schedule", nil, "a schedule is integer arithmetic; a simulator proves it"},
@@ -111,7 +112,7 @@ var arrows = []arrow{
 	{"tpsh/comm/inproc", []string{"tpsh/comm", "tpsh/comm/schedule", "tpsh/comm/deadlock", "tpsh/comm/mailbox"}, "goroutines share memory and need no codec"},
 	{"tpsh/comm/alike", []string{"tpsh/comm", "tpsh/comm/schedule"}, "ranks that do the same are told apart by what they ask; no data is moved"},
 	{"tpsh/comm/wire", []string{"tpsh/comm", "tpsh/comm/schedule", "tpsh/comm/deadlock", "tpsh/comm/mailbox"}, "a codec knows what it encodes, and no connection"},
-	{"tpsh/comm/bootstrap", []string{"tpsh/comm", "tpsh/comm/wire"}, "connections are made and trusted before anything is said on them"},
+	{"tpsh/comm/bootstrap", []string{"tpsh/comm/wire"}, "connections are made and trusted before anything is said on them"},
 	{"tpsh/comm/process", []string{"tpsh/comm", "tpsh/comm/schedule", "tpsh/comm/deadlock", "tpsh/comm/mailbox", "tpsh/comm/wire", "tpsh/comm/bootstrap", "tpsh/comm/process/..."}, "ranks that exchange messages"},
 	{"tpsh/comm/process/shm", []string{"tpsh/comm", "tpsh/comm/schedule", "tpsh/comm/wire"}, "shared memory is bytes; it knows no ranks"},
 	{"tpsh/comm/process/spin", nil, "how to wait depends on nothing"},
@@ -136,7 +137,7 @@ var ofVocabularies = []string{"tpsh/builtins", "tpsh/builtins/arg", "tpsh/mesh",
 const vocabularies = "tpsh/cmd/tpsh/vocabularies"
 
 // anywhere are the packages that every other may import: they know texts, bytes and numbers, and what there is of the machine.
-var anywhere = []string{"tpsh/internal/spell", "tpsh/internal/lazyregexp", "tpsh/internal/libm", "tpsh/internal/units", "tpsh/internal/allowance", "tpsh/internal/crc32c"}
+var anywhere = []string{"tpsh/internal/spell", "tpsh/internal/lazyregexp", "tpsh/internal/libm", "tpsh/internal/units", "tpsh/internal/allowance", "tpsh/internal/crc32c", "tpsh/internal/ranklist"}
 
 // Imports point one way.
 func TestImports(t *testing.T) {

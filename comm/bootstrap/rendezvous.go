@@ -8,8 +8,8 @@ import (
 	"net"
 	"time"
 
-	"tpsh/comm"
 	"tpsh/comm/wire"
+	"tpsh/internal/ranklist"
 )
 
 // The purposes of the connections that this package makes itself.
@@ -31,7 +31,7 @@ func Rendezvous(ctx context.Context, l *Listener, size int, other func(net.Conn,
 	for r.came < size {
 		a, err := l.next(ctx)
 		if err != nil {
-			return nil, r.fail(fmt.Errorf("rendezvous: %w (%s did not come)", err, comm.RankList(r.absent())))
+			return nil, r.fail(fmt.Errorf("rendezvous: %w (%s did not come)", err, ranklist.Text(r.absent())))
 		}
 		if a.hello.Purpose != rankPurpose {
 			l.hand(a, other)

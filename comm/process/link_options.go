@@ -7,9 +7,9 @@ import (
 	"slices"
 	"time"
 
-	"tpsh/comm"
 	"tpsh/comm/bootstrap"
 	"tpsh/comm/process/shm"
+	"tpsh/internal/ranklist"
 )
 
 // LinkOptions say how one rank, in a process of its own, reaches the others.
@@ -93,7 +93,7 @@ func (o *LinkOptions) check() error {
 	case o.Hosts != nil && len(o.Hosts) != o.Size:
 		return fmt.Errorf("connect: got the hosts of %d ranks, want those of %d", len(o.Hosts), o.Size)
 	case o.Segment != nil && (!slices.IsSorted(o.Local) || !slices.Contains(o.Local, o.Rank) || len(o.Local) != o.Segment.Size()):
-		return fmt.Errorf("connect: got memory of %d ranks for %s, want as many, and rank %d among them", o.Segment.Size(), comm.RankList(o.Local), o.Rank)
+		return fmt.Errorf("connect: got memory of %d ranks for %s, want as many, and rank %d among them", o.Segment.Size(), ranklist.Text(o.Local), o.Rank)
 	}
 	for r, s := range o.peers() {
 		if r != o.Rank && s == nil && o.Partners == nil && !o.shares(r) {

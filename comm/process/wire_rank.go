@@ -9,6 +9,7 @@ import (
 	"tpsh/comm/deadlock"
 	"tpsh/comm/mailbox"
 	"tpsh/comm/wire"
+	"tpsh/internal/ranklist"
 )
 
 // A wireRank is one rank's side of frames: the messages that have come for the rank, and the waits
@@ -208,7 +209,7 @@ func (wr *wireRank) toCall(peer int, f *wire.Frame, accept func(*callState) erro
 // checkMember checks that a rank may send to a group, if the group is known.
 func (wr *wireRank) checkMember(rank int, group uint64) error {
 	if g := wr.groups[group]; g != nil && !slices.Contains(g.ranks, rank) {
-		return &wire.FrameError{What: "alien", Got: comm.RankList([]int{rank}), Want: "a member of " + g.name}
+		return &wire.FrameError{What: "alien", Got: ranklist.Text([]int{rank}), Want: "a member of " + g.name}
 	}
 	return nil
 }

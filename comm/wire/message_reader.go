@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"io"
 
-	"tpsh/comm"
 	"tpsh/comm/schedule"
+	"tpsh/internal/ranklist"
 )
 
 // A Reader reads the frames of a writer: whole messages from one participant.
@@ -161,7 +161,7 @@ func (in *Reader) check(f *Frame) error {
 	}
 	in.number++
 	if f.Source != in.source {
-		return &FrameError{"alien", comm.RankList([]int{f.Source}), comm.RankList([]int{in.source})}
+		return &FrameError{"alien", ranklist.Text([]int{f.Source}), ranklist.Text([]int{in.source})}
 	}
 	return nil
 }

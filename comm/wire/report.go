@@ -8,6 +8,7 @@ import (
 	"tpsh/comm/deadlock"
 	"tpsh/comm/mailbox"
 	"tpsh/comm/schedule"
+	"tpsh/internal/ranklist"
 )
 
 func AppendReport(buf []byte, r *deadlock.Report) []byte {
@@ -295,5 +296,5 @@ func AlienType(f *Frame) error {
 }
 
 func OutOfRange(rank, size int) error {
-	return &FrameError{"alien", comm.RankList([]int{rank}), fmt.Sprintf("0..%d", size-1)}
+	return &FrameError{"alien", ranklist.Text([]int{rank}), fmt.Sprintf("0..%d", size-1)}
 }

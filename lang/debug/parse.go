@@ -7,6 +7,7 @@ import (
 
 	"go.starlark.net/syntax"
 
+	"tpsh/internal/ranklist"
 	"tpsh/lang"
 )
 
@@ -118,7 +119,7 @@ func (b Break) String() string {
 		s += " differs " + b.Differs
 	}
 	if b.Ranks != nil {
-		s += " on " + strings.TrimPrefix(strings.TrimPrefix(lang.RanksText(b.Ranks), "ranks "), "rank ")
+		s += " on " + ranklist.Ranges(b.Ranks)
 	}
 	return s
 }

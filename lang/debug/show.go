@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"tpsh/internal/ranklist"
 	"tpsh/lang"
 )
 
@@ -267,7 +268,7 @@ func (p *Prompt) variables(what lang.What) (bool, error) {
 	for _, v := range mine.Values {
 		differs := ""
 		if ranks := others[string(v.Name)]; ranks != nil {
-			differs = fmt.Sprintf("  (differs on %s)", lang.RanksText(ranks))
+			differs = fmt.Sprintf("  (differs on %s)", ranklist.Text(ranks))
 		}
 		text, _, more := strings.Cut(string(v.Text), "\n")
 		if more {

@@ -15,6 +15,7 @@ import (
 	"unicode/utf16"
 
 	"tpsh/internal/lazyregexp"
+	"tpsh/internal/ranklist"
 )
 
 // maxFile is the size of the largest file that is read.
@@ -180,7 +181,7 @@ func (d *dump) ownRank(named int) (int, error) {
 	case len(common) == 1:
 		return common[0], nil
 	}
-	return -1, fmt.Errorf("its name says rank %d, and its groups have %s", named, rankList(common))
+	return -1, fmt.Errorf("its name says rank %d, and its groups have %s", named, ranklist.Text(common))
 }
 
 // isText reports whether b begins like neither a pickle nor JSON.

@@ -6,6 +6,8 @@ import (
 	"io"
 	"slices"
 	"strings"
+
+	"tpsh/internal/ranklist"
 )
 
 // WriteText writes the verdict on one page: the cause, who waits for whom, where
@@ -14,7 +16,7 @@ func (v *Verdict) WriteText(w io.Writer) error {
 	out := bufio.NewWriter(w)
 	switch v.Verdict {
 	case Nothing:
-		fmt.Fprintf(out, "nothing wrong seen: all recorded calls of %s have finished, and the members of each group made the same\n", rankList(v.job.ids()))
+		fmt.Fprintf(out, "nothing wrong seen: all recorded calls of %s have finished, and the members of each group made the same\n", ranklist.Text(v.job.ids()))
 	case CannotTell:
 		fmt.Fprintf(out, "cannot tell who made it hang\n")
 		v.writeDoubts(out)
@@ -80,7 +82,7 @@ func (v *Verdict) writeCauses(w io.Writer) {
 		if len(ranks) == 0 {
 			continue
 		}
-		fmt.Fprintf(w, "%s of %d: %s\n", rankList(ranks), v.job.World, headings[kind])
+		fmt.Fprintf(w, "%s of %d: %s\n", ranklist.Text(ranks), v.job.World, headings[kind])
 		switch kind {
 		case CallsDiffer:
 			v.writeDifferences(w)
@@ -113,7 +115,7 @@ func (v *Verdict) writeDifferences(w io.Writer) {
 			}
 			p.add(c.Rank, text)
 		}
-		p.write(w, func(ranks []int, text string) string { return "  " + rankList(ranks) + ": " + text })
+		p.write(w, func(ranks []int, text string) string { return "  " + ranklist.Text(ranks) + ": " + text })
 	}
 }
 
@@ -126,7 +128,7 @@ func (v *Verdict) writeNeverCalled(w io.Writer) {
 		r := v.job.Ranks[c.Rank]
 		p.add(c.Rank, fmt.Sprintf("never made %s%s, which others made%s; %s", c.Call, in(c.Group), at(c.call.Where()), r.lastWords()))
 	}
-	p.write(w, func(ranks []int, text string) string { return rankList(ranks) + " " + text })
+	p.write(w, func(ranks []int, text string) string { return ranklist.Text(ranks) + " " + text })
 }
 
 // lastWords says what the last call of a rank was.
@@ -154,7 +156,7 @@ func (v *Verdict) writeNotFinished(w io.Writer) {
 				past = append(past, id)
 			}
 		}
-		fmt.Fprintf(w, "  rank %d is in %s%s%s, which %s finished\n", c.Rank, c.Call, in(c.Group), at(c.Where), rankList(past)+verb(past, " has", " have"))
+		fmt.Fprintf(w, "  rank %d is in %s%s%s, which %s finished\n", c.Rank, c.Call, in(c.Group), at(c.Where), ranklist.Text(past)+verb(past, " has", " have"))
 	}
 }
 
@@ -173,10 +175,10 @@ func (v *Verdict) writeCycle(w io.Writer) {
 				to = append(to, wt.to)
 			}
 		}
-		p.add(c.Rank, fmt.Sprintf("in %s%s%s for %s", c.Call, in(c.Group), at(c.Where), rankList(sortedSet(to))))
+		p.add(c.Rank, fmt.Sprintf("in %s%s%s for %s", c.Call, in(c.Group), at(c.Where), ranklist.Text(sortedSet(to))))
 	}
 	p.write(w, func(ranks []int, text string) string {
-		return rankList(ranks) + verb(ranks, " waits ", " wait ") + text
+		return ranklist.Text(ranks) + verb(ranks, " waits ", " wait ") + text
 	})
 }
 
@@ -196,15 +198,15 @@ func (v *Verdict) writeDoubts(w io.Writer) {
 	}
 	switch {
 	case len(silent) > 0:
-		fmt.Fprintf(w, "  the waits end at %s, of which nothing is known: dead, never calling, calling something else, or only without a dump\n", rankList(silent))
+		fmt.Fprintf(w, "  the waits end at %s, of which nothing is known: dead, never calling, calling something else, or only without a dump\n", ranklist.Text(silent))
 	case len(open.texts) > 0:
 		open.write(w, func(ranks []int, text string) string {
-			return rankList(ranks) + verb(ranks, " is in ", " are in ") + text + ", which nobody is seen to have missed or finished"
+			return ranklist.Text(ranks) + verb(ranks, " is in ", " are in ") + text + ", which nobody is seen to have missed or finished"
 		})
 	case v.job.silent():
 		fmt.Fprintf(w, "  no call of any rank is recorded\n")
 	case v.job.outside():
-		fmt.Fprintf(w, "  all recorded calls have finished: %s outside any recorded call, where a send or receive of gloo leaves no trace\n", rankList(v.job.ids())+verb(v.job.ids(), " is", " are"))
+		fmt.Fprintf(w, "  all recorded calls have finished: %s outside any recorded call, where a send or receive of gloo leaves no trace\n", ranklist.Text(v.job.ids())+verb(v.job.ids(), " is", " are"))
 	case len(v.job.Ranks) < v.job.World || len(v.job.Damaged) > 0:
 		fmt.Fprintf(w, "  nothing is wrong with what is recorded, and not all ranks' records are there; a call of gloo that failed looks like one that finished\n")
 	}
@@ -219,12 +221,12 @@ func (v *Verdict) writeWaiting(w io.Writer) {
 	for _, r := range v.Waiting {
 		text := "in " + r.Call + in(r.Group) + at(r.Where)
 		if len(r.For) > 0 {
-			text += " for " + rankList(r.For)
+			text += " for " + ranklist.Text(r.For)
 		}
 		p.add(r.Rank, text)
 	}
 	p.write(w, func(ranks []int, text string) string {
-		return rankList(ranks) + verb(ranks, " waits ", " wait ") + text
+		return ranklist.Text(ranks) + verb(ranks, " waits ", " wait ") + text
 	})
 }
 
@@ -238,7 +240,7 @@ func (v *Verdict) writePlaces(w io.Writer) {
 	for _, id := range v.job.ids() {
 		p.add(id, v.place(v.job.Ranks[id]))
 	}
-	p.write(w, func(ranks []int, text string) string { return rankList(ranks) + ": " + text })
+	p.write(w, func(ranks []int, text string) string { return ranklist.Text(ranks) + ": " + text })
 }
 
 func (v *Verdict) place(r *Rank) string {
@@ -270,4 +272,12 @@ func (v *Verdict) writeMissing(w io.Writer) {
 	if v.Verdict == Culprits && slices.ContainsFunc(v.Missing, func(m string) bool { return strings.HasPrefix(m, "rank") }) {
 		fmt.Fprintf(w, "  so another rank may be a cause, too; those named are\n")
 	}
+}
+
+// verb returns the form of a verb that goes with ranks.
+func verb(ranks []int, one, many string) string {
+	if len(ranks) == 1 {
+		return one
+	}
+	return many
 }

@@ -1,6 +1,10 @@
 package hang
 
-import "fmt"
+import (
+	"fmt"
+
+	"tpsh/internal/ranklist"
+)
 
 // What a Verdict says.
 const (
@@ -205,7 +209,7 @@ func (v *Verdict) listMissing() {
 		if len(j.Damaged) > 0 {
 			what = "no dump that can be read"
 		}
-		v.Missing = append(v.Missing, fmt.Sprintf("%s: %s, and no line of a watchdog", rankList(none), what))
+		v.Missing = append(v.Missing, fmt.Sprintf("%s: %s, and no line of a watchdog", ranklist.Text(none), what))
 	}
 	v.Missing = append(v.Missing, j.Damaged...)
 	if j.silent() {
@@ -237,7 +241,7 @@ func (v *Verdict) listUnrecorded() {
 		v.Missing = append(v.Missing, "lines: no dump has stacks")
 	}
 	if len(cut) > 0 {
-		v.Missing = append(v.Missing, fmt.Sprintf("calls of %s: a log has only those that ran out of time", rankList(cut)))
+		v.Missing = append(v.Missing, fmt.Sprintf("calls of %s: a log has only those that ran out of time", ranklist.Text(cut)))
 	}
 	for _, c := range v.graph.lost {
 		v.Missing = append(v.Missing, fmt.Sprintf("members of group %s: rank %d waits for one that has made no call in it, and more than one rank can be that", c.Group, c.Rank))
