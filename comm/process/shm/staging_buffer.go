@@ -55,43 +55,43 @@ func (s *Segment) StagingBuffer(index, i int) StagingBuffer {
 	return StagingBuffer{s, at, s.mem[data:][:StagingBytes(s.size):StagingBytes(s.size)]}
 }
 
-func (l StagingBuffer) word(i int) *atomic.Uint64 { return l.segment.word64(l.words + i*lineBytes) }
+func (b StagingBuffer) word(i int) *atomic.Uint64 { return b.segment.word64(b.words + i*lineBytes) }
 
 // written returns how many pieces were put into a slot.
-func (l StagingBuffer) written(slot int) *atomic.Uint64 { return l.word(slot) }
+func (b StagingBuffer) written(slot int) *atomic.Uint64 { return b.word(slot) }
 
 // Length returns the bytes that will be put into a slot.
-func (l StagingBuffer) Length(slot int) *atomic.Uint64 {
-	return l.segment.word64(l.words + slot*lineBytes + 8)
+func (b StagingBuffer) Length(slot int) *atomic.Uint64 {
+	return b.segment.word64(b.words + slot*lineBytes + 8)
 }
 
 // SetExposed says where the bytes are that the writer of a slot exposes.
-func (l StagingBuffer) SetExposed(slot int, s ExposedSpan) {
+func (b StagingBuffer) SetExposed(slot int, s ExposedSpan) {
 	for i, x := range s.words() {
-		l.exposedWord(slot, i).Store(x)
+		b.exposedWord(slot, i).Store(x)
 	}
 }
 
 // exposed returns where the bytes are that the writer of a slot exposes.
-func (l StagingBuffer) exposed(slot int) ExposedSpan {
+func (b StagingBuffer) exposed(slot int) ExposedSpan {
 	var words exposedWords
 	for i := range words {
-		words[i] = l.exposedWord(slot, i).Load()
+		words[i] = b.exposedWord(slot, i).Load()
 	}
 	return words.span()
 }
 
-func (l StagingBuffer) exposedWord(slot, i int) *atomic.Uint64 {
-	return l.segment.word64(l.words + slot*lineBytes + 16 + 8*i)
+func (b StagingBuffer) exposedWord(slot, i int) *atomic.Uint64 {
+	return b.segment.word64(b.words + slot*lineBytes + 16 + 8*i)
 }
 
 // taken returns how many pieces the rank at an index has taken from the slot
 // that is for it, or from that for several.
-func (l StagingBuffer) taken(index int, several bool) *atomic.Uint64 {
+func (b StagingBuffer) taken(index int, several bool) *atomic.Uint64 {
 	if several {
-		return l.word(2*l.segment.Size() + index)
+		return b.word(2*b.segment.Size() + index)
 	}
-	return l.word(l.segment.Size() + index)
+	return b.word(b.segment.Size() + index)
 }
 
 // counted returns the word for a count in a use of a staging buffer.
@@ -166,13 +166,13 @@ type pendingRead struct {
 	want  uint64
 }
 
-// Init makes all staging buffers free. place is the rank's own.
+// Init makes all staging buffers free. index is the rank's own in the segment.
 func (s *StagingPool) Init(segment *Segment, index int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for i := range s.each {
-		l := &s.each[i]
-		l.StagingBuffer, l.Number, l.busy, l.pending = segment.StagingBuffer(index, i), i, false, nil
+		b := &s.each[i]
+		b.StagingBuffer, b.Number, b.busy, b.pending = segment.StagingBuffer(index, i), i, false, nil
 	}
 }
 
@@ -182,19 +182,19 @@ func (s *StagingPool) Acquire() *OwnStagingBuffer {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for i := range s.each {
-		if l := &s.each[i]; !l.busy && l.settled() {
-			l.busy = true
-			l.Use++
-			l.pending = l.pending[:0]
-			return l
+		if b := &s.each[i]; !b.busy && b.settled() {
+			b.busy = true
+			b.Use++
+			b.pending = b.pending[:0]
+			return b
 		}
 	}
 	return nil
 }
 
 // settled reports whether nobody reads data of the last use any more.
-func (l *OwnStagingBuffer) settled() bool {
-	for _, d := range l.pending {
+func (b *OwnStagingBuffer) settled() bool {
+	for _, d := range b.pending {
 		if d.taken.Load() != d.want {
 			return false
 		}
@@ -203,8 +203,8 @@ func (l *OwnStagingBuffer) settled() bool {
 }
 
 // Release makes a staging buffer free.
-func (s *StagingPool) Release(l *OwnStagingBuffer) {
+func (s *StagingPool) Release(b *OwnStagingBuffer) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	l.busy = false
+	b.busy = false
 }

@@ -33,8 +33,8 @@ func (o *StagingWriter) Open(align, size int) {
 
 // AddReader adds the rank at an index to the readers.
 func (o *StagingWriter) AddReader(index int, several bool) {
-	l := &o.Own.StagingBuffer
-	o.readers = append(o.readers, slotReader{l.taken(index, several), l.segment.Futex(index)})
+	b := &o.Own.StagingBuffer
+	o.readers = append(o.readers, slotReader{b.taken(index, several), b.segment.Futex(index)})
 }
 
 // MarkPending notes the counts that readers are to have come to before the staging buffer is used again.
