@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// procBytes returns the bytes that a file of /proc, which has them in kB, gives under a name;
+// procBytes returns the bytes that a file of /proc, which counts them by 1024, gives under a name;
 // 0 if it does not have it.
 func procBytes(file, name string) int {
 	data, _ := os.ReadFile(file)

@@ -32,7 +32,7 @@ type event struct {
 }
 
 // subscribe returns a channel that is closed when the event is set the next time. The
-// caller looks once more before it sleeps: what it waits for may have come before it
+// caller looks once more before it sleeps: the event may have come before it
 // subscribed.
 func (e *event) subscribe() chan struct{} {
 	opened := make(chan struct{})

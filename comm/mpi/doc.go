@@ -43,5 +43,5 @@
 // on all operations while nobody else does. The longer nothing has happened, the
 // longer it sleeps between looks, up to a limit: so ranks may outnumber cores. A goroutine that waits for a message looks itself (stream.PollStream),
 // which spares waking another thread, and the owner leaves it alone meanwhile. Only one goroutine
-// calls MPI at a time, which is what the standard calls MPI_THREAD_SERIALIZED.
+// calls MPI at a time, which the standard calls MPI_THREAD_SERIALIZED.
 package mpi

@@ -39,7 +39,7 @@ type World struct {
 	busy   atomic.Bool   // whether pending holds any
 	memory memory
 
-	mu       sync.Mutex // held to use engine and what follows
+	mu       sync.Mutex // held to use engine, and the fields below
 	slots    []slot     // the next messages of streams, from next on; nil before any is awaited
 	next     int
 	flights  []flight // messages of streams under way, in the order sent

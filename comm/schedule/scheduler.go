@@ -13,7 +13,7 @@ type Scheduler struct {
 
 	last atomic.Pointer[keptSteps] // those asked for last; nil at first
 
-	mu        sync.Mutex // held to use what follows
+	mu        sync.Mutex // held to use the fields below
 	kept      map[scheduleKey]*keptSteps
 	exchanges map[exchangeKey]*Exchange
 }

@@ -26,7 +26,7 @@ type Controller struct {
 
 	stops chan Stop
 
-	mu        sync.Mutex    // held to use what follows
+	mu        sync.Mutex    // held to use the fields below
 	session   *lang.Session // nil while nothing runs
 	breaks    []Break
 	lastBreak int

@@ -34,7 +34,7 @@ type Options struct {
 type Server struct {
 	opts Options
 
-	mu       sync.Mutex     // held to use what follows
+	mu       sync.Mutex     // held to use the fields below
 	conn     *jsonrpc2.Conn // of the last message; nil before the first
 	language *check.Language
 	docs     map[string]*document // by URI

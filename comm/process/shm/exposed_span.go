@@ -269,5 +269,5 @@ func ReadMemory(process int, b []byte, address uintptr) error {
 // that of ExposureGeneration, or 0 for none.
 func (s *Segment) ExposesIn(index int) *atomic.Uint64 { return s.RankWord(index, exposesAt) }
 
-// ExposureGeneration returns what ExposesIn has of a rank that exposes in a generation.
+// ExposureGeneration returns the value of ExposesIn for a rank that exposes in a generation.
 func ExposureGeneration(generation uint32) uint64 { return uint64(generation) + 1 }
