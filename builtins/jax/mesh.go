@@ -1,10 +1,13 @@
 package jax
 
 import (
+	"errors"
+
 	"go.starlark.net/starlark"
 
 	"tpsh/builtins"
 	"tpsh/builtins/arg"
+	"tpsh/runtime/op"
 )
 
 // makeMesh is jax.make_mesh.
@@ -26,6 +29,15 @@ func meshNamed(thread *starlark.Thread, b *starlark.Builtin, maker, of string, a
 	if name, ok := names.(starlark.String); ok {
 		names = starlark.Tuple{name}
 	}
-	v, err := starlark.Call(thread, builtins.Lookup(maker), starlark.Tuple{starlark.String("cpu"), what, names}, nil)
+	v, err := builtins.Lookup(maker).(starlark.Callable).CallInternal(thread, starlark.Tuple{starlark.String("cpu"), what, names}, nil)
+	var bad *op.ArgError
+	if errors.As(err, &bad) {
+		switch bad.Param {
+		case "mesh_shape", "mesh":
+			bad.Param = of
+		case "mesh_dim_names":
+			bad.Param = "axis_names"
+		}
+	}
 	return v, arg.Rename(b.Name(), err)
 }
