@@ -41,6 +41,7 @@ func FuzzParse(f *testing.F) {
 			if d := difference(dump(file.File), want); d != "" {
 				t.Fatalf("%q: %s", text, d)
 			}
+		case strings.HasPrefix(mistake.Msg, "assert is a module"): // Starlark takes assert(x) until it runs
 		case resolves(text):
 			t.Fatalf("%q: %v, and Starlark takes it", text, err)
 		}

@@ -139,7 +139,7 @@ var small = []string{
 	"x += 1", "x -= y", "x *= 2", "x /= 2", "x //= 2", "x %= 2", "x &= 2", "x |= 2", "x ^= 2", "x <<= 2", "x >>= 2", "x, y = 1, 2", "(x, y) = z", "[x, y] = z", "a[0], b.c = d",
 	"x = (1 +\n  2)\ny", "x = [\n  1,\n  # c\n  2,\n]", "x = 1 + \\\n  2", "f(\n)\n", "if a:\r\n  b\r\nc\r\n", "x = 'a\\\r\nb'", "x = '''a\r\nb'''", "a\rb", "é = 1", "x = 'é' + y", "f('日本', x)",
 	"x = a == b", "x = a < b", "x = (a < b) < c", "a = -b.c", "a = - -b", "a = -b[0] * c", "x = 1if y else 2", "return 1", "x=-1", "x = [-y for y in z]", "pass", "if x:\n  pass\n  pass;pass\npass",
-	"x = [a,\nb]  # c\n", "def f(\n  a,\n  b\n):\n  pass\n", "if (a and\n    b):\n  c\n", "assert.eq(1, 2)", "x = {\n 'a': 1, # b\n}",
+	"x = [a,\nb]  # c\n", "def f(\n  a,\n  b\n):\n  pass\n", "if (a and\n    b):\n  c\n", "assert.eq(1, 2)", "assert % x", "assert[0] - x", "assert if a else b", "assert not in x", "x = {\n 'a': 1, # b\n}",
 }
 
 // Mistakes have the position of the text that is wrong.

@@ -104,11 +104,9 @@ func (p *parser) withAdvice() string {
 func (p *parser) refuseWord() {
 	switch p.raw {
 	case "assert":
-		switch next := p.ahead(1); {
-		case len(next) == 0 || next[0] == "." || next[0] == "=" || next[0] == ",":
-			return
+		if assertsNext(p.ahead(2)) {
+			fail(p.token.pos, "assert is a module: write assert.true(x > 1), assert.eq(x, 1) or assert.close(x, y)")
 		}
-		fail(p.token.pos, "assert is a module: write assert.true(x > 1), assert.eq(x, 1) or assert.close(x, y)")
 	case "print", "exec":
 		if next := p.ahead(1); len(next) == 1 && startsOperand(next[0]) {
 			fail(p.token.pos, "%s is a function: write %s(...)", p.raw, p.raw)
@@ -118,6 +116,21 @@ func (p *parser) refuseWord() {
 			fail(p.token.pos, "there is no match: write if, elif and else")
 		}
 	}
+}
+
+// assertsNext reports whether tokens behind the word assert make it Python's statement: they
+// begin an operand, and do not go on from one. A call of the module is taken for one, too.
+func assertsNext(next []string) bool {
+	if len(next) == 0 {
+		return false
+	}
+	switch next[0] {
+	case "(", "{", "~", "lambda":
+		return true
+	case "not":
+		return len(next) == 1 || next[1] != "in"
+	}
+	return startsOperand(next[0])
 }
 
 // startsOperand reports whether a token begins an operand, and nothing else.
