@@ -96,20 +96,26 @@ func (g *Group) Sends(op *Op, res Result) []int {
 	return schedule.Sends(op.Kind, s, op.In, res.Block, op.Align)
 }
 
-// Wires returns how many payload bytes each member sends in the message schedule of op,
-// which has ended with res, by its place: what op.Sent says, or as if it offered blocks as long
-// as the caller's; nil if all of them send as many.
-func (g *Group) Wires(op *Op, res Result) []int {
-	sent := op.Sent
-	if sent == nil {
-		sent = make([]int, len(g.ranks))
-		for place := range sent {
-			s := schedule.Position{Rank: place, Size: len(g.ranks), Root: op.Desc.Root, Pairs: op.Desc.Pairs}
-			sent[place] = schedule.WireBytes(op.Kind, s, op.In, res.Block, op.Align)
-		}
+// Wires returns how many payload bytes the member at a place sends in the message schedule of op,
+// which has ended with res, as if it offered blocks as long as the caller's; nil if all of them
+// send as many.
+func (g *Group) Wires(op *Op, res Result) func(place int) int {
+	kind, in, align := op.Kind, op.In, op.Align // without the rest of op
+	s := schedule.Position{Size: len(g.ranks), Root: op.Desc.Root, Pairs: op.Desc.Pairs}
+	sent := func(place int) int {
+		s := s
+		s.Rank = place
+		return schedule.WireBytes(kind, s, in, res.Block, align)
 	}
-	for _, n := range sent {
-		if n != sent[0] {
+	if len(in) > 1 { // a number takes less room than a block
+		list := make([]int, len(g.ranks))
+		for place := range list {
+			list[place] = sent(place)
+		}
+		sent = func(place int) int { return list[place] }
+	}
+	for place := range g.ranks {
+		if sent(place) != sent(0) {
 			return sent
 		}
 	}

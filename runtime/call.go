@@ -2,6 +2,7 @@ package runtime
 
 import (
 	"encoding/binary"
+	"slices"
 
 	"tpsh/comm"
 	"tpsh/runtime/grad"
@@ -29,7 +30,8 @@ type call struct {
 	async bool
 	rec   *Record // nil without a trace
 	line  string  // of the call, if it is recorded or asynchronous
-	bytes int     // that the rank puts in
+	sole  bool    // the root alone puts anything in
+	bytes int     // that each member puts in that puts anything in
 	noted noted
 }
 
@@ -51,13 +53,32 @@ func (k *call) begin(d comm.Desc) error {
 	return nil
 }
 
-// note has the traces that are on know of the call, in which the rank puts bytes,
-// of a tensor of shape s and the given dtype.
+// note has the traces that are on know of the call, in which the rank puts bytes, if it puts in
+// anything, of a tensor of shape s and the given dtype.
 func (k *call) note(bytes int, s shape.Shape, dt string) {
 	k.bytes, k.noted = bytes, k.r.noteBegin(doing(k.async), k.g)
 	if k.rec = k.r.traced(k.op.Desc.Op, k.g); k.rec != nil {
-		k.rec.Bytes, k.rec.Shape, k.rec.DType = bytes, s, dt
+		k.rec.Shape, k.rec.DType = s, dt
+		if k.puts() {
+			k.rec.Bytes = bytes
+		}
 	}
+}
+
+// solely reports whether the root alone puts anything into a call of a kind.
+func solely(kind comm.Kind) bool { return kind.Rooted() && kind.RootName() == "src" }
+
+// puts reports whether the rank puts anything into the call.
+func (k *call) puts() bool {
+	switch {
+	case k.sole:
+		return isPlace(k.r, k.g, k.op.Desc.Root)
+	case k.op.Kind.Paired():
+		return AskedPlace(k.r, k.g, func(place int) bool {
+			return slices.ContainsFunc(k.op.Desc.Pairs, func(p [2]int) bool { return p[0] == place })
+		})
+	}
+	return true
 }
 
 // run carries out the call and ends it.

@@ -146,7 +146,8 @@ func (r *Rank) newTensorCall(g *comm.Group, c Collective, x *tensor.Tensor, asyn
 	if g.Holds() {
 		k.op.In = k.form.in(k)
 	}
-	k.note(k.payload(), k.x.Shape(), k.x.DType().String())
+	k.sole = solely(k.form.kind)
+	k.note(k.x.Numel()*k.x.DType().Size(), k.x.Shape(), k.x.DType().String())
 	return k, nil
 }
 
@@ -188,16 +189,6 @@ func (r *Rank) contiguous(x *tensor.Tensor) (*tensor.Tensor, error) {
 	return y, nil
 }
 
-// payload returns the bytes that the rank puts in.
-func (k *tensorCall) payload() int {
-	n := k.x.Numel() * k.x.DType().Size()
-	switch kind := k.form.kind; {
-	case kind.Rooted() && kind.RootName() == "src" && !k.root(), kind.Paired() && !k.sends():
-		return 0
-	}
-	return n
-}
-
 // agreed notes the contracts and flags that the call learns when the members agree.
 func (k *tensorCall) agreed(members []comm.Member, flags comm.Flags) error {
 	k.members = members
@@ -229,7 +220,7 @@ func (k *tensorCall) prepare(members []comm.Member, flags comm.Flags) ([]comm.Bl
 // gradient.
 func (k *tensorCall) finish() *tensor.Tensor {
 	goruntime.KeepAlive(k.x)
-	if k.form.kind.Paired() && !k.receives() && !k.y.Hollow() {
+	if k.form.kind.Paired() && !k.y.Hollow() && !k.receives() {
 		clear(k.y.Bytes())
 	}
 	if k.y != nil {

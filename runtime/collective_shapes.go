@@ -47,9 +47,9 @@ func rootOnly(out func(*tensorCall) (shape.Shape, bool)) func(*tensorCall) (shap
 }
 
 // cutDim offers x cut along Dim, a part for each member; only the root of a
-// scatter offers anything.
+// scatter offers anything. A rank that runs for others offers what the root would.
 func cutDim(k *tensorCall) []comm.Block {
-	if k.form.kind.Rooted() && !k.root() {
+	if k.form.kind.Rooted() && !k.r.Alike() && !k.root() {
 		return nil
 	}
 	return blocksAlong(k.x, k.Dim, k.parts(k.x.Shape()[k.Dim]))
@@ -164,13 +164,6 @@ func blocksAlong(x *tensor.Tensor, dim int, sizes []int) []comm.Block {
 		lo += n
 	}
 	return blocks
-}
-
-// sends reports whether a pair begins at this member.
-func (k *tensorCall) sends() bool {
-	return AskedPlace(k.r, k.g, func(place int) bool {
-		return slices.ContainsFunc(k.Pairs, func(p [2]int) bool { return p[0] == place })
-	})
 }
 
 // receives reports whether a pair ends at this member.

@@ -158,7 +158,7 @@ func (r *Rank) Barrier(g *comm.Group) error {
 
 // AllGatherObject returns every member's obj.
 func (r *Rank) AllGatherObject(g *comm.Group, obj []byte) ([][]byte, error) {
-	return r.objects(g, comm.AllGather, contract("all_gather_object"), offer{[][]byte{obj}, len(obj), func(lens [][]int) []int {
+	return r.objects(g, comm.AllGather, contract("all_gather_object"), offer{[][]byte{obj}, func(lens [][]int) []int {
 		sizes := make([]int, len(lens))
 		for i, l := range lens {
 			sizes[i] = l[0]
@@ -169,13 +169,9 @@ func (r *Rank) AllGatherObject(g *comm.Group, obj []byte) ([][]byte, error) {
 
 // BroadcastObject returns the obj of member src; the others' is not looked at.
 func (r *Rank) BroadcastObject(g *comm.Group, obj []byte, src int) ([]byte, error) {
-	bytes := 0
-	if isPlace(r, g, src) {
-		bytes = len(obj)
-	}
 	d := contract("broadcast_object")
 	d.Root = src
-	out, err := r.objects(g, comm.Broadcast, d, offer{[][]byte{obj}, bytes, func(lens [][]int) []int { return lens[src] }})
+	out, err := r.objects(g, comm.Broadcast, d, offer{[][]byte{obj}, func(lens [][]int) []int { return lens[src] }})
 	if err != nil {
 		return nil, err
 	}
@@ -191,15 +187,9 @@ func isPlace(r *Rank, g *comm.Group, place int) bool {
 // for each member; the others' are not looked at. A list of another length is
 // an error on every member, as err says.
 func (r *Rank) ScatterObject(g *comm.Group, objs [][]byte, src int) ([]byte, error) {
-	bytes := 0
-	if isPlace(r, g, src) {
-		for _, o := range objs {
-			bytes += len(o)
-		}
-	}
 	d := contract("scatter_object")
 	d.Root = src
-	out, err := r.objects(g, comm.Scatter, d, offer{objs, bytes, func(lens [][]int) []int {
+	out, err := r.objects(g, comm.Scatter, d, offer{objs, func(lens [][]int) []int {
 		if len(lens[src]) != g.Size() {
 			return nil
 		}
@@ -213,8 +203,7 @@ func (r *Rank) ScatterObject(g *comm.Group, objs [][]byte, src int) ([]byte, err
 
 // An offer is the byte strings, of free length, that a member puts in a collective.
 type offer struct {
-	objs  [][]byte
-	bytes int // that count as put in, for traces
+	objs [][]byte
 
 	// sizes picks the lengths of the member's results from those that every member
 	// announced; it returns nil if they do not fit. It is nil if there are no results.
@@ -231,7 +220,12 @@ func (r *Rank) objects(g *comm.Group, kind comm.Kind, d comm.Desc, o offer) ([][
 	if o.sizes != nil {
 		k.put()
 	}
-	k.note(o.bytes, nil, "object")
+	k.sole = solely(kind)
+	bytes := 0
+	for _, b := range o.objs {
+		bytes += len(b)
+	}
+	k.note(bytes, nil, "object")
 	if _, err := k.run(); err != nil {
 		return nil, err
 	}
@@ -263,6 +257,9 @@ func (k *objectCall) prepare(members []comm.Member, _ comm.Flags) ([]comm.Block,
 		lens[i] = cutLens(m.Meta)
 	}
 	want, d := k.sizes(lens), &k.op.Desc
+	if k.sole {
+		k.bytes = sum(lens[d.Root])
+	}
 	if want == nil {
 		return nil, &op.ArgError{Func: d.Op, Param: "list", Got: units.Count(len(lens[d.Root]), "object") + " on the root", Want: fmt.Sprint(k.g.Size()), Rule: "one for each member"}
 	}

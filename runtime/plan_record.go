@@ -194,15 +194,18 @@ func (n noted) finish(k *call, res comm.Result, err error) {
 	for _, p := range k.op.Desc.Pairs {
 		pairs = append(pairs, fmt.Sprintf("%d>%d", p[0], p[1]))
 	}
-	n.to.Finish(n.at, plan.Call{Op: k.op.Desc.Op, Bytes: int64(k.bytes), Pairs: strings.Join(pairs, " "), Joins: k.op.Kind.Joins()}, int64(res.Wire))
+	c := plan.Call{Op: k.op.Desc.Op, Bytes: int64(k.bytes), Pairs: strings.Join(pairs, " "), Joins: k.op.Kind.Joins()}
+	if k.sole {
+		c.Sole = int32(k.op.Desc.Root) + 1
+	}
+	n.to.Finish(n.at, c, int64(res.Wire))
 	if err != nil {
 		return
 	}
-	wires := func() []int { return k.g.Wires(k.op, res) }
 	if k.op.Sent != nil {
-		n.to.UnlikeList(n.at, k.op.Sent, wires)
+		n.to.UnlikeList(n.at, k.op.Sent)
 	} else {
-		n.to.Unlike(n.at, k.sending(res), wires)
+		n.to.Unlike(n.at, k.sending(res), func() plan.Sends { return k.g.Wires(k.op, res) })
 	}
 }
 

@@ -299,7 +299,8 @@ func callsOf(p *plan.Program, rank int) []string {
 		switch e.Do {
 		case plan.Collective, plan.Issue, plan.Send, plan.Recv:
 			c := p.Calls[e.Index]
-			list = append(list, fmt.Sprint(c.Op, " ", c.Bytes, " ", p.Wire(e, slices.Index(kind.Groups[e.Group].Of(rank), rank))))
+			place := slices.Index(kind.Groups[e.Group].Of(rank), rank)
+			list = append(list, fmt.Sprint(c.Op, " ", c.At(place), " ", p.Wire(e, place)))
 		}
 	}
 	return list

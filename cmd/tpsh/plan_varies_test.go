@@ -71,6 +71,13 @@ var varyingScripts = []struct {
 	{"m = init_device_mesh('cpu', (n // 2, 2) if n % 2 == 0 else (n, 1))\ng, k = m.get_group(0), m.shape[0]\ni = m.get_local_rank(0)\nsend(ones(3), (i + 1) % k, group = g)\nall_reduce(recv((i - 1) % k, group = g) * 2)", 1},
 	{"x = ones(4) if r == 0 else recv(r - 1)\nx = x * 2\nif r < n - 1:\n    send(x, r + 1)\nbarrier()", 0},
 	{"g = ones(4) if r == n - 1 else recv(r + 1)\nif r > 0:\n    send(g * 2, r - 1)\nbarrier()", 0},
+	// Each rank is the root in turn, or some ranks are ends of pairs.
+	{"x = ones(5, 2)\nfor i in range(n):\n    x = x + broadcast(x, src = i)", 1},
+	{"for i in range(n):\n    broadcast(ones(10001), src = i)\n    scatter(ones(2 * n), src = i) + 1", 1},
+	{"m = init_device_mesh('cpu', (n // 2, 2) if n % 2 == 0 else (n, 1))\nfor i in range(m.shape[0]):\n    broadcast(ones(3), src = i, group = m.get_group(0))", 1},
+	{"y, w = broadcast(ones(4), src = n - 1, async_op = True)\nones(3) + 1\nw.wait()\ny + 1", 1},
+	{"y = collective_permute(ones(4), [(i, i + 1) for i in range(n - 1)])\ncollective_permute(y, [(0, n - 1)]) + 1", 1},
+	{"broadcast_object(list(range(5)), src = n - 1)", 2},
 	// What members of a group send each other.
 	{"ys = all_to_all([ones(1 + (r + i) % 3, 2) for i in range(n)], 0, 0)\nall_to_all([y * 2 for y in ys], 0, 0)", 0},
 	{"x = ones(3 * n, 2)\nall_to_all(list(x.split(3)), 0, 0)", 1},

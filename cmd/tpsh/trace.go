@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"tpsh/cmd/tpsh/kineto"
@@ -134,7 +135,7 @@ func plannedCalls(p *plan.Program, m *hardware.Machine, rank int) []kineto.Plann
 		if e.Do == plan.Send || e.Do == plan.Recv {
 			how.Op, how.Ranks = "send", []int{rank, ranks[kind.Channels[e.Channel].At(rank)]}
 		}
-		out = append(out, kineto.Planned{Op: c.Op, Bytes: c.Bytes, Seconds: m.Collective(how), Where: p.Lines[e.Line]})
+		out = append(out, kineto.Planned{Op: c.Op, Bytes: c.At(slices.Index(ranks, rank)), Seconds: m.Collective(how), Where: p.Lines[e.Line]})
 	}
 	return out
 }

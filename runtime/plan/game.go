@@ -232,7 +232,7 @@ func (pl *player) count(g *game, e *Event, seconds, hidden float64) {
 		pl.now.calls[key] = sum
 	}
 	sum.calls++
-	sum.bytes += c.Bytes
+	sum.bytes += c.At(pl.groups[e.Group].place)
 	sum.wire += g.wire(pl, e)
 	sum.seconds += seconds
 	sum.hidden += hidden

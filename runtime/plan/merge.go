@@ -113,7 +113,7 @@ func (p *Program) joinSends(k, other *Kind) {
 			place := slices.Index(others(int(r)), int(r))
 			sent[place] = int(p.Wire(b, place))
 		}
-		a.Wire, a.Unlike = p.unlike(sent), true
+		a.Wire, a.Unlike = p.unlikeList(sent), true
 	}
 }
 

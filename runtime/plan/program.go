@@ -2,7 +2,9 @@ package plan
 
 import (
 	"encoding/binary"
+	"fmt"
 	"slices"
+	"strings"
 	"sync"
 
 	"tpsh/runtime/hardware"
@@ -18,7 +20,7 @@ type Program struct {
 	Regions    []string // paths, "" first
 	Lines      []string // file:line:col, "" first
 	Dims       []string // names of mesh dims, "" first
-	Sent       [][]int  // bytes that members of a call send, by their places
+	Sent       []Sends  // of calls whose members do not send as many bytes
 	ToldApart  []string // the lines that have told ranks apart
 	Joint      []string // functions whose backward passes a schedule could not split
 	Parameters int64    // elements of the whole model
@@ -39,7 +41,7 @@ type Program struct {
 	mu     sync.Mutex
 	ops    map[Operation]int32
 	calls  map[Call]int32
-	sent   map[string]int64
+	sent   map[string]int64    // by key; -1 where members send as many
 	spaces [3]map[string]int32 // of Regions, Lines and Dims
 }
 
@@ -49,13 +51,25 @@ type Operation struct {
 	hardware.Operation
 }
 
-// A Call is what a rank puts into a collective or a message.
+// A Call is what members put into a collective or a message.
 type Call struct {
 	Op    string
-	Bytes int64
+	Bytes int64  // of each member that puts anything in: see At
+	Sole  int32  // 1 and the place of the only member that does; 0 if all do, or those at which pairs begin
 	Pairs string // of a permutation: "0>1 1>2", who sends to whom by their places in the group
 	Joins bool   // every member gets what all put in
 }
+
+// At returns the bytes that the member at place of the group puts in.
+func (c *Call) At(place int) int64 {
+	if c.Sole > 0 && int(c.Sole) != place+1 || c.Pairs != "" && !strings.Contains(" "+c.Pairs, fmt.Sprintf(" %d>", place)) {
+		return 0
+	}
+	return c.Bytes
+}
+
+// Sends are the bytes that members of a call send, by their places.
+type Sends func(place int) int
 
 // A Kind is ranks that do the same.
 type Kind struct {
@@ -212,21 +226,30 @@ func (p *Program) call(c Call) int32 {
 	return i
 }
 
-// unlike returns the index of what members send, who do not send as many bytes.
-func (p *Program) unlike(sent []int) int64 {
-	var key []byte
-	for _, n := range sent {
-		key = binary.AppendUvarint(key, uint64(n))
-	}
+// unlike returns the index of what members send in calls with the same key; -1 if all send as many
+// bytes, for which sent returns nil.
+func (p *Program) unlike(key string, sent func() Sends) int64 {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	i, ok := p.sent[string(key)]
+	i, ok := p.sent[key]
 	if !ok {
-		i = int64(len(p.Sent))
-		p.Sent = append(p.Sent, sent)
-		p.sent[string(key)] = i
+		i = -1
+		if s := sent(); s != nil {
+			i = int64(len(p.Sent))
+			p.Sent = append(p.Sent, s)
+		}
+		p.sent[key] = i
 	}
 	return i
+}
+
+// unlikeList is unlike of a list of what members send, by their places.
+func (p *Program) unlikeList(list []int) int64 {
+	key := []byte("list")
+	for _, n := range list {
+		key = binary.AppendUvarint(key, uint64(n))
+	}
+	return p.unlike(string(key), func() Sends { return func(place int) int { return list[place] } })
 }
 
 // Wire returns the bytes that the member at place of its group sends in e, a Collective,
@@ -235,7 +258,7 @@ func (p *Program) Wire(e *Event, place int) int64 {
 	if !e.Unlike {
 		return e.Wire
 	}
-	return int64(p.Sent[e.Wire][place])
+	return int64(p.Sent[e.Wire](place))
 }
 
 // Add says that ranks have done what r has noted. Kinds are added by first rank.

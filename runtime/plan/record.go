@@ -1,6 +1,9 @@
 package plan
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // A Recorder notes what one rank does. Its methods are for the rank's goroutine.
 type Recorder struct {
@@ -135,30 +138,26 @@ func (r *Recorder) Finish(p Pending, c Call, wire int64) {
 	r.events[p].Index, r.events[p].Wire = i, wire
 }
 
-// Unlike says what members of a call send, by their places, if they do not send as many
-// bytes: sent returns it, or nil if they do, and is asked once for calls with the same key.
-func (r *Recorder) Unlike(p Pending, key []byte, sent func() []int) {
+// Unlike says what members of a call send, if they do not send as many bytes: sent returns it, or
+// nil if they do, and is asked once for the calls of all ranks with the same key.
+func (r *Recorder) Unlike(p Pending, key []byte, sent func() Sends) {
 	i, ok := r.sent[string(key)]
 	if !ok {
-		i = -1
-		if list := sent(); list != nil {
-			i = r.program.unlike(list)
-		}
+		i = r.program.unlike("key"+string(key), sent)
 		r.sent[string(key)] = i
 	}
 	r.unlike(p, i)
 }
 
-// UnlikeList is Unlike of a call that has key, a list that does not change, in common with
-// those like it.
-func (r *Recorder) UnlikeList(p Pending, key []int, sent func() []int) {
-	i, ok := r.lists[&key[0]]
+// UnlikeList is Unlike of a list that does not change, which calls like this one have in common.
+func (r *Recorder) UnlikeList(p Pending, list []int) {
+	i, ok := r.lists[&list[0]]
 	if !ok {
 		i = -1
-		if list := sent(); list != nil {
-			i = r.program.unlike(list)
+		if slices.Min(list) != slices.Max(list) {
+			i = r.program.unlikeList(list)
 		}
-		r.lists[&key[0]] = i
+		r.lists[&list[0]] = i
 	}
 	r.unlike(p, i)
 }

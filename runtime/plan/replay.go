@@ -25,7 +25,8 @@ type Deed struct {
 	Members    []int   // of a call's group: ranks, in its order
 	Instance   string  // what tells that group from others of the same ranks
 	Bytes      int64   // that a member of the call puts in, the most of all; that a message has
-	Wire       int64   // that the rank sends
+	Own        int64   // that the rank puts in
+	Wire       int64   // that it sends
 	To, From   int     // ranks to which and from which a message goes, of a permutation too; -1 for none
 	Tag        int32   // of a message
 	Of         int     // of a Wait: the deed that it is for, -1 if that was before the first
@@ -109,7 +110,7 @@ func (g *game) describe(d *Deed, pl *player, rank int) {
 	group := &pl.kind.Groups[d.Group]
 	d.Members, d.Instance = group.Of(rank), group.instance()
 	place := slices.Index(d.Members, rank)
-	d.Wire = g.p.Wire(d.Event, place)
+	d.Own, d.Wire = g.p.Calls[d.Index].At(place), g.p.Wire(d.Event, place)
 	pairs := g.p.Calls[d.Index].Pairs
 	if pairs == "" {
 		return

@@ -269,7 +269,7 @@ func (t *trace) call(d *plan.Deed) []uint64 {
 	m := t.node(d, collNode, c.Op, deps, false)
 	m.attribute(10, "comm_type", number(int64Val, kind))
 	m.attribute(10, "comm_size", number(int64Val, d.Bytes))
-	m.attribute(10, "bytes", number(int64Val, c.Bytes))
+	m.attribute(10, "bytes", number(int64Val, d.Own))
 	m.attribute(10, "wire_bytes", number(int64Val, d.Wire))
 	if n := t.group(d.Members, d.Instance); n > 0 {
 		m.attribute(10, "pg_name", words(strconv.Itoa(n)))
@@ -297,7 +297,7 @@ func (t *trace) permute(d *plan.Deed, deps []uint64) (nodes []uint64) {
 func (t *trace) message(d *plan.Deed, kind uint64, peer int, deps []uint64) uint64 {
 	from, to := t.rank, peer
 	c := &t.p.Calls[d.Index]
-	bytes := c.Bytes
+	bytes := d.Own
 	if kind == recvNode {
 		from, to, bytes = peer, t.rank, 0
 	}
