@@ -63,8 +63,12 @@ func checkWords(words []string, values bool, known *lang.Flags) error {
 			i++
 			text, inOne = words[i], true
 		}
-		if want, ok := builtins.FlagWant(kindIn(known, f), text); values && inOne && !ok {
+		kind := kindIn(known, f)
+		if want, ok := builtins.FlagWant(kind, text); values && inOne && !ok {
 			return usagef("for flag --%s: got %q, want %s", f.Name, text, want)
+		}
+		if values && takesValue && !inOne && kind != "value" {
+			return usagef("for flag --%s: got nothing, want a value behind it (one that begins with -- is written --%s=VALUE)", f.Name, f.Name)
 		}
 	}
 	return nil
