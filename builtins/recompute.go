@@ -1,6 +1,8 @@
 package builtins
 
 import (
+	"slices"
+
 	"go.starlark.net/starlark"
 
 	"tpsh/builtins/arg"
@@ -34,7 +36,7 @@ func init() {
 		Doc: "custom_vjp(forward, backward) returns a function that calls forward, and whose gradient is backward.\n" +
 			"forward returns (out, saved): a tensor or a tuple of tensors, and anything that\n" +
 			"backward needs. backward(saved, grad) is given the gradient of out, a tuple if that\n" +
-			"is one, and returns the gradient of the tensor argument, or a tuple with one for\n" +
+			"is one, and returns the gradient of the tensor argument, or a tuple or list with one for\n" +
 			"each, None where there is none. What forward does is not recorded.\n" +
 			">>> f = custom_vjp(lambda x: (x * x, x), lambda x, g: 2 * x * g)\n" +
 			">>> x = tensor(3.0, requires_grad=True)\n" +
@@ -152,8 +154,13 @@ func (v *vjp) gradients(t *op.Tape, args starlark.Tuple, out, dy []*tensor.Tenso
 	if err != nil {
 		return nil, err
 	}
-	list, ok := res.(starlark.Tuple)
-	if !ok {
+	var list starlark.Tuple
+	switch res := res.(type) {
+	case starlark.Tuple:
+		list = res
+	case *starlark.List:
+		list = slices.Collect(res.Elements())
+	default:
 		list = starlark.Tuple{res}
 	}
 	return v.match(args, list)
