@@ -155,7 +155,7 @@ func assertClose(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.
 	var got, want starlark.Value
 	rtol, atol := bound(1e-5), bound(1e-8)
 	var nan arg.Bool
-	if err := arg.Unpack(b.Name(), args, kwargs, "got", &got, "want", &want, "rtol?", &rtol, "atol?", &atol, "equal_nan?", &nan); err != nil {
+	if err := arg.Unpack(b.Name(), args, kwargs, "got|a", &got, "want|b", &want, "rtol?", &rtol, "atol?", &atol, "equal_nan?", &nan); err != nil {
 		return nil, err
 	}
 	c := comparison{env: e, close: &tolerance{float64(rtol), float64(atol), bool(nan)}}

@@ -26,7 +26,7 @@ func newTensor(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tu
 		requires arg.Bool
 		device   arg.String = "cpu"
 	)
-	if err := arg.Unpack(b.Name(), args, kwargs, "data", &data, "dtype?", &dt, "requires_grad?", &requires, "device?", &device); err != nil {
+	if err := arg.Unpack(b.Name(), args, kwargs, "data|nested_list", &data, "dtype?", &dt, "requires_grad?", &requires, "device?", &device); err != nil {
 		return nil, err
 	}
 	if err := CheckDevice(b.Name(), starlark.String(device)); err != nil {

@@ -67,7 +67,7 @@ func (s *seed) Unpack(v starlark.Value) error {
 
 func manualSeed(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	var s seed
-	if err := arg.Unpack(b.Name(), args, kwargs, "seed", &s); err != nil {
+	if err := arg.Unpack(b.Name(), args, kwargs, "seed|n", &s); err != nil {
 		return nil, err
 	}
 	e.Runtime.ManualSeed(uint64(s))
@@ -90,7 +90,7 @@ func rngState(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tup
 
 func setRNGState(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	var v starlark.Value
-	if err := arg.Unpack(b.Name(), args, kwargs, "state", &v); err != nil {
+	if err := arg.Unpack(b.Name(), args, kwargs, "state|s", &v); err != nil {
 		return nil, err
 	}
 	bad := &op.ArgError{Func: b.Name(), Param: "state", Got: arg.Show(v), Want: `what rng_state returned: {"seed": int, "draws": int}`}
@@ -117,7 +117,7 @@ func withSeed(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tup
 		s  seed
 		fn arg.Callable
 	)
-	if err := arg.Unpack(b.Name(), args, kwargs, "seed", &s, "fn", &fn); err != nil {
+	if err := arg.Unpack(b.Name(), args, kwargs, "seed|n", &s, "fn", &fn); err != nil {
 		return nil, err
 	}
 	was, draws := e.Runtime.RNG()

@@ -248,7 +248,8 @@ func splitParameters(list string) []string {
 // aliases are parameters that functions take by more than one name, of which the
 // documentation has one.
 var aliases = [][]string{
-	{"device_mesh", "mesh", "_device_mesh"}, {"dtensor", "x"}, {"fn", "hook"}, {"global_shape", "shape"}, {"group", "parallel_mode"}, {"name", "param_name"},
+	{"data", "nested_list"}, {"device_mesh", "mesh", "_device_mesh"}, {"dtensor", "x"}, {"fn", "hook"}, {"global_shape", "shape"}, {"got", "a"}, {"group", "parallel_mode"}, {"name", "param_name"},
 	{"op", "reduce_op"}, {"parallelize_plan", "plan"}, {"params", "parameters"}, {"pattern", "compute_pattern"}, {"prepare_input", "_prepare_input"},
-	{"prepare_output", "_prepare_output"}, {"shape", "size"}, {"split_factor", "sf"}, {"value", "fill_value"}, {"x", "local_tensor"}, {"x", "tensor"},
+	{"prepare_output", "_prepare_output"}, {"seed", "n"}, {"shape", "size"}, {"split_factor", "sf"}, {"state", "s"}, {"value", "fill_value"}, {"want", "b"},
+	{"x", "local_tensor"}, {"x", "tensor"},
 }

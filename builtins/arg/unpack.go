@@ -99,7 +99,7 @@ var Synonyms = map[string][]string{"axis": {"dim", "dims"}, "axes": {"dims", "di
 var foreign = map[string]string{
 	"inplace": "nothing is done in place: x = f(x) keeps the result", "out": "nothing is written into: x = f(y) keeps the result",
 	"device": "there is one device: leave it out", "non_blocking": "nothing is copied between devices: leave it out", "pin_memory": "there is one device: leave it out", "memory_format": "tensors have one format: leave it out", "layout": "tensors have one layout: leave it out",
-	"ddof": "correction= is what is taken from the number of elements", "end": "print writes a line: join what belongs to it",
+	"ddof": "correction= is what is taken from the number of elements", "end": "print writes a line: join what belongs to it", "retain_graph": "a graph is kept as long as a tensor of it is: leave it out",
 }
 
 // Instead says what to do instead of giving the keyword argument called name, which functions have

@@ -28,7 +28,7 @@ func init() {
 			"The dtypes may differ. NaN equals nothing.\n" +
 			">>> tensor([1, 2]).equal(tensor([1, 2]))\n" +
 			"True",
-		Params: twoTensors,
+		Params: called(twoTensors, "other", "y"),
 		Infer: func(c *Call) error {
 			return c.Result(dtype.Bool, shape.Shape{})
 		},
@@ -46,7 +46,7 @@ func init() {
 			"atol + rtol*|other|, computed in float64; infinities only to themselves.\n" +
 			">>> tensor([1.0, 2.0]).allclose(tensor([1.0, 2.1]), rtol=0.1)\n" +
 			"True",
-		Params: append(twoTensors[:2:2],
+		Params: append(called(twoTensors, "other", "y"),
 			Param{Name: "rtol", Kind: Float, Doc: "the tolerance relative to other", Default: Default(Float1(1e-5))},
 			Param{Name: "atol", Kind: Float, Doc: "the absolute tolerance", Default: Default(Float1(1e-8))},
 			Param{Name: "equal_nan", Kind: Bool, Doc: "whether NaN is close to NaN", Default: Default(Bool1(false))}),
