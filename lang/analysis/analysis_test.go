@@ -41,6 +41,9 @@ func TestTypes(t *testing.T) {
 		{"def f(n):\n    return f(n - 1)\nx = f(2)", ""}, {"x = (lambda a: 1)(2)", "int"}, {"x = twice(lambda: ones(2))", "Tensor"}, {"x = same(ones(2))", "Tensor"},
 		{"x = 1\nx = 'a'", ""}, {"x = 1\nx += 2", "int"}, {"x = 1 if True else 'a'", ""}, {"x = 1 == 2", "bool"}, {"x = unknown()", ""}, {"def x():\n    pass", "function"},
 		{"x = init_device_mesh('cpu', (2, 2), mesh_dim_names=('a', 'b'))['a']", "DeviceMesh"}, {"def f(x):\n    return x\nx = f", "function"},
+		// Programs put elements into lists and dicts, of any type.
+		{"y = [1]\nx = y[0]", ""}, {"y = ['a']\nx = y[0]", "string"}, {"y = ['a']\ny[0] = ones(1)\nx = y[0]", ""}, {"y = ['a']\nz = y\nz.append(1)\nx = y[0]", ""},
+		{"y = [['a']]\nfor z in y:\n    z[0] = 1\nx = y[0][0]", ""}, {"y = {'a': ones(1)}\nx = y['a']", "Tensor"}, {"y = ({'a': 1},)\nx = y[0]['a']", ""},
 	} {
 		f := analysis.New("t.star", test.text+"\n", language(), nil)
 		if f.Err != nil {

@@ -25,6 +25,7 @@ type File struct {
 	symbolOf map[*syntax.Ident]*Symbol
 	used     map[string]*Symbol // names from outside: the language's names, and unbound ones
 	types    map[syntax.Node]*Type
+	changed  *changes // nil until they are asked for
 	symbols  map[*Symbol]*Type
 	busy     map[any]bool // the things that are being looked for, so that no circle is gone round
 	circles  int          // how often one was met

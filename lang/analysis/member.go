@@ -52,7 +52,10 @@ func (f *File) typeOfMember(t *Type, name string) *Type {
 		return f.Lang.typeOfName(t.Path + "." + name)
 	}
 	if field, ok := t.Fields[name]; ok {
-		return field
+		if t.Name == "Module" && f.changes().attributes[name] {
+			return nil
+		}
+		return f.held(field, nil)
 	}
 	if t.Name == "Module" {
 		if of := f.Lang.Classes[t.Class][name]; of != "" {

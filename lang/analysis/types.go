@@ -208,7 +208,7 @@ func (f *File) symbolType(sym *Symbol) *Type {
 		}
 		all = t
 	}
-	return all
+	return f.held(all, sym)
 }
 
 // typeOfBinding returns the type that a binding gives to its name.
