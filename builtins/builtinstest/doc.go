@@ -1,5 +1,5 @@
 // Package builtinstest runs scripts for the tests of package builtins and of its
-// vocabularies: on ranks of their own, on every transport, as package lang does
+// vocabularies: on ranks of their own, on the transports in turn, as package lang does
 // but without a front end.
 //
 // A test of a vocabulary imports it for its names, and others that its scripts

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"flag"
 	"fmt"
 	"maps"
 	"os"
@@ -195,8 +196,10 @@ func backtrace(err error) string {
 	return err.Error()
 }
 
-// Transports are those on which Scripts runs every script that is for several ranks.
+// Transports are those on which Scripts runs the scripts that are for several ranks, in turn.
 var Transports = runtime.Transports
+
+var otherTransports = flag.Bool("other-transports", false, "run scripts on the most ranks that they are for, where they are else not run")
 
 // Scripts runs the *.star files of dir: every test_ function on ranks of its own,
 // or the top level where a file has none. A line `RANKS = [2, 4]` says on how
@@ -212,10 +215,10 @@ func Scripts(t *testing.T, dir string) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, call := range testFunctions(t, file, source) {
-				ranks := ranksOf(string(source))
+			ranks := ranksOf(string(source))
+			for k, call := range testFunctions(t, file, source) {
 				for i, n := range ranks {
-					for _, transport := range transportsOf(ranks, i) {
+					for _, transport := range transportsOf(n, k+len(ranks)-1-i) {
 						t.Run(fmt.Sprintf("%s/%d/%s", call, n, transport), func(t *testing.T) {
 							s := Script{Name: file, Source: string(source), Call: call, Dir: dir, Options: Options(t)}
 							Check(t, s.Run(t, transport, n))
@@ -227,18 +230,22 @@ func Scripts(t *testing.T, dir string) {
 	}
 }
 
-// transportsOf returns those on which the i-th of the numbers of ranks is tried: the most
-// ranks on all of them, and fewer on each in turn. One by itself says nothing to others,
-// whatever the transport; and where tests are to be short, which those that look for races
-// are, it is the one on which ranks share memory.
-func transportsOf(ranks []int, i int) []string {
-	switch turn := i % len(Transports); {
-	case ranks[i] == 1 || testing.Short():
+// transportsOf returns the transport on which a function is tried on n ranks, each in turn: what
+// one carries the others do, as their own tests show. With -other-transports it returns those on
+// which it is else not tried. One rank by itself says nothing to others, whatever the
+// transport; and where tests are to be short, which those that look for races are, it is the
+// one on which ranks share memory.
+func transportsOf(n, turn int) []string {
+	at := turn % len(Transports)
+	switch {
+	case *otherTransports && n == 1:
+		return nil
+	case *otherTransports:
+		return slices.Delete(slices.Clone(Transports), at, at+1)
+	case n == 1 || testing.Short():
 		return Transports[:1]
-	case i == len(ranks)-1:
-		return Transports
 	default:
-		return Transports[turn : turn+1]
+		return Transports[at : at+1]
 	}
 }
 
@@ -287,7 +294,7 @@ func ranksOf(source string) []int {
 		list = append(list, n)
 	}
 	slices.Sort(list)
-	if testing.Short() {
+	if testing.Short() || *otherTransports {
 		return list[len(list)-1:]
 	}
 	return list
