@@ -78,7 +78,7 @@ func (s *globals) set(name string, v starlark.Value) {
 	s.defined[name] = true
 }
 
-// run runs a chunk. If it is a single expression, run returns its value, which
+// run runs a chunk. If its last statement is an expression, run returns the value of that, which
 // becomes the global _ as well; else nil.
 func (s *globals) run(t *starlark.Thread, p *runMsg) (starlark.Value, error) {
 	file, err := parseCore(string(p.Path), string(p.Source), p.FirstLine)
@@ -91,6 +91,7 @@ func (s *globals) run(t *starlark.Thread, p *runMsg) (starlark.Value, error) {
 	if x := soleExpr(file); x != nil {
 		return s.eval(t, x)
 	}
+	last := s.keepLast(file)
 	if p.Marked {
 		halt.Mark(file, false) // a later statement may set a breakpoint in it
 	}
@@ -103,7 +104,29 @@ func (s *globals) run(t *starlark.Thread, p *runMsg) (starlark.Value, error) {
 			return nil, err
 		}
 	}
+	if last {
+		return s.names["_"], nil
+	}
 	return nil, nil
+}
+
+// keepLast has the file assign its last statement to _, if that is an expression.
+func (s *globals) keepLast(f *syntax.File) bool {
+	if len(f.Stmts) == 0 {
+		return false
+	}
+	at := len(f.Stmts) - 1
+	stmt, ok := f.Stmts[at].(*syntax.ExprStmt)
+	if ok {
+		f.Stmts[at] = s.assignLast(stmt.X)
+	}
+	return ok
+}
+
+// assignLast returns the statement session["_"] = x.
+func (s *globals) assignLast(x syntax.Expr) syntax.Stmt {
+	pos := syntax.Start(x)
+	return &syntax.AssignStmt{Op: syntax.EQ, OpPos: pos, LHS: s.item("_", pos), RHS: x}
 }
 
 // soleExpr returns the expression that is all of the file, or nil.
@@ -118,7 +141,7 @@ func soleExpr(f *syntax.File) syntax.Expr {
 
 func (s *globals) eval(t *starlark.Thread, x syntax.Expr) (v starlark.Value, err error) {
 	f := &syntax.File{Path: syntax.Start(x).Filename(), Options: FileOptions}
-	f.Stmts = []syntax.Stmt{&syntax.AssignStmt{Op: syntax.EQ, OpPos: syntax.Start(x), LHS: s.item("_", syntax.Start(x)), RHS: x}}
+	f.Stmts = []syntax.Stmt{s.assignLast(x)}
 	prog, err := resolveFile(f, s.names, nil)
 	if err != nil {
 		return nil, err

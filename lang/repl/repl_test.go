@@ -140,6 +140,7 @@ tpsh[4]> None
 tpsh[4]> 1 if rank() else None
 [1,2,3] 1
 tpsh[4]> x = "text"; x
+"text"
 tpsh[4]> x
 "text"
 tpsh[4]> print("rank", rank() // 2)

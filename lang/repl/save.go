@@ -65,11 +65,15 @@ func (s *Shell) script() (text []byte, n int) {
 		}
 		n++
 		source := strings.TrimRight(e.typed, "\n")
+		if e.shown {
+			var before string
+			before, source = cutLast(source)
+			out.WriteString(before)
+		}
+		next := i+1 < len(s.done) && lastValue.Get().MatchString(s.done[i+1].typed)
 		switch {
 		case !e.shown:
-		case i+1 < len(s.done) && lastValue.Get().MatchString(s.done[i+1].typed):
-			source = "_ = " + strings.TrimSpace(source) + "\nprint(_)"
-		case last && lastValue.Get().MatchString(source):
+		case next, last && lastValue.Get().MatchString(source), strings.Contains(source, "#"): // a comment would hold the ) of print
 			source = "_ = " + strings.TrimSpace(source) + "\nprint(_)"
 		default:
 			source = "print(" + strings.TrimSpace(source) + ")"
@@ -78,6 +82,20 @@ func (s *Shell) script() (text []byte, n int) {
 		fmt.Fprintln(&out, source)
 	}
 	return out.Bytes(), n
+}
+
+// cutLast cuts the source of statements before the last of them.
+func cutLast(text string) (before, last string) {
+	f, _, err := parseAll(text, 1)
+	if err != nil || len(f.Stmts) < 2 {
+		return "", text
+	}
+	at, _ := f.Stmts[len(f.Stmts)-1].Span()
+	lines := strings.SplitAfter(text, "\n")
+	line := []rune(lines[at.Line-1])
+	before = strings.Join(lines[:at.Line-1], "") + string(line[:at.Col-1])
+	last = string(line[at.Col-1:]) + strings.Join(lines[at.Line:], "")
+	return strings.TrimRight(before, "; \n") + "\n", last
 }
 
 var lastValue = lazyregexp.New(`\b_\b`)
