@@ -4,6 +4,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"text/tabwriter"
@@ -64,6 +65,9 @@ func (o *ckptOptions) run(std *stdio, args []string) error {
 
 // openSet opens the checkpoint at path.
 func openSet(path string) (*tensorfiles.Set, error) {
+	if _, err := os.Stat(path); err != nil {
+		return nil, fileError{err}
+	}
 	s, err := tensorfiles.Open(path)
 	var bad *tensorfiles.FormatError
 	switch {

@@ -115,6 +115,9 @@ func TestExitStatusOfCommands(t *testing.T) {
 		{[]string{"test", "--run", "nothing", in("good_test.star")}, 2},
 		{[]string{"test", "--run", "(", in("good_test.star")}, 2},
 		{[]string{"test", in("absent_test.star")}, 2},
+		{[]string{"diff", in("absent"), in("absent")}, 2},
+		{[]string{"ckpt", "ls", in("absent")}, 2},
+		{[]string{"ckpt", "diff", in("absent"), in("absent")}, 2},
 	}
 	for _, test := range tests {
 		var out, errs bytes.Buffer
