@@ -122,7 +122,7 @@ func parameters(d *Desc, k Kind) []parameter {
 		ps = append(ps, parameter{"exact", "True"})
 	}
 	if detail, _ := d.detail(); detail != "" {
-		ps = append(ps, detailed(detail))
+		ps = append(ps, detailed(detail)...)
 	}
 	if k.Paired() {
 		ps = append(ps, parameter{"pairs", pairsText(d.Pairs)})
@@ -130,12 +130,18 @@ func parameters(d *Desc, k Kind) []parameter {
 	return ps
 }
 
-// detailed returns the parameter that a detail is: placements, if it does not name another.
-func detailed(detail string) parameter {
-	if name, value, ok := strings.Cut(detail, "="); ok && !strings.ContainsAny(detail, "[( ") {
-		return parameter{name, value}
+// detailed returns the parameters that a detail names: "unit=1", or several with spaces between; one that names none is of
+// placements.
+func detailed(detail string) []parameter {
+	var ps []parameter
+	for field := range strings.FieldsSeq(detail) {
+		name, value, ok := strings.Cut(field, "=")
+		if !ok || strings.ContainsAny(field, "[(") {
+			return []parameter{{"placements", detail}}
+		}
+		ps = append(ps, parameter{name, value})
 	}
-	return parameter{"placements", detail}
+	return ps
 }
 
 func pairsText(pairs [][2]int) string {

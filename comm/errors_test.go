@@ -44,8 +44,8 @@ func TestCallText(t *testing.T) {
 			"all_gather(float32[4], placements=[S(0)] to [R]) in backward",
 		},
 		{
-			AllGather, Desc{Op: "all_gather", DType: "float32", Shape: []int{4}, Root: -1, Dims: [2]int{-1, -1}, Detail: "requires_gradient_sync=False " + InBackward},
-			"all_gather(float32[4], requires_gradient_sync=False) in backward",
+			AllGather, Desc{Op: "all_gather", DType: "float32", Shape: []int{4}, Root: -1, Dims: [2]int{-1, -1}, Detail: "unit=2 requires_gradient_sync=False " + InBackward},
+			"all_gather(float32[4], unit=2, requires_gradient_sync=False) in backward",
 		},
 	} {
 		if got := CallText(&test.desc, test.kind); got != test.want {

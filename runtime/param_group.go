@@ -3,6 +3,7 @@ package runtime
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"tpsh/comm"
 	"tpsh/mesh"
@@ -37,6 +38,7 @@ type ParamGroup struct {
 
 	r       *Rank
 	g       *comm.Group
+	number  int // among those of g, from 1 on: calls for one are none for another
 	dtypes  GroupDTypes
 	pack    *shard.FlatPack         // of elements that are gathered
 	sums    *shard.FlatPack         // of gradients that are reduced
@@ -69,7 +71,8 @@ type GroupDTypes struct{ Gather, Reduce dtype.DType }
 // returns those of this one. Where layouts has one, the parameter is a block of
 // a tensor that lies so. All parts have one dtype.
 func (r *Rank) NewParamGroup(g *comm.Group, flats []*mesh.Flat, layouts []*mesh.Placed, dtypes GroupDTypes, parts func() []*tensor.Tensor) *ParamGroup {
-	return &ParamGroup{r: r, g: g, dtypes: dtypes, pack: shard.NewFlatPack(dtypes.Gather, flats), sums: shard.NewFlatPack(dtypes.Reduce, flats),
+	r.units[g]++
+	return &ParamGroup{r: r, g: g, number: r.units[g], dtypes: dtypes, pack: shard.NewFlatPack(dtypes.Gather, flats), sums: shard.NewFlatPack(dtypes.Reduce, flats),
 		held: make([]*tensor.Tensor, len(flats)), parts: parts, layouts: layouts}
 }
 
@@ -113,13 +116,16 @@ func (p *ParamGroup) Prefetch() error {
 	return nil
 }
 
-// setting returns what the members are told in a gather of whether gradients are reduced, if there are
-// to be any.
+// unit says which group of parameters a call is for.
+func (p *ParamGroup) unit() string { return fmt.Sprint("unit=", p.number) }
+
+// setting returns what the members are told in a gather: for which parameters it is, and whether gradients are reduced, if there
+// are to be any.
 func (p *ParamGroup) setting() string {
 	if p.Unsynced && (p.r.Tape.Enabled() || p.r.Shard.InBackward()) {
-		return "requires_gradient_sync=False"
+		return p.unit() + " requires_gradient_sync=False"
 	}
-	return ""
+	return p.unit()
 }
 
 // as returns x in dtype dt, outside the record.
@@ -345,7 +351,7 @@ func (p *ParamGroup) reduce(grads []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	combine, fold := kernel.Reducer(dt, "mean", p.r.Shard.ExactSums)
 	o := &comm.Op{Kind: comm.ReduceScatter, Align: dt.Size(), Reduce: comm.Reducer(combine), Fold: (*comm.Fold)(fold), Prepare: s.prepare, Meta: present(grads)}
 	o.Desc = contract("reduce_scatter")
-	o.Desc.DType, o.Desc.Shape, o.Desc.Reduce, o.Desc.Dims[0], o.Desc.Detail = dt.String(), sent.Shape(), "mean", 0, p.r.pass()
+	o.Desc.DType, o.Desc.Shape, o.Desc.Reduce, o.Desc.Dims[0], o.Desc.Detail = dt.String(), sent.Shape(), "mean", 0, strings.TrimSpace(p.unit()+" "+p.r.pass())
 	var sizes []int
 	for k := range p.g.Size() {
 		sizes = append(sizes, sum(p.pack.Stored(k)))

@@ -61,7 +61,8 @@ type Rank struct {
 	ops        op.Ctx
 	end        *comm.Endpoint
 	world      *comm.Group
-	groups     map[string]int // how many groups of these ranks were made
+	groups     map[string]int      // how many groups of these ranks were made
+	units      map[*comm.Group]int // how many groups of parameters the members of one store
 	layouts    mesh.Cache
 	parallel   *parallel // nil before InitParallel
 	pipelines  uint64    // how many pipeline schedules the rank has begun
@@ -92,7 +93,7 @@ type Rank struct {
 
 // newRank returns rank id of j.
 func newRank(j *Job, id int) (*Rank, error) {
-	r := &Rank{job: j, id: id, size: j.cfg.Size, groups: map[string]int{}, seed: j.cfg.Seed, ctx: context.Background()}
+	r := &Rank{job: j, id: id, size: j.cfg.Size, groups: map[string]int{}, units: map[*comm.Group]int{}, seed: j.cfg.Seed, ctx: context.Background()}
 	r.layouts.Store = &j.layouts
 	r.ops = op.Ctx{Alloc: j.alloc, Float: dtype.Float32, Draw: r.draw, Workers: j.workers}
 	r.Tape = grad.New(&r.ops)

@@ -3,6 +3,7 @@ package dtensor
 import (
 	"fmt"
 	"slices"
+	"strconv"
 
 	"go.starlark.net/starlark"
 
@@ -412,7 +413,7 @@ func (s *fullSharding) adopt(u *shardUnit, p *shardParam, part *tensor.Tensor) e
 	if s.copies == nil {
 		return nil
 	}
-	return s.copies.add(p.x)
+	return s.copies.add(p.x, strconv.Itoa(len(s.copies.list)))
 }
 
 // A shardPart says what a flat parameter is part of.

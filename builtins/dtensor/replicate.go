@@ -2,6 +2,9 @@ package dtensor
 
 import (
 	"fmt"
+	"hash/fnv"
+	"io"
+	"strings"
 
 	"go.starlark.net/starlark"
 
@@ -18,7 +21,7 @@ func init() {
 	builtins.Register(&builtins.Row{Name: "replicate", Fn: replicateModule,
 		Doc: "replicate(module, mesh=None) makes the ranks of a mesh of one dim train copies of a module on data of their own, and returns the module.\n" +
 			"Its parameters and buffers take the values of the mesh's first rank. When backward returns, their gradients are the means over\n" +
-			"the ranks, computed at once for many parameters. Parameters that are distributed over other ranks stay so: each rank\n" +
+			"the ranks, computed at once for many parameters: of the same ones on each. Parameters that are distributed over other ranks stay so: each rank\n" +
 			"averages its blocks. mesh None is all ranks in a line.\n" +
 			">>> m = replicate(nn.Linear(2, 1), DeviceMesh(\"cpu\", [0]))\n>>> m(ones(4, 2)).sum().backward()\n>>> m.bias.grad.tolist()\n[4.0]"})
 	builtins.Register(&builtins.Row{Name: "no_sync", Fn: noSync,
@@ -49,6 +52,7 @@ type replica struct {
 	e     *builtins.Env
 	group *runtime.Group
 	list  []*builtins.Tensor // the parameters
+	names []string           // theirs
 	sync  bool
 	due   map[*builtins.Tensor]bool // what the pass under way has given a gradient
 }
@@ -93,7 +97,7 @@ func replicateModule(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, a
 		return m.M.Value, nil
 	}
 	for _, p := range m.M.Parameters("", true) {
-		if err := r.add(p.X); err != nil {
+		if err := r.add(p.X, p.Path); err != nil {
 			return nil, err
 		}
 	}
@@ -111,8 +115,8 @@ func newReplica(e *builtins.Env, g *runtime.Group) *replica {
 }
 
 // add adopts x, a parameter.
-func (r *replica) add(x *builtins.Tensor) error {
-	r.list = append(r.list, x)
+func (r *replica) add(x *builtins.Tensor, name string) error {
+	r.list, r.names = append(r.list, x), append(r.names, name)
 	return r.adopt(x)
 }
 
@@ -155,10 +159,11 @@ func (r *replica) average() error {
 	r.due = map[*builtins.Tensor]bool{}
 	var bucket []*tensor.Tensor
 	size := 0
+	missing := r.missing(due)
 	flush := func() error {
 		list := bucket
 		bucket, size = nil, 0
-		return r.averageOf(list)
+		return r.averageOf(list, missing)
 	}
 	for _, x := range r.list {
 		if !due[x] || x.T.Auto.Grad == nil {
@@ -176,8 +181,32 @@ func (r *replica) average() error {
 	return flush()
 }
 
-// averageOf averages tensors of one dtype, in place.
-func (r *replica) averageOf(list []*tensor.Tensor) error {
+// missing says which parameters are not due, "without=b.weight,b.bias", or "" if all are. The ranks compare it, so that none
+// adds the gradient of one parameter to that of another.
+func (r *replica) missing(due map[*builtins.Tensor]bool) string {
+	var names []string
+	for i, x := range r.list {
+		if x.T.RequiresGrad() && !due[x] {
+			names = append(names, r.names[i])
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	all := strings.Join(names, ",")
+	if len(names) > mostNames {
+		h := fnv.New32()
+		io.WriteString(h, all)
+		all = fmt.Sprintf("%s,+%d:%x", strings.Join(names[:mostNames], ","), len(names)-mostNames, h.Sum32())
+	}
+	return "without=" + all
+}
+
+// mostNames is how many parameters are named; of more a sum tells whether they are the same.
+const mostNames = 4
+
+// averageOf averages tensors of one dtype, in place. missing is what missing returned.
+func (r *replica) averageOf(list []*tensor.Tensor, missing string) error {
 	if len(list) == 0 {
 		return nil
 	}
@@ -198,7 +227,7 @@ func (r *replica) averageOf(list []*tensor.Tensor) error {
 			return err
 		}
 	}
-	mean, err := rank.Run(r.group, runtime.Collective{Op: "all_reduce", Reduce: "mean"}, one)
+	mean, err := rank.Run(r.group, runtime.Collective{Op: "all_reduce", Reduce: "mean", Setting: missing}, one)
 	if err != nil {
 		return err
 	}
