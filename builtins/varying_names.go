@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"slices"
 
+	"go.starlark.net/lib/json"
 	"go.starlark.net/starlark"
 	"go.starlark.net/starlarkstruct"
 
@@ -81,6 +82,11 @@ func withVarying(e *Env, names starlark.StringDict) {
 		}
 		names["math"] = &starlarkstruct.Module{Name: m.Name, Members: members}
 	}
+	members := starlark.StringDict{}
+	for name, v := range json.Module.Members {
+		members[name] = settling(e, v.(*starlark.Builtin))
+	}
+	names["json"] = &starlarkstruct.Module{Name: "json", Members: members}
 }
 
 // withVaryingText makes the notations of text, and of slices that are set, among names take what varies.

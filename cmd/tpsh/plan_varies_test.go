@@ -48,6 +48,7 @@ var varyingScripts = []struct {
 	{"name = 'rank-{}'.format(r % 4)\ntag = '%s/%03d' % (name, r)\nall_reduce(ones(2) * len(tag))\nones(2 if name[-1] == '3' else 3) + len(name[5:])\nbarrier()", 2},
 	{"a = sorted([r, 3])\nones(2 if a[0] == 3 else 3) + sum(a) + max(a)\nif any([r == 1, r == 2]):\n    ones(4) + 1\nbarrier()", 3},
 	{"flags = [r < 5]\nok = True in flags\nflags.append(True)\nones(2 if ok else 3) + 1\nbarrier()", 2},
+	{"ones(len(json.encode({'r': r})) + len(json.decode('[%d]' % r))) + 1\nbarrier()", 12},
 	// Parts of tensors.
 	{"t = zeros(n)\nt[r] = 1.0\nb = zeros(2 * n, 2)\nb[2 * r : 2 * r + 2] = ones(2, 2)\nb[r, r % 2] = 3.0\nb[2 * r :, 0] = 1.0\nall_reduce(t)", 12},
 	{"t = zeros(n)\nt[r] = 1.0\nb = zeros(2 * n, 2)\nb[2 * r : 2 * r + 2] = ones(2, 2)\nb[r, r % 2] = 3.0\nall_reduce(t)", 1},
