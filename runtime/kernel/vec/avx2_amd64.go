@@ -7,175 +7,350 @@ package vec
 //go:noescape
 func expAVX2(dst *float32, x *float32, n int)
 
+// expPastAVX2 is expAVX2 that stores past the caches: dst begins with a line of them.
+//
+//go:noescape
+func expPastAVX2(dst *float32, x *float32, n int)
+
 // logAVX2 is Log of n elements.
 //
 //go:noescape
 func logAVX2(dst *float32, x *float32, n int)
+
+// logPastAVX2 is logAVX2 that stores past the caches: dst begins with a line of them.
+//
+//go:noescape
+func logPastAVX2(dst *float32, x *float32, n int)
 
 // tanhAVX2 is Tanh of n elements.
 //
 //go:noescape
 func tanhAVX2(dst *float32, x *float32, n int)
 
+// tanhPastAVX2 is tanhAVX2 that stores past the caches: dst begins with a line of them.
+//
+//go:noescape
+func tanhPastAVX2(dst *float32, x *float32, n int)
+
 // erfAVX2 is Erf of n elements.
 //
 //go:noescape
 func erfAVX2(dst *float32, x *float32, n int)
+
+// erfPastAVX2 is erfAVX2 that stores past the caches: dst begins with a line of them.
+//
+//go:noescape
+func erfPastAVX2(dst *float32, x *float32, n int)
 
 // sigmoidAVX2 is Sigmoid of n elements.
 //
 //go:noescape
 func sigmoidAVX2(dst *float32, x *float32, n int)
 
+// sigmoidPastAVX2 is sigmoidAVX2 that stores past the caches: dst begins with a line of them.
+//
+//go:noescape
+func sigmoidPastAVX2(dst *float32, x *float32, n int)
+
 // siluAVX2 is Silu of n elements.
 //
 //go:noescape
 func siluAVX2(dst *float32, x *float32, n int)
+
+// siluPastAVX2 is siluAVX2 that stores past the caches: dst begins with a line of them.
+//
+//go:noescape
+func siluPastAVX2(dst *float32, x *float32, n int)
 
 // geluAVX2 is Gelu of n elements.
 //
 //go:noescape
 func geluAVX2(dst *float32, x *float32, n int)
 
+// geluPastAVX2 is geluAVX2 that stores past the caches: dst begins with a line of them.
+//
+//go:noescape
+func geluPastAVX2(dst *float32, x *float32, n int)
+
 // geluTanhAVX2 is GeluTanh of n elements.
 //
 //go:noescape
 func geluTanhAVX2(dst *float32, x *float32, n int)
+
+// geluTanhPastAVX2 is geluTanhAVX2 that stores past the caches: dst begins with a line of them.
+//
+//go:noescape
+func geluTanhPastAVX2(dst *float32, x *float32, n int)
 
 // sqrtAVX2 is Sqrt of n elements.
 //
 //go:noescape
 func sqrtAVX2(dst *float32, x *float32, n int)
 
+// sqrtPastAVX2 is sqrtAVX2 that stores past the caches: dst begins with a line of them.
+//
+//go:noescape
+func sqrtPastAVX2(dst *float32, x *float32, n int)
+
 // rsqrtAVX2 is Rsqrt of n elements.
 //
 //go:noescape
 func rsqrtAVX2(dst *float32, x *float32, n int)
+
+// rsqrtPastAVX2 is rsqrtAVX2 that stores past the caches: dst begins with a line of them.
+//
+//go:noescape
+func rsqrtPastAVX2(dst *float32, x *float32, n int)
 
 // reciprocalAVX2 is Reciprocal of n elements.
 //
 //go:noescape
 func reciprocalAVX2(dst *float32, x *float32, n int)
 
+// reciprocalPastAVX2 is reciprocalAVX2 that stores past the caches: dst begins with a line of them.
+//
+//go:noescape
+func reciprocalPastAVX2(dst *float32, x *float32, n int)
+
 // negAVX2 is Neg of n elements.
 //
 //go:noescape
 func negAVX2(dst *float32, x *float32, n int)
+
+// negPastAVX2 is negAVX2 that stores past the caches: dst begins with a line of them.
+//
+//go:noescape
+func negPastAVX2(dst *float32, x *float32, n int)
 
 // absAVX2 is Abs of n elements.
 //
 //go:noescape
 func absAVX2(dst *float32, x *float32, n int)
 
+// absPastAVX2 is absAVX2 that stores past the caches: dst begins with a line of them.
+//
+//go:noescape
+func absPastAVX2(dst *float32, x *float32, n int)
+
 // squareAVX2 is Square of n elements.
 //
 //go:noescape
 func squareAVX2(dst *float32, x *float32, n int)
+
+// squarePastAVX2 is squareAVX2 that stores past the caches: dst begins with a line of them.
+//
+//go:noescape
+func squarePastAVX2(dst *float32, x *float32, n int)
 
 // reluAVX2 is Relu of n elements.
 //
 //go:noescape
 func reluAVX2(dst *float32, x *float32, n int)
 
+// reluPastAVX2 is reluAVX2 that stores past the caches: dst begins with a line of them.
+//
+//go:noescape
+func reluPastAVX2(dst *float32, x *float32, n int)
+
 // addAVX2 is Add of n elements.
 //
 //go:noescape
 func addAVX2(dst *float32, x *float32, y *float32, n int)
+
+// addPastAVX2 is addAVX2 that stores past the caches: dst begins with a line of them.
+//
+//go:noescape
+func addPastAVX2(dst *float32, x *float32, y *float32, n int)
 
 // subAVX2 is Sub of n elements.
 //
 //go:noescape
 func subAVX2(dst *float32, x *float32, y *float32, n int)
 
+// subPastAVX2 is subAVX2 that stores past the caches: dst begins with a line of them.
+//
+//go:noescape
+func subPastAVX2(dst *float32, x *float32, y *float32, n int)
+
 // mulAVX2 is Mul of n elements.
 //
 //go:noescape
 func mulAVX2(dst *float32, x *float32, y *float32, n int)
+
+// mulPastAVX2 is mulAVX2 that stores past the caches: dst begins with a line of them.
+//
+//go:noescape
+func mulPastAVX2(dst *float32, x *float32, y *float32, n int)
 
 // divAVX2 is Div of n elements.
 //
 //go:noescape
 func divAVX2(dst *float32, x *float32, y *float32, n int)
 
+// divPastAVX2 is divAVX2 that stores past the caches: dst begins with a line of them.
+//
+//go:noescape
+func divPastAVX2(dst *float32, x *float32, y *float32, n int)
+
 // maximumAVX2 is Maximum of n elements.
 //
 //go:noescape
 func maximumAVX2(dst *float32, x *float32, y *float32, n int)
+
+// maximumPastAVX2 is maximumAVX2 that stores past the caches: dst begins with a line of them.
+//
+//go:noescape
+func maximumPastAVX2(dst *float32, x *float32, y *float32, n int)
 
 // minimumAVX2 is Minimum of n elements.
 //
 //go:noescape
 func minimumAVX2(dst *float32, x *float32, y *float32, n int)
 
+// minimumPastAVX2 is minimumAVX2 that stores past the caches: dst begins with a line of them.
+//
+//go:noescape
+func minimumPastAVX2(dst *float32, x *float32, y *float32, n int)
+
 // squaredDiffAVX2 is SquaredDiff of n elements.
 //
 //go:noescape
 func squaredDiffAVX2(dst *float32, x *float32, y *float32, n int)
+
+// squaredDiffPastAVX2 is squaredDiffAVX2 that stores past the caches: dst begins with a line of them.
+//
+//go:noescape
+func squaredDiffPastAVX2(dst *float32, x *float32, y *float32, n int)
 
 // add64AVX2 is Add64 of n elements.
 //
 //go:noescape
 func add64AVX2(dst *float64, x *float64, y *float64, n int)
 
+// add64PastAVX2 is add64AVX2 that stores past the caches: dst begins with a line of them.
+//
+//go:noescape
+func add64PastAVX2(dst *float64, x *float64, y *float64, n int)
+
 // sub64AVX2 is Sub64 of n elements.
 //
 //go:noescape
 func sub64AVX2(dst *float64, x *float64, y *float64, n int)
+
+// sub64PastAVX2 is sub64AVX2 that stores past the caches: dst begins with a line of them.
+//
+//go:noescape
+func sub64PastAVX2(dst *float64, x *float64, y *float64, n int)
 
 // mul64AVX2 is Mul64 of n elements.
 //
 //go:noescape
 func mul64AVX2(dst *float64, x *float64, y *float64, n int)
 
+// mul64PastAVX2 is mul64AVX2 that stores past the caches: dst begins with a line of them.
+//
+//go:noescape
+func mul64PastAVX2(dst *float64, x *float64, y *float64, n int)
+
 // div64AVX2 is Div64 of n elements.
 //
 //go:noescape
 func div64AVX2(dst *float64, x *float64, y *float64, n int)
+
+// div64PastAVX2 is div64AVX2 that stores past the caches: dst begins with a line of them.
+//
+//go:noescape
+func div64PastAVX2(dst *float64, x *float64, y *float64, n int)
 
 // maximum64AVX2 is Maximum64 of n elements.
 //
 //go:noescape
 func maximum64AVX2(dst *float64, x *float64, y *float64, n int)
 
+// maximum64PastAVX2 is maximum64AVX2 that stores past the caches: dst begins with a line of them.
+//
+//go:noescape
+func maximum64PastAVX2(dst *float64, x *float64, y *float64, n int)
+
 // minimum64AVX2 is Minimum64 of n elements.
 //
 //go:noescape
 func minimum64AVX2(dst *float64, x *float64, y *float64, n int)
+
+// minimum64PastAVX2 is minimum64AVX2 that stores past the caches: dst begins with a line of them.
+//
+//go:noescape
+func minimum64PastAVX2(dst *float64, x *float64, y *float64, n int)
 
 // scaleAVX2 is Scale of n elements.
 //
 //go:noescape
 func scaleAVX2(dst *float32, x *float32, n int, a float32)
 
+// scalePastAVX2 is scaleAVX2 that stores past the caches: dst begins with a line of them.
+//
+//go:noescape
+func scalePastAVX2(dst *float32, x *float32, n int, a float32)
+
 // geluGradAVX2 is GeluGrad of n elements.
 //
 //go:noescape
 func geluGradAVX2(dst *float32, grad *float32, x *float32, n int)
+
+// geluGradPastAVX2 is geluGradAVX2 that stores past the caches: dst begins with a line of them.
+//
+//go:noescape
+func geluGradPastAVX2(dst *float32, grad *float32, x *float32, n int)
 
 // geluTanhGradAVX2 is GeluTanhGrad of n elements.
 //
 //go:noescape
 func geluTanhGradAVX2(dst *float32, grad *float32, x *float32, n int)
 
+// geluTanhGradPastAVX2 is geluTanhGradAVX2 that stores past the caches: dst begins with a line of them.
+//
+//go:noescape
+func geluTanhGradPastAVX2(dst *float32, grad *float32, x *float32, n int)
+
 // siluGradAVX2 is SiluGrad of n elements.
 //
 //go:noescape
 func siluGradAVX2(dst *float32, grad *float32, x *float32, n int)
+
+// siluGradPastAVX2 is siluGradAVX2 that stores past the caches: dst begins with a line of them.
+//
+//go:noescape
+func siluGradPastAVX2(dst *float32, grad *float32, x *float32, n int)
 
 // tanhGradAVX2 is TanhGrad of n elements.
 //
 //go:noescape
 func tanhGradAVX2(dst *float32, grad *float32, y *float32, n int)
 
+// tanhGradPastAVX2 is tanhGradAVX2 that stores past the caches: dst begins with a line of them.
+//
+//go:noescape
+func tanhGradPastAVX2(dst *float32, grad *float32, y *float32, n int)
+
 // sigmoidGradAVX2 is SigmoidGrad of n elements.
 //
 //go:noescape
 func sigmoidGradAVX2(dst *float32, grad *float32, y *float32, n int)
 
+// sigmoidGradPastAVX2 is sigmoidGradAVX2 that stores past the caches: dst begins with a line of them.
+//
+//go:noescape
+func sigmoidGradPastAVX2(dst *float32, grad *float32, y *float32, n int)
+
 // reluGradAVX2 is ReluGrad of n elements.
 //
 //go:noescape
 func reluGradAVX2(dst *float32, grad *float32, y *float32, n int)
+
+// reluGradPastAVX2 is reluGradAVX2 that stores past the caches: dst begins with a line of them.
+//
+//go:noescape
+func reluGradPastAVX2(dst *float32, grad *float32, y *float32, n int)
 
 // sumAVX2 is Sum of n elements.
 //
@@ -457,30 +632,60 @@ func quantileFarAVX2(dst *float32, w *uint32, n int)
 //go:noescape
 func floorAVX2(dst *float32, x *float32, n int)
 
+// floorPastAVX2 is floorAVX2 that stores past the caches: dst begins with a line of them.
+//
+//go:noescape
+func floorPastAVX2(dst *float32, x *float32, n int)
+
 // ceilAVX2 is Ceil of n elements.
 //
 //go:noescape
 func ceilAVX2(dst *float32, x *float32, n int)
+
+// ceilPastAVX2 is ceilAVX2 that stores past the caches: dst begins with a line of them.
+//
+//go:noescape
+func ceilPastAVX2(dst *float32, x *float32, n int)
 
 // truncAVX2 is Trunc of n elements.
 //
 //go:noescape
 func truncAVX2(dst *float32, x *float32, n int)
 
+// truncPastAVX2 is truncAVX2 that stores past the caches: dst begins with a line of them.
+//
+//go:noescape
+func truncPastAVX2(dst *float32, x *float32, n int)
+
 // roundAVX2 is Round of n elements.
 //
 //go:noescape
 func roundAVX2(dst *float32, x *float32, n int)
+
+// roundPastAVX2 is roundAVX2 that stores past the caches: dst begins with a line of them.
+//
+//go:noescape
+func roundPastAVX2(dst *float32, x *float32, n int)
 
 // signAVX2 is Sign of n elements.
 //
 //go:noescape
 func signAVX2(dst *float32, x *float32, n int)
 
+// signPastAVX2 is signAVX2 that stores past the caches: dst begins with a line of them.
+//
+//go:noescape
+func signPastAVX2(dst *float32, x *float32, n int)
+
 // clampAVX2 is Clamp of n elements.
 //
 //go:noescape
 func clampAVX2(dst *float32, x *float32, n int, low float32, high float32)
+
+// clampPastAVX2 is clampAVX2 that stores past the caches: dst begins with a line of them.
+//
+//go:noescape
+func clampPastAVX2(dst *float32, x *float32, n int, low float32, high float32)
 
 // selectAVX2 is Select of n elements.
 //
@@ -522,25 +727,50 @@ func isFiniteAVX2(dst *uint8, x *float32, n int)
 //go:noescape
 func expm1AVX2(dst *float32, x *float32, n int)
 
+// expm1PastAVX2 is expm1AVX2 that stores past the caches: dst begins with a line of them.
+//
+//go:noescape
+func expm1PastAVX2(dst *float32, x *float32, n int)
+
 // log1pAVX2 is Log1p of n elements.
 //
 //go:noescape
 func log1pAVX2(dst *float32, x *float32, n int)
+
+// log1pPastAVX2 is log1pAVX2 that stores past the caches: dst begins with a line of them.
+//
+//go:noescape
+func log1pPastAVX2(dst *float32, x *float32, n int)
 
 // softplusAVX2 is Softplus of n elements.
 //
 //go:noescape
 func softplusAVX2(dst *float32, x *float32, n int)
 
+// softplusPastAVX2 is softplusAVX2 that stores past the caches: dst begins with a line of them.
+//
+//go:noescape
+func softplusPastAVX2(dst *float32, x *float32, n int)
+
 // powAVX2 is Pow of n elements.
 //
 //go:noescape
 func powAVX2(dst *float32, x *float32, y *float32, n int)
 
+// powPastAVX2 is powAVX2 that stores past the caches: dst begins with a line of them.
+//
+//go:noescape
+func powPastAVX2(dst *float32, x *float32, y *float32, n int)
+
 // atan2AVX2 is Atan2 of n elements.
 //
 //go:noescape
 func atan2AVX2(dst *float32, x *float32, y *float32, n int)
+
+// atan2PastAVX2 is atan2AVX2 that stores past the caches: dst begins with a line of them.
+//
+//go:noescape
+func atan2PastAVX2(dst *float32, x *float32, y *float32, n int)
 
 // sinAVX2 is Sin of n elements.
 //
@@ -607,6 +837,11 @@ func fourierEndsAVX2(xr *float32, xi *float32, yr *float32, yi *float32, zr *flo
 //go:noescape
 func leakyReluAVX2(dst *float32, x *float32, n int, slope float32)
 
+// leakyReluPastAVX2 is leakyReluAVX2 that stores past the caches: dst begins with a line of them.
+//
+//go:noescape
+func leakyReluPastAVX2(dst *float32, x *float32, n int, slope float32)
+
 // eluAVX2 is Elu of n elements.
 //
 //go:noescape
@@ -617,20 +852,40 @@ func eluAVX2(dst *float32, x *float32, n int, alpha float32, share float32, time
 //go:noescape
 func addProductAVX2(dst *float32, x *float32, y *float32, z *float32, n int, a float32)
 
+// addProductPastAVX2 is addProductAVX2 that stores past the caches: dst begins with a line of them.
+//
+//go:noescape
+func addProductPastAVX2(dst *float32, x *float32, y *float32, z *float32, n int, a float32)
+
 // addQuotientAVX2 is AddQuotient of n elements.
 //
 //go:noescape
 func addQuotientAVX2(dst *float32, x *float32, y *float32, z *float32, n int, a float32)
+
+// addQuotientPastAVX2 is addQuotientAVX2 that stores past the caches: dst begins with a line of them.
+//
+//go:noescape
+func addQuotientPastAVX2(dst *float32, x *float32, y *float32, z *float32, n int, a float32)
 
 // huberAVX2 is Huber of n elements.
 //
 //go:noescape
 func huberAVX2(dst *float32, x *float32, y *float32, n int, delta float32, less float32, times float32)
 
+// huberPastAVX2 is huberAVX2 that stores past the caches: dst begins with a line of them.
+//
+//go:noescape
+func huberPastAVX2(dst *float32, x *float32, y *float32, n int, delta float32, less float32, times float32)
+
 // finiteAVX2 is Finite of n elements.
 //
 //go:noescape
 func finiteAVX2(dst *float32, x *float32, n int, none float32, most float32, least float32)
+
+// finitePastAVX2 is finiteAVX2 that stores past the caches: dst begins with a line of them.
+//
+//go:noescape
+func finitePastAVX2(dst *float32, x *float32, n int, none float32, most float32, least float32)
 
 // crossEntropyAVX2 is CrossEntropy of n elements.
 //
@@ -691,6 +946,11 @@ func geluGrad64AVX2(dst *float64, grad *float64, x *float64, n int)
 //
 //go:noescape
 func scale64AVX2(dst *float64, x *float64, n int, a float64)
+
+// scale64PastAVX2 is scale64AVX2 that stores past the caches: dst begins with a line of them.
+//
+//go:noescape
+func scale64PastAVX2(dst *float64, x *float64, n int, a float64)
 
 // most64AVX2 is Most64 of n elements.
 //

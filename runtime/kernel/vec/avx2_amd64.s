@@ -3342,6 +3342,143 @@ done:
 	VZEROUPPER
 	RET
 
+// func expPastAVX2(dst *float32, x *float32, n int)
+// Requires: AVX, AVX2, FMA3, MMX+
+TEXT ·expPastAVX2(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ n+16(FP), BX
+	MOVQ BX, SI
+	ANDQ $-16, SI
+	XORQ DX, DX
+	JMP  test
+
+loop:
+	PREFETCHT0   2048(CX)(DX*4)
+	VMOVUPS      (CX)(DX*4), Y0
+	VMOVUPS      constants<>+0(SB), Y1
+	VMINPS       Y0, Y1, Y0
+	VMOVUPS      constants<>+64(SB), Y1
+	VMAXPS       Y0, Y1, Y0
+	VMOVUPS      constants<>+192(SB), Y1
+	VFMADD231PS  constants<>+128(SB), Y0, Y1
+	VSUBPS       constants<>+192(SB), Y1, Y2
+	VFNMADD231PS constants<>+256(SB), Y2, Y0
+	VFNMADD231PS constants<>+320(SB), Y2, Y0
+	VMOVUPS      constants<>+448(SB), Y2
+	VFMADD231PS  constants<>+384(SB), Y0, Y2
+	VFMADD213PS  constants<>+512(SB), Y0, Y2
+	VFMADD213PS  constants<>+576(SB), Y0, Y2
+	VFMADD213PS  constants<>+640(SB), Y0, Y2
+	VFMADD213PS  constants<>+704(SB), Y0, Y2
+	VFMADD213PS  constants<>+704(SB), Y0, Y2
+	VPSUBD       constants<>+768(SB), Y1, Y0
+	VPSRAD       $0x01, Y0, Y1
+	VPADDD       constants<>+832(SB), Y1, Y3
+	VPSLLD       $0x17, Y3, Y3
+	VMULPS       Y3, Y2, Y2
+	VPSUBD       Y1, Y0, Y0
+	VPADDD       constants<>+832(SB), Y0, Y0
+	VPSLLD       $0x17, Y0, Y0
+	VMULPS       Y0, Y2, Y0
+	VMOVNTPS     Y0, (AX)(DX*4)
+	VMOVUPS      32(CX)(DX*4), Y0
+	VMOVUPS      constants<>+0(SB), Y1
+	VMINPS       Y0, Y1, Y0
+	VMOVUPS      constants<>+64(SB), Y1
+	VMAXPS       Y0, Y1, Y0
+	VMOVUPS      constants<>+192(SB), Y1
+	VFMADD231PS  constants<>+128(SB), Y0, Y1
+	VSUBPS       constants<>+192(SB), Y1, Y2
+	VFNMADD231PS constants<>+256(SB), Y2, Y0
+	VFNMADD231PS constants<>+320(SB), Y2, Y0
+	VMOVUPS      constants<>+448(SB), Y2
+	VFMADD231PS  constants<>+384(SB), Y0, Y2
+	VFMADD213PS  constants<>+512(SB), Y0, Y2
+	VFMADD213PS  constants<>+576(SB), Y0, Y2
+	VFMADD213PS  constants<>+640(SB), Y0, Y2
+	VFMADD213PS  constants<>+704(SB), Y0, Y2
+	VFMADD213PS  constants<>+704(SB), Y0, Y2
+	VPSUBD       constants<>+768(SB), Y1, Y0
+	VPSRAD       $0x01, Y0, Y1
+	VPADDD       constants<>+832(SB), Y1, Y3
+	VPSLLD       $0x17, Y3, Y3
+	VMULPS       Y3, Y2, Y2
+	VPSUBD       Y1, Y0, Y0
+	VPADDD       constants<>+832(SB), Y0, Y0
+	VPSLLD       $0x17, Y0, Y0
+	VMULPS       Y0, Y2, Y0
+	VMOVNTPS     Y0, 32(AX)(DX*4)
+	ADDQ         $+16, DX
+
+test:
+	CMPQ         DX, SI
+	JLT          loop
+	SUBQ         DX, BX
+	JZ           done
+	LEAQ         tailMasks<>+0(SB), SI
+	NEGQ         BX
+	VMOVDQU      64(SI)(BX*4), Y0
+	VMOVDQU      96(SI)(BX*4), Y1
+	VMASKMOVPS   (CX)(DX*4), Y0, Y2
+	VMOVUPS      constants<>+0(SB), Y3
+	VMINPS       Y2, Y3, Y2
+	VMOVUPS      constants<>+64(SB), Y3
+	VMAXPS       Y2, Y3, Y2
+	VMOVUPS      constants<>+192(SB), Y3
+	VFMADD231PS  constants<>+128(SB), Y2, Y3
+	VSUBPS       constants<>+192(SB), Y3, Y4
+	VFNMADD231PS constants<>+256(SB), Y4, Y2
+	VFNMADD231PS constants<>+320(SB), Y4, Y2
+	VMOVUPS      constants<>+448(SB), Y4
+	VFMADD231PS  constants<>+384(SB), Y2, Y4
+	VFMADD213PS  constants<>+512(SB), Y2, Y4
+	VFMADD213PS  constants<>+576(SB), Y2, Y4
+	VFMADD213PS  constants<>+640(SB), Y2, Y4
+	VFMADD213PS  constants<>+704(SB), Y2, Y4
+	VFMADD213PS  constants<>+704(SB), Y2, Y4
+	VPSUBD       constants<>+768(SB), Y3, Y2
+	VPSRAD       $0x01, Y2, Y3
+	VPADDD       constants<>+832(SB), Y3, Y5
+	VPSLLD       $0x17, Y5, Y5
+	VMULPS       Y5, Y4, Y4
+	VPSUBD       Y3, Y2, Y2
+	VPADDD       constants<>+832(SB), Y2, Y2
+	VPSLLD       $0x17, Y2, Y2
+	VMULPS       Y2, Y4, Y2
+	VMASKMOVPS   Y2, Y0, (AX)(DX*4)
+	VMASKMOVPS   32(CX)(DX*4), Y1, Y0
+	VMOVUPS      constants<>+0(SB), Y2
+	VMINPS       Y0, Y2, Y0
+	VMOVUPS      constants<>+64(SB), Y2
+	VMAXPS       Y0, Y2, Y0
+	VMOVUPS      constants<>+192(SB), Y2
+	VFMADD231PS  constants<>+128(SB), Y0, Y2
+	VSUBPS       constants<>+192(SB), Y2, Y3
+	VFNMADD231PS constants<>+256(SB), Y3, Y0
+	VFNMADD231PS constants<>+320(SB), Y3, Y0
+	VMOVUPS      constants<>+448(SB), Y3
+	VFMADD231PS  constants<>+384(SB), Y0, Y3
+	VFMADD213PS  constants<>+512(SB), Y0, Y3
+	VFMADD213PS  constants<>+576(SB), Y0, Y3
+	VFMADD213PS  constants<>+640(SB), Y0, Y3
+	VFMADD213PS  constants<>+704(SB), Y0, Y3
+	VFMADD213PS  constants<>+704(SB), Y0, Y3
+	VPSUBD       constants<>+768(SB), Y2, Y0
+	VPSRAD       $0x01, Y0, Y2
+	VPADDD       constants<>+832(SB), Y2, Y4
+	VPSLLD       $0x17, Y4, Y4
+	VMULPS       Y4, Y3, Y3
+	VPSUBD       Y2, Y0, Y0
+	VPADDD       constants<>+832(SB), Y0, Y0
+	VPSLLD       $0x17, Y0, Y0
+	VMULPS       Y0, Y3, Y0
+	VMASKMOVPS   Y0, Y1, 32(AX)(DX*4)
+
+done:
+	VZEROUPPER
+	RET
+
 // func logAVX2(dst *float32, x *float32, n int)
 // Requires: AVX, AVX2, FMA3
 TEXT ·logAVX2(SB), NOSPLIT, $0-24
@@ -3530,6 +3667,195 @@ done:
 	VZEROUPPER
 	RET
 
+// func logPastAVX2(dst *float32, x *float32, n int)
+// Requires: AVX, AVX2, FMA3, MMX+
+TEXT ·logPastAVX2(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ n+16(FP), BX
+	MOVQ BX, SI
+	ANDQ $-16, SI
+	XORQ DX, DX
+	JMP  test
+
+loop:
+	PREFETCHT0   2048(CX)(DX*4)
+	VMOVUPS      (CX)(DX*4), Y0
+	VCMPPS       $0x11, constants<>+896(SB), Y0, Y1
+	VMULPS       constants<>+960(SB), Y0, Y2
+	VBLENDVPS    Y1, Y2, Y0, Y2
+	VPSUBD       constants<>+1024(SB), Y2, Y2
+	VPSRAD       $0x17, Y2, Y3
+	VCVTDQ2PS    Y3, Y3
+	VMOVUPS      constants<>+1152(SB), Y4
+	VBLENDVPS    Y1, constants<>+1088(SB), Y4, Y1
+	VADDPS       Y1, Y3, Y1
+	VANDPS       constants<>+1216(SB), Y2, Y2
+	VPADDD       constants<>+1024(SB), Y2, Y2
+	VSUBPS       constants<>+704(SB), Y2, Y2
+	VMULPS       Y2, Y2, Y3
+	VMOVUPS      constants<>+1280(SB), Y4
+	VFMADD231PS  constants<>+1344(SB), Y2, Y4
+	VMOVUPS      constants<>+1408(SB), Y5
+	VFMADD231PS  constants<>+1472(SB), Y2, Y5
+	VMOVUPS      constants<>+1536(SB), Y6
+	VFMADD231PS  constants<>+1600(SB), Y2, Y6
+	VMOVUPS      constants<>+1664(SB), Y7
+	VFMADD231PS  constants<>+1728(SB), Y2, Y7
+	VMULPS       Y2, Y2, Y8
+	VFMADD231PS  Y8, Y5, Y4
+	VFMADD231PS  Y8, Y7, Y6
+	VMULPS       Y8, Y8, Y5
+	VFMADD231PS  Y5, Y6, Y4
+	VMULPS       Y2, Y3, Y5
+	VMULPS       constants<>+320(SB), Y1, Y6
+	VFMADD231PS  Y4, Y5, Y6
+	VFNMADD231PS constants<>+1792(SB), Y3, Y6
+	VADDPS       Y6, Y2, Y2
+	VFMADD231PS  constants<>+256(SB), Y1, Y2
+	VCMPPS       $0x11, constants<>+1856(SB), Y0, Y1
+	VBLENDVPS    Y1, Y2, Y0, Y1
+	VCMPPS       $0x11, constants<>+1152(SB), Y0, Y2
+	VBLENDVPS    Y2, constants<>+1920(SB), Y1, Y1
+	VCMPPS       $0x00, constants<>+1152(SB), Y0, Y0
+	VBLENDVPS    Y0, constants<>+1984(SB), Y1, Y0
+	VMOVNTPS     Y0, (AX)(DX*4)
+	VMOVUPS      32(CX)(DX*4), Y0
+	VCMPPS       $0x11, constants<>+896(SB), Y0, Y1
+	VMULPS       constants<>+960(SB), Y0, Y2
+	VBLENDVPS    Y1, Y2, Y0, Y2
+	VPSUBD       constants<>+1024(SB), Y2, Y2
+	VPSRAD       $0x17, Y2, Y3
+	VCVTDQ2PS    Y3, Y3
+	VMOVUPS      constants<>+1152(SB), Y4
+	VBLENDVPS    Y1, constants<>+1088(SB), Y4, Y1
+	VADDPS       Y1, Y3, Y1
+	VANDPS       constants<>+1216(SB), Y2, Y2
+	VPADDD       constants<>+1024(SB), Y2, Y2
+	VSUBPS       constants<>+704(SB), Y2, Y2
+	VMULPS       Y2, Y2, Y3
+	VMOVUPS      constants<>+1280(SB), Y4
+	VFMADD231PS  constants<>+1344(SB), Y2, Y4
+	VMOVUPS      constants<>+1408(SB), Y5
+	VFMADD231PS  constants<>+1472(SB), Y2, Y5
+	VMOVUPS      constants<>+1536(SB), Y6
+	VFMADD231PS  constants<>+1600(SB), Y2, Y6
+	VMOVUPS      constants<>+1664(SB), Y7
+	VFMADD231PS  constants<>+1728(SB), Y2, Y7
+	VMULPS       Y2, Y2, Y8
+	VFMADD231PS  Y8, Y5, Y4
+	VFMADD231PS  Y8, Y7, Y6
+	VMULPS       Y8, Y8, Y5
+	VFMADD231PS  Y5, Y6, Y4
+	VMULPS       Y2, Y3, Y5
+	VMULPS       constants<>+320(SB), Y1, Y6
+	VFMADD231PS  Y4, Y5, Y6
+	VFNMADD231PS constants<>+1792(SB), Y3, Y6
+	VADDPS       Y6, Y2, Y2
+	VFMADD231PS  constants<>+256(SB), Y1, Y2
+	VCMPPS       $0x11, constants<>+1856(SB), Y0, Y1
+	VBLENDVPS    Y1, Y2, Y0, Y1
+	VCMPPS       $0x11, constants<>+1152(SB), Y0, Y2
+	VBLENDVPS    Y2, constants<>+1920(SB), Y1, Y1
+	VCMPPS       $0x00, constants<>+1152(SB), Y0, Y0
+	VBLENDVPS    Y0, constants<>+1984(SB), Y1, Y0
+	VMOVNTPS     Y0, 32(AX)(DX*4)
+	ADDQ         $+16, DX
+
+test:
+	CMPQ         DX, SI
+	JLT          loop
+	SUBQ         DX, BX
+	JZ           done
+	LEAQ         tailMasks<>+0(SB), SI
+	NEGQ         BX
+	VMOVDQU      64(SI)(BX*4), Y0
+	VMOVDQU      96(SI)(BX*4), Y1
+	VMASKMOVPS   (CX)(DX*4), Y0, Y2
+	VCMPPS       $0x11, constants<>+896(SB), Y2, Y3
+	VMULPS       constants<>+960(SB), Y2, Y4
+	VBLENDVPS    Y3, Y4, Y2, Y4
+	VPSUBD       constants<>+1024(SB), Y4, Y4
+	VPSRAD       $0x17, Y4, Y5
+	VCVTDQ2PS    Y5, Y5
+	VMOVUPS      constants<>+1152(SB), Y6
+	VBLENDVPS    Y3, constants<>+1088(SB), Y6, Y3
+	VADDPS       Y3, Y5, Y3
+	VANDPS       constants<>+1216(SB), Y4, Y4
+	VPADDD       constants<>+1024(SB), Y4, Y4
+	VSUBPS       constants<>+704(SB), Y4, Y4
+	VMULPS       Y4, Y4, Y5
+	VMOVUPS      constants<>+1280(SB), Y6
+	VFMADD231PS  constants<>+1344(SB), Y4, Y6
+	VMOVUPS      constants<>+1408(SB), Y7
+	VFMADD231PS  constants<>+1472(SB), Y4, Y7
+	VMOVUPS      constants<>+1536(SB), Y8
+	VFMADD231PS  constants<>+1600(SB), Y4, Y8
+	VMOVUPS      constants<>+1664(SB), Y9
+	VFMADD231PS  constants<>+1728(SB), Y4, Y9
+	VMULPS       Y4, Y4, Y10
+	VFMADD231PS  Y10, Y7, Y6
+	VFMADD231PS  Y10, Y9, Y8
+	VMULPS       Y10, Y10, Y7
+	VFMADD231PS  Y7, Y8, Y6
+	VMULPS       Y4, Y5, Y7
+	VMULPS       constants<>+320(SB), Y3, Y8
+	VFMADD231PS  Y6, Y7, Y8
+	VFNMADD231PS constants<>+1792(SB), Y5, Y8
+	VADDPS       Y8, Y4, Y4
+	VFMADD231PS  constants<>+256(SB), Y3, Y4
+	VCMPPS       $0x11, constants<>+1856(SB), Y2, Y3
+	VBLENDVPS    Y3, Y4, Y2, Y3
+	VCMPPS       $0x11, constants<>+1152(SB), Y2, Y4
+	VBLENDVPS    Y4, constants<>+1920(SB), Y3, Y3
+	VCMPPS       $0x00, constants<>+1152(SB), Y2, Y2
+	VBLENDVPS    Y2, constants<>+1984(SB), Y3, Y2
+	VMASKMOVPS   Y2, Y0, (AX)(DX*4)
+	VMASKMOVPS   32(CX)(DX*4), Y1, Y0
+	VCMPPS       $0x11, constants<>+896(SB), Y0, Y2
+	VMULPS       constants<>+960(SB), Y0, Y3
+	VBLENDVPS    Y2, Y3, Y0, Y3
+	VPSUBD       constants<>+1024(SB), Y3, Y3
+	VPSRAD       $0x17, Y3, Y4
+	VCVTDQ2PS    Y4, Y4
+	VMOVUPS      constants<>+1152(SB), Y5
+	VBLENDVPS    Y2, constants<>+1088(SB), Y5, Y2
+	VADDPS       Y2, Y4, Y2
+	VANDPS       constants<>+1216(SB), Y3, Y3
+	VPADDD       constants<>+1024(SB), Y3, Y3
+	VSUBPS       constants<>+704(SB), Y3, Y3
+	VMULPS       Y3, Y3, Y4
+	VMOVUPS      constants<>+1280(SB), Y5
+	VFMADD231PS  constants<>+1344(SB), Y3, Y5
+	VMOVUPS      constants<>+1408(SB), Y6
+	VFMADD231PS  constants<>+1472(SB), Y3, Y6
+	VMOVUPS      constants<>+1536(SB), Y7
+	VFMADD231PS  constants<>+1600(SB), Y3, Y7
+	VMOVUPS      constants<>+1664(SB), Y8
+	VFMADD231PS  constants<>+1728(SB), Y3, Y8
+	VMULPS       Y3, Y3, Y9
+	VFMADD231PS  Y9, Y6, Y5
+	VFMADD231PS  Y9, Y8, Y7
+	VMULPS       Y9, Y9, Y6
+	VFMADD231PS  Y6, Y7, Y5
+	VMULPS       Y3, Y4, Y6
+	VMULPS       constants<>+320(SB), Y2, Y7
+	VFMADD231PS  Y5, Y6, Y7
+	VFNMADD231PS constants<>+1792(SB), Y4, Y7
+	VADDPS       Y7, Y3, Y3
+	VFMADD231PS  constants<>+256(SB), Y2, Y3
+	VCMPPS       $0x11, constants<>+1856(SB), Y0, Y2
+	VBLENDVPS    Y2, Y3, Y0, Y2
+	VCMPPS       $0x11, constants<>+1152(SB), Y0, Y3
+	VBLENDVPS    Y3, constants<>+1920(SB), Y2, Y2
+	VCMPPS       $0x00, constants<>+1152(SB), Y0, Y0
+	VBLENDVPS    Y0, constants<>+1984(SB), Y2, Y0
+	VMASKMOVPS   Y0, Y1, 32(AX)(DX*4)
+
+done:
+	VZEROUPPER
+	RET
+
 // func tanhAVX2(dst *float32, x *float32, n int)
 // Requires: AVX, AVX2, FMA3
 TEXT ·tanhAVX2(SB), NOSPLIT, $0-24
@@ -3602,6 +3928,155 @@ loop:
 	VANDPS       constants<>+2304(SB), Y0, Y0
 	VORPS        Y0, Y1, Y0
 	VMOVUPS      Y0, 32(AX)(DX*4)
+	ADDQ         $+16, DX
+
+test:
+	CMPQ         DX, SI
+	JLT          loop
+	SUBQ         DX, BX
+	JZ           done
+	LEAQ         tailMasks<>+0(SB), SI
+	NEGQ         BX
+	VMOVDQU      64(SI)(BX*4), Y0
+	VMOVDQU      96(SI)(BX*4), Y1
+	VMASKMOVPS   (CX)(DX*4), Y0, Y2
+	VANDPS       constants<>+2112(SB), Y2, Y3
+	VMULPS       constants<>+2176(SB), Y3, Y3
+	VMOVUPS      constants<>+2048(SB), Y4
+	VMAXPS       Y3, Y4, Y3
+	VMOVUPS      constants<>+192(SB), Y4
+	VFMADD231PS  constants<>+128(SB), Y3, Y4
+	VSUBPS       constants<>+192(SB), Y4, Y5
+	VFNMADD231PS constants<>+256(SB), Y5, Y3
+	VFNMADD231PS constants<>+320(SB), Y5, Y3
+	VMULPS       Y3, Y3, Y5
+	VMOVUPS      constants<>+448(SB), Y6
+	VFMADD231PS  constants<>+384(SB), Y3, Y6
+	VFMADD213PS  constants<>+512(SB), Y3, Y6
+	VFMADD213PS  constants<>+576(SB), Y3, Y6
+	VFMADD213PS  constants<>+640(SB), Y3, Y6
+	VFMADD231PS  Y6, Y5, Y3
+	VMOVUPS      constants<>+704(SB), Y5
+	VPSLLD       $0x17, Y4, Y4
+	VPADDD       constants<>+2240(SB), Y4, Y4
+	VMULPS       Y4, Y5, Y4
+	VMOVUPS      constants<>+704(SB), Y5
+	VSUBPS       Y4, Y5, Y5
+	VADDPS       constants<>+704(SB), Y4, Y6
+	VFNMADD231PS Y4, Y3, Y5
+	VFMADD231PS  Y4, Y3, Y6
+	VDIVPS       Y6, Y5, Y3
+	VANDPS       constants<>+2304(SB), Y2, Y2
+	VORPS        Y2, Y3, Y2
+	VMASKMOVPS   Y2, Y0, (AX)(DX*4)
+	VMASKMOVPS   32(CX)(DX*4), Y1, Y0
+	VANDPS       constants<>+2112(SB), Y0, Y2
+	VMULPS       constants<>+2176(SB), Y2, Y2
+	VMOVUPS      constants<>+2048(SB), Y3
+	VMAXPS       Y2, Y3, Y2
+	VMOVUPS      constants<>+192(SB), Y3
+	VFMADD231PS  constants<>+128(SB), Y2, Y3
+	VSUBPS       constants<>+192(SB), Y3, Y4
+	VFNMADD231PS constants<>+256(SB), Y4, Y2
+	VFNMADD231PS constants<>+320(SB), Y4, Y2
+	VMULPS       Y2, Y2, Y4
+	VMOVUPS      constants<>+448(SB), Y5
+	VFMADD231PS  constants<>+384(SB), Y2, Y5
+	VFMADD213PS  constants<>+512(SB), Y2, Y5
+	VFMADD213PS  constants<>+576(SB), Y2, Y5
+	VFMADD213PS  constants<>+640(SB), Y2, Y5
+	VFMADD231PS  Y5, Y4, Y2
+	VMOVUPS      constants<>+704(SB), Y4
+	VPSLLD       $0x17, Y3, Y3
+	VPADDD       constants<>+2240(SB), Y3, Y3
+	VMULPS       Y3, Y4, Y3
+	VMOVUPS      constants<>+704(SB), Y4
+	VSUBPS       Y3, Y4, Y4
+	VADDPS       constants<>+704(SB), Y3, Y5
+	VFNMADD231PS Y3, Y2, Y4
+	VFMADD231PS  Y3, Y2, Y5
+	VDIVPS       Y5, Y4, Y2
+	VANDPS       constants<>+2304(SB), Y0, Y0
+	VORPS        Y0, Y2, Y0
+	VMASKMOVPS   Y0, Y1, 32(AX)(DX*4)
+
+done:
+	VZEROUPPER
+	RET
+
+// func tanhPastAVX2(dst *float32, x *float32, n int)
+// Requires: AVX, AVX2, FMA3, MMX+
+TEXT ·tanhPastAVX2(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ n+16(FP), BX
+	MOVQ BX, SI
+	ANDQ $-16, SI
+	XORQ DX, DX
+	JMP  test
+
+loop:
+	PREFETCHT0   2048(CX)(DX*4)
+	VMOVUPS      (CX)(DX*4), Y0
+	VANDPS       constants<>+2112(SB), Y0, Y1
+	VMULPS       constants<>+2176(SB), Y1, Y1
+	VMOVUPS      constants<>+2048(SB), Y2
+	VMAXPS       Y1, Y2, Y1
+	VMOVUPS      constants<>+192(SB), Y2
+	VFMADD231PS  constants<>+128(SB), Y1, Y2
+	VSUBPS       constants<>+192(SB), Y2, Y3
+	VFNMADD231PS constants<>+256(SB), Y3, Y1
+	VFNMADD231PS constants<>+320(SB), Y3, Y1
+	VMULPS       Y1, Y1, Y3
+	VMOVUPS      constants<>+448(SB), Y4
+	VFMADD231PS  constants<>+384(SB), Y1, Y4
+	VFMADD213PS  constants<>+512(SB), Y1, Y4
+	VFMADD213PS  constants<>+576(SB), Y1, Y4
+	VFMADD213PS  constants<>+640(SB), Y1, Y4
+	VFMADD231PS  Y4, Y3, Y1
+	VMOVUPS      constants<>+704(SB), Y3
+	VPSLLD       $0x17, Y2, Y2
+	VPADDD       constants<>+2240(SB), Y2, Y2
+	VMULPS       Y2, Y3, Y2
+	VMOVUPS      constants<>+704(SB), Y3
+	VSUBPS       Y2, Y3, Y3
+	VADDPS       constants<>+704(SB), Y2, Y4
+	VFNMADD231PS Y2, Y1, Y3
+	VFMADD231PS  Y2, Y1, Y4
+	VDIVPS       Y4, Y3, Y1
+	VANDPS       constants<>+2304(SB), Y0, Y0
+	VORPS        Y0, Y1, Y0
+	VMOVNTPS     Y0, (AX)(DX*4)
+	VMOVUPS      32(CX)(DX*4), Y0
+	VANDPS       constants<>+2112(SB), Y0, Y1
+	VMULPS       constants<>+2176(SB), Y1, Y1
+	VMOVUPS      constants<>+2048(SB), Y2
+	VMAXPS       Y1, Y2, Y1
+	VMOVUPS      constants<>+192(SB), Y2
+	VFMADD231PS  constants<>+128(SB), Y1, Y2
+	VSUBPS       constants<>+192(SB), Y2, Y3
+	VFNMADD231PS constants<>+256(SB), Y3, Y1
+	VFNMADD231PS constants<>+320(SB), Y3, Y1
+	VMULPS       Y1, Y1, Y3
+	VMOVUPS      constants<>+448(SB), Y4
+	VFMADD231PS  constants<>+384(SB), Y1, Y4
+	VFMADD213PS  constants<>+512(SB), Y1, Y4
+	VFMADD213PS  constants<>+576(SB), Y1, Y4
+	VFMADD213PS  constants<>+640(SB), Y1, Y4
+	VFMADD231PS  Y4, Y3, Y1
+	VMOVUPS      constants<>+704(SB), Y3
+	VPSLLD       $0x17, Y2, Y2
+	VPADDD       constants<>+2240(SB), Y2, Y2
+	VMULPS       Y2, Y3, Y2
+	VMOVUPS      constants<>+704(SB), Y3
+	VSUBPS       Y2, Y3, Y3
+	VADDPS       constants<>+704(SB), Y2, Y4
+	VFNMADD231PS Y2, Y1, Y3
+	VFMADD231PS  Y2, Y1, Y4
+	VDIVPS       Y4, Y3, Y1
+	VANDPS       constants<>+2304(SB), Y0, Y0
+	VORPS        Y0, Y1, Y0
+	VMOVNTPS     Y0, 32(AX)(DX*4)
 	ADDQ         $+16, DX
 
 test:
@@ -3910,6 +4385,239 @@ done:
 	VZEROUPPER
 	RET
 
+// func erfPastAVX2(dst *float32, x *float32, n int)
+// Requires: AVX, AVX2, FMA3, MMX+
+TEXT ·erfPastAVX2(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ n+16(FP), BX
+	MOVQ BX, SI
+	ANDQ $-16, SI
+	XORQ DX, DX
+	JMP  test
+
+loop:
+	PREFETCHT0   2048(CX)(DX*4)
+	VMOVUPS      (CX)(DX*4), Y0
+	VANDPS       constants<>+2112(SB), Y0, Y1
+	VMULPS       Y0, Y0, Y2
+	VMOVUPS      constants<>+2368(SB), Y3
+	VFMADD231PS  constants<>+2432(SB), Y2, Y3
+	VMOVUPS      constants<>+2496(SB), Y4
+	VFMADD231PS  constants<>+2560(SB), Y2, Y4
+	VMOVUPS      constants<>+2624(SB), Y5
+	VFMADD231PS  constants<>+2688(SB), Y2, Y5
+	VMULPS       Y2, Y2, Y2
+	VFMADD231PS  Y2, Y4, Y3
+	VMULPS       Y2, Y2, Y2
+	VFMADD231PS  Y2, Y5, Y3
+	VFMADD213PS  Y0, Y0, Y3
+	VMOVUPS      constants<>+2752(SB), Y2
+	VMINPS       Y1, Y2, Y2
+	VMOVUPS      constants<>+2816(SB), Y4
+	VFMADD231PS  constants<>+2880(SB), Y2, Y4
+	VMOVUPS      constants<>+2944(SB), Y5
+	VFMADD231PS  constants<>+3008(SB), Y2, Y5
+	VMOVUPS      constants<>+3072(SB), Y6
+	VFMADD231PS  constants<>+3136(SB), Y2, Y6
+	VMULPS       Y2, Y2, Y7
+	VFMADD231PS  Y7, Y5, Y4
+	VFMADD231PS  constants<>+3200(SB), Y7, Y6
+	VMULPS       Y7, Y7, Y5
+	VFMADD231PS  Y5, Y6, Y4
+	VFMADD213PS  Y2, Y2, Y4
+	VXORPS       constants<>+2304(SB), Y4, Y2
+	VMOVUPS      constants<>+192(SB), Y4
+	VFMADD231PS  constants<>+128(SB), Y2, Y4
+	VSUBPS       constants<>+192(SB), Y4, Y5
+	VFNMADD231PS constants<>+256(SB), Y5, Y2
+	VFNMADD231PS constants<>+320(SB), Y5, Y2
+	VMOVUPS      constants<>+448(SB), Y5
+	VFMADD231PS  constants<>+384(SB), Y2, Y5
+	VFMADD213PS  constants<>+512(SB), Y2, Y5
+	VFMADD213PS  constants<>+576(SB), Y2, Y5
+	VFMADD213PS  constants<>+640(SB), Y2, Y5
+	VFMADD213PS  constants<>+704(SB), Y2, Y5
+	VFMADD213PS  constants<>+704(SB), Y2, Y5
+	VPSLLD       $0x17, Y4, Y2
+	VPADDD       constants<>+2240(SB), Y2, Y2
+	VMULPS       Y2, Y5, Y2
+	VMOVUPS      constants<>+704(SB), Y4
+	VSUBPS       Y2, Y4, Y2
+	VCMPPS       $0x11, constants<>+3264(SB), Y1, Y1
+	VANDPS       constants<>+2304(SB), Y0, Y0
+	VORPS        Y0, Y2, Y0
+	VBLENDVPS    Y1, Y3, Y0, Y0
+	VMOVNTPS     Y0, (AX)(DX*4)
+	VMOVUPS      32(CX)(DX*4), Y0
+	VANDPS       constants<>+2112(SB), Y0, Y1
+	VMULPS       Y0, Y0, Y2
+	VMOVUPS      constants<>+2368(SB), Y3
+	VFMADD231PS  constants<>+2432(SB), Y2, Y3
+	VMOVUPS      constants<>+2496(SB), Y4
+	VFMADD231PS  constants<>+2560(SB), Y2, Y4
+	VMOVUPS      constants<>+2624(SB), Y5
+	VFMADD231PS  constants<>+2688(SB), Y2, Y5
+	VMULPS       Y2, Y2, Y2
+	VFMADD231PS  Y2, Y4, Y3
+	VMULPS       Y2, Y2, Y2
+	VFMADD231PS  Y2, Y5, Y3
+	VFMADD213PS  Y0, Y0, Y3
+	VMOVUPS      constants<>+2752(SB), Y2
+	VMINPS       Y1, Y2, Y2
+	VMOVUPS      constants<>+2816(SB), Y4
+	VFMADD231PS  constants<>+2880(SB), Y2, Y4
+	VMOVUPS      constants<>+2944(SB), Y5
+	VFMADD231PS  constants<>+3008(SB), Y2, Y5
+	VMOVUPS      constants<>+3072(SB), Y6
+	VFMADD231PS  constants<>+3136(SB), Y2, Y6
+	VMULPS       Y2, Y2, Y7
+	VFMADD231PS  Y7, Y5, Y4
+	VFMADD231PS  constants<>+3200(SB), Y7, Y6
+	VMULPS       Y7, Y7, Y5
+	VFMADD231PS  Y5, Y6, Y4
+	VFMADD213PS  Y2, Y2, Y4
+	VXORPS       constants<>+2304(SB), Y4, Y2
+	VMOVUPS      constants<>+192(SB), Y4
+	VFMADD231PS  constants<>+128(SB), Y2, Y4
+	VSUBPS       constants<>+192(SB), Y4, Y5
+	VFNMADD231PS constants<>+256(SB), Y5, Y2
+	VFNMADD231PS constants<>+320(SB), Y5, Y2
+	VMOVUPS      constants<>+448(SB), Y5
+	VFMADD231PS  constants<>+384(SB), Y2, Y5
+	VFMADD213PS  constants<>+512(SB), Y2, Y5
+	VFMADD213PS  constants<>+576(SB), Y2, Y5
+	VFMADD213PS  constants<>+640(SB), Y2, Y5
+	VFMADD213PS  constants<>+704(SB), Y2, Y5
+	VFMADD213PS  constants<>+704(SB), Y2, Y5
+	VPSLLD       $0x17, Y4, Y2
+	VPADDD       constants<>+2240(SB), Y2, Y2
+	VMULPS       Y2, Y5, Y2
+	VMOVUPS      constants<>+704(SB), Y4
+	VSUBPS       Y2, Y4, Y2
+	VCMPPS       $0x11, constants<>+3264(SB), Y1, Y1
+	VANDPS       constants<>+2304(SB), Y0, Y0
+	VORPS        Y0, Y2, Y0
+	VBLENDVPS    Y1, Y3, Y0, Y0
+	VMOVNTPS     Y0, 32(AX)(DX*4)
+	ADDQ         $+16, DX
+
+test:
+	CMPQ         DX, SI
+	JLT          loop
+	SUBQ         DX, BX
+	JZ           done
+	LEAQ         tailMasks<>+0(SB), SI
+	NEGQ         BX
+	VMOVDQU      64(SI)(BX*4), Y0
+	VMOVDQU      96(SI)(BX*4), Y1
+	VMASKMOVPS   (CX)(DX*4), Y0, Y2
+	VANDPS       constants<>+2112(SB), Y2, Y3
+	VMULPS       Y2, Y2, Y4
+	VMOVUPS      constants<>+2368(SB), Y5
+	VFMADD231PS  constants<>+2432(SB), Y4, Y5
+	VMOVUPS      constants<>+2496(SB), Y6
+	VFMADD231PS  constants<>+2560(SB), Y4, Y6
+	VMOVUPS      constants<>+2624(SB), Y7
+	VFMADD231PS  constants<>+2688(SB), Y4, Y7
+	VMULPS       Y4, Y4, Y4
+	VFMADD231PS  Y4, Y6, Y5
+	VMULPS       Y4, Y4, Y4
+	VFMADD231PS  Y4, Y7, Y5
+	VFMADD213PS  Y2, Y2, Y5
+	VMOVUPS      constants<>+2752(SB), Y4
+	VMINPS       Y3, Y4, Y4
+	VMOVUPS      constants<>+2816(SB), Y6
+	VFMADD231PS  constants<>+2880(SB), Y4, Y6
+	VMOVUPS      constants<>+2944(SB), Y7
+	VFMADD231PS  constants<>+3008(SB), Y4, Y7
+	VMOVUPS      constants<>+3072(SB), Y8
+	VFMADD231PS  constants<>+3136(SB), Y4, Y8
+	VMULPS       Y4, Y4, Y9
+	VFMADD231PS  Y9, Y7, Y6
+	VFMADD231PS  constants<>+3200(SB), Y9, Y8
+	VMULPS       Y9, Y9, Y7
+	VFMADD231PS  Y7, Y8, Y6
+	VFMADD213PS  Y4, Y4, Y6
+	VXORPS       constants<>+2304(SB), Y6, Y4
+	VMOVUPS      constants<>+192(SB), Y6
+	VFMADD231PS  constants<>+128(SB), Y4, Y6
+	VSUBPS       constants<>+192(SB), Y6, Y7
+	VFNMADD231PS constants<>+256(SB), Y7, Y4
+	VFNMADD231PS constants<>+320(SB), Y7, Y4
+	VMOVUPS      constants<>+448(SB), Y7
+	VFMADD231PS  constants<>+384(SB), Y4, Y7
+	VFMADD213PS  constants<>+512(SB), Y4, Y7
+	VFMADD213PS  constants<>+576(SB), Y4, Y7
+	VFMADD213PS  constants<>+640(SB), Y4, Y7
+	VFMADD213PS  constants<>+704(SB), Y4, Y7
+	VFMADD213PS  constants<>+704(SB), Y4, Y7
+	VPSLLD       $0x17, Y6, Y4
+	VPADDD       constants<>+2240(SB), Y4, Y4
+	VMULPS       Y4, Y7, Y4
+	VMOVUPS      constants<>+704(SB), Y6
+	VSUBPS       Y4, Y6, Y4
+	VCMPPS       $0x11, constants<>+3264(SB), Y3, Y3
+	VANDPS       constants<>+2304(SB), Y2, Y2
+	VORPS        Y2, Y4, Y2
+	VBLENDVPS    Y3, Y5, Y2, Y2
+	VMASKMOVPS   Y2, Y0, (AX)(DX*4)
+	VMASKMOVPS   32(CX)(DX*4), Y1, Y0
+	VANDPS       constants<>+2112(SB), Y0, Y2
+	VMULPS       Y0, Y0, Y3
+	VMOVUPS      constants<>+2368(SB), Y4
+	VFMADD231PS  constants<>+2432(SB), Y3, Y4
+	VMOVUPS      constants<>+2496(SB), Y5
+	VFMADD231PS  constants<>+2560(SB), Y3, Y5
+	VMOVUPS      constants<>+2624(SB), Y6
+	VFMADD231PS  constants<>+2688(SB), Y3, Y6
+	VMULPS       Y3, Y3, Y3
+	VFMADD231PS  Y3, Y5, Y4
+	VMULPS       Y3, Y3, Y3
+	VFMADD231PS  Y3, Y6, Y4
+	VFMADD213PS  Y0, Y0, Y4
+	VMOVUPS      constants<>+2752(SB), Y3
+	VMINPS       Y2, Y3, Y3
+	VMOVUPS      constants<>+2816(SB), Y5
+	VFMADD231PS  constants<>+2880(SB), Y3, Y5
+	VMOVUPS      constants<>+2944(SB), Y6
+	VFMADD231PS  constants<>+3008(SB), Y3, Y6
+	VMOVUPS      constants<>+3072(SB), Y7
+	VFMADD231PS  constants<>+3136(SB), Y3, Y7
+	VMULPS       Y3, Y3, Y8
+	VFMADD231PS  Y8, Y6, Y5
+	VFMADD231PS  constants<>+3200(SB), Y8, Y7
+	VMULPS       Y8, Y8, Y6
+	VFMADD231PS  Y6, Y7, Y5
+	VFMADD213PS  Y3, Y3, Y5
+	VXORPS       constants<>+2304(SB), Y5, Y3
+	VMOVUPS      constants<>+192(SB), Y5
+	VFMADD231PS  constants<>+128(SB), Y3, Y5
+	VSUBPS       constants<>+192(SB), Y5, Y6
+	VFNMADD231PS constants<>+256(SB), Y6, Y3
+	VFNMADD231PS constants<>+320(SB), Y6, Y3
+	VMOVUPS      constants<>+448(SB), Y6
+	VFMADD231PS  constants<>+384(SB), Y3, Y6
+	VFMADD213PS  constants<>+512(SB), Y3, Y6
+	VFMADD213PS  constants<>+576(SB), Y3, Y6
+	VFMADD213PS  constants<>+640(SB), Y3, Y6
+	VFMADD213PS  constants<>+704(SB), Y3, Y6
+	VFMADD213PS  constants<>+704(SB), Y3, Y6
+	VPSLLD       $0x17, Y5, Y3
+	VPADDD       constants<>+2240(SB), Y3, Y3
+	VMULPS       Y3, Y6, Y3
+	VMOVUPS      constants<>+704(SB), Y5
+	VSUBPS       Y3, Y5, Y3
+	VCMPPS       $0x11, constants<>+3264(SB), Y2, Y2
+	VANDPS       constants<>+2304(SB), Y0, Y0
+	VORPS        Y0, Y3, Y0
+	VBLENDVPS    Y2, Y4, Y0, Y0
+	VMASKMOVPS   Y0, Y1, 32(AX)(DX*4)
+
+done:
+	VZEROUPPER
+	RET
+
 // func sigmoidAVX2(dst *float32, x *float32, n int)
 // Requires: AVX, AVX2, FMA3
 TEXT ·sigmoidAVX2(SB), NOSPLIT, $0-24
@@ -3992,6 +4700,175 @@ loop:
 	VADDPS       Y1, Y2, Y1
 	VDIVPS       Y1, Y0, Y0
 	VMOVUPS      Y0, 32(AX)(DX*4)
+	ADDQ         $+16, DX
+
+test:
+	CMPQ         DX, SI
+	JLT          loop
+	SUBQ         DX, BX
+	JZ           done
+	LEAQ         tailMasks<>+0(SB), SI
+	NEGQ         BX
+	VMOVDQU      64(SI)(BX*4), Y0
+	VMOVDQU      96(SI)(BX*4), Y1
+	VMASKMOVPS   (CX)(DX*4), Y0, Y2
+	VANDPS       constants<>+2112(SB), Y2, Y3
+	VXORPS       constants<>+2304(SB), Y3, Y3
+	VMOVUPS      constants<>+64(SB), Y4
+	VMAXPS       Y3, Y4, Y3
+	VMOVUPS      constants<>+192(SB), Y4
+	VFMADD231PS  constants<>+128(SB), Y3, Y4
+	VSUBPS       constants<>+192(SB), Y4, Y5
+	VFNMADD231PS constants<>+256(SB), Y5, Y3
+	VFNMADD231PS constants<>+320(SB), Y5, Y3
+	VMOVUPS      constants<>+448(SB), Y5
+	VFMADD231PS  constants<>+384(SB), Y3, Y5
+	VFMADD213PS  constants<>+512(SB), Y3, Y5
+	VFMADD213PS  constants<>+576(SB), Y3, Y5
+	VFMADD213PS  constants<>+640(SB), Y3, Y5
+	VFMADD213PS  constants<>+704(SB), Y3, Y5
+	VFMADD213PS  constants<>+704(SB), Y3, Y5
+	VPSUBD       constants<>+768(SB), Y4, Y3
+	VPSRAD       $0x01, Y3, Y4
+	VPADDD       constants<>+832(SB), Y4, Y6
+	VPSLLD       $0x17, Y6, Y6
+	VMULPS       Y6, Y5, Y5
+	VPSUBD       Y4, Y3, Y3
+	VPADDD       constants<>+832(SB), Y3, Y3
+	VPSLLD       $0x17, Y3, Y3
+	VMULPS       Y3, Y5, Y3
+	VCMPPS       $0x11, constants<>+1152(SB), Y2, Y2
+	VMOVUPS      constants<>+704(SB), Y4
+	VMULPS       Y3, Y4, Y4
+	VMOVUPS      constants<>+704(SB), Y5
+	VBLENDVPS    Y2, Y4, Y5, Y2
+	VMOVUPS      constants<>+704(SB), Y4
+	VADDPS       Y3, Y4, Y3
+	VDIVPS       Y3, Y2, Y2
+	VMASKMOVPS   Y2, Y0, (AX)(DX*4)
+	VMASKMOVPS   32(CX)(DX*4), Y1, Y0
+	VANDPS       constants<>+2112(SB), Y0, Y2
+	VXORPS       constants<>+2304(SB), Y2, Y2
+	VMOVUPS      constants<>+64(SB), Y3
+	VMAXPS       Y2, Y3, Y2
+	VMOVUPS      constants<>+192(SB), Y3
+	VFMADD231PS  constants<>+128(SB), Y2, Y3
+	VSUBPS       constants<>+192(SB), Y3, Y4
+	VFNMADD231PS constants<>+256(SB), Y4, Y2
+	VFNMADD231PS constants<>+320(SB), Y4, Y2
+	VMOVUPS      constants<>+448(SB), Y4
+	VFMADD231PS  constants<>+384(SB), Y2, Y4
+	VFMADD213PS  constants<>+512(SB), Y2, Y4
+	VFMADD213PS  constants<>+576(SB), Y2, Y4
+	VFMADD213PS  constants<>+640(SB), Y2, Y4
+	VFMADD213PS  constants<>+704(SB), Y2, Y4
+	VFMADD213PS  constants<>+704(SB), Y2, Y4
+	VPSUBD       constants<>+768(SB), Y3, Y2
+	VPSRAD       $0x01, Y2, Y3
+	VPADDD       constants<>+832(SB), Y3, Y5
+	VPSLLD       $0x17, Y5, Y5
+	VMULPS       Y5, Y4, Y4
+	VPSUBD       Y3, Y2, Y2
+	VPADDD       constants<>+832(SB), Y2, Y2
+	VPSLLD       $0x17, Y2, Y2
+	VMULPS       Y2, Y4, Y2
+	VCMPPS       $0x11, constants<>+1152(SB), Y0, Y0
+	VMOVUPS      constants<>+704(SB), Y3
+	VMULPS       Y2, Y3, Y3
+	VMOVUPS      constants<>+704(SB), Y4
+	VBLENDVPS    Y0, Y3, Y4, Y0
+	VMOVUPS      constants<>+704(SB), Y3
+	VADDPS       Y2, Y3, Y2
+	VDIVPS       Y2, Y0, Y0
+	VMASKMOVPS   Y0, Y1, 32(AX)(DX*4)
+
+done:
+	VZEROUPPER
+	RET
+
+// func sigmoidPastAVX2(dst *float32, x *float32, n int)
+// Requires: AVX, AVX2, FMA3, MMX+
+TEXT ·sigmoidPastAVX2(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ n+16(FP), BX
+	MOVQ BX, SI
+	ANDQ $-16, SI
+	XORQ DX, DX
+	JMP  test
+
+loop:
+	PREFETCHT0   2048(CX)(DX*4)
+	VMOVUPS      (CX)(DX*4), Y0
+	VANDPS       constants<>+2112(SB), Y0, Y1
+	VXORPS       constants<>+2304(SB), Y1, Y1
+	VMOVUPS      constants<>+64(SB), Y2
+	VMAXPS       Y1, Y2, Y1
+	VMOVUPS      constants<>+192(SB), Y2
+	VFMADD231PS  constants<>+128(SB), Y1, Y2
+	VSUBPS       constants<>+192(SB), Y2, Y3
+	VFNMADD231PS constants<>+256(SB), Y3, Y1
+	VFNMADD231PS constants<>+320(SB), Y3, Y1
+	VMOVUPS      constants<>+448(SB), Y3
+	VFMADD231PS  constants<>+384(SB), Y1, Y3
+	VFMADD213PS  constants<>+512(SB), Y1, Y3
+	VFMADD213PS  constants<>+576(SB), Y1, Y3
+	VFMADD213PS  constants<>+640(SB), Y1, Y3
+	VFMADD213PS  constants<>+704(SB), Y1, Y3
+	VFMADD213PS  constants<>+704(SB), Y1, Y3
+	VPSUBD       constants<>+768(SB), Y2, Y1
+	VPSRAD       $0x01, Y1, Y2
+	VPADDD       constants<>+832(SB), Y2, Y4
+	VPSLLD       $0x17, Y4, Y4
+	VMULPS       Y4, Y3, Y3
+	VPSUBD       Y2, Y1, Y1
+	VPADDD       constants<>+832(SB), Y1, Y1
+	VPSLLD       $0x17, Y1, Y1
+	VMULPS       Y1, Y3, Y1
+	VCMPPS       $0x11, constants<>+1152(SB), Y0, Y0
+	VMOVUPS      constants<>+704(SB), Y2
+	VMULPS       Y1, Y2, Y2
+	VMOVUPS      constants<>+704(SB), Y3
+	VBLENDVPS    Y0, Y2, Y3, Y0
+	VMOVUPS      constants<>+704(SB), Y2
+	VADDPS       Y1, Y2, Y1
+	VDIVPS       Y1, Y0, Y0
+	VMOVNTPS     Y0, (AX)(DX*4)
+	VMOVUPS      32(CX)(DX*4), Y0
+	VANDPS       constants<>+2112(SB), Y0, Y1
+	VXORPS       constants<>+2304(SB), Y1, Y1
+	VMOVUPS      constants<>+64(SB), Y2
+	VMAXPS       Y1, Y2, Y1
+	VMOVUPS      constants<>+192(SB), Y2
+	VFMADD231PS  constants<>+128(SB), Y1, Y2
+	VSUBPS       constants<>+192(SB), Y2, Y3
+	VFNMADD231PS constants<>+256(SB), Y3, Y1
+	VFNMADD231PS constants<>+320(SB), Y3, Y1
+	VMOVUPS      constants<>+448(SB), Y3
+	VFMADD231PS  constants<>+384(SB), Y1, Y3
+	VFMADD213PS  constants<>+512(SB), Y1, Y3
+	VFMADD213PS  constants<>+576(SB), Y1, Y3
+	VFMADD213PS  constants<>+640(SB), Y1, Y3
+	VFMADD213PS  constants<>+704(SB), Y1, Y3
+	VFMADD213PS  constants<>+704(SB), Y1, Y3
+	VPSUBD       constants<>+768(SB), Y2, Y1
+	VPSRAD       $0x01, Y1, Y2
+	VPADDD       constants<>+832(SB), Y2, Y4
+	VPSLLD       $0x17, Y4, Y4
+	VMULPS       Y4, Y3, Y3
+	VPSUBD       Y2, Y1, Y1
+	VPADDD       constants<>+832(SB), Y1, Y1
+	VPSLLD       $0x17, Y1, Y1
+	VMULPS       Y1, Y3, Y1
+	VCMPPS       $0x11, constants<>+1152(SB), Y0, Y0
+	VMOVUPS      constants<>+704(SB), Y2
+	VMULPS       Y1, Y2, Y2
+	VMOVUPS      constants<>+704(SB), Y3
+	VBLENDVPS    Y0, Y2, Y3, Y0
+	VMOVUPS      constants<>+704(SB), Y2
+	VADDPS       Y1, Y2, Y1
+	VDIVPS       Y1, Y0, Y0
+	VMOVNTPS     Y0, 32(AX)(DX*4)
 	ADDQ         $+16, DX
 
 test:
@@ -4238,6 +5115,167 @@ done:
 	VZEROUPPER
 	RET
 
+// func siluPastAVX2(dst *float32, x *float32, n int)
+// Requires: AVX, AVX2, FMA3, MMX+
+TEXT ·siluPastAVX2(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ n+16(FP), BX
+	MOVQ BX, SI
+	ANDQ $-16, SI
+	XORQ DX, DX
+	JMP  test
+
+loop:
+	PREFETCHT0   2048(CX)(DX*4)
+	VMOVUPS      (CX)(DX*4), Y0
+	VANDPS       constants<>+2112(SB), Y0, Y1
+	VXORPS       constants<>+2304(SB), Y1, Y1
+	VMOVUPS      constants<>+64(SB), Y2
+	VMAXPS       Y1, Y2, Y1
+	VMOVUPS      constants<>+192(SB), Y2
+	VFMADD231PS  constants<>+128(SB), Y1, Y2
+	VSUBPS       constants<>+192(SB), Y2, Y3
+	VFNMADD231PS constants<>+256(SB), Y3, Y1
+	VFNMADD231PS constants<>+320(SB), Y3, Y1
+	VMOVUPS      constants<>+448(SB), Y3
+	VFMADD231PS  constants<>+384(SB), Y1, Y3
+	VFMADD213PS  constants<>+512(SB), Y1, Y3
+	VFMADD213PS  constants<>+576(SB), Y1, Y3
+	VFMADD213PS  constants<>+640(SB), Y1, Y3
+	VFMADD213PS  constants<>+704(SB), Y1, Y3
+	VFMADD213PS  constants<>+704(SB), Y1, Y3
+	VPSUBD       constants<>+768(SB), Y2, Y1
+	VPSRAD       $0x01, Y1, Y2
+	VPADDD       constants<>+832(SB), Y2, Y4
+	VPSLLD       $0x17, Y4, Y4
+	VMULPS       Y4, Y3, Y3
+	VPSUBD       Y2, Y1, Y1
+	VPADDD       constants<>+832(SB), Y1, Y1
+	VPSLLD       $0x17, Y1, Y1
+	VMULPS       Y1, Y3, Y1
+	VCMPPS       $0x11, constants<>+1152(SB), Y0, Y2
+	VMULPS       Y1, Y0, Y3
+	VBLENDVPS    Y2, Y3, Y0, Y0
+	VMOVUPS      constants<>+704(SB), Y2
+	VADDPS       Y1, Y2, Y1
+	VDIVPS       Y1, Y0, Y0
+	VMOVNTPS     Y0, (AX)(DX*4)
+	VMOVUPS      32(CX)(DX*4), Y0
+	VANDPS       constants<>+2112(SB), Y0, Y1
+	VXORPS       constants<>+2304(SB), Y1, Y1
+	VMOVUPS      constants<>+64(SB), Y2
+	VMAXPS       Y1, Y2, Y1
+	VMOVUPS      constants<>+192(SB), Y2
+	VFMADD231PS  constants<>+128(SB), Y1, Y2
+	VSUBPS       constants<>+192(SB), Y2, Y3
+	VFNMADD231PS constants<>+256(SB), Y3, Y1
+	VFNMADD231PS constants<>+320(SB), Y3, Y1
+	VMOVUPS      constants<>+448(SB), Y3
+	VFMADD231PS  constants<>+384(SB), Y1, Y3
+	VFMADD213PS  constants<>+512(SB), Y1, Y3
+	VFMADD213PS  constants<>+576(SB), Y1, Y3
+	VFMADD213PS  constants<>+640(SB), Y1, Y3
+	VFMADD213PS  constants<>+704(SB), Y1, Y3
+	VFMADD213PS  constants<>+704(SB), Y1, Y3
+	VPSUBD       constants<>+768(SB), Y2, Y1
+	VPSRAD       $0x01, Y1, Y2
+	VPADDD       constants<>+832(SB), Y2, Y4
+	VPSLLD       $0x17, Y4, Y4
+	VMULPS       Y4, Y3, Y3
+	VPSUBD       Y2, Y1, Y1
+	VPADDD       constants<>+832(SB), Y1, Y1
+	VPSLLD       $0x17, Y1, Y1
+	VMULPS       Y1, Y3, Y1
+	VCMPPS       $0x11, constants<>+1152(SB), Y0, Y2
+	VMULPS       Y1, Y0, Y3
+	VBLENDVPS    Y2, Y3, Y0, Y0
+	VMOVUPS      constants<>+704(SB), Y2
+	VADDPS       Y1, Y2, Y1
+	VDIVPS       Y1, Y0, Y0
+	VMOVNTPS     Y0, 32(AX)(DX*4)
+	ADDQ         $+16, DX
+
+test:
+	CMPQ         DX, SI
+	JLT          loop
+	SUBQ         DX, BX
+	JZ           done
+	LEAQ         tailMasks<>+0(SB), SI
+	NEGQ         BX
+	VMOVDQU      64(SI)(BX*4), Y0
+	VMOVDQU      96(SI)(BX*4), Y1
+	VMASKMOVPS   (CX)(DX*4), Y0, Y2
+	VANDPS       constants<>+2112(SB), Y2, Y3
+	VXORPS       constants<>+2304(SB), Y3, Y3
+	VMOVUPS      constants<>+64(SB), Y4
+	VMAXPS       Y3, Y4, Y3
+	VMOVUPS      constants<>+192(SB), Y4
+	VFMADD231PS  constants<>+128(SB), Y3, Y4
+	VSUBPS       constants<>+192(SB), Y4, Y5
+	VFNMADD231PS constants<>+256(SB), Y5, Y3
+	VFNMADD231PS constants<>+320(SB), Y5, Y3
+	VMOVUPS      constants<>+448(SB), Y5
+	VFMADD231PS  constants<>+384(SB), Y3, Y5
+	VFMADD213PS  constants<>+512(SB), Y3, Y5
+	VFMADD213PS  constants<>+576(SB), Y3, Y5
+	VFMADD213PS  constants<>+640(SB), Y3, Y5
+	VFMADD213PS  constants<>+704(SB), Y3, Y5
+	VFMADD213PS  constants<>+704(SB), Y3, Y5
+	VPSUBD       constants<>+768(SB), Y4, Y3
+	VPSRAD       $0x01, Y3, Y4
+	VPADDD       constants<>+832(SB), Y4, Y6
+	VPSLLD       $0x17, Y6, Y6
+	VMULPS       Y6, Y5, Y5
+	VPSUBD       Y4, Y3, Y3
+	VPADDD       constants<>+832(SB), Y3, Y3
+	VPSLLD       $0x17, Y3, Y3
+	VMULPS       Y3, Y5, Y3
+	VCMPPS       $0x11, constants<>+1152(SB), Y2, Y4
+	VMULPS       Y3, Y2, Y5
+	VBLENDVPS    Y4, Y5, Y2, Y2
+	VMOVUPS      constants<>+704(SB), Y4
+	VADDPS       Y3, Y4, Y3
+	VDIVPS       Y3, Y2, Y2
+	VMASKMOVPS   Y2, Y0, (AX)(DX*4)
+	VMASKMOVPS   32(CX)(DX*4), Y1, Y0
+	VANDPS       constants<>+2112(SB), Y0, Y2
+	VXORPS       constants<>+2304(SB), Y2, Y2
+	VMOVUPS      constants<>+64(SB), Y3
+	VMAXPS       Y2, Y3, Y2
+	VMOVUPS      constants<>+192(SB), Y3
+	VFMADD231PS  constants<>+128(SB), Y2, Y3
+	VSUBPS       constants<>+192(SB), Y3, Y4
+	VFNMADD231PS constants<>+256(SB), Y4, Y2
+	VFNMADD231PS constants<>+320(SB), Y4, Y2
+	VMOVUPS      constants<>+448(SB), Y4
+	VFMADD231PS  constants<>+384(SB), Y2, Y4
+	VFMADD213PS  constants<>+512(SB), Y2, Y4
+	VFMADD213PS  constants<>+576(SB), Y2, Y4
+	VFMADD213PS  constants<>+640(SB), Y2, Y4
+	VFMADD213PS  constants<>+704(SB), Y2, Y4
+	VFMADD213PS  constants<>+704(SB), Y2, Y4
+	VPSUBD       constants<>+768(SB), Y3, Y2
+	VPSRAD       $0x01, Y2, Y3
+	VPADDD       constants<>+832(SB), Y3, Y5
+	VPSLLD       $0x17, Y5, Y5
+	VMULPS       Y5, Y4, Y4
+	VPSUBD       Y3, Y2, Y2
+	VPADDD       constants<>+832(SB), Y2, Y2
+	VPSLLD       $0x17, Y2, Y2
+	VMULPS       Y2, Y4, Y2
+	VCMPPS       $0x11, constants<>+1152(SB), Y0, Y3
+	VMULPS       Y2, Y0, Y4
+	VBLENDVPS    Y3, Y4, Y0, Y0
+	VMOVUPS      constants<>+704(SB), Y3
+	VADDPS       Y2, Y3, Y2
+	VDIVPS       Y2, Y0, Y0
+	VMASKMOVPS   Y0, Y1, 32(AX)(DX*4)
+
+done:
+	VZEROUPPER
+	RET
+
 // func geluAVX2(dst *float32, x *float32, n int)
 // Requires: AVX, AVX2, FMA3
 TEXT ·geluAVX2(SB), NOSPLIT, $0-24
@@ -4316,6 +5354,167 @@ loop:
 	VMAXPS       Y0, Y3, Y0
 	VFNMADD231PS Y2, Y1, Y0
 	VMOVUPS      Y0, 32(AX)(DX*4)
+	ADDQ         $+16, DX
+
+test:
+	CMPQ         DX, SI
+	JLT          loop
+	SUBQ         DX, BX
+	JZ           done
+	LEAQ         tailMasks<>+0(SB), SI
+	NEGQ         BX
+	VMOVDQU      64(SI)(BX*4), Y0
+	VMOVDQU      96(SI)(BX*4), Y1
+	VMASKMOVPS   (CX)(DX*4), Y0, Y2
+	VANDPS       constants<>+2112(SB), Y2, Y3
+	VMOVUPS      constants<>+3328(SB), Y4
+	VMINPS       Y3, Y4, Y3
+	VMOVUPS      constants<>+3456(SB), Y4
+	VFMADD231PS  constants<>+3392(SB), Y3, Y4
+	VFMADD213PS  constants<>+3520(SB), Y3, Y4
+	VFMADD213PS  constants<>+3584(SB), Y3, Y4
+	VFMADD213PS  constants<>+3648(SB), Y3, Y4
+	VFMADD213PS  constants<>+3712(SB), Y3, Y4
+	VFMADD213PS  constants<>+3776(SB), Y3, Y4
+	VFMADD213PS  constants<>+3840(SB), Y3, Y4
+	VFMADD213PS  constants<>+3904(SB), Y3, Y4
+	VFMADD213PS  constants<>+3968(SB), Y3, Y4
+	VFMADD213PS  constants<>+4032(SB), Y3, Y4
+	VMOVUPS      constants<>+192(SB), Y5
+	VFMADD231PS  Y4, Y3, Y5
+	VSUBPS       constants<>+192(SB), Y5, Y6
+	VFNMADD213PS Y6, Y3, Y4
+	VMOVUPS      constants<>+4160(SB), Y6
+	VFMADD231PS  constants<>+4096(SB), Y4, Y6
+	VFMADD213PS  constants<>+4224(SB), Y4, Y6
+	VFMADD213PS  constants<>+4288(SB), Y4, Y6
+	VFMADD213PS  constants<>+4352(SB), Y4, Y6
+	VFMADD213PS  constants<>+4416(SB), Y4, Y6
+	VFMADD213PS  constants<>+1792(SB), Y4, Y6
+	VPSLLD       $0x17, Y5, Y4
+	VPADDD       constants<>+2240(SB), Y4, Y4
+	VMULPS       Y4, Y6, Y4
+	VMOVUPS      constants<>+1152(SB), Y5
+	VMAXPS       Y2, Y5, Y2
+	VFNMADD231PS Y4, Y3, Y2
+	VMASKMOVPS   Y2, Y0, (AX)(DX*4)
+	VMASKMOVPS   32(CX)(DX*4), Y1, Y0
+	VANDPS       constants<>+2112(SB), Y0, Y2
+	VMOVUPS      constants<>+3328(SB), Y3
+	VMINPS       Y2, Y3, Y2
+	VMOVUPS      constants<>+3456(SB), Y3
+	VFMADD231PS  constants<>+3392(SB), Y2, Y3
+	VFMADD213PS  constants<>+3520(SB), Y2, Y3
+	VFMADD213PS  constants<>+3584(SB), Y2, Y3
+	VFMADD213PS  constants<>+3648(SB), Y2, Y3
+	VFMADD213PS  constants<>+3712(SB), Y2, Y3
+	VFMADD213PS  constants<>+3776(SB), Y2, Y3
+	VFMADD213PS  constants<>+3840(SB), Y2, Y3
+	VFMADD213PS  constants<>+3904(SB), Y2, Y3
+	VFMADD213PS  constants<>+3968(SB), Y2, Y3
+	VFMADD213PS  constants<>+4032(SB), Y2, Y3
+	VMOVUPS      constants<>+192(SB), Y4
+	VFMADD231PS  Y3, Y2, Y4
+	VSUBPS       constants<>+192(SB), Y4, Y5
+	VFNMADD213PS Y5, Y2, Y3
+	VMOVUPS      constants<>+4160(SB), Y5
+	VFMADD231PS  constants<>+4096(SB), Y3, Y5
+	VFMADD213PS  constants<>+4224(SB), Y3, Y5
+	VFMADD213PS  constants<>+4288(SB), Y3, Y5
+	VFMADD213PS  constants<>+4352(SB), Y3, Y5
+	VFMADD213PS  constants<>+4416(SB), Y3, Y5
+	VFMADD213PS  constants<>+1792(SB), Y3, Y5
+	VPSLLD       $0x17, Y4, Y3
+	VPADDD       constants<>+2240(SB), Y3, Y3
+	VMULPS       Y3, Y5, Y3
+	VMOVUPS      constants<>+1152(SB), Y4
+	VMAXPS       Y0, Y4, Y0
+	VFNMADD231PS Y3, Y2, Y0
+	VMASKMOVPS   Y0, Y1, 32(AX)(DX*4)
+
+done:
+	VZEROUPPER
+	RET
+
+// func geluPastAVX2(dst *float32, x *float32, n int)
+// Requires: AVX, AVX2, FMA3, MMX+
+TEXT ·geluPastAVX2(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ n+16(FP), BX
+	MOVQ BX, SI
+	ANDQ $-16, SI
+	XORQ DX, DX
+	JMP  test
+
+loop:
+	PREFETCHT0   2048(CX)(DX*4)
+	VMOVUPS      (CX)(DX*4), Y0
+	VANDPS       constants<>+2112(SB), Y0, Y1
+	VMOVUPS      constants<>+3328(SB), Y2
+	VMINPS       Y1, Y2, Y1
+	VMOVUPS      constants<>+3456(SB), Y2
+	VFMADD231PS  constants<>+3392(SB), Y1, Y2
+	VFMADD213PS  constants<>+3520(SB), Y1, Y2
+	VFMADD213PS  constants<>+3584(SB), Y1, Y2
+	VFMADD213PS  constants<>+3648(SB), Y1, Y2
+	VFMADD213PS  constants<>+3712(SB), Y1, Y2
+	VFMADD213PS  constants<>+3776(SB), Y1, Y2
+	VFMADD213PS  constants<>+3840(SB), Y1, Y2
+	VFMADD213PS  constants<>+3904(SB), Y1, Y2
+	VFMADD213PS  constants<>+3968(SB), Y1, Y2
+	VFMADD213PS  constants<>+4032(SB), Y1, Y2
+	VMOVUPS      constants<>+192(SB), Y3
+	VFMADD231PS  Y2, Y1, Y3
+	VSUBPS       constants<>+192(SB), Y3, Y4
+	VFNMADD213PS Y4, Y1, Y2
+	VMOVUPS      constants<>+4160(SB), Y4
+	VFMADD231PS  constants<>+4096(SB), Y2, Y4
+	VFMADD213PS  constants<>+4224(SB), Y2, Y4
+	VFMADD213PS  constants<>+4288(SB), Y2, Y4
+	VFMADD213PS  constants<>+4352(SB), Y2, Y4
+	VFMADD213PS  constants<>+4416(SB), Y2, Y4
+	VFMADD213PS  constants<>+1792(SB), Y2, Y4
+	VPSLLD       $0x17, Y3, Y2
+	VPADDD       constants<>+2240(SB), Y2, Y2
+	VMULPS       Y2, Y4, Y2
+	VMOVUPS      constants<>+1152(SB), Y3
+	VMAXPS       Y0, Y3, Y0
+	VFNMADD231PS Y2, Y1, Y0
+	VMOVNTPS     Y0, (AX)(DX*4)
+	VMOVUPS      32(CX)(DX*4), Y0
+	VANDPS       constants<>+2112(SB), Y0, Y1
+	VMOVUPS      constants<>+3328(SB), Y2
+	VMINPS       Y1, Y2, Y1
+	VMOVUPS      constants<>+3456(SB), Y2
+	VFMADD231PS  constants<>+3392(SB), Y1, Y2
+	VFMADD213PS  constants<>+3520(SB), Y1, Y2
+	VFMADD213PS  constants<>+3584(SB), Y1, Y2
+	VFMADD213PS  constants<>+3648(SB), Y1, Y2
+	VFMADD213PS  constants<>+3712(SB), Y1, Y2
+	VFMADD213PS  constants<>+3776(SB), Y1, Y2
+	VFMADD213PS  constants<>+3840(SB), Y1, Y2
+	VFMADD213PS  constants<>+3904(SB), Y1, Y2
+	VFMADD213PS  constants<>+3968(SB), Y1, Y2
+	VFMADD213PS  constants<>+4032(SB), Y1, Y2
+	VMOVUPS      constants<>+192(SB), Y3
+	VFMADD231PS  Y2, Y1, Y3
+	VSUBPS       constants<>+192(SB), Y3, Y4
+	VFNMADD213PS Y4, Y1, Y2
+	VMOVUPS      constants<>+4160(SB), Y4
+	VFMADD231PS  constants<>+4096(SB), Y2, Y4
+	VFMADD213PS  constants<>+4224(SB), Y2, Y4
+	VFMADD213PS  constants<>+4288(SB), Y2, Y4
+	VFMADD213PS  constants<>+4352(SB), Y2, Y4
+	VFMADD213PS  constants<>+4416(SB), Y2, Y4
+	VFMADD213PS  constants<>+1792(SB), Y2, Y4
+	VPSLLD       $0x17, Y3, Y2
+	VPADDD       constants<>+2240(SB), Y2, Y2
+	VMULPS       Y2, Y4, Y2
+	VMOVUPS      constants<>+1152(SB), Y3
+	VMAXPS       Y0, Y3, Y0
+	VFNMADD231PS Y2, Y1, Y0
+	VMOVNTPS     Y0, 32(AX)(DX*4)
 	ADDQ         $+16, DX
 
 test:
@@ -4550,6 +5749,159 @@ done:
 	VZEROUPPER
 	RET
 
+// func geluTanhPastAVX2(dst *float32, x *float32, n int)
+// Requires: AVX, AVX2, FMA3, MMX+
+TEXT ·geluTanhPastAVX2(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ n+16(FP), BX
+	MOVQ BX, SI
+	ANDQ $-16, SI
+	XORQ DX, DX
+	JMP  test
+
+loop:
+	PREFETCHT0   2048(CX)(DX*4)
+	VMOVUPS      (CX)(DX*4), Y0
+	VMULPS       Y0, Y0, Y1
+	VMOVUPS      constants<>+4544(SB), Y2
+	VFMADD231PS  constants<>+4480(SB), Y1, Y2
+	VMULPS       Y2, Y0, Y1
+	VANDPS       constants<>+2112(SB), Y1, Y1
+	VXORPS       constants<>+2304(SB), Y1, Y1
+	VCMPPS       $0x11, constants<>+4608(SB), Y1, Y2
+	VMOVUPS      constants<>+192(SB), Y3
+	VFMADD231PS  constants<>+128(SB), Y1, Y3
+	VSUBPS       constants<>+192(SB), Y3, Y4
+	VFNMADD231PS constants<>+256(SB), Y4, Y1
+	VFNMADD231PS constants<>+320(SB), Y4, Y1
+	VMOVUPS      constants<>+448(SB), Y4
+	VFMADD231PS  constants<>+384(SB), Y1, Y4
+	VFMADD213PS  constants<>+512(SB), Y1, Y4
+	VFMADD213PS  constants<>+576(SB), Y1, Y4
+	VFMADD213PS  constants<>+640(SB), Y1, Y4
+	VFMADD213PS  constants<>+704(SB), Y1, Y4
+	VFMADD213PS  constants<>+704(SB), Y1, Y4
+	VPSLLD       $0x17, Y3, Y1
+	VPADDD       constants<>+2240(SB), Y1, Y1
+	VMULPS       Y1, Y4, Y1
+	VBLENDVPS    Y2, constants<>+1152(SB), Y1, Y1
+	VCMPPS       $0x11, constants<>+1152(SB), Y0, Y2
+	VMULPS       Y1, Y0, Y3
+	VBLENDVPS    Y2, Y3, Y0, Y0
+	VMOVUPS      constants<>+704(SB), Y2
+	VADDPS       Y1, Y2, Y1
+	VDIVPS       Y1, Y0, Y0
+	VMOVNTPS     Y0, (AX)(DX*4)
+	VMOVUPS      32(CX)(DX*4), Y0
+	VMULPS       Y0, Y0, Y1
+	VMOVUPS      constants<>+4544(SB), Y2
+	VFMADD231PS  constants<>+4480(SB), Y1, Y2
+	VMULPS       Y2, Y0, Y1
+	VANDPS       constants<>+2112(SB), Y1, Y1
+	VXORPS       constants<>+2304(SB), Y1, Y1
+	VCMPPS       $0x11, constants<>+4608(SB), Y1, Y2
+	VMOVUPS      constants<>+192(SB), Y3
+	VFMADD231PS  constants<>+128(SB), Y1, Y3
+	VSUBPS       constants<>+192(SB), Y3, Y4
+	VFNMADD231PS constants<>+256(SB), Y4, Y1
+	VFNMADD231PS constants<>+320(SB), Y4, Y1
+	VMOVUPS      constants<>+448(SB), Y4
+	VFMADD231PS  constants<>+384(SB), Y1, Y4
+	VFMADD213PS  constants<>+512(SB), Y1, Y4
+	VFMADD213PS  constants<>+576(SB), Y1, Y4
+	VFMADD213PS  constants<>+640(SB), Y1, Y4
+	VFMADD213PS  constants<>+704(SB), Y1, Y4
+	VFMADD213PS  constants<>+704(SB), Y1, Y4
+	VPSLLD       $0x17, Y3, Y1
+	VPADDD       constants<>+2240(SB), Y1, Y1
+	VMULPS       Y1, Y4, Y1
+	VBLENDVPS    Y2, constants<>+1152(SB), Y1, Y1
+	VCMPPS       $0x11, constants<>+1152(SB), Y0, Y2
+	VMULPS       Y1, Y0, Y3
+	VBLENDVPS    Y2, Y3, Y0, Y0
+	VMOVUPS      constants<>+704(SB), Y2
+	VADDPS       Y1, Y2, Y1
+	VDIVPS       Y1, Y0, Y0
+	VMOVNTPS     Y0, 32(AX)(DX*4)
+	ADDQ         $+16, DX
+
+test:
+	CMPQ         DX, SI
+	JLT          loop
+	SUBQ         DX, BX
+	JZ           done
+	LEAQ         tailMasks<>+0(SB), SI
+	NEGQ         BX
+	VMOVDQU      64(SI)(BX*4), Y0
+	VMOVDQU      96(SI)(BX*4), Y1
+	VMASKMOVPS   (CX)(DX*4), Y0, Y2
+	VMULPS       Y2, Y2, Y3
+	VMOVUPS      constants<>+4544(SB), Y4
+	VFMADD231PS  constants<>+4480(SB), Y3, Y4
+	VMULPS       Y4, Y2, Y3
+	VANDPS       constants<>+2112(SB), Y3, Y3
+	VXORPS       constants<>+2304(SB), Y3, Y3
+	VCMPPS       $0x11, constants<>+4608(SB), Y3, Y4
+	VMOVUPS      constants<>+192(SB), Y5
+	VFMADD231PS  constants<>+128(SB), Y3, Y5
+	VSUBPS       constants<>+192(SB), Y5, Y6
+	VFNMADD231PS constants<>+256(SB), Y6, Y3
+	VFNMADD231PS constants<>+320(SB), Y6, Y3
+	VMOVUPS      constants<>+448(SB), Y6
+	VFMADD231PS  constants<>+384(SB), Y3, Y6
+	VFMADD213PS  constants<>+512(SB), Y3, Y6
+	VFMADD213PS  constants<>+576(SB), Y3, Y6
+	VFMADD213PS  constants<>+640(SB), Y3, Y6
+	VFMADD213PS  constants<>+704(SB), Y3, Y6
+	VFMADD213PS  constants<>+704(SB), Y3, Y6
+	VPSLLD       $0x17, Y5, Y3
+	VPADDD       constants<>+2240(SB), Y3, Y3
+	VMULPS       Y3, Y6, Y3
+	VBLENDVPS    Y4, constants<>+1152(SB), Y3, Y3
+	VCMPPS       $0x11, constants<>+1152(SB), Y2, Y4
+	VMULPS       Y3, Y2, Y5
+	VBLENDVPS    Y4, Y5, Y2, Y2
+	VMOVUPS      constants<>+704(SB), Y4
+	VADDPS       Y3, Y4, Y3
+	VDIVPS       Y3, Y2, Y2
+	VMASKMOVPS   Y2, Y0, (AX)(DX*4)
+	VMASKMOVPS   32(CX)(DX*4), Y1, Y0
+	VMULPS       Y0, Y0, Y2
+	VMOVUPS      constants<>+4544(SB), Y3
+	VFMADD231PS  constants<>+4480(SB), Y2, Y3
+	VMULPS       Y3, Y0, Y2
+	VANDPS       constants<>+2112(SB), Y2, Y2
+	VXORPS       constants<>+2304(SB), Y2, Y2
+	VCMPPS       $0x11, constants<>+4608(SB), Y2, Y3
+	VMOVUPS      constants<>+192(SB), Y4
+	VFMADD231PS  constants<>+128(SB), Y2, Y4
+	VSUBPS       constants<>+192(SB), Y4, Y5
+	VFNMADD231PS constants<>+256(SB), Y5, Y2
+	VFNMADD231PS constants<>+320(SB), Y5, Y2
+	VMOVUPS      constants<>+448(SB), Y5
+	VFMADD231PS  constants<>+384(SB), Y2, Y5
+	VFMADD213PS  constants<>+512(SB), Y2, Y5
+	VFMADD213PS  constants<>+576(SB), Y2, Y5
+	VFMADD213PS  constants<>+640(SB), Y2, Y5
+	VFMADD213PS  constants<>+704(SB), Y2, Y5
+	VFMADD213PS  constants<>+704(SB), Y2, Y5
+	VPSLLD       $0x17, Y4, Y2
+	VPADDD       constants<>+2240(SB), Y2, Y2
+	VMULPS       Y2, Y5, Y2
+	VBLENDVPS    Y3, constants<>+1152(SB), Y2, Y2
+	VCMPPS       $0x11, constants<>+1152(SB), Y0, Y3
+	VMULPS       Y2, Y0, Y4
+	VBLENDVPS    Y3, Y4, Y0, Y0
+	VMOVUPS      constants<>+704(SB), Y3
+	VADDPS       Y2, Y3, Y2
+	VDIVPS       Y2, Y0, Y0
+	VMASKMOVPS   Y0, Y1, 32(AX)(DX*4)
+
+done:
+	VZEROUPPER
+	RET
+
 // func sqrtAVX2(dst *float32, x *float32, n int)
 // Requires: AVX
 TEXT ·sqrtAVX2(SB), NOSPLIT, $0-24
@@ -4569,6 +5921,47 @@ loop:
 	VSQRTPS Y0, Y0
 	VMOVUPS Y0, 32(AX)(DX*4)
 	ADDQ    $+16, DX
+
+test:
+	CMPQ       DX, SI
+	JLT        loop
+	SUBQ       DX, BX
+	JZ         done
+	LEAQ       tailMasks<>+0(SB), SI
+	NEGQ       BX
+	VMOVDQU    64(SI)(BX*4), Y0
+	VMOVDQU    96(SI)(BX*4), Y1
+	VMASKMOVPS (CX)(DX*4), Y0, Y2
+	VSQRTPS    Y2, Y2
+	VMASKMOVPS Y2, Y0, (AX)(DX*4)
+	VMASKMOVPS 32(CX)(DX*4), Y1, Y0
+	VSQRTPS    Y0, Y0
+	VMASKMOVPS Y0, Y1, 32(AX)(DX*4)
+
+done:
+	VZEROUPPER
+	RET
+
+// func sqrtPastAVX2(dst *float32, x *float32, n int)
+// Requires: AVX, MMX+
+TEXT ·sqrtPastAVX2(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ n+16(FP), BX
+	MOVQ BX, SI
+	ANDQ $-16, SI
+	XORQ DX, DX
+	JMP  test
+
+loop:
+	PREFETCHT0 2048(CX)(DX*4)
+	VMOVUPS    (CX)(DX*4), Y0
+	VSQRTPS    Y0, Y0
+	VMOVNTPS   Y0, (AX)(DX*4)
+	VMOVUPS    32(CX)(DX*4), Y0
+	VSQRTPS    Y0, Y0
+	VMOVNTPS   Y0, 32(AX)(DX*4)
+	ADDQ       $+16, DX
 
 test:
 	CMPQ       DX, SI
@@ -4638,6 +6031,55 @@ done:
 	VZEROUPPER
 	RET
 
+// func rsqrtPastAVX2(dst *float32, x *float32, n int)
+// Requires: AVX, MMX+
+TEXT ·rsqrtPastAVX2(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ n+16(FP), BX
+	MOVQ BX, SI
+	ANDQ $-16, SI
+	XORQ DX, DX
+	JMP  test
+
+loop:
+	PREFETCHT0 2048(CX)(DX*4)
+	VMOVUPS    (CX)(DX*4), Y0
+	VSQRTPS    Y0, Y0
+	VMOVUPS    constants<>+704(SB), Y1
+	VDIVPS     Y0, Y1, Y0
+	VMOVNTPS   Y0, (AX)(DX*4)
+	VMOVUPS    32(CX)(DX*4), Y0
+	VSQRTPS    Y0, Y0
+	VMOVUPS    constants<>+704(SB), Y1
+	VDIVPS     Y0, Y1, Y0
+	VMOVNTPS   Y0, 32(AX)(DX*4)
+	ADDQ       $+16, DX
+
+test:
+	CMPQ       DX, SI
+	JLT        loop
+	SUBQ       DX, BX
+	JZ         done
+	LEAQ       tailMasks<>+0(SB), SI
+	NEGQ       BX
+	VMOVDQU    64(SI)(BX*4), Y0
+	VMOVDQU    96(SI)(BX*4), Y1
+	VMASKMOVPS (CX)(DX*4), Y0, Y2
+	VSQRTPS    Y2, Y2
+	VMOVUPS    constants<>+704(SB), Y3
+	VDIVPS     Y2, Y3, Y2
+	VMASKMOVPS Y2, Y0, (AX)(DX*4)
+	VMASKMOVPS 32(CX)(DX*4), Y1, Y0
+	VSQRTPS    Y0, Y0
+	VMOVUPS    constants<>+704(SB), Y2
+	VDIVPS     Y0, Y2, Y0
+	VMASKMOVPS Y0, Y1, 32(AX)(DX*4)
+
+done:
+	VZEROUPPER
+	RET
+
 // func reciprocalAVX2(dst *float32, x *float32, n int)
 // Requires: AVX
 TEXT ·reciprocalAVX2(SB), NOSPLIT, $0-24
@@ -4659,6 +6101,51 @@ loop:
 	VDIVPS  Y0, Y1, Y0
 	VMOVUPS Y0, 32(AX)(DX*4)
 	ADDQ    $+16, DX
+
+test:
+	CMPQ       DX, SI
+	JLT        loop
+	SUBQ       DX, BX
+	JZ         done
+	LEAQ       tailMasks<>+0(SB), SI
+	NEGQ       BX
+	VMOVDQU    64(SI)(BX*4), Y0
+	VMOVDQU    96(SI)(BX*4), Y1
+	VMASKMOVPS (CX)(DX*4), Y0, Y2
+	VMOVUPS    constants<>+704(SB), Y3
+	VDIVPS     Y2, Y3, Y2
+	VMASKMOVPS Y2, Y0, (AX)(DX*4)
+	VMASKMOVPS 32(CX)(DX*4), Y1, Y0
+	VMOVUPS    constants<>+704(SB), Y2
+	VDIVPS     Y0, Y2, Y0
+	VMASKMOVPS Y0, Y1, 32(AX)(DX*4)
+
+done:
+	VZEROUPPER
+	RET
+
+// func reciprocalPastAVX2(dst *float32, x *float32, n int)
+// Requires: AVX, MMX+
+TEXT ·reciprocalPastAVX2(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ n+16(FP), BX
+	MOVQ BX, SI
+	ANDQ $-16, SI
+	XORQ DX, DX
+	JMP  test
+
+loop:
+	PREFETCHT0 2048(CX)(DX*4)
+	VMOVUPS    (CX)(DX*4), Y0
+	VMOVUPS    constants<>+704(SB), Y1
+	VDIVPS     Y0, Y1, Y0
+	VMOVNTPS   Y0, (AX)(DX*4)
+	VMOVUPS    32(CX)(DX*4), Y0
+	VMOVUPS    constants<>+704(SB), Y1
+	VDIVPS     Y0, Y1, Y0
+	VMOVNTPS   Y0, 32(AX)(DX*4)
+	ADDQ       $+16, DX
 
 test:
 	CMPQ       DX, SI
@@ -4722,6 +6209,47 @@ done:
 	VZEROUPPER
 	RET
 
+// func negPastAVX2(dst *float32, x *float32, n int)
+// Requires: AVX, MMX+
+TEXT ·negPastAVX2(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ n+16(FP), BX
+	MOVQ BX, SI
+	ANDQ $-16, SI
+	XORQ DX, DX
+	JMP  test
+
+loop:
+	PREFETCHT0 2048(CX)(DX*4)
+	VMOVUPS    (CX)(DX*4), Y0
+	VXORPS     constants<>+2304(SB), Y0, Y0
+	VMOVNTPS   Y0, (AX)(DX*4)
+	VMOVUPS    32(CX)(DX*4), Y0
+	VXORPS     constants<>+2304(SB), Y0, Y0
+	VMOVNTPS   Y0, 32(AX)(DX*4)
+	ADDQ       $+16, DX
+
+test:
+	CMPQ       DX, SI
+	JLT        loop
+	SUBQ       DX, BX
+	JZ         done
+	LEAQ       tailMasks<>+0(SB), SI
+	NEGQ       BX
+	VMOVDQU    64(SI)(BX*4), Y0
+	VMOVDQU    96(SI)(BX*4), Y1
+	VMASKMOVPS (CX)(DX*4), Y0, Y2
+	VXORPS     constants<>+2304(SB), Y2, Y2
+	VMASKMOVPS Y2, Y0, (AX)(DX*4)
+	VMASKMOVPS 32(CX)(DX*4), Y1, Y0
+	VXORPS     constants<>+2304(SB), Y0, Y0
+	VMASKMOVPS Y0, Y1, 32(AX)(DX*4)
+
+done:
+	VZEROUPPER
+	RET
+
 // func absAVX2(dst *float32, x *float32, n int)
 // Requires: AVX
 TEXT ·absAVX2(SB), NOSPLIT, $0-24
@@ -4741,6 +6269,47 @@ loop:
 	VANDPS  constants<>+2112(SB), Y0, Y0
 	VMOVUPS Y0, 32(AX)(DX*4)
 	ADDQ    $+16, DX
+
+test:
+	CMPQ       DX, SI
+	JLT        loop
+	SUBQ       DX, BX
+	JZ         done
+	LEAQ       tailMasks<>+0(SB), SI
+	NEGQ       BX
+	VMOVDQU    64(SI)(BX*4), Y0
+	VMOVDQU    96(SI)(BX*4), Y1
+	VMASKMOVPS (CX)(DX*4), Y0, Y2
+	VANDPS     constants<>+2112(SB), Y2, Y2
+	VMASKMOVPS Y2, Y0, (AX)(DX*4)
+	VMASKMOVPS 32(CX)(DX*4), Y1, Y0
+	VANDPS     constants<>+2112(SB), Y0, Y0
+	VMASKMOVPS Y0, Y1, 32(AX)(DX*4)
+
+done:
+	VZEROUPPER
+	RET
+
+// func absPastAVX2(dst *float32, x *float32, n int)
+// Requires: AVX, MMX+
+TEXT ·absPastAVX2(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ n+16(FP), BX
+	MOVQ BX, SI
+	ANDQ $-16, SI
+	XORQ DX, DX
+	JMP  test
+
+loop:
+	PREFETCHT0 2048(CX)(DX*4)
+	VMOVUPS    (CX)(DX*4), Y0
+	VANDPS     constants<>+2112(SB), Y0, Y0
+	VMOVNTPS   Y0, (AX)(DX*4)
+	VMOVUPS    32(CX)(DX*4), Y0
+	VANDPS     constants<>+2112(SB), Y0, Y0
+	VMOVNTPS   Y0, 32(AX)(DX*4)
+	ADDQ       $+16, DX
 
 test:
 	CMPQ       DX, SI
@@ -4802,6 +6371,47 @@ done:
 	VZEROUPPER
 	RET
 
+// func squarePastAVX2(dst *float32, x *float32, n int)
+// Requires: AVX, MMX+
+TEXT ·squarePastAVX2(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ n+16(FP), BX
+	MOVQ BX, SI
+	ANDQ $-16, SI
+	XORQ DX, DX
+	JMP  test
+
+loop:
+	PREFETCHT0 2048(CX)(DX*4)
+	VMOVUPS    (CX)(DX*4), Y0
+	VMULPS     Y0, Y0, Y0
+	VMOVNTPS   Y0, (AX)(DX*4)
+	VMOVUPS    32(CX)(DX*4), Y0
+	VMULPS     Y0, Y0, Y0
+	VMOVNTPS   Y0, 32(AX)(DX*4)
+	ADDQ       $+16, DX
+
+test:
+	CMPQ       DX, SI
+	JLT        loop
+	SUBQ       DX, BX
+	JZ         done
+	LEAQ       tailMasks<>+0(SB), SI
+	NEGQ       BX
+	VMOVDQU    64(SI)(BX*4), Y0
+	VMOVDQU    96(SI)(BX*4), Y1
+	VMASKMOVPS (CX)(DX*4), Y0, Y2
+	VMULPS     Y2, Y2, Y2
+	VMASKMOVPS Y2, Y0, (AX)(DX*4)
+	VMASKMOVPS 32(CX)(DX*4), Y1, Y0
+	VMULPS     Y0, Y0, Y0
+	VMASKMOVPS Y0, Y1, 32(AX)(DX*4)
+
+done:
+	VZEROUPPER
+	RET
+
 // func reluAVX2(dst *float32, x *float32, n int)
 // Requires: AVX
 TEXT ·reluAVX2(SB), NOSPLIT, $0-24
@@ -4825,6 +6435,55 @@ loop:
 	VADDPS  constants<>+1152(SB), Y0, Y0
 	VMOVUPS Y0, 32(AX)(DX*4)
 	ADDQ    $+16, DX
+
+test:
+	CMPQ       DX, SI
+	JLT        loop
+	SUBQ       DX, BX
+	JZ         done
+	LEAQ       tailMasks<>+0(SB), SI
+	NEGQ       BX
+	VMOVDQU    64(SI)(BX*4), Y0
+	VMOVDQU    96(SI)(BX*4), Y1
+	VMASKMOVPS (CX)(DX*4), Y0, Y2
+	VMOVUPS    constants<>+1152(SB), Y3
+	VMAXPS     Y2, Y3, Y2
+	VADDPS     constants<>+1152(SB), Y2, Y2
+	VMASKMOVPS Y2, Y0, (AX)(DX*4)
+	VMASKMOVPS 32(CX)(DX*4), Y1, Y0
+	VMOVUPS    constants<>+1152(SB), Y2
+	VMAXPS     Y0, Y2, Y0
+	VADDPS     constants<>+1152(SB), Y0, Y0
+	VMASKMOVPS Y0, Y1, 32(AX)(DX*4)
+
+done:
+	VZEROUPPER
+	RET
+
+// func reluPastAVX2(dst *float32, x *float32, n int)
+// Requires: AVX, MMX+
+TEXT ·reluPastAVX2(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ n+16(FP), BX
+	MOVQ BX, SI
+	ANDQ $-16, SI
+	XORQ DX, DX
+	JMP  test
+
+loop:
+	PREFETCHT0 2048(CX)(DX*4)
+	VMOVUPS    (CX)(DX*4), Y0
+	VMOVUPS    constants<>+1152(SB), Y1
+	VMAXPS     Y0, Y1, Y0
+	VADDPS     constants<>+1152(SB), Y0, Y0
+	VMOVNTPS   Y0, (AX)(DX*4)
+	VMOVUPS    32(CX)(DX*4), Y0
+	VMOVUPS    constants<>+1152(SB), Y1
+	VMAXPS     Y0, Y1, Y0
+	VADDPS     constants<>+1152(SB), Y0, Y0
+	VMOVNTPS   Y0, 32(AX)(DX*4)
+	ADDQ       $+16, DX
 
 test:
 	CMPQ       DX, SI
@@ -4895,6 +6554,53 @@ done:
 	VZEROUPPER
 	RET
 
+// func addPastAVX2(dst *float32, x *float32, y *float32, n int)
+// Requires: AVX, MMX+
+TEXT ·addPastAVX2(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ y+16(FP), DX
+	MOVQ n+24(FP), SI
+	MOVQ SI, DI
+	ANDQ $-16, DI
+	XORQ BX, BX
+	JMP  test
+
+loop:
+	PREFETCHT0 2048(CX)(BX*4)
+	PREFETCHT0 2048(DX)(BX*4)
+	VMOVUPS    (CX)(BX*4), Y0
+	VMOVUPS    (DX)(BX*4), Y1
+	VADDPS     Y1, Y0, Y0
+	VMOVNTPS   Y0, (AX)(BX*4)
+	VMOVUPS    32(CX)(BX*4), Y0
+	VMOVUPS    32(DX)(BX*4), Y1
+	VADDPS     Y1, Y0, Y0
+	VMOVNTPS   Y0, 32(AX)(BX*4)
+	ADDQ       $+16, BX
+
+test:
+	CMPQ       BX, DI
+	JLT        loop
+	SUBQ       BX, SI
+	JZ         done
+	LEAQ       tailMasks<>+0(SB), DI
+	NEGQ       SI
+	VMOVDQU    64(DI)(SI*4), Y0
+	VMOVDQU    96(DI)(SI*4), Y1
+	VMASKMOVPS (CX)(BX*4), Y0, Y2
+	VMASKMOVPS (DX)(BX*4), Y0, Y3
+	VADDPS     Y3, Y2, Y2
+	VMASKMOVPS Y2, Y0, (AX)(BX*4)
+	VMASKMOVPS 32(CX)(BX*4), Y1, Y0
+	VMASKMOVPS 32(DX)(BX*4), Y1, Y2
+	VADDPS     Y2, Y0, Y0
+	VMASKMOVPS Y0, Y1, 32(AX)(BX*4)
+
+done:
+	VZEROUPPER
+	RET
+
 // func subAVX2(dst *float32, x *float32, y *float32, n int)
 // Requires: AVX
 TEXT ·subAVX2(SB), NOSPLIT, $0-32
@@ -4917,6 +6623,53 @@ loop:
 	VSUBPS  Y1, Y0, Y0
 	VMOVUPS Y0, 32(AX)(BX*4)
 	ADDQ    $+16, BX
+
+test:
+	CMPQ       BX, DI
+	JLT        loop
+	SUBQ       BX, SI
+	JZ         done
+	LEAQ       tailMasks<>+0(SB), DI
+	NEGQ       SI
+	VMOVDQU    64(DI)(SI*4), Y0
+	VMOVDQU    96(DI)(SI*4), Y1
+	VMASKMOVPS (CX)(BX*4), Y0, Y2
+	VMASKMOVPS (DX)(BX*4), Y0, Y3
+	VSUBPS     Y3, Y2, Y2
+	VMASKMOVPS Y2, Y0, (AX)(BX*4)
+	VMASKMOVPS 32(CX)(BX*4), Y1, Y0
+	VMASKMOVPS 32(DX)(BX*4), Y1, Y2
+	VSUBPS     Y2, Y0, Y0
+	VMASKMOVPS Y0, Y1, 32(AX)(BX*4)
+
+done:
+	VZEROUPPER
+	RET
+
+// func subPastAVX2(dst *float32, x *float32, y *float32, n int)
+// Requires: AVX, MMX+
+TEXT ·subPastAVX2(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ y+16(FP), DX
+	MOVQ n+24(FP), SI
+	MOVQ SI, DI
+	ANDQ $-16, DI
+	XORQ BX, BX
+	JMP  test
+
+loop:
+	PREFETCHT0 2048(CX)(BX*4)
+	PREFETCHT0 2048(DX)(BX*4)
+	VMOVUPS    (CX)(BX*4), Y0
+	VMOVUPS    (DX)(BX*4), Y1
+	VSUBPS     Y1, Y0, Y0
+	VMOVNTPS   Y0, (AX)(BX*4)
+	VMOVUPS    32(CX)(BX*4), Y0
+	VMOVUPS    32(DX)(BX*4), Y1
+	VSUBPS     Y1, Y0, Y0
+	VMOVNTPS   Y0, 32(AX)(BX*4)
+	ADDQ       $+16, BX
 
 test:
 	CMPQ       BX, DI
@@ -4985,6 +6738,53 @@ done:
 	VZEROUPPER
 	RET
 
+// func mulPastAVX2(dst *float32, x *float32, y *float32, n int)
+// Requires: AVX, MMX+
+TEXT ·mulPastAVX2(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ y+16(FP), DX
+	MOVQ n+24(FP), SI
+	MOVQ SI, DI
+	ANDQ $-16, DI
+	XORQ BX, BX
+	JMP  test
+
+loop:
+	PREFETCHT0 2048(CX)(BX*4)
+	PREFETCHT0 2048(DX)(BX*4)
+	VMOVUPS    (CX)(BX*4), Y0
+	VMOVUPS    (DX)(BX*4), Y1
+	VMULPS     Y1, Y0, Y0
+	VMOVNTPS   Y0, (AX)(BX*4)
+	VMOVUPS    32(CX)(BX*4), Y0
+	VMOVUPS    32(DX)(BX*4), Y1
+	VMULPS     Y1, Y0, Y0
+	VMOVNTPS   Y0, 32(AX)(BX*4)
+	ADDQ       $+16, BX
+
+test:
+	CMPQ       BX, DI
+	JLT        loop
+	SUBQ       BX, SI
+	JZ         done
+	LEAQ       tailMasks<>+0(SB), DI
+	NEGQ       SI
+	VMOVDQU    64(DI)(SI*4), Y0
+	VMOVDQU    96(DI)(SI*4), Y1
+	VMASKMOVPS (CX)(BX*4), Y0, Y2
+	VMASKMOVPS (DX)(BX*4), Y0, Y3
+	VMULPS     Y3, Y2, Y2
+	VMASKMOVPS Y2, Y0, (AX)(BX*4)
+	VMASKMOVPS 32(CX)(BX*4), Y1, Y0
+	VMASKMOVPS 32(DX)(BX*4), Y1, Y2
+	VMULPS     Y2, Y0, Y0
+	VMASKMOVPS Y0, Y1, 32(AX)(BX*4)
+
+done:
+	VZEROUPPER
+	RET
+
 // func divAVX2(dst *float32, x *float32, y *float32, n int)
 // Requires: AVX
 TEXT ·divAVX2(SB), NOSPLIT, $0-32
@@ -5007,6 +6807,53 @@ loop:
 	VDIVPS  Y1, Y0, Y0
 	VMOVUPS Y0, 32(AX)(BX*4)
 	ADDQ    $+16, BX
+
+test:
+	CMPQ       BX, DI
+	JLT        loop
+	SUBQ       BX, SI
+	JZ         done
+	LEAQ       tailMasks<>+0(SB), DI
+	NEGQ       SI
+	VMOVDQU    64(DI)(SI*4), Y0
+	VMOVDQU    96(DI)(SI*4), Y1
+	VMASKMOVPS (CX)(BX*4), Y0, Y2
+	VMASKMOVPS (DX)(BX*4), Y0, Y3
+	VDIVPS     Y3, Y2, Y2
+	VMASKMOVPS Y2, Y0, (AX)(BX*4)
+	VMASKMOVPS 32(CX)(BX*4), Y1, Y0
+	VMASKMOVPS 32(DX)(BX*4), Y1, Y2
+	VDIVPS     Y2, Y0, Y0
+	VMASKMOVPS Y0, Y1, 32(AX)(BX*4)
+
+done:
+	VZEROUPPER
+	RET
+
+// func divPastAVX2(dst *float32, x *float32, y *float32, n int)
+// Requires: AVX, MMX+
+TEXT ·divPastAVX2(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ y+16(FP), DX
+	MOVQ n+24(FP), SI
+	MOVQ SI, DI
+	ANDQ $-16, DI
+	XORQ BX, BX
+	JMP  test
+
+loop:
+	PREFETCHT0 2048(CX)(BX*4)
+	PREFETCHT0 2048(DX)(BX*4)
+	VMOVUPS    (CX)(BX*4), Y0
+	VMOVUPS    (DX)(BX*4), Y1
+	VDIVPS     Y1, Y0, Y0
+	VMOVNTPS   Y0, (AX)(BX*4)
+	VMOVUPS    32(CX)(BX*4), Y0
+	VMOVUPS    32(DX)(BX*4), Y1
+	VDIVPS     Y1, Y0, Y0
+	VMOVNTPS   Y0, 32(AX)(BX*4)
+	ADDQ       $+16, BX
 
 test:
 	CMPQ       BX, DI
@@ -5062,6 +6909,73 @@ loop:
 	VBLENDVPS Y2, Y0, Y1, Y0
 	VMOVUPS   Y0, 32(AX)(BX*4)
 	ADDQ      $+16, BX
+
+test:
+	CMPQ       BX, DI
+	JLT        loop
+	SUBQ       BX, SI
+	JZ         done
+	LEAQ       tailMasks<>+0(SB), DI
+	NEGQ       SI
+	VMOVDQU    64(DI)(SI*4), Y0
+	VMOVDQU    96(DI)(SI*4), Y1
+	VMASKMOVPS (CX)(BX*4), Y0, Y2
+	VMASKMOVPS (DX)(BX*4), Y0, Y3
+	VCMPPS     $0x00, Y3, Y2, Y4
+	VANDPS     Y3, Y2, Y5
+	VMAXPS     Y3, Y2, Y3
+	VBLENDVPS  Y4, Y5, Y3, Y3
+	VCMPPS     $0x03, Y2, Y2, Y4
+	VBLENDVPS  Y4, Y2, Y3, Y2
+	VMASKMOVPS Y2, Y0, (AX)(BX*4)
+	VMASKMOVPS 32(CX)(BX*4), Y1, Y0
+	VMASKMOVPS 32(DX)(BX*4), Y1, Y2
+	VCMPPS     $0x00, Y2, Y0, Y3
+	VANDPS     Y2, Y0, Y4
+	VMAXPS     Y2, Y0, Y2
+	VBLENDVPS  Y3, Y4, Y2, Y2
+	VCMPPS     $0x03, Y0, Y0, Y3
+	VBLENDVPS  Y3, Y0, Y2, Y0
+	VMASKMOVPS Y0, Y1, 32(AX)(BX*4)
+
+done:
+	VZEROUPPER
+	RET
+
+// func maximumPastAVX2(dst *float32, x *float32, y *float32, n int)
+// Requires: AVX, MMX+
+TEXT ·maximumPastAVX2(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ y+16(FP), DX
+	MOVQ n+24(FP), SI
+	MOVQ SI, DI
+	ANDQ $-16, DI
+	XORQ BX, BX
+	JMP  test
+
+loop:
+	PREFETCHT0 2048(CX)(BX*4)
+	PREFETCHT0 2048(DX)(BX*4)
+	VMOVUPS    (CX)(BX*4), Y0
+	VMOVUPS    (DX)(BX*4), Y1
+	VCMPPS     $0x00, Y1, Y0, Y2
+	VANDPS     Y1, Y0, Y3
+	VMAXPS     Y1, Y0, Y1
+	VBLENDVPS  Y2, Y3, Y1, Y1
+	VCMPPS     $0x03, Y0, Y0, Y2
+	VBLENDVPS  Y2, Y0, Y1, Y0
+	VMOVNTPS   Y0, (AX)(BX*4)
+	VMOVUPS    32(CX)(BX*4), Y0
+	VMOVUPS    32(DX)(BX*4), Y1
+	VCMPPS     $0x00, Y1, Y0, Y2
+	VANDPS     Y1, Y0, Y3
+	VMAXPS     Y1, Y0, Y1
+	VBLENDVPS  Y2, Y3, Y1, Y1
+	VCMPPS     $0x03, Y0, Y0, Y2
+	VBLENDVPS  Y2, Y0, Y1, Y0
+	VMOVNTPS   Y0, 32(AX)(BX*4)
+	ADDQ       $+16, BX
 
 test:
 	CMPQ       BX, DI
@@ -5160,6 +7074,73 @@ done:
 	VZEROUPPER
 	RET
 
+// func minimumPastAVX2(dst *float32, x *float32, y *float32, n int)
+// Requires: AVX, MMX+
+TEXT ·minimumPastAVX2(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ y+16(FP), DX
+	MOVQ n+24(FP), SI
+	MOVQ SI, DI
+	ANDQ $-16, DI
+	XORQ BX, BX
+	JMP  test
+
+loop:
+	PREFETCHT0 2048(CX)(BX*4)
+	PREFETCHT0 2048(DX)(BX*4)
+	VMOVUPS    (CX)(BX*4), Y0
+	VMOVUPS    (DX)(BX*4), Y1
+	VCMPPS     $0x00, Y1, Y0, Y2
+	VORPS      Y1, Y0, Y3
+	VMINPS     Y1, Y0, Y1
+	VBLENDVPS  Y2, Y3, Y1, Y1
+	VCMPPS     $0x03, Y0, Y0, Y2
+	VBLENDVPS  Y2, Y0, Y1, Y0
+	VMOVNTPS   Y0, (AX)(BX*4)
+	VMOVUPS    32(CX)(BX*4), Y0
+	VMOVUPS    32(DX)(BX*4), Y1
+	VCMPPS     $0x00, Y1, Y0, Y2
+	VORPS      Y1, Y0, Y3
+	VMINPS     Y1, Y0, Y1
+	VBLENDVPS  Y2, Y3, Y1, Y1
+	VCMPPS     $0x03, Y0, Y0, Y2
+	VBLENDVPS  Y2, Y0, Y1, Y0
+	VMOVNTPS   Y0, 32(AX)(BX*4)
+	ADDQ       $+16, BX
+
+test:
+	CMPQ       BX, DI
+	JLT        loop
+	SUBQ       BX, SI
+	JZ         done
+	LEAQ       tailMasks<>+0(SB), DI
+	NEGQ       SI
+	VMOVDQU    64(DI)(SI*4), Y0
+	VMOVDQU    96(DI)(SI*4), Y1
+	VMASKMOVPS (CX)(BX*4), Y0, Y2
+	VMASKMOVPS (DX)(BX*4), Y0, Y3
+	VCMPPS     $0x00, Y3, Y2, Y4
+	VORPS      Y3, Y2, Y5
+	VMINPS     Y3, Y2, Y3
+	VBLENDVPS  Y4, Y5, Y3, Y3
+	VCMPPS     $0x03, Y2, Y2, Y4
+	VBLENDVPS  Y4, Y2, Y3, Y2
+	VMASKMOVPS Y2, Y0, (AX)(BX*4)
+	VMASKMOVPS 32(CX)(BX*4), Y1, Y0
+	VMASKMOVPS 32(DX)(BX*4), Y1, Y2
+	VCMPPS     $0x00, Y2, Y0, Y3
+	VORPS      Y2, Y0, Y4
+	VMINPS     Y2, Y0, Y2
+	VBLENDVPS  Y3, Y4, Y2, Y2
+	VCMPPS     $0x03, Y0, Y0, Y3
+	VBLENDVPS  Y3, Y0, Y2, Y0
+	VMASKMOVPS Y0, Y1, 32(AX)(BX*4)
+
+done:
+	VZEROUPPER
+	RET
+
 // func squaredDiffAVX2(dst *float32, x *float32, y *float32, n int)
 // Requires: AVX
 TEXT ·squaredDiffAVX2(SB), NOSPLIT, $0-32
@@ -5184,6 +7165,57 @@ loop:
 	VMULPS  Y0, Y0, Y0
 	VMOVUPS Y0, 32(AX)(BX*4)
 	ADDQ    $+16, BX
+
+test:
+	CMPQ       BX, DI
+	JLT        loop
+	SUBQ       BX, SI
+	JZ         done
+	LEAQ       tailMasks<>+0(SB), DI
+	NEGQ       SI
+	VMOVDQU    64(DI)(SI*4), Y0
+	VMOVDQU    96(DI)(SI*4), Y1
+	VMASKMOVPS (CX)(BX*4), Y0, Y2
+	VMASKMOVPS (DX)(BX*4), Y0, Y3
+	VSUBPS     Y3, Y2, Y2
+	VMULPS     Y2, Y2, Y2
+	VMASKMOVPS Y2, Y0, (AX)(BX*4)
+	VMASKMOVPS 32(CX)(BX*4), Y1, Y0
+	VMASKMOVPS 32(DX)(BX*4), Y1, Y2
+	VSUBPS     Y2, Y0, Y0
+	VMULPS     Y0, Y0, Y0
+	VMASKMOVPS Y0, Y1, 32(AX)(BX*4)
+
+done:
+	VZEROUPPER
+	RET
+
+// func squaredDiffPastAVX2(dst *float32, x *float32, y *float32, n int)
+// Requires: AVX, MMX+
+TEXT ·squaredDiffPastAVX2(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ y+16(FP), DX
+	MOVQ n+24(FP), SI
+	MOVQ SI, DI
+	ANDQ $-16, DI
+	XORQ BX, BX
+	JMP  test
+
+loop:
+	PREFETCHT0 2048(CX)(BX*4)
+	PREFETCHT0 2048(DX)(BX*4)
+	VMOVUPS    (CX)(BX*4), Y0
+	VMOVUPS    (DX)(BX*4), Y1
+	VSUBPS     Y1, Y0, Y0
+	VMULPS     Y0, Y0, Y0
+	VMOVNTPS   Y0, (AX)(BX*4)
+	VMOVUPS    32(CX)(BX*4), Y0
+	VMOVUPS    32(DX)(BX*4), Y1
+	VSUBPS     Y1, Y0, Y0
+	VMULPS     Y0, Y0, Y0
+	VMOVNTPS   Y0, 32(AX)(BX*4)
+	ADDQ       $+16, BX
 
 test:
 	CMPQ       BX, DI
@@ -5239,6 +7271,89 @@ loop:
 	VMOVUPS Y0, 64(AX)(BX*8)
 	VMOVUPS Y1, 96(AX)(BX*8)
 	ADDQ    $+16, BX
+
+test:
+	CMPQ         BX, DI
+	JLT          loop
+	SUBQ         BX, SI
+	JZ           done
+	LEAQ         tailMasks<>+0(SB), DI
+	NEGQ         SI
+	VMOVDQU      64(DI)(SI*4), Y0
+	VMOVDQU      96(DI)(SI*4), Y1
+	VPMOVSXDQ    X0, Y2
+	VMASKMOVPD   (CX)(BX*8), Y2, Y2
+	VEXTRACTI128 $0x01, Y0, X3
+	VPMOVSXDQ    X3, Y3
+	VMASKMOVPD   32(CX)(BX*8), Y3, Y3
+	VPMOVSXDQ    X0, Y4
+	VMASKMOVPD   (DX)(BX*8), Y4, Y4
+	VEXTRACTI128 $0x01, Y0, X5
+	VPMOVSXDQ    X5, Y5
+	VMASKMOVPD   32(DX)(BX*8), Y5, Y5
+	VADDPD       Y4, Y2, Y2
+	VADDPD       Y5, Y3, Y3
+	VPMOVSXDQ    X0, Y4
+	VMASKMOVPD   Y2, Y4, (AX)(BX*8)
+	VEXTRACTI128 $0x01, Y0, X0
+	VPMOVSXDQ    X0, Y0
+	VMASKMOVPD   Y3, Y0, 32(AX)(BX*8)
+	VPMOVSXDQ    X1, Y0
+	VMASKMOVPD   64(CX)(BX*8), Y0, Y0
+	VEXTRACTI128 $0x01, Y1, X2
+	VPMOVSXDQ    X2, Y2
+	VMASKMOVPD   96(CX)(BX*8), Y2, Y2
+	VPMOVSXDQ    X1, Y3
+	VMASKMOVPD   64(DX)(BX*8), Y3, Y3
+	VEXTRACTI128 $0x01, Y1, X4
+	VPMOVSXDQ    X4, Y4
+	VMASKMOVPD   96(DX)(BX*8), Y4, Y4
+	VADDPD       Y3, Y0, Y0
+	VADDPD       Y4, Y2, Y2
+	VPMOVSXDQ    X1, Y3
+	VMASKMOVPD   Y0, Y3, 64(AX)(BX*8)
+	VEXTRACTI128 $0x01, Y1, X0
+	VPMOVSXDQ    X0, Y0
+	VMASKMOVPD   Y2, Y0, 96(AX)(BX*8)
+
+done:
+	VZEROUPPER
+	RET
+
+// func add64PastAVX2(dst *float64, x *float64, y *float64, n int)
+// Requires: AVX, AVX2, MMX+
+TEXT ·add64PastAVX2(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ y+16(FP), DX
+	MOVQ n+24(FP), SI
+	MOVQ SI, DI
+	ANDQ $-16, DI
+	XORQ BX, BX
+	JMP  test
+
+loop:
+	PREFETCHT0 2048(CX)(BX*8)
+	PREFETCHT0 2112(CX)(BX*8)
+	PREFETCHT0 2048(DX)(BX*8)
+	PREFETCHT0 2112(DX)(BX*8)
+	VMOVUPS    (CX)(BX*8), Y0
+	VMOVUPS    32(CX)(BX*8), Y1
+	VMOVUPS    (DX)(BX*8), Y2
+	VMOVUPS    32(DX)(BX*8), Y3
+	VADDPD     Y2, Y0, Y0
+	VADDPD     Y3, Y1, Y1
+	VMOVNTPS   Y0, (AX)(BX*8)
+	VMOVNTPS   Y1, 32(AX)(BX*8)
+	VMOVUPS    64(CX)(BX*8), Y0
+	VMOVUPS    96(CX)(BX*8), Y1
+	VMOVUPS    64(DX)(BX*8), Y2
+	VMOVUPS    96(DX)(BX*8), Y3
+	VADDPD     Y2, Y0, Y0
+	VADDPD     Y3, Y1, Y1
+	VMOVNTPS   Y0, 64(AX)(BX*8)
+	VMOVNTPS   Y1, 96(AX)(BX*8)
+	ADDQ       $+16, BX
 
 test:
 	CMPQ         BX, DI
@@ -5367,6 +7482,89 @@ done:
 	VZEROUPPER
 	RET
 
+// func sub64PastAVX2(dst *float64, x *float64, y *float64, n int)
+// Requires: AVX, AVX2, MMX+
+TEXT ·sub64PastAVX2(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ y+16(FP), DX
+	MOVQ n+24(FP), SI
+	MOVQ SI, DI
+	ANDQ $-16, DI
+	XORQ BX, BX
+	JMP  test
+
+loop:
+	PREFETCHT0 2048(CX)(BX*8)
+	PREFETCHT0 2112(CX)(BX*8)
+	PREFETCHT0 2048(DX)(BX*8)
+	PREFETCHT0 2112(DX)(BX*8)
+	VMOVUPS    (CX)(BX*8), Y0
+	VMOVUPS    32(CX)(BX*8), Y1
+	VMOVUPS    (DX)(BX*8), Y2
+	VMOVUPS    32(DX)(BX*8), Y3
+	VSUBPD     Y2, Y0, Y0
+	VSUBPD     Y3, Y1, Y1
+	VMOVNTPS   Y0, (AX)(BX*8)
+	VMOVNTPS   Y1, 32(AX)(BX*8)
+	VMOVUPS    64(CX)(BX*8), Y0
+	VMOVUPS    96(CX)(BX*8), Y1
+	VMOVUPS    64(DX)(BX*8), Y2
+	VMOVUPS    96(DX)(BX*8), Y3
+	VSUBPD     Y2, Y0, Y0
+	VSUBPD     Y3, Y1, Y1
+	VMOVNTPS   Y0, 64(AX)(BX*8)
+	VMOVNTPS   Y1, 96(AX)(BX*8)
+	ADDQ       $+16, BX
+
+test:
+	CMPQ         BX, DI
+	JLT          loop
+	SUBQ         BX, SI
+	JZ           done
+	LEAQ         tailMasks<>+0(SB), DI
+	NEGQ         SI
+	VMOVDQU      64(DI)(SI*4), Y0
+	VMOVDQU      96(DI)(SI*4), Y1
+	VPMOVSXDQ    X0, Y2
+	VMASKMOVPD   (CX)(BX*8), Y2, Y2
+	VEXTRACTI128 $0x01, Y0, X3
+	VPMOVSXDQ    X3, Y3
+	VMASKMOVPD   32(CX)(BX*8), Y3, Y3
+	VPMOVSXDQ    X0, Y4
+	VMASKMOVPD   (DX)(BX*8), Y4, Y4
+	VEXTRACTI128 $0x01, Y0, X5
+	VPMOVSXDQ    X5, Y5
+	VMASKMOVPD   32(DX)(BX*8), Y5, Y5
+	VSUBPD       Y4, Y2, Y2
+	VSUBPD       Y5, Y3, Y3
+	VPMOVSXDQ    X0, Y4
+	VMASKMOVPD   Y2, Y4, (AX)(BX*8)
+	VEXTRACTI128 $0x01, Y0, X0
+	VPMOVSXDQ    X0, Y0
+	VMASKMOVPD   Y3, Y0, 32(AX)(BX*8)
+	VPMOVSXDQ    X1, Y0
+	VMASKMOVPD   64(CX)(BX*8), Y0, Y0
+	VEXTRACTI128 $0x01, Y1, X2
+	VPMOVSXDQ    X2, Y2
+	VMASKMOVPD   96(CX)(BX*8), Y2, Y2
+	VPMOVSXDQ    X1, Y3
+	VMASKMOVPD   64(DX)(BX*8), Y3, Y3
+	VEXTRACTI128 $0x01, Y1, X4
+	VPMOVSXDQ    X4, Y4
+	VMASKMOVPD   96(DX)(BX*8), Y4, Y4
+	VSUBPD       Y3, Y0, Y0
+	VSUBPD       Y4, Y2, Y2
+	VPMOVSXDQ    X1, Y3
+	VMASKMOVPD   Y0, Y3, 64(AX)(BX*8)
+	VEXTRACTI128 $0x01, Y1, X0
+	VPMOVSXDQ    X0, Y0
+	VMASKMOVPD   Y2, Y0, 96(AX)(BX*8)
+
+done:
+	VZEROUPPER
+	RET
+
 // func mul64AVX2(dst *float64, x *float64, y *float64, n int)
 // Requires: AVX, AVX2
 TEXT ·mul64AVX2(SB), NOSPLIT, $0-32
@@ -5397,6 +7595,89 @@ loop:
 	VMOVUPS Y0, 64(AX)(BX*8)
 	VMOVUPS Y1, 96(AX)(BX*8)
 	ADDQ    $+16, BX
+
+test:
+	CMPQ         BX, DI
+	JLT          loop
+	SUBQ         BX, SI
+	JZ           done
+	LEAQ         tailMasks<>+0(SB), DI
+	NEGQ         SI
+	VMOVDQU      64(DI)(SI*4), Y0
+	VMOVDQU      96(DI)(SI*4), Y1
+	VPMOVSXDQ    X0, Y2
+	VMASKMOVPD   (CX)(BX*8), Y2, Y2
+	VEXTRACTI128 $0x01, Y0, X3
+	VPMOVSXDQ    X3, Y3
+	VMASKMOVPD   32(CX)(BX*8), Y3, Y3
+	VPMOVSXDQ    X0, Y4
+	VMASKMOVPD   (DX)(BX*8), Y4, Y4
+	VEXTRACTI128 $0x01, Y0, X5
+	VPMOVSXDQ    X5, Y5
+	VMASKMOVPD   32(DX)(BX*8), Y5, Y5
+	VMULPD       Y4, Y2, Y2
+	VMULPD       Y5, Y3, Y3
+	VPMOVSXDQ    X0, Y4
+	VMASKMOVPD   Y2, Y4, (AX)(BX*8)
+	VEXTRACTI128 $0x01, Y0, X0
+	VPMOVSXDQ    X0, Y0
+	VMASKMOVPD   Y3, Y0, 32(AX)(BX*8)
+	VPMOVSXDQ    X1, Y0
+	VMASKMOVPD   64(CX)(BX*8), Y0, Y0
+	VEXTRACTI128 $0x01, Y1, X2
+	VPMOVSXDQ    X2, Y2
+	VMASKMOVPD   96(CX)(BX*8), Y2, Y2
+	VPMOVSXDQ    X1, Y3
+	VMASKMOVPD   64(DX)(BX*8), Y3, Y3
+	VEXTRACTI128 $0x01, Y1, X4
+	VPMOVSXDQ    X4, Y4
+	VMASKMOVPD   96(DX)(BX*8), Y4, Y4
+	VMULPD       Y3, Y0, Y0
+	VMULPD       Y4, Y2, Y2
+	VPMOVSXDQ    X1, Y3
+	VMASKMOVPD   Y0, Y3, 64(AX)(BX*8)
+	VEXTRACTI128 $0x01, Y1, X0
+	VPMOVSXDQ    X0, Y0
+	VMASKMOVPD   Y2, Y0, 96(AX)(BX*8)
+
+done:
+	VZEROUPPER
+	RET
+
+// func mul64PastAVX2(dst *float64, x *float64, y *float64, n int)
+// Requires: AVX, AVX2, MMX+
+TEXT ·mul64PastAVX2(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ y+16(FP), DX
+	MOVQ n+24(FP), SI
+	MOVQ SI, DI
+	ANDQ $-16, DI
+	XORQ BX, BX
+	JMP  test
+
+loop:
+	PREFETCHT0 2048(CX)(BX*8)
+	PREFETCHT0 2112(CX)(BX*8)
+	PREFETCHT0 2048(DX)(BX*8)
+	PREFETCHT0 2112(DX)(BX*8)
+	VMOVUPS    (CX)(BX*8), Y0
+	VMOVUPS    32(CX)(BX*8), Y1
+	VMOVUPS    (DX)(BX*8), Y2
+	VMOVUPS    32(DX)(BX*8), Y3
+	VMULPD     Y2, Y0, Y0
+	VMULPD     Y3, Y1, Y1
+	VMOVNTPS   Y0, (AX)(BX*8)
+	VMOVNTPS   Y1, 32(AX)(BX*8)
+	VMOVUPS    64(CX)(BX*8), Y0
+	VMOVUPS    96(CX)(BX*8), Y1
+	VMOVUPS    64(DX)(BX*8), Y2
+	VMOVUPS    96(DX)(BX*8), Y3
+	VMULPD     Y2, Y0, Y0
+	VMULPD     Y3, Y1, Y1
+	VMOVNTPS   Y0, 64(AX)(BX*8)
+	VMOVNTPS   Y1, 96(AX)(BX*8)
+	ADDQ       $+16, BX
 
 test:
 	CMPQ         BX, DI
@@ -5525,6 +7806,89 @@ done:
 	VZEROUPPER
 	RET
 
+// func div64PastAVX2(dst *float64, x *float64, y *float64, n int)
+// Requires: AVX, AVX2, MMX+
+TEXT ·div64PastAVX2(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ y+16(FP), DX
+	MOVQ n+24(FP), SI
+	MOVQ SI, DI
+	ANDQ $-16, DI
+	XORQ BX, BX
+	JMP  test
+
+loop:
+	PREFETCHT0 2048(CX)(BX*8)
+	PREFETCHT0 2112(CX)(BX*8)
+	PREFETCHT0 2048(DX)(BX*8)
+	PREFETCHT0 2112(DX)(BX*8)
+	VMOVUPS    (CX)(BX*8), Y0
+	VMOVUPS    32(CX)(BX*8), Y1
+	VMOVUPS    (DX)(BX*8), Y2
+	VMOVUPS    32(DX)(BX*8), Y3
+	VDIVPD     Y2, Y0, Y0
+	VDIVPD     Y3, Y1, Y1
+	VMOVNTPS   Y0, (AX)(BX*8)
+	VMOVNTPS   Y1, 32(AX)(BX*8)
+	VMOVUPS    64(CX)(BX*8), Y0
+	VMOVUPS    96(CX)(BX*8), Y1
+	VMOVUPS    64(DX)(BX*8), Y2
+	VMOVUPS    96(DX)(BX*8), Y3
+	VDIVPD     Y2, Y0, Y0
+	VDIVPD     Y3, Y1, Y1
+	VMOVNTPS   Y0, 64(AX)(BX*8)
+	VMOVNTPS   Y1, 96(AX)(BX*8)
+	ADDQ       $+16, BX
+
+test:
+	CMPQ         BX, DI
+	JLT          loop
+	SUBQ         BX, SI
+	JZ           done
+	LEAQ         tailMasks<>+0(SB), DI
+	NEGQ         SI
+	VMOVDQU      64(DI)(SI*4), Y0
+	VMOVDQU      96(DI)(SI*4), Y1
+	VPMOVSXDQ    X0, Y2
+	VMASKMOVPD   (CX)(BX*8), Y2, Y2
+	VEXTRACTI128 $0x01, Y0, X3
+	VPMOVSXDQ    X3, Y3
+	VMASKMOVPD   32(CX)(BX*8), Y3, Y3
+	VPMOVSXDQ    X0, Y4
+	VMASKMOVPD   (DX)(BX*8), Y4, Y4
+	VEXTRACTI128 $0x01, Y0, X5
+	VPMOVSXDQ    X5, Y5
+	VMASKMOVPD   32(DX)(BX*8), Y5, Y5
+	VDIVPD       Y4, Y2, Y2
+	VDIVPD       Y5, Y3, Y3
+	VPMOVSXDQ    X0, Y4
+	VMASKMOVPD   Y2, Y4, (AX)(BX*8)
+	VEXTRACTI128 $0x01, Y0, X0
+	VPMOVSXDQ    X0, Y0
+	VMASKMOVPD   Y3, Y0, 32(AX)(BX*8)
+	VPMOVSXDQ    X1, Y0
+	VMASKMOVPD   64(CX)(BX*8), Y0, Y0
+	VEXTRACTI128 $0x01, Y1, X2
+	VPMOVSXDQ    X2, Y2
+	VMASKMOVPD   96(CX)(BX*8), Y2, Y2
+	VPMOVSXDQ    X1, Y3
+	VMASKMOVPD   64(DX)(BX*8), Y3, Y3
+	VEXTRACTI128 $0x01, Y1, X4
+	VPMOVSXDQ    X4, Y4
+	VMASKMOVPD   96(DX)(BX*8), Y4, Y4
+	VDIVPD       Y3, Y0, Y0
+	VDIVPD       Y4, Y2, Y2
+	VPMOVSXDQ    X1, Y3
+	VMASKMOVPD   Y0, Y3, 64(AX)(BX*8)
+	VEXTRACTI128 $0x01, Y1, X0
+	VPMOVSXDQ    X0, Y0
+	VMASKMOVPD   Y2, Y0, 96(AX)(BX*8)
+
+done:
+	VZEROUPPER
+	RET
+
 // func maximum64AVX2(dst *float64, x *float64, y *float64, n int)
 // Requires: AVX, AVX2
 TEXT ·maximum64AVX2(SB), NOSPLIT, $0-32
@@ -5575,6 +7939,129 @@ loop:
 	VMOVUPS   Y0, 64(AX)(BX*8)
 	VMOVUPS   Y1, 96(AX)(BX*8)
 	ADDQ      $+16, BX
+
+test:
+	CMPQ         BX, DI
+	JLT          loop
+	SUBQ         BX, SI
+	JZ           done
+	LEAQ         tailMasks<>+0(SB), DI
+	NEGQ         SI
+	VMOVDQU      64(DI)(SI*4), Y0
+	VMOVDQU      96(DI)(SI*4), Y1
+	VPMOVSXDQ    X0, Y2
+	VMASKMOVPD   (CX)(BX*8), Y2, Y2
+	VEXTRACTI128 $0x01, Y0, X3
+	VPMOVSXDQ    X3, Y3
+	VMASKMOVPD   32(CX)(BX*8), Y3, Y3
+	VPMOVSXDQ    X0, Y4
+	VMASKMOVPD   (DX)(BX*8), Y4, Y4
+	VEXTRACTI128 $0x01, Y0, X5
+	VPMOVSXDQ    X5, Y5
+	VMASKMOVPD   32(DX)(BX*8), Y5, Y5
+	VCMPPD       $0x00, Y4, Y2, Y6
+	VCMPPD       $0x00, Y5, Y3, Y7
+	VANDPD       Y4, Y2, Y8
+	VANDPD       Y5, Y3, Y9
+	VMAXPD       Y4, Y2, Y4
+	VMAXPD       Y5, Y3, Y5
+	VBLENDVPD    Y6, Y8, Y4, Y4
+	VBLENDVPD    Y7, Y9, Y5, Y5
+	VCMPPD       $0x03, Y2, Y2, Y6
+	VCMPPD       $0x03, Y3, Y3, Y7
+	VBLENDVPD    Y6, Y2, Y4, Y2
+	VBLENDVPD    Y7, Y3, Y5, Y3
+	VPMOVSXDQ    X0, Y4
+	VMASKMOVPD   Y2, Y4, (AX)(BX*8)
+	VEXTRACTI128 $0x01, Y0, X0
+	VPMOVSXDQ    X0, Y0
+	VMASKMOVPD   Y3, Y0, 32(AX)(BX*8)
+	VPMOVSXDQ    X1, Y0
+	VMASKMOVPD   64(CX)(BX*8), Y0, Y0
+	VEXTRACTI128 $0x01, Y1, X2
+	VPMOVSXDQ    X2, Y2
+	VMASKMOVPD   96(CX)(BX*8), Y2, Y2
+	VPMOVSXDQ    X1, Y3
+	VMASKMOVPD   64(DX)(BX*8), Y3, Y3
+	VEXTRACTI128 $0x01, Y1, X4
+	VPMOVSXDQ    X4, Y4
+	VMASKMOVPD   96(DX)(BX*8), Y4, Y4
+	VCMPPD       $0x00, Y3, Y0, Y5
+	VCMPPD       $0x00, Y4, Y2, Y6
+	VANDPD       Y3, Y0, Y7
+	VANDPD       Y4, Y2, Y8
+	VMAXPD       Y3, Y0, Y3
+	VMAXPD       Y4, Y2, Y4
+	VBLENDVPD    Y5, Y7, Y3, Y3
+	VBLENDVPD    Y6, Y8, Y4, Y4
+	VCMPPD       $0x03, Y0, Y0, Y5
+	VCMPPD       $0x03, Y2, Y2, Y6
+	VBLENDVPD    Y5, Y0, Y3, Y0
+	VBLENDVPD    Y6, Y2, Y4, Y2
+	VPMOVSXDQ    X1, Y3
+	VMASKMOVPD   Y0, Y3, 64(AX)(BX*8)
+	VEXTRACTI128 $0x01, Y1, X0
+	VPMOVSXDQ    X0, Y0
+	VMASKMOVPD   Y2, Y0, 96(AX)(BX*8)
+
+done:
+	VZEROUPPER
+	RET
+
+// func maximum64PastAVX2(dst *float64, x *float64, y *float64, n int)
+// Requires: AVX, AVX2, MMX+
+TEXT ·maximum64PastAVX2(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ y+16(FP), DX
+	MOVQ n+24(FP), SI
+	MOVQ SI, DI
+	ANDQ $-16, DI
+	XORQ BX, BX
+	JMP  test
+
+loop:
+	PREFETCHT0 2048(CX)(BX*8)
+	PREFETCHT0 2112(CX)(BX*8)
+	PREFETCHT0 2048(DX)(BX*8)
+	PREFETCHT0 2112(DX)(BX*8)
+	VMOVUPS    (CX)(BX*8), Y0
+	VMOVUPS    32(CX)(BX*8), Y1
+	VMOVUPS    (DX)(BX*8), Y2
+	VMOVUPS    32(DX)(BX*8), Y3
+	VCMPPD     $0x00, Y2, Y0, Y4
+	VCMPPD     $0x00, Y3, Y1, Y5
+	VANDPD     Y2, Y0, Y6
+	VANDPD     Y3, Y1, Y7
+	VMAXPD     Y2, Y0, Y2
+	VMAXPD     Y3, Y1, Y3
+	VBLENDVPD  Y4, Y6, Y2, Y2
+	VBLENDVPD  Y5, Y7, Y3, Y3
+	VCMPPD     $0x03, Y0, Y0, Y4
+	VCMPPD     $0x03, Y1, Y1, Y5
+	VBLENDVPD  Y4, Y0, Y2, Y0
+	VBLENDVPD  Y5, Y1, Y3, Y1
+	VMOVNTPS   Y0, (AX)(BX*8)
+	VMOVNTPS   Y1, 32(AX)(BX*8)
+	VMOVUPS    64(CX)(BX*8), Y0
+	VMOVUPS    96(CX)(BX*8), Y1
+	VMOVUPS    64(DX)(BX*8), Y2
+	VMOVUPS    96(DX)(BX*8), Y3
+	VCMPPD     $0x00, Y2, Y0, Y4
+	VCMPPD     $0x00, Y3, Y1, Y5
+	VANDPD     Y2, Y0, Y6
+	VANDPD     Y3, Y1, Y7
+	VMAXPD     Y2, Y0, Y2
+	VMAXPD     Y3, Y1, Y3
+	VBLENDVPD  Y4, Y6, Y2, Y2
+	VBLENDVPD  Y5, Y7, Y3, Y3
+	VCMPPD     $0x03, Y0, Y0, Y4
+	VCMPPD     $0x03, Y1, Y1, Y5
+	VBLENDVPD  Y4, Y0, Y2, Y0
+	VBLENDVPD  Y5, Y1, Y3, Y1
+	VMOVNTPS   Y0, 64(AX)(BX*8)
+	VMOVNTPS   Y1, 96(AX)(BX*8)
+	ADDQ       $+16, BX
 
 test:
 	CMPQ         BX, DI
@@ -5763,6 +8250,129 @@ done:
 	VZEROUPPER
 	RET
 
+// func minimum64PastAVX2(dst *float64, x *float64, y *float64, n int)
+// Requires: AVX, AVX2, MMX+
+TEXT ·minimum64PastAVX2(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ y+16(FP), DX
+	MOVQ n+24(FP), SI
+	MOVQ SI, DI
+	ANDQ $-16, DI
+	XORQ BX, BX
+	JMP  test
+
+loop:
+	PREFETCHT0 2048(CX)(BX*8)
+	PREFETCHT0 2112(CX)(BX*8)
+	PREFETCHT0 2048(DX)(BX*8)
+	PREFETCHT0 2112(DX)(BX*8)
+	VMOVUPS    (CX)(BX*8), Y0
+	VMOVUPS    32(CX)(BX*8), Y1
+	VMOVUPS    (DX)(BX*8), Y2
+	VMOVUPS    32(DX)(BX*8), Y3
+	VCMPPD     $0x00, Y2, Y0, Y4
+	VCMPPD     $0x00, Y3, Y1, Y5
+	VORPD      Y2, Y0, Y6
+	VORPD      Y3, Y1, Y7
+	VMINPD     Y2, Y0, Y2
+	VMINPD     Y3, Y1, Y3
+	VBLENDVPD  Y4, Y6, Y2, Y2
+	VBLENDVPD  Y5, Y7, Y3, Y3
+	VCMPPD     $0x03, Y0, Y0, Y4
+	VCMPPD     $0x03, Y1, Y1, Y5
+	VBLENDVPD  Y4, Y0, Y2, Y0
+	VBLENDVPD  Y5, Y1, Y3, Y1
+	VMOVNTPS   Y0, (AX)(BX*8)
+	VMOVNTPS   Y1, 32(AX)(BX*8)
+	VMOVUPS    64(CX)(BX*8), Y0
+	VMOVUPS    96(CX)(BX*8), Y1
+	VMOVUPS    64(DX)(BX*8), Y2
+	VMOVUPS    96(DX)(BX*8), Y3
+	VCMPPD     $0x00, Y2, Y0, Y4
+	VCMPPD     $0x00, Y3, Y1, Y5
+	VORPD      Y2, Y0, Y6
+	VORPD      Y3, Y1, Y7
+	VMINPD     Y2, Y0, Y2
+	VMINPD     Y3, Y1, Y3
+	VBLENDVPD  Y4, Y6, Y2, Y2
+	VBLENDVPD  Y5, Y7, Y3, Y3
+	VCMPPD     $0x03, Y0, Y0, Y4
+	VCMPPD     $0x03, Y1, Y1, Y5
+	VBLENDVPD  Y4, Y0, Y2, Y0
+	VBLENDVPD  Y5, Y1, Y3, Y1
+	VMOVNTPS   Y0, 64(AX)(BX*8)
+	VMOVNTPS   Y1, 96(AX)(BX*8)
+	ADDQ       $+16, BX
+
+test:
+	CMPQ         BX, DI
+	JLT          loop
+	SUBQ         BX, SI
+	JZ           done
+	LEAQ         tailMasks<>+0(SB), DI
+	NEGQ         SI
+	VMOVDQU      64(DI)(SI*4), Y0
+	VMOVDQU      96(DI)(SI*4), Y1
+	VPMOVSXDQ    X0, Y2
+	VMASKMOVPD   (CX)(BX*8), Y2, Y2
+	VEXTRACTI128 $0x01, Y0, X3
+	VPMOVSXDQ    X3, Y3
+	VMASKMOVPD   32(CX)(BX*8), Y3, Y3
+	VPMOVSXDQ    X0, Y4
+	VMASKMOVPD   (DX)(BX*8), Y4, Y4
+	VEXTRACTI128 $0x01, Y0, X5
+	VPMOVSXDQ    X5, Y5
+	VMASKMOVPD   32(DX)(BX*8), Y5, Y5
+	VCMPPD       $0x00, Y4, Y2, Y6
+	VCMPPD       $0x00, Y5, Y3, Y7
+	VORPD        Y4, Y2, Y8
+	VORPD        Y5, Y3, Y9
+	VMINPD       Y4, Y2, Y4
+	VMINPD       Y5, Y3, Y5
+	VBLENDVPD    Y6, Y8, Y4, Y4
+	VBLENDVPD    Y7, Y9, Y5, Y5
+	VCMPPD       $0x03, Y2, Y2, Y6
+	VCMPPD       $0x03, Y3, Y3, Y7
+	VBLENDVPD    Y6, Y2, Y4, Y2
+	VBLENDVPD    Y7, Y3, Y5, Y3
+	VPMOVSXDQ    X0, Y4
+	VMASKMOVPD   Y2, Y4, (AX)(BX*8)
+	VEXTRACTI128 $0x01, Y0, X0
+	VPMOVSXDQ    X0, Y0
+	VMASKMOVPD   Y3, Y0, 32(AX)(BX*8)
+	VPMOVSXDQ    X1, Y0
+	VMASKMOVPD   64(CX)(BX*8), Y0, Y0
+	VEXTRACTI128 $0x01, Y1, X2
+	VPMOVSXDQ    X2, Y2
+	VMASKMOVPD   96(CX)(BX*8), Y2, Y2
+	VPMOVSXDQ    X1, Y3
+	VMASKMOVPD   64(DX)(BX*8), Y3, Y3
+	VEXTRACTI128 $0x01, Y1, X4
+	VPMOVSXDQ    X4, Y4
+	VMASKMOVPD   96(DX)(BX*8), Y4, Y4
+	VCMPPD       $0x00, Y3, Y0, Y5
+	VCMPPD       $0x00, Y4, Y2, Y6
+	VORPD        Y3, Y0, Y7
+	VORPD        Y4, Y2, Y8
+	VMINPD       Y3, Y0, Y3
+	VMINPD       Y4, Y2, Y4
+	VBLENDVPD    Y5, Y7, Y3, Y3
+	VBLENDVPD    Y6, Y8, Y4, Y4
+	VCMPPD       $0x03, Y0, Y0, Y5
+	VCMPPD       $0x03, Y2, Y2, Y6
+	VBLENDVPD    Y5, Y0, Y3, Y0
+	VBLENDVPD    Y6, Y2, Y4, Y2
+	VPMOVSXDQ    X1, Y3
+	VMASKMOVPD   Y0, Y3, 64(AX)(BX*8)
+	VEXTRACTI128 $0x01, Y1, X0
+	VPMOVSXDQ    X0, Y0
+	VMASKMOVPD   Y2, Y0, 96(AX)(BX*8)
+
+done:
+	VZEROUPPER
+	RET
+
 // func scaleAVX2(dst *float32, x *float32, n int, a float32)
 // Requires: AVX
 TEXT ·scaleAVX2(SB), NOSPLIT, $0-28
@@ -5783,6 +8393,48 @@ loop:
 	VMULPS  Y0, Y1, Y1
 	VMOVUPS Y1, 32(AX)(DX*4)
 	ADDQ    $+16, DX
+
+test:
+	CMPQ       DX, SI
+	JLT        loop
+	SUBQ       DX, BX
+	JZ         done
+	LEAQ       tailMasks<>+0(SB), SI
+	NEGQ       BX
+	VMOVDQU    64(SI)(BX*4), Y1
+	VMOVDQU    96(SI)(BX*4), Y2
+	VMASKMOVPS (CX)(DX*4), Y1, Y3
+	VMULPS     Y0, Y3, Y3
+	VMASKMOVPS Y3, Y1, (AX)(DX*4)
+	VMASKMOVPS 32(CX)(DX*4), Y2, Y1
+	VMULPS     Y0, Y1, Y0
+	VMASKMOVPS Y0, Y2, 32(AX)(DX*4)
+
+done:
+	VZEROUPPER
+	RET
+
+// func scalePastAVX2(dst *float32, x *float32, n int, a float32)
+// Requires: AVX, MMX+
+TEXT ·scalePastAVX2(SB), NOSPLIT, $0-28
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+8(FP), CX
+	VBROADCASTSS a+24(FP), Y0
+	MOVQ         n+16(FP), BX
+	MOVQ         BX, SI
+	ANDQ         $-16, SI
+	XORQ         DX, DX
+	JMP          test
+
+loop:
+	PREFETCHT0 2048(CX)(DX*4)
+	VMOVUPS    (CX)(DX*4), Y1
+	VMULPS     Y0, Y1, Y1
+	VMOVNTPS   Y1, (AX)(DX*4)
+	VMOVUPS    32(CX)(DX*4), Y1
+	VMULPS     Y0, Y1, Y1
+	VMOVNTPS   Y1, 32(AX)(DX*4)
+	ADDQ       $+16, DX
 
 test:
 	CMPQ       DX, SI
@@ -5923,6 +8575,249 @@ loop:
 	VBLENDVPS    Y1, Y4, Y2, Y1
 	VMULPS       Y1, Y0, Y0
 	VMOVUPS      Y0, 32(AX)(BX*4)
+	ADDQ         $+16, BX
+
+test:
+	CMPQ         BX, DI
+	JLT          loop
+	SUBQ         BX, SI
+	JZ           done
+	LEAQ         tailMasks<>+0(SB), DI
+	NEGQ         SI
+	VMOVDQU      64(DI)(SI*4), Y0
+	VMOVDQU      96(DI)(SI*4), Y1
+	VMASKMOVPS   (CX)(BX*4), Y0, Y2
+	VMASKMOVPS   (DX)(BX*4), Y0, Y3
+	VANDPS       constants<>+2112(SB), Y3, Y4
+	VMOVUPS      constants<>+3328(SB), Y5
+	VMINPS       Y4, Y5, Y4
+	VMULPS       constants<>+4672(SB), Y4, Y5
+	VMULPS       Y4, Y5, Y5
+	VMOVUPS      constants<>+192(SB), Y6
+	VFMADD231PS  constants<>+128(SB), Y5, Y6
+	VSUBPS       constants<>+192(SB), Y6, Y7
+	VFNMADD231PS constants<>+256(SB), Y7, Y5
+	VFNMADD231PS constants<>+320(SB), Y7, Y5
+	VMOVUPS      constants<>+448(SB), Y7
+	VFMADD231PS  constants<>+384(SB), Y5, Y7
+	VFMADD213PS  constants<>+512(SB), Y5, Y7
+	VFMADD213PS  constants<>+576(SB), Y5, Y7
+	VFMADD213PS  constants<>+640(SB), Y5, Y7
+	VFMADD213PS  constants<>+704(SB), Y5, Y7
+	VFMADD213PS  constants<>+704(SB), Y5, Y7
+	VPSLLD       $0x17, Y6, Y5
+	VPADDD       constants<>+2240(SB), Y5, Y5
+	VMULPS       Y5, Y7, Y5
+	VMOVUPS      constants<>+704(SB), Y6
+	VFMADD231PS  constants<>+4736(SB), Y4, Y6
+	VMOVUPS      constants<>+704(SB), Y7
+	VDIVPS       Y6, Y7, Y6
+	VMOVUPS      constants<>+4800(SB), Y7
+	VFMADD231PS  constants<>+4864(SB), Y6, Y7
+	VMOVUPS      constants<>+4928(SB), Y8
+	VFMADD231PS  constants<>+4992(SB), Y6, Y8
+	VMOVUPS      constants<>+5056(SB), Y9
+	VFMADD231PS  constants<>+5120(SB), Y6, Y9
+	VMOVUPS      constants<>+5184(SB), Y10
+	VFMADD231PS  constants<>+5248(SB), Y6, Y10
+	VMOVUPS      constants<>+5312(SB), Y11
+	VFMADD231PS  constants<>+5376(SB), Y6, Y11
+	VMULPS       Y6, Y6, Y12
+	VFMADD231PS  Y12, Y8, Y7
+	VFMADD231PS  Y12, Y10, Y9
+	VMULPS       Y12, Y12, Y8
+	VFMADD231PS  Y8, Y9, Y7
+	VMULPS       Y8, Y8, Y8
+	VFMADD231PS  Y8, Y11, Y7
+	VMULPS       Y6, Y7, Y6
+	VMULPS       Y5, Y6, Y6
+	VMULPS       constants<>+5440(SB), Y5, Y5
+	VFNMADD231PS Y4, Y5, Y6
+	VCMPPS       $0x11, constants<>+1152(SB), Y3, Y3
+	VMOVUPS      constants<>+704(SB), Y4
+	VSUBPS       Y6, Y4, Y4
+	VBLENDVPS    Y3, Y6, Y4, Y3
+	VMULPS       Y3, Y2, Y2
+	VMASKMOVPS   Y2, Y0, (AX)(BX*4)
+	VMASKMOVPS   32(CX)(BX*4), Y1, Y0
+	VMASKMOVPS   32(DX)(BX*4), Y1, Y2
+	VANDPS       constants<>+2112(SB), Y2, Y3
+	VMOVUPS      constants<>+3328(SB), Y4
+	VMINPS       Y3, Y4, Y3
+	VMULPS       constants<>+4672(SB), Y3, Y4
+	VMULPS       Y3, Y4, Y4
+	VMOVUPS      constants<>+192(SB), Y5
+	VFMADD231PS  constants<>+128(SB), Y4, Y5
+	VSUBPS       constants<>+192(SB), Y5, Y6
+	VFNMADD231PS constants<>+256(SB), Y6, Y4
+	VFNMADD231PS constants<>+320(SB), Y6, Y4
+	VMOVUPS      constants<>+448(SB), Y6
+	VFMADD231PS  constants<>+384(SB), Y4, Y6
+	VFMADD213PS  constants<>+512(SB), Y4, Y6
+	VFMADD213PS  constants<>+576(SB), Y4, Y6
+	VFMADD213PS  constants<>+640(SB), Y4, Y6
+	VFMADD213PS  constants<>+704(SB), Y4, Y6
+	VFMADD213PS  constants<>+704(SB), Y4, Y6
+	VPSLLD       $0x17, Y5, Y4
+	VPADDD       constants<>+2240(SB), Y4, Y4
+	VMULPS       Y4, Y6, Y4
+	VMOVUPS      constants<>+704(SB), Y5
+	VFMADD231PS  constants<>+4736(SB), Y3, Y5
+	VMOVUPS      constants<>+704(SB), Y6
+	VDIVPS       Y5, Y6, Y5
+	VMOVUPS      constants<>+4800(SB), Y6
+	VFMADD231PS  constants<>+4864(SB), Y5, Y6
+	VMOVUPS      constants<>+4928(SB), Y7
+	VFMADD231PS  constants<>+4992(SB), Y5, Y7
+	VMOVUPS      constants<>+5056(SB), Y8
+	VFMADD231PS  constants<>+5120(SB), Y5, Y8
+	VMOVUPS      constants<>+5184(SB), Y9
+	VFMADD231PS  constants<>+5248(SB), Y5, Y9
+	VMOVUPS      constants<>+5312(SB), Y10
+	VFMADD231PS  constants<>+5376(SB), Y5, Y10
+	VMULPS       Y5, Y5, Y11
+	VFMADD231PS  Y11, Y7, Y6
+	VFMADD231PS  Y11, Y9, Y8
+	VMULPS       Y11, Y11, Y7
+	VFMADD231PS  Y7, Y8, Y6
+	VMULPS       Y7, Y7, Y7
+	VFMADD231PS  Y7, Y10, Y6
+	VMULPS       Y5, Y6, Y5
+	VMULPS       Y4, Y5, Y5
+	VMULPS       constants<>+5440(SB), Y4, Y4
+	VFNMADD231PS Y3, Y4, Y5
+	VCMPPS       $0x11, constants<>+1152(SB), Y2, Y2
+	VMOVUPS      constants<>+704(SB), Y3
+	VSUBPS       Y5, Y3, Y3
+	VBLENDVPS    Y2, Y5, Y3, Y2
+	VMULPS       Y2, Y0, Y0
+	VMASKMOVPS   Y0, Y1, 32(AX)(BX*4)
+
+done:
+	VZEROUPPER
+	RET
+
+// func geluGradPastAVX2(dst *float32, grad *float32, x *float32, n int)
+// Requires: AVX, AVX2, FMA3, MMX+
+TEXT ·geluGradPastAVX2(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ grad+8(FP), CX
+	MOVQ x+16(FP), DX
+	MOVQ n+24(FP), SI
+	MOVQ SI, DI
+	ANDQ $-16, DI
+	XORQ BX, BX
+	JMP  test
+
+loop:
+	PREFETCHT0   2048(CX)(BX*4)
+	PREFETCHT0   2048(DX)(BX*4)
+	VMOVUPS      (CX)(BX*4), Y0
+	VMOVUPS      (DX)(BX*4), Y1
+	VANDPS       constants<>+2112(SB), Y1, Y2
+	VMOVUPS      constants<>+3328(SB), Y3
+	VMINPS       Y2, Y3, Y2
+	VMULPS       constants<>+4672(SB), Y2, Y3
+	VMULPS       Y2, Y3, Y3
+	VMOVUPS      constants<>+192(SB), Y4
+	VFMADD231PS  constants<>+128(SB), Y3, Y4
+	VSUBPS       constants<>+192(SB), Y4, Y5
+	VFNMADD231PS constants<>+256(SB), Y5, Y3
+	VFNMADD231PS constants<>+320(SB), Y5, Y3
+	VMOVUPS      constants<>+448(SB), Y5
+	VFMADD231PS  constants<>+384(SB), Y3, Y5
+	VFMADD213PS  constants<>+512(SB), Y3, Y5
+	VFMADD213PS  constants<>+576(SB), Y3, Y5
+	VFMADD213PS  constants<>+640(SB), Y3, Y5
+	VFMADD213PS  constants<>+704(SB), Y3, Y5
+	VFMADD213PS  constants<>+704(SB), Y3, Y5
+	VPSLLD       $0x17, Y4, Y3
+	VPADDD       constants<>+2240(SB), Y3, Y3
+	VMULPS       Y3, Y5, Y3
+	VMOVUPS      constants<>+704(SB), Y4
+	VFMADD231PS  constants<>+4736(SB), Y2, Y4
+	VMOVUPS      constants<>+704(SB), Y5
+	VDIVPS       Y4, Y5, Y4
+	VMOVUPS      constants<>+4800(SB), Y5
+	VFMADD231PS  constants<>+4864(SB), Y4, Y5
+	VMOVUPS      constants<>+4928(SB), Y6
+	VFMADD231PS  constants<>+4992(SB), Y4, Y6
+	VMOVUPS      constants<>+5056(SB), Y7
+	VFMADD231PS  constants<>+5120(SB), Y4, Y7
+	VMOVUPS      constants<>+5184(SB), Y8
+	VFMADD231PS  constants<>+5248(SB), Y4, Y8
+	VMOVUPS      constants<>+5312(SB), Y9
+	VFMADD231PS  constants<>+5376(SB), Y4, Y9
+	VMULPS       Y4, Y4, Y10
+	VFMADD231PS  Y10, Y6, Y5
+	VFMADD231PS  Y10, Y8, Y7
+	VMULPS       Y10, Y10, Y6
+	VFMADD231PS  Y6, Y7, Y5
+	VMULPS       Y6, Y6, Y6
+	VFMADD231PS  Y6, Y9, Y5
+	VMULPS       Y4, Y5, Y4
+	VMULPS       Y3, Y4, Y4
+	VMULPS       constants<>+5440(SB), Y3, Y3
+	VFNMADD231PS Y2, Y3, Y4
+	VCMPPS       $0x11, constants<>+1152(SB), Y1, Y1
+	VMOVUPS      constants<>+704(SB), Y2
+	VSUBPS       Y4, Y2, Y2
+	VBLENDVPS    Y1, Y4, Y2, Y1
+	VMULPS       Y1, Y0, Y0
+	VMOVNTPS     Y0, (AX)(BX*4)
+	VMOVUPS      32(CX)(BX*4), Y0
+	VMOVUPS      32(DX)(BX*4), Y1
+	VANDPS       constants<>+2112(SB), Y1, Y2
+	VMOVUPS      constants<>+3328(SB), Y3
+	VMINPS       Y2, Y3, Y2
+	VMULPS       constants<>+4672(SB), Y2, Y3
+	VMULPS       Y2, Y3, Y3
+	VMOVUPS      constants<>+192(SB), Y4
+	VFMADD231PS  constants<>+128(SB), Y3, Y4
+	VSUBPS       constants<>+192(SB), Y4, Y5
+	VFNMADD231PS constants<>+256(SB), Y5, Y3
+	VFNMADD231PS constants<>+320(SB), Y5, Y3
+	VMOVUPS      constants<>+448(SB), Y5
+	VFMADD231PS  constants<>+384(SB), Y3, Y5
+	VFMADD213PS  constants<>+512(SB), Y3, Y5
+	VFMADD213PS  constants<>+576(SB), Y3, Y5
+	VFMADD213PS  constants<>+640(SB), Y3, Y5
+	VFMADD213PS  constants<>+704(SB), Y3, Y5
+	VFMADD213PS  constants<>+704(SB), Y3, Y5
+	VPSLLD       $0x17, Y4, Y3
+	VPADDD       constants<>+2240(SB), Y3, Y3
+	VMULPS       Y3, Y5, Y3
+	VMOVUPS      constants<>+704(SB), Y4
+	VFMADD231PS  constants<>+4736(SB), Y2, Y4
+	VMOVUPS      constants<>+704(SB), Y5
+	VDIVPS       Y4, Y5, Y4
+	VMOVUPS      constants<>+4800(SB), Y5
+	VFMADD231PS  constants<>+4864(SB), Y4, Y5
+	VMOVUPS      constants<>+4928(SB), Y6
+	VFMADD231PS  constants<>+4992(SB), Y4, Y6
+	VMOVUPS      constants<>+5056(SB), Y7
+	VFMADD231PS  constants<>+5120(SB), Y4, Y7
+	VMOVUPS      constants<>+5184(SB), Y8
+	VFMADD231PS  constants<>+5248(SB), Y4, Y8
+	VMOVUPS      constants<>+5312(SB), Y9
+	VFMADD231PS  constants<>+5376(SB), Y4, Y9
+	VMULPS       Y4, Y4, Y10
+	VFMADD231PS  Y10, Y6, Y5
+	VFMADD231PS  Y10, Y8, Y7
+	VMULPS       Y10, Y10, Y6
+	VFMADD231PS  Y6, Y7, Y5
+	VMULPS       Y6, Y6, Y6
+	VFMADD231PS  Y6, Y9, Y5
+	VMULPS       Y4, Y5, Y4
+	VMULPS       Y3, Y4, Y4
+	VMULPS       constants<>+5440(SB), Y3, Y3
+	VFNMADD231PS Y2, Y3, Y4
+	VCMPPS       $0x11, constants<>+1152(SB), Y1, Y1
+	VMOVUPS      constants<>+704(SB), Y2
+	VSUBPS       Y4, Y2, Y2
+	VBLENDVPS    Y1, Y4, Y2, Y1
+	VMULPS       Y1, Y0, Y0
+	VMOVNTPS     Y0, 32(AX)(BX*4)
 	ADDQ         $+16, BX
 
 test:
@@ -6250,6 +9145,213 @@ done:
 	VZEROUPPER
 	RET
 
+// func geluTanhGradPastAVX2(dst *float32, grad *float32, x *float32, n int)
+// Requires: AVX, AVX2, FMA3, MMX+
+TEXT ·geluTanhGradPastAVX2(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ grad+8(FP), CX
+	MOVQ x+16(FP), DX
+	MOVQ n+24(FP), SI
+	MOVQ SI, DI
+	ANDQ $-16, DI
+	XORQ BX, BX
+	JMP  test
+
+loop:
+	PREFETCHT0   2048(CX)(BX*4)
+	PREFETCHT0   2048(DX)(BX*4)
+	VMOVUPS      (CX)(BX*4), Y0
+	VMOVUPS      (DX)(BX*4), Y1
+	VMOVUPS      constants<>+5568(SB), Y2
+	VMAXPS       Y1, Y2, Y1
+	VMOVUPS      constants<>+5504(SB), Y2
+	VMINPS       Y1, Y2, Y1
+	VMULPS       Y1, Y1, Y2
+	VMOVUPS      constants<>+4544(SB), Y3
+	VFMADD231PS  constants<>+4480(SB), Y2, Y3
+	VMULPS       Y3, Y1, Y3
+	VANDPS       constants<>+2112(SB), Y3, Y3
+	VXORPS       constants<>+2304(SB), Y3, Y3
+	VCMPPS       $0x11, constants<>+4608(SB), Y3, Y4
+	VMOVUPS      constants<>+192(SB), Y5
+	VFMADD231PS  constants<>+128(SB), Y3, Y5
+	VSUBPS       constants<>+192(SB), Y5, Y6
+	VFNMADD231PS constants<>+256(SB), Y6, Y3
+	VFNMADD231PS constants<>+320(SB), Y6, Y3
+	VMOVUPS      constants<>+448(SB), Y6
+	VFMADD231PS  constants<>+384(SB), Y3, Y6
+	VFMADD213PS  constants<>+512(SB), Y3, Y6
+	VFMADD213PS  constants<>+576(SB), Y3, Y6
+	VFMADD213PS  constants<>+640(SB), Y3, Y6
+	VFMADD213PS  constants<>+704(SB), Y3, Y6
+	VFMADD213PS  constants<>+704(SB), Y3, Y6
+	VPSLLD       $0x17, Y5, Y3
+	VPADDD       constants<>+2240(SB), Y3, Y3
+	VMULPS       Y3, Y6, Y3
+	VBLENDVPS    Y4, constants<>+1152(SB), Y3, Y3
+	VMOVUPS      constants<>+704(SB), Y4
+	VADDPS       Y3, Y4, Y4
+	VMOVUPS      constants<>+704(SB), Y5
+	VDIVPS       Y4, Y5, Y4
+	VMULPS       Y4, Y3, Y3
+	VCMPPS       $0x11, constants<>+1152(SB), Y1, Y5
+	VBLENDVPS    Y5, Y3, Y4, Y6
+	VBLENDVPS    Y5, Y4, Y3, Y3
+	VMULPS       Y3, Y6, Y3
+	VMULPS       Y1, Y3, Y1
+	VMOVUPS      constants<>+4544(SB), Y3
+	VFMADD231PS  constants<>+5632(SB), Y2, Y3
+	VFMADD231PS  Y3, Y1, Y6
+	VMULPS       Y6, Y0, Y0
+	VMOVNTPS     Y0, (AX)(BX*4)
+	VMOVUPS      32(CX)(BX*4), Y0
+	VMOVUPS      32(DX)(BX*4), Y1
+	VMOVUPS      constants<>+5568(SB), Y2
+	VMAXPS       Y1, Y2, Y1
+	VMOVUPS      constants<>+5504(SB), Y2
+	VMINPS       Y1, Y2, Y1
+	VMULPS       Y1, Y1, Y2
+	VMOVUPS      constants<>+4544(SB), Y3
+	VFMADD231PS  constants<>+4480(SB), Y2, Y3
+	VMULPS       Y3, Y1, Y3
+	VANDPS       constants<>+2112(SB), Y3, Y3
+	VXORPS       constants<>+2304(SB), Y3, Y3
+	VCMPPS       $0x11, constants<>+4608(SB), Y3, Y4
+	VMOVUPS      constants<>+192(SB), Y5
+	VFMADD231PS  constants<>+128(SB), Y3, Y5
+	VSUBPS       constants<>+192(SB), Y5, Y6
+	VFNMADD231PS constants<>+256(SB), Y6, Y3
+	VFNMADD231PS constants<>+320(SB), Y6, Y3
+	VMOVUPS      constants<>+448(SB), Y6
+	VFMADD231PS  constants<>+384(SB), Y3, Y6
+	VFMADD213PS  constants<>+512(SB), Y3, Y6
+	VFMADD213PS  constants<>+576(SB), Y3, Y6
+	VFMADD213PS  constants<>+640(SB), Y3, Y6
+	VFMADD213PS  constants<>+704(SB), Y3, Y6
+	VFMADD213PS  constants<>+704(SB), Y3, Y6
+	VPSLLD       $0x17, Y5, Y3
+	VPADDD       constants<>+2240(SB), Y3, Y3
+	VMULPS       Y3, Y6, Y3
+	VBLENDVPS    Y4, constants<>+1152(SB), Y3, Y3
+	VMOVUPS      constants<>+704(SB), Y4
+	VADDPS       Y3, Y4, Y4
+	VMOVUPS      constants<>+704(SB), Y5
+	VDIVPS       Y4, Y5, Y4
+	VMULPS       Y4, Y3, Y3
+	VCMPPS       $0x11, constants<>+1152(SB), Y1, Y5
+	VBLENDVPS    Y5, Y3, Y4, Y6
+	VBLENDVPS    Y5, Y4, Y3, Y3
+	VMULPS       Y3, Y6, Y3
+	VMULPS       Y1, Y3, Y1
+	VMOVUPS      constants<>+4544(SB), Y3
+	VFMADD231PS  constants<>+5632(SB), Y2, Y3
+	VFMADD231PS  Y3, Y1, Y6
+	VMULPS       Y6, Y0, Y0
+	VMOVNTPS     Y0, 32(AX)(BX*4)
+	ADDQ         $+16, BX
+
+test:
+	CMPQ         BX, DI
+	JLT          loop
+	SUBQ         BX, SI
+	JZ           done
+	LEAQ         tailMasks<>+0(SB), DI
+	NEGQ         SI
+	VMOVDQU      64(DI)(SI*4), Y0
+	VMOVDQU      96(DI)(SI*4), Y1
+	VMASKMOVPS   (CX)(BX*4), Y0, Y2
+	VMASKMOVPS   (DX)(BX*4), Y0, Y3
+	VMOVUPS      constants<>+5568(SB), Y4
+	VMAXPS       Y3, Y4, Y3
+	VMOVUPS      constants<>+5504(SB), Y4
+	VMINPS       Y3, Y4, Y3
+	VMULPS       Y3, Y3, Y4
+	VMOVUPS      constants<>+4544(SB), Y5
+	VFMADD231PS  constants<>+4480(SB), Y4, Y5
+	VMULPS       Y5, Y3, Y5
+	VANDPS       constants<>+2112(SB), Y5, Y5
+	VXORPS       constants<>+2304(SB), Y5, Y5
+	VCMPPS       $0x11, constants<>+4608(SB), Y5, Y6
+	VMOVUPS      constants<>+192(SB), Y7
+	VFMADD231PS  constants<>+128(SB), Y5, Y7
+	VSUBPS       constants<>+192(SB), Y7, Y8
+	VFNMADD231PS constants<>+256(SB), Y8, Y5
+	VFNMADD231PS constants<>+320(SB), Y8, Y5
+	VMOVUPS      constants<>+448(SB), Y8
+	VFMADD231PS  constants<>+384(SB), Y5, Y8
+	VFMADD213PS  constants<>+512(SB), Y5, Y8
+	VFMADD213PS  constants<>+576(SB), Y5, Y8
+	VFMADD213PS  constants<>+640(SB), Y5, Y8
+	VFMADD213PS  constants<>+704(SB), Y5, Y8
+	VFMADD213PS  constants<>+704(SB), Y5, Y8
+	VPSLLD       $0x17, Y7, Y5
+	VPADDD       constants<>+2240(SB), Y5, Y5
+	VMULPS       Y5, Y8, Y5
+	VBLENDVPS    Y6, constants<>+1152(SB), Y5, Y5
+	VMOVUPS      constants<>+704(SB), Y6
+	VADDPS       Y5, Y6, Y6
+	VMOVUPS      constants<>+704(SB), Y7
+	VDIVPS       Y6, Y7, Y6
+	VMULPS       Y6, Y5, Y5
+	VCMPPS       $0x11, constants<>+1152(SB), Y3, Y7
+	VBLENDVPS    Y7, Y5, Y6, Y8
+	VBLENDVPS    Y7, Y6, Y5, Y5
+	VMULPS       Y5, Y8, Y5
+	VMULPS       Y3, Y5, Y3
+	VMOVUPS      constants<>+4544(SB), Y5
+	VFMADD231PS  constants<>+5632(SB), Y4, Y5
+	VFMADD231PS  Y5, Y3, Y8
+	VMULPS       Y8, Y2, Y2
+	VMASKMOVPS   Y2, Y0, (AX)(BX*4)
+	VMASKMOVPS   32(CX)(BX*4), Y1, Y0
+	VMASKMOVPS   32(DX)(BX*4), Y1, Y2
+	VMOVUPS      constants<>+5568(SB), Y3
+	VMAXPS       Y2, Y3, Y2
+	VMOVUPS      constants<>+5504(SB), Y3
+	VMINPS       Y2, Y3, Y2
+	VMULPS       Y2, Y2, Y3
+	VMOVUPS      constants<>+4544(SB), Y4
+	VFMADD231PS  constants<>+4480(SB), Y3, Y4
+	VMULPS       Y4, Y2, Y4
+	VANDPS       constants<>+2112(SB), Y4, Y4
+	VXORPS       constants<>+2304(SB), Y4, Y4
+	VCMPPS       $0x11, constants<>+4608(SB), Y4, Y5
+	VMOVUPS      constants<>+192(SB), Y6
+	VFMADD231PS  constants<>+128(SB), Y4, Y6
+	VSUBPS       constants<>+192(SB), Y6, Y7
+	VFNMADD231PS constants<>+256(SB), Y7, Y4
+	VFNMADD231PS constants<>+320(SB), Y7, Y4
+	VMOVUPS      constants<>+448(SB), Y7
+	VFMADD231PS  constants<>+384(SB), Y4, Y7
+	VFMADD213PS  constants<>+512(SB), Y4, Y7
+	VFMADD213PS  constants<>+576(SB), Y4, Y7
+	VFMADD213PS  constants<>+640(SB), Y4, Y7
+	VFMADD213PS  constants<>+704(SB), Y4, Y7
+	VFMADD213PS  constants<>+704(SB), Y4, Y7
+	VPSLLD       $0x17, Y6, Y4
+	VPADDD       constants<>+2240(SB), Y4, Y4
+	VMULPS       Y4, Y7, Y4
+	VBLENDVPS    Y5, constants<>+1152(SB), Y4, Y4
+	VMOVUPS      constants<>+704(SB), Y5
+	VADDPS       Y4, Y5, Y5
+	VMOVUPS      constants<>+704(SB), Y6
+	VDIVPS       Y5, Y6, Y5
+	VMULPS       Y5, Y4, Y4
+	VCMPPS       $0x11, constants<>+1152(SB), Y2, Y6
+	VBLENDVPS    Y6, Y4, Y5, Y7
+	VBLENDVPS    Y6, Y5, Y4, Y4
+	VMULPS       Y4, Y7, Y4
+	VMULPS       Y2, Y4, Y2
+	VMOVUPS      constants<>+4544(SB), Y4
+	VFMADD231PS  constants<>+5632(SB), Y3, Y4
+	VFMADD231PS  Y4, Y2, Y7
+	VMULPS       Y7, Y0, Y0
+	VMASKMOVPS   Y0, Y1, 32(AX)(BX*4)
+
+done:
+	VZEROUPPER
+	RET
+
 // func siluGradAVX2(dst *float32, grad *float32, x *float32, n int)
 // Requires: AVX, AVX2, FMA3
 TEXT ·siluGradAVX2(SB), NOSPLIT, $0-32
@@ -6451,6 +9553,209 @@ done:
 	VZEROUPPER
 	RET
 
+// func siluGradPastAVX2(dst *float32, grad *float32, x *float32, n int)
+// Requires: AVX, AVX2, FMA3, MMX+
+TEXT ·siluGradPastAVX2(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ grad+8(FP), CX
+	MOVQ x+16(FP), DX
+	MOVQ n+24(FP), SI
+	MOVQ SI, DI
+	ANDQ $-16, DI
+	XORQ BX, BX
+	JMP  test
+
+loop:
+	PREFETCHT0   2048(CX)(BX*4)
+	PREFETCHT0   2048(DX)(BX*4)
+	VMOVUPS      (CX)(BX*4), Y0
+	VMOVUPS      (DX)(BX*4), Y1
+	VMOVUPS      constants<>+5760(SB), Y2
+	VMAXPS       Y1, Y2, Y1
+	VMOVUPS      constants<>+5696(SB), Y2
+	VMINPS       Y1, Y2, Y1
+	VANDPS       constants<>+2112(SB), Y1, Y2
+	VXORPS       constants<>+2304(SB), Y2, Y2
+	VMOVUPS      constants<>+64(SB), Y3
+	VMAXPS       Y2, Y3, Y2
+	VMOVUPS      constants<>+192(SB), Y3
+	VFMADD231PS  constants<>+128(SB), Y2, Y3
+	VSUBPS       constants<>+192(SB), Y3, Y4
+	VFNMADD231PS constants<>+256(SB), Y4, Y2
+	VFNMADD231PS constants<>+320(SB), Y4, Y2
+	VMOVUPS      constants<>+448(SB), Y4
+	VFMADD231PS  constants<>+384(SB), Y2, Y4
+	VFMADD213PS  constants<>+512(SB), Y2, Y4
+	VFMADD213PS  constants<>+576(SB), Y2, Y4
+	VFMADD213PS  constants<>+640(SB), Y2, Y4
+	VFMADD213PS  constants<>+704(SB), Y2, Y4
+	VFMADD213PS  constants<>+704(SB), Y2, Y4
+	VPSUBD       constants<>+768(SB), Y3, Y2
+	VPSRAD       $0x01, Y2, Y3
+	VPADDD       constants<>+832(SB), Y3, Y5
+	VPSLLD       $0x17, Y5, Y5
+	VMULPS       Y5, Y4, Y4
+	VPSUBD       Y3, Y2, Y2
+	VPADDD       constants<>+832(SB), Y2, Y2
+	VPSLLD       $0x17, Y2, Y2
+	VMULPS       Y2, Y4, Y2
+	VMOVUPS      constants<>+704(SB), Y3
+	VADDPS       Y2, Y3, Y3
+	VMOVUPS      constants<>+704(SB), Y4
+	VDIVPS       Y3, Y4, Y3
+	VMULPS       Y3, Y2, Y2
+	VCMPPS       $0x11, constants<>+1152(SB), Y1, Y4
+	VBLENDVPS    Y4, Y2, Y3, Y5
+	VBLENDVPS    Y4, Y3, Y2, Y2
+	VMULPS       Y2, Y5, Y2
+	VFMADD231PS  Y1, Y2, Y5
+	VMULPS       Y5, Y0, Y0
+	VMOVNTPS     Y0, (AX)(BX*4)
+	VMOVUPS      32(CX)(BX*4), Y0
+	VMOVUPS      32(DX)(BX*4), Y1
+	VMOVUPS      constants<>+5760(SB), Y2
+	VMAXPS       Y1, Y2, Y1
+	VMOVUPS      constants<>+5696(SB), Y2
+	VMINPS       Y1, Y2, Y1
+	VANDPS       constants<>+2112(SB), Y1, Y2
+	VXORPS       constants<>+2304(SB), Y2, Y2
+	VMOVUPS      constants<>+64(SB), Y3
+	VMAXPS       Y2, Y3, Y2
+	VMOVUPS      constants<>+192(SB), Y3
+	VFMADD231PS  constants<>+128(SB), Y2, Y3
+	VSUBPS       constants<>+192(SB), Y3, Y4
+	VFNMADD231PS constants<>+256(SB), Y4, Y2
+	VFNMADD231PS constants<>+320(SB), Y4, Y2
+	VMOVUPS      constants<>+448(SB), Y4
+	VFMADD231PS  constants<>+384(SB), Y2, Y4
+	VFMADD213PS  constants<>+512(SB), Y2, Y4
+	VFMADD213PS  constants<>+576(SB), Y2, Y4
+	VFMADD213PS  constants<>+640(SB), Y2, Y4
+	VFMADD213PS  constants<>+704(SB), Y2, Y4
+	VFMADD213PS  constants<>+704(SB), Y2, Y4
+	VPSUBD       constants<>+768(SB), Y3, Y2
+	VPSRAD       $0x01, Y2, Y3
+	VPADDD       constants<>+832(SB), Y3, Y5
+	VPSLLD       $0x17, Y5, Y5
+	VMULPS       Y5, Y4, Y4
+	VPSUBD       Y3, Y2, Y2
+	VPADDD       constants<>+832(SB), Y2, Y2
+	VPSLLD       $0x17, Y2, Y2
+	VMULPS       Y2, Y4, Y2
+	VMOVUPS      constants<>+704(SB), Y3
+	VADDPS       Y2, Y3, Y3
+	VMOVUPS      constants<>+704(SB), Y4
+	VDIVPS       Y3, Y4, Y3
+	VMULPS       Y3, Y2, Y2
+	VCMPPS       $0x11, constants<>+1152(SB), Y1, Y4
+	VBLENDVPS    Y4, Y2, Y3, Y5
+	VBLENDVPS    Y4, Y3, Y2, Y2
+	VMULPS       Y2, Y5, Y2
+	VFMADD231PS  Y1, Y2, Y5
+	VMULPS       Y5, Y0, Y0
+	VMOVNTPS     Y0, 32(AX)(BX*4)
+	ADDQ         $+16, BX
+
+test:
+	CMPQ         BX, DI
+	JLT          loop
+	SUBQ         BX, SI
+	JZ           done
+	LEAQ         tailMasks<>+0(SB), DI
+	NEGQ         SI
+	VMOVDQU      64(DI)(SI*4), Y0
+	VMOVDQU      96(DI)(SI*4), Y1
+	VMASKMOVPS   (CX)(BX*4), Y0, Y2
+	VMASKMOVPS   (DX)(BX*4), Y0, Y3
+	VMOVUPS      constants<>+5760(SB), Y4
+	VMAXPS       Y3, Y4, Y3
+	VMOVUPS      constants<>+5696(SB), Y4
+	VMINPS       Y3, Y4, Y3
+	VANDPS       constants<>+2112(SB), Y3, Y4
+	VXORPS       constants<>+2304(SB), Y4, Y4
+	VMOVUPS      constants<>+64(SB), Y5
+	VMAXPS       Y4, Y5, Y4
+	VMOVUPS      constants<>+192(SB), Y5
+	VFMADD231PS  constants<>+128(SB), Y4, Y5
+	VSUBPS       constants<>+192(SB), Y5, Y6
+	VFNMADD231PS constants<>+256(SB), Y6, Y4
+	VFNMADD231PS constants<>+320(SB), Y6, Y4
+	VMOVUPS      constants<>+448(SB), Y6
+	VFMADD231PS  constants<>+384(SB), Y4, Y6
+	VFMADD213PS  constants<>+512(SB), Y4, Y6
+	VFMADD213PS  constants<>+576(SB), Y4, Y6
+	VFMADD213PS  constants<>+640(SB), Y4, Y6
+	VFMADD213PS  constants<>+704(SB), Y4, Y6
+	VFMADD213PS  constants<>+704(SB), Y4, Y6
+	VPSUBD       constants<>+768(SB), Y5, Y4
+	VPSRAD       $0x01, Y4, Y5
+	VPADDD       constants<>+832(SB), Y5, Y7
+	VPSLLD       $0x17, Y7, Y7
+	VMULPS       Y7, Y6, Y6
+	VPSUBD       Y5, Y4, Y4
+	VPADDD       constants<>+832(SB), Y4, Y4
+	VPSLLD       $0x17, Y4, Y4
+	VMULPS       Y4, Y6, Y4
+	VMOVUPS      constants<>+704(SB), Y5
+	VADDPS       Y4, Y5, Y5
+	VMOVUPS      constants<>+704(SB), Y6
+	VDIVPS       Y5, Y6, Y5
+	VMULPS       Y5, Y4, Y4
+	VCMPPS       $0x11, constants<>+1152(SB), Y3, Y6
+	VBLENDVPS    Y6, Y4, Y5, Y7
+	VBLENDVPS    Y6, Y5, Y4, Y4
+	VMULPS       Y4, Y7, Y4
+	VFMADD231PS  Y3, Y4, Y7
+	VMULPS       Y7, Y2, Y2
+	VMASKMOVPS   Y2, Y0, (AX)(BX*4)
+	VMASKMOVPS   32(CX)(BX*4), Y1, Y0
+	VMASKMOVPS   32(DX)(BX*4), Y1, Y2
+	VMOVUPS      constants<>+5760(SB), Y3
+	VMAXPS       Y2, Y3, Y2
+	VMOVUPS      constants<>+5696(SB), Y3
+	VMINPS       Y2, Y3, Y2
+	VANDPS       constants<>+2112(SB), Y2, Y3
+	VXORPS       constants<>+2304(SB), Y3, Y3
+	VMOVUPS      constants<>+64(SB), Y4
+	VMAXPS       Y3, Y4, Y3
+	VMOVUPS      constants<>+192(SB), Y4
+	VFMADD231PS  constants<>+128(SB), Y3, Y4
+	VSUBPS       constants<>+192(SB), Y4, Y5
+	VFNMADD231PS constants<>+256(SB), Y5, Y3
+	VFNMADD231PS constants<>+320(SB), Y5, Y3
+	VMOVUPS      constants<>+448(SB), Y5
+	VFMADD231PS  constants<>+384(SB), Y3, Y5
+	VFMADD213PS  constants<>+512(SB), Y3, Y5
+	VFMADD213PS  constants<>+576(SB), Y3, Y5
+	VFMADD213PS  constants<>+640(SB), Y3, Y5
+	VFMADD213PS  constants<>+704(SB), Y3, Y5
+	VFMADD213PS  constants<>+704(SB), Y3, Y5
+	VPSUBD       constants<>+768(SB), Y4, Y3
+	VPSRAD       $0x01, Y3, Y4
+	VPADDD       constants<>+832(SB), Y4, Y6
+	VPSLLD       $0x17, Y6, Y6
+	VMULPS       Y6, Y5, Y5
+	VPSUBD       Y4, Y3, Y3
+	VPADDD       constants<>+832(SB), Y3, Y3
+	VPSLLD       $0x17, Y3, Y3
+	VMULPS       Y3, Y5, Y3
+	VMOVUPS      constants<>+704(SB), Y4
+	VADDPS       Y3, Y4, Y4
+	VMOVUPS      constants<>+704(SB), Y5
+	VDIVPS       Y4, Y5, Y4
+	VMULPS       Y4, Y3, Y3
+	VCMPPS       $0x11, constants<>+1152(SB), Y2, Y5
+	VBLENDVPS    Y5, Y3, Y4, Y6
+	VBLENDVPS    Y5, Y4, Y3, Y3
+	VMULPS       Y3, Y6, Y3
+	VFMADD231PS  Y2, Y3, Y6
+	VMULPS       Y6, Y0, Y0
+	VMASKMOVPS   Y0, Y1, 32(AX)(BX*4)
+
+done:
+	VZEROUPPER
+	RET
+
 // func tanhGradAVX2(dst *float32, grad *float32, y *float32, n int)
 // Requires: AVX, FMA3
 TEXT ·tanhGradAVX2(SB), NOSPLIT, $0-32
@@ -6476,6 +9781,61 @@ loop:
 	VFNMADD231PS Y1, Y1, Y2
 	VMULPS       Y2, Y0, Y0
 	VMOVUPS      Y0, 32(AX)(BX*4)
+	ADDQ         $+16, BX
+
+test:
+	CMPQ         BX, DI
+	JLT          loop
+	SUBQ         BX, SI
+	JZ           done
+	LEAQ         tailMasks<>+0(SB), DI
+	NEGQ         SI
+	VMOVDQU      64(DI)(SI*4), Y0
+	VMOVDQU      96(DI)(SI*4), Y1
+	VMASKMOVPS   (CX)(BX*4), Y0, Y2
+	VMASKMOVPS   (DX)(BX*4), Y0, Y3
+	VMOVUPS      constants<>+704(SB), Y4
+	VFNMADD231PS Y3, Y3, Y4
+	VMULPS       Y4, Y2, Y2
+	VMASKMOVPS   Y2, Y0, (AX)(BX*4)
+	VMASKMOVPS   32(CX)(BX*4), Y1, Y0
+	VMASKMOVPS   32(DX)(BX*4), Y1, Y2
+	VMOVUPS      constants<>+704(SB), Y3
+	VFNMADD231PS Y2, Y2, Y3
+	VMULPS       Y3, Y0, Y0
+	VMASKMOVPS   Y0, Y1, 32(AX)(BX*4)
+
+done:
+	VZEROUPPER
+	RET
+
+// func tanhGradPastAVX2(dst *float32, grad *float32, y *float32, n int)
+// Requires: AVX, FMA3, MMX+
+TEXT ·tanhGradPastAVX2(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ grad+8(FP), CX
+	MOVQ y+16(FP), DX
+	MOVQ n+24(FP), SI
+	MOVQ SI, DI
+	ANDQ $-16, DI
+	XORQ BX, BX
+	JMP  test
+
+loop:
+	PREFETCHT0   2048(CX)(BX*4)
+	PREFETCHT0   2048(DX)(BX*4)
+	VMOVUPS      (CX)(BX*4), Y0
+	VMOVUPS      (DX)(BX*4), Y1
+	VMOVUPS      constants<>+704(SB), Y2
+	VFNMADD231PS Y1, Y1, Y2
+	VMULPS       Y2, Y0, Y0
+	VMOVNTPS     Y0, (AX)(BX*4)
+	VMOVUPS      32(CX)(BX*4), Y0
+	VMOVUPS      32(DX)(BX*4), Y1
+	VMOVUPS      constants<>+704(SB), Y2
+	VFNMADD231PS Y1, Y1, Y2
+	VMULPS       Y2, Y0, Y0
+	VMOVNTPS     Y0, 32(AX)(BX*4)
 	ADDQ         $+16, BX
 
 test:
@@ -6557,6 +9917,61 @@ done:
 	VZEROUPPER
 	RET
 
+// func sigmoidGradPastAVX2(dst *float32, grad *float32, y *float32, n int)
+// Requires: AVX, FMA3, MMX+
+TEXT ·sigmoidGradPastAVX2(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ grad+8(FP), CX
+	MOVQ y+16(FP), DX
+	MOVQ n+24(FP), SI
+	MOVQ SI, DI
+	ANDQ $-16, DI
+	XORQ BX, BX
+	JMP  test
+
+loop:
+	PREFETCHT0   2048(CX)(BX*4)
+	PREFETCHT0   2048(DX)(BX*4)
+	VMOVUPS      (CX)(BX*4), Y0
+	VMOVUPS      (DX)(BX*4), Y1
+	VMOVUPS      Y1, Y2
+	VFNMADD231PS Y1, Y1, Y2
+	VMULPS       Y2, Y0, Y0
+	VMOVNTPS     Y0, (AX)(BX*4)
+	VMOVUPS      32(CX)(BX*4), Y0
+	VMOVUPS      32(DX)(BX*4), Y1
+	VMOVUPS      Y1, Y2
+	VFNMADD231PS Y1, Y1, Y2
+	VMULPS       Y2, Y0, Y0
+	VMOVNTPS     Y0, 32(AX)(BX*4)
+	ADDQ         $+16, BX
+
+test:
+	CMPQ         BX, DI
+	JLT          loop
+	SUBQ         BX, SI
+	JZ           done
+	LEAQ         tailMasks<>+0(SB), DI
+	NEGQ         SI
+	VMOVDQU      64(DI)(SI*4), Y0
+	VMOVDQU      96(DI)(SI*4), Y1
+	VMASKMOVPS   (CX)(BX*4), Y0, Y2
+	VMASKMOVPS   (DX)(BX*4), Y0, Y3
+	VMOVUPS      Y3, Y4
+	VFNMADD231PS Y3, Y3, Y4
+	VMULPS       Y4, Y2, Y2
+	VMASKMOVPS   Y2, Y0, (AX)(BX*4)
+	VMASKMOVPS   32(CX)(BX*4), Y1, Y0
+	VMASKMOVPS   32(DX)(BX*4), Y1, Y2
+	VMOVUPS      Y2, Y3
+	VFNMADD231PS Y2, Y2, Y3
+	VMULPS       Y3, Y0, Y0
+	VMASKMOVPS   Y0, Y1, 32(AX)(BX*4)
+
+done:
+	VZEROUPPER
+	RET
+
 // func reluGradAVX2(dst *float32, grad *float32, y *float32, n int)
 // Requires: AVX
 TEXT ·reluGradAVX2(SB), NOSPLIT, $0-32
@@ -6589,6 +10004,73 @@ loop:
 	VBLENDVPS Y2, Y0, Y1, Y0
 	VMOVUPS   Y0, 32(AX)(BX*4)
 	ADDQ      $+16, BX
+
+test:
+	CMPQ       BX, DI
+	JLT        loop
+	SUBQ       BX, SI
+	JZ         done
+	LEAQ       tailMasks<>+0(SB), DI
+	NEGQ       SI
+	VMOVDQU    64(DI)(SI*4), Y0
+	VMOVDQU    96(DI)(SI*4), Y1
+	VMASKMOVPS (CX)(BX*4), Y0, Y2
+	VMASKMOVPS (DX)(BX*4), Y0, Y3
+	VMOVUPS    constants<>+1152(SB), Y4
+	VCMPPS     $0x11, Y3, Y4, Y4
+	VCMPPS     $0x03, Y3, Y3, Y3
+	VMOVUPS    constants<>+1152(SB), Y5
+	VBLENDVPS  Y3, Y2, Y5, Y3
+	VBLENDVPS  Y4, Y2, Y3, Y2
+	VMASKMOVPS Y2, Y0, (AX)(BX*4)
+	VMASKMOVPS 32(CX)(BX*4), Y1, Y0
+	VMASKMOVPS 32(DX)(BX*4), Y1, Y2
+	VMOVUPS    constants<>+1152(SB), Y3
+	VCMPPS     $0x11, Y2, Y3, Y3
+	VCMPPS     $0x03, Y2, Y2, Y2
+	VMOVUPS    constants<>+1152(SB), Y4
+	VBLENDVPS  Y2, Y0, Y4, Y2
+	VBLENDVPS  Y3, Y0, Y2, Y0
+	VMASKMOVPS Y0, Y1, 32(AX)(BX*4)
+
+done:
+	VZEROUPPER
+	RET
+
+// func reluGradPastAVX2(dst *float32, grad *float32, y *float32, n int)
+// Requires: AVX, MMX+
+TEXT ·reluGradPastAVX2(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ grad+8(FP), CX
+	MOVQ y+16(FP), DX
+	MOVQ n+24(FP), SI
+	MOVQ SI, DI
+	ANDQ $-16, DI
+	XORQ BX, BX
+	JMP  test
+
+loop:
+	PREFETCHT0 2048(CX)(BX*4)
+	PREFETCHT0 2048(DX)(BX*4)
+	VMOVUPS    (CX)(BX*4), Y0
+	VMOVUPS    (DX)(BX*4), Y1
+	VMOVUPS    constants<>+1152(SB), Y2
+	VCMPPS     $0x11, Y1, Y2, Y2
+	VCMPPS     $0x03, Y1, Y1, Y1
+	VMOVUPS    constants<>+1152(SB), Y3
+	VBLENDVPS  Y1, Y0, Y3, Y1
+	VBLENDVPS  Y2, Y0, Y1, Y0
+	VMOVNTPS   Y0, (AX)(BX*4)
+	VMOVUPS    32(CX)(BX*4), Y0
+	VMOVUPS    32(DX)(BX*4), Y1
+	VMOVUPS    constants<>+1152(SB), Y2
+	VCMPPS     $0x11, Y1, Y2, Y2
+	VCMPPS     $0x03, Y1, Y1, Y1
+	VMOVUPS    constants<>+1152(SB), Y3
+	VBLENDVPS  Y1, Y0, Y3, Y1
+	VBLENDVPS  Y2, Y0, Y1, Y0
+	VMOVNTPS   Y0, 32(AX)(BX*4)
+	ADDQ       $+16, BX
 
 test:
 	CMPQ       BX, DI
@@ -12776,6 +16258,47 @@ done:
 	VZEROUPPER
 	RET
 
+// func floorPastAVX2(dst *float32, x *float32, n int)
+// Requires: AVX, MMX+
+TEXT ·floorPastAVX2(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ n+16(FP), BX
+	MOVQ BX, SI
+	ANDQ $-16, SI
+	XORQ DX, DX
+	JMP  test
+
+loop:
+	PREFETCHT0 2048(CX)(DX*4)
+	VMOVUPS    (CX)(DX*4), Y0
+	VROUNDPS   $0x09, Y0, Y0
+	VMOVNTPS   Y0, (AX)(DX*4)
+	VMOVUPS    32(CX)(DX*4), Y0
+	VROUNDPS   $0x09, Y0, Y0
+	VMOVNTPS   Y0, 32(AX)(DX*4)
+	ADDQ       $+16, DX
+
+test:
+	CMPQ       DX, SI
+	JLT        loop
+	SUBQ       DX, BX
+	JZ         done
+	LEAQ       tailMasks<>+0(SB), SI
+	NEGQ       BX
+	VMOVDQU    64(SI)(BX*4), Y0
+	VMOVDQU    96(SI)(BX*4), Y1
+	VMASKMOVPS (CX)(DX*4), Y0, Y2
+	VROUNDPS   $0x09, Y2, Y2
+	VMASKMOVPS Y2, Y0, (AX)(DX*4)
+	VMASKMOVPS 32(CX)(DX*4), Y1, Y0
+	VROUNDPS   $0x09, Y0, Y0
+	VMASKMOVPS Y0, Y1, 32(AX)(DX*4)
+
+done:
+	VZEROUPPER
+	RET
+
 // func ceilAVX2(dst *float32, x *float32, n int)
 // Requires: AVX
 TEXT ·ceilAVX2(SB), NOSPLIT, $0-24
@@ -12795,6 +16318,47 @@ loop:
 	VROUNDPS $0x0a, Y0, Y0
 	VMOVUPS  Y0, 32(AX)(DX*4)
 	ADDQ     $+16, DX
+
+test:
+	CMPQ       DX, SI
+	JLT        loop
+	SUBQ       DX, BX
+	JZ         done
+	LEAQ       tailMasks<>+0(SB), SI
+	NEGQ       BX
+	VMOVDQU    64(SI)(BX*4), Y0
+	VMOVDQU    96(SI)(BX*4), Y1
+	VMASKMOVPS (CX)(DX*4), Y0, Y2
+	VROUNDPS   $0x0a, Y2, Y2
+	VMASKMOVPS Y2, Y0, (AX)(DX*4)
+	VMASKMOVPS 32(CX)(DX*4), Y1, Y0
+	VROUNDPS   $0x0a, Y0, Y0
+	VMASKMOVPS Y0, Y1, 32(AX)(DX*4)
+
+done:
+	VZEROUPPER
+	RET
+
+// func ceilPastAVX2(dst *float32, x *float32, n int)
+// Requires: AVX, MMX+
+TEXT ·ceilPastAVX2(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ n+16(FP), BX
+	MOVQ BX, SI
+	ANDQ $-16, SI
+	XORQ DX, DX
+	JMP  test
+
+loop:
+	PREFETCHT0 2048(CX)(DX*4)
+	VMOVUPS    (CX)(DX*4), Y0
+	VROUNDPS   $0x0a, Y0, Y0
+	VMOVNTPS   Y0, (AX)(DX*4)
+	VMOVUPS    32(CX)(DX*4), Y0
+	VROUNDPS   $0x0a, Y0, Y0
+	VMOVNTPS   Y0, 32(AX)(DX*4)
+	ADDQ       $+16, DX
 
 test:
 	CMPQ       DX, SI
@@ -12856,6 +16420,47 @@ done:
 	VZEROUPPER
 	RET
 
+// func truncPastAVX2(dst *float32, x *float32, n int)
+// Requires: AVX, MMX+
+TEXT ·truncPastAVX2(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ n+16(FP), BX
+	MOVQ BX, SI
+	ANDQ $-16, SI
+	XORQ DX, DX
+	JMP  test
+
+loop:
+	PREFETCHT0 2048(CX)(DX*4)
+	VMOVUPS    (CX)(DX*4), Y0
+	VROUNDPS   $0x0b, Y0, Y0
+	VMOVNTPS   Y0, (AX)(DX*4)
+	VMOVUPS    32(CX)(DX*4), Y0
+	VROUNDPS   $0x0b, Y0, Y0
+	VMOVNTPS   Y0, 32(AX)(DX*4)
+	ADDQ       $+16, DX
+
+test:
+	CMPQ       DX, SI
+	JLT        loop
+	SUBQ       DX, BX
+	JZ         done
+	LEAQ       tailMasks<>+0(SB), SI
+	NEGQ       BX
+	VMOVDQU    64(SI)(BX*4), Y0
+	VMOVDQU    96(SI)(BX*4), Y1
+	VMASKMOVPS (CX)(DX*4), Y0, Y2
+	VROUNDPS   $0x0b, Y2, Y2
+	VMASKMOVPS Y2, Y0, (AX)(DX*4)
+	VMASKMOVPS 32(CX)(DX*4), Y1, Y0
+	VROUNDPS   $0x0b, Y0, Y0
+	VMASKMOVPS Y0, Y1, 32(AX)(DX*4)
+
+done:
+	VZEROUPPER
+	RET
+
 // func roundAVX2(dst *float32, x *float32, n int)
 // Requires: AVX
 TEXT ·roundAVX2(SB), NOSPLIT, $0-24
@@ -12875,6 +16480,47 @@ loop:
 	VROUNDPS $0x08, Y0, Y0
 	VMOVUPS  Y0, 32(AX)(DX*4)
 	ADDQ     $+16, DX
+
+test:
+	CMPQ       DX, SI
+	JLT        loop
+	SUBQ       DX, BX
+	JZ         done
+	LEAQ       tailMasks<>+0(SB), SI
+	NEGQ       BX
+	VMOVDQU    64(SI)(BX*4), Y0
+	VMOVDQU    96(SI)(BX*4), Y1
+	VMASKMOVPS (CX)(DX*4), Y0, Y2
+	VROUNDPS   $0x08, Y2, Y2
+	VMASKMOVPS Y2, Y0, (AX)(DX*4)
+	VMASKMOVPS 32(CX)(DX*4), Y1, Y0
+	VROUNDPS   $0x08, Y0, Y0
+	VMASKMOVPS Y0, Y1, 32(AX)(DX*4)
+
+done:
+	VZEROUPPER
+	RET
+
+// func roundPastAVX2(dst *float32, x *float32, n int)
+// Requires: AVX, MMX+
+TEXT ·roundPastAVX2(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ n+16(FP), BX
+	MOVQ BX, SI
+	ANDQ $-16, SI
+	XORQ DX, DX
+	JMP  test
+
+loop:
+	PREFETCHT0 2048(CX)(DX*4)
+	VMOVUPS    (CX)(DX*4), Y0
+	VROUNDPS   $0x08, Y0, Y0
+	VMOVNTPS   Y0, (AX)(DX*4)
+	VMOVUPS    32(CX)(DX*4), Y0
+	VROUNDPS   $0x08, Y0, Y0
+	VMOVNTPS   Y0, 32(AX)(DX*4)
+	ADDQ       $+16, DX
 
 test:
 	CMPQ       DX, SI
@@ -12952,6 +16598,63 @@ done:
 	VZEROUPPER
 	RET
 
+// func signPastAVX2(dst *float32, x *float32, n int)
+// Requires: AVX, MMX+
+TEXT ·signPastAVX2(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ n+16(FP), BX
+	MOVQ BX, SI
+	ANDQ $-16, SI
+	XORQ DX, DX
+	JMP  test
+
+loop:
+	PREFETCHT0 2048(CX)(DX*4)
+	VMOVUPS    (CX)(DX*4), Y0
+	VMOVUPS    constants<>+1152(SB), Y1
+	VCMPPS     $0x11, Y0, Y1, Y1
+	VCMPPS     $0x11, constants<>+1152(SB), Y0, Y2
+	VBLENDVPS  Y2, constants<>+9920(SB), Y0, Y0
+	VBLENDVPS  Y1, constants<>+704(SB), Y0, Y0
+	VMOVNTPS   Y0, (AX)(DX*4)
+	VMOVUPS    32(CX)(DX*4), Y0
+	VMOVUPS    constants<>+1152(SB), Y1
+	VCMPPS     $0x11, Y0, Y1, Y1
+	VCMPPS     $0x11, constants<>+1152(SB), Y0, Y2
+	VBLENDVPS  Y2, constants<>+9920(SB), Y0, Y0
+	VBLENDVPS  Y1, constants<>+704(SB), Y0, Y0
+	VMOVNTPS   Y0, 32(AX)(DX*4)
+	ADDQ       $+16, DX
+
+test:
+	CMPQ       DX, SI
+	JLT        loop
+	SUBQ       DX, BX
+	JZ         done
+	LEAQ       tailMasks<>+0(SB), SI
+	NEGQ       BX
+	VMOVDQU    64(SI)(BX*4), Y0
+	VMOVDQU    96(SI)(BX*4), Y1
+	VMASKMOVPS (CX)(DX*4), Y0, Y2
+	VMOVUPS    constants<>+1152(SB), Y3
+	VCMPPS     $0x11, Y2, Y3, Y3
+	VCMPPS     $0x11, constants<>+1152(SB), Y2, Y4
+	VBLENDVPS  Y4, constants<>+9920(SB), Y2, Y2
+	VBLENDVPS  Y3, constants<>+704(SB), Y2, Y2
+	VMASKMOVPS Y2, Y0, (AX)(DX*4)
+	VMASKMOVPS 32(CX)(DX*4), Y1, Y0
+	VMOVUPS    constants<>+1152(SB), Y2
+	VCMPPS     $0x11, Y0, Y2, Y2
+	VCMPPS     $0x11, constants<>+1152(SB), Y0, Y3
+	VBLENDVPS  Y3, constants<>+9920(SB), Y0, Y0
+	VBLENDVPS  Y2, constants<>+704(SB), Y0, Y0
+	VMASKMOVPS Y0, Y1, 32(AX)(DX*4)
+
+done:
+	VZEROUPPER
+	RET
+
 // func clampAVX2(dst *float32, x *float32, n int, low float32, high float32)
 // Requires: AVX
 TEXT ·clampAVX2(SB), NOSPLIT, $0-32
@@ -12995,6 +16698,93 @@ loop:
 	VBLENDVPS Y4, Y2, Y3, Y2
 	VMOVUPS   Y2, 32(AX)(DX*4)
 	ADDQ      $+16, DX
+
+test:
+	CMPQ       DX, SI
+	JLT        loop
+	SUBQ       DX, BX
+	JZ         done
+	LEAQ       tailMasks<>+0(SB), SI
+	NEGQ       BX
+	VMOVDQU    64(SI)(BX*4), Y2
+	VMOVDQU    96(SI)(BX*4), Y3
+	VMASKMOVPS (CX)(DX*4), Y2, Y4
+	VCMPPS     $0x00, Y0, Y4, Y5
+	VANDPS     Y0, Y4, Y6
+	VMAXPS     Y0, Y4, Y7
+	VBLENDVPS  Y5, Y6, Y7, Y5
+	VCMPPS     $0x03, Y4, Y4, Y6
+	VBLENDVPS  Y6, Y4, Y5, Y4
+	VCMPPS     $0x00, Y1, Y4, Y5
+	VORPS      Y1, Y4, Y6
+	VMINPS     Y1, Y4, Y7
+	VBLENDVPS  Y5, Y6, Y7, Y5
+	VCMPPS     $0x03, Y4, Y4, Y6
+	VBLENDVPS  Y6, Y4, Y5, Y4
+	VMASKMOVPS Y4, Y2, (AX)(DX*4)
+	VMASKMOVPS 32(CX)(DX*4), Y3, Y2
+	VCMPPS     $0x00, Y0, Y2, Y4
+	VANDPS     Y0, Y2, Y5
+	VMAXPS     Y0, Y2, Y0
+	VBLENDVPS  Y4, Y5, Y0, Y0
+	VCMPPS     $0x03, Y2, Y2, Y4
+	VBLENDVPS  Y4, Y2, Y0, Y0
+	VCMPPS     $0x00, Y1, Y0, Y2
+	VORPS      Y1, Y0, Y4
+	VMINPS     Y1, Y0, Y1
+	VBLENDVPS  Y2, Y4, Y1, Y1
+	VCMPPS     $0x03, Y0, Y0, Y2
+	VBLENDVPS  Y2, Y0, Y1, Y0
+	VMASKMOVPS Y0, Y3, 32(AX)(DX*4)
+
+done:
+	VZEROUPPER
+	RET
+
+// func clampPastAVX2(dst *float32, x *float32, n int, low float32, high float32)
+// Requires: AVX, MMX+
+TEXT ·clampPastAVX2(SB), NOSPLIT, $0-32
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+8(FP), CX
+	VBROADCASTSS low+24(FP), Y0
+	VBROADCASTSS high+28(FP), Y1
+	MOVQ         n+16(FP), BX
+	MOVQ         BX, SI
+	ANDQ         $-16, SI
+	XORQ         DX, DX
+	JMP          test
+
+loop:
+	PREFETCHT0 2048(CX)(DX*4)
+	VMOVUPS    (CX)(DX*4), Y2
+	VCMPPS     $0x00, Y0, Y2, Y3
+	VANDPS     Y0, Y2, Y4
+	VMAXPS     Y0, Y2, Y5
+	VBLENDVPS  Y3, Y4, Y5, Y3
+	VCMPPS     $0x03, Y2, Y2, Y4
+	VBLENDVPS  Y4, Y2, Y3, Y2
+	VCMPPS     $0x00, Y1, Y2, Y3
+	VORPS      Y1, Y2, Y4
+	VMINPS     Y1, Y2, Y5
+	VBLENDVPS  Y3, Y4, Y5, Y3
+	VCMPPS     $0x03, Y2, Y2, Y4
+	VBLENDVPS  Y4, Y2, Y3, Y2
+	VMOVNTPS   Y2, (AX)(DX*4)
+	VMOVUPS    32(CX)(DX*4), Y2
+	VCMPPS     $0x00, Y0, Y2, Y3
+	VANDPS     Y0, Y2, Y4
+	VMAXPS     Y0, Y2, Y5
+	VBLENDVPS  Y3, Y4, Y5, Y3
+	VCMPPS     $0x03, Y2, Y2, Y4
+	VBLENDVPS  Y4, Y2, Y3, Y2
+	VCMPPS     $0x00, Y1, Y2, Y3
+	VORPS      Y1, Y2, Y4
+	VMINPS     Y1, Y2, Y5
+	VBLENDVPS  Y3, Y4, Y5, Y3
+	VCMPPS     $0x03, Y2, Y2, Y4
+	VBLENDVPS  Y4, Y2, Y3, Y2
+	VMOVNTPS   Y2, 32(AX)(DX*4)
+	ADDQ       $+16, DX
 
 test:
 	CMPQ       DX, SI
@@ -13488,6 +17278,191 @@ done:
 	VZEROUPPER
 	RET
 
+// func expm1PastAVX2(dst *float32, x *float32, n int)
+// Requires: AVX, AVX2, FMA3, MMX+
+TEXT ·expm1PastAVX2(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ n+16(FP), BX
+	MOVQ BX, SI
+	ANDQ $-16, SI
+	XORQ DX, DX
+	JMP  test
+
+loop:
+	PREFETCHT0   2048(CX)(DX*4)
+	VMOVUPS      (CX)(DX*4), Y0
+	VMOVUPS      constants<>+2048(SB), Y1
+	VMAXPS       Y0, Y1, Y1
+	VMOVUPS      constants<>+0(SB), Y2
+	VMINPS       Y1, Y2, Y1
+	VMOVUPS      constants<>+192(SB), Y2
+	VFMADD231PS  constants<>+128(SB), Y1, Y2
+	VSUBPS       constants<>+192(SB), Y2, Y3
+	VFNMADD231PS constants<>+256(SB), Y3, Y1
+	VFNMADD231PS constants<>+320(SB), Y3, Y1
+	VMULPS       Y1, Y1, Y3
+	VMOVUPS      constants<>+448(SB), Y4
+	VFMADD231PS  constants<>+384(SB), Y1, Y4
+	VFMADD213PS  constants<>+512(SB), Y1, Y4
+	VFMADD213PS  constants<>+576(SB), Y1, Y4
+	VFMADD213PS  constants<>+640(SB), Y1, Y4
+	VFMADD231PS  Y4, Y3, Y1
+	VMOVUPS      constants<>+704(SB), Y4
+	VPSLLD       $0x17, Y2, Y3
+	VPADDD       constants<>+2240(SB), Y3, Y3
+	VMULPS       Y3, Y4, Y3
+	VSUBPS       constants<>+704(SB), Y3, Y4
+	VFMADD231PS  Y1, Y3, Y4
+	VADDPS       constants<>+704(SB), Y1, Y1
+	VPSUBD       constants<>+768(SB), Y2, Y2
+	VPSRAD       $0x01, Y2, Y3
+	VPADDD       constants<>+832(SB), Y3, Y5
+	VPSLLD       $0x17, Y5, Y5
+	VMULPS       Y5, Y1, Y1
+	VPSUBD       Y3, Y2, Y2
+	VPADDD       constants<>+832(SB), Y2, Y2
+	VPSLLD       $0x17, Y2, Y2
+	VMULPS       Y2, Y1, Y1
+	VMOVUPS      constants<>+10048(SB), Y2
+	VCMPPS       $0x11, Y0, Y2, Y2
+	VBLENDVPS    Y2, Y1, Y4, Y1
+	VANDPS       constants<>+2304(SB), Y0, Y0
+	VORPS        Y0, Y1, Y0
+	VMOVNTPS     Y0, (AX)(DX*4)
+	VMOVUPS      32(CX)(DX*4), Y0
+	VMOVUPS      constants<>+2048(SB), Y1
+	VMAXPS       Y0, Y1, Y1
+	VMOVUPS      constants<>+0(SB), Y2
+	VMINPS       Y1, Y2, Y1
+	VMOVUPS      constants<>+192(SB), Y2
+	VFMADD231PS  constants<>+128(SB), Y1, Y2
+	VSUBPS       constants<>+192(SB), Y2, Y3
+	VFNMADD231PS constants<>+256(SB), Y3, Y1
+	VFNMADD231PS constants<>+320(SB), Y3, Y1
+	VMULPS       Y1, Y1, Y3
+	VMOVUPS      constants<>+448(SB), Y4
+	VFMADD231PS  constants<>+384(SB), Y1, Y4
+	VFMADD213PS  constants<>+512(SB), Y1, Y4
+	VFMADD213PS  constants<>+576(SB), Y1, Y4
+	VFMADD213PS  constants<>+640(SB), Y1, Y4
+	VFMADD231PS  Y4, Y3, Y1
+	VMOVUPS      constants<>+704(SB), Y4
+	VPSLLD       $0x17, Y2, Y3
+	VPADDD       constants<>+2240(SB), Y3, Y3
+	VMULPS       Y3, Y4, Y3
+	VSUBPS       constants<>+704(SB), Y3, Y4
+	VFMADD231PS  Y1, Y3, Y4
+	VADDPS       constants<>+704(SB), Y1, Y1
+	VPSUBD       constants<>+768(SB), Y2, Y2
+	VPSRAD       $0x01, Y2, Y3
+	VPADDD       constants<>+832(SB), Y3, Y5
+	VPSLLD       $0x17, Y5, Y5
+	VMULPS       Y5, Y1, Y1
+	VPSUBD       Y3, Y2, Y2
+	VPADDD       constants<>+832(SB), Y2, Y2
+	VPSLLD       $0x17, Y2, Y2
+	VMULPS       Y2, Y1, Y1
+	VMOVUPS      constants<>+10048(SB), Y2
+	VCMPPS       $0x11, Y0, Y2, Y2
+	VBLENDVPS    Y2, Y1, Y4, Y1
+	VANDPS       constants<>+2304(SB), Y0, Y0
+	VORPS        Y0, Y1, Y0
+	VMOVNTPS     Y0, 32(AX)(DX*4)
+	ADDQ         $+16, DX
+
+test:
+	CMPQ         DX, SI
+	JLT          loop
+	SUBQ         DX, BX
+	JZ           done
+	LEAQ         tailMasks<>+0(SB), SI
+	NEGQ         BX
+	VMOVDQU      64(SI)(BX*4), Y0
+	VMOVDQU      96(SI)(BX*4), Y1
+	VMASKMOVPS   (CX)(DX*4), Y0, Y2
+	VMOVUPS      constants<>+2048(SB), Y3
+	VMAXPS       Y2, Y3, Y3
+	VMOVUPS      constants<>+0(SB), Y4
+	VMINPS       Y3, Y4, Y3
+	VMOVUPS      constants<>+192(SB), Y4
+	VFMADD231PS  constants<>+128(SB), Y3, Y4
+	VSUBPS       constants<>+192(SB), Y4, Y5
+	VFNMADD231PS constants<>+256(SB), Y5, Y3
+	VFNMADD231PS constants<>+320(SB), Y5, Y3
+	VMULPS       Y3, Y3, Y5
+	VMOVUPS      constants<>+448(SB), Y6
+	VFMADD231PS  constants<>+384(SB), Y3, Y6
+	VFMADD213PS  constants<>+512(SB), Y3, Y6
+	VFMADD213PS  constants<>+576(SB), Y3, Y6
+	VFMADD213PS  constants<>+640(SB), Y3, Y6
+	VFMADD231PS  Y6, Y5, Y3
+	VMOVUPS      constants<>+704(SB), Y6
+	VPSLLD       $0x17, Y4, Y5
+	VPADDD       constants<>+2240(SB), Y5, Y5
+	VMULPS       Y5, Y6, Y5
+	VSUBPS       constants<>+704(SB), Y5, Y6
+	VFMADD231PS  Y3, Y5, Y6
+	VADDPS       constants<>+704(SB), Y3, Y3
+	VPSUBD       constants<>+768(SB), Y4, Y4
+	VPSRAD       $0x01, Y4, Y5
+	VPADDD       constants<>+832(SB), Y5, Y7
+	VPSLLD       $0x17, Y7, Y7
+	VMULPS       Y7, Y3, Y3
+	VPSUBD       Y5, Y4, Y4
+	VPADDD       constants<>+832(SB), Y4, Y4
+	VPSLLD       $0x17, Y4, Y4
+	VMULPS       Y4, Y3, Y3
+	VMOVUPS      constants<>+10048(SB), Y4
+	VCMPPS       $0x11, Y2, Y4, Y4
+	VBLENDVPS    Y4, Y3, Y6, Y3
+	VANDPS       constants<>+2304(SB), Y2, Y2
+	VORPS        Y2, Y3, Y2
+	VMASKMOVPS   Y2, Y0, (AX)(DX*4)
+	VMASKMOVPS   32(CX)(DX*4), Y1, Y0
+	VMOVUPS      constants<>+2048(SB), Y2
+	VMAXPS       Y0, Y2, Y2
+	VMOVUPS      constants<>+0(SB), Y3
+	VMINPS       Y2, Y3, Y2
+	VMOVUPS      constants<>+192(SB), Y3
+	VFMADD231PS  constants<>+128(SB), Y2, Y3
+	VSUBPS       constants<>+192(SB), Y3, Y4
+	VFNMADD231PS constants<>+256(SB), Y4, Y2
+	VFNMADD231PS constants<>+320(SB), Y4, Y2
+	VMULPS       Y2, Y2, Y4
+	VMOVUPS      constants<>+448(SB), Y5
+	VFMADD231PS  constants<>+384(SB), Y2, Y5
+	VFMADD213PS  constants<>+512(SB), Y2, Y5
+	VFMADD213PS  constants<>+576(SB), Y2, Y5
+	VFMADD213PS  constants<>+640(SB), Y2, Y5
+	VFMADD231PS  Y5, Y4, Y2
+	VMOVUPS      constants<>+704(SB), Y5
+	VPSLLD       $0x17, Y3, Y4
+	VPADDD       constants<>+2240(SB), Y4, Y4
+	VMULPS       Y4, Y5, Y4
+	VSUBPS       constants<>+704(SB), Y4, Y5
+	VFMADD231PS  Y2, Y4, Y5
+	VADDPS       constants<>+704(SB), Y2, Y2
+	VPSUBD       constants<>+768(SB), Y3, Y3
+	VPSRAD       $0x01, Y3, Y4
+	VPADDD       constants<>+832(SB), Y4, Y6
+	VPSLLD       $0x17, Y6, Y6
+	VMULPS       Y6, Y2, Y2
+	VPSUBD       Y4, Y3, Y3
+	VPADDD       constants<>+832(SB), Y3, Y3
+	VPSLLD       $0x17, Y3, Y3
+	VMULPS       Y3, Y2, Y2
+	VMOVUPS      constants<>+10048(SB), Y3
+	VCMPPS       $0x11, Y0, Y3, Y3
+	VBLENDVPS    Y3, Y2, Y5, Y2
+	VANDPS       constants<>+2304(SB), Y0, Y0
+	VORPS        Y0, Y2, Y0
+	VMASKMOVPS   Y0, Y1, 32(AX)(DX*4)
+
+done:
+	VZEROUPPER
+	RET
+
 // func log1pAVX2(dst *float32, x *float32, n int)
 // Requires: AVX, AVX2, FMA3
 TEXT ·log1pAVX2(SB), NOSPLIT, $0-24
@@ -13618,6 +17593,271 @@ loop:
 	VANDPS       constants<>+2304(SB), Y0, Y0
 	VORPS        Y0, Y1, Y0
 	VMOVUPS      Y0, 32(AX)(DX*4)
+	ADDQ         $+16, DX
+
+test:
+	CMPQ         DX, SI
+	JLT          loop
+	SUBQ         DX, BX
+	JZ           done
+	LEAQ         tailMasks<>+0(SB), SI
+	NEGQ         BX
+	VMOVDQU      64(SI)(BX*4), Y0
+	VMOVDQU      96(SI)(BX*4), Y1
+	VMASKMOVPS   (CX)(DX*4), Y0, Y2
+	VADDPS       constants<>+704(SB), Y2, Y3
+	VMOVUPS      constants<>+704(SB), Y4
+	VMINPS       Y2, Y4, Y4
+	VMOVUPS      constants<>+704(SB), Y5
+	VMAXPS       Y2, Y5, Y5
+	VSUBPS       Y5, Y3, Y5
+	VSUBPS       Y5, Y4, Y4
+	VCMPPS       $0x11, constants<>+896(SB), Y3, Y5
+	VMULPS       constants<>+960(SB), Y3, Y6
+	VBLENDVPS    Y5, Y6, Y3, Y6
+	VPSUBD       constants<>+1024(SB), Y6, Y6
+	VPSRAD       $0x17, Y6, Y7
+	VCVTDQ2PS    Y7, Y7
+	VMOVUPS      constants<>+1152(SB), Y8
+	VBLENDVPS    Y5, constants<>+1088(SB), Y8, Y5
+	VADDPS       Y5, Y7, Y5
+	VANDPS       constants<>+1216(SB), Y6, Y6
+	VPADDD       constants<>+1024(SB), Y6, Y6
+	VMOVUPS      constants<>+10112(SB), Y7
+	VMINPS       Y5, Y7, Y7
+	VMOVUPS      constants<>+192(SB), Y8
+	VSUBPS       Y7, Y8, Y7
+	VSUBPS       constants<>+192(SB), Y7, Y8
+	VMOVUPS      constants<>+704(SB), Y8
+	VPSLLD       $0x17, Y7, Y7
+	VPADDD       constants<>+2240(SB), Y7, Y7
+	VMULPS       Y7, Y8, Y7
+	VSUBPS       constants<>+704(SB), Y6, Y6
+	VFMADD231PS  Y7, Y4, Y6
+	VMULPS       Y6, Y6, Y4
+	VMOVUPS      constants<>+1280(SB), Y7
+	VFMADD231PS  constants<>+1344(SB), Y6, Y7
+	VMOVUPS      constants<>+1408(SB), Y8
+	VFMADD231PS  constants<>+1472(SB), Y6, Y8
+	VMOVUPS      constants<>+1536(SB), Y9
+	VFMADD231PS  constants<>+1600(SB), Y6, Y9
+	VMOVUPS      constants<>+1664(SB), Y10
+	VFMADD231PS  constants<>+1728(SB), Y6, Y10
+	VMULPS       Y6, Y6, Y11
+	VFMADD231PS  Y11, Y8, Y7
+	VFMADD231PS  Y11, Y10, Y9
+	VMULPS       Y11, Y11, Y8
+	VFMADD231PS  Y8, Y9, Y7
+	VMULPS       Y6, Y4, Y8
+	VMULPS       constants<>+320(SB), Y5, Y9
+	VFMADD231PS  Y7, Y8, Y9
+	VFNMADD231PS constants<>+1792(SB), Y4, Y9
+	VADDPS       Y9, Y6, Y4
+	VFMADD231PS  constants<>+256(SB), Y5, Y4
+	VCMPPS       $0x11, constants<>+1856(SB), Y3, Y5
+	VBLENDVPS    Y5, Y4, Y3, Y4
+	VCMPPS       $0x11, constants<>+1152(SB), Y3, Y5
+	VBLENDVPS    Y5, constants<>+1920(SB), Y4, Y4
+	VCMPPS       $0x00, constants<>+1152(SB), Y3, Y3
+	VBLENDVPS    Y3, constants<>+1984(SB), Y4, Y3
+	VANDPS       constants<>+2304(SB), Y2, Y2
+	VORPS        Y2, Y3, Y2
+	VMASKMOVPS   Y2, Y0, (AX)(DX*4)
+	VMASKMOVPS   32(CX)(DX*4), Y1, Y0
+	VADDPS       constants<>+704(SB), Y0, Y2
+	VMOVUPS      constants<>+704(SB), Y3
+	VMINPS       Y0, Y3, Y3
+	VMOVUPS      constants<>+704(SB), Y4
+	VMAXPS       Y0, Y4, Y4
+	VSUBPS       Y4, Y2, Y4
+	VSUBPS       Y4, Y3, Y3
+	VCMPPS       $0x11, constants<>+896(SB), Y2, Y4
+	VMULPS       constants<>+960(SB), Y2, Y5
+	VBLENDVPS    Y4, Y5, Y2, Y5
+	VPSUBD       constants<>+1024(SB), Y5, Y5
+	VPSRAD       $0x17, Y5, Y6
+	VCVTDQ2PS    Y6, Y6
+	VMOVUPS      constants<>+1152(SB), Y7
+	VBLENDVPS    Y4, constants<>+1088(SB), Y7, Y4
+	VADDPS       Y4, Y6, Y4
+	VANDPS       constants<>+1216(SB), Y5, Y5
+	VPADDD       constants<>+1024(SB), Y5, Y5
+	VMOVUPS      constants<>+10112(SB), Y6
+	VMINPS       Y4, Y6, Y6
+	VMOVUPS      constants<>+192(SB), Y7
+	VSUBPS       Y6, Y7, Y6
+	VSUBPS       constants<>+192(SB), Y6, Y7
+	VMOVUPS      constants<>+704(SB), Y7
+	VPSLLD       $0x17, Y6, Y6
+	VPADDD       constants<>+2240(SB), Y6, Y6
+	VMULPS       Y6, Y7, Y6
+	VSUBPS       constants<>+704(SB), Y5, Y5
+	VFMADD231PS  Y6, Y3, Y5
+	VMULPS       Y5, Y5, Y3
+	VMOVUPS      constants<>+1280(SB), Y6
+	VFMADD231PS  constants<>+1344(SB), Y5, Y6
+	VMOVUPS      constants<>+1408(SB), Y7
+	VFMADD231PS  constants<>+1472(SB), Y5, Y7
+	VMOVUPS      constants<>+1536(SB), Y8
+	VFMADD231PS  constants<>+1600(SB), Y5, Y8
+	VMOVUPS      constants<>+1664(SB), Y9
+	VFMADD231PS  constants<>+1728(SB), Y5, Y9
+	VMULPS       Y5, Y5, Y10
+	VFMADD231PS  Y10, Y7, Y6
+	VFMADD231PS  Y10, Y9, Y8
+	VMULPS       Y10, Y10, Y7
+	VFMADD231PS  Y7, Y8, Y6
+	VMULPS       Y5, Y3, Y7
+	VMULPS       constants<>+320(SB), Y4, Y8
+	VFMADD231PS  Y6, Y7, Y8
+	VFNMADD231PS constants<>+1792(SB), Y3, Y8
+	VADDPS       Y8, Y5, Y3
+	VFMADD231PS  constants<>+256(SB), Y4, Y3
+	VCMPPS       $0x11, constants<>+1856(SB), Y2, Y4
+	VBLENDVPS    Y4, Y3, Y2, Y3
+	VCMPPS       $0x11, constants<>+1152(SB), Y2, Y4
+	VBLENDVPS    Y4, constants<>+1920(SB), Y3, Y3
+	VCMPPS       $0x00, constants<>+1152(SB), Y2, Y2
+	VBLENDVPS    Y2, constants<>+1984(SB), Y3, Y2
+	VANDPS       constants<>+2304(SB), Y0, Y0
+	VORPS        Y0, Y2, Y0
+	VMASKMOVPS   Y0, Y1, 32(AX)(DX*4)
+
+done:
+	VZEROUPPER
+	RET
+
+// func log1pPastAVX2(dst *float32, x *float32, n int)
+// Requires: AVX, AVX2, FMA3, MMX+
+TEXT ·log1pPastAVX2(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ n+16(FP), BX
+	MOVQ BX, SI
+	ANDQ $-16, SI
+	XORQ DX, DX
+	JMP  test
+
+loop:
+	PREFETCHT0   2048(CX)(DX*4)
+	VMOVUPS      (CX)(DX*4), Y0
+	VADDPS       constants<>+704(SB), Y0, Y1
+	VMOVUPS      constants<>+704(SB), Y2
+	VMINPS       Y0, Y2, Y2
+	VMOVUPS      constants<>+704(SB), Y3
+	VMAXPS       Y0, Y3, Y3
+	VSUBPS       Y3, Y1, Y3
+	VSUBPS       Y3, Y2, Y2
+	VCMPPS       $0x11, constants<>+896(SB), Y1, Y3
+	VMULPS       constants<>+960(SB), Y1, Y4
+	VBLENDVPS    Y3, Y4, Y1, Y4
+	VPSUBD       constants<>+1024(SB), Y4, Y4
+	VPSRAD       $0x17, Y4, Y5
+	VCVTDQ2PS    Y5, Y5
+	VMOVUPS      constants<>+1152(SB), Y6
+	VBLENDVPS    Y3, constants<>+1088(SB), Y6, Y3
+	VADDPS       Y3, Y5, Y3
+	VANDPS       constants<>+1216(SB), Y4, Y4
+	VPADDD       constants<>+1024(SB), Y4, Y4
+	VMOVUPS      constants<>+10112(SB), Y5
+	VMINPS       Y3, Y5, Y5
+	VMOVUPS      constants<>+192(SB), Y6
+	VSUBPS       Y5, Y6, Y5
+	VSUBPS       constants<>+192(SB), Y5, Y6
+	VMOVUPS      constants<>+704(SB), Y6
+	VPSLLD       $0x17, Y5, Y5
+	VPADDD       constants<>+2240(SB), Y5, Y5
+	VMULPS       Y5, Y6, Y5
+	VSUBPS       constants<>+704(SB), Y4, Y4
+	VFMADD231PS  Y5, Y2, Y4
+	VMULPS       Y4, Y4, Y2
+	VMOVUPS      constants<>+1280(SB), Y5
+	VFMADD231PS  constants<>+1344(SB), Y4, Y5
+	VMOVUPS      constants<>+1408(SB), Y6
+	VFMADD231PS  constants<>+1472(SB), Y4, Y6
+	VMOVUPS      constants<>+1536(SB), Y7
+	VFMADD231PS  constants<>+1600(SB), Y4, Y7
+	VMOVUPS      constants<>+1664(SB), Y8
+	VFMADD231PS  constants<>+1728(SB), Y4, Y8
+	VMULPS       Y4, Y4, Y9
+	VFMADD231PS  Y9, Y6, Y5
+	VFMADD231PS  Y9, Y8, Y7
+	VMULPS       Y9, Y9, Y6
+	VFMADD231PS  Y6, Y7, Y5
+	VMULPS       Y4, Y2, Y6
+	VMULPS       constants<>+320(SB), Y3, Y7
+	VFMADD231PS  Y5, Y6, Y7
+	VFNMADD231PS constants<>+1792(SB), Y2, Y7
+	VADDPS       Y7, Y4, Y2
+	VFMADD231PS  constants<>+256(SB), Y3, Y2
+	VCMPPS       $0x11, constants<>+1856(SB), Y1, Y3
+	VBLENDVPS    Y3, Y2, Y1, Y2
+	VCMPPS       $0x11, constants<>+1152(SB), Y1, Y3
+	VBLENDVPS    Y3, constants<>+1920(SB), Y2, Y2
+	VCMPPS       $0x00, constants<>+1152(SB), Y1, Y1
+	VBLENDVPS    Y1, constants<>+1984(SB), Y2, Y1
+	VANDPS       constants<>+2304(SB), Y0, Y0
+	VORPS        Y0, Y1, Y0
+	VMOVNTPS     Y0, (AX)(DX*4)
+	VMOVUPS      32(CX)(DX*4), Y0
+	VADDPS       constants<>+704(SB), Y0, Y1
+	VMOVUPS      constants<>+704(SB), Y2
+	VMINPS       Y0, Y2, Y2
+	VMOVUPS      constants<>+704(SB), Y3
+	VMAXPS       Y0, Y3, Y3
+	VSUBPS       Y3, Y1, Y3
+	VSUBPS       Y3, Y2, Y2
+	VCMPPS       $0x11, constants<>+896(SB), Y1, Y3
+	VMULPS       constants<>+960(SB), Y1, Y4
+	VBLENDVPS    Y3, Y4, Y1, Y4
+	VPSUBD       constants<>+1024(SB), Y4, Y4
+	VPSRAD       $0x17, Y4, Y5
+	VCVTDQ2PS    Y5, Y5
+	VMOVUPS      constants<>+1152(SB), Y6
+	VBLENDVPS    Y3, constants<>+1088(SB), Y6, Y3
+	VADDPS       Y3, Y5, Y3
+	VANDPS       constants<>+1216(SB), Y4, Y4
+	VPADDD       constants<>+1024(SB), Y4, Y4
+	VMOVUPS      constants<>+10112(SB), Y5
+	VMINPS       Y3, Y5, Y5
+	VMOVUPS      constants<>+192(SB), Y6
+	VSUBPS       Y5, Y6, Y5
+	VSUBPS       constants<>+192(SB), Y5, Y6
+	VMOVUPS      constants<>+704(SB), Y6
+	VPSLLD       $0x17, Y5, Y5
+	VPADDD       constants<>+2240(SB), Y5, Y5
+	VMULPS       Y5, Y6, Y5
+	VSUBPS       constants<>+704(SB), Y4, Y4
+	VFMADD231PS  Y5, Y2, Y4
+	VMULPS       Y4, Y4, Y2
+	VMOVUPS      constants<>+1280(SB), Y5
+	VFMADD231PS  constants<>+1344(SB), Y4, Y5
+	VMOVUPS      constants<>+1408(SB), Y6
+	VFMADD231PS  constants<>+1472(SB), Y4, Y6
+	VMOVUPS      constants<>+1536(SB), Y7
+	VFMADD231PS  constants<>+1600(SB), Y4, Y7
+	VMOVUPS      constants<>+1664(SB), Y8
+	VFMADD231PS  constants<>+1728(SB), Y4, Y8
+	VMULPS       Y4, Y4, Y9
+	VFMADD231PS  Y9, Y6, Y5
+	VFMADD231PS  Y9, Y8, Y7
+	VMULPS       Y9, Y9, Y6
+	VFMADD231PS  Y6, Y7, Y5
+	VMULPS       Y4, Y2, Y6
+	VMULPS       constants<>+320(SB), Y3, Y7
+	VFMADD231PS  Y5, Y6, Y7
+	VFNMADD231PS constants<>+1792(SB), Y2, Y7
+	VADDPS       Y7, Y4, Y2
+	VFMADD231PS  constants<>+256(SB), Y3, Y2
+	VCMPPS       $0x11, constants<>+1856(SB), Y1, Y3
+	VBLENDVPS    Y3, Y2, Y1, Y2
+	VCMPPS       $0x11, constants<>+1152(SB), Y1, Y3
+	VBLENDVPS    Y3, constants<>+1920(SB), Y2, Y2
+	VCMPPS       $0x00, constants<>+1152(SB), Y1, Y1
+	VBLENDVPS    Y1, constants<>+1984(SB), Y2, Y1
+	VANDPS       constants<>+2304(SB), Y0, Y0
+	VORPS        Y0, Y1, Y0
+	VMOVNTPS     Y0, 32(AX)(DX*4)
 	ADDQ         $+16, DX
 
 test:
@@ -13886,6 +18126,279 @@ loop:
 	VFMADD231PS  constants<>+256(SB), Y1, Y2
 	VADDPS       Y2, Y0, Y0
 	VMOVUPS      Y0, 32(AX)(DX*4)
+	ADDQ         $+16, DX
+
+test:
+	CMPQ         DX, SI
+	JLT          loop
+	SUBQ         DX, BX
+	JZ           done
+	LEAQ         tailMasks<>+0(SB), SI
+	NEGQ         BX
+	VMOVDQU      64(SI)(BX*4), Y0
+	VMOVDQU      96(SI)(BX*4), Y1
+	VMASKMOVPS   (CX)(DX*4), Y0, Y2
+	VANDPS       constants<>+2112(SB), Y2, Y3
+	VXORPS       constants<>+2304(SB), Y3, Y3
+	VMOVUPS      constants<>+64(SB), Y4
+	VMAXPS       Y3, Y4, Y3
+	VMOVUPS      constants<>+192(SB), Y4
+	VFMADD231PS  constants<>+128(SB), Y3, Y4
+	VSUBPS       constants<>+192(SB), Y4, Y5
+	VFNMADD231PS constants<>+256(SB), Y5, Y3
+	VFNMADD231PS constants<>+320(SB), Y5, Y3
+	VMOVUPS      constants<>+448(SB), Y5
+	VFMADD231PS  constants<>+384(SB), Y3, Y5
+	VFMADD213PS  constants<>+512(SB), Y3, Y5
+	VFMADD213PS  constants<>+576(SB), Y3, Y5
+	VFMADD213PS  constants<>+640(SB), Y3, Y5
+	VFMADD213PS  constants<>+704(SB), Y3, Y5
+	VFMADD213PS  constants<>+704(SB), Y3, Y5
+	VPSUBD       constants<>+768(SB), Y4, Y3
+	VPSRAD       $0x01, Y3, Y4
+	VPADDD       constants<>+832(SB), Y4, Y6
+	VPSLLD       $0x17, Y6, Y6
+	VMULPS       Y6, Y5, Y5
+	VPSUBD       Y4, Y3, Y3
+	VPADDD       constants<>+832(SB), Y3, Y3
+	VPSLLD       $0x17, Y3, Y3
+	VMULPS       Y3, Y5, Y3
+	VADDPS       constants<>+704(SB), Y3, Y4
+	VSUBPS       constants<>+704(SB), Y4, Y5
+	VSUBPS       Y5, Y3, Y3
+	VMOVUPS      constants<>+10176(SB), Y5
+	VCMPPS       $0x11, Y4, Y5, Y5
+	VMOVUPS      constants<>+704(SB), Y6
+	VBLENDVPS    Y5, constants<>+1792(SB), Y6, Y6
+	VFMADD213PS  constants<>+9920(SB), Y6, Y4
+	VFMADD231PS  Y6, Y3, Y4
+	VMOVUPS      constants<>+1152(SB), Y3
+	VMAXPS       Y2, Y3, Y2
+	VMOVUPS      constants<>+1152(SB), Y3
+	VBLENDVPS    Y5, constants<>+704(SB), Y3, Y3
+	VMULPS       Y4, Y4, Y5
+	VMOVUPS      constants<>+1280(SB), Y6
+	VFMADD231PS  constants<>+1344(SB), Y4, Y6
+	VMOVUPS      constants<>+1408(SB), Y7
+	VFMADD231PS  constants<>+1472(SB), Y4, Y7
+	VMOVUPS      constants<>+1536(SB), Y8
+	VFMADD231PS  constants<>+1600(SB), Y4, Y8
+	VMOVUPS      constants<>+1664(SB), Y9
+	VFMADD231PS  constants<>+1728(SB), Y4, Y9
+	VMULPS       Y4, Y4, Y10
+	VFMADD231PS  Y10, Y7, Y6
+	VFMADD231PS  Y10, Y9, Y8
+	VMULPS       Y10, Y10, Y7
+	VFMADD231PS  Y7, Y8, Y6
+	VMULPS       Y4, Y5, Y7
+	VMULPS       constants<>+320(SB), Y3, Y8
+	VFMADD231PS  Y6, Y7, Y8
+	VFNMADD231PS constants<>+1792(SB), Y5, Y8
+	VADDPS       Y8, Y4, Y4
+	VFMADD231PS  constants<>+256(SB), Y3, Y4
+	VADDPS       Y4, Y2, Y2
+	VMASKMOVPS   Y2, Y0, (AX)(DX*4)
+	VMASKMOVPS   32(CX)(DX*4), Y1, Y0
+	VANDPS       constants<>+2112(SB), Y0, Y2
+	VXORPS       constants<>+2304(SB), Y2, Y2
+	VMOVUPS      constants<>+64(SB), Y3
+	VMAXPS       Y2, Y3, Y2
+	VMOVUPS      constants<>+192(SB), Y3
+	VFMADD231PS  constants<>+128(SB), Y2, Y3
+	VSUBPS       constants<>+192(SB), Y3, Y4
+	VFNMADD231PS constants<>+256(SB), Y4, Y2
+	VFNMADD231PS constants<>+320(SB), Y4, Y2
+	VMOVUPS      constants<>+448(SB), Y4
+	VFMADD231PS  constants<>+384(SB), Y2, Y4
+	VFMADD213PS  constants<>+512(SB), Y2, Y4
+	VFMADD213PS  constants<>+576(SB), Y2, Y4
+	VFMADD213PS  constants<>+640(SB), Y2, Y4
+	VFMADD213PS  constants<>+704(SB), Y2, Y4
+	VFMADD213PS  constants<>+704(SB), Y2, Y4
+	VPSUBD       constants<>+768(SB), Y3, Y2
+	VPSRAD       $0x01, Y2, Y3
+	VPADDD       constants<>+832(SB), Y3, Y5
+	VPSLLD       $0x17, Y5, Y5
+	VMULPS       Y5, Y4, Y4
+	VPSUBD       Y3, Y2, Y2
+	VPADDD       constants<>+832(SB), Y2, Y2
+	VPSLLD       $0x17, Y2, Y2
+	VMULPS       Y2, Y4, Y2
+	VADDPS       constants<>+704(SB), Y2, Y3
+	VSUBPS       constants<>+704(SB), Y3, Y4
+	VSUBPS       Y4, Y2, Y2
+	VMOVUPS      constants<>+10176(SB), Y4
+	VCMPPS       $0x11, Y3, Y4, Y4
+	VMOVUPS      constants<>+704(SB), Y5
+	VBLENDVPS    Y4, constants<>+1792(SB), Y5, Y5
+	VFMADD213PS  constants<>+9920(SB), Y5, Y3
+	VFMADD231PS  Y5, Y2, Y3
+	VMOVUPS      constants<>+1152(SB), Y2
+	VMAXPS       Y0, Y2, Y0
+	VMOVUPS      constants<>+1152(SB), Y2
+	VBLENDVPS    Y4, constants<>+704(SB), Y2, Y2
+	VMULPS       Y3, Y3, Y4
+	VMOVUPS      constants<>+1280(SB), Y5
+	VFMADD231PS  constants<>+1344(SB), Y3, Y5
+	VMOVUPS      constants<>+1408(SB), Y6
+	VFMADD231PS  constants<>+1472(SB), Y3, Y6
+	VMOVUPS      constants<>+1536(SB), Y7
+	VFMADD231PS  constants<>+1600(SB), Y3, Y7
+	VMOVUPS      constants<>+1664(SB), Y8
+	VFMADD231PS  constants<>+1728(SB), Y3, Y8
+	VMULPS       Y3, Y3, Y9
+	VFMADD231PS  Y9, Y6, Y5
+	VFMADD231PS  Y9, Y8, Y7
+	VMULPS       Y9, Y9, Y6
+	VFMADD231PS  Y6, Y7, Y5
+	VMULPS       Y3, Y4, Y6
+	VMULPS       constants<>+320(SB), Y2, Y7
+	VFMADD231PS  Y5, Y6, Y7
+	VFNMADD231PS constants<>+1792(SB), Y4, Y7
+	VADDPS       Y7, Y3, Y3
+	VFMADD231PS  constants<>+256(SB), Y2, Y3
+	VADDPS       Y3, Y0, Y0
+	VMASKMOVPS   Y0, Y1, 32(AX)(DX*4)
+
+done:
+	VZEROUPPER
+	RET
+
+// func softplusPastAVX2(dst *float32, x *float32, n int)
+// Requires: AVX, AVX2, FMA3, MMX+
+TEXT ·softplusPastAVX2(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ n+16(FP), BX
+	MOVQ BX, SI
+	ANDQ $-16, SI
+	XORQ DX, DX
+	JMP  test
+
+loop:
+	PREFETCHT0   2048(CX)(DX*4)
+	VMOVUPS      (CX)(DX*4), Y0
+	VANDPS       constants<>+2112(SB), Y0, Y1
+	VXORPS       constants<>+2304(SB), Y1, Y1
+	VMOVUPS      constants<>+64(SB), Y2
+	VMAXPS       Y1, Y2, Y1
+	VMOVUPS      constants<>+192(SB), Y2
+	VFMADD231PS  constants<>+128(SB), Y1, Y2
+	VSUBPS       constants<>+192(SB), Y2, Y3
+	VFNMADD231PS constants<>+256(SB), Y3, Y1
+	VFNMADD231PS constants<>+320(SB), Y3, Y1
+	VMOVUPS      constants<>+448(SB), Y3
+	VFMADD231PS  constants<>+384(SB), Y1, Y3
+	VFMADD213PS  constants<>+512(SB), Y1, Y3
+	VFMADD213PS  constants<>+576(SB), Y1, Y3
+	VFMADD213PS  constants<>+640(SB), Y1, Y3
+	VFMADD213PS  constants<>+704(SB), Y1, Y3
+	VFMADD213PS  constants<>+704(SB), Y1, Y3
+	VPSUBD       constants<>+768(SB), Y2, Y1
+	VPSRAD       $0x01, Y1, Y2
+	VPADDD       constants<>+832(SB), Y2, Y4
+	VPSLLD       $0x17, Y4, Y4
+	VMULPS       Y4, Y3, Y3
+	VPSUBD       Y2, Y1, Y1
+	VPADDD       constants<>+832(SB), Y1, Y1
+	VPSLLD       $0x17, Y1, Y1
+	VMULPS       Y1, Y3, Y1
+	VADDPS       constants<>+704(SB), Y1, Y2
+	VSUBPS       constants<>+704(SB), Y2, Y3
+	VSUBPS       Y3, Y1, Y1
+	VMOVUPS      constants<>+10176(SB), Y3
+	VCMPPS       $0x11, Y2, Y3, Y3
+	VMOVUPS      constants<>+704(SB), Y4
+	VBLENDVPS    Y3, constants<>+1792(SB), Y4, Y4
+	VFMADD213PS  constants<>+9920(SB), Y4, Y2
+	VFMADD231PS  Y4, Y1, Y2
+	VMOVUPS      constants<>+1152(SB), Y1
+	VMAXPS       Y0, Y1, Y0
+	VMOVUPS      constants<>+1152(SB), Y1
+	VBLENDVPS    Y3, constants<>+704(SB), Y1, Y1
+	VMULPS       Y2, Y2, Y3
+	VMOVUPS      constants<>+1280(SB), Y4
+	VFMADD231PS  constants<>+1344(SB), Y2, Y4
+	VMOVUPS      constants<>+1408(SB), Y5
+	VFMADD231PS  constants<>+1472(SB), Y2, Y5
+	VMOVUPS      constants<>+1536(SB), Y6
+	VFMADD231PS  constants<>+1600(SB), Y2, Y6
+	VMOVUPS      constants<>+1664(SB), Y7
+	VFMADD231PS  constants<>+1728(SB), Y2, Y7
+	VMULPS       Y2, Y2, Y8
+	VFMADD231PS  Y8, Y5, Y4
+	VFMADD231PS  Y8, Y7, Y6
+	VMULPS       Y8, Y8, Y5
+	VFMADD231PS  Y5, Y6, Y4
+	VMULPS       Y2, Y3, Y5
+	VMULPS       constants<>+320(SB), Y1, Y6
+	VFMADD231PS  Y4, Y5, Y6
+	VFNMADD231PS constants<>+1792(SB), Y3, Y6
+	VADDPS       Y6, Y2, Y2
+	VFMADD231PS  constants<>+256(SB), Y1, Y2
+	VADDPS       Y2, Y0, Y0
+	VMOVNTPS     Y0, (AX)(DX*4)
+	VMOVUPS      32(CX)(DX*4), Y0
+	VANDPS       constants<>+2112(SB), Y0, Y1
+	VXORPS       constants<>+2304(SB), Y1, Y1
+	VMOVUPS      constants<>+64(SB), Y2
+	VMAXPS       Y1, Y2, Y1
+	VMOVUPS      constants<>+192(SB), Y2
+	VFMADD231PS  constants<>+128(SB), Y1, Y2
+	VSUBPS       constants<>+192(SB), Y2, Y3
+	VFNMADD231PS constants<>+256(SB), Y3, Y1
+	VFNMADD231PS constants<>+320(SB), Y3, Y1
+	VMOVUPS      constants<>+448(SB), Y3
+	VFMADD231PS  constants<>+384(SB), Y1, Y3
+	VFMADD213PS  constants<>+512(SB), Y1, Y3
+	VFMADD213PS  constants<>+576(SB), Y1, Y3
+	VFMADD213PS  constants<>+640(SB), Y1, Y3
+	VFMADD213PS  constants<>+704(SB), Y1, Y3
+	VFMADD213PS  constants<>+704(SB), Y1, Y3
+	VPSUBD       constants<>+768(SB), Y2, Y1
+	VPSRAD       $0x01, Y1, Y2
+	VPADDD       constants<>+832(SB), Y2, Y4
+	VPSLLD       $0x17, Y4, Y4
+	VMULPS       Y4, Y3, Y3
+	VPSUBD       Y2, Y1, Y1
+	VPADDD       constants<>+832(SB), Y1, Y1
+	VPSLLD       $0x17, Y1, Y1
+	VMULPS       Y1, Y3, Y1
+	VADDPS       constants<>+704(SB), Y1, Y2
+	VSUBPS       constants<>+704(SB), Y2, Y3
+	VSUBPS       Y3, Y1, Y1
+	VMOVUPS      constants<>+10176(SB), Y3
+	VCMPPS       $0x11, Y2, Y3, Y3
+	VMOVUPS      constants<>+704(SB), Y4
+	VBLENDVPS    Y3, constants<>+1792(SB), Y4, Y4
+	VFMADD213PS  constants<>+9920(SB), Y4, Y2
+	VFMADD231PS  Y4, Y1, Y2
+	VMOVUPS      constants<>+1152(SB), Y1
+	VMAXPS       Y0, Y1, Y0
+	VMOVUPS      constants<>+1152(SB), Y1
+	VBLENDVPS    Y3, constants<>+704(SB), Y1, Y1
+	VMULPS       Y2, Y2, Y3
+	VMOVUPS      constants<>+1280(SB), Y4
+	VFMADD231PS  constants<>+1344(SB), Y2, Y4
+	VMOVUPS      constants<>+1408(SB), Y5
+	VFMADD231PS  constants<>+1472(SB), Y2, Y5
+	VMOVUPS      constants<>+1536(SB), Y6
+	VFMADD231PS  constants<>+1600(SB), Y2, Y6
+	VMOVUPS      constants<>+1664(SB), Y7
+	VFMADD231PS  constants<>+1728(SB), Y2, Y7
+	VMULPS       Y2, Y2, Y8
+	VFMADD231PS  Y8, Y5, Y4
+	VFMADD231PS  Y8, Y7, Y6
+	VMULPS       Y8, Y8, Y5
+	VFMADD231PS  Y5, Y6, Y4
+	VMULPS       Y2, Y3, Y5
+	VMULPS       constants<>+320(SB), Y1, Y6
+	VFMADD231PS  Y4, Y5, Y6
+	VFNMADD231PS constants<>+1792(SB), Y3, Y6
+	VADDPS       Y6, Y2, Y2
+	VFMADD231PS  constants<>+256(SB), Y1, Y2
+	VADDPS       Y2, Y0, Y0
+	VMOVNTPS     Y0, 32(AX)(DX*4)
 	ADDQ         $+16, DX
 
 test:
@@ -14537,6 +19050,521 @@ done:
 	VZEROUPPER
 	RET
 
+// func powPastAVX2(dst *float32, x *float32, y *float32, n int)
+// Requires: AVX, AVX2, FMA3, MMX+
+TEXT ·powPastAVX2(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ y+16(FP), DX
+	MOVQ n+24(FP), SI
+	MOVQ SI, DI
+	ANDQ $-16, DI
+	XORQ BX, BX
+	JMP  test
+
+loop:
+	PREFETCHT0   2048(CX)(BX*4)
+	PREFETCHT0   2048(DX)(BX*4)
+	VMOVUPS      (CX)(BX*4), Y0
+	VMOVUPS      (DX)(BX*4), Y1
+	VANDPS       constants<>+2112(SB), Y0, Y2
+	VCMPPS       $0x11, constants<>+896(SB), Y2, Y3
+	VMULPS       constants<>+960(SB), Y2, Y4
+	VBLENDVPS    Y3, Y4, Y2, Y4
+	VPSUBD       constants<>+1024(SB), Y4, Y4
+	VPSRAD       $0x17, Y4, Y6
+	VCVTDQ2PS    Y6, Y6
+	VMOVUPS      constants<>+1152(SB), Y7
+	VBLENDVPS    Y3, constants<>+1088(SB), Y7, Y3
+	VADDPS       Y3, Y6, Y3
+	VANDPS       constants<>+1216(SB), Y4, Y4
+	VPADDD       constants<>+1024(SB), Y4, Y4
+	VCMPPS       $0x00, constants<>+1152(SB), Y2, Y6
+	VCMPPS       $0x00, constants<>+1856(SB), Y2, Y7
+	VBLENDVPS    Y7, constants<>+1856(SB), Y3, Y3
+	VBLENDVPS    Y6, constants<>+1984(SB), Y3, Y3
+	VSUBPS       constants<>+704(SB), Y4, Y4
+	VCVTPS2PD    X4, Y6
+	VEXTRACTF128 $0x01, Y4, X4
+	VCVTPS2PD    X4, Y4
+	VADDPD       constants<>+8192(SB), Y6, Y7
+	VADDPD       constants<>+8192(SB), Y4, Y8
+	VDIVPD       Y7, Y6, Y6
+	VDIVPD       Y8, Y4, Y4
+	VMULPD       Y6, Y6, Y7
+	VMULPD       Y4, Y4, Y8
+	VMOVUPS      constants<>+10304(SB), Y9
+	VFMADD231PD  constants<>+10240(SB), Y7, Y9
+	VMOVUPS      constants<>+10304(SB), Y10
+	VFMADD231PD  constants<>+10240(SB), Y8, Y10
+	VFMADD213PD  constants<>+10368(SB), Y7, Y9
+	VFMADD213PD  constants<>+10368(SB), Y8, Y10
+	VFMADD213PD  constants<>+10432(SB), Y7, Y9
+	VFMADD213PD  constants<>+10432(SB), Y8, Y10
+	VFMADD213PD  constants<>+10496(SB), Y7, Y9
+	VFMADD213PD  constants<>+10496(SB), Y8, Y10
+	VFMADD213PD  constants<>+10560(SB), Y7, Y9
+	VFMADD213PD  constants<>+10560(SB), Y8, Y10
+	VCVTPS2PD    X3, Y7
+	VEXTRACTF128 $0x01, Y3, X3
+	VCVTPS2PD    X3, Y3
+	VFMADD231PD  Y9, Y6, Y7
+	VFMADD231PD  Y10, Y4, Y3
+	VMOVUPS      constants<>+10688(SB), Y4
+	VMAXPS       Y1, Y4, Y4
+	VMOVUPS      constants<>+10624(SB), Y6
+	VMINPS       Y4, Y6, Y4
+	VCVTPS2PD    X4, Y6
+	VEXTRACTF128 $0x01, Y4, X4
+	VCVTPS2PD    X4, Y4
+	VMULPD       Y7, Y6, Y6
+	VMULPD       Y3, Y4, Y3
+	VROUNDPD     $0x08, Y6, Y4
+	VROUNDPD     $0x08, Y3, Y7
+	VSUBPD       Y4, Y6, Y8
+	VSUBPD       Y7, Y3, Y9
+	VMOVUPS      constants<>+10816(SB), Y10
+	VFMADD231PD  constants<>+10752(SB), Y8, Y10
+	VMOVUPS      constants<>+10816(SB), Y11
+	VFMADD231PD  constants<>+10752(SB), Y9, Y11
+	VFMADD213PD  constants<>+10880(SB), Y8, Y10
+	VFMADD213PD  constants<>+10880(SB), Y9, Y11
+	VFMADD213PD  constants<>+10944(SB), Y8, Y10
+	VFMADD213PD  constants<>+10944(SB), Y9, Y11
+	VFMADD213PD  constants<>+11008(SB), Y8, Y10
+	VFMADD213PD  constants<>+11008(SB), Y9, Y11
+	VFMADD213PD  constants<>+11072(SB), Y8, Y10
+	VFMADD213PD  constants<>+11072(SB), Y9, Y11
+	VFMADD213PD  constants<>+11136(SB), Y8, Y10
+	VFMADD213PD  constants<>+11136(SB), Y9, Y11
+	VFMADD213PD  constants<>+11200(SB), Y8, Y10
+	VFMADD213PD  constants<>+11200(SB), Y9, Y11
+	VFMADD213PD  constants<>+11264(SB), Y8, Y10
+	VFMADD213PD  constants<>+11264(SB), Y9, Y11
+	VCVTPD2PSY   Y4, X5
+	VCVTPD2PSY   Y7, X4
+	VINSERTF128  $0x01, X4, Y5, Y4
+	VCVTPD2PSY   Y6, X5
+	VCVTPD2PSY   Y3, X3
+	VINSERTF128  $0x01, X3, Y5, Y3
+	VCVTPD2PSY   Y10, X5
+	VCVTPD2PSY   Y11, X6
+	VINSERTF128  $0x01, X6, Y5, Y6
+	VADDPS       constants<>+192(SB), Y4, Y4
+	VPSUBD       constants<>+768(SB), Y4, Y4
+	VPSRAD       $0x01, Y4, Y7
+	VPADDD       constants<>+832(SB), Y7, Y8
+	VPSLLD       $0x17, Y8, Y8
+	VMULPS       Y8, Y6, Y6
+	VPSUBD       Y7, Y4, Y4
+	VPADDD       constants<>+832(SB), Y4, Y4
+	VPSLLD       $0x17, Y4, Y4
+	VMULPS       Y4, Y6, Y4
+	VCMPPS       $0x11, constants<>+11328(SB), Y3, Y6
+	VMOVUPS      constants<>+11392(SB), Y7
+	VCMPPS       $0x11, Y3, Y7, Y3
+	VBLENDVPS    Y3, constants<>+1856(SB), Y4, Y3
+	VBLENDVPS    Y6, constants<>+1152(SB), Y3, Y3
+	VMULPS       constants<>+1792(SB), Y1, Y4
+	VROUNDPS     $0x0b, Y1, Y6
+	VCMPPS       $0x00, Y1, Y6, Y6
+	VROUNDPS     $0x0b, Y4, Y7
+	VCMPPS       $0x00, Y4, Y7, Y4
+	VANDPS       constants<>+2304(SB), Y0, Y7
+	VBLENDVPS    Y4, constants<>+1152(SB), Y7, Y4
+	VORPS        Y4, Y3, Y4
+	VCMPPS       $0x11, constants<>+1152(SB), Y0, Y7
+	VCMPPS       $0x00, constants<>+1856(SB), Y2, Y2
+	VMOVUPS      constants<>+1920(SB), Y8
+	VBLENDVPS    Y2, Y3, Y8, Y2
+	VBLENDVPS    Y7, Y2, Y3, Y2
+	VBLENDVPS    Y6, Y4, Y2, Y2
+	VCMPPS       $0x03, Y0, Y0, Y3
+	VBLENDVPS    Y3, Y0, Y2, Y2
+	VCMPPS       $0x00, constants<>+704(SB), Y0, Y0
+	VBLENDVPS    Y0, constants<>+704(SB), Y2, Y0
+	VCMPPS       $0x00, constants<>+1152(SB), Y1, Y1
+	VBLENDVPS    Y1, constants<>+704(SB), Y0, Y0
+	VMOVNTPS     Y0, (AX)(BX*4)
+	VMOVUPS      32(CX)(BX*4), Y0
+	VMOVUPS      32(DX)(BX*4), Y1
+	VANDPS       constants<>+2112(SB), Y0, Y2
+	VCMPPS       $0x11, constants<>+896(SB), Y2, Y3
+	VMULPS       constants<>+960(SB), Y2, Y4
+	VBLENDVPS    Y3, Y4, Y2, Y4
+	VPSUBD       constants<>+1024(SB), Y4, Y4
+	VPSRAD       $0x17, Y4, Y6
+	VCVTDQ2PS    Y6, Y6
+	VMOVUPS      constants<>+1152(SB), Y7
+	VBLENDVPS    Y3, constants<>+1088(SB), Y7, Y3
+	VADDPS       Y3, Y6, Y3
+	VANDPS       constants<>+1216(SB), Y4, Y4
+	VPADDD       constants<>+1024(SB), Y4, Y4
+	VCMPPS       $0x00, constants<>+1152(SB), Y2, Y6
+	VCMPPS       $0x00, constants<>+1856(SB), Y2, Y7
+	VBLENDVPS    Y7, constants<>+1856(SB), Y3, Y3
+	VBLENDVPS    Y6, constants<>+1984(SB), Y3, Y3
+	VSUBPS       constants<>+704(SB), Y4, Y4
+	VCVTPS2PD    X4, Y6
+	VEXTRACTF128 $0x01, Y4, X4
+	VCVTPS2PD    X4, Y4
+	VADDPD       constants<>+8192(SB), Y6, Y7
+	VADDPD       constants<>+8192(SB), Y4, Y8
+	VDIVPD       Y7, Y6, Y6
+	VDIVPD       Y8, Y4, Y4
+	VMULPD       Y6, Y6, Y7
+	VMULPD       Y4, Y4, Y8
+	VMOVUPS      constants<>+10304(SB), Y9
+	VFMADD231PD  constants<>+10240(SB), Y7, Y9
+	VMOVUPS      constants<>+10304(SB), Y10
+	VFMADD231PD  constants<>+10240(SB), Y8, Y10
+	VFMADD213PD  constants<>+10368(SB), Y7, Y9
+	VFMADD213PD  constants<>+10368(SB), Y8, Y10
+	VFMADD213PD  constants<>+10432(SB), Y7, Y9
+	VFMADD213PD  constants<>+10432(SB), Y8, Y10
+	VFMADD213PD  constants<>+10496(SB), Y7, Y9
+	VFMADD213PD  constants<>+10496(SB), Y8, Y10
+	VFMADD213PD  constants<>+10560(SB), Y7, Y9
+	VFMADD213PD  constants<>+10560(SB), Y8, Y10
+	VCVTPS2PD    X3, Y7
+	VEXTRACTF128 $0x01, Y3, X3
+	VCVTPS2PD    X3, Y3
+	VFMADD231PD  Y9, Y6, Y7
+	VFMADD231PD  Y10, Y4, Y3
+	VMOVUPS      constants<>+10688(SB), Y4
+	VMAXPS       Y1, Y4, Y4
+	VMOVUPS      constants<>+10624(SB), Y6
+	VMINPS       Y4, Y6, Y4
+	VCVTPS2PD    X4, Y6
+	VEXTRACTF128 $0x01, Y4, X4
+	VCVTPS2PD    X4, Y4
+	VMULPD       Y7, Y6, Y6
+	VMULPD       Y3, Y4, Y3
+	VROUNDPD     $0x08, Y6, Y4
+	VROUNDPD     $0x08, Y3, Y7
+	VSUBPD       Y4, Y6, Y8
+	VSUBPD       Y7, Y3, Y9
+	VMOVUPS      constants<>+10816(SB), Y10
+	VFMADD231PD  constants<>+10752(SB), Y8, Y10
+	VMOVUPS      constants<>+10816(SB), Y11
+	VFMADD231PD  constants<>+10752(SB), Y9, Y11
+	VFMADD213PD  constants<>+10880(SB), Y8, Y10
+	VFMADD213PD  constants<>+10880(SB), Y9, Y11
+	VFMADD213PD  constants<>+10944(SB), Y8, Y10
+	VFMADD213PD  constants<>+10944(SB), Y9, Y11
+	VFMADD213PD  constants<>+11008(SB), Y8, Y10
+	VFMADD213PD  constants<>+11008(SB), Y9, Y11
+	VFMADD213PD  constants<>+11072(SB), Y8, Y10
+	VFMADD213PD  constants<>+11072(SB), Y9, Y11
+	VFMADD213PD  constants<>+11136(SB), Y8, Y10
+	VFMADD213PD  constants<>+11136(SB), Y9, Y11
+	VFMADD213PD  constants<>+11200(SB), Y8, Y10
+	VFMADD213PD  constants<>+11200(SB), Y9, Y11
+	VFMADD213PD  constants<>+11264(SB), Y8, Y10
+	VFMADD213PD  constants<>+11264(SB), Y9, Y11
+	VCVTPD2PSY   Y4, X5
+	VCVTPD2PSY   Y7, X4
+	VINSERTF128  $0x01, X4, Y5, Y4
+	VCVTPD2PSY   Y6, X5
+	VCVTPD2PSY   Y3, X3
+	VINSERTF128  $0x01, X3, Y5, Y3
+	VCVTPD2PSY   Y10, X5
+	VCVTPD2PSY   Y11, X6
+	VINSERTF128  $0x01, X6, Y5, Y6
+	VADDPS       constants<>+192(SB), Y4, Y4
+	VPSUBD       constants<>+768(SB), Y4, Y4
+	VPSRAD       $0x01, Y4, Y7
+	VPADDD       constants<>+832(SB), Y7, Y8
+	VPSLLD       $0x17, Y8, Y8
+	VMULPS       Y8, Y6, Y6
+	VPSUBD       Y7, Y4, Y4
+	VPADDD       constants<>+832(SB), Y4, Y4
+	VPSLLD       $0x17, Y4, Y4
+	VMULPS       Y4, Y6, Y4
+	VCMPPS       $0x11, constants<>+11328(SB), Y3, Y6
+	VMOVUPS      constants<>+11392(SB), Y7
+	VCMPPS       $0x11, Y3, Y7, Y3
+	VBLENDVPS    Y3, constants<>+1856(SB), Y4, Y3
+	VBLENDVPS    Y6, constants<>+1152(SB), Y3, Y3
+	VMULPS       constants<>+1792(SB), Y1, Y4
+	VROUNDPS     $0x0b, Y1, Y6
+	VCMPPS       $0x00, Y1, Y6, Y6
+	VROUNDPS     $0x0b, Y4, Y7
+	VCMPPS       $0x00, Y4, Y7, Y4
+	VANDPS       constants<>+2304(SB), Y0, Y7
+	VBLENDVPS    Y4, constants<>+1152(SB), Y7, Y4
+	VORPS        Y4, Y3, Y4
+	VCMPPS       $0x11, constants<>+1152(SB), Y0, Y7
+	VCMPPS       $0x00, constants<>+1856(SB), Y2, Y2
+	VMOVUPS      constants<>+1920(SB), Y8
+	VBLENDVPS    Y2, Y3, Y8, Y2
+	VBLENDVPS    Y7, Y2, Y3, Y2
+	VBLENDVPS    Y6, Y4, Y2, Y2
+	VCMPPS       $0x03, Y0, Y0, Y3
+	VBLENDVPS    Y3, Y0, Y2, Y2
+	VCMPPS       $0x00, constants<>+704(SB), Y0, Y0
+	VBLENDVPS    Y0, constants<>+704(SB), Y2, Y0
+	VCMPPS       $0x00, constants<>+1152(SB), Y1, Y1
+	VBLENDVPS    Y1, constants<>+704(SB), Y0, Y0
+	VMOVNTPS     Y0, 32(AX)(BX*4)
+	ADDQ         $+16, BX
+
+test:
+	CMPQ         BX, DI
+	JLT          loop
+	SUBQ         BX, SI
+	JZ           done
+	LEAQ         tailMasks<>+0(SB), DI
+	NEGQ         SI
+	VMOVDQU      64(DI)(SI*4), Y0
+	VMOVDQU      96(DI)(SI*4), Y1
+	VMASKMOVPS   (CX)(BX*4), Y0, Y2
+	VMASKMOVPS   (DX)(BX*4), Y0, Y3
+	VANDPS       constants<>+2112(SB), Y2, Y4
+	VCMPPS       $0x11, constants<>+896(SB), Y4, Y6
+	VMULPS       constants<>+960(SB), Y4, Y7
+	VBLENDVPS    Y6, Y7, Y4, Y7
+	VPSUBD       constants<>+1024(SB), Y7, Y7
+	VPSRAD       $0x17, Y7, Y8
+	VCVTDQ2PS    Y8, Y8
+	VMOVUPS      constants<>+1152(SB), Y9
+	VBLENDVPS    Y6, constants<>+1088(SB), Y9, Y6
+	VADDPS       Y6, Y8, Y6
+	VANDPS       constants<>+1216(SB), Y7, Y7
+	VPADDD       constants<>+1024(SB), Y7, Y7
+	VCMPPS       $0x00, constants<>+1152(SB), Y4, Y8
+	VCMPPS       $0x00, constants<>+1856(SB), Y4, Y9
+	VBLENDVPS    Y9, constants<>+1856(SB), Y6, Y6
+	VBLENDVPS    Y8, constants<>+1984(SB), Y6, Y6
+	VSUBPS       constants<>+704(SB), Y7, Y7
+	VCVTPS2PD    X7, Y8
+	VEXTRACTF128 $0x01, Y7, X5
+	VCVTPS2PD    X5, Y7
+	VADDPD       constants<>+8192(SB), Y8, Y9
+	VADDPD       constants<>+8192(SB), Y7, Y10
+	VDIVPD       Y9, Y8, Y8
+	VDIVPD       Y10, Y7, Y7
+	VMULPD       Y8, Y8, Y9
+	VMULPD       Y7, Y7, Y10
+	VMOVUPS      constants<>+10304(SB), Y11
+	VFMADD231PD  constants<>+10240(SB), Y9, Y11
+	VMOVUPS      constants<>+10304(SB), Y12
+	VFMADD231PD  constants<>+10240(SB), Y10, Y12
+	VFMADD213PD  constants<>+10368(SB), Y9, Y11
+	VFMADD213PD  constants<>+10368(SB), Y10, Y12
+	VFMADD213PD  constants<>+10432(SB), Y9, Y11
+	VFMADD213PD  constants<>+10432(SB), Y10, Y12
+	VFMADD213PD  constants<>+10496(SB), Y9, Y11
+	VFMADD213PD  constants<>+10496(SB), Y10, Y12
+	VFMADD213PD  constants<>+10560(SB), Y9, Y11
+	VFMADD213PD  constants<>+10560(SB), Y10, Y12
+	VCVTPS2PD    X6, Y9
+	VEXTRACTF128 $0x01, Y6, X5
+	VCVTPS2PD    X5, Y6
+	VFMADD231PD  Y11, Y8, Y9
+	VFMADD231PD  Y12, Y7, Y6
+	VMOVUPS      constants<>+10688(SB), Y7
+	VMAXPS       Y3, Y7, Y7
+	VMOVUPS      constants<>+10624(SB), Y8
+	VMINPS       Y7, Y8, Y7
+	VCVTPS2PD    X7, Y8
+	VEXTRACTF128 $0x01, Y7, X5
+	VCVTPS2PD    X5, Y7
+	VMULPD       Y9, Y8, Y8
+	VMULPD       Y6, Y7, Y6
+	VROUNDPD     $0x08, Y8, Y7
+	VROUNDPD     $0x08, Y6, Y9
+	VSUBPD       Y7, Y8, Y10
+	VSUBPD       Y9, Y6, Y11
+	VMOVUPS      constants<>+10816(SB), Y12
+	VFMADD231PD  constants<>+10752(SB), Y10, Y12
+	VMOVUPS      constants<>+10816(SB), Y13
+	VFMADD231PD  constants<>+10752(SB), Y11, Y13
+	VFMADD213PD  constants<>+10880(SB), Y10, Y12
+	VFMADD213PD  constants<>+10880(SB), Y11, Y13
+	VFMADD213PD  constants<>+10944(SB), Y10, Y12
+	VFMADD213PD  constants<>+10944(SB), Y11, Y13
+	VFMADD213PD  constants<>+11008(SB), Y10, Y12
+	VFMADD213PD  constants<>+11008(SB), Y11, Y13
+	VFMADD213PD  constants<>+11072(SB), Y10, Y12
+	VFMADD213PD  constants<>+11072(SB), Y11, Y13
+	VFMADD213PD  constants<>+11136(SB), Y10, Y12
+	VFMADD213PD  constants<>+11136(SB), Y11, Y13
+	VFMADD213PD  constants<>+11200(SB), Y10, Y12
+	VFMADD213PD  constants<>+11200(SB), Y11, Y13
+	VFMADD213PD  constants<>+11264(SB), Y10, Y12
+	VFMADD213PD  constants<>+11264(SB), Y11, Y13
+	VCVTPD2PSY   Y7, X5
+	VCVTPD2PSY   Y9, X7
+	VINSERTF128  $0x01, X7, Y5, Y7
+	VCVTPD2PSY   Y8, X5
+	VCVTPD2PSY   Y6, X6
+	VINSERTF128  $0x01, X6, Y5, Y6
+	VCVTPD2PSY   Y12, X5
+	VCVTPD2PSY   Y13, X8
+	VINSERTF128  $0x01, X8, Y5, Y8
+	VADDPS       constants<>+192(SB), Y7, Y7
+	VPSUBD       constants<>+768(SB), Y7, Y7
+	VPSRAD       $0x01, Y7, Y9
+	VPADDD       constants<>+832(SB), Y9, Y10
+	VPSLLD       $0x17, Y10, Y10
+	VMULPS       Y10, Y8, Y8
+	VPSUBD       Y9, Y7, Y7
+	VPADDD       constants<>+832(SB), Y7, Y7
+	VPSLLD       $0x17, Y7, Y7
+	VMULPS       Y7, Y8, Y7
+	VCMPPS       $0x11, constants<>+11328(SB), Y6, Y8
+	VMOVUPS      constants<>+11392(SB), Y9
+	VCMPPS       $0x11, Y6, Y9, Y6
+	VBLENDVPS    Y6, constants<>+1856(SB), Y7, Y6
+	VBLENDVPS    Y8, constants<>+1152(SB), Y6, Y6
+	VMULPS       constants<>+1792(SB), Y3, Y7
+	VROUNDPS     $0x0b, Y3, Y8
+	VCMPPS       $0x00, Y3, Y8, Y8
+	VROUNDPS     $0x0b, Y7, Y9
+	VCMPPS       $0x00, Y7, Y9, Y7
+	VANDPS       constants<>+2304(SB), Y2, Y9
+	VBLENDVPS    Y7, constants<>+1152(SB), Y9, Y7
+	VORPS        Y7, Y6, Y7
+	VCMPPS       $0x11, constants<>+1152(SB), Y2, Y9
+	VCMPPS       $0x00, constants<>+1856(SB), Y4, Y4
+	VMOVUPS      constants<>+1920(SB), Y10
+	VBLENDVPS    Y4, Y6, Y10, Y4
+	VBLENDVPS    Y9, Y4, Y6, Y4
+	VBLENDVPS    Y8, Y7, Y4, Y4
+	VCMPPS       $0x03, Y2, Y2, Y6
+	VBLENDVPS    Y6, Y2, Y4, Y4
+	VCMPPS       $0x00, constants<>+704(SB), Y2, Y2
+	VBLENDVPS    Y2, constants<>+704(SB), Y4, Y2
+	VCMPPS       $0x00, constants<>+1152(SB), Y3, Y3
+	VBLENDVPS    Y3, constants<>+704(SB), Y2, Y2
+	VMASKMOVPS   Y2, Y0, (AX)(BX*4)
+	VMASKMOVPS   32(CX)(BX*4), Y1, Y0
+	VMASKMOVPS   32(DX)(BX*4), Y1, Y2
+	VANDPS       constants<>+2112(SB), Y0, Y3
+	VCMPPS       $0x11, constants<>+896(SB), Y3, Y4
+	VMULPS       constants<>+960(SB), Y3, Y6
+	VBLENDVPS    Y4, Y6, Y3, Y6
+	VPSUBD       constants<>+1024(SB), Y6, Y6
+	VPSRAD       $0x17, Y6, Y7
+	VCVTDQ2PS    Y7, Y7
+	VMOVUPS      constants<>+1152(SB), Y8
+	VBLENDVPS    Y4, constants<>+1088(SB), Y8, Y4
+	VADDPS       Y4, Y7, Y4
+	VANDPS       constants<>+1216(SB), Y6, Y6
+	VPADDD       constants<>+1024(SB), Y6, Y6
+	VCMPPS       $0x00, constants<>+1152(SB), Y3, Y7
+	VCMPPS       $0x00, constants<>+1856(SB), Y3, Y8
+	VBLENDVPS    Y8, constants<>+1856(SB), Y4, Y4
+	VBLENDVPS    Y7, constants<>+1984(SB), Y4, Y4
+	VSUBPS       constants<>+704(SB), Y6, Y6
+	VCVTPS2PD    X6, Y7
+	VEXTRACTF128 $0x01, Y6, X5
+	VCVTPS2PD    X5, Y6
+	VADDPD       constants<>+8192(SB), Y7, Y8
+	VADDPD       constants<>+8192(SB), Y6, Y9
+	VDIVPD       Y8, Y7, Y7
+	VDIVPD       Y9, Y6, Y6
+	VMULPD       Y7, Y7, Y8
+	VMULPD       Y6, Y6, Y9
+	VMOVUPS      constants<>+10304(SB), Y10
+	VFMADD231PD  constants<>+10240(SB), Y8, Y10
+	VMOVUPS      constants<>+10304(SB), Y11
+	VFMADD231PD  constants<>+10240(SB), Y9, Y11
+	VFMADD213PD  constants<>+10368(SB), Y8, Y10
+	VFMADD213PD  constants<>+10368(SB), Y9, Y11
+	VFMADD213PD  constants<>+10432(SB), Y8, Y10
+	VFMADD213PD  constants<>+10432(SB), Y9, Y11
+	VFMADD213PD  constants<>+10496(SB), Y8, Y10
+	VFMADD213PD  constants<>+10496(SB), Y9, Y11
+	VFMADD213PD  constants<>+10560(SB), Y8, Y10
+	VFMADD213PD  constants<>+10560(SB), Y9, Y11
+	VCVTPS2PD    X4, Y8
+	VEXTRACTF128 $0x01, Y4, X4
+	VCVTPS2PD    X4, Y4
+	VFMADD231PD  Y10, Y7, Y8
+	VFMADD231PD  Y11, Y6, Y4
+	VMOVUPS      constants<>+10688(SB), Y6
+	VMAXPS       Y2, Y6, Y6
+	VMOVUPS      constants<>+10624(SB), Y7
+	VMINPS       Y6, Y7, Y6
+	VCVTPS2PD    X6, Y7
+	VEXTRACTF128 $0x01, Y6, X5
+	VCVTPS2PD    X5, Y6
+	VMULPD       Y8, Y7, Y7
+	VMULPD       Y4, Y6, Y4
+	VROUNDPD     $0x08, Y7, Y6
+	VROUNDPD     $0x08, Y4, Y8
+	VSUBPD       Y6, Y7, Y9
+	VSUBPD       Y8, Y4, Y10
+	VMOVUPS      constants<>+10816(SB), Y11
+	VFMADD231PD  constants<>+10752(SB), Y9, Y11
+	VMOVUPS      constants<>+10816(SB), Y12
+	VFMADD231PD  constants<>+10752(SB), Y10, Y12
+	VFMADD213PD  constants<>+10880(SB), Y9, Y11
+	VFMADD213PD  constants<>+10880(SB), Y10, Y12
+	VFMADD213PD  constants<>+10944(SB), Y9, Y11
+	VFMADD213PD  constants<>+10944(SB), Y10, Y12
+	VFMADD213PD  constants<>+11008(SB), Y9, Y11
+	VFMADD213PD  constants<>+11008(SB), Y10, Y12
+	VFMADD213PD  constants<>+11072(SB), Y9, Y11
+	VFMADD213PD  constants<>+11072(SB), Y10, Y12
+	VFMADD213PD  constants<>+11136(SB), Y9, Y11
+	VFMADD213PD  constants<>+11136(SB), Y10, Y12
+	VFMADD213PD  constants<>+11200(SB), Y9, Y11
+	VFMADD213PD  constants<>+11200(SB), Y10, Y12
+	VFMADD213PD  constants<>+11264(SB), Y9, Y11
+	VFMADD213PD  constants<>+11264(SB), Y10, Y12
+	VCVTPD2PSY   Y6, X5
+	VCVTPD2PSY   Y8, X6
+	VINSERTF128  $0x01, X6, Y5, Y6
+	VCVTPD2PSY   Y7, X5
+	VCVTPD2PSY   Y4, X4
+	VINSERTF128  $0x01, X4, Y5, Y4
+	VCVTPD2PSY   Y11, X5
+	VCVTPD2PSY   Y12, X7
+	VINSERTF128  $0x01, X7, Y5, Y5
+	VADDPS       constants<>+192(SB), Y6, Y6
+	VPSUBD       constants<>+768(SB), Y6, Y6
+	VPSRAD       $0x01, Y6, Y7
+	VPADDD       constants<>+832(SB), Y7, Y8
+	VPSLLD       $0x17, Y8, Y8
+	VMULPS       Y8, Y5, Y5
+	VPSUBD       Y7, Y6, Y6
+	VPADDD       constants<>+832(SB), Y6, Y6
+	VPSLLD       $0x17, Y6, Y6
+	VMULPS       Y6, Y5, Y5
+	VCMPPS       $0x11, constants<>+11328(SB), Y4, Y6
+	VMOVUPS      constants<>+11392(SB), Y7
+	VCMPPS       $0x11, Y4, Y7, Y4
+	VBLENDVPS    Y4, constants<>+1856(SB), Y5, Y4
+	VBLENDVPS    Y6, constants<>+1152(SB), Y4, Y4
+	VMULPS       constants<>+1792(SB), Y2, Y5
+	VROUNDPS     $0x0b, Y2, Y6
+	VCMPPS       $0x00, Y2, Y6, Y6
+	VROUNDPS     $0x0b, Y5, Y7
+	VCMPPS       $0x00, Y5, Y7, Y5
+	VANDPS       constants<>+2304(SB), Y0, Y7
+	VBLENDVPS    Y5, constants<>+1152(SB), Y7, Y5
+	VORPS        Y5, Y4, Y5
+	VCMPPS       $0x11, constants<>+1152(SB), Y0, Y7
+	VCMPPS       $0x00, constants<>+1856(SB), Y3, Y3
+	VMOVUPS      constants<>+1920(SB), Y8
+	VBLENDVPS    Y3, Y4, Y8, Y3
+	VBLENDVPS    Y7, Y3, Y4, Y3
+	VBLENDVPS    Y6, Y5, Y3, Y3
+	VCMPPS       $0x03, Y0, Y0, Y4
+	VBLENDVPS    Y4, Y0, Y3, Y3
+	VCMPPS       $0x00, constants<>+704(SB), Y0, Y0
+	VBLENDVPS    Y0, constants<>+704(SB), Y3, Y0
+	VCMPPS       $0x00, constants<>+1152(SB), Y2, Y2
+	VBLENDVPS    Y2, constants<>+704(SB), Y0, Y0
+	VMASKMOVPS   Y0, Y1, 32(AX)(BX*4)
+
+done:
+	VZEROUPPER
+	RET
+
 // func atan2AVX2(dst *float32, x *float32, y *float32, n int)
 // Requires: AVX, AVX2, FMA3
 TEXT ·atan2AVX2(SB), NOSPLIT, $0-32
@@ -14646,6 +19674,229 @@ loop:
 	VBLENDVPS   Y4, Y0, Y2, Y0
 	VBLENDVPS   Y3, Y1, Y0, Y0
 	VMOVUPS     Y0, 32(AX)(BX*4)
+	ADDQ        $+16, BX
+
+test:
+	CMPQ        BX, DI
+	JLT         loop
+	SUBQ        BX, SI
+	JZ          done
+	LEAQ        tailMasks<>+0(SB), DI
+	NEGQ        SI
+	VMOVDQU     64(DI)(SI*4), Y0
+	VMOVDQU     96(DI)(SI*4), Y1
+	VMASKMOVPS  (CX)(BX*4), Y0, Y2
+	VMASKMOVPS  (DX)(BX*4), Y0, Y3
+	VANDPS      constants<>+2112(SB), Y3, Y4
+	VANDPS      constants<>+2112(SB), Y2, Y5
+	VMINPS      Y5, Y4, Y6
+	VMAXPS      Y5, Y4, Y7
+	VCMPPS      $0x00, Y7, Y6, Y8
+	VDIVPS      Y7, Y6, Y6
+	VBLENDVPS   Y8, constants<>+704(SB), Y6, Y6
+	VCMPPS      $0x00, constants<>+1152(SB), Y7, Y7
+	VBLENDVPS   Y7, constants<>+1152(SB), Y6, Y6
+	VMULPS      Y6, Y6, Y7
+	VMULPS      Y7, Y6, Y8
+	VMOVUPS     constants<>+11520(SB), Y9
+	VFMADD231PS constants<>+11456(SB), Y7, Y9
+	VFMADD213PS constants<>+11584(SB), Y7, Y9
+	VFMADD213PS constants<>+11648(SB), Y7, Y9
+	VFMADD213PS constants<>+11712(SB), Y7, Y9
+	VFMADD213PS constants<>+11776(SB), Y7, Y9
+	VFMADD213PS constants<>+11840(SB), Y7, Y9
+	VFMADD213PS constants<>+11904(SB), Y7, Y9
+	VFMADD213PS constants<>+11968(SB), Y7, Y9
+	VFMADD231PS Y9, Y8, Y6
+	VCMPPS      $0x11, Y5, Y4, Y4
+	VPSRAD      $0x1f, Y3, Y5
+	VANDPS      constants<>+5888(SB), Y5, Y5
+	VPXOR       Y7, Y7, Y7
+	VPCMPGTD    Y7, Y5, Y5
+	VMOVUPS     constants<>+1152(SB), Y7
+	VBLENDVPS   Y4, constants<>+2304(SB), Y7, Y7
+	VANDPS      constants<>+2304(SB), Y3, Y8
+	VXORPS      Y8, Y7, Y7
+	VMOVUPS     constants<>+1152(SB), Y8
+	VBLENDVPS   Y5, constants<>+12096(SB), Y8, Y8
+	VBLENDVPS   Y4, constants<>+12032(SB), Y8, Y8
+	VMOVUPS     constants<>+1152(SB), Y9
+	VBLENDVPS   Y5, constants<>+12224(SB), Y9, Y5
+	VBLENDVPS   Y4, constants<>+12160(SB), Y5, Y4
+	VXORPS      Y7, Y6, Y5
+	VADDPS      Y4, Y5, Y4
+	VADDPS      Y4, Y8, Y4
+	VANDPS      constants<>+2304(SB), Y2, Y5
+	VORPS       Y5, Y4, Y4
+	VCMPPS      $0x03, Y3, Y3, Y5
+	VCMPPS      $0x03, Y2, Y2, Y6
+	VBLENDVPS   Y6, Y2, Y4, Y2
+	VBLENDVPS   Y5, Y3, Y2, Y2
+	VMASKMOVPS  Y2, Y0, (AX)(BX*4)
+	VMASKMOVPS  32(CX)(BX*4), Y1, Y0
+	VMASKMOVPS  32(DX)(BX*4), Y1, Y2
+	VANDPS      constants<>+2112(SB), Y2, Y3
+	VANDPS      constants<>+2112(SB), Y0, Y4
+	VMINPS      Y4, Y3, Y5
+	VMAXPS      Y4, Y3, Y6
+	VCMPPS      $0x00, Y6, Y5, Y7
+	VDIVPS      Y6, Y5, Y5
+	VBLENDVPS   Y7, constants<>+704(SB), Y5, Y5
+	VCMPPS      $0x00, constants<>+1152(SB), Y6, Y6
+	VBLENDVPS   Y6, constants<>+1152(SB), Y5, Y5
+	VMULPS      Y5, Y5, Y6
+	VMULPS      Y6, Y5, Y7
+	VMOVUPS     constants<>+11520(SB), Y8
+	VFMADD231PS constants<>+11456(SB), Y6, Y8
+	VFMADD213PS constants<>+11584(SB), Y6, Y8
+	VFMADD213PS constants<>+11648(SB), Y6, Y8
+	VFMADD213PS constants<>+11712(SB), Y6, Y8
+	VFMADD213PS constants<>+11776(SB), Y6, Y8
+	VFMADD213PS constants<>+11840(SB), Y6, Y8
+	VFMADD213PS constants<>+11904(SB), Y6, Y8
+	VFMADD213PS constants<>+11968(SB), Y6, Y8
+	VFMADD231PS Y8, Y7, Y5
+	VCMPPS      $0x11, Y4, Y3, Y3
+	VPSRAD      $0x1f, Y2, Y4
+	VANDPS      constants<>+5888(SB), Y4, Y4
+	VPXOR       Y6, Y6, Y6
+	VPCMPGTD    Y6, Y4, Y4
+	VMOVUPS     constants<>+1152(SB), Y6
+	VBLENDVPS   Y3, constants<>+2304(SB), Y6, Y6
+	VANDPS      constants<>+2304(SB), Y2, Y7
+	VXORPS      Y7, Y6, Y6
+	VMOVUPS     constants<>+1152(SB), Y7
+	VBLENDVPS   Y4, constants<>+12096(SB), Y7, Y7
+	VBLENDVPS   Y3, constants<>+12032(SB), Y7, Y7
+	VMOVUPS     constants<>+1152(SB), Y8
+	VBLENDVPS   Y4, constants<>+12224(SB), Y8, Y4
+	VBLENDVPS   Y3, constants<>+12160(SB), Y4, Y3
+	VXORPS      Y6, Y5, Y4
+	VADDPS      Y3, Y4, Y3
+	VADDPS      Y3, Y7, Y3
+	VANDPS      constants<>+2304(SB), Y0, Y4
+	VORPS       Y4, Y3, Y3
+	VCMPPS      $0x03, Y2, Y2, Y4
+	VCMPPS      $0x03, Y0, Y0, Y5
+	VBLENDVPS   Y5, Y0, Y3, Y0
+	VBLENDVPS   Y4, Y2, Y0, Y0
+	VMASKMOVPS  Y0, Y1, 32(AX)(BX*4)
+
+done:
+	VZEROUPPER
+	RET
+
+// func atan2PastAVX2(dst *float32, x *float32, y *float32, n int)
+// Requires: AVX, AVX2, FMA3, MMX+
+TEXT ·atan2PastAVX2(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ y+16(FP), DX
+	MOVQ n+24(FP), SI
+	MOVQ SI, DI
+	ANDQ $-16, DI
+	XORQ BX, BX
+	JMP  test
+
+loop:
+	PREFETCHT0  2048(CX)(BX*4)
+	PREFETCHT0  2048(DX)(BX*4)
+	VMOVUPS     (CX)(BX*4), Y0
+	VMOVUPS     (DX)(BX*4), Y1
+	VANDPS      constants<>+2112(SB), Y1, Y2
+	VANDPS      constants<>+2112(SB), Y0, Y3
+	VMINPS      Y3, Y2, Y4
+	VMAXPS      Y3, Y2, Y5
+	VCMPPS      $0x00, Y5, Y4, Y6
+	VDIVPS      Y5, Y4, Y4
+	VBLENDVPS   Y6, constants<>+704(SB), Y4, Y4
+	VCMPPS      $0x00, constants<>+1152(SB), Y5, Y5
+	VBLENDVPS   Y5, constants<>+1152(SB), Y4, Y4
+	VMULPS      Y4, Y4, Y5
+	VMULPS      Y5, Y4, Y6
+	VMOVUPS     constants<>+11520(SB), Y7
+	VFMADD231PS constants<>+11456(SB), Y5, Y7
+	VFMADD213PS constants<>+11584(SB), Y5, Y7
+	VFMADD213PS constants<>+11648(SB), Y5, Y7
+	VFMADD213PS constants<>+11712(SB), Y5, Y7
+	VFMADD213PS constants<>+11776(SB), Y5, Y7
+	VFMADD213PS constants<>+11840(SB), Y5, Y7
+	VFMADD213PS constants<>+11904(SB), Y5, Y7
+	VFMADD213PS constants<>+11968(SB), Y5, Y7
+	VFMADD231PS Y7, Y6, Y4
+	VCMPPS      $0x11, Y3, Y2, Y2
+	VPSRAD      $0x1f, Y1, Y3
+	VANDPS      constants<>+5888(SB), Y3, Y3
+	VPXOR       Y5, Y5, Y5
+	VPCMPGTD    Y5, Y3, Y3
+	VMOVUPS     constants<>+1152(SB), Y5
+	VBLENDVPS   Y2, constants<>+2304(SB), Y5, Y5
+	VANDPS      constants<>+2304(SB), Y1, Y6
+	VXORPS      Y6, Y5, Y5
+	VMOVUPS     constants<>+1152(SB), Y6
+	VBLENDVPS   Y3, constants<>+12096(SB), Y6, Y6
+	VBLENDVPS   Y2, constants<>+12032(SB), Y6, Y6
+	VMOVUPS     constants<>+1152(SB), Y7
+	VBLENDVPS   Y3, constants<>+12224(SB), Y7, Y3
+	VBLENDVPS   Y2, constants<>+12160(SB), Y3, Y2
+	VXORPS      Y5, Y4, Y3
+	VADDPS      Y2, Y3, Y2
+	VADDPS      Y2, Y6, Y2
+	VANDPS      constants<>+2304(SB), Y0, Y3
+	VORPS       Y3, Y2, Y2
+	VCMPPS      $0x03, Y1, Y1, Y3
+	VCMPPS      $0x03, Y0, Y0, Y4
+	VBLENDVPS   Y4, Y0, Y2, Y0
+	VBLENDVPS   Y3, Y1, Y0, Y0
+	VMOVNTPS    Y0, (AX)(BX*4)
+	VMOVUPS     32(CX)(BX*4), Y0
+	VMOVUPS     32(DX)(BX*4), Y1
+	VANDPS      constants<>+2112(SB), Y1, Y2
+	VANDPS      constants<>+2112(SB), Y0, Y3
+	VMINPS      Y3, Y2, Y4
+	VMAXPS      Y3, Y2, Y5
+	VCMPPS      $0x00, Y5, Y4, Y6
+	VDIVPS      Y5, Y4, Y4
+	VBLENDVPS   Y6, constants<>+704(SB), Y4, Y4
+	VCMPPS      $0x00, constants<>+1152(SB), Y5, Y5
+	VBLENDVPS   Y5, constants<>+1152(SB), Y4, Y4
+	VMULPS      Y4, Y4, Y5
+	VMULPS      Y5, Y4, Y6
+	VMOVUPS     constants<>+11520(SB), Y7
+	VFMADD231PS constants<>+11456(SB), Y5, Y7
+	VFMADD213PS constants<>+11584(SB), Y5, Y7
+	VFMADD213PS constants<>+11648(SB), Y5, Y7
+	VFMADD213PS constants<>+11712(SB), Y5, Y7
+	VFMADD213PS constants<>+11776(SB), Y5, Y7
+	VFMADD213PS constants<>+11840(SB), Y5, Y7
+	VFMADD213PS constants<>+11904(SB), Y5, Y7
+	VFMADD213PS constants<>+11968(SB), Y5, Y7
+	VFMADD231PS Y7, Y6, Y4
+	VCMPPS      $0x11, Y3, Y2, Y2
+	VPSRAD      $0x1f, Y1, Y3
+	VANDPS      constants<>+5888(SB), Y3, Y3
+	VPXOR       Y5, Y5, Y5
+	VPCMPGTD    Y5, Y3, Y3
+	VMOVUPS     constants<>+1152(SB), Y5
+	VBLENDVPS   Y2, constants<>+2304(SB), Y5, Y5
+	VANDPS      constants<>+2304(SB), Y1, Y6
+	VXORPS      Y6, Y5, Y5
+	VMOVUPS     constants<>+1152(SB), Y6
+	VBLENDVPS   Y3, constants<>+12096(SB), Y6, Y6
+	VBLENDVPS   Y2, constants<>+12032(SB), Y6, Y6
+	VMOVUPS     constants<>+1152(SB), Y7
+	VBLENDVPS   Y3, constants<>+12224(SB), Y7, Y3
+	VBLENDVPS   Y2, constants<>+12160(SB), Y3, Y2
+	VXORPS      Y5, Y4, Y3
+	VADDPS      Y2, Y3, Y2
+	VADDPS      Y2, Y6, Y2
+	VANDPS      constants<>+2304(SB), Y0, Y3
+	VORPS       Y3, Y2, Y2
+	VCMPPS      $0x03, Y1, Y1, Y3
+	VCMPPS      $0x03, Y0, Y0, Y4
+	VBLENDVPS   Y4, Y0, Y2, Y0
+	VBLENDVPS   Y3, Y1, Y0, Y0
+	VMOVNTPS    Y0, 32(AX)(BX*4)
 	ADDQ        $+16, BX
 
 test:
@@ -16475,6 +21726,60 @@ done:
 	VZEROUPPER
 	RET
 
+// func leakyReluPastAVX2(dst *float32, x *float32, n int, slope float32)
+// Requires: AVX, MMX+
+TEXT ·leakyReluPastAVX2(SB), NOSPLIT, $0-28
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+8(FP), CX
+	VBROADCASTSS slope+24(FP), Y0
+	MOVQ         n+16(FP), BX
+	MOVQ         BX, SI
+	ANDQ         $-16, SI
+	XORQ         DX, DX
+	JMP          test
+
+loop:
+	PREFETCHT0 2048(CX)(DX*4)
+	VMOVUPS    (CX)(DX*4), Y1
+	VMOVUPS    constants<>+1152(SB), Y2
+	VCMPPS     $0x11, Y1, Y2, Y2
+	VMULPS     Y0, Y1, Y3
+	VBLENDVPS  Y2, Y1, Y3, Y1
+	VMOVNTPS   Y1, (AX)(DX*4)
+	VMOVUPS    32(CX)(DX*4), Y1
+	VMOVUPS    constants<>+1152(SB), Y2
+	VCMPPS     $0x11, Y1, Y2, Y2
+	VMULPS     Y0, Y1, Y3
+	VBLENDVPS  Y2, Y1, Y3, Y1
+	VMOVNTPS   Y1, 32(AX)(DX*4)
+	ADDQ       $+16, DX
+
+test:
+	CMPQ       DX, SI
+	JLT        loop
+	SUBQ       DX, BX
+	JZ         done
+	LEAQ       tailMasks<>+0(SB), SI
+	NEGQ       BX
+	VMOVDQU    64(SI)(BX*4), Y1
+	VMOVDQU    96(SI)(BX*4), Y2
+	VMASKMOVPS (CX)(DX*4), Y1, Y3
+	VMOVUPS    constants<>+1152(SB), Y4
+	VCMPPS     $0x11, Y3, Y4, Y4
+	VMULPS     Y0, Y3, Y5
+	VBLENDVPS  Y4, Y3, Y5, Y3
+	VMASKMOVPS Y3, Y1, (AX)(DX*4)
+	VMASKMOVPS 32(CX)(DX*4), Y2, Y1
+	VMOVUPS    constants<>+1152(SB), Y3
+	VCMPPS     $0x11, Y1, Y3, Y3
+	VMULPS     Y0, Y1, Y0
+	VBLENDVPS  Y3, Y1, Y0, Y0
+	VMASKMOVPS Y0, Y2, 32(AX)(DX*4)
+
+done:
+	VZEROUPPER
+	RET
+
 // func eluAVX2(dst *float32, x *float32, n int, alpha float32, share float32, times float32)
 // Requires: AVX, AVX2, FMA3
 TEXT ·eluAVX2(SB), NOSPLIT, $0-36
@@ -16745,6 +22050,68 @@ done:
 	VZEROUPPER
 	RET
 
+// func addProductPastAVX2(dst *float32, x *float32, y *float32, z *float32, n int, a float32)
+// Requires: AVX, MMX+
+TEXT ·addProductPastAVX2(SB), NOSPLIT, $0-44
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         y+16(FP), DX
+	MOVQ         z+24(FP), BX
+	VBROADCASTSS a+40(FP), Y0
+	MOVQ         n+32(FP), DI
+	MOVQ         DI, R8
+	ANDQ         $-16, R8
+	XORQ         SI, SI
+	JMP          test
+
+loop:
+	PREFETCHT0 2048(CX)(SI*4)
+	PREFETCHT0 2048(DX)(SI*4)
+	PREFETCHT0 2048(BX)(SI*4)
+	VMOVUPS    (CX)(SI*4), Y1
+	VMOVUPS    (DX)(SI*4), Y2
+	VMOVUPS    (BX)(SI*4), Y3
+	VMULPS     Y3, Y2, Y2
+	VMULPS     Y0, Y2, Y2
+	VADDPS     Y2, Y1, Y1
+	VMOVNTPS   Y1, (AX)(SI*4)
+	VMOVUPS    32(CX)(SI*4), Y1
+	VMOVUPS    32(DX)(SI*4), Y2
+	VMOVUPS    32(BX)(SI*4), Y3
+	VMULPS     Y3, Y2, Y2
+	VMULPS     Y0, Y2, Y2
+	VADDPS     Y2, Y1, Y1
+	VMOVNTPS   Y1, 32(AX)(SI*4)
+	ADDQ       $+16, SI
+
+test:
+	CMPQ       SI, R8
+	JLT        loop
+	SUBQ       SI, DI
+	JZ         done
+	LEAQ       tailMasks<>+0(SB), R8
+	NEGQ       DI
+	VMOVDQU    64(R8)(DI*4), Y1
+	VMOVDQU    96(R8)(DI*4), Y2
+	VMASKMOVPS (CX)(SI*4), Y1, Y3
+	VMASKMOVPS (DX)(SI*4), Y1, Y4
+	VMASKMOVPS (BX)(SI*4), Y1, Y5
+	VMULPS     Y5, Y4, Y4
+	VMULPS     Y0, Y4, Y4
+	VADDPS     Y4, Y3, Y3
+	VMASKMOVPS Y3, Y1, (AX)(SI*4)
+	VMASKMOVPS 32(CX)(SI*4), Y2, Y1
+	VMASKMOVPS 32(DX)(SI*4), Y2, Y3
+	VMASKMOVPS 32(BX)(SI*4), Y2, Y4
+	VMULPS     Y4, Y3, Y3
+	VMULPS     Y0, Y3, Y0
+	VADDPS     Y0, Y1, Y0
+	VMASKMOVPS Y0, Y2, 32(AX)(SI*4)
+
+done:
+	VZEROUPPER
+	RET
+
 // func addQuotientAVX2(dst *float32, x *float32, y *float32, z *float32, n int, a float32)
 // Requires: AVX
 TEXT ·addQuotientAVX2(SB), NOSPLIT, $0-44
@@ -16775,6 +22142,68 @@ loop:
 	VADDPS  Y2, Y1, Y1
 	VMOVUPS Y1, 32(AX)(SI*4)
 	ADDQ    $+16, SI
+
+test:
+	CMPQ       SI, R8
+	JLT        loop
+	SUBQ       SI, DI
+	JZ         done
+	LEAQ       tailMasks<>+0(SB), R8
+	NEGQ       DI
+	VMOVDQU    64(R8)(DI*4), Y1
+	VMOVDQU    96(R8)(DI*4), Y2
+	VMASKMOVPS (CX)(SI*4), Y1, Y3
+	VMASKMOVPS (DX)(SI*4), Y1, Y4
+	VMASKMOVPS (BX)(SI*4), Y1, Y5
+	VDIVPS     Y5, Y4, Y4
+	VMULPS     Y0, Y4, Y4
+	VADDPS     Y4, Y3, Y3
+	VMASKMOVPS Y3, Y1, (AX)(SI*4)
+	VMASKMOVPS 32(CX)(SI*4), Y2, Y1
+	VMASKMOVPS 32(DX)(SI*4), Y2, Y3
+	VMASKMOVPS 32(BX)(SI*4), Y2, Y4
+	VDIVPS     Y4, Y3, Y3
+	VMULPS     Y0, Y3, Y0
+	VADDPS     Y0, Y1, Y0
+	VMASKMOVPS Y0, Y2, 32(AX)(SI*4)
+
+done:
+	VZEROUPPER
+	RET
+
+// func addQuotientPastAVX2(dst *float32, x *float32, y *float32, z *float32, n int, a float32)
+// Requires: AVX, MMX+
+TEXT ·addQuotientPastAVX2(SB), NOSPLIT, $0-44
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         y+16(FP), DX
+	MOVQ         z+24(FP), BX
+	VBROADCASTSS a+40(FP), Y0
+	MOVQ         n+32(FP), DI
+	MOVQ         DI, R8
+	ANDQ         $-16, R8
+	XORQ         SI, SI
+	JMP          test
+
+loop:
+	PREFETCHT0 2048(CX)(SI*4)
+	PREFETCHT0 2048(DX)(SI*4)
+	PREFETCHT0 2048(BX)(SI*4)
+	VMOVUPS    (CX)(SI*4), Y1
+	VMOVUPS    (DX)(SI*4), Y2
+	VMOVUPS    (BX)(SI*4), Y3
+	VDIVPS     Y3, Y2, Y2
+	VMULPS     Y0, Y2, Y2
+	VADDPS     Y2, Y1, Y1
+	VMOVNTPS   Y1, (AX)(SI*4)
+	VMOVUPS    32(CX)(SI*4), Y1
+	VMOVUPS    32(DX)(SI*4), Y2
+	VMOVUPS    32(BX)(SI*4), Y3
+	VDIVPS     Y3, Y2, Y2
+	VMULPS     Y0, Y2, Y2
+	VADDPS     Y2, Y1, Y1
+	VMOVNTPS   Y1, 32(AX)(SI*4)
+	ADDQ       $+16, SI
 
 test:
 	CMPQ       SI, R8
@@ -16884,6 +22313,88 @@ done:
 	VZEROUPPER
 	RET
 
+// func huberPastAVX2(dst *float32, x *float32, y *float32, n int, delta float32, less float32, times float32)
+// Requires: AVX, MMX+
+TEXT ·huberPastAVX2(SB), NOSPLIT, $0-44
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         y+16(FP), DX
+	VBROADCASTSS delta+32(FP), Y0
+	VBROADCASTSS less+36(FP), Y1
+	VBROADCASTSS times+40(FP), Y2
+	MOVQ         n+24(FP), SI
+	MOVQ         SI, DI
+	ANDQ         $-16, DI
+	XORQ         BX, BX
+	JMP          test
+
+loop:
+	PREFETCHT0 2048(CX)(BX*4)
+	PREFETCHT0 2048(DX)(BX*4)
+	VMOVUPS    (CX)(BX*4), Y3
+	VMOVUPS    (DX)(BX*4), Y4
+	VSUBPS     Y4, Y3, Y3
+	VANDPS     constants<>+2112(SB), Y3, Y4
+	VMULPS     Y3, Y3, Y3
+	VMULPS     constants<>+1792(SB), Y3, Y3
+	VCMPPS     $0x11, Y0, Y4, Y5
+	VADDPS     Y1, Y4, Y4
+	VMULPS     Y0, Y4, Y4
+	VBLENDVPS  Y5, Y3, Y4, Y3
+	VMULPS     Y2, Y3, Y3
+	VMOVNTPS   Y3, (AX)(BX*4)
+	VMOVUPS    32(CX)(BX*4), Y3
+	VMOVUPS    32(DX)(BX*4), Y4
+	VSUBPS     Y4, Y3, Y3
+	VANDPS     constants<>+2112(SB), Y3, Y4
+	VMULPS     Y3, Y3, Y3
+	VMULPS     constants<>+1792(SB), Y3, Y3
+	VCMPPS     $0x11, Y0, Y4, Y5
+	VADDPS     Y1, Y4, Y4
+	VMULPS     Y0, Y4, Y4
+	VBLENDVPS  Y5, Y3, Y4, Y3
+	VMULPS     Y2, Y3, Y3
+	VMOVNTPS   Y3, 32(AX)(BX*4)
+	ADDQ       $+16, BX
+
+test:
+	CMPQ       BX, DI
+	JLT        loop
+	SUBQ       BX, SI
+	JZ         done
+	LEAQ       tailMasks<>+0(SB), DI
+	NEGQ       SI
+	VMOVDQU    64(DI)(SI*4), Y3
+	VMOVDQU    96(DI)(SI*4), Y4
+	VMASKMOVPS (CX)(BX*4), Y3, Y5
+	VMASKMOVPS (DX)(BX*4), Y3, Y6
+	VSUBPS     Y6, Y5, Y5
+	VANDPS     constants<>+2112(SB), Y5, Y6
+	VMULPS     Y5, Y5, Y5
+	VMULPS     constants<>+1792(SB), Y5, Y5
+	VCMPPS     $0x11, Y0, Y6, Y7
+	VADDPS     Y1, Y6, Y6
+	VMULPS     Y0, Y6, Y6
+	VBLENDVPS  Y7, Y5, Y6, Y5
+	VMULPS     Y2, Y5, Y5
+	VMASKMOVPS Y5, Y3, (AX)(BX*4)
+	VMASKMOVPS 32(CX)(BX*4), Y4, Y3
+	VMASKMOVPS 32(DX)(BX*4), Y4, Y5
+	VSUBPS     Y5, Y3, Y3
+	VANDPS     constants<>+2112(SB), Y3, Y5
+	VMULPS     Y3, Y3, Y3
+	VMULPS     constants<>+1792(SB), Y3, Y3
+	VCMPPS     $0x11, Y0, Y5, Y6
+	VADDPS     Y1, Y5, Y1
+	VMULPS     Y0, Y1, Y0
+	VBLENDVPS  Y6, Y3, Y0, Y0
+	VMULPS     Y2, Y0, Y0
+	VMASKMOVPS Y0, Y4, 32(AX)(BX*4)
+
+done:
+	VZEROUPPER
+	RET
+
 // func finiteAVX2(dst *float32, x *float32, n int, none float32, most float32, least float32)
 // Requires: AVX
 TEXT ·finiteAVX2(SB), NOSPLIT, $0-36
@@ -16916,6 +22427,70 @@ loop:
 	VBLENDVPS Y3, Y2, Y4, Y3
 	VMOVUPS   Y3, 32(AX)(DX*4)
 	ADDQ      $+16, DX
+
+test:
+	CMPQ       DX, SI
+	JLT        loop
+	SUBQ       DX, BX
+	JZ         done
+	LEAQ       tailMasks<>+0(SB), SI
+	NEGQ       BX
+	VMOVDQU    64(SI)(BX*4), Y3
+	VMOVDQU    96(SI)(BX*4), Y4
+	VMASKMOVPS (CX)(DX*4), Y3, Y5
+	VCMPPS     $0x03, Y5, Y5, Y6
+	VBLENDVPS  Y6, Y0, Y5, Y6
+	VCMPPS     $0x00, constants<>+1856(SB), Y5, Y7
+	VBLENDVPS  Y7, Y1, Y6, Y6
+	VCMPPS     $0x00, constants<>+1984(SB), Y5, Y5
+	VBLENDVPS  Y5, Y2, Y6, Y5
+	VMASKMOVPS Y5, Y3, (AX)(DX*4)
+	VMASKMOVPS 32(CX)(DX*4), Y4, Y3
+	VCMPPS     $0x03, Y3, Y3, Y5
+	VBLENDVPS  Y5, Y0, Y3, Y0
+	VCMPPS     $0x00, constants<>+1856(SB), Y3, Y5
+	VBLENDVPS  Y5, Y1, Y0, Y0
+	VCMPPS     $0x00, constants<>+1984(SB), Y3, Y1
+	VBLENDVPS  Y1, Y2, Y0, Y0
+	VMASKMOVPS Y0, Y4, 32(AX)(DX*4)
+
+done:
+	VZEROUPPER
+	RET
+
+// func finitePastAVX2(dst *float32, x *float32, n int, none float32, most float32, least float32)
+// Requires: AVX, MMX+
+TEXT ·finitePastAVX2(SB), NOSPLIT, $0-36
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+8(FP), CX
+	VBROADCASTSS none+24(FP), Y0
+	VBROADCASTSS most+28(FP), Y1
+	VBROADCASTSS least+32(FP), Y2
+	MOVQ         n+16(FP), BX
+	MOVQ         BX, SI
+	ANDQ         $-16, SI
+	XORQ         DX, DX
+	JMP          test
+
+loop:
+	PREFETCHT0 2048(CX)(DX*4)
+	VMOVUPS    (CX)(DX*4), Y3
+	VCMPPS     $0x03, Y3, Y3, Y4
+	VBLENDVPS  Y4, Y0, Y3, Y4
+	VCMPPS     $0x00, constants<>+1856(SB), Y3, Y5
+	VBLENDVPS  Y5, Y1, Y4, Y4
+	VCMPPS     $0x00, constants<>+1984(SB), Y3, Y3
+	VBLENDVPS  Y3, Y2, Y4, Y3
+	VMOVNTPS   Y3, (AX)(DX*4)
+	VMOVUPS    32(CX)(DX*4), Y3
+	VCMPPS     $0x03, Y3, Y3, Y4
+	VBLENDVPS  Y4, Y0, Y3, Y4
+	VCMPPS     $0x00, constants<>+1856(SB), Y3, Y5
+	VBLENDVPS  Y5, Y1, Y4, Y4
+	VCMPPS     $0x00, constants<>+1984(SB), Y3, Y3
+	VBLENDVPS  Y3, Y2, Y4, Y3
+	VMOVNTPS   Y3, 32(AX)(DX*4)
+	ADDQ       $+16, DX
 
 test:
 	CMPQ       DX, SI
@@ -19958,6 +25533,73 @@ loop:
 	VMOVUPS Y1, 64(AX)(DX*8)
 	VMOVUPS Y2, 96(AX)(DX*8)
 	ADDQ    $+16, DX
+
+test:
+	CMPQ         DX, SI
+	JLT          loop
+	SUBQ         DX, BX
+	JZ           done
+	LEAQ         tailMasks<>+0(SB), SI
+	NEGQ         BX
+	VMOVDQU      64(SI)(BX*4), Y1
+	VMOVDQU      96(SI)(BX*4), Y2
+	VPMOVSXDQ    X1, Y3
+	VMASKMOVPD   (CX)(DX*8), Y3, Y3
+	VEXTRACTI128 $0x01, Y1, X4
+	VPMOVSXDQ    X4, Y4
+	VMASKMOVPD   32(CX)(DX*8), Y4, Y4
+	VMULPD       Y0, Y3, Y3
+	VMULPD       Y0, Y4, Y4
+	VPMOVSXDQ    X1, Y5
+	VMASKMOVPD   Y3, Y5, (AX)(DX*8)
+	VEXTRACTI128 $0x01, Y1, X1
+	VPMOVSXDQ    X1, Y1
+	VMASKMOVPD   Y4, Y1, 32(AX)(DX*8)
+	VPMOVSXDQ    X2, Y1
+	VMASKMOVPD   64(CX)(DX*8), Y1, Y1
+	VEXTRACTI128 $0x01, Y2, X3
+	VPMOVSXDQ    X3, Y3
+	VMASKMOVPD   96(CX)(DX*8), Y3, Y3
+	VMULPD       Y0, Y1, Y1
+	VMULPD       Y0, Y3, Y0
+	VPMOVSXDQ    X2, Y3
+	VMASKMOVPD   Y1, Y3, 64(AX)(DX*8)
+	VEXTRACTI128 $0x01, Y2, X1
+	VPMOVSXDQ    X1, Y1
+	VMASKMOVPD   Y0, Y1, 96(AX)(DX*8)
+
+done:
+	VZEROUPPER
+	RET
+
+// func scale64PastAVX2(dst *float64, x *float64, n int, a float64)
+// Requires: AVX, AVX2, MMX+
+TEXT ·scale64PastAVX2(SB), NOSPLIT, $0-32
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+8(FP), CX
+	VBROADCASTSD a+24(FP), Y0
+	MOVQ         n+16(FP), BX
+	MOVQ         BX, SI
+	ANDQ         $-16, SI
+	XORQ         DX, DX
+	JMP          test
+
+loop:
+	PREFETCHT0 2048(CX)(DX*8)
+	PREFETCHT0 2112(CX)(DX*8)
+	VMOVUPS    (CX)(DX*8), Y1
+	VMOVUPS    32(CX)(DX*8), Y2
+	VMULPD     Y0, Y1, Y1
+	VMULPD     Y0, Y2, Y2
+	VMOVNTPS   Y1, (AX)(DX*8)
+	VMOVNTPS   Y2, 32(AX)(DX*8)
+	VMOVUPS    64(CX)(DX*8), Y1
+	VMOVUPS    96(CX)(DX*8), Y2
+	VMULPD     Y0, Y1, Y1
+	VMULPD     Y0, Y2, Y2
+	VMOVNTPS   Y1, 64(AX)(DX*8)
+	VMOVNTPS   Y2, 96(AX)(DX*8)
+	ADDQ       $+16, DX
 
 test:
 	CMPQ         DX, SI

@@ -30,16 +30,15 @@ func SecondLevel() int {
 	return cacheBytes(leafCaches, 2)
 }
 
-// thirdLevel returns the bytes of the third-level cache that a core shares, on AMD's
-// processors where cpuid tells them, and 0 elsewhere.
-func thirdLevel() int {
+// secondLevelAMD is SecondLevel on AMD's processors.
+func secondLevelAMD() int {
 	if _, vendor := vendor(); vendor != "AuthenticAMD" {
 		return 0
 	}
 	if most, _, _, _ := cpuid(leafMostAMD, 0); most < leafCachesAMD {
 		return 0
 	}
-	return cacheBytes(leafCachesAMD, 3)
+	return cacheBytes(leafCachesAMD, 2)
 }
 
 // vendor returns the greatest leaf and who made the processor.

@@ -6,5 +6,5 @@ package vec
 // and 0 elsewhere.
 func SecondLevel() int { return 0 }
 
-// thirdLevel returns the bytes of the third-level cache where that is of use, and 0 elsewhere.
-func thirdLevel() int { return 0 }
+// secondLevelAMD is SecondLevel of AMD's processors.
+func secondLevelAMD() int { return 0 }

@@ -11,7 +11,11 @@ func Exp(dst, x []float32) {
 	if 4*n >= pastFrom && fitsPast(&dst[0], &x[0]) {
 		for lo := 0; lo < n; lo += chunk {
 			hi := min(lo+chunk, n)
-			expPastAVX512(&dst[lo], &x[lo], hi-lo)
+			if active == AVX512 {
+				expPastAVX512(&dst[lo], &x[lo], hi-lo)
+			} else {
+				expPastAVX2(&dst[lo], &x[lo], hi-lo)
+			}
 		}
 		fence()
 		return
@@ -36,7 +40,11 @@ func Log(dst, x []float32) {
 	if 4*n >= pastFrom && fitsPast(&dst[0], &x[0]) {
 		for lo := 0; lo < n; lo += chunk {
 			hi := min(lo+chunk, n)
-			logPastAVX512(&dst[lo], &x[lo], hi-lo)
+			if active == AVX512 {
+				logPastAVX512(&dst[lo], &x[lo], hi-lo)
+			} else {
+				logPastAVX2(&dst[lo], &x[lo], hi-lo)
+			}
 		}
 		fence()
 		return
@@ -61,7 +69,11 @@ func Tanh(dst, x []float32) {
 	if 4*n >= pastFrom && fitsPast(&dst[0], &x[0]) {
 		for lo := 0; lo < n; lo += chunk {
 			hi := min(lo+chunk, n)
-			tanhPastAVX512(&dst[lo], &x[lo], hi-lo)
+			if active == AVX512 {
+				tanhPastAVX512(&dst[lo], &x[lo], hi-lo)
+			} else {
+				tanhPastAVX2(&dst[lo], &x[lo], hi-lo)
+			}
 		}
 		fence()
 		return
@@ -86,7 +98,11 @@ func Erf(dst, x []float32) {
 	if 4*n >= pastFrom && fitsPast(&dst[0], &x[0]) {
 		for lo := 0; lo < n; lo += chunk {
 			hi := min(lo+chunk, n)
-			erfPastAVX512(&dst[lo], &x[lo], hi-lo)
+			if active == AVX512 {
+				erfPastAVX512(&dst[lo], &x[lo], hi-lo)
+			} else {
+				erfPastAVX2(&dst[lo], &x[lo], hi-lo)
+			}
 		}
 		fence()
 		return
@@ -111,7 +127,11 @@ func Sigmoid(dst, x []float32) {
 	if 4*n >= pastFrom && fitsPast(&dst[0], &x[0]) {
 		for lo := 0; lo < n; lo += chunk {
 			hi := min(lo+chunk, n)
-			sigmoidPastAVX512(&dst[lo], &x[lo], hi-lo)
+			if active == AVX512 {
+				sigmoidPastAVX512(&dst[lo], &x[lo], hi-lo)
+			} else {
+				sigmoidPastAVX2(&dst[lo], &x[lo], hi-lo)
+			}
 		}
 		fence()
 		return
@@ -136,7 +156,11 @@ func Silu(dst, x []float32) {
 	if 4*n >= pastFrom && fitsPast(&dst[0], &x[0]) {
 		for lo := 0; lo < n; lo += chunk {
 			hi := min(lo+chunk, n)
-			siluPastAVX512(&dst[lo], &x[lo], hi-lo)
+			if active == AVX512 {
+				siluPastAVX512(&dst[lo], &x[lo], hi-lo)
+			} else {
+				siluPastAVX2(&dst[lo], &x[lo], hi-lo)
+			}
 		}
 		fence()
 		return
@@ -161,7 +185,11 @@ func Gelu(dst, x []float32) {
 	if 4*n >= pastFrom && fitsPast(&dst[0], &x[0]) {
 		for lo := 0; lo < n; lo += chunk {
 			hi := min(lo+chunk, n)
-			geluPastAVX512(&dst[lo], &x[lo], hi-lo)
+			if active == AVX512 {
+				geluPastAVX512(&dst[lo], &x[lo], hi-lo)
+			} else {
+				geluPastAVX2(&dst[lo], &x[lo], hi-lo)
+			}
 		}
 		fence()
 		return
@@ -186,7 +214,11 @@ func GeluTanh(dst, x []float32) {
 	if 4*n >= pastFrom && fitsPast(&dst[0], &x[0]) {
 		for lo := 0; lo < n; lo += chunk {
 			hi := min(lo+chunk, n)
-			geluTanhPastAVX512(&dst[lo], &x[lo], hi-lo)
+			if active == AVX512 {
+				geluTanhPastAVX512(&dst[lo], &x[lo], hi-lo)
+			} else {
+				geluTanhPastAVX2(&dst[lo], &x[lo], hi-lo)
+			}
 		}
 		fence()
 		return
@@ -208,10 +240,14 @@ func GeluTanh(dst, x []float32) {
 func Sqrt(dst, x []float32) {
 	check(len(dst), len(x))
 	n := len(dst)
-	if 4*n >= pastFrom && fitsPast(&dst[0], &x[0]) {
+	if 4*n >= lightPastFrom && fitsPast(&dst[0], &x[0]) {
 		for lo := 0; lo < n; lo += chunk {
 			hi := min(lo+chunk, n)
-			sqrtPastAVX512(&dst[lo], &x[lo], hi-lo)
+			if active == AVX512 {
+				sqrtPastAVX512(&dst[lo], &x[lo], hi-lo)
+			} else {
+				sqrtPastAVX2(&dst[lo], &x[lo], hi-lo)
+			}
 		}
 		fence()
 		return
@@ -233,10 +269,14 @@ func Sqrt(dst, x []float32) {
 func Rsqrt(dst, x []float32) {
 	check(len(dst), len(x))
 	n := len(dst)
-	if 4*n >= pastFrom && fitsPast(&dst[0], &x[0]) {
+	if 4*n >= lightPastFrom && fitsPast(&dst[0], &x[0]) {
 		for lo := 0; lo < n; lo += chunk {
 			hi := min(lo+chunk, n)
-			rsqrtPastAVX512(&dst[lo], &x[lo], hi-lo)
+			if active == AVX512 {
+				rsqrtPastAVX512(&dst[lo], &x[lo], hi-lo)
+			} else {
+				rsqrtPastAVX2(&dst[lo], &x[lo], hi-lo)
+			}
 		}
 		fence()
 		return
@@ -258,10 +298,14 @@ func Rsqrt(dst, x []float32) {
 func Reciprocal(dst, x []float32) {
 	check(len(dst), len(x))
 	n := len(dst)
-	if 4*n >= pastFrom && fitsPast(&dst[0], &x[0]) {
+	if 4*n >= lightPastFrom && fitsPast(&dst[0], &x[0]) {
 		for lo := 0; lo < n; lo += chunk {
 			hi := min(lo+chunk, n)
-			reciprocalPastAVX512(&dst[lo], &x[lo], hi-lo)
+			if active == AVX512 {
+				reciprocalPastAVX512(&dst[lo], &x[lo], hi-lo)
+			} else {
+				reciprocalPastAVX2(&dst[lo], &x[lo], hi-lo)
+			}
 		}
 		fence()
 		return
@@ -286,7 +330,11 @@ func Neg(dst, x []float32) {
 	if 4*n >= lightPastFrom && fitsPast(&dst[0], &x[0]) {
 		for lo := 0; lo < n; lo += chunk {
 			hi := min(lo+chunk, n)
-			negPastAVX512(&dst[lo], &x[lo], hi-lo)
+			if active == AVX512 {
+				negPastAVX512(&dst[lo], &x[lo], hi-lo)
+			} else {
+				negPastAVX2(&dst[lo], &x[lo], hi-lo)
+			}
 		}
 		fence()
 		return
@@ -311,7 +359,11 @@ func Abs(dst, x []float32) {
 	if 4*n >= lightPastFrom && fitsPast(&dst[0], &x[0]) {
 		for lo := 0; lo < n; lo += chunk {
 			hi := min(lo+chunk, n)
-			absPastAVX512(&dst[lo], &x[lo], hi-lo)
+			if active == AVX512 {
+				absPastAVX512(&dst[lo], &x[lo], hi-lo)
+			} else {
+				absPastAVX2(&dst[lo], &x[lo], hi-lo)
+			}
 		}
 		fence()
 		return
@@ -336,7 +388,11 @@ func Square(dst, x []float32) {
 	if 4*n >= lightPastFrom && fitsPast(&dst[0], &x[0]) {
 		for lo := 0; lo < n; lo += chunk {
 			hi := min(lo+chunk, n)
-			squarePastAVX512(&dst[lo], &x[lo], hi-lo)
+			if active == AVX512 {
+				squarePastAVX512(&dst[lo], &x[lo], hi-lo)
+			} else {
+				squarePastAVX2(&dst[lo], &x[lo], hi-lo)
+			}
 		}
 		fence()
 		return
@@ -361,7 +417,11 @@ func Relu(dst, x []float32) {
 	if 4*n >= lightPastFrom && fitsPast(&dst[0], &x[0]) {
 		for lo := 0; lo < n; lo += chunk {
 			hi := min(lo+chunk, n)
-			reluPastAVX512(&dst[lo], &x[lo], hi-lo)
+			if active == AVX512 {
+				reluPastAVX512(&dst[lo], &x[lo], hi-lo)
+			} else {
+				reluPastAVX2(&dst[lo], &x[lo], hi-lo)
+			}
 		}
 		fence()
 		return
@@ -387,7 +447,11 @@ func Add(dst, x, y []float32) {
 	if 4*n >= lightPastFrom && fitsPast(&dst[0], &x[0], &y[0]) {
 		for lo := 0; lo < n; lo += chunk {
 			hi := min(lo+chunk, n)
-			addPastAVX512(&dst[lo], &x[lo], &y[lo], hi-lo)
+			if active == AVX512 {
+				addPastAVX512(&dst[lo], &x[lo], &y[lo], hi-lo)
+			} else {
+				addPastAVX2(&dst[lo], &x[lo], &y[lo], hi-lo)
+			}
 		}
 		fence()
 		return
@@ -413,7 +477,11 @@ func Sub(dst, x, y []float32) {
 	if 4*n >= lightPastFrom && fitsPast(&dst[0], &x[0], &y[0]) {
 		for lo := 0; lo < n; lo += chunk {
 			hi := min(lo+chunk, n)
-			subPastAVX512(&dst[lo], &x[lo], &y[lo], hi-lo)
+			if active == AVX512 {
+				subPastAVX512(&dst[lo], &x[lo], &y[lo], hi-lo)
+			} else {
+				subPastAVX2(&dst[lo], &x[lo], &y[lo], hi-lo)
+			}
 		}
 		fence()
 		return
@@ -439,7 +507,11 @@ func Mul(dst, x, y []float32) {
 	if 4*n >= lightPastFrom && fitsPast(&dst[0], &x[0], &y[0]) {
 		for lo := 0; lo < n; lo += chunk {
 			hi := min(lo+chunk, n)
-			mulPastAVX512(&dst[lo], &x[lo], &y[lo], hi-lo)
+			if active == AVX512 {
+				mulPastAVX512(&dst[lo], &x[lo], &y[lo], hi-lo)
+			} else {
+				mulPastAVX2(&dst[lo], &x[lo], &y[lo], hi-lo)
+			}
 		}
 		fence()
 		return
@@ -462,10 +534,14 @@ func Div(dst, x, y []float32) {
 	check(len(dst), len(x))
 	check(len(dst), len(y))
 	n := len(dst)
-	if 4*n >= pastFrom && fitsPast(&dst[0], &x[0], &y[0]) {
+	if 4*n >= lightPastFrom && fitsPast(&dst[0], &x[0], &y[0]) {
 		for lo := 0; lo < n; lo += chunk {
 			hi := min(lo+chunk, n)
-			divPastAVX512(&dst[lo], &x[lo], &y[lo], hi-lo)
+			if active == AVX512 {
+				divPastAVX512(&dst[lo], &x[lo], &y[lo], hi-lo)
+			} else {
+				divPastAVX2(&dst[lo], &x[lo], &y[lo], hi-lo)
+			}
 		}
 		fence()
 		return
@@ -488,10 +564,14 @@ func Maximum(dst, x, y []float32) {
 	check(len(dst), len(x))
 	check(len(dst), len(y))
 	n := len(dst)
-	if 4*n >= pastFrom && fitsPast(&dst[0], &x[0], &y[0]) {
+	if 4*n >= lightPastFrom && fitsPast(&dst[0], &x[0], &y[0]) {
 		for lo := 0; lo < n; lo += chunk {
 			hi := min(lo+chunk, n)
-			maximumPastAVX512(&dst[lo], &x[lo], &y[lo], hi-lo)
+			if active == AVX512 {
+				maximumPastAVX512(&dst[lo], &x[lo], &y[lo], hi-lo)
+			} else {
+				maximumPastAVX2(&dst[lo], &x[lo], &y[lo], hi-lo)
+			}
 		}
 		fence()
 		return
@@ -514,10 +594,14 @@ func Minimum(dst, x, y []float32) {
 	check(len(dst), len(x))
 	check(len(dst), len(y))
 	n := len(dst)
-	if 4*n >= pastFrom && fitsPast(&dst[0], &x[0], &y[0]) {
+	if 4*n >= lightPastFrom && fitsPast(&dst[0], &x[0], &y[0]) {
 		for lo := 0; lo < n; lo += chunk {
 			hi := min(lo+chunk, n)
-			minimumPastAVX512(&dst[lo], &x[lo], &y[lo], hi-lo)
+			if active == AVX512 {
+				minimumPastAVX512(&dst[lo], &x[lo], &y[lo], hi-lo)
+			} else {
+				minimumPastAVX2(&dst[lo], &x[lo], &y[lo], hi-lo)
+			}
 		}
 		fence()
 		return
@@ -543,7 +627,11 @@ func SquaredDiff(dst, x, y []float32) {
 	if 4*n >= lightPastFrom && fitsPast(&dst[0], &x[0], &y[0]) {
 		for lo := 0; lo < n; lo += chunk {
 			hi := min(lo+chunk, n)
-			squaredDiffPastAVX512(&dst[lo], &x[lo], &y[lo], hi-lo)
+			if active == AVX512 {
+				squaredDiffPastAVX512(&dst[lo], &x[lo], &y[lo], hi-lo)
+			} else {
+				squaredDiffPastAVX2(&dst[lo], &x[lo], &y[lo], hi-lo)
+			}
 		}
 		fence()
 		return
@@ -569,7 +657,11 @@ func Add64(dst, x, y []float64) {
 	if 8*n >= lightPastFrom && fitsPast(&dst[0], &x[0], &y[0]) {
 		for lo := 0; lo < n; lo += chunk {
 			hi := min(lo+chunk, n)
-			add64PastAVX512(&dst[lo], &x[lo], &y[lo], hi-lo)
+			if active == AVX512 {
+				add64PastAVX512(&dst[lo], &x[lo], &y[lo], hi-lo)
+			} else {
+				add64PastAVX2(&dst[lo], &x[lo], &y[lo], hi-lo)
+			}
 		}
 		fence()
 		return
@@ -595,7 +687,11 @@ func Sub64(dst, x, y []float64) {
 	if 8*n >= lightPastFrom && fitsPast(&dst[0], &x[0], &y[0]) {
 		for lo := 0; lo < n; lo += chunk {
 			hi := min(lo+chunk, n)
-			sub64PastAVX512(&dst[lo], &x[lo], &y[lo], hi-lo)
+			if active == AVX512 {
+				sub64PastAVX512(&dst[lo], &x[lo], &y[lo], hi-lo)
+			} else {
+				sub64PastAVX2(&dst[lo], &x[lo], &y[lo], hi-lo)
+			}
 		}
 		fence()
 		return
@@ -621,7 +717,11 @@ func Mul64(dst, x, y []float64) {
 	if 8*n >= lightPastFrom && fitsPast(&dst[0], &x[0], &y[0]) {
 		for lo := 0; lo < n; lo += chunk {
 			hi := min(lo+chunk, n)
-			mul64PastAVX512(&dst[lo], &x[lo], &y[lo], hi-lo)
+			if active == AVX512 {
+				mul64PastAVX512(&dst[lo], &x[lo], &y[lo], hi-lo)
+			} else {
+				mul64PastAVX2(&dst[lo], &x[lo], &y[lo], hi-lo)
+			}
 		}
 		fence()
 		return
@@ -644,10 +744,14 @@ func Div64(dst, x, y []float64) {
 	check(len(dst), len(x))
 	check(len(dst), len(y))
 	n := len(dst)
-	if 8*n >= pastFrom && fitsPast(&dst[0], &x[0], &y[0]) {
+	if 8*n >= lightPastFrom && fitsPast(&dst[0], &x[0], &y[0]) {
 		for lo := 0; lo < n; lo += chunk {
 			hi := min(lo+chunk, n)
-			div64PastAVX512(&dst[lo], &x[lo], &y[lo], hi-lo)
+			if active == AVX512 {
+				div64PastAVX512(&dst[lo], &x[lo], &y[lo], hi-lo)
+			} else {
+				div64PastAVX2(&dst[lo], &x[lo], &y[lo], hi-lo)
+			}
 		}
 		fence()
 		return
@@ -670,10 +774,14 @@ func Maximum64(dst, x, y []float64) {
 	check(len(dst), len(x))
 	check(len(dst), len(y))
 	n := len(dst)
-	if 8*n >= pastFrom && fitsPast(&dst[0], &x[0], &y[0]) {
+	if 8*n >= lightPastFrom && fitsPast(&dst[0], &x[0], &y[0]) {
 		for lo := 0; lo < n; lo += chunk {
 			hi := min(lo+chunk, n)
-			maximum64PastAVX512(&dst[lo], &x[lo], &y[lo], hi-lo)
+			if active == AVX512 {
+				maximum64PastAVX512(&dst[lo], &x[lo], &y[lo], hi-lo)
+			} else {
+				maximum64PastAVX2(&dst[lo], &x[lo], &y[lo], hi-lo)
+			}
 		}
 		fence()
 		return
@@ -696,10 +804,14 @@ func Minimum64(dst, x, y []float64) {
 	check(len(dst), len(x))
 	check(len(dst), len(y))
 	n := len(dst)
-	if 8*n >= pastFrom && fitsPast(&dst[0], &x[0], &y[0]) {
+	if 8*n >= lightPastFrom && fitsPast(&dst[0], &x[0], &y[0]) {
 		for lo := 0; lo < n; lo += chunk {
 			hi := min(lo+chunk, n)
-			minimum64PastAVX512(&dst[lo], &x[lo], &y[lo], hi-lo)
+			if active == AVX512 {
+				minimum64PastAVX512(&dst[lo], &x[lo], &y[lo], hi-lo)
+			} else {
+				minimum64PastAVX2(&dst[lo], &x[lo], &y[lo], hi-lo)
+			}
 		}
 		fence()
 		return
@@ -724,7 +836,11 @@ func Scale(dst, x []float32, a float32) {
 	if 4*n >= lightPastFrom && fitsPast(&dst[0], &x[0]) {
 		for lo := 0; lo < n; lo += chunk {
 			hi := min(lo+chunk, n)
-			scalePastAVX512(&dst[lo], &x[lo], hi-lo, a)
+			if active == AVX512 {
+				scalePastAVX512(&dst[lo], &x[lo], hi-lo, a)
+			} else {
+				scalePastAVX2(&dst[lo], &x[lo], hi-lo, a)
+			}
 		}
 		fence()
 		return
@@ -750,7 +866,11 @@ func GeluGrad(dst, grad, x []float32) {
 	if 4*n >= pastFrom && fitsPast(&dst[0], &grad[0], &x[0]) {
 		for lo := 0; lo < n; lo += chunk {
 			hi := min(lo+chunk, n)
-			geluGradPastAVX512(&dst[lo], &grad[lo], &x[lo], hi-lo)
+			if active == AVX512 {
+				geluGradPastAVX512(&dst[lo], &grad[lo], &x[lo], hi-lo)
+			} else {
+				geluGradPastAVX2(&dst[lo], &grad[lo], &x[lo], hi-lo)
+			}
 		}
 		fence()
 		return
@@ -776,7 +896,11 @@ func GeluTanhGrad(dst, grad, x []float32) {
 	if 4*n >= pastFrom && fitsPast(&dst[0], &grad[0], &x[0]) {
 		for lo := 0; lo < n; lo += chunk {
 			hi := min(lo+chunk, n)
-			geluTanhGradPastAVX512(&dst[lo], &grad[lo], &x[lo], hi-lo)
+			if active == AVX512 {
+				geluTanhGradPastAVX512(&dst[lo], &grad[lo], &x[lo], hi-lo)
+			} else {
+				geluTanhGradPastAVX2(&dst[lo], &grad[lo], &x[lo], hi-lo)
+			}
 		}
 		fence()
 		return
@@ -802,7 +926,11 @@ func SiluGrad(dst, grad, x []float32) {
 	if 4*n >= pastFrom && fitsPast(&dst[0], &grad[0], &x[0]) {
 		for lo := 0; lo < n; lo += chunk {
 			hi := min(lo+chunk, n)
-			siluGradPastAVX512(&dst[lo], &grad[lo], &x[lo], hi-lo)
+			if active == AVX512 {
+				siluGradPastAVX512(&dst[lo], &grad[lo], &x[lo], hi-lo)
+			} else {
+				siluGradPastAVX2(&dst[lo], &grad[lo], &x[lo], hi-lo)
+			}
 		}
 		fence()
 		return
@@ -828,7 +956,11 @@ func TanhGrad(dst, grad, y []float32) {
 	if 4*n >= lightPastFrom && fitsPast(&dst[0], &grad[0], &y[0]) {
 		for lo := 0; lo < n; lo += chunk {
 			hi := min(lo+chunk, n)
-			tanhGradPastAVX512(&dst[lo], &grad[lo], &y[lo], hi-lo)
+			if active == AVX512 {
+				tanhGradPastAVX512(&dst[lo], &grad[lo], &y[lo], hi-lo)
+			} else {
+				tanhGradPastAVX2(&dst[lo], &grad[lo], &y[lo], hi-lo)
+			}
 		}
 		fence()
 		return
@@ -854,7 +986,11 @@ func SigmoidGrad(dst, grad, y []float32) {
 	if 4*n >= lightPastFrom && fitsPast(&dst[0], &grad[0], &y[0]) {
 		for lo := 0; lo < n; lo += chunk {
 			hi := min(lo+chunk, n)
-			sigmoidGradPastAVX512(&dst[lo], &grad[lo], &y[lo], hi-lo)
+			if active == AVX512 {
+				sigmoidGradPastAVX512(&dst[lo], &grad[lo], &y[lo], hi-lo)
+			} else {
+				sigmoidGradPastAVX2(&dst[lo], &grad[lo], &y[lo], hi-lo)
+			}
 		}
 		fence()
 		return
@@ -880,7 +1016,11 @@ func ReluGrad(dst, grad, y []float32) {
 	if 4*n >= lightPastFrom && fitsPast(&dst[0], &grad[0], &y[0]) {
 		for lo := 0; lo < n; lo += chunk {
 			hi := min(lo+chunk, n)
-			reluGradPastAVX512(&dst[lo], &grad[lo], &y[lo], hi-lo)
+			if active == AVX512 {
+				reluGradPastAVX512(&dst[lo], &grad[lo], &y[lo], hi-lo)
+			} else {
+				reluGradPastAVX2(&dst[lo], &grad[lo], &y[lo], hi-lo)
+			}
 		}
 		fence()
 		return
@@ -1870,7 +2010,11 @@ func Floor(dst, x []float32) {
 	if 4*n >= lightPastFrom && fitsPast(&dst[0], &x[0]) {
 		for lo := 0; lo < n; lo += chunk {
 			hi := min(lo+chunk, n)
-			floorPastAVX512(&dst[lo], &x[lo], hi-lo)
+			if active == AVX512 {
+				floorPastAVX512(&dst[lo], &x[lo], hi-lo)
+			} else {
+				floorPastAVX2(&dst[lo], &x[lo], hi-lo)
+			}
 		}
 		fence()
 		return
@@ -1895,7 +2039,11 @@ func Ceil(dst, x []float32) {
 	if 4*n >= lightPastFrom && fitsPast(&dst[0], &x[0]) {
 		for lo := 0; lo < n; lo += chunk {
 			hi := min(lo+chunk, n)
-			ceilPastAVX512(&dst[lo], &x[lo], hi-lo)
+			if active == AVX512 {
+				ceilPastAVX512(&dst[lo], &x[lo], hi-lo)
+			} else {
+				ceilPastAVX2(&dst[lo], &x[lo], hi-lo)
+			}
 		}
 		fence()
 		return
@@ -1920,7 +2068,11 @@ func Trunc(dst, x []float32) {
 	if 4*n >= lightPastFrom && fitsPast(&dst[0], &x[0]) {
 		for lo := 0; lo < n; lo += chunk {
 			hi := min(lo+chunk, n)
-			truncPastAVX512(&dst[lo], &x[lo], hi-lo)
+			if active == AVX512 {
+				truncPastAVX512(&dst[lo], &x[lo], hi-lo)
+			} else {
+				truncPastAVX2(&dst[lo], &x[lo], hi-lo)
+			}
 		}
 		fence()
 		return
@@ -1945,7 +2097,11 @@ func Round(dst, x []float32) {
 	if 4*n >= lightPastFrom && fitsPast(&dst[0], &x[0]) {
 		for lo := 0; lo < n; lo += chunk {
 			hi := min(lo+chunk, n)
-			roundPastAVX512(&dst[lo], &x[lo], hi-lo)
+			if active == AVX512 {
+				roundPastAVX512(&dst[lo], &x[lo], hi-lo)
+			} else {
+				roundPastAVX2(&dst[lo], &x[lo], hi-lo)
+			}
 		}
 		fence()
 		return
@@ -1970,7 +2126,11 @@ func Sign(dst, x []float32) {
 	if 4*n >= lightPastFrom && fitsPast(&dst[0], &x[0]) {
 		for lo := 0; lo < n; lo += chunk {
 			hi := min(lo+chunk, n)
-			signPastAVX512(&dst[lo], &x[lo], hi-lo)
+			if active == AVX512 {
+				signPastAVX512(&dst[lo], &x[lo], hi-lo)
+			} else {
+				signPastAVX2(&dst[lo], &x[lo], hi-lo)
+			}
 		}
 		fence()
 		return
@@ -1992,10 +2152,14 @@ func Sign(dst, x []float32) {
 func Clamp(dst, x []float32, low, high float32) {
 	check(len(dst), len(x))
 	n := len(dst)
-	if 4*n >= pastFrom && fitsPast(&dst[0], &x[0]) {
+	if 4*n >= lightPastFrom && fitsPast(&dst[0], &x[0]) {
 		for lo := 0; lo < n; lo += chunk {
 			hi := min(lo+chunk, n)
-			clampPastAVX512(&dst[lo], &x[lo], hi-lo, low, high)
+			if active == AVX512 {
+				clampPastAVX512(&dst[lo], &x[lo], hi-lo, low, high)
+			} else {
+				clampPastAVX2(&dst[lo], &x[lo], hi-lo, low, high)
+			}
 		}
 		fence()
 		return
@@ -2159,7 +2323,11 @@ func Expm1(dst, x []float32) {
 	if 4*n >= pastFrom && fitsPast(&dst[0], &x[0]) {
 		for lo := 0; lo < n; lo += chunk {
 			hi := min(lo+chunk, n)
-			expm1PastAVX512(&dst[lo], &x[lo], hi-lo)
+			if active == AVX512 {
+				expm1PastAVX512(&dst[lo], &x[lo], hi-lo)
+			} else {
+				expm1PastAVX2(&dst[lo], &x[lo], hi-lo)
+			}
 		}
 		fence()
 		return
@@ -2184,7 +2352,11 @@ func Log1p(dst, x []float32) {
 	if 4*n >= pastFrom && fitsPast(&dst[0], &x[0]) {
 		for lo := 0; lo < n; lo += chunk {
 			hi := min(lo+chunk, n)
-			log1pPastAVX512(&dst[lo], &x[lo], hi-lo)
+			if active == AVX512 {
+				log1pPastAVX512(&dst[lo], &x[lo], hi-lo)
+			} else {
+				log1pPastAVX2(&dst[lo], &x[lo], hi-lo)
+			}
 		}
 		fence()
 		return
@@ -2209,7 +2381,11 @@ func Softplus(dst, x []float32) {
 	if 4*n >= pastFrom && fitsPast(&dst[0], &x[0]) {
 		for lo := 0; lo < n; lo += chunk {
 			hi := min(lo+chunk, n)
-			softplusPastAVX512(&dst[lo], &x[lo], hi-lo)
+			if active == AVX512 {
+				softplusPastAVX512(&dst[lo], &x[lo], hi-lo)
+			} else {
+				softplusPastAVX2(&dst[lo], &x[lo], hi-lo)
+			}
 		}
 		fence()
 		return
@@ -2235,7 +2411,11 @@ func Pow(dst, x, y []float32) {
 	if 4*n >= pastFrom && fitsPast(&dst[0], &x[0], &y[0]) {
 		for lo := 0; lo < n; lo += chunk {
 			hi := min(lo+chunk, n)
-			powPastAVX512(&dst[lo], &x[lo], &y[lo], hi-lo)
+			if active == AVX512 {
+				powPastAVX512(&dst[lo], &x[lo], &y[lo], hi-lo)
+			} else {
+				powPastAVX2(&dst[lo], &x[lo], &y[lo], hi-lo)
+			}
 		}
 		fence()
 		return
@@ -2261,7 +2441,11 @@ func Atan2(dst, x, y []float32) {
 	if 4*n >= pastFrom && fitsPast(&dst[0], &x[0], &y[0]) {
 		for lo := 0; lo < n; lo += chunk {
 			hi := min(lo+chunk, n)
-			atan2PastAVX512(&dst[lo], &x[lo], &y[lo], hi-lo)
+			if active == AVX512 {
+				atan2PastAVX512(&dst[lo], &x[lo], &y[lo], hi-lo)
+			} else {
+				atan2PastAVX2(&dst[lo], &x[lo], &y[lo], hi-lo)
+			}
 		}
 		fence()
 		return
@@ -2537,7 +2721,11 @@ func LeakyRelu(dst, x []float32, slope float32) {
 	if 4*n >= lightPastFrom && fitsPast(&dst[0], &x[0]) {
 		for lo := 0; lo < n; lo += chunk {
 			hi := min(lo+chunk, n)
-			leakyReluPastAVX512(&dst[lo], &x[lo], hi-lo, slope)
+			if active == AVX512 {
+				leakyReluPastAVX512(&dst[lo], &x[lo], hi-lo, slope)
+			} else {
+				leakyReluPastAVX2(&dst[lo], &x[lo], hi-lo, slope)
+			}
 		}
 		fence()
 		return
@@ -2582,7 +2770,11 @@ func AddProduct(dst, x, y, z []float32, a float32) {
 	if 4*n >= lightPastFrom && fitsPast(&dst[0], &x[0], &y[0], &z[0]) {
 		for lo := 0; lo < n; lo += chunk {
 			hi := min(lo+chunk, n)
-			addProductPastAVX512(&dst[lo], &x[lo], &y[lo], &z[lo], hi-lo, a)
+			if active == AVX512 {
+				addProductPastAVX512(&dst[lo], &x[lo], &y[lo], &z[lo], hi-lo, a)
+			} else {
+				addProductPastAVX2(&dst[lo], &x[lo], &y[lo], &z[lo], hi-lo, a)
+			}
 		}
 		fence()
 		return
@@ -2606,10 +2798,14 @@ func AddQuotient(dst, x, y, z []float32, a float32) {
 	check(len(dst), len(y))
 	check(len(dst), len(z))
 	n := len(dst)
-	if 4*n >= pastFrom && fitsPast(&dst[0], &x[0], &y[0], &z[0]) {
+	if 4*n >= lightPastFrom && fitsPast(&dst[0], &x[0], &y[0], &z[0]) {
 		for lo := 0; lo < n; lo += chunk {
 			hi := min(lo+chunk, n)
-			addQuotientPastAVX512(&dst[lo], &x[lo], &y[lo], &z[lo], hi-lo, a)
+			if active == AVX512 {
+				addQuotientPastAVX512(&dst[lo], &x[lo], &y[lo], &z[lo], hi-lo, a)
+			} else {
+				addQuotientPastAVX2(&dst[lo], &x[lo], &y[lo], &z[lo], hi-lo, a)
+			}
 		}
 		fence()
 		return
@@ -2633,10 +2829,14 @@ func Huber(dst, x, y []float32, delta, less, times float32) {
 	check(len(dst), len(x))
 	check(len(dst), len(y))
 	n := len(dst)
-	if 4*n >= pastFrom && fitsPast(&dst[0], &x[0], &y[0]) {
+	if 4*n >= lightPastFrom && fitsPast(&dst[0], &x[0], &y[0]) {
 		for lo := 0; lo < n; lo += chunk {
 			hi := min(lo+chunk, n)
-			huberPastAVX512(&dst[lo], &x[lo], &y[lo], hi-lo, delta, less, times)
+			if active == AVX512 {
+				huberPastAVX512(&dst[lo], &x[lo], &y[lo], hi-lo, delta, less, times)
+			} else {
+				huberPastAVX2(&dst[lo], &x[lo], &y[lo], hi-lo, delta, less, times)
+			}
 		}
 		fence()
 		return
@@ -2659,10 +2859,14 @@ func Huber(dst, x, y []float32, delta, less, times float32) {
 func Finite(dst, x []float32, none, most, least float32) {
 	check(len(dst), len(x))
 	n := len(dst)
-	if 4*n >= pastFrom && fitsPast(&dst[0], &x[0]) {
+	if 4*n >= lightPastFrom && fitsPast(&dst[0], &x[0]) {
 		for lo := 0; lo < n; lo += chunk {
 			hi := min(lo+chunk, n)
-			finitePastAVX512(&dst[lo], &x[lo], hi-lo, none, most, least)
+			if active == AVX512 {
+				finitePastAVX512(&dst[lo], &x[lo], hi-lo, none, most, least)
+			} else {
+				finitePastAVX2(&dst[lo], &x[lo], hi-lo, none, most, least)
+			}
 		}
 		fence()
 		return
@@ -2881,7 +3085,11 @@ func Scale64(dst, x []float64, a float64) {
 	if 8*n >= lightPastFrom && fitsPast(&dst[0], &x[0]) {
 		for lo := 0; lo < n; lo += chunk {
 			hi := min(lo+chunk, n)
-			scale64PastAVX512(&dst[lo], &x[lo], hi-lo, a)
+			if active == AVX512 {
+				scale64PastAVX512(&dst[lo], &x[lo], hi-lo, a)
+			} else {
+				scale64PastAVX2(&dst[lo], &x[lo], hi-lo, a)
+			}
 		}
 		fence()
 		return

@@ -8,8 +8,8 @@
 // one is the same.
 //
 // Kernels panic if the lengths of their arrays differ, which is a defect of
-// the caller. A kernel reads and writes no element beyond its arrays. In AVX-512
-// large results are stored past the caches, on AMD's processors those of few steps; see Past.
+// the caller. A kernel reads and writes no element beyond its arrays. In AVX2
+// and AVX-512 large results are stored past the caches, on AMD's processors those of few steps; see Past.
 package vec
 
 //go:generate go -C gen run . -set avx512 -out ../avx512_amd64.s -stubs ../avx512_amd64.go -pkg vec

@@ -1,10 +1,12 @@
 package vec
 
+import "unsafe"
+
 // fence has what was stored past the caches be in memory before what is stored next.
 func fence()
 
-// copyPast stores n elements of x, a multiple of Lanes, at dst past the caches. dst
-// begins with a line of them, and the machine has AVX-512.
+// copyPast stores lines of the caches, 64 bytes each, of x at dst past them. dst begins with a
+// line, and the machine has AVX2.
 //
 //go:noescape
-func copyPast(dst, x *float32, n int)
+func copyPast(dst, x unsafe.Pointer, lines int)

@@ -5,18 +5,21 @@ TEXT ·fence(SB), NOSPLIT, $0-0
 	SFENCE
 	RET
 
-// func copyPast(dst, x *float32, n int)
+// func copyPast(dst, x unsafe.Pointer, lines int)
 TEXT ·copyPast(SB), NOSPLIT, $0-24
 	MOVQ dst+0(FP), DI
 	MOVQ x+8(FP), SI
-	MOVQ n+16(FP), CX
+	MOVQ lines+16(FP), CX
+	SHLQ $6, CX
 	XORQ AX, AX
 	JMP  test
 
 loop:
-	VMOVUPS  (SI)(AX*4), Z0
-	VMOVNTPS Z0, (DI)(AX*4)
-	ADDQ     $16, AX
+	VMOVUPS  (SI)(AX*1), Y0
+	VMOVUPS  32(SI)(AX*1), Y1
+	VMOVNTPS Y0, (DI)(AX*1)
+	VMOVNTPS Y1, 32(DI)(AX*1)
+	ADDQ     $64, AX
 
 test:
 	CMPQ AX, CX

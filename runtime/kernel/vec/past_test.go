@@ -3,7 +3,6 @@ package vec
 import (
 	"math"
 	"reflect"
-	"slices"
 	"testing"
 	"unsafe"
 
@@ -23,34 +22,47 @@ func lineOf(n int) []float32 {
 // withPast has results of so many bytes or more be stored past the caches until the
 // function it returns is called.
 func withPast(t *testing.T, bytes int) (end func()) {
-	if best != AVX512 {
-		t.Skip("results are stored past the caches in AVX-512 alone")
+	if !storesPast() {
+		t.Skip("this machine stores nothing past the caches")
 	}
 	was, light := pastFrom, lightPastFrom
 	setPast(bytes)
 	return func() { pastFrom, lightPastFrom = was, light }
 }
 
+// eachPast runs f in each set of this machine that stores past the caches.
+func eachPast(t *testing.T, f func(t *testing.T)) {
+	defer Use(best)
+	for _, s := range Sets() {
+		if Use(s); storesPast() {
+			t.Run(s.String(), f)
+		}
+	}
+}
+
 // setPast has all results of so many bytes or more be stored past the caches.
 func setPast(bytes int) { pastFrom, lightPastFrom = bytes, bytes }
 
-// Where cpuid tells of a second- or third-level cache, it is of a size that there is.
+// Where cpuid tells of a second-level cache, it is of a size that there is.
 func TestCaches(t *testing.T) {
-	for name, n := range map[string]int{"SecondLevel": SecondLevel(), "thirdLevel": thirdLevel()} {
-		if n != 0 && (n < 128<<10 || n > 4<<30) {
-			t.Errorf("%s() = %d bytes", name, n)
+	intel, amd := SecondLevel(), secondLevelAMD()
+	for _, n := range []int{intel, amd} {
+		if n != 0 && (n < 128<<10 || n > 64<<20) {
+			t.Errorf("a second-level cache of %d bytes", n)
 		}
 	}
-	if second, third := SecondLevel(), thirdLevel(); second > 0 && third > 0 {
-		t.Errorf("SecondLevel() = %d and thirdLevel() = %d: of one maker's processors each", second, third)
-	} else if third > 0 && lightPastBytes() != third/2 || third == 0 && lightPastBytes() != pastBytes() {
-		t.Errorf("lightPastBytes() = %d with a third-level cache of %d bytes", lightPastBytes(), third)
+	if intel > 0 && amd > 0 {
+		t.Errorf("a second-level cache of Intel's of %d bytes, and one of AMD's of %d", intel, amd)
+	} else if amd > 0 && lightPastBytes() != amd/2 || amd == 0 && lightPastBytes() != pastBytes() {
+		t.Errorf("lightPastBytes() = %d with a second-level cache of AMD's of %d bytes", lightPastBytes(), amd)
 	}
 }
 
 // What is stored past the caches is what else is stored: of all lengths, where dst
 // begins with a line and where not, and where it is an input.
-func TestPast(t *testing.T) {
+func TestPast(t *testing.T) { eachPast(t, testPast) }
+
+func testPast(t *testing.T) {
 	defer withPast(t, 1)()
 	unary := map[string]func(dst, x []float32){"Gelu": Gelu, "Exp": Exp, "Sqrt": Sqrt, "Tanh": Tanh, "Neg": Neg,
 		"Scale": func(dst, x []float32) { Scale(dst, x, 0.3) }, "Add": func(dst, x []float32) { Add(dst, x, x[:len(x)]) }}
@@ -82,7 +94,9 @@ func TestPast(t *testing.T) {
 }
 
 // All kernels of the table give the same bits past the caches.
-func TestPastAll(t *testing.T) {
+func TestPastAll(t *testing.T) { eachPast(t, testPastAll) }
+
+func testPastAll(t *testing.T) {
 	defer withPast(t, math.MaxInt)()
 	for name, f := range all {
 		v := reflect.ValueOf(f)
@@ -101,7 +115,9 @@ func TestPastAll(t *testing.T) {
 }
 
 // A copy past the caches is a copy, of all lengths, and touches nothing else.
-func TestCopyPast(t *testing.T) {
+func TestCopyPast(t *testing.T) { eachPast(t, testCopyPast) }
+
+func testCopyPast(t *testing.T) {
 	defer withPast(t, 1)()
 	rapid.Check(t, func(t *rapid.T) {
 		n, off := rapid.IntRange(0, 200).Draw(t, "n"), rapid.IntRange(0, 17).Draw(t, "off")
@@ -123,21 +139,20 @@ func TestCopyPast(t *testing.T) {
 	})
 }
 
-// Results are stored past the caches from a size on that no near cache holds, and in
-// AVX-512 alone.
+// Results are stored past the caches from a size on that no near cache holds, in sets that can.
 func TestPastFrom(t *testing.T) {
 	if near := SecondLevel(); near > 0 && pastBytes() != 2*near || near == 0 && pastBytes() != math.MaxInt {
 		t.Errorf("pastBytes() = %d with a second-level cache of %d bytes", pastBytes(), near)
 	}
 	defer withPast(t, 1000)()
-	if Past(999) || !Past(1000) {
-		t.Errorf("Past(999) = %v, Past(1000) = %v, want false and true", Past(999), Past(1000))
+	for _, past := range []func(int) bool{Past, LightPast} {
+		if past(999) || !past(1000) {
+			t.Errorf("past(999) = %v, past(1000) = %v, want false and true", past(999), past(1000))
+		}
 	}
 	defer func(s Set) { active = s }(active)
-	for _, s := range slices.DeleteFunc(Sets(), func(s Set) bool { return s.vectors() == AVX512 }) {
-		if active = s; Past(1 << 40) {
-			t.Errorf("with %v, Past(1<<40) = true, want false", s)
-		}
+	if active = Portable; Past(1<<40) || LightPast(1<<40) {
+		t.Error("the portable set stores past the caches")
 	}
 }
 

@@ -103,8 +103,8 @@ func (s *assembler) writePool(kernels []*kernel) {
 func (s *assembler) write(k *kernel) {
 	name := lowerFirst(k.name) + s.suffix()
 	s.function(k, name, fmt.Sprintf("%s is %s of n elements.", name, k.name), false)
-	if s.wide && k.past {
-		past := k.pastName()
+	if k.past {
+		past := k.pastName(s.suffix())
 		s.function(k, past, fmt.Sprintf("%s is %s that stores past the caches: dst begins with a line of them.", past, name), true)
 	}
 }

@@ -102,17 +102,17 @@ func (k *kernel) chooser() string {
 	return s
 }
 
-// pastName returns the name of k's function that stores past the caches.
-func (k *kernel) pastName() string { return lowerFirst(k.name) + "PastAVX512" }
+// pastName returns the name of k's function of a set that stores past the caches.
+func (k *kernel) pastName(set string) string { return lowerFirst(k.name) + "Past" + set }
 
 // light reports whether k has so few steps that it waits for memory.
 func (k *kernel) light() bool {
-	const few = 4
+	const few, long = 12, 2 // a division or a root takes as long as two others
 	steps := 0
 	for _, e := range k.steps {
 		switch e.op {
 		case opDiv, opSqrt:
-			return false
+			steps += long
 		case opLoad, opStore, opScalar, opConst, opBits, opFrom:
 		default:
 			steps++
@@ -131,8 +131,8 @@ func (k *kernel) choosePast() string {
 	if k.light() {
 		from = "lightPastFrom"
 	}
-	return fmt.Sprintf("if %d*n >= %s && fitsPast(%s) {\nfor lo := 0; lo < n; lo += chunk {\nhi := min(lo+chunk, n)\n%s(%s)\n}\nfence()\nreturn\n}\n",
-		k.arrays[0].elem.size(), from, strings.Join(begins, ", "), k.pastName(), k.chunk())
+	return fmt.Sprintf("if %d*n >= %s && fitsPast(%s) {\nfor lo := 0; lo < n; lo += chunk {\nhi := min(lo+chunk, n)\nif active == AVX512 {\n%s(%s)\n} else {\n%s(%s)\n}\n}\nfence()\nreturn\n}\n",
+		k.arrays[0].elem.size(), from, strings.Join(begins, ", "), k.pastName("AVX512"), k.chunk(), k.pastName("AVX2"), k.chunk())
 }
 
 // chunk returns the arguments of a call in assembly for the elements from lo to hi.
