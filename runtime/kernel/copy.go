@@ -65,8 +65,21 @@ func Copy[T any](dst []T, d Grid, src []T, s Grid, rows, cols int) {
 // fillStart is how many elements spread sets one by one, before it copies them.
 const fillStart = 32
 
+// Clear sets every byte of dst to zero.
+func Clear(dst []byte) {
+	if vec.LightPast(len(dst)) {
+		spread(dst, 0)
+		return
+	}
+	clear(dst)
+}
+
 // spread is Fill of elements of any type.
 func spread[T any](dst []T, v T) {
+	if vec.LightPast(len(dst) * int(unsafe.Sizeof(v))) {
+		spreadPast(dst, v)
+		return
+	}
 	if unsafe.Sizeof(v) == 4 && len(dst) >= fillStart {
 		vec.Fill(unsafe.Slice((*uint32)(unsafe.Pointer(&dst[0])), len(dst)), *(*uint32)(unsafe.Pointer(&v)))
 		return
@@ -77,6 +90,20 @@ func spread[T any](dst []T, v T) {
 	for n := fillStart; n < len(dst); n *= 2 {
 		copy(dst[n:], dst[:n])
 	}
+}
+
+// pageSize is how many bytes spreadPast makes first.
+const pageSize = 4 << 10
+
+// spreadPast is spread that stores past the caches.
+func spreadPast[T any](dst []T, v T) {
+	block := make([]T, pageSize/unsafe.Sizeof(v))
+	spread(block, v)
+	for lo := 0; lo < len(dst); lo += len(block) {
+		to := dst[lo:min(lo+len(block), len(dst))]
+		vec.CopyPast(to, block[:len(to)])
+	}
+	vec.Settle()
 }
 
 // interleave stores the elements of two or three columns of src, each of which is contiguous and

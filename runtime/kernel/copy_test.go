@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+	"unsafe"
 
 	"pgregory.net/rapid"
 
@@ -86,6 +87,27 @@ func TestCopyInterleaved(t *testing.T) {
 				copyLoop(want, d, src, s, rows, cols)
 				if !slices.Equal(got, want) {
 					t.Errorf("Copy(dst, %v, src, %v, %d, %d) = %v, want %v", d, s, rows, cols, got, want)
+				}
+			}
+		}
+	}
+}
+
+// What fills many bytes, past the caches, fills those and no others, wherever they begin.
+func TestFillMany(t *testing.T) {
+	for _, n := range []int{1, 31, 100, 1 << 12, 1<<18 + 3, 1<<20 + 17} {
+		for off := range 3 {
+			x := make([]float64, n+off+1)
+			Fill(x[off:off+n], 7)
+			for i, v := range x {
+				if inside := i >= off && i < off+n; inside != (v == 7) {
+					t.Fatalf("Fill of %d elements from %d: element %d is %v", n, off, i, v)
+				}
+			}
+			Clear(unsafe.Slice((*byte)(unsafe.Pointer(&x[off])), 8*n))
+			for i, v := range x {
+				if v != 0 {
+					t.Fatalf("Clear of %d elements from %d: element %d is %v", n, off, i, v)
 				}
 			}
 		}

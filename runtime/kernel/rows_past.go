@@ -7,11 +7,11 @@ import "tpsh/runtime/kernel/vec"
 const mostPast = 4 << 10
 
 // RowsPast calls f with each row of n elements of dst and x, and has what it makes stored
-// past the caches (see vec.Past). It reports false, and has done nothing, if dst is too
+// past the caches (see vec.LightPast). It reports false, and has done nothing, if dst is too
 // small for that, rows are too long or dst is x.
 func RowsPast(dst, x []float32, n int, f func(dst, x []float32)) bool {
 	check2(len(dst), len(x))
-	if !vec.Past(4*len(x)) || n == 0 || n > mostPast || &dst[0] == &x[0] {
+	if !vec.LightPast(4*len(x)) || n == 0 || n > mostPast || &dst[0] == &x[0] {
 		return false
 	}
 	row := make([]float32, n)

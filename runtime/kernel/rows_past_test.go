@@ -11,7 +11,7 @@ import (
 func TestRowsPast(t *testing.T) {
 	large := 0
 	for bytes := 1 << 16; bytes <= 1<<28 && large == 0; bytes *= 2 {
-		if vec.Past(bytes) {
+		if vec.LightPast(bytes) {
 			large = bytes / 4
 		}
 	}

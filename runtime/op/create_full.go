@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"tpsh/runtime/dtype"
+	"tpsh/runtime/kernel"
 	"tpsh/runtime/shape"
 	"tpsh/runtime/tensor"
 )
@@ -118,7 +119,7 @@ func (c *Call) create(i int, dt dtype.DType) error {
 }
 
 func runZeros(c *Call) error {
-	clear(c.Out[0].Bytes())
+	kernel.Clear(c.Out[0].Bytes())
 	return nil
 }
 
@@ -160,7 +161,7 @@ func inferEye(c *Call) error {
 
 func runEye(c *Call) error {
 	y := c.Out[0]
-	clear(y.Bytes())
+	kernel.Clear(y.Bytes())
 	n, m := y.Shape()[0], y.Shape()[1]
 	if k := min(n, m); k > 0 {
 		copyInto(y.View(shape.Shape{k}, []int{m + 1}, 0), tensor.Number(int64(1)))

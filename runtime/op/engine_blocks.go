@@ -2,12 +2,14 @@ package op
 
 import (
 	goruntime "runtime"
+	"slices"
 	"sync"
 	"unsafe"
 
 	"tpsh/runtime/dtype"
 	"tpsh/runtime/kernel"
 	"tpsh/runtime/kernel/crew"
+	"tpsh/runtime/kernel/vec"
 	"tpsh/runtime/shape"
 	"tpsh/runtime/tensor"
 )
@@ -54,7 +56,7 @@ func run1[D, T dtype.Number](w *crew.Workers, dst, x *tensor.Tensor, f func(dst 
 // run1Blocks runs f over elements lo to hi, block by block.
 func run1Blocks[D, T dtype.Number](dst, x *tensor.Tensor, lo, hi int, f func(dst []D, x []T)) {
 	out, xs := newSink[D](dst), newSource[T](x, dst.Shape())
-	out.borrow(hi - lo)
+	out.borrow(hi-lo, x)
 	xs.borrow(hi - lo)
 	for lo < hi {
 		end := xs.rowEnd(lo, min(lo+blockSize, hi))
@@ -91,7 +93,7 @@ func run2[D, S, T dtype.Number](w *crew.Workers, dst, x, y *tensor.Tensor, f fun
 func run2Blocks[D, S, T dtype.Number](dst, x, y *tensor.Tensor, lo, hi int, f func(dst []D, x []S, y []T)) {
 	s := dst.Shape()
 	out, xs, ys := newSink[D](dst), newSource[S](x, s), newSource[T](y, s)
-	out.borrow(hi - lo)
+	out.borrow(hi-lo, x, y)
 	xs.borrow(hi - lo)
 	ys.borrow(hi - lo)
 	for lo < hi {
@@ -122,7 +124,7 @@ func run3[D, R, S, T dtype.Number](w *crew.Workers, dst, x, y, z *tensor.Tensor,
 func run3Blocks[D, R, S, T dtype.Number](dst, x, y, z *tensor.Tensor, lo, hi int, f func(dst []D, x []R, y []S, z []T)) {
 	s := dst.Shape()
 	out, xs, ys, zs := newSink[D](dst), newSource[R](x, s), newSource[S](y, s), newSource[T](z, s)
-	out.borrow(hi - lo)
+	out.borrow(hi-lo, x, y, z)
 	xs.borrow(hi - lo)
 	ys.borrow(hi - lo)
 	zs.borrow(hi - lo)
@@ -256,6 +258,7 @@ func (s *source[T]) fill(lo, hi int) {
 type sink[T dtype.Number] struct {
 	x      *tensor.Tensor
 	direct []T    // the elements themselves, if they lie in order
+	past   bool   // they are stored past the caches, a block at a time
 	layout layout // where they lie otherwise
 	buf    []T    // holds a block
 	room   *room  // what buf is in, if it was borrowed
@@ -263,14 +266,14 @@ type sink[T dtype.Number] struct {
 
 func newSink[T dtype.Number](x *tensor.Tensor) sink[T] {
 	if d, ok := direct[T](x); ok {
-		return sink[T]{direct: d}
+		return sink[T]{x: x, direct: d}
 	}
 	return sink[T]{x: x, layout: broadcastLayout(x, x.Shape())}
 }
 
 // block returns room for elements lo to hi.
 func (s *sink[T]) block(lo, hi int) []T {
-	if s.direct != nil {
+	if s.direct != nil && !s.past {
 		return s.direct[lo:hi]
 	}
 	if len(s.buf) < hi-lo {
@@ -281,10 +284,12 @@ func (s *sink[T]) block(lo, hi int) []T {
 
 // store puts what the caller left in block(lo, hi) where it belongs.
 func (s *sink[T]) store(lo, hi int) {
-	if s.direct != nil {
-		return
+	switch {
+	case s.past:
+		vec.CopyPast(s.direct[lo:hi], s.buf[:hi-lo])
+	case s.direct == nil:
+		storeRuns(s.x, &s.layout, lo, hi, s.buf)
 	}
-	storeRuns(s.x, &s.layout, lo, hi, s.buf)
 }
 
 // A room is memory for a block of any type.
@@ -304,15 +309,23 @@ func (s *source[T]) borrow(n int) {
 // release gives back what s has borrowed; its blocks are no longer valid.
 func (s *source[T]) release() { giveBack(s.room) }
 
-// borrow is the borrow of a source.
-func (s *sink[T]) borrow(n int) {
-	if s.direct == nil && n > 0 {
+// borrow is the borrow of a source, for what is made of in: elements that are many and of none of
+// these are stored past the caches.
+func (s *sink[T]) borrow(n int, in ...*tensor.Tensor) {
+	s.past = s.direct != nil && vec.LightPast(n*s.x.DType().Size()) &&
+		!slices.ContainsFunc(in, func(x *tensor.Tensor) bool { return x.Buffer() == s.x.Buffer() })
+	if (s.direct == nil || s.past) && n > 0 {
 		s.room, s.buf = blockIn[T](n)
 	}
 }
 
 // release is the release of a source.
-func (s *sink[T]) release() { giveBack(s.room) }
+func (s *sink[T]) release() {
+	if s.past {
+		vec.Settle()
+	}
+	giveBack(s.room)
+}
 
 // blockIn returns a room and in it a block of unspecified contents, of n
 // elements or the most that a block has.

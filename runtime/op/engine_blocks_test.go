@@ -1,6 +1,7 @@
 package op_test
 
 import (
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -115,6 +116,48 @@ func TestEngine(t *testing.T) {
 			}
 		}
 	})
+}
+
+// Results that no near cache holds, which are stored past the caches, are what others are; so are
+// they in place.
+func TestEngineLarge(t *testing.T) {
+	for _, s := range []shape.Shape{{600, 512}, {600, 500}, {1<<17 + 5}, {2, 3, 50_001}} {
+		row, one := shape.Shape{s[len(s)-1]}, shape.Shape{}
+		for _, small := range []shape.Shape{row, one} {
+			for _, dt := range numeric {
+				x, y := numbered(t, s, dt), numbered(t, small, dt)
+				want := eachElement(x, s)
+				for i, v := range eachElement(y, s) {
+					want[i] -= v
+				}
+				c, err := do("sub", tensors{x, y})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if _, err := do("sub_", tensors{x, y}); err != nil {
+					t.Fatal(err)
+				}
+				if got := eachElement(c.Out[0], s); !slices.Equal(got, want) {
+					t.Errorf("%v of %v - %v: other numbers than one by one", dt, s, small)
+				}
+				if got := eachElement(x, s); !slices.Equal(got, want) {
+					t.Errorf("%v of %v - %v in place: other numbers than one by one", dt, s, small)
+				}
+			}
+		}
+	}
+}
+
+// numbered returns a tensor of small integers.
+func numbered(t *testing.T, s shape.Shape, dt dtype.DType) *tensor.Tensor {
+	x, err := tensor.New(testCtx.Alloc, dtype.Int64, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, data := 0, tensor.Data[int64](x); i < len(data); i++ {
+		data[i] = int64(i*i%11) - 3
+	}
+	return cast(t, x, dt)
 }
 
 // A change in place reaches the elements of a view and no others.
