@@ -171,7 +171,7 @@ func sameOnAllRanks(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starla
 	}
 	var all [][]byte
 	err = e.Runtime.Quietly(func() (err error) {
-		all, err = e.Runtime.AllGatherObject(e.Runtime.World(), mine)
+		all, err = e.Runtime.AllGatherObject(e.Runtime.World(), mine, nil)
 		return err
 	})
 	if err != nil {

@@ -43,7 +43,7 @@ var (
 // varying returns an int that f says of each rank.
 func varying(e *Env, f func(rank int) int) starlark.Value {
 	own := starlark.MakeInt(f(e.Runtime.Self()))
-	if !e.Runtime.Alike() || e.Options.Settled {
+	if e.Runtime.Alone() || e.Options.Settled {
 		return starlark.MakeInt(runtime.Asked(e.Runtime, f))
 	}
 	e.varied = true
@@ -84,7 +84,7 @@ func (v *Varying) Truth() starlark.Bool {
 		return v.own.Truth()
 	}
 	v.decided = true
-	return starlark.Bool(runtime.Asked(v.env.Runtime, func(rank int) bool {
+	return starlark.Bool(runtime.Observed(v.env.Runtime, func(rank int) bool {
 		x, err := v.on(rank)
 		return err == nil && bool(x.Truth())
 	}))
@@ -120,7 +120,7 @@ func (v *Varying) CompareSameType(tok syntax.Token, y starlark.Value, _ int) (bo
 // settle returns what the rank has, an observation.
 func (v *Varying) settle() starlark.Value {
 	if !v.settled {
-		runtime.Asked(v.env.Runtime, func(rank int) string { return told(v.on(rank)) })
+		runtime.Observed(v.env.Runtime, func(rank int) string { return told(v.on(rank)) })
 		v.settled = true
 	}
 	return v.own

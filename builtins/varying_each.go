@@ -97,6 +97,17 @@ func variantWithin(v starlark.Value, deep int) (variant, bool) {
 	}, maxDepth}, true
 }
 
+// Each returns v as each rank has it that the rank runs for, nil if it does not vary. Otherwise v is settled.
+func Each(e *Env, v starlark.Value) (own starlark.Value, on func(rank int) (starlark.Value, error)) {
+	if !e.varied || !varies(v) {
+		return v, nil
+	}
+	if x, ok := variantOf(v); ok {
+		return x.own, x.on
+	}
+	return settled(v), nil
+}
+
 // simple reports whether v is a scalar that may vary, a tuple of such, or a list, a dict or a range of
 // such.
 func simple(v starlark.Value) bool {
@@ -259,8 +270,9 @@ func appendForm(text []byte, v starlark.Value, fresh bool) []byte {
 	return fmt.Appendf(text, "<%T %v>", v, v)
 }
 
-// merged returns values of ranks, all of one form, as one value in which scalars vary. The first of
-// ranks is the one that runs.
+// merged returns values of ranks, all of one form, as one value in which scalars vary, be they the same on these
+// ranks: a program observes what it did for others, too, for which the ranks ran before. The first of ranks is the
+// one that runs.
 func merged(e *Env, ranks []int, values []starlark.Value, fresh bool) starlark.Value {
 	own := values[0]
 	parts := func(list starlark.Indexable) []starlark.Value {
@@ -281,7 +293,7 @@ func merged(e *Env, ranks []int, values []starlark.Value, fresh bool) starlark.V
 			return starlark.NewList(parts(v))
 		}
 	}
-	if !scalar(own) || !slices.ContainsFunc(values, func(v starlark.Value) bool { return !sameScalar(own, v) }) {
+	if !scalar(own) {
 		return own
 	}
 	list := slices.Clone(values)
@@ -289,18 +301,6 @@ func merged(e *Env, ranks []int, values []starlark.Value, fresh bool) starlark.V
 		i, _ := slices.BinarySearch(ranks, rank)
 		return list[i], nil
 	}}
-}
-
-// sameScalar reports whether two scalars of one type are the same.
-func sameScalar(a, b starlark.Value) bool {
-	switch a := a.(type) {
-	case starlark.Int:
-		same, err := starlark.Equal(a, b)
-		return err == nil && same
-	case starlark.String:
-		return a == b
-	}
-	return told(a, nil) == told(b, nil)
 }
 
 // plainForm returns a text that plain tensors share if they are alike but for where in their

@@ -87,6 +87,10 @@ type Op struct {
 	// own; else nil. Only Group.Wires asks for it, and only for plans.
 	Sent []int
 
+	// InOf returns the blocks of In that a rank offers, where the caller makes the call for
+	// several, which offer other bytes, as many; else nil. Only package alike asks for it.
+	InOf func(rank int) [][]byte
+
 	// Where returns the source line of the call. It is called only for a
 	// report, on any goroutine, while the caller is inside the call; for an
 	// asynchronous call, at any time until its Work is done. It must not

@@ -62,6 +62,15 @@ func Asked[T comparable](r *Rank, f func(rank int) T) T {
 	return alike.Ask(r.kind, f)
 }
 
+// Observed is Asked in a place to which a program that runs again comes again, in the same order, as it does
+// to its own decisions: see alike.Observe.
+func Observed[T comparable](r *Rank, f func(rank int) T) T {
+	if r.kind == nil {
+		return f(r.id)
+	}
+	return alike.Observe(r.kind, f)
+}
+
 // AskedPlace is Asked of a function of the rank's place in g, in which it is.
 func AskedPlace[T comparable](r *Rank, g *comm.Group, f func(place int) T) T {
 	if r.kind == nil {
@@ -81,6 +90,9 @@ func (r *Rank) partPlaces(g *comm.Group, f func(place int) string) {
 
 // Alike reports whether the rank runs for others.
 func (r *Rank) Alike() bool { return r.kind != nil }
+
+// Alone reports whether the rank runs for none but itself.
+func (r *Rank) Alone() bool { return r.kind == nil || len(r.kind.Members()) == 1 }
 
 // Self returns the number of the rank that runs: for reports, where nothing hangs on
 // it that differs between the ranks it runs for.

@@ -181,7 +181,7 @@ func (r *Rank) pass() string {
 // flags returns the flags that the rank states with a call on g.
 func (r *Rank) flags(g *comm.Group, async bool) comm.Flags {
 	var f comm.Flags
-	if g.Size() == r.size && r.Output != nil && r.Output.Dirty() {
+	if g.Size() == r.size && r.Output != nil && r.kind == nil && r.Output.Dirty() {
 		f |= comm.Output
 	}
 	if async {

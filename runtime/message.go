@@ -156,22 +156,27 @@ func (r *Rank) Barrier(g *comm.Group) error {
 	return err
 }
 
-// AllGatherObject returns every member's obj.
-func (r *Rank) AllGatherObject(g *comm.Group, obj []byte) ([][]byte, error) {
-	return r.objects(g, comm.AllGather, contract("all_gather_object"), offer{[][]byte{obj}, func(lens [][]int) []int {
+// AllGatherObject returns every member's obj. Of a rank that runs for others, of says which each has, as long as
+// obj; nil: obj.
+func (r *Rank) AllGatherObject(g *comm.Group, obj []byte, of func(rank int) []byte) ([][]byte, error) {
+	o := offer{objs: [][]byte{obj}, sizes: func(lens [][]int) []int {
 		sizes := make([]int, len(lens))
 		for i, l := range lens {
 			sizes[i] = l[0]
 		}
 		return sizes
-	}})
+	}}
+	if of != nil {
+		o.of = func(rank int) [][]byte { return [][]byte{of(rank)} }
+	}
+	return r.objects(g, comm.AllGather, contract("all_gather_object"), o)
 }
 
 // BroadcastObject returns the obj of member src; the others' is not looked at.
 func (r *Rank) BroadcastObject(g *comm.Group, obj []byte, src int) ([]byte, error) {
 	d := contract("broadcast_object")
 	d.Root = src
-	out, err := r.objects(g, comm.Broadcast, d, offer{[][]byte{obj}, func(lens [][]int) []int { return lens[src] }})
+	out, err := r.objects(g, comm.Broadcast, d, offer{objs: [][]byte{obj}, sizes: func(lens [][]int) []int { return lens[src] }})
 	if err != nil {
 		return nil, err
 	}
@@ -189,7 +194,7 @@ func isPlace(r *Rank, g *comm.Group, place int) bool {
 func (r *Rank) ScatterObject(g *comm.Group, objs [][]byte, src int) ([]byte, error) {
 	d := contract("scatter_object")
 	d.Root = src
-	out, err := r.objects(g, comm.Scatter, d, offer{objs, func(lens [][]int) []int {
+	out, err := r.objects(g, comm.Scatter, d, offer{objs: objs, sizes: func(lens [][]int) []int {
 		if len(lens[src]) != g.Size() {
 			return nil
 		}
@@ -204,6 +209,7 @@ func (r *Rank) ScatterObject(g *comm.Group, objs [][]byte, src int) ([]byte, err
 // An offer is the byte strings, of free length, that a member puts in a collective.
 type offer struct {
 	objs [][]byte
+	of   func(rank int) [][]byte // likewise of each rank that the rank runs for; nil: objs
 
 	// sizes picks the lengths of the member's results from those that every member
 	// announced; it returns nil if they do not fit. It is nil if there are no results.
@@ -241,7 +247,7 @@ type objectCall struct {
 
 // put puts the offer in.
 func (k *objectCall) put() {
-	k.op.Meta, k.op.Prepare = appendLens(nil, k.objs), k.prepare
+	k.op.Meta, k.op.Prepare, k.op.InOf = appendLens(nil, k.objs), k.prepare, k.of
 	for _, b := range k.objs {
 		k.op.In = append(k.op.In, comm.Whole(b))
 	}

@@ -2,12 +2,14 @@ package collective
 
 import (
 	"errors"
+	"strconv"
 
 	"go.starlark.net/starlark"
 
 	"tpsh/builtins"
 	"tpsh/builtins/arg"
 	"tpsh/builtins/object"
+	"tpsh/runtime"
 	"tpsh/runtime/op"
 )
 
@@ -42,6 +44,28 @@ func init() {
 func encode(fn, param string, v starlark.Value) ([]byte, error) {
 	data, err := object.Append(nil, v, builtins.AppendUnknown)
 	return data, builtins.BadObject(fn, param, err)
+}
+
+// encodeOf is encode of v, and of each rank's if they vary. Ranks whose bytes are not as many are told apart.
+func encodeOf(e *builtins.Env, fn, param string, v starlark.Value) (own []byte, of func(rank int) []byte, err error) {
+	v, on := builtins.Each(e, v)
+	if on == nil {
+		own, err = encode(fn, param, v)
+		return own, nil, err
+	}
+	known := map[int][]byte{}
+	runtime.Asked(e.Runtime, func(rank int) string {
+		v, err := on(rank)
+		if err == nil {
+			known[rank], err = encode(fn, param, v)
+		}
+		if err != nil {
+			return "! " + err.Error()
+		}
+		return strconv.Itoa(len(known[rank]))
+	})
+	own, err = encode(fn, param, v)
+	return own, func(rank int) []byte { return known[rank] }, err
 }
 
 func broadcastObject(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
@@ -81,11 +105,11 @@ func allGatherObject(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, a
 		}
 		return nil, err
 	}
-	data, err := encode(b.Name(), "obj", obj)
+	data, of, err := encodeOf(e, b.Name(), "obj", obj)
 	if err != nil {
 		return nil, err
 	}
-	all, err := e.Runtime.AllGatherObject(g, data)
+	all, err := e.Runtime.AllGatherObject(g, data, of)
 	if err != nil {
 		return nil, err
 	}

@@ -38,7 +38,7 @@ func agree(e *builtins.Env, fn string, m ckptMessage, err error) ([]ckptMessage,
 	ckpt.Step("rank %d tells the others %d bytes", e.Runtime.Self(), len(data))
 	var list [][]byte
 	bad = e.Runtime.Untraced(func() (err error) {
-		list, err = e.Runtime.AllGatherObject(e.Runtime.World(), data)
+		list, err = e.Runtime.AllGatherObject(e.Runtime.World(), data, nil)
 		return err
 	})
 	ckpt.Step("rank %d has heard the others", e.Runtime.Self())

@@ -22,6 +22,7 @@ var growthScripts = []struct{ name, text string }{
 	{"a ring", "x = zeros(8)\nfor _ in range(4):\n    send(x, (rank() + 1) % n)\n    x = x + recv((rank() - 1) % n)"},
 	{"a pipeline", "for _ in range(4):\n    x = zeros(8) if rank() == 0 else recv(rank() - 1)\n    if rank() < n - 1:\n        send(x * 2, rank() + 1)"},
 	{"halos", "if rank() > 0:\n    send(zeros(8), rank() - 1)\nif rank() < n - 1:\n    recv(rank() + 1)"},
+	{"from each rank in turn", "x = zeros(8)\nfor i in range(n):\n    x = x + broadcast(x, src = i)"},
 	{"another dim", "distribute_tensor(zeros(4 * n, 2 * n), m, [Shard(0)]).redistribute(m, [Shard(1)])"},
 	{"another dim, unevenly", "distribute_tensor(zeros(4 * n + 3, 2 * n + 1), m, [Shard(0)]).redistribute(m, [Shard(1)])"},
 	{"gather, unevenly", "distribute_tensor(zeros(4 * n + 3, 8), m, [Shard(0)]).redistribute(m, [Replicate()])"},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -124,6 +125,34 @@ func TestAsk(t *testing.T) {
 	})
 	all := "[2 2 2 2 2 2]"
 	check(t, got, failure, "[0 1 2 3]: "+all+" 7 0 "+all, "[4]: "+all+" 7 1 0 "+all, "[5]: "+all+" 7 1 1 "+all)
+}
+
+// A program that runs again from the beginning is not asked again what its ranks have in common.
+func TestObserve(t *testing.T) {
+	asked := map[int]int{} // by rank that says something else: how often of any
+	var mu sync.Mutex
+	got, failure := evaluate(t, 6, func(r *rank) error {
+		for i := range 3 {
+			v := alike.Observe(r.kind, func(rank int) bool {
+				mu.Lock()
+				defer mu.Unlock()
+				asked[i]++
+				return rank == i
+			})
+			r.said = append(r.said, fmt.Sprint(v))
+			if err := r.gather(r.world, 1); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	all := "[1 1 1 1 1 1]"
+	check(t, got, failure, "[0]: true "+all+" false "+all+" false "+all, "[1]: false "+all+" true "+all+" false "+all,
+		"[2]: false "+all+" false "+all+" true "+all, "[3 4 5]: false "+all+" false "+all+" false "+all)
+	// Of 6 ranks, then of 5 and of the one told apart, and so on; of those that run again each itself.
+	if want := map[int]int{0: 6 + 3, 1: 5 + 1 + 2, 2: 4 + 2 + 1}; !maps.Equal(asked, want) {
+		t.Errorf("got %v questions, want %v", asked, want)
+	}
 }
 
 // What members put in is an observation, where the groups of a kind differ in it.

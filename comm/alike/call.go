@@ -2,7 +2,6 @@ package alike
 
 import (
 	"context"
-	"encoding/binary"
 	"hash/maphash"
 	"maps"
 	"slices"
@@ -28,7 +27,7 @@ type call struct {
 // begin notes the call.
 func (m *member) begin(op *comm.Op) (*call, error) {
 	s := m.bound()
-	c := &call{log: s, op: op, entry: entryOf(op), group: m.group}
+	c := &call{log: s, op: op, entry: entryOf(op, s.kind.members), group: m.group}
 	j := m.job
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -38,7 +37,7 @@ func (m *member) begin(op *comm.Op) (*call, error) {
 		c.entry.wave = j.wave
 		s.calls = append(s.calls, c.entry)
 		s.kind.moved()
-	} else if was := s.calls[c.n]; !was.agrees(c.entry) || !was.same(c.entry) {
+	} else if was := s.calls[c.n]; !was.agrees(c.entry) || !c.entry.repeats(was, s.kind.members) {
 		j.fail(&UnlikeError{"a call of " + op.Desc.Op})
 	}
 	if j.failure != nil {
@@ -47,13 +46,18 @@ func (m *member) begin(op *comm.Op) (*call, error) {
 	return c, nil
 }
 
-// entryOf returns the blocks and the contract of op.
-func entryOf(op *comm.Op) *entry {
+// entryOf returns the blocks and the contract of op, which is called for ranks.
+func entryOf(op *comm.Op, ranks []int32) *entry {
 	e := &entry{desc: op.Desc, kind: op.Kind, meta: op.Meta, where: op.Where}
 	if _, sizing := op.Kind.Sizing(schedule.Position{}); sizing && len(op.In) > 0 {
 		e.first = op.In[0].Len()
 	}
-	if !op.Hollow {
+	if op.InOf != nil {
+		e.each = make(map[int][][]byte, len(ranks))
+		for _, rank := range ranks {
+			e.each[int(rank)] = op.InOf(int(rank))
+		}
+	} else if !op.Hollow {
 		for _, b := range op.In {
 			data := make([]byte, b.Len())
 			comm.Copy(comm.Whole(data), b)
@@ -76,10 +80,24 @@ var seed = maphash.MakeSeed()
 // agrees reports whether two members that put in e and o call the same.
 func (e *entry) agrees(o *entry) bool { return e.kind == o.kind && comm.Agree(&e.desc, &o.desc) }
 
-// same reports whether e and o put in the same.
+// same reports whether e and o put in the same, whichever rank it is of their kinds.
 func (e *entry) same(o *entry) bool {
-	return e == o || e.sum == o.sum && e.desc.Flags == o.desc.Flags && e.desc.FreeSize() == o.desc.FreeSize() && e.first == o.first &&
-		slices.Equal(e.meta, o.meta) && slices.EqualFunc(e.data, o.data, slices.Equal[[]byte])
+	return e == o || e.each == nil && o.each == nil && e.sum == o.sum && e.like(o) && slices.EqualFunc(e.data, o.data, slices.Equal[[]byte])
+}
+
+// like reports whether e and o put in the same but for the bytes.
+func (e *entry) like(o *entry) bool {
+	return e.desc.Flags == o.desc.Flags && e.desc.FreeSize() == o.desc.FreeSize() && e.first == o.first && slices.Equal(e.meta, o.meta)
+}
+
+// repeats reports whether ranks put in the same by e as by o, which they were told apart from.
+func (e *entry) repeats(o *entry, ranks []int32) bool {
+	if e.each == nil && o.each == nil {
+		return e.same(o)
+	}
+	return e.like(o) && !slices.ContainsFunc(ranks, func(rank int32) bool {
+		return !slices.EqualFunc(e.blocks(int(rank)), o.blocks(int(rank)), slices.Equal[[]byte])
+	})
 }
 
 // Run implements comm.GroupTransport.
@@ -115,123 +133,76 @@ func (c *call) Wait(ctx context.Context) (comm.Result, error) {
 
 // complete waits for all members, and makes the result.
 func (c *call) complete() (res comm.Result, err error) {
-	entries, err := c.meet()
+	seats, err := c.meet()
 	if err != nil {
 		return res, err
 	}
-	members := make([]comm.Member, c.group.Size())
-	for i, rank := range c.group.Members() {
-		e := entries(rank)
-		res.Flags |= e.desc.Flags
-		members[i] = comm.Member{Free: e.desc.FreeSize(), Meta: e.meta}
-	}
+	res.Flags = seats.flags
 	var out []comm.Block
 	if c.op.Prepare != nil {
 		defer comm.Recovered(c.op.Desc.Op, &err)
-		if out, err = c.op.Prepare(members, res.Flags); err != nil {
+		if out, err = c.op.Prepare(seats.members, res.Flags); err != nil {
 			return res, err
 		}
 	}
 	if !c.op.Hollow {
-		if err := c.move(entries, out); err != nil {
+		if err := c.move(&seats, out); err != nil {
 			return res, err
 		}
 	}
-	res.Block, res.Wire = c.wire(entries)
+	res.Block, res.Wire = c.wire(&seats)
 	return res, nil
 }
 
 // meet waits until every kind in the groups of the caller's has come to the call, and
-// returns the entry of each member of the stand-in's group. Where the groups of the
-// kind differ in that, they are told apart.
-func (c *call) meet() (entries func(rank int) *entry, err error) {
-	s := c.log
-	for {
-		a, err := c.come()
-		if err != nil {
-			return nil, err
-		}
-		if a.alike {
-			return func(int) *entry { return c.entry }, nil
-		}
-		Ask(s.kind, func(rank int) string { return a.texts[s.lines.Index(rank)] })
-		if list := c.still(a); list != nil {
-			return func(rank int) *entry { return list[rank] }, nil
-		}
-	}
-}
-
-// An arrival is what kinds have put into a call to which every one has come.
-type arrival struct {
-	alike   bool             // whether all put in the same
-	of      map[*Kind]*entry // unless they do
-	texts   map[int]string   // likewise: of texts
-	version int              // of the kinds
-}
-
-// come waits until every kind has come to the call.
-func (c *call) come() (a arrival, err error) {
-	j := c.log.kind.job
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	cohort, err := c.gather()
-	if err == nil && j.failure != nil {
-		err = ErrEnded // others go on already, so nobody knows any more where they were in the call
-	}
-	if err == nil {
-		err = c.compare(cohort)
-	}
+// returns the entries of the members of the stand-in's group. Where the groups of the
+// kind differ in these, they are told apart.
+func (c *call) meet() (seating, error) {
+	s, j := c.log, c.log.kind.job
+	m, err := c.gather()
 	if err != nil {
-		return a, err
+		return seating{}, err
 	}
-	differs := func(other *groupLog) bool { return !other.calls[c.n].same(c.entry) }
-	if !slices.ContainsFunc(cohort, differs) {
-		return arrival{alike: true}, nil
+	if !m.alike {
+		Ask(s.kind, func(rank int) string { return m.texts[s.lines.Index(rank)] })
 	}
-	a = arrival{of: make(map[*Kind]*entry, len(cohort)), version: j.version}
-	for _, other := range cohort {
-		a.of[other.kind] = other.calls[c.n]
-	}
-	a.texts = c.texts(a.of)
-	return a, nil
-}
-
-// still returns the entry of each member of the stand-in's group, nil if kinds have been told apart
-// since they met.
-func (c *call) still(a arrival) map[int]*entry {
-	j := c.log.kind.job
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if j.version != a.version {
-		return nil
-	}
-	list := make(map[int]*entry, c.group.Size())
-	for _, rank := range c.group.Members() {
-		list[rank] = a.of[j.of[rank]]
-	}
-	return list
+	return *m.seat(s.lines.Index(s.kind.Rank())), nil
 }
 
 // gather waits until every kind in the groups has come to the call. If none ever will unless some of
-// the groups go on, their ranks are told apart. The caller holds mu.
-func (c *call) gather() ([]*groupLog, error) {
+// the groups go on, their ranks are told apart.
+func (c *call) gather() (*round, error) {
 	s, j := c.log, c.log.kind.job
+	j.mu.Lock()
+	defer j.mu.Unlock()
 	for {
-		cohort, lacks := s.find()
-		for _, other := range cohort {
-			if len(other.calls) <= c.n {
-				lacks = other.kind
-				break
+		m := s.assemble().round(c.n)
+		lacks := m.lacking()
+		if lacks == nil && !c.waitsForWave() {
+			if j.failure != nil { // others go on already, so nobody knows any more where they were in the call
+				return nil, ErrEnded
 			}
-		}
-		if lacks == nil && c.waitsForWave() {
-			lacks = s.kind
+			return m, c.compare(m)
 		}
 		if lacks == nil {
-			return cohort, nil
+			s.kind.watchers = append(s.kind.watchers, s.kind.resume)
+		} else {
+			m.waiters = append(m.waiters, s.kind)
+			if !m.watches {
+				m.watch()
+			}
 		}
-		w := &waiting{function: c.op.Desc.Op, text: comm.CallText(&c.op.Desc, c.op.Kind) + comm.InGroup(c.group.String()), where: c.where, missing: []int{lacks.Rank()}, divided: func() bool { return len(c.whole()) > 0 }}
-		if err := s.kind.wait(c.ctx, lacks, w); err != nil {
+		w := &waiting{function: c.op.Desc.Op, text: comm.CallText(&c.op.Desc, c.op.Kind) + comm.InGroup(c.group.String()), where: c.where,
+			missing: func() int {
+				if lacks := m.lacking(); lacks != nil {
+					return lacks.Rank()
+				}
+				return s.kind.Rank()
+			},
+			divided: func() bool { return len(c.whole()) > 0 }}
+		if err := s.kind.wait(c.ctx, w); err != nil {
 			return nil, err
 		}
 		if w.divides {
@@ -253,7 +224,7 @@ func (c *call) whole() map[int]bool {
 			continue
 		}
 		lists[n] = !c.crossed(n) && !slices.ContainsFunc(s.lines.lists[n], func(r int) bool {
-			other := s.kind.job.of[r].logOf(s, r)
+			other := s.kind.job.of[r].logOf(s.logKey, r)
 			return other == nil || len(other.calls) <= c.n
 		})
 	}
@@ -277,88 +248,45 @@ func (c *call) waitsForWave() bool {
 
 func (c *call) where() string { return c.group.Endpoint().SourceLine(c.op.Where) }
 
-// compare ends the job unless all calls agree. The caller holds mu.
-func (c *call) compare(cohort []*groupLog) error {
-	j := c.log.kind.job
-	for _, other := range cohort {
-		if c.entry.agrees(other.calls[c.n]) {
-			continue
-		}
-		of := map[*Kind]*entry{}
-		for _, o := range cohort {
-			of[o.kind] = o.calls[c.n]
-		}
-		ranks := c.group.Members()
-		if !slices.ContainsFunc(ranks, func(r int) bool { return j.of[r] == other.kind }) {
-			continue // in another group of the kind, whose own members tell of it
-		}
-		calls := make([]comm.SignedCall, len(ranks))
-		for i, r := range ranks {
-			k := j.of[r]
-			e := of[k]
-			calls[i] = comm.SignedCall{Desc: e.desc, Kind: e.kind, Where: j.fabric.Endpoint(k.Rank()).SourceLine(e.where)}
-		}
-		err := comm.NewMismatch(c.group.String(), ranks, calls)
-		j.fail(err)
-		return err
+// compare ends the job unless all calls agree that members of a group of the caller's have made. The caller holds mu.
+func (c *call) compare(m *round) error {
+	if m.agreed {
+		return nil
 	}
-	return nil
-}
-
-// texts returns, for each list of the log's lines that holds a rank of the kind,
-// the entries of its members. The caller holds mu.
-func (c *call) texts(of map[*Kind]*entry) map[int]string {
-	s, j := c.log, c.log.kind.job
-	type numbered struct {
-		*entry
-		n uint64
+	j, ranks := c.log.kind.job, c.group.Members()
+	calls, agreed := make([]comm.SignedCall, len(ranks)), true
+	for i, r := range ranks {
+		k := j.of[r]
+		e := k.logOf(m.logKey, r).calls[c.n]
+		calls[i] = comm.SignedCall{Desc: e.desc, Kind: e.kind, Where: j.fabric.Endpoint(k.Rank()).SourceLine(e.where)}
+		agreed = agreed && e.agrees(c.entry)
 	}
-	distinct := make(map[uint64][]numbered) // by sum
-	number, next := make(map[*Kind]uint64, len(of)), uint64(0)
-	for k, e := range of {
-		some := distinct[e.sum]
-		i := slices.IndexFunc(some, func(o numbered) bool { return e.same(o.entry) })
-		if i < 0 {
-			i = len(some)
-			some = append(some, numbered{e, next})
-			distinct[e.sum], next = some, next+1
-		}
-		number[k] = some[i].n
+	if agreed { // in another group of the kind, whose own members tell of it
+		return nil
 	}
-	texts := map[int]string{}
-	for _, rank := range s.kind.members {
-		n := s.lines.Index(int(rank))
-		if _, ok := texts[n]; ok {
-			continue
-		}
-		var b []byte
-		for _, r := range s.lines.lists[n] {
-			b = binary.AppendUvarint(b, number[j.of[r]])
-		}
-		texts[n] = string(b)
-	}
-	return texts
+	err := comm.NewMismatch(c.group.String(), ranks, calls)
+	j.fail(err)
+	return err
 }
 
 // place returns the place of the stand-in in the call.
 func (c *call) place() schedule.Position {
-	ranks := c.group.Members()
-	return schedule.Position{Rank: slices.Index(ranks, c.group.Endpoint().Rank()), Size: len(ranks), Root: c.op.Desc.Root, Pairs: c.op.Desc.Pairs}
+	return schedule.Position{Rank: c.group.Place(), Size: c.group.Size(), Root: c.op.Desc.Root, Pairs: c.op.Desc.Pairs}
 }
 
 // wire returns the bytes of the block that is broadcast or reduced, and those that the
 // stand-in would send.
-func (c *call) wire(entries func(rank int) *entry) (block, wire int) {
+func (c *call) wire(seats *seating) (block, wire int) {
 	p := c.place()
 	if from, ok := c.op.Kind.Sizing(p); ok {
-		block = entries(c.group.Members()[from]).first
+		block = seats.at(from).first
 	}
 	return block, schedule.WireBytes(c.op.Kind, p, c.op.In, block, c.op.Align)
 }
 
 // move copies the members' blocks to out, the blocks for the stand-in's results, as the
 // direct schedule says. Sums are of shapes alone.
-func (c *call) move(entries func(rank int) *entry, out []comm.Block) error {
+func (c *call) move(seats *seating, out []comm.Block) error {
 	switch {
 	case len(out) == 0:
 		return nil
@@ -373,7 +301,7 @@ func (c *call) move(entries func(rank int) *entry, out []comm.Block) error {
 	for _, st := range scheduler.Direct(c.op.Kind, p.Root, p.Pairs, 0) {
 		if st.Do == schedule.DoCopy {
 			src := st.Src[0]
-			comm.Copy(out[st.Dst[0].Block], comm.Whole(entries(ranks[src.Member]).data[src.Block]))
+			comm.Copy(out[st.Dst[0].Block], comm.Whole(seats.at(src.Member).blocks(ranks[src.Member])[src.Block]))
 		}
 	}
 	return nil

@@ -13,6 +13,7 @@
 //   - Lines say which group each rank means by one group of its stand-in:
 //     "my row of the mesh" is another list of ranks for each row.
 //   - A group log is a group as a kind sees it, with the calls that the kind has made there.
+//   - An assembly is the kinds that meet in some groups, and a round one call that they have made there.
 //   - A channel is the messages that each rank of a kind sends to a member of its own, or
 //     receives from it.
 //   - A wave goes through ranks of a kind that wait for each other in turn, as along a

@@ -27,6 +27,8 @@ type Job struct {
 	lines   map[string]*Lines
 	ways    map[derived]*Lines
 	wave    *wave // that is under way, or nil
+
+	assemblies map[assemblyKey]*assembly
 }
 
 // New returns a job of size ranks, which are one kind. start is called with each
@@ -34,7 +36,7 @@ type Job struct {
 // positive.
 func New(size int, start func(rank int)) *Job {
 	f := comm.NewFabric(size)
-	j := &Job{fabric: f, size: size, start: start, lines: map[string]*Lines{}, ways: map[derived]*Lines{}}
+	j := &Job{fabric: f, size: size, start: start, lines: map[string]*Lines{}, ways: map[derived]*Lines{}, assemblies: map[assemblyKey]*assembly{}}
 	all := make([]int32, size)
 	for r := range all {
 		all[r] = int32(r)
@@ -92,14 +94,17 @@ type Kind struct {
 	job *Job
 
 	// The job's mu is held to change what follows, which the stand-in alone does but for
-	// waits and waiters. The stand-in reads members without it.
+	// waits and watchers. The stand-in reads members without it.
 	members []int32 // in order; the first is the stand-in
 	logs    map[logKey]*groupLog
 
-	wake    *sync.Cond
-	waits   *waiting // the call or message that the stand-in waits for, or nil
-	waiters []*Kind  // kinds that wait for a call or message of this one
-	ended   bool
+	observed int // how often the stand-in has called Observe
+	told     int // how often that was when the kind was told apart
+
+	wake     *sync.Cond
+	waits    *waiting // the call or message that the stand-in waits for, or nil
+	watchers []func() // are called when the kind has made a call, or sent a message
+	ended    bool
 }
 
 // Rank returns the stand-in.
@@ -142,6 +147,16 @@ func Ask[T comparable](k *Kind, f func(rank int) T) T {
 	return own
 }
 
+// Observe is Ask in a place to which a program that runs again from the beginning comes again, in the same
+// order: the ranks of a kind are not asked again about answers that they had in common when they were told apart.
+func Observe[T comparable](k *Kind, f func(rank int) T) T {
+	k.observed++
+	if k.observed <= k.told {
+		return f(k.Rank())
+	}
+	return Ask(k, f)
+}
+
 // Apart makes every rank of the kind a kind of its own.
 func (k *Kind) Apart() { Ask(k, func(rank int) int { return rank }) }
 
@@ -157,7 +172,7 @@ func (k *Kind) split(stay []int32, parts [][]int32) {
 		}
 	}
 	for _, ranks := range parts {
-		n := &Kind{job: j, members: ranks, logs: map[logKey]*groupLog{}, wake: sync.NewCond(&j.mu)}
+		n := &Kind{job: j, members: ranks, logs: map[logKey]*groupLog{}, told: max(k.told, k.observed), wake: sync.NewCond(&j.mu)}
 		for key, s := range k.logs {
 			n.logs[key] = s.inherited(n)
 		}
@@ -214,9 +229,9 @@ func (j *Job) end(k *Kind, cause error) {
 	j.checkDeadlock()
 }
 
-// wait blocks the stand-in of k until something of on changes. The caller holds mu,
-// and looks again. The error is that of a job that has ended. The end of ctx ends it.
-func (k *Kind) wait(ctx context.Context, on *Kind, w *waiting) error {
+// wait blocks the stand-in of k until it is resumed. The caller holds mu, and looks again.
+// The error is that of a job that has ended. The end of ctx ends it.
+func (k *Kind) wait(ctx context.Context, w *waiting) error {
 	j := k.job
 	if j.failure != nil {
 		return ErrEnded
@@ -226,7 +241,6 @@ func (k *Kind) wait(ctx context.Context, on *Kind, w *waiting) error {
 		defer j.mu.Unlock()
 		j.fail(context.Cause(ctx))
 	})()
-	on.waiters = append(on.waiters, k)
 	k.waits = w
 	j.running--
 	j.checkDeadlock()
@@ -248,18 +262,20 @@ func (k *Kind) resume() {
 	}
 }
 
-// moved tells the kinds that wait for k that it has done something. The caller holds mu.
+// moved tells those that wait for k that it has done something. The caller holds mu.
 func (k *Kind) moved() {
-	for _, w := range k.waiters {
-		w.resume()
+	all := k.watchers
+	k.watchers = nil // for those who watch again
+	for _, tell := range all {
+		tell()
 	}
-	k.waiters = k.waiters[:0]
 }
 
 // of returns w as errors show it, for the stand-in of k or, where they wait for several members, for each rank.
 func (w *waiting) of(k *Kind) []comm.Wait {
-	one := comm.Wait{Rank: k.Rank(), Function: w.function, Text: w.text, Where: w.where(), For: w.missing}
+	one := comm.Wait{Rank: k.Rank(), Function: w.function, Text: w.text, Where: w.where()}
 	if w.each == nil {
+		one.For = []int{w.missing()}
 		return []comm.Wait{one}
 	}
 	var all []comm.Wait
@@ -275,7 +291,7 @@ func (w *waiting) of(k *Kind) []comm.Wait {
 type waiting struct {
 	function, text string
 	where          func() string
-	missing        []int // ranks
+	missing        func() int // a rank, under mu
 
 	each    func(rank int) (text string, missing int) // of a kind that does not wait for one member in common
 	divided func() bool                               // whether some ranks of the kind need not wait, if nobody else goes on; under mu

@@ -23,8 +23,8 @@ type groupLog struct {
 	sends channels
 	takes channels
 
-	version int // of the job when cohort was found
-	cohort  []*groupLog
+	assembly  *assembly // that the kind meets, when it had so many members
+	assembled int
 }
 
 // An entry is the contract and the blocks of a kind in a collective.
@@ -32,9 +32,10 @@ type entry struct {
 	desc  comm.Desc
 	kind  comm.Kind
 	meta  []byte
-	first int      // the length of the first block, if the call's bytes are those of one
-	data  [][]byte // the blocks, unless they are hollow
-	sum   uint64   // of what is compared: the same of the same
+	first int              // the length of the first block, if the call's bytes are those of one
+	data  [][]byte         // the blocks, unless they are hollow
+	each  map[int][][]byte // by rank, where ranks of the kind have put in unlike ones; else nil
+	sum   uint64           // of what is compared: the same of the same
 	where func() string
 	wave  *wave // in which the call was made, or nil
 }
@@ -119,43 +120,14 @@ func (m *member) bound() *groupLog {
 	return m.log
 }
 
-// find returns the logs of all kinds in the groups of s: nil, and a kind that has yet
-// to come, if that one has none. The caller holds mu.
-func (s *groupLog) find() (cohort []*groupLog, lacks *Kind) {
-	j := s.kind.job
-	if s.cohort != nil && s.version == j.version {
-		return s.cohort, nil
-	}
-	lists, kinds := map[int]bool{}, map[*Kind]bool{}
-	for _, rank := range s.kind.members {
-		if n := s.lines.Index(int(rank)); !lists[n] {
-			lists[n] = true
-			for _, r := range s.lines.lists[n] {
-				k := j.of[r]
-				if kinds[k] {
-					continue
-				}
-				kinds[k] = true
-				other := k.logOf(s, r)
-				if other == nil {
-					return nil, k
-				}
-				cohort = append(cohort, other)
-			}
-		}
-	}
-	s.cohort, s.version = cohort, j.version
-	return cohort, nil
-}
-
-// logOf returns the log of k in which rank, of k, is in the group that s has for
-// it. The caller holds mu.
-func (k *Kind) logOf(s *groupLog, rank int) *groupLog {
-	if known := k.logs[s.logKey]; known != nil {
+// logOf returns the log of k in which rank, of k, is in the group that key has for it. The caller
+// holds mu.
+func (k *Kind) logOf(key logKey, rank int) *groupLog {
+	if known := k.logs[key]; known != nil {
 		return known
 	}
-	for key, other := range k.logs {
-		if key.instance == s.instance && slices.Equal(key.lines.List(rank), s.lines.List(rank)) {
+	for of, other := range k.logs {
+		if of.instance == key.instance && slices.Equal(of.lines.List(rank), key.lines.List(rank)) {
 			return other
 		}
 	}

@@ -98,7 +98,7 @@ func (s *groupLog) originsAt(l *channel, tag int) origins {
 	for _, rank := range s.kind.members {
 		from := s.lines.List(int(rank))[l.at(int(rank))]
 		at := origin{kind: s.kind.job.of[from]}
-		if log := at.kind.logOf(s, from); log != nil {
+		if log := at.kind.logOf(s.logKey, from); log != nil {
 			if guess.kind != at.kind {
 				guess.channel = nil
 			}
@@ -192,7 +192,7 @@ func (m *member) await(ctx context.Context, l *channel, tag, n int, where func()
 		if missing == nil {
 			return from, false, nil
 		}
-		w := &waiting{function: comm.RecvName, text: comm.RecvText(l.Place, tag) + comm.InGroup(m.group.String()), missing: []int{m.group.Members()[l.Place]},
+		w := &waiting{function: comm.RecvName, text: comm.RecvText(l.Place, tag) + comm.InGroup(m.group.String()), missing: func() int { return m.group.Members()[l.Place] },
 			where: func() string { return m.endpoint.SourceLine(where) },
 			divided: func() bool {
 				_, some := s.lacking(s.originsAt(l, tag), l, n)
@@ -207,7 +207,8 @@ func (m *member) await(ctx context.Context, l *channel, tag, n int, where func()
 				return comm.RecvText(place, tag) + in, s.lines.List(rank)[place]
 			}
 		}
-		if err := s.kind.wait(ctx, missing, w); err != nil {
+		missing.watchers = append(missing.watchers, s.kind.resume)
+		if err := s.kind.wait(ctx, w); err != nil {
 			return from, false, err
 		}
 		if w.divides && !s.promise(l, tag, n) {
@@ -256,7 +257,7 @@ func (s *groupLog) unreceived(l *channel, tag int) (left []comm.Unreceived) {
 			continue
 		}
 		to, n := s.lines.List(int(rank))[l.at(int(rank))], 0
-		if other := s.kind.job.of[to].logOf(s, to); other != nil {
+		if other := s.kind.job.of[to].logOf(s.logKey, to); other != nil {
 			if taken := other.takes.of(to, s.lines.Place(int(rank)), tag, nil); taken != nil {
 				n = taken.made
 			}
