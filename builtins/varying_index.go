@@ -61,6 +61,49 @@ func lookUp(e *Env, d *starlark.Dict, key variant) (starlark.Value, error) {
 	}, false)
 }
 
+// finding returns a method that looks something up: of a dict, a list or a text for each rank, if what
+// is looked up varies, or an element of the list.
+func finding(e *Env, method starlark.Value) starlark.Value {
+	f, ok := method.(*starlark.Builtin)
+	if !ok {
+		return method
+	}
+	return starlark.NewBuiltin(f.Name(), func(thread *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+		from, ok := variant{own: f.Receiver()}, true
+		switch x := f.Receiver().(type) {
+		case *starlark.Dict, starlark.String:
+		case *starlark.List:
+			from, ok = variantOf(x)
+		default:
+			ok = false
+		}
+		given, fine := variantOf(args)
+		if !e.varied || ok && fine && from.on == nil && given.on == nil {
+			return starlark.Call(thread, f, args, kwargs)
+		}
+		if !ok || !fine || len(kwargs) > 0 {
+			args, kwargs = settledArgs(e, args, kwargs)
+			return starlark.Call(thread, f, args, kwargs)
+		}
+		return eachRank(e, func(rank int) (starlark.Value, error) {
+			x, err := from.at(rank)
+			if err != nil {
+				return nil, err
+			}
+			args, err := given.at(rank)
+			if err != nil {
+				return nil, err
+			}
+			find, err := x.(starlark.HasAttrs).Attr(f.Name())
+			if err != nil {
+				return nil, err
+			}
+			v, err := starlark.Call(thread, find, args.(starlark.Tuple), nil)
+			return valueOn(v, rank, err)
+		}, false)
+	})
+}
+
 // valueOn returns v, or of a scalar or a tuple that varies what a rank has.
 func valueOn(v starlark.Value, rank int, err error) (starlark.Value, error) {
 	if err != nil || !varies(v) {

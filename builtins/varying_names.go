@@ -70,6 +70,10 @@ func withVarying(e *Env, names starlark.StringDict) {
 		names[keptName] = starlark.NewBuiltin(keptName, func(_ *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
 			return keptOf(e, args[0].(*starlark.List))
 		})
+		names[printsName] = printsFunction()
+		names[methodName] = starlark.NewBuiltin(methodName, func(_ *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
+			return finding(e, args[0]), nil
+		})
 	}
 	withVaryingText(e, names)
 	if m, ok := names["math"].(*starlarkstruct.Module); ok {
@@ -194,12 +198,14 @@ func isCharacter(v starlark.Value) bool {
 	return ok && characters.MatchString(string(s))
 }
 
-// indexName, sliceName, boundName and keptName are the functions that stand for x[y], x[a:b], the
-// bounds of x[a:b] = y and [x for y in z if a], where a rank runs for others: lang.IndexFunction and
-// the others beside it.
+// indexName, sliceName, boundName, keptName and methodName are the functions that stand for x[y], x[a:b],
+// the bounds of x[a:b] = y, [x for y in z if a] and x.get, where a rank runs for others:
+// lang.IndexFunction and the others beside it.
 const (
 	indexName = "<index>"
 	sliceName = "<slice>"
 	boundName = "<bound>"
 	keptName  = "<kept>"
+
+	methodName = "<method>"
 )

@@ -17,16 +17,18 @@ import (
 // there; the bounds of slices that are assigned to, the keys of dicts, and arguments of methods of
 // Starlark's own types, are given to bound, as an index in x[index] = y is, and x with it;
 // and [x for y in z if a and b] is kept([(x, a, b) for y in z]), where x and b cannot fail.
+// Of methods that only look something up, x.get is method(x.get), which is given the arguments as they are.
 const (
 	CompareFunction = "<compare>"
 	IndexFunction   = "<index>"
 	SliceFunction   = "<slice>"
 	BoundFunction   = "<bound>"
 	KeptFunction    = "<kept>"
+	MethodFunction  = "<method>"
 )
 
 // A shaper rewrites a file for these functions, as far as they are there.
-type shaper struct{ compare, index, slice, bound, kept bool }
+type shaper struct{ compare, index, slice, bound, kept, method, prints bool }
 
 // newShaper returns the shaper for those of the functions that are among names.
 func newShaper(names starlark.StringDict) shaper {
@@ -36,6 +38,8 @@ func newShaper(names starlark.StringDict) shaper {
 		slice:   names.Has(SliceFunction),
 		bound:   names.Has(BoundFunction),
 		kept:    names.Has(KeptFunction),
+		method:  names.Has(MethodFunction),
+		prints:  names.Has(PrintsFunction),
 	}
 }
 
@@ -72,6 +76,9 @@ func (s *shaper) stmt(stmt syntax.Stmt) {
 		s.expr(&n.Cond)
 		s.stmts(n.Body)
 	case *syntax.IfStmt:
+		if s.prints {
+			prints(n)
+		}
 		s.expr(&n.Cond)
 		s.stmts(n.True)
 		s.stmts(n.False)
@@ -134,7 +141,10 @@ func (s *shaper) expr(p *syntax.Expr) {
 	case *syntax.CallExpr:
 		s.expr(&n.Fn)
 		s.exprs(n.Args)
-		if name, args := method(n); s.bound && looking[name] {
+		name, args := method(n)
+		if dot, ok := n.Fn.(*syntax.DotExpr); ok && s.method && finding[name] {
+			n.Fn = call(MethodFunction, dot.Dot, dot)
+		} else if s.bound && looking[name] {
 			s.known(args)
 		}
 	case *syntax.Comprehension:
@@ -240,6 +250,9 @@ var looking = map[string]bool{
 	"rsplit": true, "rstrip": true, "setdefault": true, "split": true, "splitlines": true, "startswith": true, "strip": true,
 	"symmetric_difference": true, "union": true, "update": true,
 }
+
+// finding are those that look something up, and do nothing else.
+var finding = map[string]bool{"count": true, "endswith": true, "find": true, "get": true, "index": true, "rfind": true, "rindex": true, "startswith": true}
 
 // method returns the name of the method that c calls, by itself or by a function that asks for room
 // first, and its arguments; "" if it calls none.
