@@ -37,13 +37,17 @@ func (d *Desc) FreeSize() int {
 	return d.Shape[d.Free]
 }
 
-// InBackward ends the Detail of a call that a backward pass makes by itself, so
+// InBackward begins the end of the Detail of a call that a backward pass makes by itself, so
 // that it agrees with none of a forward pass.
 const InBackward = "in backward"
 
-// detail returns d.Detail without InBackward, and whether that stood there.
+// BackwardOf is InBackward of a call that is the gradient of the group's call of a number, so that it
+// agrees with the gradient of no other.
+func BackwardOf(call uint64) string { return InBackward + " " + strconv.FormatUint(call, 10) }
+
+// detail returns d.Detail without InBackward and what follows it, and whether that stood there.
 func (d *Desc) detail() (rest string, backward bool) {
-	rest, backward = strings.CutSuffix(d.Detail, InBackward)
+	rest, _, backward = strings.Cut(d.Detail, InBackward)
 	return strings.TrimSuffix(rest, " "), backward
 }
 

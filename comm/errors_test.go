@@ -44,6 +44,10 @@ func TestCallText(t *testing.T) {
 			"all_gather(float32[4], placements=[S(0)] to [R]) in backward",
 		},
 		{
+			AllReduce, Desc{Op: "all_reduce", DType: "float32", Shape: []int{1}, Root: -1, Dims: [2]int{-1, -1}, Reduce: "sum", Detail: BackwardOf(12)},
+			`all_reduce(float32[1], op="sum") in backward`,
+		},
+		{
 			AllGather, Desc{Op: "all_gather", DType: "float32", Shape: []int{4}, Root: -1, Dims: [2]int{-1, -1}, Detail: "unit=2 requires_gradient_sync=False " + InBackward},
 			"all_gather(float32[4], unit=2, requires_gradient_sync=False) in backward",
 		},

@@ -30,6 +30,7 @@ type call struct {
 	async bool
 	rec   *Record // nil without a trace
 	line  string  // of the call, if it is recorded or asynchronous
+	count uint64  // of the calls on g, with this one
 	sole  bool    // the root alone puts anything in
 	bytes int     // that each member puts in that puts anything in
 	noted noted
@@ -85,6 +86,7 @@ func (k *call) puts() bool {
 func (k *call) run() (comm.Result, error) {
 	over := k.r.waiting(described{k.op}, true)
 	res, err := k.g.Run(k.r.ctx, k.op)
+	k.count = k.g.Calls()
 	over()
 	return res, k.end(res, err)
 }
@@ -101,6 +103,7 @@ func (k *call) issue(finish func() ([]*tensor.Tensor, error)) *issued {
 		}
 		return finish()
 	}}
+	k.count = k.g.Calls()
 	k.r.works = append(k.r.works, w)
 	return w
 }
@@ -147,35 +150,38 @@ func (k *call) record(seq uint64, in, out []*tensor.Tensor, back grad.Backward) 
 	if k.line == "" {
 		k.line = k.r.where()
 	}
-	k.r.recordCall(seq, k.op.Desc.Op, k.line, in, out, back)
+	k.r.Tape.CustomAt(seq, k.op.Desc.Op, in, out, true, k.r.replay(k.line, k.count, back))
 }
 
 // recordCall records a call of the operation called name, or several that are one to
 // the script, at the place in the record that seq reserved. line is that of the
 // call, and back its gradient.
 func (r *Rank) recordCall(seq uint64, name, line string, in, out []*tensor.Tensor, back grad.Backward) {
-	r.Tape.CustomAt(seq, name, in, out, true, r.replay(line, back))
+	r.Tape.CustomAt(seq, name, in, out, true, r.replay(line, 0, back))
 }
 
 // replay returns back, the gradient of a call at line, as a backward pass runs it:
-// the calls that it makes name that line.
-func (r *Rank) replay(line string, back grad.Backward) grad.Backward {
+// the calls that it makes name that line, and state count, that of the call on its group, if it is not 0.
+func (r *Rank) replay(line string, count uint64, back grad.Backward) grad.Backward {
 	return func(t *op.Tape, dy []*tensor.Tensor) ([]*tensor.Tensor, error) {
-		outer := r.replayed
-		r.replayed = line
-		defer func() { r.replayed = outer }()
+		outer, outerCount := r.replayed, r.replaying
+		r.replayed, r.replaying = line, count
+		defer func() { r.replayed, r.replaying = outer, outerCount }()
 		return back(t, dy)
 	}
 }
 
 // pass returns the word of the contract for the pass in which a call is made:
-// comm.InBackward for a gradient's calls, and nothing for a script's,
+// comm.InBackward or BackwardOf for a gradient's calls, and nothing for a script's,
 // be it in a checkpoint that is computed again or a backward function of its own.
 func (r *Rank) pass() string {
-	if r.replayed != "" {
+	switch {
+	case r.replayed == "":
+		return ""
+	case r.replaying == 0:
 		return comm.InBackward
 	}
-	return ""
+	return comm.BackwardOf(r.replaying)
 }
 
 // flags returns the flags that the rank states with a call on g.

@@ -80,6 +80,7 @@ type Rank struct {
 	whereFn     func() string           // where, bound once
 	works       []*issued               // issued and not waited for
 	replayed    string                  // the line of the forward call whose gradient runs
+	replaying   uint64                  // which call on its group that was; 0 if it was several
 	forward     *mark                   // of the operations that a backward pass goes through, or nil
 	scope       *scope                  // the region or module that the program is in, or nil
 	optimizing  bool                    // an optimizer steps

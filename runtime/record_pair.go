@@ -25,7 +25,7 @@ func (r *Rank) RecordPair(name string, x *tensor.Tensor, do, back Action) (*tens
 	if err != nil {
 		return nil, err
 	}
-	r.Tape.Custom(name, []*tensor.Tensor{x}, []*tensor.Tensor{y}, r.replay(line, func(t *op.Tape, dy []*tensor.Tensor) ([]*tensor.Tensor, error) {
+	r.Tape.Custom(name, []*tensor.Tensor{x}, []*tensor.Tensor{y}, r.replay(line, 0, func(t *op.Tape, dy []*tensor.Tensor) ([]*tensor.Tensor, error) {
 		g := dy[0]
 		if g == nil {
 			g = t.Do("zeros_like", []*tensor.Tensor{y.Detach()}, op.None)
