@@ -19,6 +19,9 @@ var comparisons = map[string]syntax.Token{"==": syntax.EQL, "!=": syntax.NEQ, "<
 // it hangs on an unknown number, one of them or an element of one.
 func compareIn(e *Env, _ *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
 	name, x, y := string(args[0].(starlark.String)), args[1], args[2]
+	if among, ok := amongInts(e, name, x, y); ok {
+		return among, nil
+	}
 	if e.varied && (varies(x) || varies(y)) && !isUnknown(x) && !isUnknown(y) {
 		return lift(e, func(a []starlark.Value) (starlark.Value, error) {
 			return compareIn(e, nil, nil, starlark.Tuple{args[0], a[0], a[1]}, nil)

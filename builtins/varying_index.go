@@ -61,6 +61,34 @@ func lookUp(e *Env, d *starlark.Dict, key variant) (starlark.Value, error) {
 	}, false)
 }
 
+// amongInts returns whether x, an int that varies, is in y, a list, a tuple, a range or the keys of a dict, if all
+// of these are ints: each rank's place in it is looked up when something hangs on it.
+func amongInts(e *Env, name string, x, y starlark.Value) (v starlark.Value, ok bool) {
+	if !isVarying(x) || x.Type() != "int" || name != "in" && name != "not in" {
+		return nil, false
+	}
+	switch y.(type) {
+	case *starlark.List, starlark.Tuple, *starlark.Dict:
+	default:
+		if _, varies := y.(*varyingRange); varies || y.Type() != "range" {
+			return nil, false
+		}
+	}
+	ints := map[int]bool{}
+	for item := range starlark.Elements(y.(starlark.Iterable)) {
+		n, err := starlark.AsInt32(item)
+		if err != nil {
+			return nil, false
+		}
+		ints[n] = true
+	}
+	v, err := lift(e, func(a []starlark.Value) (starlark.Value, error) {
+		n, err := starlark.AsInt32(a[0])
+		return starlark.Bool((err == nil && ints[n]) == (name == "in")), nil
+	}, true, x)
+	return v, err == nil
+}
+
 // finding returns a method that looks something up: of a dict, a list or a text for each rank, if what
 // is looked up varies, or an element of the list.
 func finding(e *Env, method starlark.Value) starlark.Value {

@@ -53,6 +53,8 @@ var varyingScripts = []struct {
 	{"lists = {0: [1]}\nown = lists.get(r // 6, [2])\nown.append(r)\nones(len(lists[0]) + len(own)) + 1\nbarrier()", 2},
 	{"ranks = [2 * i for i in range(n)]\nones(2) * ranks.index(2 * r)\nones(2 + 'abcabc'.find('abc'[r % 3])) + 1\nbarrier()", 3},
 	{"rows = {0: r, 1: 2 * r}\nones(2) * rows.get(r % 2)\nones(2 if [r, 1].index(1) == 1 else 3) + 1\nbarrier()", 0},
+	{"some = [0, 2, 5]\nok, no = r in some, r // 2 not in range(0, n, 2)\nsome.append(1)\nones(2 if ok else 3) + 1\nones(2 if no else 3) + 1\nbarrier()", 0},
+	{"for i in range(0, n, 4):\n    some = list(range(i, min(i + 4, n)))\n    g = new_group(some)\n    if r in some:\n        all_reduce(ones(3), group = g)\nones(2 if r in {1: 0, 'a': 1} or r in (2, 3.0) else 3) + 1", 0},
 	// Parts of tensors.
 	{"t = zeros(n)\nt[r] = 1.0\nb = zeros(2 * n, 2)\nb[2 * r : 2 * r + 2] = ones(2, 2)\nb[r, r % 2] = 3.0\nb[2 * r :, 0] = 1.0\nall_reduce(t)", 12},
 	{"t = zeros(n)\nt[r] = 1.0\nb = zeros(2 * n, 2)\nb[2 * r : 2 * r + 2] = ones(2, 2)\nb[r, r % 2] = 3.0\nall_reduce(t)", 1},
