@@ -63,11 +63,22 @@ func Fill[T dtype.Number](dst []T, v T) { spread(dst, v) }
 
 // convert is Gather with stride 1, of a float to an integer excepted.
 func convert[D, S dtype.Number](dst []D, src []S) {
-	if same, ok := any(src).([]D); ok {
-		copy(dst, same)
-		return
-	}
 	src = src[:len(dst)]
+	switch src := any(src).(type) {
+	case []D:
+		copy(dst, src)
+		return
+	case []float32:
+		if dst, ok := any(dst).([]float64); ok {
+			vec.Double(dst, src)
+			return
+		}
+	case []float64:
+		if dst, ok := any(dst).([]float32); ok {
+			vec.Single(dst, src)
+			return
+		}
+	}
 	for i := range dst {
 		dst[i] = D(src[i])
 	}

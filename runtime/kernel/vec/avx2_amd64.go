@@ -587,6 +587,16 @@ func adamAVX2(dst *float32, x *float32, m *float32, v *float32, n int, rate floa
 //go:noescape
 func adamStepAVX2(x *float32, m *float32, v *float32, grad *float32, n int, decay float32, w float32, keep float32, share float32, rate float32, root float32, eps float32)
 
+// doubleAVX2 is Double of n elements.
+//
+//go:noescape
+func doubleAVX2(dst *float64, x *float32, n int)
+
+// singleAVX2 is Single of n elements.
+//
+//go:noescape
+func singleAVX2(dst *float32, x *float64, n int)
+
 // widenF16AVX2 is WidenF16 of n elements.
 //
 //go:noescape

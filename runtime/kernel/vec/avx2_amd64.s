@@ -14095,6 +14095,118 @@ done:
 	VZEROUPPER
 	RET
 
+// func doubleAVX2(dst *float64, x *float32, n int)
+// Requires: AVX, AVX2
+TEXT ·doubleAVX2(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ n+16(FP), BX
+	MOVQ BX, SI
+	ANDQ $-16, SI
+	XORQ DX, DX
+	JMP  test
+
+loop:
+	VCVTPS2PD (CX)(DX*4), Y0
+	VCVTPS2PD 16(CX)(DX*4), Y1
+	VMOVUPS   Y0, (AX)(DX*8)
+	VMOVUPS   Y1, 32(AX)(DX*8)
+	VCVTPS2PD 32(CX)(DX*4), Y0
+	VCVTPS2PD 48(CX)(DX*4), Y1
+	VMOVUPS   Y0, 64(AX)(DX*8)
+	VMOVUPS   Y1, 96(AX)(DX*8)
+	ADDQ      $+16, DX
+
+test:
+	CMPQ         DX, SI
+	JLT          loop
+	SUBQ         DX, BX
+	JZ           done
+	LEAQ         tailMasks<>+0(SB), SI
+	NEGQ         BX
+	VMOVDQU      64(SI)(BX*4), Y0
+	VMOVDQU      96(SI)(BX*4), Y1
+	VMASKMOVPS   (CX)(DX*4), Y0, Y2
+	VCVTPS2PD    X2, Y3
+	VEXTRACTF128 $0x01, Y2, X2
+	VCVTPS2PD    X2, Y2
+	VPMOVSXDQ    X0, Y4
+	VMASKMOVPD   Y3, Y4, (AX)(DX*8)
+	VEXTRACTI128 $0x01, Y0, X0
+	VPMOVSXDQ    X0, Y0
+	VMASKMOVPD   Y2, Y0, 32(AX)(DX*8)
+	VMASKMOVPS   32(CX)(DX*4), Y1, Y0
+	VCVTPS2PD    X0, Y2
+	VEXTRACTF128 $0x01, Y0, X0
+	VCVTPS2PD    X0, Y0
+	VPMOVSXDQ    X1, Y3
+	VMASKMOVPD   Y2, Y3, 64(AX)(DX*8)
+	VEXTRACTI128 $0x01, Y1, X1
+	VPMOVSXDQ    X1, Y1
+	VMASKMOVPD   Y0, Y1, 96(AX)(DX*8)
+
+done:
+	VZEROUPPER
+	RET
+
+// func singleAVX2(dst *float32, x *float64, n int)
+// Requires: AVX, AVX2
+TEXT ·singleAVX2(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ n+16(FP), BX
+	MOVQ BX, SI
+	ANDQ $-16, SI
+	XORQ DX, DX
+	JMP  test
+
+loop:
+	VMOVUPS     (CX)(DX*8), Y0
+	VMOVUPS     32(CX)(DX*8), Y1
+	VCVTPD2PSY  Y0, X2
+	VCVTPD2PSY  Y1, X0
+	VINSERTF128 $0x01, X0, Y2, Y0
+	VMOVUPS     Y0, (AX)(DX*4)
+	VMOVUPS     64(CX)(DX*8), Y0
+	VMOVUPS     96(CX)(DX*8), Y1
+	VCVTPD2PSY  Y0, X2
+	VCVTPD2PSY  Y1, X0
+	VINSERTF128 $0x01, X0, Y2, Y0
+	VMOVUPS     Y0, 32(AX)(DX*4)
+	ADDQ        $+16, DX
+
+test:
+	CMPQ         DX, SI
+	JLT          loop
+	SUBQ         DX, BX
+	JZ           done
+	LEAQ         tailMasks<>+0(SB), SI
+	NEGQ         BX
+	VMOVDQU      64(SI)(BX*4), Y0
+	VMOVDQU      96(SI)(BX*4), Y1
+	VPMOVSXDQ    X0, Y3
+	VMASKMOVPD   (CX)(DX*8), Y3, Y3
+	VEXTRACTI128 $0x01, Y0, X4
+	VPMOVSXDQ    X4, Y4
+	VMASKMOVPD   32(CX)(DX*8), Y4, Y4
+	VCVTPD2PSY   Y3, X2
+	VCVTPD2PSY   Y4, X3
+	VINSERTF128  $0x01, X3, Y2, Y3
+	VMASKMOVPS   Y3, Y0, (AX)(DX*4)
+	VPMOVSXDQ    X1, Y0
+	VMASKMOVPD   64(CX)(DX*8), Y0, Y0
+	VEXTRACTI128 $0x01, Y1, X3
+	VPMOVSXDQ    X3, Y3
+	VMASKMOVPD   96(CX)(DX*8), Y3, Y3
+	VCVTPD2PSY   Y0, X2
+	VCVTPD2PSY   Y3, X0
+	VINSERTF128  $0x01, X0, Y2, Y0
+	VMASKMOVPS   Y0, Y1, 32(AX)(DX*4)
+
+done:
+	VZEROUPPER
+	RET
+
 // func widenF16AVX2(dst *float32, x *uint16, n int)
 // Requires: AVX, F16C
 TEXT ·widenF16AVX2(SB), NOSPLIT, $0-24

@@ -587,6 +587,16 @@ func adamAVX512(dst *float32, x *float32, m *float32, v *float32, n int, rate fl
 //go:noescape
 func adamStepAVX512(x *float32, m *float32, v *float32, grad *float32, n int, decay float32, w float32, keep float32, share float32, rate float32, root float32, eps float32)
 
+// doubleAVX512 is Double of n elements.
+//
+//go:noescape
+func doubleAVX512(dst *float64, x *float32, n int)
+
+// singleAVX512 is Single of n elements.
+//
+//go:noescape
+func singleAVX512(dst *float32, x *float64, n int)
+
 // widenF16AVX512 is WidenF16 of n elements.
 //
 //go:noescape

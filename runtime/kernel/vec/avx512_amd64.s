@@ -12164,6 +12164,84 @@ done:
 	VZEROUPPER
 	RET
 
+// func doubleAVX512(dst *float64, x *float32, n int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·doubleAVX512(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ n+16(FP), BX
+	MOVQ BX, SI
+	ANDQ $-16, SI
+	XORQ DX, DX
+	JMP  test
+
+loop:
+	VCVTPS2PD (CX)(DX*4), Z0
+	VCVTPS2PD 32(CX)(DX*4), Z1
+	VMOVUPS   Z0, (AX)(DX*8)
+	VMOVUPS   Z1, 64(AX)(DX*8)
+	ADDQ      $+16, DX
+
+test:
+	CMPQ          DX, SI
+	JLT           loop
+	SUBQ          DX, BX
+	JZ            done
+	MOVQ          $-1, SI
+	BZHIQ         BX, SI, SI
+	KMOVW         SI, K1
+	KSHIFTRW      $0x08, K1, K2
+	VMOVUPS.Z     (CX)(DX*4), K1, Z0
+	VCVTPS2PD     Y0, Z1
+	VEXTRACTF32X8 $0x01, Z0, Y0
+	VCVTPS2PD     Y0, Z0
+	VMOVUPD       Z1, K1, (AX)(DX*8)
+	VMOVUPD       Z0, K2, 64(AX)(DX*8)
+
+done:
+	VZEROUPPER
+	RET
+
+// func singleAVX512(dst *float32, x *float64, n int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·singleAVX512(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ n+16(FP), BX
+	MOVQ BX, SI
+	ANDQ $-16, SI
+	XORQ DX, DX
+	JMP  test
+
+loop:
+	VMOVUPS      (CX)(DX*8), Z0
+	VMOVUPS      64(CX)(DX*8), Z1
+	VCVTPD2PS    Z0, Y2
+	VCVTPD2PS    Z1, Y0
+	VINSERTF32X8 $0x01, Y0, Z2, Z0
+	VMOVUPS      Z0, (AX)(DX*4)
+	ADDQ         $+16, DX
+
+test:
+	CMPQ         DX, SI
+	JLT          loop
+	SUBQ         DX, BX
+	JZ           done
+	MOVQ         $-1, SI
+	BZHIQ        BX, SI, SI
+	KMOVW        SI, K1
+	KSHIFTRW     $0x08, K1, K2
+	VMOVUPD.Z    (CX)(DX*8), K1, Z0
+	VMOVUPD.Z    64(CX)(DX*8), K2, Z1
+	VCVTPD2PS    Z0, Y2
+	VCVTPD2PS    Z1, Y0
+	VINSERTF32X8 $0x01, Y0, Z2, Z0
+	VMOVUPS      Z0, K1, (AX)(DX*4)
+
+done:
+	VZEROUPPER
+	RET
+
 // func widenF16AVX512(dst *float32, x *uint16, n int)
 // Requires: AVX, AVX512F
 TEXT ·widenF16AVX512(SB), NOSPLIT, $0-24

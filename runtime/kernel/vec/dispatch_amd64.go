@@ -1851,6 +1851,40 @@ func AdamStep(x, m, v, grad []float32, decay, w, keep, share, rate, root, eps fl
 	}
 }
 
+// Double stores x in dst.
+func Double(dst []float64, x []float32) {
+	check(len(dst), len(x))
+	n := len(dst)
+	for lo := 0; lo < n; lo += chunk {
+		hi := min(lo+chunk, n)
+		switch active {
+		case AVX512:
+			doubleAVX512(&dst[lo], &x[lo], hi-lo)
+		case AVX2:
+			doubleAVX2(&dst[lo], &x[lo], hi-lo)
+		default:
+			doubleGo(dst[lo:hi], x[lo:hi])
+		}
+	}
+}
+
+// Single stores x, rounded to the nearest float32, in dst.
+func Single(dst []float32, x []float64) {
+	check(len(dst), len(x))
+	n := len(dst)
+	for lo := 0; lo < n; lo += chunk {
+		hi := min(lo+chunk, n)
+		switch active {
+		case AVX512:
+			singleAVX512(&dst[lo], &x[lo], hi-lo)
+		case AVX2:
+			singleAVX2(&dst[lo], &x[lo], hi-lo)
+		default:
+			singleGo(dst[lo:hi], x[lo:hi])
+		}
+	}
+}
+
 // WidenF16 stores x in dst.
 func WidenF16(dst []float32, x []dtype.F16) {
 	check(len(dst), len(x))

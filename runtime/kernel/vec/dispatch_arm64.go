@@ -2031,6 +2031,52 @@ func AdamStep(x, m, v, grad []float32, decay, w, keep, share, rate, root, eps fl
 	copy(v[whole:], rest2[:])
 }
 
+// Double stores x in dst.
+func Double(dst []float64, x []float32) {
+	check(len(dst), len(x))
+	if active != NEON {
+		doubleGo(dst, x)
+		return
+	}
+	n := len(dst)
+	whole := n &^ 15
+	for lo := 0; lo < whole; lo += chunk {
+		hi := min(lo+chunk, whole)
+		doubleNEON(&dst[lo], &x[lo], hi-lo)
+	}
+	if whole == n {
+		return
+	}
+	var rest0 [16]float64
+	var rest1 [16]float32
+	copy(rest1[:], x[whole:])
+	doubleNEON(&rest0[0], &rest1[0], len(rest0))
+	copy(dst[whole:], rest0[:])
+}
+
+// Single stores x, rounded to the nearest float32, in dst.
+func Single(dst []float32, x []float64) {
+	check(len(dst), len(x))
+	if active != NEON {
+		singleGo(dst, x)
+		return
+	}
+	n := len(dst)
+	whole := n &^ 15
+	for lo := 0; lo < whole; lo += chunk {
+		hi := min(lo+chunk, whole)
+		singleNEON(&dst[lo], &x[lo], hi-lo)
+	}
+	if whole == n {
+		return
+	}
+	var rest0 [16]float32
+	var rest1 [16]float64
+	copy(rest1[:], x[whole:])
+	singleNEON(&rest0[0], &rest1[0], len(rest0))
+	copy(dst[whole:], rest0[:])
+}
+
 // WidenF16 stores x in dst.
 func WidenF16(dst []float32, x []dtype.F16) {
 	check(len(dst), len(x))

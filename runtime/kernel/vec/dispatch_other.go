@@ -524,6 +524,18 @@ func AdamStep(x, m, v, grad []float32, decay, w, keep, share, rate, root, eps fl
 	adamStepGo(x, m, v, grad, decay, w, keep, share, rate, root, eps)
 }
 
+// Double stores x in dst.
+func Double(dst []float64, x []float32) {
+	check(len(dst), len(x))
+	doubleGo(dst, x)
+}
+
+// Single stores x, rounded to the nearest float32, in dst.
+func Single(dst []float32, x []float64) {
+	check(len(dst), len(x))
+	singleGo(dst, x)
+}
+
 // WidenF16 stores x in dst.
 func WidenF16(dst []float32, x []dtype.F16) {
 	check(len(dst), len(x))

@@ -412,6 +412,16 @@ func adamNEON(dst *float32, x *float32, m *float32, v *float32, n int, rate floa
 //go:noescape
 func adamStepNEON(x *float32, m *float32, v *float32, grad *float32, n int, decay float32, w float32, keep float32, share float32, rate float32, root float32, eps float32)
 
+// doubleNEON is Double of n elements, a multiple of 16.
+//
+//go:noescape
+func doubleNEON(dst *float64, x *float32, n int)
+
+// singleNEON is Single of n elements, a multiple of 16.
+//
+//go:noescape
+func singleNEON(dst *float32, x *float64, n int)
+
 // widenF16NEON is WidenF16 of n elements, a multiple of 16.
 //
 //go:noescape

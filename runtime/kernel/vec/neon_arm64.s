@@ -7732,6 +7732,70 @@ loop:
 	BNE      loop
 	RET
 
+// func doubleNEON(dst *float64, x *float32, n int)
+// R0 dst, R1 x, R8 what is left, R9 constants. Four elements a register, 4 side by side.
+TEXT ·doubleNEON(SB), NOSPLIT, $0-24
+	MOVD     dst+0(FP), R0
+	MOVD     x+8(FP), R1
+	MOVD     n+16(FP), R8
+	MOVD     $neonConstants<>(SB), R9
+
+loop:
+	// t0 := x[i]
+	FLDPQ    0(R1), (F0, F1)
+	FLDPQ    32(R1), (F2, F3)
+	// t1 := float64(t0)
+	WORD     $0x0e617804 // FCVTL V4.2D, V0.2S
+	WORD     $0x4e617805 // FCVTL2 V5.2D, V0.4S
+	WORD     $0x0e617820 // FCVTL V0.2D, V1.2S
+	WORD     $0x4e617826 // FCVTL2 V6.2D, V1.4S
+	WORD     $0x0e617841 // FCVTL V1.2D, V2.2S
+	WORD     $0x4e617847 // FCVTL2 V7.2D, V2.4S
+	WORD     $0x0e617862 // FCVTL V2.2D, V3.2S
+	WORD     $0x4e617868 // FCVTL2 V8.2D, V3.4S
+	// dst[i] = t1
+	FSTPQ    (F4, F5), 0(R0)
+	FSTPQ    (F0, F6), 32(R0)
+	FSTPQ    (F1, F7), 64(R0)
+	FSTPQ    (F2, F8), 96(R0)
+	ADD      $128, R0
+	ADD      $64, R1
+	SUBS     $16, R8, R8
+	BNE      loop
+	RET
+
+// func singleNEON(dst *float32, x *float64, n int)
+// R0 dst, R1 x, R8 what is left, R9 constants. Four elements a register, 4 side by side.
+TEXT ·singleNEON(SB), NOSPLIT, $0-24
+	MOVD     dst+0(FP), R0
+	MOVD     x+8(FP), R1
+	MOVD     n+16(FP), R8
+	MOVD     $neonConstants<>(SB), R9
+
+loop:
+	// t0 := x[i]
+	FLDPQ    0(R1), (F0, F1)
+	FLDPQ    32(R1), (F2, F3)
+	FLDPQ    64(R1), (F4, F5)
+	FLDPQ    96(R1), (F6, F7)
+	// t1 := float32(t0)
+	WORD     $0x0e616808 // FCVTN V8.2S, V0.2D
+	WORD     $0x4e616828 // FCVTN2 V8.4S, V1.2D
+	WORD     $0x0e616840 // FCVTN V0.2S, V2.2D
+	WORD     $0x4e616860 // FCVTN2 V0.4S, V3.2D
+	WORD     $0x0e616881 // FCVTN V1.2S, V4.2D
+	WORD     $0x4e6168a1 // FCVTN2 V1.4S, V5.2D
+	WORD     $0x0e6168c2 // FCVTN V2.2S, V6.2D
+	WORD     $0x4e6168e2 // FCVTN2 V2.4S, V7.2D
+	// dst[i] = t1
+	FSTPQ    (F8, F0), 0(R0)
+	FSTPQ    (F1, F2), 32(R0)
+	ADD      $64, R0
+	ADD      $128, R1
+	SUBS     $16, R8, R8
+	BNE      loop
+	RET
+
 // func widenF16NEON(dst *float32, x *uint16, n int)
 // R0 dst, R1 x, R8 what is left, R9 constants. Four elements a register, 4 side by side.
 TEXT ·widenF16NEON(SB), NOSPLIT, $0-24

@@ -1468,6 +1468,26 @@ func adamStepGo(x, m, v, grad []float32, decay, w, keep, share, rate, root, eps 
 	}
 }
 
+// doubleGo is Double.
+func doubleGo(dst []float64, x []float32) {
+	x = x[:len(dst)]
+	for i := range dst {
+		t0 := x[i]
+		t1 := float64(t0)
+		dst[i] = t1
+	}
+}
+
+// singleGo is Single.
+func singleGo(dst []float32, x []float64) {
+	x = x[:len(dst)]
+	for i := range dst {
+		t0 := x[i]
+		t1 := float32(t0)
+		dst[i] = t1
+	}
+}
+
 // widenF16Go is WidenF16.
 func widenF16Go(dst []float32, x []dtype.F16) {
 	x = x[:len(dst)]

@@ -473,6 +473,14 @@ func (k *kernel) adam(x, m, v *expr) *expr {
 func moves() []*kernel {
 	return []*kernel{
 		{
+			name: "Double", doc: "stores x in dst.", arrays: []array{{"dst", eF64}, {"x", eF32}},
+			body: func(k *kernel) { k.store("dst", k.widen(k.load("x"))) },
+		},
+		{
+			name: "Single", doc: "stores x, rounded to the nearest float32, in dst.", arrays: []array{{"dst", eF32}, {"x", eF64}},
+			body: func(k *kernel) { k.store("dst", k.narrow(k.load("x"))) },
+		},
+		{
 			name: "WidenF16", doc: "stores x in dst.", arrays: []array{{"dst", eF32}, {"x", eF16}},
 			body: func(k *kernel) { k.store("dst", k.load("x")) },
 		},
