@@ -18,7 +18,7 @@ import (
 	"time"
 )
 
-var bombCount = flag.Int("bombs", 12, "how many programs TestBombs runs; a kind comes again in another form, on other ranks")
+var bombCount = flag.Int("bombs", 6, "how many programs TestBombs runs; a kind comes again in another form, on other ranks")
 
 // bombs are bodies of functions that fill memory on the line that ends with #!. Each
 // has the path to it that the interpreter takes: values that grow in a loop, one call

@@ -19,7 +19,7 @@ import (
 )
 
 var (
-	faults    = flag.Int("faults", 8, "how many runs TestRandomFaults disturbs")
+	faults    = flag.Int("faults", 4, "how many runs TestRandomFaults disturbs")
 	faultSeed = flag.Uint64("fault-seed", 1, "the seed of the first run that TestRandomFaults disturbs")
 	faultKind = flag.String("fault-kind", "", "the `NAME` of the only kind of fault, for TestRandomFaults")
 )

@@ -18,7 +18,7 @@ import (
 )
 
 var (
-	programs    = flag.Int("programs", 6, "how many programs TestRandomPrograms writes and runs")
+	programs    = flag.Int("programs", 3, "how many programs TestRandomPrograms writes and runs")
 	programSeed = flag.Uint64("program-seed", 1, "the seed of the first program of TestRandomPrograms")
 )
 

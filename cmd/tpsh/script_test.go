@@ -106,10 +106,10 @@ func findPorts(env *testscript.Env) error {
 	return nil
 }
 
-var everyTransport = flag.Bool("every-transport", false, "run on shm and on tcp what is else run on one of them in turn")
+var everyTransport = flag.Bool("every-transport", false, "run on shm and on tcp what is else run on one of them in turn, or on none")
 
-// What those files say of frames is true of ranks that are processes, too: on shm and tcp
-// in turn.
+// What those files say of frames is true of ranks that are processes, too: every second file on
+// shm or tcp in turn, and with -every-transport all on both.
 func TestScriptOfProcesses(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join(scriptDir, "*.txtar"))
 	if err != nil {
@@ -130,7 +130,7 @@ func TestScriptOfProcesses(t *testing.T) {
 			if bytes.Equal(changed, script) {
 				continue
 			}
-			if copied++; !*everyTransport && copied%len(list) != turn {
+			if copied++; !*everyTransport && copied%(2*len(list)) != turn {
 				continue
 			}
 			if err := os.WriteFile(filepath.Join(dir, filepath.Base(file)), changed, 0o644); err != nil {

@@ -20,7 +20,10 @@ import (
 // get with what the operator gives on the whole: results, the layouts of them,
 // gradients, and what is written in place.
 
-var everyCase = flag.Bool("full", false, "run all cases of the table of placed tensors, not a sample")
+var (
+	everyCase = flag.Bool("full", false, "run all cases of the table of placed tensors, not a sample")
+	sample    = flag.Int("sample", 1, "how many times as many cases of TestPlaced to draw")
+)
 
 // A ring is the ranks on which cases are run: those of a mesh of the given
 // sizes, and some outside it.
@@ -292,16 +295,16 @@ func casesOf(t *testing.T, d *op.Def, g ring) []*ringCase {
 			continue
 		}
 		seed := uint64(i)
-		list = append(list, sampleCases(newRingTrial(d, ex, dt), g, seed, limit(4/pairs, 400))...)
+		list = append(list, sampleCases(newRingTrial(d, ex, dt), g, seed, limit(max(1, 2**sample/pairs), 400))...)
 		sizes, dtypes := sizeTrials(d, ex, dt), dtypeTrials(d, ex, dt)
 		if !*everyCase {
 			sizes, dtypes = oneOf(sizes, g, seed), oneOf(dtypes, g, seed)
 		}
 		for k, make := range sizes {
-			list = append(list, sampleCases(make(), g, seed+uint64(k)<<16, limit(2/len(g.sizes), 40/pairs))...)
+			list = append(list, sampleCases(make(), g, seed+uint64(k)<<16, limit(*sample, 40/pairs))...)
 		}
 		for k, make := range dtypes {
-			list = append(list, sampleCases(make(), g, seed+uint64(k)<<24, limit(1, 16/pairs))...)
+			list = append(list, sampleCases(make(), g, seed+uint64(k)<<24, limit(*sample, 16/pairs))...)
 		}
 	}
 	return list
