@@ -20,12 +20,16 @@ import (
 // Most of its time a test of a transport waits: more of them run at a time than there are
 // processors, unless -parallel says otherwise. A rank that sleeps at connections or at shared
 // memory does not tell Go's scheduler, as it need not in a process of its own: here it would
-// keep others from running if there were not more threads for them than processors.
+// keep others from running if there were not more threads for them than processors. What is
+// drawn at random is drawn 40 times, for many transports have it, unless -rapid.checks says
+// otherwise.
 func TestMain(m *testing.M) {
 	debug.SetGCPercent(400) // as the command does
 	goruntime.GOMAXPROCS(max(24, goruntime.GOMAXPROCS(0)))
-	if err := flag.Set("test.parallel", "8"); err != nil {
-		panic(err)
+	for name, value := range map[string]string{"test.parallel": "8", "rapid.checks": "40"} {
+		if err := flag.Set(name, value); err != nil {
+			panic(err)
+		}
 	}
 	goleak.VerifyTestMain(m)
 }
