@@ -268,6 +268,9 @@ func (c *wireCall) abandon() {
 // is there to have them, and moves the data.
 func (c *wireCall) finish(err error, present bool) (comm.Result, error) {
 	defer c.leave()
+	if err == nil && c.relays {
+		c.tellEach() // the last contract may be the one that came by itself
+	}
 	if err == nil && !c.agreed() {
 		err = c.mismatch()
 	}

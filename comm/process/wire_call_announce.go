@@ -148,14 +148,8 @@ func (c *wireCall) sendHop() {
 // relayOn takes in the contracts that have come, hop by hop, and sends on what follows from
 // them. It is for the goroutine that carries the call out.
 func (c *wireCall) relayOn() {
+	c.tellEach()
 	r := &c.relay
-	if c.call.toEach.Load() && !r.told {
-		r.told = true
-		list := wire.Listed(r.list[:r.runs[0].end]) // its own contract
-		for _, rank := range c.group.others {
-			c.write(rank, wire.Frame{Type: wire.FrameContracts, Step: toEach}, list)
-		}
-	}
 	for r.hop < r.Hops() && c.call.hops.has(r.hop) {
 		from := c.group.ranks[r.From(r.hop)]
 		if err := c.signHop(); err != nil {
@@ -163,6 +157,20 @@ func (c *wireCall) relayOn() {
 			return
 		}
 		c.sendHop()
+	}
+}
+
+// tellEach sends the contract to each other member by itself, once, if one has done so that might
+// have relayed it: others may wait for this one by a way that goes through that member.
+func (c *wireCall) tellEach() {
+	r := &c.relay
+	if !c.call.toEach.Load() || r.told {
+		return
+	}
+	r.told = true
+	list := wire.Listed(r.list[:r.runs[0].end]) // its own contract
+	for _, rank := range c.group.others {
+		c.write(rank, wire.Frame{Type: wire.FrameContracts, Step: toEach}, list)
 	}
 }
 
