@@ -270,9 +270,9 @@ func appendForm(text []byte, v starlark.Value, fresh bool) []byte {
 	return fmt.Appendf(text, "<%T %v>", v, v)
 }
 
-// merged returns values of ranks, all of one form, as one value in which scalars vary, be they the same on these
-// ranks: a program observes what it did for others, too, for which the ranks ran before. The first of ranks is the
-// one that runs.
+// merged returns values of ranks, all of one form, as one value in which scalars vary. The first of ranks is the
+// one that runs. Where it does again what others did, too, a scalar varies that may have varied among them: it is
+// observed as it was.
 func merged(e *Env, ranks []int, values []starlark.Value, fresh bool) starlark.Value {
 	own := values[0]
 	parts := func(list starlark.Indexable) []starlark.Value {
@@ -293,7 +293,7 @@ func merged(e *Env, ranks []int, values []starlark.Value, fresh bool) starlark.V
 			return starlark.NewList(parts(v))
 		}
 	}
-	if !scalar(own) {
+	if !scalar(own) || !e.Runtime.Repeats() && !slices.ContainsFunc(values, func(v starlark.Value) bool { return !sameScalar(own, v) }) {
 		return own
 	}
 	list := slices.Clone(values)
@@ -301,6 +301,18 @@ func merged(e *Env, ranks []int, values []starlark.Value, fresh bool) starlark.V
 		i, _ := slices.BinarySearch(ranks, rank)
 		return list[i], nil
 	}}
+}
+
+// sameScalar reports whether two scalars of one type are the same.
+func sameScalar(a, b starlark.Value) bool {
+	switch a := a.(type) {
+	case starlark.Int:
+		same, err := starlark.Equal(a, b)
+		return err == nil && same
+	case starlark.String:
+		return a == b
+	}
+	return told(a, nil) == told(b, nil)
 }
 
 // plainForm returns a text that plain tensors share if they are alike but for where in their

@@ -71,6 +71,9 @@ func Observed[T comparable](r *Rank, f func(rank int) T) T {
 	return alike.Observe(r.kind, f)
 }
 
+// Repeats reports whether the rank does again what it was told apart after.
+func (r *Rank) Repeats() bool { return r.kind != nil && r.kind.Repeats() }
+
 // AskedPlace is Asked of a function of the rank's place in g, in which it is.
 func AskedPlace[T comparable](r *Rank, g *comm.Group, f func(place int) T) T {
 	if r.kind == nil {

@@ -157,6 +157,9 @@ func Observe[T comparable](k *Kind, f func(rank int) T) T {
 	return Ask(k, f)
 }
 
+// Repeats reports whether the next Observe may be one that the kind has in common with those it was told apart from.
+func (k *Kind) Repeats() bool { return k.observed < k.told }
+
 // Apart makes every rank of the kind a kind of its own.
 func (k *Kind) Apart() { Ask(k, func(rank int) int { return rank }) }
 
