@@ -67,7 +67,7 @@ const fillStart = 32
 
 // Clear sets every byte of dst to zero.
 func Clear(dst []byte) {
-	if vec.LightPast(len(dst)) {
+	if Past(len(dst)) {
 		spread(dst, 0)
 		return
 	}
@@ -76,7 +76,7 @@ func Clear(dst []byte) {
 
 // spread is Fill of elements of any type.
 func spread[T any](dst []T, v T) {
-	if vec.LightPast(len(dst) * int(unsafe.Sizeof(v))) {
+	if Past(len(dst) * int(unsafe.Sizeof(v))) {
 		spreadPast(dst, v)
 		return
 	}
@@ -103,7 +103,7 @@ func spreadPast[T any](dst []T, v T) {
 		to := dst[lo:min(lo+len(block), len(dst))]
 		vec.CopyPast(to, block[:len(to)])
 	}
-	vec.Settle()
+	Settle()
 }
 
 // interleave stores the elements of two or three columns of src, each of which is contiguous and

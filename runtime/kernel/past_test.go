@@ -1,17 +1,13 @@
 package kernel
 
-import (
-	"testing"
-
-	"tpsh/runtime/kernel/vec"
-)
+import "testing"
 
 // Rows that are stored past the caches are those that f makes, whether they fill lines
 // of the caches or not; short results, long rows and those in place are left alone.
 func TestRowsPast(t *testing.T) {
 	large := 0
 	for bytes := 1 << 16; bytes <= 1<<28 && large == 0; bytes *= 2 {
-		if vec.LightPast(bytes) {
+		if Past(bytes) {
 			large = bytes / 4
 		}
 	}

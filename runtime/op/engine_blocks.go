@@ -9,7 +9,6 @@ import (
 	"tpsh/runtime/dtype"
 	"tpsh/runtime/kernel"
 	"tpsh/runtime/kernel/crew"
-	"tpsh/runtime/kernel/vec"
 	"tpsh/runtime/shape"
 	"tpsh/runtime/tensor"
 )
@@ -286,7 +285,7 @@ func (s *sink[T]) block(lo, hi int) []T {
 func (s *sink[T]) store(lo, hi int) {
 	switch {
 	case s.past:
-		vec.CopyPast(s.direct[lo:hi], s.buf[:hi-lo])
+		kernel.CopyPast(s.direct[lo:hi], s.buf[:hi-lo])
 	case s.direct == nil:
 		storeRuns(s.x, &s.layout, lo, hi, s.buf)
 	}
@@ -312,7 +311,7 @@ func (s *source[T]) release() { giveBack(s.room) }
 // borrow is the borrow of a source, for what is made of in: elements that are many and of none of
 // these are stored past the caches.
 func (s *sink[T]) borrow(n int, in ...*tensor.Tensor) {
-	s.past = s.direct != nil && vec.LightPast(n*s.x.DType().Size()) &&
+	s.past = s.direct != nil && kernel.Past(n*s.x.DType().Size()) &&
 		!slices.ContainsFunc(in, func(x *tensor.Tensor) bool { return x.Buffer() == s.x.Buffer() })
 	if (s.direct == nil || s.past) && n > 0 {
 		s.room, s.buf = blockIn[T](n)
@@ -322,7 +321,7 @@ func (s *sink[T]) borrow(n int, in ...*tensor.Tensor) {
 // release is the release of a source.
 func (s *sink[T]) release() {
 	if s.past {
-		vec.Settle()
+		kernel.Settle()
 	}
 	giveBack(s.room)
 }

@@ -5,7 +5,6 @@ import (
 
 	"tpsh/runtime/dtype"
 	"tpsh/runtime/kernel"
-	"tpsh/runtime/kernel/vec"
 	"tpsh/runtime/tensor"
 )
 
@@ -88,7 +87,7 @@ func copyBools(dst, x *tensor.Tensor) {
 // moveInto is copyInto by way of T.
 func moveInto[T dtype.Number](dst, x *tensor.Tensor) {
 	d, ok := direct[T](dst)
-	if !ok || vec.LightPast(len(d)*dst.DType().Size()) {
+	if !ok || kernel.Past(len(d)*dst.DType().Size()) {
 		run1(nil, dst, x, func(dst, x []T) { copy(dst, x) })
 		return
 	}
