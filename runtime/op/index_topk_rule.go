@@ -96,12 +96,13 @@ func runPartTopK(c *Call) error {
 	return nil
 }
 
-// topKByBlock is the Compose of topk: nil unless each block has k elements.
+// topKByBlock is the Compose of topk: nil unless each block has k elements. The blocks of a RaggedShard
+// are cut anew, to give as many each, and may then have fewer.
 func topKByBlock(t *Tape, c *Call) []*tensor.Tensor {
 	x, k := c.In[0], c.Args[0].Int
 	d, _ := c.axis(1, x.Shape())
 	parts := partsAlong(x, []int{d})
-	if parts < 2 || k == 0 || k > leastBlock(x, d) {
+	if parts < 2 || k == 0 || isRagged(x) || k > leastBlock(x, d) {
 		return nil
 	}
 	few := t.several("part_topk", one(x.Detach()), Int1(k), Int1(d), c.Args[2], Int1(parts))
@@ -109,6 +110,14 @@ func topKByBlock(t *Tape, c *Call) []*tensor.Tensor {
 	best := t.several("topk", one(values), Int1(k), Int1(d), c.Args[2], Bool1(true))
 	at := t.Do("gather", []*tensor.Tensor{from, best[1]}, Int1(d))
 	return []*tensor.Tensor{t.Do("known_at", []*tensor.Tensor{x, best[0], at}, Int1(d)), at}
+}
+
+// isRagged reports whether a placement of x is a RaggedShard.
+func isRagged(x *tensor.Tensor) bool {
+	return slices.ContainsFunc(x.Layout().Placements(), func(p mesh.Placement) bool {
+		_, _, ragged := p.Units()
+		return ragged
+	})
 }
 
 // leastBlock returns the size of the least block of dim d of x.
