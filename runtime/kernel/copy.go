@@ -92,12 +92,12 @@ func spread[T any](dst []T, v T) {
 	}
 }
 
-// pageSize is how many bytes spreadPast makes first.
-const pageSize = 4 << 10
+// pastBlock is how many bytes spreadPast copies at a time: the first-level cache keeps them.
+const pastBlock = 4 << 10
 
 // spreadPast is spread that stores past the caches.
 func spreadPast[T any](dst []T, v T) {
-	block := make([]T, pageSize/unsafe.Sizeof(v))
+	block := make([]T, pastBlock/unsafe.Sizeof(v))
 	spread(block, v)
 	for lo := 0; lo < len(dst); lo += len(block) {
 		to := dst[lo:min(lo+len(block), len(dst))]
