@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"tpsh/runtime/ckpt"
 )
@@ -151,7 +152,7 @@ func (d *diffing) report() (*Report, error) {
 	}
 	r.Rows = d.rows(r.Tensors)
 	if len(differ) == 0 {
-		r.Says = fmt.Sprintf("no tensor of %d differs by more than dtype and depth explain", len(d.pairs))
+		r.Says = fmt.Sprintf("no tensor of %d differs by more than dtype and depth explain", len(d.pairs)) + d.unpaired()
 		return r, nil
 	}
 	first := firstOf(differ)
@@ -170,6 +171,20 @@ func (d *diffing) report() (*Report, error) {
 	r.Ranks = append(r.Ranks, f.ranks...)
 	r.Says = f.says
 	return r, nil
+}
+
+// unpaired says how many tensors one side alone has, or "" if each has its counterpart.
+func (d *diffing) unpaired() string {
+	var lacks []string
+	for i, side := range []string{"the candidate", "the reference"} {
+		if n := len(d.only[i]); n > 0 {
+			lacks = append(lacks, fmt.Sprintf("%s lacks %d", side, n))
+		}
+	}
+	if lacks == nil {
+		return ""
+	}
+	return ", but " + strings.Join(lacks, ", and ")
 }
 
 func stepOf(p *pair) *int {
