@@ -46,6 +46,24 @@ func avx2F32Tile1x4(c *float32, ldc int, a *float32, rowA int, colA int, b *floa
 // avx2F32Tile2x4 is the tileFunc of 2 rows and 4 vectors.
 func avx2F32Tile2x4(c *float32, ldc int, a *float32, rowA int, colA int, b *float32, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
 
+// avx2F32PastTile1 is that of pastTiles of 1 rows.
+func avx2F32PastTile1(c *float32, ldc int, a *float32, rowA int, colA int, b *float32, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
+
+// avx2F32PastTile2 is that of pastTiles of 2 rows.
+func avx2F32PastTile2(c *float32, ldc int, a *float32, rowA int, colA int, b *float32, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
+
+// avx2F32PastTile3 is that of pastTiles of 3 rows.
+func avx2F32PastTile3(c *float32, ldc int, a *float32, rowA int, colA int, b *float32, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
+
+// avx2F32PastTile4 is that of pastTiles of 4 rows.
+func avx2F32PastTile4(c *float32, ldc int, a *float32, rowA int, colA int, b *float32, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
+
+// avx2F32PastTile5 is that of pastTiles of 5 rows.
+func avx2F32PastTile5(c *float32, ldc int, a *float32, rowA int, colA int, b *float32, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
+
+// avx2F32PastTile6 is that of pastTiles of 6 rows.
+func avx2F32PastTile6(c *float32, ldc int, a *float32, rowA int, colA int, b *float32, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
+
 // avx2F32Stream1x8 is the streamFunc of 1 rows and 8 vectors.
 func avx2F32Stream1x8(c *float32, ldc int, a *float32, rowA int, colA int, b *float32, rowB int, k int, n int, fresh bool)
 
@@ -150,6 +168,24 @@ func avx2F64Tile1x4(c *float64, ldc int, a *float64, rowA int, colA int, b *floa
 
 // avx2F64Tile2x4 is the tileFunc of 2 rows and 4 vectors.
 func avx2F64Tile2x4(c *float64, ldc int, a *float64, rowA int, colA int, b *float64, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
+
+// avx2F64PastTile1 is that of pastTiles of 1 rows.
+func avx2F64PastTile1(c *float64, ldc int, a *float64, rowA int, colA int, b *float64, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
+
+// avx2F64PastTile2 is that of pastTiles of 2 rows.
+func avx2F64PastTile2(c *float64, ldc int, a *float64, rowA int, colA int, b *float64, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
+
+// avx2F64PastTile3 is that of pastTiles of 3 rows.
+func avx2F64PastTile3(c *float64, ldc int, a *float64, rowA int, colA int, b *float64, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
+
+// avx2F64PastTile4 is that of pastTiles of 4 rows.
+func avx2F64PastTile4(c *float64, ldc int, a *float64, rowA int, colA int, b *float64, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
+
+// avx2F64PastTile5 is that of pastTiles of 5 rows.
+func avx2F64PastTile5(c *float64, ldc int, a *float64, rowA int, colA int, b *float64, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
+
+// avx2F64PastTile6 is that of pastTiles of 6 rows.
+func avx2F64PastTile6(c *float64, ldc int, a *float64, rowA int, colA int, b *float64, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
 
 // avx2F64Stream1x8 is the streamFunc of 1 rows and 8 vectors.
 func avx2F64Stream1x8(c *float64, ldc int, a *float64, rowA int, colA int, b *float64, rowB int, k int, n int, fresh bool)

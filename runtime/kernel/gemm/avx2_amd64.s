@@ -1960,6 +1960,358 @@ store:
 	VZEROUPPER
 	RET
 
+// func avx2F32PastTile1(c *float32, ldc int, a *float32, rowA int, colA int, b *float32, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
+// Requires: AVX, FMA3, MMX+
+TEXT ·avx2F32PastTile1(SB), NOSPLIT, $0-96
+	MOVQ   a+16(FP), AX
+	MOVQ   rowA+24(FP), CX
+	SHLQ   $0x02, CX
+	LEAQ   (CX)(CX*2), CX
+	MOVQ   b+40(FP), CX
+	MOVQ   k+56(FP), DX
+	MOVQ   colA+32(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   rowB+48(FP), SI
+	SHLQ   $0x02, SI
+	MOVQ   ahead+80(FP), DI
+	MOVQ   step+88(FP), R8
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+
+whole:
+	VBROADCASTSS (AX), Y2
+	VMOVUPS      (CX), Y3
+	VFMADD231PS  Y2, Y3, Y0
+	VMOVUPS      32(CX), Y3
+	VFMADD231PS  Y2, Y3, Y1
+	PREFETCHT1   (DI)
+	ADDQ         R8, DI
+	ADDQ         BX, AX
+	ADDQ         SI, CX
+	DECQ         DX
+	JNZ          whole
+	MOVQ         c+0(FP), AX
+	MOVQ         ldc+8(FP), CX
+	SHLQ         $0x02, CX
+	VMOVNTPS     Y0, (AX)
+	VMOVNTPS     Y1, 32(AX)
+	VZEROUPPER
+	RET
+
+// func avx2F32PastTile2(c *float32, ldc int, a *float32, rowA int, colA int, b *float32, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
+// Requires: AVX, FMA3, MMX+
+TEXT ·avx2F32PastTile2(SB), NOSPLIT, $0-96
+	MOVQ   a+16(FP), AX
+	MOVQ   rowA+24(FP), CX
+	SHLQ   $0x02, CX
+	LEAQ   (CX)(CX*2), DX
+	MOVQ   b+40(FP), DX
+	MOVQ   k+56(FP), BX
+	MOVQ   colA+32(FP), SI
+	SHLQ   $0x02, SI
+	MOVQ   rowB+48(FP), DI
+	SHLQ   $0x02, DI
+	MOVQ   ahead+80(FP), R8
+	MOVQ   step+88(FP), R9
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+
+whole:
+	VMOVUPS      (DX), Y4
+	VMOVUPS      32(DX), Y5
+	VBROADCASTSS (AX), Y6
+	VFMADD231PS  Y6, Y4, Y0
+	VFMADD231PS  Y6, Y5, Y1
+	VBROADCASTSS (AX)(CX*1), Y6
+	VFMADD231PS  Y6, Y4, Y2
+	VFMADD231PS  Y6, Y5, Y3
+	PREFETCHT1   (R8)
+	ADDQ         R9, R8
+	ADDQ         SI, AX
+	ADDQ         DI, DX
+	DECQ         BX
+	JNZ          whole
+	MOVQ         c+0(FP), AX
+	MOVQ         ldc+8(FP), CX
+	SHLQ         $0x02, CX
+	VMOVNTPS     Y0, (AX)
+	VMOVNTPS     Y1, 32(AX)
+	ADDQ         CX, AX
+	VMOVNTPS     Y2, (AX)
+	VMOVNTPS     Y3, 32(AX)
+	VZEROUPPER
+	RET
+
+// func avx2F32PastTile3(c *float32, ldc int, a *float32, rowA int, colA int, b *float32, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
+// Requires: AVX, FMA3, MMX+
+TEXT ·avx2F32PastTile3(SB), NOSPLIT, $0-96
+	MOVQ   a+16(FP), AX
+	MOVQ   rowA+24(FP), CX
+	SHLQ   $0x02, CX
+	LEAQ   (CX)(CX*2), DX
+	MOVQ   b+40(FP), DX
+	MOVQ   k+56(FP), BX
+	MOVQ   colA+32(FP), SI
+	SHLQ   $0x02, SI
+	MOVQ   rowB+48(FP), DI
+	SHLQ   $0x02, DI
+	MOVQ   ahead+80(FP), R8
+	MOVQ   step+88(FP), R9
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+
+whole:
+	VMOVUPS      (DX), Y6
+	VMOVUPS      32(DX), Y7
+	VBROADCASTSS (AX), Y8
+	VFMADD231PS  Y8, Y6, Y0
+	VFMADD231PS  Y8, Y7, Y1
+	VBROADCASTSS (AX)(CX*1), Y8
+	VFMADD231PS  Y8, Y6, Y2
+	VFMADD231PS  Y8, Y7, Y3
+	VBROADCASTSS (AX)(CX*2), Y8
+	VFMADD231PS  Y8, Y6, Y4
+	VFMADD231PS  Y8, Y7, Y5
+	PREFETCHT1   (R8)
+	ADDQ         R9, R8
+	ADDQ         SI, AX
+	ADDQ         DI, DX
+	DECQ         BX
+	JNZ          whole
+	MOVQ         c+0(FP), AX
+	MOVQ         ldc+8(FP), CX
+	SHLQ         $0x02, CX
+	VMOVNTPS     Y0, (AX)
+	VMOVNTPS     Y1, 32(AX)
+	ADDQ         CX, AX
+	VMOVNTPS     Y2, (AX)
+	VMOVNTPS     Y3, 32(AX)
+	ADDQ         CX, AX
+	VMOVNTPS     Y4, (AX)
+	VMOVNTPS     Y5, 32(AX)
+	VZEROUPPER
+	RET
+
+// func avx2F32PastTile4(c *float32, ldc int, a *float32, rowA int, colA int, b *float32, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
+// Requires: AVX, FMA3, MMX+
+TEXT ·avx2F32PastTile4(SB), NOSPLIT, $0-96
+	MOVQ   a+16(FP), AX
+	MOVQ   rowA+24(FP), CX
+	SHLQ   $0x02, CX
+	LEAQ   (CX)(CX*2), DX
+	MOVQ   b+40(FP), BX
+	MOVQ   k+56(FP), SI
+	MOVQ   colA+32(FP), DI
+	SHLQ   $0x02, DI
+	MOVQ   rowB+48(FP), R8
+	SHLQ   $0x02, R8
+	MOVQ   ahead+80(FP), R9
+	MOVQ   step+88(FP), R10
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+
+whole:
+	VMOVUPS      (BX), Y8
+	VMOVUPS      32(BX), Y9
+	VBROADCASTSS (AX), Y10
+	VFMADD231PS  Y10, Y8, Y0
+	VFMADD231PS  Y10, Y9, Y1
+	VBROADCASTSS (AX)(CX*1), Y10
+	VFMADD231PS  Y10, Y8, Y2
+	VFMADD231PS  Y10, Y9, Y3
+	VBROADCASTSS (AX)(CX*2), Y10
+	VFMADD231PS  Y10, Y8, Y4
+	VFMADD231PS  Y10, Y9, Y5
+	VBROADCASTSS (AX)(DX*1), Y10
+	VFMADD231PS  Y10, Y8, Y6
+	VFMADD231PS  Y10, Y9, Y7
+	PREFETCHT1   (R9)
+	ADDQ         R10, R9
+	ADDQ         DI, AX
+	ADDQ         R8, BX
+	DECQ         SI
+	JNZ          whole
+	MOVQ         c+0(FP), AX
+	MOVQ         ldc+8(FP), CX
+	SHLQ         $0x02, CX
+	VMOVNTPS     Y0, (AX)
+	VMOVNTPS     Y1, 32(AX)
+	ADDQ         CX, AX
+	VMOVNTPS     Y2, (AX)
+	VMOVNTPS     Y3, 32(AX)
+	ADDQ         CX, AX
+	VMOVNTPS     Y4, (AX)
+	VMOVNTPS     Y5, 32(AX)
+	ADDQ         CX, AX
+	VMOVNTPS     Y6, (AX)
+	VMOVNTPS     Y7, 32(AX)
+	VZEROUPPER
+	RET
+
+// func avx2F32PastTile5(c *float32, ldc int, a *float32, rowA int, colA int, b *float32, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
+// Requires: AVX, FMA3, MMX+
+TEXT ·avx2F32PastTile5(SB), NOSPLIT, $0-96
+	MOVQ   a+16(FP), AX
+	MOVQ   rowA+24(FP), CX
+	SHLQ   $0x02, CX
+	LEAQ   (CX)(CX*2), DX
+	LEAQ   (AX)(CX*4), BX
+	MOVQ   b+40(FP), SI
+	MOVQ   k+56(FP), DI
+	MOVQ   colA+32(FP), R8
+	SHLQ   $0x02, R8
+	MOVQ   rowB+48(FP), R9
+	SHLQ   $0x02, R9
+	MOVQ   ahead+80(FP), R10
+	MOVQ   step+88(FP), R11
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+	VXORPS Y8, Y8, Y8
+	VXORPS Y9, Y9, Y9
+
+whole:
+	VMOVUPS      (SI), Y10
+	VMOVUPS      32(SI), Y11
+	VBROADCASTSS (AX), Y12
+	VFMADD231PS  Y12, Y10, Y0
+	VFMADD231PS  Y12, Y11, Y1
+	VBROADCASTSS (AX)(CX*1), Y12
+	VFMADD231PS  Y12, Y10, Y2
+	VFMADD231PS  Y12, Y11, Y3
+	VBROADCASTSS (AX)(CX*2), Y12
+	VFMADD231PS  Y12, Y10, Y4
+	VFMADD231PS  Y12, Y11, Y5
+	VBROADCASTSS (AX)(DX*1), Y12
+	VFMADD231PS  Y12, Y10, Y6
+	VFMADD231PS  Y12, Y11, Y7
+	VBROADCASTSS (BX), Y12
+	VFMADD231PS  Y12, Y10, Y8
+	VFMADD231PS  Y12, Y11, Y9
+	PREFETCHT1   (R10)
+	ADDQ         R11, R10
+	ADDQ         R8, AX
+	ADDQ         R8, BX
+	ADDQ         R9, SI
+	DECQ         DI
+	JNZ          whole
+	MOVQ         c+0(FP), AX
+	MOVQ         ldc+8(FP), CX
+	SHLQ         $0x02, CX
+	VMOVNTPS     Y0, (AX)
+	VMOVNTPS     Y1, 32(AX)
+	ADDQ         CX, AX
+	VMOVNTPS     Y2, (AX)
+	VMOVNTPS     Y3, 32(AX)
+	ADDQ         CX, AX
+	VMOVNTPS     Y4, (AX)
+	VMOVNTPS     Y5, 32(AX)
+	ADDQ         CX, AX
+	VMOVNTPS     Y6, (AX)
+	VMOVNTPS     Y7, 32(AX)
+	ADDQ         CX, AX
+	VMOVNTPS     Y8, (AX)
+	VMOVNTPS     Y9, 32(AX)
+	VZEROUPPER
+	RET
+
+// func avx2F32PastTile6(c *float32, ldc int, a *float32, rowA int, colA int, b *float32, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
+// Requires: AVX, FMA3, MMX+
+TEXT ·avx2F32PastTile6(SB), NOSPLIT, $0-96
+	MOVQ   a+16(FP), AX
+	MOVQ   rowA+24(FP), CX
+	SHLQ   $0x02, CX
+	LEAQ   (CX)(CX*2), DX
+	LEAQ   (AX)(CX*4), BX
+	MOVQ   b+40(FP), SI
+	MOVQ   k+56(FP), DI
+	MOVQ   colA+32(FP), R8
+	SHLQ   $0x02, R8
+	MOVQ   rowB+48(FP), R9
+	SHLQ   $0x02, R9
+	MOVQ   ahead+80(FP), R10
+	MOVQ   step+88(FP), R11
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+	VXORPS Y8, Y8, Y8
+	VXORPS Y9, Y9, Y9
+	VXORPS Y10, Y10, Y10
+	VXORPS Y11, Y11, Y11
+
+whole:
+	VMOVUPS      (SI), Y12
+	VMOVUPS      32(SI), Y13
+	VBROADCASTSS (AX), Y14
+	VFMADD231PS  Y14, Y12, Y0
+	VFMADD231PS  Y14, Y13, Y1
+	VBROADCASTSS (AX)(CX*1), Y14
+	VFMADD231PS  Y14, Y12, Y2
+	VFMADD231PS  Y14, Y13, Y3
+	VBROADCASTSS (AX)(CX*2), Y14
+	VFMADD231PS  Y14, Y12, Y4
+	VFMADD231PS  Y14, Y13, Y5
+	VBROADCASTSS (AX)(DX*1), Y14
+	VFMADD231PS  Y14, Y12, Y6
+	VFMADD231PS  Y14, Y13, Y7
+	VBROADCASTSS (BX), Y14
+	VFMADD231PS  Y14, Y12, Y8
+	VFMADD231PS  Y14, Y13, Y9
+	VBROADCASTSS (BX)(CX*1), Y14
+	VFMADD231PS  Y14, Y12, Y10
+	VFMADD231PS  Y14, Y13, Y11
+	PREFETCHT1   (R10)
+	ADDQ         R11, R10
+	ADDQ         R8, AX
+	ADDQ         R8, BX
+	ADDQ         R9, SI
+	DECQ         DI
+	JNZ          whole
+	MOVQ         c+0(FP), AX
+	MOVQ         ldc+8(FP), CX
+	SHLQ         $0x02, CX
+	VMOVNTPS     Y0, (AX)
+	VMOVNTPS     Y1, 32(AX)
+	ADDQ         CX, AX
+	VMOVNTPS     Y2, (AX)
+	VMOVNTPS     Y3, 32(AX)
+	ADDQ         CX, AX
+	VMOVNTPS     Y4, (AX)
+	VMOVNTPS     Y5, 32(AX)
+	ADDQ         CX, AX
+	VMOVNTPS     Y6, (AX)
+	VMOVNTPS     Y7, 32(AX)
+	ADDQ         CX, AX
+	VMOVNTPS     Y8, (AX)
+	VMOVNTPS     Y9, 32(AX)
+	ADDQ         CX, AX
+	VMOVNTPS     Y10, (AX)
+	VMOVNTPS     Y11, 32(AX)
+	VZEROUPPER
+	RET
+
 // func avx2F32Stream1x8(c *float32, ldc int, a *float32, rowA int, colA int, b *float32, rowB int, k int, n int, fresh bool)
 // Requires: AVX, FMA3
 TEXT ·avx2F32Stream1x8(SB), NOSPLIT, $0-73
@@ -5825,6 +6177,358 @@ store:
 	VMOVUPS    Y5, 32(AX)
 	VMOVUPS    Y6, 64(AX)
 	VMASKMOVPD Y7, Y8, 96(AX)
+	VZEROUPPER
+	RET
+
+// func avx2F64PastTile1(c *float64, ldc int, a *float64, rowA int, colA int, b *float64, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
+// Requires: AVX, FMA3, MMX+
+TEXT ·avx2F64PastTile1(SB), NOSPLIT, $0-96
+	MOVQ   a+16(FP), AX
+	MOVQ   rowA+24(FP), CX
+	SHLQ   $0x03, CX
+	LEAQ   (CX)(CX*2), CX
+	MOVQ   b+40(FP), CX
+	MOVQ   k+56(FP), DX
+	MOVQ   colA+32(FP), BX
+	SHLQ   $0x03, BX
+	MOVQ   rowB+48(FP), SI
+	SHLQ   $0x03, SI
+	MOVQ   ahead+80(FP), DI
+	MOVQ   step+88(FP), R8
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+
+whole:
+	VBROADCASTSD (AX), Y2
+	VMOVUPS      (CX), Y3
+	VFMADD231PD  Y2, Y3, Y0
+	VMOVUPS      32(CX), Y3
+	VFMADD231PD  Y2, Y3, Y1
+	PREFETCHT1   (DI)
+	ADDQ         R8, DI
+	ADDQ         BX, AX
+	ADDQ         SI, CX
+	DECQ         DX
+	JNZ          whole
+	MOVQ         c+0(FP), AX
+	MOVQ         ldc+8(FP), CX
+	SHLQ         $0x03, CX
+	VMOVNTPS     Y0, (AX)
+	VMOVNTPS     Y1, 32(AX)
+	VZEROUPPER
+	RET
+
+// func avx2F64PastTile2(c *float64, ldc int, a *float64, rowA int, colA int, b *float64, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
+// Requires: AVX, FMA3, MMX+
+TEXT ·avx2F64PastTile2(SB), NOSPLIT, $0-96
+	MOVQ   a+16(FP), AX
+	MOVQ   rowA+24(FP), CX
+	SHLQ   $0x03, CX
+	LEAQ   (CX)(CX*2), DX
+	MOVQ   b+40(FP), DX
+	MOVQ   k+56(FP), BX
+	MOVQ   colA+32(FP), SI
+	SHLQ   $0x03, SI
+	MOVQ   rowB+48(FP), DI
+	SHLQ   $0x03, DI
+	MOVQ   ahead+80(FP), R8
+	MOVQ   step+88(FP), R9
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+
+whole:
+	VMOVUPS      (DX), Y4
+	VMOVUPS      32(DX), Y5
+	VBROADCASTSD (AX), Y6
+	VFMADD231PD  Y6, Y4, Y0
+	VFMADD231PD  Y6, Y5, Y1
+	VBROADCASTSD (AX)(CX*1), Y6
+	VFMADD231PD  Y6, Y4, Y2
+	VFMADD231PD  Y6, Y5, Y3
+	PREFETCHT1   (R8)
+	ADDQ         R9, R8
+	ADDQ         SI, AX
+	ADDQ         DI, DX
+	DECQ         BX
+	JNZ          whole
+	MOVQ         c+0(FP), AX
+	MOVQ         ldc+8(FP), CX
+	SHLQ         $0x03, CX
+	VMOVNTPS     Y0, (AX)
+	VMOVNTPS     Y1, 32(AX)
+	ADDQ         CX, AX
+	VMOVNTPS     Y2, (AX)
+	VMOVNTPS     Y3, 32(AX)
+	VZEROUPPER
+	RET
+
+// func avx2F64PastTile3(c *float64, ldc int, a *float64, rowA int, colA int, b *float64, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
+// Requires: AVX, FMA3, MMX+
+TEXT ·avx2F64PastTile3(SB), NOSPLIT, $0-96
+	MOVQ   a+16(FP), AX
+	MOVQ   rowA+24(FP), CX
+	SHLQ   $0x03, CX
+	LEAQ   (CX)(CX*2), DX
+	MOVQ   b+40(FP), DX
+	MOVQ   k+56(FP), BX
+	MOVQ   colA+32(FP), SI
+	SHLQ   $0x03, SI
+	MOVQ   rowB+48(FP), DI
+	SHLQ   $0x03, DI
+	MOVQ   ahead+80(FP), R8
+	MOVQ   step+88(FP), R9
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+
+whole:
+	VMOVUPS      (DX), Y6
+	VMOVUPS      32(DX), Y7
+	VBROADCASTSD (AX), Y8
+	VFMADD231PD  Y8, Y6, Y0
+	VFMADD231PD  Y8, Y7, Y1
+	VBROADCASTSD (AX)(CX*1), Y8
+	VFMADD231PD  Y8, Y6, Y2
+	VFMADD231PD  Y8, Y7, Y3
+	VBROADCASTSD (AX)(CX*2), Y8
+	VFMADD231PD  Y8, Y6, Y4
+	VFMADD231PD  Y8, Y7, Y5
+	PREFETCHT1   (R8)
+	ADDQ         R9, R8
+	ADDQ         SI, AX
+	ADDQ         DI, DX
+	DECQ         BX
+	JNZ          whole
+	MOVQ         c+0(FP), AX
+	MOVQ         ldc+8(FP), CX
+	SHLQ         $0x03, CX
+	VMOVNTPS     Y0, (AX)
+	VMOVNTPS     Y1, 32(AX)
+	ADDQ         CX, AX
+	VMOVNTPS     Y2, (AX)
+	VMOVNTPS     Y3, 32(AX)
+	ADDQ         CX, AX
+	VMOVNTPS     Y4, (AX)
+	VMOVNTPS     Y5, 32(AX)
+	VZEROUPPER
+	RET
+
+// func avx2F64PastTile4(c *float64, ldc int, a *float64, rowA int, colA int, b *float64, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
+// Requires: AVX, FMA3, MMX+
+TEXT ·avx2F64PastTile4(SB), NOSPLIT, $0-96
+	MOVQ   a+16(FP), AX
+	MOVQ   rowA+24(FP), CX
+	SHLQ   $0x03, CX
+	LEAQ   (CX)(CX*2), DX
+	MOVQ   b+40(FP), BX
+	MOVQ   k+56(FP), SI
+	MOVQ   colA+32(FP), DI
+	SHLQ   $0x03, DI
+	MOVQ   rowB+48(FP), R8
+	SHLQ   $0x03, R8
+	MOVQ   ahead+80(FP), R9
+	MOVQ   step+88(FP), R10
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+
+whole:
+	VMOVUPS      (BX), Y8
+	VMOVUPS      32(BX), Y9
+	VBROADCASTSD (AX), Y10
+	VFMADD231PD  Y10, Y8, Y0
+	VFMADD231PD  Y10, Y9, Y1
+	VBROADCASTSD (AX)(CX*1), Y10
+	VFMADD231PD  Y10, Y8, Y2
+	VFMADD231PD  Y10, Y9, Y3
+	VBROADCASTSD (AX)(CX*2), Y10
+	VFMADD231PD  Y10, Y8, Y4
+	VFMADD231PD  Y10, Y9, Y5
+	VBROADCASTSD (AX)(DX*1), Y10
+	VFMADD231PD  Y10, Y8, Y6
+	VFMADD231PD  Y10, Y9, Y7
+	PREFETCHT1   (R9)
+	ADDQ         R10, R9
+	ADDQ         DI, AX
+	ADDQ         R8, BX
+	DECQ         SI
+	JNZ          whole
+	MOVQ         c+0(FP), AX
+	MOVQ         ldc+8(FP), CX
+	SHLQ         $0x03, CX
+	VMOVNTPS     Y0, (AX)
+	VMOVNTPS     Y1, 32(AX)
+	ADDQ         CX, AX
+	VMOVNTPS     Y2, (AX)
+	VMOVNTPS     Y3, 32(AX)
+	ADDQ         CX, AX
+	VMOVNTPS     Y4, (AX)
+	VMOVNTPS     Y5, 32(AX)
+	ADDQ         CX, AX
+	VMOVNTPS     Y6, (AX)
+	VMOVNTPS     Y7, 32(AX)
+	VZEROUPPER
+	RET
+
+// func avx2F64PastTile5(c *float64, ldc int, a *float64, rowA int, colA int, b *float64, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
+// Requires: AVX, FMA3, MMX+
+TEXT ·avx2F64PastTile5(SB), NOSPLIT, $0-96
+	MOVQ   a+16(FP), AX
+	MOVQ   rowA+24(FP), CX
+	SHLQ   $0x03, CX
+	LEAQ   (CX)(CX*2), DX
+	LEAQ   (AX)(CX*4), BX
+	MOVQ   b+40(FP), SI
+	MOVQ   k+56(FP), DI
+	MOVQ   colA+32(FP), R8
+	SHLQ   $0x03, R8
+	MOVQ   rowB+48(FP), R9
+	SHLQ   $0x03, R9
+	MOVQ   ahead+80(FP), R10
+	MOVQ   step+88(FP), R11
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+	VXORPS Y8, Y8, Y8
+	VXORPS Y9, Y9, Y9
+
+whole:
+	VMOVUPS      (SI), Y10
+	VMOVUPS      32(SI), Y11
+	VBROADCASTSD (AX), Y12
+	VFMADD231PD  Y12, Y10, Y0
+	VFMADD231PD  Y12, Y11, Y1
+	VBROADCASTSD (AX)(CX*1), Y12
+	VFMADD231PD  Y12, Y10, Y2
+	VFMADD231PD  Y12, Y11, Y3
+	VBROADCASTSD (AX)(CX*2), Y12
+	VFMADD231PD  Y12, Y10, Y4
+	VFMADD231PD  Y12, Y11, Y5
+	VBROADCASTSD (AX)(DX*1), Y12
+	VFMADD231PD  Y12, Y10, Y6
+	VFMADD231PD  Y12, Y11, Y7
+	VBROADCASTSD (BX), Y12
+	VFMADD231PD  Y12, Y10, Y8
+	VFMADD231PD  Y12, Y11, Y9
+	PREFETCHT1   (R10)
+	ADDQ         R11, R10
+	ADDQ         R8, AX
+	ADDQ         R8, BX
+	ADDQ         R9, SI
+	DECQ         DI
+	JNZ          whole
+	MOVQ         c+0(FP), AX
+	MOVQ         ldc+8(FP), CX
+	SHLQ         $0x03, CX
+	VMOVNTPS     Y0, (AX)
+	VMOVNTPS     Y1, 32(AX)
+	ADDQ         CX, AX
+	VMOVNTPS     Y2, (AX)
+	VMOVNTPS     Y3, 32(AX)
+	ADDQ         CX, AX
+	VMOVNTPS     Y4, (AX)
+	VMOVNTPS     Y5, 32(AX)
+	ADDQ         CX, AX
+	VMOVNTPS     Y6, (AX)
+	VMOVNTPS     Y7, 32(AX)
+	ADDQ         CX, AX
+	VMOVNTPS     Y8, (AX)
+	VMOVNTPS     Y9, 32(AX)
+	VZEROUPPER
+	RET
+
+// func avx2F64PastTile6(c *float64, ldc int, a *float64, rowA int, colA int, b *float64, rowB int, k int, lanes int, add bool, ahead uintptr, step int)
+// Requires: AVX, FMA3, MMX+
+TEXT ·avx2F64PastTile6(SB), NOSPLIT, $0-96
+	MOVQ   a+16(FP), AX
+	MOVQ   rowA+24(FP), CX
+	SHLQ   $0x03, CX
+	LEAQ   (CX)(CX*2), DX
+	LEAQ   (AX)(CX*4), BX
+	MOVQ   b+40(FP), SI
+	MOVQ   k+56(FP), DI
+	MOVQ   colA+32(FP), R8
+	SHLQ   $0x03, R8
+	MOVQ   rowB+48(FP), R9
+	SHLQ   $0x03, R9
+	MOVQ   ahead+80(FP), R10
+	MOVQ   step+88(FP), R11
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+	VXORPS Y8, Y8, Y8
+	VXORPS Y9, Y9, Y9
+	VXORPS Y10, Y10, Y10
+	VXORPS Y11, Y11, Y11
+
+whole:
+	VMOVUPS      (SI), Y12
+	VMOVUPS      32(SI), Y13
+	VBROADCASTSD (AX), Y14
+	VFMADD231PD  Y14, Y12, Y0
+	VFMADD231PD  Y14, Y13, Y1
+	VBROADCASTSD (AX)(CX*1), Y14
+	VFMADD231PD  Y14, Y12, Y2
+	VFMADD231PD  Y14, Y13, Y3
+	VBROADCASTSD (AX)(CX*2), Y14
+	VFMADD231PD  Y14, Y12, Y4
+	VFMADD231PD  Y14, Y13, Y5
+	VBROADCASTSD (AX)(DX*1), Y14
+	VFMADD231PD  Y14, Y12, Y6
+	VFMADD231PD  Y14, Y13, Y7
+	VBROADCASTSD (BX), Y14
+	VFMADD231PD  Y14, Y12, Y8
+	VFMADD231PD  Y14, Y13, Y9
+	VBROADCASTSD (BX)(CX*1), Y14
+	VFMADD231PD  Y14, Y12, Y10
+	VFMADD231PD  Y14, Y13, Y11
+	PREFETCHT1   (R10)
+	ADDQ         R11, R10
+	ADDQ         R8, AX
+	ADDQ         R8, BX
+	ADDQ         R9, SI
+	DECQ         DI
+	JNZ          whole
+	MOVQ         c+0(FP), AX
+	MOVQ         ldc+8(FP), CX
+	SHLQ         $0x03, CX
+	VMOVNTPS     Y0, (AX)
+	VMOVNTPS     Y1, 32(AX)
+	ADDQ         CX, AX
+	VMOVNTPS     Y2, (AX)
+	VMOVNTPS     Y3, 32(AX)
+	ADDQ         CX, AX
+	VMOVNTPS     Y4, (AX)
+	VMOVNTPS     Y5, 32(AX)
+	ADDQ         CX, AX
+	VMOVNTPS     Y6, (AX)
+	VMOVNTPS     Y7, 32(AX)
+	ADDQ         CX, AX
+	VMOVNTPS     Y8, (AX)
+	VMOVNTPS     Y9, 32(AX)
+	ADDQ         CX, AX
+	VMOVNTPS     Y10, (AX)
+	VMOVNTPS     Y11, 32(AX)
 	VZEROUPPER
 	RET
 

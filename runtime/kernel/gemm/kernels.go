@@ -61,6 +61,10 @@ type kernels[T dtype.Float] struct {
 	// tiles[v][r-1] computes r rows of v vectors. Where there are tiles of a
 	// width there are those of every smaller number of rows.
 	tiles [maxWidth + 1][]tileFunc[T]
+	// pastTiles[r-1] is the tile of r rows, and of as many vectors as a line of a cache has, that
+	// stores past the caches: all of them whole, add never set, and each row of c begins with a
+	// line. There may be none.
+	pastTiles []tileFunc[T]
 	// streams[r-1] goes on with r rows, few. There may be none.
 	streams []streamer[T]
 	// colTiles[r-1] is tiles[1][r-1] of a b that lies by columns: it reads

@@ -80,6 +80,7 @@ var avx2F32 = kernels[float32]{
 		2: {avx2F32Tile1x2, avx2F32Tile2x2, avx2F32Tile3x2, avx2F32Tile4x2, avx2F32Tile5x2, avx2F32Tile6x2},
 		4: {avx2F32Tile1x4, avx2F32Tile2x4},
 	},
+	pastTiles: []tileFunc[float32]{avx2F32PastTile1, avx2F32PastTile2, avx2F32PastTile3, avx2F32PastTile4, avx2F32PastTile5, avx2F32PastTile6},
 	streams: []streamer[float32]{
 		{64, avx2F32Stream1x8},
 	},
@@ -103,6 +104,7 @@ var avx2F64 = kernels[float64]{
 		2: {avx2F64Tile1x2, avx2F64Tile2x2, avx2F64Tile3x2, avx2F64Tile4x2, avx2F64Tile5x2, avx2F64Tile6x2},
 		4: {avx2F64Tile1x4, avx2F64Tile2x4},
 	},
+	pastTiles: []tileFunc[float64]{avx2F64PastTile1, avx2F64PastTile2, avx2F64PastTile3, avx2F64PastTile4, avx2F64PastTile5, avx2F64PastTile6},
 	streams: []streamer[float64]{
 		{32, avx2F64Stream1x8},
 	},

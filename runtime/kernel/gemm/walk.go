@@ -5,6 +5,7 @@ import (
 
 	"tpsh/runtime/dtype"
 	"tpsh/runtime/kernel/crew"
+	"tpsh/runtime/kernel/vec"
 )
 
 // run computes s.
@@ -201,13 +202,20 @@ func (s *shape[T]) multiplyBlocks(c []T, ldc int, a, b block[T], m, n, k int, ad
 		cols := min(width, n-j)
 		pb, rowB := b.panel(j, width, k)
 		ahead := uintptr(unsafe.Pointer(pb)) + f.ahead
+		ofRows := s.tiles[v]
+		if cols == width && s.goesPast(&c[j], v) {
+			ofRows = s.pastTiles
+		}
 		for t := range tiles {
 			lo, hi := cut(m, tiles, t)
 			pa, rowA, colA := a.tile(lo, hi-lo, k)
-			s.tiles[v][hi-lo-1](&c[lo*ldc+j], ldc, pa, rowA, colA, pb, rowB, k, cols-width+s.lanes, add, ahead, f.step)
+			ofRows[hi-lo-1](&c[lo*ldc+j], ldc, pa, rowA, colA, pb, rowB, k, cols-width+s.lanes, add, ahead, f.step)
 			ahead += f.tile
 		}
 		j += cols
+	}
+	if s.past {
+		vec.Settle()
 	}
 }
 

@@ -31,6 +31,8 @@ type isa struct {
 	bytes int // of a vector
 	// rows[v] is the greatest number of rows of a tile v vectors wide.
 	rows map[int]int
+	// past is the width in vectors of tiles that store past the caches: a line of one. 0 if there are none.
+	past int
 	// pairRows is rows of tiles in the order of bfloat16.
 	pairRows map[int]int
 	// streams[r-1] is the width in vectors of the stream of r rows.
@@ -44,7 +46,7 @@ type isa struct {
 // isas are the sets of amd64.
 var isas = []isa{
 	{name: "avx512", doc: "AVX-512", bytes: 64, rows: map[int]int{1: 14, 2: 14, 4: 6, 8: 3}, pairRows: map[int]int{1: 7, 2: 7, 4: 3}, streams: []int{8, 8, 8, 4, 4, 4}, colRows: 8, widened: 16},
-	{name: "avx2", doc: "AVX2", bytes: 32, rows: map[int]int{1: 6, 2: 6, 4: 2}, pairRows: map[int]int{1: 3, 2: 3}, streams: []int{8}, colRows: 4, widened: 8},
+	{name: "avx2", doc: "AVX2", bytes: 32, rows: map[int]int{1: 6, 2: 6, 4: 2}, past: 2, pairRows: map[int]int{1: 3, 2: 3}, streams: []int{8}, colRows: 4, widened: 8},
 }
 
 // widths are the widths of tiles in vectors.
@@ -98,6 +100,9 @@ func (s isa) write(dir string) error {
 			for r := 1; r <= s.rows[v]; r++ {
 				g.tile(e, r, v)
 			}
+		}
+		for r := 1; r <= s.rows[s.past]; r++ {
+			g.pastTile(e, r, s.past)
 		}
 		for i, v := range s.streams {
 			g.stream(e, i+1, v)

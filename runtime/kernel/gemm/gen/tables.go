@@ -29,6 +29,13 @@ func (s isa) writeTable(b *bytes.Buffer, e elem) {
 	prefix := s.name + e.name
 	fmt.Fprintf(b, "\n// %s are the kernels of %s in %s.\nvar %s = kernels[%s]{\n", prefix, e.typ, s.doc, prefix, e.typ)
 	s.writeTiles(b, e, prefix, s.rows)
+	if s.past > 0 {
+		fmt.Fprintf(b, "pastTiles: []tileFunc[%s]{", e.typ)
+		for r := range s.rows[s.past] {
+			fmt.Fprintf(b, "%sPastTile%d, ", prefix, r+1)
+		}
+		fmt.Fprint(b, "},\n")
+	}
 	fmt.Fprintf(b, "streams: []streamer[%s]{\n", e.typ)
 	for i, v := range s.streams {
 		fmt.Fprintf(b, "{%d, %sStream%dx%d},\n", v*s.bytes/e.bytes, prefix, i+1, v)

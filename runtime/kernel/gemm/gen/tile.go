@@ -15,23 +15,7 @@ func (g *generator) tile(e elem, r, v int) {
 	g.begin(fmt.Sprintf("%sTile%dx%d", e.name, r, v), fmt.Sprintf(tileSignature, e.typ),
 		fmt.Sprintf("is the tileFunc of %d rows and %d vectors.", r, v))
 	g.prefetchSums(g.load("c"), g.loadBytes(e, "ldc"), r, v)
-	a, b, k := g.rowsAt(g.load("a"), g.loadBytes(e, "rowA"), r), g.load("b"), g.load("k")
-	colA, rowB := g.loadBytes(e, "colA"), g.loadBytes(e, "rowB")
-	ahead, step := g.load("ahead"), g.load("step")
-	sum := g.vectors(r * v)
-	for _, s := range sum {
-		g.zero(s)
-	}
-	inner := func(label string, m *mask) {
-		g.Label(label)
-		g.products(e, m, sum, a, b, r, v)
-		g.prefetch(ahead, v)
-		g.ADDQ(step, ahead)
-		a.step(g, colA)
-		g.ADDQ(rowB, b)
-		g.DECQ(k)
-		g.JNZ(operand.LabelRef(label))
-	}
+	sum, inner := g.sums(e, r, v)
 	lanes := g.load("lanes")
 	if !g.wide() {
 		// Loads by a mask of AVX2 are slow: a loop without them.
@@ -46,6 +30,46 @@ func (g *generator) tile(e elem, r, v int) {
 	inner("inner", &m)
 	g.storeSums(e, &m, "", sum, g.load("c"), g.loadBytes(e, "ldc"), r, v)
 	g.end()
+}
+
+// pastTile writes the function that is tile of whole vectors, but for where the sums go: past the
+// caches.
+func (g *generator) pastTile(e elem, r, v int) {
+	g.begin(fmt.Sprintf("%sPastTile%d", e.name, r), fmt.Sprintf(tileSignature, e.typ),
+		fmt.Sprintf("is that of pastTiles of %d rows.", r))
+	sum, inner := g.sums(e, r, v)
+	inner("whole", nil)
+	c, ldc := g.load("c"), g.loadBytes(e, "ldc")
+	for i := range r {
+		for j := range v {
+			g.VMOVNTPS(sum[i*v+j], at(c, j*g.bytes))
+		}
+		if i < r-1 {
+			g.ADDQ(ldc, c)
+		}
+	}
+	g.end()
+}
+
+// sums returns the sums of a tile, which are 0, and what writes the loop that adds to them.
+func (g *generator) sums(e elem, r, v int) (sum []reg.VecVirtual, inner func(label string, m *mask)) {
+	a, b, k := g.rowsAt(g.load("a"), g.loadBytes(e, "rowA"), r), g.load("b"), g.load("k")
+	colA, rowB := g.loadBytes(e, "colA"), g.loadBytes(e, "rowB")
+	ahead, step := g.load("ahead"), g.load("step")
+	sum = g.vectors(r * v)
+	for _, s := range sum {
+		g.zero(s)
+	}
+	return sum, func(label string, m *mask) {
+		g.Label(label)
+		g.products(e, m, sum, a, b, r, v)
+		g.prefetch(ahead, v)
+		g.ADDQ(step, ahead)
+		a.step(g, colA)
+		g.ADDQ(rowB, b)
+		g.DECQ(k)
+		g.JNZ(operand.LabelRef(label))
+	}
 }
 
 // prefetchSums fetches what is to be stored to or added to.
