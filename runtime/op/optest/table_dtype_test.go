@@ -168,9 +168,10 @@ func converter(dt dtype.DType) func(v float64) float64 {
 	if err != nil {
 		panic(err)
 	}
+	write, read := writer(x), reader(x)
 	return func(v float64) float64 {
-		put(x, 0, v)
-		return get(x, 0)
+		write(0, v)
+		return read(0)
 	}
 }
 

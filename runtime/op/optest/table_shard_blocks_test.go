@@ -3,6 +3,7 @@ package optest
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"tpsh/mesh"
 	"tpsh/runtime/dtype"
@@ -23,39 +24,73 @@ func unravelTo(index []int, at int, s shape.Shape) {
 // blockOf returns what rank holds of x, a block of x or of one of the terms
 // that x is split into. salt tells the inputs of a call apart.
 func blockOf(x *tensor.Tensor, l *mesh.Placed, rank, salt int) *tensor.Tensor {
-	elems, path := list(x), salt
 	m := l.Mesh()
 	at := m.Coordinate(rank)
-	for d, p := range l.Placements() {
-		by, partial := p.Partial()
-		switch {
-		case partial && x.Weak():
-			elems[0] = madePartial(elems[0], by, at[d])
-		case partial:
-			convert := converter(x.DType())
-			for i, v := range elems {
-				elems[i] = convert(termOf(v, x.DType(), by, at[d], m.Shape()[d], 7*path+i))
-			}
-			path = 31*path + at[d] + 1
-		}
-	}
 	if x.Weak() {
-		return numberLike(x, elems[0])
+		v := list(x)[0]
+		for d, p := range l.Placements() {
+			if by, partial := p.Partial(); partial {
+				v = madePartial(v, by, at[d])
+			}
+		}
+		return numberLike(x, v)
 	}
 	b, _ := l.Box(rank)
 	y, err := tensor.New(testAlloc, x.DType(), b.Shape())
 	if err != nil {
 		panic(err)
 	}
-	index, write := make([]int, x.Ndim()), writer(y)
-	for i, n := 0, 0; i < len(elems); i++ {
-		unravelTo(index, i, x.Shape())
-		if inside(index, b) {
-			write(n, elems[i])
-			n++
+	n, read := y.Numel(), reader(x)
+	elems, which := make([]float64, 0, n), make([]int, 0, n) // what the block holds, and which elements of x they are
+	insideOf(x, b, func(i, place int) {
+		which, elems = append(which, i), append(elems, read(place))
+	})
+	path := salt
+	for d, p := range l.Placements() {
+		if by, partial := p.Partial(); partial {
+			convert := converter(x.DType())
+			for n, v := range elems {
+				elems[n] = convert(termOf(v, x.DType(), by, at[d], m.Shape()[d], 7*path+which[n]))
+			}
+			path = 31*path + at[d] + 1
 		}
 	}
+	write := writer(y)
+	for n, v := range elems {
+		write(n, v)
+	}
 	return y
+}
+
+// insideOf calls f with each element of x that b holds: which it is of x, and its place in
+// the storage; all in row-major order.
+func insideOf(x *tensor.Tensor, b mesh.Box, f func(i, place int)) {
+	if shape.Shape(b.Shape()).Numel() == 0 {
+		return
+	}
+	s, strides := x.Shape(), x.Strides()
+	index, i, place := slices.Clone(b.Lo), 0, x.Offset()
+	steps := make([]int, len(s)) // between elements, were x packed
+	for d, step := len(s)-1, 1; d >= 0; d-- {
+		steps[d] = step
+		step *= s[d]
+		i, place = i+index[d]*steps[d], place+index[d]*strides[d]
+	}
+	for {
+		f(i, place)
+		d := len(s) - 1
+		for ; d >= 0; d-- {
+			index[d], i, place = index[d]+1, i+steps[d], place+strides[d]
+			if index[d] < b.Hi[d] {
+				break
+			}
+			n := b.Hi[d] - b.Lo[d]
+			index[d], i, place = b.Lo[d], i-n*steps[d], place-n*strides[d]
+		}
+		if d < 0 {
+			return
+		}
+	}
 }
 
 // madePartial returns the k-th term of a number v that all ranks hold.
