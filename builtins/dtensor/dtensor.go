@@ -62,7 +62,7 @@ func layoutArgs(e *builtins.Env, fn string, m *mesh.Mesh, s shape.Shape, p optPl
 	list := make([]mesh.Placement, m.NDim())
 	if p.Set {
 		var err error
-		if list, err = p.V.on(m); err != nil {
+		if list, err = p.V.on(m, len(s)); err != nil {
 			return nil, arg.In(fn, "placements", err)
 		}
 	}
@@ -174,7 +174,7 @@ func sizeOfParts(e *builtins.Env, fn string, m *mesh.Mesh, s shape.Shape, p optP
 	if !p.Set {
 		return s, nil
 	}
-	list, err := p.V.on(m)
+	list, err := p.V.on(m, len(s))
 	if err != nil {
 		return nil, arg.In(fn, "placements", err)
 	}

@@ -317,7 +317,7 @@ func (l *mapped) become(t *tensor.Tensor, lay *mesh.Placed, dim int, fn string, 
 
 // joined is sizeOfParts of blocks that differ.
 func (l *mapped) joined(name string, m *mesh.Mesh, s shape.Shape, p placements) (shape.Shape, error) {
-	list, err := p.on(m)
+	list, err := p.on(m, len(s))
 	if err != nil {
 		return nil, arg.In(name, "out_placements", err)
 	}

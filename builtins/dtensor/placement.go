@@ -76,10 +76,10 @@ type placements struct {
 // only returns placements that are a list.
 func only(list ...mesh.Placement) placements { return placements{list: list} }
 
-// on returns the placements on m.
-func (p placements) on(m *mesh.Mesh) ([]mesh.Placement, error) {
+// on returns the placements on m of a tensor of ndim dims.
+func (p placements) on(m *mesh.Mesh, ndim int) ([]mesh.Placement, error) {
 	if p.spec != nil {
-		return p.spec.On(m)
+		return p.spec.On(m, ndim)
 	}
 	return p.list, nil
 }
@@ -112,12 +112,15 @@ func (p *placements) Unpack(v starlark.Value) error {
 // A Spec is a value that stands for a list of placements, as JAX's P("dp", None) does.
 type Spec interface {
 	starlark.Value
-	// On returns the placements on m.
-	On(m *mesh.Mesh) ([]mesh.Placement, error)
+	// On returns the placements on m of a tensor of ndim dims, or AnyDims.
+	On(m *mesh.Mesh, ndim int) ([]mesh.Placement, error)
 	// Mesh returns the mesh that is meant where no other is given, nil if there is none, and
 	// whether the Spec is for it alone.
 	Mesh() (m *mesh.Mesh, alone bool)
 }
+
+// AnyDims is the number of dims of a tensor of which nothing is known.
+const AnyDims = -1
 
 // optPlacements is an argument that is placements or None; Set tells which.
 type optPlacements = arg.Opt[placements, *placements]

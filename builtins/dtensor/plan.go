@@ -82,7 +82,7 @@ func planRedistribute(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, 
 
 // placeArg is Place of placements that are the argument called param.
 func placeArg(e *builtins.Env, fn, param string, m *mesh.Mesh, shape []int, p placements) (*mesh.Placed, error) {
-	list, err := p.on(m)
+	list, err := p.on(m, len(shape))
 	if err != nil {
 		return nil, arg.In(fn, param, err)
 	}
@@ -138,7 +138,7 @@ func computeLocalShape(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin,
 	if err := arg.Unpack(b.Name(), args, kwargs, "global_shape|shape", &shape, "mesh|device_mesh", &m, "placements", &list, "rank??", &rank); err != nil {
 		return nil, err
 	}
-	placed, err := list.on(m.Mesh())
+	placed, err := list.on(m.Mesh(), len(shape))
 	if err != nil {
 		return nil, arg.In(b.Name(), "placements", err)
 	}

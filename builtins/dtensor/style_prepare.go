@@ -196,11 +196,11 @@ func layout(e *builtins.Env, fn string, v starlark.Value, m *mesh.Mesh, from, to
 	if err != nil {
 		return nil, err
 	}
-	takes, err := from.V.on(m)
+	takes, err := from.V.on(m, t.Ndim())
 	if err != nil {
 		return nil, arg.In(fn, "placements", err)
 	}
-	gives, err := to.V.on(m)
+	gives, err := to.V.on(m, t.Ndim())
 	if err != nil {
 		return nil, arg.In(fn, "placements", err)
 	}

@@ -60,7 +60,7 @@ func shardMap(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args sta
 // checkSpecs returns an error unless v, the argument called param of fn, is a tree of specs on the mesh.
 func (s *sharded) checkSpecs(fn, param string, v starlark.Value) error {
 	_, err := each(fn, anySpec, v, param, func(_, leaf starlark.Value, _ string) (starlark.Value, error) {
-		_, err := specOf(fn, param, leaf, s.mesh)
+		_, err := specOf(fn, param, leaf, s.mesh, dtensor.AnyDims)
 		return starlark.None, err
 	})
 	return err
@@ -134,7 +134,7 @@ func (s *sharded) join(name string, mapping *dtensor.Mapping, v starlark.Value) 
 		if x.Unpack(leaf) != nil || spec == starlark.None {
 			return nil, &op.ArgError{Func: name, Got: fmt.Sprintf("%s as %s, for which out_specs have %s", arg.Show(leaf), at, arg.Show(spec)), Want: "a tensor and P(...)"}
 		}
-		place, err := specOf(name, "out_specs", spec, s.mesh)
+		place, err := specOf(name, "out_specs", spec, s.mesh, x.T.Ndim())
 		list, out, places = append(list, x.T), append(out, place), append(places, at)
 		return starlark.MakeInt(len(list) - 1), err
 	})
@@ -164,7 +164,15 @@ func at(list starlark.Tuple, place starlark.Value) starlark.Value {
 
 // leaf returns the placements of a leaf of the arguments, nil for what is no tensor.
 func (s *sharded) leaf(name string, spec, leaf starlark.Value, at string) ([]mesh.Placement, error) {
-	list, err := specOf(name, "in_specs", spec, s.mesh)
+	ndim := dtensor.AnyDims
+	if x, ok := leaf.(*builtins.Tensor); ok {
+		t, err := x.Tensor()
+		if err != nil {
+			return nil, err
+		}
+		ndim = t.Ndim()
+	}
+	list, err := specOf(name, "in_specs", spec, s.mesh, ndim)
 	if err != nil || list == nil {
 		return nil, err
 	}

@@ -37,7 +37,7 @@ func init() {
 	builtins.Register(&builtins.Row{Name: "jax", Namespace: true, Doc: "jax holds JAX's words for distributed tensors: jax.make_mesh, jax.typeof, jax.P, jax.NamedSharding, jax.reshard, jax.shard_map, jax.lax.\n>>> str(jax.typeof(ones(2)))\n\"float32[2]\""},
 		&builtins.Row{Name: "lax", Namespace: true, Doc: "lax holds JAX's collectives by the names of axes, for functions that shard_map calls: lax.psum(x, \"tp\").\n" + mapExample("lax.psum(x, \"dp\")", "\"tp\"")})
 	named([]string{"P", "PartitionSpec", "jax.P", "jax.sharding.PartitionSpec"},
-		"P(*partitions) returns which axes of a mesh cut which dims of a tensor: for each dim a name, a tuple of names, or None; dims behind are not cut.\n"+
+		"P(*partitions) returns which axes of a mesh cut which dims of a tensor: for each dim a name, a tuple of names, or None; dims behind are not cut, and no tensor of fewer dims is taken.\n"+
 			"It is accepted wherever placements are, on the mesh of the call; where a call names none, on that of the innermost typed function, shard_map or local_map, else the last that was made.\nThe names of a tuple are in the order in which they cut: against that of the mesh, it is _StridedShard.\n"+
 			exampleMesh+">>> distribute_tensor(ones(2, 2), mesh, P(None, \"tp\")).placements\n(Replicate(), Shard(1))", newSpec, false)
 	named([]string{"NamedSharding", "jax.NamedSharding", "jax.sharding.NamedSharding"},
@@ -55,7 +55,7 @@ func init() {
 			if !ok {
 				return nil, arg.In(b.Name(), "spec", arg.Bad(spec, "P(...)", ""))
 			}
-			if _, err := s.On(m.M); err != nil {
+			if _, err := s.On(m.M, dtensor.AnyDims); err != nil {
 				return nil, arg.In(b.Name(), "spec", err)
 			}
 			return &Sharding{e, m.DeviceMesh, s}, nil

@@ -74,8 +74,11 @@ func (s *Spec) Mesh() (m *mesh.Mesh, alone bool) {
 	return nil, false
 }
 
-// On implements dtensor.Spec.
-func (s *Spec) On(m *mesh.Mesh) ([]mesh.Placement, error) {
+// On implements dtensor.Spec. As in JAX, s has no more entries than the tensor dims, be they None.
+func (s *Spec) On(m *mesh.Mesh, ndim int) ([]mesh.Placement, error) {
+	if ndim != dtensor.AnyDims && len(s.dims) > ndim {
+		return nil, arg.Bad(s, fmt.Sprintf("one of at most %s", units.Count(ndim, "dim")), "the tensor has no more")
+	}
 	list := make([]mesh.Placement, m.NDim())
 	var order []int
 	for dim, axes := range s.dims {
@@ -127,11 +130,11 @@ func (s *Sharding) CompareSameType(cmp syntax.Token, v starlark.Value, depth int
 }
 
 // On implements dtensor.Spec: m is to be the mesh of s.
-func (s *Sharding) On(m *mesh.Mesh) ([]mesh.Placement, error) {
+func (s *Sharding) On(m *mesh.Mesh, ndim int) ([]mesh.Placement, error) {
 	if !m.Equal(s.mesh.M) {
 		return nil, arg.Bad(s, "one on the mesh "+m.Short(), "P(...) is on any that has its axes")
 	}
-	return s.spec.On(m)
+	return s.spec.On(m, ndim)
 }
 
 func (s *Sharding) Attr(name string) (starlark.Value, error) {
@@ -178,17 +181,17 @@ func axesOf(v starlark.Value) ([]string, error) {
 	return axes, nil
 }
 
-// specOf returns the placements on m that v, the argument called param of fn, says, and the spec; nil
-// placements for None.
-func specOf(fn, param string, v starlark.Value, m *mesh.Mesh) ([]mesh.Placement, error) {
+// specOf returns the placements on m of a tensor of ndim dims that v, the argument called param of fn, says;
+// nil for None.
+func specOf(fn, param string, v starlark.Value, m *mesh.Mesh, ndim int) ([]mesh.Placement, error) {
 	switch s := v.(type) {
 	case starlark.NoneType:
 		return nil, nil
 	case *Spec:
-		list, err := s.On(m)
+		list, err := s.On(m, ndim)
 		return list, arg.In(fn, param, err)
 	case *Sharding:
-		list, err := s.On(m)
+		list, err := s.On(m, ndim)
 		return list, arg.In(fn, param, err)
 	}
 	return nil, &op.ArgError{Func: fn, Param: param, Got: arg.Show(v), Want: `P("axis", None, ...) or None`}
@@ -226,15 +229,12 @@ func reshardOne(e *builtins.Env, fn string, x *tensor.Tensor, spec starlark.Valu
 	if m == nil {
 		return nil, &op.ArgError{Func: fn, Param: "sharding", Got: arg.Show(spec), Want: "a NamedSharding", Rule: "no mesh has been made"}
 	}
-	list, err := specOf(fn, "sharding", spec, m)
+	list, err := specOf(fn, "sharding", spec, m, x.Ndim())
 	if err != nil {
 		return nil, err
 	}
 	if list == nil {
 		list = make([]mesh.Placement, m.NDim())
-	}
-	if s, ok := spec.(*Spec); ok && len(s.cut()) > len(x.Shape()) {
-		return nil, &op.ArgError{Func: fn, Param: "sharding", Got: s.String(), Want: fmt.Sprintf("one of at most %s", units.Count(len(x.Shape()), "dim")), Rule: fmt.Sprintf("shape %v", x.Shape())}
 	}
 	l, err := e.Runtime.Layouts().Place(m, x.Shape(), list)
 	if err != nil {
