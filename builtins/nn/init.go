@@ -36,7 +36,9 @@ type initRow struct {
 
 var initRows = []initRow{
 	{"uniform_", "a=0.0, b=1.0", "numbers uniform from a to b", "uniform_(zeros(2), 1.0, 1.0).tolist()\n[1.0, 1.0]",
-		func(c *initializer) (*tensor.Tensor, error) { return c.uniform(c.floats["a"], c.floats["b"]), nil }},
+		func(c *initializer) (*tensor.Tensor, error) {
+			return c.uniform(c.floats["a"], c.floats["b"]), c.ascending()
+		}},
 	{"normal_", "mean=0.0, std=1.0", "normal numbers of a mean and a standard deviation", "normal_(zeros(2), 1.0, 0.0).tolist()\n[1.0, 1.0]",
 		func(c *initializer) (*tensor.Tensor, error) { return c.normal(c.floats["mean"], c.floats["std"]), nil }},
 	{"trunc_normal_", "mean=0.0, std=1.0, a=-2.0, b=2.0", "normal numbers of a mean and a standard deviation, of those from a to b", "trunc_normal_(zeros(2), a=0.0, b=0.0).tolist()\n[0.0, 0.0]", truncNormal},
@@ -132,6 +134,9 @@ func (r *initRow) call(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin,
 	if !t.DType().IsFloat() {
 		return nil, arg.In(b.Name(), "tensor", arg.Bad(x, "a float tensor", ""))
 	}
+	if std, ok := c.floats["std"]; ok && !(std >= 0) {
+		return nil, arg.In(b.Name(), "std", arg.Bad(starlark.Float(std), "a number that is not negative", ""))
+	}
 	defer e.Runtime.Tape.SetEnabled(false)()
 	c.OpChain, c.t = &builtins.OpChain{E: e, Fn: b.Name()}, t
 	y, err := r.fill(c)
@@ -145,6 +150,14 @@ func (r *initRow) call(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin,
 // bad is the error of the tensor, which is not what is wanted.
 func (c *initializer) bad(want string) error {
 	return &op.ArgError{Func: c.Fn, Param: "tensor", Got: op.Describe(c.t), Want: want}
+}
+
+// ascending returns an error unless the argument a is at most b.
+func (c *initializer) ascending() error {
+	if a, b := c.floats["a"], c.floats["b"]; !(a <= b) {
+		return &op.ArgError{Func: c.Fn, Param: "b", Got: fmt.Sprint(b), Want: fmt.Sprintf("at least a, %g", a)}
+	}
+	return nil
 }
 
 // draw returns rand or randn in the shape of the tensor.
@@ -236,8 +249,11 @@ func gainOf(_ *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starl
 // between its values at a and b.
 func truncNormal(c *initializer) (*tensor.Tensor, error) {
 	mean, std, a, b := c.floats["mean"], c.floats["std"], c.floats["a"], c.floats["b"]
-	if a > b {
-		return nil, &op.ArgError{Func: c.Fn, Param: "b", Got: fmt.Sprint(b), Want: fmt.Sprintf("at least a, %g", a)}
+	if err := c.ascending(); err != nil {
+		return nil, err
+	}
+	if std == 0 {
+		return c.full(min(max(mean, a), b)), c.Err
 	}
 	below := func(x float64) float64 { return float64((1 + libm.Erf((x-mean)/std/math.Sqrt2)) / 2) }
 	lo, hi := below(a), below(b)
