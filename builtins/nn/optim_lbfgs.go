@@ -325,7 +325,11 @@ func (l *lbfgs) direction(g vector, dirs, steps *[]vector) vector {
 
 // positiveInt checks an int from 1 on.
 func positiveInt(v starlark.Value) error {
-	if n, err := arg.ToInt(v); err != nil || n < 1 {
+	n, err := arg.ToInt(v)
+	if i, ok := v.(starlark.Int); ok && err != nil && i.Sign() > 0 {
+		return err // of one that is too large
+	}
+	if err != nil || n < 1 {
 		return arg.Bad(v, "a positive int", "")
 	}
 	return nil

@@ -99,7 +99,7 @@ var scheduleKinds = []*scheduleKind{
 			switch {
 			case t == 0:
 				return rate
-			case (t-1-n)%(2*n) == 0:
+			case (t-1)%n == 0 && (t-1)/n%2 == 1: // at the end of a half wave down
 				return rate + float64((s.base[i]-least)*(1-libm.Cos(math.Pi/float64(n)))/2)
 			}
 			return float64(turn(t)/turn(t-1)*(rate-least)) + least
