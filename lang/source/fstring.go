@@ -72,6 +72,8 @@ func (f *fscan) parts(format bool) *FString {
 		case c == '{' && f.peek(1) == '{' && !format, c == '}' && f.peek(1) == '}' && !format:
 			text.WriteRune(c)
 			f.takeN(2)
+		case f.q.raw && c == '\\' && (f.peek(1) == '{' || f.peek(1) == '}'): // which it does not escape
+			text.WriteRune(f.take())
 		case c == '{':
 			flush()
 			fs.Parts = append(fs.Parts, f.field()...)

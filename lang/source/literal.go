@@ -1,6 +1,7 @@
 package source
 
 import (
+	"errors"
 	"math/big"
 	"strconv"
 	"strings"
@@ -47,6 +48,9 @@ func numberValue(t token) any {
 	text := strings.ReplaceAll(t.raw, "_", "")
 	if t.kind == syntax.FLOAT {
 		f, err := strconv.ParseFloat(text, 64)
+		if errors.Is(err, strconv.ErrSyntax) {
+			fail(t.pos, "%s is no number", t.raw)
+		}
 		if err != nil {
 			fail(t.pos, "%s is no number that a float can hold", t.raw)
 		}

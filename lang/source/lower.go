@@ -125,7 +125,7 @@ func (l *lowerer) assign(s *syntax.AssignStmt) syntax.Stmt {
 		}
 	}
 	slice, ok := s.LHS.(*syntax.SliceExpr)
-	if ok && s.Op == syntax.EQ {
+	if ok && s.Op == syntax.EQ && !isChain(s.RHS) {
 		args := []syntax.Expr{l.expr(s.RHS), l.expr(slice.X), l.orNone(slice.Lo, slice), l.orNone(slice.Hi, slice), l.orNone(slice.Step, slice)}
 		return &syntax.ExprStmt{X: call(SetSlice, slice.Lbrack, syntax.End(s.RHS), args...)}
 	}
@@ -143,8 +143,7 @@ func (l *lowerer) assignOp(s *syntax.AssignStmt, op Token, name string) syntax.S
 	if !ok {
 		fail(s.OpPos, "%s assigns to a name alone: write x[i] = x[i] %s y", Text(s.Op), Text(op))
 	}
-	x := &syntax.Ident{Name: id.Name, NamePos: id.NamePos}
-	return &syntax.AssignStmt{LHS: id, Op: syntax.EQ, OpPos: s.OpPos, RHS: call(name, s.OpPos, syntax.End(s.RHS), x, l.expr(s.RHS))}
+	return &syntax.AssignStmt{LHS: id, Op: syntax.EQ, OpPos: s.OpPos, RHS: call(name, s.OpPos, syntax.End(s.RHS), again(id), l.expr(s.RHS))}
 }
 
 // target lowers the target of an assignment.

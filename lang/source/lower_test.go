@@ -34,7 +34,7 @@ var surface = []struct{ text, want string }{
 	{"f'a'", "('a')"}, {"f''", "''"}, {"f'{x}'", "(fmt(x))"}, {"f'a{x}b{y}'", "texts('a', fmt(x), 'b', fmt(y))"},
 	{"f'{x!r}'", "(fmt(x, 'r'))"}, {"f'{x:.3f}'", "(fmt(x, '', ('.3f')))"}, {"f'{x!s:>{w}}'", "(fmt(x, 's', ('>' + fmt(w))))"},
 	{"f'{x=}'", "('x=' + fmt(x, 'r'))"}, {"f'{x = :.2f}'", "('x = ' + fmt(x, '', ('.2f')))"}, {"f'{{{x}}}'", "('{' + fmt(x) + '}')"},
-	{"f'{d[\"a\"]}'", "(fmt(d[\"a\"]))"}, {"f'{d['a']}'", "(fmt(d['a']))"}, {"f\"\"\"{\nx\n}\"\"\"", "(fmt(x))"}, {"rf'\\d{x}'", "(r'\\d' + fmt(x))"},
+	{"f'{d[\"a\"]}'", "(fmt(d[\"a\"]))"}, {"f'{d['a']}'", "(fmt(d['a']))"}, {"f\"\"\"{\nx\n}\"\"\"", "(fmt(x))"}, {"rf'\\d{x}'", "(r'\\d' + fmt(x))"}, {`rf'\{x}\}}'`, `('\\' + fmt(x) + '\\}')`},
 	{"f'{x != y}'", "(fmt(x != y))"}, {"f'{x,}'", "(fmt(tuple))"}, {"f'{(lambda a: a)(1)}'", "(fmt((lambda a: a)(1)))"}, {"f'{ {1: 2}[1] }'", "(fmt({1: 2}[1]))"},
 	{"f'{f'{x}'}'", "(fmt((fmt(x))))"}, {"f'a' 'b'", "('a') + 'b'"}, {"f'\\n{x}\\x41'", "('\\n' + fmt(x) + 'A')"}, {"f'{x:=+5}'", "(fmt(x, '', ('=+5')))"},
 	{"f\"\"\"a\\\"{x}\"\"\"", "('a\"' + fmt(x))"}, {"f'''a\"'{x}'''", "('a\"\\'' + fmt(x))"},
@@ -53,7 +53,7 @@ var surface = []struct{ text, want string }{
 	{"s.add(x)", "add(s.add, x)"}, {"d.setdefault(k, [])", "setdefault(d.setdefault, k, [])"}, {"d.setdefault(k)", "d.setdefault(k)"},
 	{"a | b", "a | b"}, {"a |= 1", "a |= 1"}, {"d | {1: 2}", "d | union(d, {1: 2})"}, {"d = {}\nd | a", "d = {}\nd | union(d, a)"}, {"d = set()\nd |= a", "d = set()\nd |= union(d, a)"}, {"d = {}\ne = d | a\ne | b", "d = {}\ne = d | union(d, a)\ne | union(e, b)"},
 	{"[*x, 1, 2, *y]", "spread(x, [1, 2], y)"}, {"(1, *x)", "(row([1], x))"}, {"{**d, 'a': 1}", "dicts(d, {'a': 1})"}, {"{1, 2}", "many(spread([1, 2]))"}, {"{*x, 1}", "many(spread(x, [1]))"}, {"{x for x in y}", "many([x for x in elements(y)])"},
-	{"a, *b, c = x", "a, b, c = unpack(x, 1, 1)"}, {"[*a, b] = x", "[a, b] = unpack(x, 0, 1)"}, {"x = y = v", "x, y = same(v, 2)"}, {"x[0] = y.z = a = v", "x[0], y.z, a = same(v, 3)"},
+	{"a, *b, c = x", "a, b, c = unpack(x, 1, 1)"}, {"[*a, b] = x", "[a, b] = unpack(x, 0, 1)"}, {"x = y = v", "x, y = same(v, 2)"}, {"x[0] = y.z = a = v", "x[0], y.z, a = same(v, 3)"}, {"x[0:2] = y = v", "x[s(0, 2, None)], y = same(v, 2)"},
 	{"x = 1,", "x = tuple"}, {"x = 1_000", "x = 1000"}, {"def f(): ...", "def f(): dots"}, {"for i in 1, 2: a @ b", "for i in 1, 2: at(a, b)"},
 }
 

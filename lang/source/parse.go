@@ -333,8 +333,20 @@ func (p *parser) loopVars() syntax.Expr {
 	return &syntax.TupleExpr{List: list}
 }
 
-// target reads one thing to assign to.
+// target reads one variable of a loop, or several in brackets.
 func (p *parser) target() syntax.Expr {
 	p.refuseStar()
-	return p.postfix()
+	x := p.postfix()
+	checkVariables(x)
+	return x
+}
+
+// checkVariables refuses variables of a loop that are values of the language.
+func checkVariables(x syntax.Expr) {
+	if id, ok := x.(*syntax.Ident); ok {
+		checkName(id)
+	}
+	for _, e := range elements(x) {
+		checkVariables(e)
+	}
 }

@@ -78,6 +78,9 @@ func (p *parser) ident(what string) *syntax.Ident {
 		}
 		p.misplaced("%s is missing", what)
 	}
+	if constants[p.raw] {
+		fail(p.token.pos, "%s is a value, and cannot be %s", p.raw, what)
+	}
 	id := &syntax.Ident{Name: p.raw}
 	id.NamePos = p.advance()
 	return id

@@ -147,6 +147,14 @@ func TestErrorsHaveThePlace(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
 		{"x = 1\ny = = 2", `f.star:2:5: = assigns, and cannot stand in an expression: write == to compare`},
 		{"é = 'é' é", `f.star:1:9: the statement should end here, and there is the name é: put one statement on a line, or an operator or a comma between two values`},
+		{"f(x for x in y, 1)", `f.star:1:15: a comprehension has no comma behind it or in what it goes through: write [x for x in xs] or [x for x in (a, b)] in brackets of its own`},
+		{"[x for x in y z]", `f.star:1:15: behind a comprehension stands "]", or another for or if: here is the name z`},
+		{"x = (a, b for a in c)", `f.star:1:11: a comprehension of pairs needs brackets: [(a, b) for ...]`},
+		{"x = {*a: 1}", `f.star:1:6: a * stands before no key of a dict: write **d for the entries of d`},
+		{"for None in x: pass", `f.star:1:5: None is a value, and cannot be assigned to`},
+		{"x = [1 for a, (b, True) in y]", `f.star:1:19: True is a value, and cannot be assigned to`},
+		{"def f(None): pass", `f.star:1:7: None is a value, and cannot be a parameter's name`},
+		{"x = 1e", `f.star:1:5: 1e is no number`},
 		{"f(1,\n  2", `f.star:1:2: the ( that opens here is never closed`},
 	} {
 		_, err := Parse("f.star", c.text, Options{})

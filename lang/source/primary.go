@@ -69,7 +69,7 @@ func (p *parser) paren() syntax.Expr {
 		return &syntax.TupleExpr{Lparen: lparen, Rparen: p.advance()}
 	}
 	x := p.exprs()
-	if p.kind == syntax.FOR {
+	if _, tuple := x.(*syntax.TupleExpr); p.kind == syntax.FOR && !tuple {
 		x = p.generator(x)
 	}
 	if p.kind != syntax.RPAREN {
@@ -148,6 +148,9 @@ func (p *parser) entry(first bool) syntax.Expr {
 	if first && p.kind != syntax.COLON {
 		return key
 	}
+	if u, ok := key.(*syntax.UnaryExpr); ok && u.Op == syntax.STAR {
+		fail(u.OpPos, "a * stands before no key of a dict: write **d for the entries of d")
+	}
 	e := &syntax.DictEntry{Key: key}
 	if p.kind != syntax.COLON {
 		p.misplaced("a : is missing behind the key of a dict")
@@ -184,7 +187,7 @@ func (p *parser) clauses(end Token) []syntax.Node {
 			c.Cond = p.clauseCond()
 			clauses = append(clauses, c)
 		default:
-			p.notInList("clauses", end)
+			p.notClause(end)
 		}
 	}
 	return clauses

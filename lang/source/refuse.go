@@ -316,6 +316,18 @@ func (p *parser) notInList(of string, end Token) {
 	fail(p.token.pos, "between two %s stands a comma, and behind the last %s: here is %s", of, quoted(end), p.found())
 }
 
+// notClause fails where neither another clause of a comprehension nor the closing bracket stands.
+func (p *parser) notClause(end Token) {
+	if p.kind == syntax.EOF {
+		p.endsEarly(fmt.Sprintf("%s is missing", quoted(end)))
+	}
+	p.refuseToken()
+	if p.kind == syntax.COMMA {
+		fail(p.token.pos, "a comprehension has no comma behind it or in what it goes through: write [x for x in xs] or [x for x in (a, b)] in brackets of its own")
+	}
+	fail(p.token.pos, "behind a comprehension stands %s, or another for or if: here is %s", quoted(end), p.found())
+}
+
 // missingColon fails where the head of a block has no : at its end.
 func (p *parser) missingColon(of string) {
 	if p.kind == syntax.EOF {
@@ -370,9 +382,14 @@ func (p *parser) checkTarget(x syntax.Expr) {
 	case *syntax.BinaryExpr, *syntax.UnaryExpr, *syntax.CondExpr, *syntax.LambdaExpr, *syntax.Comprehension, *syntax.DictExpr:
 		fail(syntax.Start(x), "an expression cannot be assigned to: write == to compare")
 	case *syntax.Ident:
-		if constants[x.Name] {
-			fail(x.NamePos, "%s is a value, and cannot be assigned to", x.Name)
-		}
+		checkName(x)
+	}
+}
+
+// checkName refuses a name of a value of the language where one is bound.
+func checkName(id *syntax.Ident) {
+	if constants[id.Name] {
+		fail(id.NamePos, "%s is a value, and cannot be assigned to", id.Name)
 	}
 }
 

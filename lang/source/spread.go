@@ -203,11 +203,8 @@ func (l *lowerer) unpack(s *syntax.AssignStmt, names []syntax.Expr) {
 func (l *lowerer) chained(s *syntax.AssignStmt) {
 	list := []syntax.Expr{s.LHS}
 	value := s.RHS
-	for {
-		b, ok := value.(*syntax.BinaryExpr)
-		if !ok || b.Op != syntax.EQ {
-			break
-		}
+	for isChain(value) {
+		b := value.(*syntax.BinaryExpr)
 		list, value = append(list, b.X), b.Y
 	}
 	if len(list) == 1 {
@@ -220,6 +217,12 @@ func (l *lowerer) chained(s *syntax.AssignStmt) {
 	}
 	s.LHS = &syntax.TupleExpr{List: list}
 	s.RHS = call(Repeat, s.OpPos, syntax.End(value), value, number(s.OpPos, len(list)))
+}
+
+// isChain reports whether the right side of an assignment assigns, too: y = v of x = y = v.
+func isChain(x syntax.Expr) bool {
+	b, ok := x.(*syntax.BinaryExpr)
+	return ok && b.Op == syntax.EQ
 }
 
 // elements returns the names of a, b or [a, b] on the left of an assignment.
