@@ -14,10 +14,11 @@ import (
 // Go's, of its own: it pauses without Go knowing of it.
 type threadBell struct{ rung atomic.Uint32 }
 
-// The operations of futex(2) on a word of one process.
+// The operations of futex(2), with FUTEX_PRIVATE_FLAG: the word is of one process.
 const (
-	futexWait = 0 | 128
-	futexWake = 1 | 128
+	futexPrivate = 128
+	futexWait    = 0 | futexPrivate
+	futexWake    = 1 | futexPrivate
 )
 
 func (b *threadBell) yield() { unix.RawSyscall(unix.SYS_SCHED_YIELD, 0, 0, 0) }

@@ -122,7 +122,7 @@ func start(b []byte) uintptr { return uintptr(unsafe.Pointer(unsafe.SliceData(b)
 // handle returns the handle that a call has put into scratch.
 func (c *calls) handle() uintptr {
 	if c.family.handles == 4 {
-		return uintptr(uint32(c.scratch.handle))
+		return uintptr(binary.NativeEndian.Uint32(c.handleBytes()))
 	}
 	return uintptr(c.scratch.handle)
 }
@@ -130,8 +130,11 @@ func (c *calls) handle() uintptr {
 // setHandle puts a handle where a call looks for it.
 func (c *calls) setHandle(h uintptr) {
 	if c.family.handles == 4 {
-		binary.NativeEndian.PutUint32((*[8]byte)(unsafe.Pointer(&c.scratch.handle))[:], uint32(h))
+		binary.NativeEndian.PutUint32(c.handleBytes(), uint32(h))
 		return
 	}
 	c.scratch.handle = uint64(h)
 }
+
+// handleBytes returns the memory in which calls look for a handle: a short one is in the first bytes.
+func (c *calls) handleBytes() []byte { return (*[8]byte)(unsafe.Pointer(&c.scratch.handle))[:] }

@@ -9,7 +9,7 @@ import (
 	"slices"
 )
 
-// The levels of support for threads.
+// threadSerialized is MPI_THREAD_SERIALIZED: threads call MPI one at a time.
 const threadSerialized = 2
 
 // initialise calls MPI_Init_thread.
