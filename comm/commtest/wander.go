@@ -170,10 +170,10 @@ func (w *wanderer) exchange(g *comm.Group, n, on int) error {
 // Huge has all ranks make a collective of each way to move data once, on blocks
 // of so many elements; otherwise it is Wander.
 func Huge(t testing.TB, fabric *comm.Fabric, elements int) []error {
-	kinds := []comm.Kind{comm.Broadcast, comm.AllGather, comm.AllReduce, comm.Permute}
+	ways := []comm.Kind{comm.Broadcast, comm.AllGather, comm.AllReduce, comm.Permute}
 	trials := sharedTrials{made: map[int]*sharedTrial{}}
 	return runOn(t, fabric, func(r *rank) error {
-		for i, k := range kinds {
+		for i, k := range ways {
 			tr := trials.in(i, len(fabric.Local()), func() *trial {
 				return newTrial(k, r.size, 0, func(int) int { return elements }, false)
 			})
