@@ -375,7 +375,7 @@ func (b *binding) keyword(name string, first int, v starlark.Value) error {
 		case "requires_grad":
 			return arg.Set(b.name, name, (*arg.Bool)(&b.requires), v)
 		case "device":
-			return CheckDevice(b.name, v)
+			return arg.In(b.name, name, Device{}.Unpack(v))
 		}
 	}
 	if b.ask(name, v) {

@@ -4,7 +4,6 @@ import (
 	"go.starlark.net/starlark"
 
 	"tpsh/builtins/arg"
-	"tpsh/runtime/op"
 )
 
 func init() {
@@ -24,12 +23,8 @@ func newTensor(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tu
 		data     starlark.Value
 		dt       arg.OptDType
 		requires arg.Bool
-		device   arg.String = "cpu"
 	)
-	if err := arg.Unpack(b.Name(), args, kwargs, "data|nested_list", &data, "dtype?", &dt, "requires_grad?", &requires, "device?", &device); err != nil {
-		return nil, err
-	}
-	if err := CheckDevice(b.Name(), starlark.String(device)); err != nil {
+	if err := arg.Unpack(b.Name(), args, kwargs, "data|nested_list", &data, "dtype?", &dt, "requires_grad?", &requires, "device?", Device{}); err != nil {
 		return nil, err
 	}
 	t, err := FromNested(e, data, dt)
@@ -44,10 +39,13 @@ func newTensor(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tu
 	return e.Wrap(t), nil
 }
 
-// CheckDevice returns an error of the function fn if v is no device.
-func CheckDevice(fn string, v starlark.Value) error {
-	if s, ok := starlark.AsString(v); ok && s == "cpu" || v == starlark.None {
+// A Device is an argument that is the device "cpu" or None. There is no other.
+type Device struct{}
+
+// Unpack implements starlark.Unpacker.
+func (Device) Unpack(v starlark.Value) error {
+	if v == starlark.None || v == starlark.String("cpu") {
 		return nil
 	}
-	return &op.ArgError{Func: fn, Param: "device", Got: arg.Show(v), Want: `"cpu"`, Rule: "there is no other device"}
+	return arg.Bad(v, `"cpu"`, "there is no other device")
 }

@@ -64,7 +64,7 @@ func WithoutDevice(fn string, args starlark.Tuple, kwargs []starlark.Tuple) (sta
 	for i, kw := range kwargs {
 		if kw[0] == starlark.String("device") {
 			rest := slices.Concat(kwargs[:i], kwargs[i+1:])
-			return args, rest, CheckDevice(fn, kw[1])
+			return args, rest, arg.In(fn, "device", Device{}.Unpack(kw[1]))
 		}
 	}
 	return args, kwargs, nil

@@ -56,12 +56,8 @@ type flatSharding struct {
 func flatShard(param bool) builtins.Function {
 	return func(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 		s := flatSharding{fn: b.Name(), synchronize: true}
-		var device starlark.Value = starlark.None
 		if err := arg.Unpack(s.fn, args, kwargs, "tensor", &s.data, "sharding_spec?", &s.spec, "process_group?", &s.pg,
-			"synchronize?", &s.synchronize, "device?", &device, "requires_grad?", &s.requires); err != nil {
-			return nil, err
-		}
-		if err := builtins.CheckDevice(s.fn, device); err != nil {
+			"synchronize?", &s.synchronize, "device?", builtins.Device{}, "requires_grad?", &s.requires); err != nil {
 			return nil, err
 		}
 		return shardFlat(e, &s, param)

@@ -21,7 +21,7 @@ func init() {
 	made := "nn.AdaptiveLogSoftmaxWithLoss(8, 10, [2, 5], div_value=2.0)"
 	builtins.Register(&builtins.Row{
 		Name: "nn.AdaptiveLogSoftmaxWithLoss",
-		Doc: "AdaptiveLogSoftmaxWithLoss(in_features, n_classes, cutoffs, div_value=4.0, head_bias=False, dtype=None) returns a module that finds the probabilities of many classes, the frequent ones first (Grave et al., arXiv 1609.04309).\n" +
+		Doc: "AdaptiveLogSoftmaxWithLoss(in_features, n_classes, cutoffs, div_value=4.0, head_bias=False, dtype=None, device=None) returns a module that finds the probabilities of many classes, the frequent ones first (Grave et al., arXiv 1609.04309).\n" +
 			"cutoffs ascend: classes below the first are the head's, which also has one for each cluster\n" +
 			"of those from a cutoff to the next. A call m(input, target) of input [n, in_features] and\n" +
 			"target [n], or [in_features] and one, returns (output, loss): the logarithms of the\n" +
@@ -70,7 +70,7 @@ func newAdaptive(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args 
 		bias        arg.Bool
 		dt          arg.OptDType
 	)
-	if err := arg.Unpack(b.Name(), args, kwargs, "in_features", &in, "n_classes", &classes, "cutoffs", &list, "div_value?", &div, "head_bias?", &bias, "dtype?", &dt); err != nil {
+	if err := arg.Unpack(b.Name(), args, kwargs, "in_features", &in, "n_classes", &classes, "cutoffs", &list, "div_value?", &div, "head_bias?", &bias, "dtype?", &dt, "device?", builtins.Device{}); err != nil {
 		return nil, err
 	}
 	cutoffs, err := arg.ToInts(list)

@@ -16,7 +16,7 @@ var AttentionClass = &class{Name: "MultiheadAttention", forward: runAttention}
 func init() {
 	builtins.Register(&builtins.Row{
 		Name: "nn.MultiheadAttention",
-		Doc: "MultiheadAttention(embed_dim, num_heads, dropout=0.0, bias=True, add_bias_kv=False, add_zero_attn=False, kdim=None, vdim=None, batch_first=False, dtype=None) returns a module of attention with several heads.\n" +
+		Doc: "MultiheadAttention(embed_dim, num_heads, dropout=0.0, bias=True, add_bias_kv=False, add_zero_attn=False, kdim=None, vdim=None, batch_first=False, dtype=None, device=None) returns a module of attention with several heads.\n" +
 			"A call m(query, key, value, key_padding_mask=None, need_weights=True, attn_mask=None,\n" +
 			"average_attn_weights=True, is_causal=False) returns (output, weights). query is [l, n,\n" +
 			"embed_dim], key [s, n, kdim] and value [s, n, vdim], as output is [l, n, embed_dim];\n" +
@@ -63,7 +63,7 @@ func newAttention(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args
 		dt           arg.OptDType
 	)
 	if err := arg.Unpack(b.Name(), args, kwargs, "embed_dim", &embed, "num_heads", &heads, "dropout?", &p, "bias?", &bias,
-		"add_bias_kv?", &learned, "add_zero_attn?", &zero, "kdim?", &k, "vdim?", &v, "batch_first?", &first, "dtype?", &dt); err != nil {
+		"add_bias_kv?", &learned, "add_zero_attn?", &zero, "kdim?", &k, "vdim?", &v, "batch_first?", &first, "dtype?", &dt, "device?", builtins.Device{}); err != nil {
 		return nil, err
 	}
 	s := attentionSpec{embed: int(embed), heads: int(heads), k: int(embed), v: int(embed), dropout: p, bias: bool(bias),

@@ -107,7 +107,7 @@ func newLinear(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args st
 		bias    arg.Bool = true
 		dt      arg.OptDType
 	)
-	if err := arg.Unpack(b.Name(), args, kwargs, "in_features", &in, "out_features", &out, "bias?", &bias, "dtype?", &dt); err != nil {
+	if err := arg.Unpack(b.Name(), args, kwargs, "in_features", &in, "out_features", &out, "bias?", &bias, "dtype?", &dt, "device?", builtins.Device{}); err != nil {
 		return nil, err
 	}
 	return linear(e, b.Name(), int(in), int(out), bool(bias), dt)
@@ -132,7 +132,7 @@ func newEmbedding(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args
 		dt      arg.OptDType
 	)
 	pairs := append([]any{"num_embeddings", &n, "embedding_dim", &dim, "padding_idx?", &padding}, rows.pairs()...)
-	if err := arg.Unpack(b.Name(), args, kwargs, append(pairs, "dtype?", &dt)...); err != nil {
+	if err := arg.Unpack(b.Name(), args, kwargs, append(pairs, "dtype?", &dt, "device?", builtins.Device{})...); err != nil {
 		return nil, err
 	}
 	m := newModule(e, EmbeddingClass)
@@ -228,7 +228,7 @@ func newLayerNorm(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args
 		affine, bias = arg.Bool(true), arg.Bool(true)
 		dt           arg.OptDType
 	)
-	if err := arg.Unpack(b.Name(), args, kwargs, "normalized_shape", &s, "eps?", &eps, "elementwise_affine?", &affine, "bias?", &bias, "dtype?", &dt); err != nil {
+	if err := arg.Unpack(b.Name(), args, kwargs, "normalized_shape", &s, "eps?", &eps, "elementwise_affine?", &affine, "bias?", &bias, "dtype?", &dt, "device?", builtins.Device{}); err != nil {
 		return nil, err
 	}
 	return layerNorm(e, b.Name(), s, float64(eps), bool(affine), bool(bias), dt)
@@ -262,7 +262,7 @@ func newRMSNorm(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args s
 		affine = arg.Bool(true)
 		dt     arg.OptDType
 	)
-	if err := arg.Unpack(b.Name(), args, kwargs, "normalized_shape", &s, "eps?", &eps, "elementwise_affine?", &affine, "dtype?", &dt); err != nil {
+	if err := arg.Unpack(b.Name(), args, kwargs, "normalized_shape", &s, "eps?", &eps, "elementwise_affine?", &affine, "dtype?", &dt, "device?", builtins.Device{}); err != nil {
 		return nil, err
 	}
 	m := newModule(e, RmsNormClass)

@@ -18,7 +18,7 @@ var (
 func init() {
 	builtins.Register(&builtins.Row{
 		Name: "nn.EmbeddingBag",
-		Doc: "EmbeddingBag(num_embeddings, embedding_dim, mode=\"mean\", include_last_offset=False, padding_idx=None, max_norm=None, norm_type=2.0, scale_grad_by_freq=False, sparse=False, dtype=None) returns a module that maps bags of integers to the mean, sum or maximum of those rows of weight.\n" +
+		Doc: "EmbeddingBag(num_embeddings, embedding_dim, mode=\"mean\", include_last_offset=False, padding_idx=None, max_norm=None, norm_type=2.0, scale_grad_by_freq=False, sparse=False, dtype=None, device=None) returns a module that maps bags of integers to the mean, sum or maximum of those rows of weight.\n" +
 			"A call m(input, offsets=None, per_sample_weights=None) takes what F.embedding_bag takes.\n" +
 			"weight [num_embeddings, embedding_dim] is drawn from the normal distribution. Row\n" +
 			"padding_idx, from the end if negative, is zeros and counts as not there. " + docDType + "\n" +
@@ -31,7 +31,7 @@ func init() {
 		Fn: bagged,
 	}, &builtins.Row{
 		Name: "nn.Bilinear",
-		Doc: "Bilinear(in1_features, in2_features, out_features, bias=True, dtype=None) returns a module that maps [.., in1_features] and [.., in2_features] to [.., out_features]: F.bilinear.\n" +
+		Doc: "Bilinear(in1_features, in2_features, out_features, bias=True, dtype=None, device=None) returns a module that maps [.., in1_features] and [.., in2_features] to [.., out_features]: F.bilinear.\n" +
 			"weight [out_features, in1_features, in2_features] and then bias [out_features] are drawn\n" +
 			"uniform within 1 / √in1_features. " + docDType + "\n" +
 			">>> nn.Bilinear(2, 3, 4)(ones(5, 2), ones(5, 3)).shape\n(5, 4)",
@@ -49,7 +49,7 @@ func newEmbeddingBag(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, a
 		dt      arg.OptDType
 	)
 	pairs := append([]any{"num_embeddings", &n, "embedding_dim", &dim, "mode?", &mode, "include_last_offset?", &last, "padding_idx?", &padding}, rows.pairs()...)
-	if err := arg.Unpack(b.Name(), args, kwargs, append(pairs, "dtype?", &dt)...); err != nil {
+	if err := arg.Unpack(b.Name(), args, kwargs, append(pairs, "dtype?", &dt, "device?", builtins.Device{})...); err != nil {
 		return nil, err
 	}
 	if err := builtins.CheckChoice(b.Name(), "mode", "embedding_bag", mode); err != nil {
@@ -119,7 +119,7 @@ func newBilinear(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args 
 		bias          = arg.Bool(true)
 		dt            arg.OptDType
 	)
-	if err := arg.Unpack(b.Name(), args, kwargs, "in1_features", &in1, "in2_features", &in2, "out_features", &out, "bias?", &bias, "dtype?", &dt); err != nil {
+	if err := arg.Unpack(b.Name(), args, kwargs, "in1_features", &in1, "in2_features", &in2, "out_features", &out, "bias?", &bias, "dtype?", &dt, "device?", builtins.Device{}); err != nil {
 		return nil, err
 	}
 	m := newModule(e, bilinearClass)

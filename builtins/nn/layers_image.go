@@ -105,7 +105,7 @@ func init() {
 		builtins.Register(&builtins.Row{
 			Name: fmt.Sprintf("nn.Conv%dd", n),
 			MakeDoc: func() string {
-				return fmt.Sprintf("Conv%dd(in_channels, out_channels, kernel_size, stride=1, padding=0, dilation=1, groups=1, bias=True, padding_mode=\"zeros\", dtype=None) returns a module that applies F.conv%dd.\n"+
+				return fmt.Sprintf("Conv%dd(in_channels, out_channels, kernel_size, stride=1, padding=0, dilation=1, groups=1, bias=True, padding_mode=\"zeros\", dtype=None, device=None) returns a module that applies F.conv%dd.\n"+
 					"padding_mode \"reflect\", \"replicate\" or \"circular\" has the edges padded as F.pad does.\n"+
 					"weight [out_channels, in_channels / groups, ..] and then bias [out_channels] are drawn\n"+
 					"uniform within 1 / √(elements of a window). %s\n"+
@@ -118,7 +118,7 @@ func init() {
 		builtins.Register(&builtins.Row{
 			Name: fmt.Sprintf("nn.ConvTranspose%dd", n),
 			MakeDoc: func() string {
-				return fmt.Sprintf("ConvTranspose%dd(in_channels, out_channels, kernel_size, stride=1, padding=0, output_padding=0, groups=1, bias=True, dilation=1, dtype=None) returns a module that applies F.conv_transpose%dd.\n"+
+				return fmt.Sprintf("ConvTranspose%dd(in_channels, out_channels, kernel_size, stride=1, padding=0, output_padding=0, groups=1, bias=True, dilation=1, dtype=None, device=None) returns a module that applies F.conv_transpose%dd.\n"+
 					"weight [in_channels, out_channels / groups, ..] and then bias [out_channels] are drawn\n"+
 					"uniform within 1 / √(out_channels / groups times the elements of a window). %s\n"+
 					">>> nn.ConvTranspose%dd(2, 3, 2, stride=2)(ones(1, 2%s)).shape\n(1, 3%s)", n, n, docDType, n, repeated(n), strings.ReplaceAll(repeated(n), "4", "8"))
@@ -128,7 +128,7 @@ func init() {
 	}
 	builtins.Register(&builtins.Row{
 		Name: "nn.GroupNorm",
-		Doc: "GroupNorm(num_groups, num_channels, eps=1e-5, affine=True, dtype=None) returns a module that applies F.group_norm.\n" +
+		Doc: "GroupNorm(num_groups, num_channels, eps=1e-5, affine=True, dtype=None, device=None) returns a module that applies F.group_norm.\n" +
 			"weight begins as ones, bias as zeros; without affine neither is there. " + docDType + "\n" +
 			">>> nn.GroupNorm(1, 2)(tensor([[1.0, 3.0]])).round()\n[[-1.  1.]]",
 		Fn: newGroupNorm,
@@ -167,7 +167,7 @@ func newConv(n int) builtins.Function {
 			dt               arg.OptDType
 		)
 		if err := arg.Unpack(b.Name(), args, kwargs, "in_channels", &in, "out_channels", &out, "kernel_size", &kernel, "stride?", &stride,
-			"padding?", &padding, "dilation?", &dilation, "groups?", &groups, "bias?", &bias, "padding_mode?", &mode, "dtype?", &dt); err != nil {
+			"padding?", &padding, "dilation?", &dilation, "groups?", &groups, "bias?", &bias, "padding_mode?", &mode, "dtype?", &dt, "device?", builtins.Device{}); err != nil {
 			return nil, err
 		}
 		if name, _ := starlark.AsString(mode); !slices.Contains(paddingModes, name) {
@@ -292,7 +292,7 @@ func newConvTransposed(n int) builtins.Function {
 			dt                    arg.OptDType
 		)
 		if err := arg.Unpack(b.Name(), args, kwargs, "in_channels", &in, "out_channels", &out, "kernel_size", &kernel, "stride?", &stride,
-			"padding?", &padding, "output_padding?", &paddingAfter, "groups?", &groups, "bias?", &bias, "dilation?", &dilation, "dtype?", &dt); err != nil {
+			"padding?", &padding, "output_padding?", &paddingAfter, "groups?", &groups, "bias?", &bias, "dilation?", &dilation, "dtype?", &dt, "device?", builtins.Device{}); err != nil {
 			return nil, err
 		}
 		kernel, err := checkConvolution(b.Name(), n, kernel, in, out, groups)
@@ -337,7 +337,7 @@ func newGroupNorm(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args
 		affine           = arg.Bool(true)
 		dt               arg.OptDType
 	)
-	if err := arg.Unpack(b.Name(), args, kwargs, "num_groups", &groups, "num_channels", &channels, "eps?", &eps, "affine?", &affine, "dtype?", &dt); err != nil {
+	if err := arg.Unpack(b.Name(), args, kwargs, "num_groups", &groups, "num_channels", &channels, "eps?", &eps, "affine?", &affine, "dtype?", &dt, "device?", builtins.Device{}); err != nil {
 		return nil, err
 	}
 	if groups < 1 || int(channels)%int(groups) != 0 {

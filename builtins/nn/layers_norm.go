@@ -35,7 +35,7 @@ func init() {
 		batch := &channelNorm{fmt.Sprintf("BatchNorm%dd", k), dims, false}
 		builtins.Register(&builtins.Row{Name: "nn." + batch.name, Fn: batch.constructor(0.1, true),
 			MakeDoc: func() string {
-				return fmt.Sprintf("%s(num_features, eps=1e-5, momentum=0.1, affine=True, track_running_stats=True, dtype=None) returns a module that applies F.batch_norm to its input %s.\n"+
+				return fmt.Sprintf("%s(num_features, eps=1e-5, momentum=0.1, affine=True, track_running_stats=True, dtype=None, device=None) returns a module that applies F.batch_norm to its input %s.\n"+
 					"While it trains, channels are normalised by the mean and variance of the batch, of all ranks\n"+
 					"if it is distributed, and the buffers running_mean and running_var move towards them; with\n"+
 					"momentum=None they are plain means. Otherwise the buffers are used. weight begins as ones,\n"+
@@ -44,7 +44,7 @@ func init() {
 		instance := &channelNorm{fmt.Sprintf("InstanceNorm%dd", k), []int{k + 1, k + 2}, true}
 		builtins.Register(&builtins.Row{Name: "nn." + instance.name, Fn: instance.constructor(0.1, false),
 			MakeDoc: func() string {
-				return fmt.Sprintf("%s(num_features, eps=1e-5, momentum=0.1, affine=False, track_running_stats=False, dtype=None) returns a module that applies F.instance_norm.\n"+
+				return fmt.Sprintf("%s(num_features, eps=1e-5, momentum=0.1, affine=False, track_running_stats=False, dtype=None, device=None) returns a module that applies F.instance_norm.\n"+
 					"Its input has %d dims, or one less without a batch. With track_running_stats it keeps\n"+
 					"means over samples of their mean and variance, and uses them when it does not train;\n"+
 					"with momentum=None they stay as they are, and num_batches_tracked always does. %s\n"+
@@ -52,7 +52,7 @@ func init() {
 			}})
 	}
 	builtins.Register(&builtins.Row{Name: "nn.PReLU", Fn: newPReLU,
-		Doc: "PReLU(num_parameters=1, init=0.25, dtype=None) returns a module that applies F.prelu: weight [num_parameters], which begins as init, times what is negative.\n" +
+		Doc: "PReLU(num_parameters=1, init=0.25, dtype=None, device=None) returns a module that applies F.prelu: weight [num_parameters], which begins as init, times what is negative.\n" +
 			docDType + "\n>>> nn.PReLU()(tensor([-4.0, 2.0])).tolist()\n[-1.0, 2.0]"})
 }
 
@@ -67,7 +67,7 @@ func (k *channelNorm) constructor(momentum float64, tracks bool) builtins.Functi
 			track                = arg.Bool(tracks)
 			dt    arg.OptDType
 		)
-		if err := arg.Unpack(b.Name(), args, kwargs, "num_features", &n, "eps?", &eps, "momentum?", &move, "affine?", &sizes, "track_running_stats?", &track, "dtype?", &dt); err != nil {
+		if err := arg.Unpack(b.Name(), args, kwargs, "num_features", &n, "eps?", &eps, "momentum?", &move, "affine?", &sizes, "track_running_stats?", &track, "dtype?", &dt, "device?", builtins.Device{}); err != nil {
 			return nil, err
 		}
 		if move != starlark.None {
@@ -260,7 +260,7 @@ func newPReLU(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args sta
 		init = arg.Float(0.25)
 		dt   arg.OptDType
 	)
-	if err := arg.Unpack(b.Name(), args, kwargs, "num_parameters?", &n, "init?", &init, "dtype?", &dt); err != nil {
+	if err := arg.Unpack(b.Name(), args, kwargs, "num_parameters?", &n, "init?", &init, "dtype?", &dt, "device?", builtins.Device{}); err != nil {
 		return nil, err
 	}
 	m := newModule(e, preluClass)

@@ -8,7 +8,7 @@ import (
 	"tpsh/runtime/tensor"
 )
 
-const docDType = "dtype is a float dtype, None for the default one."
+const docDType = "dtype is a float dtype, None for the default one; device is \"cpu\" or None."
 
 func init() {
 	builtins.Register(&builtins.Row{
@@ -34,14 +34,14 @@ func init() {
 		Fn: newParameter,
 	}, &builtins.Row{
 		Name: "nn.Linear",
-		Doc: "Linear(in_features, out_features, bias=True, dtype=None) returns a module that maps [..., in_features] to [..., out_features]: x weightᵀ + bias.\n" +
+		Doc: "Linear(in_features, out_features, bias=True, dtype=None, device=None) returns a module that maps [..., in_features] to [..., out_features]: x weightᵀ + bias.\n" +
 			"weight [out_features, in_features] and then bias [out_features] are drawn uniform\n" +
 			"within 1 / √in_features. " + docDType + "\n" +
 			">>> nn.Linear(3, 2)(ones(4, 3)).shape\n(4, 2)",
 		Fn: newLinear,
 	}, &builtins.Row{
 		Name: "nn.Embedding",
-		Doc: "Embedding(num_embeddings, embedding_dim, padding_idx=None, max_norm=None, norm_type=2.0, scale_grad_by_freq=False, sparse=False, dtype=None) returns a module that maps integers [...] to rows of weight: [..., embedding_dim].\n" +
+		Doc: "Embedding(num_embeddings, embedding_dim, padding_idx=None, max_norm=None, norm_type=2.0, scale_grad_by_freq=False, sparse=False, dtype=None, device=None) returns a module that maps integers [...] to rows of weight: [..., embedding_dim].\n" +
 			"weight [num_embeddings, embedding_dim] is drawn from the normal distribution. Row\n" +
 			"padding_idx, from the end if negative, is zeros and gets no gradient. With max_norm rows\n" +
 			"that are asked for and whose norm of order norm_type is greater are first scaled to it,\n" +
@@ -57,14 +57,14 @@ func init() {
 		Fn: embedded,
 	}, &builtins.Row{
 		Name: "nn.LayerNorm",
-		Doc: "LayerNorm(normalized_shape, eps=1e-5, elementwise_affine=True, bias=True, dtype=None) returns a module that gives the last dims of its input mean 0 and variance 1, times weight plus bias.\n" +
+		Doc: "LayerNorm(normalized_shape, eps=1e-5, elementwise_affine=True, bias=True, dtype=None, device=None) returns a module that gives the last dims of its input mean 0 and variance 1, times weight plus bias.\n" +
 			"normalized_shape is the sizes of these dims, an int or a list. weight begins as ones,\n" +
 			"bias as zeros; without elementwise_affine neither is there. See F.layer_norm.\n" + docDType + "\n" +
 			">>> nn.LayerNorm(2)(tensor([1.0, 3.0])).round()\n[-1.  1.]",
 		Fn: newLayerNorm,
 	}, &builtins.Row{
 		Name: "nn.RMSNorm",
-		Doc: "RMSNorm(normalized_shape, eps=None, elementwise_affine=True, dtype=None) returns a module that divides its input by its root mean square over the last dims, times weight.\n" +
+		Doc: "RMSNorm(normalized_shape, eps=None, elementwise_affine=True, dtype=None, device=None) returns a module that divides its input by its root mean square over the last dims, times weight.\n" +
 			"normalized_shape is the sizes of these dims, an int or a list. weight begins as ones;\n" +
 			"without elementwise_affine there is none. See F.rms_norm.\n" + docDType + "\n" +
 			">>> nn.RMSNorm(2)(tensor([3.0, -3.0])).round()\n[ 1. -1.]",

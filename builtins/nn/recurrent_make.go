@@ -29,7 +29,7 @@ func init() {
 		}
 		builtins.Register(&builtins.Row{Name: "nn." + k.name, Fn: newRecurrent(k.cell),
 			MakeDoc: func() string {
-				return fmt.Sprintf("%s(input_size, hidden_size, num_layers=1, %sbias=True, batch_first=False, dropout=0.0, bidirectional=False, %sdtype=None) returns a recurrent network %s.\n"+
+				return fmt.Sprintf("%s(input_size, hidden_size, num_layers=1, %sbias=True, batch_first=False, dropout=0.0, bidirectional=False, %sdtype=None, device=None) returns a recurrent network %s.\n"+
 					"m(x, hx=None) returns (output, %s): what the last layer gives at each step, and the last\n"+
 					"state of every layer. x is [l, n, input_size], with batch_first [n, l, input_size], or\n"+
 					"[l, input_size]; hx is the first state, zeros if None, [num_layers * directions, n, hidden_size].\n"+
@@ -50,7 +50,7 @@ func init() {
 		}
 		builtins.Register(&builtins.Row{Name: "nn." + k.name + "Cell", Fn: newCell(k.cell),
 			MakeDoc: func() string {
-				return fmt.Sprintf("%sCell(input_size, hidden_size, bias=True, %sdtype=None) returns a module that makes one step of a %s: m(x, hx=None) returns the state %s after x [n, input_size].\n"+
+				return fmt.Sprintf("%sCell(input_size, hidden_size, bias=True, %sdtype=None, device=None) returns a module that makes one step of a %s: m(x, hx=None) returns the state %s after x [n, input_size].\n"+
 					"The parameters are weight_ih, weight_hh, bias_ih and bias_hh. %s\n"+
 					">>> nn.%sCell(3, 4)(rand(2, 3))%s.shape\n(2, 4)", k.name, k.extra, k.name, result, docDType, k.name, at)
 			}})
@@ -96,7 +96,7 @@ func newRecurrent(k *cell) builtins.Function {
 		if k.two {
 			pairs = append(pairs, "proj_size?", &proj)
 		}
-		pairs = append(pairs, "dtype?", &dt)
+		pairs = append(pairs, "dtype?", &dt, "device?", builtins.Device{})
 		if err := arg.Unpack(b.Name(), args, kwargs, pairs...); err != nil {
 			return nil, err
 		}
@@ -148,7 +148,7 @@ func newCell(k *cell) builtins.Function {
 		if k == rnnCell {
 			pairs = append(pairs, "nonlinearity?", &how)
 		}
-		if err := arg.Unpack(b.Name(), args, kwargs, append(pairs, "dtype?", &dt)...); err != nil {
+		if err := arg.Unpack(b.Name(), args, kwargs, append(pairs, "dtype?", &dt, "device?", builtins.Device{})...); err != nil {
 			return nil, err
 		}
 		m := newModule(e, c)

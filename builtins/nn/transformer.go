@@ -22,7 +22,7 @@ const docLayer = "activation is \"relu\", \"gelu\" or a function. With norm_firs
 func init() {
 	builtins.Register(&builtins.Row{
 		Name: "nn.TransformerEncoderLayer",
-		Doc: "TransformerEncoderLayer(d_model, nhead, dim_feedforward=2048, dropout=0.1, activation=\"relu\", layer_norm_eps=1e-5, batch_first=False, norm_first=False, bias=True, dtype=None) returns a module of self-attention and two linear layers, each added to its input and normalised.\n" +
+		Doc: "TransformerEncoderLayer(d_model, nhead, dim_feedforward=2048, dropout=0.1, activation=\"relu\", layer_norm_eps=1e-5, batch_first=False, norm_first=False, bias=True, dtype=None, device=None) returns a module of self-attention and two linear layers, each added to its input and normalised.\n" +
 			"A call m(src, src_mask=None, src_key_padding_mask=None, is_causal=False) maps [l, n,\n" +
 			"d_model], or with batch_first [n, l, d_model], to the same; masks are those of\n" +
 			"MultiheadAttention. Its modules are self_attn, linear1, dropout, linear2, norm1, norm2,\n" +
@@ -32,7 +32,7 @@ func init() {
 		Fn: newTransformerLayer(encoderLayerClass),
 	}, &builtins.Row{
 		Name: "nn.TransformerDecoderLayer",
-		Doc: "TransformerDecoderLayer(d_model, nhead, dim_feedforward=2048, dropout=0.1, activation=\"relu\", layer_norm_eps=1e-5, batch_first=False, norm_first=False, bias=True, dtype=None) returns a module of self-attention, attention to a memory and two linear layers, each added to its input and normalised.\n" +
+		Doc: "TransformerDecoderLayer(d_model, nhead, dim_feedforward=2048, dropout=0.1, activation=\"relu\", layer_norm_eps=1e-5, batch_first=False, norm_first=False, bias=True, dtype=None, device=None) returns a module of self-attention, attention to a memory and two linear layers, each added to its input and normalised.\n" +
 			"A call m(tgt, memory, tgt_mask=None, memory_mask=None, tgt_key_padding_mask=None,\n" +
 			"memory_key_padding_mask=None, tgt_is_causal=False, memory_is_causal=False) maps [l, n,\n" +
 			"d_model] and a memory [s, n, d_model], or with batch_first n first, to [l, n, d_model];\n" +
@@ -62,7 +62,7 @@ func newTransformerLayer(c *class) builtins.Function {
 		s := &layerSpec{feedforward: 2048, dropout: 0.1, activation: starlark.String("relu"), eps: 1e-5, bias: true}
 		if err := arg.Unpack(b.Name(), args, kwargs, "d_model", &s.model, "nhead", &s.heads, "dim_feedforward?", &s.feedforward,
 			"dropout?", &s.dropout, "activation?", &s.activation, "layer_norm_eps?", &s.eps, "batch_first?", &s.batchFirst,
-			"norm_first?", &s.normFirst, "bias?", &s.bias, "dtype?", &s.dt); err != nil {
+			"norm_first?", &s.normFirst, "bias?", &s.bias, "dtype?", &s.dt, "device?", builtins.Device{}); err != nil {
 			return nil, err
 		}
 		return transformerLayer(e, b.Name(), c, s)

@@ -39,7 +39,7 @@ func init() {
 		Fn: newStack(decoderClass, "decoder_layer"),
 	}, &builtins.Row{
 		Name: "nn.Transformer",
-		Doc: "Transformer(d_model=512, nhead=8, num_encoder_layers=6, num_decoder_layers=6, dim_feedforward=2048, dropout=0.1, activation=\"relu\", custom_encoder=None, custom_decoder=None, layer_norm_eps=1e-5, batch_first=False, norm_first=False, bias=True, dtype=None) returns a module of an encoder and a decoder (Vaswani et al., 2017).\n" +
+		Doc: "Transformer(d_model=512, nhead=8, num_encoder_layers=6, num_decoder_layers=6, dim_feedforward=2048, dropout=0.1, activation=\"relu\", custom_encoder=None, custom_decoder=None, layer_norm_eps=1e-5, batch_first=False, norm_first=False, bias=True, dtype=None, device=None) returns a module of an encoder and a decoder (Vaswani et al., 2017).\n" +
 			"A call m(src, tgt, src_mask=None, tgt_mask=None, memory_mask=None,\n" +
 			"src_key_padding_mask=None, tgt_key_padding_mask=None, memory_key_padding_mask=None,\n" +
 			"src_is_causal=False, tgt_is_causal=False, memory_is_causal=False) gives what decoder makes\n" +
@@ -51,7 +51,7 @@ func init() {
 		Fn: newTransformer,
 	}, &builtins.Row{
 		Name: "nn.Transformer.generate_square_subsequent_mask", Static: true,
-		Doc: "generate_square_subsequent_mask(sz, dtype=None) returns a mask [sz, sz] with 0 on and below its diagonal and -inf above: a place sees none that come later.\n" +
+		Doc: "generate_square_subsequent_mask(sz, dtype=None, device=None) returns a mask [sz, sz] with 0 on and below its diagonal and -inf above: a place sees none that come later.\n" +
 			">>> nn.Transformer.generate_square_subsequent_mask(2).tolist()\n[[0.0, -inf], [0.0, 0.0]]",
 		Fn: squareMask,
 	})
@@ -162,7 +162,7 @@ func newTransformer(e *builtins.Env, thread *starlark.Thread, b *starlark.Builti
 	custom := [2]starlark.Value{starlark.None, starlark.None}
 	if err := arg.Unpack(b.Name(), args, kwargs, "d_model?", &s.model, "nhead?", &s.heads, "num_encoder_layers?", &layers[0], "num_decoder_layers?", &layers[1],
 		"dim_feedforward?", &s.feedforward, "dropout?", &s.dropout, "activation?", &s.activation, "custom_encoder?", &custom[0], "custom_decoder?", &custom[1],
-		"layer_norm_eps?", &s.eps, "batch_first?", &s.batchFirst, "norm_first?", &s.normFirst, "bias?", &s.bias, "dtype?", &s.dt); err != nil {
+		"layer_norm_eps?", &s.eps, "batch_first?", &s.batchFirst, "norm_first?", &s.normFirst, "bias?", &s.bias, "dtype?", &s.dt, "device?", builtins.Device{}); err != nil {
 		return nil, err
 	}
 	m := newModule(e, transformerClass)
@@ -228,7 +228,7 @@ func runTransformer(m *Module, thread *starlark.Thread, args starlark.Tuple, kwa
 func squareMask(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	var n count
 	var dt arg.OptDType
-	if err := arg.Unpack(b.Name(), args, kwargs, "sz", &n, "dtype?", &dt); err != nil {
+	if err := arg.Unpack(b.Name(), args, kwargs, "sz", &n, "dtype?", &dt, "device?", builtins.Device{}); err != nil {
 		return nil, err
 	}
 	d := e.Runtime.Ops().Float
