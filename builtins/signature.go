@@ -24,7 +24,9 @@ type Call struct {
 // "matmul", "F.relu". ok is false where they do not say all.
 func CallOf(path string) (c Call, ok bool) {
 	if list, ok := starlarks[path]; ok {
-		return callFrom(list), true
+		c := callFrom(list)
+		c.Least = least[path]
+		return c, true
 	}
 	if path == "Tensor.to" || path == "Module.to" {
 		return toCall, true
@@ -54,7 +56,7 @@ func CallOf(path string) (c Call, ok bool) {
 }
 
 // least is how many arguments functions want of which each may be left out.
-var least = map[string]int{"arange": 1, "clamp": 2, "Tensor.clamp": 1}
+var least = map[string]int{"max": 1, "min": 1, "arange": 1, "clamp": 2, "Tensor.clamp": 1}
 
 // toCall is a call of x.to, whose first argument is a dtype or the device before one.
 var toCall = Call{Least: 1, Params: []string{"first", "dtype"}, Keywords: map[string]bool{"dtype": true, "device": true}}
@@ -63,7 +65,7 @@ var toCall = Call{Least: 1, Params: []string{"first", "dtype"}, Keywords: map[st
 // what says *x here takes any number of arguments.
 var starlarks = map[string]string{
 	"abs": "x", "any": "x, dim=None, keepdim=False", "all": "x, dim=None, keepdim=False", "chr": "n", "dir": "x", "enumerate": "x, start=0", "getattr": "x, name, default=None",
-	"hasattr": "x, name", "hash": "x", "len": "x", "ord": "c", "print": "*x, sep=\" \"", "repr": "x", "reversed": "x", "sorted": "x, key=None, reverse=False", "str": "x",
+	"hasattr": "x, name", "hash": "x", "len": "x", "max": "*x, key=None", "min": "*x, key=None", "ord": "c", "print": "*x, sep=\" \"", "repr": "x", "reversed": "x", "sorted": "x, key=None, reverse=False", "str": "x",
 	"int": "x, base=10", "float": "x=0.0", "bool": "x=False", "bytes": "x",
 	"type": "x", "zip": "*x", "fail": "*x, sep=\" \"", "tuple": "x=()", "set": "x=()", "list": "x=[]",
 	"math.sqrt": "x", "math.exp": "x", "math.floor": "x", "math.ceil": "x", "math.pow": "x, y", "math.sin": "x", "math.cos": "x", "math.log": "x, base=None",

@@ -38,7 +38,7 @@ func theLanguage() (*analysis.Language, error) {
 	job.Stop()
 	l := &analysis.Language{
 		Names: lang.WithLibrary(names), Signature: signatureOf, Doc: builtins.Doc, Paths: builtins.Names(),
-		Types: typesOf(), Kinds: kindsOf(), Loose: looseNames(), Results: maps.Clone(results()), Classes: classes, Choices: choices(), Wants: wants, Instead: arg.Instead,
+		Types: typesOf(), Kinds: kindsOf(), Loose: looseNames(), Results: maps.Clone(results()), Classes: classes, Choices: choices(), Devices: []string{"cpu"}, Wants: wants, Instead: arg.Instead,
 	}
 	for _, path := range l.Paths {
 		if _, known := l.Results[path]; known {
@@ -63,8 +63,18 @@ func signatureOf(path string) (analysis.Signature, bool) {
 	return analysis.Signature(c), ok
 }
 
-// wants returns which literals a parameter of an operator takes, as the table has it.
+// wants returns which literals a parameter takes: of an operator as the table has it.
 func wants(path, param string) string {
+	switch {
+	case path == "":
+		return ""
+	case param == "dtype":
+		return "dtype"
+	case path == "print" || path == "fail":
+		if param == "sep" {
+			return "string"
+		}
+	}
 	for _, p := range builtins.ParamsOf(path) {
 		if p.Name != param {
 			continue

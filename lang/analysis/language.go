@@ -33,13 +33,14 @@ type Language struct {
 	// there may be more.
 	Classes map[string]map[string]string
 	// Choices lists the strings that a parameter takes, by path and parameter:
-	// "all_reduce.op". DTypes are those of every parameter called dtype.
-	Choices map[string][]string
-	DTypes  []string
+	// "all_reduce.op". DTypes are those of every parameter called dtype, Devices those
+	// of every one called device.
+	Choices         map[string][]string
+	DTypes, Devices []string
 	// Instead says of a keyword that functions have elsewhere what to do; nil says nothing.
 	Instead func(keyword string) string
-	// Wants says of a parameter of an operator which literals it takes: "tensor",
-	// "operand" (a tensor or a number), "int", "ints", "number"; "" is anything.
+	// Wants says of a parameter of the language which literals it takes: "tensor",
+	// "operand" (a tensor or a number), "int", "ints", "number", "dtype", "string"; "" is anything.
 	Wants func(path, param string) string
 }
 

@@ -28,7 +28,7 @@ func (c *checker) call(call *syntax.CallExpr) {
 	if len(list) == 0 || guessed && isMember && (c.given[dot.Name.Name] || c.undefined(dot.X)) {
 		return
 	}
-	var first []Finding
+	var told []Finding // of the method that all tensors have, if it is among them, else of the first
 	for i, callee := range list {
 		saved := c.found
 		c.found = nil
@@ -38,11 +38,11 @@ func (c *checker) call(call *syntax.CallExpr) {
 		if len(found) == 0 {
 			return
 		}
-		if i == 0 {
-			first = found
+		if i == 0 || strings.HasPrefix(callee.Path, "Tensor.") {
+			told = found
 		}
 	}
-	c.found = append(c.found, first...)
+	c.found = append(c.found, told...)
 }
 
 // undefined reports whether an expression begins with a name that is not defined, which is
@@ -75,7 +75,9 @@ func (c *checker) arguments(call *syntax.CallExpr, fn analysis.Callee) {
 			continue
 		}
 		if positional < len(fn.Params) && !open {
-			c.literal(fn, fn.Params[positional], a)
+			if param := fn.Params[positional]; !fn.Rest || param != "dtype" { // else it is one more of any number: the 3 of zeros(2, 3)
+				c.literal(fn, param, a)
+			}
 		}
 		positional++
 	}
@@ -119,9 +121,10 @@ func (c *checker) keyword(fn analysis.Callee, id *syntax.Ident, given map[string
 var refusals = map[string]struct{ kinds, want string }{
 	"tensor": {"string int float list", "a tensor"}, "operand": {"string list", "a tensor or a number"},
 	"int": {"string float list", "an int"}, "ints": {"string float", "an int or a list of ints"}, "number": {"string list", "a number"},
+	"dtype": {"int float", "a dtype"}, "string": {"int float list", "a string"},
 }
 
-// wrongLiteral reports a literal of a type that a parameter of an operator refuses.
+// wrongLiteral reports a literal of a type that a parameter refuses.
 func (c *checker) wrongLiteral(fn analysis.Callee, param string, v syntax.Expr) {
 	if c.lang.Wants == nil {
 		return
@@ -151,18 +154,25 @@ func (c *checker) literal(fn analysis.Callee, param string, v syntax.Expr) {
 	if param == "reduce_op" && of == nil {
 		of = c.lang.Choices[fn.Path+".op"]
 	}
-	if param == "dtype" {
+	switch {
+	case param == "dtype":
 		of = c.lang.DTypes
+	case param == "device" && fn.Keywords[param]:
+		of = c.lang.Devices
 	}
 	if of != nil && !slices.Contains(of, text) {
-		c.report(syntax.Start(v), "choice", "%s: for parameter %q: got %q, want one of %s%s", fn.Name, param, text, quotedList(of), nearest(text, of))
+		c.report(syntax.Start(v), "choice", "%s: for parameter %q: got %q, want %s%s", fn.Name, param, text, oneOf(of), nearest(text, of))
 	}
 }
 
-func quotedList(list []string) string {
+// oneOf lists the strings that a parameter takes.
+func oneOf(list []string) string {
+	if len(list) == 1 {
+		return fmt.Sprintf("%q", list[0])
+	}
 	quoted := make([]string, len(list))
 	for i, s := range list {
 		quoted[i] = fmt.Sprintf("%q", s)
 	}
-	return strings.Join(quoted, ", ")
+	return "one of " + strings.Join(quoted, ", ")
 }
