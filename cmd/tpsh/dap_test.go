@@ -82,6 +82,9 @@ func (e *dapClient) read() dap.Message {
 		e.t.Fatal(err)
 	}
 	if o, ok := m.(*dap.OutputEvent); ok {
+		if o.Body.Output == "" {
+			e.t.Error("an event of output has none")
+		}
 		e.printed.WriteString(o.Body.Output)
 	}
 	return m

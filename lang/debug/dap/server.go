@@ -204,6 +204,9 @@ type output struct {
 }
 
 func (o *output) Write(p []byte) (int, error) {
+	if len(p) == 0 {
+		return 0, nil
+	}
 	o.s.send(&dap.OutputEvent{Event: event("output"), Body: dap.OutputEventBody{Category: o.category, Output: string(p)}})
 	return len(p), nil
 }
