@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"tpsh/lang"
 	"tpsh/lang/repl"
@@ -46,8 +47,9 @@ var kernelCommand = &command{
 // is said beside it, as they come, and last {"id": 1, "done": true} with value, svg (a
 // list of pictures) and failure (see lang.Cause), where there are such. {"id": 2,
 // "complete": "x.sh"} is answered with start and names, {"id": 3, "doc": "ones"} with
-// text, as :doc has it. {"interrupt": true} ends what runs, at any time. The end of the
-// input ends the ranks.
+// text, as :doc has it. {"interrupt": true} ends what runs, at any time. At the end of the
+// input it finishes what was asked for, and ends the ranks; where the process that started it has ended,
+// it interrupts what runs.
 //
 // Lines of a cell that begin with a colon are commands of the shell; an answer has ranks
 // where there are now others.
@@ -60,6 +62,7 @@ type notebook struct {
 	out    *lineOutput
 	errors *heldOutput // what commands say of errors
 	dir    string
+	parent int // the process that started this one
 	mu     sync.Mutex
 	json   *json.Encoder
 	asked  []*request // that were read and have no last answer, the one under way first
@@ -136,6 +139,7 @@ func jupyter(std *stdio, args []string) error {
 
 // serve starts the ranks and answers requests until there are no more.
 func (k *notebook) serve(std *stdio) (err error) {
+	k.parent = os.Getppid()
 	if k.dir, err = os.Getwd(); err != nil {
 		return err
 	}
@@ -170,9 +174,12 @@ func (k *notebook) serve(std *stdio) (err error) {
 	defer close(interrupts) // once none comes any more, so that who hears them ends
 	defer signal.Stop(interrupts)
 	requests, unread := make(chan *request), make(chan error, 1)
+	served := make(chan struct{})
+	defer close(served)
 	go func() {
-		defer close(requests)
 		unread <- k.read(std.in, requests)
+		close(requests)
+		k.watchParent(served)
 	}()
 	go func() {
 		for range interrupts {
@@ -186,10 +193,9 @@ func (k *notebook) serve(std *stdio) (err error) {
 	return <-unread
 }
 
-// read reads requests, to the end of the input or one that cannot be read; interrupts it
-// carries out at once.
+// read reads requests, to the end of the input or one that cannot be read, which ends what runs;
+// interrupts it carries out at once.
 func (k *notebook) read(in io.Reader, requests chan<- *request) error {
-	defer k.cells.Interrupt()
 	d := json.NewDecoder(bufio.NewReader(in))
 	for n := 1; ; n++ {
 		req := new(request)
@@ -197,6 +203,7 @@ func (k *notebook) read(in io.Reader, requests chan<- *request) error {
 		case err == io.EOF:
 			return nil
 		case err != nil:
+			k.cells.Interrupt()
 			return usagef("kernel: request %d: %v", n, err)
 		}
 		if req.Interrupt {
@@ -208,6 +215,23 @@ func (k *notebook) read(in io.Reader, requests chan<- *request) error {
 		k.asked = append(k.asked, req)
 		k.mu.Unlock()
 		requests <- req
+	}
+}
+
+// watchParent interrupts what runs if the process that started the kernel ends before all is served: nobody
+// is there to do it.
+func (k *notebook) watchParent(served <-chan struct{}) {
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	for {
+		select {
+		case <-served:
+			return
+		case <-tick.C:
+			if os.Getppid() != k.parent {
+				k.interrupt()
+			}
+		}
 	}
 }
 

@@ -80,6 +80,7 @@ class Session:
         """End the ranks."""
         if self._job.poll() is None:
             try:
+                self.interrupt()
                 self._job.stdin.close()
                 self._job.wait(timeout=10)
             except (OSError, subprocess.TimeoutExpired):
