@@ -36,22 +36,28 @@ type player struct {
 
 // A seat is a group of a player: its shape, and where its members play.
 type seat struct {
-	shape   hardware.Group
+	*circle
 	size    int
 	place   int       // of the player's rank in the group, -1 for none
-	others  []place   // of the players that play for members, each once
 	arrived []float64 // when this player came to each call
-	ended   []float64 // when each call ended, as far as that is known
-	takes   []float64 // the seconds of each of these calls
-	costs   []float64 // of the calls of the program, -1 for what is not known yet
+	takes   []float64 // the seconds of each, by what this player puts in
 	blocked []*player // players that wait for a call or a message of this one
-	most    []int64   // of a Replay: what a member puts into each call at most
 }
 
 // A circle is a group as all its members see it.
 type circle struct {
 	shape  hardware.Group
-	others []place
+	others []place   // of the players that play for members, each once
+	held   []held    // its calls, as far as all have come to them
+	come   int       // how many of others have come to the call after these, as far as has been looked
+	costs  []float64 // of the calls of the program, -1 for what is not known yet
+	most   []int64   // of a Replay: what a member puts into each call at most
+}
+
+// A held is a call to which all members have come.
+type held struct {
+	end, takes float64 // when it ends, and its seconds
+	last       int32   // the player that came last
 }
 
 // A circleKey tells groups apart whose members have one list of their ranks.
@@ -117,7 +123,7 @@ type game struct {
 	issues   []float64 // and those of the host to issue it
 	players  []*player
 	playerOf []int32 // by rank
-	circles  map[circleKey]circle
+	circles  map[circleKey]*circle
 	queue    []*player // who may go on
 	timeOnly bool      // nobody asks where it goes
 	free     bool      // communication costs nothing
@@ -158,7 +164,7 @@ func (g *game) busyRanks() float64 {
 
 // newGameOn seats the players on m.
 func newGameOn(p *Program, m *hardware.Machine) *game {
-	g := &game{p: p, m: m, circles: map[circleKey]circle{}}
+	g := &game{p: p, m: m, circles: map[circleKey]*circle{}}
 	g.ops, g.issues = make([]float64, len(p.Operations)), make([]float64, len(p.Operations))
 	for i, o := range p.Operations {
 		g.ops[i], g.issues[i] = m.Operation(o.Operation), m.Issuing(o.Operation)
@@ -195,11 +201,11 @@ func (g *game) seat(pl *player, i int) {
 	s := &pl.groups[i]
 	s.size, s.place = len(ranks), slices.Index(ranks, pl.rank)
 	key := circleKey{&ranks[0], pl.kind.Groups[i].instance()}
-	if c, ok := g.circles[key]; ok {
-		s.shape, s.others = c.shape, c.others
+	if s.circle = g.circles[key]; s.circle != nil {
 		return
 	}
-	s.shape = g.m.GroupOf(ranks)
+	s.circle = &circle{shape: g.m.GroupOf(ranks)}
+	g.circles[key] = s.circle
 	seen := map[place]bool{}
 	for _, rank := range ranks {
 		q := g.playerOf[rank]
@@ -209,7 +215,6 @@ func (g *game) seat(pl *player, i int) {
 			s.others = append(s.others, at)
 		}
 	}
-	g.circles[key] = circle{s.shape, s.others}
 }
 
 // sameList reports whether a and b have the same ranks, which takes no time for those

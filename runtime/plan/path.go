@@ -44,17 +44,6 @@ func (pl *player) keepsWaiting(event int, until, since float64, of int32) {
 	pl.lates = append(pl.lates, late{until, since, of, int32(event)})
 }
 
-// lastOf returns the player that came last to call n of a group of a player.
-func (g *game) lastOf(s *seat, n int) int32 {
-	last, when := int32(-1), math.Inf(-1)
-	for _, o := range s.others {
-		if at := g.players[o.player].groups[o.group].arrived[n]; at > when {
-			last, when = o.player, at
-		}
-	}
-	return last
-}
-
 // path returns the critical path of step n from 1, or of all if n is 0.
 func (g *game) path(n int) Path {
 	last, end, start := int32(0), math.Inf(-1), 0.0

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"math"
 	"slices"
 
 	"tpsh/runtime/hardware"
@@ -161,29 +162,37 @@ func (g *game) wake(s *seat) {
 	s.blocked = s.blocked[:0]
 }
 
-// begun returns when call n of s, a group of pl, begins: when all members have come, and
-// the call before it has ended. It reports false, and has pl wait, if one has not come.
-func (g *game) begun(pl *player, s *seat, n int) (start, end float64, ok bool) {
-	for len(s.ended) <= n {
-		k := len(s.ended)
-		start := 0.0
-		if k > 0 {
-			start = s.ended[k-1]
-		}
-		for _, o := range s.others {
-			other := &g.players[o.player].groups[o.group]
-			if len(other.arrived) <= k {
+// begun returns call n of s, a group of pl, which begins when all members have come, and the call before
+// it has ended. It returns nil, and has pl wait, if one has not come. What is found is found for
+// all members.
+func (g *game) begun(pl *player, s *seat, n int) *held {
+	c := s.circle
+	for len(c.held) <= n {
+		k, call := len(c.held), held{last: -1}
+		for ; c.come < len(c.others); c.come++ {
+			if other := g.seatAt(c.others[c.come]); len(other.arrived) <= k {
 				other.blocked = append(other.blocked, pl)
-				return 0, 0, false
+				return nil
 			}
-			start = max(start, other.arrived[k])
-			s.takes[k] = max(s.takes[k], other.takes[k]) // members may put in unlike amounts: none is done before all
 		}
-		s.ended = append(s.ended, start+s.takes[k])
+		start, latest := 0.0, math.Inf(-1)
+		if k > 0 {
+			start = c.held[k-1].end
+		}
+		for _, o := range c.others {
+			other := g.seatAt(o)
+			if at := other.arrived[k]; at > latest {
+				latest, call.last = at, o.player
+			}
+			call.takes = max(call.takes, other.takes[k]) // members may put in unlike amounts: none is done before all
+		}
+		call.end = max(start, latest) + call.takes
+		c.held, c.come = append(c.held, call), 0
 	}
-	end = s.ended[n]
-	return end - s.takes[n], end, true
+	return &c.held[n]
 }
+
+func (g *game) seatAt(at place) *seat { return &g.players[at.player].groups[at.group] }
 
 func (g *game) collective(pl *player, e *Event) bool {
 	s := &pl.groups[e.Group]
@@ -192,15 +201,16 @@ func (g *game) collective(pl *player, e *Event) bool {
 		pl.blocking = g.arrive(s, max(pl.host, pl.device), g.cost(pl, e))
 	}
 	n := pl.blocking
-	start, end, ok := g.begun(pl, s, n)
-	if !ok {
+	call := g.begun(pl, s, n)
+	if call == nil {
 		return false
 	}
 	pl.blocking = -1
-	cost, at := s.takes[n], s.arrived[n]
+	cost, end, at := call.takes, call.end, s.arrived[n]
+	start := end - cost
 	pl.now.arithmetic += max(0, at-pl.device) // the host was late
 	if pl.now.waiting += max(0, start-at); start > at {
-		pl.keepsWaiting(pl.at, start, start, g.lastOf(s, n))
+		pl.keepsWaiting(pl.at, start, start, call.last)
 	}
 	pl.now.communication += end - max(start, at)
 	pl.count(g, e, cost, 0)
@@ -221,11 +231,12 @@ func (g *game) issue(pl *player, e *Event) {
 func (g *game) wait(pl *player, e *Event) bool {
 	was := pl.issued[e.Index]
 	s, of := &pl.groups[was.group], &pl.kind.Events[was.event]
-	start, end, ok := g.begun(pl, s, int(was.call))
-	if !ok {
+	call := g.begun(pl, s, int(was.call))
+	if call == nil {
 		return false
 	}
-	cost := s.takes[was.call]
+	cost, end := call.takes, call.end
+	start := end - cost
 	behind := !g.m.Carries() && start < pl.device // who computed has kept the call from its bytes
 	if behind {
 		start, end = pl.device, pl.device+cost
@@ -237,7 +248,7 @@ func (g *game) wait(pl *player, e *Event) bool {
 	}
 	seen := min(late, cost)
 	if late > 0 && !behind {
-		pl.keepsWaiting(int(was.event), end, start, g.lastOf(s, int(was.call)))
+		pl.keepsWaiting(int(was.event), end, start, call.last)
 	}
 	pl.now.communication += seen
 	pl.now.waiting += late - seen
