@@ -11,7 +11,10 @@ import (
 const printsName = "<prints>"
 
 // shows are the functions that such a branch may call.
-var shows = map[string]bool{"print": true, "rank": true, "world_size": true, "str": true, "repr": true, "len": true}
+var shows = map[string]bool{
+	"print": true, "rank": true, "world_size": true, "str": true, "repr": true, "len": true,
+	"abs": true, "bool": true, "float": true, "int": true, "max": true, "min": true, "round": true,
+}
 
 // printsFunction returns it. Whether a rank prints tells nobody apart.
 func printsFunction() *starlark.Builtin {
@@ -20,14 +23,17 @@ func printsFunction() *starlark.Builtin {
 		if !ok || v.settled || v.decided {
 			return args[0], nil
 		}
-		names, err := starlark.Call(thread, args[1], nil, nil)
-		if err == nil && all(names.(starlark.Tuple), shown) {
-			if _, err = starlark.Call(thread, args[2], nil, nil); err == nil {
-				return v.own, nil
-			}
+		if allOf(thread, args[1], shown) && allOf(thread, args[2], func(starlark.Value) bool { return true }) && allOf(thread, args[3], fixed) {
+			return v.own, nil
 		}
 		return v.Truth(), nil // and the branch says what is wrong, on ranks that take it
 	})
+}
+
+// allOf reports whether f can be called, and is is so of all that it gives.
+func allOf(thread *starlark.Thread, f starlark.Value, is func(v starlark.Value) bool) bool {
+	list, err := starlark.Call(thread, f, nil, nil)
+	return err == nil && all(list.(starlark.Tuple), is)
 }
 
 // shown reports whether printing v takes no time, and making a text of it.

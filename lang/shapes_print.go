@@ -13,35 +13,55 @@ import (
 //
 // becomes, where an Env has a function of that name,
 //
-//	if prints(rank() == i, lambda: (print, rank), lambda: ("rank", rank())):
+//	if prints(rank() == i, lambda: (print, rank), lambda: ("rank", rank()), lambda: ()):
 //	    print("rank", rank())
 //
 // The first lambda gives what the branch names. If these are numbers, texts and functions that do nothing
 // but show them, the second, which gives what would be printed, can be evaluated whether or not the
-// condition holds.
+// condition holds. Of a condition "a and b" both are such a call, and the last lambda of that of a gives b,
+// which is evaluated where a holds.
 
-// PrintsFunction says whether a branch is taken, of a condition, of the names in the branch and of
-// what it prints.
+// PrintsFunction says whether a branch is taken, of a condition, of the names in the branch and in what is given
+// last, of what the branch prints, and of the conditions that follow by "and".
 const PrintsFunction = "<prints>"
 
 // prints rewrites the condition of n if its branch does nothing but print.
 func prints(n *syntax.IfStmt) {
-	p := &printed{}
-	for _, stmt := range n.True {
-		if !p.statement(stmt) {
-			return
-		}
+	if len(n.False) == 0 && printedBy(n.True) != nil {
+		n.Cond = printing(n.Cond, nil, n.True)
 	}
-	if len(n.False) > 0 {
-		return
-	}
-	start, _ := n.Cond.Span()
-	n.Cond = call(PrintsFunction, start, n.Cond, p.lambda(p.names, start), p.lambda(p.values, start))
 }
 
-// A printed is what a branch prints.
+// printing returns x, behind which others follow by "and", as a condition of a branch that does nothing but print.
+func printing(x syntax.Expr, rest []syntax.Expr, branch []syntax.Stmt) syntax.Expr {
+	if n, ok := x.(*syntax.BinaryExpr); ok && n.Op == syntax.AND {
+		n.X = printing(n.X, append([]syntax.Expr{n.Y}, rest...), branch)
+		n.Y = printing(n.Y, rest, branch)
+		return n
+	}
+	p := printedBy(branch)
+	later := p.list(rest)
+	if later == nil {
+		return x
+	}
+	start, _ := x.Span()
+	return call(PrintsFunction, start, x, p.lambda(p.names, start), p.lambda(p.values, start), p.lambda(later, start))
+}
+
+// printedBy returns what a branch prints, nil if it does anything else.
+func printedBy(branch []syntax.Stmt) *printed {
+	p := &printed{}
+	for _, stmt := range branch {
+		if !p.statement(stmt) {
+			return nil
+		}
+	}
+	return p
+}
+
+// A printed is what a branch prints, in nodes of its own.
 type printed struct {
-	names  []syntax.Expr // that it mentions
+	names  []syntax.Expr // that it mentions, and what else is evaluated with it
 	values []syntax.Expr
 }
 
@@ -90,9 +110,15 @@ func (p *printed) value(x syntax.Expr) syntax.Expr {
 	case *syntax.ParenExpr:
 		return p.value(n.X)
 	case *syntax.BinaryExpr:
-		if n.Op == syntax.PLUS || n.Op == syntax.MINUS || n.Op == syntax.STAR {
+		if comparing[n.Op] || n.Op == syntax.PLUS || n.Op == syntax.MINUS || n.Op == syntax.STAR || n.Op == syntax.SLASH || n.Op == syntax.SLASHSLASH {
 			if a, b := p.value(n.X), p.value(n.Y); a != nil && b != nil {
 				return &syntax.BinaryExpr{X: a, OpPos: n.OpPos, Op: n.Op, Y: b}
+			}
+		}
+	case *syntax.UnaryExpr:
+		if n.Op == syntax.NOT || n.Op == syntax.MINUS {
+			if a := p.value(n.X); a != nil {
+				return &syntax.UnaryExpr{OpPos: n.OpPos, Op: n.Op, X: a}
 			}
 		}
 	case *syntax.TupleExpr:
@@ -105,8 +131,8 @@ func (p *printed) value(x syntax.Expr) syntax.Expr {
 			return nil
 		}
 		switch name.Name {
-		case source.Format, source.Texts:
-		case source.Modulo, source.FormatMethod:
+		case source.Format, source.Texts, source.Modulo:
+		case source.FormatMethod:
 			if _, ok := n.Args[0].(*syntax.Literal); !ok { // it may be of a tensor
 				return nil
 			}
