@@ -404,12 +404,25 @@ func (s *signature) parameters() []string {
 	return names
 }
 
+// freeOf reports whether nothing hangs on which number v is, as the argument of p, but the shape of the result:
+// see observe.
+func (b *binding) freeOf(p *slot, v *Varying) bool {
+	switch kind := v.Type(); {
+	case p.IsTensor():
+		return b.def.Counts && kind != "string"
+	case b.def.Slices:
+		return kind == "int"
+	default:
+		return p.Free && (kind == "int" || kind == "float")
+	}
+}
+
 // set gives slot i the value v.
 func (b *binding) set(i int, v starlark.Value) error {
 	p := &b.slots[i]
 	b.given |= 1 << i
 	var err error
-	if x, ok := v.(*Varying); ok && (b.def.Counts && p.IsTensor() && x.Type() != "string" || b.def.Slices && !p.IsTensor() && x.Type() == "int") {
+	if x, ok := v.(*Varying); ok && b.freeOf(p, x) {
 		b.varying = append(b.varying, varyingArg{p, x})
 		v = x.own
 	}

@@ -228,8 +228,8 @@ type varyingArg struct {
 	v *Varying
 }
 
-// observe tells apart the ranks for which an operator that slices or counts makes another
-// shape of its arguments. Of a tensor that ranks hold together more hangs on them.
+// observe tells apart the ranks for which an operator makes something else of its arguments than other
+// elements of a tensor of one shape. Of a tensor that ranks hold together more hangs on them.
 func (b *binding) observe() {
 	if b.in[0].Placed() {
 		for _, a := range b.varying {
@@ -255,7 +255,7 @@ func (b *binding) observe() {
 				return told(x, err)
 			}
 		}
-		return op.ShapeText(b.env.Runtime.Ops(), b.def, in, args)
+		return op.FormText(b.env.Runtime.Ops(), b.def, in, args)
 	})
 }
 

@@ -59,6 +59,12 @@ var varyingScripts = []struct {
 	{"t = zeros(n)\nt[r] = 1.0\nb = zeros(2 * n, 2)\nb[2 * r : 2 * r + 2] = ones(2, 2)\nb[r, r % 2] = 3.0\nb[2 * r :, 0] = 1.0\nall_reduce(t)", 12},
 	{"t = zeros(n)\nt[r] = 1.0\nb = zeros(2 * n, 2)\nb[2 * r : 2 * r + 2] = ones(2, 2)\nb[r, r % 2] = 3.0\nall_reduce(t)", 1},
 	{"xs = [0] * n\nxs[r] = 1\nxs[r : r + 1] = [2, 3]\nones(len(xs)) + 1\nbarrier()", 0},
+	// Numbers on which nothing hangs but elements.
+	{"x = ones(4, 8).tril(r) + ones(4, 8).triu(diagonal = 2 * r - 3)\nall_reduce(x.clamp(r, r + 3).clamp(max = 1.5 * r).roll(r, 1).roll(-r))", 1},
+	{"x = arange(4).clamp(min = r / 2)\nall_reduce(x.to(float32))", 2},
+	{"x = ones(4, 4).requires_grad_()\n(x.clamp(-r, r).tril(r - 1).roll(r, 0) * F.pad(ones(4, 3), (0, 1), value = r)).sum().backward()\nall_reduce(x.grad)", 1},
+	{"m = init_device_mesh('cpu', (n,))\nx = distribute_tensor(ones(2 * n, 4), m, [Shard(0)]).clamp(r, n)\nx.to_local() + r\nbarrier()", 0},
+	{"ones(4).tril(r) if r > n else barrier()", 1},
 	// Where a rank's part of a tensor begins.
 	{"m = init_device_mesh('cpu', (n,))\ns, at = compute_local_shape_and_global_offset((2 * n, 3), m, [Shard(0)])\nall_reduce(zeros(s) + arange(at[0], at[0] + s[0]).unsqueeze(1))", 1},
 	{"m = init_device_mesh('cpu', (n,))\ns, at = compute_local_shape_and_global_offset((2 * n - 1, 3), m, [Shard(0)])\nones(s) + at[0]\nbarrier()", 2},
@@ -94,6 +100,13 @@ var varyingScripts = []struct {
 	// Each rank prints in turn, or does something else.
 	{"for i in range(n):\n    if i == r:\n        print(f'{i} of {n}: {r:03d}', '%d/%d' % (r, n), 'x' + str(r))\n        print()\n    barrier()", 1},
 	{"loss = all_reduce(ones(3)).sum().item()\nif r == n - 1:\n    print('loss', loss, '{}'.format(r))\nbarrier()", 1},
+	{"for step in range(4):\n    loss = all_reduce(ones(3)).sum().item()\n    if r == 0 and step % 2 == 0:\n        print('loss', round(loss, 2), step / 4)\nbarrier()", 1},
+	{"for step in range(4):\n    if step % 2 == 0 and r == n - 1 and not step // 2 == 0:\n        print(step, r)\n    barrier()", 1},
+	{"if r == 0 and rank() < n // 2 and n > 1:\n    print(r)\nbarrier()", 1},
+	{"if r == 1 and all_reduce(ones(2), group = new_group([1])).numel() == 2:\n    print(r)\nbarrier()", 0},
+	{"if r == 1:\n    y = 3\nif r == 1 and y == 3:\n    print(y)\nbarrier()", 2},
+	{"x = 0 if r == 1 else None\nif r == 1 and x + 1 > 0:\n    print(x)\nbarrier()", 2},
+	{"if r > 0 and 12 // r > 4:\n    print(r)\nbarrier()", 2},
 	{"x = ones(3)\nif r == 1:\n    print(x + 1)\nif r == 1:\n    print(x.sum())\nbarrier()", 2},
 	{"def f(x):\n    return ones(3) + x\nif r == 1:\n    print(str(f(r)))\nbarrier()", 2},
 	{"if r == 1:\n    y = 3\nif r == 1:\n    print(y)\nbarrier()", 2},

@@ -127,8 +127,8 @@ func whereGrad(t *Tape, c *Call, dy []*tensor.Tensor) []*tensor.Tensor {
 // limits are the parameters of clamp.
 var limits = []Param{
 	{Name: "x", Kind: Tensor, Doc: "a tensor of numbers"},
-	{Name: "min", Kind: OptFloat, Doc: "the least value, or None", Default: Default(None)},
-	{Name: "max", Kind: OptFloat, Doc: "the greatest value, or None", Default: Default(None)},
+	{Name: "min", Kind: OptFloat, Doc: "the least value, or None", Default: Default(None), Free: true},
+	{Name: "max", Kind: OptFloat, Doc: "the greatest value, or None", Default: Default(None), Free: true},
 }
 
 // clampDType returns the dtype of x clamped.

@@ -2,6 +2,7 @@ package op
 
 import (
 	"errors"
+	"fmt"
 	goruntime "runtime"
 	"strings"
 
@@ -64,14 +65,14 @@ func (c *Call) infer() error {
 	return c.Def.Infer(c)
 }
 
-// ShapeText returns the shape of what d makes of in and args, or why it makes nothing of
-// them.
-func ShapeText(ctx *Ctx, d *Def, in []*tensor.Tensor, args []Arg) string {
+// FormText returns the dtype and the shape of what d makes of in and args, and what that costs, or why it
+// makes nothing of them.
+func FormText(ctx *Ctx, d *Def, in []*tensor.Tensor, args []Arg) string {
 	c := &Call{Ctx: ctx, Def: d, In: in, Args: args}
 	if err := c.infer(); err != nil {
 		return err.Error()
 	}
-	return c.Spec[0].Shape.String()
+	return fmt.Sprint(c.Spec[0].DType, c.Spec[0].Shape, c.Cost())
 }
 
 // run runs the kernel, which takes time.

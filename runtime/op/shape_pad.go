@@ -25,7 +25,7 @@ func init() {
 			{Name: "pad", Kind: Ints, Doc: "two ints a dim, the last dim first"},
 			{Name: "mode", Kind: Choice, Doc: "what the new elements are", Default: Default(Str1("constant")),
 				Choices: []string{"constant", "reflect", "replicate", "circular"}},
-			{Name: "value", Kind: Float, Doc: "the new elements, with mode \"constant\"", Default: Default(Float1(0))},
+			{Name: "value", Kind: Float, Doc: "the new elements, with mode \"constant\"", Default: Default(Float1(0)), Free: true},
 		},
 		Infer: inferPad,
 		Run:   runPad,

@@ -43,7 +43,7 @@ func init() {
 			"[3, 0, 1, 2]",
 		Params: []Param{
 			{Name: "x", Kind: Tensor, Doc: "a tensor"},
-			{Name: "shifts", Kind: Ints, Doc: "how far to move along each of dims"},
+			{Name: "shifts", Kind: Ints, Doc: "how far to move along each of dims", Free: true},
 			{Name: "dims", Kind: Dims, Doc: "the dims; None for all as one", Default: Default(None)},
 		},
 		Infer: func(c *Call) error {
@@ -82,7 +82,7 @@ func init() {
 			Doc:     f.doc,
 			Params: []Param{
 				{Name: "x", Kind: Tensor, Doc: "a tensor [..., m, n]"},
-				{Name: "diagonal", Kind: Int, Doc: "the diagonal", Default: Default(Int1(0))},
+				{Name: "diagonal", Kind: Int, Doc: "the diagonal", Default: Default(Int1(0)), Free: true},
 			},
 			Infer: inferTriangle,
 			Run:   func(c *Call) error { runTriangle(c, f.name == "triu"); return nil },
