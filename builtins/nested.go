@@ -24,6 +24,10 @@ type nest struct {
 	allBool    bool
 	anyFloat   bool
 	anyComplex bool
+	anyUnknown bool
+	varying    []*Varying // the elements that are not the same on all ranks
+
+	recalls bool // tensors of a plan whose elements are remembered are read
 }
 
 // Lists have bounds, so that one that holds itself, or a slip in a number, is
@@ -36,13 +40,16 @@ const (
 // NestedElements returns the shape of v, nested lists of numbers and bools, and these
 // in row-major order.
 func NestedElements(v starlark.Value) (shape.Shape, []starlark.Value, error) {
-	n := nest{allBool: true}
+	n := nest{allBool: true, recalls: true}
 	err := n.read(v, nil)
 	return n.shape, n.elems, err
 }
 
 // read takes over v, whose place among the lists is path.
 func (n *nest) read(v starlark.Value, path []int) error {
+	if x, ok := v.(*Tensor); ok && n.recalls {
+		v = recalled(x)
+	}
 	seq, err := Sequence(v)
 	if err != nil {
 		return err
@@ -114,10 +121,11 @@ func (n *nest) add(v starlark.Value, path []int) error {
 		v = item
 	}
 	if x, ok := v.(*Varying); ok { // the tensors of a plan have no elements, so any rank's number will do
-		v = x.own
+		v, n.varying = x.own, append(n.varying, x)
 	}
 	switch v := v.(type) {
 	case *Unknown:
+		n.anyUnknown = true
 		n.allBool = n.allBool && v.kind == "bool"
 		n.anyFloat = n.anyFloat || v.kind == "float"
 	case starlark.Bool:
@@ -171,7 +179,11 @@ func (n *nest) dtype(def dtype.DType) dtype.DType {
 // tensor returns the elements as a tensor of dt.
 func (n *nest) tensor(c *op.Ctx, dt dtype.DType) (*tensor.Tensor, error) {
 	if c.Hollow() {
-		return tensor.New(c.Alloc, dt, n.shape)
+		x, err := tensor.New(c.Alloc, dt, n.shape)
+		if err == nil && !n.anyUnknown {
+			n.remember(x)
+		}
+		return x, err
 	}
 	if n.anyComplex || dt.IsComplex() {
 		return n.complexes(c, dt)

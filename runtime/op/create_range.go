@@ -123,6 +123,12 @@ func (p progression) countFloats(c *Call, start, stop, step float64) (progressio
 	return p, nil
 }
 
+// RangeInts returns the first of the numbers that arange makes of in, and their distance. It is not ok of floats.
+func RangeInts(in []*tensor.Tensor) (first, step int64, ok bool) {
+	p, err := arangeOf(&Call{In: in})
+	return p.firstI, p.stepI, err == nil && p.ints
+}
+
 func inferArange(c *Call) error {
 	p, err := arangeOf(c)
 	if err != nil {

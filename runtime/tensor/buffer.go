@@ -6,10 +6,11 @@ import "unsafe"
 type Buffer struct {
 	data    []byte
 	version uint32
-	watched *uint32 // the version, for who keeps it and not the buffer; nil until somebody does
 	frozen  bool
-	hollow  bool // data has a length and no memory
-	block   bool // data is a block, see Allocator.block
+	hollow  bool    // data has a length and no memory
+	block   bool    // data is a block, see Allocator.block
+	watched *uint32 // the version, for who keeps it and not the buffer; nil until somebody does
+	known   *known  // of a hollow buffer, what its elements are; nil mostly
 	alloc   *Allocator
 	hold    func() error
 	region  *region  // of a large buffer that has its memory

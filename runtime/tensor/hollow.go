@@ -54,3 +54,54 @@ func UnknownNumber(a *Allocator, dt dtype.DType) (*Tensor, error) {
 	x.weak = true
 	return x, nil
 }
+
+// A known is what the integers are that a hollow buffer stands for.
+type known struct {
+	at      func(i int) int64
+	ask     func() // before somebody is told, unless it is nil
+	version uint32 // of the buffer of which it is so
+}
+
+// Remember has x, which is new and hollow, know what integers it stands for, in row-major order: until it is
+// changed in place. ask, which may be nil, is called before they are told.
+func (x *Tensor) Remember(at func(i int) int64, ask func()) {
+	x.buf.known = &known{at, ask, x.buf.version}
+}
+
+// Remembered returns the integers that x stands for, in row-major order, nil if they are not known. They are of
+// a tensor that has all of its storage: which part of it another has may not be the same on
+// ranks that one runs for.
+func (x *Tensor) Remembered() []int64 {
+	if x.buf == nil || x.buf.known == nil || x.buf.known.version != x.buf.version || !x.whole() {
+		return nil
+	}
+	if ask := x.buf.known.ask; ask != nil {
+		ask()
+	}
+	var list []int64
+	var add func(at, d int)
+	add = func(at, d int) {
+		if d == x.Ndim() {
+			list = append(list, x.buf.known.at(at))
+			return
+		}
+		for i := range x.Shape()[d] {
+			add(at+i*x.Strides()[d], d+1)
+		}
+	}
+	add(0, 0)
+	return list
+}
+
+// whole reports whether x has as many elements as its storage, from the first to the last.
+func (x *Tensor) whole() bool {
+	last := 0
+	for d, n := range x.Shape() {
+		if n == 0 || x.Strides()[d] < 0 {
+			return false
+		}
+		last += (n - 1) * x.Strides()[d]
+	}
+	n := x.buf.Len() / x.DType().Size()
+	return x.Offset() == 0 && x.Numel() == n && last == n-1
+}
