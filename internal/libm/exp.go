@@ -92,8 +92,8 @@ func exp2(x float64) float64 {
 		k = int(x - 0.5)
 	}
 	t := x - float64(k)
-	hi := t * Ln2Hi
-	lo := -t * Ln2Lo
+	hi := float64(t * Ln2Hi)
+	lo := float64(-t * Ln2Lo)
 
 	// compute
 	return expmulti(hi, lo, k)

@@ -13,7 +13,7 @@ func Log10(x float64) float64 {
 }
 
 func log10(x float64) float64 {
-	return Log(x) * (1 / math.Ln10)
+	return float64(Log(x) * (1 / math.Ln10)) // so that no caller fuses it with a sum
 }
 
 // Log2 returns the binary logarithm of x.
