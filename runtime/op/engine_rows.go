@@ -93,9 +93,9 @@ func (c *Call) alongDim(x *tensor.Tensor, d int, f32 func(dst, x []float32), f64
 	}
 	n := in.Shape()[in.Ndim()-1]
 	if dt == dtype.Float64 {
-		eachRow(c.Ctx.Workers, out.room, in, n, f64)
+		eachRow(c.Ctx.Workers, out.room, in, n, false, f64)
 	} else {
-		eachRow(c.Ctx.Workers, out.room, in, n, f32)
+		eachRow(c.Ctx.Workers, out.room, in, n, false, f32)
 	}
 	out.done()
 	return nil
@@ -115,7 +115,9 @@ func inRows(x *tensor.Tensor) bool { return x.Strides()[x.Ndim()-1] == 1 }
 
 // eachRow calls f with each row of n elements of dst and x, of one shape, on parts of them at a time
 // where w are free: with some rows at a time that are brought together where they do not lie in order.
-func eachRow[T dtype.Number](w *crew.Workers, dst, x *tensor.Tensor, n int, f func(dst, x []T)) {
+// light says that f takes few steps for each element, so that it waits for memory and rows may be
+// stored past the caches. (That of softmax does not: it takes up to a tenth longer past them.)
+func eachRow[T dtype.Number](w *crew.Workers, dst, x *tensor.Tensor, n int, light bool, f func(dst, x []T)) {
 	some := func(lo, hi int) {
 		to, from, step := newSink[T](dst), newSource[T](x, x.Shape()), hi-lo
 		if to.direct == nil || from.direct == nil {
@@ -123,7 +125,7 @@ func eachRow[T dtype.Number](w *crew.Workers, dst, x *tensor.Tensor, n int, f fu
 		}
 		for ; lo < hi; lo += step {
 			end := min(lo+step, hi)
-			rows(to.block(lo, end), from.block(lo, end), n, f)
+			rows(to.block(lo, end), from.block(lo, end), n, light, f)
 			to.store(lo, end)
 		}
 	}
@@ -139,8 +141,8 @@ func eachRow[T dtype.Number](w *crew.Workers, dst, x *tensor.Tensor, n int, f fu
 }
 
 // rows calls f with each row of n elements of dst and x, one after the other.
-func rows[T any](dst, x []T, n int, f func(dst, x []T)) {
-	if f32, ok := any(f).(func(dst, x []float32)); ok && kernel.RowsPast(any(dst).([]float32), any(x).([]float32), n, f32) {
+func rows[T any](dst, x []T, n int, light bool, f func(dst, x []T)) {
+	if f32, ok := any(f).(func(dst, x []float32)); ok && light && kernel.RowsPast(any(dst).([]float32), any(x).([]float32), n, f32) {
 		return
 	}
 	for at := 0; at < len(x); at += n {

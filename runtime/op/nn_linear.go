@@ -95,7 +95,7 @@ func addRow(w *crew.Workers, y, b *tensor.Tensor) {
 // addRows is addRow where the elements of both lie in order.
 func addRows[T dtype.Float](w *crew.Workers, y, b *tensor.Tensor, add func(dst, x, y []T)) {
 	row := tensor.Data[T](b)
-	eachRow(w, y, y, len(row), func(dst, x []T) { add(dst, x, row) })
+	eachRow(w, y, y, len(row), true, func(dst, x []T) { add(dst, x, row) })
 	goruntime.KeepAlive(b)
 }
 

@@ -141,7 +141,7 @@ func normalizeRows[T dtype.Float](c *Call) error {
 		}
 	}
 	how, n := c.normal()
-	eachRow(c.Ctx.Workers, c.Out[0], x, n, func(dst, x []T) { kernel.NormalizeTo(dst, x, data[0], data[1], how) })
+	eachRow(c.Ctx.Workers, c.Out[0], x, n, true, func(dst, x []T) { kernel.NormalizeTo(dst, x, data[0], data[1], how) })
 	goruntime.KeepAlive(by)
 	return nil
 }

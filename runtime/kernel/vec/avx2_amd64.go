@@ -567,6 +567,11 @@ func combineAVX2(dst *float32, x *float32, y *float32, n int, a float32, b float
 //go:noescape
 func lerpAVX2(dst *float32, x *float32, y *float32, n int, w float32)
 
+// lerpPastAVX2 is lerpAVX2 that stores past the caches: dst begins with a line of them.
+//
+//go:noescape
+func lerpPastAVX2(dst *float32, x *float32, y *float32, n int, w float32)
+
 // lerpBackAVX2 is LerpBack of n elements.
 //
 //go:noescape

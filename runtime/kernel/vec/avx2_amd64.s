@@ -13788,6 +13788,62 @@ done:
 	VZEROUPPER
 	RET
 
+// func lerpPastAVX2(dst *float32, x *float32, y *float32, n int, w float32)
+// Requires: AVX, MMX+
+TEXT ·lerpPastAVX2(SB), NOSPLIT, $0-36
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         y+16(FP), DX
+	VBROADCASTSS w+32(FP), Y0
+	MOVQ         n+24(FP), SI
+	MOVQ         SI, DI
+	ANDQ         $-16, DI
+	XORQ         BX, BX
+	JMP          test
+
+loop:
+	PREFETCHT0 2048(CX)(BX*4)
+	PREFETCHT0 2048(DX)(BX*4)
+	VMOVUPS    (CX)(BX*4), Y1
+	VMOVUPS    (DX)(BX*4), Y2
+	VSUBPS     Y1, Y2, Y2
+	VMULPS     Y2, Y0, Y2
+	VADDPS     Y2, Y1, Y1
+	VMOVNTPS   Y1, (AX)(BX*4)
+	VMOVUPS    32(CX)(BX*4), Y1
+	VMOVUPS    32(DX)(BX*4), Y2
+	VSUBPS     Y1, Y2, Y2
+	VMULPS     Y2, Y0, Y2
+	VADDPS     Y2, Y1, Y1
+	VMOVNTPS   Y1, 32(AX)(BX*4)
+	ADDQ       $+16, BX
+
+test:
+	CMPQ       BX, DI
+	JLT        loop
+	SUBQ       BX, SI
+	JZ         done
+	LEAQ       tailMasks<>+0(SB), DI
+	NEGQ       SI
+	VMOVDQU    64(DI)(SI*4), Y1
+	VMOVDQU    96(DI)(SI*4), Y2
+	VMASKMOVPS (CX)(BX*4), Y1, Y3
+	VMASKMOVPS (DX)(BX*4), Y1, Y4
+	VSUBPS     Y3, Y4, Y4
+	VMULPS     Y4, Y0, Y4
+	VADDPS     Y4, Y3, Y3
+	VMASKMOVPS Y3, Y1, (AX)(BX*4)
+	VMASKMOVPS 32(CX)(BX*4), Y2, Y1
+	VMASKMOVPS 32(DX)(BX*4), Y2, Y3
+	VSUBPS     Y1, Y3, Y3
+	VMULPS     Y3, Y0, Y0
+	VADDPS     Y0, Y1, Y0
+	VMASKMOVPS Y0, Y2, 32(AX)(BX*4)
+
+done:
+	VZEROUPPER
+	RET
+
 // func lerpBackAVX2(dst *float32, x *float32, y *float32, n int, rest float32)
 // Requires: AVX
 TEXT ·lerpBackAVX2(SB), NOSPLIT, $0-36

@@ -567,6 +567,11 @@ func combineAVX512(dst *float32, x *float32, y *float32, n int, a float32, b flo
 //go:noescape
 func lerpAVX512(dst *float32, x *float32, y *float32, n int, w float32)
 
+// lerpPastAVX512 is lerpAVX512 that stores past the caches: dst begins with a line of them.
+//
+//go:noescape
+func lerpPastAVX512(dst *float32, x *float32, y *float32, n int, w float32)
+
 // lerpBackAVX512 is LerpBack of n elements.
 //
 //go:noescape

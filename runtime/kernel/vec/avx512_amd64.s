@@ -11949,6 +11949,49 @@ done:
 	VZEROUPPER
 	RET
 
+// func lerpPastAVX512(dst *float32, x *float32, y *float32, n int, w float32)
+// Requires: AVX, AVX512F, BMI2, MMX+
+TEXT ·lerpPastAVX512(SB), NOSPLIT, $0-36
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         y+16(FP), DX
+	VBROADCASTSS w+32(FP), Z0
+	MOVQ         n+24(FP), SI
+	MOVQ         SI, DI
+	ANDQ         $-16, DI
+	XORQ         BX, BX
+	JMP          test
+
+loop:
+	PREFETCHT0 2048(CX)(BX*4)
+	PREFETCHT0 2048(DX)(BX*4)
+	VMOVUPS    (CX)(BX*4), Z1
+	VMOVUPS    (DX)(BX*4), Z2
+	VSUBPS     Z1, Z2, Z2
+	VMULPS     Z2, Z0, Z2
+	VADDPS     Z2, Z1, Z1
+	VMOVNTPS   Z1, (AX)(BX*4)
+	ADDQ       $+16, BX
+
+test:
+	CMPQ      BX, DI
+	JLT       loop
+	SUBQ      BX, SI
+	JZ        done
+	MOVQ      $-1, DI
+	BZHIQ     SI, DI, DI
+	KMOVW     DI, K1
+	VMOVUPS.Z (CX)(BX*4), K1, Z1
+	VMOVUPS.Z (DX)(BX*4), K1, Z2
+	VSUBPS    Z1, Z2, Z2
+	VMULPS    Z2, Z0, Z0
+	VADDPS    Z0, Z1, Z0
+	VMOVUPS   Z0, K1, (AX)(BX*4)
+
+done:
+	VZEROUPPER
+	RET
+
 // func lerpBackAVX512(dst *float32, x *float32, y *float32, n int, rest float32)
 // Requires: AVX, AVX512F, BMI2
 TEXT ·lerpBackAVX512(SB), NOSPLIT, $0-36

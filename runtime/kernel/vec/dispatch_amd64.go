@@ -1763,6 +1763,18 @@ func Lerp(dst, x, y []float32, w float32) {
 	check(len(dst), len(x))
 	check(len(dst), len(y))
 	n := len(dst)
+	if 4*n >= lightPastFrom && fitsPast(&dst[0], &x[0], &y[0]) {
+		for lo := 0; lo < n; lo += chunk {
+			hi := min(lo+chunk, n)
+			if active == AVX512 {
+				lerpPastAVX512(&dst[lo], &x[lo], &y[lo], hi-lo, w)
+			} else {
+				lerpPastAVX2(&dst[lo], &x[lo], &y[lo], hi-lo, w)
+			}
+		}
+		fence()
+		return
+	}
 	for lo := 0; lo < n; lo += chunk {
 		hi := min(lo+chunk, n)
 		switch active {

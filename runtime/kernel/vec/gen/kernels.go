@@ -421,7 +421,7 @@ func steps() []*kernel {
 		},
 		{
 			name: "Lerp", doc: "stores x + w (y - x) in dst. dst may be x or y.",
-			arrays: f32s("dst", "x", "y"), scalars: scalars32("w"),
+			arrays: f32s("dst", "x", "y"), scalars: scalars32("w"), past: true,
 			body: func(k *kernel) {
 				x := k.load("x")
 				k.store("dst", k.add(x, k.mul(k.scalar("w"), k.sub(k.load("y"), x))))
