@@ -35,7 +35,7 @@ var (
 	Atanh = mapped(libm.Atanh)
 	// Erfc is 1 less the error function, Erfinv the inverse of that.
 	Erfc   = mapped(libm.Erfc)
-	Erfinv = mapped(libm.Erfinv)
+	Erfinv = Unary{F32: vec.Erfinv, F64: map1[float64](libm.Erfinv)}
 	// Lgamma is the logarithm of the gamma function's absolute value, Digamma its
 	// derivative; PolygammaTo has those of Digamma.
 	Lgamma  = mapped(lgamma)

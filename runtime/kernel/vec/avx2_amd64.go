@@ -632,6 +632,11 @@ func dropAVX2(dst *float32, x *float32, keep *uint8, n int, scale float32)
 //go:noescape
 func philoxAVX2(x0 *uint32, x1 *uint32, x2 *uint32, x3 *uint32, n int, c1 uint32, c2 uint32, c3 uint32, k0 uint32, k1 uint32)
 
+// erfinvAVX2 is Erfinv of n elements.
+//
+//go:noescape
+func erfinvAVX2(dst *float32, x *float32, n int)
+
 // quantileAVX2 is Quantile of n elements.
 //
 //go:noescape

@@ -1586,1591 +1586,1735 @@ DATA constants<>+6384(SB)/4, $0xbb67ae85
 DATA constants<>+6388(SB)/4, $0xbb67ae85
 DATA constants<>+6392(SB)/4, $0xbb67ae85
 DATA constants<>+6396(SB)/4, $0xbb67ae85
-DATA constants<>+6400(SB)/4, $0x80000000
-DATA constants<>+6404(SB)/4, $0x80000000
-DATA constants<>+6408(SB)/4, $0x80000000
-DATA constants<>+6412(SB)/4, $0x80000000
-DATA constants<>+6416(SB)/4, $0x80000000
-DATA constants<>+6420(SB)/4, $0x80000000
-DATA constants<>+6424(SB)/4, $0x80000000
-DATA constants<>+6428(SB)/4, $0x80000000
-DATA constants<>+6432(SB)/4, $0x80000000
-DATA constants<>+6436(SB)/4, $0x80000000
-DATA constants<>+6440(SB)/4, $0x80000000
-DATA constants<>+6444(SB)/4, $0x80000000
-DATA constants<>+6448(SB)/4, $0x80000000
-DATA constants<>+6452(SB)/4, $0x80000000
-DATA constants<>+6456(SB)/4, $0x80000000
-DATA constants<>+6460(SB)/4, $0x80000000
-DATA constants<>+6464(SB)/4, $0x0000ffff
-DATA constants<>+6468(SB)/4, $0x0000ffff
-DATA constants<>+6472(SB)/4, $0x0000ffff
-DATA constants<>+6476(SB)/4, $0x0000ffff
-DATA constants<>+6480(SB)/4, $0x0000ffff
-DATA constants<>+6484(SB)/4, $0x0000ffff
-DATA constants<>+6488(SB)/4, $0x0000ffff
-DATA constants<>+6492(SB)/4, $0x0000ffff
-DATA constants<>+6496(SB)/4, $0x0000ffff
-DATA constants<>+6500(SB)/4, $0x0000ffff
-DATA constants<>+6504(SB)/4, $0x0000ffff
-DATA constants<>+6508(SB)/4, $0x0000ffff
-DATA constants<>+6512(SB)/4, $0x0000ffff
-DATA constants<>+6516(SB)/4, $0x0000ffff
-DATA constants<>+6520(SB)/4, $0x0000ffff
-DATA constants<>+6524(SB)/4, $0x0000ffff
-DATA constants<>+6528(SB)/8, $0x3ef0000000000000
-DATA constants<>+6536(SB)/8, $0x3ef0000000000000
-DATA constants<>+6544(SB)/8, $0x3ef0000000000000
-DATA constants<>+6552(SB)/8, $0x3ef0000000000000
-DATA constants<>+6560(SB)/8, $0x3ef0000000000000
-DATA constants<>+6568(SB)/8, $0x3ef0000000000000
-DATA constants<>+6576(SB)/8, $0x3ef0000000000000
-DATA constants<>+6584(SB)/8, $0x3ef0000000000000
-DATA constants<>+6592(SB)/8, $0x3df0000000000000
-DATA constants<>+6600(SB)/8, $0x3df0000000000000
-DATA constants<>+6608(SB)/8, $0x3df0000000000000
-DATA constants<>+6616(SB)/8, $0x3df0000000000000
-DATA constants<>+6624(SB)/8, $0x3df0000000000000
-DATA constants<>+6632(SB)/8, $0x3df0000000000000
-DATA constants<>+6640(SB)/8, $0x3df0000000000000
-DATA constants<>+6648(SB)/8, $0x3df0000000000000
-DATA constants<>+6656(SB)/8, $0x3de0000000000000
-DATA constants<>+6664(SB)/8, $0x3de0000000000000
-DATA constants<>+6672(SB)/8, $0x3de0000000000000
-DATA constants<>+6680(SB)/8, $0x3de0000000000000
-DATA constants<>+6688(SB)/8, $0x3de0000000000000
-DATA constants<>+6696(SB)/8, $0x3de0000000000000
-DATA constants<>+6704(SB)/8, $0x3de0000000000000
-DATA constants<>+6712(SB)/8, $0x3de0000000000000
-DATA constants<>+6720(SB)/8, $0x3fc71eb851eb851f
-DATA constants<>+6728(SB)/8, $0x3fc71eb851eb851f
-DATA constants<>+6736(SB)/8, $0x3fc71eb851eb851f
-DATA constants<>+6744(SB)/8, $0x3fc71eb851eb851f
-DATA constants<>+6752(SB)/8, $0x3fc71eb851eb851f
-DATA constants<>+6760(SB)/8, $0x3fc71eb851eb851f
-DATA constants<>+6768(SB)/8, $0x3fc71eb851eb851f
-DATA constants<>+6776(SB)/8, $0x3fc71eb851eb851f
-DATA constants<>+6784(SB)/8, $0x40a39a296f7d925e
-DATA constants<>+6792(SB)/8, $0x40a39a296f7d925e
-DATA constants<>+6800(SB)/8, $0x40a39a296f7d925e
-DATA constants<>+6808(SB)/8, $0x40a39a296f7d925e
-DATA constants<>+6816(SB)/8, $0x40a39a296f7d925e
-DATA constants<>+6824(SB)/8, $0x40a39a296f7d925e
-DATA constants<>+6832(SB)/8, $0x40a39a296f7d925e
-DATA constants<>+6840(SB)/8, $0x40a39a296f7d925e
-DATA constants<>+6848(SB)/8, $0x40e052d26b2e45e4
-DATA constants<>+6856(SB)/8, $0x40e052d26b2e45e4
-DATA constants<>+6864(SB)/8, $0x40e052d26b2e45e4
-DATA constants<>+6872(SB)/8, $0x40e052d26b2e45e4
-DATA constants<>+6880(SB)/8, $0x40e052d26b2e45e4
-DATA constants<>+6888(SB)/8, $0x40e052d26b2e45e4
-DATA constants<>+6896(SB)/8, $0x40e052d26b2e45e4
-DATA constants<>+6904(SB)/8, $0x40e052d26b2e45e4
-DATA constants<>+6912(SB)/8, $0x40f06c1c55b78f20
-DATA constants<>+6920(SB)/8, $0x40f06c1c55b78f20
-DATA constants<>+6928(SB)/8, $0x40f06c1c55b78f20
-DATA constants<>+6936(SB)/8, $0x40f06c1c55b78f20
-DATA constants<>+6944(SB)/8, $0x40f06c1c55b78f20
-DATA constants<>+6952(SB)/8, $0x40f06c1c55b78f20
-DATA constants<>+6960(SB)/8, $0x40f06c1c55b78f20
-DATA constants<>+6968(SB)/8, $0x40f06c1c55b78f20
-DATA constants<>+6976(SB)/8, $0x40e66c3e869b752a
-DATA constants<>+6984(SB)/8, $0x40e66c3e869b752a
-DATA constants<>+6992(SB)/8, $0x40e66c3e869b752a
-DATA constants<>+7000(SB)/8, $0x40e66c3e869b752a
-DATA constants<>+7008(SB)/8, $0x40e66c3e869b752a
-DATA constants<>+7016(SB)/8, $0x40e66c3e869b752a
-DATA constants<>+7024(SB)/8, $0x40e66c3e869b752a
-DATA constants<>+7032(SB)/8, $0x40e66c3e869b752a
-DATA constants<>+7040(SB)/8, $0x40cad1d8cd4ee71d
-DATA constants<>+7048(SB)/8, $0x40cad1d8cd4ee71d
-DATA constants<>+7056(SB)/8, $0x40cad1d8cd4ee71d
-DATA constants<>+7064(SB)/8, $0x40cad1d8cd4ee71d
-DATA constants<>+7072(SB)/8, $0x40cad1d8cd4ee71d
-DATA constants<>+7080(SB)/8, $0x40cad1d8cd4ee71d
-DATA constants<>+7088(SB)/8, $0x40cad1d8cd4ee71d
-DATA constants<>+7096(SB)/8, $0x40cad1d8cd4ee71d
-DATA constants<>+7104(SB)/8, $0x409ece5d2213c0cc
-DATA constants<>+7112(SB)/8, $0x409ece5d2213c0cc
-DATA constants<>+7120(SB)/8, $0x409ece5d2213c0cc
-DATA constants<>+7128(SB)/8, $0x409ece5d2213c0cc
-DATA constants<>+7136(SB)/8, $0x409ece5d2213c0cc
-DATA constants<>+7144(SB)/8, $0x409ece5d2213c0cc
-DATA constants<>+7152(SB)/8, $0x409ece5d2213c0cc
-DATA constants<>+7160(SB)/8, $0x409ece5d2213c0cc
-DATA constants<>+7168(SB)/8, $0x4060a4888b1a436e
-DATA constants<>+7176(SB)/8, $0x4060a4888b1a436e
-DATA constants<>+7184(SB)/8, $0x4060a4888b1a436e
-DATA constants<>+7192(SB)/8, $0x4060a4888b1a436e
-DATA constants<>+7200(SB)/8, $0x4060a4888b1a436e
-DATA constants<>+7208(SB)/8, $0x4060a4888b1a436e
-DATA constants<>+7216(SB)/8, $0x4060a4888b1a436e
-DATA constants<>+7224(SB)/8, $0x4060a4888b1a436e
-DATA constants<>+7232(SB)/8, $0x400b18d91e9eef75
-DATA constants<>+7240(SB)/8, $0x400b18d91e9eef75
-DATA constants<>+7248(SB)/8, $0x400b18d91e9eef75
-DATA constants<>+7256(SB)/8, $0x400b18d91e9eef75
-DATA constants<>+7264(SB)/8, $0x400b18d91e9eef75
-DATA constants<>+7272(SB)/8, $0x400b18d91e9eef75
-DATA constants<>+7280(SB)/8, $0x400b18d91e9eef75
-DATA constants<>+7288(SB)/8, $0x400b18d91e9eef75
-DATA constants<>+7296(SB)/8, $0x40b46a7eca984b69
-DATA constants<>+7304(SB)/8, $0x40b46a7eca984b69
-DATA constants<>+7312(SB)/8, $0x40b46a7eca984b69
-DATA constants<>+7320(SB)/8, $0x40b46a7eca984b69
-DATA constants<>+7328(SB)/8, $0x40b46a7eca984b69
-DATA constants<>+7336(SB)/8, $0x40b46a7eca984b69
-DATA constants<>+7344(SB)/8, $0x40b46a7eca984b69
-DATA constants<>+7352(SB)/8, $0x40b46a7eca984b69
-DATA constants<>+7360(SB)/8, $0x40dc0e457cb1ae76
-DATA constants<>+7368(SB)/8, $0x40dc0e457cb1ae76
-DATA constants<>+7376(SB)/8, $0x40dc0e457cb1ae76
-DATA constants<>+7384(SB)/8, $0x40dc0e457cb1ae76
-DATA constants<>+7392(SB)/8, $0x40dc0e457cb1ae76
-DATA constants<>+7400(SB)/8, $0x40dc0e457cb1ae76
-DATA constants<>+7408(SB)/8, $0x40dc0e457cb1ae76
-DATA constants<>+7416(SB)/8, $0x40dc0e457cb1ae76
-DATA constants<>+7424(SB)/8, $0x40e3317caa64f4be
-DATA constants<>+7432(SB)/8, $0x40e3317caa64f4be
-DATA constants<>+7440(SB)/8, $0x40e3317caa64f4be
-DATA constants<>+7448(SB)/8, $0x40e3317caa64f4be
-DATA constants<>+7456(SB)/8, $0x40e3317caa64f4be
-DATA constants<>+7464(SB)/8, $0x40e3317caa64f4be
-DATA constants<>+7472(SB)/8, $0x40e3317caa64f4be
-DATA constants<>+7480(SB)/8, $0x40e3317caa64f4be
-DATA constants<>+7488(SB)/8, $0x40d4b772d5d65266
-DATA constants<>+7496(SB)/8, $0x40d4b772d5d65266
-DATA constants<>+7504(SB)/8, $0x40d4b772d5d65266
-DATA constants<>+7512(SB)/8, $0x40d4b772d5d65266
-DATA constants<>+7520(SB)/8, $0x40d4b772d5d65266
-DATA constants<>+7528(SB)/8, $0x40d4b772d5d65266
-DATA constants<>+7536(SB)/8, $0x40d4b772d5d65266
-DATA constants<>+7544(SB)/8, $0x40d4b772d5d65266
-DATA constants<>+7552(SB)/8, $0x40b512322e75c89f
-DATA constants<>+7560(SB)/8, $0x40b512322e75c89f
-DATA constants<>+7568(SB)/8, $0x40b512322e75c89f
-DATA constants<>+7576(SB)/8, $0x40b512322e75c89f
-DATA constants<>+7584(SB)/8, $0x40b512322e75c89f
-DATA constants<>+7592(SB)/8, $0x40b512322e75c89f
-DATA constants<>+7600(SB)/8, $0x40b512322e75c89f
-DATA constants<>+7608(SB)/8, $0x40b512322e75c89f
-DATA constants<>+7616(SB)/8, $0x4085797efdc8b3f7
-DATA constants<>+7624(SB)/8, $0x4085797efdc8b3f7
-DATA constants<>+7632(SB)/8, $0x4085797efdc8b3f7
-DATA constants<>+7640(SB)/8, $0x4085797efdc8b3f7
-DATA constants<>+7648(SB)/8, $0x4085797efdc8b3f7
-DATA constants<>+7656(SB)/8, $0x4085797efdc8b3f7
-DATA constants<>+7664(SB)/8, $0x4085797efdc8b3f7
-DATA constants<>+7672(SB)/8, $0x4085797efdc8b3f7
-DATA constants<>+7680(SB)/8, $0x4045281b386e1ab5
-DATA constants<>+7688(SB)/8, $0x4045281b386e1ab5
-DATA constants<>+7696(SB)/8, $0x4045281b386e1ab5
-DATA constants<>+7704(SB)/8, $0x4045281b386e1ab5
-DATA constants<>+7712(SB)/8, $0x4045281b386e1ab5
-DATA constants<>+7720(SB)/8, $0x4045281b386e1ab5
-DATA constants<>+7728(SB)/8, $0x4045281b386e1ab5
-DATA constants<>+7736(SB)/8, $0x4045281b386e1ab5
-DATA constants<>+7744(SB)/8, $0x3ff0000000000000
-DATA constants<>+7752(SB)/8, $0x3ff0000000000000
-DATA constants<>+7760(SB)/8, $0x3ff0000000000000
-DATA constants<>+7768(SB)/8, $0x3ff0000000000000
-DATA constants<>+7776(SB)/8, $0x3ff0000000000000
-DATA constants<>+7784(SB)/8, $0x3ff0000000000000
-DATA constants<>+7792(SB)/8, $0x3ff0000000000000
-DATA constants<>+7800(SB)/8, $0x3ff0000000000000
-DATA constants<>+7808(SB)/8, $0x3fe0000000000000
-DATA constants<>+7816(SB)/8, $0x3fe0000000000000
-DATA constants<>+7824(SB)/8, $0x3fe0000000000000
-DATA constants<>+7832(SB)/8, $0x3fe0000000000000
-DATA constants<>+7840(SB)/8, $0x3fe0000000000000
-DATA constants<>+7848(SB)/8, $0x3fe0000000000000
-DATA constants<>+7856(SB)/8, $0x3fe0000000000000
-DATA constants<>+7864(SB)/8, $0x3fe0000000000000
-DATA constants<>+7872(SB)/8, $0x00095f619980c433
-DATA constants<>+7880(SB)/8, $0x00095f619980c433
-DATA constants<>+7888(SB)/8, $0x00095f619980c433
-DATA constants<>+7896(SB)/8, $0x00095f619980c433
-DATA constants<>+7904(SB)/8, $0x00095f619980c433
-DATA constants<>+7912(SB)/8, $0x00095f619980c433
-DATA constants<>+7920(SB)/8, $0x00095f619980c433
-DATA constants<>+7928(SB)/8, $0x00095f619980c433
-DATA constants<>+7936(SB)/8, $0x000fffffffffffff
-DATA constants<>+7944(SB)/8, $0x000fffffffffffff
-DATA constants<>+7952(SB)/8, $0x000fffffffffffff
-DATA constants<>+7960(SB)/8, $0x000fffffffffffff
-DATA constants<>+7968(SB)/8, $0x000fffffffffffff
-DATA constants<>+7976(SB)/8, $0x000fffffffffffff
-DATA constants<>+7984(SB)/8, $0x000fffffffffffff
-DATA constants<>+7992(SB)/8, $0x000fffffffffffff
-DATA constants<>+8000(SB)/8, $0x3fe6a09e667f3bcd
-DATA constants<>+8008(SB)/8, $0x3fe6a09e667f3bcd
-DATA constants<>+8016(SB)/8, $0x3fe6a09e667f3bcd
-DATA constants<>+8024(SB)/8, $0x3fe6a09e667f3bcd
-DATA constants<>+8032(SB)/8, $0x3fe6a09e667f3bcd
-DATA constants<>+8040(SB)/8, $0x3fe6a09e667f3bcd
-DATA constants<>+8048(SB)/8, $0x3fe6a09e667f3bcd
-DATA constants<>+8056(SB)/8, $0x3fe6a09e667f3bcd
-DATA constants<>+8064(SB)/8, $0x4330000000000000
-DATA constants<>+8072(SB)/8, $0x4330000000000000
-DATA constants<>+8080(SB)/8, $0x4330000000000000
-DATA constants<>+8088(SB)/8, $0x4330000000000000
-DATA constants<>+8096(SB)/8, $0x4330000000000000
-DATA constants<>+8104(SB)/8, $0x4330000000000000
-DATA constants<>+8112(SB)/8, $0x4330000000000000
-DATA constants<>+8120(SB)/8, $0x4330000000000000
-DATA constants<>+8128(SB)/8, $0x43300000000003ff
-DATA constants<>+8136(SB)/8, $0x43300000000003ff
-DATA constants<>+8144(SB)/8, $0x43300000000003ff
-DATA constants<>+8152(SB)/8, $0x43300000000003ff
-DATA constants<>+8160(SB)/8, $0x43300000000003ff
-DATA constants<>+8168(SB)/8, $0x43300000000003ff
-DATA constants<>+8176(SB)/8, $0x43300000000003ff
-DATA constants<>+8184(SB)/8, $0x43300000000003ff
-DATA constants<>+8192(SB)/8, $0x4000000000000000
-DATA constants<>+8200(SB)/8, $0x4000000000000000
-DATA constants<>+8208(SB)/8, $0x4000000000000000
-DATA constants<>+8216(SB)/8, $0x4000000000000000
-DATA constants<>+8224(SB)/8, $0x4000000000000000
-DATA constants<>+8232(SB)/8, $0x4000000000000000
-DATA constants<>+8240(SB)/8, $0x4000000000000000
-DATA constants<>+8248(SB)/8, $0x4000000000000000
-DATA constants<>+8256(SB)/8, $0x3fc39a09d078c69f
-DATA constants<>+8264(SB)/8, $0x3fc39a09d078c69f
-DATA constants<>+8272(SB)/8, $0x3fc39a09d078c69f
-DATA constants<>+8280(SB)/8, $0x3fc39a09d078c69f
-DATA constants<>+8288(SB)/8, $0x3fc39a09d078c69f
-DATA constants<>+8296(SB)/8, $0x3fc39a09d078c69f
-DATA constants<>+8304(SB)/8, $0x3fc39a09d078c69f
-DATA constants<>+8312(SB)/8, $0x3fc39a09d078c69f
-DATA constants<>+8320(SB)/8, $0x3fcc71c51d8e78af
-DATA constants<>+8328(SB)/8, $0x3fcc71c51d8e78af
-DATA constants<>+8336(SB)/8, $0x3fcc71c51d8e78af
-DATA constants<>+8344(SB)/8, $0x3fcc71c51d8e78af
-DATA constants<>+8352(SB)/8, $0x3fcc71c51d8e78af
-DATA constants<>+8360(SB)/8, $0x3fcc71c51d8e78af
-DATA constants<>+8368(SB)/8, $0x3fcc71c51d8e78af
-DATA constants<>+8376(SB)/8, $0x3fcc71c51d8e78af
-DATA constants<>+8384(SB)/8, $0x3fd999999997fa04
-DATA constants<>+8392(SB)/8, $0x3fd999999997fa04
-DATA constants<>+8400(SB)/8, $0x3fd999999997fa04
-DATA constants<>+8408(SB)/8, $0x3fd999999997fa04
-DATA constants<>+8416(SB)/8, $0x3fd999999997fa04
-DATA constants<>+8424(SB)/8, $0x3fd999999997fa04
-DATA constants<>+8432(SB)/8, $0x3fd999999997fa04
-DATA constants<>+8440(SB)/8, $0x3fd999999997fa04
-DATA constants<>+8448(SB)/8, $0x3fc2f112df3e5244
-DATA constants<>+8456(SB)/8, $0x3fc2f112df3e5244
-DATA constants<>+8464(SB)/8, $0x3fc2f112df3e5244
-DATA constants<>+8472(SB)/8, $0x3fc2f112df3e5244
-DATA constants<>+8480(SB)/8, $0x3fc2f112df3e5244
-DATA constants<>+8488(SB)/8, $0x3fc2f112df3e5244
-DATA constants<>+8496(SB)/8, $0x3fc2f112df3e5244
-DATA constants<>+8504(SB)/8, $0x3fc2f112df3e5244
-DATA constants<>+8512(SB)/8, $0x3fc7466496cb03de
-DATA constants<>+8520(SB)/8, $0x3fc7466496cb03de
-DATA constants<>+8528(SB)/8, $0x3fc7466496cb03de
-DATA constants<>+8536(SB)/8, $0x3fc7466496cb03de
-DATA constants<>+8544(SB)/8, $0x3fc7466496cb03de
-DATA constants<>+8552(SB)/8, $0x3fc7466496cb03de
-DATA constants<>+8560(SB)/8, $0x3fc7466496cb03de
-DATA constants<>+8568(SB)/8, $0x3fc7466496cb03de
-DATA constants<>+8576(SB)/8, $0x3fd2492494229359
-DATA constants<>+8584(SB)/8, $0x3fd2492494229359
-DATA constants<>+8592(SB)/8, $0x3fd2492494229359
-DATA constants<>+8600(SB)/8, $0x3fd2492494229359
-DATA constants<>+8608(SB)/8, $0x3fd2492494229359
-DATA constants<>+8616(SB)/8, $0x3fd2492494229359
-DATA constants<>+8624(SB)/8, $0x3fd2492494229359
-DATA constants<>+8632(SB)/8, $0x3fd2492494229359
-DATA constants<>+8640(SB)/8, $0x3fe5555555555593
-DATA constants<>+8648(SB)/8, $0x3fe5555555555593
-DATA constants<>+8656(SB)/8, $0x3fe5555555555593
-DATA constants<>+8664(SB)/8, $0x3fe5555555555593
-DATA constants<>+8672(SB)/8, $0x3fe5555555555593
-DATA constants<>+8680(SB)/8, $0x3fe5555555555593
-DATA constants<>+8688(SB)/8, $0x3fe5555555555593
-DATA constants<>+8696(SB)/8, $0x3fe5555555555593
-DATA constants<>+8704(SB)/8, $0x3dea39ef35793c76
-DATA constants<>+8712(SB)/8, $0x3dea39ef35793c76
-DATA constants<>+8720(SB)/8, $0x3dea39ef35793c76
-DATA constants<>+8728(SB)/8, $0x3dea39ef35793c76
-DATA constants<>+8736(SB)/8, $0x3dea39ef35793c76
-DATA constants<>+8744(SB)/8, $0x3dea39ef35793c76
-DATA constants<>+8752(SB)/8, $0x3dea39ef35793c76
-DATA constants<>+8760(SB)/8, $0x3dea39ef35793c76
-DATA constants<>+8768(SB)/8, $0x3fe62e42fee00000
-DATA constants<>+8776(SB)/8, $0x3fe62e42fee00000
-DATA constants<>+8784(SB)/8, $0x3fe62e42fee00000
-DATA constants<>+8792(SB)/8, $0x3fe62e42fee00000
-DATA constants<>+8800(SB)/8, $0x3fe62e42fee00000
-DATA constants<>+8808(SB)/8, $0x3fe62e42fee00000
-DATA constants<>+8816(SB)/8, $0x3fe62e42fee00000
-DATA constants<>+8824(SB)/8, $0x3fe62e42fee00000
-DATA constants<>+8832(SB)/8, $0x8000000000000000
-DATA constants<>+8840(SB)/8, $0x8000000000000000
-DATA constants<>+8848(SB)/8, $0x8000000000000000
-DATA constants<>+8856(SB)/8, $0x8000000000000000
-DATA constants<>+8864(SB)/8, $0x8000000000000000
-DATA constants<>+8872(SB)/8, $0x8000000000000000
-DATA constants<>+8880(SB)/8, $0x8000000000000000
-DATA constants<>+8888(SB)/8, $0x8000000000000000
-DATA constants<>+8896(SB)/8, $0x3ff999999999999a
-DATA constants<>+8904(SB)/8, $0x3ff999999999999a
-DATA constants<>+8912(SB)/8, $0x3ff999999999999a
-DATA constants<>+8920(SB)/8, $0x3ff999999999999a
-DATA constants<>+8928(SB)/8, $0x3ff999999999999a
-DATA constants<>+8936(SB)/8, $0x3ff999999999999a
-DATA constants<>+8944(SB)/8, $0x3ff999999999999a
-DATA constants<>+8952(SB)/8, $0x3ff999999999999a
-DATA constants<>+8960(SB)/8, $0x3f49615ac0b7ace9
-DATA constants<>+8968(SB)/8, $0x3f49615ac0b7ace9
-DATA constants<>+8976(SB)/8, $0x3f49615ac0b7ace9
-DATA constants<>+8984(SB)/8, $0x3f49615ac0b7ace9
-DATA constants<>+8992(SB)/8, $0x3f49615ac0b7ace9
-DATA constants<>+9000(SB)/8, $0x3f49615ac0b7ace9
-DATA constants<>+9008(SB)/8, $0x3f49615ac0b7ace9
-DATA constants<>+9016(SB)/8, $0x3f49615ac0b7ace9
-DATA constants<>+9024(SB)/8, $0x3f9744eb6c45ec67
-DATA constants<>+9032(SB)/8, $0x3f9744eb6c45ec67
-DATA constants<>+9040(SB)/8, $0x3f9744eb6c45ec67
-DATA constants<>+9048(SB)/8, $0x3f9744eb6c45ec67
-DATA constants<>+9056(SB)/8, $0x3f9744eb6c45ec67
-DATA constants<>+9064(SB)/8, $0x3f9744eb6c45ec67
-DATA constants<>+9072(SB)/8, $0x3f9744eb6c45ec67
-DATA constants<>+9080(SB)/8, $0x3f9744eb6c45ec67
-DATA constants<>+9088(SB)/8, $0x3fcef2abb9b85c37
-DATA constants<>+9096(SB)/8, $0x3fcef2abb9b85c37
-DATA constants<>+9104(SB)/8, $0x3fcef2abb9b85c37
-DATA constants<>+9112(SB)/8, $0x3fcef2abb9b85c37
-DATA constants<>+9120(SB)/8, $0x3fcef2abb9b85c37
-DATA constants<>+9128(SB)/8, $0x3fcef2abb9b85c37
-DATA constants<>+9136(SB)/8, $0x3fcef2abb9b85c37
-DATA constants<>+9144(SB)/8, $0x3fcef2abb9b85c37
-DATA constants<>+9152(SB)/8, $0x3ff453cc085375b2
-DATA constants<>+9160(SB)/8, $0x3ff453cc085375b2
-DATA constants<>+9168(SB)/8, $0x3ff453cc085375b2
-DATA constants<>+9176(SB)/8, $0x3ff453cc085375b2
-DATA constants<>+9184(SB)/8, $0x3ff453cc085375b2
-DATA constants<>+9192(SB)/8, $0x3ff453cc085375b2
-DATA constants<>+9200(SB)/8, $0x3ff453cc085375b2
-DATA constants<>+9208(SB)/8, $0x3ff453cc085375b2
-DATA constants<>+9216(SB)/8, $0x400d2ecb1a3d02c4
-DATA constants<>+9224(SB)/8, $0x400d2ecb1a3d02c4
-DATA constants<>+9232(SB)/8, $0x400d2ecb1a3d02c4
-DATA constants<>+9240(SB)/8, $0x400d2ecb1a3d02c4
-DATA constants<>+9248(SB)/8, $0x400d2ecb1a3d02c4
-DATA constants<>+9256(SB)/8, $0x400d2ecb1a3d02c4
-DATA constants<>+9264(SB)/8, $0x400d2ecb1a3d02c4
-DATA constants<>+9272(SB)/8, $0x400d2ecb1a3d02c4
-DATA constants<>+9280(SB)/8, $0x401713f71462256a
-DATA constants<>+9288(SB)/8, $0x401713f71462256a
-DATA constants<>+9296(SB)/8, $0x401713f71462256a
-DATA constants<>+9304(SB)/8, $0x401713f71462256a
-DATA constants<>+9312(SB)/8, $0x401713f71462256a
-DATA constants<>+9320(SB)/8, $0x401713f71462256a
-DATA constants<>+9328(SB)/8, $0x401713f71462256a
-DATA constants<>+9336(SB)/8, $0x401713f71462256a
-DATA constants<>+9344(SB)/8, $0x4012857748cab19b
-DATA constants<>+9352(SB)/8, $0x4012857748cab19b
-DATA constants<>+9360(SB)/8, $0x4012857748cab19b
-DATA constants<>+9368(SB)/8, $0x4012857748cab19b
-DATA constants<>+9376(SB)/8, $0x4012857748cab19b
-DATA constants<>+9384(SB)/8, $0x4012857748cab19b
-DATA constants<>+9392(SB)/8, $0x4012857748cab19b
-DATA constants<>+9400(SB)/8, $0x4012857748cab19b
-DATA constants<>+9408(SB)/8, $0x3ff6c665fde9526a
-DATA constants<>+9416(SB)/8, $0x3ff6c665fde9526a
-DATA constants<>+9424(SB)/8, $0x3ff6c665fde9526a
-DATA constants<>+9432(SB)/8, $0x3ff6c665fde9526a
-DATA constants<>+9440(SB)/8, $0x3ff6c665fde9526a
-DATA constants<>+9448(SB)/8, $0x3ff6c665fde9526a
-DATA constants<>+9456(SB)/8, $0x3ff6c665fde9526a
-DATA constants<>+9464(SB)/8, $0x3ff6c665fde9526a
-DATA constants<>+9472(SB)/8, $0x3e120d3f686439e4
-DATA constants<>+9480(SB)/8, $0x3e120d3f686439e4
-DATA constants<>+9488(SB)/8, $0x3e120d3f686439e4
-DATA constants<>+9496(SB)/8, $0x3e120d3f686439e4
-DATA constants<>+9504(SB)/8, $0x3e120d3f686439e4
-DATA constants<>+9512(SB)/8, $0x3e120d3f686439e4
-DATA constants<>+9520(SB)/8, $0x3e120d3f686439e4
-DATA constants<>+9528(SB)/8, $0x3e120d3f686439e4
-DATA constants<>+9536(SB)/8, $0x3f41f18cbfdf2728
-DATA constants<>+9544(SB)/8, $0x3f41f18cbfdf2728
-DATA constants<>+9552(SB)/8, $0x3f41f18cbfdf2728
-DATA constants<>+9560(SB)/8, $0x3f41f18cbfdf2728
-DATA constants<>+9568(SB)/8, $0x3f41f18cbfdf2728
-DATA constants<>+9576(SB)/8, $0x3f41f18cbfdf2728
-DATA constants<>+9584(SB)/8, $0x3f41f18cbfdf2728
-DATA constants<>+9592(SB)/8, $0x3f41f18cbfdf2728
-DATA constants<>+9600(SB)/8, $0x3f8f207a7eab17bf
-DATA constants<>+9608(SB)/8, $0x3f8f207a7eab17bf
-DATA constants<>+9616(SB)/8, $0x3f8f207a7eab17bf
-DATA constants<>+9624(SB)/8, $0x3f8f207a7eab17bf
-DATA constants<>+9632(SB)/8, $0x3f8f207a7eab17bf
-DATA constants<>+9640(SB)/8, $0x3f8f207a7eab17bf
-DATA constants<>+9648(SB)/8, $0x3f8f207a7eab17bf
-DATA constants<>+9656(SB)/8, $0x3f8f207a7eab17bf
-DATA constants<>+9664(SB)/8, $0x3fc2f5123394f040
-DATA constants<>+9672(SB)/8, $0x3fc2f5123394f040
-DATA constants<>+9680(SB)/8, $0x3fc2f5123394f040
-DATA constants<>+9688(SB)/8, $0x3fc2f5123394f040
-DATA constants<>+9696(SB)/8, $0x3fc2f5123394f040
-DATA constants<>+9704(SB)/8, $0x3fc2f5123394f040
-DATA constants<>+9712(SB)/8, $0x3fc2f5123394f040
-DATA constants<>+9720(SB)/8, $0x3fc2f5123394f040
-DATA constants<>+9728(SB)/8, $0x3fe61292f23385c9
-DATA constants<>+9736(SB)/8, $0x3fe61292f23385c9
-DATA constants<>+9744(SB)/8, $0x3fe61292f23385c9
-DATA constants<>+9752(SB)/8, $0x3fe61292f23385c9
-DATA constants<>+9760(SB)/8, $0x3fe61292f23385c9
-DATA constants<>+9768(SB)/8, $0x3fe61292f23385c9
-DATA constants<>+9776(SB)/8, $0x3fe61292f23385c9
-DATA constants<>+9784(SB)/8, $0x3fe61292f23385c9
-DATA constants<>+9792(SB)/8, $0x3ffad278e6526633
-DATA constants<>+9800(SB)/8, $0x3ffad278e6526633
-DATA constants<>+9808(SB)/8, $0x3ffad278e6526633
-DATA constants<>+9816(SB)/8, $0x3ffad278e6526633
-DATA constants<>+9824(SB)/8, $0x3ffad278e6526633
-DATA constants<>+9832(SB)/8, $0x3ffad278e6526633
-DATA constants<>+9840(SB)/8, $0x3ffad278e6526633
-DATA constants<>+9848(SB)/8, $0x3ffad278e6526633
-DATA constants<>+9856(SB)/8, $0x40006cefbb46a449
-DATA constants<>+9864(SB)/8, $0x40006cefbb46a449
-DATA constants<>+9872(SB)/8, $0x40006cefbb46a449
-DATA constants<>+9880(SB)/8, $0x40006cefbb46a449
-DATA constants<>+9888(SB)/8, $0x40006cefbb46a449
-DATA constants<>+9896(SB)/8, $0x40006cefbb46a449
-DATA constants<>+9904(SB)/8, $0x40006cefbb46a449
-DATA constants<>+9912(SB)/8, $0x40006cefbb46a449
-DATA constants<>+9920(SB)/4, $0xbf800000
-DATA constants<>+9924(SB)/4, $0xbf800000
-DATA constants<>+9928(SB)/4, $0xbf800000
-DATA constants<>+9932(SB)/4, $0xbf800000
-DATA constants<>+9936(SB)/4, $0xbf800000
-DATA constants<>+9940(SB)/4, $0xbf800000
-DATA constants<>+9944(SB)/4, $0xbf800000
-DATA constants<>+9948(SB)/4, $0xbf800000
-DATA constants<>+9952(SB)/4, $0xbf800000
-DATA constants<>+9956(SB)/4, $0xbf800000
-DATA constants<>+9960(SB)/4, $0xbf800000
-DATA constants<>+9964(SB)/4, $0xbf800000
-DATA constants<>+9968(SB)/4, $0xbf800000
-DATA constants<>+9972(SB)/4, $0xbf800000
-DATA constants<>+9976(SB)/4, $0xbf800000
-DATA constants<>+9980(SB)/4, $0xbf800000
-DATA constants<>+9984(SB)/4, $0x00000000
-DATA constants<>+9988(SB)/4, $0x00000000
-DATA constants<>+9992(SB)/4, $0x00000000
-DATA constants<>+9996(SB)/4, $0x00000000
-DATA constants<>+10000(SB)/4, $0x00000000
-DATA constants<>+10004(SB)/4, $0x00000000
-DATA constants<>+10008(SB)/4, $0x00000000
-DATA constants<>+10012(SB)/4, $0x00000000
-DATA constants<>+10016(SB)/4, $0x00000000
-DATA constants<>+10020(SB)/4, $0x00000000
-DATA constants<>+10024(SB)/4, $0x00000000
-DATA constants<>+10028(SB)/4, $0x00000000
-DATA constants<>+10032(SB)/4, $0x00000000
-DATA constants<>+10036(SB)/4, $0x00000000
-DATA constants<>+10040(SB)/4, $0x00000000
-DATA constants<>+10044(SB)/4, $0x00000000
-DATA constants<>+10048(SB)/4, $0x41f00000
-DATA constants<>+10052(SB)/4, $0x41f00000
-DATA constants<>+10056(SB)/4, $0x41f00000
-DATA constants<>+10060(SB)/4, $0x41f00000
-DATA constants<>+10064(SB)/4, $0x41f00000
-DATA constants<>+10068(SB)/4, $0x41f00000
-DATA constants<>+10072(SB)/4, $0x41f00000
-DATA constants<>+10076(SB)/4, $0x41f00000
-DATA constants<>+10080(SB)/4, $0x41f00000
-DATA constants<>+10084(SB)/4, $0x41f00000
-DATA constants<>+10088(SB)/4, $0x41f00000
-DATA constants<>+10092(SB)/4, $0x41f00000
-DATA constants<>+10096(SB)/4, $0x41f00000
-DATA constants<>+10100(SB)/4, $0x41f00000
-DATA constants<>+10104(SB)/4, $0x41f00000
-DATA constants<>+10108(SB)/4, $0x41f00000
-DATA constants<>+10112(SB)/4, $0x42c80000
-DATA constants<>+10116(SB)/4, $0x42c80000
-DATA constants<>+10120(SB)/4, $0x42c80000
-DATA constants<>+10124(SB)/4, $0x42c80000
-DATA constants<>+10128(SB)/4, $0x42c80000
-DATA constants<>+10132(SB)/4, $0x42c80000
-DATA constants<>+10136(SB)/4, $0x42c80000
-DATA constants<>+10140(SB)/4, $0x42c80000
-DATA constants<>+10144(SB)/4, $0x42c80000
-DATA constants<>+10148(SB)/4, $0x42c80000
-DATA constants<>+10152(SB)/4, $0x42c80000
-DATA constants<>+10156(SB)/4, $0x42c80000
-DATA constants<>+10160(SB)/4, $0x42c80000
-DATA constants<>+10164(SB)/4, $0x42c80000
-DATA constants<>+10168(SB)/4, $0x42c80000
-DATA constants<>+10172(SB)/4, $0x42c80000
-DATA constants<>+10176(SB)/4, $0x3fb504f3
-DATA constants<>+10180(SB)/4, $0x3fb504f3
-DATA constants<>+10184(SB)/4, $0x3fb504f3
-DATA constants<>+10188(SB)/4, $0x3fb504f3
-DATA constants<>+10192(SB)/4, $0x3fb504f3
-DATA constants<>+10196(SB)/4, $0x3fb504f3
-DATA constants<>+10200(SB)/4, $0x3fb504f3
-DATA constants<>+10204(SB)/4, $0x3fb504f3
-DATA constants<>+10208(SB)/4, $0x3fb504f3
-DATA constants<>+10212(SB)/4, $0x3fb504f3
-DATA constants<>+10216(SB)/4, $0x3fb504f3
-DATA constants<>+10220(SB)/4, $0x3fb504f3
-DATA constants<>+10224(SB)/4, $0x3fb504f3
-DATA constants<>+10228(SB)/4, $0x3fb504f3
-DATA constants<>+10232(SB)/4, $0x3fb504f3
-DATA constants<>+10236(SB)/4, $0x3fb504f3
-DATA constants<>+10240(SB)/8, $0x3fd21b15f146989b
-DATA constants<>+10248(SB)/8, $0x3fd21b15f146989b
-DATA constants<>+10256(SB)/8, $0x3fd21b15f146989b
-DATA constants<>+10264(SB)/8, $0x3fd21b15f146989b
-DATA constants<>+10272(SB)/8, $0x3fd21b15f146989b
-DATA constants<>+10280(SB)/8, $0x3fd21b15f146989b
-DATA constants<>+10288(SB)/8, $0x3fd21b15f146989b
-DATA constants<>+10296(SB)/8, $0x3fd21b15f146989b
-DATA constants<>+10304(SB)/8, $0x3fd47954e865113c
-DATA constants<>+10312(SB)/8, $0x3fd47954e865113c
-DATA constants<>+10320(SB)/8, $0x3fd47954e865113c
-DATA constants<>+10328(SB)/8, $0x3fd47954e865113c
-DATA constants<>+10336(SB)/8, $0x3fd47954e865113c
-DATA constants<>+10344(SB)/8, $0x3fd47954e865113c
-DATA constants<>+10352(SB)/8, $0x3fd47954e865113c
-DATA constants<>+10360(SB)/8, $0x3fd47954e865113c
-DATA constants<>+10368(SB)/8, $0x3fda61a2ef649675
-DATA constants<>+10376(SB)/8, $0x3fda61a2ef649675
-DATA constants<>+10384(SB)/8, $0x3fda61a2ef649675
-DATA constants<>+10392(SB)/8, $0x3fda61a2ef649675
-DATA constants<>+10400(SB)/8, $0x3fda61a2ef649675
-DATA constants<>+10408(SB)/8, $0x3fda61a2ef649675
-DATA constants<>+10416(SB)/8, $0x3fda61a2ef649675
-DATA constants<>+10424(SB)/8, $0x3fda61a2ef649675
-DATA constants<>+10432(SB)/8, $0x3fe2776c2930c203
-DATA constants<>+10440(SB)/8, $0x3fe2776c2930c203
-DATA constants<>+10448(SB)/8, $0x3fe2776c2930c203
-DATA constants<>+10456(SB)/8, $0x3fe2776c2930c203
-DATA constants<>+10464(SB)/8, $0x3fe2776c2930c203
-DATA constants<>+10472(SB)/8, $0x3fe2776c2930c203
-DATA constants<>+10480(SB)/8, $0x3fe2776c2930c203
-DATA constants<>+10488(SB)/8, $0x3fe2776c2930c203
-DATA constants<>+10496(SB)/8, $0x3feec709dc53c8a1
-DATA constants<>+10504(SB)/8, $0x3feec709dc53c8a1
-DATA constants<>+10512(SB)/8, $0x3feec709dc53c8a1
-DATA constants<>+10520(SB)/8, $0x3feec709dc53c8a1
-DATA constants<>+10528(SB)/8, $0x3feec709dc53c8a1
-DATA constants<>+10536(SB)/8, $0x3feec709dc53c8a1
-DATA constants<>+10544(SB)/8, $0x3feec709dc53c8a1
-DATA constants<>+10552(SB)/8, $0x3feec709dc53c8a1
-DATA constants<>+10560(SB)/8, $0x40071547652b8251
-DATA constants<>+10568(SB)/8, $0x40071547652b8251
-DATA constants<>+10576(SB)/8, $0x40071547652b8251
-DATA constants<>+10584(SB)/8, $0x40071547652b8251
-DATA constants<>+10592(SB)/8, $0x40071547652b8251
-DATA constants<>+10600(SB)/8, $0x40071547652b8251
-DATA constants<>+10608(SB)/8, $0x40071547652b8251
-DATA constants<>+10616(SB)/8, $0x40071547652b8251
-DATA constants<>+10624(SB)/4, $0x7f7fffff
-DATA constants<>+10628(SB)/4, $0x7f7fffff
-DATA constants<>+10632(SB)/4, $0x7f7fffff
-DATA constants<>+10636(SB)/4, $0x7f7fffff
-DATA constants<>+10640(SB)/4, $0x7f7fffff
-DATA constants<>+10644(SB)/4, $0x7f7fffff
-DATA constants<>+10648(SB)/4, $0x7f7fffff
-DATA constants<>+10652(SB)/4, $0x7f7fffff
-DATA constants<>+10656(SB)/4, $0x7f7fffff
-DATA constants<>+10660(SB)/4, $0x7f7fffff
-DATA constants<>+10664(SB)/4, $0x7f7fffff
-DATA constants<>+10668(SB)/4, $0x7f7fffff
-DATA constants<>+10672(SB)/4, $0x7f7fffff
-DATA constants<>+10676(SB)/4, $0x7f7fffff
-DATA constants<>+10680(SB)/4, $0x7f7fffff
-DATA constants<>+10684(SB)/4, $0x7f7fffff
-DATA constants<>+10688(SB)/4, $0xff7fffff
-DATA constants<>+10692(SB)/4, $0xff7fffff
-DATA constants<>+10696(SB)/4, $0xff7fffff
-DATA constants<>+10700(SB)/4, $0xff7fffff
-DATA constants<>+10704(SB)/4, $0xff7fffff
-DATA constants<>+10708(SB)/4, $0xff7fffff
-DATA constants<>+10712(SB)/4, $0xff7fffff
-DATA constants<>+10716(SB)/4, $0xff7fffff
-DATA constants<>+10720(SB)/4, $0xff7fffff
-DATA constants<>+10724(SB)/4, $0xff7fffff
-DATA constants<>+10728(SB)/4, $0xff7fffff
-DATA constants<>+10732(SB)/4, $0xff7fffff
-DATA constants<>+10736(SB)/4, $0xff7fffff
-DATA constants<>+10740(SB)/4, $0xff7fffff
-DATA constants<>+10744(SB)/4, $0xff7fffff
-DATA constants<>+10748(SB)/4, $0xff7fffff
-DATA constants<>+10752(SB)/8, $0x3eb61af4d1f9896b
-DATA constants<>+10760(SB)/8, $0x3eb61af4d1f9896b
-DATA constants<>+10768(SB)/8, $0x3eb61af4d1f9896b
-DATA constants<>+10776(SB)/8, $0x3eb61af4d1f9896b
-DATA constants<>+10784(SB)/8, $0x3eb61af4d1f9896b
-DATA constants<>+10792(SB)/8, $0x3eb61af4d1f9896b
-DATA constants<>+10800(SB)/8, $0x3eb61af4d1f9896b
-DATA constants<>+10808(SB)/8, $0x3eb61af4d1f9896b
-DATA constants<>+10816(SB)/8, $0x3ef00dad461e7742
-DATA constants<>+10824(SB)/8, $0x3ef00dad461e7742
-DATA constants<>+10832(SB)/8, $0x3ef00dad461e7742
-DATA constants<>+10840(SB)/8, $0x3ef00dad461e7742
-DATA constants<>+10848(SB)/8, $0x3ef00dad461e7742
-DATA constants<>+10856(SB)/8, $0x3ef00dad461e7742
-DATA constants<>+10864(SB)/8, $0x3ef00dad461e7742
-DATA constants<>+10872(SB)/8, $0x3ef00dad461e7742
-DATA constants<>+10880(SB)/8, $0x3f2430acd2dcd413
-DATA constants<>+10888(SB)/8, $0x3f2430acd2dcd413
-DATA constants<>+10896(SB)/8, $0x3f2430acd2dcd413
-DATA constants<>+10904(SB)/8, $0x3f2430acd2dcd413
-DATA constants<>+10912(SB)/8, $0x3f2430acd2dcd413
-DATA constants<>+10920(SB)/8, $0x3f2430acd2dcd413
-DATA constants<>+10928(SB)/8, $0x3f2430acd2dcd413
-DATA constants<>+10936(SB)/8, $0x3f2430acd2dcd413
-DATA constants<>+10944(SB)/8, $0x3f55d8748355a565
-DATA constants<>+10952(SB)/8, $0x3f55d8748355a565
-DATA constants<>+10960(SB)/8, $0x3f55d8748355a565
-DATA constants<>+10968(SB)/8, $0x3f55d8748355a565
-DATA constants<>+10976(SB)/8, $0x3f55d8748355a565
-DATA constants<>+10984(SB)/8, $0x3f55d8748355a565
-DATA constants<>+10992(SB)/8, $0x3f55d8748355a565
-DATA constants<>+11000(SB)/8, $0x3f55d8748355a565
-DATA constants<>+11008(SB)/8, $0x3f83b2ab5c4cbb43
-DATA constants<>+11016(SB)/8, $0x3f83b2ab5c4cbb43
-DATA constants<>+11024(SB)/8, $0x3f83b2ab5c4cbb43
-DATA constants<>+11032(SB)/8, $0x3f83b2ab5c4cbb43
-DATA constants<>+11040(SB)/8, $0x3f83b2ab5c4cbb43
-DATA constants<>+11048(SB)/8, $0x3f83b2ab5c4cbb43
-DATA constants<>+11056(SB)/8, $0x3f83b2ab5c4cbb43
-DATA constants<>+11064(SB)/8, $0x3f83b2ab5c4cbb43
-DATA constants<>+11072(SB)/8, $0x3fac6b08dd46f942
-DATA constants<>+11080(SB)/8, $0x3fac6b08dd46f942
-DATA constants<>+11088(SB)/8, $0x3fac6b08dd46f942
-DATA constants<>+11096(SB)/8, $0x3fac6b08dd46f942
-DATA constants<>+11104(SB)/8, $0x3fac6b08dd46f942
-DATA constants<>+11112(SB)/8, $0x3fac6b08dd46f942
-DATA constants<>+11120(SB)/8, $0x3fac6b08dd46f942
-DATA constants<>+11128(SB)/8, $0x3fac6b08dd46f942
-DATA constants<>+11136(SB)/8, $0x3fcebfbdff931f14
-DATA constants<>+11144(SB)/8, $0x3fcebfbdff931f14
-DATA constants<>+11152(SB)/8, $0x3fcebfbdff931f14
-DATA constants<>+11160(SB)/8, $0x3fcebfbdff931f14
-DATA constants<>+11168(SB)/8, $0x3fcebfbdff931f14
-DATA constants<>+11176(SB)/8, $0x3fcebfbdff931f14
-DATA constants<>+11184(SB)/8, $0x3fcebfbdff931f14
-DATA constants<>+11192(SB)/8, $0x3fcebfbdff931f14
-DATA constants<>+11200(SB)/8, $0x3fe62e42fef86150
-DATA constants<>+11208(SB)/8, $0x3fe62e42fef86150
-DATA constants<>+11216(SB)/8, $0x3fe62e42fef86150
-DATA constants<>+11224(SB)/8, $0x3fe62e42fef86150
-DATA constants<>+11232(SB)/8, $0x3fe62e42fef86150
-DATA constants<>+11240(SB)/8, $0x3fe62e42fef86150
-DATA constants<>+11248(SB)/8, $0x3fe62e42fef86150
-DATA constants<>+11256(SB)/8, $0x3fe62e42fef86150
-DATA constants<>+11264(SB)/8, $0x3feffffffffff7a0
-DATA constants<>+11272(SB)/8, $0x3feffffffffff7a0
-DATA constants<>+11280(SB)/8, $0x3feffffffffff7a0
-DATA constants<>+11288(SB)/8, $0x3feffffffffff7a0
-DATA constants<>+11296(SB)/8, $0x3feffffffffff7a0
-DATA constants<>+11304(SB)/8, $0x3feffffffffff7a0
-DATA constants<>+11312(SB)/8, $0x3feffffffffff7a0
-DATA constants<>+11320(SB)/8, $0x3feffffffffff7a0
-DATA constants<>+11328(SB)/4, $0xc3200000
-DATA constants<>+11332(SB)/4, $0xc3200000
-DATA constants<>+11336(SB)/4, $0xc3200000
-DATA constants<>+11340(SB)/4, $0xc3200000
-DATA constants<>+11344(SB)/4, $0xc3200000
-DATA constants<>+11348(SB)/4, $0xc3200000
-DATA constants<>+11352(SB)/4, $0xc3200000
-DATA constants<>+11356(SB)/4, $0xc3200000
-DATA constants<>+11360(SB)/4, $0xc3200000
-DATA constants<>+11364(SB)/4, $0xc3200000
-DATA constants<>+11368(SB)/4, $0xc3200000
-DATA constants<>+11372(SB)/4, $0xc3200000
-DATA constants<>+11376(SB)/4, $0xc3200000
-DATA constants<>+11380(SB)/4, $0xc3200000
-DATA constants<>+11384(SB)/4, $0xc3200000
-DATA constants<>+11388(SB)/4, $0xc3200000
-DATA constants<>+11392(SB)/4, $0x430c0000
-DATA constants<>+11396(SB)/4, $0x430c0000
-DATA constants<>+11400(SB)/4, $0x430c0000
-DATA constants<>+11404(SB)/4, $0x430c0000
-DATA constants<>+11408(SB)/4, $0x430c0000
-DATA constants<>+11412(SB)/4, $0x430c0000
-DATA constants<>+11416(SB)/4, $0x430c0000
-DATA constants<>+11420(SB)/4, $0x430c0000
-DATA constants<>+11424(SB)/4, $0x430c0000
-DATA constants<>+11428(SB)/4, $0x430c0000
-DATA constants<>+11432(SB)/4, $0x430c0000
-DATA constants<>+11436(SB)/4, $0x430c0000
-DATA constants<>+11440(SB)/4, $0x430c0000
-DATA constants<>+11444(SB)/4, $0x430c0000
-DATA constants<>+11448(SB)/4, $0x430c0000
-DATA constants<>+11452(SB)/4, $0x430c0000
-DATA constants<>+11456(SB)/4, $0xbaea4bcf
-DATA constants<>+11460(SB)/4, $0xbaea4bcf
-DATA constants<>+11464(SB)/4, $0xbaea4bcf
-DATA constants<>+11468(SB)/4, $0xbaea4bcf
-DATA constants<>+11472(SB)/4, $0xbaea4bcf
-DATA constants<>+11476(SB)/4, $0xbaea4bcf
-DATA constants<>+11480(SB)/4, $0xbaea4bcf
-DATA constants<>+11484(SB)/4, $0xbaea4bcf
-DATA constants<>+11488(SB)/4, $0xbaea4bcf
-DATA constants<>+11492(SB)/4, $0xbaea4bcf
-DATA constants<>+11496(SB)/4, $0xbaea4bcf
-DATA constants<>+11500(SB)/4, $0xbaea4bcf
-DATA constants<>+11504(SB)/4, $0xbaea4bcf
-DATA constants<>+11508(SB)/4, $0xbaea4bcf
-DATA constants<>+11512(SB)/4, $0xbaea4bcf
-DATA constants<>+11516(SB)/4, $0xbaea4bcf
-DATA constants<>+11520(SB)/4, $0x3c3260e7
-DATA constants<>+11524(SB)/4, $0x3c3260e7
-DATA constants<>+11528(SB)/4, $0x3c3260e7
-DATA constants<>+11532(SB)/4, $0x3c3260e7
-DATA constants<>+11536(SB)/4, $0x3c3260e7
-DATA constants<>+11540(SB)/4, $0x3c3260e7
-DATA constants<>+11544(SB)/4, $0x3c3260e7
-DATA constants<>+11548(SB)/4, $0x3c3260e7
-DATA constants<>+11552(SB)/4, $0x3c3260e7
-DATA constants<>+11556(SB)/4, $0x3c3260e7
-DATA constants<>+11560(SB)/4, $0x3c3260e7
-DATA constants<>+11564(SB)/4, $0x3c3260e7
-DATA constants<>+11568(SB)/4, $0x3c3260e7
-DATA constants<>+11572(SB)/4, $0x3c3260e7
-DATA constants<>+11576(SB)/4, $0x3c3260e7
-DATA constants<>+11580(SB)/4, $0x3c3260e7
-DATA constants<>+11584(SB)/4, $0xbcfefe0e
-DATA constants<>+11588(SB)/4, $0xbcfefe0e
-DATA constants<>+11592(SB)/4, $0xbcfefe0e
-DATA constants<>+11596(SB)/4, $0xbcfefe0e
-DATA constants<>+11600(SB)/4, $0xbcfefe0e
-DATA constants<>+11604(SB)/4, $0xbcfefe0e
-DATA constants<>+11608(SB)/4, $0xbcfefe0e
-DATA constants<>+11612(SB)/4, $0xbcfefe0e
-DATA constants<>+11616(SB)/4, $0xbcfefe0e
-DATA constants<>+11620(SB)/4, $0xbcfefe0e
-DATA constants<>+11624(SB)/4, $0xbcfefe0e
-DATA constants<>+11628(SB)/4, $0xbcfefe0e
-DATA constants<>+11632(SB)/4, $0xbcfefe0e
-DATA constants<>+11636(SB)/4, $0xbcfefe0e
-DATA constants<>+11640(SB)/4, $0xbcfefe0e
-DATA constants<>+11644(SB)/4, $0xbcfefe0e
-DATA constants<>+11648(SB)/4, $0x3d6d2f6a
-DATA constants<>+11652(SB)/4, $0x3d6d2f6a
-DATA constants<>+11656(SB)/4, $0x3d6d2f6a
-DATA constants<>+11660(SB)/4, $0x3d6d2f6a
-DATA constants<>+11664(SB)/4, $0x3d6d2f6a
-DATA constants<>+11668(SB)/4, $0x3d6d2f6a
-DATA constants<>+11672(SB)/4, $0x3d6d2f6a
-DATA constants<>+11676(SB)/4, $0x3d6d2f6a
-DATA constants<>+11680(SB)/4, $0x3d6d2f6a
-DATA constants<>+11684(SB)/4, $0x3d6d2f6a
-DATA constants<>+11688(SB)/4, $0x3d6d2f6a
-DATA constants<>+11692(SB)/4, $0x3d6d2f6a
-DATA constants<>+11696(SB)/4, $0x3d6d2f6a
-DATA constants<>+11700(SB)/4, $0x3d6d2f6a
-DATA constants<>+11704(SB)/4, $0x3d6d2f6a
-DATA constants<>+11708(SB)/4, $0x3d6d2f6a
-DATA constants<>+11712(SB)/4, $0xbdac0aaf
-DATA constants<>+11716(SB)/4, $0xbdac0aaf
-DATA constants<>+11720(SB)/4, $0xbdac0aaf
-DATA constants<>+11724(SB)/4, $0xbdac0aaf
-DATA constants<>+11728(SB)/4, $0xbdac0aaf
-DATA constants<>+11732(SB)/4, $0xbdac0aaf
-DATA constants<>+11736(SB)/4, $0xbdac0aaf
-DATA constants<>+11740(SB)/4, $0xbdac0aaf
-DATA constants<>+11744(SB)/4, $0xbdac0aaf
-DATA constants<>+11748(SB)/4, $0xbdac0aaf
-DATA constants<>+11752(SB)/4, $0xbdac0aaf
-DATA constants<>+11756(SB)/4, $0xbdac0aaf
-DATA constants<>+11760(SB)/4, $0xbdac0aaf
-DATA constants<>+11764(SB)/4, $0xbdac0aaf
-DATA constants<>+11768(SB)/4, $0xbdac0aaf
-DATA constants<>+11772(SB)/4, $0xbdac0aaf
-DATA constants<>+11776(SB)/4, $0x3de047b2
-DATA constants<>+11780(SB)/4, $0x3de047b2
-DATA constants<>+11784(SB)/4, $0x3de047b2
-DATA constants<>+11788(SB)/4, $0x3de047b2
-DATA constants<>+11792(SB)/4, $0x3de047b2
-DATA constants<>+11796(SB)/4, $0x3de047b2
-DATA constants<>+11800(SB)/4, $0x3de047b2
-DATA constants<>+11804(SB)/4, $0x3de047b2
-DATA constants<>+11808(SB)/4, $0x3de047b2
-DATA constants<>+11812(SB)/4, $0x3de047b2
-DATA constants<>+11816(SB)/4, $0x3de047b2
-DATA constants<>+11820(SB)/4, $0x3de047b2
-DATA constants<>+11824(SB)/4, $0x3de047b2
-DATA constants<>+11828(SB)/4, $0x3de047b2
-DATA constants<>+11832(SB)/4, $0x3de047b2
-DATA constants<>+11836(SB)/4, $0x3de047b2
-DATA constants<>+11840(SB)/4, $0xbe12105b
-DATA constants<>+11844(SB)/4, $0xbe12105b
-DATA constants<>+11848(SB)/4, $0xbe12105b
-DATA constants<>+11852(SB)/4, $0xbe12105b
-DATA constants<>+11856(SB)/4, $0xbe12105b
-DATA constants<>+11860(SB)/4, $0xbe12105b
-DATA constants<>+11864(SB)/4, $0xbe12105b
-DATA constants<>+11868(SB)/4, $0xbe12105b
-DATA constants<>+11872(SB)/4, $0xbe12105b
-DATA constants<>+11876(SB)/4, $0xbe12105b
-DATA constants<>+11880(SB)/4, $0xbe12105b
-DATA constants<>+11884(SB)/4, $0xbe12105b
-DATA constants<>+11888(SB)/4, $0xbe12105b
-DATA constants<>+11892(SB)/4, $0xbe12105b
-DATA constants<>+11896(SB)/4, $0xbe12105b
-DATA constants<>+11900(SB)/4, $0xbe12105b
-DATA constants<>+11904(SB)/4, $0x3e4cc8f3
-DATA constants<>+11908(SB)/4, $0x3e4cc8f3
-DATA constants<>+11912(SB)/4, $0x3e4cc8f3
-DATA constants<>+11916(SB)/4, $0x3e4cc8f3
-DATA constants<>+11920(SB)/4, $0x3e4cc8f3
-DATA constants<>+11924(SB)/4, $0x3e4cc8f3
-DATA constants<>+11928(SB)/4, $0x3e4cc8f3
-DATA constants<>+11932(SB)/4, $0x3e4cc8f3
-DATA constants<>+11936(SB)/4, $0x3e4cc8f3
-DATA constants<>+11940(SB)/4, $0x3e4cc8f3
-DATA constants<>+11944(SB)/4, $0x3e4cc8f3
-DATA constants<>+11948(SB)/4, $0x3e4cc8f3
-DATA constants<>+11952(SB)/4, $0x3e4cc8f3
-DATA constants<>+11956(SB)/4, $0x3e4cc8f3
-DATA constants<>+11960(SB)/4, $0x3e4cc8f3
-DATA constants<>+11964(SB)/4, $0x3e4cc8f3
-DATA constants<>+11968(SB)/4, $0xbeaaaa9f
-DATA constants<>+11972(SB)/4, $0xbeaaaa9f
-DATA constants<>+11976(SB)/4, $0xbeaaaa9f
-DATA constants<>+11980(SB)/4, $0xbeaaaa9f
-DATA constants<>+11984(SB)/4, $0xbeaaaa9f
-DATA constants<>+11988(SB)/4, $0xbeaaaa9f
-DATA constants<>+11992(SB)/4, $0xbeaaaa9f
-DATA constants<>+11996(SB)/4, $0xbeaaaa9f
-DATA constants<>+12000(SB)/4, $0xbeaaaa9f
-DATA constants<>+12004(SB)/4, $0xbeaaaa9f
-DATA constants<>+12008(SB)/4, $0xbeaaaa9f
-DATA constants<>+12012(SB)/4, $0xbeaaaa9f
-DATA constants<>+12016(SB)/4, $0xbeaaaa9f
-DATA constants<>+12020(SB)/4, $0xbeaaaa9f
-DATA constants<>+12024(SB)/4, $0xbeaaaa9f
-DATA constants<>+12028(SB)/4, $0xbeaaaa9f
-DATA constants<>+12032(SB)/4, $0x3fc90fdb
-DATA constants<>+12036(SB)/4, $0x3fc90fdb
-DATA constants<>+12040(SB)/4, $0x3fc90fdb
-DATA constants<>+12044(SB)/4, $0x3fc90fdb
-DATA constants<>+12048(SB)/4, $0x3fc90fdb
-DATA constants<>+12052(SB)/4, $0x3fc90fdb
-DATA constants<>+12056(SB)/4, $0x3fc90fdb
-DATA constants<>+12060(SB)/4, $0x3fc90fdb
-DATA constants<>+12064(SB)/4, $0x3fc90fdb
-DATA constants<>+12068(SB)/4, $0x3fc90fdb
-DATA constants<>+12072(SB)/4, $0x3fc90fdb
-DATA constants<>+12076(SB)/4, $0x3fc90fdb
-DATA constants<>+12080(SB)/4, $0x3fc90fdb
-DATA constants<>+12084(SB)/4, $0x3fc90fdb
-DATA constants<>+12088(SB)/4, $0x3fc90fdb
-DATA constants<>+12092(SB)/4, $0x3fc90fdb
-DATA constants<>+12096(SB)/4, $0x40490fdb
-DATA constants<>+12100(SB)/4, $0x40490fdb
-DATA constants<>+12104(SB)/4, $0x40490fdb
-DATA constants<>+12108(SB)/4, $0x40490fdb
-DATA constants<>+12112(SB)/4, $0x40490fdb
-DATA constants<>+12116(SB)/4, $0x40490fdb
-DATA constants<>+12120(SB)/4, $0x40490fdb
-DATA constants<>+12124(SB)/4, $0x40490fdb
-DATA constants<>+12128(SB)/4, $0x40490fdb
-DATA constants<>+12132(SB)/4, $0x40490fdb
-DATA constants<>+12136(SB)/4, $0x40490fdb
-DATA constants<>+12140(SB)/4, $0x40490fdb
-DATA constants<>+12144(SB)/4, $0x40490fdb
-DATA constants<>+12148(SB)/4, $0x40490fdb
-DATA constants<>+12152(SB)/4, $0x40490fdb
-DATA constants<>+12156(SB)/4, $0x40490fdb
-DATA constants<>+12160(SB)/4, $0xb33bbd2e
-DATA constants<>+12164(SB)/4, $0xb33bbd2e
-DATA constants<>+12168(SB)/4, $0xb33bbd2e
-DATA constants<>+12172(SB)/4, $0xb33bbd2e
-DATA constants<>+12176(SB)/4, $0xb33bbd2e
-DATA constants<>+12180(SB)/4, $0xb33bbd2e
-DATA constants<>+12184(SB)/4, $0xb33bbd2e
-DATA constants<>+12188(SB)/4, $0xb33bbd2e
-DATA constants<>+12192(SB)/4, $0xb33bbd2e
-DATA constants<>+12196(SB)/4, $0xb33bbd2e
-DATA constants<>+12200(SB)/4, $0xb33bbd2e
-DATA constants<>+12204(SB)/4, $0xb33bbd2e
-DATA constants<>+12208(SB)/4, $0xb33bbd2e
-DATA constants<>+12212(SB)/4, $0xb33bbd2e
-DATA constants<>+12216(SB)/4, $0xb33bbd2e
-DATA constants<>+12220(SB)/4, $0xb33bbd2e
-DATA constants<>+12224(SB)/4, $0xb3bbbd2e
-DATA constants<>+12228(SB)/4, $0xb3bbbd2e
-DATA constants<>+12232(SB)/4, $0xb3bbbd2e
-DATA constants<>+12236(SB)/4, $0xb3bbbd2e
-DATA constants<>+12240(SB)/4, $0xb3bbbd2e
-DATA constants<>+12244(SB)/4, $0xb3bbbd2e
-DATA constants<>+12248(SB)/4, $0xb3bbbd2e
-DATA constants<>+12252(SB)/4, $0xb3bbbd2e
-DATA constants<>+12256(SB)/4, $0xb3bbbd2e
-DATA constants<>+12260(SB)/4, $0xb3bbbd2e
-DATA constants<>+12264(SB)/4, $0xb3bbbd2e
-DATA constants<>+12268(SB)/4, $0xb3bbbd2e
-DATA constants<>+12272(SB)/4, $0xb3bbbd2e
-DATA constants<>+12276(SB)/4, $0xb3bbbd2e
-DATA constants<>+12280(SB)/4, $0xb3bbbd2e
-DATA constants<>+12284(SB)/4, $0xb3bbbd2e
-DATA constants<>+12288(SB)/8, $0x3fe45f306dc9c883
-DATA constants<>+12296(SB)/8, $0x3fe45f306dc9c883
-DATA constants<>+12304(SB)/8, $0x3fe45f306dc9c883
-DATA constants<>+12312(SB)/8, $0x3fe45f306dc9c883
-DATA constants<>+12320(SB)/8, $0x3fe45f306dc9c883
-DATA constants<>+12328(SB)/8, $0x3fe45f306dc9c883
-DATA constants<>+12336(SB)/8, $0x3fe45f306dc9c883
-DATA constants<>+12344(SB)/8, $0x3fe45f306dc9c883
-DATA constants<>+12352(SB)/8, $0x3ff921fb54442d18
-DATA constants<>+12360(SB)/8, $0x3ff921fb54442d18
-DATA constants<>+12368(SB)/8, $0x3ff921fb54442d18
-DATA constants<>+12376(SB)/8, $0x3ff921fb54442d18
-DATA constants<>+12384(SB)/8, $0x3ff921fb54442d18
-DATA constants<>+12392(SB)/8, $0x3ff921fb54442d18
-DATA constants<>+12400(SB)/8, $0x3ff921fb54442d18
-DATA constants<>+12408(SB)/8, $0x3ff921fb54442d18
-DATA constants<>+12416(SB)/8, $0x3c91a62633145c07
-DATA constants<>+12424(SB)/8, $0x3c91a62633145c07
-DATA constants<>+12432(SB)/8, $0x3c91a62633145c07
-DATA constants<>+12440(SB)/8, $0x3c91a62633145c07
-DATA constants<>+12448(SB)/8, $0x3c91a62633145c07
-DATA constants<>+12456(SB)/8, $0x3c91a62633145c07
-DATA constants<>+12464(SB)/8, $0x3c91a62633145c07
-DATA constants<>+12472(SB)/8, $0x3c91a62633145c07
-DATA constants<>+12480(SB)/4, $0xb94caa04
-DATA constants<>+12484(SB)/4, $0xb94caa04
-DATA constants<>+12488(SB)/4, $0xb94caa04
-DATA constants<>+12492(SB)/4, $0xb94caa04
-DATA constants<>+12496(SB)/4, $0xb94caa04
-DATA constants<>+12500(SB)/4, $0xb94caa04
-DATA constants<>+12504(SB)/4, $0xb94caa04
-DATA constants<>+12508(SB)/4, $0xb94caa04
-DATA constants<>+12512(SB)/4, $0xb94caa04
-DATA constants<>+12516(SB)/4, $0xb94caa04
-DATA constants<>+12520(SB)/4, $0xb94caa04
-DATA constants<>+12524(SB)/4, $0xb94caa04
-DATA constants<>+12528(SB)/4, $0xb94caa04
-DATA constants<>+12532(SB)/4, $0xb94caa04
-DATA constants<>+12536(SB)/4, $0xb94caa04
-DATA constants<>+12540(SB)/4, $0xb94caa04
-DATA constants<>+12544(SB)/4, $0x3c0883bc
-DATA constants<>+12548(SB)/4, $0x3c0883bc
-DATA constants<>+12552(SB)/4, $0x3c0883bc
-DATA constants<>+12556(SB)/4, $0x3c0883bc
-DATA constants<>+12560(SB)/4, $0x3c0883bc
-DATA constants<>+12564(SB)/4, $0x3c0883bc
-DATA constants<>+12568(SB)/4, $0x3c0883bc
-DATA constants<>+12572(SB)/4, $0x3c0883bc
-DATA constants<>+12576(SB)/4, $0x3c0883bc
-DATA constants<>+12580(SB)/4, $0x3c0883bc
-DATA constants<>+12584(SB)/4, $0x3c0883bc
-DATA constants<>+12588(SB)/4, $0x3c0883bc
-DATA constants<>+12592(SB)/4, $0x3c0883bc
-DATA constants<>+12596(SB)/4, $0x3c0883bc
-DATA constants<>+12600(SB)/4, $0x3c0883bc
-DATA constants<>+12604(SB)/4, $0x3c0883bc
-DATA constants<>+12608(SB)/4, $0xbe2aaaa3
-DATA constants<>+12612(SB)/4, $0xbe2aaaa3
-DATA constants<>+12616(SB)/4, $0xbe2aaaa3
-DATA constants<>+12620(SB)/4, $0xbe2aaaa3
-DATA constants<>+12624(SB)/4, $0xbe2aaaa3
-DATA constants<>+12628(SB)/4, $0xbe2aaaa3
-DATA constants<>+12632(SB)/4, $0xbe2aaaa3
-DATA constants<>+12636(SB)/4, $0xbe2aaaa3
-DATA constants<>+12640(SB)/4, $0xbe2aaaa3
-DATA constants<>+12644(SB)/4, $0xbe2aaaa3
-DATA constants<>+12648(SB)/4, $0xbe2aaaa3
-DATA constants<>+12652(SB)/4, $0xbe2aaaa3
-DATA constants<>+12656(SB)/4, $0xbe2aaaa3
-DATA constants<>+12660(SB)/4, $0xbe2aaaa3
-DATA constants<>+12664(SB)/4, $0xbe2aaaa3
-DATA constants<>+12668(SB)/4, $0xbe2aaaa3
-DATA constants<>+12672(SB)/4, $0x37ccf48a
-DATA constants<>+12676(SB)/4, $0x37ccf48a
-DATA constants<>+12680(SB)/4, $0x37ccf48a
-DATA constants<>+12684(SB)/4, $0x37ccf48a
-DATA constants<>+12688(SB)/4, $0x37ccf48a
-DATA constants<>+12692(SB)/4, $0x37ccf48a
-DATA constants<>+12696(SB)/4, $0x37ccf48a
-DATA constants<>+12700(SB)/4, $0x37ccf48a
-DATA constants<>+12704(SB)/4, $0x37ccf48a
-DATA constants<>+12708(SB)/4, $0x37ccf48a
-DATA constants<>+12712(SB)/4, $0x37ccf48a
-DATA constants<>+12716(SB)/4, $0x37ccf48a
-DATA constants<>+12720(SB)/4, $0x37ccf48a
-DATA constants<>+12724(SB)/4, $0x37ccf48a
-DATA constants<>+12728(SB)/4, $0x37ccf48a
-DATA constants<>+12732(SB)/4, $0x37ccf48a
-DATA constants<>+12736(SB)/4, $0xbab60615
-DATA constants<>+12740(SB)/4, $0xbab60615
-DATA constants<>+12744(SB)/4, $0xbab60615
-DATA constants<>+12748(SB)/4, $0xbab60615
-DATA constants<>+12752(SB)/4, $0xbab60615
-DATA constants<>+12756(SB)/4, $0xbab60615
-DATA constants<>+12760(SB)/4, $0xbab60615
-DATA constants<>+12764(SB)/4, $0xbab60615
-DATA constants<>+12768(SB)/4, $0xbab60615
-DATA constants<>+12772(SB)/4, $0xbab60615
-DATA constants<>+12776(SB)/4, $0xbab60615
-DATA constants<>+12780(SB)/4, $0xbab60615
-DATA constants<>+12784(SB)/4, $0xbab60615
-DATA constants<>+12788(SB)/4, $0xbab60615
-DATA constants<>+12792(SB)/4, $0xbab60615
-DATA constants<>+12796(SB)/4, $0xbab60615
-DATA constants<>+12800(SB)/4, $0x3d2aaaa5
-DATA constants<>+12804(SB)/4, $0x3d2aaaa5
-DATA constants<>+12808(SB)/4, $0x3d2aaaa5
-DATA constants<>+12812(SB)/4, $0x3d2aaaa5
-DATA constants<>+12816(SB)/4, $0x3d2aaaa5
-DATA constants<>+12820(SB)/4, $0x3d2aaaa5
-DATA constants<>+12824(SB)/4, $0x3d2aaaa5
-DATA constants<>+12828(SB)/4, $0x3d2aaaa5
-DATA constants<>+12832(SB)/4, $0x3d2aaaa5
-DATA constants<>+12836(SB)/4, $0x3d2aaaa5
-DATA constants<>+12840(SB)/4, $0x3d2aaaa5
-DATA constants<>+12844(SB)/4, $0x3d2aaaa5
-DATA constants<>+12848(SB)/4, $0x3d2aaaa5
-DATA constants<>+12852(SB)/4, $0x3d2aaaa5
-DATA constants<>+12856(SB)/4, $0x3d2aaaa5
-DATA constants<>+12860(SB)/4, $0x3d2aaaa5
-DATA constants<>+12864(SB)/4, $0x00000002
-DATA constants<>+12868(SB)/4, $0x00000002
-DATA constants<>+12872(SB)/4, $0x00000002
-DATA constants<>+12876(SB)/4, $0x00000002
-DATA constants<>+12880(SB)/4, $0x00000002
-DATA constants<>+12884(SB)/4, $0x00000002
-DATA constants<>+12888(SB)/4, $0x00000002
-DATA constants<>+12892(SB)/4, $0x00000002
-DATA constants<>+12896(SB)/4, $0x00000002
-DATA constants<>+12900(SB)/4, $0x00000002
-DATA constants<>+12904(SB)/4, $0x00000002
-DATA constants<>+12908(SB)/4, $0x00000002
-DATA constants<>+12912(SB)/4, $0x00000002
-DATA constants<>+12916(SB)/4, $0x00000002
-DATA constants<>+12920(SB)/4, $0x00000002
-DATA constants<>+12924(SB)/4, $0x00000002
-DATA constants<>+12928(SB)/4, $0x3b8f4258
-DATA constants<>+12932(SB)/4, $0x3b8f4258
-DATA constants<>+12936(SB)/4, $0x3b8f4258
-DATA constants<>+12940(SB)/4, $0x3b8f4258
-DATA constants<>+12944(SB)/4, $0x3b8f4258
-DATA constants<>+12948(SB)/4, $0x3b8f4258
-DATA constants<>+12952(SB)/4, $0x3b8f4258
-DATA constants<>+12956(SB)/4, $0x3b8f4258
-DATA constants<>+12960(SB)/4, $0x3b8f4258
-DATA constants<>+12964(SB)/4, $0x3b8f4258
-DATA constants<>+12968(SB)/4, $0x3b8f4258
-DATA constants<>+12972(SB)/4, $0x3b8f4258
-DATA constants<>+12976(SB)/4, $0x3b8f4258
-DATA constants<>+12980(SB)/4, $0x3b8f4258
-DATA constants<>+12984(SB)/4, $0x3b8f4258
-DATA constants<>+12988(SB)/4, $0x3b8f4258
-DATA constants<>+12992(SB)/4, $0x38d0af68
-DATA constants<>+12996(SB)/4, $0x38d0af68
-DATA constants<>+13000(SB)/4, $0x38d0af68
-DATA constants<>+13004(SB)/4, $0x38d0af68
-DATA constants<>+13008(SB)/4, $0x38d0af68
-DATA constants<>+13012(SB)/4, $0x38d0af68
-DATA constants<>+13016(SB)/4, $0x38d0af68
-DATA constants<>+13020(SB)/4, $0x38d0af68
-DATA constants<>+13024(SB)/4, $0x38d0af68
-DATA constants<>+13028(SB)/4, $0x38d0af68
-DATA constants<>+13032(SB)/4, $0x38d0af68
-DATA constants<>+13036(SB)/4, $0x38d0af68
-DATA constants<>+13040(SB)/4, $0x38d0af68
-DATA constants<>+13044(SB)/4, $0x38d0af68
-DATA constants<>+13048(SB)/4, $0x38d0af68
-DATA constants<>+13052(SB)/4, $0x38d0af68
-DATA constants<>+13056(SB)/4, $0x3c316281
-DATA constants<>+13060(SB)/4, $0x3c316281
-DATA constants<>+13064(SB)/4, $0x3c316281
-DATA constants<>+13068(SB)/4, $0x3c316281
-DATA constants<>+13072(SB)/4, $0x3c316281
-DATA constants<>+13076(SB)/4, $0x3c316281
-DATA constants<>+13080(SB)/4, $0x3c316281
-DATA constants<>+13084(SB)/4, $0x3c316281
-DATA constants<>+13088(SB)/4, $0x3c316281
-DATA constants<>+13092(SB)/4, $0x3c316281
-DATA constants<>+13096(SB)/4, $0x3c316281
-DATA constants<>+13100(SB)/4, $0x3c316281
-DATA constants<>+13104(SB)/4, $0x3c316281
-DATA constants<>+13108(SB)/4, $0x3c316281
-DATA constants<>+13112(SB)/4, $0x3c316281
-DATA constants<>+13116(SB)/4, $0x3c316281
-DATA constants<>+13120(SB)/4, $0x3cae60ca
-DATA constants<>+13124(SB)/4, $0x3cae60ca
-DATA constants<>+13128(SB)/4, $0x3cae60ca
-DATA constants<>+13132(SB)/4, $0x3cae60ca
-DATA constants<>+13136(SB)/4, $0x3cae60ca
-DATA constants<>+13140(SB)/4, $0x3cae60ca
-DATA constants<>+13144(SB)/4, $0x3cae60ca
-DATA constants<>+13148(SB)/4, $0x3cae60ca
-DATA constants<>+13152(SB)/4, $0x3cae60ca
-DATA constants<>+13156(SB)/4, $0x3cae60ca
-DATA constants<>+13160(SB)/4, $0x3cae60ca
-DATA constants<>+13164(SB)/4, $0x3cae60ca
-DATA constants<>+13168(SB)/4, $0x3cae60ca
-DATA constants<>+13172(SB)/4, $0x3cae60ca
-DATA constants<>+13176(SB)/4, $0x3cae60ca
-DATA constants<>+13180(SB)/4, $0x3cae60ca
-DATA constants<>+13184(SB)/4, $0x3d5d6cdd
-DATA constants<>+13188(SB)/4, $0x3d5d6cdd
-DATA constants<>+13192(SB)/4, $0x3d5d6cdd
-DATA constants<>+13196(SB)/4, $0x3d5d6cdd
-DATA constants<>+13200(SB)/4, $0x3d5d6cdd
-DATA constants<>+13204(SB)/4, $0x3d5d6cdd
-DATA constants<>+13208(SB)/4, $0x3d5d6cdd
-DATA constants<>+13212(SB)/4, $0x3d5d6cdd
-DATA constants<>+13216(SB)/4, $0x3d5d6cdd
-DATA constants<>+13220(SB)/4, $0x3d5d6cdd
-DATA constants<>+13224(SB)/4, $0x3d5d6cdd
-DATA constants<>+13228(SB)/4, $0x3d5d6cdd
-DATA constants<>+13232(SB)/4, $0x3d5d6cdd
-DATA constants<>+13236(SB)/4, $0x3d5d6cdd
-DATA constants<>+13240(SB)/4, $0x3d5d6cdd
-DATA constants<>+13244(SB)/4, $0x3d5d6cdd
-DATA constants<>+13248(SB)/4, $0x3e0886cf
-DATA constants<>+13252(SB)/4, $0x3e0886cf
-DATA constants<>+13256(SB)/4, $0x3e0886cf
-DATA constants<>+13260(SB)/4, $0x3e0886cf
-DATA constants<>+13264(SB)/4, $0x3e0886cf
-DATA constants<>+13268(SB)/4, $0x3e0886cf
-DATA constants<>+13272(SB)/4, $0x3e0886cf
-DATA constants<>+13276(SB)/4, $0x3e0886cf
-DATA constants<>+13280(SB)/4, $0x3e0886cf
-DATA constants<>+13284(SB)/4, $0x3e0886cf
-DATA constants<>+13288(SB)/4, $0x3e0886cf
-DATA constants<>+13292(SB)/4, $0x3e0886cf
-DATA constants<>+13296(SB)/4, $0x3e0886cf
-DATA constants<>+13300(SB)/4, $0x3e0886cf
-DATA constants<>+13304(SB)/4, $0x3e0886cf
-DATA constants<>+13308(SB)/4, $0x3e0886cf
-DATA constants<>+13312(SB)/4, $0x3eaaaab0
-DATA constants<>+13316(SB)/4, $0x3eaaaab0
-DATA constants<>+13320(SB)/4, $0x3eaaaab0
-DATA constants<>+13324(SB)/4, $0x3eaaaab0
-DATA constants<>+13328(SB)/4, $0x3eaaaab0
-DATA constants<>+13332(SB)/4, $0x3eaaaab0
-DATA constants<>+13336(SB)/4, $0x3eaaaab0
-DATA constants<>+13340(SB)/4, $0x3eaaaab0
-DATA constants<>+13344(SB)/4, $0x3eaaaab0
-DATA constants<>+13348(SB)/4, $0x3eaaaab0
-DATA constants<>+13352(SB)/4, $0x3eaaaab0
-DATA constants<>+13356(SB)/4, $0x3eaaaab0
-DATA constants<>+13360(SB)/4, $0x3eaaaab0
-DATA constants<>+13364(SB)/4, $0x3eaaaab0
-DATA constants<>+13368(SB)/4, $0x3eaaaab0
-DATA constants<>+13372(SB)/4, $0x3eaaaab0
-DATA constants<>+13376(SB)/8, $0x4086300000000000
-DATA constants<>+13384(SB)/8, $0x4086300000000000
-DATA constants<>+13392(SB)/8, $0x4086300000000000
-DATA constants<>+13400(SB)/8, $0x4086300000000000
-DATA constants<>+13408(SB)/8, $0x4086300000000000
-DATA constants<>+13416(SB)/8, $0x4086300000000000
-DATA constants<>+13424(SB)/8, $0x4086300000000000
-DATA constants<>+13432(SB)/8, $0x4086300000000000
-DATA constants<>+13440(SB)/8, $0xc087500000000000
-DATA constants<>+13448(SB)/8, $0xc087500000000000
-DATA constants<>+13456(SB)/8, $0xc087500000000000
-DATA constants<>+13464(SB)/8, $0xc087500000000000
-DATA constants<>+13472(SB)/8, $0xc087500000000000
-DATA constants<>+13480(SB)/8, $0xc087500000000000
-DATA constants<>+13488(SB)/8, $0xc087500000000000
-DATA constants<>+13496(SB)/8, $0xc087500000000000
-DATA constants<>+13504(SB)/8, $0x3ff71547652b82fe
-DATA constants<>+13512(SB)/8, $0x3ff71547652b82fe
-DATA constants<>+13520(SB)/8, $0x3ff71547652b82fe
-DATA constants<>+13528(SB)/8, $0x3ff71547652b82fe
-DATA constants<>+13536(SB)/8, $0x3ff71547652b82fe
-DATA constants<>+13544(SB)/8, $0x3ff71547652b82fe
-DATA constants<>+13552(SB)/8, $0x3ff71547652b82fe
-DATA constants<>+13560(SB)/8, $0x3ff71547652b82fe
-DATA constants<>+13568(SB)/8, $0x4338000000000000
-DATA constants<>+13576(SB)/8, $0x4338000000000000
-DATA constants<>+13584(SB)/8, $0x4338000000000000
-DATA constants<>+13592(SB)/8, $0x4338000000000000
-DATA constants<>+13600(SB)/8, $0x4338000000000000
-DATA constants<>+13608(SB)/8, $0x4338000000000000
-DATA constants<>+13616(SB)/8, $0x4338000000000000
-DATA constants<>+13624(SB)/8, $0x4338000000000000
-DATA constants<>+13632(SB)/8, $0x3fe62e42fefa39ef
-DATA constants<>+13640(SB)/8, $0x3fe62e42fefa39ef
-DATA constants<>+13648(SB)/8, $0x3fe62e42fefa39ef
-DATA constants<>+13656(SB)/8, $0x3fe62e42fefa39ef
-DATA constants<>+13664(SB)/8, $0x3fe62e42fefa39ef
-DATA constants<>+13672(SB)/8, $0x3fe62e42fefa39ef
-DATA constants<>+13680(SB)/8, $0x3fe62e42fefa39ef
-DATA constants<>+13688(SB)/8, $0x3fe62e42fefa39ef
-DATA constants<>+13696(SB)/8, $0x3c7abc9e3b39803f
-DATA constants<>+13704(SB)/8, $0x3c7abc9e3b39803f
-DATA constants<>+13712(SB)/8, $0x3c7abc9e3b39803f
-DATA constants<>+13720(SB)/8, $0x3c7abc9e3b39803f
-DATA constants<>+13728(SB)/8, $0x3c7abc9e3b39803f
-DATA constants<>+13736(SB)/8, $0x3c7abc9e3b39803f
-DATA constants<>+13744(SB)/8, $0x3c7abc9e3b39803f
-DATA constants<>+13752(SB)/8, $0x3c7abc9e3b39803f
-DATA constants<>+13760(SB)/8, $0x3e5af38a9b0ec855
-DATA constants<>+13768(SB)/8, $0x3e5af38a9b0ec855
-DATA constants<>+13776(SB)/8, $0x3e5af38a9b0ec855
-DATA constants<>+13784(SB)/8, $0x3e5af38a9b0ec855
-DATA constants<>+13792(SB)/8, $0x3e5af38a9b0ec855
-DATA constants<>+13800(SB)/8, $0x3e5af38a9b0ec855
-DATA constants<>+13808(SB)/8, $0x3e5af38a9b0ec855
-DATA constants<>+13816(SB)/8, $0x3e5af38a9b0ec855
-DATA constants<>+13824(SB)/8, $0x3e9289185613a3d6
-DATA constants<>+13832(SB)/8, $0x3e9289185613a3d6
-DATA constants<>+13840(SB)/8, $0x3e9289185613a3d6
-DATA constants<>+13848(SB)/8, $0x3e9289185613a3d6
-DATA constants<>+13856(SB)/8, $0x3e9289185613a3d6
-DATA constants<>+13864(SB)/8, $0x3e9289185613a3d6
-DATA constants<>+13872(SB)/8, $0x3e9289185613a3d6
-DATA constants<>+13880(SB)/8, $0x3e9289185613a3d6
-DATA constants<>+13888(SB)/8, $0x3ec71de0dae63bb3
-DATA constants<>+13896(SB)/8, $0x3ec71de0dae63bb3
-DATA constants<>+13904(SB)/8, $0x3ec71de0dae63bb3
-DATA constants<>+13912(SB)/8, $0x3ec71de0dae63bb3
-DATA constants<>+13920(SB)/8, $0x3ec71de0dae63bb3
-DATA constants<>+13928(SB)/8, $0x3ec71de0dae63bb3
-DATA constants<>+13936(SB)/8, $0x3ec71de0dae63bb3
-DATA constants<>+13944(SB)/8, $0x3ec71de0dae63bb3
-DATA constants<>+13952(SB)/8, $0x3efa019b90d2ae7a
-DATA constants<>+13960(SB)/8, $0x3efa019b90d2ae7a
-DATA constants<>+13968(SB)/8, $0x3efa019b90d2ae7a
-DATA constants<>+13976(SB)/8, $0x3efa019b90d2ae7a
-DATA constants<>+13984(SB)/8, $0x3efa019b90d2ae7a
-DATA constants<>+13992(SB)/8, $0x3efa019b90d2ae7a
-DATA constants<>+14000(SB)/8, $0x3efa019b90d2ae7a
-DATA constants<>+14008(SB)/8, $0x3efa019b90d2ae7a
-DATA constants<>+14016(SB)/8, $0x3f2a01a01a7c41d5
-DATA constants<>+14024(SB)/8, $0x3f2a01a01a7c41d5
-DATA constants<>+14032(SB)/8, $0x3f2a01a01a7c41d5
-DATA constants<>+14040(SB)/8, $0x3f2a01a01a7c41d5
-DATA constants<>+14048(SB)/8, $0x3f2a01a01a7c41d5
-DATA constants<>+14056(SB)/8, $0x3f2a01a01a7c41d5
-DATA constants<>+14064(SB)/8, $0x3f2a01a01a7c41d5
-DATA constants<>+14072(SB)/8, $0x3f2a01a01a7c41d5
-DATA constants<>+14080(SB)/8, $0x3f56c16c1788bd90
-DATA constants<>+14088(SB)/8, $0x3f56c16c1788bd90
-DATA constants<>+14096(SB)/8, $0x3f56c16c1788bd90
-DATA constants<>+14104(SB)/8, $0x3f56c16c1788bd90
-DATA constants<>+14112(SB)/8, $0x3f56c16c1788bd90
-DATA constants<>+14120(SB)/8, $0x3f56c16c1788bd90
-DATA constants<>+14128(SB)/8, $0x3f56c16c1788bd90
-DATA constants<>+14136(SB)/8, $0x3f56c16c1788bd90
-DATA constants<>+14144(SB)/8, $0x3f811111111109b3
-DATA constants<>+14152(SB)/8, $0x3f811111111109b3
-DATA constants<>+14160(SB)/8, $0x3f811111111109b3
-DATA constants<>+14168(SB)/8, $0x3f811111111109b3
-DATA constants<>+14176(SB)/8, $0x3f811111111109b3
-DATA constants<>+14184(SB)/8, $0x3f811111111109b3
-DATA constants<>+14192(SB)/8, $0x3f811111111109b3
-DATA constants<>+14200(SB)/8, $0x3f811111111109b3
-DATA constants<>+14208(SB)/8, $0x3fa5555555553d63
-DATA constants<>+14216(SB)/8, $0x3fa5555555553d63
-DATA constants<>+14224(SB)/8, $0x3fa5555555553d63
-DATA constants<>+14232(SB)/8, $0x3fa5555555553d63
-DATA constants<>+14240(SB)/8, $0x3fa5555555553d63
-DATA constants<>+14248(SB)/8, $0x3fa5555555553d63
-DATA constants<>+14256(SB)/8, $0x3fa5555555553d63
-DATA constants<>+14264(SB)/8, $0x3fa5555555553d63
-DATA constants<>+14272(SB)/8, $0x3fc5555555555556
-DATA constants<>+14280(SB)/8, $0x3fc5555555555556
-DATA constants<>+14288(SB)/8, $0x3fc5555555555556
-DATA constants<>+14296(SB)/8, $0x3fc5555555555556
-DATA constants<>+14304(SB)/8, $0x3fc5555555555556
-DATA constants<>+14312(SB)/8, $0x3fc5555555555556
-DATA constants<>+14320(SB)/8, $0x3fc5555555555556
-DATA constants<>+14328(SB)/8, $0x3fc5555555555556
-DATA constants<>+14336(SB)/8, $0x3ff0000000000000
-DATA constants<>+14344(SB)/8, $0x3ff0000000000000
-DATA constants<>+14352(SB)/8, $0x3ff0000000000000
-DATA constants<>+14360(SB)/8, $0x3ff0000000000000
-DATA constants<>+14368(SB)/8, $0x3ff0000000000000
-DATA constants<>+14376(SB)/8, $0x3ff0000000000000
-DATA constants<>+14384(SB)/8, $0x3ff0000000000000
-DATA constants<>+14392(SB)/8, $0x3ff0000000000000
-DATA constants<>+14400(SB)/8, $0x0010000000000000
-DATA constants<>+14408(SB)/8, $0x0010000000000000
-DATA constants<>+14416(SB)/8, $0x0010000000000000
-DATA constants<>+14424(SB)/8, $0x0010000000000000
-DATA constants<>+14432(SB)/8, $0x0010000000000000
-DATA constants<>+14440(SB)/8, $0x0010000000000000
-DATA constants<>+14448(SB)/8, $0x0010000000000000
-DATA constants<>+14456(SB)/8, $0x0010000000000000
-DATA constants<>+14464(SB)/8, $0x4350000000000000
-DATA constants<>+14472(SB)/8, $0x4350000000000000
-DATA constants<>+14480(SB)/8, $0x4350000000000000
-DATA constants<>+14488(SB)/8, $0x4350000000000000
-DATA constants<>+14496(SB)/8, $0x4350000000000000
-DATA constants<>+14504(SB)/8, $0x4350000000000000
-DATA constants<>+14512(SB)/8, $0x4350000000000000
-DATA constants<>+14520(SB)/8, $0x4350000000000000
-DATA constants<>+14528(SB)/8, $0x4330000000000435
-DATA constants<>+14536(SB)/8, $0x4330000000000435
-DATA constants<>+14544(SB)/8, $0x4330000000000435
-DATA constants<>+14552(SB)/8, $0x4330000000000435
-DATA constants<>+14560(SB)/8, $0x4330000000000435
-DATA constants<>+14568(SB)/8, $0x4330000000000435
-DATA constants<>+14576(SB)/8, $0x4330000000000435
-DATA constants<>+14584(SB)/8, $0x4330000000000435
-DATA constants<>+14592(SB)/8, $0x7ff0000000000000
-DATA constants<>+14600(SB)/8, $0x7ff0000000000000
-DATA constants<>+14608(SB)/8, $0x7ff0000000000000
-DATA constants<>+14616(SB)/8, $0x7ff0000000000000
-DATA constants<>+14624(SB)/8, $0x7ff0000000000000
-DATA constants<>+14632(SB)/8, $0x7ff0000000000000
-DATA constants<>+14640(SB)/8, $0x7ff0000000000000
-DATA constants<>+14648(SB)/8, $0x7ff0000000000000
-DATA constants<>+14656(SB)/8, $0x0000000000000000
-DATA constants<>+14664(SB)/8, $0x0000000000000000
-DATA constants<>+14672(SB)/8, $0x0000000000000000
-DATA constants<>+14680(SB)/8, $0x0000000000000000
-DATA constants<>+14688(SB)/8, $0x0000000000000000
-DATA constants<>+14696(SB)/8, $0x0000000000000000
-DATA constants<>+14704(SB)/8, $0x0000000000000000
-DATA constants<>+14712(SB)/8, $0x0000000000000000
-DATA constants<>+14720(SB)/8, $0x7ff8000000000001
-DATA constants<>+14728(SB)/8, $0x7ff8000000000001
-DATA constants<>+14736(SB)/8, $0x7ff8000000000001
-DATA constants<>+14744(SB)/8, $0x7ff8000000000001
-DATA constants<>+14752(SB)/8, $0x7ff8000000000001
-DATA constants<>+14760(SB)/8, $0x7ff8000000000001
-DATA constants<>+14768(SB)/8, $0x7ff8000000000001
-DATA constants<>+14776(SB)/8, $0x7ff8000000000001
-DATA constants<>+14784(SB)/8, $0xfff0000000000000
-DATA constants<>+14792(SB)/8, $0xfff0000000000000
-DATA constants<>+14800(SB)/8, $0xfff0000000000000
-DATA constants<>+14808(SB)/8, $0xfff0000000000000
-DATA constants<>+14816(SB)/8, $0xfff0000000000000
-DATA constants<>+14824(SB)/8, $0xfff0000000000000
-DATA constants<>+14832(SB)/8, $0xfff0000000000000
-DATA constants<>+14840(SB)/8, $0xfff0000000000000
-DATA constants<>+14848(SB)/8, $0xc046000000000000
-DATA constants<>+14856(SB)/8, $0xc046000000000000
-DATA constants<>+14864(SB)/8, $0xc046000000000000
-DATA constants<>+14872(SB)/8, $0xc046000000000000
-DATA constants<>+14880(SB)/8, $0xc046000000000000
-DATA constants<>+14888(SB)/8, $0xc046000000000000
-DATA constants<>+14896(SB)/8, $0xc046000000000000
-DATA constants<>+14904(SB)/8, $0xc046000000000000
-DATA constants<>+14912(SB)/8, $0xc000000000000000
-DATA constants<>+14920(SB)/8, $0xc000000000000000
-DATA constants<>+14928(SB)/8, $0xc000000000000000
-DATA constants<>+14936(SB)/8, $0xc000000000000000
-DATA constants<>+14944(SB)/8, $0xc000000000000000
-DATA constants<>+14952(SB)/8, $0xc000000000000000
-DATA constants<>+14960(SB)/8, $0xc000000000000000
-DATA constants<>+14968(SB)/8, $0xc000000000000000
-DATA constants<>+14976(SB)/8, $0x40434ccccccccccd
-DATA constants<>+14984(SB)/8, $0x40434ccccccccccd
-DATA constants<>+14992(SB)/8, $0x40434ccccccccccd
-DATA constants<>+15000(SB)/8, $0x40434ccccccccccd
-DATA constants<>+15008(SB)/8, $0x40434ccccccccccd
-DATA constants<>+15016(SB)/8, $0x40434ccccccccccd
-DATA constants<>+15024(SB)/8, $0x40434ccccccccccd
-DATA constants<>+15032(SB)/8, $0x40434ccccccccccd
-DATA constants<>+15040(SB)/8, $0xbfe0000000000000
-DATA constants<>+15048(SB)/8, $0xbfe0000000000000
-DATA constants<>+15056(SB)/8, $0xbfe0000000000000
-DATA constants<>+15064(SB)/8, $0xbfe0000000000000
-DATA constants<>+15072(SB)/8, $0xbfe0000000000000
-DATA constants<>+15080(SB)/8, $0xbfe0000000000000
-DATA constants<>+15088(SB)/8, $0xbfe0000000000000
-DATA constants<>+15096(SB)/8, $0xbfe0000000000000
-DATA constants<>+15104(SB)/8, $0x3fc999999999999a
-DATA constants<>+15112(SB)/8, $0x3fc999999999999a
-DATA constants<>+15120(SB)/8, $0x3fc999999999999a
-DATA constants<>+15128(SB)/8, $0x3fc999999999999a
-DATA constants<>+15136(SB)/8, $0x3fc999999999999a
-DATA constants<>+15144(SB)/8, $0x3fc999999999999a
-DATA constants<>+15152(SB)/8, $0x3fc999999999999a
-DATA constants<>+15160(SB)/8, $0x3fc999999999999a
-DATA constants<>+15168(SB)/8, $0xbf4e944eae58c48e
-DATA constants<>+15176(SB)/8, $0xbf4e944eae58c48e
-DATA constants<>+15184(SB)/8, $0xbf4e944eae58c48e
-DATA constants<>+15192(SB)/8, $0xbf4e944eae58c48e
-DATA constants<>+15200(SB)/8, $0xbf4e944eae58c48e
-DATA constants<>+15208(SB)/8, $0xbf4e944eae58c48e
-DATA constants<>+15216(SB)/8, $0xbf4e944eae58c48e
-DATA constants<>+15224(SB)/8, $0xbf4e944eae58c48e
-DATA constants<>+15232(SB)/8, $0x3f87584c9809d75b
-DATA constants<>+15240(SB)/8, $0x3f87584c9809d75b
-DATA constants<>+15248(SB)/8, $0x3f87584c9809d75b
-DATA constants<>+15256(SB)/8, $0x3f87584c9809d75b
-DATA constants<>+15264(SB)/8, $0x3f87584c9809d75b
-DATA constants<>+15272(SB)/8, $0x3f87584c9809d75b
-DATA constants<>+15280(SB)/8, $0x3f87584c9809d75b
-DATA constants<>+15288(SB)/8, $0x3f87584c9809d75b
-DATA constants<>+15296(SB)/8, $0xbfb05a939afa29e6
-DATA constants<>+15304(SB)/8, $0xbfb05a939afa29e6
-DATA constants<>+15312(SB)/8, $0xbfb05a939afa29e6
-DATA constants<>+15320(SB)/8, $0xbfb05a939afa29e6
-DATA constants<>+15328(SB)/8, $0xbfb05a939afa29e6
-DATA constants<>+15336(SB)/8, $0xbfb05a939afa29e6
-DATA constants<>+15344(SB)/8, $0xbfb05a939afa29e6
-DATA constants<>+15352(SB)/8, $0xbfb05a939afa29e6
-DATA constants<>+15360(SB)/8, $0x3fcbc95dbad6c29c
-DATA constants<>+15368(SB)/8, $0x3fcbc95dbad6c29c
-DATA constants<>+15376(SB)/8, $0x3fcbc95dbad6c29c
-DATA constants<>+15384(SB)/8, $0x3fcbc95dbad6c29c
-DATA constants<>+15392(SB)/8, $0x3fcbc95dbad6c29c
-DATA constants<>+15400(SB)/8, $0x3fcbc95dbad6c29c
-DATA constants<>+15408(SB)/8, $0x3fcbc95dbad6c29c
-DATA constants<>+15416(SB)/8, $0x3fcbc95dbad6c29c
-DATA constants<>+15424(SB)/8, $0xbfdff2d28399cb41
-DATA constants<>+15432(SB)/8, $0xbfdff2d28399cb41
-DATA constants<>+15440(SB)/8, $0xbfdff2d28399cb41
-DATA constants<>+15448(SB)/8, $0xbfdff2d28399cb41
-DATA constants<>+15456(SB)/8, $0xbfdff2d28399cb41
-DATA constants<>+15464(SB)/8, $0xbfdff2d28399cb41
-DATA constants<>+15472(SB)/8, $0xbfdff2d28399cb41
-DATA constants<>+15480(SB)/8, $0xbfdff2d28399cb41
-DATA constants<>+15488(SB)/8, $0x3fea6553fe625b3e
-DATA constants<>+15496(SB)/8, $0x3fea6553fe625b3e
-DATA constants<>+15504(SB)/8, $0x3fea6553fe625b3e
-DATA constants<>+15512(SB)/8, $0x3fea6553fe625b3e
-DATA constants<>+15520(SB)/8, $0x3fea6553fe625b3e
-DATA constants<>+15528(SB)/8, $0x3fea6553fe625b3e
-DATA constants<>+15536(SB)/8, $0x3fea6553fe625b3e
-DATA constants<>+15544(SB)/8, $0x3fea6553fe625b3e
-DATA constants<>+15552(SB)/8, $0xbff05c97390b9fe6
-DATA constants<>+15560(SB)/8, $0xbff05c97390b9fe6
-DATA constants<>+15568(SB)/8, $0xbff05c97390b9fe6
-DATA constants<>+15576(SB)/8, $0xbff05c97390b9fe6
-DATA constants<>+15584(SB)/8, $0xbff05c97390b9fe6
-DATA constants<>+15592(SB)/8, $0xbff05c97390b9fe6
-DATA constants<>+15600(SB)/8, $0xbff05c97390b9fe6
-DATA constants<>+15608(SB)/8, $0xbff05c97390b9fe6
-DATA constants<>+15616(SB)/8, $0x3fef90ba1fa41495
-DATA constants<>+15624(SB)/8, $0x3fef90ba1fa41495
-DATA constants<>+15632(SB)/8, $0x3fef90ba1fa41495
-DATA constants<>+15640(SB)/8, $0x3fef90ba1fa41495
-DATA constants<>+15648(SB)/8, $0x3fef90ba1fa41495
-DATA constants<>+15656(SB)/8, $0x3fef90ba1fa41495
-DATA constants<>+15664(SB)/8, $0x3fef90ba1fa41495
-DATA constants<>+15672(SB)/8, $0x3fef90ba1fa41495
-DATA constants<>+15680(SB)/8, $0xbfe839fba62ef727
-DATA constants<>+15688(SB)/8, $0xbfe839fba62ef727
-DATA constants<>+15696(SB)/8, $0xbfe839fba62ef727
-DATA constants<>+15704(SB)/8, $0xbfe839fba62ef727
-DATA constants<>+15712(SB)/8, $0xbfe839fba62ef727
-DATA constants<>+15720(SB)/8, $0xbfe839fba62ef727
-DATA constants<>+15728(SB)/8, $0xbfe839fba62ef727
-DATA constants<>+15736(SB)/8, $0xbfe839fba62ef727
-DATA constants<>+15744(SB)/8, $0x3fddb5062e94e09f
-DATA constants<>+15752(SB)/8, $0x3fddb5062e94e09f
-DATA constants<>+15760(SB)/8, $0x3fddb5062e94e09f
-DATA constants<>+15768(SB)/8, $0x3fddb5062e94e09f
-DATA constants<>+15776(SB)/8, $0x3fddb5062e94e09f
-DATA constants<>+15784(SB)/8, $0x3fddb5062e94e09f
-DATA constants<>+15792(SB)/8, $0x3fddb5062e94e09f
-DATA constants<>+15800(SB)/8, $0x3fddb5062e94e09f
-DATA constants<>+15808(SB)/8, $0xbfce0abcccfdcce1
-DATA constants<>+15816(SB)/8, $0xbfce0abcccfdcce1
-DATA constants<>+15824(SB)/8, $0xbfce0abcccfdcce1
-DATA constants<>+15832(SB)/8, $0xbfce0abcccfdcce1
-DATA constants<>+15840(SB)/8, $0xbfce0abcccfdcce1
-DATA constants<>+15848(SB)/8, $0xbfce0abcccfdcce1
-DATA constants<>+15856(SB)/8, $0xbfce0abcccfdcce1
-DATA constants<>+15864(SB)/8, $0xbfce0abcccfdcce1
-DATA constants<>+15872(SB)/8, $0x3fb8c34e4d5d261e
-DATA constants<>+15880(SB)/8, $0x3fb8c34e4d5d261e
-DATA constants<>+15888(SB)/8, $0x3fb8c34e4d5d261e
-DATA constants<>+15896(SB)/8, $0x3fb8c34e4d5d261e
-DATA constants<>+15904(SB)/8, $0x3fb8c34e4d5d261e
-DATA constants<>+15912(SB)/8, $0x3fb8c34e4d5d261e
-DATA constants<>+15920(SB)/8, $0x3fb8c34e4d5d261e
-DATA constants<>+15928(SB)/8, $0x3fb8c34e4d5d261e
-DATA constants<>+15936(SB)/8, $0xbf99610ad9b8f855
-DATA constants<>+15944(SB)/8, $0xbf99610ad9b8f855
-DATA constants<>+15952(SB)/8, $0xbf99610ad9b8f855
-DATA constants<>+15960(SB)/8, $0xbf99610ad9b8f855
-DATA constants<>+15968(SB)/8, $0xbf99610ad9b8f855
-DATA constants<>+15976(SB)/8, $0xbf99610ad9b8f855
-DATA constants<>+15984(SB)/8, $0xbf99610ad9b8f855
-DATA constants<>+15992(SB)/8, $0xbf99610ad9b8f855
-DATA constants<>+16000(SB)/8, $0x3f983e8f12d56b0f
-DATA constants<>+16008(SB)/8, $0x3f983e8f12d56b0f
-DATA constants<>+16016(SB)/8, $0x3f983e8f12d56b0f
-DATA constants<>+16024(SB)/8, $0x3f983e8f12d56b0f
-DATA constants<>+16032(SB)/8, $0x3f983e8f12d56b0f
-DATA constants<>+16040(SB)/8, $0x3f983e8f12d56b0f
-DATA constants<>+16048(SB)/8, $0x3f983e8f12d56b0f
-DATA constants<>+16056(SB)/8, $0x3f983e8f12d56b0f
-DATA constants<>+16064(SB)/8, $0x3f98567417731b34
-DATA constants<>+16072(SB)/8, $0x3f98567417731b34
-DATA constants<>+16080(SB)/8, $0x3f98567417731b34
-DATA constants<>+16088(SB)/8, $0x3f98567417731b34
-DATA constants<>+16096(SB)/8, $0x3f98567417731b34
-DATA constants<>+16104(SB)/8, $0x3f98567417731b34
-DATA constants<>+16112(SB)/8, $0x3f98567417731b34
-DATA constants<>+16120(SB)/8, $0x3f98567417731b34
-DATA constants<>+16128(SB)/8, $0x3fa368b247572304
-DATA constants<>+16136(SB)/8, $0x3fa368b247572304
-DATA constants<>+16144(SB)/8, $0x3fa368b247572304
-DATA constants<>+16152(SB)/8, $0x3fa368b247572304
-DATA constants<>+16160(SB)/8, $0x3fa368b247572304
-DATA constants<>+16168(SB)/8, $0x3fa368b247572304
-DATA constants<>+16176(SB)/8, $0x3fa368b247572304
-DATA constants<>+16184(SB)/8, $0x3fa368b247572304
-DATA constants<>+16192(SB)/8, $0x3fa978037811c035
-DATA constants<>+16200(SB)/8, $0x3fa978037811c035
-DATA constants<>+16208(SB)/8, $0x3fa978037811c035
-DATA constants<>+16216(SB)/8, $0x3fa978037811c035
-DATA constants<>+16224(SB)/8, $0x3fa978037811c035
-DATA constants<>+16232(SB)/8, $0x3fa978037811c035
-DATA constants<>+16240(SB)/8, $0x3fa978037811c035
-DATA constants<>+16248(SB)/8, $0x3fa978037811c035
-DATA constants<>+16256(SB)/8, $0x3faf3ee855b8bdec
-DATA constants<>+16264(SB)/8, $0x3faf3ee855b8bdec
-DATA constants<>+16272(SB)/8, $0x3faf3ee855b8bdec
-DATA constants<>+16280(SB)/8, $0x3faf3ee855b8bdec
-DATA constants<>+16288(SB)/8, $0x3faf3ee855b8bdec
-DATA constants<>+16296(SB)/8, $0x3faf3ee855b8bdec
-DATA constants<>+16304(SB)/8, $0x3faf3ee855b8bdec
-DATA constants<>+16312(SB)/8, $0x3faf3ee855b8bdec
-DATA constants<>+16320(SB)/8, $0x3fb1f982d9aaf464
-DATA constants<>+16328(SB)/8, $0x3fb1f982d9aaf464
-DATA constants<>+16336(SB)/8, $0x3fb1f982d9aaf464
-DATA constants<>+16344(SB)/8, $0x3fb1f982d9aaf464
-DATA constants<>+16352(SB)/8, $0x3fb1f982d9aaf464
-DATA constants<>+16360(SB)/8, $0x3fb1f982d9aaf464
-DATA constants<>+16368(SB)/8, $0x3fb1f982d9aaf464
-DATA constants<>+16376(SB)/8, $0x3fb1f982d9aaf464
-DATA constants<>+16384(SB)/8, $0x3fb39bdb59a35fb0
-DATA constants<>+16392(SB)/8, $0x3fb39bdb59a35fb0
-DATA constants<>+16400(SB)/8, $0x3fb39bdb59a35fb0
-DATA constants<>+16408(SB)/8, $0x3fb39bdb59a35fb0
-DATA constants<>+16416(SB)/8, $0x3fb39bdb59a35fb0
-DATA constants<>+16424(SB)/8, $0x3fb39bdb59a35fb0
-DATA constants<>+16432(SB)/8, $0x3fb39bdb59a35fb0
-DATA constants<>+16440(SB)/8, $0x3fb39bdb59a35fb0
-DATA constants<>+16448(SB)/8, $0x3fb46d0426d4a5b9
-DATA constants<>+16456(SB)/8, $0x3fb46d0426d4a5b9
-DATA constants<>+16464(SB)/8, $0x3fb46d0426d4a5b9
-DATA constants<>+16472(SB)/8, $0x3fb46d0426d4a5b9
-DATA constants<>+16480(SB)/8, $0x3fb46d0426d4a5b9
-DATA constants<>+16488(SB)/8, $0x3fb46d0426d4a5b9
-DATA constants<>+16496(SB)/8, $0x3fb46d0426d4a5b9
-DATA constants<>+16504(SB)/8, $0x3fb46d0426d4a5b9
-DATA constants<>+16512(SB)/8, $0x3fb46d042980c498
-DATA constants<>+16520(SB)/8, $0x3fb46d042980c498
-DATA constants<>+16528(SB)/8, $0x3fb46d042980c498
-DATA constants<>+16536(SB)/8, $0x3fb46d042980c498
-DATA constants<>+16544(SB)/8, $0x3fb46d042980c498
-DATA constants<>+16552(SB)/8, $0x3fb46d042980c498
-DATA constants<>+16560(SB)/8, $0x3fb46d042980c498
-DATA constants<>+16568(SB)/8, $0x3fb46d042980c498
-DATA constants<>+16576(SB)/8, $0x3fd9884533d43651
-DATA constants<>+16584(SB)/8, $0x3fd9884533d43651
-DATA constants<>+16592(SB)/8, $0x3fd9884533d43651
-DATA constants<>+16600(SB)/8, $0x3fd9884533d43651
-DATA constants<>+16608(SB)/8, $0x3fd9884533d43651
-DATA constants<>+16616(SB)/8, $0x3fd9884533d43651
-DATA constants<>+16624(SB)/8, $0x3fd9884533d43651
-DATA constants<>+16632(SB)/8, $0x3fd9884533d43651
-GLOBL constants<>(SB), RODATA|NOPTR, $16640
+DATA constants<>+6400(SB)/8, $0x3fe62e42fefa39ef
+DATA constants<>+6408(SB)/8, $0x3fe62e42fefa39ef
+DATA constants<>+6416(SB)/8, $0x3fe62e42fefa39ef
+DATA constants<>+6424(SB)/8, $0x3fe62e42fefa39ef
+DATA constants<>+6432(SB)/8, $0x3fe62e42fefa39ef
+DATA constants<>+6440(SB)/8, $0x3fe62e42fefa39ef
+DATA constants<>+6448(SB)/8, $0x3fe62e42fefa39ef
+DATA constants<>+6456(SB)/8, $0x3fe62e42fefa39ef
+DATA constants<>+6464(SB)/8, $0x3ff0000000000000
+DATA constants<>+6472(SB)/8, $0x3ff0000000000000
+DATA constants<>+6480(SB)/8, $0x3ff0000000000000
+DATA constants<>+6488(SB)/8, $0x3ff0000000000000
+DATA constants<>+6496(SB)/8, $0x3ff0000000000000
+DATA constants<>+6504(SB)/8, $0x3ff0000000000000
+DATA constants<>+6512(SB)/8, $0x3ff0000000000000
+DATA constants<>+6520(SB)/8, $0x3ff0000000000000
+DATA constants<>+6528(SB)/8, $0x00095f619980c433
+DATA constants<>+6536(SB)/8, $0x00095f619980c433
+DATA constants<>+6544(SB)/8, $0x00095f619980c433
+DATA constants<>+6552(SB)/8, $0x00095f619980c433
+DATA constants<>+6560(SB)/8, $0x00095f619980c433
+DATA constants<>+6568(SB)/8, $0x00095f619980c433
+DATA constants<>+6576(SB)/8, $0x00095f619980c433
+DATA constants<>+6584(SB)/8, $0x00095f619980c433
+DATA constants<>+6592(SB)/8, $0x000fffffffffffff
+DATA constants<>+6600(SB)/8, $0x000fffffffffffff
+DATA constants<>+6608(SB)/8, $0x000fffffffffffff
+DATA constants<>+6616(SB)/8, $0x000fffffffffffff
+DATA constants<>+6624(SB)/8, $0x000fffffffffffff
+DATA constants<>+6632(SB)/8, $0x000fffffffffffff
+DATA constants<>+6640(SB)/8, $0x000fffffffffffff
+DATA constants<>+6648(SB)/8, $0x000fffffffffffff
+DATA constants<>+6656(SB)/8, $0x3fe6a09e667f3bcd
+DATA constants<>+6664(SB)/8, $0x3fe6a09e667f3bcd
+DATA constants<>+6672(SB)/8, $0x3fe6a09e667f3bcd
+DATA constants<>+6680(SB)/8, $0x3fe6a09e667f3bcd
+DATA constants<>+6688(SB)/8, $0x3fe6a09e667f3bcd
+DATA constants<>+6696(SB)/8, $0x3fe6a09e667f3bcd
+DATA constants<>+6704(SB)/8, $0x3fe6a09e667f3bcd
+DATA constants<>+6712(SB)/8, $0x3fe6a09e667f3bcd
+DATA constants<>+6720(SB)/8, $0x4330000000000000
+DATA constants<>+6728(SB)/8, $0x4330000000000000
+DATA constants<>+6736(SB)/8, $0x4330000000000000
+DATA constants<>+6744(SB)/8, $0x4330000000000000
+DATA constants<>+6752(SB)/8, $0x4330000000000000
+DATA constants<>+6760(SB)/8, $0x4330000000000000
+DATA constants<>+6768(SB)/8, $0x4330000000000000
+DATA constants<>+6776(SB)/8, $0x4330000000000000
+DATA constants<>+6784(SB)/8, $0x43300000000003ff
+DATA constants<>+6792(SB)/8, $0x43300000000003ff
+DATA constants<>+6800(SB)/8, $0x43300000000003ff
+DATA constants<>+6808(SB)/8, $0x43300000000003ff
+DATA constants<>+6816(SB)/8, $0x43300000000003ff
+DATA constants<>+6824(SB)/8, $0x43300000000003ff
+DATA constants<>+6832(SB)/8, $0x43300000000003ff
+DATA constants<>+6840(SB)/8, $0x43300000000003ff
+DATA constants<>+6848(SB)/8, $0x4000000000000000
+DATA constants<>+6856(SB)/8, $0x4000000000000000
+DATA constants<>+6864(SB)/8, $0x4000000000000000
+DATA constants<>+6872(SB)/8, $0x4000000000000000
+DATA constants<>+6880(SB)/8, $0x4000000000000000
+DATA constants<>+6888(SB)/8, $0x4000000000000000
+DATA constants<>+6896(SB)/8, $0x4000000000000000
+DATA constants<>+6904(SB)/8, $0x4000000000000000
+DATA constants<>+6912(SB)/8, $0x3fc39a09d078c69f
+DATA constants<>+6920(SB)/8, $0x3fc39a09d078c69f
+DATA constants<>+6928(SB)/8, $0x3fc39a09d078c69f
+DATA constants<>+6936(SB)/8, $0x3fc39a09d078c69f
+DATA constants<>+6944(SB)/8, $0x3fc39a09d078c69f
+DATA constants<>+6952(SB)/8, $0x3fc39a09d078c69f
+DATA constants<>+6960(SB)/8, $0x3fc39a09d078c69f
+DATA constants<>+6968(SB)/8, $0x3fc39a09d078c69f
+DATA constants<>+6976(SB)/8, $0x3fcc71c51d8e78af
+DATA constants<>+6984(SB)/8, $0x3fcc71c51d8e78af
+DATA constants<>+6992(SB)/8, $0x3fcc71c51d8e78af
+DATA constants<>+7000(SB)/8, $0x3fcc71c51d8e78af
+DATA constants<>+7008(SB)/8, $0x3fcc71c51d8e78af
+DATA constants<>+7016(SB)/8, $0x3fcc71c51d8e78af
+DATA constants<>+7024(SB)/8, $0x3fcc71c51d8e78af
+DATA constants<>+7032(SB)/8, $0x3fcc71c51d8e78af
+DATA constants<>+7040(SB)/8, $0x3fd999999997fa04
+DATA constants<>+7048(SB)/8, $0x3fd999999997fa04
+DATA constants<>+7056(SB)/8, $0x3fd999999997fa04
+DATA constants<>+7064(SB)/8, $0x3fd999999997fa04
+DATA constants<>+7072(SB)/8, $0x3fd999999997fa04
+DATA constants<>+7080(SB)/8, $0x3fd999999997fa04
+DATA constants<>+7088(SB)/8, $0x3fd999999997fa04
+DATA constants<>+7096(SB)/8, $0x3fd999999997fa04
+DATA constants<>+7104(SB)/8, $0x3fc2f112df3e5244
+DATA constants<>+7112(SB)/8, $0x3fc2f112df3e5244
+DATA constants<>+7120(SB)/8, $0x3fc2f112df3e5244
+DATA constants<>+7128(SB)/8, $0x3fc2f112df3e5244
+DATA constants<>+7136(SB)/8, $0x3fc2f112df3e5244
+DATA constants<>+7144(SB)/8, $0x3fc2f112df3e5244
+DATA constants<>+7152(SB)/8, $0x3fc2f112df3e5244
+DATA constants<>+7160(SB)/8, $0x3fc2f112df3e5244
+DATA constants<>+7168(SB)/8, $0x3fc7466496cb03de
+DATA constants<>+7176(SB)/8, $0x3fc7466496cb03de
+DATA constants<>+7184(SB)/8, $0x3fc7466496cb03de
+DATA constants<>+7192(SB)/8, $0x3fc7466496cb03de
+DATA constants<>+7200(SB)/8, $0x3fc7466496cb03de
+DATA constants<>+7208(SB)/8, $0x3fc7466496cb03de
+DATA constants<>+7216(SB)/8, $0x3fc7466496cb03de
+DATA constants<>+7224(SB)/8, $0x3fc7466496cb03de
+DATA constants<>+7232(SB)/8, $0x3fd2492494229359
+DATA constants<>+7240(SB)/8, $0x3fd2492494229359
+DATA constants<>+7248(SB)/8, $0x3fd2492494229359
+DATA constants<>+7256(SB)/8, $0x3fd2492494229359
+DATA constants<>+7264(SB)/8, $0x3fd2492494229359
+DATA constants<>+7272(SB)/8, $0x3fd2492494229359
+DATA constants<>+7280(SB)/8, $0x3fd2492494229359
+DATA constants<>+7288(SB)/8, $0x3fd2492494229359
+DATA constants<>+7296(SB)/8, $0x3fe5555555555593
+DATA constants<>+7304(SB)/8, $0x3fe5555555555593
+DATA constants<>+7312(SB)/8, $0x3fe5555555555593
+DATA constants<>+7320(SB)/8, $0x3fe5555555555593
+DATA constants<>+7328(SB)/8, $0x3fe5555555555593
+DATA constants<>+7336(SB)/8, $0x3fe5555555555593
+DATA constants<>+7344(SB)/8, $0x3fe5555555555593
+DATA constants<>+7352(SB)/8, $0x3fe5555555555593
+DATA constants<>+7360(SB)/8, $0x3fe0000000000000
+DATA constants<>+7368(SB)/8, $0x3fe0000000000000
+DATA constants<>+7376(SB)/8, $0x3fe0000000000000
+DATA constants<>+7384(SB)/8, $0x3fe0000000000000
+DATA constants<>+7392(SB)/8, $0x3fe0000000000000
+DATA constants<>+7400(SB)/8, $0x3fe0000000000000
+DATA constants<>+7408(SB)/8, $0x3fe0000000000000
+DATA constants<>+7416(SB)/8, $0x3fe0000000000000
+DATA constants<>+7424(SB)/8, $0x3dea39ef35793c76
+DATA constants<>+7432(SB)/8, $0x3dea39ef35793c76
+DATA constants<>+7440(SB)/8, $0x3dea39ef35793c76
+DATA constants<>+7448(SB)/8, $0x3dea39ef35793c76
+DATA constants<>+7456(SB)/8, $0x3dea39ef35793c76
+DATA constants<>+7464(SB)/8, $0x3dea39ef35793c76
+DATA constants<>+7472(SB)/8, $0x3dea39ef35793c76
+DATA constants<>+7480(SB)/8, $0x3dea39ef35793c76
+DATA constants<>+7488(SB)/8, $0x3fe62e42fee00000
+DATA constants<>+7496(SB)/8, $0x3fe62e42fee00000
+DATA constants<>+7504(SB)/8, $0x3fe62e42fee00000
+DATA constants<>+7512(SB)/8, $0x3fe62e42fee00000
+DATA constants<>+7520(SB)/8, $0x3fe62e42fee00000
+DATA constants<>+7528(SB)/8, $0x3fe62e42fee00000
+DATA constants<>+7536(SB)/8, $0x3fe62e42fee00000
+DATA constants<>+7544(SB)/8, $0x3fe62e42fee00000
+DATA constants<>+7552(SB)/8, $0x3ff999999999999a
+DATA constants<>+7560(SB)/8, $0x3ff999999999999a
+DATA constants<>+7568(SB)/8, $0x3ff999999999999a
+DATA constants<>+7576(SB)/8, $0x3ff999999999999a
+DATA constants<>+7584(SB)/8, $0x3ff999999999999a
+DATA constants<>+7592(SB)/8, $0x3ff999999999999a
+DATA constants<>+7600(SB)/8, $0x3ff999999999999a
+DATA constants<>+7608(SB)/8, $0x3ff999999999999a
+DATA constants<>+7616(SB)/8, $0x3f49615ac0b7ace9
+DATA constants<>+7624(SB)/8, $0x3f49615ac0b7ace9
+DATA constants<>+7632(SB)/8, $0x3f49615ac0b7ace9
+DATA constants<>+7640(SB)/8, $0x3f49615ac0b7ace9
+DATA constants<>+7648(SB)/8, $0x3f49615ac0b7ace9
+DATA constants<>+7656(SB)/8, $0x3f49615ac0b7ace9
+DATA constants<>+7664(SB)/8, $0x3f49615ac0b7ace9
+DATA constants<>+7672(SB)/8, $0x3f49615ac0b7ace9
+DATA constants<>+7680(SB)/8, $0x3f9744eb6c45ec67
+DATA constants<>+7688(SB)/8, $0x3f9744eb6c45ec67
+DATA constants<>+7696(SB)/8, $0x3f9744eb6c45ec67
+DATA constants<>+7704(SB)/8, $0x3f9744eb6c45ec67
+DATA constants<>+7712(SB)/8, $0x3f9744eb6c45ec67
+DATA constants<>+7720(SB)/8, $0x3f9744eb6c45ec67
+DATA constants<>+7728(SB)/8, $0x3f9744eb6c45ec67
+DATA constants<>+7736(SB)/8, $0x3f9744eb6c45ec67
+DATA constants<>+7744(SB)/8, $0x3fcef2abb9b85c37
+DATA constants<>+7752(SB)/8, $0x3fcef2abb9b85c37
+DATA constants<>+7760(SB)/8, $0x3fcef2abb9b85c37
+DATA constants<>+7768(SB)/8, $0x3fcef2abb9b85c37
+DATA constants<>+7776(SB)/8, $0x3fcef2abb9b85c37
+DATA constants<>+7784(SB)/8, $0x3fcef2abb9b85c37
+DATA constants<>+7792(SB)/8, $0x3fcef2abb9b85c37
+DATA constants<>+7800(SB)/8, $0x3fcef2abb9b85c37
+DATA constants<>+7808(SB)/8, $0x3ff453cc085375b2
+DATA constants<>+7816(SB)/8, $0x3ff453cc085375b2
+DATA constants<>+7824(SB)/8, $0x3ff453cc085375b2
+DATA constants<>+7832(SB)/8, $0x3ff453cc085375b2
+DATA constants<>+7840(SB)/8, $0x3ff453cc085375b2
+DATA constants<>+7848(SB)/8, $0x3ff453cc085375b2
+DATA constants<>+7856(SB)/8, $0x3ff453cc085375b2
+DATA constants<>+7864(SB)/8, $0x3ff453cc085375b2
+DATA constants<>+7872(SB)/8, $0x400d2ecb1a3d02c4
+DATA constants<>+7880(SB)/8, $0x400d2ecb1a3d02c4
+DATA constants<>+7888(SB)/8, $0x400d2ecb1a3d02c4
+DATA constants<>+7896(SB)/8, $0x400d2ecb1a3d02c4
+DATA constants<>+7904(SB)/8, $0x400d2ecb1a3d02c4
+DATA constants<>+7912(SB)/8, $0x400d2ecb1a3d02c4
+DATA constants<>+7920(SB)/8, $0x400d2ecb1a3d02c4
+DATA constants<>+7928(SB)/8, $0x400d2ecb1a3d02c4
+DATA constants<>+7936(SB)/8, $0x401713f71462256a
+DATA constants<>+7944(SB)/8, $0x401713f71462256a
+DATA constants<>+7952(SB)/8, $0x401713f71462256a
+DATA constants<>+7960(SB)/8, $0x401713f71462256a
+DATA constants<>+7968(SB)/8, $0x401713f71462256a
+DATA constants<>+7976(SB)/8, $0x401713f71462256a
+DATA constants<>+7984(SB)/8, $0x401713f71462256a
+DATA constants<>+7992(SB)/8, $0x401713f71462256a
+DATA constants<>+8000(SB)/8, $0x4012857748cab19b
+DATA constants<>+8008(SB)/8, $0x4012857748cab19b
+DATA constants<>+8016(SB)/8, $0x4012857748cab19b
+DATA constants<>+8024(SB)/8, $0x4012857748cab19b
+DATA constants<>+8032(SB)/8, $0x4012857748cab19b
+DATA constants<>+8040(SB)/8, $0x4012857748cab19b
+DATA constants<>+8048(SB)/8, $0x4012857748cab19b
+DATA constants<>+8056(SB)/8, $0x4012857748cab19b
+DATA constants<>+8064(SB)/8, $0x3ff6c665fde9526a
+DATA constants<>+8072(SB)/8, $0x3ff6c665fde9526a
+DATA constants<>+8080(SB)/8, $0x3ff6c665fde9526a
+DATA constants<>+8088(SB)/8, $0x3ff6c665fde9526a
+DATA constants<>+8096(SB)/8, $0x3ff6c665fde9526a
+DATA constants<>+8104(SB)/8, $0x3ff6c665fde9526a
+DATA constants<>+8112(SB)/8, $0x3ff6c665fde9526a
+DATA constants<>+8120(SB)/8, $0x3ff6c665fde9526a
+DATA constants<>+8128(SB)/8, $0x3e19876e6013e192
+DATA constants<>+8136(SB)/8, $0x3e19876e6013e192
+DATA constants<>+8144(SB)/8, $0x3e19876e6013e192
+DATA constants<>+8152(SB)/8, $0x3e19876e6013e192
+DATA constants<>+8160(SB)/8, $0x3e19876e6013e192
+DATA constants<>+8168(SB)/8, $0x3e19876e6013e192
+DATA constants<>+8176(SB)/8, $0x3e19876e6013e192
+DATA constants<>+8184(SB)/8, $0x3e19876e6013e192
+DATA constants<>+8192(SB)/8, $0x3f496042ab9205be
+DATA constants<>+8200(SB)/8, $0x3f496042ab9205be
+DATA constants<>+8208(SB)/8, $0x3f496042ab9205be
+DATA constants<>+8216(SB)/8, $0x3f496042ab9205be
+DATA constants<>+8224(SB)/8, $0x3f496042ab9205be
+DATA constants<>+8232(SB)/8, $0x3f496042ab9205be
+DATA constants<>+8240(SB)/8, $0x3f496042ab9205be
+DATA constants<>+8248(SB)/8, $0x3f496042ab9205be
+DATA constants<>+8256(SB)/8, $0x3f960290af9f12bc
+DATA constants<>+8264(SB)/8, $0x3f960290af9f12bc
+DATA constants<>+8272(SB)/8, $0x3f960290af9f12bc
+DATA constants<>+8280(SB)/8, $0x3f960290af9f12bc
+DATA constants<>+8288(SB)/8, $0x3f960290af9f12bc
+DATA constants<>+8296(SB)/8, $0x3f960290af9f12bc
+DATA constants<>+8304(SB)/8, $0x3f960290af9f12bc
+DATA constants<>+8312(SB)/8, $0x3f960290af9f12bc
+DATA constants<>+8320(SB)/8, $0x3fcacf476a756d3d
+DATA constants<>+8328(SB)/8, $0x3fcacf476a756d3d
+DATA constants<>+8336(SB)/8, $0x3fcacf476a756d3d
+DATA constants<>+8344(SB)/8, $0x3fcacf476a756d3d
+DATA constants<>+8352(SB)/8, $0x3fcacf476a756d3d
+DATA constants<>+8360(SB)/8, $0x3fcacf476a756d3d
+DATA constants<>+8368(SB)/8, $0x3fcacf476a756d3d
+DATA constants<>+8376(SB)/8, $0x3fcacf476a756d3d
+DATA constants<>+8384(SB)/8, $0x3fef371e4f4de1a0
+DATA constants<>+8392(SB)/8, $0x3fef371e4f4de1a0
+DATA constants<>+8400(SB)/8, $0x3fef371e4f4de1a0
+DATA constants<>+8408(SB)/8, $0x3fef371e4f4de1a0
+DATA constants<>+8416(SB)/8, $0x3fef371e4f4de1a0
+DATA constants<>+8424(SB)/8, $0x3fef371e4f4de1a0
+DATA constants<>+8432(SB)/8, $0x3fef371e4f4de1a0
+DATA constants<>+8440(SB)/8, $0x3fef371e4f4de1a0
+DATA constants<>+8448(SB)/8, $0x4002f7543ff6ba47
+DATA constants<>+8456(SB)/8, $0x4002f7543ff6ba47
+DATA constants<>+8464(SB)/8, $0x4002f7543ff6ba47
+DATA constants<>+8472(SB)/8, $0x4002f7543ff6ba47
+DATA constants<>+8480(SB)/8, $0x4002f7543ff6ba47
+DATA constants<>+8488(SB)/8, $0x4002f7543ff6ba47
+DATA constants<>+8496(SB)/8, $0x4002f7543ff6ba47
+DATA constants<>+8504(SB)/8, $0x4002f7543ff6ba47
+DATA constants<>+8512(SB)/8, $0x40073aad9bca5405
+DATA constants<>+8520(SB)/8, $0x40073aad9bca5405
+DATA constants<>+8528(SB)/8, $0x40073aad9bca5405
+DATA constants<>+8536(SB)/8, $0x40073aad9bca5405
+DATA constants<>+8544(SB)/8, $0x40073aad9bca5405
+DATA constants<>+8552(SB)/8, $0x40073aad9bca5405
+DATA constants<>+8560(SB)/8, $0x40073aad9bca5405
+DATA constants<>+8568(SB)/8, $0x40073aad9bca5405
+DATA constants<>+8576(SB)/8, $0x3ff6a09e667f3bcd
+DATA constants<>+8584(SB)/8, $0x3ff6a09e667f3bcd
+DATA constants<>+8592(SB)/8, $0x3ff6a09e667f3bcd
+DATA constants<>+8600(SB)/8, $0x3ff6a09e667f3bcd
+DATA constants<>+8608(SB)/8, $0x3ff6a09e667f3bcd
+DATA constants<>+8616(SB)/8, $0x3ff6a09e667f3bcd
+DATA constants<>+8624(SB)/8, $0x3ff6a09e667f3bcd
+DATA constants<>+8632(SB)/8, $0x3ff6a09e667f3bcd
+DATA constants<>+8640(SB)/8, $0x3fd0000000000000
+DATA constants<>+8648(SB)/8, $0x3fd0000000000000
+DATA constants<>+8656(SB)/8, $0x3fd0000000000000
+DATA constants<>+8664(SB)/8, $0x3fd0000000000000
+DATA constants<>+8672(SB)/8, $0x3fd0000000000000
+DATA constants<>+8680(SB)/8, $0x3fd0000000000000
+DATA constants<>+8688(SB)/8, $0x3fd0000000000000
+DATA constants<>+8696(SB)/8, $0x3fd0000000000000
+DATA constants<>+8704(SB)/8, $0x3fc71eb851eb851f
+DATA constants<>+8712(SB)/8, $0x3fc71eb851eb851f
+DATA constants<>+8720(SB)/8, $0x3fc71eb851eb851f
+DATA constants<>+8728(SB)/8, $0x3fc71eb851eb851f
+DATA constants<>+8736(SB)/8, $0x3fc71eb851eb851f
+DATA constants<>+8744(SB)/8, $0x3fc71eb851eb851f
+DATA constants<>+8752(SB)/8, $0x3fc71eb851eb851f
+DATA constants<>+8760(SB)/8, $0x3fc71eb851eb851f
+DATA constants<>+8768(SB)/8, $0x408bb8c0a7936704
+DATA constants<>+8776(SB)/8, $0x408bb8c0a7936704
+DATA constants<>+8784(SB)/8, $0x408bb8c0a7936704
+DATA constants<>+8792(SB)/8, $0x408bb8c0a7936704
+DATA constants<>+8800(SB)/8, $0x408bb8c0a7936704
+DATA constants<>+8808(SB)/8, $0x408bb8c0a7936704
+DATA constants<>+8816(SB)/8, $0x408bb8c0a7936704
+DATA constants<>+8824(SB)/8, $0x408bb8c0a7936704
+DATA constants<>+8832(SB)/8, $0x40c715bf25ff1d11
+DATA constants<>+8840(SB)/8, $0x40c715bf25ff1d11
+DATA constants<>+8848(SB)/8, $0x40c715bf25ff1d11
+DATA constants<>+8856(SB)/8, $0x40c715bf25ff1d11
+DATA constants<>+8864(SB)/8, $0x40c715bf25ff1d11
+DATA constants<>+8872(SB)/8, $0x40c715bf25ff1d11
+DATA constants<>+8880(SB)/8, $0x40c715bf25ff1d11
+DATA constants<>+8888(SB)/8, $0x40c715bf25ff1d11
+DATA constants<>+8896(SB)/8, $0x40d73982a6012afb
+DATA constants<>+8904(SB)/8, $0x40d73982a6012afb
+DATA constants<>+8912(SB)/8, $0x40d73982a6012afb
+DATA constants<>+8920(SB)/8, $0x40d73982a6012afb
+DATA constants<>+8928(SB)/8, $0x40d73982a6012afb
+DATA constants<>+8936(SB)/8, $0x40d73982a6012afb
+DATA constants<>+8944(SB)/8, $0x40d73982a6012afb
+DATA constants<>+8952(SB)/8, $0x40d73982a6012afb
+DATA constants<>+8960(SB)/8, $0x40cfb5ee66e5a285
+DATA constants<>+8968(SB)/8, $0x40cfb5ee66e5a285
+DATA constants<>+8976(SB)/8, $0x40cfb5ee66e5a285
+DATA constants<>+8984(SB)/8, $0x40cfb5ee66e5a285
+DATA constants<>+8992(SB)/8, $0x40cfb5ee66e5a285
+DATA constants<>+9000(SB)/8, $0x40cfb5ee66e5a285
+DATA constants<>+9008(SB)/8, $0x40cfb5ee66e5a285
+DATA constants<>+9016(SB)/8, $0x40cfb5ee66e5a285
+DATA constants<>+9024(SB)/8, $0x40b2f6e30b2ec51e
+DATA constants<>+9032(SB)/8, $0x40b2f6e30b2ec51e
+DATA constants<>+9040(SB)/8, $0x40b2f6e30b2ec51e
+DATA constants<>+9048(SB)/8, $0x40b2f6e30b2ec51e
+DATA constants<>+9056(SB)/8, $0x40b2f6e30b2ec51e
+DATA constants<>+9064(SB)/8, $0x40b2f6e30b2ec51e
+DATA constants<>+9072(SB)/8, $0x40b2f6e30b2ec51e
+DATA constants<>+9080(SB)/8, $0x40b2f6e30b2ec51e
+DATA constants<>+9088(SB)/8, $0x4085c88056b01502
+DATA constants<>+9096(SB)/8, $0x4085c88056b01502
+DATA constants<>+9104(SB)/8, $0x4085c88056b01502
+DATA constants<>+9112(SB)/8, $0x4085c88056b01502
+DATA constants<>+9120(SB)/8, $0x4085c88056b01502
+DATA constants<>+9128(SB)/8, $0x4085c88056b01502
+DATA constants<>+9136(SB)/8, $0x4085c88056b01502
+DATA constants<>+9144(SB)/8, $0x4085c88056b01502
+DATA constants<>+9152(SB)/8, $0x4047894dd814bfa3
+DATA constants<>+9160(SB)/8, $0x4047894dd814bfa3
+DATA constants<>+9168(SB)/8, $0x4047894dd814bfa3
+DATA constants<>+9176(SB)/8, $0x4047894dd814bfa3
+DATA constants<>+9184(SB)/8, $0x4047894dd814bfa3
+DATA constants<>+9192(SB)/8, $0x4047894dd814bfa3
+DATA constants<>+9200(SB)/8, $0x4047894dd814bfa3
+DATA constants<>+9208(SB)/8, $0x4047894dd814bfa3
+DATA constants<>+9216(SB)/8, $0x3ff32917a42157d1
+DATA constants<>+9224(SB)/8, $0x3ff32917a42157d1
+DATA constants<>+9232(SB)/8, $0x3ff32917a42157d1
+DATA constants<>+9240(SB)/8, $0x3ff32917a42157d1
+DATA constants<>+9248(SB)/8, $0x3ff32917a42157d1
+DATA constants<>+9256(SB)/8, $0x3ff32917a42157d1
+DATA constants<>+9264(SB)/8, $0x3ff32917a42157d1
+DATA constants<>+9272(SB)/8, $0x3ff32917a42157d1
+DATA constants<>+9280(SB)/8, $0x40b46a7eca984b69
+DATA constants<>+9288(SB)/8, $0x40b46a7eca984b69
+DATA constants<>+9296(SB)/8, $0x40b46a7eca984b69
+DATA constants<>+9304(SB)/8, $0x40b46a7eca984b69
+DATA constants<>+9312(SB)/8, $0x40b46a7eca984b69
+DATA constants<>+9320(SB)/8, $0x40b46a7eca984b69
+DATA constants<>+9328(SB)/8, $0x40b46a7eca984b69
+DATA constants<>+9336(SB)/8, $0x40b46a7eca984b69
+DATA constants<>+9344(SB)/8, $0x40dc0e457cb1ae76
+DATA constants<>+9352(SB)/8, $0x40dc0e457cb1ae76
+DATA constants<>+9360(SB)/8, $0x40dc0e457cb1ae76
+DATA constants<>+9368(SB)/8, $0x40dc0e457cb1ae76
+DATA constants<>+9376(SB)/8, $0x40dc0e457cb1ae76
+DATA constants<>+9384(SB)/8, $0x40dc0e457cb1ae76
+DATA constants<>+9392(SB)/8, $0x40dc0e457cb1ae76
+DATA constants<>+9400(SB)/8, $0x40dc0e457cb1ae76
+DATA constants<>+9408(SB)/8, $0x40e3317caa64f4be
+DATA constants<>+9416(SB)/8, $0x40e3317caa64f4be
+DATA constants<>+9424(SB)/8, $0x40e3317caa64f4be
+DATA constants<>+9432(SB)/8, $0x40e3317caa64f4be
+DATA constants<>+9440(SB)/8, $0x40e3317caa64f4be
+DATA constants<>+9448(SB)/8, $0x40e3317caa64f4be
+DATA constants<>+9456(SB)/8, $0x40e3317caa64f4be
+DATA constants<>+9464(SB)/8, $0x40e3317caa64f4be
+DATA constants<>+9472(SB)/8, $0x40d4b772d5d65266
+DATA constants<>+9480(SB)/8, $0x40d4b772d5d65266
+DATA constants<>+9488(SB)/8, $0x40d4b772d5d65266
+DATA constants<>+9496(SB)/8, $0x40d4b772d5d65266
+DATA constants<>+9504(SB)/8, $0x40d4b772d5d65266
+DATA constants<>+9512(SB)/8, $0x40d4b772d5d65266
+DATA constants<>+9520(SB)/8, $0x40d4b772d5d65266
+DATA constants<>+9528(SB)/8, $0x40d4b772d5d65266
+DATA constants<>+9536(SB)/8, $0x40b512322e75c89f
+DATA constants<>+9544(SB)/8, $0x40b512322e75c89f
+DATA constants<>+9552(SB)/8, $0x40b512322e75c89f
+DATA constants<>+9560(SB)/8, $0x40b512322e75c89f
+DATA constants<>+9568(SB)/8, $0x40b512322e75c89f
+DATA constants<>+9576(SB)/8, $0x40b512322e75c89f
+DATA constants<>+9584(SB)/8, $0x40b512322e75c89f
+DATA constants<>+9592(SB)/8, $0x40b512322e75c89f
+DATA constants<>+9600(SB)/8, $0x4085797efdc8b3f7
+DATA constants<>+9608(SB)/8, $0x4085797efdc8b3f7
+DATA constants<>+9616(SB)/8, $0x4085797efdc8b3f7
+DATA constants<>+9624(SB)/8, $0x4085797efdc8b3f7
+DATA constants<>+9632(SB)/8, $0x4085797efdc8b3f7
+DATA constants<>+9640(SB)/8, $0x4085797efdc8b3f7
+DATA constants<>+9648(SB)/8, $0x4085797efdc8b3f7
+DATA constants<>+9656(SB)/8, $0x4085797efdc8b3f7
+DATA constants<>+9664(SB)/8, $0x4045281b386e1ab5
+DATA constants<>+9672(SB)/8, $0x4045281b386e1ab5
+DATA constants<>+9680(SB)/8, $0x4045281b386e1ab5
+DATA constants<>+9688(SB)/8, $0x4045281b386e1ab5
+DATA constants<>+9696(SB)/8, $0x4045281b386e1ab5
+DATA constants<>+9704(SB)/8, $0x4045281b386e1ab5
+DATA constants<>+9712(SB)/8, $0x4045281b386e1ab5
+DATA constants<>+9720(SB)/8, $0x4045281b386e1ab5
+DATA constants<>+9728(SB)/8, $0x3feb333333333333
+DATA constants<>+9736(SB)/8, $0x3feb333333333333
+DATA constants<>+9744(SB)/8, $0x3feb333333333333
+DATA constants<>+9752(SB)/8, $0x3feb333333333333
+DATA constants<>+9760(SB)/8, $0x3feb333333333333
+DATA constants<>+9768(SB)/8, $0x3feb333333333333
+DATA constants<>+9776(SB)/8, $0x3feb333333333333
+DATA constants<>+9784(SB)/8, $0x3feb333333333333
+DATA constants<>+9792(SB)/4, $0x80000000
+DATA constants<>+9796(SB)/4, $0x80000000
+DATA constants<>+9800(SB)/4, $0x80000000
+DATA constants<>+9804(SB)/4, $0x80000000
+DATA constants<>+9808(SB)/4, $0x80000000
+DATA constants<>+9812(SB)/4, $0x80000000
+DATA constants<>+9816(SB)/4, $0x80000000
+DATA constants<>+9820(SB)/4, $0x80000000
+DATA constants<>+9824(SB)/4, $0x80000000
+DATA constants<>+9828(SB)/4, $0x80000000
+DATA constants<>+9832(SB)/4, $0x80000000
+DATA constants<>+9836(SB)/4, $0x80000000
+DATA constants<>+9840(SB)/4, $0x80000000
+DATA constants<>+9844(SB)/4, $0x80000000
+DATA constants<>+9848(SB)/4, $0x80000000
+DATA constants<>+9852(SB)/4, $0x80000000
+DATA constants<>+9856(SB)/4, $0x0000ffff
+DATA constants<>+9860(SB)/4, $0x0000ffff
+DATA constants<>+9864(SB)/4, $0x0000ffff
+DATA constants<>+9868(SB)/4, $0x0000ffff
+DATA constants<>+9872(SB)/4, $0x0000ffff
+DATA constants<>+9876(SB)/4, $0x0000ffff
+DATA constants<>+9880(SB)/4, $0x0000ffff
+DATA constants<>+9884(SB)/4, $0x0000ffff
+DATA constants<>+9888(SB)/4, $0x0000ffff
+DATA constants<>+9892(SB)/4, $0x0000ffff
+DATA constants<>+9896(SB)/4, $0x0000ffff
+DATA constants<>+9900(SB)/4, $0x0000ffff
+DATA constants<>+9904(SB)/4, $0x0000ffff
+DATA constants<>+9908(SB)/4, $0x0000ffff
+DATA constants<>+9912(SB)/4, $0x0000ffff
+DATA constants<>+9916(SB)/4, $0x0000ffff
+DATA constants<>+9920(SB)/8, $0x3ef0000000000000
+DATA constants<>+9928(SB)/8, $0x3ef0000000000000
+DATA constants<>+9936(SB)/8, $0x3ef0000000000000
+DATA constants<>+9944(SB)/8, $0x3ef0000000000000
+DATA constants<>+9952(SB)/8, $0x3ef0000000000000
+DATA constants<>+9960(SB)/8, $0x3ef0000000000000
+DATA constants<>+9968(SB)/8, $0x3ef0000000000000
+DATA constants<>+9976(SB)/8, $0x3ef0000000000000
+DATA constants<>+9984(SB)/8, $0x3df0000000000000
+DATA constants<>+9992(SB)/8, $0x3df0000000000000
+DATA constants<>+10000(SB)/8, $0x3df0000000000000
+DATA constants<>+10008(SB)/8, $0x3df0000000000000
+DATA constants<>+10016(SB)/8, $0x3df0000000000000
+DATA constants<>+10024(SB)/8, $0x3df0000000000000
+DATA constants<>+10032(SB)/8, $0x3df0000000000000
+DATA constants<>+10040(SB)/8, $0x3df0000000000000
+DATA constants<>+10048(SB)/8, $0x3de0000000000000
+DATA constants<>+10056(SB)/8, $0x3de0000000000000
+DATA constants<>+10064(SB)/8, $0x3de0000000000000
+DATA constants<>+10072(SB)/8, $0x3de0000000000000
+DATA constants<>+10080(SB)/8, $0x3de0000000000000
+DATA constants<>+10088(SB)/8, $0x3de0000000000000
+DATA constants<>+10096(SB)/8, $0x3de0000000000000
+DATA constants<>+10104(SB)/8, $0x3de0000000000000
+DATA constants<>+10112(SB)/8, $0x40a39a296f7d925e
+DATA constants<>+10120(SB)/8, $0x40a39a296f7d925e
+DATA constants<>+10128(SB)/8, $0x40a39a296f7d925e
+DATA constants<>+10136(SB)/8, $0x40a39a296f7d925e
+DATA constants<>+10144(SB)/8, $0x40a39a296f7d925e
+DATA constants<>+10152(SB)/8, $0x40a39a296f7d925e
+DATA constants<>+10160(SB)/8, $0x40a39a296f7d925e
+DATA constants<>+10168(SB)/8, $0x40a39a296f7d925e
+DATA constants<>+10176(SB)/8, $0x40e052d26b2e45e4
+DATA constants<>+10184(SB)/8, $0x40e052d26b2e45e4
+DATA constants<>+10192(SB)/8, $0x40e052d26b2e45e4
+DATA constants<>+10200(SB)/8, $0x40e052d26b2e45e4
+DATA constants<>+10208(SB)/8, $0x40e052d26b2e45e4
+DATA constants<>+10216(SB)/8, $0x40e052d26b2e45e4
+DATA constants<>+10224(SB)/8, $0x40e052d26b2e45e4
+DATA constants<>+10232(SB)/8, $0x40e052d26b2e45e4
+DATA constants<>+10240(SB)/8, $0x40f06c1c55b78f20
+DATA constants<>+10248(SB)/8, $0x40f06c1c55b78f20
+DATA constants<>+10256(SB)/8, $0x40f06c1c55b78f20
+DATA constants<>+10264(SB)/8, $0x40f06c1c55b78f20
+DATA constants<>+10272(SB)/8, $0x40f06c1c55b78f20
+DATA constants<>+10280(SB)/8, $0x40f06c1c55b78f20
+DATA constants<>+10288(SB)/8, $0x40f06c1c55b78f20
+DATA constants<>+10296(SB)/8, $0x40f06c1c55b78f20
+DATA constants<>+10304(SB)/8, $0x40e66c3e869b752a
+DATA constants<>+10312(SB)/8, $0x40e66c3e869b752a
+DATA constants<>+10320(SB)/8, $0x40e66c3e869b752a
+DATA constants<>+10328(SB)/8, $0x40e66c3e869b752a
+DATA constants<>+10336(SB)/8, $0x40e66c3e869b752a
+DATA constants<>+10344(SB)/8, $0x40e66c3e869b752a
+DATA constants<>+10352(SB)/8, $0x40e66c3e869b752a
+DATA constants<>+10360(SB)/8, $0x40e66c3e869b752a
+DATA constants<>+10368(SB)/8, $0x40cad1d8cd4ee71d
+DATA constants<>+10376(SB)/8, $0x40cad1d8cd4ee71d
+DATA constants<>+10384(SB)/8, $0x40cad1d8cd4ee71d
+DATA constants<>+10392(SB)/8, $0x40cad1d8cd4ee71d
+DATA constants<>+10400(SB)/8, $0x40cad1d8cd4ee71d
+DATA constants<>+10408(SB)/8, $0x40cad1d8cd4ee71d
+DATA constants<>+10416(SB)/8, $0x40cad1d8cd4ee71d
+DATA constants<>+10424(SB)/8, $0x40cad1d8cd4ee71d
+DATA constants<>+10432(SB)/8, $0x409ece5d2213c0cc
+DATA constants<>+10440(SB)/8, $0x409ece5d2213c0cc
+DATA constants<>+10448(SB)/8, $0x409ece5d2213c0cc
+DATA constants<>+10456(SB)/8, $0x409ece5d2213c0cc
+DATA constants<>+10464(SB)/8, $0x409ece5d2213c0cc
+DATA constants<>+10472(SB)/8, $0x409ece5d2213c0cc
+DATA constants<>+10480(SB)/8, $0x409ece5d2213c0cc
+DATA constants<>+10488(SB)/8, $0x409ece5d2213c0cc
+DATA constants<>+10496(SB)/8, $0x4060a4888b1a436e
+DATA constants<>+10504(SB)/8, $0x4060a4888b1a436e
+DATA constants<>+10512(SB)/8, $0x4060a4888b1a436e
+DATA constants<>+10520(SB)/8, $0x4060a4888b1a436e
+DATA constants<>+10528(SB)/8, $0x4060a4888b1a436e
+DATA constants<>+10536(SB)/8, $0x4060a4888b1a436e
+DATA constants<>+10544(SB)/8, $0x4060a4888b1a436e
+DATA constants<>+10552(SB)/8, $0x4060a4888b1a436e
+DATA constants<>+10560(SB)/8, $0x400b18d91e9eef75
+DATA constants<>+10568(SB)/8, $0x400b18d91e9eef75
+DATA constants<>+10576(SB)/8, $0x400b18d91e9eef75
+DATA constants<>+10584(SB)/8, $0x400b18d91e9eef75
+DATA constants<>+10592(SB)/8, $0x400b18d91e9eef75
+DATA constants<>+10600(SB)/8, $0x400b18d91e9eef75
+DATA constants<>+10608(SB)/8, $0x400b18d91e9eef75
+DATA constants<>+10616(SB)/8, $0x400b18d91e9eef75
+DATA constants<>+10624(SB)/8, $0x8000000000000000
+DATA constants<>+10632(SB)/8, $0x8000000000000000
+DATA constants<>+10640(SB)/8, $0x8000000000000000
+DATA constants<>+10648(SB)/8, $0x8000000000000000
+DATA constants<>+10656(SB)/8, $0x8000000000000000
+DATA constants<>+10664(SB)/8, $0x8000000000000000
+DATA constants<>+10672(SB)/8, $0x8000000000000000
+DATA constants<>+10680(SB)/8, $0x8000000000000000
+DATA constants<>+10688(SB)/8, $0x3e120d3f686439e4
+DATA constants<>+10696(SB)/8, $0x3e120d3f686439e4
+DATA constants<>+10704(SB)/8, $0x3e120d3f686439e4
+DATA constants<>+10712(SB)/8, $0x3e120d3f686439e4
+DATA constants<>+10720(SB)/8, $0x3e120d3f686439e4
+DATA constants<>+10728(SB)/8, $0x3e120d3f686439e4
+DATA constants<>+10736(SB)/8, $0x3e120d3f686439e4
+DATA constants<>+10744(SB)/8, $0x3e120d3f686439e4
+DATA constants<>+10752(SB)/8, $0x3f41f18cbfdf2728
+DATA constants<>+10760(SB)/8, $0x3f41f18cbfdf2728
+DATA constants<>+10768(SB)/8, $0x3f41f18cbfdf2728
+DATA constants<>+10776(SB)/8, $0x3f41f18cbfdf2728
+DATA constants<>+10784(SB)/8, $0x3f41f18cbfdf2728
+DATA constants<>+10792(SB)/8, $0x3f41f18cbfdf2728
+DATA constants<>+10800(SB)/8, $0x3f41f18cbfdf2728
+DATA constants<>+10808(SB)/8, $0x3f41f18cbfdf2728
+DATA constants<>+10816(SB)/8, $0x3f8f207a7eab17bf
+DATA constants<>+10824(SB)/8, $0x3f8f207a7eab17bf
+DATA constants<>+10832(SB)/8, $0x3f8f207a7eab17bf
+DATA constants<>+10840(SB)/8, $0x3f8f207a7eab17bf
+DATA constants<>+10848(SB)/8, $0x3f8f207a7eab17bf
+DATA constants<>+10856(SB)/8, $0x3f8f207a7eab17bf
+DATA constants<>+10864(SB)/8, $0x3f8f207a7eab17bf
+DATA constants<>+10872(SB)/8, $0x3f8f207a7eab17bf
+DATA constants<>+10880(SB)/8, $0x3fc2f5123394f040
+DATA constants<>+10888(SB)/8, $0x3fc2f5123394f040
+DATA constants<>+10896(SB)/8, $0x3fc2f5123394f040
+DATA constants<>+10904(SB)/8, $0x3fc2f5123394f040
+DATA constants<>+10912(SB)/8, $0x3fc2f5123394f040
+DATA constants<>+10920(SB)/8, $0x3fc2f5123394f040
+DATA constants<>+10928(SB)/8, $0x3fc2f5123394f040
+DATA constants<>+10936(SB)/8, $0x3fc2f5123394f040
+DATA constants<>+10944(SB)/8, $0x3fe61292f23385c9
+DATA constants<>+10952(SB)/8, $0x3fe61292f23385c9
+DATA constants<>+10960(SB)/8, $0x3fe61292f23385c9
+DATA constants<>+10968(SB)/8, $0x3fe61292f23385c9
+DATA constants<>+10976(SB)/8, $0x3fe61292f23385c9
+DATA constants<>+10984(SB)/8, $0x3fe61292f23385c9
+DATA constants<>+10992(SB)/8, $0x3fe61292f23385c9
+DATA constants<>+11000(SB)/8, $0x3fe61292f23385c9
+DATA constants<>+11008(SB)/8, $0x3ffad278e6526633
+DATA constants<>+11016(SB)/8, $0x3ffad278e6526633
+DATA constants<>+11024(SB)/8, $0x3ffad278e6526633
+DATA constants<>+11032(SB)/8, $0x3ffad278e6526633
+DATA constants<>+11040(SB)/8, $0x3ffad278e6526633
+DATA constants<>+11048(SB)/8, $0x3ffad278e6526633
+DATA constants<>+11056(SB)/8, $0x3ffad278e6526633
+DATA constants<>+11064(SB)/8, $0x3ffad278e6526633
+DATA constants<>+11072(SB)/8, $0x40006cefbb46a449
+DATA constants<>+11080(SB)/8, $0x40006cefbb46a449
+DATA constants<>+11088(SB)/8, $0x40006cefbb46a449
+DATA constants<>+11096(SB)/8, $0x40006cefbb46a449
+DATA constants<>+11104(SB)/8, $0x40006cefbb46a449
+DATA constants<>+11112(SB)/8, $0x40006cefbb46a449
+DATA constants<>+11120(SB)/8, $0x40006cefbb46a449
+DATA constants<>+11128(SB)/8, $0x40006cefbb46a449
+DATA constants<>+11136(SB)/4, $0xbf800000
+DATA constants<>+11140(SB)/4, $0xbf800000
+DATA constants<>+11144(SB)/4, $0xbf800000
+DATA constants<>+11148(SB)/4, $0xbf800000
+DATA constants<>+11152(SB)/4, $0xbf800000
+DATA constants<>+11156(SB)/4, $0xbf800000
+DATA constants<>+11160(SB)/4, $0xbf800000
+DATA constants<>+11164(SB)/4, $0xbf800000
+DATA constants<>+11168(SB)/4, $0xbf800000
+DATA constants<>+11172(SB)/4, $0xbf800000
+DATA constants<>+11176(SB)/4, $0xbf800000
+DATA constants<>+11180(SB)/4, $0xbf800000
+DATA constants<>+11184(SB)/4, $0xbf800000
+DATA constants<>+11188(SB)/4, $0xbf800000
+DATA constants<>+11192(SB)/4, $0xbf800000
+DATA constants<>+11196(SB)/4, $0xbf800000
+DATA constants<>+11200(SB)/4, $0x00000000
+DATA constants<>+11204(SB)/4, $0x00000000
+DATA constants<>+11208(SB)/4, $0x00000000
+DATA constants<>+11212(SB)/4, $0x00000000
+DATA constants<>+11216(SB)/4, $0x00000000
+DATA constants<>+11220(SB)/4, $0x00000000
+DATA constants<>+11224(SB)/4, $0x00000000
+DATA constants<>+11228(SB)/4, $0x00000000
+DATA constants<>+11232(SB)/4, $0x00000000
+DATA constants<>+11236(SB)/4, $0x00000000
+DATA constants<>+11240(SB)/4, $0x00000000
+DATA constants<>+11244(SB)/4, $0x00000000
+DATA constants<>+11248(SB)/4, $0x00000000
+DATA constants<>+11252(SB)/4, $0x00000000
+DATA constants<>+11256(SB)/4, $0x00000000
+DATA constants<>+11260(SB)/4, $0x00000000
+DATA constants<>+11264(SB)/4, $0x41f00000
+DATA constants<>+11268(SB)/4, $0x41f00000
+DATA constants<>+11272(SB)/4, $0x41f00000
+DATA constants<>+11276(SB)/4, $0x41f00000
+DATA constants<>+11280(SB)/4, $0x41f00000
+DATA constants<>+11284(SB)/4, $0x41f00000
+DATA constants<>+11288(SB)/4, $0x41f00000
+DATA constants<>+11292(SB)/4, $0x41f00000
+DATA constants<>+11296(SB)/4, $0x41f00000
+DATA constants<>+11300(SB)/4, $0x41f00000
+DATA constants<>+11304(SB)/4, $0x41f00000
+DATA constants<>+11308(SB)/4, $0x41f00000
+DATA constants<>+11312(SB)/4, $0x41f00000
+DATA constants<>+11316(SB)/4, $0x41f00000
+DATA constants<>+11320(SB)/4, $0x41f00000
+DATA constants<>+11324(SB)/4, $0x41f00000
+DATA constants<>+11328(SB)/4, $0x42c80000
+DATA constants<>+11332(SB)/4, $0x42c80000
+DATA constants<>+11336(SB)/4, $0x42c80000
+DATA constants<>+11340(SB)/4, $0x42c80000
+DATA constants<>+11344(SB)/4, $0x42c80000
+DATA constants<>+11348(SB)/4, $0x42c80000
+DATA constants<>+11352(SB)/4, $0x42c80000
+DATA constants<>+11356(SB)/4, $0x42c80000
+DATA constants<>+11360(SB)/4, $0x42c80000
+DATA constants<>+11364(SB)/4, $0x42c80000
+DATA constants<>+11368(SB)/4, $0x42c80000
+DATA constants<>+11372(SB)/4, $0x42c80000
+DATA constants<>+11376(SB)/4, $0x42c80000
+DATA constants<>+11380(SB)/4, $0x42c80000
+DATA constants<>+11384(SB)/4, $0x42c80000
+DATA constants<>+11388(SB)/4, $0x42c80000
+DATA constants<>+11392(SB)/4, $0x3fb504f3
+DATA constants<>+11396(SB)/4, $0x3fb504f3
+DATA constants<>+11400(SB)/4, $0x3fb504f3
+DATA constants<>+11404(SB)/4, $0x3fb504f3
+DATA constants<>+11408(SB)/4, $0x3fb504f3
+DATA constants<>+11412(SB)/4, $0x3fb504f3
+DATA constants<>+11416(SB)/4, $0x3fb504f3
+DATA constants<>+11420(SB)/4, $0x3fb504f3
+DATA constants<>+11424(SB)/4, $0x3fb504f3
+DATA constants<>+11428(SB)/4, $0x3fb504f3
+DATA constants<>+11432(SB)/4, $0x3fb504f3
+DATA constants<>+11436(SB)/4, $0x3fb504f3
+DATA constants<>+11440(SB)/4, $0x3fb504f3
+DATA constants<>+11444(SB)/4, $0x3fb504f3
+DATA constants<>+11448(SB)/4, $0x3fb504f3
+DATA constants<>+11452(SB)/4, $0x3fb504f3
+DATA constants<>+11456(SB)/8, $0x3fd21b15f146989b
+DATA constants<>+11464(SB)/8, $0x3fd21b15f146989b
+DATA constants<>+11472(SB)/8, $0x3fd21b15f146989b
+DATA constants<>+11480(SB)/8, $0x3fd21b15f146989b
+DATA constants<>+11488(SB)/8, $0x3fd21b15f146989b
+DATA constants<>+11496(SB)/8, $0x3fd21b15f146989b
+DATA constants<>+11504(SB)/8, $0x3fd21b15f146989b
+DATA constants<>+11512(SB)/8, $0x3fd21b15f146989b
+DATA constants<>+11520(SB)/8, $0x3fd47954e865113c
+DATA constants<>+11528(SB)/8, $0x3fd47954e865113c
+DATA constants<>+11536(SB)/8, $0x3fd47954e865113c
+DATA constants<>+11544(SB)/8, $0x3fd47954e865113c
+DATA constants<>+11552(SB)/8, $0x3fd47954e865113c
+DATA constants<>+11560(SB)/8, $0x3fd47954e865113c
+DATA constants<>+11568(SB)/8, $0x3fd47954e865113c
+DATA constants<>+11576(SB)/8, $0x3fd47954e865113c
+DATA constants<>+11584(SB)/8, $0x3fda61a2ef649675
+DATA constants<>+11592(SB)/8, $0x3fda61a2ef649675
+DATA constants<>+11600(SB)/8, $0x3fda61a2ef649675
+DATA constants<>+11608(SB)/8, $0x3fda61a2ef649675
+DATA constants<>+11616(SB)/8, $0x3fda61a2ef649675
+DATA constants<>+11624(SB)/8, $0x3fda61a2ef649675
+DATA constants<>+11632(SB)/8, $0x3fda61a2ef649675
+DATA constants<>+11640(SB)/8, $0x3fda61a2ef649675
+DATA constants<>+11648(SB)/8, $0x3fe2776c2930c203
+DATA constants<>+11656(SB)/8, $0x3fe2776c2930c203
+DATA constants<>+11664(SB)/8, $0x3fe2776c2930c203
+DATA constants<>+11672(SB)/8, $0x3fe2776c2930c203
+DATA constants<>+11680(SB)/8, $0x3fe2776c2930c203
+DATA constants<>+11688(SB)/8, $0x3fe2776c2930c203
+DATA constants<>+11696(SB)/8, $0x3fe2776c2930c203
+DATA constants<>+11704(SB)/8, $0x3fe2776c2930c203
+DATA constants<>+11712(SB)/8, $0x3feec709dc53c8a1
+DATA constants<>+11720(SB)/8, $0x3feec709dc53c8a1
+DATA constants<>+11728(SB)/8, $0x3feec709dc53c8a1
+DATA constants<>+11736(SB)/8, $0x3feec709dc53c8a1
+DATA constants<>+11744(SB)/8, $0x3feec709dc53c8a1
+DATA constants<>+11752(SB)/8, $0x3feec709dc53c8a1
+DATA constants<>+11760(SB)/8, $0x3feec709dc53c8a1
+DATA constants<>+11768(SB)/8, $0x3feec709dc53c8a1
+DATA constants<>+11776(SB)/8, $0x40071547652b8251
+DATA constants<>+11784(SB)/8, $0x40071547652b8251
+DATA constants<>+11792(SB)/8, $0x40071547652b8251
+DATA constants<>+11800(SB)/8, $0x40071547652b8251
+DATA constants<>+11808(SB)/8, $0x40071547652b8251
+DATA constants<>+11816(SB)/8, $0x40071547652b8251
+DATA constants<>+11824(SB)/8, $0x40071547652b8251
+DATA constants<>+11832(SB)/8, $0x40071547652b8251
+DATA constants<>+11840(SB)/4, $0x7f7fffff
+DATA constants<>+11844(SB)/4, $0x7f7fffff
+DATA constants<>+11848(SB)/4, $0x7f7fffff
+DATA constants<>+11852(SB)/4, $0x7f7fffff
+DATA constants<>+11856(SB)/4, $0x7f7fffff
+DATA constants<>+11860(SB)/4, $0x7f7fffff
+DATA constants<>+11864(SB)/4, $0x7f7fffff
+DATA constants<>+11868(SB)/4, $0x7f7fffff
+DATA constants<>+11872(SB)/4, $0x7f7fffff
+DATA constants<>+11876(SB)/4, $0x7f7fffff
+DATA constants<>+11880(SB)/4, $0x7f7fffff
+DATA constants<>+11884(SB)/4, $0x7f7fffff
+DATA constants<>+11888(SB)/4, $0x7f7fffff
+DATA constants<>+11892(SB)/4, $0x7f7fffff
+DATA constants<>+11896(SB)/4, $0x7f7fffff
+DATA constants<>+11900(SB)/4, $0x7f7fffff
+DATA constants<>+11904(SB)/4, $0xff7fffff
+DATA constants<>+11908(SB)/4, $0xff7fffff
+DATA constants<>+11912(SB)/4, $0xff7fffff
+DATA constants<>+11916(SB)/4, $0xff7fffff
+DATA constants<>+11920(SB)/4, $0xff7fffff
+DATA constants<>+11924(SB)/4, $0xff7fffff
+DATA constants<>+11928(SB)/4, $0xff7fffff
+DATA constants<>+11932(SB)/4, $0xff7fffff
+DATA constants<>+11936(SB)/4, $0xff7fffff
+DATA constants<>+11940(SB)/4, $0xff7fffff
+DATA constants<>+11944(SB)/4, $0xff7fffff
+DATA constants<>+11948(SB)/4, $0xff7fffff
+DATA constants<>+11952(SB)/4, $0xff7fffff
+DATA constants<>+11956(SB)/4, $0xff7fffff
+DATA constants<>+11960(SB)/4, $0xff7fffff
+DATA constants<>+11964(SB)/4, $0xff7fffff
+DATA constants<>+11968(SB)/8, $0x3eb61af4d1f9896b
+DATA constants<>+11976(SB)/8, $0x3eb61af4d1f9896b
+DATA constants<>+11984(SB)/8, $0x3eb61af4d1f9896b
+DATA constants<>+11992(SB)/8, $0x3eb61af4d1f9896b
+DATA constants<>+12000(SB)/8, $0x3eb61af4d1f9896b
+DATA constants<>+12008(SB)/8, $0x3eb61af4d1f9896b
+DATA constants<>+12016(SB)/8, $0x3eb61af4d1f9896b
+DATA constants<>+12024(SB)/8, $0x3eb61af4d1f9896b
+DATA constants<>+12032(SB)/8, $0x3ef00dad461e7742
+DATA constants<>+12040(SB)/8, $0x3ef00dad461e7742
+DATA constants<>+12048(SB)/8, $0x3ef00dad461e7742
+DATA constants<>+12056(SB)/8, $0x3ef00dad461e7742
+DATA constants<>+12064(SB)/8, $0x3ef00dad461e7742
+DATA constants<>+12072(SB)/8, $0x3ef00dad461e7742
+DATA constants<>+12080(SB)/8, $0x3ef00dad461e7742
+DATA constants<>+12088(SB)/8, $0x3ef00dad461e7742
+DATA constants<>+12096(SB)/8, $0x3f2430acd2dcd413
+DATA constants<>+12104(SB)/8, $0x3f2430acd2dcd413
+DATA constants<>+12112(SB)/8, $0x3f2430acd2dcd413
+DATA constants<>+12120(SB)/8, $0x3f2430acd2dcd413
+DATA constants<>+12128(SB)/8, $0x3f2430acd2dcd413
+DATA constants<>+12136(SB)/8, $0x3f2430acd2dcd413
+DATA constants<>+12144(SB)/8, $0x3f2430acd2dcd413
+DATA constants<>+12152(SB)/8, $0x3f2430acd2dcd413
+DATA constants<>+12160(SB)/8, $0x3f55d8748355a565
+DATA constants<>+12168(SB)/8, $0x3f55d8748355a565
+DATA constants<>+12176(SB)/8, $0x3f55d8748355a565
+DATA constants<>+12184(SB)/8, $0x3f55d8748355a565
+DATA constants<>+12192(SB)/8, $0x3f55d8748355a565
+DATA constants<>+12200(SB)/8, $0x3f55d8748355a565
+DATA constants<>+12208(SB)/8, $0x3f55d8748355a565
+DATA constants<>+12216(SB)/8, $0x3f55d8748355a565
+DATA constants<>+12224(SB)/8, $0x3f83b2ab5c4cbb43
+DATA constants<>+12232(SB)/8, $0x3f83b2ab5c4cbb43
+DATA constants<>+12240(SB)/8, $0x3f83b2ab5c4cbb43
+DATA constants<>+12248(SB)/8, $0x3f83b2ab5c4cbb43
+DATA constants<>+12256(SB)/8, $0x3f83b2ab5c4cbb43
+DATA constants<>+12264(SB)/8, $0x3f83b2ab5c4cbb43
+DATA constants<>+12272(SB)/8, $0x3f83b2ab5c4cbb43
+DATA constants<>+12280(SB)/8, $0x3f83b2ab5c4cbb43
+DATA constants<>+12288(SB)/8, $0x3fac6b08dd46f942
+DATA constants<>+12296(SB)/8, $0x3fac6b08dd46f942
+DATA constants<>+12304(SB)/8, $0x3fac6b08dd46f942
+DATA constants<>+12312(SB)/8, $0x3fac6b08dd46f942
+DATA constants<>+12320(SB)/8, $0x3fac6b08dd46f942
+DATA constants<>+12328(SB)/8, $0x3fac6b08dd46f942
+DATA constants<>+12336(SB)/8, $0x3fac6b08dd46f942
+DATA constants<>+12344(SB)/8, $0x3fac6b08dd46f942
+DATA constants<>+12352(SB)/8, $0x3fcebfbdff931f14
+DATA constants<>+12360(SB)/8, $0x3fcebfbdff931f14
+DATA constants<>+12368(SB)/8, $0x3fcebfbdff931f14
+DATA constants<>+12376(SB)/8, $0x3fcebfbdff931f14
+DATA constants<>+12384(SB)/8, $0x3fcebfbdff931f14
+DATA constants<>+12392(SB)/8, $0x3fcebfbdff931f14
+DATA constants<>+12400(SB)/8, $0x3fcebfbdff931f14
+DATA constants<>+12408(SB)/8, $0x3fcebfbdff931f14
+DATA constants<>+12416(SB)/8, $0x3fe62e42fef86150
+DATA constants<>+12424(SB)/8, $0x3fe62e42fef86150
+DATA constants<>+12432(SB)/8, $0x3fe62e42fef86150
+DATA constants<>+12440(SB)/8, $0x3fe62e42fef86150
+DATA constants<>+12448(SB)/8, $0x3fe62e42fef86150
+DATA constants<>+12456(SB)/8, $0x3fe62e42fef86150
+DATA constants<>+12464(SB)/8, $0x3fe62e42fef86150
+DATA constants<>+12472(SB)/8, $0x3fe62e42fef86150
+DATA constants<>+12480(SB)/8, $0x3feffffffffff7a0
+DATA constants<>+12488(SB)/8, $0x3feffffffffff7a0
+DATA constants<>+12496(SB)/8, $0x3feffffffffff7a0
+DATA constants<>+12504(SB)/8, $0x3feffffffffff7a0
+DATA constants<>+12512(SB)/8, $0x3feffffffffff7a0
+DATA constants<>+12520(SB)/8, $0x3feffffffffff7a0
+DATA constants<>+12528(SB)/8, $0x3feffffffffff7a0
+DATA constants<>+12536(SB)/8, $0x3feffffffffff7a0
+DATA constants<>+12544(SB)/4, $0xc3200000
+DATA constants<>+12548(SB)/4, $0xc3200000
+DATA constants<>+12552(SB)/4, $0xc3200000
+DATA constants<>+12556(SB)/4, $0xc3200000
+DATA constants<>+12560(SB)/4, $0xc3200000
+DATA constants<>+12564(SB)/4, $0xc3200000
+DATA constants<>+12568(SB)/4, $0xc3200000
+DATA constants<>+12572(SB)/4, $0xc3200000
+DATA constants<>+12576(SB)/4, $0xc3200000
+DATA constants<>+12580(SB)/4, $0xc3200000
+DATA constants<>+12584(SB)/4, $0xc3200000
+DATA constants<>+12588(SB)/4, $0xc3200000
+DATA constants<>+12592(SB)/4, $0xc3200000
+DATA constants<>+12596(SB)/4, $0xc3200000
+DATA constants<>+12600(SB)/4, $0xc3200000
+DATA constants<>+12604(SB)/4, $0xc3200000
+DATA constants<>+12608(SB)/4, $0x430c0000
+DATA constants<>+12612(SB)/4, $0x430c0000
+DATA constants<>+12616(SB)/4, $0x430c0000
+DATA constants<>+12620(SB)/4, $0x430c0000
+DATA constants<>+12624(SB)/4, $0x430c0000
+DATA constants<>+12628(SB)/4, $0x430c0000
+DATA constants<>+12632(SB)/4, $0x430c0000
+DATA constants<>+12636(SB)/4, $0x430c0000
+DATA constants<>+12640(SB)/4, $0x430c0000
+DATA constants<>+12644(SB)/4, $0x430c0000
+DATA constants<>+12648(SB)/4, $0x430c0000
+DATA constants<>+12652(SB)/4, $0x430c0000
+DATA constants<>+12656(SB)/4, $0x430c0000
+DATA constants<>+12660(SB)/4, $0x430c0000
+DATA constants<>+12664(SB)/4, $0x430c0000
+DATA constants<>+12668(SB)/4, $0x430c0000
+DATA constants<>+12672(SB)/4, $0xbaea4bcf
+DATA constants<>+12676(SB)/4, $0xbaea4bcf
+DATA constants<>+12680(SB)/4, $0xbaea4bcf
+DATA constants<>+12684(SB)/4, $0xbaea4bcf
+DATA constants<>+12688(SB)/4, $0xbaea4bcf
+DATA constants<>+12692(SB)/4, $0xbaea4bcf
+DATA constants<>+12696(SB)/4, $0xbaea4bcf
+DATA constants<>+12700(SB)/4, $0xbaea4bcf
+DATA constants<>+12704(SB)/4, $0xbaea4bcf
+DATA constants<>+12708(SB)/4, $0xbaea4bcf
+DATA constants<>+12712(SB)/4, $0xbaea4bcf
+DATA constants<>+12716(SB)/4, $0xbaea4bcf
+DATA constants<>+12720(SB)/4, $0xbaea4bcf
+DATA constants<>+12724(SB)/4, $0xbaea4bcf
+DATA constants<>+12728(SB)/4, $0xbaea4bcf
+DATA constants<>+12732(SB)/4, $0xbaea4bcf
+DATA constants<>+12736(SB)/4, $0x3c3260e7
+DATA constants<>+12740(SB)/4, $0x3c3260e7
+DATA constants<>+12744(SB)/4, $0x3c3260e7
+DATA constants<>+12748(SB)/4, $0x3c3260e7
+DATA constants<>+12752(SB)/4, $0x3c3260e7
+DATA constants<>+12756(SB)/4, $0x3c3260e7
+DATA constants<>+12760(SB)/4, $0x3c3260e7
+DATA constants<>+12764(SB)/4, $0x3c3260e7
+DATA constants<>+12768(SB)/4, $0x3c3260e7
+DATA constants<>+12772(SB)/4, $0x3c3260e7
+DATA constants<>+12776(SB)/4, $0x3c3260e7
+DATA constants<>+12780(SB)/4, $0x3c3260e7
+DATA constants<>+12784(SB)/4, $0x3c3260e7
+DATA constants<>+12788(SB)/4, $0x3c3260e7
+DATA constants<>+12792(SB)/4, $0x3c3260e7
+DATA constants<>+12796(SB)/4, $0x3c3260e7
+DATA constants<>+12800(SB)/4, $0xbcfefe0e
+DATA constants<>+12804(SB)/4, $0xbcfefe0e
+DATA constants<>+12808(SB)/4, $0xbcfefe0e
+DATA constants<>+12812(SB)/4, $0xbcfefe0e
+DATA constants<>+12816(SB)/4, $0xbcfefe0e
+DATA constants<>+12820(SB)/4, $0xbcfefe0e
+DATA constants<>+12824(SB)/4, $0xbcfefe0e
+DATA constants<>+12828(SB)/4, $0xbcfefe0e
+DATA constants<>+12832(SB)/4, $0xbcfefe0e
+DATA constants<>+12836(SB)/4, $0xbcfefe0e
+DATA constants<>+12840(SB)/4, $0xbcfefe0e
+DATA constants<>+12844(SB)/4, $0xbcfefe0e
+DATA constants<>+12848(SB)/4, $0xbcfefe0e
+DATA constants<>+12852(SB)/4, $0xbcfefe0e
+DATA constants<>+12856(SB)/4, $0xbcfefe0e
+DATA constants<>+12860(SB)/4, $0xbcfefe0e
+DATA constants<>+12864(SB)/4, $0x3d6d2f6a
+DATA constants<>+12868(SB)/4, $0x3d6d2f6a
+DATA constants<>+12872(SB)/4, $0x3d6d2f6a
+DATA constants<>+12876(SB)/4, $0x3d6d2f6a
+DATA constants<>+12880(SB)/4, $0x3d6d2f6a
+DATA constants<>+12884(SB)/4, $0x3d6d2f6a
+DATA constants<>+12888(SB)/4, $0x3d6d2f6a
+DATA constants<>+12892(SB)/4, $0x3d6d2f6a
+DATA constants<>+12896(SB)/4, $0x3d6d2f6a
+DATA constants<>+12900(SB)/4, $0x3d6d2f6a
+DATA constants<>+12904(SB)/4, $0x3d6d2f6a
+DATA constants<>+12908(SB)/4, $0x3d6d2f6a
+DATA constants<>+12912(SB)/4, $0x3d6d2f6a
+DATA constants<>+12916(SB)/4, $0x3d6d2f6a
+DATA constants<>+12920(SB)/4, $0x3d6d2f6a
+DATA constants<>+12924(SB)/4, $0x3d6d2f6a
+DATA constants<>+12928(SB)/4, $0xbdac0aaf
+DATA constants<>+12932(SB)/4, $0xbdac0aaf
+DATA constants<>+12936(SB)/4, $0xbdac0aaf
+DATA constants<>+12940(SB)/4, $0xbdac0aaf
+DATA constants<>+12944(SB)/4, $0xbdac0aaf
+DATA constants<>+12948(SB)/4, $0xbdac0aaf
+DATA constants<>+12952(SB)/4, $0xbdac0aaf
+DATA constants<>+12956(SB)/4, $0xbdac0aaf
+DATA constants<>+12960(SB)/4, $0xbdac0aaf
+DATA constants<>+12964(SB)/4, $0xbdac0aaf
+DATA constants<>+12968(SB)/4, $0xbdac0aaf
+DATA constants<>+12972(SB)/4, $0xbdac0aaf
+DATA constants<>+12976(SB)/4, $0xbdac0aaf
+DATA constants<>+12980(SB)/4, $0xbdac0aaf
+DATA constants<>+12984(SB)/4, $0xbdac0aaf
+DATA constants<>+12988(SB)/4, $0xbdac0aaf
+DATA constants<>+12992(SB)/4, $0x3de047b2
+DATA constants<>+12996(SB)/4, $0x3de047b2
+DATA constants<>+13000(SB)/4, $0x3de047b2
+DATA constants<>+13004(SB)/4, $0x3de047b2
+DATA constants<>+13008(SB)/4, $0x3de047b2
+DATA constants<>+13012(SB)/4, $0x3de047b2
+DATA constants<>+13016(SB)/4, $0x3de047b2
+DATA constants<>+13020(SB)/4, $0x3de047b2
+DATA constants<>+13024(SB)/4, $0x3de047b2
+DATA constants<>+13028(SB)/4, $0x3de047b2
+DATA constants<>+13032(SB)/4, $0x3de047b2
+DATA constants<>+13036(SB)/4, $0x3de047b2
+DATA constants<>+13040(SB)/4, $0x3de047b2
+DATA constants<>+13044(SB)/4, $0x3de047b2
+DATA constants<>+13048(SB)/4, $0x3de047b2
+DATA constants<>+13052(SB)/4, $0x3de047b2
+DATA constants<>+13056(SB)/4, $0xbe12105b
+DATA constants<>+13060(SB)/4, $0xbe12105b
+DATA constants<>+13064(SB)/4, $0xbe12105b
+DATA constants<>+13068(SB)/4, $0xbe12105b
+DATA constants<>+13072(SB)/4, $0xbe12105b
+DATA constants<>+13076(SB)/4, $0xbe12105b
+DATA constants<>+13080(SB)/4, $0xbe12105b
+DATA constants<>+13084(SB)/4, $0xbe12105b
+DATA constants<>+13088(SB)/4, $0xbe12105b
+DATA constants<>+13092(SB)/4, $0xbe12105b
+DATA constants<>+13096(SB)/4, $0xbe12105b
+DATA constants<>+13100(SB)/4, $0xbe12105b
+DATA constants<>+13104(SB)/4, $0xbe12105b
+DATA constants<>+13108(SB)/4, $0xbe12105b
+DATA constants<>+13112(SB)/4, $0xbe12105b
+DATA constants<>+13116(SB)/4, $0xbe12105b
+DATA constants<>+13120(SB)/4, $0x3e4cc8f3
+DATA constants<>+13124(SB)/4, $0x3e4cc8f3
+DATA constants<>+13128(SB)/4, $0x3e4cc8f3
+DATA constants<>+13132(SB)/4, $0x3e4cc8f3
+DATA constants<>+13136(SB)/4, $0x3e4cc8f3
+DATA constants<>+13140(SB)/4, $0x3e4cc8f3
+DATA constants<>+13144(SB)/4, $0x3e4cc8f3
+DATA constants<>+13148(SB)/4, $0x3e4cc8f3
+DATA constants<>+13152(SB)/4, $0x3e4cc8f3
+DATA constants<>+13156(SB)/4, $0x3e4cc8f3
+DATA constants<>+13160(SB)/4, $0x3e4cc8f3
+DATA constants<>+13164(SB)/4, $0x3e4cc8f3
+DATA constants<>+13168(SB)/4, $0x3e4cc8f3
+DATA constants<>+13172(SB)/4, $0x3e4cc8f3
+DATA constants<>+13176(SB)/4, $0x3e4cc8f3
+DATA constants<>+13180(SB)/4, $0x3e4cc8f3
+DATA constants<>+13184(SB)/4, $0xbeaaaa9f
+DATA constants<>+13188(SB)/4, $0xbeaaaa9f
+DATA constants<>+13192(SB)/4, $0xbeaaaa9f
+DATA constants<>+13196(SB)/4, $0xbeaaaa9f
+DATA constants<>+13200(SB)/4, $0xbeaaaa9f
+DATA constants<>+13204(SB)/4, $0xbeaaaa9f
+DATA constants<>+13208(SB)/4, $0xbeaaaa9f
+DATA constants<>+13212(SB)/4, $0xbeaaaa9f
+DATA constants<>+13216(SB)/4, $0xbeaaaa9f
+DATA constants<>+13220(SB)/4, $0xbeaaaa9f
+DATA constants<>+13224(SB)/4, $0xbeaaaa9f
+DATA constants<>+13228(SB)/4, $0xbeaaaa9f
+DATA constants<>+13232(SB)/4, $0xbeaaaa9f
+DATA constants<>+13236(SB)/4, $0xbeaaaa9f
+DATA constants<>+13240(SB)/4, $0xbeaaaa9f
+DATA constants<>+13244(SB)/4, $0xbeaaaa9f
+DATA constants<>+13248(SB)/4, $0x3fc90fdb
+DATA constants<>+13252(SB)/4, $0x3fc90fdb
+DATA constants<>+13256(SB)/4, $0x3fc90fdb
+DATA constants<>+13260(SB)/4, $0x3fc90fdb
+DATA constants<>+13264(SB)/4, $0x3fc90fdb
+DATA constants<>+13268(SB)/4, $0x3fc90fdb
+DATA constants<>+13272(SB)/4, $0x3fc90fdb
+DATA constants<>+13276(SB)/4, $0x3fc90fdb
+DATA constants<>+13280(SB)/4, $0x3fc90fdb
+DATA constants<>+13284(SB)/4, $0x3fc90fdb
+DATA constants<>+13288(SB)/4, $0x3fc90fdb
+DATA constants<>+13292(SB)/4, $0x3fc90fdb
+DATA constants<>+13296(SB)/4, $0x3fc90fdb
+DATA constants<>+13300(SB)/4, $0x3fc90fdb
+DATA constants<>+13304(SB)/4, $0x3fc90fdb
+DATA constants<>+13308(SB)/4, $0x3fc90fdb
+DATA constants<>+13312(SB)/4, $0x40490fdb
+DATA constants<>+13316(SB)/4, $0x40490fdb
+DATA constants<>+13320(SB)/4, $0x40490fdb
+DATA constants<>+13324(SB)/4, $0x40490fdb
+DATA constants<>+13328(SB)/4, $0x40490fdb
+DATA constants<>+13332(SB)/4, $0x40490fdb
+DATA constants<>+13336(SB)/4, $0x40490fdb
+DATA constants<>+13340(SB)/4, $0x40490fdb
+DATA constants<>+13344(SB)/4, $0x40490fdb
+DATA constants<>+13348(SB)/4, $0x40490fdb
+DATA constants<>+13352(SB)/4, $0x40490fdb
+DATA constants<>+13356(SB)/4, $0x40490fdb
+DATA constants<>+13360(SB)/4, $0x40490fdb
+DATA constants<>+13364(SB)/4, $0x40490fdb
+DATA constants<>+13368(SB)/4, $0x40490fdb
+DATA constants<>+13372(SB)/4, $0x40490fdb
+DATA constants<>+13376(SB)/4, $0xb33bbd2e
+DATA constants<>+13380(SB)/4, $0xb33bbd2e
+DATA constants<>+13384(SB)/4, $0xb33bbd2e
+DATA constants<>+13388(SB)/4, $0xb33bbd2e
+DATA constants<>+13392(SB)/4, $0xb33bbd2e
+DATA constants<>+13396(SB)/4, $0xb33bbd2e
+DATA constants<>+13400(SB)/4, $0xb33bbd2e
+DATA constants<>+13404(SB)/4, $0xb33bbd2e
+DATA constants<>+13408(SB)/4, $0xb33bbd2e
+DATA constants<>+13412(SB)/4, $0xb33bbd2e
+DATA constants<>+13416(SB)/4, $0xb33bbd2e
+DATA constants<>+13420(SB)/4, $0xb33bbd2e
+DATA constants<>+13424(SB)/4, $0xb33bbd2e
+DATA constants<>+13428(SB)/4, $0xb33bbd2e
+DATA constants<>+13432(SB)/4, $0xb33bbd2e
+DATA constants<>+13436(SB)/4, $0xb33bbd2e
+DATA constants<>+13440(SB)/4, $0xb3bbbd2e
+DATA constants<>+13444(SB)/4, $0xb3bbbd2e
+DATA constants<>+13448(SB)/4, $0xb3bbbd2e
+DATA constants<>+13452(SB)/4, $0xb3bbbd2e
+DATA constants<>+13456(SB)/4, $0xb3bbbd2e
+DATA constants<>+13460(SB)/4, $0xb3bbbd2e
+DATA constants<>+13464(SB)/4, $0xb3bbbd2e
+DATA constants<>+13468(SB)/4, $0xb3bbbd2e
+DATA constants<>+13472(SB)/4, $0xb3bbbd2e
+DATA constants<>+13476(SB)/4, $0xb3bbbd2e
+DATA constants<>+13480(SB)/4, $0xb3bbbd2e
+DATA constants<>+13484(SB)/4, $0xb3bbbd2e
+DATA constants<>+13488(SB)/4, $0xb3bbbd2e
+DATA constants<>+13492(SB)/4, $0xb3bbbd2e
+DATA constants<>+13496(SB)/4, $0xb3bbbd2e
+DATA constants<>+13500(SB)/4, $0xb3bbbd2e
+DATA constants<>+13504(SB)/8, $0x3fe45f306dc9c883
+DATA constants<>+13512(SB)/8, $0x3fe45f306dc9c883
+DATA constants<>+13520(SB)/8, $0x3fe45f306dc9c883
+DATA constants<>+13528(SB)/8, $0x3fe45f306dc9c883
+DATA constants<>+13536(SB)/8, $0x3fe45f306dc9c883
+DATA constants<>+13544(SB)/8, $0x3fe45f306dc9c883
+DATA constants<>+13552(SB)/8, $0x3fe45f306dc9c883
+DATA constants<>+13560(SB)/8, $0x3fe45f306dc9c883
+DATA constants<>+13568(SB)/8, $0x3ff921fb54442d18
+DATA constants<>+13576(SB)/8, $0x3ff921fb54442d18
+DATA constants<>+13584(SB)/8, $0x3ff921fb54442d18
+DATA constants<>+13592(SB)/8, $0x3ff921fb54442d18
+DATA constants<>+13600(SB)/8, $0x3ff921fb54442d18
+DATA constants<>+13608(SB)/8, $0x3ff921fb54442d18
+DATA constants<>+13616(SB)/8, $0x3ff921fb54442d18
+DATA constants<>+13624(SB)/8, $0x3ff921fb54442d18
+DATA constants<>+13632(SB)/8, $0x3c91a62633145c07
+DATA constants<>+13640(SB)/8, $0x3c91a62633145c07
+DATA constants<>+13648(SB)/8, $0x3c91a62633145c07
+DATA constants<>+13656(SB)/8, $0x3c91a62633145c07
+DATA constants<>+13664(SB)/8, $0x3c91a62633145c07
+DATA constants<>+13672(SB)/8, $0x3c91a62633145c07
+DATA constants<>+13680(SB)/8, $0x3c91a62633145c07
+DATA constants<>+13688(SB)/8, $0x3c91a62633145c07
+DATA constants<>+13696(SB)/4, $0xb94caa04
+DATA constants<>+13700(SB)/4, $0xb94caa04
+DATA constants<>+13704(SB)/4, $0xb94caa04
+DATA constants<>+13708(SB)/4, $0xb94caa04
+DATA constants<>+13712(SB)/4, $0xb94caa04
+DATA constants<>+13716(SB)/4, $0xb94caa04
+DATA constants<>+13720(SB)/4, $0xb94caa04
+DATA constants<>+13724(SB)/4, $0xb94caa04
+DATA constants<>+13728(SB)/4, $0xb94caa04
+DATA constants<>+13732(SB)/4, $0xb94caa04
+DATA constants<>+13736(SB)/4, $0xb94caa04
+DATA constants<>+13740(SB)/4, $0xb94caa04
+DATA constants<>+13744(SB)/4, $0xb94caa04
+DATA constants<>+13748(SB)/4, $0xb94caa04
+DATA constants<>+13752(SB)/4, $0xb94caa04
+DATA constants<>+13756(SB)/4, $0xb94caa04
+DATA constants<>+13760(SB)/4, $0x3c0883bc
+DATA constants<>+13764(SB)/4, $0x3c0883bc
+DATA constants<>+13768(SB)/4, $0x3c0883bc
+DATA constants<>+13772(SB)/4, $0x3c0883bc
+DATA constants<>+13776(SB)/4, $0x3c0883bc
+DATA constants<>+13780(SB)/4, $0x3c0883bc
+DATA constants<>+13784(SB)/4, $0x3c0883bc
+DATA constants<>+13788(SB)/4, $0x3c0883bc
+DATA constants<>+13792(SB)/4, $0x3c0883bc
+DATA constants<>+13796(SB)/4, $0x3c0883bc
+DATA constants<>+13800(SB)/4, $0x3c0883bc
+DATA constants<>+13804(SB)/4, $0x3c0883bc
+DATA constants<>+13808(SB)/4, $0x3c0883bc
+DATA constants<>+13812(SB)/4, $0x3c0883bc
+DATA constants<>+13816(SB)/4, $0x3c0883bc
+DATA constants<>+13820(SB)/4, $0x3c0883bc
+DATA constants<>+13824(SB)/4, $0xbe2aaaa3
+DATA constants<>+13828(SB)/4, $0xbe2aaaa3
+DATA constants<>+13832(SB)/4, $0xbe2aaaa3
+DATA constants<>+13836(SB)/4, $0xbe2aaaa3
+DATA constants<>+13840(SB)/4, $0xbe2aaaa3
+DATA constants<>+13844(SB)/4, $0xbe2aaaa3
+DATA constants<>+13848(SB)/4, $0xbe2aaaa3
+DATA constants<>+13852(SB)/4, $0xbe2aaaa3
+DATA constants<>+13856(SB)/4, $0xbe2aaaa3
+DATA constants<>+13860(SB)/4, $0xbe2aaaa3
+DATA constants<>+13864(SB)/4, $0xbe2aaaa3
+DATA constants<>+13868(SB)/4, $0xbe2aaaa3
+DATA constants<>+13872(SB)/4, $0xbe2aaaa3
+DATA constants<>+13876(SB)/4, $0xbe2aaaa3
+DATA constants<>+13880(SB)/4, $0xbe2aaaa3
+DATA constants<>+13884(SB)/4, $0xbe2aaaa3
+DATA constants<>+13888(SB)/4, $0x37ccf48a
+DATA constants<>+13892(SB)/4, $0x37ccf48a
+DATA constants<>+13896(SB)/4, $0x37ccf48a
+DATA constants<>+13900(SB)/4, $0x37ccf48a
+DATA constants<>+13904(SB)/4, $0x37ccf48a
+DATA constants<>+13908(SB)/4, $0x37ccf48a
+DATA constants<>+13912(SB)/4, $0x37ccf48a
+DATA constants<>+13916(SB)/4, $0x37ccf48a
+DATA constants<>+13920(SB)/4, $0x37ccf48a
+DATA constants<>+13924(SB)/4, $0x37ccf48a
+DATA constants<>+13928(SB)/4, $0x37ccf48a
+DATA constants<>+13932(SB)/4, $0x37ccf48a
+DATA constants<>+13936(SB)/4, $0x37ccf48a
+DATA constants<>+13940(SB)/4, $0x37ccf48a
+DATA constants<>+13944(SB)/4, $0x37ccf48a
+DATA constants<>+13948(SB)/4, $0x37ccf48a
+DATA constants<>+13952(SB)/4, $0xbab60615
+DATA constants<>+13956(SB)/4, $0xbab60615
+DATA constants<>+13960(SB)/4, $0xbab60615
+DATA constants<>+13964(SB)/4, $0xbab60615
+DATA constants<>+13968(SB)/4, $0xbab60615
+DATA constants<>+13972(SB)/4, $0xbab60615
+DATA constants<>+13976(SB)/4, $0xbab60615
+DATA constants<>+13980(SB)/4, $0xbab60615
+DATA constants<>+13984(SB)/4, $0xbab60615
+DATA constants<>+13988(SB)/4, $0xbab60615
+DATA constants<>+13992(SB)/4, $0xbab60615
+DATA constants<>+13996(SB)/4, $0xbab60615
+DATA constants<>+14000(SB)/4, $0xbab60615
+DATA constants<>+14004(SB)/4, $0xbab60615
+DATA constants<>+14008(SB)/4, $0xbab60615
+DATA constants<>+14012(SB)/4, $0xbab60615
+DATA constants<>+14016(SB)/4, $0x3d2aaaa5
+DATA constants<>+14020(SB)/4, $0x3d2aaaa5
+DATA constants<>+14024(SB)/4, $0x3d2aaaa5
+DATA constants<>+14028(SB)/4, $0x3d2aaaa5
+DATA constants<>+14032(SB)/4, $0x3d2aaaa5
+DATA constants<>+14036(SB)/4, $0x3d2aaaa5
+DATA constants<>+14040(SB)/4, $0x3d2aaaa5
+DATA constants<>+14044(SB)/4, $0x3d2aaaa5
+DATA constants<>+14048(SB)/4, $0x3d2aaaa5
+DATA constants<>+14052(SB)/4, $0x3d2aaaa5
+DATA constants<>+14056(SB)/4, $0x3d2aaaa5
+DATA constants<>+14060(SB)/4, $0x3d2aaaa5
+DATA constants<>+14064(SB)/4, $0x3d2aaaa5
+DATA constants<>+14068(SB)/4, $0x3d2aaaa5
+DATA constants<>+14072(SB)/4, $0x3d2aaaa5
+DATA constants<>+14076(SB)/4, $0x3d2aaaa5
+DATA constants<>+14080(SB)/4, $0x00000002
+DATA constants<>+14084(SB)/4, $0x00000002
+DATA constants<>+14088(SB)/4, $0x00000002
+DATA constants<>+14092(SB)/4, $0x00000002
+DATA constants<>+14096(SB)/4, $0x00000002
+DATA constants<>+14100(SB)/4, $0x00000002
+DATA constants<>+14104(SB)/4, $0x00000002
+DATA constants<>+14108(SB)/4, $0x00000002
+DATA constants<>+14112(SB)/4, $0x00000002
+DATA constants<>+14116(SB)/4, $0x00000002
+DATA constants<>+14120(SB)/4, $0x00000002
+DATA constants<>+14124(SB)/4, $0x00000002
+DATA constants<>+14128(SB)/4, $0x00000002
+DATA constants<>+14132(SB)/4, $0x00000002
+DATA constants<>+14136(SB)/4, $0x00000002
+DATA constants<>+14140(SB)/4, $0x00000002
+DATA constants<>+14144(SB)/4, $0x3b8f4258
+DATA constants<>+14148(SB)/4, $0x3b8f4258
+DATA constants<>+14152(SB)/4, $0x3b8f4258
+DATA constants<>+14156(SB)/4, $0x3b8f4258
+DATA constants<>+14160(SB)/4, $0x3b8f4258
+DATA constants<>+14164(SB)/4, $0x3b8f4258
+DATA constants<>+14168(SB)/4, $0x3b8f4258
+DATA constants<>+14172(SB)/4, $0x3b8f4258
+DATA constants<>+14176(SB)/4, $0x3b8f4258
+DATA constants<>+14180(SB)/4, $0x3b8f4258
+DATA constants<>+14184(SB)/4, $0x3b8f4258
+DATA constants<>+14188(SB)/4, $0x3b8f4258
+DATA constants<>+14192(SB)/4, $0x3b8f4258
+DATA constants<>+14196(SB)/4, $0x3b8f4258
+DATA constants<>+14200(SB)/4, $0x3b8f4258
+DATA constants<>+14204(SB)/4, $0x3b8f4258
+DATA constants<>+14208(SB)/4, $0x38d0af68
+DATA constants<>+14212(SB)/4, $0x38d0af68
+DATA constants<>+14216(SB)/4, $0x38d0af68
+DATA constants<>+14220(SB)/4, $0x38d0af68
+DATA constants<>+14224(SB)/4, $0x38d0af68
+DATA constants<>+14228(SB)/4, $0x38d0af68
+DATA constants<>+14232(SB)/4, $0x38d0af68
+DATA constants<>+14236(SB)/4, $0x38d0af68
+DATA constants<>+14240(SB)/4, $0x38d0af68
+DATA constants<>+14244(SB)/4, $0x38d0af68
+DATA constants<>+14248(SB)/4, $0x38d0af68
+DATA constants<>+14252(SB)/4, $0x38d0af68
+DATA constants<>+14256(SB)/4, $0x38d0af68
+DATA constants<>+14260(SB)/4, $0x38d0af68
+DATA constants<>+14264(SB)/4, $0x38d0af68
+DATA constants<>+14268(SB)/4, $0x38d0af68
+DATA constants<>+14272(SB)/4, $0x3c316281
+DATA constants<>+14276(SB)/4, $0x3c316281
+DATA constants<>+14280(SB)/4, $0x3c316281
+DATA constants<>+14284(SB)/4, $0x3c316281
+DATA constants<>+14288(SB)/4, $0x3c316281
+DATA constants<>+14292(SB)/4, $0x3c316281
+DATA constants<>+14296(SB)/4, $0x3c316281
+DATA constants<>+14300(SB)/4, $0x3c316281
+DATA constants<>+14304(SB)/4, $0x3c316281
+DATA constants<>+14308(SB)/4, $0x3c316281
+DATA constants<>+14312(SB)/4, $0x3c316281
+DATA constants<>+14316(SB)/4, $0x3c316281
+DATA constants<>+14320(SB)/4, $0x3c316281
+DATA constants<>+14324(SB)/4, $0x3c316281
+DATA constants<>+14328(SB)/4, $0x3c316281
+DATA constants<>+14332(SB)/4, $0x3c316281
+DATA constants<>+14336(SB)/4, $0x3cae60ca
+DATA constants<>+14340(SB)/4, $0x3cae60ca
+DATA constants<>+14344(SB)/4, $0x3cae60ca
+DATA constants<>+14348(SB)/4, $0x3cae60ca
+DATA constants<>+14352(SB)/4, $0x3cae60ca
+DATA constants<>+14356(SB)/4, $0x3cae60ca
+DATA constants<>+14360(SB)/4, $0x3cae60ca
+DATA constants<>+14364(SB)/4, $0x3cae60ca
+DATA constants<>+14368(SB)/4, $0x3cae60ca
+DATA constants<>+14372(SB)/4, $0x3cae60ca
+DATA constants<>+14376(SB)/4, $0x3cae60ca
+DATA constants<>+14380(SB)/4, $0x3cae60ca
+DATA constants<>+14384(SB)/4, $0x3cae60ca
+DATA constants<>+14388(SB)/4, $0x3cae60ca
+DATA constants<>+14392(SB)/4, $0x3cae60ca
+DATA constants<>+14396(SB)/4, $0x3cae60ca
+DATA constants<>+14400(SB)/4, $0x3d5d6cdd
+DATA constants<>+14404(SB)/4, $0x3d5d6cdd
+DATA constants<>+14408(SB)/4, $0x3d5d6cdd
+DATA constants<>+14412(SB)/4, $0x3d5d6cdd
+DATA constants<>+14416(SB)/4, $0x3d5d6cdd
+DATA constants<>+14420(SB)/4, $0x3d5d6cdd
+DATA constants<>+14424(SB)/4, $0x3d5d6cdd
+DATA constants<>+14428(SB)/4, $0x3d5d6cdd
+DATA constants<>+14432(SB)/4, $0x3d5d6cdd
+DATA constants<>+14436(SB)/4, $0x3d5d6cdd
+DATA constants<>+14440(SB)/4, $0x3d5d6cdd
+DATA constants<>+14444(SB)/4, $0x3d5d6cdd
+DATA constants<>+14448(SB)/4, $0x3d5d6cdd
+DATA constants<>+14452(SB)/4, $0x3d5d6cdd
+DATA constants<>+14456(SB)/4, $0x3d5d6cdd
+DATA constants<>+14460(SB)/4, $0x3d5d6cdd
+DATA constants<>+14464(SB)/4, $0x3e0886cf
+DATA constants<>+14468(SB)/4, $0x3e0886cf
+DATA constants<>+14472(SB)/4, $0x3e0886cf
+DATA constants<>+14476(SB)/4, $0x3e0886cf
+DATA constants<>+14480(SB)/4, $0x3e0886cf
+DATA constants<>+14484(SB)/4, $0x3e0886cf
+DATA constants<>+14488(SB)/4, $0x3e0886cf
+DATA constants<>+14492(SB)/4, $0x3e0886cf
+DATA constants<>+14496(SB)/4, $0x3e0886cf
+DATA constants<>+14500(SB)/4, $0x3e0886cf
+DATA constants<>+14504(SB)/4, $0x3e0886cf
+DATA constants<>+14508(SB)/4, $0x3e0886cf
+DATA constants<>+14512(SB)/4, $0x3e0886cf
+DATA constants<>+14516(SB)/4, $0x3e0886cf
+DATA constants<>+14520(SB)/4, $0x3e0886cf
+DATA constants<>+14524(SB)/4, $0x3e0886cf
+DATA constants<>+14528(SB)/4, $0x3eaaaab0
+DATA constants<>+14532(SB)/4, $0x3eaaaab0
+DATA constants<>+14536(SB)/4, $0x3eaaaab0
+DATA constants<>+14540(SB)/4, $0x3eaaaab0
+DATA constants<>+14544(SB)/4, $0x3eaaaab0
+DATA constants<>+14548(SB)/4, $0x3eaaaab0
+DATA constants<>+14552(SB)/4, $0x3eaaaab0
+DATA constants<>+14556(SB)/4, $0x3eaaaab0
+DATA constants<>+14560(SB)/4, $0x3eaaaab0
+DATA constants<>+14564(SB)/4, $0x3eaaaab0
+DATA constants<>+14568(SB)/4, $0x3eaaaab0
+DATA constants<>+14572(SB)/4, $0x3eaaaab0
+DATA constants<>+14576(SB)/4, $0x3eaaaab0
+DATA constants<>+14580(SB)/4, $0x3eaaaab0
+DATA constants<>+14584(SB)/4, $0x3eaaaab0
+DATA constants<>+14588(SB)/4, $0x3eaaaab0
+DATA constants<>+14592(SB)/8, $0x4086300000000000
+DATA constants<>+14600(SB)/8, $0x4086300000000000
+DATA constants<>+14608(SB)/8, $0x4086300000000000
+DATA constants<>+14616(SB)/8, $0x4086300000000000
+DATA constants<>+14624(SB)/8, $0x4086300000000000
+DATA constants<>+14632(SB)/8, $0x4086300000000000
+DATA constants<>+14640(SB)/8, $0x4086300000000000
+DATA constants<>+14648(SB)/8, $0x4086300000000000
+DATA constants<>+14656(SB)/8, $0xc087500000000000
+DATA constants<>+14664(SB)/8, $0xc087500000000000
+DATA constants<>+14672(SB)/8, $0xc087500000000000
+DATA constants<>+14680(SB)/8, $0xc087500000000000
+DATA constants<>+14688(SB)/8, $0xc087500000000000
+DATA constants<>+14696(SB)/8, $0xc087500000000000
+DATA constants<>+14704(SB)/8, $0xc087500000000000
+DATA constants<>+14712(SB)/8, $0xc087500000000000
+DATA constants<>+14720(SB)/8, $0x3ff71547652b82fe
+DATA constants<>+14728(SB)/8, $0x3ff71547652b82fe
+DATA constants<>+14736(SB)/8, $0x3ff71547652b82fe
+DATA constants<>+14744(SB)/8, $0x3ff71547652b82fe
+DATA constants<>+14752(SB)/8, $0x3ff71547652b82fe
+DATA constants<>+14760(SB)/8, $0x3ff71547652b82fe
+DATA constants<>+14768(SB)/8, $0x3ff71547652b82fe
+DATA constants<>+14776(SB)/8, $0x3ff71547652b82fe
+DATA constants<>+14784(SB)/8, $0x4338000000000000
+DATA constants<>+14792(SB)/8, $0x4338000000000000
+DATA constants<>+14800(SB)/8, $0x4338000000000000
+DATA constants<>+14808(SB)/8, $0x4338000000000000
+DATA constants<>+14816(SB)/8, $0x4338000000000000
+DATA constants<>+14824(SB)/8, $0x4338000000000000
+DATA constants<>+14832(SB)/8, $0x4338000000000000
+DATA constants<>+14840(SB)/8, $0x4338000000000000
+DATA constants<>+14848(SB)/8, $0x3c7abc9e3b39803f
+DATA constants<>+14856(SB)/8, $0x3c7abc9e3b39803f
+DATA constants<>+14864(SB)/8, $0x3c7abc9e3b39803f
+DATA constants<>+14872(SB)/8, $0x3c7abc9e3b39803f
+DATA constants<>+14880(SB)/8, $0x3c7abc9e3b39803f
+DATA constants<>+14888(SB)/8, $0x3c7abc9e3b39803f
+DATA constants<>+14896(SB)/8, $0x3c7abc9e3b39803f
+DATA constants<>+14904(SB)/8, $0x3c7abc9e3b39803f
+DATA constants<>+14912(SB)/8, $0x3e5af38a9b0ec855
+DATA constants<>+14920(SB)/8, $0x3e5af38a9b0ec855
+DATA constants<>+14928(SB)/8, $0x3e5af38a9b0ec855
+DATA constants<>+14936(SB)/8, $0x3e5af38a9b0ec855
+DATA constants<>+14944(SB)/8, $0x3e5af38a9b0ec855
+DATA constants<>+14952(SB)/8, $0x3e5af38a9b0ec855
+DATA constants<>+14960(SB)/8, $0x3e5af38a9b0ec855
+DATA constants<>+14968(SB)/8, $0x3e5af38a9b0ec855
+DATA constants<>+14976(SB)/8, $0x3e9289185613a3d6
+DATA constants<>+14984(SB)/8, $0x3e9289185613a3d6
+DATA constants<>+14992(SB)/8, $0x3e9289185613a3d6
+DATA constants<>+15000(SB)/8, $0x3e9289185613a3d6
+DATA constants<>+15008(SB)/8, $0x3e9289185613a3d6
+DATA constants<>+15016(SB)/8, $0x3e9289185613a3d6
+DATA constants<>+15024(SB)/8, $0x3e9289185613a3d6
+DATA constants<>+15032(SB)/8, $0x3e9289185613a3d6
+DATA constants<>+15040(SB)/8, $0x3ec71de0dae63bb3
+DATA constants<>+15048(SB)/8, $0x3ec71de0dae63bb3
+DATA constants<>+15056(SB)/8, $0x3ec71de0dae63bb3
+DATA constants<>+15064(SB)/8, $0x3ec71de0dae63bb3
+DATA constants<>+15072(SB)/8, $0x3ec71de0dae63bb3
+DATA constants<>+15080(SB)/8, $0x3ec71de0dae63bb3
+DATA constants<>+15088(SB)/8, $0x3ec71de0dae63bb3
+DATA constants<>+15096(SB)/8, $0x3ec71de0dae63bb3
+DATA constants<>+15104(SB)/8, $0x3efa019b90d2ae7a
+DATA constants<>+15112(SB)/8, $0x3efa019b90d2ae7a
+DATA constants<>+15120(SB)/8, $0x3efa019b90d2ae7a
+DATA constants<>+15128(SB)/8, $0x3efa019b90d2ae7a
+DATA constants<>+15136(SB)/8, $0x3efa019b90d2ae7a
+DATA constants<>+15144(SB)/8, $0x3efa019b90d2ae7a
+DATA constants<>+15152(SB)/8, $0x3efa019b90d2ae7a
+DATA constants<>+15160(SB)/8, $0x3efa019b90d2ae7a
+DATA constants<>+15168(SB)/8, $0x3f2a01a01a7c41d5
+DATA constants<>+15176(SB)/8, $0x3f2a01a01a7c41d5
+DATA constants<>+15184(SB)/8, $0x3f2a01a01a7c41d5
+DATA constants<>+15192(SB)/8, $0x3f2a01a01a7c41d5
+DATA constants<>+15200(SB)/8, $0x3f2a01a01a7c41d5
+DATA constants<>+15208(SB)/8, $0x3f2a01a01a7c41d5
+DATA constants<>+15216(SB)/8, $0x3f2a01a01a7c41d5
+DATA constants<>+15224(SB)/8, $0x3f2a01a01a7c41d5
+DATA constants<>+15232(SB)/8, $0x3f56c16c1788bd90
+DATA constants<>+15240(SB)/8, $0x3f56c16c1788bd90
+DATA constants<>+15248(SB)/8, $0x3f56c16c1788bd90
+DATA constants<>+15256(SB)/8, $0x3f56c16c1788bd90
+DATA constants<>+15264(SB)/8, $0x3f56c16c1788bd90
+DATA constants<>+15272(SB)/8, $0x3f56c16c1788bd90
+DATA constants<>+15280(SB)/8, $0x3f56c16c1788bd90
+DATA constants<>+15288(SB)/8, $0x3f56c16c1788bd90
+DATA constants<>+15296(SB)/8, $0x3f811111111109b3
+DATA constants<>+15304(SB)/8, $0x3f811111111109b3
+DATA constants<>+15312(SB)/8, $0x3f811111111109b3
+DATA constants<>+15320(SB)/8, $0x3f811111111109b3
+DATA constants<>+15328(SB)/8, $0x3f811111111109b3
+DATA constants<>+15336(SB)/8, $0x3f811111111109b3
+DATA constants<>+15344(SB)/8, $0x3f811111111109b3
+DATA constants<>+15352(SB)/8, $0x3f811111111109b3
+DATA constants<>+15360(SB)/8, $0x3fa5555555553d63
+DATA constants<>+15368(SB)/8, $0x3fa5555555553d63
+DATA constants<>+15376(SB)/8, $0x3fa5555555553d63
+DATA constants<>+15384(SB)/8, $0x3fa5555555553d63
+DATA constants<>+15392(SB)/8, $0x3fa5555555553d63
+DATA constants<>+15400(SB)/8, $0x3fa5555555553d63
+DATA constants<>+15408(SB)/8, $0x3fa5555555553d63
+DATA constants<>+15416(SB)/8, $0x3fa5555555553d63
+DATA constants<>+15424(SB)/8, $0x3fc5555555555556
+DATA constants<>+15432(SB)/8, $0x3fc5555555555556
+DATA constants<>+15440(SB)/8, $0x3fc5555555555556
+DATA constants<>+15448(SB)/8, $0x3fc5555555555556
+DATA constants<>+15456(SB)/8, $0x3fc5555555555556
+DATA constants<>+15464(SB)/8, $0x3fc5555555555556
+DATA constants<>+15472(SB)/8, $0x3fc5555555555556
+DATA constants<>+15480(SB)/8, $0x3fc5555555555556
+DATA constants<>+15488(SB)/8, $0x3ff0000000000000
+DATA constants<>+15496(SB)/8, $0x3ff0000000000000
+DATA constants<>+15504(SB)/8, $0x3ff0000000000000
+DATA constants<>+15512(SB)/8, $0x3ff0000000000000
+DATA constants<>+15520(SB)/8, $0x3ff0000000000000
+DATA constants<>+15528(SB)/8, $0x3ff0000000000000
+DATA constants<>+15536(SB)/8, $0x3ff0000000000000
+DATA constants<>+15544(SB)/8, $0x3ff0000000000000
+DATA constants<>+15552(SB)/8, $0x0010000000000000
+DATA constants<>+15560(SB)/8, $0x0010000000000000
+DATA constants<>+15568(SB)/8, $0x0010000000000000
+DATA constants<>+15576(SB)/8, $0x0010000000000000
+DATA constants<>+15584(SB)/8, $0x0010000000000000
+DATA constants<>+15592(SB)/8, $0x0010000000000000
+DATA constants<>+15600(SB)/8, $0x0010000000000000
+DATA constants<>+15608(SB)/8, $0x0010000000000000
+DATA constants<>+15616(SB)/8, $0x4350000000000000
+DATA constants<>+15624(SB)/8, $0x4350000000000000
+DATA constants<>+15632(SB)/8, $0x4350000000000000
+DATA constants<>+15640(SB)/8, $0x4350000000000000
+DATA constants<>+15648(SB)/8, $0x4350000000000000
+DATA constants<>+15656(SB)/8, $0x4350000000000000
+DATA constants<>+15664(SB)/8, $0x4350000000000000
+DATA constants<>+15672(SB)/8, $0x4350000000000000
+DATA constants<>+15680(SB)/8, $0x4330000000000435
+DATA constants<>+15688(SB)/8, $0x4330000000000435
+DATA constants<>+15696(SB)/8, $0x4330000000000435
+DATA constants<>+15704(SB)/8, $0x4330000000000435
+DATA constants<>+15712(SB)/8, $0x4330000000000435
+DATA constants<>+15720(SB)/8, $0x4330000000000435
+DATA constants<>+15728(SB)/8, $0x4330000000000435
+DATA constants<>+15736(SB)/8, $0x4330000000000435
+DATA constants<>+15744(SB)/8, $0x7ff0000000000000
+DATA constants<>+15752(SB)/8, $0x7ff0000000000000
+DATA constants<>+15760(SB)/8, $0x7ff0000000000000
+DATA constants<>+15768(SB)/8, $0x7ff0000000000000
+DATA constants<>+15776(SB)/8, $0x7ff0000000000000
+DATA constants<>+15784(SB)/8, $0x7ff0000000000000
+DATA constants<>+15792(SB)/8, $0x7ff0000000000000
+DATA constants<>+15800(SB)/8, $0x7ff0000000000000
+DATA constants<>+15808(SB)/8, $0x0000000000000000
+DATA constants<>+15816(SB)/8, $0x0000000000000000
+DATA constants<>+15824(SB)/8, $0x0000000000000000
+DATA constants<>+15832(SB)/8, $0x0000000000000000
+DATA constants<>+15840(SB)/8, $0x0000000000000000
+DATA constants<>+15848(SB)/8, $0x0000000000000000
+DATA constants<>+15856(SB)/8, $0x0000000000000000
+DATA constants<>+15864(SB)/8, $0x0000000000000000
+DATA constants<>+15872(SB)/8, $0x7ff8000000000001
+DATA constants<>+15880(SB)/8, $0x7ff8000000000001
+DATA constants<>+15888(SB)/8, $0x7ff8000000000001
+DATA constants<>+15896(SB)/8, $0x7ff8000000000001
+DATA constants<>+15904(SB)/8, $0x7ff8000000000001
+DATA constants<>+15912(SB)/8, $0x7ff8000000000001
+DATA constants<>+15920(SB)/8, $0x7ff8000000000001
+DATA constants<>+15928(SB)/8, $0x7ff8000000000001
+DATA constants<>+15936(SB)/8, $0xfff0000000000000
+DATA constants<>+15944(SB)/8, $0xfff0000000000000
+DATA constants<>+15952(SB)/8, $0xfff0000000000000
+DATA constants<>+15960(SB)/8, $0xfff0000000000000
+DATA constants<>+15968(SB)/8, $0xfff0000000000000
+DATA constants<>+15976(SB)/8, $0xfff0000000000000
+DATA constants<>+15984(SB)/8, $0xfff0000000000000
+DATA constants<>+15992(SB)/8, $0xfff0000000000000
+DATA constants<>+16000(SB)/8, $0xc046000000000000
+DATA constants<>+16008(SB)/8, $0xc046000000000000
+DATA constants<>+16016(SB)/8, $0xc046000000000000
+DATA constants<>+16024(SB)/8, $0xc046000000000000
+DATA constants<>+16032(SB)/8, $0xc046000000000000
+DATA constants<>+16040(SB)/8, $0xc046000000000000
+DATA constants<>+16048(SB)/8, $0xc046000000000000
+DATA constants<>+16056(SB)/8, $0xc046000000000000
+DATA constants<>+16064(SB)/8, $0xc000000000000000
+DATA constants<>+16072(SB)/8, $0xc000000000000000
+DATA constants<>+16080(SB)/8, $0xc000000000000000
+DATA constants<>+16088(SB)/8, $0xc000000000000000
+DATA constants<>+16096(SB)/8, $0xc000000000000000
+DATA constants<>+16104(SB)/8, $0xc000000000000000
+DATA constants<>+16112(SB)/8, $0xc000000000000000
+DATA constants<>+16120(SB)/8, $0xc000000000000000
+DATA constants<>+16128(SB)/8, $0x40434ccccccccccd
+DATA constants<>+16136(SB)/8, $0x40434ccccccccccd
+DATA constants<>+16144(SB)/8, $0x40434ccccccccccd
+DATA constants<>+16152(SB)/8, $0x40434ccccccccccd
+DATA constants<>+16160(SB)/8, $0x40434ccccccccccd
+DATA constants<>+16168(SB)/8, $0x40434ccccccccccd
+DATA constants<>+16176(SB)/8, $0x40434ccccccccccd
+DATA constants<>+16184(SB)/8, $0x40434ccccccccccd
+DATA constants<>+16192(SB)/8, $0xbfe0000000000000
+DATA constants<>+16200(SB)/8, $0xbfe0000000000000
+DATA constants<>+16208(SB)/8, $0xbfe0000000000000
+DATA constants<>+16216(SB)/8, $0xbfe0000000000000
+DATA constants<>+16224(SB)/8, $0xbfe0000000000000
+DATA constants<>+16232(SB)/8, $0xbfe0000000000000
+DATA constants<>+16240(SB)/8, $0xbfe0000000000000
+DATA constants<>+16248(SB)/8, $0xbfe0000000000000
+DATA constants<>+16256(SB)/8, $0x3fc999999999999a
+DATA constants<>+16264(SB)/8, $0x3fc999999999999a
+DATA constants<>+16272(SB)/8, $0x3fc999999999999a
+DATA constants<>+16280(SB)/8, $0x3fc999999999999a
+DATA constants<>+16288(SB)/8, $0x3fc999999999999a
+DATA constants<>+16296(SB)/8, $0x3fc999999999999a
+DATA constants<>+16304(SB)/8, $0x3fc999999999999a
+DATA constants<>+16312(SB)/8, $0x3fc999999999999a
+DATA constants<>+16320(SB)/8, $0xbf4e944eae58c48e
+DATA constants<>+16328(SB)/8, $0xbf4e944eae58c48e
+DATA constants<>+16336(SB)/8, $0xbf4e944eae58c48e
+DATA constants<>+16344(SB)/8, $0xbf4e944eae58c48e
+DATA constants<>+16352(SB)/8, $0xbf4e944eae58c48e
+DATA constants<>+16360(SB)/8, $0xbf4e944eae58c48e
+DATA constants<>+16368(SB)/8, $0xbf4e944eae58c48e
+DATA constants<>+16376(SB)/8, $0xbf4e944eae58c48e
+DATA constants<>+16384(SB)/8, $0x3f87584c9809d75b
+DATA constants<>+16392(SB)/8, $0x3f87584c9809d75b
+DATA constants<>+16400(SB)/8, $0x3f87584c9809d75b
+DATA constants<>+16408(SB)/8, $0x3f87584c9809d75b
+DATA constants<>+16416(SB)/8, $0x3f87584c9809d75b
+DATA constants<>+16424(SB)/8, $0x3f87584c9809d75b
+DATA constants<>+16432(SB)/8, $0x3f87584c9809d75b
+DATA constants<>+16440(SB)/8, $0x3f87584c9809d75b
+DATA constants<>+16448(SB)/8, $0xbfb05a939afa29e6
+DATA constants<>+16456(SB)/8, $0xbfb05a939afa29e6
+DATA constants<>+16464(SB)/8, $0xbfb05a939afa29e6
+DATA constants<>+16472(SB)/8, $0xbfb05a939afa29e6
+DATA constants<>+16480(SB)/8, $0xbfb05a939afa29e6
+DATA constants<>+16488(SB)/8, $0xbfb05a939afa29e6
+DATA constants<>+16496(SB)/8, $0xbfb05a939afa29e6
+DATA constants<>+16504(SB)/8, $0xbfb05a939afa29e6
+DATA constants<>+16512(SB)/8, $0x3fcbc95dbad6c29c
+DATA constants<>+16520(SB)/8, $0x3fcbc95dbad6c29c
+DATA constants<>+16528(SB)/8, $0x3fcbc95dbad6c29c
+DATA constants<>+16536(SB)/8, $0x3fcbc95dbad6c29c
+DATA constants<>+16544(SB)/8, $0x3fcbc95dbad6c29c
+DATA constants<>+16552(SB)/8, $0x3fcbc95dbad6c29c
+DATA constants<>+16560(SB)/8, $0x3fcbc95dbad6c29c
+DATA constants<>+16568(SB)/8, $0x3fcbc95dbad6c29c
+DATA constants<>+16576(SB)/8, $0xbfdff2d28399cb41
+DATA constants<>+16584(SB)/8, $0xbfdff2d28399cb41
+DATA constants<>+16592(SB)/8, $0xbfdff2d28399cb41
+DATA constants<>+16600(SB)/8, $0xbfdff2d28399cb41
+DATA constants<>+16608(SB)/8, $0xbfdff2d28399cb41
+DATA constants<>+16616(SB)/8, $0xbfdff2d28399cb41
+DATA constants<>+16624(SB)/8, $0xbfdff2d28399cb41
+DATA constants<>+16632(SB)/8, $0xbfdff2d28399cb41
+DATA constants<>+16640(SB)/8, $0x3fea6553fe625b3e
+DATA constants<>+16648(SB)/8, $0x3fea6553fe625b3e
+DATA constants<>+16656(SB)/8, $0x3fea6553fe625b3e
+DATA constants<>+16664(SB)/8, $0x3fea6553fe625b3e
+DATA constants<>+16672(SB)/8, $0x3fea6553fe625b3e
+DATA constants<>+16680(SB)/8, $0x3fea6553fe625b3e
+DATA constants<>+16688(SB)/8, $0x3fea6553fe625b3e
+DATA constants<>+16696(SB)/8, $0x3fea6553fe625b3e
+DATA constants<>+16704(SB)/8, $0xbff05c97390b9fe6
+DATA constants<>+16712(SB)/8, $0xbff05c97390b9fe6
+DATA constants<>+16720(SB)/8, $0xbff05c97390b9fe6
+DATA constants<>+16728(SB)/8, $0xbff05c97390b9fe6
+DATA constants<>+16736(SB)/8, $0xbff05c97390b9fe6
+DATA constants<>+16744(SB)/8, $0xbff05c97390b9fe6
+DATA constants<>+16752(SB)/8, $0xbff05c97390b9fe6
+DATA constants<>+16760(SB)/8, $0xbff05c97390b9fe6
+DATA constants<>+16768(SB)/8, $0x3fef90ba1fa41495
+DATA constants<>+16776(SB)/8, $0x3fef90ba1fa41495
+DATA constants<>+16784(SB)/8, $0x3fef90ba1fa41495
+DATA constants<>+16792(SB)/8, $0x3fef90ba1fa41495
+DATA constants<>+16800(SB)/8, $0x3fef90ba1fa41495
+DATA constants<>+16808(SB)/8, $0x3fef90ba1fa41495
+DATA constants<>+16816(SB)/8, $0x3fef90ba1fa41495
+DATA constants<>+16824(SB)/8, $0x3fef90ba1fa41495
+DATA constants<>+16832(SB)/8, $0xbfe839fba62ef727
+DATA constants<>+16840(SB)/8, $0xbfe839fba62ef727
+DATA constants<>+16848(SB)/8, $0xbfe839fba62ef727
+DATA constants<>+16856(SB)/8, $0xbfe839fba62ef727
+DATA constants<>+16864(SB)/8, $0xbfe839fba62ef727
+DATA constants<>+16872(SB)/8, $0xbfe839fba62ef727
+DATA constants<>+16880(SB)/8, $0xbfe839fba62ef727
+DATA constants<>+16888(SB)/8, $0xbfe839fba62ef727
+DATA constants<>+16896(SB)/8, $0x3fddb5062e94e09f
+DATA constants<>+16904(SB)/8, $0x3fddb5062e94e09f
+DATA constants<>+16912(SB)/8, $0x3fddb5062e94e09f
+DATA constants<>+16920(SB)/8, $0x3fddb5062e94e09f
+DATA constants<>+16928(SB)/8, $0x3fddb5062e94e09f
+DATA constants<>+16936(SB)/8, $0x3fddb5062e94e09f
+DATA constants<>+16944(SB)/8, $0x3fddb5062e94e09f
+DATA constants<>+16952(SB)/8, $0x3fddb5062e94e09f
+DATA constants<>+16960(SB)/8, $0xbfce0abcccfdcce1
+DATA constants<>+16968(SB)/8, $0xbfce0abcccfdcce1
+DATA constants<>+16976(SB)/8, $0xbfce0abcccfdcce1
+DATA constants<>+16984(SB)/8, $0xbfce0abcccfdcce1
+DATA constants<>+16992(SB)/8, $0xbfce0abcccfdcce1
+DATA constants<>+17000(SB)/8, $0xbfce0abcccfdcce1
+DATA constants<>+17008(SB)/8, $0xbfce0abcccfdcce1
+DATA constants<>+17016(SB)/8, $0xbfce0abcccfdcce1
+DATA constants<>+17024(SB)/8, $0x3fb8c34e4d5d261e
+DATA constants<>+17032(SB)/8, $0x3fb8c34e4d5d261e
+DATA constants<>+17040(SB)/8, $0x3fb8c34e4d5d261e
+DATA constants<>+17048(SB)/8, $0x3fb8c34e4d5d261e
+DATA constants<>+17056(SB)/8, $0x3fb8c34e4d5d261e
+DATA constants<>+17064(SB)/8, $0x3fb8c34e4d5d261e
+DATA constants<>+17072(SB)/8, $0x3fb8c34e4d5d261e
+DATA constants<>+17080(SB)/8, $0x3fb8c34e4d5d261e
+DATA constants<>+17088(SB)/8, $0xbf99610ad9b8f855
+DATA constants<>+17096(SB)/8, $0xbf99610ad9b8f855
+DATA constants<>+17104(SB)/8, $0xbf99610ad9b8f855
+DATA constants<>+17112(SB)/8, $0xbf99610ad9b8f855
+DATA constants<>+17120(SB)/8, $0xbf99610ad9b8f855
+DATA constants<>+17128(SB)/8, $0xbf99610ad9b8f855
+DATA constants<>+17136(SB)/8, $0xbf99610ad9b8f855
+DATA constants<>+17144(SB)/8, $0xbf99610ad9b8f855
+DATA constants<>+17152(SB)/8, $0x3f983e8f12d56b0f
+DATA constants<>+17160(SB)/8, $0x3f983e8f12d56b0f
+DATA constants<>+17168(SB)/8, $0x3f983e8f12d56b0f
+DATA constants<>+17176(SB)/8, $0x3f983e8f12d56b0f
+DATA constants<>+17184(SB)/8, $0x3f983e8f12d56b0f
+DATA constants<>+17192(SB)/8, $0x3f983e8f12d56b0f
+DATA constants<>+17200(SB)/8, $0x3f983e8f12d56b0f
+DATA constants<>+17208(SB)/8, $0x3f983e8f12d56b0f
+DATA constants<>+17216(SB)/8, $0x3f98567417731b34
+DATA constants<>+17224(SB)/8, $0x3f98567417731b34
+DATA constants<>+17232(SB)/8, $0x3f98567417731b34
+DATA constants<>+17240(SB)/8, $0x3f98567417731b34
+DATA constants<>+17248(SB)/8, $0x3f98567417731b34
+DATA constants<>+17256(SB)/8, $0x3f98567417731b34
+DATA constants<>+17264(SB)/8, $0x3f98567417731b34
+DATA constants<>+17272(SB)/8, $0x3f98567417731b34
+DATA constants<>+17280(SB)/8, $0x3fa368b247572304
+DATA constants<>+17288(SB)/8, $0x3fa368b247572304
+DATA constants<>+17296(SB)/8, $0x3fa368b247572304
+DATA constants<>+17304(SB)/8, $0x3fa368b247572304
+DATA constants<>+17312(SB)/8, $0x3fa368b247572304
+DATA constants<>+17320(SB)/8, $0x3fa368b247572304
+DATA constants<>+17328(SB)/8, $0x3fa368b247572304
+DATA constants<>+17336(SB)/8, $0x3fa368b247572304
+DATA constants<>+17344(SB)/8, $0x3fa978037811c035
+DATA constants<>+17352(SB)/8, $0x3fa978037811c035
+DATA constants<>+17360(SB)/8, $0x3fa978037811c035
+DATA constants<>+17368(SB)/8, $0x3fa978037811c035
+DATA constants<>+17376(SB)/8, $0x3fa978037811c035
+DATA constants<>+17384(SB)/8, $0x3fa978037811c035
+DATA constants<>+17392(SB)/8, $0x3fa978037811c035
+DATA constants<>+17400(SB)/8, $0x3fa978037811c035
+DATA constants<>+17408(SB)/8, $0x3faf3ee855b8bdec
+DATA constants<>+17416(SB)/8, $0x3faf3ee855b8bdec
+DATA constants<>+17424(SB)/8, $0x3faf3ee855b8bdec
+DATA constants<>+17432(SB)/8, $0x3faf3ee855b8bdec
+DATA constants<>+17440(SB)/8, $0x3faf3ee855b8bdec
+DATA constants<>+17448(SB)/8, $0x3faf3ee855b8bdec
+DATA constants<>+17456(SB)/8, $0x3faf3ee855b8bdec
+DATA constants<>+17464(SB)/8, $0x3faf3ee855b8bdec
+DATA constants<>+17472(SB)/8, $0x3fb1f982d9aaf464
+DATA constants<>+17480(SB)/8, $0x3fb1f982d9aaf464
+DATA constants<>+17488(SB)/8, $0x3fb1f982d9aaf464
+DATA constants<>+17496(SB)/8, $0x3fb1f982d9aaf464
+DATA constants<>+17504(SB)/8, $0x3fb1f982d9aaf464
+DATA constants<>+17512(SB)/8, $0x3fb1f982d9aaf464
+DATA constants<>+17520(SB)/8, $0x3fb1f982d9aaf464
+DATA constants<>+17528(SB)/8, $0x3fb1f982d9aaf464
+DATA constants<>+17536(SB)/8, $0x3fb39bdb59a35fb0
+DATA constants<>+17544(SB)/8, $0x3fb39bdb59a35fb0
+DATA constants<>+17552(SB)/8, $0x3fb39bdb59a35fb0
+DATA constants<>+17560(SB)/8, $0x3fb39bdb59a35fb0
+DATA constants<>+17568(SB)/8, $0x3fb39bdb59a35fb0
+DATA constants<>+17576(SB)/8, $0x3fb39bdb59a35fb0
+DATA constants<>+17584(SB)/8, $0x3fb39bdb59a35fb0
+DATA constants<>+17592(SB)/8, $0x3fb39bdb59a35fb0
+DATA constants<>+17600(SB)/8, $0x3fb46d0426d4a5b9
+DATA constants<>+17608(SB)/8, $0x3fb46d0426d4a5b9
+DATA constants<>+17616(SB)/8, $0x3fb46d0426d4a5b9
+DATA constants<>+17624(SB)/8, $0x3fb46d0426d4a5b9
+DATA constants<>+17632(SB)/8, $0x3fb46d0426d4a5b9
+DATA constants<>+17640(SB)/8, $0x3fb46d0426d4a5b9
+DATA constants<>+17648(SB)/8, $0x3fb46d0426d4a5b9
+DATA constants<>+17656(SB)/8, $0x3fb46d0426d4a5b9
+DATA constants<>+17664(SB)/8, $0x3fb46d042980c498
+DATA constants<>+17672(SB)/8, $0x3fb46d042980c498
+DATA constants<>+17680(SB)/8, $0x3fb46d042980c498
+DATA constants<>+17688(SB)/8, $0x3fb46d042980c498
+DATA constants<>+17696(SB)/8, $0x3fb46d042980c498
+DATA constants<>+17704(SB)/8, $0x3fb46d042980c498
+DATA constants<>+17712(SB)/8, $0x3fb46d042980c498
+DATA constants<>+17720(SB)/8, $0x3fb46d042980c498
+DATA constants<>+17728(SB)/8, $0x3fd9884533d43651
+DATA constants<>+17736(SB)/8, $0x3fd9884533d43651
+DATA constants<>+17744(SB)/8, $0x3fd9884533d43651
+DATA constants<>+17752(SB)/8, $0x3fd9884533d43651
+DATA constants<>+17760(SB)/8, $0x3fd9884533d43651
+DATA constants<>+17768(SB)/8, $0x3fd9884533d43651
+DATA constants<>+17776(SB)/8, $0x3fd9884533d43651
+DATA constants<>+17784(SB)/8, $0x3fd9884533d43651
+GLOBL constants<>(SB), RODATA|NOPTR, $17792
 
 DATA tailMasks<>+0(SB)/4, $0xffffffff
 DATA tailMasks<>+4(SB)/4, $0xffffffff
@@ -15266,6 +15410,794 @@ done:
 	VZEROUPPER
 	RET
 
+// func erfinvAVX2(dst *float32, x *float32, n int)
+// Requires: AVX, AVX2, FMA3
+TEXT ·erfinvAVX2(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ n+16(FP), BX
+	MOVQ BX, SI
+	ANDQ $-16, SI
+	XORQ DX, DX
+	JMP  test
+
+loop:
+	VMOVUPS      (CX)(DX*4), Y0
+	VANDPS       constants<>+2112(SB), Y0, Y0
+	VCVTPS2PD    X0, Y2
+	VEXTRACTF128 $0x01, Y0, X0
+	VCVTPS2PD    X0, Y0
+	VMOVUPS      constants<>+6464(SB), Y3
+	VSUBPD       Y2, Y3, Y2
+	VMOVUPS      constants<>+6464(SB), Y3
+	VSUBPD       Y0, Y3, Y0
+	VPADDQ       constants<>+6528(SB), Y2, Y2
+	VPADDQ       constants<>+6528(SB), Y0, Y0
+	VANDPD       constants<>+6592(SB), Y2, Y3
+	VANDPD       constants<>+6592(SB), Y0, Y4
+	VPADDQ       constants<>+6656(SB), Y3, Y3
+	VPADDQ       constants<>+6656(SB), Y4, Y4
+	VPSRLQ       $0x34, Y2, Y2
+	VPSRLQ       $0x34, Y0, Y0
+	VORPD        constants<>+6720(SB), Y2, Y2
+	VORPD        constants<>+6720(SB), Y0, Y0
+	VSUBPD       constants<>+6784(SB), Y2, Y2
+	VSUBPD       constants<>+6784(SB), Y0, Y0
+	VSUBPD       constants<>+6464(SB), Y3, Y3
+	VSUBPD       constants<>+6464(SB), Y4, Y4
+	VADDPD       constants<>+6848(SB), Y3, Y5
+	VADDPD       constants<>+6848(SB), Y4, Y6
+	VDIVPD       Y5, Y3, Y5
+	VDIVPD       Y6, Y4, Y6
+	VMULPD       Y5, Y5, Y7
+	VMULPD       Y6, Y6, Y8
+	VMULPD       Y7, Y7, Y7
+	VMULPD       Y8, Y8, Y8
+	VMOVUPS      constants<>+6912(SB), Y9
+	VMULPD       Y7, Y9, Y9
+	VMOVUPS      constants<>+6912(SB), Y10
+	VMULPD       Y8, Y10, Y10
+	VADDPD       constants<>+6976(SB), Y9, Y9
+	VADDPD       constants<>+6976(SB), Y10, Y10
+	VMULPD       Y7, Y9, Y9
+	VMULPD       Y8, Y10, Y10
+	VADDPD       constants<>+7040(SB), Y9, Y9
+	VADDPD       constants<>+7040(SB), Y10, Y10
+	VMULPD       Y9, Y7, Y9
+	VMULPD       Y10, Y8, Y10
+	VMOVUPS      constants<>+7104(SB), Y11
+	VMULPD       Y7, Y11, Y11
+	VMOVUPS      constants<>+7104(SB), Y12
+	VMULPD       Y8, Y12, Y12
+	VADDPD       constants<>+7168(SB), Y11, Y11
+	VADDPD       constants<>+7168(SB), Y12, Y12
+	VMULPD       Y7, Y11, Y11
+	VMULPD       Y8, Y12, Y12
+	VADDPD       constants<>+7232(SB), Y11, Y11
+	VADDPD       constants<>+7232(SB), Y12, Y12
+	VMULPD       Y7, Y11, Y7
+	VMULPD       Y8, Y12, Y8
+	VADDPD       constants<>+7296(SB), Y7, Y7
+	VADDPD       constants<>+7296(SB), Y8, Y8
+	VMULPD       Y5, Y5, Y11
+	VMULPD       Y6, Y6, Y12
+	VMULPD       Y11, Y7, Y7
+	VMULPD       Y12, Y8, Y8
+	VMULPD       constants<>+7360(SB), Y3, Y11
+	VMULPD       constants<>+7360(SB), Y4, Y12
+	VMULPD       Y3, Y11, Y11
+	VMULPD       Y4, Y12, Y12
+	VADDPD       Y9, Y7, Y7
+	VADDPD       Y10, Y8, Y8
+	VADDPD       Y7, Y11, Y7
+	VADDPD       Y8, Y12, Y8
+	VMULPD       Y7, Y5, Y5
+	VMULPD       Y8, Y6, Y6
+	VMULPD       constants<>+7424(SB), Y2, Y7
+	VMULPD       constants<>+7424(SB), Y0, Y8
+	VADDPD       Y7, Y5, Y5
+	VADDPD       Y8, Y6, Y6
+	VMULPD       constants<>+7488(SB), Y2, Y2
+	VMULPD       constants<>+7488(SB), Y0, Y0
+	VSUBPD       Y5, Y11, Y5
+	VSUBPD       Y6, Y12, Y6
+	VSUBPD       Y3, Y5, Y3
+	VSUBPD       Y4, Y6, Y4
+	VSUBPD       Y3, Y2, Y2
+	VSUBPD       Y4, Y0, Y0
+	VMOVUPS      constants<>+6400(SB), Y3
+	VSUBPD       Y2, Y3, Y2
+	VMOVUPS      constants<>+6400(SB), Y3
+	VSUBPD       Y0, Y3, Y0
+	VSQRTPD      Y2, Y2
+	VSQRTPD      Y0, Y0
+	VSUBPD       constants<>+7552(SB), Y2, Y2
+	VSUBPD       constants<>+7552(SB), Y0, Y0
+	VMOVUPS      constants<>+7680(SB), Y3
+	VFMADD231PD  constants<>+7616(SB), Y2, Y3
+	VMOVUPS      constants<>+7680(SB), Y4
+	VFMADD231PD  constants<>+7616(SB), Y0, Y4
+	VFMADD213PD  constants<>+7744(SB), Y2, Y3
+	VFMADD213PD  constants<>+7744(SB), Y0, Y4
+	VFMADD213PD  constants<>+7808(SB), Y2, Y3
+	VFMADD213PD  constants<>+7808(SB), Y0, Y4
+	VFMADD213PD  constants<>+7872(SB), Y2, Y3
+	VFMADD213PD  constants<>+7872(SB), Y0, Y4
+	VFMADD213PD  constants<>+7936(SB), Y2, Y3
+	VFMADD213PD  constants<>+7936(SB), Y0, Y4
+	VFMADD213PD  constants<>+8000(SB), Y2, Y3
+	VFMADD213PD  constants<>+8000(SB), Y0, Y4
+	VFMADD213PD  constants<>+8064(SB), Y2, Y3
+	VFMADD213PD  constants<>+8064(SB), Y0, Y4
+	VMOVUPS      constants<>+8192(SB), Y5
+	VFMADD231PD  constants<>+8128(SB), Y2, Y5
+	VMOVUPS      constants<>+8192(SB), Y6
+	VFMADD231PD  constants<>+8128(SB), Y0, Y6
+	VFMADD213PD  constants<>+8256(SB), Y2, Y5
+	VFMADD213PD  constants<>+8256(SB), Y0, Y6
+	VFMADD213PD  constants<>+8320(SB), Y2, Y5
+	VFMADD213PD  constants<>+8320(SB), Y0, Y6
+	VFMADD213PD  constants<>+8384(SB), Y2, Y5
+	VFMADD213PD  constants<>+8384(SB), Y0, Y6
+	VFMADD213PD  constants<>+8448(SB), Y2, Y5
+	VFMADD213PD  constants<>+8448(SB), Y0, Y6
+	VFMADD213PD  constants<>+8512(SB), Y2, Y5
+	VFMADD213PD  constants<>+8512(SB), Y0, Y6
+	VFMADD213PD  constants<>+8576(SB), Y2, Y5
+	VFMADD213PD  constants<>+8576(SB), Y0, Y6
+	VDIVPD       Y5, Y3, Y0
+	VDIVPD       Y6, Y4, Y2
+	VMOVUPS      (CX)(DX*4), Y3
+	VANDPS       constants<>+2112(SB), Y3, Y3
+	VCVTPS2PD    X3, Y4
+	VEXTRACTF128 $0x01, Y3, X1
+	VCVTPS2PD    X1, Y3
+	VMULPD       Y4, Y4, Y5
+	VMULPD       Y3, Y3, Y6
+	VMOVUPS      constants<>+8704(SB), Y7
+	VFNMADD231PD constants<>+8640(SB), Y5, Y7
+	VMOVUPS      constants<>+8704(SB), Y5
+	VFNMADD231PD constants<>+8640(SB), Y6, Y5
+	VMOVUPS      constants<>+8832(SB), Y6
+	VFMADD231PD  constants<>+8768(SB), Y7, Y6
+	VMOVUPS      constants<>+8832(SB), Y8
+	VFMADD231PD  constants<>+8768(SB), Y5, Y8
+	VFMADD213PD  constants<>+8896(SB), Y7, Y6
+	VFMADD213PD  constants<>+8896(SB), Y5, Y8
+	VFMADD213PD  constants<>+8960(SB), Y7, Y6
+	VFMADD213PD  constants<>+8960(SB), Y5, Y8
+	VFMADD213PD  constants<>+9024(SB), Y7, Y6
+	VFMADD213PD  constants<>+9024(SB), Y5, Y8
+	VFMADD213PD  constants<>+9088(SB), Y7, Y6
+	VFMADD213PD  constants<>+9088(SB), Y5, Y8
+	VFMADD213PD  constants<>+9152(SB), Y7, Y6
+	VFMADD213PD  constants<>+9152(SB), Y5, Y8
+	VFMADD213PD  constants<>+9216(SB), Y7, Y6
+	VFMADD213PD  constants<>+9216(SB), Y5, Y8
+	VMOVUPS      constants<>+9344(SB), Y9
+	VFMADD231PD  constants<>+9280(SB), Y7, Y9
+	VMOVUPS      constants<>+9344(SB), Y10
+	VFMADD231PD  constants<>+9280(SB), Y5, Y10
+	VFMADD213PD  constants<>+9408(SB), Y7, Y9
+	VFMADD213PD  constants<>+9408(SB), Y5, Y10
+	VFMADD213PD  constants<>+9472(SB), Y7, Y9
+	VFMADD213PD  constants<>+9472(SB), Y5, Y10
+	VFMADD213PD  constants<>+9536(SB), Y7, Y9
+	VFMADD213PD  constants<>+9536(SB), Y5, Y10
+	VFMADD213PD  constants<>+9600(SB), Y7, Y9
+	VFMADD213PD  constants<>+9600(SB), Y5, Y10
+	VFMADD213PD  constants<>+9664(SB), Y7, Y9
+	VFMADD213PD  constants<>+9664(SB), Y5, Y10
+	VFMADD213PD  constants<>+6464(SB), Y7, Y9
+	VFMADD213PD  constants<>+6464(SB), Y5, Y10
+	VMULPD       Y6, Y4, Y5
+	VMULPD       Y8, Y3, Y6
+	VDIVPD       Y9, Y5, Y5
+	VDIVPD       Y10, Y6, Y6
+	VCMPPD       $0x12, constants<>+9728(SB), Y4, Y4
+	VCMPPD       $0x12, constants<>+9728(SB), Y3, Y3
+	VBLENDVPD    Y4, Y5, Y0, Y0
+	VBLENDVPD    Y3, Y6, Y2, Y2
+	VCVTPD2PSY   Y0, X1
+	VCVTPD2PSY   Y2, X0
+	VINSERTF128  $0x01, X0, Y1, Y0
+	VMOVUPS      (CX)(DX*4), Y2
+	VANDPS       constants<>+2112(SB), Y2, Y2
+	VCMPPS       $0x11, constants<>+704(SB), Y2, Y3
+	VCMPPS       $0x00, constants<>+704(SB), Y2, Y2
+	VMOVUPS      constants<>+1920(SB), Y4
+	VBLENDVPS    Y2, constants<>+1856(SB), Y4, Y2
+	VBLENDVPS    Y3, Y0, Y2, Y0
+	VMOVUPS      (CX)(DX*4), Y2
+	VANDPS       constants<>+2304(SB), Y2, Y2
+	VORPS        Y2, Y0, Y0
+	VMOVUPS      Y0, (AX)(DX*4)
+	VMOVUPS      32(CX)(DX*4), Y0
+	VANDPS       constants<>+2112(SB), Y0, Y0
+	VCVTPS2PD    X0, Y2
+	VEXTRACTF128 $0x01, Y0, X0
+	VCVTPS2PD    X0, Y0
+	VMOVUPS      constants<>+6464(SB), Y3
+	VSUBPD       Y2, Y3, Y2
+	VMOVUPS      constants<>+6464(SB), Y3
+	VSUBPD       Y0, Y3, Y0
+	VPADDQ       constants<>+6528(SB), Y2, Y2
+	VPADDQ       constants<>+6528(SB), Y0, Y0
+	VANDPD       constants<>+6592(SB), Y2, Y3
+	VANDPD       constants<>+6592(SB), Y0, Y4
+	VPADDQ       constants<>+6656(SB), Y3, Y3
+	VPADDQ       constants<>+6656(SB), Y4, Y4
+	VPSRLQ       $0x34, Y2, Y2
+	VPSRLQ       $0x34, Y0, Y0
+	VORPD        constants<>+6720(SB), Y2, Y2
+	VORPD        constants<>+6720(SB), Y0, Y0
+	VSUBPD       constants<>+6784(SB), Y2, Y2
+	VSUBPD       constants<>+6784(SB), Y0, Y0
+	VSUBPD       constants<>+6464(SB), Y3, Y3
+	VSUBPD       constants<>+6464(SB), Y4, Y4
+	VADDPD       constants<>+6848(SB), Y3, Y5
+	VADDPD       constants<>+6848(SB), Y4, Y6
+	VDIVPD       Y5, Y3, Y5
+	VDIVPD       Y6, Y4, Y6
+	VMULPD       Y5, Y5, Y7
+	VMULPD       Y6, Y6, Y8
+	VMULPD       Y7, Y7, Y7
+	VMULPD       Y8, Y8, Y8
+	VMOVUPS      constants<>+6912(SB), Y9
+	VMULPD       Y7, Y9, Y9
+	VMOVUPS      constants<>+6912(SB), Y10
+	VMULPD       Y8, Y10, Y10
+	VADDPD       constants<>+6976(SB), Y9, Y9
+	VADDPD       constants<>+6976(SB), Y10, Y10
+	VMULPD       Y7, Y9, Y9
+	VMULPD       Y8, Y10, Y10
+	VADDPD       constants<>+7040(SB), Y9, Y9
+	VADDPD       constants<>+7040(SB), Y10, Y10
+	VMULPD       Y9, Y7, Y9
+	VMULPD       Y10, Y8, Y10
+	VMOVUPS      constants<>+7104(SB), Y11
+	VMULPD       Y7, Y11, Y11
+	VMOVUPS      constants<>+7104(SB), Y12
+	VMULPD       Y8, Y12, Y12
+	VADDPD       constants<>+7168(SB), Y11, Y11
+	VADDPD       constants<>+7168(SB), Y12, Y12
+	VMULPD       Y7, Y11, Y11
+	VMULPD       Y8, Y12, Y12
+	VADDPD       constants<>+7232(SB), Y11, Y11
+	VADDPD       constants<>+7232(SB), Y12, Y12
+	VMULPD       Y7, Y11, Y7
+	VMULPD       Y8, Y12, Y8
+	VADDPD       constants<>+7296(SB), Y7, Y7
+	VADDPD       constants<>+7296(SB), Y8, Y8
+	VMULPD       Y5, Y5, Y11
+	VMULPD       Y6, Y6, Y12
+	VMULPD       Y11, Y7, Y7
+	VMULPD       Y12, Y8, Y8
+	VMULPD       constants<>+7360(SB), Y3, Y11
+	VMULPD       constants<>+7360(SB), Y4, Y12
+	VMULPD       Y3, Y11, Y11
+	VMULPD       Y4, Y12, Y12
+	VADDPD       Y9, Y7, Y7
+	VADDPD       Y10, Y8, Y8
+	VADDPD       Y7, Y11, Y7
+	VADDPD       Y8, Y12, Y8
+	VMULPD       Y7, Y5, Y5
+	VMULPD       Y8, Y6, Y6
+	VMULPD       constants<>+7424(SB), Y2, Y7
+	VMULPD       constants<>+7424(SB), Y0, Y8
+	VADDPD       Y7, Y5, Y5
+	VADDPD       Y8, Y6, Y6
+	VMULPD       constants<>+7488(SB), Y2, Y2
+	VMULPD       constants<>+7488(SB), Y0, Y0
+	VSUBPD       Y5, Y11, Y5
+	VSUBPD       Y6, Y12, Y6
+	VSUBPD       Y3, Y5, Y3
+	VSUBPD       Y4, Y6, Y4
+	VSUBPD       Y3, Y2, Y2
+	VSUBPD       Y4, Y0, Y0
+	VMOVUPS      constants<>+6400(SB), Y3
+	VSUBPD       Y2, Y3, Y2
+	VMOVUPS      constants<>+6400(SB), Y3
+	VSUBPD       Y0, Y3, Y0
+	VSQRTPD      Y2, Y2
+	VSQRTPD      Y0, Y0
+	VSUBPD       constants<>+7552(SB), Y2, Y2
+	VSUBPD       constants<>+7552(SB), Y0, Y0
+	VMOVUPS      constants<>+7680(SB), Y3
+	VFMADD231PD  constants<>+7616(SB), Y2, Y3
+	VMOVUPS      constants<>+7680(SB), Y4
+	VFMADD231PD  constants<>+7616(SB), Y0, Y4
+	VFMADD213PD  constants<>+7744(SB), Y2, Y3
+	VFMADD213PD  constants<>+7744(SB), Y0, Y4
+	VFMADD213PD  constants<>+7808(SB), Y2, Y3
+	VFMADD213PD  constants<>+7808(SB), Y0, Y4
+	VFMADD213PD  constants<>+7872(SB), Y2, Y3
+	VFMADD213PD  constants<>+7872(SB), Y0, Y4
+	VFMADD213PD  constants<>+7936(SB), Y2, Y3
+	VFMADD213PD  constants<>+7936(SB), Y0, Y4
+	VFMADD213PD  constants<>+8000(SB), Y2, Y3
+	VFMADD213PD  constants<>+8000(SB), Y0, Y4
+	VFMADD213PD  constants<>+8064(SB), Y2, Y3
+	VFMADD213PD  constants<>+8064(SB), Y0, Y4
+	VMOVUPS      constants<>+8192(SB), Y5
+	VFMADD231PD  constants<>+8128(SB), Y2, Y5
+	VMOVUPS      constants<>+8192(SB), Y6
+	VFMADD231PD  constants<>+8128(SB), Y0, Y6
+	VFMADD213PD  constants<>+8256(SB), Y2, Y5
+	VFMADD213PD  constants<>+8256(SB), Y0, Y6
+	VFMADD213PD  constants<>+8320(SB), Y2, Y5
+	VFMADD213PD  constants<>+8320(SB), Y0, Y6
+	VFMADD213PD  constants<>+8384(SB), Y2, Y5
+	VFMADD213PD  constants<>+8384(SB), Y0, Y6
+	VFMADD213PD  constants<>+8448(SB), Y2, Y5
+	VFMADD213PD  constants<>+8448(SB), Y0, Y6
+	VFMADD213PD  constants<>+8512(SB), Y2, Y5
+	VFMADD213PD  constants<>+8512(SB), Y0, Y6
+	VFMADD213PD  constants<>+8576(SB), Y2, Y5
+	VFMADD213PD  constants<>+8576(SB), Y0, Y6
+	VDIVPD       Y5, Y3, Y0
+	VDIVPD       Y6, Y4, Y2
+	VMOVUPS      32(CX)(DX*4), Y3
+	VANDPS       constants<>+2112(SB), Y3, Y3
+	VCVTPS2PD    X3, Y4
+	VEXTRACTF128 $0x01, Y3, X1
+	VCVTPS2PD    X1, Y3
+	VMULPD       Y4, Y4, Y5
+	VMULPD       Y3, Y3, Y6
+	VMOVUPS      constants<>+8704(SB), Y7
+	VFNMADD231PD constants<>+8640(SB), Y5, Y7
+	VMOVUPS      constants<>+8704(SB), Y5
+	VFNMADD231PD constants<>+8640(SB), Y6, Y5
+	VMOVUPS      constants<>+8832(SB), Y6
+	VFMADD231PD  constants<>+8768(SB), Y7, Y6
+	VMOVUPS      constants<>+8832(SB), Y8
+	VFMADD231PD  constants<>+8768(SB), Y5, Y8
+	VFMADD213PD  constants<>+8896(SB), Y7, Y6
+	VFMADD213PD  constants<>+8896(SB), Y5, Y8
+	VFMADD213PD  constants<>+8960(SB), Y7, Y6
+	VFMADD213PD  constants<>+8960(SB), Y5, Y8
+	VFMADD213PD  constants<>+9024(SB), Y7, Y6
+	VFMADD213PD  constants<>+9024(SB), Y5, Y8
+	VFMADD213PD  constants<>+9088(SB), Y7, Y6
+	VFMADD213PD  constants<>+9088(SB), Y5, Y8
+	VFMADD213PD  constants<>+9152(SB), Y7, Y6
+	VFMADD213PD  constants<>+9152(SB), Y5, Y8
+	VFMADD213PD  constants<>+9216(SB), Y7, Y6
+	VFMADD213PD  constants<>+9216(SB), Y5, Y8
+	VMOVUPS      constants<>+9344(SB), Y9
+	VFMADD231PD  constants<>+9280(SB), Y7, Y9
+	VMOVUPS      constants<>+9344(SB), Y10
+	VFMADD231PD  constants<>+9280(SB), Y5, Y10
+	VFMADD213PD  constants<>+9408(SB), Y7, Y9
+	VFMADD213PD  constants<>+9408(SB), Y5, Y10
+	VFMADD213PD  constants<>+9472(SB), Y7, Y9
+	VFMADD213PD  constants<>+9472(SB), Y5, Y10
+	VFMADD213PD  constants<>+9536(SB), Y7, Y9
+	VFMADD213PD  constants<>+9536(SB), Y5, Y10
+	VFMADD213PD  constants<>+9600(SB), Y7, Y9
+	VFMADD213PD  constants<>+9600(SB), Y5, Y10
+	VFMADD213PD  constants<>+9664(SB), Y7, Y9
+	VFMADD213PD  constants<>+9664(SB), Y5, Y10
+	VFMADD213PD  constants<>+6464(SB), Y7, Y9
+	VFMADD213PD  constants<>+6464(SB), Y5, Y10
+	VMULPD       Y6, Y4, Y5
+	VMULPD       Y8, Y3, Y6
+	VDIVPD       Y9, Y5, Y5
+	VDIVPD       Y10, Y6, Y6
+	VCMPPD       $0x12, constants<>+9728(SB), Y4, Y4
+	VCMPPD       $0x12, constants<>+9728(SB), Y3, Y3
+	VBLENDVPD    Y4, Y5, Y0, Y0
+	VBLENDVPD    Y3, Y6, Y2, Y2
+	VCVTPD2PSY   Y0, X1
+	VCVTPD2PSY   Y2, X0
+	VINSERTF128  $0x01, X0, Y1, Y0
+	VMOVUPS      32(CX)(DX*4), Y2
+	VANDPS       constants<>+2112(SB), Y2, Y2
+	VCMPPS       $0x11, constants<>+704(SB), Y2, Y3
+	VCMPPS       $0x00, constants<>+704(SB), Y2, Y2
+	VMOVUPS      constants<>+1920(SB), Y4
+	VBLENDVPS    Y2, constants<>+1856(SB), Y4, Y2
+	VBLENDVPS    Y3, Y0, Y2, Y0
+	VMOVUPS      32(CX)(DX*4), Y2
+	VANDPS       constants<>+2304(SB), Y2, Y2
+	VORPS        Y2, Y0, Y0
+	VMOVUPS      Y0, 32(AX)(DX*4)
+	ADDQ         $+16, DX
+
+test:
+	CMPQ         DX, SI
+	JLT          loop
+	SUBQ         DX, BX
+	JZ           done
+	LEAQ         tailMasks<>+0(SB), SI
+	NEGQ         BX
+	VMOVDQU      64(SI)(BX*4), Y0
+	VMOVDQU      96(SI)(BX*4), Y2
+	VMASKMOVPS   (CX)(DX*4), Y0, Y3
+	VANDPS       constants<>+2112(SB), Y3, Y3
+	VCVTPS2PD    X3, Y4
+	VEXTRACTF128 $0x01, Y3, X1
+	VCVTPS2PD    X1, Y3
+	VMOVUPS      constants<>+6464(SB), Y5
+	VSUBPD       Y4, Y5, Y4
+	VMOVUPS      constants<>+6464(SB), Y5
+	VSUBPD       Y3, Y5, Y3
+	VPADDQ       constants<>+6528(SB), Y4, Y4
+	VPADDQ       constants<>+6528(SB), Y3, Y3
+	VANDPD       constants<>+6592(SB), Y4, Y5
+	VANDPD       constants<>+6592(SB), Y3, Y6
+	VPADDQ       constants<>+6656(SB), Y5, Y5
+	VPADDQ       constants<>+6656(SB), Y6, Y6
+	VPSRLQ       $0x34, Y4, Y4
+	VPSRLQ       $0x34, Y3, Y3
+	VORPD        constants<>+6720(SB), Y4, Y4
+	VORPD        constants<>+6720(SB), Y3, Y3
+	VSUBPD       constants<>+6784(SB), Y4, Y4
+	VSUBPD       constants<>+6784(SB), Y3, Y3
+	VSUBPD       constants<>+6464(SB), Y5, Y5
+	VSUBPD       constants<>+6464(SB), Y6, Y6
+	VADDPD       constants<>+6848(SB), Y5, Y7
+	VADDPD       constants<>+6848(SB), Y6, Y8
+	VDIVPD       Y7, Y5, Y7
+	VDIVPD       Y8, Y6, Y8
+	VMULPD       Y7, Y7, Y9
+	VMULPD       Y8, Y8, Y10
+	VMULPD       Y9, Y9, Y9
+	VMULPD       Y10, Y10, Y10
+	VMOVUPS      constants<>+6912(SB), Y11
+	VMULPD       Y9, Y11, Y11
+	VMOVUPS      constants<>+6912(SB), Y12
+	VMULPD       Y10, Y12, Y12
+	VADDPD       constants<>+6976(SB), Y11, Y11
+	VADDPD       constants<>+6976(SB), Y12, Y12
+	VMULPD       Y9, Y11, Y11
+	VMULPD       Y10, Y12, Y12
+	VADDPD       constants<>+7040(SB), Y11, Y11
+	VADDPD       constants<>+7040(SB), Y12, Y12
+	VMULPD       Y11, Y9, Y11
+	VMULPD       Y12, Y10, Y12
+	VMOVUPS      constants<>+7104(SB), Y13
+	VMULPD       Y9, Y13, Y13
+	VMOVUPS      constants<>+7104(SB), Y14
+	VMULPD       Y10, Y14, Y14
+	VADDPD       constants<>+7168(SB), Y13, Y13
+	VADDPD       constants<>+7168(SB), Y14, Y14
+	VMULPD       Y9, Y13, Y13
+	VMULPD       Y10, Y14, Y14
+	VADDPD       constants<>+7232(SB), Y13, Y13
+	VADDPD       constants<>+7232(SB), Y14, Y14
+	VMULPD       Y9, Y13, Y9
+	VMULPD       Y10, Y14, Y10
+	VADDPD       constants<>+7296(SB), Y9, Y9
+	VADDPD       constants<>+7296(SB), Y10, Y10
+	VMULPD       Y7, Y7, Y13
+	VMULPD       Y8, Y8, Y14
+	VMULPD       Y13, Y9, Y9
+	VMULPD       Y14, Y10, Y10
+	VMULPD       constants<>+7360(SB), Y5, Y13
+	VMULPD       constants<>+7360(SB), Y6, Y14
+	VMULPD       Y5, Y13, Y13
+	VMULPD       Y6, Y14, Y14
+	VADDPD       Y11, Y9, Y9
+	VADDPD       Y12, Y10, Y10
+	VADDPD       Y9, Y13, Y9
+	VADDPD       Y10, Y14, Y10
+	VMULPD       Y9, Y7, Y7
+	VMULPD       Y10, Y8, Y8
+	VMULPD       constants<>+7424(SB), Y4, Y9
+	VMULPD       constants<>+7424(SB), Y3, Y10
+	VADDPD       Y9, Y7, Y7
+	VADDPD       Y10, Y8, Y8
+	VMULPD       constants<>+7488(SB), Y4, Y4
+	VMULPD       constants<>+7488(SB), Y3, Y3
+	VSUBPD       Y7, Y13, Y7
+	VSUBPD       Y8, Y14, Y8
+	VSUBPD       Y5, Y7, Y5
+	VSUBPD       Y6, Y8, Y6
+	VSUBPD       Y5, Y4, Y4
+	VSUBPD       Y6, Y3, Y3
+	VMOVUPS      constants<>+6400(SB), Y5
+	VSUBPD       Y4, Y5, Y4
+	VMOVUPS      constants<>+6400(SB), Y5
+	VSUBPD       Y3, Y5, Y3
+	VSQRTPD      Y4, Y4
+	VSQRTPD      Y3, Y3
+	VSUBPD       constants<>+7552(SB), Y4, Y4
+	VSUBPD       constants<>+7552(SB), Y3, Y3
+	VMOVUPS      constants<>+7680(SB), Y5
+	VFMADD231PD  constants<>+7616(SB), Y4, Y5
+	VMOVUPS      constants<>+7680(SB), Y6
+	VFMADD231PD  constants<>+7616(SB), Y3, Y6
+	VFMADD213PD  constants<>+7744(SB), Y4, Y5
+	VFMADD213PD  constants<>+7744(SB), Y3, Y6
+	VFMADD213PD  constants<>+7808(SB), Y4, Y5
+	VFMADD213PD  constants<>+7808(SB), Y3, Y6
+	VFMADD213PD  constants<>+7872(SB), Y4, Y5
+	VFMADD213PD  constants<>+7872(SB), Y3, Y6
+	VFMADD213PD  constants<>+7936(SB), Y4, Y5
+	VFMADD213PD  constants<>+7936(SB), Y3, Y6
+	VFMADD213PD  constants<>+8000(SB), Y4, Y5
+	VFMADD213PD  constants<>+8000(SB), Y3, Y6
+	VFMADD213PD  constants<>+8064(SB), Y4, Y5
+	VFMADD213PD  constants<>+8064(SB), Y3, Y6
+	VMOVUPS      constants<>+8192(SB), Y7
+	VFMADD231PD  constants<>+8128(SB), Y4, Y7
+	VMOVUPS      constants<>+8192(SB), Y8
+	VFMADD231PD  constants<>+8128(SB), Y3, Y8
+	VFMADD213PD  constants<>+8256(SB), Y4, Y7
+	VFMADD213PD  constants<>+8256(SB), Y3, Y8
+	VFMADD213PD  constants<>+8320(SB), Y4, Y7
+	VFMADD213PD  constants<>+8320(SB), Y3, Y8
+	VFMADD213PD  constants<>+8384(SB), Y4, Y7
+	VFMADD213PD  constants<>+8384(SB), Y3, Y8
+	VFMADD213PD  constants<>+8448(SB), Y4, Y7
+	VFMADD213PD  constants<>+8448(SB), Y3, Y8
+	VFMADD213PD  constants<>+8512(SB), Y4, Y7
+	VFMADD213PD  constants<>+8512(SB), Y3, Y8
+	VFMADD213PD  constants<>+8576(SB), Y4, Y7
+	VFMADD213PD  constants<>+8576(SB), Y3, Y8
+	VDIVPD       Y7, Y5, Y3
+	VDIVPD       Y8, Y6, Y4
+	VMASKMOVPS   (CX)(DX*4), Y0, Y5
+	VANDPS       constants<>+2112(SB), Y5, Y5
+	VCVTPS2PD    X5, Y6
+	VEXTRACTF128 $0x01, Y5, X1
+	VCVTPS2PD    X1, Y5
+	VMULPD       Y6, Y6, Y7
+	VMULPD       Y5, Y5, Y8
+	VMOVUPS      constants<>+8704(SB), Y9
+	VFNMADD231PD constants<>+8640(SB), Y7, Y9
+	VMOVUPS      constants<>+8704(SB), Y7
+	VFNMADD231PD constants<>+8640(SB), Y8, Y7
+	VMOVUPS      constants<>+8832(SB), Y8
+	VFMADD231PD  constants<>+8768(SB), Y9, Y8
+	VMOVUPS      constants<>+8832(SB), Y10
+	VFMADD231PD  constants<>+8768(SB), Y7, Y10
+	VFMADD213PD  constants<>+8896(SB), Y9, Y8
+	VFMADD213PD  constants<>+8896(SB), Y7, Y10
+	VFMADD213PD  constants<>+8960(SB), Y9, Y8
+	VFMADD213PD  constants<>+8960(SB), Y7, Y10
+	VFMADD213PD  constants<>+9024(SB), Y9, Y8
+	VFMADD213PD  constants<>+9024(SB), Y7, Y10
+	VFMADD213PD  constants<>+9088(SB), Y9, Y8
+	VFMADD213PD  constants<>+9088(SB), Y7, Y10
+	VFMADD213PD  constants<>+9152(SB), Y9, Y8
+	VFMADD213PD  constants<>+9152(SB), Y7, Y10
+	VFMADD213PD  constants<>+9216(SB), Y9, Y8
+	VFMADD213PD  constants<>+9216(SB), Y7, Y10
+	VMOVUPS      constants<>+9344(SB), Y11
+	VFMADD231PD  constants<>+9280(SB), Y9, Y11
+	VMOVUPS      constants<>+9344(SB), Y12
+	VFMADD231PD  constants<>+9280(SB), Y7, Y12
+	VFMADD213PD  constants<>+9408(SB), Y9, Y11
+	VFMADD213PD  constants<>+9408(SB), Y7, Y12
+	VFMADD213PD  constants<>+9472(SB), Y9, Y11
+	VFMADD213PD  constants<>+9472(SB), Y7, Y12
+	VFMADD213PD  constants<>+9536(SB), Y9, Y11
+	VFMADD213PD  constants<>+9536(SB), Y7, Y12
+	VFMADD213PD  constants<>+9600(SB), Y9, Y11
+	VFMADD213PD  constants<>+9600(SB), Y7, Y12
+	VFMADD213PD  constants<>+9664(SB), Y9, Y11
+	VFMADD213PD  constants<>+9664(SB), Y7, Y12
+	VFMADD213PD  constants<>+6464(SB), Y9, Y11
+	VFMADD213PD  constants<>+6464(SB), Y7, Y12
+	VMULPD       Y8, Y6, Y7
+	VMULPD       Y10, Y5, Y8
+	VDIVPD       Y11, Y7, Y7
+	VDIVPD       Y12, Y8, Y8
+	VCMPPD       $0x12, constants<>+9728(SB), Y6, Y6
+	VCMPPD       $0x12, constants<>+9728(SB), Y5, Y5
+	VBLENDVPD    Y6, Y7, Y3, Y3
+	VBLENDVPD    Y5, Y8, Y4, Y4
+	VCVTPD2PSY   Y3, X1
+	VCVTPD2PSY   Y4, X3
+	VINSERTF128  $0x01, X3, Y1, Y3
+	VMASKMOVPS   (CX)(DX*4), Y0, Y4
+	VANDPS       constants<>+2112(SB), Y4, Y4
+	VCMPPS       $0x11, constants<>+704(SB), Y4, Y5
+	VCMPPS       $0x00, constants<>+704(SB), Y4, Y4
+	VMOVUPS      constants<>+1920(SB), Y6
+	VBLENDVPS    Y4, constants<>+1856(SB), Y6, Y4
+	VBLENDVPS    Y5, Y3, Y4, Y3
+	VMASKMOVPS   (CX)(DX*4), Y0, Y4
+	VANDPS       constants<>+2304(SB), Y4, Y4
+	VORPS        Y4, Y3, Y3
+	VMASKMOVPS   Y3, Y0, (AX)(DX*4)
+	VMASKMOVPS   32(CX)(DX*4), Y2, Y0
+	VANDPS       constants<>+2112(SB), Y0, Y0
+	VCVTPS2PD    X0, Y3
+	VEXTRACTF128 $0x01, Y0, X0
+	VCVTPS2PD    X0, Y0
+	VMOVUPS      constants<>+6464(SB), Y4
+	VSUBPD       Y3, Y4, Y3
+	VMOVUPS      constants<>+6464(SB), Y4
+	VSUBPD       Y0, Y4, Y0
+	VPADDQ       constants<>+6528(SB), Y3, Y3
+	VPADDQ       constants<>+6528(SB), Y0, Y0
+	VANDPD       constants<>+6592(SB), Y3, Y4
+	VANDPD       constants<>+6592(SB), Y0, Y5
+	VPADDQ       constants<>+6656(SB), Y4, Y4
+	VPADDQ       constants<>+6656(SB), Y5, Y5
+	VPSRLQ       $0x34, Y3, Y3
+	VPSRLQ       $0x34, Y0, Y0
+	VORPD        constants<>+6720(SB), Y3, Y3
+	VORPD        constants<>+6720(SB), Y0, Y0
+	VSUBPD       constants<>+6784(SB), Y3, Y3
+	VSUBPD       constants<>+6784(SB), Y0, Y0
+	VSUBPD       constants<>+6464(SB), Y4, Y4
+	VSUBPD       constants<>+6464(SB), Y5, Y5
+	VADDPD       constants<>+6848(SB), Y4, Y6
+	VADDPD       constants<>+6848(SB), Y5, Y7
+	VDIVPD       Y6, Y4, Y6
+	VDIVPD       Y7, Y5, Y7
+	VMULPD       Y6, Y6, Y8
+	VMULPD       Y7, Y7, Y9
+	VMULPD       Y8, Y8, Y8
+	VMULPD       Y9, Y9, Y9
+	VMOVUPS      constants<>+6912(SB), Y10
+	VMULPD       Y8, Y10, Y10
+	VMOVUPS      constants<>+6912(SB), Y11
+	VMULPD       Y9, Y11, Y11
+	VADDPD       constants<>+6976(SB), Y10, Y10
+	VADDPD       constants<>+6976(SB), Y11, Y11
+	VMULPD       Y8, Y10, Y10
+	VMULPD       Y9, Y11, Y11
+	VADDPD       constants<>+7040(SB), Y10, Y10
+	VADDPD       constants<>+7040(SB), Y11, Y11
+	VMULPD       Y10, Y8, Y10
+	VMULPD       Y11, Y9, Y11
+	VMOVUPS      constants<>+7104(SB), Y12
+	VMULPD       Y8, Y12, Y12
+	VMOVUPS      constants<>+7104(SB), Y13
+	VMULPD       Y9, Y13, Y13
+	VADDPD       constants<>+7168(SB), Y12, Y12
+	VADDPD       constants<>+7168(SB), Y13, Y13
+	VMULPD       Y8, Y12, Y12
+	VMULPD       Y9, Y13, Y13
+	VADDPD       constants<>+7232(SB), Y12, Y12
+	VADDPD       constants<>+7232(SB), Y13, Y13
+	VMULPD       Y8, Y12, Y8
+	VMULPD       Y9, Y13, Y9
+	VADDPD       constants<>+7296(SB), Y8, Y8
+	VADDPD       constants<>+7296(SB), Y9, Y9
+	VMULPD       Y6, Y6, Y12
+	VMULPD       Y7, Y7, Y13
+	VMULPD       Y12, Y8, Y8
+	VMULPD       Y13, Y9, Y9
+	VMULPD       constants<>+7360(SB), Y4, Y12
+	VMULPD       constants<>+7360(SB), Y5, Y13
+	VMULPD       Y4, Y12, Y12
+	VMULPD       Y5, Y13, Y13
+	VADDPD       Y10, Y8, Y8
+	VADDPD       Y11, Y9, Y9
+	VADDPD       Y8, Y12, Y8
+	VADDPD       Y9, Y13, Y9
+	VMULPD       Y8, Y6, Y6
+	VMULPD       Y9, Y7, Y7
+	VMULPD       constants<>+7424(SB), Y3, Y8
+	VMULPD       constants<>+7424(SB), Y0, Y9
+	VADDPD       Y8, Y6, Y6
+	VADDPD       Y9, Y7, Y7
+	VMULPD       constants<>+7488(SB), Y3, Y3
+	VMULPD       constants<>+7488(SB), Y0, Y0
+	VSUBPD       Y6, Y12, Y6
+	VSUBPD       Y7, Y13, Y7
+	VSUBPD       Y4, Y6, Y4
+	VSUBPD       Y5, Y7, Y5
+	VSUBPD       Y4, Y3, Y3
+	VSUBPD       Y5, Y0, Y0
+	VMOVUPS      constants<>+6400(SB), Y4
+	VSUBPD       Y3, Y4, Y3
+	VMOVUPS      constants<>+6400(SB), Y4
+	VSUBPD       Y0, Y4, Y0
+	VSQRTPD      Y3, Y3
+	VSQRTPD      Y0, Y0
+	VSUBPD       constants<>+7552(SB), Y3, Y3
+	VSUBPD       constants<>+7552(SB), Y0, Y0
+	VMOVUPS      constants<>+7680(SB), Y4
+	VFMADD231PD  constants<>+7616(SB), Y3, Y4
+	VMOVUPS      constants<>+7680(SB), Y5
+	VFMADD231PD  constants<>+7616(SB), Y0, Y5
+	VFMADD213PD  constants<>+7744(SB), Y3, Y4
+	VFMADD213PD  constants<>+7744(SB), Y0, Y5
+	VFMADD213PD  constants<>+7808(SB), Y3, Y4
+	VFMADD213PD  constants<>+7808(SB), Y0, Y5
+	VFMADD213PD  constants<>+7872(SB), Y3, Y4
+	VFMADD213PD  constants<>+7872(SB), Y0, Y5
+	VFMADD213PD  constants<>+7936(SB), Y3, Y4
+	VFMADD213PD  constants<>+7936(SB), Y0, Y5
+	VFMADD213PD  constants<>+8000(SB), Y3, Y4
+	VFMADD213PD  constants<>+8000(SB), Y0, Y5
+	VFMADD213PD  constants<>+8064(SB), Y3, Y4
+	VFMADD213PD  constants<>+8064(SB), Y0, Y5
+	VMOVUPS      constants<>+8192(SB), Y6
+	VFMADD231PD  constants<>+8128(SB), Y3, Y6
+	VMOVUPS      constants<>+8192(SB), Y7
+	VFMADD231PD  constants<>+8128(SB), Y0, Y7
+	VFMADD213PD  constants<>+8256(SB), Y3, Y6
+	VFMADD213PD  constants<>+8256(SB), Y0, Y7
+	VFMADD213PD  constants<>+8320(SB), Y3, Y6
+	VFMADD213PD  constants<>+8320(SB), Y0, Y7
+	VFMADD213PD  constants<>+8384(SB), Y3, Y6
+	VFMADD213PD  constants<>+8384(SB), Y0, Y7
+	VFMADD213PD  constants<>+8448(SB), Y3, Y6
+	VFMADD213PD  constants<>+8448(SB), Y0, Y7
+	VFMADD213PD  constants<>+8512(SB), Y3, Y6
+	VFMADD213PD  constants<>+8512(SB), Y0, Y7
+	VFMADD213PD  constants<>+8576(SB), Y3, Y6
+	VFMADD213PD  constants<>+8576(SB), Y0, Y7
+	VDIVPD       Y6, Y4, Y0
+	VDIVPD       Y7, Y5, Y3
+	VMASKMOVPS   32(CX)(DX*4), Y2, Y4
+	VANDPS       constants<>+2112(SB), Y4, Y4
+	VCVTPS2PD    X4, Y5
+	VEXTRACTF128 $0x01, Y4, X1
+	VCVTPS2PD    X1, Y4
+	VMULPD       Y5, Y5, Y6
+	VMULPD       Y4, Y4, Y7
+	VMOVUPS      constants<>+8704(SB), Y8
+	VFNMADD231PD constants<>+8640(SB), Y6, Y8
+	VMOVUPS      constants<>+8704(SB), Y6
+	VFNMADD231PD constants<>+8640(SB), Y7, Y6
+	VMOVUPS      constants<>+8832(SB), Y7
+	VFMADD231PD  constants<>+8768(SB), Y8, Y7
+	VMOVUPS      constants<>+8832(SB), Y9
+	VFMADD231PD  constants<>+8768(SB), Y6, Y9
+	VFMADD213PD  constants<>+8896(SB), Y8, Y7
+	VFMADD213PD  constants<>+8896(SB), Y6, Y9
+	VFMADD213PD  constants<>+8960(SB), Y8, Y7
+	VFMADD213PD  constants<>+8960(SB), Y6, Y9
+	VFMADD213PD  constants<>+9024(SB), Y8, Y7
+	VFMADD213PD  constants<>+9024(SB), Y6, Y9
+	VFMADD213PD  constants<>+9088(SB), Y8, Y7
+	VFMADD213PD  constants<>+9088(SB), Y6, Y9
+	VFMADD213PD  constants<>+9152(SB), Y8, Y7
+	VFMADD213PD  constants<>+9152(SB), Y6, Y9
+	VFMADD213PD  constants<>+9216(SB), Y8, Y7
+	VFMADD213PD  constants<>+9216(SB), Y6, Y9
+	VMOVUPS      constants<>+9344(SB), Y10
+	VFMADD231PD  constants<>+9280(SB), Y8, Y10
+	VMOVUPS      constants<>+9344(SB), Y11
+	VFMADD231PD  constants<>+9280(SB), Y6, Y11
+	VFMADD213PD  constants<>+9408(SB), Y8, Y10
+	VFMADD213PD  constants<>+9408(SB), Y6, Y11
+	VFMADD213PD  constants<>+9472(SB), Y8, Y10
+	VFMADD213PD  constants<>+9472(SB), Y6, Y11
+	VFMADD213PD  constants<>+9536(SB), Y8, Y10
+	VFMADD213PD  constants<>+9536(SB), Y6, Y11
+	VFMADD213PD  constants<>+9600(SB), Y8, Y10
+	VFMADD213PD  constants<>+9600(SB), Y6, Y11
+	VFMADD213PD  constants<>+9664(SB), Y8, Y10
+	VFMADD213PD  constants<>+9664(SB), Y6, Y11
+	VFMADD213PD  constants<>+6464(SB), Y8, Y10
+	VFMADD213PD  constants<>+6464(SB), Y6, Y11
+	VMULPD       Y7, Y5, Y6
+	VMULPD       Y9, Y4, Y7
+	VDIVPD       Y10, Y6, Y6
+	VDIVPD       Y11, Y7, Y7
+	VCMPPD       $0x12, constants<>+9728(SB), Y5, Y5
+	VCMPPD       $0x12, constants<>+9728(SB), Y4, Y4
+	VBLENDVPD    Y5, Y6, Y0, Y0
+	VBLENDVPD    Y4, Y7, Y3, Y3
+	VCVTPD2PSY   Y0, X1
+	VCVTPD2PSY   Y3, X0
+	VINSERTF128  $0x01, X0, Y1, Y0
+	VMASKMOVPS   32(CX)(DX*4), Y2, Y1
+	VANDPS       constants<>+2112(SB), Y1, Y1
+	VCMPPS       $0x11, constants<>+704(SB), Y1, Y3
+	VCMPPS       $0x00, constants<>+704(SB), Y1, Y1
+	VMOVUPS      constants<>+1920(SB), Y4
+	VBLENDVPS    Y1, constants<>+1856(SB), Y4, Y1
+	VBLENDVPS    Y3, Y0, Y1, Y0
+	VMASKMOVPS   32(CX)(DX*4), Y2, Y1
+	VANDPS       constants<>+2304(SB), Y1, Y1
+	VORPS        Y1, Y0, Y0
+	VMASKMOVPS   Y0, Y2, 32(AX)(DX*4)
+
+done:
+	VZEROUPPER
+	RET
+
 // func quantileAVX2(dst *float32, w *uint32, n int)
 // Requires: AVX, AVX2, FMA3
 TEXT ·quantileAVX2(SB), NOSPLIT, $0-24
@@ -15279,89 +16211,89 @@ TEXT ·quantileAVX2(SB), NOSPLIT, $0-24
 
 loop:
 	VMOVUPS      (CX)(DX*4), Y0
-	VXORPS       constants<>+6400(SB), Y0, Y0
+	VXORPS       constants<>+9792(SB), Y0, Y0
 	VPSRAD       $0x10, Y0, Y2
 	VCVTDQ2PS    Y2, Y2
 	VCVTPS2PD    X2, Y3
 	VEXTRACTF128 $0x01, Y2, X1
 	VCVTPS2PD    X1, Y2
-	VANDPS       constants<>+6464(SB), Y0, Y0
+	VANDPS       constants<>+9856(SB), Y0, Y0
 	VCVTDQ2PS    Y0, Y0
 	VCVTPS2PD    X0, Y4
 	VEXTRACTF128 $0x01, Y0, X0
 	VCVTPS2PD    X0, Y0
-	VMOVUPS      constants<>+6656(SB), Y5
-	VFMADD231PD  constants<>+6592(SB), Y4, Y5
-	VMOVUPS      constants<>+6656(SB), Y4
-	VFMADD231PD  constants<>+6592(SB), Y0, Y4
-	VFMADD231PD  constants<>+6528(SB), Y3, Y5
-	VFMADD231PD  constants<>+6528(SB), Y2, Y4
+	VMOVUPS      constants<>+10048(SB), Y5
+	VFMADD231PD  constants<>+9984(SB), Y4, Y5
+	VMOVUPS      constants<>+10048(SB), Y4
+	VFMADD231PD  constants<>+9984(SB), Y0, Y4
+	VFMADD231PD  constants<>+9920(SB), Y3, Y5
+	VFMADD231PD  constants<>+9920(SB), Y2, Y4
 	VMULPD       Y5, Y5, Y0
 	VMULPD       Y4, Y4, Y2
-	VMOVUPS      constants<>+6720(SB), Y3
+	VMOVUPS      constants<>+8704(SB), Y3
 	VSUBPD       Y0, Y3, Y0
-	VMOVUPS      constants<>+6720(SB), Y3
+	VMOVUPS      constants<>+8704(SB), Y3
 	VSUBPD       Y2, Y3, Y2
-	VMOVUPS      constants<>+6784(SB), Y3
+	VMOVUPS      constants<>+10112(SB), Y3
 	VMULPD       Y0, Y3, Y3
-	VMOVUPS      constants<>+6784(SB), Y6
+	VMOVUPS      constants<>+10112(SB), Y6
 	VMULPD       Y2, Y6, Y6
-	VADDPD       constants<>+6848(SB), Y3, Y3
-	VADDPD       constants<>+6848(SB), Y6, Y6
-	VMULPD       Y0, Y3, Y3
-	VMULPD       Y2, Y6, Y6
-	VADDPD       constants<>+6912(SB), Y3, Y3
-	VADDPD       constants<>+6912(SB), Y6, Y6
+	VADDPD       constants<>+10176(SB), Y3, Y3
+	VADDPD       constants<>+10176(SB), Y6, Y6
 	VMULPD       Y0, Y3, Y3
 	VMULPD       Y2, Y6, Y6
-	VADDPD       constants<>+6976(SB), Y3, Y3
-	VADDPD       constants<>+6976(SB), Y6, Y6
+	VADDPD       constants<>+10240(SB), Y3, Y3
+	VADDPD       constants<>+10240(SB), Y6, Y6
 	VMULPD       Y0, Y3, Y3
 	VMULPD       Y2, Y6, Y6
-	VADDPD       constants<>+7040(SB), Y3, Y3
-	VADDPD       constants<>+7040(SB), Y6, Y6
+	VADDPD       constants<>+10304(SB), Y3, Y3
+	VADDPD       constants<>+10304(SB), Y6, Y6
 	VMULPD       Y0, Y3, Y3
 	VMULPD       Y2, Y6, Y6
-	VADDPD       constants<>+7104(SB), Y3, Y3
-	VADDPD       constants<>+7104(SB), Y6, Y6
+	VADDPD       constants<>+10368(SB), Y3, Y3
+	VADDPD       constants<>+10368(SB), Y6, Y6
 	VMULPD       Y0, Y3, Y3
 	VMULPD       Y2, Y6, Y6
-	VADDPD       constants<>+7168(SB), Y3, Y3
-	VADDPD       constants<>+7168(SB), Y6, Y6
+	VADDPD       constants<>+10432(SB), Y3, Y3
+	VADDPD       constants<>+10432(SB), Y6, Y6
 	VMULPD       Y0, Y3, Y3
 	VMULPD       Y2, Y6, Y6
-	VADDPD       constants<>+7232(SB), Y3, Y3
-	VADDPD       constants<>+7232(SB), Y6, Y6
-	VMOVUPS      constants<>+7296(SB), Y7
+	VADDPD       constants<>+10496(SB), Y3, Y3
+	VADDPD       constants<>+10496(SB), Y6, Y6
+	VMULPD       Y0, Y3, Y3
+	VMULPD       Y2, Y6, Y6
+	VADDPD       constants<>+10560(SB), Y3, Y3
+	VADDPD       constants<>+10560(SB), Y6, Y6
+	VMOVUPS      constants<>+9280(SB), Y7
 	VMULPD       Y0, Y7, Y7
-	VMOVUPS      constants<>+7296(SB), Y8
+	VMOVUPS      constants<>+9280(SB), Y8
 	VMULPD       Y2, Y8, Y8
-	VADDPD       constants<>+7360(SB), Y7, Y7
-	VADDPD       constants<>+7360(SB), Y8, Y8
-	VMULPD       Y0, Y7, Y7
-	VMULPD       Y2, Y8, Y8
-	VADDPD       constants<>+7424(SB), Y7, Y7
-	VADDPD       constants<>+7424(SB), Y8, Y8
+	VADDPD       constants<>+9344(SB), Y7, Y7
+	VADDPD       constants<>+9344(SB), Y8, Y8
 	VMULPD       Y0, Y7, Y7
 	VMULPD       Y2, Y8, Y8
-	VADDPD       constants<>+7488(SB), Y7, Y7
-	VADDPD       constants<>+7488(SB), Y8, Y8
+	VADDPD       constants<>+9408(SB), Y7, Y7
+	VADDPD       constants<>+9408(SB), Y8, Y8
 	VMULPD       Y0, Y7, Y7
 	VMULPD       Y2, Y8, Y8
-	VADDPD       constants<>+7552(SB), Y7, Y7
-	VADDPD       constants<>+7552(SB), Y8, Y8
+	VADDPD       constants<>+9472(SB), Y7, Y7
+	VADDPD       constants<>+9472(SB), Y8, Y8
 	VMULPD       Y0, Y7, Y7
 	VMULPD       Y2, Y8, Y8
-	VADDPD       constants<>+7616(SB), Y7, Y7
-	VADDPD       constants<>+7616(SB), Y8, Y8
+	VADDPD       constants<>+9536(SB), Y7, Y7
+	VADDPD       constants<>+9536(SB), Y8, Y8
 	VMULPD       Y0, Y7, Y7
 	VMULPD       Y2, Y8, Y8
-	VADDPD       constants<>+7680(SB), Y7, Y7
-	VADDPD       constants<>+7680(SB), Y8, Y8
+	VADDPD       constants<>+9600(SB), Y7, Y7
+	VADDPD       constants<>+9600(SB), Y8, Y8
+	VMULPD       Y0, Y7, Y7
+	VMULPD       Y2, Y8, Y8
+	VADDPD       constants<>+9664(SB), Y7, Y7
+	VADDPD       constants<>+9664(SB), Y8, Y8
 	VMULPD       Y0, Y7, Y0
 	VMULPD       Y2, Y8, Y2
-	VADDPD       constants<>+7744(SB), Y0, Y0
-	VADDPD       constants<>+7744(SB), Y2, Y2
+	VADDPD       constants<>+6464(SB), Y0, Y0
+	VADDPD       constants<>+6464(SB), Y2, Y2
 	VMULPD       Y3, Y5, Y3
 	VMULPD       Y6, Y4, Y4
 	VDIVPD       Y0, Y3, Y0
@@ -15371,89 +16303,89 @@ loop:
 	VINSERTF128  $0x01, X0, Y1, Y0
 	VMOVUPS      Y0, (AX)(DX*4)
 	VMOVUPS      32(CX)(DX*4), Y0
-	VXORPS       constants<>+6400(SB), Y0, Y0
+	VXORPS       constants<>+9792(SB), Y0, Y0
 	VPSRAD       $0x10, Y0, Y2
 	VCVTDQ2PS    Y2, Y2
 	VCVTPS2PD    X2, Y3
 	VEXTRACTF128 $0x01, Y2, X1
 	VCVTPS2PD    X1, Y2
-	VANDPS       constants<>+6464(SB), Y0, Y0
+	VANDPS       constants<>+9856(SB), Y0, Y0
 	VCVTDQ2PS    Y0, Y0
 	VCVTPS2PD    X0, Y4
 	VEXTRACTF128 $0x01, Y0, X0
 	VCVTPS2PD    X0, Y0
-	VMOVUPS      constants<>+6656(SB), Y5
-	VFMADD231PD  constants<>+6592(SB), Y4, Y5
-	VMOVUPS      constants<>+6656(SB), Y4
-	VFMADD231PD  constants<>+6592(SB), Y0, Y4
-	VFMADD231PD  constants<>+6528(SB), Y3, Y5
-	VFMADD231PD  constants<>+6528(SB), Y2, Y4
+	VMOVUPS      constants<>+10048(SB), Y5
+	VFMADD231PD  constants<>+9984(SB), Y4, Y5
+	VMOVUPS      constants<>+10048(SB), Y4
+	VFMADD231PD  constants<>+9984(SB), Y0, Y4
+	VFMADD231PD  constants<>+9920(SB), Y3, Y5
+	VFMADD231PD  constants<>+9920(SB), Y2, Y4
 	VMULPD       Y5, Y5, Y0
 	VMULPD       Y4, Y4, Y2
-	VMOVUPS      constants<>+6720(SB), Y3
+	VMOVUPS      constants<>+8704(SB), Y3
 	VSUBPD       Y0, Y3, Y0
-	VMOVUPS      constants<>+6720(SB), Y3
+	VMOVUPS      constants<>+8704(SB), Y3
 	VSUBPD       Y2, Y3, Y2
-	VMOVUPS      constants<>+6784(SB), Y3
+	VMOVUPS      constants<>+10112(SB), Y3
 	VMULPD       Y0, Y3, Y3
-	VMOVUPS      constants<>+6784(SB), Y6
+	VMOVUPS      constants<>+10112(SB), Y6
 	VMULPD       Y2, Y6, Y6
-	VADDPD       constants<>+6848(SB), Y3, Y3
-	VADDPD       constants<>+6848(SB), Y6, Y6
-	VMULPD       Y0, Y3, Y3
-	VMULPD       Y2, Y6, Y6
-	VADDPD       constants<>+6912(SB), Y3, Y3
-	VADDPD       constants<>+6912(SB), Y6, Y6
+	VADDPD       constants<>+10176(SB), Y3, Y3
+	VADDPD       constants<>+10176(SB), Y6, Y6
 	VMULPD       Y0, Y3, Y3
 	VMULPD       Y2, Y6, Y6
-	VADDPD       constants<>+6976(SB), Y3, Y3
-	VADDPD       constants<>+6976(SB), Y6, Y6
+	VADDPD       constants<>+10240(SB), Y3, Y3
+	VADDPD       constants<>+10240(SB), Y6, Y6
 	VMULPD       Y0, Y3, Y3
 	VMULPD       Y2, Y6, Y6
-	VADDPD       constants<>+7040(SB), Y3, Y3
-	VADDPD       constants<>+7040(SB), Y6, Y6
+	VADDPD       constants<>+10304(SB), Y3, Y3
+	VADDPD       constants<>+10304(SB), Y6, Y6
 	VMULPD       Y0, Y3, Y3
 	VMULPD       Y2, Y6, Y6
-	VADDPD       constants<>+7104(SB), Y3, Y3
-	VADDPD       constants<>+7104(SB), Y6, Y6
+	VADDPD       constants<>+10368(SB), Y3, Y3
+	VADDPD       constants<>+10368(SB), Y6, Y6
 	VMULPD       Y0, Y3, Y3
 	VMULPD       Y2, Y6, Y6
-	VADDPD       constants<>+7168(SB), Y3, Y3
-	VADDPD       constants<>+7168(SB), Y6, Y6
+	VADDPD       constants<>+10432(SB), Y3, Y3
+	VADDPD       constants<>+10432(SB), Y6, Y6
 	VMULPD       Y0, Y3, Y3
 	VMULPD       Y2, Y6, Y6
-	VADDPD       constants<>+7232(SB), Y3, Y3
-	VADDPD       constants<>+7232(SB), Y6, Y6
-	VMOVUPS      constants<>+7296(SB), Y7
+	VADDPD       constants<>+10496(SB), Y3, Y3
+	VADDPD       constants<>+10496(SB), Y6, Y6
+	VMULPD       Y0, Y3, Y3
+	VMULPD       Y2, Y6, Y6
+	VADDPD       constants<>+10560(SB), Y3, Y3
+	VADDPD       constants<>+10560(SB), Y6, Y6
+	VMOVUPS      constants<>+9280(SB), Y7
 	VMULPD       Y0, Y7, Y7
-	VMOVUPS      constants<>+7296(SB), Y8
+	VMOVUPS      constants<>+9280(SB), Y8
 	VMULPD       Y2, Y8, Y8
-	VADDPD       constants<>+7360(SB), Y7, Y7
-	VADDPD       constants<>+7360(SB), Y8, Y8
-	VMULPD       Y0, Y7, Y7
-	VMULPD       Y2, Y8, Y8
-	VADDPD       constants<>+7424(SB), Y7, Y7
-	VADDPD       constants<>+7424(SB), Y8, Y8
+	VADDPD       constants<>+9344(SB), Y7, Y7
+	VADDPD       constants<>+9344(SB), Y8, Y8
 	VMULPD       Y0, Y7, Y7
 	VMULPD       Y2, Y8, Y8
-	VADDPD       constants<>+7488(SB), Y7, Y7
-	VADDPD       constants<>+7488(SB), Y8, Y8
+	VADDPD       constants<>+9408(SB), Y7, Y7
+	VADDPD       constants<>+9408(SB), Y8, Y8
 	VMULPD       Y0, Y7, Y7
 	VMULPD       Y2, Y8, Y8
-	VADDPD       constants<>+7552(SB), Y7, Y7
-	VADDPD       constants<>+7552(SB), Y8, Y8
+	VADDPD       constants<>+9472(SB), Y7, Y7
+	VADDPD       constants<>+9472(SB), Y8, Y8
 	VMULPD       Y0, Y7, Y7
 	VMULPD       Y2, Y8, Y8
-	VADDPD       constants<>+7616(SB), Y7, Y7
-	VADDPD       constants<>+7616(SB), Y8, Y8
+	VADDPD       constants<>+9536(SB), Y7, Y7
+	VADDPD       constants<>+9536(SB), Y8, Y8
 	VMULPD       Y0, Y7, Y7
 	VMULPD       Y2, Y8, Y8
-	VADDPD       constants<>+7680(SB), Y7, Y7
-	VADDPD       constants<>+7680(SB), Y8, Y8
+	VADDPD       constants<>+9600(SB), Y7, Y7
+	VADDPD       constants<>+9600(SB), Y8, Y8
+	VMULPD       Y0, Y7, Y7
+	VMULPD       Y2, Y8, Y8
+	VADDPD       constants<>+9664(SB), Y7, Y7
+	VADDPD       constants<>+9664(SB), Y8, Y8
 	VMULPD       Y0, Y7, Y0
 	VMULPD       Y2, Y8, Y2
-	VADDPD       constants<>+7744(SB), Y0, Y0
-	VADDPD       constants<>+7744(SB), Y2, Y2
+	VADDPD       constants<>+6464(SB), Y0, Y0
+	VADDPD       constants<>+6464(SB), Y2, Y2
 	VMULPD       Y3, Y5, Y3
 	VMULPD       Y6, Y4, Y4
 	VDIVPD       Y0, Y3, Y0
@@ -15474,89 +16406,89 @@ test:
 	VMOVDQU      64(SI)(BX*4), Y0
 	VMOVDQU      96(SI)(BX*4), Y2
 	VMASKMOVPS   (CX)(DX*4), Y0, Y3
-	VXORPS       constants<>+6400(SB), Y3, Y3
+	VXORPS       constants<>+9792(SB), Y3, Y3
 	VPSRAD       $0x10, Y3, Y4
 	VCVTDQ2PS    Y4, Y4
 	VCVTPS2PD    X4, Y5
 	VEXTRACTF128 $0x01, Y4, X1
 	VCVTPS2PD    X1, Y4
-	VANDPS       constants<>+6464(SB), Y3, Y3
+	VANDPS       constants<>+9856(SB), Y3, Y3
 	VCVTDQ2PS    Y3, Y3
 	VCVTPS2PD    X3, Y6
 	VEXTRACTF128 $0x01, Y3, X1
 	VCVTPS2PD    X1, Y3
-	VMOVUPS      constants<>+6656(SB), Y7
-	VFMADD231PD  constants<>+6592(SB), Y6, Y7
-	VMOVUPS      constants<>+6656(SB), Y6
-	VFMADD231PD  constants<>+6592(SB), Y3, Y6
-	VFMADD231PD  constants<>+6528(SB), Y5, Y7
-	VFMADD231PD  constants<>+6528(SB), Y4, Y6
+	VMOVUPS      constants<>+10048(SB), Y7
+	VFMADD231PD  constants<>+9984(SB), Y6, Y7
+	VMOVUPS      constants<>+10048(SB), Y6
+	VFMADD231PD  constants<>+9984(SB), Y3, Y6
+	VFMADD231PD  constants<>+9920(SB), Y5, Y7
+	VFMADD231PD  constants<>+9920(SB), Y4, Y6
 	VMULPD       Y7, Y7, Y3
 	VMULPD       Y6, Y6, Y4
-	VMOVUPS      constants<>+6720(SB), Y5
+	VMOVUPS      constants<>+8704(SB), Y5
 	VSUBPD       Y3, Y5, Y3
-	VMOVUPS      constants<>+6720(SB), Y5
+	VMOVUPS      constants<>+8704(SB), Y5
 	VSUBPD       Y4, Y5, Y4
-	VMOVUPS      constants<>+6784(SB), Y5
+	VMOVUPS      constants<>+10112(SB), Y5
 	VMULPD       Y3, Y5, Y5
-	VMOVUPS      constants<>+6784(SB), Y8
+	VMOVUPS      constants<>+10112(SB), Y8
 	VMULPD       Y4, Y8, Y8
-	VADDPD       constants<>+6848(SB), Y5, Y5
-	VADDPD       constants<>+6848(SB), Y8, Y8
-	VMULPD       Y3, Y5, Y5
-	VMULPD       Y4, Y8, Y8
-	VADDPD       constants<>+6912(SB), Y5, Y5
-	VADDPD       constants<>+6912(SB), Y8, Y8
+	VADDPD       constants<>+10176(SB), Y5, Y5
+	VADDPD       constants<>+10176(SB), Y8, Y8
 	VMULPD       Y3, Y5, Y5
 	VMULPD       Y4, Y8, Y8
-	VADDPD       constants<>+6976(SB), Y5, Y5
-	VADDPD       constants<>+6976(SB), Y8, Y8
+	VADDPD       constants<>+10240(SB), Y5, Y5
+	VADDPD       constants<>+10240(SB), Y8, Y8
 	VMULPD       Y3, Y5, Y5
 	VMULPD       Y4, Y8, Y8
-	VADDPD       constants<>+7040(SB), Y5, Y5
-	VADDPD       constants<>+7040(SB), Y8, Y8
+	VADDPD       constants<>+10304(SB), Y5, Y5
+	VADDPD       constants<>+10304(SB), Y8, Y8
 	VMULPD       Y3, Y5, Y5
 	VMULPD       Y4, Y8, Y8
-	VADDPD       constants<>+7104(SB), Y5, Y5
-	VADDPD       constants<>+7104(SB), Y8, Y8
+	VADDPD       constants<>+10368(SB), Y5, Y5
+	VADDPD       constants<>+10368(SB), Y8, Y8
 	VMULPD       Y3, Y5, Y5
 	VMULPD       Y4, Y8, Y8
-	VADDPD       constants<>+7168(SB), Y5, Y5
-	VADDPD       constants<>+7168(SB), Y8, Y8
+	VADDPD       constants<>+10432(SB), Y5, Y5
+	VADDPD       constants<>+10432(SB), Y8, Y8
 	VMULPD       Y3, Y5, Y5
 	VMULPD       Y4, Y8, Y8
-	VADDPD       constants<>+7232(SB), Y5, Y5
-	VADDPD       constants<>+7232(SB), Y8, Y8
-	VMOVUPS      constants<>+7296(SB), Y9
+	VADDPD       constants<>+10496(SB), Y5, Y5
+	VADDPD       constants<>+10496(SB), Y8, Y8
+	VMULPD       Y3, Y5, Y5
+	VMULPD       Y4, Y8, Y8
+	VADDPD       constants<>+10560(SB), Y5, Y5
+	VADDPD       constants<>+10560(SB), Y8, Y8
+	VMOVUPS      constants<>+9280(SB), Y9
 	VMULPD       Y3, Y9, Y9
-	VMOVUPS      constants<>+7296(SB), Y10
+	VMOVUPS      constants<>+9280(SB), Y10
 	VMULPD       Y4, Y10, Y10
-	VADDPD       constants<>+7360(SB), Y9, Y9
-	VADDPD       constants<>+7360(SB), Y10, Y10
-	VMULPD       Y3, Y9, Y9
-	VMULPD       Y4, Y10, Y10
-	VADDPD       constants<>+7424(SB), Y9, Y9
-	VADDPD       constants<>+7424(SB), Y10, Y10
+	VADDPD       constants<>+9344(SB), Y9, Y9
+	VADDPD       constants<>+9344(SB), Y10, Y10
 	VMULPD       Y3, Y9, Y9
 	VMULPD       Y4, Y10, Y10
-	VADDPD       constants<>+7488(SB), Y9, Y9
-	VADDPD       constants<>+7488(SB), Y10, Y10
+	VADDPD       constants<>+9408(SB), Y9, Y9
+	VADDPD       constants<>+9408(SB), Y10, Y10
 	VMULPD       Y3, Y9, Y9
 	VMULPD       Y4, Y10, Y10
-	VADDPD       constants<>+7552(SB), Y9, Y9
-	VADDPD       constants<>+7552(SB), Y10, Y10
+	VADDPD       constants<>+9472(SB), Y9, Y9
+	VADDPD       constants<>+9472(SB), Y10, Y10
 	VMULPD       Y3, Y9, Y9
 	VMULPD       Y4, Y10, Y10
-	VADDPD       constants<>+7616(SB), Y9, Y9
-	VADDPD       constants<>+7616(SB), Y10, Y10
+	VADDPD       constants<>+9536(SB), Y9, Y9
+	VADDPD       constants<>+9536(SB), Y10, Y10
 	VMULPD       Y3, Y9, Y9
 	VMULPD       Y4, Y10, Y10
-	VADDPD       constants<>+7680(SB), Y9, Y9
-	VADDPD       constants<>+7680(SB), Y10, Y10
+	VADDPD       constants<>+9600(SB), Y9, Y9
+	VADDPD       constants<>+9600(SB), Y10, Y10
+	VMULPD       Y3, Y9, Y9
+	VMULPD       Y4, Y10, Y10
+	VADDPD       constants<>+9664(SB), Y9, Y9
+	VADDPD       constants<>+9664(SB), Y10, Y10
 	VMULPD       Y3, Y9, Y3
 	VMULPD       Y4, Y10, Y4
-	VADDPD       constants<>+7744(SB), Y3, Y3
-	VADDPD       constants<>+7744(SB), Y4, Y4
+	VADDPD       constants<>+6464(SB), Y3, Y3
+	VADDPD       constants<>+6464(SB), Y4, Y4
 	VMULPD       Y5, Y7, Y5
 	VMULPD       Y8, Y6, Y6
 	VDIVPD       Y3, Y5, Y3
@@ -15566,89 +16498,89 @@ test:
 	VINSERTF128  $0x01, X3, Y1, Y3
 	VMASKMOVPS   Y3, Y0, (AX)(DX*4)
 	VMASKMOVPS   32(CX)(DX*4), Y2, Y0
-	VXORPS       constants<>+6400(SB), Y0, Y0
+	VXORPS       constants<>+9792(SB), Y0, Y0
 	VPSRAD       $0x10, Y0, Y3
 	VCVTDQ2PS    Y3, Y3
 	VCVTPS2PD    X3, Y4
 	VEXTRACTF128 $0x01, Y3, X1
 	VCVTPS2PD    X1, Y3
-	VANDPS       constants<>+6464(SB), Y0, Y0
+	VANDPS       constants<>+9856(SB), Y0, Y0
 	VCVTDQ2PS    Y0, Y0
 	VCVTPS2PD    X0, Y5
 	VEXTRACTF128 $0x01, Y0, X0
 	VCVTPS2PD    X0, Y0
-	VMOVUPS      constants<>+6656(SB), Y6
-	VFMADD231PD  constants<>+6592(SB), Y5, Y6
-	VMOVUPS      constants<>+6656(SB), Y5
-	VFMADD231PD  constants<>+6592(SB), Y0, Y5
-	VFMADD231PD  constants<>+6528(SB), Y4, Y6
-	VFMADD231PD  constants<>+6528(SB), Y3, Y5
+	VMOVUPS      constants<>+10048(SB), Y6
+	VFMADD231PD  constants<>+9984(SB), Y5, Y6
+	VMOVUPS      constants<>+10048(SB), Y5
+	VFMADD231PD  constants<>+9984(SB), Y0, Y5
+	VFMADD231PD  constants<>+9920(SB), Y4, Y6
+	VFMADD231PD  constants<>+9920(SB), Y3, Y5
 	VMULPD       Y6, Y6, Y0
 	VMULPD       Y5, Y5, Y3
-	VMOVUPS      constants<>+6720(SB), Y4
+	VMOVUPS      constants<>+8704(SB), Y4
 	VSUBPD       Y0, Y4, Y0
-	VMOVUPS      constants<>+6720(SB), Y4
+	VMOVUPS      constants<>+8704(SB), Y4
 	VSUBPD       Y3, Y4, Y3
-	VMOVUPS      constants<>+6784(SB), Y4
+	VMOVUPS      constants<>+10112(SB), Y4
 	VMULPD       Y0, Y4, Y4
-	VMOVUPS      constants<>+6784(SB), Y7
+	VMOVUPS      constants<>+10112(SB), Y7
 	VMULPD       Y3, Y7, Y7
-	VADDPD       constants<>+6848(SB), Y4, Y4
-	VADDPD       constants<>+6848(SB), Y7, Y7
-	VMULPD       Y0, Y4, Y4
-	VMULPD       Y3, Y7, Y7
-	VADDPD       constants<>+6912(SB), Y4, Y4
-	VADDPD       constants<>+6912(SB), Y7, Y7
+	VADDPD       constants<>+10176(SB), Y4, Y4
+	VADDPD       constants<>+10176(SB), Y7, Y7
 	VMULPD       Y0, Y4, Y4
 	VMULPD       Y3, Y7, Y7
-	VADDPD       constants<>+6976(SB), Y4, Y4
-	VADDPD       constants<>+6976(SB), Y7, Y7
+	VADDPD       constants<>+10240(SB), Y4, Y4
+	VADDPD       constants<>+10240(SB), Y7, Y7
 	VMULPD       Y0, Y4, Y4
 	VMULPD       Y3, Y7, Y7
-	VADDPD       constants<>+7040(SB), Y4, Y4
-	VADDPD       constants<>+7040(SB), Y7, Y7
+	VADDPD       constants<>+10304(SB), Y4, Y4
+	VADDPD       constants<>+10304(SB), Y7, Y7
 	VMULPD       Y0, Y4, Y4
 	VMULPD       Y3, Y7, Y7
-	VADDPD       constants<>+7104(SB), Y4, Y4
-	VADDPD       constants<>+7104(SB), Y7, Y7
+	VADDPD       constants<>+10368(SB), Y4, Y4
+	VADDPD       constants<>+10368(SB), Y7, Y7
 	VMULPD       Y0, Y4, Y4
 	VMULPD       Y3, Y7, Y7
-	VADDPD       constants<>+7168(SB), Y4, Y4
-	VADDPD       constants<>+7168(SB), Y7, Y7
+	VADDPD       constants<>+10432(SB), Y4, Y4
+	VADDPD       constants<>+10432(SB), Y7, Y7
 	VMULPD       Y0, Y4, Y4
 	VMULPD       Y3, Y7, Y7
-	VADDPD       constants<>+7232(SB), Y4, Y4
-	VADDPD       constants<>+7232(SB), Y7, Y7
-	VMOVUPS      constants<>+7296(SB), Y8
+	VADDPD       constants<>+10496(SB), Y4, Y4
+	VADDPD       constants<>+10496(SB), Y7, Y7
+	VMULPD       Y0, Y4, Y4
+	VMULPD       Y3, Y7, Y7
+	VADDPD       constants<>+10560(SB), Y4, Y4
+	VADDPD       constants<>+10560(SB), Y7, Y7
+	VMOVUPS      constants<>+9280(SB), Y8
 	VMULPD       Y0, Y8, Y8
-	VMOVUPS      constants<>+7296(SB), Y9
+	VMOVUPS      constants<>+9280(SB), Y9
 	VMULPD       Y3, Y9, Y9
-	VADDPD       constants<>+7360(SB), Y8, Y8
-	VADDPD       constants<>+7360(SB), Y9, Y9
-	VMULPD       Y0, Y8, Y8
-	VMULPD       Y3, Y9, Y9
-	VADDPD       constants<>+7424(SB), Y8, Y8
-	VADDPD       constants<>+7424(SB), Y9, Y9
+	VADDPD       constants<>+9344(SB), Y8, Y8
+	VADDPD       constants<>+9344(SB), Y9, Y9
 	VMULPD       Y0, Y8, Y8
 	VMULPD       Y3, Y9, Y9
-	VADDPD       constants<>+7488(SB), Y8, Y8
-	VADDPD       constants<>+7488(SB), Y9, Y9
+	VADDPD       constants<>+9408(SB), Y8, Y8
+	VADDPD       constants<>+9408(SB), Y9, Y9
 	VMULPD       Y0, Y8, Y8
 	VMULPD       Y3, Y9, Y9
-	VADDPD       constants<>+7552(SB), Y8, Y8
-	VADDPD       constants<>+7552(SB), Y9, Y9
+	VADDPD       constants<>+9472(SB), Y8, Y8
+	VADDPD       constants<>+9472(SB), Y9, Y9
 	VMULPD       Y0, Y8, Y8
 	VMULPD       Y3, Y9, Y9
-	VADDPD       constants<>+7616(SB), Y8, Y8
-	VADDPD       constants<>+7616(SB), Y9, Y9
+	VADDPD       constants<>+9536(SB), Y8, Y8
+	VADDPD       constants<>+9536(SB), Y9, Y9
 	VMULPD       Y0, Y8, Y8
 	VMULPD       Y3, Y9, Y9
-	VADDPD       constants<>+7680(SB), Y8, Y8
-	VADDPD       constants<>+7680(SB), Y9, Y9
+	VADDPD       constants<>+9600(SB), Y8, Y8
+	VADDPD       constants<>+9600(SB), Y9, Y9
+	VMULPD       Y0, Y8, Y8
+	VMULPD       Y3, Y9, Y9
+	VADDPD       constants<>+9664(SB), Y8, Y8
+	VADDPD       constants<>+9664(SB), Y9, Y9
 	VMULPD       Y0, Y8, Y0
 	VMULPD       Y3, Y9, Y3
-	VADDPD       constants<>+7744(SB), Y0, Y0
-	VADDPD       constants<>+7744(SB), Y3, Y3
+	VADDPD       constants<>+6464(SB), Y0, Y0
+	VADDPD       constants<>+6464(SB), Y3, Y3
 	VMULPD       Y4, Y6, Y4
 	VMULPD       Y7, Y5, Y5
 	VDIVPD       Y0, Y4, Y0
@@ -15675,83 +16607,83 @@ TEXT ·quantileFarAVX2(SB), NOSPLIT, $0-24
 
 loop:
 	VMOVUPS      (CX)(DX*4), Y0
-	VXORPS       constants<>+6400(SB), Y0, Y0
+	VXORPS       constants<>+9792(SB), Y0, Y0
 	VPSRAD       $0x10, Y0, Y2
 	VCVTDQ2PS    Y2, Y2
 	VCVTPS2PD    X2, Y3
 	VEXTRACTF128 $0x01, Y2, X1
 	VCVTPS2PD    X1, Y2
-	VANDPS       constants<>+6464(SB), Y0, Y0
+	VANDPS       constants<>+9856(SB), Y0, Y0
 	VCVTDQ2PS    Y0, Y0
 	VCVTPS2PD    X0, Y4
 	VEXTRACTF128 $0x01, Y0, X0
 	VCVTPS2PD    X0, Y0
-	VMOVUPS      constants<>+6656(SB), Y5
-	VFMADD231PD  constants<>+6592(SB), Y4, Y5
-	VMOVUPS      constants<>+6656(SB), Y4
-	VFMADD231PD  constants<>+6592(SB), Y0, Y4
-	VFMADD231PD  constants<>+6528(SB), Y3, Y5
-	VFMADD231PD  constants<>+6528(SB), Y2, Y4
+	VMOVUPS      constants<>+10048(SB), Y5
+	VFMADD231PD  constants<>+9984(SB), Y4, Y5
+	VMOVUPS      constants<>+10048(SB), Y4
+	VFMADD231PD  constants<>+9984(SB), Y0, Y4
+	VFMADD231PD  constants<>+9920(SB), Y3, Y5
+	VFMADD231PD  constants<>+9920(SB), Y2, Y4
 	VANDPD       constants<>+5824(SB), Y5, Y0
 	VANDPD       constants<>+5824(SB), Y4, Y2
-	VMOVUPS      constants<>+7808(SB), Y3
+	VMOVUPS      constants<>+7360(SB), Y3
 	VSUBPD       Y0, Y3, Y0
-	VMOVUPS      constants<>+7808(SB), Y3
+	VMOVUPS      constants<>+7360(SB), Y3
 	VSUBPD       Y2, Y3, Y2
-	VPADDQ       constants<>+7872(SB), Y0, Y0
-	VPADDQ       constants<>+7872(SB), Y2, Y2
-	VANDPD       constants<>+7936(SB), Y0, Y3
-	VANDPD       constants<>+7936(SB), Y2, Y4
-	VPADDQ       constants<>+8000(SB), Y3, Y3
-	VPADDQ       constants<>+8000(SB), Y4, Y4
+	VPADDQ       constants<>+6528(SB), Y0, Y0
+	VPADDQ       constants<>+6528(SB), Y2, Y2
+	VANDPD       constants<>+6592(SB), Y0, Y3
+	VANDPD       constants<>+6592(SB), Y2, Y4
+	VPADDQ       constants<>+6656(SB), Y3, Y3
+	VPADDQ       constants<>+6656(SB), Y4, Y4
 	VPSRLQ       $0x34, Y0, Y0
 	VPSRLQ       $0x34, Y2, Y2
-	VORPD        constants<>+8064(SB), Y0, Y0
-	VORPD        constants<>+8064(SB), Y2, Y2
-	VSUBPD       constants<>+8128(SB), Y0, Y0
-	VSUBPD       constants<>+8128(SB), Y2, Y2
-	VSUBPD       constants<>+7744(SB), Y3, Y3
-	VSUBPD       constants<>+7744(SB), Y4, Y4
-	VADDPD       constants<>+8192(SB), Y3, Y5
-	VADDPD       constants<>+8192(SB), Y4, Y6
+	VORPD        constants<>+6720(SB), Y0, Y0
+	VORPD        constants<>+6720(SB), Y2, Y2
+	VSUBPD       constants<>+6784(SB), Y0, Y0
+	VSUBPD       constants<>+6784(SB), Y2, Y2
+	VSUBPD       constants<>+6464(SB), Y3, Y3
+	VSUBPD       constants<>+6464(SB), Y4, Y4
+	VADDPD       constants<>+6848(SB), Y3, Y5
+	VADDPD       constants<>+6848(SB), Y4, Y6
 	VDIVPD       Y5, Y3, Y5
 	VDIVPD       Y6, Y4, Y6
 	VMULPD       Y5, Y5, Y7
 	VMULPD       Y6, Y6, Y8
 	VMULPD       Y7, Y7, Y7
 	VMULPD       Y8, Y8, Y8
-	VMOVUPS      constants<>+8256(SB), Y9
+	VMOVUPS      constants<>+6912(SB), Y9
 	VMULPD       Y7, Y9, Y9
-	VMOVUPS      constants<>+8256(SB), Y10
+	VMOVUPS      constants<>+6912(SB), Y10
 	VMULPD       Y8, Y10, Y10
-	VADDPD       constants<>+8320(SB), Y9, Y9
-	VADDPD       constants<>+8320(SB), Y10, Y10
+	VADDPD       constants<>+6976(SB), Y9, Y9
+	VADDPD       constants<>+6976(SB), Y10, Y10
 	VMULPD       Y7, Y9, Y9
 	VMULPD       Y8, Y10, Y10
-	VADDPD       constants<>+8384(SB), Y9, Y9
-	VADDPD       constants<>+8384(SB), Y10, Y10
+	VADDPD       constants<>+7040(SB), Y9, Y9
+	VADDPD       constants<>+7040(SB), Y10, Y10
 	VMULPD       Y9, Y7, Y9
 	VMULPD       Y10, Y8, Y10
-	VMOVUPS      constants<>+8448(SB), Y11
+	VMOVUPS      constants<>+7104(SB), Y11
 	VMULPD       Y7, Y11, Y11
-	VMOVUPS      constants<>+8448(SB), Y12
+	VMOVUPS      constants<>+7104(SB), Y12
 	VMULPD       Y8, Y12, Y12
-	VADDPD       constants<>+8512(SB), Y11, Y11
-	VADDPD       constants<>+8512(SB), Y12, Y12
+	VADDPD       constants<>+7168(SB), Y11, Y11
+	VADDPD       constants<>+7168(SB), Y12, Y12
 	VMULPD       Y7, Y11, Y11
 	VMULPD       Y8, Y12, Y12
-	VADDPD       constants<>+8576(SB), Y11, Y11
-	VADDPD       constants<>+8576(SB), Y12, Y12
+	VADDPD       constants<>+7232(SB), Y11, Y11
+	VADDPD       constants<>+7232(SB), Y12, Y12
 	VMULPD       Y7, Y11, Y7
 	VMULPD       Y8, Y12, Y8
-	VADDPD       constants<>+8640(SB), Y7, Y7
-	VADDPD       constants<>+8640(SB), Y8, Y8
+	VADDPD       constants<>+7296(SB), Y7, Y7
+	VADDPD       constants<>+7296(SB), Y8, Y8
 	VMULPD       Y5, Y5, Y11
 	VMULPD       Y6, Y6, Y12
 	VMULPD       Y11, Y7, Y7
 	VMULPD       Y12, Y8, Y8
-	VMULPD       constants<>+7808(SB), Y3, Y11
-	VMULPD       constants<>+7808(SB), Y4, Y12
+	VMULPD       constants<>+7360(SB), Y3, Y11
+	VMULPD       constants<>+7360(SB), Y4, Y12
 	VMULPD       Y3, Y11, Y11
 	VMULPD       Y4, Y12, Y12
 	VADDPD       Y9, Y7, Y7
@@ -15760,172 +16692,172 @@ loop:
 	VADDPD       Y8, Y12, Y8
 	VMULPD       Y7, Y5, Y5
 	VMULPD       Y8, Y6, Y6
-	VMULPD       constants<>+8704(SB), Y0, Y7
-	VMULPD       constants<>+8704(SB), Y2, Y8
+	VMULPD       constants<>+7424(SB), Y0, Y7
+	VMULPD       constants<>+7424(SB), Y2, Y8
 	VADDPD       Y7, Y5, Y5
 	VADDPD       Y8, Y6, Y6
-	VMULPD       constants<>+8768(SB), Y0, Y0
-	VMULPD       constants<>+8768(SB), Y2, Y2
+	VMULPD       constants<>+7488(SB), Y0, Y0
+	VMULPD       constants<>+7488(SB), Y2, Y2
 	VSUBPD       Y5, Y11, Y5
 	VSUBPD       Y6, Y12, Y6
 	VSUBPD       Y3, Y5, Y3
 	VSUBPD       Y4, Y6, Y4
 	VSUBPD       Y3, Y0, Y0
 	VSUBPD       Y4, Y2, Y2
-	VXORPD       constants<>+8832(SB), Y0, Y0
-	VXORPD       constants<>+8832(SB), Y2, Y2
+	VXORPD       constants<>+10624(SB), Y0, Y0
+	VXORPD       constants<>+10624(SB), Y2, Y2
 	VSQRTPD      Y0, Y0
 	VSQRTPD      Y2, Y2
-	VSUBPD       constants<>+8896(SB), Y0, Y0
-	VSUBPD       constants<>+8896(SB), Y2, Y2
-	VMOVUPS      constants<>+8960(SB), Y3
+	VSUBPD       constants<>+7552(SB), Y0, Y0
+	VSUBPD       constants<>+7552(SB), Y2, Y2
+	VMOVUPS      constants<>+7616(SB), Y3
 	VMULPD       Y0, Y3, Y3
-	VMOVUPS      constants<>+8960(SB), Y4
+	VMOVUPS      constants<>+7616(SB), Y4
 	VMULPD       Y2, Y4, Y4
-	VADDPD       constants<>+9024(SB), Y3, Y3
-	VADDPD       constants<>+9024(SB), Y4, Y4
-	VMULPD       Y0, Y3, Y3
-	VMULPD       Y2, Y4, Y4
-	VADDPD       constants<>+9088(SB), Y3, Y3
-	VADDPD       constants<>+9088(SB), Y4, Y4
+	VADDPD       constants<>+7680(SB), Y3, Y3
+	VADDPD       constants<>+7680(SB), Y4, Y4
 	VMULPD       Y0, Y3, Y3
 	VMULPD       Y2, Y4, Y4
-	VADDPD       constants<>+9152(SB), Y3, Y3
-	VADDPD       constants<>+9152(SB), Y4, Y4
+	VADDPD       constants<>+7744(SB), Y3, Y3
+	VADDPD       constants<>+7744(SB), Y4, Y4
 	VMULPD       Y0, Y3, Y3
 	VMULPD       Y2, Y4, Y4
-	VADDPD       constants<>+9216(SB), Y3, Y3
-	VADDPD       constants<>+9216(SB), Y4, Y4
+	VADDPD       constants<>+7808(SB), Y3, Y3
+	VADDPD       constants<>+7808(SB), Y4, Y4
 	VMULPD       Y0, Y3, Y3
 	VMULPD       Y2, Y4, Y4
-	VADDPD       constants<>+9280(SB), Y3, Y3
-	VADDPD       constants<>+9280(SB), Y4, Y4
+	VADDPD       constants<>+7872(SB), Y3, Y3
+	VADDPD       constants<>+7872(SB), Y4, Y4
 	VMULPD       Y0, Y3, Y3
 	VMULPD       Y2, Y4, Y4
-	VADDPD       constants<>+9344(SB), Y3, Y3
-	VADDPD       constants<>+9344(SB), Y4, Y4
+	VADDPD       constants<>+7936(SB), Y3, Y3
+	VADDPD       constants<>+7936(SB), Y4, Y4
 	VMULPD       Y0, Y3, Y3
 	VMULPD       Y2, Y4, Y4
-	VADDPD       constants<>+9408(SB), Y3, Y3
-	VADDPD       constants<>+9408(SB), Y4, Y4
-	VMOVUPS      constants<>+9472(SB), Y5
+	VADDPD       constants<>+8000(SB), Y3, Y3
+	VADDPD       constants<>+8000(SB), Y4, Y4
+	VMULPD       Y0, Y3, Y3
+	VMULPD       Y2, Y4, Y4
+	VADDPD       constants<>+8064(SB), Y3, Y3
+	VADDPD       constants<>+8064(SB), Y4, Y4
+	VMOVUPS      constants<>+10688(SB), Y5
 	VMULPD       Y0, Y5, Y5
-	VMOVUPS      constants<>+9472(SB), Y6
+	VMOVUPS      constants<>+10688(SB), Y6
 	VMULPD       Y2, Y6, Y6
-	VADDPD       constants<>+9536(SB), Y5, Y5
-	VADDPD       constants<>+9536(SB), Y6, Y6
-	VMULPD       Y0, Y5, Y5
-	VMULPD       Y2, Y6, Y6
-	VADDPD       constants<>+9600(SB), Y5, Y5
-	VADDPD       constants<>+9600(SB), Y6, Y6
+	VADDPD       constants<>+10752(SB), Y5, Y5
+	VADDPD       constants<>+10752(SB), Y6, Y6
 	VMULPD       Y0, Y5, Y5
 	VMULPD       Y2, Y6, Y6
-	VADDPD       constants<>+9664(SB), Y5, Y5
-	VADDPD       constants<>+9664(SB), Y6, Y6
+	VADDPD       constants<>+10816(SB), Y5, Y5
+	VADDPD       constants<>+10816(SB), Y6, Y6
 	VMULPD       Y0, Y5, Y5
 	VMULPD       Y2, Y6, Y6
-	VADDPD       constants<>+9728(SB), Y5, Y5
-	VADDPD       constants<>+9728(SB), Y6, Y6
+	VADDPD       constants<>+10880(SB), Y5, Y5
+	VADDPD       constants<>+10880(SB), Y6, Y6
 	VMULPD       Y0, Y5, Y5
 	VMULPD       Y2, Y6, Y6
-	VADDPD       constants<>+9792(SB), Y5, Y5
-	VADDPD       constants<>+9792(SB), Y6, Y6
+	VADDPD       constants<>+10944(SB), Y5, Y5
+	VADDPD       constants<>+10944(SB), Y6, Y6
 	VMULPD       Y0, Y5, Y5
 	VMULPD       Y2, Y6, Y6
-	VADDPD       constants<>+9856(SB), Y5, Y5
-	VADDPD       constants<>+9856(SB), Y6, Y6
+	VADDPD       constants<>+11008(SB), Y5, Y5
+	VADDPD       constants<>+11008(SB), Y6, Y6
+	VMULPD       Y0, Y5, Y5
+	VMULPD       Y2, Y6, Y6
+	VADDPD       constants<>+11072(SB), Y5, Y5
+	VADDPD       constants<>+11072(SB), Y6, Y6
 	VMULPD       Y0, Y5, Y0
 	VMULPD       Y2, Y6, Y2
-	VADDPD       constants<>+7744(SB), Y0, Y0
-	VADDPD       constants<>+7744(SB), Y2, Y2
+	VADDPD       constants<>+6464(SB), Y0, Y0
+	VADDPD       constants<>+6464(SB), Y2, Y2
 	VDIVPD       Y0, Y3, Y0
 	VDIVPD       Y2, Y4, Y2
 	VCVTPD2PSY   Y0, X1
 	VCVTPD2PSY   Y2, X0
 	VINSERTF128  $0x01, X0, Y1, Y0
 	VMOVUPS      (CX)(DX*4), Y2
-	VXORPS       constants<>+6400(SB), Y2, Y2
+	VXORPS       constants<>+9792(SB), Y2, Y2
 	VANDPS       constants<>+2304(SB), Y2, Y2
 	VORPS        Y2, Y0, Y0
 	VMOVUPS      Y0, (AX)(DX*4)
 	VMOVUPS      32(CX)(DX*4), Y0
-	VXORPS       constants<>+6400(SB), Y0, Y0
+	VXORPS       constants<>+9792(SB), Y0, Y0
 	VPSRAD       $0x10, Y0, Y2
 	VCVTDQ2PS    Y2, Y2
 	VCVTPS2PD    X2, Y3
 	VEXTRACTF128 $0x01, Y2, X1
 	VCVTPS2PD    X1, Y2
-	VANDPS       constants<>+6464(SB), Y0, Y0
+	VANDPS       constants<>+9856(SB), Y0, Y0
 	VCVTDQ2PS    Y0, Y0
 	VCVTPS2PD    X0, Y4
 	VEXTRACTF128 $0x01, Y0, X0
 	VCVTPS2PD    X0, Y0
-	VMOVUPS      constants<>+6656(SB), Y5
-	VFMADD231PD  constants<>+6592(SB), Y4, Y5
-	VMOVUPS      constants<>+6656(SB), Y4
-	VFMADD231PD  constants<>+6592(SB), Y0, Y4
-	VFMADD231PD  constants<>+6528(SB), Y3, Y5
-	VFMADD231PD  constants<>+6528(SB), Y2, Y4
+	VMOVUPS      constants<>+10048(SB), Y5
+	VFMADD231PD  constants<>+9984(SB), Y4, Y5
+	VMOVUPS      constants<>+10048(SB), Y4
+	VFMADD231PD  constants<>+9984(SB), Y0, Y4
+	VFMADD231PD  constants<>+9920(SB), Y3, Y5
+	VFMADD231PD  constants<>+9920(SB), Y2, Y4
 	VANDPD       constants<>+5824(SB), Y5, Y0
 	VANDPD       constants<>+5824(SB), Y4, Y2
-	VMOVUPS      constants<>+7808(SB), Y3
+	VMOVUPS      constants<>+7360(SB), Y3
 	VSUBPD       Y0, Y3, Y0
-	VMOVUPS      constants<>+7808(SB), Y3
+	VMOVUPS      constants<>+7360(SB), Y3
 	VSUBPD       Y2, Y3, Y2
-	VPADDQ       constants<>+7872(SB), Y0, Y0
-	VPADDQ       constants<>+7872(SB), Y2, Y2
-	VANDPD       constants<>+7936(SB), Y0, Y3
-	VANDPD       constants<>+7936(SB), Y2, Y4
-	VPADDQ       constants<>+8000(SB), Y3, Y3
-	VPADDQ       constants<>+8000(SB), Y4, Y4
+	VPADDQ       constants<>+6528(SB), Y0, Y0
+	VPADDQ       constants<>+6528(SB), Y2, Y2
+	VANDPD       constants<>+6592(SB), Y0, Y3
+	VANDPD       constants<>+6592(SB), Y2, Y4
+	VPADDQ       constants<>+6656(SB), Y3, Y3
+	VPADDQ       constants<>+6656(SB), Y4, Y4
 	VPSRLQ       $0x34, Y0, Y0
 	VPSRLQ       $0x34, Y2, Y2
-	VORPD        constants<>+8064(SB), Y0, Y0
-	VORPD        constants<>+8064(SB), Y2, Y2
-	VSUBPD       constants<>+8128(SB), Y0, Y0
-	VSUBPD       constants<>+8128(SB), Y2, Y2
-	VSUBPD       constants<>+7744(SB), Y3, Y3
-	VSUBPD       constants<>+7744(SB), Y4, Y4
-	VADDPD       constants<>+8192(SB), Y3, Y5
-	VADDPD       constants<>+8192(SB), Y4, Y6
+	VORPD        constants<>+6720(SB), Y0, Y0
+	VORPD        constants<>+6720(SB), Y2, Y2
+	VSUBPD       constants<>+6784(SB), Y0, Y0
+	VSUBPD       constants<>+6784(SB), Y2, Y2
+	VSUBPD       constants<>+6464(SB), Y3, Y3
+	VSUBPD       constants<>+6464(SB), Y4, Y4
+	VADDPD       constants<>+6848(SB), Y3, Y5
+	VADDPD       constants<>+6848(SB), Y4, Y6
 	VDIVPD       Y5, Y3, Y5
 	VDIVPD       Y6, Y4, Y6
 	VMULPD       Y5, Y5, Y7
 	VMULPD       Y6, Y6, Y8
 	VMULPD       Y7, Y7, Y7
 	VMULPD       Y8, Y8, Y8
-	VMOVUPS      constants<>+8256(SB), Y9
+	VMOVUPS      constants<>+6912(SB), Y9
 	VMULPD       Y7, Y9, Y9
-	VMOVUPS      constants<>+8256(SB), Y10
+	VMOVUPS      constants<>+6912(SB), Y10
 	VMULPD       Y8, Y10, Y10
-	VADDPD       constants<>+8320(SB), Y9, Y9
-	VADDPD       constants<>+8320(SB), Y10, Y10
+	VADDPD       constants<>+6976(SB), Y9, Y9
+	VADDPD       constants<>+6976(SB), Y10, Y10
 	VMULPD       Y7, Y9, Y9
 	VMULPD       Y8, Y10, Y10
-	VADDPD       constants<>+8384(SB), Y9, Y9
-	VADDPD       constants<>+8384(SB), Y10, Y10
+	VADDPD       constants<>+7040(SB), Y9, Y9
+	VADDPD       constants<>+7040(SB), Y10, Y10
 	VMULPD       Y9, Y7, Y9
 	VMULPD       Y10, Y8, Y10
-	VMOVUPS      constants<>+8448(SB), Y11
+	VMOVUPS      constants<>+7104(SB), Y11
 	VMULPD       Y7, Y11, Y11
-	VMOVUPS      constants<>+8448(SB), Y12
+	VMOVUPS      constants<>+7104(SB), Y12
 	VMULPD       Y8, Y12, Y12
-	VADDPD       constants<>+8512(SB), Y11, Y11
-	VADDPD       constants<>+8512(SB), Y12, Y12
+	VADDPD       constants<>+7168(SB), Y11, Y11
+	VADDPD       constants<>+7168(SB), Y12, Y12
 	VMULPD       Y7, Y11, Y11
 	VMULPD       Y8, Y12, Y12
-	VADDPD       constants<>+8576(SB), Y11, Y11
-	VADDPD       constants<>+8576(SB), Y12, Y12
+	VADDPD       constants<>+7232(SB), Y11, Y11
+	VADDPD       constants<>+7232(SB), Y12, Y12
 	VMULPD       Y7, Y11, Y7
 	VMULPD       Y8, Y12, Y8
-	VADDPD       constants<>+8640(SB), Y7, Y7
-	VADDPD       constants<>+8640(SB), Y8, Y8
+	VADDPD       constants<>+7296(SB), Y7, Y7
+	VADDPD       constants<>+7296(SB), Y8, Y8
 	VMULPD       Y5, Y5, Y11
 	VMULPD       Y6, Y6, Y12
 	VMULPD       Y11, Y7, Y7
 	VMULPD       Y12, Y8, Y8
-	VMULPD       constants<>+7808(SB), Y3, Y11
-	VMULPD       constants<>+7808(SB), Y4, Y12
+	VMULPD       constants<>+7360(SB), Y3, Y11
+	VMULPD       constants<>+7360(SB), Y4, Y12
 	VMULPD       Y3, Y11, Y11
 	VMULPD       Y4, Y12, Y12
 	VADDPD       Y9, Y7, Y7
@@ -15934,91 +16866,91 @@ loop:
 	VADDPD       Y8, Y12, Y8
 	VMULPD       Y7, Y5, Y5
 	VMULPD       Y8, Y6, Y6
-	VMULPD       constants<>+8704(SB), Y0, Y7
-	VMULPD       constants<>+8704(SB), Y2, Y8
+	VMULPD       constants<>+7424(SB), Y0, Y7
+	VMULPD       constants<>+7424(SB), Y2, Y8
 	VADDPD       Y7, Y5, Y5
 	VADDPD       Y8, Y6, Y6
-	VMULPD       constants<>+8768(SB), Y0, Y0
-	VMULPD       constants<>+8768(SB), Y2, Y2
+	VMULPD       constants<>+7488(SB), Y0, Y0
+	VMULPD       constants<>+7488(SB), Y2, Y2
 	VSUBPD       Y5, Y11, Y5
 	VSUBPD       Y6, Y12, Y6
 	VSUBPD       Y3, Y5, Y3
 	VSUBPD       Y4, Y6, Y4
 	VSUBPD       Y3, Y0, Y0
 	VSUBPD       Y4, Y2, Y2
-	VXORPD       constants<>+8832(SB), Y0, Y0
-	VXORPD       constants<>+8832(SB), Y2, Y2
+	VXORPD       constants<>+10624(SB), Y0, Y0
+	VXORPD       constants<>+10624(SB), Y2, Y2
 	VSQRTPD      Y0, Y0
 	VSQRTPD      Y2, Y2
-	VSUBPD       constants<>+8896(SB), Y0, Y0
-	VSUBPD       constants<>+8896(SB), Y2, Y2
-	VMOVUPS      constants<>+8960(SB), Y3
+	VSUBPD       constants<>+7552(SB), Y0, Y0
+	VSUBPD       constants<>+7552(SB), Y2, Y2
+	VMOVUPS      constants<>+7616(SB), Y3
 	VMULPD       Y0, Y3, Y3
-	VMOVUPS      constants<>+8960(SB), Y4
+	VMOVUPS      constants<>+7616(SB), Y4
 	VMULPD       Y2, Y4, Y4
-	VADDPD       constants<>+9024(SB), Y3, Y3
-	VADDPD       constants<>+9024(SB), Y4, Y4
-	VMULPD       Y0, Y3, Y3
-	VMULPD       Y2, Y4, Y4
-	VADDPD       constants<>+9088(SB), Y3, Y3
-	VADDPD       constants<>+9088(SB), Y4, Y4
+	VADDPD       constants<>+7680(SB), Y3, Y3
+	VADDPD       constants<>+7680(SB), Y4, Y4
 	VMULPD       Y0, Y3, Y3
 	VMULPD       Y2, Y4, Y4
-	VADDPD       constants<>+9152(SB), Y3, Y3
-	VADDPD       constants<>+9152(SB), Y4, Y4
+	VADDPD       constants<>+7744(SB), Y3, Y3
+	VADDPD       constants<>+7744(SB), Y4, Y4
 	VMULPD       Y0, Y3, Y3
 	VMULPD       Y2, Y4, Y4
-	VADDPD       constants<>+9216(SB), Y3, Y3
-	VADDPD       constants<>+9216(SB), Y4, Y4
+	VADDPD       constants<>+7808(SB), Y3, Y3
+	VADDPD       constants<>+7808(SB), Y4, Y4
 	VMULPD       Y0, Y3, Y3
 	VMULPD       Y2, Y4, Y4
-	VADDPD       constants<>+9280(SB), Y3, Y3
-	VADDPD       constants<>+9280(SB), Y4, Y4
+	VADDPD       constants<>+7872(SB), Y3, Y3
+	VADDPD       constants<>+7872(SB), Y4, Y4
 	VMULPD       Y0, Y3, Y3
 	VMULPD       Y2, Y4, Y4
-	VADDPD       constants<>+9344(SB), Y3, Y3
-	VADDPD       constants<>+9344(SB), Y4, Y4
+	VADDPD       constants<>+7936(SB), Y3, Y3
+	VADDPD       constants<>+7936(SB), Y4, Y4
 	VMULPD       Y0, Y3, Y3
 	VMULPD       Y2, Y4, Y4
-	VADDPD       constants<>+9408(SB), Y3, Y3
-	VADDPD       constants<>+9408(SB), Y4, Y4
-	VMOVUPS      constants<>+9472(SB), Y5
+	VADDPD       constants<>+8000(SB), Y3, Y3
+	VADDPD       constants<>+8000(SB), Y4, Y4
+	VMULPD       Y0, Y3, Y3
+	VMULPD       Y2, Y4, Y4
+	VADDPD       constants<>+8064(SB), Y3, Y3
+	VADDPD       constants<>+8064(SB), Y4, Y4
+	VMOVUPS      constants<>+10688(SB), Y5
 	VMULPD       Y0, Y5, Y5
-	VMOVUPS      constants<>+9472(SB), Y6
+	VMOVUPS      constants<>+10688(SB), Y6
 	VMULPD       Y2, Y6, Y6
-	VADDPD       constants<>+9536(SB), Y5, Y5
-	VADDPD       constants<>+9536(SB), Y6, Y6
-	VMULPD       Y0, Y5, Y5
-	VMULPD       Y2, Y6, Y6
-	VADDPD       constants<>+9600(SB), Y5, Y5
-	VADDPD       constants<>+9600(SB), Y6, Y6
+	VADDPD       constants<>+10752(SB), Y5, Y5
+	VADDPD       constants<>+10752(SB), Y6, Y6
 	VMULPD       Y0, Y5, Y5
 	VMULPD       Y2, Y6, Y6
-	VADDPD       constants<>+9664(SB), Y5, Y5
-	VADDPD       constants<>+9664(SB), Y6, Y6
+	VADDPD       constants<>+10816(SB), Y5, Y5
+	VADDPD       constants<>+10816(SB), Y6, Y6
 	VMULPD       Y0, Y5, Y5
 	VMULPD       Y2, Y6, Y6
-	VADDPD       constants<>+9728(SB), Y5, Y5
-	VADDPD       constants<>+9728(SB), Y6, Y6
+	VADDPD       constants<>+10880(SB), Y5, Y5
+	VADDPD       constants<>+10880(SB), Y6, Y6
 	VMULPD       Y0, Y5, Y5
 	VMULPD       Y2, Y6, Y6
-	VADDPD       constants<>+9792(SB), Y5, Y5
-	VADDPD       constants<>+9792(SB), Y6, Y6
+	VADDPD       constants<>+10944(SB), Y5, Y5
+	VADDPD       constants<>+10944(SB), Y6, Y6
 	VMULPD       Y0, Y5, Y5
 	VMULPD       Y2, Y6, Y6
-	VADDPD       constants<>+9856(SB), Y5, Y5
-	VADDPD       constants<>+9856(SB), Y6, Y6
+	VADDPD       constants<>+11008(SB), Y5, Y5
+	VADDPD       constants<>+11008(SB), Y6, Y6
+	VMULPD       Y0, Y5, Y5
+	VMULPD       Y2, Y6, Y6
+	VADDPD       constants<>+11072(SB), Y5, Y5
+	VADDPD       constants<>+11072(SB), Y6, Y6
 	VMULPD       Y0, Y5, Y0
 	VMULPD       Y2, Y6, Y2
-	VADDPD       constants<>+7744(SB), Y0, Y0
-	VADDPD       constants<>+7744(SB), Y2, Y2
+	VADDPD       constants<>+6464(SB), Y0, Y0
+	VADDPD       constants<>+6464(SB), Y2, Y2
 	VDIVPD       Y0, Y3, Y0
 	VDIVPD       Y2, Y4, Y2
 	VCVTPD2PSY   Y0, X1
 	VCVTPD2PSY   Y2, X0
 	VINSERTF128  $0x01, X0, Y1, Y0
 	VMOVUPS      32(CX)(DX*4), Y2
-	VXORPS       constants<>+6400(SB), Y2, Y2
+	VXORPS       constants<>+9792(SB), Y2, Y2
 	VANDPS       constants<>+2304(SB), Y2, Y2
 	VORPS        Y2, Y0, Y0
 	VMOVUPS      Y0, 32(AX)(DX*4)
@@ -16034,83 +16966,83 @@ test:
 	VMOVDQU      64(SI)(BX*4), Y0
 	VMOVDQU      96(SI)(BX*4), Y2
 	VMASKMOVPS   (CX)(DX*4), Y0, Y3
-	VXORPS       constants<>+6400(SB), Y3, Y3
+	VXORPS       constants<>+9792(SB), Y3, Y3
 	VPSRAD       $0x10, Y3, Y4
 	VCVTDQ2PS    Y4, Y4
 	VCVTPS2PD    X4, Y5
 	VEXTRACTF128 $0x01, Y4, X1
 	VCVTPS2PD    X1, Y4
-	VANDPS       constants<>+6464(SB), Y3, Y3
+	VANDPS       constants<>+9856(SB), Y3, Y3
 	VCVTDQ2PS    Y3, Y3
 	VCVTPS2PD    X3, Y6
 	VEXTRACTF128 $0x01, Y3, X1
 	VCVTPS2PD    X1, Y3
-	VMOVUPS      constants<>+6656(SB), Y7
-	VFMADD231PD  constants<>+6592(SB), Y6, Y7
-	VMOVUPS      constants<>+6656(SB), Y6
-	VFMADD231PD  constants<>+6592(SB), Y3, Y6
-	VFMADD231PD  constants<>+6528(SB), Y5, Y7
-	VFMADD231PD  constants<>+6528(SB), Y4, Y6
+	VMOVUPS      constants<>+10048(SB), Y7
+	VFMADD231PD  constants<>+9984(SB), Y6, Y7
+	VMOVUPS      constants<>+10048(SB), Y6
+	VFMADD231PD  constants<>+9984(SB), Y3, Y6
+	VFMADD231PD  constants<>+9920(SB), Y5, Y7
+	VFMADD231PD  constants<>+9920(SB), Y4, Y6
 	VANDPD       constants<>+5824(SB), Y7, Y3
 	VANDPD       constants<>+5824(SB), Y6, Y4
-	VMOVUPS      constants<>+7808(SB), Y5
+	VMOVUPS      constants<>+7360(SB), Y5
 	VSUBPD       Y3, Y5, Y3
-	VMOVUPS      constants<>+7808(SB), Y5
+	VMOVUPS      constants<>+7360(SB), Y5
 	VSUBPD       Y4, Y5, Y4
-	VPADDQ       constants<>+7872(SB), Y3, Y3
-	VPADDQ       constants<>+7872(SB), Y4, Y4
-	VANDPD       constants<>+7936(SB), Y3, Y5
-	VANDPD       constants<>+7936(SB), Y4, Y6
-	VPADDQ       constants<>+8000(SB), Y5, Y5
-	VPADDQ       constants<>+8000(SB), Y6, Y6
+	VPADDQ       constants<>+6528(SB), Y3, Y3
+	VPADDQ       constants<>+6528(SB), Y4, Y4
+	VANDPD       constants<>+6592(SB), Y3, Y5
+	VANDPD       constants<>+6592(SB), Y4, Y6
+	VPADDQ       constants<>+6656(SB), Y5, Y5
+	VPADDQ       constants<>+6656(SB), Y6, Y6
 	VPSRLQ       $0x34, Y3, Y3
 	VPSRLQ       $0x34, Y4, Y4
-	VORPD        constants<>+8064(SB), Y3, Y3
-	VORPD        constants<>+8064(SB), Y4, Y4
-	VSUBPD       constants<>+8128(SB), Y3, Y3
-	VSUBPD       constants<>+8128(SB), Y4, Y4
-	VSUBPD       constants<>+7744(SB), Y5, Y5
-	VSUBPD       constants<>+7744(SB), Y6, Y6
-	VADDPD       constants<>+8192(SB), Y5, Y7
-	VADDPD       constants<>+8192(SB), Y6, Y8
+	VORPD        constants<>+6720(SB), Y3, Y3
+	VORPD        constants<>+6720(SB), Y4, Y4
+	VSUBPD       constants<>+6784(SB), Y3, Y3
+	VSUBPD       constants<>+6784(SB), Y4, Y4
+	VSUBPD       constants<>+6464(SB), Y5, Y5
+	VSUBPD       constants<>+6464(SB), Y6, Y6
+	VADDPD       constants<>+6848(SB), Y5, Y7
+	VADDPD       constants<>+6848(SB), Y6, Y8
 	VDIVPD       Y7, Y5, Y7
 	VDIVPD       Y8, Y6, Y8
 	VMULPD       Y7, Y7, Y9
 	VMULPD       Y8, Y8, Y10
 	VMULPD       Y9, Y9, Y9
 	VMULPD       Y10, Y10, Y10
-	VMOVUPS      constants<>+8256(SB), Y11
+	VMOVUPS      constants<>+6912(SB), Y11
 	VMULPD       Y9, Y11, Y11
-	VMOVUPS      constants<>+8256(SB), Y12
+	VMOVUPS      constants<>+6912(SB), Y12
 	VMULPD       Y10, Y12, Y12
-	VADDPD       constants<>+8320(SB), Y11, Y11
-	VADDPD       constants<>+8320(SB), Y12, Y12
+	VADDPD       constants<>+6976(SB), Y11, Y11
+	VADDPD       constants<>+6976(SB), Y12, Y12
 	VMULPD       Y9, Y11, Y11
 	VMULPD       Y10, Y12, Y12
-	VADDPD       constants<>+8384(SB), Y11, Y11
-	VADDPD       constants<>+8384(SB), Y12, Y12
+	VADDPD       constants<>+7040(SB), Y11, Y11
+	VADDPD       constants<>+7040(SB), Y12, Y12
 	VMULPD       Y11, Y9, Y11
 	VMULPD       Y12, Y10, Y12
-	VMOVUPS      constants<>+8448(SB), Y13
+	VMOVUPS      constants<>+7104(SB), Y13
 	VMULPD       Y9, Y13, Y13
-	VMOVUPS      constants<>+8448(SB), Y14
+	VMOVUPS      constants<>+7104(SB), Y14
 	VMULPD       Y10, Y14, Y14
-	VADDPD       constants<>+8512(SB), Y13, Y13
-	VADDPD       constants<>+8512(SB), Y14, Y14
+	VADDPD       constants<>+7168(SB), Y13, Y13
+	VADDPD       constants<>+7168(SB), Y14, Y14
 	VMULPD       Y9, Y13, Y13
 	VMULPD       Y10, Y14, Y14
-	VADDPD       constants<>+8576(SB), Y13, Y13
-	VADDPD       constants<>+8576(SB), Y14, Y14
+	VADDPD       constants<>+7232(SB), Y13, Y13
+	VADDPD       constants<>+7232(SB), Y14, Y14
 	VMULPD       Y9, Y13, Y9
 	VMULPD       Y10, Y14, Y10
-	VADDPD       constants<>+8640(SB), Y9, Y9
-	VADDPD       constants<>+8640(SB), Y10, Y10
+	VADDPD       constants<>+7296(SB), Y9, Y9
+	VADDPD       constants<>+7296(SB), Y10, Y10
 	VMULPD       Y7, Y7, Y13
 	VMULPD       Y8, Y8, Y14
 	VMULPD       Y13, Y9, Y9
 	VMULPD       Y14, Y10, Y10
-	VMULPD       constants<>+7808(SB), Y5, Y13
-	VMULPD       constants<>+7808(SB), Y6, Y14
+	VMULPD       constants<>+7360(SB), Y5, Y13
+	VMULPD       constants<>+7360(SB), Y6, Y14
 	VMULPD       Y5, Y13, Y13
 	VMULPD       Y6, Y14, Y14
 	VADDPD       Y11, Y9, Y9
@@ -16119,172 +17051,172 @@ test:
 	VADDPD       Y10, Y14, Y10
 	VMULPD       Y9, Y7, Y7
 	VMULPD       Y10, Y8, Y8
-	VMULPD       constants<>+8704(SB), Y3, Y9
-	VMULPD       constants<>+8704(SB), Y4, Y10
+	VMULPD       constants<>+7424(SB), Y3, Y9
+	VMULPD       constants<>+7424(SB), Y4, Y10
 	VADDPD       Y9, Y7, Y7
 	VADDPD       Y10, Y8, Y8
-	VMULPD       constants<>+8768(SB), Y3, Y3
-	VMULPD       constants<>+8768(SB), Y4, Y4
+	VMULPD       constants<>+7488(SB), Y3, Y3
+	VMULPD       constants<>+7488(SB), Y4, Y4
 	VSUBPD       Y7, Y13, Y7
 	VSUBPD       Y8, Y14, Y8
 	VSUBPD       Y5, Y7, Y5
 	VSUBPD       Y6, Y8, Y6
 	VSUBPD       Y5, Y3, Y3
 	VSUBPD       Y6, Y4, Y4
-	VXORPD       constants<>+8832(SB), Y3, Y3
-	VXORPD       constants<>+8832(SB), Y4, Y4
+	VXORPD       constants<>+10624(SB), Y3, Y3
+	VXORPD       constants<>+10624(SB), Y4, Y4
 	VSQRTPD      Y3, Y3
 	VSQRTPD      Y4, Y4
-	VSUBPD       constants<>+8896(SB), Y3, Y3
-	VSUBPD       constants<>+8896(SB), Y4, Y4
-	VMOVUPS      constants<>+8960(SB), Y5
+	VSUBPD       constants<>+7552(SB), Y3, Y3
+	VSUBPD       constants<>+7552(SB), Y4, Y4
+	VMOVUPS      constants<>+7616(SB), Y5
 	VMULPD       Y3, Y5, Y5
-	VMOVUPS      constants<>+8960(SB), Y6
+	VMOVUPS      constants<>+7616(SB), Y6
 	VMULPD       Y4, Y6, Y6
-	VADDPD       constants<>+9024(SB), Y5, Y5
-	VADDPD       constants<>+9024(SB), Y6, Y6
-	VMULPD       Y3, Y5, Y5
-	VMULPD       Y4, Y6, Y6
-	VADDPD       constants<>+9088(SB), Y5, Y5
-	VADDPD       constants<>+9088(SB), Y6, Y6
+	VADDPD       constants<>+7680(SB), Y5, Y5
+	VADDPD       constants<>+7680(SB), Y6, Y6
 	VMULPD       Y3, Y5, Y5
 	VMULPD       Y4, Y6, Y6
-	VADDPD       constants<>+9152(SB), Y5, Y5
-	VADDPD       constants<>+9152(SB), Y6, Y6
+	VADDPD       constants<>+7744(SB), Y5, Y5
+	VADDPD       constants<>+7744(SB), Y6, Y6
 	VMULPD       Y3, Y5, Y5
 	VMULPD       Y4, Y6, Y6
-	VADDPD       constants<>+9216(SB), Y5, Y5
-	VADDPD       constants<>+9216(SB), Y6, Y6
+	VADDPD       constants<>+7808(SB), Y5, Y5
+	VADDPD       constants<>+7808(SB), Y6, Y6
 	VMULPD       Y3, Y5, Y5
 	VMULPD       Y4, Y6, Y6
-	VADDPD       constants<>+9280(SB), Y5, Y5
-	VADDPD       constants<>+9280(SB), Y6, Y6
+	VADDPD       constants<>+7872(SB), Y5, Y5
+	VADDPD       constants<>+7872(SB), Y6, Y6
 	VMULPD       Y3, Y5, Y5
 	VMULPD       Y4, Y6, Y6
-	VADDPD       constants<>+9344(SB), Y5, Y5
-	VADDPD       constants<>+9344(SB), Y6, Y6
+	VADDPD       constants<>+7936(SB), Y5, Y5
+	VADDPD       constants<>+7936(SB), Y6, Y6
 	VMULPD       Y3, Y5, Y5
 	VMULPD       Y4, Y6, Y6
-	VADDPD       constants<>+9408(SB), Y5, Y5
-	VADDPD       constants<>+9408(SB), Y6, Y6
-	VMOVUPS      constants<>+9472(SB), Y7
+	VADDPD       constants<>+8000(SB), Y5, Y5
+	VADDPD       constants<>+8000(SB), Y6, Y6
+	VMULPD       Y3, Y5, Y5
+	VMULPD       Y4, Y6, Y6
+	VADDPD       constants<>+8064(SB), Y5, Y5
+	VADDPD       constants<>+8064(SB), Y6, Y6
+	VMOVUPS      constants<>+10688(SB), Y7
 	VMULPD       Y3, Y7, Y7
-	VMOVUPS      constants<>+9472(SB), Y8
+	VMOVUPS      constants<>+10688(SB), Y8
 	VMULPD       Y4, Y8, Y8
-	VADDPD       constants<>+9536(SB), Y7, Y7
-	VADDPD       constants<>+9536(SB), Y8, Y8
-	VMULPD       Y3, Y7, Y7
-	VMULPD       Y4, Y8, Y8
-	VADDPD       constants<>+9600(SB), Y7, Y7
-	VADDPD       constants<>+9600(SB), Y8, Y8
+	VADDPD       constants<>+10752(SB), Y7, Y7
+	VADDPD       constants<>+10752(SB), Y8, Y8
 	VMULPD       Y3, Y7, Y7
 	VMULPD       Y4, Y8, Y8
-	VADDPD       constants<>+9664(SB), Y7, Y7
-	VADDPD       constants<>+9664(SB), Y8, Y8
+	VADDPD       constants<>+10816(SB), Y7, Y7
+	VADDPD       constants<>+10816(SB), Y8, Y8
 	VMULPD       Y3, Y7, Y7
 	VMULPD       Y4, Y8, Y8
-	VADDPD       constants<>+9728(SB), Y7, Y7
-	VADDPD       constants<>+9728(SB), Y8, Y8
+	VADDPD       constants<>+10880(SB), Y7, Y7
+	VADDPD       constants<>+10880(SB), Y8, Y8
 	VMULPD       Y3, Y7, Y7
 	VMULPD       Y4, Y8, Y8
-	VADDPD       constants<>+9792(SB), Y7, Y7
-	VADDPD       constants<>+9792(SB), Y8, Y8
+	VADDPD       constants<>+10944(SB), Y7, Y7
+	VADDPD       constants<>+10944(SB), Y8, Y8
 	VMULPD       Y3, Y7, Y7
 	VMULPD       Y4, Y8, Y8
-	VADDPD       constants<>+9856(SB), Y7, Y7
-	VADDPD       constants<>+9856(SB), Y8, Y8
+	VADDPD       constants<>+11008(SB), Y7, Y7
+	VADDPD       constants<>+11008(SB), Y8, Y8
+	VMULPD       Y3, Y7, Y7
+	VMULPD       Y4, Y8, Y8
+	VADDPD       constants<>+11072(SB), Y7, Y7
+	VADDPD       constants<>+11072(SB), Y8, Y8
 	VMULPD       Y3, Y7, Y3
 	VMULPD       Y4, Y8, Y4
-	VADDPD       constants<>+7744(SB), Y3, Y3
-	VADDPD       constants<>+7744(SB), Y4, Y4
+	VADDPD       constants<>+6464(SB), Y3, Y3
+	VADDPD       constants<>+6464(SB), Y4, Y4
 	VDIVPD       Y3, Y5, Y3
 	VDIVPD       Y4, Y6, Y4
 	VCVTPD2PSY   Y3, X1
 	VCVTPD2PSY   Y4, X3
 	VINSERTF128  $0x01, X3, Y1, Y3
 	VMASKMOVPS   (CX)(DX*4), Y0, Y4
-	VXORPS       constants<>+6400(SB), Y4, Y4
+	VXORPS       constants<>+9792(SB), Y4, Y4
 	VANDPS       constants<>+2304(SB), Y4, Y4
 	VORPS        Y4, Y3, Y3
 	VMASKMOVPS   Y3, Y0, (AX)(DX*4)
 	VMASKMOVPS   32(CX)(DX*4), Y2, Y0
-	VXORPS       constants<>+6400(SB), Y0, Y0
+	VXORPS       constants<>+9792(SB), Y0, Y0
 	VPSRAD       $0x10, Y0, Y3
 	VCVTDQ2PS    Y3, Y3
 	VCVTPS2PD    X3, Y4
 	VEXTRACTF128 $0x01, Y3, X1
 	VCVTPS2PD    X1, Y3
-	VANDPS       constants<>+6464(SB), Y0, Y0
+	VANDPS       constants<>+9856(SB), Y0, Y0
 	VCVTDQ2PS    Y0, Y0
 	VCVTPS2PD    X0, Y5
 	VEXTRACTF128 $0x01, Y0, X0
 	VCVTPS2PD    X0, Y0
-	VMOVUPS      constants<>+6656(SB), Y6
-	VFMADD231PD  constants<>+6592(SB), Y5, Y6
-	VMOVUPS      constants<>+6656(SB), Y5
-	VFMADD231PD  constants<>+6592(SB), Y0, Y5
-	VFMADD231PD  constants<>+6528(SB), Y4, Y6
-	VFMADD231PD  constants<>+6528(SB), Y3, Y5
+	VMOVUPS      constants<>+10048(SB), Y6
+	VFMADD231PD  constants<>+9984(SB), Y5, Y6
+	VMOVUPS      constants<>+10048(SB), Y5
+	VFMADD231PD  constants<>+9984(SB), Y0, Y5
+	VFMADD231PD  constants<>+9920(SB), Y4, Y6
+	VFMADD231PD  constants<>+9920(SB), Y3, Y5
 	VANDPD       constants<>+5824(SB), Y6, Y0
 	VANDPD       constants<>+5824(SB), Y5, Y3
-	VMOVUPS      constants<>+7808(SB), Y4
+	VMOVUPS      constants<>+7360(SB), Y4
 	VSUBPD       Y0, Y4, Y0
-	VMOVUPS      constants<>+7808(SB), Y4
+	VMOVUPS      constants<>+7360(SB), Y4
 	VSUBPD       Y3, Y4, Y3
-	VPADDQ       constants<>+7872(SB), Y0, Y0
-	VPADDQ       constants<>+7872(SB), Y3, Y3
-	VANDPD       constants<>+7936(SB), Y0, Y4
-	VANDPD       constants<>+7936(SB), Y3, Y5
-	VPADDQ       constants<>+8000(SB), Y4, Y4
-	VPADDQ       constants<>+8000(SB), Y5, Y5
+	VPADDQ       constants<>+6528(SB), Y0, Y0
+	VPADDQ       constants<>+6528(SB), Y3, Y3
+	VANDPD       constants<>+6592(SB), Y0, Y4
+	VANDPD       constants<>+6592(SB), Y3, Y5
+	VPADDQ       constants<>+6656(SB), Y4, Y4
+	VPADDQ       constants<>+6656(SB), Y5, Y5
 	VPSRLQ       $0x34, Y0, Y0
 	VPSRLQ       $0x34, Y3, Y3
-	VORPD        constants<>+8064(SB), Y0, Y0
-	VORPD        constants<>+8064(SB), Y3, Y3
-	VSUBPD       constants<>+8128(SB), Y0, Y0
-	VSUBPD       constants<>+8128(SB), Y3, Y3
-	VSUBPD       constants<>+7744(SB), Y4, Y4
-	VSUBPD       constants<>+7744(SB), Y5, Y5
-	VADDPD       constants<>+8192(SB), Y4, Y6
-	VADDPD       constants<>+8192(SB), Y5, Y7
+	VORPD        constants<>+6720(SB), Y0, Y0
+	VORPD        constants<>+6720(SB), Y3, Y3
+	VSUBPD       constants<>+6784(SB), Y0, Y0
+	VSUBPD       constants<>+6784(SB), Y3, Y3
+	VSUBPD       constants<>+6464(SB), Y4, Y4
+	VSUBPD       constants<>+6464(SB), Y5, Y5
+	VADDPD       constants<>+6848(SB), Y4, Y6
+	VADDPD       constants<>+6848(SB), Y5, Y7
 	VDIVPD       Y6, Y4, Y6
 	VDIVPD       Y7, Y5, Y7
 	VMULPD       Y6, Y6, Y8
 	VMULPD       Y7, Y7, Y9
 	VMULPD       Y8, Y8, Y8
 	VMULPD       Y9, Y9, Y9
-	VMOVUPS      constants<>+8256(SB), Y10
+	VMOVUPS      constants<>+6912(SB), Y10
 	VMULPD       Y8, Y10, Y10
-	VMOVUPS      constants<>+8256(SB), Y11
+	VMOVUPS      constants<>+6912(SB), Y11
 	VMULPD       Y9, Y11, Y11
-	VADDPD       constants<>+8320(SB), Y10, Y10
-	VADDPD       constants<>+8320(SB), Y11, Y11
+	VADDPD       constants<>+6976(SB), Y10, Y10
+	VADDPD       constants<>+6976(SB), Y11, Y11
 	VMULPD       Y8, Y10, Y10
 	VMULPD       Y9, Y11, Y11
-	VADDPD       constants<>+8384(SB), Y10, Y10
-	VADDPD       constants<>+8384(SB), Y11, Y11
+	VADDPD       constants<>+7040(SB), Y10, Y10
+	VADDPD       constants<>+7040(SB), Y11, Y11
 	VMULPD       Y10, Y8, Y10
 	VMULPD       Y11, Y9, Y11
-	VMOVUPS      constants<>+8448(SB), Y12
+	VMOVUPS      constants<>+7104(SB), Y12
 	VMULPD       Y8, Y12, Y12
-	VMOVUPS      constants<>+8448(SB), Y13
+	VMOVUPS      constants<>+7104(SB), Y13
 	VMULPD       Y9, Y13, Y13
-	VADDPD       constants<>+8512(SB), Y12, Y12
-	VADDPD       constants<>+8512(SB), Y13, Y13
+	VADDPD       constants<>+7168(SB), Y12, Y12
+	VADDPD       constants<>+7168(SB), Y13, Y13
 	VMULPD       Y8, Y12, Y12
 	VMULPD       Y9, Y13, Y13
-	VADDPD       constants<>+8576(SB), Y12, Y12
-	VADDPD       constants<>+8576(SB), Y13, Y13
+	VADDPD       constants<>+7232(SB), Y12, Y12
+	VADDPD       constants<>+7232(SB), Y13, Y13
 	VMULPD       Y8, Y12, Y8
 	VMULPD       Y9, Y13, Y9
-	VADDPD       constants<>+8640(SB), Y8, Y8
-	VADDPD       constants<>+8640(SB), Y9, Y9
+	VADDPD       constants<>+7296(SB), Y8, Y8
+	VADDPD       constants<>+7296(SB), Y9, Y9
 	VMULPD       Y6, Y6, Y12
 	VMULPD       Y7, Y7, Y13
 	VMULPD       Y12, Y8, Y8
 	VMULPD       Y13, Y9, Y9
-	VMULPD       constants<>+7808(SB), Y4, Y12
-	VMULPD       constants<>+7808(SB), Y5, Y13
+	VMULPD       constants<>+7360(SB), Y4, Y12
+	VMULPD       constants<>+7360(SB), Y5, Y13
 	VMULPD       Y4, Y12, Y12
 	VMULPD       Y5, Y13, Y13
 	VADDPD       Y10, Y8, Y8
@@ -16293,91 +17225,91 @@ test:
 	VADDPD       Y9, Y13, Y9
 	VMULPD       Y8, Y6, Y6
 	VMULPD       Y9, Y7, Y7
-	VMULPD       constants<>+8704(SB), Y0, Y8
-	VMULPD       constants<>+8704(SB), Y3, Y9
+	VMULPD       constants<>+7424(SB), Y0, Y8
+	VMULPD       constants<>+7424(SB), Y3, Y9
 	VADDPD       Y8, Y6, Y6
 	VADDPD       Y9, Y7, Y7
-	VMULPD       constants<>+8768(SB), Y0, Y0
-	VMULPD       constants<>+8768(SB), Y3, Y3
+	VMULPD       constants<>+7488(SB), Y0, Y0
+	VMULPD       constants<>+7488(SB), Y3, Y3
 	VSUBPD       Y6, Y12, Y6
 	VSUBPD       Y7, Y13, Y7
 	VSUBPD       Y4, Y6, Y4
 	VSUBPD       Y5, Y7, Y5
 	VSUBPD       Y4, Y0, Y0
 	VSUBPD       Y5, Y3, Y3
-	VXORPD       constants<>+8832(SB), Y0, Y0
-	VXORPD       constants<>+8832(SB), Y3, Y3
+	VXORPD       constants<>+10624(SB), Y0, Y0
+	VXORPD       constants<>+10624(SB), Y3, Y3
 	VSQRTPD      Y0, Y0
 	VSQRTPD      Y3, Y3
-	VSUBPD       constants<>+8896(SB), Y0, Y0
-	VSUBPD       constants<>+8896(SB), Y3, Y3
-	VMOVUPS      constants<>+8960(SB), Y4
+	VSUBPD       constants<>+7552(SB), Y0, Y0
+	VSUBPD       constants<>+7552(SB), Y3, Y3
+	VMOVUPS      constants<>+7616(SB), Y4
 	VMULPD       Y0, Y4, Y4
-	VMOVUPS      constants<>+8960(SB), Y5
+	VMOVUPS      constants<>+7616(SB), Y5
 	VMULPD       Y3, Y5, Y5
-	VADDPD       constants<>+9024(SB), Y4, Y4
-	VADDPD       constants<>+9024(SB), Y5, Y5
-	VMULPD       Y0, Y4, Y4
-	VMULPD       Y3, Y5, Y5
-	VADDPD       constants<>+9088(SB), Y4, Y4
-	VADDPD       constants<>+9088(SB), Y5, Y5
+	VADDPD       constants<>+7680(SB), Y4, Y4
+	VADDPD       constants<>+7680(SB), Y5, Y5
 	VMULPD       Y0, Y4, Y4
 	VMULPD       Y3, Y5, Y5
-	VADDPD       constants<>+9152(SB), Y4, Y4
-	VADDPD       constants<>+9152(SB), Y5, Y5
+	VADDPD       constants<>+7744(SB), Y4, Y4
+	VADDPD       constants<>+7744(SB), Y5, Y5
 	VMULPD       Y0, Y4, Y4
 	VMULPD       Y3, Y5, Y5
-	VADDPD       constants<>+9216(SB), Y4, Y4
-	VADDPD       constants<>+9216(SB), Y5, Y5
+	VADDPD       constants<>+7808(SB), Y4, Y4
+	VADDPD       constants<>+7808(SB), Y5, Y5
 	VMULPD       Y0, Y4, Y4
 	VMULPD       Y3, Y5, Y5
-	VADDPD       constants<>+9280(SB), Y4, Y4
-	VADDPD       constants<>+9280(SB), Y5, Y5
+	VADDPD       constants<>+7872(SB), Y4, Y4
+	VADDPD       constants<>+7872(SB), Y5, Y5
 	VMULPD       Y0, Y4, Y4
 	VMULPD       Y3, Y5, Y5
-	VADDPD       constants<>+9344(SB), Y4, Y4
-	VADDPD       constants<>+9344(SB), Y5, Y5
+	VADDPD       constants<>+7936(SB), Y4, Y4
+	VADDPD       constants<>+7936(SB), Y5, Y5
 	VMULPD       Y0, Y4, Y4
 	VMULPD       Y3, Y5, Y5
-	VADDPD       constants<>+9408(SB), Y4, Y4
-	VADDPD       constants<>+9408(SB), Y5, Y5
-	VMOVUPS      constants<>+9472(SB), Y6
+	VADDPD       constants<>+8000(SB), Y4, Y4
+	VADDPD       constants<>+8000(SB), Y5, Y5
+	VMULPD       Y0, Y4, Y4
+	VMULPD       Y3, Y5, Y5
+	VADDPD       constants<>+8064(SB), Y4, Y4
+	VADDPD       constants<>+8064(SB), Y5, Y5
+	VMOVUPS      constants<>+10688(SB), Y6
 	VMULPD       Y0, Y6, Y6
-	VMOVUPS      constants<>+9472(SB), Y7
+	VMOVUPS      constants<>+10688(SB), Y7
 	VMULPD       Y3, Y7, Y7
-	VADDPD       constants<>+9536(SB), Y6, Y6
-	VADDPD       constants<>+9536(SB), Y7, Y7
-	VMULPD       Y0, Y6, Y6
-	VMULPD       Y3, Y7, Y7
-	VADDPD       constants<>+9600(SB), Y6, Y6
-	VADDPD       constants<>+9600(SB), Y7, Y7
+	VADDPD       constants<>+10752(SB), Y6, Y6
+	VADDPD       constants<>+10752(SB), Y7, Y7
 	VMULPD       Y0, Y6, Y6
 	VMULPD       Y3, Y7, Y7
-	VADDPD       constants<>+9664(SB), Y6, Y6
-	VADDPD       constants<>+9664(SB), Y7, Y7
+	VADDPD       constants<>+10816(SB), Y6, Y6
+	VADDPD       constants<>+10816(SB), Y7, Y7
 	VMULPD       Y0, Y6, Y6
 	VMULPD       Y3, Y7, Y7
-	VADDPD       constants<>+9728(SB), Y6, Y6
-	VADDPD       constants<>+9728(SB), Y7, Y7
+	VADDPD       constants<>+10880(SB), Y6, Y6
+	VADDPD       constants<>+10880(SB), Y7, Y7
 	VMULPD       Y0, Y6, Y6
 	VMULPD       Y3, Y7, Y7
-	VADDPD       constants<>+9792(SB), Y6, Y6
-	VADDPD       constants<>+9792(SB), Y7, Y7
+	VADDPD       constants<>+10944(SB), Y6, Y6
+	VADDPD       constants<>+10944(SB), Y7, Y7
 	VMULPD       Y0, Y6, Y6
 	VMULPD       Y3, Y7, Y7
-	VADDPD       constants<>+9856(SB), Y6, Y6
-	VADDPD       constants<>+9856(SB), Y7, Y7
+	VADDPD       constants<>+11008(SB), Y6, Y6
+	VADDPD       constants<>+11008(SB), Y7, Y7
+	VMULPD       Y0, Y6, Y6
+	VMULPD       Y3, Y7, Y7
+	VADDPD       constants<>+11072(SB), Y6, Y6
+	VADDPD       constants<>+11072(SB), Y7, Y7
 	VMULPD       Y0, Y6, Y0
 	VMULPD       Y3, Y7, Y3
-	VADDPD       constants<>+7744(SB), Y0, Y0
-	VADDPD       constants<>+7744(SB), Y3, Y3
+	VADDPD       constants<>+6464(SB), Y0, Y0
+	VADDPD       constants<>+6464(SB), Y3, Y3
 	VDIVPD       Y0, Y4, Y0
 	VDIVPD       Y3, Y5, Y3
 	VCVTPD2PSY   Y0, X1
 	VCVTPD2PSY   Y3, X0
 	VINSERTF128  $0x01, X0, Y1, Y0
 	VMASKMOVPS   32(CX)(DX*4), Y2, Y1
-	VXORPS       constants<>+6400(SB), Y1, Y1
+	VXORPS       constants<>+9792(SB), Y1, Y1
 	VANDPS       constants<>+2304(SB), Y1, Y1
 	VORPS        Y1, Y0, Y0
 	VMASKMOVPS   Y0, Y2, 32(AX)(DX*4)
@@ -16726,14 +17658,14 @@ loop:
 	VMOVUPS   constants<>+1152(SB), Y1
 	VCMPPS    $0x11, Y0, Y1, Y1
 	VCMPPS    $0x11, constants<>+1152(SB), Y0, Y2
-	VBLENDVPS Y2, constants<>+9920(SB), Y0, Y0
+	VBLENDVPS Y2, constants<>+11136(SB), Y0, Y0
 	VBLENDVPS Y1, constants<>+704(SB), Y0, Y0
 	VMOVUPS   Y0, (AX)(DX*4)
 	VMOVUPS   32(CX)(DX*4), Y0
 	VMOVUPS   constants<>+1152(SB), Y1
 	VCMPPS    $0x11, Y0, Y1, Y1
 	VCMPPS    $0x11, constants<>+1152(SB), Y0, Y2
-	VBLENDVPS Y2, constants<>+9920(SB), Y0, Y0
+	VBLENDVPS Y2, constants<>+11136(SB), Y0, Y0
 	VBLENDVPS Y1, constants<>+704(SB), Y0, Y0
 	VMOVUPS   Y0, 32(AX)(DX*4)
 	ADDQ      $+16, DX
@@ -16751,14 +17683,14 @@ test:
 	VMOVUPS    constants<>+1152(SB), Y3
 	VCMPPS     $0x11, Y2, Y3, Y3
 	VCMPPS     $0x11, constants<>+1152(SB), Y2, Y4
-	VBLENDVPS  Y4, constants<>+9920(SB), Y2, Y2
+	VBLENDVPS  Y4, constants<>+11136(SB), Y2, Y2
 	VBLENDVPS  Y3, constants<>+704(SB), Y2, Y2
 	VMASKMOVPS Y2, Y0, (AX)(DX*4)
 	VMASKMOVPS 32(CX)(DX*4), Y1, Y0
 	VMOVUPS    constants<>+1152(SB), Y2
 	VCMPPS     $0x11, Y0, Y2, Y2
 	VCMPPS     $0x11, constants<>+1152(SB), Y0, Y3
-	VBLENDVPS  Y3, constants<>+9920(SB), Y0, Y0
+	VBLENDVPS  Y3, constants<>+11136(SB), Y0, Y0
 	VBLENDVPS  Y2, constants<>+704(SB), Y0, Y0
 	VMASKMOVPS Y0, Y1, 32(AX)(DX*4)
 
@@ -16783,14 +17715,14 @@ loop:
 	VMOVUPS    constants<>+1152(SB), Y1
 	VCMPPS     $0x11, Y0, Y1, Y1
 	VCMPPS     $0x11, constants<>+1152(SB), Y0, Y2
-	VBLENDVPS  Y2, constants<>+9920(SB), Y0, Y0
+	VBLENDVPS  Y2, constants<>+11136(SB), Y0, Y0
 	VBLENDVPS  Y1, constants<>+704(SB), Y0, Y0
 	VMOVNTPS   Y0, (AX)(DX*4)
 	VMOVUPS    32(CX)(DX*4), Y0
 	VMOVUPS    constants<>+1152(SB), Y1
 	VCMPPS     $0x11, Y0, Y1, Y1
 	VCMPPS     $0x11, constants<>+1152(SB), Y0, Y2
-	VBLENDVPS  Y2, constants<>+9920(SB), Y0, Y0
+	VBLENDVPS  Y2, constants<>+11136(SB), Y0, Y0
 	VBLENDVPS  Y1, constants<>+704(SB), Y0, Y0
 	VMOVNTPS   Y0, 32(AX)(DX*4)
 	ADDQ       $+16, DX
@@ -16808,14 +17740,14 @@ test:
 	VMOVUPS    constants<>+1152(SB), Y3
 	VCMPPS     $0x11, Y2, Y3, Y3
 	VCMPPS     $0x11, constants<>+1152(SB), Y2, Y4
-	VBLENDVPS  Y4, constants<>+9920(SB), Y2, Y2
+	VBLENDVPS  Y4, constants<>+11136(SB), Y2, Y2
 	VBLENDVPS  Y3, constants<>+704(SB), Y2, Y2
 	VMASKMOVPS Y2, Y0, (AX)(DX*4)
 	VMASKMOVPS 32(CX)(DX*4), Y1, Y0
 	VMOVUPS    constants<>+1152(SB), Y2
 	VCMPPS     $0x11, Y0, Y2, Y2
 	VCMPPS     $0x11, constants<>+1152(SB), Y0, Y3
-	VBLENDVPS  Y3, constants<>+9920(SB), Y0, Y0
+	VBLENDVPS  Y3, constants<>+11136(SB), Y0, Y0
 	VBLENDVPS  Y2, constants<>+704(SB), Y0, Y0
 	VMASKMOVPS Y0, Y1, 32(AX)(DX*4)
 
@@ -17048,7 +17980,7 @@ loop:
 	VMOVUPS   (CX)(BX*4), Y0
 	VMOVUPS   (DX)(BX*4), Y1
 	VCMPPS    $0x00, Y1, Y0, Y0
-	VMOVUPS   constants<>+9984(SB), Y1
+	VMOVUPS   constants<>+11200(SB), Y1
 	VBLENDVPS Y0, constants<>+5888(SB), Y1, Y0
 	VPACKUSDW Y0, Y0, Y0
 	VPERMQ    $0x08, Y0, Y0
@@ -17057,7 +17989,7 @@ loop:
 	VMOVUPS   32(CX)(BX*4), Y0
 	VMOVUPS   32(DX)(BX*4), Y1
 	VCMPPS    $0x00, Y1, Y0, Y0
-	VMOVUPS   constants<>+9984(SB), Y1
+	VMOVUPS   constants<>+11200(SB), Y1
 	VBLENDVPS Y0, constants<>+5888(SB), Y1, Y0
 	VPACKUSDW Y0, Y0, Y0
 	VPERMQ    $0x08, Y0, Y0
@@ -17088,7 +18020,7 @@ loop:
 	VMOVUPS   (DX)(BX*4), Y1
 	VCMPPS    $0x00, Y1, Y0, Y0
 	VMOVUPS   constants<>+5888(SB), Y1
-	VBLENDVPS Y0, constants<>+9984(SB), Y1, Y0
+	VBLENDVPS Y0, constants<>+11200(SB), Y1, Y0
 	VPACKUSDW Y0, Y0, Y0
 	VPERMQ    $0x08, Y0, Y0
 	VPACKUSWB Y0, Y0, Y0
@@ -17097,7 +18029,7 @@ loop:
 	VMOVUPS   32(DX)(BX*4), Y1
 	VCMPPS    $0x00, Y1, Y0, Y0
 	VMOVUPS   constants<>+5888(SB), Y1
-	VBLENDVPS Y0, constants<>+9984(SB), Y1, Y0
+	VBLENDVPS Y0, constants<>+11200(SB), Y1, Y0
 	VPACKUSDW Y0, Y0, Y0
 	VPERMQ    $0x08, Y0, Y0
 	VPACKUSWB Y0, Y0, Y0
@@ -17126,7 +18058,7 @@ loop:
 	VMOVUPS   (CX)(BX*4), Y0
 	VMOVUPS   (DX)(BX*4), Y1
 	VCMPPS    $0x11, Y1, Y0, Y0
-	VMOVUPS   constants<>+9984(SB), Y1
+	VMOVUPS   constants<>+11200(SB), Y1
 	VBLENDVPS Y0, constants<>+5888(SB), Y1, Y0
 	VPACKUSDW Y0, Y0, Y0
 	VPERMQ    $0x08, Y0, Y0
@@ -17135,7 +18067,7 @@ loop:
 	VMOVUPS   32(CX)(BX*4), Y0
 	VMOVUPS   32(DX)(BX*4), Y1
 	VCMPPS    $0x11, Y1, Y0, Y0
-	VMOVUPS   constants<>+9984(SB), Y1
+	VMOVUPS   constants<>+11200(SB), Y1
 	VBLENDVPS Y0, constants<>+5888(SB), Y1, Y0
 	VPACKUSDW Y0, Y0, Y0
 	VPERMQ    $0x08, Y0, Y0
@@ -17165,7 +18097,7 @@ loop:
 	VMOVUPS   (CX)(BX*4), Y0
 	VMOVUPS   (DX)(BX*4), Y1
 	VCMPPS    $0x12, Y1, Y0, Y0
-	VMOVUPS   constants<>+9984(SB), Y1
+	VMOVUPS   constants<>+11200(SB), Y1
 	VBLENDVPS Y0, constants<>+5888(SB), Y1, Y0
 	VPACKUSDW Y0, Y0, Y0
 	VPERMQ    $0x08, Y0, Y0
@@ -17174,7 +18106,7 @@ loop:
 	VMOVUPS   32(CX)(BX*4), Y0
 	VMOVUPS   32(DX)(BX*4), Y1
 	VCMPPS    $0x12, Y1, Y0, Y0
-	VMOVUPS   constants<>+9984(SB), Y1
+	VMOVUPS   constants<>+11200(SB), Y1
 	VBLENDVPS Y0, constants<>+5888(SB), Y1, Y0
 	VPACKUSDW Y0, Y0, Y0
 	VPERMQ    $0x08, Y0, Y0
@@ -17202,7 +18134,7 @@ TEXT ·isNaNAVX2(SB), NOSPLIT, $0-24
 loop:
 	VMOVUPS   (CX)(DX*4), Y0
 	VCMPPS    $0x03, Y0, Y0, Y0
-	VMOVUPS   constants<>+9984(SB), Y1
+	VMOVUPS   constants<>+11200(SB), Y1
 	VBLENDVPS Y0, constants<>+5888(SB), Y1, Y0
 	VPACKUSDW Y0, Y0, Y0
 	VPERMQ    $0x08, Y0, Y0
@@ -17210,7 +18142,7 @@ loop:
 	VMOVQ     X0, (AX)(DX*1)
 	VMOVUPS   32(CX)(DX*4), Y0
 	VCMPPS    $0x03, Y0, Y0, Y0
-	VMOVUPS   constants<>+9984(SB), Y1
+	VMOVUPS   constants<>+11200(SB), Y1
 	VBLENDVPS Y0, constants<>+5888(SB), Y1, Y0
 	VPACKUSDW Y0, Y0, Y0
 	VPERMQ    $0x08, Y0, Y0
@@ -17239,7 +18171,7 @@ loop:
 	VMOVUPS   (CX)(DX*4), Y0
 	VANDPS    constants<>+2112(SB), Y0, Y0
 	VCMPPS    $0x11, constants<>+1856(SB), Y0, Y0
-	VMOVUPS   constants<>+9984(SB), Y1
+	VMOVUPS   constants<>+11200(SB), Y1
 	VBLENDVPS Y0, constants<>+5888(SB), Y1, Y0
 	VPACKUSDW Y0, Y0, Y0
 	VPERMQ    $0x08, Y0, Y0
@@ -17248,7 +18180,7 @@ loop:
 	VMOVUPS   32(CX)(DX*4), Y0
 	VANDPS    constants<>+2112(SB), Y0, Y0
 	VCMPPS    $0x11, constants<>+1856(SB), Y0, Y0
-	VMOVUPS   constants<>+9984(SB), Y1
+	VMOVUPS   constants<>+11200(SB), Y1
 	VBLENDVPS Y0, constants<>+5888(SB), Y1, Y0
 	VPACKUSDW Y0, Y0, Y0
 	VPERMQ    $0x08, Y0, Y0
@@ -17307,7 +18239,7 @@ loop:
 	VPADDD       constants<>+832(SB), Y2, Y2
 	VPSLLD       $0x17, Y2, Y2
 	VMULPS       Y2, Y1, Y1
-	VMOVUPS      constants<>+10048(SB), Y2
+	VMOVUPS      constants<>+11264(SB), Y2
 	VCMPPS       $0x11, Y0, Y2, Y2
 	VBLENDVPS    Y2, Y1, Y4, Y1
 	VANDPS       constants<>+2304(SB), Y0, Y0
@@ -17346,7 +18278,7 @@ loop:
 	VPADDD       constants<>+832(SB), Y2, Y2
 	VPSLLD       $0x17, Y2, Y2
 	VMULPS       Y2, Y1, Y1
-	VMOVUPS      constants<>+10048(SB), Y2
+	VMOVUPS      constants<>+11264(SB), Y2
 	VCMPPS       $0x11, Y0, Y2, Y2
 	VBLENDVPS    Y2, Y1, Y4, Y1
 	VANDPS       constants<>+2304(SB), Y0, Y0
@@ -17396,7 +18328,7 @@ test:
 	VPADDD       constants<>+832(SB), Y4, Y4
 	VPSLLD       $0x17, Y4, Y4
 	VMULPS       Y4, Y3, Y3
-	VMOVUPS      constants<>+10048(SB), Y4
+	VMOVUPS      constants<>+11264(SB), Y4
 	VCMPPS       $0x11, Y2, Y4, Y4
 	VBLENDVPS    Y4, Y3, Y6, Y3
 	VANDPS       constants<>+2304(SB), Y2, Y2
@@ -17435,7 +18367,7 @@ test:
 	VPADDD       constants<>+832(SB), Y3, Y3
 	VPSLLD       $0x17, Y3, Y3
 	VMULPS       Y3, Y2, Y2
-	VMOVUPS      constants<>+10048(SB), Y3
+	VMOVUPS      constants<>+11264(SB), Y3
 	VCMPPS       $0x11, Y0, Y3, Y3
 	VBLENDVPS    Y3, Y2, Y5, Y2
 	VANDPS       constants<>+2304(SB), Y0, Y0
@@ -17492,7 +18424,7 @@ loop:
 	VPADDD       constants<>+832(SB), Y2, Y2
 	VPSLLD       $0x17, Y2, Y2
 	VMULPS       Y2, Y1, Y1
-	VMOVUPS      constants<>+10048(SB), Y2
+	VMOVUPS      constants<>+11264(SB), Y2
 	VCMPPS       $0x11, Y0, Y2, Y2
 	VBLENDVPS    Y2, Y1, Y4, Y1
 	VANDPS       constants<>+2304(SB), Y0, Y0
@@ -17531,7 +18463,7 @@ loop:
 	VPADDD       constants<>+832(SB), Y2, Y2
 	VPSLLD       $0x17, Y2, Y2
 	VMULPS       Y2, Y1, Y1
-	VMOVUPS      constants<>+10048(SB), Y2
+	VMOVUPS      constants<>+11264(SB), Y2
 	VCMPPS       $0x11, Y0, Y2, Y2
 	VBLENDVPS    Y2, Y1, Y4, Y1
 	VANDPS       constants<>+2304(SB), Y0, Y0
@@ -17581,7 +18513,7 @@ test:
 	VPADDD       constants<>+832(SB), Y4, Y4
 	VPSLLD       $0x17, Y4, Y4
 	VMULPS       Y4, Y3, Y3
-	VMOVUPS      constants<>+10048(SB), Y4
+	VMOVUPS      constants<>+11264(SB), Y4
 	VCMPPS       $0x11, Y2, Y4, Y4
 	VBLENDVPS    Y4, Y3, Y6, Y3
 	VANDPS       constants<>+2304(SB), Y2, Y2
@@ -17620,7 +18552,7 @@ test:
 	VPADDD       constants<>+832(SB), Y3, Y3
 	VPSLLD       $0x17, Y3, Y3
 	VMULPS       Y3, Y2, Y2
-	VMOVUPS      constants<>+10048(SB), Y3
+	VMOVUPS      constants<>+11264(SB), Y3
 	VCMPPS       $0x11, Y0, Y3, Y3
 	VBLENDVPS    Y3, Y2, Y5, Y2
 	VANDPS       constants<>+2304(SB), Y0, Y0
@@ -17662,7 +18594,7 @@ loop:
 	VADDPS       Y3, Y5, Y3
 	VANDPS       constants<>+1216(SB), Y4, Y4
 	VPADDD       constants<>+1024(SB), Y4, Y4
-	VMOVUPS      constants<>+10112(SB), Y5
+	VMOVUPS      constants<>+11328(SB), Y5
 	VMINPS       Y3, Y5, Y5
 	VMOVUPS      constants<>+192(SB), Y6
 	VSUBPS       Y5, Y6, Y5
@@ -17721,7 +18653,7 @@ loop:
 	VADDPS       Y3, Y5, Y3
 	VANDPS       constants<>+1216(SB), Y4, Y4
 	VPADDD       constants<>+1024(SB), Y4, Y4
-	VMOVUPS      constants<>+10112(SB), Y5
+	VMOVUPS      constants<>+11328(SB), Y5
 	VMINPS       Y3, Y5, Y5
 	VMOVUPS      constants<>+192(SB), Y6
 	VSUBPS       Y5, Y6, Y5
@@ -17791,7 +18723,7 @@ test:
 	VADDPS       Y5, Y7, Y5
 	VANDPS       constants<>+1216(SB), Y6, Y6
 	VPADDD       constants<>+1024(SB), Y6, Y6
-	VMOVUPS      constants<>+10112(SB), Y7
+	VMOVUPS      constants<>+11328(SB), Y7
 	VMINPS       Y5, Y7, Y7
 	VMOVUPS      constants<>+192(SB), Y8
 	VSUBPS       Y7, Y8, Y7
@@ -17850,7 +18782,7 @@ test:
 	VADDPS       Y4, Y6, Y4
 	VANDPS       constants<>+1216(SB), Y5, Y5
 	VPADDD       constants<>+1024(SB), Y5, Y5
-	VMOVUPS      constants<>+10112(SB), Y6
+	VMOVUPS      constants<>+11328(SB), Y6
 	VMINPS       Y4, Y6, Y6
 	VMOVUPS      constants<>+192(SB), Y7
 	VSUBPS       Y6, Y7, Y6
@@ -17927,7 +18859,7 @@ loop:
 	VADDPS       Y3, Y5, Y3
 	VANDPS       constants<>+1216(SB), Y4, Y4
 	VPADDD       constants<>+1024(SB), Y4, Y4
-	VMOVUPS      constants<>+10112(SB), Y5
+	VMOVUPS      constants<>+11328(SB), Y5
 	VMINPS       Y3, Y5, Y5
 	VMOVUPS      constants<>+192(SB), Y6
 	VSUBPS       Y5, Y6, Y5
@@ -17986,7 +18918,7 @@ loop:
 	VADDPS       Y3, Y5, Y3
 	VANDPS       constants<>+1216(SB), Y4, Y4
 	VPADDD       constants<>+1024(SB), Y4, Y4
-	VMOVUPS      constants<>+10112(SB), Y5
+	VMOVUPS      constants<>+11328(SB), Y5
 	VMINPS       Y3, Y5, Y5
 	VMOVUPS      constants<>+192(SB), Y6
 	VSUBPS       Y5, Y6, Y5
@@ -18056,7 +18988,7 @@ test:
 	VADDPS       Y5, Y7, Y5
 	VANDPS       constants<>+1216(SB), Y6, Y6
 	VPADDD       constants<>+1024(SB), Y6, Y6
-	VMOVUPS      constants<>+10112(SB), Y7
+	VMOVUPS      constants<>+11328(SB), Y7
 	VMINPS       Y5, Y7, Y7
 	VMOVUPS      constants<>+192(SB), Y8
 	VSUBPS       Y7, Y8, Y7
@@ -18115,7 +19047,7 @@ test:
 	VADDPS       Y4, Y6, Y4
 	VANDPS       constants<>+1216(SB), Y5, Y5
 	VPADDD       constants<>+1024(SB), Y5, Y5
-	VMOVUPS      constants<>+10112(SB), Y6
+	VMOVUPS      constants<>+11328(SB), Y6
 	VMINPS       Y4, Y6, Y6
 	VMOVUPS      constants<>+192(SB), Y7
 	VSUBPS       Y6, Y7, Y6
@@ -18201,11 +19133,11 @@ loop:
 	VADDPS       constants<>+704(SB), Y1, Y2
 	VSUBPS       constants<>+704(SB), Y2, Y3
 	VSUBPS       Y3, Y1, Y1
-	VMOVUPS      constants<>+10176(SB), Y3
+	VMOVUPS      constants<>+11392(SB), Y3
 	VCMPPS       $0x11, Y2, Y3, Y3
 	VMOVUPS      constants<>+704(SB), Y4
 	VBLENDVPS    Y3, constants<>+1792(SB), Y4, Y4
-	VFMADD213PS  constants<>+9920(SB), Y4, Y2
+	VFMADD213PS  constants<>+11136(SB), Y4, Y2
 	VFMADD231PS  Y4, Y1, Y2
 	VMOVUPS      constants<>+1152(SB), Y1
 	VMAXPS       Y0, Y1, Y0
@@ -18262,11 +19194,11 @@ loop:
 	VADDPS       constants<>+704(SB), Y1, Y2
 	VSUBPS       constants<>+704(SB), Y2, Y3
 	VSUBPS       Y3, Y1, Y1
-	VMOVUPS      constants<>+10176(SB), Y3
+	VMOVUPS      constants<>+11392(SB), Y3
 	VCMPPS       $0x11, Y2, Y3, Y3
 	VMOVUPS      constants<>+704(SB), Y4
 	VBLENDVPS    Y3, constants<>+1792(SB), Y4, Y4
-	VFMADD213PS  constants<>+9920(SB), Y4, Y2
+	VFMADD213PS  constants<>+11136(SB), Y4, Y2
 	VFMADD231PS  Y4, Y1, Y2
 	VMOVUPS      constants<>+1152(SB), Y1
 	VMAXPS       Y0, Y1, Y0
@@ -18334,11 +19266,11 @@ test:
 	VADDPS       constants<>+704(SB), Y3, Y4
 	VSUBPS       constants<>+704(SB), Y4, Y5
 	VSUBPS       Y5, Y3, Y3
-	VMOVUPS      constants<>+10176(SB), Y5
+	VMOVUPS      constants<>+11392(SB), Y5
 	VCMPPS       $0x11, Y4, Y5, Y5
 	VMOVUPS      constants<>+704(SB), Y6
 	VBLENDVPS    Y5, constants<>+1792(SB), Y6, Y6
-	VFMADD213PS  constants<>+9920(SB), Y6, Y4
+	VFMADD213PS  constants<>+11136(SB), Y6, Y4
 	VFMADD231PS  Y6, Y3, Y4
 	VMOVUPS      constants<>+1152(SB), Y3
 	VMAXPS       Y2, Y3, Y2
@@ -18395,11 +19327,11 @@ test:
 	VADDPS       constants<>+704(SB), Y2, Y3
 	VSUBPS       constants<>+704(SB), Y3, Y4
 	VSUBPS       Y4, Y2, Y2
-	VMOVUPS      constants<>+10176(SB), Y4
+	VMOVUPS      constants<>+11392(SB), Y4
 	VCMPPS       $0x11, Y3, Y4, Y4
 	VMOVUPS      constants<>+704(SB), Y5
 	VBLENDVPS    Y4, constants<>+1792(SB), Y5, Y5
-	VFMADD213PS  constants<>+9920(SB), Y5, Y3
+	VFMADD213PS  constants<>+11136(SB), Y5, Y3
 	VFMADD231PS  Y5, Y2, Y3
 	VMOVUPS      constants<>+1152(SB), Y2
 	VMAXPS       Y0, Y2, Y0
@@ -18474,11 +19406,11 @@ loop:
 	VADDPS       constants<>+704(SB), Y1, Y2
 	VSUBPS       constants<>+704(SB), Y2, Y3
 	VSUBPS       Y3, Y1, Y1
-	VMOVUPS      constants<>+10176(SB), Y3
+	VMOVUPS      constants<>+11392(SB), Y3
 	VCMPPS       $0x11, Y2, Y3, Y3
 	VMOVUPS      constants<>+704(SB), Y4
 	VBLENDVPS    Y3, constants<>+1792(SB), Y4, Y4
-	VFMADD213PS  constants<>+9920(SB), Y4, Y2
+	VFMADD213PS  constants<>+11136(SB), Y4, Y2
 	VFMADD231PS  Y4, Y1, Y2
 	VMOVUPS      constants<>+1152(SB), Y1
 	VMAXPS       Y0, Y1, Y0
@@ -18535,11 +19467,11 @@ loop:
 	VADDPS       constants<>+704(SB), Y1, Y2
 	VSUBPS       constants<>+704(SB), Y2, Y3
 	VSUBPS       Y3, Y1, Y1
-	VMOVUPS      constants<>+10176(SB), Y3
+	VMOVUPS      constants<>+11392(SB), Y3
 	VCMPPS       $0x11, Y2, Y3, Y3
 	VMOVUPS      constants<>+704(SB), Y4
 	VBLENDVPS    Y3, constants<>+1792(SB), Y4, Y4
-	VFMADD213PS  constants<>+9920(SB), Y4, Y2
+	VFMADD213PS  constants<>+11136(SB), Y4, Y2
 	VFMADD231PS  Y4, Y1, Y2
 	VMOVUPS      constants<>+1152(SB), Y1
 	VMAXPS       Y0, Y1, Y0
@@ -18607,11 +19539,11 @@ test:
 	VADDPS       constants<>+704(SB), Y3, Y4
 	VSUBPS       constants<>+704(SB), Y4, Y5
 	VSUBPS       Y5, Y3, Y3
-	VMOVUPS      constants<>+10176(SB), Y5
+	VMOVUPS      constants<>+11392(SB), Y5
 	VCMPPS       $0x11, Y4, Y5, Y5
 	VMOVUPS      constants<>+704(SB), Y6
 	VBLENDVPS    Y5, constants<>+1792(SB), Y6, Y6
-	VFMADD213PS  constants<>+9920(SB), Y6, Y4
+	VFMADD213PS  constants<>+11136(SB), Y6, Y4
 	VFMADD231PS  Y6, Y3, Y4
 	VMOVUPS      constants<>+1152(SB), Y3
 	VMAXPS       Y2, Y3, Y2
@@ -18668,11 +19600,11 @@ test:
 	VADDPS       constants<>+704(SB), Y2, Y3
 	VSUBPS       constants<>+704(SB), Y3, Y4
 	VSUBPS       Y4, Y2, Y2
-	VMOVUPS      constants<>+10176(SB), Y4
+	VMOVUPS      constants<>+11392(SB), Y4
 	VCMPPS       $0x11, Y3, Y4, Y4
 	VMOVUPS      constants<>+704(SB), Y5
 	VBLENDVPS    Y4, constants<>+1792(SB), Y5, Y5
-	VFMADD213PS  constants<>+9920(SB), Y5, Y3
+	VFMADD213PS  constants<>+11136(SB), Y5, Y3
 	VFMADD231PS  Y5, Y2, Y3
 	VMOVUPS      constants<>+1152(SB), Y2
 	VMAXPS       Y0, Y2, Y0
@@ -18740,32 +19672,32 @@ loop:
 	VCVTPS2PD    X4, Y6
 	VEXTRACTF128 $0x01, Y4, X4
 	VCVTPS2PD    X4, Y4
-	VADDPD       constants<>+8192(SB), Y6, Y7
-	VADDPD       constants<>+8192(SB), Y4, Y8
+	VADDPD       constants<>+6848(SB), Y6, Y7
+	VADDPD       constants<>+6848(SB), Y4, Y8
 	VDIVPD       Y7, Y6, Y6
 	VDIVPD       Y8, Y4, Y4
 	VMULPD       Y6, Y6, Y7
 	VMULPD       Y4, Y4, Y8
-	VMOVUPS      constants<>+10304(SB), Y9
-	VFMADD231PD  constants<>+10240(SB), Y7, Y9
-	VMOVUPS      constants<>+10304(SB), Y10
-	VFMADD231PD  constants<>+10240(SB), Y8, Y10
-	VFMADD213PD  constants<>+10368(SB), Y7, Y9
-	VFMADD213PD  constants<>+10368(SB), Y8, Y10
-	VFMADD213PD  constants<>+10432(SB), Y7, Y9
-	VFMADD213PD  constants<>+10432(SB), Y8, Y10
-	VFMADD213PD  constants<>+10496(SB), Y7, Y9
-	VFMADD213PD  constants<>+10496(SB), Y8, Y10
-	VFMADD213PD  constants<>+10560(SB), Y7, Y9
-	VFMADD213PD  constants<>+10560(SB), Y8, Y10
+	VMOVUPS      constants<>+11520(SB), Y9
+	VFMADD231PD  constants<>+11456(SB), Y7, Y9
+	VMOVUPS      constants<>+11520(SB), Y10
+	VFMADD231PD  constants<>+11456(SB), Y8, Y10
+	VFMADD213PD  constants<>+11584(SB), Y7, Y9
+	VFMADD213PD  constants<>+11584(SB), Y8, Y10
+	VFMADD213PD  constants<>+11648(SB), Y7, Y9
+	VFMADD213PD  constants<>+11648(SB), Y8, Y10
+	VFMADD213PD  constants<>+11712(SB), Y7, Y9
+	VFMADD213PD  constants<>+11712(SB), Y8, Y10
+	VFMADD213PD  constants<>+11776(SB), Y7, Y9
+	VFMADD213PD  constants<>+11776(SB), Y8, Y10
 	VCVTPS2PD    X3, Y7
 	VEXTRACTF128 $0x01, Y3, X3
 	VCVTPS2PD    X3, Y3
 	VFMADD231PD  Y9, Y6, Y7
 	VFMADD231PD  Y10, Y4, Y3
-	VMOVUPS      constants<>+10688(SB), Y4
+	VMOVUPS      constants<>+11904(SB), Y4
 	VMAXPS       Y1, Y4, Y4
-	VMOVUPS      constants<>+10624(SB), Y6
+	VMOVUPS      constants<>+11840(SB), Y6
 	VMINPS       Y4, Y6, Y4
 	VCVTPS2PD    X4, Y6
 	VEXTRACTF128 $0x01, Y4, X4
@@ -18776,24 +19708,24 @@ loop:
 	VROUNDPD     $0x08, Y3, Y7
 	VSUBPD       Y4, Y6, Y8
 	VSUBPD       Y7, Y3, Y9
-	VMOVUPS      constants<>+10816(SB), Y10
-	VFMADD231PD  constants<>+10752(SB), Y8, Y10
-	VMOVUPS      constants<>+10816(SB), Y11
-	VFMADD231PD  constants<>+10752(SB), Y9, Y11
-	VFMADD213PD  constants<>+10880(SB), Y8, Y10
-	VFMADD213PD  constants<>+10880(SB), Y9, Y11
-	VFMADD213PD  constants<>+10944(SB), Y8, Y10
-	VFMADD213PD  constants<>+10944(SB), Y9, Y11
-	VFMADD213PD  constants<>+11008(SB), Y8, Y10
-	VFMADD213PD  constants<>+11008(SB), Y9, Y11
-	VFMADD213PD  constants<>+11072(SB), Y8, Y10
-	VFMADD213PD  constants<>+11072(SB), Y9, Y11
-	VFMADD213PD  constants<>+11136(SB), Y8, Y10
-	VFMADD213PD  constants<>+11136(SB), Y9, Y11
-	VFMADD213PD  constants<>+11200(SB), Y8, Y10
-	VFMADD213PD  constants<>+11200(SB), Y9, Y11
-	VFMADD213PD  constants<>+11264(SB), Y8, Y10
-	VFMADD213PD  constants<>+11264(SB), Y9, Y11
+	VMOVUPS      constants<>+12032(SB), Y10
+	VFMADD231PD  constants<>+11968(SB), Y8, Y10
+	VMOVUPS      constants<>+12032(SB), Y11
+	VFMADD231PD  constants<>+11968(SB), Y9, Y11
+	VFMADD213PD  constants<>+12096(SB), Y8, Y10
+	VFMADD213PD  constants<>+12096(SB), Y9, Y11
+	VFMADD213PD  constants<>+12160(SB), Y8, Y10
+	VFMADD213PD  constants<>+12160(SB), Y9, Y11
+	VFMADD213PD  constants<>+12224(SB), Y8, Y10
+	VFMADD213PD  constants<>+12224(SB), Y9, Y11
+	VFMADD213PD  constants<>+12288(SB), Y8, Y10
+	VFMADD213PD  constants<>+12288(SB), Y9, Y11
+	VFMADD213PD  constants<>+12352(SB), Y8, Y10
+	VFMADD213PD  constants<>+12352(SB), Y9, Y11
+	VFMADD213PD  constants<>+12416(SB), Y8, Y10
+	VFMADD213PD  constants<>+12416(SB), Y9, Y11
+	VFMADD213PD  constants<>+12480(SB), Y8, Y10
+	VFMADD213PD  constants<>+12480(SB), Y9, Y11
 	VCVTPD2PSY   Y4, X5
 	VCVTPD2PSY   Y7, X4
 	VINSERTF128  $0x01, X4, Y5, Y4
@@ -18813,8 +19745,8 @@ loop:
 	VPADDD       constants<>+832(SB), Y4, Y4
 	VPSLLD       $0x17, Y4, Y4
 	VMULPS       Y4, Y6, Y4
-	VCMPPS       $0x11, constants<>+11328(SB), Y3, Y6
-	VMOVUPS      constants<>+11392(SB), Y7
+	VCMPPS       $0x11, constants<>+12544(SB), Y3, Y6
+	VMOVUPS      constants<>+12608(SB), Y7
 	VCMPPS       $0x11, Y3, Y7, Y3
 	VBLENDVPS    Y3, constants<>+1856(SB), Y4, Y3
 	VBLENDVPS    Y6, constants<>+1152(SB), Y3, Y3
@@ -18861,32 +19793,32 @@ loop:
 	VCVTPS2PD    X4, Y6
 	VEXTRACTF128 $0x01, Y4, X4
 	VCVTPS2PD    X4, Y4
-	VADDPD       constants<>+8192(SB), Y6, Y7
-	VADDPD       constants<>+8192(SB), Y4, Y8
+	VADDPD       constants<>+6848(SB), Y6, Y7
+	VADDPD       constants<>+6848(SB), Y4, Y8
 	VDIVPD       Y7, Y6, Y6
 	VDIVPD       Y8, Y4, Y4
 	VMULPD       Y6, Y6, Y7
 	VMULPD       Y4, Y4, Y8
-	VMOVUPS      constants<>+10304(SB), Y9
-	VFMADD231PD  constants<>+10240(SB), Y7, Y9
-	VMOVUPS      constants<>+10304(SB), Y10
-	VFMADD231PD  constants<>+10240(SB), Y8, Y10
-	VFMADD213PD  constants<>+10368(SB), Y7, Y9
-	VFMADD213PD  constants<>+10368(SB), Y8, Y10
-	VFMADD213PD  constants<>+10432(SB), Y7, Y9
-	VFMADD213PD  constants<>+10432(SB), Y8, Y10
-	VFMADD213PD  constants<>+10496(SB), Y7, Y9
-	VFMADD213PD  constants<>+10496(SB), Y8, Y10
-	VFMADD213PD  constants<>+10560(SB), Y7, Y9
-	VFMADD213PD  constants<>+10560(SB), Y8, Y10
+	VMOVUPS      constants<>+11520(SB), Y9
+	VFMADD231PD  constants<>+11456(SB), Y7, Y9
+	VMOVUPS      constants<>+11520(SB), Y10
+	VFMADD231PD  constants<>+11456(SB), Y8, Y10
+	VFMADD213PD  constants<>+11584(SB), Y7, Y9
+	VFMADD213PD  constants<>+11584(SB), Y8, Y10
+	VFMADD213PD  constants<>+11648(SB), Y7, Y9
+	VFMADD213PD  constants<>+11648(SB), Y8, Y10
+	VFMADD213PD  constants<>+11712(SB), Y7, Y9
+	VFMADD213PD  constants<>+11712(SB), Y8, Y10
+	VFMADD213PD  constants<>+11776(SB), Y7, Y9
+	VFMADD213PD  constants<>+11776(SB), Y8, Y10
 	VCVTPS2PD    X3, Y7
 	VEXTRACTF128 $0x01, Y3, X3
 	VCVTPS2PD    X3, Y3
 	VFMADD231PD  Y9, Y6, Y7
 	VFMADD231PD  Y10, Y4, Y3
-	VMOVUPS      constants<>+10688(SB), Y4
+	VMOVUPS      constants<>+11904(SB), Y4
 	VMAXPS       Y1, Y4, Y4
-	VMOVUPS      constants<>+10624(SB), Y6
+	VMOVUPS      constants<>+11840(SB), Y6
 	VMINPS       Y4, Y6, Y4
 	VCVTPS2PD    X4, Y6
 	VEXTRACTF128 $0x01, Y4, X4
@@ -18897,24 +19829,24 @@ loop:
 	VROUNDPD     $0x08, Y3, Y7
 	VSUBPD       Y4, Y6, Y8
 	VSUBPD       Y7, Y3, Y9
-	VMOVUPS      constants<>+10816(SB), Y10
-	VFMADD231PD  constants<>+10752(SB), Y8, Y10
-	VMOVUPS      constants<>+10816(SB), Y11
-	VFMADD231PD  constants<>+10752(SB), Y9, Y11
-	VFMADD213PD  constants<>+10880(SB), Y8, Y10
-	VFMADD213PD  constants<>+10880(SB), Y9, Y11
-	VFMADD213PD  constants<>+10944(SB), Y8, Y10
-	VFMADD213PD  constants<>+10944(SB), Y9, Y11
-	VFMADD213PD  constants<>+11008(SB), Y8, Y10
-	VFMADD213PD  constants<>+11008(SB), Y9, Y11
-	VFMADD213PD  constants<>+11072(SB), Y8, Y10
-	VFMADD213PD  constants<>+11072(SB), Y9, Y11
-	VFMADD213PD  constants<>+11136(SB), Y8, Y10
-	VFMADD213PD  constants<>+11136(SB), Y9, Y11
-	VFMADD213PD  constants<>+11200(SB), Y8, Y10
-	VFMADD213PD  constants<>+11200(SB), Y9, Y11
-	VFMADD213PD  constants<>+11264(SB), Y8, Y10
-	VFMADD213PD  constants<>+11264(SB), Y9, Y11
+	VMOVUPS      constants<>+12032(SB), Y10
+	VFMADD231PD  constants<>+11968(SB), Y8, Y10
+	VMOVUPS      constants<>+12032(SB), Y11
+	VFMADD231PD  constants<>+11968(SB), Y9, Y11
+	VFMADD213PD  constants<>+12096(SB), Y8, Y10
+	VFMADD213PD  constants<>+12096(SB), Y9, Y11
+	VFMADD213PD  constants<>+12160(SB), Y8, Y10
+	VFMADD213PD  constants<>+12160(SB), Y9, Y11
+	VFMADD213PD  constants<>+12224(SB), Y8, Y10
+	VFMADD213PD  constants<>+12224(SB), Y9, Y11
+	VFMADD213PD  constants<>+12288(SB), Y8, Y10
+	VFMADD213PD  constants<>+12288(SB), Y9, Y11
+	VFMADD213PD  constants<>+12352(SB), Y8, Y10
+	VFMADD213PD  constants<>+12352(SB), Y9, Y11
+	VFMADD213PD  constants<>+12416(SB), Y8, Y10
+	VFMADD213PD  constants<>+12416(SB), Y9, Y11
+	VFMADD213PD  constants<>+12480(SB), Y8, Y10
+	VFMADD213PD  constants<>+12480(SB), Y9, Y11
 	VCVTPD2PSY   Y4, X5
 	VCVTPD2PSY   Y7, X4
 	VINSERTF128  $0x01, X4, Y5, Y4
@@ -18934,8 +19866,8 @@ loop:
 	VPADDD       constants<>+832(SB), Y4, Y4
 	VPSLLD       $0x17, Y4, Y4
 	VMULPS       Y4, Y6, Y4
-	VCMPPS       $0x11, constants<>+11328(SB), Y3, Y6
-	VMOVUPS      constants<>+11392(SB), Y7
+	VCMPPS       $0x11, constants<>+12544(SB), Y3, Y6
+	VMOVUPS      constants<>+12608(SB), Y7
 	VCMPPS       $0x11, Y3, Y7, Y3
 	VBLENDVPS    Y3, constants<>+1856(SB), Y4, Y3
 	VBLENDVPS    Y6, constants<>+1152(SB), Y3, Y3
@@ -18993,32 +19925,32 @@ test:
 	VCVTPS2PD    X7, Y8
 	VEXTRACTF128 $0x01, Y7, X5
 	VCVTPS2PD    X5, Y7
-	VADDPD       constants<>+8192(SB), Y8, Y9
-	VADDPD       constants<>+8192(SB), Y7, Y10
+	VADDPD       constants<>+6848(SB), Y8, Y9
+	VADDPD       constants<>+6848(SB), Y7, Y10
 	VDIVPD       Y9, Y8, Y8
 	VDIVPD       Y10, Y7, Y7
 	VMULPD       Y8, Y8, Y9
 	VMULPD       Y7, Y7, Y10
-	VMOVUPS      constants<>+10304(SB), Y11
-	VFMADD231PD  constants<>+10240(SB), Y9, Y11
-	VMOVUPS      constants<>+10304(SB), Y12
-	VFMADD231PD  constants<>+10240(SB), Y10, Y12
-	VFMADD213PD  constants<>+10368(SB), Y9, Y11
-	VFMADD213PD  constants<>+10368(SB), Y10, Y12
-	VFMADD213PD  constants<>+10432(SB), Y9, Y11
-	VFMADD213PD  constants<>+10432(SB), Y10, Y12
-	VFMADD213PD  constants<>+10496(SB), Y9, Y11
-	VFMADD213PD  constants<>+10496(SB), Y10, Y12
-	VFMADD213PD  constants<>+10560(SB), Y9, Y11
-	VFMADD213PD  constants<>+10560(SB), Y10, Y12
+	VMOVUPS      constants<>+11520(SB), Y11
+	VFMADD231PD  constants<>+11456(SB), Y9, Y11
+	VMOVUPS      constants<>+11520(SB), Y12
+	VFMADD231PD  constants<>+11456(SB), Y10, Y12
+	VFMADD213PD  constants<>+11584(SB), Y9, Y11
+	VFMADD213PD  constants<>+11584(SB), Y10, Y12
+	VFMADD213PD  constants<>+11648(SB), Y9, Y11
+	VFMADD213PD  constants<>+11648(SB), Y10, Y12
+	VFMADD213PD  constants<>+11712(SB), Y9, Y11
+	VFMADD213PD  constants<>+11712(SB), Y10, Y12
+	VFMADD213PD  constants<>+11776(SB), Y9, Y11
+	VFMADD213PD  constants<>+11776(SB), Y10, Y12
 	VCVTPS2PD    X6, Y9
 	VEXTRACTF128 $0x01, Y6, X5
 	VCVTPS2PD    X5, Y6
 	VFMADD231PD  Y11, Y8, Y9
 	VFMADD231PD  Y12, Y7, Y6
-	VMOVUPS      constants<>+10688(SB), Y7
+	VMOVUPS      constants<>+11904(SB), Y7
 	VMAXPS       Y3, Y7, Y7
-	VMOVUPS      constants<>+10624(SB), Y8
+	VMOVUPS      constants<>+11840(SB), Y8
 	VMINPS       Y7, Y8, Y7
 	VCVTPS2PD    X7, Y8
 	VEXTRACTF128 $0x01, Y7, X5
@@ -19029,24 +19961,24 @@ test:
 	VROUNDPD     $0x08, Y6, Y9
 	VSUBPD       Y7, Y8, Y10
 	VSUBPD       Y9, Y6, Y11
-	VMOVUPS      constants<>+10816(SB), Y12
-	VFMADD231PD  constants<>+10752(SB), Y10, Y12
-	VMOVUPS      constants<>+10816(SB), Y13
-	VFMADD231PD  constants<>+10752(SB), Y11, Y13
-	VFMADD213PD  constants<>+10880(SB), Y10, Y12
-	VFMADD213PD  constants<>+10880(SB), Y11, Y13
-	VFMADD213PD  constants<>+10944(SB), Y10, Y12
-	VFMADD213PD  constants<>+10944(SB), Y11, Y13
-	VFMADD213PD  constants<>+11008(SB), Y10, Y12
-	VFMADD213PD  constants<>+11008(SB), Y11, Y13
-	VFMADD213PD  constants<>+11072(SB), Y10, Y12
-	VFMADD213PD  constants<>+11072(SB), Y11, Y13
-	VFMADD213PD  constants<>+11136(SB), Y10, Y12
-	VFMADD213PD  constants<>+11136(SB), Y11, Y13
-	VFMADD213PD  constants<>+11200(SB), Y10, Y12
-	VFMADD213PD  constants<>+11200(SB), Y11, Y13
-	VFMADD213PD  constants<>+11264(SB), Y10, Y12
-	VFMADD213PD  constants<>+11264(SB), Y11, Y13
+	VMOVUPS      constants<>+12032(SB), Y12
+	VFMADD231PD  constants<>+11968(SB), Y10, Y12
+	VMOVUPS      constants<>+12032(SB), Y13
+	VFMADD231PD  constants<>+11968(SB), Y11, Y13
+	VFMADD213PD  constants<>+12096(SB), Y10, Y12
+	VFMADD213PD  constants<>+12096(SB), Y11, Y13
+	VFMADD213PD  constants<>+12160(SB), Y10, Y12
+	VFMADD213PD  constants<>+12160(SB), Y11, Y13
+	VFMADD213PD  constants<>+12224(SB), Y10, Y12
+	VFMADD213PD  constants<>+12224(SB), Y11, Y13
+	VFMADD213PD  constants<>+12288(SB), Y10, Y12
+	VFMADD213PD  constants<>+12288(SB), Y11, Y13
+	VFMADD213PD  constants<>+12352(SB), Y10, Y12
+	VFMADD213PD  constants<>+12352(SB), Y11, Y13
+	VFMADD213PD  constants<>+12416(SB), Y10, Y12
+	VFMADD213PD  constants<>+12416(SB), Y11, Y13
+	VFMADD213PD  constants<>+12480(SB), Y10, Y12
+	VFMADD213PD  constants<>+12480(SB), Y11, Y13
 	VCVTPD2PSY   Y7, X5
 	VCVTPD2PSY   Y9, X7
 	VINSERTF128  $0x01, X7, Y5, Y7
@@ -19066,8 +19998,8 @@ test:
 	VPADDD       constants<>+832(SB), Y7, Y7
 	VPSLLD       $0x17, Y7, Y7
 	VMULPS       Y7, Y8, Y7
-	VCMPPS       $0x11, constants<>+11328(SB), Y6, Y8
-	VMOVUPS      constants<>+11392(SB), Y9
+	VCMPPS       $0x11, constants<>+12544(SB), Y6, Y8
+	VMOVUPS      constants<>+12608(SB), Y9
 	VCMPPS       $0x11, Y6, Y9, Y6
 	VBLENDVPS    Y6, constants<>+1856(SB), Y7, Y6
 	VBLENDVPS    Y8, constants<>+1152(SB), Y6, Y6
@@ -19114,32 +20046,32 @@ test:
 	VCVTPS2PD    X6, Y7
 	VEXTRACTF128 $0x01, Y6, X5
 	VCVTPS2PD    X5, Y6
-	VADDPD       constants<>+8192(SB), Y7, Y8
-	VADDPD       constants<>+8192(SB), Y6, Y9
+	VADDPD       constants<>+6848(SB), Y7, Y8
+	VADDPD       constants<>+6848(SB), Y6, Y9
 	VDIVPD       Y8, Y7, Y7
 	VDIVPD       Y9, Y6, Y6
 	VMULPD       Y7, Y7, Y8
 	VMULPD       Y6, Y6, Y9
-	VMOVUPS      constants<>+10304(SB), Y10
-	VFMADD231PD  constants<>+10240(SB), Y8, Y10
-	VMOVUPS      constants<>+10304(SB), Y11
-	VFMADD231PD  constants<>+10240(SB), Y9, Y11
-	VFMADD213PD  constants<>+10368(SB), Y8, Y10
-	VFMADD213PD  constants<>+10368(SB), Y9, Y11
-	VFMADD213PD  constants<>+10432(SB), Y8, Y10
-	VFMADD213PD  constants<>+10432(SB), Y9, Y11
-	VFMADD213PD  constants<>+10496(SB), Y8, Y10
-	VFMADD213PD  constants<>+10496(SB), Y9, Y11
-	VFMADD213PD  constants<>+10560(SB), Y8, Y10
-	VFMADD213PD  constants<>+10560(SB), Y9, Y11
+	VMOVUPS      constants<>+11520(SB), Y10
+	VFMADD231PD  constants<>+11456(SB), Y8, Y10
+	VMOVUPS      constants<>+11520(SB), Y11
+	VFMADD231PD  constants<>+11456(SB), Y9, Y11
+	VFMADD213PD  constants<>+11584(SB), Y8, Y10
+	VFMADD213PD  constants<>+11584(SB), Y9, Y11
+	VFMADD213PD  constants<>+11648(SB), Y8, Y10
+	VFMADD213PD  constants<>+11648(SB), Y9, Y11
+	VFMADD213PD  constants<>+11712(SB), Y8, Y10
+	VFMADD213PD  constants<>+11712(SB), Y9, Y11
+	VFMADD213PD  constants<>+11776(SB), Y8, Y10
+	VFMADD213PD  constants<>+11776(SB), Y9, Y11
 	VCVTPS2PD    X4, Y8
 	VEXTRACTF128 $0x01, Y4, X4
 	VCVTPS2PD    X4, Y4
 	VFMADD231PD  Y10, Y7, Y8
 	VFMADD231PD  Y11, Y6, Y4
-	VMOVUPS      constants<>+10688(SB), Y6
+	VMOVUPS      constants<>+11904(SB), Y6
 	VMAXPS       Y2, Y6, Y6
-	VMOVUPS      constants<>+10624(SB), Y7
+	VMOVUPS      constants<>+11840(SB), Y7
 	VMINPS       Y6, Y7, Y6
 	VCVTPS2PD    X6, Y7
 	VEXTRACTF128 $0x01, Y6, X5
@@ -19150,24 +20082,24 @@ test:
 	VROUNDPD     $0x08, Y4, Y8
 	VSUBPD       Y6, Y7, Y9
 	VSUBPD       Y8, Y4, Y10
-	VMOVUPS      constants<>+10816(SB), Y11
-	VFMADD231PD  constants<>+10752(SB), Y9, Y11
-	VMOVUPS      constants<>+10816(SB), Y12
-	VFMADD231PD  constants<>+10752(SB), Y10, Y12
-	VFMADD213PD  constants<>+10880(SB), Y9, Y11
-	VFMADD213PD  constants<>+10880(SB), Y10, Y12
-	VFMADD213PD  constants<>+10944(SB), Y9, Y11
-	VFMADD213PD  constants<>+10944(SB), Y10, Y12
-	VFMADD213PD  constants<>+11008(SB), Y9, Y11
-	VFMADD213PD  constants<>+11008(SB), Y10, Y12
-	VFMADD213PD  constants<>+11072(SB), Y9, Y11
-	VFMADD213PD  constants<>+11072(SB), Y10, Y12
-	VFMADD213PD  constants<>+11136(SB), Y9, Y11
-	VFMADD213PD  constants<>+11136(SB), Y10, Y12
-	VFMADD213PD  constants<>+11200(SB), Y9, Y11
-	VFMADD213PD  constants<>+11200(SB), Y10, Y12
-	VFMADD213PD  constants<>+11264(SB), Y9, Y11
-	VFMADD213PD  constants<>+11264(SB), Y10, Y12
+	VMOVUPS      constants<>+12032(SB), Y11
+	VFMADD231PD  constants<>+11968(SB), Y9, Y11
+	VMOVUPS      constants<>+12032(SB), Y12
+	VFMADD231PD  constants<>+11968(SB), Y10, Y12
+	VFMADD213PD  constants<>+12096(SB), Y9, Y11
+	VFMADD213PD  constants<>+12096(SB), Y10, Y12
+	VFMADD213PD  constants<>+12160(SB), Y9, Y11
+	VFMADD213PD  constants<>+12160(SB), Y10, Y12
+	VFMADD213PD  constants<>+12224(SB), Y9, Y11
+	VFMADD213PD  constants<>+12224(SB), Y10, Y12
+	VFMADD213PD  constants<>+12288(SB), Y9, Y11
+	VFMADD213PD  constants<>+12288(SB), Y10, Y12
+	VFMADD213PD  constants<>+12352(SB), Y9, Y11
+	VFMADD213PD  constants<>+12352(SB), Y10, Y12
+	VFMADD213PD  constants<>+12416(SB), Y9, Y11
+	VFMADD213PD  constants<>+12416(SB), Y10, Y12
+	VFMADD213PD  constants<>+12480(SB), Y9, Y11
+	VFMADD213PD  constants<>+12480(SB), Y10, Y12
 	VCVTPD2PSY   Y6, X5
 	VCVTPD2PSY   Y8, X6
 	VINSERTF128  $0x01, X6, Y5, Y6
@@ -19187,8 +20119,8 @@ test:
 	VPADDD       constants<>+832(SB), Y6, Y6
 	VPSLLD       $0x17, Y6, Y6
 	VMULPS       Y6, Y5, Y5
-	VCMPPS       $0x11, constants<>+11328(SB), Y4, Y6
-	VMOVUPS      constants<>+11392(SB), Y7
+	VCMPPS       $0x11, constants<>+12544(SB), Y4, Y6
+	VMOVUPS      constants<>+12608(SB), Y7
 	VCMPPS       $0x11, Y4, Y7, Y4
 	VBLENDVPS    Y4, constants<>+1856(SB), Y5, Y4
 	VBLENDVPS    Y6, constants<>+1152(SB), Y4, Y4
@@ -19255,32 +20187,32 @@ loop:
 	VCVTPS2PD    X4, Y6
 	VEXTRACTF128 $0x01, Y4, X4
 	VCVTPS2PD    X4, Y4
-	VADDPD       constants<>+8192(SB), Y6, Y7
-	VADDPD       constants<>+8192(SB), Y4, Y8
+	VADDPD       constants<>+6848(SB), Y6, Y7
+	VADDPD       constants<>+6848(SB), Y4, Y8
 	VDIVPD       Y7, Y6, Y6
 	VDIVPD       Y8, Y4, Y4
 	VMULPD       Y6, Y6, Y7
 	VMULPD       Y4, Y4, Y8
-	VMOVUPS      constants<>+10304(SB), Y9
-	VFMADD231PD  constants<>+10240(SB), Y7, Y9
-	VMOVUPS      constants<>+10304(SB), Y10
-	VFMADD231PD  constants<>+10240(SB), Y8, Y10
-	VFMADD213PD  constants<>+10368(SB), Y7, Y9
-	VFMADD213PD  constants<>+10368(SB), Y8, Y10
-	VFMADD213PD  constants<>+10432(SB), Y7, Y9
-	VFMADD213PD  constants<>+10432(SB), Y8, Y10
-	VFMADD213PD  constants<>+10496(SB), Y7, Y9
-	VFMADD213PD  constants<>+10496(SB), Y8, Y10
-	VFMADD213PD  constants<>+10560(SB), Y7, Y9
-	VFMADD213PD  constants<>+10560(SB), Y8, Y10
+	VMOVUPS      constants<>+11520(SB), Y9
+	VFMADD231PD  constants<>+11456(SB), Y7, Y9
+	VMOVUPS      constants<>+11520(SB), Y10
+	VFMADD231PD  constants<>+11456(SB), Y8, Y10
+	VFMADD213PD  constants<>+11584(SB), Y7, Y9
+	VFMADD213PD  constants<>+11584(SB), Y8, Y10
+	VFMADD213PD  constants<>+11648(SB), Y7, Y9
+	VFMADD213PD  constants<>+11648(SB), Y8, Y10
+	VFMADD213PD  constants<>+11712(SB), Y7, Y9
+	VFMADD213PD  constants<>+11712(SB), Y8, Y10
+	VFMADD213PD  constants<>+11776(SB), Y7, Y9
+	VFMADD213PD  constants<>+11776(SB), Y8, Y10
 	VCVTPS2PD    X3, Y7
 	VEXTRACTF128 $0x01, Y3, X3
 	VCVTPS2PD    X3, Y3
 	VFMADD231PD  Y9, Y6, Y7
 	VFMADD231PD  Y10, Y4, Y3
-	VMOVUPS      constants<>+10688(SB), Y4
+	VMOVUPS      constants<>+11904(SB), Y4
 	VMAXPS       Y1, Y4, Y4
-	VMOVUPS      constants<>+10624(SB), Y6
+	VMOVUPS      constants<>+11840(SB), Y6
 	VMINPS       Y4, Y6, Y4
 	VCVTPS2PD    X4, Y6
 	VEXTRACTF128 $0x01, Y4, X4
@@ -19291,24 +20223,24 @@ loop:
 	VROUNDPD     $0x08, Y3, Y7
 	VSUBPD       Y4, Y6, Y8
 	VSUBPD       Y7, Y3, Y9
-	VMOVUPS      constants<>+10816(SB), Y10
-	VFMADD231PD  constants<>+10752(SB), Y8, Y10
-	VMOVUPS      constants<>+10816(SB), Y11
-	VFMADD231PD  constants<>+10752(SB), Y9, Y11
-	VFMADD213PD  constants<>+10880(SB), Y8, Y10
-	VFMADD213PD  constants<>+10880(SB), Y9, Y11
-	VFMADD213PD  constants<>+10944(SB), Y8, Y10
-	VFMADD213PD  constants<>+10944(SB), Y9, Y11
-	VFMADD213PD  constants<>+11008(SB), Y8, Y10
-	VFMADD213PD  constants<>+11008(SB), Y9, Y11
-	VFMADD213PD  constants<>+11072(SB), Y8, Y10
-	VFMADD213PD  constants<>+11072(SB), Y9, Y11
-	VFMADD213PD  constants<>+11136(SB), Y8, Y10
-	VFMADD213PD  constants<>+11136(SB), Y9, Y11
-	VFMADD213PD  constants<>+11200(SB), Y8, Y10
-	VFMADD213PD  constants<>+11200(SB), Y9, Y11
-	VFMADD213PD  constants<>+11264(SB), Y8, Y10
-	VFMADD213PD  constants<>+11264(SB), Y9, Y11
+	VMOVUPS      constants<>+12032(SB), Y10
+	VFMADD231PD  constants<>+11968(SB), Y8, Y10
+	VMOVUPS      constants<>+12032(SB), Y11
+	VFMADD231PD  constants<>+11968(SB), Y9, Y11
+	VFMADD213PD  constants<>+12096(SB), Y8, Y10
+	VFMADD213PD  constants<>+12096(SB), Y9, Y11
+	VFMADD213PD  constants<>+12160(SB), Y8, Y10
+	VFMADD213PD  constants<>+12160(SB), Y9, Y11
+	VFMADD213PD  constants<>+12224(SB), Y8, Y10
+	VFMADD213PD  constants<>+12224(SB), Y9, Y11
+	VFMADD213PD  constants<>+12288(SB), Y8, Y10
+	VFMADD213PD  constants<>+12288(SB), Y9, Y11
+	VFMADD213PD  constants<>+12352(SB), Y8, Y10
+	VFMADD213PD  constants<>+12352(SB), Y9, Y11
+	VFMADD213PD  constants<>+12416(SB), Y8, Y10
+	VFMADD213PD  constants<>+12416(SB), Y9, Y11
+	VFMADD213PD  constants<>+12480(SB), Y8, Y10
+	VFMADD213PD  constants<>+12480(SB), Y9, Y11
 	VCVTPD2PSY   Y4, X5
 	VCVTPD2PSY   Y7, X4
 	VINSERTF128  $0x01, X4, Y5, Y4
@@ -19328,8 +20260,8 @@ loop:
 	VPADDD       constants<>+832(SB), Y4, Y4
 	VPSLLD       $0x17, Y4, Y4
 	VMULPS       Y4, Y6, Y4
-	VCMPPS       $0x11, constants<>+11328(SB), Y3, Y6
-	VMOVUPS      constants<>+11392(SB), Y7
+	VCMPPS       $0x11, constants<>+12544(SB), Y3, Y6
+	VMOVUPS      constants<>+12608(SB), Y7
 	VCMPPS       $0x11, Y3, Y7, Y3
 	VBLENDVPS    Y3, constants<>+1856(SB), Y4, Y3
 	VBLENDVPS    Y6, constants<>+1152(SB), Y3, Y3
@@ -19376,32 +20308,32 @@ loop:
 	VCVTPS2PD    X4, Y6
 	VEXTRACTF128 $0x01, Y4, X4
 	VCVTPS2PD    X4, Y4
-	VADDPD       constants<>+8192(SB), Y6, Y7
-	VADDPD       constants<>+8192(SB), Y4, Y8
+	VADDPD       constants<>+6848(SB), Y6, Y7
+	VADDPD       constants<>+6848(SB), Y4, Y8
 	VDIVPD       Y7, Y6, Y6
 	VDIVPD       Y8, Y4, Y4
 	VMULPD       Y6, Y6, Y7
 	VMULPD       Y4, Y4, Y8
-	VMOVUPS      constants<>+10304(SB), Y9
-	VFMADD231PD  constants<>+10240(SB), Y7, Y9
-	VMOVUPS      constants<>+10304(SB), Y10
-	VFMADD231PD  constants<>+10240(SB), Y8, Y10
-	VFMADD213PD  constants<>+10368(SB), Y7, Y9
-	VFMADD213PD  constants<>+10368(SB), Y8, Y10
-	VFMADD213PD  constants<>+10432(SB), Y7, Y9
-	VFMADD213PD  constants<>+10432(SB), Y8, Y10
-	VFMADD213PD  constants<>+10496(SB), Y7, Y9
-	VFMADD213PD  constants<>+10496(SB), Y8, Y10
-	VFMADD213PD  constants<>+10560(SB), Y7, Y9
-	VFMADD213PD  constants<>+10560(SB), Y8, Y10
+	VMOVUPS      constants<>+11520(SB), Y9
+	VFMADD231PD  constants<>+11456(SB), Y7, Y9
+	VMOVUPS      constants<>+11520(SB), Y10
+	VFMADD231PD  constants<>+11456(SB), Y8, Y10
+	VFMADD213PD  constants<>+11584(SB), Y7, Y9
+	VFMADD213PD  constants<>+11584(SB), Y8, Y10
+	VFMADD213PD  constants<>+11648(SB), Y7, Y9
+	VFMADD213PD  constants<>+11648(SB), Y8, Y10
+	VFMADD213PD  constants<>+11712(SB), Y7, Y9
+	VFMADD213PD  constants<>+11712(SB), Y8, Y10
+	VFMADD213PD  constants<>+11776(SB), Y7, Y9
+	VFMADD213PD  constants<>+11776(SB), Y8, Y10
 	VCVTPS2PD    X3, Y7
 	VEXTRACTF128 $0x01, Y3, X3
 	VCVTPS2PD    X3, Y3
 	VFMADD231PD  Y9, Y6, Y7
 	VFMADD231PD  Y10, Y4, Y3
-	VMOVUPS      constants<>+10688(SB), Y4
+	VMOVUPS      constants<>+11904(SB), Y4
 	VMAXPS       Y1, Y4, Y4
-	VMOVUPS      constants<>+10624(SB), Y6
+	VMOVUPS      constants<>+11840(SB), Y6
 	VMINPS       Y4, Y6, Y4
 	VCVTPS2PD    X4, Y6
 	VEXTRACTF128 $0x01, Y4, X4
@@ -19412,24 +20344,24 @@ loop:
 	VROUNDPD     $0x08, Y3, Y7
 	VSUBPD       Y4, Y6, Y8
 	VSUBPD       Y7, Y3, Y9
-	VMOVUPS      constants<>+10816(SB), Y10
-	VFMADD231PD  constants<>+10752(SB), Y8, Y10
-	VMOVUPS      constants<>+10816(SB), Y11
-	VFMADD231PD  constants<>+10752(SB), Y9, Y11
-	VFMADD213PD  constants<>+10880(SB), Y8, Y10
-	VFMADD213PD  constants<>+10880(SB), Y9, Y11
-	VFMADD213PD  constants<>+10944(SB), Y8, Y10
-	VFMADD213PD  constants<>+10944(SB), Y9, Y11
-	VFMADD213PD  constants<>+11008(SB), Y8, Y10
-	VFMADD213PD  constants<>+11008(SB), Y9, Y11
-	VFMADD213PD  constants<>+11072(SB), Y8, Y10
-	VFMADD213PD  constants<>+11072(SB), Y9, Y11
-	VFMADD213PD  constants<>+11136(SB), Y8, Y10
-	VFMADD213PD  constants<>+11136(SB), Y9, Y11
-	VFMADD213PD  constants<>+11200(SB), Y8, Y10
-	VFMADD213PD  constants<>+11200(SB), Y9, Y11
-	VFMADD213PD  constants<>+11264(SB), Y8, Y10
-	VFMADD213PD  constants<>+11264(SB), Y9, Y11
+	VMOVUPS      constants<>+12032(SB), Y10
+	VFMADD231PD  constants<>+11968(SB), Y8, Y10
+	VMOVUPS      constants<>+12032(SB), Y11
+	VFMADD231PD  constants<>+11968(SB), Y9, Y11
+	VFMADD213PD  constants<>+12096(SB), Y8, Y10
+	VFMADD213PD  constants<>+12096(SB), Y9, Y11
+	VFMADD213PD  constants<>+12160(SB), Y8, Y10
+	VFMADD213PD  constants<>+12160(SB), Y9, Y11
+	VFMADD213PD  constants<>+12224(SB), Y8, Y10
+	VFMADD213PD  constants<>+12224(SB), Y9, Y11
+	VFMADD213PD  constants<>+12288(SB), Y8, Y10
+	VFMADD213PD  constants<>+12288(SB), Y9, Y11
+	VFMADD213PD  constants<>+12352(SB), Y8, Y10
+	VFMADD213PD  constants<>+12352(SB), Y9, Y11
+	VFMADD213PD  constants<>+12416(SB), Y8, Y10
+	VFMADD213PD  constants<>+12416(SB), Y9, Y11
+	VFMADD213PD  constants<>+12480(SB), Y8, Y10
+	VFMADD213PD  constants<>+12480(SB), Y9, Y11
 	VCVTPD2PSY   Y4, X5
 	VCVTPD2PSY   Y7, X4
 	VINSERTF128  $0x01, X4, Y5, Y4
@@ -19449,8 +20381,8 @@ loop:
 	VPADDD       constants<>+832(SB), Y4, Y4
 	VPSLLD       $0x17, Y4, Y4
 	VMULPS       Y4, Y6, Y4
-	VCMPPS       $0x11, constants<>+11328(SB), Y3, Y6
-	VMOVUPS      constants<>+11392(SB), Y7
+	VCMPPS       $0x11, constants<>+12544(SB), Y3, Y6
+	VMOVUPS      constants<>+12608(SB), Y7
 	VCMPPS       $0x11, Y3, Y7, Y3
 	VBLENDVPS    Y3, constants<>+1856(SB), Y4, Y3
 	VBLENDVPS    Y6, constants<>+1152(SB), Y3, Y3
@@ -19508,32 +20440,32 @@ test:
 	VCVTPS2PD    X7, Y8
 	VEXTRACTF128 $0x01, Y7, X5
 	VCVTPS2PD    X5, Y7
-	VADDPD       constants<>+8192(SB), Y8, Y9
-	VADDPD       constants<>+8192(SB), Y7, Y10
+	VADDPD       constants<>+6848(SB), Y8, Y9
+	VADDPD       constants<>+6848(SB), Y7, Y10
 	VDIVPD       Y9, Y8, Y8
 	VDIVPD       Y10, Y7, Y7
 	VMULPD       Y8, Y8, Y9
 	VMULPD       Y7, Y7, Y10
-	VMOVUPS      constants<>+10304(SB), Y11
-	VFMADD231PD  constants<>+10240(SB), Y9, Y11
-	VMOVUPS      constants<>+10304(SB), Y12
-	VFMADD231PD  constants<>+10240(SB), Y10, Y12
-	VFMADD213PD  constants<>+10368(SB), Y9, Y11
-	VFMADD213PD  constants<>+10368(SB), Y10, Y12
-	VFMADD213PD  constants<>+10432(SB), Y9, Y11
-	VFMADD213PD  constants<>+10432(SB), Y10, Y12
-	VFMADD213PD  constants<>+10496(SB), Y9, Y11
-	VFMADD213PD  constants<>+10496(SB), Y10, Y12
-	VFMADD213PD  constants<>+10560(SB), Y9, Y11
-	VFMADD213PD  constants<>+10560(SB), Y10, Y12
+	VMOVUPS      constants<>+11520(SB), Y11
+	VFMADD231PD  constants<>+11456(SB), Y9, Y11
+	VMOVUPS      constants<>+11520(SB), Y12
+	VFMADD231PD  constants<>+11456(SB), Y10, Y12
+	VFMADD213PD  constants<>+11584(SB), Y9, Y11
+	VFMADD213PD  constants<>+11584(SB), Y10, Y12
+	VFMADD213PD  constants<>+11648(SB), Y9, Y11
+	VFMADD213PD  constants<>+11648(SB), Y10, Y12
+	VFMADD213PD  constants<>+11712(SB), Y9, Y11
+	VFMADD213PD  constants<>+11712(SB), Y10, Y12
+	VFMADD213PD  constants<>+11776(SB), Y9, Y11
+	VFMADD213PD  constants<>+11776(SB), Y10, Y12
 	VCVTPS2PD    X6, Y9
 	VEXTRACTF128 $0x01, Y6, X5
 	VCVTPS2PD    X5, Y6
 	VFMADD231PD  Y11, Y8, Y9
 	VFMADD231PD  Y12, Y7, Y6
-	VMOVUPS      constants<>+10688(SB), Y7
+	VMOVUPS      constants<>+11904(SB), Y7
 	VMAXPS       Y3, Y7, Y7
-	VMOVUPS      constants<>+10624(SB), Y8
+	VMOVUPS      constants<>+11840(SB), Y8
 	VMINPS       Y7, Y8, Y7
 	VCVTPS2PD    X7, Y8
 	VEXTRACTF128 $0x01, Y7, X5
@@ -19544,24 +20476,24 @@ test:
 	VROUNDPD     $0x08, Y6, Y9
 	VSUBPD       Y7, Y8, Y10
 	VSUBPD       Y9, Y6, Y11
-	VMOVUPS      constants<>+10816(SB), Y12
-	VFMADD231PD  constants<>+10752(SB), Y10, Y12
-	VMOVUPS      constants<>+10816(SB), Y13
-	VFMADD231PD  constants<>+10752(SB), Y11, Y13
-	VFMADD213PD  constants<>+10880(SB), Y10, Y12
-	VFMADD213PD  constants<>+10880(SB), Y11, Y13
-	VFMADD213PD  constants<>+10944(SB), Y10, Y12
-	VFMADD213PD  constants<>+10944(SB), Y11, Y13
-	VFMADD213PD  constants<>+11008(SB), Y10, Y12
-	VFMADD213PD  constants<>+11008(SB), Y11, Y13
-	VFMADD213PD  constants<>+11072(SB), Y10, Y12
-	VFMADD213PD  constants<>+11072(SB), Y11, Y13
-	VFMADD213PD  constants<>+11136(SB), Y10, Y12
-	VFMADD213PD  constants<>+11136(SB), Y11, Y13
-	VFMADD213PD  constants<>+11200(SB), Y10, Y12
-	VFMADD213PD  constants<>+11200(SB), Y11, Y13
-	VFMADD213PD  constants<>+11264(SB), Y10, Y12
-	VFMADD213PD  constants<>+11264(SB), Y11, Y13
+	VMOVUPS      constants<>+12032(SB), Y12
+	VFMADD231PD  constants<>+11968(SB), Y10, Y12
+	VMOVUPS      constants<>+12032(SB), Y13
+	VFMADD231PD  constants<>+11968(SB), Y11, Y13
+	VFMADD213PD  constants<>+12096(SB), Y10, Y12
+	VFMADD213PD  constants<>+12096(SB), Y11, Y13
+	VFMADD213PD  constants<>+12160(SB), Y10, Y12
+	VFMADD213PD  constants<>+12160(SB), Y11, Y13
+	VFMADD213PD  constants<>+12224(SB), Y10, Y12
+	VFMADD213PD  constants<>+12224(SB), Y11, Y13
+	VFMADD213PD  constants<>+12288(SB), Y10, Y12
+	VFMADD213PD  constants<>+12288(SB), Y11, Y13
+	VFMADD213PD  constants<>+12352(SB), Y10, Y12
+	VFMADD213PD  constants<>+12352(SB), Y11, Y13
+	VFMADD213PD  constants<>+12416(SB), Y10, Y12
+	VFMADD213PD  constants<>+12416(SB), Y11, Y13
+	VFMADD213PD  constants<>+12480(SB), Y10, Y12
+	VFMADD213PD  constants<>+12480(SB), Y11, Y13
 	VCVTPD2PSY   Y7, X5
 	VCVTPD2PSY   Y9, X7
 	VINSERTF128  $0x01, X7, Y5, Y7
@@ -19581,8 +20513,8 @@ test:
 	VPADDD       constants<>+832(SB), Y7, Y7
 	VPSLLD       $0x17, Y7, Y7
 	VMULPS       Y7, Y8, Y7
-	VCMPPS       $0x11, constants<>+11328(SB), Y6, Y8
-	VMOVUPS      constants<>+11392(SB), Y9
+	VCMPPS       $0x11, constants<>+12544(SB), Y6, Y8
+	VMOVUPS      constants<>+12608(SB), Y9
 	VCMPPS       $0x11, Y6, Y9, Y6
 	VBLENDVPS    Y6, constants<>+1856(SB), Y7, Y6
 	VBLENDVPS    Y8, constants<>+1152(SB), Y6, Y6
@@ -19629,32 +20561,32 @@ test:
 	VCVTPS2PD    X6, Y7
 	VEXTRACTF128 $0x01, Y6, X5
 	VCVTPS2PD    X5, Y6
-	VADDPD       constants<>+8192(SB), Y7, Y8
-	VADDPD       constants<>+8192(SB), Y6, Y9
+	VADDPD       constants<>+6848(SB), Y7, Y8
+	VADDPD       constants<>+6848(SB), Y6, Y9
 	VDIVPD       Y8, Y7, Y7
 	VDIVPD       Y9, Y6, Y6
 	VMULPD       Y7, Y7, Y8
 	VMULPD       Y6, Y6, Y9
-	VMOVUPS      constants<>+10304(SB), Y10
-	VFMADD231PD  constants<>+10240(SB), Y8, Y10
-	VMOVUPS      constants<>+10304(SB), Y11
-	VFMADD231PD  constants<>+10240(SB), Y9, Y11
-	VFMADD213PD  constants<>+10368(SB), Y8, Y10
-	VFMADD213PD  constants<>+10368(SB), Y9, Y11
-	VFMADD213PD  constants<>+10432(SB), Y8, Y10
-	VFMADD213PD  constants<>+10432(SB), Y9, Y11
-	VFMADD213PD  constants<>+10496(SB), Y8, Y10
-	VFMADD213PD  constants<>+10496(SB), Y9, Y11
-	VFMADD213PD  constants<>+10560(SB), Y8, Y10
-	VFMADD213PD  constants<>+10560(SB), Y9, Y11
+	VMOVUPS      constants<>+11520(SB), Y10
+	VFMADD231PD  constants<>+11456(SB), Y8, Y10
+	VMOVUPS      constants<>+11520(SB), Y11
+	VFMADD231PD  constants<>+11456(SB), Y9, Y11
+	VFMADD213PD  constants<>+11584(SB), Y8, Y10
+	VFMADD213PD  constants<>+11584(SB), Y9, Y11
+	VFMADD213PD  constants<>+11648(SB), Y8, Y10
+	VFMADD213PD  constants<>+11648(SB), Y9, Y11
+	VFMADD213PD  constants<>+11712(SB), Y8, Y10
+	VFMADD213PD  constants<>+11712(SB), Y9, Y11
+	VFMADD213PD  constants<>+11776(SB), Y8, Y10
+	VFMADD213PD  constants<>+11776(SB), Y9, Y11
 	VCVTPS2PD    X4, Y8
 	VEXTRACTF128 $0x01, Y4, X4
 	VCVTPS2PD    X4, Y4
 	VFMADD231PD  Y10, Y7, Y8
 	VFMADD231PD  Y11, Y6, Y4
-	VMOVUPS      constants<>+10688(SB), Y6
+	VMOVUPS      constants<>+11904(SB), Y6
 	VMAXPS       Y2, Y6, Y6
-	VMOVUPS      constants<>+10624(SB), Y7
+	VMOVUPS      constants<>+11840(SB), Y7
 	VMINPS       Y6, Y7, Y6
 	VCVTPS2PD    X6, Y7
 	VEXTRACTF128 $0x01, Y6, X5
@@ -19665,24 +20597,24 @@ test:
 	VROUNDPD     $0x08, Y4, Y8
 	VSUBPD       Y6, Y7, Y9
 	VSUBPD       Y8, Y4, Y10
-	VMOVUPS      constants<>+10816(SB), Y11
-	VFMADD231PD  constants<>+10752(SB), Y9, Y11
-	VMOVUPS      constants<>+10816(SB), Y12
-	VFMADD231PD  constants<>+10752(SB), Y10, Y12
-	VFMADD213PD  constants<>+10880(SB), Y9, Y11
-	VFMADD213PD  constants<>+10880(SB), Y10, Y12
-	VFMADD213PD  constants<>+10944(SB), Y9, Y11
-	VFMADD213PD  constants<>+10944(SB), Y10, Y12
-	VFMADD213PD  constants<>+11008(SB), Y9, Y11
-	VFMADD213PD  constants<>+11008(SB), Y10, Y12
-	VFMADD213PD  constants<>+11072(SB), Y9, Y11
-	VFMADD213PD  constants<>+11072(SB), Y10, Y12
-	VFMADD213PD  constants<>+11136(SB), Y9, Y11
-	VFMADD213PD  constants<>+11136(SB), Y10, Y12
-	VFMADD213PD  constants<>+11200(SB), Y9, Y11
-	VFMADD213PD  constants<>+11200(SB), Y10, Y12
-	VFMADD213PD  constants<>+11264(SB), Y9, Y11
-	VFMADD213PD  constants<>+11264(SB), Y10, Y12
+	VMOVUPS      constants<>+12032(SB), Y11
+	VFMADD231PD  constants<>+11968(SB), Y9, Y11
+	VMOVUPS      constants<>+12032(SB), Y12
+	VFMADD231PD  constants<>+11968(SB), Y10, Y12
+	VFMADD213PD  constants<>+12096(SB), Y9, Y11
+	VFMADD213PD  constants<>+12096(SB), Y10, Y12
+	VFMADD213PD  constants<>+12160(SB), Y9, Y11
+	VFMADD213PD  constants<>+12160(SB), Y10, Y12
+	VFMADD213PD  constants<>+12224(SB), Y9, Y11
+	VFMADD213PD  constants<>+12224(SB), Y10, Y12
+	VFMADD213PD  constants<>+12288(SB), Y9, Y11
+	VFMADD213PD  constants<>+12288(SB), Y10, Y12
+	VFMADD213PD  constants<>+12352(SB), Y9, Y11
+	VFMADD213PD  constants<>+12352(SB), Y10, Y12
+	VFMADD213PD  constants<>+12416(SB), Y9, Y11
+	VFMADD213PD  constants<>+12416(SB), Y10, Y12
+	VFMADD213PD  constants<>+12480(SB), Y9, Y11
+	VFMADD213PD  constants<>+12480(SB), Y10, Y12
 	VCVTPD2PSY   Y6, X5
 	VCVTPD2PSY   Y8, X6
 	VINSERTF128  $0x01, X6, Y5, Y6
@@ -19702,8 +20634,8 @@ test:
 	VPADDD       constants<>+832(SB), Y6, Y6
 	VPSLLD       $0x17, Y6, Y6
 	VMULPS       Y6, Y5, Y5
-	VCMPPS       $0x11, constants<>+11328(SB), Y4, Y6
-	VMOVUPS      constants<>+11392(SB), Y7
+	VCMPPS       $0x11, constants<>+12544(SB), Y4, Y6
+	VMOVUPS      constants<>+12608(SB), Y7
 	VCMPPS       $0x11, Y4, Y7, Y4
 	VBLENDVPS    Y4, constants<>+1856(SB), Y5, Y4
 	VBLENDVPS    Y6, constants<>+1152(SB), Y4, Y4
@@ -19759,15 +20691,15 @@ loop:
 	VBLENDVPS   Y5, constants<>+1152(SB), Y4, Y4
 	VMULPS      Y4, Y4, Y5
 	VMULPS      Y5, Y4, Y6
-	VMOVUPS     constants<>+11520(SB), Y7
-	VFMADD231PS constants<>+11456(SB), Y5, Y7
-	VFMADD213PS constants<>+11584(SB), Y5, Y7
-	VFMADD213PS constants<>+11648(SB), Y5, Y7
-	VFMADD213PS constants<>+11712(SB), Y5, Y7
-	VFMADD213PS constants<>+11776(SB), Y5, Y7
-	VFMADD213PS constants<>+11840(SB), Y5, Y7
-	VFMADD213PS constants<>+11904(SB), Y5, Y7
-	VFMADD213PS constants<>+11968(SB), Y5, Y7
+	VMOVUPS     constants<>+12736(SB), Y7
+	VFMADD231PS constants<>+12672(SB), Y5, Y7
+	VFMADD213PS constants<>+12800(SB), Y5, Y7
+	VFMADD213PS constants<>+12864(SB), Y5, Y7
+	VFMADD213PS constants<>+12928(SB), Y5, Y7
+	VFMADD213PS constants<>+12992(SB), Y5, Y7
+	VFMADD213PS constants<>+13056(SB), Y5, Y7
+	VFMADD213PS constants<>+13120(SB), Y5, Y7
+	VFMADD213PS constants<>+13184(SB), Y5, Y7
 	VFMADD231PS Y7, Y6, Y4
 	VCMPPS      $0x11, Y3, Y2, Y2
 	VPSRAD      $0x1f, Y1, Y3
@@ -19779,11 +20711,11 @@ loop:
 	VANDPS      constants<>+2304(SB), Y1, Y6
 	VXORPS      Y6, Y5, Y5
 	VMOVUPS     constants<>+1152(SB), Y6
-	VBLENDVPS   Y3, constants<>+12096(SB), Y6, Y6
-	VBLENDVPS   Y2, constants<>+12032(SB), Y6, Y6
+	VBLENDVPS   Y3, constants<>+13312(SB), Y6, Y6
+	VBLENDVPS   Y2, constants<>+13248(SB), Y6, Y6
 	VMOVUPS     constants<>+1152(SB), Y7
-	VBLENDVPS   Y3, constants<>+12224(SB), Y7, Y3
-	VBLENDVPS   Y2, constants<>+12160(SB), Y3, Y2
+	VBLENDVPS   Y3, constants<>+13440(SB), Y7, Y3
+	VBLENDVPS   Y2, constants<>+13376(SB), Y3, Y2
 	VXORPS      Y5, Y4, Y3
 	VADDPS      Y2, Y3, Y2
 	VADDPS      Y2, Y6, Y2
@@ -19807,15 +20739,15 @@ loop:
 	VBLENDVPS   Y5, constants<>+1152(SB), Y4, Y4
 	VMULPS      Y4, Y4, Y5
 	VMULPS      Y5, Y4, Y6
-	VMOVUPS     constants<>+11520(SB), Y7
-	VFMADD231PS constants<>+11456(SB), Y5, Y7
-	VFMADD213PS constants<>+11584(SB), Y5, Y7
-	VFMADD213PS constants<>+11648(SB), Y5, Y7
-	VFMADD213PS constants<>+11712(SB), Y5, Y7
-	VFMADD213PS constants<>+11776(SB), Y5, Y7
-	VFMADD213PS constants<>+11840(SB), Y5, Y7
-	VFMADD213PS constants<>+11904(SB), Y5, Y7
-	VFMADD213PS constants<>+11968(SB), Y5, Y7
+	VMOVUPS     constants<>+12736(SB), Y7
+	VFMADD231PS constants<>+12672(SB), Y5, Y7
+	VFMADD213PS constants<>+12800(SB), Y5, Y7
+	VFMADD213PS constants<>+12864(SB), Y5, Y7
+	VFMADD213PS constants<>+12928(SB), Y5, Y7
+	VFMADD213PS constants<>+12992(SB), Y5, Y7
+	VFMADD213PS constants<>+13056(SB), Y5, Y7
+	VFMADD213PS constants<>+13120(SB), Y5, Y7
+	VFMADD213PS constants<>+13184(SB), Y5, Y7
 	VFMADD231PS Y7, Y6, Y4
 	VCMPPS      $0x11, Y3, Y2, Y2
 	VPSRAD      $0x1f, Y1, Y3
@@ -19827,11 +20759,11 @@ loop:
 	VANDPS      constants<>+2304(SB), Y1, Y6
 	VXORPS      Y6, Y5, Y5
 	VMOVUPS     constants<>+1152(SB), Y6
-	VBLENDVPS   Y3, constants<>+12096(SB), Y6, Y6
-	VBLENDVPS   Y2, constants<>+12032(SB), Y6, Y6
+	VBLENDVPS   Y3, constants<>+13312(SB), Y6, Y6
+	VBLENDVPS   Y2, constants<>+13248(SB), Y6, Y6
 	VMOVUPS     constants<>+1152(SB), Y7
-	VBLENDVPS   Y3, constants<>+12224(SB), Y7, Y3
-	VBLENDVPS   Y2, constants<>+12160(SB), Y3, Y2
+	VBLENDVPS   Y3, constants<>+13440(SB), Y7, Y3
+	VBLENDVPS   Y2, constants<>+13376(SB), Y3, Y2
 	VXORPS      Y5, Y4, Y3
 	VADDPS      Y2, Y3, Y2
 	VADDPS      Y2, Y6, Y2
@@ -19866,15 +20798,15 @@ test:
 	VBLENDVPS   Y7, constants<>+1152(SB), Y6, Y6
 	VMULPS      Y6, Y6, Y7
 	VMULPS      Y7, Y6, Y8
-	VMOVUPS     constants<>+11520(SB), Y9
-	VFMADD231PS constants<>+11456(SB), Y7, Y9
-	VFMADD213PS constants<>+11584(SB), Y7, Y9
-	VFMADD213PS constants<>+11648(SB), Y7, Y9
-	VFMADD213PS constants<>+11712(SB), Y7, Y9
-	VFMADD213PS constants<>+11776(SB), Y7, Y9
-	VFMADD213PS constants<>+11840(SB), Y7, Y9
-	VFMADD213PS constants<>+11904(SB), Y7, Y9
-	VFMADD213PS constants<>+11968(SB), Y7, Y9
+	VMOVUPS     constants<>+12736(SB), Y9
+	VFMADD231PS constants<>+12672(SB), Y7, Y9
+	VFMADD213PS constants<>+12800(SB), Y7, Y9
+	VFMADD213PS constants<>+12864(SB), Y7, Y9
+	VFMADD213PS constants<>+12928(SB), Y7, Y9
+	VFMADD213PS constants<>+12992(SB), Y7, Y9
+	VFMADD213PS constants<>+13056(SB), Y7, Y9
+	VFMADD213PS constants<>+13120(SB), Y7, Y9
+	VFMADD213PS constants<>+13184(SB), Y7, Y9
 	VFMADD231PS Y9, Y8, Y6
 	VCMPPS      $0x11, Y5, Y4, Y4
 	VPSRAD      $0x1f, Y3, Y5
@@ -19886,11 +20818,11 @@ test:
 	VANDPS      constants<>+2304(SB), Y3, Y8
 	VXORPS      Y8, Y7, Y7
 	VMOVUPS     constants<>+1152(SB), Y8
-	VBLENDVPS   Y5, constants<>+12096(SB), Y8, Y8
-	VBLENDVPS   Y4, constants<>+12032(SB), Y8, Y8
+	VBLENDVPS   Y5, constants<>+13312(SB), Y8, Y8
+	VBLENDVPS   Y4, constants<>+13248(SB), Y8, Y8
 	VMOVUPS     constants<>+1152(SB), Y9
-	VBLENDVPS   Y5, constants<>+12224(SB), Y9, Y5
-	VBLENDVPS   Y4, constants<>+12160(SB), Y5, Y4
+	VBLENDVPS   Y5, constants<>+13440(SB), Y9, Y5
+	VBLENDVPS   Y4, constants<>+13376(SB), Y5, Y4
 	VXORPS      Y7, Y6, Y5
 	VADDPS      Y4, Y5, Y4
 	VADDPS      Y4, Y8, Y4
@@ -19914,15 +20846,15 @@ test:
 	VBLENDVPS   Y6, constants<>+1152(SB), Y5, Y5
 	VMULPS      Y5, Y5, Y6
 	VMULPS      Y6, Y5, Y7
-	VMOVUPS     constants<>+11520(SB), Y8
-	VFMADD231PS constants<>+11456(SB), Y6, Y8
-	VFMADD213PS constants<>+11584(SB), Y6, Y8
-	VFMADD213PS constants<>+11648(SB), Y6, Y8
-	VFMADD213PS constants<>+11712(SB), Y6, Y8
-	VFMADD213PS constants<>+11776(SB), Y6, Y8
-	VFMADD213PS constants<>+11840(SB), Y6, Y8
-	VFMADD213PS constants<>+11904(SB), Y6, Y8
-	VFMADD213PS constants<>+11968(SB), Y6, Y8
+	VMOVUPS     constants<>+12736(SB), Y8
+	VFMADD231PS constants<>+12672(SB), Y6, Y8
+	VFMADD213PS constants<>+12800(SB), Y6, Y8
+	VFMADD213PS constants<>+12864(SB), Y6, Y8
+	VFMADD213PS constants<>+12928(SB), Y6, Y8
+	VFMADD213PS constants<>+12992(SB), Y6, Y8
+	VFMADD213PS constants<>+13056(SB), Y6, Y8
+	VFMADD213PS constants<>+13120(SB), Y6, Y8
+	VFMADD213PS constants<>+13184(SB), Y6, Y8
 	VFMADD231PS Y8, Y7, Y5
 	VCMPPS      $0x11, Y4, Y3, Y3
 	VPSRAD      $0x1f, Y2, Y4
@@ -19934,11 +20866,11 @@ test:
 	VANDPS      constants<>+2304(SB), Y2, Y7
 	VXORPS      Y7, Y6, Y6
 	VMOVUPS     constants<>+1152(SB), Y7
-	VBLENDVPS   Y4, constants<>+12096(SB), Y7, Y7
-	VBLENDVPS   Y3, constants<>+12032(SB), Y7, Y7
+	VBLENDVPS   Y4, constants<>+13312(SB), Y7, Y7
+	VBLENDVPS   Y3, constants<>+13248(SB), Y7, Y7
 	VMOVUPS     constants<>+1152(SB), Y8
-	VBLENDVPS   Y4, constants<>+12224(SB), Y8, Y4
-	VBLENDVPS   Y3, constants<>+12160(SB), Y4, Y3
+	VBLENDVPS   Y4, constants<>+13440(SB), Y8, Y4
+	VBLENDVPS   Y3, constants<>+13376(SB), Y4, Y3
 	VXORPS      Y6, Y5, Y4
 	VADDPS      Y3, Y4, Y3
 	VADDPS      Y3, Y7, Y3
@@ -19982,15 +20914,15 @@ loop:
 	VBLENDVPS   Y5, constants<>+1152(SB), Y4, Y4
 	VMULPS      Y4, Y4, Y5
 	VMULPS      Y5, Y4, Y6
-	VMOVUPS     constants<>+11520(SB), Y7
-	VFMADD231PS constants<>+11456(SB), Y5, Y7
-	VFMADD213PS constants<>+11584(SB), Y5, Y7
-	VFMADD213PS constants<>+11648(SB), Y5, Y7
-	VFMADD213PS constants<>+11712(SB), Y5, Y7
-	VFMADD213PS constants<>+11776(SB), Y5, Y7
-	VFMADD213PS constants<>+11840(SB), Y5, Y7
-	VFMADD213PS constants<>+11904(SB), Y5, Y7
-	VFMADD213PS constants<>+11968(SB), Y5, Y7
+	VMOVUPS     constants<>+12736(SB), Y7
+	VFMADD231PS constants<>+12672(SB), Y5, Y7
+	VFMADD213PS constants<>+12800(SB), Y5, Y7
+	VFMADD213PS constants<>+12864(SB), Y5, Y7
+	VFMADD213PS constants<>+12928(SB), Y5, Y7
+	VFMADD213PS constants<>+12992(SB), Y5, Y7
+	VFMADD213PS constants<>+13056(SB), Y5, Y7
+	VFMADD213PS constants<>+13120(SB), Y5, Y7
+	VFMADD213PS constants<>+13184(SB), Y5, Y7
 	VFMADD231PS Y7, Y6, Y4
 	VCMPPS      $0x11, Y3, Y2, Y2
 	VPSRAD      $0x1f, Y1, Y3
@@ -20002,11 +20934,11 @@ loop:
 	VANDPS      constants<>+2304(SB), Y1, Y6
 	VXORPS      Y6, Y5, Y5
 	VMOVUPS     constants<>+1152(SB), Y6
-	VBLENDVPS   Y3, constants<>+12096(SB), Y6, Y6
-	VBLENDVPS   Y2, constants<>+12032(SB), Y6, Y6
+	VBLENDVPS   Y3, constants<>+13312(SB), Y6, Y6
+	VBLENDVPS   Y2, constants<>+13248(SB), Y6, Y6
 	VMOVUPS     constants<>+1152(SB), Y7
-	VBLENDVPS   Y3, constants<>+12224(SB), Y7, Y3
-	VBLENDVPS   Y2, constants<>+12160(SB), Y3, Y2
+	VBLENDVPS   Y3, constants<>+13440(SB), Y7, Y3
+	VBLENDVPS   Y2, constants<>+13376(SB), Y3, Y2
 	VXORPS      Y5, Y4, Y3
 	VADDPS      Y2, Y3, Y2
 	VADDPS      Y2, Y6, Y2
@@ -20030,15 +20962,15 @@ loop:
 	VBLENDVPS   Y5, constants<>+1152(SB), Y4, Y4
 	VMULPS      Y4, Y4, Y5
 	VMULPS      Y5, Y4, Y6
-	VMOVUPS     constants<>+11520(SB), Y7
-	VFMADD231PS constants<>+11456(SB), Y5, Y7
-	VFMADD213PS constants<>+11584(SB), Y5, Y7
-	VFMADD213PS constants<>+11648(SB), Y5, Y7
-	VFMADD213PS constants<>+11712(SB), Y5, Y7
-	VFMADD213PS constants<>+11776(SB), Y5, Y7
-	VFMADD213PS constants<>+11840(SB), Y5, Y7
-	VFMADD213PS constants<>+11904(SB), Y5, Y7
-	VFMADD213PS constants<>+11968(SB), Y5, Y7
+	VMOVUPS     constants<>+12736(SB), Y7
+	VFMADD231PS constants<>+12672(SB), Y5, Y7
+	VFMADD213PS constants<>+12800(SB), Y5, Y7
+	VFMADD213PS constants<>+12864(SB), Y5, Y7
+	VFMADD213PS constants<>+12928(SB), Y5, Y7
+	VFMADD213PS constants<>+12992(SB), Y5, Y7
+	VFMADD213PS constants<>+13056(SB), Y5, Y7
+	VFMADD213PS constants<>+13120(SB), Y5, Y7
+	VFMADD213PS constants<>+13184(SB), Y5, Y7
 	VFMADD231PS Y7, Y6, Y4
 	VCMPPS      $0x11, Y3, Y2, Y2
 	VPSRAD      $0x1f, Y1, Y3
@@ -20050,11 +20982,11 @@ loop:
 	VANDPS      constants<>+2304(SB), Y1, Y6
 	VXORPS      Y6, Y5, Y5
 	VMOVUPS     constants<>+1152(SB), Y6
-	VBLENDVPS   Y3, constants<>+12096(SB), Y6, Y6
-	VBLENDVPS   Y2, constants<>+12032(SB), Y6, Y6
+	VBLENDVPS   Y3, constants<>+13312(SB), Y6, Y6
+	VBLENDVPS   Y2, constants<>+13248(SB), Y6, Y6
 	VMOVUPS     constants<>+1152(SB), Y7
-	VBLENDVPS   Y3, constants<>+12224(SB), Y7, Y3
-	VBLENDVPS   Y2, constants<>+12160(SB), Y3, Y2
+	VBLENDVPS   Y3, constants<>+13440(SB), Y7, Y3
+	VBLENDVPS   Y2, constants<>+13376(SB), Y3, Y2
 	VXORPS      Y5, Y4, Y3
 	VADDPS      Y2, Y3, Y2
 	VADDPS      Y2, Y6, Y2
@@ -20089,15 +21021,15 @@ test:
 	VBLENDVPS   Y7, constants<>+1152(SB), Y6, Y6
 	VMULPS      Y6, Y6, Y7
 	VMULPS      Y7, Y6, Y8
-	VMOVUPS     constants<>+11520(SB), Y9
-	VFMADD231PS constants<>+11456(SB), Y7, Y9
-	VFMADD213PS constants<>+11584(SB), Y7, Y9
-	VFMADD213PS constants<>+11648(SB), Y7, Y9
-	VFMADD213PS constants<>+11712(SB), Y7, Y9
-	VFMADD213PS constants<>+11776(SB), Y7, Y9
-	VFMADD213PS constants<>+11840(SB), Y7, Y9
-	VFMADD213PS constants<>+11904(SB), Y7, Y9
-	VFMADD213PS constants<>+11968(SB), Y7, Y9
+	VMOVUPS     constants<>+12736(SB), Y9
+	VFMADD231PS constants<>+12672(SB), Y7, Y9
+	VFMADD213PS constants<>+12800(SB), Y7, Y9
+	VFMADD213PS constants<>+12864(SB), Y7, Y9
+	VFMADD213PS constants<>+12928(SB), Y7, Y9
+	VFMADD213PS constants<>+12992(SB), Y7, Y9
+	VFMADD213PS constants<>+13056(SB), Y7, Y9
+	VFMADD213PS constants<>+13120(SB), Y7, Y9
+	VFMADD213PS constants<>+13184(SB), Y7, Y9
 	VFMADD231PS Y9, Y8, Y6
 	VCMPPS      $0x11, Y5, Y4, Y4
 	VPSRAD      $0x1f, Y3, Y5
@@ -20109,11 +21041,11 @@ test:
 	VANDPS      constants<>+2304(SB), Y3, Y8
 	VXORPS      Y8, Y7, Y7
 	VMOVUPS     constants<>+1152(SB), Y8
-	VBLENDVPS   Y5, constants<>+12096(SB), Y8, Y8
-	VBLENDVPS   Y4, constants<>+12032(SB), Y8, Y8
+	VBLENDVPS   Y5, constants<>+13312(SB), Y8, Y8
+	VBLENDVPS   Y4, constants<>+13248(SB), Y8, Y8
 	VMOVUPS     constants<>+1152(SB), Y9
-	VBLENDVPS   Y5, constants<>+12224(SB), Y9, Y5
-	VBLENDVPS   Y4, constants<>+12160(SB), Y5, Y4
+	VBLENDVPS   Y5, constants<>+13440(SB), Y9, Y5
+	VBLENDVPS   Y4, constants<>+13376(SB), Y5, Y4
 	VXORPS      Y7, Y6, Y5
 	VADDPS      Y4, Y5, Y4
 	VADDPS      Y4, Y8, Y4
@@ -20137,15 +21069,15 @@ test:
 	VBLENDVPS   Y6, constants<>+1152(SB), Y5, Y5
 	VMULPS      Y5, Y5, Y6
 	VMULPS      Y6, Y5, Y7
-	VMOVUPS     constants<>+11520(SB), Y8
-	VFMADD231PS constants<>+11456(SB), Y6, Y8
-	VFMADD213PS constants<>+11584(SB), Y6, Y8
-	VFMADD213PS constants<>+11648(SB), Y6, Y8
-	VFMADD213PS constants<>+11712(SB), Y6, Y8
-	VFMADD213PS constants<>+11776(SB), Y6, Y8
-	VFMADD213PS constants<>+11840(SB), Y6, Y8
-	VFMADD213PS constants<>+11904(SB), Y6, Y8
-	VFMADD213PS constants<>+11968(SB), Y6, Y8
+	VMOVUPS     constants<>+12736(SB), Y8
+	VFMADD231PS constants<>+12672(SB), Y6, Y8
+	VFMADD213PS constants<>+12800(SB), Y6, Y8
+	VFMADD213PS constants<>+12864(SB), Y6, Y8
+	VFMADD213PS constants<>+12928(SB), Y6, Y8
+	VFMADD213PS constants<>+12992(SB), Y6, Y8
+	VFMADD213PS constants<>+13056(SB), Y6, Y8
+	VFMADD213PS constants<>+13120(SB), Y6, Y8
+	VFMADD213PS constants<>+13184(SB), Y6, Y8
 	VFMADD231PS Y8, Y7, Y5
 	VCMPPS      $0x11, Y4, Y3, Y3
 	VPSRAD      $0x1f, Y2, Y4
@@ -20157,11 +21089,11 @@ test:
 	VANDPS      constants<>+2304(SB), Y2, Y7
 	VXORPS      Y7, Y6, Y6
 	VMOVUPS     constants<>+1152(SB), Y7
-	VBLENDVPS   Y4, constants<>+12096(SB), Y7, Y7
-	VBLENDVPS   Y3, constants<>+12032(SB), Y7, Y7
+	VBLENDVPS   Y4, constants<>+13312(SB), Y7, Y7
+	VBLENDVPS   Y3, constants<>+13248(SB), Y7, Y7
 	VMOVUPS     constants<>+1152(SB), Y8
-	VBLENDVPS   Y4, constants<>+12224(SB), Y8, Y4
-	VBLENDVPS   Y3, constants<>+12160(SB), Y4, Y3
+	VBLENDVPS   Y4, constants<>+13440(SB), Y8, Y4
+	VBLENDVPS   Y3, constants<>+13376(SB), Y4, Y3
 	VXORPS      Y6, Y5, Y4
 	VADDPS      Y3, Y4, Y3
 	VADDPS      Y3, Y7, Y3
@@ -20196,14 +21128,14 @@ loop:
 	VCVTPS2PD    X2, Y3
 	VEXTRACTF128 $0x01, Y2, X4
 	VCVTPS2PD    X4, Y4
-	VMULPD       constants<>+12288(SB), Y3, Y5
-	VMULPD       constants<>+12288(SB), Y4, Y6
+	VMULPD       constants<>+13504(SB), Y3, Y5
+	VMULPD       constants<>+13504(SB), Y4, Y6
 	VROUNDPD     $0x08, Y5, Y5
 	VROUNDPD     $0x08, Y6, Y6
-	VFNMADD231PD constants<>+12352(SB), Y5, Y3
-	VFNMADD231PD constants<>+12352(SB), Y6, Y4
-	VFNMADD231PD constants<>+12416(SB), Y5, Y3
-	VFNMADD231PD constants<>+12416(SB), Y6, Y4
+	VFNMADD231PD constants<>+13568(SB), Y5, Y3
+	VFNMADD231PD constants<>+13568(SB), Y6, Y4
+	VFNMADD231PD constants<>+13632(SB), Y5, Y3
+	VFNMADD231PD constants<>+13632(SB), Y6, Y4
 	VCVTPD2PSY   Y3, X7
 	VCVTPD2PSY   Y4, X3
 	VINSERTF128  $0x01, X3, Y7, Y3
@@ -20212,22 +21144,22 @@ loop:
 	VINSERTF128  $0x01, X4, Y7, Y4
 	VADDPS       constants<>+192(SB), Y4, Y4
 	VMULPS       Y3, Y3, Y5
-	VMOVUPS      constants<>+12544(SB), Y6
-	VFMADD231PS  constants<>+12480(SB), Y5, Y6
-	VFMADD213PS  constants<>+12608(SB), Y5, Y6
+	VMOVUPS      constants<>+13760(SB), Y6
+	VFMADD231PS  constants<>+13696(SB), Y5, Y6
+	VFMADD213PS  constants<>+13824(SB), Y5, Y6
 	VFMADD213PS  constants<>+704(SB), Y5, Y6
 	VMULPS       Y6, Y3, Y3
 	VMULPS       Y5, Y5, Y6
-	VMOVUPS      constants<>+12736(SB), Y8
-	VFMADD231PS  constants<>+12672(SB), Y5, Y8
-	VFMADD213PS  constants<>+12800(SB), Y5, Y8
+	VMOVUPS      constants<>+13952(SB), Y8
+	VFMADD231PS  constants<>+13888(SB), Y5, Y8
+	VFMADD213PS  constants<>+14016(SB), Y5, Y8
 	VMOVUPS      constants<>+704(SB), Y9
 	VFMADD231PS  constants<>+4672(SB), Y5, Y9
 	VFMADD231PS  Y8, Y6, Y9
 	VANDPS       constants<>+5888(SB), Y4, Y5
 	VPXOR        Y6, Y6, Y6
 	VPCMPGTD     Y6, Y5, Y5
-	VANDPS       constants<>+12864(SB), Y4, Y4
+	VANDPS       constants<>+14080(SB), Y4, Y4
 	VPSLLD       $0x1e, Y4, Y4
 	VBLENDVPS    Y5, Y9, Y3, Y3
 	VXORPS       Y4, Y3, Y3
@@ -20238,14 +21170,14 @@ loop:
 	VCVTPS2PD    X2, Y3
 	VEXTRACTF128 $0x01, Y2, X4
 	VCVTPS2PD    X4, Y4
-	VMULPD       constants<>+12288(SB), Y3, Y5
-	VMULPD       constants<>+12288(SB), Y4, Y6
+	VMULPD       constants<>+13504(SB), Y3, Y5
+	VMULPD       constants<>+13504(SB), Y4, Y6
 	VROUNDPD     $0x08, Y5, Y5
 	VROUNDPD     $0x08, Y6, Y6
-	VFNMADD231PD constants<>+12352(SB), Y5, Y3
-	VFNMADD231PD constants<>+12352(SB), Y6, Y4
-	VFNMADD231PD constants<>+12416(SB), Y5, Y3
-	VFNMADD231PD constants<>+12416(SB), Y6, Y4
+	VFNMADD231PD constants<>+13568(SB), Y5, Y3
+	VFNMADD231PD constants<>+13568(SB), Y6, Y4
+	VFNMADD231PD constants<>+13632(SB), Y5, Y3
+	VFNMADD231PD constants<>+13632(SB), Y6, Y4
 	VCVTPD2PSY   Y3, X7
 	VCVTPD2PSY   Y4, X3
 	VINSERTF128  $0x01, X3, Y7, Y3
@@ -20254,22 +21186,22 @@ loop:
 	VINSERTF128  $0x01, X4, Y7, Y4
 	VADDPS       constants<>+192(SB), Y4, Y4
 	VMULPS       Y3, Y3, Y5
-	VMOVUPS      constants<>+12544(SB), Y6
-	VFMADD231PS  constants<>+12480(SB), Y5, Y6
-	VFMADD213PS  constants<>+12608(SB), Y5, Y6
+	VMOVUPS      constants<>+13760(SB), Y6
+	VFMADD231PS  constants<>+13696(SB), Y5, Y6
+	VFMADD213PS  constants<>+13824(SB), Y5, Y6
 	VFMADD213PS  constants<>+704(SB), Y5, Y6
 	VMULPS       Y6, Y3, Y3
 	VMULPS       Y5, Y5, Y6
-	VMOVUPS      constants<>+12736(SB), Y8
-	VFMADD231PS  constants<>+12672(SB), Y5, Y8
-	VFMADD213PS  constants<>+12800(SB), Y5, Y8
+	VMOVUPS      constants<>+13952(SB), Y8
+	VFMADD231PS  constants<>+13888(SB), Y5, Y8
+	VFMADD213PS  constants<>+14016(SB), Y5, Y8
 	VMOVUPS      constants<>+704(SB), Y9
 	VFMADD231PS  constants<>+4672(SB), Y5, Y9
 	VFMADD231PS  Y8, Y6, Y9
 	VANDPS       constants<>+5888(SB), Y4, Y5
 	VPXOR        Y6, Y6, Y6
 	VPCMPGTD     Y6, Y5, Y5
-	VANDPS       constants<>+12864(SB), Y4, Y4
+	VANDPS       constants<>+14080(SB), Y4, Y4
 	VPSLLD       $0x1e, Y4, Y4
 	VBLENDVPS    Y5, Y9, Y3, Y3
 	VXORPS       Y4, Y3, Y3
@@ -20291,14 +21223,14 @@ test:
 	VCVTPS2PD    X4, Y5
 	VEXTRACTF128 $0x01, Y4, X6
 	VCVTPS2PD    X6, Y6
-	VMULPD       constants<>+12288(SB), Y5, Y8
-	VMULPD       constants<>+12288(SB), Y6, Y9
+	VMULPD       constants<>+13504(SB), Y5, Y8
+	VMULPD       constants<>+13504(SB), Y6, Y9
 	VROUNDPD     $0x08, Y8, Y8
 	VROUNDPD     $0x08, Y9, Y9
-	VFNMADD231PD constants<>+12352(SB), Y8, Y5
-	VFNMADD231PD constants<>+12352(SB), Y9, Y6
-	VFNMADD231PD constants<>+12416(SB), Y8, Y5
-	VFNMADD231PD constants<>+12416(SB), Y9, Y6
+	VFNMADD231PD constants<>+13568(SB), Y8, Y5
+	VFNMADD231PD constants<>+13568(SB), Y9, Y6
+	VFNMADD231PD constants<>+13632(SB), Y8, Y5
+	VFNMADD231PD constants<>+13632(SB), Y9, Y6
 	VCVTPD2PSY   Y5, X7
 	VCVTPD2PSY   Y6, X5
 	VINSERTF128  $0x01, X5, Y7, Y5
@@ -20307,22 +21239,22 @@ test:
 	VINSERTF128  $0x01, X6, Y7, Y6
 	VADDPS       constants<>+192(SB), Y6, Y6
 	VMULPS       Y5, Y5, Y8
-	VMOVUPS      constants<>+12544(SB), Y9
-	VFMADD231PS  constants<>+12480(SB), Y8, Y9
-	VFMADD213PS  constants<>+12608(SB), Y8, Y9
+	VMOVUPS      constants<>+13760(SB), Y9
+	VFMADD231PS  constants<>+13696(SB), Y8, Y9
+	VFMADD213PS  constants<>+13824(SB), Y8, Y9
 	VFMADD213PS  constants<>+704(SB), Y8, Y9
 	VMULPS       Y9, Y5, Y5
 	VMULPS       Y8, Y8, Y9
-	VMOVUPS      constants<>+12736(SB), Y10
-	VFMADD231PS  constants<>+12672(SB), Y8, Y10
-	VFMADD213PS  constants<>+12800(SB), Y8, Y10
+	VMOVUPS      constants<>+13952(SB), Y10
+	VFMADD231PS  constants<>+13888(SB), Y8, Y10
+	VFMADD213PS  constants<>+14016(SB), Y8, Y10
 	VMOVUPS      constants<>+704(SB), Y11
 	VFMADD231PS  constants<>+4672(SB), Y8, Y11
 	VFMADD231PS  Y10, Y9, Y11
 	VANDPS       constants<>+5888(SB), Y6, Y8
 	VPXOR        Y9, Y9, Y9
 	VPCMPGTD     Y9, Y8, Y8
-	VANDPS       constants<>+12864(SB), Y6, Y6
+	VANDPS       constants<>+14080(SB), Y6, Y6
 	VPSLLD       $0x1e, Y6, Y6
 	VBLENDVPS    Y8, Y11, Y5, Y5
 	VXORPS       Y6, Y5, Y5
@@ -20334,14 +21266,14 @@ test:
 	VCVTPS2PD    X2, Y4
 	VEXTRACTF128 $0x01, Y2, X5
 	VCVTPS2PD    X5, Y5
-	VMULPD       constants<>+12288(SB), Y4, Y6
-	VMULPD       constants<>+12288(SB), Y5, Y8
+	VMULPD       constants<>+13504(SB), Y4, Y6
+	VMULPD       constants<>+13504(SB), Y5, Y8
 	VROUNDPD     $0x08, Y6, Y6
 	VROUNDPD     $0x08, Y8, Y8
-	VFNMADD231PD constants<>+12352(SB), Y6, Y4
-	VFNMADD231PD constants<>+12352(SB), Y8, Y5
-	VFNMADD231PD constants<>+12416(SB), Y6, Y4
-	VFNMADD231PD constants<>+12416(SB), Y8, Y5
+	VFNMADD231PD constants<>+13568(SB), Y6, Y4
+	VFNMADD231PD constants<>+13568(SB), Y8, Y5
+	VFNMADD231PD constants<>+13632(SB), Y6, Y4
+	VFNMADD231PD constants<>+13632(SB), Y8, Y5
 	VCVTPD2PSY   Y4, X7
 	VCVTPD2PSY   Y5, X4
 	VINSERTF128  $0x01, X4, Y7, Y4
@@ -20350,22 +21282,22 @@ test:
 	VINSERTF128  $0x01, X5, Y7, Y5
 	VADDPS       constants<>+192(SB), Y5, Y5
 	VMULPS       Y4, Y4, Y6
-	VMOVUPS      constants<>+12544(SB), Y7
-	VFMADD231PS  constants<>+12480(SB), Y6, Y7
-	VFMADD213PS  constants<>+12608(SB), Y6, Y7
+	VMOVUPS      constants<>+13760(SB), Y7
+	VFMADD231PS  constants<>+13696(SB), Y6, Y7
+	VFMADD213PS  constants<>+13824(SB), Y6, Y7
 	VFMADD213PS  constants<>+704(SB), Y6, Y7
 	VMULPS       Y7, Y4, Y4
 	VMULPS       Y6, Y6, Y7
-	VMOVUPS      constants<>+12736(SB), Y8
-	VFMADD231PS  constants<>+12672(SB), Y6, Y8
-	VFMADD213PS  constants<>+12800(SB), Y6, Y8
+	VMOVUPS      constants<>+13952(SB), Y8
+	VFMADD231PS  constants<>+13888(SB), Y6, Y8
+	VFMADD213PS  constants<>+14016(SB), Y6, Y8
 	VMOVUPS      constants<>+704(SB), Y9
 	VFMADD231PS  constants<>+4672(SB), Y6, Y9
 	VFMADD231PS  Y8, Y7, Y9
 	VANDPS       constants<>+5888(SB), Y5, Y6
 	VPXOR        Y7, Y7, Y7
 	VPCMPGTD     Y7, Y6, Y6
-	VANDPS       constants<>+12864(SB), Y5, Y5
+	VANDPS       constants<>+14080(SB), Y5, Y5
 	VPSLLD       $0x1e, Y5, Y5
 	VBLENDVPS    Y6, Y9, Y4, Y4
 	VXORPS       Y5, Y4, Y4
@@ -20400,14 +21332,14 @@ loop:
 	VCVTPS2PD    X2, Y3
 	VEXTRACTF128 $0x01, Y2, X4
 	VCVTPS2PD    X4, Y4
-	VMULPD       constants<>+12288(SB), Y3, Y5
-	VMULPD       constants<>+12288(SB), Y4, Y6
+	VMULPD       constants<>+13504(SB), Y3, Y5
+	VMULPD       constants<>+13504(SB), Y4, Y6
 	VROUNDPD     $0x08, Y5, Y5
 	VROUNDPD     $0x08, Y6, Y6
-	VFNMADD231PD constants<>+12352(SB), Y5, Y3
-	VFNMADD231PD constants<>+12352(SB), Y6, Y4
-	VFNMADD231PD constants<>+12416(SB), Y5, Y3
-	VFNMADD231PD constants<>+12416(SB), Y6, Y4
+	VFNMADD231PD constants<>+13568(SB), Y5, Y3
+	VFNMADD231PD constants<>+13568(SB), Y6, Y4
+	VFNMADD231PD constants<>+13632(SB), Y5, Y3
+	VFNMADD231PD constants<>+13632(SB), Y6, Y4
 	VCVTPD2PSY   Y3, X7
 	VCVTPD2PSY   Y4, X3
 	VINSERTF128  $0x01, X3, Y7, Y3
@@ -20417,22 +21349,22 @@ loop:
 	VADDPS       constants<>+192(SB), Y4, Y4
 	VPADDD       constants<>+5888(SB), Y4, Y4
 	VMULPS       Y3, Y3, Y5
-	VMOVUPS      constants<>+12544(SB), Y6
-	VFMADD231PS  constants<>+12480(SB), Y5, Y6
-	VFMADD213PS  constants<>+12608(SB), Y5, Y6
+	VMOVUPS      constants<>+13760(SB), Y6
+	VFMADD231PS  constants<>+13696(SB), Y5, Y6
+	VFMADD213PS  constants<>+13824(SB), Y5, Y6
 	VFMADD213PS  constants<>+704(SB), Y5, Y6
 	VMULPS       Y6, Y3, Y3
 	VMULPS       Y5, Y5, Y6
-	VMOVUPS      constants<>+12736(SB), Y8
-	VFMADD231PS  constants<>+12672(SB), Y5, Y8
-	VFMADD213PS  constants<>+12800(SB), Y5, Y8
+	VMOVUPS      constants<>+13952(SB), Y8
+	VFMADD231PS  constants<>+13888(SB), Y5, Y8
+	VFMADD213PS  constants<>+14016(SB), Y5, Y8
 	VMOVUPS      constants<>+704(SB), Y9
 	VFMADD231PS  constants<>+4672(SB), Y5, Y9
 	VFMADD231PS  Y8, Y6, Y9
 	VANDPS       constants<>+5888(SB), Y4, Y5
 	VPXOR        Y6, Y6, Y6
 	VPCMPGTD     Y6, Y5, Y5
-	VANDPS       constants<>+12864(SB), Y4, Y4
+	VANDPS       constants<>+14080(SB), Y4, Y4
 	VPSLLD       $0x1e, Y4, Y4
 	VBLENDVPS    Y5, Y9, Y3, Y3
 	VXORPS       Y4, Y3, Y3
@@ -20443,14 +21375,14 @@ loop:
 	VCVTPS2PD    X2, Y3
 	VEXTRACTF128 $0x01, Y2, X4
 	VCVTPS2PD    X4, Y4
-	VMULPD       constants<>+12288(SB), Y3, Y5
-	VMULPD       constants<>+12288(SB), Y4, Y6
+	VMULPD       constants<>+13504(SB), Y3, Y5
+	VMULPD       constants<>+13504(SB), Y4, Y6
 	VROUNDPD     $0x08, Y5, Y5
 	VROUNDPD     $0x08, Y6, Y6
-	VFNMADD231PD constants<>+12352(SB), Y5, Y3
-	VFNMADD231PD constants<>+12352(SB), Y6, Y4
-	VFNMADD231PD constants<>+12416(SB), Y5, Y3
-	VFNMADD231PD constants<>+12416(SB), Y6, Y4
+	VFNMADD231PD constants<>+13568(SB), Y5, Y3
+	VFNMADD231PD constants<>+13568(SB), Y6, Y4
+	VFNMADD231PD constants<>+13632(SB), Y5, Y3
+	VFNMADD231PD constants<>+13632(SB), Y6, Y4
 	VCVTPD2PSY   Y3, X7
 	VCVTPD2PSY   Y4, X3
 	VINSERTF128  $0x01, X3, Y7, Y3
@@ -20460,22 +21392,22 @@ loop:
 	VADDPS       constants<>+192(SB), Y4, Y4
 	VPADDD       constants<>+5888(SB), Y4, Y4
 	VMULPS       Y3, Y3, Y5
-	VMOVUPS      constants<>+12544(SB), Y6
-	VFMADD231PS  constants<>+12480(SB), Y5, Y6
-	VFMADD213PS  constants<>+12608(SB), Y5, Y6
+	VMOVUPS      constants<>+13760(SB), Y6
+	VFMADD231PS  constants<>+13696(SB), Y5, Y6
+	VFMADD213PS  constants<>+13824(SB), Y5, Y6
 	VFMADD213PS  constants<>+704(SB), Y5, Y6
 	VMULPS       Y6, Y3, Y3
 	VMULPS       Y5, Y5, Y6
-	VMOVUPS      constants<>+12736(SB), Y8
-	VFMADD231PS  constants<>+12672(SB), Y5, Y8
-	VFMADD213PS  constants<>+12800(SB), Y5, Y8
+	VMOVUPS      constants<>+13952(SB), Y8
+	VFMADD231PS  constants<>+13888(SB), Y5, Y8
+	VFMADD213PS  constants<>+14016(SB), Y5, Y8
 	VMOVUPS      constants<>+704(SB), Y9
 	VFMADD231PS  constants<>+4672(SB), Y5, Y9
 	VFMADD231PS  Y8, Y6, Y9
 	VANDPS       constants<>+5888(SB), Y4, Y5
 	VPXOR        Y6, Y6, Y6
 	VPCMPGTD     Y6, Y5, Y5
-	VANDPS       constants<>+12864(SB), Y4, Y4
+	VANDPS       constants<>+14080(SB), Y4, Y4
 	VPSLLD       $0x1e, Y4, Y4
 	VBLENDVPS    Y5, Y9, Y3, Y3
 	VXORPS       Y4, Y3, Y3
@@ -20497,14 +21429,14 @@ test:
 	VCVTPS2PD    X4, Y5
 	VEXTRACTF128 $0x01, Y4, X6
 	VCVTPS2PD    X6, Y6
-	VMULPD       constants<>+12288(SB), Y5, Y8
-	VMULPD       constants<>+12288(SB), Y6, Y9
+	VMULPD       constants<>+13504(SB), Y5, Y8
+	VMULPD       constants<>+13504(SB), Y6, Y9
 	VROUNDPD     $0x08, Y8, Y8
 	VROUNDPD     $0x08, Y9, Y9
-	VFNMADD231PD constants<>+12352(SB), Y8, Y5
-	VFNMADD231PD constants<>+12352(SB), Y9, Y6
-	VFNMADD231PD constants<>+12416(SB), Y8, Y5
-	VFNMADD231PD constants<>+12416(SB), Y9, Y6
+	VFNMADD231PD constants<>+13568(SB), Y8, Y5
+	VFNMADD231PD constants<>+13568(SB), Y9, Y6
+	VFNMADD231PD constants<>+13632(SB), Y8, Y5
+	VFNMADD231PD constants<>+13632(SB), Y9, Y6
 	VCVTPD2PSY   Y5, X7
 	VCVTPD2PSY   Y6, X5
 	VINSERTF128  $0x01, X5, Y7, Y5
@@ -20514,22 +21446,22 @@ test:
 	VADDPS       constants<>+192(SB), Y6, Y6
 	VPADDD       constants<>+5888(SB), Y6, Y6
 	VMULPS       Y5, Y5, Y8
-	VMOVUPS      constants<>+12544(SB), Y9
-	VFMADD231PS  constants<>+12480(SB), Y8, Y9
-	VFMADD213PS  constants<>+12608(SB), Y8, Y9
+	VMOVUPS      constants<>+13760(SB), Y9
+	VFMADD231PS  constants<>+13696(SB), Y8, Y9
+	VFMADD213PS  constants<>+13824(SB), Y8, Y9
 	VFMADD213PS  constants<>+704(SB), Y8, Y9
 	VMULPS       Y9, Y5, Y5
 	VMULPS       Y8, Y8, Y9
-	VMOVUPS      constants<>+12736(SB), Y10
-	VFMADD231PS  constants<>+12672(SB), Y8, Y10
-	VFMADD213PS  constants<>+12800(SB), Y8, Y10
+	VMOVUPS      constants<>+13952(SB), Y10
+	VFMADD231PS  constants<>+13888(SB), Y8, Y10
+	VFMADD213PS  constants<>+14016(SB), Y8, Y10
 	VMOVUPS      constants<>+704(SB), Y11
 	VFMADD231PS  constants<>+4672(SB), Y8, Y11
 	VFMADD231PS  Y10, Y9, Y11
 	VANDPS       constants<>+5888(SB), Y6, Y8
 	VPXOR        Y9, Y9, Y9
 	VPCMPGTD     Y9, Y8, Y8
-	VANDPS       constants<>+12864(SB), Y6, Y6
+	VANDPS       constants<>+14080(SB), Y6, Y6
 	VPSLLD       $0x1e, Y6, Y6
 	VBLENDVPS    Y8, Y11, Y5, Y5
 	VXORPS       Y6, Y5, Y5
@@ -20541,14 +21473,14 @@ test:
 	VCVTPS2PD    X2, Y4
 	VEXTRACTF128 $0x01, Y2, X5
 	VCVTPS2PD    X5, Y5
-	VMULPD       constants<>+12288(SB), Y4, Y6
-	VMULPD       constants<>+12288(SB), Y5, Y8
+	VMULPD       constants<>+13504(SB), Y4, Y6
+	VMULPD       constants<>+13504(SB), Y5, Y8
 	VROUNDPD     $0x08, Y6, Y6
 	VROUNDPD     $0x08, Y8, Y8
-	VFNMADD231PD constants<>+12352(SB), Y6, Y4
-	VFNMADD231PD constants<>+12352(SB), Y8, Y5
-	VFNMADD231PD constants<>+12416(SB), Y6, Y4
-	VFNMADD231PD constants<>+12416(SB), Y8, Y5
+	VFNMADD231PD constants<>+13568(SB), Y6, Y4
+	VFNMADD231PD constants<>+13568(SB), Y8, Y5
+	VFNMADD231PD constants<>+13632(SB), Y6, Y4
+	VFNMADD231PD constants<>+13632(SB), Y8, Y5
 	VCVTPD2PSY   Y4, X7
 	VCVTPD2PSY   Y5, X4
 	VINSERTF128  $0x01, X4, Y7, Y4
@@ -20558,22 +21490,22 @@ test:
 	VADDPS       constants<>+192(SB), Y5, Y5
 	VPADDD       constants<>+5888(SB), Y5, Y5
 	VMULPS       Y4, Y4, Y6
-	VMOVUPS      constants<>+12544(SB), Y7
-	VFMADD231PS  constants<>+12480(SB), Y6, Y7
-	VFMADD213PS  constants<>+12608(SB), Y6, Y7
+	VMOVUPS      constants<>+13760(SB), Y7
+	VFMADD231PS  constants<>+13696(SB), Y6, Y7
+	VFMADD213PS  constants<>+13824(SB), Y6, Y7
 	VFMADD213PS  constants<>+704(SB), Y6, Y7
 	VMULPS       Y7, Y4, Y4
 	VMULPS       Y6, Y6, Y7
-	VMOVUPS      constants<>+12736(SB), Y8
-	VFMADD231PS  constants<>+12672(SB), Y6, Y8
-	VFMADD213PS  constants<>+12800(SB), Y6, Y8
+	VMOVUPS      constants<>+13952(SB), Y8
+	VFMADD231PS  constants<>+13888(SB), Y6, Y8
+	VFMADD213PS  constants<>+14016(SB), Y6, Y8
 	VMOVUPS      constants<>+704(SB), Y9
 	VFMADD231PS  constants<>+4672(SB), Y6, Y9
 	VFMADD231PS  Y8, Y7, Y9
 	VANDPS       constants<>+5888(SB), Y5, Y6
 	VPXOR        Y7, Y7, Y7
 	VPCMPGTD     Y7, Y6, Y6
-	VANDPS       constants<>+12864(SB), Y5, Y5
+	VANDPS       constants<>+14080(SB), Y5, Y5
 	VPSLLD       $0x1e, Y5, Y5
 	VBLENDVPS    Y6, Y9, Y4, Y4
 	VXORPS       Y5, Y4, Y4
@@ -20608,14 +21540,14 @@ loop:
 	VCVTPS2PD    X2, Y3
 	VEXTRACTF128 $0x01, Y2, X4
 	VCVTPS2PD    X4, Y4
-	VMULPD       constants<>+12288(SB), Y3, Y5
-	VMULPD       constants<>+12288(SB), Y4, Y6
+	VMULPD       constants<>+13504(SB), Y3, Y5
+	VMULPD       constants<>+13504(SB), Y4, Y6
 	VROUNDPD     $0x08, Y5, Y5
 	VROUNDPD     $0x08, Y6, Y6
-	VFNMADD231PD constants<>+12352(SB), Y5, Y3
-	VFNMADD231PD constants<>+12352(SB), Y6, Y4
-	VFNMADD231PD constants<>+12416(SB), Y5, Y3
-	VFNMADD231PD constants<>+12416(SB), Y6, Y4
+	VFNMADD231PD constants<>+13568(SB), Y5, Y3
+	VFNMADD231PD constants<>+13568(SB), Y6, Y4
+	VFNMADD231PD constants<>+13632(SB), Y5, Y3
+	VFNMADD231PD constants<>+13632(SB), Y6, Y4
 	VCVTPD2PSY   Y3, X7
 	VCVTPD2PSY   Y4, X8
 	VINSERTF128  $0x01, X8, Y7, Y8
@@ -20625,13 +21557,13 @@ loop:
 	VADDPS       constants<>+192(SB), Y5, Y5
 	VMULPS       Y8, Y8, Y6
 	VMULPS       Y6, Y8, Y8
-	VMOVUPS      constants<>+12992(SB), Y9
-	VFMADD231PS  constants<>+12928(SB), Y6, Y9
-	VFMADD213PS  constants<>+13056(SB), Y6, Y9
-	VFMADD213PS  constants<>+13120(SB), Y6, Y9
-	VFMADD213PS  constants<>+13184(SB), Y6, Y9
-	VFMADD213PS  constants<>+13248(SB), Y6, Y9
-	VFMADD213PS  constants<>+13312(SB), Y6, Y9
+	VMOVUPS      constants<>+14208(SB), Y9
+	VFMADD231PS  constants<>+14144(SB), Y6, Y9
+	VFMADD213PS  constants<>+14272(SB), Y6, Y9
+	VFMADD213PS  constants<>+14336(SB), Y6, Y9
+	VFMADD213PS  constants<>+14400(SB), Y6, Y9
+	VFMADD213PS  constants<>+14464(SB), Y6, Y9
+	VFMADD213PS  constants<>+14528(SB), Y6, Y9
 	VMULPS       Y9, Y8, Y6
 	VCVTPS2PD    X6, Y8
 	VEXTRACTF128 $0x01, Y6, X6
@@ -20644,7 +21576,7 @@ loop:
 	VANDPS       constants<>+5888(SB), Y5, Y4
 	VPXOR        Y5, Y5, Y5
 	VPCMPGTD     Y5, Y4, Y4
-	VMOVUPS      constants<>+9920(SB), Y5
+	VMOVUPS      constants<>+11136(SB), Y5
 	VDIVPS       Y3, Y5, Y5
 	VBLENDVPS    Y4, Y5, Y3, Y3
 	VMOVUPS      Y3, (AX)(DX*4)
@@ -20654,14 +21586,14 @@ loop:
 	VCVTPS2PD    X2, Y3
 	VEXTRACTF128 $0x01, Y2, X4
 	VCVTPS2PD    X4, Y4
-	VMULPD       constants<>+12288(SB), Y3, Y5
-	VMULPD       constants<>+12288(SB), Y4, Y6
+	VMULPD       constants<>+13504(SB), Y3, Y5
+	VMULPD       constants<>+13504(SB), Y4, Y6
 	VROUNDPD     $0x08, Y5, Y5
 	VROUNDPD     $0x08, Y6, Y6
-	VFNMADD231PD constants<>+12352(SB), Y5, Y3
-	VFNMADD231PD constants<>+12352(SB), Y6, Y4
-	VFNMADD231PD constants<>+12416(SB), Y5, Y3
-	VFNMADD231PD constants<>+12416(SB), Y6, Y4
+	VFNMADD231PD constants<>+13568(SB), Y5, Y3
+	VFNMADD231PD constants<>+13568(SB), Y6, Y4
+	VFNMADD231PD constants<>+13632(SB), Y5, Y3
+	VFNMADD231PD constants<>+13632(SB), Y6, Y4
 	VCVTPD2PSY   Y3, X7
 	VCVTPD2PSY   Y4, X8
 	VINSERTF128  $0x01, X8, Y7, Y8
@@ -20671,13 +21603,13 @@ loop:
 	VADDPS       constants<>+192(SB), Y5, Y5
 	VMULPS       Y8, Y8, Y6
 	VMULPS       Y6, Y8, Y8
-	VMOVUPS      constants<>+12992(SB), Y9
-	VFMADD231PS  constants<>+12928(SB), Y6, Y9
-	VFMADD213PS  constants<>+13056(SB), Y6, Y9
-	VFMADD213PS  constants<>+13120(SB), Y6, Y9
-	VFMADD213PS  constants<>+13184(SB), Y6, Y9
-	VFMADD213PS  constants<>+13248(SB), Y6, Y9
-	VFMADD213PS  constants<>+13312(SB), Y6, Y9
+	VMOVUPS      constants<>+14208(SB), Y9
+	VFMADD231PS  constants<>+14144(SB), Y6, Y9
+	VFMADD213PS  constants<>+14272(SB), Y6, Y9
+	VFMADD213PS  constants<>+14336(SB), Y6, Y9
+	VFMADD213PS  constants<>+14400(SB), Y6, Y9
+	VFMADD213PS  constants<>+14464(SB), Y6, Y9
+	VFMADD213PS  constants<>+14528(SB), Y6, Y9
 	VMULPS       Y9, Y8, Y6
 	VCVTPS2PD    X6, Y8
 	VEXTRACTF128 $0x01, Y6, X6
@@ -20690,7 +21622,7 @@ loop:
 	VANDPS       constants<>+5888(SB), Y5, Y4
 	VPXOR        Y5, Y5, Y5
 	VPCMPGTD     Y5, Y4, Y4
-	VMOVUPS      constants<>+9920(SB), Y5
+	VMOVUPS      constants<>+11136(SB), Y5
 	VDIVPS       Y3, Y5, Y5
 	VBLENDVPS    Y4, Y5, Y3, Y3
 	VMOVUPS      Y3, 32(AX)(DX*4)
@@ -20711,14 +21643,14 @@ test:
 	VCVTPS2PD    X4, Y5
 	VEXTRACTF128 $0x01, Y4, X6
 	VCVTPS2PD    X6, Y6
-	VMULPD       constants<>+12288(SB), Y5, Y8
-	VMULPD       constants<>+12288(SB), Y6, Y9
+	VMULPD       constants<>+13504(SB), Y5, Y8
+	VMULPD       constants<>+13504(SB), Y6, Y9
 	VROUNDPD     $0x08, Y8, Y8
 	VROUNDPD     $0x08, Y9, Y9
-	VFNMADD231PD constants<>+12352(SB), Y8, Y5
-	VFNMADD231PD constants<>+12352(SB), Y9, Y6
-	VFNMADD231PD constants<>+12416(SB), Y8, Y5
-	VFNMADD231PD constants<>+12416(SB), Y9, Y6
+	VFNMADD231PD constants<>+13568(SB), Y8, Y5
+	VFNMADD231PD constants<>+13568(SB), Y9, Y6
+	VFNMADD231PD constants<>+13632(SB), Y8, Y5
+	VFNMADD231PD constants<>+13632(SB), Y9, Y6
 	VCVTPD2PSY   Y5, X7
 	VCVTPD2PSY   Y6, X10
 	VINSERTF128  $0x01, X10, Y7, Y10
@@ -20728,13 +21660,13 @@ test:
 	VADDPS       constants<>+192(SB), Y8, Y8
 	VMULPS       Y10, Y10, Y9
 	VMULPS       Y9, Y10, Y10
-	VMOVUPS      constants<>+12992(SB), Y11
-	VFMADD231PS  constants<>+12928(SB), Y9, Y11
-	VFMADD213PS  constants<>+13056(SB), Y9, Y11
-	VFMADD213PS  constants<>+13120(SB), Y9, Y11
-	VFMADD213PS  constants<>+13184(SB), Y9, Y11
-	VFMADD213PS  constants<>+13248(SB), Y9, Y11
-	VFMADD213PS  constants<>+13312(SB), Y9, Y11
+	VMOVUPS      constants<>+14208(SB), Y11
+	VFMADD231PS  constants<>+14144(SB), Y9, Y11
+	VFMADD213PS  constants<>+14272(SB), Y9, Y11
+	VFMADD213PS  constants<>+14336(SB), Y9, Y11
+	VFMADD213PS  constants<>+14400(SB), Y9, Y11
+	VFMADD213PS  constants<>+14464(SB), Y9, Y11
+	VFMADD213PS  constants<>+14528(SB), Y9, Y11
 	VMULPS       Y11, Y10, Y9
 	VCVTPS2PD    X9, Y10
 	VEXTRACTF128 $0x01, Y9, X7
@@ -20747,7 +21679,7 @@ test:
 	VANDPS       constants<>+5888(SB), Y8, Y6
 	VPXOR        Y8, Y8, Y8
 	VPCMPGTD     Y8, Y6, Y6
-	VMOVUPS      constants<>+9920(SB), Y8
+	VMOVUPS      constants<>+11136(SB), Y8
 	VDIVPS       Y5, Y8, Y8
 	VBLENDVPS    Y6, Y8, Y5, Y5
 	VMASKMOVPS   Y5, Y2, (AX)(DX*4)
@@ -20758,14 +21690,14 @@ test:
 	VCVTPS2PD    X2, Y4
 	VEXTRACTF128 $0x01, Y2, X5
 	VCVTPS2PD    X5, Y5
-	VMULPD       constants<>+12288(SB), Y4, Y6
-	VMULPD       constants<>+12288(SB), Y5, Y8
+	VMULPD       constants<>+13504(SB), Y4, Y6
+	VMULPD       constants<>+13504(SB), Y5, Y8
 	VROUNDPD     $0x08, Y6, Y6
 	VROUNDPD     $0x08, Y8, Y8
-	VFNMADD231PD constants<>+12352(SB), Y6, Y4
-	VFNMADD231PD constants<>+12352(SB), Y8, Y5
-	VFNMADD231PD constants<>+12416(SB), Y6, Y4
-	VFNMADD231PD constants<>+12416(SB), Y8, Y5
+	VFNMADD231PD constants<>+13568(SB), Y6, Y4
+	VFNMADD231PD constants<>+13568(SB), Y8, Y5
+	VFNMADD231PD constants<>+13632(SB), Y6, Y4
+	VFNMADD231PD constants<>+13632(SB), Y8, Y5
 	VCVTPD2PSY   Y4, X7
 	VCVTPD2PSY   Y5, X9
 	VINSERTF128  $0x01, X9, Y7, Y9
@@ -20775,13 +21707,13 @@ test:
 	VADDPS       constants<>+192(SB), Y6, Y6
 	VMULPS       Y9, Y9, Y8
 	VMULPS       Y8, Y9, Y9
-	VMOVUPS      constants<>+12992(SB), Y10
-	VFMADD231PS  constants<>+12928(SB), Y8, Y10
-	VFMADD213PS  constants<>+13056(SB), Y8, Y10
-	VFMADD213PS  constants<>+13120(SB), Y8, Y10
-	VFMADD213PS  constants<>+13184(SB), Y8, Y10
-	VFMADD213PS  constants<>+13248(SB), Y8, Y10
-	VFMADD213PS  constants<>+13312(SB), Y8, Y10
+	VMOVUPS      constants<>+14208(SB), Y10
+	VFMADD231PS  constants<>+14144(SB), Y8, Y10
+	VFMADD213PS  constants<>+14272(SB), Y8, Y10
+	VFMADD213PS  constants<>+14336(SB), Y8, Y10
+	VFMADD213PS  constants<>+14400(SB), Y8, Y10
+	VFMADD213PS  constants<>+14464(SB), Y8, Y10
+	VFMADD213PS  constants<>+14528(SB), Y8, Y10
 	VMULPS       Y10, Y9, Y8
 	VCVTPS2PD    X8, Y9
 	VEXTRACTF128 $0x01, Y8, X7
@@ -20794,7 +21726,7 @@ test:
 	VANDPS       constants<>+5888(SB), Y6, Y5
 	VPXOR        Y6, Y6, Y6
 	VPCMPGTD     Y6, Y5, Y5
-	VMOVUPS      constants<>+9920(SB), Y6
+	VMOVUPS      constants<>+11136(SB), Y6
 	VDIVPS       Y4, Y6, Y6
 	VBLENDVPS    Y5, Y6, Y4, Y4
 	VMASKMOVPS   Y4, Y3, 32(AX)(DX*4)
@@ -21997,7 +22929,7 @@ loop:
 	VPADDD       constants<>+832(SB), Y6, Y6
 	VPSLLD       $0x17, Y6, Y6
 	VMULPS       Y6, Y5, Y5
-	VMOVUPS      constants<>+10048(SB), Y6
+	VMOVUPS      constants<>+11264(SB), Y6
 	VCMPPS       $0x11, Y4, Y6, Y6
 	VBLENDVPS    Y6, Y5, Y8, Y5
 	VANDPS       constants<>+2304(SB), Y4, Y4
@@ -22042,7 +22974,7 @@ loop:
 	VPADDD       constants<>+832(SB), Y6, Y6
 	VPSLLD       $0x17, Y6, Y6
 	VMULPS       Y6, Y5, Y5
-	VMOVUPS      constants<>+10048(SB), Y6
+	VMOVUPS      constants<>+11264(SB), Y6
 	VCMPPS       $0x11, Y4, Y6, Y6
 	VBLENDVPS    Y6, Y5, Y8, Y5
 	VANDPS       constants<>+2304(SB), Y4, Y4
@@ -22098,7 +23030,7 @@ test:
 	VPADDD       constants<>+832(SB), Y8, Y8
 	VPSLLD       $0x17, Y8, Y8
 	VMULPS       Y8, Y7, Y7
-	VMOVUPS      constants<>+10048(SB), Y8
+	VMOVUPS      constants<>+11264(SB), Y8
 	VCMPPS       $0x11, Y6, Y8, Y8
 	VBLENDVPS    Y8, Y7, Y10, Y7
 	VANDPS       constants<>+2304(SB), Y6, Y6
@@ -22143,7 +23075,7 @@ test:
 	VPADDD       constants<>+832(SB), Y6, Y6
 	VPSLLD       $0x17, Y6, Y6
 	VMULPS       Y6, Y5, Y5
-	VMOVUPS      constants<>+10048(SB), Y6
+	VMOVUPS      constants<>+11264(SB), Y6
 	VCMPPS       $0x11, Y1, Y6, Y6
 	VBLENDVPS    Y6, Y5, Y8, Y5
 	VANDPS       constants<>+2304(SB), Y1, Y1
@@ -22735,11 +23667,11 @@ loop:
 	VADDPS       constants<>+704(SB), Y3, Y4
 	VSUBPS       constants<>+704(SB), Y4, Y5
 	VSUBPS       Y5, Y3, Y3
-	VMOVUPS      constants<>+10176(SB), Y5
+	VMOVUPS      constants<>+11392(SB), Y5
 	VCMPPS       $0x11, Y4, Y5, Y5
 	VMOVUPS      constants<>+704(SB), Y6
 	VBLENDVPS    Y5, constants<>+1792(SB), Y6, Y6
-	VFMADD213PS  constants<>+9920(SB), Y6, Y4
+	VFMADD213PS  constants<>+11136(SB), Y6, Y4
 	VFMADD231PS  Y6, Y3, Y4
 	VMOVUPS      constants<>+1152(SB), Y3
 	VMAXPS       Y2, Y3, Y2
@@ -22805,11 +23737,11 @@ loop:
 	VADDPS       constants<>+704(SB), Y3, Y4
 	VSUBPS       constants<>+704(SB), Y4, Y5
 	VSUBPS       Y5, Y3, Y3
-	VMOVUPS      constants<>+10176(SB), Y5
+	VMOVUPS      constants<>+11392(SB), Y5
 	VCMPPS       $0x11, Y4, Y5, Y5
 	VMOVUPS      constants<>+704(SB), Y6
 	VBLENDVPS    Y5, constants<>+1792(SB), Y6, Y6
-	VFMADD213PS  constants<>+9920(SB), Y6, Y4
+	VFMADD213PS  constants<>+11136(SB), Y6, Y4
 	VFMADD231PS  Y6, Y3, Y4
 	VMOVUPS      constants<>+1152(SB), Y3
 	VMAXPS       Y2, Y3, Y2
@@ -22886,11 +23818,11 @@ test:
 	VADDPS       constants<>+704(SB), Y5, Y6
 	VSUBPS       constants<>+704(SB), Y6, Y7
 	VSUBPS       Y7, Y5, Y5
-	VMOVUPS      constants<>+10176(SB), Y7
+	VMOVUPS      constants<>+11392(SB), Y7
 	VCMPPS       $0x11, Y6, Y7, Y7
 	VMOVUPS      constants<>+704(SB), Y8
 	VBLENDVPS    Y7, constants<>+1792(SB), Y8, Y8
-	VFMADD213PS  constants<>+9920(SB), Y8, Y6
+	VFMADD213PS  constants<>+11136(SB), Y8, Y6
 	VFMADD231PS  Y8, Y5, Y6
 	VMOVUPS      constants<>+1152(SB), Y5
 	VMAXPS       Y4, Y5, Y4
@@ -22956,11 +23888,11 @@ test:
 	VADDPS       constants<>+704(SB), Y4, Y5
 	VSUBPS       constants<>+704(SB), Y5, Y6
 	VSUBPS       Y6, Y4, Y4
-	VMOVUPS      constants<>+10176(SB), Y6
+	VMOVUPS      constants<>+11392(SB), Y6
 	VCMPPS       $0x11, Y5, Y6, Y6
 	VMOVUPS      constants<>+704(SB), Y7
 	VBLENDVPS    Y6, constants<>+1792(SB), Y7, Y7
-	VFMADD213PS  constants<>+9920(SB), Y7, Y5
+	VFMADD213PS  constants<>+11136(SB), Y7, Y5
 	VFMADD231PS  Y7, Y4, Y5
 	VMOVUPS      constants<>+1152(SB), Y4
 	VMAXPS       Y3, Y4, Y3
@@ -23222,161 +24154,161 @@ TEXT ·exp64AVX2(SB), NOSPLIT, $0-24
 loop:
 	VMOVUPS      (CX)(DX*8), Y0
 	VMOVUPS      32(CX)(DX*8), Y1
-	VMOVUPS      constants<>+13440(SB), Y2
+	VMOVUPS      constants<>+14656(SB), Y2
 	VMAXPD       Y0, Y2, Y0
-	VMOVUPS      constants<>+13440(SB), Y2
+	VMOVUPS      constants<>+14656(SB), Y2
 	VMAXPD       Y1, Y2, Y1
-	VMOVUPS      constants<>+13376(SB), Y2
+	VMOVUPS      constants<>+14592(SB), Y2
 	VMINPD       Y0, Y2, Y0
-	VMOVUPS      constants<>+13376(SB), Y2
+	VMOVUPS      constants<>+14592(SB), Y2
 	VMINPD       Y1, Y2, Y1
-	VMOVUPS      constants<>+13568(SB), Y2
-	VFMADD231PD  constants<>+13504(SB), Y0, Y2
-	VMOVUPS      constants<>+13568(SB), Y3
-	VFMADD231PD  constants<>+13504(SB), Y1, Y3
-	VSUBPD       constants<>+13568(SB), Y2, Y4
-	VSUBPD       constants<>+13568(SB), Y3, Y5
-	VFNMADD231PD constants<>+13632(SB), Y4, Y0
-	VFNMADD231PD constants<>+13632(SB), Y5, Y1
-	VFNMADD231PD constants<>+13696(SB), Y4, Y0
-	VFNMADD231PD constants<>+13696(SB), Y5, Y1
-	VMOVUPS      constants<>+13824(SB), Y4
-	VFMADD231PD  constants<>+13760(SB), Y0, Y4
-	VMOVUPS      constants<>+13824(SB), Y5
-	VFMADD231PD  constants<>+13760(SB), Y1, Y5
-	VFMADD213PD  constants<>+13888(SB), Y0, Y4
-	VFMADD213PD  constants<>+13888(SB), Y1, Y5
-	VFMADD213PD  constants<>+13952(SB), Y0, Y4
-	VFMADD213PD  constants<>+13952(SB), Y1, Y5
-	VFMADD213PD  constants<>+14016(SB), Y0, Y4
-	VFMADD213PD  constants<>+14016(SB), Y1, Y5
-	VFMADD213PD  constants<>+14080(SB), Y0, Y4
-	VFMADD213PD  constants<>+14080(SB), Y1, Y5
-	VFMADD213PD  constants<>+14144(SB), Y0, Y4
-	VFMADD213PD  constants<>+14144(SB), Y1, Y5
-	VFMADD213PD  constants<>+14208(SB), Y0, Y4
-	VFMADD213PD  constants<>+14208(SB), Y1, Y5
-	VFMADD213PD  constants<>+14272(SB), Y0, Y4
-	VFMADD213PD  constants<>+14272(SB), Y1, Y5
-	VFMADD213PD  constants<>+7808(SB), Y0, Y4
-	VFMADD213PD  constants<>+7808(SB), Y1, Y5
+	VMOVUPS      constants<>+14784(SB), Y2
+	VFMADD231PD  constants<>+14720(SB), Y0, Y2
+	VMOVUPS      constants<>+14784(SB), Y3
+	VFMADD231PD  constants<>+14720(SB), Y1, Y3
+	VSUBPD       constants<>+14784(SB), Y2, Y4
+	VSUBPD       constants<>+14784(SB), Y3, Y5
+	VFNMADD231PD constants<>+6400(SB), Y4, Y0
+	VFNMADD231PD constants<>+6400(SB), Y5, Y1
+	VFNMADD231PD constants<>+14848(SB), Y4, Y0
+	VFNMADD231PD constants<>+14848(SB), Y5, Y1
+	VMOVUPS      constants<>+14976(SB), Y4
+	VFMADD231PD  constants<>+14912(SB), Y0, Y4
+	VMOVUPS      constants<>+14976(SB), Y5
+	VFMADD231PD  constants<>+14912(SB), Y1, Y5
+	VFMADD213PD  constants<>+15040(SB), Y0, Y4
+	VFMADD213PD  constants<>+15040(SB), Y1, Y5
+	VFMADD213PD  constants<>+15104(SB), Y0, Y4
+	VFMADD213PD  constants<>+15104(SB), Y1, Y5
+	VFMADD213PD  constants<>+15168(SB), Y0, Y4
+	VFMADD213PD  constants<>+15168(SB), Y1, Y5
+	VFMADD213PD  constants<>+15232(SB), Y0, Y4
+	VFMADD213PD  constants<>+15232(SB), Y1, Y5
+	VFMADD213PD  constants<>+15296(SB), Y0, Y4
+	VFMADD213PD  constants<>+15296(SB), Y1, Y5
+	VFMADD213PD  constants<>+15360(SB), Y0, Y4
+	VFMADD213PD  constants<>+15360(SB), Y1, Y5
+	VFMADD213PD  constants<>+15424(SB), Y0, Y4
+	VFMADD213PD  constants<>+15424(SB), Y1, Y5
+	VFMADD213PD  constants<>+7360(SB), Y0, Y4
+	VFMADD213PD  constants<>+7360(SB), Y1, Y5
 	VMULPD       Y0, Y4, Y4
 	VMULPD       Y1, Y5, Y5
-	VADDPD       constants<>+7744(SB), Y0, Y6
-	VADDPD       constants<>+7744(SB), Y1, Y7
-	VSUBPD       constants<>+7744(SB), Y6, Y6
-	VSUBPD       constants<>+7744(SB), Y7, Y7
+	VADDPD       constants<>+6464(SB), Y0, Y6
+	VADDPD       constants<>+6464(SB), Y1, Y7
+	VSUBPD       constants<>+6464(SB), Y6, Y6
+	VSUBPD       constants<>+6464(SB), Y7, Y7
 	VSUBPD       Y6, Y0, Y6
 	VSUBPD       Y7, Y1, Y7
 	VFMADD231PD  Y0, Y4, Y6
 	VFMADD231PD  Y1, Y5, Y7
-	VADDPD       constants<>+7744(SB), Y0, Y0
-	VADDPD       constants<>+7744(SB), Y1, Y1
+	VADDPD       constants<>+6464(SB), Y0, Y0
+	VADDPD       constants<>+6464(SB), Y1, Y1
 	VADDPD       Y0, Y6, Y0
 	VADDPD       Y1, Y7, Y1
-	VSUBPD       constants<>+13568(SB), Y2, Y4
-	VSUBPD       constants<>+13568(SB), Y3, Y5
-	VMOVUPS      constants<>+13568(SB), Y6
-	VFMADD231PD  constants<>+7808(SB), Y4, Y6
-	VMOVUPS      constants<>+13568(SB), Y4
-	VFMADD231PD  constants<>+7808(SB), Y5, Y4
-	VSUBPD       constants<>+13568(SB), Y6, Y5
-	VSUBPD       constants<>+13568(SB), Y4, Y7
+	VSUBPD       constants<>+14784(SB), Y2, Y4
+	VSUBPD       constants<>+14784(SB), Y3, Y5
+	VMOVUPS      constants<>+14784(SB), Y6
+	VFMADD231PD  constants<>+7360(SB), Y4, Y6
+	VMOVUPS      constants<>+14784(SB), Y4
+	VFMADD231PD  constants<>+7360(SB), Y5, Y4
+	VSUBPD       constants<>+14784(SB), Y6, Y5
+	VSUBPD       constants<>+14784(SB), Y4, Y7
 	VSUBPD       Y5, Y2, Y2
 	VSUBPD       Y7, Y3, Y3
 	VPSLLQ       $0x34, Y6, Y5
-	VPADDQ       constants<>+14336(SB), Y5, Y5
+	VPADDQ       constants<>+15488(SB), Y5, Y5
 	VMULPD       Y5, Y0, Y5
 	VPSLLQ       $0x34, Y4, Y0
-	VPADDQ       constants<>+14336(SB), Y0, Y0
+	VPADDQ       constants<>+15488(SB), Y0, Y0
 	VMULPD       Y0, Y1, Y0
-	VSUBPD       constants<>+13568(SB), Y2, Y1
-	VSUBPD       constants<>+13568(SB), Y3, Y1
+	VSUBPD       constants<>+14784(SB), Y2, Y1
+	VSUBPD       constants<>+14784(SB), Y3, Y1
 	VPSLLQ       $0x34, Y2, Y1
-	VPADDQ       constants<>+14336(SB), Y1, Y1
+	VPADDQ       constants<>+15488(SB), Y1, Y1
 	VMULPD       Y1, Y5, Y1
 	VPSLLQ       $0x34, Y3, Y2
-	VPADDQ       constants<>+14336(SB), Y2, Y2
+	VPADDQ       constants<>+15488(SB), Y2, Y2
 	VMULPD       Y2, Y0, Y2
 	VMOVUPS      Y1, (AX)(DX*8)
 	VMOVUPS      Y2, 32(AX)(DX*8)
 	VMOVUPS      64(CX)(DX*8), Y0
 	VMOVUPS      96(CX)(DX*8), Y1
-	VMOVUPS      constants<>+13440(SB), Y2
+	VMOVUPS      constants<>+14656(SB), Y2
 	VMAXPD       Y0, Y2, Y0
-	VMOVUPS      constants<>+13440(SB), Y2
+	VMOVUPS      constants<>+14656(SB), Y2
 	VMAXPD       Y1, Y2, Y1
-	VMOVUPS      constants<>+13376(SB), Y2
+	VMOVUPS      constants<>+14592(SB), Y2
 	VMINPD       Y0, Y2, Y0
-	VMOVUPS      constants<>+13376(SB), Y2
+	VMOVUPS      constants<>+14592(SB), Y2
 	VMINPD       Y1, Y2, Y1
-	VMOVUPS      constants<>+13568(SB), Y2
-	VFMADD231PD  constants<>+13504(SB), Y0, Y2
-	VMOVUPS      constants<>+13568(SB), Y3
-	VFMADD231PD  constants<>+13504(SB), Y1, Y3
-	VSUBPD       constants<>+13568(SB), Y2, Y4
-	VSUBPD       constants<>+13568(SB), Y3, Y5
-	VFNMADD231PD constants<>+13632(SB), Y4, Y0
-	VFNMADD231PD constants<>+13632(SB), Y5, Y1
-	VFNMADD231PD constants<>+13696(SB), Y4, Y0
-	VFNMADD231PD constants<>+13696(SB), Y5, Y1
-	VMOVUPS      constants<>+13824(SB), Y4
-	VFMADD231PD  constants<>+13760(SB), Y0, Y4
-	VMOVUPS      constants<>+13824(SB), Y5
-	VFMADD231PD  constants<>+13760(SB), Y1, Y5
-	VFMADD213PD  constants<>+13888(SB), Y0, Y4
-	VFMADD213PD  constants<>+13888(SB), Y1, Y5
-	VFMADD213PD  constants<>+13952(SB), Y0, Y4
-	VFMADD213PD  constants<>+13952(SB), Y1, Y5
-	VFMADD213PD  constants<>+14016(SB), Y0, Y4
-	VFMADD213PD  constants<>+14016(SB), Y1, Y5
-	VFMADD213PD  constants<>+14080(SB), Y0, Y4
-	VFMADD213PD  constants<>+14080(SB), Y1, Y5
-	VFMADD213PD  constants<>+14144(SB), Y0, Y4
-	VFMADD213PD  constants<>+14144(SB), Y1, Y5
-	VFMADD213PD  constants<>+14208(SB), Y0, Y4
-	VFMADD213PD  constants<>+14208(SB), Y1, Y5
-	VFMADD213PD  constants<>+14272(SB), Y0, Y4
-	VFMADD213PD  constants<>+14272(SB), Y1, Y5
-	VFMADD213PD  constants<>+7808(SB), Y0, Y4
-	VFMADD213PD  constants<>+7808(SB), Y1, Y5
+	VMOVUPS      constants<>+14784(SB), Y2
+	VFMADD231PD  constants<>+14720(SB), Y0, Y2
+	VMOVUPS      constants<>+14784(SB), Y3
+	VFMADD231PD  constants<>+14720(SB), Y1, Y3
+	VSUBPD       constants<>+14784(SB), Y2, Y4
+	VSUBPD       constants<>+14784(SB), Y3, Y5
+	VFNMADD231PD constants<>+6400(SB), Y4, Y0
+	VFNMADD231PD constants<>+6400(SB), Y5, Y1
+	VFNMADD231PD constants<>+14848(SB), Y4, Y0
+	VFNMADD231PD constants<>+14848(SB), Y5, Y1
+	VMOVUPS      constants<>+14976(SB), Y4
+	VFMADD231PD  constants<>+14912(SB), Y0, Y4
+	VMOVUPS      constants<>+14976(SB), Y5
+	VFMADD231PD  constants<>+14912(SB), Y1, Y5
+	VFMADD213PD  constants<>+15040(SB), Y0, Y4
+	VFMADD213PD  constants<>+15040(SB), Y1, Y5
+	VFMADD213PD  constants<>+15104(SB), Y0, Y4
+	VFMADD213PD  constants<>+15104(SB), Y1, Y5
+	VFMADD213PD  constants<>+15168(SB), Y0, Y4
+	VFMADD213PD  constants<>+15168(SB), Y1, Y5
+	VFMADD213PD  constants<>+15232(SB), Y0, Y4
+	VFMADD213PD  constants<>+15232(SB), Y1, Y5
+	VFMADD213PD  constants<>+15296(SB), Y0, Y4
+	VFMADD213PD  constants<>+15296(SB), Y1, Y5
+	VFMADD213PD  constants<>+15360(SB), Y0, Y4
+	VFMADD213PD  constants<>+15360(SB), Y1, Y5
+	VFMADD213PD  constants<>+15424(SB), Y0, Y4
+	VFMADD213PD  constants<>+15424(SB), Y1, Y5
+	VFMADD213PD  constants<>+7360(SB), Y0, Y4
+	VFMADD213PD  constants<>+7360(SB), Y1, Y5
 	VMULPD       Y0, Y4, Y4
 	VMULPD       Y1, Y5, Y5
-	VADDPD       constants<>+7744(SB), Y0, Y6
-	VADDPD       constants<>+7744(SB), Y1, Y7
-	VSUBPD       constants<>+7744(SB), Y6, Y6
-	VSUBPD       constants<>+7744(SB), Y7, Y7
+	VADDPD       constants<>+6464(SB), Y0, Y6
+	VADDPD       constants<>+6464(SB), Y1, Y7
+	VSUBPD       constants<>+6464(SB), Y6, Y6
+	VSUBPD       constants<>+6464(SB), Y7, Y7
 	VSUBPD       Y6, Y0, Y6
 	VSUBPD       Y7, Y1, Y7
 	VFMADD231PD  Y0, Y4, Y6
 	VFMADD231PD  Y1, Y5, Y7
-	VADDPD       constants<>+7744(SB), Y0, Y0
-	VADDPD       constants<>+7744(SB), Y1, Y1
+	VADDPD       constants<>+6464(SB), Y0, Y0
+	VADDPD       constants<>+6464(SB), Y1, Y1
 	VADDPD       Y0, Y6, Y0
 	VADDPD       Y1, Y7, Y1
-	VSUBPD       constants<>+13568(SB), Y2, Y4
-	VSUBPD       constants<>+13568(SB), Y3, Y5
-	VMOVUPS      constants<>+13568(SB), Y6
-	VFMADD231PD  constants<>+7808(SB), Y4, Y6
-	VMOVUPS      constants<>+13568(SB), Y4
-	VFMADD231PD  constants<>+7808(SB), Y5, Y4
-	VSUBPD       constants<>+13568(SB), Y6, Y5
-	VSUBPD       constants<>+13568(SB), Y4, Y7
+	VSUBPD       constants<>+14784(SB), Y2, Y4
+	VSUBPD       constants<>+14784(SB), Y3, Y5
+	VMOVUPS      constants<>+14784(SB), Y6
+	VFMADD231PD  constants<>+7360(SB), Y4, Y6
+	VMOVUPS      constants<>+14784(SB), Y4
+	VFMADD231PD  constants<>+7360(SB), Y5, Y4
+	VSUBPD       constants<>+14784(SB), Y6, Y5
+	VSUBPD       constants<>+14784(SB), Y4, Y7
 	VSUBPD       Y5, Y2, Y2
 	VSUBPD       Y7, Y3, Y3
 	VPSLLQ       $0x34, Y6, Y5
-	VPADDQ       constants<>+14336(SB), Y5, Y5
+	VPADDQ       constants<>+15488(SB), Y5, Y5
 	VMULPD       Y5, Y0, Y5
 	VPSLLQ       $0x34, Y4, Y0
-	VPADDQ       constants<>+14336(SB), Y0, Y0
+	VPADDQ       constants<>+15488(SB), Y0, Y0
 	VMULPD       Y0, Y1, Y0
-	VSUBPD       constants<>+13568(SB), Y2, Y1
-	VSUBPD       constants<>+13568(SB), Y3, Y1
+	VSUBPD       constants<>+14784(SB), Y2, Y1
+	VSUBPD       constants<>+14784(SB), Y3, Y1
 	VPSLLQ       $0x34, Y2, Y1
-	VPADDQ       constants<>+14336(SB), Y1, Y1
+	VPADDQ       constants<>+15488(SB), Y1, Y1
 	VMULPD       Y1, Y5, Y1
 	VPSLLQ       $0x34, Y3, Y2
-	VPADDQ       constants<>+14336(SB), Y2, Y2
+	VPADDQ       constants<>+15488(SB), Y2, Y2
 	VMULPD       Y2, Y0, Y2
 	VMOVUPS      Y1, 64(AX)(DX*8)
 	VMOVUPS      Y2, 96(AX)(DX*8)
@@ -23396,81 +24328,81 @@ test:
 	VEXTRACTI128 $0x01, Y0, X3
 	VPMOVSXDQ    X3, Y3
 	VMASKMOVPD   32(CX)(DX*8), Y3, Y3
-	VMOVUPS      constants<>+13440(SB), Y4
+	VMOVUPS      constants<>+14656(SB), Y4
 	VMAXPD       Y2, Y4, Y2
-	VMOVUPS      constants<>+13440(SB), Y4
+	VMOVUPS      constants<>+14656(SB), Y4
 	VMAXPD       Y3, Y4, Y3
-	VMOVUPS      constants<>+13376(SB), Y4
+	VMOVUPS      constants<>+14592(SB), Y4
 	VMINPD       Y2, Y4, Y2
-	VMOVUPS      constants<>+13376(SB), Y4
+	VMOVUPS      constants<>+14592(SB), Y4
 	VMINPD       Y3, Y4, Y3
-	VMOVUPS      constants<>+13568(SB), Y4
-	VFMADD231PD  constants<>+13504(SB), Y2, Y4
-	VMOVUPS      constants<>+13568(SB), Y5
-	VFMADD231PD  constants<>+13504(SB), Y3, Y5
-	VSUBPD       constants<>+13568(SB), Y4, Y6
-	VSUBPD       constants<>+13568(SB), Y5, Y7
-	VFNMADD231PD constants<>+13632(SB), Y6, Y2
-	VFNMADD231PD constants<>+13632(SB), Y7, Y3
-	VFNMADD231PD constants<>+13696(SB), Y6, Y2
-	VFNMADD231PD constants<>+13696(SB), Y7, Y3
-	VMOVUPS      constants<>+13824(SB), Y6
-	VFMADD231PD  constants<>+13760(SB), Y2, Y6
-	VMOVUPS      constants<>+13824(SB), Y7
-	VFMADD231PD  constants<>+13760(SB), Y3, Y7
-	VFMADD213PD  constants<>+13888(SB), Y2, Y6
-	VFMADD213PD  constants<>+13888(SB), Y3, Y7
-	VFMADD213PD  constants<>+13952(SB), Y2, Y6
-	VFMADD213PD  constants<>+13952(SB), Y3, Y7
-	VFMADD213PD  constants<>+14016(SB), Y2, Y6
-	VFMADD213PD  constants<>+14016(SB), Y3, Y7
-	VFMADD213PD  constants<>+14080(SB), Y2, Y6
-	VFMADD213PD  constants<>+14080(SB), Y3, Y7
-	VFMADD213PD  constants<>+14144(SB), Y2, Y6
-	VFMADD213PD  constants<>+14144(SB), Y3, Y7
-	VFMADD213PD  constants<>+14208(SB), Y2, Y6
-	VFMADD213PD  constants<>+14208(SB), Y3, Y7
-	VFMADD213PD  constants<>+14272(SB), Y2, Y6
-	VFMADD213PD  constants<>+14272(SB), Y3, Y7
-	VFMADD213PD  constants<>+7808(SB), Y2, Y6
-	VFMADD213PD  constants<>+7808(SB), Y3, Y7
+	VMOVUPS      constants<>+14784(SB), Y4
+	VFMADD231PD  constants<>+14720(SB), Y2, Y4
+	VMOVUPS      constants<>+14784(SB), Y5
+	VFMADD231PD  constants<>+14720(SB), Y3, Y5
+	VSUBPD       constants<>+14784(SB), Y4, Y6
+	VSUBPD       constants<>+14784(SB), Y5, Y7
+	VFNMADD231PD constants<>+6400(SB), Y6, Y2
+	VFNMADD231PD constants<>+6400(SB), Y7, Y3
+	VFNMADD231PD constants<>+14848(SB), Y6, Y2
+	VFNMADD231PD constants<>+14848(SB), Y7, Y3
+	VMOVUPS      constants<>+14976(SB), Y6
+	VFMADD231PD  constants<>+14912(SB), Y2, Y6
+	VMOVUPS      constants<>+14976(SB), Y7
+	VFMADD231PD  constants<>+14912(SB), Y3, Y7
+	VFMADD213PD  constants<>+15040(SB), Y2, Y6
+	VFMADD213PD  constants<>+15040(SB), Y3, Y7
+	VFMADD213PD  constants<>+15104(SB), Y2, Y6
+	VFMADD213PD  constants<>+15104(SB), Y3, Y7
+	VFMADD213PD  constants<>+15168(SB), Y2, Y6
+	VFMADD213PD  constants<>+15168(SB), Y3, Y7
+	VFMADD213PD  constants<>+15232(SB), Y2, Y6
+	VFMADD213PD  constants<>+15232(SB), Y3, Y7
+	VFMADD213PD  constants<>+15296(SB), Y2, Y6
+	VFMADD213PD  constants<>+15296(SB), Y3, Y7
+	VFMADD213PD  constants<>+15360(SB), Y2, Y6
+	VFMADD213PD  constants<>+15360(SB), Y3, Y7
+	VFMADD213PD  constants<>+15424(SB), Y2, Y6
+	VFMADD213PD  constants<>+15424(SB), Y3, Y7
+	VFMADD213PD  constants<>+7360(SB), Y2, Y6
+	VFMADD213PD  constants<>+7360(SB), Y3, Y7
 	VMULPD       Y2, Y6, Y6
 	VMULPD       Y3, Y7, Y7
-	VADDPD       constants<>+7744(SB), Y2, Y8
-	VADDPD       constants<>+7744(SB), Y3, Y9
-	VSUBPD       constants<>+7744(SB), Y8, Y8
-	VSUBPD       constants<>+7744(SB), Y9, Y9
+	VADDPD       constants<>+6464(SB), Y2, Y8
+	VADDPD       constants<>+6464(SB), Y3, Y9
+	VSUBPD       constants<>+6464(SB), Y8, Y8
+	VSUBPD       constants<>+6464(SB), Y9, Y9
 	VSUBPD       Y8, Y2, Y8
 	VSUBPD       Y9, Y3, Y9
 	VFMADD231PD  Y2, Y6, Y8
 	VFMADD231PD  Y3, Y7, Y9
-	VADDPD       constants<>+7744(SB), Y2, Y2
-	VADDPD       constants<>+7744(SB), Y3, Y3
+	VADDPD       constants<>+6464(SB), Y2, Y2
+	VADDPD       constants<>+6464(SB), Y3, Y3
 	VADDPD       Y2, Y8, Y2
 	VADDPD       Y3, Y9, Y3
-	VSUBPD       constants<>+13568(SB), Y4, Y6
-	VSUBPD       constants<>+13568(SB), Y5, Y7
-	VMOVUPS      constants<>+13568(SB), Y8
-	VFMADD231PD  constants<>+7808(SB), Y6, Y8
-	VMOVUPS      constants<>+13568(SB), Y6
-	VFMADD231PD  constants<>+7808(SB), Y7, Y6
-	VSUBPD       constants<>+13568(SB), Y8, Y7
-	VSUBPD       constants<>+13568(SB), Y6, Y9
+	VSUBPD       constants<>+14784(SB), Y4, Y6
+	VSUBPD       constants<>+14784(SB), Y5, Y7
+	VMOVUPS      constants<>+14784(SB), Y8
+	VFMADD231PD  constants<>+7360(SB), Y6, Y8
+	VMOVUPS      constants<>+14784(SB), Y6
+	VFMADD231PD  constants<>+7360(SB), Y7, Y6
+	VSUBPD       constants<>+14784(SB), Y8, Y7
+	VSUBPD       constants<>+14784(SB), Y6, Y9
 	VSUBPD       Y7, Y4, Y4
 	VSUBPD       Y9, Y5, Y5
 	VPSLLQ       $0x34, Y8, Y7
-	VPADDQ       constants<>+14336(SB), Y7, Y7
+	VPADDQ       constants<>+15488(SB), Y7, Y7
 	VMULPD       Y7, Y2, Y7
 	VPSLLQ       $0x34, Y6, Y2
-	VPADDQ       constants<>+14336(SB), Y2, Y2
+	VPADDQ       constants<>+15488(SB), Y2, Y2
 	VMULPD       Y2, Y3, Y2
-	VSUBPD       constants<>+13568(SB), Y4, Y3
-	VSUBPD       constants<>+13568(SB), Y5, Y3
+	VSUBPD       constants<>+14784(SB), Y4, Y3
+	VSUBPD       constants<>+14784(SB), Y5, Y3
 	VPSLLQ       $0x34, Y4, Y3
-	VPADDQ       constants<>+14336(SB), Y3, Y3
+	VPADDQ       constants<>+15488(SB), Y3, Y3
 	VMULPD       Y3, Y7, Y3
 	VPSLLQ       $0x34, Y5, Y4
-	VPADDQ       constants<>+14336(SB), Y4, Y4
+	VPADDQ       constants<>+15488(SB), Y4, Y4
 	VMULPD       Y4, Y2, Y4
 	VPMOVSXDQ    X0, Y2
 	VMASKMOVPD   Y3, Y2, (AX)(DX*8)
@@ -23482,81 +24414,81 @@ test:
 	VEXTRACTI128 $0x01, Y1, X2
 	VPMOVSXDQ    X2, Y2
 	VMASKMOVPD   96(CX)(DX*8), Y2, Y2
-	VMOVUPS      constants<>+13440(SB), Y3
+	VMOVUPS      constants<>+14656(SB), Y3
 	VMAXPD       Y0, Y3, Y0
-	VMOVUPS      constants<>+13440(SB), Y3
+	VMOVUPS      constants<>+14656(SB), Y3
 	VMAXPD       Y2, Y3, Y2
-	VMOVUPS      constants<>+13376(SB), Y3
+	VMOVUPS      constants<>+14592(SB), Y3
 	VMINPD       Y0, Y3, Y0
-	VMOVUPS      constants<>+13376(SB), Y3
+	VMOVUPS      constants<>+14592(SB), Y3
 	VMINPD       Y2, Y3, Y2
-	VMOVUPS      constants<>+13568(SB), Y3
-	VFMADD231PD  constants<>+13504(SB), Y0, Y3
-	VMOVUPS      constants<>+13568(SB), Y4
-	VFMADD231PD  constants<>+13504(SB), Y2, Y4
-	VSUBPD       constants<>+13568(SB), Y3, Y5
-	VSUBPD       constants<>+13568(SB), Y4, Y6
-	VFNMADD231PD constants<>+13632(SB), Y5, Y0
-	VFNMADD231PD constants<>+13632(SB), Y6, Y2
-	VFNMADD231PD constants<>+13696(SB), Y5, Y0
-	VFNMADD231PD constants<>+13696(SB), Y6, Y2
-	VMOVUPS      constants<>+13824(SB), Y5
-	VFMADD231PD  constants<>+13760(SB), Y0, Y5
-	VMOVUPS      constants<>+13824(SB), Y6
-	VFMADD231PD  constants<>+13760(SB), Y2, Y6
-	VFMADD213PD  constants<>+13888(SB), Y0, Y5
-	VFMADD213PD  constants<>+13888(SB), Y2, Y6
-	VFMADD213PD  constants<>+13952(SB), Y0, Y5
-	VFMADD213PD  constants<>+13952(SB), Y2, Y6
-	VFMADD213PD  constants<>+14016(SB), Y0, Y5
-	VFMADD213PD  constants<>+14016(SB), Y2, Y6
-	VFMADD213PD  constants<>+14080(SB), Y0, Y5
-	VFMADD213PD  constants<>+14080(SB), Y2, Y6
-	VFMADD213PD  constants<>+14144(SB), Y0, Y5
-	VFMADD213PD  constants<>+14144(SB), Y2, Y6
-	VFMADD213PD  constants<>+14208(SB), Y0, Y5
-	VFMADD213PD  constants<>+14208(SB), Y2, Y6
-	VFMADD213PD  constants<>+14272(SB), Y0, Y5
-	VFMADD213PD  constants<>+14272(SB), Y2, Y6
-	VFMADD213PD  constants<>+7808(SB), Y0, Y5
-	VFMADD213PD  constants<>+7808(SB), Y2, Y6
+	VMOVUPS      constants<>+14784(SB), Y3
+	VFMADD231PD  constants<>+14720(SB), Y0, Y3
+	VMOVUPS      constants<>+14784(SB), Y4
+	VFMADD231PD  constants<>+14720(SB), Y2, Y4
+	VSUBPD       constants<>+14784(SB), Y3, Y5
+	VSUBPD       constants<>+14784(SB), Y4, Y6
+	VFNMADD231PD constants<>+6400(SB), Y5, Y0
+	VFNMADD231PD constants<>+6400(SB), Y6, Y2
+	VFNMADD231PD constants<>+14848(SB), Y5, Y0
+	VFNMADD231PD constants<>+14848(SB), Y6, Y2
+	VMOVUPS      constants<>+14976(SB), Y5
+	VFMADD231PD  constants<>+14912(SB), Y0, Y5
+	VMOVUPS      constants<>+14976(SB), Y6
+	VFMADD231PD  constants<>+14912(SB), Y2, Y6
+	VFMADD213PD  constants<>+15040(SB), Y0, Y5
+	VFMADD213PD  constants<>+15040(SB), Y2, Y6
+	VFMADD213PD  constants<>+15104(SB), Y0, Y5
+	VFMADD213PD  constants<>+15104(SB), Y2, Y6
+	VFMADD213PD  constants<>+15168(SB), Y0, Y5
+	VFMADD213PD  constants<>+15168(SB), Y2, Y6
+	VFMADD213PD  constants<>+15232(SB), Y0, Y5
+	VFMADD213PD  constants<>+15232(SB), Y2, Y6
+	VFMADD213PD  constants<>+15296(SB), Y0, Y5
+	VFMADD213PD  constants<>+15296(SB), Y2, Y6
+	VFMADD213PD  constants<>+15360(SB), Y0, Y5
+	VFMADD213PD  constants<>+15360(SB), Y2, Y6
+	VFMADD213PD  constants<>+15424(SB), Y0, Y5
+	VFMADD213PD  constants<>+15424(SB), Y2, Y6
+	VFMADD213PD  constants<>+7360(SB), Y0, Y5
+	VFMADD213PD  constants<>+7360(SB), Y2, Y6
 	VMULPD       Y0, Y5, Y5
 	VMULPD       Y2, Y6, Y6
-	VADDPD       constants<>+7744(SB), Y0, Y7
-	VADDPD       constants<>+7744(SB), Y2, Y8
-	VSUBPD       constants<>+7744(SB), Y7, Y7
-	VSUBPD       constants<>+7744(SB), Y8, Y8
+	VADDPD       constants<>+6464(SB), Y0, Y7
+	VADDPD       constants<>+6464(SB), Y2, Y8
+	VSUBPD       constants<>+6464(SB), Y7, Y7
+	VSUBPD       constants<>+6464(SB), Y8, Y8
 	VSUBPD       Y7, Y0, Y7
 	VSUBPD       Y8, Y2, Y8
 	VFMADD231PD  Y0, Y5, Y7
 	VFMADD231PD  Y2, Y6, Y8
-	VADDPD       constants<>+7744(SB), Y0, Y0
-	VADDPD       constants<>+7744(SB), Y2, Y2
+	VADDPD       constants<>+6464(SB), Y0, Y0
+	VADDPD       constants<>+6464(SB), Y2, Y2
 	VADDPD       Y0, Y7, Y0
 	VADDPD       Y2, Y8, Y2
-	VSUBPD       constants<>+13568(SB), Y3, Y5
-	VSUBPD       constants<>+13568(SB), Y4, Y6
-	VMOVUPS      constants<>+13568(SB), Y7
-	VFMADD231PD  constants<>+7808(SB), Y5, Y7
-	VMOVUPS      constants<>+13568(SB), Y5
-	VFMADD231PD  constants<>+7808(SB), Y6, Y5
-	VSUBPD       constants<>+13568(SB), Y7, Y6
-	VSUBPD       constants<>+13568(SB), Y5, Y8
+	VSUBPD       constants<>+14784(SB), Y3, Y5
+	VSUBPD       constants<>+14784(SB), Y4, Y6
+	VMOVUPS      constants<>+14784(SB), Y7
+	VFMADD231PD  constants<>+7360(SB), Y5, Y7
+	VMOVUPS      constants<>+14784(SB), Y5
+	VFMADD231PD  constants<>+7360(SB), Y6, Y5
+	VSUBPD       constants<>+14784(SB), Y7, Y6
+	VSUBPD       constants<>+14784(SB), Y5, Y8
 	VSUBPD       Y6, Y3, Y3
 	VSUBPD       Y8, Y4, Y4
 	VPSLLQ       $0x34, Y7, Y6
-	VPADDQ       constants<>+14336(SB), Y6, Y6
+	VPADDQ       constants<>+15488(SB), Y6, Y6
 	VMULPD       Y6, Y0, Y6
 	VPSLLQ       $0x34, Y5, Y0
-	VPADDQ       constants<>+14336(SB), Y0, Y0
+	VPADDQ       constants<>+15488(SB), Y0, Y0
 	VMULPD       Y0, Y2, Y0
-	VSUBPD       constants<>+13568(SB), Y3, Y2
-	VSUBPD       constants<>+13568(SB), Y4, Y2
+	VSUBPD       constants<>+14784(SB), Y3, Y2
+	VSUBPD       constants<>+14784(SB), Y4, Y2
 	VPSLLQ       $0x34, Y3, Y2
-	VPADDQ       constants<>+14336(SB), Y2, Y2
+	VPADDQ       constants<>+15488(SB), Y2, Y2
 	VMULPD       Y2, Y6, Y2
 	VPSLLQ       $0x34, Y4, Y3
-	VPADDQ       constants<>+14336(SB), Y3, Y3
+	VPADDQ       constants<>+15488(SB), Y3, Y3
 	VMULPD       Y3, Y0, Y3
 	VPMOVSXDQ    X1, Y0
 	VMASKMOVPD   Y2, Y0, 64(AX)(DX*8)
@@ -23582,158 +24514,158 @@ TEXT ·log64AVX2(SB), NOSPLIT, $0-24
 loop:
 	VMOVUPS     (CX)(DX*8), Y0
 	VMOVUPS     32(CX)(DX*8), Y1
-	VCMPPD      $0x11, constants<>+14400(SB), Y0, Y2
-	VCMPPD      $0x11, constants<>+14400(SB), Y1, Y3
-	VMULPD      constants<>+14464(SB), Y0, Y4
-	VMULPD      constants<>+14464(SB), Y1, Y5
+	VCMPPD      $0x11, constants<>+15552(SB), Y0, Y2
+	VCMPPD      $0x11, constants<>+15552(SB), Y1, Y3
+	VMULPD      constants<>+15616(SB), Y0, Y4
+	VMULPD      constants<>+15616(SB), Y1, Y5
 	VBLENDVPD   Y2, Y4, Y0, Y4
 	VBLENDVPD   Y3, Y5, Y1, Y5
-	VPADDQ      constants<>+7872(SB), Y4, Y4
-	VPADDQ      constants<>+7872(SB), Y5, Y5
-	VANDPD      constants<>+7936(SB), Y4, Y6
-	VANDPD      constants<>+7936(SB), Y5, Y7
-	VPADDQ      constants<>+8000(SB), Y6, Y6
-	VPADDQ      constants<>+8000(SB), Y7, Y7
+	VPADDQ      constants<>+6528(SB), Y4, Y4
+	VPADDQ      constants<>+6528(SB), Y5, Y5
+	VANDPD      constants<>+6592(SB), Y4, Y6
+	VANDPD      constants<>+6592(SB), Y5, Y7
+	VPADDQ      constants<>+6656(SB), Y6, Y6
+	VPADDQ      constants<>+6656(SB), Y7, Y7
 	VPSRLQ      $0x34, Y4, Y4
 	VPSRLQ      $0x34, Y5, Y5
-	VORPD       constants<>+8064(SB), Y4, Y4
-	VORPD       constants<>+8064(SB), Y5, Y5
-	VMOVUPS     constants<>+8128(SB), Y8
-	VBLENDVPD   Y2, constants<>+14528(SB), Y8, Y2
-	VMOVUPS     constants<>+8128(SB), Y8
-	VBLENDVPD   Y3, constants<>+14528(SB), Y8, Y3
+	VORPD       constants<>+6720(SB), Y4, Y4
+	VORPD       constants<>+6720(SB), Y5, Y5
+	VMOVUPS     constants<>+6784(SB), Y8
+	VBLENDVPD   Y2, constants<>+15680(SB), Y8, Y2
+	VMOVUPS     constants<>+6784(SB), Y8
+	VBLENDVPD   Y3, constants<>+15680(SB), Y8, Y3
 	VSUBPD      Y2, Y4, Y2
 	VSUBPD      Y3, Y5, Y3
-	VSUBPD      constants<>+7744(SB), Y6, Y4
-	VSUBPD      constants<>+7744(SB), Y7, Y5
-	VADDPD      constants<>+8192(SB), Y4, Y6
-	VADDPD      constants<>+8192(SB), Y5, Y7
+	VSUBPD      constants<>+6464(SB), Y6, Y4
+	VSUBPD      constants<>+6464(SB), Y7, Y5
+	VADDPD      constants<>+6848(SB), Y4, Y6
+	VADDPD      constants<>+6848(SB), Y5, Y7
 	VDIVPD      Y6, Y4, Y6
 	VDIVPD      Y7, Y5, Y7
 	VMULPD      Y6, Y6, Y8
 	VMULPD      Y7, Y7, Y9
-	VMOVUPS     constants<>+8256(SB), Y10
-	VFMADD231PD constants<>+8448(SB), Y8, Y10
-	VMOVUPS     constants<>+8256(SB), Y11
-	VFMADD231PD constants<>+8448(SB), Y9, Y11
-	VFMADD213PD constants<>+8512(SB), Y8, Y10
-	VFMADD213PD constants<>+8512(SB), Y9, Y11
-	VFMADD213PD constants<>+8320(SB), Y8, Y10
-	VFMADD213PD constants<>+8320(SB), Y9, Y11
-	VFMADD213PD constants<>+8576(SB), Y8, Y10
-	VFMADD213PD constants<>+8576(SB), Y9, Y11
-	VFMADD213PD constants<>+8384(SB), Y8, Y10
-	VFMADD213PD constants<>+8384(SB), Y9, Y11
-	VFMADD213PD constants<>+8640(SB), Y8, Y10
-	VFMADD213PD constants<>+8640(SB), Y9, Y11
+	VMOVUPS     constants<>+6912(SB), Y10
+	VFMADD231PD constants<>+7104(SB), Y8, Y10
+	VMOVUPS     constants<>+6912(SB), Y11
+	VFMADD231PD constants<>+7104(SB), Y9, Y11
+	VFMADD213PD constants<>+7168(SB), Y8, Y10
+	VFMADD213PD constants<>+7168(SB), Y9, Y11
+	VFMADD213PD constants<>+6976(SB), Y8, Y10
+	VFMADD213PD constants<>+6976(SB), Y9, Y11
+	VFMADD213PD constants<>+7232(SB), Y8, Y10
+	VFMADD213PD constants<>+7232(SB), Y9, Y11
+	VFMADD213PD constants<>+7040(SB), Y8, Y10
+	VFMADD213PD constants<>+7040(SB), Y9, Y11
+	VFMADD213PD constants<>+7296(SB), Y8, Y10
+	VFMADD213PD constants<>+7296(SB), Y9, Y11
 	VMULPD      Y10, Y8, Y8
 	VMULPD      Y11, Y9, Y9
 	VMULPD      Y4, Y4, Y10
 	VMULPD      Y5, Y5, Y11
-	VMULPD      constants<>+7808(SB), Y10, Y10
-	VMULPD      constants<>+7808(SB), Y11, Y11
+	VMULPD      constants<>+7360(SB), Y10, Y10
+	VMULPD      constants<>+7360(SB), Y11, Y11
 	VADDPD      Y8, Y10, Y8
 	VADDPD      Y9, Y11, Y9
-	VMULPD      constants<>+8704(SB), Y2, Y12
-	VMULPD      constants<>+8704(SB), Y3, Y13
+	VMULPD      constants<>+7424(SB), Y2, Y12
+	VMULPD      constants<>+7424(SB), Y3, Y13
 	VFMADD231PD Y8, Y6, Y12
 	VFMADD231PD Y9, Y7, Y13
 	VSUBPD      Y12, Y10, Y6
 	VSUBPD      Y13, Y11, Y7
 	VSUBPD      Y6, Y4, Y4
 	VSUBPD      Y7, Y5, Y5
-	VFMADD231PD constants<>+8768(SB), Y2, Y4
-	VFMADD231PD constants<>+8768(SB), Y3, Y5
-	VCMPPD      $0x11, constants<>+14592(SB), Y0, Y2
-	VCMPPD      $0x11, constants<>+14592(SB), Y1, Y3
+	VFMADD231PD constants<>+7488(SB), Y2, Y4
+	VFMADD231PD constants<>+7488(SB), Y3, Y5
+	VCMPPD      $0x11, constants<>+15744(SB), Y0, Y2
+	VCMPPD      $0x11, constants<>+15744(SB), Y1, Y3
 	VBLENDVPD   Y2, Y4, Y0, Y2
 	VBLENDVPD   Y3, Y5, Y1, Y3
-	VCMPPD      $0x11, constants<>+14656(SB), Y0, Y4
-	VCMPPD      $0x11, constants<>+14656(SB), Y1, Y5
-	VBLENDVPD   Y4, constants<>+14720(SB), Y2, Y2
-	VBLENDVPD   Y5, constants<>+14720(SB), Y3, Y3
-	VCMPPD      $0x00, constants<>+14656(SB), Y0, Y0
-	VCMPPD      $0x00, constants<>+14656(SB), Y1, Y1
-	VBLENDVPD   Y0, constants<>+14784(SB), Y2, Y0
-	VBLENDVPD   Y1, constants<>+14784(SB), Y3, Y1
+	VCMPPD      $0x11, constants<>+15808(SB), Y0, Y4
+	VCMPPD      $0x11, constants<>+15808(SB), Y1, Y5
+	VBLENDVPD   Y4, constants<>+15872(SB), Y2, Y2
+	VBLENDVPD   Y5, constants<>+15872(SB), Y3, Y3
+	VCMPPD      $0x00, constants<>+15808(SB), Y0, Y0
+	VCMPPD      $0x00, constants<>+15808(SB), Y1, Y1
+	VBLENDVPD   Y0, constants<>+15936(SB), Y2, Y0
+	VBLENDVPD   Y1, constants<>+15936(SB), Y3, Y1
 	VMOVUPS     Y0, (AX)(DX*8)
 	VMOVUPS     Y1, 32(AX)(DX*8)
 	VMOVUPS     64(CX)(DX*8), Y0
 	VMOVUPS     96(CX)(DX*8), Y1
-	VCMPPD      $0x11, constants<>+14400(SB), Y0, Y2
-	VCMPPD      $0x11, constants<>+14400(SB), Y1, Y3
-	VMULPD      constants<>+14464(SB), Y0, Y4
-	VMULPD      constants<>+14464(SB), Y1, Y5
+	VCMPPD      $0x11, constants<>+15552(SB), Y0, Y2
+	VCMPPD      $0x11, constants<>+15552(SB), Y1, Y3
+	VMULPD      constants<>+15616(SB), Y0, Y4
+	VMULPD      constants<>+15616(SB), Y1, Y5
 	VBLENDVPD   Y2, Y4, Y0, Y4
 	VBLENDVPD   Y3, Y5, Y1, Y5
-	VPADDQ      constants<>+7872(SB), Y4, Y4
-	VPADDQ      constants<>+7872(SB), Y5, Y5
-	VANDPD      constants<>+7936(SB), Y4, Y6
-	VANDPD      constants<>+7936(SB), Y5, Y7
-	VPADDQ      constants<>+8000(SB), Y6, Y6
-	VPADDQ      constants<>+8000(SB), Y7, Y7
+	VPADDQ      constants<>+6528(SB), Y4, Y4
+	VPADDQ      constants<>+6528(SB), Y5, Y5
+	VANDPD      constants<>+6592(SB), Y4, Y6
+	VANDPD      constants<>+6592(SB), Y5, Y7
+	VPADDQ      constants<>+6656(SB), Y6, Y6
+	VPADDQ      constants<>+6656(SB), Y7, Y7
 	VPSRLQ      $0x34, Y4, Y4
 	VPSRLQ      $0x34, Y5, Y5
-	VORPD       constants<>+8064(SB), Y4, Y4
-	VORPD       constants<>+8064(SB), Y5, Y5
-	VMOVUPS     constants<>+8128(SB), Y8
-	VBLENDVPD   Y2, constants<>+14528(SB), Y8, Y2
-	VMOVUPS     constants<>+8128(SB), Y8
-	VBLENDVPD   Y3, constants<>+14528(SB), Y8, Y3
+	VORPD       constants<>+6720(SB), Y4, Y4
+	VORPD       constants<>+6720(SB), Y5, Y5
+	VMOVUPS     constants<>+6784(SB), Y8
+	VBLENDVPD   Y2, constants<>+15680(SB), Y8, Y2
+	VMOVUPS     constants<>+6784(SB), Y8
+	VBLENDVPD   Y3, constants<>+15680(SB), Y8, Y3
 	VSUBPD      Y2, Y4, Y2
 	VSUBPD      Y3, Y5, Y3
-	VSUBPD      constants<>+7744(SB), Y6, Y4
-	VSUBPD      constants<>+7744(SB), Y7, Y5
-	VADDPD      constants<>+8192(SB), Y4, Y6
-	VADDPD      constants<>+8192(SB), Y5, Y7
+	VSUBPD      constants<>+6464(SB), Y6, Y4
+	VSUBPD      constants<>+6464(SB), Y7, Y5
+	VADDPD      constants<>+6848(SB), Y4, Y6
+	VADDPD      constants<>+6848(SB), Y5, Y7
 	VDIVPD      Y6, Y4, Y6
 	VDIVPD      Y7, Y5, Y7
 	VMULPD      Y6, Y6, Y8
 	VMULPD      Y7, Y7, Y9
-	VMOVUPS     constants<>+8256(SB), Y10
-	VFMADD231PD constants<>+8448(SB), Y8, Y10
-	VMOVUPS     constants<>+8256(SB), Y11
-	VFMADD231PD constants<>+8448(SB), Y9, Y11
-	VFMADD213PD constants<>+8512(SB), Y8, Y10
-	VFMADD213PD constants<>+8512(SB), Y9, Y11
-	VFMADD213PD constants<>+8320(SB), Y8, Y10
-	VFMADD213PD constants<>+8320(SB), Y9, Y11
-	VFMADD213PD constants<>+8576(SB), Y8, Y10
-	VFMADD213PD constants<>+8576(SB), Y9, Y11
-	VFMADD213PD constants<>+8384(SB), Y8, Y10
-	VFMADD213PD constants<>+8384(SB), Y9, Y11
-	VFMADD213PD constants<>+8640(SB), Y8, Y10
-	VFMADD213PD constants<>+8640(SB), Y9, Y11
+	VMOVUPS     constants<>+6912(SB), Y10
+	VFMADD231PD constants<>+7104(SB), Y8, Y10
+	VMOVUPS     constants<>+6912(SB), Y11
+	VFMADD231PD constants<>+7104(SB), Y9, Y11
+	VFMADD213PD constants<>+7168(SB), Y8, Y10
+	VFMADD213PD constants<>+7168(SB), Y9, Y11
+	VFMADD213PD constants<>+6976(SB), Y8, Y10
+	VFMADD213PD constants<>+6976(SB), Y9, Y11
+	VFMADD213PD constants<>+7232(SB), Y8, Y10
+	VFMADD213PD constants<>+7232(SB), Y9, Y11
+	VFMADD213PD constants<>+7040(SB), Y8, Y10
+	VFMADD213PD constants<>+7040(SB), Y9, Y11
+	VFMADD213PD constants<>+7296(SB), Y8, Y10
+	VFMADD213PD constants<>+7296(SB), Y9, Y11
 	VMULPD      Y10, Y8, Y8
 	VMULPD      Y11, Y9, Y9
 	VMULPD      Y4, Y4, Y10
 	VMULPD      Y5, Y5, Y11
-	VMULPD      constants<>+7808(SB), Y10, Y10
-	VMULPD      constants<>+7808(SB), Y11, Y11
+	VMULPD      constants<>+7360(SB), Y10, Y10
+	VMULPD      constants<>+7360(SB), Y11, Y11
 	VADDPD      Y8, Y10, Y8
 	VADDPD      Y9, Y11, Y9
-	VMULPD      constants<>+8704(SB), Y2, Y12
-	VMULPD      constants<>+8704(SB), Y3, Y13
+	VMULPD      constants<>+7424(SB), Y2, Y12
+	VMULPD      constants<>+7424(SB), Y3, Y13
 	VFMADD231PD Y8, Y6, Y12
 	VFMADD231PD Y9, Y7, Y13
 	VSUBPD      Y12, Y10, Y6
 	VSUBPD      Y13, Y11, Y7
 	VSUBPD      Y6, Y4, Y4
 	VSUBPD      Y7, Y5, Y5
-	VFMADD231PD constants<>+8768(SB), Y2, Y4
-	VFMADD231PD constants<>+8768(SB), Y3, Y5
-	VCMPPD      $0x11, constants<>+14592(SB), Y0, Y2
-	VCMPPD      $0x11, constants<>+14592(SB), Y1, Y3
+	VFMADD231PD constants<>+7488(SB), Y2, Y4
+	VFMADD231PD constants<>+7488(SB), Y3, Y5
+	VCMPPD      $0x11, constants<>+15744(SB), Y0, Y2
+	VCMPPD      $0x11, constants<>+15744(SB), Y1, Y3
 	VBLENDVPD   Y2, Y4, Y0, Y2
 	VBLENDVPD   Y3, Y5, Y1, Y3
-	VCMPPD      $0x11, constants<>+14656(SB), Y0, Y4
-	VCMPPD      $0x11, constants<>+14656(SB), Y1, Y5
-	VBLENDVPD   Y4, constants<>+14720(SB), Y2, Y2
-	VBLENDVPD   Y5, constants<>+14720(SB), Y3, Y3
-	VCMPPD      $0x00, constants<>+14656(SB), Y0, Y0
-	VCMPPD      $0x00, constants<>+14656(SB), Y1, Y1
-	VBLENDVPD   Y0, constants<>+14784(SB), Y2, Y0
-	VBLENDVPD   Y1, constants<>+14784(SB), Y3, Y1
+	VCMPPD      $0x11, constants<>+15808(SB), Y0, Y4
+	VCMPPD      $0x11, constants<>+15808(SB), Y1, Y5
+	VBLENDVPD   Y4, constants<>+15872(SB), Y2, Y2
+	VBLENDVPD   Y5, constants<>+15872(SB), Y3, Y3
+	VCMPPD      $0x00, constants<>+15808(SB), Y0, Y0
+	VCMPPD      $0x00, constants<>+15808(SB), Y1, Y1
+	VBLENDVPD   Y0, constants<>+15936(SB), Y2, Y0
+	VBLENDVPD   Y1, constants<>+15936(SB), Y3, Y1
 	VMOVUPS     Y0, 64(AX)(DX*8)
 	VMOVUPS     Y1, 96(AX)(DX*8)
 	ADDQ        $+16, DX
@@ -23752,80 +24684,80 @@ test:
 	VEXTRACTI128 $0x01, Y0, X3
 	VPMOVSXDQ    X3, Y3
 	VMASKMOVPD   32(CX)(DX*8), Y3, Y3
-	VCMPPD       $0x11, constants<>+14400(SB), Y2, Y4
-	VCMPPD       $0x11, constants<>+14400(SB), Y3, Y5
-	VMULPD       constants<>+14464(SB), Y2, Y6
-	VMULPD       constants<>+14464(SB), Y3, Y7
+	VCMPPD       $0x11, constants<>+15552(SB), Y2, Y4
+	VCMPPD       $0x11, constants<>+15552(SB), Y3, Y5
+	VMULPD       constants<>+15616(SB), Y2, Y6
+	VMULPD       constants<>+15616(SB), Y3, Y7
 	VBLENDVPD    Y4, Y6, Y2, Y6
 	VBLENDVPD    Y5, Y7, Y3, Y7
-	VPADDQ       constants<>+7872(SB), Y6, Y6
-	VPADDQ       constants<>+7872(SB), Y7, Y7
-	VANDPD       constants<>+7936(SB), Y6, Y8
-	VANDPD       constants<>+7936(SB), Y7, Y9
-	VPADDQ       constants<>+8000(SB), Y8, Y8
-	VPADDQ       constants<>+8000(SB), Y9, Y9
+	VPADDQ       constants<>+6528(SB), Y6, Y6
+	VPADDQ       constants<>+6528(SB), Y7, Y7
+	VANDPD       constants<>+6592(SB), Y6, Y8
+	VANDPD       constants<>+6592(SB), Y7, Y9
+	VPADDQ       constants<>+6656(SB), Y8, Y8
+	VPADDQ       constants<>+6656(SB), Y9, Y9
 	VPSRLQ       $0x34, Y6, Y6
 	VPSRLQ       $0x34, Y7, Y7
-	VORPD        constants<>+8064(SB), Y6, Y6
-	VORPD        constants<>+8064(SB), Y7, Y7
-	VMOVUPS      constants<>+8128(SB), Y10
-	VBLENDVPD    Y4, constants<>+14528(SB), Y10, Y4
-	VMOVUPS      constants<>+8128(SB), Y10
-	VBLENDVPD    Y5, constants<>+14528(SB), Y10, Y5
+	VORPD        constants<>+6720(SB), Y6, Y6
+	VORPD        constants<>+6720(SB), Y7, Y7
+	VMOVUPS      constants<>+6784(SB), Y10
+	VBLENDVPD    Y4, constants<>+15680(SB), Y10, Y4
+	VMOVUPS      constants<>+6784(SB), Y10
+	VBLENDVPD    Y5, constants<>+15680(SB), Y10, Y5
 	VSUBPD       Y4, Y6, Y4
 	VSUBPD       Y5, Y7, Y5
-	VSUBPD       constants<>+7744(SB), Y8, Y6
-	VSUBPD       constants<>+7744(SB), Y9, Y7
-	VADDPD       constants<>+8192(SB), Y6, Y8
-	VADDPD       constants<>+8192(SB), Y7, Y9
+	VSUBPD       constants<>+6464(SB), Y8, Y6
+	VSUBPD       constants<>+6464(SB), Y9, Y7
+	VADDPD       constants<>+6848(SB), Y6, Y8
+	VADDPD       constants<>+6848(SB), Y7, Y9
 	VDIVPD       Y8, Y6, Y8
 	VDIVPD       Y9, Y7, Y9
 	VMULPD       Y8, Y8, Y10
 	VMULPD       Y9, Y9, Y11
-	VMOVUPS      constants<>+8256(SB), Y12
-	VFMADD231PD  constants<>+8448(SB), Y10, Y12
-	VMOVUPS      constants<>+8256(SB), Y13
-	VFMADD231PD  constants<>+8448(SB), Y11, Y13
-	VFMADD213PD  constants<>+8512(SB), Y10, Y12
-	VFMADD213PD  constants<>+8512(SB), Y11, Y13
-	VFMADD213PD  constants<>+8320(SB), Y10, Y12
-	VFMADD213PD  constants<>+8320(SB), Y11, Y13
-	VFMADD213PD  constants<>+8576(SB), Y10, Y12
-	VFMADD213PD  constants<>+8576(SB), Y11, Y13
-	VFMADD213PD  constants<>+8384(SB), Y10, Y12
-	VFMADD213PD  constants<>+8384(SB), Y11, Y13
-	VFMADD213PD  constants<>+8640(SB), Y10, Y12
-	VFMADD213PD  constants<>+8640(SB), Y11, Y13
+	VMOVUPS      constants<>+6912(SB), Y12
+	VFMADD231PD  constants<>+7104(SB), Y10, Y12
+	VMOVUPS      constants<>+6912(SB), Y13
+	VFMADD231PD  constants<>+7104(SB), Y11, Y13
+	VFMADD213PD  constants<>+7168(SB), Y10, Y12
+	VFMADD213PD  constants<>+7168(SB), Y11, Y13
+	VFMADD213PD  constants<>+6976(SB), Y10, Y12
+	VFMADD213PD  constants<>+6976(SB), Y11, Y13
+	VFMADD213PD  constants<>+7232(SB), Y10, Y12
+	VFMADD213PD  constants<>+7232(SB), Y11, Y13
+	VFMADD213PD  constants<>+7040(SB), Y10, Y12
+	VFMADD213PD  constants<>+7040(SB), Y11, Y13
+	VFMADD213PD  constants<>+7296(SB), Y10, Y12
+	VFMADD213PD  constants<>+7296(SB), Y11, Y13
 	VMULPD       Y12, Y10, Y10
 	VMULPD       Y13, Y11, Y11
 	VMULPD       Y6, Y6, Y12
 	VMULPD       Y7, Y7, Y13
-	VMULPD       constants<>+7808(SB), Y12, Y12
-	VMULPD       constants<>+7808(SB), Y13, Y13
+	VMULPD       constants<>+7360(SB), Y12, Y12
+	VMULPD       constants<>+7360(SB), Y13, Y13
 	VADDPD       Y10, Y12, Y10
 	VADDPD       Y11, Y13, Y11
-	VMULPD       constants<>+8704(SB), Y4, Y14
-	VMULPD       constants<>+8704(SB), Y5, Y15
+	VMULPD       constants<>+7424(SB), Y4, Y14
+	VMULPD       constants<>+7424(SB), Y5, Y15
 	VFMADD231PD  Y10, Y8, Y14
 	VFMADD231PD  Y11, Y9, Y15
 	VSUBPD       Y14, Y12, Y8
 	VSUBPD       Y15, Y13, Y9
 	VSUBPD       Y8, Y6, Y6
 	VSUBPD       Y9, Y7, Y7
-	VFMADD231PD  constants<>+8768(SB), Y4, Y6
-	VFMADD231PD  constants<>+8768(SB), Y5, Y7
-	VCMPPD       $0x11, constants<>+14592(SB), Y2, Y4
-	VCMPPD       $0x11, constants<>+14592(SB), Y3, Y5
+	VFMADD231PD  constants<>+7488(SB), Y4, Y6
+	VFMADD231PD  constants<>+7488(SB), Y5, Y7
+	VCMPPD       $0x11, constants<>+15744(SB), Y2, Y4
+	VCMPPD       $0x11, constants<>+15744(SB), Y3, Y5
 	VBLENDVPD    Y4, Y6, Y2, Y4
 	VBLENDVPD    Y5, Y7, Y3, Y5
-	VCMPPD       $0x11, constants<>+14656(SB), Y2, Y6
-	VCMPPD       $0x11, constants<>+14656(SB), Y3, Y7
-	VBLENDVPD    Y6, constants<>+14720(SB), Y4, Y4
-	VBLENDVPD    Y7, constants<>+14720(SB), Y5, Y5
-	VCMPPD       $0x00, constants<>+14656(SB), Y2, Y2
-	VCMPPD       $0x00, constants<>+14656(SB), Y3, Y3
-	VBLENDVPD    Y2, constants<>+14784(SB), Y4, Y2
-	VBLENDVPD    Y3, constants<>+14784(SB), Y5, Y3
+	VCMPPD       $0x11, constants<>+15808(SB), Y2, Y6
+	VCMPPD       $0x11, constants<>+15808(SB), Y3, Y7
+	VBLENDVPD    Y6, constants<>+15872(SB), Y4, Y4
+	VBLENDVPD    Y7, constants<>+15872(SB), Y5, Y5
+	VCMPPD       $0x00, constants<>+15808(SB), Y2, Y2
+	VCMPPD       $0x00, constants<>+15808(SB), Y3, Y3
+	VBLENDVPD    Y2, constants<>+15936(SB), Y4, Y2
+	VBLENDVPD    Y3, constants<>+15936(SB), Y5, Y3
 	VPMOVSXDQ    X0, Y4
 	VMASKMOVPD   Y2, Y4, (AX)(DX*8)
 	VEXTRACTI128 $0x01, Y0, X0
@@ -23836,80 +24768,80 @@ test:
 	VEXTRACTI128 $0x01, Y1, X2
 	VPMOVSXDQ    X2, Y2
 	VMASKMOVPD   96(CX)(DX*8), Y2, Y2
-	VCMPPD       $0x11, constants<>+14400(SB), Y0, Y3
-	VCMPPD       $0x11, constants<>+14400(SB), Y2, Y4
-	VMULPD       constants<>+14464(SB), Y0, Y5
-	VMULPD       constants<>+14464(SB), Y2, Y6
+	VCMPPD       $0x11, constants<>+15552(SB), Y0, Y3
+	VCMPPD       $0x11, constants<>+15552(SB), Y2, Y4
+	VMULPD       constants<>+15616(SB), Y0, Y5
+	VMULPD       constants<>+15616(SB), Y2, Y6
 	VBLENDVPD    Y3, Y5, Y0, Y5
 	VBLENDVPD    Y4, Y6, Y2, Y6
-	VPADDQ       constants<>+7872(SB), Y5, Y5
-	VPADDQ       constants<>+7872(SB), Y6, Y6
-	VANDPD       constants<>+7936(SB), Y5, Y7
-	VANDPD       constants<>+7936(SB), Y6, Y8
-	VPADDQ       constants<>+8000(SB), Y7, Y7
-	VPADDQ       constants<>+8000(SB), Y8, Y8
+	VPADDQ       constants<>+6528(SB), Y5, Y5
+	VPADDQ       constants<>+6528(SB), Y6, Y6
+	VANDPD       constants<>+6592(SB), Y5, Y7
+	VANDPD       constants<>+6592(SB), Y6, Y8
+	VPADDQ       constants<>+6656(SB), Y7, Y7
+	VPADDQ       constants<>+6656(SB), Y8, Y8
 	VPSRLQ       $0x34, Y5, Y5
 	VPSRLQ       $0x34, Y6, Y6
-	VORPD        constants<>+8064(SB), Y5, Y5
-	VORPD        constants<>+8064(SB), Y6, Y6
-	VMOVUPS      constants<>+8128(SB), Y9
-	VBLENDVPD    Y3, constants<>+14528(SB), Y9, Y3
-	VMOVUPS      constants<>+8128(SB), Y9
-	VBLENDVPD    Y4, constants<>+14528(SB), Y9, Y4
+	VORPD        constants<>+6720(SB), Y5, Y5
+	VORPD        constants<>+6720(SB), Y6, Y6
+	VMOVUPS      constants<>+6784(SB), Y9
+	VBLENDVPD    Y3, constants<>+15680(SB), Y9, Y3
+	VMOVUPS      constants<>+6784(SB), Y9
+	VBLENDVPD    Y4, constants<>+15680(SB), Y9, Y4
 	VSUBPD       Y3, Y5, Y3
 	VSUBPD       Y4, Y6, Y4
-	VSUBPD       constants<>+7744(SB), Y7, Y5
-	VSUBPD       constants<>+7744(SB), Y8, Y6
-	VADDPD       constants<>+8192(SB), Y5, Y7
-	VADDPD       constants<>+8192(SB), Y6, Y8
+	VSUBPD       constants<>+6464(SB), Y7, Y5
+	VSUBPD       constants<>+6464(SB), Y8, Y6
+	VADDPD       constants<>+6848(SB), Y5, Y7
+	VADDPD       constants<>+6848(SB), Y6, Y8
 	VDIVPD       Y7, Y5, Y7
 	VDIVPD       Y8, Y6, Y8
 	VMULPD       Y7, Y7, Y9
 	VMULPD       Y8, Y8, Y10
-	VMOVUPS      constants<>+8256(SB), Y11
-	VFMADD231PD  constants<>+8448(SB), Y9, Y11
-	VMOVUPS      constants<>+8256(SB), Y12
-	VFMADD231PD  constants<>+8448(SB), Y10, Y12
-	VFMADD213PD  constants<>+8512(SB), Y9, Y11
-	VFMADD213PD  constants<>+8512(SB), Y10, Y12
-	VFMADD213PD  constants<>+8320(SB), Y9, Y11
-	VFMADD213PD  constants<>+8320(SB), Y10, Y12
-	VFMADD213PD  constants<>+8576(SB), Y9, Y11
-	VFMADD213PD  constants<>+8576(SB), Y10, Y12
-	VFMADD213PD  constants<>+8384(SB), Y9, Y11
-	VFMADD213PD  constants<>+8384(SB), Y10, Y12
-	VFMADD213PD  constants<>+8640(SB), Y9, Y11
-	VFMADD213PD  constants<>+8640(SB), Y10, Y12
+	VMOVUPS      constants<>+6912(SB), Y11
+	VFMADD231PD  constants<>+7104(SB), Y9, Y11
+	VMOVUPS      constants<>+6912(SB), Y12
+	VFMADD231PD  constants<>+7104(SB), Y10, Y12
+	VFMADD213PD  constants<>+7168(SB), Y9, Y11
+	VFMADD213PD  constants<>+7168(SB), Y10, Y12
+	VFMADD213PD  constants<>+6976(SB), Y9, Y11
+	VFMADD213PD  constants<>+6976(SB), Y10, Y12
+	VFMADD213PD  constants<>+7232(SB), Y9, Y11
+	VFMADD213PD  constants<>+7232(SB), Y10, Y12
+	VFMADD213PD  constants<>+7040(SB), Y9, Y11
+	VFMADD213PD  constants<>+7040(SB), Y10, Y12
+	VFMADD213PD  constants<>+7296(SB), Y9, Y11
+	VFMADD213PD  constants<>+7296(SB), Y10, Y12
 	VMULPD       Y11, Y9, Y9
 	VMULPD       Y12, Y10, Y10
 	VMULPD       Y5, Y5, Y11
 	VMULPD       Y6, Y6, Y12
-	VMULPD       constants<>+7808(SB), Y11, Y11
-	VMULPD       constants<>+7808(SB), Y12, Y12
+	VMULPD       constants<>+7360(SB), Y11, Y11
+	VMULPD       constants<>+7360(SB), Y12, Y12
 	VADDPD       Y9, Y11, Y9
 	VADDPD       Y10, Y12, Y10
-	VMULPD       constants<>+8704(SB), Y3, Y13
-	VMULPD       constants<>+8704(SB), Y4, Y14
+	VMULPD       constants<>+7424(SB), Y3, Y13
+	VMULPD       constants<>+7424(SB), Y4, Y14
 	VFMADD231PD  Y9, Y7, Y13
 	VFMADD231PD  Y10, Y8, Y14
 	VSUBPD       Y13, Y11, Y7
 	VSUBPD       Y14, Y12, Y8
 	VSUBPD       Y7, Y5, Y5
 	VSUBPD       Y8, Y6, Y6
-	VFMADD231PD  constants<>+8768(SB), Y3, Y5
-	VFMADD231PD  constants<>+8768(SB), Y4, Y6
-	VCMPPD       $0x11, constants<>+14592(SB), Y0, Y3
-	VCMPPD       $0x11, constants<>+14592(SB), Y2, Y4
+	VFMADD231PD  constants<>+7488(SB), Y3, Y5
+	VFMADD231PD  constants<>+7488(SB), Y4, Y6
+	VCMPPD       $0x11, constants<>+15744(SB), Y0, Y3
+	VCMPPD       $0x11, constants<>+15744(SB), Y2, Y4
 	VBLENDVPD    Y3, Y5, Y0, Y3
 	VBLENDVPD    Y4, Y6, Y2, Y4
-	VCMPPD       $0x11, constants<>+14656(SB), Y0, Y5
-	VCMPPD       $0x11, constants<>+14656(SB), Y2, Y6
-	VBLENDVPD    Y5, constants<>+14720(SB), Y3, Y3
-	VBLENDVPD    Y6, constants<>+14720(SB), Y4, Y4
-	VCMPPD       $0x00, constants<>+14656(SB), Y0, Y0
-	VCMPPD       $0x00, constants<>+14656(SB), Y2, Y2
-	VBLENDVPD    Y0, constants<>+14784(SB), Y3, Y0
-	VBLENDVPD    Y2, constants<>+14784(SB), Y4, Y2
+	VCMPPD       $0x11, constants<>+15808(SB), Y0, Y5
+	VCMPPD       $0x11, constants<>+15808(SB), Y2, Y6
+	VBLENDVPD    Y5, constants<>+15872(SB), Y3, Y3
+	VBLENDVPD    Y6, constants<>+15872(SB), Y4, Y4
+	VCMPPD       $0x00, constants<>+15808(SB), Y0, Y0
+	VCMPPD       $0x00, constants<>+15808(SB), Y2, Y2
+	VBLENDVPD    Y0, constants<>+15936(SB), Y3, Y0
+	VBLENDVPD    Y2, constants<>+15936(SB), Y4, Y2
 	VPMOVSXDQ    X1, Y3
 	VMASKMOVPD   Y0, Y3, 64(AX)(DX*8)
 	VEXTRACTI128 $0x01, Y1, X0
@@ -23936,68 +24868,68 @@ loop:
 	VMOVUPS      32(CX)(DX*8), Y1
 	VANDPD       constants<>+5824(SB), Y0, Y2
 	VANDPD       constants<>+5824(SB), Y1, Y3
-	VMULPD       constants<>+14912(SB), Y2, Y2
-	VMULPD       constants<>+14912(SB), Y3, Y3
-	VMOVUPS      constants<>+14848(SB), Y4
+	VMULPD       constants<>+16064(SB), Y2, Y2
+	VMULPD       constants<>+16064(SB), Y3, Y3
+	VMOVUPS      constants<>+16000(SB), Y4
 	VMAXPD       Y2, Y4, Y2
-	VMOVUPS      constants<>+14848(SB), Y4
+	VMOVUPS      constants<>+16000(SB), Y4
 	VMAXPD       Y3, Y4, Y3
-	VMOVUPS      constants<>+13568(SB), Y4
-	VFMADD231PD  constants<>+13504(SB), Y2, Y4
-	VMOVUPS      constants<>+13568(SB), Y5
-	VFMADD231PD  constants<>+13504(SB), Y3, Y5
-	VSUBPD       constants<>+13568(SB), Y4, Y6
-	VSUBPD       constants<>+13568(SB), Y5, Y7
-	VFNMADD231PD constants<>+13632(SB), Y6, Y2
-	VFNMADD231PD constants<>+13632(SB), Y7, Y3
-	VFNMADD231PD constants<>+13696(SB), Y6, Y2
-	VFNMADD231PD constants<>+13696(SB), Y7, Y3
+	VMOVUPS      constants<>+14784(SB), Y4
+	VFMADD231PD  constants<>+14720(SB), Y2, Y4
+	VMOVUPS      constants<>+14784(SB), Y5
+	VFMADD231PD  constants<>+14720(SB), Y3, Y5
+	VSUBPD       constants<>+14784(SB), Y4, Y6
+	VSUBPD       constants<>+14784(SB), Y5, Y7
+	VFNMADD231PD constants<>+6400(SB), Y6, Y2
+	VFNMADD231PD constants<>+6400(SB), Y7, Y3
+	VFNMADD231PD constants<>+14848(SB), Y6, Y2
+	VFNMADD231PD constants<>+14848(SB), Y7, Y3
 	VMULPD       Y2, Y2, Y6
 	VMULPD       Y3, Y3, Y7
-	VMOVUPS      constants<>+13824(SB), Y8
-	VFMADD231PD  constants<>+13760(SB), Y2, Y8
-	VMOVUPS      constants<>+13824(SB), Y9
-	VFMADD231PD  constants<>+13760(SB), Y3, Y9
-	VFMADD213PD  constants<>+13888(SB), Y2, Y8
-	VFMADD213PD  constants<>+13888(SB), Y3, Y9
-	VFMADD213PD  constants<>+13952(SB), Y2, Y8
-	VFMADD213PD  constants<>+13952(SB), Y3, Y9
-	VFMADD213PD  constants<>+14016(SB), Y2, Y8
-	VFMADD213PD  constants<>+14016(SB), Y3, Y9
-	VFMADD213PD  constants<>+14080(SB), Y2, Y8
-	VFMADD213PD  constants<>+14080(SB), Y3, Y9
-	VFMADD213PD  constants<>+14144(SB), Y2, Y8
-	VFMADD213PD  constants<>+14144(SB), Y3, Y9
-	VFMADD213PD  constants<>+14208(SB), Y2, Y8
-	VFMADD213PD  constants<>+14208(SB), Y3, Y9
-	VFMADD213PD  constants<>+14272(SB), Y2, Y8
-	VFMADD213PD  constants<>+14272(SB), Y3, Y9
-	VFMADD213PD  constants<>+7808(SB), Y2, Y8
-	VFMADD213PD  constants<>+7808(SB), Y3, Y9
+	VMOVUPS      constants<>+14976(SB), Y8
+	VFMADD231PD  constants<>+14912(SB), Y2, Y8
+	VMOVUPS      constants<>+14976(SB), Y9
+	VFMADD231PD  constants<>+14912(SB), Y3, Y9
+	VFMADD213PD  constants<>+15040(SB), Y2, Y8
+	VFMADD213PD  constants<>+15040(SB), Y3, Y9
+	VFMADD213PD  constants<>+15104(SB), Y2, Y8
+	VFMADD213PD  constants<>+15104(SB), Y3, Y9
+	VFMADD213PD  constants<>+15168(SB), Y2, Y8
+	VFMADD213PD  constants<>+15168(SB), Y3, Y9
+	VFMADD213PD  constants<>+15232(SB), Y2, Y8
+	VFMADD213PD  constants<>+15232(SB), Y3, Y9
+	VFMADD213PD  constants<>+15296(SB), Y2, Y8
+	VFMADD213PD  constants<>+15296(SB), Y3, Y9
+	VFMADD213PD  constants<>+15360(SB), Y2, Y8
+	VFMADD213PD  constants<>+15360(SB), Y3, Y9
+	VFMADD213PD  constants<>+15424(SB), Y2, Y8
+	VFMADD213PD  constants<>+15424(SB), Y3, Y9
+	VFMADD213PD  constants<>+7360(SB), Y2, Y8
+	VFMADD213PD  constants<>+7360(SB), Y3, Y9
 	VFMADD231PD  Y8, Y6, Y2
 	VFMADD231PD  Y9, Y7, Y3
-	VMOVUPS      constants<>+7744(SB), Y6
+	VMOVUPS      constants<>+6464(SB), Y6
 	VPSLLQ       $0x34, Y4, Y4
-	VPADDQ       constants<>+14336(SB), Y4, Y4
+	VPADDQ       constants<>+15488(SB), Y4, Y4
 	VMULPD       Y4, Y6, Y4
-	VMOVUPS      constants<>+7744(SB), Y6
+	VMOVUPS      constants<>+6464(SB), Y6
 	VPSLLQ       $0x34, Y5, Y5
-	VPADDQ       constants<>+14336(SB), Y5, Y5
+	VPADDQ       constants<>+15488(SB), Y5, Y5
 	VMULPD       Y5, Y6, Y5
-	VMOVUPS      constants<>+7744(SB), Y6
+	VMOVUPS      constants<>+6464(SB), Y6
 	VSUBPD       Y4, Y6, Y6
-	VMOVUPS      constants<>+7744(SB), Y7
+	VMOVUPS      constants<>+6464(SB), Y7
 	VSUBPD       Y5, Y7, Y7
-	VADDPD       constants<>+7744(SB), Y4, Y8
-	VADDPD       constants<>+7744(SB), Y5, Y9
+	VADDPD       constants<>+6464(SB), Y4, Y8
+	VADDPD       constants<>+6464(SB), Y5, Y9
 	VFNMADD231PD Y4, Y2, Y6
 	VFNMADD231PD Y5, Y3, Y7
 	VFMADD231PD  Y4, Y2, Y8
 	VFMADD231PD  Y5, Y3, Y9
 	VDIVPD       Y8, Y6, Y2
 	VDIVPD       Y9, Y7, Y3
-	VANDPD       constants<>+8832(SB), Y0, Y0
-	VANDPD       constants<>+8832(SB), Y1, Y1
+	VANDPD       constants<>+10624(SB), Y0, Y0
+	VANDPD       constants<>+10624(SB), Y1, Y1
 	VORPD        Y0, Y2, Y0
 	VORPD        Y1, Y3, Y1
 	VMOVUPS      Y0, (AX)(DX*8)
@@ -24006,68 +24938,68 @@ loop:
 	VMOVUPS      96(CX)(DX*8), Y1
 	VANDPD       constants<>+5824(SB), Y0, Y2
 	VANDPD       constants<>+5824(SB), Y1, Y3
-	VMULPD       constants<>+14912(SB), Y2, Y2
-	VMULPD       constants<>+14912(SB), Y3, Y3
-	VMOVUPS      constants<>+14848(SB), Y4
+	VMULPD       constants<>+16064(SB), Y2, Y2
+	VMULPD       constants<>+16064(SB), Y3, Y3
+	VMOVUPS      constants<>+16000(SB), Y4
 	VMAXPD       Y2, Y4, Y2
-	VMOVUPS      constants<>+14848(SB), Y4
+	VMOVUPS      constants<>+16000(SB), Y4
 	VMAXPD       Y3, Y4, Y3
-	VMOVUPS      constants<>+13568(SB), Y4
-	VFMADD231PD  constants<>+13504(SB), Y2, Y4
-	VMOVUPS      constants<>+13568(SB), Y5
-	VFMADD231PD  constants<>+13504(SB), Y3, Y5
-	VSUBPD       constants<>+13568(SB), Y4, Y6
-	VSUBPD       constants<>+13568(SB), Y5, Y7
-	VFNMADD231PD constants<>+13632(SB), Y6, Y2
-	VFNMADD231PD constants<>+13632(SB), Y7, Y3
-	VFNMADD231PD constants<>+13696(SB), Y6, Y2
-	VFNMADD231PD constants<>+13696(SB), Y7, Y3
+	VMOVUPS      constants<>+14784(SB), Y4
+	VFMADD231PD  constants<>+14720(SB), Y2, Y4
+	VMOVUPS      constants<>+14784(SB), Y5
+	VFMADD231PD  constants<>+14720(SB), Y3, Y5
+	VSUBPD       constants<>+14784(SB), Y4, Y6
+	VSUBPD       constants<>+14784(SB), Y5, Y7
+	VFNMADD231PD constants<>+6400(SB), Y6, Y2
+	VFNMADD231PD constants<>+6400(SB), Y7, Y3
+	VFNMADD231PD constants<>+14848(SB), Y6, Y2
+	VFNMADD231PD constants<>+14848(SB), Y7, Y3
 	VMULPD       Y2, Y2, Y6
 	VMULPD       Y3, Y3, Y7
-	VMOVUPS      constants<>+13824(SB), Y8
-	VFMADD231PD  constants<>+13760(SB), Y2, Y8
-	VMOVUPS      constants<>+13824(SB), Y9
-	VFMADD231PD  constants<>+13760(SB), Y3, Y9
-	VFMADD213PD  constants<>+13888(SB), Y2, Y8
-	VFMADD213PD  constants<>+13888(SB), Y3, Y9
-	VFMADD213PD  constants<>+13952(SB), Y2, Y8
-	VFMADD213PD  constants<>+13952(SB), Y3, Y9
-	VFMADD213PD  constants<>+14016(SB), Y2, Y8
-	VFMADD213PD  constants<>+14016(SB), Y3, Y9
-	VFMADD213PD  constants<>+14080(SB), Y2, Y8
-	VFMADD213PD  constants<>+14080(SB), Y3, Y9
-	VFMADD213PD  constants<>+14144(SB), Y2, Y8
-	VFMADD213PD  constants<>+14144(SB), Y3, Y9
-	VFMADD213PD  constants<>+14208(SB), Y2, Y8
-	VFMADD213PD  constants<>+14208(SB), Y3, Y9
-	VFMADD213PD  constants<>+14272(SB), Y2, Y8
-	VFMADD213PD  constants<>+14272(SB), Y3, Y9
-	VFMADD213PD  constants<>+7808(SB), Y2, Y8
-	VFMADD213PD  constants<>+7808(SB), Y3, Y9
+	VMOVUPS      constants<>+14976(SB), Y8
+	VFMADD231PD  constants<>+14912(SB), Y2, Y8
+	VMOVUPS      constants<>+14976(SB), Y9
+	VFMADD231PD  constants<>+14912(SB), Y3, Y9
+	VFMADD213PD  constants<>+15040(SB), Y2, Y8
+	VFMADD213PD  constants<>+15040(SB), Y3, Y9
+	VFMADD213PD  constants<>+15104(SB), Y2, Y8
+	VFMADD213PD  constants<>+15104(SB), Y3, Y9
+	VFMADD213PD  constants<>+15168(SB), Y2, Y8
+	VFMADD213PD  constants<>+15168(SB), Y3, Y9
+	VFMADD213PD  constants<>+15232(SB), Y2, Y8
+	VFMADD213PD  constants<>+15232(SB), Y3, Y9
+	VFMADD213PD  constants<>+15296(SB), Y2, Y8
+	VFMADD213PD  constants<>+15296(SB), Y3, Y9
+	VFMADD213PD  constants<>+15360(SB), Y2, Y8
+	VFMADD213PD  constants<>+15360(SB), Y3, Y9
+	VFMADD213PD  constants<>+15424(SB), Y2, Y8
+	VFMADD213PD  constants<>+15424(SB), Y3, Y9
+	VFMADD213PD  constants<>+7360(SB), Y2, Y8
+	VFMADD213PD  constants<>+7360(SB), Y3, Y9
 	VFMADD231PD  Y8, Y6, Y2
 	VFMADD231PD  Y9, Y7, Y3
-	VMOVUPS      constants<>+7744(SB), Y6
+	VMOVUPS      constants<>+6464(SB), Y6
 	VPSLLQ       $0x34, Y4, Y4
-	VPADDQ       constants<>+14336(SB), Y4, Y4
+	VPADDQ       constants<>+15488(SB), Y4, Y4
 	VMULPD       Y4, Y6, Y4
-	VMOVUPS      constants<>+7744(SB), Y6
+	VMOVUPS      constants<>+6464(SB), Y6
 	VPSLLQ       $0x34, Y5, Y5
-	VPADDQ       constants<>+14336(SB), Y5, Y5
+	VPADDQ       constants<>+15488(SB), Y5, Y5
 	VMULPD       Y5, Y6, Y5
-	VMOVUPS      constants<>+7744(SB), Y6
+	VMOVUPS      constants<>+6464(SB), Y6
 	VSUBPD       Y4, Y6, Y6
-	VMOVUPS      constants<>+7744(SB), Y7
+	VMOVUPS      constants<>+6464(SB), Y7
 	VSUBPD       Y5, Y7, Y7
-	VADDPD       constants<>+7744(SB), Y4, Y8
-	VADDPD       constants<>+7744(SB), Y5, Y9
+	VADDPD       constants<>+6464(SB), Y4, Y8
+	VADDPD       constants<>+6464(SB), Y5, Y9
 	VFNMADD231PD Y4, Y2, Y6
 	VFNMADD231PD Y5, Y3, Y7
 	VFMADD231PD  Y4, Y2, Y8
 	VFMADD231PD  Y5, Y3, Y9
 	VDIVPD       Y8, Y6, Y2
 	VDIVPD       Y9, Y7, Y3
-	VANDPD       constants<>+8832(SB), Y0, Y0
-	VANDPD       constants<>+8832(SB), Y1, Y1
+	VANDPD       constants<>+10624(SB), Y0, Y0
+	VANDPD       constants<>+10624(SB), Y1, Y1
 	VORPD        Y0, Y2, Y0
 	VORPD        Y1, Y3, Y1
 	VMOVUPS      Y0, 64(AX)(DX*8)
@@ -24090,68 +25022,68 @@ test:
 	VMASKMOVPD   32(CX)(DX*8), Y3, Y3
 	VANDPD       constants<>+5824(SB), Y2, Y4
 	VANDPD       constants<>+5824(SB), Y3, Y5
-	VMULPD       constants<>+14912(SB), Y4, Y4
-	VMULPD       constants<>+14912(SB), Y5, Y5
-	VMOVUPS      constants<>+14848(SB), Y6
+	VMULPD       constants<>+16064(SB), Y4, Y4
+	VMULPD       constants<>+16064(SB), Y5, Y5
+	VMOVUPS      constants<>+16000(SB), Y6
 	VMAXPD       Y4, Y6, Y4
-	VMOVUPS      constants<>+14848(SB), Y6
+	VMOVUPS      constants<>+16000(SB), Y6
 	VMAXPD       Y5, Y6, Y5
-	VMOVUPS      constants<>+13568(SB), Y6
-	VFMADD231PD  constants<>+13504(SB), Y4, Y6
-	VMOVUPS      constants<>+13568(SB), Y7
-	VFMADD231PD  constants<>+13504(SB), Y5, Y7
-	VSUBPD       constants<>+13568(SB), Y6, Y8
-	VSUBPD       constants<>+13568(SB), Y7, Y9
-	VFNMADD231PD constants<>+13632(SB), Y8, Y4
-	VFNMADD231PD constants<>+13632(SB), Y9, Y5
-	VFNMADD231PD constants<>+13696(SB), Y8, Y4
-	VFNMADD231PD constants<>+13696(SB), Y9, Y5
+	VMOVUPS      constants<>+14784(SB), Y6
+	VFMADD231PD  constants<>+14720(SB), Y4, Y6
+	VMOVUPS      constants<>+14784(SB), Y7
+	VFMADD231PD  constants<>+14720(SB), Y5, Y7
+	VSUBPD       constants<>+14784(SB), Y6, Y8
+	VSUBPD       constants<>+14784(SB), Y7, Y9
+	VFNMADD231PD constants<>+6400(SB), Y8, Y4
+	VFNMADD231PD constants<>+6400(SB), Y9, Y5
+	VFNMADD231PD constants<>+14848(SB), Y8, Y4
+	VFNMADD231PD constants<>+14848(SB), Y9, Y5
 	VMULPD       Y4, Y4, Y8
 	VMULPD       Y5, Y5, Y9
-	VMOVUPS      constants<>+13824(SB), Y10
-	VFMADD231PD  constants<>+13760(SB), Y4, Y10
-	VMOVUPS      constants<>+13824(SB), Y11
-	VFMADD231PD  constants<>+13760(SB), Y5, Y11
-	VFMADD213PD  constants<>+13888(SB), Y4, Y10
-	VFMADD213PD  constants<>+13888(SB), Y5, Y11
-	VFMADD213PD  constants<>+13952(SB), Y4, Y10
-	VFMADD213PD  constants<>+13952(SB), Y5, Y11
-	VFMADD213PD  constants<>+14016(SB), Y4, Y10
-	VFMADD213PD  constants<>+14016(SB), Y5, Y11
-	VFMADD213PD  constants<>+14080(SB), Y4, Y10
-	VFMADD213PD  constants<>+14080(SB), Y5, Y11
-	VFMADD213PD  constants<>+14144(SB), Y4, Y10
-	VFMADD213PD  constants<>+14144(SB), Y5, Y11
-	VFMADD213PD  constants<>+14208(SB), Y4, Y10
-	VFMADD213PD  constants<>+14208(SB), Y5, Y11
-	VFMADD213PD  constants<>+14272(SB), Y4, Y10
-	VFMADD213PD  constants<>+14272(SB), Y5, Y11
-	VFMADD213PD  constants<>+7808(SB), Y4, Y10
-	VFMADD213PD  constants<>+7808(SB), Y5, Y11
+	VMOVUPS      constants<>+14976(SB), Y10
+	VFMADD231PD  constants<>+14912(SB), Y4, Y10
+	VMOVUPS      constants<>+14976(SB), Y11
+	VFMADD231PD  constants<>+14912(SB), Y5, Y11
+	VFMADD213PD  constants<>+15040(SB), Y4, Y10
+	VFMADD213PD  constants<>+15040(SB), Y5, Y11
+	VFMADD213PD  constants<>+15104(SB), Y4, Y10
+	VFMADD213PD  constants<>+15104(SB), Y5, Y11
+	VFMADD213PD  constants<>+15168(SB), Y4, Y10
+	VFMADD213PD  constants<>+15168(SB), Y5, Y11
+	VFMADD213PD  constants<>+15232(SB), Y4, Y10
+	VFMADD213PD  constants<>+15232(SB), Y5, Y11
+	VFMADD213PD  constants<>+15296(SB), Y4, Y10
+	VFMADD213PD  constants<>+15296(SB), Y5, Y11
+	VFMADD213PD  constants<>+15360(SB), Y4, Y10
+	VFMADD213PD  constants<>+15360(SB), Y5, Y11
+	VFMADD213PD  constants<>+15424(SB), Y4, Y10
+	VFMADD213PD  constants<>+15424(SB), Y5, Y11
+	VFMADD213PD  constants<>+7360(SB), Y4, Y10
+	VFMADD213PD  constants<>+7360(SB), Y5, Y11
 	VFMADD231PD  Y10, Y8, Y4
 	VFMADD231PD  Y11, Y9, Y5
-	VMOVUPS      constants<>+7744(SB), Y8
+	VMOVUPS      constants<>+6464(SB), Y8
 	VPSLLQ       $0x34, Y6, Y6
-	VPADDQ       constants<>+14336(SB), Y6, Y6
+	VPADDQ       constants<>+15488(SB), Y6, Y6
 	VMULPD       Y6, Y8, Y6
-	VMOVUPS      constants<>+7744(SB), Y8
+	VMOVUPS      constants<>+6464(SB), Y8
 	VPSLLQ       $0x34, Y7, Y7
-	VPADDQ       constants<>+14336(SB), Y7, Y7
+	VPADDQ       constants<>+15488(SB), Y7, Y7
 	VMULPD       Y7, Y8, Y7
-	VMOVUPS      constants<>+7744(SB), Y8
+	VMOVUPS      constants<>+6464(SB), Y8
 	VSUBPD       Y6, Y8, Y8
-	VMOVUPS      constants<>+7744(SB), Y9
+	VMOVUPS      constants<>+6464(SB), Y9
 	VSUBPD       Y7, Y9, Y9
-	VADDPD       constants<>+7744(SB), Y6, Y10
-	VADDPD       constants<>+7744(SB), Y7, Y11
+	VADDPD       constants<>+6464(SB), Y6, Y10
+	VADDPD       constants<>+6464(SB), Y7, Y11
 	VFNMADD231PD Y6, Y4, Y8
 	VFNMADD231PD Y7, Y5, Y9
 	VFMADD231PD  Y6, Y4, Y10
 	VFMADD231PD  Y7, Y5, Y11
 	VDIVPD       Y10, Y8, Y4
 	VDIVPD       Y11, Y9, Y5
-	VANDPD       constants<>+8832(SB), Y2, Y2
-	VANDPD       constants<>+8832(SB), Y3, Y3
+	VANDPD       constants<>+10624(SB), Y2, Y2
+	VANDPD       constants<>+10624(SB), Y3, Y3
 	VORPD        Y2, Y4, Y2
 	VORPD        Y3, Y5, Y3
 	VPMOVSXDQ    X0, Y4
@@ -24166,68 +25098,68 @@ test:
 	VMASKMOVPD   96(CX)(DX*8), Y2, Y2
 	VANDPD       constants<>+5824(SB), Y0, Y3
 	VANDPD       constants<>+5824(SB), Y2, Y4
-	VMULPD       constants<>+14912(SB), Y3, Y3
-	VMULPD       constants<>+14912(SB), Y4, Y4
-	VMOVUPS      constants<>+14848(SB), Y5
+	VMULPD       constants<>+16064(SB), Y3, Y3
+	VMULPD       constants<>+16064(SB), Y4, Y4
+	VMOVUPS      constants<>+16000(SB), Y5
 	VMAXPD       Y3, Y5, Y3
-	VMOVUPS      constants<>+14848(SB), Y5
+	VMOVUPS      constants<>+16000(SB), Y5
 	VMAXPD       Y4, Y5, Y4
-	VMOVUPS      constants<>+13568(SB), Y5
-	VFMADD231PD  constants<>+13504(SB), Y3, Y5
-	VMOVUPS      constants<>+13568(SB), Y6
-	VFMADD231PD  constants<>+13504(SB), Y4, Y6
-	VSUBPD       constants<>+13568(SB), Y5, Y7
-	VSUBPD       constants<>+13568(SB), Y6, Y8
-	VFNMADD231PD constants<>+13632(SB), Y7, Y3
-	VFNMADD231PD constants<>+13632(SB), Y8, Y4
-	VFNMADD231PD constants<>+13696(SB), Y7, Y3
-	VFNMADD231PD constants<>+13696(SB), Y8, Y4
+	VMOVUPS      constants<>+14784(SB), Y5
+	VFMADD231PD  constants<>+14720(SB), Y3, Y5
+	VMOVUPS      constants<>+14784(SB), Y6
+	VFMADD231PD  constants<>+14720(SB), Y4, Y6
+	VSUBPD       constants<>+14784(SB), Y5, Y7
+	VSUBPD       constants<>+14784(SB), Y6, Y8
+	VFNMADD231PD constants<>+6400(SB), Y7, Y3
+	VFNMADD231PD constants<>+6400(SB), Y8, Y4
+	VFNMADD231PD constants<>+14848(SB), Y7, Y3
+	VFNMADD231PD constants<>+14848(SB), Y8, Y4
 	VMULPD       Y3, Y3, Y7
 	VMULPD       Y4, Y4, Y8
-	VMOVUPS      constants<>+13824(SB), Y9
-	VFMADD231PD  constants<>+13760(SB), Y3, Y9
-	VMOVUPS      constants<>+13824(SB), Y10
-	VFMADD231PD  constants<>+13760(SB), Y4, Y10
-	VFMADD213PD  constants<>+13888(SB), Y3, Y9
-	VFMADD213PD  constants<>+13888(SB), Y4, Y10
-	VFMADD213PD  constants<>+13952(SB), Y3, Y9
-	VFMADD213PD  constants<>+13952(SB), Y4, Y10
-	VFMADD213PD  constants<>+14016(SB), Y3, Y9
-	VFMADD213PD  constants<>+14016(SB), Y4, Y10
-	VFMADD213PD  constants<>+14080(SB), Y3, Y9
-	VFMADD213PD  constants<>+14080(SB), Y4, Y10
-	VFMADD213PD  constants<>+14144(SB), Y3, Y9
-	VFMADD213PD  constants<>+14144(SB), Y4, Y10
-	VFMADD213PD  constants<>+14208(SB), Y3, Y9
-	VFMADD213PD  constants<>+14208(SB), Y4, Y10
-	VFMADD213PD  constants<>+14272(SB), Y3, Y9
-	VFMADD213PD  constants<>+14272(SB), Y4, Y10
-	VFMADD213PD  constants<>+7808(SB), Y3, Y9
-	VFMADD213PD  constants<>+7808(SB), Y4, Y10
+	VMOVUPS      constants<>+14976(SB), Y9
+	VFMADD231PD  constants<>+14912(SB), Y3, Y9
+	VMOVUPS      constants<>+14976(SB), Y10
+	VFMADD231PD  constants<>+14912(SB), Y4, Y10
+	VFMADD213PD  constants<>+15040(SB), Y3, Y9
+	VFMADD213PD  constants<>+15040(SB), Y4, Y10
+	VFMADD213PD  constants<>+15104(SB), Y3, Y9
+	VFMADD213PD  constants<>+15104(SB), Y4, Y10
+	VFMADD213PD  constants<>+15168(SB), Y3, Y9
+	VFMADD213PD  constants<>+15168(SB), Y4, Y10
+	VFMADD213PD  constants<>+15232(SB), Y3, Y9
+	VFMADD213PD  constants<>+15232(SB), Y4, Y10
+	VFMADD213PD  constants<>+15296(SB), Y3, Y9
+	VFMADD213PD  constants<>+15296(SB), Y4, Y10
+	VFMADD213PD  constants<>+15360(SB), Y3, Y9
+	VFMADD213PD  constants<>+15360(SB), Y4, Y10
+	VFMADD213PD  constants<>+15424(SB), Y3, Y9
+	VFMADD213PD  constants<>+15424(SB), Y4, Y10
+	VFMADD213PD  constants<>+7360(SB), Y3, Y9
+	VFMADD213PD  constants<>+7360(SB), Y4, Y10
 	VFMADD231PD  Y9, Y7, Y3
 	VFMADD231PD  Y10, Y8, Y4
-	VMOVUPS      constants<>+7744(SB), Y7
+	VMOVUPS      constants<>+6464(SB), Y7
 	VPSLLQ       $0x34, Y5, Y5
-	VPADDQ       constants<>+14336(SB), Y5, Y5
+	VPADDQ       constants<>+15488(SB), Y5, Y5
 	VMULPD       Y5, Y7, Y5
-	VMOVUPS      constants<>+7744(SB), Y7
+	VMOVUPS      constants<>+6464(SB), Y7
 	VPSLLQ       $0x34, Y6, Y6
-	VPADDQ       constants<>+14336(SB), Y6, Y6
+	VPADDQ       constants<>+15488(SB), Y6, Y6
 	VMULPD       Y6, Y7, Y6
-	VMOVUPS      constants<>+7744(SB), Y7
+	VMOVUPS      constants<>+6464(SB), Y7
 	VSUBPD       Y5, Y7, Y7
-	VMOVUPS      constants<>+7744(SB), Y8
+	VMOVUPS      constants<>+6464(SB), Y8
 	VSUBPD       Y6, Y8, Y8
-	VADDPD       constants<>+7744(SB), Y5, Y9
-	VADDPD       constants<>+7744(SB), Y6, Y10
+	VADDPD       constants<>+6464(SB), Y5, Y9
+	VADDPD       constants<>+6464(SB), Y6, Y10
 	VFNMADD231PD Y5, Y3, Y7
 	VFNMADD231PD Y6, Y4, Y8
 	VFMADD231PD  Y5, Y3, Y9
 	VFMADD231PD  Y6, Y4, Y10
 	VDIVPD       Y9, Y7, Y3
 	VDIVPD       Y10, Y8, Y4
-	VANDPD       constants<>+8832(SB), Y0, Y0
-	VANDPD       constants<>+8832(SB), Y2, Y2
+	VANDPD       constants<>+10624(SB), Y0, Y0
+	VANDPD       constants<>+10624(SB), Y2, Y2
 	VORPD        Y0, Y3, Y0
 	VORPD        Y2, Y4, Y2
 	VPMOVSXDQ    X1, Y3
@@ -24256,159 +25188,159 @@ loop:
 	VMOVUPS      32(CX)(DX*8), Y1
 	VANDPD       constants<>+5824(SB), Y0, Y0
 	VANDPD       constants<>+5824(SB), Y1, Y1
-	VMOVUPS      constants<>+14976(SB), Y2
+	VMOVUPS      constants<>+16128(SB), Y2
 	VMINPD       Y0, Y2, Y0
-	VMOVUPS      constants<>+14976(SB), Y2
+	VMOVUPS      constants<>+16128(SB), Y2
 	VMINPD       Y1, Y2, Y1
 	VMULPD       Y0, Y0, Y2
 	VMULPD       Y1, Y1, Y3
-	VMULPD       constants<>+15040(SB), Y2, Y2
-	VMULPD       constants<>+15040(SB), Y3, Y3
-	VMOVUPS      constants<>+13440(SB), Y4
+	VMULPD       constants<>+16192(SB), Y2, Y2
+	VMULPD       constants<>+16192(SB), Y3, Y3
+	VMOVUPS      constants<>+14656(SB), Y4
 	VMAXPD       Y2, Y4, Y2
-	VMOVUPS      constants<>+13440(SB), Y4
+	VMOVUPS      constants<>+14656(SB), Y4
 	VMAXPD       Y3, Y4, Y3
-	VMOVUPS      constants<>+13376(SB), Y4
+	VMOVUPS      constants<>+14592(SB), Y4
 	VMINPD       Y2, Y4, Y2
-	VMOVUPS      constants<>+13376(SB), Y4
+	VMOVUPS      constants<>+14592(SB), Y4
 	VMINPD       Y3, Y4, Y3
-	VMOVUPS      constants<>+13568(SB), Y4
-	VFMADD231PD  constants<>+13504(SB), Y2, Y4
-	VMOVUPS      constants<>+13568(SB), Y5
-	VFMADD231PD  constants<>+13504(SB), Y3, Y5
-	VSUBPD       constants<>+13568(SB), Y4, Y6
-	VSUBPD       constants<>+13568(SB), Y5, Y7
-	VFNMADD231PD constants<>+13632(SB), Y6, Y2
-	VFNMADD231PD constants<>+13632(SB), Y7, Y3
-	VFNMADD231PD constants<>+13696(SB), Y6, Y2
-	VFNMADD231PD constants<>+13696(SB), Y7, Y3
-	VMOVUPS      constants<>+13824(SB), Y6
-	VFMADD231PD  constants<>+13760(SB), Y2, Y6
-	VMOVUPS      constants<>+13824(SB), Y7
-	VFMADD231PD  constants<>+13760(SB), Y3, Y7
-	VFMADD213PD  constants<>+13888(SB), Y2, Y6
-	VFMADD213PD  constants<>+13888(SB), Y3, Y7
-	VFMADD213PD  constants<>+13952(SB), Y2, Y6
-	VFMADD213PD  constants<>+13952(SB), Y3, Y7
-	VFMADD213PD  constants<>+14016(SB), Y2, Y6
-	VFMADD213PD  constants<>+14016(SB), Y3, Y7
-	VFMADD213PD  constants<>+14080(SB), Y2, Y6
-	VFMADD213PD  constants<>+14080(SB), Y3, Y7
-	VFMADD213PD  constants<>+14144(SB), Y2, Y6
-	VFMADD213PD  constants<>+14144(SB), Y3, Y7
-	VFMADD213PD  constants<>+14208(SB), Y2, Y6
-	VFMADD213PD  constants<>+14208(SB), Y3, Y7
-	VFMADD213PD  constants<>+14272(SB), Y2, Y6
-	VFMADD213PD  constants<>+14272(SB), Y3, Y7
-	VFMADD213PD  constants<>+7808(SB), Y2, Y6
-	VFMADD213PD  constants<>+7808(SB), Y3, Y7
+	VMOVUPS      constants<>+14784(SB), Y4
+	VFMADD231PD  constants<>+14720(SB), Y2, Y4
+	VMOVUPS      constants<>+14784(SB), Y5
+	VFMADD231PD  constants<>+14720(SB), Y3, Y5
+	VSUBPD       constants<>+14784(SB), Y4, Y6
+	VSUBPD       constants<>+14784(SB), Y5, Y7
+	VFNMADD231PD constants<>+6400(SB), Y6, Y2
+	VFNMADD231PD constants<>+6400(SB), Y7, Y3
+	VFNMADD231PD constants<>+14848(SB), Y6, Y2
+	VFNMADD231PD constants<>+14848(SB), Y7, Y3
+	VMOVUPS      constants<>+14976(SB), Y6
+	VFMADD231PD  constants<>+14912(SB), Y2, Y6
+	VMOVUPS      constants<>+14976(SB), Y7
+	VFMADD231PD  constants<>+14912(SB), Y3, Y7
+	VFMADD213PD  constants<>+15040(SB), Y2, Y6
+	VFMADD213PD  constants<>+15040(SB), Y3, Y7
+	VFMADD213PD  constants<>+15104(SB), Y2, Y6
+	VFMADD213PD  constants<>+15104(SB), Y3, Y7
+	VFMADD213PD  constants<>+15168(SB), Y2, Y6
+	VFMADD213PD  constants<>+15168(SB), Y3, Y7
+	VFMADD213PD  constants<>+15232(SB), Y2, Y6
+	VFMADD213PD  constants<>+15232(SB), Y3, Y7
+	VFMADD213PD  constants<>+15296(SB), Y2, Y6
+	VFMADD213PD  constants<>+15296(SB), Y3, Y7
+	VFMADD213PD  constants<>+15360(SB), Y2, Y6
+	VFMADD213PD  constants<>+15360(SB), Y3, Y7
+	VFMADD213PD  constants<>+15424(SB), Y2, Y6
+	VFMADD213PD  constants<>+15424(SB), Y3, Y7
+	VFMADD213PD  constants<>+7360(SB), Y2, Y6
+	VFMADD213PD  constants<>+7360(SB), Y3, Y7
 	VMULPD       Y2, Y6, Y6
 	VMULPD       Y3, Y7, Y7
-	VADDPD       constants<>+7744(SB), Y2, Y8
-	VADDPD       constants<>+7744(SB), Y3, Y9
-	VSUBPD       constants<>+7744(SB), Y8, Y8
-	VSUBPD       constants<>+7744(SB), Y9, Y9
+	VADDPD       constants<>+6464(SB), Y2, Y8
+	VADDPD       constants<>+6464(SB), Y3, Y9
+	VSUBPD       constants<>+6464(SB), Y8, Y8
+	VSUBPD       constants<>+6464(SB), Y9, Y9
 	VSUBPD       Y8, Y2, Y8
 	VSUBPD       Y9, Y3, Y9
 	VFMADD231PD  Y2, Y6, Y8
 	VFMADD231PD  Y3, Y7, Y9
-	VADDPD       constants<>+7744(SB), Y2, Y2
-	VADDPD       constants<>+7744(SB), Y3, Y3
+	VADDPD       constants<>+6464(SB), Y2, Y2
+	VADDPD       constants<>+6464(SB), Y3, Y3
 	VADDPD       Y2, Y8, Y2
 	VADDPD       Y3, Y9, Y3
-	VSUBPD       constants<>+13568(SB), Y4, Y6
-	VSUBPD       constants<>+13568(SB), Y5, Y7
-	VMOVUPS      constants<>+13568(SB), Y8
-	VFMADD231PD  constants<>+7808(SB), Y6, Y8
-	VMOVUPS      constants<>+13568(SB), Y6
-	VFMADD231PD  constants<>+7808(SB), Y7, Y6
-	VSUBPD       constants<>+13568(SB), Y8, Y7
-	VSUBPD       constants<>+13568(SB), Y6, Y9
+	VSUBPD       constants<>+14784(SB), Y4, Y6
+	VSUBPD       constants<>+14784(SB), Y5, Y7
+	VMOVUPS      constants<>+14784(SB), Y8
+	VFMADD231PD  constants<>+7360(SB), Y6, Y8
+	VMOVUPS      constants<>+14784(SB), Y6
+	VFMADD231PD  constants<>+7360(SB), Y7, Y6
+	VSUBPD       constants<>+14784(SB), Y8, Y7
+	VSUBPD       constants<>+14784(SB), Y6, Y9
 	VSUBPD       Y7, Y4, Y4
 	VSUBPD       Y9, Y5, Y5
 	VPSLLQ       $0x34, Y8, Y7
-	VPADDQ       constants<>+14336(SB), Y7, Y7
+	VPADDQ       constants<>+15488(SB), Y7, Y7
 	VMULPD       Y7, Y2, Y7
 	VPSLLQ       $0x34, Y6, Y2
-	VPADDQ       constants<>+14336(SB), Y2, Y2
+	VPADDQ       constants<>+15488(SB), Y2, Y2
 	VMULPD       Y2, Y3, Y2
-	VSUBPD       constants<>+13568(SB), Y4, Y3
-	VSUBPD       constants<>+13568(SB), Y5, Y3
+	VSUBPD       constants<>+14784(SB), Y4, Y3
+	VSUBPD       constants<>+14784(SB), Y5, Y3
 	VPSLLQ       $0x34, Y4, Y3
-	VPADDQ       constants<>+14336(SB), Y3, Y3
+	VPADDQ       constants<>+15488(SB), Y3, Y3
 	VMULPD       Y3, Y7, Y3
 	VPSLLQ       $0x34, Y5, Y4
-	VPADDQ       constants<>+14336(SB), Y4, Y4
+	VPADDQ       constants<>+15488(SB), Y4, Y4
 	VMULPD       Y4, Y2, Y4
 	VMULPD       Y0, Y0, Y2
 	VMULPD       Y1, Y1, Y5
 	VFNMADD231PD Y0, Y0, Y2
 	VFNMADD231PD Y1, Y1, Y5
-	VMULPD       constants<>+7808(SB), Y2, Y2
-	VMULPD       constants<>+7808(SB), Y5, Y5
+	VMULPD       constants<>+7360(SB), Y2, Y2
+	VMULPD       constants<>+7360(SB), Y5, Y5
 	VFMADD213PD  Y3, Y3, Y2
 	VFMADD213PD  Y4, Y4, Y5
-	VMOVUPS      constants<>+7744(SB), Y3
-	VFMADD231PD  constants<>+15104(SB), Y0, Y3
-	VMOVUPS      constants<>+7744(SB), Y4
-	VFMADD231PD  constants<>+15104(SB), Y1, Y4
-	VMOVUPS      constants<>+7744(SB), Y6
+	VMOVUPS      constants<>+6464(SB), Y3
+	VFMADD231PD  constants<>+16256(SB), Y0, Y3
+	VMOVUPS      constants<>+6464(SB), Y4
+	VFMADD231PD  constants<>+16256(SB), Y1, Y4
+	VMOVUPS      constants<>+6464(SB), Y6
 	VDIVPD       Y3, Y6, Y3
-	VMOVUPS      constants<>+7744(SB), Y6
+	VMOVUPS      constants<>+6464(SB), Y6
 	VDIVPD       Y4, Y6, Y4
-	VMOVUPS      constants<>+15232(SB), Y6
-	VFMADD231PD  constants<>+15168(SB), Y3, Y6
-	VMOVUPS      constants<>+15232(SB), Y7
-	VFMADD231PD  constants<>+15168(SB), Y4, Y7
-	VFMADD213PD  constants<>+15296(SB), Y3, Y6
-	VFMADD213PD  constants<>+15296(SB), Y4, Y7
-	VFMADD213PD  constants<>+15360(SB), Y3, Y6
-	VFMADD213PD  constants<>+15360(SB), Y4, Y7
-	VFMADD213PD  constants<>+15424(SB), Y3, Y6
-	VFMADD213PD  constants<>+15424(SB), Y4, Y7
-	VFMADD213PD  constants<>+15488(SB), Y3, Y6
-	VFMADD213PD  constants<>+15488(SB), Y4, Y7
-	VFMADD213PD  constants<>+15552(SB), Y3, Y6
-	VFMADD213PD  constants<>+15552(SB), Y4, Y7
-	VFMADD213PD  constants<>+15616(SB), Y3, Y6
-	VFMADD213PD  constants<>+15616(SB), Y4, Y7
-	VFMADD213PD  constants<>+15680(SB), Y3, Y6
-	VFMADD213PD  constants<>+15680(SB), Y4, Y7
-	VFMADD213PD  constants<>+15744(SB), Y3, Y6
-	VFMADD213PD  constants<>+15744(SB), Y4, Y7
-	VFMADD213PD  constants<>+15808(SB), Y3, Y6
-	VFMADD213PD  constants<>+15808(SB), Y4, Y7
-	VFMADD213PD  constants<>+15872(SB), Y3, Y6
-	VFMADD213PD  constants<>+15872(SB), Y4, Y7
-	VFMADD213PD  constants<>+15936(SB), Y3, Y6
-	VFMADD213PD  constants<>+15936(SB), Y4, Y7
-	VFMADD213PD  constants<>+16000(SB), Y3, Y6
-	VFMADD213PD  constants<>+16000(SB), Y4, Y7
-	VFMADD213PD  constants<>+16064(SB), Y3, Y6
-	VFMADD213PD  constants<>+16064(SB), Y4, Y7
-	VFMADD213PD  constants<>+16128(SB), Y3, Y6
-	VFMADD213PD  constants<>+16128(SB), Y4, Y7
-	VFMADD213PD  constants<>+16192(SB), Y3, Y6
-	VFMADD213PD  constants<>+16192(SB), Y4, Y7
-	VFMADD213PD  constants<>+16256(SB), Y3, Y6
-	VFMADD213PD  constants<>+16256(SB), Y4, Y7
-	VFMADD213PD  constants<>+16320(SB), Y3, Y6
-	VFMADD213PD  constants<>+16320(SB), Y4, Y7
-	VFMADD213PD  constants<>+16384(SB), Y3, Y6
-	VFMADD213PD  constants<>+16384(SB), Y4, Y7
+	VMOVUPS      constants<>+16384(SB), Y6
+	VFMADD231PD  constants<>+16320(SB), Y3, Y6
+	VMOVUPS      constants<>+16384(SB), Y7
+	VFMADD231PD  constants<>+16320(SB), Y4, Y7
 	VFMADD213PD  constants<>+16448(SB), Y3, Y6
 	VFMADD213PD  constants<>+16448(SB), Y4, Y7
 	VFMADD213PD  constants<>+16512(SB), Y3, Y6
 	VFMADD213PD  constants<>+16512(SB), Y4, Y7
+	VFMADD213PD  constants<>+16576(SB), Y3, Y6
+	VFMADD213PD  constants<>+16576(SB), Y4, Y7
+	VFMADD213PD  constants<>+16640(SB), Y3, Y6
+	VFMADD213PD  constants<>+16640(SB), Y4, Y7
+	VFMADD213PD  constants<>+16704(SB), Y3, Y6
+	VFMADD213PD  constants<>+16704(SB), Y4, Y7
+	VFMADD213PD  constants<>+16768(SB), Y3, Y6
+	VFMADD213PD  constants<>+16768(SB), Y4, Y7
+	VFMADD213PD  constants<>+16832(SB), Y3, Y6
+	VFMADD213PD  constants<>+16832(SB), Y4, Y7
+	VFMADD213PD  constants<>+16896(SB), Y3, Y6
+	VFMADD213PD  constants<>+16896(SB), Y4, Y7
+	VFMADD213PD  constants<>+16960(SB), Y3, Y6
+	VFMADD213PD  constants<>+16960(SB), Y4, Y7
+	VFMADD213PD  constants<>+17024(SB), Y3, Y6
+	VFMADD213PD  constants<>+17024(SB), Y4, Y7
+	VFMADD213PD  constants<>+17088(SB), Y3, Y6
+	VFMADD213PD  constants<>+17088(SB), Y4, Y7
+	VFMADD213PD  constants<>+17152(SB), Y3, Y6
+	VFMADD213PD  constants<>+17152(SB), Y4, Y7
+	VFMADD213PD  constants<>+17216(SB), Y3, Y6
+	VFMADD213PD  constants<>+17216(SB), Y4, Y7
+	VFMADD213PD  constants<>+17280(SB), Y3, Y6
+	VFMADD213PD  constants<>+17280(SB), Y4, Y7
+	VFMADD213PD  constants<>+17344(SB), Y3, Y6
+	VFMADD213PD  constants<>+17344(SB), Y4, Y7
+	VFMADD213PD  constants<>+17408(SB), Y3, Y6
+	VFMADD213PD  constants<>+17408(SB), Y4, Y7
+	VFMADD213PD  constants<>+17472(SB), Y3, Y6
+	VFMADD213PD  constants<>+17472(SB), Y4, Y7
+	VFMADD213PD  constants<>+17536(SB), Y3, Y6
+	VFMADD213PD  constants<>+17536(SB), Y4, Y7
+	VFMADD213PD  constants<>+17600(SB), Y3, Y6
+	VFMADD213PD  constants<>+17600(SB), Y4, Y7
+	VFMADD213PD  constants<>+17664(SB), Y3, Y6
+	VFMADD213PD  constants<>+17664(SB), Y4, Y7
 	VMULPD       Y3, Y6, Y3
 	VMULPD       Y4, Y7, Y4
 	VMULPD       Y2, Y3, Y2
 	VMULPD       Y5, Y4, Y3
 	VMOVUPS      (CX)(DX*8), Y4
 	VMOVUPS      32(CX)(DX*8), Y5
-	VMOVUPS      constants<>+14656(SB), Y6
+	VMOVUPS      constants<>+15808(SB), Y6
 	VMAXPD       Y4, Y6, Y4
-	VMOVUPS      constants<>+14656(SB), Y6
+	VMOVUPS      constants<>+15808(SB), Y6
 	VMAXPD       Y5, Y6, Y5
 	VFNMADD231PD Y2, Y0, Y4
 	VFNMADD231PD Y3, Y1, Y5
@@ -24418,159 +25350,159 @@ loop:
 	VMOVUPS      96(CX)(DX*8), Y1
 	VANDPD       constants<>+5824(SB), Y0, Y0
 	VANDPD       constants<>+5824(SB), Y1, Y1
-	VMOVUPS      constants<>+14976(SB), Y2
+	VMOVUPS      constants<>+16128(SB), Y2
 	VMINPD       Y0, Y2, Y0
-	VMOVUPS      constants<>+14976(SB), Y2
+	VMOVUPS      constants<>+16128(SB), Y2
 	VMINPD       Y1, Y2, Y1
 	VMULPD       Y0, Y0, Y2
 	VMULPD       Y1, Y1, Y3
-	VMULPD       constants<>+15040(SB), Y2, Y2
-	VMULPD       constants<>+15040(SB), Y3, Y3
-	VMOVUPS      constants<>+13440(SB), Y4
+	VMULPD       constants<>+16192(SB), Y2, Y2
+	VMULPD       constants<>+16192(SB), Y3, Y3
+	VMOVUPS      constants<>+14656(SB), Y4
 	VMAXPD       Y2, Y4, Y2
-	VMOVUPS      constants<>+13440(SB), Y4
+	VMOVUPS      constants<>+14656(SB), Y4
 	VMAXPD       Y3, Y4, Y3
-	VMOVUPS      constants<>+13376(SB), Y4
+	VMOVUPS      constants<>+14592(SB), Y4
 	VMINPD       Y2, Y4, Y2
-	VMOVUPS      constants<>+13376(SB), Y4
+	VMOVUPS      constants<>+14592(SB), Y4
 	VMINPD       Y3, Y4, Y3
-	VMOVUPS      constants<>+13568(SB), Y4
-	VFMADD231PD  constants<>+13504(SB), Y2, Y4
-	VMOVUPS      constants<>+13568(SB), Y5
-	VFMADD231PD  constants<>+13504(SB), Y3, Y5
-	VSUBPD       constants<>+13568(SB), Y4, Y6
-	VSUBPD       constants<>+13568(SB), Y5, Y7
-	VFNMADD231PD constants<>+13632(SB), Y6, Y2
-	VFNMADD231PD constants<>+13632(SB), Y7, Y3
-	VFNMADD231PD constants<>+13696(SB), Y6, Y2
-	VFNMADD231PD constants<>+13696(SB), Y7, Y3
-	VMOVUPS      constants<>+13824(SB), Y6
-	VFMADD231PD  constants<>+13760(SB), Y2, Y6
-	VMOVUPS      constants<>+13824(SB), Y7
-	VFMADD231PD  constants<>+13760(SB), Y3, Y7
-	VFMADD213PD  constants<>+13888(SB), Y2, Y6
-	VFMADD213PD  constants<>+13888(SB), Y3, Y7
-	VFMADD213PD  constants<>+13952(SB), Y2, Y6
-	VFMADD213PD  constants<>+13952(SB), Y3, Y7
-	VFMADD213PD  constants<>+14016(SB), Y2, Y6
-	VFMADD213PD  constants<>+14016(SB), Y3, Y7
-	VFMADD213PD  constants<>+14080(SB), Y2, Y6
-	VFMADD213PD  constants<>+14080(SB), Y3, Y7
-	VFMADD213PD  constants<>+14144(SB), Y2, Y6
-	VFMADD213PD  constants<>+14144(SB), Y3, Y7
-	VFMADD213PD  constants<>+14208(SB), Y2, Y6
-	VFMADD213PD  constants<>+14208(SB), Y3, Y7
-	VFMADD213PD  constants<>+14272(SB), Y2, Y6
-	VFMADD213PD  constants<>+14272(SB), Y3, Y7
-	VFMADD213PD  constants<>+7808(SB), Y2, Y6
-	VFMADD213PD  constants<>+7808(SB), Y3, Y7
+	VMOVUPS      constants<>+14784(SB), Y4
+	VFMADD231PD  constants<>+14720(SB), Y2, Y4
+	VMOVUPS      constants<>+14784(SB), Y5
+	VFMADD231PD  constants<>+14720(SB), Y3, Y5
+	VSUBPD       constants<>+14784(SB), Y4, Y6
+	VSUBPD       constants<>+14784(SB), Y5, Y7
+	VFNMADD231PD constants<>+6400(SB), Y6, Y2
+	VFNMADD231PD constants<>+6400(SB), Y7, Y3
+	VFNMADD231PD constants<>+14848(SB), Y6, Y2
+	VFNMADD231PD constants<>+14848(SB), Y7, Y3
+	VMOVUPS      constants<>+14976(SB), Y6
+	VFMADD231PD  constants<>+14912(SB), Y2, Y6
+	VMOVUPS      constants<>+14976(SB), Y7
+	VFMADD231PD  constants<>+14912(SB), Y3, Y7
+	VFMADD213PD  constants<>+15040(SB), Y2, Y6
+	VFMADD213PD  constants<>+15040(SB), Y3, Y7
+	VFMADD213PD  constants<>+15104(SB), Y2, Y6
+	VFMADD213PD  constants<>+15104(SB), Y3, Y7
+	VFMADD213PD  constants<>+15168(SB), Y2, Y6
+	VFMADD213PD  constants<>+15168(SB), Y3, Y7
+	VFMADD213PD  constants<>+15232(SB), Y2, Y6
+	VFMADD213PD  constants<>+15232(SB), Y3, Y7
+	VFMADD213PD  constants<>+15296(SB), Y2, Y6
+	VFMADD213PD  constants<>+15296(SB), Y3, Y7
+	VFMADD213PD  constants<>+15360(SB), Y2, Y6
+	VFMADD213PD  constants<>+15360(SB), Y3, Y7
+	VFMADD213PD  constants<>+15424(SB), Y2, Y6
+	VFMADD213PD  constants<>+15424(SB), Y3, Y7
+	VFMADD213PD  constants<>+7360(SB), Y2, Y6
+	VFMADD213PD  constants<>+7360(SB), Y3, Y7
 	VMULPD       Y2, Y6, Y6
 	VMULPD       Y3, Y7, Y7
-	VADDPD       constants<>+7744(SB), Y2, Y8
-	VADDPD       constants<>+7744(SB), Y3, Y9
-	VSUBPD       constants<>+7744(SB), Y8, Y8
-	VSUBPD       constants<>+7744(SB), Y9, Y9
+	VADDPD       constants<>+6464(SB), Y2, Y8
+	VADDPD       constants<>+6464(SB), Y3, Y9
+	VSUBPD       constants<>+6464(SB), Y8, Y8
+	VSUBPD       constants<>+6464(SB), Y9, Y9
 	VSUBPD       Y8, Y2, Y8
 	VSUBPD       Y9, Y3, Y9
 	VFMADD231PD  Y2, Y6, Y8
 	VFMADD231PD  Y3, Y7, Y9
-	VADDPD       constants<>+7744(SB), Y2, Y2
-	VADDPD       constants<>+7744(SB), Y3, Y3
+	VADDPD       constants<>+6464(SB), Y2, Y2
+	VADDPD       constants<>+6464(SB), Y3, Y3
 	VADDPD       Y2, Y8, Y2
 	VADDPD       Y3, Y9, Y3
-	VSUBPD       constants<>+13568(SB), Y4, Y6
-	VSUBPD       constants<>+13568(SB), Y5, Y7
-	VMOVUPS      constants<>+13568(SB), Y8
-	VFMADD231PD  constants<>+7808(SB), Y6, Y8
-	VMOVUPS      constants<>+13568(SB), Y6
-	VFMADD231PD  constants<>+7808(SB), Y7, Y6
-	VSUBPD       constants<>+13568(SB), Y8, Y7
-	VSUBPD       constants<>+13568(SB), Y6, Y9
+	VSUBPD       constants<>+14784(SB), Y4, Y6
+	VSUBPD       constants<>+14784(SB), Y5, Y7
+	VMOVUPS      constants<>+14784(SB), Y8
+	VFMADD231PD  constants<>+7360(SB), Y6, Y8
+	VMOVUPS      constants<>+14784(SB), Y6
+	VFMADD231PD  constants<>+7360(SB), Y7, Y6
+	VSUBPD       constants<>+14784(SB), Y8, Y7
+	VSUBPD       constants<>+14784(SB), Y6, Y9
 	VSUBPD       Y7, Y4, Y4
 	VSUBPD       Y9, Y5, Y5
 	VPSLLQ       $0x34, Y8, Y7
-	VPADDQ       constants<>+14336(SB), Y7, Y7
+	VPADDQ       constants<>+15488(SB), Y7, Y7
 	VMULPD       Y7, Y2, Y7
 	VPSLLQ       $0x34, Y6, Y2
-	VPADDQ       constants<>+14336(SB), Y2, Y2
+	VPADDQ       constants<>+15488(SB), Y2, Y2
 	VMULPD       Y2, Y3, Y2
-	VSUBPD       constants<>+13568(SB), Y4, Y3
-	VSUBPD       constants<>+13568(SB), Y5, Y3
+	VSUBPD       constants<>+14784(SB), Y4, Y3
+	VSUBPD       constants<>+14784(SB), Y5, Y3
 	VPSLLQ       $0x34, Y4, Y3
-	VPADDQ       constants<>+14336(SB), Y3, Y3
+	VPADDQ       constants<>+15488(SB), Y3, Y3
 	VMULPD       Y3, Y7, Y3
 	VPSLLQ       $0x34, Y5, Y4
-	VPADDQ       constants<>+14336(SB), Y4, Y4
+	VPADDQ       constants<>+15488(SB), Y4, Y4
 	VMULPD       Y4, Y2, Y4
 	VMULPD       Y0, Y0, Y2
 	VMULPD       Y1, Y1, Y5
 	VFNMADD231PD Y0, Y0, Y2
 	VFNMADD231PD Y1, Y1, Y5
-	VMULPD       constants<>+7808(SB), Y2, Y2
-	VMULPD       constants<>+7808(SB), Y5, Y5
+	VMULPD       constants<>+7360(SB), Y2, Y2
+	VMULPD       constants<>+7360(SB), Y5, Y5
 	VFMADD213PD  Y3, Y3, Y2
 	VFMADD213PD  Y4, Y4, Y5
-	VMOVUPS      constants<>+7744(SB), Y3
-	VFMADD231PD  constants<>+15104(SB), Y0, Y3
-	VMOVUPS      constants<>+7744(SB), Y4
-	VFMADD231PD  constants<>+15104(SB), Y1, Y4
-	VMOVUPS      constants<>+7744(SB), Y6
+	VMOVUPS      constants<>+6464(SB), Y3
+	VFMADD231PD  constants<>+16256(SB), Y0, Y3
+	VMOVUPS      constants<>+6464(SB), Y4
+	VFMADD231PD  constants<>+16256(SB), Y1, Y4
+	VMOVUPS      constants<>+6464(SB), Y6
 	VDIVPD       Y3, Y6, Y3
-	VMOVUPS      constants<>+7744(SB), Y6
+	VMOVUPS      constants<>+6464(SB), Y6
 	VDIVPD       Y4, Y6, Y4
-	VMOVUPS      constants<>+15232(SB), Y6
-	VFMADD231PD  constants<>+15168(SB), Y3, Y6
-	VMOVUPS      constants<>+15232(SB), Y7
-	VFMADD231PD  constants<>+15168(SB), Y4, Y7
-	VFMADD213PD  constants<>+15296(SB), Y3, Y6
-	VFMADD213PD  constants<>+15296(SB), Y4, Y7
-	VFMADD213PD  constants<>+15360(SB), Y3, Y6
-	VFMADD213PD  constants<>+15360(SB), Y4, Y7
-	VFMADD213PD  constants<>+15424(SB), Y3, Y6
-	VFMADD213PD  constants<>+15424(SB), Y4, Y7
-	VFMADD213PD  constants<>+15488(SB), Y3, Y6
-	VFMADD213PD  constants<>+15488(SB), Y4, Y7
-	VFMADD213PD  constants<>+15552(SB), Y3, Y6
-	VFMADD213PD  constants<>+15552(SB), Y4, Y7
-	VFMADD213PD  constants<>+15616(SB), Y3, Y6
-	VFMADD213PD  constants<>+15616(SB), Y4, Y7
-	VFMADD213PD  constants<>+15680(SB), Y3, Y6
-	VFMADD213PD  constants<>+15680(SB), Y4, Y7
-	VFMADD213PD  constants<>+15744(SB), Y3, Y6
-	VFMADD213PD  constants<>+15744(SB), Y4, Y7
-	VFMADD213PD  constants<>+15808(SB), Y3, Y6
-	VFMADD213PD  constants<>+15808(SB), Y4, Y7
-	VFMADD213PD  constants<>+15872(SB), Y3, Y6
-	VFMADD213PD  constants<>+15872(SB), Y4, Y7
-	VFMADD213PD  constants<>+15936(SB), Y3, Y6
-	VFMADD213PD  constants<>+15936(SB), Y4, Y7
-	VFMADD213PD  constants<>+16000(SB), Y3, Y6
-	VFMADD213PD  constants<>+16000(SB), Y4, Y7
-	VFMADD213PD  constants<>+16064(SB), Y3, Y6
-	VFMADD213PD  constants<>+16064(SB), Y4, Y7
-	VFMADD213PD  constants<>+16128(SB), Y3, Y6
-	VFMADD213PD  constants<>+16128(SB), Y4, Y7
-	VFMADD213PD  constants<>+16192(SB), Y3, Y6
-	VFMADD213PD  constants<>+16192(SB), Y4, Y7
-	VFMADD213PD  constants<>+16256(SB), Y3, Y6
-	VFMADD213PD  constants<>+16256(SB), Y4, Y7
-	VFMADD213PD  constants<>+16320(SB), Y3, Y6
-	VFMADD213PD  constants<>+16320(SB), Y4, Y7
-	VFMADD213PD  constants<>+16384(SB), Y3, Y6
-	VFMADD213PD  constants<>+16384(SB), Y4, Y7
+	VMOVUPS      constants<>+16384(SB), Y6
+	VFMADD231PD  constants<>+16320(SB), Y3, Y6
+	VMOVUPS      constants<>+16384(SB), Y7
+	VFMADD231PD  constants<>+16320(SB), Y4, Y7
 	VFMADD213PD  constants<>+16448(SB), Y3, Y6
 	VFMADD213PD  constants<>+16448(SB), Y4, Y7
 	VFMADD213PD  constants<>+16512(SB), Y3, Y6
 	VFMADD213PD  constants<>+16512(SB), Y4, Y7
+	VFMADD213PD  constants<>+16576(SB), Y3, Y6
+	VFMADD213PD  constants<>+16576(SB), Y4, Y7
+	VFMADD213PD  constants<>+16640(SB), Y3, Y6
+	VFMADD213PD  constants<>+16640(SB), Y4, Y7
+	VFMADD213PD  constants<>+16704(SB), Y3, Y6
+	VFMADD213PD  constants<>+16704(SB), Y4, Y7
+	VFMADD213PD  constants<>+16768(SB), Y3, Y6
+	VFMADD213PD  constants<>+16768(SB), Y4, Y7
+	VFMADD213PD  constants<>+16832(SB), Y3, Y6
+	VFMADD213PD  constants<>+16832(SB), Y4, Y7
+	VFMADD213PD  constants<>+16896(SB), Y3, Y6
+	VFMADD213PD  constants<>+16896(SB), Y4, Y7
+	VFMADD213PD  constants<>+16960(SB), Y3, Y6
+	VFMADD213PD  constants<>+16960(SB), Y4, Y7
+	VFMADD213PD  constants<>+17024(SB), Y3, Y6
+	VFMADD213PD  constants<>+17024(SB), Y4, Y7
+	VFMADD213PD  constants<>+17088(SB), Y3, Y6
+	VFMADD213PD  constants<>+17088(SB), Y4, Y7
+	VFMADD213PD  constants<>+17152(SB), Y3, Y6
+	VFMADD213PD  constants<>+17152(SB), Y4, Y7
+	VFMADD213PD  constants<>+17216(SB), Y3, Y6
+	VFMADD213PD  constants<>+17216(SB), Y4, Y7
+	VFMADD213PD  constants<>+17280(SB), Y3, Y6
+	VFMADD213PD  constants<>+17280(SB), Y4, Y7
+	VFMADD213PD  constants<>+17344(SB), Y3, Y6
+	VFMADD213PD  constants<>+17344(SB), Y4, Y7
+	VFMADD213PD  constants<>+17408(SB), Y3, Y6
+	VFMADD213PD  constants<>+17408(SB), Y4, Y7
+	VFMADD213PD  constants<>+17472(SB), Y3, Y6
+	VFMADD213PD  constants<>+17472(SB), Y4, Y7
+	VFMADD213PD  constants<>+17536(SB), Y3, Y6
+	VFMADD213PD  constants<>+17536(SB), Y4, Y7
+	VFMADD213PD  constants<>+17600(SB), Y3, Y6
+	VFMADD213PD  constants<>+17600(SB), Y4, Y7
+	VFMADD213PD  constants<>+17664(SB), Y3, Y6
+	VFMADD213PD  constants<>+17664(SB), Y4, Y7
 	VMULPD       Y3, Y6, Y3
 	VMULPD       Y4, Y7, Y4
 	VMULPD       Y2, Y3, Y2
 	VMULPD       Y5, Y4, Y3
 	VMOVUPS      64(CX)(DX*8), Y4
 	VMOVUPS      96(CX)(DX*8), Y5
-	VMOVUPS      constants<>+14656(SB), Y6
+	VMOVUPS      constants<>+15808(SB), Y6
 	VMAXPD       Y4, Y6, Y4
-	VMOVUPS      constants<>+14656(SB), Y6
+	VMOVUPS      constants<>+15808(SB), Y6
 	VMAXPD       Y5, Y6, Y5
 	VFNMADD231PD Y2, Y0, Y4
 	VFNMADD231PD Y3, Y1, Y5
@@ -24594,150 +25526,150 @@ test:
 	VMASKMOVPD   32(CX)(DX*8), Y3, Y3
 	VANDPD       constants<>+5824(SB), Y2, Y2
 	VANDPD       constants<>+5824(SB), Y3, Y3
-	VMOVUPS      constants<>+14976(SB), Y4
+	VMOVUPS      constants<>+16128(SB), Y4
 	VMINPD       Y2, Y4, Y2
-	VMOVUPS      constants<>+14976(SB), Y4
+	VMOVUPS      constants<>+16128(SB), Y4
 	VMINPD       Y3, Y4, Y3
 	VMULPD       Y2, Y2, Y4
 	VMULPD       Y3, Y3, Y5
-	VMULPD       constants<>+15040(SB), Y4, Y4
-	VMULPD       constants<>+15040(SB), Y5, Y5
-	VMOVUPS      constants<>+13440(SB), Y6
+	VMULPD       constants<>+16192(SB), Y4, Y4
+	VMULPD       constants<>+16192(SB), Y5, Y5
+	VMOVUPS      constants<>+14656(SB), Y6
 	VMAXPD       Y4, Y6, Y4
-	VMOVUPS      constants<>+13440(SB), Y6
+	VMOVUPS      constants<>+14656(SB), Y6
 	VMAXPD       Y5, Y6, Y5
-	VMOVUPS      constants<>+13376(SB), Y6
+	VMOVUPS      constants<>+14592(SB), Y6
 	VMINPD       Y4, Y6, Y4
-	VMOVUPS      constants<>+13376(SB), Y6
+	VMOVUPS      constants<>+14592(SB), Y6
 	VMINPD       Y5, Y6, Y5
-	VMOVUPS      constants<>+13568(SB), Y6
-	VFMADD231PD  constants<>+13504(SB), Y4, Y6
-	VMOVUPS      constants<>+13568(SB), Y7
-	VFMADD231PD  constants<>+13504(SB), Y5, Y7
-	VSUBPD       constants<>+13568(SB), Y6, Y8
-	VSUBPD       constants<>+13568(SB), Y7, Y9
-	VFNMADD231PD constants<>+13632(SB), Y8, Y4
-	VFNMADD231PD constants<>+13632(SB), Y9, Y5
-	VFNMADD231PD constants<>+13696(SB), Y8, Y4
-	VFNMADD231PD constants<>+13696(SB), Y9, Y5
-	VMOVUPS      constants<>+13824(SB), Y8
-	VFMADD231PD  constants<>+13760(SB), Y4, Y8
-	VMOVUPS      constants<>+13824(SB), Y9
-	VFMADD231PD  constants<>+13760(SB), Y5, Y9
-	VFMADD213PD  constants<>+13888(SB), Y4, Y8
-	VFMADD213PD  constants<>+13888(SB), Y5, Y9
-	VFMADD213PD  constants<>+13952(SB), Y4, Y8
-	VFMADD213PD  constants<>+13952(SB), Y5, Y9
-	VFMADD213PD  constants<>+14016(SB), Y4, Y8
-	VFMADD213PD  constants<>+14016(SB), Y5, Y9
-	VFMADD213PD  constants<>+14080(SB), Y4, Y8
-	VFMADD213PD  constants<>+14080(SB), Y5, Y9
-	VFMADD213PD  constants<>+14144(SB), Y4, Y8
-	VFMADD213PD  constants<>+14144(SB), Y5, Y9
-	VFMADD213PD  constants<>+14208(SB), Y4, Y8
-	VFMADD213PD  constants<>+14208(SB), Y5, Y9
-	VFMADD213PD  constants<>+14272(SB), Y4, Y8
-	VFMADD213PD  constants<>+14272(SB), Y5, Y9
-	VFMADD213PD  constants<>+7808(SB), Y4, Y8
-	VFMADD213PD  constants<>+7808(SB), Y5, Y9
+	VMOVUPS      constants<>+14784(SB), Y6
+	VFMADD231PD  constants<>+14720(SB), Y4, Y6
+	VMOVUPS      constants<>+14784(SB), Y7
+	VFMADD231PD  constants<>+14720(SB), Y5, Y7
+	VSUBPD       constants<>+14784(SB), Y6, Y8
+	VSUBPD       constants<>+14784(SB), Y7, Y9
+	VFNMADD231PD constants<>+6400(SB), Y8, Y4
+	VFNMADD231PD constants<>+6400(SB), Y9, Y5
+	VFNMADD231PD constants<>+14848(SB), Y8, Y4
+	VFNMADD231PD constants<>+14848(SB), Y9, Y5
+	VMOVUPS      constants<>+14976(SB), Y8
+	VFMADD231PD  constants<>+14912(SB), Y4, Y8
+	VMOVUPS      constants<>+14976(SB), Y9
+	VFMADD231PD  constants<>+14912(SB), Y5, Y9
+	VFMADD213PD  constants<>+15040(SB), Y4, Y8
+	VFMADD213PD  constants<>+15040(SB), Y5, Y9
+	VFMADD213PD  constants<>+15104(SB), Y4, Y8
+	VFMADD213PD  constants<>+15104(SB), Y5, Y9
+	VFMADD213PD  constants<>+15168(SB), Y4, Y8
+	VFMADD213PD  constants<>+15168(SB), Y5, Y9
+	VFMADD213PD  constants<>+15232(SB), Y4, Y8
+	VFMADD213PD  constants<>+15232(SB), Y5, Y9
+	VFMADD213PD  constants<>+15296(SB), Y4, Y8
+	VFMADD213PD  constants<>+15296(SB), Y5, Y9
+	VFMADD213PD  constants<>+15360(SB), Y4, Y8
+	VFMADD213PD  constants<>+15360(SB), Y5, Y9
+	VFMADD213PD  constants<>+15424(SB), Y4, Y8
+	VFMADD213PD  constants<>+15424(SB), Y5, Y9
+	VFMADD213PD  constants<>+7360(SB), Y4, Y8
+	VFMADD213PD  constants<>+7360(SB), Y5, Y9
 	VMULPD       Y4, Y8, Y8
 	VMULPD       Y5, Y9, Y9
-	VADDPD       constants<>+7744(SB), Y4, Y10
-	VADDPD       constants<>+7744(SB), Y5, Y11
-	VSUBPD       constants<>+7744(SB), Y10, Y10
-	VSUBPD       constants<>+7744(SB), Y11, Y11
+	VADDPD       constants<>+6464(SB), Y4, Y10
+	VADDPD       constants<>+6464(SB), Y5, Y11
+	VSUBPD       constants<>+6464(SB), Y10, Y10
+	VSUBPD       constants<>+6464(SB), Y11, Y11
 	VSUBPD       Y10, Y4, Y10
 	VSUBPD       Y11, Y5, Y11
 	VFMADD231PD  Y4, Y8, Y10
 	VFMADD231PD  Y5, Y9, Y11
-	VADDPD       constants<>+7744(SB), Y4, Y4
-	VADDPD       constants<>+7744(SB), Y5, Y5
+	VADDPD       constants<>+6464(SB), Y4, Y4
+	VADDPD       constants<>+6464(SB), Y5, Y5
 	VADDPD       Y4, Y10, Y4
 	VADDPD       Y5, Y11, Y5
-	VSUBPD       constants<>+13568(SB), Y6, Y8
-	VSUBPD       constants<>+13568(SB), Y7, Y9
-	VMOVUPS      constants<>+13568(SB), Y10
-	VFMADD231PD  constants<>+7808(SB), Y8, Y10
-	VMOVUPS      constants<>+13568(SB), Y8
-	VFMADD231PD  constants<>+7808(SB), Y9, Y8
-	VSUBPD       constants<>+13568(SB), Y10, Y9
-	VSUBPD       constants<>+13568(SB), Y8, Y11
+	VSUBPD       constants<>+14784(SB), Y6, Y8
+	VSUBPD       constants<>+14784(SB), Y7, Y9
+	VMOVUPS      constants<>+14784(SB), Y10
+	VFMADD231PD  constants<>+7360(SB), Y8, Y10
+	VMOVUPS      constants<>+14784(SB), Y8
+	VFMADD231PD  constants<>+7360(SB), Y9, Y8
+	VSUBPD       constants<>+14784(SB), Y10, Y9
+	VSUBPD       constants<>+14784(SB), Y8, Y11
 	VSUBPD       Y9, Y6, Y6
 	VSUBPD       Y11, Y7, Y7
 	VPSLLQ       $0x34, Y10, Y9
-	VPADDQ       constants<>+14336(SB), Y9, Y9
+	VPADDQ       constants<>+15488(SB), Y9, Y9
 	VMULPD       Y9, Y4, Y9
 	VPSLLQ       $0x34, Y8, Y4
-	VPADDQ       constants<>+14336(SB), Y4, Y4
+	VPADDQ       constants<>+15488(SB), Y4, Y4
 	VMULPD       Y4, Y5, Y4
-	VSUBPD       constants<>+13568(SB), Y6, Y5
-	VSUBPD       constants<>+13568(SB), Y7, Y5
+	VSUBPD       constants<>+14784(SB), Y6, Y5
+	VSUBPD       constants<>+14784(SB), Y7, Y5
 	VPSLLQ       $0x34, Y6, Y5
-	VPADDQ       constants<>+14336(SB), Y5, Y5
+	VPADDQ       constants<>+15488(SB), Y5, Y5
 	VMULPD       Y5, Y9, Y5
 	VPSLLQ       $0x34, Y7, Y6
-	VPADDQ       constants<>+14336(SB), Y6, Y6
+	VPADDQ       constants<>+15488(SB), Y6, Y6
 	VMULPD       Y6, Y4, Y6
 	VMULPD       Y2, Y2, Y4
 	VMULPD       Y3, Y3, Y7
 	VFNMADD231PD Y2, Y2, Y4
 	VFNMADD231PD Y3, Y3, Y7
-	VMULPD       constants<>+7808(SB), Y4, Y4
-	VMULPD       constants<>+7808(SB), Y7, Y7
+	VMULPD       constants<>+7360(SB), Y4, Y4
+	VMULPD       constants<>+7360(SB), Y7, Y7
 	VFMADD213PD  Y5, Y5, Y4
 	VFMADD213PD  Y6, Y6, Y7
-	VMOVUPS      constants<>+7744(SB), Y5
-	VFMADD231PD  constants<>+15104(SB), Y2, Y5
-	VMOVUPS      constants<>+7744(SB), Y6
-	VFMADD231PD  constants<>+15104(SB), Y3, Y6
-	VMOVUPS      constants<>+7744(SB), Y8
+	VMOVUPS      constants<>+6464(SB), Y5
+	VFMADD231PD  constants<>+16256(SB), Y2, Y5
+	VMOVUPS      constants<>+6464(SB), Y6
+	VFMADD231PD  constants<>+16256(SB), Y3, Y6
+	VMOVUPS      constants<>+6464(SB), Y8
 	VDIVPD       Y5, Y8, Y5
-	VMOVUPS      constants<>+7744(SB), Y8
+	VMOVUPS      constants<>+6464(SB), Y8
 	VDIVPD       Y6, Y8, Y6
-	VMOVUPS      constants<>+15232(SB), Y8
-	VFMADD231PD  constants<>+15168(SB), Y5, Y8
-	VMOVUPS      constants<>+15232(SB), Y9
-	VFMADD231PD  constants<>+15168(SB), Y6, Y9
-	VFMADD213PD  constants<>+15296(SB), Y5, Y8
-	VFMADD213PD  constants<>+15296(SB), Y6, Y9
-	VFMADD213PD  constants<>+15360(SB), Y5, Y8
-	VFMADD213PD  constants<>+15360(SB), Y6, Y9
-	VFMADD213PD  constants<>+15424(SB), Y5, Y8
-	VFMADD213PD  constants<>+15424(SB), Y6, Y9
-	VFMADD213PD  constants<>+15488(SB), Y5, Y8
-	VFMADD213PD  constants<>+15488(SB), Y6, Y9
-	VFMADD213PD  constants<>+15552(SB), Y5, Y8
-	VFMADD213PD  constants<>+15552(SB), Y6, Y9
-	VFMADD213PD  constants<>+15616(SB), Y5, Y8
-	VFMADD213PD  constants<>+15616(SB), Y6, Y9
-	VFMADD213PD  constants<>+15680(SB), Y5, Y8
-	VFMADD213PD  constants<>+15680(SB), Y6, Y9
-	VFMADD213PD  constants<>+15744(SB), Y5, Y8
-	VFMADD213PD  constants<>+15744(SB), Y6, Y9
-	VFMADD213PD  constants<>+15808(SB), Y5, Y8
-	VFMADD213PD  constants<>+15808(SB), Y6, Y9
-	VFMADD213PD  constants<>+15872(SB), Y5, Y8
-	VFMADD213PD  constants<>+15872(SB), Y6, Y9
-	VFMADD213PD  constants<>+15936(SB), Y5, Y8
-	VFMADD213PD  constants<>+15936(SB), Y6, Y9
-	VFMADD213PD  constants<>+16000(SB), Y5, Y8
-	VFMADD213PD  constants<>+16000(SB), Y6, Y9
-	VFMADD213PD  constants<>+16064(SB), Y5, Y8
-	VFMADD213PD  constants<>+16064(SB), Y6, Y9
-	VFMADD213PD  constants<>+16128(SB), Y5, Y8
-	VFMADD213PD  constants<>+16128(SB), Y6, Y9
-	VFMADD213PD  constants<>+16192(SB), Y5, Y8
-	VFMADD213PD  constants<>+16192(SB), Y6, Y9
-	VFMADD213PD  constants<>+16256(SB), Y5, Y8
-	VFMADD213PD  constants<>+16256(SB), Y6, Y9
-	VFMADD213PD  constants<>+16320(SB), Y5, Y8
-	VFMADD213PD  constants<>+16320(SB), Y6, Y9
-	VFMADD213PD  constants<>+16384(SB), Y5, Y8
-	VFMADD213PD  constants<>+16384(SB), Y6, Y9
+	VMOVUPS      constants<>+16384(SB), Y8
+	VFMADD231PD  constants<>+16320(SB), Y5, Y8
+	VMOVUPS      constants<>+16384(SB), Y9
+	VFMADD231PD  constants<>+16320(SB), Y6, Y9
 	VFMADD213PD  constants<>+16448(SB), Y5, Y8
 	VFMADD213PD  constants<>+16448(SB), Y6, Y9
 	VFMADD213PD  constants<>+16512(SB), Y5, Y8
 	VFMADD213PD  constants<>+16512(SB), Y6, Y9
+	VFMADD213PD  constants<>+16576(SB), Y5, Y8
+	VFMADD213PD  constants<>+16576(SB), Y6, Y9
+	VFMADD213PD  constants<>+16640(SB), Y5, Y8
+	VFMADD213PD  constants<>+16640(SB), Y6, Y9
+	VFMADD213PD  constants<>+16704(SB), Y5, Y8
+	VFMADD213PD  constants<>+16704(SB), Y6, Y9
+	VFMADD213PD  constants<>+16768(SB), Y5, Y8
+	VFMADD213PD  constants<>+16768(SB), Y6, Y9
+	VFMADD213PD  constants<>+16832(SB), Y5, Y8
+	VFMADD213PD  constants<>+16832(SB), Y6, Y9
+	VFMADD213PD  constants<>+16896(SB), Y5, Y8
+	VFMADD213PD  constants<>+16896(SB), Y6, Y9
+	VFMADD213PD  constants<>+16960(SB), Y5, Y8
+	VFMADD213PD  constants<>+16960(SB), Y6, Y9
+	VFMADD213PD  constants<>+17024(SB), Y5, Y8
+	VFMADD213PD  constants<>+17024(SB), Y6, Y9
+	VFMADD213PD  constants<>+17088(SB), Y5, Y8
+	VFMADD213PD  constants<>+17088(SB), Y6, Y9
+	VFMADD213PD  constants<>+17152(SB), Y5, Y8
+	VFMADD213PD  constants<>+17152(SB), Y6, Y9
+	VFMADD213PD  constants<>+17216(SB), Y5, Y8
+	VFMADD213PD  constants<>+17216(SB), Y6, Y9
+	VFMADD213PD  constants<>+17280(SB), Y5, Y8
+	VFMADD213PD  constants<>+17280(SB), Y6, Y9
+	VFMADD213PD  constants<>+17344(SB), Y5, Y8
+	VFMADD213PD  constants<>+17344(SB), Y6, Y9
+	VFMADD213PD  constants<>+17408(SB), Y5, Y8
+	VFMADD213PD  constants<>+17408(SB), Y6, Y9
+	VFMADD213PD  constants<>+17472(SB), Y5, Y8
+	VFMADD213PD  constants<>+17472(SB), Y6, Y9
+	VFMADD213PD  constants<>+17536(SB), Y5, Y8
+	VFMADD213PD  constants<>+17536(SB), Y6, Y9
+	VFMADD213PD  constants<>+17600(SB), Y5, Y8
+	VFMADD213PD  constants<>+17600(SB), Y6, Y9
+	VFMADD213PD  constants<>+17664(SB), Y5, Y8
+	VFMADD213PD  constants<>+17664(SB), Y6, Y9
 	VMULPD       Y5, Y8, Y5
 	VMULPD       Y6, Y9, Y6
 	VMULPD       Y4, Y5, Y4
@@ -24747,9 +25679,9 @@ test:
 	VEXTRACTI128 $0x01, Y0, X7
 	VPMOVSXDQ    X7, Y7
 	VMASKMOVPD   32(CX)(DX*8), Y7, Y7
-	VMOVUPS      constants<>+14656(SB), Y8
+	VMOVUPS      constants<>+15808(SB), Y8
 	VMAXPD       Y6, Y8, Y6
-	VMOVUPS      constants<>+14656(SB), Y8
+	VMOVUPS      constants<>+15808(SB), Y8
 	VMAXPD       Y7, Y8, Y7
 	VFNMADD231PD Y4, Y2, Y6
 	VFNMADD231PD Y5, Y3, Y7
@@ -24765,150 +25697,150 @@ test:
 	VMASKMOVPD   96(CX)(DX*8), Y2, Y2
 	VANDPD       constants<>+5824(SB), Y0, Y0
 	VANDPD       constants<>+5824(SB), Y2, Y2
-	VMOVUPS      constants<>+14976(SB), Y3
+	VMOVUPS      constants<>+16128(SB), Y3
 	VMINPD       Y0, Y3, Y0
-	VMOVUPS      constants<>+14976(SB), Y3
+	VMOVUPS      constants<>+16128(SB), Y3
 	VMINPD       Y2, Y3, Y2
 	VMULPD       Y0, Y0, Y3
 	VMULPD       Y2, Y2, Y4
-	VMULPD       constants<>+15040(SB), Y3, Y3
-	VMULPD       constants<>+15040(SB), Y4, Y4
-	VMOVUPS      constants<>+13440(SB), Y5
+	VMULPD       constants<>+16192(SB), Y3, Y3
+	VMULPD       constants<>+16192(SB), Y4, Y4
+	VMOVUPS      constants<>+14656(SB), Y5
 	VMAXPD       Y3, Y5, Y3
-	VMOVUPS      constants<>+13440(SB), Y5
+	VMOVUPS      constants<>+14656(SB), Y5
 	VMAXPD       Y4, Y5, Y4
-	VMOVUPS      constants<>+13376(SB), Y5
+	VMOVUPS      constants<>+14592(SB), Y5
 	VMINPD       Y3, Y5, Y3
-	VMOVUPS      constants<>+13376(SB), Y5
+	VMOVUPS      constants<>+14592(SB), Y5
 	VMINPD       Y4, Y5, Y4
-	VMOVUPS      constants<>+13568(SB), Y5
-	VFMADD231PD  constants<>+13504(SB), Y3, Y5
-	VMOVUPS      constants<>+13568(SB), Y6
-	VFMADD231PD  constants<>+13504(SB), Y4, Y6
-	VSUBPD       constants<>+13568(SB), Y5, Y7
-	VSUBPD       constants<>+13568(SB), Y6, Y8
-	VFNMADD231PD constants<>+13632(SB), Y7, Y3
-	VFNMADD231PD constants<>+13632(SB), Y8, Y4
-	VFNMADD231PD constants<>+13696(SB), Y7, Y3
-	VFNMADD231PD constants<>+13696(SB), Y8, Y4
-	VMOVUPS      constants<>+13824(SB), Y7
-	VFMADD231PD  constants<>+13760(SB), Y3, Y7
-	VMOVUPS      constants<>+13824(SB), Y8
-	VFMADD231PD  constants<>+13760(SB), Y4, Y8
-	VFMADD213PD  constants<>+13888(SB), Y3, Y7
-	VFMADD213PD  constants<>+13888(SB), Y4, Y8
-	VFMADD213PD  constants<>+13952(SB), Y3, Y7
-	VFMADD213PD  constants<>+13952(SB), Y4, Y8
-	VFMADD213PD  constants<>+14016(SB), Y3, Y7
-	VFMADD213PD  constants<>+14016(SB), Y4, Y8
-	VFMADD213PD  constants<>+14080(SB), Y3, Y7
-	VFMADD213PD  constants<>+14080(SB), Y4, Y8
-	VFMADD213PD  constants<>+14144(SB), Y3, Y7
-	VFMADD213PD  constants<>+14144(SB), Y4, Y8
-	VFMADD213PD  constants<>+14208(SB), Y3, Y7
-	VFMADD213PD  constants<>+14208(SB), Y4, Y8
-	VFMADD213PD  constants<>+14272(SB), Y3, Y7
-	VFMADD213PD  constants<>+14272(SB), Y4, Y8
-	VFMADD213PD  constants<>+7808(SB), Y3, Y7
-	VFMADD213PD  constants<>+7808(SB), Y4, Y8
+	VMOVUPS      constants<>+14784(SB), Y5
+	VFMADD231PD  constants<>+14720(SB), Y3, Y5
+	VMOVUPS      constants<>+14784(SB), Y6
+	VFMADD231PD  constants<>+14720(SB), Y4, Y6
+	VSUBPD       constants<>+14784(SB), Y5, Y7
+	VSUBPD       constants<>+14784(SB), Y6, Y8
+	VFNMADD231PD constants<>+6400(SB), Y7, Y3
+	VFNMADD231PD constants<>+6400(SB), Y8, Y4
+	VFNMADD231PD constants<>+14848(SB), Y7, Y3
+	VFNMADD231PD constants<>+14848(SB), Y8, Y4
+	VMOVUPS      constants<>+14976(SB), Y7
+	VFMADD231PD  constants<>+14912(SB), Y3, Y7
+	VMOVUPS      constants<>+14976(SB), Y8
+	VFMADD231PD  constants<>+14912(SB), Y4, Y8
+	VFMADD213PD  constants<>+15040(SB), Y3, Y7
+	VFMADD213PD  constants<>+15040(SB), Y4, Y8
+	VFMADD213PD  constants<>+15104(SB), Y3, Y7
+	VFMADD213PD  constants<>+15104(SB), Y4, Y8
+	VFMADD213PD  constants<>+15168(SB), Y3, Y7
+	VFMADD213PD  constants<>+15168(SB), Y4, Y8
+	VFMADD213PD  constants<>+15232(SB), Y3, Y7
+	VFMADD213PD  constants<>+15232(SB), Y4, Y8
+	VFMADD213PD  constants<>+15296(SB), Y3, Y7
+	VFMADD213PD  constants<>+15296(SB), Y4, Y8
+	VFMADD213PD  constants<>+15360(SB), Y3, Y7
+	VFMADD213PD  constants<>+15360(SB), Y4, Y8
+	VFMADD213PD  constants<>+15424(SB), Y3, Y7
+	VFMADD213PD  constants<>+15424(SB), Y4, Y8
+	VFMADD213PD  constants<>+7360(SB), Y3, Y7
+	VFMADD213PD  constants<>+7360(SB), Y4, Y8
 	VMULPD       Y3, Y7, Y7
 	VMULPD       Y4, Y8, Y8
-	VADDPD       constants<>+7744(SB), Y3, Y9
-	VADDPD       constants<>+7744(SB), Y4, Y10
-	VSUBPD       constants<>+7744(SB), Y9, Y9
-	VSUBPD       constants<>+7744(SB), Y10, Y10
+	VADDPD       constants<>+6464(SB), Y3, Y9
+	VADDPD       constants<>+6464(SB), Y4, Y10
+	VSUBPD       constants<>+6464(SB), Y9, Y9
+	VSUBPD       constants<>+6464(SB), Y10, Y10
 	VSUBPD       Y9, Y3, Y9
 	VSUBPD       Y10, Y4, Y10
 	VFMADD231PD  Y3, Y7, Y9
 	VFMADD231PD  Y4, Y8, Y10
-	VADDPD       constants<>+7744(SB), Y3, Y3
-	VADDPD       constants<>+7744(SB), Y4, Y4
+	VADDPD       constants<>+6464(SB), Y3, Y3
+	VADDPD       constants<>+6464(SB), Y4, Y4
 	VADDPD       Y3, Y9, Y3
 	VADDPD       Y4, Y10, Y4
-	VSUBPD       constants<>+13568(SB), Y5, Y7
-	VSUBPD       constants<>+13568(SB), Y6, Y8
-	VMOVUPS      constants<>+13568(SB), Y9
-	VFMADD231PD  constants<>+7808(SB), Y7, Y9
-	VMOVUPS      constants<>+13568(SB), Y7
-	VFMADD231PD  constants<>+7808(SB), Y8, Y7
-	VSUBPD       constants<>+13568(SB), Y9, Y8
-	VSUBPD       constants<>+13568(SB), Y7, Y10
+	VSUBPD       constants<>+14784(SB), Y5, Y7
+	VSUBPD       constants<>+14784(SB), Y6, Y8
+	VMOVUPS      constants<>+14784(SB), Y9
+	VFMADD231PD  constants<>+7360(SB), Y7, Y9
+	VMOVUPS      constants<>+14784(SB), Y7
+	VFMADD231PD  constants<>+7360(SB), Y8, Y7
+	VSUBPD       constants<>+14784(SB), Y9, Y8
+	VSUBPD       constants<>+14784(SB), Y7, Y10
 	VSUBPD       Y8, Y5, Y5
 	VSUBPD       Y10, Y6, Y6
 	VPSLLQ       $0x34, Y9, Y8
-	VPADDQ       constants<>+14336(SB), Y8, Y8
+	VPADDQ       constants<>+15488(SB), Y8, Y8
 	VMULPD       Y8, Y3, Y8
 	VPSLLQ       $0x34, Y7, Y3
-	VPADDQ       constants<>+14336(SB), Y3, Y3
+	VPADDQ       constants<>+15488(SB), Y3, Y3
 	VMULPD       Y3, Y4, Y3
-	VSUBPD       constants<>+13568(SB), Y5, Y4
-	VSUBPD       constants<>+13568(SB), Y6, Y4
+	VSUBPD       constants<>+14784(SB), Y5, Y4
+	VSUBPD       constants<>+14784(SB), Y6, Y4
 	VPSLLQ       $0x34, Y5, Y4
-	VPADDQ       constants<>+14336(SB), Y4, Y4
+	VPADDQ       constants<>+15488(SB), Y4, Y4
 	VMULPD       Y4, Y8, Y4
 	VPSLLQ       $0x34, Y6, Y5
-	VPADDQ       constants<>+14336(SB), Y5, Y5
+	VPADDQ       constants<>+15488(SB), Y5, Y5
 	VMULPD       Y5, Y3, Y5
 	VMULPD       Y0, Y0, Y3
 	VMULPD       Y2, Y2, Y6
 	VFNMADD231PD Y0, Y0, Y3
 	VFNMADD231PD Y2, Y2, Y6
-	VMULPD       constants<>+7808(SB), Y3, Y3
-	VMULPD       constants<>+7808(SB), Y6, Y6
+	VMULPD       constants<>+7360(SB), Y3, Y3
+	VMULPD       constants<>+7360(SB), Y6, Y6
 	VFMADD213PD  Y4, Y4, Y3
 	VFMADD213PD  Y5, Y5, Y6
-	VMOVUPS      constants<>+7744(SB), Y4
-	VFMADD231PD  constants<>+15104(SB), Y0, Y4
-	VMOVUPS      constants<>+7744(SB), Y5
-	VFMADD231PD  constants<>+15104(SB), Y2, Y5
-	VMOVUPS      constants<>+7744(SB), Y7
+	VMOVUPS      constants<>+6464(SB), Y4
+	VFMADD231PD  constants<>+16256(SB), Y0, Y4
+	VMOVUPS      constants<>+6464(SB), Y5
+	VFMADD231PD  constants<>+16256(SB), Y2, Y5
+	VMOVUPS      constants<>+6464(SB), Y7
 	VDIVPD       Y4, Y7, Y4
-	VMOVUPS      constants<>+7744(SB), Y7
+	VMOVUPS      constants<>+6464(SB), Y7
 	VDIVPD       Y5, Y7, Y5
-	VMOVUPS      constants<>+15232(SB), Y7
-	VFMADD231PD  constants<>+15168(SB), Y4, Y7
-	VMOVUPS      constants<>+15232(SB), Y8
-	VFMADD231PD  constants<>+15168(SB), Y5, Y8
-	VFMADD213PD  constants<>+15296(SB), Y4, Y7
-	VFMADD213PD  constants<>+15296(SB), Y5, Y8
-	VFMADD213PD  constants<>+15360(SB), Y4, Y7
-	VFMADD213PD  constants<>+15360(SB), Y5, Y8
-	VFMADD213PD  constants<>+15424(SB), Y4, Y7
-	VFMADD213PD  constants<>+15424(SB), Y5, Y8
-	VFMADD213PD  constants<>+15488(SB), Y4, Y7
-	VFMADD213PD  constants<>+15488(SB), Y5, Y8
-	VFMADD213PD  constants<>+15552(SB), Y4, Y7
-	VFMADD213PD  constants<>+15552(SB), Y5, Y8
-	VFMADD213PD  constants<>+15616(SB), Y4, Y7
-	VFMADD213PD  constants<>+15616(SB), Y5, Y8
-	VFMADD213PD  constants<>+15680(SB), Y4, Y7
-	VFMADD213PD  constants<>+15680(SB), Y5, Y8
-	VFMADD213PD  constants<>+15744(SB), Y4, Y7
-	VFMADD213PD  constants<>+15744(SB), Y5, Y8
-	VFMADD213PD  constants<>+15808(SB), Y4, Y7
-	VFMADD213PD  constants<>+15808(SB), Y5, Y8
-	VFMADD213PD  constants<>+15872(SB), Y4, Y7
-	VFMADD213PD  constants<>+15872(SB), Y5, Y8
-	VFMADD213PD  constants<>+15936(SB), Y4, Y7
-	VFMADD213PD  constants<>+15936(SB), Y5, Y8
-	VFMADD213PD  constants<>+16000(SB), Y4, Y7
-	VFMADD213PD  constants<>+16000(SB), Y5, Y8
-	VFMADD213PD  constants<>+16064(SB), Y4, Y7
-	VFMADD213PD  constants<>+16064(SB), Y5, Y8
-	VFMADD213PD  constants<>+16128(SB), Y4, Y7
-	VFMADD213PD  constants<>+16128(SB), Y5, Y8
-	VFMADD213PD  constants<>+16192(SB), Y4, Y7
-	VFMADD213PD  constants<>+16192(SB), Y5, Y8
-	VFMADD213PD  constants<>+16256(SB), Y4, Y7
-	VFMADD213PD  constants<>+16256(SB), Y5, Y8
-	VFMADD213PD  constants<>+16320(SB), Y4, Y7
-	VFMADD213PD  constants<>+16320(SB), Y5, Y8
-	VFMADD213PD  constants<>+16384(SB), Y4, Y7
-	VFMADD213PD  constants<>+16384(SB), Y5, Y8
+	VMOVUPS      constants<>+16384(SB), Y7
+	VFMADD231PD  constants<>+16320(SB), Y4, Y7
+	VMOVUPS      constants<>+16384(SB), Y8
+	VFMADD231PD  constants<>+16320(SB), Y5, Y8
 	VFMADD213PD  constants<>+16448(SB), Y4, Y7
 	VFMADD213PD  constants<>+16448(SB), Y5, Y8
 	VFMADD213PD  constants<>+16512(SB), Y4, Y7
 	VFMADD213PD  constants<>+16512(SB), Y5, Y8
+	VFMADD213PD  constants<>+16576(SB), Y4, Y7
+	VFMADD213PD  constants<>+16576(SB), Y5, Y8
+	VFMADD213PD  constants<>+16640(SB), Y4, Y7
+	VFMADD213PD  constants<>+16640(SB), Y5, Y8
+	VFMADD213PD  constants<>+16704(SB), Y4, Y7
+	VFMADD213PD  constants<>+16704(SB), Y5, Y8
+	VFMADD213PD  constants<>+16768(SB), Y4, Y7
+	VFMADD213PD  constants<>+16768(SB), Y5, Y8
+	VFMADD213PD  constants<>+16832(SB), Y4, Y7
+	VFMADD213PD  constants<>+16832(SB), Y5, Y8
+	VFMADD213PD  constants<>+16896(SB), Y4, Y7
+	VFMADD213PD  constants<>+16896(SB), Y5, Y8
+	VFMADD213PD  constants<>+16960(SB), Y4, Y7
+	VFMADD213PD  constants<>+16960(SB), Y5, Y8
+	VFMADD213PD  constants<>+17024(SB), Y4, Y7
+	VFMADD213PD  constants<>+17024(SB), Y5, Y8
+	VFMADD213PD  constants<>+17088(SB), Y4, Y7
+	VFMADD213PD  constants<>+17088(SB), Y5, Y8
+	VFMADD213PD  constants<>+17152(SB), Y4, Y7
+	VFMADD213PD  constants<>+17152(SB), Y5, Y8
+	VFMADD213PD  constants<>+17216(SB), Y4, Y7
+	VFMADD213PD  constants<>+17216(SB), Y5, Y8
+	VFMADD213PD  constants<>+17280(SB), Y4, Y7
+	VFMADD213PD  constants<>+17280(SB), Y5, Y8
+	VFMADD213PD  constants<>+17344(SB), Y4, Y7
+	VFMADD213PD  constants<>+17344(SB), Y5, Y8
+	VFMADD213PD  constants<>+17408(SB), Y4, Y7
+	VFMADD213PD  constants<>+17408(SB), Y5, Y8
+	VFMADD213PD  constants<>+17472(SB), Y4, Y7
+	VFMADD213PD  constants<>+17472(SB), Y5, Y8
+	VFMADD213PD  constants<>+17536(SB), Y4, Y7
+	VFMADD213PD  constants<>+17536(SB), Y5, Y8
+	VFMADD213PD  constants<>+17600(SB), Y4, Y7
+	VFMADD213PD  constants<>+17600(SB), Y5, Y8
+	VFMADD213PD  constants<>+17664(SB), Y4, Y7
+	VFMADD213PD  constants<>+17664(SB), Y5, Y8
 	VMULPD       Y4, Y7, Y4
 	VMULPD       Y5, Y8, Y5
 	VMULPD       Y3, Y4, Y3
@@ -24918,9 +25850,9 @@ test:
 	VEXTRACTI128 $0x01, Y1, X6
 	VPMOVSXDQ    X6, Y6
 	VMASKMOVPD   96(CX)(DX*8), Y6, Y6
-	VMOVUPS      constants<>+14656(SB), Y7
+	VMOVUPS      constants<>+15808(SB), Y7
 	VMAXPD       Y5, Y7, Y5
-	VMOVUPS      constants<>+14656(SB), Y7
+	VMOVUPS      constants<>+15808(SB), Y7
 	VMAXPD       Y6, Y7, Y6
 	VFNMADD231PD Y3, Y0, Y5
 	VFNMADD231PD Y4, Y2, Y6
@@ -24951,165 +25883,165 @@ loop:
 	VMOVUPS      32(DX)(BX*8), Y1
 	VANDPD       constants<>+5824(SB), Y0, Y0
 	VANDPD       constants<>+5824(SB), Y1, Y1
-	VMOVUPS      constants<>+14976(SB), Y2
+	VMOVUPS      constants<>+16128(SB), Y2
 	VMINPD       Y0, Y2, Y0
-	VMOVUPS      constants<>+14976(SB), Y2
+	VMOVUPS      constants<>+16128(SB), Y2
 	VMINPD       Y1, Y2, Y1
 	VMULPD       Y0, Y0, Y2
 	VMULPD       Y1, Y1, Y3
-	VMULPD       constants<>+15040(SB), Y2, Y2
-	VMULPD       constants<>+15040(SB), Y3, Y3
-	VMOVUPS      constants<>+13440(SB), Y4
+	VMULPD       constants<>+16192(SB), Y2, Y2
+	VMULPD       constants<>+16192(SB), Y3, Y3
+	VMOVUPS      constants<>+14656(SB), Y4
 	VMAXPD       Y2, Y4, Y2
-	VMOVUPS      constants<>+13440(SB), Y4
+	VMOVUPS      constants<>+14656(SB), Y4
 	VMAXPD       Y3, Y4, Y3
-	VMOVUPS      constants<>+13376(SB), Y4
+	VMOVUPS      constants<>+14592(SB), Y4
 	VMINPD       Y2, Y4, Y2
-	VMOVUPS      constants<>+13376(SB), Y4
+	VMOVUPS      constants<>+14592(SB), Y4
 	VMINPD       Y3, Y4, Y3
-	VMOVUPS      constants<>+13568(SB), Y4
-	VFMADD231PD  constants<>+13504(SB), Y2, Y4
-	VMOVUPS      constants<>+13568(SB), Y5
-	VFMADD231PD  constants<>+13504(SB), Y3, Y5
-	VSUBPD       constants<>+13568(SB), Y4, Y6
-	VSUBPD       constants<>+13568(SB), Y5, Y7
-	VFNMADD231PD constants<>+13632(SB), Y6, Y2
-	VFNMADD231PD constants<>+13632(SB), Y7, Y3
-	VFNMADD231PD constants<>+13696(SB), Y6, Y2
-	VFNMADD231PD constants<>+13696(SB), Y7, Y3
-	VMOVUPS      constants<>+13824(SB), Y6
-	VFMADD231PD  constants<>+13760(SB), Y2, Y6
-	VMOVUPS      constants<>+13824(SB), Y7
-	VFMADD231PD  constants<>+13760(SB), Y3, Y7
-	VFMADD213PD  constants<>+13888(SB), Y2, Y6
-	VFMADD213PD  constants<>+13888(SB), Y3, Y7
-	VFMADD213PD  constants<>+13952(SB), Y2, Y6
-	VFMADD213PD  constants<>+13952(SB), Y3, Y7
-	VFMADD213PD  constants<>+14016(SB), Y2, Y6
-	VFMADD213PD  constants<>+14016(SB), Y3, Y7
-	VFMADD213PD  constants<>+14080(SB), Y2, Y6
-	VFMADD213PD  constants<>+14080(SB), Y3, Y7
-	VFMADD213PD  constants<>+14144(SB), Y2, Y6
-	VFMADD213PD  constants<>+14144(SB), Y3, Y7
-	VFMADD213PD  constants<>+14208(SB), Y2, Y6
-	VFMADD213PD  constants<>+14208(SB), Y3, Y7
-	VFMADD213PD  constants<>+14272(SB), Y2, Y6
-	VFMADD213PD  constants<>+14272(SB), Y3, Y7
-	VFMADD213PD  constants<>+7808(SB), Y2, Y6
-	VFMADD213PD  constants<>+7808(SB), Y3, Y7
+	VMOVUPS      constants<>+14784(SB), Y4
+	VFMADD231PD  constants<>+14720(SB), Y2, Y4
+	VMOVUPS      constants<>+14784(SB), Y5
+	VFMADD231PD  constants<>+14720(SB), Y3, Y5
+	VSUBPD       constants<>+14784(SB), Y4, Y6
+	VSUBPD       constants<>+14784(SB), Y5, Y7
+	VFNMADD231PD constants<>+6400(SB), Y6, Y2
+	VFNMADD231PD constants<>+6400(SB), Y7, Y3
+	VFNMADD231PD constants<>+14848(SB), Y6, Y2
+	VFNMADD231PD constants<>+14848(SB), Y7, Y3
+	VMOVUPS      constants<>+14976(SB), Y6
+	VFMADD231PD  constants<>+14912(SB), Y2, Y6
+	VMOVUPS      constants<>+14976(SB), Y7
+	VFMADD231PD  constants<>+14912(SB), Y3, Y7
+	VFMADD213PD  constants<>+15040(SB), Y2, Y6
+	VFMADD213PD  constants<>+15040(SB), Y3, Y7
+	VFMADD213PD  constants<>+15104(SB), Y2, Y6
+	VFMADD213PD  constants<>+15104(SB), Y3, Y7
+	VFMADD213PD  constants<>+15168(SB), Y2, Y6
+	VFMADD213PD  constants<>+15168(SB), Y3, Y7
+	VFMADD213PD  constants<>+15232(SB), Y2, Y6
+	VFMADD213PD  constants<>+15232(SB), Y3, Y7
+	VFMADD213PD  constants<>+15296(SB), Y2, Y6
+	VFMADD213PD  constants<>+15296(SB), Y3, Y7
+	VFMADD213PD  constants<>+15360(SB), Y2, Y6
+	VFMADD213PD  constants<>+15360(SB), Y3, Y7
+	VFMADD213PD  constants<>+15424(SB), Y2, Y6
+	VFMADD213PD  constants<>+15424(SB), Y3, Y7
+	VFMADD213PD  constants<>+7360(SB), Y2, Y6
+	VFMADD213PD  constants<>+7360(SB), Y3, Y7
 	VMULPD       Y2, Y6, Y6
 	VMULPD       Y3, Y7, Y7
-	VADDPD       constants<>+7744(SB), Y2, Y8
-	VADDPD       constants<>+7744(SB), Y3, Y9
-	VSUBPD       constants<>+7744(SB), Y8, Y8
-	VSUBPD       constants<>+7744(SB), Y9, Y9
+	VADDPD       constants<>+6464(SB), Y2, Y8
+	VADDPD       constants<>+6464(SB), Y3, Y9
+	VSUBPD       constants<>+6464(SB), Y8, Y8
+	VSUBPD       constants<>+6464(SB), Y9, Y9
 	VSUBPD       Y8, Y2, Y8
 	VSUBPD       Y9, Y3, Y9
 	VFMADD231PD  Y2, Y6, Y8
 	VFMADD231PD  Y3, Y7, Y9
-	VADDPD       constants<>+7744(SB), Y2, Y2
-	VADDPD       constants<>+7744(SB), Y3, Y3
+	VADDPD       constants<>+6464(SB), Y2, Y2
+	VADDPD       constants<>+6464(SB), Y3, Y3
 	VADDPD       Y2, Y8, Y2
 	VADDPD       Y3, Y9, Y3
-	VSUBPD       constants<>+13568(SB), Y4, Y6
-	VSUBPD       constants<>+13568(SB), Y5, Y7
-	VMOVUPS      constants<>+13568(SB), Y8
-	VFMADD231PD  constants<>+7808(SB), Y6, Y8
-	VMOVUPS      constants<>+13568(SB), Y6
-	VFMADD231PD  constants<>+7808(SB), Y7, Y6
-	VSUBPD       constants<>+13568(SB), Y8, Y7
-	VSUBPD       constants<>+13568(SB), Y6, Y9
+	VSUBPD       constants<>+14784(SB), Y4, Y6
+	VSUBPD       constants<>+14784(SB), Y5, Y7
+	VMOVUPS      constants<>+14784(SB), Y8
+	VFMADD231PD  constants<>+7360(SB), Y6, Y8
+	VMOVUPS      constants<>+14784(SB), Y6
+	VFMADD231PD  constants<>+7360(SB), Y7, Y6
+	VSUBPD       constants<>+14784(SB), Y8, Y7
+	VSUBPD       constants<>+14784(SB), Y6, Y9
 	VSUBPD       Y7, Y4, Y4
 	VSUBPD       Y9, Y5, Y5
 	VPSLLQ       $0x34, Y8, Y7
-	VPADDQ       constants<>+14336(SB), Y7, Y7
+	VPADDQ       constants<>+15488(SB), Y7, Y7
 	VMULPD       Y7, Y2, Y7
 	VPSLLQ       $0x34, Y6, Y2
-	VPADDQ       constants<>+14336(SB), Y2, Y2
+	VPADDQ       constants<>+15488(SB), Y2, Y2
 	VMULPD       Y2, Y3, Y2
-	VSUBPD       constants<>+13568(SB), Y4, Y3
-	VSUBPD       constants<>+13568(SB), Y5, Y3
+	VSUBPD       constants<>+14784(SB), Y4, Y3
+	VSUBPD       constants<>+14784(SB), Y5, Y3
 	VPSLLQ       $0x34, Y4, Y3
-	VPADDQ       constants<>+14336(SB), Y3, Y3
+	VPADDQ       constants<>+15488(SB), Y3, Y3
 	VMULPD       Y3, Y7, Y3
 	VPSLLQ       $0x34, Y5, Y4
-	VPADDQ       constants<>+14336(SB), Y4, Y4
+	VPADDQ       constants<>+15488(SB), Y4, Y4
 	VMULPD       Y4, Y2, Y4
 	VMULPD       Y0, Y0, Y2
 	VMULPD       Y1, Y1, Y5
 	VFNMADD231PD Y0, Y0, Y2
 	VFNMADD231PD Y1, Y1, Y5
-	VMULPD       constants<>+7808(SB), Y2, Y2
-	VMULPD       constants<>+7808(SB), Y5, Y5
+	VMULPD       constants<>+7360(SB), Y2, Y2
+	VMULPD       constants<>+7360(SB), Y5, Y5
 	VFMADD213PD  Y3, Y3, Y2
 	VFMADD213PD  Y4, Y4, Y5
-	VMOVUPS      constants<>+7744(SB), Y3
-	VFMADD231PD  constants<>+15104(SB), Y0, Y3
-	VMOVUPS      constants<>+7744(SB), Y4
-	VFMADD231PD  constants<>+15104(SB), Y1, Y4
-	VMOVUPS      constants<>+7744(SB), Y6
+	VMOVUPS      constants<>+6464(SB), Y3
+	VFMADD231PD  constants<>+16256(SB), Y0, Y3
+	VMOVUPS      constants<>+6464(SB), Y4
+	VFMADD231PD  constants<>+16256(SB), Y1, Y4
+	VMOVUPS      constants<>+6464(SB), Y6
 	VDIVPD       Y3, Y6, Y3
-	VMOVUPS      constants<>+7744(SB), Y6
+	VMOVUPS      constants<>+6464(SB), Y6
 	VDIVPD       Y4, Y6, Y4
-	VMOVUPS      constants<>+15232(SB), Y6
-	VFMADD231PD  constants<>+15168(SB), Y3, Y6
-	VMOVUPS      constants<>+15232(SB), Y7
-	VFMADD231PD  constants<>+15168(SB), Y4, Y7
-	VFMADD213PD  constants<>+15296(SB), Y3, Y6
-	VFMADD213PD  constants<>+15296(SB), Y4, Y7
-	VFMADD213PD  constants<>+15360(SB), Y3, Y6
-	VFMADD213PD  constants<>+15360(SB), Y4, Y7
-	VFMADD213PD  constants<>+15424(SB), Y3, Y6
-	VFMADD213PD  constants<>+15424(SB), Y4, Y7
-	VFMADD213PD  constants<>+15488(SB), Y3, Y6
-	VFMADD213PD  constants<>+15488(SB), Y4, Y7
-	VFMADD213PD  constants<>+15552(SB), Y3, Y6
-	VFMADD213PD  constants<>+15552(SB), Y4, Y7
-	VFMADD213PD  constants<>+15616(SB), Y3, Y6
-	VFMADD213PD  constants<>+15616(SB), Y4, Y7
-	VFMADD213PD  constants<>+15680(SB), Y3, Y6
-	VFMADD213PD  constants<>+15680(SB), Y4, Y7
-	VFMADD213PD  constants<>+15744(SB), Y3, Y6
-	VFMADD213PD  constants<>+15744(SB), Y4, Y7
-	VFMADD213PD  constants<>+15808(SB), Y3, Y6
-	VFMADD213PD  constants<>+15808(SB), Y4, Y7
-	VFMADD213PD  constants<>+15872(SB), Y3, Y6
-	VFMADD213PD  constants<>+15872(SB), Y4, Y7
-	VFMADD213PD  constants<>+15936(SB), Y3, Y6
-	VFMADD213PD  constants<>+15936(SB), Y4, Y7
-	VFMADD213PD  constants<>+16000(SB), Y3, Y6
-	VFMADD213PD  constants<>+16000(SB), Y4, Y7
-	VFMADD213PD  constants<>+16064(SB), Y3, Y6
-	VFMADD213PD  constants<>+16064(SB), Y4, Y7
-	VFMADD213PD  constants<>+16128(SB), Y3, Y6
-	VFMADD213PD  constants<>+16128(SB), Y4, Y7
-	VFMADD213PD  constants<>+16192(SB), Y3, Y6
-	VFMADD213PD  constants<>+16192(SB), Y4, Y7
-	VFMADD213PD  constants<>+16256(SB), Y3, Y6
-	VFMADD213PD  constants<>+16256(SB), Y4, Y7
-	VFMADD213PD  constants<>+16320(SB), Y3, Y6
-	VFMADD213PD  constants<>+16320(SB), Y4, Y7
-	VFMADD213PD  constants<>+16384(SB), Y3, Y6
-	VFMADD213PD  constants<>+16384(SB), Y4, Y7
+	VMOVUPS      constants<>+16384(SB), Y6
+	VFMADD231PD  constants<>+16320(SB), Y3, Y6
+	VMOVUPS      constants<>+16384(SB), Y7
+	VFMADD231PD  constants<>+16320(SB), Y4, Y7
 	VFMADD213PD  constants<>+16448(SB), Y3, Y6
 	VFMADD213PD  constants<>+16448(SB), Y4, Y7
 	VFMADD213PD  constants<>+16512(SB), Y3, Y6
 	VFMADD213PD  constants<>+16512(SB), Y4, Y7
+	VFMADD213PD  constants<>+16576(SB), Y3, Y6
+	VFMADD213PD  constants<>+16576(SB), Y4, Y7
+	VFMADD213PD  constants<>+16640(SB), Y3, Y6
+	VFMADD213PD  constants<>+16640(SB), Y4, Y7
+	VFMADD213PD  constants<>+16704(SB), Y3, Y6
+	VFMADD213PD  constants<>+16704(SB), Y4, Y7
+	VFMADD213PD  constants<>+16768(SB), Y3, Y6
+	VFMADD213PD  constants<>+16768(SB), Y4, Y7
+	VFMADD213PD  constants<>+16832(SB), Y3, Y6
+	VFMADD213PD  constants<>+16832(SB), Y4, Y7
+	VFMADD213PD  constants<>+16896(SB), Y3, Y6
+	VFMADD213PD  constants<>+16896(SB), Y4, Y7
+	VFMADD213PD  constants<>+16960(SB), Y3, Y6
+	VFMADD213PD  constants<>+16960(SB), Y4, Y7
+	VFMADD213PD  constants<>+17024(SB), Y3, Y6
+	VFMADD213PD  constants<>+17024(SB), Y4, Y7
+	VFMADD213PD  constants<>+17088(SB), Y3, Y6
+	VFMADD213PD  constants<>+17088(SB), Y4, Y7
+	VFMADD213PD  constants<>+17152(SB), Y3, Y6
+	VFMADD213PD  constants<>+17152(SB), Y4, Y7
+	VFMADD213PD  constants<>+17216(SB), Y3, Y6
+	VFMADD213PD  constants<>+17216(SB), Y4, Y7
+	VFMADD213PD  constants<>+17280(SB), Y3, Y6
+	VFMADD213PD  constants<>+17280(SB), Y4, Y7
+	VFMADD213PD  constants<>+17344(SB), Y3, Y6
+	VFMADD213PD  constants<>+17344(SB), Y4, Y7
+	VFMADD213PD  constants<>+17408(SB), Y3, Y6
+	VFMADD213PD  constants<>+17408(SB), Y4, Y7
+	VFMADD213PD  constants<>+17472(SB), Y3, Y6
+	VFMADD213PD  constants<>+17472(SB), Y4, Y7
+	VFMADD213PD  constants<>+17536(SB), Y3, Y6
+	VFMADD213PD  constants<>+17536(SB), Y4, Y7
+	VFMADD213PD  constants<>+17600(SB), Y3, Y6
+	VFMADD213PD  constants<>+17600(SB), Y4, Y7
+	VFMADD213PD  constants<>+17664(SB), Y3, Y6
+	VFMADD213PD  constants<>+17664(SB), Y4, Y7
 	VMULPD       Y3, Y6, Y3
 	VMULPD       Y4, Y7, Y4
 	VMULPD       Y2, Y3, Y3
 	VMULPD       Y5, Y4, Y4
-	VMULPD       constants<>+16576(SB), Y2, Y2
-	VMULPD       constants<>+16576(SB), Y5, Y5
+	VMULPD       constants<>+17728(SB), Y2, Y2
+	VMULPD       constants<>+17728(SB), Y5, Y5
 	VFNMADD231PD Y0, Y2, Y3
 	VFNMADD231PD Y1, Y5, Y4
 	VMOVUPS      (DX)(BX*8), Y0
 	VMOVUPS      32(DX)(BX*8), Y1
-	VCMPPD       $0x11, constants<>+14656(SB), Y0, Y0
-	VCMPPD       $0x11, constants<>+14656(SB), Y1, Y1
-	VMOVUPS      constants<>+7744(SB), Y2
+	VCMPPD       $0x11, constants<>+15808(SB), Y0, Y0
+	VCMPPD       $0x11, constants<>+15808(SB), Y1, Y1
+	VMOVUPS      constants<>+6464(SB), Y2
 	VSUBPD       Y3, Y2, Y2
-	VMOVUPS      constants<>+7744(SB), Y5
+	VMOVUPS      constants<>+6464(SB), Y5
 	VSUBPD       Y4, Y5, Y5
 	VBLENDVPD    Y0, Y3, Y2, Y0
 	VBLENDVPD    Y1, Y4, Y5, Y1
@@ -25123,165 +26055,165 @@ loop:
 	VMOVUPS      96(DX)(BX*8), Y1
 	VANDPD       constants<>+5824(SB), Y0, Y0
 	VANDPD       constants<>+5824(SB), Y1, Y1
-	VMOVUPS      constants<>+14976(SB), Y2
+	VMOVUPS      constants<>+16128(SB), Y2
 	VMINPD       Y0, Y2, Y0
-	VMOVUPS      constants<>+14976(SB), Y2
+	VMOVUPS      constants<>+16128(SB), Y2
 	VMINPD       Y1, Y2, Y1
 	VMULPD       Y0, Y0, Y2
 	VMULPD       Y1, Y1, Y3
-	VMULPD       constants<>+15040(SB), Y2, Y2
-	VMULPD       constants<>+15040(SB), Y3, Y3
-	VMOVUPS      constants<>+13440(SB), Y4
+	VMULPD       constants<>+16192(SB), Y2, Y2
+	VMULPD       constants<>+16192(SB), Y3, Y3
+	VMOVUPS      constants<>+14656(SB), Y4
 	VMAXPD       Y2, Y4, Y2
-	VMOVUPS      constants<>+13440(SB), Y4
+	VMOVUPS      constants<>+14656(SB), Y4
 	VMAXPD       Y3, Y4, Y3
-	VMOVUPS      constants<>+13376(SB), Y4
+	VMOVUPS      constants<>+14592(SB), Y4
 	VMINPD       Y2, Y4, Y2
-	VMOVUPS      constants<>+13376(SB), Y4
+	VMOVUPS      constants<>+14592(SB), Y4
 	VMINPD       Y3, Y4, Y3
-	VMOVUPS      constants<>+13568(SB), Y4
-	VFMADD231PD  constants<>+13504(SB), Y2, Y4
-	VMOVUPS      constants<>+13568(SB), Y5
-	VFMADD231PD  constants<>+13504(SB), Y3, Y5
-	VSUBPD       constants<>+13568(SB), Y4, Y6
-	VSUBPD       constants<>+13568(SB), Y5, Y7
-	VFNMADD231PD constants<>+13632(SB), Y6, Y2
-	VFNMADD231PD constants<>+13632(SB), Y7, Y3
-	VFNMADD231PD constants<>+13696(SB), Y6, Y2
-	VFNMADD231PD constants<>+13696(SB), Y7, Y3
-	VMOVUPS      constants<>+13824(SB), Y6
-	VFMADD231PD  constants<>+13760(SB), Y2, Y6
-	VMOVUPS      constants<>+13824(SB), Y7
-	VFMADD231PD  constants<>+13760(SB), Y3, Y7
-	VFMADD213PD  constants<>+13888(SB), Y2, Y6
-	VFMADD213PD  constants<>+13888(SB), Y3, Y7
-	VFMADD213PD  constants<>+13952(SB), Y2, Y6
-	VFMADD213PD  constants<>+13952(SB), Y3, Y7
-	VFMADD213PD  constants<>+14016(SB), Y2, Y6
-	VFMADD213PD  constants<>+14016(SB), Y3, Y7
-	VFMADD213PD  constants<>+14080(SB), Y2, Y6
-	VFMADD213PD  constants<>+14080(SB), Y3, Y7
-	VFMADD213PD  constants<>+14144(SB), Y2, Y6
-	VFMADD213PD  constants<>+14144(SB), Y3, Y7
-	VFMADD213PD  constants<>+14208(SB), Y2, Y6
-	VFMADD213PD  constants<>+14208(SB), Y3, Y7
-	VFMADD213PD  constants<>+14272(SB), Y2, Y6
-	VFMADD213PD  constants<>+14272(SB), Y3, Y7
-	VFMADD213PD  constants<>+7808(SB), Y2, Y6
-	VFMADD213PD  constants<>+7808(SB), Y3, Y7
+	VMOVUPS      constants<>+14784(SB), Y4
+	VFMADD231PD  constants<>+14720(SB), Y2, Y4
+	VMOVUPS      constants<>+14784(SB), Y5
+	VFMADD231PD  constants<>+14720(SB), Y3, Y5
+	VSUBPD       constants<>+14784(SB), Y4, Y6
+	VSUBPD       constants<>+14784(SB), Y5, Y7
+	VFNMADD231PD constants<>+6400(SB), Y6, Y2
+	VFNMADD231PD constants<>+6400(SB), Y7, Y3
+	VFNMADD231PD constants<>+14848(SB), Y6, Y2
+	VFNMADD231PD constants<>+14848(SB), Y7, Y3
+	VMOVUPS      constants<>+14976(SB), Y6
+	VFMADD231PD  constants<>+14912(SB), Y2, Y6
+	VMOVUPS      constants<>+14976(SB), Y7
+	VFMADD231PD  constants<>+14912(SB), Y3, Y7
+	VFMADD213PD  constants<>+15040(SB), Y2, Y6
+	VFMADD213PD  constants<>+15040(SB), Y3, Y7
+	VFMADD213PD  constants<>+15104(SB), Y2, Y6
+	VFMADD213PD  constants<>+15104(SB), Y3, Y7
+	VFMADD213PD  constants<>+15168(SB), Y2, Y6
+	VFMADD213PD  constants<>+15168(SB), Y3, Y7
+	VFMADD213PD  constants<>+15232(SB), Y2, Y6
+	VFMADD213PD  constants<>+15232(SB), Y3, Y7
+	VFMADD213PD  constants<>+15296(SB), Y2, Y6
+	VFMADD213PD  constants<>+15296(SB), Y3, Y7
+	VFMADD213PD  constants<>+15360(SB), Y2, Y6
+	VFMADD213PD  constants<>+15360(SB), Y3, Y7
+	VFMADD213PD  constants<>+15424(SB), Y2, Y6
+	VFMADD213PD  constants<>+15424(SB), Y3, Y7
+	VFMADD213PD  constants<>+7360(SB), Y2, Y6
+	VFMADD213PD  constants<>+7360(SB), Y3, Y7
 	VMULPD       Y2, Y6, Y6
 	VMULPD       Y3, Y7, Y7
-	VADDPD       constants<>+7744(SB), Y2, Y8
-	VADDPD       constants<>+7744(SB), Y3, Y9
-	VSUBPD       constants<>+7744(SB), Y8, Y8
-	VSUBPD       constants<>+7744(SB), Y9, Y9
+	VADDPD       constants<>+6464(SB), Y2, Y8
+	VADDPD       constants<>+6464(SB), Y3, Y9
+	VSUBPD       constants<>+6464(SB), Y8, Y8
+	VSUBPD       constants<>+6464(SB), Y9, Y9
 	VSUBPD       Y8, Y2, Y8
 	VSUBPD       Y9, Y3, Y9
 	VFMADD231PD  Y2, Y6, Y8
 	VFMADD231PD  Y3, Y7, Y9
-	VADDPD       constants<>+7744(SB), Y2, Y2
-	VADDPD       constants<>+7744(SB), Y3, Y3
+	VADDPD       constants<>+6464(SB), Y2, Y2
+	VADDPD       constants<>+6464(SB), Y3, Y3
 	VADDPD       Y2, Y8, Y2
 	VADDPD       Y3, Y9, Y3
-	VSUBPD       constants<>+13568(SB), Y4, Y6
-	VSUBPD       constants<>+13568(SB), Y5, Y7
-	VMOVUPS      constants<>+13568(SB), Y8
-	VFMADD231PD  constants<>+7808(SB), Y6, Y8
-	VMOVUPS      constants<>+13568(SB), Y6
-	VFMADD231PD  constants<>+7808(SB), Y7, Y6
-	VSUBPD       constants<>+13568(SB), Y8, Y7
-	VSUBPD       constants<>+13568(SB), Y6, Y9
+	VSUBPD       constants<>+14784(SB), Y4, Y6
+	VSUBPD       constants<>+14784(SB), Y5, Y7
+	VMOVUPS      constants<>+14784(SB), Y8
+	VFMADD231PD  constants<>+7360(SB), Y6, Y8
+	VMOVUPS      constants<>+14784(SB), Y6
+	VFMADD231PD  constants<>+7360(SB), Y7, Y6
+	VSUBPD       constants<>+14784(SB), Y8, Y7
+	VSUBPD       constants<>+14784(SB), Y6, Y9
 	VSUBPD       Y7, Y4, Y4
 	VSUBPD       Y9, Y5, Y5
 	VPSLLQ       $0x34, Y8, Y7
-	VPADDQ       constants<>+14336(SB), Y7, Y7
+	VPADDQ       constants<>+15488(SB), Y7, Y7
 	VMULPD       Y7, Y2, Y7
 	VPSLLQ       $0x34, Y6, Y2
-	VPADDQ       constants<>+14336(SB), Y2, Y2
+	VPADDQ       constants<>+15488(SB), Y2, Y2
 	VMULPD       Y2, Y3, Y2
-	VSUBPD       constants<>+13568(SB), Y4, Y3
-	VSUBPD       constants<>+13568(SB), Y5, Y3
+	VSUBPD       constants<>+14784(SB), Y4, Y3
+	VSUBPD       constants<>+14784(SB), Y5, Y3
 	VPSLLQ       $0x34, Y4, Y3
-	VPADDQ       constants<>+14336(SB), Y3, Y3
+	VPADDQ       constants<>+15488(SB), Y3, Y3
 	VMULPD       Y3, Y7, Y3
 	VPSLLQ       $0x34, Y5, Y4
-	VPADDQ       constants<>+14336(SB), Y4, Y4
+	VPADDQ       constants<>+15488(SB), Y4, Y4
 	VMULPD       Y4, Y2, Y4
 	VMULPD       Y0, Y0, Y2
 	VMULPD       Y1, Y1, Y5
 	VFNMADD231PD Y0, Y0, Y2
 	VFNMADD231PD Y1, Y1, Y5
-	VMULPD       constants<>+7808(SB), Y2, Y2
-	VMULPD       constants<>+7808(SB), Y5, Y5
+	VMULPD       constants<>+7360(SB), Y2, Y2
+	VMULPD       constants<>+7360(SB), Y5, Y5
 	VFMADD213PD  Y3, Y3, Y2
 	VFMADD213PD  Y4, Y4, Y5
-	VMOVUPS      constants<>+7744(SB), Y3
-	VFMADD231PD  constants<>+15104(SB), Y0, Y3
-	VMOVUPS      constants<>+7744(SB), Y4
-	VFMADD231PD  constants<>+15104(SB), Y1, Y4
-	VMOVUPS      constants<>+7744(SB), Y6
+	VMOVUPS      constants<>+6464(SB), Y3
+	VFMADD231PD  constants<>+16256(SB), Y0, Y3
+	VMOVUPS      constants<>+6464(SB), Y4
+	VFMADD231PD  constants<>+16256(SB), Y1, Y4
+	VMOVUPS      constants<>+6464(SB), Y6
 	VDIVPD       Y3, Y6, Y3
-	VMOVUPS      constants<>+7744(SB), Y6
+	VMOVUPS      constants<>+6464(SB), Y6
 	VDIVPD       Y4, Y6, Y4
-	VMOVUPS      constants<>+15232(SB), Y6
-	VFMADD231PD  constants<>+15168(SB), Y3, Y6
-	VMOVUPS      constants<>+15232(SB), Y7
-	VFMADD231PD  constants<>+15168(SB), Y4, Y7
-	VFMADD213PD  constants<>+15296(SB), Y3, Y6
-	VFMADD213PD  constants<>+15296(SB), Y4, Y7
-	VFMADD213PD  constants<>+15360(SB), Y3, Y6
-	VFMADD213PD  constants<>+15360(SB), Y4, Y7
-	VFMADD213PD  constants<>+15424(SB), Y3, Y6
-	VFMADD213PD  constants<>+15424(SB), Y4, Y7
-	VFMADD213PD  constants<>+15488(SB), Y3, Y6
-	VFMADD213PD  constants<>+15488(SB), Y4, Y7
-	VFMADD213PD  constants<>+15552(SB), Y3, Y6
-	VFMADD213PD  constants<>+15552(SB), Y4, Y7
-	VFMADD213PD  constants<>+15616(SB), Y3, Y6
-	VFMADD213PD  constants<>+15616(SB), Y4, Y7
-	VFMADD213PD  constants<>+15680(SB), Y3, Y6
-	VFMADD213PD  constants<>+15680(SB), Y4, Y7
-	VFMADD213PD  constants<>+15744(SB), Y3, Y6
-	VFMADD213PD  constants<>+15744(SB), Y4, Y7
-	VFMADD213PD  constants<>+15808(SB), Y3, Y6
-	VFMADD213PD  constants<>+15808(SB), Y4, Y7
-	VFMADD213PD  constants<>+15872(SB), Y3, Y6
-	VFMADD213PD  constants<>+15872(SB), Y4, Y7
-	VFMADD213PD  constants<>+15936(SB), Y3, Y6
-	VFMADD213PD  constants<>+15936(SB), Y4, Y7
-	VFMADD213PD  constants<>+16000(SB), Y3, Y6
-	VFMADD213PD  constants<>+16000(SB), Y4, Y7
-	VFMADD213PD  constants<>+16064(SB), Y3, Y6
-	VFMADD213PD  constants<>+16064(SB), Y4, Y7
-	VFMADD213PD  constants<>+16128(SB), Y3, Y6
-	VFMADD213PD  constants<>+16128(SB), Y4, Y7
-	VFMADD213PD  constants<>+16192(SB), Y3, Y6
-	VFMADD213PD  constants<>+16192(SB), Y4, Y7
-	VFMADD213PD  constants<>+16256(SB), Y3, Y6
-	VFMADD213PD  constants<>+16256(SB), Y4, Y7
-	VFMADD213PD  constants<>+16320(SB), Y3, Y6
-	VFMADD213PD  constants<>+16320(SB), Y4, Y7
-	VFMADD213PD  constants<>+16384(SB), Y3, Y6
-	VFMADD213PD  constants<>+16384(SB), Y4, Y7
+	VMOVUPS      constants<>+16384(SB), Y6
+	VFMADD231PD  constants<>+16320(SB), Y3, Y6
+	VMOVUPS      constants<>+16384(SB), Y7
+	VFMADD231PD  constants<>+16320(SB), Y4, Y7
 	VFMADD213PD  constants<>+16448(SB), Y3, Y6
 	VFMADD213PD  constants<>+16448(SB), Y4, Y7
 	VFMADD213PD  constants<>+16512(SB), Y3, Y6
 	VFMADD213PD  constants<>+16512(SB), Y4, Y7
+	VFMADD213PD  constants<>+16576(SB), Y3, Y6
+	VFMADD213PD  constants<>+16576(SB), Y4, Y7
+	VFMADD213PD  constants<>+16640(SB), Y3, Y6
+	VFMADD213PD  constants<>+16640(SB), Y4, Y7
+	VFMADD213PD  constants<>+16704(SB), Y3, Y6
+	VFMADD213PD  constants<>+16704(SB), Y4, Y7
+	VFMADD213PD  constants<>+16768(SB), Y3, Y6
+	VFMADD213PD  constants<>+16768(SB), Y4, Y7
+	VFMADD213PD  constants<>+16832(SB), Y3, Y6
+	VFMADD213PD  constants<>+16832(SB), Y4, Y7
+	VFMADD213PD  constants<>+16896(SB), Y3, Y6
+	VFMADD213PD  constants<>+16896(SB), Y4, Y7
+	VFMADD213PD  constants<>+16960(SB), Y3, Y6
+	VFMADD213PD  constants<>+16960(SB), Y4, Y7
+	VFMADD213PD  constants<>+17024(SB), Y3, Y6
+	VFMADD213PD  constants<>+17024(SB), Y4, Y7
+	VFMADD213PD  constants<>+17088(SB), Y3, Y6
+	VFMADD213PD  constants<>+17088(SB), Y4, Y7
+	VFMADD213PD  constants<>+17152(SB), Y3, Y6
+	VFMADD213PD  constants<>+17152(SB), Y4, Y7
+	VFMADD213PD  constants<>+17216(SB), Y3, Y6
+	VFMADD213PD  constants<>+17216(SB), Y4, Y7
+	VFMADD213PD  constants<>+17280(SB), Y3, Y6
+	VFMADD213PD  constants<>+17280(SB), Y4, Y7
+	VFMADD213PD  constants<>+17344(SB), Y3, Y6
+	VFMADD213PD  constants<>+17344(SB), Y4, Y7
+	VFMADD213PD  constants<>+17408(SB), Y3, Y6
+	VFMADD213PD  constants<>+17408(SB), Y4, Y7
+	VFMADD213PD  constants<>+17472(SB), Y3, Y6
+	VFMADD213PD  constants<>+17472(SB), Y4, Y7
+	VFMADD213PD  constants<>+17536(SB), Y3, Y6
+	VFMADD213PD  constants<>+17536(SB), Y4, Y7
+	VFMADD213PD  constants<>+17600(SB), Y3, Y6
+	VFMADD213PD  constants<>+17600(SB), Y4, Y7
+	VFMADD213PD  constants<>+17664(SB), Y3, Y6
+	VFMADD213PD  constants<>+17664(SB), Y4, Y7
 	VMULPD       Y3, Y6, Y3
 	VMULPD       Y4, Y7, Y4
 	VMULPD       Y2, Y3, Y3
 	VMULPD       Y5, Y4, Y4
-	VMULPD       constants<>+16576(SB), Y2, Y2
-	VMULPD       constants<>+16576(SB), Y5, Y5
+	VMULPD       constants<>+17728(SB), Y2, Y2
+	VMULPD       constants<>+17728(SB), Y5, Y5
 	VFNMADD231PD Y0, Y2, Y3
 	VFNMADD231PD Y1, Y5, Y4
 	VMOVUPS      64(DX)(BX*8), Y0
 	VMOVUPS      96(DX)(BX*8), Y1
-	VCMPPD       $0x11, constants<>+14656(SB), Y0, Y0
-	VCMPPD       $0x11, constants<>+14656(SB), Y1, Y1
-	VMOVUPS      constants<>+7744(SB), Y2
+	VCMPPD       $0x11, constants<>+15808(SB), Y0, Y0
+	VCMPPD       $0x11, constants<>+15808(SB), Y1, Y1
+	VMOVUPS      constants<>+6464(SB), Y2
 	VSUBPD       Y3, Y2, Y2
-	VMOVUPS      constants<>+7744(SB), Y5
+	VMOVUPS      constants<>+6464(SB), Y5
 	VSUBPD       Y4, Y5, Y5
 	VBLENDVPD    Y0, Y3, Y2, Y0
 	VBLENDVPD    Y1, Y4, Y5, Y1
@@ -25309,156 +26241,156 @@ test:
 	VMASKMOVPD   32(DX)(BX*8), Y3, Y3
 	VANDPD       constants<>+5824(SB), Y2, Y2
 	VANDPD       constants<>+5824(SB), Y3, Y3
-	VMOVUPS      constants<>+14976(SB), Y4
+	VMOVUPS      constants<>+16128(SB), Y4
 	VMINPD       Y2, Y4, Y2
-	VMOVUPS      constants<>+14976(SB), Y4
+	VMOVUPS      constants<>+16128(SB), Y4
 	VMINPD       Y3, Y4, Y3
 	VMULPD       Y2, Y2, Y4
 	VMULPD       Y3, Y3, Y5
-	VMULPD       constants<>+15040(SB), Y4, Y4
-	VMULPD       constants<>+15040(SB), Y5, Y5
-	VMOVUPS      constants<>+13440(SB), Y6
+	VMULPD       constants<>+16192(SB), Y4, Y4
+	VMULPD       constants<>+16192(SB), Y5, Y5
+	VMOVUPS      constants<>+14656(SB), Y6
 	VMAXPD       Y4, Y6, Y4
-	VMOVUPS      constants<>+13440(SB), Y6
+	VMOVUPS      constants<>+14656(SB), Y6
 	VMAXPD       Y5, Y6, Y5
-	VMOVUPS      constants<>+13376(SB), Y6
+	VMOVUPS      constants<>+14592(SB), Y6
 	VMINPD       Y4, Y6, Y4
-	VMOVUPS      constants<>+13376(SB), Y6
+	VMOVUPS      constants<>+14592(SB), Y6
 	VMINPD       Y5, Y6, Y5
-	VMOVUPS      constants<>+13568(SB), Y6
-	VFMADD231PD  constants<>+13504(SB), Y4, Y6
-	VMOVUPS      constants<>+13568(SB), Y7
-	VFMADD231PD  constants<>+13504(SB), Y5, Y7
-	VSUBPD       constants<>+13568(SB), Y6, Y8
-	VSUBPD       constants<>+13568(SB), Y7, Y9
-	VFNMADD231PD constants<>+13632(SB), Y8, Y4
-	VFNMADD231PD constants<>+13632(SB), Y9, Y5
-	VFNMADD231PD constants<>+13696(SB), Y8, Y4
-	VFNMADD231PD constants<>+13696(SB), Y9, Y5
-	VMOVUPS      constants<>+13824(SB), Y8
-	VFMADD231PD  constants<>+13760(SB), Y4, Y8
-	VMOVUPS      constants<>+13824(SB), Y9
-	VFMADD231PD  constants<>+13760(SB), Y5, Y9
-	VFMADD213PD  constants<>+13888(SB), Y4, Y8
-	VFMADD213PD  constants<>+13888(SB), Y5, Y9
-	VFMADD213PD  constants<>+13952(SB), Y4, Y8
-	VFMADD213PD  constants<>+13952(SB), Y5, Y9
-	VFMADD213PD  constants<>+14016(SB), Y4, Y8
-	VFMADD213PD  constants<>+14016(SB), Y5, Y9
-	VFMADD213PD  constants<>+14080(SB), Y4, Y8
-	VFMADD213PD  constants<>+14080(SB), Y5, Y9
-	VFMADD213PD  constants<>+14144(SB), Y4, Y8
-	VFMADD213PD  constants<>+14144(SB), Y5, Y9
-	VFMADD213PD  constants<>+14208(SB), Y4, Y8
-	VFMADD213PD  constants<>+14208(SB), Y5, Y9
-	VFMADD213PD  constants<>+14272(SB), Y4, Y8
-	VFMADD213PD  constants<>+14272(SB), Y5, Y9
-	VFMADD213PD  constants<>+7808(SB), Y4, Y8
-	VFMADD213PD  constants<>+7808(SB), Y5, Y9
+	VMOVUPS      constants<>+14784(SB), Y6
+	VFMADD231PD  constants<>+14720(SB), Y4, Y6
+	VMOVUPS      constants<>+14784(SB), Y7
+	VFMADD231PD  constants<>+14720(SB), Y5, Y7
+	VSUBPD       constants<>+14784(SB), Y6, Y8
+	VSUBPD       constants<>+14784(SB), Y7, Y9
+	VFNMADD231PD constants<>+6400(SB), Y8, Y4
+	VFNMADD231PD constants<>+6400(SB), Y9, Y5
+	VFNMADD231PD constants<>+14848(SB), Y8, Y4
+	VFNMADD231PD constants<>+14848(SB), Y9, Y5
+	VMOVUPS      constants<>+14976(SB), Y8
+	VFMADD231PD  constants<>+14912(SB), Y4, Y8
+	VMOVUPS      constants<>+14976(SB), Y9
+	VFMADD231PD  constants<>+14912(SB), Y5, Y9
+	VFMADD213PD  constants<>+15040(SB), Y4, Y8
+	VFMADD213PD  constants<>+15040(SB), Y5, Y9
+	VFMADD213PD  constants<>+15104(SB), Y4, Y8
+	VFMADD213PD  constants<>+15104(SB), Y5, Y9
+	VFMADD213PD  constants<>+15168(SB), Y4, Y8
+	VFMADD213PD  constants<>+15168(SB), Y5, Y9
+	VFMADD213PD  constants<>+15232(SB), Y4, Y8
+	VFMADD213PD  constants<>+15232(SB), Y5, Y9
+	VFMADD213PD  constants<>+15296(SB), Y4, Y8
+	VFMADD213PD  constants<>+15296(SB), Y5, Y9
+	VFMADD213PD  constants<>+15360(SB), Y4, Y8
+	VFMADD213PD  constants<>+15360(SB), Y5, Y9
+	VFMADD213PD  constants<>+15424(SB), Y4, Y8
+	VFMADD213PD  constants<>+15424(SB), Y5, Y9
+	VFMADD213PD  constants<>+7360(SB), Y4, Y8
+	VFMADD213PD  constants<>+7360(SB), Y5, Y9
 	VMULPD       Y4, Y8, Y8
 	VMULPD       Y5, Y9, Y9
-	VADDPD       constants<>+7744(SB), Y4, Y10
-	VADDPD       constants<>+7744(SB), Y5, Y11
-	VSUBPD       constants<>+7744(SB), Y10, Y10
-	VSUBPD       constants<>+7744(SB), Y11, Y11
+	VADDPD       constants<>+6464(SB), Y4, Y10
+	VADDPD       constants<>+6464(SB), Y5, Y11
+	VSUBPD       constants<>+6464(SB), Y10, Y10
+	VSUBPD       constants<>+6464(SB), Y11, Y11
 	VSUBPD       Y10, Y4, Y10
 	VSUBPD       Y11, Y5, Y11
 	VFMADD231PD  Y4, Y8, Y10
 	VFMADD231PD  Y5, Y9, Y11
-	VADDPD       constants<>+7744(SB), Y4, Y4
-	VADDPD       constants<>+7744(SB), Y5, Y5
+	VADDPD       constants<>+6464(SB), Y4, Y4
+	VADDPD       constants<>+6464(SB), Y5, Y5
 	VADDPD       Y4, Y10, Y4
 	VADDPD       Y5, Y11, Y5
-	VSUBPD       constants<>+13568(SB), Y6, Y8
-	VSUBPD       constants<>+13568(SB), Y7, Y9
-	VMOVUPS      constants<>+13568(SB), Y10
-	VFMADD231PD  constants<>+7808(SB), Y8, Y10
-	VMOVUPS      constants<>+13568(SB), Y8
-	VFMADD231PD  constants<>+7808(SB), Y9, Y8
-	VSUBPD       constants<>+13568(SB), Y10, Y9
-	VSUBPD       constants<>+13568(SB), Y8, Y11
+	VSUBPD       constants<>+14784(SB), Y6, Y8
+	VSUBPD       constants<>+14784(SB), Y7, Y9
+	VMOVUPS      constants<>+14784(SB), Y10
+	VFMADD231PD  constants<>+7360(SB), Y8, Y10
+	VMOVUPS      constants<>+14784(SB), Y8
+	VFMADD231PD  constants<>+7360(SB), Y9, Y8
+	VSUBPD       constants<>+14784(SB), Y10, Y9
+	VSUBPD       constants<>+14784(SB), Y8, Y11
 	VSUBPD       Y9, Y6, Y6
 	VSUBPD       Y11, Y7, Y7
 	VPSLLQ       $0x34, Y10, Y9
-	VPADDQ       constants<>+14336(SB), Y9, Y9
+	VPADDQ       constants<>+15488(SB), Y9, Y9
 	VMULPD       Y9, Y4, Y9
 	VPSLLQ       $0x34, Y8, Y4
-	VPADDQ       constants<>+14336(SB), Y4, Y4
+	VPADDQ       constants<>+15488(SB), Y4, Y4
 	VMULPD       Y4, Y5, Y4
-	VSUBPD       constants<>+13568(SB), Y6, Y5
-	VSUBPD       constants<>+13568(SB), Y7, Y5
+	VSUBPD       constants<>+14784(SB), Y6, Y5
+	VSUBPD       constants<>+14784(SB), Y7, Y5
 	VPSLLQ       $0x34, Y6, Y5
-	VPADDQ       constants<>+14336(SB), Y5, Y5
+	VPADDQ       constants<>+15488(SB), Y5, Y5
 	VMULPD       Y5, Y9, Y5
 	VPSLLQ       $0x34, Y7, Y6
-	VPADDQ       constants<>+14336(SB), Y6, Y6
+	VPADDQ       constants<>+15488(SB), Y6, Y6
 	VMULPD       Y6, Y4, Y6
 	VMULPD       Y2, Y2, Y4
 	VMULPD       Y3, Y3, Y7
 	VFNMADD231PD Y2, Y2, Y4
 	VFNMADD231PD Y3, Y3, Y7
-	VMULPD       constants<>+7808(SB), Y4, Y4
-	VMULPD       constants<>+7808(SB), Y7, Y7
+	VMULPD       constants<>+7360(SB), Y4, Y4
+	VMULPD       constants<>+7360(SB), Y7, Y7
 	VFMADD213PD  Y5, Y5, Y4
 	VFMADD213PD  Y6, Y6, Y7
-	VMOVUPS      constants<>+7744(SB), Y5
-	VFMADD231PD  constants<>+15104(SB), Y2, Y5
-	VMOVUPS      constants<>+7744(SB), Y6
-	VFMADD231PD  constants<>+15104(SB), Y3, Y6
-	VMOVUPS      constants<>+7744(SB), Y8
+	VMOVUPS      constants<>+6464(SB), Y5
+	VFMADD231PD  constants<>+16256(SB), Y2, Y5
+	VMOVUPS      constants<>+6464(SB), Y6
+	VFMADD231PD  constants<>+16256(SB), Y3, Y6
+	VMOVUPS      constants<>+6464(SB), Y8
 	VDIVPD       Y5, Y8, Y5
-	VMOVUPS      constants<>+7744(SB), Y8
+	VMOVUPS      constants<>+6464(SB), Y8
 	VDIVPD       Y6, Y8, Y6
-	VMOVUPS      constants<>+15232(SB), Y8
-	VFMADD231PD  constants<>+15168(SB), Y5, Y8
-	VMOVUPS      constants<>+15232(SB), Y9
-	VFMADD231PD  constants<>+15168(SB), Y6, Y9
-	VFMADD213PD  constants<>+15296(SB), Y5, Y8
-	VFMADD213PD  constants<>+15296(SB), Y6, Y9
-	VFMADD213PD  constants<>+15360(SB), Y5, Y8
-	VFMADD213PD  constants<>+15360(SB), Y6, Y9
-	VFMADD213PD  constants<>+15424(SB), Y5, Y8
-	VFMADD213PD  constants<>+15424(SB), Y6, Y9
-	VFMADD213PD  constants<>+15488(SB), Y5, Y8
-	VFMADD213PD  constants<>+15488(SB), Y6, Y9
-	VFMADD213PD  constants<>+15552(SB), Y5, Y8
-	VFMADD213PD  constants<>+15552(SB), Y6, Y9
-	VFMADD213PD  constants<>+15616(SB), Y5, Y8
-	VFMADD213PD  constants<>+15616(SB), Y6, Y9
-	VFMADD213PD  constants<>+15680(SB), Y5, Y8
-	VFMADD213PD  constants<>+15680(SB), Y6, Y9
-	VFMADD213PD  constants<>+15744(SB), Y5, Y8
-	VFMADD213PD  constants<>+15744(SB), Y6, Y9
-	VFMADD213PD  constants<>+15808(SB), Y5, Y8
-	VFMADD213PD  constants<>+15808(SB), Y6, Y9
-	VFMADD213PD  constants<>+15872(SB), Y5, Y8
-	VFMADD213PD  constants<>+15872(SB), Y6, Y9
-	VFMADD213PD  constants<>+15936(SB), Y5, Y8
-	VFMADD213PD  constants<>+15936(SB), Y6, Y9
-	VFMADD213PD  constants<>+16000(SB), Y5, Y8
-	VFMADD213PD  constants<>+16000(SB), Y6, Y9
-	VFMADD213PD  constants<>+16064(SB), Y5, Y8
-	VFMADD213PD  constants<>+16064(SB), Y6, Y9
-	VFMADD213PD  constants<>+16128(SB), Y5, Y8
-	VFMADD213PD  constants<>+16128(SB), Y6, Y9
-	VFMADD213PD  constants<>+16192(SB), Y5, Y8
-	VFMADD213PD  constants<>+16192(SB), Y6, Y9
-	VFMADD213PD  constants<>+16256(SB), Y5, Y8
-	VFMADD213PD  constants<>+16256(SB), Y6, Y9
-	VFMADD213PD  constants<>+16320(SB), Y5, Y8
-	VFMADD213PD  constants<>+16320(SB), Y6, Y9
-	VFMADD213PD  constants<>+16384(SB), Y5, Y8
-	VFMADD213PD  constants<>+16384(SB), Y6, Y9
+	VMOVUPS      constants<>+16384(SB), Y8
+	VFMADD231PD  constants<>+16320(SB), Y5, Y8
+	VMOVUPS      constants<>+16384(SB), Y9
+	VFMADD231PD  constants<>+16320(SB), Y6, Y9
 	VFMADD213PD  constants<>+16448(SB), Y5, Y8
 	VFMADD213PD  constants<>+16448(SB), Y6, Y9
 	VFMADD213PD  constants<>+16512(SB), Y5, Y8
 	VFMADD213PD  constants<>+16512(SB), Y6, Y9
+	VFMADD213PD  constants<>+16576(SB), Y5, Y8
+	VFMADD213PD  constants<>+16576(SB), Y6, Y9
+	VFMADD213PD  constants<>+16640(SB), Y5, Y8
+	VFMADD213PD  constants<>+16640(SB), Y6, Y9
+	VFMADD213PD  constants<>+16704(SB), Y5, Y8
+	VFMADD213PD  constants<>+16704(SB), Y6, Y9
+	VFMADD213PD  constants<>+16768(SB), Y5, Y8
+	VFMADD213PD  constants<>+16768(SB), Y6, Y9
+	VFMADD213PD  constants<>+16832(SB), Y5, Y8
+	VFMADD213PD  constants<>+16832(SB), Y6, Y9
+	VFMADD213PD  constants<>+16896(SB), Y5, Y8
+	VFMADD213PD  constants<>+16896(SB), Y6, Y9
+	VFMADD213PD  constants<>+16960(SB), Y5, Y8
+	VFMADD213PD  constants<>+16960(SB), Y6, Y9
+	VFMADD213PD  constants<>+17024(SB), Y5, Y8
+	VFMADD213PD  constants<>+17024(SB), Y6, Y9
+	VFMADD213PD  constants<>+17088(SB), Y5, Y8
+	VFMADD213PD  constants<>+17088(SB), Y6, Y9
+	VFMADD213PD  constants<>+17152(SB), Y5, Y8
+	VFMADD213PD  constants<>+17152(SB), Y6, Y9
+	VFMADD213PD  constants<>+17216(SB), Y5, Y8
+	VFMADD213PD  constants<>+17216(SB), Y6, Y9
+	VFMADD213PD  constants<>+17280(SB), Y5, Y8
+	VFMADD213PD  constants<>+17280(SB), Y6, Y9
+	VFMADD213PD  constants<>+17344(SB), Y5, Y8
+	VFMADD213PD  constants<>+17344(SB), Y6, Y9
+	VFMADD213PD  constants<>+17408(SB), Y5, Y8
+	VFMADD213PD  constants<>+17408(SB), Y6, Y9
+	VFMADD213PD  constants<>+17472(SB), Y5, Y8
+	VFMADD213PD  constants<>+17472(SB), Y6, Y9
+	VFMADD213PD  constants<>+17536(SB), Y5, Y8
+	VFMADD213PD  constants<>+17536(SB), Y6, Y9
+	VFMADD213PD  constants<>+17600(SB), Y5, Y8
+	VFMADD213PD  constants<>+17600(SB), Y6, Y9
+	VFMADD213PD  constants<>+17664(SB), Y5, Y8
+	VFMADD213PD  constants<>+17664(SB), Y6, Y9
 	VMULPD       Y5, Y8, Y5
 	VMULPD       Y6, Y9, Y6
 	VMULPD       Y4, Y5, Y5
 	VMULPD       Y7, Y6, Y6
-	VMULPD       constants<>+16576(SB), Y4, Y4
-	VMULPD       constants<>+16576(SB), Y7, Y7
+	VMULPD       constants<>+17728(SB), Y4, Y4
+	VMULPD       constants<>+17728(SB), Y7, Y7
 	VFNMADD231PD Y2, Y4, Y5
 	VFNMADD231PD Y3, Y7, Y6
 	VPMOVSXDQ    X0, Y2
@@ -25466,11 +26398,11 @@ test:
 	VEXTRACTI128 $0x01, Y0, X3
 	VPMOVSXDQ    X3, Y3
 	VMASKMOVPD   32(DX)(BX*8), Y3, Y3
-	VCMPPD       $0x11, constants<>+14656(SB), Y2, Y2
-	VCMPPD       $0x11, constants<>+14656(SB), Y3, Y3
-	VMOVUPS      constants<>+7744(SB), Y4
+	VCMPPD       $0x11, constants<>+15808(SB), Y2, Y2
+	VCMPPD       $0x11, constants<>+15808(SB), Y3, Y3
+	VMOVUPS      constants<>+6464(SB), Y4
 	VSUBPD       Y5, Y4, Y4
-	VMOVUPS      constants<>+7744(SB), Y7
+	VMOVUPS      constants<>+6464(SB), Y7
 	VSUBPD       Y6, Y7, Y7
 	VBLENDVPD    Y2, Y5, Y4, Y2
 	VBLENDVPD    Y3, Y6, Y7, Y3
@@ -25493,156 +26425,156 @@ test:
 	VMASKMOVPD   96(DX)(BX*8), Y2, Y2
 	VANDPD       constants<>+5824(SB), Y0, Y0
 	VANDPD       constants<>+5824(SB), Y2, Y2
-	VMOVUPS      constants<>+14976(SB), Y3
+	VMOVUPS      constants<>+16128(SB), Y3
 	VMINPD       Y0, Y3, Y0
-	VMOVUPS      constants<>+14976(SB), Y3
+	VMOVUPS      constants<>+16128(SB), Y3
 	VMINPD       Y2, Y3, Y2
 	VMULPD       Y0, Y0, Y3
 	VMULPD       Y2, Y2, Y4
-	VMULPD       constants<>+15040(SB), Y3, Y3
-	VMULPD       constants<>+15040(SB), Y4, Y4
-	VMOVUPS      constants<>+13440(SB), Y5
+	VMULPD       constants<>+16192(SB), Y3, Y3
+	VMULPD       constants<>+16192(SB), Y4, Y4
+	VMOVUPS      constants<>+14656(SB), Y5
 	VMAXPD       Y3, Y5, Y3
-	VMOVUPS      constants<>+13440(SB), Y5
+	VMOVUPS      constants<>+14656(SB), Y5
 	VMAXPD       Y4, Y5, Y4
-	VMOVUPS      constants<>+13376(SB), Y5
+	VMOVUPS      constants<>+14592(SB), Y5
 	VMINPD       Y3, Y5, Y3
-	VMOVUPS      constants<>+13376(SB), Y5
+	VMOVUPS      constants<>+14592(SB), Y5
 	VMINPD       Y4, Y5, Y4
-	VMOVUPS      constants<>+13568(SB), Y5
-	VFMADD231PD  constants<>+13504(SB), Y3, Y5
-	VMOVUPS      constants<>+13568(SB), Y6
-	VFMADD231PD  constants<>+13504(SB), Y4, Y6
-	VSUBPD       constants<>+13568(SB), Y5, Y7
-	VSUBPD       constants<>+13568(SB), Y6, Y8
-	VFNMADD231PD constants<>+13632(SB), Y7, Y3
-	VFNMADD231PD constants<>+13632(SB), Y8, Y4
-	VFNMADD231PD constants<>+13696(SB), Y7, Y3
-	VFNMADD231PD constants<>+13696(SB), Y8, Y4
-	VMOVUPS      constants<>+13824(SB), Y7
-	VFMADD231PD  constants<>+13760(SB), Y3, Y7
-	VMOVUPS      constants<>+13824(SB), Y8
-	VFMADD231PD  constants<>+13760(SB), Y4, Y8
-	VFMADD213PD  constants<>+13888(SB), Y3, Y7
-	VFMADD213PD  constants<>+13888(SB), Y4, Y8
-	VFMADD213PD  constants<>+13952(SB), Y3, Y7
-	VFMADD213PD  constants<>+13952(SB), Y4, Y8
-	VFMADD213PD  constants<>+14016(SB), Y3, Y7
-	VFMADD213PD  constants<>+14016(SB), Y4, Y8
-	VFMADD213PD  constants<>+14080(SB), Y3, Y7
-	VFMADD213PD  constants<>+14080(SB), Y4, Y8
-	VFMADD213PD  constants<>+14144(SB), Y3, Y7
-	VFMADD213PD  constants<>+14144(SB), Y4, Y8
-	VFMADD213PD  constants<>+14208(SB), Y3, Y7
-	VFMADD213PD  constants<>+14208(SB), Y4, Y8
-	VFMADD213PD  constants<>+14272(SB), Y3, Y7
-	VFMADD213PD  constants<>+14272(SB), Y4, Y8
-	VFMADD213PD  constants<>+7808(SB), Y3, Y7
-	VFMADD213PD  constants<>+7808(SB), Y4, Y8
+	VMOVUPS      constants<>+14784(SB), Y5
+	VFMADD231PD  constants<>+14720(SB), Y3, Y5
+	VMOVUPS      constants<>+14784(SB), Y6
+	VFMADD231PD  constants<>+14720(SB), Y4, Y6
+	VSUBPD       constants<>+14784(SB), Y5, Y7
+	VSUBPD       constants<>+14784(SB), Y6, Y8
+	VFNMADD231PD constants<>+6400(SB), Y7, Y3
+	VFNMADD231PD constants<>+6400(SB), Y8, Y4
+	VFNMADD231PD constants<>+14848(SB), Y7, Y3
+	VFNMADD231PD constants<>+14848(SB), Y8, Y4
+	VMOVUPS      constants<>+14976(SB), Y7
+	VFMADD231PD  constants<>+14912(SB), Y3, Y7
+	VMOVUPS      constants<>+14976(SB), Y8
+	VFMADD231PD  constants<>+14912(SB), Y4, Y8
+	VFMADD213PD  constants<>+15040(SB), Y3, Y7
+	VFMADD213PD  constants<>+15040(SB), Y4, Y8
+	VFMADD213PD  constants<>+15104(SB), Y3, Y7
+	VFMADD213PD  constants<>+15104(SB), Y4, Y8
+	VFMADD213PD  constants<>+15168(SB), Y3, Y7
+	VFMADD213PD  constants<>+15168(SB), Y4, Y8
+	VFMADD213PD  constants<>+15232(SB), Y3, Y7
+	VFMADD213PD  constants<>+15232(SB), Y4, Y8
+	VFMADD213PD  constants<>+15296(SB), Y3, Y7
+	VFMADD213PD  constants<>+15296(SB), Y4, Y8
+	VFMADD213PD  constants<>+15360(SB), Y3, Y7
+	VFMADD213PD  constants<>+15360(SB), Y4, Y8
+	VFMADD213PD  constants<>+15424(SB), Y3, Y7
+	VFMADD213PD  constants<>+15424(SB), Y4, Y8
+	VFMADD213PD  constants<>+7360(SB), Y3, Y7
+	VFMADD213PD  constants<>+7360(SB), Y4, Y8
 	VMULPD       Y3, Y7, Y7
 	VMULPD       Y4, Y8, Y8
-	VADDPD       constants<>+7744(SB), Y3, Y9
-	VADDPD       constants<>+7744(SB), Y4, Y10
-	VSUBPD       constants<>+7744(SB), Y9, Y9
-	VSUBPD       constants<>+7744(SB), Y10, Y10
+	VADDPD       constants<>+6464(SB), Y3, Y9
+	VADDPD       constants<>+6464(SB), Y4, Y10
+	VSUBPD       constants<>+6464(SB), Y9, Y9
+	VSUBPD       constants<>+6464(SB), Y10, Y10
 	VSUBPD       Y9, Y3, Y9
 	VSUBPD       Y10, Y4, Y10
 	VFMADD231PD  Y3, Y7, Y9
 	VFMADD231PD  Y4, Y8, Y10
-	VADDPD       constants<>+7744(SB), Y3, Y3
-	VADDPD       constants<>+7744(SB), Y4, Y4
+	VADDPD       constants<>+6464(SB), Y3, Y3
+	VADDPD       constants<>+6464(SB), Y4, Y4
 	VADDPD       Y3, Y9, Y3
 	VADDPD       Y4, Y10, Y4
-	VSUBPD       constants<>+13568(SB), Y5, Y7
-	VSUBPD       constants<>+13568(SB), Y6, Y8
-	VMOVUPS      constants<>+13568(SB), Y9
-	VFMADD231PD  constants<>+7808(SB), Y7, Y9
-	VMOVUPS      constants<>+13568(SB), Y7
-	VFMADD231PD  constants<>+7808(SB), Y8, Y7
-	VSUBPD       constants<>+13568(SB), Y9, Y8
-	VSUBPD       constants<>+13568(SB), Y7, Y10
+	VSUBPD       constants<>+14784(SB), Y5, Y7
+	VSUBPD       constants<>+14784(SB), Y6, Y8
+	VMOVUPS      constants<>+14784(SB), Y9
+	VFMADD231PD  constants<>+7360(SB), Y7, Y9
+	VMOVUPS      constants<>+14784(SB), Y7
+	VFMADD231PD  constants<>+7360(SB), Y8, Y7
+	VSUBPD       constants<>+14784(SB), Y9, Y8
+	VSUBPD       constants<>+14784(SB), Y7, Y10
 	VSUBPD       Y8, Y5, Y5
 	VSUBPD       Y10, Y6, Y6
 	VPSLLQ       $0x34, Y9, Y8
-	VPADDQ       constants<>+14336(SB), Y8, Y8
+	VPADDQ       constants<>+15488(SB), Y8, Y8
 	VMULPD       Y8, Y3, Y8
 	VPSLLQ       $0x34, Y7, Y3
-	VPADDQ       constants<>+14336(SB), Y3, Y3
+	VPADDQ       constants<>+15488(SB), Y3, Y3
 	VMULPD       Y3, Y4, Y3
-	VSUBPD       constants<>+13568(SB), Y5, Y4
-	VSUBPD       constants<>+13568(SB), Y6, Y4
+	VSUBPD       constants<>+14784(SB), Y5, Y4
+	VSUBPD       constants<>+14784(SB), Y6, Y4
 	VPSLLQ       $0x34, Y5, Y4
-	VPADDQ       constants<>+14336(SB), Y4, Y4
+	VPADDQ       constants<>+15488(SB), Y4, Y4
 	VMULPD       Y4, Y8, Y4
 	VPSLLQ       $0x34, Y6, Y5
-	VPADDQ       constants<>+14336(SB), Y5, Y5
+	VPADDQ       constants<>+15488(SB), Y5, Y5
 	VMULPD       Y5, Y3, Y5
 	VMULPD       Y0, Y0, Y3
 	VMULPD       Y2, Y2, Y6
 	VFNMADD231PD Y0, Y0, Y3
 	VFNMADD231PD Y2, Y2, Y6
-	VMULPD       constants<>+7808(SB), Y3, Y3
-	VMULPD       constants<>+7808(SB), Y6, Y6
+	VMULPD       constants<>+7360(SB), Y3, Y3
+	VMULPD       constants<>+7360(SB), Y6, Y6
 	VFMADD213PD  Y4, Y4, Y3
 	VFMADD213PD  Y5, Y5, Y6
-	VMOVUPS      constants<>+7744(SB), Y4
-	VFMADD231PD  constants<>+15104(SB), Y0, Y4
-	VMOVUPS      constants<>+7744(SB), Y5
-	VFMADD231PD  constants<>+15104(SB), Y2, Y5
-	VMOVUPS      constants<>+7744(SB), Y7
+	VMOVUPS      constants<>+6464(SB), Y4
+	VFMADD231PD  constants<>+16256(SB), Y0, Y4
+	VMOVUPS      constants<>+6464(SB), Y5
+	VFMADD231PD  constants<>+16256(SB), Y2, Y5
+	VMOVUPS      constants<>+6464(SB), Y7
 	VDIVPD       Y4, Y7, Y4
-	VMOVUPS      constants<>+7744(SB), Y7
+	VMOVUPS      constants<>+6464(SB), Y7
 	VDIVPD       Y5, Y7, Y5
-	VMOVUPS      constants<>+15232(SB), Y7
-	VFMADD231PD  constants<>+15168(SB), Y4, Y7
-	VMOVUPS      constants<>+15232(SB), Y8
-	VFMADD231PD  constants<>+15168(SB), Y5, Y8
-	VFMADD213PD  constants<>+15296(SB), Y4, Y7
-	VFMADD213PD  constants<>+15296(SB), Y5, Y8
-	VFMADD213PD  constants<>+15360(SB), Y4, Y7
-	VFMADD213PD  constants<>+15360(SB), Y5, Y8
-	VFMADD213PD  constants<>+15424(SB), Y4, Y7
-	VFMADD213PD  constants<>+15424(SB), Y5, Y8
-	VFMADD213PD  constants<>+15488(SB), Y4, Y7
-	VFMADD213PD  constants<>+15488(SB), Y5, Y8
-	VFMADD213PD  constants<>+15552(SB), Y4, Y7
-	VFMADD213PD  constants<>+15552(SB), Y5, Y8
-	VFMADD213PD  constants<>+15616(SB), Y4, Y7
-	VFMADD213PD  constants<>+15616(SB), Y5, Y8
-	VFMADD213PD  constants<>+15680(SB), Y4, Y7
-	VFMADD213PD  constants<>+15680(SB), Y5, Y8
-	VFMADD213PD  constants<>+15744(SB), Y4, Y7
-	VFMADD213PD  constants<>+15744(SB), Y5, Y8
-	VFMADD213PD  constants<>+15808(SB), Y4, Y7
-	VFMADD213PD  constants<>+15808(SB), Y5, Y8
-	VFMADD213PD  constants<>+15872(SB), Y4, Y7
-	VFMADD213PD  constants<>+15872(SB), Y5, Y8
-	VFMADD213PD  constants<>+15936(SB), Y4, Y7
-	VFMADD213PD  constants<>+15936(SB), Y5, Y8
-	VFMADD213PD  constants<>+16000(SB), Y4, Y7
-	VFMADD213PD  constants<>+16000(SB), Y5, Y8
-	VFMADD213PD  constants<>+16064(SB), Y4, Y7
-	VFMADD213PD  constants<>+16064(SB), Y5, Y8
-	VFMADD213PD  constants<>+16128(SB), Y4, Y7
-	VFMADD213PD  constants<>+16128(SB), Y5, Y8
-	VFMADD213PD  constants<>+16192(SB), Y4, Y7
-	VFMADD213PD  constants<>+16192(SB), Y5, Y8
-	VFMADD213PD  constants<>+16256(SB), Y4, Y7
-	VFMADD213PD  constants<>+16256(SB), Y5, Y8
-	VFMADD213PD  constants<>+16320(SB), Y4, Y7
-	VFMADD213PD  constants<>+16320(SB), Y5, Y8
-	VFMADD213PD  constants<>+16384(SB), Y4, Y7
-	VFMADD213PD  constants<>+16384(SB), Y5, Y8
+	VMOVUPS      constants<>+16384(SB), Y7
+	VFMADD231PD  constants<>+16320(SB), Y4, Y7
+	VMOVUPS      constants<>+16384(SB), Y8
+	VFMADD231PD  constants<>+16320(SB), Y5, Y8
 	VFMADD213PD  constants<>+16448(SB), Y4, Y7
 	VFMADD213PD  constants<>+16448(SB), Y5, Y8
 	VFMADD213PD  constants<>+16512(SB), Y4, Y7
 	VFMADD213PD  constants<>+16512(SB), Y5, Y8
+	VFMADD213PD  constants<>+16576(SB), Y4, Y7
+	VFMADD213PD  constants<>+16576(SB), Y5, Y8
+	VFMADD213PD  constants<>+16640(SB), Y4, Y7
+	VFMADD213PD  constants<>+16640(SB), Y5, Y8
+	VFMADD213PD  constants<>+16704(SB), Y4, Y7
+	VFMADD213PD  constants<>+16704(SB), Y5, Y8
+	VFMADD213PD  constants<>+16768(SB), Y4, Y7
+	VFMADD213PD  constants<>+16768(SB), Y5, Y8
+	VFMADD213PD  constants<>+16832(SB), Y4, Y7
+	VFMADD213PD  constants<>+16832(SB), Y5, Y8
+	VFMADD213PD  constants<>+16896(SB), Y4, Y7
+	VFMADD213PD  constants<>+16896(SB), Y5, Y8
+	VFMADD213PD  constants<>+16960(SB), Y4, Y7
+	VFMADD213PD  constants<>+16960(SB), Y5, Y8
+	VFMADD213PD  constants<>+17024(SB), Y4, Y7
+	VFMADD213PD  constants<>+17024(SB), Y5, Y8
+	VFMADD213PD  constants<>+17088(SB), Y4, Y7
+	VFMADD213PD  constants<>+17088(SB), Y5, Y8
+	VFMADD213PD  constants<>+17152(SB), Y4, Y7
+	VFMADD213PD  constants<>+17152(SB), Y5, Y8
+	VFMADD213PD  constants<>+17216(SB), Y4, Y7
+	VFMADD213PD  constants<>+17216(SB), Y5, Y8
+	VFMADD213PD  constants<>+17280(SB), Y4, Y7
+	VFMADD213PD  constants<>+17280(SB), Y5, Y8
+	VFMADD213PD  constants<>+17344(SB), Y4, Y7
+	VFMADD213PD  constants<>+17344(SB), Y5, Y8
+	VFMADD213PD  constants<>+17408(SB), Y4, Y7
+	VFMADD213PD  constants<>+17408(SB), Y5, Y8
+	VFMADD213PD  constants<>+17472(SB), Y4, Y7
+	VFMADD213PD  constants<>+17472(SB), Y5, Y8
+	VFMADD213PD  constants<>+17536(SB), Y4, Y7
+	VFMADD213PD  constants<>+17536(SB), Y5, Y8
+	VFMADD213PD  constants<>+17600(SB), Y4, Y7
+	VFMADD213PD  constants<>+17600(SB), Y5, Y8
+	VFMADD213PD  constants<>+17664(SB), Y4, Y7
+	VFMADD213PD  constants<>+17664(SB), Y5, Y8
 	VMULPD       Y4, Y7, Y4
 	VMULPD       Y5, Y8, Y5
 	VMULPD       Y3, Y4, Y4
 	VMULPD       Y6, Y5, Y5
-	VMULPD       constants<>+16576(SB), Y3, Y3
-	VMULPD       constants<>+16576(SB), Y6, Y6
+	VMULPD       constants<>+17728(SB), Y3, Y3
+	VMULPD       constants<>+17728(SB), Y6, Y6
 	VFNMADD231PD Y0, Y3, Y4
 	VFNMADD231PD Y2, Y6, Y5
 	VPMOVSXDQ    X1, Y0
@@ -25650,11 +26582,11 @@ test:
 	VEXTRACTI128 $0x01, Y1, X2
 	VPMOVSXDQ    X2, Y2
 	VMASKMOVPD   96(DX)(BX*8), Y2, Y2
-	VCMPPD       $0x11, constants<>+14656(SB), Y0, Y0
-	VCMPPD       $0x11, constants<>+14656(SB), Y2, Y2
-	VMOVUPS      constants<>+7744(SB), Y3
+	VCMPPD       $0x11, constants<>+15808(SB), Y0, Y0
+	VCMPPD       $0x11, constants<>+15808(SB), Y2, Y2
+	VMOVUPS      constants<>+6464(SB), Y3
 	VSUBPD       Y4, Y3, Y3
-	VMOVUPS      constants<>+7744(SB), Y6
+	VMOVUPS      constants<>+6464(SB), Y6
 	VSUBPD       Y5, Y6, Y6
 	VBLENDVPD    Y0, Y4, Y3, Y0
 	VBLENDVPD    Y2, Y5, Y6, Y2
@@ -25898,81 +26830,81 @@ loop:
 	VMOVUPS      32(CX)(DX*8), Y6
 	VSUBPD       Y0, Y5, Y5
 	VSUBPD       Y0, Y6, Y6
-	VMOVUPS      constants<>+13440(SB), Y7
+	VMOVUPS      constants<>+14656(SB), Y7
 	VMAXPD       Y5, Y7, Y5
-	VMOVUPS      constants<>+13440(SB), Y7
+	VMOVUPS      constants<>+14656(SB), Y7
 	VMAXPD       Y6, Y7, Y6
-	VMOVUPS      constants<>+13376(SB), Y7
+	VMOVUPS      constants<>+14592(SB), Y7
 	VMINPD       Y5, Y7, Y5
-	VMOVUPS      constants<>+13376(SB), Y7
+	VMOVUPS      constants<>+14592(SB), Y7
 	VMINPD       Y6, Y7, Y6
-	VMOVUPS      constants<>+13568(SB), Y7
-	VFMADD231PD  constants<>+13504(SB), Y5, Y7
-	VMOVUPS      constants<>+13568(SB), Y8
-	VFMADD231PD  constants<>+13504(SB), Y6, Y8
-	VSUBPD       constants<>+13568(SB), Y7, Y9
-	VSUBPD       constants<>+13568(SB), Y8, Y10
-	VFNMADD231PD constants<>+13632(SB), Y9, Y5
-	VFNMADD231PD constants<>+13632(SB), Y10, Y6
-	VFNMADD231PD constants<>+13696(SB), Y9, Y5
-	VFNMADD231PD constants<>+13696(SB), Y10, Y6
-	VMOVUPS      constants<>+13824(SB), Y9
-	VFMADD231PD  constants<>+13760(SB), Y5, Y9
-	VMOVUPS      constants<>+13824(SB), Y10
-	VFMADD231PD  constants<>+13760(SB), Y6, Y10
-	VFMADD213PD  constants<>+13888(SB), Y5, Y9
-	VFMADD213PD  constants<>+13888(SB), Y6, Y10
-	VFMADD213PD  constants<>+13952(SB), Y5, Y9
-	VFMADD213PD  constants<>+13952(SB), Y6, Y10
-	VFMADD213PD  constants<>+14016(SB), Y5, Y9
-	VFMADD213PD  constants<>+14016(SB), Y6, Y10
-	VFMADD213PD  constants<>+14080(SB), Y5, Y9
-	VFMADD213PD  constants<>+14080(SB), Y6, Y10
-	VFMADD213PD  constants<>+14144(SB), Y5, Y9
-	VFMADD213PD  constants<>+14144(SB), Y6, Y10
-	VFMADD213PD  constants<>+14208(SB), Y5, Y9
-	VFMADD213PD  constants<>+14208(SB), Y6, Y10
-	VFMADD213PD  constants<>+14272(SB), Y5, Y9
-	VFMADD213PD  constants<>+14272(SB), Y6, Y10
-	VFMADD213PD  constants<>+7808(SB), Y5, Y9
-	VFMADD213PD  constants<>+7808(SB), Y6, Y10
+	VMOVUPS      constants<>+14784(SB), Y7
+	VFMADD231PD  constants<>+14720(SB), Y5, Y7
+	VMOVUPS      constants<>+14784(SB), Y8
+	VFMADD231PD  constants<>+14720(SB), Y6, Y8
+	VSUBPD       constants<>+14784(SB), Y7, Y9
+	VSUBPD       constants<>+14784(SB), Y8, Y10
+	VFNMADD231PD constants<>+6400(SB), Y9, Y5
+	VFNMADD231PD constants<>+6400(SB), Y10, Y6
+	VFNMADD231PD constants<>+14848(SB), Y9, Y5
+	VFNMADD231PD constants<>+14848(SB), Y10, Y6
+	VMOVUPS      constants<>+14976(SB), Y9
+	VFMADD231PD  constants<>+14912(SB), Y5, Y9
+	VMOVUPS      constants<>+14976(SB), Y10
+	VFMADD231PD  constants<>+14912(SB), Y6, Y10
+	VFMADD213PD  constants<>+15040(SB), Y5, Y9
+	VFMADD213PD  constants<>+15040(SB), Y6, Y10
+	VFMADD213PD  constants<>+15104(SB), Y5, Y9
+	VFMADD213PD  constants<>+15104(SB), Y6, Y10
+	VFMADD213PD  constants<>+15168(SB), Y5, Y9
+	VFMADD213PD  constants<>+15168(SB), Y6, Y10
+	VFMADD213PD  constants<>+15232(SB), Y5, Y9
+	VFMADD213PD  constants<>+15232(SB), Y6, Y10
+	VFMADD213PD  constants<>+15296(SB), Y5, Y9
+	VFMADD213PD  constants<>+15296(SB), Y6, Y10
+	VFMADD213PD  constants<>+15360(SB), Y5, Y9
+	VFMADD213PD  constants<>+15360(SB), Y6, Y10
+	VFMADD213PD  constants<>+15424(SB), Y5, Y9
+	VFMADD213PD  constants<>+15424(SB), Y6, Y10
+	VFMADD213PD  constants<>+7360(SB), Y5, Y9
+	VFMADD213PD  constants<>+7360(SB), Y6, Y10
 	VMULPD       Y5, Y9, Y9
 	VMULPD       Y6, Y10, Y10
-	VADDPD       constants<>+7744(SB), Y5, Y11
-	VADDPD       constants<>+7744(SB), Y6, Y12
-	VSUBPD       constants<>+7744(SB), Y11, Y11
-	VSUBPD       constants<>+7744(SB), Y12, Y12
+	VADDPD       constants<>+6464(SB), Y5, Y11
+	VADDPD       constants<>+6464(SB), Y6, Y12
+	VSUBPD       constants<>+6464(SB), Y11, Y11
+	VSUBPD       constants<>+6464(SB), Y12, Y12
 	VSUBPD       Y11, Y5, Y11
 	VSUBPD       Y12, Y6, Y12
 	VFMADD231PD  Y5, Y9, Y11
 	VFMADD231PD  Y6, Y10, Y12
-	VADDPD       constants<>+7744(SB), Y5, Y5
-	VADDPD       constants<>+7744(SB), Y6, Y6
+	VADDPD       constants<>+6464(SB), Y5, Y5
+	VADDPD       constants<>+6464(SB), Y6, Y6
 	VADDPD       Y5, Y11, Y5
 	VADDPD       Y6, Y12, Y6
-	VSUBPD       constants<>+13568(SB), Y7, Y9
-	VSUBPD       constants<>+13568(SB), Y8, Y10
-	VMOVUPS      constants<>+13568(SB), Y11
-	VFMADD231PD  constants<>+7808(SB), Y9, Y11
-	VMOVUPS      constants<>+13568(SB), Y9
-	VFMADD231PD  constants<>+7808(SB), Y10, Y9
-	VSUBPD       constants<>+13568(SB), Y11, Y10
-	VSUBPD       constants<>+13568(SB), Y9, Y12
+	VSUBPD       constants<>+14784(SB), Y7, Y9
+	VSUBPD       constants<>+14784(SB), Y8, Y10
+	VMOVUPS      constants<>+14784(SB), Y11
+	VFMADD231PD  constants<>+7360(SB), Y9, Y11
+	VMOVUPS      constants<>+14784(SB), Y9
+	VFMADD231PD  constants<>+7360(SB), Y10, Y9
+	VSUBPD       constants<>+14784(SB), Y11, Y10
+	VSUBPD       constants<>+14784(SB), Y9, Y12
 	VSUBPD       Y10, Y7, Y7
 	VSUBPD       Y12, Y8, Y8
 	VPSLLQ       $0x34, Y11, Y10
-	VPADDQ       constants<>+14336(SB), Y10, Y10
+	VPADDQ       constants<>+15488(SB), Y10, Y10
 	VMULPD       Y10, Y5, Y10
 	VPSLLQ       $0x34, Y9, Y5
-	VPADDQ       constants<>+14336(SB), Y5, Y5
+	VPADDQ       constants<>+15488(SB), Y5, Y5
 	VMULPD       Y5, Y6, Y5
-	VSUBPD       constants<>+13568(SB), Y7, Y6
-	VSUBPD       constants<>+13568(SB), Y8, Y6
+	VSUBPD       constants<>+14784(SB), Y7, Y6
+	VSUBPD       constants<>+14784(SB), Y8, Y6
 	VPSLLQ       $0x34, Y7, Y6
-	VPADDQ       constants<>+14336(SB), Y6, Y6
+	VPADDQ       constants<>+15488(SB), Y6, Y6
 	VMULPD       Y6, Y10, Y6
 	VPSLLQ       $0x34, Y8, Y7
-	VPADDQ       constants<>+14336(SB), Y7, Y7
+	VPADDQ       constants<>+15488(SB), Y7, Y7
 	VMULPD       Y7, Y5, Y7
 	VMOVUPS      Y6, (AX)(DX*8)
 	VMOVUPS      Y7, 32(AX)(DX*8)
@@ -25982,81 +26914,81 @@ loop:
 	VMOVUPS      96(CX)(DX*8), Y6
 	VSUBPD       Y0, Y5, Y5
 	VSUBPD       Y0, Y6, Y6
-	VMOVUPS      constants<>+13440(SB), Y7
+	VMOVUPS      constants<>+14656(SB), Y7
 	VMAXPD       Y5, Y7, Y5
-	VMOVUPS      constants<>+13440(SB), Y7
+	VMOVUPS      constants<>+14656(SB), Y7
 	VMAXPD       Y6, Y7, Y6
-	VMOVUPS      constants<>+13376(SB), Y7
+	VMOVUPS      constants<>+14592(SB), Y7
 	VMINPD       Y5, Y7, Y5
-	VMOVUPS      constants<>+13376(SB), Y7
+	VMOVUPS      constants<>+14592(SB), Y7
 	VMINPD       Y6, Y7, Y6
-	VMOVUPS      constants<>+13568(SB), Y7
-	VFMADD231PD  constants<>+13504(SB), Y5, Y7
-	VMOVUPS      constants<>+13568(SB), Y8
-	VFMADD231PD  constants<>+13504(SB), Y6, Y8
-	VSUBPD       constants<>+13568(SB), Y7, Y9
-	VSUBPD       constants<>+13568(SB), Y8, Y10
-	VFNMADD231PD constants<>+13632(SB), Y9, Y5
-	VFNMADD231PD constants<>+13632(SB), Y10, Y6
-	VFNMADD231PD constants<>+13696(SB), Y9, Y5
-	VFNMADD231PD constants<>+13696(SB), Y10, Y6
-	VMOVUPS      constants<>+13824(SB), Y9
-	VFMADD231PD  constants<>+13760(SB), Y5, Y9
-	VMOVUPS      constants<>+13824(SB), Y10
-	VFMADD231PD  constants<>+13760(SB), Y6, Y10
-	VFMADD213PD  constants<>+13888(SB), Y5, Y9
-	VFMADD213PD  constants<>+13888(SB), Y6, Y10
-	VFMADD213PD  constants<>+13952(SB), Y5, Y9
-	VFMADD213PD  constants<>+13952(SB), Y6, Y10
-	VFMADD213PD  constants<>+14016(SB), Y5, Y9
-	VFMADD213PD  constants<>+14016(SB), Y6, Y10
-	VFMADD213PD  constants<>+14080(SB), Y5, Y9
-	VFMADD213PD  constants<>+14080(SB), Y6, Y10
-	VFMADD213PD  constants<>+14144(SB), Y5, Y9
-	VFMADD213PD  constants<>+14144(SB), Y6, Y10
-	VFMADD213PD  constants<>+14208(SB), Y5, Y9
-	VFMADD213PD  constants<>+14208(SB), Y6, Y10
-	VFMADD213PD  constants<>+14272(SB), Y5, Y9
-	VFMADD213PD  constants<>+14272(SB), Y6, Y10
-	VFMADD213PD  constants<>+7808(SB), Y5, Y9
-	VFMADD213PD  constants<>+7808(SB), Y6, Y10
+	VMOVUPS      constants<>+14784(SB), Y7
+	VFMADD231PD  constants<>+14720(SB), Y5, Y7
+	VMOVUPS      constants<>+14784(SB), Y8
+	VFMADD231PD  constants<>+14720(SB), Y6, Y8
+	VSUBPD       constants<>+14784(SB), Y7, Y9
+	VSUBPD       constants<>+14784(SB), Y8, Y10
+	VFNMADD231PD constants<>+6400(SB), Y9, Y5
+	VFNMADD231PD constants<>+6400(SB), Y10, Y6
+	VFNMADD231PD constants<>+14848(SB), Y9, Y5
+	VFNMADD231PD constants<>+14848(SB), Y10, Y6
+	VMOVUPS      constants<>+14976(SB), Y9
+	VFMADD231PD  constants<>+14912(SB), Y5, Y9
+	VMOVUPS      constants<>+14976(SB), Y10
+	VFMADD231PD  constants<>+14912(SB), Y6, Y10
+	VFMADD213PD  constants<>+15040(SB), Y5, Y9
+	VFMADD213PD  constants<>+15040(SB), Y6, Y10
+	VFMADD213PD  constants<>+15104(SB), Y5, Y9
+	VFMADD213PD  constants<>+15104(SB), Y6, Y10
+	VFMADD213PD  constants<>+15168(SB), Y5, Y9
+	VFMADD213PD  constants<>+15168(SB), Y6, Y10
+	VFMADD213PD  constants<>+15232(SB), Y5, Y9
+	VFMADD213PD  constants<>+15232(SB), Y6, Y10
+	VFMADD213PD  constants<>+15296(SB), Y5, Y9
+	VFMADD213PD  constants<>+15296(SB), Y6, Y10
+	VFMADD213PD  constants<>+15360(SB), Y5, Y9
+	VFMADD213PD  constants<>+15360(SB), Y6, Y10
+	VFMADD213PD  constants<>+15424(SB), Y5, Y9
+	VFMADD213PD  constants<>+15424(SB), Y6, Y10
+	VFMADD213PD  constants<>+7360(SB), Y5, Y9
+	VFMADD213PD  constants<>+7360(SB), Y6, Y10
 	VMULPD       Y5, Y9, Y9
 	VMULPD       Y6, Y10, Y10
-	VADDPD       constants<>+7744(SB), Y5, Y11
-	VADDPD       constants<>+7744(SB), Y6, Y12
-	VSUBPD       constants<>+7744(SB), Y11, Y11
-	VSUBPD       constants<>+7744(SB), Y12, Y12
+	VADDPD       constants<>+6464(SB), Y5, Y11
+	VADDPD       constants<>+6464(SB), Y6, Y12
+	VSUBPD       constants<>+6464(SB), Y11, Y11
+	VSUBPD       constants<>+6464(SB), Y12, Y12
 	VSUBPD       Y11, Y5, Y11
 	VSUBPD       Y12, Y6, Y12
 	VFMADD231PD  Y5, Y9, Y11
 	VFMADD231PD  Y6, Y10, Y12
-	VADDPD       constants<>+7744(SB), Y5, Y5
-	VADDPD       constants<>+7744(SB), Y6, Y6
+	VADDPD       constants<>+6464(SB), Y5, Y5
+	VADDPD       constants<>+6464(SB), Y6, Y6
 	VADDPD       Y5, Y11, Y5
 	VADDPD       Y6, Y12, Y6
-	VSUBPD       constants<>+13568(SB), Y7, Y9
-	VSUBPD       constants<>+13568(SB), Y8, Y10
-	VMOVUPS      constants<>+13568(SB), Y11
-	VFMADD231PD  constants<>+7808(SB), Y9, Y11
-	VMOVUPS      constants<>+13568(SB), Y9
-	VFMADD231PD  constants<>+7808(SB), Y10, Y9
-	VSUBPD       constants<>+13568(SB), Y11, Y10
-	VSUBPD       constants<>+13568(SB), Y9, Y12
+	VSUBPD       constants<>+14784(SB), Y7, Y9
+	VSUBPD       constants<>+14784(SB), Y8, Y10
+	VMOVUPS      constants<>+14784(SB), Y11
+	VFMADD231PD  constants<>+7360(SB), Y9, Y11
+	VMOVUPS      constants<>+14784(SB), Y9
+	VFMADD231PD  constants<>+7360(SB), Y10, Y9
+	VSUBPD       constants<>+14784(SB), Y11, Y10
+	VSUBPD       constants<>+14784(SB), Y9, Y12
 	VSUBPD       Y10, Y7, Y7
 	VSUBPD       Y12, Y8, Y8
 	VPSLLQ       $0x34, Y11, Y10
-	VPADDQ       constants<>+14336(SB), Y10, Y10
+	VPADDQ       constants<>+15488(SB), Y10, Y10
 	VMULPD       Y10, Y5, Y10
 	VPSLLQ       $0x34, Y9, Y5
-	VPADDQ       constants<>+14336(SB), Y5, Y5
+	VPADDQ       constants<>+15488(SB), Y5, Y5
 	VMULPD       Y5, Y6, Y5
-	VSUBPD       constants<>+13568(SB), Y7, Y6
-	VSUBPD       constants<>+13568(SB), Y8, Y6
+	VSUBPD       constants<>+14784(SB), Y7, Y6
+	VSUBPD       constants<>+14784(SB), Y8, Y6
 	VPSLLQ       $0x34, Y7, Y6
-	VPADDQ       constants<>+14336(SB), Y6, Y6
+	VPADDQ       constants<>+15488(SB), Y6, Y6
 	VMULPD       Y6, Y10, Y6
 	VPSLLQ       $0x34, Y8, Y7
-	VPADDQ       constants<>+14336(SB), Y7, Y7
+	VPADDQ       constants<>+15488(SB), Y7, Y7
 	VMULPD       Y7, Y5, Y7
 	VMOVUPS      Y6, 64(AX)(DX*8)
 	VMOVUPS      Y7, 96(AX)(DX*8)
@@ -26080,81 +27012,81 @@ test:
 	VMASKMOVPD   32(CX)(DX*8), Y8, Y8
 	VSUBPD       Y0, Y7, Y7
 	VSUBPD       Y0, Y8, Y8
-	VMOVUPS      constants<>+13440(SB), Y9
+	VMOVUPS      constants<>+14656(SB), Y9
 	VMAXPD       Y7, Y9, Y7
-	VMOVUPS      constants<>+13440(SB), Y9
+	VMOVUPS      constants<>+14656(SB), Y9
 	VMAXPD       Y8, Y9, Y8
-	VMOVUPS      constants<>+13376(SB), Y9
+	VMOVUPS      constants<>+14592(SB), Y9
 	VMINPD       Y7, Y9, Y7
-	VMOVUPS      constants<>+13376(SB), Y9
+	VMOVUPS      constants<>+14592(SB), Y9
 	VMINPD       Y8, Y9, Y8
-	VMOVUPS      constants<>+13568(SB), Y9
-	VFMADD231PD  constants<>+13504(SB), Y7, Y9
-	VMOVUPS      constants<>+13568(SB), Y10
-	VFMADD231PD  constants<>+13504(SB), Y8, Y10
-	VSUBPD       constants<>+13568(SB), Y9, Y11
-	VSUBPD       constants<>+13568(SB), Y10, Y12
-	VFNMADD231PD constants<>+13632(SB), Y11, Y7
-	VFNMADD231PD constants<>+13632(SB), Y12, Y8
-	VFNMADD231PD constants<>+13696(SB), Y11, Y7
-	VFNMADD231PD constants<>+13696(SB), Y12, Y8
-	VMOVUPS      constants<>+13824(SB), Y11
-	VFMADD231PD  constants<>+13760(SB), Y7, Y11
-	VMOVUPS      constants<>+13824(SB), Y12
-	VFMADD231PD  constants<>+13760(SB), Y8, Y12
-	VFMADD213PD  constants<>+13888(SB), Y7, Y11
-	VFMADD213PD  constants<>+13888(SB), Y8, Y12
-	VFMADD213PD  constants<>+13952(SB), Y7, Y11
-	VFMADD213PD  constants<>+13952(SB), Y8, Y12
-	VFMADD213PD  constants<>+14016(SB), Y7, Y11
-	VFMADD213PD  constants<>+14016(SB), Y8, Y12
-	VFMADD213PD  constants<>+14080(SB), Y7, Y11
-	VFMADD213PD  constants<>+14080(SB), Y8, Y12
-	VFMADD213PD  constants<>+14144(SB), Y7, Y11
-	VFMADD213PD  constants<>+14144(SB), Y8, Y12
-	VFMADD213PD  constants<>+14208(SB), Y7, Y11
-	VFMADD213PD  constants<>+14208(SB), Y8, Y12
-	VFMADD213PD  constants<>+14272(SB), Y7, Y11
-	VFMADD213PD  constants<>+14272(SB), Y8, Y12
-	VFMADD213PD  constants<>+7808(SB), Y7, Y11
-	VFMADD213PD  constants<>+7808(SB), Y8, Y12
+	VMOVUPS      constants<>+14784(SB), Y9
+	VFMADD231PD  constants<>+14720(SB), Y7, Y9
+	VMOVUPS      constants<>+14784(SB), Y10
+	VFMADD231PD  constants<>+14720(SB), Y8, Y10
+	VSUBPD       constants<>+14784(SB), Y9, Y11
+	VSUBPD       constants<>+14784(SB), Y10, Y12
+	VFNMADD231PD constants<>+6400(SB), Y11, Y7
+	VFNMADD231PD constants<>+6400(SB), Y12, Y8
+	VFNMADD231PD constants<>+14848(SB), Y11, Y7
+	VFNMADD231PD constants<>+14848(SB), Y12, Y8
+	VMOVUPS      constants<>+14976(SB), Y11
+	VFMADD231PD  constants<>+14912(SB), Y7, Y11
+	VMOVUPS      constants<>+14976(SB), Y12
+	VFMADD231PD  constants<>+14912(SB), Y8, Y12
+	VFMADD213PD  constants<>+15040(SB), Y7, Y11
+	VFMADD213PD  constants<>+15040(SB), Y8, Y12
+	VFMADD213PD  constants<>+15104(SB), Y7, Y11
+	VFMADD213PD  constants<>+15104(SB), Y8, Y12
+	VFMADD213PD  constants<>+15168(SB), Y7, Y11
+	VFMADD213PD  constants<>+15168(SB), Y8, Y12
+	VFMADD213PD  constants<>+15232(SB), Y7, Y11
+	VFMADD213PD  constants<>+15232(SB), Y8, Y12
+	VFMADD213PD  constants<>+15296(SB), Y7, Y11
+	VFMADD213PD  constants<>+15296(SB), Y8, Y12
+	VFMADD213PD  constants<>+15360(SB), Y7, Y11
+	VFMADD213PD  constants<>+15360(SB), Y8, Y12
+	VFMADD213PD  constants<>+15424(SB), Y7, Y11
+	VFMADD213PD  constants<>+15424(SB), Y8, Y12
+	VFMADD213PD  constants<>+7360(SB), Y7, Y11
+	VFMADD213PD  constants<>+7360(SB), Y8, Y12
 	VMULPD       Y7, Y11, Y11
 	VMULPD       Y8, Y12, Y12
-	VADDPD       constants<>+7744(SB), Y7, Y13
-	VADDPD       constants<>+7744(SB), Y8, Y14
-	VSUBPD       constants<>+7744(SB), Y13, Y13
-	VSUBPD       constants<>+7744(SB), Y14, Y14
+	VADDPD       constants<>+6464(SB), Y7, Y13
+	VADDPD       constants<>+6464(SB), Y8, Y14
+	VSUBPD       constants<>+6464(SB), Y13, Y13
+	VSUBPD       constants<>+6464(SB), Y14, Y14
 	VSUBPD       Y13, Y7, Y13
 	VSUBPD       Y14, Y8, Y14
 	VFMADD231PD  Y7, Y11, Y13
 	VFMADD231PD  Y8, Y12, Y14
-	VADDPD       constants<>+7744(SB), Y7, Y7
-	VADDPD       constants<>+7744(SB), Y8, Y8
+	VADDPD       constants<>+6464(SB), Y7, Y7
+	VADDPD       constants<>+6464(SB), Y8, Y8
 	VADDPD       Y7, Y13, Y7
 	VADDPD       Y8, Y14, Y8
-	VSUBPD       constants<>+13568(SB), Y9, Y11
-	VSUBPD       constants<>+13568(SB), Y10, Y12
-	VMOVUPS      constants<>+13568(SB), Y13
-	VFMADD231PD  constants<>+7808(SB), Y11, Y13
-	VMOVUPS      constants<>+13568(SB), Y11
-	VFMADD231PD  constants<>+7808(SB), Y12, Y11
-	VSUBPD       constants<>+13568(SB), Y13, Y12
-	VSUBPD       constants<>+13568(SB), Y11, Y14
+	VSUBPD       constants<>+14784(SB), Y9, Y11
+	VSUBPD       constants<>+14784(SB), Y10, Y12
+	VMOVUPS      constants<>+14784(SB), Y13
+	VFMADD231PD  constants<>+7360(SB), Y11, Y13
+	VMOVUPS      constants<>+14784(SB), Y11
+	VFMADD231PD  constants<>+7360(SB), Y12, Y11
+	VSUBPD       constants<>+14784(SB), Y13, Y12
+	VSUBPD       constants<>+14784(SB), Y11, Y14
 	VSUBPD       Y12, Y9, Y9
 	VSUBPD       Y14, Y10, Y10
 	VPSLLQ       $0x34, Y13, Y12
-	VPADDQ       constants<>+14336(SB), Y12, Y12
+	VPADDQ       constants<>+15488(SB), Y12, Y12
 	VMULPD       Y12, Y7, Y12
 	VPSLLQ       $0x34, Y11, Y7
-	VPADDQ       constants<>+14336(SB), Y7, Y7
+	VPADDQ       constants<>+15488(SB), Y7, Y7
 	VMULPD       Y7, Y8, Y7
-	VSUBPD       constants<>+13568(SB), Y9, Y8
-	VSUBPD       constants<>+13568(SB), Y10, Y8
+	VSUBPD       constants<>+14784(SB), Y9, Y8
+	VSUBPD       constants<>+14784(SB), Y10, Y8
 	VPSLLQ       $0x34, Y9, Y8
-	VPADDQ       constants<>+14336(SB), Y8, Y8
+	VPADDQ       constants<>+15488(SB), Y8, Y8
 	VMULPD       Y8, Y12, Y8
 	VPSLLQ       $0x34, Y10, Y9
-	VPADDQ       constants<>+14336(SB), Y9, Y9
+	VPADDQ       constants<>+15488(SB), Y9, Y9
 	VMULPD       Y9, Y7, Y9
 	VPMOVSXDQ    X5, Y7
 	VMASKMOVPD   Y8, Y7, (AX)(DX*8)
@@ -26175,81 +27107,81 @@ test:
 	VMASKMOVPD   96(CX)(DX*8), Y7, Y7
 	VSUBPD       Y0, Y5, Y5
 	VSUBPD       Y0, Y7, Y0
-	VMOVUPS      constants<>+13440(SB), Y7
+	VMOVUPS      constants<>+14656(SB), Y7
 	VMAXPD       Y5, Y7, Y5
-	VMOVUPS      constants<>+13440(SB), Y7
+	VMOVUPS      constants<>+14656(SB), Y7
 	VMAXPD       Y0, Y7, Y0
-	VMOVUPS      constants<>+13376(SB), Y7
+	VMOVUPS      constants<>+14592(SB), Y7
 	VMINPD       Y5, Y7, Y5
-	VMOVUPS      constants<>+13376(SB), Y7
+	VMOVUPS      constants<>+14592(SB), Y7
 	VMINPD       Y0, Y7, Y0
-	VMOVUPS      constants<>+13568(SB), Y7
-	VFMADD231PD  constants<>+13504(SB), Y5, Y7
-	VMOVUPS      constants<>+13568(SB), Y8
-	VFMADD231PD  constants<>+13504(SB), Y0, Y8
-	VSUBPD       constants<>+13568(SB), Y7, Y9
-	VSUBPD       constants<>+13568(SB), Y8, Y10
-	VFNMADD231PD constants<>+13632(SB), Y9, Y5
-	VFNMADD231PD constants<>+13632(SB), Y10, Y0
-	VFNMADD231PD constants<>+13696(SB), Y9, Y5
-	VFNMADD231PD constants<>+13696(SB), Y10, Y0
-	VMOVUPS      constants<>+13824(SB), Y9
-	VFMADD231PD  constants<>+13760(SB), Y5, Y9
-	VMOVUPS      constants<>+13824(SB), Y10
-	VFMADD231PD  constants<>+13760(SB), Y0, Y10
-	VFMADD213PD  constants<>+13888(SB), Y5, Y9
-	VFMADD213PD  constants<>+13888(SB), Y0, Y10
-	VFMADD213PD  constants<>+13952(SB), Y5, Y9
-	VFMADD213PD  constants<>+13952(SB), Y0, Y10
-	VFMADD213PD  constants<>+14016(SB), Y5, Y9
-	VFMADD213PD  constants<>+14016(SB), Y0, Y10
-	VFMADD213PD  constants<>+14080(SB), Y5, Y9
-	VFMADD213PD  constants<>+14080(SB), Y0, Y10
-	VFMADD213PD  constants<>+14144(SB), Y5, Y9
-	VFMADD213PD  constants<>+14144(SB), Y0, Y10
-	VFMADD213PD  constants<>+14208(SB), Y5, Y9
-	VFMADD213PD  constants<>+14208(SB), Y0, Y10
-	VFMADD213PD  constants<>+14272(SB), Y5, Y9
-	VFMADD213PD  constants<>+14272(SB), Y0, Y10
-	VFMADD213PD  constants<>+7808(SB), Y5, Y9
-	VFMADD213PD  constants<>+7808(SB), Y0, Y10
+	VMOVUPS      constants<>+14784(SB), Y7
+	VFMADD231PD  constants<>+14720(SB), Y5, Y7
+	VMOVUPS      constants<>+14784(SB), Y8
+	VFMADD231PD  constants<>+14720(SB), Y0, Y8
+	VSUBPD       constants<>+14784(SB), Y7, Y9
+	VSUBPD       constants<>+14784(SB), Y8, Y10
+	VFNMADD231PD constants<>+6400(SB), Y9, Y5
+	VFNMADD231PD constants<>+6400(SB), Y10, Y0
+	VFNMADD231PD constants<>+14848(SB), Y9, Y5
+	VFNMADD231PD constants<>+14848(SB), Y10, Y0
+	VMOVUPS      constants<>+14976(SB), Y9
+	VFMADD231PD  constants<>+14912(SB), Y5, Y9
+	VMOVUPS      constants<>+14976(SB), Y10
+	VFMADD231PD  constants<>+14912(SB), Y0, Y10
+	VFMADD213PD  constants<>+15040(SB), Y5, Y9
+	VFMADD213PD  constants<>+15040(SB), Y0, Y10
+	VFMADD213PD  constants<>+15104(SB), Y5, Y9
+	VFMADD213PD  constants<>+15104(SB), Y0, Y10
+	VFMADD213PD  constants<>+15168(SB), Y5, Y9
+	VFMADD213PD  constants<>+15168(SB), Y0, Y10
+	VFMADD213PD  constants<>+15232(SB), Y5, Y9
+	VFMADD213PD  constants<>+15232(SB), Y0, Y10
+	VFMADD213PD  constants<>+15296(SB), Y5, Y9
+	VFMADD213PD  constants<>+15296(SB), Y0, Y10
+	VFMADD213PD  constants<>+15360(SB), Y5, Y9
+	VFMADD213PD  constants<>+15360(SB), Y0, Y10
+	VFMADD213PD  constants<>+15424(SB), Y5, Y9
+	VFMADD213PD  constants<>+15424(SB), Y0, Y10
+	VFMADD213PD  constants<>+7360(SB), Y5, Y9
+	VFMADD213PD  constants<>+7360(SB), Y0, Y10
 	VMULPD       Y5, Y9, Y9
 	VMULPD       Y0, Y10, Y10
-	VADDPD       constants<>+7744(SB), Y5, Y11
-	VADDPD       constants<>+7744(SB), Y0, Y12
-	VSUBPD       constants<>+7744(SB), Y11, Y11
-	VSUBPD       constants<>+7744(SB), Y12, Y12
+	VADDPD       constants<>+6464(SB), Y5, Y11
+	VADDPD       constants<>+6464(SB), Y0, Y12
+	VSUBPD       constants<>+6464(SB), Y11, Y11
+	VSUBPD       constants<>+6464(SB), Y12, Y12
 	VSUBPD       Y11, Y5, Y11
 	VSUBPD       Y12, Y0, Y12
 	VFMADD231PD  Y5, Y9, Y11
 	VFMADD231PD  Y0, Y10, Y12
-	VADDPD       constants<>+7744(SB), Y5, Y5
-	VADDPD       constants<>+7744(SB), Y0, Y0
+	VADDPD       constants<>+6464(SB), Y5, Y5
+	VADDPD       constants<>+6464(SB), Y0, Y0
 	VADDPD       Y5, Y11, Y5
 	VADDPD       Y0, Y12, Y0
-	VSUBPD       constants<>+13568(SB), Y7, Y9
-	VSUBPD       constants<>+13568(SB), Y8, Y10
-	VMOVUPS      constants<>+13568(SB), Y11
-	VFMADD231PD  constants<>+7808(SB), Y9, Y11
-	VMOVUPS      constants<>+13568(SB), Y9
-	VFMADD231PD  constants<>+7808(SB), Y10, Y9
-	VSUBPD       constants<>+13568(SB), Y11, Y10
-	VSUBPD       constants<>+13568(SB), Y9, Y12
+	VSUBPD       constants<>+14784(SB), Y7, Y9
+	VSUBPD       constants<>+14784(SB), Y8, Y10
+	VMOVUPS      constants<>+14784(SB), Y11
+	VFMADD231PD  constants<>+7360(SB), Y9, Y11
+	VMOVUPS      constants<>+14784(SB), Y9
+	VFMADD231PD  constants<>+7360(SB), Y10, Y9
+	VSUBPD       constants<>+14784(SB), Y11, Y10
+	VSUBPD       constants<>+14784(SB), Y9, Y12
 	VSUBPD       Y10, Y7, Y7
 	VSUBPD       Y12, Y8, Y8
 	VPSLLQ       $0x34, Y11, Y10
-	VPADDQ       constants<>+14336(SB), Y10, Y10
+	VPADDQ       constants<>+15488(SB), Y10, Y10
 	VMULPD       Y10, Y5, Y10
 	VPSLLQ       $0x34, Y9, Y5
-	VPADDQ       constants<>+14336(SB), Y5, Y5
+	VPADDQ       constants<>+15488(SB), Y5, Y5
 	VMULPD       Y5, Y0, Y5
-	VSUBPD       constants<>+13568(SB), Y7, Y0
-	VSUBPD       constants<>+13568(SB), Y8, Y0
+	VSUBPD       constants<>+14784(SB), Y7, Y0
+	VSUBPD       constants<>+14784(SB), Y8, Y0
 	VPSLLQ       $0x34, Y7, Y0
-	VPADDQ       constants<>+14336(SB), Y0, Y0
+	VPADDQ       constants<>+15488(SB), Y0, Y0
 	VMULPD       Y0, Y10, Y0
 	VPSLLQ       $0x34, Y8, Y7
-	VPADDQ       constants<>+14336(SB), Y7, Y7
+	VPADDQ       constants<>+15488(SB), Y7, Y7
 	VMULPD       Y7, Y5, Y7
 	VPMOVSXDQ    X6, Y5
 	VMASKMOVPD   Y0, Y5, 64(AX)(DX*8)
@@ -26294,81 +27226,81 @@ loop:
 	VMOVUPS      32(AX)(CX*8), Y6
 	VSUBPD       Y0, Y5, Y5
 	VSUBPD       Y0, Y6, Y6
-	VMOVUPS      constants<>+13440(SB), Y7
+	VMOVUPS      constants<>+14656(SB), Y7
 	VMAXPD       Y5, Y7, Y5
-	VMOVUPS      constants<>+13440(SB), Y7
+	VMOVUPS      constants<>+14656(SB), Y7
 	VMAXPD       Y6, Y7, Y6
-	VMOVUPS      constants<>+13376(SB), Y7
+	VMOVUPS      constants<>+14592(SB), Y7
 	VMINPD       Y5, Y7, Y5
-	VMOVUPS      constants<>+13376(SB), Y7
+	VMOVUPS      constants<>+14592(SB), Y7
 	VMINPD       Y6, Y7, Y6
-	VMOVUPS      constants<>+13568(SB), Y7
-	VFMADD231PD  constants<>+13504(SB), Y5, Y7
-	VMOVUPS      constants<>+13568(SB), Y8
-	VFMADD231PD  constants<>+13504(SB), Y6, Y8
-	VSUBPD       constants<>+13568(SB), Y7, Y9
-	VSUBPD       constants<>+13568(SB), Y8, Y10
-	VFNMADD231PD constants<>+13632(SB), Y9, Y5
-	VFNMADD231PD constants<>+13632(SB), Y10, Y6
-	VFNMADD231PD constants<>+13696(SB), Y9, Y5
-	VFNMADD231PD constants<>+13696(SB), Y10, Y6
-	VMOVUPS      constants<>+13824(SB), Y9
-	VFMADD231PD  constants<>+13760(SB), Y5, Y9
-	VMOVUPS      constants<>+13824(SB), Y10
-	VFMADD231PD  constants<>+13760(SB), Y6, Y10
-	VFMADD213PD  constants<>+13888(SB), Y5, Y9
-	VFMADD213PD  constants<>+13888(SB), Y6, Y10
-	VFMADD213PD  constants<>+13952(SB), Y5, Y9
-	VFMADD213PD  constants<>+13952(SB), Y6, Y10
-	VFMADD213PD  constants<>+14016(SB), Y5, Y9
-	VFMADD213PD  constants<>+14016(SB), Y6, Y10
-	VFMADD213PD  constants<>+14080(SB), Y5, Y9
-	VFMADD213PD  constants<>+14080(SB), Y6, Y10
-	VFMADD213PD  constants<>+14144(SB), Y5, Y9
-	VFMADD213PD  constants<>+14144(SB), Y6, Y10
-	VFMADD213PD  constants<>+14208(SB), Y5, Y9
-	VFMADD213PD  constants<>+14208(SB), Y6, Y10
-	VFMADD213PD  constants<>+14272(SB), Y5, Y9
-	VFMADD213PD  constants<>+14272(SB), Y6, Y10
-	VFMADD213PD  constants<>+7808(SB), Y5, Y9
-	VFMADD213PD  constants<>+7808(SB), Y6, Y10
+	VMOVUPS      constants<>+14784(SB), Y7
+	VFMADD231PD  constants<>+14720(SB), Y5, Y7
+	VMOVUPS      constants<>+14784(SB), Y8
+	VFMADD231PD  constants<>+14720(SB), Y6, Y8
+	VSUBPD       constants<>+14784(SB), Y7, Y9
+	VSUBPD       constants<>+14784(SB), Y8, Y10
+	VFNMADD231PD constants<>+6400(SB), Y9, Y5
+	VFNMADD231PD constants<>+6400(SB), Y10, Y6
+	VFNMADD231PD constants<>+14848(SB), Y9, Y5
+	VFNMADD231PD constants<>+14848(SB), Y10, Y6
+	VMOVUPS      constants<>+14976(SB), Y9
+	VFMADD231PD  constants<>+14912(SB), Y5, Y9
+	VMOVUPS      constants<>+14976(SB), Y10
+	VFMADD231PD  constants<>+14912(SB), Y6, Y10
+	VFMADD213PD  constants<>+15040(SB), Y5, Y9
+	VFMADD213PD  constants<>+15040(SB), Y6, Y10
+	VFMADD213PD  constants<>+15104(SB), Y5, Y9
+	VFMADD213PD  constants<>+15104(SB), Y6, Y10
+	VFMADD213PD  constants<>+15168(SB), Y5, Y9
+	VFMADD213PD  constants<>+15168(SB), Y6, Y10
+	VFMADD213PD  constants<>+15232(SB), Y5, Y9
+	VFMADD213PD  constants<>+15232(SB), Y6, Y10
+	VFMADD213PD  constants<>+15296(SB), Y5, Y9
+	VFMADD213PD  constants<>+15296(SB), Y6, Y10
+	VFMADD213PD  constants<>+15360(SB), Y5, Y9
+	VFMADD213PD  constants<>+15360(SB), Y6, Y10
+	VFMADD213PD  constants<>+15424(SB), Y5, Y9
+	VFMADD213PD  constants<>+15424(SB), Y6, Y10
+	VFMADD213PD  constants<>+7360(SB), Y5, Y9
+	VFMADD213PD  constants<>+7360(SB), Y6, Y10
 	VMULPD       Y5, Y9, Y9
 	VMULPD       Y6, Y10, Y10
-	VADDPD       constants<>+7744(SB), Y5, Y11
-	VADDPD       constants<>+7744(SB), Y6, Y12
-	VSUBPD       constants<>+7744(SB), Y11, Y11
-	VSUBPD       constants<>+7744(SB), Y12, Y12
+	VADDPD       constants<>+6464(SB), Y5, Y11
+	VADDPD       constants<>+6464(SB), Y6, Y12
+	VSUBPD       constants<>+6464(SB), Y11, Y11
+	VSUBPD       constants<>+6464(SB), Y12, Y12
 	VSUBPD       Y11, Y5, Y11
 	VSUBPD       Y12, Y6, Y12
 	VFMADD231PD  Y5, Y9, Y11
 	VFMADD231PD  Y6, Y10, Y12
-	VADDPD       constants<>+7744(SB), Y5, Y5
-	VADDPD       constants<>+7744(SB), Y6, Y6
+	VADDPD       constants<>+6464(SB), Y5, Y5
+	VADDPD       constants<>+6464(SB), Y6, Y6
 	VADDPD       Y5, Y11, Y5
 	VADDPD       Y6, Y12, Y6
-	VSUBPD       constants<>+13568(SB), Y7, Y9
-	VSUBPD       constants<>+13568(SB), Y8, Y10
-	VMOVUPS      constants<>+13568(SB), Y11
-	VFMADD231PD  constants<>+7808(SB), Y9, Y11
-	VMOVUPS      constants<>+13568(SB), Y9
-	VFMADD231PD  constants<>+7808(SB), Y10, Y9
-	VSUBPD       constants<>+13568(SB), Y11, Y10
-	VSUBPD       constants<>+13568(SB), Y9, Y12
+	VSUBPD       constants<>+14784(SB), Y7, Y9
+	VSUBPD       constants<>+14784(SB), Y8, Y10
+	VMOVUPS      constants<>+14784(SB), Y11
+	VFMADD231PD  constants<>+7360(SB), Y9, Y11
+	VMOVUPS      constants<>+14784(SB), Y9
+	VFMADD231PD  constants<>+7360(SB), Y10, Y9
+	VSUBPD       constants<>+14784(SB), Y11, Y10
+	VSUBPD       constants<>+14784(SB), Y9, Y12
 	VSUBPD       Y10, Y7, Y7
 	VSUBPD       Y12, Y8, Y8
 	VPSLLQ       $0x34, Y11, Y10
-	VPADDQ       constants<>+14336(SB), Y10, Y10
+	VPADDQ       constants<>+15488(SB), Y10, Y10
 	VMULPD       Y10, Y5, Y10
 	VPSLLQ       $0x34, Y9, Y5
-	VPADDQ       constants<>+14336(SB), Y5, Y5
+	VPADDQ       constants<>+15488(SB), Y5, Y5
 	VMULPD       Y5, Y6, Y5
-	VSUBPD       constants<>+13568(SB), Y7, Y6
-	VSUBPD       constants<>+13568(SB), Y8, Y6
+	VSUBPD       constants<>+14784(SB), Y7, Y6
+	VSUBPD       constants<>+14784(SB), Y8, Y6
 	VPSLLQ       $0x34, Y7, Y6
-	VPADDQ       constants<>+14336(SB), Y6, Y6
+	VPADDQ       constants<>+15488(SB), Y6, Y6
 	VMULPD       Y6, Y10, Y6
 	VPSLLQ       $0x34, Y8, Y7
-	VPADDQ       constants<>+14336(SB), Y7, Y7
+	VPADDQ       constants<>+15488(SB), Y7, Y7
 	VMULPD       Y7, Y5, Y7
 	VADDPD       Y6, Y1, Y1
 	VADDPD       Y7, Y2, Y2
@@ -26376,81 +27308,81 @@ loop:
 	VMOVUPS      96(AX)(CX*8), Y6
 	VSUBPD       Y0, Y5, Y5
 	VSUBPD       Y0, Y6, Y6
-	VMOVUPS      constants<>+13440(SB), Y7
+	VMOVUPS      constants<>+14656(SB), Y7
 	VMAXPD       Y5, Y7, Y5
-	VMOVUPS      constants<>+13440(SB), Y7
+	VMOVUPS      constants<>+14656(SB), Y7
 	VMAXPD       Y6, Y7, Y6
-	VMOVUPS      constants<>+13376(SB), Y7
+	VMOVUPS      constants<>+14592(SB), Y7
 	VMINPD       Y5, Y7, Y5
-	VMOVUPS      constants<>+13376(SB), Y7
+	VMOVUPS      constants<>+14592(SB), Y7
 	VMINPD       Y6, Y7, Y6
-	VMOVUPS      constants<>+13568(SB), Y7
-	VFMADD231PD  constants<>+13504(SB), Y5, Y7
-	VMOVUPS      constants<>+13568(SB), Y8
-	VFMADD231PD  constants<>+13504(SB), Y6, Y8
-	VSUBPD       constants<>+13568(SB), Y7, Y9
-	VSUBPD       constants<>+13568(SB), Y8, Y10
-	VFNMADD231PD constants<>+13632(SB), Y9, Y5
-	VFNMADD231PD constants<>+13632(SB), Y10, Y6
-	VFNMADD231PD constants<>+13696(SB), Y9, Y5
-	VFNMADD231PD constants<>+13696(SB), Y10, Y6
-	VMOVUPS      constants<>+13824(SB), Y9
-	VFMADD231PD  constants<>+13760(SB), Y5, Y9
-	VMOVUPS      constants<>+13824(SB), Y10
-	VFMADD231PD  constants<>+13760(SB), Y6, Y10
-	VFMADD213PD  constants<>+13888(SB), Y5, Y9
-	VFMADD213PD  constants<>+13888(SB), Y6, Y10
-	VFMADD213PD  constants<>+13952(SB), Y5, Y9
-	VFMADD213PD  constants<>+13952(SB), Y6, Y10
-	VFMADD213PD  constants<>+14016(SB), Y5, Y9
-	VFMADD213PD  constants<>+14016(SB), Y6, Y10
-	VFMADD213PD  constants<>+14080(SB), Y5, Y9
-	VFMADD213PD  constants<>+14080(SB), Y6, Y10
-	VFMADD213PD  constants<>+14144(SB), Y5, Y9
-	VFMADD213PD  constants<>+14144(SB), Y6, Y10
-	VFMADD213PD  constants<>+14208(SB), Y5, Y9
-	VFMADD213PD  constants<>+14208(SB), Y6, Y10
-	VFMADD213PD  constants<>+14272(SB), Y5, Y9
-	VFMADD213PD  constants<>+14272(SB), Y6, Y10
-	VFMADD213PD  constants<>+7808(SB), Y5, Y9
-	VFMADD213PD  constants<>+7808(SB), Y6, Y10
+	VMOVUPS      constants<>+14784(SB), Y7
+	VFMADD231PD  constants<>+14720(SB), Y5, Y7
+	VMOVUPS      constants<>+14784(SB), Y8
+	VFMADD231PD  constants<>+14720(SB), Y6, Y8
+	VSUBPD       constants<>+14784(SB), Y7, Y9
+	VSUBPD       constants<>+14784(SB), Y8, Y10
+	VFNMADD231PD constants<>+6400(SB), Y9, Y5
+	VFNMADD231PD constants<>+6400(SB), Y10, Y6
+	VFNMADD231PD constants<>+14848(SB), Y9, Y5
+	VFNMADD231PD constants<>+14848(SB), Y10, Y6
+	VMOVUPS      constants<>+14976(SB), Y9
+	VFMADD231PD  constants<>+14912(SB), Y5, Y9
+	VMOVUPS      constants<>+14976(SB), Y10
+	VFMADD231PD  constants<>+14912(SB), Y6, Y10
+	VFMADD213PD  constants<>+15040(SB), Y5, Y9
+	VFMADD213PD  constants<>+15040(SB), Y6, Y10
+	VFMADD213PD  constants<>+15104(SB), Y5, Y9
+	VFMADD213PD  constants<>+15104(SB), Y6, Y10
+	VFMADD213PD  constants<>+15168(SB), Y5, Y9
+	VFMADD213PD  constants<>+15168(SB), Y6, Y10
+	VFMADD213PD  constants<>+15232(SB), Y5, Y9
+	VFMADD213PD  constants<>+15232(SB), Y6, Y10
+	VFMADD213PD  constants<>+15296(SB), Y5, Y9
+	VFMADD213PD  constants<>+15296(SB), Y6, Y10
+	VFMADD213PD  constants<>+15360(SB), Y5, Y9
+	VFMADD213PD  constants<>+15360(SB), Y6, Y10
+	VFMADD213PD  constants<>+15424(SB), Y5, Y9
+	VFMADD213PD  constants<>+15424(SB), Y6, Y10
+	VFMADD213PD  constants<>+7360(SB), Y5, Y9
+	VFMADD213PD  constants<>+7360(SB), Y6, Y10
 	VMULPD       Y5, Y9, Y9
 	VMULPD       Y6, Y10, Y10
-	VADDPD       constants<>+7744(SB), Y5, Y11
-	VADDPD       constants<>+7744(SB), Y6, Y12
-	VSUBPD       constants<>+7744(SB), Y11, Y11
-	VSUBPD       constants<>+7744(SB), Y12, Y12
+	VADDPD       constants<>+6464(SB), Y5, Y11
+	VADDPD       constants<>+6464(SB), Y6, Y12
+	VSUBPD       constants<>+6464(SB), Y11, Y11
+	VSUBPD       constants<>+6464(SB), Y12, Y12
 	VSUBPD       Y11, Y5, Y11
 	VSUBPD       Y12, Y6, Y12
 	VFMADD231PD  Y5, Y9, Y11
 	VFMADD231PD  Y6, Y10, Y12
-	VADDPD       constants<>+7744(SB), Y5, Y5
-	VADDPD       constants<>+7744(SB), Y6, Y6
+	VADDPD       constants<>+6464(SB), Y5, Y5
+	VADDPD       constants<>+6464(SB), Y6, Y6
 	VADDPD       Y5, Y11, Y5
 	VADDPD       Y6, Y12, Y6
-	VSUBPD       constants<>+13568(SB), Y7, Y9
-	VSUBPD       constants<>+13568(SB), Y8, Y10
-	VMOVUPS      constants<>+13568(SB), Y11
-	VFMADD231PD  constants<>+7808(SB), Y9, Y11
-	VMOVUPS      constants<>+13568(SB), Y9
-	VFMADD231PD  constants<>+7808(SB), Y10, Y9
-	VSUBPD       constants<>+13568(SB), Y11, Y10
-	VSUBPD       constants<>+13568(SB), Y9, Y12
+	VSUBPD       constants<>+14784(SB), Y7, Y9
+	VSUBPD       constants<>+14784(SB), Y8, Y10
+	VMOVUPS      constants<>+14784(SB), Y11
+	VFMADD231PD  constants<>+7360(SB), Y9, Y11
+	VMOVUPS      constants<>+14784(SB), Y9
+	VFMADD231PD  constants<>+7360(SB), Y10, Y9
+	VSUBPD       constants<>+14784(SB), Y11, Y10
+	VSUBPD       constants<>+14784(SB), Y9, Y12
 	VSUBPD       Y10, Y7, Y7
 	VSUBPD       Y12, Y8, Y8
 	VPSLLQ       $0x34, Y11, Y10
-	VPADDQ       constants<>+14336(SB), Y10, Y10
+	VPADDQ       constants<>+15488(SB), Y10, Y10
 	VMULPD       Y10, Y5, Y10
 	VPSLLQ       $0x34, Y9, Y5
-	VPADDQ       constants<>+14336(SB), Y5, Y5
+	VPADDQ       constants<>+15488(SB), Y5, Y5
 	VMULPD       Y5, Y6, Y5
-	VSUBPD       constants<>+13568(SB), Y7, Y6
-	VSUBPD       constants<>+13568(SB), Y8, Y6
+	VSUBPD       constants<>+14784(SB), Y7, Y6
+	VSUBPD       constants<>+14784(SB), Y8, Y6
 	VPSLLQ       $0x34, Y7, Y6
-	VPADDQ       constants<>+14336(SB), Y6, Y6
+	VPADDQ       constants<>+15488(SB), Y6, Y6
 	VMULPD       Y6, Y10, Y6
 	VPSLLQ       $0x34, Y8, Y7
-	VPADDQ       constants<>+14336(SB), Y7, Y7
+	VPADDQ       constants<>+15488(SB), Y7, Y7
 	VMULPD       Y7, Y5, Y7
 	VADDPD       Y6, Y3, Y3
 	VADDPD       Y7, Y4, Y4
@@ -26472,81 +27404,81 @@ test:
 	VMASKMOVPD   32(AX)(CX*8), Y8, Y8
 	VSUBPD       Y0, Y7, Y7
 	VSUBPD       Y0, Y8, Y8
-	VMOVUPS      constants<>+13440(SB), Y9
+	VMOVUPS      constants<>+14656(SB), Y9
 	VMAXPD       Y7, Y9, Y7
-	VMOVUPS      constants<>+13440(SB), Y9
+	VMOVUPS      constants<>+14656(SB), Y9
 	VMAXPD       Y8, Y9, Y8
-	VMOVUPS      constants<>+13376(SB), Y9
+	VMOVUPS      constants<>+14592(SB), Y9
 	VMINPD       Y7, Y9, Y7
-	VMOVUPS      constants<>+13376(SB), Y9
+	VMOVUPS      constants<>+14592(SB), Y9
 	VMINPD       Y8, Y9, Y8
-	VMOVUPS      constants<>+13568(SB), Y9
-	VFMADD231PD  constants<>+13504(SB), Y7, Y9
-	VMOVUPS      constants<>+13568(SB), Y10
-	VFMADD231PD  constants<>+13504(SB), Y8, Y10
-	VSUBPD       constants<>+13568(SB), Y9, Y11
-	VSUBPD       constants<>+13568(SB), Y10, Y12
-	VFNMADD231PD constants<>+13632(SB), Y11, Y7
-	VFNMADD231PD constants<>+13632(SB), Y12, Y8
-	VFNMADD231PD constants<>+13696(SB), Y11, Y7
-	VFNMADD231PD constants<>+13696(SB), Y12, Y8
-	VMOVUPS      constants<>+13824(SB), Y11
-	VFMADD231PD  constants<>+13760(SB), Y7, Y11
-	VMOVUPS      constants<>+13824(SB), Y12
-	VFMADD231PD  constants<>+13760(SB), Y8, Y12
-	VFMADD213PD  constants<>+13888(SB), Y7, Y11
-	VFMADD213PD  constants<>+13888(SB), Y8, Y12
-	VFMADD213PD  constants<>+13952(SB), Y7, Y11
-	VFMADD213PD  constants<>+13952(SB), Y8, Y12
-	VFMADD213PD  constants<>+14016(SB), Y7, Y11
-	VFMADD213PD  constants<>+14016(SB), Y8, Y12
-	VFMADD213PD  constants<>+14080(SB), Y7, Y11
-	VFMADD213PD  constants<>+14080(SB), Y8, Y12
-	VFMADD213PD  constants<>+14144(SB), Y7, Y11
-	VFMADD213PD  constants<>+14144(SB), Y8, Y12
-	VFMADD213PD  constants<>+14208(SB), Y7, Y11
-	VFMADD213PD  constants<>+14208(SB), Y8, Y12
-	VFMADD213PD  constants<>+14272(SB), Y7, Y11
-	VFMADD213PD  constants<>+14272(SB), Y8, Y12
-	VFMADD213PD  constants<>+7808(SB), Y7, Y11
-	VFMADD213PD  constants<>+7808(SB), Y8, Y12
+	VMOVUPS      constants<>+14784(SB), Y9
+	VFMADD231PD  constants<>+14720(SB), Y7, Y9
+	VMOVUPS      constants<>+14784(SB), Y10
+	VFMADD231PD  constants<>+14720(SB), Y8, Y10
+	VSUBPD       constants<>+14784(SB), Y9, Y11
+	VSUBPD       constants<>+14784(SB), Y10, Y12
+	VFNMADD231PD constants<>+6400(SB), Y11, Y7
+	VFNMADD231PD constants<>+6400(SB), Y12, Y8
+	VFNMADD231PD constants<>+14848(SB), Y11, Y7
+	VFNMADD231PD constants<>+14848(SB), Y12, Y8
+	VMOVUPS      constants<>+14976(SB), Y11
+	VFMADD231PD  constants<>+14912(SB), Y7, Y11
+	VMOVUPS      constants<>+14976(SB), Y12
+	VFMADD231PD  constants<>+14912(SB), Y8, Y12
+	VFMADD213PD  constants<>+15040(SB), Y7, Y11
+	VFMADD213PD  constants<>+15040(SB), Y8, Y12
+	VFMADD213PD  constants<>+15104(SB), Y7, Y11
+	VFMADD213PD  constants<>+15104(SB), Y8, Y12
+	VFMADD213PD  constants<>+15168(SB), Y7, Y11
+	VFMADD213PD  constants<>+15168(SB), Y8, Y12
+	VFMADD213PD  constants<>+15232(SB), Y7, Y11
+	VFMADD213PD  constants<>+15232(SB), Y8, Y12
+	VFMADD213PD  constants<>+15296(SB), Y7, Y11
+	VFMADD213PD  constants<>+15296(SB), Y8, Y12
+	VFMADD213PD  constants<>+15360(SB), Y7, Y11
+	VFMADD213PD  constants<>+15360(SB), Y8, Y12
+	VFMADD213PD  constants<>+15424(SB), Y7, Y11
+	VFMADD213PD  constants<>+15424(SB), Y8, Y12
+	VFMADD213PD  constants<>+7360(SB), Y7, Y11
+	VFMADD213PD  constants<>+7360(SB), Y8, Y12
 	VMULPD       Y7, Y11, Y11
 	VMULPD       Y8, Y12, Y12
-	VADDPD       constants<>+7744(SB), Y7, Y13
-	VADDPD       constants<>+7744(SB), Y8, Y14
-	VSUBPD       constants<>+7744(SB), Y13, Y13
-	VSUBPD       constants<>+7744(SB), Y14, Y14
+	VADDPD       constants<>+6464(SB), Y7, Y13
+	VADDPD       constants<>+6464(SB), Y8, Y14
+	VSUBPD       constants<>+6464(SB), Y13, Y13
+	VSUBPD       constants<>+6464(SB), Y14, Y14
 	VSUBPD       Y13, Y7, Y13
 	VSUBPD       Y14, Y8, Y14
 	VFMADD231PD  Y7, Y11, Y13
 	VFMADD231PD  Y8, Y12, Y14
-	VADDPD       constants<>+7744(SB), Y7, Y7
-	VADDPD       constants<>+7744(SB), Y8, Y8
+	VADDPD       constants<>+6464(SB), Y7, Y7
+	VADDPD       constants<>+6464(SB), Y8, Y8
 	VADDPD       Y7, Y13, Y7
 	VADDPD       Y8, Y14, Y8
-	VSUBPD       constants<>+13568(SB), Y9, Y11
-	VSUBPD       constants<>+13568(SB), Y10, Y12
-	VMOVUPS      constants<>+13568(SB), Y13
-	VFMADD231PD  constants<>+7808(SB), Y11, Y13
-	VMOVUPS      constants<>+13568(SB), Y11
-	VFMADD231PD  constants<>+7808(SB), Y12, Y11
-	VSUBPD       constants<>+13568(SB), Y13, Y12
-	VSUBPD       constants<>+13568(SB), Y11, Y14
+	VSUBPD       constants<>+14784(SB), Y9, Y11
+	VSUBPD       constants<>+14784(SB), Y10, Y12
+	VMOVUPS      constants<>+14784(SB), Y13
+	VFMADD231PD  constants<>+7360(SB), Y11, Y13
+	VMOVUPS      constants<>+14784(SB), Y11
+	VFMADD231PD  constants<>+7360(SB), Y12, Y11
+	VSUBPD       constants<>+14784(SB), Y13, Y12
+	VSUBPD       constants<>+14784(SB), Y11, Y14
 	VSUBPD       Y12, Y9, Y9
 	VSUBPD       Y14, Y10, Y10
 	VPSLLQ       $0x34, Y13, Y12
-	VPADDQ       constants<>+14336(SB), Y12, Y12
+	VPADDQ       constants<>+15488(SB), Y12, Y12
 	VMULPD       Y12, Y7, Y12
 	VPSLLQ       $0x34, Y11, Y7
-	VPADDQ       constants<>+14336(SB), Y7, Y7
+	VPADDQ       constants<>+15488(SB), Y7, Y7
 	VMULPD       Y7, Y8, Y7
-	VSUBPD       constants<>+13568(SB), Y9, Y8
-	VSUBPD       constants<>+13568(SB), Y10, Y8
+	VSUBPD       constants<>+14784(SB), Y9, Y8
+	VSUBPD       constants<>+14784(SB), Y10, Y8
 	VPSLLQ       $0x34, Y9, Y8
-	VPADDQ       constants<>+14336(SB), Y8, Y8
+	VPADDQ       constants<>+15488(SB), Y8, Y8
 	VMULPD       Y8, Y12, Y8
 	VPSLLQ       $0x34, Y10, Y9
-	VPADDQ       constants<>+14336(SB), Y9, Y9
+	VPADDQ       constants<>+15488(SB), Y9, Y9
 	VMULPD       Y9, Y7, Y9
 	VADDPD       Y8, Y1, Y7
 	VADDPD       Y9, Y2, Y8
@@ -26562,81 +27494,81 @@ test:
 	VMASKMOVPD   96(AX)(CX*8), Y7, Y7
 	VSUBPD       Y0, Y5, Y5
 	VSUBPD       Y0, Y7, Y0
-	VMOVUPS      constants<>+13440(SB), Y7
+	VMOVUPS      constants<>+14656(SB), Y7
 	VMAXPD       Y5, Y7, Y5
-	VMOVUPS      constants<>+13440(SB), Y7
+	VMOVUPS      constants<>+14656(SB), Y7
 	VMAXPD       Y0, Y7, Y0
-	VMOVUPS      constants<>+13376(SB), Y7
+	VMOVUPS      constants<>+14592(SB), Y7
 	VMINPD       Y5, Y7, Y5
-	VMOVUPS      constants<>+13376(SB), Y7
+	VMOVUPS      constants<>+14592(SB), Y7
 	VMINPD       Y0, Y7, Y0
-	VMOVUPS      constants<>+13568(SB), Y7
-	VFMADD231PD  constants<>+13504(SB), Y5, Y7
-	VMOVUPS      constants<>+13568(SB), Y8
-	VFMADD231PD  constants<>+13504(SB), Y0, Y8
-	VSUBPD       constants<>+13568(SB), Y7, Y9
-	VSUBPD       constants<>+13568(SB), Y8, Y10
-	VFNMADD231PD constants<>+13632(SB), Y9, Y5
-	VFNMADD231PD constants<>+13632(SB), Y10, Y0
-	VFNMADD231PD constants<>+13696(SB), Y9, Y5
-	VFNMADD231PD constants<>+13696(SB), Y10, Y0
-	VMOVUPS      constants<>+13824(SB), Y9
-	VFMADD231PD  constants<>+13760(SB), Y5, Y9
-	VMOVUPS      constants<>+13824(SB), Y10
-	VFMADD231PD  constants<>+13760(SB), Y0, Y10
-	VFMADD213PD  constants<>+13888(SB), Y5, Y9
-	VFMADD213PD  constants<>+13888(SB), Y0, Y10
-	VFMADD213PD  constants<>+13952(SB), Y5, Y9
-	VFMADD213PD  constants<>+13952(SB), Y0, Y10
-	VFMADD213PD  constants<>+14016(SB), Y5, Y9
-	VFMADD213PD  constants<>+14016(SB), Y0, Y10
-	VFMADD213PD  constants<>+14080(SB), Y5, Y9
-	VFMADD213PD  constants<>+14080(SB), Y0, Y10
-	VFMADD213PD  constants<>+14144(SB), Y5, Y9
-	VFMADD213PD  constants<>+14144(SB), Y0, Y10
-	VFMADD213PD  constants<>+14208(SB), Y5, Y9
-	VFMADD213PD  constants<>+14208(SB), Y0, Y10
-	VFMADD213PD  constants<>+14272(SB), Y5, Y9
-	VFMADD213PD  constants<>+14272(SB), Y0, Y10
-	VFMADD213PD  constants<>+7808(SB), Y5, Y9
-	VFMADD213PD  constants<>+7808(SB), Y0, Y10
+	VMOVUPS      constants<>+14784(SB), Y7
+	VFMADD231PD  constants<>+14720(SB), Y5, Y7
+	VMOVUPS      constants<>+14784(SB), Y8
+	VFMADD231PD  constants<>+14720(SB), Y0, Y8
+	VSUBPD       constants<>+14784(SB), Y7, Y9
+	VSUBPD       constants<>+14784(SB), Y8, Y10
+	VFNMADD231PD constants<>+6400(SB), Y9, Y5
+	VFNMADD231PD constants<>+6400(SB), Y10, Y0
+	VFNMADD231PD constants<>+14848(SB), Y9, Y5
+	VFNMADD231PD constants<>+14848(SB), Y10, Y0
+	VMOVUPS      constants<>+14976(SB), Y9
+	VFMADD231PD  constants<>+14912(SB), Y5, Y9
+	VMOVUPS      constants<>+14976(SB), Y10
+	VFMADD231PD  constants<>+14912(SB), Y0, Y10
+	VFMADD213PD  constants<>+15040(SB), Y5, Y9
+	VFMADD213PD  constants<>+15040(SB), Y0, Y10
+	VFMADD213PD  constants<>+15104(SB), Y5, Y9
+	VFMADD213PD  constants<>+15104(SB), Y0, Y10
+	VFMADD213PD  constants<>+15168(SB), Y5, Y9
+	VFMADD213PD  constants<>+15168(SB), Y0, Y10
+	VFMADD213PD  constants<>+15232(SB), Y5, Y9
+	VFMADD213PD  constants<>+15232(SB), Y0, Y10
+	VFMADD213PD  constants<>+15296(SB), Y5, Y9
+	VFMADD213PD  constants<>+15296(SB), Y0, Y10
+	VFMADD213PD  constants<>+15360(SB), Y5, Y9
+	VFMADD213PD  constants<>+15360(SB), Y0, Y10
+	VFMADD213PD  constants<>+15424(SB), Y5, Y9
+	VFMADD213PD  constants<>+15424(SB), Y0, Y10
+	VFMADD213PD  constants<>+7360(SB), Y5, Y9
+	VFMADD213PD  constants<>+7360(SB), Y0, Y10
 	VMULPD       Y5, Y9, Y9
 	VMULPD       Y0, Y10, Y10
-	VADDPD       constants<>+7744(SB), Y5, Y11
-	VADDPD       constants<>+7744(SB), Y0, Y12
-	VSUBPD       constants<>+7744(SB), Y11, Y11
-	VSUBPD       constants<>+7744(SB), Y12, Y12
+	VADDPD       constants<>+6464(SB), Y5, Y11
+	VADDPD       constants<>+6464(SB), Y0, Y12
+	VSUBPD       constants<>+6464(SB), Y11, Y11
+	VSUBPD       constants<>+6464(SB), Y12, Y12
 	VSUBPD       Y11, Y5, Y11
 	VSUBPD       Y12, Y0, Y12
 	VFMADD231PD  Y5, Y9, Y11
 	VFMADD231PD  Y0, Y10, Y12
-	VADDPD       constants<>+7744(SB), Y5, Y5
-	VADDPD       constants<>+7744(SB), Y0, Y0
+	VADDPD       constants<>+6464(SB), Y5, Y5
+	VADDPD       constants<>+6464(SB), Y0, Y0
 	VADDPD       Y5, Y11, Y5
 	VADDPD       Y0, Y12, Y0
-	VSUBPD       constants<>+13568(SB), Y7, Y9
-	VSUBPD       constants<>+13568(SB), Y8, Y10
-	VMOVUPS      constants<>+13568(SB), Y11
-	VFMADD231PD  constants<>+7808(SB), Y9, Y11
-	VMOVUPS      constants<>+13568(SB), Y9
-	VFMADD231PD  constants<>+7808(SB), Y10, Y9
-	VSUBPD       constants<>+13568(SB), Y11, Y10
-	VSUBPD       constants<>+13568(SB), Y9, Y12
+	VSUBPD       constants<>+14784(SB), Y7, Y9
+	VSUBPD       constants<>+14784(SB), Y8, Y10
+	VMOVUPS      constants<>+14784(SB), Y11
+	VFMADD231PD  constants<>+7360(SB), Y9, Y11
+	VMOVUPS      constants<>+14784(SB), Y9
+	VFMADD231PD  constants<>+7360(SB), Y10, Y9
+	VSUBPD       constants<>+14784(SB), Y11, Y10
+	VSUBPD       constants<>+14784(SB), Y9, Y12
 	VSUBPD       Y10, Y7, Y7
 	VSUBPD       Y12, Y8, Y8
 	VPSLLQ       $0x34, Y11, Y10
-	VPADDQ       constants<>+14336(SB), Y10, Y10
+	VPADDQ       constants<>+15488(SB), Y10, Y10
 	VMULPD       Y10, Y5, Y10
 	VPSLLQ       $0x34, Y9, Y5
-	VPADDQ       constants<>+14336(SB), Y5, Y5
+	VPADDQ       constants<>+15488(SB), Y5, Y5
 	VMULPD       Y5, Y0, Y5
-	VSUBPD       constants<>+13568(SB), Y7, Y0
-	VSUBPD       constants<>+13568(SB), Y8, Y0
+	VSUBPD       constants<>+14784(SB), Y7, Y0
+	VSUBPD       constants<>+14784(SB), Y8, Y0
 	VPSLLQ       $0x34, Y7, Y0
-	VPADDQ       constants<>+14336(SB), Y0, Y0
+	VPADDQ       constants<>+15488(SB), Y0, Y0
 	VMULPD       Y0, Y10, Y0
 	VPSLLQ       $0x34, Y8, Y7
-	VPADDQ       constants<>+14336(SB), Y7, Y7
+	VPADDQ       constants<>+15488(SB), Y7, Y7
 	VMULPD       Y7, Y5, Y7
 	VADDPD       Y0, Y3, Y0
 	VADDPD       Y7, Y4, Y5

@@ -632,6 +632,11 @@ func dropAVX512(dst *float32, x *float32, keep *uint8, n int, scale float32)
 //go:noescape
 func philoxAVX512(x0 *uint32, x1 *uint32, x2 *uint32, x3 *uint32, n int, c1 uint32, c2 uint32, c3 uint32, k0 uint32, k1 uint32)
 
+// erfinvAVX512 is Erfinv of n elements.
+//
+//go:noescape
+func erfinvAVX512(dst *float32, x *float32, n int)
+
 // quantileAVX512 is Quantile of n elements.
 //
 //go:noescape

@@ -1458,1639 +1458,1783 @@ DATA constants<>+5872(SB)/4, $0xbb67ae85
 DATA constants<>+5876(SB)/4, $0xbb67ae85
 DATA constants<>+5880(SB)/4, $0xbb67ae85
 DATA constants<>+5884(SB)/4, $0xbb67ae85
-DATA constants<>+5888(SB)/4, $0x80000000
-DATA constants<>+5892(SB)/4, $0x80000000
-DATA constants<>+5896(SB)/4, $0x80000000
-DATA constants<>+5900(SB)/4, $0x80000000
-DATA constants<>+5904(SB)/4, $0x80000000
-DATA constants<>+5908(SB)/4, $0x80000000
-DATA constants<>+5912(SB)/4, $0x80000000
-DATA constants<>+5916(SB)/4, $0x80000000
-DATA constants<>+5920(SB)/4, $0x80000000
-DATA constants<>+5924(SB)/4, $0x80000000
-DATA constants<>+5928(SB)/4, $0x80000000
-DATA constants<>+5932(SB)/4, $0x80000000
-DATA constants<>+5936(SB)/4, $0x80000000
-DATA constants<>+5940(SB)/4, $0x80000000
-DATA constants<>+5944(SB)/4, $0x80000000
-DATA constants<>+5948(SB)/4, $0x80000000
-DATA constants<>+5952(SB)/4, $0x0000ffff
-DATA constants<>+5956(SB)/4, $0x0000ffff
-DATA constants<>+5960(SB)/4, $0x0000ffff
-DATA constants<>+5964(SB)/4, $0x0000ffff
-DATA constants<>+5968(SB)/4, $0x0000ffff
-DATA constants<>+5972(SB)/4, $0x0000ffff
-DATA constants<>+5976(SB)/4, $0x0000ffff
-DATA constants<>+5980(SB)/4, $0x0000ffff
-DATA constants<>+5984(SB)/4, $0x0000ffff
-DATA constants<>+5988(SB)/4, $0x0000ffff
-DATA constants<>+5992(SB)/4, $0x0000ffff
-DATA constants<>+5996(SB)/4, $0x0000ffff
-DATA constants<>+6000(SB)/4, $0x0000ffff
-DATA constants<>+6004(SB)/4, $0x0000ffff
-DATA constants<>+6008(SB)/4, $0x0000ffff
-DATA constants<>+6012(SB)/4, $0x0000ffff
-DATA constants<>+6016(SB)/8, $0x3ef0000000000000
-DATA constants<>+6024(SB)/8, $0x3ef0000000000000
-DATA constants<>+6032(SB)/8, $0x3ef0000000000000
-DATA constants<>+6040(SB)/8, $0x3ef0000000000000
-DATA constants<>+6048(SB)/8, $0x3ef0000000000000
-DATA constants<>+6056(SB)/8, $0x3ef0000000000000
-DATA constants<>+6064(SB)/8, $0x3ef0000000000000
-DATA constants<>+6072(SB)/8, $0x3ef0000000000000
-DATA constants<>+6080(SB)/8, $0x3df0000000000000
-DATA constants<>+6088(SB)/8, $0x3df0000000000000
-DATA constants<>+6096(SB)/8, $0x3df0000000000000
-DATA constants<>+6104(SB)/8, $0x3df0000000000000
-DATA constants<>+6112(SB)/8, $0x3df0000000000000
-DATA constants<>+6120(SB)/8, $0x3df0000000000000
-DATA constants<>+6128(SB)/8, $0x3df0000000000000
-DATA constants<>+6136(SB)/8, $0x3df0000000000000
-DATA constants<>+6144(SB)/8, $0x3de0000000000000
-DATA constants<>+6152(SB)/8, $0x3de0000000000000
-DATA constants<>+6160(SB)/8, $0x3de0000000000000
-DATA constants<>+6168(SB)/8, $0x3de0000000000000
-DATA constants<>+6176(SB)/8, $0x3de0000000000000
-DATA constants<>+6184(SB)/8, $0x3de0000000000000
-DATA constants<>+6192(SB)/8, $0x3de0000000000000
-DATA constants<>+6200(SB)/8, $0x3de0000000000000
-DATA constants<>+6208(SB)/8, $0x3fc71eb851eb851f
-DATA constants<>+6216(SB)/8, $0x3fc71eb851eb851f
-DATA constants<>+6224(SB)/8, $0x3fc71eb851eb851f
-DATA constants<>+6232(SB)/8, $0x3fc71eb851eb851f
-DATA constants<>+6240(SB)/8, $0x3fc71eb851eb851f
-DATA constants<>+6248(SB)/8, $0x3fc71eb851eb851f
-DATA constants<>+6256(SB)/8, $0x3fc71eb851eb851f
-DATA constants<>+6264(SB)/8, $0x3fc71eb851eb851f
-DATA constants<>+6272(SB)/8, $0x40a39a296f7d925e
-DATA constants<>+6280(SB)/8, $0x40a39a296f7d925e
-DATA constants<>+6288(SB)/8, $0x40a39a296f7d925e
-DATA constants<>+6296(SB)/8, $0x40a39a296f7d925e
-DATA constants<>+6304(SB)/8, $0x40a39a296f7d925e
-DATA constants<>+6312(SB)/8, $0x40a39a296f7d925e
-DATA constants<>+6320(SB)/8, $0x40a39a296f7d925e
-DATA constants<>+6328(SB)/8, $0x40a39a296f7d925e
-DATA constants<>+6336(SB)/8, $0x40e052d26b2e45e4
-DATA constants<>+6344(SB)/8, $0x40e052d26b2e45e4
-DATA constants<>+6352(SB)/8, $0x40e052d26b2e45e4
-DATA constants<>+6360(SB)/8, $0x40e052d26b2e45e4
-DATA constants<>+6368(SB)/8, $0x40e052d26b2e45e4
-DATA constants<>+6376(SB)/8, $0x40e052d26b2e45e4
-DATA constants<>+6384(SB)/8, $0x40e052d26b2e45e4
-DATA constants<>+6392(SB)/8, $0x40e052d26b2e45e4
-DATA constants<>+6400(SB)/8, $0x40f06c1c55b78f20
-DATA constants<>+6408(SB)/8, $0x40f06c1c55b78f20
-DATA constants<>+6416(SB)/8, $0x40f06c1c55b78f20
-DATA constants<>+6424(SB)/8, $0x40f06c1c55b78f20
-DATA constants<>+6432(SB)/8, $0x40f06c1c55b78f20
-DATA constants<>+6440(SB)/8, $0x40f06c1c55b78f20
-DATA constants<>+6448(SB)/8, $0x40f06c1c55b78f20
-DATA constants<>+6456(SB)/8, $0x40f06c1c55b78f20
-DATA constants<>+6464(SB)/8, $0x40e66c3e869b752a
-DATA constants<>+6472(SB)/8, $0x40e66c3e869b752a
-DATA constants<>+6480(SB)/8, $0x40e66c3e869b752a
-DATA constants<>+6488(SB)/8, $0x40e66c3e869b752a
-DATA constants<>+6496(SB)/8, $0x40e66c3e869b752a
-DATA constants<>+6504(SB)/8, $0x40e66c3e869b752a
-DATA constants<>+6512(SB)/8, $0x40e66c3e869b752a
-DATA constants<>+6520(SB)/8, $0x40e66c3e869b752a
-DATA constants<>+6528(SB)/8, $0x40cad1d8cd4ee71d
-DATA constants<>+6536(SB)/8, $0x40cad1d8cd4ee71d
-DATA constants<>+6544(SB)/8, $0x40cad1d8cd4ee71d
-DATA constants<>+6552(SB)/8, $0x40cad1d8cd4ee71d
-DATA constants<>+6560(SB)/8, $0x40cad1d8cd4ee71d
-DATA constants<>+6568(SB)/8, $0x40cad1d8cd4ee71d
-DATA constants<>+6576(SB)/8, $0x40cad1d8cd4ee71d
-DATA constants<>+6584(SB)/8, $0x40cad1d8cd4ee71d
-DATA constants<>+6592(SB)/8, $0x409ece5d2213c0cc
-DATA constants<>+6600(SB)/8, $0x409ece5d2213c0cc
-DATA constants<>+6608(SB)/8, $0x409ece5d2213c0cc
-DATA constants<>+6616(SB)/8, $0x409ece5d2213c0cc
-DATA constants<>+6624(SB)/8, $0x409ece5d2213c0cc
-DATA constants<>+6632(SB)/8, $0x409ece5d2213c0cc
-DATA constants<>+6640(SB)/8, $0x409ece5d2213c0cc
-DATA constants<>+6648(SB)/8, $0x409ece5d2213c0cc
-DATA constants<>+6656(SB)/8, $0x4060a4888b1a436e
-DATA constants<>+6664(SB)/8, $0x4060a4888b1a436e
-DATA constants<>+6672(SB)/8, $0x4060a4888b1a436e
-DATA constants<>+6680(SB)/8, $0x4060a4888b1a436e
-DATA constants<>+6688(SB)/8, $0x4060a4888b1a436e
-DATA constants<>+6696(SB)/8, $0x4060a4888b1a436e
-DATA constants<>+6704(SB)/8, $0x4060a4888b1a436e
-DATA constants<>+6712(SB)/8, $0x4060a4888b1a436e
-DATA constants<>+6720(SB)/8, $0x400b18d91e9eef75
-DATA constants<>+6728(SB)/8, $0x400b18d91e9eef75
-DATA constants<>+6736(SB)/8, $0x400b18d91e9eef75
-DATA constants<>+6744(SB)/8, $0x400b18d91e9eef75
-DATA constants<>+6752(SB)/8, $0x400b18d91e9eef75
-DATA constants<>+6760(SB)/8, $0x400b18d91e9eef75
-DATA constants<>+6768(SB)/8, $0x400b18d91e9eef75
-DATA constants<>+6776(SB)/8, $0x400b18d91e9eef75
-DATA constants<>+6784(SB)/8, $0x40b46a7eca984b69
-DATA constants<>+6792(SB)/8, $0x40b46a7eca984b69
-DATA constants<>+6800(SB)/8, $0x40b46a7eca984b69
-DATA constants<>+6808(SB)/8, $0x40b46a7eca984b69
-DATA constants<>+6816(SB)/8, $0x40b46a7eca984b69
-DATA constants<>+6824(SB)/8, $0x40b46a7eca984b69
-DATA constants<>+6832(SB)/8, $0x40b46a7eca984b69
-DATA constants<>+6840(SB)/8, $0x40b46a7eca984b69
-DATA constants<>+6848(SB)/8, $0x40dc0e457cb1ae76
-DATA constants<>+6856(SB)/8, $0x40dc0e457cb1ae76
-DATA constants<>+6864(SB)/8, $0x40dc0e457cb1ae76
-DATA constants<>+6872(SB)/8, $0x40dc0e457cb1ae76
-DATA constants<>+6880(SB)/8, $0x40dc0e457cb1ae76
-DATA constants<>+6888(SB)/8, $0x40dc0e457cb1ae76
-DATA constants<>+6896(SB)/8, $0x40dc0e457cb1ae76
-DATA constants<>+6904(SB)/8, $0x40dc0e457cb1ae76
-DATA constants<>+6912(SB)/8, $0x40e3317caa64f4be
-DATA constants<>+6920(SB)/8, $0x40e3317caa64f4be
-DATA constants<>+6928(SB)/8, $0x40e3317caa64f4be
-DATA constants<>+6936(SB)/8, $0x40e3317caa64f4be
-DATA constants<>+6944(SB)/8, $0x40e3317caa64f4be
-DATA constants<>+6952(SB)/8, $0x40e3317caa64f4be
-DATA constants<>+6960(SB)/8, $0x40e3317caa64f4be
-DATA constants<>+6968(SB)/8, $0x40e3317caa64f4be
-DATA constants<>+6976(SB)/8, $0x40d4b772d5d65266
-DATA constants<>+6984(SB)/8, $0x40d4b772d5d65266
-DATA constants<>+6992(SB)/8, $0x40d4b772d5d65266
-DATA constants<>+7000(SB)/8, $0x40d4b772d5d65266
-DATA constants<>+7008(SB)/8, $0x40d4b772d5d65266
-DATA constants<>+7016(SB)/8, $0x40d4b772d5d65266
-DATA constants<>+7024(SB)/8, $0x40d4b772d5d65266
-DATA constants<>+7032(SB)/8, $0x40d4b772d5d65266
-DATA constants<>+7040(SB)/8, $0x40b512322e75c89f
-DATA constants<>+7048(SB)/8, $0x40b512322e75c89f
-DATA constants<>+7056(SB)/8, $0x40b512322e75c89f
-DATA constants<>+7064(SB)/8, $0x40b512322e75c89f
-DATA constants<>+7072(SB)/8, $0x40b512322e75c89f
-DATA constants<>+7080(SB)/8, $0x40b512322e75c89f
-DATA constants<>+7088(SB)/8, $0x40b512322e75c89f
-DATA constants<>+7096(SB)/8, $0x40b512322e75c89f
-DATA constants<>+7104(SB)/8, $0x4085797efdc8b3f7
-DATA constants<>+7112(SB)/8, $0x4085797efdc8b3f7
-DATA constants<>+7120(SB)/8, $0x4085797efdc8b3f7
-DATA constants<>+7128(SB)/8, $0x4085797efdc8b3f7
-DATA constants<>+7136(SB)/8, $0x4085797efdc8b3f7
-DATA constants<>+7144(SB)/8, $0x4085797efdc8b3f7
-DATA constants<>+7152(SB)/8, $0x4085797efdc8b3f7
-DATA constants<>+7160(SB)/8, $0x4085797efdc8b3f7
-DATA constants<>+7168(SB)/8, $0x4045281b386e1ab5
-DATA constants<>+7176(SB)/8, $0x4045281b386e1ab5
-DATA constants<>+7184(SB)/8, $0x4045281b386e1ab5
-DATA constants<>+7192(SB)/8, $0x4045281b386e1ab5
-DATA constants<>+7200(SB)/8, $0x4045281b386e1ab5
-DATA constants<>+7208(SB)/8, $0x4045281b386e1ab5
-DATA constants<>+7216(SB)/8, $0x4045281b386e1ab5
-DATA constants<>+7224(SB)/8, $0x4045281b386e1ab5
-DATA constants<>+7232(SB)/8, $0x3ff0000000000000
-DATA constants<>+7240(SB)/8, $0x3ff0000000000000
-DATA constants<>+7248(SB)/8, $0x3ff0000000000000
-DATA constants<>+7256(SB)/8, $0x3ff0000000000000
-DATA constants<>+7264(SB)/8, $0x3ff0000000000000
-DATA constants<>+7272(SB)/8, $0x3ff0000000000000
-DATA constants<>+7280(SB)/8, $0x3ff0000000000000
-DATA constants<>+7288(SB)/8, $0x3ff0000000000000
-DATA constants<>+7296(SB)/8, $0x3fe0000000000000
-DATA constants<>+7304(SB)/8, $0x3fe0000000000000
-DATA constants<>+7312(SB)/8, $0x3fe0000000000000
-DATA constants<>+7320(SB)/8, $0x3fe0000000000000
-DATA constants<>+7328(SB)/8, $0x3fe0000000000000
-DATA constants<>+7336(SB)/8, $0x3fe0000000000000
-DATA constants<>+7344(SB)/8, $0x3fe0000000000000
-DATA constants<>+7352(SB)/8, $0x3fe0000000000000
-DATA constants<>+7360(SB)/8, $0x00095f619980c433
-DATA constants<>+7368(SB)/8, $0x00095f619980c433
-DATA constants<>+7376(SB)/8, $0x00095f619980c433
-DATA constants<>+7384(SB)/8, $0x00095f619980c433
-DATA constants<>+7392(SB)/8, $0x00095f619980c433
-DATA constants<>+7400(SB)/8, $0x00095f619980c433
-DATA constants<>+7408(SB)/8, $0x00095f619980c433
-DATA constants<>+7416(SB)/8, $0x00095f619980c433
-DATA constants<>+7424(SB)/8, $0x000fffffffffffff
-DATA constants<>+7432(SB)/8, $0x000fffffffffffff
-DATA constants<>+7440(SB)/8, $0x000fffffffffffff
-DATA constants<>+7448(SB)/8, $0x000fffffffffffff
-DATA constants<>+7456(SB)/8, $0x000fffffffffffff
-DATA constants<>+7464(SB)/8, $0x000fffffffffffff
-DATA constants<>+7472(SB)/8, $0x000fffffffffffff
-DATA constants<>+7480(SB)/8, $0x000fffffffffffff
-DATA constants<>+7488(SB)/8, $0x3fe6a09e667f3bcd
-DATA constants<>+7496(SB)/8, $0x3fe6a09e667f3bcd
-DATA constants<>+7504(SB)/8, $0x3fe6a09e667f3bcd
-DATA constants<>+7512(SB)/8, $0x3fe6a09e667f3bcd
-DATA constants<>+7520(SB)/8, $0x3fe6a09e667f3bcd
-DATA constants<>+7528(SB)/8, $0x3fe6a09e667f3bcd
-DATA constants<>+7536(SB)/8, $0x3fe6a09e667f3bcd
-DATA constants<>+7544(SB)/8, $0x3fe6a09e667f3bcd
-DATA constants<>+7552(SB)/8, $0x4330000000000000
-DATA constants<>+7560(SB)/8, $0x4330000000000000
-DATA constants<>+7568(SB)/8, $0x4330000000000000
-DATA constants<>+7576(SB)/8, $0x4330000000000000
-DATA constants<>+7584(SB)/8, $0x4330000000000000
-DATA constants<>+7592(SB)/8, $0x4330000000000000
-DATA constants<>+7600(SB)/8, $0x4330000000000000
-DATA constants<>+7608(SB)/8, $0x4330000000000000
-DATA constants<>+7616(SB)/8, $0x43300000000003ff
-DATA constants<>+7624(SB)/8, $0x43300000000003ff
-DATA constants<>+7632(SB)/8, $0x43300000000003ff
-DATA constants<>+7640(SB)/8, $0x43300000000003ff
-DATA constants<>+7648(SB)/8, $0x43300000000003ff
-DATA constants<>+7656(SB)/8, $0x43300000000003ff
-DATA constants<>+7664(SB)/8, $0x43300000000003ff
-DATA constants<>+7672(SB)/8, $0x43300000000003ff
-DATA constants<>+7680(SB)/8, $0x4000000000000000
-DATA constants<>+7688(SB)/8, $0x4000000000000000
-DATA constants<>+7696(SB)/8, $0x4000000000000000
-DATA constants<>+7704(SB)/8, $0x4000000000000000
-DATA constants<>+7712(SB)/8, $0x4000000000000000
-DATA constants<>+7720(SB)/8, $0x4000000000000000
-DATA constants<>+7728(SB)/8, $0x4000000000000000
-DATA constants<>+7736(SB)/8, $0x4000000000000000
-DATA constants<>+7744(SB)/8, $0x3fc39a09d078c69f
-DATA constants<>+7752(SB)/8, $0x3fc39a09d078c69f
-DATA constants<>+7760(SB)/8, $0x3fc39a09d078c69f
-DATA constants<>+7768(SB)/8, $0x3fc39a09d078c69f
-DATA constants<>+7776(SB)/8, $0x3fc39a09d078c69f
-DATA constants<>+7784(SB)/8, $0x3fc39a09d078c69f
-DATA constants<>+7792(SB)/8, $0x3fc39a09d078c69f
-DATA constants<>+7800(SB)/8, $0x3fc39a09d078c69f
-DATA constants<>+7808(SB)/8, $0x3fcc71c51d8e78af
-DATA constants<>+7816(SB)/8, $0x3fcc71c51d8e78af
-DATA constants<>+7824(SB)/8, $0x3fcc71c51d8e78af
-DATA constants<>+7832(SB)/8, $0x3fcc71c51d8e78af
-DATA constants<>+7840(SB)/8, $0x3fcc71c51d8e78af
-DATA constants<>+7848(SB)/8, $0x3fcc71c51d8e78af
-DATA constants<>+7856(SB)/8, $0x3fcc71c51d8e78af
-DATA constants<>+7864(SB)/8, $0x3fcc71c51d8e78af
-DATA constants<>+7872(SB)/8, $0x3fd999999997fa04
-DATA constants<>+7880(SB)/8, $0x3fd999999997fa04
-DATA constants<>+7888(SB)/8, $0x3fd999999997fa04
-DATA constants<>+7896(SB)/8, $0x3fd999999997fa04
-DATA constants<>+7904(SB)/8, $0x3fd999999997fa04
-DATA constants<>+7912(SB)/8, $0x3fd999999997fa04
-DATA constants<>+7920(SB)/8, $0x3fd999999997fa04
-DATA constants<>+7928(SB)/8, $0x3fd999999997fa04
-DATA constants<>+7936(SB)/8, $0x3fc2f112df3e5244
-DATA constants<>+7944(SB)/8, $0x3fc2f112df3e5244
-DATA constants<>+7952(SB)/8, $0x3fc2f112df3e5244
-DATA constants<>+7960(SB)/8, $0x3fc2f112df3e5244
-DATA constants<>+7968(SB)/8, $0x3fc2f112df3e5244
-DATA constants<>+7976(SB)/8, $0x3fc2f112df3e5244
-DATA constants<>+7984(SB)/8, $0x3fc2f112df3e5244
-DATA constants<>+7992(SB)/8, $0x3fc2f112df3e5244
-DATA constants<>+8000(SB)/8, $0x3fc7466496cb03de
-DATA constants<>+8008(SB)/8, $0x3fc7466496cb03de
-DATA constants<>+8016(SB)/8, $0x3fc7466496cb03de
-DATA constants<>+8024(SB)/8, $0x3fc7466496cb03de
-DATA constants<>+8032(SB)/8, $0x3fc7466496cb03de
-DATA constants<>+8040(SB)/8, $0x3fc7466496cb03de
-DATA constants<>+8048(SB)/8, $0x3fc7466496cb03de
-DATA constants<>+8056(SB)/8, $0x3fc7466496cb03de
-DATA constants<>+8064(SB)/8, $0x3fd2492494229359
-DATA constants<>+8072(SB)/8, $0x3fd2492494229359
-DATA constants<>+8080(SB)/8, $0x3fd2492494229359
-DATA constants<>+8088(SB)/8, $0x3fd2492494229359
-DATA constants<>+8096(SB)/8, $0x3fd2492494229359
-DATA constants<>+8104(SB)/8, $0x3fd2492494229359
-DATA constants<>+8112(SB)/8, $0x3fd2492494229359
-DATA constants<>+8120(SB)/8, $0x3fd2492494229359
-DATA constants<>+8128(SB)/8, $0x3fe5555555555593
-DATA constants<>+8136(SB)/8, $0x3fe5555555555593
-DATA constants<>+8144(SB)/8, $0x3fe5555555555593
-DATA constants<>+8152(SB)/8, $0x3fe5555555555593
-DATA constants<>+8160(SB)/8, $0x3fe5555555555593
-DATA constants<>+8168(SB)/8, $0x3fe5555555555593
-DATA constants<>+8176(SB)/8, $0x3fe5555555555593
-DATA constants<>+8184(SB)/8, $0x3fe5555555555593
-DATA constants<>+8192(SB)/8, $0x3dea39ef35793c76
-DATA constants<>+8200(SB)/8, $0x3dea39ef35793c76
-DATA constants<>+8208(SB)/8, $0x3dea39ef35793c76
-DATA constants<>+8216(SB)/8, $0x3dea39ef35793c76
-DATA constants<>+8224(SB)/8, $0x3dea39ef35793c76
-DATA constants<>+8232(SB)/8, $0x3dea39ef35793c76
-DATA constants<>+8240(SB)/8, $0x3dea39ef35793c76
-DATA constants<>+8248(SB)/8, $0x3dea39ef35793c76
-DATA constants<>+8256(SB)/8, $0x3fe62e42fee00000
-DATA constants<>+8264(SB)/8, $0x3fe62e42fee00000
-DATA constants<>+8272(SB)/8, $0x3fe62e42fee00000
-DATA constants<>+8280(SB)/8, $0x3fe62e42fee00000
-DATA constants<>+8288(SB)/8, $0x3fe62e42fee00000
-DATA constants<>+8296(SB)/8, $0x3fe62e42fee00000
-DATA constants<>+8304(SB)/8, $0x3fe62e42fee00000
-DATA constants<>+8312(SB)/8, $0x3fe62e42fee00000
-DATA constants<>+8320(SB)/8, $0x8000000000000000
-DATA constants<>+8328(SB)/8, $0x8000000000000000
-DATA constants<>+8336(SB)/8, $0x8000000000000000
-DATA constants<>+8344(SB)/8, $0x8000000000000000
-DATA constants<>+8352(SB)/8, $0x8000000000000000
-DATA constants<>+8360(SB)/8, $0x8000000000000000
-DATA constants<>+8368(SB)/8, $0x8000000000000000
-DATA constants<>+8376(SB)/8, $0x8000000000000000
-DATA constants<>+8384(SB)/8, $0x3ff999999999999a
-DATA constants<>+8392(SB)/8, $0x3ff999999999999a
-DATA constants<>+8400(SB)/8, $0x3ff999999999999a
-DATA constants<>+8408(SB)/8, $0x3ff999999999999a
-DATA constants<>+8416(SB)/8, $0x3ff999999999999a
-DATA constants<>+8424(SB)/8, $0x3ff999999999999a
-DATA constants<>+8432(SB)/8, $0x3ff999999999999a
-DATA constants<>+8440(SB)/8, $0x3ff999999999999a
-DATA constants<>+8448(SB)/8, $0x3f49615ac0b7ace9
-DATA constants<>+8456(SB)/8, $0x3f49615ac0b7ace9
-DATA constants<>+8464(SB)/8, $0x3f49615ac0b7ace9
-DATA constants<>+8472(SB)/8, $0x3f49615ac0b7ace9
-DATA constants<>+8480(SB)/8, $0x3f49615ac0b7ace9
-DATA constants<>+8488(SB)/8, $0x3f49615ac0b7ace9
-DATA constants<>+8496(SB)/8, $0x3f49615ac0b7ace9
-DATA constants<>+8504(SB)/8, $0x3f49615ac0b7ace9
-DATA constants<>+8512(SB)/8, $0x3f9744eb6c45ec67
-DATA constants<>+8520(SB)/8, $0x3f9744eb6c45ec67
-DATA constants<>+8528(SB)/8, $0x3f9744eb6c45ec67
-DATA constants<>+8536(SB)/8, $0x3f9744eb6c45ec67
-DATA constants<>+8544(SB)/8, $0x3f9744eb6c45ec67
-DATA constants<>+8552(SB)/8, $0x3f9744eb6c45ec67
-DATA constants<>+8560(SB)/8, $0x3f9744eb6c45ec67
-DATA constants<>+8568(SB)/8, $0x3f9744eb6c45ec67
-DATA constants<>+8576(SB)/8, $0x3fcef2abb9b85c37
-DATA constants<>+8584(SB)/8, $0x3fcef2abb9b85c37
-DATA constants<>+8592(SB)/8, $0x3fcef2abb9b85c37
-DATA constants<>+8600(SB)/8, $0x3fcef2abb9b85c37
-DATA constants<>+8608(SB)/8, $0x3fcef2abb9b85c37
-DATA constants<>+8616(SB)/8, $0x3fcef2abb9b85c37
-DATA constants<>+8624(SB)/8, $0x3fcef2abb9b85c37
-DATA constants<>+8632(SB)/8, $0x3fcef2abb9b85c37
-DATA constants<>+8640(SB)/8, $0x3ff453cc085375b2
-DATA constants<>+8648(SB)/8, $0x3ff453cc085375b2
-DATA constants<>+8656(SB)/8, $0x3ff453cc085375b2
-DATA constants<>+8664(SB)/8, $0x3ff453cc085375b2
-DATA constants<>+8672(SB)/8, $0x3ff453cc085375b2
-DATA constants<>+8680(SB)/8, $0x3ff453cc085375b2
-DATA constants<>+8688(SB)/8, $0x3ff453cc085375b2
-DATA constants<>+8696(SB)/8, $0x3ff453cc085375b2
-DATA constants<>+8704(SB)/8, $0x400d2ecb1a3d02c4
-DATA constants<>+8712(SB)/8, $0x400d2ecb1a3d02c4
-DATA constants<>+8720(SB)/8, $0x400d2ecb1a3d02c4
-DATA constants<>+8728(SB)/8, $0x400d2ecb1a3d02c4
-DATA constants<>+8736(SB)/8, $0x400d2ecb1a3d02c4
-DATA constants<>+8744(SB)/8, $0x400d2ecb1a3d02c4
-DATA constants<>+8752(SB)/8, $0x400d2ecb1a3d02c4
-DATA constants<>+8760(SB)/8, $0x400d2ecb1a3d02c4
-DATA constants<>+8768(SB)/8, $0x401713f71462256a
-DATA constants<>+8776(SB)/8, $0x401713f71462256a
-DATA constants<>+8784(SB)/8, $0x401713f71462256a
-DATA constants<>+8792(SB)/8, $0x401713f71462256a
-DATA constants<>+8800(SB)/8, $0x401713f71462256a
-DATA constants<>+8808(SB)/8, $0x401713f71462256a
-DATA constants<>+8816(SB)/8, $0x401713f71462256a
-DATA constants<>+8824(SB)/8, $0x401713f71462256a
-DATA constants<>+8832(SB)/8, $0x4012857748cab19b
-DATA constants<>+8840(SB)/8, $0x4012857748cab19b
-DATA constants<>+8848(SB)/8, $0x4012857748cab19b
-DATA constants<>+8856(SB)/8, $0x4012857748cab19b
-DATA constants<>+8864(SB)/8, $0x4012857748cab19b
-DATA constants<>+8872(SB)/8, $0x4012857748cab19b
-DATA constants<>+8880(SB)/8, $0x4012857748cab19b
-DATA constants<>+8888(SB)/8, $0x4012857748cab19b
-DATA constants<>+8896(SB)/8, $0x3ff6c665fde9526a
-DATA constants<>+8904(SB)/8, $0x3ff6c665fde9526a
-DATA constants<>+8912(SB)/8, $0x3ff6c665fde9526a
-DATA constants<>+8920(SB)/8, $0x3ff6c665fde9526a
-DATA constants<>+8928(SB)/8, $0x3ff6c665fde9526a
-DATA constants<>+8936(SB)/8, $0x3ff6c665fde9526a
-DATA constants<>+8944(SB)/8, $0x3ff6c665fde9526a
-DATA constants<>+8952(SB)/8, $0x3ff6c665fde9526a
-DATA constants<>+8960(SB)/8, $0x3e120d3f686439e4
-DATA constants<>+8968(SB)/8, $0x3e120d3f686439e4
-DATA constants<>+8976(SB)/8, $0x3e120d3f686439e4
-DATA constants<>+8984(SB)/8, $0x3e120d3f686439e4
-DATA constants<>+8992(SB)/8, $0x3e120d3f686439e4
-DATA constants<>+9000(SB)/8, $0x3e120d3f686439e4
-DATA constants<>+9008(SB)/8, $0x3e120d3f686439e4
-DATA constants<>+9016(SB)/8, $0x3e120d3f686439e4
-DATA constants<>+9024(SB)/8, $0x3f41f18cbfdf2728
-DATA constants<>+9032(SB)/8, $0x3f41f18cbfdf2728
-DATA constants<>+9040(SB)/8, $0x3f41f18cbfdf2728
-DATA constants<>+9048(SB)/8, $0x3f41f18cbfdf2728
-DATA constants<>+9056(SB)/8, $0x3f41f18cbfdf2728
-DATA constants<>+9064(SB)/8, $0x3f41f18cbfdf2728
-DATA constants<>+9072(SB)/8, $0x3f41f18cbfdf2728
-DATA constants<>+9080(SB)/8, $0x3f41f18cbfdf2728
-DATA constants<>+9088(SB)/8, $0x3f8f207a7eab17bf
-DATA constants<>+9096(SB)/8, $0x3f8f207a7eab17bf
-DATA constants<>+9104(SB)/8, $0x3f8f207a7eab17bf
-DATA constants<>+9112(SB)/8, $0x3f8f207a7eab17bf
-DATA constants<>+9120(SB)/8, $0x3f8f207a7eab17bf
-DATA constants<>+9128(SB)/8, $0x3f8f207a7eab17bf
-DATA constants<>+9136(SB)/8, $0x3f8f207a7eab17bf
-DATA constants<>+9144(SB)/8, $0x3f8f207a7eab17bf
-DATA constants<>+9152(SB)/8, $0x3fc2f5123394f040
-DATA constants<>+9160(SB)/8, $0x3fc2f5123394f040
-DATA constants<>+9168(SB)/8, $0x3fc2f5123394f040
-DATA constants<>+9176(SB)/8, $0x3fc2f5123394f040
-DATA constants<>+9184(SB)/8, $0x3fc2f5123394f040
-DATA constants<>+9192(SB)/8, $0x3fc2f5123394f040
-DATA constants<>+9200(SB)/8, $0x3fc2f5123394f040
-DATA constants<>+9208(SB)/8, $0x3fc2f5123394f040
-DATA constants<>+9216(SB)/8, $0x3fe61292f23385c9
-DATA constants<>+9224(SB)/8, $0x3fe61292f23385c9
-DATA constants<>+9232(SB)/8, $0x3fe61292f23385c9
-DATA constants<>+9240(SB)/8, $0x3fe61292f23385c9
-DATA constants<>+9248(SB)/8, $0x3fe61292f23385c9
-DATA constants<>+9256(SB)/8, $0x3fe61292f23385c9
-DATA constants<>+9264(SB)/8, $0x3fe61292f23385c9
-DATA constants<>+9272(SB)/8, $0x3fe61292f23385c9
-DATA constants<>+9280(SB)/8, $0x3ffad278e6526633
-DATA constants<>+9288(SB)/8, $0x3ffad278e6526633
-DATA constants<>+9296(SB)/8, $0x3ffad278e6526633
-DATA constants<>+9304(SB)/8, $0x3ffad278e6526633
-DATA constants<>+9312(SB)/8, $0x3ffad278e6526633
-DATA constants<>+9320(SB)/8, $0x3ffad278e6526633
-DATA constants<>+9328(SB)/8, $0x3ffad278e6526633
-DATA constants<>+9336(SB)/8, $0x3ffad278e6526633
-DATA constants<>+9344(SB)/8, $0x40006cefbb46a449
-DATA constants<>+9352(SB)/8, $0x40006cefbb46a449
-DATA constants<>+9360(SB)/8, $0x40006cefbb46a449
-DATA constants<>+9368(SB)/8, $0x40006cefbb46a449
-DATA constants<>+9376(SB)/8, $0x40006cefbb46a449
-DATA constants<>+9384(SB)/8, $0x40006cefbb46a449
-DATA constants<>+9392(SB)/8, $0x40006cefbb46a449
-DATA constants<>+9400(SB)/8, $0x40006cefbb46a449
-DATA constants<>+9408(SB)/4, $0xbf800000
-DATA constants<>+9412(SB)/4, $0xbf800000
-DATA constants<>+9416(SB)/4, $0xbf800000
-DATA constants<>+9420(SB)/4, $0xbf800000
-DATA constants<>+9424(SB)/4, $0xbf800000
-DATA constants<>+9428(SB)/4, $0xbf800000
-DATA constants<>+9432(SB)/4, $0xbf800000
-DATA constants<>+9436(SB)/4, $0xbf800000
-DATA constants<>+9440(SB)/4, $0xbf800000
-DATA constants<>+9444(SB)/4, $0xbf800000
-DATA constants<>+9448(SB)/4, $0xbf800000
-DATA constants<>+9452(SB)/4, $0xbf800000
-DATA constants<>+9456(SB)/4, $0xbf800000
-DATA constants<>+9460(SB)/4, $0xbf800000
-DATA constants<>+9464(SB)/4, $0xbf800000
-DATA constants<>+9468(SB)/4, $0xbf800000
-DATA constants<>+9472(SB)/4, $0x00000000
-DATA constants<>+9476(SB)/4, $0x00000000
-DATA constants<>+9480(SB)/4, $0x00000000
-DATA constants<>+9484(SB)/4, $0x00000000
-DATA constants<>+9488(SB)/4, $0x00000000
-DATA constants<>+9492(SB)/4, $0x00000000
-DATA constants<>+9496(SB)/4, $0x00000000
-DATA constants<>+9500(SB)/4, $0x00000000
-DATA constants<>+9504(SB)/4, $0x00000000
-DATA constants<>+9508(SB)/4, $0x00000000
-DATA constants<>+9512(SB)/4, $0x00000000
-DATA constants<>+9516(SB)/4, $0x00000000
-DATA constants<>+9520(SB)/4, $0x00000000
-DATA constants<>+9524(SB)/4, $0x00000000
-DATA constants<>+9528(SB)/4, $0x00000000
-DATA constants<>+9532(SB)/4, $0x00000000
-DATA constants<>+9536(SB)/4, $0x7f800000
-DATA constants<>+9540(SB)/4, $0x7f800000
-DATA constants<>+9544(SB)/4, $0x7f800000
-DATA constants<>+9548(SB)/4, $0x7f800000
-DATA constants<>+9552(SB)/4, $0x7f800000
-DATA constants<>+9556(SB)/4, $0x7f800000
-DATA constants<>+9560(SB)/4, $0x7f800000
-DATA constants<>+9564(SB)/4, $0x7f800000
-DATA constants<>+9568(SB)/4, $0x7f800000
-DATA constants<>+9572(SB)/4, $0x7f800000
-DATA constants<>+9576(SB)/4, $0x7f800000
-DATA constants<>+9580(SB)/4, $0x7f800000
-DATA constants<>+9584(SB)/4, $0x7f800000
-DATA constants<>+9588(SB)/4, $0x7f800000
-DATA constants<>+9592(SB)/4, $0x7f800000
-DATA constants<>+9596(SB)/4, $0x7f800000
-DATA constants<>+9600(SB)/4, $0x41f00000
-DATA constants<>+9604(SB)/4, $0x41f00000
-DATA constants<>+9608(SB)/4, $0x41f00000
-DATA constants<>+9612(SB)/4, $0x41f00000
-DATA constants<>+9616(SB)/4, $0x41f00000
-DATA constants<>+9620(SB)/4, $0x41f00000
-DATA constants<>+9624(SB)/4, $0x41f00000
-DATA constants<>+9628(SB)/4, $0x41f00000
-DATA constants<>+9632(SB)/4, $0x41f00000
-DATA constants<>+9636(SB)/4, $0x41f00000
-DATA constants<>+9640(SB)/4, $0x41f00000
-DATA constants<>+9644(SB)/4, $0x41f00000
-DATA constants<>+9648(SB)/4, $0x41f00000
-DATA constants<>+9652(SB)/4, $0x41f00000
-DATA constants<>+9656(SB)/4, $0x41f00000
-DATA constants<>+9660(SB)/4, $0x41f00000
-DATA constants<>+9664(SB)/4, $0x42c80000
-DATA constants<>+9668(SB)/4, $0x42c80000
-DATA constants<>+9672(SB)/4, $0x42c80000
-DATA constants<>+9676(SB)/4, $0x42c80000
-DATA constants<>+9680(SB)/4, $0x42c80000
-DATA constants<>+9684(SB)/4, $0x42c80000
-DATA constants<>+9688(SB)/4, $0x42c80000
-DATA constants<>+9692(SB)/4, $0x42c80000
-DATA constants<>+9696(SB)/4, $0x42c80000
-DATA constants<>+9700(SB)/4, $0x42c80000
-DATA constants<>+9704(SB)/4, $0x42c80000
-DATA constants<>+9708(SB)/4, $0x42c80000
-DATA constants<>+9712(SB)/4, $0x42c80000
-DATA constants<>+9716(SB)/4, $0x42c80000
-DATA constants<>+9720(SB)/4, $0x42c80000
-DATA constants<>+9724(SB)/4, $0x42c80000
-DATA constants<>+9728(SB)/4, $0x3fb504f3
-DATA constants<>+9732(SB)/4, $0x3fb504f3
-DATA constants<>+9736(SB)/4, $0x3fb504f3
-DATA constants<>+9740(SB)/4, $0x3fb504f3
-DATA constants<>+9744(SB)/4, $0x3fb504f3
-DATA constants<>+9748(SB)/4, $0x3fb504f3
-DATA constants<>+9752(SB)/4, $0x3fb504f3
-DATA constants<>+9756(SB)/4, $0x3fb504f3
-DATA constants<>+9760(SB)/4, $0x3fb504f3
-DATA constants<>+9764(SB)/4, $0x3fb504f3
-DATA constants<>+9768(SB)/4, $0x3fb504f3
-DATA constants<>+9772(SB)/4, $0x3fb504f3
-DATA constants<>+9776(SB)/4, $0x3fb504f3
-DATA constants<>+9780(SB)/4, $0x3fb504f3
-DATA constants<>+9784(SB)/4, $0x3fb504f3
-DATA constants<>+9788(SB)/4, $0x3fb504f3
-DATA constants<>+9792(SB)/8, $0x3fd21b15f146989b
-DATA constants<>+9800(SB)/8, $0x3fd21b15f146989b
-DATA constants<>+9808(SB)/8, $0x3fd21b15f146989b
-DATA constants<>+9816(SB)/8, $0x3fd21b15f146989b
-DATA constants<>+9824(SB)/8, $0x3fd21b15f146989b
-DATA constants<>+9832(SB)/8, $0x3fd21b15f146989b
-DATA constants<>+9840(SB)/8, $0x3fd21b15f146989b
-DATA constants<>+9848(SB)/8, $0x3fd21b15f146989b
-DATA constants<>+9856(SB)/8, $0x3fd47954e865113c
-DATA constants<>+9864(SB)/8, $0x3fd47954e865113c
-DATA constants<>+9872(SB)/8, $0x3fd47954e865113c
-DATA constants<>+9880(SB)/8, $0x3fd47954e865113c
-DATA constants<>+9888(SB)/8, $0x3fd47954e865113c
-DATA constants<>+9896(SB)/8, $0x3fd47954e865113c
-DATA constants<>+9904(SB)/8, $0x3fd47954e865113c
-DATA constants<>+9912(SB)/8, $0x3fd47954e865113c
-DATA constants<>+9920(SB)/8, $0x3fda61a2ef649675
-DATA constants<>+9928(SB)/8, $0x3fda61a2ef649675
-DATA constants<>+9936(SB)/8, $0x3fda61a2ef649675
-DATA constants<>+9944(SB)/8, $0x3fda61a2ef649675
-DATA constants<>+9952(SB)/8, $0x3fda61a2ef649675
-DATA constants<>+9960(SB)/8, $0x3fda61a2ef649675
-DATA constants<>+9968(SB)/8, $0x3fda61a2ef649675
-DATA constants<>+9976(SB)/8, $0x3fda61a2ef649675
-DATA constants<>+9984(SB)/8, $0x3fe2776c2930c203
-DATA constants<>+9992(SB)/8, $0x3fe2776c2930c203
-DATA constants<>+10000(SB)/8, $0x3fe2776c2930c203
-DATA constants<>+10008(SB)/8, $0x3fe2776c2930c203
-DATA constants<>+10016(SB)/8, $0x3fe2776c2930c203
-DATA constants<>+10024(SB)/8, $0x3fe2776c2930c203
-DATA constants<>+10032(SB)/8, $0x3fe2776c2930c203
-DATA constants<>+10040(SB)/8, $0x3fe2776c2930c203
-DATA constants<>+10048(SB)/8, $0x3feec709dc53c8a1
-DATA constants<>+10056(SB)/8, $0x3feec709dc53c8a1
-DATA constants<>+10064(SB)/8, $0x3feec709dc53c8a1
-DATA constants<>+10072(SB)/8, $0x3feec709dc53c8a1
-DATA constants<>+10080(SB)/8, $0x3feec709dc53c8a1
-DATA constants<>+10088(SB)/8, $0x3feec709dc53c8a1
-DATA constants<>+10096(SB)/8, $0x3feec709dc53c8a1
-DATA constants<>+10104(SB)/8, $0x3feec709dc53c8a1
-DATA constants<>+10112(SB)/8, $0x40071547652b8251
-DATA constants<>+10120(SB)/8, $0x40071547652b8251
-DATA constants<>+10128(SB)/8, $0x40071547652b8251
-DATA constants<>+10136(SB)/8, $0x40071547652b8251
-DATA constants<>+10144(SB)/8, $0x40071547652b8251
-DATA constants<>+10152(SB)/8, $0x40071547652b8251
-DATA constants<>+10160(SB)/8, $0x40071547652b8251
-DATA constants<>+10168(SB)/8, $0x40071547652b8251
-DATA constants<>+10176(SB)/4, $0x7f7fffff
-DATA constants<>+10180(SB)/4, $0x7f7fffff
-DATA constants<>+10184(SB)/4, $0x7f7fffff
-DATA constants<>+10188(SB)/4, $0x7f7fffff
-DATA constants<>+10192(SB)/4, $0x7f7fffff
-DATA constants<>+10196(SB)/4, $0x7f7fffff
-DATA constants<>+10200(SB)/4, $0x7f7fffff
-DATA constants<>+10204(SB)/4, $0x7f7fffff
-DATA constants<>+10208(SB)/4, $0x7f7fffff
-DATA constants<>+10212(SB)/4, $0x7f7fffff
-DATA constants<>+10216(SB)/4, $0x7f7fffff
-DATA constants<>+10220(SB)/4, $0x7f7fffff
-DATA constants<>+10224(SB)/4, $0x7f7fffff
-DATA constants<>+10228(SB)/4, $0x7f7fffff
-DATA constants<>+10232(SB)/4, $0x7f7fffff
-DATA constants<>+10236(SB)/4, $0x7f7fffff
-DATA constants<>+10240(SB)/4, $0xff7fffff
-DATA constants<>+10244(SB)/4, $0xff7fffff
-DATA constants<>+10248(SB)/4, $0xff7fffff
-DATA constants<>+10252(SB)/4, $0xff7fffff
-DATA constants<>+10256(SB)/4, $0xff7fffff
-DATA constants<>+10260(SB)/4, $0xff7fffff
-DATA constants<>+10264(SB)/4, $0xff7fffff
-DATA constants<>+10268(SB)/4, $0xff7fffff
-DATA constants<>+10272(SB)/4, $0xff7fffff
-DATA constants<>+10276(SB)/4, $0xff7fffff
-DATA constants<>+10280(SB)/4, $0xff7fffff
-DATA constants<>+10284(SB)/4, $0xff7fffff
-DATA constants<>+10288(SB)/4, $0xff7fffff
-DATA constants<>+10292(SB)/4, $0xff7fffff
-DATA constants<>+10296(SB)/4, $0xff7fffff
-DATA constants<>+10300(SB)/4, $0xff7fffff
-DATA constants<>+10304(SB)/8, $0x3eb61af4d1f9896b
-DATA constants<>+10312(SB)/8, $0x3eb61af4d1f9896b
-DATA constants<>+10320(SB)/8, $0x3eb61af4d1f9896b
-DATA constants<>+10328(SB)/8, $0x3eb61af4d1f9896b
-DATA constants<>+10336(SB)/8, $0x3eb61af4d1f9896b
-DATA constants<>+10344(SB)/8, $0x3eb61af4d1f9896b
-DATA constants<>+10352(SB)/8, $0x3eb61af4d1f9896b
-DATA constants<>+10360(SB)/8, $0x3eb61af4d1f9896b
-DATA constants<>+10368(SB)/8, $0x3ef00dad461e7742
-DATA constants<>+10376(SB)/8, $0x3ef00dad461e7742
-DATA constants<>+10384(SB)/8, $0x3ef00dad461e7742
-DATA constants<>+10392(SB)/8, $0x3ef00dad461e7742
-DATA constants<>+10400(SB)/8, $0x3ef00dad461e7742
-DATA constants<>+10408(SB)/8, $0x3ef00dad461e7742
-DATA constants<>+10416(SB)/8, $0x3ef00dad461e7742
-DATA constants<>+10424(SB)/8, $0x3ef00dad461e7742
-DATA constants<>+10432(SB)/8, $0x3f2430acd2dcd413
-DATA constants<>+10440(SB)/8, $0x3f2430acd2dcd413
-DATA constants<>+10448(SB)/8, $0x3f2430acd2dcd413
-DATA constants<>+10456(SB)/8, $0x3f2430acd2dcd413
-DATA constants<>+10464(SB)/8, $0x3f2430acd2dcd413
-DATA constants<>+10472(SB)/8, $0x3f2430acd2dcd413
-DATA constants<>+10480(SB)/8, $0x3f2430acd2dcd413
-DATA constants<>+10488(SB)/8, $0x3f2430acd2dcd413
-DATA constants<>+10496(SB)/8, $0x3f55d8748355a565
-DATA constants<>+10504(SB)/8, $0x3f55d8748355a565
-DATA constants<>+10512(SB)/8, $0x3f55d8748355a565
-DATA constants<>+10520(SB)/8, $0x3f55d8748355a565
-DATA constants<>+10528(SB)/8, $0x3f55d8748355a565
-DATA constants<>+10536(SB)/8, $0x3f55d8748355a565
-DATA constants<>+10544(SB)/8, $0x3f55d8748355a565
-DATA constants<>+10552(SB)/8, $0x3f55d8748355a565
-DATA constants<>+10560(SB)/8, $0x3f83b2ab5c4cbb43
-DATA constants<>+10568(SB)/8, $0x3f83b2ab5c4cbb43
-DATA constants<>+10576(SB)/8, $0x3f83b2ab5c4cbb43
-DATA constants<>+10584(SB)/8, $0x3f83b2ab5c4cbb43
-DATA constants<>+10592(SB)/8, $0x3f83b2ab5c4cbb43
-DATA constants<>+10600(SB)/8, $0x3f83b2ab5c4cbb43
-DATA constants<>+10608(SB)/8, $0x3f83b2ab5c4cbb43
-DATA constants<>+10616(SB)/8, $0x3f83b2ab5c4cbb43
-DATA constants<>+10624(SB)/8, $0x3fac6b08dd46f942
-DATA constants<>+10632(SB)/8, $0x3fac6b08dd46f942
-DATA constants<>+10640(SB)/8, $0x3fac6b08dd46f942
-DATA constants<>+10648(SB)/8, $0x3fac6b08dd46f942
-DATA constants<>+10656(SB)/8, $0x3fac6b08dd46f942
-DATA constants<>+10664(SB)/8, $0x3fac6b08dd46f942
-DATA constants<>+10672(SB)/8, $0x3fac6b08dd46f942
-DATA constants<>+10680(SB)/8, $0x3fac6b08dd46f942
-DATA constants<>+10688(SB)/8, $0x3fcebfbdff931f14
-DATA constants<>+10696(SB)/8, $0x3fcebfbdff931f14
-DATA constants<>+10704(SB)/8, $0x3fcebfbdff931f14
-DATA constants<>+10712(SB)/8, $0x3fcebfbdff931f14
-DATA constants<>+10720(SB)/8, $0x3fcebfbdff931f14
-DATA constants<>+10728(SB)/8, $0x3fcebfbdff931f14
-DATA constants<>+10736(SB)/8, $0x3fcebfbdff931f14
-DATA constants<>+10744(SB)/8, $0x3fcebfbdff931f14
-DATA constants<>+10752(SB)/8, $0x3fe62e42fef86150
-DATA constants<>+10760(SB)/8, $0x3fe62e42fef86150
-DATA constants<>+10768(SB)/8, $0x3fe62e42fef86150
-DATA constants<>+10776(SB)/8, $0x3fe62e42fef86150
-DATA constants<>+10784(SB)/8, $0x3fe62e42fef86150
-DATA constants<>+10792(SB)/8, $0x3fe62e42fef86150
-DATA constants<>+10800(SB)/8, $0x3fe62e42fef86150
-DATA constants<>+10808(SB)/8, $0x3fe62e42fef86150
-DATA constants<>+10816(SB)/8, $0x3feffffffffff7a0
-DATA constants<>+10824(SB)/8, $0x3feffffffffff7a0
-DATA constants<>+10832(SB)/8, $0x3feffffffffff7a0
-DATA constants<>+10840(SB)/8, $0x3feffffffffff7a0
-DATA constants<>+10848(SB)/8, $0x3feffffffffff7a0
-DATA constants<>+10856(SB)/8, $0x3feffffffffff7a0
-DATA constants<>+10864(SB)/8, $0x3feffffffffff7a0
-DATA constants<>+10872(SB)/8, $0x3feffffffffff7a0
-DATA constants<>+10880(SB)/4, $0xc3200000
-DATA constants<>+10884(SB)/4, $0xc3200000
-DATA constants<>+10888(SB)/4, $0xc3200000
-DATA constants<>+10892(SB)/4, $0xc3200000
-DATA constants<>+10896(SB)/4, $0xc3200000
-DATA constants<>+10900(SB)/4, $0xc3200000
-DATA constants<>+10904(SB)/4, $0xc3200000
-DATA constants<>+10908(SB)/4, $0xc3200000
-DATA constants<>+10912(SB)/4, $0xc3200000
-DATA constants<>+10916(SB)/4, $0xc3200000
-DATA constants<>+10920(SB)/4, $0xc3200000
-DATA constants<>+10924(SB)/4, $0xc3200000
-DATA constants<>+10928(SB)/4, $0xc3200000
-DATA constants<>+10932(SB)/4, $0xc3200000
-DATA constants<>+10936(SB)/4, $0xc3200000
-DATA constants<>+10940(SB)/4, $0xc3200000
-DATA constants<>+10944(SB)/4, $0x430c0000
-DATA constants<>+10948(SB)/4, $0x430c0000
-DATA constants<>+10952(SB)/4, $0x430c0000
-DATA constants<>+10956(SB)/4, $0x430c0000
-DATA constants<>+10960(SB)/4, $0x430c0000
-DATA constants<>+10964(SB)/4, $0x430c0000
-DATA constants<>+10968(SB)/4, $0x430c0000
-DATA constants<>+10972(SB)/4, $0x430c0000
-DATA constants<>+10976(SB)/4, $0x430c0000
-DATA constants<>+10980(SB)/4, $0x430c0000
-DATA constants<>+10984(SB)/4, $0x430c0000
-DATA constants<>+10988(SB)/4, $0x430c0000
-DATA constants<>+10992(SB)/4, $0x430c0000
-DATA constants<>+10996(SB)/4, $0x430c0000
-DATA constants<>+11000(SB)/4, $0x430c0000
-DATA constants<>+11004(SB)/4, $0x430c0000
-DATA constants<>+11008(SB)/4, $0x7fc00000
-DATA constants<>+11012(SB)/4, $0x7fc00000
-DATA constants<>+11016(SB)/4, $0x7fc00000
-DATA constants<>+11020(SB)/4, $0x7fc00000
-DATA constants<>+11024(SB)/4, $0x7fc00000
-DATA constants<>+11028(SB)/4, $0x7fc00000
-DATA constants<>+11032(SB)/4, $0x7fc00000
-DATA constants<>+11036(SB)/4, $0x7fc00000
-DATA constants<>+11040(SB)/4, $0x7fc00000
-DATA constants<>+11044(SB)/4, $0x7fc00000
-DATA constants<>+11048(SB)/4, $0x7fc00000
-DATA constants<>+11052(SB)/4, $0x7fc00000
-DATA constants<>+11056(SB)/4, $0x7fc00000
-DATA constants<>+11060(SB)/4, $0x7fc00000
-DATA constants<>+11064(SB)/4, $0x7fc00000
-DATA constants<>+11068(SB)/4, $0x7fc00000
-DATA constants<>+11072(SB)/4, $0xbaea4bcf
-DATA constants<>+11076(SB)/4, $0xbaea4bcf
-DATA constants<>+11080(SB)/4, $0xbaea4bcf
-DATA constants<>+11084(SB)/4, $0xbaea4bcf
-DATA constants<>+11088(SB)/4, $0xbaea4bcf
-DATA constants<>+11092(SB)/4, $0xbaea4bcf
-DATA constants<>+11096(SB)/4, $0xbaea4bcf
-DATA constants<>+11100(SB)/4, $0xbaea4bcf
-DATA constants<>+11104(SB)/4, $0xbaea4bcf
-DATA constants<>+11108(SB)/4, $0xbaea4bcf
-DATA constants<>+11112(SB)/4, $0xbaea4bcf
-DATA constants<>+11116(SB)/4, $0xbaea4bcf
-DATA constants<>+11120(SB)/4, $0xbaea4bcf
-DATA constants<>+11124(SB)/4, $0xbaea4bcf
-DATA constants<>+11128(SB)/4, $0xbaea4bcf
-DATA constants<>+11132(SB)/4, $0xbaea4bcf
-DATA constants<>+11136(SB)/4, $0x3c3260e7
-DATA constants<>+11140(SB)/4, $0x3c3260e7
-DATA constants<>+11144(SB)/4, $0x3c3260e7
-DATA constants<>+11148(SB)/4, $0x3c3260e7
-DATA constants<>+11152(SB)/4, $0x3c3260e7
-DATA constants<>+11156(SB)/4, $0x3c3260e7
-DATA constants<>+11160(SB)/4, $0x3c3260e7
-DATA constants<>+11164(SB)/4, $0x3c3260e7
-DATA constants<>+11168(SB)/4, $0x3c3260e7
-DATA constants<>+11172(SB)/4, $0x3c3260e7
-DATA constants<>+11176(SB)/4, $0x3c3260e7
-DATA constants<>+11180(SB)/4, $0x3c3260e7
-DATA constants<>+11184(SB)/4, $0x3c3260e7
-DATA constants<>+11188(SB)/4, $0x3c3260e7
-DATA constants<>+11192(SB)/4, $0x3c3260e7
-DATA constants<>+11196(SB)/4, $0x3c3260e7
-DATA constants<>+11200(SB)/4, $0xbcfefe0e
-DATA constants<>+11204(SB)/4, $0xbcfefe0e
-DATA constants<>+11208(SB)/4, $0xbcfefe0e
-DATA constants<>+11212(SB)/4, $0xbcfefe0e
-DATA constants<>+11216(SB)/4, $0xbcfefe0e
-DATA constants<>+11220(SB)/4, $0xbcfefe0e
-DATA constants<>+11224(SB)/4, $0xbcfefe0e
-DATA constants<>+11228(SB)/4, $0xbcfefe0e
-DATA constants<>+11232(SB)/4, $0xbcfefe0e
-DATA constants<>+11236(SB)/4, $0xbcfefe0e
-DATA constants<>+11240(SB)/4, $0xbcfefe0e
-DATA constants<>+11244(SB)/4, $0xbcfefe0e
-DATA constants<>+11248(SB)/4, $0xbcfefe0e
-DATA constants<>+11252(SB)/4, $0xbcfefe0e
-DATA constants<>+11256(SB)/4, $0xbcfefe0e
-DATA constants<>+11260(SB)/4, $0xbcfefe0e
-DATA constants<>+11264(SB)/4, $0x3d6d2f6a
-DATA constants<>+11268(SB)/4, $0x3d6d2f6a
-DATA constants<>+11272(SB)/4, $0x3d6d2f6a
-DATA constants<>+11276(SB)/4, $0x3d6d2f6a
-DATA constants<>+11280(SB)/4, $0x3d6d2f6a
-DATA constants<>+11284(SB)/4, $0x3d6d2f6a
-DATA constants<>+11288(SB)/4, $0x3d6d2f6a
-DATA constants<>+11292(SB)/4, $0x3d6d2f6a
-DATA constants<>+11296(SB)/4, $0x3d6d2f6a
-DATA constants<>+11300(SB)/4, $0x3d6d2f6a
-DATA constants<>+11304(SB)/4, $0x3d6d2f6a
-DATA constants<>+11308(SB)/4, $0x3d6d2f6a
-DATA constants<>+11312(SB)/4, $0x3d6d2f6a
-DATA constants<>+11316(SB)/4, $0x3d6d2f6a
-DATA constants<>+11320(SB)/4, $0x3d6d2f6a
-DATA constants<>+11324(SB)/4, $0x3d6d2f6a
-DATA constants<>+11328(SB)/4, $0xbdac0aaf
-DATA constants<>+11332(SB)/4, $0xbdac0aaf
-DATA constants<>+11336(SB)/4, $0xbdac0aaf
-DATA constants<>+11340(SB)/4, $0xbdac0aaf
-DATA constants<>+11344(SB)/4, $0xbdac0aaf
-DATA constants<>+11348(SB)/4, $0xbdac0aaf
-DATA constants<>+11352(SB)/4, $0xbdac0aaf
-DATA constants<>+11356(SB)/4, $0xbdac0aaf
-DATA constants<>+11360(SB)/4, $0xbdac0aaf
-DATA constants<>+11364(SB)/4, $0xbdac0aaf
-DATA constants<>+11368(SB)/4, $0xbdac0aaf
-DATA constants<>+11372(SB)/4, $0xbdac0aaf
-DATA constants<>+11376(SB)/4, $0xbdac0aaf
-DATA constants<>+11380(SB)/4, $0xbdac0aaf
-DATA constants<>+11384(SB)/4, $0xbdac0aaf
-DATA constants<>+11388(SB)/4, $0xbdac0aaf
-DATA constants<>+11392(SB)/4, $0x3de047b2
-DATA constants<>+11396(SB)/4, $0x3de047b2
-DATA constants<>+11400(SB)/4, $0x3de047b2
-DATA constants<>+11404(SB)/4, $0x3de047b2
-DATA constants<>+11408(SB)/4, $0x3de047b2
-DATA constants<>+11412(SB)/4, $0x3de047b2
-DATA constants<>+11416(SB)/4, $0x3de047b2
-DATA constants<>+11420(SB)/4, $0x3de047b2
-DATA constants<>+11424(SB)/4, $0x3de047b2
-DATA constants<>+11428(SB)/4, $0x3de047b2
-DATA constants<>+11432(SB)/4, $0x3de047b2
-DATA constants<>+11436(SB)/4, $0x3de047b2
-DATA constants<>+11440(SB)/4, $0x3de047b2
-DATA constants<>+11444(SB)/4, $0x3de047b2
-DATA constants<>+11448(SB)/4, $0x3de047b2
-DATA constants<>+11452(SB)/4, $0x3de047b2
-DATA constants<>+11456(SB)/4, $0xbe12105b
-DATA constants<>+11460(SB)/4, $0xbe12105b
-DATA constants<>+11464(SB)/4, $0xbe12105b
-DATA constants<>+11468(SB)/4, $0xbe12105b
-DATA constants<>+11472(SB)/4, $0xbe12105b
-DATA constants<>+11476(SB)/4, $0xbe12105b
-DATA constants<>+11480(SB)/4, $0xbe12105b
-DATA constants<>+11484(SB)/4, $0xbe12105b
-DATA constants<>+11488(SB)/4, $0xbe12105b
-DATA constants<>+11492(SB)/4, $0xbe12105b
-DATA constants<>+11496(SB)/4, $0xbe12105b
-DATA constants<>+11500(SB)/4, $0xbe12105b
-DATA constants<>+11504(SB)/4, $0xbe12105b
-DATA constants<>+11508(SB)/4, $0xbe12105b
-DATA constants<>+11512(SB)/4, $0xbe12105b
-DATA constants<>+11516(SB)/4, $0xbe12105b
-DATA constants<>+11520(SB)/4, $0x3e4cc8f3
-DATA constants<>+11524(SB)/4, $0x3e4cc8f3
-DATA constants<>+11528(SB)/4, $0x3e4cc8f3
-DATA constants<>+11532(SB)/4, $0x3e4cc8f3
-DATA constants<>+11536(SB)/4, $0x3e4cc8f3
-DATA constants<>+11540(SB)/4, $0x3e4cc8f3
-DATA constants<>+11544(SB)/4, $0x3e4cc8f3
-DATA constants<>+11548(SB)/4, $0x3e4cc8f3
-DATA constants<>+11552(SB)/4, $0x3e4cc8f3
-DATA constants<>+11556(SB)/4, $0x3e4cc8f3
-DATA constants<>+11560(SB)/4, $0x3e4cc8f3
-DATA constants<>+11564(SB)/4, $0x3e4cc8f3
-DATA constants<>+11568(SB)/4, $0x3e4cc8f3
-DATA constants<>+11572(SB)/4, $0x3e4cc8f3
-DATA constants<>+11576(SB)/4, $0x3e4cc8f3
-DATA constants<>+11580(SB)/4, $0x3e4cc8f3
-DATA constants<>+11584(SB)/4, $0xbeaaaa9f
-DATA constants<>+11588(SB)/4, $0xbeaaaa9f
-DATA constants<>+11592(SB)/4, $0xbeaaaa9f
-DATA constants<>+11596(SB)/4, $0xbeaaaa9f
-DATA constants<>+11600(SB)/4, $0xbeaaaa9f
-DATA constants<>+11604(SB)/4, $0xbeaaaa9f
-DATA constants<>+11608(SB)/4, $0xbeaaaa9f
-DATA constants<>+11612(SB)/4, $0xbeaaaa9f
-DATA constants<>+11616(SB)/4, $0xbeaaaa9f
-DATA constants<>+11620(SB)/4, $0xbeaaaa9f
-DATA constants<>+11624(SB)/4, $0xbeaaaa9f
-DATA constants<>+11628(SB)/4, $0xbeaaaa9f
-DATA constants<>+11632(SB)/4, $0xbeaaaa9f
-DATA constants<>+11636(SB)/4, $0xbeaaaa9f
-DATA constants<>+11640(SB)/4, $0xbeaaaa9f
-DATA constants<>+11644(SB)/4, $0xbeaaaa9f
-DATA constants<>+11648(SB)/4, $0x3fc90fdb
-DATA constants<>+11652(SB)/4, $0x3fc90fdb
-DATA constants<>+11656(SB)/4, $0x3fc90fdb
-DATA constants<>+11660(SB)/4, $0x3fc90fdb
-DATA constants<>+11664(SB)/4, $0x3fc90fdb
-DATA constants<>+11668(SB)/4, $0x3fc90fdb
-DATA constants<>+11672(SB)/4, $0x3fc90fdb
-DATA constants<>+11676(SB)/4, $0x3fc90fdb
-DATA constants<>+11680(SB)/4, $0x3fc90fdb
-DATA constants<>+11684(SB)/4, $0x3fc90fdb
-DATA constants<>+11688(SB)/4, $0x3fc90fdb
-DATA constants<>+11692(SB)/4, $0x3fc90fdb
-DATA constants<>+11696(SB)/4, $0x3fc90fdb
-DATA constants<>+11700(SB)/4, $0x3fc90fdb
-DATA constants<>+11704(SB)/4, $0x3fc90fdb
-DATA constants<>+11708(SB)/4, $0x3fc90fdb
-DATA constants<>+11712(SB)/4, $0x40490fdb
-DATA constants<>+11716(SB)/4, $0x40490fdb
-DATA constants<>+11720(SB)/4, $0x40490fdb
-DATA constants<>+11724(SB)/4, $0x40490fdb
-DATA constants<>+11728(SB)/4, $0x40490fdb
-DATA constants<>+11732(SB)/4, $0x40490fdb
-DATA constants<>+11736(SB)/4, $0x40490fdb
-DATA constants<>+11740(SB)/4, $0x40490fdb
-DATA constants<>+11744(SB)/4, $0x40490fdb
-DATA constants<>+11748(SB)/4, $0x40490fdb
-DATA constants<>+11752(SB)/4, $0x40490fdb
-DATA constants<>+11756(SB)/4, $0x40490fdb
-DATA constants<>+11760(SB)/4, $0x40490fdb
-DATA constants<>+11764(SB)/4, $0x40490fdb
-DATA constants<>+11768(SB)/4, $0x40490fdb
-DATA constants<>+11772(SB)/4, $0x40490fdb
-DATA constants<>+11776(SB)/4, $0xb33bbd2e
-DATA constants<>+11780(SB)/4, $0xb33bbd2e
-DATA constants<>+11784(SB)/4, $0xb33bbd2e
-DATA constants<>+11788(SB)/4, $0xb33bbd2e
-DATA constants<>+11792(SB)/4, $0xb33bbd2e
-DATA constants<>+11796(SB)/4, $0xb33bbd2e
-DATA constants<>+11800(SB)/4, $0xb33bbd2e
-DATA constants<>+11804(SB)/4, $0xb33bbd2e
-DATA constants<>+11808(SB)/4, $0xb33bbd2e
-DATA constants<>+11812(SB)/4, $0xb33bbd2e
-DATA constants<>+11816(SB)/4, $0xb33bbd2e
-DATA constants<>+11820(SB)/4, $0xb33bbd2e
-DATA constants<>+11824(SB)/4, $0xb33bbd2e
-DATA constants<>+11828(SB)/4, $0xb33bbd2e
-DATA constants<>+11832(SB)/4, $0xb33bbd2e
-DATA constants<>+11836(SB)/4, $0xb33bbd2e
-DATA constants<>+11840(SB)/4, $0xb3bbbd2e
-DATA constants<>+11844(SB)/4, $0xb3bbbd2e
-DATA constants<>+11848(SB)/4, $0xb3bbbd2e
-DATA constants<>+11852(SB)/4, $0xb3bbbd2e
-DATA constants<>+11856(SB)/4, $0xb3bbbd2e
-DATA constants<>+11860(SB)/4, $0xb3bbbd2e
-DATA constants<>+11864(SB)/4, $0xb3bbbd2e
-DATA constants<>+11868(SB)/4, $0xb3bbbd2e
-DATA constants<>+11872(SB)/4, $0xb3bbbd2e
-DATA constants<>+11876(SB)/4, $0xb3bbbd2e
-DATA constants<>+11880(SB)/4, $0xb3bbbd2e
-DATA constants<>+11884(SB)/4, $0xb3bbbd2e
-DATA constants<>+11888(SB)/4, $0xb3bbbd2e
-DATA constants<>+11892(SB)/4, $0xb3bbbd2e
-DATA constants<>+11896(SB)/4, $0xb3bbbd2e
-DATA constants<>+11900(SB)/4, $0xb3bbbd2e
-DATA constants<>+11904(SB)/8, $0x3fe45f306dc9c883
-DATA constants<>+11912(SB)/8, $0x3fe45f306dc9c883
-DATA constants<>+11920(SB)/8, $0x3fe45f306dc9c883
-DATA constants<>+11928(SB)/8, $0x3fe45f306dc9c883
-DATA constants<>+11936(SB)/8, $0x3fe45f306dc9c883
-DATA constants<>+11944(SB)/8, $0x3fe45f306dc9c883
-DATA constants<>+11952(SB)/8, $0x3fe45f306dc9c883
-DATA constants<>+11960(SB)/8, $0x3fe45f306dc9c883
-DATA constants<>+11968(SB)/8, $0x3ff921fb54442d18
-DATA constants<>+11976(SB)/8, $0x3ff921fb54442d18
-DATA constants<>+11984(SB)/8, $0x3ff921fb54442d18
-DATA constants<>+11992(SB)/8, $0x3ff921fb54442d18
-DATA constants<>+12000(SB)/8, $0x3ff921fb54442d18
-DATA constants<>+12008(SB)/8, $0x3ff921fb54442d18
-DATA constants<>+12016(SB)/8, $0x3ff921fb54442d18
-DATA constants<>+12024(SB)/8, $0x3ff921fb54442d18
-DATA constants<>+12032(SB)/8, $0x3c91a62633145c07
-DATA constants<>+12040(SB)/8, $0x3c91a62633145c07
-DATA constants<>+12048(SB)/8, $0x3c91a62633145c07
-DATA constants<>+12056(SB)/8, $0x3c91a62633145c07
-DATA constants<>+12064(SB)/8, $0x3c91a62633145c07
-DATA constants<>+12072(SB)/8, $0x3c91a62633145c07
-DATA constants<>+12080(SB)/8, $0x3c91a62633145c07
-DATA constants<>+12088(SB)/8, $0x3c91a62633145c07
-DATA constants<>+12096(SB)/4, $0xb94caa04
-DATA constants<>+12100(SB)/4, $0xb94caa04
-DATA constants<>+12104(SB)/4, $0xb94caa04
-DATA constants<>+12108(SB)/4, $0xb94caa04
-DATA constants<>+12112(SB)/4, $0xb94caa04
-DATA constants<>+12116(SB)/4, $0xb94caa04
-DATA constants<>+12120(SB)/4, $0xb94caa04
-DATA constants<>+12124(SB)/4, $0xb94caa04
-DATA constants<>+12128(SB)/4, $0xb94caa04
-DATA constants<>+12132(SB)/4, $0xb94caa04
-DATA constants<>+12136(SB)/4, $0xb94caa04
-DATA constants<>+12140(SB)/4, $0xb94caa04
-DATA constants<>+12144(SB)/4, $0xb94caa04
-DATA constants<>+12148(SB)/4, $0xb94caa04
-DATA constants<>+12152(SB)/4, $0xb94caa04
-DATA constants<>+12156(SB)/4, $0xb94caa04
-DATA constants<>+12160(SB)/4, $0x3c0883bc
-DATA constants<>+12164(SB)/4, $0x3c0883bc
-DATA constants<>+12168(SB)/4, $0x3c0883bc
-DATA constants<>+12172(SB)/4, $0x3c0883bc
-DATA constants<>+12176(SB)/4, $0x3c0883bc
-DATA constants<>+12180(SB)/4, $0x3c0883bc
-DATA constants<>+12184(SB)/4, $0x3c0883bc
-DATA constants<>+12188(SB)/4, $0x3c0883bc
-DATA constants<>+12192(SB)/4, $0x3c0883bc
-DATA constants<>+12196(SB)/4, $0x3c0883bc
-DATA constants<>+12200(SB)/4, $0x3c0883bc
-DATA constants<>+12204(SB)/4, $0x3c0883bc
-DATA constants<>+12208(SB)/4, $0x3c0883bc
-DATA constants<>+12212(SB)/4, $0x3c0883bc
-DATA constants<>+12216(SB)/4, $0x3c0883bc
-DATA constants<>+12220(SB)/4, $0x3c0883bc
-DATA constants<>+12224(SB)/4, $0xbe2aaaa3
-DATA constants<>+12228(SB)/4, $0xbe2aaaa3
-DATA constants<>+12232(SB)/4, $0xbe2aaaa3
-DATA constants<>+12236(SB)/4, $0xbe2aaaa3
-DATA constants<>+12240(SB)/4, $0xbe2aaaa3
-DATA constants<>+12244(SB)/4, $0xbe2aaaa3
-DATA constants<>+12248(SB)/4, $0xbe2aaaa3
-DATA constants<>+12252(SB)/4, $0xbe2aaaa3
-DATA constants<>+12256(SB)/4, $0xbe2aaaa3
-DATA constants<>+12260(SB)/4, $0xbe2aaaa3
-DATA constants<>+12264(SB)/4, $0xbe2aaaa3
-DATA constants<>+12268(SB)/4, $0xbe2aaaa3
-DATA constants<>+12272(SB)/4, $0xbe2aaaa3
-DATA constants<>+12276(SB)/4, $0xbe2aaaa3
-DATA constants<>+12280(SB)/4, $0xbe2aaaa3
-DATA constants<>+12284(SB)/4, $0xbe2aaaa3
-DATA constants<>+12288(SB)/4, $0x37ccf48a
-DATA constants<>+12292(SB)/4, $0x37ccf48a
-DATA constants<>+12296(SB)/4, $0x37ccf48a
-DATA constants<>+12300(SB)/4, $0x37ccf48a
-DATA constants<>+12304(SB)/4, $0x37ccf48a
-DATA constants<>+12308(SB)/4, $0x37ccf48a
-DATA constants<>+12312(SB)/4, $0x37ccf48a
-DATA constants<>+12316(SB)/4, $0x37ccf48a
-DATA constants<>+12320(SB)/4, $0x37ccf48a
-DATA constants<>+12324(SB)/4, $0x37ccf48a
-DATA constants<>+12328(SB)/4, $0x37ccf48a
-DATA constants<>+12332(SB)/4, $0x37ccf48a
-DATA constants<>+12336(SB)/4, $0x37ccf48a
-DATA constants<>+12340(SB)/4, $0x37ccf48a
-DATA constants<>+12344(SB)/4, $0x37ccf48a
-DATA constants<>+12348(SB)/4, $0x37ccf48a
-DATA constants<>+12352(SB)/4, $0xbab60615
-DATA constants<>+12356(SB)/4, $0xbab60615
-DATA constants<>+12360(SB)/4, $0xbab60615
-DATA constants<>+12364(SB)/4, $0xbab60615
-DATA constants<>+12368(SB)/4, $0xbab60615
-DATA constants<>+12372(SB)/4, $0xbab60615
-DATA constants<>+12376(SB)/4, $0xbab60615
-DATA constants<>+12380(SB)/4, $0xbab60615
-DATA constants<>+12384(SB)/4, $0xbab60615
-DATA constants<>+12388(SB)/4, $0xbab60615
-DATA constants<>+12392(SB)/4, $0xbab60615
-DATA constants<>+12396(SB)/4, $0xbab60615
-DATA constants<>+12400(SB)/4, $0xbab60615
-DATA constants<>+12404(SB)/4, $0xbab60615
-DATA constants<>+12408(SB)/4, $0xbab60615
-DATA constants<>+12412(SB)/4, $0xbab60615
-DATA constants<>+12416(SB)/4, $0x3d2aaaa5
-DATA constants<>+12420(SB)/4, $0x3d2aaaa5
-DATA constants<>+12424(SB)/4, $0x3d2aaaa5
-DATA constants<>+12428(SB)/4, $0x3d2aaaa5
-DATA constants<>+12432(SB)/4, $0x3d2aaaa5
-DATA constants<>+12436(SB)/4, $0x3d2aaaa5
-DATA constants<>+12440(SB)/4, $0x3d2aaaa5
-DATA constants<>+12444(SB)/4, $0x3d2aaaa5
-DATA constants<>+12448(SB)/4, $0x3d2aaaa5
-DATA constants<>+12452(SB)/4, $0x3d2aaaa5
-DATA constants<>+12456(SB)/4, $0x3d2aaaa5
-DATA constants<>+12460(SB)/4, $0x3d2aaaa5
-DATA constants<>+12464(SB)/4, $0x3d2aaaa5
-DATA constants<>+12468(SB)/4, $0x3d2aaaa5
-DATA constants<>+12472(SB)/4, $0x3d2aaaa5
-DATA constants<>+12476(SB)/4, $0x3d2aaaa5
-DATA constants<>+12480(SB)/4, $0x00000002
-DATA constants<>+12484(SB)/4, $0x00000002
-DATA constants<>+12488(SB)/4, $0x00000002
-DATA constants<>+12492(SB)/4, $0x00000002
-DATA constants<>+12496(SB)/4, $0x00000002
-DATA constants<>+12500(SB)/4, $0x00000002
-DATA constants<>+12504(SB)/4, $0x00000002
-DATA constants<>+12508(SB)/4, $0x00000002
-DATA constants<>+12512(SB)/4, $0x00000002
-DATA constants<>+12516(SB)/4, $0x00000002
-DATA constants<>+12520(SB)/4, $0x00000002
-DATA constants<>+12524(SB)/4, $0x00000002
-DATA constants<>+12528(SB)/4, $0x00000002
-DATA constants<>+12532(SB)/4, $0x00000002
-DATA constants<>+12536(SB)/4, $0x00000002
-DATA constants<>+12540(SB)/4, $0x00000002
-DATA constants<>+12544(SB)/4, $0x3b8f4258
-DATA constants<>+12548(SB)/4, $0x3b8f4258
-DATA constants<>+12552(SB)/4, $0x3b8f4258
-DATA constants<>+12556(SB)/4, $0x3b8f4258
-DATA constants<>+12560(SB)/4, $0x3b8f4258
-DATA constants<>+12564(SB)/4, $0x3b8f4258
-DATA constants<>+12568(SB)/4, $0x3b8f4258
-DATA constants<>+12572(SB)/4, $0x3b8f4258
-DATA constants<>+12576(SB)/4, $0x3b8f4258
-DATA constants<>+12580(SB)/4, $0x3b8f4258
-DATA constants<>+12584(SB)/4, $0x3b8f4258
-DATA constants<>+12588(SB)/4, $0x3b8f4258
-DATA constants<>+12592(SB)/4, $0x3b8f4258
-DATA constants<>+12596(SB)/4, $0x3b8f4258
-DATA constants<>+12600(SB)/4, $0x3b8f4258
-DATA constants<>+12604(SB)/4, $0x3b8f4258
-DATA constants<>+12608(SB)/4, $0x38d0af68
-DATA constants<>+12612(SB)/4, $0x38d0af68
-DATA constants<>+12616(SB)/4, $0x38d0af68
-DATA constants<>+12620(SB)/4, $0x38d0af68
-DATA constants<>+12624(SB)/4, $0x38d0af68
-DATA constants<>+12628(SB)/4, $0x38d0af68
-DATA constants<>+12632(SB)/4, $0x38d0af68
-DATA constants<>+12636(SB)/4, $0x38d0af68
-DATA constants<>+12640(SB)/4, $0x38d0af68
-DATA constants<>+12644(SB)/4, $0x38d0af68
-DATA constants<>+12648(SB)/4, $0x38d0af68
-DATA constants<>+12652(SB)/4, $0x38d0af68
-DATA constants<>+12656(SB)/4, $0x38d0af68
-DATA constants<>+12660(SB)/4, $0x38d0af68
-DATA constants<>+12664(SB)/4, $0x38d0af68
-DATA constants<>+12668(SB)/4, $0x38d0af68
-DATA constants<>+12672(SB)/4, $0x3c316281
-DATA constants<>+12676(SB)/4, $0x3c316281
-DATA constants<>+12680(SB)/4, $0x3c316281
-DATA constants<>+12684(SB)/4, $0x3c316281
-DATA constants<>+12688(SB)/4, $0x3c316281
-DATA constants<>+12692(SB)/4, $0x3c316281
-DATA constants<>+12696(SB)/4, $0x3c316281
-DATA constants<>+12700(SB)/4, $0x3c316281
-DATA constants<>+12704(SB)/4, $0x3c316281
-DATA constants<>+12708(SB)/4, $0x3c316281
-DATA constants<>+12712(SB)/4, $0x3c316281
-DATA constants<>+12716(SB)/4, $0x3c316281
-DATA constants<>+12720(SB)/4, $0x3c316281
-DATA constants<>+12724(SB)/4, $0x3c316281
-DATA constants<>+12728(SB)/4, $0x3c316281
-DATA constants<>+12732(SB)/4, $0x3c316281
-DATA constants<>+12736(SB)/4, $0x3cae60ca
-DATA constants<>+12740(SB)/4, $0x3cae60ca
-DATA constants<>+12744(SB)/4, $0x3cae60ca
-DATA constants<>+12748(SB)/4, $0x3cae60ca
-DATA constants<>+12752(SB)/4, $0x3cae60ca
-DATA constants<>+12756(SB)/4, $0x3cae60ca
-DATA constants<>+12760(SB)/4, $0x3cae60ca
-DATA constants<>+12764(SB)/4, $0x3cae60ca
-DATA constants<>+12768(SB)/4, $0x3cae60ca
-DATA constants<>+12772(SB)/4, $0x3cae60ca
-DATA constants<>+12776(SB)/4, $0x3cae60ca
-DATA constants<>+12780(SB)/4, $0x3cae60ca
-DATA constants<>+12784(SB)/4, $0x3cae60ca
-DATA constants<>+12788(SB)/4, $0x3cae60ca
-DATA constants<>+12792(SB)/4, $0x3cae60ca
-DATA constants<>+12796(SB)/4, $0x3cae60ca
-DATA constants<>+12800(SB)/4, $0x3d5d6cdd
-DATA constants<>+12804(SB)/4, $0x3d5d6cdd
-DATA constants<>+12808(SB)/4, $0x3d5d6cdd
-DATA constants<>+12812(SB)/4, $0x3d5d6cdd
-DATA constants<>+12816(SB)/4, $0x3d5d6cdd
-DATA constants<>+12820(SB)/4, $0x3d5d6cdd
-DATA constants<>+12824(SB)/4, $0x3d5d6cdd
-DATA constants<>+12828(SB)/4, $0x3d5d6cdd
-DATA constants<>+12832(SB)/4, $0x3d5d6cdd
-DATA constants<>+12836(SB)/4, $0x3d5d6cdd
-DATA constants<>+12840(SB)/4, $0x3d5d6cdd
-DATA constants<>+12844(SB)/4, $0x3d5d6cdd
-DATA constants<>+12848(SB)/4, $0x3d5d6cdd
-DATA constants<>+12852(SB)/4, $0x3d5d6cdd
-DATA constants<>+12856(SB)/4, $0x3d5d6cdd
-DATA constants<>+12860(SB)/4, $0x3d5d6cdd
-DATA constants<>+12864(SB)/4, $0x3e0886cf
-DATA constants<>+12868(SB)/4, $0x3e0886cf
-DATA constants<>+12872(SB)/4, $0x3e0886cf
-DATA constants<>+12876(SB)/4, $0x3e0886cf
-DATA constants<>+12880(SB)/4, $0x3e0886cf
-DATA constants<>+12884(SB)/4, $0x3e0886cf
-DATA constants<>+12888(SB)/4, $0x3e0886cf
-DATA constants<>+12892(SB)/4, $0x3e0886cf
-DATA constants<>+12896(SB)/4, $0x3e0886cf
-DATA constants<>+12900(SB)/4, $0x3e0886cf
-DATA constants<>+12904(SB)/4, $0x3e0886cf
-DATA constants<>+12908(SB)/4, $0x3e0886cf
-DATA constants<>+12912(SB)/4, $0x3e0886cf
-DATA constants<>+12916(SB)/4, $0x3e0886cf
-DATA constants<>+12920(SB)/4, $0x3e0886cf
-DATA constants<>+12924(SB)/4, $0x3e0886cf
-DATA constants<>+12928(SB)/4, $0x3eaaaab0
-DATA constants<>+12932(SB)/4, $0x3eaaaab0
-DATA constants<>+12936(SB)/4, $0x3eaaaab0
-DATA constants<>+12940(SB)/4, $0x3eaaaab0
-DATA constants<>+12944(SB)/4, $0x3eaaaab0
-DATA constants<>+12948(SB)/4, $0x3eaaaab0
-DATA constants<>+12952(SB)/4, $0x3eaaaab0
-DATA constants<>+12956(SB)/4, $0x3eaaaab0
-DATA constants<>+12960(SB)/4, $0x3eaaaab0
-DATA constants<>+12964(SB)/4, $0x3eaaaab0
-DATA constants<>+12968(SB)/4, $0x3eaaaab0
-DATA constants<>+12972(SB)/4, $0x3eaaaab0
-DATA constants<>+12976(SB)/4, $0x3eaaaab0
-DATA constants<>+12980(SB)/4, $0x3eaaaab0
-DATA constants<>+12984(SB)/4, $0x3eaaaab0
-DATA constants<>+12988(SB)/4, $0x3eaaaab0
-DATA constants<>+12992(SB)/4, $0xff800000
-DATA constants<>+12996(SB)/4, $0xff800000
-DATA constants<>+13000(SB)/4, $0xff800000
-DATA constants<>+13004(SB)/4, $0xff800000
-DATA constants<>+13008(SB)/4, $0xff800000
-DATA constants<>+13012(SB)/4, $0xff800000
-DATA constants<>+13016(SB)/4, $0xff800000
-DATA constants<>+13020(SB)/4, $0xff800000
-DATA constants<>+13024(SB)/4, $0xff800000
-DATA constants<>+13028(SB)/4, $0xff800000
-DATA constants<>+13032(SB)/4, $0xff800000
-DATA constants<>+13036(SB)/4, $0xff800000
-DATA constants<>+13040(SB)/4, $0xff800000
-DATA constants<>+13044(SB)/4, $0xff800000
-DATA constants<>+13048(SB)/4, $0xff800000
-DATA constants<>+13052(SB)/4, $0xff800000
-DATA constants<>+13056(SB)/8, $0x4086300000000000
-DATA constants<>+13064(SB)/8, $0x4086300000000000
-DATA constants<>+13072(SB)/8, $0x4086300000000000
-DATA constants<>+13080(SB)/8, $0x4086300000000000
-DATA constants<>+13088(SB)/8, $0x4086300000000000
-DATA constants<>+13096(SB)/8, $0x4086300000000000
-DATA constants<>+13104(SB)/8, $0x4086300000000000
-DATA constants<>+13112(SB)/8, $0x4086300000000000
-DATA constants<>+13120(SB)/8, $0xc087500000000000
-DATA constants<>+13128(SB)/8, $0xc087500000000000
-DATA constants<>+13136(SB)/8, $0xc087500000000000
-DATA constants<>+13144(SB)/8, $0xc087500000000000
-DATA constants<>+13152(SB)/8, $0xc087500000000000
-DATA constants<>+13160(SB)/8, $0xc087500000000000
-DATA constants<>+13168(SB)/8, $0xc087500000000000
-DATA constants<>+13176(SB)/8, $0xc087500000000000
-DATA constants<>+13184(SB)/8, $0x3ff71547652b82fe
-DATA constants<>+13192(SB)/8, $0x3ff71547652b82fe
-DATA constants<>+13200(SB)/8, $0x3ff71547652b82fe
-DATA constants<>+13208(SB)/8, $0x3ff71547652b82fe
-DATA constants<>+13216(SB)/8, $0x3ff71547652b82fe
-DATA constants<>+13224(SB)/8, $0x3ff71547652b82fe
-DATA constants<>+13232(SB)/8, $0x3ff71547652b82fe
-DATA constants<>+13240(SB)/8, $0x3ff71547652b82fe
-DATA constants<>+13248(SB)/8, $0x4338000000000000
-DATA constants<>+13256(SB)/8, $0x4338000000000000
-DATA constants<>+13264(SB)/8, $0x4338000000000000
-DATA constants<>+13272(SB)/8, $0x4338000000000000
-DATA constants<>+13280(SB)/8, $0x4338000000000000
-DATA constants<>+13288(SB)/8, $0x4338000000000000
-DATA constants<>+13296(SB)/8, $0x4338000000000000
-DATA constants<>+13304(SB)/8, $0x4338000000000000
-DATA constants<>+13312(SB)/8, $0x3fe62e42fefa39ef
-DATA constants<>+13320(SB)/8, $0x3fe62e42fefa39ef
-DATA constants<>+13328(SB)/8, $0x3fe62e42fefa39ef
-DATA constants<>+13336(SB)/8, $0x3fe62e42fefa39ef
-DATA constants<>+13344(SB)/8, $0x3fe62e42fefa39ef
-DATA constants<>+13352(SB)/8, $0x3fe62e42fefa39ef
-DATA constants<>+13360(SB)/8, $0x3fe62e42fefa39ef
-DATA constants<>+13368(SB)/8, $0x3fe62e42fefa39ef
-DATA constants<>+13376(SB)/8, $0x3c7abc9e3b39803f
-DATA constants<>+13384(SB)/8, $0x3c7abc9e3b39803f
-DATA constants<>+13392(SB)/8, $0x3c7abc9e3b39803f
-DATA constants<>+13400(SB)/8, $0x3c7abc9e3b39803f
-DATA constants<>+13408(SB)/8, $0x3c7abc9e3b39803f
-DATA constants<>+13416(SB)/8, $0x3c7abc9e3b39803f
-DATA constants<>+13424(SB)/8, $0x3c7abc9e3b39803f
-DATA constants<>+13432(SB)/8, $0x3c7abc9e3b39803f
-DATA constants<>+13440(SB)/8, $0x3e5af38a9b0ec855
-DATA constants<>+13448(SB)/8, $0x3e5af38a9b0ec855
-DATA constants<>+13456(SB)/8, $0x3e5af38a9b0ec855
-DATA constants<>+13464(SB)/8, $0x3e5af38a9b0ec855
-DATA constants<>+13472(SB)/8, $0x3e5af38a9b0ec855
-DATA constants<>+13480(SB)/8, $0x3e5af38a9b0ec855
-DATA constants<>+13488(SB)/8, $0x3e5af38a9b0ec855
-DATA constants<>+13496(SB)/8, $0x3e5af38a9b0ec855
-DATA constants<>+13504(SB)/8, $0x3e9289185613a3d6
-DATA constants<>+13512(SB)/8, $0x3e9289185613a3d6
-DATA constants<>+13520(SB)/8, $0x3e9289185613a3d6
-DATA constants<>+13528(SB)/8, $0x3e9289185613a3d6
-DATA constants<>+13536(SB)/8, $0x3e9289185613a3d6
-DATA constants<>+13544(SB)/8, $0x3e9289185613a3d6
-DATA constants<>+13552(SB)/8, $0x3e9289185613a3d6
-DATA constants<>+13560(SB)/8, $0x3e9289185613a3d6
-DATA constants<>+13568(SB)/8, $0x3ec71de0dae63bb3
-DATA constants<>+13576(SB)/8, $0x3ec71de0dae63bb3
-DATA constants<>+13584(SB)/8, $0x3ec71de0dae63bb3
-DATA constants<>+13592(SB)/8, $0x3ec71de0dae63bb3
-DATA constants<>+13600(SB)/8, $0x3ec71de0dae63bb3
-DATA constants<>+13608(SB)/8, $0x3ec71de0dae63bb3
-DATA constants<>+13616(SB)/8, $0x3ec71de0dae63bb3
-DATA constants<>+13624(SB)/8, $0x3ec71de0dae63bb3
-DATA constants<>+13632(SB)/8, $0x3efa019b90d2ae7a
-DATA constants<>+13640(SB)/8, $0x3efa019b90d2ae7a
-DATA constants<>+13648(SB)/8, $0x3efa019b90d2ae7a
-DATA constants<>+13656(SB)/8, $0x3efa019b90d2ae7a
-DATA constants<>+13664(SB)/8, $0x3efa019b90d2ae7a
-DATA constants<>+13672(SB)/8, $0x3efa019b90d2ae7a
-DATA constants<>+13680(SB)/8, $0x3efa019b90d2ae7a
-DATA constants<>+13688(SB)/8, $0x3efa019b90d2ae7a
-DATA constants<>+13696(SB)/8, $0x3f2a01a01a7c41d5
-DATA constants<>+13704(SB)/8, $0x3f2a01a01a7c41d5
-DATA constants<>+13712(SB)/8, $0x3f2a01a01a7c41d5
-DATA constants<>+13720(SB)/8, $0x3f2a01a01a7c41d5
-DATA constants<>+13728(SB)/8, $0x3f2a01a01a7c41d5
-DATA constants<>+13736(SB)/8, $0x3f2a01a01a7c41d5
-DATA constants<>+13744(SB)/8, $0x3f2a01a01a7c41d5
-DATA constants<>+13752(SB)/8, $0x3f2a01a01a7c41d5
-DATA constants<>+13760(SB)/8, $0x3f56c16c1788bd90
-DATA constants<>+13768(SB)/8, $0x3f56c16c1788bd90
-DATA constants<>+13776(SB)/8, $0x3f56c16c1788bd90
-DATA constants<>+13784(SB)/8, $0x3f56c16c1788bd90
-DATA constants<>+13792(SB)/8, $0x3f56c16c1788bd90
-DATA constants<>+13800(SB)/8, $0x3f56c16c1788bd90
-DATA constants<>+13808(SB)/8, $0x3f56c16c1788bd90
-DATA constants<>+13816(SB)/8, $0x3f56c16c1788bd90
-DATA constants<>+13824(SB)/8, $0x3f811111111109b3
-DATA constants<>+13832(SB)/8, $0x3f811111111109b3
-DATA constants<>+13840(SB)/8, $0x3f811111111109b3
-DATA constants<>+13848(SB)/8, $0x3f811111111109b3
-DATA constants<>+13856(SB)/8, $0x3f811111111109b3
-DATA constants<>+13864(SB)/8, $0x3f811111111109b3
-DATA constants<>+13872(SB)/8, $0x3f811111111109b3
-DATA constants<>+13880(SB)/8, $0x3f811111111109b3
-DATA constants<>+13888(SB)/8, $0x3fa5555555553d63
-DATA constants<>+13896(SB)/8, $0x3fa5555555553d63
-DATA constants<>+13904(SB)/8, $0x3fa5555555553d63
-DATA constants<>+13912(SB)/8, $0x3fa5555555553d63
-DATA constants<>+13920(SB)/8, $0x3fa5555555553d63
-DATA constants<>+13928(SB)/8, $0x3fa5555555553d63
-DATA constants<>+13936(SB)/8, $0x3fa5555555553d63
-DATA constants<>+13944(SB)/8, $0x3fa5555555553d63
-DATA constants<>+13952(SB)/8, $0x3fc5555555555556
-DATA constants<>+13960(SB)/8, $0x3fc5555555555556
-DATA constants<>+13968(SB)/8, $0x3fc5555555555556
-DATA constants<>+13976(SB)/8, $0x3fc5555555555556
-DATA constants<>+13984(SB)/8, $0x3fc5555555555556
-DATA constants<>+13992(SB)/8, $0x3fc5555555555556
-DATA constants<>+14000(SB)/8, $0x3fc5555555555556
-DATA constants<>+14008(SB)/8, $0x3fc5555555555556
-DATA constants<>+14016(SB)/8, $0x0010000000000000
-DATA constants<>+14024(SB)/8, $0x0010000000000000
-DATA constants<>+14032(SB)/8, $0x0010000000000000
-DATA constants<>+14040(SB)/8, $0x0010000000000000
-DATA constants<>+14048(SB)/8, $0x0010000000000000
-DATA constants<>+14056(SB)/8, $0x0010000000000000
-DATA constants<>+14064(SB)/8, $0x0010000000000000
-DATA constants<>+14072(SB)/8, $0x0010000000000000
-DATA constants<>+14080(SB)/8, $0x4350000000000000
-DATA constants<>+14088(SB)/8, $0x4350000000000000
-DATA constants<>+14096(SB)/8, $0x4350000000000000
-DATA constants<>+14104(SB)/8, $0x4350000000000000
-DATA constants<>+14112(SB)/8, $0x4350000000000000
-DATA constants<>+14120(SB)/8, $0x4350000000000000
-DATA constants<>+14128(SB)/8, $0x4350000000000000
-DATA constants<>+14136(SB)/8, $0x4350000000000000
-DATA constants<>+14144(SB)/8, $0x4330000000000435
-DATA constants<>+14152(SB)/8, $0x4330000000000435
-DATA constants<>+14160(SB)/8, $0x4330000000000435
-DATA constants<>+14168(SB)/8, $0x4330000000000435
-DATA constants<>+14176(SB)/8, $0x4330000000000435
-DATA constants<>+14184(SB)/8, $0x4330000000000435
-DATA constants<>+14192(SB)/8, $0x4330000000000435
-DATA constants<>+14200(SB)/8, $0x4330000000000435
-DATA constants<>+14208(SB)/8, $0x7ff0000000000000
-DATA constants<>+14216(SB)/8, $0x7ff0000000000000
-DATA constants<>+14224(SB)/8, $0x7ff0000000000000
-DATA constants<>+14232(SB)/8, $0x7ff0000000000000
-DATA constants<>+14240(SB)/8, $0x7ff0000000000000
-DATA constants<>+14248(SB)/8, $0x7ff0000000000000
-DATA constants<>+14256(SB)/8, $0x7ff0000000000000
-DATA constants<>+14264(SB)/8, $0x7ff0000000000000
-DATA constants<>+14272(SB)/8, $0x0000000000000000
-DATA constants<>+14280(SB)/8, $0x0000000000000000
-DATA constants<>+14288(SB)/8, $0x0000000000000000
-DATA constants<>+14296(SB)/8, $0x0000000000000000
-DATA constants<>+14304(SB)/8, $0x0000000000000000
-DATA constants<>+14312(SB)/8, $0x0000000000000000
-DATA constants<>+14320(SB)/8, $0x0000000000000000
-DATA constants<>+14328(SB)/8, $0x0000000000000000
-DATA constants<>+14336(SB)/8, $0x7ff8000000000001
-DATA constants<>+14344(SB)/8, $0x7ff8000000000001
-DATA constants<>+14352(SB)/8, $0x7ff8000000000001
-DATA constants<>+14360(SB)/8, $0x7ff8000000000001
-DATA constants<>+14368(SB)/8, $0x7ff8000000000001
-DATA constants<>+14376(SB)/8, $0x7ff8000000000001
-DATA constants<>+14384(SB)/8, $0x7ff8000000000001
-DATA constants<>+14392(SB)/8, $0x7ff8000000000001
-DATA constants<>+14400(SB)/8, $0xfff0000000000000
-DATA constants<>+14408(SB)/8, $0xfff0000000000000
-DATA constants<>+14416(SB)/8, $0xfff0000000000000
-DATA constants<>+14424(SB)/8, $0xfff0000000000000
-DATA constants<>+14432(SB)/8, $0xfff0000000000000
-DATA constants<>+14440(SB)/8, $0xfff0000000000000
-DATA constants<>+14448(SB)/8, $0xfff0000000000000
-DATA constants<>+14456(SB)/8, $0xfff0000000000000
-DATA constants<>+14464(SB)/8, $0xc046000000000000
-DATA constants<>+14472(SB)/8, $0xc046000000000000
-DATA constants<>+14480(SB)/8, $0xc046000000000000
-DATA constants<>+14488(SB)/8, $0xc046000000000000
-DATA constants<>+14496(SB)/8, $0xc046000000000000
-DATA constants<>+14504(SB)/8, $0xc046000000000000
-DATA constants<>+14512(SB)/8, $0xc046000000000000
-DATA constants<>+14520(SB)/8, $0xc046000000000000
-DATA constants<>+14528(SB)/8, $0xc000000000000000
-DATA constants<>+14536(SB)/8, $0xc000000000000000
-DATA constants<>+14544(SB)/8, $0xc000000000000000
-DATA constants<>+14552(SB)/8, $0xc000000000000000
-DATA constants<>+14560(SB)/8, $0xc000000000000000
-DATA constants<>+14568(SB)/8, $0xc000000000000000
-DATA constants<>+14576(SB)/8, $0xc000000000000000
-DATA constants<>+14584(SB)/8, $0xc000000000000000
-DATA constants<>+14592(SB)/8, $0x3ff0000000000000
-DATA constants<>+14600(SB)/8, $0x3ff0000000000000
-DATA constants<>+14608(SB)/8, $0x3ff0000000000000
-DATA constants<>+14616(SB)/8, $0x3ff0000000000000
-DATA constants<>+14624(SB)/8, $0x3ff0000000000000
-DATA constants<>+14632(SB)/8, $0x3ff0000000000000
-DATA constants<>+14640(SB)/8, $0x3ff0000000000000
-DATA constants<>+14648(SB)/8, $0x3ff0000000000000
-DATA constants<>+14656(SB)/8, $0x40434ccccccccccd
-DATA constants<>+14664(SB)/8, $0x40434ccccccccccd
-DATA constants<>+14672(SB)/8, $0x40434ccccccccccd
-DATA constants<>+14680(SB)/8, $0x40434ccccccccccd
-DATA constants<>+14688(SB)/8, $0x40434ccccccccccd
-DATA constants<>+14696(SB)/8, $0x40434ccccccccccd
-DATA constants<>+14704(SB)/8, $0x40434ccccccccccd
-DATA constants<>+14712(SB)/8, $0x40434ccccccccccd
-DATA constants<>+14720(SB)/8, $0xbfe0000000000000
-DATA constants<>+14728(SB)/8, $0xbfe0000000000000
-DATA constants<>+14736(SB)/8, $0xbfe0000000000000
-DATA constants<>+14744(SB)/8, $0xbfe0000000000000
-DATA constants<>+14752(SB)/8, $0xbfe0000000000000
-DATA constants<>+14760(SB)/8, $0xbfe0000000000000
-DATA constants<>+14768(SB)/8, $0xbfe0000000000000
-DATA constants<>+14776(SB)/8, $0xbfe0000000000000
-DATA constants<>+14784(SB)/8, $0x3fc999999999999a
-DATA constants<>+14792(SB)/8, $0x3fc999999999999a
-DATA constants<>+14800(SB)/8, $0x3fc999999999999a
-DATA constants<>+14808(SB)/8, $0x3fc999999999999a
-DATA constants<>+14816(SB)/8, $0x3fc999999999999a
-DATA constants<>+14824(SB)/8, $0x3fc999999999999a
-DATA constants<>+14832(SB)/8, $0x3fc999999999999a
-DATA constants<>+14840(SB)/8, $0x3fc999999999999a
-DATA constants<>+14848(SB)/8, $0xbf4e944eae58c48e
-DATA constants<>+14856(SB)/8, $0xbf4e944eae58c48e
-DATA constants<>+14864(SB)/8, $0xbf4e944eae58c48e
-DATA constants<>+14872(SB)/8, $0xbf4e944eae58c48e
-DATA constants<>+14880(SB)/8, $0xbf4e944eae58c48e
-DATA constants<>+14888(SB)/8, $0xbf4e944eae58c48e
-DATA constants<>+14896(SB)/8, $0xbf4e944eae58c48e
-DATA constants<>+14904(SB)/8, $0xbf4e944eae58c48e
-DATA constants<>+14912(SB)/8, $0x3f87584c9809d75b
-DATA constants<>+14920(SB)/8, $0x3f87584c9809d75b
-DATA constants<>+14928(SB)/8, $0x3f87584c9809d75b
-DATA constants<>+14936(SB)/8, $0x3f87584c9809d75b
-DATA constants<>+14944(SB)/8, $0x3f87584c9809d75b
-DATA constants<>+14952(SB)/8, $0x3f87584c9809d75b
-DATA constants<>+14960(SB)/8, $0x3f87584c9809d75b
-DATA constants<>+14968(SB)/8, $0x3f87584c9809d75b
-DATA constants<>+14976(SB)/8, $0xbfb05a939afa29e6
-DATA constants<>+14984(SB)/8, $0xbfb05a939afa29e6
-DATA constants<>+14992(SB)/8, $0xbfb05a939afa29e6
-DATA constants<>+15000(SB)/8, $0xbfb05a939afa29e6
-DATA constants<>+15008(SB)/8, $0xbfb05a939afa29e6
-DATA constants<>+15016(SB)/8, $0xbfb05a939afa29e6
-DATA constants<>+15024(SB)/8, $0xbfb05a939afa29e6
-DATA constants<>+15032(SB)/8, $0xbfb05a939afa29e6
-DATA constants<>+15040(SB)/8, $0x3fcbc95dbad6c29c
-DATA constants<>+15048(SB)/8, $0x3fcbc95dbad6c29c
-DATA constants<>+15056(SB)/8, $0x3fcbc95dbad6c29c
-DATA constants<>+15064(SB)/8, $0x3fcbc95dbad6c29c
-DATA constants<>+15072(SB)/8, $0x3fcbc95dbad6c29c
-DATA constants<>+15080(SB)/8, $0x3fcbc95dbad6c29c
-DATA constants<>+15088(SB)/8, $0x3fcbc95dbad6c29c
-DATA constants<>+15096(SB)/8, $0x3fcbc95dbad6c29c
-DATA constants<>+15104(SB)/8, $0xbfdff2d28399cb41
-DATA constants<>+15112(SB)/8, $0xbfdff2d28399cb41
-DATA constants<>+15120(SB)/8, $0xbfdff2d28399cb41
-DATA constants<>+15128(SB)/8, $0xbfdff2d28399cb41
-DATA constants<>+15136(SB)/8, $0xbfdff2d28399cb41
-DATA constants<>+15144(SB)/8, $0xbfdff2d28399cb41
-DATA constants<>+15152(SB)/8, $0xbfdff2d28399cb41
-DATA constants<>+15160(SB)/8, $0xbfdff2d28399cb41
-DATA constants<>+15168(SB)/8, $0x3fea6553fe625b3e
-DATA constants<>+15176(SB)/8, $0x3fea6553fe625b3e
-DATA constants<>+15184(SB)/8, $0x3fea6553fe625b3e
-DATA constants<>+15192(SB)/8, $0x3fea6553fe625b3e
-DATA constants<>+15200(SB)/8, $0x3fea6553fe625b3e
-DATA constants<>+15208(SB)/8, $0x3fea6553fe625b3e
-DATA constants<>+15216(SB)/8, $0x3fea6553fe625b3e
-DATA constants<>+15224(SB)/8, $0x3fea6553fe625b3e
-DATA constants<>+15232(SB)/8, $0xbff05c97390b9fe6
-DATA constants<>+15240(SB)/8, $0xbff05c97390b9fe6
-DATA constants<>+15248(SB)/8, $0xbff05c97390b9fe6
-DATA constants<>+15256(SB)/8, $0xbff05c97390b9fe6
-DATA constants<>+15264(SB)/8, $0xbff05c97390b9fe6
-DATA constants<>+15272(SB)/8, $0xbff05c97390b9fe6
-DATA constants<>+15280(SB)/8, $0xbff05c97390b9fe6
-DATA constants<>+15288(SB)/8, $0xbff05c97390b9fe6
-DATA constants<>+15296(SB)/8, $0x3fef90ba1fa41495
-DATA constants<>+15304(SB)/8, $0x3fef90ba1fa41495
-DATA constants<>+15312(SB)/8, $0x3fef90ba1fa41495
-DATA constants<>+15320(SB)/8, $0x3fef90ba1fa41495
-DATA constants<>+15328(SB)/8, $0x3fef90ba1fa41495
-DATA constants<>+15336(SB)/8, $0x3fef90ba1fa41495
-DATA constants<>+15344(SB)/8, $0x3fef90ba1fa41495
-DATA constants<>+15352(SB)/8, $0x3fef90ba1fa41495
-DATA constants<>+15360(SB)/8, $0xbfe839fba62ef727
-DATA constants<>+15368(SB)/8, $0xbfe839fba62ef727
-DATA constants<>+15376(SB)/8, $0xbfe839fba62ef727
-DATA constants<>+15384(SB)/8, $0xbfe839fba62ef727
-DATA constants<>+15392(SB)/8, $0xbfe839fba62ef727
-DATA constants<>+15400(SB)/8, $0xbfe839fba62ef727
-DATA constants<>+15408(SB)/8, $0xbfe839fba62ef727
-DATA constants<>+15416(SB)/8, $0xbfe839fba62ef727
-DATA constants<>+15424(SB)/8, $0x3fddb5062e94e09f
-DATA constants<>+15432(SB)/8, $0x3fddb5062e94e09f
-DATA constants<>+15440(SB)/8, $0x3fddb5062e94e09f
-DATA constants<>+15448(SB)/8, $0x3fddb5062e94e09f
-DATA constants<>+15456(SB)/8, $0x3fddb5062e94e09f
-DATA constants<>+15464(SB)/8, $0x3fddb5062e94e09f
-DATA constants<>+15472(SB)/8, $0x3fddb5062e94e09f
-DATA constants<>+15480(SB)/8, $0x3fddb5062e94e09f
-DATA constants<>+15488(SB)/8, $0xbfce0abcccfdcce1
-DATA constants<>+15496(SB)/8, $0xbfce0abcccfdcce1
-DATA constants<>+15504(SB)/8, $0xbfce0abcccfdcce1
-DATA constants<>+15512(SB)/8, $0xbfce0abcccfdcce1
-DATA constants<>+15520(SB)/8, $0xbfce0abcccfdcce1
-DATA constants<>+15528(SB)/8, $0xbfce0abcccfdcce1
-DATA constants<>+15536(SB)/8, $0xbfce0abcccfdcce1
-DATA constants<>+15544(SB)/8, $0xbfce0abcccfdcce1
-DATA constants<>+15552(SB)/8, $0x3fb8c34e4d5d261e
-DATA constants<>+15560(SB)/8, $0x3fb8c34e4d5d261e
-DATA constants<>+15568(SB)/8, $0x3fb8c34e4d5d261e
-DATA constants<>+15576(SB)/8, $0x3fb8c34e4d5d261e
-DATA constants<>+15584(SB)/8, $0x3fb8c34e4d5d261e
-DATA constants<>+15592(SB)/8, $0x3fb8c34e4d5d261e
-DATA constants<>+15600(SB)/8, $0x3fb8c34e4d5d261e
-DATA constants<>+15608(SB)/8, $0x3fb8c34e4d5d261e
-DATA constants<>+15616(SB)/8, $0xbf99610ad9b8f855
-DATA constants<>+15624(SB)/8, $0xbf99610ad9b8f855
-DATA constants<>+15632(SB)/8, $0xbf99610ad9b8f855
-DATA constants<>+15640(SB)/8, $0xbf99610ad9b8f855
-DATA constants<>+15648(SB)/8, $0xbf99610ad9b8f855
-DATA constants<>+15656(SB)/8, $0xbf99610ad9b8f855
-DATA constants<>+15664(SB)/8, $0xbf99610ad9b8f855
-DATA constants<>+15672(SB)/8, $0xbf99610ad9b8f855
-DATA constants<>+15680(SB)/8, $0x3f983e8f12d56b0f
-DATA constants<>+15688(SB)/8, $0x3f983e8f12d56b0f
-DATA constants<>+15696(SB)/8, $0x3f983e8f12d56b0f
-DATA constants<>+15704(SB)/8, $0x3f983e8f12d56b0f
-DATA constants<>+15712(SB)/8, $0x3f983e8f12d56b0f
-DATA constants<>+15720(SB)/8, $0x3f983e8f12d56b0f
-DATA constants<>+15728(SB)/8, $0x3f983e8f12d56b0f
-DATA constants<>+15736(SB)/8, $0x3f983e8f12d56b0f
-DATA constants<>+15744(SB)/8, $0x3f98567417731b34
-DATA constants<>+15752(SB)/8, $0x3f98567417731b34
-DATA constants<>+15760(SB)/8, $0x3f98567417731b34
-DATA constants<>+15768(SB)/8, $0x3f98567417731b34
-DATA constants<>+15776(SB)/8, $0x3f98567417731b34
-DATA constants<>+15784(SB)/8, $0x3f98567417731b34
-DATA constants<>+15792(SB)/8, $0x3f98567417731b34
-DATA constants<>+15800(SB)/8, $0x3f98567417731b34
-DATA constants<>+15808(SB)/8, $0x3fa368b247572304
-DATA constants<>+15816(SB)/8, $0x3fa368b247572304
-DATA constants<>+15824(SB)/8, $0x3fa368b247572304
-DATA constants<>+15832(SB)/8, $0x3fa368b247572304
-DATA constants<>+15840(SB)/8, $0x3fa368b247572304
-DATA constants<>+15848(SB)/8, $0x3fa368b247572304
-DATA constants<>+15856(SB)/8, $0x3fa368b247572304
-DATA constants<>+15864(SB)/8, $0x3fa368b247572304
-DATA constants<>+15872(SB)/8, $0x3fa978037811c035
-DATA constants<>+15880(SB)/8, $0x3fa978037811c035
-DATA constants<>+15888(SB)/8, $0x3fa978037811c035
-DATA constants<>+15896(SB)/8, $0x3fa978037811c035
-DATA constants<>+15904(SB)/8, $0x3fa978037811c035
-DATA constants<>+15912(SB)/8, $0x3fa978037811c035
-DATA constants<>+15920(SB)/8, $0x3fa978037811c035
-DATA constants<>+15928(SB)/8, $0x3fa978037811c035
-DATA constants<>+15936(SB)/8, $0x3faf3ee855b8bdec
-DATA constants<>+15944(SB)/8, $0x3faf3ee855b8bdec
-DATA constants<>+15952(SB)/8, $0x3faf3ee855b8bdec
-DATA constants<>+15960(SB)/8, $0x3faf3ee855b8bdec
-DATA constants<>+15968(SB)/8, $0x3faf3ee855b8bdec
-DATA constants<>+15976(SB)/8, $0x3faf3ee855b8bdec
-DATA constants<>+15984(SB)/8, $0x3faf3ee855b8bdec
-DATA constants<>+15992(SB)/8, $0x3faf3ee855b8bdec
-DATA constants<>+16000(SB)/8, $0x3fb1f982d9aaf464
-DATA constants<>+16008(SB)/8, $0x3fb1f982d9aaf464
-DATA constants<>+16016(SB)/8, $0x3fb1f982d9aaf464
-DATA constants<>+16024(SB)/8, $0x3fb1f982d9aaf464
-DATA constants<>+16032(SB)/8, $0x3fb1f982d9aaf464
-DATA constants<>+16040(SB)/8, $0x3fb1f982d9aaf464
-DATA constants<>+16048(SB)/8, $0x3fb1f982d9aaf464
-DATA constants<>+16056(SB)/8, $0x3fb1f982d9aaf464
-DATA constants<>+16064(SB)/8, $0x3fb39bdb59a35fb0
-DATA constants<>+16072(SB)/8, $0x3fb39bdb59a35fb0
-DATA constants<>+16080(SB)/8, $0x3fb39bdb59a35fb0
-DATA constants<>+16088(SB)/8, $0x3fb39bdb59a35fb0
-DATA constants<>+16096(SB)/8, $0x3fb39bdb59a35fb0
-DATA constants<>+16104(SB)/8, $0x3fb39bdb59a35fb0
-DATA constants<>+16112(SB)/8, $0x3fb39bdb59a35fb0
-DATA constants<>+16120(SB)/8, $0x3fb39bdb59a35fb0
-DATA constants<>+16128(SB)/8, $0x3fb46d0426d4a5b9
-DATA constants<>+16136(SB)/8, $0x3fb46d0426d4a5b9
-DATA constants<>+16144(SB)/8, $0x3fb46d0426d4a5b9
-DATA constants<>+16152(SB)/8, $0x3fb46d0426d4a5b9
-DATA constants<>+16160(SB)/8, $0x3fb46d0426d4a5b9
-DATA constants<>+16168(SB)/8, $0x3fb46d0426d4a5b9
-DATA constants<>+16176(SB)/8, $0x3fb46d0426d4a5b9
-DATA constants<>+16184(SB)/8, $0x3fb46d0426d4a5b9
-DATA constants<>+16192(SB)/8, $0x3fb46d042980c498
-DATA constants<>+16200(SB)/8, $0x3fb46d042980c498
-DATA constants<>+16208(SB)/8, $0x3fb46d042980c498
-DATA constants<>+16216(SB)/8, $0x3fb46d042980c498
-DATA constants<>+16224(SB)/8, $0x3fb46d042980c498
-DATA constants<>+16232(SB)/8, $0x3fb46d042980c498
-DATA constants<>+16240(SB)/8, $0x3fb46d042980c498
-DATA constants<>+16248(SB)/8, $0x3fb46d042980c498
-DATA constants<>+16256(SB)/8, $0x3fd9884533d43651
-DATA constants<>+16264(SB)/8, $0x3fd9884533d43651
-DATA constants<>+16272(SB)/8, $0x3fd9884533d43651
-DATA constants<>+16280(SB)/8, $0x3fd9884533d43651
-DATA constants<>+16288(SB)/8, $0x3fd9884533d43651
-DATA constants<>+16296(SB)/8, $0x3fd9884533d43651
-DATA constants<>+16304(SB)/8, $0x3fd9884533d43651
-DATA constants<>+16312(SB)/8, $0x3fd9884533d43651
-GLOBL constants<>(SB), RODATA|NOPTR, $16320
+DATA constants<>+5888(SB)/8, $0x3fe62e42fefa39ef
+DATA constants<>+5896(SB)/8, $0x3fe62e42fefa39ef
+DATA constants<>+5904(SB)/8, $0x3fe62e42fefa39ef
+DATA constants<>+5912(SB)/8, $0x3fe62e42fefa39ef
+DATA constants<>+5920(SB)/8, $0x3fe62e42fefa39ef
+DATA constants<>+5928(SB)/8, $0x3fe62e42fefa39ef
+DATA constants<>+5936(SB)/8, $0x3fe62e42fefa39ef
+DATA constants<>+5944(SB)/8, $0x3fe62e42fefa39ef
+DATA constants<>+5952(SB)/8, $0x3ff0000000000000
+DATA constants<>+5960(SB)/8, $0x3ff0000000000000
+DATA constants<>+5968(SB)/8, $0x3ff0000000000000
+DATA constants<>+5976(SB)/8, $0x3ff0000000000000
+DATA constants<>+5984(SB)/8, $0x3ff0000000000000
+DATA constants<>+5992(SB)/8, $0x3ff0000000000000
+DATA constants<>+6000(SB)/8, $0x3ff0000000000000
+DATA constants<>+6008(SB)/8, $0x3ff0000000000000
+DATA constants<>+6016(SB)/8, $0x00095f619980c433
+DATA constants<>+6024(SB)/8, $0x00095f619980c433
+DATA constants<>+6032(SB)/8, $0x00095f619980c433
+DATA constants<>+6040(SB)/8, $0x00095f619980c433
+DATA constants<>+6048(SB)/8, $0x00095f619980c433
+DATA constants<>+6056(SB)/8, $0x00095f619980c433
+DATA constants<>+6064(SB)/8, $0x00095f619980c433
+DATA constants<>+6072(SB)/8, $0x00095f619980c433
+DATA constants<>+6080(SB)/8, $0x000fffffffffffff
+DATA constants<>+6088(SB)/8, $0x000fffffffffffff
+DATA constants<>+6096(SB)/8, $0x000fffffffffffff
+DATA constants<>+6104(SB)/8, $0x000fffffffffffff
+DATA constants<>+6112(SB)/8, $0x000fffffffffffff
+DATA constants<>+6120(SB)/8, $0x000fffffffffffff
+DATA constants<>+6128(SB)/8, $0x000fffffffffffff
+DATA constants<>+6136(SB)/8, $0x000fffffffffffff
+DATA constants<>+6144(SB)/8, $0x3fe6a09e667f3bcd
+DATA constants<>+6152(SB)/8, $0x3fe6a09e667f3bcd
+DATA constants<>+6160(SB)/8, $0x3fe6a09e667f3bcd
+DATA constants<>+6168(SB)/8, $0x3fe6a09e667f3bcd
+DATA constants<>+6176(SB)/8, $0x3fe6a09e667f3bcd
+DATA constants<>+6184(SB)/8, $0x3fe6a09e667f3bcd
+DATA constants<>+6192(SB)/8, $0x3fe6a09e667f3bcd
+DATA constants<>+6200(SB)/8, $0x3fe6a09e667f3bcd
+DATA constants<>+6208(SB)/8, $0x4330000000000000
+DATA constants<>+6216(SB)/8, $0x4330000000000000
+DATA constants<>+6224(SB)/8, $0x4330000000000000
+DATA constants<>+6232(SB)/8, $0x4330000000000000
+DATA constants<>+6240(SB)/8, $0x4330000000000000
+DATA constants<>+6248(SB)/8, $0x4330000000000000
+DATA constants<>+6256(SB)/8, $0x4330000000000000
+DATA constants<>+6264(SB)/8, $0x4330000000000000
+DATA constants<>+6272(SB)/8, $0x43300000000003ff
+DATA constants<>+6280(SB)/8, $0x43300000000003ff
+DATA constants<>+6288(SB)/8, $0x43300000000003ff
+DATA constants<>+6296(SB)/8, $0x43300000000003ff
+DATA constants<>+6304(SB)/8, $0x43300000000003ff
+DATA constants<>+6312(SB)/8, $0x43300000000003ff
+DATA constants<>+6320(SB)/8, $0x43300000000003ff
+DATA constants<>+6328(SB)/8, $0x43300000000003ff
+DATA constants<>+6336(SB)/8, $0x4000000000000000
+DATA constants<>+6344(SB)/8, $0x4000000000000000
+DATA constants<>+6352(SB)/8, $0x4000000000000000
+DATA constants<>+6360(SB)/8, $0x4000000000000000
+DATA constants<>+6368(SB)/8, $0x4000000000000000
+DATA constants<>+6376(SB)/8, $0x4000000000000000
+DATA constants<>+6384(SB)/8, $0x4000000000000000
+DATA constants<>+6392(SB)/8, $0x4000000000000000
+DATA constants<>+6400(SB)/8, $0x3fc39a09d078c69f
+DATA constants<>+6408(SB)/8, $0x3fc39a09d078c69f
+DATA constants<>+6416(SB)/8, $0x3fc39a09d078c69f
+DATA constants<>+6424(SB)/8, $0x3fc39a09d078c69f
+DATA constants<>+6432(SB)/8, $0x3fc39a09d078c69f
+DATA constants<>+6440(SB)/8, $0x3fc39a09d078c69f
+DATA constants<>+6448(SB)/8, $0x3fc39a09d078c69f
+DATA constants<>+6456(SB)/8, $0x3fc39a09d078c69f
+DATA constants<>+6464(SB)/8, $0x3fcc71c51d8e78af
+DATA constants<>+6472(SB)/8, $0x3fcc71c51d8e78af
+DATA constants<>+6480(SB)/8, $0x3fcc71c51d8e78af
+DATA constants<>+6488(SB)/8, $0x3fcc71c51d8e78af
+DATA constants<>+6496(SB)/8, $0x3fcc71c51d8e78af
+DATA constants<>+6504(SB)/8, $0x3fcc71c51d8e78af
+DATA constants<>+6512(SB)/8, $0x3fcc71c51d8e78af
+DATA constants<>+6520(SB)/8, $0x3fcc71c51d8e78af
+DATA constants<>+6528(SB)/8, $0x3fd999999997fa04
+DATA constants<>+6536(SB)/8, $0x3fd999999997fa04
+DATA constants<>+6544(SB)/8, $0x3fd999999997fa04
+DATA constants<>+6552(SB)/8, $0x3fd999999997fa04
+DATA constants<>+6560(SB)/8, $0x3fd999999997fa04
+DATA constants<>+6568(SB)/8, $0x3fd999999997fa04
+DATA constants<>+6576(SB)/8, $0x3fd999999997fa04
+DATA constants<>+6584(SB)/8, $0x3fd999999997fa04
+DATA constants<>+6592(SB)/8, $0x3fc2f112df3e5244
+DATA constants<>+6600(SB)/8, $0x3fc2f112df3e5244
+DATA constants<>+6608(SB)/8, $0x3fc2f112df3e5244
+DATA constants<>+6616(SB)/8, $0x3fc2f112df3e5244
+DATA constants<>+6624(SB)/8, $0x3fc2f112df3e5244
+DATA constants<>+6632(SB)/8, $0x3fc2f112df3e5244
+DATA constants<>+6640(SB)/8, $0x3fc2f112df3e5244
+DATA constants<>+6648(SB)/8, $0x3fc2f112df3e5244
+DATA constants<>+6656(SB)/8, $0x3fc7466496cb03de
+DATA constants<>+6664(SB)/8, $0x3fc7466496cb03de
+DATA constants<>+6672(SB)/8, $0x3fc7466496cb03de
+DATA constants<>+6680(SB)/8, $0x3fc7466496cb03de
+DATA constants<>+6688(SB)/8, $0x3fc7466496cb03de
+DATA constants<>+6696(SB)/8, $0x3fc7466496cb03de
+DATA constants<>+6704(SB)/8, $0x3fc7466496cb03de
+DATA constants<>+6712(SB)/8, $0x3fc7466496cb03de
+DATA constants<>+6720(SB)/8, $0x3fd2492494229359
+DATA constants<>+6728(SB)/8, $0x3fd2492494229359
+DATA constants<>+6736(SB)/8, $0x3fd2492494229359
+DATA constants<>+6744(SB)/8, $0x3fd2492494229359
+DATA constants<>+6752(SB)/8, $0x3fd2492494229359
+DATA constants<>+6760(SB)/8, $0x3fd2492494229359
+DATA constants<>+6768(SB)/8, $0x3fd2492494229359
+DATA constants<>+6776(SB)/8, $0x3fd2492494229359
+DATA constants<>+6784(SB)/8, $0x3fe5555555555593
+DATA constants<>+6792(SB)/8, $0x3fe5555555555593
+DATA constants<>+6800(SB)/8, $0x3fe5555555555593
+DATA constants<>+6808(SB)/8, $0x3fe5555555555593
+DATA constants<>+6816(SB)/8, $0x3fe5555555555593
+DATA constants<>+6824(SB)/8, $0x3fe5555555555593
+DATA constants<>+6832(SB)/8, $0x3fe5555555555593
+DATA constants<>+6840(SB)/8, $0x3fe5555555555593
+DATA constants<>+6848(SB)/8, $0x3fe0000000000000
+DATA constants<>+6856(SB)/8, $0x3fe0000000000000
+DATA constants<>+6864(SB)/8, $0x3fe0000000000000
+DATA constants<>+6872(SB)/8, $0x3fe0000000000000
+DATA constants<>+6880(SB)/8, $0x3fe0000000000000
+DATA constants<>+6888(SB)/8, $0x3fe0000000000000
+DATA constants<>+6896(SB)/8, $0x3fe0000000000000
+DATA constants<>+6904(SB)/8, $0x3fe0000000000000
+DATA constants<>+6912(SB)/8, $0x3dea39ef35793c76
+DATA constants<>+6920(SB)/8, $0x3dea39ef35793c76
+DATA constants<>+6928(SB)/8, $0x3dea39ef35793c76
+DATA constants<>+6936(SB)/8, $0x3dea39ef35793c76
+DATA constants<>+6944(SB)/8, $0x3dea39ef35793c76
+DATA constants<>+6952(SB)/8, $0x3dea39ef35793c76
+DATA constants<>+6960(SB)/8, $0x3dea39ef35793c76
+DATA constants<>+6968(SB)/8, $0x3dea39ef35793c76
+DATA constants<>+6976(SB)/8, $0x3fe62e42fee00000
+DATA constants<>+6984(SB)/8, $0x3fe62e42fee00000
+DATA constants<>+6992(SB)/8, $0x3fe62e42fee00000
+DATA constants<>+7000(SB)/8, $0x3fe62e42fee00000
+DATA constants<>+7008(SB)/8, $0x3fe62e42fee00000
+DATA constants<>+7016(SB)/8, $0x3fe62e42fee00000
+DATA constants<>+7024(SB)/8, $0x3fe62e42fee00000
+DATA constants<>+7032(SB)/8, $0x3fe62e42fee00000
+DATA constants<>+7040(SB)/8, $0x3ff999999999999a
+DATA constants<>+7048(SB)/8, $0x3ff999999999999a
+DATA constants<>+7056(SB)/8, $0x3ff999999999999a
+DATA constants<>+7064(SB)/8, $0x3ff999999999999a
+DATA constants<>+7072(SB)/8, $0x3ff999999999999a
+DATA constants<>+7080(SB)/8, $0x3ff999999999999a
+DATA constants<>+7088(SB)/8, $0x3ff999999999999a
+DATA constants<>+7096(SB)/8, $0x3ff999999999999a
+DATA constants<>+7104(SB)/8, $0x3f49615ac0b7ace9
+DATA constants<>+7112(SB)/8, $0x3f49615ac0b7ace9
+DATA constants<>+7120(SB)/8, $0x3f49615ac0b7ace9
+DATA constants<>+7128(SB)/8, $0x3f49615ac0b7ace9
+DATA constants<>+7136(SB)/8, $0x3f49615ac0b7ace9
+DATA constants<>+7144(SB)/8, $0x3f49615ac0b7ace9
+DATA constants<>+7152(SB)/8, $0x3f49615ac0b7ace9
+DATA constants<>+7160(SB)/8, $0x3f49615ac0b7ace9
+DATA constants<>+7168(SB)/8, $0x3f9744eb6c45ec67
+DATA constants<>+7176(SB)/8, $0x3f9744eb6c45ec67
+DATA constants<>+7184(SB)/8, $0x3f9744eb6c45ec67
+DATA constants<>+7192(SB)/8, $0x3f9744eb6c45ec67
+DATA constants<>+7200(SB)/8, $0x3f9744eb6c45ec67
+DATA constants<>+7208(SB)/8, $0x3f9744eb6c45ec67
+DATA constants<>+7216(SB)/8, $0x3f9744eb6c45ec67
+DATA constants<>+7224(SB)/8, $0x3f9744eb6c45ec67
+DATA constants<>+7232(SB)/8, $0x3fcef2abb9b85c37
+DATA constants<>+7240(SB)/8, $0x3fcef2abb9b85c37
+DATA constants<>+7248(SB)/8, $0x3fcef2abb9b85c37
+DATA constants<>+7256(SB)/8, $0x3fcef2abb9b85c37
+DATA constants<>+7264(SB)/8, $0x3fcef2abb9b85c37
+DATA constants<>+7272(SB)/8, $0x3fcef2abb9b85c37
+DATA constants<>+7280(SB)/8, $0x3fcef2abb9b85c37
+DATA constants<>+7288(SB)/8, $0x3fcef2abb9b85c37
+DATA constants<>+7296(SB)/8, $0x3ff453cc085375b2
+DATA constants<>+7304(SB)/8, $0x3ff453cc085375b2
+DATA constants<>+7312(SB)/8, $0x3ff453cc085375b2
+DATA constants<>+7320(SB)/8, $0x3ff453cc085375b2
+DATA constants<>+7328(SB)/8, $0x3ff453cc085375b2
+DATA constants<>+7336(SB)/8, $0x3ff453cc085375b2
+DATA constants<>+7344(SB)/8, $0x3ff453cc085375b2
+DATA constants<>+7352(SB)/8, $0x3ff453cc085375b2
+DATA constants<>+7360(SB)/8, $0x400d2ecb1a3d02c4
+DATA constants<>+7368(SB)/8, $0x400d2ecb1a3d02c4
+DATA constants<>+7376(SB)/8, $0x400d2ecb1a3d02c4
+DATA constants<>+7384(SB)/8, $0x400d2ecb1a3d02c4
+DATA constants<>+7392(SB)/8, $0x400d2ecb1a3d02c4
+DATA constants<>+7400(SB)/8, $0x400d2ecb1a3d02c4
+DATA constants<>+7408(SB)/8, $0x400d2ecb1a3d02c4
+DATA constants<>+7416(SB)/8, $0x400d2ecb1a3d02c4
+DATA constants<>+7424(SB)/8, $0x401713f71462256a
+DATA constants<>+7432(SB)/8, $0x401713f71462256a
+DATA constants<>+7440(SB)/8, $0x401713f71462256a
+DATA constants<>+7448(SB)/8, $0x401713f71462256a
+DATA constants<>+7456(SB)/8, $0x401713f71462256a
+DATA constants<>+7464(SB)/8, $0x401713f71462256a
+DATA constants<>+7472(SB)/8, $0x401713f71462256a
+DATA constants<>+7480(SB)/8, $0x401713f71462256a
+DATA constants<>+7488(SB)/8, $0x4012857748cab19b
+DATA constants<>+7496(SB)/8, $0x4012857748cab19b
+DATA constants<>+7504(SB)/8, $0x4012857748cab19b
+DATA constants<>+7512(SB)/8, $0x4012857748cab19b
+DATA constants<>+7520(SB)/8, $0x4012857748cab19b
+DATA constants<>+7528(SB)/8, $0x4012857748cab19b
+DATA constants<>+7536(SB)/8, $0x4012857748cab19b
+DATA constants<>+7544(SB)/8, $0x4012857748cab19b
+DATA constants<>+7552(SB)/8, $0x3ff6c665fde9526a
+DATA constants<>+7560(SB)/8, $0x3ff6c665fde9526a
+DATA constants<>+7568(SB)/8, $0x3ff6c665fde9526a
+DATA constants<>+7576(SB)/8, $0x3ff6c665fde9526a
+DATA constants<>+7584(SB)/8, $0x3ff6c665fde9526a
+DATA constants<>+7592(SB)/8, $0x3ff6c665fde9526a
+DATA constants<>+7600(SB)/8, $0x3ff6c665fde9526a
+DATA constants<>+7608(SB)/8, $0x3ff6c665fde9526a
+DATA constants<>+7616(SB)/8, $0x3e19876e6013e192
+DATA constants<>+7624(SB)/8, $0x3e19876e6013e192
+DATA constants<>+7632(SB)/8, $0x3e19876e6013e192
+DATA constants<>+7640(SB)/8, $0x3e19876e6013e192
+DATA constants<>+7648(SB)/8, $0x3e19876e6013e192
+DATA constants<>+7656(SB)/8, $0x3e19876e6013e192
+DATA constants<>+7664(SB)/8, $0x3e19876e6013e192
+DATA constants<>+7672(SB)/8, $0x3e19876e6013e192
+DATA constants<>+7680(SB)/8, $0x3f496042ab9205be
+DATA constants<>+7688(SB)/8, $0x3f496042ab9205be
+DATA constants<>+7696(SB)/8, $0x3f496042ab9205be
+DATA constants<>+7704(SB)/8, $0x3f496042ab9205be
+DATA constants<>+7712(SB)/8, $0x3f496042ab9205be
+DATA constants<>+7720(SB)/8, $0x3f496042ab9205be
+DATA constants<>+7728(SB)/8, $0x3f496042ab9205be
+DATA constants<>+7736(SB)/8, $0x3f496042ab9205be
+DATA constants<>+7744(SB)/8, $0x3f960290af9f12bc
+DATA constants<>+7752(SB)/8, $0x3f960290af9f12bc
+DATA constants<>+7760(SB)/8, $0x3f960290af9f12bc
+DATA constants<>+7768(SB)/8, $0x3f960290af9f12bc
+DATA constants<>+7776(SB)/8, $0x3f960290af9f12bc
+DATA constants<>+7784(SB)/8, $0x3f960290af9f12bc
+DATA constants<>+7792(SB)/8, $0x3f960290af9f12bc
+DATA constants<>+7800(SB)/8, $0x3f960290af9f12bc
+DATA constants<>+7808(SB)/8, $0x3fcacf476a756d3d
+DATA constants<>+7816(SB)/8, $0x3fcacf476a756d3d
+DATA constants<>+7824(SB)/8, $0x3fcacf476a756d3d
+DATA constants<>+7832(SB)/8, $0x3fcacf476a756d3d
+DATA constants<>+7840(SB)/8, $0x3fcacf476a756d3d
+DATA constants<>+7848(SB)/8, $0x3fcacf476a756d3d
+DATA constants<>+7856(SB)/8, $0x3fcacf476a756d3d
+DATA constants<>+7864(SB)/8, $0x3fcacf476a756d3d
+DATA constants<>+7872(SB)/8, $0x3fef371e4f4de1a0
+DATA constants<>+7880(SB)/8, $0x3fef371e4f4de1a0
+DATA constants<>+7888(SB)/8, $0x3fef371e4f4de1a0
+DATA constants<>+7896(SB)/8, $0x3fef371e4f4de1a0
+DATA constants<>+7904(SB)/8, $0x3fef371e4f4de1a0
+DATA constants<>+7912(SB)/8, $0x3fef371e4f4de1a0
+DATA constants<>+7920(SB)/8, $0x3fef371e4f4de1a0
+DATA constants<>+7928(SB)/8, $0x3fef371e4f4de1a0
+DATA constants<>+7936(SB)/8, $0x4002f7543ff6ba47
+DATA constants<>+7944(SB)/8, $0x4002f7543ff6ba47
+DATA constants<>+7952(SB)/8, $0x4002f7543ff6ba47
+DATA constants<>+7960(SB)/8, $0x4002f7543ff6ba47
+DATA constants<>+7968(SB)/8, $0x4002f7543ff6ba47
+DATA constants<>+7976(SB)/8, $0x4002f7543ff6ba47
+DATA constants<>+7984(SB)/8, $0x4002f7543ff6ba47
+DATA constants<>+7992(SB)/8, $0x4002f7543ff6ba47
+DATA constants<>+8000(SB)/8, $0x40073aad9bca5405
+DATA constants<>+8008(SB)/8, $0x40073aad9bca5405
+DATA constants<>+8016(SB)/8, $0x40073aad9bca5405
+DATA constants<>+8024(SB)/8, $0x40073aad9bca5405
+DATA constants<>+8032(SB)/8, $0x40073aad9bca5405
+DATA constants<>+8040(SB)/8, $0x40073aad9bca5405
+DATA constants<>+8048(SB)/8, $0x40073aad9bca5405
+DATA constants<>+8056(SB)/8, $0x40073aad9bca5405
+DATA constants<>+8064(SB)/8, $0x3ff6a09e667f3bcd
+DATA constants<>+8072(SB)/8, $0x3ff6a09e667f3bcd
+DATA constants<>+8080(SB)/8, $0x3ff6a09e667f3bcd
+DATA constants<>+8088(SB)/8, $0x3ff6a09e667f3bcd
+DATA constants<>+8096(SB)/8, $0x3ff6a09e667f3bcd
+DATA constants<>+8104(SB)/8, $0x3ff6a09e667f3bcd
+DATA constants<>+8112(SB)/8, $0x3ff6a09e667f3bcd
+DATA constants<>+8120(SB)/8, $0x3ff6a09e667f3bcd
+DATA constants<>+8128(SB)/8, $0x3fd0000000000000
+DATA constants<>+8136(SB)/8, $0x3fd0000000000000
+DATA constants<>+8144(SB)/8, $0x3fd0000000000000
+DATA constants<>+8152(SB)/8, $0x3fd0000000000000
+DATA constants<>+8160(SB)/8, $0x3fd0000000000000
+DATA constants<>+8168(SB)/8, $0x3fd0000000000000
+DATA constants<>+8176(SB)/8, $0x3fd0000000000000
+DATA constants<>+8184(SB)/8, $0x3fd0000000000000
+DATA constants<>+8192(SB)/8, $0x3fc71eb851eb851f
+DATA constants<>+8200(SB)/8, $0x3fc71eb851eb851f
+DATA constants<>+8208(SB)/8, $0x3fc71eb851eb851f
+DATA constants<>+8216(SB)/8, $0x3fc71eb851eb851f
+DATA constants<>+8224(SB)/8, $0x3fc71eb851eb851f
+DATA constants<>+8232(SB)/8, $0x3fc71eb851eb851f
+DATA constants<>+8240(SB)/8, $0x3fc71eb851eb851f
+DATA constants<>+8248(SB)/8, $0x3fc71eb851eb851f
+DATA constants<>+8256(SB)/8, $0x408bb8c0a7936704
+DATA constants<>+8264(SB)/8, $0x408bb8c0a7936704
+DATA constants<>+8272(SB)/8, $0x408bb8c0a7936704
+DATA constants<>+8280(SB)/8, $0x408bb8c0a7936704
+DATA constants<>+8288(SB)/8, $0x408bb8c0a7936704
+DATA constants<>+8296(SB)/8, $0x408bb8c0a7936704
+DATA constants<>+8304(SB)/8, $0x408bb8c0a7936704
+DATA constants<>+8312(SB)/8, $0x408bb8c0a7936704
+DATA constants<>+8320(SB)/8, $0x40c715bf25ff1d11
+DATA constants<>+8328(SB)/8, $0x40c715bf25ff1d11
+DATA constants<>+8336(SB)/8, $0x40c715bf25ff1d11
+DATA constants<>+8344(SB)/8, $0x40c715bf25ff1d11
+DATA constants<>+8352(SB)/8, $0x40c715bf25ff1d11
+DATA constants<>+8360(SB)/8, $0x40c715bf25ff1d11
+DATA constants<>+8368(SB)/8, $0x40c715bf25ff1d11
+DATA constants<>+8376(SB)/8, $0x40c715bf25ff1d11
+DATA constants<>+8384(SB)/8, $0x40d73982a6012afb
+DATA constants<>+8392(SB)/8, $0x40d73982a6012afb
+DATA constants<>+8400(SB)/8, $0x40d73982a6012afb
+DATA constants<>+8408(SB)/8, $0x40d73982a6012afb
+DATA constants<>+8416(SB)/8, $0x40d73982a6012afb
+DATA constants<>+8424(SB)/8, $0x40d73982a6012afb
+DATA constants<>+8432(SB)/8, $0x40d73982a6012afb
+DATA constants<>+8440(SB)/8, $0x40d73982a6012afb
+DATA constants<>+8448(SB)/8, $0x40cfb5ee66e5a285
+DATA constants<>+8456(SB)/8, $0x40cfb5ee66e5a285
+DATA constants<>+8464(SB)/8, $0x40cfb5ee66e5a285
+DATA constants<>+8472(SB)/8, $0x40cfb5ee66e5a285
+DATA constants<>+8480(SB)/8, $0x40cfb5ee66e5a285
+DATA constants<>+8488(SB)/8, $0x40cfb5ee66e5a285
+DATA constants<>+8496(SB)/8, $0x40cfb5ee66e5a285
+DATA constants<>+8504(SB)/8, $0x40cfb5ee66e5a285
+DATA constants<>+8512(SB)/8, $0x40b2f6e30b2ec51e
+DATA constants<>+8520(SB)/8, $0x40b2f6e30b2ec51e
+DATA constants<>+8528(SB)/8, $0x40b2f6e30b2ec51e
+DATA constants<>+8536(SB)/8, $0x40b2f6e30b2ec51e
+DATA constants<>+8544(SB)/8, $0x40b2f6e30b2ec51e
+DATA constants<>+8552(SB)/8, $0x40b2f6e30b2ec51e
+DATA constants<>+8560(SB)/8, $0x40b2f6e30b2ec51e
+DATA constants<>+8568(SB)/8, $0x40b2f6e30b2ec51e
+DATA constants<>+8576(SB)/8, $0x4085c88056b01502
+DATA constants<>+8584(SB)/8, $0x4085c88056b01502
+DATA constants<>+8592(SB)/8, $0x4085c88056b01502
+DATA constants<>+8600(SB)/8, $0x4085c88056b01502
+DATA constants<>+8608(SB)/8, $0x4085c88056b01502
+DATA constants<>+8616(SB)/8, $0x4085c88056b01502
+DATA constants<>+8624(SB)/8, $0x4085c88056b01502
+DATA constants<>+8632(SB)/8, $0x4085c88056b01502
+DATA constants<>+8640(SB)/8, $0x4047894dd814bfa3
+DATA constants<>+8648(SB)/8, $0x4047894dd814bfa3
+DATA constants<>+8656(SB)/8, $0x4047894dd814bfa3
+DATA constants<>+8664(SB)/8, $0x4047894dd814bfa3
+DATA constants<>+8672(SB)/8, $0x4047894dd814bfa3
+DATA constants<>+8680(SB)/8, $0x4047894dd814bfa3
+DATA constants<>+8688(SB)/8, $0x4047894dd814bfa3
+DATA constants<>+8696(SB)/8, $0x4047894dd814bfa3
+DATA constants<>+8704(SB)/8, $0x3ff32917a42157d1
+DATA constants<>+8712(SB)/8, $0x3ff32917a42157d1
+DATA constants<>+8720(SB)/8, $0x3ff32917a42157d1
+DATA constants<>+8728(SB)/8, $0x3ff32917a42157d1
+DATA constants<>+8736(SB)/8, $0x3ff32917a42157d1
+DATA constants<>+8744(SB)/8, $0x3ff32917a42157d1
+DATA constants<>+8752(SB)/8, $0x3ff32917a42157d1
+DATA constants<>+8760(SB)/8, $0x3ff32917a42157d1
+DATA constants<>+8768(SB)/8, $0x40b46a7eca984b69
+DATA constants<>+8776(SB)/8, $0x40b46a7eca984b69
+DATA constants<>+8784(SB)/8, $0x40b46a7eca984b69
+DATA constants<>+8792(SB)/8, $0x40b46a7eca984b69
+DATA constants<>+8800(SB)/8, $0x40b46a7eca984b69
+DATA constants<>+8808(SB)/8, $0x40b46a7eca984b69
+DATA constants<>+8816(SB)/8, $0x40b46a7eca984b69
+DATA constants<>+8824(SB)/8, $0x40b46a7eca984b69
+DATA constants<>+8832(SB)/8, $0x40dc0e457cb1ae76
+DATA constants<>+8840(SB)/8, $0x40dc0e457cb1ae76
+DATA constants<>+8848(SB)/8, $0x40dc0e457cb1ae76
+DATA constants<>+8856(SB)/8, $0x40dc0e457cb1ae76
+DATA constants<>+8864(SB)/8, $0x40dc0e457cb1ae76
+DATA constants<>+8872(SB)/8, $0x40dc0e457cb1ae76
+DATA constants<>+8880(SB)/8, $0x40dc0e457cb1ae76
+DATA constants<>+8888(SB)/8, $0x40dc0e457cb1ae76
+DATA constants<>+8896(SB)/8, $0x40e3317caa64f4be
+DATA constants<>+8904(SB)/8, $0x40e3317caa64f4be
+DATA constants<>+8912(SB)/8, $0x40e3317caa64f4be
+DATA constants<>+8920(SB)/8, $0x40e3317caa64f4be
+DATA constants<>+8928(SB)/8, $0x40e3317caa64f4be
+DATA constants<>+8936(SB)/8, $0x40e3317caa64f4be
+DATA constants<>+8944(SB)/8, $0x40e3317caa64f4be
+DATA constants<>+8952(SB)/8, $0x40e3317caa64f4be
+DATA constants<>+8960(SB)/8, $0x40d4b772d5d65266
+DATA constants<>+8968(SB)/8, $0x40d4b772d5d65266
+DATA constants<>+8976(SB)/8, $0x40d4b772d5d65266
+DATA constants<>+8984(SB)/8, $0x40d4b772d5d65266
+DATA constants<>+8992(SB)/8, $0x40d4b772d5d65266
+DATA constants<>+9000(SB)/8, $0x40d4b772d5d65266
+DATA constants<>+9008(SB)/8, $0x40d4b772d5d65266
+DATA constants<>+9016(SB)/8, $0x40d4b772d5d65266
+DATA constants<>+9024(SB)/8, $0x40b512322e75c89f
+DATA constants<>+9032(SB)/8, $0x40b512322e75c89f
+DATA constants<>+9040(SB)/8, $0x40b512322e75c89f
+DATA constants<>+9048(SB)/8, $0x40b512322e75c89f
+DATA constants<>+9056(SB)/8, $0x40b512322e75c89f
+DATA constants<>+9064(SB)/8, $0x40b512322e75c89f
+DATA constants<>+9072(SB)/8, $0x40b512322e75c89f
+DATA constants<>+9080(SB)/8, $0x40b512322e75c89f
+DATA constants<>+9088(SB)/8, $0x4085797efdc8b3f7
+DATA constants<>+9096(SB)/8, $0x4085797efdc8b3f7
+DATA constants<>+9104(SB)/8, $0x4085797efdc8b3f7
+DATA constants<>+9112(SB)/8, $0x4085797efdc8b3f7
+DATA constants<>+9120(SB)/8, $0x4085797efdc8b3f7
+DATA constants<>+9128(SB)/8, $0x4085797efdc8b3f7
+DATA constants<>+9136(SB)/8, $0x4085797efdc8b3f7
+DATA constants<>+9144(SB)/8, $0x4085797efdc8b3f7
+DATA constants<>+9152(SB)/8, $0x4045281b386e1ab5
+DATA constants<>+9160(SB)/8, $0x4045281b386e1ab5
+DATA constants<>+9168(SB)/8, $0x4045281b386e1ab5
+DATA constants<>+9176(SB)/8, $0x4045281b386e1ab5
+DATA constants<>+9184(SB)/8, $0x4045281b386e1ab5
+DATA constants<>+9192(SB)/8, $0x4045281b386e1ab5
+DATA constants<>+9200(SB)/8, $0x4045281b386e1ab5
+DATA constants<>+9208(SB)/8, $0x4045281b386e1ab5
+DATA constants<>+9216(SB)/8, $0x3feb333333333333
+DATA constants<>+9224(SB)/8, $0x3feb333333333333
+DATA constants<>+9232(SB)/8, $0x3feb333333333333
+DATA constants<>+9240(SB)/8, $0x3feb333333333333
+DATA constants<>+9248(SB)/8, $0x3feb333333333333
+DATA constants<>+9256(SB)/8, $0x3feb333333333333
+DATA constants<>+9264(SB)/8, $0x3feb333333333333
+DATA constants<>+9272(SB)/8, $0x3feb333333333333
+DATA constants<>+9280(SB)/4, $0x7f800000
+DATA constants<>+9284(SB)/4, $0x7f800000
+DATA constants<>+9288(SB)/4, $0x7f800000
+DATA constants<>+9292(SB)/4, $0x7f800000
+DATA constants<>+9296(SB)/4, $0x7f800000
+DATA constants<>+9300(SB)/4, $0x7f800000
+DATA constants<>+9304(SB)/4, $0x7f800000
+DATA constants<>+9308(SB)/4, $0x7f800000
+DATA constants<>+9312(SB)/4, $0x7f800000
+DATA constants<>+9316(SB)/4, $0x7f800000
+DATA constants<>+9320(SB)/4, $0x7f800000
+DATA constants<>+9324(SB)/4, $0x7f800000
+DATA constants<>+9328(SB)/4, $0x7f800000
+DATA constants<>+9332(SB)/4, $0x7f800000
+DATA constants<>+9336(SB)/4, $0x7f800000
+DATA constants<>+9340(SB)/4, $0x7f800000
+DATA constants<>+9344(SB)/4, $0x7fc00000
+DATA constants<>+9348(SB)/4, $0x7fc00000
+DATA constants<>+9352(SB)/4, $0x7fc00000
+DATA constants<>+9356(SB)/4, $0x7fc00000
+DATA constants<>+9360(SB)/4, $0x7fc00000
+DATA constants<>+9364(SB)/4, $0x7fc00000
+DATA constants<>+9368(SB)/4, $0x7fc00000
+DATA constants<>+9372(SB)/4, $0x7fc00000
+DATA constants<>+9376(SB)/4, $0x7fc00000
+DATA constants<>+9380(SB)/4, $0x7fc00000
+DATA constants<>+9384(SB)/4, $0x7fc00000
+DATA constants<>+9388(SB)/4, $0x7fc00000
+DATA constants<>+9392(SB)/4, $0x7fc00000
+DATA constants<>+9396(SB)/4, $0x7fc00000
+DATA constants<>+9400(SB)/4, $0x7fc00000
+DATA constants<>+9404(SB)/4, $0x7fc00000
+DATA constants<>+9408(SB)/4, $0x80000000
+DATA constants<>+9412(SB)/4, $0x80000000
+DATA constants<>+9416(SB)/4, $0x80000000
+DATA constants<>+9420(SB)/4, $0x80000000
+DATA constants<>+9424(SB)/4, $0x80000000
+DATA constants<>+9428(SB)/4, $0x80000000
+DATA constants<>+9432(SB)/4, $0x80000000
+DATA constants<>+9436(SB)/4, $0x80000000
+DATA constants<>+9440(SB)/4, $0x80000000
+DATA constants<>+9444(SB)/4, $0x80000000
+DATA constants<>+9448(SB)/4, $0x80000000
+DATA constants<>+9452(SB)/4, $0x80000000
+DATA constants<>+9456(SB)/4, $0x80000000
+DATA constants<>+9460(SB)/4, $0x80000000
+DATA constants<>+9464(SB)/4, $0x80000000
+DATA constants<>+9468(SB)/4, $0x80000000
+DATA constants<>+9472(SB)/4, $0x0000ffff
+DATA constants<>+9476(SB)/4, $0x0000ffff
+DATA constants<>+9480(SB)/4, $0x0000ffff
+DATA constants<>+9484(SB)/4, $0x0000ffff
+DATA constants<>+9488(SB)/4, $0x0000ffff
+DATA constants<>+9492(SB)/4, $0x0000ffff
+DATA constants<>+9496(SB)/4, $0x0000ffff
+DATA constants<>+9500(SB)/4, $0x0000ffff
+DATA constants<>+9504(SB)/4, $0x0000ffff
+DATA constants<>+9508(SB)/4, $0x0000ffff
+DATA constants<>+9512(SB)/4, $0x0000ffff
+DATA constants<>+9516(SB)/4, $0x0000ffff
+DATA constants<>+9520(SB)/4, $0x0000ffff
+DATA constants<>+9524(SB)/4, $0x0000ffff
+DATA constants<>+9528(SB)/4, $0x0000ffff
+DATA constants<>+9532(SB)/4, $0x0000ffff
+DATA constants<>+9536(SB)/8, $0x3ef0000000000000
+DATA constants<>+9544(SB)/8, $0x3ef0000000000000
+DATA constants<>+9552(SB)/8, $0x3ef0000000000000
+DATA constants<>+9560(SB)/8, $0x3ef0000000000000
+DATA constants<>+9568(SB)/8, $0x3ef0000000000000
+DATA constants<>+9576(SB)/8, $0x3ef0000000000000
+DATA constants<>+9584(SB)/8, $0x3ef0000000000000
+DATA constants<>+9592(SB)/8, $0x3ef0000000000000
+DATA constants<>+9600(SB)/8, $0x3df0000000000000
+DATA constants<>+9608(SB)/8, $0x3df0000000000000
+DATA constants<>+9616(SB)/8, $0x3df0000000000000
+DATA constants<>+9624(SB)/8, $0x3df0000000000000
+DATA constants<>+9632(SB)/8, $0x3df0000000000000
+DATA constants<>+9640(SB)/8, $0x3df0000000000000
+DATA constants<>+9648(SB)/8, $0x3df0000000000000
+DATA constants<>+9656(SB)/8, $0x3df0000000000000
+DATA constants<>+9664(SB)/8, $0x3de0000000000000
+DATA constants<>+9672(SB)/8, $0x3de0000000000000
+DATA constants<>+9680(SB)/8, $0x3de0000000000000
+DATA constants<>+9688(SB)/8, $0x3de0000000000000
+DATA constants<>+9696(SB)/8, $0x3de0000000000000
+DATA constants<>+9704(SB)/8, $0x3de0000000000000
+DATA constants<>+9712(SB)/8, $0x3de0000000000000
+DATA constants<>+9720(SB)/8, $0x3de0000000000000
+DATA constants<>+9728(SB)/8, $0x40a39a296f7d925e
+DATA constants<>+9736(SB)/8, $0x40a39a296f7d925e
+DATA constants<>+9744(SB)/8, $0x40a39a296f7d925e
+DATA constants<>+9752(SB)/8, $0x40a39a296f7d925e
+DATA constants<>+9760(SB)/8, $0x40a39a296f7d925e
+DATA constants<>+9768(SB)/8, $0x40a39a296f7d925e
+DATA constants<>+9776(SB)/8, $0x40a39a296f7d925e
+DATA constants<>+9784(SB)/8, $0x40a39a296f7d925e
+DATA constants<>+9792(SB)/8, $0x40e052d26b2e45e4
+DATA constants<>+9800(SB)/8, $0x40e052d26b2e45e4
+DATA constants<>+9808(SB)/8, $0x40e052d26b2e45e4
+DATA constants<>+9816(SB)/8, $0x40e052d26b2e45e4
+DATA constants<>+9824(SB)/8, $0x40e052d26b2e45e4
+DATA constants<>+9832(SB)/8, $0x40e052d26b2e45e4
+DATA constants<>+9840(SB)/8, $0x40e052d26b2e45e4
+DATA constants<>+9848(SB)/8, $0x40e052d26b2e45e4
+DATA constants<>+9856(SB)/8, $0x40f06c1c55b78f20
+DATA constants<>+9864(SB)/8, $0x40f06c1c55b78f20
+DATA constants<>+9872(SB)/8, $0x40f06c1c55b78f20
+DATA constants<>+9880(SB)/8, $0x40f06c1c55b78f20
+DATA constants<>+9888(SB)/8, $0x40f06c1c55b78f20
+DATA constants<>+9896(SB)/8, $0x40f06c1c55b78f20
+DATA constants<>+9904(SB)/8, $0x40f06c1c55b78f20
+DATA constants<>+9912(SB)/8, $0x40f06c1c55b78f20
+DATA constants<>+9920(SB)/8, $0x40e66c3e869b752a
+DATA constants<>+9928(SB)/8, $0x40e66c3e869b752a
+DATA constants<>+9936(SB)/8, $0x40e66c3e869b752a
+DATA constants<>+9944(SB)/8, $0x40e66c3e869b752a
+DATA constants<>+9952(SB)/8, $0x40e66c3e869b752a
+DATA constants<>+9960(SB)/8, $0x40e66c3e869b752a
+DATA constants<>+9968(SB)/8, $0x40e66c3e869b752a
+DATA constants<>+9976(SB)/8, $0x40e66c3e869b752a
+DATA constants<>+9984(SB)/8, $0x40cad1d8cd4ee71d
+DATA constants<>+9992(SB)/8, $0x40cad1d8cd4ee71d
+DATA constants<>+10000(SB)/8, $0x40cad1d8cd4ee71d
+DATA constants<>+10008(SB)/8, $0x40cad1d8cd4ee71d
+DATA constants<>+10016(SB)/8, $0x40cad1d8cd4ee71d
+DATA constants<>+10024(SB)/8, $0x40cad1d8cd4ee71d
+DATA constants<>+10032(SB)/8, $0x40cad1d8cd4ee71d
+DATA constants<>+10040(SB)/8, $0x40cad1d8cd4ee71d
+DATA constants<>+10048(SB)/8, $0x409ece5d2213c0cc
+DATA constants<>+10056(SB)/8, $0x409ece5d2213c0cc
+DATA constants<>+10064(SB)/8, $0x409ece5d2213c0cc
+DATA constants<>+10072(SB)/8, $0x409ece5d2213c0cc
+DATA constants<>+10080(SB)/8, $0x409ece5d2213c0cc
+DATA constants<>+10088(SB)/8, $0x409ece5d2213c0cc
+DATA constants<>+10096(SB)/8, $0x409ece5d2213c0cc
+DATA constants<>+10104(SB)/8, $0x409ece5d2213c0cc
+DATA constants<>+10112(SB)/8, $0x4060a4888b1a436e
+DATA constants<>+10120(SB)/8, $0x4060a4888b1a436e
+DATA constants<>+10128(SB)/8, $0x4060a4888b1a436e
+DATA constants<>+10136(SB)/8, $0x4060a4888b1a436e
+DATA constants<>+10144(SB)/8, $0x4060a4888b1a436e
+DATA constants<>+10152(SB)/8, $0x4060a4888b1a436e
+DATA constants<>+10160(SB)/8, $0x4060a4888b1a436e
+DATA constants<>+10168(SB)/8, $0x4060a4888b1a436e
+DATA constants<>+10176(SB)/8, $0x400b18d91e9eef75
+DATA constants<>+10184(SB)/8, $0x400b18d91e9eef75
+DATA constants<>+10192(SB)/8, $0x400b18d91e9eef75
+DATA constants<>+10200(SB)/8, $0x400b18d91e9eef75
+DATA constants<>+10208(SB)/8, $0x400b18d91e9eef75
+DATA constants<>+10216(SB)/8, $0x400b18d91e9eef75
+DATA constants<>+10224(SB)/8, $0x400b18d91e9eef75
+DATA constants<>+10232(SB)/8, $0x400b18d91e9eef75
+DATA constants<>+10240(SB)/8, $0x8000000000000000
+DATA constants<>+10248(SB)/8, $0x8000000000000000
+DATA constants<>+10256(SB)/8, $0x8000000000000000
+DATA constants<>+10264(SB)/8, $0x8000000000000000
+DATA constants<>+10272(SB)/8, $0x8000000000000000
+DATA constants<>+10280(SB)/8, $0x8000000000000000
+DATA constants<>+10288(SB)/8, $0x8000000000000000
+DATA constants<>+10296(SB)/8, $0x8000000000000000
+DATA constants<>+10304(SB)/8, $0x3e120d3f686439e4
+DATA constants<>+10312(SB)/8, $0x3e120d3f686439e4
+DATA constants<>+10320(SB)/8, $0x3e120d3f686439e4
+DATA constants<>+10328(SB)/8, $0x3e120d3f686439e4
+DATA constants<>+10336(SB)/8, $0x3e120d3f686439e4
+DATA constants<>+10344(SB)/8, $0x3e120d3f686439e4
+DATA constants<>+10352(SB)/8, $0x3e120d3f686439e4
+DATA constants<>+10360(SB)/8, $0x3e120d3f686439e4
+DATA constants<>+10368(SB)/8, $0x3f41f18cbfdf2728
+DATA constants<>+10376(SB)/8, $0x3f41f18cbfdf2728
+DATA constants<>+10384(SB)/8, $0x3f41f18cbfdf2728
+DATA constants<>+10392(SB)/8, $0x3f41f18cbfdf2728
+DATA constants<>+10400(SB)/8, $0x3f41f18cbfdf2728
+DATA constants<>+10408(SB)/8, $0x3f41f18cbfdf2728
+DATA constants<>+10416(SB)/8, $0x3f41f18cbfdf2728
+DATA constants<>+10424(SB)/8, $0x3f41f18cbfdf2728
+DATA constants<>+10432(SB)/8, $0x3f8f207a7eab17bf
+DATA constants<>+10440(SB)/8, $0x3f8f207a7eab17bf
+DATA constants<>+10448(SB)/8, $0x3f8f207a7eab17bf
+DATA constants<>+10456(SB)/8, $0x3f8f207a7eab17bf
+DATA constants<>+10464(SB)/8, $0x3f8f207a7eab17bf
+DATA constants<>+10472(SB)/8, $0x3f8f207a7eab17bf
+DATA constants<>+10480(SB)/8, $0x3f8f207a7eab17bf
+DATA constants<>+10488(SB)/8, $0x3f8f207a7eab17bf
+DATA constants<>+10496(SB)/8, $0x3fc2f5123394f040
+DATA constants<>+10504(SB)/8, $0x3fc2f5123394f040
+DATA constants<>+10512(SB)/8, $0x3fc2f5123394f040
+DATA constants<>+10520(SB)/8, $0x3fc2f5123394f040
+DATA constants<>+10528(SB)/8, $0x3fc2f5123394f040
+DATA constants<>+10536(SB)/8, $0x3fc2f5123394f040
+DATA constants<>+10544(SB)/8, $0x3fc2f5123394f040
+DATA constants<>+10552(SB)/8, $0x3fc2f5123394f040
+DATA constants<>+10560(SB)/8, $0x3fe61292f23385c9
+DATA constants<>+10568(SB)/8, $0x3fe61292f23385c9
+DATA constants<>+10576(SB)/8, $0x3fe61292f23385c9
+DATA constants<>+10584(SB)/8, $0x3fe61292f23385c9
+DATA constants<>+10592(SB)/8, $0x3fe61292f23385c9
+DATA constants<>+10600(SB)/8, $0x3fe61292f23385c9
+DATA constants<>+10608(SB)/8, $0x3fe61292f23385c9
+DATA constants<>+10616(SB)/8, $0x3fe61292f23385c9
+DATA constants<>+10624(SB)/8, $0x3ffad278e6526633
+DATA constants<>+10632(SB)/8, $0x3ffad278e6526633
+DATA constants<>+10640(SB)/8, $0x3ffad278e6526633
+DATA constants<>+10648(SB)/8, $0x3ffad278e6526633
+DATA constants<>+10656(SB)/8, $0x3ffad278e6526633
+DATA constants<>+10664(SB)/8, $0x3ffad278e6526633
+DATA constants<>+10672(SB)/8, $0x3ffad278e6526633
+DATA constants<>+10680(SB)/8, $0x3ffad278e6526633
+DATA constants<>+10688(SB)/8, $0x40006cefbb46a449
+DATA constants<>+10696(SB)/8, $0x40006cefbb46a449
+DATA constants<>+10704(SB)/8, $0x40006cefbb46a449
+DATA constants<>+10712(SB)/8, $0x40006cefbb46a449
+DATA constants<>+10720(SB)/8, $0x40006cefbb46a449
+DATA constants<>+10728(SB)/8, $0x40006cefbb46a449
+DATA constants<>+10736(SB)/8, $0x40006cefbb46a449
+DATA constants<>+10744(SB)/8, $0x40006cefbb46a449
+DATA constants<>+10752(SB)/4, $0xbf800000
+DATA constants<>+10756(SB)/4, $0xbf800000
+DATA constants<>+10760(SB)/4, $0xbf800000
+DATA constants<>+10764(SB)/4, $0xbf800000
+DATA constants<>+10768(SB)/4, $0xbf800000
+DATA constants<>+10772(SB)/4, $0xbf800000
+DATA constants<>+10776(SB)/4, $0xbf800000
+DATA constants<>+10780(SB)/4, $0xbf800000
+DATA constants<>+10784(SB)/4, $0xbf800000
+DATA constants<>+10788(SB)/4, $0xbf800000
+DATA constants<>+10792(SB)/4, $0xbf800000
+DATA constants<>+10796(SB)/4, $0xbf800000
+DATA constants<>+10800(SB)/4, $0xbf800000
+DATA constants<>+10804(SB)/4, $0xbf800000
+DATA constants<>+10808(SB)/4, $0xbf800000
+DATA constants<>+10812(SB)/4, $0xbf800000
+DATA constants<>+10816(SB)/4, $0x00000000
+DATA constants<>+10820(SB)/4, $0x00000000
+DATA constants<>+10824(SB)/4, $0x00000000
+DATA constants<>+10828(SB)/4, $0x00000000
+DATA constants<>+10832(SB)/4, $0x00000000
+DATA constants<>+10836(SB)/4, $0x00000000
+DATA constants<>+10840(SB)/4, $0x00000000
+DATA constants<>+10844(SB)/4, $0x00000000
+DATA constants<>+10848(SB)/4, $0x00000000
+DATA constants<>+10852(SB)/4, $0x00000000
+DATA constants<>+10856(SB)/4, $0x00000000
+DATA constants<>+10860(SB)/4, $0x00000000
+DATA constants<>+10864(SB)/4, $0x00000000
+DATA constants<>+10868(SB)/4, $0x00000000
+DATA constants<>+10872(SB)/4, $0x00000000
+DATA constants<>+10876(SB)/4, $0x00000000
+DATA constants<>+10880(SB)/4, $0x41f00000
+DATA constants<>+10884(SB)/4, $0x41f00000
+DATA constants<>+10888(SB)/4, $0x41f00000
+DATA constants<>+10892(SB)/4, $0x41f00000
+DATA constants<>+10896(SB)/4, $0x41f00000
+DATA constants<>+10900(SB)/4, $0x41f00000
+DATA constants<>+10904(SB)/4, $0x41f00000
+DATA constants<>+10908(SB)/4, $0x41f00000
+DATA constants<>+10912(SB)/4, $0x41f00000
+DATA constants<>+10916(SB)/4, $0x41f00000
+DATA constants<>+10920(SB)/4, $0x41f00000
+DATA constants<>+10924(SB)/4, $0x41f00000
+DATA constants<>+10928(SB)/4, $0x41f00000
+DATA constants<>+10932(SB)/4, $0x41f00000
+DATA constants<>+10936(SB)/4, $0x41f00000
+DATA constants<>+10940(SB)/4, $0x41f00000
+DATA constants<>+10944(SB)/4, $0x42c80000
+DATA constants<>+10948(SB)/4, $0x42c80000
+DATA constants<>+10952(SB)/4, $0x42c80000
+DATA constants<>+10956(SB)/4, $0x42c80000
+DATA constants<>+10960(SB)/4, $0x42c80000
+DATA constants<>+10964(SB)/4, $0x42c80000
+DATA constants<>+10968(SB)/4, $0x42c80000
+DATA constants<>+10972(SB)/4, $0x42c80000
+DATA constants<>+10976(SB)/4, $0x42c80000
+DATA constants<>+10980(SB)/4, $0x42c80000
+DATA constants<>+10984(SB)/4, $0x42c80000
+DATA constants<>+10988(SB)/4, $0x42c80000
+DATA constants<>+10992(SB)/4, $0x42c80000
+DATA constants<>+10996(SB)/4, $0x42c80000
+DATA constants<>+11000(SB)/4, $0x42c80000
+DATA constants<>+11004(SB)/4, $0x42c80000
+DATA constants<>+11008(SB)/4, $0x3fb504f3
+DATA constants<>+11012(SB)/4, $0x3fb504f3
+DATA constants<>+11016(SB)/4, $0x3fb504f3
+DATA constants<>+11020(SB)/4, $0x3fb504f3
+DATA constants<>+11024(SB)/4, $0x3fb504f3
+DATA constants<>+11028(SB)/4, $0x3fb504f3
+DATA constants<>+11032(SB)/4, $0x3fb504f3
+DATA constants<>+11036(SB)/4, $0x3fb504f3
+DATA constants<>+11040(SB)/4, $0x3fb504f3
+DATA constants<>+11044(SB)/4, $0x3fb504f3
+DATA constants<>+11048(SB)/4, $0x3fb504f3
+DATA constants<>+11052(SB)/4, $0x3fb504f3
+DATA constants<>+11056(SB)/4, $0x3fb504f3
+DATA constants<>+11060(SB)/4, $0x3fb504f3
+DATA constants<>+11064(SB)/4, $0x3fb504f3
+DATA constants<>+11068(SB)/4, $0x3fb504f3
+DATA constants<>+11072(SB)/8, $0x3fd21b15f146989b
+DATA constants<>+11080(SB)/8, $0x3fd21b15f146989b
+DATA constants<>+11088(SB)/8, $0x3fd21b15f146989b
+DATA constants<>+11096(SB)/8, $0x3fd21b15f146989b
+DATA constants<>+11104(SB)/8, $0x3fd21b15f146989b
+DATA constants<>+11112(SB)/8, $0x3fd21b15f146989b
+DATA constants<>+11120(SB)/8, $0x3fd21b15f146989b
+DATA constants<>+11128(SB)/8, $0x3fd21b15f146989b
+DATA constants<>+11136(SB)/8, $0x3fd47954e865113c
+DATA constants<>+11144(SB)/8, $0x3fd47954e865113c
+DATA constants<>+11152(SB)/8, $0x3fd47954e865113c
+DATA constants<>+11160(SB)/8, $0x3fd47954e865113c
+DATA constants<>+11168(SB)/8, $0x3fd47954e865113c
+DATA constants<>+11176(SB)/8, $0x3fd47954e865113c
+DATA constants<>+11184(SB)/8, $0x3fd47954e865113c
+DATA constants<>+11192(SB)/8, $0x3fd47954e865113c
+DATA constants<>+11200(SB)/8, $0x3fda61a2ef649675
+DATA constants<>+11208(SB)/8, $0x3fda61a2ef649675
+DATA constants<>+11216(SB)/8, $0x3fda61a2ef649675
+DATA constants<>+11224(SB)/8, $0x3fda61a2ef649675
+DATA constants<>+11232(SB)/8, $0x3fda61a2ef649675
+DATA constants<>+11240(SB)/8, $0x3fda61a2ef649675
+DATA constants<>+11248(SB)/8, $0x3fda61a2ef649675
+DATA constants<>+11256(SB)/8, $0x3fda61a2ef649675
+DATA constants<>+11264(SB)/8, $0x3fe2776c2930c203
+DATA constants<>+11272(SB)/8, $0x3fe2776c2930c203
+DATA constants<>+11280(SB)/8, $0x3fe2776c2930c203
+DATA constants<>+11288(SB)/8, $0x3fe2776c2930c203
+DATA constants<>+11296(SB)/8, $0x3fe2776c2930c203
+DATA constants<>+11304(SB)/8, $0x3fe2776c2930c203
+DATA constants<>+11312(SB)/8, $0x3fe2776c2930c203
+DATA constants<>+11320(SB)/8, $0x3fe2776c2930c203
+DATA constants<>+11328(SB)/8, $0x3feec709dc53c8a1
+DATA constants<>+11336(SB)/8, $0x3feec709dc53c8a1
+DATA constants<>+11344(SB)/8, $0x3feec709dc53c8a1
+DATA constants<>+11352(SB)/8, $0x3feec709dc53c8a1
+DATA constants<>+11360(SB)/8, $0x3feec709dc53c8a1
+DATA constants<>+11368(SB)/8, $0x3feec709dc53c8a1
+DATA constants<>+11376(SB)/8, $0x3feec709dc53c8a1
+DATA constants<>+11384(SB)/8, $0x3feec709dc53c8a1
+DATA constants<>+11392(SB)/8, $0x40071547652b8251
+DATA constants<>+11400(SB)/8, $0x40071547652b8251
+DATA constants<>+11408(SB)/8, $0x40071547652b8251
+DATA constants<>+11416(SB)/8, $0x40071547652b8251
+DATA constants<>+11424(SB)/8, $0x40071547652b8251
+DATA constants<>+11432(SB)/8, $0x40071547652b8251
+DATA constants<>+11440(SB)/8, $0x40071547652b8251
+DATA constants<>+11448(SB)/8, $0x40071547652b8251
+DATA constants<>+11456(SB)/4, $0x7f7fffff
+DATA constants<>+11460(SB)/4, $0x7f7fffff
+DATA constants<>+11464(SB)/4, $0x7f7fffff
+DATA constants<>+11468(SB)/4, $0x7f7fffff
+DATA constants<>+11472(SB)/4, $0x7f7fffff
+DATA constants<>+11476(SB)/4, $0x7f7fffff
+DATA constants<>+11480(SB)/4, $0x7f7fffff
+DATA constants<>+11484(SB)/4, $0x7f7fffff
+DATA constants<>+11488(SB)/4, $0x7f7fffff
+DATA constants<>+11492(SB)/4, $0x7f7fffff
+DATA constants<>+11496(SB)/4, $0x7f7fffff
+DATA constants<>+11500(SB)/4, $0x7f7fffff
+DATA constants<>+11504(SB)/4, $0x7f7fffff
+DATA constants<>+11508(SB)/4, $0x7f7fffff
+DATA constants<>+11512(SB)/4, $0x7f7fffff
+DATA constants<>+11516(SB)/4, $0x7f7fffff
+DATA constants<>+11520(SB)/4, $0xff7fffff
+DATA constants<>+11524(SB)/4, $0xff7fffff
+DATA constants<>+11528(SB)/4, $0xff7fffff
+DATA constants<>+11532(SB)/4, $0xff7fffff
+DATA constants<>+11536(SB)/4, $0xff7fffff
+DATA constants<>+11540(SB)/4, $0xff7fffff
+DATA constants<>+11544(SB)/4, $0xff7fffff
+DATA constants<>+11548(SB)/4, $0xff7fffff
+DATA constants<>+11552(SB)/4, $0xff7fffff
+DATA constants<>+11556(SB)/4, $0xff7fffff
+DATA constants<>+11560(SB)/4, $0xff7fffff
+DATA constants<>+11564(SB)/4, $0xff7fffff
+DATA constants<>+11568(SB)/4, $0xff7fffff
+DATA constants<>+11572(SB)/4, $0xff7fffff
+DATA constants<>+11576(SB)/4, $0xff7fffff
+DATA constants<>+11580(SB)/4, $0xff7fffff
+DATA constants<>+11584(SB)/8, $0x3eb61af4d1f9896b
+DATA constants<>+11592(SB)/8, $0x3eb61af4d1f9896b
+DATA constants<>+11600(SB)/8, $0x3eb61af4d1f9896b
+DATA constants<>+11608(SB)/8, $0x3eb61af4d1f9896b
+DATA constants<>+11616(SB)/8, $0x3eb61af4d1f9896b
+DATA constants<>+11624(SB)/8, $0x3eb61af4d1f9896b
+DATA constants<>+11632(SB)/8, $0x3eb61af4d1f9896b
+DATA constants<>+11640(SB)/8, $0x3eb61af4d1f9896b
+DATA constants<>+11648(SB)/8, $0x3ef00dad461e7742
+DATA constants<>+11656(SB)/8, $0x3ef00dad461e7742
+DATA constants<>+11664(SB)/8, $0x3ef00dad461e7742
+DATA constants<>+11672(SB)/8, $0x3ef00dad461e7742
+DATA constants<>+11680(SB)/8, $0x3ef00dad461e7742
+DATA constants<>+11688(SB)/8, $0x3ef00dad461e7742
+DATA constants<>+11696(SB)/8, $0x3ef00dad461e7742
+DATA constants<>+11704(SB)/8, $0x3ef00dad461e7742
+DATA constants<>+11712(SB)/8, $0x3f2430acd2dcd413
+DATA constants<>+11720(SB)/8, $0x3f2430acd2dcd413
+DATA constants<>+11728(SB)/8, $0x3f2430acd2dcd413
+DATA constants<>+11736(SB)/8, $0x3f2430acd2dcd413
+DATA constants<>+11744(SB)/8, $0x3f2430acd2dcd413
+DATA constants<>+11752(SB)/8, $0x3f2430acd2dcd413
+DATA constants<>+11760(SB)/8, $0x3f2430acd2dcd413
+DATA constants<>+11768(SB)/8, $0x3f2430acd2dcd413
+DATA constants<>+11776(SB)/8, $0x3f55d8748355a565
+DATA constants<>+11784(SB)/8, $0x3f55d8748355a565
+DATA constants<>+11792(SB)/8, $0x3f55d8748355a565
+DATA constants<>+11800(SB)/8, $0x3f55d8748355a565
+DATA constants<>+11808(SB)/8, $0x3f55d8748355a565
+DATA constants<>+11816(SB)/8, $0x3f55d8748355a565
+DATA constants<>+11824(SB)/8, $0x3f55d8748355a565
+DATA constants<>+11832(SB)/8, $0x3f55d8748355a565
+DATA constants<>+11840(SB)/8, $0x3f83b2ab5c4cbb43
+DATA constants<>+11848(SB)/8, $0x3f83b2ab5c4cbb43
+DATA constants<>+11856(SB)/8, $0x3f83b2ab5c4cbb43
+DATA constants<>+11864(SB)/8, $0x3f83b2ab5c4cbb43
+DATA constants<>+11872(SB)/8, $0x3f83b2ab5c4cbb43
+DATA constants<>+11880(SB)/8, $0x3f83b2ab5c4cbb43
+DATA constants<>+11888(SB)/8, $0x3f83b2ab5c4cbb43
+DATA constants<>+11896(SB)/8, $0x3f83b2ab5c4cbb43
+DATA constants<>+11904(SB)/8, $0x3fac6b08dd46f942
+DATA constants<>+11912(SB)/8, $0x3fac6b08dd46f942
+DATA constants<>+11920(SB)/8, $0x3fac6b08dd46f942
+DATA constants<>+11928(SB)/8, $0x3fac6b08dd46f942
+DATA constants<>+11936(SB)/8, $0x3fac6b08dd46f942
+DATA constants<>+11944(SB)/8, $0x3fac6b08dd46f942
+DATA constants<>+11952(SB)/8, $0x3fac6b08dd46f942
+DATA constants<>+11960(SB)/8, $0x3fac6b08dd46f942
+DATA constants<>+11968(SB)/8, $0x3fcebfbdff931f14
+DATA constants<>+11976(SB)/8, $0x3fcebfbdff931f14
+DATA constants<>+11984(SB)/8, $0x3fcebfbdff931f14
+DATA constants<>+11992(SB)/8, $0x3fcebfbdff931f14
+DATA constants<>+12000(SB)/8, $0x3fcebfbdff931f14
+DATA constants<>+12008(SB)/8, $0x3fcebfbdff931f14
+DATA constants<>+12016(SB)/8, $0x3fcebfbdff931f14
+DATA constants<>+12024(SB)/8, $0x3fcebfbdff931f14
+DATA constants<>+12032(SB)/8, $0x3fe62e42fef86150
+DATA constants<>+12040(SB)/8, $0x3fe62e42fef86150
+DATA constants<>+12048(SB)/8, $0x3fe62e42fef86150
+DATA constants<>+12056(SB)/8, $0x3fe62e42fef86150
+DATA constants<>+12064(SB)/8, $0x3fe62e42fef86150
+DATA constants<>+12072(SB)/8, $0x3fe62e42fef86150
+DATA constants<>+12080(SB)/8, $0x3fe62e42fef86150
+DATA constants<>+12088(SB)/8, $0x3fe62e42fef86150
+DATA constants<>+12096(SB)/8, $0x3feffffffffff7a0
+DATA constants<>+12104(SB)/8, $0x3feffffffffff7a0
+DATA constants<>+12112(SB)/8, $0x3feffffffffff7a0
+DATA constants<>+12120(SB)/8, $0x3feffffffffff7a0
+DATA constants<>+12128(SB)/8, $0x3feffffffffff7a0
+DATA constants<>+12136(SB)/8, $0x3feffffffffff7a0
+DATA constants<>+12144(SB)/8, $0x3feffffffffff7a0
+DATA constants<>+12152(SB)/8, $0x3feffffffffff7a0
+DATA constants<>+12160(SB)/4, $0xc3200000
+DATA constants<>+12164(SB)/4, $0xc3200000
+DATA constants<>+12168(SB)/4, $0xc3200000
+DATA constants<>+12172(SB)/4, $0xc3200000
+DATA constants<>+12176(SB)/4, $0xc3200000
+DATA constants<>+12180(SB)/4, $0xc3200000
+DATA constants<>+12184(SB)/4, $0xc3200000
+DATA constants<>+12188(SB)/4, $0xc3200000
+DATA constants<>+12192(SB)/4, $0xc3200000
+DATA constants<>+12196(SB)/4, $0xc3200000
+DATA constants<>+12200(SB)/4, $0xc3200000
+DATA constants<>+12204(SB)/4, $0xc3200000
+DATA constants<>+12208(SB)/4, $0xc3200000
+DATA constants<>+12212(SB)/4, $0xc3200000
+DATA constants<>+12216(SB)/4, $0xc3200000
+DATA constants<>+12220(SB)/4, $0xc3200000
+DATA constants<>+12224(SB)/4, $0x430c0000
+DATA constants<>+12228(SB)/4, $0x430c0000
+DATA constants<>+12232(SB)/4, $0x430c0000
+DATA constants<>+12236(SB)/4, $0x430c0000
+DATA constants<>+12240(SB)/4, $0x430c0000
+DATA constants<>+12244(SB)/4, $0x430c0000
+DATA constants<>+12248(SB)/4, $0x430c0000
+DATA constants<>+12252(SB)/4, $0x430c0000
+DATA constants<>+12256(SB)/4, $0x430c0000
+DATA constants<>+12260(SB)/4, $0x430c0000
+DATA constants<>+12264(SB)/4, $0x430c0000
+DATA constants<>+12268(SB)/4, $0x430c0000
+DATA constants<>+12272(SB)/4, $0x430c0000
+DATA constants<>+12276(SB)/4, $0x430c0000
+DATA constants<>+12280(SB)/4, $0x430c0000
+DATA constants<>+12284(SB)/4, $0x430c0000
+DATA constants<>+12288(SB)/4, $0xbaea4bcf
+DATA constants<>+12292(SB)/4, $0xbaea4bcf
+DATA constants<>+12296(SB)/4, $0xbaea4bcf
+DATA constants<>+12300(SB)/4, $0xbaea4bcf
+DATA constants<>+12304(SB)/4, $0xbaea4bcf
+DATA constants<>+12308(SB)/4, $0xbaea4bcf
+DATA constants<>+12312(SB)/4, $0xbaea4bcf
+DATA constants<>+12316(SB)/4, $0xbaea4bcf
+DATA constants<>+12320(SB)/4, $0xbaea4bcf
+DATA constants<>+12324(SB)/4, $0xbaea4bcf
+DATA constants<>+12328(SB)/4, $0xbaea4bcf
+DATA constants<>+12332(SB)/4, $0xbaea4bcf
+DATA constants<>+12336(SB)/4, $0xbaea4bcf
+DATA constants<>+12340(SB)/4, $0xbaea4bcf
+DATA constants<>+12344(SB)/4, $0xbaea4bcf
+DATA constants<>+12348(SB)/4, $0xbaea4bcf
+DATA constants<>+12352(SB)/4, $0x3c3260e7
+DATA constants<>+12356(SB)/4, $0x3c3260e7
+DATA constants<>+12360(SB)/4, $0x3c3260e7
+DATA constants<>+12364(SB)/4, $0x3c3260e7
+DATA constants<>+12368(SB)/4, $0x3c3260e7
+DATA constants<>+12372(SB)/4, $0x3c3260e7
+DATA constants<>+12376(SB)/4, $0x3c3260e7
+DATA constants<>+12380(SB)/4, $0x3c3260e7
+DATA constants<>+12384(SB)/4, $0x3c3260e7
+DATA constants<>+12388(SB)/4, $0x3c3260e7
+DATA constants<>+12392(SB)/4, $0x3c3260e7
+DATA constants<>+12396(SB)/4, $0x3c3260e7
+DATA constants<>+12400(SB)/4, $0x3c3260e7
+DATA constants<>+12404(SB)/4, $0x3c3260e7
+DATA constants<>+12408(SB)/4, $0x3c3260e7
+DATA constants<>+12412(SB)/4, $0x3c3260e7
+DATA constants<>+12416(SB)/4, $0xbcfefe0e
+DATA constants<>+12420(SB)/4, $0xbcfefe0e
+DATA constants<>+12424(SB)/4, $0xbcfefe0e
+DATA constants<>+12428(SB)/4, $0xbcfefe0e
+DATA constants<>+12432(SB)/4, $0xbcfefe0e
+DATA constants<>+12436(SB)/4, $0xbcfefe0e
+DATA constants<>+12440(SB)/4, $0xbcfefe0e
+DATA constants<>+12444(SB)/4, $0xbcfefe0e
+DATA constants<>+12448(SB)/4, $0xbcfefe0e
+DATA constants<>+12452(SB)/4, $0xbcfefe0e
+DATA constants<>+12456(SB)/4, $0xbcfefe0e
+DATA constants<>+12460(SB)/4, $0xbcfefe0e
+DATA constants<>+12464(SB)/4, $0xbcfefe0e
+DATA constants<>+12468(SB)/4, $0xbcfefe0e
+DATA constants<>+12472(SB)/4, $0xbcfefe0e
+DATA constants<>+12476(SB)/4, $0xbcfefe0e
+DATA constants<>+12480(SB)/4, $0x3d6d2f6a
+DATA constants<>+12484(SB)/4, $0x3d6d2f6a
+DATA constants<>+12488(SB)/4, $0x3d6d2f6a
+DATA constants<>+12492(SB)/4, $0x3d6d2f6a
+DATA constants<>+12496(SB)/4, $0x3d6d2f6a
+DATA constants<>+12500(SB)/4, $0x3d6d2f6a
+DATA constants<>+12504(SB)/4, $0x3d6d2f6a
+DATA constants<>+12508(SB)/4, $0x3d6d2f6a
+DATA constants<>+12512(SB)/4, $0x3d6d2f6a
+DATA constants<>+12516(SB)/4, $0x3d6d2f6a
+DATA constants<>+12520(SB)/4, $0x3d6d2f6a
+DATA constants<>+12524(SB)/4, $0x3d6d2f6a
+DATA constants<>+12528(SB)/4, $0x3d6d2f6a
+DATA constants<>+12532(SB)/4, $0x3d6d2f6a
+DATA constants<>+12536(SB)/4, $0x3d6d2f6a
+DATA constants<>+12540(SB)/4, $0x3d6d2f6a
+DATA constants<>+12544(SB)/4, $0xbdac0aaf
+DATA constants<>+12548(SB)/4, $0xbdac0aaf
+DATA constants<>+12552(SB)/4, $0xbdac0aaf
+DATA constants<>+12556(SB)/4, $0xbdac0aaf
+DATA constants<>+12560(SB)/4, $0xbdac0aaf
+DATA constants<>+12564(SB)/4, $0xbdac0aaf
+DATA constants<>+12568(SB)/4, $0xbdac0aaf
+DATA constants<>+12572(SB)/4, $0xbdac0aaf
+DATA constants<>+12576(SB)/4, $0xbdac0aaf
+DATA constants<>+12580(SB)/4, $0xbdac0aaf
+DATA constants<>+12584(SB)/4, $0xbdac0aaf
+DATA constants<>+12588(SB)/4, $0xbdac0aaf
+DATA constants<>+12592(SB)/4, $0xbdac0aaf
+DATA constants<>+12596(SB)/4, $0xbdac0aaf
+DATA constants<>+12600(SB)/4, $0xbdac0aaf
+DATA constants<>+12604(SB)/4, $0xbdac0aaf
+DATA constants<>+12608(SB)/4, $0x3de047b2
+DATA constants<>+12612(SB)/4, $0x3de047b2
+DATA constants<>+12616(SB)/4, $0x3de047b2
+DATA constants<>+12620(SB)/4, $0x3de047b2
+DATA constants<>+12624(SB)/4, $0x3de047b2
+DATA constants<>+12628(SB)/4, $0x3de047b2
+DATA constants<>+12632(SB)/4, $0x3de047b2
+DATA constants<>+12636(SB)/4, $0x3de047b2
+DATA constants<>+12640(SB)/4, $0x3de047b2
+DATA constants<>+12644(SB)/4, $0x3de047b2
+DATA constants<>+12648(SB)/4, $0x3de047b2
+DATA constants<>+12652(SB)/4, $0x3de047b2
+DATA constants<>+12656(SB)/4, $0x3de047b2
+DATA constants<>+12660(SB)/4, $0x3de047b2
+DATA constants<>+12664(SB)/4, $0x3de047b2
+DATA constants<>+12668(SB)/4, $0x3de047b2
+DATA constants<>+12672(SB)/4, $0xbe12105b
+DATA constants<>+12676(SB)/4, $0xbe12105b
+DATA constants<>+12680(SB)/4, $0xbe12105b
+DATA constants<>+12684(SB)/4, $0xbe12105b
+DATA constants<>+12688(SB)/4, $0xbe12105b
+DATA constants<>+12692(SB)/4, $0xbe12105b
+DATA constants<>+12696(SB)/4, $0xbe12105b
+DATA constants<>+12700(SB)/4, $0xbe12105b
+DATA constants<>+12704(SB)/4, $0xbe12105b
+DATA constants<>+12708(SB)/4, $0xbe12105b
+DATA constants<>+12712(SB)/4, $0xbe12105b
+DATA constants<>+12716(SB)/4, $0xbe12105b
+DATA constants<>+12720(SB)/4, $0xbe12105b
+DATA constants<>+12724(SB)/4, $0xbe12105b
+DATA constants<>+12728(SB)/4, $0xbe12105b
+DATA constants<>+12732(SB)/4, $0xbe12105b
+DATA constants<>+12736(SB)/4, $0x3e4cc8f3
+DATA constants<>+12740(SB)/4, $0x3e4cc8f3
+DATA constants<>+12744(SB)/4, $0x3e4cc8f3
+DATA constants<>+12748(SB)/4, $0x3e4cc8f3
+DATA constants<>+12752(SB)/4, $0x3e4cc8f3
+DATA constants<>+12756(SB)/4, $0x3e4cc8f3
+DATA constants<>+12760(SB)/4, $0x3e4cc8f3
+DATA constants<>+12764(SB)/4, $0x3e4cc8f3
+DATA constants<>+12768(SB)/4, $0x3e4cc8f3
+DATA constants<>+12772(SB)/4, $0x3e4cc8f3
+DATA constants<>+12776(SB)/4, $0x3e4cc8f3
+DATA constants<>+12780(SB)/4, $0x3e4cc8f3
+DATA constants<>+12784(SB)/4, $0x3e4cc8f3
+DATA constants<>+12788(SB)/4, $0x3e4cc8f3
+DATA constants<>+12792(SB)/4, $0x3e4cc8f3
+DATA constants<>+12796(SB)/4, $0x3e4cc8f3
+DATA constants<>+12800(SB)/4, $0xbeaaaa9f
+DATA constants<>+12804(SB)/4, $0xbeaaaa9f
+DATA constants<>+12808(SB)/4, $0xbeaaaa9f
+DATA constants<>+12812(SB)/4, $0xbeaaaa9f
+DATA constants<>+12816(SB)/4, $0xbeaaaa9f
+DATA constants<>+12820(SB)/4, $0xbeaaaa9f
+DATA constants<>+12824(SB)/4, $0xbeaaaa9f
+DATA constants<>+12828(SB)/4, $0xbeaaaa9f
+DATA constants<>+12832(SB)/4, $0xbeaaaa9f
+DATA constants<>+12836(SB)/4, $0xbeaaaa9f
+DATA constants<>+12840(SB)/4, $0xbeaaaa9f
+DATA constants<>+12844(SB)/4, $0xbeaaaa9f
+DATA constants<>+12848(SB)/4, $0xbeaaaa9f
+DATA constants<>+12852(SB)/4, $0xbeaaaa9f
+DATA constants<>+12856(SB)/4, $0xbeaaaa9f
+DATA constants<>+12860(SB)/4, $0xbeaaaa9f
+DATA constants<>+12864(SB)/4, $0x3fc90fdb
+DATA constants<>+12868(SB)/4, $0x3fc90fdb
+DATA constants<>+12872(SB)/4, $0x3fc90fdb
+DATA constants<>+12876(SB)/4, $0x3fc90fdb
+DATA constants<>+12880(SB)/4, $0x3fc90fdb
+DATA constants<>+12884(SB)/4, $0x3fc90fdb
+DATA constants<>+12888(SB)/4, $0x3fc90fdb
+DATA constants<>+12892(SB)/4, $0x3fc90fdb
+DATA constants<>+12896(SB)/4, $0x3fc90fdb
+DATA constants<>+12900(SB)/4, $0x3fc90fdb
+DATA constants<>+12904(SB)/4, $0x3fc90fdb
+DATA constants<>+12908(SB)/4, $0x3fc90fdb
+DATA constants<>+12912(SB)/4, $0x3fc90fdb
+DATA constants<>+12916(SB)/4, $0x3fc90fdb
+DATA constants<>+12920(SB)/4, $0x3fc90fdb
+DATA constants<>+12924(SB)/4, $0x3fc90fdb
+DATA constants<>+12928(SB)/4, $0x40490fdb
+DATA constants<>+12932(SB)/4, $0x40490fdb
+DATA constants<>+12936(SB)/4, $0x40490fdb
+DATA constants<>+12940(SB)/4, $0x40490fdb
+DATA constants<>+12944(SB)/4, $0x40490fdb
+DATA constants<>+12948(SB)/4, $0x40490fdb
+DATA constants<>+12952(SB)/4, $0x40490fdb
+DATA constants<>+12956(SB)/4, $0x40490fdb
+DATA constants<>+12960(SB)/4, $0x40490fdb
+DATA constants<>+12964(SB)/4, $0x40490fdb
+DATA constants<>+12968(SB)/4, $0x40490fdb
+DATA constants<>+12972(SB)/4, $0x40490fdb
+DATA constants<>+12976(SB)/4, $0x40490fdb
+DATA constants<>+12980(SB)/4, $0x40490fdb
+DATA constants<>+12984(SB)/4, $0x40490fdb
+DATA constants<>+12988(SB)/4, $0x40490fdb
+DATA constants<>+12992(SB)/4, $0xb33bbd2e
+DATA constants<>+12996(SB)/4, $0xb33bbd2e
+DATA constants<>+13000(SB)/4, $0xb33bbd2e
+DATA constants<>+13004(SB)/4, $0xb33bbd2e
+DATA constants<>+13008(SB)/4, $0xb33bbd2e
+DATA constants<>+13012(SB)/4, $0xb33bbd2e
+DATA constants<>+13016(SB)/4, $0xb33bbd2e
+DATA constants<>+13020(SB)/4, $0xb33bbd2e
+DATA constants<>+13024(SB)/4, $0xb33bbd2e
+DATA constants<>+13028(SB)/4, $0xb33bbd2e
+DATA constants<>+13032(SB)/4, $0xb33bbd2e
+DATA constants<>+13036(SB)/4, $0xb33bbd2e
+DATA constants<>+13040(SB)/4, $0xb33bbd2e
+DATA constants<>+13044(SB)/4, $0xb33bbd2e
+DATA constants<>+13048(SB)/4, $0xb33bbd2e
+DATA constants<>+13052(SB)/4, $0xb33bbd2e
+DATA constants<>+13056(SB)/4, $0xb3bbbd2e
+DATA constants<>+13060(SB)/4, $0xb3bbbd2e
+DATA constants<>+13064(SB)/4, $0xb3bbbd2e
+DATA constants<>+13068(SB)/4, $0xb3bbbd2e
+DATA constants<>+13072(SB)/4, $0xb3bbbd2e
+DATA constants<>+13076(SB)/4, $0xb3bbbd2e
+DATA constants<>+13080(SB)/4, $0xb3bbbd2e
+DATA constants<>+13084(SB)/4, $0xb3bbbd2e
+DATA constants<>+13088(SB)/4, $0xb3bbbd2e
+DATA constants<>+13092(SB)/4, $0xb3bbbd2e
+DATA constants<>+13096(SB)/4, $0xb3bbbd2e
+DATA constants<>+13100(SB)/4, $0xb3bbbd2e
+DATA constants<>+13104(SB)/4, $0xb3bbbd2e
+DATA constants<>+13108(SB)/4, $0xb3bbbd2e
+DATA constants<>+13112(SB)/4, $0xb3bbbd2e
+DATA constants<>+13116(SB)/4, $0xb3bbbd2e
+DATA constants<>+13120(SB)/8, $0x3fe45f306dc9c883
+DATA constants<>+13128(SB)/8, $0x3fe45f306dc9c883
+DATA constants<>+13136(SB)/8, $0x3fe45f306dc9c883
+DATA constants<>+13144(SB)/8, $0x3fe45f306dc9c883
+DATA constants<>+13152(SB)/8, $0x3fe45f306dc9c883
+DATA constants<>+13160(SB)/8, $0x3fe45f306dc9c883
+DATA constants<>+13168(SB)/8, $0x3fe45f306dc9c883
+DATA constants<>+13176(SB)/8, $0x3fe45f306dc9c883
+DATA constants<>+13184(SB)/8, $0x3ff921fb54442d18
+DATA constants<>+13192(SB)/8, $0x3ff921fb54442d18
+DATA constants<>+13200(SB)/8, $0x3ff921fb54442d18
+DATA constants<>+13208(SB)/8, $0x3ff921fb54442d18
+DATA constants<>+13216(SB)/8, $0x3ff921fb54442d18
+DATA constants<>+13224(SB)/8, $0x3ff921fb54442d18
+DATA constants<>+13232(SB)/8, $0x3ff921fb54442d18
+DATA constants<>+13240(SB)/8, $0x3ff921fb54442d18
+DATA constants<>+13248(SB)/8, $0x3c91a62633145c07
+DATA constants<>+13256(SB)/8, $0x3c91a62633145c07
+DATA constants<>+13264(SB)/8, $0x3c91a62633145c07
+DATA constants<>+13272(SB)/8, $0x3c91a62633145c07
+DATA constants<>+13280(SB)/8, $0x3c91a62633145c07
+DATA constants<>+13288(SB)/8, $0x3c91a62633145c07
+DATA constants<>+13296(SB)/8, $0x3c91a62633145c07
+DATA constants<>+13304(SB)/8, $0x3c91a62633145c07
+DATA constants<>+13312(SB)/4, $0xb94caa04
+DATA constants<>+13316(SB)/4, $0xb94caa04
+DATA constants<>+13320(SB)/4, $0xb94caa04
+DATA constants<>+13324(SB)/4, $0xb94caa04
+DATA constants<>+13328(SB)/4, $0xb94caa04
+DATA constants<>+13332(SB)/4, $0xb94caa04
+DATA constants<>+13336(SB)/4, $0xb94caa04
+DATA constants<>+13340(SB)/4, $0xb94caa04
+DATA constants<>+13344(SB)/4, $0xb94caa04
+DATA constants<>+13348(SB)/4, $0xb94caa04
+DATA constants<>+13352(SB)/4, $0xb94caa04
+DATA constants<>+13356(SB)/4, $0xb94caa04
+DATA constants<>+13360(SB)/4, $0xb94caa04
+DATA constants<>+13364(SB)/4, $0xb94caa04
+DATA constants<>+13368(SB)/4, $0xb94caa04
+DATA constants<>+13372(SB)/4, $0xb94caa04
+DATA constants<>+13376(SB)/4, $0x3c0883bc
+DATA constants<>+13380(SB)/4, $0x3c0883bc
+DATA constants<>+13384(SB)/4, $0x3c0883bc
+DATA constants<>+13388(SB)/4, $0x3c0883bc
+DATA constants<>+13392(SB)/4, $0x3c0883bc
+DATA constants<>+13396(SB)/4, $0x3c0883bc
+DATA constants<>+13400(SB)/4, $0x3c0883bc
+DATA constants<>+13404(SB)/4, $0x3c0883bc
+DATA constants<>+13408(SB)/4, $0x3c0883bc
+DATA constants<>+13412(SB)/4, $0x3c0883bc
+DATA constants<>+13416(SB)/4, $0x3c0883bc
+DATA constants<>+13420(SB)/4, $0x3c0883bc
+DATA constants<>+13424(SB)/4, $0x3c0883bc
+DATA constants<>+13428(SB)/4, $0x3c0883bc
+DATA constants<>+13432(SB)/4, $0x3c0883bc
+DATA constants<>+13436(SB)/4, $0x3c0883bc
+DATA constants<>+13440(SB)/4, $0xbe2aaaa3
+DATA constants<>+13444(SB)/4, $0xbe2aaaa3
+DATA constants<>+13448(SB)/4, $0xbe2aaaa3
+DATA constants<>+13452(SB)/4, $0xbe2aaaa3
+DATA constants<>+13456(SB)/4, $0xbe2aaaa3
+DATA constants<>+13460(SB)/4, $0xbe2aaaa3
+DATA constants<>+13464(SB)/4, $0xbe2aaaa3
+DATA constants<>+13468(SB)/4, $0xbe2aaaa3
+DATA constants<>+13472(SB)/4, $0xbe2aaaa3
+DATA constants<>+13476(SB)/4, $0xbe2aaaa3
+DATA constants<>+13480(SB)/4, $0xbe2aaaa3
+DATA constants<>+13484(SB)/4, $0xbe2aaaa3
+DATA constants<>+13488(SB)/4, $0xbe2aaaa3
+DATA constants<>+13492(SB)/4, $0xbe2aaaa3
+DATA constants<>+13496(SB)/4, $0xbe2aaaa3
+DATA constants<>+13500(SB)/4, $0xbe2aaaa3
+DATA constants<>+13504(SB)/4, $0x37ccf48a
+DATA constants<>+13508(SB)/4, $0x37ccf48a
+DATA constants<>+13512(SB)/4, $0x37ccf48a
+DATA constants<>+13516(SB)/4, $0x37ccf48a
+DATA constants<>+13520(SB)/4, $0x37ccf48a
+DATA constants<>+13524(SB)/4, $0x37ccf48a
+DATA constants<>+13528(SB)/4, $0x37ccf48a
+DATA constants<>+13532(SB)/4, $0x37ccf48a
+DATA constants<>+13536(SB)/4, $0x37ccf48a
+DATA constants<>+13540(SB)/4, $0x37ccf48a
+DATA constants<>+13544(SB)/4, $0x37ccf48a
+DATA constants<>+13548(SB)/4, $0x37ccf48a
+DATA constants<>+13552(SB)/4, $0x37ccf48a
+DATA constants<>+13556(SB)/4, $0x37ccf48a
+DATA constants<>+13560(SB)/4, $0x37ccf48a
+DATA constants<>+13564(SB)/4, $0x37ccf48a
+DATA constants<>+13568(SB)/4, $0xbab60615
+DATA constants<>+13572(SB)/4, $0xbab60615
+DATA constants<>+13576(SB)/4, $0xbab60615
+DATA constants<>+13580(SB)/4, $0xbab60615
+DATA constants<>+13584(SB)/4, $0xbab60615
+DATA constants<>+13588(SB)/4, $0xbab60615
+DATA constants<>+13592(SB)/4, $0xbab60615
+DATA constants<>+13596(SB)/4, $0xbab60615
+DATA constants<>+13600(SB)/4, $0xbab60615
+DATA constants<>+13604(SB)/4, $0xbab60615
+DATA constants<>+13608(SB)/4, $0xbab60615
+DATA constants<>+13612(SB)/4, $0xbab60615
+DATA constants<>+13616(SB)/4, $0xbab60615
+DATA constants<>+13620(SB)/4, $0xbab60615
+DATA constants<>+13624(SB)/4, $0xbab60615
+DATA constants<>+13628(SB)/4, $0xbab60615
+DATA constants<>+13632(SB)/4, $0x3d2aaaa5
+DATA constants<>+13636(SB)/4, $0x3d2aaaa5
+DATA constants<>+13640(SB)/4, $0x3d2aaaa5
+DATA constants<>+13644(SB)/4, $0x3d2aaaa5
+DATA constants<>+13648(SB)/4, $0x3d2aaaa5
+DATA constants<>+13652(SB)/4, $0x3d2aaaa5
+DATA constants<>+13656(SB)/4, $0x3d2aaaa5
+DATA constants<>+13660(SB)/4, $0x3d2aaaa5
+DATA constants<>+13664(SB)/4, $0x3d2aaaa5
+DATA constants<>+13668(SB)/4, $0x3d2aaaa5
+DATA constants<>+13672(SB)/4, $0x3d2aaaa5
+DATA constants<>+13676(SB)/4, $0x3d2aaaa5
+DATA constants<>+13680(SB)/4, $0x3d2aaaa5
+DATA constants<>+13684(SB)/4, $0x3d2aaaa5
+DATA constants<>+13688(SB)/4, $0x3d2aaaa5
+DATA constants<>+13692(SB)/4, $0x3d2aaaa5
+DATA constants<>+13696(SB)/4, $0x00000002
+DATA constants<>+13700(SB)/4, $0x00000002
+DATA constants<>+13704(SB)/4, $0x00000002
+DATA constants<>+13708(SB)/4, $0x00000002
+DATA constants<>+13712(SB)/4, $0x00000002
+DATA constants<>+13716(SB)/4, $0x00000002
+DATA constants<>+13720(SB)/4, $0x00000002
+DATA constants<>+13724(SB)/4, $0x00000002
+DATA constants<>+13728(SB)/4, $0x00000002
+DATA constants<>+13732(SB)/4, $0x00000002
+DATA constants<>+13736(SB)/4, $0x00000002
+DATA constants<>+13740(SB)/4, $0x00000002
+DATA constants<>+13744(SB)/4, $0x00000002
+DATA constants<>+13748(SB)/4, $0x00000002
+DATA constants<>+13752(SB)/4, $0x00000002
+DATA constants<>+13756(SB)/4, $0x00000002
+DATA constants<>+13760(SB)/4, $0x3b8f4258
+DATA constants<>+13764(SB)/4, $0x3b8f4258
+DATA constants<>+13768(SB)/4, $0x3b8f4258
+DATA constants<>+13772(SB)/4, $0x3b8f4258
+DATA constants<>+13776(SB)/4, $0x3b8f4258
+DATA constants<>+13780(SB)/4, $0x3b8f4258
+DATA constants<>+13784(SB)/4, $0x3b8f4258
+DATA constants<>+13788(SB)/4, $0x3b8f4258
+DATA constants<>+13792(SB)/4, $0x3b8f4258
+DATA constants<>+13796(SB)/4, $0x3b8f4258
+DATA constants<>+13800(SB)/4, $0x3b8f4258
+DATA constants<>+13804(SB)/4, $0x3b8f4258
+DATA constants<>+13808(SB)/4, $0x3b8f4258
+DATA constants<>+13812(SB)/4, $0x3b8f4258
+DATA constants<>+13816(SB)/4, $0x3b8f4258
+DATA constants<>+13820(SB)/4, $0x3b8f4258
+DATA constants<>+13824(SB)/4, $0x38d0af68
+DATA constants<>+13828(SB)/4, $0x38d0af68
+DATA constants<>+13832(SB)/4, $0x38d0af68
+DATA constants<>+13836(SB)/4, $0x38d0af68
+DATA constants<>+13840(SB)/4, $0x38d0af68
+DATA constants<>+13844(SB)/4, $0x38d0af68
+DATA constants<>+13848(SB)/4, $0x38d0af68
+DATA constants<>+13852(SB)/4, $0x38d0af68
+DATA constants<>+13856(SB)/4, $0x38d0af68
+DATA constants<>+13860(SB)/4, $0x38d0af68
+DATA constants<>+13864(SB)/4, $0x38d0af68
+DATA constants<>+13868(SB)/4, $0x38d0af68
+DATA constants<>+13872(SB)/4, $0x38d0af68
+DATA constants<>+13876(SB)/4, $0x38d0af68
+DATA constants<>+13880(SB)/4, $0x38d0af68
+DATA constants<>+13884(SB)/4, $0x38d0af68
+DATA constants<>+13888(SB)/4, $0x3c316281
+DATA constants<>+13892(SB)/4, $0x3c316281
+DATA constants<>+13896(SB)/4, $0x3c316281
+DATA constants<>+13900(SB)/4, $0x3c316281
+DATA constants<>+13904(SB)/4, $0x3c316281
+DATA constants<>+13908(SB)/4, $0x3c316281
+DATA constants<>+13912(SB)/4, $0x3c316281
+DATA constants<>+13916(SB)/4, $0x3c316281
+DATA constants<>+13920(SB)/4, $0x3c316281
+DATA constants<>+13924(SB)/4, $0x3c316281
+DATA constants<>+13928(SB)/4, $0x3c316281
+DATA constants<>+13932(SB)/4, $0x3c316281
+DATA constants<>+13936(SB)/4, $0x3c316281
+DATA constants<>+13940(SB)/4, $0x3c316281
+DATA constants<>+13944(SB)/4, $0x3c316281
+DATA constants<>+13948(SB)/4, $0x3c316281
+DATA constants<>+13952(SB)/4, $0x3cae60ca
+DATA constants<>+13956(SB)/4, $0x3cae60ca
+DATA constants<>+13960(SB)/4, $0x3cae60ca
+DATA constants<>+13964(SB)/4, $0x3cae60ca
+DATA constants<>+13968(SB)/4, $0x3cae60ca
+DATA constants<>+13972(SB)/4, $0x3cae60ca
+DATA constants<>+13976(SB)/4, $0x3cae60ca
+DATA constants<>+13980(SB)/4, $0x3cae60ca
+DATA constants<>+13984(SB)/4, $0x3cae60ca
+DATA constants<>+13988(SB)/4, $0x3cae60ca
+DATA constants<>+13992(SB)/4, $0x3cae60ca
+DATA constants<>+13996(SB)/4, $0x3cae60ca
+DATA constants<>+14000(SB)/4, $0x3cae60ca
+DATA constants<>+14004(SB)/4, $0x3cae60ca
+DATA constants<>+14008(SB)/4, $0x3cae60ca
+DATA constants<>+14012(SB)/4, $0x3cae60ca
+DATA constants<>+14016(SB)/4, $0x3d5d6cdd
+DATA constants<>+14020(SB)/4, $0x3d5d6cdd
+DATA constants<>+14024(SB)/4, $0x3d5d6cdd
+DATA constants<>+14028(SB)/4, $0x3d5d6cdd
+DATA constants<>+14032(SB)/4, $0x3d5d6cdd
+DATA constants<>+14036(SB)/4, $0x3d5d6cdd
+DATA constants<>+14040(SB)/4, $0x3d5d6cdd
+DATA constants<>+14044(SB)/4, $0x3d5d6cdd
+DATA constants<>+14048(SB)/4, $0x3d5d6cdd
+DATA constants<>+14052(SB)/4, $0x3d5d6cdd
+DATA constants<>+14056(SB)/4, $0x3d5d6cdd
+DATA constants<>+14060(SB)/4, $0x3d5d6cdd
+DATA constants<>+14064(SB)/4, $0x3d5d6cdd
+DATA constants<>+14068(SB)/4, $0x3d5d6cdd
+DATA constants<>+14072(SB)/4, $0x3d5d6cdd
+DATA constants<>+14076(SB)/4, $0x3d5d6cdd
+DATA constants<>+14080(SB)/4, $0x3e0886cf
+DATA constants<>+14084(SB)/4, $0x3e0886cf
+DATA constants<>+14088(SB)/4, $0x3e0886cf
+DATA constants<>+14092(SB)/4, $0x3e0886cf
+DATA constants<>+14096(SB)/4, $0x3e0886cf
+DATA constants<>+14100(SB)/4, $0x3e0886cf
+DATA constants<>+14104(SB)/4, $0x3e0886cf
+DATA constants<>+14108(SB)/4, $0x3e0886cf
+DATA constants<>+14112(SB)/4, $0x3e0886cf
+DATA constants<>+14116(SB)/4, $0x3e0886cf
+DATA constants<>+14120(SB)/4, $0x3e0886cf
+DATA constants<>+14124(SB)/4, $0x3e0886cf
+DATA constants<>+14128(SB)/4, $0x3e0886cf
+DATA constants<>+14132(SB)/4, $0x3e0886cf
+DATA constants<>+14136(SB)/4, $0x3e0886cf
+DATA constants<>+14140(SB)/4, $0x3e0886cf
+DATA constants<>+14144(SB)/4, $0x3eaaaab0
+DATA constants<>+14148(SB)/4, $0x3eaaaab0
+DATA constants<>+14152(SB)/4, $0x3eaaaab0
+DATA constants<>+14156(SB)/4, $0x3eaaaab0
+DATA constants<>+14160(SB)/4, $0x3eaaaab0
+DATA constants<>+14164(SB)/4, $0x3eaaaab0
+DATA constants<>+14168(SB)/4, $0x3eaaaab0
+DATA constants<>+14172(SB)/4, $0x3eaaaab0
+DATA constants<>+14176(SB)/4, $0x3eaaaab0
+DATA constants<>+14180(SB)/4, $0x3eaaaab0
+DATA constants<>+14184(SB)/4, $0x3eaaaab0
+DATA constants<>+14188(SB)/4, $0x3eaaaab0
+DATA constants<>+14192(SB)/4, $0x3eaaaab0
+DATA constants<>+14196(SB)/4, $0x3eaaaab0
+DATA constants<>+14200(SB)/4, $0x3eaaaab0
+DATA constants<>+14204(SB)/4, $0x3eaaaab0
+DATA constants<>+14208(SB)/4, $0xff800000
+DATA constants<>+14212(SB)/4, $0xff800000
+DATA constants<>+14216(SB)/4, $0xff800000
+DATA constants<>+14220(SB)/4, $0xff800000
+DATA constants<>+14224(SB)/4, $0xff800000
+DATA constants<>+14228(SB)/4, $0xff800000
+DATA constants<>+14232(SB)/4, $0xff800000
+DATA constants<>+14236(SB)/4, $0xff800000
+DATA constants<>+14240(SB)/4, $0xff800000
+DATA constants<>+14244(SB)/4, $0xff800000
+DATA constants<>+14248(SB)/4, $0xff800000
+DATA constants<>+14252(SB)/4, $0xff800000
+DATA constants<>+14256(SB)/4, $0xff800000
+DATA constants<>+14260(SB)/4, $0xff800000
+DATA constants<>+14264(SB)/4, $0xff800000
+DATA constants<>+14268(SB)/4, $0xff800000
+DATA constants<>+14272(SB)/8, $0x4086300000000000
+DATA constants<>+14280(SB)/8, $0x4086300000000000
+DATA constants<>+14288(SB)/8, $0x4086300000000000
+DATA constants<>+14296(SB)/8, $0x4086300000000000
+DATA constants<>+14304(SB)/8, $0x4086300000000000
+DATA constants<>+14312(SB)/8, $0x4086300000000000
+DATA constants<>+14320(SB)/8, $0x4086300000000000
+DATA constants<>+14328(SB)/8, $0x4086300000000000
+DATA constants<>+14336(SB)/8, $0xc087500000000000
+DATA constants<>+14344(SB)/8, $0xc087500000000000
+DATA constants<>+14352(SB)/8, $0xc087500000000000
+DATA constants<>+14360(SB)/8, $0xc087500000000000
+DATA constants<>+14368(SB)/8, $0xc087500000000000
+DATA constants<>+14376(SB)/8, $0xc087500000000000
+DATA constants<>+14384(SB)/8, $0xc087500000000000
+DATA constants<>+14392(SB)/8, $0xc087500000000000
+DATA constants<>+14400(SB)/8, $0x3ff71547652b82fe
+DATA constants<>+14408(SB)/8, $0x3ff71547652b82fe
+DATA constants<>+14416(SB)/8, $0x3ff71547652b82fe
+DATA constants<>+14424(SB)/8, $0x3ff71547652b82fe
+DATA constants<>+14432(SB)/8, $0x3ff71547652b82fe
+DATA constants<>+14440(SB)/8, $0x3ff71547652b82fe
+DATA constants<>+14448(SB)/8, $0x3ff71547652b82fe
+DATA constants<>+14456(SB)/8, $0x3ff71547652b82fe
+DATA constants<>+14464(SB)/8, $0x4338000000000000
+DATA constants<>+14472(SB)/8, $0x4338000000000000
+DATA constants<>+14480(SB)/8, $0x4338000000000000
+DATA constants<>+14488(SB)/8, $0x4338000000000000
+DATA constants<>+14496(SB)/8, $0x4338000000000000
+DATA constants<>+14504(SB)/8, $0x4338000000000000
+DATA constants<>+14512(SB)/8, $0x4338000000000000
+DATA constants<>+14520(SB)/8, $0x4338000000000000
+DATA constants<>+14528(SB)/8, $0x3c7abc9e3b39803f
+DATA constants<>+14536(SB)/8, $0x3c7abc9e3b39803f
+DATA constants<>+14544(SB)/8, $0x3c7abc9e3b39803f
+DATA constants<>+14552(SB)/8, $0x3c7abc9e3b39803f
+DATA constants<>+14560(SB)/8, $0x3c7abc9e3b39803f
+DATA constants<>+14568(SB)/8, $0x3c7abc9e3b39803f
+DATA constants<>+14576(SB)/8, $0x3c7abc9e3b39803f
+DATA constants<>+14584(SB)/8, $0x3c7abc9e3b39803f
+DATA constants<>+14592(SB)/8, $0x3e5af38a9b0ec855
+DATA constants<>+14600(SB)/8, $0x3e5af38a9b0ec855
+DATA constants<>+14608(SB)/8, $0x3e5af38a9b0ec855
+DATA constants<>+14616(SB)/8, $0x3e5af38a9b0ec855
+DATA constants<>+14624(SB)/8, $0x3e5af38a9b0ec855
+DATA constants<>+14632(SB)/8, $0x3e5af38a9b0ec855
+DATA constants<>+14640(SB)/8, $0x3e5af38a9b0ec855
+DATA constants<>+14648(SB)/8, $0x3e5af38a9b0ec855
+DATA constants<>+14656(SB)/8, $0x3e9289185613a3d6
+DATA constants<>+14664(SB)/8, $0x3e9289185613a3d6
+DATA constants<>+14672(SB)/8, $0x3e9289185613a3d6
+DATA constants<>+14680(SB)/8, $0x3e9289185613a3d6
+DATA constants<>+14688(SB)/8, $0x3e9289185613a3d6
+DATA constants<>+14696(SB)/8, $0x3e9289185613a3d6
+DATA constants<>+14704(SB)/8, $0x3e9289185613a3d6
+DATA constants<>+14712(SB)/8, $0x3e9289185613a3d6
+DATA constants<>+14720(SB)/8, $0x3ec71de0dae63bb3
+DATA constants<>+14728(SB)/8, $0x3ec71de0dae63bb3
+DATA constants<>+14736(SB)/8, $0x3ec71de0dae63bb3
+DATA constants<>+14744(SB)/8, $0x3ec71de0dae63bb3
+DATA constants<>+14752(SB)/8, $0x3ec71de0dae63bb3
+DATA constants<>+14760(SB)/8, $0x3ec71de0dae63bb3
+DATA constants<>+14768(SB)/8, $0x3ec71de0dae63bb3
+DATA constants<>+14776(SB)/8, $0x3ec71de0dae63bb3
+DATA constants<>+14784(SB)/8, $0x3efa019b90d2ae7a
+DATA constants<>+14792(SB)/8, $0x3efa019b90d2ae7a
+DATA constants<>+14800(SB)/8, $0x3efa019b90d2ae7a
+DATA constants<>+14808(SB)/8, $0x3efa019b90d2ae7a
+DATA constants<>+14816(SB)/8, $0x3efa019b90d2ae7a
+DATA constants<>+14824(SB)/8, $0x3efa019b90d2ae7a
+DATA constants<>+14832(SB)/8, $0x3efa019b90d2ae7a
+DATA constants<>+14840(SB)/8, $0x3efa019b90d2ae7a
+DATA constants<>+14848(SB)/8, $0x3f2a01a01a7c41d5
+DATA constants<>+14856(SB)/8, $0x3f2a01a01a7c41d5
+DATA constants<>+14864(SB)/8, $0x3f2a01a01a7c41d5
+DATA constants<>+14872(SB)/8, $0x3f2a01a01a7c41d5
+DATA constants<>+14880(SB)/8, $0x3f2a01a01a7c41d5
+DATA constants<>+14888(SB)/8, $0x3f2a01a01a7c41d5
+DATA constants<>+14896(SB)/8, $0x3f2a01a01a7c41d5
+DATA constants<>+14904(SB)/8, $0x3f2a01a01a7c41d5
+DATA constants<>+14912(SB)/8, $0x3f56c16c1788bd90
+DATA constants<>+14920(SB)/8, $0x3f56c16c1788bd90
+DATA constants<>+14928(SB)/8, $0x3f56c16c1788bd90
+DATA constants<>+14936(SB)/8, $0x3f56c16c1788bd90
+DATA constants<>+14944(SB)/8, $0x3f56c16c1788bd90
+DATA constants<>+14952(SB)/8, $0x3f56c16c1788bd90
+DATA constants<>+14960(SB)/8, $0x3f56c16c1788bd90
+DATA constants<>+14968(SB)/8, $0x3f56c16c1788bd90
+DATA constants<>+14976(SB)/8, $0x3f811111111109b3
+DATA constants<>+14984(SB)/8, $0x3f811111111109b3
+DATA constants<>+14992(SB)/8, $0x3f811111111109b3
+DATA constants<>+15000(SB)/8, $0x3f811111111109b3
+DATA constants<>+15008(SB)/8, $0x3f811111111109b3
+DATA constants<>+15016(SB)/8, $0x3f811111111109b3
+DATA constants<>+15024(SB)/8, $0x3f811111111109b3
+DATA constants<>+15032(SB)/8, $0x3f811111111109b3
+DATA constants<>+15040(SB)/8, $0x3fa5555555553d63
+DATA constants<>+15048(SB)/8, $0x3fa5555555553d63
+DATA constants<>+15056(SB)/8, $0x3fa5555555553d63
+DATA constants<>+15064(SB)/8, $0x3fa5555555553d63
+DATA constants<>+15072(SB)/8, $0x3fa5555555553d63
+DATA constants<>+15080(SB)/8, $0x3fa5555555553d63
+DATA constants<>+15088(SB)/8, $0x3fa5555555553d63
+DATA constants<>+15096(SB)/8, $0x3fa5555555553d63
+DATA constants<>+15104(SB)/8, $0x3fc5555555555556
+DATA constants<>+15112(SB)/8, $0x3fc5555555555556
+DATA constants<>+15120(SB)/8, $0x3fc5555555555556
+DATA constants<>+15128(SB)/8, $0x3fc5555555555556
+DATA constants<>+15136(SB)/8, $0x3fc5555555555556
+DATA constants<>+15144(SB)/8, $0x3fc5555555555556
+DATA constants<>+15152(SB)/8, $0x3fc5555555555556
+DATA constants<>+15160(SB)/8, $0x3fc5555555555556
+DATA constants<>+15168(SB)/8, $0x0010000000000000
+DATA constants<>+15176(SB)/8, $0x0010000000000000
+DATA constants<>+15184(SB)/8, $0x0010000000000000
+DATA constants<>+15192(SB)/8, $0x0010000000000000
+DATA constants<>+15200(SB)/8, $0x0010000000000000
+DATA constants<>+15208(SB)/8, $0x0010000000000000
+DATA constants<>+15216(SB)/8, $0x0010000000000000
+DATA constants<>+15224(SB)/8, $0x0010000000000000
+DATA constants<>+15232(SB)/8, $0x4350000000000000
+DATA constants<>+15240(SB)/8, $0x4350000000000000
+DATA constants<>+15248(SB)/8, $0x4350000000000000
+DATA constants<>+15256(SB)/8, $0x4350000000000000
+DATA constants<>+15264(SB)/8, $0x4350000000000000
+DATA constants<>+15272(SB)/8, $0x4350000000000000
+DATA constants<>+15280(SB)/8, $0x4350000000000000
+DATA constants<>+15288(SB)/8, $0x4350000000000000
+DATA constants<>+15296(SB)/8, $0x4330000000000435
+DATA constants<>+15304(SB)/8, $0x4330000000000435
+DATA constants<>+15312(SB)/8, $0x4330000000000435
+DATA constants<>+15320(SB)/8, $0x4330000000000435
+DATA constants<>+15328(SB)/8, $0x4330000000000435
+DATA constants<>+15336(SB)/8, $0x4330000000000435
+DATA constants<>+15344(SB)/8, $0x4330000000000435
+DATA constants<>+15352(SB)/8, $0x4330000000000435
+DATA constants<>+15360(SB)/8, $0x7ff0000000000000
+DATA constants<>+15368(SB)/8, $0x7ff0000000000000
+DATA constants<>+15376(SB)/8, $0x7ff0000000000000
+DATA constants<>+15384(SB)/8, $0x7ff0000000000000
+DATA constants<>+15392(SB)/8, $0x7ff0000000000000
+DATA constants<>+15400(SB)/8, $0x7ff0000000000000
+DATA constants<>+15408(SB)/8, $0x7ff0000000000000
+DATA constants<>+15416(SB)/8, $0x7ff0000000000000
+DATA constants<>+15424(SB)/8, $0x0000000000000000
+DATA constants<>+15432(SB)/8, $0x0000000000000000
+DATA constants<>+15440(SB)/8, $0x0000000000000000
+DATA constants<>+15448(SB)/8, $0x0000000000000000
+DATA constants<>+15456(SB)/8, $0x0000000000000000
+DATA constants<>+15464(SB)/8, $0x0000000000000000
+DATA constants<>+15472(SB)/8, $0x0000000000000000
+DATA constants<>+15480(SB)/8, $0x0000000000000000
+DATA constants<>+15488(SB)/8, $0x7ff8000000000001
+DATA constants<>+15496(SB)/8, $0x7ff8000000000001
+DATA constants<>+15504(SB)/8, $0x7ff8000000000001
+DATA constants<>+15512(SB)/8, $0x7ff8000000000001
+DATA constants<>+15520(SB)/8, $0x7ff8000000000001
+DATA constants<>+15528(SB)/8, $0x7ff8000000000001
+DATA constants<>+15536(SB)/8, $0x7ff8000000000001
+DATA constants<>+15544(SB)/8, $0x7ff8000000000001
+DATA constants<>+15552(SB)/8, $0xfff0000000000000
+DATA constants<>+15560(SB)/8, $0xfff0000000000000
+DATA constants<>+15568(SB)/8, $0xfff0000000000000
+DATA constants<>+15576(SB)/8, $0xfff0000000000000
+DATA constants<>+15584(SB)/8, $0xfff0000000000000
+DATA constants<>+15592(SB)/8, $0xfff0000000000000
+DATA constants<>+15600(SB)/8, $0xfff0000000000000
+DATA constants<>+15608(SB)/8, $0xfff0000000000000
+DATA constants<>+15616(SB)/8, $0xc046000000000000
+DATA constants<>+15624(SB)/8, $0xc046000000000000
+DATA constants<>+15632(SB)/8, $0xc046000000000000
+DATA constants<>+15640(SB)/8, $0xc046000000000000
+DATA constants<>+15648(SB)/8, $0xc046000000000000
+DATA constants<>+15656(SB)/8, $0xc046000000000000
+DATA constants<>+15664(SB)/8, $0xc046000000000000
+DATA constants<>+15672(SB)/8, $0xc046000000000000
+DATA constants<>+15680(SB)/8, $0xc000000000000000
+DATA constants<>+15688(SB)/8, $0xc000000000000000
+DATA constants<>+15696(SB)/8, $0xc000000000000000
+DATA constants<>+15704(SB)/8, $0xc000000000000000
+DATA constants<>+15712(SB)/8, $0xc000000000000000
+DATA constants<>+15720(SB)/8, $0xc000000000000000
+DATA constants<>+15728(SB)/8, $0xc000000000000000
+DATA constants<>+15736(SB)/8, $0xc000000000000000
+DATA constants<>+15744(SB)/8, $0x3ff0000000000000
+DATA constants<>+15752(SB)/8, $0x3ff0000000000000
+DATA constants<>+15760(SB)/8, $0x3ff0000000000000
+DATA constants<>+15768(SB)/8, $0x3ff0000000000000
+DATA constants<>+15776(SB)/8, $0x3ff0000000000000
+DATA constants<>+15784(SB)/8, $0x3ff0000000000000
+DATA constants<>+15792(SB)/8, $0x3ff0000000000000
+DATA constants<>+15800(SB)/8, $0x3ff0000000000000
+DATA constants<>+15808(SB)/8, $0x40434ccccccccccd
+DATA constants<>+15816(SB)/8, $0x40434ccccccccccd
+DATA constants<>+15824(SB)/8, $0x40434ccccccccccd
+DATA constants<>+15832(SB)/8, $0x40434ccccccccccd
+DATA constants<>+15840(SB)/8, $0x40434ccccccccccd
+DATA constants<>+15848(SB)/8, $0x40434ccccccccccd
+DATA constants<>+15856(SB)/8, $0x40434ccccccccccd
+DATA constants<>+15864(SB)/8, $0x40434ccccccccccd
+DATA constants<>+15872(SB)/8, $0xbfe0000000000000
+DATA constants<>+15880(SB)/8, $0xbfe0000000000000
+DATA constants<>+15888(SB)/8, $0xbfe0000000000000
+DATA constants<>+15896(SB)/8, $0xbfe0000000000000
+DATA constants<>+15904(SB)/8, $0xbfe0000000000000
+DATA constants<>+15912(SB)/8, $0xbfe0000000000000
+DATA constants<>+15920(SB)/8, $0xbfe0000000000000
+DATA constants<>+15928(SB)/8, $0xbfe0000000000000
+DATA constants<>+15936(SB)/8, $0x3fc999999999999a
+DATA constants<>+15944(SB)/8, $0x3fc999999999999a
+DATA constants<>+15952(SB)/8, $0x3fc999999999999a
+DATA constants<>+15960(SB)/8, $0x3fc999999999999a
+DATA constants<>+15968(SB)/8, $0x3fc999999999999a
+DATA constants<>+15976(SB)/8, $0x3fc999999999999a
+DATA constants<>+15984(SB)/8, $0x3fc999999999999a
+DATA constants<>+15992(SB)/8, $0x3fc999999999999a
+DATA constants<>+16000(SB)/8, $0xbf4e944eae58c48e
+DATA constants<>+16008(SB)/8, $0xbf4e944eae58c48e
+DATA constants<>+16016(SB)/8, $0xbf4e944eae58c48e
+DATA constants<>+16024(SB)/8, $0xbf4e944eae58c48e
+DATA constants<>+16032(SB)/8, $0xbf4e944eae58c48e
+DATA constants<>+16040(SB)/8, $0xbf4e944eae58c48e
+DATA constants<>+16048(SB)/8, $0xbf4e944eae58c48e
+DATA constants<>+16056(SB)/8, $0xbf4e944eae58c48e
+DATA constants<>+16064(SB)/8, $0x3f87584c9809d75b
+DATA constants<>+16072(SB)/8, $0x3f87584c9809d75b
+DATA constants<>+16080(SB)/8, $0x3f87584c9809d75b
+DATA constants<>+16088(SB)/8, $0x3f87584c9809d75b
+DATA constants<>+16096(SB)/8, $0x3f87584c9809d75b
+DATA constants<>+16104(SB)/8, $0x3f87584c9809d75b
+DATA constants<>+16112(SB)/8, $0x3f87584c9809d75b
+DATA constants<>+16120(SB)/8, $0x3f87584c9809d75b
+DATA constants<>+16128(SB)/8, $0xbfb05a939afa29e6
+DATA constants<>+16136(SB)/8, $0xbfb05a939afa29e6
+DATA constants<>+16144(SB)/8, $0xbfb05a939afa29e6
+DATA constants<>+16152(SB)/8, $0xbfb05a939afa29e6
+DATA constants<>+16160(SB)/8, $0xbfb05a939afa29e6
+DATA constants<>+16168(SB)/8, $0xbfb05a939afa29e6
+DATA constants<>+16176(SB)/8, $0xbfb05a939afa29e6
+DATA constants<>+16184(SB)/8, $0xbfb05a939afa29e6
+DATA constants<>+16192(SB)/8, $0x3fcbc95dbad6c29c
+DATA constants<>+16200(SB)/8, $0x3fcbc95dbad6c29c
+DATA constants<>+16208(SB)/8, $0x3fcbc95dbad6c29c
+DATA constants<>+16216(SB)/8, $0x3fcbc95dbad6c29c
+DATA constants<>+16224(SB)/8, $0x3fcbc95dbad6c29c
+DATA constants<>+16232(SB)/8, $0x3fcbc95dbad6c29c
+DATA constants<>+16240(SB)/8, $0x3fcbc95dbad6c29c
+DATA constants<>+16248(SB)/8, $0x3fcbc95dbad6c29c
+DATA constants<>+16256(SB)/8, $0xbfdff2d28399cb41
+DATA constants<>+16264(SB)/8, $0xbfdff2d28399cb41
+DATA constants<>+16272(SB)/8, $0xbfdff2d28399cb41
+DATA constants<>+16280(SB)/8, $0xbfdff2d28399cb41
+DATA constants<>+16288(SB)/8, $0xbfdff2d28399cb41
+DATA constants<>+16296(SB)/8, $0xbfdff2d28399cb41
+DATA constants<>+16304(SB)/8, $0xbfdff2d28399cb41
+DATA constants<>+16312(SB)/8, $0xbfdff2d28399cb41
+DATA constants<>+16320(SB)/8, $0x3fea6553fe625b3e
+DATA constants<>+16328(SB)/8, $0x3fea6553fe625b3e
+DATA constants<>+16336(SB)/8, $0x3fea6553fe625b3e
+DATA constants<>+16344(SB)/8, $0x3fea6553fe625b3e
+DATA constants<>+16352(SB)/8, $0x3fea6553fe625b3e
+DATA constants<>+16360(SB)/8, $0x3fea6553fe625b3e
+DATA constants<>+16368(SB)/8, $0x3fea6553fe625b3e
+DATA constants<>+16376(SB)/8, $0x3fea6553fe625b3e
+DATA constants<>+16384(SB)/8, $0xbff05c97390b9fe6
+DATA constants<>+16392(SB)/8, $0xbff05c97390b9fe6
+DATA constants<>+16400(SB)/8, $0xbff05c97390b9fe6
+DATA constants<>+16408(SB)/8, $0xbff05c97390b9fe6
+DATA constants<>+16416(SB)/8, $0xbff05c97390b9fe6
+DATA constants<>+16424(SB)/8, $0xbff05c97390b9fe6
+DATA constants<>+16432(SB)/8, $0xbff05c97390b9fe6
+DATA constants<>+16440(SB)/8, $0xbff05c97390b9fe6
+DATA constants<>+16448(SB)/8, $0x3fef90ba1fa41495
+DATA constants<>+16456(SB)/8, $0x3fef90ba1fa41495
+DATA constants<>+16464(SB)/8, $0x3fef90ba1fa41495
+DATA constants<>+16472(SB)/8, $0x3fef90ba1fa41495
+DATA constants<>+16480(SB)/8, $0x3fef90ba1fa41495
+DATA constants<>+16488(SB)/8, $0x3fef90ba1fa41495
+DATA constants<>+16496(SB)/8, $0x3fef90ba1fa41495
+DATA constants<>+16504(SB)/8, $0x3fef90ba1fa41495
+DATA constants<>+16512(SB)/8, $0xbfe839fba62ef727
+DATA constants<>+16520(SB)/8, $0xbfe839fba62ef727
+DATA constants<>+16528(SB)/8, $0xbfe839fba62ef727
+DATA constants<>+16536(SB)/8, $0xbfe839fba62ef727
+DATA constants<>+16544(SB)/8, $0xbfe839fba62ef727
+DATA constants<>+16552(SB)/8, $0xbfe839fba62ef727
+DATA constants<>+16560(SB)/8, $0xbfe839fba62ef727
+DATA constants<>+16568(SB)/8, $0xbfe839fba62ef727
+DATA constants<>+16576(SB)/8, $0x3fddb5062e94e09f
+DATA constants<>+16584(SB)/8, $0x3fddb5062e94e09f
+DATA constants<>+16592(SB)/8, $0x3fddb5062e94e09f
+DATA constants<>+16600(SB)/8, $0x3fddb5062e94e09f
+DATA constants<>+16608(SB)/8, $0x3fddb5062e94e09f
+DATA constants<>+16616(SB)/8, $0x3fddb5062e94e09f
+DATA constants<>+16624(SB)/8, $0x3fddb5062e94e09f
+DATA constants<>+16632(SB)/8, $0x3fddb5062e94e09f
+DATA constants<>+16640(SB)/8, $0xbfce0abcccfdcce1
+DATA constants<>+16648(SB)/8, $0xbfce0abcccfdcce1
+DATA constants<>+16656(SB)/8, $0xbfce0abcccfdcce1
+DATA constants<>+16664(SB)/8, $0xbfce0abcccfdcce1
+DATA constants<>+16672(SB)/8, $0xbfce0abcccfdcce1
+DATA constants<>+16680(SB)/8, $0xbfce0abcccfdcce1
+DATA constants<>+16688(SB)/8, $0xbfce0abcccfdcce1
+DATA constants<>+16696(SB)/8, $0xbfce0abcccfdcce1
+DATA constants<>+16704(SB)/8, $0x3fb8c34e4d5d261e
+DATA constants<>+16712(SB)/8, $0x3fb8c34e4d5d261e
+DATA constants<>+16720(SB)/8, $0x3fb8c34e4d5d261e
+DATA constants<>+16728(SB)/8, $0x3fb8c34e4d5d261e
+DATA constants<>+16736(SB)/8, $0x3fb8c34e4d5d261e
+DATA constants<>+16744(SB)/8, $0x3fb8c34e4d5d261e
+DATA constants<>+16752(SB)/8, $0x3fb8c34e4d5d261e
+DATA constants<>+16760(SB)/8, $0x3fb8c34e4d5d261e
+DATA constants<>+16768(SB)/8, $0xbf99610ad9b8f855
+DATA constants<>+16776(SB)/8, $0xbf99610ad9b8f855
+DATA constants<>+16784(SB)/8, $0xbf99610ad9b8f855
+DATA constants<>+16792(SB)/8, $0xbf99610ad9b8f855
+DATA constants<>+16800(SB)/8, $0xbf99610ad9b8f855
+DATA constants<>+16808(SB)/8, $0xbf99610ad9b8f855
+DATA constants<>+16816(SB)/8, $0xbf99610ad9b8f855
+DATA constants<>+16824(SB)/8, $0xbf99610ad9b8f855
+DATA constants<>+16832(SB)/8, $0x3f983e8f12d56b0f
+DATA constants<>+16840(SB)/8, $0x3f983e8f12d56b0f
+DATA constants<>+16848(SB)/8, $0x3f983e8f12d56b0f
+DATA constants<>+16856(SB)/8, $0x3f983e8f12d56b0f
+DATA constants<>+16864(SB)/8, $0x3f983e8f12d56b0f
+DATA constants<>+16872(SB)/8, $0x3f983e8f12d56b0f
+DATA constants<>+16880(SB)/8, $0x3f983e8f12d56b0f
+DATA constants<>+16888(SB)/8, $0x3f983e8f12d56b0f
+DATA constants<>+16896(SB)/8, $0x3f98567417731b34
+DATA constants<>+16904(SB)/8, $0x3f98567417731b34
+DATA constants<>+16912(SB)/8, $0x3f98567417731b34
+DATA constants<>+16920(SB)/8, $0x3f98567417731b34
+DATA constants<>+16928(SB)/8, $0x3f98567417731b34
+DATA constants<>+16936(SB)/8, $0x3f98567417731b34
+DATA constants<>+16944(SB)/8, $0x3f98567417731b34
+DATA constants<>+16952(SB)/8, $0x3f98567417731b34
+DATA constants<>+16960(SB)/8, $0x3fa368b247572304
+DATA constants<>+16968(SB)/8, $0x3fa368b247572304
+DATA constants<>+16976(SB)/8, $0x3fa368b247572304
+DATA constants<>+16984(SB)/8, $0x3fa368b247572304
+DATA constants<>+16992(SB)/8, $0x3fa368b247572304
+DATA constants<>+17000(SB)/8, $0x3fa368b247572304
+DATA constants<>+17008(SB)/8, $0x3fa368b247572304
+DATA constants<>+17016(SB)/8, $0x3fa368b247572304
+DATA constants<>+17024(SB)/8, $0x3fa978037811c035
+DATA constants<>+17032(SB)/8, $0x3fa978037811c035
+DATA constants<>+17040(SB)/8, $0x3fa978037811c035
+DATA constants<>+17048(SB)/8, $0x3fa978037811c035
+DATA constants<>+17056(SB)/8, $0x3fa978037811c035
+DATA constants<>+17064(SB)/8, $0x3fa978037811c035
+DATA constants<>+17072(SB)/8, $0x3fa978037811c035
+DATA constants<>+17080(SB)/8, $0x3fa978037811c035
+DATA constants<>+17088(SB)/8, $0x3faf3ee855b8bdec
+DATA constants<>+17096(SB)/8, $0x3faf3ee855b8bdec
+DATA constants<>+17104(SB)/8, $0x3faf3ee855b8bdec
+DATA constants<>+17112(SB)/8, $0x3faf3ee855b8bdec
+DATA constants<>+17120(SB)/8, $0x3faf3ee855b8bdec
+DATA constants<>+17128(SB)/8, $0x3faf3ee855b8bdec
+DATA constants<>+17136(SB)/8, $0x3faf3ee855b8bdec
+DATA constants<>+17144(SB)/8, $0x3faf3ee855b8bdec
+DATA constants<>+17152(SB)/8, $0x3fb1f982d9aaf464
+DATA constants<>+17160(SB)/8, $0x3fb1f982d9aaf464
+DATA constants<>+17168(SB)/8, $0x3fb1f982d9aaf464
+DATA constants<>+17176(SB)/8, $0x3fb1f982d9aaf464
+DATA constants<>+17184(SB)/8, $0x3fb1f982d9aaf464
+DATA constants<>+17192(SB)/8, $0x3fb1f982d9aaf464
+DATA constants<>+17200(SB)/8, $0x3fb1f982d9aaf464
+DATA constants<>+17208(SB)/8, $0x3fb1f982d9aaf464
+DATA constants<>+17216(SB)/8, $0x3fb39bdb59a35fb0
+DATA constants<>+17224(SB)/8, $0x3fb39bdb59a35fb0
+DATA constants<>+17232(SB)/8, $0x3fb39bdb59a35fb0
+DATA constants<>+17240(SB)/8, $0x3fb39bdb59a35fb0
+DATA constants<>+17248(SB)/8, $0x3fb39bdb59a35fb0
+DATA constants<>+17256(SB)/8, $0x3fb39bdb59a35fb0
+DATA constants<>+17264(SB)/8, $0x3fb39bdb59a35fb0
+DATA constants<>+17272(SB)/8, $0x3fb39bdb59a35fb0
+DATA constants<>+17280(SB)/8, $0x3fb46d0426d4a5b9
+DATA constants<>+17288(SB)/8, $0x3fb46d0426d4a5b9
+DATA constants<>+17296(SB)/8, $0x3fb46d0426d4a5b9
+DATA constants<>+17304(SB)/8, $0x3fb46d0426d4a5b9
+DATA constants<>+17312(SB)/8, $0x3fb46d0426d4a5b9
+DATA constants<>+17320(SB)/8, $0x3fb46d0426d4a5b9
+DATA constants<>+17328(SB)/8, $0x3fb46d0426d4a5b9
+DATA constants<>+17336(SB)/8, $0x3fb46d0426d4a5b9
+DATA constants<>+17344(SB)/8, $0x3fb46d042980c498
+DATA constants<>+17352(SB)/8, $0x3fb46d042980c498
+DATA constants<>+17360(SB)/8, $0x3fb46d042980c498
+DATA constants<>+17368(SB)/8, $0x3fb46d042980c498
+DATA constants<>+17376(SB)/8, $0x3fb46d042980c498
+DATA constants<>+17384(SB)/8, $0x3fb46d042980c498
+DATA constants<>+17392(SB)/8, $0x3fb46d042980c498
+DATA constants<>+17400(SB)/8, $0x3fb46d042980c498
+DATA constants<>+17408(SB)/8, $0x3fd9884533d43651
+DATA constants<>+17416(SB)/8, $0x3fd9884533d43651
+DATA constants<>+17424(SB)/8, $0x3fd9884533d43651
+DATA constants<>+17432(SB)/8, $0x3fd9884533d43651
+DATA constants<>+17440(SB)/8, $0x3fd9884533d43651
+DATA constants<>+17448(SB)/8, $0x3fd9884533d43651
+DATA constants<>+17456(SB)/8, $0x3fd9884533d43651
+DATA constants<>+17464(SB)/8, $0x3fd9884533d43651
+GLOBL constants<>(SB), RODATA|NOPTR, $17472
 
 DATA tailMasks<>+0(SB)/4, $0xffffffff
 DATA tailMasks<>+4(SB)/4, $0xffffffff
@@ -12859,24 +13003,580 @@ done:
 	VZEROUPPER
 	RET
 
+// func erfinvAVX512(dst *float32, x *float32, n int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·erfinvAVX512(SB), NOSPLIT, $0-24
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+8(FP), CX
+	VBROADCASTSD constants<>+5888(SB), Z0
+	VBROADCASTSD constants<>+5952(SB), Z1
+	VBROADCASTSS constants<>+1536(SB), Z2
+	VBROADCASTSD constants<>+6016(SB), Z3
+	VBROADCASTSD constants<>+6080(SB), Z4
+	VBROADCASTSD constants<>+6144(SB), Z5
+	VBROADCASTSD constants<>+6208(SB), Z6
+	VBROADCASTSD constants<>+6272(SB), Z7
+	VBROADCASTSD constants<>+6336(SB), Z8
+	VBROADCASTSD constants<>+6400(SB), Z9
+	VBROADCASTSD constants<>+6464(SB), Z10
+	VBROADCASTSD constants<>+6528(SB), Z11
+	VBROADCASTSD constants<>+6592(SB), Z12
+	MOVQ         n+16(FP), BX
+	MOVQ         BX, SI
+	ANDQ         $-16, SI
+	XORQ         DX, DX
+	JMP          test
+
+loop:
+	VMOVUPS       (CX)(DX*4), Z13
+	VANDPS        Z2, Z13, Z13
+	VCVTPS2PD     Y13, Z15
+	VEXTRACTF32X8 $0x01, Z13, Y13
+	VCVTPS2PD     Y13, Z13
+	VSUBPD        Z15, Z1, Z15
+	VSUBPD        Z13, Z1, Z13
+	VPADDQ        Z3, Z15, Z15
+	VPADDQ        Z3, Z13, Z13
+	VANDPD        Z4, Z15, Z16
+	VANDPD        Z4, Z13, Z17
+	VPADDQ        Z5, Z16, Z16
+	VPADDQ        Z5, Z17, Z17
+	VPSRLQ        $0x34, Z15, Z15
+	VPSRLQ        $0x34, Z13, Z13
+	VORPD         Z6, Z15, Z15
+	VORPD         Z6, Z13, Z13
+	VSUBPD        Z7, Z15, Z15
+	VSUBPD        Z7, Z13, Z13
+	VSUBPD        Z1, Z16, Z16
+	VSUBPD        Z1, Z17, Z17
+	VADDPD        Z8, Z16, Z18
+	VADDPD        Z8, Z17, Z19
+	VDIVPD        Z18, Z16, Z18
+	VDIVPD        Z19, Z17, Z19
+	VMULPD        Z18, Z18, Z20
+	VMULPD        Z19, Z19, Z21
+	VMULPD        Z20, Z20, Z20
+	VMULPD        Z21, Z21, Z21
+	VMULPD        Z20, Z9, Z22
+	VMULPD        Z21, Z9, Z23
+	VADDPD        Z10, Z22, Z22
+	VADDPD        Z10, Z23, Z23
+	VMULPD        Z20, Z22, Z22
+	VMULPD        Z21, Z23, Z23
+	VADDPD        Z11, Z22, Z22
+	VADDPD        Z11, Z23, Z23
+	VMULPD        Z22, Z20, Z22
+	VMULPD        Z23, Z21, Z23
+	VMULPD        Z20, Z12, Z24
+	VMULPD        Z21, Z12, Z25
+	VBROADCASTSD  constants<>+6656(SB), Z26
+	VADDPD        Z26, Z24, Z24
+	VBROADCASTSD  constants<>+6656(SB), Z26
+	VADDPD        Z26, Z25, Z25
+	VMULPD        Z20, Z24, Z24
+	VMULPD        Z21, Z25, Z25
+	VBROADCASTSD  constants<>+6720(SB), Z26
+	VADDPD        Z26, Z24, Z24
+	VBROADCASTSD  constants<>+6720(SB), Z26
+	VADDPD        Z26, Z25, Z25
+	VMULPD        Z20, Z24, Z20
+	VMULPD        Z21, Z25, Z21
+	VBROADCASTSD  constants<>+6784(SB), Z24
+	VADDPD        Z24, Z20, Z20
+	VBROADCASTSD  constants<>+6784(SB), Z24
+	VADDPD        Z24, Z21, Z21
+	VMULPD        Z18, Z18, Z24
+	VMULPD        Z19, Z19, Z25
+	VMULPD        Z24, Z20, Z20
+	VMULPD        Z25, Z21, Z21
+	VBROADCASTSD  constants<>+6848(SB), Z24
+	VMULPD        Z24, Z16, Z24
+	VBROADCASTSD  constants<>+6848(SB), Z25
+	VMULPD        Z25, Z17, Z25
+	VMULPD        Z16, Z24, Z24
+	VMULPD        Z17, Z25, Z25
+	VADDPD        Z22, Z20, Z20
+	VADDPD        Z23, Z21, Z21
+	VADDPD        Z20, Z24, Z20
+	VADDPD        Z21, Z25, Z21
+	VMULPD        Z20, Z18, Z18
+	VMULPD        Z21, Z19, Z19
+	VBROADCASTSD  constants<>+6912(SB), Z20
+	VMULPD        Z20, Z15, Z20
+	VBROADCASTSD  constants<>+6912(SB), Z21
+	VMULPD        Z21, Z13, Z21
+	VADDPD        Z20, Z18, Z18
+	VADDPD        Z21, Z19, Z19
+	VBROADCASTSD  constants<>+6976(SB), Z20
+	VMULPD        Z20, Z15, Z15
+	VBROADCASTSD  constants<>+6976(SB), Z20
+	VMULPD        Z20, Z13, Z13
+	VSUBPD        Z18, Z24, Z18
+	VSUBPD        Z19, Z25, Z19
+	VSUBPD        Z16, Z18, Z16
+	VSUBPD        Z17, Z19, Z17
+	VSUBPD        Z16, Z15, Z15
+	VSUBPD        Z17, Z13, Z13
+	VSUBPD        Z15, Z0, Z15
+	VSUBPD        Z13, Z0, Z13
+	VSQRTPD       Z15, Z15
+	VSQRTPD       Z13, Z13
+	VBROADCASTSD  constants<>+7040(SB), Z16
+	VSUBPD        Z16, Z15, Z15
+	VBROADCASTSD  constants<>+7040(SB), Z16
+	VSUBPD        Z16, Z13, Z13
+	VBROADCASTSD  constants<>+7168(SB), Z16
+	VBROADCASTSD  constants<>+7104(SB), Z17
+	VFMADD231PD   Z17, Z15, Z16
+	VBROADCASTSD  constants<>+7168(SB), Z17
+	VBROADCASTSD  constants<>+7104(SB), Z18
+	VFMADD231PD   Z18, Z13, Z17
+	VBROADCASTSD  constants<>+7232(SB), Z18
+	VFMADD213PD   Z18, Z15, Z16
+	VBROADCASTSD  constants<>+7232(SB), Z18
+	VFMADD213PD   Z18, Z13, Z17
+	VBROADCASTSD  constants<>+7296(SB), Z18
+	VFMADD213PD   Z18, Z15, Z16
+	VBROADCASTSD  constants<>+7296(SB), Z18
+	VFMADD213PD   Z18, Z13, Z17
+	VBROADCASTSD  constants<>+7360(SB), Z18
+	VFMADD213PD   Z18, Z15, Z16
+	VBROADCASTSD  constants<>+7360(SB), Z18
+	VFMADD213PD   Z18, Z13, Z17
+	VBROADCASTSD  constants<>+7424(SB), Z18
+	VFMADD213PD   Z18, Z15, Z16
+	VBROADCASTSD  constants<>+7424(SB), Z18
+	VFMADD213PD   Z18, Z13, Z17
+	VBROADCASTSD  constants<>+7488(SB), Z18
+	VFMADD213PD   Z18, Z15, Z16
+	VBROADCASTSD  constants<>+7488(SB), Z18
+	VFMADD213PD   Z18, Z13, Z17
+	VBROADCASTSD  constants<>+7552(SB), Z18
+	VFMADD213PD   Z18, Z15, Z16
+	VBROADCASTSD  constants<>+7552(SB), Z18
+	VFMADD213PD   Z18, Z13, Z17
+	VBROADCASTSD  constants<>+7680(SB), Z18
+	VBROADCASTSD  constants<>+7616(SB), Z19
+	VFMADD231PD   Z19, Z15, Z18
+	VBROADCASTSD  constants<>+7680(SB), Z19
+	VBROADCASTSD  constants<>+7616(SB), Z20
+	VFMADD231PD   Z20, Z13, Z19
+	VBROADCASTSD  constants<>+7744(SB), Z20
+	VFMADD213PD   Z20, Z15, Z18
+	VBROADCASTSD  constants<>+7744(SB), Z20
+	VFMADD213PD   Z20, Z13, Z19
+	VBROADCASTSD  constants<>+7808(SB), Z20
+	VFMADD213PD   Z20, Z15, Z18
+	VBROADCASTSD  constants<>+7808(SB), Z20
+	VFMADD213PD   Z20, Z13, Z19
+	VBROADCASTSD  constants<>+7872(SB), Z20
+	VFMADD213PD   Z20, Z15, Z18
+	VBROADCASTSD  constants<>+7872(SB), Z20
+	VFMADD213PD   Z20, Z13, Z19
+	VBROADCASTSD  constants<>+7936(SB), Z20
+	VFMADD213PD   Z20, Z15, Z18
+	VBROADCASTSD  constants<>+7936(SB), Z20
+	VFMADD213PD   Z20, Z13, Z19
+	VBROADCASTSD  constants<>+8000(SB), Z20
+	VFMADD213PD   Z20, Z15, Z18
+	VBROADCASTSD  constants<>+8000(SB), Z20
+	VFMADD213PD   Z20, Z13, Z19
+	VBROADCASTSD  constants<>+8064(SB), Z20
+	VFMADD213PD   Z20, Z15, Z18
+	VBROADCASTSD  constants<>+8064(SB), Z15
+	VFMADD213PD   Z15, Z13, Z19
+	VDIVPD        Z18, Z16, Z13
+	VDIVPD        Z19, Z17, Z15
+	VMOVUPS       (CX)(DX*4), Z16
+	VANDPS        Z2, Z16, Z16
+	VCVTPS2PD     Y16, Z17
+	VEXTRACTF32X8 $0x01, Z16, Y14
+	VCVTPS2PD     Y14, Z16
+	VMULPD        Z17, Z17, Z18
+	VMULPD        Z16, Z16, Z19
+	VBROADCASTSD  constants<>+8192(SB), Z20
+	VBROADCASTSD  constants<>+8128(SB), Z21
+	VFNMADD213PD  Z20, Z21, Z18
+	VBROADCASTSD  constants<>+8192(SB), Z20
+	VBROADCASTSD  constants<>+8128(SB), Z21
+	VFNMADD213PD  Z20, Z21, Z19
+	VBROADCASTSD  constants<>+8320(SB), Z20
+	VBROADCASTSD  constants<>+8256(SB), Z21
+	VFMADD231PD   Z21, Z18, Z20
+	VBROADCASTSD  constants<>+8320(SB), Z21
+	VBROADCASTSD  constants<>+8256(SB), Z22
+	VFMADD231PD   Z22, Z19, Z21
+	VBROADCASTSD  constants<>+8384(SB), Z22
+	VFMADD213PD   Z22, Z18, Z20
+	VBROADCASTSD  constants<>+8384(SB), Z22
+	VFMADD213PD   Z22, Z19, Z21
+	VBROADCASTSD  constants<>+8448(SB), Z22
+	VFMADD213PD   Z22, Z18, Z20
+	VBROADCASTSD  constants<>+8448(SB), Z22
+	VFMADD213PD   Z22, Z19, Z21
+	VBROADCASTSD  constants<>+8512(SB), Z22
+	VFMADD213PD   Z22, Z18, Z20
+	VBROADCASTSD  constants<>+8512(SB), Z22
+	VFMADD213PD   Z22, Z19, Z21
+	VBROADCASTSD  constants<>+8576(SB), Z22
+	VFMADD213PD   Z22, Z18, Z20
+	VBROADCASTSD  constants<>+8576(SB), Z22
+	VFMADD213PD   Z22, Z19, Z21
+	VBROADCASTSD  constants<>+8640(SB), Z22
+	VFMADD213PD   Z22, Z18, Z20
+	VBROADCASTSD  constants<>+8640(SB), Z22
+	VFMADD213PD   Z22, Z19, Z21
+	VBROADCASTSD  constants<>+8704(SB), Z22
+	VFMADD213PD   Z22, Z18, Z20
+	VBROADCASTSD  constants<>+8704(SB), Z22
+	VFMADD213PD   Z22, Z19, Z21
+	VBROADCASTSD  constants<>+8832(SB), Z22
+	VBROADCASTSD  constants<>+8768(SB), Z23
+	VFMADD231PD   Z23, Z18, Z22
+	VBROADCASTSD  constants<>+8832(SB), Z23
+	VBROADCASTSD  constants<>+8768(SB), Z24
+	VFMADD231PD   Z24, Z19, Z23
+	VBROADCASTSD  constants<>+8896(SB), Z24
+	VFMADD213PD   Z24, Z18, Z22
+	VBROADCASTSD  constants<>+8896(SB), Z24
+	VFMADD213PD   Z24, Z19, Z23
+	VBROADCASTSD  constants<>+8960(SB), Z24
+	VFMADD213PD   Z24, Z18, Z22
+	VBROADCASTSD  constants<>+8960(SB), Z24
+	VFMADD213PD   Z24, Z19, Z23
+	VBROADCASTSD  constants<>+9024(SB), Z24
+	VFMADD213PD   Z24, Z18, Z22
+	VBROADCASTSD  constants<>+9024(SB), Z24
+	VFMADD213PD   Z24, Z19, Z23
+	VBROADCASTSD  constants<>+9088(SB), Z24
+	VFMADD213PD   Z24, Z18, Z22
+	VBROADCASTSD  constants<>+9088(SB), Z24
+	VFMADD213PD   Z24, Z19, Z23
+	VBROADCASTSD  constants<>+9152(SB), Z24
+	VFMADD213PD   Z24, Z18, Z22
+	VBROADCASTSD  constants<>+9152(SB), Z24
+	VFMADD213PD   Z24, Z19, Z23
+	VFMADD213PD   Z1, Z18, Z22
+	VFMADD213PD   Z1, Z19, Z23
+	VMULPD        Z20, Z17, Z18
+	VMULPD        Z21, Z16, Z19
+	VDIVPD        Z22, Z18, Z18
+	VDIVPD        Z23, Z19, Z19
+	VBROADCASTSD  constants<>+9216(SB), Z20
+	VCMPPD        $0x12, Z20, Z17, K1
+	VBROADCASTSD  constants<>+9216(SB), Z17
+	VCMPPD        $0x12, Z17, Z16, K2
+	VBLENDMPD     Z18, Z13, K1, Z13
+	VBLENDMPD     Z19, Z15, K2, Z15
+	VCVTPD2PS     Z13, Y14
+	VCVTPD2PS     Z15, Y13
+	VINSERTF32X8  $0x01, Y13, Z14, Z13
+	VMOVUPS       (CX)(DX*4), Z15
+	VANDPS        Z2, Z15, Z15
+	VBROADCASTSS  constants<>+704(SB), Z16
+	VCMPPS        $0x11, Z16, Z15, K1
+	VBROADCASTSS  constants<>+704(SB), Z16
+	VCMPPS        $0x00, Z16, Z15, K2
+	VBROADCASTSS  constants<>+9280(SB), Z15
+	VBROADCASTSS  constants<>+9344(SB), Z16
+	VBLENDMPS     Z15, Z16, K2, Z16
+	VBLENDMPS     Z13, Z16, K1, Z16
+	VMOVUPS       (CX)(DX*4), Z13
+	VBROADCASTSS  constants<>+1728(SB), Z15
+	VANDPS        Z15, Z13, Z13
+	VORPS         Z13, Z16, Z13
+	VMOVUPS       Z13, (AX)(DX*4)
+	ADDQ          $+16, DX
+
+test:
+	CMPQ          DX, SI
+	JLT           loop
+	SUBQ          DX, BX
+	JZ            done
+	MOVQ          $-1, SI
+	BZHIQ         BX, SI, SI
+	KMOVW         SI, K1
+	VMOVUPS.Z     (CX)(DX*4), K1, Z13
+	VANDPS        Z2, Z13, Z13
+	VCVTPS2PD     Y13, Z15
+	VEXTRACTF32X8 $0x01, Z13, Y13
+	VCVTPS2PD     Y13, Z13
+	VSUBPD        Z15, Z1, Z15
+	VSUBPD        Z13, Z1, Z13
+	VPADDQ        Z3, Z15, Z15
+	VPADDQ        Z3, Z13, Z3
+	VANDPD        Z4, Z15, Z13
+	VANDPD        Z4, Z3, Z4
+	VPADDQ        Z5, Z13, Z13
+	VPADDQ        Z5, Z4, Z4
+	VPSRLQ        $0x34, Z15, Z5
+	VPSRLQ        $0x34, Z3, Z3
+	VORPD         Z6, Z5, Z5
+	VORPD         Z6, Z3, Z3
+	VSUBPD        Z7, Z5, Z5
+	VSUBPD        Z7, Z3, Z3
+	VSUBPD        Z1, Z13, Z6
+	VSUBPD        Z1, Z4, Z4
+	VADDPD        Z8, Z6, Z7
+	VADDPD        Z8, Z4, Z8
+	VDIVPD        Z7, Z6, Z7
+	VDIVPD        Z8, Z4, Z8
+	VMULPD        Z7, Z7, Z13
+	VMULPD        Z8, Z8, Z15
+	VMULPD        Z13, Z13, Z13
+	VMULPD        Z15, Z15, Z15
+	VMULPD        Z13, Z9, Z16
+	VMULPD        Z15, Z9, Z9
+	VADDPD        Z10, Z16, Z16
+	VADDPD        Z10, Z9, Z9
+	VMULPD        Z13, Z16, Z10
+	VMULPD        Z15, Z9, Z9
+	VADDPD        Z11, Z10, Z10
+	VADDPD        Z11, Z9, Z9
+	VMULPD        Z10, Z13, Z10
+	VMULPD        Z9, Z15, Z9
+	VMULPD        Z13, Z12, Z11
+	VMULPD        Z15, Z12, Z12
+	VBROADCASTSD  constants<>+6656(SB), Z16
+	VADDPD        Z16, Z11, Z11
+	VBROADCASTSD  constants<>+6656(SB), Z16
+	VADDPD        Z16, Z12, Z12
+	VMULPD        Z13, Z11, Z11
+	VMULPD        Z15, Z12, Z12
+	VBROADCASTSD  constants<>+6720(SB), Z16
+	VADDPD        Z16, Z11, Z11
+	VBROADCASTSD  constants<>+6720(SB), Z16
+	VADDPD        Z16, Z12, Z12
+	VMULPD        Z13, Z11, Z11
+	VMULPD        Z15, Z12, Z12
+	VBROADCASTSD  constants<>+6784(SB), Z13
+	VADDPD        Z13, Z11, Z11
+	VBROADCASTSD  constants<>+6784(SB), Z13
+	VADDPD        Z13, Z12, Z12
+	VMULPD        Z7, Z7, Z13
+	VMULPD        Z8, Z8, Z15
+	VMULPD        Z13, Z11, Z11
+	VMULPD        Z15, Z12, Z12
+	VBROADCASTSD  constants<>+6848(SB), Z13
+	VMULPD        Z13, Z6, Z13
+	VBROADCASTSD  constants<>+6848(SB), Z15
+	VMULPD        Z15, Z4, Z15
+	VMULPD        Z6, Z13, Z13
+	VMULPD        Z4, Z15, Z15
+	VADDPD        Z10, Z11, Z10
+	VADDPD        Z9, Z12, Z9
+	VADDPD        Z10, Z13, Z10
+	VADDPD        Z9, Z15, Z9
+	VMULPD        Z10, Z7, Z7
+	VMULPD        Z9, Z8, Z8
+	VBROADCASTSD  constants<>+6912(SB), Z9
+	VMULPD        Z9, Z5, Z9
+	VBROADCASTSD  constants<>+6912(SB), Z10
+	VMULPD        Z10, Z3, Z10
+	VADDPD        Z9, Z7, Z7
+	VADDPD        Z10, Z8, Z8
+	VBROADCASTSD  constants<>+6976(SB), Z9
+	VMULPD        Z9, Z5, Z5
+	VBROADCASTSD  constants<>+6976(SB), Z9
+	VMULPD        Z9, Z3, Z3
+	VSUBPD        Z7, Z13, Z7
+	VSUBPD        Z8, Z15, Z8
+	VSUBPD        Z6, Z7, Z6
+	VSUBPD        Z4, Z8, Z4
+	VSUBPD        Z6, Z5, Z5
+	VSUBPD        Z4, Z3, Z3
+	VSUBPD        Z5, Z0, Z4
+	VSUBPD        Z3, Z0, Z0
+	VSQRTPD       Z4, Z3
+	VSQRTPD       Z0, Z0
+	VBROADCASTSD  constants<>+7040(SB), Z4
+	VSUBPD        Z4, Z3, Z3
+	VBROADCASTSD  constants<>+7040(SB), Z4
+	VSUBPD        Z4, Z0, Z0
+	VBROADCASTSD  constants<>+7168(SB), Z4
+	VBROADCASTSD  constants<>+7104(SB), Z5
+	VFMADD231PD   Z5, Z3, Z4
+	VBROADCASTSD  constants<>+7168(SB), Z5
+	VBROADCASTSD  constants<>+7104(SB), Z6
+	VFMADD231PD   Z6, Z0, Z5
+	VBROADCASTSD  constants<>+7232(SB), Z6
+	VFMADD213PD   Z6, Z3, Z4
+	VBROADCASTSD  constants<>+7232(SB), Z6
+	VFMADD213PD   Z6, Z0, Z5
+	VBROADCASTSD  constants<>+7296(SB), Z6
+	VFMADD213PD   Z6, Z3, Z4
+	VBROADCASTSD  constants<>+7296(SB), Z6
+	VFMADD213PD   Z6, Z0, Z5
+	VBROADCASTSD  constants<>+7360(SB), Z6
+	VFMADD213PD   Z6, Z3, Z4
+	VBROADCASTSD  constants<>+7360(SB), Z6
+	VFMADD213PD   Z6, Z0, Z5
+	VBROADCASTSD  constants<>+7424(SB), Z6
+	VFMADD213PD   Z6, Z3, Z4
+	VBROADCASTSD  constants<>+7424(SB), Z6
+	VFMADD213PD   Z6, Z0, Z5
+	VBROADCASTSD  constants<>+7488(SB), Z6
+	VFMADD213PD   Z6, Z3, Z4
+	VBROADCASTSD  constants<>+7488(SB), Z6
+	VFMADD213PD   Z6, Z0, Z5
+	VBROADCASTSD  constants<>+7552(SB), Z6
+	VFMADD213PD   Z6, Z3, Z4
+	VBROADCASTSD  constants<>+7552(SB), Z6
+	VFMADD213PD   Z6, Z0, Z5
+	VBROADCASTSD  constants<>+7680(SB), Z6
+	VBROADCASTSD  constants<>+7616(SB), Z7
+	VFMADD231PD   Z7, Z3, Z6
+	VBROADCASTSD  constants<>+7680(SB), Z7
+	VBROADCASTSD  constants<>+7616(SB), Z8
+	VFMADD231PD   Z8, Z0, Z7
+	VBROADCASTSD  constants<>+7744(SB), Z8
+	VFMADD213PD   Z8, Z3, Z6
+	VBROADCASTSD  constants<>+7744(SB), Z8
+	VFMADD213PD   Z8, Z0, Z7
+	VBROADCASTSD  constants<>+7808(SB), Z8
+	VFMADD213PD   Z8, Z3, Z6
+	VBROADCASTSD  constants<>+7808(SB), Z8
+	VFMADD213PD   Z8, Z0, Z7
+	VBROADCASTSD  constants<>+7872(SB), Z8
+	VFMADD213PD   Z8, Z3, Z6
+	VBROADCASTSD  constants<>+7872(SB), Z8
+	VFMADD213PD   Z8, Z0, Z7
+	VBROADCASTSD  constants<>+7936(SB), Z8
+	VFMADD213PD   Z8, Z3, Z6
+	VBROADCASTSD  constants<>+7936(SB), Z8
+	VFMADD213PD   Z8, Z0, Z7
+	VBROADCASTSD  constants<>+8000(SB), Z8
+	VFMADD213PD   Z8, Z3, Z6
+	VBROADCASTSD  constants<>+8000(SB), Z8
+	VFMADD213PD   Z8, Z0, Z7
+	VBROADCASTSD  constants<>+8064(SB), Z8
+	VFMADD213PD   Z8, Z3, Z6
+	VBROADCASTSD  constants<>+8064(SB), Z3
+	VFMADD213PD   Z3, Z0, Z7
+	VDIVPD        Z6, Z4, Z0
+	VDIVPD        Z7, Z5, Z3
+	VMOVUPS.Z     (CX)(DX*4), K1, Z4
+	VANDPS        Z2, Z4, Z4
+	VCVTPS2PD     Y4, Z5
+	VEXTRACTF32X8 $0x01, Z4, Y4
+	VCVTPS2PD     Y4, Z4
+	VMULPD        Z5, Z5, Z6
+	VMULPD        Z4, Z4, Z7
+	VBROADCASTSD  constants<>+8192(SB), Z8
+	VBROADCASTSD  constants<>+8128(SB), Z9
+	VFNMADD213PD  Z8, Z9, Z6
+	VBROADCASTSD  constants<>+8192(SB), Z8
+	VBROADCASTSD  constants<>+8128(SB), Z9
+	VFNMADD213PD  Z8, Z9, Z7
+	VBROADCASTSD  constants<>+8320(SB), Z8
+	VBROADCASTSD  constants<>+8256(SB), Z9
+	VFMADD231PD   Z9, Z6, Z8
+	VBROADCASTSD  constants<>+8320(SB), Z9
+	VBROADCASTSD  constants<>+8256(SB), Z10
+	VFMADD231PD   Z10, Z7, Z9
+	VBROADCASTSD  constants<>+8384(SB), Z10
+	VFMADD213PD   Z10, Z6, Z8
+	VBROADCASTSD  constants<>+8384(SB), Z10
+	VFMADD213PD   Z10, Z7, Z9
+	VBROADCASTSD  constants<>+8448(SB), Z10
+	VFMADD213PD   Z10, Z6, Z8
+	VBROADCASTSD  constants<>+8448(SB), Z10
+	VFMADD213PD   Z10, Z7, Z9
+	VBROADCASTSD  constants<>+8512(SB), Z10
+	VFMADD213PD   Z10, Z6, Z8
+	VBROADCASTSD  constants<>+8512(SB), Z10
+	VFMADD213PD   Z10, Z7, Z9
+	VBROADCASTSD  constants<>+8576(SB), Z10
+	VFMADD213PD   Z10, Z6, Z8
+	VBROADCASTSD  constants<>+8576(SB), Z10
+	VFMADD213PD   Z10, Z7, Z9
+	VBROADCASTSD  constants<>+8640(SB), Z10
+	VFMADD213PD   Z10, Z6, Z8
+	VBROADCASTSD  constants<>+8640(SB), Z10
+	VFMADD213PD   Z10, Z7, Z9
+	VBROADCASTSD  constants<>+8704(SB), Z10
+	VFMADD213PD   Z10, Z6, Z8
+	VBROADCASTSD  constants<>+8704(SB), Z10
+	VFMADD213PD   Z10, Z7, Z9
+	VBROADCASTSD  constants<>+8832(SB), Z10
+	VBROADCASTSD  constants<>+8768(SB), Z11
+	VFMADD231PD   Z11, Z6, Z10
+	VBROADCASTSD  constants<>+8832(SB), Z11
+	VBROADCASTSD  constants<>+8768(SB), Z12
+	VFMADD231PD   Z12, Z7, Z11
+	VBROADCASTSD  constants<>+8896(SB), Z12
+	VFMADD213PD   Z12, Z6, Z10
+	VBROADCASTSD  constants<>+8896(SB), Z12
+	VFMADD213PD   Z12, Z7, Z11
+	VBROADCASTSD  constants<>+8960(SB), Z12
+	VFMADD213PD   Z12, Z6, Z10
+	VBROADCASTSD  constants<>+8960(SB), Z12
+	VFMADD213PD   Z12, Z7, Z11
+	VBROADCASTSD  constants<>+9024(SB), Z12
+	VFMADD213PD   Z12, Z6, Z10
+	VBROADCASTSD  constants<>+9024(SB), Z12
+	VFMADD213PD   Z12, Z7, Z11
+	VBROADCASTSD  constants<>+9088(SB), Z12
+	VFMADD213PD   Z12, Z6, Z10
+	VBROADCASTSD  constants<>+9088(SB), Z12
+	VFMADD213PD   Z12, Z7, Z11
+	VBROADCASTSD  constants<>+9152(SB), Z12
+	VFMADD213PD   Z12, Z6, Z10
+	VBROADCASTSD  constants<>+9152(SB), Z12
+	VFMADD213PD   Z12, Z7, Z11
+	VFMADD213PD   Z1, Z6, Z10
+	VFMADD213PD   Z1, Z7, Z11
+	VMULPD        Z8, Z5, Z1
+	VMULPD        Z9, Z4, Z6
+	VDIVPD        Z10, Z1, Z1
+	VDIVPD        Z11, Z6, Z6
+	VBROADCASTSD  constants<>+9216(SB), Z7
+	VCMPPD        $0x12, Z7, Z5, K2
+	VBROADCASTSD  constants<>+9216(SB), Z5
+	VCMPPD        $0x12, Z5, Z4, K3
+	VBLENDMPD     Z1, Z0, K2, Z0
+	VBLENDMPD     Z6, Z3, K3, Z3
+	VCVTPD2PS     Z0, Y14
+	VCVTPD2PS     Z3, Y0
+	VINSERTF32X8  $0x01, Y0, Z14, Z0
+	VMOVUPS.Z     (CX)(DX*4), K1, Z1
+	VANDPS        Z2, Z1, Z1
+	VBROADCASTSS  constants<>+704(SB), Z2
+	VCMPPS        $0x11, Z2, Z1, K2
+	VBROADCASTSS  constants<>+704(SB), Z2
+	VCMPPS        $0x00, Z2, Z1, K3
+	VBROADCASTSS  constants<>+9280(SB), Z1
+	VBROADCASTSS  constants<>+9344(SB), Z2
+	VBLENDMPS     Z1, Z2, K3, Z2
+	VBLENDMPS     Z0, Z2, K2, Z2
+	VMOVUPS.Z     (CX)(DX*4), K1, Z0
+	VBROADCASTSS  constants<>+1728(SB), Z1
+	VANDPS        Z1, Z0, Z0
+	VORPS         Z0, Z2, Z0
+	VMOVUPS       Z0, K1, (AX)(DX*4)
+
+done:
+	VZEROUPPER
+	RET
+
 // func quantileAVX512(dst *float32, w *uint32, n int)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2
 TEXT ·quantileAVX512(SB), NOSPLIT, $0-24
 	MOVQ         dst+0(FP), AX
 	MOVQ         w+8(FP), CX
-	VBROADCASTSS constants<>+5888(SB), Z0
-	VBROADCASTSS constants<>+5952(SB), Z1
-	VBROADCASTSD constants<>+6016(SB), Z2
-	VBROADCASTSD constants<>+6080(SB), Z3
-	VBROADCASTSD constants<>+6144(SB), Z4
-	VBROADCASTSD constants<>+6208(SB), Z5
-	VBROADCASTSD constants<>+6272(SB), Z6
-	VBROADCASTSD constants<>+6336(SB), Z7
-	VBROADCASTSD constants<>+6400(SB), Z8
-	VBROADCASTSD constants<>+6464(SB), Z9
-	VBROADCASTSD constants<>+6528(SB), Z10
-	VBROADCASTSD constants<>+6592(SB), Z11
-	VBROADCASTSD constants<>+6656(SB), Z12
+	VBROADCASTSS constants<>+9408(SB), Z0
+	VBROADCASTSS constants<>+9472(SB), Z1
+	VBROADCASTSD constants<>+9536(SB), Z2
+	VBROADCASTSD constants<>+9600(SB), Z3
+	VBROADCASTSD constants<>+9664(SB), Z4
+	VBROADCASTSD constants<>+8192(SB), Z5
+	VBROADCASTSD constants<>+9728(SB), Z6
+	VBROADCASTSD constants<>+9792(SB), Z7
+	VBROADCASTSD constants<>+9856(SB), Z8
+	VBROADCASTSD constants<>+9920(SB), Z9
+	VBROADCASTSD constants<>+9984(SB), Z10
+	VBROADCASTSD constants<>+10048(SB), Z11
+	VBROADCASTSD constants<>+10112(SB), Z12
 	MOVQ         n+16(FP), BX
 	MOVQ         BX, SI
 	ANDQ         $-16, SI
@@ -12930,53 +13630,53 @@ loop:
 	VADDPD        Z12, Z19, Z19
 	VMULPD        Z15, Z18, Z18
 	VMULPD        Z16, Z19, Z19
-	VBROADCASTSD  constants<>+6720(SB), Z20
+	VBROADCASTSD  constants<>+10176(SB), Z20
 	VADDPD        Z20, Z18, Z18
-	VBROADCASTSD  constants<>+6720(SB), Z20
+	VBROADCASTSD  constants<>+10176(SB), Z20
 	VADDPD        Z20, Z19, Z19
-	VBROADCASTSD  constants<>+6784(SB), Z20
+	VBROADCASTSD  constants<>+8768(SB), Z20
 	VMULPD        Z15, Z20, Z20
-	VBROADCASTSD  constants<>+6784(SB), Z21
+	VBROADCASTSD  constants<>+8768(SB), Z21
 	VMULPD        Z16, Z21, Z21
-	VBROADCASTSD  constants<>+6848(SB), Z22
+	VBROADCASTSD  constants<>+8832(SB), Z22
 	VADDPD        Z22, Z20, Z20
-	VBROADCASTSD  constants<>+6848(SB), Z22
+	VBROADCASTSD  constants<>+8832(SB), Z22
 	VADDPD        Z22, Z21, Z21
 	VMULPD        Z15, Z20, Z20
 	VMULPD        Z16, Z21, Z21
-	VBROADCASTSD  constants<>+6912(SB), Z22
+	VBROADCASTSD  constants<>+8896(SB), Z22
 	VADDPD        Z22, Z20, Z20
-	VBROADCASTSD  constants<>+6912(SB), Z22
+	VBROADCASTSD  constants<>+8896(SB), Z22
 	VADDPD        Z22, Z21, Z21
 	VMULPD        Z15, Z20, Z20
 	VMULPD        Z16, Z21, Z21
-	VBROADCASTSD  constants<>+6976(SB), Z22
+	VBROADCASTSD  constants<>+8960(SB), Z22
 	VADDPD        Z22, Z20, Z20
-	VBROADCASTSD  constants<>+6976(SB), Z22
+	VBROADCASTSD  constants<>+8960(SB), Z22
 	VADDPD        Z22, Z21, Z21
 	VMULPD        Z15, Z20, Z20
 	VMULPD        Z16, Z21, Z21
-	VBROADCASTSD  constants<>+7040(SB), Z22
+	VBROADCASTSD  constants<>+9024(SB), Z22
 	VADDPD        Z22, Z20, Z20
-	VBROADCASTSD  constants<>+7040(SB), Z22
+	VBROADCASTSD  constants<>+9024(SB), Z22
 	VADDPD        Z22, Z21, Z21
 	VMULPD        Z15, Z20, Z20
 	VMULPD        Z16, Z21, Z21
-	VBROADCASTSD  constants<>+7104(SB), Z22
+	VBROADCASTSD  constants<>+9088(SB), Z22
 	VADDPD        Z22, Z20, Z20
-	VBROADCASTSD  constants<>+7104(SB), Z22
+	VBROADCASTSD  constants<>+9088(SB), Z22
 	VADDPD        Z22, Z21, Z21
 	VMULPD        Z15, Z20, Z20
 	VMULPD        Z16, Z21, Z21
-	VBROADCASTSD  constants<>+7168(SB), Z22
+	VBROADCASTSD  constants<>+9152(SB), Z22
 	VADDPD        Z22, Z20, Z20
-	VBROADCASTSD  constants<>+7168(SB), Z22
+	VBROADCASTSD  constants<>+9152(SB), Z22
 	VADDPD        Z22, Z21, Z21
 	VMULPD        Z15, Z20, Z15
 	VMULPD        Z16, Z21, Z16
-	VBROADCASTSD  constants<>+7232(SB), Z20
+	VBROADCASTSD  constants<>+5952(SB), Z20
 	VADDPD        Z20, Z15, Z15
-	VBROADCASTSD  constants<>+7232(SB), Z20
+	VBROADCASTSD  constants<>+5952(SB), Z20
 	VADDPD        Z20, Z16, Z16
 	VMULPD        Z18, Z17, Z17
 	VMULPD        Z19, Z13, Z13
@@ -13042,53 +13742,53 @@ test:
 	VADDPD        Z12, Z5, Z5
 	VMULPD        Z2, Z4, Z4
 	VMULPD        Z3, Z5, Z5
-	VBROADCASTSD  constants<>+6720(SB), Z6
+	VBROADCASTSD  constants<>+10176(SB), Z6
 	VADDPD        Z6, Z4, Z4
-	VBROADCASTSD  constants<>+6720(SB), Z6
+	VBROADCASTSD  constants<>+10176(SB), Z6
 	VADDPD        Z6, Z5, Z5
-	VBROADCASTSD  constants<>+6784(SB), Z6
+	VBROADCASTSD  constants<>+8768(SB), Z6
 	VMULPD        Z2, Z6, Z6
-	VBROADCASTSD  constants<>+6784(SB), Z7
+	VBROADCASTSD  constants<>+8768(SB), Z7
 	VMULPD        Z3, Z7, Z7
-	VBROADCASTSD  constants<>+6848(SB), Z8
+	VBROADCASTSD  constants<>+8832(SB), Z8
 	VADDPD        Z8, Z6, Z6
-	VBROADCASTSD  constants<>+6848(SB), Z8
+	VBROADCASTSD  constants<>+8832(SB), Z8
 	VADDPD        Z8, Z7, Z7
 	VMULPD        Z2, Z6, Z6
 	VMULPD        Z3, Z7, Z7
-	VBROADCASTSD  constants<>+6912(SB), Z8
+	VBROADCASTSD  constants<>+8896(SB), Z8
 	VADDPD        Z8, Z6, Z6
-	VBROADCASTSD  constants<>+6912(SB), Z8
+	VBROADCASTSD  constants<>+8896(SB), Z8
 	VADDPD        Z8, Z7, Z7
 	VMULPD        Z2, Z6, Z6
 	VMULPD        Z3, Z7, Z7
-	VBROADCASTSD  constants<>+6976(SB), Z8
+	VBROADCASTSD  constants<>+8960(SB), Z8
 	VADDPD        Z8, Z6, Z6
-	VBROADCASTSD  constants<>+6976(SB), Z8
+	VBROADCASTSD  constants<>+8960(SB), Z8
 	VADDPD        Z8, Z7, Z7
 	VMULPD        Z2, Z6, Z6
 	VMULPD        Z3, Z7, Z7
-	VBROADCASTSD  constants<>+7040(SB), Z8
+	VBROADCASTSD  constants<>+9024(SB), Z8
 	VADDPD        Z8, Z6, Z6
-	VBROADCASTSD  constants<>+7040(SB), Z8
+	VBROADCASTSD  constants<>+9024(SB), Z8
 	VADDPD        Z8, Z7, Z7
 	VMULPD        Z2, Z6, Z6
 	VMULPD        Z3, Z7, Z7
-	VBROADCASTSD  constants<>+7104(SB), Z8
+	VBROADCASTSD  constants<>+9088(SB), Z8
 	VADDPD        Z8, Z6, Z6
-	VBROADCASTSD  constants<>+7104(SB), Z8
+	VBROADCASTSD  constants<>+9088(SB), Z8
 	VADDPD        Z8, Z7, Z7
 	VMULPD        Z2, Z6, Z6
 	VMULPD        Z3, Z7, Z7
-	VBROADCASTSD  constants<>+7168(SB), Z8
+	VBROADCASTSD  constants<>+9152(SB), Z8
 	VADDPD        Z8, Z6, Z6
-	VBROADCASTSD  constants<>+7168(SB), Z8
+	VBROADCASTSD  constants<>+9152(SB), Z8
 	VADDPD        Z8, Z7, Z7
 	VMULPD        Z2, Z6, Z2
 	VMULPD        Z3, Z7, Z3
-	VBROADCASTSD  constants<>+7232(SB), Z6
+	VBROADCASTSD  constants<>+5952(SB), Z6
 	VADDPD        Z6, Z2, Z2
-	VBROADCASTSD  constants<>+7232(SB), Z6
+	VBROADCASTSD  constants<>+5952(SB), Z6
 	VADDPD        Z6, Z3, Z3
 	VMULPD        Z4, Z1, Z1
 	VMULPD        Z5, Z0, Z0
@@ -13108,19 +13808,19 @@ done:
 TEXT ·quantileFarAVX512(SB), NOSPLIT, $0-24
 	MOVQ         dst+0(FP), AX
 	MOVQ         w+8(FP), CX
-	VBROADCASTSD constants<>+7296(SB), Z0
-	VBROADCASTSS constants<>+5888(SB), Z1
-	VBROADCASTSS constants<>+5952(SB), Z2
-	VBROADCASTSD constants<>+6016(SB), Z3
-	VBROADCASTSD constants<>+6080(SB), Z4
-	VBROADCASTSD constants<>+6144(SB), Z5
+	VBROADCASTSD constants<>+6848(SB), Z0
+	VBROADCASTSS constants<>+9408(SB), Z1
+	VBROADCASTSS constants<>+9472(SB), Z2
+	VBROADCASTSD constants<>+9536(SB), Z3
+	VBROADCASTSD constants<>+9600(SB), Z4
+	VBROADCASTSD constants<>+9664(SB), Z5
 	VBROADCASTSD constants<>+5312(SB), Z6
-	VBROADCASTSD constants<>+7360(SB), Z7
-	VBROADCASTSD constants<>+7424(SB), Z8
-	VBROADCASTSD constants<>+7488(SB), Z9
-	VBROADCASTSD constants<>+7552(SB), Z10
-	VBROADCASTSD constants<>+7616(SB), Z11
-	VBROADCASTSD constants<>+7232(SB), Z12
+	VBROADCASTSD constants<>+6016(SB), Z7
+	VBROADCASTSD constants<>+6080(SB), Z8
+	VBROADCASTSD constants<>+6144(SB), Z9
+	VBROADCASTSD constants<>+6208(SB), Z10
+	VBROADCASTSD constants<>+6272(SB), Z11
+	VBROADCASTSD constants<>+5952(SB), Z12
 	MOVQ         n+16(FP), BX
 	MOVQ         BX, SI
 	ANDQ         $-16, SI
@@ -13162,9 +13862,9 @@ loop:
 	VSUBPD        Z11, Z13, Z13
 	VSUBPD        Z12, Z16, Z16
 	VSUBPD        Z12, Z17, Z17
-	VBROADCASTSD  constants<>+7680(SB), Z18
+	VBROADCASTSD  constants<>+6336(SB), Z18
 	VADDPD        Z18, Z16, Z18
-	VBROADCASTSD  constants<>+7680(SB), Z19
+	VBROADCASTSD  constants<>+6336(SB), Z19
 	VADDPD        Z19, Z17, Z19
 	VDIVPD        Z18, Z16, Z18
 	VDIVPD        Z19, Z17, Z19
@@ -13172,41 +13872,41 @@ loop:
 	VMULPD        Z19, Z19, Z21
 	VMULPD        Z20, Z20, Z20
 	VMULPD        Z21, Z21, Z21
-	VBROADCASTSD  constants<>+7744(SB), Z22
+	VBROADCASTSD  constants<>+6400(SB), Z22
 	VMULPD        Z20, Z22, Z22
-	VBROADCASTSD  constants<>+7744(SB), Z23
+	VBROADCASTSD  constants<>+6400(SB), Z23
 	VMULPD        Z21, Z23, Z23
-	VBROADCASTSD  constants<>+7808(SB), Z24
+	VBROADCASTSD  constants<>+6464(SB), Z24
 	VADDPD        Z24, Z22, Z22
-	VBROADCASTSD  constants<>+7808(SB), Z24
+	VBROADCASTSD  constants<>+6464(SB), Z24
 	VADDPD        Z24, Z23, Z23
 	VMULPD        Z20, Z22, Z22
 	VMULPD        Z21, Z23, Z23
-	VBROADCASTSD  constants<>+7872(SB), Z24
+	VBROADCASTSD  constants<>+6528(SB), Z24
 	VADDPD        Z24, Z22, Z22
-	VBROADCASTSD  constants<>+7872(SB), Z24
+	VBROADCASTSD  constants<>+6528(SB), Z24
 	VADDPD        Z24, Z23, Z23
 	VMULPD        Z22, Z20, Z22
 	VMULPD        Z23, Z21, Z23
-	VBROADCASTSD  constants<>+7936(SB), Z24
+	VBROADCASTSD  constants<>+6592(SB), Z24
 	VMULPD        Z20, Z24, Z24
-	VBROADCASTSD  constants<>+7936(SB), Z25
+	VBROADCASTSD  constants<>+6592(SB), Z25
 	VMULPD        Z21, Z25, Z25
-	VBROADCASTSD  constants<>+8000(SB), Z26
+	VBROADCASTSD  constants<>+6656(SB), Z26
 	VADDPD        Z26, Z24, Z24
-	VBROADCASTSD  constants<>+8000(SB), Z26
+	VBROADCASTSD  constants<>+6656(SB), Z26
 	VADDPD        Z26, Z25, Z25
 	VMULPD        Z20, Z24, Z24
 	VMULPD        Z21, Z25, Z25
-	VBROADCASTSD  constants<>+8064(SB), Z26
+	VBROADCASTSD  constants<>+6720(SB), Z26
 	VADDPD        Z26, Z24, Z24
-	VBROADCASTSD  constants<>+8064(SB), Z26
+	VBROADCASTSD  constants<>+6720(SB), Z26
 	VADDPD        Z26, Z25, Z25
 	VMULPD        Z20, Z24, Z20
 	VMULPD        Z21, Z25, Z21
-	VBROADCASTSD  constants<>+8128(SB), Z24
+	VBROADCASTSD  constants<>+6784(SB), Z24
 	VADDPD        Z24, Z20, Z20
-	VBROADCASTSD  constants<>+8128(SB), Z24
+	VBROADCASTSD  constants<>+6784(SB), Z24
 	VADDPD        Z24, Z21, Z21
 	VMULPD        Z18, Z18, Z24
 	VMULPD        Z19, Z19, Z25
@@ -13222,15 +13922,15 @@ loop:
 	VADDPD        Z21, Z25, Z21
 	VMULPD        Z20, Z18, Z18
 	VMULPD        Z21, Z19, Z19
-	VBROADCASTSD  constants<>+8192(SB), Z20
+	VBROADCASTSD  constants<>+6912(SB), Z20
 	VMULPD        Z20, Z15, Z20
-	VBROADCASTSD  constants<>+8192(SB), Z21
+	VBROADCASTSD  constants<>+6912(SB), Z21
 	VMULPD        Z21, Z13, Z21
 	VADDPD        Z20, Z18, Z18
 	VADDPD        Z21, Z19, Z19
-	VBROADCASTSD  constants<>+8256(SB), Z20
+	VBROADCASTSD  constants<>+6976(SB), Z20
 	VMULPD        Z20, Z15, Z15
-	VBROADCASTSD  constants<>+8256(SB), Z20
+	VBROADCASTSD  constants<>+6976(SB), Z20
 	VMULPD        Z20, Z13, Z13
 	VSUBPD        Z18, Z24, Z18
 	VSUBPD        Z19, Z25, Z19
@@ -13238,97 +13938,97 @@ loop:
 	VSUBPD        Z17, Z19, Z17
 	VSUBPD        Z16, Z15, Z15
 	VSUBPD        Z17, Z13, Z13
-	VBROADCASTSD  constants<>+8320(SB), Z16
+	VBROADCASTSD  constants<>+10240(SB), Z16
 	VXORPD        Z16, Z15, Z15
-	VBROADCASTSD  constants<>+8320(SB), Z16
+	VBROADCASTSD  constants<>+10240(SB), Z16
 	VXORPD        Z16, Z13, Z13
 	VSQRTPD       Z15, Z15
 	VSQRTPD       Z13, Z13
-	VBROADCASTSD  constants<>+8384(SB), Z16
+	VBROADCASTSD  constants<>+7040(SB), Z16
 	VSUBPD        Z16, Z15, Z15
-	VBROADCASTSD  constants<>+8384(SB), Z16
+	VBROADCASTSD  constants<>+7040(SB), Z16
 	VSUBPD        Z16, Z13, Z13
-	VBROADCASTSD  constants<>+8448(SB), Z16
+	VBROADCASTSD  constants<>+7104(SB), Z16
 	VMULPD        Z15, Z16, Z16
-	VBROADCASTSD  constants<>+8448(SB), Z17
+	VBROADCASTSD  constants<>+7104(SB), Z17
 	VMULPD        Z13, Z17, Z17
-	VBROADCASTSD  constants<>+8512(SB), Z18
+	VBROADCASTSD  constants<>+7168(SB), Z18
 	VADDPD        Z18, Z16, Z16
-	VBROADCASTSD  constants<>+8512(SB), Z18
+	VBROADCASTSD  constants<>+7168(SB), Z18
 	VADDPD        Z18, Z17, Z17
 	VMULPD        Z15, Z16, Z16
 	VMULPD        Z13, Z17, Z17
-	VBROADCASTSD  constants<>+8576(SB), Z18
+	VBROADCASTSD  constants<>+7232(SB), Z18
 	VADDPD        Z18, Z16, Z16
-	VBROADCASTSD  constants<>+8576(SB), Z18
+	VBROADCASTSD  constants<>+7232(SB), Z18
 	VADDPD        Z18, Z17, Z17
 	VMULPD        Z15, Z16, Z16
 	VMULPD        Z13, Z17, Z17
-	VBROADCASTSD  constants<>+8640(SB), Z18
+	VBROADCASTSD  constants<>+7296(SB), Z18
 	VADDPD        Z18, Z16, Z16
-	VBROADCASTSD  constants<>+8640(SB), Z18
+	VBROADCASTSD  constants<>+7296(SB), Z18
 	VADDPD        Z18, Z17, Z17
 	VMULPD        Z15, Z16, Z16
 	VMULPD        Z13, Z17, Z17
-	VBROADCASTSD  constants<>+8704(SB), Z18
+	VBROADCASTSD  constants<>+7360(SB), Z18
 	VADDPD        Z18, Z16, Z16
-	VBROADCASTSD  constants<>+8704(SB), Z18
+	VBROADCASTSD  constants<>+7360(SB), Z18
 	VADDPD        Z18, Z17, Z17
 	VMULPD        Z15, Z16, Z16
 	VMULPD        Z13, Z17, Z17
-	VBROADCASTSD  constants<>+8768(SB), Z18
+	VBROADCASTSD  constants<>+7424(SB), Z18
 	VADDPD        Z18, Z16, Z16
-	VBROADCASTSD  constants<>+8768(SB), Z18
+	VBROADCASTSD  constants<>+7424(SB), Z18
 	VADDPD        Z18, Z17, Z17
 	VMULPD        Z15, Z16, Z16
 	VMULPD        Z13, Z17, Z17
-	VBROADCASTSD  constants<>+8832(SB), Z18
+	VBROADCASTSD  constants<>+7488(SB), Z18
 	VADDPD        Z18, Z16, Z16
-	VBROADCASTSD  constants<>+8832(SB), Z18
+	VBROADCASTSD  constants<>+7488(SB), Z18
 	VADDPD        Z18, Z17, Z17
 	VMULPD        Z15, Z16, Z16
 	VMULPD        Z13, Z17, Z17
-	VBROADCASTSD  constants<>+8896(SB), Z18
+	VBROADCASTSD  constants<>+7552(SB), Z18
 	VADDPD        Z18, Z16, Z16
-	VBROADCASTSD  constants<>+8896(SB), Z18
+	VBROADCASTSD  constants<>+7552(SB), Z18
 	VADDPD        Z18, Z17, Z17
-	VBROADCASTSD  constants<>+8960(SB), Z18
+	VBROADCASTSD  constants<>+10304(SB), Z18
 	VMULPD        Z15, Z18, Z18
-	VBROADCASTSD  constants<>+8960(SB), Z19
+	VBROADCASTSD  constants<>+10304(SB), Z19
 	VMULPD        Z13, Z19, Z19
-	VBROADCASTSD  constants<>+9024(SB), Z20
+	VBROADCASTSD  constants<>+10368(SB), Z20
 	VADDPD        Z20, Z18, Z18
-	VBROADCASTSD  constants<>+9024(SB), Z20
+	VBROADCASTSD  constants<>+10368(SB), Z20
 	VADDPD        Z20, Z19, Z19
 	VMULPD        Z15, Z18, Z18
 	VMULPD        Z13, Z19, Z19
-	VBROADCASTSD  constants<>+9088(SB), Z20
+	VBROADCASTSD  constants<>+10432(SB), Z20
 	VADDPD        Z20, Z18, Z18
-	VBROADCASTSD  constants<>+9088(SB), Z20
+	VBROADCASTSD  constants<>+10432(SB), Z20
 	VADDPD        Z20, Z19, Z19
 	VMULPD        Z15, Z18, Z18
 	VMULPD        Z13, Z19, Z19
-	VBROADCASTSD  constants<>+9152(SB), Z20
+	VBROADCASTSD  constants<>+10496(SB), Z20
 	VADDPD        Z20, Z18, Z18
-	VBROADCASTSD  constants<>+9152(SB), Z20
+	VBROADCASTSD  constants<>+10496(SB), Z20
 	VADDPD        Z20, Z19, Z19
 	VMULPD        Z15, Z18, Z18
 	VMULPD        Z13, Z19, Z19
-	VBROADCASTSD  constants<>+9216(SB), Z20
+	VBROADCASTSD  constants<>+10560(SB), Z20
 	VADDPD        Z20, Z18, Z18
-	VBROADCASTSD  constants<>+9216(SB), Z20
+	VBROADCASTSD  constants<>+10560(SB), Z20
 	VADDPD        Z20, Z19, Z19
 	VMULPD        Z15, Z18, Z18
 	VMULPD        Z13, Z19, Z19
-	VBROADCASTSD  constants<>+9280(SB), Z20
+	VBROADCASTSD  constants<>+10624(SB), Z20
 	VADDPD        Z20, Z18, Z18
-	VBROADCASTSD  constants<>+9280(SB), Z20
+	VBROADCASTSD  constants<>+10624(SB), Z20
 	VADDPD        Z20, Z19, Z19
 	VMULPD        Z15, Z18, Z18
 	VMULPD        Z13, Z19, Z19
-	VBROADCASTSD  constants<>+9344(SB), Z20
+	VBROADCASTSD  constants<>+10688(SB), Z20
 	VADDPD        Z20, Z18, Z18
-	VBROADCASTSD  constants<>+9344(SB), Z20
+	VBROADCASTSD  constants<>+10688(SB), Z20
 	VADDPD        Z20, Z19, Z19
 	VMULPD        Z15, Z18, Z15
 	VMULPD        Z13, Z19, Z13
@@ -13389,9 +14089,9 @@ test:
 	VSUBPD        Z11, Z2, Z2
 	VSUBPD        Z12, Z4, Z4
 	VSUBPD        Z12, Z5, Z5
-	VBROADCASTSD  constants<>+7680(SB), Z6
+	VBROADCASTSD  constants<>+6336(SB), Z6
 	VADDPD        Z6, Z4, Z6
-	VBROADCASTSD  constants<>+7680(SB), Z7
+	VBROADCASTSD  constants<>+6336(SB), Z7
 	VADDPD        Z7, Z5, Z7
 	VDIVPD        Z6, Z4, Z6
 	VDIVPD        Z7, Z5, Z7
@@ -13399,41 +14099,41 @@ test:
 	VMULPD        Z7, Z7, Z9
 	VMULPD        Z8, Z8, Z8
 	VMULPD        Z9, Z9, Z9
-	VBROADCASTSD  constants<>+7744(SB), Z10
+	VBROADCASTSD  constants<>+6400(SB), Z10
 	VMULPD        Z8, Z10, Z10
-	VBROADCASTSD  constants<>+7744(SB), Z11
+	VBROADCASTSD  constants<>+6400(SB), Z11
 	VMULPD        Z9, Z11, Z11
-	VBROADCASTSD  constants<>+7808(SB), Z13
+	VBROADCASTSD  constants<>+6464(SB), Z13
 	VADDPD        Z13, Z10, Z10
-	VBROADCASTSD  constants<>+7808(SB), Z13
+	VBROADCASTSD  constants<>+6464(SB), Z13
 	VADDPD        Z13, Z11, Z11
 	VMULPD        Z8, Z10, Z10
 	VMULPD        Z9, Z11, Z11
-	VBROADCASTSD  constants<>+7872(SB), Z13
+	VBROADCASTSD  constants<>+6528(SB), Z13
 	VADDPD        Z13, Z10, Z10
-	VBROADCASTSD  constants<>+7872(SB), Z13
+	VBROADCASTSD  constants<>+6528(SB), Z13
 	VADDPD        Z13, Z11, Z11
 	VMULPD        Z10, Z8, Z10
 	VMULPD        Z11, Z9, Z11
-	VBROADCASTSD  constants<>+7936(SB), Z13
+	VBROADCASTSD  constants<>+6592(SB), Z13
 	VMULPD        Z8, Z13, Z13
-	VBROADCASTSD  constants<>+7936(SB), Z15
+	VBROADCASTSD  constants<>+6592(SB), Z15
 	VMULPD        Z9, Z15, Z15
-	VBROADCASTSD  constants<>+8000(SB), Z16
+	VBROADCASTSD  constants<>+6656(SB), Z16
 	VADDPD        Z16, Z13, Z13
-	VBROADCASTSD  constants<>+8000(SB), Z16
+	VBROADCASTSD  constants<>+6656(SB), Z16
 	VADDPD        Z16, Z15, Z15
 	VMULPD        Z8, Z13, Z13
 	VMULPD        Z9, Z15, Z15
-	VBROADCASTSD  constants<>+8064(SB), Z16
+	VBROADCASTSD  constants<>+6720(SB), Z16
 	VADDPD        Z16, Z13, Z13
-	VBROADCASTSD  constants<>+8064(SB), Z16
+	VBROADCASTSD  constants<>+6720(SB), Z16
 	VADDPD        Z16, Z15, Z15
 	VMULPD        Z8, Z13, Z8
 	VMULPD        Z9, Z15, Z9
-	VBROADCASTSD  constants<>+8128(SB), Z13
+	VBROADCASTSD  constants<>+6784(SB), Z13
 	VADDPD        Z13, Z8, Z8
-	VBROADCASTSD  constants<>+8128(SB), Z13
+	VBROADCASTSD  constants<>+6784(SB), Z13
 	VADDPD        Z13, Z9, Z9
 	VMULPD        Z6, Z6, Z13
 	VMULPD        Z7, Z7, Z15
@@ -13449,15 +14149,15 @@ test:
 	VADDPD        Z9, Z0, Z9
 	VMULPD        Z8, Z6, Z6
 	VMULPD        Z9, Z7, Z7
-	VBROADCASTSD  constants<>+8192(SB), Z8
+	VBROADCASTSD  constants<>+6912(SB), Z8
 	VMULPD        Z8, Z3, Z8
-	VBROADCASTSD  constants<>+8192(SB), Z9
+	VBROADCASTSD  constants<>+6912(SB), Z9
 	VMULPD        Z9, Z2, Z9
 	VADDPD        Z8, Z6, Z6
 	VADDPD        Z9, Z7, Z7
-	VBROADCASTSD  constants<>+8256(SB), Z8
+	VBROADCASTSD  constants<>+6976(SB), Z8
 	VMULPD        Z8, Z3, Z3
-	VBROADCASTSD  constants<>+8256(SB), Z8
+	VBROADCASTSD  constants<>+6976(SB), Z8
 	VMULPD        Z8, Z2, Z2
 	VSUBPD        Z6, Z13, Z6
 	VSUBPD        Z7, Z0, Z0
@@ -13465,97 +14165,97 @@ test:
 	VSUBPD        Z5, Z0, Z0
 	VSUBPD        Z4, Z3, Z3
 	VSUBPD        Z0, Z2, Z0
-	VBROADCASTSD  constants<>+8320(SB), Z2
+	VBROADCASTSD  constants<>+10240(SB), Z2
 	VXORPD        Z2, Z3, Z2
-	VBROADCASTSD  constants<>+8320(SB), Z3
+	VBROADCASTSD  constants<>+10240(SB), Z3
 	VXORPD        Z3, Z0, Z0
 	VSQRTPD       Z2, Z2
 	VSQRTPD       Z0, Z0
-	VBROADCASTSD  constants<>+8384(SB), Z3
+	VBROADCASTSD  constants<>+7040(SB), Z3
 	VSUBPD        Z3, Z2, Z2
-	VBROADCASTSD  constants<>+8384(SB), Z3
+	VBROADCASTSD  constants<>+7040(SB), Z3
 	VSUBPD        Z3, Z0, Z0
-	VBROADCASTSD  constants<>+8448(SB), Z3
+	VBROADCASTSD  constants<>+7104(SB), Z3
 	VMULPD        Z2, Z3, Z3
-	VBROADCASTSD  constants<>+8448(SB), Z4
+	VBROADCASTSD  constants<>+7104(SB), Z4
 	VMULPD        Z0, Z4, Z4
-	VBROADCASTSD  constants<>+8512(SB), Z5
+	VBROADCASTSD  constants<>+7168(SB), Z5
 	VADDPD        Z5, Z3, Z3
-	VBROADCASTSD  constants<>+8512(SB), Z5
+	VBROADCASTSD  constants<>+7168(SB), Z5
 	VADDPD        Z5, Z4, Z4
 	VMULPD        Z2, Z3, Z3
 	VMULPD        Z0, Z4, Z4
-	VBROADCASTSD  constants<>+8576(SB), Z5
+	VBROADCASTSD  constants<>+7232(SB), Z5
 	VADDPD        Z5, Z3, Z3
-	VBROADCASTSD  constants<>+8576(SB), Z5
+	VBROADCASTSD  constants<>+7232(SB), Z5
 	VADDPD        Z5, Z4, Z4
 	VMULPD        Z2, Z3, Z3
 	VMULPD        Z0, Z4, Z4
-	VBROADCASTSD  constants<>+8640(SB), Z5
+	VBROADCASTSD  constants<>+7296(SB), Z5
 	VADDPD        Z5, Z3, Z3
-	VBROADCASTSD  constants<>+8640(SB), Z5
+	VBROADCASTSD  constants<>+7296(SB), Z5
 	VADDPD        Z5, Z4, Z4
 	VMULPD        Z2, Z3, Z3
 	VMULPD        Z0, Z4, Z4
-	VBROADCASTSD  constants<>+8704(SB), Z5
+	VBROADCASTSD  constants<>+7360(SB), Z5
 	VADDPD        Z5, Z3, Z3
-	VBROADCASTSD  constants<>+8704(SB), Z5
+	VBROADCASTSD  constants<>+7360(SB), Z5
 	VADDPD        Z5, Z4, Z4
 	VMULPD        Z2, Z3, Z3
 	VMULPD        Z0, Z4, Z4
-	VBROADCASTSD  constants<>+8768(SB), Z5
+	VBROADCASTSD  constants<>+7424(SB), Z5
 	VADDPD        Z5, Z3, Z3
-	VBROADCASTSD  constants<>+8768(SB), Z5
+	VBROADCASTSD  constants<>+7424(SB), Z5
 	VADDPD        Z5, Z4, Z4
 	VMULPD        Z2, Z3, Z3
 	VMULPD        Z0, Z4, Z4
-	VBROADCASTSD  constants<>+8832(SB), Z5
+	VBROADCASTSD  constants<>+7488(SB), Z5
 	VADDPD        Z5, Z3, Z3
-	VBROADCASTSD  constants<>+8832(SB), Z5
+	VBROADCASTSD  constants<>+7488(SB), Z5
 	VADDPD        Z5, Z4, Z4
 	VMULPD        Z2, Z3, Z3
 	VMULPD        Z0, Z4, Z4
-	VBROADCASTSD  constants<>+8896(SB), Z5
+	VBROADCASTSD  constants<>+7552(SB), Z5
 	VADDPD        Z5, Z3, Z3
-	VBROADCASTSD  constants<>+8896(SB), Z5
+	VBROADCASTSD  constants<>+7552(SB), Z5
 	VADDPD        Z5, Z4, Z4
-	VBROADCASTSD  constants<>+8960(SB), Z5
+	VBROADCASTSD  constants<>+10304(SB), Z5
 	VMULPD        Z2, Z5, Z5
-	VBROADCASTSD  constants<>+8960(SB), Z6
+	VBROADCASTSD  constants<>+10304(SB), Z6
 	VMULPD        Z0, Z6, Z6
-	VBROADCASTSD  constants<>+9024(SB), Z7
+	VBROADCASTSD  constants<>+10368(SB), Z7
 	VADDPD        Z7, Z5, Z5
-	VBROADCASTSD  constants<>+9024(SB), Z7
+	VBROADCASTSD  constants<>+10368(SB), Z7
 	VADDPD        Z7, Z6, Z6
 	VMULPD        Z2, Z5, Z5
 	VMULPD        Z0, Z6, Z6
-	VBROADCASTSD  constants<>+9088(SB), Z7
+	VBROADCASTSD  constants<>+10432(SB), Z7
 	VADDPD        Z7, Z5, Z5
-	VBROADCASTSD  constants<>+9088(SB), Z7
+	VBROADCASTSD  constants<>+10432(SB), Z7
 	VADDPD        Z7, Z6, Z6
 	VMULPD        Z2, Z5, Z5
 	VMULPD        Z0, Z6, Z6
-	VBROADCASTSD  constants<>+9152(SB), Z7
+	VBROADCASTSD  constants<>+10496(SB), Z7
 	VADDPD        Z7, Z5, Z5
-	VBROADCASTSD  constants<>+9152(SB), Z7
+	VBROADCASTSD  constants<>+10496(SB), Z7
 	VADDPD        Z7, Z6, Z6
 	VMULPD        Z2, Z5, Z5
 	VMULPD        Z0, Z6, Z6
-	VBROADCASTSD  constants<>+9216(SB), Z7
+	VBROADCASTSD  constants<>+10560(SB), Z7
 	VADDPD        Z7, Z5, Z5
-	VBROADCASTSD  constants<>+9216(SB), Z7
+	VBROADCASTSD  constants<>+10560(SB), Z7
 	VADDPD        Z7, Z6, Z6
 	VMULPD        Z2, Z5, Z5
 	VMULPD        Z0, Z6, Z6
-	VBROADCASTSD  constants<>+9280(SB), Z7
+	VBROADCASTSD  constants<>+10624(SB), Z7
 	VADDPD        Z7, Z5, Z5
-	VBROADCASTSD  constants<>+9280(SB), Z7
+	VBROADCASTSD  constants<>+10624(SB), Z7
 	VADDPD        Z7, Z6, Z6
 	VMULPD        Z2, Z5, Z5
 	VMULPD        Z0, Z6, Z6
-	VBROADCASTSD  constants<>+9344(SB), Z7
+	VBROADCASTSD  constants<>+10688(SB), Z7
 	VADDPD        Z7, Z5, Z5
-	VBROADCASTSD  constants<>+9344(SB), Z7
+	VBROADCASTSD  constants<>+10688(SB), Z7
 	VADDPD        Z7, Z6, Z6
 	VMULPD        Z2, Z5, Z2
 	VMULPD        Z0, Z6, Z0
@@ -13852,7 +14552,7 @@ TEXT ·signAVX512(SB), NOSPLIT, $0-24
 	MOVQ         x+8(FP), CX
 	VBROADCASTSS constants<>+2752(SB), Z0
 	VBROADCASTSS constants<>+704(SB), Z1
-	VBROADCASTSS constants<>+9408(SB), Z2
+	VBROADCASTSS constants<>+10752(SB), Z2
 	MOVQ         n+16(FP), BX
 	MOVQ         BX, SI
 	ANDQ         $-16, SI
@@ -13894,7 +14594,7 @@ TEXT ·signPastAVX512(SB), NOSPLIT, $0-24
 	MOVQ         x+8(FP), CX
 	VBROADCASTSS constants<>+2752(SB), Z0
 	VBROADCASTSS constants<>+704(SB), Z1
-	VBROADCASTSS constants<>+9408(SB), Z2
+	VBROADCASTSS constants<>+10752(SB), Z2
 	MOVQ         n+16(FP), BX
 	MOVQ         BX, SI
 	ANDQ         $-16, SI
@@ -14080,7 +14780,7 @@ TEXT ·eqAVX512(SB), NOSPLIT, $0-32
 	MOVQ         x+8(FP), CX
 	MOVQ         y+16(FP), DX
 	VBROADCASTSS constants<>+5376(SB), Z0
-	VBROADCASTSS constants<>+9472(SB), Z1
+	VBROADCASTSS constants<>+10816(SB), Z1
 	MOVQ         n+24(FP), BX
 	MOVQ         BX, SI
 	ANDQ         $-16, SI
@@ -14107,7 +14807,7 @@ TEXT ·neAVX512(SB), NOSPLIT, $0-32
 	MOVQ         dst+0(FP), AX
 	MOVQ         x+8(FP), CX
 	MOVQ         y+16(FP), DX
-	VBROADCASTSS constants<>+9472(SB), Z0
+	VBROADCASTSS constants<>+10816(SB), Z0
 	VBROADCASTSS constants<>+5376(SB), Z1
 	MOVQ         n+24(FP), BX
 	MOVQ         BX, SI
@@ -14136,7 +14836,7 @@ TEXT ·ltAVX512(SB), NOSPLIT, $0-32
 	MOVQ         x+8(FP), CX
 	MOVQ         y+16(FP), DX
 	VBROADCASTSS constants<>+5376(SB), Z0
-	VBROADCASTSS constants<>+9472(SB), Z1
+	VBROADCASTSS constants<>+10816(SB), Z1
 	MOVQ         n+24(FP), BX
 	MOVQ         BX, SI
 	ANDQ         $-16, SI
@@ -14164,7 +14864,7 @@ TEXT ·leAVX512(SB), NOSPLIT, $0-32
 	MOVQ         x+8(FP), CX
 	MOVQ         y+16(FP), DX
 	VBROADCASTSS constants<>+5376(SB), Z0
-	VBROADCASTSS constants<>+9472(SB), Z1
+	VBROADCASTSS constants<>+10816(SB), Z1
 	MOVQ         n+24(FP), BX
 	MOVQ         BX, SI
 	ANDQ         $-16, SI
@@ -14191,7 +14891,7 @@ TEXT ·isNaNAVX512(SB), NOSPLIT, $0-24
 	MOVQ         dst+0(FP), AX
 	MOVQ         x+8(FP), CX
 	VBROADCASTSS constants<>+5376(SB), Z0
-	VBROADCASTSS constants<>+9472(SB), Z1
+	VBROADCASTSS constants<>+10816(SB), Z1
 	MOVQ         n+16(FP), DX
 	MOVQ         DX, BX
 	ANDQ         $-16, BX
@@ -14217,9 +14917,9 @@ TEXT ·isFiniteAVX512(SB), NOSPLIT, $0-24
 	MOVQ         dst+0(FP), AX
 	MOVQ         x+8(FP), CX
 	VBROADCASTSS constants<>+1536(SB), Z0
-	VBROADCASTSS constants<>+9536(SB), Z1
+	VBROADCASTSS constants<>+9280(SB), Z1
 	VBROADCASTSS constants<>+5376(SB), Z2
-	VBROADCASTSS constants<>+9472(SB), Z3
+	VBROADCASTSS constants<>+10816(SB), Z3
 	MOVQ         n+16(FP), DX
 	MOVQ         DX, BX
 	ANDQ         $-16, BX
@@ -14285,7 +14985,7 @@ loop:
 	VFMADD231PS  Z13, Z15, Z16
 	VADDPS       Z11, Z13, Z13
 	VSCALEFPS    Z14, Z13, Z13
-	VBROADCASTSS constants<>+9600(SB), Z14
+	VBROADCASTSS constants<>+10880(SB), Z14
 	VCMPPS       $0x11, Z12, Z14, K1
 	VBLENDMPS    Z13, Z16, K1, Z16
 	VBROADCASTSS constants<>+1728(SB), Z13
@@ -14322,7 +15022,7 @@ test:
 	VFMADD231PS  Z0, Z2, Z3
 	VADDPS       Z11, Z0, Z0
 	VSCALEFPS    Z1, Z0, Z0
-	VBROADCASTSS constants<>+9600(SB), Z1
+	VBROADCASTSS constants<>+10880(SB), Z1
 	VCMPPS       $0x11, Z12, Z1, K2
 	VBLENDMPS    Z0, Z3, K2, Z3
 	VBROADCASTSS constants<>+1728(SB), Z0
@@ -14380,7 +15080,7 @@ loop:
 	VFMADD231PS  Z13, Z15, Z16
 	VADDPS       Z11, Z13, Z13
 	VSCALEFPS    Z14, Z13, Z13
-	VBROADCASTSS constants<>+9600(SB), Z14
+	VBROADCASTSS constants<>+10880(SB), Z14
 	VCMPPS       $0x11, Z12, Z14, K1
 	VBLENDMPS    Z13, Z16, K1, Z16
 	VBROADCASTSS constants<>+1728(SB), Z13
@@ -14417,7 +15117,7 @@ test:
 	VFMADD231PS  Z0, Z2, Z3
 	VADDPS       Z11, Z0, Z0
 	VSCALEFPS    Z1, Z0, Z0
-	VBROADCASTSS constants<>+9600(SB), Z1
+	VBROADCASTSS constants<>+10880(SB), Z1
 	VCMPPS       $0x11, Z12, Z1, K2
 	VBLENDMPS    Z0, Z3, K2, Z3
 	VBROADCASTSS constants<>+1728(SB), Z0
@@ -14438,7 +15138,7 @@ TEXT ·log1pAVX512(SB), NOSPLIT, $0-24
 	VBROADCASTSS constants<>+768(SB), Z1
 	VBROADCASTSS constants<>+832(SB), Z2
 	VBROADCASTSS constants<>+192(SB), Z3
-	VBROADCASTSS constants<>+9664(SB), Z4
+	VBROADCASTSS constants<>+10944(SB), Z4
 	VBROADCASTSS constants<>+1664(SB), Z5
 	VBROADCASTSS constants<>+896(SB), Z5
 	VBROADCASTSS constants<>+960(SB), Z6
@@ -14574,7 +15274,7 @@ TEXT ·log1pPastAVX512(SB), NOSPLIT, $0-24
 	VBROADCASTSS constants<>+768(SB), Z1
 	VBROADCASTSS constants<>+832(SB), Z2
 	VBROADCASTSS constants<>+192(SB), Z3
-	VBROADCASTSS constants<>+9664(SB), Z4
+	VBROADCASTSS constants<>+10944(SB), Z4
 	VBROADCASTSS constants<>+1664(SB), Z5
 	VBROADCASTSS constants<>+896(SB), Z5
 	VBROADCASTSS constants<>+960(SB), Z6
@@ -14747,11 +15447,11 @@ loop:
 	VADDPS       Z0, Z14, Z15
 	VSUBPS       Z0, Z15, Z16
 	VSUBPS       Z16, Z14, Z14
-	VBROADCASTSS constants<>+9728(SB), Z16
+	VBROADCASTSS constants<>+11008(SB), Z16
 	VCMPPS       $0x11, Z15, Z16, K1
 	VBROADCASTSS constants<>+832(SB), Z16
 	VBLENDMPS    Z16, Z0, K1, Z16
-	VBROADCASTSS constants<>+9408(SB), Z17
+	VBROADCASTSS constants<>+10752(SB), Z17
 	VFMADD213PS  Z17, Z16, Z15
 	VFMADD231PS  Z16, Z14, Z15
 	VBROADCASTSS constants<>+2752(SB), Z14
@@ -14815,11 +15515,11 @@ test:
 	VADDPS       Z0, Z1, Z2
 	VSUBPS       Z0, Z2, Z3
 	VSUBPS       Z3, Z1, Z1
-	VBROADCASTSS constants<>+9728(SB), Z3
+	VBROADCASTSS constants<>+11008(SB), Z3
 	VCMPPS       $0x11, Z2, Z3, K2
 	VBROADCASTSS constants<>+832(SB), Z3
 	VBLENDMPS    Z3, Z0, K2, Z3
-	VBROADCASTSS constants<>+9408(SB), Z4
+	VBROADCASTSS constants<>+10752(SB), Z4
 	VFMADD213PS  Z4, Z3, Z2
 	VFMADD231PS  Z3, Z1, Z2
 	VBROADCASTSS constants<>+2752(SB), Z1
@@ -14904,11 +15604,11 @@ loop:
 	VADDPS       Z0, Z14, Z15
 	VSUBPS       Z0, Z15, Z16
 	VSUBPS       Z16, Z14, Z14
-	VBROADCASTSS constants<>+9728(SB), Z16
+	VBROADCASTSS constants<>+11008(SB), Z16
 	VCMPPS       $0x11, Z15, Z16, K1
 	VBROADCASTSS constants<>+832(SB), Z16
 	VBLENDMPS    Z16, Z0, K1, Z16
-	VBROADCASTSS constants<>+9408(SB), Z17
+	VBROADCASTSS constants<>+10752(SB), Z17
 	VFMADD213PS  Z17, Z16, Z15
 	VFMADD231PS  Z16, Z14, Z15
 	VBROADCASTSS constants<>+2752(SB), Z14
@@ -14972,11 +15672,11 @@ test:
 	VADDPS       Z0, Z1, Z2
 	VSUBPS       Z0, Z2, Z3
 	VSUBPS       Z3, Z1, Z1
-	VBROADCASTSS constants<>+9728(SB), Z3
+	VBROADCASTSS constants<>+11008(SB), Z3
 	VCMPPS       $0x11, Z2, Z3, K2
 	VBROADCASTSS constants<>+832(SB), Z3
 	VBLENDMPS    Z3, Z0, K2, Z3
-	VBROADCASTSS constants<>+9408(SB), Z4
+	VBROADCASTSS constants<>+10752(SB), Z4
 	VFMADD213PS  Z4, Z3, Z2
 	VFMADD231PS  Z3, Z1, Z2
 	VBROADCASTSS constants<>+2752(SB), Z1
@@ -15025,15 +15725,15 @@ TEXT ·powAVX512(SB), NOSPLIT, $0-32
 	VBROADCASTSS constants<>+768(SB), Z1
 	VBROADCASTSS constants<>+832(SB), Z2
 	VBROADCASTSS constants<>+704(SB), Z3
-	VBROADCASTSD constants<>+7680(SB), Z4
-	VBROADCASTSD constants<>+9792(SB), Z5
-	VBROADCASTSD constants<>+9856(SB), Z6
-	VBROADCASTSD constants<>+9920(SB), Z7
-	VBROADCASTSD constants<>+9984(SB), Z8
-	VBROADCASTSD constants<>+10048(SB), Z9
-	VBROADCASTSD constants<>+10112(SB), Z10
-	VBROADCASTSS constants<>+10176(SB), Z11
-	VBROADCASTSS constants<>+10240(SB), Z12
+	VBROADCASTSD constants<>+6336(SB), Z4
+	VBROADCASTSD constants<>+11072(SB), Z5
+	VBROADCASTSD constants<>+11136(SB), Z6
+	VBROADCASTSD constants<>+11200(SB), Z7
+	VBROADCASTSD constants<>+11264(SB), Z8
+	VBROADCASTSD constants<>+11328(SB), Z9
+	VBROADCASTSD constants<>+11392(SB), Z10
+	VBROADCASTSS constants<>+11456(SB), Z11
+	VBROADCASTSS constants<>+11520(SB), Z12
 	MOVQ         n+24(FP), SI
 	MOVQ         SI, DI
 	ANDQ         $-16, DI
@@ -15089,39 +15789,39 @@ loop:
 	VRNDSCALEPD   $0x08, Z16, Z20
 	VSUBPD        Z17, Z18, Z21
 	VSUBPD        Z20, Z16, Z22
-	VBROADCASTSD  constants<>+10368(SB), Z23
-	VBROADCASTSD  constants<>+10304(SB), Z24
+	VBROADCASTSD  constants<>+11648(SB), Z23
+	VBROADCASTSD  constants<>+11584(SB), Z24
 	VFMADD231PD   Z24, Z21, Z23
-	VBROADCASTSD  constants<>+10368(SB), Z24
-	VBROADCASTSD  constants<>+10304(SB), Z25
+	VBROADCASTSD  constants<>+11648(SB), Z24
+	VBROADCASTSD  constants<>+11584(SB), Z25
 	VFMADD231PD   Z25, Z22, Z24
-	VBROADCASTSD  constants<>+10432(SB), Z25
+	VBROADCASTSD  constants<>+11712(SB), Z25
 	VFMADD213PD   Z25, Z21, Z23
-	VBROADCASTSD  constants<>+10432(SB), Z25
+	VBROADCASTSD  constants<>+11712(SB), Z25
 	VFMADD213PD   Z25, Z22, Z24
-	VBROADCASTSD  constants<>+10496(SB), Z25
+	VBROADCASTSD  constants<>+11776(SB), Z25
 	VFMADD213PD   Z25, Z21, Z23
-	VBROADCASTSD  constants<>+10496(SB), Z25
+	VBROADCASTSD  constants<>+11776(SB), Z25
 	VFMADD213PD   Z25, Z22, Z24
-	VBROADCASTSD  constants<>+10560(SB), Z25
+	VBROADCASTSD  constants<>+11840(SB), Z25
 	VFMADD213PD   Z25, Z21, Z23
-	VBROADCASTSD  constants<>+10560(SB), Z25
+	VBROADCASTSD  constants<>+11840(SB), Z25
 	VFMADD213PD   Z25, Z22, Z24
-	VBROADCASTSD  constants<>+10624(SB), Z25
+	VBROADCASTSD  constants<>+11904(SB), Z25
 	VFMADD213PD   Z25, Z21, Z23
-	VBROADCASTSD  constants<>+10624(SB), Z25
+	VBROADCASTSD  constants<>+11904(SB), Z25
 	VFMADD213PD   Z25, Z22, Z24
-	VBROADCASTSD  constants<>+10688(SB), Z25
+	VBROADCASTSD  constants<>+11968(SB), Z25
 	VFMADD213PD   Z25, Z21, Z23
-	VBROADCASTSD  constants<>+10688(SB), Z25
+	VBROADCASTSD  constants<>+11968(SB), Z25
 	VFMADD213PD   Z25, Z22, Z24
-	VBROADCASTSD  constants<>+10752(SB), Z25
+	VBROADCASTSD  constants<>+12032(SB), Z25
 	VFMADD213PD   Z25, Z21, Z23
-	VBROADCASTSD  constants<>+10752(SB), Z25
+	VBROADCASTSD  constants<>+12032(SB), Z25
 	VFMADD213PD   Z25, Z22, Z24
-	VBROADCASTSD  constants<>+10816(SB), Z25
+	VBROADCASTSD  constants<>+12096(SB), Z25
 	VFMADD213PD   Z25, Z21, Z23
-	VBROADCASTSD  constants<>+10816(SB), Z21
+	VBROADCASTSD  constants<>+12096(SB), Z21
 	VFMADD213PD   Z21, Z22, Z24
 	VCVTPD2PS     Z17, Y19
 	VCVTPD2PS     Z20, Y17
@@ -15133,11 +15833,11 @@ loop:
 	VCVTPD2PS     Z24, Y18
 	VINSERTF32X8  $0x01, Y18, Z19, Z18
 	VSCALEFPS     Z17, Z18, Z17
-	VBROADCASTSS  constants<>+10880(SB), Z18
+	VBROADCASTSS  constants<>+12160(SB), Z18
 	VCMPPS        $0x11, Z18, Z16, K1
-	VBROADCASTSS  constants<>+10944(SB), Z18
+	VBROADCASTSS  constants<>+12224(SB), Z18
 	VCMPPS        $0x11, Z16, Z18, K2
-	VBROADCASTSS  constants<>+9536(SB), Z16
+	VBROADCASTSS  constants<>+9280(SB), Z16
 	VBLENDMPS     Z16, Z17, K2, Z17
 	VBROADCASTSS  constants<>+2752(SB), Z16
 	VBLENDMPS     Z16, Z17, K1, Z17
@@ -15153,9 +15853,9 @@ loop:
 	VORPS         Z16, Z17, Z16
 	VBROADCASTSS  constants<>+2752(SB), Z18
 	VCMPPS        $0x11, Z18, Z13, K2
-	VBROADCASTSS  constants<>+9536(SB), Z18
+	VBROADCASTSS  constants<>+9280(SB), Z18
 	VCMPPS        $0x00, Z18, Z15, K3
-	VBROADCASTSS  constants<>+11008(SB), Z15
+	VBROADCASTSS  constants<>+9344(SB), Z15
 	VBLENDMPS     Z17, Z15, K3, Z15
 	VBLENDMPS     Z15, Z17, K2, Z17
 	VBLENDMPS     Z16, Z17, K1, Z17
@@ -15224,39 +15924,39 @@ test:
 	VRNDSCALEPD   $0x08, Z1, Z6
 	VSUBPD        Z5, Z4, Z7
 	VSUBPD        Z6, Z1, Z8
-	VBROADCASTSD  constants<>+10368(SB), Z9
-	VBROADCASTSD  constants<>+10304(SB), Z10
+	VBROADCASTSD  constants<>+11648(SB), Z9
+	VBROADCASTSD  constants<>+11584(SB), Z10
 	VFMADD231PD   Z10, Z7, Z9
-	VBROADCASTSD  constants<>+10368(SB), Z10
-	VBROADCASTSD  constants<>+10304(SB), Z11
+	VBROADCASTSD  constants<>+11648(SB), Z10
+	VBROADCASTSD  constants<>+11584(SB), Z11
 	VFMADD231PD   Z11, Z8, Z10
-	VBROADCASTSD  constants<>+10432(SB), Z11
+	VBROADCASTSD  constants<>+11712(SB), Z11
 	VFMADD213PD   Z11, Z7, Z9
-	VBROADCASTSD  constants<>+10432(SB), Z11
+	VBROADCASTSD  constants<>+11712(SB), Z11
 	VFMADD213PD   Z11, Z8, Z10
-	VBROADCASTSD  constants<>+10496(SB), Z11
+	VBROADCASTSD  constants<>+11776(SB), Z11
 	VFMADD213PD   Z11, Z7, Z9
-	VBROADCASTSD  constants<>+10496(SB), Z11
+	VBROADCASTSD  constants<>+11776(SB), Z11
 	VFMADD213PD   Z11, Z8, Z10
-	VBROADCASTSD  constants<>+10560(SB), Z11
+	VBROADCASTSD  constants<>+11840(SB), Z11
 	VFMADD213PD   Z11, Z7, Z9
-	VBROADCASTSD  constants<>+10560(SB), Z11
+	VBROADCASTSD  constants<>+11840(SB), Z11
 	VFMADD213PD   Z11, Z8, Z10
-	VBROADCASTSD  constants<>+10624(SB), Z11
+	VBROADCASTSD  constants<>+11904(SB), Z11
 	VFMADD213PD   Z11, Z7, Z9
-	VBROADCASTSD  constants<>+10624(SB), Z11
+	VBROADCASTSD  constants<>+11904(SB), Z11
 	VFMADD213PD   Z11, Z8, Z10
-	VBROADCASTSD  constants<>+10688(SB), Z11
+	VBROADCASTSD  constants<>+11968(SB), Z11
 	VFMADD213PD   Z11, Z7, Z9
-	VBROADCASTSD  constants<>+10688(SB), Z11
+	VBROADCASTSD  constants<>+11968(SB), Z11
 	VFMADD213PD   Z11, Z8, Z10
-	VBROADCASTSD  constants<>+10752(SB), Z11
+	VBROADCASTSD  constants<>+12032(SB), Z11
 	VFMADD213PD   Z11, Z7, Z9
-	VBROADCASTSD  constants<>+10752(SB), Z11
+	VBROADCASTSD  constants<>+12032(SB), Z11
 	VFMADD213PD   Z11, Z8, Z10
-	VBROADCASTSD  constants<>+10816(SB), Z11
+	VBROADCASTSD  constants<>+12096(SB), Z11
 	VFMADD213PD   Z11, Z7, Z9
-	VBROADCASTSD  constants<>+10816(SB), Z7
+	VBROADCASTSD  constants<>+12096(SB), Z7
 	VFMADD213PD   Z7, Z8, Z10
 	VCVTPD2PS     Z5, Y19
 	VCVTPD2PS     Z6, Y5
@@ -15268,11 +15968,11 @@ test:
 	VCVTPD2PS     Z10, Y4
 	VINSERTF32X8  $0x01, Y4, Z19, Z4
 	VSCALEFPS     Z5, Z4, Z4
-	VBROADCASTSS  constants<>+10880(SB), Z5
+	VBROADCASTSS  constants<>+12160(SB), Z5
 	VCMPPS        $0x11, Z5, Z1, K2
-	VBROADCASTSS  constants<>+10944(SB), Z5
+	VBROADCASTSS  constants<>+12224(SB), Z5
 	VCMPPS        $0x11, Z1, Z5, K3
-	VBROADCASTSS  constants<>+9536(SB), Z1
+	VBROADCASTSS  constants<>+9280(SB), Z1
 	VBLENDMPS     Z1, Z4, K3, Z4
 	VBROADCASTSS  constants<>+2752(SB), Z1
 	VBLENDMPS     Z1, Z4, K2, Z4
@@ -15288,9 +15988,9 @@ test:
 	VORPS         Z1, Z4, Z1
 	VBROADCASTSS  constants<>+2752(SB), Z2
 	VCMPPS        $0x11, Z2, Z13, K3
-	VBROADCASTSS  constants<>+9536(SB), Z2
+	VBROADCASTSS  constants<>+9280(SB), Z2
 	VCMPPS        $0x00, Z2, Z0, K4
-	VBROADCASTSS  constants<>+11008(SB), Z0
+	VBROADCASTSS  constants<>+9344(SB), Z0
 	VBLENDMPS     Z4, Z0, K4, Z0
 	VBLENDMPS     Z0, Z4, K3, Z4
 	VBLENDMPS     Z1, Z4, K2, Z4
@@ -15317,15 +16017,15 @@ TEXT ·powPastAVX512(SB), NOSPLIT, $0-32
 	VBROADCASTSS constants<>+768(SB), Z1
 	VBROADCASTSS constants<>+832(SB), Z2
 	VBROADCASTSS constants<>+704(SB), Z3
-	VBROADCASTSD constants<>+7680(SB), Z4
-	VBROADCASTSD constants<>+9792(SB), Z5
-	VBROADCASTSD constants<>+9856(SB), Z6
-	VBROADCASTSD constants<>+9920(SB), Z7
-	VBROADCASTSD constants<>+9984(SB), Z8
-	VBROADCASTSD constants<>+10048(SB), Z9
-	VBROADCASTSD constants<>+10112(SB), Z10
-	VBROADCASTSS constants<>+10176(SB), Z11
-	VBROADCASTSS constants<>+10240(SB), Z12
+	VBROADCASTSD constants<>+6336(SB), Z4
+	VBROADCASTSD constants<>+11072(SB), Z5
+	VBROADCASTSD constants<>+11136(SB), Z6
+	VBROADCASTSD constants<>+11200(SB), Z7
+	VBROADCASTSD constants<>+11264(SB), Z8
+	VBROADCASTSD constants<>+11328(SB), Z9
+	VBROADCASTSD constants<>+11392(SB), Z10
+	VBROADCASTSS constants<>+11456(SB), Z11
+	VBROADCASTSS constants<>+11520(SB), Z12
 	MOVQ         n+24(FP), SI
 	MOVQ         SI, DI
 	ANDQ         $-16, DI
@@ -15383,39 +16083,39 @@ loop:
 	VRNDSCALEPD   $0x08, Z16, Z20
 	VSUBPD        Z17, Z18, Z21
 	VSUBPD        Z20, Z16, Z22
-	VBROADCASTSD  constants<>+10368(SB), Z23
-	VBROADCASTSD  constants<>+10304(SB), Z24
+	VBROADCASTSD  constants<>+11648(SB), Z23
+	VBROADCASTSD  constants<>+11584(SB), Z24
 	VFMADD231PD   Z24, Z21, Z23
-	VBROADCASTSD  constants<>+10368(SB), Z24
-	VBROADCASTSD  constants<>+10304(SB), Z25
+	VBROADCASTSD  constants<>+11648(SB), Z24
+	VBROADCASTSD  constants<>+11584(SB), Z25
 	VFMADD231PD   Z25, Z22, Z24
-	VBROADCASTSD  constants<>+10432(SB), Z25
+	VBROADCASTSD  constants<>+11712(SB), Z25
 	VFMADD213PD   Z25, Z21, Z23
-	VBROADCASTSD  constants<>+10432(SB), Z25
+	VBROADCASTSD  constants<>+11712(SB), Z25
 	VFMADD213PD   Z25, Z22, Z24
-	VBROADCASTSD  constants<>+10496(SB), Z25
+	VBROADCASTSD  constants<>+11776(SB), Z25
 	VFMADD213PD   Z25, Z21, Z23
-	VBROADCASTSD  constants<>+10496(SB), Z25
+	VBROADCASTSD  constants<>+11776(SB), Z25
 	VFMADD213PD   Z25, Z22, Z24
-	VBROADCASTSD  constants<>+10560(SB), Z25
+	VBROADCASTSD  constants<>+11840(SB), Z25
 	VFMADD213PD   Z25, Z21, Z23
-	VBROADCASTSD  constants<>+10560(SB), Z25
+	VBROADCASTSD  constants<>+11840(SB), Z25
 	VFMADD213PD   Z25, Z22, Z24
-	VBROADCASTSD  constants<>+10624(SB), Z25
+	VBROADCASTSD  constants<>+11904(SB), Z25
 	VFMADD213PD   Z25, Z21, Z23
-	VBROADCASTSD  constants<>+10624(SB), Z25
+	VBROADCASTSD  constants<>+11904(SB), Z25
 	VFMADD213PD   Z25, Z22, Z24
-	VBROADCASTSD  constants<>+10688(SB), Z25
+	VBROADCASTSD  constants<>+11968(SB), Z25
 	VFMADD213PD   Z25, Z21, Z23
-	VBROADCASTSD  constants<>+10688(SB), Z25
+	VBROADCASTSD  constants<>+11968(SB), Z25
 	VFMADD213PD   Z25, Z22, Z24
-	VBROADCASTSD  constants<>+10752(SB), Z25
+	VBROADCASTSD  constants<>+12032(SB), Z25
 	VFMADD213PD   Z25, Z21, Z23
-	VBROADCASTSD  constants<>+10752(SB), Z25
+	VBROADCASTSD  constants<>+12032(SB), Z25
 	VFMADD213PD   Z25, Z22, Z24
-	VBROADCASTSD  constants<>+10816(SB), Z25
+	VBROADCASTSD  constants<>+12096(SB), Z25
 	VFMADD213PD   Z25, Z21, Z23
-	VBROADCASTSD  constants<>+10816(SB), Z21
+	VBROADCASTSD  constants<>+12096(SB), Z21
 	VFMADD213PD   Z21, Z22, Z24
 	VCVTPD2PS     Z17, Y19
 	VCVTPD2PS     Z20, Y17
@@ -15427,11 +16127,11 @@ loop:
 	VCVTPD2PS     Z24, Y18
 	VINSERTF32X8  $0x01, Y18, Z19, Z18
 	VSCALEFPS     Z17, Z18, Z17
-	VBROADCASTSS  constants<>+10880(SB), Z18
+	VBROADCASTSS  constants<>+12160(SB), Z18
 	VCMPPS        $0x11, Z18, Z16, K1
-	VBROADCASTSS  constants<>+10944(SB), Z18
+	VBROADCASTSS  constants<>+12224(SB), Z18
 	VCMPPS        $0x11, Z16, Z18, K2
-	VBROADCASTSS  constants<>+9536(SB), Z16
+	VBROADCASTSS  constants<>+9280(SB), Z16
 	VBLENDMPS     Z16, Z17, K2, Z17
 	VBROADCASTSS  constants<>+2752(SB), Z16
 	VBLENDMPS     Z16, Z17, K1, Z17
@@ -15447,9 +16147,9 @@ loop:
 	VORPS         Z16, Z17, Z16
 	VBROADCASTSS  constants<>+2752(SB), Z18
 	VCMPPS        $0x11, Z18, Z13, K2
-	VBROADCASTSS  constants<>+9536(SB), Z18
+	VBROADCASTSS  constants<>+9280(SB), Z18
 	VCMPPS        $0x00, Z18, Z15, K3
-	VBROADCASTSS  constants<>+11008(SB), Z15
+	VBROADCASTSS  constants<>+9344(SB), Z15
 	VBLENDMPS     Z17, Z15, K3, Z15
 	VBLENDMPS     Z15, Z17, K2, Z17
 	VBLENDMPS     Z16, Z17, K1, Z17
@@ -15518,39 +16218,39 @@ test:
 	VRNDSCALEPD   $0x08, Z1, Z6
 	VSUBPD        Z5, Z4, Z7
 	VSUBPD        Z6, Z1, Z8
-	VBROADCASTSD  constants<>+10368(SB), Z9
-	VBROADCASTSD  constants<>+10304(SB), Z10
+	VBROADCASTSD  constants<>+11648(SB), Z9
+	VBROADCASTSD  constants<>+11584(SB), Z10
 	VFMADD231PD   Z10, Z7, Z9
-	VBROADCASTSD  constants<>+10368(SB), Z10
-	VBROADCASTSD  constants<>+10304(SB), Z11
+	VBROADCASTSD  constants<>+11648(SB), Z10
+	VBROADCASTSD  constants<>+11584(SB), Z11
 	VFMADD231PD   Z11, Z8, Z10
-	VBROADCASTSD  constants<>+10432(SB), Z11
+	VBROADCASTSD  constants<>+11712(SB), Z11
 	VFMADD213PD   Z11, Z7, Z9
-	VBROADCASTSD  constants<>+10432(SB), Z11
+	VBROADCASTSD  constants<>+11712(SB), Z11
 	VFMADD213PD   Z11, Z8, Z10
-	VBROADCASTSD  constants<>+10496(SB), Z11
+	VBROADCASTSD  constants<>+11776(SB), Z11
 	VFMADD213PD   Z11, Z7, Z9
-	VBROADCASTSD  constants<>+10496(SB), Z11
+	VBROADCASTSD  constants<>+11776(SB), Z11
 	VFMADD213PD   Z11, Z8, Z10
-	VBROADCASTSD  constants<>+10560(SB), Z11
+	VBROADCASTSD  constants<>+11840(SB), Z11
 	VFMADD213PD   Z11, Z7, Z9
-	VBROADCASTSD  constants<>+10560(SB), Z11
+	VBROADCASTSD  constants<>+11840(SB), Z11
 	VFMADD213PD   Z11, Z8, Z10
-	VBROADCASTSD  constants<>+10624(SB), Z11
+	VBROADCASTSD  constants<>+11904(SB), Z11
 	VFMADD213PD   Z11, Z7, Z9
-	VBROADCASTSD  constants<>+10624(SB), Z11
+	VBROADCASTSD  constants<>+11904(SB), Z11
 	VFMADD213PD   Z11, Z8, Z10
-	VBROADCASTSD  constants<>+10688(SB), Z11
+	VBROADCASTSD  constants<>+11968(SB), Z11
 	VFMADD213PD   Z11, Z7, Z9
-	VBROADCASTSD  constants<>+10688(SB), Z11
+	VBROADCASTSD  constants<>+11968(SB), Z11
 	VFMADD213PD   Z11, Z8, Z10
-	VBROADCASTSD  constants<>+10752(SB), Z11
+	VBROADCASTSD  constants<>+12032(SB), Z11
 	VFMADD213PD   Z11, Z7, Z9
-	VBROADCASTSD  constants<>+10752(SB), Z11
+	VBROADCASTSD  constants<>+12032(SB), Z11
 	VFMADD213PD   Z11, Z8, Z10
-	VBROADCASTSD  constants<>+10816(SB), Z11
+	VBROADCASTSD  constants<>+12096(SB), Z11
 	VFMADD213PD   Z11, Z7, Z9
-	VBROADCASTSD  constants<>+10816(SB), Z7
+	VBROADCASTSD  constants<>+12096(SB), Z7
 	VFMADD213PD   Z7, Z8, Z10
 	VCVTPD2PS     Z5, Y19
 	VCVTPD2PS     Z6, Y5
@@ -15562,11 +16262,11 @@ test:
 	VCVTPD2PS     Z10, Y4
 	VINSERTF32X8  $0x01, Y4, Z19, Z4
 	VSCALEFPS     Z5, Z4, Z4
-	VBROADCASTSS  constants<>+10880(SB), Z5
+	VBROADCASTSS  constants<>+12160(SB), Z5
 	VCMPPS        $0x11, Z5, Z1, K2
-	VBROADCASTSS  constants<>+10944(SB), Z5
+	VBROADCASTSS  constants<>+12224(SB), Z5
 	VCMPPS        $0x11, Z1, Z5, K3
-	VBROADCASTSS  constants<>+9536(SB), Z1
+	VBROADCASTSS  constants<>+9280(SB), Z1
 	VBLENDMPS     Z1, Z4, K3, Z4
 	VBROADCASTSS  constants<>+2752(SB), Z1
 	VBLENDMPS     Z1, Z4, K2, Z4
@@ -15582,9 +16282,9 @@ test:
 	VORPS         Z1, Z4, Z1
 	VBROADCASTSS  constants<>+2752(SB), Z2
 	VCMPPS        $0x11, Z2, Z13, K3
-	VBROADCASTSS  constants<>+9536(SB), Z2
+	VBROADCASTSS  constants<>+9280(SB), Z2
 	VCMPPS        $0x00, Z2, Z0, K4
-	VBROADCASTSS  constants<>+11008(SB), Z0
+	VBROADCASTSS  constants<>+9344(SB), Z0
 	VBLENDMPS     Z4, Z0, K4, Z0
 	VBLENDMPS     Z0, Z4, K3, Z4
 	VBLENDMPS     Z1, Z4, K2, Z4
@@ -15610,15 +16310,15 @@ TEXT ·atan2AVX512(SB), NOSPLIT, $0-32
 	VBROADCASTSS constants<>+1536(SB), Z0
 	VBROADCASTSS constants<>+2752(SB), Z1
 	VBROADCASTSS constants<>+704(SB), Z2
-	VBROADCASTSS constants<>+11072(SB), Z3
-	VBROADCASTSS constants<>+11136(SB), Z4
-	VBROADCASTSS constants<>+11200(SB), Z5
-	VBROADCASTSS constants<>+11264(SB), Z6
-	VBROADCASTSS constants<>+11328(SB), Z7
-	VBROADCASTSS constants<>+11392(SB), Z8
-	VBROADCASTSS constants<>+11456(SB), Z9
-	VBROADCASTSS constants<>+11520(SB), Z10
-	VBROADCASTSS constants<>+11584(SB), Z11
+	VBROADCASTSS constants<>+12288(SB), Z3
+	VBROADCASTSS constants<>+12352(SB), Z4
+	VBROADCASTSS constants<>+12416(SB), Z5
+	VBROADCASTSS constants<>+12480(SB), Z6
+	VBROADCASTSS constants<>+12544(SB), Z7
+	VBROADCASTSS constants<>+12608(SB), Z8
+	VBROADCASTSS constants<>+12672(SB), Z9
+	VBROADCASTSS constants<>+12736(SB), Z10
+	VBROADCASTSS constants<>+12800(SB), Z11
 	VBROADCASTSS constants<>+5376(SB), Z12
 	MOVQ         n+24(FP), SI
 	MOVQ         SI, DI
@@ -15659,13 +16359,13 @@ loop:
 	VBROADCASTSS constants<>+1728(SB), Z16
 	VANDPS       Z16, Z14, Z16
 	VXORPS       Z16, Z15, Z15
-	VBROADCASTSS constants<>+11712(SB), Z16
+	VBROADCASTSS constants<>+12928(SB), Z16
 	VBLENDMPS    Z16, Z1, K2, Z16
-	VBROADCASTSS constants<>+11648(SB), Z18
+	VBROADCASTSS constants<>+12864(SB), Z18
 	VBLENDMPS    Z18, Z16, K1, Z16
-	VBROADCASTSS constants<>+11840(SB), Z18
+	VBROADCASTSS constants<>+13056(SB), Z18
 	VBLENDMPS    Z18, Z1, K2, Z18
-	VBROADCASTSS constants<>+11776(SB), Z19
+	VBROADCASTSS constants<>+12992(SB), Z19
 	VBLENDMPS    Z19, Z18, K1, Z18
 	VXORPS       Z15, Z17, Z15
 	VADDPS       Z18, Z15, Z15
@@ -15719,13 +16419,13 @@ test:
 	VBROADCASTSS constants<>+1728(SB), Z2
 	VANDPS       Z2, Z14, Z2
 	VXORPS       Z2, Z0, Z0
-	VBROADCASTSS constants<>+11712(SB), Z2
+	VBROADCASTSS constants<>+12928(SB), Z2
 	VBLENDMPS    Z2, Z1, K3, Z2
-	VBROADCASTSS constants<>+11648(SB), Z3
+	VBROADCASTSS constants<>+12864(SB), Z3
 	VBLENDMPS    Z3, Z2, K2, Z2
-	VBROADCASTSS constants<>+11840(SB), Z3
+	VBROADCASTSS constants<>+13056(SB), Z3
 	VBLENDMPS    Z3, Z1, K3, Z3
-	VBROADCASTSS constants<>+11776(SB), Z1
+	VBROADCASTSS constants<>+12992(SB), Z1
 	VBLENDMPS    Z1, Z3, K2, Z3
 	VXORPS       Z0, Z16, Z0
 	VADDPS       Z3, Z0, Z0
@@ -15752,15 +16452,15 @@ TEXT ·atan2PastAVX512(SB), NOSPLIT, $0-32
 	VBROADCASTSS constants<>+1536(SB), Z0
 	VBROADCASTSS constants<>+2752(SB), Z1
 	VBROADCASTSS constants<>+704(SB), Z2
-	VBROADCASTSS constants<>+11072(SB), Z3
-	VBROADCASTSS constants<>+11136(SB), Z4
-	VBROADCASTSS constants<>+11200(SB), Z5
-	VBROADCASTSS constants<>+11264(SB), Z6
-	VBROADCASTSS constants<>+11328(SB), Z7
-	VBROADCASTSS constants<>+11392(SB), Z8
-	VBROADCASTSS constants<>+11456(SB), Z9
-	VBROADCASTSS constants<>+11520(SB), Z10
-	VBROADCASTSS constants<>+11584(SB), Z11
+	VBROADCASTSS constants<>+12288(SB), Z3
+	VBROADCASTSS constants<>+12352(SB), Z4
+	VBROADCASTSS constants<>+12416(SB), Z5
+	VBROADCASTSS constants<>+12480(SB), Z6
+	VBROADCASTSS constants<>+12544(SB), Z7
+	VBROADCASTSS constants<>+12608(SB), Z8
+	VBROADCASTSS constants<>+12672(SB), Z9
+	VBROADCASTSS constants<>+12736(SB), Z10
+	VBROADCASTSS constants<>+12800(SB), Z11
 	VBROADCASTSS constants<>+5376(SB), Z12
 	MOVQ         n+24(FP), SI
 	MOVQ         SI, DI
@@ -15803,13 +16503,13 @@ loop:
 	VBROADCASTSS constants<>+1728(SB), Z16
 	VANDPS       Z16, Z14, Z16
 	VXORPS       Z16, Z15, Z15
-	VBROADCASTSS constants<>+11712(SB), Z16
+	VBROADCASTSS constants<>+12928(SB), Z16
 	VBLENDMPS    Z16, Z1, K2, Z16
-	VBROADCASTSS constants<>+11648(SB), Z18
+	VBROADCASTSS constants<>+12864(SB), Z18
 	VBLENDMPS    Z18, Z16, K1, Z16
-	VBROADCASTSS constants<>+11840(SB), Z18
+	VBROADCASTSS constants<>+13056(SB), Z18
 	VBLENDMPS    Z18, Z1, K2, Z18
-	VBROADCASTSS constants<>+11776(SB), Z19
+	VBROADCASTSS constants<>+12992(SB), Z19
 	VBLENDMPS    Z19, Z18, K1, Z18
 	VXORPS       Z15, Z17, Z15
 	VADDPS       Z18, Z15, Z15
@@ -15863,13 +16563,13 @@ test:
 	VBROADCASTSS constants<>+1728(SB), Z2
 	VANDPS       Z2, Z14, Z2
 	VXORPS       Z2, Z0, Z0
-	VBROADCASTSS constants<>+11712(SB), Z2
+	VBROADCASTSS constants<>+12928(SB), Z2
 	VBLENDMPS    Z2, Z1, K3, Z2
-	VBROADCASTSS constants<>+11648(SB), Z3
+	VBROADCASTSS constants<>+12864(SB), Z3
 	VBLENDMPS    Z3, Z2, K2, Z2
-	VBROADCASTSS constants<>+11840(SB), Z3
+	VBROADCASTSS constants<>+13056(SB), Z3
 	VBLENDMPS    Z3, Z1, K3, Z3
-	VBROADCASTSS constants<>+11776(SB), Z1
+	VBROADCASTSS constants<>+12992(SB), Z1
 	VBLENDMPS    Z1, Z3, K2, Z3
 	VXORPS       Z0, Z16, Z0
 	VADDPS       Z3, Z0, Z0
@@ -15894,17 +16594,17 @@ TEXT ·sinAVX512(SB), NOSPLIT, $0-32
 	MOVQ         x+8(FP), CX
 	MOVQ         most+24(FP), DX
 	VMOVUPS      (DX), Z0
-	VBROADCASTSD constants<>+11904(SB), Z1
-	VBROADCASTSD constants<>+11968(SB), Z2
-	VBROADCASTSD constants<>+12032(SB), Z3
+	VBROADCASTSD constants<>+13120(SB), Z1
+	VBROADCASTSD constants<>+13184(SB), Z2
+	VBROADCASTSD constants<>+13248(SB), Z3
 	VBROADCASTSS constants<>+192(SB), Z4
-	VBROADCASTSS constants<>+12096(SB), Z5
-	VBROADCASTSS constants<>+12160(SB), Z6
-	VBROADCASTSS constants<>+12224(SB), Z7
+	VBROADCASTSS constants<>+13312(SB), Z5
+	VBROADCASTSS constants<>+13376(SB), Z6
+	VBROADCASTSS constants<>+13440(SB), Z7
 	VBROADCASTSS constants<>+704(SB), Z8
-	VBROADCASTSS constants<>+12288(SB), Z9
-	VBROADCASTSS constants<>+12352(SB), Z10
-	VBROADCASTSS constants<>+12416(SB), Z11
+	VBROADCASTSS constants<>+13504(SB), Z9
+	VBROADCASTSS constants<>+13568(SB), Z10
+	VBROADCASTSS constants<>+13632(SB), Z11
 	VBROADCASTSS constants<>+4160(SB), Z12
 	MOVQ         n+16(FP), BX
 	MOVQ         BX, SI
@@ -15947,7 +16647,7 @@ loop:
 	VBROADCASTSS  constants<>+5376(SB), Z17
 	VANDPS        Z17, Z15, Z17
 	VPTESTMD      Z17, Z17, K1
-	VBROADCASTSS  constants<>+12480(SB), Z17
+	VBROADCASTSS  constants<>+13696(SB), Z17
 	VANDPS        Z17, Z15, Z15
 	VPSLLD        $0x1e, Z15, Z15
 	VBLENDMPS     Z16, Z14, K1, Z14
@@ -16000,7 +16700,7 @@ test:
 	VBROADCASTSS  constants<>+5376(SB), Z4
 	VANDPS        Z4, Z1, Z4
 	VPTESTMD      Z4, Z4, K2
-	VBROADCASTSS  constants<>+12480(SB), Z4
+	VBROADCASTSS  constants<>+13696(SB), Z4
 	VANDPS        Z4, Z1, Z1
 	VPSLLD        $0x1e, Z1, Z1
 	VBLENDMPS     Z3, Z2, K2, Z2
@@ -16024,18 +16724,18 @@ TEXT ·cosAVX512(SB), NOSPLIT, $0-32
 	MOVQ         x+8(FP), CX
 	MOVQ         most+24(FP), DX
 	VMOVUPS      (DX), Z0
-	VBROADCASTSD constants<>+11904(SB), Z1
-	VBROADCASTSD constants<>+11968(SB), Z2
-	VBROADCASTSD constants<>+12032(SB), Z3
+	VBROADCASTSD constants<>+13120(SB), Z1
+	VBROADCASTSD constants<>+13184(SB), Z2
+	VBROADCASTSD constants<>+13248(SB), Z3
 	VBROADCASTSS constants<>+192(SB), Z4
 	VBROADCASTSS constants<>+5376(SB), Z5
-	VBROADCASTSS constants<>+12096(SB), Z6
-	VBROADCASTSS constants<>+12160(SB), Z7
-	VBROADCASTSS constants<>+12224(SB), Z8
+	VBROADCASTSS constants<>+13312(SB), Z6
+	VBROADCASTSS constants<>+13376(SB), Z7
+	VBROADCASTSS constants<>+13440(SB), Z8
 	VBROADCASTSS constants<>+704(SB), Z9
-	VBROADCASTSS constants<>+12288(SB), Z10
-	VBROADCASTSS constants<>+12352(SB), Z11
-	VBROADCASTSS constants<>+12416(SB), Z12
+	VBROADCASTSS constants<>+13504(SB), Z10
+	VBROADCASTSS constants<>+13568(SB), Z11
+	VBROADCASTSS constants<>+13632(SB), Z12
 	MOVQ         n+16(FP), BX
 	MOVQ         BX, SI
 	ANDQ         $-16, SI
@@ -16078,7 +16778,7 @@ loop:
 	VFMADD231PS   Z19, Z17, Z16
 	VANDPS        Z5, Z15, Z17
 	VPTESTMD      Z17, Z17, K1
-	VBROADCASTSS  constants<>+12480(SB), Z17
+	VBROADCASTSS  constants<>+13696(SB), Z17
 	VANDPS        Z17, Z15, Z15
 	VPSLLD        $0x1e, Z15, Z15
 	VBLENDMPS     Z16, Z14, K1, Z14
@@ -16132,7 +16832,7 @@ test:
 	VFMADD231PS   Z6, Z4, Z3
 	VANDPS        Z5, Z1, Z4
 	VPTESTMD      Z4, Z4, K2
-	VBROADCASTSS  constants<>+12480(SB), Z4
+	VBROADCASTSS  constants<>+13696(SB), Z4
 	VANDPS        Z4, Z1, Z1
 	VPSLLD        $0x1e, Z1, Z1
 	VBLENDMPS     Z3, Z2, K2, Z2
@@ -16156,17 +16856,17 @@ TEXT ·tanAVX512(SB), NOSPLIT, $0-32
 	MOVQ         x+8(FP), CX
 	MOVQ         most+24(FP), DX
 	VMOVUPS      (DX), Z0
-	VBROADCASTSD constants<>+11904(SB), Z1
-	VBROADCASTSD constants<>+11968(SB), Z2
-	VBROADCASTSD constants<>+12032(SB), Z3
+	VBROADCASTSD constants<>+13120(SB), Z1
+	VBROADCASTSD constants<>+13184(SB), Z2
+	VBROADCASTSD constants<>+13248(SB), Z3
 	VBROADCASTSS constants<>+192(SB), Z4
-	VBROADCASTSS constants<>+12544(SB), Z5
-	VBROADCASTSS constants<>+12608(SB), Z6
-	VBROADCASTSS constants<>+12672(SB), Z7
-	VBROADCASTSS constants<>+12736(SB), Z8
-	VBROADCASTSS constants<>+12800(SB), Z9
-	VBROADCASTSS constants<>+12864(SB), Z10
-	VBROADCASTSS constants<>+12928(SB), Z11
+	VBROADCASTSS constants<>+13760(SB), Z5
+	VBROADCASTSS constants<>+13824(SB), Z6
+	VBROADCASTSS constants<>+13888(SB), Z7
+	VBROADCASTSS constants<>+13952(SB), Z8
+	VBROADCASTSS constants<>+14016(SB), Z9
+	VBROADCASTSS constants<>+14080(SB), Z10
+	VBROADCASTSS constants<>+14144(SB), Z11
 	VBROADCASTSS constants<>+5376(SB), Z12
 	MOVQ         n+16(FP), BX
 	MOVQ         BX, SI
@@ -16214,7 +16914,7 @@ loop:
 	VINSERTF32X8  $0x01, Y14, Z18, Z14
 	VANDPS        Z12, Z16, Z15
 	VPTESTMD      Z15, Z15, K1
-	VBROADCASTSS  constants<>+9408(SB), Z15
+	VBROADCASTSS  constants<>+10752(SB), Z15
 	VDIVPS        Z14, Z15, Z15
 	VBLENDMPS     Z15, Z14, K1, Z14
 	VMOVUPS       Z14, (AX)(DX*4)
@@ -16270,7 +16970,7 @@ test:
 	VINSERTF32X8  $0x01, Y2, Z18, Z2
 	VANDPS        Z12, Z1, Z1
 	VPTESTMD      Z1, Z1, K2
-	VBROADCASTSS  constants<>+9408(SB), Z1
+	VBROADCASTSS  constants<>+10752(SB), Z1
 	VDIVPS        Z2, Z1, Z1
 	VBLENDMPS     Z1, Z2, K2, Z2
 	VMOVUPS       Z2, K1, (AX)(DX*4)
@@ -17163,7 +17863,7 @@ loop:
 	VBROADCASTSS constants<>+704(SB), Z17
 	VADDPS       Z17, Z15, Z15
 	VSCALEFPS    Z16, Z15, Z15
-	VBROADCASTSS constants<>+9600(SB), Z16
+	VBROADCASTSS constants<>+10880(SB), Z16
 	VCMPPS       $0x11, Z14, Z16, K1
 	VBLENDMPS    Z15, Z18, K1, Z18
 	VBROADCASTSS constants<>+1728(SB), Z15
@@ -17210,7 +17910,7 @@ test:
 	VBROADCASTSS constants<>+704(SB), Z5
 	VADDPS       Z5, Z3, Z3
 	VSCALEFPS    Z4, Z3, Z3
-	VBROADCASTSS constants<>+9600(SB), Z4
+	VBROADCASTSS constants<>+10880(SB), Z4
 	VCMPPS       $0x11, Z1, Z4, K2
 	VBLENDMPS    Z3, Z6, K2, Z6
 	VBROADCASTSS constants<>+1728(SB), Z3
@@ -17533,8 +18233,8 @@ TEXT ·finiteAVX512(SB), NOSPLIT, $0-36
 	VBROADCASTSS none+24(FP), Z0
 	VBROADCASTSS most+28(FP), Z1
 	VBROADCASTSS least+32(FP), Z2
-	VBROADCASTSS constants<>+9536(SB), Z3
-	VBROADCASTSS constants<>+12992(SB), Z4
+	VBROADCASTSS constants<>+9280(SB), Z3
+	VBROADCASTSS constants<>+14208(SB), Z4
 	MOVQ         n+16(FP), BX
 	MOVQ         BX, SI
 	ANDQ         $-16, SI
@@ -17581,8 +18281,8 @@ TEXT ·finitePastAVX512(SB), NOSPLIT, $0-36
 	VBROADCASTSS none+24(FP), Z0
 	VBROADCASTSS most+28(FP), Z1
 	VBROADCASTSS least+32(FP), Z2
-	VBROADCASTSS constants<>+9536(SB), Z3
-	VBROADCASTSS constants<>+12992(SB), Z4
+	VBROADCASTSS constants<>+9280(SB), Z3
+	VBROADCASTSS constants<>+14208(SB), Z4
 	MOVQ         n+16(FP), BX
 	MOVQ         BX, SI
 	ANDQ         $-16, SI
@@ -17671,11 +18371,11 @@ loop:
 	VADDPS       Z0, Z16, Z17
 	VSUBPS       Z0, Z17, Z18
 	VSUBPS       Z18, Z16, Z16
-	VBROADCASTSS constants<>+9728(SB), Z18
+	VBROADCASTSS constants<>+11008(SB), Z18
 	VCMPPS       $0x11, Z17, Z18, K1
 	VBROADCASTSS constants<>+832(SB), Z18
 	VBLENDMPS    Z18, Z0, K1, Z18
-	VBROADCASTSS constants<>+9408(SB), Z19
+	VBROADCASTSS constants<>+10752(SB), Z19
 	VFMADD213PS  Z19, Z18, Z17
 	VFMADD231PS  Z18, Z16, Z17
 	VBROADCASTSS constants<>+2752(SB), Z16
@@ -17747,11 +18447,11 @@ test:
 	VADDPS       Z0, Z1, Z2
 	VSUBPS       Z0, Z2, Z3
 	VSUBPS       Z3, Z1, Z1
-	VBROADCASTSS constants<>+9728(SB), Z3
+	VBROADCASTSS constants<>+11008(SB), Z3
 	VCMPPS       $0x11, Z2, Z3, K2
 	VBROADCASTSS constants<>+832(SB), Z3
 	VBLENDMPS    Z3, Z0, K2, Z3
-	VBROADCASTSS constants<>+9408(SB), Z4
+	VBROADCASTSS constants<>+10752(SB), Z4
 	VFMADD213PS  Z4, Z3, Z2
 	VFMADD231PS  Z3, Z1, Z2
 	VBROADCASTSS constants<>+2752(SB), Z1
@@ -17972,19 +18672,19 @@ done:
 TEXT ·exp64AVX512(SB), NOSPLIT, $0-24
 	MOVQ         dst+0(FP), AX
 	MOVQ         x+8(FP), CX
-	VBROADCASTSD constants<>+13056(SB), Z0
-	VBROADCASTSD constants<>+13120(SB), Z1
-	VBROADCASTSD constants<>+13184(SB), Z2
-	VBROADCASTSD constants<>+13248(SB), Z3
-	VBROADCASTSD constants<>+13312(SB), Z4
-	VBROADCASTSD constants<>+13376(SB), Z5
-	VBROADCASTSD constants<>+13440(SB), Z6
-	VBROADCASTSD constants<>+13504(SB), Z7
-	VBROADCASTSD constants<>+13568(SB), Z8
-	VBROADCASTSD constants<>+13632(SB), Z9
-	VBROADCASTSD constants<>+13696(SB), Z10
-	VBROADCASTSD constants<>+13760(SB), Z11
-	VBROADCASTSD constants<>+13824(SB), Z12
+	VBROADCASTSD constants<>+14272(SB), Z0
+	VBROADCASTSD constants<>+14336(SB), Z1
+	VBROADCASTSD constants<>+14400(SB), Z2
+	VBROADCASTSD constants<>+14464(SB), Z3
+	VBROADCASTSD constants<>+5888(SB), Z4
+	VBROADCASTSD constants<>+14528(SB), Z5
+	VBROADCASTSD constants<>+14592(SB), Z6
+	VBROADCASTSD constants<>+14656(SB), Z7
+	VBROADCASTSD constants<>+14720(SB), Z8
+	VBROADCASTSD constants<>+14784(SB), Z9
+	VBROADCASTSD constants<>+14848(SB), Z10
+	VBROADCASTSD constants<>+14912(SB), Z11
+	VBROADCASTSD constants<>+14976(SB), Z12
 	MOVQ         n+16(FP), BX
 	MOVQ         BX, SI
 	ANDQ         $-16, SI
@@ -18022,35 +18722,35 @@ loop:
 	VFMADD213PD  Z11, Z14, Z18
 	VFMADD213PD  Z12, Z13, Z17
 	VFMADD213PD  Z12, Z14, Z18
-	VBROADCASTSD constants<>+13888(SB), Z19
+	VBROADCASTSD constants<>+15040(SB), Z19
 	VFMADD213PD  Z19, Z13, Z17
-	VBROADCASTSD constants<>+13888(SB), Z19
+	VBROADCASTSD constants<>+15040(SB), Z19
 	VFMADD213PD  Z19, Z14, Z18
-	VBROADCASTSD constants<>+13952(SB), Z19
+	VBROADCASTSD constants<>+15104(SB), Z19
 	VFMADD213PD  Z19, Z13, Z17
-	VBROADCASTSD constants<>+13952(SB), Z19
+	VBROADCASTSD constants<>+15104(SB), Z19
 	VFMADD213PD  Z19, Z14, Z18
-	VBROADCASTSD constants<>+7296(SB), Z19
+	VBROADCASTSD constants<>+6848(SB), Z19
 	VFMADD213PD  Z19, Z13, Z17
-	VBROADCASTSD constants<>+7296(SB), Z19
+	VBROADCASTSD constants<>+6848(SB), Z19
 	VFMADD213PD  Z19, Z14, Z18
 	VMULPD       Z13, Z17, Z17
 	VMULPD       Z14, Z18, Z18
-	VBROADCASTSD constants<>+7232(SB), Z19
+	VBROADCASTSD constants<>+5952(SB), Z19
 	VADDPD       Z19, Z13, Z19
-	VBROADCASTSD constants<>+7232(SB), Z20
+	VBROADCASTSD constants<>+5952(SB), Z20
 	VADDPD       Z20, Z14, Z20
-	VBROADCASTSD constants<>+7232(SB), Z21
+	VBROADCASTSD constants<>+5952(SB), Z21
 	VSUBPD       Z21, Z19, Z19
-	VBROADCASTSD constants<>+7232(SB), Z21
+	VBROADCASTSD constants<>+5952(SB), Z21
 	VSUBPD       Z21, Z20, Z20
 	VSUBPD       Z19, Z13, Z19
 	VSUBPD       Z20, Z14, Z20
 	VFMADD231PD  Z13, Z17, Z19
 	VFMADD231PD  Z14, Z18, Z20
-	VBROADCASTSD constants<>+7232(SB), Z17
+	VBROADCASTSD constants<>+5952(SB), Z17
 	VADDPD       Z17, Z13, Z13
-	VBROADCASTSD constants<>+7232(SB), Z17
+	VBROADCASTSD constants<>+5952(SB), Z17
 	VADDPD       Z17, Z14, Z14
 	VADDPD       Z13, Z19, Z13
 	VADDPD       Z14, Z20, Z14
@@ -18101,35 +18801,35 @@ test:
 	VFMADD213PD  Z11, Z0, Z4
 	VFMADD213PD  Z12, Z13, Z2
 	VFMADD213PD  Z12, Z0, Z4
-	VBROADCASTSD constants<>+13888(SB), Z5
+	VBROADCASTSD constants<>+15040(SB), Z5
 	VFMADD213PD  Z5, Z13, Z2
-	VBROADCASTSD constants<>+13888(SB), Z5
+	VBROADCASTSD constants<>+15040(SB), Z5
 	VFMADD213PD  Z5, Z0, Z4
-	VBROADCASTSD constants<>+13952(SB), Z5
+	VBROADCASTSD constants<>+15104(SB), Z5
 	VFMADD213PD  Z5, Z13, Z2
-	VBROADCASTSD constants<>+13952(SB), Z5
+	VBROADCASTSD constants<>+15104(SB), Z5
 	VFMADD213PD  Z5, Z0, Z4
-	VBROADCASTSD constants<>+7296(SB), Z5
+	VBROADCASTSD constants<>+6848(SB), Z5
 	VFMADD213PD  Z5, Z13, Z2
-	VBROADCASTSD constants<>+7296(SB), Z5
+	VBROADCASTSD constants<>+6848(SB), Z5
 	VFMADD213PD  Z5, Z0, Z4
 	VMULPD       Z13, Z2, Z2
 	VMULPD       Z0, Z4, Z4
-	VBROADCASTSD constants<>+7232(SB), Z5
+	VBROADCASTSD constants<>+5952(SB), Z5
 	VADDPD       Z5, Z13, Z5
-	VBROADCASTSD constants<>+7232(SB), Z6
+	VBROADCASTSD constants<>+5952(SB), Z6
 	VADDPD       Z6, Z0, Z6
-	VBROADCASTSD constants<>+7232(SB), Z7
+	VBROADCASTSD constants<>+5952(SB), Z7
 	VSUBPD       Z7, Z5, Z5
-	VBROADCASTSD constants<>+7232(SB), Z7
+	VBROADCASTSD constants<>+5952(SB), Z7
 	VSUBPD       Z7, Z6, Z6
 	VSUBPD       Z5, Z13, Z5
 	VSUBPD       Z6, Z0, Z6
 	VFMADD231PD  Z13, Z2, Z5
 	VFMADD231PD  Z0, Z4, Z6
-	VBROADCASTSD constants<>+7232(SB), Z2
+	VBROADCASTSD constants<>+5952(SB), Z2
 	VADDPD       Z2, Z13, Z2
-	VBROADCASTSD constants<>+7232(SB), Z4
+	VBROADCASTSD constants<>+5952(SB), Z4
 	VADDPD       Z4, Z0, Z0
 	VADDPD       Z2, Z5, Z2
 	VADDPD       Z0, Z6, Z0
@@ -18149,19 +18849,19 @@ done:
 TEXT ·log64AVX512(SB), NOSPLIT, $0-24
 	MOVQ         dst+0(FP), AX
 	MOVQ         x+8(FP), CX
-	VBROADCASTSD constants<>+14016(SB), Z0
-	VBROADCASTSD constants<>+14080(SB), Z1
-	VBROADCASTSD constants<>+7360(SB), Z2
-	VBROADCASTSD constants<>+7424(SB), Z3
-	VBROADCASTSD constants<>+7488(SB), Z4
-	VBROADCASTSD constants<>+7552(SB), Z5
-	VBROADCASTSD constants<>+14144(SB), Z6
-	VBROADCASTSD constants<>+7616(SB), Z7
-	VBROADCASTSD constants<>+7232(SB), Z8
-	VBROADCASTSD constants<>+7680(SB), Z9
-	VBROADCASTSD constants<>+7936(SB), Z10
-	VBROADCASTSD constants<>+7744(SB), Z11
-	VBROADCASTSD constants<>+8000(SB), Z12
+	VBROADCASTSD constants<>+15168(SB), Z0
+	VBROADCASTSD constants<>+15232(SB), Z1
+	VBROADCASTSD constants<>+6016(SB), Z2
+	VBROADCASTSD constants<>+6080(SB), Z3
+	VBROADCASTSD constants<>+6144(SB), Z4
+	VBROADCASTSD constants<>+6208(SB), Z5
+	VBROADCASTSD constants<>+15296(SB), Z6
+	VBROADCASTSD constants<>+6272(SB), Z7
+	VBROADCASTSD constants<>+5952(SB), Z8
+	VBROADCASTSD constants<>+6336(SB), Z9
+	VBROADCASTSD constants<>+6592(SB), Z10
+	VBROADCASTSD constants<>+6400(SB), Z11
+	VBROADCASTSD constants<>+6656(SB), Z12
 	MOVQ         n+16(FP), BX
 	MOVQ         BX, SI
 	ANDQ         $-16, SI
@@ -18205,35 +18905,35 @@ loop:
 	VFMADD231PD  Z26, Z10, Z28
 	VFMADD213PD  Z12, Z25, Z27
 	VFMADD213PD  Z12, Z26, Z28
-	VBROADCASTSD constants<>+7808(SB), Z29
+	VBROADCASTSD constants<>+6464(SB), Z29
 	VFMADD213PD  Z29, Z25, Z27
-	VBROADCASTSD constants<>+7808(SB), Z29
+	VBROADCASTSD constants<>+6464(SB), Z29
 	VFMADD213PD  Z29, Z26, Z28
-	VBROADCASTSD constants<>+8064(SB), Z29
+	VBROADCASTSD constants<>+6720(SB), Z29
 	VFMADD213PD  Z29, Z25, Z27
-	VBROADCASTSD constants<>+8064(SB), Z29
+	VBROADCASTSD constants<>+6720(SB), Z29
 	VFMADD213PD  Z29, Z26, Z28
-	VBROADCASTSD constants<>+7872(SB), Z29
+	VBROADCASTSD constants<>+6528(SB), Z29
 	VFMADD213PD  Z29, Z25, Z27
-	VBROADCASTSD constants<>+7872(SB), Z29
+	VBROADCASTSD constants<>+6528(SB), Z29
 	VFMADD213PD  Z29, Z26, Z28
-	VBROADCASTSD constants<>+8128(SB), Z29
+	VBROADCASTSD constants<>+6784(SB), Z29
 	VFMADD213PD  Z29, Z25, Z27
-	VBROADCASTSD constants<>+8128(SB), Z29
+	VBROADCASTSD constants<>+6784(SB), Z29
 	VFMADD213PD  Z29, Z26, Z28
 	VMULPD       Z27, Z25, Z25
 	VMULPD       Z28, Z26, Z26
 	VMULPD       Z21, Z21, Z27
 	VMULPD       Z22, Z22, Z28
-	VBROADCASTSD constants<>+7296(SB), Z29
+	VBROADCASTSD constants<>+6848(SB), Z29
 	VMULPD       Z29, Z27, Z27
-	VBROADCASTSD constants<>+7296(SB), Z29
+	VBROADCASTSD constants<>+6848(SB), Z29
 	VMULPD       Z29, Z28, Z28
 	VADDPD       Z25, Z27, Z25
 	VADDPD       Z26, Z28, Z26
-	VBROADCASTSD constants<>+8192(SB), Z29
+	VBROADCASTSD constants<>+6912(SB), Z29
 	VMULPD       Z29, Z15, Z29
-	VBROADCASTSD constants<>+8192(SB), Z30
+	VBROADCASTSD constants<>+6912(SB), Z30
 	VMULPD       Z30, Z16, Z30
 	VFMADD231PD  Z25, Z23, Z29
 	VFMADD231PD  Z26, Z24, Z30
@@ -18241,31 +18941,31 @@ loop:
 	VSUBPD       Z30, Z28, Z24
 	VSUBPD       Z23, Z21, Z21
 	VSUBPD       Z24, Z22, Z22
-	VBROADCASTSD constants<>+8256(SB), Z23
+	VBROADCASTSD constants<>+6976(SB), Z23
 	VFMADD231PD  Z23, Z15, Z21
-	VBROADCASTSD constants<>+8256(SB), Z15
+	VBROADCASTSD constants<>+6976(SB), Z15
 	VFMADD231PD  Z15, Z16, Z22
-	VBROADCASTSD constants<>+14208(SB), Z15
+	VBROADCASTSD constants<>+15360(SB), Z15
 	VCMPPD       $0x11, Z15, Z13, K1
-	VBROADCASTSD constants<>+14208(SB), Z15
+	VBROADCASTSD constants<>+15360(SB), Z15
 	VCMPPD       $0x11, Z15, Z14, K2
 	VBLENDMPD    Z21, Z13, K1, Z21
 	VBLENDMPD    Z22, Z14, K2, Z22
-	VBROADCASTSD constants<>+14272(SB), Z15
+	VBROADCASTSD constants<>+15424(SB), Z15
 	VCMPPD       $0x11, Z15, Z13, K1
-	VBROADCASTSD constants<>+14272(SB), Z15
+	VBROADCASTSD constants<>+15424(SB), Z15
 	VCMPPD       $0x11, Z15, Z14, K2
-	VBROADCASTSD constants<>+14336(SB), Z15
+	VBROADCASTSD constants<>+15488(SB), Z15
 	VBLENDMPD    Z15, Z21, K1, Z21
-	VBROADCASTSD constants<>+14336(SB), Z15
+	VBROADCASTSD constants<>+15488(SB), Z15
 	VBLENDMPD    Z15, Z22, K2, Z22
-	VBROADCASTSD constants<>+14272(SB), Z15
+	VBROADCASTSD constants<>+15424(SB), Z15
 	VCMPPD       $0x00, Z15, Z13, K1
-	VBROADCASTSD constants<>+14272(SB), Z13
+	VBROADCASTSD constants<>+15424(SB), Z13
 	VCMPPD       $0x00, Z13, Z14, K2
-	VBROADCASTSD constants<>+14400(SB), Z13
+	VBROADCASTSD constants<>+15552(SB), Z13
 	VBLENDMPD    Z13, Z21, K1, Z21
-	VBROADCASTSD constants<>+14400(SB), Z13
+	VBROADCASTSD constants<>+15552(SB), Z13
 	VBLENDMPD    Z13, Z22, K2, Z22
 	VMOVUPS      Z21, (AX)(DX*8)
 	VMOVUPS      Z22, 64(AX)(DX*8)
@@ -18316,35 +19016,35 @@ test:
 	VFMADD231PD  Z7, Z10, Z9
 	VFMADD213PD  Z12, Z6, Z8
 	VFMADD213PD  Z12, Z7, Z9
-	VBROADCASTSD constants<>+7808(SB), Z10
+	VBROADCASTSD constants<>+6464(SB), Z10
 	VFMADD213PD  Z10, Z6, Z8
-	VBROADCASTSD constants<>+7808(SB), Z10
+	VBROADCASTSD constants<>+6464(SB), Z10
 	VFMADD213PD  Z10, Z7, Z9
-	VBROADCASTSD constants<>+8064(SB), Z10
+	VBROADCASTSD constants<>+6720(SB), Z10
 	VFMADD213PD  Z10, Z6, Z8
-	VBROADCASTSD constants<>+8064(SB), Z10
+	VBROADCASTSD constants<>+6720(SB), Z10
 	VFMADD213PD  Z10, Z7, Z9
-	VBROADCASTSD constants<>+7872(SB), Z10
+	VBROADCASTSD constants<>+6528(SB), Z10
 	VFMADD213PD  Z10, Z6, Z8
-	VBROADCASTSD constants<>+7872(SB), Z10
+	VBROADCASTSD constants<>+6528(SB), Z10
 	VFMADD213PD  Z10, Z7, Z9
-	VBROADCASTSD constants<>+8128(SB), Z10
+	VBROADCASTSD constants<>+6784(SB), Z10
 	VFMADD213PD  Z10, Z6, Z8
-	VBROADCASTSD constants<>+8128(SB), Z10
+	VBROADCASTSD constants<>+6784(SB), Z10
 	VFMADD213PD  Z10, Z7, Z9
 	VMULPD       Z8, Z6, Z6
 	VMULPD       Z9, Z7, Z7
 	VMULPD       Z2, Z2, Z8
 	VMULPD       Z3, Z3, Z9
-	VBROADCASTSD constants<>+7296(SB), Z10
+	VBROADCASTSD constants<>+6848(SB), Z10
 	VMULPD       Z10, Z8, Z8
-	VBROADCASTSD constants<>+7296(SB), Z10
+	VBROADCASTSD constants<>+6848(SB), Z10
 	VMULPD       Z10, Z9, Z9
 	VADDPD       Z6, Z8, Z6
 	VADDPD       Z7, Z9, Z7
-	VBROADCASTSD constants<>+8192(SB), Z10
+	VBROADCASTSD constants<>+6912(SB), Z10
 	VMULPD       Z10, Z0, Z10
-	VBROADCASTSD constants<>+8192(SB), Z11
+	VBROADCASTSD constants<>+6912(SB), Z11
 	VMULPD       Z11, Z1, Z11
 	VFMADD231PD  Z6, Z4, Z10
 	VFMADD231PD  Z7, Z5, Z11
@@ -18352,31 +19052,31 @@ test:
 	VSUBPD       Z11, Z9, Z5
 	VSUBPD       Z4, Z2, Z2
 	VSUBPD       Z5, Z3, Z3
-	VBROADCASTSD constants<>+8256(SB), Z4
+	VBROADCASTSD constants<>+6976(SB), Z4
 	VFMADD231PD  Z4, Z0, Z2
-	VBROADCASTSD constants<>+8256(SB), Z0
+	VBROADCASTSD constants<>+6976(SB), Z0
 	VFMADD231PD  Z0, Z1, Z3
-	VBROADCASTSD constants<>+14208(SB), Z0
+	VBROADCASTSD constants<>+15360(SB), Z0
 	VCMPPD       $0x11, Z0, Z13, K3
-	VBROADCASTSD constants<>+14208(SB), Z0
+	VBROADCASTSD constants<>+15360(SB), Z0
 	VCMPPD       $0x11, Z0, Z14, K4
 	VBLENDMPD    Z2, Z13, K3, Z2
 	VBLENDMPD    Z3, Z14, K4, Z3
-	VBROADCASTSD constants<>+14272(SB), Z0
+	VBROADCASTSD constants<>+15424(SB), Z0
 	VCMPPD       $0x11, Z0, Z13, K3
-	VBROADCASTSD constants<>+14272(SB), Z0
+	VBROADCASTSD constants<>+15424(SB), Z0
 	VCMPPD       $0x11, Z0, Z14, K4
-	VBROADCASTSD constants<>+14336(SB), Z0
+	VBROADCASTSD constants<>+15488(SB), Z0
 	VBLENDMPD    Z0, Z2, K3, Z2
-	VBROADCASTSD constants<>+14336(SB), Z0
+	VBROADCASTSD constants<>+15488(SB), Z0
 	VBLENDMPD    Z0, Z3, K4, Z3
-	VBROADCASTSD constants<>+14272(SB), Z0
+	VBROADCASTSD constants<>+15424(SB), Z0
 	VCMPPD       $0x00, Z0, Z13, K3
-	VBROADCASTSD constants<>+14272(SB), Z0
+	VBROADCASTSD constants<>+15424(SB), Z0
 	VCMPPD       $0x00, Z0, Z14, K4
-	VBROADCASTSD constants<>+14400(SB), Z0
+	VBROADCASTSD constants<>+15552(SB), Z0
 	VBLENDMPD    Z0, Z2, K3, Z2
-	VBROADCASTSD constants<>+14400(SB), Z0
+	VBROADCASTSD constants<>+15552(SB), Z0
 	VBLENDMPD    Z0, Z3, K4, Z3
 	VMOVUPD      Z2, K1, (AX)(DX*8)
 	VMOVUPD      Z3, K2, 64(AX)(DX*8)
@@ -18390,19 +19090,19 @@ done:
 TEXT ·tanh64AVX512(SB), NOSPLIT, $0-24
 	MOVQ         dst+0(FP), AX
 	MOVQ         x+8(FP), CX
-	VBROADCASTSD constants<>+7232(SB), Z0
-	VBROADCASTSD constants<>+14464(SB), Z1
+	VBROADCASTSD constants<>+5952(SB), Z0
+	VBROADCASTSD constants<>+15616(SB), Z1
 	VBROADCASTSD constants<>+5312(SB), Z2
-	VBROADCASTSD constants<>+14528(SB), Z3
-	VBROADCASTSD constants<>+13184(SB), Z4
-	VBROADCASTSD constants<>+13248(SB), Z5
-	VBROADCASTSD constants<>+13312(SB), Z6
-	VBROADCASTSD constants<>+13376(SB), Z7
-	VBROADCASTSD constants<>+13440(SB), Z8
-	VBROADCASTSD constants<>+13504(SB), Z9
-	VBROADCASTSD constants<>+13568(SB), Z10
-	VBROADCASTSD constants<>+13632(SB), Z11
-	VBROADCASTSD constants<>+13696(SB), Z12
+	VBROADCASTSD constants<>+15680(SB), Z3
+	VBROADCASTSD constants<>+14400(SB), Z4
+	VBROADCASTSD constants<>+14464(SB), Z5
+	VBROADCASTSD constants<>+5888(SB), Z6
+	VBROADCASTSD constants<>+14528(SB), Z7
+	VBROADCASTSD constants<>+14592(SB), Z8
+	VBROADCASTSD constants<>+14656(SB), Z9
+	VBROADCASTSD constants<>+14720(SB), Z10
+	VBROADCASTSD constants<>+14784(SB), Z11
+	VBROADCASTSD constants<>+14848(SB), Z12
 	MOVQ         n+16(FP), BX
 	MOVQ         BX, SI
 	ANDQ         $-16, SI
@@ -18440,25 +19140,25 @@ loop:
 	VFMADD213PD  Z11, Z16, Z22
 	VFMADD213PD  Z12, Z15, Z21
 	VFMADD213PD  Z12, Z16, Z22
-	VBROADCASTSD constants<>+13760(SB), Z23
+	VBROADCASTSD constants<>+14912(SB), Z23
 	VFMADD213PD  Z23, Z15, Z21
-	VBROADCASTSD constants<>+13760(SB), Z23
+	VBROADCASTSD constants<>+14912(SB), Z23
 	VFMADD213PD  Z23, Z16, Z22
-	VBROADCASTSD constants<>+13824(SB), Z23
+	VBROADCASTSD constants<>+14976(SB), Z23
 	VFMADD213PD  Z23, Z15, Z21
-	VBROADCASTSD constants<>+13824(SB), Z23
+	VBROADCASTSD constants<>+14976(SB), Z23
 	VFMADD213PD  Z23, Z16, Z22
-	VBROADCASTSD constants<>+13888(SB), Z23
+	VBROADCASTSD constants<>+15040(SB), Z23
 	VFMADD213PD  Z23, Z15, Z21
-	VBROADCASTSD constants<>+13888(SB), Z23
+	VBROADCASTSD constants<>+15040(SB), Z23
 	VFMADD213PD  Z23, Z16, Z22
-	VBROADCASTSD constants<>+13952(SB), Z23
+	VBROADCASTSD constants<>+15104(SB), Z23
 	VFMADD213PD  Z23, Z15, Z21
-	VBROADCASTSD constants<>+13952(SB), Z23
+	VBROADCASTSD constants<>+15104(SB), Z23
 	VFMADD213PD  Z23, Z16, Z22
-	VBROADCASTSD constants<>+7296(SB), Z23
+	VBROADCASTSD constants<>+6848(SB), Z23
 	VFMADD213PD  Z23, Z15, Z21
-	VBROADCASTSD constants<>+7296(SB), Z23
+	VBROADCASTSD constants<>+6848(SB), Z23
 	VFMADD213PD  Z23, Z16, Z22
 	VFMADD231PD  Z21, Z19, Z15
 	VFMADD231PD  Z22, Z20, Z16
@@ -18474,9 +19174,9 @@ loop:
 	VFMADD231PD  Z18, Z16, Z22
 	VDIVPD       Z21, Z19, Z15
 	VDIVPD       Z22, Z20, Z16
-	VBROADCASTSD constants<>+8320(SB), Z17
+	VBROADCASTSD constants<>+10240(SB), Z17
 	VANDPD       Z17, Z13, Z13
-	VBROADCASTSD constants<>+8320(SB), Z17
+	VBROADCASTSD constants<>+10240(SB), Z17
 	VANDPD       Z17, Z14, Z14
 	VORPD        Z13, Z15, Z13
 	VORPD        Z14, Z16, Z14
@@ -18522,25 +19222,25 @@ test:
 	VFMADD213PD  Z11, Z1, Z9
 	VFMADD213PD  Z12, Z3, Z7
 	VFMADD213PD  Z12, Z1, Z9
-	VBROADCASTSD constants<>+13760(SB), Z8
+	VBROADCASTSD constants<>+14912(SB), Z8
 	VFMADD213PD  Z8, Z3, Z7
-	VBROADCASTSD constants<>+13760(SB), Z8
+	VBROADCASTSD constants<>+14912(SB), Z8
 	VFMADD213PD  Z8, Z1, Z9
-	VBROADCASTSD constants<>+13824(SB), Z8
+	VBROADCASTSD constants<>+14976(SB), Z8
 	VFMADD213PD  Z8, Z3, Z7
-	VBROADCASTSD constants<>+13824(SB), Z8
+	VBROADCASTSD constants<>+14976(SB), Z8
 	VFMADD213PD  Z8, Z1, Z9
-	VBROADCASTSD constants<>+13888(SB), Z8
+	VBROADCASTSD constants<>+15040(SB), Z8
 	VFMADD213PD  Z8, Z3, Z7
-	VBROADCASTSD constants<>+13888(SB), Z8
+	VBROADCASTSD constants<>+15040(SB), Z8
 	VFMADD213PD  Z8, Z1, Z9
-	VBROADCASTSD constants<>+13952(SB), Z8
+	VBROADCASTSD constants<>+15104(SB), Z8
 	VFMADD213PD  Z8, Z3, Z7
-	VBROADCASTSD constants<>+13952(SB), Z8
+	VBROADCASTSD constants<>+15104(SB), Z8
 	VFMADD213PD  Z8, Z1, Z9
-	VBROADCASTSD constants<>+7296(SB), Z8
+	VBROADCASTSD constants<>+6848(SB), Z8
 	VFMADD213PD  Z8, Z3, Z7
-	VBROADCASTSD constants<>+7296(SB), Z8
+	VBROADCASTSD constants<>+6848(SB), Z8
 	VFMADD213PD  Z8, Z1, Z9
 	VFMADD231PD  Z7, Z5, Z3
 	VFMADD231PD  Z9, Z6, Z1
@@ -18556,9 +19256,9 @@ test:
 	VFMADD231PD  Z4, Z1, Z0
 	VDIVPD       Z7, Z5, Z1
 	VDIVPD       Z0, Z6, Z0
-	VBROADCASTSD constants<>+8320(SB), Z2
+	VBROADCASTSD constants<>+10240(SB), Z2
 	VANDPD       Z2, Z13, Z2
-	VBROADCASTSD constants<>+8320(SB), Z3
+	VBROADCASTSD constants<>+10240(SB), Z3
 	VANDPD       Z3, Z14, Z3
 	VORPD        Z2, Z1, Z1
 	VORPD        Z3, Z0, Z0
@@ -18574,19 +19274,19 @@ done:
 TEXT ·gelu64AVX512(SB), NOSPLIT, $0-24
 	MOVQ         dst+0(FP), AX
 	MOVQ         x+8(FP), CX
-	VBROADCASTSD constants<>+14656(SB), Z0
+	VBROADCASTSD constants<>+15808(SB), Z0
 	VBROADCASTSD constants<>+5312(SB), Z1
-	VBROADCASTSD constants<>+14720(SB), Z2
-	VBROADCASTSD constants<>+13056(SB), Z3
-	VBROADCASTSD constants<>+13120(SB), Z4
-	VBROADCASTSD constants<>+13184(SB), Z5
-	VBROADCASTSD constants<>+13248(SB), Z6
-	VBROADCASTSD constants<>+13312(SB), Z7
-	VBROADCASTSD constants<>+13376(SB), Z8
-	VBROADCASTSD constants<>+13440(SB), Z9
-	VBROADCASTSD constants<>+13504(SB), Z10
-	VBROADCASTSD constants<>+13568(SB), Z11
-	VBROADCASTSD constants<>+13632(SB), Z12
+	VBROADCASTSD constants<>+15872(SB), Z2
+	VBROADCASTSD constants<>+14272(SB), Z3
+	VBROADCASTSD constants<>+14336(SB), Z4
+	VBROADCASTSD constants<>+14400(SB), Z5
+	VBROADCASTSD constants<>+14464(SB), Z6
+	VBROADCASTSD constants<>+5888(SB), Z7
+	VBROADCASTSD constants<>+14528(SB), Z8
+	VBROADCASTSD constants<>+14592(SB), Z9
+	VBROADCASTSD constants<>+14656(SB), Z10
+	VBROADCASTSD constants<>+14720(SB), Z11
+	VBROADCASTSD constants<>+14784(SB), Z12
 	MOVQ         n+16(FP), BX
 	MOVQ         BX, SI
 	ANDQ         $-16, SI
@@ -18626,47 +19326,47 @@ loop:
 	VFMADD213PD  Z11, Z16, Z20
 	VFMADD213PD  Z12, Z15, Z19
 	VFMADD213PD  Z12, Z16, Z20
-	VBROADCASTSD constants<>+13696(SB), Z21
+	VBROADCASTSD constants<>+14848(SB), Z21
 	VFMADD213PD  Z21, Z15, Z19
-	VBROADCASTSD constants<>+13696(SB), Z21
+	VBROADCASTSD constants<>+14848(SB), Z21
 	VFMADD213PD  Z21, Z16, Z20
-	VBROADCASTSD constants<>+13760(SB), Z21
+	VBROADCASTSD constants<>+14912(SB), Z21
 	VFMADD213PD  Z21, Z15, Z19
-	VBROADCASTSD constants<>+13760(SB), Z21
+	VBROADCASTSD constants<>+14912(SB), Z21
 	VFMADD213PD  Z21, Z16, Z20
-	VBROADCASTSD constants<>+13824(SB), Z21
+	VBROADCASTSD constants<>+14976(SB), Z21
 	VFMADD213PD  Z21, Z15, Z19
-	VBROADCASTSD constants<>+13824(SB), Z21
+	VBROADCASTSD constants<>+14976(SB), Z21
 	VFMADD213PD  Z21, Z16, Z20
-	VBROADCASTSD constants<>+13888(SB), Z21
+	VBROADCASTSD constants<>+15040(SB), Z21
 	VFMADD213PD  Z21, Z15, Z19
-	VBROADCASTSD constants<>+13888(SB), Z21
+	VBROADCASTSD constants<>+15040(SB), Z21
 	VFMADD213PD  Z21, Z16, Z20
-	VBROADCASTSD constants<>+13952(SB), Z21
+	VBROADCASTSD constants<>+15104(SB), Z21
 	VFMADD213PD  Z21, Z15, Z19
-	VBROADCASTSD constants<>+13952(SB), Z21
+	VBROADCASTSD constants<>+15104(SB), Z21
 	VFMADD213PD  Z21, Z16, Z20
-	VBROADCASTSD constants<>+7296(SB), Z21
+	VBROADCASTSD constants<>+6848(SB), Z21
 	VFMADD213PD  Z21, Z15, Z19
-	VBROADCASTSD constants<>+7296(SB), Z21
+	VBROADCASTSD constants<>+6848(SB), Z21
 	VFMADD213PD  Z21, Z16, Z20
 	VMULPD       Z15, Z19, Z19
 	VMULPD       Z16, Z20, Z20
-	VBROADCASTSD constants<>+7232(SB), Z21
+	VBROADCASTSD constants<>+5952(SB), Z21
 	VADDPD       Z21, Z15, Z21
-	VBROADCASTSD constants<>+7232(SB), Z22
+	VBROADCASTSD constants<>+5952(SB), Z22
 	VADDPD       Z22, Z16, Z22
-	VBROADCASTSD constants<>+7232(SB), Z23
+	VBROADCASTSD constants<>+5952(SB), Z23
 	VSUBPD       Z23, Z21, Z21
-	VBROADCASTSD constants<>+7232(SB), Z23
+	VBROADCASTSD constants<>+5952(SB), Z23
 	VSUBPD       Z23, Z22, Z22
 	VSUBPD       Z21, Z15, Z21
 	VSUBPD       Z22, Z16, Z22
 	VFMADD231PD  Z15, Z19, Z21
 	VFMADD231PD  Z16, Z20, Z22
-	VBROADCASTSD constants<>+7232(SB), Z19
+	VBROADCASTSD constants<>+5952(SB), Z19
 	VADDPD       Z19, Z15, Z15
-	VBROADCASTSD constants<>+7232(SB), Z19
+	VBROADCASTSD constants<>+5952(SB), Z19
 	VADDPD       Z19, Z16, Z16
 	VADDPD       Z15, Z21, Z15
 	VADDPD       Z16, Z22, Z16
@@ -18678,100 +19378,28 @@ loop:
 	VMULPD       Z14, Z14, Z18
 	VFNMADD231PD Z13, Z13, Z17
 	VFNMADD231PD Z14, Z14, Z18
-	VBROADCASTSD constants<>+7296(SB), Z19
+	VBROADCASTSD constants<>+6848(SB), Z19
 	VMULPD       Z19, Z17, Z17
-	VBROADCASTSD constants<>+7296(SB), Z19
+	VBROADCASTSD constants<>+6848(SB), Z19
 	VMULPD       Z19, Z18, Z18
 	VFMADD213PD  Z15, Z15, Z17
 	VFMADD213PD  Z16, Z16, Z18
-	VBROADCASTSD constants<>+7232(SB), Z15
-	VBROADCASTSD constants<>+14784(SB), Z16
+	VBROADCASTSD constants<>+5952(SB), Z15
+	VBROADCASTSD constants<>+15936(SB), Z16
 	VFMADD231PD  Z16, Z13, Z15
-	VBROADCASTSD constants<>+7232(SB), Z16
-	VBROADCASTSD constants<>+14784(SB), Z19
+	VBROADCASTSD constants<>+5952(SB), Z16
+	VBROADCASTSD constants<>+15936(SB), Z19
 	VFMADD231PD  Z19, Z14, Z16
-	VBROADCASTSD constants<>+7232(SB), Z19
+	VBROADCASTSD constants<>+5952(SB), Z19
 	VDIVPD       Z15, Z19, Z15
-	VBROADCASTSD constants<>+7232(SB), Z19
+	VBROADCASTSD constants<>+5952(SB), Z19
 	VDIVPD       Z16, Z19, Z16
-	VBROADCASTSD constants<>+14912(SB), Z19
-	VBROADCASTSD constants<>+14848(SB), Z20
+	VBROADCASTSD constants<>+16064(SB), Z19
+	VBROADCASTSD constants<>+16000(SB), Z20
 	VFMADD231PD  Z20, Z15, Z19
-	VBROADCASTSD constants<>+14912(SB), Z20
-	VBROADCASTSD constants<>+14848(SB), Z21
+	VBROADCASTSD constants<>+16064(SB), Z20
+	VBROADCASTSD constants<>+16000(SB), Z21
 	VFMADD231PD  Z21, Z16, Z20
-	VBROADCASTSD constants<>+14976(SB), Z21
-	VFMADD213PD  Z21, Z15, Z19
-	VBROADCASTSD constants<>+14976(SB), Z21
-	VFMADD213PD  Z21, Z16, Z20
-	VBROADCASTSD constants<>+15040(SB), Z21
-	VFMADD213PD  Z21, Z15, Z19
-	VBROADCASTSD constants<>+15040(SB), Z21
-	VFMADD213PD  Z21, Z16, Z20
-	VBROADCASTSD constants<>+15104(SB), Z21
-	VFMADD213PD  Z21, Z15, Z19
-	VBROADCASTSD constants<>+15104(SB), Z21
-	VFMADD213PD  Z21, Z16, Z20
-	VBROADCASTSD constants<>+15168(SB), Z21
-	VFMADD213PD  Z21, Z15, Z19
-	VBROADCASTSD constants<>+15168(SB), Z21
-	VFMADD213PD  Z21, Z16, Z20
-	VBROADCASTSD constants<>+15232(SB), Z21
-	VFMADD213PD  Z21, Z15, Z19
-	VBROADCASTSD constants<>+15232(SB), Z21
-	VFMADD213PD  Z21, Z16, Z20
-	VBROADCASTSD constants<>+15296(SB), Z21
-	VFMADD213PD  Z21, Z15, Z19
-	VBROADCASTSD constants<>+15296(SB), Z21
-	VFMADD213PD  Z21, Z16, Z20
-	VBROADCASTSD constants<>+15360(SB), Z21
-	VFMADD213PD  Z21, Z15, Z19
-	VBROADCASTSD constants<>+15360(SB), Z21
-	VFMADD213PD  Z21, Z16, Z20
-	VBROADCASTSD constants<>+15424(SB), Z21
-	VFMADD213PD  Z21, Z15, Z19
-	VBROADCASTSD constants<>+15424(SB), Z21
-	VFMADD213PD  Z21, Z16, Z20
-	VBROADCASTSD constants<>+15488(SB), Z21
-	VFMADD213PD  Z21, Z15, Z19
-	VBROADCASTSD constants<>+15488(SB), Z21
-	VFMADD213PD  Z21, Z16, Z20
-	VBROADCASTSD constants<>+15552(SB), Z21
-	VFMADD213PD  Z21, Z15, Z19
-	VBROADCASTSD constants<>+15552(SB), Z21
-	VFMADD213PD  Z21, Z16, Z20
-	VBROADCASTSD constants<>+15616(SB), Z21
-	VFMADD213PD  Z21, Z15, Z19
-	VBROADCASTSD constants<>+15616(SB), Z21
-	VFMADD213PD  Z21, Z16, Z20
-	VBROADCASTSD constants<>+15680(SB), Z21
-	VFMADD213PD  Z21, Z15, Z19
-	VBROADCASTSD constants<>+15680(SB), Z21
-	VFMADD213PD  Z21, Z16, Z20
-	VBROADCASTSD constants<>+15744(SB), Z21
-	VFMADD213PD  Z21, Z15, Z19
-	VBROADCASTSD constants<>+15744(SB), Z21
-	VFMADD213PD  Z21, Z16, Z20
-	VBROADCASTSD constants<>+15808(SB), Z21
-	VFMADD213PD  Z21, Z15, Z19
-	VBROADCASTSD constants<>+15808(SB), Z21
-	VFMADD213PD  Z21, Z16, Z20
-	VBROADCASTSD constants<>+15872(SB), Z21
-	VFMADD213PD  Z21, Z15, Z19
-	VBROADCASTSD constants<>+15872(SB), Z21
-	VFMADD213PD  Z21, Z16, Z20
-	VBROADCASTSD constants<>+15936(SB), Z21
-	VFMADD213PD  Z21, Z15, Z19
-	VBROADCASTSD constants<>+15936(SB), Z21
-	VFMADD213PD  Z21, Z16, Z20
-	VBROADCASTSD constants<>+16000(SB), Z21
-	VFMADD213PD  Z21, Z15, Z19
-	VBROADCASTSD constants<>+16000(SB), Z21
-	VFMADD213PD  Z21, Z16, Z20
-	VBROADCASTSD constants<>+16064(SB), Z21
-	VFMADD213PD  Z21, Z15, Z19
-	VBROADCASTSD constants<>+16064(SB), Z21
-	VFMADD213PD  Z21, Z16, Z20
 	VBROADCASTSD constants<>+16128(SB), Z21
 	VFMADD213PD  Z21, Z15, Z19
 	VBROADCASTSD constants<>+16128(SB), Z21
@@ -18779,6 +19407,78 @@ loop:
 	VBROADCASTSD constants<>+16192(SB), Z21
 	VFMADD213PD  Z21, Z15, Z19
 	VBROADCASTSD constants<>+16192(SB), Z21
+	VFMADD213PD  Z21, Z16, Z20
+	VBROADCASTSD constants<>+16256(SB), Z21
+	VFMADD213PD  Z21, Z15, Z19
+	VBROADCASTSD constants<>+16256(SB), Z21
+	VFMADD213PD  Z21, Z16, Z20
+	VBROADCASTSD constants<>+16320(SB), Z21
+	VFMADD213PD  Z21, Z15, Z19
+	VBROADCASTSD constants<>+16320(SB), Z21
+	VFMADD213PD  Z21, Z16, Z20
+	VBROADCASTSD constants<>+16384(SB), Z21
+	VFMADD213PD  Z21, Z15, Z19
+	VBROADCASTSD constants<>+16384(SB), Z21
+	VFMADD213PD  Z21, Z16, Z20
+	VBROADCASTSD constants<>+16448(SB), Z21
+	VFMADD213PD  Z21, Z15, Z19
+	VBROADCASTSD constants<>+16448(SB), Z21
+	VFMADD213PD  Z21, Z16, Z20
+	VBROADCASTSD constants<>+16512(SB), Z21
+	VFMADD213PD  Z21, Z15, Z19
+	VBROADCASTSD constants<>+16512(SB), Z21
+	VFMADD213PD  Z21, Z16, Z20
+	VBROADCASTSD constants<>+16576(SB), Z21
+	VFMADD213PD  Z21, Z15, Z19
+	VBROADCASTSD constants<>+16576(SB), Z21
+	VFMADD213PD  Z21, Z16, Z20
+	VBROADCASTSD constants<>+16640(SB), Z21
+	VFMADD213PD  Z21, Z15, Z19
+	VBROADCASTSD constants<>+16640(SB), Z21
+	VFMADD213PD  Z21, Z16, Z20
+	VBROADCASTSD constants<>+16704(SB), Z21
+	VFMADD213PD  Z21, Z15, Z19
+	VBROADCASTSD constants<>+16704(SB), Z21
+	VFMADD213PD  Z21, Z16, Z20
+	VBROADCASTSD constants<>+16768(SB), Z21
+	VFMADD213PD  Z21, Z15, Z19
+	VBROADCASTSD constants<>+16768(SB), Z21
+	VFMADD213PD  Z21, Z16, Z20
+	VBROADCASTSD constants<>+16832(SB), Z21
+	VFMADD213PD  Z21, Z15, Z19
+	VBROADCASTSD constants<>+16832(SB), Z21
+	VFMADD213PD  Z21, Z16, Z20
+	VBROADCASTSD constants<>+16896(SB), Z21
+	VFMADD213PD  Z21, Z15, Z19
+	VBROADCASTSD constants<>+16896(SB), Z21
+	VFMADD213PD  Z21, Z16, Z20
+	VBROADCASTSD constants<>+16960(SB), Z21
+	VFMADD213PD  Z21, Z15, Z19
+	VBROADCASTSD constants<>+16960(SB), Z21
+	VFMADD213PD  Z21, Z16, Z20
+	VBROADCASTSD constants<>+17024(SB), Z21
+	VFMADD213PD  Z21, Z15, Z19
+	VBROADCASTSD constants<>+17024(SB), Z21
+	VFMADD213PD  Z21, Z16, Z20
+	VBROADCASTSD constants<>+17088(SB), Z21
+	VFMADD213PD  Z21, Z15, Z19
+	VBROADCASTSD constants<>+17088(SB), Z21
+	VFMADD213PD  Z21, Z16, Z20
+	VBROADCASTSD constants<>+17152(SB), Z21
+	VFMADD213PD  Z21, Z15, Z19
+	VBROADCASTSD constants<>+17152(SB), Z21
+	VFMADD213PD  Z21, Z16, Z20
+	VBROADCASTSD constants<>+17216(SB), Z21
+	VFMADD213PD  Z21, Z15, Z19
+	VBROADCASTSD constants<>+17216(SB), Z21
+	VFMADD213PD  Z21, Z16, Z20
+	VBROADCASTSD constants<>+17280(SB), Z21
+	VFMADD213PD  Z21, Z15, Z19
+	VBROADCASTSD constants<>+17280(SB), Z21
+	VFMADD213PD  Z21, Z16, Z20
+	VBROADCASTSD constants<>+17344(SB), Z21
+	VFMADD213PD  Z21, Z15, Z19
+	VBROADCASTSD constants<>+17344(SB), Z21
 	VFMADD213PD  Z21, Z16, Z20
 	VMULPD       Z15, Z19, Z15
 	VMULPD       Z16, Z20, Z16
@@ -18786,9 +19486,9 @@ loop:
 	VMULPD       Z18, Z16, Z16
 	VMOVUPS      (CX)(DX*8), Z17
 	VMOVUPS      64(CX)(DX*8), Z18
-	VBROADCASTSD constants<>+14272(SB), Z19
+	VBROADCASTSD constants<>+15424(SB), Z19
 	VMAXPD       Z17, Z19, Z17
-	VBROADCASTSD constants<>+14272(SB), Z19
+	VBROADCASTSD constants<>+15424(SB), Z19
 	VMAXPD       Z18, Z19, Z18
 	VFNMADD231PD Z15, Z13, Z17
 	VFNMADD231PD Z16, Z14, Z18
@@ -18837,47 +19537,47 @@ test:
 	VFMADD213PD  Z11, Z2, Z7
 	VFMADD213PD  Z12, Z1, Z5
 	VFMADD213PD  Z12, Z2, Z7
-	VBROADCASTSD constants<>+13696(SB), Z8
+	VBROADCASTSD constants<>+14848(SB), Z8
 	VFMADD213PD  Z8, Z1, Z5
-	VBROADCASTSD constants<>+13696(SB), Z8
+	VBROADCASTSD constants<>+14848(SB), Z8
 	VFMADD213PD  Z8, Z2, Z7
-	VBROADCASTSD constants<>+13760(SB), Z8
+	VBROADCASTSD constants<>+14912(SB), Z8
 	VFMADD213PD  Z8, Z1, Z5
-	VBROADCASTSD constants<>+13760(SB), Z8
+	VBROADCASTSD constants<>+14912(SB), Z8
 	VFMADD213PD  Z8, Z2, Z7
-	VBROADCASTSD constants<>+13824(SB), Z8
+	VBROADCASTSD constants<>+14976(SB), Z8
 	VFMADD213PD  Z8, Z1, Z5
-	VBROADCASTSD constants<>+13824(SB), Z8
+	VBROADCASTSD constants<>+14976(SB), Z8
 	VFMADD213PD  Z8, Z2, Z7
-	VBROADCASTSD constants<>+13888(SB), Z8
+	VBROADCASTSD constants<>+15040(SB), Z8
 	VFMADD213PD  Z8, Z1, Z5
-	VBROADCASTSD constants<>+13888(SB), Z8
+	VBROADCASTSD constants<>+15040(SB), Z8
 	VFMADD213PD  Z8, Z2, Z7
-	VBROADCASTSD constants<>+13952(SB), Z8
+	VBROADCASTSD constants<>+15104(SB), Z8
 	VFMADD213PD  Z8, Z1, Z5
-	VBROADCASTSD constants<>+13952(SB), Z8
+	VBROADCASTSD constants<>+15104(SB), Z8
 	VFMADD213PD  Z8, Z2, Z7
-	VBROADCASTSD constants<>+7296(SB), Z8
+	VBROADCASTSD constants<>+6848(SB), Z8
 	VFMADD213PD  Z8, Z1, Z5
-	VBROADCASTSD constants<>+7296(SB), Z8
+	VBROADCASTSD constants<>+6848(SB), Z8
 	VFMADD213PD  Z8, Z2, Z7
 	VMULPD       Z1, Z5, Z5
 	VMULPD       Z2, Z7, Z7
-	VBROADCASTSD constants<>+7232(SB), Z8
+	VBROADCASTSD constants<>+5952(SB), Z8
 	VADDPD       Z8, Z1, Z8
-	VBROADCASTSD constants<>+7232(SB), Z9
+	VBROADCASTSD constants<>+5952(SB), Z9
 	VADDPD       Z9, Z2, Z9
-	VBROADCASTSD constants<>+7232(SB), Z10
+	VBROADCASTSD constants<>+5952(SB), Z10
 	VSUBPD       Z10, Z8, Z8
-	VBROADCASTSD constants<>+7232(SB), Z10
+	VBROADCASTSD constants<>+5952(SB), Z10
 	VSUBPD       Z10, Z9, Z9
 	VSUBPD       Z8, Z1, Z8
 	VSUBPD       Z9, Z2, Z9
 	VFMADD231PD  Z1, Z5, Z8
 	VFMADD231PD  Z2, Z7, Z9
-	VBROADCASTSD constants<>+7232(SB), Z5
+	VBROADCASTSD constants<>+5952(SB), Z5
 	VADDPD       Z5, Z1, Z1
-	VBROADCASTSD constants<>+7232(SB), Z5
+	VBROADCASTSD constants<>+5952(SB), Z5
 	VADDPD       Z5, Z2, Z2
 	VADDPD       Z1, Z8, Z1
 	VADDPD       Z2, Z9, Z2
@@ -18889,100 +19589,28 @@ test:
 	VMULPD       Z0, Z0, Z4
 	VFNMADD231PD Z13, Z13, Z3
 	VFNMADD231PD Z0, Z0, Z4
-	VBROADCASTSD constants<>+7296(SB), Z5
+	VBROADCASTSD constants<>+6848(SB), Z5
 	VMULPD       Z5, Z3, Z3
-	VBROADCASTSD constants<>+7296(SB), Z5
+	VBROADCASTSD constants<>+6848(SB), Z5
 	VMULPD       Z5, Z4, Z4
 	VFMADD213PD  Z1, Z1, Z3
 	VFMADD213PD  Z2, Z2, Z4
-	VBROADCASTSD constants<>+7232(SB), Z1
-	VBROADCASTSD constants<>+14784(SB), Z2
+	VBROADCASTSD constants<>+5952(SB), Z1
+	VBROADCASTSD constants<>+15936(SB), Z2
 	VFMADD231PD  Z2, Z13, Z1
-	VBROADCASTSD constants<>+7232(SB), Z2
-	VBROADCASTSD constants<>+14784(SB), Z5
+	VBROADCASTSD constants<>+5952(SB), Z2
+	VBROADCASTSD constants<>+15936(SB), Z5
 	VFMADD231PD  Z5, Z0, Z2
-	VBROADCASTSD constants<>+7232(SB), Z5
+	VBROADCASTSD constants<>+5952(SB), Z5
 	VDIVPD       Z1, Z5, Z1
-	VBROADCASTSD constants<>+7232(SB), Z5
+	VBROADCASTSD constants<>+5952(SB), Z5
 	VDIVPD       Z2, Z5, Z2
-	VBROADCASTSD constants<>+14912(SB), Z5
-	VBROADCASTSD constants<>+14848(SB), Z6
+	VBROADCASTSD constants<>+16064(SB), Z5
+	VBROADCASTSD constants<>+16000(SB), Z6
 	VFMADD231PD  Z6, Z1, Z5
-	VBROADCASTSD constants<>+14912(SB), Z6
-	VBROADCASTSD constants<>+14848(SB), Z7
+	VBROADCASTSD constants<>+16064(SB), Z6
+	VBROADCASTSD constants<>+16000(SB), Z7
 	VFMADD231PD  Z7, Z2, Z6
-	VBROADCASTSD constants<>+14976(SB), Z7
-	VFMADD213PD  Z7, Z1, Z5
-	VBROADCASTSD constants<>+14976(SB), Z7
-	VFMADD213PD  Z7, Z2, Z6
-	VBROADCASTSD constants<>+15040(SB), Z7
-	VFMADD213PD  Z7, Z1, Z5
-	VBROADCASTSD constants<>+15040(SB), Z7
-	VFMADD213PD  Z7, Z2, Z6
-	VBROADCASTSD constants<>+15104(SB), Z7
-	VFMADD213PD  Z7, Z1, Z5
-	VBROADCASTSD constants<>+15104(SB), Z7
-	VFMADD213PD  Z7, Z2, Z6
-	VBROADCASTSD constants<>+15168(SB), Z7
-	VFMADD213PD  Z7, Z1, Z5
-	VBROADCASTSD constants<>+15168(SB), Z7
-	VFMADD213PD  Z7, Z2, Z6
-	VBROADCASTSD constants<>+15232(SB), Z7
-	VFMADD213PD  Z7, Z1, Z5
-	VBROADCASTSD constants<>+15232(SB), Z7
-	VFMADD213PD  Z7, Z2, Z6
-	VBROADCASTSD constants<>+15296(SB), Z7
-	VFMADD213PD  Z7, Z1, Z5
-	VBROADCASTSD constants<>+15296(SB), Z7
-	VFMADD213PD  Z7, Z2, Z6
-	VBROADCASTSD constants<>+15360(SB), Z7
-	VFMADD213PD  Z7, Z1, Z5
-	VBROADCASTSD constants<>+15360(SB), Z7
-	VFMADD213PD  Z7, Z2, Z6
-	VBROADCASTSD constants<>+15424(SB), Z7
-	VFMADD213PD  Z7, Z1, Z5
-	VBROADCASTSD constants<>+15424(SB), Z7
-	VFMADD213PD  Z7, Z2, Z6
-	VBROADCASTSD constants<>+15488(SB), Z7
-	VFMADD213PD  Z7, Z1, Z5
-	VBROADCASTSD constants<>+15488(SB), Z7
-	VFMADD213PD  Z7, Z2, Z6
-	VBROADCASTSD constants<>+15552(SB), Z7
-	VFMADD213PD  Z7, Z1, Z5
-	VBROADCASTSD constants<>+15552(SB), Z7
-	VFMADD213PD  Z7, Z2, Z6
-	VBROADCASTSD constants<>+15616(SB), Z7
-	VFMADD213PD  Z7, Z1, Z5
-	VBROADCASTSD constants<>+15616(SB), Z7
-	VFMADD213PD  Z7, Z2, Z6
-	VBROADCASTSD constants<>+15680(SB), Z7
-	VFMADD213PD  Z7, Z1, Z5
-	VBROADCASTSD constants<>+15680(SB), Z7
-	VFMADD213PD  Z7, Z2, Z6
-	VBROADCASTSD constants<>+15744(SB), Z7
-	VFMADD213PD  Z7, Z1, Z5
-	VBROADCASTSD constants<>+15744(SB), Z7
-	VFMADD213PD  Z7, Z2, Z6
-	VBROADCASTSD constants<>+15808(SB), Z7
-	VFMADD213PD  Z7, Z1, Z5
-	VBROADCASTSD constants<>+15808(SB), Z7
-	VFMADD213PD  Z7, Z2, Z6
-	VBROADCASTSD constants<>+15872(SB), Z7
-	VFMADD213PD  Z7, Z1, Z5
-	VBROADCASTSD constants<>+15872(SB), Z7
-	VFMADD213PD  Z7, Z2, Z6
-	VBROADCASTSD constants<>+15936(SB), Z7
-	VFMADD213PD  Z7, Z1, Z5
-	VBROADCASTSD constants<>+15936(SB), Z7
-	VFMADD213PD  Z7, Z2, Z6
-	VBROADCASTSD constants<>+16000(SB), Z7
-	VFMADD213PD  Z7, Z1, Z5
-	VBROADCASTSD constants<>+16000(SB), Z7
-	VFMADD213PD  Z7, Z2, Z6
-	VBROADCASTSD constants<>+16064(SB), Z7
-	VFMADD213PD  Z7, Z1, Z5
-	VBROADCASTSD constants<>+16064(SB), Z7
-	VFMADD213PD  Z7, Z2, Z6
 	VBROADCASTSD constants<>+16128(SB), Z7
 	VFMADD213PD  Z7, Z1, Z5
 	VBROADCASTSD constants<>+16128(SB), Z7
@@ -18990,6 +19618,78 @@ test:
 	VBROADCASTSD constants<>+16192(SB), Z7
 	VFMADD213PD  Z7, Z1, Z5
 	VBROADCASTSD constants<>+16192(SB), Z7
+	VFMADD213PD  Z7, Z2, Z6
+	VBROADCASTSD constants<>+16256(SB), Z7
+	VFMADD213PD  Z7, Z1, Z5
+	VBROADCASTSD constants<>+16256(SB), Z7
+	VFMADD213PD  Z7, Z2, Z6
+	VBROADCASTSD constants<>+16320(SB), Z7
+	VFMADD213PD  Z7, Z1, Z5
+	VBROADCASTSD constants<>+16320(SB), Z7
+	VFMADD213PD  Z7, Z2, Z6
+	VBROADCASTSD constants<>+16384(SB), Z7
+	VFMADD213PD  Z7, Z1, Z5
+	VBROADCASTSD constants<>+16384(SB), Z7
+	VFMADD213PD  Z7, Z2, Z6
+	VBROADCASTSD constants<>+16448(SB), Z7
+	VFMADD213PD  Z7, Z1, Z5
+	VBROADCASTSD constants<>+16448(SB), Z7
+	VFMADD213PD  Z7, Z2, Z6
+	VBROADCASTSD constants<>+16512(SB), Z7
+	VFMADD213PD  Z7, Z1, Z5
+	VBROADCASTSD constants<>+16512(SB), Z7
+	VFMADD213PD  Z7, Z2, Z6
+	VBROADCASTSD constants<>+16576(SB), Z7
+	VFMADD213PD  Z7, Z1, Z5
+	VBROADCASTSD constants<>+16576(SB), Z7
+	VFMADD213PD  Z7, Z2, Z6
+	VBROADCASTSD constants<>+16640(SB), Z7
+	VFMADD213PD  Z7, Z1, Z5
+	VBROADCASTSD constants<>+16640(SB), Z7
+	VFMADD213PD  Z7, Z2, Z6
+	VBROADCASTSD constants<>+16704(SB), Z7
+	VFMADD213PD  Z7, Z1, Z5
+	VBROADCASTSD constants<>+16704(SB), Z7
+	VFMADD213PD  Z7, Z2, Z6
+	VBROADCASTSD constants<>+16768(SB), Z7
+	VFMADD213PD  Z7, Z1, Z5
+	VBROADCASTSD constants<>+16768(SB), Z7
+	VFMADD213PD  Z7, Z2, Z6
+	VBROADCASTSD constants<>+16832(SB), Z7
+	VFMADD213PD  Z7, Z1, Z5
+	VBROADCASTSD constants<>+16832(SB), Z7
+	VFMADD213PD  Z7, Z2, Z6
+	VBROADCASTSD constants<>+16896(SB), Z7
+	VFMADD213PD  Z7, Z1, Z5
+	VBROADCASTSD constants<>+16896(SB), Z7
+	VFMADD213PD  Z7, Z2, Z6
+	VBROADCASTSD constants<>+16960(SB), Z7
+	VFMADD213PD  Z7, Z1, Z5
+	VBROADCASTSD constants<>+16960(SB), Z7
+	VFMADD213PD  Z7, Z2, Z6
+	VBROADCASTSD constants<>+17024(SB), Z7
+	VFMADD213PD  Z7, Z1, Z5
+	VBROADCASTSD constants<>+17024(SB), Z7
+	VFMADD213PD  Z7, Z2, Z6
+	VBROADCASTSD constants<>+17088(SB), Z7
+	VFMADD213PD  Z7, Z1, Z5
+	VBROADCASTSD constants<>+17088(SB), Z7
+	VFMADD213PD  Z7, Z2, Z6
+	VBROADCASTSD constants<>+17152(SB), Z7
+	VFMADD213PD  Z7, Z1, Z5
+	VBROADCASTSD constants<>+17152(SB), Z7
+	VFMADD213PD  Z7, Z2, Z6
+	VBROADCASTSD constants<>+17216(SB), Z7
+	VFMADD213PD  Z7, Z1, Z5
+	VBROADCASTSD constants<>+17216(SB), Z7
+	VFMADD213PD  Z7, Z2, Z6
+	VBROADCASTSD constants<>+17280(SB), Z7
+	VFMADD213PD  Z7, Z1, Z5
+	VBROADCASTSD constants<>+17280(SB), Z7
+	VFMADD213PD  Z7, Z2, Z6
+	VBROADCASTSD constants<>+17344(SB), Z7
+	VFMADD213PD  Z7, Z1, Z5
+	VBROADCASTSD constants<>+17344(SB), Z7
 	VFMADD213PD  Z7, Z2, Z6
 	VMULPD       Z1, Z5, Z1
 	VMULPD       Z2, Z6, Z2
@@ -18997,9 +19697,9 @@ test:
 	VMULPD       Z4, Z2, Z2
 	VMOVUPD.Z    (CX)(DX*8), K1, Z3
 	VMOVUPD.Z    64(CX)(DX*8), K2, Z4
-	VBROADCASTSD constants<>+14272(SB), Z5
+	VBROADCASTSD constants<>+15424(SB), Z5
 	VMAXPD       Z3, Z5, Z3
-	VBROADCASTSD constants<>+14272(SB), Z5
+	VBROADCASTSD constants<>+15424(SB), Z5
 	VMAXPD       Z4, Z5, Z4
 	VFNMADD231PD Z1, Z13, Z3
 	VFNMADD231PD Z2, Z0, Z4
@@ -19016,19 +19716,19 @@ TEXT ·geluGrad64AVX512(SB), NOSPLIT, $0-32
 	MOVQ         dst+0(FP), AX
 	MOVQ         grad+8(FP), CX
 	MOVQ         x+16(FP), DX
-	VBROADCASTSD constants<>+14656(SB), Z0
+	VBROADCASTSD constants<>+15808(SB), Z0
 	VBROADCASTSD constants<>+5312(SB), Z1
-	VBROADCASTSD constants<>+14720(SB), Z2
-	VBROADCASTSD constants<>+13056(SB), Z3
-	VBROADCASTSD constants<>+13120(SB), Z4
-	VBROADCASTSD constants<>+13184(SB), Z5
-	VBROADCASTSD constants<>+13248(SB), Z6
-	VBROADCASTSD constants<>+13312(SB), Z7
-	VBROADCASTSD constants<>+13376(SB), Z8
-	VBROADCASTSD constants<>+13440(SB), Z9
-	VBROADCASTSD constants<>+13504(SB), Z10
-	VBROADCASTSD constants<>+13568(SB), Z11
-	VBROADCASTSD constants<>+13632(SB), Z12
+	VBROADCASTSD constants<>+15872(SB), Z2
+	VBROADCASTSD constants<>+14272(SB), Z3
+	VBROADCASTSD constants<>+14336(SB), Z4
+	VBROADCASTSD constants<>+14400(SB), Z5
+	VBROADCASTSD constants<>+14464(SB), Z6
+	VBROADCASTSD constants<>+5888(SB), Z7
+	VBROADCASTSD constants<>+14528(SB), Z8
+	VBROADCASTSD constants<>+14592(SB), Z9
+	VBROADCASTSD constants<>+14656(SB), Z10
+	VBROADCASTSD constants<>+14720(SB), Z11
+	VBROADCASTSD constants<>+14784(SB), Z12
 	MOVQ         n+24(FP), SI
 	MOVQ         SI, DI
 	ANDQ         $-16, DI
@@ -19068,47 +19768,47 @@ loop:
 	VFMADD213PD  Z11, Z16, Z20
 	VFMADD213PD  Z12, Z15, Z19
 	VFMADD213PD  Z12, Z16, Z20
-	VBROADCASTSD constants<>+13696(SB), Z21
+	VBROADCASTSD constants<>+14848(SB), Z21
 	VFMADD213PD  Z21, Z15, Z19
-	VBROADCASTSD constants<>+13696(SB), Z21
+	VBROADCASTSD constants<>+14848(SB), Z21
 	VFMADD213PD  Z21, Z16, Z20
-	VBROADCASTSD constants<>+13760(SB), Z21
+	VBROADCASTSD constants<>+14912(SB), Z21
 	VFMADD213PD  Z21, Z15, Z19
-	VBROADCASTSD constants<>+13760(SB), Z21
+	VBROADCASTSD constants<>+14912(SB), Z21
 	VFMADD213PD  Z21, Z16, Z20
-	VBROADCASTSD constants<>+13824(SB), Z21
+	VBROADCASTSD constants<>+14976(SB), Z21
 	VFMADD213PD  Z21, Z15, Z19
-	VBROADCASTSD constants<>+13824(SB), Z21
+	VBROADCASTSD constants<>+14976(SB), Z21
 	VFMADD213PD  Z21, Z16, Z20
-	VBROADCASTSD constants<>+13888(SB), Z21
+	VBROADCASTSD constants<>+15040(SB), Z21
 	VFMADD213PD  Z21, Z15, Z19
-	VBROADCASTSD constants<>+13888(SB), Z21
+	VBROADCASTSD constants<>+15040(SB), Z21
 	VFMADD213PD  Z21, Z16, Z20
-	VBROADCASTSD constants<>+13952(SB), Z21
+	VBROADCASTSD constants<>+15104(SB), Z21
 	VFMADD213PD  Z21, Z15, Z19
-	VBROADCASTSD constants<>+13952(SB), Z21
+	VBROADCASTSD constants<>+15104(SB), Z21
 	VFMADD213PD  Z21, Z16, Z20
-	VBROADCASTSD constants<>+7296(SB), Z21
+	VBROADCASTSD constants<>+6848(SB), Z21
 	VFMADD213PD  Z21, Z15, Z19
-	VBROADCASTSD constants<>+7296(SB), Z21
+	VBROADCASTSD constants<>+6848(SB), Z21
 	VFMADD213PD  Z21, Z16, Z20
 	VMULPD       Z15, Z19, Z19
 	VMULPD       Z16, Z20, Z20
-	VBROADCASTSD constants<>+7232(SB), Z21
+	VBROADCASTSD constants<>+5952(SB), Z21
 	VADDPD       Z21, Z15, Z21
-	VBROADCASTSD constants<>+7232(SB), Z22
+	VBROADCASTSD constants<>+5952(SB), Z22
 	VADDPD       Z22, Z16, Z22
-	VBROADCASTSD constants<>+7232(SB), Z23
+	VBROADCASTSD constants<>+5952(SB), Z23
 	VSUBPD       Z23, Z21, Z21
-	VBROADCASTSD constants<>+7232(SB), Z23
+	VBROADCASTSD constants<>+5952(SB), Z23
 	VSUBPD       Z23, Z22, Z22
 	VSUBPD       Z21, Z15, Z21
 	VSUBPD       Z22, Z16, Z22
 	VFMADD231PD  Z15, Z19, Z21
 	VFMADD231PD  Z16, Z20, Z22
-	VBROADCASTSD constants<>+7232(SB), Z19
+	VBROADCASTSD constants<>+5952(SB), Z19
 	VADDPD       Z19, Z15, Z15
-	VBROADCASTSD constants<>+7232(SB), Z19
+	VBROADCASTSD constants<>+5952(SB), Z19
 	VADDPD       Z19, Z16, Z16
 	VADDPD       Z15, Z21, Z15
 	VADDPD       Z16, Z22, Z16
@@ -19120,100 +19820,28 @@ loop:
 	VMULPD       Z14, Z14, Z18
 	VFNMADD231PD Z13, Z13, Z17
 	VFNMADD231PD Z14, Z14, Z18
-	VBROADCASTSD constants<>+7296(SB), Z19
+	VBROADCASTSD constants<>+6848(SB), Z19
 	VMULPD       Z19, Z17, Z17
-	VBROADCASTSD constants<>+7296(SB), Z19
+	VBROADCASTSD constants<>+6848(SB), Z19
 	VMULPD       Z19, Z18, Z18
 	VFMADD213PD  Z15, Z15, Z17
 	VFMADD213PD  Z16, Z16, Z18
-	VBROADCASTSD constants<>+7232(SB), Z15
-	VBROADCASTSD constants<>+14784(SB), Z16
+	VBROADCASTSD constants<>+5952(SB), Z15
+	VBROADCASTSD constants<>+15936(SB), Z16
 	VFMADD231PD  Z16, Z13, Z15
-	VBROADCASTSD constants<>+7232(SB), Z16
-	VBROADCASTSD constants<>+14784(SB), Z19
+	VBROADCASTSD constants<>+5952(SB), Z16
+	VBROADCASTSD constants<>+15936(SB), Z19
 	VFMADD231PD  Z19, Z14, Z16
-	VBROADCASTSD constants<>+7232(SB), Z19
+	VBROADCASTSD constants<>+5952(SB), Z19
 	VDIVPD       Z15, Z19, Z15
-	VBROADCASTSD constants<>+7232(SB), Z19
+	VBROADCASTSD constants<>+5952(SB), Z19
 	VDIVPD       Z16, Z19, Z16
-	VBROADCASTSD constants<>+14912(SB), Z19
-	VBROADCASTSD constants<>+14848(SB), Z20
+	VBROADCASTSD constants<>+16064(SB), Z19
+	VBROADCASTSD constants<>+16000(SB), Z20
 	VFMADD231PD  Z20, Z15, Z19
-	VBROADCASTSD constants<>+14912(SB), Z20
-	VBROADCASTSD constants<>+14848(SB), Z21
+	VBROADCASTSD constants<>+16064(SB), Z20
+	VBROADCASTSD constants<>+16000(SB), Z21
 	VFMADD231PD  Z21, Z16, Z20
-	VBROADCASTSD constants<>+14976(SB), Z21
-	VFMADD213PD  Z21, Z15, Z19
-	VBROADCASTSD constants<>+14976(SB), Z21
-	VFMADD213PD  Z21, Z16, Z20
-	VBROADCASTSD constants<>+15040(SB), Z21
-	VFMADD213PD  Z21, Z15, Z19
-	VBROADCASTSD constants<>+15040(SB), Z21
-	VFMADD213PD  Z21, Z16, Z20
-	VBROADCASTSD constants<>+15104(SB), Z21
-	VFMADD213PD  Z21, Z15, Z19
-	VBROADCASTSD constants<>+15104(SB), Z21
-	VFMADD213PD  Z21, Z16, Z20
-	VBROADCASTSD constants<>+15168(SB), Z21
-	VFMADD213PD  Z21, Z15, Z19
-	VBROADCASTSD constants<>+15168(SB), Z21
-	VFMADD213PD  Z21, Z16, Z20
-	VBROADCASTSD constants<>+15232(SB), Z21
-	VFMADD213PD  Z21, Z15, Z19
-	VBROADCASTSD constants<>+15232(SB), Z21
-	VFMADD213PD  Z21, Z16, Z20
-	VBROADCASTSD constants<>+15296(SB), Z21
-	VFMADD213PD  Z21, Z15, Z19
-	VBROADCASTSD constants<>+15296(SB), Z21
-	VFMADD213PD  Z21, Z16, Z20
-	VBROADCASTSD constants<>+15360(SB), Z21
-	VFMADD213PD  Z21, Z15, Z19
-	VBROADCASTSD constants<>+15360(SB), Z21
-	VFMADD213PD  Z21, Z16, Z20
-	VBROADCASTSD constants<>+15424(SB), Z21
-	VFMADD213PD  Z21, Z15, Z19
-	VBROADCASTSD constants<>+15424(SB), Z21
-	VFMADD213PD  Z21, Z16, Z20
-	VBROADCASTSD constants<>+15488(SB), Z21
-	VFMADD213PD  Z21, Z15, Z19
-	VBROADCASTSD constants<>+15488(SB), Z21
-	VFMADD213PD  Z21, Z16, Z20
-	VBROADCASTSD constants<>+15552(SB), Z21
-	VFMADD213PD  Z21, Z15, Z19
-	VBROADCASTSD constants<>+15552(SB), Z21
-	VFMADD213PD  Z21, Z16, Z20
-	VBROADCASTSD constants<>+15616(SB), Z21
-	VFMADD213PD  Z21, Z15, Z19
-	VBROADCASTSD constants<>+15616(SB), Z21
-	VFMADD213PD  Z21, Z16, Z20
-	VBROADCASTSD constants<>+15680(SB), Z21
-	VFMADD213PD  Z21, Z15, Z19
-	VBROADCASTSD constants<>+15680(SB), Z21
-	VFMADD213PD  Z21, Z16, Z20
-	VBROADCASTSD constants<>+15744(SB), Z21
-	VFMADD213PD  Z21, Z15, Z19
-	VBROADCASTSD constants<>+15744(SB), Z21
-	VFMADD213PD  Z21, Z16, Z20
-	VBROADCASTSD constants<>+15808(SB), Z21
-	VFMADD213PD  Z21, Z15, Z19
-	VBROADCASTSD constants<>+15808(SB), Z21
-	VFMADD213PD  Z21, Z16, Z20
-	VBROADCASTSD constants<>+15872(SB), Z21
-	VFMADD213PD  Z21, Z15, Z19
-	VBROADCASTSD constants<>+15872(SB), Z21
-	VFMADD213PD  Z21, Z16, Z20
-	VBROADCASTSD constants<>+15936(SB), Z21
-	VFMADD213PD  Z21, Z15, Z19
-	VBROADCASTSD constants<>+15936(SB), Z21
-	VFMADD213PD  Z21, Z16, Z20
-	VBROADCASTSD constants<>+16000(SB), Z21
-	VFMADD213PD  Z21, Z15, Z19
-	VBROADCASTSD constants<>+16000(SB), Z21
-	VFMADD213PD  Z21, Z16, Z20
-	VBROADCASTSD constants<>+16064(SB), Z21
-	VFMADD213PD  Z21, Z15, Z19
-	VBROADCASTSD constants<>+16064(SB), Z21
-	VFMADD213PD  Z21, Z16, Z20
 	VBROADCASTSD constants<>+16128(SB), Z21
 	VFMADD213PD  Z21, Z15, Z19
 	VBROADCASTSD constants<>+16128(SB), Z21
@@ -19221,26 +19849,98 @@ loop:
 	VBROADCASTSD constants<>+16192(SB), Z21
 	VFMADD213PD  Z21, Z15, Z19
 	VBROADCASTSD constants<>+16192(SB), Z21
+	VFMADD213PD  Z21, Z16, Z20
+	VBROADCASTSD constants<>+16256(SB), Z21
+	VFMADD213PD  Z21, Z15, Z19
+	VBROADCASTSD constants<>+16256(SB), Z21
+	VFMADD213PD  Z21, Z16, Z20
+	VBROADCASTSD constants<>+16320(SB), Z21
+	VFMADD213PD  Z21, Z15, Z19
+	VBROADCASTSD constants<>+16320(SB), Z21
+	VFMADD213PD  Z21, Z16, Z20
+	VBROADCASTSD constants<>+16384(SB), Z21
+	VFMADD213PD  Z21, Z15, Z19
+	VBROADCASTSD constants<>+16384(SB), Z21
+	VFMADD213PD  Z21, Z16, Z20
+	VBROADCASTSD constants<>+16448(SB), Z21
+	VFMADD213PD  Z21, Z15, Z19
+	VBROADCASTSD constants<>+16448(SB), Z21
+	VFMADD213PD  Z21, Z16, Z20
+	VBROADCASTSD constants<>+16512(SB), Z21
+	VFMADD213PD  Z21, Z15, Z19
+	VBROADCASTSD constants<>+16512(SB), Z21
+	VFMADD213PD  Z21, Z16, Z20
+	VBROADCASTSD constants<>+16576(SB), Z21
+	VFMADD213PD  Z21, Z15, Z19
+	VBROADCASTSD constants<>+16576(SB), Z21
+	VFMADD213PD  Z21, Z16, Z20
+	VBROADCASTSD constants<>+16640(SB), Z21
+	VFMADD213PD  Z21, Z15, Z19
+	VBROADCASTSD constants<>+16640(SB), Z21
+	VFMADD213PD  Z21, Z16, Z20
+	VBROADCASTSD constants<>+16704(SB), Z21
+	VFMADD213PD  Z21, Z15, Z19
+	VBROADCASTSD constants<>+16704(SB), Z21
+	VFMADD213PD  Z21, Z16, Z20
+	VBROADCASTSD constants<>+16768(SB), Z21
+	VFMADD213PD  Z21, Z15, Z19
+	VBROADCASTSD constants<>+16768(SB), Z21
+	VFMADD213PD  Z21, Z16, Z20
+	VBROADCASTSD constants<>+16832(SB), Z21
+	VFMADD213PD  Z21, Z15, Z19
+	VBROADCASTSD constants<>+16832(SB), Z21
+	VFMADD213PD  Z21, Z16, Z20
+	VBROADCASTSD constants<>+16896(SB), Z21
+	VFMADD213PD  Z21, Z15, Z19
+	VBROADCASTSD constants<>+16896(SB), Z21
+	VFMADD213PD  Z21, Z16, Z20
+	VBROADCASTSD constants<>+16960(SB), Z21
+	VFMADD213PD  Z21, Z15, Z19
+	VBROADCASTSD constants<>+16960(SB), Z21
+	VFMADD213PD  Z21, Z16, Z20
+	VBROADCASTSD constants<>+17024(SB), Z21
+	VFMADD213PD  Z21, Z15, Z19
+	VBROADCASTSD constants<>+17024(SB), Z21
+	VFMADD213PD  Z21, Z16, Z20
+	VBROADCASTSD constants<>+17088(SB), Z21
+	VFMADD213PD  Z21, Z15, Z19
+	VBROADCASTSD constants<>+17088(SB), Z21
+	VFMADD213PD  Z21, Z16, Z20
+	VBROADCASTSD constants<>+17152(SB), Z21
+	VFMADD213PD  Z21, Z15, Z19
+	VBROADCASTSD constants<>+17152(SB), Z21
+	VFMADD213PD  Z21, Z16, Z20
+	VBROADCASTSD constants<>+17216(SB), Z21
+	VFMADD213PD  Z21, Z15, Z19
+	VBROADCASTSD constants<>+17216(SB), Z21
+	VFMADD213PD  Z21, Z16, Z20
+	VBROADCASTSD constants<>+17280(SB), Z21
+	VFMADD213PD  Z21, Z15, Z19
+	VBROADCASTSD constants<>+17280(SB), Z21
+	VFMADD213PD  Z21, Z16, Z20
+	VBROADCASTSD constants<>+17344(SB), Z21
+	VFMADD213PD  Z21, Z15, Z19
+	VBROADCASTSD constants<>+17344(SB), Z21
 	VFMADD213PD  Z21, Z16, Z20
 	VMULPD       Z15, Z19, Z15
 	VMULPD       Z16, Z20, Z16
 	VMULPD       Z17, Z15, Z15
 	VMULPD       Z18, Z16, Z16
-	VBROADCASTSD constants<>+16256(SB), Z19
+	VBROADCASTSD constants<>+17408(SB), Z19
 	VMULPD       Z19, Z17, Z17
-	VBROADCASTSD constants<>+16256(SB), Z19
+	VBROADCASTSD constants<>+17408(SB), Z19
 	VMULPD       Z19, Z18, Z18
 	VFNMADD231PD Z13, Z17, Z15
 	VFNMADD231PD Z14, Z18, Z16
 	VMOVUPS      (DX)(BX*8), Z13
 	VMOVUPS      64(DX)(BX*8), Z14
-	VBROADCASTSD constants<>+14272(SB), Z17
+	VBROADCASTSD constants<>+15424(SB), Z17
 	VCMPPD       $0x11, Z17, Z13, K1
-	VBROADCASTSD constants<>+14272(SB), Z13
+	VBROADCASTSD constants<>+15424(SB), Z13
 	VCMPPD       $0x11, Z13, Z14, K2
-	VBROADCASTSD constants<>+7232(SB), Z13
+	VBROADCASTSD constants<>+5952(SB), Z13
 	VSUBPD       Z15, Z13, Z13
-	VBROADCASTSD constants<>+7232(SB), Z14
+	VBROADCASTSD constants<>+5952(SB), Z14
 	VSUBPD       Z16, Z14, Z14
 	VBLENDMPD    Z15, Z13, K1, Z13
 	VBLENDMPD    Z16, Z14, K2, Z14
@@ -19293,47 +19993,47 @@ test:
 	VFMADD213PD  Z11, Z2, Z7
 	VFMADD213PD  Z12, Z1, Z5
 	VFMADD213PD  Z12, Z2, Z7
-	VBROADCASTSD constants<>+13696(SB), Z8
+	VBROADCASTSD constants<>+14848(SB), Z8
 	VFMADD213PD  Z8, Z1, Z5
-	VBROADCASTSD constants<>+13696(SB), Z8
+	VBROADCASTSD constants<>+14848(SB), Z8
 	VFMADD213PD  Z8, Z2, Z7
-	VBROADCASTSD constants<>+13760(SB), Z8
+	VBROADCASTSD constants<>+14912(SB), Z8
 	VFMADD213PD  Z8, Z1, Z5
-	VBROADCASTSD constants<>+13760(SB), Z8
+	VBROADCASTSD constants<>+14912(SB), Z8
 	VFMADD213PD  Z8, Z2, Z7
-	VBROADCASTSD constants<>+13824(SB), Z8
+	VBROADCASTSD constants<>+14976(SB), Z8
 	VFMADD213PD  Z8, Z1, Z5
-	VBROADCASTSD constants<>+13824(SB), Z8
+	VBROADCASTSD constants<>+14976(SB), Z8
 	VFMADD213PD  Z8, Z2, Z7
-	VBROADCASTSD constants<>+13888(SB), Z8
+	VBROADCASTSD constants<>+15040(SB), Z8
 	VFMADD213PD  Z8, Z1, Z5
-	VBROADCASTSD constants<>+13888(SB), Z8
+	VBROADCASTSD constants<>+15040(SB), Z8
 	VFMADD213PD  Z8, Z2, Z7
-	VBROADCASTSD constants<>+13952(SB), Z8
+	VBROADCASTSD constants<>+15104(SB), Z8
 	VFMADD213PD  Z8, Z1, Z5
-	VBROADCASTSD constants<>+13952(SB), Z8
+	VBROADCASTSD constants<>+15104(SB), Z8
 	VFMADD213PD  Z8, Z2, Z7
-	VBROADCASTSD constants<>+7296(SB), Z8
+	VBROADCASTSD constants<>+6848(SB), Z8
 	VFMADD213PD  Z8, Z1, Z5
-	VBROADCASTSD constants<>+7296(SB), Z8
+	VBROADCASTSD constants<>+6848(SB), Z8
 	VFMADD213PD  Z8, Z2, Z7
 	VMULPD       Z1, Z5, Z5
 	VMULPD       Z2, Z7, Z7
-	VBROADCASTSD constants<>+7232(SB), Z8
+	VBROADCASTSD constants<>+5952(SB), Z8
 	VADDPD       Z8, Z1, Z8
-	VBROADCASTSD constants<>+7232(SB), Z9
+	VBROADCASTSD constants<>+5952(SB), Z9
 	VADDPD       Z9, Z2, Z9
-	VBROADCASTSD constants<>+7232(SB), Z10
+	VBROADCASTSD constants<>+5952(SB), Z10
 	VSUBPD       Z10, Z8, Z8
-	VBROADCASTSD constants<>+7232(SB), Z10
+	VBROADCASTSD constants<>+5952(SB), Z10
 	VSUBPD       Z10, Z9, Z9
 	VSUBPD       Z8, Z1, Z8
 	VSUBPD       Z9, Z2, Z9
 	VFMADD231PD  Z1, Z5, Z8
 	VFMADD231PD  Z2, Z7, Z9
-	VBROADCASTSD constants<>+7232(SB), Z5
+	VBROADCASTSD constants<>+5952(SB), Z5
 	VADDPD       Z5, Z1, Z1
-	VBROADCASTSD constants<>+7232(SB), Z5
+	VBROADCASTSD constants<>+5952(SB), Z5
 	VADDPD       Z5, Z2, Z2
 	VADDPD       Z1, Z8, Z1
 	VADDPD       Z2, Z9, Z2
@@ -19345,100 +20045,28 @@ test:
 	VMULPD       Z0, Z0, Z4
 	VFNMADD231PD Z13, Z13, Z3
 	VFNMADD231PD Z0, Z0, Z4
-	VBROADCASTSD constants<>+7296(SB), Z5
+	VBROADCASTSD constants<>+6848(SB), Z5
 	VMULPD       Z5, Z3, Z3
-	VBROADCASTSD constants<>+7296(SB), Z5
+	VBROADCASTSD constants<>+6848(SB), Z5
 	VMULPD       Z5, Z4, Z4
 	VFMADD213PD  Z1, Z1, Z3
 	VFMADD213PD  Z2, Z2, Z4
-	VBROADCASTSD constants<>+7232(SB), Z1
-	VBROADCASTSD constants<>+14784(SB), Z2
+	VBROADCASTSD constants<>+5952(SB), Z1
+	VBROADCASTSD constants<>+15936(SB), Z2
 	VFMADD231PD  Z2, Z13, Z1
-	VBROADCASTSD constants<>+7232(SB), Z2
-	VBROADCASTSD constants<>+14784(SB), Z5
+	VBROADCASTSD constants<>+5952(SB), Z2
+	VBROADCASTSD constants<>+15936(SB), Z5
 	VFMADD231PD  Z5, Z0, Z2
-	VBROADCASTSD constants<>+7232(SB), Z5
+	VBROADCASTSD constants<>+5952(SB), Z5
 	VDIVPD       Z1, Z5, Z1
-	VBROADCASTSD constants<>+7232(SB), Z5
+	VBROADCASTSD constants<>+5952(SB), Z5
 	VDIVPD       Z2, Z5, Z2
-	VBROADCASTSD constants<>+14912(SB), Z5
-	VBROADCASTSD constants<>+14848(SB), Z6
+	VBROADCASTSD constants<>+16064(SB), Z5
+	VBROADCASTSD constants<>+16000(SB), Z6
 	VFMADD231PD  Z6, Z1, Z5
-	VBROADCASTSD constants<>+14912(SB), Z6
-	VBROADCASTSD constants<>+14848(SB), Z7
+	VBROADCASTSD constants<>+16064(SB), Z6
+	VBROADCASTSD constants<>+16000(SB), Z7
 	VFMADD231PD  Z7, Z2, Z6
-	VBROADCASTSD constants<>+14976(SB), Z7
-	VFMADD213PD  Z7, Z1, Z5
-	VBROADCASTSD constants<>+14976(SB), Z7
-	VFMADD213PD  Z7, Z2, Z6
-	VBROADCASTSD constants<>+15040(SB), Z7
-	VFMADD213PD  Z7, Z1, Z5
-	VBROADCASTSD constants<>+15040(SB), Z7
-	VFMADD213PD  Z7, Z2, Z6
-	VBROADCASTSD constants<>+15104(SB), Z7
-	VFMADD213PD  Z7, Z1, Z5
-	VBROADCASTSD constants<>+15104(SB), Z7
-	VFMADD213PD  Z7, Z2, Z6
-	VBROADCASTSD constants<>+15168(SB), Z7
-	VFMADD213PD  Z7, Z1, Z5
-	VBROADCASTSD constants<>+15168(SB), Z7
-	VFMADD213PD  Z7, Z2, Z6
-	VBROADCASTSD constants<>+15232(SB), Z7
-	VFMADD213PD  Z7, Z1, Z5
-	VBROADCASTSD constants<>+15232(SB), Z7
-	VFMADD213PD  Z7, Z2, Z6
-	VBROADCASTSD constants<>+15296(SB), Z7
-	VFMADD213PD  Z7, Z1, Z5
-	VBROADCASTSD constants<>+15296(SB), Z7
-	VFMADD213PD  Z7, Z2, Z6
-	VBROADCASTSD constants<>+15360(SB), Z7
-	VFMADD213PD  Z7, Z1, Z5
-	VBROADCASTSD constants<>+15360(SB), Z7
-	VFMADD213PD  Z7, Z2, Z6
-	VBROADCASTSD constants<>+15424(SB), Z7
-	VFMADD213PD  Z7, Z1, Z5
-	VBROADCASTSD constants<>+15424(SB), Z7
-	VFMADD213PD  Z7, Z2, Z6
-	VBROADCASTSD constants<>+15488(SB), Z7
-	VFMADD213PD  Z7, Z1, Z5
-	VBROADCASTSD constants<>+15488(SB), Z7
-	VFMADD213PD  Z7, Z2, Z6
-	VBROADCASTSD constants<>+15552(SB), Z7
-	VFMADD213PD  Z7, Z1, Z5
-	VBROADCASTSD constants<>+15552(SB), Z7
-	VFMADD213PD  Z7, Z2, Z6
-	VBROADCASTSD constants<>+15616(SB), Z7
-	VFMADD213PD  Z7, Z1, Z5
-	VBROADCASTSD constants<>+15616(SB), Z7
-	VFMADD213PD  Z7, Z2, Z6
-	VBROADCASTSD constants<>+15680(SB), Z7
-	VFMADD213PD  Z7, Z1, Z5
-	VBROADCASTSD constants<>+15680(SB), Z7
-	VFMADD213PD  Z7, Z2, Z6
-	VBROADCASTSD constants<>+15744(SB), Z7
-	VFMADD213PD  Z7, Z1, Z5
-	VBROADCASTSD constants<>+15744(SB), Z7
-	VFMADD213PD  Z7, Z2, Z6
-	VBROADCASTSD constants<>+15808(SB), Z7
-	VFMADD213PD  Z7, Z1, Z5
-	VBROADCASTSD constants<>+15808(SB), Z7
-	VFMADD213PD  Z7, Z2, Z6
-	VBROADCASTSD constants<>+15872(SB), Z7
-	VFMADD213PD  Z7, Z1, Z5
-	VBROADCASTSD constants<>+15872(SB), Z7
-	VFMADD213PD  Z7, Z2, Z6
-	VBROADCASTSD constants<>+15936(SB), Z7
-	VFMADD213PD  Z7, Z1, Z5
-	VBROADCASTSD constants<>+15936(SB), Z7
-	VFMADD213PD  Z7, Z2, Z6
-	VBROADCASTSD constants<>+16000(SB), Z7
-	VFMADD213PD  Z7, Z1, Z5
-	VBROADCASTSD constants<>+16000(SB), Z7
-	VFMADD213PD  Z7, Z2, Z6
-	VBROADCASTSD constants<>+16064(SB), Z7
-	VFMADD213PD  Z7, Z1, Z5
-	VBROADCASTSD constants<>+16064(SB), Z7
-	VFMADD213PD  Z7, Z2, Z6
 	VBROADCASTSD constants<>+16128(SB), Z7
 	VFMADD213PD  Z7, Z1, Z5
 	VBROADCASTSD constants<>+16128(SB), Z7
@@ -19446,26 +20074,98 @@ test:
 	VBROADCASTSD constants<>+16192(SB), Z7
 	VFMADD213PD  Z7, Z1, Z5
 	VBROADCASTSD constants<>+16192(SB), Z7
+	VFMADD213PD  Z7, Z2, Z6
+	VBROADCASTSD constants<>+16256(SB), Z7
+	VFMADD213PD  Z7, Z1, Z5
+	VBROADCASTSD constants<>+16256(SB), Z7
+	VFMADD213PD  Z7, Z2, Z6
+	VBROADCASTSD constants<>+16320(SB), Z7
+	VFMADD213PD  Z7, Z1, Z5
+	VBROADCASTSD constants<>+16320(SB), Z7
+	VFMADD213PD  Z7, Z2, Z6
+	VBROADCASTSD constants<>+16384(SB), Z7
+	VFMADD213PD  Z7, Z1, Z5
+	VBROADCASTSD constants<>+16384(SB), Z7
+	VFMADD213PD  Z7, Z2, Z6
+	VBROADCASTSD constants<>+16448(SB), Z7
+	VFMADD213PD  Z7, Z1, Z5
+	VBROADCASTSD constants<>+16448(SB), Z7
+	VFMADD213PD  Z7, Z2, Z6
+	VBROADCASTSD constants<>+16512(SB), Z7
+	VFMADD213PD  Z7, Z1, Z5
+	VBROADCASTSD constants<>+16512(SB), Z7
+	VFMADD213PD  Z7, Z2, Z6
+	VBROADCASTSD constants<>+16576(SB), Z7
+	VFMADD213PD  Z7, Z1, Z5
+	VBROADCASTSD constants<>+16576(SB), Z7
+	VFMADD213PD  Z7, Z2, Z6
+	VBROADCASTSD constants<>+16640(SB), Z7
+	VFMADD213PD  Z7, Z1, Z5
+	VBROADCASTSD constants<>+16640(SB), Z7
+	VFMADD213PD  Z7, Z2, Z6
+	VBROADCASTSD constants<>+16704(SB), Z7
+	VFMADD213PD  Z7, Z1, Z5
+	VBROADCASTSD constants<>+16704(SB), Z7
+	VFMADD213PD  Z7, Z2, Z6
+	VBROADCASTSD constants<>+16768(SB), Z7
+	VFMADD213PD  Z7, Z1, Z5
+	VBROADCASTSD constants<>+16768(SB), Z7
+	VFMADD213PD  Z7, Z2, Z6
+	VBROADCASTSD constants<>+16832(SB), Z7
+	VFMADD213PD  Z7, Z1, Z5
+	VBROADCASTSD constants<>+16832(SB), Z7
+	VFMADD213PD  Z7, Z2, Z6
+	VBROADCASTSD constants<>+16896(SB), Z7
+	VFMADD213PD  Z7, Z1, Z5
+	VBROADCASTSD constants<>+16896(SB), Z7
+	VFMADD213PD  Z7, Z2, Z6
+	VBROADCASTSD constants<>+16960(SB), Z7
+	VFMADD213PD  Z7, Z1, Z5
+	VBROADCASTSD constants<>+16960(SB), Z7
+	VFMADD213PD  Z7, Z2, Z6
+	VBROADCASTSD constants<>+17024(SB), Z7
+	VFMADD213PD  Z7, Z1, Z5
+	VBROADCASTSD constants<>+17024(SB), Z7
+	VFMADD213PD  Z7, Z2, Z6
+	VBROADCASTSD constants<>+17088(SB), Z7
+	VFMADD213PD  Z7, Z1, Z5
+	VBROADCASTSD constants<>+17088(SB), Z7
+	VFMADD213PD  Z7, Z2, Z6
+	VBROADCASTSD constants<>+17152(SB), Z7
+	VFMADD213PD  Z7, Z1, Z5
+	VBROADCASTSD constants<>+17152(SB), Z7
+	VFMADD213PD  Z7, Z2, Z6
+	VBROADCASTSD constants<>+17216(SB), Z7
+	VFMADD213PD  Z7, Z1, Z5
+	VBROADCASTSD constants<>+17216(SB), Z7
+	VFMADD213PD  Z7, Z2, Z6
+	VBROADCASTSD constants<>+17280(SB), Z7
+	VFMADD213PD  Z7, Z1, Z5
+	VBROADCASTSD constants<>+17280(SB), Z7
+	VFMADD213PD  Z7, Z2, Z6
+	VBROADCASTSD constants<>+17344(SB), Z7
+	VFMADD213PD  Z7, Z1, Z5
+	VBROADCASTSD constants<>+17344(SB), Z7
 	VFMADD213PD  Z7, Z2, Z6
 	VMULPD       Z1, Z5, Z1
 	VMULPD       Z2, Z6, Z2
 	VMULPD       Z3, Z1, Z1
 	VMULPD       Z4, Z2, Z2
-	VBROADCASTSD constants<>+16256(SB), Z5
+	VBROADCASTSD constants<>+17408(SB), Z5
 	VMULPD       Z5, Z3, Z3
-	VBROADCASTSD constants<>+16256(SB), Z5
+	VBROADCASTSD constants<>+17408(SB), Z5
 	VMULPD       Z5, Z4, Z4
 	VFNMADD231PD Z13, Z3, Z1
 	VFNMADD231PD Z0, Z4, Z2
 	VMOVUPD.Z    (DX)(BX*8), K1, Z0
 	VMOVUPD.Z    64(DX)(BX*8), K2, Z3
-	VBROADCASTSD constants<>+14272(SB), Z4
+	VBROADCASTSD constants<>+15424(SB), Z4
 	VCMPPD       $0x11, Z4, Z0, K3
-	VBROADCASTSD constants<>+14272(SB), Z0
+	VBROADCASTSD constants<>+15424(SB), Z0
 	VCMPPD       $0x11, Z0, Z3, K4
-	VBROADCASTSD constants<>+7232(SB), Z0
+	VBROADCASTSD constants<>+5952(SB), Z0
 	VSUBPD       Z1, Z0, Z0
-	VBROADCASTSD constants<>+7232(SB), Z3
+	VBROADCASTSD constants<>+5952(SB), Z3
 	VSUBPD       Z2, Z3, Z3
 	VBLENDMPD    Z1, Z0, K3, Z0
 	VBLENDMPD    Z2, Z3, K4, Z3
@@ -19616,16 +20316,16 @@ TEXT ·expShift64AVX512(SB), NOSPLIT, $0-40
 	MOVQ         sum+32(FP), DX
 	VMOVUPS      (DX), Z1
 	VMOVUPS      64(DX), Z2
-	VBROADCASTSD constants<>+13056(SB), Z3
-	VBROADCASTSD constants<>+13120(SB), Z4
-	VBROADCASTSD constants<>+13184(SB), Z5
-	VBROADCASTSD constants<>+13248(SB), Z6
-	VBROADCASTSD constants<>+13312(SB), Z7
-	VBROADCASTSD constants<>+13376(SB), Z8
-	VBROADCASTSD constants<>+13440(SB), Z9
-	VBROADCASTSD constants<>+13504(SB), Z10
-	VBROADCASTSD constants<>+13568(SB), Z11
-	VBROADCASTSD constants<>+13632(SB), Z12
+	VBROADCASTSD constants<>+14272(SB), Z3
+	VBROADCASTSD constants<>+14336(SB), Z4
+	VBROADCASTSD constants<>+14400(SB), Z5
+	VBROADCASTSD constants<>+14464(SB), Z6
+	VBROADCASTSD constants<>+5888(SB), Z7
+	VBROADCASTSD constants<>+14528(SB), Z8
+	VBROADCASTSD constants<>+14592(SB), Z9
+	VBROADCASTSD constants<>+14656(SB), Z10
+	VBROADCASTSD constants<>+14720(SB), Z11
+	VBROADCASTSD constants<>+14784(SB), Z12
 	MOVQ         n+16(FP), BX
 	MOVQ         BX, SI
 	ANDQ         $-16, SI
@@ -19659,47 +20359,47 @@ loop:
 	VFMADD213PD  Z11, Z14, Z18
 	VFMADD213PD  Z12, Z13, Z17
 	VFMADD213PD  Z12, Z14, Z18
-	VBROADCASTSD constants<>+13696(SB), Z19
+	VBROADCASTSD constants<>+14848(SB), Z19
 	VFMADD213PD  Z19, Z13, Z17
-	VBROADCASTSD constants<>+13696(SB), Z19
+	VBROADCASTSD constants<>+14848(SB), Z19
 	VFMADD213PD  Z19, Z14, Z18
-	VBROADCASTSD constants<>+13760(SB), Z19
+	VBROADCASTSD constants<>+14912(SB), Z19
 	VFMADD213PD  Z19, Z13, Z17
-	VBROADCASTSD constants<>+13760(SB), Z19
+	VBROADCASTSD constants<>+14912(SB), Z19
 	VFMADD213PD  Z19, Z14, Z18
-	VBROADCASTSD constants<>+13824(SB), Z19
+	VBROADCASTSD constants<>+14976(SB), Z19
 	VFMADD213PD  Z19, Z13, Z17
-	VBROADCASTSD constants<>+13824(SB), Z19
+	VBROADCASTSD constants<>+14976(SB), Z19
 	VFMADD213PD  Z19, Z14, Z18
-	VBROADCASTSD constants<>+13888(SB), Z19
+	VBROADCASTSD constants<>+15040(SB), Z19
 	VFMADD213PD  Z19, Z13, Z17
-	VBROADCASTSD constants<>+13888(SB), Z19
+	VBROADCASTSD constants<>+15040(SB), Z19
 	VFMADD213PD  Z19, Z14, Z18
-	VBROADCASTSD constants<>+13952(SB), Z19
+	VBROADCASTSD constants<>+15104(SB), Z19
 	VFMADD213PD  Z19, Z13, Z17
-	VBROADCASTSD constants<>+13952(SB), Z19
+	VBROADCASTSD constants<>+15104(SB), Z19
 	VFMADD213PD  Z19, Z14, Z18
-	VBROADCASTSD constants<>+7296(SB), Z19
+	VBROADCASTSD constants<>+6848(SB), Z19
 	VFMADD213PD  Z19, Z13, Z17
-	VBROADCASTSD constants<>+7296(SB), Z19
+	VBROADCASTSD constants<>+6848(SB), Z19
 	VFMADD213PD  Z19, Z14, Z18
 	VMULPD       Z13, Z17, Z17
 	VMULPD       Z14, Z18, Z18
-	VBROADCASTSD constants<>+7232(SB), Z19
+	VBROADCASTSD constants<>+5952(SB), Z19
 	VADDPD       Z19, Z13, Z19
-	VBROADCASTSD constants<>+7232(SB), Z20
+	VBROADCASTSD constants<>+5952(SB), Z20
 	VADDPD       Z20, Z14, Z20
-	VBROADCASTSD constants<>+7232(SB), Z21
+	VBROADCASTSD constants<>+5952(SB), Z21
 	VSUBPD       Z21, Z19, Z19
-	VBROADCASTSD constants<>+7232(SB), Z21
+	VBROADCASTSD constants<>+5952(SB), Z21
 	VSUBPD       Z21, Z20, Z20
 	VSUBPD       Z19, Z13, Z19
 	VSUBPD       Z20, Z14, Z20
 	VFMADD231PD  Z13, Z17, Z19
 	VFMADD231PD  Z14, Z18, Z20
-	VBROADCASTSD constants<>+7232(SB), Z17
+	VBROADCASTSD constants<>+5952(SB), Z17
 	VADDPD       Z17, Z13, Z13
-	VBROADCASTSD constants<>+7232(SB), Z17
+	VBROADCASTSD constants<>+5952(SB), Z17
 	VADDPD       Z17, Z14, Z14
 	VADDPD       Z13, Z19, Z13
 	VADDPD       Z14, Z20, Z14
@@ -19748,47 +20448,47 @@ test:
 	VFMADD213PD  Z11, Z0, Z7
 	VFMADD213PD  Z12, Z4, Z5
 	VFMADD213PD  Z12, Z0, Z7
-	VBROADCASTSD constants<>+13696(SB), Z8
+	VBROADCASTSD constants<>+14848(SB), Z8
 	VFMADD213PD  Z8, Z4, Z5
-	VBROADCASTSD constants<>+13696(SB), Z8
+	VBROADCASTSD constants<>+14848(SB), Z8
 	VFMADD213PD  Z8, Z0, Z7
-	VBROADCASTSD constants<>+13760(SB), Z8
+	VBROADCASTSD constants<>+14912(SB), Z8
 	VFMADD213PD  Z8, Z4, Z5
-	VBROADCASTSD constants<>+13760(SB), Z8
+	VBROADCASTSD constants<>+14912(SB), Z8
 	VFMADD213PD  Z8, Z0, Z7
-	VBROADCASTSD constants<>+13824(SB), Z8
+	VBROADCASTSD constants<>+14976(SB), Z8
 	VFMADD213PD  Z8, Z4, Z5
-	VBROADCASTSD constants<>+13824(SB), Z8
+	VBROADCASTSD constants<>+14976(SB), Z8
 	VFMADD213PD  Z8, Z0, Z7
-	VBROADCASTSD constants<>+13888(SB), Z8
+	VBROADCASTSD constants<>+15040(SB), Z8
 	VFMADD213PD  Z8, Z4, Z5
-	VBROADCASTSD constants<>+13888(SB), Z8
+	VBROADCASTSD constants<>+15040(SB), Z8
 	VFMADD213PD  Z8, Z0, Z7
-	VBROADCASTSD constants<>+13952(SB), Z8
+	VBROADCASTSD constants<>+15104(SB), Z8
 	VFMADD213PD  Z8, Z4, Z5
-	VBROADCASTSD constants<>+13952(SB), Z8
+	VBROADCASTSD constants<>+15104(SB), Z8
 	VFMADD213PD  Z8, Z0, Z7
-	VBROADCASTSD constants<>+7296(SB), Z8
+	VBROADCASTSD constants<>+6848(SB), Z8
 	VFMADD213PD  Z8, Z4, Z5
-	VBROADCASTSD constants<>+7296(SB), Z8
+	VBROADCASTSD constants<>+6848(SB), Z8
 	VFMADD213PD  Z8, Z0, Z7
 	VMULPD       Z4, Z5, Z5
 	VMULPD       Z0, Z7, Z7
-	VBROADCASTSD constants<>+7232(SB), Z8
+	VBROADCASTSD constants<>+5952(SB), Z8
 	VADDPD       Z8, Z4, Z8
-	VBROADCASTSD constants<>+7232(SB), Z9
+	VBROADCASTSD constants<>+5952(SB), Z9
 	VADDPD       Z9, Z0, Z9
-	VBROADCASTSD constants<>+7232(SB), Z10
+	VBROADCASTSD constants<>+5952(SB), Z10
 	VSUBPD       Z10, Z8, Z8
-	VBROADCASTSD constants<>+7232(SB), Z10
+	VBROADCASTSD constants<>+5952(SB), Z10
 	VSUBPD       Z10, Z9, Z9
 	VSUBPD       Z8, Z4, Z8
 	VSUBPD       Z9, Z0, Z9
 	VFMADD231PD  Z4, Z5, Z8
 	VFMADD231PD  Z0, Z7, Z9
-	VBROADCASTSD constants<>+7232(SB), Z5
+	VBROADCASTSD constants<>+5952(SB), Z5
 	VADDPD       Z5, Z4, Z4
-	VBROADCASTSD constants<>+7232(SB), Z5
+	VBROADCASTSD constants<>+5952(SB), Z5
 	VADDPD       Z5, Z0, Z0
 	VADDPD       Z4, Z8, Z4
 	VADDPD       Z0, Z9, Z0
@@ -19818,16 +20518,16 @@ TEXT ·expSum64AVX512(SB), NOSPLIT, $0-32
 	MOVQ         sum+24(FP), CX
 	VMOVUPS      (CX), Z1
 	VMOVUPS      64(CX), Z2
-	VBROADCASTSD constants<>+13056(SB), Z3
-	VBROADCASTSD constants<>+13120(SB), Z4
-	VBROADCASTSD constants<>+13184(SB), Z5
-	VBROADCASTSD constants<>+13248(SB), Z6
-	VBROADCASTSD constants<>+13312(SB), Z7
-	VBROADCASTSD constants<>+13376(SB), Z8
-	VBROADCASTSD constants<>+13440(SB), Z9
-	VBROADCASTSD constants<>+13504(SB), Z10
-	VBROADCASTSD constants<>+13568(SB), Z11
-	VBROADCASTSD constants<>+13632(SB), Z12
+	VBROADCASTSD constants<>+14272(SB), Z3
+	VBROADCASTSD constants<>+14336(SB), Z4
+	VBROADCASTSD constants<>+14400(SB), Z5
+	VBROADCASTSD constants<>+14464(SB), Z6
+	VBROADCASTSD constants<>+5888(SB), Z7
+	VBROADCASTSD constants<>+14528(SB), Z8
+	VBROADCASTSD constants<>+14592(SB), Z9
+	VBROADCASTSD constants<>+14656(SB), Z10
+	VBROADCASTSD constants<>+14720(SB), Z11
+	VBROADCASTSD constants<>+14784(SB), Z12
 	MOVQ         n+8(FP), DX
 	MOVQ         DX, BX
 	ANDQ         $-16, BX
@@ -19861,47 +20561,47 @@ loop:
 	VFMADD213PD  Z11, Z14, Z18
 	VFMADD213PD  Z12, Z13, Z17
 	VFMADD213PD  Z12, Z14, Z18
-	VBROADCASTSD constants<>+13696(SB), Z19
+	VBROADCASTSD constants<>+14848(SB), Z19
 	VFMADD213PD  Z19, Z13, Z17
-	VBROADCASTSD constants<>+13696(SB), Z19
+	VBROADCASTSD constants<>+14848(SB), Z19
 	VFMADD213PD  Z19, Z14, Z18
-	VBROADCASTSD constants<>+13760(SB), Z19
+	VBROADCASTSD constants<>+14912(SB), Z19
 	VFMADD213PD  Z19, Z13, Z17
-	VBROADCASTSD constants<>+13760(SB), Z19
+	VBROADCASTSD constants<>+14912(SB), Z19
 	VFMADD213PD  Z19, Z14, Z18
-	VBROADCASTSD constants<>+13824(SB), Z19
+	VBROADCASTSD constants<>+14976(SB), Z19
 	VFMADD213PD  Z19, Z13, Z17
-	VBROADCASTSD constants<>+13824(SB), Z19
+	VBROADCASTSD constants<>+14976(SB), Z19
 	VFMADD213PD  Z19, Z14, Z18
-	VBROADCASTSD constants<>+13888(SB), Z19
+	VBROADCASTSD constants<>+15040(SB), Z19
 	VFMADD213PD  Z19, Z13, Z17
-	VBROADCASTSD constants<>+13888(SB), Z19
+	VBROADCASTSD constants<>+15040(SB), Z19
 	VFMADD213PD  Z19, Z14, Z18
-	VBROADCASTSD constants<>+13952(SB), Z19
+	VBROADCASTSD constants<>+15104(SB), Z19
 	VFMADD213PD  Z19, Z13, Z17
-	VBROADCASTSD constants<>+13952(SB), Z19
+	VBROADCASTSD constants<>+15104(SB), Z19
 	VFMADD213PD  Z19, Z14, Z18
-	VBROADCASTSD constants<>+7296(SB), Z19
+	VBROADCASTSD constants<>+6848(SB), Z19
 	VFMADD213PD  Z19, Z13, Z17
-	VBROADCASTSD constants<>+7296(SB), Z19
+	VBROADCASTSD constants<>+6848(SB), Z19
 	VFMADD213PD  Z19, Z14, Z18
 	VMULPD       Z13, Z17, Z17
 	VMULPD       Z14, Z18, Z18
-	VBROADCASTSD constants<>+7232(SB), Z19
+	VBROADCASTSD constants<>+5952(SB), Z19
 	VADDPD       Z19, Z13, Z19
-	VBROADCASTSD constants<>+7232(SB), Z20
+	VBROADCASTSD constants<>+5952(SB), Z20
 	VADDPD       Z20, Z14, Z20
-	VBROADCASTSD constants<>+7232(SB), Z21
+	VBROADCASTSD constants<>+5952(SB), Z21
 	VSUBPD       Z21, Z19, Z19
-	VBROADCASTSD constants<>+7232(SB), Z21
+	VBROADCASTSD constants<>+5952(SB), Z21
 	VSUBPD       Z21, Z20, Z20
 	VSUBPD       Z19, Z13, Z19
 	VSUBPD       Z20, Z14, Z20
 	VFMADD231PD  Z13, Z17, Z19
 	VFMADD231PD  Z14, Z18, Z20
-	VBROADCASTSD constants<>+7232(SB), Z17
+	VBROADCASTSD constants<>+5952(SB), Z17
 	VADDPD       Z17, Z13, Z13
-	VBROADCASTSD constants<>+7232(SB), Z17
+	VBROADCASTSD constants<>+5952(SB), Z17
 	VADDPD       Z17, Z14, Z14
 	VADDPD       Z13, Z19, Z13
 	VADDPD       Z14, Z20, Z14
@@ -19948,47 +20648,47 @@ test:
 	VFMADD213PD  Z11, Z0, Z7
 	VFMADD213PD  Z12, Z4, Z5
 	VFMADD213PD  Z12, Z0, Z7
-	VBROADCASTSD constants<>+13696(SB), Z8
+	VBROADCASTSD constants<>+14848(SB), Z8
 	VFMADD213PD  Z8, Z4, Z5
-	VBROADCASTSD constants<>+13696(SB), Z8
+	VBROADCASTSD constants<>+14848(SB), Z8
 	VFMADD213PD  Z8, Z0, Z7
-	VBROADCASTSD constants<>+13760(SB), Z8
+	VBROADCASTSD constants<>+14912(SB), Z8
 	VFMADD213PD  Z8, Z4, Z5
-	VBROADCASTSD constants<>+13760(SB), Z8
+	VBROADCASTSD constants<>+14912(SB), Z8
 	VFMADD213PD  Z8, Z0, Z7
-	VBROADCASTSD constants<>+13824(SB), Z8
+	VBROADCASTSD constants<>+14976(SB), Z8
 	VFMADD213PD  Z8, Z4, Z5
-	VBROADCASTSD constants<>+13824(SB), Z8
+	VBROADCASTSD constants<>+14976(SB), Z8
 	VFMADD213PD  Z8, Z0, Z7
-	VBROADCASTSD constants<>+13888(SB), Z8
+	VBROADCASTSD constants<>+15040(SB), Z8
 	VFMADD213PD  Z8, Z4, Z5
-	VBROADCASTSD constants<>+13888(SB), Z8
+	VBROADCASTSD constants<>+15040(SB), Z8
 	VFMADD213PD  Z8, Z0, Z7
-	VBROADCASTSD constants<>+13952(SB), Z8
+	VBROADCASTSD constants<>+15104(SB), Z8
 	VFMADD213PD  Z8, Z4, Z5
-	VBROADCASTSD constants<>+13952(SB), Z8
+	VBROADCASTSD constants<>+15104(SB), Z8
 	VFMADD213PD  Z8, Z0, Z7
-	VBROADCASTSD constants<>+7296(SB), Z8
+	VBROADCASTSD constants<>+6848(SB), Z8
 	VFMADD213PD  Z8, Z4, Z5
-	VBROADCASTSD constants<>+7296(SB), Z8
+	VBROADCASTSD constants<>+6848(SB), Z8
 	VFMADD213PD  Z8, Z0, Z7
 	VMULPD       Z4, Z5, Z5
 	VMULPD       Z0, Z7, Z7
-	VBROADCASTSD constants<>+7232(SB), Z8
+	VBROADCASTSD constants<>+5952(SB), Z8
 	VADDPD       Z8, Z4, Z8
-	VBROADCASTSD constants<>+7232(SB), Z9
+	VBROADCASTSD constants<>+5952(SB), Z9
 	VADDPD       Z9, Z0, Z9
-	VBROADCASTSD constants<>+7232(SB), Z10
+	VBROADCASTSD constants<>+5952(SB), Z10
 	VSUBPD       Z10, Z8, Z8
-	VBROADCASTSD constants<>+7232(SB), Z10
+	VBROADCASTSD constants<>+5952(SB), Z10
 	VSUBPD       Z10, Z9, Z9
 	VSUBPD       Z8, Z4, Z8
 	VSUBPD       Z9, Z0, Z9
 	VFMADD231PD  Z4, Z5, Z8
 	VFMADD231PD  Z0, Z7, Z9
-	VBROADCASTSD constants<>+7232(SB), Z5
+	VBROADCASTSD constants<>+5952(SB), Z5
 	VADDPD       Z5, Z4, Z4
-	VBROADCASTSD constants<>+7232(SB), Z5
+	VBROADCASTSD constants<>+5952(SB), Z5
 	VADDPD       Z5, Z0, Z0
 	VADDPD       Z4, Z8, Z4
 	VADDPD       Z0, Z9, Z0

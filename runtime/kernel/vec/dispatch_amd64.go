@@ -2013,6 +2013,24 @@ func Philox(x0, x1, x2, x3 []uint32, c1, c2, c3, k0, k1 uint32) {
 	}
 }
 
+// Erfinv stores the number whose error function is x, within 0.51 ulp, in dst: infinite at -1 and 1,
+// NaN beyond. dst may be x.
+func Erfinv(dst, x []float32) {
+	check(len(dst), len(x))
+	n := len(dst)
+	for lo := 0; lo < n; lo += chunk {
+		hi := min(lo+chunk, n)
+		switch active {
+		case AVX512:
+			erfinvAVX512(&dst[lo], &x[lo], hi-lo)
+		case AVX2:
+			erfinvAVX2(&dst[lo], &x[lo], hi-lo)
+		default:
+			erfinvGo(dst[lo:hi], x[lo:hi])
+		}
+	}
+}
+
 // Quantile stores in dst the quantiles of the standard normal distribution at (w + 1/2) / 2^32,
 // which is 0.425 or less from 1/2. Of other words it stores some number.
 func Quantile(dst []float32, w []uint32) {

@@ -2226,6 +2226,30 @@ func Philox(x0, x1, x2, x3 []uint32, c1, c2, c3, k0, k1 uint32) {
 	copy(x3[whole:], rest3[:])
 }
 
+// Erfinv stores the number whose error function is x, within 0.51 ulp, in dst: infinite at -1 and 1,
+// NaN beyond. dst may be x.
+func Erfinv(dst, x []float32) {
+	check(len(dst), len(x))
+	if active != NEON {
+		erfinvGo(dst, x)
+		return
+	}
+	n := len(dst)
+	whole := n &^ 15
+	for lo := 0; lo < whole; lo += chunk {
+		hi := min(lo+chunk, whole)
+		erfinvNEON(&dst[lo], &x[lo], hi-lo)
+	}
+	if whole == n {
+		return
+	}
+	var rest0 [16]float32
+	var rest1 [16]float32
+	copy(rest1[:], x[whole:])
+	erfinvNEON(&rest0[0], &rest1[0], len(rest0))
+	copy(dst[whole:], rest0[:])
+}
+
 // Quantile stores in dst the quantiles of the standard normal distribution at (w + 1/2) / 2^32,
 // which is 0.425 or less from 1/2. Of other words it stores some number.
 func Quantile(dst []float32, w []uint32) {

@@ -576,6 +576,13 @@ func Philox(x0, x1, x2, x3 []uint32, c1, c2, c3, k0, k1 uint32) {
 	philoxGo(x0, x1, x2, x3, c1, c2, c3, k0, k1)
 }
 
+// Erfinv stores the number whose error function is x, within 0.51 ulp, in dst: infinite at -1 and 1,
+// NaN beyond. dst may be x.
+func Erfinv(dst, x []float32) {
+	check(len(dst), len(x))
+	erfinvGo(dst, x)
+}
+
 // Quantile stores in dst the quantiles of the standard normal distribution at (w + 1/2) / 2^32,
 // which is 0.425 or less from 1/2. Of other words it stores some number.
 func Quantile(dst []float32, w []uint32) {

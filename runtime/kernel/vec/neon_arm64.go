@@ -452,6 +452,11 @@ func dropNEON(dst *float32, x *float32, keep *uint8, n int, scale float32)
 //go:noescape
 func philoxNEON(x0 *uint32, x1 *uint32, x2 *uint32, x3 *uint32, n int, c1 uint32, c2 uint32, c3 uint32, k0 uint32, k1 uint32)
 
+// erfinvNEON is Erfinv of n elements, a multiple of 16.
+//
+//go:noescape
+func erfinvNEON(dst *float32, x *float32, n int)
+
 // quantileNEON is Quantile of n elements, a multiple of 16.
 //
 //go:noescape

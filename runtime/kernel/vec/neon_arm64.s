@@ -198,325 +198,361 @@ DATA neonConstants<>+1536(SB)/8, $0xcd9e8d57cd9e8d57
 DATA neonConstants<>+1544(SB)/8, $0xcd9e8d57cd9e8d57
 DATA neonConstants<>+1552(SB)/8, $0xd2511f53d2511f53
 DATA neonConstants<>+1560(SB)/8, $0xd2511f53d2511f53
-DATA neonConstants<>+1568(SB)/8, $0x3de0000000000000
-DATA neonConstants<>+1576(SB)/8, $0x3de0000000000000
-DATA neonConstants<>+1584(SB)/8, $0x40f06c1c55b78f20
-DATA neonConstants<>+1592(SB)/8, $0x40f06c1c55b78f20
-DATA neonConstants<>+1600(SB)/8, $0x40e66c3e869b752a
-DATA neonConstants<>+1608(SB)/8, $0x40e66c3e869b752a
-DATA neonConstants<>+1616(SB)/8, $0x40cad1d8cd4ee71d
-DATA neonConstants<>+1624(SB)/8, $0x40cad1d8cd4ee71d
-DATA neonConstants<>+1632(SB)/8, $0x409ece5d2213c0cc
-DATA neonConstants<>+1640(SB)/8, $0x409ece5d2213c0cc
-DATA neonConstants<>+1648(SB)/8, $0x4060a4888b1a436e
-DATA neonConstants<>+1656(SB)/8, $0x4060a4888b1a436e
-DATA neonConstants<>+1664(SB)/8, $0x400b18d91e9eef75
-DATA neonConstants<>+1672(SB)/8, $0x400b18d91e9eef75
-DATA neonConstants<>+1680(SB)/8, $0x40b46a7eca984b69
-DATA neonConstants<>+1688(SB)/8, $0x40b46a7eca984b69
-DATA neonConstants<>+1696(SB)/8, $0x40e052d26b2e45e4
-DATA neonConstants<>+1704(SB)/8, $0x40e052d26b2e45e4
-DATA neonConstants<>+1712(SB)/8, $0x40a39a296f7d925e
-DATA neonConstants<>+1720(SB)/8, $0x40a39a296f7d925e
-DATA neonConstants<>+1728(SB)/8, $0x3fc71eb851eb851f
-DATA neonConstants<>+1736(SB)/8, $0x3fc71eb851eb851f
-DATA neonConstants<>+1744(SB)/8, $0x3df0000000000000
-DATA neonConstants<>+1752(SB)/8, $0x3df0000000000000
-DATA neonConstants<>+1760(SB)/8, $0x3ef0000000000000
-DATA neonConstants<>+1768(SB)/8, $0x3ef0000000000000
-DATA neonConstants<>+1776(SB)/8, $0x0000ffff0000ffff
-DATA neonConstants<>+1784(SB)/8, $0x0000ffff0000ffff
-DATA neonConstants<>+1792(SB)/8, $0x8000000080000000
-DATA neonConstants<>+1800(SB)/8, $0x8000000080000000
-DATA neonConstants<>+1808(SB)/8, $0x40e3317caa64f4be
-DATA neonConstants<>+1816(SB)/8, $0x40e3317caa64f4be
-DATA neonConstants<>+1824(SB)/8, $0x40d4b772d5d65266
-DATA neonConstants<>+1832(SB)/8, $0x40d4b772d5d65266
-DATA neonConstants<>+1840(SB)/8, $0x40b512322e75c89f
-DATA neonConstants<>+1848(SB)/8, $0x40b512322e75c89f
-DATA neonConstants<>+1856(SB)/8, $0x4085797efdc8b3f7
-DATA neonConstants<>+1864(SB)/8, $0x4085797efdc8b3f7
-DATA neonConstants<>+1872(SB)/8, $0x4045281b386e1ab5
-DATA neonConstants<>+1880(SB)/8, $0x4045281b386e1ab5
-DATA neonConstants<>+1888(SB)/8, $0x3ff0000000000000
-DATA neonConstants<>+1896(SB)/8, $0x3ff0000000000000
-DATA neonConstants<>+1904(SB)/8, $0x40dc0e457cb1ae76
-DATA neonConstants<>+1912(SB)/8, $0x40dc0e457cb1ae76
-DATA neonConstants<>+1920(SB)/8, $0x4000000000000000
-DATA neonConstants<>+1928(SB)/8, $0x4000000000000000
-DATA neonConstants<>+1936(SB)/8, $0x43300000000003ff
-DATA neonConstants<>+1944(SB)/8, $0x43300000000003ff
-DATA neonConstants<>+1952(SB)/8, $0x4330000000000000
-DATA neonConstants<>+1960(SB)/8, $0x4330000000000000
-DATA neonConstants<>+1968(SB)/8, $0x3fe6a09e667f3bcd
-DATA neonConstants<>+1976(SB)/8, $0x3fe6a09e667f3bcd
-DATA neonConstants<>+1984(SB)/8, $0x000fffffffffffff
-DATA neonConstants<>+1992(SB)/8, $0x000fffffffffffff
-DATA neonConstants<>+2000(SB)/8, $0x00095f619980c433
-DATA neonConstants<>+2008(SB)/8, $0x00095f619980c433
-DATA neonConstants<>+2016(SB)/8, $0x3fe0000000000000
-DATA neonConstants<>+2024(SB)/8, $0x3fe0000000000000
-DATA neonConstants<>+2032(SB)/8, $0x3fc39a09d078c69f
-DATA neonConstants<>+2040(SB)/8, $0x3fc39a09d078c69f
-DATA neonConstants<>+2048(SB)/8, $0x3fcc71c51d8e78af
-DATA neonConstants<>+2056(SB)/8, $0x3fcc71c51d8e78af
-DATA neonConstants<>+2064(SB)/8, $0x3fd999999997fa04
-DATA neonConstants<>+2072(SB)/8, $0x3fd999999997fa04
-DATA neonConstants<>+2080(SB)/8, $0x3fc2f112df3e5244
-DATA neonConstants<>+2088(SB)/8, $0x3fc2f112df3e5244
-DATA neonConstants<>+2096(SB)/8, $0x3fc7466496cb03de
-DATA neonConstants<>+2104(SB)/8, $0x3fc7466496cb03de
-DATA neonConstants<>+2112(SB)/8, $0x3fd2492494229359
-DATA neonConstants<>+2120(SB)/8, $0x3fd2492494229359
-DATA neonConstants<>+2128(SB)/8, $0x3fe5555555555593
-DATA neonConstants<>+2136(SB)/8, $0x3fe5555555555593
-DATA neonConstants<>+2144(SB)/8, $0x3dea39ef35793c76
-DATA neonConstants<>+2152(SB)/8, $0x3dea39ef35793c76
-DATA neonConstants<>+2160(SB)/8, $0x3fe62e42fee00000
-DATA neonConstants<>+2168(SB)/8, $0x3fe62e42fee00000
-DATA neonConstants<>+2176(SB)/8, $0x8000000000000000
-DATA neonConstants<>+2184(SB)/8, $0x8000000000000000
-DATA neonConstants<>+2192(SB)/8, $0x3ff999999999999a
-DATA neonConstants<>+2200(SB)/8, $0x3ff999999999999a
-DATA neonConstants<>+2208(SB)/8, $0x3f49615ac0b7ace9
-DATA neonConstants<>+2216(SB)/8, $0x3f49615ac0b7ace9
-DATA neonConstants<>+2224(SB)/8, $0x3f9744eb6c45ec67
-DATA neonConstants<>+2232(SB)/8, $0x3f9744eb6c45ec67
-DATA neonConstants<>+2240(SB)/8, $0x3fcef2abb9b85c37
-DATA neonConstants<>+2248(SB)/8, $0x3fcef2abb9b85c37
-DATA neonConstants<>+2256(SB)/8, $0x3ff453cc085375b2
-DATA neonConstants<>+2264(SB)/8, $0x3ff453cc085375b2
-DATA neonConstants<>+2272(SB)/8, $0x400d2ecb1a3d02c4
-DATA neonConstants<>+2280(SB)/8, $0x400d2ecb1a3d02c4
-DATA neonConstants<>+2288(SB)/8, $0x401713f71462256a
-DATA neonConstants<>+2296(SB)/8, $0x401713f71462256a
-DATA neonConstants<>+2304(SB)/8, $0x4012857748cab19b
-DATA neonConstants<>+2312(SB)/8, $0x4012857748cab19b
-DATA neonConstants<>+2320(SB)/8, $0x3ff6c665fde9526a
-DATA neonConstants<>+2328(SB)/8, $0x3ff6c665fde9526a
-DATA neonConstants<>+2336(SB)/8, $0x3e120d3f686439e4
-DATA neonConstants<>+2344(SB)/8, $0x3e120d3f686439e4
-DATA neonConstants<>+2352(SB)/8, $0x3f41f18cbfdf2728
-DATA neonConstants<>+2360(SB)/8, $0x3f41f18cbfdf2728
-DATA neonConstants<>+2368(SB)/8, $0x3f8f207a7eab17bf
-DATA neonConstants<>+2376(SB)/8, $0x3f8f207a7eab17bf
-DATA neonConstants<>+2384(SB)/8, $0x3fc2f5123394f040
-DATA neonConstants<>+2392(SB)/8, $0x3fc2f5123394f040
-DATA neonConstants<>+2400(SB)/8, $0x3fe61292f23385c9
-DATA neonConstants<>+2408(SB)/8, $0x3fe61292f23385c9
-DATA neonConstants<>+2416(SB)/8, $0x3ffad278e6526633
-DATA neonConstants<>+2424(SB)/8, $0x3ffad278e6526633
-DATA neonConstants<>+2432(SB)/8, $0x40006cefbb46a449
-DATA neonConstants<>+2440(SB)/8, $0x40006cefbb46a449
-DATA neonConstants<>+2448(SB)/8, $0xbf800000bf800000
-DATA neonConstants<>+2456(SB)/8, $0xbf800000bf800000
-DATA neonConstants<>+2464(SB)/8, $0x41f0000041f00000
-DATA neonConstants<>+2472(SB)/8, $0x41f0000041f00000
-DATA neonConstants<>+2480(SB)/8, $0x42c8000042c80000
-DATA neonConstants<>+2488(SB)/8, $0x42c8000042c80000
-DATA neonConstants<>+2496(SB)/8, $0x3fb504f33fb504f3
-DATA neonConstants<>+2504(SB)/8, $0x3fb504f33fb504f3
-DATA neonConstants<>+2512(SB)/8, $0x3fd47954e865113c
-DATA neonConstants<>+2520(SB)/8, $0x3fd47954e865113c
-DATA neonConstants<>+2528(SB)/8, $0x3fda61a2ef649675
-DATA neonConstants<>+2536(SB)/8, $0x3fda61a2ef649675
-DATA neonConstants<>+2544(SB)/8, $0x3fd21b15f146989b
-DATA neonConstants<>+2552(SB)/8, $0x3fd21b15f146989b
-DATA neonConstants<>+2560(SB)/8, $0x3fe2776c2930c203
-DATA neonConstants<>+2568(SB)/8, $0x3fe2776c2930c203
-DATA neonConstants<>+2576(SB)/8, $0x3feec709dc53c8a1
-DATA neonConstants<>+2584(SB)/8, $0x3feec709dc53c8a1
-DATA neonConstants<>+2592(SB)/8, $0x40071547652b8251
-DATA neonConstants<>+2600(SB)/8, $0x40071547652b8251
-DATA neonConstants<>+2608(SB)/8, $0xff7fffffff7fffff
-DATA neonConstants<>+2616(SB)/8, $0xff7fffffff7fffff
-DATA neonConstants<>+2624(SB)/8, $0x7f7fffff7f7fffff
-DATA neonConstants<>+2632(SB)/8, $0x7f7fffff7f7fffff
-DATA neonConstants<>+2640(SB)/8, $0x3eb61af4d1f9896b
-DATA neonConstants<>+2648(SB)/8, $0x3eb61af4d1f9896b
-DATA neonConstants<>+2656(SB)/8, $0x3ef00dad461e7742
-DATA neonConstants<>+2664(SB)/8, $0x3ef00dad461e7742
-DATA neonConstants<>+2672(SB)/8, $0x3f2430acd2dcd413
-DATA neonConstants<>+2680(SB)/8, $0x3f2430acd2dcd413
-DATA neonConstants<>+2688(SB)/8, $0x3f55d8748355a565
-DATA neonConstants<>+2696(SB)/8, $0x3f55d8748355a565
-DATA neonConstants<>+2704(SB)/8, $0x3f83b2ab5c4cbb43
-DATA neonConstants<>+2712(SB)/8, $0x3f83b2ab5c4cbb43
-DATA neonConstants<>+2720(SB)/8, $0x3fac6b08dd46f942
-DATA neonConstants<>+2728(SB)/8, $0x3fac6b08dd46f942
-DATA neonConstants<>+2736(SB)/8, $0x3fcebfbdff931f14
-DATA neonConstants<>+2744(SB)/8, $0x3fcebfbdff931f14
-DATA neonConstants<>+2752(SB)/8, $0x3fe62e42fef86150
-DATA neonConstants<>+2760(SB)/8, $0x3fe62e42fef86150
-DATA neonConstants<>+2768(SB)/8, $0x3feffffffffff7a0
-DATA neonConstants<>+2776(SB)/8, $0x3feffffffffff7a0
-DATA neonConstants<>+2784(SB)/8, $0xc3200000c3200000
-DATA neonConstants<>+2792(SB)/8, $0xc3200000c3200000
-DATA neonConstants<>+2800(SB)/8, $0x430c0000430c0000
-DATA neonConstants<>+2808(SB)/8, $0x430c0000430c0000
-DATA neonConstants<>+2816(SB)/8, $0x3c3260e73c3260e7
-DATA neonConstants<>+2824(SB)/8, $0x3c3260e73c3260e7
-DATA neonConstants<>+2832(SB)/8, $0xbaea4bcfbaea4bcf
-DATA neonConstants<>+2840(SB)/8, $0xbaea4bcfbaea4bcf
-DATA neonConstants<>+2848(SB)/8, $0xbcfefe0ebcfefe0e
-DATA neonConstants<>+2856(SB)/8, $0xbcfefe0ebcfefe0e
-DATA neonConstants<>+2864(SB)/8, $0x3d6d2f6a3d6d2f6a
-DATA neonConstants<>+2872(SB)/8, $0x3d6d2f6a3d6d2f6a
-DATA neonConstants<>+2880(SB)/8, $0xbdac0aafbdac0aaf
-DATA neonConstants<>+2888(SB)/8, $0xbdac0aafbdac0aaf
-DATA neonConstants<>+2896(SB)/8, $0x3de047b23de047b2
-DATA neonConstants<>+2904(SB)/8, $0x3de047b23de047b2
-DATA neonConstants<>+2912(SB)/8, $0xbe12105bbe12105b
-DATA neonConstants<>+2920(SB)/8, $0xbe12105bbe12105b
-DATA neonConstants<>+2928(SB)/8, $0x3e4cc8f33e4cc8f3
-DATA neonConstants<>+2936(SB)/8, $0x3e4cc8f33e4cc8f3
-DATA neonConstants<>+2944(SB)/8, $0xbeaaaa9fbeaaaa9f
-DATA neonConstants<>+2952(SB)/8, $0xbeaaaa9fbeaaaa9f
-DATA neonConstants<>+2960(SB)/8, $0xb3bbbd2eb3bbbd2e
-DATA neonConstants<>+2968(SB)/8, $0xb3bbbd2eb3bbbd2e
-DATA neonConstants<>+2976(SB)/8, $0xb33bbd2eb33bbd2e
-DATA neonConstants<>+2984(SB)/8, $0xb33bbd2eb33bbd2e
-DATA neonConstants<>+2992(SB)/8, $0x40490fdb40490fdb
-DATA neonConstants<>+3000(SB)/8, $0x40490fdb40490fdb
-DATA neonConstants<>+3008(SB)/8, $0x3fc90fdb3fc90fdb
-DATA neonConstants<>+3016(SB)/8, $0x3fc90fdb3fc90fdb
-DATA neonConstants<>+3024(SB)/8, $0x3c0883bc3c0883bc
-DATA neonConstants<>+3032(SB)/8, $0x3c0883bc3c0883bc
-DATA neonConstants<>+3040(SB)/8, $0xbe2aaaa3be2aaaa3
-DATA neonConstants<>+3048(SB)/8, $0xbe2aaaa3be2aaaa3
-DATA neonConstants<>+3056(SB)/8, $0xbab60615bab60615
-DATA neonConstants<>+3064(SB)/8, $0xbab60615bab60615
-DATA neonConstants<>+3072(SB)/8, $0x37ccf48a37ccf48a
-DATA neonConstants<>+3080(SB)/8, $0x37ccf48a37ccf48a
-DATA neonConstants<>+3088(SB)/8, $0xb94caa04b94caa04
-DATA neonConstants<>+3096(SB)/8, $0xb94caa04b94caa04
-DATA neonConstants<>+3104(SB)/8, $0x3d2aaaa53d2aaaa5
-DATA neonConstants<>+3112(SB)/8, $0x3d2aaaa53d2aaaa5
-DATA neonConstants<>+3120(SB)/8, $0x3c91a62633145c07
-DATA neonConstants<>+3128(SB)/8, $0x3c91a62633145c07
-DATA neonConstants<>+3136(SB)/8, $0x0000000200000002
-DATA neonConstants<>+3144(SB)/8, $0x0000000200000002
-DATA neonConstants<>+3152(SB)/8, $0x3ff921fb54442d18
-DATA neonConstants<>+3160(SB)/8, $0x3ff921fb54442d18
-DATA neonConstants<>+3168(SB)/8, $0x3fe45f306dc9c883
-DATA neonConstants<>+3176(SB)/8, $0x3fe45f306dc9c883
-DATA neonConstants<>+3184(SB)/8, $0x3b8f42583b8f4258
-DATA neonConstants<>+3192(SB)/8, $0x3b8f42583b8f4258
-DATA neonConstants<>+3200(SB)/8, $0x38d0af6838d0af68
-DATA neonConstants<>+3208(SB)/8, $0x38d0af6838d0af68
-DATA neonConstants<>+3216(SB)/8, $0x3c3162813c316281
-DATA neonConstants<>+3224(SB)/8, $0x3c3162813c316281
-DATA neonConstants<>+3232(SB)/8, $0x3cae60ca3cae60ca
-DATA neonConstants<>+3240(SB)/8, $0x3cae60ca3cae60ca
-DATA neonConstants<>+3248(SB)/8, $0x3d5d6cdd3d5d6cdd
-DATA neonConstants<>+3256(SB)/8, $0x3d5d6cdd3d5d6cdd
-DATA neonConstants<>+3264(SB)/8, $0x3e0886cf3e0886cf
-DATA neonConstants<>+3272(SB)/8, $0x3e0886cf3e0886cf
-DATA neonConstants<>+3280(SB)/8, $0x3eaaaab03eaaaab0
-DATA neonConstants<>+3288(SB)/8, $0x3eaaaab03eaaaab0
-DATA neonConstants<>+3296(SB)/8, $0x3e5af38a9b0ec855
-DATA neonConstants<>+3304(SB)/8, $0x3e5af38a9b0ec855
-DATA neonConstants<>+3312(SB)/8, $0x3e9289185613a3d6
-DATA neonConstants<>+3320(SB)/8, $0x3e9289185613a3d6
-DATA neonConstants<>+3328(SB)/8, $0x3c7abc9e3b39803f
-DATA neonConstants<>+3336(SB)/8, $0x3c7abc9e3b39803f
-DATA neonConstants<>+3344(SB)/8, $0x3ec71de0dae63bb3
-DATA neonConstants<>+3352(SB)/8, $0x3ec71de0dae63bb3
-DATA neonConstants<>+3360(SB)/8, $0x3fe62e42fefa39ef
-DATA neonConstants<>+3368(SB)/8, $0x3fe62e42fefa39ef
-DATA neonConstants<>+3376(SB)/8, $0x3efa019b90d2ae7a
-DATA neonConstants<>+3384(SB)/8, $0x3efa019b90d2ae7a
-DATA neonConstants<>+3392(SB)/8, $0x3f2a01a01a7c41d5
-DATA neonConstants<>+3400(SB)/8, $0x3f2a01a01a7c41d5
-DATA neonConstants<>+3408(SB)/8, $0x3f56c16c1788bd90
-DATA neonConstants<>+3416(SB)/8, $0x3f56c16c1788bd90
-DATA neonConstants<>+3424(SB)/8, $0x3f811111111109b3
-DATA neonConstants<>+3432(SB)/8, $0x3f811111111109b3
-DATA neonConstants<>+3440(SB)/8, $0x3fa5555555553d63
-DATA neonConstants<>+3448(SB)/8, $0x3fa5555555553d63
-DATA neonConstants<>+3456(SB)/8, $0x3fc5555555555556
-DATA neonConstants<>+3464(SB)/8, $0x3fc5555555555556
-DATA neonConstants<>+3472(SB)/8, $0x3ff71547652b82fe
-DATA neonConstants<>+3480(SB)/8, $0x3ff71547652b82fe
-DATA neonConstants<>+3488(SB)/8, $0xc087500000000000
-DATA neonConstants<>+3496(SB)/8, $0xc087500000000000
-DATA neonConstants<>+3504(SB)/8, $0x4086300000000000
-DATA neonConstants<>+3512(SB)/8, $0x4086300000000000
-DATA neonConstants<>+3520(SB)/8, $0x4338000000000000
-DATA neonConstants<>+3528(SB)/8, $0x4338000000000000
-DATA neonConstants<>+3536(SB)/8, $0x3ff0000000000000
-DATA neonConstants<>+3544(SB)/8, $0x3ff0000000000000
-DATA neonConstants<>+3552(SB)/8, $0x4350000000000000
-DATA neonConstants<>+3560(SB)/8, $0x4350000000000000
-DATA neonConstants<>+3568(SB)/8, $0x0010000000000000
-DATA neonConstants<>+3576(SB)/8, $0x0010000000000000
-DATA neonConstants<>+3584(SB)/8, $0x4330000000000435
-DATA neonConstants<>+3592(SB)/8, $0x4330000000000435
-DATA neonConstants<>+3600(SB)/8, $0x7ff0000000000000
-DATA neonConstants<>+3608(SB)/8, $0x7ff0000000000000
-DATA neonConstants<>+3616(SB)/8, $0x7ff8000000000001
-DATA neonConstants<>+3624(SB)/8, $0x7ff8000000000001
-DATA neonConstants<>+3632(SB)/8, $0xfff0000000000000
-DATA neonConstants<>+3640(SB)/8, $0xfff0000000000000
-DATA neonConstants<>+3648(SB)/8, $0xc000000000000000
-DATA neonConstants<>+3656(SB)/8, $0xc000000000000000
-DATA neonConstants<>+3664(SB)/8, $0xc046000000000000
-DATA neonConstants<>+3672(SB)/8, $0xc046000000000000
-DATA neonConstants<>+3680(SB)/8, $0xbfe0000000000000
-DATA neonConstants<>+3688(SB)/8, $0xbfe0000000000000
-DATA neonConstants<>+3696(SB)/8, $0x40434ccccccccccd
-DATA neonConstants<>+3704(SB)/8, $0x40434ccccccccccd
-DATA neonConstants<>+3712(SB)/8, $0x3fc999999999999a
-DATA neonConstants<>+3720(SB)/8, $0x3fc999999999999a
-DATA neonConstants<>+3728(SB)/8, $0xbf4e944eae58c48e
-DATA neonConstants<>+3736(SB)/8, $0xbf4e944eae58c48e
-DATA neonConstants<>+3744(SB)/8, $0x3f87584c9809d75b
-DATA neonConstants<>+3752(SB)/8, $0x3f87584c9809d75b
-DATA neonConstants<>+3760(SB)/8, $0xbfb05a939afa29e6
-DATA neonConstants<>+3768(SB)/8, $0xbfb05a939afa29e6
-DATA neonConstants<>+3776(SB)/8, $0x3fcbc95dbad6c29c
-DATA neonConstants<>+3784(SB)/8, $0x3fcbc95dbad6c29c
-DATA neonConstants<>+3792(SB)/8, $0xbfdff2d28399cb41
-DATA neonConstants<>+3800(SB)/8, $0xbfdff2d28399cb41
-DATA neonConstants<>+3808(SB)/8, $0x3fea6553fe625b3e
-DATA neonConstants<>+3816(SB)/8, $0x3fea6553fe625b3e
-DATA neonConstants<>+3824(SB)/8, $0xbff05c97390b9fe6
-DATA neonConstants<>+3832(SB)/8, $0xbff05c97390b9fe6
-DATA neonConstants<>+3840(SB)/8, $0x3fef90ba1fa41495
-DATA neonConstants<>+3848(SB)/8, $0x3fef90ba1fa41495
-DATA neonConstants<>+3856(SB)/8, $0xbfe839fba62ef727
-DATA neonConstants<>+3864(SB)/8, $0xbfe839fba62ef727
-DATA neonConstants<>+3872(SB)/8, $0x3fddb5062e94e09f
-DATA neonConstants<>+3880(SB)/8, $0x3fddb5062e94e09f
-DATA neonConstants<>+3888(SB)/8, $0xbfce0abcccfdcce1
-DATA neonConstants<>+3896(SB)/8, $0xbfce0abcccfdcce1
-DATA neonConstants<>+3904(SB)/8, $0x3fb8c34e4d5d261e
-DATA neonConstants<>+3912(SB)/8, $0x3fb8c34e4d5d261e
-DATA neonConstants<>+3920(SB)/8, $0xbf99610ad9b8f855
-DATA neonConstants<>+3928(SB)/8, $0xbf99610ad9b8f855
-DATA neonConstants<>+3936(SB)/8, $0x3f983e8f12d56b0f
-DATA neonConstants<>+3944(SB)/8, $0x3f983e8f12d56b0f
-DATA neonConstants<>+3952(SB)/8, $0x3f98567417731b34
-DATA neonConstants<>+3960(SB)/8, $0x3f98567417731b34
-DATA neonConstants<>+3968(SB)/8, $0x3fa368b247572304
-DATA neonConstants<>+3976(SB)/8, $0x3fa368b247572304
-DATA neonConstants<>+3984(SB)/8, $0x3fa978037811c035
-DATA neonConstants<>+3992(SB)/8, $0x3fa978037811c035
-DATA neonConstants<>+4000(SB)/8, $0x3faf3ee855b8bdec
-DATA neonConstants<>+4008(SB)/8, $0x3faf3ee855b8bdec
-DATA neonConstants<>+4016(SB)/8, $0x3fb1f982d9aaf464
-DATA neonConstants<>+4024(SB)/8, $0x3fb1f982d9aaf464
-DATA neonConstants<>+4032(SB)/8, $0x3fb39bdb59a35fb0
-DATA neonConstants<>+4040(SB)/8, $0x3fb39bdb59a35fb0
-DATA neonConstants<>+4048(SB)/8, $0x3fb46d0426d4a5b9
-DATA neonConstants<>+4056(SB)/8, $0x3fb46d0426d4a5b9
-DATA neonConstants<>+4064(SB)/8, $0x3fb46d042980c498
-DATA neonConstants<>+4072(SB)/8, $0x3fb46d042980c498
-DATA neonConstants<>+4080(SB)/8, $0x0000000000000000
-DATA neonConstants<>+4088(SB)/8, $0x0000000000000000
-DATA neonConstants<>+4096(SB)/8, $0x3fd9884533d43651
-DATA neonConstants<>+4104(SB)/8, $0x3fd9884533d43651
-GLOBL neonConstants<>(SB), RODATA|NOPTR, $4112
+DATA neonConstants<>+1568(SB)/8, $0x4000000000000000
+DATA neonConstants<>+1576(SB)/8, $0x4000000000000000
+DATA neonConstants<>+1584(SB)/8, $0x43300000000003ff
+DATA neonConstants<>+1592(SB)/8, $0x43300000000003ff
+DATA neonConstants<>+1600(SB)/8, $0x4330000000000000
+DATA neonConstants<>+1608(SB)/8, $0x4330000000000000
+DATA neonConstants<>+1616(SB)/8, $0x3fe6a09e667f3bcd
+DATA neonConstants<>+1624(SB)/8, $0x3fe6a09e667f3bcd
+DATA neonConstants<>+1632(SB)/8, $0x000fffffffffffff
+DATA neonConstants<>+1640(SB)/8, $0x000fffffffffffff
+DATA neonConstants<>+1648(SB)/8, $0x00095f619980c433
+DATA neonConstants<>+1656(SB)/8, $0x00095f619980c433
+DATA neonConstants<>+1664(SB)/8, $0x3ff0000000000000
+DATA neonConstants<>+1672(SB)/8, $0x3ff0000000000000
+DATA neonConstants<>+1680(SB)/8, $0x3fd999999997fa04
+DATA neonConstants<>+1688(SB)/8, $0x3fd999999997fa04
+DATA neonConstants<>+1696(SB)/8, $0x3fc2f112df3e5244
+DATA neonConstants<>+1704(SB)/8, $0x3fc2f112df3e5244
+DATA neonConstants<>+1712(SB)/8, $0x3fcc71c51d8e78af
+DATA neonConstants<>+1720(SB)/8, $0x3fcc71c51d8e78af
+DATA neonConstants<>+1728(SB)/8, $0x3fc39a09d078c69f
+DATA neonConstants<>+1736(SB)/8, $0x3fc39a09d078c69f
+DATA neonConstants<>+1744(SB)/8, $0x3fc7466496cb03de
+DATA neonConstants<>+1752(SB)/8, $0x3fc7466496cb03de
+DATA neonConstants<>+1760(SB)/8, $0x3fd2492494229359
+DATA neonConstants<>+1768(SB)/8, $0x3fd2492494229359
+DATA neonConstants<>+1776(SB)/8, $0x3fe5555555555593
+DATA neonConstants<>+1784(SB)/8, $0x3fe5555555555593
+DATA neonConstants<>+1792(SB)/8, $0x3fe0000000000000
+DATA neonConstants<>+1800(SB)/8, $0x3fe0000000000000
+DATA neonConstants<>+1808(SB)/8, $0x3dea39ef35793c76
+DATA neonConstants<>+1816(SB)/8, $0x3dea39ef35793c76
+DATA neonConstants<>+1824(SB)/8, $0x3fe62e42fee00000
+DATA neonConstants<>+1832(SB)/8, $0x3fe62e42fee00000
+DATA neonConstants<>+1840(SB)/8, $0x3ff999999999999a
+DATA neonConstants<>+1848(SB)/8, $0x3ff999999999999a
+DATA neonConstants<>+1856(SB)/8, $0x3f49615ac0b7ace9
+DATA neonConstants<>+1864(SB)/8, $0x3f49615ac0b7ace9
+DATA neonConstants<>+1872(SB)/8, $0x3f9744eb6c45ec67
+DATA neonConstants<>+1880(SB)/8, $0x3f9744eb6c45ec67
+DATA neonConstants<>+1888(SB)/8, $0x3fcef2abb9b85c37
+DATA neonConstants<>+1896(SB)/8, $0x3fcef2abb9b85c37
+DATA neonConstants<>+1904(SB)/8, $0x3ff453cc085375b2
+DATA neonConstants<>+1912(SB)/8, $0x3ff453cc085375b2
+DATA neonConstants<>+1920(SB)/8, $0x400d2ecb1a3d02c4
+DATA neonConstants<>+1928(SB)/8, $0x400d2ecb1a3d02c4
+DATA neonConstants<>+1936(SB)/8, $0x401713f71462256a
+DATA neonConstants<>+1944(SB)/8, $0x401713f71462256a
+DATA neonConstants<>+1952(SB)/8, $0x4012857748cab19b
+DATA neonConstants<>+1960(SB)/8, $0x4012857748cab19b
+DATA neonConstants<>+1968(SB)/8, $0x3ff6c665fde9526a
+DATA neonConstants<>+1976(SB)/8, $0x3ff6c665fde9526a
+DATA neonConstants<>+1984(SB)/8, $0x3e19876e6013e192
+DATA neonConstants<>+1992(SB)/8, $0x3e19876e6013e192
+DATA neonConstants<>+2000(SB)/8, $0x3f496042ab9205be
+DATA neonConstants<>+2008(SB)/8, $0x3f496042ab9205be
+DATA neonConstants<>+2016(SB)/8, $0x3f960290af9f12bc
+DATA neonConstants<>+2024(SB)/8, $0x3f960290af9f12bc
+DATA neonConstants<>+2032(SB)/8, $0x3fcacf476a756d3d
+DATA neonConstants<>+2040(SB)/8, $0x3fcacf476a756d3d
+DATA neonConstants<>+2048(SB)/8, $0x3fef371e4f4de1a0
+DATA neonConstants<>+2056(SB)/8, $0x3fef371e4f4de1a0
+DATA neonConstants<>+2064(SB)/8, $0x4002f7543ff6ba47
+DATA neonConstants<>+2072(SB)/8, $0x4002f7543ff6ba47
+DATA neonConstants<>+2080(SB)/8, $0x40073aad9bca5405
+DATA neonConstants<>+2088(SB)/8, $0x40073aad9bca5405
+DATA neonConstants<>+2096(SB)/8, $0x3ff6a09e667f3bcd
+DATA neonConstants<>+2104(SB)/8, $0x3ff6a09e667f3bcd
+DATA neonConstants<>+2112(SB)/8, $0x3fd0000000000000
+DATA neonConstants<>+2120(SB)/8, $0x3fd0000000000000
+DATA neonConstants<>+2128(SB)/8, $0x3fc71eb851eb851f
+DATA neonConstants<>+2136(SB)/8, $0x3fc71eb851eb851f
+DATA neonConstants<>+2144(SB)/8, $0x408bb8c0a7936704
+DATA neonConstants<>+2152(SB)/8, $0x408bb8c0a7936704
+DATA neonConstants<>+2160(SB)/8, $0x40c715bf25ff1d11
+DATA neonConstants<>+2168(SB)/8, $0x40c715bf25ff1d11
+DATA neonConstants<>+2176(SB)/8, $0x40d73982a6012afb
+DATA neonConstants<>+2184(SB)/8, $0x40d73982a6012afb
+DATA neonConstants<>+2192(SB)/8, $0x40cfb5ee66e5a285
+DATA neonConstants<>+2200(SB)/8, $0x40cfb5ee66e5a285
+DATA neonConstants<>+2208(SB)/8, $0x40b2f6e30b2ec51e
+DATA neonConstants<>+2216(SB)/8, $0x40b2f6e30b2ec51e
+DATA neonConstants<>+2224(SB)/8, $0x4085c88056b01502
+DATA neonConstants<>+2232(SB)/8, $0x4085c88056b01502
+DATA neonConstants<>+2240(SB)/8, $0x4047894dd814bfa3
+DATA neonConstants<>+2248(SB)/8, $0x4047894dd814bfa3
+DATA neonConstants<>+2256(SB)/8, $0x3ff32917a42157d1
+DATA neonConstants<>+2264(SB)/8, $0x3ff32917a42157d1
+DATA neonConstants<>+2272(SB)/8, $0x40b46a7eca984b69
+DATA neonConstants<>+2280(SB)/8, $0x40b46a7eca984b69
+DATA neonConstants<>+2288(SB)/8, $0x40dc0e457cb1ae76
+DATA neonConstants<>+2296(SB)/8, $0x40dc0e457cb1ae76
+DATA neonConstants<>+2304(SB)/8, $0x40e3317caa64f4be
+DATA neonConstants<>+2312(SB)/8, $0x40e3317caa64f4be
+DATA neonConstants<>+2320(SB)/8, $0x40d4b772d5d65266
+DATA neonConstants<>+2328(SB)/8, $0x40d4b772d5d65266
+DATA neonConstants<>+2336(SB)/8, $0x40b512322e75c89f
+DATA neonConstants<>+2344(SB)/8, $0x40b512322e75c89f
+DATA neonConstants<>+2352(SB)/8, $0x4085797efdc8b3f7
+DATA neonConstants<>+2360(SB)/8, $0x4085797efdc8b3f7
+DATA neonConstants<>+2368(SB)/8, $0x4045281b386e1ab5
+DATA neonConstants<>+2376(SB)/8, $0x4045281b386e1ab5
+DATA neonConstants<>+2384(SB)/8, $0x3feb333333333333
+DATA neonConstants<>+2392(SB)/8, $0x3feb333333333333
+DATA neonConstants<>+2400(SB)/8, $0x3fe62e42fefa39ef
+DATA neonConstants<>+2408(SB)/8, $0x3fe62e42fefa39ef
+DATA neonConstants<>+2416(SB)/8, $0x3de0000000000000
+DATA neonConstants<>+2424(SB)/8, $0x3de0000000000000
+DATA neonConstants<>+2432(SB)/8, $0x40f06c1c55b78f20
+DATA neonConstants<>+2440(SB)/8, $0x40f06c1c55b78f20
+DATA neonConstants<>+2448(SB)/8, $0x40e66c3e869b752a
+DATA neonConstants<>+2456(SB)/8, $0x40e66c3e869b752a
+DATA neonConstants<>+2464(SB)/8, $0x40cad1d8cd4ee71d
+DATA neonConstants<>+2472(SB)/8, $0x40cad1d8cd4ee71d
+DATA neonConstants<>+2480(SB)/8, $0x409ece5d2213c0cc
+DATA neonConstants<>+2488(SB)/8, $0x409ece5d2213c0cc
+DATA neonConstants<>+2496(SB)/8, $0x4060a4888b1a436e
+DATA neonConstants<>+2504(SB)/8, $0x4060a4888b1a436e
+DATA neonConstants<>+2512(SB)/8, $0x400b18d91e9eef75
+DATA neonConstants<>+2520(SB)/8, $0x400b18d91e9eef75
+DATA neonConstants<>+2528(SB)/8, $0x40e052d26b2e45e4
+DATA neonConstants<>+2536(SB)/8, $0x40e052d26b2e45e4
+DATA neonConstants<>+2544(SB)/8, $0x40a39a296f7d925e
+DATA neonConstants<>+2552(SB)/8, $0x40a39a296f7d925e
+DATA neonConstants<>+2560(SB)/8, $0x3df0000000000000
+DATA neonConstants<>+2568(SB)/8, $0x3df0000000000000
+DATA neonConstants<>+2576(SB)/8, $0x3ef0000000000000
+DATA neonConstants<>+2584(SB)/8, $0x3ef0000000000000
+DATA neonConstants<>+2592(SB)/8, $0x0000ffff0000ffff
+DATA neonConstants<>+2600(SB)/8, $0x0000ffff0000ffff
+DATA neonConstants<>+2608(SB)/8, $0x8000000080000000
+DATA neonConstants<>+2616(SB)/8, $0x8000000080000000
+DATA neonConstants<>+2624(SB)/8, $0x8000000000000000
+DATA neonConstants<>+2632(SB)/8, $0x8000000000000000
+DATA neonConstants<>+2640(SB)/8, $0x3e120d3f686439e4
+DATA neonConstants<>+2648(SB)/8, $0x3e120d3f686439e4
+DATA neonConstants<>+2656(SB)/8, $0x3f41f18cbfdf2728
+DATA neonConstants<>+2664(SB)/8, $0x3f41f18cbfdf2728
+DATA neonConstants<>+2672(SB)/8, $0x3f8f207a7eab17bf
+DATA neonConstants<>+2680(SB)/8, $0x3f8f207a7eab17bf
+DATA neonConstants<>+2688(SB)/8, $0x3fc2f5123394f040
+DATA neonConstants<>+2696(SB)/8, $0x3fc2f5123394f040
+DATA neonConstants<>+2704(SB)/8, $0x3fe61292f23385c9
+DATA neonConstants<>+2712(SB)/8, $0x3fe61292f23385c9
+DATA neonConstants<>+2720(SB)/8, $0x3ffad278e6526633
+DATA neonConstants<>+2728(SB)/8, $0x3ffad278e6526633
+DATA neonConstants<>+2736(SB)/8, $0x40006cefbb46a449
+DATA neonConstants<>+2744(SB)/8, $0x40006cefbb46a449
+DATA neonConstants<>+2752(SB)/8, $0xbf800000bf800000
+DATA neonConstants<>+2760(SB)/8, $0xbf800000bf800000
+DATA neonConstants<>+2768(SB)/8, $0x41f0000041f00000
+DATA neonConstants<>+2776(SB)/8, $0x41f0000041f00000
+DATA neonConstants<>+2784(SB)/8, $0x42c8000042c80000
+DATA neonConstants<>+2792(SB)/8, $0x42c8000042c80000
+DATA neonConstants<>+2800(SB)/8, $0x3fb504f33fb504f3
+DATA neonConstants<>+2808(SB)/8, $0x3fb504f33fb504f3
+DATA neonConstants<>+2816(SB)/8, $0x3fd47954e865113c
+DATA neonConstants<>+2824(SB)/8, $0x3fd47954e865113c
+DATA neonConstants<>+2832(SB)/8, $0x3fda61a2ef649675
+DATA neonConstants<>+2840(SB)/8, $0x3fda61a2ef649675
+DATA neonConstants<>+2848(SB)/8, $0x3fd21b15f146989b
+DATA neonConstants<>+2856(SB)/8, $0x3fd21b15f146989b
+DATA neonConstants<>+2864(SB)/8, $0x3fe2776c2930c203
+DATA neonConstants<>+2872(SB)/8, $0x3fe2776c2930c203
+DATA neonConstants<>+2880(SB)/8, $0x3feec709dc53c8a1
+DATA neonConstants<>+2888(SB)/8, $0x3feec709dc53c8a1
+DATA neonConstants<>+2896(SB)/8, $0x40071547652b8251
+DATA neonConstants<>+2904(SB)/8, $0x40071547652b8251
+DATA neonConstants<>+2912(SB)/8, $0xff7fffffff7fffff
+DATA neonConstants<>+2920(SB)/8, $0xff7fffffff7fffff
+DATA neonConstants<>+2928(SB)/8, $0x7f7fffff7f7fffff
+DATA neonConstants<>+2936(SB)/8, $0x7f7fffff7f7fffff
+DATA neonConstants<>+2944(SB)/8, $0x3eb61af4d1f9896b
+DATA neonConstants<>+2952(SB)/8, $0x3eb61af4d1f9896b
+DATA neonConstants<>+2960(SB)/8, $0x3ef00dad461e7742
+DATA neonConstants<>+2968(SB)/8, $0x3ef00dad461e7742
+DATA neonConstants<>+2976(SB)/8, $0x3f2430acd2dcd413
+DATA neonConstants<>+2984(SB)/8, $0x3f2430acd2dcd413
+DATA neonConstants<>+2992(SB)/8, $0x3f55d8748355a565
+DATA neonConstants<>+3000(SB)/8, $0x3f55d8748355a565
+DATA neonConstants<>+3008(SB)/8, $0x3f83b2ab5c4cbb43
+DATA neonConstants<>+3016(SB)/8, $0x3f83b2ab5c4cbb43
+DATA neonConstants<>+3024(SB)/8, $0x3fac6b08dd46f942
+DATA neonConstants<>+3032(SB)/8, $0x3fac6b08dd46f942
+DATA neonConstants<>+3040(SB)/8, $0x3fcebfbdff931f14
+DATA neonConstants<>+3048(SB)/8, $0x3fcebfbdff931f14
+DATA neonConstants<>+3056(SB)/8, $0x3fe62e42fef86150
+DATA neonConstants<>+3064(SB)/8, $0x3fe62e42fef86150
+DATA neonConstants<>+3072(SB)/8, $0x3feffffffffff7a0
+DATA neonConstants<>+3080(SB)/8, $0x3feffffffffff7a0
+DATA neonConstants<>+3088(SB)/8, $0xc3200000c3200000
+DATA neonConstants<>+3096(SB)/8, $0xc3200000c3200000
+DATA neonConstants<>+3104(SB)/8, $0x430c0000430c0000
+DATA neonConstants<>+3112(SB)/8, $0x430c0000430c0000
+DATA neonConstants<>+3120(SB)/8, $0x3c3260e73c3260e7
+DATA neonConstants<>+3128(SB)/8, $0x3c3260e73c3260e7
+DATA neonConstants<>+3136(SB)/8, $0xbaea4bcfbaea4bcf
+DATA neonConstants<>+3144(SB)/8, $0xbaea4bcfbaea4bcf
+DATA neonConstants<>+3152(SB)/8, $0xbcfefe0ebcfefe0e
+DATA neonConstants<>+3160(SB)/8, $0xbcfefe0ebcfefe0e
+DATA neonConstants<>+3168(SB)/8, $0x3d6d2f6a3d6d2f6a
+DATA neonConstants<>+3176(SB)/8, $0x3d6d2f6a3d6d2f6a
+DATA neonConstants<>+3184(SB)/8, $0xbdac0aafbdac0aaf
+DATA neonConstants<>+3192(SB)/8, $0xbdac0aafbdac0aaf
+DATA neonConstants<>+3200(SB)/8, $0x3de047b23de047b2
+DATA neonConstants<>+3208(SB)/8, $0x3de047b23de047b2
+DATA neonConstants<>+3216(SB)/8, $0xbe12105bbe12105b
+DATA neonConstants<>+3224(SB)/8, $0xbe12105bbe12105b
+DATA neonConstants<>+3232(SB)/8, $0x3e4cc8f33e4cc8f3
+DATA neonConstants<>+3240(SB)/8, $0x3e4cc8f33e4cc8f3
+DATA neonConstants<>+3248(SB)/8, $0xbeaaaa9fbeaaaa9f
+DATA neonConstants<>+3256(SB)/8, $0xbeaaaa9fbeaaaa9f
+DATA neonConstants<>+3264(SB)/8, $0xb3bbbd2eb3bbbd2e
+DATA neonConstants<>+3272(SB)/8, $0xb3bbbd2eb3bbbd2e
+DATA neonConstants<>+3280(SB)/8, $0xb33bbd2eb33bbd2e
+DATA neonConstants<>+3288(SB)/8, $0xb33bbd2eb33bbd2e
+DATA neonConstants<>+3296(SB)/8, $0x40490fdb40490fdb
+DATA neonConstants<>+3304(SB)/8, $0x40490fdb40490fdb
+DATA neonConstants<>+3312(SB)/8, $0x3fc90fdb3fc90fdb
+DATA neonConstants<>+3320(SB)/8, $0x3fc90fdb3fc90fdb
+DATA neonConstants<>+3328(SB)/8, $0x3c0883bc3c0883bc
+DATA neonConstants<>+3336(SB)/8, $0x3c0883bc3c0883bc
+DATA neonConstants<>+3344(SB)/8, $0xbe2aaaa3be2aaaa3
+DATA neonConstants<>+3352(SB)/8, $0xbe2aaaa3be2aaaa3
+DATA neonConstants<>+3360(SB)/8, $0xbab60615bab60615
+DATA neonConstants<>+3368(SB)/8, $0xbab60615bab60615
+DATA neonConstants<>+3376(SB)/8, $0x37ccf48a37ccf48a
+DATA neonConstants<>+3384(SB)/8, $0x37ccf48a37ccf48a
+DATA neonConstants<>+3392(SB)/8, $0xb94caa04b94caa04
+DATA neonConstants<>+3400(SB)/8, $0xb94caa04b94caa04
+DATA neonConstants<>+3408(SB)/8, $0x3d2aaaa53d2aaaa5
+DATA neonConstants<>+3416(SB)/8, $0x3d2aaaa53d2aaaa5
+DATA neonConstants<>+3424(SB)/8, $0x3c91a62633145c07
+DATA neonConstants<>+3432(SB)/8, $0x3c91a62633145c07
+DATA neonConstants<>+3440(SB)/8, $0x0000000200000002
+DATA neonConstants<>+3448(SB)/8, $0x0000000200000002
+DATA neonConstants<>+3456(SB)/8, $0x3ff921fb54442d18
+DATA neonConstants<>+3464(SB)/8, $0x3ff921fb54442d18
+DATA neonConstants<>+3472(SB)/8, $0x3fe45f306dc9c883
+DATA neonConstants<>+3480(SB)/8, $0x3fe45f306dc9c883
+DATA neonConstants<>+3488(SB)/8, $0x3b8f42583b8f4258
+DATA neonConstants<>+3496(SB)/8, $0x3b8f42583b8f4258
+DATA neonConstants<>+3504(SB)/8, $0x38d0af6838d0af68
+DATA neonConstants<>+3512(SB)/8, $0x38d0af6838d0af68
+DATA neonConstants<>+3520(SB)/8, $0x3c3162813c316281
+DATA neonConstants<>+3528(SB)/8, $0x3c3162813c316281
+DATA neonConstants<>+3536(SB)/8, $0x3cae60ca3cae60ca
+DATA neonConstants<>+3544(SB)/8, $0x3cae60ca3cae60ca
+DATA neonConstants<>+3552(SB)/8, $0x3d5d6cdd3d5d6cdd
+DATA neonConstants<>+3560(SB)/8, $0x3d5d6cdd3d5d6cdd
+DATA neonConstants<>+3568(SB)/8, $0x3e0886cf3e0886cf
+DATA neonConstants<>+3576(SB)/8, $0x3e0886cf3e0886cf
+DATA neonConstants<>+3584(SB)/8, $0x3eaaaab03eaaaab0
+DATA neonConstants<>+3592(SB)/8, $0x3eaaaab03eaaaab0
+DATA neonConstants<>+3600(SB)/8, $0x3e5af38a9b0ec855
+DATA neonConstants<>+3608(SB)/8, $0x3e5af38a9b0ec855
+DATA neonConstants<>+3616(SB)/8, $0x3e9289185613a3d6
+DATA neonConstants<>+3624(SB)/8, $0x3e9289185613a3d6
+DATA neonConstants<>+3632(SB)/8, $0x3c7abc9e3b39803f
+DATA neonConstants<>+3640(SB)/8, $0x3c7abc9e3b39803f
+DATA neonConstants<>+3648(SB)/8, $0x3ec71de0dae63bb3
+DATA neonConstants<>+3656(SB)/8, $0x3ec71de0dae63bb3
+DATA neonConstants<>+3664(SB)/8, $0x3efa019b90d2ae7a
+DATA neonConstants<>+3672(SB)/8, $0x3efa019b90d2ae7a
+DATA neonConstants<>+3680(SB)/8, $0x3f2a01a01a7c41d5
+DATA neonConstants<>+3688(SB)/8, $0x3f2a01a01a7c41d5
+DATA neonConstants<>+3696(SB)/8, $0x3f56c16c1788bd90
+DATA neonConstants<>+3704(SB)/8, $0x3f56c16c1788bd90
+DATA neonConstants<>+3712(SB)/8, $0x3f811111111109b3
+DATA neonConstants<>+3720(SB)/8, $0x3f811111111109b3
+DATA neonConstants<>+3728(SB)/8, $0x3fa5555555553d63
+DATA neonConstants<>+3736(SB)/8, $0x3fa5555555553d63
+DATA neonConstants<>+3744(SB)/8, $0x3fc5555555555556
+DATA neonConstants<>+3752(SB)/8, $0x3fc5555555555556
+DATA neonConstants<>+3760(SB)/8, $0x3ff71547652b82fe
+DATA neonConstants<>+3768(SB)/8, $0x3ff71547652b82fe
+DATA neonConstants<>+3776(SB)/8, $0xc087500000000000
+DATA neonConstants<>+3784(SB)/8, $0xc087500000000000
+DATA neonConstants<>+3792(SB)/8, $0x4086300000000000
+DATA neonConstants<>+3800(SB)/8, $0x4086300000000000
+DATA neonConstants<>+3808(SB)/8, $0x4338000000000000
+DATA neonConstants<>+3816(SB)/8, $0x4338000000000000
+DATA neonConstants<>+3824(SB)/8, $0x3ff0000000000000
+DATA neonConstants<>+3832(SB)/8, $0x3ff0000000000000
+DATA neonConstants<>+3840(SB)/8, $0x4350000000000000
+DATA neonConstants<>+3848(SB)/8, $0x4350000000000000
+DATA neonConstants<>+3856(SB)/8, $0x0010000000000000
+DATA neonConstants<>+3864(SB)/8, $0x0010000000000000
+DATA neonConstants<>+3872(SB)/8, $0x4330000000000435
+DATA neonConstants<>+3880(SB)/8, $0x4330000000000435
+DATA neonConstants<>+3888(SB)/8, $0x7ff0000000000000
+DATA neonConstants<>+3896(SB)/8, $0x7ff0000000000000
+DATA neonConstants<>+3904(SB)/8, $0x7ff8000000000001
+DATA neonConstants<>+3912(SB)/8, $0x7ff8000000000001
+DATA neonConstants<>+3920(SB)/8, $0xfff0000000000000
+DATA neonConstants<>+3928(SB)/8, $0xfff0000000000000
+DATA neonConstants<>+3936(SB)/8, $0xc000000000000000
+DATA neonConstants<>+3944(SB)/8, $0xc000000000000000
+DATA neonConstants<>+3952(SB)/8, $0xc046000000000000
+DATA neonConstants<>+3960(SB)/8, $0xc046000000000000
+DATA neonConstants<>+3968(SB)/8, $0xbfe0000000000000
+DATA neonConstants<>+3976(SB)/8, $0xbfe0000000000000
+DATA neonConstants<>+3984(SB)/8, $0x40434ccccccccccd
+DATA neonConstants<>+3992(SB)/8, $0x40434ccccccccccd
+DATA neonConstants<>+4000(SB)/8, $0x3fc999999999999a
+DATA neonConstants<>+4008(SB)/8, $0x3fc999999999999a
+DATA neonConstants<>+4016(SB)/8, $0xbf4e944eae58c48e
+DATA neonConstants<>+4024(SB)/8, $0xbf4e944eae58c48e
+DATA neonConstants<>+4032(SB)/8, $0x3f87584c9809d75b
+DATA neonConstants<>+4040(SB)/8, $0x3f87584c9809d75b
+DATA neonConstants<>+4048(SB)/8, $0xbfb05a939afa29e6
+DATA neonConstants<>+4056(SB)/8, $0xbfb05a939afa29e6
+DATA neonConstants<>+4064(SB)/8, $0x3fcbc95dbad6c29c
+DATA neonConstants<>+4072(SB)/8, $0x3fcbc95dbad6c29c
+DATA neonConstants<>+4080(SB)/8, $0xbfdff2d28399cb41
+DATA neonConstants<>+4088(SB)/8, $0xbfdff2d28399cb41
+DATA neonConstants<>+4096(SB)/8, $0x3fea6553fe625b3e
+DATA neonConstants<>+4104(SB)/8, $0x3fea6553fe625b3e
+DATA neonConstants<>+4112(SB)/8, $0xbff05c97390b9fe6
+DATA neonConstants<>+4120(SB)/8, $0xbff05c97390b9fe6
+DATA neonConstants<>+4128(SB)/8, $0x3fef90ba1fa41495
+DATA neonConstants<>+4136(SB)/8, $0x3fef90ba1fa41495
+DATA neonConstants<>+4144(SB)/8, $0xbfe839fba62ef727
+DATA neonConstants<>+4152(SB)/8, $0xbfe839fba62ef727
+DATA neonConstants<>+4160(SB)/8, $0x3fddb5062e94e09f
+DATA neonConstants<>+4168(SB)/8, $0x3fddb5062e94e09f
+DATA neonConstants<>+4176(SB)/8, $0xbfce0abcccfdcce1
+DATA neonConstants<>+4184(SB)/8, $0xbfce0abcccfdcce1
+DATA neonConstants<>+4192(SB)/8, $0x3fb8c34e4d5d261e
+DATA neonConstants<>+4200(SB)/8, $0x3fb8c34e4d5d261e
+DATA neonConstants<>+4208(SB)/8, $0xbf99610ad9b8f855
+DATA neonConstants<>+4216(SB)/8, $0xbf99610ad9b8f855
+DATA neonConstants<>+4224(SB)/8, $0x3f983e8f12d56b0f
+DATA neonConstants<>+4232(SB)/8, $0x3f983e8f12d56b0f
+DATA neonConstants<>+4240(SB)/8, $0x3f98567417731b34
+DATA neonConstants<>+4248(SB)/8, $0x3f98567417731b34
+DATA neonConstants<>+4256(SB)/8, $0x3fa368b247572304
+DATA neonConstants<>+4264(SB)/8, $0x3fa368b247572304
+DATA neonConstants<>+4272(SB)/8, $0x3fa978037811c035
+DATA neonConstants<>+4280(SB)/8, $0x3fa978037811c035
+DATA neonConstants<>+4288(SB)/8, $0x3faf3ee855b8bdec
+DATA neonConstants<>+4296(SB)/8, $0x3faf3ee855b8bdec
+DATA neonConstants<>+4304(SB)/8, $0x3fb1f982d9aaf464
+DATA neonConstants<>+4312(SB)/8, $0x3fb1f982d9aaf464
+DATA neonConstants<>+4320(SB)/8, $0x3fb39bdb59a35fb0
+DATA neonConstants<>+4328(SB)/8, $0x3fb39bdb59a35fb0
+DATA neonConstants<>+4336(SB)/8, $0x3fb46d0426d4a5b9
+DATA neonConstants<>+4344(SB)/8, $0x3fb46d0426d4a5b9
+DATA neonConstants<>+4352(SB)/8, $0x3fb46d042980c498
+DATA neonConstants<>+4360(SB)/8, $0x3fb46d042980c498
+DATA neonConstants<>+4368(SB)/8, $0x0000000000000000
+DATA neonConstants<>+4376(SB)/8, $0x0000000000000000
+DATA neonConstants<>+4384(SB)/8, $0x3fd9884533d43651
+DATA neonConstants<>+4392(SB)/8, $0x3fd9884533d43651
+GLOBL neonConstants<>(SB), RODATA|NOPTR, $4400
 
 // func expNEON(dst *float32, x *float32, n int)
 // R0 dst, R1 x, R8 what is left, R9 constants. Four elements a register, 4 side by side.
@@ -8789,6 +8825,1149 @@ loop:
 	BNE      loop
 	RET
 
+// func erfinvNEON(dst *float32, x *float32, n int)
+// R0 dst, R1 x, R8 what is left, R9 constants. Four elements a register, 2 side by side.
+// V2 float64(0.6931471805599453), V0 float64(1), V3 uint64(0x95f619980c433), V4 uint64(0xfffffffffffff), V5 uint64(0x3fe6a09e667f3bcd), V6 uint64(0x4330000000000000), V1 float32(1).
+TEXT ·erfinvNEON(SB), NOSPLIT, $0-24
+	MOVD     dst+0(FP), R0
+	MOVD     x+8(FP), R1
+	MOVD     n+16(FP), R8
+	MOVD     $neonConstants<>(SB), R9
+	FMOVQ    2400(R9), F2
+	FMOVQ    1664(R9), F0
+	FMOVQ    1648(R9), F3
+	FMOVQ    1632(R9), F4
+	FMOVQ    1616(R9), F5
+	FMOVQ    1600(R9), F6
+	FMOVQ    64(R9), F1
+
+loop:
+	// t0 := x[i]
+	FLDPQ    0(R1), (F7, F8)
+	// t1 := math.Float32frombits(math.Float32bits(t0) & 0x7fffffff)
+	WORD     $0x4ea0f8e7 // FABS V7.4S, V7.4S
+	WORD     $0x4ea0f908 // FABS V8.4S, V8.4S
+	// t2 := float64(t1)
+	WORD     $0x0e6178e9 // FCVTL V9.2D, V7.2S
+	WORD     $0x4e6178ea // FCVTL2 V10.2D, V7.4S
+	WORD     $0x0e617907 // FCVTL V7.2D, V8.2S
+	WORD     $0x4e61790b // FCVTL2 V11.2D, V8.4S
+	// t3 := float64(1) - t2
+	WORD     $0x4ee9d409 // FSUB V9.2D, V0.2D, V9.2D
+	WORD     $0x4eead40a // FSUB V10.2D, V0.2D, V10.2D
+	WORD     $0x4ee7d407 // FSUB V7.2D, V0.2D, V7.2D
+	WORD     $0x4eebd40b // FSUB V11.2D, V0.2D, V11.2D
+	// t5 := t4 + uint64(0x95f619980c433)
+	VADD     V3.D2, V9.D2, V9.D2
+	VADD     V3.D2, V10.D2, V10.D2
+	VADD     V3.D2, V7.D2, V7.D2
+	VADD     V3.D2, V11.D2, V11.D2
+	// t6 := t5 & uint64(0xfffffffffffff)
+	VAND     V4.B16, V9.B16, V8.B16
+	VAND     V4.B16, V10.B16, V12.B16
+	VAND     V4.B16, V7.B16, V13.B16
+	VAND     V4.B16, V11.B16, V14.B16
+	// t7 := t6 + uint64(0x3fe6a09e667f3bcd)
+	VADD     V5.D2, V8.D2, V8.D2
+	VADD     V5.D2, V12.D2, V12.D2
+	VADD     V5.D2, V13.D2, V13.D2
+	VADD     V5.D2, V14.D2, V14.D2
+	// t9 := t5 >> 52
+	VUSHR    $52, V9.D2, V9.D2
+	VUSHR    $52, V10.D2, V10.D2
+	VUSHR    $52, V7.D2, V7.D2
+	VUSHR    $52, V11.D2, V11.D2
+	// t10 := t9 | uint64(0x4330000000000000)
+	VORR     V6.B16, V9.B16, V9.B16
+	VORR     V6.B16, V10.B16, V10.B16
+	VORR     V6.B16, V7.B16, V7.B16
+	VORR     V6.B16, V11.B16, V11.B16
+	// t12 := t11 - float64(4.503599627371519e+15)
+	FMOVQ    1584(R9), F15
+	WORD     $0x4eefd529 // FSUB V9.2D, V9.2D, V15.2D
+	WORD     $0x4eefd54a // FSUB V10.2D, V10.2D, V15.2D
+	WORD     $0x4eefd4e7 // FSUB V7.2D, V7.2D, V15.2D
+	WORD     $0x4eefd56b // FSUB V11.2D, V11.2D, V15.2D
+	// t13 := t8 - float64(1)
+	WORD     $0x4ee0d508 // FSUB V8.2D, V8.2D, V0.2D
+	WORD     $0x4ee0d58c // FSUB V12.2D, V12.2D, V0.2D
+	WORD     $0x4ee0d5ad // FSUB V13.2D, V13.2D, V0.2D
+	WORD     $0x4ee0d5ce // FSUB V14.2D, V14.2D, V0.2D
+	// t14 := t13 + float64(2)
+	FMOVQ    1568(R9), F15
+	WORD     $0x4e6fd510 // FADD V16.2D, V8.2D, V15.2D
+	WORD     $0x4e6fd591 // FADD V17.2D, V12.2D, V15.2D
+	WORD     $0x4e6fd5b2 // FADD V18.2D, V13.2D, V15.2D
+	WORD     $0x4e6fd5d3 // FADD V19.2D, V14.2D, V15.2D
+	// t15 := t13 / t14
+	WORD     $0x6e70fd10 // FDIV V16.2D, V8.2D, V16.2D
+	WORD     $0x6e71fd91 // FDIV V17.2D, V12.2D, V17.2D
+	WORD     $0x6e72fdb2 // FDIV V18.2D, V13.2D, V18.2D
+	WORD     $0x6e73fdd3 // FDIV V19.2D, V14.2D, V19.2D
+	// t16 := float64(t15 * t15)
+	WORD     $0x6e70de0f // FMUL V15.2D, V16.2D, V16.2D
+	WORD     $0x6e71de34 // FMUL V20.2D, V17.2D, V17.2D
+	WORD     $0x6e72de55 // FMUL V21.2D, V18.2D, V18.2D
+	WORD     $0x6e73de76 // FMUL V22.2D, V19.2D, V19.2D
+	// t17 := float64(t16 * t16)
+	WORD     $0x6e6fddef // FMUL V15.2D, V15.2D, V15.2D
+	WORD     $0x6e74de94 // FMUL V20.2D, V20.2D, V20.2D
+	WORD     $0x6e75deb5 // FMUL V21.2D, V21.2D, V21.2D
+	WORD     $0x6e76ded6 // FMUL V22.2D, V22.2D, V22.2D
+	// t18 := float64(float64(0.15313837699209373) * t17)
+	FMOVQ    1728(R9), F23
+	WORD     $0x6e6fdef8 // FMUL V24.2D, V23.2D, V15.2D
+	WORD     $0x6e74def9 // FMUL V25.2D, V23.2D, V20.2D
+	WORD     $0x6e75defa // FMUL V26.2D, V23.2D, V21.2D
+	WORD     $0x6e76defb // FMUL V27.2D, V23.2D, V22.2D
+	// t19 := t18 + float64(0.22222198432149784)
+	FMOVQ    1712(R9), F23
+	WORD     $0x4e77d718 // FADD V24.2D, V24.2D, V23.2D
+	WORD     $0x4e77d739 // FADD V25.2D, V25.2D, V23.2D
+	WORD     $0x4e77d75a // FADD V26.2D, V26.2D, V23.2D
+	WORD     $0x4e77d77b // FADD V27.2D, V27.2D, V23.2D
+	// t20 := float64(t19 * t17)
+	WORD     $0x6e6fdf18 // FMUL V24.2D, V24.2D, V15.2D
+	WORD     $0x6e74df39 // FMUL V25.2D, V25.2D, V20.2D
+	WORD     $0x6e75df5a // FMUL V26.2D, V26.2D, V21.2D
+	WORD     $0x6e76df7b // FMUL V27.2D, V27.2D, V22.2D
+	// t21 := t20 + float64(0.3999999999940942)
+	FMOVQ    1680(R9), F23
+	WORD     $0x4e77d718 // FADD V24.2D, V24.2D, V23.2D
+	WORD     $0x4e77d739 // FADD V25.2D, V25.2D, V23.2D
+	WORD     $0x4e77d75a // FADD V26.2D, V26.2D, V23.2D
+	WORD     $0x4e77d77b // FADD V27.2D, V27.2D, V23.2D
+	// t22 := float64(t17 * t21)
+	WORD     $0x6e78ddf8 // FMUL V24.2D, V15.2D, V24.2D
+	WORD     $0x6e79de99 // FMUL V25.2D, V20.2D, V25.2D
+	WORD     $0x6e7adeba // FMUL V26.2D, V21.2D, V26.2D
+	WORD     $0x6e7bdedb // FMUL V27.2D, V22.2D, V27.2D
+	// t23 := float64(float64(0.14798198605116586) * t17)
+	FMOVQ    1696(R9), F23
+	WORD     $0x6e6fdefc // FMUL V28.2D, V23.2D, V15.2D
+	WORD     $0x6e74defd // FMUL V29.2D, V23.2D, V20.2D
+	WORD     $0x6e75defe // FMUL V30.2D, V23.2D, V21.2D
+	WORD     $0x6e76deff // FMUL V31.2D, V23.2D, V22.2D
+	// t24 := t23 + float64(0.1818357216161805)
+	FMOVQ    1744(R9), F23
+	WORD     $0x4e77d79c // FADD V28.2D, V28.2D, V23.2D
+	WORD     $0x4e77d7bd // FADD V29.2D, V29.2D, V23.2D
+	WORD     $0x4e77d7de // FADD V30.2D, V30.2D, V23.2D
+	WORD     $0x4e77d7ff // FADD V31.2D, V31.2D, V23.2D
+	// t25 := float64(t24 * t17)
+	WORD     $0x6e6fdf9c // FMUL V28.2D, V28.2D, V15.2D
+	WORD     $0x6e74dfbd // FMUL V29.2D, V29.2D, V20.2D
+	WORD     $0x6e75dfde // FMUL V30.2D, V30.2D, V21.2D
+	WORD     $0x6e76dfff // FMUL V31.2D, V31.2D, V22.2D
+	// t26 := t25 + float64(0.2857142874366239)
+	FMOVQ    1760(R9), F23
+	WORD     $0x4e77d79c // FADD V28.2D, V28.2D, V23.2D
+	WORD     $0x4e77d7bd // FADD V29.2D, V29.2D, V23.2D
+	WORD     $0x4e77d7de // FADD V30.2D, V30.2D, V23.2D
+	WORD     $0x4e77d7ff // FADD V31.2D, V31.2D, V23.2D
+	// t27 := float64(t26 * t17)
+	WORD     $0x6e6fdf9c // FMUL V28.2D, V28.2D, V15.2D
+	WORD     $0x6e74dfbd // FMUL V29.2D, V29.2D, V20.2D
+	WORD     $0x6e75dfde // FMUL V30.2D, V30.2D, V21.2D
+	WORD     $0x6e76dfff // FMUL V31.2D, V31.2D, V22.2D
+	// t28 := t27 + float64(0.6666666666666735)
+	FMOVQ    1776(R9), F15
+	WORD     $0x4e6fd79c // FADD V28.2D, V28.2D, V15.2D
+	WORD     $0x4e6fd7bd // FADD V29.2D, V29.2D, V15.2D
+	WORD     $0x4e6fd7de // FADD V30.2D, V30.2D, V15.2D
+	WORD     $0x4e6fd7ff // FADD V31.2D, V31.2D, V15.2D
+	// t29 := float64(t15 * t15)
+	WORD     $0x6e70de0f // FMUL V15.2D, V16.2D, V16.2D
+	WORD     $0x6e71de34 // FMUL V20.2D, V17.2D, V17.2D
+	WORD     $0x6e72de55 // FMUL V21.2D, V18.2D, V18.2D
+	WORD     $0x6e73de76 // FMUL V22.2D, V19.2D, V19.2D
+	// t30 := float64(t28 * t29)
+	WORD     $0x6e6fdf9c // FMUL V28.2D, V28.2D, V15.2D
+	WORD     $0x6e74dfbd // FMUL V29.2D, V29.2D, V20.2D
+	WORD     $0x6e75dfde // FMUL V30.2D, V30.2D, V21.2D
+	WORD     $0x6e76dfff // FMUL V31.2D, V31.2D, V22.2D
+	// t31 := float64(t13 * float64(0.5))
+	FMOVQ    1792(R9), F15
+	WORD     $0x6e6fdd14 // FMUL V20.2D, V8.2D, V15.2D
+	WORD     $0x6e6fdd95 // FMUL V21.2D, V12.2D, V15.2D
+	WORD     $0x6e6fddb6 // FMUL V22.2D, V13.2D, V15.2D
+	WORD     $0x6e6fddd7 // FMUL V23.2D, V14.2D, V15.2D
+	// t32 := float64(t31 * t13)
+	WORD     $0x6e68de94 // FMUL V20.2D, V20.2D, V8.2D
+	WORD     $0x6e6cdeb5 // FMUL V21.2D, V21.2D, V12.2D
+	WORD     $0x6e6dded6 // FMUL V22.2D, V22.2D, V13.2D
+	WORD     $0x6e6edef7 // FMUL V23.2D, V23.2D, V14.2D
+	// t33 := t30 + t22
+	WORD     $0x4e78d79c // FADD V28.2D, V28.2D, V24.2D
+	WORD     $0x4e79d7bd // FADD V29.2D, V29.2D, V25.2D
+	WORD     $0x4e7ad7de // FADD V30.2D, V30.2D, V26.2D
+	WORD     $0x4e7bd7ff // FADD V31.2D, V31.2D, V27.2D
+	// t34 := t32 + t33
+	WORD     $0x4e7cd69c // FADD V28.2D, V20.2D, V28.2D
+	WORD     $0x4e7dd6bd // FADD V29.2D, V21.2D, V29.2D
+	WORD     $0x4e7ed6de // FADD V30.2D, V22.2D, V30.2D
+	WORD     $0x4e7fd6ff // FADD V31.2D, V23.2D, V31.2D
+	// t35 := float64(t15 * t34)
+	WORD     $0x6e7cde10 // FMUL V16.2D, V16.2D, V28.2D
+	WORD     $0x6e7dde31 // FMUL V17.2D, V17.2D, V29.2D
+	WORD     $0x6e7ede52 // FMUL V18.2D, V18.2D, V30.2D
+	WORD     $0x6e7fde73 // FMUL V19.2D, V19.2D, V31.2D
+	// t36 := float64(t12 * float64(1.9082149292705877e-10))
+	FMOVQ    1808(R9), F15
+	WORD     $0x6e6fdd38 // FMUL V24.2D, V9.2D, V15.2D
+	WORD     $0x6e6fdd59 // FMUL V25.2D, V10.2D, V15.2D
+	WORD     $0x6e6fdcfa // FMUL V26.2D, V7.2D, V15.2D
+	WORD     $0x6e6fdd7b // FMUL V27.2D, V11.2D, V15.2D
+	// t37 := t35 + t36
+	WORD     $0x4e78d610 // FADD V16.2D, V16.2D, V24.2D
+	WORD     $0x4e79d631 // FADD V17.2D, V17.2D, V25.2D
+	WORD     $0x4e7ad652 // FADD V18.2D, V18.2D, V26.2D
+	WORD     $0x4e7bd673 // FADD V19.2D, V19.2D, V27.2D
+	// t38 := float64(t12 * float64(0.6931471803691238))
+	FMOVQ    1824(R9), F15
+	WORD     $0x6e6fdd29 // FMUL V9.2D, V9.2D, V15.2D
+	WORD     $0x6e6fdd4a // FMUL V10.2D, V10.2D, V15.2D
+	WORD     $0x6e6fdce7 // FMUL V7.2D, V7.2D, V15.2D
+	WORD     $0x6e6fdd6b // FMUL V11.2D, V11.2D, V15.2D
+	// t39 := t32 - t37
+	WORD     $0x4ef0d694 // FSUB V20.2D, V20.2D, V16.2D
+	WORD     $0x4ef1d6b5 // FSUB V21.2D, V21.2D, V17.2D
+	WORD     $0x4ef2d6d6 // FSUB V22.2D, V22.2D, V18.2D
+	WORD     $0x4ef3d6f7 // FSUB V23.2D, V23.2D, V19.2D
+	// t40 := t39 - t13
+	WORD     $0x4ee8d694 // FSUB V20.2D, V20.2D, V8.2D
+	WORD     $0x4eecd6b5 // FSUB V21.2D, V21.2D, V12.2D
+	WORD     $0x4eedd6d6 // FSUB V22.2D, V22.2D, V13.2D
+	WORD     $0x4eeed6f7 // FSUB V23.2D, V23.2D, V14.2D
+	// t41 := t38 - t40
+	WORD     $0x4ef4d529 // FSUB V9.2D, V9.2D, V20.2D
+	WORD     $0x4ef5d54a // FSUB V10.2D, V10.2D, V21.2D
+	WORD     $0x4ef6d4e7 // FSUB V7.2D, V7.2D, V22.2D
+	WORD     $0x4ef7d56b // FSUB V11.2D, V11.2D, V23.2D
+	// t42 := float64(0.6931471805599453) - t41
+	WORD     $0x4ee9d449 // FSUB V9.2D, V2.2D, V9.2D
+	WORD     $0x4eead44a // FSUB V10.2D, V2.2D, V10.2D
+	WORD     $0x4ee7d447 // FSUB V7.2D, V2.2D, V7.2D
+	WORD     $0x4eebd44b // FSUB V11.2D, V2.2D, V11.2D
+	// t43 := float64(math.Sqrt(float64(t42)))
+	WORD     $0x6ee1f929 // FSQRT V9.2D, V9.2D
+	WORD     $0x6ee1f94a // FSQRT V10.2D, V10.2D
+	WORD     $0x6ee1f8e7 // FSQRT V7.2D, V7.2D
+	WORD     $0x6ee1f96b // FSQRT V11.2D, V11.2D
+	// t44 := t43 - float64(1.6)
+	FMOVQ    1840(R9), F8
+	WORD     $0x4ee8d529 // FSUB V9.2D, V9.2D, V8.2D
+	WORD     $0x4ee8d54a // FSUB V10.2D, V10.2D, V8.2D
+	WORD     $0x4ee8d4e7 // FSUB V7.2D, V7.2D, V8.2D
+	WORD     $0x4ee8d56b // FSUB V11.2D, V11.2D, V8.2D
+	// t45 := math.FMA(float64(0.0007745450142783414), t44, float64(0.022723844989269184))
+	FMOVQ    1856(R9), F8
+	FMOVQ    1872(R9), F12
+	VFMLA    V9.D2, V8.D2, V12.D2
+	FMOVQ    1872(R9), F13
+	VFMLA    V10.D2, V8.D2, V13.D2
+	FMOVQ    1872(R9), F14
+	VFMLA    V7.D2, V8.D2, V14.D2
+	FMOVQ    1872(R9), F15
+	VFMLA    V11.D2, V8.D2, V15.D2
+	// t46 := math.FMA(t45, t44, float64(0.2417807251774506))
+	FMOVQ    1888(R9), F8
+	VFMLA    V9.D2, V12.D2, V8.D2
+	FMOVQ    1888(R9), F16
+	VFMLA    V10.D2, V13.D2, V16.D2
+	FMOVQ    1888(R9), F12
+	VFMLA    V7.D2, V14.D2, V12.D2
+	FMOVQ    1888(R9), F13
+	VFMLA    V11.D2, V15.D2, V13.D2
+	// t47 := math.FMA(t46, t44, float64(1.2704582524523684))
+	FMOVQ    1904(R9), F14
+	VFMLA    V9.D2, V8.D2, V14.D2
+	FMOVQ    1904(R9), F15
+	VFMLA    V10.D2, V16.D2, V15.D2
+	FMOVQ    1904(R9), F8
+	VFMLA    V7.D2, V12.D2, V8.D2
+	FMOVQ    1904(R9), F16
+	VFMLA    V11.D2, V13.D2, V16.D2
+	// t48 := math.FMA(t47, t44, float64(3.6478483247632045))
+	FMOVQ    1920(R9), F12
+	VFMLA    V9.D2, V14.D2, V12.D2
+	FMOVQ    1920(R9), F13
+	VFMLA    V10.D2, V15.D2, V13.D2
+	FMOVQ    1920(R9), F14
+	VFMLA    V7.D2, V8.D2, V14.D2
+	FMOVQ    1920(R9), F15
+	VFMLA    V11.D2, V16.D2, V15.D2
+	// t49 := math.FMA(t48, t44, float64(5.769497221460691))
+	FMOVQ    1936(R9), F8
+	VFMLA    V9.D2, V12.D2, V8.D2
+	FMOVQ    1936(R9), F16
+	VFMLA    V10.D2, V13.D2, V16.D2
+	FMOVQ    1936(R9), F12
+	VFMLA    V7.D2, V14.D2, V12.D2
+	FMOVQ    1936(R9), F13
+	VFMLA    V11.D2, V15.D2, V13.D2
+	// t50 := math.FMA(t49, t44, float64(4.630337846156546))
+	FMOVQ    1952(R9), F14
+	VFMLA    V9.D2, V8.D2, V14.D2
+	FMOVQ    1952(R9), F15
+	VFMLA    V10.D2, V16.D2, V15.D2
+	FMOVQ    1952(R9), F8
+	VFMLA    V7.D2, V12.D2, V8.D2
+	FMOVQ    1952(R9), F16
+	VFMLA    V11.D2, V13.D2, V16.D2
+	// t51 := math.FMA(t50, t44, float64(1.4234371107496835))
+	FMOVQ    1968(R9), F12
+	VFMLA    V9.D2, V14.D2, V12.D2
+	FMOVQ    1968(R9), F13
+	VFMLA    V10.D2, V15.D2, V13.D2
+	FMOVQ    1968(R9), F14
+	VFMLA    V7.D2, V8.D2, V14.D2
+	FMOVQ    1968(R9), F15
+	VFMLA    V11.D2, V16.D2, V15.D2
+	// t52 := math.FMA(float64(1.4859850019840355e-09), t44, float64(0.0007744145906515771))
+	FMOVQ    1984(R9), F8
+	FMOVQ    2000(R9), F16
+	VFMLA    V9.D2, V8.D2, V16.D2
+	FMOVQ    2000(R9), F17
+	VFMLA    V10.D2, V8.D2, V17.D2
+	FMOVQ    2000(R9), F18
+	VFMLA    V7.D2, V8.D2, V18.D2
+	FMOVQ    2000(R9), F19
+	VFMLA    V11.D2, V8.D2, V19.D2
+	// t53 := math.FMA(t52, t44, float64(0.021494160384252878))
+	FMOVQ    2016(R9), F8
+	VFMLA    V9.D2, V16.D2, V8.D2
+	FMOVQ    2016(R9), F20
+	VFMLA    V10.D2, V17.D2, V20.D2
+	FMOVQ    2016(R9), F16
+	VFMLA    V7.D2, V18.D2, V16.D2
+	FMOVQ    2016(R9), F17
+	VFMLA    V11.D2, V19.D2, V17.D2
+	// t54 := math.FMA(t53, t44, float64(0.2094506521051275))
+	FMOVQ    2032(R9), F18
+	VFMLA    V9.D2, V8.D2, V18.D2
+	FMOVQ    2032(R9), F19
+	VFMLA    V10.D2, V20.D2, V19.D2
+	FMOVQ    2032(R9), F8
+	VFMLA    V7.D2, V16.D2, V8.D2
+	FMOVQ    2032(R9), F20
+	VFMLA    V11.D2, V17.D2, V20.D2
+	// t55 := math.FMA(t54, t44, float64(0.9754783200178743))
+	FMOVQ    2048(R9), F16
+	VFMLA    V9.D2, V18.D2, V16.D2
+	FMOVQ    2048(R9), F17
+	VFMLA    V10.D2, V19.D2, V17.D2
+	FMOVQ    2048(R9), F18
+	VFMLA    V7.D2, V8.D2, V18.D2
+	FMOVQ    2048(R9), F19
+	VFMLA    V11.D2, V20.D2, V19.D2
+	// t56 := math.FMA(t55, t44, float64(2.3707661626024534))
+	FMOVQ    2064(R9), F8
+	VFMLA    V9.D2, V16.D2, V8.D2
+	FMOVQ    2064(R9), F20
+	VFMLA    V10.D2, V17.D2, V20.D2
+	FMOVQ    2064(R9), F16
+	VFMLA    V7.D2, V18.D2, V16.D2
+	FMOVQ    2064(R9), F17
+	VFMLA    V11.D2, V19.D2, V17.D2
+	// t57 := math.FMA(t56, t44, float64(2.9036514445419948))
+	FMOVQ    2080(R9), F18
+	VFMLA    V9.D2, V8.D2, V18.D2
+	FMOVQ    2080(R9), F19
+	VFMLA    V10.D2, V20.D2, V19.D2
+	FMOVQ    2080(R9), F8
+	VFMLA    V7.D2, V16.D2, V8.D2
+	FMOVQ    2080(R9), F20
+	VFMLA    V11.D2, V17.D2, V20.D2
+	// t58 := math.FMA(t57, t44, float64(1.4142135623730951))
+	FMOVQ    2096(R9), F16
+	VFMLA    V9.D2, V18.D2, V16.D2
+	FMOVQ    2096(R9), F17
+	VFMLA    V10.D2, V19.D2, V17.D2
+	FMOVQ    2096(R9), F9
+	VFMLA    V7.D2, V8.D2, V9.D2
+	FMOVQ    2096(R9), F10
+	VFMLA    V11.D2, V20.D2, V10.D2
+	// t59 := t51 / t58
+	WORD     $0x6e70fd8c // FDIV V12.2D, V12.2D, V16.2D
+	WORD     $0x6e71fdad // FDIV V13.2D, V13.2D, V17.2D
+	WORD     $0x6e69fdce // FDIV V14.2D, V14.2D, V9.2D
+	WORD     $0x6e6afdef // FDIV V15.2D, V15.2D, V10.2D
+	// t60 := x[i]
+	FLDPQ    0(R1), (F7, F8)
+	// t61 := math.Float32frombits(math.Float32bits(t60) & 0x7fffffff)
+	WORD     $0x4ea0f8e7 // FABS V7.4S, V7.4S
+	WORD     $0x4ea0f908 // FABS V8.4S, V8.4S
+	// t62 := float64(t61)
+	WORD     $0x0e6178e9 // FCVTL V9.2D, V7.2S
+	WORD     $0x4e6178ea // FCVTL2 V10.2D, V7.4S
+	WORD     $0x0e617907 // FCVTL V7.2D, V8.2S
+	WORD     $0x4e61790b // FCVTL2 V11.2D, V8.4S
+	// t63 := float64(t62 * t62)
+	WORD     $0x6e69dd28 // FMUL V8.2D, V9.2D, V9.2D
+	WORD     $0x6e6add50 // FMUL V16.2D, V10.2D, V10.2D
+	WORD     $0x6e67dcf1 // FMUL V17.2D, V7.2D, V7.2D
+	WORD     $0x6e6bdd72 // FMUL V18.2D, V11.2D, V11.2D
+	// t64 := math.FMA(-t63, float64(0.25), float64(0.180625))
+	FMOVQ    2112(R9), F19
+	FMOVQ    2128(R9), F20
+	VFMLS    V19.D2, V8.D2, V20.D2
+	FMOVQ    2128(R9), F21
+	VFMLS    V19.D2, V16.D2, V21.D2
+	FMOVQ    2128(R9), F8
+	VFMLS    V19.D2, V17.D2, V8.D2
+	FMOVQ    2128(R9), F16
+	VFMLS    V19.D2, V18.D2, V16.D2
+	// t65 := math.FMA(float64(887.0940696254552), t64, float64(11819.493347062295))
+	FMOVQ    2144(R9), F17
+	FMOVQ    2160(R9), F18
+	VFMLA    V20.D2, V17.D2, V18.D2
+	FMOVQ    2160(R9), F19
+	VFMLA    V21.D2, V17.D2, V19.D2
+	FMOVQ    2160(R9), F22
+	VFMLA    V8.D2, V17.D2, V22.D2
+	FMOVQ    2160(R9), F23
+	VFMLA    V16.D2, V17.D2, V23.D2
+	// t66 := math.FMA(t65, t64, float64(23782.041382114385))
+	FMOVQ    2176(R9), F17
+	VFMLA    V20.D2, V18.D2, V17.D2
+	FMOVQ    2176(R9), F24
+	VFMLA    V21.D2, V19.D2, V24.D2
+	FMOVQ    2176(R9), F18
+	VFMLA    V8.D2, V22.D2, V18.D2
+	FMOVQ    2176(R9), F19
+	VFMLA    V16.D2, V23.D2, V19.D2
+	// t67 := math.FMA(t66, t64, float64(16235.862515167575))
+	FMOVQ    2192(R9), F22
+	VFMLA    V20.D2, V17.D2, V22.D2
+	FMOVQ    2192(R9), F23
+	VFMLA    V21.D2, V24.D2, V23.D2
+	FMOVQ    2192(R9), F17
+	VFMLA    V8.D2, V18.D2, V17.D2
+	FMOVQ    2192(R9), F24
+	VFMLA    V16.D2, V19.D2, V24.D2
+	// t68 := math.FMA(t67, t64, float64(4854.886889384388))
+	FMOVQ    2208(R9), F18
+	VFMLA    V20.D2, V22.D2, V18.D2
+	FMOVQ    2208(R9), F19
+	VFMLA    V21.D2, V23.D2, V19.D2
+	FMOVQ    2208(R9), F22
+	VFMLA    V8.D2, V17.D2, V22.D2
+	FMOVQ    2208(R9), F23
+	VFMLA    V16.D2, V24.D2, V23.D2
+	// t69 := math.FMA(t68, t64, float64(697.062665343896))
+	FMOVQ    2224(R9), F17
+	VFMLA    V20.D2, V18.D2, V17.D2
+	FMOVQ    2224(R9), F24
+	VFMLA    V21.D2, V19.D2, V24.D2
+	FMOVQ    2224(R9), F18
+	VFMLA    V8.D2, V22.D2, V18.D2
+	FMOVQ    2224(R9), F19
+	VFMLA    V16.D2, V23.D2, V19.D2
+	// t70 := math.FMA(t69, t64, float64(47.07268811238398))
+	FMOVQ    2240(R9), F22
+	VFMLA    V20.D2, V17.D2, V22.D2
+	FMOVQ    2240(R9), F23
+	VFMLA    V21.D2, V24.D2, V23.D2
+	FMOVQ    2240(R9), F17
+	VFMLA    V8.D2, V18.D2, V17.D2
+	FMOVQ    2240(R9), F24
+	VFMLA    V16.D2, V19.D2, V24.D2
+	// t71 := math.FMA(t70, t64, float64(1.1975323115670913))
+	FMOVQ    2256(R9), F18
+	VFMLA    V20.D2, V22.D2, V18.D2
+	FMOVQ    2256(R9), F19
+	VFMLA    V21.D2, V23.D2, V19.D2
+	FMOVQ    2256(R9), F22
+	VFMLA    V8.D2, V17.D2, V22.D2
+	FMOVQ    2256(R9), F23
+	VFMLA    V16.D2, V24.D2, V23.D2
+	// t72 := math.FMA(float64(5226.495278852854), t64, float64(28729.085735721943))
+	FMOVQ    2272(R9), F17
+	FMOVQ    2288(R9), F24
+	VFMLA    V20.D2, V17.D2, V24.D2
+	FMOVQ    2288(R9), F25
+	VFMLA    V21.D2, V17.D2, V25.D2
+	FMOVQ    2288(R9), F26
+	VFMLA    V8.D2, V17.D2, V26.D2
+	FMOVQ    2288(R9), F27
+	VFMLA    V16.D2, V17.D2, V27.D2
+	// t73 := math.FMA(t72, t64, float64(39307.89580009271))
+	FMOVQ    2304(R9), F17
+	VFMLA    V20.D2, V24.D2, V17.D2
+	FMOVQ    2304(R9), F28
+	VFMLA    V21.D2, V25.D2, V28.D2
+	FMOVQ    2304(R9), F24
+	VFMLA    V8.D2, V26.D2, V24.D2
+	FMOVQ    2304(R9), F25
+	VFMLA    V16.D2, V27.D2, V25.D2
+	// t74 := math.FMA(t73, t64, float64(21213.794301586597))
+	FMOVQ    2320(R9), F26
+	VFMLA    V20.D2, V17.D2, V26.D2
+	FMOVQ    2320(R9), F27
+	VFMLA    V21.D2, V28.D2, V27.D2
+	FMOVQ    2320(R9), F17
+	VFMLA    V8.D2, V24.D2, V17.D2
+	FMOVQ    2320(R9), F28
+	VFMLA    V16.D2, V25.D2, V28.D2
+	// t75 := math.FMA(t74, t64, float64(5394.196021424751))
+	FMOVQ    2336(R9), F24
+	VFMLA    V20.D2, V26.D2, V24.D2
+	FMOVQ    2336(R9), F25
+	VFMLA    V21.D2, V27.D2, V25.D2
+	FMOVQ    2336(R9), F26
+	VFMLA    V8.D2, V17.D2, V26.D2
+	FMOVQ    2336(R9), F27
+	VFMLA    V16.D2, V28.D2, V27.D2
+	// t76 := math.FMA(t75, t64, float64(687.1870074920579))
+	FMOVQ    2352(R9), F17
+	VFMLA    V20.D2, V24.D2, V17.D2
+	FMOVQ    2352(R9), F28
+	VFMLA    V21.D2, V25.D2, V28.D2
+	FMOVQ    2352(R9), F24
+	VFMLA    V8.D2, V26.D2, V24.D2
+	FMOVQ    2352(R9), F25
+	VFMLA    V16.D2, V27.D2, V25.D2
+	// t77 := math.FMA(t76, t64, float64(42.31333070160091))
+	FMOVQ    2368(R9), F26
+	VFMLA    V20.D2, V17.D2, V26.D2
+	FMOVQ    2368(R9), F27
+	VFMLA    V21.D2, V28.D2, V27.D2
+	FMOVQ    2368(R9), F17
+	VFMLA    V8.D2, V24.D2, V17.D2
+	FMOVQ    2368(R9), F28
+	VFMLA    V16.D2, V25.D2, V28.D2
+	// t78 := math.FMA(t77, t64, float64(1))
+	VMOV     V0.B16, V24.B16
+	VFMLA    V20.D2, V26.D2, V24.D2
+	VMOV     V0.B16, V25.B16
+	VFMLA    V21.D2, V27.D2, V25.D2
+	VMOV     V0.B16, V20.B16
+	VFMLA    V8.D2, V17.D2, V20.D2
+	VMOV     V0.B16, V21.B16
+	VFMLA    V16.D2, V28.D2, V21.D2
+	// t79 := float64(t62 * t71)
+	WORD     $0x6e72dd32 // FMUL V18.2D, V9.2D, V18.2D
+	WORD     $0x6e73dd53 // FMUL V19.2D, V10.2D, V19.2D
+	WORD     $0x6e76dcf6 // FMUL V22.2D, V7.2D, V22.2D
+	WORD     $0x6e77dd77 // FMUL V23.2D, V11.2D, V23.2D
+	// t80 := t79 / t78
+	WORD     $0x6e78fe52 // FDIV V18.2D, V18.2D, V24.2D
+	WORD     $0x6e79fe73 // FDIV V19.2D, V19.2D, V25.2D
+	WORD     $0x6e74fed6 // FDIV V22.2D, V22.2D, V20.2D
+	WORD     $0x6e75fef7 // FDIV V23.2D, V23.2D, V21.2D
+	// t81 := t62 <= float64(0.85)
+	FMOVQ    2384(R9), F8
+	WORD     $0x6e69e509 // FCMGE V9.2D, V8.2D, V9.2D
+	WORD     $0x6e6ae50a // FCMGE V10.2D, V8.2D, V10.2D
+	WORD     $0x6e67e507 // FCMGE V7.2D, V8.2D, V7.2D
+	WORD     $0x6e6be50b // FCMGE V11.2D, V8.2D, V11.2D
+	// t82 := pick(t81, t80, t59)
+	VBIT     V9.B16, V18.B16, V12.B16
+	VBIT     V10.B16, V19.B16, V13.B16
+	VBIT     V7.B16, V22.B16, V14.B16
+	VBIT     V11.B16, V23.B16, V15.B16
+	// t83 := float32(t82)
+	WORD     $0x0e616987 // FCVTN V7.2S, V12.2D
+	WORD     $0x4e6169a7 // FCVTN2 V7.4S, V13.2D
+	WORD     $0x0e6169c8 // FCVTN V8.2S, V14.2D
+	WORD     $0x4e6169e8 // FCVTN2 V8.4S, V15.2D
+	// t84 := x[i]
+	FLDPQ    0(R1), (F9, F10)
+	// t85 := math.Float32frombits(math.Float32bits(t84) & 0x7fffffff)
+	WORD     $0x4ea0f929 // FABS V9.4S, V9.4S
+	WORD     $0x4ea0f94a // FABS V10.4S, V10.4S
+	// t86 := t85 < float32(1)
+	WORD     $0x6ea9e42b // FCMGT V11.4S, V1.4S, V9.4S
+	WORD     $0x6eaae42c // FCMGT V12.4S, V1.4S, V10.4S
+	// t87 := t85 == float32(1)
+	WORD     $0x4e21e529 // FCMEQ V9.4S, V9.4S, V1.4S
+	WORD     $0x4e21e54a // FCMEQ V10.4S, V10.4S, V1.4S
+	// t88 := pick(t87, math.Float32frombits(0x7f800000), math.Float32frombits(0x7fc00000))
+	FMOVQ    464(R9), F13
+	FMOVQ    432(R9), F14
+	VBSL     V14.B16, V13.B16, V9.B16
+	VBSL     V14.B16, V13.B16, V10.B16
+	// t89 := pick(t86, t83, t88)
+	VBIT     V11.B16, V7.B16, V9.B16
+	VBIT     V12.B16, V8.B16, V10.B16
+	// t90 := x[i]
+	FLDPQ    0(R1), (F7, F8)
+	// t91 := math.Float32frombits(math.Float32bits(t90) & 0x80000000)
+	FMOVQ    512(R9), F11
+	VAND     V11.B16, V7.B16, V7.B16
+	VAND     V11.B16, V8.B16, V8.B16
+	// t92 := math.Float32frombits(math.Float32bits(t89) | math.Float32bits(t91))
+	VORR     V7.B16, V9.B16, V9.B16
+	VORR     V8.B16, V10.B16, V10.B16
+	// dst[i] = t92
+	FSTPQ    (F9, F10), 0(R0)
+	// t0 := x[i]
+	FLDPQ    32(R1), (F7, F8)
+	// t1 := math.Float32frombits(math.Float32bits(t0) & 0x7fffffff)
+	WORD     $0x4ea0f8e7 // FABS V7.4S, V7.4S
+	WORD     $0x4ea0f908 // FABS V8.4S, V8.4S
+	// t2 := float64(t1)
+	WORD     $0x0e6178e9 // FCVTL V9.2D, V7.2S
+	WORD     $0x4e6178ea // FCVTL2 V10.2D, V7.4S
+	WORD     $0x0e617907 // FCVTL V7.2D, V8.2S
+	WORD     $0x4e61790b // FCVTL2 V11.2D, V8.4S
+	// t3 := float64(1) - t2
+	WORD     $0x4ee9d409 // FSUB V9.2D, V0.2D, V9.2D
+	WORD     $0x4eead40a // FSUB V10.2D, V0.2D, V10.2D
+	WORD     $0x4ee7d407 // FSUB V7.2D, V0.2D, V7.2D
+	WORD     $0x4eebd40b // FSUB V11.2D, V0.2D, V11.2D
+	// t5 := t4 + uint64(0x95f619980c433)
+	VADD     V3.D2, V9.D2, V9.D2
+	VADD     V3.D2, V10.D2, V10.D2
+	VADD     V3.D2, V7.D2, V7.D2
+	VADD     V3.D2, V11.D2, V11.D2
+	// t6 := t5 & uint64(0xfffffffffffff)
+	VAND     V4.B16, V9.B16, V8.B16
+	VAND     V4.B16, V10.B16, V12.B16
+	VAND     V4.B16, V7.B16, V13.B16
+	VAND     V4.B16, V11.B16, V14.B16
+	// t7 := t6 + uint64(0x3fe6a09e667f3bcd)
+	VADD     V5.D2, V8.D2, V8.D2
+	VADD     V5.D2, V12.D2, V12.D2
+	VADD     V5.D2, V13.D2, V13.D2
+	VADD     V5.D2, V14.D2, V14.D2
+	// t9 := t5 >> 52
+	VUSHR    $52, V9.D2, V9.D2
+	VUSHR    $52, V10.D2, V10.D2
+	VUSHR    $52, V7.D2, V7.D2
+	VUSHR    $52, V11.D2, V11.D2
+	// t10 := t9 | uint64(0x4330000000000000)
+	VORR     V6.B16, V9.B16, V9.B16
+	VORR     V6.B16, V10.B16, V10.B16
+	VORR     V6.B16, V7.B16, V7.B16
+	VORR     V6.B16, V11.B16, V11.B16
+	// t12 := t11 - float64(4.503599627371519e+15)
+	FMOVQ    1584(R9), F15
+	WORD     $0x4eefd529 // FSUB V9.2D, V9.2D, V15.2D
+	WORD     $0x4eefd54a // FSUB V10.2D, V10.2D, V15.2D
+	WORD     $0x4eefd4e7 // FSUB V7.2D, V7.2D, V15.2D
+	WORD     $0x4eefd56b // FSUB V11.2D, V11.2D, V15.2D
+	// t13 := t8 - float64(1)
+	WORD     $0x4ee0d508 // FSUB V8.2D, V8.2D, V0.2D
+	WORD     $0x4ee0d58c // FSUB V12.2D, V12.2D, V0.2D
+	WORD     $0x4ee0d5ad // FSUB V13.2D, V13.2D, V0.2D
+	WORD     $0x4ee0d5ce // FSUB V14.2D, V14.2D, V0.2D
+	// t14 := t13 + float64(2)
+	FMOVQ    1568(R9), F15
+	WORD     $0x4e6fd510 // FADD V16.2D, V8.2D, V15.2D
+	WORD     $0x4e6fd591 // FADD V17.2D, V12.2D, V15.2D
+	WORD     $0x4e6fd5b2 // FADD V18.2D, V13.2D, V15.2D
+	WORD     $0x4e6fd5d3 // FADD V19.2D, V14.2D, V15.2D
+	// t15 := t13 / t14
+	WORD     $0x6e70fd10 // FDIV V16.2D, V8.2D, V16.2D
+	WORD     $0x6e71fd91 // FDIV V17.2D, V12.2D, V17.2D
+	WORD     $0x6e72fdb2 // FDIV V18.2D, V13.2D, V18.2D
+	WORD     $0x6e73fdd3 // FDIV V19.2D, V14.2D, V19.2D
+	// t16 := float64(t15 * t15)
+	WORD     $0x6e70de0f // FMUL V15.2D, V16.2D, V16.2D
+	WORD     $0x6e71de34 // FMUL V20.2D, V17.2D, V17.2D
+	WORD     $0x6e72de55 // FMUL V21.2D, V18.2D, V18.2D
+	WORD     $0x6e73de76 // FMUL V22.2D, V19.2D, V19.2D
+	// t17 := float64(t16 * t16)
+	WORD     $0x6e6fddef // FMUL V15.2D, V15.2D, V15.2D
+	WORD     $0x6e74de94 // FMUL V20.2D, V20.2D, V20.2D
+	WORD     $0x6e75deb5 // FMUL V21.2D, V21.2D, V21.2D
+	WORD     $0x6e76ded6 // FMUL V22.2D, V22.2D, V22.2D
+	// t18 := float64(float64(0.15313837699209373) * t17)
+	FMOVQ    1728(R9), F23
+	WORD     $0x6e6fdef8 // FMUL V24.2D, V23.2D, V15.2D
+	WORD     $0x6e74def9 // FMUL V25.2D, V23.2D, V20.2D
+	WORD     $0x6e75defa // FMUL V26.2D, V23.2D, V21.2D
+	WORD     $0x6e76defb // FMUL V27.2D, V23.2D, V22.2D
+	// t19 := t18 + float64(0.22222198432149784)
+	FMOVQ    1712(R9), F23
+	WORD     $0x4e77d718 // FADD V24.2D, V24.2D, V23.2D
+	WORD     $0x4e77d739 // FADD V25.2D, V25.2D, V23.2D
+	WORD     $0x4e77d75a // FADD V26.2D, V26.2D, V23.2D
+	WORD     $0x4e77d77b // FADD V27.2D, V27.2D, V23.2D
+	// t20 := float64(t19 * t17)
+	WORD     $0x6e6fdf18 // FMUL V24.2D, V24.2D, V15.2D
+	WORD     $0x6e74df39 // FMUL V25.2D, V25.2D, V20.2D
+	WORD     $0x6e75df5a // FMUL V26.2D, V26.2D, V21.2D
+	WORD     $0x6e76df7b // FMUL V27.2D, V27.2D, V22.2D
+	// t21 := t20 + float64(0.3999999999940942)
+	FMOVQ    1680(R9), F23
+	WORD     $0x4e77d718 // FADD V24.2D, V24.2D, V23.2D
+	WORD     $0x4e77d739 // FADD V25.2D, V25.2D, V23.2D
+	WORD     $0x4e77d75a // FADD V26.2D, V26.2D, V23.2D
+	WORD     $0x4e77d77b // FADD V27.2D, V27.2D, V23.2D
+	// t22 := float64(t17 * t21)
+	WORD     $0x6e78ddf8 // FMUL V24.2D, V15.2D, V24.2D
+	WORD     $0x6e79de99 // FMUL V25.2D, V20.2D, V25.2D
+	WORD     $0x6e7adeba // FMUL V26.2D, V21.2D, V26.2D
+	WORD     $0x6e7bdedb // FMUL V27.2D, V22.2D, V27.2D
+	// t23 := float64(float64(0.14798198605116586) * t17)
+	FMOVQ    1696(R9), F23
+	WORD     $0x6e6fdefc // FMUL V28.2D, V23.2D, V15.2D
+	WORD     $0x6e74defd // FMUL V29.2D, V23.2D, V20.2D
+	WORD     $0x6e75defe // FMUL V30.2D, V23.2D, V21.2D
+	WORD     $0x6e76deff // FMUL V31.2D, V23.2D, V22.2D
+	// t24 := t23 + float64(0.1818357216161805)
+	FMOVQ    1744(R9), F23
+	WORD     $0x4e77d79c // FADD V28.2D, V28.2D, V23.2D
+	WORD     $0x4e77d7bd // FADD V29.2D, V29.2D, V23.2D
+	WORD     $0x4e77d7de // FADD V30.2D, V30.2D, V23.2D
+	WORD     $0x4e77d7ff // FADD V31.2D, V31.2D, V23.2D
+	// t25 := float64(t24 * t17)
+	WORD     $0x6e6fdf9c // FMUL V28.2D, V28.2D, V15.2D
+	WORD     $0x6e74dfbd // FMUL V29.2D, V29.2D, V20.2D
+	WORD     $0x6e75dfde // FMUL V30.2D, V30.2D, V21.2D
+	WORD     $0x6e76dfff // FMUL V31.2D, V31.2D, V22.2D
+	// t26 := t25 + float64(0.2857142874366239)
+	FMOVQ    1760(R9), F23
+	WORD     $0x4e77d79c // FADD V28.2D, V28.2D, V23.2D
+	WORD     $0x4e77d7bd // FADD V29.2D, V29.2D, V23.2D
+	WORD     $0x4e77d7de // FADD V30.2D, V30.2D, V23.2D
+	WORD     $0x4e77d7ff // FADD V31.2D, V31.2D, V23.2D
+	// t27 := float64(t26 * t17)
+	WORD     $0x6e6fdf9c // FMUL V28.2D, V28.2D, V15.2D
+	WORD     $0x6e74dfbd // FMUL V29.2D, V29.2D, V20.2D
+	WORD     $0x6e75dfde // FMUL V30.2D, V30.2D, V21.2D
+	WORD     $0x6e76dfff // FMUL V31.2D, V31.2D, V22.2D
+	// t28 := t27 + float64(0.6666666666666735)
+	FMOVQ    1776(R9), F15
+	WORD     $0x4e6fd79c // FADD V28.2D, V28.2D, V15.2D
+	WORD     $0x4e6fd7bd // FADD V29.2D, V29.2D, V15.2D
+	WORD     $0x4e6fd7de // FADD V30.2D, V30.2D, V15.2D
+	WORD     $0x4e6fd7ff // FADD V31.2D, V31.2D, V15.2D
+	// t29 := float64(t15 * t15)
+	WORD     $0x6e70de0f // FMUL V15.2D, V16.2D, V16.2D
+	WORD     $0x6e71de34 // FMUL V20.2D, V17.2D, V17.2D
+	WORD     $0x6e72de55 // FMUL V21.2D, V18.2D, V18.2D
+	WORD     $0x6e73de76 // FMUL V22.2D, V19.2D, V19.2D
+	// t30 := float64(t28 * t29)
+	WORD     $0x6e6fdf9c // FMUL V28.2D, V28.2D, V15.2D
+	WORD     $0x6e74dfbd // FMUL V29.2D, V29.2D, V20.2D
+	WORD     $0x6e75dfde // FMUL V30.2D, V30.2D, V21.2D
+	WORD     $0x6e76dfff // FMUL V31.2D, V31.2D, V22.2D
+	// t31 := float64(t13 * float64(0.5))
+	FMOVQ    1792(R9), F15
+	WORD     $0x6e6fdd14 // FMUL V20.2D, V8.2D, V15.2D
+	WORD     $0x6e6fdd95 // FMUL V21.2D, V12.2D, V15.2D
+	WORD     $0x6e6fddb6 // FMUL V22.2D, V13.2D, V15.2D
+	WORD     $0x6e6fddd7 // FMUL V23.2D, V14.2D, V15.2D
+	// t32 := float64(t31 * t13)
+	WORD     $0x6e68de94 // FMUL V20.2D, V20.2D, V8.2D
+	WORD     $0x6e6cdeb5 // FMUL V21.2D, V21.2D, V12.2D
+	WORD     $0x6e6dded6 // FMUL V22.2D, V22.2D, V13.2D
+	WORD     $0x6e6edef7 // FMUL V23.2D, V23.2D, V14.2D
+	// t33 := t30 + t22
+	WORD     $0x4e78d79c // FADD V28.2D, V28.2D, V24.2D
+	WORD     $0x4e79d7bd // FADD V29.2D, V29.2D, V25.2D
+	WORD     $0x4e7ad7de // FADD V30.2D, V30.2D, V26.2D
+	WORD     $0x4e7bd7ff // FADD V31.2D, V31.2D, V27.2D
+	// t34 := t32 + t33
+	WORD     $0x4e7cd69c // FADD V28.2D, V20.2D, V28.2D
+	WORD     $0x4e7dd6bd // FADD V29.2D, V21.2D, V29.2D
+	WORD     $0x4e7ed6de // FADD V30.2D, V22.2D, V30.2D
+	WORD     $0x4e7fd6ff // FADD V31.2D, V23.2D, V31.2D
+	// t35 := float64(t15 * t34)
+	WORD     $0x6e7cde10 // FMUL V16.2D, V16.2D, V28.2D
+	WORD     $0x6e7dde31 // FMUL V17.2D, V17.2D, V29.2D
+	WORD     $0x6e7ede52 // FMUL V18.2D, V18.2D, V30.2D
+	WORD     $0x6e7fde73 // FMUL V19.2D, V19.2D, V31.2D
+	// t36 := float64(t12 * float64(1.9082149292705877e-10))
+	FMOVQ    1808(R9), F15
+	WORD     $0x6e6fdd38 // FMUL V24.2D, V9.2D, V15.2D
+	WORD     $0x6e6fdd59 // FMUL V25.2D, V10.2D, V15.2D
+	WORD     $0x6e6fdcfa // FMUL V26.2D, V7.2D, V15.2D
+	WORD     $0x6e6fdd7b // FMUL V27.2D, V11.2D, V15.2D
+	// t37 := t35 + t36
+	WORD     $0x4e78d610 // FADD V16.2D, V16.2D, V24.2D
+	WORD     $0x4e79d631 // FADD V17.2D, V17.2D, V25.2D
+	WORD     $0x4e7ad652 // FADD V18.2D, V18.2D, V26.2D
+	WORD     $0x4e7bd673 // FADD V19.2D, V19.2D, V27.2D
+	// t38 := float64(t12 * float64(0.6931471803691238))
+	FMOVQ    1824(R9), F15
+	WORD     $0x6e6fdd29 // FMUL V9.2D, V9.2D, V15.2D
+	WORD     $0x6e6fdd4a // FMUL V10.2D, V10.2D, V15.2D
+	WORD     $0x6e6fdce7 // FMUL V7.2D, V7.2D, V15.2D
+	WORD     $0x6e6fdd6b // FMUL V11.2D, V11.2D, V15.2D
+	// t39 := t32 - t37
+	WORD     $0x4ef0d694 // FSUB V20.2D, V20.2D, V16.2D
+	WORD     $0x4ef1d6b5 // FSUB V21.2D, V21.2D, V17.2D
+	WORD     $0x4ef2d6d6 // FSUB V22.2D, V22.2D, V18.2D
+	WORD     $0x4ef3d6f7 // FSUB V23.2D, V23.2D, V19.2D
+	// t40 := t39 - t13
+	WORD     $0x4ee8d694 // FSUB V20.2D, V20.2D, V8.2D
+	WORD     $0x4eecd6b5 // FSUB V21.2D, V21.2D, V12.2D
+	WORD     $0x4eedd6d6 // FSUB V22.2D, V22.2D, V13.2D
+	WORD     $0x4eeed6f7 // FSUB V23.2D, V23.2D, V14.2D
+	// t41 := t38 - t40
+	WORD     $0x4ef4d529 // FSUB V9.2D, V9.2D, V20.2D
+	WORD     $0x4ef5d54a // FSUB V10.2D, V10.2D, V21.2D
+	WORD     $0x4ef6d4e7 // FSUB V7.2D, V7.2D, V22.2D
+	WORD     $0x4ef7d56b // FSUB V11.2D, V11.2D, V23.2D
+	// t42 := float64(0.6931471805599453) - t41
+	WORD     $0x4ee9d449 // FSUB V9.2D, V2.2D, V9.2D
+	WORD     $0x4eead44a // FSUB V10.2D, V2.2D, V10.2D
+	WORD     $0x4ee7d447 // FSUB V7.2D, V2.2D, V7.2D
+	WORD     $0x4eebd44b // FSUB V11.2D, V2.2D, V11.2D
+	// t43 := float64(math.Sqrt(float64(t42)))
+	WORD     $0x6ee1f929 // FSQRT V9.2D, V9.2D
+	WORD     $0x6ee1f94a // FSQRT V10.2D, V10.2D
+	WORD     $0x6ee1f8e7 // FSQRT V7.2D, V7.2D
+	WORD     $0x6ee1f96b // FSQRT V11.2D, V11.2D
+	// t44 := t43 - float64(1.6)
+	FMOVQ    1840(R9), F8
+	WORD     $0x4ee8d529 // FSUB V9.2D, V9.2D, V8.2D
+	WORD     $0x4ee8d54a // FSUB V10.2D, V10.2D, V8.2D
+	WORD     $0x4ee8d4e7 // FSUB V7.2D, V7.2D, V8.2D
+	WORD     $0x4ee8d56b // FSUB V11.2D, V11.2D, V8.2D
+	// t45 := math.FMA(float64(0.0007745450142783414), t44, float64(0.022723844989269184))
+	FMOVQ    1856(R9), F8
+	FMOVQ    1872(R9), F12
+	VFMLA    V9.D2, V8.D2, V12.D2
+	FMOVQ    1872(R9), F13
+	VFMLA    V10.D2, V8.D2, V13.D2
+	FMOVQ    1872(R9), F14
+	VFMLA    V7.D2, V8.D2, V14.D2
+	FMOVQ    1872(R9), F15
+	VFMLA    V11.D2, V8.D2, V15.D2
+	// t46 := math.FMA(t45, t44, float64(0.2417807251774506))
+	FMOVQ    1888(R9), F8
+	VFMLA    V9.D2, V12.D2, V8.D2
+	FMOVQ    1888(R9), F16
+	VFMLA    V10.D2, V13.D2, V16.D2
+	FMOVQ    1888(R9), F12
+	VFMLA    V7.D2, V14.D2, V12.D2
+	FMOVQ    1888(R9), F13
+	VFMLA    V11.D2, V15.D2, V13.D2
+	// t47 := math.FMA(t46, t44, float64(1.2704582524523684))
+	FMOVQ    1904(R9), F14
+	VFMLA    V9.D2, V8.D2, V14.D2
+	FMOVQ    1904(R9), F15
+	VFMLA    V10.D2, V16.D2, V15.D2
+	FMOVQ    1904(R9), F8
+	VFMLA    V7.D2, V12.D2, V8.D2
+	FMOVQ    1904(R9), F16
+	VFMLA    V11.D2, V13.D2, V16.D2
+	// t48 := math.FMA(t47, t44, float64(3.6478483247632045))
+	FMOVQ    1920(R9), F12
+	VFMLA    V9.D2, V14.D2, V12.D2
+	FMOVQ    1920(R9), F13
+	VFMLA    V10.D2, V15.D2, V13.D2
+	FMOVQ    1920(R9), F14
+	VFMLA    V7.D2, V8.D2, V14.D2
+	FMOVQ    1920(R9), F15
+	VFMLA    V11.D2, V16.D2, V15.D2
+	// t49 := math.FMA(t48, t44, float64(5.769497221460691))
+	FMOVQ    1936(R9), F8
+	VFMLA    V9.D2, V12.D2, V8.D2
+	FMOVQ    1936(R9), F16
+	VFMLA    V10.D2, V13.D2, V16.D2
+	FMOVQ    1936(R9), F12
+	VFMLA    V7.D2, V14.D2, V12.D2
+	FMOVQ    1936(R9), F13
+	VFMLA    V11.D2, V15.D2, V13.D2
+	// t50 := math.FMA(t49, t44, float64(4.630337846156546))
+	FMOVQ    1952(R9), F14
+	VFMLA    V9.D2, V8.D2, V14.D2
+	FMOVQ    1952(R9), F15
+	VFMLA    V10.D2, V16.D2, V15.D2
+	FMOVQ    1952(R9), F8
+	VFMLA    V7.D2, V12.D2, V8.D2
+	FMOVQ    1952(R9), F16
+	VFMLA    V11.D2, V13.D2, V16.D2
+	// t51 := math.FMA(t50, t44, float64(1.4234371107496835))
+	FMOVQ    1968(R9), F12
+	VFMLA    V9.D2, V14.D2, V12.D2
+	FMOVQ    1968(R9), F13
+	VFMLA    V10.D2, V15.D2, V13.D2
+	FMOVQ    1968(R9), F14
+	VFMLA    V7.D2, V8.D2, V14.D2
+	FMOVQ    1968(R9), F15
+	VFMLA    V11.D2, V16.D2, V15.D2
+	// t52 := math.FMA(float64(1.4859850019840355e-09), t44, float64(0.0007744145906515771))
+	FMOVQ    1984(R9), F8
+	FMOVQ    2000(R9), F16
+	VFMLA    V9.D2, V8.D2, V16.D2
+	FMOVQ    2000(R9), F17
+	VFMLA    V10.D2, V8.D2, V17.D2
+	FMOVQ    2000(R9), F18
+	VFMLA    V7.D2, V8.D2, V18.D2
+	FMOVQ    2000(R9), F19
+	VFMLA    V11.D2, V8.D2, V19.D2
+	// t53 := math.FMA(t52, t44, float64(0.021494160384252878))
+	FMOVQ    2016(R9), F8
+	VFMLA    V9.D2, V16.D2, V8.D2
+	FMOVQ    2016(R9), F20
+	VFMLA    V10.D2, V17.D2, V20.D2
+	FMOVQ    2016(R9), F16
+	VFMLA    V7.D2, V18.D2, V16.D2
+	FMOVQ    2016(R9), F17
+	VFMLA    V11.D2, V19.D2, V17.D2
+	// t54 := math.FMA(t53, t44, float64(0.2094506521051275))
+	FMOVQ    2032(R9), F18
+	VFMLA    V9.D2, V8.D2, V18.D2
+	FMOVQ    2032(R9), F19
+	VFMLA    V10.D2, V20.D2, V19.D2
+	FMOVQ    2032(R9), F8
+	VFMLA    V7.D2, V16.D2, V8.D2
+	FMOVQ    2032(R9), F20
+	VFMLA    V11.D2, V17.D2, V20.D2
+	// t55 := math.FMA(t54, t44, float64(0.9754783200178743))
+	FMOVQ    2048(R9), F16
+	VFMLA    V9.D2, V18.D2, V16.D2
+	FMOVQ    2048(R9), F17
+	VFMLA    V10.D2, V19.D2, V17.D2
+	FMOVQ    2048(R9), F18
+	VFMLA    V7.D2, V8.D2, V18.D2
+	FMOVQ    2048(R9), F19
+	VFMLA    V11.D2, V20.D2, V19.D2
+	// t56 := math.FMA(t55, t44, float64(2.3707661626024534))
+	FMOVQ    2064(R9), F8
+	VFMLA    V9.D2, V16.D2, V8.D2
+	FMOVQ    2064(R9), F20
+	VFMLA    V10.D2, V17.D2, V20.D2
+	FMOVQ    2064(R9), F16
+	VFMLA    V7.D2, V18.D2, V16.D2
+	FMOVQ    2064(R9), F17
+	VFMLA    V11.D2, V19.D2, V17.D2
+	// t57 := math.FMA(t56, t44, float64(2.9036514445419948))
+	FMOVQ    2080(R9), F18
+	VFMLA    V9.D2, V8.D2, V18.D2
+	FMOVQ    2080(R9), F19
+	VFMLA    V10.D2, V20.D2, V19.D2
+	FMOVQ    2080(R9), F8
+	VFMLA    V7.D2, V16.D2, V8.D2
+	FMOVQ    2080(R9), F20
+	VFMLA    V11.D2, V17.D2, V20.D2
+	// t58 := math.FMA(t57, t44, float64(1.4142135623730951))
+	FMOVQ    2096(R9), F16
+	VFMLA    V9.D2, V18.D2, V16.D2
+	FMOVQ    2096(R9), F17
+	VFMLA    V10.D2, V19.D2, V17.D2
+	FMOVQ    2096(R9), F9
+	VFMLA    V7.D2, V8.D2, V9.D2
+	FMOVQ    2096(R9), F10
+	VFMLA    V11.D2, V20.D2, V10.D2
+	// t59 := t51 / t58
+	WORD     $0x6e70fd8c // FDIV V12.2D, V12.2D, V16.2D
+	WORD     $0x6e71fdad // FDIV V13.2D, V13.2D, V17.2D
+	WORD     $0x6e69fdce // FDIV V14.2D, V14.2D, V9.2D
+	WORD     $0x6e6afdef // FDIV V15.2D, V15.2D, V10.2D
+	// t60 := x[i]
+	FLDPQ    32(R1), (F7, F8)
+	// t61 := math.Float32frombits(math.Float32bits(t60) & 0x7fffffff)
+	WORD     $0x4ea0f8e7 // FABS V7.4S, V7.4S
+	WORD     $0x4ea0f908 // FABS V8.4S, V8.4S
+	// t62 := float64(t61)
+	WORD     $0x0e6178e9 // FCVTL V9.2D, V7.2S
+	WORD     $0x4e6178ea // FCVTL2 V10.2D, V7.4S
+	WORD     $0x0e617907 // FCVTL V7.2D, V8.2S
+	WORD     $0x4e61790b // FCVTL2 V11.2D, V8.4S
+	// t63 := float64(t62 * t62)
+	WORD     $0x6e69dd28 // FMUL V8.2D, V9.2D, V9.2D
+	WORD     $0x6e6add50 // FMUL V16.2D, V10.2D, V10.2D
+	WORD     $0x6e67dcf1 // FMUL V17.2D, V7.2D, V7.2D
+	WORD     $0x6e6bdd72 // FMUL V18.2D, V11.2D, V11.2D
+	// t64 := math.FMA(-t63, float64(0.25), float64(0.180625))
+	FMOVQ    2112(R9), F19
+	FMOVQ    2128(R9), F20
+	VFMLS    V19.D2, V8.D2, V20.D2
+	FMOVQ    2128(R9), F21
+	VFMLS    V19.D2, V16.D2, V21.D2
+	FMOVQ    2128(R9), F8
+	VFMLS    V19.D2, V17.D2, V8.D2
+	FMOVQ    2128(R9), F16
+	VFMLS    V19.D2, V18.D2, V16.D2
+	// t65 := math.FMA(float64(887.0940696254552), t64, float64(11819.493347062295))
+	FMOVQ    2144(R9), F17
+	FMOVQ    2160(R9), F18
+	VFMLA    V20.D2, V17.D2, V18.D2
+	FMOVQ    2160(R9), F19
+	VFMLA    V21.D2, V17.D2, V19.D2
+	FMOVQ    2160(R9), F22
+	VFMLA    V8.D2, V17.D2, V22.D2
+	FMOVQ    2160(R9), F23
+	VFMLA    V16.D2, V17.D2, V23.D2
+	// t66 := math.FMA(t65, t64, float64(23782.041382114385))
+	FMOVQ    2176(R9), F17
+	VFMLA    V20.D2, V18.D2, V17.D2
+	FMOVQ    2176(R9), F24
+	VFMLA    V21.D2, V19.D2, V24.D2
+	FMOVQ    2176(R9), F18
+	VFMLA    V8.D2, V22.D2, V18.D2
+	FMOVQ    2176(R9), F19
+	VFMLA    V16.D2, V23.D2, V19.D2
+	// t67 := math.FMA(t66, t64, float64(16235.862515167575))
+	FMOVQ    2192(R9), F22
+	VFMLA    V20.D2, V17.D2, V22.D2
+	FMOVQ    2192(R9), F23
+	VFMLA    V21.D2, V24.D2, V23.D2
+	FMOVQ    2192(R9), F17
+	VFMLA    V8.D2, V18.D2, V17.D2
+	FMOVQ    2192(R9), F24
+	VFMLA    V16.D2, V19.D2, V24.D2
+	// t68 := math.FMA(t67, t64, float64(4854.886889384388))
+	FMOVQ    2208(R9), F18
+	VFMLA    V20.D2, V22.D2, V18.D2
+	FMOVQ    2208(R9), F19
+	VFMLA    V21.D2, V23.D2, V19.D2
+	FMOVQ    2208(R9), F22
+	VFMLA    V8.D2, V17.D2, V22.D2
+	FMOVQ    2208(R9), F23
+	VFMLA    V16.D2, V24.D2, V23.D2
+	// t69 := math.FMA(t68, t64, float64(697.062665343896))
+	FMOVQ    2224(R9), F17
+	VFMLA    V20.D2, V18.D2, V17.D2
+	FMOVQ    2224(R9), F24
+	VFMLA    V21.D2, V19.D2, V24.D2
+	FMOVQ    2224(R9), F18
+	VFMLA    V8.D2, V22.D2, V18.D2
+	FMOVQ    2224(R9), F19
+	VFMLA    V16.D2, V23.D2, V19.D2
+	// t70 := math.FMA(t69, t64, float64(47.07268811238398))
+	FMOVQ    2240(R9), F22
+	VFMLA    V20.D2, V17.D2, V22.D2
+	FMOVQ    2240(R9), F23
+	VFMLA    V21.D2, V24.D2, V23.D2
+	FMOVQ    2240(R9), F17
+	VFMLA    V8.D2, V18.D2, V17.D2
+	FMOVQ    2240(R9), F24
+	VFMLA    V16.D2, V19.D2, V24.D2
+	// t71 := math.FMA(t70, t64, float64(1.1975323115670913))
+	FMOVQ    2256(R9), F18
+	VFMLA    V20.D2, V22.D2, V18.D2
+	FMOVQ    2256(R9), F19
+	VFMLA    V21.D2, V23.D2, V19.D2
+	FMOVQ    2256(R9), F22
+	VFMLA    V8.D2, V17.D2, V22.D2
+	FMOVQ    2256(R9), F23
+	VFMLA    V16.D2, V24.D2, V23.D2
+	// t72 := math.FMA(float64(5226.495278852854), t64, float64(28729.085735721943))
+	FMOVQ    2272(R9), F17
+	FMOVQ    2288(R9), F24
+	VFMLA    V20.D2, V17.D2, V24.D2
+	FMOVQ    2288(R9), F25
+	VFMLA    V21.D2, V17.D2, V25.D2
+	FMOVQ    2288(R9), F26
+	VFMLA    V8.D2, V17.D2, V26.D2
+	FMOVQ    2288(R9), F27
+	VFMLA    V16.D2, V17.D2, V27.D2
+	// t73 := math.FMA(t72, t64, float64(39307.89580009271))
+	FMOVQ    2304(R9), F17
+	VFMLA    V20.D2, V24.D2, V17.D2
+	FMOVQ    2304(R9), F28
+	VFMLA    V21.D2, V25.D2, V28.D2
+	FMOVQ    2304(R9), F24
+	VFMLA    V8.D2, V26.D2, V24.D2
+	FMOVQ    2304(R9), F25
+	VFMLA    V16.D2, V27.D2, V25.D2
+	// t74 := math.FMA(t73, t64, float64(21213.794301586597))
+	FMOVQ    2320(R9), F26
+	VFMLA    V20.D2, V17.D2, V26.D2
+	FMOVQ    2320(R9), F27
+	VFMLA    V21.D2, V28.D2, V27.D2
+	FMOVQ    2320(R9), F17
+	VFMLA    V8.D2, V24.D2, V17.D2
+	FMOVQ    2320(R9), F28
+	VFMLA    V16.D2, V25.D2, V28.D2
+	// t75 := math.FMA(t74, t64, float64(5394.196021424751))
+	FMOVQ    2336(R9), F24
+	VFMLA    V20.D2, V26.D2, V24.D2
+	FMOVQ    2336(R9), F25
+	VFMLA    V21.D2, V27.D2, V25.D2
+	FMOVQ    2336(R9), F26
+	VFMLA    V8.D2, V17.D2, V26.D2
+	FMOVQ    2336(R9), F27
+	VFMLA    V16.D2, V28.D2, V27.D2
+	// t76 := math.FMA(t75, t64, float64(687.1870074920579))
+	FMOVQ    2352(R9), F17
+	VFMLA    V20.D2, V24.D2, V17.D2
+	FMOVQ    2352(R9), F28
+	VFMLA    V21.D2, V25.D2, V28.D2
+	FMOVQ    2352(R9), F24
+	VFMLA    V8.D2, V26.D2, V24.D2
+	FMOVQ    2352(R9), F25
+	VFMLA    V16.D2, V27.D2, V25.D2
+	// t77 := math.FMA(t76, t64, float64(42.31333070160091))
+	FMOVQ    2368(R9), F26
+	VFMLA    V20.D2, V17.D2, V26.D2
+	FMOVQ    2368(R9), F27
+	VFMLA    V21.D2, V28.D2, V27.D2
+	FMOVQ    2368(R9), F17
+	VFMLA    V8.D2, V24.D2, V17.D2
+	FMOVQ    2368(R9), F28
+	VFMLA    V16.D2, V25.D2, V28.D2
+	// t78 := math.FMA(t77, t64, float64(1))
+	VMOV     V0.B16, V24.B16
+	VFMLA    V20.D2, V26.D2, V24.D2
+	VMOV     V0.B16, V25.B16
+	VFMLA    V21.D2, V27.D2, V25.D2
+	VMOV     V0.B16, V20.B16
+	VFMLA    V8.D2, V17.D2, V20.D2
+	VMOV     V0.B16, V21.B16
+	VFMLA    V16.D2, V28.D2, V21.D2
+	// t79 := float64(t62 * t71)
+	WORD     $0x6e72dd32 // FMUL V18.2D, V9.2D, V18.2D
+	WORD     $0x6e73dd53 // FMUL V19.2D, V10.2D, V19.2D
+	WORD     $0x6e76dcf6 // FMUL V22.2D, V7.2D, V22.2D
+	WORD     $0x6e77dd77 // FMUL V23.2D, V11.2D, V23.2D
+	// t80 := t79 / t78
+	WORD     $0x6e78fe52 // FDIV V18.2D, V18.2D, V24.2D
+	WORD     $0x6e79fe73 // FDIV V19.2D, V19.2D, V25.2D
+	WORD     $0x6e74fed6 // FDIV V22.2D, V22.2D, V20.2D
+	WORD     $0x6e75fef7 // FDIV V23.2D, V23.2D, V21.2D
+	// t81 := t62 <= float64(0.85)
+	FMOVQ    2384(R9), F8
+	WORD     $0x6e69e509 // FCMGE V9.2D, V8.2D, V9.2D
+	WORD     $0x6e6ae50a // FCMGE V10.2D, V8.2D, V10.2D
+	WORD     $0x6e67e507 // FCMGE V7.2D, V8.2D, V7.2D
+	WORD     $0x6e6be50b // FCMGE V11.2D, V8.2D, V11.2D
+	// t82 := pick(t81, t80, t59)
+	VBIT     V9.B16, V18.B16, V12.B16
+	VBIT     V10.B16, V19.B16, V13.B16
+	VBIT     V7.B16, V22.B16, V14.B16
+	VBIT     V11.B16, V23.B16, V15.B16
+	// t83 := float32(t82)
+	WORD     $0x0e616987 // FCVTN V7.2S, V12.2D
+	WORD     $0x4e6169a7 // FCVTN2 V7.4S, V13.2D
+	WORD     $0x0e6169c8 // FCVTN V8.2S, V14.2D
+	WORD     $0x4e6169e8 // FCVTN2 V8.4S, V15.2D
+	// t84 := x[i]
+	FLDPQ    32(R1), (F9, F10)
+	// t85 := math.Float32frombits(math.Float32bits(t84) & 0x7fffffff)
+	WORD     $0x4ea0f929 // FABS V9.4S, V9.4S
+	WORD     $0x4ea0f94a // FABS V10.4S, V10.4S
+	// t86 := t85 < float32(1)
+	WORD     $0x6ea9e42b // FCMGT V11.4S, V1.4S, V9.4S
+	WORD     $0x6eaae42c // FCMGT V12.4S, V1.4S, V10.4S
+	// t87 := t85 == float32(1)
+	WORD     $0x4e21e529 // FCMEQ V9.4S, V9.4S, V1.4S
+	WORD     $0x4e21e54a // FCMEQ V10.4S, V10.4S, V1.4S
+	// t88 := pick(t87, math.Float32frombits(0x7f800000), math.Float32frombits(0x7fc00000))
+	FMOVQ    464(R9), F13
+	FMOVQ    432(R9), F14
+	VBSL     V14.B16, V13.B16, V9.B16
+	VBSL     V14.B16, V13.B16, V10.B16
+	// t89 := pick(t86, t83, t88)
+	VBIT     V11.B16, V7.B16, V9.B16
+	VBIT     V12.B16, V8.B16, V10.B16
+	// t90 := x[i]
+	FLDPQ    32(R1), (F7, F8)
+	// t91 := math.Float32frombits(math.Float32bits(t90) & 0x80000000)
+	FMOVQ    512(R9), F11
+	VAND     V11.B16, V7.B16, V7.B16
+	VAND     V11.B16, V8.B16, V8.B16
+	// t92 := math.Float32frombits(math.Float32bits(t89) | math.Float32bits(t91))
+	VORR     V7.B16, V9.B16, V9.B16
+	VORR     V8.B16, V10.B16, V10.B16
+	// dst[i] = t92
+	FSTPQ    (F9, F10), 32(R0)
+	ADD      $64, R0
+	ADD      $64, R1
+	SUBS     $16, R8, R8
+	BNE      loop
+	RET
+
 // func quantileNEON(dst *float32, w *uint32, n int)
 // R0 dst, R1 w, R8 what is left, R9 constants. Four elements a register, 1 side by side.
 // V0 uint32(0x80000000), V1 uint32(0xffff), V2 float64(1.52587890625e-05), V3 float64(2.3283064365386963e-10), V4 float64(0.180625), V5 float64(2509.0809287301227), V6 float64(33430.57558358813), V7 float64(67265.7709270087), V8 float64(45921.95393154987), V9 float64(13731.69376550946), V10 float64(1971.5909503065513), V11 float64(133.14166789178438), V12 float64(3.3871328727963665), V13 float64(5226.495278852854), V14 float64(28729.085735721943), V15 float64(39307.89580009271), V16 float64(21213.794301586597), V17 float64(5394.196021424751), V18 float64(687.1870074920579), V19 float64(42.31333070160091), V20 float64(1).
@@ -8797,27 +9976,27 @@ TEXT ·quantileNEON(SB), NOSPLIT, $0-24
 	MOVD     w+8(FP), R1
 	MOVD     n+16(FP), R8
 	MOVD     $neonConstants<>(SB), R9
-	FMOVQ    1792(R9), F0
-	FMOVQ    1776(R9), F1
-	FMOVQ    1760(R9), F2
-	FMOVQ    1744(R9), F3
-	FMOVQ    1728(R9), F4
-	FMOVQ    1712(R9), F5
-	FMOVQ    1696(R9), F6
-	FMOVQ    1584(R9), F7
-	FMOVQ    1600(R9), F8
-	FMOVQ    1616(R9), F9
-	FMOVQ    1632(R9), F10
-	FMOVQ    1648(R9), F11
-	FMOVQ    1664(R9), F12
-	FMOVQ    1680(R9), F13
-	FMOVQ    1904(R9), F14
-	FMOVQ    1808(R9), F15
-	FMOVQ    1824(R9), F16
-	FMOVQ    1840(R9), F17
-	FMOVQ    1856(R9), F18
-	FMOVQ    1872(R9), F19
-	FMOVQ    1888(R9), F20
+	FMOVQ    2608(R9), F0
+	FMOVQ    2592(R9), F1
+	FMOVQ    2576(R9), F2
+	FMOVQ    2560(R9), F3
+	FMOVQ    2128(R9), F4
+	FMOVQ    2544(R9), F5
+	FMOVQ    2528(R9), F6
+	FMOVQ    2432(R9), F7
+	FMOVQ    2448(R9), F8
+	FMOVQ    2464(R9), F9
+	FMOVQ    2480(R9), F10
+	FMOVQ    2496(R9), F11
+	FMOVQ    2512(R9), F12
+	FMOVQ    2272(R9), F13
+	FMOVQ    2288(R9), F14
+	FMOVQ    2304(R9), F15
+	FMOVQ    2320(R9), F16
+	FMOVQ    2336(R9), F17
+	FMOVQ    2352(R9), F18
+	FMOVQ    2368(R9), F19
+	FMOVQ    1664(R9), F20
 
 loop:
 	// t0 := w[i]
@@ -8839,9 +10018,9 @@ loop:
 	WORD     $0x0e617ab6 // FCVTL V22.2D, V21.2S
 	WORD     $0x4e617ab9 // FCVTL2 V25.2D, V21.4S
 	// t8 := math.FMA(t7, float64(2.3283064365386963e-10), float64(1.1641532182693481e-10))
-	FMOVQ    1568(R9), F21
+	FMOVQ    2416(R9), F21
 	VFMLA    V3.D2, V22.D2, V21.D2
-	FMOVQ    1568(R9), F26
+	FMOVQ    2416(R9), F26
 	VFMLA    V3.D2, V25.D2, V26.D2
 	// t9 := math.FMA(t4, float64(1.52587890625e-05), t8)
 	VFMLA    V2.D2, V23.D2, V21.D2
@@ -8966,9 +10145,9 @@ loop:
 	WORD     $0x0e617ab6 // FCVTL V22.2D, V21.2S
 	WORD     $0x4e617ab9 // FCVTL2 V25.2D, V21.4S
 	// t8 := math.FMA(t7, float64(2.3283064365386963e-10), float64(1.1641532182693481e-10))
-	FMOVQ    1568(R9), F21
+	FMOVQ    2416(R9), F21
 	VFMLA    V3.D2, V22.D2, V21.D2
-	FMOVQ    1568(R9), F26
+	FMOVQ    2416(R9), F26
 	VFMLA    V3.D2, V25.D2, V26.D2
 	// t9 := math.FMA(t4, float64(1.52587890625e-05), t8)
 	VFMLA    V2.D2, V23.D2, V21.D2
@@ -9093,9 +10272,9 @@ loop:
 	WORD     $0x0e617ab6 // FCVTL V22.2D, V21.2S
 	WORD     $0x4e617ab9 // FCVTL2 V25.2D, V21.4S
 	// t8 := math.FMA(t7, float64(2.3283064365386963e-10), float64(1.1641532182693481e-10))
-	FMOVQ    1568(R9), F21
+	FMOVQ    2416(R9), F21
 	VFMLA    V3.D2, V22.D2, V21.D2
-	FMOVQ    1568(R9), F26
+	FMOVQ    2416(R9), F26
 	VFMLA    V3.D2, V25.D2, V26.D2
 	// t9 := math.FMA(t4, float64(1.52587890625e-05), t8)
 	VFMLA    V2.D2, V23.D2, V21.D2
@@ -9220,9 +10399,9 @@ loop:
 	WORD     $0x0e617ab6 // FCVTL V22.2D, V21.2S
 	WORD     $0x4e617ab9 // FCVTL2 V25.2D, V21.4S
 	// t8 := math.FMA(t7, float64(2.3283064365386963e-10), float64(1.1641532182693481e-10))
-	FMOVQ    1568(R9), F21
+	FMOVQ    2416(R9), F21
 	VFMLA    V3.D2, V22.D2, V21.D2
-	FMOVQ    1568(R9), F26
+	FMOVQ    2416(R9), F26
 	VFMLA    V3.D2, V25.D2, V26.D2
 	// t9 := math.FMA(t4, float64(1.52587890625e-05), t8)
 	VFMLA    V2.D2, V23.D2, V21.D2
@@ -9342,13 +10521,13 @@ TEXT ·quantileFarNEON(SB), NOSPLIT, $0-24
 	MOVD     w+8(FP), R1
 	MOVD     n+16(FP), R8
 	MOVD     $neonConstants<>(SB), R9
-	FMOVQ    2016(R9), F0
-	FMOVQ    1792(R9), F1
-	FMOVQ    1776(R9), F3
-	FMOVQ    1760(R9), F4
-	FMOVQ    1744(R9), F5
+	FMOVQ    1792(R9), F0
+	FMOVQ    2608(R9), F1
+	FMOVQ    2592(R9), F3
+	FMOVQ    2576(R9), F4
+	FMOVQ    2560(R9), F5
 	FMOVQ    1440(R9), F6
-	FMOVQ    1888(R9), F2
+	FMOVQ    1664(R9), F2
 
 loop:
 	// t0 := w[i]
@@ -9379,13 +10558,13 @@ loop:
 	WORD     $0x0e617907 // FCVTL V7.2D, V8.2S
 	WORD     $0x4e61790f // FCVTL2 V15.2D, V8.4S
 	// t8 := math.FMA(t7, float64(2.3283064365386963e-10), float64(1.1641532182693481e-10))
-	FMOVQ    1568(R9), F8
+	FMOVQ    2416(R9), F8
 	VFMLA    V5.D2, V10.D2, V8.D2
-	FMOVQ    1568(R9), F16
+	FMOVQ    2416(R9), F16
 	VFMLA    V5.D2, V14.D2, V16.D2
-	FMOVQ    1568(R9), F10
+	FMOVQ    2416(R9), F10
 	VFMLA    V5.D2, V7.D2, V10.D2
-	FMOVQ    1568(R9), F14
+	FMOVQ    2416(R9), F14
 	VFMLA    V5.D2, V15.D2, V14.D2
 	// t9 := math.FMA(t4, float64(1.52587890625e-05), t8)
 	VFMLA    V4.D2, V11.D2, V8.D2
@@ -9403,19 +10582,19 @@ loop:
 	WORD     $0x4eead40a // FSUB V10.2D, V0.2D, V10.2D
 	WORD     $0x4eeed40e // FSUB V14.2D, V0.2D, V14.2D
 	// t13 := t12 + uint64(0x95f619980c433)
-	FMOVQ    2000(R9), F7
+	FMOVQ    1648(R9), F7
 	VADD     V7.D2, V8.D2, V8.D2
 	VADD     V7.D2, V16.D2, V16.D2
 	VADD     V7.D2, V10.D2, V10.D2
 	VADD     V7.D2, V14.D2, V14.D2
 	// t14 := t13 & uint64(0xfffffffffffff)
-	FMOVQ    1984(R9), F7
+	FMOVQ    1632(R9), F7
 	VAND     V7.B16, V8.B16, V9.B16
 	VAND     V7.B16, V16.B16, V11.B16
 	VAND     V7.B16, V10.B16, V12.B16
 	VAND     V7.B16, V14.B16, V13.B16
 	// t15 := t14 + uint64(0x3fe6a09e667f3bcd)
-	FMOVQ    1968(R9), F7
+	FMOVQ    1616(R9), F7
 	VADD     V7.D2, V9.D2, V9.D2
 	VADD     V7.D2, V11.D2, V11.D2
 	VADD     V7.D2, V12.D2, V12.D2
@@ -9426,13 +10605,13 @@ loop:
 	VUSHR    $52, V10.D2, V10.D2
 	VUSHR    $52, V14.D2, V14.D2
 	// t18 := t17 | uint64(0x4330000000000000)
-	FMOVQ    1952(R9), F7
+	FMOVQ    1600(R9), F7
 	VORR     V7.B16, V8.B16, V8.B16
 	VORR     V7.B16, V16.B16, V16.B16
 	VORR     V7.B16, V10.B16, V10.B16
 	VORR     V7.B16, V14.B16, V14.B16
 	// t20 := t19 - float64(4.503599627371519e+15)
-	FMOVQ    1936(R9), F7
+	FMOVQ    1584(R9), F7
 	WORD     $0x4ee7d508 // FSUB V8.2D, V8.2D, V7.2D
 	WORD     $0x4ee7d610 // FSUB V16.2D, V16.2D, V7.2D
 	WORD     $0x4ee7d54a // FSUB V10.2D, V10.2D, V7.2D
@@ -9443,7 +10622,7 @@ loop:
 	WORD     $0x4ee2d58c // FSUB V12.2D, V12.2D, V2.2D
 	WORD     $0x4ee2d5ad // FSUB V13.2D, V13.2D, V2.2D
 	// t22 := t21 + float64(2)
-	FMOVQ    1920(R9), F7
+	FMOVQ    1568(R9), F7
 	WORD     $0x4e67d52f // FADD V15.2D, V9.2D, V7.2D
 	WORD     $0x4e67d571 // FADD V17.2D, V11.2D, V7.2D
 	WORD     $0x4e67d592 // FADD V18.2D, V12.2D, V7.2D
@@ -9464,13 +10643,13 @@ loop:
 	WORD     $0x6e75deb5 // FMUL V21.2D, V21.2D, V21.2D
 	WORD     $0x6e76ded6 // FMUL V22.2D, V22.2D, V22.2D
 	// t26 := float64(float64(0.15313837699209373) * t25)
-	FMOVQ    2032(R9), F23
+	FMOVQ    1728(R9), F23
 	WORD     $0x6e67def8 // FMUL V24.2D, V23.2D, V7.2D
 	WORD     $0x6e74def9 // FMUL V25.2D, V23.2D, V20.2D
 	WORD     $0x6e75defa // FMUL V26.2D, V23.2D, V21.2D
 	WORD     $0x6e76defb // FMUL V27.2D, V23.2D, V22.2D
 	// t27 := t26 + float64(0.22222198432149784)
-	FMOVQ    2048(R9), F23
+	FMOVQ    1712(R9), F23
 	WORD     $0x4e77d718 // FADD V24.2D, V24.2D, V23.2D
 	WORD     $0x4e77d739 // FADD V25.2D, V25.2D, V23.2D
 	WORD     $0x4e77d75a // FADD V26.2D, V26.2D, V23.2D
@@ -9481,7 +10660,7 @@ loop:
 	WORD     $0x6e75df5a // FMUL V26.2D, V26.2D, V21.2D
 	WORD     $0x6e76df7b // FMUL V27.2D, V27.2D, V22.2D
 	// t29 := t28 + float64(0.3999999999940942)
-	FMOVQ    2064(R9), F23
+	FMOVQ    1680(R9), F23
 	WORD     $0x4e77d718 // FADD V24.2D, V24.2D, V23.2D
 	WORD     $0x4e77d739 // FADD V25.2D, V25.2D, V23.2D
 	WORD     $0x4e77d75a // FADD V26.2D, V26.2D, V23.2D
@@ -9492,13 +10671,13 @@ loop:
 	WORD     $0x6e7adeba // FMUL V26.2D, V21.2D, V26.2D
 	WORD     $0x6e7bdedb // FMUL V27.2D, V22.2D, V27.2D
 	// t31 := float64(float64(0.14798198605116586) * t25)
-	FMOVQ    2080(R9), F23
+	FMOVQ    1696(R9), F23
 	WORD     $0x6e67defc // FMUL V28.2D, V23.2D, V7.2D
 	WORD     $0x6e74defd // FMUL V29.2D, V23.2D, V20.2D
 	WORD     $0x6e75defe // FMUL V30.2D, V23.2D, V21.2D
 	WORD     $0x6e76deff // FMUL V31.2D, V23.2D, V22.2D
 	// t32 := t31 + float64(0.1818357216161805)
-	FMOVQ    2096(R9), F23
+	FMOVQ    1744(R9), F23
 	WORD     $0x4e77d79c // FADD V28.2D, V28.2D, V23.2D
 	WORD     $0x4e77d7bd // FADD V29.2D, V29.2D, V23.2D
 	WORD     $0x4e77d7de // FADD V30.2D, V30.2D, V23.2D
@@ -9509,7 +10688,7 @@ loop:
 	WORD     $0x6e75dfde // FMUL V30.2D, V30.2D, V21.2D
 	WORD     $0x6e76dfff // FMUL V31.2D, V31.2D, V22.2D
 	// t34 := t33 + float64(0.2857142874366239)
-	FMOVQ    2112(R9), F23
+	FMOVQ    1760(R9), F23
 	WORD     $0x4e77d79c // FADD V28.2D, V28.2D, V23.2D
 	WORD     $0x4e77d7bd // FADD V29.2D, V29.2D, V23.2D
 	WORD     $0x4e77d7de // FADD V30.2D, V30.2D, V23.2D
@@ -9520,7 +10699,7 @@ loop:
 	WORD     $0x6e75dfde // FMUL V30.2D, V30.2D, V21.2D
 	WORD     $0x6e76dfff // FMUL V31.2D, V31.2D, V22.2D
 	// t36 := t35 + float64(0.6666666666666735)
-	FMOVQ    2128(R9), F7
+	FMOVQ    1776(R9), F7
 	WORD     $0x4e67d79c // FADD V28.2D, V28.2D, V7.2D
 	WORD     $0x4e67d7bd // FADD V29.2D, V29.2D, V7.2D
 	WORD     $0x4e67d7de // FADD V30.2D, V30.2D, V7.2D
@@ -9561,7 +10740,7 @@ loop:
 	WORD     $0x6e7ede52 // FMUL V18.2D, V18.2D, V30.2D
 	WORD     $0x6e7fde73 // FMUL V19.2D, V19.2D, V31.2D
 	// t44 := float64(t20 * float64(1.9082149292705877e-10))
-	FMOVQ    2144(R9), F23
+	FMOVQ    1808(R9), F23
 	WORD     $0x6e77dd18 // FMUL V24.2D, V8.2D, V23.2D
 	WORD     $0x6e77de19 // FMUL V25.2D, V16.2D, V23.2D
 	WORD     $0x6e77dd5a // FMUL V26.2D, V10.2D, V23.2D
@@ -9572,7 +10751,7 @@ loop:
 	WORD     $0x4e7ad652 // FADD V18.2D, V18.2D, V26.2D
 	WORD     $0x4e7bd673 // FADD V19.2D, V19.2D, V27.2D
 	// t46 := float64(t20 * float64(0.6931471803691238))
-	FMOVQ    2160(R9), F23
+	FMOVQ    1824(R9), F23
 	WORD     $0x6e77dd08 // FMUL V8.2D, V8.2D, V23.2D
 	WORD     $0x6e77de10 // FMUL V16.2D, V16.2D, V23.2D
 	WORD     $0x6e77dd4a // FMUL V10.2D, V10.2D, V23.2D
@@ -9593,7 +10772,7 @@ loop:
 	WORD     $0x4ef5d54a // FSUB V10.2D, V10.2D, V21.2D
 	WORD     $0x4ef6d5ce // FSUB V14.2D, V14.2D, V22.2D
 	// t50 := math.Float64frombits(math.Float64bits(t49) ^ 0x8000000000000000)
-	FMOVQ    2176(R9), F7
+	FMOVQ    2624(R9), F7
 	VEOR     V7.B16, V8.B16, V8.B16
 	VEOR     V7.B16, V16.B16, V16.B16
 	VEOR     V7.B16, V10.B16, V10.B16
@@ -9604,19 +10783,19 @@ loop:
 	WORD     $0x6ee1f94a // FSQRT V10.2D, V10.2D
 	WORD     $0x6ee1f9ce // FSQRT V14.2D, V14.2D
 	// t52 := t51 - float64(1.6)
-	FMOVQ    2192(R9), F7
+	FMOVQ    1840(R9), F7
 	WORD     $0x4ee7d508 // FSUB V8.2D, V8.2D, V7.2D
 	WORD     $0x4ee7d610 // FSUB V16.2D, V16.2D, V7.2D
 	WORD     $0x4ee7d54a // FSUB V10.2D, V10.2D, V7.2D
 	WORD     $0x4ee7d5ce // FSUB V14.2D, V14.2D, V7.2D
 	// t53 := float64(float64(0.0007745450142783414) * t52)
-	FMOVQ    2208(R9), F7
+	FMOVQ    1856(R9), F7
 	WORD     $0x6e68dce9 // FMUL V9.2D, V7.2D, V8.2D
 	WORD     $0x6e70dceb // FMUL V11.2D, V7.2D, V16.2D
 	WORD     $0x6e6adcec // FMUL V12.2D, V7.2D, V10.2D
 	WORD     $0x6e6edced // FMUL V13.2D, V7.2D, V14.2D
 	// t54 := t53 + float64(0.022723844989269184)
-	FMOVQ    2224(R9), F7
+	FMOVQ    1872(R9), F7
 	WORD     $0x4e67d529 // FADD V9.2D, V9.2D, V7.2D
 	WORD     $0x4e67d56b // FADD V11.2D, V11.2D, V7.2D
 	WORD     $0x4e67d58c // FADD V12.2D, V12.2D, V7.2D
@@ -9627,7 +10806,7 @@ loop:
 	WORD     $0x6e6add8c // FMUL V12.2D, V12.2D, V10.2D
 	WORD     $0x6e6eddad // FMUL V13.2D, V13.2D, V14.2D
 	// t56 := t55 + float64(0.2417807251774506)
-	FMOVQ    2240(R9), F7
+	FMOVQ    1888(R9), F7
 	WORD     $0x4e67d529 // FADD V9.2D, V9.2D, V7.2D
 	WORD     $0x4e67d56b // FADD V11.2D, V11.2D, V7.2D
 	WORD     $0x4e67d58c // FADD V12.2D, V12.2D, V7.2D
@@ -9638,7 +10817,7 @@ loop:
 	WORD     $0x6e6add8c // FMUL V12.2D, V12.2D, V10.2D
 	WORD     $0x6e6eddad // FMUL V13.2D, V13.2D, V14.2D
 	// t58 := t57 + float64(1.2704582524523684)
-	FMOVQ    2256(R9), F7
+	FMOVQ    1904(R9), F7
 	WORD     $0x4e67d529 // FADD V9.2D, V9.2D, V7.2D
 	WORD     $0x4e67d56b // FADD V11.2D, V11.2D, V7.2D
 	WORD     $0x4e67d58c // FADD V12.2D, V12.2D, V7.2D
@@ -9649,7 +10828,7 @@ loop:
 	WORD     $0x6e6add8c // FMUL V12.2D, V12.2D, V10.2D
 	WORD     $0x6e6eddad // FMUL V13.2D, V13.2D, V14.2D
 	// t60 := t59 + float64(3.6478483247632045)
-	FMOVQ    2272(R9), F7
+	FMOVQ    1920(R9), F7
 	WORD     $0x4e67d529 // FADD V9.2D, V9.2D, V7.2D
 	WORD     $0x4e67d56b // FADD V11.2D, V11.2D, V7.2D
 	WORD     $0x4e67d58c // FADD V12.2D, V12.2D, V7.2D
@@ -9660,7 +10839,7 @@ loop:
 	WORD     $0x6e6add8c // FMUL V12.2D, V12.2D, V10.2D
 	WORD     $0x6e6eddad // FMUL V13.2D, V13.2D, V14.2D
 	// t62 := t61 + float64(5.769497221460691)
-	FMOVQ    2288(R9), F7
+	FMOVQ    1936(R9), F7
 	WORD     $0x4e67d529 // FADD V9.2D, V9.2D, V7.2D
 	WORD     $0x4e67d56b // FADD V11.2D, V11.2D, V7.2D
 	WORD     $0x4e67d58c // FADD V12.2D, V12.2D, V7.2D
@@ -9671,7 +10850,7 @@ loop:
 	WORD     $0x6e6add8c // FMUL V12.2D, V12.2D, V10.2D
 	WORD     $0x6e6eddad // FMUL V13.2D, V13.2D, V14.2D
 	// t64 := t63 + float64(4.630337846156546)
-	FMOVQ    2304(R9), F7
+	FMOVQ    1952(R9), F7
 	WORD     $0x4e67d529 // FADD V9.2D, V9.2D, V7.2D
 	WORD     $0x4e67d56b // FADD V11.2D, V11.2D, V7.2D
 	WORD     $0x4e67d58c // FADD V12.2D, V12.2D, V7.2D
@@ -9682,19 +10861,19 @@ loop:
 	WORD     $0x6e6add8c // FMUL V12.2D, V12.2D, V10.2D
 	WORD     $0x6e6eddad // FMUL V13.2D, V13.2D, V14.2D
 	// t66 := t65 + float64(1.4234371107496835)
-	FMOVQ    2320(R9), F7
+	FMOVQ    1968(R9), F7
 	WORD     $0x4e67d529 // FADD V9.2D, V9.2D, V7.2D
 	WORD     $0x4e67d56b // FADD V11.2D, V11.2D, V7.2D
 	WORD     $0x4e67d58c // FADD V12.2D, V12.2D, V7.2D
 	WORD     $0x4e67d5ad // FADD V13.2D, V13.2D, V7.2D
 	// t67 := float64(float64(1.0507500716444169e-09) * t52)
-	FMOVQ    2336(R9), F7
+	FMOVQ    2640(R9), F7
 	WORD     $0x6e68dcef // FMUL V15.2D, V7.2D, V8.2D
 	WORD     $0x6e70dcf1 // FMUL V17.2D, V7.2D, V16.2D
 	WORD     $0x6e6adcf2 // FMUL V18.2D, V7.2D, V10.2D
 	WORD     $0x6e6edcf3 // FMUL V19.2D, V7.2D, V14.2D
 	// t68 := t67 + float64(0.0005475938084995345)
-	FMOVQ    2352(R9), F7
+	FMOVQ    2656(R9), F7
 	WORD     $0x4e67d5ef // FADD V15.2D, V15.2D, V7.2D
 	WORD     $0x4e67d631 // FADD V17.2D, V17.2D, V7.2D
 	WORD     $0x4e67d652 // FADD V18.2D, V18.2D, V7.2D
@@ -9705,7 +10884,7 @@ loop:
 	WORD     $0x6e6ade52 // FMUL V18.2D, V18.2D, V10.2D
 	WORD     $0x6e6ede73 // FMUL V19.2D, V19.2D, V14.2D
 	// t70 := t69 + float64(0.015198666563616457)
-	FMOVQ    2368(R9), F7
+	FMOVQ    2672(R9), F7
 	WORD     $0x4e67d5ef // FADD V15.2D, V15.2D, V7.2D
 	WORD     $0x4e67d631 // FADD V17.2D, V17.2D, V7.2D
 	WORD     $0x4e67d652 // FADD V18.2D, V18.2D, V7.2D
@@ -9716,7 +10895,7 @@ loop:
 	WORD     $0x6e6ade52 // FMUL V18.2D, V18.2D, V10.2D
 	WORD     $0x6e6ede73 // FMUL V19.2D, V19.2D, V14.2D
 	// t72 := t71 + float64(0.14810397642748008)
-	FMOVQ    2384(R9), F7
+	FMOVQ    2688(R9), F7
 	WORD     $0x4e67d5ef // FADD V15.2D, V15.2D, V7.2D
 	WORD     $0x4e67d631 // FADD V17.2D, V17.2D, V7.2D
 	WORD     $0x4e67d652 // FADD V18.2D, V18.2D, V7.2D
@@ -9727,7 +10906,7 @@ loop:
 	WORD     $0x6e6ade52 // FMUL V18.2D, V18.2D, V10.2D
 	WORD     $0x6e6ede73 // FMUL V19.2D, V19.2D, V14.2D
 	// t74 := t73 + float64(0.6897673349851)
-	FMOVQ    2400(R9), F7
+	FMOVQ    2704(R9), F7
 	WORD     $0x4e67d5ef // FADD V15.2D, V15.2D, V7.2D
 	WORD     $0x4e67d631 // FADD V17.2D, V17.2D, V7.2D
 	WORD     $0x4e67d652 // FADD V18.2D, V18.2D, V7.2D
@@ -9738,7 +10917,7 @@ loop:
 	WORD     $0x6e6ade52 // FMUL V18.2D, V18.2D, V10.2D
 	WORD     $0x6e6ede73 // FMUL V19.2D, V19.2D, V14.2D
 	// t76 := t75 + float64(1.6763848301838038)
-	FMOVQ    2416(R9), F7
+	FMOVQ    2720(R9), F7
 	WORD     $0x4e67d5ef // FADD V15.2D, V15.2D, V7.2D
 	WORD     $0x4e67d631 // FADD V17.2D, V17.2D, V7.2D
 	WORD     $0x4e67d652 // FADD V18.2D, V18.2D, V7.2D
@@ -9749,7 +10928,7 @@ loop:
 	WORD     $0x6e6ade52 // FMUL V18.2D, V18.2D, V10.2D
 	WORD     $0x6e6ede73 // FMUL V19.2D, V19.2D, V14.2D
 	// t78 := t77 + float64(2.053191626637759)
-	FMOVQ    2432(R9), F7
+	FMOVQ    2736(R9), F7
 	WORD     $0x4e67d5ef // FADD V15.2D, V15.2D, V7.2D
 	WORD     $0x4e67d631 // FADD V17.2D, V17.2D, V7.2D
 	WORD     $0x4e67d652 // FADD V18.2D, V18.2D, V7.2D
@@ -9816,13 +10995,13 @@ loop:
 	WORD     $0x0e617907 // FCVTL V7.2D, V8.2S
 	WORD     $0x4e61790f // FCVTL2 V15.2D, V8.4S
 	// t8 := math.FMA(t7, float64(2.3283064365386963e-10), float64(1.1641532182693481e-10))
-	FMOVQ    1568(R9), F8
+	FMOVQ    2416(R9), F8
 	VFMLA    V5.D2, V10.D2, V8.D2
-	FMOVQ    1568(R9), F16
+	FMOVQ    2416(R9), F16
 	VFMLA    V5.D2, V14.D2, V16.D2
-	FMOVQ    1568(R9), F10
+	FMOVQ    2416(R9), F10
 	VFMLA    V5.D2, V7.D2, V10.D2
-	FMOVQ    1568(R9), F14
+	FMOVQ    2416(R9), F14
 	VFMLA    V5.D2, V15.D2, V14.D2
 	// t9 := math.FMA(t4, float64(1.52587890625e-05), t8)
 	VFMLA    V4.D2, V11.D2, V8.D2
@@ -9840,19 +11019,19 @@ loop:
 	WORD     $0x4eead40a // FSUB V10.2D, V0.2D, V10.2D
 	WORD     $0x4eeed40e // FSUB V14.2D, V0.2D, V14.2D
 	// t13 := t12 + uint64(0x95f619980c433)
-	FMOVQ    2000(R9), F7
+	FMOVQ    1648(R9), F7
 	VADD     V7.D2, V8.D2, V8.D2
 	VADD     V7.D2, V16.D2, V16.D2
 	VADD     V7.D2, V10.D2, V10.D2
 	VADD     V7.D2, V14.D2, V14.D2
 	// t14 := t13 & uint64(0xfffffffffffff)
-	FMOVQ    1984(R9), F7
+	FMOVQ    1632(R9), F7
 	VAND     V7.B16, V8.B16, V9.B16
 	VAND     V7.B16, V16.B16, V11.B16
 	VAND     V7.B16, V10.B16, V12.B16
 	VAND     V7.B16, V14.B16, V13.B16
 	// t15 := t14 + uint64(0x3fe6a09e667f3bcd)
-	FMOVQ    1968(R9), F7
+	FMOVQ    1616(R9), F7
 	VADD     V7.D2, V9.D2, V9.D2
 	VADD     V7.D2, V11.D2, V11.D2
 	VADD     V7.D2, V12.D2, V12.D2
@@ -9863,13 +11042,13 @@ loop:
 	VUSHR    $52, V10.D2, V10.D2
 	VUSHR    $52, V14.D2, V14.D2
 	// t18 := t17 | uint64(0x4330000000000000)
-	FMOVQ    1952(R9), F7
+	FMOVQ    1600(R9), F7
 	VORR     V7.B16, V8.B16, V8.B16
 	VORR     V7.B16, V16.B16, V16.B16
 	VORR     V7.B16, V10.B16, V10.B16
 	VORR     V7.B16, V14.B16, V14.B16
 	// t20 := t19 - float64(4.503599627371519e+15)
-	FMOVQ    1936(R9), F7
+	FMOVQ    1584(R9), F7
 	WORD     $0x4ee7d508 // FSUB V8.2D, V8.2D, V7.2D
 	WORD     $0x4ee7d610 // FSUB V16.2D, V16.2D, V7.2D
 	WORD     $0x4ee7d54a // FSUB V10.2D, V10.2D, V7.2D
@@ -9880,7 +11059,7 @@ loop:
 	WORD     $0x4ee2d58c // FSUB V12.2D, V12.2D, V2.2D
 	WORD     $0x4ee2d5ad // FSUB V13.2D, V13.2D, V2.2D
 	// t22 := t21 + float64(2)
-	FMOVQ    1920(R9), F7
+	FMOVQ    1568(R9), F7
 	WORD     $0x4e67d52f // FADD V15.2D, V9.2D, V7.2D
 	WORD     $0x4e67d571 // FADD V17.2D, V11.2D, V7.2D
 	WORD     $0x4e67d592 // FADD V18.2D, V12.2D, V7.2D
@@ -9901,13 +11080,13 @@ loop:
 	WORD     $0x6e75deb5 // FMUL V21.2D, V21.2D, V21.2D
 	WORD     $0x6e76ded6 // FMUL V22.2D, V22.2D, V22.2D
 	// t26 := float64(float64(0.15313837699209373) * t25)
-	FMOVQ    2032(R9), F23
+	FMOVQ    1728(R9), F23
 	WORD     $0x6e67def8 // FMUL V24.2D, V23.2D, V7.2D
 	WORD     $0x6e74def9 // FMUL V25.2D, V23.2D, V20.2D
 	WORD     $0x6e75defa // FMUL V26.2D, V23.2D, V21.2D
 	WORD     $0x6e76defb // FMUL V27.2D, V23.2D, V22.2D
 	// t27 := t26 + float64(0.22222198432149784)
-	FMOVQ    2048(R9), F23
+	FMOVQ    1712(R9), F23
 	WORD     $0x4e77d718 // FADD V24.2D, V24.2D, V23.2D
 	WORD     $0x4e77d739 // FADD V25.2D, V25.2D, V23.2D
 	WORD     $0x4e77d75a // FADD V26.2D, V26.2D, V23.2D
@@ -9918,7 +11097,7 @@ loop:
 	WORD     $0x6e75df5a // FMUL V26.2D, V26.2D, V21.2D
 	WORD     $0x6e76df7b // FMUL V27.2D, V27.2D, V22.2D
 	// t29 := t28 + float64(0.3999999999940942)
-	FMOVQ    2064(R9), F23
+	FMOVQ    1680(R9), F23
 	WORD     $0x4e77d718 // FADD V24.2D, V24.2D, V23.2D
 	WORD     $0x4e77d739 // FADD V25.2D, V25.2D, V23.2D
 	WORD     $0x4e77d75a // FADD V26.2D, V26.2D, V23.2D
@@ -9929,13 +11108,13 @@ loop:
 	WORD     $0x6e7adeba // FMUL V26.2D, V21.2D, V26.2D
 	WORD     $0x6e7bdedb // FMUL V27.2D, V22.2D, V27.2D
 	// t31 := float64(float64(0.14798198605116586) * t25)
-	FMOVQ    2080(R9), F23
+	FMOVQ    1696(R9), F23
 	WORD     $0x6e67defc // FMUL V28.2D, V23.2D, V7.2D
 	WORD     $0x6e74defd // FMUL V29.2D, V23.2D, V20.2D
 	WORD     $0x6e75defe // FMUL V30.2D, V23.2D, V21.2D
 	WORD     $0x6e76deff // FMUL V31.2D, V23.2D, V22.2D
 	// t32 := t31 + float64(0.1818357216161805)
-	FMOVQ    2096(R9), F23
+	FMOVQ    1744(R9), F23
 	WORD     $0x4e77d79c // FADD V28.2D, V28.2D, V23.2D
 	WORD     $0x4e77d7bd // FADD V29.2D, V29.2D, V23.2D
 	WORD     $0x4e77d7de // FADD V30.2D, V30.2D, V23.2D
@@ -9946,7 +11125,7 @@ loop:
 	WORD     $0x6e75dfde // FMUL V30.2D, V30.2D, V21.2D
 	WORD     $0x6e76dfff // FMUL V31.2D, V31.2D, V22.2D
 	// t34 := t33 + float64(0.2857142874366239)
-	FMOVQ    2112(R9), F23
+	FMOVQ    1760(R9), F23
 	WORD     $0x4e77d79c // FADD V28.2D, V28.2D, V23.2D
 	WORD     $0x4e77d7bd // FADD V29.2D, V29.2D, V23.2D
 	WORD     $0x4e77d7de // FADD V30.2D, V30.2D, V23.2D
@@ -9957,7 +11136,7 @@ loop:
 	WORD     $0x6e75dfde // FMUL V30.2D, V30.2D, V21.2D
 	WORD     $0x6e76dfff // FMUL V31.2D, V31.2D, V22.2D
 	// t36 := t35 + float64(0.6666666666666735)
-	FMOVQ    2128(R9), F7
+	FMOVQ    1776(R9), F7
 	WORD     $0x4e67d79c // FADD V28.2D, V28.2D, V7.2D
 	WORD     $0x4e67d7bd // FADD V29.2D, V29.2D, V7.2D
 	WORD     $0x4e67d7de // FADD V30.2D, V30.2D, V7.2D
@@ -9998,7 +11177,7 @@ loop:
 	WORD     $0x6e7ede52 // FMUL V18.2D, V18.2D, V30.2D
 	WORD     $0x6e7fde73 // FMUL V19.2D, V19.2D, V31.2D
 	// t44 := float64(t20 * float64(1.9082149292705877e-10))
-	FMOVQ    2144(R9), F23
+	FMOVQ    1808(R9), F23
 	WORD     $0x6e77dd18 // FMUL V24.2D, V8.2D, V23.2D
 	WORD     $0x6e77de19 // FMUL V25.2D, V16.2D, V23.2D
 	WORD     $0x6e77dd5a // FMUL V26.2D, V10.2D, V23.2D
@@ -10009,7 +11188,7 @@ loop:
 	WORD     $0x4e7ad652 // FADD V18.2D, V18.2D, V26.2D
 	WORD     $0x4e7bd673 // FADD V19.2D, V19.2D, V27.2D
 	// t46 := float64(t20 * float64(0.6931471803691238))
-	FMOVQ    2160(R9), F23
+	FMOVQ    1824(R9), F23
 	WORD     $0x6e77dd08 // FMUL V8.2D, V8.2D, V23.2D
 	WORD     $0x6e77de10 // FMUL V16.2D, V16.2D, V23.2D
 	WORD     $0x6e77dd4a // FMUL V10.2D, V10.2D, V23.2D
@@ -10030,7 +11209,7 @@ loop:
 	WORD     $0x4ef5d54a // FSUB V10.2D, V10.2D, V21.2D
 	WORD     $0x4ef6d5ce // FSUB V14.2D, V14.2D, V22.2D
 	// t50 := math.Float64frombits(math.Float64bits(t49) ^ 0x8000000000000000)
-	FMOVQ    2176(R9), F7
+	FMOVQ    2624(R9), F7
 	VEOR     V7.B16, V8.B16, V8.B16
 	VEOR     V7.B16, V16.B16, V16.B16
 	VEOR     V7.B16, V10.B16, V10.B16
@@ -10041,19 +11220,19 @@ loop:
 	WORD     $0x6ee1f94a // FSQRT V10.2D, V10.2D
 	WORD     $0x6ee1f9ce // FSQRT V14.2D, V14.2D
 	// t52 := t51 - float64(1.6)
-	FMOVQ    2192(R9), F7
+	FMOVQ    1840(R9), F7
 	WORD     $0x4ee7d508 // FSUB V8.2D, V8.2D, V7.2D
 	WORD     $0x4ee7d610 // FSUB V16.2D, V16.2D, V7.2D
 	WORD     $0x4ee7d54a // FSUB V10.2D, V10.2D, V7.2D
 	WORD     $0x4ee7d5ce // FSUB V14.2D, V14.2D, V7.2D
 	// t53 := float64(float64(0.0007745450142783414) * t52)
-	FMOVQ    2208(R9), F7
+	FMOVQ    1856(R9), F7
 	WORD     $0x6e68dce9 // FMUL V9.2D, V7.2D, V8.2D
 	WORD     $0x6e70dceb // FMUL V11.2D, V7.2D, V16.2D
 	WORD     $0x6e6adcec // FMUL V12.2D, V7.2D, V10.2D
 	WORD     $0x6e6edced // FMUL V13.2D, V7.2D, V14.2D
 	// t54 := t53 + float64(0.022723844989269184)
-	FMOVQ    2224(R9), F7
+	FMOVQ    1872(R9), F7
 	WORD     $0x4e67d529 // FADD V9.2D, V9.2D, V7.2D
 	WORD     $0x4e67d56b // FADD V11.2D, V11.2D, V7.2D
 	WORD     $0x4e67d58c // FADD V12.2D, V12.2D, V7.2D
@@ -10064,7 +11243,7 @@ loop:
 	WORD     $0x6e6add8c // FMUL V12.2D, V12.2D, V10.2D
 	WORD     $0x6e6eddad // FMUL V13.2D, V13.2D, V14.2D
 	// t56 := t55 + float64(0.2417807251774506)
-	FMOVQ    2240(R9), F7
+	FMOVQ    1888(R9), F7
 	WORD     $0x4e67d529 // FADD V9.2D, V9.2D, V7.2D
 	WORD     $0x4e67d56b // FADD V11.2D, V11.2D, V7.2D
 	WORD     $0x4e67d58c // FADD V12.2D, V12.2D, V7.2D
@@ -10075,7 +11254,7 @@ loop:
 	WORD     $0x6e6add8c // FMUL V12.2D, V12.2D, V10.2D
 	WORD     $0x6e6eddad // FMUL V13.2D, V13.2D, V14.2D
 	// t58 := t57 + float64(1.2704582524523684)
-	FMOVQ    2256(R9), F7
+	FMOVQ    1904(R9), F7
 	WORD     $0x4e67d529 // FADD V9.2D, V9.2D, V7.2D
 	WORD     $0x4e67d56b // FADD V11.2D, V11.2D, V7.2D
 	WORD     $0x4e67d58c // FADD V12.2D, V12.2D, V7.2D
@@ -10086,7 +11265,7 @@ loop:
 	WORD     $0x6e6add8c // FMUL V12.2D, V12.2D, V10.2D
 	WORD     $0x6e6eddad // FMUL V13.2D, V13.2D, V14.2D
 	// t60 := t59 + float64(3.6478483247632045)
-	FMOVQ    2272(R9), F7
+	FMOVQ    1920(R9), F7
 	WORD     $0x4e67d529 // FADD V9.2D, V9.2D, V7.2D
 	WORD     $0x4e67d56b // FADD V11.2D, V11.2D, V7.2D
 	WORD     $0x4e67d58c // FADD V12.2D, V12.2D, V7.2D
@@ -10097,7 +11276,7 @@ loop:
 	WORD     $0x6e6add8c // FMUL V12.2D, V12.2D, V10.2D
 	WORD     $0x6e6eddad // FMUL V13.2D, V13.2D, V14.2D
 	// t62 := t61 + float64(5.769497221460691)
-	FMOVQ    2288(R9), F7
+	FMOVQ    1936(R9), F7
 	WORD     $0x4e67d529 // FADD V9.2D, V9.2D, V7.2D
 	WORD     $0x4e67d56b // FADD V11.2D, V11.2D, V7.2D
 	WORD     $0x4e67d58c // FADD V12.2D, V12.2D, V7.2D
@@ -10108,7 +11287,7 @@ loop:
 	WORD     $0x6e6add8c // FMUL V12.2D, V12.2D, V10.2D
 	WORD     $0x6e6eddad // FMUL V13.2D, V13.2D, V14.2D
 	// t64 := t63 + float64(4.630337846156546)
-	FMOVQ    2304(R9), F7
+	FMOVQ    1952(R9), F7
 	WORD     $0x4e67d529 // FADD V9.2D, V9.2D, V7.2D
 	WORD     $0x4e67d56b // FADD V11.2D, V11.2D, V7.2D
 	WORD     $0x4e67d58c // FADD V12.2D, V12.2D, V7.2D
@@ -10119,19 +11298,19 @@ loop:
 	WORD     $0x6e6add8c // FMUL V12.2D, V12.2D, V10.2D
 	WORD     $0x6e6eddad // FMUL V13.2D, V13.2D, V14.2D
 	// t66 := t65 + float64(1.4234371107496835)
-	FMOVQ    2320(R9), F7
+	FMOVQ    1968(R9), F7
 	WORD     $0x4e67d529 // FADD V9.2D, V9.2D, V7.2D
 	WORD     $0x4e67d56b // FADD V11.2D, V11.2D, V7.2D
 	WORD     $0x4e67d58c // FADD V12.2D, V12.2D, V7.2D
 	WORD     $0x4e67d5ad // FADD V13.2D, V13.2D, V7.2D
 	// t67 := float64(float64(1.0507500716444169e-09) * t52)
-	FMOVQ    2336(R9), F7
+	FMOVQ    2640(R9), F7
 	WORD     $0x6e68dcef // FMUL V15.2D, V7.2D, V8.2D
 	WORD     $0x6e70dcf1 // FMUL V17.2D, V7.2D, V16.2D
 	WORD     $0x6e6adcf2 // FMUL V18.2D, V7.2D, V10.2D
 	WORD     $0x6e6edcf3 // FMUL V19.2D, V7.2D, V14.2D
 	// t68 := t67 + float64(0.0005475938084995345)
-	FMOVQ    2352(R9), F7
+	FMOVQ    2656(R9), F7
 	WORD     $0x4e67d5ef // FADD V15.2D, V15.2D, V7.2D
 	WORD     $0x4e67d631 // FADD V17.2D, V17.2D, V7.2D
 	WORD     $0x4e67d652 // FADD V18.2D, V18.2D, V7.2D
@@ -10142,7 +11321,7 @@ loop:
 	WORD     $0x6e6ade52 // FMUL V18.2D, V18.2D, V10.2D
 	WORD     $0x6e6ede73 // FMUL V19.2D, V19.2D, V14.2D
 	// t70 := t69 + float64(0.015198666563616457)
-	FMOVQ    2368(R9), F7
+	FMOVQ    2672(R9), F7
 	WORD     $0x4e67d5ef // FADD V15.2D, V15.2D, V7.2D
 	WORD     $0x4e67d631 // FADD V17.2D, V17.2D, V7.2D
 	WORD     $0x4e67d652 // FADD V18.2D, V18.2D, V7.2D
@@ -10153,7 +11332,7 @@ loop:
 	WORD     $0x6e6ade52 // FMUL V18.2D, V18.2D, V10.2D
 	WORD     $0x6e6ede73 // FMUL V19.2D, V19.2D, V14.2D
 	// t72 := t71 + float64(0.14810397642748008)
-	FMOVQ    2384(R9), F7
+	FMOVQ    2688(R9), F7
 	WORD     $0x4e67d5ef // FADD V15.2D, V15.2D, V7.2D
 	WORD     $0x4e67d631 // FADD V17.2D, V17.2D, V7.2D
 	WORD     $0x4e67d652 // FADD V18.2D, V18.2D, V7.2D
@@ -10164,7 +11343,7 @@ loop:
 	WORD     $0x6e6ade52 // FMUL V18.2D, V18.2D, V10.2D
 	WORD     $0x6e6ede73 // FMUL V19.2D, V19.2D, V14.2D
 	// t74 := t73 + float64(0.6897673349851)
-	FMOVQ    2400(R9), F7
+	FMOVQ    2704(R9), F7
 	WORD     $0x4e67d5ef // FADD V15.2D, V15.2D, V7.2D
 	WORD     $0x4e67d631 // FADD V17.2D, V17.2D, V7.2D
 	WORD     $0x4e67d652 // FADD V18.2D, V18.2D, V7.2D
@@ -10175,7 +11354,7 @@ loop:
 	WORD     $0x6e6ade52 // FMUL V18.2D, V18.2D, V10.2D
 	WORD     $0x6e6ede73 // FMUL V19.2D, V19.2D, V14.2D
 	// t76 := t75 + float64(1.6763848301838038)
-	FMOVQ    2416(R9), F7
+	FMOVQ    2720(R9), F7
 	WORD     $0x4e67d5ef // FADD V15.2D, V15.2D, V7.2D
 	WORD     $0x4e67d631 // FADD V17.2D, V17.2D, V7.2D
 	WORD     $0x4e67d652 // FADD V18.2D, V18.2D, V7.2D
@@ -10186,7 +11365,7 @@ loop:
 	WORD     $0x6e6ade52 // FMUL V18.2D, V18.2D, V10.2D
 	WORD     $0x6e6ede73 // FMUL V19.2D, V19.2D, V14.2D
 	// t78 := t77 + float64(2.053191626637759)
-	FMOVQ    2432(R9), F7
+	FMOVQ    2736(R9), F7
 	WORD     $0x4e67d5ef // FADD V15.2D, V15.2D, V7.2D
 	WORD     $0x4e67d631 // FADD V17.2D, V17.2D, V7.2D
 	WORD     $0x4e67d652 // FADD V18.2D, V18.2D, V7.2D
@@ -10344,7 +11523,7 @@ TEXT ·signNEON(SB), NOSPLIT, $0-24
 	MOVD     n+16(FP), R8
 	MOVD     $neonConstants<>(SB), R9
 	FMOVQ    64(R9), F0
-	FMOVQ    2448(R9), F1
+	FMOVQ    2752(R9), F1
 
 loop:
 	// t0 := x[i]
@@ -10791,7 +11970,7 @@ TEXT ·expm1NEON(SB), NOSPLIT, $0-24
 	FMOVQ    496(R9), F9
 	FMOVQ    80(R9), F10
 	FMOVQ    208(R9), F1
-	FMOVQ    2464(R9), F11
+	FMOVQ    2768(R9), F11
 	FMOVQ    512(R9), F12
 
 loop:
@@ -11034,7 +12213,7 @@ TEXT ·log1pNEON(SB), NOSPLIT, $0-24
 	FMOVQ    336(R9), F5
 	FMOVQ    320(R9), F6
 	FMOVQ    144(R9), F2
-	FMOVQ    2480(R9), F7
+	FMOVQ    2784(R9), F7
 	FMOVQ    496(R9), F8
 	FMOVQ    288(R9), F9
 	FMOVQ    256(R9), F10
@@ -11484,7 +12663,7 @@ TEXT ·softplusNEON(SB), NOSPLIT, $0-24
 	FMOVQ    96(R9), F8
 	FMOVQ    80(R9), F9
 	FMOVQ    208(R9), F3
-	FMOVQ    2496(R9), F10
+	FMOVQ    2800(R9), F10
 	FMOVQ    480(R9), F4
 	FMOVQ    1040(R9), F11
 	FMOVQ    288(R9), F12
@@ -11593,9 +12772,9 @@ loop:
 	VMOV     V20.B16, V23.B16
 	VBSL     V0.B16, V4.B16, V23.B16
 	// t31 := fma(t26, t30, float32(-1))
-	FMOVQ    2448(R9), F24
+	FMOVQ    2752(R9), F24
 	VFMLA    V22.S4, V17.S4, V24.S4
-	FMOVQ    2448(R9), F17
+	FMOVQ    2752(R9), F17
 	VFMLA    V23.S4, V18.S4, V17.S4
 	// t32 := fma(t28, t30, t31)
 	VFMLA    V22.S4, V21.S4, V24.S4
@@ -11773,9 +12952,9 @@ loop:
 	VMOV     V20.B16, V23.B16
 	VBSL     V0.B16, V4.B16, V23.B16
 	// t31 := fma(t26, t30, float32(-1))
-	FMOVQ    2448(R9), F24
+	FMOVQ    2752(R9), F24
 	VFMLA    V22.S4, V17.S4, V24.S4
-	FMOVQ    2448(R9), F17
+	FMOVQ    2752(R9), F17
 	VFMLA    V23.S4, V18.S4, V17.S4
 	// t32 := fma(t28, t30, t31)
 	VFMLA    V22.S4, V21.S4, V24.S4
@@ -11874,16 +13053,16 @@ TEXT ·powNEON(SB), NOSPLIT, $0-32
 	FMOVQ    448(R9), F8
 	FMOVQ    464(R9), F0
 	FMOVQ    64(R9), F1
-	FMOVQ    1920(R9), F9
-	FMOVQ    2544(R9), F10
-	FMOVQ    2624(R9), F11
-	FMOVQ    2608(R9), F12
-	FMOVQ    2640(R9), F13
+	FMOVQ    1568(R9), F9
+	FMOVQ    2848(R9), F10
+	FMOVQ    2928(R9), F11
+	FMOVQ    2912(R9), F12
+	FMOVQ    2944(R9), F13
 	FMOVQ    144(R9), F14
 	FMOVQ    80(R9), F15
 	FMOVQ    208(R9), F3
-	FMOVQ    2784(R9), F16
-	FMOVQ    2800(R9), F17
+	FMOVQ    3088(R9), F16
+	FMOVQ    3104(R9), F17
 	FMOVQ    480(R9), F18
 
 loop:
@@ -11936,29 +13115,29 @@ loop:
 	WORD     $0x6e76ded7 // FMUL V23.2D, V22.2D, V22.2D
 	WORD     $0x6e79df3a // FMUL V26.2D, V25.2D, V25.2D
 	// t24 := math.FMA(float64(0.2829031807144788), t23, float64(0.3199054975014126))
-	FMOVQ    2512(R9), F27
+	FMOVQ    2816(R9), F27
 	VFMLA    V23.D2, V10.D2, V27.D2
-	FMOVQ    2512(R9), F28
+	FMOVQ    2816(R9), F28
 	VFMLA    V26.D2, V10.D2, V28.D2
 	// t25 := math.FMA(t24, t23, float64(0.4122092569180958))
-	FMOVQ    2528(R9), F29
+	FMOVQ    2832(R9), F29
 	VFMLA    V23.D2, V27.D2, V29.D2
-	FMOVQ    2528(R9), F30
+	FMOVQ    2832(R9), F30
 	VFMLA    V26.D2, V28.D2, V30.D2
 	// t26 := math.FMA(t25, t23, float64(0.5770779423237972))
-	FMOVQ    2560(R9), F27
+	FMOVQ    2864(R9), F27
 	VFMLA    V23.D2, V29.D2, V27.D2
-	FMOVQ    2560(R9), F28
+	FMOVQ    2864(R9), F28
 	VFMLA    V26.D2, V30.D2, V28.D2
 	// t27 := math.FMA(t26, t23, float64(0.9617966941134634))
-	FMOVQ    2576(R9), F29
+	FMOVQ    2880(R9), F29
 	VFMLA    V23.D2, V27.D2, V29.D2
-	FMOVQ    2576(R9), F30
+	FMOVQ    2880(R9), F30
 	VFMLA    V26.D2, V28.D2, V30.D2
 	// t28 := math.FMA(t27, t23, float64(2.88539008177785))
-	FMOVQ    2592(R9), F27
+	FMOVQ    2896(R9), F27
 	VFMLA    V23.D2, V29.D2, V27.D2
-	FMOVQ    2592(R9), F28
+	FMOVQ    2896(R9), F28
 	VFMLA    V26.D2, V30.D2, V28.D2
 	// t29 := float64(t18)
 	WORD     $0x0e617b17 // FCVTL V23.2D, V24.2S
@@ -11985,44 +13164,44 @@ loop:
 	WORD     $0x4ef6d71a // FSUB V26.2D, V24.2D, V22.2D
 	WORD     $0x4ef7d73b // FSUB V27.2D, V25.2D, V23.2D
 	// t37 := math.FMA(float64(1.3175784444810044e-06), t36, float64(1.530973930351861e-05))
-	FMOVQ    2656(R9), F28
+	FMOVQ    2960(R9), F28
 	VFMLA    V26.D2, V13.D2, V28.D2
-	FMOVQ    2656(R9), F29
+	FMOVQ    2960(R9), F29
 	VFMLA    V27.D2, V13.D2, V29.D2
 	// t38 := math.FMA(t37, t36, float64(0.00015403852142417736))
-	FMOVQ    2672(R9), F30
+	FMOVQ    2976(R9), F30
 	VFMLA    V26.D2, V28.D2, V30.D2
-	FMOVQ    2672(R9), F31
+	FMOVQ    2976(R9), F31
 	VFMLA    V27.D2, V29.D2, V31.D2
 	// t39 := math.FMA(t38, t36, float64(0.0013333452055469205))
-	FMOVQ    2688(R9), F28
+	FMOVQ    2992(R9), F28
 	VFMLA    V26.D2, V30.D2, V28.D2
-	FMOVQ    2688(R9), F29
+	FMOVQ    2992(R9), F29
 	VFMLA    V27.D2, V31.D2, V29.D2
 	// t40 := math.FMA(t39, t36, float64(0.009618128542198462))
-	FMOVQ    2704(R9), F30
+	FMOVQ    3008(R9), F30
 	VFMLA    V26.D2, V28.D2, V30.D2
-	FMOVQ    2704(R9), F31
+	FMOVQ    3008(R9), F31
 	VFMLA    V27.D2, V29.D2, V31.D2
 	// t41 := math.FMA(t40, t36, float64(0.05550410939348406))
-	FMOVQ    2720(R9), F28
+	FMOVQ    3024(R9), F28
 	VFMLA    V26.D2, V30.D2, V28.D2
-	FMOVQ    2720(R9), F29
+	FMOVQ    3024(R9), F29
 	VFMLA    V27.D2, V31.D2, V29.D2
 	// t42 := math.FMA(t41, t36, float64(0.24022650698884063))
-	FMOVQ    2736(R9), F30
+	FMOVQ    3040(R9), F30
 	VFMLA    V26.D2, V28.D2, V30.D2
-	FMOVQ    2736(R9), F31
+	FMOVQ    3040(R9), F31
 	VFMLA    V27.D2, V29.D2, V31.D2
 	// t43 := math.FMA(t42, t36, float64(0.6931471805465126))
-	FMOVQ    2752(R9), F28
+	FMOVQ    3056(R9), F28
 	VFMLA    V26.D2, V30.D2, V28.D2
-	FMOVQ    2752(R9), F29
+	FMOVQ    3056(R9), F29
 	VFMLA    V27.D2, V31.D2, V29.D2
 	// t44 := math.FMA(t43, t36, float64(0.999999999999762))
-	FMOVQ    2768(R9), F30
+	FMOVQ    3072(R9), F30
 	VFMLA    V26.D2, V28.D2, V30.D2
-	FMOVQ    2768(R9), F31
+	FMOVQ    3072(R9), F31
 	VFMLA    V27.D2, V29.D2, V31.D2
 	// t45 := float32(t35)
 	WORD     $0x0e616ada // FCVTN V26.2S, V22.2D
@@ -12152,29 +13331,29 @@ loop:
 	WORD     $0x6e76ded7 // FMUL V23.2D, V22.2D, V22.2D
 	WORD     $0x6e79df3a // FMUL V26.2D, V25.2D, V25.2D
 	// t24 := math.FMA(float64(0.2829031807144788), t23, float64(0.3199054975014126))
-	FMOVQ    2512(R9), F27
+	FMOVQ    2816(R9), F27
 	VFMLA    V23.D2, V10.D2, V27.D2
-	FMOVQ    2512(R9), F28
+	FMOVQ    2816(R9), F28
 	VFMLA    V26.D2, V10.D2, V28.D2
 	// t25 := math.FMA(t24, t23, float64(0.4122092569180958))
-	FMOVQ    2528(R9), F29
+	FMOVQ    2832(R9), F29
 	VFMLA    V23.D2, V27.D2, V29.D2
-	FMOVQ    2528(R9), F30
+	FMOVQ    2832(R9), F30
 	VFMLA    V26.D2, V28.D2, V30.D2
 	// t26 := math.FMA(t25, t23, float64(0.5770779423237972))
-	FMOVQ    2560(R9), F27
+	FMOVQ    2864(R9), F27
 	VFMLA    V23.D2, V29.D2, V27.D2
-	FMOVQ    2560(R9), F28
+	FMOVQ    2864(R9), F28
 	VFMLA    V26.D2, V30.D2, V28.D2
 	// t27 := math.FMA(t26, t23, float64(0.9617966941134634))
-	FMOVQ    2576(R9), F29
+	FMOVQ    2880(R9), F29
 	VFMLA    V23.D2, V27.D2, V29.D2
-	FMOVQ    2576(R9), F30
+	FMOVQ    2880(R9), F30
 	VFMLA    V26.D2, V28.D2, V30.D2
 	// t28 := math.FMA(t27, t23, float64(2.88539008177785))
-	FMOVQ    2592(R9), F27
+	FMOVQ    2896(R9), F27
 	VFMLA    V23.D2, V29.D2, V27.D2
-	FMOVQ    2592(R9), F28
+	FMOVQ    2896(R9), F28
 	VFMLA    V26.D2, V30.D2, V28.D2
 	// t29 := float64(t18)
 	WORD     $0x0e617b17 // FCVTL V23.2D, V24.2S
@@ -12201,44 +13380,44 @@ loop:
 	WORD     $0x4ef6d71a // FSUB V26.2D, V24.2D, V22.2D
 	WORD     $0x4ef7d73b // FSUB V27.2D, V25.2D, V23.2D
 	// t37 := math.FMA(float64(1.3175784444810044e-06), t36, float64(1.530973930351861e-05))
-	FMOVQ    2656(R9), F28
+	FMOVQ    2960(R9), F28
 	VFMLA    V26.D2, V13.D2, V28.D2
-	FMOVQ    2656(R9), F29
+	FMOVQ    2960(R9), F29
 	VFMLA    V27.D2, V13.D2, V29.D2
 	// t38 := math.FMA(t37, t36, float64(0.00015403852142417736))
-	FMOVQ    2672(R9), F30
+	FMOVQ    2976(R9), F30
 	VFMLA    V26.D2, V28.D2, V30.D2
-	FMOVQ    2672(R9), F31
+	FMOVQ    2976(R9), F31
 	VFMLA    V27.D2, V29.D2, V31.D2
 	// t39 := math.FMA(t38, t36, float64(0.0013333452055469205))
-	FMOVQ    2688(R9), F28
+	FMOVQ    2992(R9), F28
 	VFMLA    V26.D2, V30.D2, V28.D2
-	FMOVQ    2688(R9), F29
+	FMOVQ    2992(R9), F29
 	VFMLA    V27.D2, V31.D2, V29.D2
 	// t40 := math.FMA(t39, t36, float64(0.009618128542198462))
-	FMOVQ    2704(R9), F30
+	FMOVQ    3008(R9), F30
 	VFMLA    V26.D2, V28.D2, V30.D2
-	FMOVQ    2704(R9), F31
+	FMOVQ    3008(R9), F31
 	VFMLA    V27.D2, V29.D2, V31.D2
 	// t41 := math.FMA(t40, t36, float64(0.05550410939348406))
-	FMOVQ    2720(R9), F28
+	FMOVQ    3024(R9), F28
 	VFMLA    V26.D2, V30.D2, V28.D2
-	FMOVQ    2720(R9), F29
+	FMOVQ    3024(R9), F29
 	VFMLA    V27.D2, V31.D2, V29.D2
 	// t42 := math.FMA(t41, t36, float64(0.24022650698884063))
-	FMOVQ    2736(R9), F30
+	FMOVQ    3040(R9), F30
 	VFMLA    V26.D2, V28.D2, V30.D2
-	FMOVQ    2736(R9), F31
+	FMOVQ    3040(R9), F31
 	VFMLA    V27.D2, V29.D2, V31.D2
 	// t43 := math.FMA(t42, t36, float64(0.6931471805465126))
-	FMOVQ    2752(R9), F28
+	FMOVQ    3056(R9), F28
 	VFMLA    V26.D2, V30.D2, V28.D2
-	FMOVQ    2752(R9), F29
+	FMOVQ    3056(R9), F29
 	VFMLA    V27.D2, V31.D2, V29.D2
 	// t44 := math.FMA(t43, t36, float64(0.999999999999762))
-	FMOVQ    2768(R9), F30
+	FMOVQ    3072(R9), F30
 	VFMLA    V26.D2, V28.D2, V30.D2
-	FMOVQ    2768(R9), F31
+	FMOVQ    3072(R9), F31
 	VFMLA    V27.D2, V29.D2, V31.D2
 	// t45 := float32(t35)
 	WORD     $0x0e616ada // FCVTN V26.2S, V22.2D
@@ -12368,29 +13547,29 @@ loop:
 	WORD     $0x6e76ded7 // FMUL V23.2D, V22.2D, V22.2D
 	WORD     $0x6e79df3a // FMUL V26.2D, V25.2D, V25.2D
 	// t24 := math.FMA(float64(0.2829031807144788), t23, float64(0.3199054975014126))
-	FMOVQ    2512(R9), F27
+	FMOVQ    2816(R9), F27
 	VFMLA    V23.D2, V10.D2, V27.D2
-	FMOVQ    2512(R9), F28
+	FMOVQ    2816(R9), F28
 	VFMLA    V26.D2, V10.D2, V28.D2
 	// t25 := math.FMA(t24, t23, float64(0.4122092569180958))
-	FMOVQ    2528(R9), F29
+	FMOVQ    2832(R9), F29
 	VFMLA    V23.D2, V27.D2, V29.D2
-	FMOVQ    2528(R9), F30
+	FMOVQ    2832(R9), F30
 	VFMLA    V26.D2, V28.D2, V30.D2
 	// t26 := math.FMA(t25, t23, float64(0.5770779423237972))
-	FMOVQ    2560(R9), F27
+	FMOVQ    2864(R9), F27
 	VFMLA    V23.D2, V29.D2, V27.D2
-	FMOVQ    2560(R9), F28
+	FMOVQ    2864(R9), F28
 	VFMLA    V26.D2, V30.D2, V28.D2
 	// t27 := math.FMA(t26, t23, float64(0.9617966941134634))
-	FMOVQ    2576(R9), F29
+	FMOVQ    2880(R9), F29
 	VFMLA    V23.D2, V27.D2, V29.D2
-	FMOVQ    2576(R9), F30
+	FMOVQ    2880(R9), F30
 	VFMLA    V26.D2, V28.D2, V30.D2
 	// t28 := math.FMA(t27, t23, float64(2.88539008177785))
-	FMOVQ    2592(R9), F27
+	FMOVQ    2896(R9), F27
 	VFMLA    V23.D2, V29.D2, V27.D2
-	FMOVQ    2592(R9), F28
+	FMOVQ    2896(R9), F28
 	VFMLA    V26.D2, V30.D2, V28.D2
 	// t29 := float64(t18)
 	WORD     $0x0e617b17 // FCVTL V23.2D, V24.2S
@@ -12417,44 +13596,44 @@ loop:
 	WORD     $0x4ef6d71a // FSUB V26.2D, V24.2D, V22.2D
 	WORD     $0x4ef7d73b // FSUB V27.2D, V25.2D, V23.2D
 	// t37 := math.FMA(float64(1.3175784444810044e-06), t36, float64(1.530973930351861e-05))
-	FMOVQ    2656(R9), F28
+	FMOVQ    2960(R9), F28
 	VFMLA    V26.D2, V13.D2, V28.D2
-	FMOVQ    2656(R9), F29
+	FMOVQ    2960(R9), F29
 	VFMLA    V27.D2, V13.D2, V29.D2
 	// t38 := math.FMA(t37, t36, float64(0.00015403852142417736))
-	FMOVQ    2672(R9), F30
+	FMOVQ    2976(R9), F30
 	VFMLA    V26.D2, V28.D2, V30.D2
-	FMOVQ    2672(R9), F31
+	FMOVQ    2976(R9), F31
 	VFMLA    V27.D2, V29.D2, V31.D2
 	// t39 := math.FMA(t38, t36, float64(0.0013333452055469205))
-	FMOVQ    2688(R9), F28
+	FMOVQ    2992(R9), F28
 	VFMLA    V26.D2, V30.D2, V28.D2
-	FMOVQ    2688(R9), F29
+	FMOVQ    2992(R9), F29
 	VFMLA    V27.D2, V31.D2, V29.D2
 	// t40 := math.FMA(t39, t36, float64(0.009618128542198462))
-	FMOVQ    2704(R9), F30
+	FMOVQ    3008(R9), F30
 	VFMLA    V26.D2, V28.D2, V30.D2
-	FMOVQ    2704(R9), F31
+	FMOVQ    3008(R9), F31
 	VFMLA    V27.D2, V29.D2, V31.D2
 	// t41 := math.FMA(t40, t36, float64(0.05550410939348406))
-	FMOVQ    2720(R9), F28
+	FMOVQ    3024(R9), F28
 	VFMLA    V26.D2, V30.D2, V28.D2
-	FMOVQ    2720(R9), F29
+	FMOVQ    3024(R9), F29
 	VFMLA    V27.D2, V31.D2, V29.D2
 	// t42 := math.FMA(t41, t36, float64(0.24022650698884063))
-	FMOVQ    2736(R9), F30
+	FMOVQ    3040(R9), F30
 	VFMLA    V26.D2, V28.D2, V30.D2
-	FMOVQ    2736(R9), F31
+	FMOVQ    3040(R9), F31
 	VFMLA    V27.D2, V29.D2, V31.D2
 	// t43 := math.FMA(t42, t36, float64(0.6931471805465126))
-	FMOVQ    2752(R9), F28
+	FMOVQ    3056(R9), F28
 	VFMLA    V26.D2, V30.D2, V28.D2
-	FMOVQ    2752(R9), F29
+	FMOVQ    3056(R9), F29
 	VFMLA    V27.D2, V31.D2, V29.D2
 	// t44 := math.FMA(t43, t36, float64(0.999999999999762))
-	FMOVQ    2768(R9), F30
+	FMOVQ    3072(R9), F30
 	VFMLA    V26.D2, V28.D2, V30.D2
-	FMOVQ    2768(R9), F31
+	FMOVQ    3072(R9), F31
 	VFMLA    V27.D2, V29.D2, V31.D2
 	// t45 := float32(t35)
 	WORD     $0x0e616ada // FCVTN V26.2S, V22.2D
@@ -12584,29 +13763,29 @@ loop:
 	WORD     $0x6e76ded7 // FMUL V23.2D, V22.2D, V22.2D
 	WORD     $0x6e79df3a // FMUL V26.2D, V25.2D, V25.2D
 	// t24 := math.FMA(float64(0.2829031807144788), t23, float64(0.3199054975014126))
-	FMOVQ    2512(R9), F27
+	FMOVQ    2816(R9), F27
 	VFMLA    V23.D2, V10.D2, V27.D2
-	FMOVQ    2512(R9), F28
+	FMOVQ    2816(R9), F28
 	VFMLA    V26.D2, V10.D2, V28.D2
 	// t25 := math.FMA(t24, t23, float64(0.4122092569180958))
-	FMOVQ    2528(R9), F29
+	FMOVQ    2832(R9), F29
 	VFMLA    V23.D2, V27.D2, V29.D2
-	FMOVQ    2528(R9), F30
+	FMOVQ    2832(R9), F30
 	VFMLA    V26.D2, V28.D2, V30.D2
 	// t26 := math.FMA(t25, t23, float64(0.5770779423237972))
-	FMOVQ    2560(R9), F27
+	FMOVQ    2864(R9), F27
 	VFMLA    V23.D2, V29.D2, V27.D2
-	FMOVQ    2560(R9), F28
+	FMOVQ    2864(R9), F28
 	VFMLA    V26.D2, V30.D2, V28.D2
 	// t27 := math.FMA(t26, t23, float64(0.9617966941134634))
-	FMOVQ    2576(R9), F29
+	FMOVQ    2880(R9), F29
 	VFMLA    V23.D2, V27.D2, V29.D2
-	FMOVQ    2576(R9), F30
+	FMOVQ    2880(R9), F30
 	VFMLA    V26.D2, V28.D2, V30.D2
 	// t28 := math.FMA(t27, t23, float64(2.88539008177785))
-	FMOVQ    2592(R9), F27
+	FMOVQ    2896(R9), F27
 	VFMLA    V23.D2, V29.D2, V27.D2
-	FMOVQ    2592(R9), F28
+	FMOVQ    2896(R9), F28
 	VFMLA    V26.D2, V30.D2, V28.D2
 	// t29 := float64(t18)
 	WORD     $0x0e617b17 // FCVTL V23.2D, V24.2S
@@ -12633,44 +13812,44 @@ loop:
 	WORD     $0x4ef6d71a // FSUB V26.2D, V24.2D, V22.2D
 	WORD     $0x4ef7d73b // FSUB V27.2D, V25.2D, V23.2D
 	// t37 := math.FMA(float64(1.3175784444810044e-06), t36, float64(1.530973930351861e-05))
-	FMOVQ    2656(R9), F28
+	FMOVQ    2960(R9), F28
 	VFMLA    V26.D2, V13.D2, V28.D2
-	FMOVQ    2656(R9), F29
+	FMOVQ    2960(R9), F29
 	VFMLA    V27.D2, V13.D2, V29.D2
 	// t38 := math.FMA(t37, t36, float64(0.00015403852142417736))
-	FMOVQ    2672(R9), F30
+	FMOVQ    2976(R9), F30
 	VFMLA    V26.D2, V28.D2, V30.D2
-	FMOVQ    2672(R9), F31
+	FMOVQ    2976(R9), F31
 	VFMLA    V27.D2, V29.D2, V31.D2
 	// t39 := math.FMA(t38, t36, float64(0.0013333452055469205))
-	FMOVQ    2688(R9), F28
+	FMOVQ    2992(R9), F28
 	VFMLA    V26.D2, V30.D2, V28.D2
-	FMOVQ    2688(R9), F29
+	FMOVQ    2992(R9), F29
 	VFMLA    V27.D2, V31.D2, V29.D2
 	// t40 := math.FMA(t39, t36, float64(0.009618128542198462))
-	FMOVQ    2704(R9), F30
+	FMOVQ    3008(R9), F30
 	VFMLA    V26.D2, V28.D2, V30.D2
-	FMOVQ    2704(R9), F31
+	FMOVQ    3008(R9), F31
 	VFMLA    V27.D2, V29.D2, V31.D2
 	// t41 := math.FMA(t40, t36, float64(0.05550410939348406))
-	FMOVQ    2720(R9), F28
+	FMOVQ    3024(R9), F28
 	VFMLA    V26.D2, V30.D2, V28.D2
-	FMOVQ    2720(R9), F29
+	FMOVQ    3024(R9), F29
 	VFMLA    V27.D2, V31.D2, V29.D2
 	// t42 := math.FMA(t41, t36, float64(0.24022650698884063))
-	FMOVQ    2736(R9), F30
+	FMOVQ    3040(R9), F30
 	VFMLA    V26.D2, V28.D2, V30.D2
-	FMOVQ    2736(R9), F31
+	FMOVQ    3040(R9), F31
 	VFMLA    V27.D2, V29.D2, V31.D2
 	// t43 := math.FMA(t42, t36, float64(0.6931471805465126))
-	FMOVQ    2752(R9), F28
+	FMOVQ    3056(R9), F28
 	VFMLA    V26.D2, V30.D2, V28.D2
-	FMOVQ    2752(R9), F29
+	FMOVQ    3056(R9), F29
 	VFMLA    V27.D2, V31.D2, V29.D2
 	// t44 := math.FMA(t43, t36, float64(0.999999999999762))
-	FMOVQ    2768(R9), F30
+	FMOVQ    3072(R9), F30
 	VFMLA    V26.D2, V28.D2, V30.D2
-	FMOVQ    2768(R9), F31
+	FMOVQ    3072(R9), F31
 	VFMLA    V27.D2, V29.D2, V31.D2
 	// t45 := float32(t35)
 	WORD     $0x0e616ada // FCVTN V26.2S, V22.2D
@@ -12768,13 +13947,13 @@ TEXT ·atan2NEON(SB), NOSPLIT, $0-32
 	MOVD     n+24(FP), R8
 	MOVD     $neonConstants<>(SB), R9
 	FMOVQ    64(R9), F1
-	FMOVQ    2832(R9), F2
+	FMOVQ    3136(R9), F2
 	FMOVQ    1488(R9), F3
 	FMOVQ    512(R9), F0
-	FMOVQ    3008(R9), F4
-	FMOVQ    2992(R9), F5
-	FMOVQ    2976(R9), F6
-	FMOVQ    2960(R9), F7
+	FMOVQ    3312(R9), F4
+	FMOVQ    3296(R9), F5
+	FMOVQ    3280(R9), F6
+	FMOVQ    3264(R9), F7
 
 loop:
 	// t0 := x[i]
@@ -12819,44 +13998,44 @@ loop:
 	WORD     $0x6e30de54 // FMUL V20.4S, V18.4S, V16.4S
 	WORD     $0x6e31de75 // FMUL V21.4S, V19.4S, V17.4S
 	// t13 := fma(float32(-0.0017875376), t11, float32(0.010887361))
-	FMOVQ    2816(R9), F22
+	FMOVQ    3120(R9), F22
 	VFMLA    V16.S4, V2.S4, V22.S4
-	FMOVQ    2816(R9), F23
+	FMOVQ    3120(R9), F23
 	VFMLA    V17.S4, V2.S4, V23.S4
 	// t14 := fma(t13, t11, float32(-0.031127002))
-	FMOVQ    2848(R9), F24
+	FMOVQ    3152(R9), F24
 	VFMLA    V16.S4, V22.S4, V24.S4
-	FMOVQ    2848(R9), F22
+	FMOVQ    3152(R9), F22
 	VFMLA    V17.S4, V23.S4, V22.S4
 	// t15 := fma(t14, t11, float32(0.057906546))
-	FMOVQ    2864(R9), F23
+	FMOVQ    3168(R9), F23
 	VFMLA    V16.S4, V24.S4, V23.S4
-	FMOVQ    2864(R9), F24
+	FMOVQ    3168(R9), F24
 	VFMLA    V17.S4, V22.S4, V24.S4
 	// t16 := fma(t15, t11, float32(-0.08400475))
-	FMOVQ    2880(R9), F22
+	FMOVQ    3184(R9), F22
 	VFMLA    V16.S4, V23.S4, V22.S4
-	FMOVQ    2880(R9), F23
+	FMOVQ    3184(R9), F23
 	VFMLA    V17.S4, V24.S4, V23.S4
 	// t17 := fma(t16, t11, float32(0.10951175))
-	FMOVQ    2896(R9), F24
+	FMOVQ    3200(R9), F24
 	VFMLA    V16.S4, V22.S4, V24.S4
-	FMOVQ    2896(R9), F22
+	FMOVQ    3200(R9), F22
 	VFMLA    V17.S4, V23.S4, V22.S4
 	// t18 := fma(t17, t11, float32(-0.14264052))
-	FMOVQ    2912(R9), F23
+	FMOVQ    3216(R9), F23
 	VFMLA    V16.S4, V24.S4, V23.S4
-	FMOVQ    2912(R9), F24
+	FMOVQ    3216(R9), F24
 	VFMLA    V17.S4, V22.S4, V24.S4
 	// t19 := fma(t18, t11, float32(0.19998531))
-	FMOVQ    2928(R9), F22
+	FMOVQ    3232(R9), F22
 	VFMLA    V16.S4, V23.S4, V22.S4
-	FMOVQ    2928(R9), F23
+	FMOVQ    3232(R9), F23
 	VFMLA    V17.S4, V24.S4, V23.S4
 	// t20 := fma(t19, t11, float32(-0.333333))
-	FMOVQ    2944(R9), F24
+	FMOVQ    3248(R9), F24
 	VFMLA    V16.S4, V22.S4, V24.S4
-	FMOVQ    2944(R9), F16
+	FMOVQ    3248(R9), F16
 	VFMLA    V17.S4, V23.S4, V16.S4
 	// t21 := fma(t12, t20, t10)
 	VFMLA    V24.S4, V20.S4, V18.S4
@@ -12965,44 +14144,44 @@ loop:
 	WORD     $0x6e30de54 // FMUL V20.4S, V18.4S, V16.4S
 	WORD     $0x6e31de75 // FMUL V21.4S, V19.4S, V17.4S
 	// t13 := fma(float32(-0.0017875376), t11, float32(0.010887361))
-	FMOVQ    2816(R9), F22
+	FMOVQ    3120(R9), F22
 	VFMLA    V16.S4, V2.S4, V22.S4
-	FMOVQ    2816(R9), F23
+	FMOVQ    3120(R9), F23
 	VFMLA    V17.S4, V2.S4, V23.S4
 	// t14 := fma(t13, t11, float32(-0.031127002))
-	FMOVQ    2848(R9), F24
+	FMOVQ    3152(R9), F24
 	VFMLA    V16.S4, V22.S4, V24.S4
-	FMOVQ    2848(R9), F22
+	FMOVQ    3152(R9), F22
 	VFMLA    V17.S4, V23.S4, V22.S4
 	// t15 := fma(t14, t11, float32(0.057906546))
-	FMOVQ    2864(R9), F23
+	FMOVQ    3168(R9), F23
 	VFMLA    V16.S4, V24.S4, V23.S4
-	FMOVQ    2864(R9), F24
+	FMOVQ    3168(R9), F24
 	VFMLA    V17.S4, V22.S4, V24.S4
 	// t16 := fma(t15, t11, float32(-0.08400475))
-	FMOVQ    2880(R9), F22
+	FMOVQ    3184(R9), F22
 	VFMLA    V16.S4, V23.S4, V22.S4
-	FMOVQ    2880(R9), F23
+	FMOVQ    3184(R9), F23
 	VFMLA    V17.S4, V24.S4, V23.S4
 	// t17 := fma(t16, t11, float32(0.10951175))
-	FMOVQ    2896(R9), F24
+	FMOVQ    3200(R9), F24
 	VFMLA    V16.S4, V22.S4, V24.S4
-	FMOVQ    2896(R9), F22
+	FMOVQ    3200(R9), F22
 	VFMLA    V17.S4, V23.S4, V22.S4
 	// t18 := fma(t17, t11, float32(-0.14264052))
-	FMOVQ    2912(R9), F23
+	FMOVQ    3216(R9), F23
 	VFMLA    V16.S4, V24.S4, V23.S4
-	FMOVQ    2912(R9), F24
+	FMOVQ    3216(R9), F24
 	VFMLA    V17.S4, V22.S4, V24.S4
 	// t19 := fma(t18, t11, float32(0.19998531))
-	FMOVQ    2928(R9), F22
+	FMOVQ    3232(R9), F22
 	VFMLA    V16.S4, V23.S4, V22.S4
-	FMOVQ    2928(R9), F23
+	FMOVQ    3232(R9), F23
 	VFMLA    V17.S4, V24.S4, V23.S4
 	// t20 := fma(t19, t11, float32(-0.333333))
-	FMOVQ    2944(R9), F24
+	FMOVQ    3248(R9), F24
 	VFMLA    V16.S4, V22.S4, V24.S4
-	FMOVQ    2944(R9), F16
+	FMOVQ    3248(R9), F16
 	VFMLA    V17.S4, V23.S4, V16.S4
 	// t21 := fma(t12, t20, t10)
 	VFMLA    V24.S4, V20.S4, V18.S4
@@ -13086,15 +14265,15 @@ TEXT ·sinNEON(SB), NOSPLIT, $0-32
 	MOVD     $neonConstants<>(SB), R9
 	MOVD     most+24(FP), R10
 	VLD1.P   64(R10), [V0.S4, V1.S4, V2.S4, V3.S4]
-	FMOVQ    3168(R9), F4
-	FMOVQ    3152(R9), F5
-	FMOVQ    3120(R9), F6
+	FMOVQ    3472(R9), F4
+	FMOVQ    3456(R9), F5
+	FMOVQ    3424(R9), F6
 	FMOVQ    144(R9), F7
-	FMOVQ    3088(R9), F8
-	FMOVQ    3072(R9), F9
+	FMOVQ    3392(R9), F8
+	FMOVQ    3376(R9), F9
 	FMOVQ    1248(R9), F10
 	FMOVQ    1488(R9), F11
-	FMOVQ    3136(R9), F12
+	FMOVQ    3440(R9), F12
 
 loop:
 	// t0 := x[i]
@@ -13141,14 +14320,14 @@ loop:
 	WORD     $0x6e37def2 // FMUL V18.4S, V23.4S, V23.4S
 	WORD     $0x6e2fddf3 // FMUL V19.4S, V15.4S, V15.4S
 	// t11 := fma(float32(-0.00019518292), t10, float32(0.008332189))
-	FMOVQ    3024(R9), F20
+	FMOVQ    3328(R9), F20
 	VFMLA    V18.S4, V8.S4, V20.S4
-	FMOVQ    3024(R9), F21
+	FMOVQ    3328(R9), F21
 	VFMLA    V19.S4, V8.S4, V21.S4
 	// t12 := fma(t11, t10, float32(-0.16666655))
-	FMOVQ    3040(R9), F22
+	FMOVQ    3344(R9), F22
 	VFMLA    V18.S4, V20.S4, V22.S4
-	FMOVQ    3040(R9), F20
+	FMOVQ    3344(R9), F20
 	VFMLA    V19.S4, V21.S4, V20.S4
 	// t13 := fma(t10, t12, float32(1))
 	FMOVQ    64(R9), F21
@@ -13162,14 +14341,14 @@ loop:
 	WORD     $0x6e32de54 // FMUL V20.4S, V18.4S, V18.4S
 	WORD     $0x6e33de75 // FMUL V21.4S, V19.4S, V19.4S
 	// t16 := fma(float32(2.4432567e-05), t10, float32(-0.0013887311))
-	FMOVQ    3056(R9), F22
+	FMOVQ    3360(R9), F22
 	VFMLA    V18.S4, V9.S4, V22.S4
-	FMOVQ    3056(R9), F24
+	FMOVQ    3360(R9), F24
 	VFMLA    V19.S4, V9.S4, V24.S4
 	// t17 := fma(t16, t10, float32(0.041666646))
-	FMOVQ    3104(R9), F25
+	FMOVQ    3408(R9), F25
 	VFMLA    V18.S4, V22.S4, V25.S4
-	FMOVQ    3104(R9), F22
+	FMOVQ    3408(R9), F22
 	VFMLA    V19.S4, V24.S4, V22.S4
 	// t18 := fma(t10, float32(-0.5), float32(1))
 	FMOVQ    64(R9), F24
@@ -13252,14 +14431,14 @@ loop:
 	WORD     $0x6e37def2 // FMUL V18.4S, V23.4S, V23.4S
 	WORD     $0x6e2fddf3 // FMUL V19.4S, V15.4S, V15.4S
 	// t11 := fma(float32(-0.00019518292), t10, float32(0.008332189))
-	FMOVQ    3024(R9), F20
+	FMOVQ    3328(R9), F20
 	VFMLA    V18.S4, V8.S4, V20.S4
-	FMOVQ    3024(R9), F21
+	FMOVQ    3328(R9), F21
 	VFMLA    V19.S4, V8.S4, V21.S4
 	// t12 := fma(t11, t10, float32(-0.16666655))
-	FMOVQ    3040(R9), F22
+	FMOVQ    3344(R9), F22
 	VFMLA    V18.S4, V20.S4, V22.S4
-	FMOVQ    3040(R9), F20
+	FMOVQ    3344(R9), F20
 	VFMLA    V19.S4, V21.S4, V20.S4
 	// t13 := fma(t10, t12, float32(1))
 	FMOVQ    64(R9), F21
@@ -13273,14 +14452,14 @@ loop:
 	WORD     $0x6e32de54 // FMUL V20.4S, V18.4S, V18.4S
 	WORD     $0x6e33de75 // FMUL V21.4S, V19.4S, V19.4S
 	// t16 := fma(float32(2.4432567e-05), t10, float32(-0.0013887311))
-	FMOVQ    3056(R9), F22
+	FMOVQ    3360(R9), F22
 	VFMLA    V18.S4, V9.S4, V22.S4
-	FMOVQ    3056(R9), F24
+	FMOVQ    3360(R9), F24
 	VFMLA    V19.S4, V9.S4, V24.S4
 	// t17 := fma(t16, t10, float32(0.041666646))
-	FMOVQ    3104(R9), F25
+	FMOVQ    3408(R9), F25
 	VFMLA    V18.S4, V22.S4, V25.S4
-	FMOVQ    3104(R9), F22
+	FMOVQ    3408(R9), F22
 	VFMLA    V19.S4, V24.S4, V22.S4
 	// t18 := fma(t10, float32(-0.5), float32(1))
 	FMOVQ    64(R9), F24
@@ -13337,15 +14516,15 @@ TEXT ·cosNEON(SB), NOSPLIT, $0-32
 	MOVD     $neonConstants<>(SB), R9
 	MOVD     most+24(FP), R10
 	VLD1.P   64(R10), [V0.S4, V1.S4, V2.S4, V3.S4]
-	FMOVQ    3168(R9), F5
-	FMOVQ    3152(R9), F6
-	FMOVQ    3120(R9), F7
+	FMOVQ    3472(R9), F5
+	FMOVQ    3456(R9), F6
+	FMOVQ    3424(R9), F7
 	FMOVQ    144(R9), F8
 	FMOVQ    1488(R9), F4
-	FMOVQ    3088(R9), F9
-	FMOVQ    3072(R9), F10
+	FMOVQ    3392(R9), F9
+	FMOVQ    3376(R9), F10
 	FMOVQ    1248(R9), F11
-	FMOVQ    3136(R9), F12
+	FMOVQ    3440(R9), F12
 
 loop:
 	// t0 := x[i]
@@ -13395,14 +14574,14 @@ loop:
 	WORD     $0x6e37def2 // FMUL V18.4S, V23.4S, V23.4S
 	WORD     $0x6e2fddf3 // FMUL V19.4S, V15.4S, V15.4S
 	// t12 := fma(float32(-0.00019518292), t11, float32(0.008332189))
-	FMOVQ    3024(R9), F20
+	FMOVQ    3328(R9), F20
 	VFMLA    V18.S4, V9.S4, V20.S4
-	FMOVQ    3024(R9), F21
+	FMOVQ    3328(R9), F21
 	VFMLA    V19.S4, V9.S4, V21.S4
 	// t13 := fma(t12, t11, float32(-0.16666655))
-	FMOVQ    3040(R9), F22
+	FMOVQ    3344(R9), F22
 	VFMLA    V18.S4, V20.S4, V22.S4
-	FMOVQ    3040(R9), F20
+	FMOVQ    3344(R9), F20
 	VFMLA    V19.S4, V21.S4, V20.S4
 	// t14 := fma(t11, t13, float32(1))
 	FMOVQ    64(R9), F21
@@ -13416,14 +14595,14 @@ loop:
 	WORD     $0x6e32de54 // FMUL V20.4S, V18.4S, V18.4S
 	WORD     $0x6e33de75 // FMUL V21.4S, V19.4S, V19.4S
 	// t17 := fma(float32(2.4432567e-05), t11, float32(-0.0013887311))
-	FMOVQ    3056(R9), F22
+	FMOVQ    3360(R9), F22
 	VFMLA    V18.S4, V10.S4, V22.S4
-	FMOVQ    3056(R9), F24
+	FMOVQ    3360(R9), F24
 	VFMLA    V19.S4, V10.S4, V24.S4
 	// t18 := fma(t17, t11, float32(0.041666646))
-	FMOVQ    3104(R9), F25
+	FMOVQ    3408(R9), F25
 	VFMLA    V18.S4, V22.S4, V25.S4
-	FMOVQ    3104(R9), F22
+	FMOVQ    3408(R9), F22
 	VFMLA    V19.S4, V24.S4, V22.S4
 	// t19 := fma(t11, float32(-0.5), float32(1))
 	FMOVQ    64(R9), F24
@@ -13509,14 +14688,14 @@ loop:
 	WORD     $0x6e37def2 // FMUL V18.4S, V23.4S, V23.4S
 	WORD     $0x6e2fddf3 // FMUL V19.4S, V15.4S, V15.4S
 	// t12 := fma(float32(-0.00019518292), t11, float32(0.008332189))
-	FMOVQ    3024(R9), F20
+	FMOVQ    3328(R9), F20
 	VFMLA    V18.S4, V9.S4, V20.S4
-	FMOVQ    3024(R9), F21
+	FMOVQ    3328(R9), F21
 	VFMLA    V19.S4, V9.S4, V21.S4
 	// t13 := fma(t12, t11, float32(-0.16666655))
-	FMOVQ    3040(R9), F22
+	FMOVQ    3344(R9), F22
 	VFMLA    V18.S4, V20.S4, V22.S4
-	FMOVQ    3040(R9), F20
+	FMOVQ    3344(R9), F20
 	VFMLA    V19.S4, V21.S4, V20.S4
 	// t14 := fma(t11, t13, float32(1))
 	FMOVQ    64(R9), F21
@@ -13530,14 +14709,14 @@ loop:
 	WORD     $0x6e32de54 // FMUL V20.4S, V18.4S, V18.4S
 	WORD     $0x6e33de75 // FMUL V21.4S, V19.4S, V19.4S
 	// t17 := fma(float32(2.4432567e-05), t11, float32(-0.0013887311))
-	FMOVQ    3056(R9), F22
+	FMOVQ    3360(R9), F22
 	VFMLA    V18.S4, V10.S4, V22.S4
-	FMOVQ    3056(R9), F24
+	FMOVQ    3360(R9), F24
 	VFMLA    V19.S4, V10.S4, V24.S4
 	// t18 := fma(t17, t11, float32(0.041666646))
-	FMOVQ    3104(R9), F25
+	FMOVQ    3408(R9), F25
 	VFMLA    V18.S4, V22.S4, V25.S4
-	FMOVQ    3104(R9), F22
+	FMOVQ    3408(R9), F22
 	VFMLA    V19.S4, V24.S4, V22.S4
 	// t19 := fma(t11, float32(-0.5), float32(1))
 	FMOVQ    64(R9), F24
@@ -13594,13 +14773,13 @@ TEXT ·tanNEON(SB), NOSPLIT, $0-32
 	MOVD     $neonConstants<>(SB), R9
 	MOVD     most+24(FP), R10
 	VLD1.P   64(R10), [V0.S4, V1.S4, V2.S4, V3.S4]
-	FMOVQ    3168(R9), F4
-	FMOVQ    3152(R9), F5
-	FMOVQ    3120(R9), F6
+	FMOVQ    3472(R9), F4
+	FMOVQ    3456(R9), F5
+	FMOVQ    3424(R9), F6
 	FMOVQ    144(R9), F7
-	FMOVQ    3184(R9), F8
+	FMOVQ    3488(R9), F8
 	FMOVQ    1488(R9), F9
-	FMOVQ    2448(R9), F10
+	FMOVQ    2752(R9), F10
 
 loop:
 	// t0 := x[i]
@@ -13650,34 +14829,34 @@ loop:
 	WORD     $0x6e32deb5 // FMUL V21.4S, V21.4S, V18.4S
 	WORD     $0x6e33ded6 // FMUL V22.4S, V22.4S, V19.4S
 	// t12 := fma(float32(0.0043719225), t10, float32(9.950885e-05))
-	FMOVQ    3200(R9), F20
+	FMOVQ    3504(R9), F20
 	VFMLA    V18.S4, V8.S4, V20.S4
-	FMOVQ    3200(R9), F24
+	FMOVQ    3504(R9), F24
 	VFMLA    V19.S4, V8.S4, V24.S4
 	// t13 := fma(t12, t10, float32(0.010826708))
-	FMOVQ    3216(R9), F25
+	FMOVQ    3520(R9), F25
 	VFMLA    V18.S4, V20.S4, V25.S4
-	FMOVQ    3216(R9), F20
+	FMOVQ    3520(R9), F20
 	VFMLA    V19.S4, V24.S4, V20.S4
 	// t14 := fma(t13, t10, float32(0.021286387))
-	FMOVQ    3232(R9), F24
+	FMOVQ    3536(R9), F24
 	VFMLA    V18.S4, V25.S4, V24.S4
-	FMOVQ    3232(R9), F25
+	FMOVQ    3536(R9), F25
 	VFMLA    V19.S4, V20.S4, V25.S4
 	// t15 := fma(t14, t10, float32(0.0540589))
-	FMOVQ    3248(R9), F20
+	FMOVQ    3552(R9), F20
 	VFMLA    V18.S4, V24.S4, V20.S4
-	FMOVQ    3248(R9), F24
+	FMOVQ    3552(R9), F24
 	VFMLA    V19.S4, V25.S4, V24.S4
 	// t16 := fma(t15, t10, float32(0.13332675))
-	FMOVQ    3264(R9), F25
+	FMOVQ    3568(R9), F25
 	VFMLA    V18.S4, V20.S4, V25.S4
-	FMOVQ    3264(R9), F20
+	FMOVQ    3568(R9), F20
 	VFMLA    V19.S4, V24.S4, V20.S4
 	// t17 := fma(t16, t10, float32(0.3333335))
-	FMOVQ    3280(R9), F24
+	FMOVQ    3584(R9), F24
 	VFMLA    V18.S4, V25.S4, V24.S4
-	FMOVQ    3280(R9), F18
+	FMOVQ    3584(R9), F18
 	VFMLA    V19.S4, V20.S4, V18.S4
 	// t18 := float32(t11 * t17)
 	WORD     $0x6e38deb5 // FMUL V21.4S, V21.4S, V24.4S
@@ -13767,34 +14946,34 @@ loop:
 	WORD     $0x6e32deb5 // FMUL V21.4S, V21.4S, V18.4S
 	WORD     $0x6e33ded6 // FMUL V22.4S, V22.4S, V19.4S
 	// t12 := fma(float32(0.0043719225), t10, float32(9.950885e-05))
-	FMOVQ    3200(R9), F20
+	FMOVQ    3504(R9), F20
 	VFMLA    V18.S4, V8.S4, V20.S4
-	FMOVQ    3200(R9), F24
+	FMOVQ    3504(R9), F24
 	VFMLA    V19.S4, V8.S4, V24.S4
 	// t13 := fma(t12, t10, float32(0.010826708))
-	FMOVQ    3216(R9), F25
+	FMOVQ    3520(R9), F25
 	VFMLA    V18.S4, V20.S4, V25.S4
-	FMOVQ    3216(R9), F20
+	FMOVQ    3520(R9), F20
 	VFMLA    V19.S4, V24.S4, V20.S4
 	// t14 := fma(t13, t10, float32(0.021286387))
-	FMOVQ    3232(R9), F24
+	FMOVQ    3536(R9), F24
 	VFMLA    V18.S4, V25.S4, V24.S4
-	FMOVQ    3232(R9), F25
+	FMOVQ    3536(R9), F25
 	VFMLA    V19.S4, V20.S4, V25.S4
 	// t15 := fma(t14, t10, float32(0.0540589))
-	FMOVQ    3248(R9), F20
+	FMOVQ    3552(R9), F20
 	VFMLA    V18.S4, V24.S4, V20.S4
-	FMOVQ    3248(R9), F24
+	FMOVQ    3552(R9), F24
 	VFMLA    V19.S4, V25.S4, V24.S4
 	// t16 := fma(t15, t10, float32(0.13332675))
-	FMOVQ    3264(R9), F25
+	FMOVQ    3568(R9), F25
 	VFMLA    V18.S4, V20.S4, V25.S4
-	FMOVQ    3264(R9), F20
+	FMOVQ    3568(R9), F20
 	VFMLA    V19.S4, V24.S4, V20.S4
 	// t17 := fma(t16, t10, float32(0.3333335))
-	FMOVQ    3280(R9), F24
+	FMOVQ    3584(R9), F24
 	VFMLA    V18.S4, V25.S4, V24.S4
-	FMOVQ    3280(R9), F18
+	FMOVQ    3584(R9), F18
 	VFMLA    V19.S4, V20.S4, V18.S4
 	// t18 := float32(t11 * t17)
 	WORD     $0x6e38deb5 // FMUL V21.4S, V21.4S, V24.4S
@@ -15080,7 +16259,7 @@ TEXT ·eluNEON(SB), NOSPLIT, $0-36
 	FMOVQ    496(R9), F12
 	FMOVQ    80(R9), F13
 	FMOVQ    208(R9), F4
-	FMOVQ    2464(R9), F14
+	FMOVQ    2768(R9), F14
 	FMOVQ    512(R9), F15
 
 loop:
@@ -15594,7 +16773,7 @@ TEXT ·crossEntropyNEON(SB), NOSPLIT, $0-40
 	FMOVQ    96(R9), F8
 	FMOVQ    80(R9), F9
 	FMOVQ    208(R9), F3
-	FMOVQ    2496(R9), F10
+	FMOVQ    2800(R9), F10
 	FMOVQ    480(R9), F4
 	FMOVQ    1040(R9), F11
 	FMOVQ    288(R9), F12
@@ -15673,7 +16852,7 @@ loop:
 	VMOV     V20.B16, V21.B16
 	VBSL     V0.B16, V4.B16, V21.B16
 	// t33 := fma(t28, t32, float32(-1))
-	FMOVQ    2448(R9), F23
+	FMOVQ    2752(R9), F23
 	VFMLA    V21.S4, V19.S4, V23.S4
 	// t34 := fma(t30, t32, t33)
 	VFMLA    V21.S4, V22.S4, V23.S4
@@ -15805,7 +16984,7 @@ loop:
 	VMOV     V20.B16, V21.B16
 	VBSL     V0.B16, V4.B16, V21.B16
 	// t33 := fma(t28, t32, float32(-1))
-	FMOVQ    2448(R9), F23
+	FMOVQ    2752(R9), F23
 	VFMLA    V21.S4, V19.S4, V23.S4
 	// t34 := fma(t30, t32, t33)
 	VFMLA    V21.S4, V22.S4, V23.S4
@@ -15937,7 +17116,7 @@ loop:
 	VMOV     V20.B16, V21.B16
 	VBSL     V0.B16, V4.B16, V21.B16
 	// t33 := fma(t28, t32, float32(-1))
-	FMOVQ    2448(R9), F23
+	FMOVQ    2752(R9), F23
 	VFMLA    V21.S4, V19.S4, V23.S4
 	// t34 := fma(t30, t32, t33)
 	VFMLA    V21.S4, V22.S4, V23.S4
@@ -16069,7 +17248,7 @@ loop:
 	VMOV     V20.B16, V21.B16
 	VBSL     V0.B16, V4.B16, V21.B16
 	// t33 := fma(t28, t32, float32(-1))
-	FMOVQ    2448(R9), F23
+	FMOVQ    2752(R9), F23
 	VFMLA    V21.S4, V19.S4, V23.S4
 	// t34 := fma(t30, t32, t33)
 	VFMLA    V21.S4, V22.S4, V23.S4
@@ -16288,16 +17467,16 @@ TEXT ·exp64NEON(SB), NOSPLIT, $0-24
 	MOVD     x+8(FP), R1
 	MOVD     n+16(FP), R8
 	MOVD     $neonConstants<>(SB), R9
-	FMOVQ    3504(R9), F3
-	FMOVQ    3488(R9), F4
-	FMOVQ    3472(R9), F5
-	FMOVQ    3520(R9), F0
-	FMOVQ    3360(R9), F6
-	FMOVQ    3328(R9), F7
-	FMOVQ    3296(R9), F8
-	FMOVQ    2016(R9), F9
-	FMOVQ    1888(R9), F1
-	FMOVQ    3536(R9), F2
+	FMOVQ    3792(R9), F3
+	FMOVQ    3776(R9), F4
+	FMOVQ    3760(R9), F5
+	FMOVQ    3808(R9), F0
+	FMOVQ    2400(R9), F6
+	FMOVQ    3632(R9), F7
+	FMOVQ    3600(R9), F8
+	FMOVQ    1792(R9), F9
+	FMOVQ    1664(R9), F1
+	FMOVQ    3824(R9), F2
 
 loop:
 	// t0 := x[i]
@@ -16346,76 +17525,76 @@ loop:
 	VFMLS    V7.D2, V20.D2, V12.D2
 	VFMLS    V7.D2, V21.D2, V13.D2
 	// t7 := math.FMA(float64(2.510038549551032e-08), t6, float64(2.7620088445409746e-07))
-	FMOVQ    3312(R9), F18
+	FMOVQ    3616(R9), F18
 	VFMLA    V10.D2, V8.D2, V18.D2
-	FMOVQ    3312(R9), F19
+	FMOVQ    3616(R9), F19
 	VFMLA    V11.D2, V8.D2, V19.D2
-	FMOVQ    3312(R9), F20
+	FMOVQ    3616(R9), F20
 	VFMLA    V12.D2, V8.D2, V20.D2
-	FMOVQ    3312(R9), F21
+	FMOVQ    3616(R9), F21
 	VFMLA    V13.D2, V8.D2, V21.D2
 	// t8 := math.FMA(t7, t6, float64(2.7557268459997064e-06))
-	FMOVQ    3344(R9), F22
+	FMOVQ    3648(R9), F22
 	VFMLA    V10.D2, V18.D2, V22.D2
-	FMOVQ    3344(R9), F23
+	FMOVQ    3648(R9), F23
 	VFMLA    V11.D2, V19.D2, V23.D2
-	FMOVQ    3344(R9), F18
+	FMOVQ    3648(R9), F18
 	VFMLA    V12.D2, V20.D2, V18.D2
-	FMOVQ    3344(R9), F19
+	FMOVQ    3648(R9), F19
 	VFMLA    V13.D2, V21.D2, V19.D2
 	// t9 := math.FMA(t8, t6, float64(2.4801521295954376e-05))
-	FMOVQ    3376(R9), F20
+	FMOVQ    3664(R9), F20
 	VFMLA    V10.D2, V22.D2, V20.D2
-	FMOVQ    3376(R9), F21
+	FMOVQ    3664(R9), F21
 	VFMLA    V11.D2, V23.D2, V21.D2
-	FMOVQ    3376(R9), F22
+	FMOVQ    3664(R9), F22
 	VFMLA    V12.D2, V18.D2, V22.D2
-	FMOVQ    3376(R9), F23
+	FMOVQ    3664(R9), F23
 	VFMLA    V13.D2, V19.D2, V23.D2
 	// t10 := math.FMA(t9, t6, float64(0.00019841269863053618))
-	FMOVQ    3392(R9), F18
+	FMOVQ    3680(R9), F18
 	VFMLA    V10.D2, V20.D2, V18.D2
-	FMOVQ    3392(R9), F19
+	FMOVQ    3680(R9), F19
 	VFMLA    V11.D2, V21.D2, V19.D2
-	FMOVQ    3392(R9), F20
+	FMOVQ    3680(R9), F20
 	VFMLA    V12.D2, V22.D2, V20.D2
-	FMOVQ    3392(R9), F21
+	FMOVQ    3680(R9), F21
 	VFMLA    V13.D2, V23.D2, V21.D2
 	// t11 := math.FMA(t10, t6, float64(0.0013888888917213717))
-	FMOVQ    3408(R9), F22
+	FMOVQ    3696(R9), F22
 	VFMLA    V10.D2, V18.D2, V22.D2
-	FMOVQ    3408(R9), F23
+	FMOVQ    3696(R9), F23
 	VFMLA    V11.D2, V19.D2, V23.D2
-	FMOVQ    3408(R9), F18
+	FMOVQ    3696(R9), F18
 	VFMLA    V12.D2, V20.D2, V18.D2
-	FMOVQ    3408(R9), F19
+	FMOVQ    3696(R9), F19
 	VFMLA    V13.D2, V21.D2, V19.D2
 	// t12 := math.FMA(t11, t6, float64(0.008333333333330062))
-	FMOVQ    3424(R9), F20
+	FMOVQ    3712(R9), F20
 	VFMLA    V10.D2, V22.D2, V20.D2
-	FMOVQ    3424(R9), F21
+	FMOVQ    3712(R9), F21
 	VFMLA    V11.D2, V23.D2, V21.D2
-	FMOVQ    3424(R9), F22
+	FMOVQ    3712(R9), F22
 	VFMLA    V12.D2, V18.D2, V22.D2
-	FMOVQ    3424(R9), F23
+	FMOVQ    3712(R9), F23
 	VFMLA    V13.D2, V19.D2, V23.D2
 	// t13 := math.FMA(t12, t6, float64(0.04166666666662413))
-	FMOVQ    3440(R9), F18
+	FMOVQ    3728(R9), F18
 	VFMLA    V10.D2, V20.D2, V18.D2
-	FMOVQ    3440(R9), F19
+	FMOVQ    3728(R9), F19
 	VFMLA    V11.D2, V21.D2, V19.D2
-	FMOVQ    3440(R9), F20
+	FMOVQ    3728(R9), F20
 	VFMLA    V12.D2, V22.D2, V20.D2
-	FMOVQ    3440(R9), F21
+	FMOVQ    3728(R9), F21
 	VFMLA    V13.D2, V23.D2, V21.D2
 	// t14 := math.FMA(t13, t6, float64(0.16666666666666669))
-	FMOVQ    3456(R9), F22
+	FMOVQ    3744(R9), F22
 	VFMLA    V10.D2, V18.D2, V22.D2
-	FMOVQ    3456(R9), F23
+	FMOVQ    3744(R9), F23
 	VFMLA    V11.D2, V19.D2, V23.D2
-	FMOVQ    3456(R9), F18
+	FMOVQ    3744(R9), F18
 	VFMLA    V12.D2, V20.D2, V18.D2
-	FMOVQ    3456(R9), F19
+	FMOVQ    3744(R9), F19
 	VFMLA    V13.D2, V21.D2, V19.D2
 	// t15 := math.FMA(t14, t6, float64(0.5))
 	VMOV     V9.B16, V20.B16
@@ -16565,76 +17744,76 @@ loop:
 	VFMLS    V7.D2, V20.D2, V12.D2
 	VFMLS    V7.D2, V21.D2, V13.D2
 	// t7 := math.FMA(float64(2.510038549551032e-08), t6, float64(2.7620088445409746e-07))
-	FMOVQ    3312(R9), F18
+	FMOVQ    3616(R9), F18
 	VFMLA    V10.D2, V8.D2, V18.D2
-	FMOVQ    3312(R9), F19
+	FMOVQ    3616(R9), F19
 	VFMLA    V11.D2, V8.D2, V19.D2
-	FMOVQ    3312(R9), F20
+	FMOVQ    3616(R9), F20
 	VFMLA    V12.D2, V8.D2, V20.D2
-	FMOVQ    3312(R9), F21
+	FMOVQ    3616(R9), F21
 	VFMLA    V13.D2, V8.D2, V21.D2
 	// t8 := math.FMA(t7, t6, float64(2.7557268459997064e-06))
-	FMOVQ    3344(R9), F22
+	FMOVQ    3648(R9), F22
 	VFMLA    V10.D2, V18.D2, V22.D2
-	FMOVQ    3344(R9), F23
+	FMOVQ    3648(R9), F23
 	VFMLA    V11.D2, V19.D2, V23.D2
-	FMOVQ    3344(R9), F18
+	FMOVQ    3648(R9), F18
 	VFMLA    V12.D2, V20.D2, V18.D2
-	FMOVQ    3344(R9), F19
+	FMOVQ    3648(R9), F19
 	VFMLA    V13.D2, V21.D2, V19.D2
 	// t9 := math.FMA(t8, t6, float64(2.4801521295954376e-05))
-	FMOVQ    3376(R9), F20
+	FMOVQ    3664(R9), F20
 	VFMLA    V10.D2, V22.D2, V20.D2
-	FMOVQ    3376(R9), F21
+	FMOVQ    3664(R9), F21
 	VFMLA    V11.D2, V23.D2, V21.D2
-	FMOVQ    3376(R9), F22
+	FMOVQ    3664(R9), F22
 	VFMLA    V12.D2, V18.D2, V22.D2
-	FMOVQ    3376(R9), F23
+	FMOVQ    3664(R9), F23
 	VFMLA    V13.D2, V19.D2, V23.D2
 	// t10 := math.FMA(t9, t6, float64(0.00019841269863053618))
-	FMOVQ    3392(R9), F18
+	FMOVQ    3680(R9), F18
 	VFMLA    V10.D2, V20.D2, V18.D2
-	FMOVQ    3392(R9), F19
+	FMOVQ    3680(R9), F19
 	VFMLA    V11.D2, V21.D2, V19.D2
-	FMOVQ    3392(R9), F20
+	FMOVQ    3680(R9), F20
 	VFMLA    V12.D2, V22.D2, V20.D2
-	FMOVQ    3392(R9), F21
+	FMOVQ    3680(R9), F21
 	VFMLA    V13.D2, V23.D2, V21.D2
 	// t11 := math.FMA(t10, t6, float64(0.0013888888917213717))
-	FMOVQ    3408(R9), F22
+	FMOVQ    3696(R9), F22
 	VFMLA    V10.D2, V18.D2, V22.D2
-	FMOVQ    3408(R9), F23
+	FMOVQ    3696(R9), F23
 	VFMLA    V11.D2, V19.D2, V23.D2
-	FMOVQ    3408(R9), F18
+	FMOVQ    3696(R9), F18
 	VFMLA    V12.D2, V20.D2, V18.D2
-	FMOVQ    3408(R9), F19
+	FMOVQ    3696(R9), F19
 	VFMLA    V13.D2, V21.D2, V19.D2
 	// t12 := math.FMA(t11, t6, float64(0.008333333333330062))
-	FMOVQ    3424(R9), F20
+	FMOVQ    3712(R9), F20
 	VFMLA    V10.D2, V22.D2, V20.D2
-	FMOVQ    3424(R9), F21
+	FMOVQ    3712(R9), F21
 	VFMLA    V11.D2, V23.D2, V21.D2
-	FMOVQ    3424(R9), F22
+	FMOVQ    3712(R9), F22
 	VFMLA    V12.D2, V18.D2, V22.D2
-	FMOVQ    3424(R9), F23
+	FMOVQ    3712(R9), F23
 	VFMLA    V13.D2, V19.D2, V23.D2
 	// t13 := math.FMA(t12, t6, float64(0.04166666666662413))
-	FMOVQ    3440(R9), F18
+	FMOVQ    3728(R9), F18
 	VFMLA    V10.D2, V20.D2, V18.D2
-	FMOVQ    3440(R9), F19
+	FMOVQ    3728(R9), F19
 	VFMLA    V11.D2, V21.D2, V19.D2
-	FMOVQ    3440(R9), F20
+	FMOVQ    3728(R9), F20
 	VFMLA    V12.D2, V22.D2, V20.D2
-	FMOVQ    3440(R9), F21
+	FMOVQ    3728(R9), F21
 	VFMLA    V13.D2, V23.D2, V21.D2
 	// t14 := math.FMA(t13, t6, float64(0.16666666666666669))
-	FMOVQ    3456(R9), F22
+	FMOVQ    3744(R9), F22
 	VFMLA    V10.D2, V18.D2, V22.D2
-	FMOVQ    3456(R9), F23
+	FMOVQ    3744(R9), F23
 	VFMLA    V11.D2, V19.D2, V23.D2
-	FMOVQ    3456(R9), F18
+	FMOVQ    3744(R9), F18
 	VFMLA    V12.D2, V20.D2, V18.D2
-	FMOVQ    3456(R9), F19
+	FMOVQ    3744(R9), F19
 	VFMLA    V13.D2, V21.D2, V19.D2
 	// t15 := math.FMA(t14, t6, float64(0.5))
 	VMOV     V9.B16, V20.B16
@@ -16752,23 +17931,23 @@ TEXT ·log64NEON(SB), NOSPLIT, $0-24
 	MOVD     x+8(FP), R1
 	MOVD     n+16(FP), R8
 	MOVD     $neonConstants<>(SB), R9
-	FMOVQ    3568(R9), F0
-	FMOVQ    3552(R9), F1
-	FMOVQ    2000(R9), F2
-	FMOVQ    1984(R9), F3
-	FMOVQ    1968(R9), F4
-	FMOVQ    1952(R9), F5
-	FMOVQ    3584(R9), F6
-	FMOVQ    1936(R9), F7
-	FMOVQ    1888(R9), F8
-	FMOVQ    1920(R9), F9
-	FMOVQ    2080(R9), F10
-	FMOVQ    2016(R9), F11
-	FMOVQ    2144(R9), F12
-	FMOVQ    2160(R9), F13
-	FMOVQ    3600(R9), F14
-	FMOVQ    3616(R9), F15
-	FMOVQ    3632(R9), F16
+	FMOVQ    3856(R9), F0
+	FMOVQ    3840(R9), F1
+	FMOVQ    1648(R9), F2
+	FMOVQ    1632(R9), F3
+	FMOVQ    1616(R9), F4
+	FMOVQ    1600(R9), F5
+	FMOVQ    3872(R9), F6
+	FMOVQ    1584(R9), F7
+	FMOVQ    1664(R9), F8
+	FMOVQ    1568(R9), F9
+	FMOVQ    1696(R9), F10
+	FMOVQ    1792(R9), F11
+	FMOVQ    1808(R9), F12
+	FMOVQ    1824(R9), F13
+	FMOVQ    3888(R9), F14
+	FMOVQ    3904(R9), F15
+	FMOVQ    3920(R9), F16
 
 loop:
 	// t0 := x[i]
@@ -16816,34 +17995,34 @@ loop:
 	WORD     $0x6e73de79 // FMUL V25.2D, V19.2D, V19.2D
 	WORD     $0x6e74de9a // FMUL V26.2D, V20.2D, V20.2D
 	// t18 := math.FMA(float64(0.14798198605116586), t17, float64(0.15313837699209373))
-	FMOVQ    2032(R9), F27
+	FMOVQ    1728(R9), F27
 	VFMLA    V25.D2, V10.D2, V27.D2
-	FMOVQ    2032(R9), F28
+	FMOVQ    1728(R9), F28
 	VFMLA    V26.D2, V10.D2, V28.D2
 	// t19 := math.FMA(t18, t17, float64(0.1818357216161805))
-	FMOVQ    2096(R9), F29
+	FMOVQ    1744(R9), F29
 	VFMLA    V25.D2, V27.D2, V29.D2
-	FMOVQ    2096(R9), F30
+	FMOVQ    1744(R9), F30
 	VFMLA    V26.D2, V28.D2, V30.D2
 	// t20 := math.FMA(t19, t17, float64(0.22222198432149784))
-	FMOVQ    2048(R9), F27
+	FMOVQ    1712(R9), F27
 	VFMLA    V25.D2, V29.D2, V27.D2
-	FMOVQ    2048(R9), F28
+	FMOVQ    1712(R9), F28
 	VFMLA    V26.D2, V30.D2, V28.D2
 	// t21 := math.FMA(t20, t17, float64(0.2857142874366239))
-	FMOVQ    2112(R9), F29
+	FMOVQ    1760(R9), F29
 	VFMLA    V25.D2, V27.D2, V29.D2
-	FMOVQ    2112(R9), F30
+	FMOVQ    1760(R9), F30
 	VFMLA    V26.D2, V28.D2, V30.D2
 	// t22 := math.FMA(t21, t17, float64(0.3999999999940942))
-	FMOVQ    2064(R9), F27
+	FMOVQ    1680(R9), F27
 	VFMLA    V25.D2, V29.D2, V27.D2
-	FMOVQ    2064(R9), F28
+	FMOVQ    1680(R9), F28
 	VFMLA    V26.D2, V30.D2, V28.D2
 	// t23 := math.FMA(t22, t17, float64(0.6666666666666735))
-	FMOVQ    2128(R9), F29
+	FMOVQ    1776(R9), F29
 	VFMLA    V25.D2, V27.D2, V29.D2
-	FMOVQ    2128(R9), F30
+	FMOVQ    1776(R9), F30
 	VFMLA    V26.D2, V28.D2, V30.D2
 	// t24 := float64(t17 * t23)
 	WORD     $0x6e7ddf39 // FMUL V25.2D, V25.2D, V29.2D
@@ -16937,34 +18116,34 @@ loop:
 	WORD     $0x6e73de79 // FMUL V25.2D, V19.2D, V19.2D
 	WORD     $0x6e74de9a // FMUL V26.2D, V20.2D, V20.2D
 	// t18 := math.FMA(float64(0.14798198605116586), t17, float64(0.15313837699209373))
-	FMOVQ    2032(R9), F27
+	FMOVQ    1728(R9), F27
 	VFMLA    V25.D2, V10.D2, V27.D2
-	FMOVQ    2032(R9), F28
+	FMOVQ    1728(R9), F28
 	VFMLA    V26.D2, V10.D2, V28.D2
 	// t19 := math.FMA(t18, t17, float64(0.1818357216161805))
-	FMOVQ    2096(R9), F29
+	FMOVQ    1744(R9), F29
 	VFMLA    V25.D2, V27.D2, V29.D2
-	FMOVQ    2096(R9), F30
+	FMOVQ    1744(R9), F30
 	VFMLA    V26.D2, V28.D2, V30.D2
 	// t20 := math.FMA(t19, t17, float64(0.22222198432149784))
-	FMOVQ    2048(R9), F27
+	FMOVQ    1712(R9), F27
 	VFMLA    V25.D2, V29.D2, V27.D2
-	FMOVQ    2048(R9), F28
+	FMOVQ    1712(R9), F28
 	VFMLA    V26.D2, V30.D2, V28.D2
 	// t21 := math.FMA(t20, t17, float64(0.2857142874366239))
-	FMOVQ    2112(R9), F29
+	FMOVQ    1760(R9), F29
 	VFMLA    V25.D2, V27.D2, V29.D2
-	FMOVQ    2112(R9), F30
+	FMOVQ    1760(R9), F30
 	VFMLA    V26.D2, V28.D2, V30.D2
 	// t22 := math.FMA(t21, t17, float64(0.3999999999940942))
-	FMOVQ    2064(R9), F27
+	FMOVQ    1680(R9), F27
 	VFMLA    V25.D2, V29.D2, V27.D2
-	FMOVQ    2064(R9), F28
+	FMOVQ    1680(R9), F28
 	VFMLA    V26.D2, V30.D2, V28.D2
 	// t23 := math.FMA(t22, t17, float64(0.6666666666666735))
-	FMOVQ    2128(R9), F29
+	FMOVQ    1776(R9), F29
 	VFMLA    V25.D2, V27.D2, V29.D2
-	FMOVQ    2128(R9), F30
+	FMOVQ    1776(R9), F30
 	VFMLA    V26.D2, V28.D2, V30.D2
 	// t24 := float64(t17 * t23)
 	WORD     $0x6e7ddf39 // FMUL V25.2D, V25.2D, V29.2D
@@ -17058,34 +18237,34 @@ loop:
 	WORD     $0x6e73de79 // FMUL V25.2D, V19.2D, V19.2D
 	WORD     $0x6e74de9a // FMUL V26.2D, V20.2D, V20.2D
 	// t18 := math.FMA(float64(0.14798198605116586), t17, float64(0.15313837699209373))
-	FMOVQ    2032(R9), F27
+	FMOVQ    1728(R9), F27
 	VFMLA    V25.D2, V10.D2, V27.D2
-	FMOVQ    2032(R9), F28
+	FMOVQ    1728(R9), F28
 	VFMLA    V26.D2, V10.D2, V28.D2
 	// t19 := math.FMA(t18, t17, float64(0.1818357216161805))
-	FMOVQ    2096(R9), F29
+	FMOVQ    1744(R9), F29
 	VFMLA    V25.D2, V27.D2, V29.D2
-	FMOVQ    2096(R9), F30
+	FMOVQ    1744(R9), F30
 	VFMLA    V26.D2, V28.D2, V30.D2
 	// t20 := math.FMA(t19, t17, float64(0.22222198432149784))
-	FMOVQ    2048(R9), F27
+	FMOVQ    1712(R9), F27
 	VFMLA    V25.D2, V29.D2, V27.D2
-	FMOVQ    2048(R9), F28
+	FMOVQ    1712(R9), F28
 	VFMLA    V26.D2, V30.D2, V28.D2
 	// t21 := math.FMA(t20, t17, float64(0.2857142874366239))
-	FMOVQ    2112(R9), F29
+	FMOVQ    1760(R9), F29
 	VFMLA    V25.D2, V27.D2, V29.D2
-	FMOVQ    2112(R9), F30
+	FMOVQ    1760(R9), F30
 	VFMLA    V26.D2, V28.D2, V30.D2
 	// t22 := math.FMA(t21, t17, float64(0.3999999999940942))
-	FMOVQ    2064(R9), F27
+	FMOVQ    1680(R9), F27
 	VFMLA    V25.D2, V29.D2, V27.D2
-	FMOVQ    2064(R9), F28
+	FMOVQ    1680(R9), F28
 	VFMLA    V26.D2, V30.D2, V28.D2
 	// t23 := math.FMA(t22, t17, float64(0.6666666666666735))
-	FMOVQ    2128(R9), F29
+	FMOVQ    1776(R9), F29
 	VFMLA    V25.D2, V27.D2, V29.D2
-	FMOVQ    2128(R9), F30
+	FMOVQ    1776(R9), F30
 	VFMLA    V26.D2, V28.D2, V30.D2
 	// t24 := float64(t17 * t23)
 	WORD     $0x6e7ddf39 // FMUL V25.2D, V25.2D, V29.2D
@@ -17179,34 +18358,34 @@ loop:
 	WORD     $0x6e73de79 // FMUL V25.2D, V19.2D, V19.2D
 	WORD     $0x6e74de9a // FMUL V26.2D, V20.2D, V20.2D
 	// t18 := math.FMA(float64(0.14798198605116586), t17, float64(0.15313837699209373))
-	FMOVQ    2032(R9), F27
+	FMOVQ    1728(R9), F27
 	VFMLA    V25.D2, V10.D2, V27.D2
-	FMOVQ    2032(R9), F28
+	FMOVQ    1728(R9), F28
 	VFMLA    V26.D2, V10.D2, V28.D2
 	// t19 := math.FMA(t18, t17, float64(0.1818357216161805))
-	FMOVQ    2096(R9), F29
+	FMOVQ    1744(R9), F29
 	VFMLA    V25.D2, V27.D2, V29.D2
-	FMOVQ    2096(R9), F30
+	FMOVQ    1744(R9), F30
 	VFMLA    V26.D2, V28.D2, V30.D2
 	// t20 := math.FMA(t19, t17, float64(0.22222198432149784))
-	FMOVQ    2048(R9), F27
+	FMOVQ    1712(R9), F27
 	VFMLA    V25.D2, V29.D2, V27.D2
-	FMOVQ    2048(R9), F28
+	FMOVQ    1712(R9), F28
 	VFMLA    V26.D2, V30.D2, V28.D2
 	// t21 := math.FMA(t20, t17, float64(0.2857142874366239))
-	FMOVQ    2112(R9), F29
+	FMOVQ    1760(R9), F29
 	VFMLA    V25.D2, V27.D2, V29.D2
-	FMOVQ    2112(R9), F30
+	FMOVQ    1760(R9), F30
 	VFMLA    V26.D2, V28.D2, V30.D2
 	// t22 := math.FMA(t21, t17, float64(0.3999999999940942))
-	FMOVQ    2064(R9), F27
+	FMOVQ    1680(R9), F27
 	VFMLA    V25.D2, V29.D2, V27.D2
-	FMOVQ    2064(R9), F28
+	FMOVQ    1680(R9), F28
 	VFMLA    V26.D2, V30.D2, V28.D2
 	// t23 := math.FMA(t22, t17, float64(0.6666666666666735))
-	FMOVQ    2128(R9), F29
+	FMOVQ    1776(R9), F29
 	VFMLA    V25.D2, V27.D2, V29.D2
-	FMOVQ    2128(R9), F30
+	FMOVQ    1776(R9), F30
 	VFMLA    V26.D2, V28.D2, V30.D2
 	// t24 := float64(t17 * t23)
 	WORD     $0x6e7ddf39 // FMUL V25.2D, V25.2D, V29.2D
@@ -17269,17 +18448,17 @@ TEXT ·tanh64NEON(SB), NOSPLIT, $0-24
 	MOVD     x+8(FP), R1
 	MOVD     n+16(FP), R8
 	MOVD     $neonConstants<>(SB), R9
-	FMOVQ    1888(R9), F0
-	FMOVQ    3664(R9), F1
+	FMOVQ    1664(R9), F0
+	FMOVQ    3952(R9), F1
 	FMOVQ    1440(R9), F2
-	FMOVQ    3648(R9), F3
-	FMOVQ    3472(R9), F4
-	FMOVQ    3520(R9), F5
-	FMOVQ    3360(R9), F6
-	FMOVQ    3328(R9), F7
-	FMOVQ    3296(R9), F8
-	FMOVQ    3536(R9), F9
-	FMOVQ    2176(R9), F10
+	FMOVQ    3936(R9), F3
+	FMOVQ    3760(R9), F4
+	FMOVQ    3808(R9), F5
+	FMOVQ    2400(R9), F6
+	FMOVQ    3632(R9), F7
+	FMOVQ    3600(R9), F8
+	FMOVQ    3824(R9), F9
+	FMOVQ    2624(R9), F10
 
 loop:
 	// t0 := x[i]
@@ -17313,49 +18492,49 @@ loop:
 	WORD     $0x6e6dddb3 // FMUL V19.2D, V13.2D, V13.2D
 	WORD     $0x6e6eddd4 // FMUL V20.2D, V14.2D, V14.2D
 	// t9 := math.FMA(float64(2.510038549551032e-08), t7, float64(2.7620088445409746e-07))
-	FMOVQ    3312(R9), F21
+	FMOVQ    3616(R9), F21
 	VFMLA    V13.D2, V8.D2, V21.D2
-	FMOVQ    3312(R9), F22
+	FMOVQ    3616(R9), F22
 	VFMLA    V14.D2, V8.D2, V22.D2
 	// t10 := math.FMA(t9, t7, float64(2.7557268459997064e-06))
-	FMOVQ    3344(R9), F23
+	FMOVQ    3648(R9), F23
 	VFMLA    V13.D2, V21.D2, V23.D2
-	FMOVQ    3344(R9), F24
+	FMOVQ    3648(R9), F24
 	VFMLA    V14.D2, V22.D2, V24.D2
 	// t11 := math.FMA(t10, t7, float64(2.4801521295954376e-05))
-	FMOVQ    3376(R9), F21
+	FMOVQ    3664(R9), F21
 	VFMLA    V13.D2, V23.D2, V21.D2
-	FMOVQ    3376(R9), F22
+	FMOVQ    3664(R9), F22
 	VFMLA    V14.D2, V24.D2, V22.D2
 	// t12 := math.FMA(t11, t7, float64(0.00019841269863053618))
-	FMOVQ    3392(R9), F23
+	FMOVQ    3680(R9), F23
 	VFMLA    V13.D2, V21.D2, V23.D2
-	FMOVQ    3392(R9), F24
+	FMOVQ    3680(R9), F24
 	VFMLA    V14.D2, V22.D2, V24.D2
 	// t13 := math.FMA(t12, t7, float64(0.0013888888917213717))
-	FMOVQ    3408(R9), F21
+	FMOVQ    3696(R9), F21
 	VFMLA    V13.D2, V23.D2, V21.D2
-	FMOVQ    3408(R9), F22
+	FMOVQ    3696(R9), F22
 	VFMLA    V14.D2, V24.D2, V22.D2
 	// t14 := math.FMA(t13, t7, float64(0.008333333333330062))
-	FMOVQ    3424(R9), F23
+	FMOVQ    3712(R9), F23
 	VFMLA    V13.D2, V21.D2, V23.D2
-	FMOVQ    3424(R9), F24
+	FMOVQ    3712(R9), F24
 	VFMLA    V14.D2, V22.D2, V24.D2
 	// t15 := math.FMA(t14, t7, float64(0.04166666666662413))
-	FMOVQ    3440(R9), F21
+	FMOVQ    3728(R9), F21
 	VFMLA    V13.D2, V23.D2, V21.D2
-	FMOVQ    3440(R9), F22
+	FMOVQ    3728(R9), F22
 	VFMLA    V14.D2, V24.D2, V22.D2
 	// t16 := math.FMA(t15, t7, float64(0.16666666666666669))
-	FMOVQ    3456(R9), F23
+	FMOVQ    3744(R9), F23
 	VFMLA    V13.D2, V21.D2, V23.D2
-	FMOVQ    3456(R9), F24
+	FMOVQ    3744(R9), F24
 	VFMLA    V14.D2, V22.D2, V24.D2
 	// t17 := math.FMA(t16, t7, float64(0.5))
-	FMOVQ    2016(R9), F21
+	FMOVQ    1792(R9), F21
 	VFMLA    V13.D2, V23.D2, V21.D2
-	FMOVQ    2016(R9), F22
+	FMOVQ    1792(R9), F22
 	VFMLA    V14.D2, V24.D2, V22.D2
 	// t18 := math.FMA(t8, t17, t7)
 	VFMLA    V21.D2, V19.D2, V13.D2
@@ -17421,49 +18600,49 @@ loop:
 	WORD     $0x6e6dddb3 // FMUL V19.2D, V13.2D, V13.2D
 	WORD     $0x6e6eddd4 // FMUL V20.2D, V14.2D, V14.2D
 	// t9 := math.FMA(float64(2.510038549551032e-08), t7, float64(2.7620088445409746e-07))
-	FMOVQ    3312(R9), F21
+	FMOVQ    3616(R9), F21
 	VFMLA    V13.D2, V8.D2, V21.D2
-	FMOVQ    3312(R9), F22
+	FMOVQ    3616(R9), F22
 	VFMLA    V14.D2, V8.D2, V22.D2
 	// t10 := math.FMA(t9, t7, float64(2.7557268459997064e-06))
-	FMOVQ    3344(R9), F23
+	FMOVQ    3648(R9), F23
 	VFMLA    V13.D2, V21.D2, V23.D2
-	FMOVQ    3344(R9), F24
+	FMOVQ    3648(R9), F24
 	VFMLA    V14.D2, V22.D2, V24.D2
 	// t11 := math.FMA(t10, t7, float64(2.4801521295954376e-05))
-	FMOVQ    3376(R9), F21
+	FMOVQ    3664(R9), F21
 	VFMLA    V13.D2, V23.D2, V21.D2
-	FMOVQ    3376(R9), F22
+	FMOVQ    3664(R9), F22
 	VFMLA    V14.D2, V24.D2, V22.D2
 	// t12 := math.FMA(t11, t7, float64(0.00019841269863053618))
-	FMOVQ    3392(R9), F23
+	FMOVQ    3680(R9), F23
 	VFMLA    V13.D2, V21.D2, V23.D2
-	FMOVQ    3392(R9), F24
+	FMOVQ    3680(R9), F24
 	VFMLA    V14.D2, V22.D2, V24.D2
 	// t13 := math.FMA(t12, t7, float64(0.0013888888917213717))
-	FMOVQ    3408(R9), F21
+	FMOVQ    3696(R9), F21
 	VFMLA    V13.D2, V23.D2, V21.D2
-	FMOVQ    3408(R9), F22
+	FMOVQ    3696(R9), F22
 	VFMLA    V14.D2, V24.D2, V22.D2
 	// t14 := math.FMA(t13, t7, float64(0.008333333333330062))
-	FMOVQ    3424(R9), F23
+	FMOVQ    3712(R9), F23
 	VFMLA    V13.D2, V21.D2, V23.D2
-	FMOVQ    3424(R9), F24
+	FMOVQ    3712(R9), F24
 	VFMLA    V14.D2, V22.D2, V24.D2
 	// t15 := math.FMA(t14, t7, float64(0.04166666666662413))
-	FMOVQ    3440(R9), F21
+	FMOVQ    3728(R9), F21
 	VFMLA    V13.D2, V23.D2, V21.D2
-	FMOVQ    3440(R9), F22
+	FMOVQ    3728(R9), F22
 	VFMLA    V14.D2, V24.D2, V22.D2
 	// t16 := math.FMA(t15, t7, float64(0.16666666666666669))
-	FMOVQ    3456(R9), F23
+	FMOVQ    3744(R9), F23
 	VFMLA    V13.D2, V21.D2, V23.D2
-	FMOVQ    3456(R9), F24
+	FMOVQ    3744(R9), F24
 	VFMLA    V14.D2, V22.D2, V24.D2
 	// t17 := math.FMA(t16, t7, float64(0.5))
-	FMOVQ    2016(R9), F21
+	FMOVQ    1792(R9), F21
 	VFMLA    V13.D2, V23.D2, V21.D2
-	FMOVQ    2016(R9), F22
+	FMOVQ    1792(R9), F22
 	VFMLA    V14.D2, V24.D2, V22.D2
 	// t18 := math.FMA(t8, t17, t7)
 	VFMLA    V21.D2, V19.D2, V13.D2
@@ -17529,49 +18708,49 @@ loop:
 	WORD     $0x6e6dddb3 // FMUL V19.2D, V13.2D, V13.2D
 	WORD     $0x6e6eddd4 // FMUL V20.2D, V14.2D, V14.2D
 	// t9 := math.FMA(float64(2.510038549551032e-08), t7, float64(2.7620088445409746e-07))
-	FMOVQ    3312(R9), F21
+	FMOVQ    3616(R9), F21
 	VFMLA    V13.D2, V8.D2, V21.D2
-	FMOVQ    3312(R9), F22
+	FMOVQ    3616(R9), F22
 	VFMLA    V14.D2, V8.D2, V22.D2
 	// t10 := math.FMA(t9, t7, float64(2.7557268459997064e-06))
-	FMOVQ    3344(R9), F23
+	FMOVQ    3648(R9), F23
 	VFMLA    V13.D2, V21.D2, V23.D2
-	FMOVQ    3344(R9), F24
+	FMOVQ    3648(R9), F24
 	VFMLA    V14.D2, V22.D2, V24.D2
 	// t11 := math.FMA(t10, t7, float64(2.4801521295954376e-05))
-	FMOVQ    3376(R9), F21
+	FMOVQ    3664(R9), F21
 	VFMLA    V13.D2, V23.D2, V21.D2
-	FMOVQ    3376(R9), F22
+	FMOVQ    3664(R9), F22
 	VFMLA    V14.D2, V24.D2, V22.D2
 	// t12 := math.FMA(t11, t7, float64(0.00019841269863053618))
-	FMOVQ    3392(R9), F23
+	FMOVQ    3680(R9), F23
 	VFMLA    V13.D2, V21.D2, V23.D2
-	FMOVQ    3392(R9), F24
+	FMOVQ    3680(R9), F24
 	VFMLA    V14.D2, V22.D2, V24.D2
 	// t13 := math.FMA(t12, t7, float64(0.0013888888917213717))
-	FMOVQ    3408(R9), F21
+	FMOVQ    3696(R9), F21
 	VFMLA    V13.D2, V23.D2, V21.D2
-	FMOVQ    3408(R9), F22
+	FMOVQ    3696(R9), F22
 	VFMLA    V14.D2, V24.D2, V22.D2
 	// t14 := math.FMA(t13, t7, float64(0.008333333333330062))
-	FMOVQ    3424(R9), F23
+	FMOVQ    3712(R9), F23
 	VFMLA    V13.D2, V21.D2, V23.D2
-	FMOVQ    3424(R9), F24
+	FMOVQ    3712(R9), F24
 	VFMLA    V14.D2, V22.D2, V24.D2
 	// t15 := math.FMA(t14, t7, float64(0.04166666666662413))
-	FMOVQ    3440(R9), F21
+	FMOVQ    3728(R9), F21
 	VFMLA    V13.D2, V23.D2, V21.D2
-	FMOVQ    3440(R9), F22
+	FMOVQ    3728(R9), F22
 	VFMLA    V14.D2, V24.D2, V22.D2
 	// t16 := math.FMA(t15, t7, float64(0.16666666666666669))
-	FMOVQ    3456(R9), F23
+	FMOVQ    3744(R9), F23
 	VFMLA    V13.D2, V21.D2, V23.D2
-	FMOVQ    3456(R9), F24
+	FMOVQ    3744(R9), F24
 	VFMLA    V14.D2, V22.D2, V24.D2
 	// t17 := math.FMA(t16, t7, float64(0.5))
-	FMOVQ    2016(R9), F21
+	FMOVQ    1792(R9), F21
 	VFMLA    V13.D2, V23.D2, V21.D2
-	FMOVQ    2016(R9), F22
+	FMOVQ    1792(R9), F22
 	VFMLA    V14.D2, V24.D2, V22.D2
 	// t18 := math.FMA(t8, t17, t7)
 	VFMLA    V21.D2, V19.D2, V13.D2
@@ -17637,49 +18816,49 @@ loop:
 	WORD     $0x6e6dddb3 // FMUL V19.2D, V13.2D, V13.2D
 	WORD     $0x6e6eddd4 // FMUL V20.2D, V14.2D, V14.2D
 	// t9 := math.FMA(float64(2.510038549551032e-08), t7, float64(2.7620088445409746e-07))
-	FMOVQ    3312(R9), F21
+	FMOVQ    3616(R9), F21
 	VFMLA    V13.D2, V8.D2, V21.D2
-	FMOVQ    3312(R9), F22
+	FMOVQ    3616(R9), F22
 	VFMLA    V14.D2, V8.D2, V22.D2
 	// t10 := math.FMA(t9, t7, float64(2.7557268459997064e-06))
-	FMOVQ    3344(R9), F23
+	FMOVQ    3648(R9), F23
 	VFMLA    V13.D2, V21.D2, V23.D2
-	FMOVQ    3344(R9), F24
+	FMOVQ    3648(R9), F24
 	VFMLA    V14.D2, V22.D2, V24.D2
 	// t11 := math.FMA(t10, t7, float64(2.4801521295954376e-05))
-	FMOVQ    3376(R9), F21
+	FMOVQ    3664(R9), F21
 	VFMLA    V13.D2, V23.D2, V21.D2
-	FMOVQ    3376(R9), F22
+	FMOVQ    3664(R9), F22
 	VFMLA    V14.D2, V24.D2, V22.D2
 	// t12 := math.FMA(t11, t7, float64(0.00019841269863053618))
-	FMOVQ    3392(R9), F23
+	FMOVQ    3680(R9), F23
 	VFMLA    V13.D2, V21.D2, V23.D2
-	FMOVQ    3392(R9), F24
+	FMOVQ    3680(R9), F24
 	VFMLA    V14.D2, V22.D2, V24.D2
 	// t13 := math.FMA(t12, t7, float64(0.0013888888917213717))
-	FMOVQ    3408(R9), F21
+	FMOVQ    3696(R9), F21
 	VFMLA    V13.D2, V23.D2, V21.D2
-	FMOVQ    3408(R9), F22
+	FMOVQ    3696(R9), F22
 	VFMLA    V14.D2, V24.D2, V22.D2
 	// t14 := math.FMA(t13, t7, float64(0.008333333333330062))
-	FMOVQ    3424(R9), F23
+	FMOVQ    3712(R9), F23
 	VFMLA    V13.D2, V21.D2, V23.D2
-	FMOVQ    3424(R9), F24
+	FMOVQ    3712(R9), F24
 	VFMLA    V14.D2, V22.D2, V24.D2
 	// t15 := math.FMA(t14, t7, float64(0.04166666666662413))
-	FMOVQ    3440(R9), F21
+	FMOVQ    3728(R9), F21
 	VFMLA    V13.D2, V23.D2, V21.D2
-	FMOVQ    3440(R9), F22
+	FMOVQ    3728(R9), F22
 	VFMLA    V14.D2, V24.D2, V22.D2
 	// t16 := math.FMA(t15, t7, float64(0.16666666666666669))
-	FMOVQ    3456(R9), F23
+	FMOVQ    3744(R9), F23
 	VFMLA    V13.D2, V21.D2, V23.D2
-	FMOVQ    3456(R9), F24
+	FMOVQ    3744(R9), F24
 	VFMLA    V14.D2, V22.D2, V24.D2
 	// t17 := math.FMA(t16, t7, float64(0.5))
-	FMOVQ    2016(R9), F21
+	FMOVQ    1792(R9), F21
 	VFMLA    V13.D2, V23.D2, V21.D2
-	FMOVQ    2016(R9), F22
+	FMOVQ    1792(R9), F22
 	VFMLA    V14.D2, V24.D2, V22.D2
 	// t18 := math.FMA(t8, t17, t7)
 	VFMLA    V21.D2, V19.D2, V13.D2
@@ -17728,22 +18907,22 @@ TEXT ·gelu64NEON(SB), NOSPLIT, $0-24
 	MOVD     x+8(FP), R1
 	MOVD     n+16(FP), R8
 	MOVD     $neonConstants<>(SB), R9
-	FMOVQ    3696(R9), F4
+	FMOVQ    3984(R9), F4
 	FMOVQ    1440(R9), F5
-	FMOVQ    3680(R9), F6
-	FMOVQ    3504(R9), F7
-	FMOVQ    3488(R9), F8
-	FMOVQ    3472(R9), F9
-	FMOVQ    3520(R9), F0
-	FMOVQ    3360(R9), F10
-	FMOVQ    3328(R9), F11
-	FMOVQ    3296(R9), F12
-	FMOVQ    2016(R9), F2
-	FMOVQ    1888(R9), F1
-	FMOVQ    3536(R9), F3
-	FMOVQ    3712(R9), F13
-	FMOVQ    3728(R9), F14
-	FMOVQ    4080(R9), F15
+	FMOVQ    3968(R9), F6
+	FMOVQ    3792(R9), F7
+	FMOVQ    3776(R9), F8
+	FMOVQ    3760(R9), F9
+	FMOVQ    3808(R9), F0
+	FMOVQ    2400(R9), F10
+	FMOVQ    3632(R9), F11
+	FMOVQ    3600(R9), F12
+	FMOVQ    1792(R9), F2
+	FMOVQ    1664(R9), F1
+	FMOVQ    3824(R9), F3
+	FMOVQ    4000(R9), F13
+	FMOVQ    4016(R9), F14
+	FMOVQ    4368(R9), F15
 
 loop:
 	// t0 := x[i]
@@ -17787,44 +18966,44 @@ loop:
 	VFMLS    V11.D2, V22.D2, V18.D2
 	VFMLS    V11.D2, V23.D2, V19.D2
 	// t11 := math.FMA(float64(2.510038549551032e-08), t10, float64(2.7620088445409746e-07))
-	FMOVQ    3312(R9), F22
+	FMOVQ    3616(R9), F22
 	VFMLA    V18.D2, V12.D2, V22.D2
-	FMOVQ    3312(R9), F23
+	FMOVQ    3616(R9), F23
 	VFMLA    V19.D2, V12.D2, V23.D2
 	// t12 := math.FMA(t11, t10, float64(2.7557268459997064e-06))
-	FMOVQ    3344(R9), F24
+	FMOVQ    3648(R9), F24
 	VFMLA    V18.D2, V22.D2, V24.D2
-	FMOVQ    3344(R9), F25
+	FMOVQ    3648(R9), F25
 	VFMLA    V19.D2, V23.D2, V25.D2
 	// t13 := math.FMA(t12, t10, float64(2.4801521295954376e-05))
-	FMOVQ    3376(R9), F22
+	FMOVQ    3664(R9), F22
 	VFMLA    V18.D2, V24.D2, V22.D2
-	FMOVQ    3376(R9), F23
+	FMOVQ    3664(R9), F23
 	VFMLA    V19.D2, V25.D2, V23.D2
 	// t14 := math.FMA(t13, t10, float64(0.00019841269863053618))
-	FMOVQ    3392(R9), F24
+	FMOVQ    3680(R9), F24
 	VFMLA    V18.D2, V22.D2, V24.D2
-	FMOVQ    3392(R9), F25
+	FMOVQ    3680(R9), F25
 	VFMLA    V19.D2, V23.D2, V25.D2
 	// t15 := math.FMA(t14, t10, float64(0.0013888888917213717))
-	FMOVQ    3408(R9), F22
+	FMOVQ    3696(R9), F22
 	VFMLA    V18.D2, V24.D2, V22.D2
-	FMOVQ    3408(R9), F23
+	FMOVQ    3696(R9), F23
 	VFMLA    V19.D2, V25.D2, V23.D2
 	// t16 := math.FMA(t15, t10, float64(0.008333333333330062))
-	FMOVQ    3424(R9), F24
+	FMOVQ    3712(R9), F24
 	VFMLA    V18.D2, V22.D2, V24.D2
-	FMOVQ    3424(R9), F25
+	FMOVQ    3712(R9), F25
 	VFMLA    V19.D2, V23.D2, V25.D2
 	// t17 := math.FMA(t16, t10, float64(0.04166666666662413))
-	FMOVQ    3440(R9), F22
+	FMOVQ    3728(R9), F22
 	VFMLA    V18.D2, V24.D2, V22.D2
-	FMOVQ    3440(R9), F23
+	FMOVQ    3728(R9), F23
 	VFMLA    V19.D2, V25.D2, V23.D2
 	// t18 := math.FMA(t17, t10, float64(0.16666666666666669))
-	FMOVQ    3456(R9), F24
+	FMOVQ    3744(R9), F24
 	VFMLA    V18.D2, V22.D2, V24.D2
-	FMOVQ    3456(R9), F25
+	FMOVQ    3744(R9), F25
 	VFMLA    V19.D2, V23.D2, V25.D2
 	// t19 := math.FMA(t18, t10, float64(0.5))
 	VMOV     V2.B16, V22.B16
@@ -17904,109 +19083,109 @@ loop:
 	WORD     $0x6e72fc32 // FDIV V18.2D, V1.2D, V18.2D
 	WORD     $0x6e73fc33 // FDIV V19.2D, V1.2D, V19.2D
 	// t40 := math.FMA(float64(-0.0009332069573188149), t39, float64(0.011398886098713914))
-	FMOVQ    3744(R9), F20
+	FMOVQ    4032(R9), F20
 	VFMLA    V18.D2, V14.D2, V20.D2
-	FMOVQ    3744(R9), F21
+	FMOVQ    4032(R9), F21
 	VFMLA    V19.D2, V14.D2, V21.D2
 	// t41 := math.FMA(t40, t39, float64(-0.06388208898184863))
-	FMOVQ    3760(R9), F24
-	VFMLA    V18.D2, V20.D2, V24.D2
-	FMOVQ    3760(R9), F25
-	VFMLA    V19.D2, V21.D2, V25.D2
-	// t42 := math.FMA(t41, t39, float64(0.21708270667069918))
-	FMOVQ    3776(R9), F20
-	VFMLA    V18.D2, V24.D2, V20.D2
-	FMOVQ    3776(R9), F21
-	VFMLA    V19.D2, V25.D2, V21.D2
-	// t43 := math.FMA(t42, t39, float64(-0.49919569827686777))
-	FMOVQ    3792(R9), F24
-	VFMLA    V18.D2, V20.D2, V24.D2
-	FMOVQ    3792(R9), F25
-	VFMLA    V19.D2, V21.D2, V25.D2
-	// t44 := math.FMA(t43, t39, float64(0.8248691528741359))
-	FMOVQ    3808(R9), F20
-	VFMLA    V18.D2, V24.D2, V20.D2
-	FMOVQ    3808(R9), F21
-	VFMLA    V19.D2, V25.D2, V21.D2
-	// t45 := math.FMA(t44, t39, float64(-1.0226051548324846))
-	FMOVQ    3824(R9), F24
-	VFMLA    V18.D2, V20.D2, V24.D2
-	FMOVQ    3824(R9), F25
-	VFMLA    V19.D2, V21.D2, V25.D2
-	// t46 := math.FMA(t45, t39, float64(0.9864168756472674))
-	FMOVQ    3840(R9), F20
-	VFMLA    V18.D2, V24.D2, V20.D2
-	FMOVQ    3840(R9), F21
-	VFMLA    V19.D2, V25.D2, V21.D2
-	// t47 := math.FMA(t46, t39, float64(-0.7570780034800223))
-	FMOVQ    3856(R9), F24
-	VFMLA    V18.D2, V20.D2, V24.D2
-	FMOVQ    3856(R9), F25
-	VFMLA    V19.D2, V21.D2, V25.D2
-	// t48 := math.FMA(t47, t39, float64(0.46417383717517596))
-	FMOVQ    3872(R9), F20
-	VFMLA    V18.D2, V24.D2, V20.D2
-	FMOVQ    3872(R9), F21
-	VFMLA    V19.D2, V25.D2, V21.D2
-	// t49 := math.FMA(t48, t39, float64(-0.23470268258424823))
-	FMOVQ    3888(R9), F24
-	VFMLA    V18.D2, V20.D2, V24.D2
-	FMOVQ    3888(R9), F25
-	VFMLA    V19.D2, V21.D2, V25.D2
-	// t50 := math.FMA(t49, t39, float64(0.09673013104215797))
-	FMOVQ    3904(R9), F20
-	VFMLA    V18.D2, V24.D2, V20.D2
-	FMOVQ    3904(R9), F21
-	VFMLA    V19.D2, V25.D2, V21.D2
-	// t51 := math.FMA(t50, t39, float64(-0.0247842498194973))
-	FMOVQ    3920(R9), F24
-	VFMLA    V18.D2, V20.D2, V24.D2
-	FMOVQ    3920(R9), F25
-	VFMLA    V19.D2, V21.D2, V25.D2
-	// t52 := math.FMA(t51, t39, float64(0.023676143192783047))
-	FMOVQ    3936(R9), F20
-	VFMLA    V18.D2, V24.D2, V20.D2
-	FMOVQ    3936(R9), F21
-	VFMLA    V19.D2, V25.D2, V21.D2
-	// t53 := math.FMA(t52, t39, float64(0.02376729386449057))
-	FMOVQ    3952(R9), F24
-	VFMLA    V18.D2, V20.D2, V24.D2
-	FMOVQ    3952(R9), F25
-	VFMLA    V19.D2, V21.D2, V25.D2
-	// t54 := math.FMA(t53, t39, float64(0.03790814514974808))
-	FMOVQ    3968(R9), F20
-	VFMLA    V18.D2, V24.D2, V20.D2
-	FMOVQ    3968(R9), F21
-	VFMLA    V19.D2, V25.D2, V21.D2
-	// t55 := math.FMA(t54, t39, float64(0.049743755728627916))
-	FMOVQ    3984(R9), F24
-	VFMLA    V18.D2, V20.D2, V24.D2
-	FMOVQ    3984(R9), F25
-	VFMLA    V19.D2, V21.D2, V25.D2
-	// t56 := math.FMA(t55, t39, float64(0.06102682157904468))
-	FMOVQ    4000(R9), F20
-	VFMLA    V18.D2, V24.D2, V20.D2
-	FMOVQ    4000(R9), F21
-	VFMLA    V19.D2, V25.D2, V21.D2
-	// t57 := math.FMA(t56, t39, float64(0.07021348776011532))
-	FMOVQ    4016(R9), F24
-	VFMLA    V18.D2, V20.D2, V24.D2
-	FMOVQ    4016(R9), F25
-	VFMLA    V19.D2, V21.D2, V25.D2
-	// t58 := math.FMA(t57, t39, float64(0.07659693659240818))
-	FMOVQ    4032(R9), F20
-	VFMLA    V18.D2, V24.D2, V20.D2
-	FMOVQ    4032(R9), F21
-	VFMLA    V19.D2, V25.D2, V21.D2
-	// t59 := math.FMA(t58, t39, float64(0.0797884554673577))
 	FMOVQ    4048(R9), F24
 	VFMLA    V18.D2, V20.D2, V24.D2
 	FMOVQ    4048(R9), F25
 	VFMLA    V19.D2, V21.D2, V25.D2
-	// t60 := math.FMA(t59, t39, float64(0.07978845608956175))
+	// t42 := math.FMA(t41, t39, float64(0.21708270667069918))
 	FMOVQ    4064(R9), F20
 	VFMLA    V18.D2, V24.D2, V20.D2
 	FMOVQ    4064(R9), F21
+	VFMLA    V19.D2, V25.D2, V21.D2
+	// t43 := math.FMA(t42, t39, float64(-0.49919569827686777))
+	FMOVQ    4080(R9), F24
+	VFMLA    V18.D2, V20.D2, V24.D2
+	FMOVQ    4080(R9), F25
+	VFMLA    V19.D2, V21.D2, V25.D2
+	// t44 := math.FMA(t43, t39, float64(0.8248691528741359))
+	FMOVQ    4096(R9), F20
+	VFMLA    V18.D2, V24.D2, V20.D2
+	FMOVQ    4096(R9), F21
+	VFMLA    V19.D2, V25.D2, V21.D2
+	// t45 := math.FMA(t44, t39, float64(-1.0226051548324846))
+	FMOVQ    4112(R9), F24
+	VFMLA    V18.D2, V20.D2, V24.D2
+	FMOVQ    4112(R9), F25
+	VFMLA    V19.D2, V21.D2, V25.D2
+	// t46 := math.FMA(t45, t39, float64(0.9864168756472674))
+	FMOVQ    4128(R9), F20
+	VFMLA    V18.D2, V24.D2, V20.D2
+	FMOVQ    4128(R9), F21
+	VFMLA    V19.D2, V25.D2, V21.D2
+	// t47 := math.FMA(t46, t39, float64(-0.7570780034800223))
+	FMOVQ    4144(R9), F24
+	VFMLA    V18.D2, V20.D2, V24.D2
+	FMOVQ    4144(R9), F25
+	VFMLA    V19.D2, V21.D2, V25.D2
+	// t48 := math.FMA(t47, t39, float64(0.46417383717517596))
+	FMOVQ    4160(R9), F20
+	VFMLA    V18.D2, V24.D2, V20.D2
+	FMOVQ    4160(R9), F21
+	VFMLA    V19.D2, V25.D2, V21.D2
+	// t49 := math.FMA(t48, t39, float64(-0.23470268258424823))
+	FMOVQ    4176(R9), F24
+	VFMLA    V18.D2, V20.D2, V24.D2
+	FMOVQ    4176(R9), F25
+	VFMLA    V19.D2, V21.D2, V25.D2
+	// t50 := math.FMA(t49, t39, float64(0.09673013104215797))
+	FMOVQ    4192(R9), F20
+	VFMLA    V18.D2, V24.D2, V20.D2
+	FMOVQ    4192(R9), F21
+	VFMLA    V19.D2, V25.D2, V21.D2
+	// t51 := math.FMA(t50, t39, float64(-0.0247842498194973))
+	FMOVQ    4208(R9), F24
+	VFMLA    V18.D2, V20.D2, V24.D2
+	FMOVQ    4208(R9), F25
+	VFMLA    V19.D2, V21.D2, V25.D2
+	// t52 := math.FMA(t51, t39, float64(0.023676143192783047))
+	FMOVQ    4224(R9), F20
+	VFMLA    V18.D2, V24.D2, V20.D2
+	FMOVQ    4224(R9), F21
+	VFMLA    V19.D2, V25.D2, V21.D2
+	// t53 := math.FMA(t52, t39, float64(0.02376729386449057))
+	FMOVQ    4240(R9), F24
+	VFMLA    V18.D2, V20.D2, V24.D2
+	FMOVQ    4240(R9), F25
+	VFMLA    V19.D2, V21.D2, V25.D2
+	// t54 := math.FMA(t53, t39, float64(0.03790814514974808))
+	FMOVQ    4256(R9), F20
+	VFMLA    V18.D2, V24.D2, V20.D2
+	FMOVQ    4256(R9), F21
+	VFMLA    V19.D2, V25.D2, V21.D2
+	// t55 := math.FMA(t54, t39, float64(0.049743755728627916))
+	FMOVQ    4272(R9), F24
+	VFMLA    V18.D2, V20.D2, V24.D2
+	FMOVQ    4272(R9), F25
+	VFMLA    V19.D2, V21.D2, V25.D2
+	// t56 := math.FMA(t55, t39, float64(0.06102682157904468))
+	FMOVQ    4288(R9), F20
+	VFMLA    V18.D2, V24.D2, V20.D2
+	FMOVQ    4288(R9), F21
+	VFMLA    V19.D2, V25.D2, V21.D2
+	// t57 := math.FMA(t56, t39, float64(0.07021348776011532))
+	FMOVQ    4304(R9), F24
+	VFMLA    V18.D2, V20.D2, V24.D2
+	FMOVQ    4304(R9), F25
+	VFMLA    V19.D2, V21.D2, V25.D2
+	// t58 := math.FMA(t57, t39, float64(0.07659693659240818))
+	FMOVQ    4320(R9), F20
+	VFMLA    V18.D2, V24.D2, V20.D2
+	FMOVQ    4320(R9), F21
+	VFMLA    V19.D2, V25.D2, V21.D2
+	// t59 := math.FMA(t58, t39, float64(0.0797884554673577))
+	FMOVQ    4336(R9), F24
+	VFMLA    V18.D2, V20.D2, V24.D2
+	FMOVQ    4336(R9), F25
+	VFMLA    V19.D2, V21.D2, V25.D2
+	// t60 := math.FMA(t59, t39, float64(0.07978845608956175))
+	FMOVQ    4352(R9), F20
+	VFMLA    V18.D2, V24.D2, V20.D2
+	FMOVQ    4352(R9), F21
 	VFMLA    V19.D2, V25.D2, V21.D2
 	// t61 := float64(t60 * t39)
 	WORD     $0x6e72de94 // FMUL V20.2D, V20.2D, V18.2D
@@ -18067,44 +19246,44 @@ loop:
 	VFMLS    V11.D2, V22.D2, V18.D2
 	VFMLS    V11.D2, V23.D2, V19.D2
 	// t11 := math.FMA(float64(2.510038549551032e-08), t10, float64(2.7620088445409746e-07))
-	FMOVQ    3312(R9), F22
+	FMOVQ    3616(R9), F22
 	VFMLA    V18.D2, V12.D2, V22.D2
-	FMOVQ    3312(R9), F23
+	FMOVQ    3616(R9), F23
 	VFMLA    V19.D2, V12.D2, V23.D2
 	// t12 := math.FMA(t11, t10, float64(2.7557268459997064e-06))
-	FMOVQ    3344(R9), F24
+	FMOVQ    3648(R9), F24
 	VFMLA    V18.D2, V22.D2, V24.D2
-	FMOVQ    3344(R9), F25
+	FMOVQ    3648(R9), F25
 	VFMLA    V19.D2, V23.D2, V25.D2
 	// t13 := math.FMA(t12, t10, float64(2.4801521295954376e-05))
-	FMOVQ    3376(R9), F22
+	FMOVQ    3664(R9), F22
 	VFMLA    V18.D2, V24.D2, V22.D2
-	FMOVQ    3376(R9), F23
+	FMOVQ    3664(R9), F23
 	VFMLA    V19.D2, V25.D2, V23.D2
 	// t14 := math.FMA(t13, t10, float64(0.00019841269863053618))
-	FMOVQ    3392(R9), F24
+	FMOVQ    3680(R9), F24
 	VFMLA    V18.D2, V22.D2, V24.D2
-	FMOVQ    3392(R9), F25
+	FMOVQ    3680(R9), F25
 	VFMLA    V19.D2, V23.D2, V25.D2
 	// t15 := math.FMA(t14, t10, float64(0.0013888888917213717))
-	FMOVQ    3408(R9), F22
+	FMOVQ    3696(R9), F22
 	VFMLA    V18.D2, V24.D2, V22.D2
-	FMOVQ    3408(R9), F23
+	FMOVQ    3696(R9), F23
 	VFMLA    V19.D2, V25.D2, V23.D2
 	// t16 := math.FMA(t15, t10, float64(0.008333333333330062))
-	FMOVQ    3424(R9), F24
+	FMOVQ    3712(R9), F24
 	VFMLA    V18.D2, V22.D2, V24.D2
-	FMOVQ    3424(R9), F25
+	FMOVQ    3712(R9), F25
 	VFMLA    V19.D2, V23.D2, V25.D2
 	// t17 := math.FMA(t16, t10, float64(0.04166666666662413))
-	FMOVQ    3440(R9), F22
+	FMOVQ    3728(R9), F22
 	VFMLA    V18.D2, V24.D2, V22.D2
-	FMOVQ    3440(R9), F23
+	FMOVQ    3728(R9), F23
 	VFMLA    V19.D2, V25.D2, V23.D2
 	// t18 := math.FMA(t17, t10, float64(0.16666666666666669))
-	FMOVQ    3456(R9), F24
+	FMOVQ    3744(R9), F24
 	VFMLA    V18.D2, V22.D2, V24.D2
-	FMOVQ    3456(R9), F25
+	FMOVQ    3744(R9), F25
 	VFMLA    V19.D2, V23.D2, V25.D2
 	// t19 := math.FMA(t18, t10, float64(0.5))
 	VMOV     V2.B16, V22.B16
@@ -18184,109 +19363,109 @@ loop:
 	WORD     $0x6e72fc32 // FDIV V18.2D, V1.2D, V18.2D
 	WORD     $0x6e73fc33 // FDIV V19.2D, V1.2D, V19.2D
 	// t40 := math.FMA(float64(-0.0009332069573188149), t39, float64(0.011398886098713914))
-	FMOVQ    3744(R9), F20
+	FMOVQ    4032(R9), F20
 	VFMLA    V18.D2, V14.D2, V20.D2
-	FMOVQ    3744(R9), F21
+	FMOVQ    4032(R9), F21
 	VFMLA    V19.D2, V14.D2, V21.D2
 	// t41 := math.FMA(t40, t39, float64(-0.06388208898184863))
-	FMOVQ    3760(R9), F24
-	VFMLA    V18.D2, V20.D2, V24.D2
-	FMOVQ    3760(R9), F25
-	VFMLA    V19.D2, V21.D2, V25.D2
-	// t42 := math.FMA(t41, t39, float64(0.21708270667069918))
-	FMOVQ    3776(R9), F20
-	VFMLA    V18.D2, V24.D2, V20.D2
-	FMOVQ    3776(R9), F21
-	VFMLA    V19.D2, V25.D2, V21.D2
-	// t43 := math.FMA(t42, t39, float64(-0.49919569827686777))
-	FMOVQ    3792(R9), F24
-	VFMLA    V18.D2, V20.D2, V24.D2
-	FMOVQ    3792(R9), F25
-	VFMLA    V19.D2, V21.D2, V25.D2
-	// t44 := math.FMA(t43, t39, float64(0.8248691528741359))
-	FMOVQ    3808(R9), F20
-	VFMLA    V18.D2, V24.D2, V20.D2
-	FMOVQ    3808(R9), F21
-	VFMLA    V19.D2, V25.D2, V21.D2
-	// t45 := math.FMA(t44, t39, float64(-1.0226051548324846))
-	FMOVQ    3824(R9), F24
-	VFMLA    V18.D2, V20.D2, V24.D2
-	FMOVQ    3824(R9), F25
-	VFMLA    V19.D2, V21.D2, V25.D2
-	// t46 := math.FMA(t45, t39, float64(0.9864168756472674))
-	FMOVQ    3840(R9), F20
-	VFMLA    V18.D2, V24.D2, V20.D2
-	FMOVQ    3840(R9), F21
-	VFMLA    V19.D2, V25.D2, V21.D2
-	// t47 := math.FMA(t46, t39, float64(-0.7570780034800223))
-	FMOVQ    3856(R9), F24
-	VFMLA    V18.D2, V20.D2, V24.D2
-	FMOVQ    3856(R9), F25
-	VFMLA    V19.D2, V21.D2, V25.D2
-	// t48 := math.FMA(t47, t39, float64(0.46417383717517596))
-	FMOVQ    3872(R9), F20
-	VFMLA    V18.D2, V24.D2, V20.D2
-	FMOVQ    3872(R9), F21
-	VFMLA    V19.D2, V25.D2, V21.D2
-	// t49 := math.FMA(t48, t39, float64(-0.23470268258424823))
-	FMOVQ    3888(R9), F24
-	VFMLA    V18.D2, V20.D2, V24.D2
-	FMOVQ    3888(R9), F25
-	VFMLA    V19.D2, V21.D2, V25.D2
-	// t50 := math.FMA(t49, t39, float64(0.09673013104215797))
-	FMOVQ    3904(R9), F20
-	VFMLA    V18.D2, V24.D2, V20.D2
-	FMOVQ    3904(R9), F21
-	VFMLA    V19.D2, V25.D2, V21.D2
-	// t51 := math.FMA(t50, t39, float64(-0.0247842498194973))
-	FMOVQ    3920(R9), F24
-	VFMLA    V18.D2, V20.D2, V24.D2
-	FMOVQ    3920(R9), F25
-	VFMLA    V19.D2, V21.D2, V25.D2
-	// t52 := math.FMA(t51, t39, float64(0.023676143192783047))
-	FMOVQ    3936(R9), F20
-	VFMLA    V18.D2, V24.D2, V20.D2
-	FMOVQ    3936(R9), F21
-	VFMLA    V19.D2, V25.D2, V21.D2
-	// t53 := math.FMA(t52, t39, float64(0.02376729386449057))
-	FMOVQ    3952(R9), F24
-	VFMLA    V18.D2, V20.D2, V24.D2
-	FMOVQ    3952(R9), F25
-	VFMLA    V19.D2, V21.D2, V25.D2
-	// t54 := math.FMA(t53, t39, float64(0.03790814514974808))
-	FMOVQ    3968(R9), F20
-	VFMLA    V18.D2, V24.D2, V20.D2
-	FMOVQ    3968(R9), F21
-	VFMLA    V19.D2, V25.D2, V21.D2
-	// t55 := math.FMA(t54, t39, float64(0.049743755728627916))
-	FMOVQ    3984(R9), F24
-	VFMLA    V18.D2, V20.D2, V24.D2
-	FMOVQ    3984(R9), F25
-	VFMLA    V19.D2, V21.D2, V25.D2
-	// t56 := math.FMA(t55, t39, float64(0.06102682157904468))
-	FMOVQ    4000(R9), F20
-	VFMLA    V18.D2, V24.D2, V20.D2
-	FMOVQ    4000(R9), F21
-	VFMLA    V19.D2, V25.D2, V21.D2
-	// t57 := math.FMA(t56, t39, float64(0.07021348776011532))
-	FMOVQ    4016(R9), F24
-	VFMLA    V18.D2, V20.D2, V24.D2
-	FMOVQ    4016(R9), F25
-	VFMLA    V19.D2, V21.D2, V25.D2
-	// t58 := math.FMA(t57, t39, float64(0.07659693659240818))
-	FMOVQ    4032(R9), F20
-	VFMLA    V18.D2, V24.D2, V20.D2
-	FMOVQ    4032(R9), F21
-	VFMLA    V19.D2, V25.D2, V21.D2
-	// t59 := math.FMA(t58, t39, float64(0.0797884554673577))
 	FMOVQ    4048(R9), F24
 	VFMLA    V18.D2, V20.D2, V24.D2
 	FMOVQ    4048(R9), F25
 	VFMLA    V19.D2, V21.D2, V25.D2
-	// t60 := math.FMA(t59, t39, float64(0.07978845608956175))
+	// t42 := math.FMA(t41, t39, float64(0.21708270667069918))
 	FMOVQ    4064(R9), F20
 	VFMLA    V18.D2, V24.D2, V20.D2
 	FMOVQ    4064(R9), F21
+	VFMLA    V19.D2, V25.D2, V21.D2
+	// t43 := math.FMA(t42, t39, float64(-0.49919569827686777))
+	FMOVQ    4080(R9), F24
+	VFMLA    V18.D2, V20.D2, V24.D2
+	FMOVQ    4080(R9), F25
+	VFMLA    V19.D2, V21.D2, V25.D2
+	// t44 := math.FMA(t43, t39, float64(0.8248691528741359))
+	FMOVQ    4096(R9), F20
+	VFMLA    V18.D2, V24.D2, V20.D2
+	FMOVQ    4096(R9), F21
+	VFMLA    V19.D2, V25.D2, V21.D2
+	// t45 := math.FMA(t44, t39, float64(-1.0226051548324846))
+	FMOVQ    4112(R9), F24
+	VFMLA    V18.D2, V20.D2, V24.D2
+	FMOVQ    4112(R9), F25
+	VFMLA    V19.D2, V21.D2, V25.D2
+	// t46 := math.FMA(t45, t39, float64(0.9864168756472674))
+	FMOVQ    4128(R9), F20
+	VFMLA    V18.D2, V24.D2, V20.D2
+	FMOVQ    4128(R9), F21
+	VFMLA    V19.D2, V25.D2, V21.D2
+	// t47 := math.FMA(t46, t39, float64(-0.7570780034800223))
+	FMOVQ    4144(R9), F24
+	VFMLA    V18.D2, V20.D2, V24.D2
+	FMOVQ    4144(R9), F25
+	VFMLA    V19.D2, V21.D2, V25.D2
+	// t48 := math.FMA(t47, t39, float64(0.46417383717517596))
+	FMOVQ    4160(R9), F20
+	VFMLA    V18.D2, V24.D2, V20.D2
+	FMOVQ    4160(R9), F21
+	VFMLA    V19.D2, V25.D2, V21.D2
+	// t49 := math.FMA(t48, t39, float64(-0.23470268258424823))
+	FMOVQ    4176(R9), F24
+	VFMLA    V18.D2, V20.D2, V24.D2
+	FMOVQ    4176(R9), F25
+	VFMLA    V19.D2, V21.D2, V25.D2
+	// t50 := math.FMA(t49, t39, float64(0.09673013104215797))
+	FMOVQ    4192(R9), F20
+	VFMLA    V18.D2, V24.D2, V20.D2
+	FMOVQ    4192(R9), F21
+	VFMLA    V19.D2, V25.D2, V21.D2
+	// t51 := math.FMA(t50, t39, float64(-0.0247842498194973))
+	FMOVQ    4208(R9), F24
+	VFMLA    V18.D2, V20.D2, V24.D2
+	FMOVQ    4208(R9), F25
+	VFMLA    V19.D2, V21.D2, V25.D2
+	// t52 := math.FMA(t51, t39, float64(0.023676143192783047))
+	FMOVQ    4224(R9), F20
+	VFMLA    V18.D2, V24.D2, V20.D2
+	FMOVQ    4224(R9), F21
+	VFMLA    V19.D2, V25.D2, V21.D2
+	// t53 := math.FMA(t52, t39, float64(0.02376729386449057))
+	FMOVQ    4240(R9), F24
+	VFMLA    V18.D2, V20.D2, V24.D2
+	FMOVQ    4240(R9), F25
+	VFMLA    V19.D2, V21.D2, V25.D2
+	// t54 := math.FMA(t53, t39, float64(0.03790814514974808))
+	FMOVQ    4256(R9), F20
+	VFMLA    V18.D2, V24.D2, V20.D2
+	FMOVQ    4256(R9), F21
+	VFMLA    V19.D2, V25.D2, V21.D2
+	// t55 := math.FMA(t54, t39, float64(0.049743755728627916))
+	FMOVQ    4272(R9), F24
+	VFMLA    V18.D2, V20.D2, V24.D2
+	FMOVQ    4272(R9), F25
+	VFMLA    V19.D2, V21.D2, V25.D2
+	// t56 := math.FMA(t55, t39, float64(0.06102682157904468))
+	FMOVQ    4288(R9), F20
+	VFMLA    V18.D2, V24.D2, V20.D2
+	FMOVQ    4288(R9), F21
+	VFMLA    V19.D2, V25.D2, V21.D2
+	// t57 := math.FMA(t56, t39, float64(0.07021348776011532))
+	FMOVQ    4304(R9), F24
+	VFMLA    V18.D2, V20.D2, V24.D2
+	FMOVQ    4304(R9), F25
+	VFMLA    V19.D2, V21.D2, V25.D2
+	// t58 := math.FMA(t57, t39, float64(0.07659693659240818))
+	FMOVQ    4320(R9), F20
+	VFMLA    V18.D2, V24.D2, V20.D2
+	FMOVQ    4320(R9), F21
+	VFMLA    V19.D2, V25.D2, V21.D2
+	// t59 := math.FMA(t58, t39, float64(0.0797884554673577))
+	FMOVQ    4336(R9), F24
+	VFMLA    V18.D2, V20.D2, V24.D2
+	FMOVQ    4336(R9), F25
+	VFMLA    V19.D2, V21.D2, V25.D2
+	// t60 := math.FMA(t59, t39, float64(0.07978845608956175))
+	FMOVQ    4352(R9), F20
+	VFMLA    V18.D2, V24.D2, V20.D2
+	FMOVQ    4352(R9), F21
 	VFMLA    V19.D2, V25.D2, V21.D2
 	// t61 := float64(t60 * t39)
 	WORD     $0x6e72de94 // FMUL V20.2D, V20.2D, V18.2D
@@ -18347,44 +19526,44 @@ loop:
 	VFMLS    V11.D2, V22.D2, V18.D2
 	VFMLS    V11.D2, V23.D2, V19.D2
 	// t11 := math.FMA(float64(2.510038549551032e-08), t10, float64(2.7620088445409746e-07))
-	FMOVQ    3312(R9), F22
+	FMOVQ    3616(R9), F22
 	VFMLA    V18.D2, V12.D2, V22.D2
-	FMOVQ    3312(R9), F23
+	FMOVQ    3616(R9), F23
 	VFMLA    V19.D2, V12.D2, V23.D2
 	// t12 := math.FMA(t11, t10, float64(2.7557268459997064e-06))
-	FMOVQ    3344(R9), F24
+	FMOVQ    3648(R9), F24
 	VFMLA    V18.D2, V22.D2, V24.D2
-	FMOVQ    3344(R9), F25
+	FMOVQ    3648(R9), F25
 	VFMLA    V19.D2, V23.D2, V25.D2
 	// t13 := math.FMA(t12, t10, float64(2.4801521295954376e-05))
-	FMOVQ    3376(R9), F22
+	FMOVQ    3664(R9), F22
 	VFMLA    V18.D2, V24.D2, V22.D2
-	FMOVQ    3376(R9), F23
+	FMOVQ    3664(R9), F23
 	VFMLA    V19.D2, V25.D2, V23.D2
 	// t14 := math.FMA(t13, t10, float64(0.00019841269863053618))
-	FMOVQ    3392(R9), F24
+	FMOVQ    3680(R9), F24
 	VFMLA    V18.D2, V22.D2, V24.D2
-	FMOVQ    3392(R9), F25
+	FMOVQ    3680(R9), F25
 	VFMLA    V19.D2, V23.D2, V25.D2
 	// t15 := math.FMA(t14, t10, float64(0.0013888888917213717))
-	FMOVQ    3408(R9), F22
+	FMOVQ    3696(R9), F22
 	VFMLA    V18.D2, V24.D2, V22.D2
-	FMOVQ    3408(R9), F23
+	FMOVQ    3696(R9), F23
 	VFMLA    V19.D2, V25.D2, V23.D2
 	// t16 := math.FMA(t15, t10, float64(0.008333333333330062))
-	FMOVQ    3424(R9), F24
+	FMOVQ    3712(R9), F24
 	VFMLA    V18.D2, V22.D2, V24.D2
-	FMOVQ    3424(R9), F25
+	FMOVQ    3712(R9), F25
 	VFMLA    V19.D2, V23.D2, V25.D2
 	// t17 := math.FMA(t16, t10, float64(0.04166666666662413))
-	FMOVQ    3440(R9), F22
+	FMOVQ    3728(R9), F22
 	VFMLA    V18.D2, V24.D2, V22.D2
-	FMOVQ    3440(R9), F23
+	FMOVQ    3728(R9), F23
 	VFMLA    V19.D2, V25.D2, V23.D2
 	// t18 := math.FMA(t17, t10, float64(0.16666666666666669))
-	FMOVQ    3456(R9), F24
+	FMOVQ    3744(R9), F24
 	VFMLA    V18.D2, V22.D2, V24.D2
-	FMOVQ    3456(R9), F25
+	FMOVQ    3744(R9), F25
 	VFMLA    V19.D2, V23.D2, V25.D2
 	// t19 := math.FMA(t18, t10, float64(0.5))
 	VMOV     V2.B16, V22.B16
@@ -18464,109 +19643,109 @@ loop:
 	WORD     $0x6e72fc32 // FDIV V18.2D, V1.2D, V18.2D
 	WORD     $0x6e73fc33 // FDIV V19.2D, V1.2D, V19.2D
 	// t40 := math.FMA(float64(-0.0009332069573188149), t39, float64(0.011398886098713914))
-	FMOVQ    3744(R9), F20
+	FMOVQ    4032(R9), F20
 	VFMLA    V18.D2, V14.D2, V20.D2
-	FMOVQ    3744(R9), F21
+	FMOVQ    4032(R9), F21
 	VFMLA    V19.D2, V14.D2, V21.D2
 	// t41 := math.FMA(t40, t39, float64(-0.06388208898184863))
-	FMOVQ    3760(R9), F24
-	VFMLA    V18.D2, V20.D2, V24.D2
-	FMOVQ    3760(R9), F25
-	VFMLA    V19.D2, V21.D2, V25.D2
-	// t42 := math.FMA(t41, t39, float64(0.21708270667069918))
-	FMOVQ    3776(R9), F20
-	VFMLA    V18.D2, V24.D2, V20.D2
-	FMOVQ    3776(R9), F21
-	VFMLA    V19.D2, V25.D2, V21.D2
-	// t43 := math.FMA(t42, t39, float64(-0.49919569827686777))
-	FMOVQ    3792(R9), F24
-	VFMLA    V18.D2, V20.D2, V24.D2
-	FMOVQ    3792(R9), F25
-	VFMLA    V19.D2, V21.D2, V25.D2
-	// t44 := math.FMA(t43, t39, float64(0.8248691528741359))
-	FMOVQ    3808(R9), F20
-	VFMLA    V18.D2, V24.D2, V20.D2
-	FMOVQ    3808(R9), F21
-	VFMLA    V19.D2, V25.D2, V21.D2
-	// t45 := math.FMA(t44, t39, float64(-1.0226051548324846))
-	FMOVQ    3824(R9), F24
-	VFMLA    V18.D2, V20.D2, V24.D2
-	FMOVQ    3824(R9), F25
-	VFMLA    V19.D2, V21.D2, V25.D2
-	// t46 := math.FMA(t45, t39, float64(0.9864168756472674))
-	FMOVQ    3840(R9), F20
-	VFMLA    V18.D2, V24.D2, V20.D2
-	FMOVQ    3840(R9), F21
-	VFMLA    V19.D2, V25.D2, V21.D2
-	// t47 := math.FMA(t46, t39, float64(-0.7570780034800223))
-	FMOVQ    3856(R9), F24
-	VFMLA    V18.D2, V20.D2, V24.D2
-	FMOVQ    3856(R9), F25
-	VFMLA    V19.D2, V21.D2, V25.D2
-	// t48 := math.FMA(t47, t39, float64(0.46417383717517596))
-	FMOVQ    3872(R9), F20
-	VFMLA    V18.D2, V24.D2, V20.D2
-	FMOVQ    3872(R9), F21
-	VFMLA    V19.D2, V25.D2, V21.D2
-	// t49 := math.FMA(t48, t39, float64(-0.23470268258424823))
-	FMOVQ    3888(R9), F24
-	VFMLA    V18.D2, V20.D2, V24.D2
-	FMOVQ    3888(R9), F25
-	VFMLA    V19.D2, V21.D2, V25.D2
-	// t50 := math.FMA(t49, t39, float64(0.09673013104215797))
-	FMOVQ    3904(R9), F20
-	VFMLA    V18.D2, V24.D2, V20.D2
-	FMOVQ    3904(R9), F21
-	VFMLA    V19.D2, V25.D2, V21.D2
-	// t51 := math.FMA(t50, t39, float64(-0.0247842498194973))
-	FMOVQ    3920(R9), F24
-	VFMLA    V18.D2, V20.D2, V24.D2
-	FMOVQ    3920(R9), F25
-	VFMLA    V19.D2, V21.D2, V25.D2
-	// t52 := math.FMA(t51, t39, float64(0.023676143192783047))
-	FMOVQ    3936(R9), F20
-	VFMLA    V18.D2, V24.D2, V20.D2
-	FMOVQ    3936(R9), F21
-	VFMLA    V19.D2, V25.D2, V21.D2
-	// t53 := math.FMA(t52, t39, float64(0.02376729386449057))
-	FMOVQ    3952(R9), F24
-	VFMLA    V18.D2, V20.D2, V24.D2
-	FMOVQ    3952(R9), F25
-	VFMLA    V19.D2, V21.D2, V25.D2
-	// t54 := math.FMA(t53, t39, float64(0.03790814514974808))
-	FMOVQ    3968(R9), F20
-	VFMLA    V18.D2, V24.D2, V20.D2
-	FMOVQ    3968(R9), F21
-	VFMLA    V19.D2, V25.D2, V21.D2
-	// t55 := math.FMA(t54, t39, float64(0.049743755728627916))
-	FMOVQ    3984(R9), F24
-	VFMLA    V18.D2, V20.D2, V24.D2
-	FMOVQ    3984(R9), F25
-	VFMLA    V19.D2, V21.D2, V25.D2
-	// t56 := math.FMA(t55, t39, float64(0.06102682157904468))
-	FMOVQ    4000(R9), F20
-	VFMLA    V18.D2, V24.D2, V20.D2
-	FMOVQ    4000(R9), F21
-	VFMLA    V19.D2, V25.D2, V21.D2
-	// t57 := math.FMA(t56, t39, float64(0.07021348776011532))
-	FMOVQ    4016(R9), F24
-	VFMLA    V18.D2, V20.D2, V24.D2
-	FMOVQ    4016(R9), F25
-	VFMLA    V19.D2, V21.D2, V25.D2
-	// t58 := math.FMA(t57, t39, float64(0.07659693659240818))
-	FMOVQ    4032(R9), F20
-	VFMLA    V18.D2, V24.D2, V20.D2
-	FMOVQ    4032(R9), F21
-	VFMLA    V19.D2, V25.D2, V21.D2
-	// t59 := math.FMA(t58, t39, float64(0.0797884554673577))
 	FMOVQ    4048(R9), F24
 	VFMLA    V18.D2, V20.D2, V24.D2
 	FMOVQ    4048(R9), F25
 	VFMLA    V19.D2, V21.D2, V25.D2
-	// t60 := math.FMA(t59, t39, float64(0.07978845608956175))
+	// t42 := math.FMA(t41, t39, float64(0.21708270667069918))
 	FMOVQ    4064(R9), F20
 	VFMLA    V18.D2, V24.D2, V20.D2
 	FMOVQ    4064(R9), F21
+	VFMLA    V19.D2, V25.D2, V21.D2
+	// t43 := math.FMA(t42, t39, float64(-0.49919569827686777))
+	FMOVQ    4080(R9), F24
+	VFMLA    V18.D2, V20.D2, V24.D2
+	FMOVQ    4080(R9), F25
+	VFMLA    V19.D2, V21.D2, V25.D2
+	// t44 := math.FMA(t43, t39, float64(0.8248691528741359))
+	FMOVQ    4096(R9), F20
+	VFMLA    V18.D2, V24.D2, V20.D2
+	FMOVQ    4096(R9), F21
+	VFMLA    V19.D2, V25.D2, V21.D2
+	// t45 := math.FMA(t44, t39, float64(-1.0226051548324846))
+	FMOVQ    4112(R9), F24
+	VFMLA    V18.D2, V20.D2, V24.D2
+	FMOVQ    4112(R9), F25
+	VFMLA    V19.D2, V21.D2, V25.D2
+	// t46 := math.FMA(t45, t39, float64(0.9864168756472674))
+	FMOVQ    4128(R9), F20
+	VFMLA    V18.D2, V24.D2, V20.D2
+	FMOVQ    4128(R9), F21
+	VFMLA    V19.D2, V25.D2, V21.D2
+	// t47 := math.FMA(t46, t39, float64(-0.7570780034800223))
+	FMOVQ    4144(R9), F24
+	VFMLA    V18.D2, V20.D2, V24.D2
+	FMOVQ    4144(R9), F25
+	VFMLA    V19.D2, V21.D2, V25.D2
+	// t48 := math.FMA(t47, t39, float64(0.46417383717517596))
+	FMOVQ    4160(R9), F20
+	VFMLA    V18.D2, V24.D2, V20.D2
+	FMOVQ    4160(R9), F21
+	VFMLA    V19.D2, V25.D2, V21.D2
+	// t49 := math.FMA(t48, t39, float64(-0.23470268258424823))
+	FMOVQ    4176(R9), F24
+	VFMLA    V18.D2, V20.D2, V24.D2
+	FMOVQ    4176(R9), F25
+	VFMLA    V19.D2, V21.D2, V25.D2
+	// t50 := math.FMA(t49, t39, float64(0.09673013104215797))
+	FMOVQ    4192(R9), F20
+	VFMLA    V18.D2, V24.D2, V20.D2
+	FMOVQ    4192(R9), F21
+	VFMLA    V19.D2, V25.D2, V21.D2
+	// t51 := math.FMA(t50, t39, float64(-0.0247842498194973))
+	FMOVQ    4208(R9), F24
+	VFMLA    V18.D2, V20.D2, V24.D2
+	FMOVQ    4208(R9), F25
+	VFMLA    V19.D2, V21.D2, V25.D2
+	// t52 := math.FMA(t51, t39, float64(0.023676143192783047))
+	FMOVQ    4224(R9), F20
+	VFMLA    V18.D2, V24.D2, V20.D2
+	FMOVQ    4224(R9), F21
+	VFMLA    V19.D2, V25.D2, V21.D2
+	// t53 := math.FMA(t52, t39, float64(0.02376729386449057))
+	FMOVQ    4240(R9), F24
+	VFMLA    V18.D2, V20.D2, V24.D2
+	FMOVQ    4240(R9), F25
+	VFMLA    V19.D2, V21.D2, V25.D2
+	// t54 := math.FMA(t53, t39, float64(0.03790814514974808))
+	FMOVQ    4256(R9), F20
+	VFMLA    V18.D2, V24.D2, V20.D2
+	FMOVQ    4256(R9), F21
+	VFMLA    V19.D2, V25.D2, V21.D2
+	// t55 := math.FMA(t54, t39, float64(0.049743755728627916))
+	FMOVQ    4272(R9), F24
+	VFMLA    V18.D2, V20.D2, V24.D2
+	FMOVQ    4272(R9), F25
+	VFMLA    V19.D2, V21.D2, V25.D2
+	// t56 := math.FMA(t55, t39, float64(0.06102682157904468))
+	FMOVQ    4288(R9), F20
+	VFMLA    V18.D2, V24.D2, V20.D2
+	FMOVQ    4288(R9), F21
+	VFMLA    V19.D2, V25.D2, V21.D2
+	// t57 := math.FMA(t56, t39, float64(0.07021348776011532))
+	FMOVQ    4304(R9), F24
+	VFMLA    V18.D2, V20.D2, V24.D2
+	FMOVQ    4304(R9), F25
+	VFMLA    V19.D2, V21.D2, V25.D2
+	// t58 := math.FMA(t57, t39, float64(0.07659693659240818))
+	FMOVQ    4320(R9), F20
+	VFMLA    V18.D2, V24.D2, V20.D2
+	FMOVQ    4320(R9), F21
+	VFMLA    V19.D2, V25.D2, V21.D2
+	// t59 := math.FMA(t58, t39, float64(0.0797884554673577))
+	FMOVQ    4336(R9), F24
+	VFMLA    V18.D2, V20.D2, V24.D2
+	FMOVQ    4336(R9), F25
+	VFMLA    V19.D2, V21.D2, V25.D2
+	// t60 := math.FMA(t59, t39, float64(0.07978845608956175))
+	FMOVQ    4352(R9), F20
+	VFMLA    V18.D2, V24.D2, V20.D2
+	FMOVQ    4352(R9), F21
 	VFMLA    V19.D2, V25.D2, V21.D2
 	// t61 := float64(t60 * t39)
 	WORD     $0x6e72de94 // FMUL V20.2D, V20.2D, V18.2D
@@ -18627,44 +19806,44 @@ loop:
 	VFMLS    V11.D2, V22.D2, V18.D2
 	VFMLS    V11.D2, V23.D2, V19.D2
 	// t11 := math.FMA(float64(2.510038549551032e-08), t10, float64(2.7620088445409746e-07))
-	FMOVQ    3312(R9), F22
+	FMOVQ    3616(R9), F22
 	VFMLA    V18.D2, V12.D2, V22.D2
-	FMOVQ    3312(R9), F23
+	FMOVQ    3616(R9), F23
 	VFMLA    V19.D2, V12.D2, V23.D2
 	// t12 := math.FMA(t11, t10, float64(2.7557268459997064e-06))
-	FMOVQ    3344(R9), F24
+	FMOVQ    3648(R9), F24
 	VFMLA    V18.D2, V22.D2, V24.D2
-	FMOVQ    3344(R9), F25
+	FMOVQ    3648(R9), F25
 	VFMLA    V19.D2, V23.D2, V25.D2
 	// t13 := math.FMA(t12, t10, float64(2.4801521295954376e-05))
-	FMOVQ    3376(R9), F22
+	FMOVQ    3664(R9), F22
 	VFMLA    V18.D2, V24.D2, V22.D2
-	FMOVQ    3376(R9), F23
+	FMOVQ    3664(R9), F23
 	VFMLA    V19.D2, V25.D2, V23.D2
 	// t14 := math.FMA(t13, t10, float64(0.00019841269863053618))
-	FMOVQ    3392(R9), F24
+	FMOVQ    3680(R9), F24
 	VFMLA    V18.D2, V22.D2, V24.D2
-	FMOVQ    3392(R9), F25
+	FMOVQ    3680(R9), F25
 	VFMLA    V19.D2, V23.D2, V25.D2
 	// t15 := math.FMA(t14, t10, float64(0.0013888888917213717))
-	FMOVQ    3408(R9), F22
+	FMOVQ    3696(R9), F22
 	VFMLA    V18.D2, V24.D2, V22.D2
-	FMOVQ    3408(R9), F23
+	FMOVQ    3696(R9), F23
 	VFMLA    V19.D2, V25.D2, V23.D2
 	// t16 := math.FMA(t15, t10, float64(0.008333333333330062))
-	FMOVQ    3424(R9), F24
+	FMOVQ    3712(R9), F24
 	VFMLA    V18.D2, V22.D2, V24.D2
-	FMOVQ    3424(R9), F25
+	FMOVQ    3712(R9), F25
 	VFMLA    V19.D2, V23.D2, V25.D2
 	// t17 := math.FMA(t16, t10, float64(0.04166666666662413))
-	FMOVQ    3440(R9), F22
+	FMOVQ    3728(R9), F22
 	VFMLA    V18.D2, V24.D2, V22.D2
-	FMOVQ    3440(R9), F23
+	FMOVQ    3728(R9), F23
 	VFMLA    V19.D2, V25.D2, V23.D2
 	// t18 := math.FMA(t17, t10, float64(0.16666666666666669))
-	FMOVQ    3456(R9), F24
+	FMOVQ    3744(R9), F24
 	VFMLA    V18.D2, V22.D2, V24.D2
-	FMOVQ    3456(R9), F25
+	FMOVQ    3744(R9), F25
 	VFMLA    V19.D2, V23.D2, V25.D2
 	// t19 := math.FMA(t18, t10, float64(0.5))
 	VMOV     V2.B16, V22.B16
@@ -18744,109 +19923,109 @@ loop:
 	WORD     $0x6e72fc32 // FDIV V18.2D, V1.2D, V18.2D
 	WORD     $0x6e73fc33 // FDIV V19.2D, V1.2D, V19.2D
 	// t40 := math.FMA(float64(-0.0009332069573188149), t39, float64(0.011398886098713914))
-	FMOVQ    3744(R9), F20
+	FMOVQ    4032(R9), F20
 	VFMLA    V18.D2, V14.D2, V20.D2
-	FMOVQ    3744(R9), F21
+	FMOVQ    4032(R9), F21
 	VFMLA    V19.D2, V14.D2, V21.D2
 	// t41 := math.FMA(t40, t39, float64(-0.06388208898184863))
-	FMOVQ    3760(R9), F24
-	VFMLA    V18.D2, V20.D2, V24.D2
-	FMOVQ    3760(R9), F25
-	VFMLA    V19.D2, V21.D2, V25.D2
-	// t42 := math.FMA(t41, t39, float64(0.21708270667069918))
-	FMOVQ    3776(R9), F20
-	VFMLA    V18.D2, V24.D2, V20.D2
-	FMOVQ    3776(R9), F21
-	VFMLA    V19.D2, V25.D2, V21.D2
-	// t43 := math.FMA(t42, t39, float64(-0.49919569827686777))
-	FMOVQ    3792(R9), F24
-	VFMLA    V18.D2, V20.D2, V24.D2
-	FMOVQ    3792(R9), F25
-	VFMLA    V19.D2, V21.D2, V25.D2
-	// t44 := math.FMA(t43, t39, float64(0.8248691528741359))
-	FMOVQ    3808(R9), F20
-	VFMLA    V18.D2, V24.D2, V20.D2
-	FMOVQ    3808(R9), F21
-	VFMLA    V19.D2, V25.D2, V21.D2
-	// t45 := math.FMA(t44, t39, float64(-1.0226051548324846))
-	FMOVQ    3824(R9), F24
-	VFMLA    V18.D2, V20.D2, V24.D2
-	FMOVQ    3824(R9), F25
-	VFMLA    V19.D2, V21.D2, V25.D2
-	// t46 := math.FMA(t45, t39, float64(0.9864168756472674))
-	FMOVQ    3840(R9), F20
-	VFMLA    V18.D2, V24.D2, V20.D2
-	FMOVQ    3840(R9), F21
-	VFMLA    V19.D2, V25.D2, V21.D2
-	// t47 := math.FMA(t46, t39, float64(-0.7570780034800223))
-	FMOVQ    3856(R9), F24
-	VFMLA    V18.D2, V20.D2, V24.D2
-	FMOVQ    3856(R9), F25
-	VFMLA    V19.D2, V21.D2, V25.D2
-	// t48 := math.FMA(t47, t39, float64(0.46417383717517596))
-	FMOVQ    3872(R9), F20
-	VFMLA    V18.D2, V24.D2, V20.D2
-	FMOVQ    3872(R9), F21
-	VFMLA    V19.D2, V25.D2, V21.D2
-	// t49 := math.FMA(t48, t39, float64(-0.23470268258424823))
-	FMOVQ    3888(R9), F24
-	VFMLA    V18.D2, V20.D2, V24.D2
-	FMOVQ    3888(R9), F25
-	VFMLA    V19.D2, V21.D2, V25.D2
-	// t50 := math.FMA(t49, t39, float64(0.09673013104215797))
-	FMOVQ    3904(R9), F20
-	VFMLA    V18.D2, V24.D2, V20.D2
-	FMOVQ    3904(R9), F21
-	VFMLA    V19.D2, V25.D2, V21.D2
-	// t51 := math.FMA(t50, t39, float64(-0.0247842498194973))
-	FMOVQ    3920(R9), F24
-	VFMLA    V18.D2, V20.D2, V24.D2
-	FMOVQ    3920(R9), F25
-	VFMLA    V19.D2, V21.D2, V25.D2
-	// t52 := math.FMA(t51, t39, float64(0.023676143192783047))
-	FMOVQ    3936(R9), F20
-	VFMLA    V18.D2, V24.D2, V20.D2
-	FMOVQ    3936(R9), F21
-	VFMLA    V19.D2, V25.D2, V21.D2
-	// t53 := math.FMA(t52, t39, float64(0.02376729386449057))
-	FMOVQ    3952(R9), F24
-	VFMLA    V18.D2, V20.D2, V24.D2
-	FMOVQ    3952(R9), F25
-	VFMLA    V19.D2, V21.D2, V25.D2
-	// t54 := math.FMA(t53, t39, float64(0.03790814514974808))
-	FMOVQ    3968(R9), F20
-	VFMLA    V18.D2, V24.D2, V20.D2
-	FMOVQ    3968(R9), F21
-	VFMLA    V19.D2, V25.D2, V21.D2
-	// t55 := math.FMA(t54, t39, float64(0.049743755728627916))
-	FMOVQ    3984(R9), F24
-	VFMLA    V18.D2, V20.D2, V24.D2
-	FMOVQ    3984(R9), F25
-	VFMLA    V19.D2, V21.D2, V25.D2
-	// t56 := math.FMA(t55, t39, float64(0.06102682157904468))
-	FMOVQ    4000(R9), F20
-	VFMLA    V18.D2, V24.D2, V20.D2
-	FMOVQ    4000(R9), F21
-	VFMLA    V19.D2, V25.D2, V21.D2
-	// t57 := math.FMA(t56, t39, float64(0.07021348776011532))
-	FMOVQ    4016(R9), F24
-	VFMLA    V18.D2, V20.D2, V24.D2
-	FMOVQ    4016(R9), F25
-	VFMLA    V19.D2, V21.D2, V25.D2
-	// t58 := math.FMA(t57, t39, float64(0.07659693659240818))
-	FMOVQ    4032(R9), F20
-	VFMLA    V18.D2, V24.D2, V20.D2
-	FMOVQ    4032(R9), F21
-	VFMLA    V19.D2, V25.D2, V21.D2
-	// t59 := math.FMA(t58, t39, float64(0.0797884554673577))
 	FMOVQ    4048(R9), F24
 	VFMLA    V18.D2, V20.D2, V24.D2
 	FMOVQ    4048(R9), F25
 	VFMLA    V19.D2, V21.D2, V25.D2
-	// t60 := math.FMA(t59, t39, float64(0.07978845608956175))
+	// t42 := math.FMA(t41, t39, float64(0.21708270667069918))
 	FMOVQ    4064(R9), F20
 	VFMLA    V18.D2, V24.D2, V20.D2
 	FMOVQ    4064(R9), F21
+	VFMLA    V19.D2, V25.D2, V21.D2
+	// t43 := math.FMA(t42, t39, float64(-0.49919569827686777))
+	FMOVQ    4080(R9), F24
+	VFMLA    V18.D2, V20.D2, V24.D2
+	FMOVQ    4080(R9), F25
+	VFMLA    V19.D2, V21.D2, V25.D2
+	// t44 := math.FMA(t43, t39, float64(0.8248691528741359))
+	FMOVQ    4096(R9), F20
+	VFMLA    V18.D2, V24.D2, V20.D2
+	FMOVQ    4096(R9), F21
+	VFMLA    V19.D2, V25.D2, V21.D2
+	// t45 := math.FMA(t44, t39, float64(-1.0226051548324846))
+	FMOVQ    4112(R9), F24
+	VFMLA    V18.D2, V20.D2, V24.D2
+	FMOVQ    4112(R9), F25
+	VFMLA    V19.D2, V21.D2, V25.D2
+	// t46 := math.FMA(t45, t39, float64(0.9864168756472674))
+	FMOVQ    4128(R9), F20
+	VFMLA    V18.D2, V24.D2, V20.D2
+	FMOVQ    4128(R9), F21
+	VFMLA    V19.D2, V25.D2, V21.D2
+	// t47 := math.FMA(t46, t39, float64(-0.7570780034800223))
+	FMOVQ    4144(R9), F24
+	VFMLA    V18.D2, V20.D2, V24.D2
+	FMOVQ    4144(R9), F25
+	VFMLA    V19.D2, V21.D2, V25.D2
+	// t48 := math.FMA(t47, t39, float64(0.46417383717517596))
+	FMOVQ    4160(R9), F20
+	VFMLA    V18.D2, V24.D2, V20.D2
+	FMOVQ    4160(R9), F21
+	VFMLA    V19.D2, V25.D2, V21.D2
+	// t49 := math.FMA(t48, t39, float64(-0.23470268258424823))
+	FMOVQ    4176(R9), F24
+	VFMLA    V18.D2, V20.D2, V24.D2
+	FMOVQ    4176(R9), F25
+	VFMLA    V19.D2, V21.D2, V25.D2
+	// t50 := math.FMA(t49, t39, float64(0.09673013104215797))
+	FMOVQ    4192(R9), F20
+	VFMLA    V18.D2, V24.D2, V20.D2
+	FMOVQ    4192(R9), F21
+	VFMLA    V19.D2, V25.D2, V21.D2
+	// t51 := math.FMA(t50, t39, float64(-0.0247842498194973))
+	FMOVQ    4208(R9), F24
+	VFMLA    V18.D2, V20.D2, V24.D2
+	FMOVQ    4208(R9), F25
+	VFMLA    V19.D2, V21.D2, V25.D2
+	// t52 := math.FMA(t51, t39, float64(0.023676143192783047))
+	FMOVQ    4224(R9), F20
+	VFMLA    V18.D2, V24.D2, V20.D2
+	FMOVQ    4224(R9), F21
+	VFMLA    V19.D2, V25.D2, V21.D2
+	// t53 := math.FMA(t52, t39, float64(0.02376729386449057))
+	FMOVQ    4240(R9), F24
+	VFMLA    V18.D2, V20.D2, V24.D2
+	FMOVQ    4240(R9), F25
+	VFMLA    V19.D2, V21.D2, V25.D2
+	// t54 := math.FMA(t53, t39, float64(0.03790814514974808))
+	FMOVQ    4256(R9), F20
+	VFMLA    V18.D2, V24.D2, V20.D2
+	FMOVQ    4256(R9), F21
+	VFMLA    V19.D2, V25.D2, V21.D2
+	// t55 := math.FMA(t54, t39, float64(0.049743755728627916))
+	FMOVQ    4272(R9), F24
+	VFMLA    V18.D2, V20.D2, V24.D2
+	FMOVQ    4272(R9), F25
+	VFMLA    V19.D2, V21.D2, V25.D2
+	// t56 := math.FMA(t55, t39, float64(0.06102682157904468))
+	FMOVQ    4288(R9), F20
+	VFMLA    V18.D2, V24.D2, V20.D2
+	FMOVQ    4288(R9), F21
+	VFMLA    V19.D2, V25.D2, V21.D2
+	// t57 := math.FMA(t56, t39, float64(0.07021348776011532))
+	FMOVQ    4304(R9), F24
+	VFMLA    V18.D2, V20.D2, V24.D2
+	FMOVQ    4304(R9), F25
+	VFMLA    V19.D2, V21.D2, V25.D2
+	// t58 := math.FMA(t57, t39, float64(0.07659693659240818))
+	FMOVQ    4320(R9), F20
+	VFMLA    V18.D2, V24.D2, V20.D2
+	FMOVQ    4320(R9), F21
+	VFMLA    V19.D2, V25.D2, V21.D2
+	// t59 := math.FMA(t58, t39, float64(0.0797884554673577))
+	FMOVQ    4336(R9), F24
+	VFMLA    V18.D2, V20.D2, V24.D2
+	FMOVQ    4336(R9), F25
+	VFMLA    V19.D2, V21.D2, V25.D2
+	// t60 := math.FMA(t59, t39, float64(0.07978845608956175))
+	FMOVQ    4352(R9), F20
+	VFMLA    V18.D2, V24.D2, V20.D2
+	FMOVQ    4352(R9), F21
 	VFMLA    V19.D2, V25.D2, V21.D2
 	// t61 := float64(t60 * t39)
 	WORD     $0x6e72de94 // FMUL V20.2D, V20.2D, V18.2D
@@ -18881,22 +20060,22 @@ TEXT ·geluGrad64NEON(SB), NOSPLIT, $0-32
 	MOVD     x+16(FP), R2
 	MOVD     n+24(FP), R8
 	MOVD     $neonConstants<>(SB), R9
-	FMOVQ    3696(R9), F4
+	FMOVQ    3984(R9), F4
 	FMOVQ    1440(R9), F5
-	FMOVQ    3680(R9), F6
-	FMOVQ    3504(R9), F7
-	FMOVQ    3488(R9), F8
-	FMOVQ    3472(R9), F9
-	FMOVQ    3520(R9), F1
-	FMOVQ    3360(R9), F10
-	FMOVQ    3328(R9), F11
-	FMOVQ    3296(R9), F12
-	FMOVQ    2016(R9), F2
-	FMOVQ    1888(R9), F0
-	FMOVQ    3536(R9), F3
-	FMOVQ    3712(R9), F13
-	FMOVQ    3728(R9), F14
-	FMOVQ    4096(R9), F15
+	FMOVQ    3968(R9), F6
+	FMOVQ    3792(R9), F7
+	FMOVQ    3776(R9), F8
+	FMOVQ    3760(R9), F9
+	FMOVQ    3808(R9), F1
+	FMOVQ    2400(R9), F10
+	FMOVQ    3632(R9), F11
+	FMOVQ    3600(R9), F12
+	FMOVQ    1792(R9), F2
+	FMOVQ    1664(R9), F0
+	FMOVQ    3824(R9), F3
+	FMOVQ    4000(R9), F13
+	FMOVQ    4016(R9), F14
+	FMOVQ    4384(R9), F15
 
 loop:
 	// t0 := x[i]
@@ -18940,44 +20119,44 @@ loop:
 	VFMLS    V11.D2, V22.D2, V18.D2
 	VFMLS    V11.D2, V23.D2, V19.D2
 	// t11 := math.FMA(float64(2.510038549551032e-08), t10, float64(2.7620088445409746e-07))
-	FMOVQ    3312(R9), F22
+	FMOVQ    3616(R9), F22
 	VFMLA    V18.D2, V12.D2, V22.D2
-	FMOVQ    3312(R9), F23
+	FMOVQ    3616(R9), F23
 	VFMLA    V19.D2, V12.D2, V23.D2
 	// t12 := math.FMA(t11, t10, float64(2.7557268459997064e-06))
-	FMOVQ    3344(R9), F24
+	FMOVQ    3648(R9), F24
 	VFMLA    V18.D2, V22.D2, V24.D2
-	FMOVQ    3344(R9), F25
+	FMOVQ    3648(R9), F25
 	VFMLA    V19.D2, V23.D2, V25.D2
 	// t13 := math.FMA(t12, t10, float64(2.4801521295954376e-05))
-	FMOVQ    3376(R9), F22
+	FMOVQ    3664(R9), F22
 	VFMLA    V18.D2, V24.D2, V22.D2
-	FMOVQ    3376(R9), F23
+	FMOVQ    3664(R9), F23
 	VFMLA    V19.D2, V25.D2, V23.D2
 	// t14 := math.FMA(t13, t10, float64(0.00019841269863053618))
-	FMOVQ    3392(R9), F24
+	FMOVQ    3680(R9), F24
 	VFMLA    V18.D2, V22.D2, V24.D2
-	FMOVQ    3392(R9), F25
+	FMOVQ    3680(R9), F25
 	VFMLA    V19.D2, V23.D2, V25.D2
 	// t15 := math.FMA(t14, t10, float64(0.0013888888917213717))
-	FMOVQ    3408(R9), F22
+	FMOVQ    3696(R9), F22
 	VFMLA    V18.D2, V24.D2, V22.D2
-	FMOVQ    3408(R9), F23
+	FMOVQ    3696(R9), F23
 	VFMLA    V19.D2, V25.D2, V23.D2
 	// t16 := math.FMA(t15, t10, float64(0.008333333333330062))
-	FMOVQ    3424(R9), F24
+	FMOVQ    3712(R9), F24
 	VFMLA    V18.D2, V22.D2, V24.D2
-	FMOVQ    3424(R9), F25
+	FMOVQ    3712(R9), F25
 	VFMLA    V19.D2, V23.D2, V25.D2
 	// t17 := math.FMA(t16, t10, float64(0.04166666666662413))
-	FMOVQ    3440(R9), F22
+	FMOVQ    3728(R9), F22
 	VFMLA    V18.D2, V24.D2, V22.D2
-	FMOVQ    3440(R9), F23
+	FMOVQ    3728(R9), F23
 	VFMLA    V19.D2, V25.D2, V23.D2
 	// t18 := math.FMA(t17, t10, float64(0.16666666666666669))
-	FMOVQ    3456(R9), F24
+	FMOVQ    3744(R9), F24
 	VFMLA    V18.D2, V22.D2, V24.D2
-	FMOVQ    3456(R9), F25
+	FMOVQ    3744(R9), F25
 	VFMLA    V19.D2, V23.D2, V25.D2
 	// t19 := math.FMA(t18, t10, float64(0.5))
 	VMOV     V2.B16, V22.B16
@@ -19057,109 +20236,109 @@ loop:
 	WORD     $0x6e72fc12 // FDIV V18.2D, V0.2D, V18.2D
 	WORD     $0x6e73fc13 // FDIV V19.2D, V0.2D, V19.2D
 	// t40 := math.FMA(float64(-0.0009332069573188149), t39, float64(0.011398886098713914))
-	FMOVQ    3744(R9), F20
+	FMOVQ    4032(R9), F20
 	VFMLA    V18.D2, V14.D2, V20.D2
-	FMOVQ    3744(R9), F21
+	FMOVQ    4032(R9), F21
 	VFMLA    V19.D2, V14.D2, V21.D2
 	// t41 := math.FMA(t40, t39, float64(-0.06388208898184863))
-	FMOVQ    3760(R9), F24
-	VFMLA    V18.D2, V20.D2, V24.D2
-	FMOVQ    3760(R9), F25
-	VFMLA    V19.D2, V21.D2, V25.D2
-	// t42 := math.FMA(t41, t39, float64(0.21708270667069918))
-	FMOVQ    3776(R9), F20
-	VFMLA    V18.D2, V24.D2, V20.D2
-	FMOVQ    3776(R9), F21
-	VFMLA    V19.D2, V25.D2, V21.D2
-	// t43 := math.FMA(t42, t39, float64(-0.49919569827686777))
-	FMOVQ    3792(R9), F24
-	VFMLA    V18.D2, V20.D2, V24.D2
-	FMOVQ    3792(R9), F25
-	VFMLA    V19.D2, V21.D2, V25.D2
-	// t44 := math.FMA(t43, t39, float64(0.8248691528741359))
-	FMOVQ    3808(R9), F20
-	VFMLA    V18.D2, V24.D2, V20.D2
-	FMOVQ    3808(R9), F21
-	VFMLA    V19.D2, V25.D2, V21.D2
-	// t45 := math.FMA(t44, t39, float64(-1.0226051548324846))
-	FMOVQ    3824(R9), F24
-	VFMLA    V18.D2, V20.D2, V24.D2
-	FMOVQ    3824(R9), F25
-	VFMLA    V19.D2, V21.D2, V25.D2
-	// t46 := math.FMA(t45, t39, float64(0.9864168756472674))
-	FMOVQ    3840(R9), F20
-	VFMLA    V18.D2, V24.D2, V20.D2
-	FMOVQ    3840(R9), F21
-	VFMLA    V19.D2, V25.D2, V21.D2
-	// t47 := math.FMA(t46, t39, float64(-0.7570780034800223))
-	FMOVQ    3856(R9), F24
-	VFMLA    V18.D2, V20.D2, V24.D2
-	FMOVQ    3856(R9), F25
-	VFMLA    V19.D2, V21.D2, V25.D2
-	// t48 := math.FMA(t47, t39, float64(0.46417383717517596))
-	FMOVQ    3872(R9), F20
-	VFMLA    V18.D2, V24.D2, V20.D2
-	FMOVQ    3872(R9), F21
-	VFMLA    V19.D2, V25.D2, V21.D2
-	// t49 := math.FMA(t48, t39, float64(-0.23470268258424823))
-	FMOVQ    3888(R9), F24
-	VFMLA    V18.D2, V20.D2, V24.D2
-	FMOVQ    3888(R9), F25
-	VFMLA    V19.D2, V21.D2, V25.D2
-	// t50 := math.FMA(t49, t39, float64(0.09673013104215797))
-	FMOVQ    3904(R9), F20
-	VFMLA    V18.D2, V24.D2, V20.D2
-	FMOVQ    3904(R9), F21
-	VFMLA    V19.D2, V25.D2, V21.D2
-	// t51 := math.FMA(t50, t39, float64(-0.0247842498194973))
-	FMOVQ    3920(R9), F24
-	VFMLA    V18.D2, V20.D2, V24.D2
-	FMOVQ    3920(R9), F25
-	VFMLA    V19.D2, V21.D2, V25.D2
-	// t52 := math.FMA(t51, t39, float64(0.023676143192783047))
-	FMOVQ    3936(R9), F20
-	VFMLA    V18.D2, V24.D2, V20.D2
-	FMOVQ    3936(R9), F21
-	VFMLA    V19.D2, V25.D2, V21.D2
-	// t53 := math.FMA(t52, t39, float64(0.02376729386449057))
-	FMOVQ    3952(R9), F24
-	VFMLA    V18.D2, V20.D2, V24.D2
-	FMOVQ    3952(R9), F25
-	VFMLA    V19.D2, V21.D2, V25.D2
-	// t54 := math.FMA(t53, t39, float64(0.03790814514974808))
-	FMOVQ    3968(R9), F20
-	VFMLA    V18.D2, V24.D2, V20.D2
-	FMOVQ    3968(R9), F21
-	VFMLA    V19.D2, V25.D2, V21.D2
-	// t55 := math.FMA(t54, t39, float64(0.049743755728627916))
-	FMOVQ    3984(R9), F24
-	VFMLA    V18.D2, V20.D2, V24.D2
-	FMOVQ    3984(R9), F25
-	VFMLA    V19.D2, V21.D2, V25.D2
-	// t56 := math.FMA(t55, t39, float64(0.06102682157904468))
-	FMOVQ    4000(R9), F20
-	VFMLA    V18.D2, V24.D2, V20.D2
-	FMOVQ    4000(R9), F21
-	VFMLA    V19.D2, V25.D2, V21.D2
-	// t57 := math.FMA(t56, t39, float64(0.07021348776011532))
-	FMOVQ    4016(R9), F24
-	VFMLA    V18.D2, V20.D2, V24.D2
-	FMOVQ    4016(R9), F25
-	VFMLA    V19.D2, V21.D2, V25.D2
-	// t58 := math.FMA(t57, t39, float64(0.07659693659240818))
-	FMOVQ    4032(R9), F20
-	VFMLA    V18.D2, V24.D2, V20.D2
-	FMOVQ    4032(R9), F21
-	VFMLA    V19.D2, V25.D2, V21.D2
-	// t59 := math.FMA(t58, t39, float64(0.0797884554673577))
 	FMOVQ    4048(R9), F24
 	VFMLA    V18.D2, V20.D2, V24.D2
 	FMOVQ    4048(R9), F25
 	VFMLA    V19.D2, V21.D2, V25.D2
-	// t60 := math.FMA(t59, t39, float64(0.07978845608956175))
+	// t42 := math.FMA(t41, t39, float64(0.21708270667069918))
 	FMOVQ    4064(R9), F20
 	VFMLA    V18.D2, V24.D2, V20.D2
 	FMOVQ    4064(R9), F21
+	VFMLA    V19.D2, V25.D2, V21.D2
+	// t43 := math.FMA(t42, t39, float64(-0.49919569827686777))
+	FMOVQ    4080(R9), F24
+	VFMLA    V18.D2, V20.D2, V24.D2
+	FMOVQ    4080(R9), F25
+	VFMLA    V19.D2, V21.D2, V25.D2
+	// t44 := math.FMA(t43, t39, float64(0.8248691528741359))
+	FMOVQ    4096(R9), F20
+	VFMLA    V18.D2, V24.D2, V20.D2
+	FMOVQ    4096(R9), F21
+	VFMLA    V19.D2, V25.D2, V21.D2
+	// t45 := math.FMA(t44, t39, float64(-1.0226051548324846))
+	FMOVQ    4112(R9), F24
+	VFMLA    V18.D2, V20.D2, V24.D2
+	FMOVQ    4112(R9), F25
+	VFMLA    V19.D2, V21.D2, V25.D2
+	// t46 := math.FMA(t45, t39, float64(0.9864168756472674))
+	FMOVQ    4128(R9), F20
+	VFMLA    V18.D2, V24.D2, V20.D2
+	FMOVQ    4128(R9), F21
+	VFMLA    V19.D2, V25.D2, V21.D2
+	// t47 := math.FMA(t46, t39, float64(-0.7570780034800223))
+	FMOVQ    4144(R9), F24
+	VFMLA    V18.D2, V20.D2, V24.D2
+	FMOVQ    4144(R9), F25
+	VFMLA    V19.D2, V21.D2, V25.D2
+	// t48 := math.FMA(t47, t39, float64(0.46417383717517596))
+	FMOVQ    4160(R9), F20
+	VFMLA    V18.D2, V24.D2, V20.D2
+	FMOVQ    4160(R9), F21
+	VFMLA    V19.D2, V25.D2, V21.D2
+	// t49 := math.FMA(t48, t39, float64(-0.23470268258424823))
+	FMOVQ    4176(R9), F24
+	VFMLA    V18.D2, V20.D2, V24.D2
+	FMOVQ    4176(R9), F25
+	VFMLA    V19.D2, V21.D2, V25.D2
+	// t50 := math.FMA(t49, t39, float64(0.09673013104215797))
+	FMOVQ    4192(R9), F20
+	VFMLA    V18.D2, V24.D2, V20.D2
+	FMOVQ    4192(R9), F21
+	VFMLA    V19.D2, V25.D2, V21.D2
+	// t51 := math.FMA(t50, t39, float64(-0.0247842498194973))
+	FMOVQ    4208(R9), F24
+	VFMLA    V18.D2, V20.D2, V24.D2
+	FMOVQ    4208(R9), F25
+	VFMLA    V19.D2, V21.D2, V25.D2
+	// t52 := math.FMA(t51, t39, float64(0.023676143192783047))
+	FMOVQ    4224(R9), F20
+	VFMLA    V18.D2, V24.D2, V20.D2
+	FMOVQ    4224(R9), F21
+	VFMLA    V19.D2, V25.D2, V21.D2
+	// t53 := math.FMA(t52, t39, float64(0.02376729386449057))
+	FMOVQ    4240(R9), F24
+	VFMLA    V18.D2, V20.D2, V24.D2
+	FMOVQ    4240(R9), F25
+	VFMLA    V19.D2, V21.D2, V25.D2
+	// t54 := math.FMA(t53, t39, float64(0.03790814514974808))
+	FMOVQ    4256(R9), F20
+	VFMLA    V18.D2, V24.D2, V20.D2
+	FMOVQ    4256(R9), F21
+	VFMLA    V19.D2, V25.D2, V21.D2
+	// t55 := math.FMA(t54, t39, float64(0.049743755728627916))
+	FMOVQ    4272(R9), F24
+	VFMLA    V18.D2, V20.D2, V24.D2
+	FMOVQ    4272(R9), F25
+	VFMLA    V19.D2, V21.D2, V25.D2
+	// t56 := math.FMA(t55, t39, float64(0.06102682157904468))
+	FMOVQ    4288(R9), F20
+	VFMLA    V18.D2, V24.D2, V20.D2
+	FMOVQ    4288(R9), F21
+	VFMLA    V19.D2, V25.D2, V21.D2
+	// t57 := math.FMA(t56, t39, float64(0.07021348776011532))
+	FMOVQ    4304(R9), F24
+	VFMLA    V18.D2, V20.D2, V24.D2
+	FMOVQ    4304(R9), F25
+	VFMLA    V19.D2, V21.D2, V25.D2
+	// t58 := math.FMA(t57, t39, float64(0.07659693659240818))
+	FMOVQ    4320(R9), F20
+	VFMLA    V18.D2, V24.D2, V20.D2
+	FMOVQ    4320(R9), F21
+	VFMLA    V19.D2, V25.D2, V21.D2
+	// t59 := math.FMA(t58, t39, float64(0.0797884554673577))
+	FMOVQ    4336(R9), F24
+	VFMLA    V18.D2, V20.D2, V24.D2
+	FMOVQ    4336(R9), F25
+	VFMLA    V19.D2, V21.D2, V25.D2
+	// t60 := math.FMA(t59, t39, float64(0.07978845608956175))
+	FMOVQ    4352(R9), F20
+	VFMLA    V18.D2, V24.D2, V20.D2
+	FMOVQ    4352(R9), F21
 	VFMLA    V19.D2, V25.D2, V21.D2
 	// t61 := float64(t60 * t39)
 	WORD     $0x6e72de94 // FMUL V20.2D, V20.2D, V18.2D
@@ -19232,44 +20411,44 @@ loop:
 	VFMLS    V11.D2, V22.D2, V18.D2
 	VFMLS    V11.D2, V23.D2, V19.D2
 	// t11 := math.FMA(float64(2.510038549551032e-08), t10, float64(2.7620088445409746e-07))
-	FMOVQ    3312(R9), F22
+	FMOVQ    3616(R9), F22
 	VFMLA    V18.D2, V12.D2, V22.D2
-	FMOVQ    3312(R9), F23
+	FMOVQ    3616(R9), F23
 	VFMLA    V19.D2, V12.D2, V23.D2
 	// t12 := math.FMA(t11, t10, float64(2.7557268459997064e-06))
-	FMOVQ    3344(R9), F24
+	FMOVQ    3648(R9), F24
 	VFMLA    V18.D2, V22.D2, V24.D2
-	FMOVQ    3344(R9), F25
+	FMOVQ    3648(R9), F25
 	VFMLA    V19.D2, V23.D2, V25.D2
 	// t13 := math.FMA(t12, t10, float64(2.4801521295954376e-05))
-	FMOVQ    3376(R9), F22
+	FMOVQ    3664(R9), F22
 	VFMLA    V18.D2, V24.D2, V22.D2
-	FMOVQ    3376(R9), F23
+	FMOVQ    3664(R9), F23
 	VFMLA    V19.D2, V25.D2, V23.D2
 	// t14 := math.FMA(t13, t10, float64(0.00019841269863053618))
-	FMOVQ    3392(R9), F24
+	FMOVQ    3680(R9), F24
 	VFMLA    V18.D2, V22.D2, V24.D2
-	FMOVQ    3392(R9), F25
+	FMOVQ    3680(R9), F25
 	VFMLA    V19.D2, V23.D2, V25.D2
 	// t15 := math.FMA(t14, t10, float64(0.0013888888917213717))
-	FMOVQ    3408(R9), F22
+	FMOVQ    3696(R9), F22
 	VFMLA    V18.D2, V24.D2, V22.D2
-	FMOVQ    3408(R9), F23
+	FMOVQ    3696(R9), F23
 	VFMLA    V19.D2, V25.D2, V23.D2
 	// t16 := math.FMA(t15, t10, float64(0.008333333333330062))
-	FMOVQ    3424(R9), F24
+	FMOVQ    3712(R9), F24
 	VFMLA    V18.D2, V22.D2, V24.D2
-	FMOVQ    3424(R9), F25
+	FMOVQ    3712(R9), F25
 	VFMLA    V19.D2, V23.D2, V25.D2
 	// t17 := math.FMA(t16, t10, float64(0.04166666666662413))
-	FMOVQ    3440(R9), F22
+	FMOVQ    3728(R9), F22
 	VFMLA    V18.D2, V24.D2, V22.D2
-	FMOVQ    3440(R9), F23
+	FMOVQ    3728(R9), F23
 	VFMLA    V19.D2, V25.D2, V23.D2
 	// t18 := math.FMA(t17, t10, float64(0.16666666666666669))
-	FMOVQ    3456(R9), F24
+	FMOVQ    3744(R9), F24
 	VFMLA    V18.D2, V22.D2, V24.D2
-	FMOVQ    3456(R9), F25
+	FMOVQ    3744(R9), F25
 	VFMLA    V19.D2, V23.D2, V25.D2
 	// t19 := math.FMA(t18, t10, float64(0.5))
 	VMOV     V2.B16, V22.B16
@@ -19349,109 +20528,109 @@ loop:
 	WORD     $0x6e72fc12 // FDIV V18.2D, V0.2D, V18.2D
 	WORD     $0x6e73fc13 // FDIV V19.2D, V0.2D, V19.2D
 	// t40 := math.FMA(float64(-0.0009332069573188149), t39, float64(0.011398886098713914))
-	FMOVQ    3744(R9), F20
+	FMOVQ    4032(R9), F20
 	VFMLA    V18.D2, V14.D2, V20.D2
-	FMOVQ    3744(R9), F21
+	FMOVQ    4032(R9), F21
 	VFMLA    V19.D2, V14.D2, V21.D2
 	// t41 := math.FMA(t40, t39, float64(-0.06388208898184863))
-	FMOVQ    3760(R9), F24
-	VFMLA    V18.D2, V20.D2, V24.D2
-	FMOVQ    3760(R9), F25
-	VFMLA    V19.D2, V21.D2, V25.D2
-	// t42 := math.FMA(t41, t39, float64(0.21708270667069918))
-	FMOVQ    3776(R9), F20
-	VFMLA    V18.D2, V24.D2, V20.D2
-	FMOVQ    3776(R9), F21
-	VFMLA    V19.D2, V25.D2, V21.D2
-	// t43 := math.FMA(t42, t39, float64(-0.49919569827686777))
-	FMOVQ    3792(R9), F24
-	VFMLA    V18.D2, V20.D2, V24.D2
-	FMOVQ    3792(R9), F25
-	VFMLA    V19.D2, V21.D2, V25.D2
-	// t44 := math.FMA(t43, t39, float64(0.8248691528741359))
-	FMOVQ    3808(R9), F20
-	VFMLA    V18.D2, V24.D2, V20.D2
-	FMOVQ    3808(R9), F21
-	VFMLA    V19.D2, V25.D2, V21.D2
-	// t45 := math.FMA(t44, t39, float64(-1.0226051548324846))
-	FMOVQ    3824(R9), F24
-	VFMLA    V18.D2, V20.D2, V24.D2
-	FMOVQ    3824(R9), F25
-	VFMLA    V19.D2, V21.D2, V25.D2
-	// t46 := math.FMA(t45, t39, float64(0.9864168756472674))
-	FMOVQ    3840(R9), F20
-	VFMLA    V18.D2, V24.D2, V20.D2
-	FMOVQ    3840(R9), F21
-	VFMLA    V19.D2, V25.D2, V21.D2
-	// t47 := math.FMA(t46, t39, float64(-0.7570780034800223))
-	FMOVQ    3856(R9), F24
-	VFMLA    V18.D2, V20.D2, V24.D2
-	FMOVQ    3856(R9), F25
-	VFMLA    V19.D2, V21.D2, V25.D2
-	// t48 := math.FMA(t47, t39, float64(0.46417383717517596))
-	FMOVQ    3872(R9), F20
-	VFMLA    V18.D2, V24.D2, V20.D2
-	FMOVQ    3872(R9), F21
-	VFMLA    V19.D2, V25.D2, V21.D2
-	// t49 := math.FMA(t48, t39, float64(-0.23470268258424823))
-	FMOVQ    3888(R9), F24
-	VFMLA    V18.D2, V20.D2, V24.D2
-	FMOVQ    3888(R9), F25
-	VFMLA    V19.D2, V21.D2, V25.D2
-	// t50 := math.FMA(t49, t39, float64(0.09673013104215797))
-	FMOVQ    3904(R9), F20
-	VFMLA    V18.D2, V24.D2, V20.D2
-	FMOVQ    3904(R9), F21
-	VFMLA    V19.D2, V25.D2, V21.D2
-	// t51 := math.FMA(t50, t39, float64(-0.0247842498194973))
-	FMOVQ    3920(R9), F24
-	VFMLA    V18.D2, V20.D2, V24.D2
-	FMOVQ    3920(R9), F25
-	VFMLA    V19.D2, V21.D2, V25.D2
-	// t52 := math.FMA(t51, t39, float64(0.023676143192783047))
-	FMOVQ    3936(R9), F20
-	VFMLA    V18.D2, V24.D2, V20.D2
-	FMOVQ    3936(R9), F21
-	VFMLA    V19.D2, V25.D2, V21.D2
-	// t53 := math.FMA(t52, t39, float64(0.02376729386449057))
-	FMOVQ    3952(R9), F24
-	VFMLA    V18.D2, V20.D2, V24.D2
-	FMOVQ    3952(R9), F25
-	VFMLA    V19.D2, V21.D2, V25.D2
-	// t54 := math.FMA(t53, t39, float64(0.03790814514974808))
-	FMOVQ    3968(R9), F20
-	VFMLA    V18.D2, V24.D2, V20.D2
-	FMOVQ    3968(R9), F21
-	VFMLA    V19.D2, V25.D2, V21.D2
-	// t55 := math.FMA(t54, t39, float64(0.049743755728627916))
-	FMOVQ    3984(R9), F24
-	VFMLA    V18.D2, V20.D2, V24.D2
-	FMOVQ    3984(R9), F25
-	VFMLA    V19.D2, V21.D2, V25.D2
-	// t56 := math.FMA(t55, t39, float64(0.06102682157904468))
-	FMOVQ    4000(R9), F20
-	VFMLA    V18.D2, V24.D2, V20.D2
-	FMOVQ    4000(R9), F21
-	VFMLA    V19.D2, V25.D2, V21.D2
-	// t57 := math.FMA(t56, t39, float64(0.07021348776011532))
-	FMOVQ    4016(R9), F24
-	VFMLA    V18.D2, V20.D2, V24.D2
-	FMOVQ    4016(R9), F25
-	VFMLA    V19.D2, V21.D2, V25.D2
-	// t58 := math.FMA(t57, t39, float64(0.07659693659240818))
-	FMOVQ    4032(R9), F20
-	VFMLA    V18.D2, V24.D2, V20.D2
-	FMOVQ    4032(R9), F21
-	VFMLA    V19.D2, V25.D2, V21.D2
-	// t59 := math.FMA(t58, t39, float64(0.0797884554673577))
 	FMOVQ    4048(R9), F24
 	VFMLA    V18.D2, V20.D2, V24.D2
 	FMOVQ    4048(R9), F25
 	VFMLA    V19.D2, V21.D2, V25.D2
-	// t60 := math.FMA(t59, t39, float64(0.07978845608956175))
+	// t42 := math.FMA(t41, t39, float64(0.21708270667069918))
 	FMOVQ    4064(R9), F20
 	VFMLA    V18.D2, V24.D2, V20.D2
 	FMOVQ    4064(R9), F21
+	VFMLA    V19.D2, V25.D2, V21.D2
+	// t43 := math.FMA(t42, t39, float64(-0.49919569827686777))
+	FMOVQ    4080(R9), F24
+	VFMLA    V18.D2, V20.D2, V24.D2
+	FMOVQ    4080(R9), F25
+	VFMLA    V19.D2, V21.D2, V25.D2
+	// t44 := math.FMA(t43, t39, float64(0.8248691528741359))
+	FMOVQ    4096(R9), F20
+	VFMLA    V18.D2, V24.D2, V20.D2
+	FMOVQ    4096(R9), F21
+	VFMLA    V19.D2, V25.D2, V21.D2
+	// t45 := math.FMA(t44, t39, float64(-1.0226051548324846))
+	FMOVQ    4112(R9), F24
+	VFMLA    V18.D2, V20.D2, V24.D2
+	FMOVQ    4112(R9), F25
+	VFMLA    V19.D2, V21.D2, V25.D2
+	// t46 := math.FMA(t45, t39, float64(0.9864168756472674))
+	FMOVQ    4128(R9), F20
+	VFMLA    V18.D2, V24.D2, V20.D2
+	FMOVQ    4128(R9), F21
+	VFMLA    V19.D2, V25.D2, V21.D2
+	// t47 := math.FMA(t46, t39, float64(-0.7570780034800223))
+	FMOVQ    4144(R9), F24
+	VFMLA    V18.D2, V20.D2, V24.D2
+	FMOVQ    4144(R9), F25
+	VFMLA    V19.D2, V21.D2, V25.D2
+	// t48 := math.FMA(t47, t39, float64(0.46417383717517596))
+	FMOVQ    4160(R9), F20
+	VFMLA    V18.D2, V24.D2, V20.D2
+	FMOVQ    4160(R9), F21
+	VFMLA    V19.D2, V25.D2, V21.D2
+	// t49 := math.FMA(t48, t39, float64(-0.23470268258424823))
+	FMOVQ    4176(R9), F24
+	VFMLA    V18.D2, V20.D2, V24.D2
+	FMOVQ    4176(R9), F25
+	VFMLA    V19.D2, V21.D2, V25.D2
+	// t50 := math.FMA(t49, t39, float64(0.09673013104215797))
+	FMOVQ    4192(R9), F20
+	VFMLA    V18.D2, V24.D2, V20.D2
+	FMOVQ    4192(R9), F21
+	VFMLA    V19.D2, V25.D2, V21.D2
+	// t51 := math.FMA(t50, t39, float64(-0.0247842498194973))
+	FMOVQ    4208(R9), F24
+	VFMLA    V18.D2, V20.D2, V24.D2
+	FMOVQ    4208(R9), F25
+	VFMLA    V19.D2, V21.D2, V25.D2
+	// t52 := math.FMA(t51, t39, float64(0.023676143192783047))
+	FMOVQ    4224(R9), F20
+	VFMLA    V18.D2, V24.D2, V20.D2
+	FMOVQ    4224(R9), F21
+	VFMLA    V19.D2, V25.D2, V21.D2
+	// t53 := math.FMA(t52, t39, float64(0.02376729386449057))
+	FMOVQ    4240(R9), F24
+	VFMLA    V18.D2, V20.D2, V24.D2
+	FMOVQ    4240(R9), F25
+	VFMLA    V19.D2, V21.D2, V25.D2
+	// t54 := math.FMA(t53, t39, float64(0.03790814514974808))
+	FMOVQ    4256(R9), F20
+	VFMLA    V18.D2, V24.D2, V20.D2
+	FMOVQ    4256(R9), F21
+	VFMLA    V19.D2, V25.D2, V21.D2
+	// t55 := math.FMA(t54, t39, float64(0.049743755728627916))
+	FMOVQ    4272(R9), F24
+	VFMLA    V18.D2, V20.D2, V24.D2
+	FMOVQ    4272(R9), F25
+	VFMLA    V19.D2, V21.D2, V25.D2
+	// t56 := math.FMA(t55, t39, float64(0.06102682157904468))
+	FMOVQ    4288(R9), F20
+	VFMLA    V18.D2, V24.D2, V20.D2
+	FMOVQ    4288(R9), F21
+	VFMLA    V19.D2, V25.D2, V21.D2
+	// t57 := math.FMA(t56, t39, float64(0.07021348776011532))
+	FMOVQ    4304(R9), F24
+	VFMLA    V18.D2, V20.D2, V24.D2
+	FMOVQ    4304(R9), F25
+	VFMLA    V19.D2, V21.D2, V25.D2
+	// t58 := math.FMA(t57, t39, float64(0.07659693659240818))
+	FMOVQ    4320(R9), F20
+	VFMLA    V18.D2, V24.D2, V20.D2
+	FMOVQ    4320(R9), F21
+	VFMLA    V19.D2, V25.D2, V21.D2
+	// t59 := math.FMA(t58, t39, float64(0.0797884554673577))
+	FMOVQ    4336(R9), F24
+	VFMLA    V18.D2, V20.D2, V24.D2
+	FMOVQ    4336(R9), F25
+	VFMLA    V19.D2, V21.D2, V25.D2
+	// t60 := math.FMA(t59, t39, float64(0.07978845608956175))
+	FMOVQ    4352(R9), F20
+	VFMLA    V18.D2, V24.D2, V20.D2
+	FMOVQ    4352(R9), F21
 	VFMLA    V19.D2, V25.D2, V21.D2
 	// t61 := float64(t60 * t39)
 	WORD     $0x6e72de94 // FMUL V20.2D, V20.2D, V18.2D
@@ -19524,44 +20703,44 @@ loop:
 	VFMLS    V11.D2, V22.D2, V18.D2
 	VFMLS    V11.D2, V23.D2, V19.D2
 	// t11 := math.FMA(float64(2.510038549551032e-08), t10, float64(2.7620088445409746e-07))
-	FMOVQ    3312(R9), F22
+	FMOVQ    3616(R9), F22
 	VFMLA    V18.D2, V12.D2, V22.D2
-	FMOVQ    3312(R9), F23
+	FMOVQ    3616(R9), F23
 	VFMLA    V19.D2, V12.D2, V23.D2
 	// t12 := math.FMA(t11, t10, float64(2.7557268459997064e-06))
-	FMOVQ    3344(R9), F24
+	FMOVQ    3648(R9), F24
 	VFMLA    V18.D2, V22.D2, V24.D2
-	FMOVQ    3344(R9), F25
+	FMOVQ    3648(R9), F25
 	VFMLA    V19.D2, V23.D2, V25.D2
 	// t13 := math.FMA(t12, t10, float64(2.4801521295954376e-05))
-	FMOVQ    3376(R9), F22
+	FMOVQ    3664(R9), F22
 	VFMLA    V18.D2, V24.D2, V22.D2
-	FMOVQ    3376(R9), F23
+	FMOVQ    3664(R9), F23
 	VFMLA    V19.D2, V25.D2, V23.D2
 	// t14 := math.FMA(t13, t10, float64(0.00019841269863053618))
-	FMOVQ    3392(R9), F24
+	FMOVQ    3680(R9), F24
 	VFMLA    V18.D2, V22.D2, V24.D2
-	FMOVQ    3392(R9), F25
+	FMOVQ    3680(R9), F25
 	VFMLA    V19.D2, V23.D2, V25.D2
 	// t15 := math.FMA(t14, t10, float64(0.0013888888917213717))
-	FMOVQ    3408(R9), F22
+	FMOVQ    3696(R9), F22
 	VFMLA    V18.D2, V24.D2, V22.D2
-	FMOVQ    3408(R9), F23
+	FMOVQ    3696(R9), F23
 	VFMLA    V19.D2, V25.D2, V23.D2
 	// t16 := math.FMA(t15, t10, float64(0.008333333333330062))
-	FMOVQ    3424(R9), F24
+	FMOVQ    3712(R9), F24
 	VFMLA    V18.D2, V22.D2, V24.D2
-	FMOVQ    3424(R9), F25
+	FMOVQ    3712(R9), F25
 	VFMLA    V19.D2, V23.D2, V25.D2
 	// t17 := math.FMA(t16, t10, float64(0.04166666666662413))
-	FMOVQ    3440(R9), F22
+	FMOVQ    3728(R9), F22
 	VFMLA    V18.D2, V24.D2, V22.D2
-	FMOVQ    3440(R9), F23
+	FMOVQ    3728(R9), F23
 	VFMLA    V19.D2, V25.D2, V23.D2
 	// t18 := math.FMA(t17, t10, float64(0.16666666666666669))
-	FMOVQ    3456(R9), F24
+	FMOVQ    3744(R9), F24
 	VFMLA    V18.D2, V22.D2, V24.D2
-	FMOVQ    3456(R9), F25
+	FMOVQ    3744(R9), F25
 	VFMLA    V19.D2, V23.D2, V25.D2
 	// t19 := math.FMA(t18, t10, float64(0.5))
 	VMOV     V2.B16, V22.B16
@@ -19641,109 +20820,109 @@ loop:
 	WORD     $0x6e72fc12 // FDIV V18.2D, V0.2D, V18.2D
 	WORD     $0x6e73fc13 // FDIV V19.2D, V0.2D, V19.2D
 	// t40 := math.FMA(float64(-0.0009332069573188149), t39, float64(0.011398886098713914))
-	FMOVQ    3744(R9), F20
+	FMOVQ    4032(R9), F20
 	VFMLA    V18.D2, V14.D2, V20.D2
-	FMOVQ    3744(R9), F21
+	FMOVQ    4032(R9), F21
 	VFMLA    V19.D2, V14.D2, V21.D2
 	// t41 := math.FMA(t40, t39, float64(-0.06388208898184863))
-	FMOVQ    3760(R9), F24
-	VFMLA    V18.D2, V20.D2, V24.D2
-	FMOVQ    3760(R9), F25
-	VFMLA    V19.D2, V21.D2, V25.D2
-	// t42 := math.FMA(t41, t39, float64(0.21708270667069918))
-	FMOVQ    3776(R9), F20
-	VFMLA    V18.D2, V24.D2, V20.D2
-	FMOVQ    3776(R9), F21
-	VFMLA    V19.D2, V25.D2, V21.D2
-	// t43 := math.FMA(t42, t39, float64(-0.49919569827686777))
-	FMOVQ    3792(R9), F24
-	VFMLA    V18.D2, V20.D2, V24.D2
-	FMOVQ    3792(R9), F25
-	VFMLA    V19.D2, V21.D2, V25.D2
-	// t44 := math.FMA(t43, t39, float64(0.8248691528741359))
-	FMOVQ    3808(R9), F20
-	VFMLA    V18.D2, V24.D2, V20.D2
-	FMOVQ    3808(R9), F21
-	VFMLA    V19.D2, V25.D2, V21.D2
-	// t45 := math.FMA(t44, t39, float64(-1.0226051548324846))
-	FMOVQ    3824(R9), F24
-	VFMLA    V18.D2, V20.D2, V24.D2
-	FMOVQ    3824(R9), F25
-	VFMLA    V19.D2, V21.D2, V25.D2
-	// t46 := math.FMA(t45, t39, float64(0.9864168756472674))
-	FMOVQ    3840(R9), F20
-	VFMLA    V18.D2, V24.D2, V20.D2
-	FMOVQ    3840(R9), F21
-	VFMLA    V19.D2, V25.D2, V21.D2
-	// t47 := math.FMA(t46, t39, float64(-0.7570780034800223))
-	FMOVQ    3856(R9), F24
-	VFMLA    V18.D2, V20.D2, V24.D2
-	FMOVQ    3856(R9), F25
-	VFMLA    V19.D2, V21.D2, V25.D2
-	// t48 := math.FMA(t47, t39, float64(0.46417383717517596))
-	FMOVQ    3872(R9), F20
-	VFMLA    V18.D2, V24.D2, V20.D2
-	FMOVQ    3872(R9), F21
-	VFMLA    V19.D2, V25.D2, V21.D2
-	// t49 := math.FMA(t48, t39, float64(-0.23470268258424823))
-	FMOVQ    3888(R9), F24
-	VFMLA    V18.D2, V20.D2, V24.D2
-	FMOVQ    3888(R9), F25
-	VFMLA    V19.D2, V21.D2, V25.D2
-	// t50 := math.FMA(t49, t39, float64(0.09673013104215797))
-	FMOVQ    3904(R9), F20
-	VFMLA    V18.D2, V24.D2, V20.D2
-	FMOVQ    3904(R9), F21
-	VFMLA    V19.D2, V25.D2, V21.D2
-	// t51 := math.FMA(t50, t39, float64(-0.0247842498194973))
-	FMOVQ    3920(R9), F24
-	VFMLA    V18.D2, V20.D2, V24.D2
-	FMOVQ    3920(R9), F25
-	VFMLA    V19.D2, V21.D2, V25.D2
-	// t52 := math.FMA(t51, t39, float64(0.023676143192783047))
-	FMOVQ    3936(R9), F20
-	VFMLA    V18.D2, V24.D2, V20.D2
-	FMOVQ    3936(R9), F21
-	VFMLA    V19.D2, V25.D2, V21.D2
-	// t53 := math.FMA(t52, t39, float64(0.02376729386449057))
-	FMOVQ    3952(R9), F24
-	VFMLA    V18.D2, V20.D2, V24.D2
-	FMOVQ    3952(R9), F25
-	VFMLA    V19.D2, V21.D2, V25.D2
-	// t54 := math.FMA(t53, t39, float64(0.03790814514974808))
-	FMOVQ    3968(R9), F20
-	VFMLA    V18.D2, V24.D2, V20.D2
-	FMOVQ    3968(R9), F21
-	VFMLA    V19.D2, V25.D2, V21.D2
-	// t55 := math.FMA(t54, t39, float64(0.049743755728627916))
-	FMOVQ    3984(R9), F24
-	VFMLA    V18.D2, V20.D2, V24.D2
-	FMOVQ    3984(R9), F25
-	VFMLA    V19.D2, V21.D2, V25.D2
-	// t56 := math.FMA(t55, t39, float64(0.06102682157904468))
-	FMOVQ    4000(R9), F20
-	VFMLA    V18.D2, V24.D2, V20.D2
-	FMOVQ    4000(R9), F21
-	VFMLA    V19.D2, V25.D2, V21.D2
-	// t57 := math.FMA(t56, t39, float64(0.07021348776011532))
-	FMOVQ    4016(R9), F24
-	VFMLA    V18.D2, V20.D2, V24.D2
-	FMOVQ    4016(R9), F25
-	VFMLA    V19.D2, V21.D2, V25.D2
-	// t58 := math.FMA(t57, t39, float64(0.07659693659240818))
-	FMOVQ    4032(R9), F20
-	VFMLA    V18.D2, V24.D2, V20.D2
-	FMOVQ    4032(R9), F21
-	VFMLA    V19.D2, V25.D2, V21.D2
-	// t59 := math.FMA(t58, t39, float64(0.0797884554673577))
 	FMOVQ    4048(R9), F24
 	VFMLA    V18.D2, V20.D2, V24.D2
 	FMOVQ    4048(R9), F25
 	VFMLA    V19.D2, V21.D2, V25.D2
-	// t60 := math.FMA(t59, t39, float64(0.07978845608956175))
+	// t42 := math.FMA(t41, t39, float64(0.21708270667069918))
 	FMOVQ    4064(R9), F20
 	VFMLA    V18.D2, V24.D2, V20.D2
 	FMOVQ    4064(R9), F21
+	VFMLA    V19.D2, V25.D2, V21.D2
+	// t43 := math.FMA(t42, t39, float64(-0.49919569827686777))
+	FMOVQ    4080(R9), F24
+	VFMLA    V18.D2, V20.D2, V24.D2
+	FMOVQ    4080(R9), F25
+	VFMLA    V19.D2, V21.D2, V25.D2
+	// t44 := math.FMA(t43, t39, float64(0.8248691528741359))
+	FMOVQ    4096(R9), F20
+	VFMLA    V18.D2, V24.D2, V20.D2
+	FMOVQ    4096(R9), F21
+	VFMLA    V19.D2, V25.D2, V21.D2
+	// t45 := math.FMA(t44, t39, float64(-1.0226051548324846))
+	FMOVQ    4112(R9), F24
+	VFMLA    V18.D2, V20.D2, V24.D2
+	FMOVQ    4112(R9), F25
+	VFMLA    V19.D2, V21.D2, V25.D2
+	// t46 := math.FMA(t45, t39, float64(0.9864168756472674))
+	FMOVQ    4128(R9), F20
+	VFMLA    V18.D2, V24.D2, V20.D2
+	FMOVQ    4128(R9), F21
+	VFMLA    V19.D2, V25.D2, V21.D2
+	// t47 := math.FMA(t46, t39, float64(-0.7570780034800223))
+	FMOVQ    4144(R9), F24
+	VFMLA    V18.D2, V20.D2, V24.D2
+	FMOVQ    4144(R9), F25
+	VFMLA    V19.D2, V21.D2, V25.D2
+	// t48 := math.FMA(t47, t39, float64(0.46417383717517596))
+	FMOVQ    4160(R9), F20
+	VFMLA    V18.D2, V24.D2, V20.D2
+	FMOVQ    4160(R9), F21
+	VFMLA    V19.D2, V25.D2, V21.D2
+	// t49 := math.FMA(t48, t39, float64(-0.23470268258424823))
+	FMOVQ    4176(R9), F24
+	VFMLA    V18.D2, V20.D2, V24.D2
+	FMOVQ    4176(R9), F25
+	VFMLA    V19.D2, V21.D2, V25.D2
+	// t50 := math.FMA(t49, t39, float64(0.09673013104215797))
+	FMOVQ    4192(R9), F20
+	VFMLA    V18.D2, V24.D2, V20.D2
+	FMOVQ    4192(R9), F21
+	VFMLA    V19.D2, V25.D2, V21.D2
+	// t51 := math.FMA(t50, t39, float64(-0.0247842498194973))
+	FMOVQ    4208(R9), F24
+	VFMLA    V18.D2, V20.D2, V24.D2
+	FMOVQ    4208(R9), F25
+	VFMLA    V19.D2, V21.D2, V25.D2
+	// t52 := math.FMA(t51, t39, float64(0.023676143192783047))
+	FMOVQ    4224(R9), F20
+	VFMLA    V18.D2, V24.D2, V20.D2
+	FMOVQ    4224(R9), F21
+	VFMLA    V19.D2, V25.D2, V21.D2
+	// t53 := math.FMA(t52, t39, float64(0.02376729386449057))
+	FMOVQ    4240(R9), F24
+	VFMLA    V18.D2, V20.D2, V24.D2
+	FMOVQ    4240(R9), F25
+	VFMLA    V19.D2, V21.D2, V25.D2
+	// t54 := math.FMA(t53, t39, float64(0.03790814514974808))
+	FMOVQ    4256(R9), F20
+	VFMLA    V18.D2, V24.D2, V20.D2
+	FMOVQ    4256(R9), F21
+	VFMLA    V19.D2, V25.D2, V21.D2
+	// t55 := math.FMA(t54, t39, float64(0.049743755728627916))
+	FMOVQ    4272(R9), F24
+	VFMLA    V18.D2, V20.D2, V24.D2
+	FMOVQ    4272(R9), F25
+	VFMLA    V19.D2, V21.D2, V25.D2
+	// t56 := math.FMA(t55, t39, float64(0.06102682157904468))
+	FMOVQ    4288(R9), F20
+	VFMLA    V18.D2, V24.D2, V20.D2
+	FMOVQ    4288(R9), F21
+	VFMLA    V19.D2, V25.D2, V21.D2
+	// t57 := math.FMA(t56, t39, float64(0.07021348776011532))
+	FMOVQ    4304(R9), F24
+	VFMLA    V18.D2, V20.D2, V24.D2
+	FMOVQ    4304(R9), F25
+	VFMLA    V19.D2, V21.D2, V25.D2
+	// t58 := math.FMA(t57, t39, float64(0.07659693659240818))
+	FMOVQ    4320(R9), F20
+	VFMLA    V18.D2, V24.D2, V20.D2
+	FMOVQ    4320(R9), F21
+	VFMLA    V19.D2, V25.D2, V21.D2
+	// t59 := math.FMA(t58, t39, float64(0.0797884554673577))
+	FMOVQ    4336(R9), F24
+	VFMLA    V18.D2, V20.D2, V24.D2
+	FMOVQ    4336(R9), F25
+	VFMLA    V19.D2, V21.D2, V25.D2
+	// t60 := math.FMA(t59, t39, float64(0.07978845608956175))
+	FMOVQ    4352(R9), F20
+	VFMLA    V18.D2, V24.D2, V20.D2
+	FMOVQ    4352(R9), F21
 	VFMLA    V19.D2, V25.D2, V21.D2
 	// t61 := float64(t60 * t39)
 	WORD     $0x6e72de94 // FMUL V20.2D, V20.2D, V18.2D
@@ -19816,44 +20995,44 @@ loop:
 	VFMLS    V11.D2, V22.D2, V18.D2
 	VFMLS    V11.D2, V23.D2, V19.D2
 	// t11 := math.FMA(float64(2.510038549551032e-08), t10, float64(2.7620088445409746e-07))
-	FMOVQ    3312(R9), F22
+	FMOVQ    3616(R9), F22
 	VFMLA    V18.D2, V12.D2, V22.D2
-	FMOVQ    3312(R9), F23
+	FMOVQ    3616(R9), F23
 	VFMLA    V19.D2, V12.D2, V23.D2
 	// t12 := math.FMA(t11, t10, float64(2.7557268459997064e-06))
-	FMOVQ    3344(R9), F24
+	FMOVQ    3648(R9), F24
 	VFMLA    V18.D2, V22.D2, V24.D2
-	FMOVQ    3344(R9), F25
+	FMOVQ    3648(R9), F25
 	VFMLA    V19.D2, V23.D2, V25.D2
 	// t13 := math.FMA(t12, t10, float64(2.4801521295954376e-05))
-	FMOVQ    3376(R9), F22
+	FMOVQ    3664(R9), F22
 	VFMLA    V18.D2, V24.D2, V22.D2
-	FMOVQ    3376(R9), F23
+	FMOVQ    3664(R9), F23
 	VFMLA    V19.D2, V25.D2, V23.D2
 	// t14 := math.FMA(t13, t10, float64(0.00019841269863053618))
-	FMOVQ    3392(R9), F24
+	FMOVQ    3680(R9), F24
 	VFMLA    V18.D2, V22.D2, V24.D2
-	FMOVQ    3392(R9), F25
+	FMOVQ    3680(R9), F25
 	VFMLA    V19.D2, V23.D2, V25.D2
 	// t15 := math.FMA(t14, t10, float64(0.0013888888917213717))
-	FMOVQ    3408(R9), F22
+	FMOVQ    3696(R9), F22
 	VFMLA    V18.D2, V24.D2, V22.D2
-	FMOVQ    3408(R9), F23
+	FMOVQ    3696(R9), F23
 	VFMLA    V19.D2, V25.D2, V23.D2
 	// t16 := math.FMA(t15, t10, float64(0.008333333333330062))
-	FMOVQ    3424(R9), F24
+	FMOVQ    3712(R9), F24
 	VFMLA    V18.D2, V22.D2, V24.D2
-	FMOVQ    3424(R9), F25
+	FMOVQ    3712(R9), F25
 	VFMLA    V19.D2, V23.D2, V25.D2
 	// t17 := math.FMA(t16, t10, float64(0.04166666666662413))
-	FMOVQ    3440(R9), F22
+	FMOVQ    3728(R9), F22
 	VFMLA    V18.D2, V24.D2, V22.D2
-	FMOVQ    3440(R9), F23
+	FMOVQ    3728(R9), F23
 	VFMLA    V19.D2, V25.D2, V23.D2
 	// t18 := math.FMA(t17, t10, float64(0.16666666666666669))
-	FMOVQ    3456(R9), F24
+	FMOVQ    3744(R9), F24
 	VFMLA    V18.D2, V22.D2, V24.D2
-	FMOVQ    3456(R9), F25
+	FMOVQ    3744(R9), F25
 	VFMLA    V19.D2, V23.D2, V25.D2
 	// t19 := math.FMA(t18, t10, float64(0.5))
 	VMOV     V2.B16, V22.B16
@@ -19933,109 +21112,109 @@ loop:
 	WORD     $0x6e72fc12 // FDIV V18.2D, V0.2D, V18.2D
 	WORD     $0x6e73fc13 // FDIV V19.2D, V0.2D, V19.2D
 	// t40 := math.FMA(float64(-0.0009332069573188149), t39, float64(0.011398886098713914))
-	FMOVQ    3744(R9), F20
+	FMOVQ    4032(R9), F20
 	VFMLA    V18.D2, V14.D2, V20.D2
-	FMOVQ    3744(R9), F21
+	FMOVQ    4032(R9), F21
 	VFMLA    V19.D2, V14.D2, V21.D2
 	// t41 := math.FMA(t40, t39, float64(-0.06388208898184863))
-	FMOVQ    3760(R9), F24
-	VFMLA    V18.D2, V20.D2, V24.D2
-	FMOVQ    3760(R9), F25
-	VFMLA    V19.D2, V21.D2, V25.D2
-	// t42 := math.FMA(t41, t39, float64(0.21708270667069918))
-	FMOVQ    3776(R9), F20
-	VFMLA    V18.D2, V24.D2, V20.D2
-	FMOVQ    3776(R9), F21
-	VFMLA    V19.D2, V25.D2, V21.D2
-	// t43 := math.FMA(t42, t39, float64(-0.49919569827686777))
-	FMOVQ    3792(R9), F24
-	VFMLA    V18.D2, V20.D2, V24.D2
-	FMOVQ    3792(R9), F25
-	VFMLA    V19.D2, V21.D2, V25.D2
-	// t44 := math.FMA(t43, t39, float64(0.8248691528741359))
-	FMOVQ    3808(R9), F20
-	VFMLA    V18.D2, V24.D2, V20.D2
-	FMOVQ    3808(R9), F21
-	VFMLA    V19.D2, V25.D2, V21.D2
-	// t45 := math.FMA(t44, t39, float64(-1.0226051548324846))
-	FMOVQ    3824(R9), F24
-	VFMLA    V18.D2, V20.D2, V24.D2
-	FMOVQ    3824(R9), F25
-	VFMLA    V19.D2, V21.D2, V25.D2
-	// t46 := math.FMA(t45, t39, float64(0.9864168756472674))
-	FMOVQ    3840(R9), F20
-	VFMLA    V18.D2, V24.D2, V20.D2
-	FMOVQ    3840(R9), F21
-	VFMLA    V19.D2, V25.D2, V21.D2
-	// t47 := math.FMA(t46, t39, float64(-0.7570780034800223))
-	FMOVQ    3856(R9), F24
-	VFMLA    V18.D2, V20.D2, V24.D2
-	FMOVQ    3856(R9), F25
-	VFMLA    V19.D2, V21.D2, V25.D2
-	// t48 := math.FMA(t47, t39, float64(0.46417383717517596))
-	FMOVQ    3872(R9), F20
-	VFMLA    V18.D2, V24.D2, V20.D2
-	FMOVQ    3872(R9), F21
-	VFMLA    V19.D2, V25.D2, V21.D2
-	// t49 := math.FMA(t48, t39, float64(-0.23470268258424823))
-	FMOVQ    3888(R9), F24
-	VFMLA    V18.D2, V20.D2, V24.D2
-	FMOVQ    3888(R9), F25
-	VFMLA    V19.D2, V21.D2, V25.D2
-	// t50 := math.FMA(t49, t39, float64(0.09673013104215797))
-	FMOVQ    3904(R9), F20
-	VFMLA    V18.D2, V24.D2, V20.D2
-	FMOVQ    3904(R9), F21
-	VFMLA    V19.D2, V25.D2, V21.D2
-	// t51 := math.FMA(t50, t39, float64(-0.0247842498194973))
-	FMOVQ    3920(R9), F24
-	VFMLA    V18.D2, V20.D2, V24.D2
-	FMOVQ    3920(R9), F25
-	VFMLA    V19.D2, V21.D2, V25.D2
-	// t52 := math.FMA(t51, t39, float64(0.023676143192783047))
-	FMOVQ    3936(R9), F20
-	VFMLA    V18.D2, V24.D2, V20.D2
-	FMOVQ    3936(R9), F21
-	VFMLA    V19.D2, V25.D2, V21.D2
-	// t53 := math.FMA(t52, t39, float64(0.02376729386449057))
-	FMOVQ    3952(R9), F24
-	VFMLA    V18.D2, V20.D2, V24.D2
-	FMOVQ    3952(R9), F25
-	VFMLA    V19.D2, V21.D2, V25.D2
-	// t54 := math.FMA(t53, t39, float64(0.03790814514974808))
-	FMOVQ    3968(R9), F20
-	VFMLA    V18.D2, V24.D2, V20.D2
-	FMOVQ    3968(R9), F21
-	VFMLA    V19.D2, V25.D2, V21.D2
-	// t55 := math.FMA(t54, t39, float64(0.049743755728627916))
-	FMOVQ    3984(R9), F24
-	VFMLA    V18.D2, V20.D2, V24.D2
-	FMOVQ    3984(R9), F25
-	VFMLA    V19.D2, V21.D2, V25.D2
-	// t56 := math.FMA(t55, t39, float64(0.06102682157904468))
-	FMOVQ    4000(R9), F20
-	VFMLA    V18.D2, V24.D2, V20.D2
-	FMOVQ    4000(R9), F21
-	VFMLA    V19.D2, V25.D2, V21.D2
-	// t57 := math.FMA(t56, t39, float64(0.07021348776011532))
-	FMOVQ    4016(R9), F24
-	VFMLA    V18.D2, V20.D2, V24.D2
-	FMOVQ    4016(R9), F25
-	VFMLA    V19.D2, V21.D2, V25.D2
-	// t58 := math.FMA(t57, t39, float64(0.07659693659240818))
-	FMOVQ    4032(R9), F20
-	VFMLA    V18.D2, V24.D2, V20.D2
-	FMOVQ    4032(R9), F21
-	VFMLA    V19.D2, V25.D2, V21.D2
-	// t59 := math.FMA(t58, t39, float64(0.0797884554673577))
 	FMOVQ    4048(R9), F24
 	VFMLA    V18.D2, V20.D2, V24.D2
 	FMOVQ    4048(R9), F25
 	VFMLA    V19.D2, V21.D2, V25.D2
-	// t60 := math.FMA(t59, t39, float64(0.07978845608956175))
+	// t42 := math.FMA(t41, t39, float64(0.21708270667069918))
 	FMOVQ    4064(R9), F20
 	VFMLA    V18.D2, V24.D2, V20.D2
 	FMOVQ    4064(R9), F21
+	VFMLA    V19.D2, V25.D2, V21.D2
+	// t43 := math.FMA(t42, t39, float64(-0.49919569827686777))
+	FMOVQ    4080(R9), F24
+	VFMLA    V18.D2, V20.D2, V24.D2
+	FMOVQ    4080(R9), F25
+	VFMLA    V19.D2, V21.D2, V25.D2
+	// t44 := math.FMA(t43, t39, float64(0.8248691528741359))
+	FMOVQ    4096(R9), F20
+	VFMLA    V18.D2, V24.D2, V20.D2
+	FMOVQ    4096(R9), F21
+	VFMLA    V19.D2, V25.D2, V21.D2
+	// t45 := math.FMA(t44, t39, float64(-1.0226051548324846))
+	FMOVQ    4112(R9), F24
+	VFMLA    V18.D2, V20.D2, V24.D2
+	FMOVQ    4112(R9), F25
+	VFMLA    V19.D2, V21.D2, V25.D2
+	// t46 := math.FMA(t45, t39, float64(0.9864168756472674))
+	FMOVQ    4128(R9), F20
+	VFMLA    V18.D2, V24.D2, V20.D2
+	FMOVQ    4128(R9), F21
+	VFMLA    V19.D2, V25.D2, V21.D2
+	// t47 := math.FMA(t46, t39, float64(-0.7570780034800223))
+	FMOVQ    4144(R9), F24
+	VFMLA    V18.D2, V20.D2, V24.D2
+	FMOVQ    4144(R9), F25
+	VFMLA    V19.D2, V21.D2, V25.D2
+	// t48 := math.FMA(t47, t39, float64(0.46417383717517596))
+	FMOVQ    4160(R9), F20
+	VFMLA    V18.D2, V24.D2, V20.D2
+	FMOVQ    4160(R9), F21
+	VFMLA    V19.D2, V25.D2, V21.D2
+	// t49 := math.FMA(t48, t39, float64(-0.23470268258424823))
+	FMOVQ    4176(R9), F24
+	VFMLA    V18.D2, V20.D2, V24.D2
+	FMOVQ    4176(R9), F25
+	VFMLA    V19.D2, V21.D2, V25.D2
+	// t50 := math.FMA(t49, t39, float64(0.09673013104215797))
+	FMOVQ    4192(R9), F20
+	VFMLA    V18.D2, V24.D2, V20.D2
+	FMOVQ    4192(R9), F21
+	VFMLA    V19.D2, V25.D2, V21.D2
+	// t51 := math.FMA(t50, t39, float64(-0.0247842498194973))
+	FMOVQ    4208(R9), F24
+	VFMLA    V18.D2, V20.D2, V24.D2
+	FMOVQ    4208(R9), F25
+	VFMLA    V19.D2, V21.D2, V25.D2
+	// t52 := math.FMA(t51, t39, float64(0.023676143192783047))
+	FMOVQ    4224(R9), F20
+	VFMLA    V18.D2, V24.D2, V20.D2
+	FMOVQ    4224(R9), F21
+	VFMLA    V19.D2, V25.D2, V21.D2
+	// t53 := math.FMA(t52, t39, float64(0.02376729386449057))
+	FMOVQ    4240(R9), F24
+	VFMLA    V18.D2, V20.D2, V24.D2
+	FMOVQ    4240(R9), F25
+	VFMLA    V19.D2, V21.D2, V25.D2
+	// t54 := math.FMA(t53, t39, float64(0.03790814514974808))
+	FMOVQ    4256(R9), F20
+	VFMLA    V18.D2, V24.D2, V20.D2
+	FMOVQ    4256(R9), F21
+	VFMLA    V19.D2, V25.D2, V21.D2
+	// t55 := math.FMA(t54, t39, float64(0.049743755728627916))
+	FMOVQ    4272(R9), F24
+	VFMLA    V18.D2, V20.D2, V24.D2
+	FMOVQ    4272(R9), F25
+	VFMLA    V19.D2, V21.D2, V25.D2
+	// t56 := math.FMA(t55, t39, float64(0.06102682157904468))
+	FMOVQ    4288(R9), F20
+	VFMLA    V18.D2, V24.D2, V20.D2
+	FMOVQ    4288(R9), F21
+	VFMLA    V19.D2, V25.D2, V21.D2
+	// t57 := math.FMA(t56, t39, float64(0.07021348776011532))
+	FMOVQ    4304(R9), F24
+	VFMLA    V18.D2, V20.D2, V24.D2
+	FMOVQ    4304(R9), F25
+	VFMLA    V19.D2, V21.D2, V25.D2
+	// t58 := math.FMA(t57, t39, float64(0.07659693659240818))
+	FMOVQ    4320(R9), F20
+	VFMLA    V18.D2, V24.D2, V20.D2
+	FMOVQ    4320(R9), F21
+	VFMLA    V19.D2, V25.D2, V21.D2
+	// t59 := math.FMA(t58, t39, float64(0.0797884554673577))
+	FMOVQ    4336(R9), F24
+	VFMLA    V18.D2, V20.D2, V24.D2
+	FMOVQ    4336(R9), F25
+	VFMLA    V19.D2, V21.D2, V25.D2
+	// t60 := math.FMA(t59, t39, float64(0.07978845608956175))
+	FMOVQ    4352(R9), F20
+	VFMLA    V18.D2, V24.D2, V20.D2
+	FMOVQ    4352(R9), F21
 	VFMLA    V19.D2, V25.D2, V21.D2
 	// t61 := float64(t60 * t39)
 	WORD     $0x6e72de94 // FMUL V20.2D, V20.2D, V18.2D
@@ -20167,16 +21346,16 @@ TEXT ·expShift64NEON(SB), NOSPLIT, $0-40
 	MOVD     sum+32(FP), R10
 	VLD1.P   64(R10), [V1.D2, V2.D2, V3.D2, V4.D2]
 	VLD1.P   64(R10), [V5.D2, V6.D2, V7.D2, V8.D2]
-	FMOVQ    3504(R9), F12
-	FMOVQ    3488(R9), F13
-	FMOVQ    3472(R9), F14
-	FMOVQ    3520(R9), F9
-	FMOVQ    3360(R9), F15
-	FMOVQ    3328(R9), F16
-	FMOVQ    3296(R9), F17
-	FMOVQ    2016(R9), F18
-	FMOVQ    1888(R9), F10
-	FMOVQ    3536(R9), F11
+	FMOVQ    3792(R9), F12
+	FMOVQ    3776(R9), F13
+	FMOVQ    3760(R9), F14
+	FMOVQ    3808(R9), F9
+	FMOVQ    2400(R9), F15
+	FMOVQ    3632(R9), F16
+	FMOVQ    3600(R9), F17
+	FMOVQ    1792(R9), F18
+	FMOVQ    1664(R9), F10
+	FMOVQ    3824(R9), F11
 
 loop:
 	// t0 := x[i]
@@ -20209,44 +21388,44 @@ loop:
 	VFMLS    V16.D2, V23.D2, V19.D2
 	VFMLS    V16.D2, V24.D2, V20.D2
 	// t8 := math.FMA(float64(2.510038549551032e-08), t7, float64(2.7620088445409746e-07))
-	FMOVQ    3312(R9), F23
+	FMOVQ    3616(R9), F23
 	VFMLA    V19.D2, V17.D2, V23.D2
-	FMOVQ    3312(R9), F24
+	FMOVQ    3616(R9), F24
 	VFMLA    V20.D2, V17.D2, V24.D2
 	// t9 := math.FMA(t8, t7, float64(2.7557268459997064e-06))
-	FMOVQ    3344(R9), F25
+	FMOVQ    3648(R9), F25
 	VFMLA    V19.D2, V23.D2, V25.D2
-	FMOVQ    3344(R9), F26
+	FMOVQ    3648(R9), F26
 	VFMLA    V20.D2, V24.D2, V26.D2
 	// t10 := math.FMA(t9, t7, float64(2.4801521295954376e-05))
-	FMOVQ    3376(R9), F23
+	FMOVQ    3664(R9), F23
 	VFMLA    V19.D2, V25.D2, V23.D2
-	FMOVQ    3376(R9), F24
+	FMOVQ    3664(R9), F24
 	VFMLA    V20.D2, V26.D2, V24.D2
 	// t11 := math.FMA(t10, t7, float64(0.00019841269863053618))
-	FMOVQ    3392(R9), F25
+	FMOVQ    3680(R9), F25
 	VFMLA    V19.D2, V23.D2, V25.D2
-	FMOVQ    3392(R9), F26
+	FMOVQ    3680(R9), F26
 	VFMLA    V20.D2, V24.D2, V26.D2
 	// t12 := math.FMA(t11, t7, float64(0.0013888888917213717))
-	FMOVQ    3408(R9), F23
+	FMOVQ    3696(R9), F23
 	VFMLA    V19.D2, V25.D2, V23.D2
-	FMOVQ    3408(R9), F24
+	FMOVQ    3696(R9), F24
 	VFMLA    V20.D2, V26.D2, V24.D2
 	// t13 := math.FMA(t12, t7, float64(0.008333333333330062))
-	FMOVQ    3424(R9), F25
+	FMOVQ    3712(R9), F25
 	VFMLA    V19.D2, V23.D2, V25.D2
-	FMOVQ    3424(R9), F26
+	FMOVQ    3712(R9), F26
 	VFMLA    V20.D2, V24.D2, V26.D2
 	// t14 := math.FMA(t13, t7, float64(0.04166666666662413))
-	FMOVQ    3440(R9), F23
+	FMOVQ    3728(R9), F23
 	VFMLA    V19.D2, V25.D2, V23.D2
-	FMOVQ    3440(R9), F24
+	FMOVQ    3728(R9), F24
 	VFMLA    V20.D2, V26.D2, V24.D2
 	// t15 := math.FMA(t14, t7, float64(0.16666666666666669))
-	FMOVQ    3456(R9), F25
+	FMOVQ    3744(R9), F25
 	VFMLA    V19.D2, V23.D2, V25.D2
-	FMOVQ    3456(R9), F26
+	FMOVQ    3744(R9), F26
 	VFMLA    V20.D2, V24.D2, V26.D2
 	// t16 := math.FMA(t15, t7, float64(0.5))
 	VMOV     V18.B16, V23.B16
@@ -20341,44 +21520,44 @@ loop:
 	VFMLS    V16.D2, V23.D2, V19.D2
 	VFMLS    V16.D2, V24.D2, V20.D2
 	// t8 := math.FMA(float64(2.510038549551032e-08), t7, float64(2.7620088445409746e-07))
-	FMOVQ    3312(R9), F23
+	FMOVQ    3616(R9), F23
 	VFMLA    V19.D2, V17.D2, V23.D2
-	FMOVQ    3312(R9), F24
+	FMOVQ    3616(R9), F24
 	VFMLA    V20.D2, V17.D2, V24.D2
 	// t9 := math.FMA(t8, t7, float64(2.7557268459997064e-06))
-	FMOVQ    3344(R9), F25
+	FMOVQ    3648(R9), F25
 	VFMLA    V19.D2, V23.D2, V25.D2
-	FMOVQ    3344(R9), F26
+	FMOVQ    3648(R9), F26
 	VFMLA    V20.D2, V24.D2, V26.D2
 	// t10 := math.FMA(t9, t7, float64(2.4801521295954376e-05))
-	FMOVQ    3376(R9), F23
+	FMOVQ    3664(R9), F23
 	VFMLA    V19.D2, V25.D2, V23.D2
-	FMOVQ    3376(R9), F24
+	FMOVQ    3664(R9), F24
 	VFMLA    V20.D2, V26.D2, V24.D2
 	// t11 := math.FMA(t10, t7, float64(0.00019841269863053618))
-	FMOVQ    3392(R9), F25
+	FMOVQ    3680(R9), F25
 	VFMLA    V19.D2, V23.D2, V25.D2
-	FMOVQ    3392(R9), F26
+	FMOVQ    3680(R9), F26
 	VFMLA    V20.D2, V24.D2, V26.D2
 	// t12 := math.FMA(t11, t7, float64(0.0013888888917213717))
-	FMOVQ    3408(R9), F23
+	FMOVQ    3696(R9), F23
 	VFMLA    V19.D2, V25.D2, V23.D2
-	FMOVQ    3408(R9), F24
+	FMOVQ    3696(R9), F24
 	VFMLA    V20.D2, V26.D2, V24.D2
 	// t13 := math.FMA(t12, t7, float64(0.008333333333330062))
-	FMOVQ    3424(R9), F25
+	FMOVQ    3712(R9), F25
 	VFMLA    V19.D2, V23.D2, V25.D2
-	FMOVQ    3424(R9), F26
+	FMOVQ    3712(R9), F26
 	VFMLA    V20.D2, V24.D2, V26.D2
 	// t14 := math.FMA(t13, t7, float64(0.04166666666662413))
-	FMOVQ    3440(R9), F23
+	FMOVQ    3728(R9), F23
 	VFMLA    V19.D2, V25.D2, V23.D2
-	FMOVQ    3440(R9), F24
+	FMOVQ    3728(R9), F24
 	VFMLA    V20.D2, V26.D2, V24.D2
 	// t15 := math.FMA(t14, t7, float64(0.16666666666666669))
-	FMOVQ    3456(R9), F25
+	FMOVQ    3744(R9), F25
 	VFMLA    V19.D2, V23.D2, V25.D2
-	FMOVQ    3456(R9), F26
+	FMOVQ    3744(R9), F26
 	VFMLA    V20.D2, V24.D2, V26.D2
 	// t16 := math.FMA(t15, t7, float64(0.5))
 	VMOV     V18.B16, V23.B16
@@ -20473,44 +21652,44 @@ loop:
 	VFMLS    V16.D2, V23.D2, V19.D2
 	VFMLS    V16.D2, V24.D2, V20.D2
 	// t8 := math.FMA(float64(2.510038549551032e-08), t7, float64(2.7620088445409746e-07))
-	FMOVQ    3312(R9), F23
+	FMOVQ    3616(R9), F23
 	VFMLA    V19.D2, V17.D2, V23.D2
-	FMOVQ    3312(R9), F24
+	FMOVQ    3616(R9), F24
 	VFMLA    V20.D2, V17.D2, V24.D2
 	// t9 := math.FMA(t8, t7, float64(2.7557268459997064e-06))
-	FMOVQ    3344(R9), F25
+	FMOVQ    3648(R9), F25
 	VFMLA    V19.D2, V23.D2, V25.D2
-	FMOVQ    3344(R9), F26
+	FMOVQ    3648(R9), F26
 	VFMLA    V20.D2, V24.D2, V26.D2
 	// t10 := math.FMA(t9, t7, float64(2.4801521295954376e-05))
-	FMOVQ    3376(R9), F23
+	FMOVQ    3664(R9), F23
 	VFMLA    V19.D2, V25.D2, V23.D2
-	FMOVQ    3376(R9), F24
+	FMOVQ    3664(R9), F24
 	VFMLA    V20.D2, V26.D2, V24.D2
 	// t11 := math.FMA(t10, t7, float64(0.00019841269863053618))
-	FMOVQ    3392(R9), F25
+	FMOVQ    3680(R9), F25
 	VFMLA    V19.D2, V23.D2, V25.D2
-	FMOVQ    3392(R9), F26
+	FMOVQ    3680(R9), F26
 	VFMLA    V20.D2, V24.D2, V26.D2
 	// t12 := math.FMA(t11, t7, float64(0.0013888888917213717))
-	FMOVQ    3408(R9), F23
+	FMOVQ    3696(R9), F23
 	VFMLA    V19.D2, V25.D2, V23.D2
-	FMOVQ    3408(R9), F24
+	FMOVQ    3696(R9), F24
 	VFMLA    V20.D2, V26.D2, V24.D2
 	// t13 := math.FMA(t12, t7, float64(0.008333333333330062))
-	FMOVQ    3424(R9), F25
+	FMOVQ    3712(R9), F25
 	VFMLA    V19.D2, V23.D2, V25.D2
-	FMOVQ    3424(R9), F26
+	FMOVQ    3712(R9), F26
 	VFMLA    V20.D2, V24.D2, V26.D2
 	// t14 := math.FMA(t13, t7, float64(0.04166666666662413))
-	FMOVQ    3440(R9), F23
+	FMOVQ    3728(R9), F23
 	VFMLA    V19.D2, V25.D2, V23.D2
-	FMOVQ    3440(R9), F24
+	FMOVQ    3728(R9), F24
 	VFMLA    V20.D2, V26.D2, V24.D2
 	// t15 := math.FMA(t14, t7, float64(0.16666666666666669))
-	FMOVQ    3456(R9), F25
+	FMOVQ    3744(R9), F25
 	VFMLA    V19.D2, V23.D2, V25.D2
-	FMOVQ    3456(R9), F26
+	FMOVQ    3744(R9), F26
 	VFMLA    V20.D2, V24.D2, V26.D2
 	// t16 := math.FMA(t15, t7, float64(0.5))
 	VMOV     V18.B16, V23.B16
@@ -20605,44 +21784,44 @@ loop:
 	VFMLS    V16.D2, V23.D2, V19.D2
 	VFMLS    V16.D2, V24.D2, V20.D2
 	// t8 := math.FMA(float64(2.510038549551032e-08), t7, float64(2.7620088445409746e-07))
-	FMOVQ    3312(R9), F23
+	FMOVQ    3616(R9), F23
 	VFMLA    V19.D2, V17.D2, V23.D2
-	FMOVQ    3312(R9), F24
+	FMOVQ    3616(R9), F24
 	VFMLA    V20.D2, V17.D2, V24.D2
 	// t9 := math.FMA(t8, t7, float64(2.7557268459997064e-06))
-	FMOVQ    3344(R9), F25
+	FMOVQ    3648(R9), F25
 	VFMLA    V19.D2, V23.D2, V25.D2
-	FMOVQ    3344(R9), F26
+	FMOVQ    3648(R9), F26
 	VFMLA    V20.D2, V24.D2, V26.D2
 	// t10 := math.FMA(t9, t7, float64(2.4801521295954376e-05))
-	FMOVQ    3376(R9), F23
+	FMOVQ    3664(R9), F23
 	VFMLA    V19.D2, V25.D2, V23.D2
-	FMOVQ    3376(R9), F24
+	FMOVQ    3664(R9), F24
 	VFMLA    V20.D2, V26.D2, V24.D2
 	// t11 := math.FMA(t10, t7, float64(0.00019841269863053618))
-	FMOVQ    3392(R9), F25
+	FMOVQ    3680(R9), F25
 	VFMLA    V19.D2, V23.D2, V25.D2
-	FMOVQ    3392(R9), F26
+	FMOVQ    3680(R9), F26
 	VFMLA    V20.D2, V24.D2, V26.D2
 	// t12 := math.FMA(t11, t7, float64(0.0013888888917213717))
-	FMOVQ    3408(R9), F23
+	FMOVQ    3696(R9), F23
 	VFMLA    V19.D2, V25.D2, V23.D2
-	FMOVQ    3408(R9), F24
+	FMOVQ    3696(R9), F24
 	VFMLA    V20.D2, V26.D2, V24.D2
 	// t13 := math.FMA(t12, t7, float64(0.008333333333330062))
-	FMOVQ    3424(R9), F25
+	FMOVQ    3712(R9), F25
 	VFMLA    V19.D2, V23.D2, V25.D2
-	FMOVQ    3424(R9), F26
+	FMOVQ    3712(R9), F26
 	VFMLA    V20.D2, V24.D2, V26.D2
 	// t14 := math.FMA(t13, t7, float64(0.04166666666662413))
-	FMOVQ    3440(R9), F23
+	FMOVQ    3728(R9), F23
 	VFMLA    V19.D2, V25.D2, V23.D2
-	FMOVQ    3440(R9), F24
+	FMOVQ    3728(R9), F24
 	VFMLA    V20.D2, V26.D2, V24.D2
 	// t15 := math.FMA(t14, t7, float64(0.16666666666666669))
-	FMOVQ    3456(R9), F25
+	FMOVQ    3744(R9), F25
 	VFMLA    V19.D2, V23.D2, V25.D2
-	FMOVQ    3456(R9), F26
+	FMOVQ    3744(R9), F26
 	VFMLA    V20.D2, V24.D2, V26.D2
 	// t16 := math.FMA(t15, t7, float64(0.5))
 	VMOV     V18.B16, V23.B16
@@ -20728,16 +21907,16 @@ TEXT ·expSum64NEON(SB), NOSPLIT, $0-32
 	MOVD     sum+24(FP), R10
 	VLD1.P   64(R10), [V1.D2, V2.D2, V3.D2, V4.D2]
 	VLD1.P   64(R10), [V5.D2, V6.D2, V7.D2, V8.D2]
-	FMOVQ    3504(R9), F12
-	FMOVQ    3488(R9), F13
-	FMOVQ    3472(R9), F14
-	FMOVQ    3520(R9), F9
-	FMOVQ    3360(R9), F15
-	FMOVQ    3328(R9), F16
-	FMOVQ    3296(R9), F17
-	FMOVQ    2016(R9), F18
-	FMOVQ    1888(R9), F10
-	FMOVQ    3536(R9), F11
+	FMOVQ    3792(R9), F12
+	FMOVQ    3776(R9), F13
+	FMOVQ    3760(R9), F14
+	FMOVQ    3808(R9), F9
+	FMOVQ    2400(R9), F15
+	FMOVQ    3632(R9), F16
+	FMOVQ    3600(R9), F17
+	FMOVQ    1792(R9), F18
+	FMOVQ    1664(R9), F10
+	FMOVQ    3824(R9), F11
 
 loop:
 	// t1 := x[i]
@@ -20770,44 +21949,44 @@ loop:
 	VFMLS    V16.D2, V23.D2, V19.D2
 	VFMLS    V16.D2, V24.D2, V20.D2
 	// t9 := math.FMA(float64(2.510038549551032e-08), t8, float64(2.7620088445409746e-07))
-	FMOVQ    3312(R9), F23
+	FMOVQ    3616(R9), F23
 	VFMLA    V19.D2, V17.D2, V23.D2
-	FMOVQ    3312(R9), F24
+	FMOVQ    3616(R9), F24
 	VFMLA    V20.D2, V17.D2, V24.D2
 	// t10 := math.FMA(t9, t8, float64(2.7557268459997064e-06))
-	FMOVQ    3344(R9), F25
+	FMOVQ    3648(R9), F25
 	VFMLA    V19.D2, V23.D2, V25.D2
-	FMOVQ    3344(R9), F26
+	FMOVQ    3648(R9), F26
 	VFMLA    V20.D2, V24.D2, V26.D2
 	// t11 := math.FMA(t10, t8, float64(2.4801521295954376e-05))
-	FMOVQ    3376(R9), F23
+	FMOVQ    3664(R9), F23
 	VFMLA    V19.D2, V25.D2, V23.D2
-	FMOVQ    3376(R9), F24
+	FMOVQ    3664(R9), F24
 	VFMLA    V20.D2, V26.D2, V24.D2
 	// t12 := math.FMA(t11, t8, float64(0.00019841269863053618))
-	FMOVQ    3392(R9), F25
+	FMOVQ    3680(R9), F25
 	VFMLA    V19.D2, V23.D2, V25.D2
-	FMOVQ    3392(R9), F26
+	FMOVQ    3680(R9), F26
 	VFMLA    V20.D2, V24.D2, V26.D2
 	// t13 := math.FMA(t12, t8, float64(0.0013888888917213717))
-	FMOVQ    3408(R9), F23
+	FMOVQ    3696(R9), F23
 	VFMLA    V19.D2, V25.D2, V23.D2
-	FMOVQ    3408(R9), F24
+	FMOVQ    3696(R9), F24
 	VFMLA    V20.D2, V26.D2, V24.D2
 	// t14 := math.FMA(t13, t8, float64(0.008333333333330062))
-	FMOVQ    3424(R9), F25
+	FMOVQ    3712(R9), F25
 	VFMLA    V19.D2, V23.D2, V25.D2
-	FMOVQ    3424(R9), F26
+	FMOVQ    3712(R9), F26
 	VFMLA    V20.D2, V24.D2, V26.D2
 	// t15 := math.FMA(t14, t8, float64(0.04166666666662413))
-	FMOVQ    3440(R9), F23
+	FMOVQ    3728(R9), F23
 	VFMLA    V19.D2, V25.D2, V23.D2
-	FMOVQ    3440(R9), F24
+	FMOVQ    3728(R9), F24
 	VFMLA    V20.D2, V26.D2, V24.D2
 	// t16 := math.FMA(t15, t8, float64(0.16666666666666669))
-	FMOVQ    3456(R9), F25
+	FMOVQ    3744(R9), F25
 	VFMLA    V19.D2, V23.D2, V25.D2
-	FMOVQ    3456(R9), F26
+	FMOVQ    3744(R9), F26
 	VFMLA    V20.D2, V24.D2, V26.D2
 	// t17 := math.FMA(t16, t8, float64(0.5))
 	VMOV     V18.B16, V23.B16
@@ -20900,44 +22079,44 @@ loop:
 	VFMLS    V16.D2, V23.D2, V19.D2
 	VFMLS    V16.D2, V24.D2, V20.D2
 	// t9 := math.FMA(float64(2.510038549551032e-08), t8, float64(2.7620088445409746e-07))
-	FMOVQ    3312(R9), F23
+	FMOVQ    3616(R9), F23
 	VFMLA    V19.D2, V17.D2, V23.D2
-	FMOVQ    3312(R9), F24
+	FMOVQ    3616(R9), F24
 	VFMLA    V20.D2, V17.D2, V24.D2
 	// t10 := math.FMA(t9, t8, float64(2.7557268459997064e-06))
-	FMOVQ    3344(R9), F25
+	FMOVQ    3648(R9), F25
 	VFMLA    V19.D2, V23.D2, V25.D2
-	FMOVQ    3344(R9), F26
+	FMOVQ    3648(R9), F26
 	VFMLA    V20.D2, V24.D2, V26.D2
 	// t11 := math.FMA(t10, t8, float64(2.4801521295954376e-05))
-	FMOVQ    3376(R9), F23
+	FMOVQ    3664(R9), F23
 	VFMLA    V19.D2, V25.D2, V23.D2
-	FMOVQ    3376(R9), F24
+	FMOVQ    3664(R9), F24
 	VFMLA    V20.D2, V26.D2, V24.D2
 	// t12 := math.FMA(t11, t8, float64(0.00019841269863053618))
-	FMOVQ    3392(R9), F25
+	FMOVQ    3680(R9), F25
 	VFMLA    V19.D2, V23.D2, V25.D2
-	FMOVQ    3392(R9), F26
+	FMOVQ    3680(R9), F26
 	VFMLA    V20.D2, V24.D2, V26.D2
 	// t13 := math.FMA(t12, t8, float64(0.0013888888917213717))
-	FMOVQ    3408(R9), F23
+	FMOVQ    3696(R9), F23
 	VFMLA    V19.D2, V25.D2, V23.D2
-	FMOVQ    3408(R9), F24
+	FMOVQ    3696(R9), F24
 	VFMLA    V20.D2, V26.D2, V24.D2
 	// t14 := math.FMA(t13, t8, float64(0.008333333333330062))
-	FMOVQ    3424(R9), F25
+	FMOVQ    3712(R9), F25
 	VFMLA    V19.D2, V23.D2, V25.D2
-	FMOVQ    3424(R9), F26
+	FMOVQ    3712(R9), F26
 	VFMLA    V20.D2, V24.D2, V26.D2
 	// t15 := math.FMA(t14, t8, float64(0.04166666666662413))
-	FMOVQ    3440(R9), F23
+	FMOVQ    3728(R9), F23
 	VFMLA    V19.D2, V25.D2, V23.D2
-	FMOVQ    3440(R9), F24
+	FMOVQ    3728(R9), F24
 	VFMLA    V20.D2, V26.D2, V24.D2
 	// t16 := math.FMA(t15, t8, float64(0.16666666666666669))
-	FMOVQ    3456(R9), F25
+	FMOVQ    3744(R9), F25
 	VFMLA    V19.D2, V23.D2, V25.D2
-	FMOVQ    3456(R9), F26
+	FMOVQ    3744(R9), F26
 	VFMLA    V20.D2, V24.D2, V26.D2
 	// t17 := math.FMA(t16, t8, float64(0.5))
 	VMOV     V18.B16, V23.B16
@@ -21030,44 +22209,44 @@ loop:
 	VFMLS    V16.D2, V23.D2, V19.D2
 	VFMLS    V16.D2, V24.D2, V20.D2
 	// t9 := math.FMA(float64(2.510038549551032e-08), t8, float64(2.7620088445409746e-07))
-	FMOVQ    3312(R9), F23
+	FMOVQ    3616(R9), F23
 	VFMLA    V19.D2, V17.D2, V23.D2
-	FMOVQ    3312(R9), F24
+	FMOVQ    3616(R9), F24
 	VFMLA    V20.D2, V17.D2, V24.D2
 	// t10 := math.FMA(t9, t8, float64(2.7557268459997064e-06))
-	FMOVQ    3344(R9), F25
+	FMOVQ    3648(R9), F25
 	VFMLA    V19.D2, V23.D2, V25.D2
-	FMOVQ    3344(R9), F26
+	FMOVQ    3648(R9), F26
 	VFMLA    V20.D2, V24.D2, V26.D2
 	// t11 := math.FMA(t10, t8, float64(2.4801521295954376e-05))
-	FMOVQ    3376(R9), F23
+	FMOVQ    3664(R9), F23
 	VFMLA    V19.D2, V25.D2, V23.D2
-	FMOVQ    3376(R9), F24
+	FMOVQ    3664(R9), F24
 	VFMLA    V20.D2, V26.D2, V24.D2
 	// t12 := math.FMA(t11, t8, float64(0.00019841269863053618))
-	FMOVQ    3392(R9), F25
+	FMOVQ    3680(R9), F25
 	VFMLA    V19.D2, V23.D2, V25.D2
-	FMOVQ    3392(R9), F26
+	FMOVQ    3680(R9), F26
 	VFMLA    V20.D2, V24.D2, V26.D2
 	// t13 := math.FMA(t12, t8, float64(0.0013888888917213717))
-	FMOVQ    3408(R9), F23
+	FMOVQ    3696(R9), F23
 	VFMLA    V19.D2, V25.D2, V23.D2
-	FMOVQ    3408(R9), F24
+	FMOVQ    3696(R9), F24
 	VFMLA    V20.D2, V26.D2, V24.D2
 	// t14 := math.FMA(t13, t8, float64(0.008333333333330062))
-	FMOVQ    3424(R9), F25
+	FMOVQ    3712(R9), F25
 	VFMLA    V19.D2, V23.D2, V25.D2
-	FMOVQ    3424(R9), F26
+	FMOVQ    3712(R9), F26
 	VFMLA    V20.D2, V24.D2, V26.D2
 	// t15 := math.FMA(t14, t8, float64(0.04166666666662413))
-	FMOVQ    3440(R9), F23
+	FMOVQ    3728(R9), F23
 	VFMLA    V19.D2, V25.D2, V23.D2
-	FMOVQ    3440(R9), F24
+	FMOVQ    3728(R9), F24
 	VFMLA    V20.D2, V26.D2, V24.D2
 	// t16 := math.FMA(t15, t8, float64(0.16666666666666669))
-	FMOVQ    3456(R9), F25
+	FMOVQ    3744(R9), F25
 	VFMLA    V19.D2, V23.D2, V25.D2
-	FMOVQ    3456(R9), F26
+	FMOVQ    3744(R9), F26
 	VFMLA    V20.D2, V24.D2, V26.D2
 	// t17 := math.FMA(t16, t8, float64(0.5))
 	VMOV     V18.B16, V23.B16
@@ -21160,44 +22339,44 @@ loop:
 	VFMLS    V16.D2, V23.D2, V19.D2
 	VFMLS    V16.D2, V24.D2, V20.D2
 	// t9 := math.FMA(float64(2.510038549551032e-08), t8, float64(2.7620088445409746e-07))
-	FMOVQ    3312(R9), F23
+	FMOVQ    3616(R9), F23
 	VFMLA    V19.D2, V17.D2, V23.D2
-	FMOVQ    3312(R9), F24
+	FMOVQ    3616(R9), F24
 	VFMLA    V20.D2, V17.D2, V24.D2
 	// t10 := math.FMA(t9, t8, float64(2.7557268459997064e-06))
-	FMOVQ    3344(R9), F25
+	FMOVQ    3648(R9), F25
 	VFMLA    V19.D2, V23.D2, V25.D2
-	FMOVQ    3344(R9), F26
+	FMOVQ    3648(R9), F26
 	VFMLA    V20.D2, V24.D2, V26.D2
 	// t11 := math.FMA(t10, t8, float64(2.4801521295954376e-05))
-	FMOVQ    3376(R9), F23
+	FMOVQ    3664(R9), F23
 	VFMLA    V19.D2, V25.D2, V23.D2
-	FMOVQ    3376(R9), F24
+	FMOVQ    3664(R9), F24
 	VFMLA    V20.D2, V26.D2, V24.D2
 	// t12 := math.FMA(t11, t8, float64(0.00019841269863053618))
-	FMOVQ    3392(R9), F25
+	FMOVQ    3680(R9), F25
 	VFMLA    V19.D2, V23.D2, V25.D2
-	FMOVQ    3392(R9), F26
+	FMOVQ    3680(R9), F26
 	VFMLA    V20.D2, V24.D2, V26.D2
 	// t13 := math.FMA(t12, t8, float64(0.0013888888917213717))
-	FMOVQ    3408(R9), F23
+	FMOVQ    3696(R9), F23
 	VFMLA    V19.D2, V25.D2, V23.D2
-	FMOVQ    3408(R9), F24
+	FMOVQ    3696(R9), F24
 	VFMLA    V20.D2, V26.D2, V24.D2
 	// t14 := math.FMA(t13, t8, float64(0.008333333333330062))
-	FMOVQ    3424(R9), F25
+	FMOVQ    3712(R9), F25
 	VFMLA    V19.D2, V23.D2, V25.D2
-	FMOVQ    3424(R9), F26
+	FMOVQ    3712(R9), F26
 	VFMLA    V20.D2, V24.D2, V26.D2
 	// t15 := math.FMA(t14, t8, float64(0.04166666666662413))
-	FMOVQ    3440(R9), F23
+	FMOVQ    3728(R9), F23
 	VFMLA    V19.D2, V25.D2, V23.D2
-	FMOVQ    3440(R9), F24
+	FMOVQ    3728(R9), F24
 	VFMLA    V20.D2, V26.D2, V24.D2
 	// t16 := math.FMA(t15, t8, float64(0.16666666666666669))
-	FMOVQ    3456(R9), F25
+	FMOVQ    3744(R9), F25
 	VFMLA    V19.D2, V23.D2, V25.D2
-	FMOVQ    3456(R9), F26
+	FMOVQ    3744(R9), F26
 	VFMLA    V20.D2, V24.D2, V26.D2
 	// t17 := math.FMA(t16, t8, float64(0.5))
 	VMOV     V18.B16, V23.B16

@@ -1658,6 +1658,107 @@ func philoxGo(x0, x1, x2, x3 []uint32, c1, c2, c3, k0, k1 uint32) {
 	}
 }
 
+// erfinvGo is Erfinv.
+func erfinvGo(dst, x []float32) {
+	x = x[:len(dst)]
+	for i := range dst {
+		t0 := x[i]
+		t1 := math.Float32frombits(math.Float32bits(t0) & 0x7fffffff)
+		t2 := float64(t1)
+		t3 := float64(1) - t2
+		t4 := math.Float64bits(t3)
+		t5 := t4 + uint64(0x95f619980c433)
+		t6 := t5 & uint64(0xfffffffffffff)
+		t7 := t6 + uint64(0x3fe6a09e667f3bcd)
+		t8 := math.Float64frombits(t7)
+		t9 := t5 >> 52
+		t10 := t9 | uint64(0x4330000000000000)
+		t11 := math.Float64frombits(t10)
+		t12 := t11 - float64(4.503599627371519e+15)
+		t13 := t8 - float64(1)
+		t14 := t13 + float64(2)
+		t15 := t13 / t14
+		t16 := float64(t15 * t15)
+		t17 := float64(t16 * t16)
+		t18 := float64(float64(0.15313837699209373) * t17)
+		t19 := t18 + float64(0.22222198432149784)
+		t20 := float64(t19 * t17)
+		t21 := t20 + float64(0.3999999999940942)
+		t22 := float64(t17 * t21)
+		t23 := float64(float64(0.14798198605116586) * t17)
+		t24 := t23 + float64(0.1818357216161805)
+		t25 := float64(t24 * t17)
+		t26 := t25 + float64(0.2857142874366239)
+		t27 := float64(t26 * t17)
+		t28 := t27 + float64(0.6666666666666735)
+		t29 := float64(t15 * t15)
+		t30 := float64(t28 * t29)
+		t31 := float64(t13 * float64(0.5))
+		t32 := float64(t31 * t13)
+		t33 := t30 + t22
+		t34 := t32 + t33
+		t35 := float64(t15 * t34)
+		t36 := float64(t12 * float64(1.9082149292705877e-10))
+		t37 := t35 + t36
+		t38 := float64(t12 * float64(0.6931471803691238))
+		t39 := t32 - t37
+		t40 := t39 - t13
+		t41 := t38 - t40
+		t42 := float64(0.6931471805599453) - t41
+		t43 := float64(math.Sqrt(float64(t42)))
+		t44 := t43 - float64(1.6)
+		t45 := math.FMA(float64(0.0007745450142783414), t44, float64(0.022723844989269184))
+		t46 := math.FMA(t45, t44, float64(0.2417807251774506))
+		t47 := math.FMA(t46, t44, float64(1.2704582524523684))
+		t48 := math.FMA(t47, t44, float64(3.6478483247632045))
+		t49 := math.FMA(t48, t44, float64(5.769497221460691))
+		t50 := math.FMA(t49, t44, float64(4.630337846156546))
+		t51 := math.FMA(t50, t44, float64(1.4234371107496835))
+		t52 := math.FMA(float64(1.4859850019840355e-09), t44, float64(0.0007744145906515771))
+		t53 := math.FMA(t52, t44, float64(0.021494160384252878))
+		t54 := math.FMA(t53, t44, float64(0.2094506521051275))
+		t55 := math.FMA(t54, t44, float64(0.9754783200178743))
+		t56 := math.FMA(t55, t44, float64(2.3707661626024534))
+		t57 := math.FMA(t56, t44, float64(2.9036514445419948))
+		t58 := math.FMA(t57, t44, float64(1.4142135623730951))
+		t59 := t51 / t58
+		t60 := x[i]
+		t61 := math.Float32frombits(math.Float32bits(t60) & 0x7fffffff)
+		t62 := float64(t61)
+		t63 := float64(t62 * t62)
+		t64 := math.FMA(-t63, float64(0.25), float64(0.180625))
+		t65 := math.FMA(float64(887.0940696254552), t64, float64(11819.493347062295))
+		t66 := math.FMA(t65, t64, float64(23782.041382114385))
+		t67 := math.FMA(t66, t64, float64(16235.862515167575))
+		t68 := math.FMA(t67, t64, float64(4854.886889384388))
+		t69 := math.FMA(t68, t64, float64(697.062665343896))
+		t70 := math.FMA(t69, t64, float64(47.07268811238398))
+		t71 := math.FMA(t70, t64, float64(1.1975323115670913))
+		t72 := math.FMA(float64(5226.495278852854), t64, float64(28729.085735721943))
+		t73 := math.FMA(t72, t64, float64(39307.89580009271))
+		t74 := math.FMA(t73, t64, float64(21213.794301586597))
+		t75 := math.FMA(t74, t64, float64(5394.196021424751))
+		t76 := math.FMA(t75, t64, float64(687.1870074920579))
+		t77 := math.FMA(t76, t64, float64(42.31333070160091))
+		t78 := math.FMA(t77, t64, float64(1))
+		t79 := float64(t62 * t71)
+		t80 := t79 / t78
+		t81 := t62 <= float64(0.85)
+		t82 := pick(t81, t80, t59)
+		t83 := float32(t82)
+		t84 := x[i]
+		t85 := math.Float32frombits(math.Float32bits(t84) & 0x7fffffff)
+		t86 := t85 < float32(1)
+		t87 := t85 == float32(1)
+		t88 := pick(t87, math.Float32frombits(0x7f800000), math.Float32frombits(0x7fc00000))
+		t89 := pick(t86, t83, t88)
+		t90 := x[i]
+		t91 := math.Float32frombits(math.Float32bits(t90) & 0x80000000)
+		t92 := math.Float32frombits(math.Float32bits(t89) | math.Float32bits(t91))
+		dst[i] = t92
+	}
+}
+
 // quantileGo is Quantile.
 func quantileGo(dst []float32, w []uint32) {
 	w = w[:len(dst)]

@@ -19,6 +19,7 @@ var accuracy = []struct {
 	{"Log", Log, math.Log, 1, 0},
 	{"Tanh", Tanh, math.Tanh, 2, 0},
 	{"Erf", Erf, math.Erf, 2, 0},
+	{"Erfinv", Erfinv, math.Erfinv, 0.51, 0},
 	{"Sigmoid", Sigmoid, sigmoid, 2.5, 0},
 	{"Silu", Silu, func(x float64) float64 { return x * sigmoid(x) }, 3, 1e-42},
 	{"Gelu", Gelu, gelu, 8, 2e-8},

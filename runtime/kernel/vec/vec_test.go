@@ -30,7 +30,7 @@ var all = map[string]any{
 	"Moments": Moments, "MomentsGrad": MomentsGrad, "MomentsGradWeight": MomentsGradWeight, "NormalizeTimes": NormalizeTimes,
 	"Normalize": Normalize, "NormalizeWeight": NormalizeWeight, "NormalizeAffine": NormalizeAffine, "NormalizeGrad": NormalizeGrad,
 	"Combine": Combine, "Lerp": Lerp, "LerpBack": LerpBack, "AddSquare": AddSquare, "Adam": Adam, "AdamStep": AdamStep,
-	"Double": Double, "Single": Single, "WidenF16": WidenF16, "WidenBF16": WidenBF16, "NarrowF16": NarrowF16, "NarrowBF16": NarrowBF16, "Drop": Drop, "Philox": Philox, "Quantile": Quantile, "QuantileFar": QuantileFar,
+	"Double": Double, "Single": Single, "WidenF16": WidenF16, "WidenBF16": WidenBF16, "NarrowF16": NarrowF16, "NarrowBF16": NarrowBF16, "Drop": Drop, "Philox": Philox, "Erfinv": Erfinv, "Quantile": Quantile, "QuantileFar": QuantileFar,
 	"Floor": Floor, "Ceil": Ceil, "Trunc": Trunc, "Round": Round, "Sign": Sign, "Clamp": Clamp, "Select": Select,
 	"Eq": Eq, "Ne": Ne, "Lt": Lt, "Le": Le, "IsNaN": IsNaN, "IsFinite": IsFinite,
 	"Expm1": Expm1, "Log1p": Log1p, "Softplus": Softplus, "Pow": Pow, "Atan2": Atan2,

@@ -1,5 +1,7 @@
 package main
 
+import "math"
+
 // The functions of this file record the steps of package rng's quantiles of the normal distribution:
 // in float64, each rounded, so that they give the same bits. See there for where the numbers are from.
 
@@ -45,6 +47,24 @@ func (k *kernel) quantileFar() {
 	y := k.narrow(k.div(num, den))
 	upper := k.step(opXor, i32, k.load("w"), k.integer(1<<31)) // loaded once more, for want of registers
 	k.store("dst", k.or(y, k.sign(k.from(upper))))
+}
+
+// erfinv records the number whose error function is x, by the functions of libm.Erfinv, in float64,
+// products fused with sums. A |x| of float32 below 1 is so far from it that it takes two of their three.
+func (k *kernel) erfinv() {
+	r := k.sub(k.sqrt(k.sub(k.num64(math.Ln2), k.logRounded(k.sub(k.num64(1), k.widen(k.abs(k.load("x"))))))), k.num64(1.6))
+	num := k.horner64(r, 1.4234371107496835, 4.630337846156546, 5.769497221460691, 3.6478483247632045, 1.2704582524523684, 0.2417807251774506, 0.022723844989269184, 0.0007745450142783414)
+	den := k.horner64(r, 1.4142135623730951, 2.9036514445419948, 2.3707661626024534, 0.9754783200178743, 0.2094506521051275, 0.021494160384252878, 0.0007744145906515771, 1.4859850019840355e-09)
+	far := k.div(num, den)
+	a := k.widen(k.abs(k.load("x"))) // once more, for want of registers
+	r = k.fnma(k.mul(a, a), k.num64(0.25), k.num64(0.180625))
+	num = k.horner64(r, 1.1975323115670913, 47.07268811238398, 697.062665343896, 4854.886889384388, 16235.862515167575, 23782.041382114385, 11819.493347062295, 887.0940696254552)
+	den = k.horner64(r, 1.0, 42.31333070160091, 687.1870074920579, 5394.196021424751, 21213.794301586597, 39307.89580009271, 28729.085735721943, 5226.495278852854)
+	near := k.div(k.mul(a, num), den)
+	y := k.narrow(k.pick(k.lessEqual(a, k.num64(0.85)), near, far))
+	ax := k.abs(k.load("x"))
+	y = k.pick(k.less(ax, k.num(1)), y, k.pick(k.equal(ax, k.num(1)), k.num(inf), k.num(nan)))
+	k.store("dst", k.or(y, k.sign(k.load("x"))))
 }
 
 // logRounded is log64 of a normal positive number, each product rounded. The square of s is computed

@@ -526,6 +526,11 @@ func random() []*kernel {
 			body:    (*kernel).philox,
 		},
 		{
+			name:   "Erfinv",
+			doc:    "stores the number whose error function is x, within 0.51 ulp, in dst: infinite at -1 and 1,\nNaN beyond. dst may be x.",
+			arrays: f32s("dst", "x"), body: (*kernel).erfinv,
+		},
+		{
 			name: "Quantile",
 			doc: "stores in dst the quantiles of the standard normal distribution at (w + 1/2) / 2^32,\n" +
 				"which is 0.425 or less from 1/2. Of other words it stores some number.",
