@@ -20,6 +20,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"math"
@@ -94,6 +95,11 @@ func run(tpsh, ranks string, transports []string, repeat int, names []string) er
 		if out, err := exec.Command("go", "build", "-o", tpsh, "./cmd/tpsh").CombinedOutput(); err != nil {
 			return fmt.Errorf("%w: %s", err, out)
 		}
+	}
+	if hw, err := exec.Command(tpsh, "plan", "hw", "here").Output(); err != nil {
+		return err
+	} else if !strings.HasPrefix(string(hw), "# Measured") {
+		return errors.New("nothing was measured on this machine: run tpsh bench --calibrate first")
 	}
 	if err := copyExamples(dir); err != nil {
 		return err
