@@ -92,10 +92,11 @@ func (wr *wireRank) spin(ins []inbound, ranks []int, come func() bool) bool {
 		return come()
 	}
 	last := ins[len(ins)-1]
-	for i, n := 0, last.SpinRounds(); i < n; i++ {
+	var limit spin.Limit
+	for i, n := 0, last.SpinRounds(); i < n && !limit.Passed(i); i++ {
 		for _, in := range ins {
 			if in.PollFrom(ranks) {
-				i = 0
+				i, limit = 0, spin.Limit{}
 			}
 		}
 		if come() {
@@ -109,7 +110,8 @@ func (wr *wireRank) spin(ins []inbound, ranks []int, come func() bool) bool {
 // waitAt is waitUntilOver for the rank's goroutine, which looks at an inbound and
 // sleeps there. It returns not over if it is to go on elsewhere.
 func (wr *wireRank) waitAt(ctx context.Context, in inbound, w *wireWait) (over bool, err error) {
-	for i := range in.WaitRounds() {
+	var limit spin.Limit
+	for i, n := 0, in.WaitRounds(); i < n && !limit.Passed(i); i++ {
 		if over, err := wr.look(w, false); over {
 			return true, err
 		}

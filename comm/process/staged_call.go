@@ -349,7 +349,8 @@ func (c *wireCall) awaitPiece(list []shm.Transfer) error {
 	if !c.own {
 		looks, pause = awaitedLooks, spin.Yield
 	}
-	for i := 0; i < looks && (c.own || c.awaited.Load()); i++ {
+	var limit spin.Limit
+	for i := 0; i < looks && !limit.Passed(i) && (c.own || c.awaited.Load()); i++ {
 		if ready() {
 			return nil
 		}

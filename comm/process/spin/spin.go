@@ -5,7 +5,8 @@
 //
 // For example, a wait that looks at a connection:
 //
-//	for i := range spin.Rounds {
+//	var limit spin.Limit
+//	for i := 0; i < spin.Rounds && !limit.Passed(i); i++ {
 //		if come() {
 //			return true
 //		}
@@ -17,7 +18,10 @@
 // TCP and the streams of an MPI.
 package spin
 
-import "runtime"
+import (
+	"runtime"
+	"time"
+)
 
 // Rounds is how often a wait looks in vain at connections before it sleeps.
 const Rounds = 300
@@ -40,4 +44,28 @@ func YieldAfterFirst(i int) {
 	if i > 0 {
 		Yield(i)
 	}
+}
+
+// longest is how long a wait polls, and looksBetween how many looks it does so without
+// looking at the clock.
+const (
+	longest      = 4 * time.Millisecond
+	looksBetween = 16
+)
+
+// A Limit ends a wait's polling where that takes long: with each yield on a busy machine
+// others run for as long as the system lets them, and a wait that polls is heard by nobody,
+// is not interrupted and tells no supervisor for whom it waits. It begins with its first use.
+type Limit struct{ end time.Time }
+
+// Passed reports, before look i, whether polling is to end.
+func (l *Limit) Passed(i int) bool {
+	if i%looksBetween != 0 {
+		return false
+	}
+	now := time.Now()
+	if l.end.IsZero() {
+		l.end = now.Add(longest)
+	}
+	return now.After(l.end)
 }
