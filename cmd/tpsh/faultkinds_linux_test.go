@@ -55,7 +55,7 @@ var faultKinds = []faultKindOf{
 	{name: "a rank made to say where it is", weight: 1, harm: toRanks(1, quit), fails: true, allows: never, toRank: true},
 	{name: "all ranks killed", weight: 1, harm: toRanks(1<<10, syscall.SIGKILL), fails: true, allows: never, toRank: true},
 	{name: "a rank killed and a launcher interrupted", weight: 1, harm: both(toRanks(1, syscall.SIGKILL), toLauncher(syscall.SIGINT)), fails: true, end: "interrupted", allows: statuses(130, -1)},
-	{name: "no more files for a launcher", weight: 1, harm: limitLauncher, fails: true, end: "refused", allows: statuses(1)},
+	{name: "no more files for a launcher", weight: 1, harm: limitLauncher, fails: true, end: "refused", allows: statuses(1, 2)},
 	{name: "the terminal lost", weight: 1, harm: toLauncher(syscall.SIGHUP), fails: true, end: "interrupted", allows: statuses(130, -1)},
 	{name: "nobody reads any more", weight: 1, harm: stopReading, end: "unread", allows: statuses(141)},
 	{name: "a stranger at the port", weight: 1, harm: strangerAtPort, allows: never},
