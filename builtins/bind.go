@@ -165,8 +165,8 @@ func (s *signature) call(e *Env, self *Tensor, args starlark.Tuple, kwargs []sta
 	if err != nil {
 		return nil, err
 	}
-	if s.def == arangeOp && e.Planning() {
-		b.rememberRange(y.(*Tensor).T)
+	if s.def.Ints != nil && e.Planning() {
+		b.rememberInts(y.(*Tensor).T)
 	}
 	b.release()
 	return resultOf(s.name, s.def, y, args, kwargs)

@@ -4,18 +4,15 @@ import (
 	"go.starlark.net/starlark"
 
 	"tpsh/runtime/dtype"
-	"tpsh/runtime/op"
 	"tpsh/runtime/tensor"
 )
 
 // The tensors of a plan have no elements. Of those that a program has counted or listed it is remembered what
 // they would be: a mesh may be made of them, and then tells apart the ranks on which they differ.
 
-var arangeOp = op.Lookup("arange")
-
-// rememberRange has x, which arange has made of the arguments, know its numbers.
-func (b *binding) rememberRange(x *tensor.Tensor) {
-	first, step, ok := op.RangeInts(b.in)
+// rememberInts has x, which the operator has made of the arguments, know its numbers if they are ints.
+func (b *binding) rememberInts(x *tensor.Tensor) {
+	first, step, ok := b.def.Ints(b.in)
 	if ok && !x.Placed() && x.Numel() > 0 && keepsInts(x.DType(), first, first+int64(x.Numel()-1)*step) {
 		given := b.varying
 		x.Remember(func(i int) int64 { return first + int64(i)*step }, func() {

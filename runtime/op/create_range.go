@@ -28,6 +28,7 @@ func init() {
 			dt,
 		},
 		Counts: true,
+		Ints:   arangeInts,
 		Infer:  inferArange,
 		Run:    runArange,
 		Cost:   makes(2),
@@ -123,8 +124,8 @@ func (p progression) countFloats(c *Call, start, stop, step float64) (progressio
 	return p, nil
 }
 
-// RangeInts returns the first of the numbers that arange makes of in, and their distance. It is not ok of floats.
-func RangeInts(in []*tensor.Tensor) (first, step int64, ok bool) {
+// arangeInts is Ints of arange.
+func arangeInts(in []*tensor.Tensor) (first, step int64, ok bool) {
 	p, err := arangeOf(&Call{In: in})
 	return p.firstI, p.stepI, err == nil && p.ints
 }

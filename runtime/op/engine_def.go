@@ -115,6 +115,10 @@ type Def struct {
 	// known, and that nothing else than its elements hangs on them.
 	Counts bool
 
+	// Ints, if set, returns the first of the elements and their distance, where operands are
+	// such that they are ints.
+	Ints func(in []*tensor.Tensor) (first, step int64, ok bool)
+
 	// InPlace says that the operator writes into In[0], which is its result.
 	// Base is then the operator, with the same parameters, whose value it
 	// stores there: differentiation records that one.
