@@ -12,8 +12,8 @@ import (
 
 // lines returns n NaN that begin with a line of the caches.
 func lines[T dtype.Float](n int) []T {
-	x := poisoned[T](n + line/elemBytes[T]())
-	for uintptr(unsafe.Pointer(&x[0]))%line != 0 {
+	x := poisoned[T](n + vec.LineBytes/elemBytes[T]())
+	for uintptr(unsafe.Pointer(&x[0]))%vec.LineBytes != 0 {
 		x = x[1:]
 	}
 	return x[:n]

@@ -58,9 +58,6 @@ const (
 	farBytes = 1 << 20
 )
 
-// line is the size of a line of the caches.
-const line = 64
-
 // pastInner is how many steps the inner dim has at most for large results to be stored past the
 // caches: with more the tiles take so long that it makes no difference. On a Zen 3 products of 256 by
 // 3136 take 0.59 of the time past the caches with 16 steps, 0.75 with 32, 0.93 with 64 and 1 with 256.
@@ -156,12 +153,12 @@ func (s *shape[T]) plan(goroutines int) {
 
 // fitsPast reports whether c may go past the caches: it is stored once, and rows begin alike.
 func (s *shape[T]) fitsPast() bool {
-	return s.pastTiles != nil && s.k <= Block && !s.add && !s.turned && s.rowC()*elemBytes[T]()%line == 0
+	return s.pastTiles != nil && s.k <= Block && !s.add && !s.turned && s.rowC()*elemBytes[T]()%vec.LineBytes == 0
 }
 
 // goesPast reports whether a panel of so many vectors at c, all of them whole, goes past the caches.
 func (s *shape[T]) goesPast(c *T, vectors int) bool {
-	return s.past && vectors*s.lanes*elemBytes[T]() == line && uintptr(unsafe.Pointer(c))%line == 0
+	return s.past && vectors*s.lanes*elemBytes[T]() == vec.LineBytes && uintptr(unsafe.Pointer(c))%vec.LineBytes == 0
 }
 
 // small returns the size of an operand up to which its rows are read where they lie,

@@ -47,6 +47,9 @@ func LightPast(bytes int) bool { return bytes >= lightPastFrom && storesPast() }
 // storesPast reports whether the set in use has stores past the caches.
 func storesPast() bool { return active == AVX2 || active == AVX512 }
 
+// LineBytes is the size of a line of the caches.
+const LineBytes = 64
+
 // fitsPast reports whether kernels may store past the caches at dst: it begins with a
 // line of them, and is none of their inputs, which are there already.
 func fitsPast[T any](dst *T, in ...*T) bool {
@@ -55,15 +58,14 @@ func fitsPast[T any](dst *T, in ...*T) bool {
 			return false
 		}
 	}
-	return storesPast() && uintptr(unsafe.Pointer(dst))%64 == 0
+	return storesPast() && uintptr(unsafe.Pointer(dst))%LineBytes == 0
 }
 
 // CopyPast copies x to dst, which is as long, past the caches if dst lies as that takes.
 // Who calls it has asked Past or LightPast, and calls Settle behind the last of several.
 func CopyPast[T any](dst, x []T) {
 	check(len(dst), len(x))
-	const line = 64
-	each := line / int(unsafe.Sizeof(*new(T)))
+	each := LineBytes / int(unsafe.Sizeof(*new(T)))
 	if whole := len(x) &^ (each - 1); whole > 0 && fitsPast(&dst[0], &x[0]) {
 		copyPast(unsafe.Pointer(&dst[0]), unsafe.Pointer(&x[0]), whole/each)
 		dst, x = dst[whole:], x[whole:]
