@@ -15,6 +15,7 @@ package main
 
 import (
 	"flag"
+	"fmt"
 	"os"
 	"regexp"
 
@@ -42,7 +43,11 @@ func main() {
 			s.write(k)
 		}
 		build.Generate()
-		dropSelfMoves(flag.Lookup("out").Value.String())
+		out := flag.Lookup("out").Value.String()
+		dropSelfMoves(out)
+		if !s.wide {
+			refuseWide(out)
+		}
 	default:
 		panic("-set is missing")
 	}
@@ -66,5 +71,20 @@ func dropSelfMoves(path string) {
 	})
 	if err := os.WriteFile(path, src, 0o666); err != nil {
 		panic(err)
+	}
+}
+
+// ofAVX512 matches an instruction with a register that AVX2 does not have.
+var ofAVX512 = regexp.MustCompile(`(?m)^\t.*\b([XY](1[6-9]|2\d|3[01])|Z\d+|K[1-7])\b.*$`)
+
+// refuseWide panics if functions of AVX2 in a file use registers of AVX-512, as the allocator does
+// when it runs out of the others.
+func refuseWide(path string) {
+	src, err := os.ReadFile(path)
+	if err != nil {
+		panic(err)
+	}
+	if line := ofAVX512.Find(src); line != nil {
+		panic(fmt.Sprintf("%s: a function needs more than 16 registers:%s", path, line))
 	}
 }
