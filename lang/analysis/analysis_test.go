@@ -44,6 +44,11 @@ func TestTypes(t *testing.T) {
 		// Programs put elements into lists and dicts, of any type.
 		{"y = [1]\nx = y[0]", ""}, {"y = ['a']\nx = y[0]", "string"}, {"y = ['a']\ny[0] = ones(1)\nx = y[0]", ""}, {"y = ['a']\nz = y\nz.append(1)\nx = y[0]", ""},
 		{"y = [['a']]\nfor z in y:\n    z[0] = 1\nx = y[0][0]", ""}, {"y = {'a': ones(1)}\nx = y['a']", "Tensor"}, {"y = ({'a': 1},)\nx = y[0]['a']", ""},
+		{"y = [ones(1), 'a']\ny.pop(0)\nx = y[0]", ""},
+		{"def f(n, l):\n    l[0] = n\ny = ['a']\nf(1, y)\nx = y[0]", ""}, {"def f(n, l):\n    l[0] = n\ny = ['a']\nf(1, l=y)\nx = y[0]", ""}, {"def f(n, l):\n    l[0] = n\ny = ['a']\nf(y, [1])\nx = y[0]", "string"},
+		{"def g(l):\n    f(l)\ndef f(l):\n    l.append(1)\ny = ['a']\ng(y)\nx = y[0]", ""}, {"def f(l):\n    l[0] = 1\ng = f\ny = ['a']\ng(y)\nx = y[0]", ""},
+		// A text may be filled with a tensor.
+		{"x = '%s' % ones(1)", "string"}, {"def f(s):\n    y = s % ones(1)\n    return y\nx = f('%s')", ""}, {"x = ones(1) % 2", "Tensor"},
 	} {
 		f := analysis.New("t.star", test.text+"\n", language(), nil)
 		if f.Err != nil {

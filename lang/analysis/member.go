@@ -52,10 +52,10 @@ func (f *File) typeOfMember(t *Type, name string) *Type {
 		return f.Lang.typeOfName(t.Path + "." + name)
 	}
 	if field, ok := t.Fields[name]; ok {
-		if t.Name == "Module" && f.changes().attributes[name] {
+		if changed := f.changes().attributes; t.Name == "Module" && (changed[name] || changed[""]) {
 			return nil
 		}
-		return f.held(field, nil)
+		return f.held(field, f.changes().within[name])
 	}
 	if t.Name == "Module" {
 		if of := f.Lang.Classes[t.Class][name]; of != "" {

@@ -227,8 +227,8 @@ func (f *File) operate(op syntax.Token, a, b *Type) *Type {
 		return anything()
 	}
 	if a == nil || b == nil {
-		// A tensor with whatever it takes is a tensor.
-		if known := cmp.Or(a, b); known != nil && known.Name == "Tensor" {
+		// A tensor with whatever it takes is a tensor; but a text may be filled with it.
+		if known := cmp.Or(a, b); known != nil && known.Name == "Tensor" && (op != syntax.PERCENT || known == a) {
 			return known
 		}
 		if a != nil && a.Name == "string" && op == syntax.PERCENT {
@@ -237,9 +237,11 @@ func (f *File) operate(op syntax.Token, a, b *Type) *Type {
 		return nil
 	}
 	switch {
+	case a.Name == "string" && op == syntax.PERCENT:
+		return &Type{Name: "string"}
 	case a.Name == "Tensor" || b.Name == "Tensor":
 		return &Type{Name: "Tensor"}
-	case a.Name == "string" && (op == syntax.PERCENT || op == syntax.PLUS && b.Name == "string" || op == syntax.STAR):
+	case a.Name == "string" && (op == syntax.PLUS && b.Name == "string" || op == syntax.STAR):
 		return &Type{Name: "string"}
 	case a.Name == "list" && b.Name == "list" && op == syntax.PLUS, a.Name == "tuple" && b.Name == "tuple" && op == syntax.PLUS:
 		return &Type{Name: a.Name, Elem: join(a.Elem, b.Elem)}

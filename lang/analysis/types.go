@@ -208,7 +208,7 @@ func (f *File) symbolType(sym *Symbol) *Type {
 		}
 		all = t
 	}
-	return f.held(all, sym)
+	return f.held(all, f.changes().elements[sym])
 }
 
 // typeOfBinding returns the type that a binding gives to its name.

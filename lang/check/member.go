@@ -66,13 +66,17 @@ func describe(x syntax.Expr, t *analysis.Type) string {
 	if t.Path != "" {
 		return t.Path
 	}
-	of := "a " + strings.ToLower(t.Name[:1]) + t.Name[1:]
+	of := t.Name
 	switch {
 	case t.Name == "Tensor", t.Name == "Module" && t.Class == "":
+		of = strings.ToLower(t.Name)
 	case t.Name == "Module":
-		of = "a " + strings.TrimPrefix(t.Class, "nn.")
-	case unicode.IsUpper(rune(t.Name[0])):
-		of = "a " + t.Name
+		of = strings.TrimPrefix(t.Class, "nn.")
+	}
+	if strings.ContainsAny(of[:1], "AEIOUaeiou") {
+		of = "an " + of
+	} else {
+		of = "a " + of
 	}
 	if id, ok := x.(*syntax.Ident); ok {
 		return id.Name + ", " + of + ","
