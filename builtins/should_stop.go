@@ -26,7 +26,7 @@ func shouldStop(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.T
 	if e.askedToStop.Load() {
 		mine[0] = 1
 	}
-	first, err := e.Runtime.BroadcastObject(e.Runtime.World(), mine, 0)
+	first, err := e.Runtime.BroadcastObject(e.Runtime.World(), mine, nil, 0)
 	if err != nil {
 		return nil, err
 	}

@@ -108,6 +108,15 @@ func Each(e *Env, v starlark.Value) (own starlark.Value, on func(rank int) (star
 	return settled(v), nil
 }
 
+// EachOf returns v as each rank has it that the rank runs for. It is not ok if that cannot be said of v.
+func EachOf(e *Env, v starlark.Value) (on func(rank int) (starlark.Value, error), ok bool) {
+	x, ok := variant{own: v}, true
+	if e.varied {
+		x, ok = variantOf(v)
+	}
+	return x.at, ok
+}
+
 // simple reports whether v is a scalar that may vary, a tuple of such, or a list, a dict or a range of
 // such.
 func simple(v starlark.Value) bool {

@@ -23,7 +23,7 @@ var (
 	// whose results are of one type.
 	safe = map[string]bool{"abs": true, "bool": true, "repr": true, "str": true, "hash": true, "%": true, "f-string": true, "format": true}
 	// keeping are given anything and keep it as it is.
-	keeping = map[string]bool{"print": true, "known": true, "list": true, "tuple": true, "zip": true, "reversed": true, "struct": true, "tensor": true, "dict": true, "type": true, "enumerate": true, "hasattr": true, "getattr": true, "len": true, "region": true, "checkpoint": true, "regather": true, "no_grad": true, "with_seed": true, "manual_seed": true, "autocast": true, "send": true, "recv": true, "all_gather_object": true}
+	keeping = map[string]bool{"print": true, "known": true, "list": true, "tuple": true, "zip": true, "reversed": true, "struct": true, "tensor": true, "dict": true, "type": true, "enumerate": true, "hasattr": true, "getattr": true, "len": true, "region": true, "checkpoint": true, "regather": true, "no_grad": true, "with_seed": true, "manual_seed": true, "autocast": true, "send": true, "recv": true, "all_gather_object": true, "broadcast_object": true}
 )
 
 // withVarying makes functions take what varies. names are all that a program finds.

@@ -159,24 +159,37 @@ func (r *Rank) Barrier(g *comm.Group) error {
 // AllGatherObject returns every member's obj. Of a rank that runs for others, of says which each has, as long as
 // obj; nil: obj.
 func (r *Rank) AllGatherObject(g *comm.Group, obj []byte, of func(rank int) []byte) ([][]byte, error) {
-	o := offer{objs: [][]byte{obj}, sizes: func(lens [][]int) []int {
-		sizes := make([]int, len(lens))
-		for i, l := range lens {
-			sizes[i] = l[0]
+	o := offer{objs: [][]byte{obj}, of: eachOne(of), sizes: func(lens func(place int) []int) []int {
+		sizes := make([]int, g.Size())
+		for i := range sizes {
+			sizes[i] = lens(i)[0]
 		}
 		return sizes
 	}}
-	if of != nil {
-		o.of = func(rank int) [][]byte { return [][]byte{of(rank)} }
-	}
 	return r.objects(g, comm.AllGather, contract("all_gather_object"), o)
 }
 
-// BroadcastObject returns the obj of member src; the others' is not looked at.
-func (r *Rank) BroadcastObject(g *comm.Group, obj []byte, src int) ([]byte, error) {
+// eachOne returns the one byte string that each rank offers, as an offer has it.
+func eachOne(of func(rank int) []byte) func(rank int) [][]byte {
+	if of == nil {
+		return nil
+	}
+	return func(rank int) [][]byte {
+		obj := of(rank)
+		if obj == nil {
+			return nil
+		}
+		return [][]byte{obj}
+	}
+}
+
+// BroadcastObject returns the obj of member src; the others' is not looked at. Of a rank that runs for others
+// obj is that of one that is src, and of says which each such has, as long as obj, and nil of any other; nil: obj.
+func (r *Rank) BroadcastObject(g *comm.Group, obj []byte, of func(rank int) []byte, src int) ([]byte, error) {
 	d := contract("broadcast_object")
 	d.Root = src
-	out, err := r.objects(g, comm.Broadcast, d, offer{objs: [][]byte{obj}, sizes: func(lens [][]int) []int { return lens[src] }})
+	o := offer{objs: [][]byte{obj}, of: eachOne(of), sizes: func(lens func(place int) []int) []int { return lens(src) }}
+	out, err := r.objects(g, comm.Broadcast, d, o)
 	if err != nil {
 		return nil, err
 	}
@@ -194,11 +207,12 @@ func isPlace(r *Rank, g *comm.Group, place int) bool {
 func (r *Rank) ScatterObject(g *comm.Group, objs [][]byte, src int) ([]byte, error) {
 	d := contract("scatter_object")
 	d.Root = src
-	out, err := r.objects(g, comm.Scatter, d, offer{objs: objs, sizes: func(lens [][]int) []int {
-		if len(lens[src]) != g.Size() {
+	out, err := r.objects(g, comm.Scatter, d, offer{objs: objs, sizes: func(lens func(place int) []int) []int {
+		all := lens(src)
+		if len(all) != g.Size() {
 			return nil
 		}
-		return lens[src][g.Rank() : g.Rank()+1]
+		return all[g.Rank() : g.Rank()+1]
 	}})
 	if err != nil {
 		return nil, err
@@ -209,11 +223,11 @@ func (r *Rank) ScatterObject(g *comm.Group, objs [][]byte, src int) ([]byte, err
 // An offer is the byte strings, of free length, that a member puts in a collective.
 type offer struct {
 	objs [][]byte
-	of   func(rank int) [][]byte // likewise of each rank that the rank runs for; nil: objs
+	of   func(rank int) [][]byte // likewise of each rank that the rank runs for, nil where they do not count; nil: objs
 
-	// sizes picks the lengths of the member's results from those that every member
+	// sizes picks the lengths of the member's results from those that the member at each place
 	// announced; it returns nil if they do not fit. It is nil if there are no results.
-	sizes func(lens [][]int) []int
+	sizes func(lens func(place int) []int) []int
 }
 
 // objects calls a collective on byte strings, and returns this member's results. The members
@@ -258,16 +272,13 @@ func (k *objectCall) put() {
 
 // prepare makes room for the results.
 func (k *objectCall) prepare(members []comm.Member, _ comm.Flags) ([]comm.Block, error) {
-	lens := make([][]int, len(members))
-	for i, m := range members {
-		lens[i] = cutLens(m.Meta)
-	}
+	lens := func(place int) []int { return cutLens(members[place].Meta) }
 	want, d := k.sizes(lens), &k.op.Desc
 	if k.sole {
-		k.bytes = sum(lens[d.Root])
+		k.bytes = sum(lens(d.Root))
 	}
 	if want == nil {
-		return nil, &op.ArgError{Func: d.Op, Param: "list", Got: units.Count(len(lens[d.Root]), "object") + " on the root", Want: fmt.Sprint(k.g.Size()), Rule: "one for each member"}
+		return nil, &op.ArgError{Func: d.Op, Param: "list", Got: units.Count(len(lens(d.Root)), "object") + " on the root", Want: fmt.Sprint(k.g.Size()), Rule: "one for each member"}
 	}
 	var blocks []comm.Block
 	for _, n := range want {

@@ -80,16 +80,44 @@ func broadcastObject(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, a
 	if err != nil {
 		return nil, err
 	}
-	var data []byte
-	if isPlace(e, g, int(src)) {
-		if data, err = encode(b.Name(), "obj", obj); err != nil {
+	data, of, ok := encodeOfSrc(e, g, int(src), b.Name(), obj)
+	if !ok && isPlace(e, g, int(src)) {
+		if data, of, err = encodeOf(e, b.Name(), "obj", obj); err != nil {
 			return nil, err
 		}
 	}
-	if data, err = e.Runtime.BroadcastObject(g, data, int(src)); err != nil {
+	if data, err = e.Runtime.BroadcastObject(g, data, of, int(src)); err != nil {
 		return nil, err
 	}
 	return object.DecodeWith(data, e.Hole)
+}
+
+// encodeOfSrc returns the bytes of v of a rank that is src in g, and which each has that is. It is not ok if they are
+// not as many for all of these, and tells nobody apart.
+func encodeOfSrc(e *builtins.Env, g *runtime.Group, src int, fn string, v starlark.Value) (own []byte, of func(rank int) []byte, ok bool) {
+	on, ok := builtins.EachOf(e, v)
+	if !ok {
+		return nil, nil, false
+	}
+	place, known := e.Runtime.PlaceIn(g), map[int][]byte{}
+	for _, rank := range e.Runtime.RunsFor() {
+		if place(rank) != src {
+			continue
+		}
+		v, err := on(rank)
+		if err != nil {
+			return nil, nil, false
+		}
+		data, err := encode(fn, "obj", v)
+		if err != nil || own != nil && len(data) != len(own) {
+			return nil, nil, false
+		}
+		own, known[rank] = data, data
+	}
+	if own == nil {
+		return nil, nil, true
+	}
+	return own, func(rank int) []byte { return known[rank] }, true
 }
 
 func allGatherObject(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {

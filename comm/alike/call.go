@@ -37,7 +37,7 @@ func (m *member) begin(op *comm.Op) (*call, error) {
 		c.entry.wave = j.wave
 		s.calls = append(s.calls, c.entry)
 		s.kind.moved()
-	} else if was := s.calls[c.n]; !was.agrees(c.entry) || !c.entry.repeats(was, s.kind.members) {
+	} else if was := s.calls[c.n]; !was.agrees(c.entry) || !s.repeats(c.entry, was) {
 		j.fail(&UnlikeError{"a call of " + op.Desc.Op})
 	}
 	if j.failure != nil {
@@ -53,9 +53,11 @@ func entryOf(op *comm.Op, ranks []int32) *entry {
 		e.first = op.In[0].Len()
 	}
 	if op.InOf != nil {
-		e.each = make(map[int][][]byte, len(ranks))
+		e.each = map[int][][]byte{}
 		for _, rank := range ranks {
-			e.each[int(rank)] = op.InOf(int(rank))
+			if blocks := op.InOf(int(rank)); blocks != nil {
+				e.each[int(rank)] = blocks
+			}
 		}
 	} else if !op.Hollow {
 		for _, b := range op.In {
@@ -90,12 +92,20 @@ func (e *entry) like(o *entry) bool {
 	return e.desc.Flags == o.desc.Flags && e.desc.FreeSize() == o.desc.FreeSize() && e.first == o.first && slices.Equal(e.meta, o.meta)
 }
 
-// repeats reports whether ranks put in the same by e as by o, which they were told apart from.
-func (e *entry) repeats(o *entry, ranks []int32) bool {
-	if e.each == nil && o.each == nil {
+// repeats reports whether the kind puts in the same by e as by o, by which it was told apart from others. Where the root alone
+// puts anything in, what others offer does not count.
+func (s *groupLog) repeats(e, o *entry) bool {
+	counts := s.kind.members
+	if e.kind.Rooted() && e.kind.RootName() == "src" {
+		counts = slices.DeleteFunc(slices.Clone(counts), func(rank int32) bool { return s.lines.Place(int(rank)) != e.desc.Root })
+	}
+	switch {
+	case len(counts) == 0:
+		return e.desc.Flags == o.desc.Flags && e.desc.FreeSize() == o.desc.FreeSize()
+	case e.each == nil && o.each == nil:
 		return e.same(o)
 	}
-	return e.like(o) && !slices.ContainsFunc(ranks, func(rank int32) bool {
+	return e.like(o) && !slices.ContainsFunc(counts, func(rank int32) bool {
 		return !slices.EqualFunc(e.blocks(int(rank)), o.blocks(int(rank)), slices.Equal[[]byte])
 	})
 }
