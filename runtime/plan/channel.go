@@ -6,8 +6,8 @@ import "slices"
 // receives from it. Ranks of the kind do so at the same times, each with a member of its own.
 type Channel struct {
 	channelKey
-	of     func(rank int) int // the place of the other, unless it is Peer for all
-	joined map[int]int        // that of ranks that have joined the kind
+	placeOf func(rank int) int // of the other; nil: Peer for all
+	joined  map[int]int        // the places of the others of ranks that have joined the kind
 }
 
 // A channelKey tells the channels of a rank apart.
@@ -18,31 +18,31 @@ type channelKey struct {
 	Peer  int32 // the place of the other in it, of the first rank
 }
 
-func newChannel(key channelKey, of func(rank int) int) Channel {
-	return Channel{channelKey: key, of: of, joined: map[int]int{}}
+func newChannel(key channelKey, placeOf func(rank int) int) Channel {
+	return Channel{channelKey: key, placeOf: placeOf, joined: map[int]int{}}
 }
 
 // At returns the place of the other end for a rank of the kind.
-func (l *Channel) At(rank int) int {
-	if place, ok := l.joined[rank]; ok {
+func (c *Channel) At(rank int) int {
+	if place, ok := c.joined[rank]; ok {
 		return place
 	}
-	if l.of != nil {
-		return l.of(rank)
+	if c.placeOf != nil {
+		return c.placeOf(rank)
 	}
-	return int(l.Peer)
+	return int(c.Peer)
 }
 
 // alike returns what channels share that ranks of one kind may have.
-func (l *Channel) alike() channelKey { return channelKey{Do: l.Do, Group: l.Group, Tag: l.Tag} }
+func (c *Channel) alike() channelKey { return channelKey{Do: c.Do, Group: c.Group, Tag: c.Tag} }
 
 // channelsAlike reports whether ranks of one kind may have a and b.
 func channelsAlike(a, b Channel) bool { return a.alike() == b.alike() }
 
-// join has l be the channel of ranks, too, which have other.
-func (l *Channel) join(other *Channel, ranks []int32) {
+// join has c be the channel of ranks, too, which have other.
+func (c *Channel) join(other *Channel, ranks []int32) {
 	for _, r := range ranks {
-		l.joined[int(r)] = other.At(int(r))
+		c.joined[int(r)] = other.At(int(r))
 	}
 }
 
@@ -60,8 +60,8 @@ func (k *Kind) groupOf(rank int, ranks []int, name string) int32 {
 // sends returns the channel by which a rank of k sends to place in its group, with tag; -1 if there is
 // none. guess is one that it may be.
 func (k *Kind) sends(rank int, group, tag int32, place, guess int) int {
-	is := func(l *Channel) bool {
-		return l.Do == Send && l.Group == group && l.Tag == tag && l.At(rank) == place
+	is := func(c *Channel) bool {
+		return c.Do == Send && c.Group == group && c.Tag == tag && c.At(rank) == place
 	}
 	if guess < len(k.Channels) && is(&k.Channels[guess]) {
 		return guess
@@ -85,13 +85,13 @@ func (p *Program) messages(rank int) []message {
 	k := p.Kinds[p.KindOf[rank]]
 	list := make([]message, len(k.Channels))
 	for i := range k.Channels {
-		l := &k.Channels[i]
-		ranks := k.Groups[l.Group].Of(rank)
-		m := message{other: ranks[l.At(rank)], from: -1}
-		if l.Do == Recv {
+		c := &k.Channels[i]
+		ranks := k.Groups[c.Group].Of(rank)
+		m := message{other: ranks[c.At(rank)], from: -1}
+		if c.Do == Recv {
 			sender := p.Kinds[p.KindOf[m.other]]
-			if group := sender.groupOf(m.other, ranks, k.Groups[l.Group].Name); group >= 0 {
-				m.from = sender.sends(m.other, group, l.Tag, slices.Index(ranks, rank), i)
+			if group := sender.groupOf(m.other, ranks, k.Groups[c.Group].Name); group >= 0 {
+				m.from = sender.sends(m.other, group, c.Tag, slices.Index(ranks, rank), i)
 			}
 		}
 		list[i] = m

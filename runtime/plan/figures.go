@@ -93,7 +93,7 @@ func (g *game) figures() *Figures {
 	f.Steps = g.steps()
 	slowest, model := g.slowest(f)
 	f.StepSeconds = g.stepSeconds(f.Steps)
-	s := slowest.of(f.Steps)
+	s := slowest.spentIn(f.Steps)
 	f.Seconds = Seconds{s.arithmetic, s.communication, s.bubble, s.waiting}
 	f.Seconds.Arithmetic += g.m.Step
 	f.Seconds.Waiting += max(0, f.StepSeconds-g.m.Step-s.total()) // for those who are later
@@ -113,8 +113,8 @@ func (g *game) figures() *Figures {
 	return f
 }
 
-// of returns what a player has spent in step n from 1, or in all if n is 0.
-func (pl *player) of(n int) *spent {
+// spentIn returns what a player has spent in step n from 1, or in all if n is 0.
+func (pl *player) spentIn(n int) *spent {
 	if n > 0 {
 		return &pl.steps[n-1]
 	}
@@ -136,10 +136,10 @@ func (s *spent) total() float64 { return s.arithmetic + s.communication + s.bubb
 // slowest returns the player with the longest step, and sums up the FLOPs.
 func (g *game) slowest(f *Figures) (slowest *player, model float64) {
 	for _, pl := range g.players {
-		s := pl.of(f.Steps)
+		s := pl.spentIn(f.Steps)
 		f.FLOPs += s.flops * float64(pl.ranks)
 		model += s.model * float64(pl.ranks)
-		if slowest == nil || busy(s) > busy(slowest.of(f.Steps)) {
+		if slowest == nil || busy(s) > busy(slowest.spentIn(f.Steps)) {
 			slowest = pl
 		}
 	}

@@ -157,7 +157,7 @@ func (g *game) busyRanks() float64 {
 		return float64(g.p.Ranks)
 	}
 	for _, pl := range g.players {
-		sum += float64(pl.ranks) * min(1, busy(pl.of(n))/step)
+		sum += float64(pl.ranks) * min(1, busy(pl.spentIn(n))/step)
 	}
 	return sum
 }

@@ -77,7 +77,7 @@ func (p *Program) Seconds(m *hardware.Machine) float64 {
 func (g *game) pace(n int) float64 {
 	most := 0.0
 	for _, pl := range g.players {
-		laps, over := pl.of(n).laps, max(2, g.p.short.lap)
+		laps, over := pl.spentIn(n).laps, max(2, g.p.short.lap)
 		if last := len(laps) - 1; last >= over {
 			most = max(most, (laps[last]-laps[last-over])/float64(over))
 		}

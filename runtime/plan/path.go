@@ -35,13 +35,13 @@ type Crossing struct {
 type late struct {
 	until float64 // when it went on
 	since float64 // when the other was there, or sent
-	of    int32   // that player
+	other int32   // that player
 	event int32
 }
 
 // keepsWaiting notes that a player goes on with an event when another lets it.
-func (pl *player) keepsWaiting(event int, until, since float64, of int32) {
-	pl.lates = append(pl.lates, late{until, since, of, int32(event)})
+func (pl *player) keepsWaiting(event int, until, since float64, other int32) {
+	pl.lates = append(pl.lates, late{until, since, other, int32(event)})
 }
 
 // path returns the critical path of step n from 1, or of all if n is 0.
@@ -69,12 +69,12 @@ func (g *game) path(n int) Path {
 			on[at] += t - start
 			break
 		}
-		l := &pl.lates[i]
-		on[at] += t - l.until
-		e := &pl.kind.Events[l.event]
+		wait := &pl.lates[i]
+		on[at] += t - wait.until
+		e := &pl.kind.Events[wait.event]
 		crossings[Crossing{Op: e.name(g.p), Where: g.p.Lines[e.Line]}]++
-		p.Messages += l.until - max(l.since, start)
-		at, t = l.of, min(l.since, math.Nextafter(t, start)) // it never stands still
+		p.Messages += wait.until - max(wait.since, start)
+		at, t = wait.other, min(wait.since, math.Nextafter(t, start)) // it never stands still
 	}
 	for i, s := range on {
 		if pl := g.players[i]; s > 0 {

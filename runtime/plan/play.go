@@ -121,7 +121,7 @@ func (g *game) cost(pl *player, e *Event) float64 {
 		return 0
 	}
 	if given := pl.kind.Groups[e.Group].Cost; given != (Cost{}) {
-		return given.of(g.wire(pl, e))
+		return given.seconds(g.wire(pl, e))
 	}
 	s, call := &pl.groups[e.Group], e.Index
 	for len(s.costs) <= int(call) {
@@ -142,8 +142,8 @@ func (g *game) calling() float64 {
 	return g.m.Issue + g.m.Call
 }
 
-// of returns the seconds of a call by which a rank sends so many bytes.
-func (c Cost) of(wire int64) float64 { return c.Alpha + c.Beta*float64(wire) }
+// seconds returns those of a call by which a rank sends so many bytes.
+func (c Cost) seconds(wire int64) float64 { return c.Alpha + c.Beta*float64(wire) }
 
 // wire returns the bytes that the player's rank sends in e.
 func (g *game) wire(pl *player, e *Event) int64 { return g.p.Wire(e, pl.groups[e.Group].place) }
@@ -230,7 +230,7 @@ func (g *game) issue(pl *player, e *Event) {
 
 func (g *game) wait(pl *player, e *Event) bool {
 	was := pl.issued[e.Index]
-	s, of := &pl.groups[was.group], &pl.kind.Events[was.event]
+	s, issued := &pl.groups[was.group], &pl.kind.Events[was.event]
 	call := g.begun(pl, s, int(was.call))
 	if call == nil {
 		return false
@@ -252,7 +252,7 @@ func (g *game) wait(pl *player, e *Event) bool {
 	}
 	pl.now.communication += seen
 	pl.now.waiting += late - seen
-	pl.count(g, of, cost, cost-seen)
+	pl.count(g, issued, cost, cost-seen)
 	pl.device = max(pl.device, end)
 	return true
 }
@@ -274,7 +274,7 @@ func (g *game) messageCost(pl *player, e *Event) float64 {
 		return 0
 	}
 	if given := pl.kind.Groups[e.Group].Cost; given != (Cost{}) {
-		return given.of(e.Wire)
+		return given.seconds(e.Wire)
 	}
 	key := letterKey{e.Index, e.Channel}
 	t, ok := pl.letters[key]

@@ -28,25 +28,25 @@ func instanceOf(name string) string {
 // the groups of one, for each round. Where that takes mostRounds, as along a chain of ranks that
 // wait for each other, no two ranks do the same, as far as is looked into.
 func refine(p *Program, m *hardware.Machine) []int32 {
-	of := append([]int32(nil), p.KindOf...)
+	class := append([]int32(nil), p.KindOf...)
 	if len(p.Kinds) == p.Ranks {
-		return of
+		return class
 	}
 	r := refinement{p: p, m: m, shapes: map[*int]string{}, places: map[*int]map[int]int{}}
 	r.findPlaced()
 	r.findMessages()
 	for n, round := 0, 0; ; round++ {
 		if round == mostRounds {
-			for rank := range of {
-				of[rank] = int32(rank)
+			for rank := range class {
+				class[rank] = int32(rank)
 			}
-			return of
+			return class
 		}
 		ids := map[string]int32{}
 		next := make([]int32, p.Ranks)
 		r.texts, r.number = map[*int]int32{}, map[string]int32{}
 		for rank := range p.Ranks {
-			k := string(r.key(rank, of))
+			k := string(r.key(rank, class))
 			id, ok := ids[k]
 			if !ok {
 				id = int32(len(ids))
@@ -54,9 +54,9 @@ func refine(p *Program, m *hardware.Machine) []int32 {
 			}
 			next[rank] = id
 		}
-		of = next
+		class = next
 		if len(ids) == n {
-			return of
+			return class
 		}
 		n = len(ids)
 	}
@@ -108,13 +108,13 @@ func (r *refinement) findMessages() {
 	}
 }
 
-// key returns what tells rank apart from others.
-func (r *refinement) key(rank int, of []int32) []byte {
-	b := binary.AppendVarint(r.room[:0], int64(of[rank]))
+// key returns what tells rank apart from others of its class, by rank, of the round before.
+func (r *refinement) key(rank int, class []int32) []byte {
+	b := binary.AppendVarint(r.room[:0], int64(class[rank]))
 	kind := r.p.KindOf[rank]
 	for i := range r.p.Kinds[kind].Groups {
 		ranks := r.p.Kinds[kind].Groups[i].Of(rank)
-		b = binary.AppendVarint(b, int64(r.group(ranks, of)))
+		b = binary.AppendVarint(b, int64(r.group(ranks, class)))
 		if r.placed[kind][int32(i)] {
 			b = binary.AppendVarint(b, int64(r.place(ranks, rank)))
 		}
@@ -122,7 +122,7 @@ func (r *refinement) key(rank int, of []int32) []byte {
 	for i, m := range r.posts[rank] {
 		b = binary.AppendVarint(b, int64(r.links[rank][i]))
 		if m.from >= 0 {
-			b = binary.AppendVarint(binary.AppendVarint(b, int64(of[m.other])), int64(m.from))
+			b = binary.AppendVarint(binary.AppendVarint(b, int64(class[m.other])), int64(m.from))
 		}
 	}
 	r.room = b
@@ -131,7 +131,7 @@ func (r *refinement) key(rank int, of []int32) []byte {
 
 // group returns a number for what sets the group of ranks apart in this round: its
 // shape, and what its members do, in their places.
-func (r *refinement) group(ranks []int, of []int32) int32 {
+func (r *refinement) group(ranks []int, class []int32) int32 {
 	id, ok := r.texts[&ranks[0]]
 	if ok {
 		return id
@@ -144,9 +144,9 @@ func (r *refinement) group(ranks []int, of []int32) int32 {
 	b := []byte(shape)
 	last, run := int32(-1), 0
 	for _, rank := range ranks {
-		if of[rank] != last {
-			b = binary.AppendVarint(binary.AppendVarint(b, int64(run)), int64(of[rank]))
-			last, run = of[rank], 0
+		if class[rank] != last {
+			b = binary.AppendVarint(binary.AppendVarint(b, int64(run)), int64(class[rank]))
+			last, run = class[rank], 0
 		}
 		run++
 	}
