@@ -126,12 +126,13 @@ func (j *Job) again(ctx context.Context, config []byte, limit time.Duration) (er
 func (j *Job) OnHosts() bool { return j.cluster.machines() != nil }
 
 // Traffic returns, by rank, what the ranks have sent. The front end has closed
-// its session.
+// its session, in which their program has ended.
 func (j *Job) Traffic(ctx context.Context) ([]process.Traffic, error) {
 	for _, c := range j.conns {
 		sendJSON(c, again{Traffic: true})
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, patience, errBusy)
+	// A job that has done its work is not to fail since the machine is busy.
+	ctx, cancel := context.WithTimeoutCause(ctx, timeToEnd, errBusy)
 	defer cancel()
 	sent := make([]process.Traffic, len(j.conns))
 	for rank, c := range j.conns {

@@ -72,6 +72,10 @@ func obey(seat *Seat) (code int) {
 		case err != nil || string(order) == "done":
 			end.End(nil)
 			return 0
+		case string(order) == "done, late":
+			end.End(nil)
+			time.Sleep(patience + patience/2)
+			return 0
 		case string(order) == "exit":
 			fmt.Fprintln(os.Stderr, "a last word")
 			return 5
@@ -388,6 +392,19 @@ func TestTraffic(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// Ranks that have done their work may take longer to say what they have sent than those
+// that are told to end.
+func TestTrafficComesLate(t *testing.T) {
+	j := startJob(t, gather(t, Options{Transport: "shm", Ranks: 2}), "")
+	for rank, order := range []string{"done", "done, late"} {
+		receive(t, j.Conns()[rank])
+		j.Conns()[rank].Send([]byte(order))
+	}
+	if _, err := j.Traffic(t.Context()); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -103,7 +103,7 @@ func takeSeat(w World, control, watched io.ReadWriteCloser) (*Seat, error) {
 }
 
 // How long the ranks of a world may take to begin, which some of them may reach
-// long after others, and to be done with what they did.
+// long after others, and those of any job to be done with what they did.
 const (
 	timeToBegin = 30 * time.Second
 	timeToEnd   = 10 * time.Second
