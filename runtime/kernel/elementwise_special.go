@@ -38,8 +38,8 @@ var (
 	Erfinv = Unary{F32: vec.Erfinv, F64: map1[float64](libm.Erfinv)}
 	// Lgamma is the logarithm of the gamma function's absolute value, Digamma its
 	// derivative; PolygammaTo has those of Digamma.
-	Lgamma  = mapped(lgamma)
-	Digamma = mapped(digamma)
+	Lgamma  = Unary{F32: vec.Lgamma, F64: map1[float64](lgamma)}
+	Digamma = Unary{F32: vec.Digamma, F64: map1[float64](digamma)}
 	// Trunc is x[i] without its fraction; integers stay as they are.
 	Trunc = withIntegers(Unary{F32: vec.Trunc, F64: map1[float64](math.Trunc)})
 
@@ -120,7 +120,11 @@ func nextafter32(dst, x, y []float32) {
 	}
 }
 
+// lgamma is infinite at minus infinity, as in C.
 func lgamma(v float64) float64 {
+	if math.IsInf(v, -1) {
+		return -v
+	}
 	y, _ := libm.Lgamma(v)
 	return y
 }

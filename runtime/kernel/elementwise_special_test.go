@@ -15,6 +15,7 @@ func TestGammaRow(t *testing.T) {
 		x, want float64
 	}{
 		{"lgamma", lgamma, 0.5, math.Log(math.Pi) / 2},
+		{"1/lgamma", func(v float64) float64 { return 1 / lgamma(v) }, math.Inf(-1), 0},
 		{"digamma", digamma, 1, -0.57721566490153286},
 		{"digamma", digamma, 0.5, -0.57721566490153286 - 2*math.Ln2},
 		{"digamma", digamma, -0.5, 0.03648997397857652},

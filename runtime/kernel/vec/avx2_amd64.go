@@ -637,6 +637,16 @@ func philoxAVX2(x0 *uint32, x1 *uint32, x2 *uint32, x3 *uint32, n int, c1 uint32
 //go:noescape
 func erfinvAVX2(dst *float32, x *float32, n int)
 
+// lgammaAVX2 is Lgamma of n elements.
+//
+//go:noescape
+func lgammaAVX2(dst *float32, x *float32, n int)
+
+// digammaAVX2 is Digamma of n elements.
+//
+//go:noescape
+func digammaAVX2(dst *float32, x *float32, n int)
+
 // quantileAVX2 is Quantile of n elements.
 //
 //go:noescape

@@ -2010,1311 +2010,2135 @@ DATA constants<>+9760(SB)/8, $0x3feb333333333333
 DATA constants<>+9768(SB)/8, $0x3feb333333333333
 DATA constants<>+9776(SB)/8, $0x3feb333333333333
 DATA constants<>+9784(SB)/8, $0x3feb333333333333
-DATA constants<>+9792(SB)/4, $0x80000000
-DATA constants<>+9796(SB)/4, $0x80000000
-DATA constants<>+9800(SB)/4, $0x80000000
-DATA constants<>+9804(SB)/4, $0x80000000
-DATA constants<>+9808(SB)/4, $0x80000000
-DATA constants<>+9812(SB)/4, $0x80000000
-DATA constants<>+9816(SB)/4, $0x80000000
-DATA constants<>+9820(SB)/4, $0x80000000
-DATA constants<>+9824(SB)/4, $0x80000000
-DATA constants<>+9828(SB)/4, $0x80000000
-DATA constants<>+9832(SB)/4, $0x80000000
-DATA constants<>+9836(SB)/4, $0x80000000
-DATA constants<>+9840(SB)/4, $0x80000000
-DATA constants<>+9844(SB)/4, $0x80000000
-DATA constants<>+9848(SB)/4, $0x80000000
-DATA constants<>+9852(SB)/4, $0x80000000
-DATA constants<>+9856(SB)/4, $0x0000ffff
-DATA constants<>+9860(SB)/4, $0x0000ffff
-DATA constants<>+9864(SB)/4, $0x0000ffff
-DATA constants<>+9868(SB)/4, $0x0000ffff
-DATA constants<>+9872(SB)/4, $0x0000ffff
-DATA constants<>+9876(SB)/4, $0x0000ffff
-DATA constants<>+9880(SB)/4, $0x0000ffff
-DATA constants<>+9884(SB)/4, $0x0000ffff
-DATA constants<>+9888(SB)/4, $0x0000ffff
-DATA constants<>+9892(SB)/4, $0x0000ffff
-DATA constants<>+9896(SB)/4, $0x0000ffff
-DATA constants<>+9900(SB)/4, $0x0000ffff
-DATA constants<>+9904(SB)/4, $0x0000ffff
-DATA constants<>+9908(SB)/4, $0x0000ffff
-DATA constants<>+9912(SB)/4, $0x0000ffff
-DATA constants<>+9916(SB)/4, $0x0000ffff
-DATA constants<>+9920(SB)/8, $0x3ef0000000000000
-DATA constants<>+9928(SB)/8, $0x3ef0000000000000
-DATA constants<>+9936(SB)/8, $0x3ef0000000000000
-DATA constants<>+9944(SB)/8, $0x3ef0000000000000
-DATA constants<>+9952(SB)/8, $0x3ef0000000000000
-DATA constants<>+9960(SB)/8, $0x3ef0000000000000
-DATA constants<>+9968(SB)/8, $0x3ef0000000000000
-DATA constants<>+9976(SB)/8, $0x3ef0000000000000
-DATA constants<>+9984(SB)/8, $0x3df0000000000000
-DATA constants<>+9992(SB)/8, $0x3df0000000000000
-DATA constants<>+10000(SB)/8, $0x3df0000000000000
-DATA constants<>+10008(SB)/8, $0x3df0000000000000
-DATA constants<>+10016(SB)/8, $0x3df0000000000000
-DATA constants<>+10024(SB)/8, $0x3df0000000000000
-DATA constants<>+10032(SB)/8, $0x3df0000000000000
-DATA constants<>+10040(SB)/8, $0x3df0000000000000
-DATA constants<>+10048(SB)/8, $0x3de0000000000000
-DATA constants<>+10056(SB)/8, $0x3de0000000000000
-DATA constants<>+10064(SB)/8, $0x3de0000000000000
-DATA constants<>+10072(SB)/8, $0x3de0000000000000
-DATA constants<>+10080(SB)/8, $0x3de0000000000000
-DATA constants<>+10088(SB)/8, $0x3de0000000000000
-DATA constants<>+10096(SB)/8, $0x3de0000000000000
-DATA constants<>+10104(SB)/8, $0x3de0000000000000
-DATA constants<>+10112(SB)/8, $0x40a39a296f7d925e
-DATA constants<>+10120(SB)/8, $0x40a39a296f7d925e
-DATA constants<>+10128(SB)/8, $0x40a39a296f7d925e
-DATA constants<>+10136(SB)/8, $0x40a39a296f7d925e
-DATA constants<>+10144(SB)/8, $0x40a39a296f7d925e
-DATA constants<>+10152(SB)/8, $0x40a39a296f7d925e
-DATA constants<>+10160(SB)/8, $0x40a39a296f7d925e
-DATA constants<>+10168(SB)/8, $0x40a39a296f7d925e
-DATA constants<>+10176(SB)/8, $0x40e052d26b2e45e4
-DATA constants<>+10184(SB)/8, $0x40e052d26b2e45e4
-DATA constants<>+10192(SB)/8, $0x40e052d26b2e45e4
-DATA constants<>+10200(SB)/8, $0x40e052d26b2e45e4
-DATA constants<>+10208(SB)/8, $0x40e052d26b2e45e4
-DATA constants<>+10216(SB)/8, $0x40e052d26b2e45e4
-DATA constants<>+10224(SB)/8, $0x40e052d26b2e45e4
-DATA constants<>+10232(SB)/8, $0x40e052d26b2e45e4
-DATA constants<>+10240(SB)/8, $0x40f06c1c55b78f20
-DATA constants<>+10248(SB)/8, $0x40f06c1c55b78f20
-DATA constants<>+10256(SB)/8, $0x40f06c1c55b78f20
-DATA constants<>+10264(SB)/8, $0x40f06c1c55b78f20
-DATA constants<>+10272(SB)/8, $0x40f06c1c55b78f20
-DATA constants<>+10280(SB)/8, $0x40f06c1c55b78f20
-DATA constants<>+10288(SB)/8, $0x40f06c1c55b78f20
-DATA constants<>+10296(SB)/8, $0x40f06c1c55b78f20
-DATA constants<>+10304(SB)/8, $0x40e66c3e869b752a
-DATA constants<>+10312(SB)/8, $0x40e66c3e869b752a
-DATA constants<>+10320(SB)/8, $0x40e66c3e869b752a
-DATA constants<>+10328(SB)/8, $0x40e66c3e869b752a
-DATA constants<>+10336(SB)/8, $0x40e66c3e869b752a
-DATA constants<>+10344(SB)/8, $0x40e66c3e869b752a
-DATA constants<>+10352(SB)/8, $0x40e66c3e869b752a
-DATA constants<>+10360(SB)/8, $0x40e66c3e869b752a
-DATA constants<>+10368(SB)/8, $0x40cad1d8cd4ee71d
-DATA constants<>+10376(SB)/8, $0x40cad1d8cd4ee71d
-DATA constants<>+10384(SB)/8, $0x40cad1d8cd4ee71d
-DATA constants<>+10392(SB)/8, $0x40cad1d8cd4ee71d
-DATA constants<>+10400(SB)/8, $0x40cad1d8cd4ee71d
-DATA constants<>+10408(SB)/8, $0x40cad1d8cd4ee71d
-DATA constants<>+10416(SB)/8, $0x40cad1d8cd4ee71d
-DATA constants<>+10424(SB)/8, $0x40cad1d8cd4ee71d
-DATA constants<>+10432(SB)/8, $0x409ece5d2213c0cc
-DATA constants<>+10440(SB)/8, $0x409ece5d2213c0cc
-DATA constants<>+10448(SB)/8, $0x409ece5d2213c0cc
-DATA constants<>+10456(SB)/8, $0x409ece5d2213c0cc
-DATA constants<>+10464(SB)/8, $0x409ece5d2213c0cc
-DATA constants<>+10472(SB)/8, $0x409ece5d2213c0cc
-DATA constants<>+10480(SB)/8, $0x409ece5d2213c0cc
-DATA constants<>+10488(SB)/8, $0x409ece5d2213c0cc
-DATA constants<>+10496(SB)/8, $0x4060a4888b1a436e
-DATA constants<>+10504(SB)/8, $0x4060a4888b1a436e
-DATA constants<>+10512(SB)/8, $0x4060a4888b1a436e
-DATA constants<>+10520(SB)/8, $0x4060a4888b1a436e
-DATA constants<>+10528(SB)/8, $0x4060a4888b1a436e
-DATA constants<>+10536(SB)/8, $0x4060a4888b1a436e
-DATA constants<>+10544(SB)/8, $0x4060a4888b1a436e
-DATA constants<>+10552(SB)/8, $0x4060a4888b1a436e
-DATA constants<>+10560(SB)/8, $0x400b18d91e9eef75
-DATA constants<>+10568(SB)/8, $0x400b18d91e9eef75
-DATA constants<>+10576(SB)/8, $0x400b18d91e9eef75
-DATA constants<>+10584(SB)/8, $0x400b18d91e9eef75
-DATA constants<>+10592(SB)/8, $0x400b18d91e9eef75
-DATA constants<>+10600(SB)/8, $0x400b18d91e9eef75
-DATA constants<>+10608(SB)/8, $0x400b18d91e9eef75
-DATA constants<>+10616(SB)/8, $0x400b18d91e9eef75
-DATA constants<>+10624(SB)/8, $0x8000000000000000
-DATA constants<>+10632(SB)/8, $0x8000000000000000
-DATA constants<>+10640(SB)/8, $0x8000000000000000
-DATA constants<>+10648(SB)/8, $0x8000000000000000
-DATA constants<>+10656(SB)/8, $0x8000000000000000
-DATA constants<>+10664(SB)/8, $0x8000000000000000
-DATA constants<>+10672(SB)/8, $0x8000000000000000
-DATA constants<>+10680(SB)/8, $0x8000000000000000
-DATA constants<>+10688(SB)/8, $0x3e120d3f686439e4
-DATA constants<>+10696(SB)/8, $0x3e120d3f686439e4
-DATA constants<>+10704(SB)/8, $0x3e120d3f686439e4
-DATA constants<>+10712(SB)/8, $0x3e120d3f686439e4
-DATA constants<>+10720(SB)/8, $0x3e120d3f686439e4
-DATA constants<>+10728(SB)/8, $0x3e120d3f686439e4
-DATA constants<>+10736(SB)/8, $0x3e120d3f686439e4
-DATA constants<>+10744(SB)/8, $0x3e120d3f686439e4
-DATA constants<>+10752(SB)/8, $0x3f41f18cbfdf2728
-DATA constants<>+10760(SB)/8, $0x3f41f18cbfdf2728
-DATA constants<>+10768(SB)/8, $0x3f41f18cbfdf2728
-DATA constants<>+10776(SB)/8, $0x3f41f18cbfdf2728
-DATA constants<>+10784(SB)/8, $0x3f41f18cbfdf2728
-DATA constants<>+10792(SB)/8, $0x3f41f18cbfdf2728
-DATA constants<>+10800(SB)/8, $0x3f41f18cbfdf2728
-DATA constants<>+10808(SB)/8, $0x3f41f18cbfdf2728
-DATA constants<>+10816(SB)/8, $0x3f8f207a7eab17bf
-DATA constants<>+10824(SB)/8, $0x3f8f207a7eab17bf
-DATA constants<>+10832(SB)/8, $0x3f8f207a7eab17bf
-DATA constants<>+10840(SB)/8, $0x3f8f207a7eab17bf
-DATA constants<>+10848(SB)/8, $0x3f8f207a7eab17bf
-DATA constants<>+10856(SB)/8, $0x3f8f207a7eab17bf
-DATA constants<>+10864(SB)/8, $0x3f8f207a7eab17bf
-DATA constants<>+10872(SB)/8, $0x3f8f207a7eab17bf
-DATA constants<>+10880(SB)/8, $0x3fc2f5123394f040
-DATA constants<>+10888(SB)/8, $0x3fc2f5123394f040
-DATA constants<>+10896(SB)/8, $0x3fc2f5123394f040
-DATA constants<>+10904(SB)/8, $0x3fc2f5123394f040
-DATA constants<>+10912(SB)/8, $0x3fc2f5123394f040
-DATA constants<>+10920(SB)/8, $0x3fc2f5123394f040
-DATA constants<>+10928(SB)/8, $0x3fc2f5123394f040
-DATA constants<>+10936(SB)/8, $0x3fc2f5123394f040
-DATA constants<>+10944(SB)/8, $0x3fe61292f23385c9
-DATA constants<>+10952(SB)/8, $0x3fe61292f23385c9
-DATA constants<>+10960(SB)/8, $0x3fe61292f23385c9
-DATA constants<>+10968(SB)/8, $0x3fe61292f23385c9
-DATA constants<>+10976(SB)/8, $0x3fe61292f23385c9
-DATA constants<>+10984(SB)/8, $0x3fe61292f23385c9
-DATA constants<>+10992(SB)/8, $0x3fe61292f23385c9
-DATA constants<>+11000(SB)/8, $0x3fe61292f23385c9
-DATA constants<>+11008(SB)/8, $0x3ffad278e6526633
-DATA constants<>+11016(SB)/8, $0x3ffad278e6526633
-DATA constants<>+11024(SB)/8, $0x3ffad278e6526633
-DATA constants<>+11032(SB)/8, $0x3ffad278e6526633
-DATA constants<>+11040(SB)/8, $0x3ffad278e6526633
-DATA constants<>+11048(SB)/8, $0x3ffad278e6526633
-DATA constants<>+11056(SB)/8, $0x3ffad278e6526633
-DATA constants<>+11064(SB)/8, $0x3ffad278e6526633
-DATA constants<>+11072(SB)/8, $0x40006cefbb46a449
-DATA constants<>+11080(SB)/8, $0x40006cefbb46a449
-DATA constants<>+11088(SB)/8, $0x40006cefbb46a449
-DATA constants<>+11096(SB)/8, $0x40006cefbb46a449
-DATA constants<>+11104(SB)/8, $0x40006cefbb46a449
-DATA constants<>+11112(SB)/8, $0x40006cefbb46a449
-DATA constants<>+11120(SB)/8, $0x40006cefbb46a449
-DATA constants<>+11128(SB)/8, $0x40006cefbb46a449
-DATA constants<>+11136(SB)/4, $0xbf800000
-DATA constants<>+11140(SB)/4, $0xbf800000
-DATA constants<>+11144(SB)/4, $0xbf800000
-DATA constants<>+11148(SB)/4, $0xbf800000
-DATA constants<>+11152(SB)/4, $0xbf800000
-DATA constants<>+11156(SB)/4, $0xbf800000
-DATA constants<>+11160(SB)/4, $0xbf800000
-DATA constants<>+11164(SB)/4, $0xbf800000
-DATA constants<>+11168(SB)/4, $0xbf800000
-DATA constants<>+11172(SB)/4, $0xbf800000
-DATA constants<>+11176(SB)/4, $0xbf800000
-DATA constants<>+11180(SB)/4, $0xbf800000
-DATA constants<>+11184(SB)/4, $0xbf800000
-DATA constants<>+11188(SB)/4, $0xbf800000
-DATA constants<>+11192(SB)/4, $0xbf800000
-DATA constants<>+11196(SB)/4, $0xbf800000
-DATA constants<>+11200(SB)/4, $0x00000000
-DATA constants<>+11204(SB)/4, $0x00000000
-DATA constants<>+11208(SB)/4, $0x00000000
-DATA constants<>+11212(SB)/4, $0x00000000
-DATA constants<>+11216(SB)/4, $0x00000000
-DATA constants<>+11220(SB)/4, $0x00000000
-DATA constants<>+11224(SB)/4, $0x00000000
-DATA constants<>+11228(SB)/4, $0x00000000
-DATA constants<>+11232(SB)/4, $0x00000000
-DATA constants<>+11236(SB)/4, $0x00000000
-DATA constants<>+11240(SB)/4, $0x00000000
-DATA constants<>+11244(SB)/4, $0x00000000
-DATA constants<>+11248(SB)/4, $0x00000000
-DATA constants<>+11252(SB)/4, $0x00000000
-DATA constants<>+11256(SB)/4, $0x00000000
-DATA constants<>+11260(SB)/4, $0x00000000
-DATA constants<>+11264(SB)/4, $0x41f00000
-DATA constants<>+11268(SB)/4, $0x41f00000
-DATA constants<>+11272(SB)/4, $0x41f00000
-DATA constants<>+11276(SB)/4, $0x41f00000
-DATA constants<>+11280(SB)/4, $0x41f00000
-DATA constants<>+11284(SB)/4, $0x41f00000
-DATA constants<>+11288(SB)/4, $0x41f00000
-DATA constants<>+11292(SB)/4, $0x41f00000
-DATA constants<>+11296(SB)/4, $0x41f00000
-DATA constants<>+11300(SB)/4, $0x41f00000
-DATA constants<>+11304(SB)/4, $0x41f00000
-DATA constants<>+11308(SB)/4, $0x41f00000
-DATA constants<>+11312(SB)/4, $0x41f00000
-DATA constants<>+11316(SB)/4, $0x41f00000
-DATA constants<>+11320(SB)/4, $0x41f00000
-DATA constants<>+11324(SB)/4, $0x41f00000
-DATA constants<>+11328(SB)/4, $0x42c80000
-DATA constants<>+11332(SB)/4, $0x42c80000
-DATA constants<>+11336(SB)/4, $0x42c80000
-DATA constants<>+11340(SB)/4, $0x42c80000
-DATA constants<>+11344(SB)/4, $0x42c80000
-DATA constants<>+11348(SB)/4, $0x42c80000
-DATA constants<>+11352(SB)/4, $0x42c80000
-DATA constants<>+11356(SB)/4, $0x42c80000
-DATA constants<>+11360(SB)/4, $0x42c80000
-DATA constants<>+11364(SB)/4, $0x42c80000
-DATA constants<>+11368(SB)/4, $0x42c80000
-DATA constants<>+11372(SB)/4, $0x42c80000
-DATA constants<>+11376(SB)/4, $0x42c80000
-DATA constants<>+11380(SB)/4, $0x42c80000
-DATA constants<>+11384(SB)/4, $0x42c80000
-DATA constants<>+11388(SB)/4, $0x42c80000
-DATA constants<>+11392(SB)/4, $0x3fb504f3
-DATA constants<>+11396(SB)/4, $0x3fb504f3
-DATA constants<>+11400(SB)/4, $0x3fb504f3
-DATA constants<>+11404(SB)/4, $0x3fb504f3
-DATA constants<>+11408(SB)/4, $0x3fb504f3
-DATA constants<>+11412(SB)/4, $0x3fb504f3
-DATA constants<>+11416(SB)/4, $0x3fb504f3
-DATA constants<>+11420(SB)/4, $0x3fb504f3
-DATA constants<>+11424(SB)/4, $0x3fb504f3
-DATA constants<>+11428(SB)/4, $0x3fb504f3
-DATA constants<>+11432(SB)/4, $0x3fb504f3
-DATA constants<>+11436(SB)/4, $0x3fb504f3
-DATA constants<>+11440(SB)/4, $0x3fb504f3
-DATA constants<>+11444(SB)/4, $0x3fb504f3
-DATA constants<>+11448(SB)/4, $0x3fb504f3
-DATA constants<>+11452(SB)/4, $0x3fb504f3
-DATA constants<>+11456(SB)/8, $0x3fd21b15f146989b
-DATA constants<>+11464(SB)/8, $0x3fd21b15f146989b
-DATA constants<>+11472(SB)/8, $0x3fd21b15f146989b
-DATA constants<>+11480(SB)/8, $0x3fd21b15f146989b
-DATA constants<>+11488(SB)/8, $0x3fd21b15f146989b
-DATA constants<>+11496(SB)/8, $0x3fd21b15f146989b
-DATA constants<>+11504(SB)/8, $0x3fd21b15f146989b
-DATA constants<>+11512(SB)/8, $0x3fd21b15f146989b
-DATA constants<>+11520(SB)/8, $0x3fd47954e865113c
-DATA constants<>+11528(SB)/8, $0x3fd47954e865113c
-DATA constants<>+11536(SB)/8, $0x3fd47954e865113c
-DATA constants<>+11544(SB)/8, $0x3fd47954e865113c
-DATA constants<>+11552(SB)/8, $0x3fd47954e865113c
-DATA constants<>+11560(SB)/8, $0x3fd47954e865113c
-DATA constants<>+11568(SB)/8, $0x3fd47954e865113c
-DATA constants<>+11576(SB)/8, $0x3fd47954e865113c
-DATA constants<>+11584(SB)/8, $0x3fda61a2ef649675
-DATA constants<>+11592(SB)/8, $0x3fda61a2ef649675
-DATA constants<>+11600(SB)/8, $0x3fda61a2ef649675
-DATA constants<>+11608(SB)/8, $0x3fda61a2ef649675
-DATA constants<>+11616(SB)/8, $0x3fda61a2ef649675
-DATA constants<>+11624(SB)/8, $0x3fda61a2ef649675
-DATA constants<>+11632(SB)/8, $0x3fda61a2ef649675
-DATA constants<>+11640(SB)/8, $0x3fda61a2ef649675
-DATA constants<>+11648(SB)/8, $0x3fe2776c2930c203
-DATA constants<>+11656(SB)/8, $0x3fe2776c2930c203
-DATA constants<>+11664(SB)/8, $0x3fe2776c2930c203
-DATA constants<>+11672(SB)/8, $0x3fe2776c2930c203
-DATA constants<>+11680(SB)/8, $0x3fe2776c2930c203
-DATA constants<>+11688(SB)/8, $0x3fe2776c2930c203
-DATA constants<>+11696(SB)/8, $0x3fe2776c2930c203
-DATA constants<>+11704(SB)/8, $0x3fe2776c2930c203
-DATA constants<>+11712(SB)/8, $0x3feec709dc53c8a1
-DATA constants<>+11720(SB)/8, $0x3feec709dc53c8a1
-DATA constants<>+11728(SB)/8, $0x3feec709dc53c8a1
-DATA constants<>+11736(SB)/8, $0x3feec709dc53c8a1
-DATA constants<>+11744(SB)/8, $0x3feec709dc53c8a1
-DATA constants<>+11752(SB)/8, $0x3feec709dc53c8a1
-DATA constants<>+11760(SB)/8, $0x3feec709dc53c8a1
-DATA constants<>+11768(SB)/8, $0x3feec709dc53c8a1
-DATA constants<>+11776(SB)/8, $0x40071547652b8251
-DATA constants<>+11784(SB)/8, $0x40071547652b8251
-DATA constants<>+11792(SB)/8, $0x40071547652b8251
-DATA constants<>+11800(SB)/8, $0x40071547652b8251
-DATA constants<>+11808(SB)/8, $0x40071547652b8251
-DATA constants<>+11816(SB)/8, $0x40071547652b8251
-DATA constants<>+11824(SB)/8, $0x40071547652b8251
-DATA constants<>+11832(SB)/8, $0x40071547652b8251
-DATA constants<>+11840(SB)/4, $0x7f7fffff
-DATA constants<>+11844(SB)/4, $0x7f7fffff
-DATA constants<>+11848(SB)/4, $0x7f7fffff
-DATA constants<>+11852(SB)/4, $0x7f7fffff
-DATA constants<>+11856(SB)/4, $0x7f7fffff
-DATA constants<>+11860(SB)/4, $0x7f7fffff
-DATA constants<>+11864(SB)/4, $0x7f7fffff
-DATA constants<>+11868(SB)/4, $0x7f7fffff
-DATA constants<>+11872(SB)/4, $0x7f7fffff
-DATA constants<>+11876(SB)/4, $0x7f7fffff
-DATA constants<>+11880(SB)/4, $0x7f7fffff
-DATA constants<>+11884(SB)/4, $0x7f7fffff
-DATA constants<>+11888(SB)/4, $0x7f7fffff
-DATA constants<>+11892(SB)/4, $0x7f7fffff
-DATA constants<>+11896(SB)/4, $0x7f7fffff
-DATA constants<>+11900(SB)/4, $0x7f7fffff
-DATA constants<>+11904(SB)/4, $0xff7fffff
-DATA constants<>+11908(SB)/4, $0xff7fffff
-DATA constants<>+11912(SB)/4, $0xff7fffff
-DATA constants<>+11916(SB)/4, $0xff7fffff
-DATA constants<>+11920(SB)/4, $0xff7fffff
-DATA constants<>+11924(SB)/4, $0xff7fffff
-DATA constants<>+11928(SB)/4, $0xff7fffff
-DATA constants<>+11932(SB)/4, $0xff7fffff
-DATA constants<>+11936(SB)/4, $0xff7fffff
-DATA constants<>+11940(SB)/4, $0xff7fffff
-DATA constants<>+11944(SB)/4, $0xff7fffff
-DATA constants<>+11948(SB)/4, $0xff7fffff
-DATA constants<>+11952(SB)/4, $0xff7fffff
-DATA constants<>+11956(SB)/4, $0xff7fffff
-DATA constants<>+11960(SB)/4, $0xff7fffff
-DATA constants<>+11964(SB)/4, $0xff7fffff
-DATA constants<>+11968(SB)/8, $0x3eb61af4d1f9896b
-DATA constants<>+11976(SB)/8, $0x3eb61af4d1f9896b
-DATA constants<>+11984(SB)/8, $0x3eb61af4d1f9896b
-DATA constants<>+11992(SB)/8, $0x3eb61af4d1f9896b
-DATA constants<>+12000(SB)/8, $0x3eb61af4d1f9896b
-DATA constants<>+12008(SB)/8, $0x3eb61af4d1f9896b
-DATA constants<>+12016(SB)/8, $0x3eb61af4d1f9896b
-DATA constants<>+12024(SB)/8, $0x3eb61af4d1f9896b
-DATA constants<>+12032(SB)/8, $0x3ef00dad461e7742
-DATA constants<>+12040(SB)/8, $0x3ef00dad461e7742
-DATA constants<>+12048(SB)/8, $0x3ef00dad461e7742
-DATA constants<>+12056(SB)/8, $0x3ef00dad461e7742
-DATA constants<>+12064(SB)/8, $0x3ef00dad461e7742
-DATA constants<>+12072(SB)/8, $0x3ef00dad461e7742
-DATA constants<>+12080(SB)/8, $0x3ef00dad461e7742
-DATA constants<>+12088(SB)/8, $0x3ef00dad461e7742
-DATA constants<>+12096(SB)/8, $0x3f2430acd2dcd413
-DATA constants<>+12104(SB)/8, $0x3f2430acd2dcd413
-DATA constants<>+12112(SB)/8, $0x3f2430acd2dcd413
-DATA constants<>+12120(SB)/8, $0x3f2430acd2dcd413
-DATA constants<>+12128(SB)/8, $0x3f2430acd2dcd413
-DATA constants<>+12136(SB)/8, $0x3f2430acd2dcd413
-DATA constants<>+12144(SB)/8, $0x3f2430acd2dcd413
-DATA constants<>+12152(SB)/8, $0x3f2430acd2dcd413
-DATA constants<>+12160(SB)/8, $0x3f55d8748355a565
-DATA constants<>+12168(SB)/8, $0x3f55d8748355a565
-DATA constants<>+12176(SB)/8, $0x3f55d8748355a565
-DATA constants<>+12184(SB)/8, $0x3f55d8748355a565
-DATA constants<>+12192(SB)/8, $0x3f55d8748355a565
-DATA constants<>+12200(SB)/8, $0x3f55d8748355a565
-DATA constants<>+12208(SB)/8, $0x3f55d8748355a565
-DATA constants<>+12216(SB)/8, $0x3f55d8748355a565
-DATA constants<>+12224(SB)/8, $0x3f83b2ab5c4cbb43
-DATA constants<>+12232(SB)/8, $0x3f83b2ab5c4cbb43
-DATA constants<>+12240(SB)/8, $0x3f83b2ab5c4cbb43
-DATA constants<>+12248(SB)/8, $0x3f83b2ab5c4cbb43
-DATA constants<>+12256(SB)/8, $0x3f83b2ab5c4cbb43
-DATA constants<>+12264(SB)/8, $0x3f83b2ab5c4cbb43
-DATA constants<>+12272(SB)/8, $0x3f83b2ab5c4cbb43
-DATA constants<>+12280(SB)/8, $0x3f83b2ab5c4cbb43
-DATA constants<>+12288(SB)/8, $0x3fac6b08dd46f942
-DATA constants<>+12296(SB)/8, $0x3fac6b08dd46f942
-DATA constants<>+12304(SB)/8, $0x3fac6b08dd46f942
-DATA constants<>+12312(SB)/8, $0x3fac6b08dd46f942
-DATA constants<>+12320(SB)/8, $0x3fac6b08dd46f942
-DATA constants<>+12328(SB)/8, $0x3fac6b08dd46f942
-DATA constants<>+12336(SB)/8, $0x3fac6b08dd46f942
-DATA constants<>+12344(SB)/8, $0x3fac6b08dd46f942
-DATA constants<>+12352(SB)/8, $0x3fcebfbdff931f14
-DATA constants<>+12360(SB)/8, $0x3fcebfbdff931f14
-DATA constants<>+12368(SB)/8, $0x3fcebfbdff931f14
-DATA constants<>+12376(SB)/8, $0x3fcebfbdff931f14
-DATA constants<>+12384(SB)/8, $0x3fcebfbdff931f14
-DATA constants<>+12392(SB)/8, $0x3fcebfbdff931f14
-DATA constants<>+12400(SB)/8, $0x3fcebfbdff931f14
-DATA constants<>+12408(SB)/8, $0x3fcebfbdff931f14
-DATA constants<>+12416(SB)/8, $0x3fe62e42fef86150
-DATA constants<>+12424(SB)/8, $0x3fe62e42fef86150
-DATA constants<>+12432(SB)/8, $0x3fe62e42fef86150
-DATA constants<>+12440(SB)/8, $0x3fe62e42fef86150
-DATA constants<>+12448(SB)/8, $0x3fe62e42fef86150
-DATA constants<>+12456(SB)/8, $0x3fe62e42fef86150
-DATA constants<>+12464(SB)/8, $0x3fe62e42fef86150
-DATA constants<>+12472(SB)/8, $0x3fe62e42fef86150
-DATA constants<>+12480(SB)/8, $0x3feffffffffff7a0
-DATA constants<>+12488(SB)/8, $0x3feffffffffff7a0
-DATA constants<>+12496(SB)/8, $0x3feffffffffff7a0
-DATA constants<>+12504(SB)/8, $0x3feffffffffff7a0
-DATA constants<>+12512(SB)/8, $0x3feffffffffff7a0
-DATA constants<>+12520(SB)/8, $0x3feffffffffff7a0
-DATA constants<>+12528(SB)/8, $0x3feffffffffff7a0
-DATA constants<>+12536(SB)/8, $0x3feffffffffff7a0
-DATA constants<>+12544(SB)/4, $0xc3200000
-DATA constants<>+12548(SB)/4, $0xc3200000
-DATA constants<>+12552(SB)/4, $0xc3200000
-DATA constants<>+12556(SB)/4, $0xc3200000
-DATA constants<>+12560(SB)/4, $0xc3200000
-DATA constants<>+12564(SB)/4, $0xc3200000
-DATA constants<>+12568(SB)/4, $0xc3200000
-DATA constants<>+12572(SB)/4, $0xc3200000
-DATA constants<>+12576(SB)/4, $0xc3200000
-DATA constants<>+12580(SB)/4, $0xc3200000
-DATA constants<>+12584(SB)/4, $0xc3200000
-DATA constants<>+12588(SB)/4, $0xc3200000
-DATA constants<>+12592(SB)/4, $0xc3200000
-DATA constants<>+12596(SB)/4, $0xc3200000
-DATA constants<>+12600(SB)/4, $0xc3200000
-DATA constants<>+12604(SB)/4, $0xc3200000
-DATA constants<>+12608(SB)/4, $0x430c0000
-DATA constants<>+12612(SB)/4, $0x430c0000
-DATA constants<>+12616(SB)/4, $0x430c0000
-DATA constants<>+12620(SB)/4, $0x430c0000
-DATA constants<>+12624(SB)/4, $0x430c0000
-DATA constants<>+12628(SB)/4, $0x430c0000
-DATA constants<>+12632(SB)/4, $0x430c0000
-DATA constants<>+12636(SB)/4, $0x430c0000
-DATA constants<>+12640(SB)/4, $0x430c0000
-DATA constants<>+12644(SB)/4, $0x430c0000
-DATA constants<>+12648(SB)/4, $0x430c0000
-DATA constants<>+12652(SB)/4, $0x430c0000
-DATA constants<>+12656(SB)/4, $0x430c0000
-DATA constants<>+12660(SB)/4, $0x430c0000
-DATA constants<>+12664(SB)/4, $0x430c0000
-DATA constants<>+12668(SB)/4, $0x430c0000
-DATA constants<>+12672(SB)/4, $0xbaea4bcf
-DATA constants<>+12676(SB)/4, $0xbaea4bcf
-DATA constants<>+12680(SB)/4, $0xbaea4bcf
-DATA constants<>+12684(SB)/4, $0xbaea4bcf
-DATA constants<>+12688(SB)/4, $0xbaea4bcf
-DATA constants<>+12692(SB)/4, $0xbaea4bcf
-DATA constants<>+12696(SB)/4, $0xbaea4bcf
-DATA constants<>+12700(SB)/4, $0xbaea4bcf
-DATA constants<>+12704(SB)/4, $0xbaea4bcf
-DATA constants<>+12708(SB)/4, $0xbaea4bcf
-DATA constants<>+12712(SB)/4, $0xbaea4bcf
-DATA constants<>+12716(SB)/4, $0xbaea4bcf
-DATA constants<>+12720(SB)/4, $0xbaea4bcf
-DATA constants<>+12724(SB)/4, $0xbaea4bcf
-DATA constants<>+12728(SB)/4, $0xbaea4bcf
-DATA constants<>+12732(SB)/4, $0xbaea4bcf
-DATA constants<>+12736(SB)/4, $0x3c3260e7
-DATA constants<>+12740(SB)/4, $0x3c3260e7
-DATA constants<>+12744(SB)/4, $0x3c3260e7
-DATA constants<>+12748(SB)/4, $0x3c3260e7
-DATA constants<>+12752(SB)/4, $0x3c3260e7
-DATA constants<>+12756(SB)/4, $0x3c3260e7
-DATA constants<>+12760(SB)/4, $0x3c3260e7
-DATA constants<>+12764(SB)/4, $0x3c3260e7
-DATA constants<>+12768(SB)/4, $0x3c3260e7
-DATA constants<>+12772(SB)/4, $0x3c3260e7
-DATA constants<>+12776(SB)/4, $0x3c3260e7
-DATA constants<>+12780(SB)/4, $0x3c3260e7
-DATA constants<>+12784(SB)/4, $0x3c3260e7
-DATA constants<>+12788(SB)/4, $0x3c3260e7
-DATA constants<>+12792(SB)/4, $0x3c3260e7
-DATA constants<>+12796(SB)/4, $0x3c3260e7
-DATA constants<>+12800(SB)/4, $0xbcfefe0e
-DATA constants<>+12804(SB)/4, $0xbcfefe0e
-DATA constants<>+12808(SB)/4, $0xbcfefe0e
-DATA constants<>+12812(SB)/4, $0xbcfefe0e
-DATA constants<>+12816(SB)/4, $0xbcfefe0e
-DATA constants<>+12820(SB)/4, $0xbcfefe0e
-DATA constants<>+12824(SB)/4, $0xbcfefe0e
-DATA constants<>+12828(SB)/4, $0xbcfefe0e
-DATA constants<>+12832(SB)/4, $0xbcfefe0e
-DATA constants<>+12836(SB)/4, $0xbcfefe0e
-DATA constants<>+12840(SB)/4, $0xbcfefe0e
-DATA constants<>+12844(SB)/4, $0xbcfefe0e
-DATA constants<>+12848(SB)/4, $0xbcfefe0e
-DATA constants<>+12852(SB)/4, $0xbcfefe0e
-DATA constants<>+12856(SB)/4, $0xbcfefe0e
-DATA constants<>+12860(SB)/4, $0xbcfefe0e
-DATA constants<>+12864(SB)/4, $0x3d6d2f6a
-DATA constants<>+12868(SB)/4, $0x3d6d2f6a
-DATA constants<>+12872(SB)/4, $0x3d6d2f6a
-DATA constants<>+12876(SB)/4, $0x3d6d2f6a
-DATA constants<>+12880(SB)/4, $0x3d6d2f6a
-DATA constants<>+12884(SB)/4, $0x3d6d2f6a
-DATA constants<>+12888(SB)/4, $0x3d6d2f6a
-DATA constants<>+12892(SB)/4, $0x3d6d2f6a
-DATA constants<>+12896(SB)/4, $0x3d6d2f6a
-DATA constants<>+12900(SB)/4, $0x3d6d2f6a
-DATA constants<>+12904(SB)/4, $0x3d6d2f6a
-DATA constants<>+12908(SB)/4, $0x3d6d2f6a
-DATA constants<>+12912(SB)/4, $0x3d6d2f6a
-DATA constants<>+12916(SB)/4, $0x3d6d2f6a
-DATA constants<>+12920(SB)/4, $0x3d6d2f6a
-DATA constants<>+12924(SB)/4, $0x3d6d2f6a
-DATA constants<>+12928(SB)/4, $0xbdac0aaf
-DATA constants<>+12932(SB)/4, $0xbdac0aaf
-DATA constants<>+12936(SB)/4, $0xbdac0aaf
-DATA constants<>+12940(SB)/4, $0xbdac0aaf
-DATA constants<>+12944(SB)/4, $0xbdac0aaf
-DATA constants<>+12948(SB)/4, $0xbdac0aaf
-DATA constants<>+12952(SB)/4, $0xbdac0aaf
-DATA constants<>+12956(SB)/4, $0xbdac0aaf
-DATA constants<>+12960(SB)/4, $0xbdac0aaf
-DATA constants<>+12964(SB)/4, $0xbdac0aaf
-DATA constants<>+12968(SB)/4, $0xbdac0aaf
-DATA constants<>+12972(SB)/4, $0xbdac0aaf
-DATA constants<>+12976(SB)/4, $0xbdac0aaf
-DATA constants<>+12980(SB)/4, $0xbdac0aaf
-DATA constants<>+12984(SB)/4, $0xbdac0aaf
-DATA constants<>+12988(SB)/4, $0xbdac0aaf
-DATA constants<>+12992(SB)/4, $0x3de047b2
-DATA constants<>+12996(SB)/4, $0x3de047b2
-DATA constants<>+13000(SB)/4, $0x3de047b2
-DATA constants<>+13004(SB)/4, $0x3de047b2
-DATA constants<>+13008(SB)/4, $0x3de047b2
-DATA constants<>+13012(SB)/4, $0x3de047b2
-DATA constants<>+13016(SB)/4, $0x3de047b2
-DATA constants<>+13020(SB)/4, $0x3de047b2
-DATA constants<>+13024(SB)/4, $0x3de047b2
-DATA constants<>+13028(SB)/4, $0x3de047b2
-DATA constants<>+13032(SB)/4, $0x3de047b2
-DATA constants<>+13036(SB)/4, $0x3de047b2
-DATA constants<>+13040(SB)/4, $0x3de047b2
-DATA constants<>+13044(SB)/4, $0x3de047b2
-DATA constants<>+13048(SB)/4, $0x3de047b2
-DATA constants<>+13052(SB)/4, $0x3de047b2
-DATA constants<>+13056(SB)/4, $0xbe12105b
-DATA constants<>+13060(SB)/4, $0xbe12105b
-DATA constants<>+13064(SB)/4, $0xbe12105b
-DATA constants<>+13068(SB)/4, $0xbe12105b
-DATA constants<>+13072(SB)/4, $0xbe12105b
-DATA constants<>+13076(SB)/4, $0xbe12105b
-DATA constants<>+13080(SB)/4, $0xbe12105b
-DATA constants<>+13084(SB)/4, $0xbe12105b
-DATA constants<>+13088(SB)/4, $0xbe12105b
-DATA constants<>+13092(SB)/4, $0xbe12105b
-DATA constants<>+13096(SB)/4, $0xbe12105b
-DATA constants<>+13100(SB)/4, $0xbe12105b
-DATA constants<>+13104(SB)/4, $0xbe12105b
-DATA constants<>+13108(SB)/4, $0xbe12105b
-DATA constants<>+13112(SB)/4, $0xbe12105b
-DATA constants<>+13116(SB)/4, $0xbe12105b
-DATA constants<>+13120(SB)/4, $0x3e4cc8f3
-DATA constants<>+13124(SB)/4, $0x3e4cc8f3
-DATA constants<>+13128(SB)/4, $0x3e4cc8f3
-DATA constants<>+13132(SB)/4, $0x3e4cc8f3
-DATA constants<>+13136(SB)/4, $0x3e4cc8f3
-DATA constants<>+13140(SB)/4, $0x3e4cc8f3
-DATA constants<>+13144(SB)/4, $0x3e4cc8f3
-DATA constants<>+13148(SB)/4, $0x3e4cc8f3
-DATA constants<>+13152(SB)/4, $0x3e4cc8f3
-DATA constants<>+13156(SB)/4, $0x3e4cc8f3
-DATA constants<>+13160(SB)/4, $0x3e4cc8f3
-DATA constants<>+13164(SB)/4, $0x3e4cc8f3
-DATA constants<>+13168(SB)/4, $0x3e4cc8f3
-DATA constants<>+13172(SB)/4, $0x3e4cc8f3
-DATA constants<>+13176(SB)/4, $0x3e4cc8f3
-DATA constants<>+13180(SB)/4, $0x3e4cc8f3
-DATA constants<>+13184(SB)/4, $0xbeaaaa9f
-DATA constants<>+13188(SB)/4, $0xbeaaaa9f
-DATA constants<>+13192(SB)/4, $0xbeaaaa9f
-DATA constants<>+13196(SB)/4, $0xbeaaaa9f
-DATA constants<>+13200(SB)/4, $0xbeaaaa9f
-DATA constants<>+13204(SB)/4, $0xbeaaaa9f
-DATA constants<>+13208(SB)/4, $0xbeaaaa9f
-DATA constants<>+13212(SB)/4, $0xbeaaaa9f
-DATA constants<>+13216(SB)/4, $0xbeaaaa9f
-DATA constants<>+13220(SB)/4, $0xbeaaaa9f
-DATA constants<>+13224(SB)/4, $0xbeaaaa9f
-DATA constants<>+13228(SB)/4, $0xbeaaaa9f
-DATA constants<>+13232(SB)/4, $0xbeaaaa9f
-DATA constants<>+13236(SB)/4, $0xbeaaaa9f
-DATA constants<>+13240(SB)/4, $0xbeaaaa9f
-DATA constants<>+13244(SB)/4, $0xbeaaaa9f
-DATA constants<>+13248(SB)/4, $0x3fc90fdb
-DATA constants<>+13252(SB)/4, $0x3fc90fdb
-DATA constants<>+13256(SB)/4, $0x3fc90fdb
-DATA constants<>+13260(SB)/4, $0x3fc90fdb
-DATA constants<>+13264(SB)/4, $0x3fc90fdb
-DATA constants<>+13268(SB)/4, $0x3fc90fdb
-DATA constants<>+13272(SB)/4, $0x3fc90fdb
-DATA constants<>+13276(SB)/4, $0x3fc90fdb
-DATA constants<>+13280(SB)/4, $0x3fc90fdb
-DATA constants<>+13284(SB)/4, $0x3fc90fdb
-DATA constants<>+13288(SB)/4, $0x3fc90fdb
-DATA constants<>+13292(SB)/4, $0x3fc90fdb
-DATA constants<>+13296(SB)/4, $0x3fc90fdb
-DATA constants<>+13300(SB)/4, $0x3fc90fdb
-DATA constants<>+13304(SB)/4, $0x3fc90fdb
-DATA constants<>+13308(SB)/4, $0x3fc90fdb
-DATA constants<>+13312(SB)/4, $0x40490fdb
-DATA constants<>+13316(SB)/4, $0x40490fdb
-DATA constants<>+13320(SB)/4, $0x40490fdb
-DATA constants<>+13324(SB)/4, $0x40490fdb
-DATA constants<>+13328(SB)/4, $0x40490fdb
-DATA constants<>+13332(SB)/4, $0x40490fdb
-DATA constants<>+13336(SB)/4, $0x40490fdb
-DATA constants<>+13340(SB)/4, $0x40490fdb
-DATA constants<>+13344(SB)/4, $0x40490fdb
-DATA constants<>+13348(SB)/4, $0x40490fdb
-DATA constants<>+13352(SB)/4, $0x40490fdb
-DATA constants<>+13356(SB)/4, $0x40490fdb
-DATA constants<>+13360(SB)/4, $0x40490fdb
-DATA constants<>+13364(SB)/4, $0x40490fdb
-DATA constants<>+13368(SB)/4, $0x40490fdb
-DATA constants<>+13372(SB)/4, $0x40490fdb
-DATA constants<>+13376(SB)/4, $0xb33bbd2e
-DATA constants<>+13380(SB)/4, $0xb33bbd2e
-DATA constants<>+13384(SB)/4, $0xb33bbd2e
-DATA constants<>+13388(SB)/4, $0xb33bbd2e
-DATA constants<>+13392(SB)/4, $0xb33bbd2e
-DATA constants<>+13396(SB)/4, $0xb33bbd2e
-DATA constants<>+13400(SB)/4, $0xb33bbd2e
-DATA constants<>+13404(SB)/4, $0xb33bbd2e
-DATA constants<>+13408(SB)/4, $0xb33bbd2e
-DATA constants<>+13412(SB)/4, $0xb33bbd2e
-DATA constants<>+13416(SB)/4, $0xb33bbd2e
-DATA constants<>+13420(SB)/4, $0xb33bbd2e
-DATA constants<>+13424(SB)/4, $0xb33bbd2e
-DATA constants<>+13428(SB)/4, $0xb33bbd2e
-DATA constants<>+13432(SB)/4, $0xb33bbd2e
-DATA constants<>+13436(SB)/4, $0xb33bbd2e
-DATA constants<>+13440(SB)/4, $0xb3bbbd2e
-DATA constants<>+13444(SB)/4, $0xb3bbbd2e
-DATA constants<>+13448(SB)/4, $0xb3bbbd2e
-DATA constants<>+13452(SB)/4, $0xb3bbbd2e
-DATA constants<>+13456(SB)/4, $0xb3bbbd2e
-DATA constants<>+13460(SB)/4, $0xb3bbbd2e
-DATA constants<>+13464(SB)/4, $0xb3bbbd2e
-DATA constants<>+13468(SB)/4, $0xb3bbbd2e
-DATA constants<>+13472(SB)/4, $0xb3bbbd2e
-DATA constants<>+13476(SB)/4, $0xb3bbbd2e
-DATA constants<>+13480(SB)/4, $0xb3bbbd2e
-DATA constants<>+13484(SB)/4, $0xb3bbbd2e
-DATA constants<>+13488(SB)/4, $0xb3bbbd2e
-DATA constants<>+13492(SB)/4, $0xb3bbbd2e
-DATA constants<>+13496(SB)/4, $0xb3bbbd2e
-DATA constants<>+13500(SB)/4, $0xb3bbbd2e
-DATA constants<>+13504(SB)/8, $0x3fe45f306dc9c883
-DATA constants<>+13512(SB)/8, $0x3fe45f306dc9c883
-DATA constants<>+13520(SB)/8, $0x3fe45f306dc9c883
-DATA constants<>+13528(SB)/8, $0x3fe45f306dc9c883
-DATA constants<>+13536(SB)/8, $0x3fe45f306dc9c883
-DATA constants<>+13544(SB)/8, $0x3fe45f306dc9c883
-DATA constants<>+13552(SB)/8, $0x3fe45f306dc9c883
-DATA constants<>+13560(SB)/8, $0x3fe45f306dc9c883
-DATA constants<>+13568(SB)/8, $0x3ff921fb54442d18
-DATA constants<>+13576(SB)/8, $0x3ff921fb54442d18
-DATA constants<>+13584(SB)/8, $0x3ff921fb54442d18
-DATA constants<>+13592(SB)/8, $0x3ff921fb54442d18
-DATA constants<>+13600(SB)/8, $0x3ff921fb54442d18
-DATA constants<>+13608(SB)/8, $0x3ff921fb54442d18
-DATA constants<>+13616(SB)/8, $0x3ff921fb54442d18
-DATA constants<>+13624(SB)/8, $0x3ff921fb54442d18
-DATA constants<>+13632(SB)/8, $0x3c91a62633145c07
-DATA constants<>+13640(SB)/8, $0x3c91a62633145c07
-DATA constants<>+13648(SB)/8, $0x3c91a62633145c07
-DATA constants<>+13656(SB)/8, $0x3c91a62633145c07
-DATA constants<>+13664(SB)/8, $0x3c91a62633145c07
-DATA constants<>+13672(SB)/8, $0x3c91a62633145c07
-DATA constants<>+13680(SB)/8, $0x3c91a62633145c07
-DATA constants<>+13688(SB)/8, $0x3c91a62633145c07
-DATA constants<>+13696(SB)/4, $0xb94caa04
-DATA constants<>+13700(SB)/4, $0xb94caa04
-DATA constants<>+13704(SB)/4, $0xb94caa04
-DATA constants<>+13708(SB)/4, $0xb94caa04
-DATA constants<>+13712(SB)/4, $0xb94caa04
-DATA constants<>+13716(SB)/4, $0xb94caa04
-DATA constants<>+13720(SB)/4, $0xb94caa04
-DATA constants<>+13724(SB)/4, $0xb94caa04
-DATA constants<>+13728(SB)/4, $0xb94caa04
-DATA constants<>+13732(SB)/4, $0xb94caa04
-DATA constants<>+13736(SB)/4, $0xb94caa04
-DATA constants<>+13740(SB)/4, $0xb94caa04
-DATA constants<>+13744(SB)/4, $0xb94caa04
-DATA constants<>+13748(SB)/4, $0xb94caa04
-DATA constants<>+13752(SB)/4, $0xb94caa04
-DATA constants<>+13756(SB)/4, $0xb94caa04
-DATA constants<>+13760(SB)/4, $0x3c0883bc
-DATA constants<>+13764(SB)/4, $0x3c0883bc
-DATA constants<>+13768(SB)/4, $0x3c0883bc
-DATA constants<>+13772(SB)/4, $0x3c0883bc
-DATA constants<>+13776(SB)/4, $0x3c0883bc
-DATA constants<>+13780(SB)/4, $0x3c0883bc
-DATA constants<>+13784(SB)/4, $0x3c0883bc
-DATA constants<>+13788(SB)/4, $0x3c0883bc
-DATA constants<>+13792(SB)/4, $0x3c0883bc
-DATA constants<>+13796(SB)/4, $0x3c0883bc
-DATA constants<>+13800(SB)/4, $0x3c0883bc
-DATA constants<>+13804(SB)/4, $0x3c0883bc
-DATA constants<>+13808(SB)/4, $0x3c0883bc
-DATA constants<>+13812(SB)/4, $0x3c0883bc
-DATA constants<>+13816(SB)/4, $0x3c0883bc
-DATA constants<>+13820(SB)/4, $0x3c0883bc
-DATA constants<>+13824(SB)/4, $0xbe2aaaa3
-DATA constants<>+13828(SB)/4, $0xbe2aaaa3
-DATA constants<>+13832(SB)/4, $0xbe2aaaa3
-DATA constants<>+13836(SB)/4, $0xbe2aaaa3
-DATA constants<>+13840(SB)/4, $0xbe2aaaa3
-DATA constants<>+13844(SB)/4, $0xbe2aaaa3
-DATA constants<>+13848(SB)/4, $0xbe2aaaa3
-DATA constants<>+13852(SB)/4, $0xbe2aaaa3
-DATA constants<>+13856(SB)/4, $0xbe2aaaa3
-DATA constants<>+13860(SB)/4, $0xbe2aaaa3
-DATA constants<>+13864(SB)/4, $0xbe2aaaa3
-DATA constants<>+13868(SB)/4, $0xbe2aaaa3
-DATA constants<>+13872(SB)/4, $0xbe2aaaa3
-DATA constants<>+13876(SB)/4, $0xbe2aaaa3
-DATA constants<>+13880(SB)/4, $0xbe2aaaa3
-DATA constants<>+13884(SB)/4, $0xbe2aaaa3
-DATA constants<>+13888(SB)/4, $0x37ccf48a
-DATA constants<>+13892(SB)/4, $0x37ccf48a
-DATA constants<>+13896(SB)/4, $0x37ccf48a
-DATA constants<>+13900(SB)/4, $0x37ccf48a
-DATA constants<>+13904(SB)/4, $0x37ccf48a
-DATA constants<>+13908(SB)/4, $0x37ccf48a
-DATA constants<>+13912(SB)/4, $0x37ccf48a
-DATA constants<>+13916(SB)/4, $0x37ccf48a
-DATA constants<>+13920(SB)/4, $0x37ccf48a
-DATA constants<>+13924(SB)/4, $0x37ccf48a
-DATA constants<>+13928(SB)/4, $0x37ccf48a
-DATA constants<>+13932(SB)/4, $0x37ccf48a
-DATA constants<>+13936(SB)/4, $0x37ccf48a
-DATA constants<>+13940(SB)/4, $0x37ccf48a
-DATA constants<>+13944(SB)/4, $0x37ccf48a
-DATA constants<>+13948(SB)/4, $0x37ccf48a
-DATA constants<>+13952(SB)/4, $0xbab60615
-DATA constants<>+13956(SB)/4, $0xbab60615
-DATA constants<>+13960(SB)/4, $0xbab60615
-DATA constants<>+13964(SB)/4, $0xbab60615
-DATA constants<>+13968(SB)/4, $0xbab60615
-DATA constants<>+13972(SB)/4, $0xbab60615
-DATA constants<>+13976(SB)/4, $0xbab60615
-DATA constants<>+13980(SB)/4, $0xbab60615
-DATA constants<>+13984(SB)/4, $0xbab60615
-DATA constants<>+13988(SB)/4, $0xbab60615
-DATA constants<>+13992(SB)/4, $0xbab60615
-DATA constants<>+13996(SB)/4, $0xbab60615
-DATA constants<>+14000(SB)/4, $0xbab60615
-DATA constants<>+14004(SB)/4, $0xbab60615
-DATA constants<>+14008(SB)/4, $0xbab60615
-DATA constants<>+14012(SB)/4, $0xbab60615
-DATA constants<>+14016(SB)/4, $0x3d2aaaa5
-DATA constants<>+14020(SB)/4, $0x3d2aaaa5
-DATA constants<>+14024(SB)/4, $0x3d2aaaa5
-DATA constants<>+14028(SB)/4, $0x3d2aaaa5
-DATA constants<>+14032(SB)/4, $0x3d2aaaa5
-DATA constants<>+14036(SB)/4, $0x3d2aaaa5
-DATA constants<>+14040(SB)/4, $0x3d2aaaa5
-DATA constants<>+14044(SB)/4, $0x3d2aaaa5
-DATA constants<>+14048(SB)/4, $0x3d2aaaa5
-DATA constants<>+14052(SB)/4, $0x3d2aaaa5
-DATA constants<>+14056(SB)/4, $0x3d2aaaa5
-DATA constants<>+14060(SB)/4, $0x3d2aaaa5
-DATA constants<>+14064(SB)/4, $0x3d2aaaa5
-DATA constants<>+14068(SB)/4, $0x3d2aaaa5
-DATA constants<>+14072(SB)/4, $0x3d2aaaa5
-DATA constants<>+14076(SB)/4, $0x3d2aaaa5
-DATA constants<>+14080(SB)/4, $0x00000002
-DATA constants<>+14084(SB)/4, $0x00000002
-DATA constants<>+14088(SB)/4, $0x00000002
-DATA constants<>+14092(SB)/4, $0x00000002
-DATA constants<>+14096(SB)/4, $0x00000002
-DATA constants<>+14100(SB)/4, $0x00000002
-DATA constants<>+14104(SB)/4, $0x00000002
-DATA constants<>+14108(SB)/4, $0x00000002
-DATA constants<>+14112(SB)/4, $0x00000002
-DATA constants<>+14116(SB)/4, $0x00000002
-DATA constants<>+14120(SB)/4, $0x00000002
-DATA constants<>+14124(SB)/4, $0x00000002
-DATA constants<>+14128(SB)/4, $0x00000002
-DATA constants<>+14132(SB)/4, $0x00000002
-DATA constants<>+14136(SB)/4, $0x00000002
-DATA constants<>+14140(SB)/4, $0x00000002
-DATA constants<>+14144(SB)/4, $0x3b8f4258
-DATA constants<>+14148(SB)/4, $0x3b8f4258
-DATA constants<>+14152(SB)/4, $0x3b8f4258
-DATA constants<>+14156(SB)/4, $0x3b8f4258
-DATA constants<>+14160(SB)/4, $0x3b8f4258
-DATA constants<>+14164(SB)/4, $0x3b8f4258
-DATA constants<>+14168(SB)/4, $0x3b8f4258
-DATA constants<>+14172(SB)/4, $0x3b8f4258
-DATA constants<>+14176(SB)/4, $0x3b8f4258
-DATA constants<>+14180(SB)/4, $0x3b8f4258
-DATA constants<>+14184(SB)/4, $0x3b8f4258
-DATA constants<>+14188(SB)/4, $0x3b8f4258
-DATA constants<>+14192(SB)/4, $0x3b8f4258
-DATA constants<>+14196(SB)/4, $0x3b8f4258
-DATA constants<>+14200(SB)/4, $0x3b8f4258
-DATA constants<>+14204(SB)/4, $0x3b8f4258
-DATA constants<>+14208(SB)/4, $0x38d0af68
-DATA constants<>+14212(SB)/4, $0x38d0af68
-DATA constants<>+14216(SB)/4, $0x38d0af68
-DATA constants<>+14220(SB)/4, $0x38d0af68
-DATA constants<>+14224(SB)/4, $0x38d0af68
-DATA constants<>+14228(SB)/4, $0x38d0af68
-DATA constants<>+14232(SB)/4, $0x38d0af68
-DATA constants<>+14236(SB)/4, $0x38d0af68
-DATA constants<>+14240(SB)/4, $0x38d0af68
-DATA constants<>+14244(SB)/4, $0x38d0af68
-DATA constants<>+14248(SB)/4, $0x38d0af68
-DATA constants<>+14252(SB)/4, $0x38d0af68
-DATA constants<>+14256(SB)/4, $0x38d0af68
-DATA constants<>+14260(SB)/4, $0x38d0af68
-DATA constants<>+14264(SB)/4, $0x38d0af68
-DATA constants<>+14268(SB)/4, $0x38d0af68
-DATA constants<>+14272(SB)/4, $0x3c316281
-DATA constants<>+14276(SB)/4, $0x3c316281
-DATA constants<>+14280(SB)/4, $0x3c316281
-DATA constants<>+14284(SB)/4, $0x3c316281
-DATA constants<>+14288(SB)/4, $0x3c316281
-DATA constants<>+14292(SB)/4, $0x3c316281
-DATA constants<>+14296(SB)/4, $0x3c316281
-DATA constants<>+14300(SB)/4, $0x3c316281
-DATA constants<>+14304(SB)/4, $0x3c316281
-DATA constants<>+14308(SB)/4, $0x3c316281
-DATA constants<>+14312(SB)/4, $0x3c316281
-DATA constants<>+14316(SB)/4, $0x3c316281
-DATA constants<>+14320(SB)/4, $0x3c316281
-DATA constants<>+14324(SB)/4, $0x3c316281
-DATA constants<>+14328(SB)/4, $0x3c316281
-DATA constants<>+14332(SB)/4, $0x3c316281
-DATA constants<>+14336(SB)/4, $0x3cae60ca
-DATA constants<>+14340(SB)/4, $0x3cae60ca
-DATA constants<>+14344(SB)/4, $0x3cae60ca
-DATA constants<>+14348(SB)/4, $0x3cae60ca
-DATA constants<>+14352(SB)/4, $0x3cae60ca
-DATA constants<>+14356(SB)/4, $0x3cae60ca
-DATA constants<>+14360(SB)/4, $0x3cae60ca
-DATA constants<>+14364(SB)/4, $0x3cae60ca
-DATA constants<>+14368(SB)/4, $0x3cae60ca
-DATA constants<>+14372(SB)/4, $0x3cae60ca
-DATA constants<>+14376(SB)/4, $0x3cae60ca
-DATA constants<>+14380(SB)/4, $0x3cae60ca
-DATA constants<>+14384(SB)/4, $0x3cae60ca
-DATA constants<>+14388(SB)/4, $0x3cae60ca
-DATA constants<>+14392(SB)/4, $0x3cae60ca
-DATA constants<>+14396(SB)/4, $0x3cae60ca
-DATA constants<>+14400(SB)/4, $0x3d5d6cdd
-DATA constants<>+14404(SB)/4, $0x3d5d6cdd
-DATA constants<>+14408(SB)/4, $0x3d5d6cdd
-DATA constants<>+14412(SB)/4, $0x3d5d6cdd
-DATA constants<>+14416(SB)/4, $0x3d5d6cdd
-DATA constants<>+14420(SB)/4, $0x3d5d6cdd
-DATA constants<>+14424(SB)/4, $0x3d5d6cdd
-DATA constants<>+14428(SB)/4, $0x3d5d6cdd
-DATA constants<>+14432(SB)/4, $0x3d5d6cdd
-DATA constants<>+14436(SB)/4, $0x3d5d6cdd
-DATA constants<>+14440(SB)/4, $0x3d5d6cdd
-DATA constants<>+14444(SB)/4, $0x3d5d6cdd
-DATA constants<>+14448(SB)/4, $0x3d5d6cdd
-DATA constants<>+14452(SB)/4, $0x3d5d6cdd
-DATA constants<>+14456(SB)/4, $0x3d5d6cdd
-DATA constants<>+14460(SB)/4, $0x3d5d6cdd
-DATA constants<>+14464(SB)/4, $0x3e0886cf
-DATA constants<>+14468(SB)/4, $0x3e0886cf
-DATA constants<>+14472(SB)/4, $0x3e0886cf
-DATA constants<>+14476(SB)/4, $0x3e0886cf
-DATA constants<>+14480(SB)/4, $0x3e0886cf
-DATA constants<>+14484(SB)/4, $0x3e0886cf
-DATA constants<>+14488(SB)/4, $0x3e0886cf
-DATA constants<>+14492(SB)/4, $0x3e0886cf
-DATA constants<>+14496(SB)/4, $0x3e0886cf
-DATA constants<>+14500(SB)/4, $0x3e0886cf
-DATA constants<>+14504(SB)/4, $0x3e0886cf
-DATA constants<>+14508(SB)/4, $0x3e0886cf
-DATA constants<>+14512(SB)/4, $0x3e0886cf
-DATA constants<>+14516(SB)/4, $0x3e0886cf
-DATA constants<>+14520(SB)/4, $0x3e0886cf
-DATA constants<>+14524(SB)/4, $0x3e0886cf
-DATA constants<>+14528(SB)/4, $0x3eaaaab0
-DATA constants<>+14532(SB)/4, $0x3eaaaab0
-DATA constants<>+14536(SB)/4, $0x3eaaaab0
-DATA constants<>+14540(SB)/4, $0x3eaaaab0
-DATA constants<>+14544(SB)/4, $0x3eaaaab0
-DATA constants<>+14548(SB)/4, $0x3eaaaab0
-DATA constants<>+14552(SB)/4, $0x3eaaaab0
-DATA constants<>+14556(SB)/4, $0x3eaaaab0
-DATA constants<>+14560(SB)/4, $0x3eaaaab0
-DATA constants<>+14564(SB)/4, $0x3eaaaab0
-DATA constants<>+14568(SB)/4, $0x3eaaaab0
-DATA constants<>+14572(SB)/4, $0x3eaaaab0
-DATA constants<>+14576(SB)/4, $0x3eaaaab0
-DATA constants<>+14580(SB)/4, $0x3eaaaab0
-DATA constants<>+14584(SB)/4, $0x3eaaaab0
-DATA constants<>+14588(SB)/4, $0x3eaaaab0
-DATA constants<>+14592(SB)/8, $0x4086300000000000
-DATA constants<>+14600(SB)/8, $0x4086300000000000
-DATA constants<>+14608(SB)/8, $0x4086300000000000
-DATA constants<>+14616(SB)/8, $0x4086300000000000
-DATA constants<>+14624(SB)/8, $0x4086300000000000
-DATA constants<>+14632(SB)/8, $0x4086300000000000
-DATA constants<>+14640(SB)/8, $0x4086300000000000
-DATA constants<>+14648(SB)/8, $0x4086300000000000
-DATA constants<>+14656(SB)/8, $0xc087500000000000
-DATA constants<>+14664(SB)/8, $0xc087500000000000
-DATA constants<>+14672(SB)/8, $0xc087500000000000
-DATA constants<>+14680(SB)/8, $0xc087500000000000
-DATA constants<>+14688(SB)/8, $0xc087500000000000
-DATA constants<>+14696(SB)/8, $0xc087500000000000
-DATA constants<>+14704(SB)/8, $0xc087500000000000
-DATA constants<>+14712(SB)/8, $0xc087500000000000
-DATA constants<>+14720(SB)/8, $0x3ff71547652b82fe
-DATA constants<>+14728(SB)/8, $0x3ff71547652b82fe
-DATA constants<>+14736(SB)/8, $0x3ff71547652b82fe
-DATA constants<>+14744(SB)/8, $0x3ff71547652b82fe
-DATA constants<>+14752(SB)/8, $0x3ff71547652b82fe
-DATA constants<>+14760(SB)/8, $0x3ff71547652b82fe
-DATA constants<>+14768(SB)/8, $0x3ff71547652b82fe
-DATA constants<>+14776(SB)/8, $0x3ff71547652b82fe
-DATA constants<>+14784(SB)/8, $0x4338000000000000
-DATA constants<>+14792(SB)/8, $0x4338000000000000
-DATA constants<>+14800(SB)/8, $0x4338000000000000
-DATA constants<>+14808(SB)/8, $0x4338000000000000
-DATA constants<>+14816(SB)/8, $0x4338000000000000
-DATA constants<>+14824(SB)/8, $0x4338000000000000
-DATA constants<>+14832(SB)/8, $0x4338000000000000
-DATA constants<>+14840(SB)/8, $0x4338000000000000
-DATA constants<>+14848(SB)/8, $0x3c7abc9e3b39803f
-DATA constants<>+14856(SB)/8, $0x3c7abc9e3b39803f
-DATA constants<>+14864(SB)/8, $0x3c7abc9e3b39803f
-DATA constants<>+14872(SB)/8, $0x3c7abc9e3b39803f
-DATA constants<>+14880(SB)/8, $0x3c7abc9e3b39803f
-DATA constants<>+14888(SB)/8, $0x3c7abc9e3b39803f
-DATA constants<>+14896(SB)/8, $0x3c7abc9e3b39803f
-DATA constants<>+14904(SB)/8, $0x3c7abc9e3b39803f
-DATA constants<>+14912(SB)/8, $0x3e5af38a9b0ec855
-DATA constants<>+14920(SB)/8, $0x3e5af38a9b0ec855
-DATA constants<>+14928(SB)/8, $0x3e5af38a9b0ec855
-DATA constants<>+14936(SB)/8, $0x3e5af38a9b0ec855
-DATA constants<>+14944(SB)/8, $0x3e5af38a9b0ec855
-DATA constants<>+14952(SB)/8, $0x3e5af38a9b0ec855
-DATA constants<>+14960(SB)/8, $0x3e5af38a9b0ec855
-DATA constants<>+14968(SB)/8, $0x3e5af38a9b0ec855
-DATA constants<>+14976(SB)/8, $0x3e9289185613a3d6
-DATA constants<>+14984(SB)/8, $0x3e9289185613a3d6
-DATA constants<>+14992(SB)/8, $0x3e9289185613a3d6
-DATA constants<>+15000(SB)/8, $0x3e9289185613a3d6
-DATA constants<>+15008(SB)/8, $0x3e9289185613a3d6
-DATA constants<>+15016(SB)/8, $0x3e9289185613a3d6
-DATA constants<>+15024(SB)/8, $0x3e9289185613a3d6
-DATA constants<>+15032(SB)/8, $0x3e9289185613a3d6
-DATA constants<>+15040(SB)/8, $0x3ec71de0dae63bb3
-DATA constants<>+15048(SB)/8, $0x3ec71de0dae63bb3
-DATA constants<>+15056(SB)/8, $0x3ec71de0dae63bb3
-DATA constants<>+15064(SB)/8, $0x3ec71de0dae63bb3
-DATA constants<>+15072(SB)/8, $0x3ec71de0dae63bb3
-DATA constants<>+15080(SB)/8, $0x3ec71de0dae63bb3
-DATA constants<>+15088(SB)/8, $0x3ec71de0dae63bb3
-DATA constants<>+15096(SB)/8, $0x3ec71de0dae63bb3
-DATA constants<>+15104(SB)/8, $0x3efa019b90d2ae7a
-DATA constants<>+15112(SB)/8, $0x3efa019b90d2ae7a
-DATA constants<>+15120(SB)/8, $0x3efa019b90d2ae7a
-DATA constants<>+15128(SB)/8, $0x3efa019b90d2ae7a
-DATA constants<>+15136(SB)/8, $0x3efa019b90d2ae7a
-DATA constants<>+15144(SB)/8, $0x3efa019b90d2ae7a
-DATA constants<>+15152(SB)/8, $0x3efa019b90d2ae7a
-DATA constants<>+15160(SB)/8, $0x3efa019b90d2ae7a
-DATA constants<>+15168(SB)/8, $0x3f2a01a01a7c41d5
-DATA constants<>+15176(SB)/8, $0x3f2a01a01a7c41d5
-DATA constants<>+15184(SB)/8, $0x3f2a01a01a7c41d5
-DATA constants<>+15192(SB)/8, $0x3f2a01a01a7c41d5
-DATA constants<>+15200(SB)/8, $0x3f2a01a01a7c41d5
-DATA constants<>+15208(SB)/8, $0x3f2a01a01a7c41d5
-DATA constants<>+15216(SB)/8, $0x3f2a01a01a7c41d5
-DATA constants<>+15224(SB)/8, $0x3f2a01a01a7c41d5
-DATA constants<>+15232(SB)/8, $0x3f56c16c1788bd90
-DATA constants<>+15240(SB)/8, $0x3f56c16c1788bd90
-DATA constants<>+15248(SB)/8, $0x3f56c16c1788bd90
-DATA constants<>+15256(SB)/8, $0x3f56c16c1788bd90
-DATA constants<>+15264(SB)/8, $0x3f56c16c1788bd90
-DATA constants<>+15272(SB)/8, $0x3f56c16c1788bd90
-DATA constants<>+15280(SB)/8, $0x3f56c16c1788bd90
-DATA constants<>+15288(SB)/8, $0x3f56c16c1788bd90
-DATA constants<>+15296(SB)/8, $0x3f811111111109b3
-DATA constants<>+15304(SB)/8, $0x3f811111111109b3
-DATA constants<>+15312(SB)/8, $0x3f811111111109b3
-DATA constants<>+15320(SB)/8, $0x3f811111111109b3
-DATA constants<>+15328(SB)/8, $0x3f811111111109b3
-DATA constants<>+15336(SB)/8, $0x3f811111111109b3
-DATA constants<>+15344(SB)/8, $0x3f811111111109b3
-DATA constants<>+15352(SB)/8, $0x3f811111111109b3
-DATA constants<>+15360(SB)/8, $0x3fa5555555553d63
-DATA constants<>+15368(SB)/8, $0x3fa5555555553d63
-DATA constants<>+15376(SB)/8, $0x3fa5555555553d63
-DATA constants<>+15384(SB)/8, $0x3fa5555555553d63
-DATA constants<>+15392(SB)/8, $0x3fa5555555553d63
-DATA constants<>+15400(SB)/8, $0x3fa5555555553d63
-DATA constants<>+15408(SB)/8, $0x3fa5555555553d63
-DATA constants<>+15416(SB)/8, $0x3fa5555555553d63
-DATA constants<>+15424(SB)/8, $0x3fc5555555555556
-DATA constants<>+15432(SB)/8, $0x3fc5555555555556
-DATA constants<>+15440(SB)/8, $0x3fc5555555555556
-DATA constants<>+15448(SB)/8, $0x3fc5555555555556
-DATA constants<>+15456(SB)/8, $0x3fc5555555555556
-DATA constants<>+15464(SB)/8, $0x3fc5555555555556
-DATA constants<>+15472(SB)/8, $0x3fc5555555555556
-DATA constants<>+15480(SB)/8, $0x3fc5555555555556
-DATA constants<>+15488(SB)/8, $0x3ff0000000000000
-DATA constants<>+15496(SB)/8, $0x3ff0000000000000
-DATA constants<>+15504(SB)/8, $0x3ff0000000000000
-DATA constants<>+15512(SB)/8, $0x3ff0000000000000
-DATA constants<>+15520(SB)/8, $0x3ff0000000000000
-DATA constants<>+15528(SB)/8, $0x3ff0000000000000
-DATA constants<>+15536(SB)/8, $0x3ff0000000000000
-DATA constants<>+15544(SB)/8, $0x3ff0000000000000
-DATA constants<>+15552(SB)/8, $0x0010000000000000
-DATA constants<>+15560(SB)/8, $0x0010000000000000
-DATA constants<>+15568(SB)/8, $0x0010000000000000
-DATA constants<>+15576(SB)/8, $0x0010000000000000
-DATA constants<>+15584(SB)/8, $0x0010000000000000
-DATA constants<>+15592(SB)/8, $0x0010000000000000
-DATA constants<>+15600(SB)/8, $0x0010000000000000
-DATA constants<>+15608(SB)/8, $0x0010000000000000
-DATA constants<>+15616(SB)/8, $0x4350000000000000
-DATA constants<>+15624(SB)/8, $0x4350000000000000
-DATA constants<>+15632(SB)/8, $0x4350000000000000
-DATA constants<>+15640(SB)/8, $0x4350000000000000
-DATA constants<>+15648(SB)/8, $0x4350000000000000
-DATA constants<>+15656(SB)/8, $0x4350000000000000
-DATA constants<>+15664(SB)/8, $0x4350000000000000
-DATA constants<>+15672(SB)/8, $0x4350000000000000
-DATA constants<>+15680(SB)/8, $0x4330000000000435
-DATA constants<>+15688(SB)/8, $0x4330000000000435
-DATA constants<>+15696(SB)/8, $0x4330000000000435
-DATA constants<>+15704(SB)/8, $0x4330000000000435
-DATA constants<>+15712(SB)/8, $0x4330000000000435
-DATA constants<>+15720(SB)/8, $0x4330000000000435
-DATA constants<>+15728(SB)/8, $0x4330000000000435
-DATA constants<>+15736(SB)/8, $0x4330000000000435
-DATA constants<>+15744(SB)/8, $0x7ff0000000000000
-DATA constants<>+15752(SB)/8, $0x7ff0000000000000
-DATA constants<>+15760(SB)/8, $0x7ff0000000000000
-DATA constants<>+15768(SB)/8, $0x7ff0000000000000
-DATA constants<>+15776(SB)/8, $0x7ff0000000000000
-DATA constants<>+15784(SB)/8, $0x7ff0000000000000
-DATA constants<>+15792(SB)/8, $0x7ff0000000000000
-DATA constants<>+15800(SB)/8, $0x7ff0000000000000
-DATA constants<>+15808(SB)/8, $0x0000000000000000
-DATA constants<>+15816(SB)/8, $0x0000000000000000
-DATA constants<>+15824(SB)/8, $0x0000000000000000
-DATA constants<>+15832(SB)/8, $0x0000000000000000
-DATA constants<>+15840(SB)/8, $0x0000000000000000
-DATA constants<>+15848(SB)/8, $0x0000000000000000
-DATA constants<>+15856(SB)/8, $0x0000000000000000
-DATA constants<>+15864(SB)/8, $0x0000000000000000
-DATA constants<>+15872(SB)/8, $0x7ff8000000000001
-DATA constants<>+15880(SB)/8, $0x7ff8000000000001
-DATA constants<>+15888(SB)/8, $0x7ff8000000000001
-DATA constants<>+15896(SB)/8, $0x7ff8000000000001
-DATA constants<>+15904(SB)/8, $0x7ff8000000000001
-DATA constants<>+15912(SB)/8, $0x7ff8000000000001
-DATA constants<>+15920(SB)/8, $0x7ff8000000000001
-DATA constants<>+15928(SB)/8, $0x7ff8000000000001
-DATA constants<>+15936(SB)/8, $0xfff0000000000000
-DATA constants<>+15944(SB)/8, $0xfff0000000000000
-DATA constants<>+15952(SB)/8, $0xfff0000000000000
-DATA constants<>+15960(SB)/8, $0xfff0000000000000
-DATA constants<>+15968(SB)/8, $0xfff0000000000000
-DATA constants<>+15976(SB)/8, $0xfff0000000000000
-DATA constants<>+15984(SB)/8, $0xfff0000000000000
-DATA constants<>+15992(SB)/8, $0xfff0000000000000
-DATA constants<>+16000(SB)/8, $0xc046000000000000
-DATA constants<>+16008(SB)/8, $0xc046000000000000
-DATA constants<>+16016(SB)/8, $0xc046000000000000
-DATA constants<>+16024(SB)/8, $0xc046000000000000
-DATA constants<>+16032(SB)/8, $0xc046000000000000
-DATA constants<>+16040(SB)/8, $0xc046000000000000
-DATA constants<>+16048(SB)/8, $0xc046000000000000
-DATA constants<>+16056(SB)/8, $0xc046000000000000
-DATA constants<>+16064(SB)/8, $0xc000000000000000
-DATA constants<>+16072(SB)/8, $0xc000000000000000
-DATA constants<>+16080(SB)/8, $0xc000000000000000
-DATA constants<>+16088(SB)/8, $0xc000000000000000
-DATA constants<>+16096(SB)/8, $0xc000000000000000
-DATA constants<>+16104(SB)/8, $0xc000000000000000
-DATA constants<>+16112(SB)/8, $0xc000000000000000
-DATA constants<>+16120(SB)/8, $0xc000000000000000
-DATA constants<>+16128(SB)/8, $0x40434ccccccccccd
-DATA constants<>+16136(SB)/8, $0x40434ccccccccccd
-DATA constants<>+16144(SB)/8, $0x40434ccccccccccd
-DATA constants<>+16152(SB)/8, $0x40434ccccccccccd
-DATA constants<>+16160(SB)/8, $0x40434ccccccccccd
-DATA constants<>+16168(SB)/8, $0x40434ccccccccccd
-DATA constants<>+16176(SB)/8, $0x40434ccccccccccd
-DATA constants<>+16184(SB)/8, $0x40434ccccccccccd
-DATA constants<>+16192(SB)/8, $0xbfe0000000000000
-DATA constants<>+16200(SB)/8, $0xbfe0000000000000
-DATA constants<>+16208(SB)/8, $0xbfe0000000000000
-DATA constants<>+16216(SB)/8, $0xbfe0000000000000
-DATA constants<>+16224(SB)/8, $0xbfe0000000000000
-DATA constants<>+16232(SB)/8, $0xbfe0000000000000
-DATA constants<>+16240(SB)/8, $0xbfe0000000000000
-DATA constants<>+16248(SB)/8, $0xbfe0000000000000
-DATA constants<>+16256(SB)/8, $0x3fc999999999999a
-DATA constants<>+16264(SB)/8, $0x3fc999999999999a
-DATA constants<>+16272(SB)/8, $0x3fc999999999999a
-DATA constants<>+16280(SB)/8, $0x3fc999999999999a
-DATA constants<>+16288(SB)/8, $0x3fc999999999999a
-DATA constants<>+16296(SB)/8, $0x3fc999999999999a
-DATA constants<>+16304(SB)/8, $0x3fc999999999999a
-DATA constants<>+16312(SB)/8, $0x3fc999999999999a
-DATA constants<>+16320(SB)/8, $0xbf4e944eae58c48e
-DATA constants<>+16328(SB)/8, $0xbf4e944eae58c48e
-DATA constants<>+16336(SB)/8, $0xbf4e944eae58c48e
-DATA constants<>+16344(SB)/8, $0xbf4e944eae58c48e
-DATA constants<>+16352(SB)/8, $0xbf4e944eae58c48e
-DATA constants<>+16360(SB)/8, $0xbf4e944eae58c48e
-DATA constants<>+16368(SB)/8, $0xbf4e944eae58c48e
-DATA constants<>+16376(SB)/8, $0xbf4e944eae58c48e
-DATA constants<>+16384(SB)/8, $0x3f87584c9809d75b
-DATA constants<>+16392(SB)/8, $0x3f87584c9809d75b
-DATA constants<>+16400(SB)/8, $0x3f87584c9809d75b
-DATA constants<>+16408(SB)/8, $0x3f87584c9809d75b
-DATA constants<>+16416(SB)/8, $0x3f87584c9809d75b
-DATA constants<>+16424(SB)/8, $0x3f87584c9809d75b
-DATA constants<>+16432(SB)/8, $0x3f87584c9809d75b
-DATA constants<>+16440(SB)/8, $0x3f87584c9809d75b
-DATA constants<>+16448(SB)/8, $0xbfb05a939afa29e6
-DATA constants<>+16456(SB)/8, $0xbfb05a939afa29e6
-DATA constants<>+16464(SB)/8, $0xbfb05a939afa29e6
-DATA constants<>+16472(SB)/8, $0xbfb05a939afa29e6
-DATA constants<>+16480(SB)/8, $0xbfb05a939afa29e6
-DATA constants<>+16488(SB)/8, $0xbfb05a939afa29e6
-DATA constants<>+16496(SB)/8, $0xbfb05a939afa29e6
-DATA constants<>+16504(SB)/8, $0xbfb05a939afa29e6
-DATA constants<>+16512(SB)/8, $0x3fcbc95dbad6c29c
-DATA constants<>+16520(SB)/8, $0x3fcbc95dbad6c29c
-DATA constants<>+16528(SB)/8, $0x3fcbc95dbad6c29c
-DATA constants<>+16536(SB)/8, $0x3fcbc95dbad6c29c
-DATA constants<>+16544(SB)/8, $0x3fcbc95dbad6c29c
-DATA constants<>+16552(SB)/8, $0x3fcbc95dbad6c29c
-DATA constants<>+16560(SB)/8, $0x3fcbc95dbad6c29c
-DATA constants<>+16568(SB)/8, $0x3fcbc95dbad6c29c
-DATA constants<>+16576(SB)/8, $0xbfdff2d28399cb41
-DATA constants<>+16584(SB)/8, $0xbfdff2d28399cb41
-DATA constants<>+16592(SB)/8, $0xbfdff2d28399cb41
-DATA constants<>+16600(SB)/8, $0xbfdff2d28399cb41
-DATA constants<>+16608(SB)/8, $0xbfdff2d28399cb41
-DATA constants<>+16616(SB)/8, $0xbfdff2d28399cb41
-DATA constants<>+16624(SB)/8, $0xbfdff2d28399cb41
-DATA constants<>+16632(SB)/8, $0xbfdff2d28399cb41
-DATA constants<>+16640(SB)/8, $0x3fea6553fe625b3e
-DATA constants<>+16648(SB)/8, $0x3fea6553fe625b3e
-DATA constants<>+16656(SB)/8, $0x3fea6553fe625b3e
-DATA constants<>+16664(SB)/8, $0x3fea6553fe625b3e
-DATA constants<>+16672(SB)/8, $0x3fea6553fe625b3e
-DATA constants<>+16680(SB)/8, $0x3fea6553fe625b3e
-DATA constants<>+16688(SB)/8, $0x3fea6553fe625b3e
-DATA constants<>+16696(SB)/8, $0x3fea6553fe625b3e
-DATA constants<>+16704(SB)/8, $0xbff05c97390b9fe6
-DATA constants<>+16712(SB)/8, $0xbff05c97390b9fe6
-DATA constants<>+16720(SB)/8, $0xbff05c97390b9fe6
-DATA constants<>+16728(SB)/8, $0xbff05c97390b9fe6
-DATA constants<>+16736(SB)/8, $0xbff05c97390b9fe6
-DATA constants<>+16744(SB)/8, $0xbff05c97390b9fe6
-DATA constants<>+16752(SB)/8, $0xbff05c97390b9fe6
-DATA constants<>+16760(SB)/8, $0xbff05c97390b9fe6
-DATA constants<>+16768(SB)/8, $0x3fef90ba1fa41495
-DATA constants<>+16776(SB)/8, $0x3fef90ba1fa41495
-DATA constants<>+16784(SB)/8, $0x3fef90ba1fa41495
-DATA constants<>+16792(SB)/8, $0x3fef90ba1fa41495
-DATA constants<>+16800(SB)/8, $0x3fef90ba1fa41495
-DATA constants<>+16808(SB)/8, $0x3fef90ba1fa41495
-DATA constants<>+16816(SB)/8, $0x3fef90ba1fa41495
-DATA constants<>+16824(SB)/8, $0x3fef90ba1fa41495
-DATA constants<>+16832(SB)/8, $0xbfe839fba62ef727
-DATA constants<>+16840(SB)/8, $0xbfe839fba62ef727
-DATA constants<>+16848(SB)/8, $0xbfe839fba62ef727
-DATA constants<>+16856(SB)/8, $0xbfe839fba62ef727
-DATA constants<>+16864(SB)/8, $0xbfe839fba62ef727
-DATA constants<>+16872(SB)/8, $0xbfe839fba62ef727
-DATA constants<>+16880(SB)/8, $0xbfe839fba62ef727
-DATA constants<>+16888(SB)/8, $0xbfe839fba62ef727
-DATA constants<>+16896(SB)/8, $0x3fddb5062e94e09f
-DATA constants<>+16904(SB)/8, $0x3fddb5062e94e09f
-DATA constants<>+16912(SB)/8, $0x3fddb5062e94e09f
-DATA constants<>+16920(SB)/8, $0x3fddb5062e94e09f
-DATA constants<>+16928(SB)/8, $0x3fddb5062e94e09f
-DATA constants<>+16936(SB)/8, $0x3fddb5062e94e09f
-DATA constants<>+16944(SB)/8, $0x3fddb5062e94e09f
-DATA constants<>+16952(SB)/8, $0x3fddb5062e94e09f
-DATA constants<>+16960(SB)/8, $0xbfce0abcccfdcce1
-DATA constants<>+16968(SB)/8, $0xbfce0abcccfdcce1
-DATA constants<>+16976(SB)/8, $0xbfce0abcccfdcce1
-DATA constants<>+16984(SB)/8, $0xbfce0abcccfdcce1
-DATA constants<>+16992(SB)/8, $0xbfce0abcccfdcce1
-DATA constants<>+17000(SB)/8, $0xbfce0abcccfdcce1
-DATA constants<>+17008(SB)/8, $0xbfce0abcccfdcce1
-DATA constants<>+17016(SB)/8, $0xbfce0abcccfdcce1
-DATA constants<>+17024(SB)/8, $0x3fb8c34e4d5d261e
-DATA constants<>+17032(SB)/8, $0x3fb8c34e4d5d261e
-DATA constants<>+17040(SB)/8, $0x3fb8c34e4d5d261e
-DATA constants<>+17048(SB)/8, $0x3fb8c34e4d5d261e
-DATA constants<>+17056(SB)/8, $0x3fb8c34e4d5d261e
-DATA constants<>+17064(SB)/8, $0x3fb8c34e4d5d261e
-DATA constants<>+17072(SB)/8, $0x3fb8c34e4d5d261e
-DATA constants<>+17080(SB)/8, $0x3fb8c34e4d5d261e
-DATA constants<>+17088(SB)/8, $0xbf99610ad9b8f855
-DATA constants<>+17096(SB)/8, $0xbf99610ad9b8f855
-DATA constants<>+17104(SB)/8, $0xbf99610ad9b8f855
-DATA constants<>+17112(SB)/8, $0xbf99610ad9b8f855
-DATA constants<>+17120(SB)/8, $0xbf99610ad9b8f855
-DATA constants<>+17128(SB)/8, $0xbf99610ad9b8f855
-DATA constants<>+17136(SB)/8, $0xbf99610ad9b8f855
-DATA constants<>+17144(SB)/8, $0xbf99610ad9b8f855
-DATA constants<>+17152(SB)/8, $0x3f983e8f12d56b0f
-DATA constants<>+17160(SB)/8, $0x3f983e8f12d56b0f
-DATA constants<>+17168(SB)/8, $0x3f983e8f12d56b0f
-DATA constants<>+17176(SB)/8, $0x3f983e8f12d56b0f
-DATA constants<>+17184(SB)/8, $0x3f983e8f12d56b0f
-DATA constants<>+17192(SB)/8, $0x3f983e8f12d56b0f
-DATA constants<>+17200(SB)/8, $0x3f983e8f12d56b0f
-DATA constants<>+17208(SB)/8, $0x3f983e8f12d56b0f
-DATA constants<>+17216(SB)/8, $0x3f98567417731b34
-DATA constants<>+17224(SB)/8, $0x3f98567417731b34
-DATA constants<>+17232(SB)/8, $0x3f98567417731b34
-DATA constants<>+17240(SB)/8, $0x3f98567417731b34
-DATA constants<>+17248(SB)/8, $0x3f98567417731b34
-DATA constants<>+17256(SB)/8, $0x3f98567417731b34
-DATA constants<>+17264(SB)/8, $0x3f98567417731b34
-DATA constants<>+17272(SB)/8, $0x3f98567417731b34
-DATA constants<>+17280(SB)/8, $0x3fa368b247572304
-DATA constants<>+17288(SB)/8, $0x3fa368b247572304
-DATA constants<>+17296(SB)/8, $0x3fa368b247572304
-DATA constants<>+17304(SB)/8, $0x3fa368b247572304
-DATA constants<>+17312(SB)/8, $0x3fa368b247572304
-DATA constants<>+17320(SB)/8, $0x3fa368b247572304
-DATA constants<>+17328(SB)/8, $0x3fa368b247572304
-DATA constants<>+17336(SB)/8, $0x3fa368b247572304
-DATA constants<>+17344(SB)/8, $0x3fa978037811c035
-DATA constants<>+17352(SB)/8, $0x3fa978037811c035
-DATA constants<>+17360(SB)/8, $0x3fa978037811c035
-DATA constants<>+17368(SB)/8, $0x3fa978037811c035
-DATA constants<>+17376(SB)/8, $0x3fa978037811c035
-DATA constants<>+17384(SB)/8, $0x3fa978037811c035
-DATA constants<>+17392(SB)/8, $0x3fa978037811c035
-DATA constants<>+17400(SB)/8, $0x3fa978037811c035
-DATA constants<>+17408(SB)/8, $0x3faf3ee855b8bdec
-DATA constants<>+17416(SB)/8, $0x3faf3ee855b8bdec
-DATA constants<>+17424(SB)/8, $0x3faf3ee855b8bdec
-DATA constants<>+17432(SB)/8, $0x3faf3ee855b8bdec
-DATA constants<>+17440(SB)/8, $0x3faf3ee855b8bdec
-DATA constants<>+17448(SB)/8, $0x3faf3ee855b8bdec
-DATA constants<>+17456(SB)/8, $0x3faf3ee855b8bdec
-DATA constants<>+17464(SB)/8, $0x3faf3ee855b8bdec
-DATA constants<>+17472(SB)/8, $0x3fb1f982d9aaf464
-DATA constants<>+17480(SB)/8, $0x3fb1f982d9aaf464
-DATA constants<>+17488(SB)/8, $0x3fb1f982d9aaf464
-DATA constants<>+17496(SB)/8, $0x3fb1f982d9aaf464
-DATA constants<>+17504(SB)/8, $0x3fb1f982d9aaf464
-DATA constants<>+17512(SB)/8, $0x3fb1f982d9aaf464
-DATA constants<>+17520(SB)/8, $0x3fb1f982d9aaf464
-DATA constants<>+17528(SB)/8, $0x3fb1f982d9aaf464
-DATA constants<>+17536(SB)/8, $0x3fb39bdb59a35fb0
-DATA constants<>+17544(SB)/8, $0x3fb39bdb59a35fb0
-DATA constants<>+17552(SB)/8, $0x3fb39bdb59a35fb0
-DATA constants<>+17560(SB)/8, $0x3fb39bdb59a35fb0
-DATA constants<>+17568(SB)/8, $0x3fb39bdb59a35fb0
-DATA constants<>+17576(SB)/8, $0x3fb39bdb59a35fb0
-DATA constants<>+17584(SB)/8, $0x3fb39bdb59a35fb0
-DATA constants<>+17592(SB)/8, $0x3fb39bdb59a35fb0
-DATA constants<>+17600(SB)/8, $0x3fb46d0426d4a5b9
-DATA constants<>+17608(SB)/8, $0x3fb46d0426d4a5b9
-DATA constants<>+17616(SB)/8, $0x3fb46d0426d4a5b9
-DATA constants<>+17624(SB)/8, $0x3fb46d0426d4a5b9
-DATA constants<>+17632(SB)/8, $0x3fb46d0426d4a5b9
-DATA constants<>+17640(SB)/8, $0x3fb46d0426d4a5b9
-DATA constants<>+17648(SB)/8, $0x3fb46d0426d4a5b9
-DATA constants<>+17656(SB)/8, $0x3fb46d0426d4a5b9
-DATA constants<>+17664(SB)/8, $0x3fb46d042980c498
-DATA constants<>+17672(SB)/8, $0x3fb46d042980c498
-DATA constants<>+17680(SB)/8, $0x3fb46d042980c498
-DATA constants<>+17688(SB)/8, $0x3fb46d042980c498
-DATA constants<>+17696(SB)/8, $0x3fb46d042980c498
-DATA constants<>+17704(SB)/8, $0x3fb46d042980c498
-DATA constants<>+17712(SB)/8, $0x3fb46d042980c498
-DATA constants<>+17720(SB)/8, $0x3fb46d042980c498
-DATA constants<>+17728(SB)/8, $0x3fd9884533d43651
-DATA constants<>+17736(SB)/8, $0x3fd9884533d43651
-DATA constants<>+17744(SB)/8, $0x3fd9884533d43651
-DATA constants<>+17752(SB)/8, $0x3fd9884533d43651
-DATA constants<>+17760(SB)/8, $0x3fd9884533d43651
-DATA constants<>+17768(SB)/8, $0x3fd9884533d43651
-DATA constants<>+17776(SB)/8, $0x3fd9884533d43651
-DATA constants<>+17784(SB)/8, $0x3fd9884533d43651
-GLOBL constants<>(SB), RODATA|NOPTR, $17792
+DATA constants<>+9792(SB)/8, $0x3fd0c1788f27869c
+DATA constants<>+9800(SB)/8, $0x3fd0c1788f27869c
+DATA constants<>+9808(SB)/8, $0x3fd0c1788f27869c
+DATA constants<>+9816(SB)/8, $0x3fd0c1788f27869c
+DATA constants<>+9824(SB)/8, $0x3fd0c1788f27869c
+DATA constants<>+9832(SB)/8, $0x3fd0c1788f27869c
+DATA constants<>+9840(SB)/8, $0x3fd0c1788f27869c
+DATA constants<>+9848(SB)/8, $0x3fd0c1788f27869c
+DATA constants<>+9856(SB)/8, $0xbfca820884cf6c52
+DATA constants<>+9864(SB)/8, $0xbfca820884cf6c52
+DATA constants<>+9872(SB)/8, $0xbfca820884cf6c52
+DATA constants<>+9880(SB)/8, $0xbfca820884cf6c52
+DATA constants<>+9888(SB)/8, $0xbfca820884cf6c52
+DATA constants<>+9896(SB)/8, $0xbfca820884cf6c52
+DATA constants<>+9904(SB)/8, $0xbfca820884cf6c52
+DATA constants<>+9912(SB)/8, $0xbfca820884cf6c52
+DATA constants<>+9920(SB)/8, $0x3fb4d2171357754a
+DATA constants<>+9928(SB)/8, $0x3fb4d2171357754a
+DATA constants<>+9936(SB)/8, $0x3fb4d2171357754a
+DATA constants<>+9944(SB)/8, $0x3fb4d2171357754a
+DATA constants<>+9952(SB)/8, $0x3fb4d2171357754a
+DATA constants<>+9960(SB)/8, $0x3fb4d2171357754a
+DATA constants<>+9968(SB)/8, $0x3fb4d2171357754a
+DATA constants<>+9976(SB)/8, $0x3fb4d2171357754a
+DATA constants<>+9984(SB)/8, $0xbf97937174913bd7
+DATA constants<>+9992(SB)/8, $0xbf97937174913bd7
+DATA constants<>+10000(SB)/8, $0xbf97937174913bd7
+DATA constants<>+10008(SB)/8, $0xbf97937174913bd7
+DATA constants<>+10016(SB)/8, $0xbf97937174913bd7
+DATA constants<>+10024(SB)/8, $0xbf97937174913bd7
+DATA constants<>+10032(SB)/8, $0xbf97937174913bd7
+DATA constants<>+10040(SB)/8, $0xbf97937174913bd7
+DATA constants<>+10048(SB)/8, $0x3f78f44ea0ec1548
+DATA constants<>+10056(SB)/8, $0x3f78f44ea0ec1548
+DATA constants<>+10064(SB)/8, $0x3f78f44ea0ec1548
+DATA constants<>+10072(SB)/8, $0x3f78f44ea0ec1548
+DATA constants<>+10080(SB)/8, $0x3f78f44ea0ec1548
+DATA constants<>+10088(SB)/8, $0x3f78f44ea0ec1548
+DATA constants<>+10096(SB)/8, $0x3f78f44ea0ec1548
+DATA constants<>+10104(SB)/8, $0x3f78f44ea0ec1548
+DATA constants<>+10112(SB)/8, $0xbf5f3dd1d895f8dd
+DATA constants<>+10120(SB)/8, $0xbf5f3dd1d895f8dd
+DATA constants<>+10128(SB)/8, $0xbf5f3dd1d895f8dd
+DATA constants<>+10136(SB)/8, $0xbf5f3dd1d895f8dd
+DATA constants<>+10144(SB)/8, $0xbf5f3dd1d895f8dd
+DATA constants<>+10152(SB)/8, $0xbf5f3dd1d895f8dd
+DATA constants<>+10160(SB)/8, $0xbf5f3dd1d895f8dd
+DATA constants<>+10168(SB)/8, $0xbf5f3dd1d895f8dd
+DATA constants<>+10176(SB)/8, $0x3f4b9326a92f5e65
+DATA constants<>+10184(SB)/8, $0x3f4b9326a92f5e65
+DATA constants<>+10192(SB)/8, $0x3f4b9326a92f5e65
+DATA constants<>+10200(SB)/8, $0x3f4b9326a92f5e65
+DATA constants<>+10208(SB)/8, $0x3f4b9326a92f5e65
+DATA constants<>+10216(SB)/8, $0x3f4b9326a92f5e65
+DATA constants<>+10224(SB)/8, $0x3f4b9326a92f5e65
+DATA constants<>+10232(SB)/8, $0x3f4b9326a92f5e65
+DATA constants<>+10240(SB)/8, $0xbf43813174192ecd
+DATA constants<>+10248(SB)/8, $0xbf43813174192ecd
+DATA constants<>+10256(SB)/8, $0xbf43813174192ecd
+DATA constants<>+10264(SB)/8, $0xbf43813174192ecd
+DATA constants<>+10272(SB)/8, $0xbf43813174192ecd
+DATA constants<>+10280(SB)/8, $0xbf43813174192ecd
+DATA constants<>+10288(SB)/8, $0xbf43813174192ecd
+DATA constants<>+10296(SB)/8, $0xbf43813174192ecd
+DATA constants<>+10304(SB)/8, $0x3f4a01a00e5622e3
+DATA constants<>+10312(SB)/8, $0x3f4a01a00e5622e3
+DATA constants<>+10320(SB)/8, $0x3f4a01a00e5622e3
+DATA constants<>+10328(SB)/8, $0x3f4a01a00e5622e3
+DATA constants<>+10336(SB)/8, $0x3f4a01a00e5622e3
+DATA constants<>+10344(SB)/8, $0x3f4a01a00e5622e3
+DATA constants<>+10352(SB)/8, $0x3f4a01a00e5622e3
+DATA constants<>+10360(SB)/8, $0x3f4a01a00e5622e3
+DATA constants<>+10368(SB)/8, $0xbf66c16c16bf6282
+DATA constants<>+10376(SB)/8, $0xbf66c16c16bf6282
+DATA constants<>+10384(SB)/8, $0xbf66c16c16bf6282
+DATA constants<>+10392(SB)/8, $0xbf66c16c16bf6282
+DATA constants<>+10400(SB)/8, $0xbf66c16c16bf6282
+DATA constants<>+10408(SB)/8, $0xbf66c16c16bf6282
+DATA constants<>+10416(SB)/8, $0xbf66c16c16bf6282
+DATA constants<>+10424(SB)/8, $0xbf66c16c16bf6282
+DATA constants<>+10432(SB)/8, $0x3fb5555555555553
+DATA constants<>+10440(SB)/8, $0x3fb5555555555553
+DATA constants<>+10448(SB)/8, $0x3fb5555555555553
+DATA constants<>+10456(SB)/8, $0x3fb5555555555553
+DATA constants<>+10464(SB)/8, $0x3fb5555555555553
+DATA constants<>+10472(SB)/8, $0x3fb5555555555553
+DATA constants<>+10480(SB)/8, $0x3fb5555555555553
+DATA constants<>+10488(SB)/8, $0x3fb5555555555553
+DATA constants<>+10496(SB)/8, $0x3fdacfe390c97d69
+DATA constants<>+10504(SB)/8, $0x3fdacfe390c97d69
+DATA constants<>+10512(SB)/8, $0x3fdacfe390c97d69
+DATA constants<>+10520(SB)/8, $0x3fdacfe390c97d69
+DATA constants<>+10528(SB)/8, $0x3fdacfe390c97d69
+DATA constants<>+10536(SB)/8, $0x3fdacfe390c97d69
+DATA constants<>+10544(SB)/8, $0x3fdacfe390c97d69
+DATA constants<>+10552(SB)/8, $0x3fdacfe390c97d69
+DATA constants<>+10560(SB)/8, $0x0000000000000000
+DATA constants<>+10568(SB)/8, $0x0000000000000000
+DATA constants<>+10576(SB)/8, $0x0000000000000000
+DATA constants<>+10584(SB)/8, $0x0000000000000000
+DATA constants<>+10592(SB)/8, $0x0000000000000000
+DATA constants<>+10600(SB)/8, $0x0000000000000000
+DATA constants<>+10608(SB)/8, $0x0000000000000000
+DATA constants<>+10616(SB)/8, $0x0000000000000000
+DATA constants<>+10624(SB)/8, $0xbe0a3f97b5464f9a
+DATA constants<>+10632(SB)/8, $0xbe0a3f97b5464f9a
+DATA constants<>+10640(SB)/8, $0xbe0a3f97b5464f9a
+DATA constants<>+10648(SB)/8, $0xbe0a3f97b5464f9a
+DATA constants<>+10656(SB)/8, $0xbe0a3f97b5464f9a
+DATA constants<>+10664(SB)/8, $0xbe0a3f97b5464f9a
+DATA constants<>+10672(SB)/8, $0xbe0a3f97b5464f9a
+DATA constants<>+10680(SB)/8, $0xbe0a3f97b5464f9a
+DATA constants<>+10688(SB)/8, $0x3e1b0d6e55603b75
+DATA constants<>+10696(SB)/8, $0x3e1b0d6e55603b75
+DATA constants<>+10704(SB)/8, $0x3e1b0d6e55603b75
+DATA constants<>+10712(SB)/8, $0x3e1b0d6e55603b75
+DATA constants<>+10720(SB)/8, $0x3e1b0d6e55603b75
+DATA constants<>+10728(SB)/8, $0x3e1b0d6e55603b75
+DATA constants<>+10736(SB)/8, $0x3e1b0d6e55603b75
+DATA constants<>+10744(SB)/8, $0x3e1b0d6e55603b75
+DATA constants<>+10752(SB)/8, $0x3e2206dee4c838a5
+DATA constants<>+10760(SB)/8, $0x3e2206dee4c838a5
+DATA constants<>+10768(SB)/8, $0x3e2206dee4c838a5
+DATA constants<>+10776(SB)/8, $0x3e2206dee4c838a5
+DATA constants<>+10784(SB)/8, $0x3e2206dee4c838a5
+DATA constants<>+10792(SB)/8, $0x3e2206dee4c838a5
+DATA constants<>+10800(SB)/8, $0x3e2206dee4c838a5
+DATA constants<>+10808(SB)/8, $0x3e2206dee4c838a5
+DATA constants<>+10816(SB)/8, $0xbe3285a3a5829dd0
+DATA constants<>+10824(SB)/8, $0xbe3285a3a5829dd0
+DATA constants<>+10832(SB)/8, $0xbe3285a3a5829dd0
+DATA constants<>+10840(SB)/8, $0xbe3285a3a5829dd0
+DATA constants<>+10848(SB)/8, $0xbe3285a3a5829dd0
+DATA constants<>+10856(SB)/8, $0xbe3285a3a5829dd0
+DATA constants<>+10864(SB)/8, $0xbe3285a3a5829dd0
+DATA constants<>+10872(SB)/8, $0xbe3285a3a5829dd0
+DATA constants<>+10880(SB)/8, $0xbe40d77de0390873
+DATA constants<>+10888(SB)/8, $0xbe40d77de0390873
+DATA constants<>+10896(SB)/8, $0xbe40d77de0390873
+DATA constants<>+10904(SB)/8, $0xbe40d77de0390873
+DATA constants<>+10912(SB)/8, $0xbe40d77de0390873
+DATA constants<>+10920(SB)/8, $0xbe40d77de0390873
+DATA constants<>+10928(SB)/8, $0xbe40d77de0390873
+DATA constants<>+10936(SB)/8, $0xbe40d77de0390873
+DATA constants<>+10944(SB)/8, $0x3e516378b8e8e56c
+DATA constants<>+10952(SB)/8, $0x3e516378b8e8e56c
+DATA constants<>+10960(SB)/8, $0x3e516378b8e8e56c
+DATA constants<>+10968(SB)/8, $0x3e516378b8e8e56c
+DATA constants<>+10976(SB)/8, $0x3e516378b8e8e56c
+DATA constants<>+10984(SB)/8, $0x3e516378b8e8e56c
+DATA constants<>+10992(SB)/8, $0x3e516378b8e8e56c
+DATA constants<>+11000(SB)/8, $0x3e516378b8e8e56c
+DATA constants<>+11008(SB)/8, $0xbe277288613c1092
+DATA constants<>+11016(SB)/8, $0xbe277288613c1092
+DATA constants<>+11024(SB)/8, $0xbe277288613c1092
+DATA constants<>+11032(SB)/8, $0xbe277288613c1092
+DATA constants<>+11040(SB)/8, $0xbe277288613c1092
+DATA constants<>+11048(SB)/8, $0xbe277288613c1092
+DATA constants<>+11056(SB)/8, $0xbe277288613c1092
+DATA constants<>+11064(SB)/8, $0xbe277288613c1092
+DATA constants<>+11072(SB)/8, $0x3e3962bc62ce7761
+DATA constants<>+11080(SB)/8, $0x3e3962bc62ce7761
+DATA constants<>+11088(SB)/8, $0x3e3962bc62ce7761
+DATA constants<>+11096(SB)/8, $0x3e3962bc62ce7761
+DATA constants<>+11104(SB)/8, $0x3e3962bc62ce7761
+DATA constants<>+11112(SB)/8, $0x3e3962bc62ce7761
+DATA constants<>+11120(SB)/8, $0x3e3962bc62ce7761
+DATA constants<>+11128(SB)/8, $0x3e3962bc62ce7761
+DATA constants<>+11136(SB)/8, $0xbe6ac03e6dbcadd4
+DATA constants<>+11144(SB)/8, $0xbe6ac03e6dbcadd4
+DATA constants<>+11152(SB)/8, $0xbe6ac03e6dbcadd4
+DATA constants<>+11160(SB)/8, $0xbe6ac03e6dbcadd4
+DATA constants<>+11168(SB)/8, $0xbe6ac03e6dbcadd4
+DATA constants<>+11176(SB)/8, $0xbe6ac03e6dbcadd4
+DATA constants<>+11184(SB)/8, $0xbe6ac03e6dbcadd4
+DATA constants<>+11192(SB)/8, $0xbe6ac03e6dbcadd4
+DATA constants<>+11200(SB)/8, $0x3e7bf8db5e33a58d
+DATA constants<>+11208(SB)/8, $0x3e7bf8db5e33a58d
+DATA constants<>+11216(SB)/8, $0x3e7bf8db5e33a58d
+DATA constants<>+11224(SB)/8, $0x3e7bf8db5e33a58d
+DATA constants<>+11232(SB)/8, $0x3e7bf8db5e33a58d
+DATA constants<>+11240(SB)/8, $0x3e7bf8db5e33a58d
+DATA constants<>+11248(SB)/8, $0x3e7bf8db5e33a58d
+DATA constants<>+11256(SB)/8, $0x3e7bf8db5e33a58d
+DATA constants<>+11264(SB)/8, $0xbe8936479fb9046f
+DATA constants<>+11272(SB)/8, $0xbe8936479fb9046f
+DATA constants<>+11280(SB)/8, $0xbe8936479fb9046f
+DATA constants<>+11288(SB)/8, $0xbe8936479fb9046f
+DATA constants<>+11296(SB)/8, $0xbe8936479fb9046f
+DATA constants<>+11304(SB)/8, $0xbe8936479fb9046f
+DATA constants<>+11312(SB)/8, $0xbe8936479fb9046f
+DATA constants<>+11320(SB)/8, $0xbe8936479fb9046f
+DATA constants<>+11328(SB)/8, $0x3e9a91686d709253
+DATA constants<>+11336(SB)/8, $0x3e9a91686d709253
+DATA constants<>+11344(SB)/8, $0x3e9a91686d709253
+DATA constants<>+11352(SB)/8, $0x3e9a91686d709253
+DATA constants<>+11360(SB)/8, $0x3e9a91686d709253
+DATA constants<>+11368(SB)/8, $0x3e9a91686d709253
+DATA constants<>+11376(SB)/8, $0x3e9a91686d709253
+DATA constants<>+11384(SB)/8, $0x3e9a91686d709253
+DATA constants<>+11392(SB)/8, $0xbeacac9f4fe7556f
+DATA constants<>+11400(SB)/8, $0xbeacac9f4fe7556f
+DATA constants<>+11408(SB)/8, $0xbeacac9f4fe7556f
+DATA constants<>+11416(SB)/8, $0xbeacac9f4fe7556f
+DATA constants<>+11424(SB)/8, $0xbeacac9f4fe7556f
+DATA constants<>+11432(SB)/8, $0xbeacac9f4fe7556f
+DATA constants<>+11440(SB)/8, $0xbeacac9f4fe7556f
+DATA constants<>+11448(SB)/8, $0xbeacac9f4fe7556f
+DATA constants<>+11456(SB)/8, $0x3ebe63dd1f85f483
+DATA constants<>+11464(SB)/8, $0x3ebe63dd1f85f483
+DATA constants<>+11472(SB)/8, $0x3ebe63dd1f85f483
+DATA constants<>+11480(SB)/8, $0x3ebe63dd1f85f483
+DATA constants<>+11488(SB)/8, $0x3ebe63dd1f85f483
+DATA constants<>+11496(SB)/8, $0x3ebe63dd1f85f483
+DATA constants<>+11504(SB)/8, $0x3ebe63dd1f85f483
+DATA constants<>+11512(SB)/8, $0x3ebe63dd1f85f483
+DATA constants<>+11520(SB)/8, $0xbed022884cee4d11
+DATA constants<>+11528(SB)/8, $0xbed022884cee4d11
+DATA constants<>+11536(SB)/8, $0xbed022884cee4d11
+DATA constants<>+11544(SB)/8, $0xbed022884cee4d11
+DATA constants<>+11552(SB)/8, $0xbed022884cee4d11
+DATA constants<>+11560(SB)/8, $0xbed022884cee4d11
+DATA constants<>+11568(SB)/8, $0xbed022884cee4d11
+DATA constants<>+11576(SB)/8, $0xbed022884cee4d11
+DATA constants<>+11584(SB)/8, $0x3ee13dbddcd4c38e
+DATA constants<>+11592(SB)/8, $0x3ee13dbddcd4c38e
+DATA constants<>+11600(SB)/8, $0x3ee13dbddcd4c38e
+DATA constants<>+11608(SB)/8, $0x3ee13dbddcd4c38e
+DATA constants<>+11616(SB)/8, $0x3ee13dbddcd4c38e
+DATA constants<>+11624(SB)/8, $0x3ee13dbddcd4c38e
+DATA constants<>+11632(SB)/8, $0x3ee13dbddcd4c38e
+DATA constants<>+11640(SB)/8, $0x3ee13dbddcd4c38e
+DATA constants<>+11648(SB)/8, $0xbef2850b6e854fa0
+DATA constants<>+11656(SB)/8, $0xbef2850b6e854fa0
+DATA constants<>+11664(SB)/8, $0xbef2850b6e854fa0
+DATA constants<>+11672(SB)/8, $0xbef2850b6e854fa0
+DATA constants<>+11680(SB)/8, $0xbef2850b6e854fa0
+DATA constants<>+11688(SB)/8, $0xbef2850b6e854fa0
+DATA constants<>+11696(SB)/8, $0xbef2850b6e854fa0
+DATA constants<>+11704(SB)/8, $0xbef2850b6e854fa0
+DATA constants<>+11712(SB)/8, $0x3f0402f77c319948
+DATA constants<>+11720(SB)/8, $0x3f0402f77c319948
+DATA constants<>+11728(SB)/8, $0x3f0402f77c319948
+DATA constants<>+11736(SB)/8, $0x3f0402f77c319948
+DATA constants<>+11744(SB)/8, $0x3f0402f77c319948
+DATA constants<>+11752(SB)/8, $0x3f0402f77c319948
+DATA constants<>+11760(SB)/8, $0x3f0402f77c319948
+DATA constants<>+11768(SB)/8, $0x3f0402f77c319948
+DATA constants<>+11776(SB)/8, $0xbf15c86b33a29bee
+DATA constants<>+11784(SB)/8, $0xbf15c86b33a29bee
+DATA constants<>+11792(SB)/8, $0xbf15c86b33a29bee
+DATA constants<>+11800(SB)/8, $0xbf15c86b33a29bee
+DATA constants<>+11808(SB)/8, $0xbf15c86b33a29bee
+DATA constants<>+11816(SB)/8, $0xbf15c86b33a29bee
+DATA constants<>+11824(SB)/8, $0xbf15c86b33a29bee
+DATA constants<>+11832(SB)/8, $0xbf15c86b33a29bee
+DATA constants<>+11840(SB)/8, $0x3f27ed73069f642c
+DATA constants<>+11848(SB)/8, $0x3f27ed73069f642c
+DATA constants<>+11856(SB)/8, $0x3f27ed73069f642c
+DATA constants<>+11864(SB)/8, $0x3f27ed73069f642c
+DATA constants<>+11872(SB)/8, $0x3f27ed73069f642c
+DATA constants<>+11880(SB)/8, $0x3f27ed73069f642c
+DATA constants<>+11888(SB)/8, $0x3f27ed73069f642c
+DATA constants<>+11896(SB)/8, $0x3f27ed73069f642c
+DATA constants<>+11904(SB)/8, $0xbf3a96a401fda6e3
+DATA constants<>+11912(SB)/8, $0xbf3a96a401fda6e3
+DATA constants<>+11920(SB)/8, $0xbf3a96a401fda6e3
+DATA constants<>+11928(SB)/8, $0xbf3a96a401fda6e3
+DATA constants<>+11936(SB)/8, $0xbf3a96a401fda6e3
+DATA constants<>+11944(SB)/8, $0xbf3a96a401fda6e3
+DATA constants<>+11952(SB)/8, $0xbf3a96a401fda6e3
+DATA constants<>+11960(SB)/8, $0xbf3a96a401fda6e3
+DATA constants<>+11968(SB)/8, $0x3f4dfebcf9e3a196
+DATA constants<>+11976(SB)/8, $0x3f4dfebcf9e3a196
+DATA constants<>+11984(SB)/8, $0x3f4dfebcf9e3a196
+DATA constants<>+11992(SB)/8, $0x3f4dfebcf9e3a196
+DATA constants<>+12000(SB)/8, $0x3f4dfebcf9e3a196
+DATA constants<>+12008(SB)/8, $0x3f4dfebcf9e3a196
+DATA constants<>+12016(SB)/8, $0x3f4dfebcf9e3a196
+DATA constants<>+12024(SB)/8, $0x3f4dfebcf9e3a196
+DATA constants<>+12032(SB)/8, $0xbf6145121f98a3c7
+DATA constants<>+12040(SB)/8, $0xbf6145121f98a3c7
+DATA constants<>+12048(SB)/8, $0xbf6145121f98a3c7
+DATA constants<>+12056(SB)/8, $0xbf6145121f98a3c7
+DATA constants<>+12064(SB)/8, $0xbf6145121f98a3c7
+DATA constants<>+12072(SB)/8, $0xbf6145121f98a3c7
+DATA constants<>+12080(SB)/8, $0xbf6145121f98a3c7
+DATA constants<>+12088(SB)/8, $0xbf6145121f98a3c7
+DATA constants<>+12096(SB)/8, $0x3f7479748539658f
+DATA constants<>+12104(SB)/8, $0x3f7479748539658f
+DATA constants<>+12112(SB)/8, $0x3f7479748539658f
+DATA constants<>+12120(SB)/8, $0x3f7479748539658f
+DATA constants<>+12128(SB)/8, $0x3f7479748539658f
+DATA constants<>+12136(SB)/8, $0x3f7479748539658f
+DATA constants<>+12144(SB)/8, $0x3f7479748539658f
+DATA constants<>+12152(SB)/8, $0x3f7479748539658f
+DATA constants<>+12160(SB)/8, $0xbf895ce223a9ccef
+DATA constants<>+12168(SB)/8, $0xbf895ce223a9ccef
+DATA constants<>+12176(SB)/8, $0xbf895ce223a9ccef
+DATA constants<>+12184(SB)/8, $0xbf895ce223a9ccef
+DATA constants<>+12192(SB)/8, $0xbf895ce223a9ccef
+DATA constants<>+12200(SB)/8, $0xbf895ce223a9ccef
+DATA constants<>+12208(SB)/8, $0xbf895ce223a9ccef
+DATA constants<>+12216(SB)/8, $0xbf895ce223a9ccef
+DATA constants<>+12224(SB)/8, $0x3fa0e0c9df2935ce
+DATA constants<>+12232(SB)/8, $0x3fa0e0c9df2935ce
+DATA constants<>+12240(SB)/8, $0x3fa0e0c9df2935ce
+DATA constants<>+12248(SB)/8, $0x3fa0e0c9df2935ce
+DATA constants<>+12256(SB)/8, $0x3fa0e0c9df2935ce
+DATA constants<>+12264(SB)/8, $0x3fa0e0c9df2935ce
+DATA constants<>+12272(SB)/8, $0x3fa0e0c9df2935ce
+DATA constants<>+12280(SB)/8, $0x3fa0e0c9df2935ce
+DATA constants<>+12288(SB)/8, $0xbfb9ae6509ea109f
+DATA constants<>+12296(SB)/8, $0xbfb9ae6509ea109f
+DATA constants<>+12304(SB)/8, $0xbfb9ae6509ea109f
+DATA constants<>+12312(SB)/8, $0xbfb9ae6509ea109f
+DATA constants<>+12320(SB)/8, $0xbfb9ae6509ea109f
+DATA constants<>+12328(SB)/8, $0xbfb9ae6509ea109f
+DATA constants<>+12336(SB)/8, $0xbfb9ae6509ea109f
+DATA constants<>+12344(SB)/8, $0xbfb9ae6509ea109f
+DATA constants<>+12352(SB)/8, $0x3fdb0ee6072093ce
+DATA constants<>+12360(SB)/8, $0x3fdb0ee6072093ce
+DATA constants<>+12368(SB)/8, $0x3fdb0ee6072093ce
+DATA constants<>+12376(SB)/8, $0x3fdb0ee6072093ce
+DATA constants<>+12384(SB)/8, $0x3fdb0ee6072093ce
+DATA constants<>+12392(SB)/8, $0x3fdb0ee6072093ce
+DATA constants<>+12400(SB)/8, $0x3fdb0ee6072093ce
+DATA constants<>+12408(SB)/8, $0x3fdb0ee6072093ce
+DATA constants<>+12416(SB)/8, $0x8000000000000000
+DATA constants<>+12424(SB)/8, $0x8000000000000000
+DATA constants<>+12432(SB)/8, $0x8000000000000000
+DATA constants<>+12440(SB)/8, $0x8000000000000000
+DATA constants<>+12448(SB)/8, $0x8000000000000000
+DATA constants<>+12456(SB)/8, $0x8000000000000000
+DATA constants<>+12464(SB)/8, $0x8000000000000000
+DATA constants<>+12472(SB)/8, $0x8000000000000000
+DATA constants<>+12480(SB)/8, $0x4008000000000000
+DATA constants<>+12488(SB)/8, $0x4008000000000000
+DATA constants<>+12496(SB)/8, $0x4008000000000000
+DATA constants<>+12504(SB)/8, $0x4008000000000000
+DATA constants<>+12512(SB)/8, $0x4008000000000000
+DATA constants<>+12520(SB)/8, $0x4008000000000000
+DATA constants<>+12528(SB)/8, $0x4008000000000000
+DATA constants<>+12536(SB)/8, $0x4008000000000000
+DATA constants<>+12544(SB)/8, $0xbe57ed4cd7222586
+DATA constants<>+12552(SB)/8, $0xbe57ed4cd7222586
+DATA constants<>+12560(SB)/8, $0xbe57ed4cd7222586
+DATA constants<>+12568(SB)/8, $0xbe57ed4cd7222586
+DATA constants<>+12576(SB)/8, $0xbe57ed4cd7222586
+DATA constants<>+12584(SB)/8, $0xbe57ed4cd7222586
+DATA constants<>+12592(SB)/8, $0xbe57ed4cd7222586
+DATA constants<>+12600(SB)/8, $0xbe57ed4cd7222586
+DATA constants<>+12608(SB)/8, $0x3eaaabbe3815eb60
+DATA constants<>+12616(SB)/8, $0x3eaaabbe3815eb60
+DATA constants<>+12624(SB)/8, $0x3eaaabbe3815eb60
+DATA constants<>+12632(SB)/8, $0x3eaaabbe3815eb60
+DATA constants<>+12640(SB)/8, $0x3eaaabbe3815eb60
+DATA constants<>+12648(SB)/8, $0x3eaaabbe3815eb60
+DATA constants<>+12656(SB)/8, $0x3eaaabbe3815eb60
+DATA constants<>+12664(SB)/8, $0x3eaaabbe3815eb60
+DATA constants<>+12672(SB)/8, $0xbef6fad488852625
+DATA constants<>+12680(SB)/8, $0xbef6fad488852625
+DATA constants<>+12688(SB)/8, $0xbef6fad488852625
+DATA constants<>+12696(SB)/8, $0xbef6fad488852625
+DATA constants<>+12704(SB)/8, $0xbef6fad488852625
+DATA constants<>+12712(SB)/8, $0xbef6fad488852625
+DATA constants<>+12720(SB)/8, $0xbef6fad488852625
+DATA constants<>+12728(SB)/8, $0xbef6fad488852625
+DATA constants<>+12736(SB)/8, $0x3f3e8f4338e03a66
+DATA constants<>+12744(SB)/8, $0x3f3e8f4338e03a66
+DATA constants<>+12752(SB)/8, $0x3f3e8f4338e03a66
+DATA constants<>+12760(SB)/8, $0x3f3e8f4338e03a66
+DATA constants<>+12768(SB)/8, $0x3f3e8f4338e03a66
+DATA constants<>+12776(SB)/8, $0x3f3e8f4338e03a66
+DATA constants<>+12784(SB)/8, $0x3f3e8f4338e03a66
+DATA constants<>+12792(SB)/8, $0x3f3e8f4338e03a66
+DATA constants<>+12800(SB)/8, $0xbf7e3074fdc520ea
+DATA constants<>+12808(SB)/8, $0xbf7e3074fdc520ea
+DATA constants<>+12816(SB)/8, $0xbf7e3074fdc520ea
+DATA constants<>+12824(SB)/8, $0xbf7e3074fdc520ea
+DATA constants<>+12832(SB)/8, $0xbf7e3074fdc520ea
+DATA constants<>+12840(SB)/8, $0xbf7e3074fdc520ea
+DATA constants<>+12848(SB)/8, $0xbf7e3074fdc520ea
+DATA constants<>+12856(SB)/8, $0xbf7e3074fdc520ea
+DATA constants<>+12864(SB)/8, $0x3fb50783487ec19a
+DATA constants<>+12872(SB)/8, $0x3fb50783487ec19a
+DATA constants<>+12880(SB)/8, $0x3fb50783487ec19a
+DATA constants<>+12888(SB)/8, $0x3fb50783487ec19a
+DATA constants<>+12896(SB)/8, $0x3fb50783487ec19a
+DATA constants<>+12904(SB)/8, $0x3fb50783487ec19a
+DATA constants<>+12912(SB)/8, $0x3fb50783487ec19a
+DATA constants<>+12920(SB)/8, $0x3fb50783487ec19a
+DATA constants<>+12928(SB)/8, $0xbfe32d2cce62bd57
+DATA constants<>+12936(SB)/8, $0xbfe32d2cce62bd57
+DATA constants<>+12944(SB)/8, $0xbfe32d2cce62bd57
+DATA constants<>+12952(SB)/8, $0xbfe32d2cce62bd57
+DATA constants<>+12960(SB)/8, $0xbfe32d2cce62bd57
+DATA constants<>+12968(SB)/8, $0xbfe32d2cce62bd57
+DATA constants<>+12976(SB)/8, $0xbfe32d2cce62bd57
+DATA constants<>+12984(SB)/8, $0xbfe32d2cce62bd57
+DATA constants<>+12992(SB)/8, $0x400466bc6775aae2
+DATA constants<>+13000(SB)/8, $0x400466bc6775aae2
+DATA constants<>+13008(SB)/8, $0x400466bc6775aae2
+DATA constants<>+13016(SB)/8, $0x400466bc6775aae2
+DATA constants<>+13024(SB)/8, $0x400466bc6775aae2
+DATA constants<>+13032(SB)/8, $0x400466bc6775aae2
+DATA constants<>+13040(SB)/8, $0x400466bc6775aae2
+DATA constants<>+13048(SB)/8, $0x400466bc6775aae2
+DATA constants<>+13056(SB)/8, $0xc014abbce625be53
+DATA constants<>+13064(SB)/8, $0xc014abbce625be53
+DATA constants<>+13072(SB)/8, $0xc014abbce625be53
+DATA constants<>+13080(SB)/8, $0xc014abbce625be53
+DATA constants<>+13088(SB)/8, $0xc014abbce625be53
+DATA constants<>+13096(SB)/8, $0xc014abbce625be53
+DATA constants<>+13104(SB)/8, $0xc014abbce625be53
+DATA constants<>+13112(SB)/8, $0xc014abbce625be53
+DATA constants<>+13120(SB)/8, $0x400921fb54442d18
+DATA constants<>+13128(SB)/8, $0x400921fb54442d18
+DATA constants<>+13136(SB)/8, $0x400921fb54442d18
+DATA constants<>+13144(SB)/8, $0x400921fb54442d18
+DATA constants<>+13152(SB)/8, $0x400921fb54442d18
+DATA constants<>+13160(SB)/8, $0x400921fb54442d18
+DATA constants<>+13168(SB)/8, $0x400921fb54442d18
+DATA constants<>+13176(SB)/8, $0x400921fb54442d18
+DATA constants<>+13184(SB)/8, $0x40109dcb42a9d05b
+DATA constants<>+13192(SB)/8, $0x40109dcb42a9d05b
+DATA constants<>+13200(SB)/8, $0x40109dcb42a9d05b
+DATA constants<>+13208(SB)/8, $0x40109dcb42a9d05b
+DATA constants<>+13216(SB)/8, $0x40109dcb42a9d05b
+DATA constants<>+13224(SB)/8, $0x40109dcb42a9d05b
+DATA constants<>+13232(SB)/8, $0x40109dcb42a9d05b
+DATA constants<>+13240(SB)/8, $0x40109dcb42a9d05b
+DATA constants<>+13248(SB)/8, $0xc009c2b9f79c5d91
+DATA constants<>+13256(SB)/8, $0xc009c2b9f79c5d91
+DATA constants<>+13264(SB)/8, $0xc009c2b9f79c5d91
+DATA constants<>+13272(SB)/8, $0xc009c2b9f79c5d91
+DATA constants<>+13280(SB)/8, $0xc009c2b9f79c5d91
+DATA constants<>+13288(SB)/8, $0xc009c2b9f79c5d91
+DATA constants<>+13296(SB)/8, $0xc009c2b9f79c5d91
+DATA constants<>+13304(SB)/8, $0xc009c2b9f79c5d91
+DATA constants<>+13312(SB)/8, $0x3ff38acc645895ce
+DATA constants<>+13320(SB)/8, $0x3ff38acc645895ce
+DATA constants<>+13328(SB)/8, $0x3ff38acc645895ce
+DATA constants<>+13336(SB)/8, $0x3ff38acc645895ce
+DATA constants<>+13344(SB)/8, $0x3ff38acc645895ce
+DATA constants<>+13352(SB)/8, $0x3ff38acc645895ce
+DATA constants<>+13360(SB)/8, $0x3ff38acc645895ce
+DATA constants<>+13368(SB)/8, $0x3ff38acc645895ce
+DATA constants<>+13376(SB)/8, $0xbfd4d0eeb4a8ccc4
+DATA constants<>+13384(SB)/8, $0xbfd4d0eeb4a8ccc4
+DATA constants<>+13392(SB)/8, $0xbfd4d0eeb4a8ccc4
+DATA constants<>+13400(SB)/8, $0xbfd4d0eeb4a8ccc4
+DATA constants<>+13408(SB)/8, $0xbfd4d0eeb4a8ccc4
+DATA constants<>+13416(SB)/8, $0xbfd4d0eeb4a8ccc4
+DATA constants<>+13424(SB)/8, $0xbfd4d0eeb4a8ccc4
+DATA constants<>+13432(SB)/8, $0xbfd4d0eeb4a8ccc4
+DATA constants<>+13440(SB)/8, $0x3fb3e37d6431392b
+DATA constants<>+13448(SB)/8, $0x3fb3e37d6431392b
+DATA constants<>+13456(SB)/8, $0x3fb3e37d6431392b
+DATA constants<>+13464(SB)/8, $0x3fb3e37d6431392b
+DATA constants<>+13472(SB)/8, $0x3fb3e37d6431392b
+DATA constants<>+13480(SB)/8, $0x3fb3e37d6431392b
+DATA constants<>+13488(SB)/8, $0x3fb3e37d6431392b
+DATA constants<>+13496(SB)/8, $0x3fb3e37d6431392b
+DATA constants<>+13504(SB)/8, $0xbf95681e502a55fa
+DATA constants<>+13512(SB)/8, $0xbf95681e502a55fa
+DATA constants<>+13520(SB)/8, $0xbf95681e502a55fa
+DATA constants<>+13528(SB)/8, $0xbf95681e502a55fa
+DATA constants<>+13536(SB)/8, $0xbf95681e502a55fa
+DATA constants<>+13544(SB)/8, $0xbf95681e502a55fa
+DATA constants<>+13552(SB)/8, $0xbf95681e502a55fa
+DATA constants<>+13560(SB)/8, $0xbf95681e502a55fa
+DATA constants<>+13568(SB)/8, $0x3f7f0378ddf53b54
+DATA constants<>+13576(SB)/8, $0x3f7f0378ddf53b54
+DATA constants<>+13584(SB)/8, $0x3f7f0378ddf53b54
+DATA constants<>+13592(SB)/8, $0x3f7f0378ddf53b54
+DATA constants<>+13600(SB)/8, $0x3f7f0378ddf53b54
+DATA constants<>+13608(SB)/8, $0x3f7f0378ddf53b54
+DATA constants<>+13616(SB)/8, $0x3f7f0378ddf53b54
+DATA constants<>+13624(SB)/8, $0x3f7f0378ddf53b54
+DATA constants<>+13632(SB)/8, $0xbf711102b3b547a3
+DATA constants<>+13640(SB)/8, $0xbf711102b3b547a3
+DATA constants<>+13648(SB)/8, $0xbf711102b3b547a3
+DATA constants<>+13656(SB)/8, $0xbf711102b3b547a3
+DATA constants<>+13664(SB)/8, $0xbf711102b3b547a3
+DATA constants<>+13672(SB)/8, $0xbf711102b3b547a3
+DATA constants<>+13680(SB)/8, $0xbf711102b3b547a3
+DATA constants<>+13688(SB)/8, $0xbf711102b3b547a3
+DATA constants<>+13696(SB)/8, $0x3f704103f703324f
+DATA constants<>+13704(SB)/8, $0x3f704103f703324f
+DATA constants<>+13712(SB)/8, $0x3f704103f703324f
+DATA constants<>+13720(SB)/8, $0x3f704103f703324f
+DATA constants<>+13728(SB)/8, $0x3f704103f703324f
+DATA constants<>+13736(SB)/8, $0x3f704103f703324f
+DATA constants<>+13744(SB)/8, $0x3f704103f703324f
+DATA constants<>+13752(SB)/8, $0x3f704103f703324f
+DATA constants<>+13760(SB)/8, $0xbf81111111084411
+DATA constants<>+13768(SB)/8, $0xbf81111111084411
+DATA constants<>+13776(SB)/8, $0xbf81111111084411
+DATA constants<>+13784(SB)/8, $0xbf81111111084411
+DATA constants<>+13792(SB)/8, $0xbf81111111084411
+DATA constants<>+13800(SB)/8, $0xbf81111111084411
+DATA constants<>+13808(SB)/8, $0xbf81111111084411
+DATA constants<>+13816(SB)/8, $0xbf81111111084411
+DATA constants<>+13824(SB)/8, $0x3fb5555555555534
+DATA constants<>+13832(SB)/8, $0x3fb5555555555534
+DATA constants<>+13840(SB)/8, $0x3fb5555555555534
+DATA constants<>+13848(SB)/8, $0x3fb5555555555534
+DATA constants<>+13856(SB)/8, $0x3fb5555555555534
+DATA constants<>+13864(SB)/8, $0x3fb5555555555534
+DATA constants<>+13872(SB)/8, $0x3fb5555555555534
+DATA constants<>+13880(SB)/8, $0x3fb5555555555534
+DATA constants<>+13888(SB)/8, $0xbe35e85b2d6eb610
+DATA constants<>+13896(SB)/8, $0xbe35e85b2d6eb610
+DATA constants<>+13904(SB)/8, $0xbe35e85b2d6eb610
+DATA constants<>+13912(SB)/8, $0xbe35e85b2d6eb610
+DATA constants<>+13920(SB)/8, $0xbe35e85b2d6eb610
+DATA constants<>+13928(SB)/8, $0xbe35e85b2d6eb610
+DATA constants<>+13936(SB)/8, $0xbe35e85b2d6eb610
+DATA constants<>+13944(SB)/8, $0xbe35e85b2d6eb610
+DATA constants<>+13952(SB)/8, $0x3e45e85bd733bf32
+DATA constants<>+13960(SB)/8, $0x3e45e85bd733bf32
+DATA constants<>+13968(SB)/8, $0x3e45e85bd733bf32
+DATA constants<>+13976(SB)/8, $0x3e45e85bd733bf32
+DATA constants<>+13984(SB)/8, $0x3e45e85bd733bf32
+DATA constants<>+13992(SB)/8, $0x3e45e85bd733bf32
+DATA constants<>+14000(SB)/8, $0x3e45e85bd733bf32
+DATA constants<>+14008(SB)/8, $0x3e45e85bd733bf32
+DATA constants<>+14016(SB)/8, $0x3e532b4e1f5089e7
+DATA constants<>+14024(SB)/8, $0x3e532b4e1f5089e7
+DATA constants<>+14032(SB)/8, $0x3e532b4e1f5089e7
+DATA constants<>+14040(SB)/8, $0x3e532b4e1f5089e7
+DATA constants<>+14048(SB)/8, $0x3e532b4e1f5089e7
+DATA constants<>+14056(SB)/8, $0x3e532b4e1f5089e7
+DATA constants<>+14064(SB)/8, $0x3e532b4e1f5089e7
+DATA constants<>+14072(SB)/8, $0x3e532b4e1f5089e7
+DATA constants<>+14080(SB)/8, $0xbe632b4ddf998a50
+DATA constants<>+14088(SB)/8, $0xbe632b4ddf998a50
+DATA constants<>+14096(SB)/8, $0xbe632b4ddf998a50
+DATA constants<>+14104(SB)/8, $0xbe632b4ddf998a50
+DATA constants<>+14112(SB)/8, $0xbe632b4ddf998a50
+DATA constants<>+14120(SB)/8, $0xbe632b4ddf998a50
+DATA constants<>+14128(SB)/8, $0xbe632b4ddf998a50
+DATA constants<>+14136(SB)/8, $0xbe632b4ddf998a50
+DATA constants<>+14144(SB)/8, $0xbe6efa957dc22aaf
+DATA constants<>+14152(SB)/8, $0xbe6efa957dc22aaf
+DATA constants<>+14160(SB)/8, $0xbe6efa957dc22aaf
+DATA constants<>+14168(SB)/8, $0xbe6efa957dc22aaf
+DATA constants<>+14176(SB)/8, $0xbe6efa957dc22aaf
+DATA constants<>+14184(SB)/8, $0xbe6efa957dc22aaf
+DATA constants<>+14192(SB)/8, $0xbe6efa957dc22aaf
+DATA constants<>+14200(SB)/8, $0xbe6efa957dc22aaf
+DATA constants<>+14208(SB)/8, $0x3e7efa98b5daf9bb
+DATA constants<>+14216(SB)/8, $0x3e7efa98b5daf9bb
+DATA constants<>+14224(SB)/8, $0x3e7efa98b5daf9bb
+DATA constants<>+14232(SB)/8, $0x3e7efa98b5daf9bb
+DATA constants<>+14240(SB)/8, $0x3e7efa98b5daf9bb
+DATA constants<>+14248(SB)/8, $0x3e7efa98b5daf9bb
+DATA constants<>+14256(SB)/8, $0x3e7efa98b5daf9bb
+DATA constants<>+14264(SB)/8, $0x3e7efa98b5daf9bb
+DATA constants<>+14272(SB)/8, $0x3e5e4ae934673553
+DATA constants<>+14280(SB)/8, $0x3e5e4ae934673553
+DATA constants<>+14288(SB)/8, $0x3e5e4ae934673553
+DATA constants<>+14296(SB)/8, $0x3e5e4ae934673553
+DATA constants<>+14304(SB)/8, $0x3e5e4ae934673553
+DATA constants<>+14312(SB)/8, $0x3e5e4ae934673553
+DATA constants<>+14320(SB)/8, $0x3e5e4ae934673553
+DATA constants<>+14328(SB)/8, $0x3e5e4ae934673553
+DATA constants<>+14336(SB)/8, $0xbe6e4ab7a5a224e9
+DATA constants<>+14344(SB)/8, $0xbe6e4ab7a5a224e9
+DATA constants<>+14352(SB)/8, $0xbe6e4ab7a5a224e9
+DATA constants<>+14360(SB)/8, $0xbe6e4ab7a5a224e9
+DATA constants<>+14368(SB)/8, $0xbe6e4ab7a5a224e9
+DATA constants<>+14376(SB)/8, $0xbe6e4ab7a5a224e9
+DATA constants<>+14384(SB)/8, $0xbe6e4ab7a5a224e9
+DATA constants<>+14392(SB)/8, $0xbe6e4ab7a5a224e9
+DATA constants<>+14400(SB)/8, $0xbe8efc5fdb485822
+DATA constants<>+14408(SB)/8, $0xbe8efc5fdb485822
+DATA constants<>+14416(SB)/8, $0xbe8efc5fdb485822
+DATA constants<>+14424(SB)/8, $0xbe8efc5fdb485822
+DATA constants<>+14432(SB)/8, $0xbe8efc5fdb485822
+DATA constants<>+14440(SB)/8, $0xbe8efc5fdb485822
+DATA constants<>+14448(SB)/8, $0xbe8efc5fdb485822
+DATA constants<>+14456(SB)/8, $0xbe8efc5fdb485822
+DATA constants<>+14464(SB)/8, $0x3e9efc9911beaaec
+DATA constants<>+14472(SB)/8, $0x3e9efc9911beaaec
+DATA constants<>+14480(SB)/8, $0x3e9efc9911beaaec
+DATA constants<>+14488(SB)/8, $0x3e9efc9911beaaec
+DATA constants<>+14496(SB)/8, $0x3e9efc9911beaaec
+DATA constants<>+14504(SB)/8, $0x3e9efc9911beaaec
+DATA constants<>+14512(SB)/8, $0x3e9efc9911beaaec
+DATA constants<>+14520(SB)/8, $0x3e9efc9911beaaec
+DATA constants<>+14528(SB)/8, $0xbea454eb2c8606db
+DATA constants<>+14536(SB)/8, $0xbea454eb2c8606db
+DATA constants<>+14544(SB)/8, $0xbea454eb2c8606db
+DATA constants<>+14552(SB)/8, $0xbea454eb2c8606db
+DATA constants<>+14560(SB)/8, $0xbea454eb2c8606db
+DATA constants<>+14568(SB)/8, $0xbea454eb2c8606db
+DATA constants<>+14576(SB)/8, $0xbea454eb2c8606db
+DATA constants<>+14584(SB)/8, $0xbea454eb2c8606db
+DATA constants<>+14592(SB)/8, $0x3eb4556bd683ac5e
+DATA constants<>+14600(SB)/8, $0x3eb4556bd683ac5e
+DATA constants<>+14608(SB)/8, $0x3eb4556bd683ac5e
+DATA constants<>+14616(SB)/8, $0x3eb4556bd683ac5e
+DATA constants<>+14624(SB)/8, $0x3eb4556bd683ac5e
+DATA constants<>+14632(SB)/8, $0x3eb4556bd683ac5e
+DATA constants<>+14640(SB)/8, $0x3eb4556bd683ac5e
+DATA constants<>+14648(SB)/8, $0x3eb4556bd683ac5e
+DATA constants<>+14656(SB)/8, $0xbec6181bfa5b3882
+DATA constants<>+14664(SB)/8, $0xbec6181bfa5b3882
+DATA constants<>+14672(SB)/8, $0xbec6181bfa5b3882
+DATA constants<>+14680(SB)/8, $0xbec6181bfa5b3882
+DATA constants<>+14688(SB)/8, $0xbec6181bfa5b3882
+DATA constants<>+14696(SB)/8, $0xbec6181bfa5b3882
+DATA constants<>+14704(SB)/8, $0xbec6181bfa5b3882
+DATA constants<>+14712(SB)/8, $0xbec6181bfa5b3882
+DATA constants<>+14720(SB)/8, $0x3ed6193e91a427bc
+DATA constants<>+14728(SB)/8, $0x3ed6193e91a427bc
+DATA constants<>+14736(SB)/8, $0x3ed6193e91a427bc
+DATA constants<>+14744(SB)/8, $0x3ed6193e91a427bc
+DATA constants<>+14752(SB)/8, $0x3ed6193e91a427bc
+DATA constants<>+14760(SB)/8, $0x3ed6193e91a427bc
+DATA constants<>+14768(SB)/8, $0x3ed6193e91a427bc
+DATA constants<>+14776(SB)/8, $0x3ed6193e91a427bc
+DATA constants<>+14784(SB)/8, $0xbee5e5813a66b869
+DATA constants<>+14792(SB)/8, $0xbee5e5813a66b869
+DATA constants<>+14800(SB)/8, $0xbee5e5813a66b869
+DATA constants<>+14808(SB)/8, $0xbee5e5813a66b869
+DATA constants<>+14816(SB)/8, $0xbee5e5813a66b869
+DATA constants<>+14824(SB)/8, $0xbee5e5813a66b869
+DATA constants<>+14832(SB)/8, $0xbee5e5813a66b869
+DATA constants<>+14840(SB)/8, $0xbee5e5813a66b869
+DATA constants<>+14848(SB)/8, $0x3ef5e8134df34222
+DATA constants<>+14856(SB)/8, $0x3ef5e8134df34222
+DATA constants<>+14864(SB)/8, $0x3ef5e8134df34222
+DATA constants<>+14872(SB)/8, $0x3ef5e8134df34222
+DATA constants<>+14880(SB)/8, $0x3ef5e8134df34222
+DATA constants<>+14888(SB)/8, $0x3ef5e8134df34222
+DATA constants<>+14896(SB)/8, $0x3ef5e8134df34222
+DATA constants<>+14904(SB)/8, $0x3ef5e8134df34222
+DATA constants<>+14912(SB)/8, $0xbf05f0817db8ceb0
+DATA constants<>+14920(SB)/8, $0xbf05f0817db8ceb0
+DATA constants<>+14928(SB)/8, $0xbf05f0817db8ceb0
+DATA constants<>+14936(SB)/8, $0xbf05f0817db8ceb0
+DATA constants<>+14944(SB)/8, $0xbf05f0817db8ceb0
+DATA constants<>+14952(SB)/8, $0xbf05f0817db8ceb0
+DATA constants<>+14960(SB)/8, $0xbf05f0817db8ceb0
+DATA constants<>+14968(SB)/8, $0xbf05f0817db8ceb0
+DATA constants<>+14976(SB)/8, $0x3f15f65bb1232407
+DATA constants<>+14984(SB)/8, $0x3f15f65bb1232407
+DATA constants<>+14992(SB)/8, $0x3f15f65bb1232407
+DATA constants<>+15000(SB)/8, $0x3f15f65bb1232407
+DATA constants<>+15008(SB)/8, $0x3f15f65bb1232407
+DATA constants<>+15016(SB)/8, $0x3f15f65bb1232407
+DATA constants<>+15024(SB)/8, $0x3f15f65bb1232407
+DATA constants<>+15032(SB)/8, $0x3f15f65bb1232407
+DATA constants<>+15040(SB)/8, $0xbf25fef17b5706cf
+DATA constants<>+15048(SB)/8, $0xbf25fef17b5706cf
+DATA constants<>+15056(SB)/8, $0xbf25fef17b5706cf
+DATA constants<>+15064(SB)/8, $0xbf25fef17b5706cf
+DATA constants<>+15072(SB)/8, $0xbf25fef17b5706cf
+DATA constants<>+15080(SB)/8, $0xbf25fef17b5706cf
+DATA constants<>+15088(SB)/8, $0xbf25fef17b5706cf
+DATA constants<>+15096(SB)/8, $0xbf25fef17b5706cf
+DATA constants<>+15104(SB)/8, $0x3f360c660d83e804
+DATA constants<>+15112(SB)/8, $0x3f360c660d83e804
+DATA constants<>+15120(SB)/8, $0x3f360c660d83e804
+DATA constants<>+15128(SB)/8, $0x3f360c660d83e804
+DATA constants<>+15136(SB)/8, $0x3f360c660d83e804
+DATA constants<>+15144(SB)/8, $0x3f360c660d83e804
+DATA constants<>+15152(SB)/8, $0x3f360c660d83e804
+DATA constants<>+15160(SB)/8, $0x3f360c660d83e804
+DATA constants<>+15168(SB)/8, $0xbf4620f06b3e5d14
+DATA constants<>+15176(SB)/8, $0xbf4620f06b3e5d14
+DATA constants<>+15184(SB)/8, $0xbf4620f06b3e5d14
+DATA constants<>+15192(SB)/8, $0xbf4620f06b3e5d14
+DATA constants<>+15200(SB)/8, $0xbf4620f06b3e5d14
+DATA constants<>+15208(SB)/8, $0xbf4620f06b3e5d14
+DATA constants<>+15216(SB)/8, $0xbf4620f06b3e5d14
+DATA constants<>+15224(SB)/8, $0xbf4620f06b3e5d14
+DATA constants<>+15232(SB)/8, $0x3f564076129f23e4
+DATA constants<>+15240(SB)/8, $0x3f564076129f23e4
+DATA constants<>+15248(SB)/8, $0x3f564076129f23e4
+DATA constants<>+15256(SB)/8, $0x3f564076129f23e4
+DATA constants<>+15264(SB)/8, $0x3f564076129f23e4
+DATA constants<>+15272(SB)/8, $0x3f564076129f23e4
+DATA constants<>+15280(SB)/8, $0x3f564076129f23e4
+DATA constants<>+15288(SB)/8, $0x3f564076129f23e4
+DATA constants<>+15296(SB)/8, $0xbf66714cfe05e6f7
+DATA constants<>+15304(SB)/8, $0xbf66714cfe05e6f7
+DATA constants<>+15312(SB)/8, $0xbf66714cfe05e6f7
+DATA constants<>+15320(SB)/8, $0xbf66714cfe05e6f7
+DATA constants<>+15328(SB)/8, $0xbf66714cfe05e6f7
+DATA constants<>+15336(SB)/8, $0xbf66714cfe05e6f7
+DATA constants<>+15344(SB)/8, $0xbf66714cfe05e6f7
+DATA constants<>+15352(SB)/8, $0xbf66714cfe05e6f7
+DATA constants<>+15360(SB)/8, $0x3f76bdf5e15c49cf
+DATA constants<>+15368(SB)/8, $0x3f76bdf5e15c49cf
+DATA constants<>+15376(SB)/8, $0x3f76bdf5e15c49cf
+DATA constants<>+15384(SB)/8, $0x3f76bdf5e15c49cf
+DATA constants<>+15392(SB)/8, $0x3f76bdf5e15c49cf
+DATA constants<>+15400(SB)/8, $0x3f76bdf5e15c49cf
+DATA constants<>+15408(SB)/8, $0x3f76bdf5e15c49cf
+DATA constants<>+15416(SB)/8, $0x3f76bdf5e15c49cf
+DATA constants<>+15424(SB)/8, $0xbf87389aa8092789
+DATA constants<>+15432(SB)/8, $0xbf87389aa8092789
+DATA constants<>+15440(SB)/8, $0xbf87389aa8092789
+DATA constants<>+15448(SB)/8, $0xbf87389aa8092789
+DATA constants<>+15456(SB)/8, $0xbf87389aa8092789
+DATA constants<>+15464(SB)/8, $0xbf87389aa8092789
+DATA constants<>+15472(SB)/8, $0xbf87389aa8092789
+DATA constants<>+15480(SB)/8, $0xbf87389aa8092789
+DATA constants<>+15488(SB)/8, $0x3f9802924f9b0c3b
+DATA constants<>+15496(SB)/8, $0x3f9802924f9b0c3b
+DATA constants<>+15504(SB)/8, $0x3f9802924f9b0c3b
+DATA constants<>+15512(SB)/8, $0x3f9802924f9b0c3b
+DATA constants<>+15520(SB)/8, $0x3f9802924f9b0c3b
+DATA constants<>+15528(SB)/8, $0x3f9802924f9b0c3b
+DATA constants<>+15536(SB)/8, $0x3f9802924f9b0c3b
+DATA constants<>+15544(SB)/8, $0x3f9802924f9b0c3b
+DATA constants<>+15552(SB)/8, $0xbfa95ec0c3ba95dd
+DATA constants<>+15560(SB)/8, $0xbfa95ec0c3ba95dd
+DATA constants<>+15568(SB)/8, $0xbfa95ec0c3ba95dd
+DATA constants<>+15576(SB)/8, $0xbfa95ec0c3ba95dd
+DATA constants<>+15584(SB)/8, $0xbfa95ec0c3ba95dd
+DATA constants<>+15592(SB)/8, $0xbfa95ec0c3ba95dd
+DATA constants<>+15600(SB)/8, $0xbfa95ec0c3ba95dd
+DATA constants<>+15608(SB)/8, $0xbfa95ec0c3ba95dd
+DATA constants<>+15616(SB)/8, $0x3fbbe76b26db7fca
+DATA constants<>+15624(SB)/8, $0x3fbbe76b26db7fca
+DATA constants<>+15632(SB)/8, $0x3fbbe76b26db7fca
+DATA constants<>+15640(SB)/8, $0x3fbbe76b26db7fca
+DATA constants<>+15648(SB)/8, $0x3fbbe76b26db7fca
+DATA constants<>+15656(SB)/8, $0x3fbbe76b26db7fca
+DATA constants<>+15664(SB)/8, $0x3fbbe76b26db7fca
+DATA constants<>+15672(SB)/8, $0x3fbbe76b26db7fca
+DATA constants<>+15680(SB)/8, $0xbfd0aff270ca07a7
+DATA constants<>+15688(SB)/8, $0xbfd0aff270ca07a7
+DATA constants<>+15696(SB)/8, $0xbfd0aff270ca07a7
+DATA constants<>+15704(SB)/8, $0xbfd0aff270ca07a7
+DATA constants<>+15712(SB)/8, $0xbfd0aff270ca07a7
+DATA constants<>+15720(SB)/8, $0xbfd0aff270ca07a7
+DATA constants<>+15728(SB)/8, $0xbfd0aff270ca07a7
+DATA constants<>+15736(SB)/8, $0xbfd0aff270ca07a7
+DATA constants<>+15744(SB)/8, $0x3fe9213d46736ba4
+DATA constants<>+15752(SB)/8, $0x3fe9213d46736ba4
+DATA constants<>+15760(SB)/8, $0x3fe9213d46736ba4
+DATA constants<>+15768(SB)/8, $0x3fe9213d46736ba4
+DATA constants<>+15776(SB)/8, $0x3fe9213d46736ba4
+DATA constants<>+15784(SB)/8, $0x3fe9213d46736ba4
+DATA constants<>+15792(SB)/8, $0x3fe9213d46736ba4
+DATA constants<>+15800(SB)/8, $0x3fe9213d46736ba4
+DATA constants<>+15808(SB)/8, $0xbfe13a4f39528381
+DATA constants<>+15816(SB)/8, $0xbfe13a4f39528381
+DATA constants<>+15824(SB)/8, $0xbfe13a4f39528381
+DATA constants<>+15832(SB)/8, $0xbfe13a4f39528381
+DATA constants<>+15840(SB)/8, $0xbfe13a4f39528381
+DATA constants<>+15848(SB)/8, $0xbfe13a4f39528381
+DATA constants<>+15856(SB)/8, $0xbfe13a4f39528381
+DATA constants<>+15864(SB)/8, $0xbfe13a4f39528381
+DATA constants<>+15872(SB)/8, $0xbc71e563779a1f5b
+DATA constants<>+15880(SB)/8, $0xbc71e563779a1f5b
+DATA constants<>+15888(SB)/8, $0xbc71e563779a1f5b
+DATA constants<>+15896(SB)/8, $0xbc71e563779a1f5b
+DATA constants<>+15904(SB)/8, $0xbc71e563779a1f5b
+DATA constants<>+15912(SB)/8, $0xbc71e563779a1f5b
+DATA constants<>+15920(SB)/8, $0xbc71e563779a1f5b
+DATA constants<>+15928(SB)/8, $0xbc71e563779a1f5b
+DATA constants<>+15936(SB)/8, $0xbe82084dd432a1be
+DATA constants<>+15944(SB)/8, $0xbe82084dd432a1be
+DATA constants<>+15952(SB)/8, $0xbe82084dd432a1be
+DATA constants<>+15960(SB)/8, $0xbe82084dd432a1be
+DATA constants<>+15968(SB)/8, $0xbe82084dd432a1be
+DATA constants<>+15976(SB)/8, $0xbe82084dd432a1be
+DATA constants<>+15984(SB)/8, $0xbe82084dd432a1be
+DATA constants<>+15992(SB)/8, $0xbe82084dd432a1be
+DATA constants<>+16000(SB)/8, $0x3ed209de0f1701fd
+DATA constants<>+16008(SB)/8, $0x3ed209de0f1701fd
+DATA constants<>+16016(SB)/8, $0x3ed209de0f1701fd
+DATA constants<>+16024(SB)/8, $0x3ed209de0f1701fd
+DATA constants<>+16032(SB)/8, $0x3ed209de0f1701fd
+DATA constants<>+16040(SB)/8, $0x3ed209de0f1701fd
+DATA constants<>+16048(SB)/8, $0x3ed209de0f1701fd
+DATA constants<>+16056(SB)/8, $0x3ed209de0f1701fd
+DATA constants<>+16064(SB)/8, $0xbf1b6e1921f719a3
+DATA constants<>+16072(SB)/8, $0xbf1b6e1921f719a3
+DATA constants<>+16080(SB)/8, $0xbf1b6e1921f719a3
+DATA constants<>+16088(SB)/8, $0xbf1b6e1921f719a3
+DATA constants<>+16096(SB)/8, $0xbf1b6e1921f719a3
+DATA constants<>+16104(SB)/8, $0xbf1b6e1921f719a3
+DATA constants<>+16112(SB)/8, $0xbf1b6e1921f719a3
+DATA constants<>+16120(SB)/8, $0xbf1b6e1921f719a3
+DATA constants<>+16128(SB)/8, $0x3f5f9d3881e49dfd
+DATA constants<>+16136(SB)/8, $0x3f5f9d3881e49dfd
+DATA constants<>+16144(SB)/8, $0x3f5f9d3881e49dfd
+DATA constants<>+16152(SB)/8, $0x3f5f9d3881e49dfd
+DATA constants<>+16160(SB)/8, $0x3f5f9d3881e49dfd
+DATA constants<>+16168(SB)/8, $0x3f5f9d3881e49dfd
+DATA constants<>+16176(SB)/8, $0x3f5f9d3881e49dfd
+DATA constants<>+16184(SB)/8, $0x3f5f9d3881e49dfd
+DATA constants<>+16192(SB)/8, $0xbf9a6d1f29e543bc
+DATA constants<>+16200(SB)/8, $0xbf9a6d1f29e543bc
+DATA constants<>+16208(SB)/8, $0xbf9a6d1f29e543bc
+DATA constants<>+16216(SB)/8, $0xbf9a6d1f29e543bc
+DATA constants<>+16224(SB)/8, $0xbf9a6d1f29e543bc
+DATA constants<>+16232(SB)/8, $0xbf9a6d1f29e543bc
+DATA constants<>+16240(SB)/8, $0xbf9a6d1f29e543bc
+DATA constants<>+16248(SB)/8, $0xbf9a6d1f29e543bc
+DATA constants<>+16256(SB)/8, $0x3fce1f5068913c52
+DATA constants<>+16264(SB)/8, $0x3fce1f5068913c52
+DATA constants<>+16272(SB)/8, $0x3fce1f5068913c52
+DATA constants<>+16280(SB)/8, $0x3fce1f5068913c52
+DATA constants<>+16288(SB)/8, $0x3fce1f5068913c52
+DATA constants<>+16296(SB)/8, $0x3fce1f5068913c52
+DATA constants<>+16304(SB)/8, $0x3fce1f5068913c52
+DATA constants<>+16312(SB)/8, $0x3fce1f5068913c52
+DATA constants<>+16320(SB)/8, $0xbff55d3c7e3cbf5e
+DATA constants<>+16328(SB)/8, $0xbff55d3c7e3cbf5e
+DATA constants<>+16336(SB)/8, $0xbff55d3c7e3cbf5e
+DATA constants<>+16344(SB)/8, $0xbff55d3c7e3cbf5e
+DATA constants<>+16352(SB)/8, $0xbff55d3c7e3cbf5e
+DATA constants<>+16360(SB)/8, $0xbff55d3c7e3cbf5e
+DATA constants<>+16368(SB)/8, $0xbff55d3c7e3cbf5e
+DATA constants<>+16376(SB)/8, $0xbff55d3c7e3cbf5e
+DATA constants<>+16384(SB)/8, $0x40103c1f081b5ac3
+DATA constants<>+16392(SB)/8, $0x40103c1f081b5ac3
+DATA constants<>+16400(SB)/8, $0x40103c1f081b5ac3
+DATA constants<>+16408(SB)/8, $0x40103c1f081b5ac3
+DATA constants<>+16416(SB)/8, $0x40103c1f081b5ac3
+DATA constants<>+16424(SB)/8, $0x40103c1f081b5ac3
+DATA constants<>+16432(SB)/8, $0x40103c1f081b5ac3
+DATA constants<>+16440(SB)/8, $0x40103c1f081b5ac3
+DATA constants<>+16448(SB)/8, $0xc013bd3cc9be45de
+DATA constants<>+16456(SB)/8, $0xc013bd3cc9be45de
+DATA constants<>+16464(SB)/8, $0xc013bd3cc9be45de
+DATA constants<>+16472(SB)/8, $0xc013bd3cc9be45de
+DATA constants<>+16480(SB)/8, $0xc013bd3cc9be45de
+DATA constants<>+16488(SB)/8, $0xc013bd3cc9be45de
+DATA constants<>+16496(SB)/8, $0xc013bd3cc9be45de
+DATA constants<>+16504(SB)/8, $0xc013bd3cc9be45de
+DATA constants<>+16512(SB)/4, $0x80000000
+DATA constants<>+16516(SB)/4, $0x80000000
+DATA constants<>+16520(SB)/4, $0x80000000
+DATA constants<>+16524(SB)/4, $0x80000000
+DATA constants<>+16528(SB)/4, $0x80000000
+DATA constants<>+16532(SB)/4, $0x80000000
+DATA constants<>+16536(SB)/4, $0x80000000
+DATA constants<>+16540(SB)/4, $0x80000000
+DATA constants<>+16544(SB)/4, $0x80000000
+DATA constants<>+16548(SB)/4, $0x80000000
+DATA constants<>+16552(SB)/4, $0x80000000
+DATA constants<>+16556(SB)/4, $0x80000000
+DATA constants<>+16560(SB)/4, $0x80000000
+DATA constants<>+16564(SB)/4, $0x80000000
+DATA constants<>+16568(SB)/4, $0x80000000
+DATA constants<>+16572(SB)/4, $0x80000000
+DATA constants<>+16576(SB)/4, $0x0000ffff
+DATA constants<>+16580(SB)/4, $0x0000ffff
+DATA constants<>+16584(SB)/4, $0x0000ffff
+DATA constants<>+16588(SB)/4, $0x0000ffff
+DATA constants<>+16592(SB)/4, $0x0000ffff
+DATA constants<>+16596(SB)/4, $0x0000ffff
+DATA constants<>+16600(SB)/4, $0x0000ffff
+DATA constants<>+16604(SB)/4, $0x0000ffff
+DATA constants<>+16608(SB)/4, $0x0000ffff
+DATA constants<>+16612(SB)/4, $0x0000ffff
+DATA constants<>+16616(SB)/4, $0x0000ffff
+DATA constants<>+16620(SB)/4, $0x0000ffff
+DATA constants<>+16624(SB)/4, $0x0000ffff
+DATA constants<>+16628(SB)/4, $0x0000ffff
+DATA constants<>+16632(SB)/4, $0x0000ffff
+DATA constants<>+16636(SB)/4, $0x0000ffff
+DATA constants<>+16640(SB)/8, $0x3ef0000000000000
+DATA constants<>+16648(SB)/8, $0x3ef0000000000000
+DATA constants<>+16656(SB)/8, $0x3ef0000000000000
+DATA constants<>+16664(SB)/8, $0x3ef0000000000000
+DATA constants<>+16672(SB)/8, $0x3ef0000000000000
+DATA constants<>+16680(SB)/8, $0x3ef0000000000000
+DATA constants<>+16688(SB)/8, $0x3ef0000000000000
+DATA constants<>+16696(SB)/8, $0x3ef0000000000000
+DATA constants<>+16704(SB)/8, $0x3df0000000000000
+DATA constants<>+16712(SB)/8, $0x3df0000000000000
+DATA constants<>+16720(SB)/8, $0x3df0000000000000
+DATA constants<>+16728(SB)/8, $0x3df0000000000000
+DATA constants<>+16736(SB)/8, $0x3df0000000000000
+DATA constants<>+16744(SB)/8, $0x3df0000000000000
+DATA constants<>+16752(SB)/8, $0x3df0000000000000
+DATA constants<>+16760(SB)/8, $0x3df0000000000000
+DATA constants<>+16768(SB)/8, $0x3de0000000000000
+DATA constants<>+16776(SB)/8, $0x3de0000000000000
+DATA constants<>+16784(SB)/8, $0x3de0000000000000
+DATA constants<>+16792(SB)/8, $0x3de0000000000000
+DATA constants<>+16800(SB)/8, $0x3de0000000000000
+DATA constants<>+16808(SB)/8, $0x3de0000000000000
+DATA constants<>+16816(SB)/8, $0x3de0000000000000
+DATA constants<>+16824(SB)/8, $0x3de0000000000000
+DATA constants<>+16832(SB)/8, $0x40a39a296f7d925e
+DATA constants<>+16840(SB)/8, $0x40a39a296f7d925e
+DATA constants<>+16848(SB)/8, $0x40a39a296f7d925e
+DATA constants<>+16856(SB)/8, $0x40a39a296f7d925e
+DATA constants<>+16864(SB)/8, $0x40a39a296f7d925e
+DATA constants<>+16872(SB)/8, $0x40a39a296f7d925e
+DATA constants<>+16880(SB)/8, $0x40a39a296f7d925e
+DATA constants<>+16888(SB)/8, $0x40a39a296f7d925e
+DATA constants<>+16896(SB)/8, $0x40e052d26b2e45e4
+DATA constants<>+16904(SB)/8, $0x40e052d26b2e45e4
+DATA constants<>+16912(SB)/8, $0x40e052d26b2e45e4
+DATA constants<>+16920(SB)/8, $0x40e052d26b2e45e4
+DATA constants<>+16928(SB)/8, $0x40e052d26b2e45e4
+DATA constants<>+16936(SB)/8, $0x40e052d26b2e45e4
+DATA constants<>+16944(SB)/8, $0x40e052d26b2e45e4
+DATA constants<>+16952(SB)/8, $0x40e052d26b2e45e4
+DATA constants<>+16960(SB)/8, $0x40f06c1c55b78f20
+DATA constants<>+16968(SB)/8, $0x40f06c1c55b78f20
+DATA constants<>+16976(SB)/8, $0x40f06c1c55b78f20
+DATA constants<>+16984(SB)/8, $0x40f06c1c55b78f20
+DATA constants<>+16992(SB)/8, $0x40f06c1c55b78f20
+DATA constants<>+17000(SB)/8, $0x40f06c1c55b78f20
+DATA constants<>+17008(SB)/8, $0x40f06c1c55b78f20
+DATA constants<>+17016(SB)/8, $0x40f06c1c55b78f20
+DATA constants<>+17024(SB)/8, $0x40e66c3e869b752a
+DATA constants<>+17032(SB)/8, $0x40e66c3e869b752a
+DATA constants<>+17040(SB)/8, $0x40e66c3e869b752a
+DATA constants<>+17048(SB)/8, $0x40e66c3e869b752a
+DATA constants<>+17056(SB)/8, $0x40e66c3e869b752a
+DATA constants<>+17064(SB)/8, $0x40e66c3e869b752a
+DATA constants<>+17072(SB)/8, $0x40e66c3e869b752a
+DATA constants<>+17080(SB)/8, $0x40e66c3e869b752a
+DATA constants<>+17088(SB)/8, $0x40cad1d8cd4ee71d
+DATA constants<>+17096(SB)/8, $0x40cad1d8cd4ee71d
+DATA constants<>+17104(SB)/8, $0x40cad1d8cd4ee71d
+DATA constants<>+17112(SB)/8, $0x40cad1d8cd4ee71d
+DATA constants<>+17120(SB)/8, $0x40cad1d8cd4ee71d
+DATA constants<>+17128(SB)/8, $0x40cad1d8cd4ee71d
+DATA constants<>+17136(SB)/8, $0x40cad1d8cd4ee71d
+DATA constants<>+17144(SB)/8, $0x40cad1d8cd4ee71d
+DATA constants<>+17152(SB)/8, $0x409ece5d2213c0cc
+DATA constants<>+17160(SB)/8, $0x409ece5d2213c0cc
+DATA constants<>+17168(SB)/8, $0x409ece5d2213c0cc
+DATA constants<>+17176(SB)/8, $0x409ece5d2213c0cc
+DATA constants<>+17184(SB)/8, $0x409ece5d2213c0cc
+DATA constants<>+17192(SB)/8, $0x409ece5d2213c0cc
+DATA constants<>+17200(SB)/8, $0x409ece5d2213c0cc
+DATA constants<>+17208(SB)/8, $0x409ece5d2213c0cc
+DATA constants<>+17216(SB)/8, $0x4060a4888b1a436e
+DATA constants<>+17224(SB)/8, $0x4060a4888b1a436e
+DATA constants<>+17232(SB)/8, $0x4060a4888b1a436e
+DATA constants<>+17240(SB)/8, $0x4060a4888b1a436e
+DATA constants<>+17248(SB)/8, $0x4060a4888b1a436e
+DATA constants<>+17256(SB)/8, $0x4060a4888b1a436e
+DATA constants<>+17264(SB)/8, $0x4060a4888b1a436e
+DATA constants<>+17272(SB)/8, $0x4060a4888b1a436e
+DATA constants<>+17280(SB)/8, $0x400b18d91e9eef75
+DATA constants<>+17288(SB)/8, $0x400b18d91e9eef75
+DATA constants<>+17296(SB)/8, $0x400b18d91e9eef75
+DATA constants<>+17304(SB)/8, $0x400b18d91e9eef75
+DATA constants<>+17312(SB)/8, $0x400b18d91e9eef75
+DATA constants<>+17320(SB)/8, $0x400b18d91e9eef75
+DATA constants<>+17328(SB)/8, $0x400b18d91e9eef75
+DATA constants<>+17336(SB)/8, $0x400b18d91e9eef75
+DATA constants<>+17344(SB)/8, $0x3e120d3f686439e4
+DATA constants<>+17352(SB)/8, $0x3e120d3f686439e4
+DATA constants<>+17360(SB)/8, $0x3e120d3f686439e4
+DATA constants<>+17368(SB)/8, $0x3e120d3f686439e4
+DATA constants<>+17376(SB)/8, $0x3e120d3f686439e4
+DATA constants<>+17384(SB)/8, $0x3e120d3f686439e4
+DATA constants<>+17392(SB)/8, $0x3e120d3f686439e4
+DATA constants<>+17400(SB)/8, $0x3e120d3f686439e4
+DATA constants<>+17408(SB)/8, $0x3f41f18cbfdf2728
+DATA constants<>+17416(SB)/8, $0x3f41f18cbfdf2728
+DATA constants<>+17424(SB)/8, $0x3f41f18cbfdf2728
+DATA constants<>+17432(SB)/8, $0x3f41f18cbfdf2728
+DATA constants<>+17440(SB)/8, $0x3f41f18cbfdf2728
+DATA constants<>+17448(SB)/8, $0x3f41f18cbfdf2728
+DATA constants<>+17456(SB)/8, $0x3f41f18cbfdf2728
+DATA constants<>+17464(SB)/8, $0x3f41f18cbfdf2728
+DATA constants<>+17472(SB)/8, $0x3f8f207a7eab17bf
+DATA constants<>+17480(SB)/8, $0x3f8f207a7eab17bf
+DATA constants<>+17488(SB)/8, $0x3f8f207a7eab17bf
+DATA constants<>+17496(SB)/8, $0x3f8f207a7eab17bf
+DATA constants<>+17504(SB)/8, $0x3f8f207a7eab17bf
+DATA constants<>+17512(SB)/8, $0x3f8f207a7eab17bf
+DATA constants<>+17520(SB)/8, $0x3f8f207a7eab17bf
+DATA constants<>+17528(SB)/8, $0x3f8f207a7eab17bf
+DATA constants<>+17536(SB)/8, $0x3fc2f5123394f040
+DATA constants<>+17544(SB)/8, $0x3fc2f5123394f040
+DATA constants<>+17552(SB)/8, $0x3fc2f5123394f040
+DATA constants<>+17560(SB)/8, $0x3fc2f5123394f040
+DATA constants<>+17568(SB)/8, $0x3fc2f5123394f040
+DATA constants<>+17576(SB)/8, $0x3fc2f5123394f040
+DATA constants<>+17584(SB)/8, $0x3fc2f5123394f040
+DATA constants<>+17592(SB)/8, $0x3fc2f5123394f040
+DATA constants<>+17600(SB)/8, $0x3fe61292f23385c9
+DATA constants<>+17608(SB)/8, $0x3fe61292f23385c9
+DATA constants<>+17616(SB)/8, $0x3fe61292f23385c9
+DATA constants<>+17624(SB)/8, $0x3fe61292f23385c9
+DATA constants<>+17632(SB)/8, $0x3fe61292f23385c9
+DATA constants<>+17640(SB)/8, $0x3fe61292f23385c9
+DATA constants<>+17648(SB)/8, $0x3fe61292f23385c9
+DATA constants<>+17656(SB)/8, $0x3fe61292f23385c9
+DATA constants<>+17664(SB)/8, $0x3ffad278e6526633
+DATA constants<>+17672(SB)/8, $0x3ffad278e6526633
+DATA constants<>+17680(SB)/8, $0x3ffad278e6526633
+DATA constants<>+17688(SB)/8, $0x3ffad278e6526633
+DATA constants<>+17696(SB)/8, $0x3ffad278e6526633
+DATA constants<>+17704(SB)/8, $0x3ffad278e6526633
+DATA constants<>+17712(SB)/8, $0x3ffad278e6526633
+DATA constants<>+17720(SB)/8, $0x3ffad278e6526633
+DATA constants<>+17728(SB)/8, $0x40006cefbb46a449
+DATA constants<>+17736(SB)/8, $0x40006cefbb46a449
+DATA constants<>+17744(SB)/8, $0x40006cefbb46a449
+DATA constants<>+17752(SB)/8, $0x40006cefbb46a449
+DATA constants<>+17760(SB)/8, $0x40006cefbb46a449
+DATA constants<>+17768(SB)/8, $0x40006cefbb46a449
+DATA constants<>+17776(SB)/8, $0x40006cefbb46a449
+DATA constants<>+17784(SB)/8, $0x40006cefbb46a449
+DATA constants<>+17792(SB)/4, $0xbf800000
+DATA constants<>+17796(SB)/4, $0xbf800000
+DATA constants<>+17800(SB)/4, $0xbf800000
+DATA constants<>+17804(SB)/4, $0xbf800000
+DATA constants<>+17808(SB)/4, $0xbf800000
+DATA constants<>+17812(SB)/4, $0xbf800000
+DATA constants<>+17816(SB)/4, $0xbf800000
+DATA constants<>+17820(SB)/4, $0xbf800000
+DATA constants<>+17824(SB)/4, $0xbf800000
+DATA constants<>+17828(SB)/4, $0xbf800000
+DATA constants<>+17832(SB)/4, $0xbf800000
+DATA constants<>+17836(SB)/4, $0xbf800000
+DATA constants<>+17840(SB)/4, $0xbf800000
+DATA constants<>+17844(SB)/4, $0xbf800000
+DATA constants<>+17848(SB)/4, $0xbf800000
+DATA constants<>+17852(SB)/4, $0xbf800000
+DATA constants<>+17856(SB)/4, $0x00000000
+DATA constants<>+17860(SB)/4, $0x00000000
+DATA constants<>+17864(SB)/4, $0x00000000
+DATA constants<>+17868(SB)/4, $0x00000000
+DATA constants<>+17872(SB)/4, $0x00000000
+DATA constants<>+17876(SB)/4, $0x00000000
+DATA constants<>+17880(SB)/4, $0x00000000
+DATA constants<>+17884(SB)/4, $0x00000000
+DATA constants<>+17888(SB)/4, $0x00000000
+DATA constants<>+17892(SB)/4, $0x00000000
+DATA constants<>+17896(SB)/4, $0x00000000
+DATA constants<>+17900(SB)/4, $0x00000000
+DATA constants<>+17904(SB)/4, $0x00000000
+DATA constants<>+17908(SB)/4, $0x00000000
+DATA constants<>+17912(SB)/4, $0x00000000
+DATA constants<>+17916(SB)/4, $0x00000000
+DATA constants<>+17920(SB)/4, $0x41f00000
+DATA constants<>+17924(SB)/4, $0x41f00000
+DATA constants<>+17928(SB)/4, $0x41f00000
+DATA constants<>+17932(SB)/4, $0x41f00000
+DATA constants<>+17936(SB)/4, $0x41f00000
+DATA constants<>+17940(SB)/4, $0x41f00000
+DATA constants<>+17944(SB)/4, $0x41f00000
+DATA constants<>+17948(SB)/4, $0x41f00000
+DATA constants<>+17952(SB)/4, $0x41f00000
+DATA constants<>+17956(SB)/4, $0x41f00000
+DATA constants<>+17960(SB)/4, $0x41f00000
+DATA constants<>+17964(SB)/4, $0x41f00000
+DATA constants<>+17968(SB)/4, $0x41f00000
+DATA constants<>+17972(SB)/4, $0x41f00000
+DATA constants<>+17976(SB)/4, $0x41f00000
+DATA constants<>+17980(SB)/4, $0x41f00000
+DATA constants<>+17984(SB)/4, $0x42c80000
+DATA constants<>+17988(SB)/4, $0x42c80000
+DATA constants<>+17992(SB)/4, $0x42c80000
+DATA constants<>+17996(SB)/4, $0x42c80000
+DATA constants<>+18000(SB)/4, $0x42c80000
+DATA constants<>+18004(SB)/4, $0x42c80000
+DATA constants<>+18008(SB)/4, $0x42c80000
+DATA constants<>+18012(SB)/4, $0x42c80000
+DATA constants<>+18016(SB)/4, $0x42c80000
+DATA constants<>+18020(SB)/4, $0x42c80000
+DATA constants<>+18024(SB)/4, $0x42c80000
+DATA constants<>+18028(SB)/4, $0x42c80000
+DATA constants<>+18032(SB)/4, $0x42c80000
+DATA constants<>+18036(SB)/4, $0x42c80000
+DATA constants<>+18040(SB)/4, $0x42c80000
+DATA constants<>+18044(SB)/4, $0x42c80000
+DATA constants<>+18048(SB)/4, $0x3fb504f3
+DATA constants<>+18052(SB)/4, $0x3fb504f3
+DATA constants<>+18056(SB)/4, $0x3fb504f3
+DATA constants<>+18060(SB)/4, $0x3fb504f3
+DATA constants<>+18064(SB)/4, $0x3fb504f3
+DATA constants<>+18068(SB)/4, $0x3fb504f3
+DATA constants<>+18072(SB)/4, $0x3fb504f3
+DATA constants<>+18076(SB)/4, $0x3fb504f3
+DATA constants<>+18080(SB)/4, $0x3fb504f3
+DATA constants<>+18084(SB)/4, $0x3fb504f3
+DATA constants<>+18088(SB)/4, $0x3fb504f3
+DATA constants<>+18092(SB)/4, $0x3fb504f3
+DATA constants<>+18096(SB)/4, $0x3fb504f3
+DATA constants<>+18100(SB)/4, $0x3fb504f3
+DATA constants<>+18104(SB)/4, $0x3fb504f3
+DATA constants<>+18108(SB)/4, $0x3fb504f3
+DATA constants<>+18112(SB)/8, $0x3fd21b15f146989b
+DATA constants<>+18120(SB)/8, $0x3fd21b15f146989b
+DATA constants<>+18128(SB)/8, $0x3fd21b15f146989b
+DATA constants<>+18136(SB)/8, $0x3fd21b15f146989b
+DATA constants<>+18144(SB)/8, $0x3fd21b15f146989b
+DATA constants<>+18152(SB)/8, $0x3fd21b15f146989b
+DATA constants<>+18160(SB)/8, $0x3fd21b15f146989b
+DATA constants<>+18168(SB)/8, $0x3fd21b15f146989b
+DATA constants<>+18176(SB)/8, $0x3fd47954e865113c
+DATA constants<>+18184(SB)/8, $0x3fd47954e865113c
+DATA constants<>+18192(SB)/8, $0x3fd47954e865113c
+DATA constants<>+18200(SB)/8, $0x3fd47954e865113c
+DATA constants<>+18208(SB)/8, $0x3fd47954e865113c
+DATA constants<>+18216(SB)/8, $0x3fd47954e865113c
+DATA constants<>+18224(SB)/8, $0x3fd47954e865113c
+DATA constants<>+18232(SB)/8, $0x3fd47954e865113c
+DATA constants<>+18240(SB)/8, $0x3fda61a2ef649675
+DATA constants<>+18248(SB)/8, $0x3fda61a2ef649675
+DATA constants<>+18256(SB)/8, $0x3fda61a2ef649675
+DATA constants<>+18264(SB)/8, $0x3fda61a2ef649675
+DATA constants<>+18272(SB)/8, $0x3fda61a2ef649675
+DATA constants<>+18280(SB)/8, $0x3fda61a2ef649675
+DATA constants<>+18288(SB)/8, $0x3fda61a2ef649675
+DATA constants<>+18296(SB)/8, $0x3fda61a2ef649675
+DATA constants<>+18304(SB)/8, $0x3fe2776c2930c203
+DATA constants<>+18312(SB)/8, $0x3fe2776c2930c203
+DATA constants<>+18320(SB)/8, $0x3fe2776c2930c203
+DATA constants<>+18328(SB)/8, $0x3fe2776c2930c203
+DATA constants<>+18336(SB)/8, $0x3fe2776c2930c203
+DATA constants<>+18344(SB)/8, $0x3fe2776c2930c203
+DATA constants<>+18352(SB)/8, $0x3fe2776c2930c203
+DATA constants<>+18360(SB)/8, $0x3fe2776c2930c203
+DATA constants<>+18368(SB)/8, $0x3feec709dc53c8a1
+DATA constants<>+18376(SB)/8, $0x3feec709dc53c8a1
+DATA constants<>+18384(SB)/8, $0x3feec709dc53c8a1
+DATA constants<>+18392(SB)/8, $0x3feec709dc53c8a1
+DATA constants<>+18400(SB)/8, $0x3feec709dc53c8a1
+DATA constants<>+18408(SB)/8, $0x3feec709dc53c8a1
+DATA constants<>+18416(SB)/8, $0x3feec709dc53c8a1
+DATA constants<>+18424(SB)/8, $0x3feec709dc53c8a1
+DATA constants<>+18432(SB)/8, $0x40071547652b8251
+DATA constants<>+18440(SB)/8, $0x40071547652b8251
+DATA constants<>+18448(SB)/8, $0x40071547652b8251
+DATA constants<>+18456(SB)/8, $0x40071547652b8251
+DATA constants<>+18464(SB)/8, $0x40071547652b8251
+DATA constants<>+18472(SB)/8, $0x40071547652b8251
+DATA constants<>+18480(SB)/8, $0x40071547652b8251
+DATA constants<>+18488(SB)/8, $0x40071547652b8251
+DATA constants<>+18496(SB)/4, $0x7f7fffff
+DATA constants<>+18500(SB)/4, $0x7f7fffff
+DATA constants<>+18504(SB)/4, $0x7f7fffff
+DATA constants<>+18508(SB)/4, $0x7f7fffff
+DATA constants<>+18512(SB)/4, $0x7f7fffff
+DATA constants<>+18516(SB)/4, $0x7f7fffff
+DATA constants<>+18520(SB)/4, $0x7f7fffff
+DATA constants<>+18524(SB)/4, $0x7f7fffff
+DATA constants<>+18528(SB)/4, $0x7f7fffff
+DATA constants<>+18532(SB)/4, $0x7f7fffff
+DATA constants<>+18536(SB)/4, $0x7f7fffff
+DATA constants<>+18540(SB)/4, $0x7f7fffff
+DATA constants<>+18544(SB)/4, $0x7f7fffff
+DATA constants<>+18548(SB)/4, $0x7f7fffff
+DATA constants<>+18552(SB)/4, $0x7f7fffff
+DATA constants<>+18556(SB)/4, $0x7f7fffff
+DATA constants<>+18560(SB)/4, $0xff7fffff
+DATA constants<>+18564(SB)/4, $0xff7fffff
+DATA constants<>+18568(SB)/4, $0xff7fffff
+DATA constants<>+18572(SB)/4, $0xff7fffff
+DATA constants<>+18576(SB)/4, $0xff7fffff
+DATA constants<>+18580(SB)/4, $0xff7fffff
+DATA constants<>+18584(SB)/4, $0xff7fffff
+DATA constants<>+18588(SB)/4, $0xff7fffff
+DATA constants<>+18592(SB)/4, $0xff7fffff
+DATA constants<>+18596(SB)/4, $0xff7fffff
+DATA constants<>+18600(SB)/4, $0xff7fffff
+DATA constants<>+18604(SB)/4, $0xff7fffff
+DATA constants<>+18608(SB)/4, $0xff7fffff
+DATA constants<>+18612(SB)/4, $0xff7fffff
+DATA constants<>+18616(SB)/4, $0xff7fffff
+DATA constants<>+18620(SB)/4, $0xff7fffff
+DATA constants<>+18624(SB)/8, $0x3eb61af4d1f9896b
+DATA constants<>+18632(SB)/8, $0x3eb61af4d1f9896b
+DATA constants<>+18640(SB)/8, $0x3eb61af4d1f9896b
+DATA constants<>+18648(SB)/8, $0x3eb61af4d1f9896b
+DATA constants<>+18656(SB)/8, $0x3eb61af4d1f9896b
+DATA constants<>+18664(SB)/8, $0x3eb61af4d1f9896b
+DATA constants<>+18672(SB)/8, $0x3eb61af4d1f9896b
+DATA constants<>+18680(SB)/8, $0x3eb61af4d1f9896b
+DATA constants<>+18688(SB)/8, $0x3ef00dad461e7742
+DATA constants<>+18696(SB)/8, $0x3ef00dad461e7742
+DATA constants<>+18704(SB)/8, $0x3ef00dad461e7742
+DATA constants<>+18712(SB)/8, $0x3ef00dad461e7742
+DATA constants<>+18720(SB)/8, $0x3ef00dad461e7742
+DATA constants<>+18728(SB)/8, $0x3ef00dad461e7742
+DATA constants<>+18736(SB)/8, $0x3ef00dad461e7742
+DATA constants<>+18744(SB)/8, $0x3ef00dad461e7742
+DATA constants<>+18752(SB)/8, $0x3f2430acd2dcd413
+DATA constants<>+18760(SB)/8, $0x3f2430acd2dcd413
+DATA constants<>+18768(SB)/8, $0x3f2430acd2dcd413
+DATA constants<>+18776(SB)/8, $0x3f2430acd2dcd413
+DATA constants<>+18784(SB)/8, $0x3f2430acd2dcd413
+DATA constants<>+18792(SB)/8, $0x3f2430acd2dcd413
+DATA constants<>+18800(SB)/8, $0x3f2430acd2dcd413
+DATA constants<>+18808(SB)/8, $0x3f2430acd2dcd413
+DATA constants<>+18816(SB)/8, $0x3f55d8748355a565
+DATA constants<>+18824(SB)/8, $0x3f55d8748355a565
+DATA constants<>+18832(SB)/8, $0x3f55d8748355a565
+DATA constants<>+18840(SB)/8, $0x3f55d8748355a565
+DATA constants<>+18848(SB)/8, $0x3f55d8748355a565
+DATA constants<>+18856(SB)/8, $0x3f55d8748355a565
+DATA constants<>+18864(SB)/8, $0x3f55d8748355a565
+DATA constants<>+18872(SB)/8, $0x3f55d8748355a565
+DATA constants<>+18880(SB)/8, $0x3f83b2ab5c4cbb43
+DATA constants<>+18888(SB)/8, $0x3f83b2ab5c4cbb43
+DATA constants<>+18896(SB)/8, $0x3f83b2ab5c4cbb43
+DATA constants<>+18904(SB)/8, $0x3f83b2ab5c4cbb43
+DATA constants<>+18912(SB)/8, $0x3f83b2ab5c4cbb43
+DATA constants<>+18920(SB)/8, $0x3f83b2ab5c4cbb43
+DATA constants<>+18928(SB)/8, $0x3f83b2ab5c4cbb43
+DATA constants<>+18936(SB)/8, $0x3f83b2ab5c4cbb43
+DATA constants<>+18944(SB)/8, $0x3fac6b08dd46f942
+DATA constants<>+18952(SB)/8, $0x3fac6b08dd46f942
+DATA constants<>+18960(SB)/8, $0x3fac6b08dd46f942
+DATA constants<>+18968(SB)/8, $0x3fac6b08dd46f942
+DATA constants<>+18976(SB)/8, $0x3fac6b08dd46f942
+DATA constants<>+18984(SB)/8, $0x3fac6b08dd46f942
+DATA constants<>+18992(SB)/8, $0x3fac6b08dd46f942
+DATA constants<>+19000(SB)/8, $0x3fac6b08dd46f942
+DATA constants<>+19008(SB)/8, $0x3fcebfbdff931f14
+DATA constants<>+19016(SB)/8, $0x3fcebfbdff931f14
+DATA constants<>+19024(SB)/8, $0x3fcebfbdff931f14
+DATA constants<>+19032(SB)/8, $0x3fcebfbdff931f14
+DATA constants<>+19040(SB)/8, $0x3fcebfbdff931f14
+DATA constants<>+19048(SB)/8, $0x3fcebfbdff931f14
+DATA constants<>+19056(SB)/8, $0x3fcebfbdff931f14
+DATA constants<>+19064(SB)/8, $0x3fcebfbdff931f14
+DATA constants<>+19072(SB)/8, $0x3fe62e42fef86150
+DATA constants<>+19080(SB)/8, $0x3fe62e42fef86150
+DATA constants<>+19088(SB)/8, $0x3fe62e42fef86150
+DATA constants<>+19096(SB)/8, $0x3fe62e42fef86150
+DATA constants<>+19104(SB)/8, $0x3fe62e42fef86150
+DATA constants<>+19112(SB)/8, $0x3fe62e42fef86150
+DATA constants<>+19120(SB)/8, $0x3fe62e42fef86150
+DATA constants<>+19128(SB)/8, $0x3fe62e42fef86150
+DATA constants<>+19136(SB)/8, $0x3feffffffffff7a0
+DATA constants<>+19144(SB)/8, $0x3feffffffffff7a0
+DATA constants<>+19152(SB)/8, $0x3feffffffffff7a0
+DATA constants<>+19160(SB)/8, $0x3feffffffffff7a0
+DATA constants<>+19168(SB)/8, $0x3feffffffffff7a0
+DATA constants<>+19176(SB)/8, $0x3feffffffffff7a0
+DATA constants<>+19184(SB)/8, $0x3feffffffffff7a0
+DATA constants<>+19192(SB)/8, $0x3feffffffffff7a0
+DATA constants<>+19200(SB)/4, $0xc3200000
+DATA constants<>+19204(SB)/4, $0xc3200000
+DATA constants<>+19208(SB)/4, $0xc3200000
+DATA constants<>+19212(SB)/4, $0xc3200000
+DATA constants<>+19216(SB)/4, $0xc3200000
+DATA constants<>+19220(SB)/4, $0xc3200000
+DATA constants<>+19224(SB)/4, $0xc3200000
+DATA constants<>+19228(SB)/4, $0xc3200000
+DATA constants<>+19232(SB)/4, $0xc3200000
+DATA constants<>+19236(SB)/4, $0xc3200000
+DATA constants<>+19240(SB)/4, $0xc3200000
+DATA constants<>+19244(SB)/4, $0xc3200000
+DATA constants<>+19248(SB)/4, $0xc3200000
+DATA constants<>+19252(SB)/4, $0xc3200000
+DATA constants<>+19256(SB)/4, $0xc3200000
+DATA constants<>+19260(SB)/4, $0xc3200000
+DATA constants<>+19264(SB)/4, $0x430c0000
+DATA constants<>+19268(SB)/4, $0x430c0000
+DATA constants<>+19272(SB)/4, $0x430c0000
+DATA constants<>+19276(SB)/4, $0x430c0000
+DATA constants<>+19280(SB)/4, $0x430c0000
+DATA constants<>+19284(SB)/4, $0x430c0000
+DATA constants<>+19288(SB)/4, $0x430c0000
+DATA constants<>+19292(SB)/4, $0x430c0000
+DATA constants<>+19296(SB)/4, $0x430c0000
+DATA constants<>+19300(SB)/4, $0x430c0000
+DATA constants<>+19304(SB)/4, $0x430c0000
+DATA constants<>+19308(SB)/4, $0x430c0000
+DATA constants<>+19312(SB)/4, $0x430c0000
+DATA constants<>+19316(SB)/4, $0x430c0000
+DATA constants<>+19320(SB)/4, $0x430c0000
+DATA constants<>+19324(SB)/4, $0x430c0000
+DATA constants<>+19328(SB)/4, $0xbaea4bcf
+DATA constants<>+19332(SB)/4, $0xbaea4bcf
+DATA constants<>+19336(SB)/4, $0xbaea4bcf
+DATA constants<>+19340(SB)/4, $0xbaea4bcf
+DATA constants<>+19344(SB)/4, $0xbaea4bcf
+DATA constants<>+19348(SB)/4, $0xbaea4bcf
+DATA constants<>+19352(SB)/4, $0xbaea4bcf
+DATA constants<>+19356(SB)/4, $0xbaea4bcf
+DATA constants<>+19360(SB)/4, $0xbaea4bcf
+DATA constants<>+19364(SB)/4, $0xbaea4bcf
+DATA constants<>+19368(SB)/4, $0xbaea4bcf
+DATA constants<>+19372(SB)/4, $0xbaea4bcf
+DATA constants<>+19376(SB)/4, $0xbaea4bcf
+DATA constants<>+19380(SB)/4, $0xbaea4bcf
+DATA constants<>+19384(SB)/4, $0xbaea4bcf
+DATA constants<>+19388(SB)/4, $0xbaea4bcf
+DATA constants<>+19392(SB)/4, $0x3c3260e7
+DATA constants<>+19396(SB)/4, $0x3c3260e7
+DATA constants<>+19400(SB)/4, $0x3c3260e7
+DATA constants<>+19404(SB)/4, $0x3c3260e7
+DATA constants<>+19408(SB)/4, $0x3c3260e7
+DATA constants<>+19412(SB)/4, $0x3c3260e7
+DATA constants<>+19416(SB)/4, $0x3c3260e7
+DATA constants<>+19420(SB)/4, $0x3c3260e7
+DATA constants<>+19424(SB)/4, $0x3c3260e7
+DATA constants<>+19428(SB)/4, $0x3c3260e7
+DATA constants<>+19432(SB)/4, $0x3c3260e7
+DATA constants<>+19436(SB)/4, $0x3c3260e7
+DATA constants<>+19440(SB)/4, $0x3c3260e7
+DATA constants<>+19444(SB)/4, $0x3c3260e7
+DATA constants<>+19448(SB)/4, $0x3c3260e7
+DATA constants<>+19452(SB)/4, $0x3c3260e7
+DATA constants<>+19456(SB)/4, $0xbcfefe0e
+DATA constants<>+19460(SB)/4, $0xbcfefe0e
+DATA constants<>+19464(SB)/4, $0xbcfefe0e
+DATA constants<>+19468(SB)/4, $0xbcfefe0e
+DATA constants<>+19472(SB)/4, $0xbcfefe0e
+DATA constants<>+19476(SB)/4, $0xbcfefe0e
+DATA constants<>+19480(SB)/4, $0xbcfefe0e
+DATA constants<>+19484(SB)/4, $0xbcfefe0e
+DATA constants<>+19488(SB)/4, $0xbcfefe0e
+DATA constants<>+19492(SB)/4, $0xbcfefe0e
+DATA constants<>+19496(SB)/4, $0xbcfefe0e
+DATA constants<>+19500(SB)/4, $0xbcfefe0e
+DATA constants<>+19504(SB)/4, $0xbcfefe0e
+DATA constants<>+19508(SB)/4, $0xbcfefe0e
+DATA constants<>+19512(SB)/4, $0xbcfefe0e
+DATA constants<>+19516(SB)/4, $0xbcfefe0e
+DATA constants<>+19520(SB)/4, $0x3d6d2f6a
+DATA constants<>+19524(SB)/4, $0x3d6d2f6a
+DATA constants<>+19528(SB)/4, $0x3d6d2f6a
+DATA constants<>+19532(SB)/4, $0x3d6d2f6a
+DATA constants<>+19536(SB)/4, $0x3d6d2f6a
+DATA constants<>+19540(SB)/4, $0x3d6d2f6a
+DATA constants<>+19544(SB)/4, $0x3d6d2f6a
+DATA constants<>+19548(SB)/4, $0x3d6d2f6a
+DATA constants<>+19552(SB)/4, $0x3d6d2f6a
+DATA constants<>+19556(SB)/4, $0x3d6d2f6a
+DATA constants<>+19560(SB)/4, $0x3d6d2f6a
+DATA constants<>+19564(SB)/4, $0x3d6d2f6a
+DATA constants<>+19568(SB)/4, $0x3d6d2f6a
+DATA constants<>+19572(SB)/4, $0x3d6d2f6a
+DATA constants<>+19576(SB)/4, $0x3d6d2f6a
+DATA constants<>+19580(SB)/4, $0x3d6d2f6a
+DATA constants<>+19584(SB)/4, $0xbdac0aaf
+DATA constants<>+19588(SB)/4, $0xbdac0aaf
+DATA constants<>+19592(SB)/4, $0xbdac0aaf
+DATA constants<>+19596(SB)/4, $0xbdac0aaf
+DATA constants<>+19600(SB)/4, $0xbdac0aaf
+DATA constants<>+19604(SB)/4, $0xbdac0aaf
+DATA constants<>+19608(SB)/4, $0xbdac0aaf
+DATA constants<>+19612(SB)/4, $0xbdac0aaf
+DATA constants<>+19616(SB)/4, $0xbdac0aaf
+DATA constants<>+19620(SB)/4, $0xbdac0aaf
+DATA constants<>+19624(SB)/4, $0xbdac0aaf
+DATA constants<>+19628(SB)/4, $0xbdac0aaf
+DATA constants<>+19632(SB)/4, $0xbdac0aaf
+DATA constants<>+19636(SB)/4, $0xbdac0aaf
+DATA constants<>+19640(SB)/4, $0xbdac0aaf
+DATA constants<>+19644(SB)/4, $0xbdac0aaf
+DATA constants<>+19648(SB)/4, $0x3de047b2
+DATA constants<>+19652(SB)/4, $0x3de047b2
+DATA constants<>+19656(SB)/4, $0x3de047b2
+DATA constants<>+19660(SB)/4, $0x3de047b2
+DATA constants<>+19664(SB)/4, $0x3de047b2
+DATA constants<>+19668(SB)/4, $0x3de047b2
+DATA constants<>+19672(SB)/4, $0x3de047b2
+DATA constants<>+19676(SB)/4, $0x3de047b2
+DATA constants<>+19680(SB)/4, $0x3de047b2
+DATA constants<>+19684(SB)/4, $0x3de047b2
+DATA constants<>+19688(SB)/4, $0x3de047b2
+DATA constants<>+19692(SB)/4, $0x3de047b2
+DATA constants<>+19696(SB)/4, $0x3de047b2
+DATA constants<>+19700(SB)/4, $0x3de047b2
+DATA constants<>+19704(SB)/4, $0x3de047b2
+DATA constants<>+19708(SB)/4, $0x3de047b2
+DATA constants<>+19712(SB)/4, $0xbe12105b
+DATA constants<>+19716(SB)/4, $0xbe12105b
+DATA constants<>+19720(SB)/4, $0xbe12105b
+DATA constants<>+19724(SB)/4, $0xbe12105b
+DATA constants<>+19728(SB)/4, $0xbe12105b
+DATA constants<>+19732(SB)/4, $0xbe12105b
+DATA constants<>+19736(SB)/4, $0xbe12105b
+DATA constants<>+19740(SB)/4, $0xbe12105b
+DATA constants<>+19744(SB)/4, $0xbe12105b
+DATA constants<>+19748(SB)/4, $0xbe12105b
+DATA constants<>+19752(SB)/4, $0xbe12105b
+DATA constants<>+19756(SB)/4, $0xbe12105b
+DATA constants<>+19760(SB)/4, $0xbe12105b
+DATA constants<>+19764(SB)/4, $0xbe12105b
+DATA constants<>+19768(SB)/4, $0xbe12105b
+DATA constants<>+19772(SB)/4, $0xbe12105b
+DATA constants<>+19776(SB)/4, $0x3e4cc8f3
+DATA constants<>+19780(SB)/4, $0x3e4cc8f3
+DATA constants<>+19784(SB)/4, $0x3e4cc8f3
+DATA constants<>+19788(SB)/4, $0x3e4cc8f3
+DATA constants<>+19792(SB)/4, $0x3e4cc8f3
+DATA constants<>+19796(SB)/4, $0x3e4cc8f3
+DATA constants<>+19800(SB)/4, $0x3e4cc8f3
+DATA constants<>+19804(SB)/4, $0x3e4cc8f3
+DATA constants<>+19808(SB)/4, $0x3e4cc8f3
+DATA constants<>+19812(SB)/4, $0x3e4cc8f3
+DATA constants<>+19816(SB)/4, $0x3e4cc8f3
+DATA constants<>+19820(SB)/4, $0x3e4cc8f3
+DATA constants<>+19824(SB)/4, $0x3e4cc8f3
+DATA constants<>+19828(SB)/4, $0x3e4cc8f3
+DATA constants<>+19832(SB)/4, $0x3e4cc8f3
+DATA constants<>+19836(SB)/4, $0x3e4cc8f3
+DATA constants<>+19840(SB)/4, $0xbeaaaa9f
+DATA constants<>+19844(SB)/4, $0xbeaaaa9f
+DATA constants<>+19848(SB)/4, $0xbeaaaa9f
+DATA constants<>+19852(SB)/4, $0xbeaaaa9f
+DATA constants<>+19856(SB)/4, $0xbeaaaa9f
+DATA constants<>+19860(SB)/4, $0xbeaaaa9f
+DATA constants<>+19864(SB)/4, $0xbeaaaa9f
+DATA constants<>+19868(SB)/4, $0xbeaaaa9f
+DATA constants<>+19872(SB)/4, $0xbeaaaa9f
+DATA constants<>+19876(SB)/4, $0xbeaaaa9f
+DATA constants<>+19880(SB)/4, $0xbeaaaa9f
+DATA constants<>+19884(SB)/4, $0xbeaaaa9f
+DATA constants<>+19888(SB)/4, $0xbeaaaa9f
+DATA constants<>+19892(SB)/4, $0xbeaaaa9f
+DATA constants<>+19896(SB)/4, $0xbeaaaa9f
+DATA constants<>+19900(SB)/4, $0xbeaaaa9f
+DATA constants<>+19904(SB)/4, $0x3fc90fdb
+DATA constants<>+19908(SB)/4, $0x3fc90fdb
+DATA constants<>+19912(SB)/4, $0x3fc90fdb
+DATA constants<>+19916(SB)/4, $0x3fc90fdb
+DATA constants<>+19920(SB)/4, $0x3fc90fdb
+DATA constants<>+19924(SB)/4, $0x3fc90fdb
+DATA constants<>+19928(SB)/4, $0x3fc90fdb
+DATA constants<>+19932(SB)/4, $0x3fc90fdb
+DATA constants<>+19936(SB)/4, $0x3fc90fdb
+DATA constants<>+19940(SB)/4, $0x3fc90fdb
+DATA constants<>+19944(SB)/4, $0x3fc90fdb
+DATA constants<>+19948(SB)/4, $0x3fc90fdb
+DATA constants<>+19952(SB)/4, $0x3fc90fdb
+DATA constants<>+19956(SB)/4, $0x3fc90fdb
+DATA constants<>+19960(SB)/4, $0x3fc90fdb
+DATA constants<>+19964(SB)/4, $0x3fc90fdb
+DATA constants<>+19968(SB)/4, $0x40490fdb
+DATA constants<>+19972(SB)/4, $0x40490fdb
+DATA constants<>+19976(SB)/4, $0x40490fdb
+DATA constants<>+19980(SB)/4, $0x40490fdb
+DATA constants<>+19984(SB)/4, $0x40490fdb
+DATA constants<>+19988(SB)/4, $0x40490fdb
+DATA constants<>+19992(SB)/4, $0x40490fdb
+DATA constants<>+19996(SB)/4, $0x40490fdb
+DATA constants<>+20000(SB)/4, $0x40490fdb
+DATA constants<>+20004(SB)/4, $0x40490fdb
+DATA constants<>+20008(SB)/4, $0x40490fdb
+DATA constants<>+20012(SB)/4, $0x40490fdb
+DATA constants<>+20016(SB)/4, $0x40490fdb
+DATA constants<>+20020(SB)/4, $0x40490fdb
+DATA constants<>+20024(SB)/4, $0x40490fdb
+DATA constants<>+20028(SB)/4, $0x40490fdb
+DATA constants<>+20032(SB)/4, $0xb33bbd2e
+DATA constants<>+20036(SB)/4, $0xb33bbd2e
+DATA constants<>+20040(SB)/4, $0xb33bbd2e
+DATA constants<>+20044(SB)/4, $0xb33bbd2e
+DATA constants<>+20048(SB)/4, $0xb33bbd2e
+DATA constants<>+20052(SB)/4, $0xb33bbd2e
+DATA constants<>+20056(SB)/4, $0xb33bbd2e
+DATA constants<>+20060(SB)/4, $0xb33bbd2e
+DATA constants<>+20064(SB)/4, $0xb33bbd2e
+DATA constants<>+20068(SB)/4, $0xb33bbd2e
+DATA constants<>+20072(SB)/4, $0xb33bbd2e
+DATA constants<>+20076(SB)/4, $0xb33bbd2e
+DATA constants<>+20080(SB)/4, $0xb33bbd2e
+DATA constants<>+20084(SB)/4, $0xb33bbd2e
+DATA constants<>+20088(SB)/4, $0xb33bbd2e
+DATA constants<>+20092(SB)/4, $0xb33bbd2e
+DATA constants<>+20096(SB)/4, $0xb3bbbd2e
+DATA constants<>+20100(SB)/4, $0xb3bbbd2e
+DATA constants<>+20104(SB)/4, $0xb3bbbd2e
+DATA constants<>+20108(SB)/4, $0xb3bbbd2e
+DATA constants<>+20112(SB)/4, $0xb3bbbd2e
+DATA constants<>+20116(SB)/4, $0xb3bbbd2e
+DATA constants<>+20120(SB)/4, $0xb3bbbd2e
+DATA constants<>+20124(SB)/4, $0xb3bbbd2e
+DATA constants<>+20128(SB)/4, $0xb3bbbd2e
+DATA constants<>+20132(SB)/4, $0xb3bbbd2e
+DATA constants<>+20136(SB)/4, $0xb3bbbd2e
+DATA constants<>+20140(SB)/4, $0xb3bbbd2e
+DATA constants<>+20144(SB)/4, $0xb3bbbd2e
+DATA constants<>+20148(SB)/4, $0xb3bbbd2e
+DATA constants<>+20152(SB)/4, $0xb3bbbd2e
+DATA constants<>+20156(SB)/4, $0xb3bbbd2e
+DATA constants<>+20160(SB)/8, $0x3fe45f306dc9c883
+DATA constants<>+20168(SB)/8, $0x3fe45f306dc9c883
+DATA constants<>+20176(SB)/8, $0x3fe45f306dc9c883
+DATA constants<>+20184(SB)/8, $0x3fe45f306dc9c883
+DATA constants<>+20192(SB)/8, $0x3fe45f306dc9c883
+DATA constants<>+20200(SB)/8, $0x3fe45f306dc9c883
+DATA constants<>+20208(SB)/8, $0x3fe45f306dc9c883
+DATA constants<>+20216(SB)/8, $0x3fe45f306dc9c883
+DATA constants<>+20224(SB)/8, $0x3ff921fb54442d18
+DATA constants<>+20232(SB)/8, $0x3ff921fb54442d18
+DATA constants<>+20240(SB)/8, $0x3ff921fb54442d18
+DATA constants<>+20248(SB)/8, $0x3ff921fb54442d18
+DATA constants<>+20256(SB)/8, $0x3ff921fb54442d18
+DATA constants<>+20264(SB)/8, $0x3ff921fb54442d18
+DATA constants<>+20272(SB)/8, $0x3ff921fb54442d18
+DATA constants<>+20280(SB)/8, $0x3ff921fb54442d18
+DATA constants<>+20288(SB)/8, $0x3c91a62633145c07
+DATA constants<>+20296(SB)/8, $0x3c91a62633145c07
+DATA constants<>+20304(SB)/8, $0x3c91a62633145c07
+DATA constants<>+20312(SB)/8, $0x3c91a62633145c07
+DATA constants<>+20320(SB)/8, $0x3c91a62633145c07
+DATA constants<>+20328(SB)/8, $0x3c91a62633145c07
+DATA constants<>+20336(SB)/8, $0x3c91a62633145c07
+DATA constants<>+20344(SB)/8, $0x3c91a62633145c07
+DATA constants<>+20352(SB)/4, $0xb94caa04
+DATA constants<>+20356(SB)/4, $0xb94caa04
+DATA constants<>+20360(SB)/4, $0xb94caa04
+DATA constants<>+20364(SB)/4, $0xb94caa04
+DATA constants<>+20368(SB)/4, $0xb94caa04
+DATA constants<>+20372(SB)/4, $0xb94caa04
+DATA constants<>+20376(SB)/4, $0xb94caa04
+DATA constants<>+20380(SB)/4, $0xb94caa04
+DATA constants<>+20384(SB)/4, $0xb94caa04
+DATA constants<>+20388(SB)/4, $0xb94caa04
+DATA constants<>+20392(SB)/4, $0xb94caa04
+DATA constants<>+20396(SB)/4, $0xb94caa04
+DATA constants<>+20400(SB)/4, $0xb94caa04
+DATA constants<>+20404(SB)/4, $0xb94caa04
+DATA constants<>+20408(SB)/4, $0xb94caa04
+DATA constants<>+20412(SB)/4, $0xb94caa04
+DATA constants<>+20416(SB)/4, $0x3c0883bc
+DATA constants<>+20420(SB)/4, $0x3c0883bc
+DATA constants<>+20424(SB)/4, $0x3c0883bc
+DATA constants<>+20428(SB)/4, $0x3c0883bc
+DATA constants<>+20432(SB)/4, $0x3c0883bc
+DATA constants<>+20436(SB)/4, $0x3c0883bc
+DATA constants<>+20440(SB)/4, $0x3c0883bc
+DATA constants<>+20444(SB)/4, $0x3c0883bc
+DATA constants<>+20448(SB)/4, $0x3c0883bc
+DATA constants<>+20452(SB)/4, $0x3c0883bc
+DATA constants<>+20456(SB)/4, $0x3c0883bc
+DATA constants<>+20460(SB)/4, $0x3c0883bc
+DATA constants<>+20464(SB)/4, $0x3c0883bc
+DATA constants<>+20468(SB)/4, $0x3c0883bc
+DATA constants<>+20472(SB)/4, $0x3c0883bc
+DATA constants<>+20476(SB)/4, $0x3c0883bc
+DATA constants<>+20480(SB)/4, $0xbe2aaaa3
+DATA constants<>+20484(SB)/4, $0xbe2aaaa3
+DATA constants<>+20488(SB)/4, $0xbe2aaaa3
+DATA constants<>+20492(SB)/4, $0xbe2aaaa3
+DATA constants<>+20496(SB)/4, $0xbe2aaaa3
+DATA constants<>+20500(SB)/4, $0xbe2aaaa3
+DATA constants<>+20504(SB)/4, $0xbe2aaaa3
+DATA constants<>+20508(SB)/4, $0xbe2aaaa3
+DATA constants<>+20512(SB)/4, $0xbe2aaaa3
+DATA constants<>+20516(SB)/4, $0xbe2aaaa3
+DATA constants<>+20520(SB)/4, $0xbe2aaaa3
+DATA constants<>+20524(SB)/4, $0xbe2aaaa3
+DATA constants<>+20528(SB)/4, $0xbe2aaaa3
+DATA constants<>+20532(SB)/4, $0xbe2aaaa3
+DATA constants<>+20536(SB)/4, $0xbe2aaaa3
+DATA constants<>+20540(SB)/4, $0xbe2aaaa3
+DATA constants<>+20544(SB)/4, $0x37ccf48a
+DATA constants<>+20548(SB)/4, $0x37ccf48a
+DATA constants<>+20552(SB)/4, $0x37ccf48a
+DATA constants<>+20556(SB)/4, $0x37ccf48a
+DATA constants<>+20560(SB)/4, $0x37ccf48a
+DATA constants<>+20564(SB)/4, $0x37ccf48a
+DATA constants<>+20568(SB)/4, $0x37ccf48a
+DATA constants<>+20572(SB)/4, $0x37ccf48a
+DATA constants<>+20576(SB)/4, $0x37ccf48a
+DATA constants<>+20580(SB)/4, $0x37ccf48a
+DATA constants<>+20584(SB)/4, $0x37ccf48a
+DATA constants<>+20588(SB)/4, $0x37ccf48a
+DATA constants<>+20592(SB)/4, $0x37ccf48a
+DATA constants<>+20596(SB)/4, $0x37ccf48a
+DATA constants<>+20600(SB)/4, $0x37ccf48a
+DATA constants<>+20604(SB)/4, $0x37ccf48a
+DATA constants<>+20608(SB)/4, $0xbab60615
+DATA constants<>+20612(SB)/4, $0xbab60615
+DATA constants<>+20616(SB)/4, $0xbab60615
+DATA constants<>+20620(SB)/4, $0xbab60615
+DATA constants<>+20624(SB)/4, $0xbab60615
+DATA constants<>+20628(SB)/4, $0xbab60615
+DATA constants<>+20632(SB)/4, $0xbab60615
+DATA constants<>+20636(SB)/4, $0xbab60615
+DATA constants<>+20640(SB)/4, $0xbab60615
+DATA constants<>+20644(SB)/4, $0xbab60615
+DATA constants<>+20648(SB)/4, $0xbab60615
+DATA constants<>+20652(SB)/4, $0xbab60615
+DATA constants<>+20656(SB)/4, $0xbab60615
+DATA constants<>+20660(SB)/4, $0xbab60615
+DATA constants<>+20664(SB)/4, $0xbab60615
+DATA constants<>+20668(SB)/4, $0xbab60615
+DATA constants<>+20672(SB)/4, $0x3d2aaaa5
+DATA constants<>+20676(SB)/4, $0x3d2aaaa5
+DATA constants<>+20680(SB)/4, $0x3d2aaaa5
+DATA constants<>+20684(SB)/4, $0x3d2aaaa5
+DATA constants<>+20688(SB)/4, $0x3d2aaaa5
+DATA constants<>+20692(SB)/4, $0x3d2aaaa5
+DATA constants<>+20696(SB)/4, $0x3d2aaaa5
+DATA constants<>+20700(SB)/4, $0x3d2aaaa5
+DATA constants<>+20704(SB)/4, $0x3d2aaaa5
+DATA constants<>+20708(SB)/4, $0x3d2aaaa5
+DATA constants<>+20712(SB)/4, $0x3d2aaaa5
+DATA constants<>+20716(SB)/4, $0x3d2aaaa5
+DATA constants<>+20720(SB)/4, $0x3d2aaaa5
+DATA constants<>+20724(SB)/4, $0x3d2aaaa5
+DATA constants<>+20728(SB)/4, $0x3d2aaaa5
+DATA constants<>+20732(SB)/4, $0x3d2aaaa5
+DATA constants<>+20736(SB)/4, $0x00000002
+DATA constants<>+20740(SB)/4, $0x00000002
+DATA constants<>+20744(SB)/4, $0x00000002
+DATA constants<>+20748(SB)/4, $0x00000002
+DATA constants<>+20752(SB)/4, $0x00000002
+DATA constants<>+20756(SB)/4, $0x00000002
+DATA constants<>+20760(SB)/4, $0x00000002
+DATA constants<>+20764(SB)/4, $0x00000002
+DATA constants<>+20768(SB)/4, $0x00000002
+DATA constants<>+20772(SB)/4, $0x00000002
+DATA constants<>+20776(SB)/4, $0x00000002
+DATA constants<>+20780(SB)/4, $0x00000002
+DATA constants<>+20784(SB)/4, $0x00000002
+DATA constants<>+20788(SB)/4, $0x00000002
+DATA constants<>+20792(SB)/4, $0x00000002
+DATA constants<>+20796(SB)/4, $0x00000002
+DATA constants<>+20800(SB)/4, $0x3b8f4258
+DATA constants<>+20804(SB)/4, $0x3b8f4258
+DATA constants<>+20808(SB)/4, $0x3b8f4258
+DATA constants<>+20812(SB)/4, $0x3b8f4258
+DATA constants<>+20816(SB)/4, $0x3b8f4258
+DATA constants<>+20820(SB)/4, $0x3b8f4258
+DATA constants<>+20824(SB)/4, $0x3b8f4258
+DATA constants<>+20828(SB)/4, $0x3b8f4258
+DATA constants<>+20832(SB)/4, $0x3b8f4258
+DATA constants<>+20836(SB)/4, $0x3b8f4258
+DATA constants<>+20840(SB)/4, $0x3b8f4258
+DATA constants<>+20844(SB)/4, $0x3b8f4258
+DATA constants<>+20848(SB)/4, $0x3b8f4258
+DATA constants<>+20852(SB)/4, $0x3b8f4258
+DATA constants<>+20856(SB)/4, $0x3b8f4258
+DATA constants<>+20860(SB)/4, $0x3b8f4258
+DATA constants<>+20864(SB)/4, $0x38d0af68
+DATA constants<>+20868(SB)/4, $0x38d0af68
+DATA constants<>+20872(SB)/4, $0x38d0af68
+DATA constants<>+20876(SB)/4, $0x38d0af68
+DATA constants<>+20880(SB)/4, $0x38d0af68
+DATA constants<>+20884(SB)/4, $0x38d0af68
+DATA constants<>+20888(SB)/4, $0x38d0af68
+DATA constants<>+20892(SB)/4, $0x38d0af68
+DATA constants<>+20896(SB)/4, $0x38d0af68
+DATA constants<>+20900(SB)/4, $0x38d0af68
+DATA constants<>+20904(SB)/4, $0x38d0af68
+DATA constants<>+20908(SB)/4, $0x38d0af68
+DATA constants<>+20912(SB)/4, $0x38d0af68
+DATA constants<>+20916(SB)/4, $0x38d0af68
+DATA constants<>+20920(SB)/4, $0x38d0af68
+DATA constants<>+20924(SB)/4, $0x38d0af68
+DATA constants<>+20928(SB)/4, $0x3c316281
+DATA constants<>+20932(SB)/4, $0x3c316281
+DATA constants<>+20936(SB)/4, $0x3c316281
+DATA constants<>+20940(SB)/4, $0x3c316281
+DATA constants<>+20944(SB)/4, $0x3c316281
+DATA constants<>+20948(SB)/4, $0x3c316281
+DATA constants<>+20952(SB)/4, $0x3c316281
+DATA constants<>+20956(SB)/4, $0x3c316281
+DATA constants<>+20960(SB)/4, $0x3c316281
+DATA constants<>+20964(SB)/4, $0x3c316281
+DATA constants<>+20968(SB)/4, $0x3c316281
+DATA constants<>+20972(SB)/4, $0x3c316281
+DATA constants<>+20976(SB)/4, $0x3c316281
+DATA constants<>+20980(SB)/4, $0x3c316281
+DATA constants<>+20984(SB)/4, $0x3c316281
+DATA constants<>+20988(SB)/4, $0x3c316281
+DATA constants<>+20992(SB)/4, $0x3cae60ca
+DATA constants<>+20996(SB)/4, $0x3cae60ca
+DATA constants<>+21000(SB)/4, $0x3cae60ca
+DATA constants<>+21004(SB)/4, $0x3cae60ca
+DATA constants<>+21008(SB)/4, $0x3cae60ca
+DATA constants<>+21012(SB)/4, $0x3cae60ca
+DATA constants<>+21016(SB)/4, $0x3cae60ca
+DATA constants<>+21020(SB)/4, $0x3cae60ca
+DATA constants<>+21024(SB)/4, $0x3cae60ca
+DATA constants<>+21028(SB)/4, $0x3cae60ca
+DATA constants<>+21032(SB)/4, $0x3cae60ca
+DATA constants<>+21036(SB)/4, $0x3cae60ca
+DATA constants<>+21040(SB)/4, $0x3cae60ca
+DATA constants<>+21044(SB)/4, $0x3cae60ca
+DATA constants<>+21048(SB)/4, $0x3cae60ca
+DATA constants<>+21052(SB)/4, $0x3cae60ca
+DATA constants<>+21056(SB)/4, $0x3d5d6cdd
+DATA constants<>+21060(SB)/4, $0x3d5d6cdd
+DATA constants<>+21064(SB)/4, $0x3d5d6cdd
+DATA constants<>+21068(SB)/4, $0x3d5d6cdd
+DATA constants<>+21072(SB)/4, $0x3d5d6cdd
+DATA constants<>+21076(SB)/4, $0x3d5d6cdd
+DATA constants<>+21080(SB)/4, $0x3d5d6cdd
+DATA constants<>+21084(SB)/4, $0x3d5d6cdd
+DATA constants<>+21088(SB)/4, $0x3d5d6cdd
+DATA constants<>+21092(SB)/4, $0x3d5d6cdd
+DATA constants<>+21096(SB)/4, $0x3d5d6cdd
+DATA constants<>+21100(SB)/4, $0x3d5d6cdd
+DATA constants<>+21104(SB)/4, $0x3d5d6cdd
+DATA constants<>+21108(SB)/4, $0x3d5d6cdd
+DATA constants<>+21112(SB)/4, $0x3d5d6cdd
+DATA constants<>+21116(SB)/4, $0x3d5d6cdd
+DATA constants<>+21120(SB)/4, $0x3e0886cf
+DATA constants<>+21124(SB)/4, $0x3e0886cf
+DATA constants<>+21128(SB)/4, $0x3e0886cf
+DATA constants<>+21132(SB)/4, $0x3e0886cf
+DATA constants<>+21136(SB)/4, $0x3e0886cf
+DATA constants<>+21140(SB)/4, $0x3e0886cf
+DATA constants<>+21144(SB)/4, $0x3e0886cf
+DATA constants<>+21148(SB)/4, $0x3e0886cf
+DATA constants<>+21152(SB)/4, $0x3e0886cf
+DATA constants<>+21156(SB)/4, $0x3e0886cf
+DATA constants<>+21160(SB)/4, $0x3e0886cf
+DATA constants<>+21164(SB)/4, $0x3e0886cf
+DATA constants<>+21168(SB)/4, $0x3e0886cf
+DATA constants<>+21172(SB)/4, $0x3e0886cf
+DATA constants<>+21176(SB)/4, $0x3e0886cf
+DATA constants<>+21180(SB)/4, $0x3e0886cf
+DATA constants<>+21184(SB)/4, $0x3eaaaab0
+DATA constants<>+21188(SB)/4, $0x3eaaaab0
+DATA constants<>+21192(SB)/4, $0x3eaaaab0
+DATA constants<>+21196(SB)/4, $0x3eaaaab0
+DATA constants<>+21200(SB)/4, $0x3eaaaab0
+DATA constants<>+21204(SB)/4, $0x3eaaaab0
+DATA constants<>+21208(SB)/4, $0x3eaaaab0
+DATA constants<>+21212(SB)/4, $0x3eaaaab0
+DATA constants<>+21216(SB)/4, $0x3eaaaab0
+DATA constants<>+21220(SB)/4, $0x3eaaaab0
+DATA constants<>+21224(SB)/4, $0x3eaaaab0
+DATA constants<>+21228(SB)/4, $0x3eaaaab0
+DATA constants<>+21232(SB)/4, $0x3eaaaab0
+DATA constants<>+21236(SB)/4, $0x3eaaaab0
+DATA constants<>+21240(SB)/4, $0x3eaaaab0
+DATA constants<>+21244(SB)/4, $0x3eaaaab0
+DATA constants<>+21248(SB)/8, $0x4086300000000000
+DATA constants<>+21256(SB)/8, $0x4086300000000000
+DATA constants<>+21264(SB)/8, $0x4086300000000000
+DATA constants<>+21272(SB)/8, $0x4086300000000000
+DATA constants<>+21280(SB)/8, $0x4086300000000000
+DATA constants<>+21288(SB)/8, $0x4086300000000000
+DATA constants<>+21296(SB)/8, $0x4086300000000000
+DATA constants<>+21304(SB)/8, $0x4086300000000000
+DATA constants<>+21312(SB)/8, $0xc087500000000000
+DATA constants<>+21320(SB)/8, $0xc087500000000000
+DATA constants<>+21328(SB)/8, $0xc087500000000000
+DATA constants<>+21336(SB)/8, $0xc087500000000000
+DATA constants<>+21344(SB)/8, $0xc087500000000000
+DATA constants<>+21352(SB)/8, $0xc087500000000000
+DATA constants<>+21360(SB)/8, $0xc087500000000000
+DATA constants<>+21368(SB)/8, $0xc087500000000000
+DATA constants<>+21376(SB)/8, $0x3ff71547652b82fe
+DATA constants<>+21384(SB)/8, $0x3ff71547652b82fe
+DATA constants<>+21392(SB)/8, $0x3ff71547652b82fe
+DATA constants<>+21400(SB)/8, $0x3ff71547652b82fe
+DATA constants<>+21408(SB)/8, $0x3ff71547652b82fe
+DATA constants<>+21416(SB)/8, $0x3ff71547652b82fe
+DATA constants<>+21424(SB)/8, $0x3ff71547652b82fe
+DATA constants<>+21432(SB)/8, $0x3ff71547652b82fe
+DATA constants<>+21440(SB)/8, $0x4338000000000000
+DATA constants<>+21448(SB)/8, $0x4338000000000000
+DATA constants<>+21456(SB)/8, $0x4338000000000000
+DATA constants<>+21464(SB)/8, $0x4338000000000000
+DATA constants<>+21472(SB)/8, $0x4338000000000000
+DATA constants<>+21480(SB)/8, $0x4338000000000000
+DATA constants<>+21488(SB)/8, $0x4338000000000000
+DATA constants<>+21496(SB)/8, $0x4338000000000000
+DATA constants<>+21504(SB)/8, $0x3c7abc9e3b39803f
+DATA constants<>+21512(SB)/8, $0x3c7abc9e3b39803f
+DATA constants<>+21520(SB)/8, $0x3c7abc9e3b39803f
+DATA constants<>+21528(SB)/8, $0x3c7abc9e3b39803f
+DATA constants<>+21536(SB)/8, $0x3c7abc9e3b39803f
+DATA constants<>+21544(SB)/8, $0x3c7abc9e3b39803f
+DATA constants<>+21552(SB)/8, $0x3c7abc9e3b39803f
+DATA constants<>+21560(SB)/8, $0x3c7abc9e3b39803f
+DATA constants<>+21568(SB)/8, $0x3e5af38a9b0ec855
+DATA constants<>+21576(SB)/8, $0x3e5af38a9b0ec855
+DATA constants<>+21584(SB)/8, $0x3e5af38a9b0ec855
+DATA constants<>+21592(SB)/8, $0x3e5af38a9b0ec855
+DATA constants<>+21600(SB)/8, $0x3e5af38a9b0ec855
+DATA constants<>+21608(SB)/8, $0x3e5af38a9b0ec855
+DATA constants<>+21616(SB)/8, $0x3e5af38a9b0ec855
+DATA constants<>+21624(SB)/8, $0x3e5af38a9b0ec855
+DATA constants<>+21632(SB)/8, $0x3e9289185613a3d6
+DATA constants<>+21640(SB)/8, $0x3e9289185613a3d6
+DATA constants<>+21648(SB)/8, $0x3e9289185613a3d6
+DATA constants<>+21656(SB)/8, $0x3e9289185613a3d6
+DATA constants<>+21664(SB)/8, $0x3e9289185613a3d6
+DATA constants<>+21672(SB)/8, $0x3e9289185613a3d6
+DATA constants<>+21680(SB)/8, $0x3e9289185613a3d6
+DATA constants<>+21688(SB)/8, $0x3e9289185613a3d6
+DATA constants<>+21696(SB)/8, $0x3ec71de0dae63bb3
+DATA constants<>+21704(SB)/8, $0x3ec71de0dae63bb3
+DATA constants<>+21712(SB)/8, $0x3ec71de0dae63bb3
+DATA constants<>+21720(SB)/8, $0x3ec71de0dae63bb3
+DATA constants<>+21728(SB)/8, $0x3ec71de0dae63bb3
+DATA constants<>+21736(SB)/8, $0x3ec71de0dae63bb3
+DATA constants<>+21744(SB)/8, $0x3ec71de0dae63bb3
+DATA constants<>+21752(SB)/8, $0x3ec71de0dae63bb3
+DATA constants<>+21760(SB)/8, $0x3efa019b90d2ae7a
+DATA constants<>+21768(SB)/8, $0x3efa019b90d2ae7a
+DATA constants<>+21776(SB)/8, $0x3efa019b90d2ae7a
+DATA constants<>+21784(SB)/8, $0x3efa019b90d2ae7a
+DATA constants<>+21792(SB)/8, $0x3efa019b90d2ae7a
+DATA constants<>+21800(SB)/8, $0x3efa019b90d2ae7a
+DATA constants<>+21808(SB)/8, $0x3efa019b90d2ae7a
+DATA constants<>+21816(SB)/8, $0x3efa019b90d2ae7a
+DATA constants<>+21824(SB)/8, $0x3f2a01a01a7c41d5
+DATA constants<>+21832(SB)/8, $0x3f2a01a01a7c41d5
+DATA constants<>+21840(SB)/8, $0x3f2a01a01a7c41d5
+DATA constants<>+21848(SB)/8, $0x3f2a01a01a7c41d5
+DATA constants<>+21856(SB)/8, $0x3f2a01a01a7c41d5
+DATA constants<>+21864(SB)/8, $0x3f2a01a01a7c41d5
+DATA constants<>+21872(SB)/8, $0x3f2a01a01a7c41d5
+DATA constants<>+21880(SB)/8, $0x3f2a01a01a7c41d5
+DATA constants<>+21888(SB)/8, $0x3f56c16c1788bd90
+DATA constants<>+21896(SB)/8, $0x3f56c16c1788bd90
+DATA constants<>+21904(SB)/8, $0x3f56c16c1788bd90
+DATA constants<>+21912(SB)/8, $0x3f56c16c1788bd90
+DATA constants<>+21920(SB)/8, $0x3f56c16c1788bd90
+DATA constants<>+21928(SB)/8, $0x3f56c16c1788bd90
+DATA constants<>+21936(SB)/8, $0x3f56c16c1788bd90
+DATA constants<>+21944(SB)/8, $0x3f56c16c1788bd90
+DATA constants<>+21952(SB)/8, $0x3f811111111109b3
+DATA constants<>+21960(SB)/8, $0x3f811111111109b3
+DATA constants<>+21968(SB)/8, $0x3f811111111109b3
+DATA constants<>+21976(SB)/8, $0x3f811111111109b3
+DATA constants<>+21984(SB)/8, $0x3f811111111109b3
+DATA constants<>+21992(SB)/8, $0x3f811111111109b3
+DATA constants<>+22000(SB)/8, $0x3f811111111109b3
+DATA constants<>+22008(SB)/8, $0x3f811111111109b3
+DATA constants<>+22016(SB)/8, $0x3fa5555555553d63
+DATA constants<>+22024(SB)/8, $0x3fa5555555553d63
+DATA constants<>+22032(SB)/8, $0x3fa5555555553d63
+DATA constants<>+22040(SB)/8, $0x3fa5555555553d63
+DATA constants<>+22048(SB)/8, $0x3fa5555555553d63
+DATA constants<>+22056(SB)/8, $0x3fa5555555553d63
+DATA constants<>+22064(SB)/8, $0x3fa5555555553d63
+DATA constants<>+22072(SB)/8, $0x3fa5555555553d63
+DATA constants<>+22080(SB)/8, $0x3fc5555555555556
+DATA constants<>+22088(SB)/8, $0x3fc5555555555556
+DATA constants<>+22096(SB)/8, $0x3fc5555555555556
+DATA constants<>+22104(SB)/8, $0x3fc5555555555556
+DATA constants<>+22112(SB)/8, $0x3fc5555555555556
+DATA constants<>+22120(SB)/8, $0x3fc5555555555556
+DATA constants<>+22128(SB)/8, $0x3fc5555555555556
+DATA constants<>+22136(SB)/8, $0x3fc5555555555556
+DATA constants<>+22144(SB)/8, $0x3ff0000000000000
+DATA constants<>+22152(SB)/8, $0x3ff0000000000000
+DATA constants<>+22160(SB)/8, $0x3ff0000000000000
+DATA constants<>+22168(SB)/8, $0x3ff0000000000000
+DATA constants<>+22176(SB)/8, $0x3ff0000000000000
+DATA constants<>+22184(SB)/8, $0x3ff0000000000000
+DATA constants<>+22192(SB)/8, $0x3ff0000000000000
+DATA constants<>+22200(SB)/8, $0x3ff0000000000000
+DATA constants<>+22208(SB)/8, $0x0010000000000000
+DATA constants<>+22216(SB)/8, $0x0010000000000000
+DATA constants<>+22224(SB)/8, $0x0010000000000000
+DATA constants<>+22232(SB)/8, $0x0010000000000000
+DATA constants<>+22240(SB)/8, $0x0010000000000000
+DATA constants<>+22248(SB)/8, $0x0010000000000000
+DATA constants<>+22256(SB)/8, $0x0010000000000000
+DATA constants<>+22264(SB)/8, $0x0010000000000000
+DATA constants<>+22272(SB)/8, $0x4350000000000000
+DATA constants<>+22280(SB)/8, $0x4350000000000000
+DATA constants<>+22288(SB)/8, $0x4350000000000000
+DATA constants<>+22296(SB)/8, $0x4350000000000000
+DATA constants<>+22304(SB)/8, $0x4350000000000000
+DATA constants<>+22312(SB)/8, $0x4350000000000000
+DATA constants<>+22320(SB)/8, $0x4350000000000000
+DATA constants<>+22328(SB)/8, $0x4350000000000000
+DATA constants<>+22336(SB)/8, $0x4330000000000435
+DATA constants<>+22344(SB)/8, $0x4330000000000435
+DATA constants<>+22352(SB)/8, $0x4330000000000435
+DATA constants<>+22360(SB)/8, $0x4330000000000435
+DATA constants<>+22368(SB)/8, $0x4330000000000435
+DATA constants<>+22376(SB)/8, $0x4330000000000435
+DATA constants<>+22384(SB)/8, $0x4330000000000435
+DATA constants<>+22392(SB)/8, $0x4330000000000435
+DATA constants<>+22400(SB)/8, $0x7ff0000000000000
+DATA constants<>+22408(SB)/8, $0x7ff0000000000000
+DATA constants<>+22416(SB)/8, $0x7ff0000000000000
+DATA constants<>+22424(SB)/8, $0x7ff0000000000000
+DATA constants<>+22432(SB)/8, $0x7ff0000000000000
+DATA constants<>+22440(SB)/8, $0x7ff0000000000000
+DATA constants<>+22448(SB)/8, $0x7ff0000000000000
+DATA constants<>+22456(SB)/8, $0x7ff0000000000000
+DATA constants<>+22464(SB)/8, $0x7ff8000000000001
+DATA constants<>+22472(SB)/8, $0x7ff8000000000001
+DATA constants<>+22480(SB)/8, $0x7ff8000000000001
+DATA constants<>+22488(SB)/8, $0x7ff8000000000001
+DATA constants<>+22496(SB)/8, $0x7ff8000000000001
+DATA constants<>+22504(SB)/8, $0x7ff8000000000001
+DATA constants<>+22512(SB)/8, $0x7ff8000000000001
+DATA constants<>+22520(SB)/8, $0x7ff8000000000001
+DATA constants<>+22528(SB)/8, $0xfff0000000000000
+DATA constants<>+22536(SB)/8, $0xfff0000000000000
+DATA constants<>+22544(SB)/8, $0xfff0000000000000
+DATA constants<>+22552(SB)/8, $0xfff0000000000000
+DATA constants<>+22560(SB)/8, $0xfff0000000000000
+DATA constants<>+22568(SB)/8, $0xfff0000000000000
+DATA constants<>+22576(SB)/8, $0xfff0000000000000
+DATA constants<>+22584(SB)/8, $0xfff0000000000000
+DATA constants<>+22592(SB)/8, $0xc046000000000000
+DATA constants<>+22600(SB)/8, $0xc046000000000000
+DATA constants<>+22608(SB)/8, $0xc046000000000000
+DATA constants<>+22616(SB)/8, $0xc046000000000000
+DATA constants<>+22624(SB)/8, $0xc046000000000000
+DATA constants<>+22632(SB)/8, $0xc046000000000000
+DATA constants<>+22640(SB)/8, $0xc046000000000000
+DATA constants<>+22648(SB)/8, $0xc046000000000000
+DATA constants<>+22656(SB)/8, $0xc000000000000000
+DATA constants<>+22664(SB)/8, $0xc000000000000000
+DATA constants<>+22672(SB)/8, $0xc000000000000000
+DATA constants<>+22680(SB)/8, $0xc000000000000000
+DATA constants<>+22688(SB)/8, $0xc000000000000000
+DATA constants<>+22696(SB)/8, $0xc000000000000000
+DATA constants<>+22704(SB)/8, $0xc000000000000000
+DATA constants<>+22712(SB)/8, $0xc000000000000000
+DATA constants<>+22720(SB)/8, $0x40434ccccccccccd
+DATA constants<>+22728(SB)/8, $0x40434ccccccccccd
+DATA constants<>+22736(SB)/8, $0x40434ccccccccccd
+DATA constants<>+22744(SB)/8, $0x40434ccccccccccd
+DATA constants<>+22752(SB)/8, $0x40434ccccccccccd
+DATA constants<>+22760(SB)/8, $0x40434ccccccccccd
+DATA constants<>+22768(SB)/8, $0x40434ccccccccccd
+DATA constants<>+22776(SB)/8, $0x40434ccccccccccd
+DATA constants<>+22784(SB)/8, $0xbfe0000000000000
+DATA constants<>+22792(SB)/8, $0xbfe0000000000000
+DATA constants<>+22800(SB)/8, $0xbfe0000000000000
+DATA constants<>+22808(SB)/8, $0xbfe0000000000000
+DATA constants<>+22816(SB)/8, $0xbfe0000000000000
+DATA constants<>+22824(SB)/8, $0xbfe0000000000000
+DATA constants<>+22832(SB)/8, $0xbfe0000000000000
+DATA constants<>+22840(SB)/8, $0xbfe0000000000000
+DATA constants<>+22848(SB)/8, $0x3fc999999999999a
+DATA constants<>+22856(SB)/8, $0x3fc999999999999a
+DATA constants<>+22864(SB)/8, $0x3fc999999999999a
+DATA constants<>+22872(SB)/8, $0x3fc999999999999a
+DATA constants<>+22880(SB)/8, $0x3fc999999999999a
+DATA constants<>+22888(SB)/8, $0x3fc999999999999a
+DATA constants<>+22896(SB)/8, $0x3fc999999999999a
+DATA constants<>+22904(SB)/8, $0x3fc999999999999a
+DATA constants<>+22912(SB)/8, $0xbf4e944eae58c48e
+DATA constants<>+22920(SB)/8, $0xbf4e944eae58c48e
+DATA constants<>+22928(SB)/8, $0xbf4e944eae58c48e
+DATA constants<>+22936(SB)/8, $0xbf4e944eae58c48e
+DATA constants<>+22944(SB)/8, $0xbf4e944eae58c48e
+DATA constants<>+22952(SB)/8, $0xbf4e944eae58c48e
+DATA constants<>+22960(SB)/8, $0xbf4e944eae58c48e
+DATA constants<>+22968(SB)/8, $0xbf4e944eae58c48e
+DATA constants<>+22976(SB)/8, $0x3f87584c9809d75b
+DATA constants<>+22984(SB)/8, $0x3f87584c9809d75b
+DATA constants<>+22992(SB)/8, $0x3f87584c9809d75b
+DATA constants<>+23000(SB)/8, $0x3f87584c9809d75b
+DATA constants<>+23008(SB)/8, $0x3f87584c9809d75b
+DATA constants<>+23016(SB)/8, $0x3f87584c9809d75b
+DATA constants<>+23024(SB)/8, $0x3f87584c9809d75b
+DATA constants<>+23032(SB)/8, $0x3f87584c9809d75b
+DATA constants<>+23040(SB)/8, $0xbfb05a939afa29e6
+DATA constants<>+23048(SB)/8, $0xbfb05a939afa29e6
+DATA constants<>+23056(SB)/8, $0xbfb05a939afa29e6
+DATA constants<>+23064(SB)/8, $0xbfb05a939afa29e6
+DATA constants<>+23072(SB)/8, $0xbfb05a939afa29e6
+DATA constants<>+23080(SB)/8, $0xbfb05a939afa29e6
+DATA constants<>+23088(SB)/8, $0xbfb05a939afa29e6
+DATA constants<>+23096(SB)/8, $0xbfb05a939afa29e6
+DATA constants<>+23104(SB)/8, $0x3fcbc95dbad6c29c
+DATA constants<>+23112(SB)/8, $0x3fcbc95dbad6c29c
+DATA constants<>+23120(SB)/8, $0x3fcbc95dbad6c29c
+DATA constants<>+23128(SB)/8, $0x3fcbc95dbad6c29c
+DATA constants<>+23136(SB)/8, $0x3fcbc95dbad6c29c
+DATA constants<>+23144(SB)/8, $0x3fcbc95dbad6c29c
+DATA constants<>+23152(SB)/8, $0x3fcbc95dbad6c29c
+DATA constants<>+23160(SB)/8, $0x3fcbc95dbad6c29c
+DATA constants<>+23168(SB)/8, $0xbfdff2d28399cb41
+DATA constants<>+23176(SB)/8, $0xbfdff2d28399cb41
+DATA constants<>+23184(SB)/8, $0xbfdff2d28399cb41
+DATA constants<>+23192(SB)/8, $0xbfdff2d28399cb41
+DATA constants<>+23200(SB)/8, $0xbfdff2d28399cb41
+DATA constants<>+23208(SB)/8, $0xbfdff2d28399cb41
+DATA constants<>+23216(SB)/8, $0xbfdff2d28399cb41
+DATA constants<>+23224(SB)/8, $0xbfdff2d28399cb41
+DATA constants<>+23232(SB)/8, $0x3fea6553fe625b3e
+DATA constants<>+23240(SB)/8, $0x3fea6553fe625b3e
+DATA constants<>+23248(SB)/8, $0x3fea6553fe625b3e
+DATA constants<>+23256(SB)/8, $0x3fea6553fe625b3e
+DATA constants<>+23264(SB)/8, $0x3fea6553fe625b3e
+DATA constants<>+23272(SB)/8, $0x3fea6553fe625b3e
+DATA constants<>+23280(SB)/8, $0x3fea6553fe625b3e
+DATA constants<>+23288(SB)/8, $0x3fea6553fe625b3e
+DATA constants<>+23296(SB)/8, $0xbff05c97390b9fe6
+DATA constants<>+23304(SB)/8, $0xbff05c97390b9fe6
+DATA constants<>+23312(SB)/8, $0xbff05c97390b9fe6
+DATA constants<>+23320(SB)/8, $0xbff05c97390b9fe6
+DATA constants<>+23328(SB)/8, $0xbff05c97390b9fe6
+DATA constants<>+23336(SB)/8, $0xbff05c97390b9fe6
+DATA constants<>+23344(SB)/8, $0xbff05c97390b9fe6
+DATA constants<>+23352(SB)/8, $0xbff05c97390b9fe6
+DATA constants<>+23360(SB)/8, $0x3fef90ba1fa41495
+DATA constants<>+23368(SB)/8, $0x3fef90ba1fa41495
+DATA constants<>+23376(SB)/8, $0x3fef90ba1fa41495
+DATA constants<>+23384(SB)/8, $0x3fef90ba1fa41495
+DATA constants<>+23392(SB)/8, $0x3fef90ba1fa41495
+DATA constants<>+23400(SB)/8, $0x3fef90ba1fa41495
+DATA constants<>+23408(SB)/8, $0x3fef90ba1fa41495
+DATA constants<>+23416(SB)/8, $0x3fef90ba1fa41495
+DATA constants<>+23424(SB)/8, $0xbfe839fba62ef727
+DATA constants<>+23432(SB)/8, $0xbfe839fba62ef727
+DATA constants<>+23440(SB)/8, $0xbfe839fba62ef727
+DATA constants<>+23448(SB)/8, $0xbfe839fba62ef727
+DATA constants<>+23456(SB)/8, $0xbfe839fba62ef727
+DATA constants<>+23464(SB)/8, $0xbfe839fba62ef727
+DATA constants<>+23472(SB)/8, $0xbfe839fba62ef727
+DATA constants<>+23480(SB)/8, $0xbfe839fba62ef727
+DATA constants<>+23488(SB)/8, $0x3fddb5062e94e09f
+DATA constants<>+23496(SB)/8, $0x3fddb5062e94e09f
+DATA constants<>+23504(SB)/8, $0x3fddb5062e94e09f
+DATA constants<>+23512(SB)/8, $0x3fddb5062e94e09f
+DATA constants<>+23520(SB)/8, $0x3fddb5062e94e09f
+DATA constants<>+23528(SB)/8, $0x3fddb5062e94e09f
+DATA constants<>+23536(SB)/8, $0x3fddb5062e94e09f
+DATA constants<>+23544(SB)/8, $0x3fddb5062e94e09f
+DATA constants<>+23552(SB)/8, $0xbfce0abcccfdcce1
+DATA constants<>+23560(SB)/8, $0xbfce0abcccfdcce1
+DATA constants<>+23568(SB)/8, $0xbfce0abcccfdcce1
+DATA constants<>+23576(SB)/8, $0xbfce0abcccfdcce1
+DATA constants<>+23584(SB)/8, $0xbfce0abcccfdcce1
+DATA constants<>+23592(SB)/8, $0xbfce0abcccfdcce1
+DATA constants<>+23600(SB)/8, $0xbfce0abcccfdcce1
+DATA constants<>+23608(SB)/8, $0xbfce0abcccfdcce1
+DATA constants<>+23616(SB)/8, $0x3fb8c34e4d5d261e
+DATA constants<>+23624(SB)/8, $0x3fb8c34e4d5d261e
+DATA constants<>+23632(SB)/8, $0x3fb8c34e4d5d261e
+DATA constants<>+23640(SB)/8, $0x3fb8c34e4d5d261e
+DATA constants<>+23648(SB)/8, $0x3fb8c34e4d5d261e
+DATA constants<>+23656(SB)/8, $0x3fb8c34e4d5d261e
+DATA constants<>+23664(SB)/8, $0x3fb8c34e4d5d261e
+DATA constants<>+23672(SB)/8, $0x3fb8c34e4d5d261e
+DATA constants<>+23680(SB)/8, $0xbf99610ad9b8f855
+DATA constants<>+23688(SB)/8, $0xbf99610ad9b8f855
+DATA constants<>+23696(SB)/8, $0xbf99610ad9b8f855
+DATA constants<>+23704(SB)/8, $0xbf99610ad9b8f855
+DATA constants<>+23712(SB)/8, $0xbf99610ad9b8f855
+DATA constants<>+23720(SB)/8, $0xbf99610ad9b8f855
+DATA constants<>+23728(SB)/8, $0xbf99610ad9b8f855
+DATA constants<>+23736(SB)/8, $0xbf99610ad9b8f855
+DATA constants<>+23744(SB)/8, $0x3f983e8f12d56b0f
+DATA constants<>+23752(SB)/8, $0x3f983e8f12d56b0f
+DATA constants<>+23760(SB)/8, $0x3f983e8f12d56b0f
+DATA constants<>+23768(SB)/8, $0x3f983e8f12d56b0f
+DATA constants<>+23776(SB)/8, $0x3f983e8f12d56b0f
+DATA constants<>+23784(SB)/8, $0x3f983e8f12d56b0f
+DATA constants<>+23792(SB)/8, $0x3f983e8f12d56b0f
+DATA constants<>+23800(SB)/8, $0x3f983e8f12d56b0f
+DATA constants<>+23808(SB)/8, $0x3f98567417731b34
+DATA constants<>+23816(SB)/8, $0x3f98567417731b34
+DATA constants<>+23824(SB)/8, $0x3f98567417731b34
+DATA constants<>+23832(SB)/8, $0x3f98567417731b34
+DATA constants<>+23840(SB)/8, $0x3f98567417731b34
+DATA constants<>+23848(SB)/8, $0x3f98567417731b34
+DATA constants<>+23856(SB)/8, $0x3f98567417731b34
+DATA constants<>+23864(SB)/8, $0x3f98567417731b34
+DATA constants<>+23872(SB)/8, $0x3fa368b247572304
+DATA constants<>+23880(SB)/8, $0x3fa368b247572304
+DATA constants<>+23888(SB)/8, $0x3fa368b247572304
+DATA constants<>+23896(SB)/8, $0x3fa368b247572304
+DATA constants<>+23904(SB)/8, $0x3fa368b247572304
+DATA constants<>+23912(SB)/8, $0x3fa368b247572304
+DATA constants<>+23920(SB)/8, $0x3fa368b247572304
+DATA constants<>+23928(SB)/8, $0x3fa368b247572304
+DATA constants<>+23936(SB)/8, $0x3fa978037811c035
+DATA constants<>+23944(SB)/8, $0x3fa978037811c035
+DATA constants<>+23952(SB)/8, $0x3fa978037811c035
+DATA constants<>+23960(SB)/8, $0x3fa978037811c035
+DATA constants<>+23968(SB)/8, $0x3fa978037811c035
+DATA constants<>+23976(SB)/8, $0x3fa978037811c035
+DATA constants<>+23984(SB)/8, $0x3fa978037811c035
+DATA constants<>+23992(SB)/8, $0x3fa978037811c035
+DATA constants<>+24000(SB)/8, $0x3faf3ee855b8bdec
+DATA constants<>+24008(SB)/8, $0x3faf3ee855b8bdec
+DATA constants<>+24016(SB)/8, $0x3faf3ee855b8bdec
+DATA constants<>+24024(SB)/8, $0x3faf3ee855b8bdec
+DATA constants<>+24032(SB)/8, $0x3faf3ee855b8bdec
+DATA constants<>+24040(SB)/8, $0x3faf3ee855b8bdec
+DATA constants<>+24048(SB)/8, $0x3faf3ee855b8bdec
+DATA constants<>+24056(SB)/8, $0x3faf3ee855b8bdec
+DATA constants<>+24064(SB)/8, $0x3fb1f982d9aaf464
+DATA constants<>+24072(SB)/8, $0x3fb1f982d9aaf464
+DATA constants<>+24080(SB)/8, $0x3fb1f982d9aaf464
+DATA constants<>+24088(SB)/8, $0x3fb1f982d9aaf464
+DATA constants<>+24096(SB)/8, $0x3fb1f982d9aaf464
+DATA constants<>+24104(SB)/8, $0x3fb1f982d9aaf464
+DATA constants<>+24112(SB)/8, $0x3fb1f982d9aaf464
+DATA constants<>+24120(SB)/8, $0x3fb1f982d9aaf464
+DATA constants<>+24128(SB)/8, $0x3fb39bdb59a35fb0
+DATA constants<>+24136(SB)/8, $0x3fb39bdb59a35fb0
+DATA constants<>+24144(SB)/8, $0x3fb39bdb59a35fb0
+DATA constants<>+24152(SB)/8, $0x3fb39bdb59a35fb0
+DATA constants<>+24160(SB)/8, $0x3fb39bdb59a35fb0
+DATA constants<>+24168(SB)/8, $0x3fb39bdb59a35fb0
+DATA constants<>+24176(SB)/8, $0x3fb39bdb59a35fb0
+DATA constants<>+24184(SB)/8, $0x3fb39bdb59a35fb0
+DATA constants<>+24192(SB)/8, $0x3fb46d0426d4a5b9
+DATA constants<>+24200(SB)/8, $0x3fb46d0426d4a5b9
+DATA constants<>+24208(SB)/8, $0x3fb46d0426d4a5b9
+DATA constants<>+24216(SB)/8, $0x3fb46d0426d4a5b9
+DATA constants<>+24224(SB)/8, $0x3fb46d0426d4a5b9
+DATA constants<>+24232(SB)/8, $0x3fb46d0426d4a5b9
+DATA constants<>+24240(SB)/8, $0x3fb46d0426d4a5b9
+DATA constants<>+24248(SB)/8, $0x3fb46d0426d4a5b9
+DATA constants<>+24256(SB)/8, $0x3fb46d042980c498
+DATA constants<>+24264(SB)/8, $0x3fb46d042980c498
+DATA constants<>+24272(SB)/8, $0x3fb46d042980c498
+DATA constants<>+24280(SB)/8, $0x3fb46d042980c498
+DATA constants<>+24288(SB)/8, $0x3fb46d042980c498
+DATA constants<>+24296(SB)/8, $0x3fb46d042980c498
+DATA constants<>+24304(SB)/8, $0x3fb46d042980c498
+DATA constants<>+24312(SB)/8, $0x3fb46d042980c498
+DATA constants<>+24320(SB)/8, $0x3fd9884533d43651
+DATA constants<>+24328(SB)/8, $0x3fd9884533d43651
+DATA constants<>+24336(SB)/8, $0x3fd9884533d43651
+DATA constants<>+24344(SB)/8, $0x3fd9884533d43651
+DATA constants<>+24352(SB)/8, $0x3fd9884533d43651
+DATA constants<>+24360(SB)/8, $0x3fd9884533d43651
+DATA constants<>+24368(SB)/8, $0x3fd9884533d43651
+DATA constants<>+24376(SB)/8, $0x3fd9884533d43651
+GLOBL constants<>(SB), RODATA|NOPTR, $24384
 
 DATA tailMasks<>+0(SB)/4, $0xffffffff
 DATA tailMasks<>+4(SB)/4, $0xffffffff
@@ -16198,6 +17022,1272 @@ done:
 	VZEROUPPER
 	RET
 
+// func lgammaAVX2(dst *float32, x *float32, n int)
+// Requires: AVX, AVX2, FMA3
+TEXT ·lgammaAVX2(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ n+16(FP), DX
+	MOVQ DX, BX
+	ANDQ $-16, BX
+	XORQ DX, DX
+	JMP  test
+
+loop:
+	VMOVUPS      (CX)(DX*4), Y0
+	VANDPS       constants<>+2112(SB), Y0, Y0
+	VCVTPS2PD    X0, Y2
+	VEXTRACTF128 $0x01, Y0, X0
+	VCVTPS2PD    X0, Y0
+	VPADDQ       constants<>+6528(SB), Y2, Y2
+	VPADDQ       constants<>+6528(SB), Y0, Y0
+	VANDPD       constants<>+6592(SB), Y2, Y3
+	VANDPD       constants<>+6592(SB), Y0, Y4
+	VPADDQ       constants<>+6656(SB), Y3, Y3
+	VPADDQ       constants<>+6656(SB), Y4, Y4
+	VPSRLQ       $0x34, Y2, Y2
+	VPSRLQ       $0x34, Y0, Y0
+	VORPD        constants<>+6720(SB), Y2, Y2
+	VORPD        constants<>+6720(SB), Y0, Y0
+	VSUBPD       constants<>+6784(SB), Y2, Y2
+	VSUBPD       constants<>+6784(SB), Y0, Y0
+	VSUBPD       constants<>+6464(SB), Y3, Y3
+	VSUBPD       constants<>+6464(SB), Y4, Y4
+	VADDPD       constants<>+6848(SB), Y3, Y5
+	VADDPD       constants<>+6848(SB), Y4, Y6
+	VDIVPD       Y5, Y3, Y5
+	VDIVPD       Y6, Y4, Y6
+	VMULPD       Y5, Y5, Y7
+	VMULPD       Y6, Y6, Y8
+	VMOVUPS      constants<>+6912(SB), Y9
+	VFMADD231PD  constants<>+7104(SB), Y7, Y9
+	VMOVUPS      constants<>+6912(SB), Y10
+	VFMADD231PD  constants<>+7104(SB), Y8, Y10
+	VFMADD213PD  constants<>+7168(SB), Y7, Y9
+	VFMADD213PD  constants<>+7168(SB), Y8, Y10
+	VFMADD213PD  constants<>+6976(SB), Y7, Y9
+	VFMADD213PD  constants<>+6976(SB), Y8, Y10
+	VFMADD213PD  constants<>+7232(SB), Y7, Y9
+	VFMADD213PD  constants<>+7232(SB), Y8, Y10
+	VFMADD213PD  constants<>+7040(SB), Y7, Y9
+	VFMADD213PD  constants<>+7040(SB), Y8, Y10
+	VFMADD213PD  constants<>+7296(SB), Y7, Y9
+	VFMADD213PD  constants<>+7296(SB), Y8, Y10
+	VMULPD       Y9, Y7, Y7
+	VMULPD       Y10, Y8, Y8
+	VMULPD       Y3, Y3, Y9
+	VMULPD       Y4, Y4, Y10
+	VMULPD       constants<>+7360(SB), Y9, Y9
+	VMULPD       constants<>+7360(SB), Y10, Y10
+	VADDPD       Y7, Y9, Y7
+	VADDPD       Y8, Y10, Y8
+	VMULPD       constants<>+7424(SB), Y2, Y11
+	VMULPD       constants<>+7424(SB), Y0, Y12
+	VFMADD231PD  Y7, Y5, Y11
+	VFMADD231PD  Y8, Y6, Y12
+	VSUBPD       Y11, Y9, Y5
+	VSUBPD       Y12, Y10, Y6
+	VSUBPD       Y5, Y3, Y3
+	VSUBPD       Y6, Y4, Y4
+	VFMADD231PD  constants<>+7488(SB), Y2, Y3
+	VFMADD231PD  constants<>+7488(SB), Y0, Y4
+	VMOVUPS      (CX)(DX*4), Y0
+	VANDPS       constants<>+2112(SB), Y0, Y0
+	VCVTPS2PD    X0, Y2
+	VEXTRACTF128 $0x01, Y0, X0
+	VCVTPS2PD    X0, Y0
+	VMOVUPS      constants<>+6464(SB), Y5
+	VDIVPD       Y2, Y5, Y2
+	VMOVUPS      constants<>+6464(SB), Y5
+	VDIVPD       Y0, Y5, Y0
+	VMULPD       Y2, Y2, Y5
+	VMULPD       Y0, Y0, Y6
+	VMOVUPS      constants<>+9856(SB), Y7
+	VFMADD231PD  constants<>+9792(SB), Y5, Y7
+	VMOVUPS      constants<>+9856(SB), Y8
+	VFMADD231PD  constants<>+9792(SB), Y6, Y8
+	VFMADD213PD  constants<>+9920(SB), Y5, Y7
+	VFMADD213PD  constants<>+9920(SB), Y6, Y8
+	VFMADD213PD  constants<>+9984(SB), Y5, Y7
+	VFMADD213PD  constants<>+9984(SB), Y6, Y8
+	VFMADD213PD  constants<>+10048(SB), Y5, Y7
+	VFMADD213PD  constants<>+10048(SB), Y6, Y8
+	VFMADD213PD  constants<>+10112(SB), Y5, Y7
+	VFMADD213PD  constants<>+10112(SB), Y6, Y8
+	VFMADD213PD  constants<>+10176(SB), Y5, Y7
+	VFMADD213PD  constants<>+10176(SB), Y6, Y8
+	VFMADD213PD  constants<>+10240(SB), Y5, Y7
+	VFMADD213PD  constants<>+10240(SB), Y6, Y8
+	VFMADD213PD  constants<>+10304(SB), Y5, Y7
+	VFMADD213PD  constants<>+10304(SB), Y6, Y8
+	VFMADD213PD  constants<>+10368(SB), Y5, Y7
+	VFMADD213PD  constants<>+10368(SB), Y6, Y8
+	VFMADD213PD  constants<>+10432(SB), Y5, Y7
+	VFMADD213PD  constants<>+10432(SB), Y6, Y8
+	VFMADD213PD  constants<>+10496(SB), Y2, Y7
+	VFMADD213PD  constants<>+10496(SB), Y0, Y8
+	VMOVUPS      (CX)(DX*4), Y0
+	VANDPS       constants<>+2112(SB), Y0, Y0
+	VCVTPS2PD    X0, Y2
+	VEXTRACTF128 $0x01, Y0, X0
+	VCVTPS2PD    X0, Y0
+	VSUBPD       constants<>+7360(SB), Y2, Y2
+	VSUBPD       constants<>+7360(SB), Y0, Y0
+	VSUBPD       constants<>+6464(SB), Y3, Y5
+	VSUBPD       constants<>+6464(SB), Y4, Y6
+	VFMADD231PD  Y5, Y2, Y7
+	VFMADD231PD  Y6, Y0, Y8
+	VMOVUPS      (CX)(DX*4), Y0
+	VANDPS       constants<>+2112(SB), Y0, Y0
+	VCVTPS2PD    X0, Y2
+	VEXTRACTF128 $0x01, Y0, X0
+	VCVTPS2PD    X0, Y0
+	VCMPPD       $0x11, constants<>+6464(SB), Y2, Y2
+	VCMPPD       $0x11, constants<>+6464(SB), Y0, Y0
+	VMOVUPS      constants<>+10560(SB), Y5
+	VBLENDVPD    Y2, Y3, Y5, Y2
+	VMOVUPS      constants<>+10560(SB), Y3
+	VBLENDVPD    Y0, Y4, Y3, Y0
+	VMOVUPS      (CX)(DX*4), Y3
+	VANDPS       constants<>+2112(SB), Y3, Y3
+	VCVTPS2PD    X3, Y4
+	VEXTRACTF128 $0x01, Y3, X1
+	VCVTPS2PD    X1, Y3
+	VCMPPD       $0x11, constants<>+6464(SB), Y4, Y5
+	VCMPPD       $0x11, constants<>+6464(SB), Y3, Y6
+	VADDPD       constants<>+6464(SB), Y4, Y9
+	VADDPD       constants<>+6464(SB), Y3, Y10
+	VBLENDVPD    Y5, Y9, Y4, Y4
+	VBLENDVPD    Y6, Y10, Y3, Y3
+	VSUBPD       constants<>+6848(SB), Y4, Y4
+	VSUBPD       constants<>+6848(SB), Y3, Y3
+	VMOVUPS      constants<>+10688(SB), Y5
+	VFMADD231PD  constants<>+10624(SB), Y4, Y5
+	VMOVUPS      constants<>+10688(SB), Y6
+	VFMADD231PD  constants<>+10624(SB), Y3, Y6
+	VFMADD213PD  constants<>+10752(SB), Y4, Y5
+	VFMADD213PD  constants<>+10752(SB), Y3, Y6
+	VFMADD213PD  constants<>+10816(SB), Y4, Y5
+	VFMADD213PD  constants<>+10816(SB), Y3, Y6
+	VFMADD213PD  constants<>+10880(SB), Y4, Y5
+	VFMADD213PD  constants<>+10880(SB), Y3, Y6
+	VFMADD213PD  constants<>+10944(SB), Y4, Y5
+	VFMADD213PD  constants<>+10944(SB), Y3, Y6
+	VFMADD213PD  constants<>+11008(SB), Y4, Y5
+	VFMADD213PD  constants<>+11008(SB), Y3, Y6
+	VFMADD213PD  constants<>+11072(SB), Y4, Y5
+	VFMADD213PD  constants<>+11072(SB), Y3, Y6
+	VFMADD213PD  constants<>+11136(SB), Y4, Y5
+	VFMADD213PD  constants<>+11136(SB), Y3, Y6
+	VFMADD213PD  constants<>+11200(SB), Y4, Y5
+	VFMADD213PD  constants<>+11200(SB), Y3, Y6
+	VFMADD213PD  constants<>+11264(SB), Y4, Y5
+	VFMADD213PD  constants<>+11264(SB), Y3, Y6
+	VFMADD213PD  constants<>+11328(SB), Y4, Y5
+	VFMADD213PD  constants<>+11328(SB), Y3, Y6
+	VFMADD213PD  constants<>+11392(SB), Y4, Y5
+	VFMADD213PD  constants<>+11392(SB), Y3, Y6
+	VFMADD213PD  constants<>+11456(SB), Y4, Y5
+	VFMADD213PD  constants<>+11456(SB), Y3, Y6
+	VFMADD213PD  constants<>+11520(SB), Y4, Y5
+	VFMADD213PD  constants<>+11520(SB), Y3, Y6
+	VFMADD213PD  constants<>+11584(SB), Y4, Y5
+	VFMADD213PD  constants<>+11584(SB), Y3, Y6
+	VFMADD213PD  constants<>+11648(SB), Y4, Y5
+	VFMADD213PD  constants<>+11648(SB), Y3, Y6
+	VFMADD213PD  constants<>+11712(SB), Y4, Y5
+	VFMADD213PD  constants<>+11712(SB), Y3, Y6
+	VFMADD213PD  constants<>+11776(SB), Y4, Y5
+	VFMADD213PD  constants<>+11776(SB), Y3, Y6
+	VFMADD213PD  constants<>+11840(SB), Y4, Y5
+	VFMADD213PD  constants<>+11840(SB), Y3, Y6
+	VFMADD213PD  constants<>+11904(SB), Y4, Y5
+	VFMADD213PD  constants<>+11904(SB), Y3, Y6
+	VFMADD213PD  constants<>+11968(SB), Y4, Y5
+	VFMADD213PD  constants<>+11968(SB), Y3, Y6
+	VFMADD213PD  constants<>+12032(SB), Y4, Y5
+	VFMADD213PD  constants<>+12032(SB), Y3, Y6
+	VFMADD213PD  constants<>+12096(SB), Y4, Y5
+	VFMADD213PD  constants<>+12096(SB), Y3, Y6
+	VFMADD213PD  constants<>+12160(SB), Y4, Y5
+	VFMADD213PD  constants<>+12160(SB), Y3, Y6
+	VFMADD213PD  constants<>+12224(SB), Y4, Y5
+	VFMADD213PD  constants<>+12224(SB), Y3, Y6
+	VFMADD213PD  constants<>+12288(SB), Y4, Y5
+	VFMADD213PD  constants<>+12288(SB), Y3, Y6
+	VFMADD213PD  constants<>+12352(SB), Y4, Y5
+	VFMADD213PD  constants<>+12352(SB), Y3, Y6
+	VMOVUPS      Y4, Y9
+	VFMADD231PD  Y4, Y4, Y9
+	VMOVUPS      Y3, Y4
+	VFMADD231PD  Y3, Y3, Y4
+	VXORPD       constants<>+12416(SB), Y2, Y2
+	VXORPD       constants<>+12416(SB), Y0, Y0
+	VFMADD231PD  Y5, Y9, Y2
+	VFMADD231PD  Y6, Y4, Y0
+	VMOVUPS      (CX)(DX*4), Y3
+	VANDPS       constants<>+2112(SB), Y3, Y3
+	VCVTPS2PD    X3, Y4
+	VEXTRACTF128 $0x01, Y3, X1
+	VCVTPS2PD    X1, Y3
+	VCMPPD       $0x11, constants<>+12480(SB), Y4, Y4
+	VCMPPD       $0x11, constants<>+12480(SB), Y3, Y3
+	VBLENDVPD    Y4, Y2, Y7, Y2
+	VBLENDVPD    Y3, Y0, Y8, Y0
+	VMOVUPS      (CX)(DX*4), Y3
+	VANDPS       constants<>+2112(SB), Y3, Y3
+	VROUNDPS     $0x08, Y3, Y4
+	VSUBPS       Y4, Y3, Y3
+	VCVTPS2PD    X3, Y4
+	VEXTRACTF128 $0x01, Y3, X1
+	VCVTPS2PD    X1, Y3
+	VMULPD       Y4, Y4, Y5
+	VMULPD       Y3, Y3, Y6
+	VMOVUPS      constants<>+12608(SB), Y7
+	VFMADD231PD  constants<>+12544(SB), Y5, Y7
+	VMOVUPS      constants<>+12608(SB), Y8
+	VFMADD231PD  constants<>+12544(SB), Y6, Y8
+	VFMADD213PD  constants<>+12672(SB), Y5, Y7
+	VFMADD213PD  constants<>+12672(SB), Y6, Y8
+	VFMADD213PD  constants<>+12736(SB), Y5, Y7
+	VFMADD213PD  constants<>+12736(SB), Y6, Y8
+	VFMADD213PD  constants<>+12800(SB), Y5, Y7
+	VFMADD213PD  constants<>+12800(SB), Y6, Y8
+	VFMADD213PD  constants<>+12864(SB), Y5, Y7
+	VFMADD213PD  constants<>+12864(SB), Y6, Y8
+	VFMADD213PD  constants<>+12928(SB), Y5, Y7
+	VFMADD213PD  constants<>+12928(SB), Y6, Y8
+	VFMADD213PD  constants<>+12992(SB), Y5, Y7
+	VFMADD213PD  constants<>+12992(SB), Y6, Y8
+	VFMADD213PD  constants<>+13056(SB), Y5, Y7
+	VFMADD213PD  constants<>+13056(SB), Y6, Y8
+	VFMADD213PD  constants<>+13120(SB), Y5, Y7
+	VFMADD213PD  constants<>+13120(SB), Y6, Y8
+	VMULPD       Y7, Y4, Y4
+	VMULPD       Y8, Y3, Y3
+	VANDPD       constants<>+5824(SB), Y4, Y4
+	VANDPD       constants<>+5824(SB), Y3, Y3
+	VMOVUPS      (CX)(DX*4), Y5
+	VANDPS       constants<>+2112(SB), Y5, Y5
+	VCVTPS2PD    X5, Y6
+	VEXTRACTF128 $0x01, Y5, X1
+	VCVTPS2PD    X1, Y5
+	VMULPD       Y4, Y6, Y4
+	VMULPD       Y3, Y5, Y3
+	VMOVUPS      constants<>+13120(SB), Y5
+	VDIVPD       Y4, Y5, Y4
+	VMOVUPS      constants<>+13120(SB), Y5
+	VDIVPD       Y3, Y5, Y3
+	VPADDQ       constants<>+6528(SB), Y4, Y4
+	VPADDQ       constants<>+6528(SB), Y3, Y3
+	VANDPD       constants<>+6592(SB), Y4, Y5
+	VANDPD       constants<>+6592(SB), Y3, Y6
+	VPADDQ       constants<>+6656(SB), Y5, Y5
+	VPADDQ       constants<>+6656(SB), Y6, Y6
+	VPSRLQ       $0x34, Y4, Y4
+	VPSRLQ       $0x34, Y3, Y3
+	VORPD        constants<>+6720(SB), Y4, Y4
+	VORPD        constants<>+6720(SB), Y3, Y3
+	VSUBPD       constants<>+6784(SB), Y4, Y4
+	VSUBPD       constants<>+6784(SB), Y3, Y3
+	VSUBPD       constants<>+6464(SB), Y5, Y5
+	VSUBPD       constants<>+6464(SB), Y6, Y6
+	VADDPD       constants<>+6848(SB), Y5, Y7
+	VADDPD       constants<>+6848(SB), Y6, Y8
+	VDIVPD       Y7, Y5, Y7
+	VDIVPD       Y8, Y6, Y8
+	VMULPD       Y7, Y7, Y9
+	VMULPD       Y8, Y8, Y10
+	VMOVUPS      constants<>+6912(SB), Y11
+	VFMADD231PD  constants<>+7104(SB), Y9, Y11
+	VMOVUPS      constants<>+6912(SB), Y12
+	VFMADD231PD  constants<>+7104(SB), Y10, Y12
+	VFMADD213PD  constants<>+7168(SB), Y9, Y11
+	VFMADD213PD  constants<>+7168(SB), Y10, Y12
+	VFMADD213PD  constants<>+6976(SB), Y9, Y11
+	VFMADD213PD  constants<>+6976(SB), Y10, Y12
+	VFMADD213PD  constants<>+7232(SB), Y9, Y11
+	VFMADD213PD  constants<>+7232(SB), Y10, Y12
+	VFMADD213PD  constants<>+7040(SB), Y9, Y11
+	VFMADD213PD  constants<>+7040(SB), Y10, Y12
+	VFMADD213PD  constants<>+7296(SB), Y9, Y11
+	VFMADD213PD  constants<>+7296(SB), Y10, Y12
+	VMULPD       Y11, Y9, Y9
+	VMULPD       Y12, Y10, Y10
+	VMULPD       Y5, Y5, Y11
+	VMULPD       Y6, Y6, Y12
+	VMULPD       constants<>+7360(SB), Y11, Y11
+	VMULPD       constants<>+7360(SB), Y12, Y12
+	VADDPD       Y9, Y11, Y9
+	VADDPD       Y10, Y12, Y10
+	VMULPD       constants<>+7424(SB), Y4, Y13
+	VMULPD       constants<>+7424(SB), Y3, Y14
+	VFMADD231PD  Y9, Y7, Y13
+	VFMADD231PD  Y10, Y8, Y14
+	VSUBPD       Y13, Y11, Y7
+	VSUBPD       Y14, Y12, Y8
+	VSUBPD       Y7, Y5, Y5
+	VSUBPD       Y8, Y6, Y6
+	VFMADD231PD  constants<>+7488(SB), Y4, Y5
+	VFMADD231PD  constants<>+7488(SB), Y3, Y6
+	VSUBPD       Y2, Y5, Y3
+	VSUBPD       Y0, Y6, Y4
+	VCVTPS2PD    (CX)(DX*4), Y5
+	VCVTPS2PD    16(CX)(DX*4), Y6
+	VCMPPD       $0x11, constants<>+10560(SB), Y5, Y5
+	VCMPPD       $0x11, constants<>+10560(SB), Y6, Y6
+	VBLENDVPD    Y5, Y3, Y2, Y2
+	VBLENDVPD    Y6, Y4, Y0, Y0
+	VCVTPD2PSY   Y2, X1
+	VCVTPD2PSY   Y0, X0
+	VINSERTF128  $0x01, X0, Y1, Y0
+	VMOVUPS      (CX)(DX*4), Y2
+	VANDPS       constants<>+2112(SB), Y2, Y3
+	VCMPPS       $0x00, constants<>+1856(SB), Y3, Y4
+	VBLENDVPS    Y4, constants<>+1856(SB), Y0, Y0
+	VMOVUPS      constants<>+1152(SB), Y4
+	VCMPPS       $0x11, Y2, Y4, Y2
+	VROUNDPS     $0x08, Y3, Y4
+	VSUBPS       Y4, Y3, Y3
+	VBLENDVPS    Y2, constants<>+704(SB), Y3, Y2
+	VCMPPS       $0x00, constants<>+1152(SB), Y2, Y2
+	VBLENDVPS    Y2, constants<>+1856(SB), Y0, Y0
+	VMOVUPS      Y0, (AX)(DX*4)
+	VMOVUPS      32(CX)(DX*4), Y0
+	VANDPS       constants<>+2112(SB), Y0, Y0
+	VCVTPS2PD    X0, Y2
+	VEXTRACTF128 $0x01, Y0, X0
+	VCVTPS2PD    X0, Y0
+	VPADDQ       constants<>+6528(SB), Y2, Y2
+	VPADDQ       constants<>+6528(SB), Y0, Y0
+	VANDPD       constants<>+6592(SB), Y2, Y3
+	VANDPD       constants<>+6592(SB), Y0, Y4
+	VPADDQ       constants<>+6656(SB), Y3, Y3
+	VPADDQ       constants<>+6656(SB), Y4, Y4
+	VPSRLQ       $0x34, Y2, Y2
+	VPSRLQ       $0x34, Y0, Y0
+	VORPD        constants<>+6720(SB), Y2, Y2
+	VORPD        constants<>+6720(SB), Y0, Y0
+	VSUBPD       constants<>+6784(SB), Y2, Y2
+	VSUBPD       constants<>+6784(SB), Y0, Y0
+	VSUBPD       constants<>+6464(SB), Y3, Y3
+	VSUBPD       constants<>+6464(SB), Y4, Y4
+	VADDPD       constants<>+6848(SB), Y3, Y5
+	VADDPD       constants<>+6848(SB), Y4, Y6
+	VDIVPD       Y5, Y3, Y5
+	VDIVPD       Y6, Y4, Y6
+	VMULPD       Y5, Y5, Y7
+	VMULPD       Y6, Y6, Y8
+	VMOVUPS      constants<>+6912(SB), Y9
+	VFMADD231PD  constants<>+7104(SB), Y7, Y9
+	VMOVUPS      constants<>+6912(SB), Y10
+	VFMADD231PD  constants<>+7104(SB), Y8, Y10
+	VFMADD213PD  constants<>+7168(SB), Y7, Y9
+	VFMADD213PD  constants<>+7168(SB), Y8, Y10
+	VFMADD213PD  constants<>+6976(SB), Y7, Y9
+	VFMADD213PD  constants<>+6976(SB), Y8, Y10
+	VFMADD213PD  constants<>+7232(SB), Y7, Y9
+	VFMADD213PD  constants<>+7232(SB), Y8, Y10
+	VFMADD213PD  constants<>+7040(SB), Y7, Y9
+	VFMADD213PD  constants<>+7040(SB), Y8, Y10
+	VFMADD213PD  constants<>+7296(SB), Y7, Y9
+	VFMADD213PD  constants<>+7296(SB), Y8, Y10
+	VMULPD       Y9, Y7, Y7
+	VMULPD       Y10, Y8, Y8
+	VMULPD       Y3, Y3, Y9
+	VMULPD       Y4, Y4, Y10
+	VMULPD       constants<>+7360(SB), Y9, Y9
+	VMULPD       constants<>+7360(SB), Y10, Y10
+	VADDPD       Y7, Y9, Y7
+	VADDPD       Y8, Y10, Y8
+	VMULPD       constants<>+7424(SB), Y2, Y11
+	VMULPD       constants<>+7424(SB), Y0, Y12
+	VFMADD231PD  Y7, Y5, Y11
+	VFMADD231PD  Y8, Y6, Y12
+	VSUBPD       Y11, Y9, Y5
+	VSUBPD       Y12, Y10, Y6
+	VSUBPD       Y5, Y3, Y3
+	VSUBPD       Y6, Y4, Y4
+	VFMADD231PD  constants<>+7488(SB), Y2, Y3
+	VFMADD231PD  constants<>+7488(SB), Y0, Y4
+	VMOVUPS      32(CX)(DX*4), Y0
+	VANDPS       constants<>+2112(SB), Y0, Y0
+	VCVTPS2PD    X0, Y2
+	VEXTRACTF128 $0x01, Y0, X0
+	VCVTPS2PD    X0, Y0
+	VMOVUPS      constants<>+6464(SB), Y5
+	VDIVPD       Y2, Y5, Y2
+	VMOVUPS      constants<>+6464(SB), Y5
+	VDIVPD       Y0, Y5, Y0
+	VMULPD       Y2, Y2, Y5
+	VMULPD       Y0, Y0, Y6
+	VMOVUPS      constants<>+9856(SB), Y7
+	VFMADD231PD  constants<>+9792(SB), Y5, Y7
+	VMOVUPS      constants<>+9856(SB), Y8
+	VFMADD231PD  constants<>+9792(SB), Y6, Y8
+	VFMADD213PD  constants<>+9920(SB), Y5, Y7
+	VFMADD213PD  constants<>+9920(SB), Y6, Y8
+	VFMADD213PD  constants<>+9984(SB), Y5, Y7
+	VFMADD213PD  constants<>+9984(SB), Y6, Y8
+	VFMADD213PD  constants<>+10048(SB), Y5, Y7
+	VFMADD213PD  constants<>+10048(SB), Y6, Y8
+	VFMADD213PD  constants<>+10112(SB), Y5, Y7
+	VFMADD213PD  constants<>+10112(SB), Y6, Y8
+	VFMADD213PD  constants<>+10176(SB), Y5, Y7
+	VFMADD213PD  constants<>+10176(SB), Y6, Y8
+	VFMADD213PD  constants<>+10240(SB), Y5, Y7
+	VFMADD213PD  constants<>+10240(SB), Y6, Y8
+	VFMADD213PD  constants<>+10304(SB), Y5, Y7
+	VFMADD213PD  constants<>+10304(SB), Y6, Y8
+	VFMADD213PD  constants<>+10368(SB), Y5, Y7
+	VFMADD213PD  constants<>+10368(SB), Y6, Y8
+	VFMADD213PD  constants<>+10432(SB), Y5, Y7
+	VFMADD213PD  constants<>+10432(SB), Y6, Y8
+	VFMADD213PD  constants<>+10496(SB), Y2, Y7
+	VFMADD213PD  constants<>+10496(SB), Y0, Y8
+	VMOVUPS      32(CX)(DX*4), Y0
+	VANDPS       constants<>+2112(SB), Y0, Y0
+	VCVTPS2PD    X0, Y2
+	VEXTRACTF128 $0x01, Y0, X0
+	VCVTPS2PD    X0, Y0
+	VSUBPD       constants<>+7360(SB), Y2, Y2
+	VSUBPD       constants<>+7360(SB), Y0, Y0
+	VSUBPD       constants<>+6464(SB), Y3, Y5
+	VSUBPD       constants<>+6464(SB), Y4, Y6
+	VFMADD231PD  Y5, Y2, Y7
+	VFMADD231PD  Y6, Y0, Y8
+	VMOVUPS      32(CX)(DX*4), Y0
+	VANDPS       constants<>+2112(SB), Y0, Y0
+	VCVTPS2PD    X0, Y2
+	VEXTRACTF128 $0x01, Y0, X0
+	VCVTPS2PD    X0, Y0
+	VCMPPD       $0x11, constants<>+6464(SB), Y2, Y2
+	VCMPPD       $0x11, constants<>+6464(SB), Y0, Y0
+	VMOVUPS      constants<>+10560(SB), Y5
+	VBLENDVPD    Y2, Y3, Y5, Y2
+	VMOVUPS      constants<>+10560(SB), Y3
+	VBLENDVPD    Y0, Y4, Y3, Y0
+	VMOVUPS      32(CX)(DX*4), Y3
+	VANDPS       constants<>+2112(SB), Y3, Y3
+	VCVTPS2PD    X3, Y4
+	VEXTRACTF128 $0x01, Y3, X1
+	VCVTPS2PD    X1, Y3
+	VCMPPD       $0x11, constants<>+6464(SB), Y4, Y5
+	VCMPPD       $0x11, constants<>+6464(SB), Y3, Y6
+	VADDPD       constants<>+6464(SB), Y4, Y9
+	VADDPD       constants<>+6464(SB), Y3, Y10
+	VBLENDVPD    Y5, Y9, Y4, Y4
+	VBLENDVPD    Y6, Y10, Y3, Y3
+	VSUBPD       constants<>+6848(SB), Y4, Y4
+	VSUBPD       constants<>+6848(SB), Y3, Y3
+	VMOVUPS      constants<>+10688(SB), Y5
+	VFMADD231PD  constants<>+10624(SB), Y4, Y5
+	VMOVUPS      constants<>+10688(SB), Y6
+	VFMADD231PD  constants<>+10624(SB), Y3, Y6
+	VFMADD213PD  constants<>+10752(SB), Y4, Y5
+	VFMADD213PD  constants<>+10752(SB), Y3, Y6
+	VFMADD213PD  constants<>+10816(SB), Y4, Y5
+	VFMADD213PD  constants<>+10816(SB), Y3, Y6
+	VFMADD213PD  constants<>+10880(SB), Y4, Y5
+	VFMADD213PD  constants<>+10880(SB), Y3, Y6
+	VFMADD213PD  constants<>+10944(SB), Y4, Y5
+	VFMADD213PD  constants<>+10944(SB), Y3, Y6
+	VFMADD213PD  constants<>+11008(SB), Y4, Y5
+	VFMADD213PD  constants<>+11008(SB), Y3, Y6
+	VFMADD213PD  constants<>+11072(SB), Y4, Y5
+	VFMADD213PD  constants<>+11072(SB), Y3, Y6
+	VFMADD213PD  constants<>+11136(SB), Y4, Y5
+	VFMADD213PD  constants<>+11136(SB), Y3, Y6
+	VFMADD213PD  constants<>+11200(SB), Y4, Y5
+	VFMADD213PD  constants<>+11200(SB), Y3, Y6
+	VFMADD213PD  constants<>+11264(SB), Y4, Y5
+	VFMADD213PD  constants<>+11264(SB), Y3, Y6
+	VFMADD213PD  constants<>+11328(SB), Y4, Y5
+	VFMADD213PD  constants<>+11328(SB), Y3, Y6
+	VFMADD213PD  constants<>+11392(SB), Y4, Y5
+	VFMADD213PD  constants<>+11392(SB), Y3, Y6
+	VFMADD213PD  constants<>+11456(SB), Y4, Y5
+	VFMADD213PD  constants<>+11456(SB), Y3, Y6
+	VFMADD213PD  constants<>+11520(SB), Y4, Y5
+	VFMADD213PD  constants<>+11520(SB), Y3, Y6
+	VFMADD213PD  constants<>+11584(SB), Y4, Y5
+	VFMADD213PD  constants<>+11584(SB), Y3, Y6
+	VFMADD213PD  constants<>+11648(SB), Y4, Y5
+	VFMADD213PD  constants<>+11648(SB), Y3, Y6
+	VFMADD213PD  constants<>+11712(SB), Y4, Y5
+	VFMADD213PD  constants<>+11712(SB), Y3, Y6
+	VFMADD213PD  constants<>+11776(SB), Y4, Y5
+	VFMADD213PD  constants<>+11776(SB), Y3, Y6
+	VFMADD213PD  constants<>+11840(SB), Y4, Y5
+	VFMADD213PD  constants<>+11840(SB), Y3, Y6
+	VFMADD213PD  constants<>+11904(SB), Y4, Y5
+	VFMADD213PD  constants<>+11904(SB), Y3, Y6
+	VFMADD213PD  constants<>+11968(SB), Y4, Y5
+	VFMADD213PD  constants<>+11968(SB), Y3, Y6
+	VFMADD213PD  constants<>+12032(SB), Y4, Y5
+	VFMADD213PD  constants<>+12032(SB), Y3, Y6
+	VFMADD213PD  constants<>+12096(SB), Y4, Y5
+	VFMADD213PD  constants<>+12096(SB), Y3, Y6
+	VFMADD213PD  constants<>+12160(SB), Y4, Y5
+	VFMADD213PD  constants<>+12160(SB), Y3, Y6
+	VFMADD213PD  constants<>+12224(SB), Y4, Y5
+	VFMADD213PD  constants<>+12224(SB), Y3, Y6
+	VFMADD213PD  constants<>+12288(SB), Y4, Y5
+	VFMADD213PD  constants<>+12288(SB), Y3, Y6
+	VFMADD213PD  constants<>+12352(SB), Y4, Y5
+	VFMADD213PD  constants<>+12352(SB), Y3, Y6
+	VMOVUPS      Y4, Y9
+	VFMADD231PD  Y4, Y4, Y9
+	VMOVUPS      Y3, Y4
+	VFMADD231PD  Y3, Y3, Y4
+	VXORPD       constants<>+12416(SB), Y2, Y2
+	VXORPD       constants<>+12416(SB), Y0, Y0
+	VFMADD231PD  Y5, Y9, Y2
+	VFMADD231PD  Y6, Y4, Y0
+	VMOVUPS      32(CX)(DX*4), Y3
+	VANDPS       constants<>+2112(SB), Y3, Y3
+	VCVTPS2PD    X3, Y4
+	VEXTRACTF128 $0x01, Y3, X1
+	VCVTPS2PD    X1, Y3
+	VCMPPD       $0x11, constants<>+12480(SB), Y4, Y4
+	VCMPPD       $0x11, constants<>+12480(SB), Y3, Y3
+	VBLENDVPD    Y4, Y2, Y7, Y2
+	VBLENDVPD    Y3, Y0, Y8, Y0
+	VMOVUPS      32(CX)(DX*4), Y3
+	VANDPS       constants<>+2112(SB), Y3, Y3
+	VROUNDPS     $0x08, Y3, Y4
+	VSUBPS       Y4, Y3, Y3
+	VCVTPS2PD    X3, Y4
+	VEXTRACTF128 $0x01, Y3, X1
+	VCVTPS2PD    X1, Y3
+	VMULPD       Y4, Y4, Y5
+	VMULPD       Y3, Y3, Y6
+	VMOVUPS      constants<>+12608(SB), Y7
+	VFMADD231PD  constants<>+12544(SB), Y5, Y7
+	VMOVUPS      constants<>+12608(SB), Y8
+	VFMADD231PD  constants<>+12544(SB), Y6, Y8
+	VFMADD213PD  constants<>+12672(SB), Y5, Y7
+	VFMADD213PD  constants<>+12672(SB), Y6, Y8
+	VFMADD213PD  constants<>+12736(SB), Y5, Y7
+	VFMADD213PD  constants<>+12736(SB), Y6, Y8
+	VFMADD213PD  constants<>+12800(SB), Y5, Y7
+	VFMADD213PD  constants<>+12800(SB), Y6, Y8
+	VFMADD213PD  constants<>+12864(SB), Y5, Y7
+	VFMADD213PD  constants<>+12864(SB), Y6, Y8
+	VFMADD213PD  constants<>+12928(SB), Y5, Y7
+	VFMADD213PD  constants<>+12928(SB), Y6, Y8
+	VFMADD213PD  constants<>+12992(SB), Y5, Y7
+	VFMADD213PD  constants<>+12992(SB), Y6, Y8
+	VFMADD213PD  constants<>+13056(SB), Y5, Y7
+	VFMADD213PD  constants<>+13056(SB), Y6, Y8
+	VFMADD213PD  constants<>+13120(SB), Y5, Y7
+	VFMADD213PD  constants<>+13120(SB), Y6, Y8
+	VMULPD       Y7, Y4, Y4
+	VMULPD       Y8, Y3, Y3
+	VANDPD       constants<>+5824(SB), Y4, Y4
+	VANDPD       constants<>+5824(SB), Y3, Y3
+	VMOVUPS      32(CX)(DX*4), Y5
+	VANDPS       constants<>+2112(SB), Y5, Y5
+	VCVTPS2PD    X5, Y6
+	VEXTRACTF128 $0x01, Y5, X1
+	VCVTPS2PD    X1, Y5
+	VMULPD       Y4, Y6, Y4
+	VMULPD       Y3, Y5, Y3
+	VMOVUPS      constants<>+13120(SB), Y5
+	VDIVPD       Y4, Y5, Y4
+	VMOVUPS      constants<>+13120(SB), Y5
+	VDIVPD       Y3, Y5, Y3
+	VPADDQ       constants<>+6528(SB), Y4, Y4
+	VPADDQ       constants<>+6528(SB), Y3, Y3
+	VANDPD       constants<>+6592(SB), Y4, Y5
+	VANDPD       constants<>+6592(SB), Y3, Y6
+	VPADDQ       constants<>+6656(SB), Y5, Y5
+	VPADDQ       constants<>+6656(SB), Y6, Y6
+	VPSRLQ       $0x34, Y4, Y4
+	VPSRLQ       $0x34, Y3, Y3
+	VORPD        constants<>+6720(SB), Y4, Y4
+	VORPD        constants<>+6720(SB), Y3, Y3
+	VSUBPD       constants<>+6784(SB), Y4, Y4
+	VSUBPD       constants<>+6784(SB), Y3, Y3
+	VSUBPD       constants<>+6464(SB), Y5, Y5
+	VSUBPD       constants<>+6464(SB), Y6, Y6
+	VADDPD       constants<>+6848(SB), Y5, Y7
+	VADDPD       constants<>+6848(SB), Y6, Y8
+	VDIVPD       Y7, Y5, Y7
+	VDIVPD       Y8, Y6, Y8
+	VMULPD       Y7, Y7, Y9
+	VMULPD       Y8, Y8, Y10
+	VMOVUPS      constants<>+6912(SB), Y11
+	VFMADD231PD  constants<>+7104(SB), Y9, Y11
+	VMOVUPS      constants<>+6912(SB), Y12
+	VFMADD231PD  constants<>+7104(SB), Y10, Y12
+	VFMADD213PD  constants<>+7168(SB), Y9, Y11
+	VFMADD213PD  constants<>+7168(SB), Y10, Y12
+	VFMADD213PD  constants<>+6976(SB), Y9, Y11
+	VFMADD213PD  constants<>+6976(SB), Y10, Y12
+	VFMADD213PD  constants<>+7232(SB), Y9, Y11
+	VFMADD213PD  constants<>+7232(SB), Y10, Y12
+	VFMADD213PD  constants<>+7040(SB), Y9, Y11
+	VFMADD213PD  constants<>+7040(SB), Y10, Y12
+	VFMADD213PD  constants<>+7296(SB), Y9, Y11
+	VFMADD213PD  constants<>+7296(SB), Y10, Y12
+	VMULPD       Y11, Y9, Y9
+	VMULPD       Y12, Y10, Y10
+	VMULPD       Y5, Y5, Y11
+	VMULPD       Y6, Y6, Y12
+	VMULPD       constants<>+7360(SB), Y11, Y11
+	VMULPD       constants<>+7360(SB), Y12, Y12
+	VADDPD       Y9, Y11, Y9
+	VADDPD       Y10, Y12, Y10
+	VMULPD       constants<>+7424(SB), Y4, Y13
+	VMULPD       constants<>+7424(SB), Y3, Y14
+	VFMADD231PD  Y9, Y7, Y13
+	VFMADD231PD  Y10, Y8, Y14
+	VSUBPD       Y13, Y11, Y7
+	VSUBPD       Y14, Y12, Y8
+	VSUBPD       Y7, Y5, Y5
+	VSUBPD       Y8, Y6, Y6
+	VFMADD231PD  constants<>+7488(SB), Y4, Y5
+	VFMADD231PD  constants<>+7488(SB), Y3, Y6
+	VSUBPD       Y2, Y5, Y3
+	VSUBPD       Y0, Y6, Y4
+	VCVTPS2PD    32(CX)(DX*4), Y5
+	VCVTPS2PD    48(CX)(DX*4), Y6
+	VCMPPD       $0x11, constants<>+10560(SB), Y5, Y5
+	VCMPPD       $0x11, constants<>+10560(SB), Y6, Y6
+	VBLENDVPD    Y5, Y3, Y2, Y2
+	VBLENDVPD    Y6, Y4, Y0, Y0
+	VCVTPD2PSY   Y2, X1
+	VCVTPD2PSY   Y0, X0
+	VINSERTF128  $0x01, X0, Y1, Y0
+	VMOVUPS      32(CX)(DX*4), Y2
+	VANDPS       constants<>+2112(SB), Y2, Y3
+	VCMPPS       $0x00, constants<>+1856(SB), Y3, Y4
+	VBLENDVPS    Y4, constants<>+1856(SB), Y0, Y0
+	VMOVUPS      constants<>+1152(SB), Y4
+	VCMPPS       $0x11, Y2, Y4, Y2
+	VROUNDPS     $0x08, Y3, Y4
+	VSUBPS       Y4, Y3, Y3
+	VBLENDVPS    Y2, constants<>+704(SB), Y3, Y2
+	VCMPPS       $0x00, constants<>+1152(SB), Y2, Y2
+	VBLENDVPS    Y2, constants<>+1856(SB), Y0, Y0
+	VMOVUPS      Y0, 32(AX)(DX*4)
+	ADDQ         $+16, DX
+
+test:
+	CMPQ DX, BX
+	JLT  loop
+	VZEROUPPER
+	RET
+
+// func digammaAVX2(dst *float32, x *float32, n int)
+// Requires: AVX, AVX2, FMA3
+TEXT ·digammaAVX2(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ n+16(FP), DX
+	MOVQ DX, BX
+	ANDQ $-16, BX
+	XORQ DX, DX
+	JMP  test
+
+loop:
+	VMOVUPS      (CX)(DX*4), Y0
+	VANDPS       constants<>+2112(SB), Y0, Y0
+	VCVTPS2PD    X0, Y2
+	VEXTRACTF128 $0x01, Y0, X0
+	VCVTPS2PD    X0, Y0
+	VPADDQ       constants<>+6528(SB), Y2, Y2
+	VPADDQ       constants<>+6528(SB), Y0, Y0
+	VANDPD       constants<>+6592(SB), Y2, Y3
+	VANDPD       constants<>+6592(SB), Y0, Y4
+	VPADDQ       constants<>+6656(SB), Y3, Y3
+	VPADDQ       constants<>+6656(SB), Y4, Y4
+	VPSRLQ       $0x34, Y2, Y2
+	VPSRLQ       $0x34, Y0, Y0
+	VORPD        constants<>+6720(SB), Y2, Y2
+	VORPD        constants<>+6720(SB), Y0, Y0
+	VSUBPD       constants<>+6784(SB), Y2, Y2
+	VSUBPD       constants<>+6784(SB), Y0, Y0
+	VSUBPD       constants<>+6464(SB), Y3, Y3
+	VSUBPD       constants<>+6464(SB), Y4, Y4
+	VADDPD       constants<>+6848(SB), Y3, Y5
+	VADDPD       constants<>+6848(SB), Y4, Y6
+	VDIVPD       Y5, Y3, Y5
+	VDIVPD       Y6, Y4, Y6
+	VMULPD       Y5, Y5, Y7
+	VMULPD       Y6, Y6, Y8
+	VMOVUPS      constants<>+6912(SB), Y9
+	VFMADD231PD  constants<>+7104(SB), Y7, Y9
+	VMOVUPS      constants<>+6912(SB), Y10
+	VFMADD231PD  constants<>+7104(SB), Y8, Y10
+	VFMADD213PD  constants<>+7168(SB), Y7, Y9
+	VFMADD213PD  constants<>+7168(SB), Y8, Y10
+	VFMADD213PD  constants<>+6976(SB), Y7, Y9
+	VFMADD213PD  constants<>+6976(SB), Y8, Y10
+	VFMADD213PD  constants<>+7232(SB), Y7, Y9
+	VFMADD213PD  constants<>+7232(SB), Y8, Y10
+	VFMADD213PD  constants<>+7040(SB), Y7, Y9
+	VFMADD213PD  constants<>+7040(SB), Y8, Y10
+	VFMADD213PD  constants<>+7296(SB), Y7, Y9
+	VFMADD213PD  constants<>+7296(SB), Y8, Y10
+	VMULPD       Y9, Y7, Y7
+	VMULPD       Y10, Y8, Y8
+	VMULPD       Y3, Y3, Y9
+	VMULPD       Y4, Y4, Y10
+	VMULPD       constants<>+7360(SB), Y9, Y9
+	VMULPD       constants<>+7360(SB), Y10, Y10
+	VADDPD       Y7, Y9, Y7
+	VADDPD       Y8, Y10, Y8
+	VMULPD       constants<>+7424(SB), Y2, Y11
+	VMULPD       constants<>+7424(SB), Y0, Y12
+	VFMADD231PD  Y7, Y5, Y11
+	VFMADD231PD  Y8, Y6, Y12
+	VSUBPD       Y11, Y9, Y5
+	VSUBPD       Y12, Y10, Y6
+	VSUBPD       Y5, Y3, Y3
+	VSUBPD       Y6, Y4, Y4
+	VFMADD231PD  constants<>+7488(SB), Y2, Y3
+	VFMADD231PD  constants<>+7488(SB), Y0, Y4
+	VMOVUPS      (CX)(DX*4), Y0
+	VANDPS       constants<>+2112(SB), Y0, Y0
+	VCVTPS2PD    X0, Y2
+	VEXTRACTF128 $0x01, Y0, X0
+	VCVTPS2PD    X0, Y0
+	VMOVUPS      constants<>+6464(SB), Y5
+	VDIVPD       Y2, Y5, Y2
+	VMOVUPS      constants<>+6464(SB), Y5
+	VDIVPD       Y0, Y5, Y0
+	VMULPD       Y2, Y2, Y5
+	VMULPD       Y0, Y0, Y6
+	VMOVUPS      constants<>+13248(SB), Y7
+	VFMADD231PD  constants<>+13184(SB), Y5, Y7
+	VMOVUPS      constants<>+13248(SB), Y8
+	VFMADD231PD  constants<>+13184(SB), Y6, Y8
+	VFMADD213PD  constants<>+13312(SB), Y5, Y7
+	VFMADD213PD  constants<>+13312(SB), Y6, Y8
+	VFMADD213PD  constants<>+13376(SB), Y5, Y7
+	VFMADD213PD  constants<>+13376(SB), Y6, Y8
+	VFMADD213PD  constants<>+13440(SB), Y5, Y7
+	VFMADD213PD  constants<>+13440(SB), Y6, Y8
+	VFMADD213PD  constants<>+13504(SB), Y5, Y7
+	VFMADD213PD  constants<>+13504(SB), Y6, Y8
+	VFMADD213PD  constants<>+13568(SB), Y5, Y7
+	VFMADD213PD  constants<>+13568(SB), Y6, Y8
+	VFMADD213PD  constants<>+13632(SB), Y5, Y7
+	VFMADD213PD  constants<>+13632(SB), Y6, Y8
+	VFMADD213PD  constants<>+13696(SB), Y5, Y7
+	VFMADD213PD  constants<>+13696(SB), Y6, Y8
+	VFMADD213PD  constants<>+13760(SB), Y5, Y7
+	VFMADD213PD  constants<>+13760(SB), Y6, Y8
+	VFMADD213PD  constants<>+13824(SB), Y5, Y7
+	VFMADD213PD  constants<>+13824(SB), Y6, Y8
+	VMULPD       constants<>+7360(SB), Y2, Y2
+	VMULPD       constants<>+7360(SB), Y0, Y0
+	VFMADD231PD  Y7, Y5, Y2
+	VFMADD231PD  Y8, Y6, Y0
+	VSUBPD       Y2, Y3, Y2
+	VSUBPD       Y0, Y4, Y0
+	VMOVUPS      (CX)(DX*4), Y3
+	VANDPS       constants<>+2112(SB), Y3, Y3
+	VCVTPS2PD    X3, Y4
+	VEXTRACTF128 $0x01, Y3, X1
+	VCVTPS2PD    X1, Y3
+	VCMPPD       $0x11, constants<>+6464(SB), Y4, Y5
+	VCMPPD       $0x11, constants<>+6464(SB), Y3, Y6
+	VADDPD       constants<>+6464(SB), Y4, Y7
+	VADDPD       constants<>+6464(SB), Y3, Y8
+	VBLENDVPD    Y5, Y7, Y4, Y4
+	VBLENDVPD    Y6, Y8, Y3, Y3
+	VSUBPD       constants<>+6848(SB), Y4, Y4
+	VSUBPD       constants<>+6848(SB), Y3, Y3
+	VMOVUPS      constants<>+13952(SB), Y5
+	VFMADD231PD  constants<>+13888(SB), Y4, Y5
+	VMOVUPS      constants<>+13952(SB), Y6
+	VFMADD231PD  constants<>+13888(SB), Y3, Y6
+	VFMADD213PD  constants<>+14016(SB), Y4, Y5
+	VFMADD213PD  constants<>+14016(SB), Y3, Y6
+	VFMADD213PD  constants<>+14080(SB), Y4, Y5
+	VFMADD213PD  constants<>+14080(SB), Y3, Y6
+	VFMADD213PD  constants<>+14144(SB), Y4, Y5
+	VFMADD213PD  constants<>+14144(SB), Y3, Y6
+	VFMADD213PD  constants<>+14208(SB), Y4, Y5
+	VFMADD213PD  constants<>+14208(SB), Y3, Y6
+	VFMADD213PD  constants<>+14272(SB), Y4, Y5
+	VFMADD213PD  constants<>+14272(SB), Y3, Y6
+	VFMADD213PD  constants<>+14336(SB), Y4, Y5
+	VFMADD213PD  constants<>+14336(SB), Y3, Y6
+	VFMADD213PD  constants<>+14400(SB), Y4, Y5
+	VFMADD213PD  constants<>+14400(SB), Y3, Y6
+	VFMADD213PD  constants<>+14464(SB), Y4, Y5
+	VFMADD213PD  constants<>+14464(SB), Y3, Y6
+	VFMADD213PD  constants<>+14528(SB), Y4, Y5
+	VFMADD213PD  constants<>+14528(SB), Y3, Y6
+	VFMADD213PD  constants<>+14592(SB), Y4, Y5
+	VFMADD213PD  constants<>+14592(SB), Y3, Y6
+	VFMADD213PD  constants<>+14656(SB), Y4, Y5
+	VFMADD213PD  constants<>+14656(SB), Y3, Y6
+	VFMADD213PD  constants<>+14720(SB), Y4, Y5
+	VFMADD213PD  constants<>+14720(SB), Y3, Y6
+	VFMADD213PD  constants<>+14784(SB), Y4, Y5
+	VFMADD213PD  constants<>+14784(SB), Y3, Y6
+	VFMADD213PD  constants<>+14848(SB), Y4, Y5
+	VFMADD213PD  constants<>+14848(SB), Y3, Y6
+	VFMADD213PD  constants<>+14912(SB), Y4, Y5
+	VFMADD213PD  constants<>+14912(SB), Y3, Y6
+	VFMADD213PD  constants<>+14976(SB), Y4, Y5
+	VFMADD213PD  constants<>+14976(SB), Y3, Y6
+	VFMADD213PD  constants<>+15040(SB), Y4, Y5
+	VFMADD213PD  constants<>+15040(SB), Y3, Y6
+	VFMADD213PD  constants<>+15104(SB), Y4, Y5
+	VFMADD213PD  constants<>+15104(SB), Y3, Y6
+	VFMADD213PD  constants<>+15168(SB), Y4, Y5
+	VFMADD213PD  constants<>+15168(SB), Y3, Y6
+	VFMADD213PD  constants<>+15232(SB), Y4, Y5
+	VFMADD213PD  constants<>+15232(SB), Y3, Y6
+	VFMADD213PD  constants<>+15296(SB), Y4, Y5
+	VFMADD213PD  constants<>+15296(SB), Y3, Y6
+	VFMADD213PD  constants<>+15360(SB), Y4, Y5
+	VFMADD213PD  constants<>+15360(SB), Y3, Y6
+	VFMADD213PD  constants<>+15424(SB), Y4, Y5
+	VFMADD213PD  constants<>+15424(SB), Y3, Y6
+	VFMADD213PD  constants<>+15488(SB), Y4, Y5
+	VFMADD213PD  constants<>+15488(SB), Y3, Y6
+	VFMADD213PD  constants<>+15552(SB), Y4, Y5
+	VFMADD213PD  constants<>+15552(SB), Y3, Y6
+	VFMADD213PD  constants<>+15616(SB), Y4, Y5
+	VFMADD213PD  constants<>+15616(SB), Y3, Y6
+	VFMADD213PD  constants<>+15680(SB), Y4, Y5
+	VFMADD213PD  constants<>+15680(SB), Y3, Y6
+	VFMADD213PD  constants<>+15744(SB), Y4, Y5
+	VFMADD213PD  constants<>+15744(SB), Y3, Y6
+	VSUBPD       constants<>+15808(SB), Y4, Y4
+	VSUBPD       constants<>+15808(SB), Y3, Y3
+	VSUBPD       constants<>+15872(SB), Y4, Y4
+	VSUBPD       constants<>+15872(SB), Y3, Y3
+	VMULPD       Y5, Y4, Y4
+	VMULPD       Y6, Y3, Y3
+	VMOVUPS      (CX)(DX*4), Y5
+	VANDPS       constants<>+2112(SB), Y5, Y5
+	VCVTPS2PD    X5, Y6
+	VEXTRACTF128 $0x01, Y5, X1
+	VCVTPS2PD    X1, Y5
+	VCMPPD       $0x11, constants<>+12480(SB), Y6, Y6
+	VCMPPD       $0x11, constants<>+12480(SB), Y5, Y5
+	VBLENDVPD    Y6, Y4, Y2, Y2
+	VBLENDVPD    Y5, Y3, Y0, Y0
+	VCVTPS2PD    (CX)(DX*4), Y3
+	VCVTPS2PD    16(CX)(DX*4), Y4
+	VCMPPD       $0x11, constants<>+10560(SB), Y3, Y3
+	VCMPPD       $0x11, constants<>+10560(SB), Y4, Y4
+	VMOVUPS      (CX)(DX*4), Y5
+	VANDPS       constants<>+2112(SB), Y5, Y5
+	VCVTPS2PD    X5, Y6
+	VEXTRACTF128 $0x01, Y5, X1
+	VCVTPS2PD    X1, Y5
+	VMOVUPS      constants<>+6848(SB), Y7
+	VSUBPD       Y6, Y7, Y6
+	VMOVUPS      constants<>+6848(SB), Y7
+	VSUBPD       Y5, Y7, Y5
+	VMOVUPS      (CX)(DX*4), Y7
+	VANDPS       constants<>+2112(SB), Y7, Y7
+	VCVTPS2PD    X7, Y8
+	VEXTRACTF128 $0x01, Y7, X1
+	VCVTPS2PD    X1, Y7
+	VBLENDVPD    Y3, Y6, Y8, Y3
+	VBLENDVPD    Y4, Y5, Y7, Y4
+	VCMPPD       $0x11, constants<>+6464(SB), Y3, Y3
+	VCMPPD       $0x11, constants<>+6464(SB), Y4, Y4
+	VCVTPS2PD    (CX)(DX*4), Y5
+	VCVTPS2PD    16(CX)(DX*4), Y6
+	VMOVUPS      constants<>+6464(SB), Y7
+	VDIVPD       Y5, Y7, Y5
+	VMOVUPS      constants<>+6464(SB), Y7
+	VDIVPD       Y6, Y7, Y6
+	VMOVUPS      constants<>+10560(SB), Y7
+	VBLENDVPD    Y3, Y5, Y7, Y3
+	VMOVUPS      constants<>+10560(SB), Y5
+	VBLENDVPD    Y4, Y6, Y5, Y4
+	VSUBPD       Y3, Y2, Y2
+	VSUBPD       Y4, Y0, Y0
+	VMOVUPS      (CX)(DX*4), Y3
+	VANDPS       constants<>+2112(SB), Y3, Y3
+	VROUNDPS     $0x08, Y3, Y4
+	VSUBPS       Y4, Y3, Y3
+	VCVTPS2PD    X3, Y4
+	VEXTRACTF128 $0x01, Y3, X1
+	VCVTPS2PD    X1, Y3
+	VMULPD       Y4, Y4, Y5
+	VMULPD       Y3, Y3, Y6
+	VMOVUPS      constants<>+12608(SB), Y7
+	VFMADD231PD  constants<>+12544(SB), Y5, Y7
+	VMOVUPS      constants<>+12608(SB), Y8
+	VFMADD231PD  constants<>+12544(SB), Y6, Y8
+	VFMADD213PD  constants<>+12672(SB), Y5, Y7
+	VFMADD213PD  constants<>+12672(SB), Y6, Y8
+	VFMADD213PD  constants<>+12736(SB), Y5, Y7
+	VFMADD213PD  constants<>+12736(SB), Y6, Y8
+	VFMADD213PD  constants<>+12800(SB), Y5, Y7
+	VFMADD213PD  constants<>+12800(SB), Y6, Y8
+	VFMADD213PD  constants<>+12864(SB), Y5, Y7
+	VFMADD213PD  constants<>+12864(SB), Y6, Y8
+	VFMADD213PD  constants<>+12928(SB), Y5, Y7
+	VFMADD213PD  constants<>+12928(SB), Y6, Y8
+	VFMADD213PD  constants<>+12992(SB), Y5, Y7
+	VFMADD213PD  constants<>+12992(SB), Y6, Y8
+	VFMADD213PD  constants<>+13056(SB), Y5, Y7
+	VFMADD213PD  constants<>+13056(SB), Y6, Y8
+	VFMADD213PD  constants<>+13120(SB), Y5, Y7
+	VFMADD213PD  constants<>+13120(SB), Y6, Y8
+	VMULPD       Y7, Y4, Y4
+	VMULPD       Y8, Y3, Y3
+	VMOVUPS      constants<>+16000(SB), Y7
+	VFMADD231PD  constants<>+15936(SB), Y5, Y7
+	VMOVUPS      constants<>+16000(SB), Y8
+	VFMADD231PD  constants<>+15936(SB), Y6, Y8
+	VFMADD213PD  constants<>+16064(SB), Y5, Y7
+	VFMADD213PD  constants<>+16064(SB), Y6, Y8
+	VFMADD213PD  constants<>+16128(SB), Y5, Y7
+	VFMADD213PD  constants<>+16128(SB), Y6, Y8
+	VFMADD213PD  constants<>+16192(SB), Y5, Y7
+	VFMADD213PD  constants<>+16192(SB), Y6, Y8
+	VFMADD213PD  constants<>+16256(SB), Y5, Y7
+	VFMADD213PD  constants<>+16256(SB), Y6, Y8
+	VFMADD213PD  constants<>+16320(SB), Y5, Y7
+	VFMADD213PD  constants<>+16320(SB), Y6, Y8
+	VFMADD213PD  constants<>+16384(SB), Y5, Y7
+	VFMADD213PD  constants<>+16384(SB), Y6, Y8
+	VFMADD213PD  constants<>+16448(SB), Y5, Y7
+	VFMADD213PD  constants<>+16448(SB), Y6, Y8
+	VFMADD213PD  constants<>+6464(SB), Y5, Y7
+	VFMADD213PD  constants<>+6464(SB), Y6, Y8
+	VMULPD       constants<>+13120(SB), Y7, Y5
+	VMULPD       constants<>+13120(SB), Y8, Y6
+	VMULPD       Y4, Y5, Y5
+	VMULPD       Y3, Y6, Y6
+	VMULPD       Y4, Y4, Y4
+	VMULPD       Y3, Y3, Y3
+	VDIVPD       Y4, Y5, Y4
+	VDIVPD       Y3, Y6, Y3
+	VCVTPS2PD    (CX)(DX*4), Y5
+	VCVTPS2PD    16(CX)(DX*4), Y6
+	VCMPPD       $0x11, constants<>+10560(SB), Y5, Y5
+	VCMPPD       $0x11, constants<>+10560(SB), Y6, Y6
+	VMOVUPS      constants<>+10560(SB), Y7
+	VBLENDVPD    Y5, Y4, Y7, Y4
+	VMOVUPS      constants<>+10560(SB), Y5
+	VBLENDVPD    Y6, Y3, Y5, Y3
+	VADDPD       Y4, Y2, Y2
+	VADDPD       Y3, Y0, Y0
+	VMOVUPS      (CX)(DX*4), Y3
+	VCMPPS       $0x00, constants<>+1856(SB), Y3, Y3
+	VCVTPD2PSY   Y2, X1
+	VCVTPD2PSY   Y0, X0
+	VINSERTF128  $0x01, X0, Y1, Y0
+	VBLENDVPS    Y3, constants<>+1856(SB), Y0, Y0
+	VMOVUPS      Y0, (AX)(DX*4)
+	VMOVUPS      32(CX)(DX*4), Y0
+	VANDPS       constants<>+2112(SB), Y0, Y0
+	VCVTPS2PD    X0, Y2
+	VEXTRACTF128 $0x01, Y0, X0
+	VCVTPS2PD    X0, Y0
+	VPADDQ       constants<>+6528(SB), Y2, Y2
+	VPADDQ       constants<>+6528(SB), Y0, Y0
+	VANDPD       constants<>+6592(SB), Y2, Y3
+	VANDPD       constants<>+6592(SB), Y0, Y4
+	VPADDQ       constants<>+6656(SB), Y3, Y3
+	VPADDQ       constants<>+6656(SB), Y4, Y4
+	VPSRLQ       $0x34, Y2, Y2
+	VPSRLQ       $0x34, Y0, Y0
+	VORPD        constants<>+6720(SB), Y2, Y2
+	VORPD        constants<>+6720(SB), Y0, Y0
+	VSUBPD       constants<>+6784(SB), Y2, Y2
+	VSUBPD       constants<>+6784(SB), Y0, Y0
+	VSUBPD       constants<>+6464(SB), Y3, Y3
+	VSUBPD       constants<>+6464(SB), Y4, Y4
+	VADDPD       constants<>+6848(SB), Y3, Y5
+	VADDPD       constants<>+6848(SB), Y4, Y6
+	VDIVPD       Y5, Y3, Y5
+	VDIVPD       Y6, Y4, Y6
+	VMULPD       Y5, Y5, Y7
+	VMULPD       Y6, Y6, Y8
+	VMOVUPS      constants<>+6912(SB), Y9
+	VFMADD231PD  constants<>+7104(SB), Y7, Y9
+	VMOVUPS      constants<>+6912(SB), Y10
+	VFMADD231PD  constants<>+7104(SB), Y8, Y10
+	VFMADD213PD  constants<>+7168(SB), Y7, Y9
+	VFMADD213PD  constants<>+7168(SB), Y8, Y10
+	VFMADD213PD  constants<>+6976(SB), Y7, Y9
+	VFMADD213PD  constants<>+6976(SB), Y8, Y10
+	VFMADD213PD  constants<>+7232(SB), Y7, Y9
+	VFMADD213PD  constants<>+7232(SB), Y8, Y10
+	VFMADD213PD  constants<>+7040(SB), Y7, Y9
+	VFMADD213PD  constants<>+7040(SB), Y8, Y10
+	VFMADD213PD  constants<>+7296(SB), Y7, Y9
+	VFMADD213PD  constants<>+7296(SB), Y8, Y10
+	VMULPD       Y9, Y7, Y7
+	VMULPD       Y10, Y8, Y8
+	VMULPD       Y3, Y3, Y9
+	VMULPD       Y4, Y4, Y10
+	VMULPD       constants<>+7360(SB), Y9, Y9
+	VMULPD       constants<>+7360(SB), Y10, Y10
+	VADDPD       Y7, Y9, Y7
+	VADDPD       Y8, Y10, Y8
+	VMULPD       constants<>+7424(SB), Y2, Y11
+	VMULPD       constants<>+7424(SB), Y0, Y12
+	VFMADD231PD  Y7, Y5, Y11
+	VFMADD231PD  Y8, Y6, Y12
+	VSUBPD       Y11, Y9, Y5
+	VSUBPD       Y12, Y10, Y6
+	VSUBPD       Y5, Y3, Y3
+	VSUBPD       Y6, Y4, Y4
+	VFMADD231PD  constants<>+7488(SB), Y2, Y3
+	VFMADD231PD  constants<>+7488(SB), Y0, Y4
+	VMOVUPS      32(CX)(DX*4), Y0
+	VANDPS       constants<>+2112(SB), Y0, Y0
+	VCVTPS2PD    X0, Y2
+	VEXTRACTF128 $0x01, Y0, X0
+	VCVTPS2PD    X0, Y0
+	VMOVUPS      constants<>+6464(SB), Y5
+	VDIVPD       Y2, Y5, Y2
+	VMOVUPS      constants<>+6464(SB), Y5
+	VDIVPD       Y0, Y5, Y0
+	VMULPD       Y2, Y2, Y5
+	VMULPD       Y0, Y0, Y6
+	VMOVUPS      constants<>+13248(SB), Y7
+	VFMADD231PD  constants<>+13184(SB), Y5, Y7
+	VMOVUPS      constants<>+13248(SB), Y8
+	VFMADD231PD  constants<>+13184(SB), Y6, Y8
+	VFMADD213PD  constants<>+13312(SB), Y5, Y7
+	VFMADD213PD  constants<>+13312(SB), Y6, Y8
+	VFMADD213PD  constants<>+13376(SB), Y5, Y7
+	VFMADD213PD  constants<>+13376(SB), Y6, Y8
+	VFMADD213PD  constants<>+13440(SB), Y5, Y7
+	VFMADD213PD  constants<>+13440(SB), Y6, Y8
+	VFMADD213PD  constants<>+13504(SB), Y5, Y7
+	VFMADD213PD  constants<>+13504(SB), Y6, Y8
+	VFMADD213PD  constants<>+13568(SB), Y5, Y7
+	VFMADD213PD  constants<>+13568(SB), Y6, Y8
+	VFMADD213PD  constants<>+13632(SB), Y5, Y7
+	VFMADD213PD  constants<>+13632(SB), Y6, Y8
+	VFMADD213PD  constants<>+13696(SB), Y5, Y7
+	VFMADD213PD  constants<>+13696(SB), Y6, Y8
+	VFMADD213PD  constants<>+13760(SB), Y5, Y7
+	VFMADD213PD  constants<>+13760(SB), Y6, Y8
+	VFMADD213PD  constants<>+13824(SB), Y5, Y7
+	VFMADD213PD  constants<>+13824(SB), Y6, Y8
+	VMULPD       constants<>+7360(SB), Y2, Y2
+	VMULPD       constants<>+7360(SB), Y0, Y0
+	VFMADD231PD  Y7, Y5, Y2
+	VFMADD231PD  Y8, Y6, Y0
+	VSUBPD       Y2, Y3, Y2
+	VSUBPD       Y0, Y4, Y0
+	VMOVUPS      32(CX)(DX*4), Y3
+	VANDPS       constants<>+2112(SB), Y3, Y3
+	VCVTPS2PD    X3, Y4
+	VEXTRACTF128 $0x01, Y3, X1
+	VCVTPS2PD    X1, Y3
+	VCMPPD       $0x11, constants<>+6464(SB), Y4, Y5
+	VCMPPD       $0x11, constants<>+6464(SB), Y3, Y6
+	VADDPD       constants<>+6464(SB), Y4, Y7
+	VADDPD       constants<>+6464(SB), Y3, Y8
+	VBLENDVPD    Y5, Y7, Y4, Y4
+	VBLENDVPD    Y6, Y8, Y3, Y3
+	VSUBPD       constants<>+6848(SB), Y4, Y4
+	VSUBPD       constants<>+6848(SB), Y3, Y3
+	VMOVUPS      constants<>+13952(SB), Y5
+	VFMADD231PD  constants<>+13888(SB), Y4, Y5
+	VMOVUPS      constants<>+13952(SB), Y6
+	VFMADD231PD  constants<>+13888(SB), Y3, Y6
+	VFMADD213PD  constants<>+14016(SB), Y4, Y5
+	VFMADD213PD  constants<>+14016(SB), Y3, Y6
+	VFMADD213PD  constants<>+14080(SB), Y4, Y5
+	VFMADD213PD  constants<>+14080(SB), Y3, Y6
+	VFMADD213PD  constants<>+14144(SB), Y4, Y5
+	VFMADD213PD  constants<>+14144(SB), Y3, Y6
+	VFMADD213PD  constants<>+14208(SB), Y4, Y5
+	VFMADD213PD  constants<>+14208(SB), Y3, Y6
+	VFMADD213PD  constants<>+14272(SB), Y4, Y5
+	VFMADD213PD  constants<>+14272(SB), Y3, Y6
+	VFMADD213PD  constants<>+14336(SB), Y4, Y5
+	VFMADD213PD  constants<>+14336(SB), Y3, Y6
+	VFMADD213PD  constants<>+14400(SB), Y4, Y5
+	VFMADD213PD  constants<>+14400(SB), Y3, Y6
+	VFMADD213PD  constants<>+14464(SB), Y4, Y5
+	VFMADD213PD  constants<>+14464(SB), Y3, Y6
+	VFMADD213PD  constants<>+14528(SB), Y4, Y5
+	VFMADD213PD  constants<>+14528(SB), Y3, Y6
+	VFMADD213PD  constants<>+14592(SB), Y4, Y5
+	VFMADD213PD  constants<>+14592(SB), Y3, Y6
+	VFMADD213PD  constants<>+14656(SB), Y4, Y5
+	VFMADD213PD  constants<>+14656(SB), Y3, Y6
+	VFMADD213PD  constants<>+14720(SB), Y4, Y5
+	VFMADD213PD  constants<>+14720(SB), Y3, Y6
+	VFMADD213PD  constants<>+14784(SB), Y4, Y5
+	VFMADD213PD  constants<>+14784(SB), Y3, Y6
+	VFMADD213PD  constants<>+14848(SB), Y4, Y5
+	VFMADD213PD  constants<>+14848(SB), Y3, Y6
+	VFMADD213PD  constants<>+14912(SB), Y4, Y5
+	VFMADD213PD  constants<>+14912(SB), Y3, Y6
+	VFMADD213PD  constants<>+14976(SB), Y4, Y5
+	VFMADD213PD  constants<>+14976(SB), Y3, Y6
+	VFMADD213PD  constants<>+15040(SB), Y4, Y5
+	VFMADD213PD  constants<>+15040(SB), Y3, Y6
+	VFMADD213PD  constants<>+15104(SB), Y4, Y5
+	VFMADD213PD  constants<>+15104(SB), Y3, Y6
+	VFMADD213PD  constants<>+15168(SB), Y4, Y5
+	VFMADD213PD  constants<>+15168(SB), Y3, Y6
+	VFMADD213PD  constants<>+15232(SB), Y4, Y5
+	VFMADD213PD  constants<>+15232(SB), Y3, Y6
+	VFMADD213PD  constants<>+15296(SB), Y4, Y5
+	VFMADD213PD  constants<>+15296(SB), Y3, Y6
+	VFMADD213PD  constants<>+15360(SB), Y4, Y5
+	VFMADD213PD  constants<>+15360(SB), Y3, Y6
+	VFMADD213PD  constants<>+15424(SB), Y4, Y5
+	VFMADD213PD  constants<>+15424(SB), Y3, Y6
+	VFMADD213PD  constants<>+15488(SB), Y4, Y5
+	VFMADD213PD  constants<>+15488(SB), Y3, Y6
+	VFMADD213PD  constants<>+15552(SB), Y4, Y5
+	VFMADD213PD  constants<>+15552(SB), Y3, Y6
+	VFMADD213PD  constants<>+15616(SB), Y4, Y5
+	VFMADD213PD  constants<>+15616(SB), Y3, Y6
+	VFMADD213PD  constants<>+15680(SB), Y4, Y5
+	VFMADD213PD  constants<>+15680(SB), Y3, Y6
+	VFMADD213PD  constants<>+15744(SB), Y4, Y5
+	VFMADD213PD  constants<>+15744(SB), Y3, Y6
+	VSUBPD       constants<>+15808(SB), Y4, Y4
+	VSUBPD       constants<>+15808(SB), Y3, Y3
+	VSUBPD       constants<>+15872(SB), Y4, Y4
+	VSUBPD       constants<>+15872(SB), Y3, Y3
+	VMULPD       Y5, Y4, Y4
+	VMULPD       Y6, Y3, Y3
+	VMOVUPS      32(CX)(DX*4), Y5
+	VANDPS       constants<>+2112(SB), Y5, Y5
+	VCVTPS2PD    X5, Y6
+	VEXTRACTF128 $0x01, Y5, X1
+	VCVTPS2PD    X1, Y5
+	VCMPPD       $0x11, constants<>+12480(SB), Y6, Y6
+	VCMPPD       $0x11, constants<>+12480(SB), Y5, Y5
+	VBLENDVPD    Y6, Y4, Y2, Y2
+	VBLENDVPD    Y5, Y3, Y0, Y0
+	VCVTPS2PD    32(CX)(DX*4), Y3
+	VCVTPS2PD    48(CX)(DX*4), Y4
+	VCMPPD       $0x11, constants<>+10560(SB), Y3, Y3
+	VCMPPD       $0x11, constants<>+10560(SB), Y4, Y4
+	VMOVUPS      32(CX)(DX*4), Y5
+	VANDPS       constants<>+2112(SB), Y5, Y5
+	VCVTPS2PD    X5, Y6
+	VEXTRACTF128 $0x01, Y5, X1
+	VCVTPS2PD    X1, Y5
+	VMOVUPS      constants<>+6848(SB), Y7
+	VSUBPD       Y6, Y7, Y6
+	VMOVUPS      constants<>+6848(SB), Y7
+	VSUBPD       Y5, Y7, Y5
+	VMOVUPS      32(CX)(DX*4), Y7
+	VANDPS       constants<>+2112(SB), Y7, Y7
+	VCVTPS2PD    X7, Y8
+	VEXTRACTF128 $0x01, Y7, X1
+	VCVTPS2PD    X1, Y7
+	VBLENDVPD    Y3, Y6, Y8, Y3
+	VBLENDVPD    Y4, Y5, Y7, Y4
+	VCMPPD       $0x11, constants<>+6464(SB), Y3, Y3
+	VCMPPD       $0x11, constants<>+6464(SB), Y4, Y4
+	VCVTPS2PD    32(CX)(DX*4), Y5
+	VCVTPS2PD    48(CX)(DX*4), Y6
+	VMOVUPS      constants<>+6464(SB), Y7
+	VDIVPD       Y5, Y7, Y5
+	VMOVUPS      constants<>+6464(SB), Y7
+	VDIVPD       Y6, Y7, Y6
+	VMOVUPS      constants<>+10560(SB), Y7
+	VBLENDVPD    Y3, Y5, Y7, Y3
+	VMOVUPS      constants<>+10560(SB), Y5
+	VBLENDVPD    Y4, Y6, Y5, Y4
+	VSUBPD       Y3, Y2, Y2
+	VSUBPD       Y4, Y0, Y0
+	VMOVUPS      32(CX)(DX*4), Y3
+	VANDPS       constants<>+2112(SB), Y3, Y3
+	VROUNDPS     $0x08, Y3, Y4
+	VSUBPS       Y4, Y3, Y3
+	VCVTPS2PD    X3, Y4
+	VEXTRACTF128 $0x01, Y3, X1
+	VCVTPS2PD    X1, Y3
+	VMULPD       Y4, Y4, Y5
+	VMULPD       Y3, Y3, Y6
+	VMOVUPS      constants<>+12608(SB), Y7
+	VFMADD231PD  constants<>+12544(SB), Y5, Y7
+	VMOVUPS      constants<>+12608(SB), Y8
+	VFMADD231PD  constants<>+12544(SB), Y6, Y8
+	VFMADD213PD  constants<>+12672(SB), Y5, Y7
+	VFMADD213PD  constants<>+12672(SB), Y6, Y8
+	VFMADD213PD  constants<>+12736(SB), Y5, Y7
+	VFMADD213PD  constants<>+12736(SB), Y6, Y8
+	VFMADD213PD  constants<>+12800(SB), Y5, Y7
+	VFMADD213PD  constants<>+12800(SB), Y6, Y8
+	VFMADD213PD  constants<>+12864(SB), Y5, Y7
+	VFMADD213PD  constants<>+12864(SB), Y6, Y8
+	VFMADD213PD  constants<>+12928(SB), Y5, Y7
+	VFMADD213PD  constants<>+12928(SB), Y6, Y8
+	VFMADD213PD  constants<>+12992(SB), Y5, Y7
+	VFMADD213PD  constants<>+12992(SB), Y6, Y8
+	VFMADD213PD  constants<>+13056(SB), Y5, Y7
+	VFMADD213PD  constants<>+13056(SB), Y6, Y8
+	VFMADD213PD  constants<>+13120(SB), Y5, Y7
+	VFMADD213PD  constants<>+13120(SB), Y6, Y8
+	VMULPD       Y7, Y4, Y4
+	VMULPD       Y8, Y3, Y3
+	VMOVUPS      constants<>+16000(SB), Y7
+	VFMADD231PD  constants<>+15936(SB), Y5, Y7
+	VMOVUPS      constants<>+16000(SB), Y8
+	VFMADD231PD  constants<>+15936(SB), Y6, Y8
+	VFMADD213PD  constants<>+16064(SB), Y5, Y7
+	VFMADD213PD  constants<>+16064(SB), Y6, Y8
+	VFMADD213PD  constants<>+16128(SB), Y5, Y7
+	VFMADD213PD  constants<>+16128(SB), Y6, Y8
+	VFMADD213PD  constants<>+16192(SB), Y5, Y7
+	VFMADD213PD  constants<>+16192(SB), Y6, Y8
+	VFMADD213PD  constants<>+16256(SB), Y5, Y7
+	VFMADD213PD  constants<>+16256(SB), Y6, Y8
+	VFMADD213PD  constants<>+16320(SB), Y5, Y7
+	VFMADD213PD  constants<>+16320(SB), Y6, Y8
+	VFMADD213PD  constants<>+16384(SB), Y5, Y7
+	VFMADD213PD  constants<>+16384(SB), Y6, Y8
+	VFMADD213PD  constants<>+16448(SB), Y5, Y7
+	VFMADD213PD  constants<>+16448(SB), Y6, Y8
+	VFMADD213PD  constants<>+6464(SB), Y5, Y7
+	VFMADD213PD  constants<>+6464(SB), Y6, Y8
+	VMULPD       constants<>+13120(SB), Y7, Y5
+	VMULPD       constants<>+13120(SB), Y8, Y6
+	VMULPD       Y4, Y5, Y5
+	VMULPD       Y3, Y6, Y6
+	VMULPD       Y4, Y4, Y4
+	VMULPD       Y3, Y3, Y3
+	VDIVPD       Y4, Y5, Y4
+	VDIVPD       Y3, Y6, Y3
+	VCVTPS2PD    32(CX)(DX*4), Y5
+	VCVTPS2PD    48(CX)(DX*4), Y6
+	VCMPPD       $0x11, constants<>+10560(SB), Y5, Y5
+	VCMPPD       $0x11, constants<>+10560(SB), Y6, Y6
+	VMOVUPS      constants<>+10560(SB), Y7
+	VBLENDVPD    Y5, Y4, Y7, Y4
+	VMOVUPS      constants<>+10560(SB), Y5
+	VBLENDVPD    Y6, Y3, Y5, Y3
+	VADDPD       Y4, Y2, Y2
+	VADDPD       Y3, Y0, Y0
+	VMOVUPS      32(CX)(DX*4), Y3
+	VCMPPS       $0x00, constants<>+1856(SB), Y3, Y3
+	VCVTPD2PSY   Y2, X1
+	VCVTPD2PSY   Y0, X0
+	VINSERTF128  $0x01, X0, Y1, Y0
+	VBLENDVPS    Y3, constants<>+1856(SB), Y0, Y0
+	VMOVUPS      Y0, 32(AX)(DX*4)
+	ADDQ         $+16, DX
+
+test:
+	CMPQ DX, BX
+	JLT  loop
+	VZEROUPPER
+	RET
+
 // func quantileAVX2(dst *float32, w *uint32, n int)
 // Requires: AVX, AVX2, FMA3
 TEXT ·quantileAVX2(SB), NOSPLIT, $0-24
@@ -16211,59 +18301,59 @@ TEXT ·quantileAVX2(SB), NOSPLIT, $0-24
 
 loop:
 	VMOVUPS      (CX)(DX*4), Y0
-	VXORPS       constants<>+9792(SB), Y0, Y0
+	VXORPS       constants<>+16512(SB), Y0, Y0
 	VPSRAD       $0x10, Y0, Y2
 	VCVTDQ2PS    Y2, Y2
 	VCVTPS2PD    X2, Y3
 	VEXTRACTF128 $0x01, Y2, X1
 	VCVTPS2PD    X1, Y2
-	VANDPS       constants<>+9856(SB), Y0, Y0
+	VANDPS       constants<>+16576(SB), Y0, Y0
 	VCVTDQ2PS    Y0, Y0
 	VCVTPS2PD    X0, Y4
 	VEXTRACTF128 $0x01, Y0, X0
 	VCVTPS2PD    X0, Y0
-	VMOVUPS      constants<>+10048(SB), Y5
-	VFMADD231PD  constants<>+9984(SB), Y4, Y5
-	VMOVUPS      constants<>+10048(SB), Y4
-	VFMADD231PD  constants<>+9984(SB), Y0, Y4
-	VFMADD231PD  constants<>+9920(SB), Y3, Y5
-	VFMADD231PD  constants<>+9920(SB), Y2, Y4
+	VMOVUPS      constants<>+16768(SB), Y5
+	VFMADD231PD  constants<>+16704(SB), Y4, Y5
+	VMOVUPS      constants<>+16768(SB), Y4
+	VFMADD231PD  constants<>+16704(SB), Y0, Y4
+	VFMADD231PD  constants<>+16640(SB), Y3, Y5
+	VFMADD231PD  constants<>+16640(SB), Y2, Y4
 	VMULPD       Y5, Y5, Y0
 	VMULPD       Y4, Y4, Y2
 	VMOVUPS      constants<>+8704(SB), Y3
 	VSUBPD       Y0, Y3, Y0
 	VMOVUPS      constants<>+8704(SB), Y3
 	VSUBPD       Y2, Y3, Y2
-	VMOVUPS      constants<>+10112(SB), Y3
+	VMOVUPS      constants<>+16832(SB), Y3
 	VMULPD       Y0, Y3, Y3
-	VMOVUPS      constants<>+10112(SB), Y6
+	VMOVUPS      constants<>+16832(SB), Y6
 	VMULPD       Y2, Y6, Y6
-	VADDPD       constants<>+10176(SB), Y3, Y3
-	VADDPD       constants<>+10176(SB), Y6, Y6
-	VMULPD       Y0, Y3, Y3
-	VMULPD       Y2, Y6, Y6
-	VADDPD       constants<>+10240(SB), Y3, Y3
-	VADDPD       constants<>+10240(SB), Y6, Y6
+	VADDPD       constants<>+16896(SB), Y3, Y3
+	VADDPD       constants<>+16896(SB), Y6, Y6
 	VMULPD       Y0, Y3, Y3
 	VMULPD       Y2, Y6, Y6
-	VADDPD       constants<>+10304(SB), Y3, Y3
-	VADDPD       constants<>+10304(SB), Y6, Y6
+	VADDPD       constants<>+16960(SB), Y3, Y3
+	VADDPD       constants<>+16960(SB), Y6, Y6
 	VMULPD       Y0, Y3, Y3
 	VMULPD       Y2, Y6, Y6
-	VADDPD       constants<>+10368(SB), Y3, Y3
-	VADDPD       constants<>+10368(SB), Y6, Y6
+	VADDPD       constants<>+17024(SB), Y3, Y3
+	VADDPD       constants<>+17024(SB), Y6, Y6
 	VMULPD       Y0, Y3, Y3
 	VMULPD       Y2, Y6, Y6
-	VADDPD       constants<>+10432(SB), Y3, Y3
-	VADDPD       constants<>+10432(SB), Y6, Y6
+	VADDPD       constants<>+17088(SB), Y3, Y3
+	VADDPD       constants<>+17088(SB), Y6, Y6
 	VMULPD       Y0, Y3, Y3
 	VMULPD       Y2, Y6, Y6
-	VADDPD       constants<>+10496(SB), Y3, Y3
-	VADDPD       constants<>+10496(SB), Y6, Y6
+	VADDPD       constants<>+17152(SB), Y3, Y3
+	VADDPD       constants<>+17152(SB), Y6, Y6
 	VMULPD       Y0, Y3, Y3
 	VMULPD       Y2, Y6, Y6
-	VADDPD       constants<>+10560(SB), Y3, Y3
-	VADDPD       constants<>+10560(SB), Y6, Y6
+	VADDPD       constants<>+17216(SB), Y3, Y3
+	VADDPD       constants<>+17216(SB), Y6, Y6
+	VMULPD       Y0, Y3, Y3
+	VMULPD       Y2, Y6, Y6
+	VADDPD       constants<>+17280(SB), Y3, Y3
+	VADDPD       constants<>+17280(SB), Y6, Y6
 	VMOVUPS      constants<>+9280(SB), Y7
 	VMULPD       Y0, Y7, Y7
 	VMOVUPS      constants<>+9280(SB), Y8
@@ -16303,59 +18393,59 @@ loop:
 	VINSERTF128  $0x01, X0, Y1, Y0
 	VMOVUPS      Y0, (AX)(DX*4)
 	VMOVUPS      32(CX)(DX*4), Y0
-	VXORPS       constants<>+9792(SB), Y0, Y0
+	VXORPS       constants<>+16512(SB), Y0, Y0
 	VPSRAD       $0x10, Y0, Y2
 	VCVTDQ2PS    Y2, Y2
 	VCVTPS2PD    X2, Y3
 	VEXTRACTF128 $0x01, Y2, X1
 	VCVTPS2PD    X1, Y2
-	VANDPS       constants<>+9856(SB), Y0, Y0
+	VANDPS       constants<>+16576(SB), Y0, Y0
 	VCVTDQ2PS    Y0, Y0
 	VCVTPS2PD    X0, Y4
 	VEXTRACTF128 $0x01, Y0, X0
 	VCVTPS2PD    X0, Y0
-	VMOVUPS      constants<>+10048(SB), Y5
-	VFMADD231PD  constants<>+9984(SB), Y4, Y5
-	VMOVUPS      constants<>+10048(SB), Y4
-	VFMADD231PD  constants<>+9984(SB), Y0, Y4
-	VFMADD231PD  constants<>+9920(SB), Y3, Y5
-	VFMADD231PD  constants<>+9920(SB), Y2, Y4
+	VMOVUPS      constants<>+16768(SB), Y5
+	VFMADD231PD  constants<>+16704(SB), Y4, Y5
+	VMOVUPS      constants<>+16768(SB), Y4
+	VFMADD231PD  constants<>+16704(SB), Y0, Y4
+	VFMADD231PD  constants<>+16640(SB), Y3, Y5
+	VFMADD231PD  constants<>+16640(SB), Y2, Y4
 	VMULPD       Y5, Y5, Y0
 	VMULPD       Y4, Y4, Y2
 	VMOVUPS      constants<>+8704(SB), Y3
 	VSUBPD       Y0, Y3, Y0
 	VMOVUPS      constants<>+8704(SB), Y3
 	VSUBPD       Y2, Y3, Y2
-	VMOVUPS      constants<>+10112(SB), Y3
+	VMOVUPS      constants<>+16832(SB), Y3
 	VMULPD       Y0, Y3, Y3
-	VMOVUPS      constants<>+10112(SB), Y6
+	VMOVUPS      constants<>+16832(SB), Y6
 	VMULPD       Y2, Y6, Y6
-	VADDPD       constants<>+10176(SB), Y3, Y3
-	VADDPD       constants<>+10176(SB), Y6, Y6
-	VMULPD       Y0, Y3, Y3
-	VMULPD       Y2, Y6, Y6
-	VADDPD       constants<>+10240(SB), Y3, Y3
-	VADDPD       constants<>+10240(SB), Y6, Y6
+	VADDPD       constants<>+16896(SB), Y3, Y3
+	VADDPD       constants<>+16896(SB), Y6, Y6
 	VMULPD       Y0, Y3, Y3
 	VMULPD       Y2, Y6, Y6
-	VADDPD       constants<>+10304(SB), Y3, Y3
-	VADDPD       constants<>+10304(SB), Y6, Y6
+	VADDPD       constants<>+16960(SB), Y3, Y3
+	VADDPD       constants<>+16960(SB), Y6, Y6
 	VMULPD       Y0, Y3, Y3
 	VMULPD       Y2, Y6, Y6
-	VADDPD       constants<>+10368(SB), Y3, Y3
-	VADDPD       constants<>+10368(SB), Y6, Y6
+	VADDPD       constants<>+17024(SB), Y3, Y3
+	VADDPD       constants<>+17024(SB), Y6, Y6
 	VMULPD       Y0, Y3, Y3
 	VMULPD       Y2, Y6, Y6
-	VADDPD       constants<>+10432(SB), Y3, Y3
-	VADDPD       constants<>+10432(SB), Y6, Y6
+	VADDPD       constants<>+17088(SB), Y3, Y3
+	VADDPD       constants<>+17088(SB), Y6, Y6
 	VMULPD       Y0, Y3, Y3
 	VMULPD       Y2, Y6, Y6
-	VADDPD       constants<>+10496(SB), Y3, Y3
-	VADDPD       constants<>+10496(SB), Y6, Y6
+	VADDPD       constants<>+17152(SB), Y3, Y3
+	VADDPD       constants<>+17152(SB), Y6, Y6
 	VMULPD       Y0, Y3, Y3
 	VMULPD       Y2, Y6, Y6
-	VADDPD       constants<>+10560(SB), Y3, Y3
-	VADDPD       constants<>+10560(SB), Y6, Y6
+	VADDPD       constants<>+17216(SB), Y3, Y3
+	VADDPD       constants<>+17216(SB), Y6, Y6
+	VMULPD       Y0, Y3, Y3
+	VMULPD       Y2, Y6, Y6
+	VADDPD       constants<>+17280(SB), Y3, Y3
+	VADDPD       constants<>+17280(SB), Y6, Y6
 	VMOVUPS      constants<>+9280(SB), Y7
 	VMULPD       Y0, Y7, Y7
 	VMOVUPS      constants<>+9280(SB), Y8
@@ -16406,59 +18496,59 @@ test:
 	VMOVDQU      64(SI)(BX*4), Y0
 	VMOVDQU      96(SI)(BX*4), Y2
 	VMASKMOVPS   (CX)(DX*4), Y0, Y3
-	VXORPS       constants<>+9792(SB), Y3, Y3
+	VXORPS       constants<>+16512(SB), Y3, Y3
 	VPSRAD       $0x10, Y3, Y4
 	VCVTDQ2PS    Y4, Y4
 	VCVTPS2PD    X4, Y5
 	VEXTRACTF128 $0x01, Y4, X1
 	VCVTPS2PD    X1, Y4
-	VANDPS       constants<>+9856(SB), Y3, Y3
+	VANDPS       constants<>+16576(SB), Y3, Y3
 	VCVTDQ2PS    Y3, Y3
 	VCVTPS2PD    X3, Y6
 	VEXTRACTF128 $0x01, Y3, X1
 	VCVTPS2PD    X1, Y3
-	VMOVUPS      constants<>+10048(SB), Y7
-	VFMADD231PD  constants<>+9984(SB), Y6, Y7
-	VMOVUPS      constants<>+10048(SB), Y6
-	VFMADD231PD  constants<>+9984(SB), Y3, Y6
-	VFMADD231PD  constants<>+9920(SB), Y5, Y7
-	VFMADD231PD  constants<>+9920(SB), Y4, Y6
+	VMOVUPS      constants<>+16768(SB), Y7
+	VFMADD231PD  constants<>+16704(SB), Y6, Y7
+	VMOVUPS      constants<>+16768(SB), Y6
+	VFMADD231PD  constants<>+16704(SB), Y3, Y6
+	VFMADD231PD  constants<>+16640(SB), Y5, Y7
+	VFMADD231PD  constants<>+16640(SB), Y4, Y6
 	VMULPD       Y7, Y7, Y3
 	VMULPD       Y6, Y6, Y4
 	VMOVUPS      constants<>+8704(SB), Y5
 	VSUBPD       Y3, Y5, Y3
 	VMOVUPS      constants<>+8704(SB), Y5
 	VSUBPD       Y4, Y5, Y4
-	VMOVUPS      constants<>+10112(SB), Y5
+	VMOVUPS      constants<>+16832(SB), Y5
 	VMULPD       Y3, Y5, Y5
-	VMOVUPS      constants<>+10112(SB), Y8
+	VMOVUPS      constants<>+16832(SB), Y8
 	VMULPD       Y4, Y8, Y8
-	VADDPD       constants<>+10176(SB), Y5, Y5
-	VADDPD       constants<>+10176(SB), Y8, Y8
-	VMULPD       Y3, Y5, Y5
-	VMULPD       Y4, Y8, Y8
-	VADDPD       constants<>+10240(SB), Y5, Y5
-	VADDPD       constants<>+10240(SB), Y8, Y8
+	VADDPD       constants<>+16896(SB), Y5, Y5
+	VADDPD       constants<>+16896(SB), Y8, Y8
 	VMULPD       Y3, Y5, Y5
 	VMULPD       Y4, Y8, Y8
-	VADDPD       constants<>+10304(SB), Y5, Y5
-	VADDPD       constants<>+10304(SB), Y8, Y8
+	VADDPD       constants<>+16960(SB), Y5, Y5
+	VADDPD       constants<>+16960(SB), Y8, Y8
 	VMULPD       Y3, Y5, Y5
 	VMULPD       Y4, Y8, Y8
-	VADDPD       constants<>+10368(SB), Y5, Y5
-	VADDPD       constants<>+10368(SB), Y8, Y8
+	VADDPD       constants<>+17024(SB), Y5, Y5
+	VADDPD       constants<>+17024(SB), Y8, Y8
 	VMULPD       Y3, Y5, Y5
 	VMULPD       Y4, Y8, Y8
-	VADDPD       constants<>+10432(SB), Y5, Y5
-	VADDPD       constants<>+10432(SB), Y8, Y8
+	VADDPD       constants<>+17088(SB), Y5, Y5
+	VADDPD       constants<>+17088(SB), Y8, Y8
 	VMULPD       Y3, Y5, Y5
 	VMULPD       Y4, Y8, Y8
-	VADDPD       constants<>+10496(SB), Y5, Y5
-	VADDPD       constants<>+10496(SB), Y8, Y8
+	VADDPD       constants<>+17152(SB), Y5, Y5
+	VADDPD       constants<>+17152(SB), Y8, Y8
 	VMULPD       Y3, Y5, Y5
 	VMULPD       Y4, Y8, Y8
-	VADDPD       constants<>+10560(SB), Y5, Y5
-	VADDPD       constants<>+10560(SB), Y8, Y8
+	VADDPD       constants<>+17216(SB), Y5, Y5
+	VADDPD       constants<>+17216(SB), Y8, Y8
+	VMULPD       Y3, Y5, Y5
+	VMULPD       Y4, Y8, Y8
+	VADDPD       constants<>+17280(SB), Y5, Y5
+	VADDPD       constants<>+17280(SB), Y8, Y8
 	VMOVUPS      constants<>+9280(SB), Y9
 	VMULPD       Y3, Y9, Y9
 	VMOVUPS      constants<>+9280(SB), Y10
@@ -16498,59 +18588,59 @@ test:
 	VINSERTF128  $0x01, X3, Y1, Y3
 	VMASKMOVPS   Y3, Y0, (AX)(DX*4)
 	VMASKMOVPS   32(CX)(DX*4), Y2, Y0
-	VXORPS       constants<>+9792(SB), Y0, Y0
+	VXORPS       constants<>+16512(SB), Y0, Y0
 	VPSRAD       $0x10, Y0, Y3
 	VCVTDQ2PS    Y3, Y3
 	VCVTPS2PD    X3, Y4
 	VEXTRACTF128 $0x01, Y3, X1
 	VCVTPS2PD    X1, Y3
-	VANDPS       constants<>+9856(SB), Y0, Y0
+	VANDPS       constants<>+16576(SB), Y0, Y0
 	VCVTDQ2PS    Y0, Y0
 	VCVTPS2PD    X0, Y5
 	VEXTRACTF128 $0x01, Y0, X0
 	VCVTPS2PD    X0, Y0
-	VMOVUPS      constants<>+10048(SB), Y6
-	VFMADD231PD  constants<>+9984(SB), Y5, Y6
-	VMOVUPS      constants<>+10048(SB), Y5
-	VFMADD231PD  constants<>+9984(SB), Y0, Y5
-	VFMADD231PD  constants<>+9920(SB), Y4, Y6
-	VFMADD231PD  constants<>+9920(SB), Y3, Y5
+	VMOVUPS      constants<>+16768(SB), Y6
+	VFMADD231PD  constants<>+16704(SB), Y5, Y6
+	VMOVUPS      constants<>+16768(SB), Y5
+	VFMADD231PD  constants<>+16704(SB), Y0, Y5
+	VFMADD231PD  constants<>+16640(SB), Y4, Y6
+	VFMADD231PD  constants<>+16640(SB), Y3, Y5
 	VMULPD       Y6, Y6, Y0
 	VMULPD       Y5, Y5, Y3
 	VMOVUPS      constants<>+8704(SB), Y4
 	VSUBPD       Y0, Y4, Y0
 	VMOVUPS      constants<>+8704(SB), Y4
 	VSUBPD       Y3, Y4, Y3
-	VMOVUPS      constants<>+10112(SB), Y4
+	VMOVUPS      constants<>+16832(SB), Y4
 	VMULPD       Y0, Y4, Y4
-	VMOVUPS      constants<>+10112(SB), Y7
+	VMOVUPS      constants<>+16832(SB), Y7
 	VMULPD       Y3, Y7, Y7
-	VADDPD       constants<>+10176(SB), Y4, Y4
-	VADDPD       constants<>+10176(SB), Y7, Y7
-	VMULPD       Y0, Y4, Y4
-	VMULPD       Y3, Y7, Y7
-	VADDPD       constants<>+10240(SB), Y4, Y4
-	VADDPD       constants<>+10240(SB), Y7, Y7
+	VADDPD       constants<>+16896(SB), Y4, Y4
+	VADDPD       constants<>+16896(SB), Y7, Y7
 	VMULPD       Y0, Y4, Y4
 	VMULPD       Y3, Y7, Y7
-	VADDPD       constants<>+10304(SB), Y4, Y4
-	VADDPD       constants<>+10304(SB), Y7, Y7
+	VADDPD       constants<>+16960(SB), Y4, Y4
+	VADDPD       constants<>+16960(SB), Y7, Y7
 	VMULPD       Y0, Y4, Y4
 	VMULPD       Y3, Y7, Y7
-	VADDPD       constants<>+10368(SB), Y4, Y4
-	VADDPD       constants<>+10368(SB), Y7, Y7
+	VADDPD       constants<>+17024(SB), Y4, Y4
+	VADDPD       constants<>+17024(SB), Y7, Y7
 	VMULPD       Y0, Y4, Y4
 	VMULPD       Y3, Y7, Y7
-	VADDPD       constants<>+10432(SB), Y4, Y4
-	VADDPD       constants<>+10432(SB), Y7, Y7
+	VADDPD       constants<>+17088(SB), Y4, Y4
+	VADDPD       constants<>+17088(SB), Y7, Y7
 	VMULPD       Y0, Y4, Y4
 	VMULPD       Y3, Y7, Y7
-	VADDPD       constants<>+10496(SB), Y4, Y4
-	VADDPD       constants<>+10496(SB), Y7, Y7
+	VADDPD       constants<>+17152(SB), Y4, Y4
+	VADDPD       constants<>+17152(SB), Y7, Y7
 	VMULPD       Y0, Y4, Y4
 	VMULPD       Y3, Y7, Y7
-	VADDPD       constants<>+10560(SB), Y4, Y4
-	VADDPD       constants<>+10560(SB), Y7, Y7
+	VADDPD       constants<>+17216(SB), Y4, Y4
+	VADDPD       constants<>+17216(SB), Y7, Y7
+	VMULPD       Y0, Y4, Y4
+	VMULPD       Y3, Y7, Y7
+	VADDPD       constants<>+17280(SB), Y4, Y4
+	VADDPD       constants<>+17280(SB), Y7, Y7
 	VMOVUPS      constants<>+9280(SB), Y8
 	VMULPD       Y0, Y8, Y8
 	VMOVUPS      constants<>+9280(SB), Y9
@@ -16607,23 +18697,23 @@ TEXT ·quantileFarAVX2(SB), NOSPLIT, $0-24
 
 loop:
 	VMOVUPS      (CX)(DX*4), Y0
-	VXORPS       constants<>+9792(SB), Y0, Y0
+	VXORPS       constants<>+16512(SB), Y0, Y0
 	VPSRAD       $0x10, Y0, Y2
 	VCVTDQ2PS    Y2, Y2
 	VCVTPS2PD    X2, Y3
 	VEXTRACTF128 $0x01, Y2, X1
 	VCVTPS2PD    X1, Y2
-	VANDPS       constants<>+9856(SB), Y0, Y0
+	VANDPS       constants<>+16576(SB), Y0, Y0
 	VCVTDQ2PS    Y0, Y0
 	VCVTPS2PD    X0, Y4
 	VEXTRACTF128 $0x01, Y0, X0
 	VCVTPS2PD    X0, Y0
-	VMOVUPS      constants<>+10048(SB), Y5
-	VFMADD231PD  constants<>+9984(SB), Y4, Y5
-	VMOVUPS      constants<>+10048(SB), Y4
-	VFMADD231PD  constants<>+9984(SB), Y0, Y4
-	VFMADD231PD  constants<>+9920(SB), Y3, Y5
-	VFMADD231PD  constants<>+9920(SB), Y2, Y4
+	VMOVUPS      constants<>+16768(SB), Y5
+	VFMADD231PD  constants<>+16704(SB), Y4, Y5
+	VMOVUPS      constants<>+16768(SB), Y4
+	VFMADD231PD  constants<>+16704(SB), Y0, Y4
+	VFMADD231PD  constants<>+16640(SB), Y3, Y5
+	VFMADD231PD  constants<>+16640(SB), Y2, Y4
 	VANDPD       constants<>+5824(SB), Y5, Y0
 	VANDPD       constants<>+5824(SB), Y4, Y2
 	VMOVUPS      constants<>+7360(SB), Y3
@@ -16704,8 +18794,8 @@ loop:
 	VSUBPD       Y4, Y6, Y4
 	VSUBPD       Y3, Y0, Y0
 	VSUBPD       Y4, Y2, Y2
-	VXORPD       constants<>+10624(SB), Y0, Y0
-	VXORPD       constants<>+10624(SB), Y2, Y2
+	VXORPD       constants<>+12416(SB), Y0, Y0
+	VXORPD       constants<>+12416(SB), Y2, Y2
 	VSQRTPD      Y0, Y0
 	VSQRTPD      Y2, Y2
 	VSUBPD       constants<>+7552(SB), Y0, Y0
@@ -16740,32 +18830,32 @@ loop:
 	VMULPD       Y2, Y4, Y4
 	VADDPD       constants<>+8064(SB), Y3, Y3
 	VADDPD       constants<>+8064(SB), Y4, Y4
-	VMOVUPS      constants<>+10688(SB), Y5
+	VMOVUPS      constants<>+17344(SB), Y5
 	VMULPD       Y0, Y5, Y5
-	VMOVUPS      constants<>+10688(SB), Y6
+	VMOVUPS      constants<>+17344(SB), Y6
 	VMULPD       Y2, Y6, Y6
-	VADDPD       constants<>+10752(SB), Y5, Y5
-	VADDPD       constants<>+10752(SB), Y6, Y6
-	VMULPD       Y0, Y5, Y5
-	VMULPD       Y2, Y6, Y6
-	VADDPD       constants<>+10816(SB), Y5, Y5
-	VADDPD       constants<>+10816(SB), Y6, Y6
+	VADDPD       constants<>+17408(SB), Y5, Y5
+	VADDPD       constants<>+17408(SB), Y6, Y6
 	VMULPD       Y0, Y5, Y5
 	VMULPD       Y2, Y6, Y6
-	VADDPD       constants<>+10880(SB), Y5, Y5
-	VADDPD       constants<>+10880(SB), Y6, Y6
+	VADDPD       constants<>+17472(SB), Y5, Y5
+	VADDPD       constants<>+17472(SB), Y6, Y6
 	VMULPD       Y0, Y5, Y5
 	VMULPD       Y2, Y6, Y6
-	VADDPD       constants<>+10944(SB), Y5, Y5
-	VADDPD       constants<>+10944(SB), Y6, Y6
+	VADDPD       constants<>+17536(SB), Y5, Y5
+	VADDPD       constants<>+17536(SB), Y6, Y6
 	VMULPD       Y0, Y5, Y5
 	VMULPD       Y2, Y6, Y6
-	VADDPD       constants<>+11008(SB), Y5, Y5
-	VADDPD       constants<>+11008(SB), Y6, Y6
+	VADDPD       constants<>+17600(SB), Y5, Y5
+	VADDPD       constants<>+17600(SB), Y6, Y6
 	VMULPD       Y0, Y5, Y5
 	VMULPD       Y2, Y6, Y6
-	VADDPD       constants<>+11072(SB), Y5, Y5
-	VADDPD       constants<>+11072(SB), Y6, Y6
+	VADDPD       constants<>+17664(SB), Y5, Y5
+	VADDPD       constants<>+17664(SB), Y6, Y6
+	VMULPD       Y0, Y5, Y5
+	VMULPD       Y2, Y6, Y6
+	VADDPD       constants<>+17728(SB), Y5, Y5
+	VADDPD       constants<>+17728(SB), Y6, Y6
 	VMULPD       Y0, Y5, Y0
 	VMULPD       Y2, Y6, Y2
 	VADDPD       constants<>+6464(SB), Y0, Y0
@@ -16776,28 +18866,28 @@ loop:
 	VCVTPD2PSY   Y2, X0
 	VINSERTF128  $0x01, X0, Y1, Y0
 	VMOVUPS      (CX)(DX*4), Y2
-	VXORPS       constants<>+9792(SB), Y2, Y2
+	VXORPS       constants<>+16512(SB), Y2, Y2
 	VANDPS       constants<>+2304(SB), Y2, Y2
 	VORPS        Y2, Y0, Y0
 	VMOVUPS      Y0, (AX)(DX*4)
 	VMOVUPS      32(CX)(DX*4), Y0
-	VXORPS       constants<>+9792(SB), Y0, Y0
+	VXORPS       constants<>+16512(SB), Y0, Y0
 	VPSRAD       $0x10, Y0, Y2
 	VCVTDQ2PS    Y2, Y2
 	VCVTPS2PD    X2, Y3
 	VEXTRACTF128 $0x01, Y2, X1
 	VCVTPS2PD    X1, Y2
-	VANDPS       constants<>+9856(SB), Y0, Y0
+	VANDPS       constants<>+16576(SB), Y0, Y0
 	VCVTDQ2PS    Y0, Y0
 	VCVTPS2PD    X0, Y4
 	VEXTRACTF128 $0x01, Y0, X0
 	VCVTPS2PD    X0, Y0
-	VMOVUPS      constants<>+10048(SB), Y5
-	VFMADD231PD  constants<>+9984(SB), Y4, Y5
-	VMOVUPS      constants<>+10048(SB), Y4
-	VFMADD231PD  constants<>+9984(SB), Y0, Y4
-	VFMADD231PD  constants<>+9920(SB), Y3, Y5
-	VFMADD231PD  constants<>+9920(SB), Y2, Y4
+	VMOVUPS      constants<>+16768(SB), Y5
+	VFMADD231PD  constants<>+16704(SB), Y4, Y5
+	VMOVUPS      constants<>+16768(SB), Y4
+	VFMADD231PD  constants<>+16704(SB), Y0, Y4
+	VFMADD231PD  constants<>+16640(SB), Y3, Y5
+	VFMADD231PD  constants<>+16640(SB), Y2, Y4
 	VANDPD       constants<>+5824(SB), Y5, Y0
 	VANDPD       constants<>+5824(SB), Y4, Y2
 	VMOVUPS      constants<>+7360(SB), Y3
@@ -16878,8 +18968,8 @@ loop:
 	VSUBPD       Y4, Y6, Y4
 	VSUBPD       Y3, Y0, Y0
 	VSUBPD       Y4, Y2, Y2
-	VXORPD       constants<>+10624(SB), Y0, Y0
-	VXORPD       constants<>+10624(SB), Y2, Y2
+	VXORPD       constants<>+12416(SB), Y0, Y0
+	VXORPD       constants<>+12416(SB), Y2, Y2
 	VSQRTPD      Y0, Y0
 	VSQRTPD      Y2, Y2
 	VSUBPD       constants<>+7552(SB), Y0, Y0
@@ -16914,32 +19004,32 @@ loop:
 	VMULPD       Y2, Y4, Y4
 	VADDPD       constants<>+8064(SB), Y3, Y3
 	VADDPD       constants<>+8064(SB), Y4, Y4
-	VMOVUPS      constants<>+10688(SB), Y5
+	VMOVUPS      constants<>+17344(SB), Y5
 	VMULPD       Y0, Y5, Y5
-	VMOVUPS      constants<>+10688(SB), Y6
+	VMOVUPS      constants<>+17344(SB), Y6
 	VMULPD       Y2, Y6, Y6
-	VADDPD       constants<>+10752(SB), Y5, Y5
-	VADDPD       constants<>+10752(SB), Y6, Y6
-	VMULPD       Y0, Y5, Y5
-	VMULPD       Y2, Y6, Y6
-	VADDPD       constants<>+10816(SB), Y5, Y5
-	VADDPD       constants<>+10816(SB), Y6, Y6
+	VADDPD       constants<>+17408(SB), Y5, Y5
+	VADDPD       constants<>+17408(SB), Y6, Y6
 	VMULPD       Y0, Y5, Y5
 	VMULPD       Y2, Y6, Y6
-	VADDPD       constants<>+10880(SB), Y5, Y5
-	VADDPD       constants<>+10880(SB), Y6, Y6
+	VADDPD       constants<>+17472(SB), Y5, Y5
+	VADDPD       constants<>+17472(SB), Y6, Y6
 	VMULPD       Y0, Y5, Y5
 	VMULPD       Y2, Y6, Y6
-	VADDPD       constants<>+10944(SB), Y5, Y5
-	VADDPD       constants<>+10944(SB), Y6, Y6
+	VADDPD       constants<>+17536(SB), Y5, Y5
+	VADDPD       constants<>+17536(SB), Y6, Y6
 	VMULPD       Y0, Y5, Y5
 	VMULPD       Y2, Y6, Y6
-	VADDPD       constants<>+11008(SB), Y5, Y5
-	VADDPD       constants<>+11008(SB), Y6, Y6
+	VADDPD       constants<>+17600(SB), Y5, Y5
+	VADDPD       constants<>+17600(SB), Y6, Y6
 	VMULPD       Y0, Y5, Y5
 	VMULPD       Y2, Y6, Y6
-	VADDPD       constants<>+11072(SB), Y5, Y5
-	VADDPD       constants<>+11072(SB), Y6, Y6
+	VADDPD       constants<>+17664(SB), Y5, Y5
+	VADDPD       constants<>+17664(SB), Y6, Y6
+	VMULPD       Y0, Y5, Y5
+	VMULPD       Y2, Y6, Y6
+	VADDPD       constants<>+17728(SB), Y5, Y5
+	VADDPD       constants<>+17728(SB), Y6, Y6
 	VMULPD       Y0, Y5, Y0
 	VMULPD       Y2, Y6, Y2
 	VADDPD       constants<>+6464(SB), Y0, Y0
@@ -16950,7 +19040,7 @@ loop:
 	VCVTPD2PSY   Y2, X0
 	VINSERTF128  $0x01, X0, Y1, Y0
 	VMOVUPS      32(CX)(DX*4), Y2
-	VXORPS       constants<>+9792(SB), Y2, Y2
+	VXORPS       constants<>+16512(SB), Y2, Y2
 	VANDPS       constants<>+2304(SB), Y2, Y2
 	VORPS        Y2, Y0, Y0
 	VMOVUPS      Y0, 32(AX)(DX*4)
@@ -16966,23 +19056,23 @@ test:
 	VMOVDQU      64(SI)(BX*4), Y0
 	VMOVDQU      96(SI)(BX*4), Y2
 	VMASKMOVPS   (CX)(DX*4), Y0, Y3
-	VXORPS       constants<>+9792(SB), Y3, Y3
+	VXORPS       constants<>+16512(SB), Y3, Y3
 	VPSRAD       $0x10, Y3, Y4
 	VCVTDQ2PS    Y4, Y4
 	VCVTPS2PD    X4, Y5
 	VEXTRACTF128 $0x01, Y4, X1
 	VCVTPS2PD    X1, Y4
-	VANDPS       constants<>+9856(SB), Y3, Y3
+	VANDPS       constants<>+16576(SB), Y3, Y3
 	VCVTDQ2PS    Y3, Y3
 	VCVTPS2PD    X3, Y6
 	VEXTRACTF128 $0x01, Y3, X1
 	VCVTPS2PD    X1, Y3
-	VMOVUPS      constants<>+10048(SB), Y7
-	VFMADD231PD  constants<>+9984(SB), Y6, Y7
-	VMOVUPS      constants<>+10048(SB), Y6
-	VFMADD231PD  constants<>+9984(SB), Y3, Y6
-	VFMADD231PD  constants<>+9920(SB), Y5, Y7
-	VFMADD231PD  constants<>+9920(SB), Y4, Y6
+	VMOVUPS      constants<>+16768(SB), Y7
+	VFMADD231PD  constants<>+16704(SB), Y6, Y7
+	VMOVUPS      constants<>+16768(SB), Y6
+	VFMADD231PD  constants<>+16704(SB), Y3, Y6
+	VFMADD231PD  constants<>+16640(SB), Y5, Y7
+	VFMADD231PD  constants<>+16640(SB), Y4, Y6
 	VANDPD       constants<>+5824(SB), Y7, Y3
 	VANDPD       constants<>+5824(SB), Y6, Y4
 	VMOVUPS      constants<>+7360(SB), Y5
@@ -17063,8 +19153,8 @@ test:
 	VSUBPD       Y6, Y8, Y6
 	VSUBPD       Y5, Y3, Y3
 	VSUBPD       Y6, Y4, Y4
-	VXORPD       constants<>+10624(SB), Y3, Y3
-	VXORPD       constants<>+10624(SB), Y4, Y4
+	VXORPD       constants<>+12416(SB), Y3, Y3
+	VXORPD       constants<>+12416(SB), Y4, Y4
 	VSQRTPD      Y3, Y3
 	VSQRTPD      Y4, Y4
 	VSUBPD       constants<>+7552(SB), Y3, Y3
@@ -17099,32 +19189,32 @@ test:
 	VMULPD       Y4, Y6, Y6
 	VADDPD       constants<>+8064(SB), Y5, Y5
 	VADDPD       constants<>+8064(SB), Y6, Y6
-	VMOVUPS      constants<>+10688(SB), Y7
+	VMOVUPS      constants<>+17344(SB), Y7
 	VMULPD       Y3, Y7, Y7
-	VMOVUPS      constants<>+10688(SB), Y8
+	VMOVUPS      constants<>+17344(SB), Y8
 	VMULPD       Y4, Y8, Y8
-	VADDPD       constants<>+10752(SB), Y7, Y7
-	VADDPD       constants<>+10752(SB), Y8, Y8
-	VMULPD       Y3, Y7, Y7
-	VMULPD       Y4, Y8, Y8
-	VADDPD       constants<>+10816(SB), Y7, Y7
-	VADDPD       constants<>+10816(SB), Y8, Y8
+	VADDPD       constants<>+17408(SB), Y7, Y7
+	VADDPD       constants<>+17408(SB), Y8, Y8
 	VMULPD       Y3, Y7, Y7
 	VMULPD       Y4, Y8, Y8
-	VADDPD       constants<>+10880(SB), Y7, Y7
-	VADDPD       constants<>+10880(SB), Y8, Y8
+	VADDPD       constants<>+17472(SB), Y7, Y7
+	VADDPD       constants<>+17472(SB), Y8, Y8
 	VMULPD       Y3, Y7, Y7
 	VMULPD       Y4, Y8, Y8
-	VADDPD       constants<>+10944(SB), Y7, Y7
-	VADDPD       constants<>+10944(SB), Y8, Y8
+	VADDPD       constants<>+17536(SB), Y7, Y7
+	VADDPD       constants<>+17536(SB), Y8, Y8
 	VMULPD       Y3, Y7, Y7
 	VMULPD       Y4, Y8, Y8
-	VADDPD       constants<>+11008(SB), Y7, Y7
-	VADDPD       constants<>+11008(SB), Y8, Y8
+	VADDPD       constants<>+17600(SB), Y7, Y7
+	VADDPD       constants<>+17600(SB), Y8, Y8
 	VMULPD       Y3, Y7, Y7
 	VMULPD       Y4, Y8, Y8
-	VADDPD       constants<>+11072(SB), Y7, Y7
-	VADDPD       constants<>+11072(SB), Y8, Y8
+	VADDPD       constants<>+17664(SB), Y7, Y7
+	VADDPD       constants<>+17664(SB), Y8, Y8
+	VMULPD       Y3, Y7, Y7
+	VMULPD       Y4, Y8, Y8
+	VADDPD       constants<>+17728(SB), Y7, Y7
+	VADDPD       constants<>+17728(SB), Y8, Y8
 	VMULPD       Y3, Y7, Y3
 	VMULPD       Y4, Y8, Y4
 	VADDPD       constants<>+6464(SB), Y3, Y3
@@ -17135,28 +19225,28 @@ test:
 	VCVTPD2PSY   Y4, X3
 	VINSERTF128  $0x01, X3, Y1, Y3
 	VMASKMOVPS   (CX)(DX*4), Y0, Y4
-	VXORPS       constants<>+9792(SB), Y4, Y4
+	VXORPS       constants<>+16512(SB), Y4, Y4
 	VANDPS       constants<>+2304(SB), Y4, Y4
 	VORPS        Y4, Y3, Y3
 	VMASKMOVPS   Y3, Y0, (AX)(DX*4)
 	VMASKMOVPS   32(CX)(DX*4), Y2, Y0
-	VXORPS       constants<>+9792(SB), Y0, Y0
+	VXORPS       constants<>+16512(SB), Y0, Y0
 	VPSRAD       $0x10, Y0, Y3
 	VCVTDQ2PS    Y3, Y3
 	VCVTPS2PD    X3, Y4
 	VEXTRACTF128 $0x01, Y3, X1
 	VCVTPS2PD    X1, Y3
-	VANDPS       constants<>+9856(SB), Y0, Y0
+	VANDPS       constants<>+16576(SB), Y0, Y0
 	VCVTDQ2PS    Y0, Y0
 	VCVTPS2PD    X0, Y5
 	VEXTRACTF128 $0x01, Y0, X0
 	VCVTPS2PD    X0, Y0
-	VMOVUPS      constants<>+10048(SB), Y6
-	VFMADD231PD  constants<>+9984(SB), Y5, Y6
-	VMOVUPS      constants<>+10048(SB), Y5
-	VFMADD231PD  constants<>+9984(SB), Y0, Y5
-	VFMADD231PD  constants<>+9920(SB), Y4, Y6
-	VFMADD231PD  constants<>+9920(SB), Y3, Y5
+	VMOVUPS      constants<>+16768(SB), Y6
+	VFMADD231PD  constants<>+16704(SB), Y5, Y6
+	VMOVUPS      constants<>+16768(SB), Y5
+	VFMADD231PD  constants<>+16704(SB), Y0, Y5
+	VFMADD231PD  constants<>+16640(SB), Y4, Y6
+	VFMADD231PD  constants<>+16640(SB), Y3, Y5
 	VANDPD       constants<>+5824(SB), Y6, Y0
 	VANDPD       constants<>+5824(SB), Y5, Y3
 	VMOVUPS      constants<>+7360(SB), Y4
@@ -17237,8 +19327,8 @@ test:
 	VSUBPD       Y5, Y7, Y5
 	VSUBPD       Y4, Y0, Y0
 	VSUBPD       Y5, Y3, Y3
-	VXORPD       constants<>+10624(SB), Y0, Y0
-	VXORPD       constants<>+10624(SB), Y3, Y3
+	VXORPD       constants<>+12416(SB), Y0, Y0
+	VXORPD       constants<>+12416(SB), Y3, Y3
 	VSQRTPD      Y0, Y0
 	VSQRTPD      Y3, Y3
 	VSUBPD       constants<>+7552(SB), Y0, Y0
@@ -17273,32 +19363,32 @@ test:
 	VMULPD       Y3, Y5, Y5
 	VADDPD       constants<>+8064(SB), Y4, Y4
 	VADDPD       constants<>+8064(SB), Y5, Y5
-	VMOVUPS      constants<>+10688(SB), Y6
+	VMOVUPS      constants<>+17344(SB), Y6
 	VMULPD       Y0, Y6, Y6
-	VMOVUPS      constants<>+10688(SB), Y7
+	VMOVUPS      constants<>+17344(SB), Y7
 	VMULPD       Y3, Y7, Y7
-	VADDPD       constants<>+10752(SB), Y6, Y6
-	VADDPD       constants<>+10752(SB), Y7, Y7
-	VMULPD       Y0, Y6, Y6
-	VMULPD       Y3, Y7, Y7
-	VADDPD       constants<>+10816(SB), Y6, Y6
-	VADDPD       constants<>+10816(SB), Y7, Y7
+	VADDPD       constants<>+17408(SB), Y6, Y6
+	VADDPD       constants<>+17408(SB), Y7, Y7
 	VMULPD       Y0, Y6, Y6
 	VMULPD       Y3, Y7, Y7
-	VADDPD       constants<>+10880(SB), Y6, Y6
-	VADDPD       constants<>+10880(SB), Y7, Y7
+	VADDPD       constants<>+17472(SB), Y6, Y6
+	VADDPD       constants<>+17472(SB), Y7, Y7
 	VMULPD       Y0, Y6, Y6
 	VMULPD       Y3, Y7, Y7
-	VADDPD       constants<>+10944(SB), Y6, Y6
-	VADDPD       constants<>+10944(SB), Y7, Y7
+	VADDPD       constants<>+17536(SB), Y6, Y6
+	VADDPD       constants<>+17536(SB), Y7, Y7
 	VMULPD       Y0, Y6, Y6
 	VMULPD       Y3, Y7, Y7
-	VADDPD       constants<>+11008(SB), Y6, Y6
-	VADDPD       constants<>+11008(SB), Y7, Y7
+	VADDPD       constants<>+17600(SB), Y6, Y6
+	VADDPD       constants<>+17600(SB), Y7, Y7
 	VMULPD       Y0, Y6, Y6
 	VMULPD       Y3, Y7, Y7
-	VADDPD       constants<>+11072(SB), Y6, Y6
-	VADDPD       constants<>+11072(SB), Y7, Y7
+	VADDPD       constants<>+17664(SB), Y6, Y6
+	VADDPD       constants<>+17664(SB), Y7, Y7
+	VMULPD       Y0, Y6, Y6
+	VMULPD       Y3, Y7, Y7
+	VADDPD       constants<>+17728(SB), Y6, Y6
+	VADDPD       constants<>+17728(SB), Y7, Y7
 	VMULPD       Y0, Y6, Y0
 	VMULPD       Y3, Y7, Y3
 	VADDPD       constants<>+6464(SB), Y0, Y0
@@ -17309,7 +19399,7 @@ test:
 	VCVTPD2PSY   Y3, X0
 	VINSERTF128  $0x01, X0, Y1, Y0
 	VMASKMOVPS   32(CX)(DX*4), Y2, Y1
-	VXORPS       constants<>+9792(SB), Y1, Y1
+	VXORPS       constants<>+16512(SB), Y1, Y1
 	VANDPS       constants<>+2304(SB), Y1, Y1
 	VORPS        Y1, Y0, Y0
 	VMASKMOVPS   Y0, Y2, 32(AX)(DX*4)
@@ -17658,14 +19748,14 @@ loop:
 	VMOVUPS   constants<>+1152(SB), Y1
 	VCMPPS    $0x11, Y0, Y1, Y1
 	VCMPPS    $0x11, constants<>+1152(SB), Y0, Y2
-	VBLENDVPS Y2, constants<>+11136(SB), Y0, Y0
+	VBLENDVPS Y2, constants<>+17792(SB), Y0, Y0
 	VBLENDVPS Y1, constants<>+704(SB), Y0, Y0
 	VMOVUPS   Y0, (AX)(DX*4)
 	VMOVUPS   32(CX)(DX*4), Y0
 	VMOVUPS   constants<>+1152(SB), Y1
 	VCMPPS    $0x11, Y0, Y1, Y1
 	VCMPPS    $0x11, constants<>+1152(SB), Y0, Y2
-	VBLENDVPS Y2, constants<>+11136(SB), Y0, Y0
+	VBLENDVPS Y2, constants<>+17792(SB), Y0, Y0
 	VBLENDVPS Y1, constants<>+704(SB), Y0, Y0
 	VMOVUPS   Y0, 32(AX)(DX*4)
 	ADDQ      $+16, DX
@@ -17683,14 +19773,14 @@ test:
 	VMOVUPS    constants<>+1152(SB), Y3
 	VCMPPS     $0x11, Y2, Y3, Y3
 	VCMPPS     $0x11, constants<>+1152(SB), Y2, Y4
-	VBLENDVPS  Y4, constants<>+11136(SB), Y2, Y2
+	VBLENDVPS  Y4, constants<>+17792(SB), Y2, Y2
 	VBLENDVPS  Y3, constants<>+704(SB), Y2, Y2
 	VMASKMOVPS Y2, Y0, (AX)(DX*4)
 	VMASKMOVPS 32(CX)(DX*4), Y1, Y0
 	VMOVUPS    constants<>+1152(SB), Y2
 	VCMPPS     $0x11, Y0, Y2, Y2
 	VCMPPS     $0x11, constants<>+1152(SB), Y0, Y3
-	VBLENDVPS  Y3, constants<>+11136(SB), Y0, Y0
+	VBLENDVPS  Y3, constants<>+17792(SB), Y0, Y0
 	VBLENDVPS  Y2, constants<>+704(SB), Y0, Y0
 	VMASKMOVPS Y0, Y1, 32(AX)(DX*4)
 
@@ -17715,14 +19805,14 @@ loop:
 	VMOVUPS    constants<>+1152(SB), Y1
 	VCMPPS     $0x11, Y0, Y1, Y1
 	VCMPPS     $0x11, constants<>+1152(SB), Y0, Y2
-	VBLENDVPS  Y2, constants<>+11136(SB), Y0, Y0
+	VBLENDVPS  Y2, constants<>+17792(SB), Y0, Y0
 	VBLENDVPS  Y1, constants<>+704(SB), Y0, Y0
 	VMOVNTPS   Y0, (AX)(DX*4)
 	VMOVUPS    32(CX)(DX*4), Y0
 	VMOVUPS    constants<>+1152(SB), Y1
 	VCMPPS     $0x11, Y0, Y1, Y1
 	VCMPPS     $0x11, constants<>+1152(SB), Y0, Y2
-	VBLENDVPS  Y2, constants<>+11136(SB), Y0, Y0
+	VBLENDVPS  Y2, constants<>+17792(SB), Y0, Y0
 	VBLENDVPS  Y1, constants<>+704(SB), Y0, Y0
 	VMOVNTPS   Y0, 32(AX)(DX*4)
 	ADDQ       $+16, DX
@@ -17740,14 +19830,14 @@ test:
 	VMOVUPS    constants<>+1152(SB), Y3
 	VCMPPS     $0x11, Y2, Y3, Y3
 	VCMPPS     $0x11, constants<>+1152(SB), Y2, Y4
-	VBLENDVPS  Y4, constants<>+11136(SB), Y2, Y2
+	VBLENDVPS  Y4, constants<>+17792(SB), Y2, Y2
 	VBLENDVPS  Y3, constants<>+704(SB), Y2, Y2
 	VMASKMOVPS Y2, Y0, (AX)(DX*4)
 	VMASKMOVPS 32(CX)(DX*4), Y1, Y0
 	VMOVUPS    constants<>+1152(SB), Y2
 	VCMPPS     $0x11, Y0, Y2, Y2
 	VCMPPS     $0x11, constants<>+1152(SB), Y0, Y3
-	VBLENDVPS  Y3, constants<>+11136(SB), Y0, Y0
+	VBLENDVPS  Y3, constants<>+17792(SB), Y0, Y0
 	VBLENDVPS  Y2, constants<>+704(SB), Y0, Y0
 	VMASKMOVPS Y0, Y1, 32(AX)(DX*4)
 
@@ -17980,7 +20070,7 @@ loop:
 	VMOVUPS   (CX)(BX*4), Y0
 	VMOVUPS   (DX)(BX*4), Y1
 	VCMPPS    $0x00, Y1, Y0, Y0
-	VMOVUPS   constants<>+11200(SB), Y1
+	VMOVUPS   constants<>+17856(SB), Y1
 	VBLENDVPS Y0, constants<>+5888(SB), Y1, Y0
 	VPACKUSDW Y0, Y0, Y0
 	VPERMQ    $0x08, Y0, Y0
@@ -17989,7 +20079,7 @@ loop:
 	VMOVUPS   32(CX)(BX*4), Y0
 	VMOVUPS   32(DX)(BX*4), Y1
 	VCMPPS    $0x00, Y1, Y0, Y0
-	VMOVUPS   constants<>+11200(SB), Y1
+	VMOVUPS   constants<>+17856(SB), Y1
 	VBLENDVPS Y0, constants<>+5888(SB), Y1, Y0
 	VPACKUSDW Y0, Y0, Y0
 	VPERMQ    $0x08, Y0, Y0
@@ -18020,7 +20110,7 @@ loop:
 	VMOVUPS   (DX)(BX*4), Y1
 	VCMPPS    $0x00, Y1, Y0, Y0
 	VMOVUPS   constants<>+5888(SB), Y1
-	VBLENDVPS Y0, constants<>+11200(SB), Y1, Y0
+	VBLENDVPS Y0, constants<>+17856(SB), Y1, Y0
 	VPACKUSDW Y0, Y0, Y0
 	VPERMQ    $0x08, Y0, Y0
 	VPACKUSWB Y0, Y0, Y0
@@ -18029,7 +20119,7 @@ loop:
 	VMOVUPS   32(DX)(BX*4), Y1
 	VCMPPS    $0x00, Y1, Y0, Y0
 	VMOVUPS   constants<>+5888(SB), Y1
-	VBLENDVPS Y0, constants<>+11200(SB), Y1, Y0
+	VBLENDVPS Y0, constants<>+17856(SB), Y1, Y0
 	VPACKUSDW Y0, Y0, Y0
 	VPERMQ    $0x08, Y0, Y0
 	VPACKUSWB Y0, Y0, Y0
@@ -18058,7 +20148,7 @@ loop:
 	VMOVUPS   (CX)(BX*4), Y0
 	VMOVUPS   (DX)(BX*4), Y1
 	VCMPPS    $0x11, Y1, Y0, Y0
-	VMOVUPS   constants<>+11200(SB), Y1
+	VMOVUPS   constants<>+17856(SB), Y1
 	VBLENDVPS Y0, constants<>+5888(SB), Y1, Y0
 	VPACKUSDW Y0, Y0, Y0
 	VPERMQ    $0x08, Y0, Y0
@@ -18067,7 +20157,7 @@ loop:
 	VMOVUPS   32(CX)(BX*4), Y0
 	VMOVUPS   32(DX)(BX*4), Y1
 	VCMPPS    $0x11, Y1, Y0, Y0
-	VMOVUPS   constants<>+11200(SB), Y1
+	VMOVUPS   constants<>+17856(SB), Y1
 	VBLENDVPS Y0, constants<>+5888(SB), Y1, Y0
 	VPACKUSDW Y0, Y0, Y0
 	VPERMQ    $0x08, Y0, Y0
@@ -18097,7 +20187,7 @@ loop:
 	VMOVUPS   (CX)(BX*4), Y0
 	VMOVUPS   (DX)(BX*4), Y1
 	VCMPPS    $0x12, Y1, Y0, Y0
-	VMOVUPS   constants<>+11200(SB), Y1
+	VMOVUPS   constants<>+17856(SB), Y1
 	VBLENDVPS Y0, constants<>+5888(SB), Y1, Y0
 	VPACKUSDW Y0, Y0, Y0
 	VPERMQ    $0x08, Y0, Y0
@@ -18106,7 +20196,7 @@ loop:
 	VMOVUPS   32(CX)(BX*4), Y0
 	VMOVUPS   32(DX)(BX*4), Y1
 	VCMPPS    $0x12, Y1, Y0, Y0
-	VMOVUPS   constants<>+11200(SB), Y1
+	VMOVUPS   constants<>+17856(SB), Y1
 	VBLENDVPS Y0, constants<>+5888(SB), Y1, Y0
 	VPACKUSDW Y0, Y0, Y0
 	VPERMQ    $0x08, Y0, Y0
@@ -18134,7 +20224,7 @@ TEXT ·isNaNAVX2(SB), NOSPLIT, $0-24
 loop:
 	VMOVUPS   (CX)(DX*4), Y0
 	VCMPPS    $0x03, Y0, Y0, Y0
-	VMOVUPS   constants<>+11200(SB), Y1
+	VMOVUPS   constants<>+17856(SB), Y1
 	VBLENDVPS Y0, constants<>+5888(SB), Y1, Y0
 	VPACKUSDW Y0, Y0, Y0
 	VPERMQ    $0x08, Y0, Y0
@@ -18142,7 +20232,7 @@ loop:
 	VMOVQ     X0, (AX)(DX*1)
 	VMOVUPS   32(CX)(DX*4), Y0
 	VCMPPS    $0x03, Y0, Y0, Y0
-	VMOVUPS   constants<>+11200(SB), Y1
+	VMOVUPS   constants<>+17856(SB), Y1
 	VBLENDVPS Y0, constants<>+5888(SB), Y1, Y0
 	VPACKUSDW Y0, Y0, Y0
 	VPERMQ    $0x08, Y0, Y0
@@ -18171,7 +20261,7 @@ loop:
 	VMOVUPS   (CX)(DX*4), Y0
 	VANDPS    constants<>+2112(SB), Y0, Y0
 	VCMPPS    $0x11, constants<>+1856(SB), Y0, Y0
-	VMOVUPS   constants<>+11200(SB), Y1
+	VMOVUPS   constants<>+17856(SB), Y1
 	VBLENDVPS Y0, constants<>+5888(SB), Y1, Y0
 	VPACKUSDW Y0, Y0, Y0
 	VPERMQ    $0x08, Y0, Y0
@@ -18180,7 +20270,7 @@ loop:
 	VMOVUPS   32(CX)(DX*4), Y0
 	VANDPS    constants<>+2112(SB), Y0, Y0
 	VCMPPS    $0x11, constants<>+1856(SB), Y0, Y0
-	VMOVUPS   constants<>+11200(SB), Y1
+	VMOVUPS   constants<>+17856(SB), Y1
 	VBLENDVPS Y0, constants<>+5888(SB), Y1, Y0
 	VPACKUSDW Y0, Y0, Y0
 	VPERMQ    $0x08, Y0, Y0
@@ -18239,7 +20329,7 @@ loop:
 	VPADDD       constants<>+832(SB), Y2, Y2
 	VPSLLD       $0x17, Y2, Y2
 	VMULPS       Y2, Y1, Y1
-	VMOVUPS      constants<>+11264(SB), Y2
+	VMOVUPS      constants<>+17920(SB), Y2
 	VCMPPS       $0x11, Y0, Y2, Y2
 	VBLENDVPS    Y2, Y1, Y4, Y1
 	VANDPS       constants<>+2304(SB), Y0, Y0
@@ -18278,7 +20368,7 @@ loop:
 	VPADDD       constants<>+832(SB), Y2, Y2
 	VPSLLD       $0x17, Y2, Y2
 	VMULPS       Y2, Y1, Y1
-	VMOVUPS      constants<>+11264(SB), Y2
+	VMOVUPS      constants<>+17920(SB), Y2
 	VCMPPS       $0x11, Y0, Y2, Y2
 	VBLENDVPS    Y2, Y1, Y4, Y1
 	VANDPS       constants<>+2304(SB), Y0, Y0
@@ -18328,7 +20418,7 @@ test:
 	VPADDD       constants<>+832(SB), Y4, Y4
 	VPSLLD       $0x17, Y4, Y4
 	VMULPS       Y4, Y3, Y3
-	VMOVUPS      constants<>+11264(SB), Y4
+	VMOVUPS      constants<>+17920(SB), Y4
 	VCMPPS       $0x11, Y2, Y4, Y4
 	VBLENDVPS    Y4, Y3, Y6, Y3
 	VANDPS       constants<>+2304(SB), Y2, Y2
@@ -18367,7 +20457,7 @@ test:
 	VPADDD       constants<>+832(SB), Y3, Y3
 	VPSLLD       $0x17, Y3, Y3
 	VMULPS       Y3, Y2, Y2
-	VMOVUPS      constants<>+11264(SB), Y3
+	VMOVUPS      constants<>+17920(SB), Y3
 	VCMPPS       $0x11, Y0, Y3, Y3
 	VBLENDVPS    Y3, Y2, Y5, Y2
 	VANDPS       constants<>+2304(SB), Y0, Y0
@@ -18424,7 +20514,7 @@ loop:
 	VPADDD       constants<>+832(SB), Y2, Y2
 	VPSLLD       $0x17, Y2, Y2
 	VMULPS       Y2, Y1, Y1
-	VMOVUPS      constants<>+11264(SB), Y2
+	VMOVUPS      constants<>+17920(SB), Y2
 	VCMPPS       $0x11, Y0, Y2, Y2
 	VBLENDVPS    Y2, Y1, Y4, Y1
 	VANDPS       constants<>+2304(SB), Y0, Y0
@@ -18463,7 +20553,7 @@ loop:
 	VPADDD       constants<>+832(SB), Y2, Y2
 	VPSLLD       $0x17, Y2, Y2
 	VMULPS       Y2, Y1, Y1
-	VMOVUPS      constants<>+11264(SB), Y2
+	VMOVUPS      constants<>+17920(SB), Y2
 	VCMPPS       $0x11, Y0, Y2, Y2
 	VBLENDVPS    Y2, Y1, Y4, Y1
 	VANDPS       constants<>+2304(SB), Y0, Y0
@@ -18513,7 +20603,7 @@ test:
 	VPADDD       constants<>+832(SB), Y4, Y4
 	VPSLLD       $0x17, Y4, Y4
 	VMULPS       Y4, Y3, Y3
-	VMOVUPS      constants<>+11264(SB), Y4
+	VMOVUPS      constants<>+17920(SB), Y4
 	VCMPPS       $0x11, Y2, Y4, Y4
 	VBLENDVPS    Y4, Y3, Y6, Y3
 	VANDPS       constants<>+2304(SB), Y2, Y2
@@ -18552,7 +20642,7 @@ test:
 	VPADDD       constants<>+832(SB), Y3, Y3
 	VPSLLD       $0x17, Y3, Y3
 	VMULPS       Y3, Y2, Y2
-	VMOVUPS      constants<>+11264(SB), Y3
+	VMOVUPS      constants<>+17920(SB), Y3
 	VCMPPS       $0x11, Y0, Y3, Y3
 	VBLENDVPS    Y3, Y2, Y5, Y2
 	VANDPS       constants<>+2304(SB), Y0, Y0
@@ -18594,7 +20684,7 @@ loop:
 	VADDPS       Y3, Y5, Y3
 	VANDPS       constants<>+1216(SB), Y4, Y4
 	VPADDD       constants<>+1024(SB), Y4, Y4
-	VMOVUPS      constants<>+11328(SB), Y5
+	VMOVUPS      constants<>+17984(SB), Y5
 	VMINPS       Y3, Y5, Y5
 	VMOVUPS      constants<>+192(SB), Y6
 	VSUBPS       Y5, Y6, Y5
@@ -18653,7 +20743,7 @@ loop:
 	VADDPS       Y3, Y5, Y3
 	VANDPS       constants<>+1216(SB), Y4, Y4
 	VPADDD       constants<>+1024(SB), Y4, Y4
-	VMOVUPS      constants<>+11328(SB), Y5
+	VMOVUPS      constants<>+17984(SB), Y5
 	VMINPS       Y3, Y5, Y5
 	VMOVUPS      constants<>+192(SB), Y6
 	VSUBPS       Y5, Y6, Y5
@@ -18723,7 +20813,7 @@ test:
 	VADDPS       Y5, Y7, Y5
 	VANDPS       constants<>+1216(SB), Y6, Y6
 	VPADDD       constants<>+1024(SB), Y6, Y6
-	VMOVUPS      constants<>+11328(SB), Y7
+	VMOVUPS      constants<>+17984(SB), Y7
 	VMINPS       Y5, Y7, Y7
 	VMOVUPS      constants<>+192(SB), Y8
 	VSUBPS       Y7, Y8, Y7
@@ -18782,7 +20872,7 @@ test:
 	VADDPS       Y4, Y6, Y4
 	VANDPS       constants<>+1216(SB), Y5, Y5
 	VPADDD       constants<>+1024(SB), Y5, Y5
-	VMOVUPS      constants<>+11328(SB), Y6
+	VMOVUPS      constants<>+17984(SB), Y6
 	VMINPS       Y4, Y6, Y6
 	VMOVUPS      constants<>+192(SB), Y7
 	VSUBPS       Y6, Y7, Y6
@@ -18859,7 +20949,7 @@ loop:
 	VADDPS       Y3, Y5, Y3
 	VANDPS       constants<>+1216(SB), Y4, Y4
 	VPADDD       constants<>+1024(SB), Y4, Y4
-	VMOVUPS      constants<>+11328(SB), Y5
+	VMOVUPS      constants<>+17984(SB), Y5
 	VMINPS       Y3, Y5, Y5
 	VMOVUPS      constants<>+192(SB), Y6
 	VSUBPS       Y5, Y6, Y5
@@ -18918,7 +21008,7 @@ loop:
 	VADDPS       Y3, Y5, Y3
 	VANDPS       constants<>+1216(SB), Y4, Y4
 	VPADDD       constants<>+1024(SB), Y4, Y4
-	VMOVUPS      constants<>+11328(SB), Y5
+	VMOVUPS      constants<>+17984(SB), Y5
 	VMINPS       Y3, Y5, Y5
 	VMOVUPS      constants<>+192(SB), Y6
 	VSUBPS       Y5, Y6, Y5
@@ -18988,7 +21078,7 @@ test:
 	VADDPS       Y5, Y7, Y5
 	VANDPS       constants<>+1216(SB), Y6, Y6
 	VPADDD       constants<>+1024(SB), Y6, Y6
-	VMOVUPS      constants<>+11328(SB), Y7
+	VMOVUPS      constants<>+17984(SB), Y7
 	VMINPS       Y5, Y7, Y7
 	VMOVUPS      constants<>+192(SB), Y8
 	VSUBPS       Y7, Y8, Y7
@@ -19047,7 +21137,7 @@ test:
 	VADDPS       Y4, Y6, Y4
 	VANDPS       constants<>+1216(SB), Y5, Y5
 	VPADDD       constants<>+1024(SB), Y5, Y5
-	VMOVUPS      constants<>+11328(SB), Y6
+	VMOVUPS      constants<>+17984(SB), Y6
 	VMINPS       Y4, Y6, Y6
 	VMOVUPS      constants<>+192(SB), Y7
 	VSUBPS       Y6, Y7, Y6
@@ -19133,11 +21223,11 @@ loop:
 	VADDPS       constants<>+704(SB), Y1, Y2
 	VSUBPS       constants<>+704(SB), Y2, Y3
 	VSUBPS       Y3, Y1, Y1
-	VMOVUPS      constants<>+11392(SB), Y3
+	VMOVUPS      constants<>+18048(SB), Y3
 	VCMPPS       $0x11, Y2, Y3, Y3
 	VMOVUPS      constants<>+704(SB), Y4
 	VBLENDVPS    Y3, constants<>+1792(SB), Y4, Y4
-	VFMADD213PS  constants<>+11136(SB), Y4, Y2
+	VFMADD213PS  constants<>+17792(SB), Y4, Y2
 	VFMADD231PS  Y4, Y1, Y2
 	VMOVUPS      constants<>+1152(SB), Y1
 	VMAXPS       Y0, Y1, Y0
@@ -19194,11 +21284,11 @@ loop:
 	VADDPS       constants<>+704(SB), Y1, Y2
 	VSUBPS       constants<>+704(SB), Y2, Y3
 	VSUBPS       Y3, Y1, Y1
-	VMOVUPS      constants<>+11392(SB), Y3
+	VMOVUPS      constants<>+18048(SB), Y3
 	VCMPPS       $0x11, Y2, Y3, Y3
 	VMOVUPS      constants<>+704(SB), Y4
 	VBLENDVPS    Y3, constants<>+1792(SB), Y4, Y4
-	VFMADD213PS  constants<>+11136(SB), Y4, Y2
+	VFMADD213PS  constants<>+17792(SB), Y4, Y2
 	VFMADD231PS  Y4, Y1, Y2
 	VMOVUPS      constants<>+1152(SB), Y1
 	VMAXPS       Y0, Y1, Y0
@@ -19266,11 +21356,11 @@ test:
 	VADDPS       constants<>+704(SB), Y3, Y4
 	VSUBPS       constants<>+704(SB), Y4, Y5
 	VSUBPS       Y5, Y3, Y3
-	VMOVUPS      constants<>+11392(SB), Y5
+	VMOVUPS      constants<>+18048(SB), Y5
 	VCMPPS       $0x11, Y4, Y5, Y5
 	VMOVUPS      constants<>+704(SB), Y6
 	VBLENDVPS    Y5, constants<>+1792(SB), Y6, Y6
-	VFMADD213PS  constants<>+11136(SB), Y6, Y4
+	VFMADD213PS  constants<>+17792(SB), Y6, Y4
 	VFMADD231PS  Y6, Y3, Y4
 	VMOVUPS      constants<>+1152(SB), Y3
 	VMAXPS       Y2, Y3, Y2
@@ -19327,11 +21417,11 @@ test:
 	VADDPS       constants<>+704(SB), Y2, Y3
 	VSUBPS       constants<>+704(SB), Y3, Y4
 	VSUBPS       Y4, Y2, Y2
-	VMOVUPS      constants<>+11392(SB), Y4
+	VMOVUPS      constants<>+18048(SB), Y4
 	VCMPPS       $0x11, Y3, Y4, Y4
 	VMOVUPS      constants<>+704(SB), Y5
 	VBLENDVPS    Y4, constants<>+1792(SB), Y5, Y5
-	VFMADD213PS  constants<>+11136(SB), Y5, Y3
+	VFMADD213PS  constants<>+17792(SB), Y5, Y3
 	VFMADD231PS  Y5, Y2, Y3
 	VMOVUPS      constants<>+1152(SB), Y2
 	VMAXPS       Y0, Y2, Y0
@@ -19406,11 +21496,11 @@ loop:
 	VADDPS       constants<>+704(SB), Y1, Y2
 	VSUBPS       constants<>+704(SB), Y2, Y3
 	VSUBPS       Y3, Y1, Y1
-	VMOVUPS      constants<>+11392(SB), Y3
+	VMOVUPS      constants<>+18048(SB), Y3
 	VCMPPS       $0x11, Y2, Y3, Y3
 	VMOVUPS      constants<>+704(SB), Y4
 	VBLENDVPS    Y3, constants<>+1792(SB), Y4, Y4
-	VFMADD213PS  constants<>+11136(SB), Y4, Y2
+	VFMADD213PS  constants<>+17792(SB), Y4, Y2
 	VFMADD231PS  Y4, Y1, Y2
 	VMOVUPS      constants<>+1152(SB), Y1
 	VMAXPS       Y0, Y1, Y0
@@ -19467,11 +21557,11 @@ loop:
 	VADDPS       constants<>+704(SB), Y1, Y2
 	VSUBPS       constants<>+704(SB), Y2, Y3
 	VSUBPS       Y3, Y1, Y1
-	VMOVUPS      constants<>+11392(SB), Y3
+	VMOVUPS      constants<>+18048(SB), Y3
 	VCMPPS       $0x11, Y2, Y3, Y3
 	VMOVUPS      constants<>+704(SB), Y4
 	VBLENDVPS    Y3, constants<>+1792(SB), Y4, Y4
-	VFMADD213PS  constants<>+11136(SB), Y4, Y2
+	VFMADD213PS  constants<>+17792(SB), Y4, Y2
 	VFMADD231PS  Y4, Y1, Y2
 	VMOVUPS      constants<>+1152(SB), Y1
 	VMAXPS       Y0, Y1, Y0
@@ -19539,11 +21629,11 @@ test:
 	VADDPS       constants<>+704(SB), Y3, Y4
 	VSUBPS       constants<>+704(SB), Y4, Y5
 	VSUBPS       Y5, Y3, Y3
-	VMOVUPS      constants<>+11392(SB), Y5
+	VMOVUPS      constants<>+18048(SB), Y5
 	VCMPPS       $0x11, Y4, Y5, Y5
 	VMOVUPS      constants<>+704(SB), Y6
 	VBLENDVPS    Y5, constants<>+1792(SB), Y6, Y6
-	VFMADD213PS  constants<>+11136(SB), Y6, Y4
+	VFMADD213PS  constants<>+17792(SB), Y6, Y4
 	VFMADD231PS  Y6, Y3, Y4
 	VMOVUPS      constants<>+1152(SB), Y3
 	VMAXPS       Y2, Y3, Y2
@@ -19600,11 +21690,11 @@ test:
 	VADDPS       constants<>+704(SB), Y2, Y3
 	VSUBPS       constants<>+704(SB), Y3, Y4
 	VSUBPS       Y4, Y2, Y2
-	VMOVUPS      constants<>+11392(SB), Y4
+	VMOVUPS      constants<>+18048(SB), Y4
 	VCMPPS       $0x11, Y3, Y4, Y4
 	VMOVUPS      constants<>+704(SB), Y5
 	VBLENDVPS    Y4, constants<>+1792(SB), Y5, Y5
-	VFMADD213PS  constants<>+11136(SB), Y5, Y3
+	VFMADD213PS  constants<>+17792(SB), Y5, Y3
 	VFMADD231PS  Y5, Y2, Y3
 	VMOVUPS      constants<>+1152(SB), Y2
 	VMAXPS       Y0, Y2, Y0
@@ -19678,26 +21768,26 @@ loop:
 	VDIVPD       Y8, Y4, Y4
 	VMULPD       Y6, Y6, Y7
 	VMULPD       Y4, Y4, Y8
-	VMOVUPS      constants<>+11520(SB), Y9
-	VFMADD231PD  constants<>+11456(SB), Y7, Y9
-	VMOVUPS      constants<>+11520(SB), Y10
-	VFMADD231PD  constants<>+11456(SB), Y8, Y10
-	VFMADD213PD  constants<>+11584(SB), Y7, Y9
-	VFMADD213PD  constants<>+11584(SB), Y8, Y10
-	VFMADD213PD  constants<>+11648(SB), Y7, Y9
-	VFMADD213PD  constants<>+11648(SB), Y8, Y10
-	VFMADD213PD  constants<>+11712(SB), Y7, Y9
-	VFMADD213PD  constants<>+11712(SB), Y8, Y10
-	VFMADD213PD  constants<>+11776(SB), Y7, Y9
-	VFMADD213PD  constants<>+11776(SB), Y8, Y10
+	VMOVUPS      constants<>+18176(SB), Y9
+	VFMADD231PD  constants<>+18112(SB), Y7, Y9
+	VMOVUPS      constants<>+18176(SB), Y10
+	VFMADD231PD  constants<>+18112(SB), Y8, Y10
+	VFMADD213PD  constants<>+18240(SB), Y7, Y9
+	VFMADD213PD  constants<>+18240(SB), Y8, Y10
+	VFMADD213PD  constants<>+18304(SB), Y7, Y9
+	VFMADD213PD  constants<>+18304(SB), Y8, Y10
+	VFMADD213PD  constants<>+18368(SB), Y7, Y9
+	VFMADD213PD  constants<>+18368(SB), Y8, Y10
+	VFMADD213PD  constants<>+18432(SB), Y7, Y9
+	VFMADD213PD  constants<>+18432(SB), Y8, Y10
 	VCVTPS2PD    X3, Y7
 	VEXTRACTF128 $0x01, Y3, X3
 	VCVTPS2PD    X3, Y3
 	VFMADD231PD  Y9, Y6, Y7
 	VFMADD231PD  Y10, Y4, Y3
-	VMOVUPS      constants<>+11904(SB), Y4
+	VMOVUPS      constants<>+18560(SB), Y4
 	VMAXPS       Y1, Y4, Y4
-	VMOVUPS      constants<>+11840(SB), Y6
+	VMOVUPS      constants<>+18496(SB), Y6
 	VMINPS       Y4, Y6, Y4
 	VCVTPS2PD    X4, Y6
 	VEXTRACTF128 $0x01, Y4, X4
@@ -19708,24 +21798,24 @@ loop:
 	VROUNDPD     $0x08, Y3, Y7
 	VSUBPD       Y4, Y6, Y8
 	VSUBPD       Y7, Y3, Y9
-	VMOVUPS      constants<>+12032(SB), Y10
-	VFMADD231PD  constants<>+11968(SB), Y8, Y10
-	VMOVUPS      constants<>+12032(SB), Y11
-	VFMADD231PD  constants<>+11968(SB), Y9, Y11
-	VFMADD213PD  constants<>+12096(SB), Y8, Y10
-	VFMADD213PD  constants<>+12096(SB), Y9, Y11
-	VFMADD213PD  constants<>+12160(SB), Y8, Y10
-	VFMADD213PD  constants<>+12160(SB), Y9, Y11
-	VFMADD213PD  constants<>+12224(SB), Y8, Y10
-	VFMADD213PD  constants<>+12224(SB), Y9, Y11
-	VFMADD213PD  constants<>+12288(SB), Y8, Y10
-	VFMADD213PD  constants<>+12288(SB), Y9, Y11
-	VFMADD213PD  constants<>+12352(SB), Y8, Y10
-	VFMADD213PD  constants<>+12352(SB), Y9, Y11
-	VFMADD213PD  constants<>+12416(SB), Y8, Y10
-	VFMADD213PD  constants<>+12416(SB), Y9, Y11
-	VFMADD213PD  constants<>+12480(SB), Y8, Y10
-	VFMADD213PD  constants<>+12480(SB), Y9, Y11
+	VMOVUPS      constants<>+18688(SB), Y10
+	VFMADD231PD  constants<>+18624(SB), Y8, Y10
+	VMOVUPS      constants<>+18688(SB), Y11
+	VFMADD231PD  constants<>+18624(SB), Y9, Y11
+	VFMADD213PD  constants<>+18752(SB), Y8, Y10
+	VFMADD213PD  constants<>+18752(SB), Y9, Y11
+	VFMADD213PD  constants<>+18816(SB), Y8, Y10
+	VFMADD213PD  constants<>+18816(SB), Y9, Y11
+	VFMADD213PD  constants<>+18880(SB), Y8, Y10
+	VFMADD213PD  constants<>+18880(SB), Y9, Y11
+	VFMADD213PD  constants<>+18944(SB), Y8, Y10
+	VFMADD213PD  constants<>+18944(SB), Y9, Y11
+	VFMADD213PD  constants<>+19008(SB), Y8, Y10
+	VFMADD213PD  constants<>+19008(SB), Y9, Y11
+	VFMADD213PD  constants<>+19072(SB), Y8, Y10
+	VFMADD213PD  constants<>+19072(SB), Y9, Y11
+	VFMADD213PD  constants<>+19136(SB), Y8, Y10
+	VFMADD213PD  constants<>+19136(SB), Y9, Y11
 	VCVTPD2PSY   Y4, X5
 	VCVTPD2PSY   Y7, X4
 	VINSERTF128  $0x01, X4, Y5, Y4
@@ -19745,8 +21835,8 @@ loop:
 	VPADDD       constants<>+832(SB), Y4, Y4
 	VPSLLD       $0x17, Y4, Y4
 	VMULPS       Y4, Y6, Y4
-	VCMPPS       $0x11, constants<>+12544(SB), Y3, Y6
-	VMOVUPS      constants<>+12608(SB), Y7
+	VCMPPS       $0x11, constants<>+19200(SB), Y3, Y6
+	VMOVUPS      constants<>+19264(SB), Y7
 	VCMPPS       $0x11, Y3, Y7, Y3
 	VBLENDVPS    Y3, constants<>+1856(SB), Y4, Y3
 	VBLENDVPS    Y6, constants<>+1152(SB), Y3, Y3
@@ -19799,26 +21889,26 @@ loop:
 	VDIVPD       Y8, Y4, Y4
 	VMULPD       Y6, Y6, Y7
 	VMULPD       Y4, Y4, Y8
-	VMOVUPS      constants<>+11520(SB), Y9
-	VFMADD231PD  constants<>+11456(SB), Y7, Y9
-	VMOVUPS      constants<>+11520(SB), Y10
-	VFMADD231PD  constants<>+11456(SB), Y8, Y10
-	VFMADD213PD  constants<>+11584(SB), Y7, Y9
-	VFMADD213PD  constants<>+11584(SB), Y8, Y10
-	VFMADD213PD  constants<>+11648(SB), Y7, Y9
-	VFMADD213PD  constants<>+11648(SB), Y8, Y10
-	VFMADD213PD  constants<>+11712(SB), Y7, Y9
-	VFMADD213PD  constants<>+11712(SB), Y8, Y10
-	VFMADD213PD  constants<>+11776(SB), Y7, Y9
-	VFMADD213PD  constants<>+11776(SB), Y8, Y10
+	VMOVUPS      constants<>+18176(SB), Y9
+	VFMADD231PD  constants<>+18112(SB), Y7, Y9
+	VMOVUPS      constants<>+18176(SB), Y10
+	VFMADD231PD  constants<>+18112(SB), Y8, Y10
+	VFMADD213PD  constants<>+18240(SB), Y7, Y9
+	VFMADD213PD  constants<>+18240(SB), Y8, Y10
+	VFMADD213PD  constants<>+18304(SB), Y7, Y9
+	VFMADD213PD  constants<>+18304(SB), Y8, Y10
+	VFMADD213PD  constants<>+18368(SB), Y7, Y9
+	VFMADD213PD  constants<>+18368(SB), Y8, Y10
+	VFMADD213PD  constants<>+18432(SB), Y7, Y9
+	VFMADD213PD  constants<>+18432(SB), Y8, Y10
 	VCVTPS2PD    X3, Y7
 	VEXTRACTF128 $0x01, Y3, X3
 	VCVTPS2PD    X3, Y3
 	VFMADD231PD  Y9, Y6, Y7
 	VFMADD231PD  Y10, Y4, Y3
-	VMOVUPS      constants<>+11904(SB), Y4
+	VMOVUPS      constants<>+18560(SB), Y4
 	VMAXPS       Y1, Y4, Y4
-	VMOVUPS      constants<>+11840(SB), Y6
+	VMOVUPS      constants<>+18496(SB), Y6
 	VMINPS       Y4, Y6, Y4
 	VCVTPS2PD    X4, Y6
 	VEXTRACTF128 $0x01, Y4, X4
@@ -19829,24 +21919,24 @@ loop:
 	VROUNDPD     $0x08, Y3, Y7
 	VSUBPD       Y4, Y6, Y8
 	VSUBPD       Y7, Y3, Y9
-	VMOVUPS      constants<>+12032(SB), Y10
-	VFMADD231PD  constants<>+11968(SB), Y8, Y10
-	VMOVUPS      constants<>+12032(SB), Y11
-	VFMADD231PD  constants<>+11968(SB), Y9, Y11
-	VFMADD213PD  constants<>+12096(SB), Y8, Y10
-	VFMADD213PD  constants<>+12096(SB), Y9, Y11
-	VFMADD213PD  constants<>+12160(SB), Y8, Y10
-	VFMADD213PD  constants<>+12160(SB), Y9, Y11
-	VFMADD213PD  constants<>+12224(SB), Y8, Y10
-	VFMADD213PD  constants<>+12224(SB), Y9, Y11
-	VFMADD213PD  constants<>+12288(SB), Y8, Y10
-	VFMADD213PD  constants<>+12288(SB), Y9, Y11
-	VFMADD213PD  constants<>+12352(SB), Y8, Y10
-	VFMADD213PD  constants<>+12352(SB), Y9, Y11
-	VFMADD213PD  constants<>+12416(SB), Y8, Y10
-	VFMADD213PD  constants<>+12416(SB), Y9, Y11
-	VFMADD213PD  constants<>+12480(SB), Y8, Y10
-	VFMADD213PD  constants<>+12480(SB), Y9, Y11
+	VMOVUPS      constants<>+18688(SB), Y10
+	VFMADD231PD  constants<>+18624(SB), Y8, Y10
+	VMOVUPS      constants<>+18688(SB), Y11
+	VFMADD231PD  constants<>+18624(SB), Y9, Y11
+	VFMADD213PD  constants<>+18752(SB), Y8, Y10
+	VFMADD213PD  constants<>+18752(SB), Y9, Y11
+	VFMADD213PD  constants<>+18816(SB), Y8, Y10
+	VFMADD213PD  constants<>+18816(SB), Y9, Y11
+	VFMADD213PD  constants<>+18880(SB), Y8, Y10
+	VFMADD213PD  constants<>+18880(SB), Y9, Y11
+	VFMADD213PD  constants<>+18944(SB), Y8, Y10
+	VFMADD213PD  constants<>+18944(SB), Y9, Y11
+	VFMADD213PD  constants<>+19008(SB), Y8, Y10
+	VFMADD213PD  constants<>+19008(SB), Y9, Y11
+	VFMADD213PD  constants<>+19072(SB), Y8, Y10
+	VFMADD213PD  constants<>+19072(SB), Y9, Y11
+	VFMADD213PD  constants<>+19136(SB), Y8, Y10
+	VFMADD213PD  constants<>+19136(SB), Y9, Y11
 	VCVTPD2PSY   Y4, X5
 	VCVTPD2PSY   Y7, X4
 	VINSERTF128  $0x01, X4, Y5, Y4
@@ -19866,8 +21956,8 @@ loop:
 	VPADDD       constants<>+832(SB), Y4, Y4
 	VPSLLD       $0x17, Y4, Y4
 	VMULPS       Y4, Y6, Y4
-	VCMPPS       $0x11, constants<>+12544(SB), Y3, Y6
-	VMOVUPS      constants<>+12608(SB), Y7
+	VCMPPS       $0x11, constants<>+19200(SB), Y3, Y6
+	VMOVUPS      constants<>+19264(SB), Y7
 	VCMPPS       $0x11, Y3, Y7, Y3
 	VBLENDVPS    Y3, constants<>+1856(SB), Y4, Y3
 	VBLENDVPS    Y6, constants<>+1152(SB), Y3, Y3
@@ -19931,26 +22021,26 @@ test:
 	VDIVPD       Y10, Y7, Y7
 	VMULPD       Y8, Y8, Y9
 	VMULPD       Y7, Y7, Y10
-	VMOVUPS      constants<>+11520(SB), Y11
-	VFMADD231PD  constants<>+11456(SB), Y9, Y11
-	VMOVUPS      constants<>+11520(SB), Y12
-	VFMADD231PD  constants<>+11456(SB), Y10, Y12
-	VFMADD213PD  constants<>+11584(SB), Y9, Y11
-	VFMADD213PD  constants<>+11584(SB), Y10, Y12
-	VFMADD213PD  constants<>+11648(SB), Y9, Y11
-	VFMADD213PD  constants<>+11648(SB), Y10, Y12
-	VFMADD213PD  constants<>+11712(SB), Y9, Y11
-	VFMADD213PD  constants<>+11712(SB), Y10, Y12
-	VFMADD213PD  constants<>+11776(SB), Y9, Y11
-	VFMADD213PD  constants<>+11776(SB), Y10, Y12
+	VMOVUPS      constants<>+18176(SB), Y11
+	VFMADD231PD  constants<>+18112(SB), Y9, Y11
+	VMOVUPS      constants<>+18176(SB), Y12
+	VFMADD231PD  constants<>+18112(SB), Y10, Y12
+	VFMADD213PD  constants<>+18240(SB), Y9, Y11
+	VFMADD213PD  constants<>+18240(SB), Y10, Y12
+	VFMADD213PD  constants<>+18304(SB), Y9, Y11
+	VFMADD213PD  constants<>+18304(SB), Y10, Y12
+	VFMADD213PD  constants<>+18368(SB), Y9, Y11
+	VFMADD213PD  constants<>+18368(SB), Y10, Y12
+	VFMADD213PD  constants<>+18432(SB), Y9, Y11
+	VFMADD213PD  constants<>+18432(SB), Y10, Y12
 	VCVTPS2PD    X6, Y9
 	VEXTRACTF128 $0x01, Y6, X5
 	VCVTPS2PD    X5, Y6
 	VFMADD231PD  Y11, Y8, Y9
 	VFMADD231PD  Y12, Y7, Y6
-	VMOVUPS      constants<>+11904(SB), Y7
+	VMOVUPS      constants<>+18560(SB), Y7
 	VMAXPS       Y3, Y7, Y7
-	VMOVUPS      constants<>+11840(SB), Y8
+	VMOVUPS      constants<>+18496(SB), Y8
 	VMINPS       Y7, Y8, Y7
 	VCVTPS2PD    X7, Y8
 	VEXTRACTF128 $0x01, Y7, X5
@@ -19961,24 +22051,24 @@ test:
 	VROUNDPD     $0x08, Y6, Y9
 	VSUBPD       Y7, Y8, Y10
 	VSUBPD       Y9, Y6, Y11
-	VMOVUPS      constants<>+12032(SB), Y12
-	VFMADD231PD  constants<>+11968(SB), Y10, Y12
-	VMOVUPS      constants<>+12032(SB), Y13
-	VFMADD231PD  constants<>+11968(SB), Y11, Y13
-	VFMADD213PD  constants<>+12096(SB), Y10, Y12
-	VFMADD213PD  constants<>+12096(SB), Y11, Y13
-	VFMADD213PD  constants<>+12160(SB), Y10, Y12
-	VFMADD213PD  constants<>+12160(SB), Y11, Y13
-	VFMADD213PD  constants<>+12224(SB), Y10, Y12
-	VFMADD213PD  constants<>+12224(SB), Y11, Y13
-	VFMADD213PD  constants<>+12288(SB), Y10, Y12
-	VFMADD213PD  constants<>+12288(SB), Y11, Y13
-	VFMADD213PD  constants<>+12352(SB), Y10, Y12
-	VFMADD213PD  constants<>+12352(SB), Y11, Y13
-	VFMADD213PD  constants<>+12416(SB), Y10, Y12
-	VFMADD213PD  constants<>+12416(SB), Y11, Y13
-	VFMADD213PD  constants<>+12480(SB), Y10, Y12
-	VFMADD213PD  constants<>+12480(SB), Y11, Y13
+	VMOVUPS      constants<>+18688(SB), Y12
+	VFMADD231PD  constants<>+18624(SB), Y10, Y12
+	VMOVUPS      constants<>+18688(SB), Y13
+	VFMADD231PD  constants<>+18624(SB), Y11, Y13
+	VFMADD213PD  constants<>+18752(SB), Y10, Y12
+	VFMADD213PD  constants<>+18752(SB), Y11, Y13
+	VFMADD213PD  constants<>+18816(SB), Y10, Y12
+	VFMADD213PD  constants<>+18816(SB), Y11, Y13
+	VFMADD213PD  constants<>+18880(SB), Y10, Y12
+	VFMADD213PD  constants<>+18880(SB), Y11, Y13
+	VFMADD213PD  constants<>+18944(SB), Y10, Y12
+	VFMADD213PD  constants<>+18944(SB), Y11, Y13
+	VFMADD213PD  constants<>+19008(SB), Y10, Y12
+	VFMADD213PD  constants<>+19008(SB), Y11, Y13
+	VFMADD213PD  constants<>+19072(SB), Y10, Y12
+	VFMADD213PD  constants<>+19072(SB), Y11, Y13
+	VFMADD213PD  constants<>+19136(SB), Y10, Y12
+	VFMADD213PD  constants<>+19136(SB), Y11, Y13
 	VCVTPD2PSY   Y7, X5
 	VCVTPD2PSY   Y9, X7
 	VINSERTF128  $0x01, X7, Y5, Y7
@@ -19998,8 +22088,8 @@ test:
 	VPADDD       constants<>+832(SB), Y7, Y7
 	VPSLLD       $0x17, Y7, Y7
 	VMULPS       Y7, Y8, Y7
-	VCMPPS       $0x11, constants<>+12544(SB), Y6, Y8
-	VMOVUPS      constants<>+12608(SB), Y9
+	VCMPPS       $0x11, constants<>+19200(SB), Y6, Y8
+	VMOVUPS      constants<>+19264(SB), Y9
 	VCMPPS       $0x11, Y6, Y9, Y6
 	VBLENDVPS    Y6, constants<>+1856(SB), Y7, Y6
 	VBLENDVPS    Y8, constants<>+1152(SB), Y6, Y6
@@ -20052,26 +22142,26 @@ test:
 	VDIVPD       Y9, Y6, Y6
 	VMULPD       Y7, Y7, Y8
 	VMULPD       Y6, Y6, Y9
-	VMOVUPS      constants<>+11520(SB), Y10
-	VFMADD231PD  constants<>+11456(SB), Y8, Y10
-	VMOVUPS      constants<>+11520(SB), Y11
-	VFMADD231PD  constants<>+11456(SB), Y9, Y11
-	VFMADD213PD  constants<>+11584(SB), Y8, Y10
-	VFMADD213PD  constants<>+11584(SB), Y9, Y11
-	VFMADD213PD  constants<>+11648(SB), Y8, Y10
-	VFMADD213PD  constants<>+11648(SB), Y9, Y11
-	VFMADD213PD  constants<>+11712(SB), Y8, Y10
-	VFMADD213PD  constants<>+11712(SB), Y9, Y11
-	VFMADD213PD  constants<>+11776(SB), Y8, Y10
-	VFMADD213PD  constants<>+11776(SB), Y9, Y11
+	VMOVUPS      constants<>+18176(SB), Y10
+	VFMADD231PD  constants<>+18112(SB), Y8, Y10
+	VMOVUPS      constants<>+18176(SB), Y11
+	VFMADD231PD  constants<>+18112(SB), Y9, Y11
+	VFMADD213PD  constants<>+18240(SB), Y8, Y10
+	VFMADD213PD  constants<>+18240(SB), Y9, Y11
+	VFMADD213PD  constants<>+18304(SB), Y8, Y10
+	VFMADD213PD  constants<>+18304(SB), Y9, Y11
+	VFMADD213PD  constants<>+18368(SB), Y8, Y10
+	VFMADD213PD  constants<>+18368(SB), Y9, Y11
+	VFMADD213PD  constants<>+18432(SB), Y8, Y10
+	VFMADD213PD  constants<>+18432(SB), Y9, Y11
 	VCVTPS2PD    X4, Y8
 	VEXTRACTF128 $0x01, Y4, X4
 	VCVTPS2PD    X4, Y4
 	VFMADD231PD  Y10, Y7, Y8
 	VFMADD231PD  Y11, Y6, Y4
-	VMOVUPS      constants<>+11904(SB), Y6
+	VMOVUPS      constants<>+18560(SB), Y6
 	VMAXPS       Y2, Y6, Y6
-	VMOVUPS      constants<>+11840(SB), Y7
+	VMOVUPS      constants<>+18496(SB), Y7
 	VMINPS       Y6, Y7, Y6
 	VCVTPS2PD    X6, Y7
 	VEXTRACTF128 $0x01, Y6, X5
@@ -20082,24 +22172,24 @@ test:
 	VROUNDPD     $0x08, Y4, Y8
 	VSUBPD       Y6, Y7, Y9
 	VSUBPD       Y8, Y4, Y10
-	VMOVUPS      constants<>+12032(SB), Y11
-	VFMADD231PD  constants<>+11968(SB), Y9, Y11
-	VMOVUPS      constants<>+12032(SB), Y12
-	VFMADD231PD  constants<>+11968(SB), Y10, Y12
-	VFMADD213PD  constants<>+12096(SB), Y9, Y11
-	VFMADD213PD  constants<>+12096(SB), Y10, Y12
-	VFMADD213PD  constants<>+12160(SB), Y9, Y11
-	VFMADD213PD  constants<>+12160(SB), Y10, Y12
-	VFMADD213PD  constants<>+12224(SB), Y9, Y11
-	VFMADD213PD  constants<>+12224(SB), Y10, Y12
-	VFMADD213PD  constants<>+12288(SB), Y9, Y11
-	VFMADD213PD  constants<>+12288(SB), Y10, Y12
-	VFMADD213PD  constants<>+12352(SB), Y9, Y11
-	VFMADD213PD  constants<>+12352(SB), Y10, Y12
-	VFMADD213PD  constants<>+12416(SB), Y9, Y11
-	VFMADD213PD  constants<>+12416(SB), Y10, Y12
-	VFMADD213PD  constants<>+12480(SB), Y9, Y11
-	VFMADD213PD  constants<>+12480(SB), Y10, Y12
+	VMOVUPS      constants<>+18688(SB), Y11
+	VFMADD231PD  constants<>+18624(SB), Y9, Y11
+	VMOVUPS      constants<>+18688(SB), Y12
+	VFMADD231PD  constants<>+18624(SB), Y10, Y12
+	VFMADD213PD  constants<>+18752(SB), Y9, Y11
+	VFMADD213PD  constants<>+18752(SB), Y10, Y12
+	VFMADD213PD  constants<>+18816(SB), Y9, Y11
+	VFMADD213PD  constants<>+18816(SB), Y10, Y12
+	VFMADD213PD  constants<>+18880(SB), Y9, Y11
+	VFMADD213PD  constants<>+18880(SB), Y10, Y12
+	VFMADD213PD  constants<>+18944(SB), Y9, Y11
+	VFMADD213PD  constants<>+18944(SB), Y10, Y12
+	VFMADD213PD  constants<>+19008(SB), Y9, Y11
+	VFMADD213PD  constants<>+19008(SB), Y10, Y12
+	VFMADD213PD  constants<>+19072(SB), Y9, Y11
+	VFMADD213PD  constants<>+19072(SB), Y10, Y12
+	VFMADD213PD  constants<>+19136(SB), Y9, Y11
+	VFMADD213PD  constants<>+19136(SB), Y10, Y12
 	VCVTPD2PSY   Y6, X5
 	VCVTPD2PSY   Y8, X6
 	VINSERTF128  $0x01, X6, Y5, Y6
@@ -20119,8 +22209,8 @@ test:
 	VPADDD       constants<>+832(SB), Y6, Y6
 	VPSLLD       $0x17, Y6, Y6
 	VMULPS       Y6, Y5, Y5
-	VCMPPS       $0x11, constants<>+12544(SB), Y4, Y6
-	VMOVUPS      constants<>+12608(SB), Y7
+	VCMPPS       $0x11, constants<>+19200(SB), Y4, Y6
+	VMOVUPS      constants<>+19264(SB), Y7
 	VCMPPS       $0x11, Y4, Y7, Y4
 	VBLENDVPS    Y4, constants<>+1856(SB), Y5, Y4
 	VBLENDVPS    Y6, constants<>+1152(SB), Y4, Y4
@@ -20193,26 +22283,26 @@ loop:
 	VDIVPD       Y8, Y4, Y4
 	VMULPD       Y6, Y6, Y7
 	VMULPD       Y4, Y4, Y8
-	VMOVUPS      constants<>+11520(SB), Y9
-	VFMADD231PD  constants<>+11456(SB), Y7, Y9
-	VMOVUPS      constants<>+11520(SB), Y10
-	VFMADD231PD  constants<>+11456(SB), Y8, Y10
-	VFMADD213PD  constants<>+11584(SB), Y7, Y9
-	VFMADD213PD  constants<>+11584(SB), Y8, Y10
-	VFMADD213PD  constants<>+11648(SB), Y7, Y9
-	VFMADD213PD  constants<>+11648(SB), Y8, Y10
-	VFMADD213PD  constants<>+11712(SB), Y7, Y9
-	VFMADD213PD  constants<>+11712(SB), Y8, Y10
-	VFMADD213PD  constants<>+11776(SB), Y7, Y9
-	VFMADD213PD  constants<>+11776(SB), Y8, Y10
+	VMOVUPS      constants<>+18176(SB), Y9
+	VFMADD231PD  constants<>+18112(SB), Y7, Y9
+	VMOVUPS      constants<>+18176(SB), Y10
+	VFMADD231PD  constants<>+18112(SB), Y8, Y10
+	VFMADD213PD  constants<>+18240(SB), Y7, Y9
+	VFMADD213PD  constants<>+18240(SB), Y8, Y10
+	VFMADD213PD  constants<>+18304(SB), Y7, Y9
+	VFMADD213PD  constants<>+18304(SB), Y8, Y10
+	VFMADD213PD  constants<>+18368(SB), Y7, Y9
+	VFMADD213PD  constants<>+18368(SB), Y8, Y10
+	VFMADD213PD  constants<>+18432(SB), Y7, Y9
+	VFMADD213PD  constants<>+18432(SB), Y8, Y10
 	VCVTPS2PD    X3, Y7
 	VEXTRACTF128 $0x01, Y3, X3
 	VCVTPS2PD    X3, Y3
 	VFMADD231PD  Y9, Y6, Y7
 	VFMADD231PD  Y10, Y4, Y3
-	VMOVUPS      constants<>+11904(SB), Y4
+	VMOVUPS      constants<>+18560(SB), Y4
 	VMAXPS       Y1, Y4, Y4
-	VMOVUPS      constants<>+11840(SB), Y6
+	VMOVUPS      constants<>+18496(SB), Y6
 	VMINPS       Y4, Y6, Y4
 	VCVTPS2PD    X4, Y6
 	VEXTRACTF128 $0x01, Y4, X4
@@ -20223,24 +22313,24 @@ loop:
 	VROUNDPD     $0x08, Y3, Y7
 	VSUBPD       Y4, Y6, Y8
 	VSUBPD       Y7, Y3, Y9
-	VMOVUPS      constants<>+12032(SB), Y10
-	VFMADD231PD  constants<>+11968(SB), Y8, Y10
-	VMOVUPS      constants<>+12032(SB), Y11
-	VFMADD231PD  constants<>+11968(SB), Y9, Y11
-	VFMADD213PD  constants<>+12096(SB), Y8, Y10
-	VFMADD213PD  constants<>+12096(SB), Y9, Y11
-	VFMADD213PD  constants<>+12160(SB), Y8, Y10
-	VFMADD213PD  constants<>+12160(SB), Y9, Y11
-	VFMADD213PD  constants<>+12224(SB), Y8, Y10
-	VFMADD213PD  constants<>+12224(SB), Y9, Y11
-	VFMADD213PD  constants<>+12288(SB), Y8, Y10
-	VFMADD213PD  constants<>+12288(SB), Y9, Y11
-	VFMADD213PD  constants<>+12352(SB), Y8, Y10
-	VFMADD213PD  constants<>+12352(SB), Y9, Y11
-	VFMADD213PD  constants<>+12416(SB), Y8, Y10
-	VFMADD213PD  constants<>+12416(SB), Y9, Y11
-	VFMADD213PD  constants<>+12480(SB), Y8, Y10
-	VFMADD213PD  constants<>+12480(SB), Y9, Y11
+	VMOVUPS      constants<>+18688(SB), Y10
+	VFMADD231PD  constants<>+18624(SB), Y8, Y10
+	VMOVUPS      constants<>+18688(SB), Y11
+	VFMADD231PD  constants<>+18624(SB), Y9, Y11
+	VFMADD213PD  constants<>+18752(SB), Y8, Y10
+	VFMADD213PD  constants<>+18752(SB), Y9, Y11
+	VFMADD213PD  constants<>+18816(SB), Y8, Y10
+	VFMADD213PD  constants<>+18816(SB), Y9, Y11
+	VFMADD213PD  constants<>+18880(SB), Y8, Y10
+	VFMADD213PD  constants<>+18880(SB), Y9, Y11
+	VFMADD213PD  constants<>+18944(SB), Y8, Y10
+	VFMADD213PD  constants<>+18944(SB), Y9, Y11
+	VFMADD213PD  constants<>+19008(SB), Y8, Y10
+	VFMADD213PD  constants<>+19008(SB), Y9, Y11
+	VFMADD213PD  constants<>+19072(SB), Y8, Y10
+	VFMADD213PD  constants<>+19072(SB), Y9, Y11
+	VFMADD213PD  constants<>+19136(SB), Y8, Y10
+	VFMADD213PD  constants<>+19136(SB), Y9, Y11
 	VCVTPD2PSY   Y4, X5
 	VCVTPD2PSY   Y7, X4
 	VINSERTF128  $0x01, X4, Y5, Y4
@@ -20260,8 +22350,8 @@ loop:
 	VPADDD       constants<>+832(SB), Y4, Y4
 	VPSLLD       $0x17, Y4, Y4
 	VMULPS       Y4, Y6, Y4
-	VCMPPS       $0x11, constants<>+12544(SB), Y3, Y6
-	VMOVUPS      constants<>+12608(SB), Y7
+	VCMPPS       $0x11, constants<>+19200(SB), Y3, Y6
+	VMOVUPS      constants<>+19264(SB), Y7
 	VCMPPS       $0x11, Y3, Y7, Y3
 	VBLENDVPS    Y3, constants<>+1856(SB), Y4, Y3
 	VBLENDVPS    Y6, constants<>+1152(SB), Y3, Y3
@@ -20314,26 +22404,26 @@ loop:
 	VDIVPD       Y8, Y4, Y4
 	VMULPD       Y6, Y6, Y7
 	VMULPD       Y4, Y4, Y8
-	VMOVUPS      constants<>+11520(SB), Y9
-	VFMADD231PD  constants<>+11456(SB), Y7, Y9
-	VMOVUPS      constants<>+11520(SB), Y10
-	VFMADD231PD  constants<>+11456(SB), Y8, Y10
-	VFMADD213PD  constants<>+11584(SB), Y7, Y9
-	VFMADD213PD  constants<>+11584(SB), Y8, Y10
-	VFMADD213PD  constants<>+11648(SB), Y7, Y9
-	VFMADD213PD  constants<>+11648(SB), Y8, Y10
-	VFMADD213PD  constants<>+11712(SB), Y7, Y9
-	VFMADD213PD  constants<>+11712(SB), Y8, Y10
-	VFMADD213PD  constants<>+11776(SB), Y7, Y9
-	VFMADD213PD  constants<>+11776(SB), Y8, Y10
+	VMOVUPS      constants<>+18176(SB), Y9
+	VFMADD231PD  constants<>+18112(SB), Y7, Y9
+	VMOVUPS      constants<>+18176(SB), Y10
+	VFMADD231PD  constants<>+18112(SB), Y8, Y10
+	VFMADD213PD  constants<>+18240(SB), Y7, Y9
+	VFMADD213PD  constants<>+18240(SB), Y8, Y10
+	VFMADD213PD  constants<>+18304(SB), Y7, Y9
+	VFMADD213PD  constants<>+18304(SB), Y8, Y10
+	VFMADD213PD  constants<>+18368(SB), Y7, Y9
+	VFMADD213PD  constants<>+18368(SB), Y8, Y10
+	VFMADD213PD  constants<>+18432(SB), Y7, Y9
+	VFMADD213PD  constants<>+18432(SB), Y8, Y10
 	VCVTPS2PD    X3, Y7
 	VEXTRACTF128 $0x01, Y3, X3
 	VCVTPS2PD    X3, Y3
 	VFMADD231PD  Y9, Y6, Y7
 	VFMADD231PD  Y10, Y4, Y3
-	VMOVUPS      constants<>+11904(SB), Y4
+	VMOVUPS      constants<>+18560(SB), Y4
 	VMAXPS       Y1, Y4, Y4
-	VMOVUPS      constants<>+11840(SB), Y6
+	VMOVUPS      constants<>+18496(SB), Y6
 	VMINPS       Y4, Y6, Y4
 	VCVTPS2PD    X4, Y6
 	VEXTRACTF128 $0x01, Y4, X4
@@ -20344,24 +22434,24 @@ loop:
 	VROUNDPD     $0x08, Y3, Y7
 	VSUBPD       Y4, Y6, Y8
 	VSUBPD       Y7, Y3, Y9
-	VMOVUPS      constants<>+12032(SB), Y10
-	VFMADD231PD  constants<>+11968(SB), Y8, Y10
-	VMOVUPS      constants<>+12032(SB), Y11
-	VFMADD231PD  constants<>+11968(SB), Y9, Y11
-	VFMADD213PD  constants<>+12096(SB), Y8, Y10
-	VFMADD213PD  constants<>+12096(SB), Y9, Y11
-	VFMADD213PD  constants<>+12160(SB), Y8, Y10
-	VFMADD213PD  constants<>+12160(SB), Y9, Y11
-	VFMADD213PD  constants<>+12224(SB), Y8, Y10
-	VFMADD213PD  constants<>+12224(SB), Y9, Y11
-	VFMADD213PD  constants<>+12288(SB), Y8, Y10
-	VFMADD213PD  constants<>+12288(SB), Y9, Y11
-	VFMADD213PD  constants<>+12352(SB), Y8, Y10
-	VFMADD213PD  constants<>+12352(SB), Y9, Y11
-	VFMADD213PD  constants<>+12416(SB), Y8, Y10
-	VFMADD213PD  constants<>+12416(SB), Y9, Y11
-	VFMADD213PD  constants<>+12480(SB), Y8, Y10
-	VFMADD213PD  constants<>+12480(SB), Y9, Y11
+	VMOVUPS      constants<>+18688(SB), Y10
+	VFMADD231PD  constants<>+18624(SB), Y8, Y10
+	VMOVUPS      constants<>+18688(SB), Y11
+	VFMADD231PD  constants<>+18624(SB), Y9, Y11
+	VFMADD213PD  constants<>+18752(SB), Y8, Y10
+	VFMADD213PD  constants<>+18752(SB), Y9, Y11
+	VFMADD213PD  constants<>+18816(SB), Y8, Y10
+	VFMADD213PD  constants<>+18816(SB), Y9, Y11
+	VFMADD213PD  constants<>+18880(SB), Y8, Y10
+	VFMADD213PD  constants<>+18880(SB), Y9, Y11
+	VFMADD213PD  constants<>+18944(SB), Y8, Y10
+	VFMADD213PD  constants<>+18944(SB), Y9, Y11
+	VFMADD213PD  constants<>+19008(SB), Y8, Y10
+	VFMADD213PD  constants<>+19008(SB), Y9, Y11
+	VFMADD213PD  constants<>+19072(SB), Y8, Y10
+	VFMADD213PD  constants<>+19072(SB), Y9, Y11
+	VFMADD213PD  constants<>+19136(SB), Y8, Y10
+	VFMADD213PD  constants<>+19136(SB), Y9, Y11
 	VCVTPD2PSY   Y4, X5
 	VCVTPD2PSY   Y7, X4
 	VINSERTF128  $0x01, X4, Y5, Y4
@@ -20381,8 +22471,8 @@ loop:
 	VPADDD       constants<>+832(SB), Y4, Y4
 	VPSLLD       $0x17, Y4, Y4
 	VMULPS       Y4, Y6, Y4
-	VCMPPS       $0x11, constants<>+12544(SB), Y3, Y6
-	VMOVUPS      constants<>+12608(SB), Y7
+	VCMPPS       $0x11, constants<>+19200(SB), Y3, Y6
+	VMOVUPS      constants<>+19264(SB), Y7
 	VCMPPS       $0x11, Y3, Y7, Y3
 	VBLENDVPS    Y3, constants<>+1856(SB), Y4, Y3
 	VBLENDVPS    Y6, constants<>+1152(SB), Y3, Y3
@@ -20446,26 +22536,26 @@ test:
 	VDIVPD       Y10, Y7, Y7
 	VMULPD       Y8, Y8, Y9
 	VMULPD       Y7, Y7, Y10
-	VMOVUPS      constants<>+11520(SB), Y11
-	VFMADD231PD  constants<>+11456(SB), Y9, Y11
-	VMOVUPS      constants<>+11520(SB), Y12
-	VFMADD231PD  constants<>+11456(SB), Y10, Y12
-	VFMADD213PD  constants<>+11584(SB), Y9, Y11
-	VFMADD213PD  constants<>+11584(SB), Y10, Y12
-	VFMADD213PD  constants<>+11648(SB), Y9, Y11
-	VFMADD213PD  constants<>+11648(SB), Y10, Y12
-	VFMADD213PD  constants<>+11712(SB), Y9, Y11
-	VFMADD213PD  constants<>+11712(SB), Y10, Y12
-	VFMADD213PD  constants<>+11776(SB), Y9, Y11
-	VFMADD213PD  constants<>+11776(SB), Y10, Y12
+	VMOVUPS      constants<>+18176(SB), Y11
+	VFMADD231PD  constants<>+18112(SB), Y9, Y11
+	VMOVUPS      constants<>+18176(SB), Y12
+	VFMADD231PD  constants<>+18112(SB), Y10, Y12
+	VFMADD213PD  constants<>+18240(SB), Y9, Y11
+	VFMADD213PD  constants<>+18240(SB), Y10, Y12
+	VFMADD213PD  constants<>+18304(SB), Y9, Y11
+	VFMADD213PD  constants<>+18304(SB), Y10, Y12
+	VFMADD213PD  constants<>+18368(SB), Y9, Y11
+	VFMADD213PD  constants<>+18368(SB), Y10, Y12
+	VFMADD213PD  constants<>+18432(SB), Y9, Y11
+	VFMADD213PD  constants<>+18432(SB), Y10, Y12
 	VCVTPS2PD    X6, Y9
 	VEXTRACTF128 $0x01, Y6, X5
 	VCVTPS2PD    X5, Y6
 	VFMADD231PD  Y11, Y8, Y9
 	VFMADD231PD  Y12, Y7, Y6
-	VMOVUPS      constants<>+11904(SB), Y7
+	VMOVUPS      constants<>+18560(SB), Y7
 	VMAXPS       Y3, Y7, Y7
-	VMOVUPS      constants<>+11840(SB), Y8
+	VMOVUPS      constants<>+18496(SB), Y8
 	VMINPS       Y7, Y8, Y7
 	VCVTPS2PD    X7, Y8
 	VEXTRACTF128 $0x01, Y7, X5
@@ -20476,24 +22566,24 @@ test:
 	VROUNDPD     $0x08, Y6, Y9
 	VSUBPD       Y7, Y8, Y10
 	VSUBPD       Y9, Y6, Y11
-	VMOVUPS      constants<>+12032(SB), Y12
-	VFMADD231PD  constants<>+11968(SB), Y10, Y12
-	VMOVUPS      constants<>+12032(SB), Y13
-	VFMADD231PD  constants<>+11968(SB), Y11, Y13
-	VFMADD213PD  constants<>+12096(SB), Y10, Y12
-	VFMADD213PD  constants<>+12096(SB), Y11, Y13
-	VFMADD213PD  constants<>+12160(SB), Y10, Y12
-	VFMADD213PD  constants<>+12160(SB), Y11, Y13
-	VFMADD213PD  constants<>+12224(SB), Y10, Y12
-	VFMADD213PD  constants<>+12224(SB), Y11, Y13
-	VFMADD213PD  constants<>+12288(SB), Y10, Y12
-	VFMADD213PD  constants<>+12288(SB), Y11, Y13
-	VFMADD213PD  constants<>+12352(SB), Y10, Y12
-	VFMADD213PD  constants<>+12352(SB), Y11, Y13
-	VFMADD213PD  constants<>+12416(SB), Y10, Y12
-	VFMADD213PD  constants<>+12416(SB), Y11, Y13
-	VFMADD213PD  constants<>+12480(SB), Y10, Y12
-	VFMADD213PD  constants<>+12480(SB), Y11, Y13
+	VMOVUPS      constants<>+18688(SB), Y12
+	VFMADD231PD  constants<>+18624(SB), Y10, Y12
+	VMOVUPS      constants<>+18688(SB), Y13
+	VFMADD231PD  constants<>+18624(SB), Y11, Y13
+	VFMADD213PD  constants<>+18752(SB), Y10, Y12
+	VFMADD213PD  constants<>+18752(SB), Y11, Y13
+	VFMADD213PD  constants<>+18816(SB), Y10, Y12
+	VFMADD213PD  constants<>+18816(SB), Y11, Y13
+	VFMADD213PD  constants<>+18880(SB), Y10, Y12
+	VFMADD213PD  constants<>+18880(SB), Y11, Y13
+	VFMADD213PD  constants<>+18944(SB), Y10, Y12
+	VFMADD213PD  constants<>+18944(SB), Y11, Y13
+	VFMADD213PD  constants<>+19008(SB), Y10, Y12
+	VFMADD213PD  constants<>+19008(SB), Y11, Y13
+	VFMADD213PD  constants<>+19072(SB), Y10, Y12
+	VFMADD213PD  constants<>+19072(SB), Y11, Y13
+	VFMADD213PD  constants<>+19136(SB), Y10, Y12
+	VFMADD213PD  constants<>+19136(SB), Y11, Y13
 	VCVTPD2PSY   Y7, X5
 	VCVTPD2PSY   Y9, X7
 	VINSERTF128  $0x01, X7, Y5, Y7
@@ -20513,8 +22603,8 @@ test:
 	VPADDD       constants<>+832(SB), Y7, Y7
 	VPSLLD       $0x17, Y7, Y7
 	VMULPS       Y7, Y8, Y7
-	VCMPPS       $0x11, constants<>+12544(SB), Y6, Y8
-	VMOVUPS      constants<>+12608(SB), Y9
+	VCMPPS       $0x11, constants<>+19200(SB), Y6, Y8
+	VMOVUPS      constants<>+19264(SB), Y9
 	VCMPPS       $0x11, Y6, Y9, Y6
 	VBLENDVPS    Y6, constants<>+1856(SB), Y7, Y6
 	VBLENDVPS    Y8, constants<>+1152(SB), Y6, Y6
@@ -20567,26 +22657,26 @@ test:
 	VDIVPD       Y9, Y6, Y6
 	VMULPD       Y7, Y7, Y8
 	VMULPD       Y6, Y6, Y9
-	VMOVUPS      constants<>+11520(SB), Y10
-	VFMADD231PD  constants<>+11456(SB), Y8, Y10
-	VMOVUPS      constants<>+11520(SB), Y11
-	VFMADD231PD  constants<>+11456(SB), Y9, Y11
-	VFMADD213PD  constants<>+11584(SB), Y8, Y10
-	VFMADD213PD  constants<>+11584(SB), Y9, Y11
-	VFMADD213PD  constants<>+11648(SB), Y8, Y10
-	VFMADD213PD  constants<>+11648(SB), Y9, Y11
-	VFMADD213PD  constants<>+11712(SB), Y8, Y10
-	VFMADD213PD  constants<>+11712(SB), Y9, Y11
-	VFMADD213PD  constants<>+11776(SB), Y8, Y10
-	VFMADD213PD  constants<>+11776(SB), Y9, Y11
+	VMOVUPS      constants<>+18176(SB), Y10
+	VFMADD231PD  constants<>+18112(SB), Y8, Y10
+	VMOVUPS      constants<>+18176(SB), Y11
+	VFMADD231PD  constants<>+18112(SB), Y9, Y11
+	VFMADD213PD  constants<>+18240(SB), Y8, Y10
+	VFMADD213PD  constants<>+18240(SB), Y9, Y11
+	VFMADD213PD  constants<>+18304(SB), Y8, Y10
+	VFMADD213PD  constants<>+18304(SB), Y9, Y11
+	VFMADD213PD  constants<>+18368(SB), Y8, Y10
+	VFMADD213PD  constants<>+18368(SB), Y9, Y11
+	VFMADD213PD  constants<>+18432(SB), Y8, Y10
+	VFMADD213PD  constants<>+18432(SB), Y9, Y11
 	VCVTPS2PD    X4, Y8
 	VEXTRACTF128 $0x01, Y4, X4
 	VCVTPS2PD    X4, Y4
 	VFMADD231PD  Y10, Y7, Y8
 	VFMADD231PD  Y11, Y6, Y4
-	VMOVUPS      constants<>+11904(SB), Y6
+	VMOVUPS      constants<>+18560(SB), Y6
 	VMAXPS       Y2, Y6, Y6
-	VMOVUPS      constants<>+11840(SB), Y7
+	VMOVUPS      constants<>+18496(SB), Y7
 	VMINPS       Y6, Y7, Y6
 	VCVTPS2PD    X6, Y7
 	VEXTRACTF128 $0x01, Y6, X5
@@ -20597,24 +22687,24 @@ test:
 	VROUNDPD     $0x08, Y4, Y8
 	VSUBPD       Y6, Y7, Y9
 	VSUBPD       Y8, Y4, Y10
-	VMOVUPS      constants<>+12032(SB), Y11
-	VFMADD231PD  constants<>+11968(SB), Y9, Y11
-	VMOVUPS      constants<>+12032(SB), Y12
-	VFMADD231PD  constants<>+11968(SB), Y10, Y12
-	VFMADD213PD  constants<>+12096(SB), Y9, Y11
-	VFMADD213PD  constants<>+12096(SB), Y10, Y12
-	VFMADD213PD  constants<>+12160(SB), Y9, Y11
-	VFMADD213PD  constants<>+12160(SB), Y10, Y12
-	VFMADD213PD  constants<>+12224(SB), Y9, Y11
-	VFMADD213PD  constants<>+12224(SB), Y10, Y12
-	VFMADD213PD  constants<>+12288(SB), Y9, Y11
-	VFMADD213PD  constants<>+12288(SB), Y10, Y12
-	VFMADD213PD  constants<>+12352(SB), Y9, Y11
-	VFMADD213PD  constants<>+12352(SB), Y10, Y12
-	VFMADD213PD  constants<>+12416(SB), Y9, Y11
-	VFMADD213PD  constants<>+12416(SB), Y10, Y12
-	VFMADD213PD  constants<>+12480(SB), Y9, Y11
-	VFMADD213PD  constants<>+12480(SB), Y10, Y12
+	VMOVUPS      constants<>+18688(SB), Y11
+	VFMADD231PD  constants<>+18624(SB), Y9, Y11
+	VMOVUPS      constants<>+18688(SB), Y12
+	VFMADD231PD  constants<>+18624(SB), Y10, Y12
+	VFMADD213PD  constants<>+18752(SB), Y9, Y11
+	VFMADD213PD  constants<>+18752(SB), Y10, Y12
+	VFMADD213PD  constants<>+18816(SB), Y9, Y11
+	VFMADD213PD  constants<>+18816(SB), Y10, Y12
+	VFMADD213PD  constants<>+18880(SB), Y9, Y11
+	VFMADD213PD  constants<>+18880(SB), Y10, Y12
+	VFMADD213PD  constants<>+18944(SB), Y9, Y11
+	VFMADD213PD  constants<>+18944(SB), Y10, Y12
+	VFMADD213PD  constants<>+19008(SB), Y9, Y11
+	VFMADD213PD  constants<>+19008(SB), Y10, Y12
+	VFMADD213PD  constants<>+19072(SB), Y9, Y11
+	VFMADD213PD  constants<>+19072(SB), Y10, Y12
+	VFMADD213PD  constants<>+19136(SB), Y9, Y11
+	VFMADD213PD  constants<>+19136(SB), Y10, Y12
 	VCVTPD2PSY   Y6, X5
 	VCVTPD2PSY   Y8, X6
 	VINSERTF128  $0x01, X6, Y5, Y6
@@ -20634,8 +22724,8 @@ test:
 	VPADDD       constants<>+832(SB), Y6, Y6
 	VPSLLD       $0x17, Y6, Y6
 	VMULPS       Y6, Y5, Y5
-	VCMPPS       $0x11, constants<>+12544(SB), Y4, Y6
-	VMOVUPS      constants<>+12608(SB), Y7
+	VCMPPS       $0x11, constants<>+19200(SB), Y4, Y6
+	VMOVUPS      constants<>+19264(SB), Y7
 	VCMPPS       $0x11, Y4, Y7, Y4
 	VBLENDVPS    Y4, constants<>+1856(SB), Y5, Y4
 	VBLENDVPS    Y6, constants<>+1152(SB), Y4, Y4
@@ -20691,15 +22781,15 @@ loop:
 	VBLENDVPS   Y5, constants<>+1152(SB), Y4, Y4
 	VMULPS      Y4, Y4, Y5
 	VMULPS      Y5, Y4, Y6
-	VMOVUPS     constants<>+12736(SB), Y7
-	VFMADD231PS constants<>+12672(SB), Y5, Y7
-	VFMADD213PS constants<>+12800(SB), Y5, Y7
-	VFMADD213PS constants<>+12864(SB), Y5, Y7
-	VFMADD213PS constants<>+12928(SB), Y5, Y7
-	VFMADD213PS constants<>+12992(SB), Y5, Y7
-	VFMADD213PS constants<>+13056(SB), Y5, Y7
-	VFMADD213PS constants<>+13120(SB), Y5, Y7
-	VFMADD213PS constants<>+13184(SB), Y5, Y7
+	VMOVUPS     constants<>+19392(SB), Y7
+	VFMADD231PS constants<>+19328(SB), Y5, Y7
+	VFMADD213PS constants<>+19456(SB), Y5, Y7
+	VFMADD213PS constants<>+19520(SB), Y5, Y7
+	VFMADD213PS constants<>+19584(SB), Y5, Y7
+	VFMADD213PS constants<>+19648(SB), Y5, Y7
+	VFMADD213PS constants<>+19712(SB), Y5, Y7
+	VFMADD213PS constants<>+19776(SB), Y5, Y7
+	VFMADD213PS constants<>+19840(SB), Y5, Y7
 	VFMADD231PS Y7, Y6, Y4
 	VCMPPS      $0x11, Y3, Y2, Y2
 	VPSRAD      $0x1f, Y1, Y3
@@ -20711,11 +22801,11 @@ loop:
 	VANDPS      constants<>+2304(SB), Y1, Y6
 	VXORPS      Y6, Y5, Y5
 	VMOVUPS     constants<>+1152(SB), Y6
-	VBLENDVPS   Y3, constants<>+13312(SB), Y6, Y6
-	VBLENDVPS   Y2, constants<>+13248(SB), Y6, Y6
+	VBLENDVPS   Y3, constants<>+19968(SB), Y6, Y6
+	VBLENDVPS   Y2, constants<>+19904(SB), Y6, Y6
 	VMOVUPS     constants<>+1152(SB), Y7
-	VBLENDVPS   Y3, constants<>+13440(SB), Y7, Y3
-	VBLENDVPS   Y2, constants<>+13376(SB), Y3, Y2
+	VBLENDVPS   Y3, constants<>+20096(SB), Y7, Y3
+	VBLENDVPS   Y2, constants<>+20032(SB), Y3, Y2
 	VXORPS      Y5, Y4, Y3
 	VADDPS      Y2, Y3, Y2
 	VADDPS      Y2, Y6, Y2
@@ -20739,15 +22829,15 @@ loop:
 	VBLENDVPS   Y5, constants<>+1152(SB), Y4, Y4
 	VMULPS      Y4, Y4, Y5
 	VMULPS      Y5, Y4, Y6
-	VMOVUPS     constants<>+12736(SB), Y7
-	VFMADD231PS constants<>+12672(SB), Y5, Y7
-	VFMADD213PS constants<>+12800(SB), Y5, Y7
-	VFMADD213PS constants<>+12864(SB), Y5, Y7
-	VFMADD213PS constants<>+12928(SB), Y5, Y7
-	VFMADD213PS constants<>+12992(SB), Y5, Y7
-	VFMADD213PS constants<>+13056(SB), Y5, Y7
-	VFMADD213PS constants<>+13120(SB), Y5, Y7
-	VFMADD213PS constants<>+13184(SB), Y5, Y7
+	VMOVUPS     constants<>+19392(SB), Y7
+	VFMADD231PS constants<>+19328(SB), Y5, Y7
+	VFMADD213PS constants<>+19456(SB), Y5, Y7
+	VFMADD213PS constants<>+19520(SB), Y5, Y7
+	VFMADD213PS constants<>+19584(SB), Y5, Y7
+	VFMADD213PS constants<>+19648(SB), Y5, Y7
+	VFMADD213PS constants<>+19712(SB), Y5, Y7
+	VFMADD213PS constants<>+19776(SB), Y5, Y7
+	VFMADD213PS constants<>+19840(SB), Y5, Y7
 	VFMADD231PS Y7, Y6, Y4
 	VCMPPS      $0x11, Y3, Y2, Y2
 	VPSRAD      $0x1f, Y1, Y3
@@ -20759,11 +22849,11 @@ loop:
 	VANDPS      constants<>+2304(SB), Y1, Y6
 	VXORPS      Y6, Y5, Y5
 	VMOVUPS     constants<>+1152(SB), Y6
-	VBLENDVPS   Y3, constants<>+13312(SB), Y6, Y6
-	VBLENDVPS   Y2, constants<>+13248(SB), Y6, Y6
+	VBLENDVPS   Y3, constants<>+19968(SB), Y6, Y6
+	VBLENDVPS   Y2, constants<>+19904(SB), Y6, Y6
 	VMOVUPS     constants<>+1152(SB), Y7
-	VBLENDVPS   Y3, constants<>+13440(SB), Y7, Y3
-	VBLENDVPS   Y2, constants<>+13376(SB), Y3, Y2
+	VBLENDVPS   Y3, constants<>+20096(SB), Y7, Y3
+	VBLENDVPS   Y2, constants<>+20032(SB), Y3, Y2
 	VXORPS      Y5, Y4, Y3
 	VADDPS      Y2, Y3, Y2
 	VADDPS      Y2, Y6, Y2
@@ -20798,15 +22888,15 @@ test:
 	VBLENDVPS   Y7, constants<>+1152(SB), Y6, Y6
 	VMULPS      Y6, Y6, Y7
 	VMULPS      Y7, Y6, Y8
-	VMOVUPS     constants<>+12736(SB), Y9
-	VFMADD231PS constants<>+12672(SB), Y7, Y9
-	VFMADD213PS constants<>+12800(SB), Y7, Y9
-	VFMADD213PS constants<>+12864(SB), Y7, Y9
-	VFMADD213PS constants<>+12928(SB), Y7, Y9
-	VFMADD213PS constants<>+12992(SB), Y7, Y9
-	VFMADD213PS constants<>+13056(SB), Y7, Y9
-	VFMADD213PS constants<>+13120(SB), Y7, Y9
-	VFMADD213PS constants<>+13184(SB), Y7, Y9
+	VMOVUPS     constants<>+19392(SB), Y9
+	VFMADD231PS constants<>+19328(SB), Y7, Y9
+	VFMADD213PS constants<>+19456(SB), Y7, Y9
+	VFMADD213PS constants<>+19520(SB), Y7, Y9
+	VFMADD213PS constants<>+19584(SB), Y7, Y9
+	VFMADD213PS constants<>+19648(SB), Y7, Y9
+	VFMADD213PS constants<>+19712(SB), Y7, Y9
+	VFMADD213PS constants<>+19776(SB), Y7, Y9
+	VFMADD213PS constants<>+19840(SB), Y7, Y9
 	VFMADD231PS Y9, Y8, Y6
 	VCMPPS      $0x11, Y5, Y4, Y4
 	VPSRAD      $0x1f, Y3, Y5
@@ -20818,11 +22908,11 @@ test:
 	VANDPS      constants<>+2304(SB), Y3, Y8
 	VXORPS      Y8, Y7, Y7
 	VMOVUPS     constants<>+1152(SB), Y8
-	VBLENDVPS   Y5, constants<>+13312(SB), Y8, Y8
-	VBLENDVPS   Y4, constants<>+13248(SB), Y8, Y8
+	VBLENDVPS   Y5, constants<>+19968(SB), Y8, Y8
+	VBLENDVPS   Y4, constants<>+19904(SB), Y8, Y8
 	VMOVUPS     constants<>+1152(SB), Y9
-	VBLENDVPS   Y5, constants<>+13440(SB), Y9, Y5
-	VBLENDVPS   Y4, constants<>+13376(SB), Y5, Y4
+	VBLENDVPS   Y5, constants<>+20096(SB), Y9, Y5
+	VBLENDVPS   Y4, constants<>+20032(SB), Y5, Y4
 	VXORPS      Y7, Y6, Y5
 	VADDPS      Y4, Y5, Y4
 	VADDPS      Y4, Y8, Y4
@@ -20846,15 +22936,15 @@ test:
 	VBLENDVPS   Y6, constants<>+1152(SB), Y5, Y5
 	VMULPS      Y5, Y5, Y6
 	VMULPS      Y6, Y5, Y7
-	VMOVUPS     constants<>+12736(SB), Y8
-	VFMADD231PS constants<>+12672(SB), Y6, Y8
-	VFMADD213PS constants<>+12800(SB), Y6, Y8
-	VFMADD213PS constants<>+12864(SB), Y6, Y8
-	VFMADD213PS constants<>+12928(SB), Y6, Y8
-	VFMADD213PS constants<>+12992(SB), Y6, Y8
-	VFMADD213PS constants<>+13056(SB), Y6, Y8
-	VFMADD213PS constants<>+13120(SB), Y6, Y8
-	VFMADD213PS constants<>+13184(SB), Y6, Y8
+	VMOVUPS     constants<>+19392(SB), Y8
+	VFMADD231PS constants<>+19328(SB), Y6, Y8
+	VFMADD213PS constants<>+19456(SB), Y6, Y8
+	VFMADD213PS constants<>+19520(SB), Y6, Y8
+	VFMADD213PS constants<>+19584(SB), Y6, Y8
+	VFMADD213PS constants<>+19648(SB), Y6, Y8
+	VFMADD213PS constants<>+19712(SB), Y6, Y8
+	VFMADD213PS constants<>+19776(SB), Y6, Y8
+	VFMADD213PS constants<>+19840(SB), Y6, Y8
 	VFMADD231PS Y8, Y7, Y5
 	VCMPPS      $0x11, Y4, Y3, Y3
 	VPSRAD      $0x1f, Y2, Y4
@@ -20866,11 +22956,11 @@ test:
 	VANDPS      constants<>+2304(SB), Y2, Y7
 	VXORPS      Y7, Y6, Y6
 	VMOVUPS     constants<>+1152(SB), Y7
-	VBLENDVPS   Y4, constants<>+13312(SB), Y7, Y7
-	VBLENDVPS   Y3, constants<>+13248(SB), Y7, Y7
+	VBLENDVPS   Y4, constants<>+19968(SB), Y7, Y7
+	VBLENDVPS   Y3, constants<>+19904(SB), Y7, Y7
 	VMOVUPS     constants<>+1152(SB), Y8
-	VBLENDVPS   Y4, constants<>+13440(SB), Y8, Y4
-	VBLENDVPS   Y3, constants<>+13376(SB), Y4, Y3
+	VBLENDVPS   Y4, constants<>+20096(SB), Y8, Y4
+	VBLENDVPS   Y3, constants<>+20032(SB), Y4, Y3
 	VXORPS      Y6, Y5, Y4
 	VADDPS      Y3, Y4, Y3
 	VADDPS      Y3, Y7, Y3
@@ -20914,15 +23004,15 @@ loop:
 	VBLENDVPS   Y5, constants<>+1152(SB), Y4, Y4
 	VMULPS      Y4, Y4, Y5
 	VMULPS      Y5, Y4, Y6
-	VMOVUPS     constants<>+12736(SB), Y7
-	VFMADD231PS constants<>+12672(SB), Y5, Y7
-	VFMADD213PS constants<>+12800(SB), Y5, Y7
-	VFMADD213PS constants<>+12864(SB), Y5, Y7
-	VFMADD213PS constants<>+12928(SB), Y5, Y7
-	VFMADD213PS constants<>+12992(SB), Y5, Y7
-	VFMADD213PS constants<>+13056(SB), Y5, Y7
-	VFMADD213PS constants<>+13120(SB), Y5, Y7
-	VFMADD213PS constants<>+13184(SB), Y5, Y7
+	VMOVUPS     constants<>+19392(SB), Y7
+	VFMADD231PS constants<>+19328(SB), Y5, Y7
+	VFMADD213PS constants<>+19456(SB), Y5, Y7
+	VFMADD213PS constants<>+19520(SB), Y5, Y7
+	VFMADD213PS constants<>+19584(SB), Y5, Y7
+	VFMADD213PS constants<>+19648(SB), Y5, Y7
+	VFMADD213PS constants<>+19712(SB), Y5, Y7
+	VFMADD213PS constants<>+19776(SB), Y5, Y7
+	VFMADD213PS constants<>+19840(SB), Y5, Y7
 	VFMADD231PS Y7, Y6, Y4
 	VCMPPS      $0x11, Y3, Y2, Y2
 	VPSRAD      $0x1f, Y1, Y3
@@ -20934,11 +23024,11 @@ loop:
 	VANDPS      constants<>+2304(SB), Y1, Y6
 	VXORPS      Y6, Y5, Y5
 	VMOVUPS     constants<>+1152(SB), Y6
-	VBLENDVPS   Y3, constants<>+13312(SB), Y6, Y6
-	VBLENDVPS   Y2, constants<>+13248(SB), Y6, Y6
+	VBLENDVPS   Y3, constants<>+19968(SB), Y6, Y6
+	VBLENDVPS   Y2, constants<>+19904(SB), Y6, Y6
 	VMOVUPS     constants<>+1152(SB), Y7
-	VBLENDVPS   Y3, constants<>+13440(SB), Y7, Y3
-	VBLENDVPS   Y2, constants<>+13376(SB), Y3, Y2
+	VBLENDVPS   Y3, constants<>+20096(SB), Y7, Y3
+	VBLENDVPS   Y2, constants<>+20032(SB), Y3, Y2
 	VXORPS      Y5, Y4, Y3
 	VADDPS      Y2, Y3, Y2
 	VADDPS      Y2, Y6, Y2
@@ -20962,15 +23052,15 @@ loop:
 	VBLENDVPS   Y5, constants<>+1152(SB), Y4, Y4
 	VMULPS      Y4, Y4, Y5
 	VMULPS      Y5, Y4, Y6
-	VMOVUPS     constants<>+12736(SB), Y7
-	VFMADD231PS constants<>+12672(SB), Y5, Y7
-	VFMADD213PS constants<>+12800(SB), Y5, Y7
-	VFMADD213PS constants<>+12864(SB), Y5, Y7
-	VFMADD213PS constants<>+12928(SB), Y5, Y7
-	VFMADD213PS constants<>+12992(SB), Y5, Y7
-	VFMADD213PS constants<>+13056(SB), Y5, Y7
-	VFMADD213PS constants<>+13120(SB), Y5, Y7
-	VFMADD213PS constants<>+13184(SB), Y5, Y7
+	VMOVUPS     constants<>+19392(SB), Y7
+	VFMADD231PS constants<>+19328(SB), Y5, Y7
+	VFMADD213PS constants<>+19456(SB), Y5, Y7
+	VFMADD213PS constants<>+19520(SB), Y5, Y7
+	VFMADD213PS constants<>+19584(SB), Y5, Y7
+	VFMADD213PS constants<>+19648(SB), Y5, Y7
+	VFMADD213PS constants<>+19712(SB), Y5, Y7
+	VFMADD213PS constants<>+19776(SB), Y5, Y7
+	VFMADD213PS constants<>+19840(SB), Y5, Y7
 	VFMADD231PS Y7, Y6, Y4
 	VCMPPS      $0x11, Y3, Y2, Y2
 	VPSRAD      $0x1f, Y1, Y3
@@ -20982,11 +23072,11 @@ loop:
 	VANDPS      constants<>+2304(SB), Y1, Y6
 	VXORPS      Y6, Y5, Y5
 	VMOVUPS     constants<>+1152(SB), Y6
-	VBLENDVPS   Y3, constants<>+13312(SB), Y6, Y6
-	VBLENDVPS   Y2, constants<>+13248(SB), Y6, Y6
+	VBLENDVPS   Y3, constants<>+19968(SB), Y6, Y6
+	VBLENDVPS   Y2, constants<>+19904(SB), Y6, Y6
 	VMOVUPS     constants<>+1152(SB), Y7
-	VBLENDVPS   Y3, constants<>+13440(SB), Y7, Y3
-	VBLENDVPS   Y2, constants<>+13376(SB), Y3, Y2
+	VBLENDVPS   Y3, constants<>+20096(SB), Y7, Y3
+	VBLENDVPS   Y2, constants<>+20032(SB), Y3, Y2
 	VXORPS      Y5, Y4, Y3
 	VADDPS      Y2, Y3, Y2
 	VADDPS      Y2, Y6, Y2
@@ -21021,15 +23111,15 @@ test:
 	VBLENDVPS   Y7, constants<>+1152(SB), Y6, Y6
 	VMULPS      Y6, Y6, Y7
 	VMULPS      Y7, Y6, Y8
-	VMOVUPS     constants<>+12736(SB), Y9
-	VFMADD231PS constants<>+12672(SB), Y7, Y9
-	VFMADD213PS constants<>+12800(SB), Y7, Y9
-	VFMADD213PS constants<>+12864(SB), Y7, Y9
-	VFMADD213PS constants<>+12928(SB), Y7, Y9
-	VFMADD213PS constants<>+12992(SB), Y7, Y9
-	VFMADD213PS constants<>+13056(SB), Y7, Y9
-	VFMADD213PS constants<>+13120(SB), Y7, Y9
-	VFMADD213PS constants<>+13184(SB), Y7, Y9
+	VMOVUPS     constants<>+19392(SB), Y9
+	VFMADD231PS constants<>+19328(SB), Y7, Y9
+	VFMADD213PS constants<>+19456(SB), Y7, Y9
+	VFMADD213PS constants<>+19520(SB), Y7, Y9
+	VFMADD213PS constants<>+19584(SB), Y7, Y9
+	VFMADD213PS constants<>+19648(SB), Y7, Y9
+	VFMADD213PS constants<>+19712(SB), Y7, Y9
+	VFMADD213PS constants<>+19776(SB), Y7, Y9
+	VFMADD213PS constants<>+19840(SB), Y7, Y9
 	VFMADD231PS Y9, Y8, Y6
 	VCMPPS      $0x11, Y5, Y4, Y4
 	VPSRAD      $0x1f, Y3, Y5
@@ -21041,11 +23131,11 @@ test:
 	VANDPS      constants<>+2304(SB), Y3, Y8
 	VXORPS      Y8, Y7, Y7
 	VMOVUPS     constants<>+1152(SB), Y8
-	VBLENDVPS   Y5, constants<>+13312(SB), Y8, Y8
-	VBLENDVPS   Y4, constants<>+13248(SB), Y8, Y8
+	VBLENDVPS   Y5, constants<>+19968(SB), Y8, Y8
+	VBLENDVPS   Y4, constants<>+19904(SB), Y8, Y8
 	VMOVUPS     constants<>+1152(SB), Y9
-	VBLENDVPS   Y5, constants<>+13440(SB), Y9, Y5
-	VBLENDVPS   Y4, constants<>+13376(SB), Y5, Y4
+	VBLENDVPS   Y5, constants<>+20096(SB), Y9, Y5
+	VBLENDVPS   Y4, constants<>+20032(SB), Y5, Y4
 	VXORPS      Y7, Y6, Y5
 	VADDPS      Y4, Y5, Y4
 	VADDPS      Y4, Y8, Y4
@@ -21069,15 +23159,15 @@ test:
 	VBLENDVPS   Y6, constants<>+1152(SB), Y5, Y5
 	VMULPS      Y5, Y5, Y6
 	VMULPS      Y6, Y5, Y7
-	VMOVUPS     constants<>+12736(SB), Y8
-	VFMADD231PS constants<>+12672(SB), Y6, Y8
-	VFMADD213PS constants<>+12800(SB), Y6, Y8
-	VFMADD213PS constants<>+12864(SB), Y6, Y8
-	VFMADD213PS constants<>+12928(SB), Y6, Y8
-	VFMADD213PS constants<>+12992(SB), Y6, Y8
-	VFMADD213PS constants<>+13056(SB), Y6, Y8
-	VFMADD213PS constants<>+13120(SB), Y6, Y8
-	VFMADD213PS constants<>+13184(SB), Y6, Y8
+	VMOVUPS     constants<>+19392(SB), Y8
+	VFMADD231PS constants<>+19328(SB), Y6, Y8
+	VFMADD213PS constants<>+19456(SB), Y6, Y8
+	VFMADD213PS constants<>+19520(SB), Y6, Y8
+	VFMADD213PS constants<>+19584(SB), Y6, Y8
+	VFMADD213PS constants<>+19648(SB), Y6, Y8
+	VFMADD213PS constants<>+19712(SB), Y6, Y8
+	VFMADD213PS constants<>+19776(SB), Y6, Y8
+	VFMADD213PS constants<>+19840(SB), Y6, Y8
 	VFMADD231PS Y8, Y7, Y5
 	VCMPPS      $0x11, Y4, Y3, Y3
 	VPSRAD      $0x1f, Y2, Y4
@@ -21089,11 +23179,11 @@ test:
 	VANDPS      constants<>+2304(SB), Y2, Y7
 	VXORPS      Y7, Y6, Y6
 	VMOVUPS     constants<>+1152(SB), Y7
-	VBLENDVPS   Y4, constants<>+13312(SB), Y7, Y7
-	VBLENDVPS   Y3, constants<>+13248(SB), Y7, Y7
+	VBLENDVPS   Y4, constants<>+19968(SB), Y7, Y7
+	VBLENDVPS   Y3, constants<>+19904(SB), Y7, Y7
 	VMOVUPS     constants<>+1152(SB), Y8
-	VBLENDVPS   Y4, constants<>+13440(SB), Y8, Y4
-	VBLENDVPS   Y3, constants<>+13376(SB), Y4, Y3
+	VBLENDVPS   Y4, constants<>+20096(SB), Y8, Y4
+	VBLENDVPS   Y3, constants<>+20032(SB), Y4, Y3
 	VXORPS      Y6, Y5, Y4
 	VADDPS      Y3, Y4, Y3
 	VADDPS      Y3, Y7, Y3
@@ -21128,14 +23218,14 @@ loop:
 	VCVTPS2PD    X2, Y3
 	VEXTRACTF128 $0x01, Y2, X4
 	VCVTPS2PD    X4, Y4
-	VMULPD       constants<>+13504(SB), Y3, Y5
-	VMULPD       constants<>+13504(SB), Y4, Y6
+	VMULPD       constants<>+20160(SB), Y3, Y5
+	VMULPD       constants<>+20160(SB), Y4, Y6
 	VROUNDPD     $0x08, Y5, Y5
 	VROUNDPD     $0x08, Y6, Y6
-	VFNMADD231PD constants<>+13568(SB), Y5, Y3
-	VFNMADD231PD constants<>+13568(SB), Y6, Y4
-	VFNMADD231PD constants<>+13632(SB), Y5, Y3
-	VFNMADD231PD constants<>+13632(SB), Y6, Y4
+	VFNMADD231PD constants<>+20224(SB), Y5, Y3
+	VFNMADD231PD constants<>+20224(SB), Y6, Y4
+	VFNMADD231PD constants<>+20288(SB), Y5, Y3
+	VFNMADD231PD constants<>+20288(SB), Y6, Y4
 	VCVTPD2PSY   Y3, X7
 	VCVTPD2PSY   Y4, X3
 	VINSERTF128  $0x01, X3, Y7, Y3
@@ -21144,22 +23234,22 @@ loop:
 	VINSERTF128  $0x01, X4, Y7, Y4
 	VADDPS       constants<>+192(SB), Y4, Y4
 	VMULPS       Y3, Y3, Y5
-	VMOVUPS      constants<>+13760(SB), Y6
-	VFMADD231PS  constants<>+13696(SB), Y5, Y6
-	VFMADD213PS  constants<>+13824(SB), Y5, Y6
+	VMOVUPS      constants<>+20416(SB), Y6
+	VFMADD231PS  constants<>+20352(SB), Y5, Y6
+	VFMADD213PS  constants<>+20480(SB), Y5, Y6
 	VFMADD213PS  constants<>+704(SB), Y5, Y6
 	VMULPS       Y6, Y3, Y3
 	VMULPS       Y5, Y5, Y6
-	VMOVUPS      constants<>+13952(SB), Y8
-	VFMADD231PS  constants<>+13888(SB), Y5, Y8
-	VFMADD213PS  constants<>+14016(SB), Y5, Y8
+	VMOVUPS      constants<>+20608(SB), Y8
+	VFMADD231PS  constants<>+20544(SB), Y5, Y8
+	VFMADD213PS  constants<>+20672(SB), Y5, Y8
 	VMOVUPS      constants<>+704(SB), Y9
 	VFMADD231PS  constants<>+4672(SB), Y5, Y9
 	VFMADD231PS  Y8, Y6, Y9
 	VANDPS       constants<>+5888(SB), Y4, Y5
 	VPXOR        Y6, Y6, Y6
 	VPCMPGTD     Y6, Y5, Y5
-	VANDPS       constants<>+14080(SB), Y4, Y4
+	VANDPS       constants<>+20736(SB), Y4, Y4
 	VPSLLD       $0x1e, Y4, Y4
 	VBLENDVPS    Y5, Y9, Y3, Y3
 	VXORPS       Y4, Y3, Y3
@@ -21170,14 +23260,14 @@ loop:
 	VCVTPS2PD    X2, Y3
 	VEXTRACTF128 $0x01, Y2, X4
 	VCVTPS2PD    X4, Y4
-	VMULPD       constants<>+13504(SB), Y3, Y5
-	VMULPD       constants<>+13504(SB), Y4, Y6
+	VMULPD       constants<>+20160(SB), Y3, Y5
+	VMULPD       constants<>+20160(SB), Y4, Y6
 	VROUNDPD     $0x08, Y5, Y5
 	VROUNDPD     $0x08, Y6, Y6
-	VFNMADD231PD constants<>+13568(SB), Y5, Y3
-	VFNMADD231PD constants<>+13568(SB), Y6, Y4
-	VFNMADD231PD constants<>+13632(SB), Y5, Y3
-	VFNMADD231PD constants<>+13632(SB), Y6, Y4
+	VFNMADD231PD constants<>+20224(SB), Y5, Y3
+	VFNMADD231PD constants<>+20224(SB), Y6, Y4
+	VFNMADD231PD constants<>+20288(SB), Y5, Y3
+	VFNMADD231PD constants<>+20288(SB), Y6, Y4
 	VCVTPD2PSY   Y3, X7
 	VCVTPD2PSY   Y4, X3
 	VINSERTF128  $0x01, X3, Y7, Y3
@@ -21186,22 +23276,22 @@ loop:
 	VINSERTF128  $0x01, X4, Y7, Y4
 	VADDPS       constants<>+192(SB), Y4, Y4
 	VMULPS       Y3, Y3, Y5
-	VMOVUPS      constants<>+13760(SB), Y6
-	VFMADD231PS  constants<>+13696(SB), Y5, Y6
-	VFMADD213PS  constants<>+13824(SB), Y5, Y6
+	VMOVUPS      constants<>+20416(SB), Y6
+	VFMADD231PS  constants<>+20352(SB), Y5, Y6
+	VFMADD213PS  constants<>+20480(SB), Y5, Y6
 	VFMADD213PS  constants<>+704(SB), Y5, Y6
 	VMULPS       Y6, Y3, Y3
 	VMULPS       Y5, Y5, Y6
-	VMOVUPS      constants<>+13952(SB), Y8
-	VFMADD231PS  constants<>+13888(SB), Y5, Y8
-	VFMADD213PS  constants<>+14016(SB), Y5, Y8
+	VMOVUPS      constants<>+20608(SB), Y8
+	VFMADD231PS  constants<>+20544(SB), Y5, Y8
+	VFMADD213PS  constants<>+20672(SB), Y5, Y8
 	VMOVUPS      constants<>+704(SB), Y9
 	VFMADD231PS  constants<>+4672(SB), Y5, Y9
 	VFMADD231PS  Y8, Y6, Y9
 	VANDPS       constants<>+5888(SB), Y4, Y5
 	VPXOR        Y6, Y6, Y6
 	VPCMPGTD     Y6, Y5, Y5
-	VANDPS       constants<>+14080(SB), Y4, Y4
+	VANDPS       constants<>+20736(SB), Y4, Y4
 	VPSLLD       $0x1e, Y4, Y4
 	VBLENDVPS    Y5, Y9, Y3, Y3
 	VXORPS       Y4, Y3, Y3
@@ -21223,14 +23313,14 @@ test:
 	VCVTPS2PD    X4, Y5
 	VEXTRACTF128 $0x01, Y4, X6
 	VCVTPS2PD    X6, Y6
-	VMULPD       constants<>+13504(SB), Y5, Y8
-	VMULPD       constants<>+13504(SB), Y6, Y9
+	VMULPD       constants<>+20160(SB), Y5, Y8
+	VMULPD       constants<>+20160(SB), Y6, Y9
 	VROUNDPD     $0x08, Y8, Y8
 	VROUNDPD     $0x08, Y9, Y9
-	VFNMADD231PD constants<>+13568(SB), Y8, Y5
-	VFNMADD231PD constants<>+13568(SB), Y9, Y6
-	VFNMADD231PD constants<>+13632(SB), Y8, Y5
-	VFNMADD231PD constants<>+13632(SB), Y9, Y6
+	VFNMADD231PD constants<>+20224(SB), Y8, Y5
+	VFNMADD231PD constants<>+20224(SB), Y9, Y6
+	VFNMADD231PD constants<>+20288(SB), Y8, Y5
+	VFNMADD231PD constants<>+20288(SB), Y9, Y6
 	VCVTPD2PSY   Y5, X7
 	VCVTPD2PSY   Y6, X5
 	VINSERTF128  $0x01, X5, Y7, Y5
@@ -21239,22 +23329,22 @@ test:
 	VINSERTF128  $0x01, X6, Y7, Y6
 	VADDPS       constants<>+192(SB), Y6, Y6
 	VMULPS       Y5, Y5, Y8
-	VMOVUPS      constants<>+13760(SB), Y9
-	VFMADD231PS  constants<>+13696(SB), Y8, Y9
-	VFMADD213PS  constants<>+13824(SB), Y8, Y9
+	VMOVUPS      constants<>+20416(SB), Y9
+	VFMADD231PS  constants<>+20352(SB), Y8, Y9
+	VFMADD213PS  constants<>+20480(SB), Y8, Y9
 	VFMADD213PS  constants<>+704(SB), Y8, Y9
 	VMULPS       Y9, Y5, Y5
 	VMULPS       Y8, Y8, Y9
-	VMOVUPS      constants<>+13952(SB), Y10
-	VFMADD231PS  constants<>+13888(SB), Y8, Y10
-	VFMADD213PS  constants<>+14016(SB), Y8, Y10
+	VMOVUPS      constants<>+20608(SB), Y10
+	VFMADD231PS  constants<>+20544(SB), Y8, Y10
+	VFMADD213PS  constants<>+20672(SB), Y8, Y10
 	VMOVUPS      constants<>+704(SB), Y11
 	VFMADD231PS  constants<>+4672(SB), Y8, Y11
 	VFMADD231PS  Y10, Y9, Y11
 	VANDPS       constants<>+5888(SB), Y6, Y8
 	VPXOR        Y9, Y9, Y9
 	VPCMPGTD     Y9, Y8, Y8
-	VANDPS       constants<>+14080(SB), Y6, Y6
+	VANDPS       constants<>+20736(SB), Y6, Y6
 	VPSLLD       $0x1e, Y6, Y6
 	VBLENDVPS    Y8, Y11, Y5, Y5
 	VXORPS       Y6, Y5, Y5
@@ -21266,14 +23356,14 @@ test:
 	VCVTPS2PD    X2, Y4
 	VEXTRACTF128 $0x01, Y2, X5
 	VCVTPS2PD    X5, Y5
-	VMULPD       constants<>+13504(SB), Y4, Y6
-	VMULPD       constants<>+13504(SB), Y5, Y8
+	VMULPD       constants<>+20160(SB), Y4, Y6
+	VMULPD       constants<>+20160(SB), Y5, Y8
 	VROUNDPD     $0x08, Y6, Y6
 	VROUNDPD     $0x08, Y8, Y8
-	VFNMADD231PD constants<>+13568(SB), Y6, Y4
-	VFNMADD231PD constants<>+13568(SB), Y8, Y5
-	VFNMADD231PD constants<>+13632(SB), Y6, Y4
-	VFNMADD231PD constants<>+13632(SB), Y8, Y5
+	VFNMADD231PD constants<>+20224(SB), Y6, Y4
+	VFNMADD231PD constants<>+20224(SB), Y8, Y5
+	VFNMADD231PD constants<>+20288(SB), Y6, Y4
+	VFNMADD231PD constants<>+20288(SB), Y8, Y5
 	VCVTPD2PSY   Y4, X7
 	VCVTPD2PSY   Y5, X4
 	VINSERTF128  $0x01, X4, Y7, Y4
@@ -21282,22 +23372,22 @@ test:
 	VINSERTF128  $0x01, X5, Y7, Y5
 	VADDPS       constants<>+192(SB), Y5, Y5
 	VMULPS       Y4, Y4, Y6
-	VMOVUPS      constants<>+13760(SB), Y7
-	VFMADD231PS  constants<>+13696(SB), Y6, Y7
-	VFMADD213PS  constants<>+13824(SB), Y6, Y7
+	VMOVUPS      constants<>+20416(SB), Y7
+	VFMADD231PS  constants<>+20352(SB), Y6, Y7
+	VFMADD213PS  constants<>+20480(SB), Y6, Y7
 	VFMADD213PS  constants<>+704(SB), Y6, Y7
 	VMULPS       Y7, Y4, Y4
 	VMULPS       Y6, Y6, Y7
-	VMOVUPS      constants<>+13952(SB), Y8
-	VFMADD231PS  constants<>+13888(SB), Y6, Y8
-	VFMADD213PS  constants<>+14016(SB), Y6, Y8
+	VMOVUPS      constants<>+20608(SB), Y8
+	VFMADD231PS  constants<>+20544(SB), Y6, Y8
+	VFMADD213PS  constants<>+20672(SB), Y6, Y8
 	VMOVUPS      constants<>+704(SB), Y9
 	VFMADD231PS  constants<>+4672(SB), Y6, Y9
 	VFMADD231PS  Y8, Y7, Y9
 	VANDPS       constants<>+5888(SB), Y5, Y6
 	VPXOR        Y7, Y7, Y7
 	VPCMPGTD     Y7, Y6, Y6
-	VANDPS       constants<>+14080(SB), Y5, Y5
+	VANDPS       constants<>+20736(SB), Y5, Y5
 	VPSLLD       $0x1e, Y5, Y5
 	VBLENDVPS    Y6, Y9, Y4, Y4
 	VXORPS       Y5, Y4, Y4
@@ -21332,14 +23422,14 @@ loop:
 	VCVTPS2PD    X2, Y3
 	VEXTRACTF128 $0x01, Y2, X4
 	VCVTPS2PD    X4, Y4
-	VMULPD       constants<>+13504(SB), Y3, Y5
-	VMULPD       constants<>+13504(SB), Y4, Y6
+	VMULPD       constants<>+20160(SB), Y3, Y5
+	VMULPD       constants<>+20160(SB), Y4, Y6
 	VROUNDPD     $0x08, Y5, Y5
 	VROUNDPD     $0x08, Y6, Y6
-	VFNMADD231PD constants<>+13568(SB), Y5, Y3
-	VFNMADD231PD constants<>+13568(SB), Y6, Y4
-	VFNMADD231PD constants<>+13632(SB), Y5, Y3
-	VFNMADD231PD constants<>+13632(SB), Y6, Y4
+	VFNMADD231PD constants<>+20224(SB), Y5, Y3
+	VFNMADD231PD constants<>+20224(SB), Y6, Y4
+	VFNMADD231PD constants<>+20288(SB), Y5, Y3
+	VFNMADD231PD constants<>+20288(SB), Y6, Y4
 	VCVTPD2PSY   Y3, X7
 	VCVTPD2PSY   Y4, X3
 	VINSERTF128  $0x01, X3, Y7, Y3
@@ -21349,22 +23439,22 @@ loop:
 	VADDPS       constants<>+192(SB), Y4, Y4
 	VPADDD       constants<>+5888(SB), Y4, Y4
 	VMULPS       Y3, Y3, Y5
-	VMOVUPS      constants<>+13760(SB), Y6
-	VFMADD231PS  constants<>+13696(SB), Y5, Y6
-	VFMADD213PS  constants<>+13824(SB), Y5, Y6
+	VMOVUPS      constants<>+20416(SB), Y6
+	VFMADD231PS  constants<>+20352(SB), Y5, Y6
+	VFMADD213PS  constants<>+20480(SB), Y5, Y6
 	VFMADD213PS  constants<>+704(SB), Y5, Y6
 	VMULPS       Y6, Y3, Y3
 	VMULPS       Y5, Y5, Y6
-	VMOVUPS      constants<>+13952(SB), Y8
-	VFMADD231PS  constants<>+13888(SB), Y5, Y8
-	VFMADD213PS  constants<>+14016(SB), Y5, Y8
+	VMOVUPS      constants<>+20608(SB), Y8
+	VFMADD231PS  constants<>+20544(SB), Y5, Y8
+	VFMADD213PS  constants<>+20672(SB), Y5, Y8
 	VMOVUPS      constants<>+704(SB), Y9
 	VFMADD231PS  constants<>+4672(SB), Y5, Y9
 	VFMADD231PS  Y8, Y6, Y9
 	VANDPS       constants<>+5888(SB), Y4, Y5
 	VPXOR        Y6, Y6, Y6
 	VPCMPGTD     Y6, Y5, Y5
-	VANDPS       constants<>+14080(SB), Y4, Y4
+	VANDPS       constants<>+20736(SB), Y4, Y4
 	VPSLLD       $0x1e, Y4, Y4
 	VBLENDVPS    Y5, Y9, Y3, Y3
 	VXORPS       Y4, Y3, Y3
@@ -21375,14 +23465,14 @@ loop:
 	VCVTPS2PD    X2, Y3
 	VEXTRACTF128 $0x01, Y2, X4
 	VCVTPS2PD    X4, Y4
-	VMULPD       constants<>+13504(SB), Y3, Y5
-	VMULPD       constants<>+13504(SB), Y4, Y6
+	VMULPD       constants<>+20160(SB), Y3, Y5
+	VMULPD       constants<>+20160(SB), Y4, Y6
 	VROUNDPD     $0x08, Y5, Y5
 	VROUNDPD     $0x08, Y6, Y6
-	VFNMADD231PD constants<>+13568(SB), Y5, Y3
-	VFNMADD231PD constants<>+13568(SB), Y6, Y4
-	VFNMADD231PD constants<>+13632(SB), Y5, Y3
-	VFNMADD231PD constants<>+13632(SB), Y6, Y4
+	VFNMADD231PD constants<>+20224(SB), Y5, Y3
+	VFNMADD231PD constants<>+20224(SB), Y6, Y4
+	VFNMADD231PD constants<>+20288(SB), Y5, Y3
+	VFNMADD231PD constants<>+20288(SB), Y6, Y4
 	VCVTPD2PSY   Y3, X7
 	VCVTPD2PSY   Y4, X3
 	VINSERTF128  $0x01, X3, Y7, Y3
@@ -21392,22 +23482,22 @@ loop:
 	VADDPS       constants<>+192(SB), Y4, Y4
 	VPADDD       constants<>+5888(SB), Y4, Y4
 	VMULPS       Y3, Y3, Y5
-	VMOVUPS      constants<>+13760(SB), Y6
-	VFMADD231PS  constants<>+13696(SB), Y5, Y6
-	VFMADD213PS  constants<>+13824(SB), Y5, Y6
+	VMOVUPS      constants<>+20416(SB), Y6
+	VFMADD231PS  constants<>+20352(SB), Y5, Y6
+	VFMADD213PS  constants<>+20480(SB), Y5, Y6
 	VFMADD213PS  constants<>+704(SB), Y5, Y6
 	VMULPS       Y6, Y3, Y3
 	VMULPS       Y5, Y5, Y6
-	VMOVUPS      constants<>+13952(SB), Y8
-	VFMADD231PS  constants<>+13888(SB), Y5, Y8
-	VFMADD213PS  constants<>+14016(SB), Y5, Y8
+	VMOVUPS      constants<>+20608(SB), Y8
+	VFMADD231PS  constants<>+20544(SB), Y5, Y8
+	VFMADD213PS  constants<>+20672(SB), Y5, Y8
 	VMOVUPS      constants<>+704(SB), Y9
 	VFMADD231PS  constants<>+4672(SB), Y5, Y9
 	VFMADD231PS  Y8, Y6, Y9
 	VANDPS       constants<>+5888(SB), Y4, Y5
 	VPXOR        Y6, Y6, Y6
 	VPCMPGTD     Y6, Y5, Y5
-	VANDPS       constants<>+14080(SB), Y4, Y4
+	VANDPS       constants<>+20736(SB), Y4, Y4
 	VPSLLD       $0x1e, Y4, Y4
 	VBLENDVPS    Y5, Y9, Y3, Y3
 	VXORPS       Y4, Y3, Y3
@@ -21429,14 +23519,14 @@ test:
 	VCVTPS2PD    X4, Y5
 	VEXTRACTF128 $0x01, Y4, X6
 	VCVTPS2PD    X6, Y6
-	VMULPD       constants<>+13504(SB), Y5, Y8
-	VMULPD       constants<>+13504(SB), Y6, Y9
+	VMULPD       constants<>+20160(SB), Y5, Y8
+	VMULPD       constants<>+20160(SB), Y6, Y9
 	VROUNDPD     $0x08, Y8, Y8
 	VROUNDPD     $0x08, Y9, Y9
-	VFNMADD231PD constants<>+13568(SB), Y8, Y5
-	VFNMADD231PD constants<>+13568(SB), Y9, Y6
-	VFNMADD231PD constants<>+13632(SB), Y8, Y5
-	VFNMADD231PD constants<>+13632(SB), Y9, Y6
+	VFNMADD231PD constants<>+20224(SB), Y8, Y5
+	VFNMADD231PD constants<>+20224(SB), Y9, Y6
+	VFNMADD231PD constants<>+20288(SB), Y8, Y5
+	VFNMADD231PD constants<>+20288(SB), Y9, Y6
 	VCVTPD2PSY   Y5, X7
 	VCVTPD2PSY   Y6, X5
 	VINSERTF128  $0x01, X5, Y7, Y5
@@ -21446,22 +23536,22 @@ test:
 	VADDPS       constants<>+192(SB), Y6, Y6
 	VPADDD       constants<>+5888(SB), Y6, Y6
 	VMULPS       Y5, Y5, Y8
-	VMOVUPS      constants<>+13760(SB), Y9
-	VFMADD231PS  constants<>+13696(SB), Y8, Y9
-	VFMADD213PS  constants<>+13824(SB), Y8, Y9
+	VMOVUPS      constants<>+20416(SB), Y9
+	VFMADD231PS  constants<>+20352(SB), Y8, Y9
+	VFMADD213PS  constants<>+20480(SB), Y8, Y9
 	VFMADD213PS  constants<>+704(SB), Y8, Y9
 	VMULPS       Y9, Y5, Y5
 	VMULPS       Y8, Y8, Y9
-	VMOVUPS      constants<>+13952(SB), Y10
-	VFMADD231PS  constants<>+13888(SB), Y8, Y10
-	VFMADD213PS  constants<>+14016(SB), Y8, Y10
+	VMOVUPS      constants<>+20608(SB), Y10
+	VFMADD231PS  constants<>+20544(SB), Y8, Y10
+	VFMADD213PS  constants<>+20672(SB), Y8, Y10
 	VMOVUPS      constants<>+704(SB), Y11
 	VFMADD231PS  constants<>+4672(SB), Y8, Y11
 	VFMADD231PS  Y10, Y9, Y11
 	VANDPS       constants<>+5888(SB), Y6, Y8
 	VPXOR        Y9, Y9, Y9
 	VPCMPGTD     Y9, Y8, Y8
-	VANDPS       constants<>+14080(SB), Y6, Y6
+	VANDPS       constants<>+20736(SB), Y6, Y6
 	VPSLLD       $0x1e, Y6, Y6
 	VBLENDVPS    Y8, Y11, Y5, Y5
 	VXORPS       Y6, Y5, Y5
@@ -21473,14 +23563,14 @@ test:
 	VCVTPS2PD    X2, Y4
 	VEXTRACTF128 $0x01, Y2, X5
 	VCVTPS2PD    X5, Y5
-	VMULPD       constants<>+13504(SB), Y4, Y6
-	VMULPD       constants<>+13504(SB), Y5, Y8
+	VMULPD       constants<>+20160(SB), Y4, Y6
+	VMULPD       constants<>+20160(SB), Y5, Y8
 	VROUNDPD     $0x08, Y6, Y6
 	VROUNDPD     $0x08, Y8, Y8
-	VFNMADD231PD constants<>+13568(SB), Y6, Y4
-	VFNMADD231PD constants<>+13568(SB), Y8, Y5
-	VFNMADD231PD constants<>+13632(SB), Y6, Y4
-	VFNMADD231PD constants<>+13632(SB), Y8, Y5
+	VFNMADD231PD constants<>+20224(SB), Y6, Y4
+	VFNMADD231PD constants<>+20224(SB), Y8, Y5
+	VFNMADD231PD constants<>+20288(SB), Y6, Y4
+	VFNMADD231PD constants<>+20288(SB), Y8, Y5
 	VCVTPD2PSY   Y4, X7
 	VCVTPD2PSY   Y5, X4
 	VINSERTF128  $0x01, X4, Y7, Y4
@@ -21490,22 +23580,22 @@ test:
 	VADDPS       constants<>+192(SB), Y5, Y5
 	VPADDD       constants<>+5888(SB), Y5, Y5
 	VMULPS       Y4, Y4, Y6
-	VMOVUPS      constants<>+13760(SB), Y7
-	VFMADD231PS  constants<>+13696(SB), Y6, Y7
-	VFMADD213PS  constants<>+13824(SB), Y6, Y7
+	VMOVUPS      constants<>+20416(SB), Y7
+	VFMADD231PS  constants<>+20352(SB), Y6, Y7
+	VFMADD213PS  constants<>+20480(SB), Y6, Y7
 	VFMADD213PS  constants<>+704(SB), Y6, Y7
 	VMULPS       Y7, Y4, Y4
 	VMULPS       Y6, Y6, Y7
-	VMOVUPS      constants<>+13952(SB), Y8
-	VFMADD231PS  constants<>+13888(SB), Y6, Y8
-	VFMADD213PS  constants<>+14016(SB), Y6, Y8
+	VMOVUPS      constants<>+20608(SB), Y8
+	VFMADD231PS  constants<>+20544(SB), Y6, Y8
+	VFMADD213PS  constants<>+20672(SB), Y6, Y8
 	VMOVUPS      constants<>+704(SB), Y9
 	VFMADD231PS  constants<>+4672(SB), Y6, Y9
 	VFMADD231PS  Y8, Y7, Y9
 	VANDPS       constants<>+5888(SB), Y5, Y6
 	VPXOR        Y7, Y7, Y7
 	VPCMPGTD     Y7, Y6, Y6
-	VANDPS       constants<>+14080(SB), Y5, Y5
+	VANDPS       constants<>+20736(SB), Y5, Y5
 	VPSLLD       $0x1e, Y5, Y5
 	VBLENDVPS    Y6, Y9, Y4, Y4
 	VXORPS       Y5, Y4, Y4
@@ -21540,14 +23630,14 @@ loop:
 	VCVTPS2PD    X2, Y3
 	VEXTRACTF128 $0x01, Y2, X4
 	VCVTPS2PD    X4, Y4
-	VMULPD       constants<>+13504(SB), Y3, Y5
-	VMULPD       constants<>+13504(SB), Y4, Y6
+	VMULPD       constants<>+20160(SB), Y3, Y5
+	VMULPD       constants<>+20160(SB), Y4, Y6
 	VROUNDPD     $0x08, Y5, Y5
 	VROUNDPD     $0x08, Y6, Y6
-	VFNMADD231PD constants<>+13568(SB), Y5, Y3
-	VFNMADD231PD constants<>+13568(SB), Y6, Y4
-	VFNMADD231PD constants<>+13632(SB), Y5, Y3
-	VFNMADD231PD constants<>+13632(SB), Y6, Y4
+	VFNMADD231PD constants<>+20224(SB), Y5, Y3
+	VFNMADD231PD constants<>+20224(SB), Y6, Y4
+	VFNMADD231PD constants<>+20288(SB), Y5, Y3
+	VFNMADD231PD constants<>+20288(SB), Y6, Y4
 	VCVTPD2PSY   Y3, X7
 	VCVTPD2PSY   Y4, X8
 	VINSERTF128  $0x01, X8, Y7, Y8
@@ -21557,13 +23647,13 @@ loop:
 	VADDPS       constants<>+192(SB), Y5, Y5
 	VMULPS       Y8, Y8, Y6
 	VMULPS       Y6, Y8, Y8
-	VMOVUPS      constants<>+14208(SB), Y9
-	VFMADD231PS  constants<>+14144(SB), Y6, Y9
-	VFMADD213PS  constants<>+14272(SB), Y6, Y9
-	VFMADD213PS  constants<>+14336(SB), Y6, Y9
-	VFMADD213PS  constants<>+14400(SB), Y6, Y9
-	VFMADD213PS  constants<>+14464(SB), Y6, Y9
-	VFMADD213PS  constants<>+14528(SB), Y6, Y9
+	VMOVUPS      constants<>+20864(SB), Y9
+	VFMADD231PS  constants<>+20800(SB), Y6, Y9
+	VFMADD213PS  constants<>+20928(SB), Y6, Y9
+	VFMADD213PS  constants<>+20992(SB), Y6, Y9
+	VFMADD213PS  constants<>+21056(SB), Y6, Y9
+	VFMADD213PS  constants<>+21120(SB), Y6, Y9
+	VFMADD213PS  constants<>+21184(SB), Y6, Y9
 	VMULPS       Y9, Y8, Y6
 	VCVTPS2PD    X6, Y8
 	VEXTRACTF128 $0x01, Y6, X6
@@ -21576,7 +23666,7 @@ loop:
 	VANDPS       constants<>+5888(SB), Y5, Y4
 	VPXOR        Y5, Y5, Y5
 	VPCMPGTD     Y5, Y4, Y4
-	VMOVUPS      constants<>+11136(SB), Y5
+	VMOVUPS      constants<>+17792(SB), Y5
 	VDIVPS       Y3, Y5, Y5
 	VBLENDVPS    Y4, Y5, Y3, Y3
 	VMOVUPS      Y3, (AX)(DX*4)
@@ -21586,14 +23676,14 @@ loop:
 	VCVTPS2PD    X2, Y3
 	VEXTRACTF128 $0x01, Y2, X4
 	VCVTPS2PD    X4, Y4
-	VMULPD       constants<>+13504(SB), Y3, Y5
-	VMULPD       constants<>+13504(SB), Y4, Y6
+	VMULPD       constants<>+20160(SB), Y3, Y5
+	VMULPD       constants<>+20160(SB), Y4, Y6
 	VROUNDPD     $0x08, Y5, Y5
 	VROUNDPD     $0x08, Y6, Y6
-	VFNMADD231PD constants<>+13568(SB), Y5, Y3
-	VFNMADD231PD constants<>+13568(SB), Y6, Y4
-	VFNMADD231PD constants<>+13632(SB), Y5, Y3
-	VFNMADD231PD constants<>+13632(SB), Y6, Y4
+	VFNMADD231PD constants<>+20224(SB), Y5, Y3
+	VFNMADD231PD constants<>+20224(SB), Y6, Y4
+	VFNMADD231PD constants<>+20288(SB), Y5, Y3
+	VFNMADD231PD constants<>+20288(SB), Y6, Y4
 	VCVTPD2PSY   Y3, X7
 	VCVTPD2PSY   Y4, X8
 	VINSERTF128  $0x01, X8, Y7, Y8
@@ -21603,13 +23693,13 @@ loop:
 	VADDPS       constants<>+192(SB), Y5, Y5
 	VMULPS       Y8, Y8, Y6
 	VMULPS       Y6, Y8, Y8
-	VMOVUPS      constants<>+14208(SB), Y9
-	VFMADD231PS  constants<>+14144(SB), Y6, Y9
-	VFMADD213PS  constants<>+14272(SB), Y6, Y9
-	VFMADD213PS  constants<>+14336(SB), Y6, Y9
-	VFMADD213PS  constants<>+14400(SB), Y6, Y9
-	VFMADD213PS  constants<>+14464(SB), Y6, Y9
-	VFMADD213PS  constants<>+14528(SB), Y6, Y9
+	VMOVUPS      constants<>+20864(SB), Y9
+	VFMADD231PS  constants<>+20800(SB), Y6, Y9
+	VFMADD213PS  constants<>+20928(SB), Y6, Y9
+	VFMADD213PS  constants<>+20992(SB), Y6, Y9
+	VFMADD213PS  constants<>+21056(SB), Y6, Y9
+	VFMADD213PS  constants<>+21120(SB), Y6, Y9
+	VFMADD213PS  constants<>+21184(SB), Y6, Y9
 	VMULPS       Y9, Y8, Y6
 	VCVTPS2PD    X6, Y8
 	VEXTRACTF128 $0x01, Y6, X6
@@ -21622,7 +23712,7 @@ loop:
 	VANDPS       constants<>+5888(SB), Y5, Y4
 	VPXOR        Y5, Y5, Y5
 	VPCMPGTD     Y5, Y4, Y4
-	VMOVUPS      constants<>+11136(SB), Y5
+	VMOVUPS      constants<>+17792(SB), Y5
 	VDIVPS       Y3, Y5, Y5
 	VBLENDVPS    Y4, Y5, Y3, Y3
 	VMOVUPS      Y3, 32(AX)(DX*4)
@@ -21643,14 +23733,14 @@ test:
 	VCVTPS2PD    X4, Y5
 	VEXTRACTF128 $0x01, Y4, X6
 	VCVTPS2PD    X6, Y6
-	VMULPD       constants<>+13504(SB), Y5, Y8
-	VMULPD       constants<>+13504(SB), Y6, Y9
+	VMULPD       constants<>+20160(SB), Y5, Y8
+	VMULPD       constants<>+20160(SB), Y6, Y9
 	VROUNDPD     $0x08, Y8, Y8
 	VROUNDPD     $0x08, Y9, Y9
-	VFNMADD231PD constants<>+13568(SB), Y8, Y5
-	VFNMADD231PD constants<>+13568(SB), Y9, Y6
-	VFNMADD231PD constants<>+13632(SB), Y8, Y5
-	VFNMADD231PD constants<>+13632(SB), Y9, Y6
+	VFNMADD231PD constants<>+20224(SB), Y8, Y5
+	VFNMADD231PD constants<>+20224(SB), Y9, Y6
+	VFNMADD231PD constants<>+20288(SB), Y8, Y5
+	VFNMADD231PD constants<>+20288(SB), Y9, Y6
 	VCVTPD2PSY   Y5, X7
 	VCVTPD2PSY   Y6, X10
 	VINSERTF128  $0x01, X10, Y7, Y10
@@ -21660,13 +23750,13 @@ test:
 	VADDPS       constants<>+192(SB), Y8, Y8
 	VMULPS       Y10, Y10, Y9
 	VMULPS       Y9, Y10, Y10
-	VMOVUPS      constants<>+14208(SB), Y11
-	VFMADD231PS  constants<>+14144(SB), Y9, Y11
-	VFMADD213PS  constants<>+14272(SB), Y9, Y11
-	VFMADD213PS  constants<>+14336(SB), Y9, Y11
-	VFMADD213PS  constants<>+14400(SB), Y9, Y11
-	VFMADD213PS  constants<>+14464(SB), Y9, Y11
-	VFMADD213PS  constants<>+14528(SB), Y9, Y11
+	VMOVUPS      constants<>+20864(SB), Y11
+	VFMADD231PS  constants<>+20800(SB), Y9, Y11
+	VFMADD213PS  constants<>+20928(SB), Y9, Y11
+	VFMADD213PS  constants<>+20992(SB), Y9, Y11
+	VFMADD213PS  constants<>+21056(SB), Y9, Y11
+	VFMADD213PS  constants<>+21120(SB), Y9, Y11
+	VFMADD213PS  constants<>+21184(SB), Y9, Y11
 	VMULPS       Y11, Y10, Y9
 	VCVTPS2PD    X9, Y10
 	VEXTRACTF128 $0x01, Y9, X7
@@ -21679,7 +23769,7 @@ test:
 	VANDPS       constants<>+5888(SB), Y8, Y6
 	VPXOR        Y8, Y8, Y8
 	VPCMPGTD     Y8, Y6, Y6
-	VMOVUPS      constants<>+11136(SB), Y8
+	VMOVUPS      constants<>+17792(SB), Y8
 	VDIVPS       Y5, Y8, Y8
 	VBLENDVPS    Y6, Y8, Y5, Y5
 	VMASKMOVPS   Y5, Y2, (AX)(DX*4)
@@ -21690,14 +23780,14 @@ test:
 	VCVTPS2PD    X2, Y4
 	VEXTRACTF128 $0x01, Y2, X5
 	VCVTPS2PD    X5, Y5
-	VMULPD       constants<>+13504(SB), Y4, Y6
-	VMULPD       constants<>+13504(SB), Y5, Y8
+	VMULPD       constants<>+20160(SB), Y4, Y6
+	VMULPD       constants<>+20160(SB), Y5, Y8
 	VROUNDPD     $0x08, Y6, Y6
 	VROUNDPD     $0x08, Y8, Y8
-	VFNMADD231PD constants<>+13568(SB), Y6, Y4
-	VFNMADD231PD constants<>+13568(SB), Y8, Y5
-	VFNMADD231PD constants<>+13632(SB), Y6, Y4
-	VFNMADD231PD constants<>+13632(SB), Y8, Y5
+	VFNMADD231PD constants<>+20224(SB), Y6, Y4
+	VFNMADD231PD constants<>+20224(SB), Y8, Y5
+	VFNMADD231PD constants<>+20288(SB), Y6, Y4
+	VFNMADD231PD constants<>+20288(SB), Y8, Y5
 	VCVTPD2PSY   Y4, X7
 	VCVTPD2PSY   Y5, X9
 	VINSERTF128  $0x01, X9, Y7, Y9
@@ -21707,13 +23797,13 @@ test:
 	VADDPS       constants<>+192(SB), Y6, Y6
 	VMULPS       Y9, Y9, Y8
 	VMULPS       Y8, Y9, Y9
-	VMOVUPS      constants<>+14208(SB), Y10
-	VFMADD231PS  constants<>+14144(SB), Y8, Y10
-	VFMADD213PS  constants<>+14272(SB), Y8, Y10
-	VFMADD213PS  constants<>+14336(SB), Y8, Y10
-	VFMADD213PS  constants<>+14400(SB), Y8, Y10
-	VFMADD213PS  constants<>+14464(SB), Y8, Y10
-	VFMADD213PS  constants<>+14528(SB), Y8, Y10
+	VMOVUPS      constants<>+20864(SB), Y10
+	VFMADD231PS  constants<>+20800(SB), Y8, Y10
+	VFMADD213PS  constants<>+20928(SB), Y8, Y10
+	VFMADD213PS  constants<>+20992(SB), Y8, Y10
+	VFMADD213PS  constants<>+21056(SB), Y8, Y10
+	VFMADD213PS  constants<>+21120(SB), Y8, Y10
+	VFMADD213PS  constants<>+21184(SB), Y8, Y10
 	VMULPS       Y10, Y9, Y8
 	VCVTPS2PD    X8, Y9
 	VEXTRACTF128 $0x01, Y8, X7
@@ -21726,7 +23816,7 @@ test:
 	VANDPS       constants<>+5888(SB), Y6, Y5
 	VPXOR        Y6, Y6, Y6
 	VPCMPGTD     Y6, Y5, Y5
-	VMOVUPS      constants<>+11136(SB), Y6
+	VMOVUPS      constants<>+17792(SB), Y6
 	VDIVPS       Y4, Y6, Y6
 	VBLENDVPS    Y5, Y6, Y4, Y4
 	VMASKMOVPS   Y4, Y3, 32(AX)(DX*4)
@@ -22929,7 +25019,7 @@ loop:
 	VPADDD       constants<>+832(SB), Y6, Y6
 	VPSLLD       $0x17, Y6, Y6
 	VMULPS       Y6, Y5, Y5
-	VMOVUPS      constants<>+11264(SB), Y6
+	VMOVUPS      constants<>+17920(SB), Y6
 	VCMPPS       $0x11, Y4, Y6, Y6
 	VBLENDVPS    Y6, Y5, Y8, Y5
 	VANDPS       constants<>+2304(SB), Y4, Y4
@@ -22974,7 +25064,7 @@ loop:
 	VPADDD       constants<>+832(SB), Y6, Y6
 	VPSLLD       $0x17, Y6, Y6
 	VMULPS       Y6, Y5, Y5
-	VMOVUPS      constants<>+11264(SB), Y6
+	VMOVUPS      constants<>+17920(SB), Y6
 	VCMPPS       $0x11, Y4, Y6, Y6
 	VBLENDVPS    Y6, Y5, Y8, Y5
 	VANDPS       constants<>+2304(SB), Y4, Y4
@@ -23030,7 +25120,7 @@ test:
 	VPADDD       constants<>+832(SB), Y8, Y8
 	VPSLLD       $0x17, Y8, Y8
 	VMULPS       Y8, Y7, Y7
-	VMOVUPS      constants<>+11264(SB), Y8
+	VMOVUPS      constants<>+17920(SB), Y8
 	VCMPPS       $0x11, Y6, Y8, Y8
 	VBLENDVPS    Y8, Y7, Y10, Y7
 	VANDPS       constants<>+2304(SB), Y6, Y6
@@ -23075,7 +25165,7 @@ test:
 	VPADDD       constants<>+832(SB), Y6, Y6
 	VPSLLD       $0x17, Y6, Y6
 	VMULPS       Y6, Y5, Y5
-	VMOVUPS      constants<>+11264(SB), Y6
+	VMOVUPS      constants<>+17920(SB), Y6
 	VCMPPS       $0x11, Y1, Y6, Y6
 	VBLENDVPS    Y6, Y5, Y8, Y5
 	VANDPS       constants<>+2304(SB), Y1, Y1
@@ -23667,11 +25757,11 @@ loop:
 	VADDPS       constants<>+704(SB), Y3, Y4
 	VSUBPS       constants<>+704(SB), Y4, Y5
 	VSUBPS       Y5, Y3, Y3
-	VMOVUPS      constants<>+11392(SB), Y5
+	VMOVUPS      constants<>+18048(SB), Y5
 	VCMPPS       $0x11, Y4, Y5, Y5
 	VMOVUPS      constants<>+704(SB), Y6
 	VBLENDVPS    Y5, constants<>+1792(SB), Y6, Y6
-	VFMADD213PS  constants<>+11136(SB), Y6, Y4
+	VFMADD213PS  constants<>+17792(SB), Y6, Y4
 	VFMADD231PS  Y6, Y3, Y4
 	VMOVUPS      constants<>+1152(SB), Y3
 	VMAXPS       Y2, Y3, Y2
@@ -23737,11 +25827,11 @@ loop:
 	VADDPS       constants<>+704(SB), Y3, Y4
 	VSUBPS       constants<>+704(SB), Y4, Y5
 	VSUBPS       Y5, Y3, Y3
-	VMOVUPS      constants<>+11392(SB), Y5
+	VMOVUPS      constants<>+18048(SB), Y5
 	VCMPPS       $0x11, Y4, Y5, Y5
 	VMOVUPS      constants<>+704(SB), Y6
 	VBLENDVPS    Y5, constants<>+1792(SB), Y6, Y6
-	VFMADD213PS  constants<>+11136(SB), Y6, Y4
+	VFMADD213PS  constants<>+17792(SB), Y6, Y4
 	VFMADD231PS  Y6, Y3, Y4
 	VMOVUPS      constants<>+1152(SB), Y3
 	VMAXPS       Y2, Y3, Y2
@@ -23818,11 +25908,11 @@ test:
 	VADDPS       constants<>+704(SB), Y5, Y6
 	VSUBPS       constants<>+704(SB), Y6, Y7
 	VSUBPS       Y7, Y5, Y5
-	VMOVUPS      constants<>+11392(SB), Y7
+	VMOVUPS      constants<>+18048(SB), Y7
 	VCMPPS       $0x11, Y6, Y7, Y7
 	VMOVUPS      constants<>+704(SB), Y8
 	VBLENDVPS    Y7, constants<>+1792(SB), Y8, Y8
-	VFMADD213PS  constants<>+11136(SB), Y8, Y6
+	VFMADD213PS  constants<>+17792(SB), Y8, Y6
 	VFMADD231PS  Y8, Y5, Y6
 	VMOVUPS      constants<>+1152(SB), Y5
 	VMAXPS       Y4, Y5, Y4
@@ -23888,11 +25978,11 @@ test:
 	VADDPS       constants<>+704(SB), Y4, Y5
 	VSUBPS       constants<>+704(SB), Y5, Y6
 	VSUBPS       Y6, Y4, Y4
-	VMOVUPS      constants<>+11392(SB), Y6
+	VMOVUPS      constants<>+18048(SB), Y6
 	VCMPPS       $0x11, Y5, Y6, Y6
 	VMOVUPS      constants<>+704(SB), Y7
 	VBLENDVPS    Y6, constants<>+1792(SB), Y7, Y7
-	VFMADD213PS  constants<>+11136(SB), Y7, Y5
+	VFMADD213PS  constants<>+17792(SB), Y7, Y5
 	VFMADD231PS  Y7, Y4, Y5
 	VMOVUPS      constants<>+1152(SB), Y4
 	VMAXPS       Y3, Y4, Y3
@@ -24154,42 +26244,42 @@ TEXT ·exp64AVX2(SB), NOSPLIT, $0-24
 loop:
 	VMOVUPS      (CX)(DX*8), Y0
 	VMOVUPS      32(CX)(DX*8), Y1
-	VMOVUPS      constants<>+14656(SB), Y2
+	VMOVUPS      constants<>+21312(SB), Y2
 	VMAXPD       Y0, Y2, Y0
-	VMOVUPS      constants<>+14656(SB), Y2
+	VMOVUPS      constants<>+21312(SB), Y2
 	VMAXPD       Y1, Y2, Y1
-	VMOVUPS      constants<>+14592(SB), Y2
+	VMOVUPS      constants<>+21248(SB), Y2
 	VMINPD       Y0, Y2, Y0
-	VMOVUPS      constants<>+14592(SB), Y2
+	VMOVUPS      constants<>+21248(SB), Y2
 	VMINPD       Y1, Y2, Y1
-	VMOVUPS      constants<>+14784(SB), Y2
-	VFMADD231PD  constants<>+14720(SB), Y0, Y2
-	VMOVUPS      constants<>+14784(SB), Y3
-	VFMADD231PD  constants<>+14720(SB), Y1, Y3
-	VSUBPD       constants<>+14784(SB), Y2, Y4
-	VSUBPD       constants<>+14784(SB), Y3, Y5
+	VMOVUPS      constants<>+21440(SB), Y2
+	VFMADD231PD  constants<>+21376(SB), Y0, Y2
+	VMOVUPS      constants<>+21440(SB), Y3
+	VFMADD231PD  constants<>+21376(SB), Y1, Y3
+	VSUBPD       constants<>+21440(SB), Y2, Y4
+	VSUBPD       constants<>+21440(SB), Y3, Y5
 	VFNMADD231PD constants<>+6400(SB), Y4, Y0
 	VFNMADD231PD constants<>+6400(SB), Y5, Y1
-	VFNMADD231PD constants<>+14848(SB), Y4, Y0
-	VFNMADD231PD constants<>+14848(SB), Y5, Y1
-	VMOVUPS      constants<>+14976(SB), Y4
-	VFMADD231PD  constants<>+14912(SB), Y0, Y4
-	VMOVUPS      constants<>+14976(SB), Y5
-	VFMADD231PD  constants<>+14912(SB), Y1, Y5
-	VFMADD213PD  constants<>+15040(SB), Y0, Y4
-	VFMADD213PD  constants<>+15040(SB), Y1, Y5
-	VFMADD213PD  constants<>+15104(SB), Y0, Y4
-	VFMADD213PD  constants<>+15104(SB), Y1, Y5
-	VFMADD213PD  constants<>+15168(SB), Y0, Y4
-	VFMADD213PD  constants<>+15168(SB), Y1, Y5
-	VFMADD213PD  constants<>+15232(SB), Y0, Y4
-	VFMADD213PD  constants<>+15232(SB), Y1, Y5
-	VFMADD213PD  constants<>+15296(SB), Y0, Y4
-	VFMADD213PD  constants<>+15296(SB), Y1, Y5
-	VFMADD213PD  constants<>+15360(SB), Y0, Y4
-	VFMADD213PD  constants<>+15360(SB), Y1, Y5
-	VFMADD213PD  constants<>+15424(SB), Y0, Y4
-	VFMADD213PD  constants<>+15424(SB), Y1, Y5
+	VFNMADD231PD constants<>+21504(SB), Y4, Y0
+	VFNMADD231PD constants<>+21504(SB), Y5, Y1
+	VMOVUPS      constants<>+21632(SB), Y4
+	VFMADD231PD  constants<>+21568(SB), Y0, Y4
+	VMOVUPS      constants<>+21632(SB), Y5
+	VFMADD231PD  constants<>+21568(SB), Y1, Y5
+	VFMADD213PD  constants<>+21696(SB), Y0, Y4
+	VFMADD213PD  constants<>+21696(SB), Y1, Y5
+	VFMADD213PD  constants<>+21760(SB), Y0, Y4
+	VFMADD213PD  constants<>+21760(SB), Y1, Y5
+	VFMADD213PD  constants<>+21824(SB), Y0, Y4
+	VFMADD213PD  constants<>+21824(SB), Y1, Y5
+	VFMADD213PD  constants<>+21888(SB), Y0, Y4
+	VFMADD213PD  constants<>+21888(SB), Y1, Y5
+	VFMADD213PD  constants<>+21952(SB), Y0, Y4
+	VFMADD213PD  constants<>+21952(SB), Y1, Y5
+	VFMADD213PD  constants<>+22016(SB), Y0, Y4
+	VFMADD213PD  constants<>+22016(SB), Y1, Y5
+	VFMADD213PD  constants<>+22080(SB), Y0, Y4
+	VFMADD213PD  constants<>+22080(SB), Y1, Y5
 	VFMADD213PD  constants<>+7360(SB), Y0, Y4
 	VFMADD213PD  constants<>+7360(SB), Y1, Y5
 	VMULPD       Y0, Y4, Y4
@@ -24206,70 +26296,70 @@ loop:
 	VADDPD       constants<>+6464(SB), Y1, Y1
 	VADDPD       Y0, Y6, Y0
 	VADDPD       Y1, Y7, Y1
-	VSUBPD       constants<>+14784(SB), Y2, Y4
-	VSUBPD       constants<>+14784(SB), Y3, Y5
-	VMOVUPS      constants<>+14784(SB), Y6
+	VSUBPD       constants<>+21440(SB), Y2, Y4
+	VSUBPD       constants<>+21440(SB), Y3, Y5
+	VMOVUPS      constants<>+21440(SB), Y6
 	VFMADD231PD  constants<>+7360(SB), Y4, Y6
-	VMOVUPS      constants<>+14784(SB), Y4
+	VMOVUPS      constants<>+21440(SB), Y4
 	VFMADD231PD  constants<>+7360(SB), Y5, Y4
-	VSUBPD       constants<>+14784(SB), Y6, Y5
-	VSUBPD       constants<>+14784(SB), Y4, Y7
+	VSUBPD       constants<>+21440(SB), Y6, Y5
+	VSUBPD       constants<>+21440(SB), Y4, Y7
 	VSUBPD       Y5, Y2, Y2
 	VSUBPD       Y7, Y3, Y3
 	VPSLLQ       $0x34, Y6, Y5
-	VPADDQ       constants<>+15488(SB), Y5, Y5
+	VPADDQ       constants<>+22144(SB), Y5, Y5
 	VMULPD       Y5, Y0, Y5
 	VPSLLQ       $0x34, Y4, Y0
-	VPADDQ       constants<>+15488(SB), Y0, Y0
+	VPADDQ       constants<>+22144(SB), Y0, Y0
 	VMULPD       Y0, Y1, Y0
-	VSUBPD       constants<>+14784(SB), Y2, Y1
-	VSUBPD       constants<>+14784(SB), Y3, Y1
+	VSUBPD       constants<>+21440(SB), Y2, Y1
+	VSUBPD       constants<>+21440(SB), Y3, Y1
 	VPSLLQ       $0x34, Y2, Y1
-	VPADDQ       constants<>+15488(SB), Y1, Y1
+	VPADDQ       constants<>+22144(SB), Y1, Y1
 	VMULPD       Y1, Y5, Y1
 	VPSLLQ       $0x34, Y3, Y2
-	VPADDQ       constants<>+15488(SB), Y2, Y2
+	VPADDQ       constants<>+22144(SB), Y2, Y2
 	VMULPD       Y2, Y0, Y2
 	VMOVUPS      Y1, (AX)(DX*8)
 	VMOVUPS      Y2, 32(AX)(DX*8)
 	VMOVUPS      64(CX)(DX*8), Y0
 	VMOVUPS      96(CX)(DX*8), Y1
-	VMOVUPS      constants<>+14656(SB), Y2
+	VMOVUPS      constants<>+21312(SB), Y2
 	VMAXPD       Y0, Y2, Y0
-	VMOVUPS      constants<>+14656(SB), Y2
+	VMOVUPS      constants<>+21312(SB), Y2
 	VMAXPD       Y1, Y2, Y1
-	VMOVUPS      constants<>+14592(SB), Y2
+	VMOVUPS      constants<>+21248(SB), Y2
 	VMINPD       Y0, Y2, Y0
-	VMOVUPS      constants<>+14592(SB), Y2
+	VMOVUPS      constants<>+21248(SB), Y2
 	VMINPD       Y1, Y2, Y1
-	VMOVUPS      constants<>+14784(SB), Y2
-	VFMADD231PD  constants<>+14720(SB), Y0, Y2
-	VMOVUPS      constants<>+14784(SB), Y3
-	VFMADD231PD  constants<>+14720(SB), Y1, Y3
-	VSUBPD       constants<>+14784(SB), Y2, Y4
-	VSUBPD       constants<>+14784(SB), Y3, Y5
+	VMOVUPS      constants<>+21440(SB), Y2
+	VFMADD231PD  constants<>+21376(SB), Y0, Y2
+	VMOVUPS      constants<>+21440(SB), Y3
+	VFMADD231PD  constants<>+21376(SB), Y1, Y3
+	VSUBPD       constants<>+21440(SB), Y2, Y4
+	VSUBPD       constants<>+21440(SB), Y3, Y5
 	VFNMADD231PD constants<>+6400(SB), Y4, Y0
 	VFNMADD231PD constants<>+6400(SB), Y5, Y1
-	VFNMADD231PD constants<>+14848(SB), Y4, Y0
-	VFNMADD231PD constants<>+14848(SB), Y5, Y1
-	VMOVUPS      constants<>+14976(SB), Y4
-	VFMADD231PD  constants<>+14912(SB), Y0, Y4
-	VMOVUPS      constants<>+14976(SB), Y5
-	VFMADD231PD  constants<>+14912(SB), Y1, Y5
-	VFMADD213PD  constants<>+15040(SB), Y0, Y4
-	VFMADD213PD  constants<>+15040(SB), Y1, Y5
-	VFMADD213PD  constants<>+15104(SB), Y0, Y4
-	VFMADD213PD  constants<>+15104(SB), Y1, Y5
-	VFMADD213PD  constants<>+15168(SB), Y0, Y4
-	VFMADD213PD  constants<>+15168(SB), Y1, Y5
-	VFMADD213PD  constants<>+15232(SB), Y0, Y4
-	VFMADD213PD  constants<>+15232(SB), Y1, Y5
-	VFMADD213PD  constants<>+15296(SB), Y0, Y4
-	VFMADD213PD  constants<>+15296(SB), Y1, Y5
-	VFMADD213PD  constants<>+15360(SB), Y0, Y4
-	VFMADD213PD  constants<>+15360(SB), Y1, Y5
-	VFMADD213PD  constants<>+15424(SB), Y0, Y4
-	VFMADD213PD  constants<>+15424(SB), Y1, Y5
+	VFNMADD231PD constants<>+21504(SB), Y4, Y0
+	VFNMADD231PD constants<>+21504(SB), Y5, Y1
+	VMOVUPS      constants<>+21632(SB), Y4
+	VFMADD231PD  constants<>+21568(SB), Y0, Y4
+	VMOVUPS      constants<>+21632(SB), Y5
+	VFMADD231PD  constants<>+21568(SB), Y1, Y5
+	VFMADD213PD  constants<>+21696(SB), Y0, Y4
+	VFMADD213PD  constants<>+21696(SB), Y1, Y5
+	VFMADD213PD  constants<>+21760(SB), Y0, Y4
+	VFMADD213PD  constants<>+21760(SB), Y1, Y5
+	VFMADD213PD  constants<>+21824(SB), Y0, Y4
+	VFMADD213PD  constants<>+21824(SB), Y1, Y5
+	VFMADD213PD  constants<>+21888(SB), Y0, Y4
+	VFMADD213PD  constants<>+21888(SB), Y1, Y5
+	VFMADD213PD  constants<>+21952(SB), Y0, Y4
+	VFMADD213PD  constants<>+21952(SB), Y1, Y5
+	VFMADD213PD  constants<>+22016(SB), Y0, Y4
+	VFMADD213PD  constants<>+22016(SB), Y1, Y5
+	VFMADD213PD  constants<>+22080(SB), Y0, Y4
+	VFMADD213PD  constants<>+22080(SB), Y1, Y5
 	VFMADD213PD  constants<>+7360(SB), Y0, Y4
 	VFMADD213PD  constants<>+7360(SB), Y1, Y5
 	VMULPD       Y0, Y4, Y4
@@ -24286,29 +26376,29 @@ loop:
 	VADDPD       constants<>+6464(SB), Y1, Y1
 	VADDPD       Y0, Y6, Y0
 	VADDPD       Y1, Y7, Y1
-	VSUBPD       constants<>+14784(SB), Y2, Y4
-	VSUBPD       constants<>+14784(SB), Y3, Y5
-	VMOVUPS      constants<>+14784(SB), Y6
+	VSUBPD       constants<>+21440(SB), Y2, Y4
+	VSUBPD       constants<>+21440(SB), Y3, Y5
+	VMOVUPS      constants<>+21440(SB), Y6
 	VFMADD231PD  constants<>+7360(SB), Y4, Y6
-	VMOVUPS      constants<>+14784(SB), Y4
+	VMOVUPS      constants<>+21440(SB), Y4
 	VFMADD231PD  constants<>+7360(SB), Y5, Y4
-	VSUBPD       constants<>+14784(SB), Y6, Y5
-	VSUBPD       constants<>+14784(SB), Y4, Y7
+	VSUBPD       constants<>+21440(SB), Y6, Y5
+	VSUBPD       constants<>+21440(SB), Y4, Y7
 	VSUBPD       Y5, Y2, Y2
 	VSUBPD       Y7, Y3, Y3
 	VPSLLQ       $0x34, Y6, Y5
-	VPADDQ       constants<>+15488(SB), Y5, Y5
+	VPADDQ       constants<>+22144(SB), Y5, Y5
 	VMULPD       Y5, Y0, Y5
 	VPSLLQ       $0x34, Y4, Y0
-	VPADDQ       constants<>+15488(SB), Y0, Y0
+	VPADDQ       constants<>+22144(SB), Y0, Y0
 	VMULPD       Y0, Y1, Y0
-	VSUBPD       constants<>+14784(SB), Y2, Y1
-	VSUBPD       constants<>+14784(SB), Y3, Y1
+	VSUBPD       constants<>+21440(SB), Y2, Y1
+	VSUBPD       constants<>+21440(SB), Y3, Y1
 	VPSLLQ       $0x34, Y2, Y1
-	VPADDQ       constants<>+15488(SB), Y1, Y1
+	VPADDQ       constants<>+22144(SB), Y1, Y1
 	VMULPD       Y1, Y5, Y1
 	VPSLLQ       $0x34, Y3, Y2
-	VPADDQ       constants<>+15488(SB), Y2, Y2
+	VPADDQ       constants<>+22144(SB), Y2, Y2
 	VMULPD       Y2, Y0, Y2
 	VMOVUPS      Y1, 64(AX)(DX*8)
 	VMOVUPS      Y2, 96(AX)(DX*8)
@@ -24328,42 +26418,42 @@ test:
 	VEXTRACTI128 $0x01, Y0, X3
 	VPMOVSXDQ    X3, Y3
 	VMASKMOVPD   32(CX)(DX*8), Y3, Y3
-	VMOVUPS      constants<>+14656(SB), Y4
+	VMOVUPS      constants<>+21312(SB), Y4
 	VMAXPD       Y2, Y4, Y2
-	VMOVUPS      constants<>+14656(SB), Y4
+	VMOVUPS      constants<>+21312(SB), Y4
 	VMAXPD       Y3, Y4, Y3
-	VMOVUPS      constants<>+14592(SB), Y4
+	VMOVUPS      constants<>+21248(SB), Y4
 	VMINPD       Y2, Y4, Y2
-	VMOVUPS      constants<>+14592(SB), Y4
+	VMOVUPS      constants<>+21248(SB), Y4
 	VMINPD       Y3, Y4, Y3
-	VMOVUPS      constants<>+14784(SB), Y4
-	VFMADD231PD  constants<>+14720(SB), Y2, Y4
-	VMOVUPS      constants<>+14784(SB), Y5
-	VFMADD231PD  constants<>+14720(SB), Y3, Y5
-	VSUBPD       constants<>+14784(SB), Y4, Y6
-	VSUBPD       constants<>+14784(SB), Y5, Y7
+	VMOVUPS      constants<>+21440(SB), Y4
+	VFMADD231PD  constants<>+21376(SB), Y2, Y4
+	VMOVUPS      constants<>+21440(SB), Y5
+	VFMADD231PD  constants<>+21376(SB), Y3, Y5
+	VSUBPD       constants<>+21440(SB), Y4, Y6
+	VSUBPD       constants<>+21440(SB), Y5, Y7
 	VFNMADD231PD constants<>+6400(SB), Y6, Y2
 	VFNMADD231PD constants<>+6400(SB), Y7, Y3
-	VFNMADD231PD constants<>+14848(SB), Y6, Y2
-	VFNMADD231PD constants<>+14848(SB), Y7, Y3
-	VMOVUPS      constants<>+14976(SB), Y6
-	VFMADD231PD  constants<>+14912(SB), Y2, Y6
-	VMOVUPS      constants<>+14976(SB), Y7
-	VFMADD231PD  constants<>+14912(SB), Y3, Y7
-	VFMADD213PD  constants<>+15040(SB), Y2, Y6
-	VFMADD213PD  constants<>+15040(SB), Y3, Y7
-	VFMADD213PD  constants<>+15104(SB), Y2, Y6
-	VFMADD213PD  constants<>+15104(SB), Y3, Y7
-	VFMADD213PD  constants<>+15168(SB), Y2, Y6
-	VFMADD213PD  constants<>+15168(SB), Y3, Y7
-	VFMADD213PD  constants<>+15232(SB), Y2, Y6
-	VFMADD213PD  constants<>+15232(SB), Y3, Y7
-	VFMADD213PD  constants<>+15296(SB), Y2, Y6
-	VFMADD213PD  constants<>+15296(SB), Y3, Y7
-	VFMADD213PD  constants<>+15360(SB), Y2, Y6
-	VFMADD213PD  constants<>+15360(SB), Y3, Y7
-	VFMADD213PD  constants<>+15424(SB), Y2, Y6
-	VFMADD213PD  constants<>+15424(SB), Y3, Y7
+	VFNMADD231PD constants<>+21504(SB), Y6, Y2
+	VFNMADD231PD constants<>+21504(SB), Y7, Y3
+	VMOVUPS      constants<>+21632(SB), Y6
+	VFMADD231PD  constants<>+21568(SB), Y2, Y6
+	VMOVUPS      constants<>+21632(SB), Y7
+	VFMADD231PD  constants<>+21568(SB), Y3, Y7
+	VFMADD213PD  constants<>+21696(SB), Y2, Y6
+	VFMADD213PD  constants<>+21696(SB), Y3, Y7
+	VFMADD213PD  constants<>+21760(SB), Y2, Y6
+	VFMADD213PD  constants<>+21760(SB), Y3, Y7
+	VFMADD213PD  constants<>+21824(SB), Y2, Y6
+	VFMADD213PD  constants<>+21824(SB), Y3, Y7
+	VFMADD213PD  constants<>+21888(SB), Y2, Y6
+	VFMADD213PD  constants<>+21888(SB), Y3, Y7
+	VFMADD213PD  constants<>+21952(SB), Y2, Y6
+	VFMADD213PD  constants<>+21952(SB), Y3, Y7
+	VFMADD213PD  constants<>+22016(SB), Y2, Y6
+	VFMADD213PD  constants<>+22016(SB), Y3, Y7
+	VFMADD213PD  constants<>+22080(SB), Y2, Y6
+	VFMADD213PD  constants<>+22080(SB), Y3, Y7
 	VFMADD213PD  constants<>+7360(SB), Y2, Y6
 	VFMADD213PD  constants<>+7360(SB), Y3, Y7
 	VMULPD       Y2, Y6, Y6
@@ -24380,29 +26470,29 @@ test:
 	VADDPD       constants<>+6464(SB), Y3, Y3
 	VADDPD       Y2, Y8, Y2
 	VADDPD       Y3, Y9, Y3
-	VSUBPD       constants<>+14784(SB), Y4, Y6
-	VSUBPD       constants<>+14784(SB), Y5, Y7
-	VMOVUPS      constants<>+14784(SB), Y8
+	VSUBPD       constants<>+21440(SB), Y4, Y6
+	VSUBPD       constants<>+21440(SB), Y5, Y7
+	VMOVUPS      constants<>+21440(SB), Y8
 	VFMADD231PD  constants<>+7360(SB), Y6, Y8
-	VMOVUPS      constants<>+14784(SB), Y6
+	VMOVUPS      constants<>+21440(SB), Y6
 	VFMADD231PD  constants<>+7360(SB), Y7, Y6
-	VSUBPD       constants<>+14784(SB), Y8, Y7
-	VSUBPD       constants<>+14784(SB), Y6, Y9
+	VSUBPD       constants<>+21440(SB), Y8, Y7
+	VSUBPD       constants<>+21440(SB), Y6, Y9
 	VSUBPD       Y7, Y4, Y4
 	VSUBPD       Y9, Y5, Y5
 	VPSLLQ       $0x34, Y8, Y7
-	VPADDQ       constants<>+15488(SB), Y7, Y7
+	VPADDQ       constants<>+22144(SB), Y7, Y7
 	VMULPD       Y7, Y2, Y7
 	VPSLLQ       $0x34, Y6, Y2
-	VPADDQ       constants<>+15488(SB), Y2, Y2
+	VPADDQ       constants<>+22144(SB), Y2, Y2
 	VMULPD       Y2, Y3, Y2
-	VSUBPD       constants<>+14784(SB), Y4, Y3
-	VSUBPD       constants<>+14784(SB), Y5, Y3
+	VSUBPD       constants<>+21440(SB), Y4, Y3
+	VSUBPD       constants<>+21440(SB), Y5, Y3
 	VPSLLQ       $0x34, Y4, Y3
-	VPADDQ       constants<>+15488(SB), Y3, Y3
+	VPADDQ       constants<>+22144(SB), Y3, Y3
 	VMULPD       Y3, Y7, Y3
 	VPSLLQ       $0x34, Y5, Y4
-	VPADDQ       constants<>+15488(SB), Y4, Y4
+	VPADDQ       constants<>+22144(SB), Y4, Y4
 	VMULPD       Y4, Y2, Y4
 	VPMOVSXDQ    X0, Y2
 	VMASKMOVPD   Y3, Y2, (AX)(DX*8)
@@ -24414,42 +26504,42 @@ test:
 	VEXTRACTI128 $0x01, Y1, X2
 	VPMOVSXDQ    X2, Y2
 	VMASKMOVPD   96(CX)(DX*8), Y2, Y2
-	VMOVUPS      constants<>+14656(SB), Y3
+	VMOVUPS      constants<>+21312(SB), Y3
 	VMAXPD       Y0, Y3, Y0
-	VMOVUPS      constants<>+14656(SB), Y3
+	VMOVUPS      constants<>+21312(SB), Y3
 	VMAXPD       Y2, Y3, Y2
-	VMOVUPS      constants<>+14592(SB), Y3
+	VMOVUPS      constants<>+21248(SB), Y3
 	VMINPD       Y0, Y3, Y0
-	VMOVUPS      constants<>+14592(SB), Y3
+	VMOVUPS      constants<>+21248(SB), Y3
 	VMINPD       Y2, Y3, Y2
-	VMOVUPS      constants<>+14784(SB), Y3
-	VFMADD231PD  constants<>+14720(SB), Y0, Y3
-	VMOVUPS      constants<>+14784(SB), Y4
-	VFMADD231PD  constants<>+14720(SB), Y2, Y4
-	VSUBPD       constants<>+14784(SB), Y3, Y5
-	VSUBPD       constants<>+14784(SB), Y4, Y6
+	VMOVUPS      constants<>+21440(SB), Y3
+	VFMADD231PD  constants<>+21376(SB), Y0, Y3
+	VMOVUPS      constants<>+21440(SB), Y4
+	VFMADD231PD  constants<>+21376(SB), Y2, Y4
+	VSUBPD       constants<>+21440(SB), Y3, Y5
+	VSUBPD       constants<>+21440(SB), Y4, Y6
 	VFNMADD231PD constants<>+6400(SB), Y5, Y0
 	VFNMADD231PD constants<>+6400(SB), Y6, Y2
-	VFNMADD231PD constants<>+14848(SB), Y5, Y0
-	VFNMADD231PD constants<>+14848(SB), Y6, Y2
-	VMOVUPS      constants<>+14976(SB), Y5
-	VFMADD231PD  constants<>+14912(SB), Y0, Y5
-	VMOVUPS      constants<>+14976(SB), Y6
-	VFMADD231PD  constants<>+14912(SB), Y2, Y6
-	VFMADD213PD  constants<>+15040(SB), Y0, Y5
-	VFMADD213PD  constants<>+15040(SB), Y2, Y6
-	VFMADD213PD  constants<>+15104(SB), Y0, Y5
-	VFMADD213PD  constants<>+15104(SB), Y2, Y6
-	VFMADD213PD  constants<>+15168(SB), Y0, Y5
-	VFMADD213PD  constants<>+15168(SB), Y2, Y6
-	VFMADD213PD  constants<>+15232(SB), Y0, Y5
-	VFMADD213PD  constants<>+15232(SB), Y2, Y6
-	VFMADD213PD  constants<>+15296(SB), Y0, Y5
-	VFMADD213PD  constants<>+15296(SB), Y2, Y6
-	VFMADD213PD  constants<>+15360(SB), Y0, Y5
-	VFMADD213PD  constants<>+15360(SB), Y2, Y6
-	VFMADD213PD  constants<>+15424(SB), Y0, Y5
-	VFMADD213PD  constants<>+15424(SB), Y2, Y6
+	VFNMADD231PD constants<>+21504(SB), Y5, Y0
+	VFNMADD231PD constants<>+21504(SB), Y6, Y2
+	VMOVUPS      constants<>+21632(SB), Y5
+	VFMADD231PD  constants<>+21568(SB), Y0, Y5
+	VMOVUPS      constants<>+21632(SB), Y6
+	VFMADD231PD  constants<>+21568(SB), Y2, Y6
+	VFMADD213PD  constants<>+21696(SB), Y0, Y5
+	VFMADD213PD  constants<>+21696(SB), Y2, Y6
+	VFMADD213PD  constants<>+21760(SB), Y0, Y5
+	VFMADD213PD  constants<>+21760(SB), Y2, Y6
+	VFMADD213PD  constants<>+21824(SB), Y0, Y5
+	VFMADD213PD  constants<>+21824(SB), Y2, Y6
+	VFMADD213PD  constants<>+21888(SB), Y0, Y5
+	VFMADD213PD  constants<>+21888(SB), Y2, Y6
+	VFMADD213PD  constants<>+21952(SB), Y0, Y5
+	VFMADD213PD  constants<>+21952(SB), Y2, Y6
+	VFMADD213PD  constants<>+22016(SB), Y0, Y5
+	VFMADD213PD  constants<>+22016(SB), Y2, Y6
+	VFMADD213PD  constants<>+22080(SB), Y0, Y5
+	VFMADD213PD  constants<>+22080(SB), Y2, Y6
 	VFMADD213PD  constants<>+7360(SB), Y0, Y5
 	VFMADD213PD  constants<>+7360(SB), Y2, Y6
 	VMULPD       Y0, Y5, Y5
@@ -24466,29 +26556,29 @@ test:
 	VADDPD       constants<>+6464(SB), Y2, Y2
 	VADDPD       Y0, Y7, Y0
 	VADDPD       Y2, Y8, Y2
-	VSUBPD       constants<>+14784(SB), Y3, Y5
-	VSUBPD       constants<>+14784(SB), Y4, Y6
-	VMOVUPS      constants<>+14784(SB), Y7
+	VSUBPD       constants<>+21440(SB), Y3, Y5
+	VSUBPD       constants<>+21440(SB), Y4, Y6
+	VMOVUPS      constants<>+21440(SB), Y7
 	VFMADD231PD  constants<>+7360(SB), Y5, Y7
-	VMOVUPS      constants<>+14784(SB), Y5
+	VMOVUPS      constants<>+21440(SB), Y5
 	VFMADD231PD  constants<>+7360(SB), Y6, Y5
-	VSUBPD       constants<>+14784(SB), Y7, Y6
-	VSUBPD       constants<>+14784(SB), Y5, Y8
+	VSUBPD       constants<>+21440(SB), Y7, Y6
+	VSUBPD       constants<>+21440(SB), Y5, Y8
 	VSUBPD       Y6, Y3, Y3
 	VSUBPD       Y8, Y4, Y4
 	VPSLLQ       $0x34, Y7, Y6
-	VPADDQ       constants<>+15488(SB), Y6, Y6
+	VPADDQ       constants<>+22144(SB), Y6, Y6
 	VMULPD       Y6, Y0, Y6
 	VPSLLQ       $0x34, Y5, Y0
-	VPADDQ       constants<>+15488(SB), Y0, Y0
+	VPADDQ       constants<>+22144(SB), Y0, Y0
 	VMULPD       Y0, Y2, Y0
-	VSUBPD       constants<>+14784(SB), Y3, Y2
-	VSUBPD       constants<>+14784(SB), Y4, Y2
+	VSUBPD       constants<>+21440(SB), Y3, Y2
+	VSUBPD       constants<>+21440(SB), Y4, Y2
 	VPSLLQ       $0x34, Y3, Y2
-	VPADDQ       constants<>+15488(SB), Y2, Y2
+	VPADDQ       constants<>+22144(SB), Y2, Y2
 	VMULPD       Y2, Y6, Y2
 	VPSLLQ       $0x34, Y4, Y3
-	VPADDQ       constants<>+15488(SB), Y3, Y3
+	VPADDQ       constants<>+22144(SB), Y3, Y3
 	VMULPD       Y3, Y0, Y3
 	VPMOVSXDQ    X1, Y0
 	VMASKMOVPD   Y2, Y0, 64(AX)(DX*8)
@@ -24514,10 +26604,10 @@ TEXT ·log64AVX2(SB), NOSPLIT, $0-24
 loop:
 	VMOVUPS     (CX)(DX*8), Y0
 	VMOVUPS     32(CX)(DX*8), Y1
-	VCMPPD      $0x11, constants<>+15552(SB), Y0, Y2
-	VCMPPD      $0x11, constants<>+15552(SB), Y1, Y3
-	VMULPD      constants<>+15616(SB), Y0, Y4
-	VMULPD      constants<>+15616(SB), Y1, Y5
+	VCMPPD      $0x11, constants<>+22208(SB), Y0, Y2
+	VCMPPD      $0x11, constants<>+22208(SB), Y1, Y3
+	VMULPD      constants<>+22272(SB), Y0, Y4
+	VMULPD      constants<>+22272(SB), Y1, Y5
 	VBLENDVPD   Y2, Y4, Y0, Y4
 	VBLENDVPD   Y3, Y5, Y1, Y5
 	VPADDQ      constants<>+6528(SB), Y4, Y4
@@ -24531,9 +26621,9 @@ loop:
 	VORPD       constants<>+6720(SB), Y4, Y4
 	VORPD       constants<>+6720(SB), Y5, Y5
 	VMOVUPS     constants<>+6784(SB), Y8
-	VBLENDVPD   Y2, constants<>+15680(SB), Y8, Y2
+	VBLENDVPD   Y2, constants<>+22336(SB), Y8, Y2
 	VMOVUPS     constants<>+6784(SB), Y8
-	VBLENDVPD   Y3, constants<>+15680(SB), Y8, Y3
+	VBLENDVPD   Y3, constants<>+22336(SB), Y8, Y3
 	VSUBPD      Y2, Y4, Y2
 	VSUBPD      Y3, Y5, Y3
 	VSUBPD      constants<>+6464(SB), Y6, Y4
@@ -24576,26 +26666,26 @@ loop:
 	VSUBPD      Y7, Y5, Y5
 	VFMADD231PD constants<>+7488(SB), Y2, Y4
 	VFMADD231PD constants<>+7488(SB), Y3, Y5
-	VCMPPD      $0x11, constants<>+15744(SB), Y0, Y2
-	VCMPPD      $0x11, constants<>+15744(SB), Y1, Y3
+	VCMPPD      $0x11, constants<>+22400(SB), Y0, Y2
+	VCMPPD      $0x11, constants<>+22400(SB), Y1, Y3
 	VBLENDVPD   Y2, Y4, Y0, Y2
 	VBLENDVPD   Y3, Y5, Y1, Y3
-	VCMPPD      $0x11, constants<>+15808(SB), Y0, Y4
-	VCMPPD      $0x11, constants<>+15808(SB), Y1, Y5
-	VBLENDVPD   Y4, constants<>+15872(SB), Y2, Y2
-	VBLENDVPD   Y5, constants<>+15872(SB), Y3, Y3
-	VCMPPD      $0x00, constants<>+15808(SB), Y0, Y0
-	VCMPPD      $0x00, constants<>+15808(SB), Y1, Y1
-	VBLENDVPD   Y0, constants<>+15936(SB), Y2, Y0
-	VBLENDVPD   Y1, constants<>+15936(SB), Y3, Y1
+	VCMPPD      $0x11, constants<>+10560(SB), Y0, Y4
+	VCMPPD      $0x11, constants<>+10560(SB), Y1, Y5
+	VBLENDVPD   Y4, constants<>+22464(SB), Y2, Y2
+	VBLENDVPD   Y5, constants<>+22464(SB), Y3, Y3
+	VCMPPD      $0x00, constants<>+10560(SB), Y0, Y0
+	VCMPPD      $0x00, constants<>+10560(SB), Y1, Y1
+	VBLENDVPD   Y0, constants<>+22528(SB), Y2, Y0
+	VBLENDVPD   Y1, constants<>+22528(SB), Y3, Y1
 	VMOVUPS     Y0, (AX)(DX*8)
 	VMOVUPS     Y1, 32(AX)(DX*8)
 	VMOVUPS     64(CX)(DX*8), Y0
 	VMOVUPS     96(CX)(DX*8), Y1
-	VCMPPD      $0x11, constants<>+15552(SB), Y0, Y2
-	VCMPPD      $0x11, constants<>+15552(SB), Y1, Y3
-	VMULPD      constants<>+15616(SB), Y0, Y4
-	VMULPD      constants<>+15616(SB), Y1, Y5
+	VCMPPD      $0x11, constants<>+22208(SB), Y0, Y2
+	VCMPPD      $0x11, constants<>+22208(SB), Y1, Y3
+	VMULPD      constants<>+22272(SB), Y0, Y4
+	VMULPD      constants<>+22272(SB), Y1, Y5
 	VBLENDVPD   Y2, Y4, Y0, Y4
 	VBLENDVPD   Y3, Y5, Y1, Y5
 	VPADDQ      constants<>+6528(SB), Y4, Y4
@@ -24609,9 +26699,9 @@ loop:
 	VORPD       constants<>+6720(SB), Y4, Y4
 	VORPD       constants<>+6720(SB), Y5, Y5
 	VMOVUPS     constants<>+6784(SB), Y8
-	VBLENDVPD   Y2, constants<>+15680(SB), Y8, Y2
+	VBLENDVPD   Y2, constants<>+22336(SB), Y8, Y2
 	VMOVUPS     constants<>+6784(SB), Y8
-	VBLENDVPD   Y3, constants<>+15680(SB), Y8, Y3
+	VBLENDVPD   Y3, constants<>+22336(SB), Y8, Y3
 	VSUBPD      Y2, Y4, Y2
 	VSUBPD      Y3, Y5, Y3
 	VSUBPD      constants<>+6464(SB), Y6, Y4
@@ -24654,18 +26744,18 @@ loop:
 	VSUBPD      Y7, Y5, Y5
 	VFMADD231PD constants<>+7488(SB), Y2, Y4
 	VFMADD231PD constants<>+7488(SB), Y3, Y5
-	VCMPPD      $0x11, constants<>+15744(SB), Y0, Y2
-	VCMPPD      $0x11, constants<>+15744(SB), Y1, Y3
+	VCMPPD      $0x11, constants<>+22400(SB), Y0, Y2
+	VCMPPD      $0x11, constants<>+22400(SB), Y1, Y3
 	VBLENDVPD   Y2, Y4, Y0, Y2
 	VBLENDVPD   Y3, Y5, Y1, Y3
-	VCMPPD      $0x11, constants<>+15808(SB), Y0, Y4
-	VCMPPD      $0x11, constants<>+15808(SB), Y1, Y5
-	VBLENDVPD   Y4, constants<>+15872(SB), Y2, Y2
-	VBLENDVPD   Y5, constants<>+15872(SB), Y3, Y3
-	VCMPPD      $0x00, constants<>+15808(SB), Y0, Y0
-	VCMPPD      $0x00, constants<>+15808(SB), Y1, Y1
-	VBLENDVPD   Y0, constants<>+15936(SB), Y2, Y0
-	VBLENDVPD   Y1, constants<>+15936(SB), Y3, Y1
+	VCMPPD      $0x11, constants<>+10560(SB), Y0, Y4
+	VCMPPD      $0x11, constants<>+10560(SB), Y1, Y5
+	VBLENDVPD   Y4, constants<>+22464(SB), Y2, Y2
+	VBLENDVPD   Y5, constants<>+22464(SB), Y3, Y3
+	VCMPPD      $0x00, constants<>+10560(SB), Y0, Y0
+	VCMPPD      $0x00, constants<>+10560(SB), Y1, Y1
+	VBLENDVPD   Y0, constants<>+22528(SB), Y2, Y0
+	VBLENDVPD   Y1, constants<>+22528(SB), Y3, Y1
 	VMOVUPS     Y0, 64(AX)(DX*8)
 	VMOVUPS     Y1, 96(AX)(DX*8)
 	ADDQ        $+16, DX
@@ -24684,10 +26774,10 @@ test:
 	VEXTRACTI128 $0x01, Y0, X3
 	VPMOVSXDQ    X3, Y3
 	VMASKMOVPD   32(CX)(DX*8), Y3, Y3
-	VCMPPD       $0x11, constants<>+15552(SB), Y2, Y4
-	VCMPPD       $0x11, constants<>+15552(SB), Y3, Y5
-	VMULPD       constants<>+15616(SB), Y2, Y6
-	VMULPD       constants<>+15616(SB), Y3, Y7
+	VCMPPD       $0x11, constants<>+22208(SB), Y2, Y4
+	VCMPPD       $0x11, constants<>+22208(SB), Y3, Y5
+	VMULPD       constants<>+22272(SB), Y2, Y6
+	VMULPD       constants<>+22272(SB), Y3, Y7
 	VBLENDVPD    Y4, Y6, Y2, Y6
 	VBLENDVPD    Y5, Y7, Y3, Y7
 	VPADDQ       constants<>+6528(SB), Y6, Y6
@@ -24701,9 +26791,9 @@ test:
 	VORPD        constants<>+6720(SB), Y6, Y6
 	VORPD        constants<>+6720(SB), Y7, Y7
 	VMOVUPS      constants<>+6784(SB), Y10
-	VBLENDVPD    Y4, constants<>+15680(SB), Y10, Y4
+	VBLENDVPD    Y4, constants<>+22336(SB), Y10, Y4
 	VMOVUPS      constants<>+6784(SB), Y10
-	VBLENDVPD    Y5, constants<>+15680(SB), Y10, Y5
+	VBLENDVPD    Y5, constants<>+22336(SB), Y10, Y5
 	VSUBPD       Y4, Y6, Y4
 	VSUBPD       Y5, Y7, Y5
 	VSUBPD       constants<>+6464(SB), Y8, Y6
@@ -24746,18 +26836,18 @@ test:
 	VSUBPD       Y9, Y7, Y7
 	VFMADD231PD  constants<>+7488(SB), Y4, Y6
 	VFMADD231PD  constants<>+7488(SB), Y5, Y7
-	VCMPPD       $0x11, constants<>+15744(SB), Y2, Y4
-	VCMPPD       $0x11, constants<>+15744(SB), Y3, Y5
+	VCMPPD       $0x11, constants<>+22400(SB), Y2, Y4
+	VCMPPD       $0x11, constants<>+22400(SB), Y3, Y5
 	VBLENDVPD    Y4, Y6, Y2, Y4
 	VBLENDVPD    Y5, Y7, Y3, Y5
-	VCMPPD       $0x11, constants<>+15808(SB), Y2, Y6
-	VCMPPD       $0x11, constants<>+15808(SB), Y3, Y7
-	VBLENDVPD    Y6, constants<>+15872(SB), Y4, Y4
-	VBLENDVPD    Y7, constants<>+15872(SB), Y5, Y5
-	VCMPPD       $0x00, constants<>+15808(SB), Y2, Y2
-	VCMPPD       $0x00, constants<>+15808(SB), Y3, Y3
-	VBLENDVPD    Y2, constants<>+15936(SB), Y4, Y2
-	VBLENDVPD    Y3, constants<>+15936(SB), Y5, Y3
+	VCMPPD       $0x11, constants<>+10560(SB), Y2, Y6
+	VCMPPD       $0x11, constants<>+10560(SB), Y3, Y7
+	VBLENDVPD    Y6, constants<>+22464(SB), Y4, Y4
+	VBLENDVPD    Y7, constants<>+22464(SB), Y5, Y5
+	VCMPPD       $0x00, constants<>+10560(SB), Y2, Y2
+	VCMPPD       $0x00, constants<>+10560(SB), Y3, Y3
+	VBLENDVPD    Y2, constants<>+22528(SB), Y4, Y2
+	VBLENDVPD    Y3, constants<>+22528(SB), Y5, Y3
 	VPMOVSXDQ    X0, Y4
 	VMASKMOVPD   Y2, Y4, (AX)(DX*8)
 	VEXTRACTI128 $0x01, Y0, X0
@@ -24768,10 +26858,10 @@ test:
 	VEXTRACTI128 $0x01, Y1, X2
 	VPMOVSXDQ    X2, Y2
 	VMASKMOVPD   96(CX)(DX*8), Y2, Y2
-	VCMPPD       $0x11, constants<>+15552(SB), Y0, Y3
-	VCMPPD       $0x11, constants<>+15552(SB), Y2, Y4
-	VMULPD       constants<>+15616(SB), Y0, Y5
-	VMULPD       constants<>+15616(SB), Y2, Y6
+	VCMPPD       $0x11, constants<>+22208(SB), Y0, Y3
+	VCMPPD       $0x11, constants<>+22208(SB), Y2, Y4
+	VMULPD       constants<>+22272(SB), Y0, Y5
+	VMULPD       constants<>+22272(SB), Y2, Y6
 	VBLENDVPD    Y3, Y5, Y0, Y5
 	VBLENDVPD    Y4, Y6, Y2, Y6
 	VPADDQ       constants<>+6528(SB), Y5, Y5
@@ -24785,9 +26875,9 @@ test:
 	VORPD        constants<>+6720(SB), Y5, Y5
 	VORPD        constants<>+6720(SB), Y6, Y6
 	VMOVUPS      constants<>+6784(SB), Y9
-	VBLENDVPD    Y3, constants<>+15680(SB), Y9, Y3
+	VBLENDVPD    Y3, constants<>+22336(SB), Y9, Y3
 	VMOVUPS      constants<>+6784(SB), Y9
-	VBLENDVPD    Y4, constants<>+15680(SB), Y9, Y4
+	VBLENDVPD    Y4, constants<>+22336(SB), Y9, Y4
 	VSUBPD       Y3, Y5, Y3
 	VSUBPD       Y4, Y6, Y4
 	VSUBPD       constants<>+6464(SB), Y7, Y5
@@ -24830,18 +26920,18 @@ test:
 	VSUBPD       Y8, Y6, Y6
 	VFMADD231PD  constants<>+7488(SB), Y3, Y5
 	VFMADD231PD  constants<>+7488(SB), Y4, Y6
-	VCMPPD       $0x11, constants<>+15744(SB), Y0, Y3
-	VCMPPD       $0x11, constants<>+15744(SB), Y2, Y4
+	VCMPPD       $0x11, constants<>+22400(SB), Y0, Y3
+	VCMPPD       $0x11, constants<>+22400(SB), Y2, Y4
 	VBLENDVPD    Y3, Y5, Y0, Y3
 	VBLENDVPD    Y4, Y6, Y2, Y4
-	VCMPPD       $0x11, constants<>+15808(SB), Y0, Y5
-	VCMPPD       $0x11, constants<>+15808(SB), Y2, Y6
-	VBLENDVPD    Y5, constants<>+15872(SB), Y3, Y3
-	VBLENDVPD    Y6, constants<>+15872(SB), Y4, Y4
-	VCMPPD       $0x00, constants<>+15808(SB), Y0, Y0
-	VCMPPD       $0x00, constants<>+15808(SB), Y2, Y2
-	VBLENDVPD    Y0, constants<>+15936(SB), Y3, Y0
-	VBLENDVPD    Y2, constants<>+15936(SB), Y4, Y2
+	VCMPPD       $0x11, constants<>+10560(SB), Y0, Y5
+	VCMPPD       $0x11, constants<>+10560(SB), Y2, Y6
+	VBLENDVPD    Y5, constants<>+22464(SB), Y3, Y3
+	VBLENDVPD    Y6, constants<>+22464(SB), Y4, Y4
+	VCMPPD       $0x00, constants<>+10560(SB), Y0, Y0
+	VCMPPD       $0x00, constants<>+10560(SB), Y2, Y2
+	VBLENDVPD    Y0, constants<>+22528(SB), Y3, Y0
+	VBLENDVPD    Y2, constants<>+22528(SB), Y4, Y2
 	VPMOVSXDQ    X1, Y3
 	VMASKMOVPD   Y0, Y3, 64(AX)(DX*8)
 	VEXTRACTI128 $0x01, Y1, X0
@@ -24868,53 +26958,53 @@ loop:
 	VMOVUPS      32(CX)(DX*8), Y1
 	VANDPD       constants<>+5824(SB), Y0, Y2
 	VANDPD       constants<>+5824(SB), Y1, Y3
-	VMULPD       constants<>+16064(SB), Y2, Y2
-	VMULPD       constants<>+16064(SB), Y3, Y3
-	VMOVUPS      constants<>+16000(SB), Y4
+	VMULPD       constants<>+22656(SB), Y2, Y2
+	VMULPD       constants<>+22656(SB), Y3, Y3
+	VMOVUPS      constants<>+22592(SB), Y4
 	VMAXPD       Y2, Y4, Y2
-	VMOVUPS      constants<>+16000(SB), Y4
+	VMOVUPS      constants<>+22592(SB), Y4
 	VMAXPD       Y3, Y4, Y3
-	VMOVUPS      constants<>+14784(SB), Y4
-	VFMADD231PD  constants<>+14720(SB), Y2, Y4
-	VMOVUPS      constants<>+14784(SB), Y5
-	VFMADD231PD  constants<>+14720(SB), Y3, Y5
-	VSUBPD       constants<>+14784(SB), Y4, Y6
-	VSUBPD       constants<>+14784(SB), Y5, Y7
+	VMOVUPS      constants<>+21440(SB), Y4
+	VFMADD231PD  constants<>+21376(SB), Y2, Y4
+	VMOVUPS      constants<>+21440(SB), Y5
+	VFMADD231PD  constants<>+21376(SB), Y3, Y5
+	VSUBPD       constants<>+21440(SB), Y4, Y6
+	VSUBPD       constants<>+21440(SB), Y5, Y7
 	VFNMADD231PD constants<>+6400(SB), Y6, Y2
 	VFNMADD231PD constants<>+6400(SB), Y7, Y3
-	VFNMADD231PD constants<>+14848(SB), Y6, Y2
-	VFNMADD231PD constants<>+14848(SB), Y7, Y3
+	VFNMADD231PD constants<>+21504(SB), Y6, Y2
+	VFNMADD231PD constants<>+21504(SB), Y7, Y3
 	VMULPD       Y2, Y2, Y6
 	VMULPD       Y3, Y3, Y7
-	VMOVUPS      constants<>+14976(SB), Y8
-	VFMADD231PD  constants<>+14912(SB), Y2, Y8
-	VMOVUPS      constants<>+14976(SB), Y9
-	VFMADD231PD  constants<>+14912(SB), Y3, Y9
-	VFMADD213PD  constants<>+15040(SB), Y2, Y8
-	VFMADD213PD  constants<>+15040(SB), Y3, Y9
-	VFMADD213PD  constants<>+15104(SB), Y2, Y8
-	VFMADD213PD  constants<>+15104(SB), Y3, Y9
-	VFMADD213PD  constants<>+15168(SB), Y2, Y8
-	VFMADD213PD  constants<>+15168(SB), Y3, Y9
-	VFMADD213PD  constants<>+15232(SB), Y2, Y8
-	VFMADD213PD  constants<>+15232(SB), Y3, Y9
-	VFMADD213PD  constants<>+15296(SB), Y2, Y8
-	VFMADD213PD  constants<>+15296(SB), Y3, Y9
-	VFMADD213PD  constants<>+15360(SB), Y2, Y8
-	VFMADD213PD  constants<>+15360(SB), Y3, Y9
-	VFMADD213PD  constants<>+15424(SB), Y2, Y8
-	VFMADD213PD  constants<>+15424(SB), Y3, Y9
+	VMOVUPS      constants<>+21632(SB), Y8
+	VFMADD231PD  constants<>+21568(SB), Y2, Y8
+	VMOVUPS      constants<>+21632(SB), Y9
+	VFMADD231PD  constants<>+21568(SB), Y3, Y9
+	VFMADD213PD  constants<>+21696(SB), Y2, Y8
+	VFMADD213PD  constants<>+21696(SB), Y3, Y9
+	VFMADD213PD  constants<>+21760(SB), Y2, Y8
+	VFMADD213PD  constants<>+21760(SB), Y3, Y9
+	VFMADD213PD  constants<>+21824(SB), Y2, Y8
+	VFMADD213PD  constants<>+21824(SB), Y3, Y9
+	VFMADD213PD  constants<>+21888(SB), Y2, Y8
+	VFMADD213PD  constants<>+21888(SB), Y3, Y9
+	VFMADD213PD  constants<>+21952(SB), Y2, Y8
+	VFMADD213PD  constants<>+21952(SB), Y3, Y9
+	VFMADD213PD  constants<>+22016(SB), Y2, Y8
+	VFMADD213PD  constants<>+22016(SB), Y3, Y9
+	VFMADD213PD  constants<>+22080(SB), Y2, Y8
+	VFMADD213PD  constants<>+22080(SB), Y3, Y9
 	VFMADD213PD  constants<>+7360(SB), Y2, Y8
 	VFMADD213PD  constants<>+7360(SB), Y3, Y9
 	VFMADD231PD  Y8, Y6, Y2
 	VFMADD231PD  Y9, Y7, Y3
 	VMOVUPS      constants<>+6464(SB), Y6
 	VPSLLQ       $0x34, Y4, Y4
-	VPADDQ       constants<>+15488(SB), Y4, Y4
+	VPADDQ       constants<>+22144(SB), Y4, Y4
 	VMULPD       Y4, Y6, Y4
 	VMOVUPS      constants<>+6464(SB), Y6
 	VPSLLQ       $0x34, Y5, Y5
-	VPADDQ       constants<>+15488(SB), Y5, Y5
+	VPADDQ       constants<>+22144(SB), Y5, Y5
 	VMULPD       Y5, Y6, Y5
 	VMOVUPS      constants<>+6464(SB), Y6
 	VSUBPD       Y4, Y6, Y6
@@ -24928,8 +27018,8 @@ loop:
 	VFMADD231PD  Y5, Y3, Y9
 	VDIVPD       Y8, Y6, Y2
 	VDIVPD       Y9, Y7, Y3
-	VANDPD       constants<>+10624(SB), Y0, Y0
-	VANDPD       constants<>+10624(SB), Y1, Y1
+	VANDPD       constants<>+12416(SB), Y0, Y0
+	VANDPD       constants<>+12416(SB), Y1, Y1
 	VORPD        Y0, Y2, Y0
 	VORPD        Y1, Y3, Y1
 	VMOVUPS      Y0, (AX)(DX*8)
@@ -24938,53 +27028,53 @@ loop:
 	VMOVUPS      96(CX)(DX*8), Y1
 	VANDPD       constants<>+5824(SB), Y0, Y2
 	VANDPD       constants<>+5824(SB), Y1, Y3
-	VMULPD       constants<>+16064(SB), Y2, Y2
-	VMULPD       constants<>+16064(SB), Y3, Y3
-	VMOVUPS      constants<>+16000(SB), Y4
+	VMULPD       constants<>+22656(SB), Y2, Y2
+	VMULPD       constants<>+22656(SB), Y3, Y3
+	VMOVUPS      constants<>+22592(SB), Y4
 	VMAXPD       Y2, Y4, Y2
-	VMOVUPS      constants<>+16000(SB), Y4
+	VMOVUPS      constants<>+22592(SB), Y4
 	VMAXPD       Y3, Y4, Y3
-	VMOVUPS      constants<>+14784(SB), Y4
-	VFMADD231PD  constants<>+14720(SB), Y2, Y4
-	VMOVUPS      constants<>+14784(SB), Y5
-	VFMADD231PD  constants<>+14720(SB), Y3, Y5
-	VSUBPD       constants<>+14784(SB), Y4, Y6
-	VSUBPD       constants<>+14784(SB), Y5, Y7
+	VMOVUPS      constants<>+21440(SB), Y4
+	VFMADD231PD  constants<>+21376(SB), Y2, Y4
+	VMOVUPS      constants<>+21440(SB), Y5
+	VFMADD231PD  constants<>+21376(SB), Y3, Y5
+	VSUBPD       constants<>+21440(SB), Y4, Y6
+	VSUBPD       constants<>+21440(SB), Y5, Y7
 	VFNMADD231PD constants<>+6400(SB), Y6, Y2
 	VFNMADD231PD constants<>+6400(SB), Y7, Y3
-	VFNMADD231PD constants<>+14848(SB), Y6, Y2
-	VFNMADD231PD constants<>+14848(SB), Y7, Y3
+	VFNMADD231PD constants<>+21504(SB), Y6, Y2
+	VFNMADD231PD constants<>+21504(SB), Y7, Y3
 	VMULPD       Y2, Y2, Y6
 	VMULPD       Y3, Y3, Y7
-	VMOVUPS      constants<>+14976(SB), Y8
-	VFMADD231PD  constants<>+14912(SB), Y2, Y8
-	VMOVUPS      constants<>+14976(SB), Y9
-	VFMADD231PD  constants<>+14912(SB), Y3, Y9
-	VFMADD213PD  constants<>+15040(SB), Y2, Y8
-	VFMADD213PD  constants<>+15040(SB), Y3, Y9
-	VFMADD213PD  constants<>+15104(SB), Y2, Y8
-	VFMADD213PD  constants<>+15104(SB), Y3, Y9
-	VFMADD213PD  constants<>+15168(SB), Y2, Y8
-	VFMADD213PD  constants<>+15168(SB), Y3, Y9
-	VFMADD213PD  constants<>+15232(SB), Y2, Y8
-	VFMADD213PD  constants<>+15232(SB), Y3, Y9
-	VFMADD213PD  constants<>+15296(SB), Y2, Y8
-	VFMADD213PD  constants<>+15296(SB), Y3, Y9
-	VFMADD213PD  constants<>+15360(SB), Y2, Y8
-	VFMADD213PD  constants<>+15360(SB), Y3, Y9
-	VFMADD213PD  constants<>+15424(SB), Y2, Y8
-	VFMADD213PD  constants<>+15424(SB), Y3, Y9
+	VMOVUPS      constants<>+21632(SB), Y8
+	VFMADD231PD  constants<>+21568(SB), Y2, Y8
+	VMOVUPS      constants<>+21632(SB), Y9
+	VFMADD231PD  constants<>+21568(SB), Y3, Y9
+	VFMADD213PD  constants<>+21696(SB), Y2, Y8
+	VFMADD213PD  constants<>+21696(SB), Y3, Y9
+	VFMADD213PD  constants<>+21760(SB), Y2, Y8
+	VFMADD213PD  constants<>+21760(SB), Y3, Y9
+	VFMADD213PD  constants<>+21824(SB), Y2, Y8
+	VFMADD213PD  constants<>+21824(SB), Y3, Y9
+	VFMADD213PD  constants<>+21888(SB), Y2, Y8
+	VFMADD213PD  constants<>+21888(SB), Y3, Y9
+	VFMADD213PD  constants<>+21952(SB), Y2, Y8
+	VFMADD213PD  constants<>+21952(SB), Y3, Y9
+	VFMADD213PD  constants<>+22016(SB), Y2, Y8
+	VFMADD213PD  constants<>+22016(SB), Y3, Y9
+	VFMADD213PD  constants<>+22080(SB), Y2, Y8
+	VFMADD213PD  constants<>+22080(SB), Y3, Y9
 	VFMADD213PD  constants<>+7360(SB), Y2, Y8
 	VFMADD213PD  constants<>+7360(SB), Y3, Y9
 	VFMADD231PD  Y8, Y6, Y2
 	VFMADD231PD  Y9, Y7, Y3
 	VMOVUPS      constants<>+6464(SB), Y6
 	VPSLLQ       $0x34, Y4, Y4
-	VPADDQ       constants<>+15488(SB), Y4, Y4
+	VPADDQ       constants<>+22144(SB), Y4, Y4
 	VMULPD       Y4, Y6, Y4
 	VMOVUPS      constants<>+6464(SB), Y6
 	VPSLLQ       $0x34, Y5, Y5
-	VPADDQ       constants<>+15488(SB), Y5, Y5
+	VPADDQ       constants<>+22144(SB), Y5, Y5
 	VMULPD       Y5, Y6, Y5
 	VMOVUPS      constants<>+6464(SB), Y6
 	VSUBPD       Y4, Y6, Y6
@@ -24998,8 +27088,8 @@ loop:
 	VFMADD231PD  Y5, Y3, Y9
 	VDIVPD       Y8, Y6, Y2
 	VDIVPD       Y9, Y7, Y3
-	VANDPD       constants<>+10624(SB), Y0, Y0
-	VANDPD       constants<>+10624(SB), Y1, Y1
+	VANDPD       constants<>+12416(SB), Y0, Y0
+	VANDPD       constants<>+12416(SB), Y1, Y1
 	VORPD        Y0, Y2, Y0
 	VORPD        Y1, Y3, Y1
 	VMOVUPS      Y0, 64(AX)(DX*8)
@@ -25022,53 +27112,53 @@ test:
 	VMASKMOVPD   32(CX)(DX*8), Y3, Y3
 	VANDPD       constants<>+5824(SB), Y2, Y4
 	VANDPD       constants<>+5824(SB), Y3, Y5
-	VMULPD       constants<>+16064(SB), Y4, Y4
-	VMULPD       constants<>+16064(SB), Y5, Y5
-	VMOVUPS      constants<>+16000(SB), Y6
+	VMULPD       constants<>+22656(SB), Y4, Y4
+	VMULPD       constants<>+22656(SB), Y5, Y5
+	VMOVUPS      constants<>+22592(SB), Y6
 	VMAXPD       Y4, Y6, Y4
-	VMOVUPS      constants<>+16000(SB), Y6
+	VMOVUPS      constants<>+22592(SB), Y6
 	VMAXPD       Y5, Y6, Y5
-	VMOVUPS      constants<>+14784(SB), Y6
-	VFMADD231PD  constants<>+14720(SB), Y4, Y6
-	VMOVUPS      constants<>+14784(SB), Y7
-	VFMADD231PD  constants<>+14720(SB), Y5, Y7
-	VSUBPD       constants<>+14784(SB), Y6, Y8
-	VSUBPD       constants<>+14784(SB), Y7, Y9
+	VMOVUPS      constants<>+21440(SB), Y6
+	VFMADD231PD  constants<>+21376(SB), Y4, Y6
+	VMOVUPS      constants<>+21440(SB), Y7
+	VFMADD231PD  constants<>+21376(SB), Y5, Y7
+	VSUBPD       constants<>+21440(SB), Y6, Y8
+	VSUBPD       constants<>+21440(SB), Y7, Y9
 	VFNMADD231PD constants<>+6400(SB), Y8, Y4
 	VFNMADD231PD constants<>+6400(SB), Y9, Y5
-	VFNMADD231PD constants<>+14848(SB), Y8, Y4
-	VFNMADD231PD constants<>+14848(SB), Y9, Y5
+	VFNMADD231PD constants<>+21504(SB), Y8, Y4
+	VFNMADD231PD constants<>+21504(SB), Y9, Y5
 	VMULPD       Y4, Y4, Y8
 	VMULPD       Y5, Y5, Y9
-	VMOVUPS      constants<>+14976(SB), Y10
-	VFMADD231PD  constants<>+14912(SB), Y4, Y10
-	VMOVUPS      constants<>+14976(SB), Y11
-	VFMADD231PD  constants<>+14912(SB), Y5, Y11
-	VFMADD213PD  constants<>+15040(SB), Y4, Y10
-	VFMADD213PD  constants<>+15040(SB), Y5, Y11
-	VFMADD213PD  constants<>+15104(SB), Y4, Y10
-	VFMADD213PD  constants<>+15104(SB), Y5, Y11
-	VFMADD213PD  constants<>+15168(SB), Y4, Y10
-	VFMADD213PD  constants<>+15168(SB), Y5, Y11
-	VFMADD213PD  constants<>+15232(SB), Y4, Y10
-	VFMADD213PD  constants<>+15232(SB), Y5, Y11
-	VFMADD213PD  constants<>+15296(SB), Y4, Y10
-	VFMADD213PD  constants<>+15296(SB), Y5, Y11
-	VFMADD213PD  constants<>+15360(SB), Y4, Y10
-	VFMADD213PD  constants<>+15360(SB), Y5, Y11
-	VFMADD213PD  constants<>+15424(SB), Y4, Y10
-	VFMADD213PD  constants<>+15424(SB), Y5, Y11
+	VMOVUPS      constants<>+21632(SB), Y10
+	VFMADD231PD  constants<>+21568(SB), Y4, Y10
+	VMOVUPS      constants<>+21632(SB), Y11
+	VFMADD231PD  constants<>+21568(SB), Y5, Y11
+	VFMADD213PD  constants<>+21696(SB), Y4, Y10
+	VFMADD213PD  constants<>+21696(SB), Y5, Y11
+	VFMADD213PD  constants<>+21760(SB), Y4, Y10
+	VFMADD213PD  constants<>+21760(SB), Y5, Y11
+	VFMADD213PD  constants<>+21824(SB), Y4, Y10
+	VFMADD213PD  constants<>+21824(SB), Y5, Y11
+	VFMADD213PD  constants<>+21888(SB), Y4, Y10
+	VFMADD213PD  constants<>+21888(SB), Y5, Y11
+	VFMADD213PD  constants<>+21952(SB), Y4, Y10
+	VFMADD213PD  constants<>+21952(SB), Y5, Y11
+	VFMADD213PD  constants<>+22016(SB), Y4, Y10
+	VFMADD213PD  constants<>+22016(SB), Y5, Y11
+	VFMADD213PD  constants<>+22080(SB), Y4, Y10
+	VFMADD213PD  constants<>+22080(SB), Y5, Y11
 	VFMADD213PD  constants<>+7360(SB), Y4, Y10
 	VFMADD213PD  constants<>+7360(SB), Y5, Y11
 	VFMADD231PD  Y10, Y8, Y4
 	VFMADD231PD  Y11, Y9, Y5
 	VMOVUPS      constants<>+6464(SB), Y8
 	VPSLLQ       $0x34, Y6, Y6
-	VPADDQ       constants<>+15488(SB), Y6, Y6
+	VPADDQ       constants<>+22144(SB), Y6, Y6
 	VMULPD       Y6, Y8, Y6
 	VMOVUPS      constants<>+6464(SB), Y8
 	VPSLLQ       $0x34, Y7, Y7
-	VPADDQ       constants<>+15488(SB), Y7, Y7
+	VPADDQ       constants<>+22144(SB), Y7, Y7
 	VMULPD       Y7, Y8, Y7
 	VMOVUPS      constants<>+6464(SB), Y8
 	VSUBPD       Y6, Y8, Y8
@@ -25082,8 +27172,8 @@ test:
 	VFMADD231PD  Y7, Y5, Y11
 	VDIVPD       Y10, Y8, Y4
 	VDIVPD       Y11, Y9, Y5
-	VANDPD       constants<>+10624(SB), Y2, Y2
-	VANDPD       constants<>+10624(SB), Y3, Y3
+	VANDPD       constants<>+12416(SB), Y2, Y2
+	VANDPD       constants<>+12416(SB), Y3, Y3
 	VORPD        Y2, Y4, Y2
 	VORPD        Y3, Y5, Y3
 	VPMOVSXDQ    X0, Y4
@@ -25098,53 +27188,53 @@ test:
 	VMASKMOVPD   96(CX)(DX*8), Y2, Y2
 	VANDPD       constants<>+5824(SB), Y0, Y3
 	VANDPD       constants<>+5824(SB), Y2, Y4
-	VMULPD       constants<>+16064(SB), Y3, Y3
-	VMULPD       constants<>+16064(SB), Y4, Y4
-	VMOVUPS      constants<>+16000(SB), Y5
+	VMULPD       constants<>+22656(SB), Y3, Y3
+	VMULPD       constants<>+22656(SB), Y4, Y4
+	VMOVUPS      constants<>+22592(SB), Y5
 	VMAXPD       Y3, Y5, Y3
-	VMOVUPS      constants<>+16000(SB), Y5
+	VMOVUPS      constants<>+22592(SB), Y5
 	VMAXPD       Y4, Y5, Y4
-	VMOVUPS      constants<>+14784(SB), Y5
-	VFMADD231PD  constants<>+14720(SB), Y3, Y5
-	VMOVUPS      constants<>+14784(SB), Y6
-	VFMADD231PD  constants<>+14720(SB), Y4, Y6
-	VSUBPD       constants<>+14784(SB), Y5, Y7
-	VSUBPD       constants<>+14784(SB), Y6, Y8
+	VMOVUPS      constants<>+21440(SB), Y5
+	VFMADD231PD  constants<>+21376(SB), Y3, Y5
+	VMOVUPS      constants<>+21440(SB), Y6
+	VFMADD231PD  constants<>+21376(SB), Y4, Y6
+	VSUBPD       constants<>+21440(SB), Y5, Y7
+	VSUBPD       constants<>+21440(SB), Y6, Y8
 	VFNMADD231PD constants<>+6400(SB), Y7, Y3
 	VFNMADD231PD constants<>+6400(SB), Y8, Y4
-	VFNMADD231PD constants<>+14848(SB), Y7, Y3
-	VFNMADD231PD constants<>+14848(SB), Y8, Y4
+	VFNMADD231PD constants<>+21504(SB), Y7, Y3
+	VFNMADD231PD constants<>+21504(SB), Y8, Y4
 	VMULPD       Y3, Y3, Y7
 	VMULPD       Y4, Y4, Y8
-	VMOVUPS      constants<>+14976(SB), Y9
-	VFMADD231PD  constants<>+14912(SB), Y3, Y9
-	VMOVUPS      constants<>+14976(SB), Y10
-	VFMADD231PD  constants<>+14912(SB), Y4, Y10
-	VFMADD213PD  constants<>+15040(SB), Y3, Y9
-	VFMADD213PD  constants<>+15040(SB), Y4, Y10
-	VFMADD213PD  constants<>+15104(SB), Y3, Y9
-	VFMADD213PD  constants<>+15104(SB), Y4, Y10
-	VFMADD213PD  constants<>+15168(SB), Y3, Y9
-	VFMADD213PD  constants<>+15168(SB), Y4, Y10
-	VFMADD213PD  constants<>+15232(SB), Y3, Y9
-	VFMADD213PD  constants<>+15232(SB), Y4, Y10
-	VFMADD213PD  constants<>+15296(SB), Y3, Y9
-	VFMADD213PD  constants<>+15296(SB), Y4, Y10
-	VFMADD213PD  constants<>+15360(SB), Y3, Y9
-	VFMADD213PD  constants<>+15360(SB), Y4, Y10
-	VFMADD213PD  constants<>+15424(SB), Y3, Y9
-	VFMADD213PD  constants<>+15424(SB), Y4, Y10
+	VMOVUPS      constants<>+21632(SB), Y9
+	VFMADD231PD  constants<>+21568(SB), Y3, Y9
+	VMOVUPS      constants<>+21632(SB), Y10
+	VFMADD231PD  constants<>+21568(SB), Y4, Y10
+	VFMADD213PD  constants<>+21696(SB), Y3, Y9
+	VFMADD213PD  constants<>+21696(SB), Y4, Y10
+	VFMADD213PD  constants<>+21760(SB), Y3, Y9
+	VFMADD213PD  constants<>+21760(SB), Y4, Y10
+	VFMADD213PD  constants<>+21824(SB), Y3, Y9
+	VFMADD213PD  constants<>+21824(SB), Y4, Y10
+	VFMADD213PD  constants<>+21888(SB), Y3, Y9
+	VFMADD213PD  constants<>+21888(SB), Y4, Y10
+	VFMADD213PD  constants<>+21952(SB), Y3, Y9
+	VFMADD213PD  constants<>+21952(SB), Y4, Y10
+	VFMADD213PD  constants<>+22016(SB), Y3, Y9
+	VFMADD213PD  constants<>+22016(SB), Y4, Y10
+	VFMADD213PD  constants<>+22080(SB), Y3, Y9
+	VFMADD213PD  constants<>+22080(SB), Y4, Y10
 	VFMADD213PD  constants<>+7360(SB), Y3, Y9
 	VFMADD213PD  constants<>+7360(SB), Y4, Y10
 	VFMADD231PD  Y9, Y7, Y3
 	VFMADD231PD  Y10, Y8, Y4
 	VMOVUPS      constants<>+6464(SB), Y7
 	VPSLLQ       $0x34, Y5, Y5
-	VPADDQ       constants<>+15488(SB), Y5, Y5
+	VPADDQ       constants<>+22144(SB), Y5, Y5
 	VMULPD       Y5, Y7, Y5
 	VMOVUPS      constants<>+6464(SB), Y7
 	VPSLLQ       $0x34, Y6, Y6
-	VPADDQ       constants<>+15488(SB), Y6, Y6
+	VPADDQ       constants<>+22144(SB), Y6, Y6
 	VMULPD       Y6, Y7, Y6
 	VMOVUPS      constants<>+6464(SB), Y7
 	VSUBPD       Y5, Y7, Y7
@@ -25158,8 +27248,8 @@ test:
 	VFMADD231PD  Y6, Y4, Y10
 	VDIVPD       Y9, Y7, Y3
 	VDIVPD       Y10, Y8, Y4
-	VANDPD       constants<>+10624(SB), Y0, Y0
-	VANDPD       constants<>+10624(SB), Y2, Y2
+	VANDPD       constants<>+12416(SB), Y0, Y0
+	VANDPD       constants<>+12416(SB), Y2, Y2
 	VORPD        Y0, Y3, Y0
 	VORPD        Y2, Y4, Y2
 	VPMOVSXDQ    X1, Y3
@@ -25188,50 +27278,50 @@ loop:
 	VMOVUPS      32(CX)(DX*8), Y1
 	VANDPD       constants<>+5824(SB), Y0, Y0
 	VANDPD       constants<>+5824(SB), Y1, Y1
-	VMOVUPS      constants<>+16128(SB), Y2
+	VMOVUPS      constants<>+22720(SB), Y2
 	VMINPD       Y0, Y2, Y0
-	VMOVUPS      constants<>+16128(SB), Y2
+	VMOVUPS      constants<>+22720(SB), Y2
 	VMINPD       Y1, Y2, Y1
 	VMULPD       Y0, Y0, Y2
 	VMULPD       Y1, Y1, Y3
-	VMULPD       constants<>+16192(SB), Y2, Y2
-	VMULPD       constants<>+16192(SB), Y3, Y3
-	VMOVUPS      constants<>+14656(SB), Y4
+	VMULPD       constants<>+22784(SB), Y2, Y2
+	VMULPD       constants<>+22784(SB), Y3, Y3
+	VMOVUPS      constants<>+21312(SB), Y4
 	VMAXPD       Y2, Y4, Y2
-	VMOVUPS      constants<>+14656(SB), Y4
+	VMOVUPS      constants<>+21312(SB), Y4
 	VMAXPD       Y3, Y4, Y3
-	VMOVUPS      constants<>+14592(SB), Y4
+	VMOVUPS      constants<>+21248(SB), Y4
 	VMINPD       Y2, Y4, Y2
-	VMOVUPS      constants<>+14592(SB), Y4
+	VMOVUPS      constants<>+21248(SB), Y4
 	VMINPD       Y3, Y4, Y3
-	VMOVUPS      constants<>+14784(SB), Y4
-	VFMADD231PD  constants<>+14720(SB), Y2, Y4
-	VMOVUPS      constants<>+14784(SB), Y5
-	VFMADD231PD  constants<>+14720(SB), Y3, Y5
-	VSUBPD       constants<>+14784(SB), Y4, Y6
-	VSUBPD       constants<>+14784(SB), Y5, Y7
+	VMOVUPS      constants<>+21440(SB), Y4
+	VFMADD231PD  constants<>+21376(SB), Y2, Y4
+	VMOVUPS      constants<>+21440(SB), Y5
+	VFMADD231PD  constants<>+21376(SB), Y3, Y5
+	VSUBPD       constants<>+21440(SB), Y4, Y6
+	VSUBPD       constants<>+21440(SB), Y5, Y7
 	VFNMADD231PD constants<>+6400(SB), Y6, Y2
 	VFNMADD231PD constants<>+6400(SB), Y7, Y3
-	VFNMADD231PD constants<>+14848(SB), Y6, Y2
-	VFNMADD231PD constants<>+14848(SB), Y7, Y3
-	VMOVUPS      constants<>+14976(SB), Y6
-	VFMADD231PD  constants<>+14912(SB), Y2, Y6
-	VMOVUPS      constants<>+14976(SB), Y7
-	VFMADD231PD  constants<>+14912(SB), Y3, Y7
-	VFMADD213PD  constants<>+15040(SB), Y2, Y6
-	VFMADD213PD  constants<>+15040(SB), Y3, Y7
-	VFMADD213PD  constants<>+15104(SB), Y2, Y6
-	VFMADD213PD  constants<>+15104(SB), Y3, Y7
-	VFMADD213PD  constants<>+15168(SB), Y2, Y6
-	VFMADD213PD  constants<>+15168(SB), Y3, Y7
-	VFMADD213PD  constants<>+15232(SB), Y2, Y6
-	VFMADD213PD  constants<>+15232(SB), Y3, Y7
-	VFMADD213PD  constants<>+15296(SB), Y2, Y6
-	VFMADD213PD  constants<>+15296(SB), Y3, Y7
-	VFMADD213PD  constants<>+15360(SB), Y2, Y6
-	VFMADD213PD  constants<>+15360(SB), Y3, Y7
-	VFMADD213PD  constants<>+15424(SB), Y2, Y6
-	VFMADD213PD  constants<>+15424(SB), Y3, Y7
+	VFNMADD231PD constants<>+21504(SB), Y6, Y2
+	VFNMADD231PD constants<>+21504(SB), Y7, Y3
+	VMOVUPS      constants<>+21632(SB), Y6
+	VFMADD231PD  constants<>+21568(SB), Y2, Y6
+	VMOVUPS      constants<>+21632(SB), Y7
+	VFMADD231PD  constants<>+21568(SB), Y3, Y7
+	VFMADD213PD  constants<>+21696(SB), Y2, Y6
+	VFMADD213PD  constants<>+21696(SB), Y3, Y7
+	VFMADD213PD  constants<>+21760(SB), Y2, Y6
+	VFMADD213PD  constants<>+21760(SB), Y3, Y7
+	VFMADD213PD  constants<>+21824(SB), Y2, Y6
+	VFMADD213PD  constants<>+21824(SB), Y3, Y7
+	VFMADD213PD  constants<>+21888(SB), Y2, Y6
+	VFMADD213PD  constants<>+21888(SB), Y3, Y7
+	VFMADD213PD  constants<>+21952(SB), Y2, Y6
+	VFMADD213PD  constants<>+21952(SB), Y3, Y7
+	VFMADD213PD  constants<>+22016(SB), Y2, Y6
+	VFMADD213PD  constants<>+22016(SB), Y3, Y7
+	VFMADD213PD  constants<>+22080(SB), Y2, Y6
+	VFMADD213PD  constants<>+22080(SB), Y3, Y7
 	VFMADD213PD  constants<>+7360(SB), Y2, Y6
 	VFMADD213PD  constants<>+7360(SB), Y3, Y7
 	VMULPD       Y2, Y6, Y6
@@ -25248,29 +27338,29 @@ loop:
 	VADDPD       constants<>+6464(SB), Y3, Y3
 	VADDPD       Y2, Y8, Y2
 	VADDPD       Y3, Y9, Y3
-	VSUBPD       constants<>+14784(SB), Y4, Y6
-	VSUBPD       constants<>+14784(SB), Y5, Y7
-	VMOVUPS      constants<>+14784(SB), Y8
+	VSUBPD       constants<>+21440(SB), Y4, Y6
+	VSUBPD       constants<>+21440(SB), Y5, Y7
+	VMOVUPS      constants<>+21440(SB), Y8
 	VFMADD231PD  constants<>+7360(SB), Y6, Y8
-	VMOVUPS      constants<>+14784(SB), Y6
+	VMOVUPS      constants<>+21440(SB), Y6
 	VFMADD231PD  constants<>+7360(SB), Y7, Y6
-	VSUBPD       constants<>+14784(SB), Y8, Y7
-	VSUBPD       constants<>+14784(SB), Y6, Y9
+	VSUBPD       constants<>+21440(SB), Y8, Y7
+	VSUBPD       constants<>+21440(SB), Y6, Y9
 	VSUBPD       Y7, Y4, Y4
 	VSUBPD       Y9, Y5, Y5
 	VPSLLQ       $0x34, Y8, Y7
-	VPADDQ       constants<>+15488(SB), Y7, Y7
+	VPADDQ       constants<>+22144(SB), Y7, Y7
 	VMULPD       Y7, Y2, Y7
 	VPSLLQ       $0x34, Y6, Y2
-	VPADDQ       constants<>+15488(SB), Y2, Y2
+	VPADDQ       constants<>+22144(SB), Y2, Y2
 	VMULPD       Y2, Y3, Y2
-	VSUBPD       constants<>+14784(SB), Y4, Y3
-	VSUBPD       constants<>+14784(SB), Y5, Y3
+	VSUBPD       constants<>+21440(SB), Y4, Y3
+	VSUBPD       constants<>+21440(SB), Y5, Y3
 	VPSLLQ       $0x34, Y4, Y3
-	VPADDQ       constants<>+15488(SB), Y3, Y3
+	VPADDQ       constants<>+22144(SB), Y3, Y3
 	VMULPD       Y3, Y7, Y3
 	VPSLLQ       $0x34, Y5, Y4
-	VPADDQ       constants<>+15488(SB), Y4, Y4
+	VPADDQ       constants<>+22144(SB), Y4, Y4
 	VMULPD       Y4, Y2, Y4
 	VMULPD       Y0, Y0, Y2
 	VMULPD       Y1, Y1, Y5
@@ -25281,66 +27371,66 @@ loop:
 	VFMADD213PD  Y3, Y3, Y2
 	VFMADD213PD  Y4, Y4, Y5
 	VMOVUPS      constants<>+6464(SB), Y3
-	VFMADD231PD  constants<>+16256(SB), Y0, Y3
+	VFMADD231PD  constants<>+22848(SB), Y0, Y3
 	VMOVUPS      constants<>+6464(SB), Y4
-	VFMADD231PD  constants<>+16256(SB), Y1, Y4
+	VFMADD231PD  constants<>+22848(SB), Y1, Y4
 	VMOVUPS      constants<>+6464(SB), Y6
 	VDIVPD       Y3, Y6, Y3
 	VMOVUPS      constants<>+6464(SB), Y6
 	VDIVPD       Y4, Y6, Y4
-	VMOVUPS      constants<>+16384(SB), Y6
-	VFMADD231PD  constants<>+16320(SB), Y3, Y6
-	VMOVUPS      constants<>+16384(SB), Y7
-	VFMADD231PD  constants<>+16320(SB), Y4, Y7
-	VFMADD213PD  constants<>+16448(SB), Y3, Y6
-	VFMADD213PD  constants<>+16448(SB), Y4, Y7
-	VFMADD213PD  constants<>+16512(SB), Y3, Y6
-	VFMADD213PD  constants<>+16512(SB), Y4, Y7
-	VFMADD213PD  constants<>+16576(SB), Y3, Y6
-	VFMADD213PD  constants<>+16576(SB), Y4, Y7
-	VFMADD213PD  constants<>+16640(SB), Y3, Y6
-	VFMADD213PD  constants<>+16640(SB), Y4, Y7
-	VFMADD213PD  constants<>+16704(SB), Y3, Y6
-	VFMADD213PD  constants<>+16704(SB), Y4, Y7
-	VFMADD213PD  constants<>+16768(SB), Y3, Y6
-	VFMADD213PD  constants<>+16768(SB), Y4, Y7
-	VFMADD213PD  constants<>+16832(SB), Y3, Y6
-	VFMADD213PD  constants<>+16832(SB), Y4, Y7
-	VFMADD213PD  constants<>+16896(SB), Y3, Y6
-	VFMADD213PD  constants<>+16896(SB), Y4, Y7
-	VFMADD213PD  constants<>+16960(SB), Y3, Y6
-	VFMADD213PD  constants<>+16960(SB), Y4, Y7
-	VFMADD213PD  constants<>+17024(SB), Y3, Y6
-	VFMADD213PD  constants<>+17024(SB), Y4, Y7
-	VFMADD213PD  constants<>+17088(SB), Y3, Y6
-	VFMADD213PD  constants<>+17088(SB), Y4, Y7
-	VFMADD213PD  constants<>+17152(SB), Y3, Y6
-	VFMADD213PD  constants<>+17152(SB), Y4, Y7
-	VFMADD213PD  constants<>+17216(SB), Y3, Y6
-	VFMADD213PD  constants<>+17216(SB), Y4, Y7
-	VFMADD213PD  constants<>+17280(SB), Y3, Y6
-	VFMADD213PD  constants<>+17280(SB), Y4, Y7
-	VFMADD213PD  constants<>+17344(SB), Y3, Y6
-	VFMADD213PD  constants<>+17344(SB), Y4, Y7
-	VFMADD213PD  constants<>+17408(SB), Y3, Y6
-	VFMADD213PD  constants<>+17408(SB), Y4, Y7
-	VFMADD213PD  constants<>+17472(SB), Y3, Y6
-	VFMADD213PD  constants<>+17472(SB), Y4, Y7
-	VFMADD213PD  constants<>+17536(SB), Y3, Y6
-	VFMADD213PD  constants<>+17536(SB), Y4, Y7
-	VFMADD213PD  constants<>+17600(SB), Y3, Y6
-	VFMADD213PD  constants<>+17600(SB), Y4, Y7
-	VFMADD213PD  constants<>+17664(SB), Y3, Y6
-	VFMADD213PD  constants<>+17664(SB), Y4, Y7
+	VMOVUPS      constants<>+22976(SB), Y6
+	VFMADD231PD  constants<>+22912(SB), Y3, Y6
+	VMOVUPS      constants<>+22976(SB), Y7
+	VFMADD231PD  constants<>+22912(SB), Y4, Y7
+	VFMADD213PD  constants<>+23040(SB), Y3, Y6
+	VFMADD213PD  constants<>+23040(SB), Y4, Y7
+	VFMADD213PD  constants<>+23104(SB), Y3, Y6
+	VFMADD213PD  constants<>+23104(SB), Y4, Y7
+	VFMADD213PD  constants<>+23168(SB), Y3, Y6
+	VFMADD213PD  constants<>+23168(SB), Y4, Y7
+	VFMADD213PD  constants<>+23232(SB), Y3, Y6
+	VFMADD213PD  constants<>+23232(SB), Y4, Y7
+	VFMADD213PD  constants<>+23296(SB), Y3, Y6
+	VFMADD213PD  constants<>+23296(SB), Y4, Y7
+	VFMADD213PD  constants<>+23360(SB), Y3, Y6
+	VFMADD213PD  constants<>+23360(SB), Y4, Y7
+	VFMADD213PD  constants<>+23424(SB), Y3, Y6
+	VFMADD213PD  constants<>+23424(SB), Y4, Y7
+	VFMADD213PD  constants<>+23488(SB), Y3, Y6
+	VFMADD213PD  constants<>+23488(SB), Y4, Y7
+	VFMADD213PD  constants<>+23552(SB), Y3, Y6
+	VFMADD213PD  constants<>+23552(SB), Y4, Y7
+	VFMADD213PD  constants<>+23616(SB), Y3, Y6
+	VFMADD213PD  constants<>+23616(SB), Y4, Y7
+	VFMADD213PD  constants<>+23680(SB), Y3, Y6
+	VFMADD213PD  constants<>+23680(SB), Y4, Y7
+	VFMADD213PD  constants<>+23744(SB), Y3, Y6
+	VFMADD213PD  constants<>+23744(SB), Y4, Y7
+	VFMADD213PD  constants<>+23808(SB), Y3, Y6
+	VFMADD213PD  constants<>+23808(SB), Y4, Y7
+	VFMADD213PD  constants<>+23872(SB), Y3, Y6
+	VFMADD213PD  constants<>+23872(SB), Y4, Y7
+	VFMADD213PD  constants<>+23936(SB), Y3, Y6
+	VFMADD213PD  constants<>+23936(SB), Y4, Y7
+	VFMADD213PD  constants<>+24000(SB), Y3, Y6
+	VFMADD213PD  constants<>+24000(SB), Y4, Y7
+	VFMADD213PD  constants<>+24064(SB), Y3, Y6
+	VFMADD213PD  constants<>+24064(SB), Y4, Y7
+	VFMADD213PD  constants<>+24128(SB), Y3, Y6
+	VFMADD213PD  constants<>+24128(SB), Y4, Y7
+	VFMADD213PD  constants<>+24192(SB), Y3, Y6
+	VFMADD213PD  constants<>+24192(SB), Y4, Y7
+	VFMADD213PD  constants<>+24256(SB), Y3, Y6
+	VFMADD213PD  constants<>+24256(SB), Y4, Y7
 	VMULPD       Y3, Y6, Y3
 	VMULPD       Y4, Y7, Y4
 	VMULPD       Y2, Y3, Y2
 	VMULPD       Y5, Y4, Y3
 	VMOVUPS      (CX)(DX*8), Y4
 	VMOVUPS      32(CX)(DX*8), Y5
-	VMOVUPS      constants<>+15808(SB), Y6
+	VMOVUPS      constants<>+10560(SB), Y6
 	VMAXPD       Y4, Y6, Y4
-	VMOVUPS      constants<>+15808(SB), Y6
+	VMOVUPS      constants<>+10560(SB), Y6
 	VMAXPD       Y5, Y6, Y5
 	VFNMADD231PD Y2, Y0, Y4
 	VFNMADD231PD Y3, Y1, Y5
@@ -25350,50 +27440,50 @@ loop:
 	VMOVUPS      96(CX)(DX*8), Y1
 	VANDPD       constants<>+5824(SB), Y0, Y0
 	VANDPD       constants<>+5824(SB), Y1, Y1
-	VMOVUPS      constants<>+16128(SB), Y2
+	VMOVUPS      constants<>+22720(SB), Y2
 	VMINPD       Y0, Y2, Y0
-	VMOVUPS      constants<>+16128(SB), Y2
+	VMOVUPS      constants<>+22720(SB), Y2
 	VMINPD       Y1, Y2, Y1
 	VMULPD       Y0, Y0, Y2
 	VMULPD       Y1, Y1, Y3
-	VMULPD       constants<>+16192(SB), Y2, Y2
-	VMULPD       constants<>+16192(SB), Y3, Y3
-	VMOVUPS      constants<>+14656(SB), Y4
+	VMULPD       constants<>+22784(SB), Y2, Y2
+	VMULPD       constants<>+22784(SB), Y3, Y3
+	VMOVUPS      constants<>+21312(SB), Y4
 	VMAXPD       Y2, Y4, Y2
-	VMOVUPS      constants<>+14656(SB), Y4
+	VMOVUPS      constants<>+21312(SB), Y4
 	VMAXPD       Y3, Y4, Y3
-	VMOVUPS      constants<>+14592(SB), Y4
+	VMOVUPS      constants<>+21248(SB), Y4
 	VMINPD       Y2, Y4, Y2
-	VMOVUPS      constants<>+14592(SB), Y4
+	VMOVUPS      constants<>+21248(SB), Y4
 	VMINPD       Y3, Y4, Y3
-	VMOVUPS      constants<>+14784(SB), Y4
-	VFMADD231PD  constants<>+14720(SB), Y2, Y4
-	VMOVUPS      constants<>+14784(SB), Y5
-	VFMADD231PD  constants<>+14720(SB), Y3, Y5
-	VSUBPD       constants<>+14784(SB), Y4, Y6
-	VSUBPD       constants<>+14784(SB), Y5, Y7
+	VMOVUPS      constants<>+21440(SB), Y4
+	VFMADD231PD  constants<>+21376(SB), Y2, Y4
+	VMOVUPS      constants<>+21440(SB), Y5
+	VFMADD231PD  constants<>+21376(SB), Y3, Y5
+	VSUBPD       constants<>+21440(SB), Y4, Y6
+	VSUBPD       constants<>+21440(SB), Y5, Y7
 	VFNMADD231PD constants<>+6400(SB), Y6, Y2
 	VFNMADD231PD constants<>+6400(SB), Y7, Y3
-	VFNMADD231PD constants<>+14848(SB), Y6, Y2
-	VFNMADD231PD constants<>+14848(SB), Y7, Y3
-	VMOVUPS      constants<>+14976(SB), Y6
-	VFMADD231PD  constants<>+14912(SB), Y2, Y6
-	VMOVUPS      constants<>+14976(SB), Y7
-	VFMADD231PD  constants<>+14912(SB), Y3, Y7
-	VFMADD213PD  constants<>+15040(SB), Y2, Y6
-	VFMADD213PD  constants<>+15040(SB), Y3, Y7
-	VFMADD213PD  constants<>+15104(SB), Y2, Y6
-	VFMADD213PD  constants<>+15104(SB), Y3, Y7
-	VFMADD213PD  constants<>+15168(SB), Y2, Y6
-	VFMADD213PD  constants<>+15168(SB), Y3, Y7
-	VFMADD213PD  constants<>+15232(SB), Y2, Y6
-	VFMADD213PD  constants<>+15232(SB), Y3, Y7
-	VFMADD213PD  constants<>+15296(SB), Y2, Y6
-	VFMADD213PD  constants<>+15296(SB), Y3, Y7
-	VFMADD213PD  constants<>+15360(SB), Y2, Y6
-	VFMADD213PD  constants<>+15360(SB), Y3, Y7
-	VFMADD213PD  constants<>+15424(SB), Y2, Y6
-	VFMADD213PD  constants<>+15424(SB), Y3, Y7
+	VFNMADD231PD constants<>+21504(SB), Y6, Y2
+	VFNMADD231PD constants<>+21504(SB), Y7, Y3
+	VMOVUPS      constants<>+21632(SB), Y6
+	VFMADD231PD  constants<>+21568(SB), Y2, Y6
+	VMOVUPS      constants<>+21632(SB), Y7
+	VFMADD231PD  constants<>+21568(SB), Y3, Y7
+	VFMADD213PD  constants<>+21696(SB), Y2, Y6
+	VFMADD213PD  constants<>+21696(SB), Y3, Y7
+	VFMADD213PD  constants<>+21760(SB), Y2, Y6
+	VFMADD213PD  constants<>+21760(SB), Y3, Y7
+	VFMADD213PD  constants<>+21824(SB), Y2, Y6
+	VFMADD213PD  constants<>+21824(SB), Y3, Y7
+	VFMADD213PD  constants<>+21888(SB), Y2, Y6
+	VFMADD213PD  constants<>+21888(SB), Y3, Y7
+	VFMADD213PD  constants<>+21952(SB), Y2, Y6
+	VFMADD213PD  constants<>+21952(SB), Y3, Y7
+	VFMADD213PD  constants<>+22016(SB), Y2, Y6
+	VFMADD213PD  constants<>+22016(SB), Y3, Y7
+	VFMADD213PD  constants<>+22080(SB), Y2, Y6
+	VFMADD213PD  constants<>+22080(SB), Y3, Y7
 	VFMADD213PD  constants<>+7360(SB), Y2, Y6
 	VFMADD213PD  constants<>+7360(SB), Y3, Y7
 	VMULPD       Y2, Y6, Y6
@@ -25410,29 +27500,29 @@ loop:
 	VADDPD       constants<>+6464(SB), Y3, Y3
 	VADDPD       Y2, Y8, Y2
 	VADDPD       Y3, Y9, Y3
-	VSUBPD       constants<>+14784(SB), Y4, Y6
-	VSUBPD       constants<>+14784(SB), Y5, Y7
-	VMOVUPS      constants<>+14784(SB), Y8
+	VSUBPD       constants<>+21440(SB), Y4, Y6
+	VSUBPD       constants<>+21440(SB), Y5, Y7
+	VMOVUPS      constants<>+21440(SB), Y8
 	VFMADD231PD  constants<>+7360(SB), Y6, Y8
-	VMOVUPS      constants<>+14784(SB), Y6
+	VMOVUPS      constants<>+21440(SB), Y6
 	VFMADD231PD  constants<>+7360(SB), Y7, Y6
-	VSUBPD       constants<>+14784(SB), Y8, Y7
-	VSUBPD       constants<>+14784(SB), Y6, Y9
+	VSUBPD       constants<>+21440(SB), Y8, Y7
+	VSUBPD       constants<>+21440(SB), Y6, Y9
 	VSUBPD       Y7, Y4, Y4
 	VSUBPD       Y9, Y5, Y5
 	VPSLLQ       $0x34, Y8, Y7
-	VPADDQ       constants<>+15488(SB), Y7, Y7
+	VPADDQ       constants<>+22144(SB), Y7, Y7
 	VMULPD       Y7, Y2, Y7
 	VPSLLQ       $0x34, Y6, Y2
-	VPADDQ       constants<>+15488(SB), Y2, Y2
+	VPADDQ       constants<>+22144(SB), Y2, Y2
 	VMULPD       Y2, Y3, Y2
-	VSUBPD       constants<>+14784(SB), Y4, Y3
-	VSUBPD       constants<>+14784(SB), Y5, Y3
+	VSUBPD       constants<>+21440(SB), Y4, Y3
+	VSUBPD       constants<>+21440(SB), Y5, Y3
 	VPSLLQ       $0x34, Y4, Y3
-	VPADDQ       constants<>+15488(SB), Y3, Y3
+	VPADDQ       constants<>+22144(SB), Y3, Y3
 	VMULPD       Y3, Y7, Y3
 	VPSLLQ       $0x34, Y5, Y4
-	VPADDQ       constants<>+15488(SB), Y4, Y4
+	VPADDQ       constants<>+22144(SB), Y4, Y4
 	VMULPD       Y4, Y2, Y4
 	VMULPD       Y0, Y0, Y2
 	VMULPD       Y1, Y1, Y5
@@ -25443,66 +27533,66 @@ loop:
 	VFMADD213PD  Y3, Y3, Y2
 	VFMADD213PD  Y4, Y4, Y5
 	VMOVUPS      constants<>+6464(SB), Y3
-	VFMADD231PD  constants<>+16256(SB), Y0, Y3
+	VFMADD231PD  constants<>+22848(SB), Y0, Y3
 	VMOVUPS      constants<>+6464(SB), Y4
-	VFMADD231PD  constants<>+16256(SB), Y1, Y4
+	VFMADD231PD  constants<>+22848(SB), Y1, Y4
 	VMOVUPS      constants<>+6464(SB), Y6
 	VDIVPD       Y3, Y6, Y3
 	VMOVUPS      constants<>+6464(SB), Y6
 	VDIVPD       Y4, Y6, Y4
-	VMOVUPS      constants<>+16384(SB), Y6
-	VFMADD231PD  constants<>+16320(SB), Y3, Y6
-	VMOVUPS      constants<>+16384(SB), Y7
-	VFMADD231PD  constants<>+16320(SB), Y4, Y7
-	VFMADD213PD  constants<>+16448(SB), Y3, Y6
-	VFMADD213PD  constants<>+16448(SB), Y4, Y7
-	VFMADD213PD  constants<>+16512(SB), Y3, Y6
-	VFMADD213PD  constants<>+16512(SB), Y4, Y7
-	VFMADD213PD  constants<>+16576(SB), Y3, Y6
-	VFMADD213PD  constants<>+16576(SB), Y4, Y7
-	VFMADD213PD  constants<>+16640(SB), Y3, Y6
-	VFMADD213PD  constants<>+16640(SB), Y4, Y7
-	VFMADD213PD  constants<>+16704(SB), Y3, Y6
-	VFMADD213PD  constants<>+16704(SB), Y4, Y7
-	VFMADD213PD  constants<>+16768(SB), Y3, Y6
-	VFMADD213PD  constants<>+16768(SB), Y4, Y7
-	VFMADD213PD  constants<>+16832(SB), Y3, Y6
-	VFMADD213PD  constants<>+16832(SB), Y4, Y7
-	VFMADD213PD  constants<>+16896(SB), Y3, Y6
-	VFMADD213PD  constants<>+16896(SB), Y4, Y7
-	VFMADD213PD  constants<>+16960(SB), Y3, Y6
-	VFMADD213PD  constants<>+16960(SB), Y4, Y7
-	VFMADD213PD  constants<>+17024(SB), Y3, Y6
-	VFMADD213PD  constants<>+17024(SB), Y4, Y7
-	VFMADD213PD  constants<>+17088(SB), Y3, Y6
-	VFMADD213PD  constants<>+17088(SB), Y4, Y7
-	VFMADD213PD  constants<>+17152(SB), Y3, Y6
-	VFMADD213PD  constants<>+17152(SB), Y4, Y7
-	VFMADD213PD  constants<>+17216(SB), Y3, Y6
-	VFMADD213PD  constants<>+17216(SB), Y4, Y7
-	VFMADD213PD  constants<>+17280(SB), Y3, Y6
-	VFMADD213PD  constants<>+17280(SB), Y4, Y7
-	VFMADD213PD  constants<>+17344(SB), Y3, Y6
-	VFMADD213PD  constants<>+17344(SB), Y4, Y7
-	VFMADD213PD  constants<>+17408(SB), Y3, Y6
-	VFMADD213PD  constants<>+17408(SB), Y4, Y7
-	VFMADD213PD  constants<>+17472(SB), Y3, Y6
-	VFMADD213PD  constants<>+17472(SB), Y4, Y7
-	VFMADD213PD  constants<>+17536(SB), Y3, Y6
-	VFMADD213PD  constants<>+17536(SB), Y4, Y7
-	VFMADD213PD  constants<>+17600(SB), Y3, Y6
-	VFMADD213PD  constants<>+17600(SB), Y4, Y7
-	VFMADD213PD  constants<>+17664(SB), Y3, Y6
-	VFMADD213PD  constants<>+17664(SB), Y4, Y7
+	VMOVUPS      constants<>+22976(SB), Y6
+	VFMADD231PD  constants<>+22912(SB), Y3, Y6
+	VMOVUPS      constants<>+22976(SB), Y7
+	VFMADD231PD  constants<>+22912(SB), Y4, Y7
+	VFMADD213PD  constants<>+23040(SB), Y3, Y6
+	VFMADD213PD  constants<>+23040(SB), Y4, Y7
+	VFMADD213PD  constants<>+23104(SB), Y3, Y6
+	VFMADD213PD  constants<>+23104(SB), Y4, Y7
+	VFMADD213PD  constants<>+23168(SB), Y3, Y6
+	VFMADD213PD  constants<>+23168(SB), Y4, Y7
+	VFMADD213PD  constants<>+23232(SB), Y3, Y6
+	VFMADD213PD  constants<>+23232(SB), Y4, Y7
+	VFMADD213PD  constants<>+23296(SB), Y3, Y6
+	VFMADD213PD  constants<>+23296(SB), Y4, Y7
+	VFMADD213PD  constants<>+23360(SB), Y3, Y6
+	VFMADD213PD  constants<>+23360(SB), Y4, Y7
+	VFMADD213PD  constants<>+23424(SB), Y3, Y6
+	VFMADD213PD  constants<>+23424(SB), Y4, Y7
+	VFMADD213PD  constants<>+23488(SB), Y3, Y6
+	VFMADD213PD  constants<>+23488(SB), Y4, Y7
+	VFMADD213PD  constants<>+23552(SB), Y3, Y6
+	VFMADD213PD  constants<>+23552(SB), Y4, Y7
+	VFMADD213PD  constants<>+23616(SB), Y3, Y6
+	VFMADD213PD  constants<>+23616(SB), Y4, Y7
+	VFMADD213PD  constants<>+23680(SB), Y3, Y6
+	VFMADD213PD  constants<>+23680(SB), Y4, Y7
+	VFMADD213PD  constants<>+23744(SB), Y3, Y6
+	VFMADD213PD  constants<>+23744(SB), Y4, Y7
+	VFMADD213PD  constants<>+23808(SB), Y3, Y6
+	VFMADD213PD  constants<>+23808(SB), Y4, Y7
+	VFMADD213PD  constants<>+23872(SB), Y3, Y6
+	VFMADD213PD  constants<>+23872(SB), Y4, Y7
+	VFMADD213PD  constants<>+23936(SB), Y3, Y6
+	VFMADD213PD  constants<>+23936(SB), Y4, Y7
+	VFMADD213PD  constants<>+24000(SB), Y3, Y6
+	VFMADD213PD  constants<>+24000(SB), Y4, Y7
+	VFMADD213PD  constants<>+24064(SB), Y3, Y6
+	VFMADD213PD  constants<>+24064(SB), Y4, Y7
+	VFMADD213PD  constants<>+24128(SB), Y3, Y6
+	VFMADD213PD  constants<>+24128(SB), Y4, Y7
+	VFMADD213PD  constants<>+24192(SB), Y3, Y6
+	VFMADD213PD  constants<>+24192(SB), Y4, Y7
+	VFMADD213PD  constants<>+24256(SB), Y3, Y6
+	VFMADD213PD  constants<>+24256(SB), Y4, Y7
 	VMULPD       Y3, Y6, Y3
 	VMULPD       Y4, Y7, Y4
 	VMULPD       Y2, Y3, Y2
 	VMULPD       Y5, Y4, Y3
 	VMOVUPS      64(CX)(DX*8), Y4
 	VMOVUPS      96(CX)(DX*8), Y5
-	VMOVUPS      constants<>+15808(SB), Y6
+	VMOVUPS      constants<>+10560(SB), Y6
 	VMAXPD       Y4, Y6, Y4
-	VMOVUPS      constants<>+15808(SB), Y6
+	VMOVUPS      constants<>+10560(SB), Y6
 	VMAXPD       Y5, Y6, Y5
 	VFNMADD231PD Y2, Y0, Y4
 	VFNMADD231PD Y3, Y1, Y5
@@ -25526,50 +27616,50 @@ test:
 	VMASKMOVPD   32(CX)(DX*8), Y3, Y3
 	VANDPD       constants<>+5824(SB), Y2, Y2
 	VANDPD       constants<>+5824(SB), Y3, Y3
-	VMOVUPS      constants<>+16128(SB), Y4
+	VMOVUPS      constants<>+22720(SB), Y4
 	VMINPD       Y2, Y4, Y2
-	VMOVUPS      constants<>+16128(SB), Y4
+	VMOVUPS      constants<>+22720(SB), Y4
 	VMINPD       Y3, Y4, Y3
 	VMULPD       Y2, Y2, Y4
 	VMULPD       Y3, Y3, Y5
-	VMULPD       constants<>+16192(SB), Y4, Y4
-	VMULPD       constants<>+16192(SB), Y5, Y5
-	VMOVUPS      constants<>+14656(SB), Y6
+	VMULPD       constants<>+22784(SB), Y4, Y4
+	VMULPD       constants<>+22784(SB), Y5, Y5
+	VMOVUPS      constants<>+21312(SB), Y6
 	VMAXPD       Y4, Y6, Y4
-	VMOVUPS      constants<>+14656(SB), Y6
+	VMOVUPS      constants<>+21312(SB), Y6
 	VMAXPD       Y5, Y6, Y5
-	VMOVUPS      constants<>+14592(SB), Y6
+	VMOVUPS      constants<>+21248(SB), Y6
 	VMINPD       Y4, Y6, Y4
-	VMOVUPS      constants<>+14592(SB), Y6
+	VMOVUPS      constants<>+21248(SB), Y6
 	VMINPD       Y5, Y6, Y5
-	VMOVUPS      constants<>+14784(SB), Y6
-	VFMADD231PD  constants<>+14720(SB), Y4, Y6
-	VMOVUPS      constants<>+14784(SB), Y7
-	VFMADD231PD  constants<>+14720(SB), Y5, Y7
-	VSUBPD       constants<>+14784(SB), Y6, Y8
-	VSUBPD       constants<>+14784(SB), Y7, Y9
+	VMOVUPS      constants<>+21440(SB), Y6
+	VFMADD231PD  constants<>+21376(SB), Y4, Y6
+	VMOVUPS      constants<>+21440(SB), Y7
+	VFMADD231PD  constants<>+21376(SB), Y5, Y7
+	VSUBPD       constants<>+21440(SB), Y6, Y8
+	VSUBPD       constants<>+21440(SB), Y7, Y9
 	VFNMADD231PD constants<>+6400(SB), Y8, Y4
 	VFNMADD231PD constants<>+6400(SB), Y9, Y5
-	VFNMADD231PD constants<>+14848(SB), Y8, Y4
-	VFNMADD231PD constants<>+14848(SB), Y9, Y5
-	VMOVUPS      constants<>+14976(SB), Y8
-	VFMADD231PD  constants<>+14912(SB), Y4, Y8
-	VMOVUPS      constants<>+14976(SB), Y9
-	VFMADD231PD  constants<>+14912(SB), Y5, Y9
-	VFMADD213PD  constants<>+15040(SB), Y4, Y8
-	VFMADD213PD  constants<>+15040(SB), Y5, Y9
-	VFMADD213PD  constants<>+15104(SB), Y4, Y8
-	VFMADD213PD  constants<>+15104(SB), Y5, Y9
-	VFMADD213PD  constants<>+15168(SB), Y4, Y8
-	VFMADD213PD  constants<>+15168(SB), Y5, Y9
-	VFMADD213PD  constants<>+15232(SB), Y4, Y8
-	VFMADD213PD  constants<>+15232(SB), Y5, Y9
-	VFMADD213PD  constants<>+15296(SB), Y4, Y8
-	VFMADD213PD  constants<>+15296(SB), Y5, Y9
-	VFMADD213PD  constants<>+15360(SB), Y4, Y8
-	VFMADD213PD  constants<>+15360(SB), Y5, Y9
-	VFMADD213PD  constants<>+15424(SB), Y4, Y8
-	VFMADD213PD  constants<>+15424(SB), Y5, Y9
+	VFNMADD231PD constants<>+21504(SB), Y8, Y4
+	VFNMADD231PD constants<>+21504(SB), Y9, Y5
+	VMOVUPS      constants<>+21632(SB), Y8
+	VFMADD231PD  constants<>+21568(SB), Y4, Y8
+	VMOVUPS      constants<>+21632(SB), Y9
+	VFMADD231PD  constants<>+21568(SB), Y5, Y9
+	VFMADD213PD  constants<>+21696(SB), Y4, Y8
+	VFMADD213PD  constants<>+21696(SB), Y5, Y9
+	VFMADD213PD  constants<>+21760(SB), Y4, Y8
+	VFMADD213PD  constants<>+21760(SB), Y5, Y9
+	VFMADD213PD  constants<>+21824(SB), Y4, Y8
+	VFMADD213PD  constants<>+21824(SB), Y5, Y9
+	VFMADD213PD  constants<>+21888(SB), Y4, Y8
+	VFMADD213PD  constants<>+21888(SB), Y5, Y9
+	VFMADD213PD  constants<>+21952(SB), Y4, Y8
+	VFMADD213PD  constants<>+21952(SB), Y5, Y9
+	VFMADD213PD  constants<>+22016(SB), Y4, Y8
+	VFMADD213PD  constants<>+22016(SB), Y5, Y9
+	VFMADD213PD  constants<>+22080(SB), Y4, Y8
+	VFMADD213PD  constants<>+22080(SB), Y5, Y9
 	VFMADD213PD  constants<>+7360(SB), Y4, Y8
 	VFMADD213PD  constants<>+7360(SB), Y5, Y9
 	VMULPD       Y4, Y8, Y8
@@ -25586,29 +27676,29 @@ test:
 	VADDPD       constants<>+6464(SB), Y5, Y5
 	VADDPD       Y4, Y10, Y4
 	VADDPD       Y5, Y11, Y5
-	VSUBPD       constants<>+14784(SB), Y6, Y8
-	VSUBPD       constants<>+14784(SB), Y7, Y9
-	VMOVUPS      constants<>+14784(SB), Y10
+	VSUBPD       constants<>+21440(SB), Y6, Y8
+	VSUBPD       constants<>+21440(SB), Y7, Y9
+	VMOVUPS      constants<>+21440(SB), Y10
 	VFMADD231PD  constants<>+7360(SB), Y8, Y10
-	VMOVUPS      constants<>+14784(SB), Y8
+	VMOVUPS      constants<>+21440(SB), Y8
 	VFMADD231PD  constants<>+7360(SB), Y9, Y8
-	VSUBPD       constants<>+14784(SB), Y10, Y9
-	VSUBPD       constants<>+14784(SB), Y8, Y11
+	VSUBPD       constants<>+21440(SB), Y10, Y9
+	VSUBPD       constants<>+21440(SB), Y8, Y11
 	VSUBPD       Y9, Y6, Y6
 	VSUBPD       Y11, Y7, Y7
 	VPSLLQ       $0x34, Y10, Y9
-	VPADDQ       constants<>+15488(SB), Y9, Y9
+	VPADDQ       constants<>+22144(SB), Y9, Y9
 	VMULPD       Y9, Y4, Y9
 	VPSLLQ       $0x34, Y8, Y4
-	VPADDQ       constants<>+15488(SB), Y4, Y4
+	VPADDQ       constants<>+22144(SB), Y4, Y4
 	VMULPD       Y4, Y5, Y4
-	VSUBPD       constants<>+14784(SB), Y6, Y5
-	VSUBPD       constants<>+14784(SB), Y7, Y5
+	VSUBPD       constants<>+21440(SB), Y6, Y5
+	VSUBPD       constants<>+21440(SB), Y7, Y5
 	VPSLLQ       $0x34, Y6, Y5
-	VPADDQ       constants<>+15488(SB), Y5, Y5
+	VPADDQ       constants<>+22144(SB), Y5, Y5
 	VMULPD       Y5, Y9, Y5
 	VPSLLQ       $0x34, Y7, Y6
-	VPADDQ       constants<>+15488(SB), Y6, Y6
+	VPADDQ       constants<>+22144(SB), Y6, Y6
 	VMULPD       Y6, Y4, Y6
 	VMULPD       Y2, Y2, Y4
 	VMULPD       Y3, Y3, Y7
@@ -25619,57 +27709,57 @@ test:
 	VFMADD213PD  Y5, Y5, Y4
 	VFMADD213PD  Y6, Y6, Y7
 	VMOVUPS      constants<>+6464(SB), Y5
-	VFMADD231PD  constants<>+16256(SB), Y2, Y5
+	VFMADD231PD  constants<>+22848(SB), Y2, Y5
 	VMOVUPS      constants<>+6464(SB), Y6
-	VFMADD231PD  constants<>+16256(SB), Y3, Y6
+	VFMADD231PD  constants<>+22848(SB), Y3, Y6
 	VMOVUPS      constants<>+6464(SB), Y8
 	VDIVPD       Y5, Y8, Y5
 	VMOVUPS      constants<>+6464(SB), Y8
 	VDIVPD       Y6, Y8, Y6
-	VMOVUPS      constants<>+16384(SB), Y8
-	VFMADD231PD  constants<>+16320(SB), Y5, Y8
-	VMOVUPS      constants<>+16384(SB), Y9
-	VFMADD231PD  constants<>+16320(SB), Y6, Y9
-	VFMADD213PD  constants<>+16448(SB), Y5, Y8
-	VFMADD213PD  constants<>+16448(SB), Y6, Y9
-	VFMADD213PD  constants<>+16512(SB), Y5, Y8
-	VFMADD213PD  constants<>+16512(SB), Y6, Y9
-	VFMADD213PD  constants<>+16576(SB), Y5, Y8
-	VFMADD213PD  constants<>+16576(SB), Y6, Y9
-	VFMADD213PD  constants<>+16640(SB), Y5, Y8
-	VFMADD213PD  constants<>+16640(SB), Y6, Y9
-	VFMADD213PD  constants<>+16704(SB), Y5, Y8
-	VFMADD213PD  constants<>+16704(SB), Y6, Y9
-	VFMADD213PD  constants<>+16768(SB), Y5, Y8
-	VFMADD213PD  constants<>+16768(SB), Y6, Y9
-	VFMADD213PD  constants<>+16832(SB), Y5, Y8
-	VFMADD213PD  constants<>+16832(SB), Y6, Y9
-	VFMADD213PD  constants<>+16896(SB), Y5, Y8
-	VFMADD213PD  constants<>+16896(SB), Y6, Y9
-	VFMADD213PD  constants<>+16960(SB), Y5, Y8
-	VFMADD213PD  constants<>+16960(SB), Y6, Y9
-	VFMADD213PD  constants<>+17024(SB), Y5, Y8
-	VFMADD213PD  constants<>+17024(SB), Y6, Y9
-	VFMADD213PD  constants<>+17088(SB), Y5, Y8
-	VFMADD213PD  constants<>+17088(SB), Y6, Y9
-	VFMADD213PD  constants<>+17152(SB), Y5, Y8
-	VFMADD213PD  constants<>+17152(SB), Y6, Y9
-	VFMADD213PD  constants<>+17216(SB), Y5, Y8
-	VFMADD213PD  constants<>+17216(SB), Y6, Y9
-	VFMADD213PD  constants<>+17280(SB), Y5, Y8
-	VFMADD213PD  constants<>+17280(SB), Y6, Y9
-	VFMADD213PD  constants<>+17344(SB), Y5, Y8
-	VFMADD213PD  constants<>+17344(SB), Y6, Y9
-	VFMADD213PD  constants<>+17408(SB), Y5, Y8
-	VFMADD213PD  constants<>+17408(SB), Y6, Y9
-	VFMADD213PD  constants<>+17472(SB), Y5, Y8
-	VFMADD213PD  constants<>+17472(SB), Y6, Y9
-	VFMADD213PD  constants<>+17536(SB), Y5, Y8
-	VFMADD213PD  constants<>+17536(SB), Y6, Y9
-	VFMADD213PD  constants<>+17600(SB), Y5, Y8
-	VFMADD213PD  constants<>+17600(SB), Y6, Y9
-	VFMADD213PD  constants<>+17664(SB), Y5, Y8
-	VFMADD213PD  constants<>+17664(SB), Y6, Y9
+	VMOVUPS      constants<>+22976(SB), Y8
+	VFMADD231PD  constants<>+22912(SB), Y5, Y8
+	VMOVUPS      constants<>+22976(SB), Y9
+	VFMADD231PD  constants<>+22912(SB), Y6, Y9
+	VFMADD213PD  constants<>+23040(SB), Y5, Y8
+	VFMADD213PD  constants<>+23040(SB), Y6, Y9
+	VFMADD213PD  constants<>+23104(SB), Y5, Y8
+	VFMADD213PD  constants<>+23104(SB), Y6, Y9
+	VFMADD213PD  constants<>+23168(SB), Y5, Y8
+	VFMADD213PD  constants<>+23168(SB), Y6, Y9
+	VFMADD213PD  constants<>+23232(SB), Y5, Y8
+	VFMADD213PD  constants<>+23232(SB), Y6, Y9
+	VFMADD213PD  constants<>+23296(SB), Y5, Y8
+	VFMADD213PD  constants<>+23296(SB), Y6, Y9
+	VFMADD213PD  constants<>+23360(SB), Y5, Y8
+	VFMADD213PD  constants<>+23360(SB), Y6, Y9
+	VFMADD213PD  constants<>+23424(SB), Y5, Y8
+	VFMADD213PD  constants<>+23424(SB), Y6, Y9
+	VFMADD213PD  constants<>+23488(SB), Y5, Y8
+	VFMADD213PD  constants<>+23488(SB), Y6, Y9
+	VFMADD213PD  constants<>+23552(SB), Y5, Y8
+	VFMADD213PD  constants<>+23552(SB), Y6, Y9
+	VFMADD213PD  constants<>+23616(SB), Y5, Y8
+	VFMADD213PD  constants<>+23616(SB), Y6, Y9
+	VFMADD213PD  constants<>+23680(SB), Y5, Y8
+	VFMADD213PD  constants<>+23680(SB), Y6, Y9
+	VFMADD213PD  constants<>+23744(SB), Y5, Y8
+	VFMADD213PD  constants<>+23744(SB), Y6, Y9
+	VFMADD213PD  constants<>+23808(SB), Y5, Y8
+	VFMADD213PD  constants<>+23808(SB), Y6, Y9
+	VFMADD213PD  constants<>+23872(SB), Y5, Y8
+	VFMADD213PD  constants<>+23872(SB), Y6, Y9
+	VFMADD213PD  constants<>+23936(SB), Y5, Y8
+	VFMADD213PD  constants<>+23936(SB), Y6, Y9
+	VFMADD213PD  constants<>+24000(SB), Y5, Y8
+	VFMADD213PD  constants<>+24000(SB), Y6, Y9
+	VFMADD213PD  constants<>+24064(SB), Y5, Y8
+	VFMADD213PD  constants<>+24064(SB), Y6, Y9
+	VFMADD213PD  constants<>+24128(SB), Y5, Y8
+	VFMADD213PD  constants<>+24128(SB), Y6, Y9
+	VFMADD213PD  constants<>+24192(SB), Y5, Y8
+	VFMADD213PD  constants<>+24192(SB), Y6, Y9
+	VFMADD213PD  constants<>+24256(SB), Y5, Y8
+	VFMADD213PD  constants<>+24256(SB), Y6, Y9
 	VMULPD       Y5, Y8, Y5
 	VMULPD       Y6, Y9, Y6
 	VMULPD       Y4, Y5, Y4
@@ -25679,9 +27769,9 @@ test:
 	VEXTRACTI128 $0x01, Y0, X7
 	VPMOVSXDQ    X7, Y7
 	VMASKMOVPD   32(CX)(DX*8), Y7, Y7
-	VMOVUPS      constants<>+15808(SB), Y8
+	VMOVUPS      constants<>+10560(SB), Y8
 	VMAXPD       Y6, Y8, Y6
-	VMOVUPS      constants<>+15808(SB), Y8
+	VMOVUPS      constants<>+10560(SB), Y8
 	VMAXPD       Y7, Y8, Y7
 	VFNMADD231PD Y4, Y2, Y6
 	VFNMADD231PD Y5, Y3, Y7
@@ -25697,50 +27787,50 @@ test:
 	VMASKMOVPD   96(CX)(DX*8), Y2, Y2
 	VANDPD       constants<>+5824(SB), Y0, Y0
 	VANDPD       constants<>+5824(SB), Y2, Y2
-	VMOVUPS      constants<>+16128(SB), Y3
+	VMOVUPS      constants<>+22720(SB), Y3
 	VMINPD       Y0, Y3, Y0
-	VMOVUPS      constants<>+16128(SB), Y3
+	VMOVUPS      constants<>+22720(SB), Y3
 	VMINPD       Y2, Y3, Y2
 	VMULPD       Y0, Y0, Y3
 	VMULPD       Y2, Y2, Y4
-	VMULPD       constants<>+16192(SB), Y3, Y3
-	VMULPD       constants<>+16192(SB), Y4, Y4
-	VMOVUPS      constants<>+14656(SB), Y5
+	VMULPD       constants<>+22784(SB), Y3, Y3
+	VMULPD       constants<>+22784(SB), Y4, Y4
+	VMOVUPS      constants<>+21312(SB), Y5
 	VMAXPD       Y3, Y5, Y3
-	VMOVUPS      constants<>+14656(SB), Y5
+	VMOVUPS      constants<>+21312(SB), Y5
 	VMAXPD       Y4, Y5, Y4
-	VMOVUPS      constants<>+14592(SB), Y5
+	VMOVUPS      constants<>+21248(SB), Y5
 	VMINPD       Y3, Y5, Y3
-	VMOVUPS      constants<>+14592(SB), Y5
+	VMOVUPS      constants<>+21248(SB), Y5
 	VMINPD       Y4, Y5, Y4
-	VMOVUPS      constants<>+14784(SB), Y5
-	VFMADD231PD  constants<>+14720(SB), Y3, Y5
-	VMOVUPS      constants<>+14784(SB), Y6
-	VFMADD231PD  constants<>+14720(SB), Y4, Y6
-	VSUBPD       constants<>+14784(SB), Y5, Y7
-	VSUBPD       constants<>+14784(SB), Y6, Y8
+	VMOVUPS      constants<>+21440(SB), Y5
+	VFMADD231PD  constants<>+21376(SB), Y3, Y5
+	VMOVUPS      constants<>+21440(SB), Y6
+	VFMADD231PD  constants<>+21376(SB), Y4, Y6
+	VSUBPD       constants<>+21440(SB), Y5, Y7
+	VSUBPD       constants<>+21440(SB), Y6, Y8
 	VFNMADD231PD constants<>+6400(SB), Y7, Y3
 	VFNMADD231PD constants<>+6400(SB), Y8, Y4
-	VFNMADD231PD constants<>+14848(SB), Y7, Y3
-	VFNMADD231PD constants<>+14848(SB), Y8, Y4
-	VMOVUPS      constants<>+14976(SB), Y7
-	VFMADD231PD  constants<>+14912(SB), Y3, Y7
-	VMOVUPS      constants<>+14976(SB), Y8
-	VFMADD231PD  constants<>+14912(SB), Y4, Y8
-	VFMADD213PD  constants<>+15040(SB), Y3, Y7
-	VFMADD213PD  constants<>+15040(SB), Y4, Y8
-	VFMADD213PD  constants<>+15104(SB), Y3, Y7
-	VFMADD213PD  constants<>+15104(SB), Y4, Y8
-	VFMADD213PD  constants<>+15168(SB), Y3, Y7
-	VFMADD213PD  constants<>+15168(SB), Y4, Y8
-	VFMADD213PD  constants<>+15232(SB), Y3, Y7
-	VFMADD213PD  constants<>+15232(SB), Y4, Y8
-	VFMADD213PD  constants<>+15296(SB), Y3, Y7
-	VFMADD213PD  constants<>+15296(SB), Y4, Y8
-	VFMADD213PD  constants<>+15360(SB), Y3, Y7
-	VFMADD213PD  constants<>+15360(SB), Y4, Y8
-	VFMADD213PD  constants<>+15424(SB), Y3, Y7
-	VFMADD213PD  constants<>+15424(SB), Y4, Y8
+	VFNMADD231PD constants<>+21504(SB), Y7, Y3
+	VFNMADD231PD constants<>+21504(SB), Y8, Y4
+	VMOVUPS      constants<>+21632(SB), Y7
+	VFMADD231PD  constants<>+21568(SB), Y3, Y7
+	VMOVUPS      constants<>+21632(SB), Y8
+	VFMADD231PD  constants<>+21568(SB), Y4, Y8
+	VFMADD213PD  constants<>+21696(SB), Y3, Y7
+	VFMADD213PD  constants<>+21696(SB), Y4, Y8
+	VFMADD213PD  constants<>+21760(SB), Y3, Y7
+	VFMADD213PD  constants<>+21760(SB), Y4, Y8
+	VFMADD213PD  constants<>+21824(SB), Y3, Y7
+	VFMADD213PD  constants<>+21824(SB), Y4, Y8
+	VFMADD213PD  constants<>+21888(SB), Y3, Y7
+	VFMADD213PD  constants<>+21888(SB), Y4, Y8
+	VFMADD213PD  constants<>+21952(SB), Y3, Y7
+	VFMADD213PD  constants<>+21952(SB), Y4, Y8
+	VFMADD213PD  constants<>+22016(SB), Y3, Y7
+	VFMADD213PD  constants<>+22016(SB), Y4, Y8
+	VFMADD213PD  constants<>+22080(SB), Y3, Y7
+	VFMADD213PD  constants<>+22080(SB), Y4, Y8
 	VFMADD213PD  constants<>+7360(SB), Y3, Y7
 	VFMADD213PD  constants<>+7360(SB), Y4, Y8
 	VMULPD       Y3, Y7, Y7
@@ -25757,29 +27847,29 @@ test:
 	VADDPD       constants<>+6464(SB), Y4, Y4
 	VADDPD       Y3, Y9, Y3
 	VADDPD       Y4, Y10, Y4
-	VSUBPD       constants<>+14784(SB), Y5, Y7
-	VSUBPD       constants<>+14784(SB), Y6, Y8
-	VMOVUPS      constants<>+14784(SB), Y9
+	VSUBPD       constants<>+21440(SB), Y5, Y7
+	VSUBPD       constants<>+21440(SB), Y6, Y8
+	VMOVUPS      constants<>+21440(SB), Y9
 	VFMADD231PD  constants<>+7360(SB), Y7, Y9
-	VMOVUPS      constants<>+14784(SB), Y7
+	VMOVUPS      constants<>+21440(SB), Y7
 	VFMADD231PD  constants<>+7360(SB), Y8, Y7
-	VSUBPD       constants<>+14784(SB), Y9, Y8
-	VSUBPD       constants<>+14784(SB), Y7, Y10
+	VSUBPD       constants<>+21440(SB), Y9, Y8
+	VSUBPD       constants<>+21440(SB), Y7, Y10
 	VSUBPD       Y8, Y5, Y5
 	VSUBPD       Y10, Y6, Y6
 	VPSLLQ       $0x34, Y9, Y8
-	VPADDQ       constants<>+15488(SB), Y8, Y8
+	VPADDQ       constants<>+22144(SB), Y8, Y8
 	VMULPD       Y8, Y3, Y8
 	VPSLLQ       $0x34, Y7, Y3
-	VPADDQ       constants<>+15488(SB), Y3, Y3
+	VPADDQ       constants<>+22144(SB), Y3, Y3
 	VMULPD       Y3, Y4, Y3
-	VSUBPD       constants<>+14784(SB), Y5, Y4
-	VSUBPD       constants<>+14784(SB), Y6, Y4
+	VSUBPD       constants<>+21440(SB), Y5, Y4
+	VSUBPD       constants<>+21440(SB), Y6, Y4
 	VPSLLQ       $0x34, Y5, Y4
-	VPADDQ       constants<>+15488(SB), Y4, Y4
+	VPADDQ       constants<>+22144(SB), Y4, Y4
 	VMULPD       Y4, Y8, Y4
 	VPSLLQ       $0x34, Y6, Y5
-	VPADDQ       constants<>+15488(SB), Y5, Y5
+	VPADDQ       constants<>+22144(SB), Y5, Y5
 	VMULPD       Y5, Y3, Y5
 	VMULPD       Y0, Y0, Y3
 	VMULPD       Y2, Y2, Y6
@@ -25790,57 +27880,57 @@ test:
 	VFMADD213PD  Y4, Y4, Y3
 	VFMADD213PD  Y5, Y5, Y6
 	VMOVUPS      constants<>+6464(SB), Y4
-	VFMADD231PD  constants<>+16256(SB), Y0, Y4
+	VFMADD231PD  constants<>+22848(SB), Y0, Y4
 	VMOVUPS      constants<>+6464(SB), Y5
-	VFMADD231PD  constants<>+16256(SB), Y2, Y5
+	VFMADD231PD  constants<>+22848(SB), Y2, Y5
 	VMOVUPS      constants<>+6464(SB), Y7
 	VDIVPD       Y4, Y7, Y4
 	VMOVUPS      constants<>+6464(SB), Y7
 	VDIVPD       Y5, Y7, Y5
-	VMOVUPS      constants<>+16384(SB), Y7
-	VFMADD231PD  constants<>+16320(SB), Y4, Y7
-	VMOVUPS      constants<>+16384(SB), Y8
-	VFMADD231PD  constants<>+16320(SB), Y5, Y8
-	VFMADD213PD  constants<>+16448(SB), Y4, Y7
-	VFMADD213PD  constants<>+16448(SB), Y5, Y8
-	VFMADD213PD  constants<>+16512(SB), Y4, Y7
-	VFMADD213PD  constants<>+16512(SB), Y5, Y8
-	VFMADD213PD  constants<>+16576(SB), Y4, Y7
-	VFMADD213PD  constants<>+16576(SB), Y5, Y8
-	VFMADD213PD  constants<>+16640(SB), Y4, Y7
-	VFMADD213PD  constants<>+16640(SB), Y5, Y8
-	VFMADD213PD  constants<>+16704(SB), Y4, Y7
-	VFMADD213PD  constants<>+16704(SB), Y5, Y8
-	VFMADD213PD  constants<>+16768(SB), Y4, Y7
-	VFMADD213PD  constants<>+16768(SB), Y5, Y8
-	VFMADD213PD  constants<>+16832(SB), Y4, Y7
-	VFMADD213PD  constants<>+16832(SB), Y5, Y8
-	VFMADD213PD  constants<>+16896(SB), Y4, Y7
-	VFMADD213PD  constants<>+16896(SB), Y5, Y8
-	VFMADD213PD  constants<>+16960(SB), Y4, Y7
-	VFMADD213PD  constants<>+16960(SB), Y5, Y8
-	VFMADD213PD  constants<>+17024(SB), Y4, Y7
-	VFMADD213PD  constants<>+17024(SB), Y5, Y8
-	VFMADD213PD  constants<>+17088(SB), Y4, Y7
-	VFMADD213PD  constants<>+17088(SB), Y5, Y8
-	VFMADD213PD  constants<>+17152(SB), Y4, Y7
-	VFMADD213PD  constants<>+17152(SB), Y5, Y8
-	VFMADD213PD  constants<>+17216(SB), Y4, Y7
-	VFMADD213PD  constants<>+17216(SB), Y5, Y8
-	VFMADD213PD  constants<>+17280(SB), Y4, Y7
-	VFMADD213PD  constants<>+17280(SB), Y5, Y8
-	VFMADD213PD  constants<>+17344(SB), Y4, Y7
-	VFMADD213PD  constants<>+17344(SB), Y5, Y8
-	VFMADD213PD  constants<>+17408(SB), Y4, Y7
-	VFMADD213PD  constants<>+17408(SB), Y5, Y8
-	VFMADD213PD  constants<>+17472(SB), Y4, Y7
-	VFMADD213PD  constants<>+17472(SB), Y5, Y8
-	VFMADD213PD  constants<>+17536(SB), Y4, Y7
-	VFMADD213PD  constants<>+17536(SB), Y5, Y8
-	VFMADD213PD  constants<>+17600(SB), Y4, Y7
-	VFMADD213PD  constants<>+17600(SB), Y5, Y8
-	VFMADD213PD  constants<>+17664(SB), Y4, Y7
-	VFMADD213PD  constants<>+17664(SB), Y5, Y8
+	VMOVUPS      constants<>+22976(SB), Y7
+	VFMADD231PD  constants<>+22912(SB), Y4, Y7
+	VMOVUPS      constants<>+22976(SB), Y8
+	VFMADD231PD  constants<>+22912(SB), Y5, Y8
+	VFMADD213PD  constants<>+23040(SB), Y4, Y7
+	VFMADD213PD  constants<>+23040(SB), Y5, Y8
+	VFMADD213PD  constants<>+23104(SB), Y4, Y7
+	VFMADD213PD  constants<>+23104(SB), Y5, Y8
+	VFMADD213PD  constants<>+23168(SB), Y4, Y7
+	VFMADD213PD  constants<>+23168(SB), Y5, Y8
+	VFMADD213PD  constants<>+23232(SB), Y4, Y7
+	VFMADD213PD  constants<>+23232(SB), Y5, Y8
+	VFMADD213PD  constants<>+23296(SB), Y4, Y7
+	VFMADD213PD  constants<>+23296(SB), Y5, Y8
+	VFMADD213PD  constants<>+23360(SB), Y4, Y7
+	VFMADD213PD  constants<>+23360(SB), Y5, Y8
+	VFMADD213PD  constants<>+23424(SB), Y4, Y7
+	VFMADD213PD  constants<>+23424(SB), Y5, Y8
+	VFMADD213PD  constants<>+23488(SB), Y4, Y7
+	VFMADD213PD  constants<>+23488(SB), Y5, Y8
+	VFMADD213PD  constants<>+23552(SB), Y4, Y7
+	VFMADD213PD  constants<>+23552(SB), Y5, Y8
+	VFMADD213PD  constants<>+23616(SB), Y4, Y7
+	VFMADD213PD  constants<>+23616(SB), Y5, Y8
+	VFMADD213PD  constants<>+23680(SB), Y4, Y7
+	VFMADD213PD  constants<>+23680(SB), Y5, Y8
+	VFMADD213PD  constants<>+23744(SB), Y4, Y7
+	VFMADD213PD  constants<>+23744(SB), Y5, Y8
+	VFMADD213PD  constants<>+23808(SB), Y4, Y7
+	VFMADD213PD  constants<>+23808(SB), Y5, Y8
+	VFMADD213PD  constants<>+23872(SB), Y4, Y7
+	VFMADD213PD  constants<>+23872(SB), Y5, Y8
+	VFMADD213PD  constants<>+23936(SB), Y4, Y7
+	VFMADD213PD  constants<>+23936(SB), Y5, Y8
+	VFMADD213PD  constants<>+24000(SB), Y4, Y7
+	VFMADD213PD  constants<>+24000(SB), Y5, Y8
+	VFMADD213PD  constants<>+24064(SB), Y4, Y7
+	VFMADD213PD  constants<>+24064(SB), Y5, Y8
+	VFMADD213PD  constants<>+24128(SB), Y4, Y7
+	VFMADD213PD  constants<>+24128(SB), Y5, Y8
+	VFMADD213PD  constants<>+24192(SB), Y4, Y7
+	VFMADD213PD  constants<>+24192(SB), Y5, Y8
+	VFMADD213PD  constants<>+24256(SB), Y4, Y7
+	VFMADD213PD  constants<>+24256(SB), Y5, Y8
 	VMULPD       Y4, Y7, Y4
 	VMULPD       Y5, Y8, Y5
 	VMULPD       Y3, Y4, Y3
@@ -25850,9 +27940,9 @@ test:
 	VEXTRACTI128 $0x01, Y1, X6
 	VPMOVSXDQ    X6, Y6
 	VMASKMOVPD   96(CX)(DX*8), Y6, Y6
-	VMOVUPS      constants<>+15808(SB), Y7
+	VMOVUPS      constants<>+10560(SB), Y7
 	VMAXPD       Y5, Y7, Y5
-	VMOVUPS      constants<>+15808(SB), Y7
+	VMOVUPS      constants<>+10560(SB), Y7
 	VMAXPD       Y6, Y7, Y6
 	VFNMADD231PD Y3, Y0, Y5
 	VFNMADD231PD Y4, Y2, Y6
@@ -25883,50 +27973,50 @@ loop:
 	VMOVUPS      32(DX)(BX*8), Y1
 	VANDPD       constants<>+5824(SB), Y0, Y0
 	VANDPD       constants<>+5824(SB), Y1, Y1
-	VMOVUPS      constants<>+16128(SB), Y2
+	VMOVUPS      constants<>+22720(SB), Y2
 	VMINPD       Y0, Y2, Y0
-	VMOVUPS      constants<>+16128(SB), Y2
+	VMOVUPS      constants<>+22720(SB), Y2
 	VMINPD       Y1, Y2, Y1
 	VMULPD       Y0, Y0, Y2
 	VMULPD       Y1, Y1, Y3
-	VMULPD       constants<>+16192(SB), Y2, Y2
-	VMULPD       constants<>+16192(SB), Y3, Y3
-	VMOVUPS      constants<>+14656(SB), Y4
+	VMULPD       constants<>+22784(SB), Y2, Y2
+	VMULPD       constants<>+22784(SB), Y3, Y3
+	VMOVUPS      constants<>+21312(SB), Y4
 	VMAXPD       Y2, Y4, Y2
-	VMOVUPS      constants<>+14656(SB), Y4
+	VMOVUPS      constants<>+21312(SB), Y4
 	VMAXPD       Y3, Y4, Y3
-	VMOVUPS      constants<>+14592(SB), Y4
+	VMOVUPS      constants<>+21248(SB), Y4
 	VMINPD       Y2, Y4, Y2
-	VMOVUPS      constants<>+14592(SB), Y4
+	VMOVUPS      constants<>+21248(SB), Y4
 	VMINPD       Y3, Y4, Y3
-	VMOVUPS      constants<>+14784(SB), Y4
-	VFMADD231PD  constants<>+14720(SB), Y2, Y4
-	VMOVUPS      constants<>+14784(SB), Y5
-	VFMADD231PD  constants<>+14720(SB), Y3, Y5
-	VSUBPD       constants<>+14784(SB), Y4, Y6
-	VSUBPD       constants<>+14784(SB), Y5, Y7
+	VMOVUPS      constants<>+21440(SB), Y4
+	VFMADD231PD  constants<>+21376(SB), Y2, Y4
+	VMOVUPS      constants<>+21440(SB), Y5
+	VFMADD231PD  constants<>+21376(SB), Y3, Y5
+	VSUBPD       constants<>+21440(SB), Y4, Y6
+	VSUBPD       constants<>+21440(SB), Y5, Y7
 	VFNMADD231PD constants<>+6400(SB), Y6, Y2
 	VFNMADD231PD constants<>+6400(SB), Y7, Y3
-	VFNMADD231PD constants<>+14848(SB), Y6, Y2
-	VFNMADD231PD constants<>+14848(SB), Y7, Y3
-	VMOVUPS      constants<>+14976(SB), Y6
-	VFMADD231PD  constants<>+14912(SB), Y2, Y6
-	VMOVUPS      constants<>+14976(SB), Y7
-	VFMADD231PD  constants<>+14912(SB), Y3, Y7
-	VFMADD213PD  constants<>+15040(SB), Y2, Y6
-	VFMADD213PD  constants<>+15040(SB), Y3, Y7
-	VFMADD213PD  constants<>+15104(SB), Y2, Y6
-	VFMADD213PD  constants<>+15104(SB), Y3, Y7
-	VFMADD213PD  constants<>+15168(SB), Y2, Y6
-	VFMADD213PD  constants<>+15168(SB), Y3, Y7
-	VFMADD213PD  constants<>+15232(SB), Y2, Y6
-	VFMADD213PD  constants<>+15232(SB), Y3, Y7
-	VFMADD213PD  constants<>+15296(SB), Y2, Y6
-	VFMADD213PD  constants<>+15296(SB), Y3, Y7
-	VFMADD213PD  constants<>+15360(SB), Y2, Y6
-	VFMADD213PD  constants<>+15360(SB), Y3, Y7
-	VFMADD213PD  constants<>+15424(SB), Y2, Y6
-	VFMADD213PD  constants<>+15424(SB), Y3, Y7
+	VFNMADD231PD constants<>+21504(SB), Y6, Y2
+	VFNMADD231PD constants<>+21504(SB), Y7, Y3
+	VMOVUPS      constants<>+21632(SB), Y6
+	VFMADD231PD  constants<>+21568(SB), Y2, Y6
+	VMOVUPS      constants<>+21632(SB), Y7
+	VFMADD231PD  constants<>+21568(SB), Y3, Y7
+	VFMADD213PD  constants<>+21696(SB), Y2, Y6
+	VFMADD213PD  constants<>+21696(SB), Y3, Y7
+	VFMADD213PD  constants<>+21760(SB), Y2, Y6
+	VFMADD213PD  constants<>+21760(SB), Y3, Y7
+	VFMADD213PD  constants<>+21824(SB), Y2, Y6
+	VFMADD213PD  constants<>+21824(SB), Y3, Y7
+	VFMADD213PD  constants<>+21888(SB), Y2, Y6
+	VFMADD213PD  constants<>+21888(SB), Y3, Y7
+	VFMADD213PD  constants<>+21952(SB), Y2, Y6
+	VFMADD213PD  constants<>+21952(SB), Y3, Y7
+	VFMADD213PD  constants<>+22016(SB), Y2, Y6
+	VFMADD213PD  constants<>+22016(SB), Y3, Y7
+	VFMADD213PD  constants<>+22080(SB), Y2, Y6
+	VFMADD213PD  constants<>+22080(SB), Y3, Y7
 	VFMADD213PD  constants<>+7360(SB), Y2, Y6
 	VFMADD213PD  constants<>+7360(SB), Y3, Y7
 	VMULPD       Y2, Y6, Y6
@@ -25943,29 +28033,29 @@ loop:
 	VADDPD       constants<>+6464(SB), Y3, Y3
 	VADDPD       Y2, Y8, Y2
 	VADDPD       Y3, Y9, Y3
-	VSUBPD       constants<>+14784(SB), Y4, Y6
-	VSUBPD       constants<>+14784(SB), Y5, Y7
-	VMOVUPS      constants<>+14784(SB), Y8
+	VSUBPD       constants<>+21440(SB), Y4, Y6
+	VSUBPD       constants<>+21440(SB), Y5, Y7
+	VMOVUPS      constants<>+21440(SB), Y8
 	VFMADD231PD  constants<>+7360(SB), Y6, Y8
-	VMOVUPS      constants<>+14784(SB), Y6
+	VMOVUPS      constants<>+21440(SB), Y6
 	VFMADD231PD  constants<>+7360(SB), Y7, Y6
-	VSUBPD       constants<>+14784(SB), Y8, Y7
-	VSUBPD       constants<>+14784(SB), Y6, Y9
+	VSUBPD       constants<>+21440(SB), Y8, Y7
+	VSUBPD       constants<>+21440(SB), Y6, Y9
 	VSUBPD       Y7, Y4, Y4
 	VSUBPD       Y9, Y5, Y5
 	VPSLLQ       $0x34, Y8, Y7
-	VPADDQ       constants<>+15488(SB), Y7, Y7
+	VPADDQ       constants<>+22144(SB), Y7, Y7
 	VMULPD       Y7, Y2, Y7
 	VPSLLQ       $0x34, Y6, Y2
-	VPADDQ       constants<>+15488(SB), Y2, Y2
+	VPADDQ       constants<>+22144(SB), Y2, Y2
 	VMULPD       Y2, Y3, Y2
-	VSUBPD       constants<>+14784(SB), Y4, Y3
-	VSUBPD       constants<>+14784(SB), Y5, Y3
+	VSUBPD       constants<>+21440(SB), Y4, Y3
+	VSUBPD       constants<>+21440(SB), Y5, Y3
 	VPSLLQ       $0x34, Y4, Y3
-	VPADDQ       constants<>+15488(SB), Y3, Y3
+	VPADDQ       constants<>+22144(SB), Y3, Y3
 	VMULPD       Y3, Y7, Y3
 	VPSLLQ       $0x34, Y5, Y4
-	VPADDQ       constants<>+15488(SB), Y4, Y4
+	VPADDQ       constants<>+22144(SB), Y4, Y4
 	VMULPD       Y4, Y2, Y4
 	VMULPD       Y0, Y0, Y2
 	VMULPD       Y1, Y1, Y5
@@ -25976,69 +28066,69 @@ loop:
 	VFMADD213PD  Y3, Y3, Y2
 	VFMADD213PD  Y4, Y4, Y5
 	VMOVUPS      constants<>+6464(SB), Y3
-	VFMADD231PD  constants<>+16256(SB), Y0, Y3
+	VFMADD231PD  constants<>+22848(SB), Y0, Y3
 	VMOVUPS      constants<>+6464(SB), Y4
-	VFMADD231PD  constants<>+16256(SB), Y1, Y4
+	VFMADD231PD  constants<>+22848(SB), Y1, Y4
 	VMOVUPS      constants<>+6464(SB), Y6
 	VDIVPD       Y3, Y6, Y3
 	VMOVUPS      constants<>+6464(SB), Y6
 	VDIVPD       Y4, Y6, Y4
-	VMOVUPS      constants<>+16384(SB), Y6
-	VFMADD231PD  constants<>+16320(SB), Y3, Y6
-	VMOVUPS      constants<>+16384(SB), Y7
-	VFMADD231PD  constants<>+16320(SB), Y4, Y7
-	VFMADD213PD  constants<>+16448(SB), Y3, Y6
-	VFMADD213PD  constants<>+16448(SB), Y4, Y7
-	VFMADD213PD  constants<>+16512(SB), Y3, Y6
-	VFMADD213PD  constants<>+16512(SB), Y4, Y7
-	VFMADD213PD  constants<>+16576(SB), Y3, Y6
-	VFMADD213PD  constants<>+16576(SB), Y4, Y7
-	VFMADD213PD  constants<>+16640(SB), Y3, Y6
-	VFMADD213PD  constants<>+16640(SB), Y4, Y7
-	VFMADD213PD  constants<>+16704(SB), Y3, Y6
-	VFMADD213PD  constants<>+16704(SB), Y4, Y7
-	VFMADD213PD  constants<>+16768(SB), Y3, Y6
-	VFMADD213PD  constants<>+16768(SB), Y4, Y7
-	VFMADD213PD  constants<>+16832(SB), Y3, Y6
-	VFMADD213PD  constants<>+16832(SB), Y4, Y7
-	VFMADD213PD  constants<>+16896(SB), Y3, Y6
-	VFMADD213PD  constants<>+16896(SB), Y4, Y7
-	VFMADD213PD  constants<>+16960(SB), Y3, Y6
-	VFMADD213PD  constants<>+16960(SB), Y4, Y7
-	VFMADD213PD  constants<>+17024(SB), Y3, Y6
-	VFMADD213PD  constants<>+17024(SB), Y4, Y7
-	VFMADD213PD  constants<>+17088(SB), Y3, Y6
-	VFMADD213PD  constants<>+17088(SB), Y4, Y7
-	VFMADD213PD  constants<>+17152(SB), Y3, Y6
-	VFMADD213PD  constants<>+17152(SB), Y4, Y7
-	VFMADD213PD  constants<>+17216(SB), Y3, Y6
-	VFMADD213PD  constants<>+17216(SB), Y4, Y7
-	VFMADD213PD  constants<>+17280(SB), Y3, Y6
-	VFMADD213PD  constants<>+17280(SB), Y4, Y7
-	VFMADD213PD  constants<>+17344(SB), Y3, Y6
-	VFMADD213PD  constants<>+17344(SB), Y4, Y7
-	VFMADD213PD  constants<>+17408(SB), Y3, Y6
-	VFMADD213PD  constants<>+17408(SB), Y4, Y7
-	VFMADD213PD  constants<>+17472(SB), Y3, Y6
-	VFMADD213PD  constants<>+17472(SB), Y4, Y7
-	VFMADD213PD  constants<>+17536(SB), Y3, Y6
-	VFMADD213PD  constants<>+17536(SB), Y4, Y7
-	VFMADD213PD  constants<>+17600(SB), Y3, Y6
-	VFMADD213PD  constants<>+17600(SB), Y4, Y7
-	VFMADD213PD  constants<>+17664(SB), Y3, Y6
-	VFMADD213PD  constants<>+17664(SB), Y4, Y7
+	VMOVUPS      constants<>+22976(SB), Y6
+	VFMADD231PD  constants<>+22912(SB), Y3, Y6
+	VMOVUPS      constants<>+22976(SB), Y7
+	VFMADD231PD  constants<>+22912(SB), Y4, Y7
+	VFMADD213PD  constants<>+23040(SB), Y3, Y6
+	VFMADD213PD  constants<>+23040(SB), Y4, Y7
+	VFMADD213PD  constants<>+23104(SB), Y3, Y6
+	VFMADD213PD  constants<>+23104(SB), Y4, Y7
+	VFMADD213PD  constants<>+23168(SB), Y3, Y6
+	VFMADD213PD  constants<>+23168(SB), Y4, Y7
+	VFMADD213PD  constants<>+23232(SB), Y3, Y6
+	VFMADD213PD  constants<>+23232(SB), Y4, Y7
+	VFMADD213PD  constants<>+23296(SB), Y3, Y6
+	VFMADD213PD  constants<>+23296(SB), Y4, Y7
+	VFMADD213PD  constants<>+23360(SB), Y3, Y6
+	VFMADD213PD  constants<>+23360(SB), Y4, Y7
+	VFMADD213PD  constants<>+23424(SB), Y3, Y6
+	VFMADD213PD  constants<>+23424(SB), Y4, Y7
+	VFMADD213PD  constants<>+23488(SB), Y3, Y6
+	VFMADD213PD  constants<>+23488(SB), Y4, Y7
+	VFMADD213PD  constants<>+23552(SB), Y3, Y6
+	VFMADD213PD  constants<>+23552(SB), Y4, Y7
+	VFMADD213PD  constants<>+23616(SB), Y3, Y6
+	VFMADD213PD  constants<>+23616(SB), Y4, Y7
+	VFMADD213PD  constants<>+23680(SB), Y3, Y6
+	VFMADD213PD  constants<>+23680(SB), Y4, Y7
+	VFMADD213PD  constants<>+23744(SB), Y3, Y6
+	VFMADD213PD  constants<>+23744(SB), Y4, Y7
+	VFMADD213PD  constants<>+23808(SB), Y3, Y6
+	VFMADD213PD  constants<>+23808(SB), Y4, Y7
+	VFMADD213PD  constants<>+23872(SB), Y3, Y6
+	VFMADD213PD  constants<>+23872(SB), Y4, Y7
+	VFMADD213PD  constants<>+23936(SB), Y3, Y6
+	VFMADD213PD  constants<>+23936(SB), Y4, Y7
+	VFMADD213PD  constants<>+24000(SB), Y3, Y6
+	VFMADD213PD  constants<>+24000(SB), Y4, Y7
+	VFMADD213PD  constants<>+24064(SB), Y3, Y6
+	VFMADD213PD  constants<>+24064(SB), Y4, Y7
+	VFMADD213PD  constants<>+24128(SB), Y3, Y6
+	VFMADD213PD  constants<>+24128(SB), Y4, Y7
+	VFMADD213PD  constants<>+24192(SB), Y3, Y6
+	VFMADD213PD  constants<>+24192(SB), Y4, Y7
+	VFMADD213PD  constants<>+24256(SB), Y3, Y6
+	VFMADD213PD  constants<>+24256(SB), Y4, Y7
 	VMULPD       Y3, Y6, Y3
 	VMULPD       Y4, Y7, Y4
 	VMULPD       Y2, Y3, Y3
 	VMULPD       Y5, Y4, Y4
-	VMULPD       constants<>+17728(SB), Y2, Y2
-	VMULPD       constants<>+17728(SB), Y5, Y5
+	VMULPD       constants<>+24320(SB), Y2, Y2
+	VMULPD       constants<>+24320(SB), Y5, Y5
 	VFNMADD231PD Y0, Y2, Y3
 	VFNMADD231PD Y1, Y5, Y4
 	VMOVUPS      (DX)(BX*8), Y0
 	VMOVUPS      32(DX)(BX*8), Y1
-	VCMPPD       $0x11, constants<>+15808(SB), Y0, Y0
-	VCMPPD       $0x11, constants<>+15808(SB), Y1, Y1
+	VCMPPD       $0x11, constants<>+10560(SB), Y0, Y0
+	VCMPPD       $0x11, constants<>+10560(SB), Y1, Y1
 	VMOVUPS      constants<>+6464(SB), Y2
 	VSUBPD       Y3, Y2, Y2
 	VMOVUPS      constants<>+6464(SB), Y5
@@ -26055,50 +28145,50 @@ loop:
 	VMOVUPS      96(DX)(BX*8), Y1
 	VANDPD       constants<>+5824(SB), Y0, Y0
 	VANDPD       constants<>+5824(SB), Y1, Y1
-	VMOVUPS      constants<>+16128(SB), Y2
+	VMOVUPS      constants<>+22720(SB), Y2
 	VMINPD       Y0, Y2, Y0
-	VMOVUPS      constants<>+16128(SB), Y2
+	VMOVUPS      constants<>+22720(SB), Y2
 	VMINPD       Y1, Y2, Y1
 	VMULPD       Y0, Y0, Y2
 	VMULPD       Y1, Y1, Y3
-	VMULPD       constants<>+16192(SB), Y2, Y2
-	VMULPD       constants<>+16192(SB), Y3, Y3
-	VMOVUPS      constants<>+14656(SB), Y4
+	VMULPD       constants<>+22784(SB), Y2, Y2
+	VMULPD       constants<>+22784(SB), Y3, Y3
+	VMOVUPS      constants<>+21312(SB), Y4
 	VMAXPD       Y2, Y4, Y2
-	VMOVUPS      constants<>+14656(SB), Y4
+	VMOVUPS      constants<>+21312(SB), Y4
 	VMAXPD       Y3, Y4, Y3
-	VMOVUPS      constants<>+14592(SB), Y4
+	VMOVUPS      constants<>+21248(SB), Y4
 	VMINPD       Y2, Y4, Y2
-	VMOVUPS      constants<>+14592(SB), Y4
+	VMOVUPS      constants<>+21248(SB), Y4
 	VMINPD       Y3, Y4, Y3
-	VMOVUPS      constants<>+14784(SB), Y4
-	VFMADD231PD  constants<>+14720(SB), Y2, Y4
-	VMOVUPS      constants<>+14784(SB), Y5
-	VFMADD231PD  constants<>+14720(SB), Y3, Y5
-	VSUBPD       constants<>+14784(SB), Y4, Y6
-	VSUBPD       constants<>+14784(SB), Y5, Y7
+	VMOVUPS      constants<>+21440(SB), Y4
+	VFMADD231PD  constants<>+21376(SB), Y2, Y4
+	VMOVUPS      constants<>+21440(SB), Y5
+	VFMADD231PD  constants<>+21376(SB), Y3, Y5
+	VSUBPD       constants<>+21440(SB), Y4, Y6
+	VSUBPD       constants<>+21440(SB), Y5, Y7
 	VFNMADD231PD constants<>+6400(SB), Y6, Y2
 	VFNMADD231PD constants<>+6400(SB), Y7, Y3
-	VFNMADD231PD constants<>+14848(SB), Y6, Y2
-	VFNMADD231PD constants<>+14848(SB), Y7, Y3
-	VMOVUPS      constants<>+14976(SB), Y6
-	VFMADD231PD  constants<>+14912(SB), Y2, Y6
-	VMOVUPS      constants<>+14976(SB), Y7
-	VFMADD231PD  constants<>+14912(SB), Y3, Y7
-	VFMADD213PD  constants<>+15040(SB), Y2, Y6
-	VFMADD213PD  constants<>+15040(SB), Y3, Y7
-	VFMADD213PD  constants<>+15104(SB), Y2, Y6
-	VFMADD213PD  constants<>+15104(SB), Y3, Y7
-	VFMADD213PD  constants<>+15168(SB), Y2, Y6
-	VFMADD213PD  constants<>+15168(SB), Y3, Y7
-	VFMADD213PD  constants<>+15232(SB), Y2, Y6
-	VFMADD213PD  constants<>+15232(SB), Y3, Y7
-	VFMADD213PD  constants<>+15296(SB), Y2, Y6
-	VFMADD213PD  constants<>+15296(SB), Y3, Y7
-	VFMADD213PD  constants<>+15360(SB), Y2, Y6
-	VFMADD213PD  constants<>+15360(SB), Y3, Y7
-	VFMADD213PD  constants<>+15424(SB), Y2, Y6
-	VFMADD213PD  constants<>+15424(SB), Y3, Y7
+	VFNMADD231PD constants<>+21504(SB), Y6, Y2
+	VFNMADD231PD constants<>+21504(SB), Y7, Y3
+	VMOVUPS      constants<>+21632(SB), Y6
+	VFMADD231PD  constants<>+21568(SB), Y2, Y6
+	VMOVUPS      constants<>+21632(SB), Y7
+	VFMADD231PD  constants<>+21568(SB), Y3, Y7
+	VFMADD213PD  constants<>+21696(SB), Y2, Y6
+	VFMADD213PD  constants<>+21696(SB), Y3, Y7
+	VFMADD213PD  constants<>+21760(SB), Y2, Y6
+	VFMADD213PD  constants<>+21760(SB), Y3, Y7
+	VFMADD213PD  constants<>+21824(SB), Y2, Y6
+	VFMADD213PD  constants<>+21824(SB), Y3, Y7
+	VFMADD213PD  constants<>+21888(SB), Y2, Y6
+	VFMADD213PD  constants<>+21888(SB), Y3, Y7
+	VFMADD213PD  constants<>+21952(SB), Y2, Y6
+	VFMADD213PD  constants<>+21952(SB), Y3, Y7
+	VFMADD213PD  constants<>+22016(SB), Y2, Y6
+	VFMADD213PD  constants<>+22016(SB), Y3, Y7
+	VFMADD213PD  constants<>+22080(SB), Y2, Y6
+	VFMADD213PD  constants<>+22080(SB), Y3, Y7
 	VFMADD213PD  constants<>+7360(SB), Y2, Y6
 	VFMADD213PD  constants<>+7360(SB), Y3, Y7
 	VMULPD       Y2, Y6, Y6
@@ -26115,29 +28205,29 @@ loop:
 	VADDPD       constants<>+6464(SB), Y3, Y3
 	VADDPD       Y2, Y8, Y2
 	VADDPD       Y3, Y9, Y3
-	VSUBPD       constants<>+14784(SB), Y4, Y6
-	VSUBPD       constants<>+14784(SB), Y5, Y7
-	VMOVUPS      constants<>+14784(SB), Y8
+	VSUBPD       constants<>+21440(SB), Y4, Y6
+	VSUBPD       constants<>+21440(SB), Y5, Y7
+	VMOVUPS      constants<>+21440(SB), Y8
 	VFMADD231PD  constants<>+7360(SB), Y6, Y8
-	VMOVUPS      constants<>+14784(SB), Y6
+	VMOVUPS      constants<>+21440(SB), Y6
 	VFMADD231PD  constants<>+7360(SB), Y7, Y6
-	VSUBPD       constants<>+14784(SB), Y8, Y7
-	VSUBPD       constants<>+14784(SB), Y6, Y9
+	VSUBPD       constants<>+21440(SB), Y8, Y7
+	VSUBPD       constants<>+21440(SB), Y6, Y9
 	VSUBPD       Y7, Y4, Y4
 	VSUBPD       Y9, Y5, Y5
 	VPSLLQ       $0x34, Y8, Y7
-	VPADDQ       constants<>+15488(SB), Y7, Y7
+	VPADDQ       constants<>+22144(SB), Y7, Y7
 	VMULPD       Y7, Y2, Y7
 	VPSLLQ       $0x34, Y6, Y2
-	VPADDQ       constants<>+15488(SB), Y2, Y2
+	VPADDQ       constants<>+22144(SB), Y2, Y2
 	VMULPD       Y2, Y3, Y2
-	VSUBPD       constants<>+14784(SB), Y4, Y3
-	VSUBPD       constants<>+14784(SB), Y5, Y3
+	VSUBPD       constants<>+21440(SB), Y4, Y3
+	VSUBPD       constants<>+21440(SB), Y5, Y3
 	VPSLLQ       $0x34, Y4, Y3
-	VPADDQ       constants<>+15488(SB), Y3, Y3
+	VPADDQ       constants<>+22144(SB), Y3, Y3
 	VMULPD       Y3, Y7, Y3
 	VPSLLQ       $0x34, Y5, Y4
-	VPADDQ       constants<>+15488(SB), Y4, Y4
+	VPADDQ       constants<>+22144(SB), Y4, Y4
 	VMULPD       Y4, Y2, Y4
 	VMULPD       Y0, Y0, Y2
 	VMULPD       Y1, Y1, Y5
@@ -26148,69 +28238,69 @@ loop:
 	VFMADD213PD  Y3, Y3, Y2
 	VFMADD213PD  Y4, Y4, Y5
 	VMOVUPS      constants<>+6464(SB), Y3
-	VFMADD231PD  constants<>+16256(SB), Y0, Y3
+	VFMADD231PD  constants<>+22848(SB), Y0, Y3
 	VMOVUPS      constants<>+6464(SB), Y4
-	VFMADD231PD  constants<>+16256(SB), Y1, Y4
+	VFMADD231PD  constants<>+22848(SB), Y1, Y4
 	VMOVUPS      constants<>+6464(SB), Y6
 	VDIVPD       Y3, Y6, Y3
 	VMOVUPS      constants<>+6464(SB), Y6
 	VDIVPD       Y4, Y6, Y4
-	VMOVUPS      constants<>+16384(SB), Y6
-	VFMADD231PD  constants<>+16320(SB), Y3, Y6
-	VMOVUPS      constants<>+16384(SB), Y7
-	VFMADD231PD  constants<>+16320(SB), Y4, Y7
-	VFMADD213PD  constants<>+16448(SB), Y3, Y6
-	VFMADD213PD  constants<>+16448(SB), Y4, Y7
-	VFMADD213PD  constants<>+16512(SB), Y3, Y6
-	VFMADD213PD  constants<>+16512(SB), Y4, Y7
-	VFMADD213PD  constants<>+16576(SB), Y3, Y6
-	VFMADD213PD  constants<>+16576(SB), Y4, Y7
-	VFMADD213PD  constants<>+16640(SB), Y3, Y6
-	VFMADD213PD  constants<>+16640(SB), Y4, Y7
-	VFMADD213PD  constants<>+16704(SB), Y3, Y6
-	VFMADD213PD  constants<>+16704(SB), Y4, Y7
-	VFMADD213PD  constants<>+16768(SB), Y3, Y6
-	VFMADD213PD  constants<>+16768(SB), Y4, Y7
-	VFMADD213PD  constants<>+16832(SB), Y3, Y6
-	VFMADD213PD  constants<>+16832(SB), Y4, Y7
-	VFMADD213PD  constants<>+16896(SB), Y3, Y6
-	VFMADD213PD  constants<>+16896(SB), Y4, Y7
-	VFMADD213PD  constants<>+16960(SB), Y3, Y6
-	VFMADD213PD  constants<>+16960(SB), Y4, Y7
-	VFMADD213PD  constants<>+17024(SB), Y3, Y6
-	VFMADD213PD  constants<>+17024(SB), Y4, Y7
-	VFMADD213PD  constants<>+17088(SB), Y3, Y6
-	VFMADD213PD  constants<>+17088(SB), Y4, Y7
-	VFMADD213PD  constants<>+17152(SB), Y3, Y6
-	VFMADD213PD  constants<>+17152(SB), Y4, Y7
-	VFMADD213PD  constants<>+17216(SB), Y3, Y6
-	VFMADD213PD  constants<>+17216(SB), Y4, Y7
-	VFMADD213PD  constants<>+17280(SB), Y3, Y6
-	VFMADD213PD  constants<>+17280(SB), Y4, Y7
-	VFMADD213PD  constants<>+17344(SB), Y3, Y6
-	VFMADD213PD  constants<>+17344(SB), Y4, Y7
-	VFMADD213PD  constants<>+17408(SB), Y3, Y6
-	VFMADD213PD  constants<>+17408(SB), Y4, Y7
-	VFMADD213PD  constants<>+17472(SB), Y3, Y6
-	VFMADD213PD  constants<>+17472(SB), Y4, Y7
-	VFMADD213PD  constants<>+17536(SB), Y3, Y6
-	VFMADD213PD  constants<>+17536(SB), Y4, Y7
-	VFMADD213PD  constants<>+17600(SB), Y3, Y6
-	VFMADD213PD  constants<>+17600(SB), Y4, Y7
-	VFMADD213PD  constants<>+17664(SB), Y3, Y6
-	VFMADD213PD  constants<>+17664(SB), Y4, Y7
+	VMOVUPS      constants<>+22976(SB), Y6
+	VFMADD231PD  constants<>+22912(SB), Y3, Y6
+	VMOVUPS      constants<>+22976(SB), Y7
+	VFMADD231PD  constants<>+22912(SB), Y4, Y7
+	VFMADD213PD  constants<>+23040(SB), Y3, Y6
+	VFMADD213PD  constants<>+23040(SB), Y4, Y7
+	VFMADD213PD  constants<>+23104(SB), Y3, Y6
+	VFMADD213PD  constants<>+23104(SB), Y4, Y7
+	VFMADD213PD  constants<>+23168(SB), Y3, Y6
+	VFMADD213PD  constants<>+23168(SB), Y4, Y7
+	VFMADD213PD  constants<>+23232(SB), Y3, Y6
+	VFMADD213PD  constants<>+23232(SB), Y4, Y7
+	VFMADD213PD  constants<>+23296(SB), Y3, Y6
+	VFMADD213PD  constants<>+23296(SB), Y4, Y7
+	VFMADD213PD  constants<>+23360(SB), Y3, Y6
+	VFMADD213PD  constants<>+23360(SB), Y4, Y7
+	VFMADD213PD  constants<>+23424(SB), Y3, Y6
+	VFMADD213PD  constants<>+23424(SB), Y4, Y7
+	VFMADD213PD  constants<>+23488(SB), Y3, Y6
+	VFMADD213PD  constants<>+23488(SB), Y4, Y7
+	VFMADD213PD  constants<>+23552(SB), Y3, Y6
+	VFMADD213PD  constants<>+23552(SB), Y4, Y7
+	VFMADD213PD  constants<>+23616(SB), Y3, Y6
+	VFMADD213PD  constants<>+23616(SB), Y4, Y7
+	VFMADD213PD  constants<>+23680(SB), Y3, Y6
+	VFMADD213PD  constants<>+23680(SB), Y4, Y7
+	VFMADD213PD  constants<>+23744(SB), Y3, Y6
+	VFMADD213PD  constants<>+23744(SB), Y4, Y7
+	VFMADD213PD  constants<>+23808(SB), Y3, Y6
+	VFMADD213PD  constants<>+23808(SB), Y4, Y7
+	VFMADD213PD  constants<>+23872(SB), Y3, Y6
+	VFMADD213PD  constants<>+23872(SB), Y4, Y7
+	VFMADD213PD  constants<>+23936(SB), Y3, Y6
+	VFMADD213PD  constants<>+23936(SB), Y4, Y7
+	VFMADD213PD  constants<>+24000(SB), Y3, Y6
+	VFMADD213PD  constants<>+24000(SB), Y4, Y7
+	VFMADD213PD  constants<>+24064(SB), Y3, Y6
+	VFMADD213PD  constants<>+24064(SB), Y4, Y7
+	VFMADD213PD  constants<>+24128(SB), Y3, Y6
+	VFMADD213PD  constants<>+24128(SB), Y4, Y7
+	VFMADD213PD  constants<>+24192(SB), Y3, Y6
+	VFMADD213PD  constants<>+24192(SB), Y4, Y7
+	VFMADD213PD  constants<>+24256(SB), Y3, Y6
+	VFMADD213PD  constants<>+24256(SB), Y4, Y7
 	VMULPD       Y3, Y6, Y3
 	VMULPD       Y4, Y7, Y4
 	VMULPD       Y2, Y3, Y3
 	VMULPD       Y5, Y4, Y4
-	VMULPD       constants<>+17728(SB), Y2, Y2
-	VMULPD       constants<>+17728(SB), Y5, Y5
+	VMULPD       constants<>+24320(SB), Y2, Y2
+	VMULPD       constants<>+24320(SB), Y5, Y5
 	VFNMADD231PD Y0, Y2, Y3
 	VFNMADD231PD Y1, Y5, Y4
 	VMOVUPS      64(DX)(BX*8), Y0
 	VMOVUPS      96(DX)(BX*8), Y1
-	VCMPPD       $0x11, constants<>+15808(SB), Y0, Y0
-	VCMPPD       $0x11, constants<>+15808(SB), Y1, Y1
+	VCMPPD       $0x11, constants<>+10560(SB), Y0, Y0
+	VCMPPD       $0x11, constants<>+10560(SB), Y1, Y1
 	VMOVUPS      constants<>+6464(SB), Y2
 	VSUBPD       Y3, Y2, Y2
 	VMOVUPS      constants<>+6464(SB), Y5
@@ -26241,50 +28331,50 @@ test:
 	VMASKMOVPD   32(DX)(BX*8), Y3, Y3
 	VANDPD       constants<>+5824(SB), Y2, Y2
 	VANDPD       constants<>+5824(SB), Y3, Y3
-	VMOVUPS      constants<>+16128(SB), Y4
+	VMOVUPS      constants<>+22720(SB), Y4
 	VMINPD       Y2, Y4, Y2
-	VMOVUPS      constants<>+16128(SB), Y4
+	VMOVUPS      constants<>+22720(SB), Y4
 	VMINPD       Y3, Y4, Y3
 	VMULPD       Y2, Y2, Y4
 	VMULPD       Y3, Y3, Y5
-	VMULPD       constants<>+16192(SB), Y4, Y4
-	VMULPD       constants<>+16192(SB), Y5, Y5
-	VMOVUPS      constants<>+14656(SB), Y6
+	VMULPD       constants<>+22784(SB), Y4, Y4
+	VMULPD       constants<>+22784(SB), Y5, Y5
+	VMOVUPS      constants<>+21312(SB), Y6
 	VMAXPD       Y4, Y6, Y4
-	VMOVUPS      constants<>+14656(SB), Y6
+	VMOVUPS      constants<>+21312(SB), Y6
 	VMAXPD       Y5, Y6, Y5
-	VMOVUPS      constants<>+14592(SB), Y6
+	VMOVUPS      constants<>+21248(SB), Y6
 	VMINPD       Y4, Y6, Y4
-	VMOVUPS      constants<>+14592(SB), Y6
+	VMOVUPS      constants<>+21248(SB), Y6
 	VMINPD       Y5, Y6, Y5
-	VMOVUPS      constants<>+14784(SB), Y6
-	VFMADD231PD  constants<>+14720(SB), Y4, Y6
-	VMOVUPS      constants<>+14784(SB), Y7
-	VFMADD231PD  constants<>+14720(SB), Y5, Y7
-	VSUBPD       constants<>+14784(SB), Y6, Y8
-	VSUBPD       constants<>+14784(SB), Y7, Y9
+	VMOVUPS      constants<>+21440(SB), Y6
+	VFMADD231PD  constants<>+21376(SB), Y4, Y6
+	VMOVUPS      constants<>+21440(SB), Y7
+	VFMADD231PD  constants<>+21376(SB), Y5, Y7
+	VSUBPD       constants<>+21440(SB), Y6, Y8
+	VSUBPD       constants<>+21440(SB), Y7, Y9
 	VFNMADD231PD constants<>+6400(SB), Y8, Y4
 	VFNMADD231PD constants<>+6400(SB), Y9, Y5
-	VFNMADD231PD constants<>+14848(SB), Y8, Y4
-	VFNMADD231PD constants<>+14848(SB), Y9, Y5
-	VMOVUPS      constants<>+14976(SB), Y8
-	VFMADD231PD  constants<>+14912(SB), Y4, Y8
-	VMOVUPS      constants<>+14976(SB), Y9
-	VFMADD231PD  constants<>+14912(SB), Y5, Y9
-	VFMADD213PD  constants<>+15040(SB), Y4, Y8
-	VFMADD213PD  constants<>+15040(SB), Y5, Y9
-	VFMADD213PD  constants<>+15104(SB), Y4, Y8
-	VFMADD213PD  constants<>+15104(SB), Y5, Y9
-	VFMADD213PD  constants<>+15168(SB), Y4, Y8
-	VFMADD213PD  constants<>+15168(SB), Y5, Y9
-	VFMADD213PD  constants<>+15232(SB), Y4, Y8
-	VFMADD213PD  constants<>+15232(SB), Y5, Y9
-	VFMADD213PD  constants<>+15296(SB), Y4, Y8
-	VFMADD213PD  constants<>+15296(SB), Y5, Y9
-	VFMADD213PD  constants<>+15360(SB), Y4, Y8
-	VFMADD213PD  constants<>+15360(SB), Y5, Y9
-	VFMADD213PD  constants<>+15424(SB), Y4, Y8
-	VFMADD213PD  constants<>+15424(SB), Y5, Y9
+	VFNMADD231PD constants<>+21504(SB), Y8, Y4
+	VFNMADD231PD constants<>+21504(SB), Y9, Y5
+	VMOVUPS      constants<>+21632(SB), Y8
+	VFMADD231PD  constants<>+21568(SB), Y4, Y8
+	VMOVUPS      constants<>+21632(SB), Y9
+	VFMADD231PD  constants<>+21568(SB), Y5, Y9
+	VFMADD213PD  constants<>+21696(SB), Y4, Y8
+	VFMADD213PD  constants<>+21696(SB), Y5, Y9
+	VFMADD213PD  constants<>+21760(SB), Y4, Y8
+	VFMADD213PD  constants<>+21760(SB), Y5, Y9
+	VFMADD213PD  constants<>+21824(SB), Y4, Y8
+	VFMADD213PD  constants<>+21824(SB), Y5, Y9
+	VFMADD213PD  constants<>+21888(SB), Y4, Y8
+	VFMADD213PD  constants<>+21888(SB), Y5, Y9
+	VFMADD213PD  constants<>+21952(SB), Y4, Y8
+	VFMADD213PD  constants<>+21952(SB), Y5, Y9
+	VFMADD213PD  constants<>+22016(SB), Y4, Y8
+	VFMADD213PD  constants<>+22016(SB), Y5, Y9
+	VFMADD213PD  constants<>+22080(SB), Y4, Y8
+	VFMADD213PD  constants<>+22080(SB), Y5, Y9
 	VFMADD213PD  constants<>+7360(SB), Y4, Y8
 	VFMADD213PD  constants<>+7360(SB), Y5, Y9
 	VMULPD       Y4, Y8, Y8
@@ -26301,29 +28391,29 @@ test:
 	VADDPD       constants<>+6464(SB), Y5, Y5
 	VADDPD       Y4, Y10, Y4
 	VADDPD       Y5, Y11, Y5
-	VSUBPD       constants<>+14784(SB), Y6, Y8
-	VSUBPD       constants<>+14784(SB), Y7, Y9
-	VMOVUPS      constants<>+14784(SB), Y10
+	VSUBPD       constants<>+21440(SB), Y6, Y8
+	VSUBPD       constants<>+21440(SB), Y7, Y9
+	VMOVUPS      constants<>+21440(SB), Y10
 	VFMADD231PD  constants<>+7360(SB), Y8, Y10
-	VMOVUPS      constants<>+14784(SB), Y8
+	VMOVUPS      constants<>+21440(SB), Y8
 	VFMADD231PD  constants<>+7360(SB), Y9, Y8
-	VSUBPD       constants<>+14784(SB), Y10, Y9
-	VSUBPD       constants<>+14784(SB), Y8, Y11
+	VSUBPD       constants<>+21440(SB), Y10, Y9
+	VSUBPD       constants<>+21440(SB), Y8, Y11
 	VSUBPD       Y9, Y6, Y6
 	VSUBPD       Y11, Y7, Y7
 	VPSLLQ       $0x34, Y10, Y9
-	VPADDQ       constants<>+15488(SB), Y9, Y9
+	VPADDQ       constants<>+22144(SB), Y9, Y9
 	VMULPD       Y9, Y4, Y9
 	VPSLLQ       $0x34, Y8, Y4
-	VPADDQ       constants<>+15488(SB), Y4, Y4
+	VPADDQ       constants<>+22144(SB), Y4, Y4
 	VMULPD       Y4, Y5, Y4
-	VSUBPD       constants<>+14784(SB), Y6, Y5
-	VSUBPD       constants<>+14784(SB), Y7, Y5
+	VSUBPD       constants<>+21440(SB), Y6, Y5
+	VSUBPD       constants<>+21440(SB), Y7, Y5
 	VPSLLQ       $0x34, Y6, Y5
-	VPADDQ       constants<>+15488(SB), Y5, Y5
+	VPADDQ       constants<>+22144(SB), Y5, Y5
 	VMULPD       Y5, Y9, Y5
 	VPSLLQ       $0x34, Y7, Y6
-	VPADDQ       constants<>+15488(SB), Y6, Y6
+	VPADDQ       constants<>+22144(SB), Y6, Y6
 	VMULPD       Y6, Y4, Y6
 	VMULPD       Y2, Y2, Y4
 	VMULPD       Y3, Y3, Y7
@@ -26334,63 +28424,63 @@ test:
 	VFMADD213PD  Y5, Y5, Y4
 	VFMADD213PD  Y6, Y6, Y7
 	VMOVUPS      constants<>+6464(SB), Y5
-	VFMADD231PD  constants<>+16256(SB), Y2, Y5
+	VFMADD231PD  constants<>+22848(SB), Y2, Y5
 	VMOVUPS      constants<>+6464(SB), Y6
-	VFMADD231PD  constants<>+16256(SB), Y3, Y6
+	VFMADD231PD  constants<>+22848(SB), Y3, Y6
 	VMOVUPS      constants<>+6464(SB), Y8
 	VDIVPD       Y5, Y8, Y5
 	VMOVUPS      constants<>+6464(SB), Y8
 	VDIVPD       Y6, Y8, Y6
-	VMOVUPS      constants<>+16384(SB), Y8
-	VFMADD231PD  constants<>+16320(SB), Y5, Y8
-	VMOVUPS      constants<>+16384(SB), Y9
-	VFMADD231PD  constants<>+16320(SB), Y6, Y9
-	VFMADD213PD  constants<>+16448(SB), Y5, Y8
-	VFMADD213PD  constants<>+16448(SB), Y6, Y9
-	VFMADD213PD  constants<>+16512(SB), Y5, Y8
-	VFMADD213PD  constants<>+16512(SB), Y6, Y9
-	VFMADD213PD  constants<>+16576(SB), Y5, Y8
-	VFMADD213PD  constants<>+16576(SB), Y6, Y9
-	VFMADD213PD  constants<>+16640(SB), Y5, Y8
-	VFMADD213PD  constants<>+16640(SB), Y6, Y9
-	VFMADD213PD  constants<>+16704(SB), Y5, Y8
-	VFMADD213PD  constants<>+16704(SB), Y6, Y9
-	VFMADD213PD  constants<>+16768(SB), Y5, Y8
-	VFMADD213PD  constants<>+16768(SB), Y6, Y9
-	VFMADD213PD  constants<>+16832(SB), Y5, Y8
-	VFMADD213PD  constants<>+16832(SB), Y6, Y9
-	VFMADD213PD  constants<>+16896(SB), Y5, Y8
-	VFMADD213PD  constants<>+16896(SB), Y6, Y9
-	VFMADD213PD  constants<>+16960(SB), Y5, Y8
-	VFMADD213PD  constants<>+16960(SB), Y6, Y9
-	VFMADD213PD  constants<>+17024(SB), Y5, Y8
-	VFMADD213PD  constants<>+17024(SB), Y6, Y9
-	VFMADD213PD  constants<>+17088(SB), Y5, Y8
-	VFMADD213PD  constants<>+17088(SB), Y6, Y9
-	VFMADD213PD  constants<>+17152(SB), Y5, Y8
-	VFMADD213PD  constants<>+17152(SB), Y6, Y9
-	VFMADD213PD  constants<>+17216(SB), Y5, Y8
-	VFMADD213PD  constants<>+17216(SB), Y6, Y9
-	VFMADD213PD  constants<>+17280(SB), Y5, Y8
-	VFMADD213PD  constants<>+17280(SB), Y6, Y9
-	VFMADD213PD  constants<>+17344(SB), Y5, Y8
-	VFMADD213PD  constants<>+17344(SB), Y6, Y9
-	VFMADD213PD  constants<>+17408(SB), Y5, Y8
-	VFMADD213PD  constants<>+17408(SB), Y6, Y9
-	VFMADD213PD  constants<>+17472(SB), Y5, Y8
-	VFMADD213PD  constants<>+17472(SB), Y6, Y9
-	VFMADD213PD  constants<>+17536(SB), Y5, Y8
-	VFMADD213PD  constants<>+17536(SB), Y6, Y9
-	VFMADD213PD  constants<>+17600(SB), Y5, Y8
-	VFMADD213PD  constants<>+17600(SB), Y6, Y9
-	VFMADD213PD  constants<>+17664(SB), Y5, Y8
-	VFMADD213PD  constants<>+17664(SB), Y6, Y9
+	VMOVUPS      constants<>+22976(SB), Y8
+	VFMADD231PD  constants<>+22912(SB), Y5, Y8
+	VMOVUPS      constants<>+22976(SB), Y9
+	VFMADD231PD  constants<>+22912(SB), Y6, Y9
+	VFMADD213PD  constants<>+23040(SB), Y5, Y8
+	VFMADD213PD  constants<>+23040(SB), Y6, Y9
+	VFMADD213PD  constants<>+23104(SB), Y5, Y8
+	VFMADD213PD  constants<>+23104(SB), Y6, Y9
+	VFMADD213PD  constants<>+23168(SB), Y5, Y8
+	VFMADD213PD  constants<>+23168(SB), Y6, Y9
+	VFMADD213PD  constants<>+23232(SB), Y5, Y8
+	VFMADD213PD  constants<>+23232(SB), Y6, Y9
+	VFMADD213PD  constants<>+23296(SB), Y5, Y8
+	VFMADD213PD  constants<>+23296(SB), Y6, Y9
+	VFMADD213PD  constants<>+23360(SB), Y5, Y8
+	VFMADD213PD  constants<>+23360(SB), Y6, Y9
+	VFMADD213PD  constants<>+23424(SB), Y5, Y8
+	VFMADD213PD  constants<>+23424(SB), Y6, Y9
+	VFMADD213PD  constants<>+23488(SB), Y5, Y8
+	VFMADD213PD  constants<>+23488(SB), Y6, Y9
+	VFMADD213PD  constants<>+23552(SB), Y5, Y8
+	VFMADD213PD  constants<>+23552(SB), Y6, Y9
+	VFMADD213PD  constants<>+23616(SB), Y5, Y8
+	VFMADD213PD  constants<>+23616(SB), Y6, Y9
+	VFMADD213PD  constants<>+23680(SB), Y5, Y8
+	VFMADD213PD  constants<>+23680(SB), Y6, Y9
+	VFMADD213PD  constants<>+23744(SB), Y5, Y8
+	VFMADD213PD  constants<>+23744(SB), Y6, Y9
+	VFMADD213PD  constants<>+23808(SB), Y5, Y8
+	VFMADD213PD  constants<>+23808(SB), Y6, Y9
+	VFMADD213PD  constants<>+23872(SB), Y5, Y8
+	VFMADD213PD  constants<>+23872(SB), Y6, Y9
+	VFMADD213PD  constants<>+23936(SB), Y5, Y8
+	VFMADD213PD  constants<>+23936(SB), Y6, Y9
+	VFMADD213PD  constants<>+24000(SB), Y5, Y8
+	VFMADD213PD  constants<>+24000(SB), Y6, Y9
+	VFMADD213PD  constants<>+24064(SB), Y5, Y8
+	VFMADD213PD  constants<>+24064(SB), Y6, Y9
+	VFMADD213PD  constants<>+24128(SB), Y5, Y8
+	VFMADD213PD  constants<>+24128(SB), Y6, Y9
+	VFMADD213PD  constants<>+24192(SB), Y5, Y8
+	VFMADD213PD  constants<>+24192(SB), Y6, Y9
+	VFMADD213PD  constants<>+24256(SB), Y5, Y8
+	VFMADD213PD  constants<>+24256(SB), Y6, Y9
 	VMULPD       Y5, Y8, Y5
 	VMULPD       Y6, Y9, Y6
 	VMULPD       Y4, Y5, Y5
 	VMULPD       Y7, Y6, Y6
-	VMULPD       constants<>+17728(SB), Y4, Y4
-	VMULPD       constants<>+17728(SB), Y7, Y7
+	VMULPD       constants<>+24320(SB), Y4, Y4
+	VMULPD       constants<>+24320(SB), Y7, Y7
 	VFNMADD231PD Y2, Y4, Y5
 	VFNMADD231PD Y3, Y7, Y6
 	VPMOVSXDQ    X0, Y2
@@ -26398,8 +28488,8 @@ test:
 	VEXTRACTI128 $0x01, Y0, X3
 	VPMOVSXDQ    X3, Y3
 	VMASKMOVPD   32(DX)(BX*8), Y3, Y3
-	VCMPPD       $0x11, constants<>+15808(SB), Y2, Y2
-	VCMPPD       $0x11, constants<>+15808(SB), Y3, Y3
+	VCMPPD       $0x11, constants<>+10560(SB), Y2, Y2
+	VCMPPD       $0x11, constants<>+10560(SB), Y3, Y3
 	VMOVUPS      constants<>+6464(SB), Y4
 	VSUBPD       Y5, Y4, Y4
 	VMOVUPS      constants<>+6464(SB), Y7
@@ -26425,50 +28515,50 @@ test:
 	VMASKMOVPD   96(DX)(BX*8), Y2, Y2
 	VANDPD       constants<>+5824(SB), Y0, Y0
 	VANDPD       constants<>+5824(SB), Y2, Y2
-	VMOVUPS      constants<>+16128(SB), Y3
+	VMOVUPS      constants<>+22720(SB), Y3
 	VMINPD       Y0, Y3, Y0
-	VMOVUPS      constants<>+16128(SB), Y3
+	VMOVUPS      constants<>+22720(SB), Y3
 	VMINPD       Y2, Y3, Y2
 	VMULPD       Y0, Y0, Y3
 	VMULPD       Y2, Y2, Y4
-	VMULPD       constants<>+16192(SB), Y3, Y3
-	VMULPD       constants<>+16192(SB), Y4, Y4
-	VMOVUPS      constants<>+14656(SB), Y5
+	VMULPD       constants<>+22784(SB), Y3, Y3
+	VMULPD       constants<>+22784(SB), Y4, Y4
+	VMOVUPS      constants<>+21312(SB), Y5
 	VMAXPD       Y3, Y5, Y3
-	VMOVUPS      constants<>+14656(SB), Y5
+	VMOVUPS      constants<>+21312(SB), Y5
 	VMAXPD       Y4, Y5, Y4
-	VMOVUPS      constants<>+14592(SB), Y5
+	VMOVUPS      constants<>+21248(SB), Y5
 	VMINPD       Y3, Y5, Y3
-	VMOVUPS      constants<>+14592(SB), Y5
+	VMOVUPS      constants<>+21248(SB), Y5
 	VMINPD       Y4, Y5, Y4
-	VMOVUPS      constants<>+14784(SB), Y5
-	VFMADD231PD  constants<>+14720(SB), Y3, Y5
-	VMOVUPS      constants<>+14784(SB), Y6
-	VFMADD231PD  constants<>+14720(SB), Y4, Y6
-	VSUBPD       constants<>+14784(SB), Y5, Y7
-	VSUBPD       constants<>+14784(SB), Y6, Y8
+	VMOVUPS      constants<>+21440(SB), Y5
+	VFMADD231PD  constants<>+21376(SB), Y3, Y5
+	VMOVUPS      constants<>+21440(SB), Y6
+	VFMADD231PD  constants<>+21376(SB), Y4, Y6
+	VSUBPD       constants<>+21440(SB), Y5, Y7
+	VSUBPD       constants<>+21440(SB), Y6, Y8
 	VFNMADD231PD constants<>+6400(SB), Y7, Y3
 	VFNMADD231PD constants<>+6400(SB), Y8, Y4
-	VFNMADD231PD constants<>+14848(SB), Y7, Y3
-	VFNMADD231PD constants<>+14848(SB), Y8, Y4
-	VMOVUPS      constants<>+14976(SB), Y7
-	VFMADD231PD  constants<>+14912(SB), Y3, Y7
-	VMOVUPS      constants<>+14976(SB), Y8
-	VFMADD231PD  constants<>+14912(SB), Y4, Y8
-	VFMADD213PD  constants<>+15040(SB), Y3, Y7
-	VFMADD213PD  constants<>+15040(SB), Y4, Y8
-	VFMADD213PD  constants<>+15104(SB), Y3, Y7
-	VFMADD213PD  constants<>+15104(SB), Y4, Y8
-	VFMADD213PD  constants<>+15168(SB), Y3, Y7
-	VFMADD213PD  constants<>+15168(SB), Y4, Y8
-	VFMADD213PD  constants<>+15232(SB), Y3, Y7
-	VFMADD213PD  constants<>+15232(SB), Y4, Y8
-	VFMADD213PD  constants<>+15296(SB), Y3, Y7
-	VFMADD213PD  constants<>+15296(SB), Y4, Y8
-	VFMADD213PD  constants<>+15360(SB), Y3, Y7
-	VFMADD213PD  constants<>+15360(SB), Y4, Y8
-	VFMADD213PD  constants<>+15424(SB), Y3, Y7
-	VFMADD213PD  constants<>+15424(SB), Y4, Y8
+	VFNMADD231PD constants<>+21504(SB), Y7, Y3
+	VFNMADD231PD constants<>+21504(SB), Y8, Y4
+	VMOVUPS      constants<>+21632(SB), Y7
+	VFMADD231PD  constants<>+21568(SB), Y3, Y7
+	VMOVUPS      constants<>+21632(SB), Y8
+	VFMADD231PD  constants<>+21568(SB), Y4, Y8
+	VFMADD213PD  constants<>+21696(SB), Y3, Y7
+	VFMADD213PD  constants<>+21696(SB), Y4, Y8
+	VFMADD213PD  constants<>+21760(SB), Y3, Y7
+	VFMADD213PD  constants<>+21760(SB), Y4, Y8
+	VFMADD213PD  constants<>+21824(SB), Y3, Y7
+	VFMADD213PD  constants<>+21824(SB), Y4, Y8
+	VFMADD213PD  constants<>+21888(SB), Y3, Y7
+	VFMADD213PD  constants<>+21888(SB), Y4, Y8
+	VFMADD213PD  constants<>+21952(SB), Y3, Y7
+	VFMADD213PD  constants<>+21952(SB), Y4, Y8
+	VFMADD213PD  constants<>+22016(SB), Y3, Y7
+	VFMADD213PD  constants<>+22016(SB), Y4, Y8
+	VFMADD213PD  constants<>+22080(SB), Y3, Y7
+	VFMADD213PD  constants<>+22080(SB), Y4, Y8
 	VFMADD213PD  constants<>+7360(SB), Y3, Y7
 	VFMADD213PD  constants<>+7360(SB), Y4, Y8
 	VMULPD       Y3, Y7, Y7
@@ -26485,29 +28575,29 @@ test:
 	VADDPD       constants<>+6464(SB), Y4, Y4
 	VADDPD       Y3, Y9, Y3
 	VADDPD       Y4, Y10, Y4
-	VSUBPD       constants<>+14784(SB), Y5, Y7
-	VSUBPD       constants<>+14784(SB), Y6, Y8
-	VMOVUPS      constants<>+14784(SB), Y9
+	VSUBPD       constants<>+21440(SB), Y5, Y7
+	VSUBPD       constants<>+21440(SB), Y6, Y8
+	VMOVUPS      constants<>+21440(SB), Y9
 	VFMADD231PD  constants<>+7360(SB), Y7, Y9
-	VMOVUPS      constants<>+14784(SB), Y7
+	VMOVUPS      constants<>+21440(SB), Y7
 	VFMADD231PD  constants<>+7360(SB), Y8, Y7
-	VSUBPD       constants<>+14784(SB), Y9, Y8
-	VSUBPD       constants<>+14784(SB), Y7, Y10
+	VSUBPD       constants<>+21440(SB), Y9, Y8
+	VSUBPD       constants<>+21440(SB), Y7, Y10
 	VSUBPD       Y8, Y5, Y5
 	VSUBPD       Y10, Y6, Y6
 	VPSLLQ       $0x34, Y9, Y8
-	VPADDQ       constants<>+15488(SB), Y8, Y8
+	VPADDQ       constants<>+22144(SB), Y8, Y8
 	VMULPD       Y8, Y3, Y8
 	VPSLLQ       $0x34, Y7, Y3
-	VPADDQ       constants<>+15488(SB), Y3, Y3
+	VPADDQ       constants<>+22144(SB), Y3, Y3
 	VMULPD       Y3, Y4, Y3
-	VSUBPD       constants<>+14784(SB), Y5, Y4
-	VSUBPD       constants<>+14784(SB), Y6, Y4
+	VSUBPD       constants<>+21440(SB), Y5, Y4
+	VSUBPD       constants<>+21440(SB), Y6, Y4
 	VPSLLQ       $0x34, Y5, Y4
-	VPADDQ       constants<>+15488(SB), Y4, Y4
+	VPADDQ       constants<>+22144(SB), Y4, Y4
 	VMULPD       Y4, Y8, Y4
 	VPSLLQ       $0x34, Y6, Y5
-	VPADDQ       constants<>+15488(SB), Y5, Y5
+	VPADDQ       constants<>+22144(SB), Y5, Y5
 	VMULPD       Y5, Y3, Y5
 	VMULPD       Y0, Y0, Y3
 	VMULPD       Y2, Y2, Y6
@@ -26518,63 +28608,63 @@ test:
 	VFMADD213PD  Y4, Y4, Y3
 	VFMADD213PD  Y5, Y5, Y6
 	VMOVUPS      constants<>+6464(SB), Y4
-	VFMADD231PD  constants<>+16256(SB), Y0, Y4
+	VFMADD231PD  constants<>+22848(SB), Y0, Y4
 	VMOVUPS      constants<>+6464(SB), Y5
-	VFMADD231PD  constants<>+16256(SB), Y2, Y5
+	VFMADD231PD  constants<>+22848(SB), Y2, Y5
 	VMOVUPS      constants<>+6464(SB), Y7
 	VDIVPD       Y4, Y7, Y4
 	VMOVUPS      constants<>+6464(SB), Y7
 	VDIVPD       Y5, Y7, Y5
-	VMOVUPS      constants<>+16384(SB), Y7
-	VFMADD231PD  constants<>+16320(SB), Y4, Y7
-	VMOVUPS      constants<>+16384(SB), Y8
-	VFMADD231PD  constants<>+16320(SB), Y5, Y8
-	VFMADD213PD  constants<>+16448(SB), Y4, Y7
-	VFMADD213PD  constants<>+16448(SB), Y5, Y8
-	VFMADD213PD  constants<>+16512(SB), Y4, Y7
-	VFMADD213PD  constants<>+16512(SB), Y5, Y8
-	VFMADD213PD  constants<>+16576(SB), Y4, Y7
-	VFMADD213PD  constants<>+16576(SB), Y5, Y8
-	VFMADD213PD  constants<>+16640(SB), Y4, Y7
-	VFMADD213PD  constants<>+16640(SB), Y5, Y8
-	VFMADD213PD  constants<>+16704(SB), Y4, Y7
-	VFMADD213PD  constants<>+16704(SB), Y5, Y8
-	VFMADD213PD  constants<>+16768(SB), Y4, Y7
-	VFMADD213PD  constants<>+16768(SB), Y5, Y8
-	VFMADD213PD  constants<>+16832(SB), Y4, Y7
-	VFMADD213PD  constants<>+16832(SB), Y5, Y8
-	VFMADD213PD  constants<>+16896(SB), Y4, Y7
-	VFMADD213PD  constants<>+16896(SB), Y5, Y8
-	VFMADD213PD  constants<>+16960(SB), Y4, Y7
-	VFMADD213PD  constants<>+16960(SB), Y5, Y8
-	VFMADD213PD  constants<>+17024(SB), Y4, Y7
-	VFMADD213PD  constants<>+17024(SB), Y5, Y8
-	VFMADD213PD  constants<>+17088(SB), Y4, Y7
-	VFMADD213PD  constants<>+17088(SB), Y5, Y8
-	VFMADD213PD  constants<>+17152(SB), Y4, Y7
-	VFMADD213PD  constants<>+17152(SB), Y5, Y8
-	VFMADD213PD  constants<>+17216(SB), Y4, Y7
-	VFMADD213PD  constants<>+17216(SB), Y5, Y8
-	VFMADD213PD  constants<>+17280(SB), Y4, Y7
-	VFMADD213PD  constants<>+17280(SB), Y5, Y8
-	VFMADD213PD  constants<>+17344(SB), Y4, Y7
-	VFMADD213PD  constants<>+17344(SB), Y5, Y8
-	VFMADD213PD  constants<>+17408(SB), Y4, Y7
-	VFMADD213PD  constants<>+17408(SB), Y5, Y8
-	VFMADD213PD  constants<>+17472(SB), Y4, Y7
-	VFMADD213PD  constants<>+17472(SB), Y5, Y8
-	VFMADD213PD  constants<>+17536(SB), Y4, Y7
-	VFMADD213PD  constants<>+17536(SB), Y5, Y8
-	VFMADD213PD  constants<>+17600(SB), Y4, Y7
-	VFMADD213PD  constants<>+17600(SB), Y5, Y8
-	VFMADD213PD  constants<>+17664(SB), Y4, Y7
-	VFMADD213PD  constants<>+17664(SB), Y5, Y8
+	VMOVUPS      constants<>+22976(SB), Y7
+	VFMADD231PD  constants<>+22912(SB), Y4, Y7
+	VMOVUPS      constants<>+22976(SB), Y8
+	VFMADD231PD  constants<>+22912(SB), Y5, Y8
+	VFMADD213PD  constants<>+23040(SB), Y4, Y7
+	VFMADD213PD  constants<>+23040(SB), Y5, Y8
+	VFMADD213PD  constants<>+23104(SB), Y4, Y7
+	VFMADD213PD  constants<>+23104(SB), Y5, Y8
+	VFMADD213PD  constants<>+23168(SB), Y4, Y7
+	VFMADD213PD  constants<>+23168(SB), Y5, Y8
+	VFMADD213PD  constants<>+23232(SB), Y4, Y7
+	VFMADD213PD  constants<>+23232(SB), Y5, Y8
+	VFMADD213PD  constants<>+23296(SB), Y4, Y7
+	VFMADD213PD  constants<>+23296(SB), Y5, Y8
+	VFMADD213PD  constants<>+23360(SB), Y4, Y7
+	VFMADD213PD  constants<>+23360(SB), Y5, Y8
+	VFMADD213PD  constants<>+23424(SB), Y4, Y7
+	VFMADD213PD  constants<>+23424(SB), Y5, Y8
+	VFMADD213PD  constants<>+23488(SB), Y4, Y7
+	VFMADD213PD  constants<>+23488(SB), Y5, Y8
+	VFMADD213PD  constants<>+23552(SB), Y4, Y7
+	VFMADD213PD  constants<>+23552(SB), Y5, Y8
+	VFMADD213PD  constants<>+23616(SB), Y4, Y7
+	VFMADD213PD  constants<>+23616(SB), Y5, Y8
+	VFMADD213PD  constants<>+23680(SB), Y4, Y7
+	VFMADD213PD  constants<>+23680(SB), Y5, Y8
+	VFMADD213PD  constants<>+23744(SB), Y4, Y7
+	VFMADD213PD  constants<>+23744(SB), Y5, Y8
+	VFMADD213PD  constants<>+23808(SB), Y4, Y7
+	VFMADD213PD  constants<>+23808(SB), Y5, Y8
+	VFMADD213PD  constants<>+23872(SB), Y4, Y7
+	VFMADD213PD  constants<>+23872(SB), Y5, Y8
+	VFMADD213PD  constants<>+23936(SB), Y4, Y7
+	VFMADD213PD  constants<>+23936(SB), Y5, Y8
+	VFMADD213PD  constants<>+24000(SB), Y4, Y7
+	VFMADD213PD  constants<>+24000(SB), Y5, Y8
+	VFMADD213PD  constants<>+24064(SB), Y4, Y7
+	VFMADD213PD  constants<>+24064(SB), Y5, Y8
+	VFMADD213PD  constants<>+24128(SB), Y4, Y7
+	VFMADD213PD  constants<>+24128(SB), Y5, Y8
+	VFMADD213PD  constants<>+24192(SB), Y4, Y7
+	VFMADD213PD  constants<>+24192(SB), Y5, Y8
+	VFMADD213PD  constants<>+24256(SB), Y4, Y7
+	VFMADD213PD  constants<>+24256(SB), Y5, Y8
 	VMULPD       Y4, Y7, Y4
 	VMULPD       Y5, Y8, Y5
 	VMULPD       Y3, Y4, Y4
 	VMULPD       Y6, Y5, Y5
-	VMULPD       constants<>+17728(SB), Y3, Y3
-	VMULPD       constants<>+17728(SB), Y6, Y6
+	VMULPD       constants<>+24320(SB), Y3, Y3
+	VMULPD       constants<>+24320(SB), Y6, Y6
 	VFNMADD231PD Y0, Y3, Y4
 	VFNMADD231PD Y2, Y6, Y5
 	VPMOVSXDQ    X1, Y0
@@ -26582,8 +28672,8 @@ test:
 	VEXTRACTI128 $0x01, Y1, X2
 	VPMOVSXDQ    X2, Y2
 	VMASKMOVPD   96(DX)(BX*8), Y2, Y2
-	VCMPPD       $0x11, constants<>+15808(SB), Y0, Y0
-	VCMPPD       $0x11, constants<>+15808(SB), Y2, Y2
+	VCMPPD       $0x11, constants<>+10560(SB), Y0, Y0
+	VCMPPD       $0x11, constants<>+10560(SB), Y2, Y2
 	VMOVUPS      constants<>+6464(SB), Y3
 	VSUBPD       Y4, Y3, Y3
 	VMOVUPS      constants<>+6464(SB), Y6
@@ -26830,42 +28920,42 @@ loop:
 	VMOVUPS      32(CX)(DX*8), Y6
 	VSUBPD       Y0, Y5, Y5
 	VSUBPD       Y0, Y6, Y6
-	VMOVUPS      constants<>+14656(SB), Y7
+	VMOVUPS      constants<>+21312(SB), Y7
 	VMAXPD       Y5, Y7, Y5
-	VMOVUPS      constants<>+14656(SB), Y7
+	VMOVUPS      constants<>+21312(SB), Y7
 	VMAXPD       Y6, Y7, Y6
-	VMOVUPS      constants<>+14592(SB), Y7
+	VMOVUPS      constants<>+21248(SB), Y7
 	VMINPD       Y5, Y7, Y5
-	VMOVUPS      constants<>+14592(SB), Y7
+	VMOVUPS      constants<>+21248(SB), Y7
 	VMINPD       Y6, Y7, Y6
-	VMOVUPS      constants<>+14784(SB), Y7
-	VFMADD231PD  constants<>+14720(SB), Y5, Y7
-	VMOVUPS      constants<>+14784(SB), Y8
-	VFMADD231PD  constants<>+14720(SB), Y6, Y8
-	VSUBPD       constants<>+14784(SB), Y7, Y9
-	VSUBPD       constants<>+14784(SB), Y8, Y10
+	VMOVUPS      constants<>+21440(SB), Y7
+	VFMADD231PD  constants<>+21376(SB), Y5, Y7
+	VMOVUPS      constants<>+21440(SB), Y8
+	VFMADD231PD  constants<>+21376(SB), Y6, Y8
+	VSUBPD       constants<>+21440(SB), Y7, Y9
+	VSUBPD       constants<>+21440(SB), Y8, Y10
 	VFNMADD231PD constants<>+6400(SB), Y9, Y5
 	VFNMADD231PD constants<>+6400(SB), Y10, Y6
-	VFNMADD231PD constants<>+14848(SB), Y9, Y5
-	VFNMADD231PD constants<>+14848(SB), Y10, Y6
-	VMOVUPS      constants<>+14976(SB), Y9
-	VFMADD231PD  constants<>+14912(SB), Y5, Y9
-	VMOVUPS      constants<>+14976(SB), Y10
-	VFMADD231PD  constants<>+14912(SB), Y6, Y10
-	VFMADD213PD  constants<>+15040(SB), Y5, Y9
-	VFMADD213PD  constants<>+15040(SB), Y6, Y10
-	VFMADD213PD  constants<>+15104(SB), Y5, Y9
-	VFMADD213PD  constants<>+15104(SB), Y6, Y10
-	VFMADD213PD  constants<>+15168(SB), Y5, Y9
-	VFMADD213PD  constants<>+15168(SB), Y6, Y10
-	VFMADD213PD  constants<>+15232(SB), Y5, Y9
-	VFMADD213PD  constants<>+15232(SB), Y6, Y10
-	VFMADD213PD  constants<>+15296(SB), Y5, Y9
-	VFMADD213PD  constants<>+15296(SB), Y6, Y10
-	VFMADD213PD  constants<>+15360(SB), Y5, Y9
-	VFMADD213PD  constants<>+15360(SB), Y6, Y10
-	VFMADD213PD  constants<>+15424(SB), Y5, Y9
-	VFMADD213PD  constants<>+15424(SB), Y6, Y10
+	VFNMADD231PD constants<>+21504(SB), Y9, Y5
+	VFNMADD231PD constants<>+21504(SB), Y10, Y6
+	VMOVUPS      constants<>+21632(SB), Y9
+	VFMADD231PD  constants<>+21568(SB), Y5, Y9
+	VMOVUPS      constants<>+21632(SB), Y10
+	VFMADD231PD  constants<>+21568(SB), Y6, Y10
+	VFMADD213PD  constants<>+21696(SB), Y5, Y9
+	VFMADD213PD  constants<>+21696(SB), Y6, Y10
+	VFMADD213PD  constants<>+21760(SB), Y5, Y9
+	VFMADD213PD  constants<>+21760(SB), Y6, Y10
+	VFMADD213PD  constants<>+21824(SB), Y5, Y9
+	VFMADD213PD  constants<>+21824(SB), Y6, Y10
+	VFMADD213PD  constants<>+21888(SB), Y5, Y9
+	VFMADD213PD  constants<>+21888(SB), Y6, Y10
+	VFMADD213PD  constants<>+21952(SB), Y5, Y9
+	VFMADD213PD  constants<>+21952(SB), Y6, Y10
+	VFMADD213PD  constants<>+22016(SB), Y5, Y9
+	VFMADD213PD  constants<>+22016(SB), Y6, Y10
+	VFMADD213PD  constants<>+22080(SB), Y5, Y9
+	VFMADD213PD  constants<>+22080(SB), Y6, Y10
 	VFMADD213PD  constants<>+7360(SB), Y5, Y9
 	VFMADD213PD  constants<>+7360(SB), Y6, Y10
 	VMULPD       Y5, Y9, Y9
@@ -26882,29 +28972,29 @@ loop:
 	VADDPD       constants<>+6464(SB), Y6, Y6
 	VADDPD       Y5, Y11, Y5
 	VADDPD       Y6, Y12, Y6
-	VSUBPD       constants<>+14784(SB), Y7, Y9
-	VSUBPD       constants<>+14784(SB), Y8, Y10
-	VMOVUPS      constants<>+14784(SB), Y11
+	VSUBPD       constants<>+21440(SB), Y7, Y9
+	VSUBPD       constants<>+21440(SB), Y8, Y10
+	VMOVUPS      constants<>+21440(SB), Y11
 	VFMADD231PD  constants<>+7360(SB), Y9, Y11
-	VMOVUPS      constants<>+14784(SB), Y9
+	VMOVUPS      constants<>+21440(SB), Y9
 	VFMADD231PD  constants<>+7360(SB), Y10, Y9
-	VSUBPD       constants<>+14784(SB), Y11, Y10
-	VSUBPD       constants<>+14784(SB), Y9, Y12
+	VSUBPD       constants<>+21440(SB), Y11, Y10
+	VSUBPD       constants<>+21440(SB), Y9, Y12
 	VSUBPD       Y10, Y7, Y7
 	VSUBPD       Y12, Y8, Y8
 	VPSLLQ       $0x34, Y11, Y10
-	VPADDQ       constants<>+15488(SB), Y10, Y10
+	VPADDQ       constants<>+22144(SB), Y10, Y10
 	VMULPD       Y10, Y5, Y10
 	VPSLLQ       $0x34, Y9, Y5
-	VPADDQ       constants<>+15488(SB), Y5, Y5
+	VPADDQ       constants<>+22144(SB), Y5, Y5
 	VMULPD       Y5, Y6, Y5
-	VSUBPD       constants<>+14784(SB), Y7, Y6
-	VSUBPD       constants<>+14784(SB), Y8, Y6
+	VSUBPD       constants<>+21440(SB), Y7, Y6
+	VSUBPD       constants<>+21440(SB), Y8, Y6
 	VPSLLQ       $0x34, Y7, Y6
-	VPADDQ       constants<>+15488(SB), Y6, Y6
+	VPADDQ       constants<>+22144(SB), Y6, Y6
 	VMULPD       Y6, Y10, Y6
 	VPSLLQ       $0x34, Y8, Y7
-	VPADDQ       constants<>+15488(SB), Y7, Y7
+	VPADDQ       constants<>+22144(SB), Y7, Y7
 	VMULPD       Y7, Y5, Y7
 	VMOVUPS      Y6, (AX)(DX*8)
 	VMOVUPS      Y7, 32(AX)(DX*8)
@@ -26914,42 +29004,42 @@ loop:
 	VMOVUPS      96(CX)(DX*8), Y6
 	VSUBPD       Y0, Y5, Y5
 	VSUBPD       Y0, Y6, Y6
-	VMOVUPS      constants<>+14656(SB), Y7
+	VMOVUPS      constants<>+21312(SB), Y7
 	VMAXPD       Y5, Y7, Y5
-	VMOVUPS      constants<>+14656(SB), Y7
+	VMOVUPS      constants<>+21312(SB), Y7
 	VMAXPD       Y6, Y7, Y6
-	VMOVUPS      constants<>+14592(SB), Y7
+	VMOVUPS      constants<>+21248(SB), Y7
 	VMINPD       Y5, Y7, Y5
-	VMOVUPS      constants<>+14592(SB), Y7
+	VMOVUPS      constants<>+21248(SB), Y7
 	VMINPD       Y6, Y7, Y6
-	VMOVUPS      constants<>+14784(SB), Y7
-	VFMADD231PD  constants<>+14720(SB), Y5, Y7
-	VMOVUPS      constants<>+14784(SB), Y8
-	VFMADD231PD  constants<>+14720(SB), Y6, Y8
-	VSUBPD       constants<>+14784(SB), Y7, Y9
-	VSUBPD       constants<>+14784(SB), Y8, Y10
+	VMOVUPS      constants<>+21440(SB), Y7
+	VFMADD231PD  constants<>+21376(SB), Y5, Y7
+	VMOVUPS      constants<>+21440(SB), Y8
+	VFMADD231PD  constants<>+21376(SB), Y6, Y8
+	VSUBPD       constants<>+21440(SB), Y7, Y9
+	VSUBPD       constants<>+21440(SB), Y8, Y10
 	VFNMADD231PD constants<>+6400(SB), Y9, Y5
 	VFNMADD231PD constants<>+6400(SB), Y10, Y6
-	VFNMADD231PD constants<>+14848(SB), Y9, Y5
-	VFNMADD231PD constants<>+14848(SB), Y10, Y6
-	VMOVUPS      constants<>+14976(SB), Y9
-	VFMADD231PD  constants<>+14912(SB), Y5, Y9
-	VMOVUPS      constants<>+14976(SB), Y10
-	VFMADD231PD  constants<>+14912(SB), Y6, Y10
-	VFMADD213PD  constants<>+15040(SB), Y5, Y9
-	VFMADD213PD  constants<>+15040(SB), Y6, Y10
-	VFMADD213PD  constants<>+15104(SB), Y5, Y9
-	VFMADD213PD  constants<>+15104(SB), Y6, Y10
-	VFMADD213PD  constants<>+15168(SB), Y5, Y9
-	VFMADD213PD  constants<>+15168(SB), Y6, Y10
-	VFMADD213PD  constants<>+15232(SB), Y5, Y9
-	VFMADD213PD  constants<>+15232(SB), Y6, Y10
-	VFMADD213PD  constants<>+15296(SB), Y5, Y9
-	VFMADD213PD  constants<>+15296(SB), Y6, Y10
-	VFMADD213PD  constants<>+15360(SB), Y5, Y9
-	VFMADD213PD  constants<>+15360(SB), Y6, Y10
-	VFMADD213PD  constants<>+15424(SB), Y5, Y9
-	VFMADD213PD  constants<>+15424(SB), Y6, Y10
+	VFNMADD231PD constants<>+21504(SB), Y9, Y5
+	VFNMADD231PD constants<>+21504(SB), Y10, Y6
+	VMOVUPS      constants<>+21632(SB), Y9
+	VFMADD231PD  constants<>+21568(SB), Y5, Y9
+	VMOVUPS      constants<>+21632(SB), Y10
+	VFMADD231PD  constants<>+21568(SB), Y6, Y10
+	VFMADD213PD  constants<>+21696(SB), Y5, Y9
+	VFMADD213PD  constants<>+21696(SB), Y6, Y10
+	VFMADD213PD  constants<>+21760(SB), Y5, Y9
+	VFMADD213PD  constants<>+21760(SB), Y6, Y10
+	VFMADD213PD  constants<>+21824(SB), Y5, Y9
+	VFMADD213PD  constants<>+21824(SB), Y6, Y10
+	VFMADD213PD  constants<>+21888(SB), Y5, Y9
+	VFMADD213PD  constants<>+21888(SB), Y6, Y10
+	VFMADD213PD  constants<>+21952(SB), Y5, Y9
+	VFMADD213PD  constants<>+21952(SB), Y6, Y10
+	VFMADD213PD  constants<>+22016(SB), Y5, Y9
+	VFMADD213PD  constants<>+22016(SB), Y6, Y10
+	VFMADD213PD  constants<>+22080(SB), Y5, Y9
+	VFMADD213PD  constants<>+22080(SB), Y6, Y10
 	VFMADD213PD  constants<>+7360(SB), Y5, Y9
 	VFMADD213PD  constants<>+7360(SB), Y6, Y10
 	VMULPD       Y5, Y9, Y9
@@ -26966,29 +29056,29 @@ loop:
 	VADDPD       constants<>+6464(SB), Y6, Y6
 	VADDPD       Y5, Y11, Y5
 	VADDPD       Y6, Y12, Y6
-	VSUBPD       constants<>+14784(SB), Y7, Y9
-	VSUBPD       constants<>+14784(SB), Y8, Y10
-	VMOVUPS      constants<>+14784(SB), Y11
+	VSUBPD       constants<>+21440(SB), Y7, Y9
+	VSUBPD       constants<>+21440(SB), Y8, Y10
+	VMOVUPS      constants<>+21440(SB), Y11
 	VFMADD231PD  constants<>+7360(SB), Y9, Y11
-	VMOVUPS      constants<>+14784(SB), Y9
+	VMOVUPS      constants<>+21440(SB), Y9
 	VFMADD231PD  constants<>+7360(SB), Y10, Y9
-	VSUBPD       constants<>+14784(SB), Y11, Y10
-	VSUBPD       constants<>+14784(SB), Y9, Y12
+	VSUBPD       constants<>+21440(SB), Y11, Y10
+	VSUBPD       constants<>+21440(SB), Y9, Y12
 	VSUBPD       Y10, Y7, Y7
 	VSUBPD       Y12, Y8, Y8
 	VPSLLQ       $0x34, Y11, Y10
-	VPADDQ       constants<>+15488(SB), Y10, Y10
+	VPADDQ       constants<>+22144(SB), Y10, Y10
 	VMULPD       Y10, Y5, Y10
 	VPSLLQ       $0x34, Y9, Y5
-	VPADDQ       constants<>+15488(SB), Y5, Y5
+	VPADDQ       constants<>+22144(SB), Y5, Y5
 	VMULPD       Y5, Y6, Y5
-	VSUBPD       constants<>+14784(SB), Y7, Y6
-	VSUBPD       constants<>+14784(SB), Y8, Y6
+	VSUBPD       constants<>+21440(SB), Y7, Y6
+	VSUBPD       constants<>+21440(SB), Y8, Y6
 	VPSLLQ       $0x34, Y7, Y6
-	VPADDQ       constants<>+15488(SB), Y6, Y6
+	VPADDQ       constants<>+22144(SB), Y6, Y6
 	VMULPD       Y6, Y10, Y6
 	VPSLLQ       $0x34, Y8, Y7
-	VPADDQ       constants<>+15488(SB), Y7, Y7
+	VPADDQ       constants<>+22144(SB), Y7, Y7
 	VMULPD       Y7, Y5, Y7
 	VMOVUPS      Y6, 64(AX)(DX*8)
 	VMOVUPS      Y7, 96(AX)(DX*8)
@@ -27012,42 +29102,42 @@ test:
 	VMASKMOVPD   32(CX)(DX*8), Y8, Y8
 	VSUBPD       Y0, Y7, Y7
 	VSUBPD       Y0, Y8, Y8
-	VMOVUPS      constants<>+14656(SB), Y9
+	VMOVUPS      constants<>+21312(SB), Y9
 	VMAXPD       Y7, Y9, Y7
-	VMOVUPS      constants<>+14656(SB), Y9
+	VMOVUPS      constants<>+21312(SB), Y9
 	VMAXPD       Y8, Y9, Y8
-	VMOVUPS      constants<>+14592(SB), Y9
+	VMOVUPS      constants<>+21248(SB), Y9
 	VMINPD       Y7, Y9, Y7
-	VMOVUPS      constants<>+14592(SB), Y9
+	VMOVUPS      constants<>+21248(SB), Y9
 	VMINPD       Y8, Y9, Y8
-	VMOVUPS      constants<>+14784(SB), Y9
-	VFMADD231PD  constants<>+14720(SB), Y7, Y9
-	VMOVUPS      constants<>+14784(SB), Y10
-	VFMADD231PD  constants<>+14720(SB), Y8, Y10
-	VSUBPD       constants<>+14784(SB), Y9, Y11
-	VSUBPD       constants<>+14784(SB), Y10, Y12
+	VMOVUPS      constants<>+21440(SB), Y9
+	VFMADD231PD  constants<>+21376(SB), Y7, Y9
+	VMOVUPS      constants<>+21440(SB), Y10
+	VFMADD231PD  constants<>+21376(SB), Y8, Y10
+	VSUBPD       constants<>+21440(SB), Y9, Y11
+	VSUBPD       constants<>+21440(SB), Y10, Y12
 	VFNMADD231PD constants<>+6400(SB), Y11, Y7
 	VFNMADD231PD constants<>+6400(SB), Y12, Y8
-	VFNMADD231PD constants<>+14848(SB), Y11, Y7
-	VFNMADD231PD constants<>+14848(SB), Y12, Y8
-	VMOVUPS      constants<>+14976(SB), Y11
-	VFMADD231PD  constants<>+14912(SB), Y7, Y11
-	VMOVUPS      constants<>+14976(SB), Y12
-	VFMADD231PD  constants<>+14912(SB), Y8, Y12
-	VFMADD213PD  constants<>+15040(SB), Y7, Y11
-	VFMADD213PD  constants<>+15040(SB), Y8, Y12
-	VFMADD213PD  constants<>+15104(SB), Y7, Y11
-	VFMADD213PD  constants<>+15104(SB), Y8, Y12
-	VFMADD213PD  constants<>+15168(SB), Y7, Y11
-	VFMADD213PD  constants<>+15168(SB), Y8, Y12
-	VFMADD213PD  constants<>+15232(SB), Y7, Y11
-	VFMADD213PD  constants<>+15232(SB), Y8, Y12
-	VFMADD213PD  constants<>+15296(SB), Y7, Y11
-	VFMADD213PD  constants<>+15296(SB), Y8, Y12
-	VFMADD213PD  constants<>+15360(SB), Y7, Y11
-	VFMADD213PD  constants<>+15360(SB), Y8, Y12
-	VFMADD213PD  constants<>+15424(SB), Y7, Y11
-	VFMADD213PD  constants<>+15424(SB), Y8, Y12
+	VFNMADD231PD constants<>+21504(SB), Y11, Y7
+	VFNMADD231PD constants<>+21504(SB), Y12, Y8
+	VMOVUPS      constants<>+21632(SB), Y11
+	VFMADD231PD  constants<>+21568(SB), Y7, Y11
+	VMOVUPS      constants<>+21632(SB), Y12
+	VFMADD231PD  constants<>+21568(SB), Y8, Y12
+	VFMADD213PD  constants<>+21696(SB), Y7, Y11
+	VFMADD213PD  constants<>+21696(SB), Y8, Y12
+	VFMADD213PD  constants<>+21760(SB), Y7, Y11
+	VFMADD213PD  constants<>+21760(SB), Y8, Y12
+	VFMADD213PD  constants<>+21824(SB), Y7, Y11
+	VFMADD213PD  constants<>+21824(SB), Y8, Y12
+	VFMADD213PD  constants<>+21888(SB), Y7, Y11
+	VFMADD213PD  constants<>+21888(SB), Y8, Y12
+	VFMADD213PD  constants<>+21952(SB), Y7, Y11
+	VFMADD213PD  constants<>+21952(SB), Y8, Y12
+	VFMADD213PD  constants<>+22016(SB), Y7, Y11
+	VFMADD213PD  constants<>+22016(SB), Y8, Y12
+	VFMADD213PD  constants<>+22080(SB), Y7, Y11
+	VFMADD213PD  constants<>+22080(SB), Y8, Y12
 	VFMADD213PD  constants<>+7360(SB), Y7, Y11
 	VFMADD213PD  constants<>+7360(SB), Y8, Y12
 	VMULPD       Y7, Y11, Y11
@@ -27064,29 +29154,29 @@ test:
 	VADDPD       constants<>+6464(SB), Y8, Y8
 	VADDPD       Y7, Y13, Y7
 	VADDPD       Y8, Y14, Y8
-	VSUBPD       constants<>+14784(SB), Y9, Y11
-	VSUBPD       constants<>+14784(SB), Y10, Y12
-	VMOVUPS      constants<>+14784(SB), Y13
+	VSUBPD       constants<>+21440(SB), Y9, Y11
+	VSUBPD       constants<>+21440(SB), Y10, Y12
+	VMOVUPS      constants<>+21440(SB), Y13
 	VFMADD231PD  constants<>+7360(SB), Y11, Y13
-	VMOVUPS      constants<>+14784(SB), Y11
+	VMOVUPS      constants<>+21440(SB), Y11
 	VFMADD231PD  constants<>+7360(SB), Y12, Y11
-	VSUBPD       constants<>+14784(SB), Y13, Y12
-	VSUBPD       constants<>+14784(SB), Y11, Y14
+	VSUBPD       constants<>+21440(SB), Y13, Y12
+	VSUBPD       constants<>+21440(SB), Y11, Y14
 	VSUBPD       Y12, Y9, Y9
 	VSUBPD       Y14, Y10, Y10
 	VPSLLQ       $0x34, Y13, Y12
-	VPADDQ       constants<>+15488(SB), Y12, Y12
+	VPADDQ       constants<>+22144(SB), Y12, Y12
 	VMULPD       Y12, Y7, Y12
 	VPSLLQ       $0x34, Y11, Y7
-	VPADDQ       constants<>+15488(SB), Y7, Y7
+	VPADDQ       constants<>+22144(SB), Y7, Y7
 	VMULPD       Y7, Y8, Y7
-	VSUBPD       constants<>+14784(SB), Y9, Y8
-	VSUBPD       constants<>+14784(SB), Y10, Y8
+	VSUBPD       constants<>+21440(SB), Y9, Y8
+	VSUBPD       constants<>+21440(SB), Y10, Y8
 	VPSLLQ       $0x34, Y9, Y8
-	VPADDQ       constants<>+15488(SB), Y8, Y8
+	VPADDQ       constants<>+22144(SB), Y8, Y8
 	VMULPD       Y8, Y12, Y8
 	VPSLLQ       $0x34, Y10, Y9
-	VPADDQ       constants<>+15488(SB), Y9, Y9
+	VPADDQ       constants<>+22144(SB), Y9, Y9
 	VMULPD       Y9, Y7, Y9
 	VPMOVSXDQ    X5, Y7
 	VMASKMOVPD   Y8, Y7, (AX)(DX*8)
@@ -27107,42 +29197,42 @@ test:
 	VMASKMOVPD   96(CX)(DX*8), Y7, Y7
 	VSUBPD       Y0, Y5, Y5
 	VSUBPD       Y0, Y7, Y0
-	VMOVUPS      constants<>+14656(SB), Y7
+	VMOVUPS      constants<>+21312(SB), Y7
 	VMAXPD       Y5, Y7, Y5
-	VMOVUPS      constants<>+14656(SB), Y7
+	VMOVUPS      constants<>+21312(SB), Y7
 	VMAXPD       Y0, Y7, Y0
-	VMOVUPS      constants<>+14592(SB), Y7
+	VMOVUPS      constants<>+21248(SB), Y7
 	VMINPD       Y5, Y7, Y5
-	VMOVUPS      constants<>+14592(SB), Y7
+	VMOVUPS      constants<>+21248(SB), Y7
 	VMINPD       Y0, Y7, Y0
-	VMOVUPS      constants<>+14784(SB), Y7
-	VFMADD231PD  constants<>+14720(SB), Y5, Y7
-	VMOVUPS      constants<>+14784(SB), Y8
-	VFMADD231PD  constants<>+14720(SB), Y0, Y8
-	VSUBPD       constants<>+14784(SB), Y7, Y9
-	VSUBPD       constants<>+14784(SB), Y8, Y10
+	VMOVUPS      constants<>+21440(SB), Y7
+	VFMADD231PD  constants<>+21376(SB), Y5, Y7
+	VMOVUPS      constants<>+21440(SB), Y8
+	VFMADD231PD  constants<>+21376(SB), Y0, Y8
+	VSUBPD       constants<>+21440(SB), Y7, Y9
+	VSUBPD       constants<>+21440(SB), Y8, Y10
 	VFNMADD231PD constants<>+6400(SB), Y9, Y5
 	VFNMADD231PD constants<>+6400(SB), Y10, Y0
-	VFNMADD231PD constants<>+14848(SB), Y9, Y5
-	VFNMADD231PD constants<>+14848(SB), Y10, Y0
-	VMOVUPS      constants<>+14976(SB), Y9
-	VFMADD231PD  constants<>+14912(SB), Y5, Y9
-	VMOVUPS      constants<>+14976(SB), Y10
-	VFMADD231PD  constants<>+14912(SB), Y0, Y10
-	VFMADD213PD  constants<>+15040(SB), Y5, Y9
-	VFMADD213PD  constants<>+15040(SB), Y0, Y10
-	VFMADD213PD  constants<>+15104(SB), Y5, Y9
-	VFMADD213PD  constants<>+15104(SB), Y0, Y10
-	VFMADD213PD  constants<>+15168(SB), Y5, Y9
-	VFMADD213PD  constants<>+15168(SB), Y0, Y10
-	VFMADD213PD  constants<>+15232(SB), Y5, Y9
-	VFMADD213PD  constants<>+15232(SB), Y0, Y10
-	VFMADD213PD  constants<>+15296(SB), Y5, Y9
-	VFMADD213PD  constants<>+15296(SB), Y0, Y10
-	VFMADD213PD  constants<>+15360(SB), Y5, Y9
-	VFMADD213PD  constants<>+15360(SB), Y0, Y10
-	VFMADD213PD  constants<>+15424(SB), Y5, Y9
-	VFMADD213PD  constants<>+15424(SB), Y0, Y10
+	VFNMADD231PD constants<>+21504(SB), Y9, Y5
+	VFNMADD231PD constants<>+21504(SB), Y10, Y0
+	VMOVUPS      constants<>+21632(SB), Y9
+	VFMADD231PD  constants<>+21568(SB), Y5, Y9
+	VMOVUPS      constants<>+21632(SB), Y10
+	VFMADD231PD  constants<>+21568(SB), Y0, Y10
+	VFMADD213PD  constants<>+21696(SB), Y5, Y9
+	VFMADD213PD  constants<>+21696(SB), Y0, Y10
+	VFMADD213PD  constants<>+21760(SB), Y5, Y9
+	VFMADD213PD  constants<>+21760(SB), Y0, Y10
+	VFMADD213PD  constants<>+21824(SB), Y5, Y9
+	VFMADD213PD  constants<>+21824(SB), Y0, Y10
+	VFMADD213PD  constants<>+21888(SB), Y5, Y9
+	VFMADD213PD  constants<>+21888(SB), Y0, Y10
+	VFMADD213PD  constants<>+21952(SB), Y5, Y9
+	VFMADD213PD  constants<>+21952(SB), Y0, Y10
+	VFMADD213PD  constants<>+22016(SB), Y5, Y9
+	VFMADD213PD  constants<>+22016(SB), Y0, Y10
+	VFMADD213PD  constants<>+22080(SB), Y5, Y9
+	VFMADD213PD  constants<>+22080(SB), Y0, Y10
 	VFMADD213PD  constants<>+7360(SB), Y5, Y9
 	VFMADD213PD  constants<>+7360(SB), Y0, Y10
 	VMULPD       Y5, Y9, Y9
@@ -27159,29 +29249,29 @@ test:
 	VADDPD       constants<>+6464(SB), Y0, Y0
 	VADDPD       Y5, Y11, Y5
 	VADDPD       Y0, Y12, Y0
-	VSUBPD       constants<>+14784(SB), Y7, Y9
-	VSUBPD       constants<>+14784(SB), Y8, Y10
-	VMOVUPS      constants<>+14784(SB), Y11
+	VSUBPD       constants<>+21440(SB), Y7, Y9
+	VSUBPD       constants<>+21440(SB), Y8, Y10
+	VMOVUPS      constants<>+21440(SB), Y11
 	VFMADD231PD  constants<>+7360(SB), Y9, Y11
-	VMOVUPS      constants<>+14784(SB), Y9
+	VMOVUPS      constants<>+21440(SB), Y9
 	VFMADD231PD  constants<>+7360(SB), Y10, Y9
-	VSUBPD       constants<>+14784(SB), Y11, Y10
-	VSUBPD       constants<>+14784(SB), Y9, Y12
+	VSUBPD       constants<>+21440(SB), Y11, Y10
+	VSUBPD       constants<>+21440(SB), Y9, Y12
 	VSUBPD       Y10, Y7, Y7
 	VSUBPD       Y12, Y8, Y8
 	VPSLLQ       $0x34, Y11, Y10
-	VPADDQ       constants<>+15488(SB), Y10, Y10
+	VPADDQ       constants<>+22144(SB), Y10, Y10
 	VMULPD       Y10, Y5, Y10
 	VPSLLQ       $0x34, Y9, Y5
-	VPADDQ       constants<>+15488(SB), Y5, Y5
+	VPADDQ       constants<>+22144(SB), Y5, Y5
 	VMULPD       Y5, Y0, Y5
-	VSUBPD       constants<>+14784(SB), Y7, Y0
-	VSUBPD       constants<>+14784(SB), Y8, Y0
+	VSUBPD       constants<>+21440(SB), Y7, Y0
+	VSUBPD       constants<>+21440(SB), Y8, Y0
 	VPSLLQ       $0x34, Y7, Y0
-	VPADDQ       constants<>+15488(SB), Y0, Y0
+	VPADDQ       constants<>+22144(SB), Y0, Y0
 	VMULPD       Y0, Y10, Y0
 	VPSLLQ       $0x34, Y8, Y7
-	VPADDQ       constants<>+15488(SB), Y7, Y7
+	VPADDQ       constants<>+22144(SB), Y7, Y7
 	VMULPD       Y7, Y5, Y7
 	VPMOVSXDQ    X6, Y5
 	VMASKMOVPD   Y0, Y5, 64(AX)(DX*8)
@@ -27226,42 +29316,42 @@ loop:
 	VMOVUPS      32(AX)(CX*8), Y6
 	VSUBPD       Y0, Y5, Y5
 	VSUBPD       Y0, Y6, Y6
-	VMOVUPS      constants<>+14656(SB), Y7
+	VMOVUPS      constants<>+21312(SB), Y7
 	VMAXPD       Y5, Y7, Y5
-	VMOVUPS      constants<>+14656(SB), Y7
+	VMOVUPS      constants<>+21312(SB), Y7
 	VMAXPD       Y6, Y7, Y6
-	VMOVUPS      constants<>+14592(SB), Y7
+	VMOVUPS      constants<>+21248(SB), Y7
 	VMINPD       Y5, Y7, Y5
-	VMOVUPS      constants<>+14592(SB), Y7
+	VMOVUPS      constants<>+21248(SB), Y7
 	VMINPD       Y6, Y7, Y6
-	VMOVUPS      constants<>+14784(SB), Y7
-	VFMADD231PD  constants<>+14720(SB), Y5, Y7
-	VMOVUPS      constants<>+14784(SB), Y8
-	VFMADD231PD  constants<>+14720(SB), Y6, Y8
-	VSUBPD       constants<>+14784(SB), Y7, Y9
-	VSUBPD       constants<>+14784(SB), Y8, Y10
+	VMOVUPS      constants<>+21440(SB), Y7
+	VFMADD231PD  constants<>+21376(SB), Y5, Y7
+	VMOVUPS      constants<>+21440(SB), Y8
+	VFMADD231PD  constants<>+21376(SB), Y6, Y8
+	VSUBPD       constants<>+21440(SB), Y7, Y9
+	VSUBPD       constants<>+21440(SB), Y8, Y10
 	VFNMADD231PD constants<>+6400(SB), Y9, Y5
 	VFNMADD231PD constants<>+6400(SB), Y10, Y6
-	VFNMADD231PD constants<>+14848(SB), Y9, Y5
-	VFNMADD231PD constants<>+14848(SB), Y10, Y6
-	VMOVUPS      constants<>+14976(SB), Y9
-	VFMADD231PD  constants<>+14912(SB), Y5, Y9
-	VMOVUPS      constants<>+14976(SB), Y10
-	VFMADD231PD  constants<>+14912(SB), Y6, Y10
-	VFMADD213PD  constants<>+15040(SB), Y5, Y9
-	VFMADD213PD  constants<>+15040(SB), Y6, Y10
-	VFMADD213PD  constants<>+15104(SB), Y5, Y9
-	VFMADD213PD  constants<>+15104(SB), Y6, Y10
-	VFMADD213PD  constants<>+15168(SB), Y5, Y9
-	VFMADD213PD  constants<>+15168(SB), Y6, Y10
-	VFMADD213PD  constants<>+15232(SB), Y5, Y9
-	VFMADD213PD  constants<>+15232(SB), Y6, Y10
-	VFMADD213PD  constants<>+15296(SB), Y5, Y9
-	VFMADD213PD  constants<>+15296(SB), Y6, Y10
-	VFMADD213PD  constants<>+15360(SB), Y5, Y9
-	VFMADD213PD  constants<>+15360(SB), Y6, Y10
-	VFMADD213PD  constants<>+15424(SB), Y5, Y9
-	VFMADD213PD  constants<>+15424(SB), Y6, Y10
+	VFNMADD231PD constants<>+21504(SB), Y9, Y5
+	VFNMADD231PD constants<>+21504(SB), Y10, Y6
+	VMOVUPS      constants<>+21632(SB), Y9
+	VFMADD231PD  constants<>+21568(SB), Y5, Y9
+	VMOVUPS      constants<>+21632(SB), Y10
+	VFMADD231PD  constants<>+21568(SB), Y6, Y10
+	VFMADD213PD  constants<>+21696(SB), Y5, Y9
+	VFMADD213PD  constants<>+21696(SB), Y6, Y10
+	VFMADD213PD  constants<>+21760(SB), Y5, Y9
+	VFMADD213PD  constants<>+21760(SB), Y6, Y10
+	VFMADD213PD  constants<>+21824(SB), Y5, Y9
+	VFMADD213PD  constants<>+21824(SB), Y6, Y10
+	VFMADD213PD  constants<>+21888(SB), Y5, Y9
+	VFMADD213PD  constants<>+21888(SB), Y6, Y10
+	VFMADD213PD  constants<>+21952(SB), Y5, Y9
+	VFMADD213PD  constants<>+21952(SB), Y6, Y10
+	VFMADD213PD  constants<>+22016(SB), Y5, Y9
+	VFMADD213PD  constants<>+22016(SB), Y6, Y10
+	VFMADD213PD  constants<>+22080(SB), Y5, Y9
+	VFMADD213PD  constants<>+22080(SB), Y6, Y10
 	VFMADD213PD  constants<>+7360(SB), Y5, Y9
 	VFMADD213PD  constants<>+7360(SB), Y6, Y10
 	VMULPD       Y5, Y9, Y9
@@ -27278,29 +29368,29 @@ loop:
 	VADDPD       constants<>+6464(SB), Y6, Y6
 	VADDPD       Y5, Y11, Y5
 	VADDPD       Y6, Y12, Y6
-	VSUBPD       constants<>+14784(SB), Y7, Y9
-	VSUBPD       constants<>+14784(SB), Y8, Y10
-	VMOVUPS      constants<>+14784(SB), Y11
+	VSUBPD       constants<>+21440(SB), Y7, Y9
+	VSUBPD       constants<>+21440(SB), Y8, Y10
+	VMOVUPS      constants<>+21440(SB), Y11
 	VFMADD231PD  constants<>+7360(SB), Y9, Y11
-	VMOVUPS      constants<>+14784(SB), Y9
+	VMOVUPS      constants<>+21440(SB), Y9
 	VFMADD231PD  constants<>+7360(SB), Y10, Y9
-	VSUBPD       constants<>+14784(SB), Y11, Y10
-	VSUBPD       constants<>+14784(SB), Y9, Y12
+	VSUBPD       constants<>+21440(SB), Y11, Y10
+	VSUBPD       constants<>+21440(SB), Y9, Y12
 	VSUBPD       Y10, Y7, Y7
 	VSUBPD       Y12, Y8, Y8
 	VPSLLQ       $0x34, Y11, Y10
-	VPADDQ       constants<>+15488(SB), Y10, Y10
+	VPADDQ       constants<>+22144(SB), Y10, Y10
 	VMULPD       Y10, Y5, Y10
 	VPSLLQ       $0x34, Y9, Y5
-	VPADDQ       constants<>+15488(SB), Y5, Y5
+	VPADDQ       constants<>+22144(SB), Y5, Y5
 	VMULPD       Y5, Y6, Y5
-	VSUBPD       constants<>+14784(SB), Y7, Y6
-	VSUBPD       constants<>+14784(SB), Y8, Y6
+	VSUBPD       constants<>+21440(SB), Y7, Y6
+	VSUBPD       constants<>+21440(SB), Y8, Y6
 	VPSLLQ       $0x34, Y7, Y6
-	VPADDQ       constants<>+15488(SB), Y6, Y6
+	VPADDQ       constants<>+22144(SB), Y6, Y6
 	VMULPD       Y6, Y10, Y6
 	VPSLLQ       $0x34, Y8, Y7
-	VPADDQ       constants<>+15488(SB), Y7, Y7
+	VPADDQ       constants<>+22144(SB), Y7, Y7
 	VMULPD       Y7, Y5, Y7
 	VADDPD       Y6, Y1, Y1
 	VADDPD       Y7, Y2, Y2
@@ -27308,42 +29398,42 @@ loop:
 	VMOVUPS      96(AX)(CX*8), Y6
 	VSUBPD       Y0, Y5, Y5
 	VSUBPD       Y0, Y6, Y6
-	VMOVUPS      constants<>+14656(SB), Y7
+	VMOVUPS      constants<>+21312(SB), Y7
 	VMAXPD       Y5, Y7, Y5
-	VMOVUPS      constants<>+14656(SB), Y7
+	VMOVUPS      constants<>+21312(SB), Y7
 	VMAXPD       Y6, Y7, Y6
-	VMOVUPS      constants<>+14592(SB), Y7
+	VMOVUPS      constants<>+21248(SB), Y7
 	VMINPD       Y5, Y7, Y5
-	VMOVUPS      constants<>+14592(SB), Y7
+	VMOVUPS      constants<>+21248(SB), Y7
 	VMINPD       Y6, Y7, Y6
-	VMOVUPS      constants<>+14784(SB), Y7
-	VFMADD231PD  constants<>+14720(SB), Y5, Y7
-	VMOVUPS      constants<>+14784(SB), Y8
-	VFMADD231PD  constants<>+14720(SB), Y6, Y8
-	VSUBPD       constants<>+14784(SB), Y7, Y9
-	VSUBPD       constants<>+14784(SB), Y8, Y10
+	VMOVUPS      constants<>+21440(SB), Y7
+	VFMADD231PD  constants<>+21376(SB), Y5, Y7
+	VMOVUPS      constants<>+21440(SB), Y8
+	VFMADD231PD  constants<>+21376(SB), Y6, Y8
+	VSUBPD       constants<>+21440(SB), Y7, Y9
+	VSUBPD       constants<>+21440(SB), Y8, Y10
 	VFNMADD231PD constants<>+6400(SB), Y9, Y5
 	VFNMADD231PD constants<>+6400(SB), Y10, Y6
-	VFNMADD231PD constants<>+14848(SB), Y9, Y5
-	VFNMADD231PD constants<>+14848(SB), Y10, Y6
-	VMOVUPS      constants<>+14976(SB), Y9
-	VFMADD231PD  constants<>+14912(SB), Y5, Y9
-	VMOVUPS      constants<>+14976(SB), Y10
-	VFMADD231PD  constants<>+14912(SB), Y6, Y10
-	VFMADD213PD  constants<>+15040(SB), Y5, Y9
-	VFMADD213PD  constants<>+15040(SB), Y6, Y10
-	VFMADD213PD  constants<>+15104(SB), Y5, Y9
-	VFMADD213PD  constants<>+15104(SB), Y6, Y10
-	VFMADD213PD  constants<>+15168(SB), Y5, Y9
-	VFMADD213PD  constants<>+15168(SB), Y6, Y10
-	VFMADD213PD  constants<>+15232(SB), Y5, Y9
-	VFMADD213PD  constants<>+15232(SB), Y6, Y10
-	VFMADD213PD  constants<>+15296(SB), Y5, Y9
-	VFMADD213PD  constants<>+15296(SB), Y6, Y10
-	VFMADD213PD  constants<>+15360(SB), Y5, Y9
-	VFMADD213PD  constants<>+15360(SB), Y6, Y10
-	VFMADD213PD  constants<>+15424(SB), Y5, Y9
-	VFMADD213PD  constants<>+15424(SB), Y6, Y10
+	VFNMADD231PD constants<>+21504(SB), Y9, Y5
+	VFNMADD231PD constants<>+21504(SB), Y10, Y6
+	VMOVUPS      constants<>+21632(SB), Y9
+	VFMADD231PD  constants<>+21568(SB), Y5, Y9
+	VMOVUPS      constants<>+21632(SB), Y10
+	VFMADD231PD  constants<>+21568(SB), Y6, Y10
+	VFMADD213PD  constants<>+21696(SB), Y5, Y9
+	VFMADD213PD  constants<>+21696(SB), Y6, Y10
+	VFMADD213PD  constants<>+21760(SB), Y5, Y9
+	VFMADD213PD  constants<>+21760(SB), Y6, Y10
+	VFMADD213PD  constants<>+21824(SB), Y5, Y9
+	VFMADD213PD  constants<>+21824(SB), Y6, Y10
+	VFMADD213PD  constants<>+21888(SB), Y5, Y9
+	VFMADD213PD  constants<>+21888(SB), Y6, Y10
+	VFMADD213PD  constants<>+21952(SB), Y5, Y9
+	VFMADD213PD  constants<>+21952(SB), Y6, Y10
+	VFMADD213PD  constants<>+22016(SB), Y5, Y9
+	VFMADD213PD  constants<>+22016(SB), Y6, Y10
+	VFMADD213PD  constants<>+22080(SB), Y5, Y9
+	VFMADD213PD  constants<>+22080(SB), Y6, Y10
 	VFMADD213PD  constants<>+7360(SB), Y5, Y9
 	VFMADD213PD  constants<>+7360(SB), Y6, Y10
 	VMULPD       Y5, Y9, Y9
@@ -27360,29 +29450,29 @@ loop:
 	VADDPD       constants<>+6464(SB), Y6, Y6
 	VADDPD       Y5, Y11, Y5
 	VADDPD       Y6, Y12, Y6
-	VSUBPD       constants<>+14784(SB), Y7, Y9
-	VSUBPD       constants<>+14784(SB), Y8, Y10
-	VMOVUPS      constants<>+14784(SB), Y11
+	VSUBPD       constants<>+21440(SB), Y7, Y9
+	VSUBPD       constants<>+21440(SB), Y8, Y10
+	VMOVUPS      constants<>+21440(SB), Y11
 	VFMADD231PD  constants<>+7360(SB), Y9, Y11
-	VMOVUPS      constants<>+14784(SB), Y9
+	VMOVUPS      constants<>+21440(SB), Y9
 	VFMADD231PD  constants<>+7360(SB), Y10, Y9
-	VSUBPD       constants<>+14784(SB), Y11, Y10
-	VSUBPD       constants<>+14784(SB), Y9, Y12
+	VSUBPD       constants<>+21440(SB), Y11, Y10
+	VSUBPD       constants<>+21440(SB), Y9, Y12
 	VSUBPD       Y10, Y7, Y7
 	VSUBPD       Y12, Y8, Y8
 	VPSLLQ       $0x34, Y11, Y10
-	VPADDQ       constants<>+15488(SB), Y10, Y10
+	VPADDQ       constants<>+22144(SB), Y10, Y10
 	VMULPD       Y10, Y5, Y10
 	VPSLLQ       $0x34, Y9, Y5
-	VPADDQ       constants<>+15488(SB), Y5, Y5
+	VPADDQ       constants<>+22144(SB), Y5, Y5
 	VMULPD       Y5, Y6, Y5
-	VSUBPD       constants<>+14784(SB), Y7, Y6
-	VSUBPD       constants<>+14784(SB), Y8, Y6
+	VSUBPD       constants<>+21440(SB), Y7, Y6
+	VSUBPD       constants<>+21440(SB), Y8, Y6
 	VPSLLQ       $0x34, Y7, Y6
-	VPADDQ       constants<>+15488(SB), Y6, Y6
+	VPADDQ       constants<>+22144(SB), Y6, Y6
 	VMULPD       Y6, Y10, Y6
 	VPSLLQ       $0x34, Y8, Y7
-	VPADDQ       constants<>+15488(SB), Y7, Y7
+	VPADDQ       constants<>+22144(SB), Y7, Y7
 	VMULPD       Y7, Y5, Y7
 	VADDPD       Y6, Y3, Y3
 	VADDPD       Y7, Y4, Y4
@@ -27404,42 +29494,42 @@ test:
 	VMASKMOVPD   32(AX)(CX*8), Y8, Y8
 	VSUBPD       Y0, Y7, Y7
 	VSUBPD       Y0, Y8, Y8
-	VMOVUPS      constants<>+14656(SB), Y9
+	VMOVUPS      constants<>+21312(SB), Y9
 	VMAXPD       Y7, Y9, Y7
-	VMOVUPS      constants<>+14656(SB), Y9
+	VMOVUPS      constants<>+21312(SB), Y9
 	VMAXPD       Y8, Y9, Y8
-	VMOVUPS      constants<>+14592(SB), Y9
+	VMOVUPS      constants<>+21248(SB), Y9
 	VMINPD       Y7, Y9, Y7
-	VMOVUPS      constants<>+14592(SB), Y9
+	VMOVUPS      constants<>+21248(SB), Y9
 	VMINPD       Y8, Y9, Y8
-	VMOVUPS      constants<>+14784(SB), Y9
-	VFMADD231PD  constants<>+14720(SB), Y7, Y9
-	VMOVUPS      constants<>+14784(SB), Y10
-	VFMADD231PD  constants<>+14720(SB), Y8, Y10
-	VSUBPD       constants<>+14784(SB), Y9, Y11
-	VSUBPD       constants<>+14784(SB), Y10, Y12
+	VMOVUPS      constants<>+21440(SB), Y9
+	VFMADD231PD  constants<>+21376(SB), Y7, Y9
+	VMOVUPS      constants<>+21440(SB), Y10
+	VFMADD231PD  constants<>+21376(SB), Y8, Y10
+	VSUBPD       constants<>+21440(SB), Y9, Y11
+	VSUBPD       constants<>+21440(SB), Y10, Y12
 	VFNMADD231PD constants<>+6400(SB), Y11, Y7
 	VFNMADD231PD constants<>+6400(SB), Y12, Y8
-	VFNMADD231PD constants<>+14848(SB), Y11, Y7
-	VFNMADD231PD constants<>+14848(SB), Y12, Y8
-	VMOVUPS      constants<>+14976(SB), Y11
-	VFMADD231PD  constants<>+14912(SB), Y7, Y11
-	VMOVUPS      constants<>+14976(SB), Y12
-	VFMADD231PD  constants<>+14912(SB), Y8, Y12
-	VFMADD213PD  constants<>+15040(SB), Y7, Y11
-	VFMADD213PD  constants<>+15040(SB), Y8, Y12
-	VFMADD213PD  constants<>+15104(SB), Y7, Y11
-	VFMADD213PD  constants<>+15104(SB), Y8, Y12
-	VFMADD213PD  constants<>+15168(SB), Y7, Y11
-	VFMADD213PD  constants<>+15168(SB), Y8, Y12
-	VFMADD213PD  constants<>+15232(SB), Y7, Y11
-	VFMADD213PD  constants<>+15232(SB), Y8, Y12
-	VFMADD213PD  constants<>+15296(SB), Y7, Y11
-	VFMADD213PD  constants<>+15296(SB), Y8, Y12
-	VFMADD213PD  constants<>+15360(SB), Y7, Y11
-	VFMADD213PD  constants<>+15360(SB), Y8, Y12
-	VFMADD213PD  constants<>+15424(SB), Y7, Y11
-	VFMADD213PD  constants<>+15424(SB), Y8, Y12
+	VFNMADD231PD constants<>+21504(SB), Y11, Y7
+	VFNMADD231PD constants<>+21504(SB), Y12, Y8
+	VMOVUPS      constants<>+21632(SB), Y11
+	VFMADD231PD  constants<>+21568(SB), Y7, Y11
+	VMOVUPS      constants<>+21632(SB), Y12
+	VFMADD231PD  constants<>+21568(SB), Y8, Y12
+	VFMADD213PD  constants<>+21696(SB), Y7, Y11
+	VFMADD213PD  constants<>+21696(SB), Y8, Y12
+	VFMADD213PD  constants<>+21760(SB), Y7, Y11
+	VFMADD213PD  constants<>+21760(SB), Y8, Y12
+	VFMADD213PD  constants<>+21824(SB), Y7, Y11
+	VFMADD213PD  constants<>+21824(SB), Y8, Y12
+	VFMADD213PD  constants<>+21888(SB), Y7, Y11
+	VFMADD213PD  constants<>+21888(SB), Y8, Y12
+	VFMADD213PD  constants<>+21952(SB), Y7, Y11
+	VFMADD213PD  constants<>+21952(SB), Y8, Y12
+	VFMADD213PD  constants<>+22016(SB), Y7, Y11
+	VFMADD213PD  constants<>+22016(SB), Y8, Y12
+	VFMADD213PD  constants<>+22080(SB), Y7, Y11
+	VFMADD213PD  constants<>+22080(SB), Y8, Y12
 	VFMADD213PD  constants<>+7360(SB), Y7, Y11
 	VFMADD213PD  constants<>+7360(SB), Y8, Y12
 	VMULPD       Y7, Y11, Y11
@@ -27456,29 +29546,29 @@ test:
 	VADDPD       constants<>+6464(SB), Y8, Y8
 	VADDPD       Y7, Y13, Y7
 	VADDPD       Y8, Y14, Y8
-	VSUBPD       constants<>+14784(SB), Y9, Y11
-	VSUBPD       constants<>+14784(SB), Y10, Y12
-	VMOVUPS      constants<>+14784(SB), Y13
+	VSUBPD       constants<>+21440(SB), Y9, Y11
+	VSUBPD       constants<>+21440(SB), Y10, Y12
+	VMOVUPS      constants<>+21440(SB), Y13
 	VFMADD231PD  constants<>+7360(SB), Y11, Y13
-	VMOVUPS      constants<>+14784(SB), Y11
+	VMOVUPS      constants<>+21440(SB), Y11
 	VFMADD231PD  constants<>+7360(SB), Y12, Y11
-	VSUBPD       constants<>+14784(SB), Y13, Y12
-	VSUBPD       constants<>+14784(SB), Y11, Y14
+	VSUBPD       constants<>+21440(SB), Y13, Y12
+	VSUBPD       constants<>+21440(SB), Y11, Y14
 	VSUBPD       Y12, Y9, Y9
 	VSUBPD       Y14, Y10, Y10
 	VPSLLQ       $0x34, Y13, Y12
-	VPADDQ       constants<>+15488(SB), Y12, Y12
+	VPADDQ       constants<>+22144(SB), Y12, Y12
 	VMULPD       Y12, Y7, Y12
 	VPSLLQ       $0x34, Y11, Y7
-	VPADDQ       constants<>+15488(SB), Y7, Y7
+	VPADDQ       constants<>+22144(SB), Y7, Y7
 	VMULPD       Y7, Y8, Y7
-	VSUBPD       constants<>+14784(SB), Y9, Y8
-	VSUBPD       constants<>+14784(SB), Y10, Y8
+	VSUBPD       constants<>+21440(SB), Y9, Y8
+	VSUBPD       constants<>+21440(SB), Y10, Y8
 	VPSLLQ       $0x34, Y9, Y8
-	VPADDQ       constants<>+15488(SB), Y8, Y8
+	VPADDQ       constants<>+22144(SB), Y8, Y8
 	VMULPD       Y8, Y12, Y8
 	VPSLLQ       $0x34, Y10, Y9
-	VPADDQ       constants<>+15488(SB), Y9, Y9
+	VPADDQ       constants<>+22144(SB), Y9, Y9
 	VMULPD       Y9, Y7, Y9
 	VADDPD       Y8, Y1, Y7
 	VADDPD       Y9, Y2, Y8
@@ -27494,42 +29584,42 @@ test:
 	VMASKMOVPD   96(AX)(CX*8), Y7, Y7
 	VSUBPD       Y0, Y5, Y5
 	VSUBPD       Y0, Y7, Y0
-	VMOVUPS      constants<>+14656(SB), Y7
+	VMOVUPS      constants<>+21312(SB), Y7
 	VMAXPD       Y5, Y7, Y5
-	VMOVUPS      constants<>+14656(SB), Y7
+	VMOVUPS      constants<>+21312(SB), Y7
 	VMAXPD       Y0, Y7, Y0
-	VMOVUPS      constants<>+14592(SB), Y7
+	VMOVUPS      constants<>+21248(SB), Y7
 	VMINPD       Y5, Y7, Y5
-	VMOVUPS      constants<>+14592(SB), Y7
+	VMOVUPS      constants<>+21248(SB), Y7
 	VMINPD       Y0, Y7, Y0
-	VMOVUPS      constants<>+14784(SB), Y7
-	VFMADD231PD  constants<>+14720(SB), Y5, Y7
-	VMOVUPS      constants<>+14784(SB), Y8
-	VFMADD231PD  constants<>+14720(SB), Y0, Y8
-	VSUBPD       constants<>+14784(SB), Y7, Y9
-	VSUBPD       constants<>+14784(SB), Y8, Y10
+	VMOVUPS      constants<>+21440(SB), Y7
+	VFMADD231PD  constants<>+21376(SB), Y5, Y7
+	VMOVUPS      constants<>+21440(SB), Y8
+	VFMADD231PD  constants<>+21376(SB), Y0, Y8
+	VSUBPD       constants<>+21440(SB), Y7, Y9
+	VSUBPD       constants<>+21440(SB), Y8, Y10
 	VFNMADD231PD constants<>+6400(SB), Y9, Y5
 	VFNMADD231PD constants<>+6400(SB), Y10, Y0
-	VFNMADD231PD constants<>+14848(SB), Y9, Y5
-	VFNMADD231PD constants<>+14848(SB), Y10, Y0
-	VMOVUPS      constants<>+14976(SB), Y9
-	VFMADD231PD  constants<>+14912(SB), Y5, Y9
-	VMOVUPS      constants<>+14976(SB), Y10
-	VFMADD231PD  constants<>+14912(SB), Y0, Y10
-	VFMADD213PD  constants<>+15040(SB), Y5, Y9
-	VFMADD213PD  constants<>+15040(SB), Y0, Y10
-	VFMADD213PD  constants<>+15104(SB), Y5, Y9
-	VFMADD213PD  constants<>+15104(SB), Y0, Y10
-	VFMADD213PD  constants<>+15168(SB), Y5, Y9
-	VFMADD213PD  constants<>+15168(SB), Y0, Y10
-	VFMADD213PD  constants<>+15232(SB), Y5, Y9
-	VFMADD213PD  constants<>+15232(SB), Y0, Y10
-	VFMADD213PD  constants<>+15296(SB), Y5, Y9
-	VFMADD213PD  constants<>+15296(SB), Y0, Y10
-	VFMADD213PD  constants<>+15360(SB), Y5, Y9
-	VFMADD213PD  constants<>+15360(SB), Y0, Y10
-	VFMADD213PD  constants<>+15424(SB), Y5, Y9
-	VFMADD213PD  constants<>+15424(SB), Y0, Y10
+	VFNMADD231PD constants<>+21504(SB), Y9, Y5
+	VFNMADD231PD constants<>+21504(SB), Y10, Y0
+	VMOVUPS      constants<>+21632(SB), Y9
+	VFMADD231PD  constants<>+21568(SB), Y5, Y9
+	VMOVUPS      constants<>+21632(SB), Y10
+	VFMADD231PD  constants<>+21568(SB), Y0, Y10
+	VFMADD213PD  constants<>+21696(SB), Y5, Y9
+	VFMADD213PD  constants<>+21696(SB), Y0, Y10
+	VFMADD213PD  constants<>+21760(SB), Y5, Y9
+	VFMADD213PD  constants<>+21760(SB), Y0, Y10
+	VFMADD213PD  constants<>+21824(SB), Y5, Y9
+	VFMADD213PD  constants<>+21824(SB), Y0, Y10
+	VFMADD213PD  constants<>+21888(SB), Y5, Y9
+	VFMADD213PD  constants<>+21888(SB), Y0, Y10
+	VFMADD213PD  constants<>+21952(SB), Y5, Y9
+	VFMADD213PD  constants<>+21952(SB), Y0, Y10
+	VFMADD213PD  constants<>+22016(SB), Y5, Y9
+	VFMADD213PD  constants<>+22016(SB), Y0, Y10
+	VFMADD213PD  constants<>+22080(SB), Y5, Y9
+	VFMADD213PD  constants<>+22080(SB), Y0, Y10
 	VFMADD213PD  constants<>+7360(SB), Y5, Y9
 	VFMADD213PD  constants<>+7360(SB), Y0, Y10
 	VMULPD       Y5, Y9, Y9
@@ -27546,29 +29636,29 @@ test:
 	VADDPD       constants<>+6464(SB), Y0, Y0
 	VADDPD       Y5, Y11, Y5
 	VADDPD       Y0, Y12, Y0
-	VSUBPD       constants<>+14784(SB), Y7, Y9
-	VSUBPD       constants<>+14784(SB), Y8, Y10
-	VMOVUPS      constants<>+14784(SB), Y11
+	VSUBPD       constants<>+21440(SB), Y7, Y9
+	VSUBPD       constants<>+21440(SB), Y8, Y10
+	VMOVUPS      constants<>+21440(SB), Y11
 	VFMADD231PD  constants<>+7360(SB), Y9, Y11
-	VMOVUPS      constants<>+14784(SB), Y9
+	VMOVUPS      constants<>+21440(SB), Y9
 	VFMADD231PD  constants<>+7360(SB), Y10, Y9
-	VSUBPD       constants<>+14784(SB), Y11, Y10
-	VSUBPD       constants<>+14784(SB), Y9, Y12
+	VSUBPD       constants<>+21440(SB), Y11, Y10
+	VSUBPD       constants<>+21440(SB), Y9, Y12
 	VSUBPD       Y10, Y7, Y7
 	VSUBPD       Y12, Y8, Y8
 	VPSLLQ       $0x34, Y11, Y10
-	VPADDQ       constants<>+15488(SB), Y10, Y10
+	VPADDQ       constants<>+22144(SB), Y10, Y10
 	VMULPD       Y10, Y5, Y10
 	VPSLLQ       $0x34, Y9, Y5
-	VPADDQ       constants<>+15488(SB), Y5, Y5
+	VPADDQ       constants<>+22144(SB), Y5, Y5
 	VMULPD       Y5, Y0, Y5
-	VSUBPD       constants<>+14784(SB), Y7, Y0
-	VSUBPD       constants<>+14784(SB), Y8, Y0
+	VSUBPD       constants<>+21440(SB), Y7, Y0
+	VSUBPD       constants<>+21440(SB), Y8, Y0
 	VPSLLQ       $0x34, Y7, Y0
-	VPADDQ       constants<>+15488(SB), Y0, Y0
+	VPADDQ       constants<>+22144(SB), Y0, Y0
 	VMULPD       Y0, Y10, Y0
 	VPSLLQ       $0x34, Y8, Y7
-	VPADDQ       constants<>+15488(SB), Y7, Y7
+	VPADDQ       constants<>+22144(SB), Y7, Y7
 	VMULPD       Y7, Y5, Y7
 	VADDPD       Y0, Y3, Y0
 	VADDPD       Y7, Y4, Y5

@@ -637,6 +637,16 @@ func philoxAVX512(x0 *uint32, x1 *uint32, x2 *uint32, x3 *uint32, n int, c1 uint
 //go:noescape
 func erfinvAVX512(dst *float32, x *float32, n int)
 
+// lgammaAVX512 is Lgamma of n elements.
+//
+//go:noescape
+func lgammaAVX512(dst *float32, x *float32, n int)
+
+// digammaAVX512 is Digamma of n elements.
+//
+//go:noescape
+func digammaAVX512(dst *float32, x *float32, n int)
+
 // quantileAVX512 is Quantile of n elements.
 //
 //go:noescape

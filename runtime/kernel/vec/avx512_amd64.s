@@ -1914,1327 +1914,2151 @@ DATA constants<>+9392(SB)/4, $0x7fc00000
 DATA constants<>+9396(SB)/4, $0x7fc00000
 DATA constants<>+9400(SB)/4, $0x7fc00000
 DATA constants<>+9404(SB)/4, $0x7fc00000
-DATA constants<>+9408(SB)/4, $0x80000000
-DATA constants<>+9412(SB)/4, $0x80000000
-DATA constants<>+9416(SB)/4, $0x80000000
-DATA constants<>+9420(SB)/4, $0x80000000
-DATA constants<>+9424(SB)/4, $0x80000000
-DATA constants<>+9428(SB)/4, $0x80000000
-DATA constants<>+9432(SB)/4, $0x80000000
-DATA constants<>+9436(SB)/4, $0x80000000
-DATA constants<>+9440(SB)/4, $0x80000000
-DATA constants<>+9444(SB)/4, $0x80000000
-DATA constants<>+9448(SB)/4, $0x80000000
-DATA constants<>+9452(SB)/4, $0x80000000
-DATA constants<>+9456(SB)/4, $0x80000000
-DATA constants<>+9460(SB)/4, $0x80000000
-DATA constants<>+9464(SB)/4, $0x80000000
-DATA constants<>+9468(SB)/4, $0x80000000
-DATA constants<>+9472(SB)/4, $0x0000ffff
-DATA constants<>+9476(SB)/4, $0x0000ffff
-DATA constants<>+9480(SB)/4, $0x0000ffff
-DATA constants<>+9484(SB)/4, $0x0000ffff
-DATA constants<>+9488(SB)/4, $0x0000ffff
-DATA constants<>+9492(SB)/4, $0x0000ffff
-DATA constants<>+9496(SB)/4, $0x0000ffff
-DATA constants<>+9500(SB)/4, $0x0000ffff
-DATA constants<>+9504(SB)/4, $0x0000ffff
-DATA constants<>+9508(SB)/4, $0x0000ffff
-DATA constants<>+9512(SB)/4, $0x0000ffff
-DATA constants<>+9516(SB)/4, $0x0000ffff
-DATA constants<>+9520(SB)/4, $0x0000ffff
-DATA constants<>+9524(SB)/4, $0x0000ffff
-DATA constants<>+9528(SB)/4, $0x0000ffff
-DATA constants<>+9532(SB)/4, $0x0000ffff
-DATA constants<>+9536(SB)/8, $0x3ef0000000000000
-DATA constants<>+9544(SB)/8, $0x3ef0000000000000
-DATA constants<>+9552(SB)/8, $0x3ef0000000000000
-DATA constants<>+9560(SB)/8, $0x3ef0000000000000
-DATA constants<>+9568(SB)/8, $0x3ef0000000000000
-DATA constants<>+9576(SB)/8, $0x3ef0000000000000
-DATA constants<>+9584(SB)/8, $0x3ef0000000000000
-DATA constants<>+9592(SB)/8, $0x3ef0000000000000
-DATA constants<>+9600(SB)/8, $0x3df0000000000000
-DATA constants<>+9608(SB)/8, $0x3df0000000000000
-DATA constants<>+9616(SB)/8, $0x3df0000000000000
-DATA constants<>+9624(SB)/8, $0x3df0000000000000
-DATA constants<>+9632(SB)/8, $0x3df0000000000000
-DATA constants<>+9640(SB)/8, $0x3df0000000000000
-DATA constants<>+9648(SB)/8, $0x3df0000000000000
-DATA constants<>+9656(SB)/8, $0x3df0000000000000
-DATA constants<>+9664(SB)/8, $0x3de0000000000000
-DATA constants<>+9672(SB)/8, $0x3de0000000000000
-DATA constants<>+9680(SB)/8, $0x3de0000000000000
-DATA constants<>+9688(SB)/8, $0x3de0000000000000
-DATA constants<>+9696(SB)/8, $0x3de0000000000000
-DATA constants<>+9704(SB)/8, $0x3de0000000000000
-DATA constants<>+9712(SB)/8, $0x3de0000000000000
-DATA constants<>+9720(SB)/8, $0x3de0000000000000
-DATA constants<>+9728(SB)/8, $0x40a39a296f7d925e
-DATA constants<>+9736(SB)/8, $0x40a39a296f7d925e
-DATA constants<>+9744(SB)/8, $0x40a39a296f7d925e
-DATA constants<>+9752(SB)/8, $0x40a39a296f7d925e
-DATA constants<>+9760(SB)/8, $0x40a39a296f7d925e
-DATA constants<>+9768(SB)/8, $0x40a39a296f7d925e
-DATA constants<>+9776(SB)/8, $0x40a39a296f7d925e
-DATA constants<>+9784(SB)/8, $0x40a39a296f7d925e
-DATA constants<>+9792(SB)/8, $0x40e052d26b2e45e4
-DATA constants<>+9800(SB)/8, $0x40e052d26b2e45e4
-DATA constants<>+9808(SB)/8, $0x40e052d26b2e45e4
-DATA constants<>+9816(SB)/8, $0x40e052d26b2e45e4
-DATA constants<>+9824(SB)/8, $0x40e052d26b2e45e4
-DATA constants<>+9832(SB)/8, $0x40e052d26b2e45e4
-DATA constants<>+9840(SB)/8, $0x40e052d26b2e45e4
-DATA constants<>+9848(SB)/8, $0x40e052d26b2e45e4
-DATA constants<>+9856(SB)/8, $0x40f06c1c55b78f20
-DATA constants<>+9864(SB)/8, $0x40f06c1c55b78f20
-DATA constants<>+9872(SB)/8, $0x40f06c1c55b78f20
-DATA constants<>+9880(SB)/8, $0x40f06c1c55b78f20
-DATA constants<>+9888(SB)/8, $0x40f06c1c55b78f20
-DATA constants<>+9896(SB)/8, $0x40f06c1c55b78f20
-DATA constants<>+9904(SB)/8, $0x40f06c1c55b78f20
-DATA constants<>+9912(SB)/8, $0x40f06c1c55b78f20
-DATA constants<>+9920(SB)/8, $0x40e66c3e869b752a
-DATA constants<>+9928(SB)/8, $0x40e66c3e869b752a
-DATA constants<>+9936(SB)/8, $0x40e66c3e869b752a
-DATA constants<>+9944(SB)/8, $0x40e66c3e869b752a
-DATA constants<>+9952(SB)/8, $0x40e66c3e869b752a
-DATA constants<>+9960(SB)/8, $0x40e66c3e869b752a
-DATA constants<>+9968(SB)/8, $0x40e66c3e869b752a
-DATA constants<>+9976(SB)/8, $0x40e66c3e869b752a
-DATA constants<>+9984(SB)/8, $0x40cad1d8cd4ee71d
-DATA constants<>+9992(SB)/8, $0x40cad1d8cd4ee71d
-DATA constants<>+10000(SB)/8, $0x40cad1d8cd4ee71d
-DATA constants<>+10008(SB)/8, $0x40cad1d8cd4ee71d
-DATA constants<>+10016(SB)/8, $0x40cad1d8cd4ee71d
-DATA constants<>+10024(SB)/8, $0x40cad1d8cd4ee71d
-DATA constants<>+10032(SB)/8, $0x40cad1d8cd4ee71d
-DATA constants<>+10040(SB)/8, $0x40cad1d8cd4ee71d
-DATA constants<>+10048(SB)/8, $0x409ece5d2213c0cc
-DATA constants<>+10056(SB)/8, $0x409ece5d2213c0cc
-DATA constants<>+10064(SB)/8, $0x409ece5d2213c0cc
-DATA constants<>+10072(SB)/8, $0x409ece5d2213c0cc
-DATA constants<>+10080(SB)/8, $0x409ece5d2213c0cc
-DATA constants<>+10088(SB)/8, $0x409ece5d2213c0cc
-DATA constants<>+10096(SB)/8, $0x409ece5d2213c0cc
-DATA constants<>+10104(SB)/8, $0x409ece5d2213c0cc
-DATA constants<>+10112(SB)/8, $0x4060a4888b1a436e
-DATA constants<>+10120(SB)/8, $0x4060a4888b1a436e
-DATA constants<>+10128(SB)/8, $0x4060a4888b1a436e
-DATA constants<>+10136(SB)/8, $0x4060a4888b1a436e
-DATA constants<>+10144(SB)/8, $0x4060a4888b1a436e
-DATA constants<>+10152(SB)/8, $0x4060a4888b1a436e
-DATA constants<>+10160(SB)/8, $0x4060a4888b1a436e
-DATA constants<>+10168(SB)/8, $0x4060a4888b1a436e
-DATA constants<>+10176(SB)/8, $0x400b18d91e9eef75
-DATA constants<>+10184(SB)/8, $0x400b18d91e9eef75
-DATA constants<>+10192(SB)/8, $0x400b18d91e9eef75
-DATA constants<>+10200(SB)/8, $0x400b18d91e9eef75
-DATA constants<>+10208(SB)/8, $0x400b18d91e9eef75
-DATA constants<>+10216(SB)/8, $0x400b18d91e9eef75
-DATA constants<>+10224(SB)/8, $0x400b18d91e9eef75
-DATA constants<>+10232(SB)/8, $0x400b18d91e9eef75
-DATA constants<>+10240(SB)/8, $0x8000000000000000
-DATA constants<>+10248(SB)/8, $0x8000000000000000
-DATA constants<>+10256(SB)/8, $0x8000000000000000
-DATA constants<>+10264(SB)/8, $0x8000000000000000
-DATA constants<>+10272(SB)/8, $0x8000000000000000
-DATA constants<>+10280(SB)/8, $0x8000000000000000
-DATA constants<>+10288(SB)/8, $0x8000000000000000
-DATA constants<>+10296(SB)/8, $0x8000000000000000
-DATA constants<>+10304(SB)/8, $0x3e120d3f686439e4
-DATA constants<>+10312(SB)/8, $0x3e120d3f686439e4
-DATA constants<>+10320(SB)/8, $0x3e120d3f686439e4
-DATA constants<>+10328(SB)/8, $0x3e120d3f686439e4
-DATA constants<>+10336(SB)/8, $0x3e120d3f686439e4
-DATA constants<>+10344(SB)/8, $0x3e120d3f686439e4
-DATA constants<>+10352(SB)/8, $0x3e120d3f686439e4
-DATA constants<>+10360(SB)/8, $0x3e120d3f686439e4
-DATA constants<>+10368(SB)/8, $0x3f41f18cbfdf2728
-DATA constants<>+10376(SB)/8, $0x3f41f18cbfdf2728
-DATA constants<>+10384(SB)/8, $0x3f41f18cbfdf2728
-DATA constants<>+10392(SB)/8, $0x3f41f18cbfdf2728
-DATA constants<>+10400(SB)/8, $0x3f41f18cbfdf2728
-DATA constants<>+10408(SB)/8, $0x3f41f18cbfdf2728
-DATA constants<>+10416(SB)/8, $0x3f41f18cbfdf2728
-DATA constants<>+10424(SB)/8, $0x3f41f18cbfdf2728
-DATA constants<>+10432(SB)/8, $0x3f8f207a7eab17bf
-DATA constants<>+10440(SB)/8, $0x3f8f207a7eab17bf
-DATA constants<>+10448(SB)/8, $0x3f8f207a7eab17bf
-DATA constants<>+10456(SB)/8, $0x3f8f207a7eab17bf
-DATA constants<>+10464(SB)/8, $0x3f8f207a7eab17bf
-DATA constants<>+10472(SB)/8, $0x3f8f207a7eab17bf
-DATA constants<>+10480(SB)/8, $0x3f8f207a7eab17bf
-DATA constants<>+10488(SB)/8, $0x3f8f207a7eab17bf
-DATA constants<>+10496(SB)/8, $0x3fc2f5123394f040
-DATA constants<>+10504(SB)/8, $0x3fc2f5123394f040
-DATA constants<>+10512(SB)/8, $0x3fc2f5123394f040
-DATA constants<>+10520(SB)/8, $0x3fc2f5123394f040
-DATA constants<>+10528(SB)/8, $0x3fc2f5123394f040
-DATA constants<>+10536(SB)/8, $0x3fc2f5123394f040
-DATA constants<>+10544(SB)/8, $0x3fc2f5123394f040
-DATA constants<>+10552(SB)/8, $0x3fc2f5123394f040
-DATA constants<>+10560(SB)/8, $0x3fe61292f23385c9
-DATA constants<>+10568(SB)/8, $0x3fe61292f23385c9
-DATA constants<>+10576(SB)/8, $0x3fe61292f23385c9
-DATA constants<>+10584(SB)/8, $0x3fe61292f23385c9
-DATA constants<>+10592(SB)/8, $0x3fe61292f23385c9
-DATA constants<>+10600(SB)/8, $0x3fe61292f23385c9
-DATA constants<>+10608(SB)/8, $0x3fe61292f23385c9
-DATA constants<>+10616(SB)/8, $0x3fe61292f23385c9
-DATA constants<>+10624(SB)/8, $0x3ffad278e6526633
-DATA constants<>+10632(SB)/8, $0x3ffad278e6526633
-DATA constants<>+10640(SB)/8, $0x3ffad278e6526633
-DATA constants<>+10648(SB)/8, $0x3ffad278e6526633
-DATA constants<>+10656(SB)/8, $0x3ffad278e6526633
-DATA constants<>+10664(SB)/8, $0x3ffad278e6526633
-DATA constants<>+10672(SB)/8, $0x3ffad278e6526633
-DATA constants<>+10680(SB)/8, $0x3ffad278e6526633
-DATA constants<>+10688(SB)/8, $0x40006cefbb46a449
-DATA constants<>+10696(SB)/8, $0x40006cefbb46a449
-DATA constants<>+10704(SB)/8, $0x40006cefbb46a449
-DATA constants<>+10712(SB)/8, $0x40006cefbb46a449
-DATA constants<>+10720(SB)/8, $0x40006cefbb46a449
-DATA constants<>+10728(SB)/8, $0x40006cefbb46a449
-DATA constants<>+10736(SB)/8, $0x40006cefbb46a449
-DATA constants<>+10744(SB)/8, $0x40006cefbb46a449
-DATA constants<>+10752(SB)/4, $0xbf800000
-DATA constants<>+10756(SB)/4, $0xbf800000
-DATA constants<>+10760(SB)/4, $0xbf800000
-DATA constants<>+10764(SB)/4, $0xbf800000
-DATA constants<>+10768(SB)/4, $0xbf800000
-DATA constants<>+10772(SB)/4, $0xbf800000
-DATA constants<>+10776(SB)/4, $0xbf800000
-DATA constants<>+10780(SB)/4, $0xbf800000
-DATA constants<>+10784(SB)/4, $0xbf800000
-DATA constants<>+10788(SB)/4, $0xbf800000
-DATA constants<>+10792(SB)/4, $0xbf800000
-DATA constants<>+10796(SB)/4, $0xbf800000
-DATA constants<>+10800(SB)/4, $0xbf800000
-DATA constants<>+10804(SB)/4, $0xbf800000
-DATA constants<>+10808(SB)/4, $0xbf800000
-DATA constants<>+10812(SB)/4, $0xbf800000
-DATA constants<>+10816(SB)/4, $0x00000000
-DATA constants<>+10820(SB)/4, $0x00000000
-DATA constants<>+10824(SB)/4, $0x00000000
-DATA constants<>+10828(SB)/4, $0x00000000
-DATA constants<>+10832(SB)/4, $0x00000000
-DATA constants<>+10836(SB)/4, $0x00000000
-DATA constants<>+10840(SB)/4, $0x00000000
-DATA constants<>+10844(SB)/4, $0x00000000
-DATA constants<>+10848(SB)/4, $0x00000000
-DATA constants<>+10852(SB)/4, $0x00000000
-DATA constants<>+10856(SB)/4, $0x00000000
-DATA constants<>+10860(SB)/4, $0x00000000
-DATA constants<>+10864(SB)/4, $0x00000000
-DATA constants<>+10868(SB)/4, $0x00000000
-DATA constants<>+10872(SB)/4, $0x00000000
-DATA constants<>+10876(SB)/4, $0x00000000
-DATA constants<>+10880(SB)/4, $0x41f00000
-DATA constants<>+10884(SB)/4, $0x41f00000
-DATA constants<>+10888(SB)/4, $0x41f00000
-DATA constants<>+10892(SB)/4, $0x41f00000
-DATA constants<>+10896(SB)/4, $0x41f00000
-DATA constants<>+10900(SB)/4, $0x41f00000
-DATA constants<>+10904(SB)/4, $0x41f00000
-DATA constants<>+10908(SB)/4, $0x41f00000
-DATA constants<>+10912(SB)/4, $0x41f00000
-DATA constants<>+10916(SB)/4, $0x41f00000
-DATA constants<>+10920(SB)/4, $0x41f00000
-DATA constants<>+10924(SB)/4, $0x41f00000
-DATA constants<>+10928(SB)/4, $0x41f00000
-DATA constants<>+10932(SB)/4, $0x41f00000
-DATA constants<>+10936(SB)/4, $0x41f00000
-DATA constants<>+10940(SB)/4, $0x41f00000
-DATA constants<>+10944(SB)/4, $0x42c80000
-DATA constants<>+10948(SB)/4, $0x42c80000
-DATA constants<>+10952(SB)/4, $0x42c80000
-DATA constants<>+10956(SB)/4, $0x42c80000
-DATA constants<>+10960(SB)/4, $0x42c80000
-DATA constants<>+10964(SB)/4, $0x42c80000
-DATA constants<>+10968(SB)/4, $0x42c80000
-DATA constants<>+10972(SB)/4, $0x42c80000
-DATA constants<>+10976(SB)/4, $0x42c80000
-DATA constants<>+10980(SB)/4, $0x42c80000
-DATA constants<>+10984(SB)/4, $0x42c80000
-DATA constants<>+10988(SB)/4, $0x42c80000
-DATA constants<>+10992(SB)/4, $0x42c80000
-DATA constants<>+10996(SB)/4, $0x42c80000
-DATA constants<>+11000(SB)/4, $0x42c80000
-DATA constants<>+11004(SB)/4, $0x42c80000
-DATA constants<>+11008(SB)/4, $0x3fb504f3
-DATA constants<>+11012(SB)/4, $0x3fb504f3
-DATA constants<>+11016(SB)/4, $0x3fb504f3
-DATA constants<>+11020(SB)/4, $0x3fb504f3
-DATA constants<>+11024(SB)/4, $0x3fb504f3
-DATA constants<>+11028(SB)/4, $0x3fb504f3
-DATA constants<>+11032(SB)/4, $0x3fb504f3
-DATA constants<>+11036(SB)/4, $0x3fb504f3
-DATA constants<>+11040(SB)/4, $0x3fb504f3
-DATA constants<>+11044(SB)/4, $0x3fb504f3
-DATA constants<>+11048(SB)/4, $0x3fb504f3
-DATA constants<>+11052(SB)/4, $0x3fb504f3
-DATA constants<>+11056(SB)/4, $0x3fb504f3
-DATA constants<>+11060(SB)/4, $0x3fb504f3
-DATA constants<>+11064(SB)/4, $0x3fb504f3
-DATA constants<>+11068(SB)/4, $0x3fb504f3
-DATA constants<>+11072(SB)/8, $0x3fd21b15f146989b
-DATA constants<>+11080(SB)/8, $0x3fd21b15f146989b
-DATA constants<>+11088(SB)/8, $0x3fd21b15f146989b
-DATA constants<>+11096(SB)/8, $0x3fd21b15f146989b
-DATA constants<>+11104(SB)/8, $0x3fd21b15f146989b
-DATA constants<>+11112(SB)/8, $0x3fd21b15f146989b
-DATA constants<>+11120(SB)/8, $0x3fd21b15f146989b
-DATA constants<>+11128(SB)/8, $0x3fd21b15f146989b
-DATA constants<>+11136(SB)/8, $0x3fd47954e865113c
-DATA constants<>+11144(SB)/8, $0x3fd47954e865113c
-DATA constants<>+11152(SB)/8, $0x3fd47954e865113c
-DATA constants<>+11160(SB)/8, $0x3fd47954e865113c
-DATA constants<>+11168(SB)/8, $0x3fd47954e865113c
-DATA constants<>+11176(SB)/8, $0x3fd47954e865113c
-DATA constants<>+11184(SB)/8, $0x3fd47954e865113c
-DATA constants<>+11192(SB)/8, $0x3fd47954e865113c
-DATA constants<>+11200(SB)/8, $0x3fda61a2ef649675
-DATA constants<>+11208(SB)/8, $0x3fda61a2ef649675
-DATA constants<>+11216(SB)/8, $0x3fda61a2ef649675
-DATA constants<>+11224(SB)/8, $0x3fda61a2ef649675
-DATA constants<>+11232(SB)/8, $0x3fda61a2ef649675
-DATA constants<>+11240(SB)/8, $0x3fda61a2ef649675
-DATA constants<>+11248(SB)/8, $0x3fda61a2ef649675
-DATA constants<>+11256(SB)/8, $0x3fda61a2ef649675
-DATA constants<>+11264(SB)/8, $0x3fe2776c2930c203
-DATA constants<>+11272(SB)/8, $0x3fe2776c2930c203
-DATA constants<>+11280(SB)/8, $0x3fe2776c2930c203
-DATA constants<>+11288(SB)/8, $0x3fe2776c2930c203
-DATA constants<>+11296(SB)/8, $0x3fe2776c2930c203
-DATA constants<>+11304(SB)/8, $0x3fe2776c2930c203
-DATA constants<>+11312(SB)/8, $0x3fe2776c2930c203
-DATA constants<>+11320(SB)/8, $0x3fe2776c2930c203
-DATA constants<>+11328(SB)/8, $0x3feec709dc53c8a1
-DATA constants<>+11336(SB)/8, $0x3feec709dc53c8a1
-DATA constants<>+11344(SB)/8, $0x3feec709dc53c8a1
-DATA constants<>+11352(SB)/8, $0x3feec709dc53c8a1
-DATA constants<>+11360(SB)/8, $0x3feec709dc53c8a1
-DATA constants<>+11368(SB)/8, $0x3feec709dc53c8a1
-DATA constants<>+11376(SB)/8, $0x3feec709dc53c8a1
-DATA constants<>+11384(SB)/8, $0x3feec709dc53c8a1
-DATA constants<>+11392(SB)/8, $0x40071547652b8251
-DATA constants<>+11400(SB)/8, $0x40071547652b8251
-DATA constants<>+11408(SB)/8, $0x40071547652b8251
-DATA constants<>+11416(SB)/8, $0x40071547652b8251
-DATA constants<>+11424(SB)/8, $0x40071547652b8251
-DATA constants<>+11432(SB)/8, $0x40071547652b8251
-DATA constants<>+11440(SB)/8, $0x40071547652b8251
-DATA constants<>+11448(SB)/8, $0x40071547652b8251
-DATA constants<>+11456(SB)/4, $0x7f7fffff
-DATA constants<>+11460(SB)/4, $0x7f7fffff
-DATA constants<>+11464(SB)/4, $0x7f7fffff
-DATA constants<>+11468(SB)/4, $0x7f7fffff
-DATA constants<>+11472(SB)/4, $0x7f7fffff
-DATA constants<>+11476(SB)/4, $0x7f7fffff
-DATA constants<>+11480(SB)/4, $0x7f7fffff
-DATA constants<>+11484(SB)/4, $0x7f7fffff
-DATA constants<>+11488(SB)/4, $0x7f7fffff
-DATA constants<>+11492(SB)/4, $0x7f7fffff
-DATA constants<>+11496(SB)/4, $0x7f7fffff
-DATA constants<>+11500(SB)/4, $0x7f7fffff
-DATA constants<>+11504(SB)/4, $0x7f7fffff
-DATA constants<>+11508(SB)/4, $0x7f7fffff
-DATA constants<>+11512(SB)/4, $0x7f7fffff
-DATA constants<>+11516(SB)/4, $0x7f7fffff
-DATA constants<>+11520(SB)/4, $0xff7fffff
-DATA constants<>+11524(SB)/4, $0xff7fffff
-DATA constants<>+11528(SB)/4, $0xff7fffff
-DATA constants<>+11532(SB)/4, $0xff7fffff
-DATA constants<>+11536(SB)/4, $0xff7fffff
-DATA constants<>+11540(SB)/4, $0xff7fffff
-DATA constants<>+11544(SB)/4, $0xff7fffff
-DATA constants<>+11548(SB)/4, $0xff7fffff
-DATA constants<>+11552(SB)/4, $0xff7fffff
-DATA constants<>+11556(SB)/4, $0xff7fffff
-DATA constants<>+11560(SB)/4, $0xff7fffff
-DATA constants<>+11564(SB)/4, $0xff7fffff
-DATA constants<>+11568(SB)/4, $0xff7fffff
-DATA constants<>+11572(SB)/4, $0xff7fffff
-DATA constants<>+11576(SB)/4, $0xff7fffff
-DATA constants<>+11580(SB)/4, $0xff7fffff
-DATA constants<>+11584(SB)/8, $0x3eb61af4d1f9896b
-DATA constants<>+11592(SB)/8, $0x3eb61af4d1f9896b
-DATA constants<>+11600(SB)/8, $0x3eb61af4d1f9896b
-DATA constants<>+11608(SB)/8, $0x3eb61af4d1f9896b
-DATA constants<>+11616(SB)/8, $0x3eb61af4d1f9896b
-DATA constants<>+11624(SB)/8, $0x3eb61af4d1f9896b
-DATA constants<>+11632(SB)/8, $0x3eb61af4d1f9896b
-DATA constants<>+11640(SB)/8, $0x3eb61af4d1f9896b
-DATA constants<>+11648(SB)/8, $0x3ef00dad461e7742
-DATA constants<>+11656(SB)/8, $0x3ef00dad461e7742
-DATA constants<>+11664(SB)/8, $0x3ef00dad461e7742
-DATA constants<>+11672(SB)/8, $0x3ef00dad461e7742
-DATA constants<>+11680(SB)/8, $0x3ef00dad461e7742
-DATA constants<>+11688(SB)/8, $0x3ef00dad461e7742
-DATA constants<>+11696(SB)/8, $0x3ef00dad461e7742
-DATA constants<>+11704(SB)/8, $0x3ef00dad461e7742
-DATA constants<>+11712(SB)/8, $0x3f2430acd2dcd413
-DATA constants<>+11720(SB)/8, $0x3f2430acd2dcd413
-DATA constants<>+11728(SB)/8, $0x3f2430acd2dcd413
-DATA constants<>+11736(SB)/8, $0x3f2430acd2dcd413
-DATA constants<>+11744(SB)/8, $0x3f2430acd2dcd413
-DATA constants<>+11752(SB)/8, $0x3f2430acd2dcd413
-DATA constants<>+11760(SB)/8, $0x3f2430acd2dcd413
-DATA constants<>+11768(SB)/8, $0x3f2430acd2dcd413
-DATA constants<>+11776(SB)/8, $0x3f55d8748355a565
-DATA constants<>+11784(SB)/8, $0x3f55d8748355a565
-DATA constants<>+11792(SB)/8, $0x3f55d8748355a565
-DATA constants<>+11800(SB)/8, $0x3f55d8748355a565
-DATA constants<>+11808(SB)/8, $0x3f55d8748355a565
-DATA constants<>+11816(SB)/8, $0x3f55d8748355a565
-DATA constants<>+11824(SB)/8, $0x3f55d8748355a565
-DATA constants<>+11832(SB)/8, $0x3f55d8748355a565
-DATA constants<>+11840(SB)/8, $0x3f83b2ab5c4cbb43
-DATA constants<>+11848(SB)/8, $0x3f83b2ab5c4cbb43
-DATA constants<>+11856(SB)/8, $0x3f83b2ab5c4cbb43
-DATA constants<>+11864(SB)/8, $0x3f83b2ab5c4cbb43
-DATA constants<>+11872(SB)/8, $0x3f83b2ab5c4cbb43
-DATA constants<>+11880(SB)/8, $0x3f83b2ab5c4cbb43
-DATA constants<>+11888(SB)/8, $0x3f83b2ab5c4cbb43
-DATA constants<>+11896(SB)/8, $0x3f83b2ab5c4cbb43
-DATA constants<>+11904(SB)/8, $0x3fac6b08dd46f942
-DATA constants<>+11912(SB)/8, $0x3fac6b08dd46f942
-DATA constants<>+11920(SB)/8, $0x3fac6b08dd46f942
-DATA constants<>+11928(SB)/8, $0x3fac6b08dd46f942
-DATA constants<>+11936(SB)/8, $0x3fac6b08dd46f942
-DATA constants<>+11944(SB)/8, $0x3fac6b08dd46f942
-DATA constants<>+11952(SB)/8, $0x3fac6b08dd46f942
-DATA constants<>+11960(SB)/8, $0x3fac6b08dd46f942
-DATA constants<>+11968(SB)/8, $0x3fcebfbdff931f14
-DATA constants<>+11976(SB)/8, $0x3fcebfbdff931f14
-DATA constants<>+11984(SB)/8, $0x3fcebfbdff931f14
-DATA constants<>+11992(SB)/8, $0x3fcebfbdff931f14
-DATA constants<>+12000(SB)/8, $0x3fcebfbdff931f14
-DATA constants<>+12008(SB)/8, $0x3fcebfbdff931f14
-DATA constants<>+12016(SB)/8, $0x3fcebfbdff931f14
-DATA constants<>+12024(SB)/8, $0x3fcebfbdff931f14
-DATA constants<>+12032(SB)/8, $0x3fe62e42fef86150
-DATA constants<>+12040(SB)/8, $0x3fe62e42fef86150
-DATA constants<>+12048(SB)/8, $0x3fe62e42fef86150
-DATA constants<>+12056(SB)/8, $0x3fe62e42fef86150
-DATA constants<>+12064(SB)/8, $0x3fe62e42fef86150
-DATA constants<>+12072(SB)/8, $0x3fe62e42fef86150
-DATA constants<>+12080(SB)/8, $0x3fe62e42fef86150
-DATA constants<>+12088(SB)/8, $0x3fe62e42fef86150
-DATA constants<>+12096(SB)/8, $0x3feffffffffff7a0
-DATA constants<>+12104(SB)/8, $0x3feffffffffff7a0
-DATA constants<>+12112(SB)/8, $0x3feffffffffff7a0
-DATA constants<>+12120(SB)/8, $0x3feffffffffff7a0
-DATA constants<>+12128(SB)/8, $0x3feffffffffff7a0
-DATA constants<>+12136(SB)/8, $0x3feffffffffff7a0
-DATA constants<>+12144(SB)/8, $0x3feffffffffff7a0
-DATA constants<>+12152(SB)/8, $0x3feffffffffff7a0
-DATA constants<>+12160(SB)/4, $0xc3200000
-DATA constants<>+12164(SB)/4, $0xc3200000
-DATA constants<>+12168(SB)/4, $0xc3200000
-DATA constants<>+12172(SB)/4, $0xc3200000
-DATA constants<>+12176(SB)/4, $0xc3200000
-DATA constants<>+12180(SB)/4, $0xc3200000
-DATA constants<>+12184(SB)/4, $0xc3200000
-DATA constants<>+12188(SB)/4, $0xc3200000
-DATA constants<>+12192(SB)/4, $0xc3200000
-DATA constants<>+12196(SB)/4, $0xc3200000
-DATA constants<>+12200(SB)/4, $0xc3200000
-DATA constants<>+12204(SB)/4, $0xc3200000
-DATA constants<>+12208(SB)/4, $0xc3200000
-DATA constants<>+12212(SB)/4, $0xc3200000
-DATA constants<>+12216(SB)/4, $0xc3200000
-DATA constants<>+12220(SB)/4, $0xc3200000
-DATA constants<>+12224(SB)/4, $0x430c0000
-DATA constants<>+12228(SB)/4, $0x430c0000
-DATA constants<>+12232(SB)/4, $0x430c0000
-DATA constants<>+12236(SB)/4, $0x430c0000
-DATA constants<>+12240(SB)/4, $0x430c0000
-DATA constants<>+12244(SB)/4, $0x430c0000
-DATA constants<>+12248(SB)/4, $0x430c0000
-DATA constants<>+12252(SB)/4, $0x430c0000
-DATA constants<>+12256(SB)/4, $0x430c0000
-DATA constants<>+12260(SB)/4, $0x430c0000
-DATA constants<>+12264(SB)/4, $0x430c0000
-DATA constants<>+12268(SB)/4, $0x430c0000
-DATA constants<>+12272(SB)/4, $0x430c0000
-DATA constants<>+12276(SB)/4, $0x430c0000
-DATA constants<>+12280(SB)/4, $0x430c0000
-DATA constants<>+12284(SB)/4, $0x430c0000
-DATA constants<>+12288(SB)/4, $0xbaea4bcf
-DATA constants<>+12292(SB)/4, $0xbaea4bcf
-DATA constants<>+12296(SB)/4, $0xbaea4bcf
-DATA constants<>+12300(SB)/4, $0xbaea4bcf
-DATA constants<>+12304(SB)/4, $0xbaea4bcf
-DATA constants<>+12308(SB)/4, $0xbaea4bcf
-DATA constants<>+12312(SB)/4, $0xbaea4bcf
-DATA constants<>+12316(SB)/4, $0xbaea4bcf
-DATA constants<>+12320(SB)/4, $0xbaea4bcf
-DATA constants<>+12324(SB)/4, $0xbaea4bcf
-DATA constants<>+12328(SB)/4, $0xbaea4bcf
-DATA constants<>+12332(SB)/4, $0xbaea4bcf
-DATA constants<>+12336(SB)/4, $0xbaea4bcf
-DATA constants<>+12340(SB)/4, $0xbaea4bcf
-DATA constants<>+12344(SB)/4, $0xbaea4bcf
-DATA constants<>+12348(SB)/4, $0xbaea4bcf
-DATA constants<>+12352(SB)/4, $0x3c3260e7
-DATA constants<>+12356(SB)/4, $0x3c3260e7
-DATA constants<>+12360(SB)/4, $0x3c3260e7
-DATA constants<>+12364(SB)/4, $0x3c3260e7
-DATA constants<>+12368(SB)/4, $0x3c3260e7
-DATA constants<>+12372(SB)/4, $0x3c3260e7
-DATA constants<>+12376(SB)/4, $0x3c3260e7
-DATA constants<>+12380(SB)/4, $0x3c3260e7
-DATA constants<>+12384(SB)/4, $0x3c3260e7
-DATA constants<>+12388(SB)/4, $0x3c3260e7
-DATA constants<>+12392(SB)/4, $0x3c3260e7
-DATA constants<>+12396(SB)/4, $0x3c3260e7
-DATA constants<>+12400(SB)/4, $0x3c3260e7
-DATA constants<>+12404(SB)/4, $0x3c3260e7
-DATA constants<>+12408(SB)/4, $0x3c3260e7
-DATA constants<>+12412(SB)/4, $0x3c3260e7
-DATA constants<>+12416(SB)/4, $0xbcfefe0e
-DATA constants<>+12420(SB)/4, $0xbcfefe0e
-DATA constants<>+12424(SB)/4, $0xbcfefe0e
-DATA constants<>+12428(SB)/4, $0xbcfefe0e
-DATA constants<>+12432(SB)/4, $0xbcfefe0e
-DATA constants<>+12436(SB)/4, $0xbcfefe0e
-DATA constants<>+12440(SB)/4, $0xbcfefe0e
-DATA constants<>+12444(SB)/4, $0xbcfefe0e
-DATA constants<>+12448(SB)/4, $0xbcfefe0e
-DATA constants<>+12452(SB)/4, $0xbcfefe0e
-DATA constants<>+12456(SB)/4, $0xbcfefe0e
-DATA constants<>+12460(SB)/4, $0xbcfefe0e
-DATA constants<>+12464(SB)/4, $0xbcfefe0e
-DATA constants<>+12468(SB)/4, $0xbcfefe0e
-DATA constants<>+12472(SB)/4, $0xbcfefe0e
-DATA constants<>+12476(SB)/4, $0xbcfefe0e
-DATA constants<>+12480(SB)/4, $0x3d6d2f6a
-DATA constants<>+12484(SB)/4, $0x3d6d2f6a
-DATA constants<>+12488(SB)/4, $0x3d6d2f6a
-DATA constants<>+12492(SB)/4, $0x3d6d2f6a
-DATA constants<>+12496(SB)/4, $0x3d6d2f6a
-DATA constants<>+12500(SB)/4, $0x3d6d2f6a
-DATA constants<>+12504(SB)/4, $0x3d6d2f6a
-DATA constants<>+12508(SB)/4, $0x3d6d2f6a
-DATA constants<>+12512(SB)/4, $0x3d6d2f6a
-DATA constants<>+12516(SB)/4, $0x3d6d2f6a
-DATA constants<>+12520(SB)/4, $0x3d6d2f6a
-DATA constants<>+12524(SB)/4, $0x3d6d2f6a
-DATA constants<>+12528(SB)/4, $0x3d6d2f6a
-DATA constants<>+12532(SB)/4, $0x3d6d2f6a
-DATA constants<>+12536(SB)/4, $0x3d6d2f6a
-DATA constants<>+12540(SB)/4, $0x3d6d2f6a
-DATA constants<>+12544(SB)/4, $0xbdac0aaf
-DATA constants<>+12548(SB)/4, $0xbdac0aaf
-DATA constants<>+12552(SB)/4, $0xbdac0aaf
-DATA constants<>+12556(SB)/4, $0xbdac0aaf
-DATA constants<>+12560(SB)/4, $0xbdac0aaf
-DATA constants<>+12564(SB)/4, $0xbdac0aaf
-DATA constants<>+12568(SB)/4, $0xbdac0aaf
-DATA constants<>+12572(SB)/4, $0xbdac0aaf
-DATA constants<>+12576(SB)/4, $0xbdac0aaf
-DATA constants<>+12580(SB)/4, $0xbdac0aaf
-DATA constants<>+12584(SB)/4, $0xbdac0aaf
-DATA constants<>+12588(SB)/4, $0xbdac0aaf
-DATA constants<>+12592(SB)/4, $0xbdac0aaf
-DATA constants<>+12596(SB)/4, $0xbdac0aaf
-DATA constants<>+12600(SB)/4, $0xbdac0aaf
-DATA constants<>+12604(SB)/4, $0xbdac0aaf
-DATA constants<>+12608(SB)/4, $0x3de047b2
-DATA constants<>+12612(SB)/4, $0x3de047b2
-DATA constants<>+12616(SB)/4, $0x3de047b2
-DATA constants<>+12620(SB)/4, $0x3de047b2
-DATA constants<>+12624(SB)/4, $0x3de047b2
-DATA constants<>+12628(SB)/4, $0x3de047b2
-DATA constants<>+12632(SB)/4, $0x3de047b2
-DATA constants<>+12636(SB)/4, $0x3de047b2
-DATA constants<>+12640(SB)/4, $0x3de047b2
-DATA constants<>+12644(SB)/4, $0x3de047b2
-DATA constants<>+12648(SB)/4, $0x3de047b2
-DATA constants<>+12652(SB)/4, $0x3de047b2
-DATA constants<>+12656(SB)/4, $0x3de047b2
-DATA constants<>+12660(SB)/4, $0x3de047b2
-DATA constants<>+12664(SB)/4, $0x3de047b2
-DATA constants<>+12668(SB)/4, $0x3de047b2
-DATA constants<>+12672(SB)/4, $0xbe12105b
-DATA constants<>+12676(SB)/4, $0xbe12105b
-DATA constants<>+12680(SB)/4, $0xbe12105b
-DATA constants<>+12684(SB)/4, $0xbe12105b
-DATA constants<>+12688(SB)/4, $0xbe12105b
-DATA constants<>+12692(SB)/4, $0xbe12105b
-DATA constants<>+12696(SB)/4, $0xbe12105b
-DATA constants<>+12700(SB)/4, $0xbe12105b
-DATA constants<>+12704(SB)/4, $0xbe12105b
-DATA constants<>+12708(SB)/4, $0xbe12105b
-DATA constants<>+12712(SB)/4, $0xbe12105b
-DATA constants<>+12716(SB)/4, $0xbe12105b
-DATA constants<>+12720(SB)/4, $0xbe12105b
-DATA constants<>+12724(SB)/4, $0xbe12105b
-DATA constants<>+12728(SB)/4, $0xbe12105b
-DATA constants<>+12732(SB)/4, $0xbe12105b
-DATA constants<>+12736(SB)/4, $0x3e4cc8f3
-DATA constants<>+12740(SB)/4, $0x3e4cc8f3
-DATA constants<>+12744(SB)/4, $0x3e4cc8f3
-DATA constants<>+12748(SB)/4, $0x3e4cc8f3
-DATA constants<>+12752(SB)/4, $0x3e4cc8f3
-DATA constants<>+12756(SB)/4, $0x3e4cc8f3
-DATA constants<>+12760(SB)/4, $0x3e4cc8f3
-DATA constants<>+12764(SB)/4, $0x3e4cc8f3
-DATA constants<>+12768(SB)/4, $0x3e4cc8f3
-DATA constants<>+12772(SB)/4, $0x3e4cc8f3
-DATA constants<>+12776(SB)/4, $0x3e4cc8f3
-DATA constants<>+12780(SB)/4, $0x3e4cc8f3
-DATA constants<>+12784(SB)/4, $0x3e4cc8f3
-DATA constants<>+12788(SB)/4, $0x3e4cc8f3
-DATA constants<>+12792(SB)/4, $0x3e4cc8f3
-DATA constants<>+12796(SB)/4, $0x3e4cc8f3
-DATA constants<>+12800(SB)/4, $0xbeaaaa9f
-DATA constants<>+12804(SB)/4, $0xbeaaaa9f
-DATA constants<>+12808(SB)/4, $0xbeaaaa9f
-DATA constants<>+12812(SB)/4, $0xbeaaaa9f
-DATA constants<>+12816(SB)/4, $0xbeaaaa9f
-DATA constants<>+12820(SB)/4, $0xbeaaaa9f
-DATA constants<>+12824(SB)/4, $0xbeaaaa9f
-DATA constants<>+12828(SB)/4, $0xbeaaaa9f
-DATA constants<>+12832(SB)/4, $0xbeaaaa9f
-DATA constants<>+12836(SB)/4, $0xbeaaaa9f
-DATA constants<>+12840(SB)/4, $0xbeaaaa9f
-DATA constants<>+12844(SB)/4, $0xbeaaaa9f
-DATA constants<>+12848(SB)/4, $0xbeaaaa9f
-DATA constants<>+12852(SB)/4, $0xbeaaaa9f
-DATA constants<>+12856(SB)/4, $0xbeaaaa9f
-DATA constants<>+12860(SB)/4, $0xbeaaaa9f
-DATA constants<>+12864(SB)/4, $0x3fc90fdb
-DATA constants<>+12868(SB)/4, $0x3fc90fdb
-DATA constants<>+12872(SB)/4, $0x3fc90fdb
-DATA constants<>+12876(SB)/4, $0x3fc90fdb
-DATA constants<>+12880(SB)/4, $0x3fc90fdb
-DATA constants<>+12884(SB)/4, $0x3fc90fdb
-DATA constants<>+12888(SB)/4, $0x3fc90fdb
-DATA constants<>+12892(SB)/4, $0x3fc90fdb
-DATA constants<>+12896(SB)/4, $0x3fc90fdb
-DATA constants<>+12900(SB)/4, $0x3fc90fdb
-DATA constants<>+12904(SB)/4, $0x3fc90fdb
-DATA constants<>+12908(SB)/4, $0x3fc90fdb
-DATA constants<>+12912(SB)/4, $0x3fc90fdb
-DATA constants<>+12916(SB)/4, $0x3fc90fdb
-DATA constants<>+12920(SB)/4, $0x3fc90fdb
-DATA constants<>+12924(SB)/4, $0x3fc90fdb
-DATA constants<>+12928(SB)/4, $0x40490fdb
-DATA constants<>+12932(SB)/4, $0x40490fdb
-DATA constants<>+12936(SB)/4, $0x40490fdb
-DATA constants<>+12940(SB)/4, $0x40490fdb
-DATA constants<>+12944(SB)/4, $0x40490fdb
-DATA constants<>+12948(SB)/4, $0x40490fdb
-DATA constants<>+12952(SB)/4, $0x40490fdb
-DATA constants<>+12956(SB)/4, $0x40490fdb
-DATA constants<>+12960(SB)/4, $0x40490fdb
-DATA constants<>+12964(SB)/4, $0x40490fdb
-DATA constants<>+12968(SB)/4, $0x40490fdb
-DATA constants<>+12972(SB)/4, $0x40490fdb
-DATA constants<>+12976(SB)/4, $0x40490fdb
-DATA constants<>+12980(SB)/4, $0x40490fdb
-DATA constants<>+12984(SB)/4, $0x40490fdb
-DATA constants<>+12988(SB)/4, $0x40490fdb
-DATA constants<>+12992(SB)/4, $0xb33bbd2e
-DATA constants<>+12996(SB)/4, $0xb33bbd2e
-DATA constants<>+13000(SB)/4, $0xb33bbd2e
-DATA constants<>+13004(SB)/4, $0xb33bbd2e
-DATA constants<>+13008(SB)/4, $0xb33bbd2e
-DATA constants<>+13012(SB)/4, $0xb33bbd2e
-DATA constants<>+13016(SB)/4, $0xb33bbd2e
-DATA constants<>+13020(SB)/4, $0xb33bbd2e
-DATA constants<>+13024(SB)/4, $0xb33bbd2e
-DATA constants<>+13028(SB)/4, $0xb33bbd2e
-DATA constants<>+13032(SB)/4, $0xb33bbd2e
-DATA constants<>+13036(SB)/4, $0xb33bbd2e
-DATA constants<>+13040(SB)/4, $0xb33bbd2e
-DATA constants<>+13044(SB)/4, $0xb33bbd2e
-DATA constants<>+13048(SB)/4, $0xb33bbd2e
-DATA constants<>+13052(SB)/4, $0xb33bbd2e
-DATA constants<>+13056(SB)/4, $0xb3bbbd2e
-DATA constants<>+13060(SB)/4, $0xb3bbbd2e
-DATA constants<>+13064(SB)/4, $0xb3bbbd2e
-DATA constants<>+13068(SB)/4, $0xb3bbbd2e
-DATA constants<>+13072(SB)/4, $0xb3bbbd2e
-DATA constants<>+13076(SB)/4, $0xb3bbbd2e
-DATA constants<>+13080(SB)/4, $0xb3bbbd2e
-DATA constants<>+13084(SB)/4, $0xb3bbbd2e
-DATA constants<>+13088(SB)/4, $0xb3bbbd2e
-DATA constants<>+13092(SB)/4, $0xb3bbbd2e
-DATA constants<>+13096(SB)/4, $0xb3bbbd2e
-DATA constants<>+13100(SB)/4, $0xb3bbbd2e
-DATA constants<>+13104(SB)/4, $0xb3bbbd2e
-DATA constants<>+13108(SB)/4, $0xb3bbbd2e
-DATA constants<>+13112(SB)/4, $0xb3bbbd2e
-DATA constants<>+13116(SB)/4, $0xb3bbbd2e
-DATA constants<>+13120(SB)/8, $0x3fe45f306dc9c883
-DATA constants<>+13128(SB)/8, $0x3fe45f306dc9c883
-DATA constants<>+13136(SB)/8, $0x3fe45f306dc9c883
-DATA constants<>+13144(SB)/8, $0x3fe45f306dc9c883
-DATA constants<>+13152(SB)/8, $0x3fe45f306dc9c883
-DATA constants<>+13160(SB)/8, $0x3fe45f306dc9c883
-DATA constants<>+13168(SB)/8, $0x3fe45f306dc9c883
-DATA constants<>+13176(SB)/8, $0x3fe45f306dc9c883
-DATA constants<>+13184(SB)/8, $0x3ff921fb54442d18
-DATA constants<>+13192(SB)/8, $0x3ff921fb54442d18
-DATA constants<>+13200(SB)/8, $0x3ff921fb54442d18
-DATA constants<>+13208(SB)/8, $0x3ff921fb54442d18
-DATA constants<>+13216(SB)/8, $0x3ff921fb54442d18
-DATA constants<>+13224(SB)/8, $0x3ff921fb54442d18
-DATA constants<>+13232(SB)/8, $0x3ff921fb54442d18
-DATA constants<>+13240(SB)/8, $0x3ff921fb54442d18
-DATA constants<>+13248(SB)/8, $0x3c91a62633145c07
-DATA constants<>+13256(SB)/8, $0x3c91a62633145c07
-DATA constants<>+13264(SB)/8, $0x3c91a62633145c07
-DATA constants<>+13272(SB)/8, $0x3c91a62633145c07
-DATA constants<>+13280(SB)/8, $0x3c91a62633145c07
-DATA constants<>+13288(SB)/8, $0x3c91a62633145c07
-DATA constants<>+13296(SB)/8, $0x3c91a62633145c07
-DATA constants<>+13304(SB)/8, $0x3c91a62633145c07
-DATA constants<>+13312(SB)/4, $0xb94caa04
-DATA constants<>+13316(SB)/4, $0xb94caa04
-DATA constants<>+13320(SB)/4, $0xb94caa04
-DATA constants<>+13324(SB)/4, $0xb94caa04
-DATA constants<>+13328(SB)/4, $0xb94caa04
-DATA constants<>+13332(SB)/4, $0xb94caa04
-DATA constants<>+13336(SB)/4, $0xb94caa04
-DATA constants<>+13340(SB)/4, $0xb94caa04
-DATA constants<>+13344(SB)/4, $0xb94caa04
-DATA constants<>+13348(SB)/4, $0xb94caa04
-DATA constants<>+13352(SB)/4, $0xb94caa04
-DATA constants<>+13356(SB)/4, $0xb94caa04
-DATA constants<>+13360(SB)/4, $0xb94caa04
-DATA constants<>+13364(SB)/4, $0xb94caa04
-DATA constants<>+13368(SB)/4, $0xb94caa04
-DATA constants<>+13372(SB)/4, $0xb94caa04
-DATA constants<>+13376(SB)/4, $0x3c0883bc
-DATA constants<>+13380(SB)/4, $0x3c0883bc
-DATA constants<>+13384(SB)/4, $0x3c0883bc
-DATA constants<>+13388(SB)/4, $0x3c0883bc
-DATA constants<>+13392(SB)/4, $0x3c0883bc
-DATA constants<>+13396(SB)/4, $0x3c0883bc
-DATA constants<>+13400(SB)/4, $0x3c0883bc
-DATA constants<>+13404(SB)/4, $0x3c0883bc
-DATA constants<>+13408(SB)/4, $0x3c0883bc
-DATA constants<>+13412(SB)/4, $0x3c0883bc
-DATA constants<>+13416(SB)/4, $0x3c0883bc
-DATA constants<>+13420(SB)/4, $0x3c0883bc
-DATA constants<>+13424(SB)/4, $0x3c0883bc
-DATA constants<>+13428(SB)/4, $0x3c0883bc
-DATA constants<>+13432(SB)/4, $0x3c0883bc
-DATA constants<>+13436(SB)/4, $0x3c0883bc
-DATA constants<>+13440(SB)/4, $0xbe2aaaa3
-DATA constants<>+13444(SB)/4, $0xbe2aaaa3
-DATA constants<>+13448(SB)/4, $0xbe2aaaa3
-DATA constants<>+13452(SB)/4, $0xbe2aaaa3
-DATA constants<>+13456(SB)/4, $0xbe2aaaa3
-DATA constants<>+13460(SB)/4, $0xbe2aaaa3
-DATA constants<>+13464(SB)/4, $0xbe2aaaa3
-DATA constants<>+13468(SB)/4, $0xbe2aaaa3
-DATA constants<>+13472(SB)/4, $0xbe2aaaa3
-DATA constants<>+13476(SB)/4, $0xbe2aaaa3
-DATA constants<>+13480(SB)/4, $0xbe2aaaa3
-DATA constants<>+13484(SB)/4, $0xbe2aaaa3
-DATA constants<>+13488(SB)/4, $0xbe2aaaa3
-DATA constants<>+13492(SB)/4, $0xbe2aaaa3
-DATA constants<>+13496(SB)/4, $0xbe2aaaa3
-DATA constants<>+13500(SB)/4, $0xbe2aaaa3
-DATA constants<>+13504(SB)/4, $0x37ccf48a
-DATA constants<>+13508(SB)/4, $0x37ccf48a
-DATA constants<>+13512(SB)/4, $0x37ccf48a
-DATA constants<>+13516(SB)/4, $0x37ccf48a
-DATA constants<>+13520(SB)/4, $0x37ccf48a
-DATA constants<>+13524(SB)/4, $0x37ccf48a
-DATA constants<>+13528(SB)/4, $0x37ccf48a
-DATA constants<>+13532(SB)/4, $0x37ccf48a
-DATA constants<>+13536(SB)/4, $0x37ccf48a
-DATA constants<>+13540(SB)/4, $0x37ccf48a
-DATA constants<>+13544(SB)/4, $0x37ccf48a
-DATA constants<>+13548(SB)/4, $0x37ccf48a
-DATA constants<>+13552(SB)/4, $0x37ccf48a
-DATA constants<>+13556(SB)/4, $0x37ccf48a
-DATA constants<>+13560(SB)/4, $0x37ccf48a
-DATA constants<>+13564(SB)/4, $0x37ccf48a
-DATA constants<>+13568(SB)/4, $0xbab60615
-DATA constants<>+13572(SB)/4, $0xbab60615
-DATA constants<>+13576(SB)/4, $0xbab60615
-DATA constants<>+13580(SB)/4, $0xbab60615
-DATA constants<>+13584(SB)/4, $0xbab60615
-DATA constants<>+13588(SB)/4, $0xbab60615
-DATA constants<>+13592(SB)/4, $0xbab60615
-DATA constants<>+13596(SB)/4, $0xbab60615
-DATA constants<>+13600(SB)/4, $0xbab60615
-DATA constants<>+13604(SB)/4, $0xbab60615
-DATA constants<>+13608(SB)/4, $0xbab60615
-DATA constants<>+13612(SB)/4, $0xbab60615
-DATA constants<>+13616(SB)/4, $0xbab60615
-DATA constants<>+13620(SB)/4, $0xbab60615
-DATA constants<>+13624(SB)/4, $0xbab60615
-DATA constants<>+13628(SB)/4, $0xbab60615
-DATA constants<>+13632(SB)/4, $0x3d2aaaa5
-DATA constants<>+13636(SB)/4, $0x3d2aaaa5
-DATA constants<>+13640(SB)/4, $0x3d2aaaa5
-DATA constants<>+13644(SB)/4, $0x3d2aaaa5
-DATA constants<>+13648(SB)/4, $0x3d2aaaa5
-DATA constants<>+13652(SB)/4, $0x3d2aaaa5
-DATA constants<>+13656(SB)/4, $0x3d2aaaa5
-DATA constants<>+13660(SB)/4, $0x3d2aaaa5
-DATA constants<>+13664(SB)/4, $0x3d2aaaa5
-DATA constants<>+13668(SB)/4, $0x3d2aaaa5
-DATA constants<>+13672(SB)/4, $0x3d2aaaa5
-DATA constants<>+13676(SB)/4, $0x3d2aaaa5
-DATA constants<>+13680(SB)/4, $0x3d2aaaa5
-DATA constants<>+13684(SB)/4, $0x3d2aaaa5
-DATA constants<>+13688(SB)/4, $0x3d2aaaa5
-DATA constants<>+13692(SB)/4, $0x3d2aaaa5
-DATA constants<>+13696(SB)/4, $0x00000002
-DATA constants<>+13700(SB)/4, $0x00000002
-DATA constants<>+13704(SB)/4, $0x00000002
-DATA constants<>+13708(SB)/4, $0x00000002
-DATA constants<>+13712(SB)/4, $0x00000002
-DATA constants<>+13716(SB)/4, $0x00000002
-DATA constants<>+13720(SB)/4, $0x00000002
-DATA constants<>+13724(SB)/4, $0x00000002
-DATA constants<>+13728(SB)/4, $0x00000002
-DATA constants<>+13732(SB)/4, $0x00000002
-DATA constants<>+13736(SB)/4, $0x00000002
-DATA constants<>+13740(SB)/4, $0x00000002
-DATA constants<>+13744(SB)/4, $0x00000002
-DATA constants<>+13748(SB)/4, $0x00000002
-DATA constants<>+13752(SB)/4, $0x00000002
-DATA constants<>+13756(SB)/4, $0x00000002
-DATA constants<>+13760(SB)/4, $0x3b8f4258
-DATA constants<>+13764(SB)/4, $0x3b8f4258
-DATA constants<>+13768(SB)/4, $0x3b8f4258
-DATA constants<>+13772(SB)/4, $0x3b8f4258
-DATA constants<>+13776(SB)/4, $0x3b8f4258
-DATA constants<>+13780(SB)/4, $0x3b8f4258
-DATA constants<>+13784(SB)/4, $0x3b8f4258
-DATA constants<>+13788(SB)/4, $0x3b8f4258
-DATA constants<>+13792(SB)/4, $0x3b8f4258
-DATA constants<>+13796(SB)/4, $0x3b8f4258
-DATA constants<>+13800(SB)/4, $0x3b8f4258
-DATA constants<>+13804(SB)/4, $0x3b8f4258
-DATA constants<>+13808(SB)/4, $0x3b8f4258
-DATA constants<>+13812(SB)/4, $0x3b8f4258
-DATA constants<>+13816(SB)/4, $0x3b8f4258
-DATA constants<>+13820(SB)/4, $0x3b8f4258
-DATA constants<>+13824(SB)/4, $0x38d0af68
-DATA constants<>+13828(SB)/4, $0x38d0af68
-DATA constants<>+13832(SB)/4, $0x38d0af68
-DATA constants<>+13836(SB)/4, $0x38d0af68
-DATA constants<>+13840(SB)/4, $0x38d0af68
-DATA constants<>+13844(SB)/4, $0x38d0af68
-DATA constants<>+13848(SB)/4, $0x38d0af68
-DATA constants<>+13852(SB)/4, $0x38d0af68
-DATA constants<>+13856(SB)/4, $0x38d0af68
-DATA constants<>+13860(SB)/4, $0x38d0af68
-DATA constants<>+13864(SB)/4, $0x38d0af68
-DATA constants<>+13868(SB)/4, $0x38d0af68
-DATA constants<>+13872(SB)/4, $0x38d0af68
-DATA constants<>+13876(SB)/4, $0x38d0af68
-DATA constants<>+13880(SB)/4, $0x38d0af68
-DATA constants<>+13884(SB)/4, $0x38d0af68
-DATA constants<>+13888(SB)/4, $0x3c316281
-DATA constants<>+13892(SB)/4, $0x3c316281
-DATA constants<>+13896(SB)/4, $0x3c316281
-DATA constants<>+13900(SB)/4, $0x3c316281
-DATA constants<>+13904(SB)/4, $0x3c316281
-DATA constants<>+13908(SB)/4, $0x3c316281
-DATA constants<>+13912(SB)/4, $0x3c316281
-DATA constants<>+13916(SB)/4, $0x3c316281
-DATA constants<>+13920(SB)/4, $0x3c316281
-DATA constants<>+13924(SB)/4, $0x3c316281
-DATA constants<>+13928(SB)/4, $0x3c316281
-DATA constants<>+13932(SB)/4, $0x3c316281
-DATA constants<>+13936(SB)/4, $0x3c316281
-DATA constants<>+13940(SB)/4, $0x3c316281
-DATA constants<>+13944(SB)/4, $0x3c316281
-DATA constants<>+13948(SB)/4, $0x3c316281
-DATA constants<>+13952(SB)/4, $0x3cae60ca
-DATA constants<>+13956(SB)/4, $0x3cae60ca
-DATA constants<>+13960(SB)/4, $0x3cae60ca
-DATA constants<>+13964(SB)/4, $0x3cae60ca
-DATA constants<>+13968(SB)/4, $0x3cae60ca
-DATA constants<>+13972(SB)/4, $0x3cae60ca
-DATA constants<>+13976(SB)/4, $0x3cae60ca
-DATA constants<>+13980(SB)/4, $0x3cae60ca
-DATA constants<>+13984(SB)/4, $0x3cae60ca
-DATA constants<>+13988(SB)/4, $0x3cae60ca
-DATA constants<>+13992(SB)/4, $0x3cae60ca
-DATA constants<>+13996(SB)/4, $0x3cae60ca
-DATA constants<>+14000(SB)/4, $0x3cae60ca
-DATA constants<>+14004(SB)/4, $0x3cae60ca
-DATA constants<>+14008(SB)/4, $0x3cae60ca
-DATA constants<>+14012(SB)/4, $0x3cae60ca
-DATA constants<>+14016(SB)/4, $0x3d5d6cdd
-DATA constants<>+14020(SB)/4, $0x3d5d6cdd
-DATA constants<>+14024(SB)/4, $0x3d5d6cdd
-DATA constants<>+14028(SB)/4, $0x3d5d6cdd
-DATA constants<>+14032(SB)/4, $0x3d5d6cdd
-DATA constants<>+14036(SB)/4, $0x3d5d6cdd
-DATA constants<>+14040(SB)/4, $0x3d5d6cdd
-DATA constants<>+14044(SB)/4, $0x3d5d6cdd
-DATA constants<>+14048(SB)/4, $0x3d5d6cdd
-DATA constants<>+14052(SB)/4, $0x3d5d6cdd
-DATA constants<>+14056(SB)/4, $0x3d5d6cdd
-DATA constants<>+14060(SB)/4, $0x3d5d6cdd
-DATA constants<>+14064(SB)/4, $0x3d5d6cdd
-DATA constants<>+14068(SB)/4, $0x3d5d6cdd
-DATA constants<>+14072(SB)/4, $0x3d5d6cdd
-DATA constants<>+14076(SB)/4, $0x3d5d6cdd
-DATA constants<>+14080(SB)/4, $0x3e0886cf
-DATA constants<>+14084(SB)/4, $0x3e0886cf
-DATA constants<>+14088(SB)/4, $0x3e0886cf
-DATA constants<>+14092(SB)/4, $0x3e0886cf
-DATA constants<>+14096(SB)/4, $0x3e0886cf
-DATA constants<>+14100(SB)/4, $0x3e0886cf
-DATA constants<>+14104(SB)/4, $0x3e0886cf
-DATA constants<>+14108(SB)/4, $0x3e0886cf
-DATA constants<>+14112(SB)/4, $0x3e0886cf
-DATA constants<>+14116(SB)/4, $0x3e0886cf
-DATA constants<>+14120(SB)/4, $0x3e0886cf
-DATA constants<>+14124(SB)/4, $0x3e0886cf
-DATA constants<>+14128(SB)/4, $0x3e0886cf
-DATA constants<>+14132(SB)/4, $0x3e0886cf
-DATA constants<>+14136(SB)/4, $0x3e0886cf
-DATA constants<>+14140(SB)/4, $0x3e0886cf
-DATA constants<>+14144(SB)/4, $0x3eaaaab0
-DATA constants<>+14148(SB)/4, $0x3eaaaab0
-DATA constants<>+14152(SB)/4, $0x3eaaaab0
-DATA constants<>+14156(SB)/4, $0x3eaaaab0
-DATA constants<>+14160(SB)/4, $0x3eaaaab0
-DATA constants<>+14164(SB)/4, $0x3eaaaab0
-DATA constants<>+14168(SB)/4, $0x3eaaaab0
-DATA constants<>+14172(SB)/4, $0x3eaaaab0
-DATA constants<>+14176(SB)/4, $0x3eaaaab0
-DATA constants<>+14180(SB)/4, $0x3eaaaab0
-DATA constants<>+14184(SB)/4, $0x3eaaaab0
-DATA constants<>+14188(SB)/4, $0x3eaaaab0
-DATA constants<>+14192(SB)/4, $0x3eaaaab0
-DATA constants<>+14196(SB)/4, $0x3eaaaab0
-DATA constants<>+14200(SB)/4, $0x3eaaaab0
-DATA constants<>+14204(SB)/4, $0x3eaaaab0
-DATA constants<>+14208(SB)/4, $0xff800000
-DATA constants<>+14212(SB)/4, $0xff800000
-DATA constants<>+14216(SB)/4, $0xff800000
-DATA constants<>+14220(SB)/4, $0xff800000
-DATA constants<>+14224(SB)/4, $0xff800000
-DATA constants<>+14228(SB)/4, $0xff800000
-DATA constants<>+14232(SB)/4, $0xff800000
-DATA constants<>+14236(SB)/4, $0xff800000
-DATA constants<>+14240(SB)/4, $0xff800000
-DATA constants<>+14244(SB)/4, $0xff800000
-DATA constants<>+14248(SB)/4, $0xff800000
-DATA constants<>+14252(SB)/4, $0xff800000
-DATA constants<>+14256(SB)/4, $0xff800000
-DATA constants<>+14260(SB)/4, $0xff800000
-DATA constants<>+14264(SB)/4, $0xff800000
-DATA constants<>+14268(SB)/4, $0xff800000
-DATA constants<>+14272(SB)/8, $0x4086300000000000
-DATA constants<>+14280(SB)/8, $0x4086300000000000
-DATA constants<>+14288(SB)/8, $0x4086300000000000
-DATA constants<>+14296(SB)/8, $0x4086300000000000
-DATA constants<>+14304(SB)/8, $0x4086300000000000
-DATA constants<>+14312(SB)/8, $0x4086300000000000
-DATA constants<>+14320(SB)/8, $0x4086300000000000
-DATA constants<>+14328(SB)/8, $0x4086300000000000
-DATA constants<>+14336(SB)/8, $0xc087500000000000
-DATA constants<>+14344(SB)/8, $0xc087500000000000
-DATA constants<>+14352(SB)/8, $0xc087500000000000
-DATA constants<>+14360(SB)/8, $0xc087500000000000
-DATA constants<>+14368(SB)/8, $0xc087500000000000
-DATA constants<>+14376(SB)/8, $0xc087500000000000
-DATA constants<>+14384(SB)/8, $0xc087500000000000
-DATA constants<>+14392(SB)/8, $0xc087500000000000
-DATA constants<>+14400(SB)/8, $0x3ff71547652b82fe
-DATA constants<>+14408(SB)/8, $0x3ff71547652b82fe
-DATA constants<>+14416(SB)/8, $0x3ff71547652b82fe
-DATA constants<>+14424(SB)/8, $0x3ff71547652b82fe
-DATA constants<>+14432(SB)/8, $0x3ff71547652b82fe
-DATA constants<>+14440(SB)/8, $0x3ff71547652b82fe
-DATA constants<>+14448(SB)/8, $0x3ff71547652b82fe
-DATA constants<>+14456(SB)/8, $0x3ff71547652b82fe
-DATA constants<>+14464(SB)/8, $0x4338000000000000
-DATA constants<>+14472(SB)/8, $0x4338000000000000
-DATA constants<>+14480(SB)/8, $0x4338000000000000
-DATA constants<>+14488(SB)/8, $0x4338000000000000
-DATA constants<>+14496(SB)/8, $0x4338000000000000
-DATA constants<>+14504(SB)/8, $0x4338000000000000
-DATA constants<>+14512(SB)/8, $0x4338000000000000
-DATA constants<>+14520(SB)/8, $0x4338000000000000
-DATA constants<>+14528(SB)/8, $0x3c7abc9e3b39803f
-DATA constants<>+14536(SB)/8, $0x3c7abc9e3b39803f
-DATA constants<>+14544(SB)/8, $0x3c7abc9e3b39803f
-DATA constants<>+14552(SB)/8, $0x3c7abc9e3b39803f
-DATA constants<>+14560(SB)/8, $0x3c7abc9e3b39803f
-DATA constants<>+14568(SB)/8, $0x3c7abc9e3b39803f
-DATA constants<>+14576(SB)/8, $0x3c7abc9e3b39803f
-DATA constants<>+14584(SB)/8, $0x3c7abc9e3b39803f
-DATA constants<>+14592(SB)/8, $0x3e5af38a9b0ec855
-DATA constants<>+14600(SB)/8, $0x3e5af38a9b0ec855
-DATA constants<>+14608(SB)/8, $0x3e5af38a9b0ec855
-DATA constants<>+14616(SB)/8, $0x3e5af38a9b0ec855
-DATA constants<>+14624(SB)/8, $0x3e5af38a9b0ec855
-DATA constants<>+14632(SB)/8, $0x3e5af38a9b0ec855
-DATA constants<>+14640(SB)/8, $0x3e5af38a9b0ec855
-DATA constants<>+14648(SB)/8, $0x3e5af38a9b0ec855
-DATA constants<>+14656(SB)/8, $0x3e9289185613a3d6
-DATA constants<>+14664(SB)/8, $0x3e9289185613a3d6
-DATA constants<>+14672(SB)/8, $0x3e9289185613a3d6
-DATA constants<>+14680(SB)/8, $0x3e9289185613a3d6
-DATA constants<>+14688(SB)/8, $0x3e9289185613a3d6
-DATA constants<>+14696(SB)/8, $0x3e9289185613a3d6
-DATA constants<>+14704(SB)/8, $0x3e9289185613a3d6
-DATA constants<>+14712(SB)/8, $0x3e9289185613a3d6
-DATA constants<>+14720(SB)/8, $0x3ec71de0dae63bb3
-DATA constants<>+14728(SB)/8, $0x3ec71de0dae63bb3
-DATA constants<>+14736(SB)/8, $0x3ec71de0dae63bb3
-DATA constants<>+14744(SB)/8, $0x3ec71de0dae63bb3
-DATA constants<>+14752(SB)/8, $0x3ec71de0dae63bb3
-DATA constants<>+14760(SB)/8, $0x3ec71de0dae63bb3
-DATA constants<>+14768(SB)/8, $0x3ec71de0dae63bb3
-DATA constants<>+14776(SB)/8, $0x3ec71de0dae63bb3
-DATA constants<>+14784(SB)/8, $0x3efa019b90d2ae7a
-DATA constants<>+14792(SB)/8, $0x3efa019b90d2ae7a
-DATA constants<>+14800(SB)/8, $0x3efa019b90d2ae7a
-DATA constants<>+14808(SB)/8, $0x3efa019b90d2ae7a
-DATA constants<>+14816(SB)/8, $0x3efa019b90d2ae7a
-DATA constants<>+14824(SB)/8, $0x3efa019b90d2ae7a
-DATA constants<>+14832(SB)/8, $0x3efa019b90d2ae7a
-DATA constants<>+14840(SB)/8, $0x3efa019b90d2ae7a
-DATA constants<>+14848(SB)/8, $0x3f2a01a01a7c41d5
-DATA constants<>+14856(SB)/8, $0x3f2a01a01a7c41d5
-DATA constants<>+14864(SB)/8, $0x3f2a01a01a7c41d5
-DATA constants<>+14872(SB)/8, $0x3f2a01a01a7c41d5
-DATA constants<>+14880(SB)/8, $0x3f2a01a01a7c41d5
-DATA constants<>+14888(SB)/8, $0x3f2a01a01a7c41d5
-DATA constants<>+14896(SB)/8, $0x3f2a01a01a7c41d5
-DATA constants<>+14904(SB)/8, $0x3f2a01a01a7c41d5
-DATA constants<>+14912(SB)/8, $0x3f56c16c1788bd90
-DATA constants<>+14920(SB)/8, $0x3f56c16c1788bd90
-DATA constants<>+14928(SB)/8, $0x3f56c16c1788bd90
-DATA constants<>+14936(SB)/8, $0x3f56c16c1788bd90
-DATA constants<>+14944(SB)/8, $0x3f56c16c1788bd90
-DATA constants<>+14952(SB)/8, $0x3f56c16c1788bd90
-DATA constants<>+14960(SB)/8, $0x3f56c16c1788bd90
-DATA constants<>+14968(SB)/8, $0x3f56c16c1788bd90
-DATA constants<>+14976(SB)/8, $0x3f811111111109b3
-DATA constants<>+14984(SB)/8, $0x3f811111111109b3
-DATA constants<>+14992(SB)/8, $0x3f811111111109b3
-DATA constants<>+15000(SB)/8, $0x3f811111111109b3
-DATA constants<>+15008(SB)/8, $0x3f811111111109b3
-DATA constants<>+15016(SB)/8, $0x3f811111111109b3
-DATA constants<>+15024(SB)/8, $0x3f811111111109b3
-DATA constants<>+15032(SB)/8, $0x3f811111111109b3
-DATA constants<>+15040(SB)/8, $0x3fa5555555553d63
-DATA constants<>+15048(SB)/8, $0x3fa5555555553d63
-DATA constants<>+15056(SB)/8, $0x3fa5555555553d63
-DATA constants<>+15064(SB)/8, $0x3fa5555555553d63
-DATA constants<>+15072(SB)/8, $0x3fa5555555553d63
-DATA constants<>+15080(SB)/8, $0x3fa5555555553d63
-DATA constants<>+15088(SB)/8, $0x3fa5555555553d63
-DATA constants<>+15096(SB)/8, $0x3fa5555555553d63
-DATA constants<>+15104(SB)/8, $0x3fc5555555555556
-DATA constants<>+15112(SB)/8, $0x3fc5555555555556
-DATA constants<>+15120(SB)/8, $0x3fc5555555555556
-DATA constants<>+15128(SB)/8, $0x3fc5555555555556
-DATA constants<>+15136(SB)/8, $0x3fc5555555555556
-DATA constants<>+15144(SB)/8, $0x3fc5555555555556
-DATA constants<>+15152(SB)/8, $0x3fc5555555555556
-DATA constants<>+15160(SB)/8, $0x3fc5555555555556
-DATA constants<>+15168(SB)/8, $0x0010000000000000
-DATA constants<>+15176(SB)/8, $0x0010000000000000
-DATA constants<>+15184(SB)/8, $0x0010000000000000
-DATA constants<>+15192(SB)/8, $0x0010000000000000
-DATA constants<>+15200(SB)/8, $0x0010000000000000
-DATA constants<>+15208(SB)/8, $0x0010000000000000
-DATA constants<>+15216(SB)/8, $0x0010000000000000
-DATA constants<>+15224(SB)/8, $0x0010000000000000
-DATA constants<>+15232(SB)/8, $0x4350000000000000
-DATA constants<>+15240(SB)/8, $0x4350000000000000
-DATA constants<>+15248(SB)/8, $0x4350000000000000
-DATA constants<>+15256(SB)/8, $0x4350000000000000
-DATA constants<>+15264(SB)/8, $0x4350000000000000
-DATA constants<>+15272(SB)/8, $0x4350000000000000
-DATA constants<>+15280(SB)/8, $0x4350000000000000
-DATA constants<>+15288(SB)/8, $0x4350000000000000
-DATA constants<>+15296(SB)/8, $0x4330000000000435
-DATA constants<>+15304(SB)/8, $0x4330000000000435
-DATA constants<>+15312(SB)/8, $0x4330000000000435
-DATA constants<>+15320(SB)/8, $0x4330000000000435
-DATA constants<>+15328(SB)/8, $0x4330000000000435
-DATA constants<>+15336(SB)/8, $0x4330000000000435
-DATA constants<>+15344(SB)/8, $0x4330000000000435
-DATA constants<>+15352(SB)/8, $0x4330000000000435
-DATA constants<>+15360(SB)/8, $0x7ff0000000000000
-DATA constants<>+15368(SB)/8, $0x7ff0000000000000
-DATA constants<>+15376(SB)/8, $0x7ff0000000000000
-DATA constants<>+15384(SB)/8, $0x7ff0000000000000
-DATA constants<>+15392(SB)/8, $0x7ff0000000000000
-DATA constants<>+15400(SB)/8, $0x7ff0000000000000
-DATA constants<>+15408(SB)/8, $0x7ff0000000000000
-DATA constants<>+15416(SB)/8, $0x7ff0000000000000
-DATA constants<>+15424(SB)/8, $0x0000000000000000
-DATA constants<>+15432(SB)/8, $0x0000000000000000
-DATA constants<>+15440(SB)/8, $0x0000000000000000
-DATA constants<>+15448(SB)/8, $0x0000000000000000
-DATA constants<>+15456(SB)/8, $0x0000000000000000
-DATA constants<>+15464(SB)/8, $0x0000000000000000
-DATA constants<>+15472(SB)/8, $0x0000000000000000
-DATA constants<>+15480(SB)/8, $0x0000000000000000
-DATA constants<>+15488(SB)/8, $0x7ff8000000000001
-DATA constants<>+15496(SB)/8, $0x7ff8000000000001
-DATA constants<>+15504(SB)/8, $0x7ff8000000000001
-DATA constants<>+15512(SB)/8, $0x7ff8000000000001
-DATA constants<>+15520(SB)/8, $0x7ff8000000000001
-DATA constants<>+15528(SB)/8, $0x7ff8000000000001
-DATA constants<>+15536(SB)/8, $0x7ff8000000000001
-DATA constants<>+15544(SB)/8, $0x7ff8000000000001
-DATA constants<>+15552(SB)/8, $0xfff0000000000000
-DATA constants<>+15560(SB)/8, $0xfff0000000000000
-DATA constants<>+15568(SB)/8, $0xfff0000000000000
-DATA constants<>+15576(SB)/8, $0xfff0000000000000
-DATA constants<>+15584(SB)/8, $0xfff0000000000000
-DATA constants<>+15592(SB)/8, $0xfff0000000000000
-DATA constants<>+15600(SB)/8, $0xfff0000000000000
-DATA constants<>+15608(SB)/8, $0xfff0000000000000
-DATA constants<>+15616(SB)/8, $0xc046000000000000
-DATA constants<>+15624(SB)/8, $0xc046000000000000
-DATA constants<>+15632(SB)/8, $0xc046000000000000
-DATA constants<>+15640(SB)/8, $0xc046000000000000
-DATA constants<>+15648(SB)/8, $0xc046000000000000
-DATA constants<>+15656(SB)/8, $0xc046000000000000
-DATA constants<>+15664(SB)/8, $0xc046000000000000
-DATA constants<>+15672(SB)/8, $0xc046000000000000
-DATA constants<>+15680(SB)/8, $0xc000000000000000
-DATA constants<>+15688(SB)/8, $0xc000000000000000
-DATA constants<>+15696(SB)/8, $0xc000000000000000
-DATA constants<>+15704(SB)/8, $0xc000000000000000
-DATA constants<>+15712(SB)/8, $0xc000000000000000
-DATA constants<>+15720(SB)/8, $0xc000000000000000
-DATA constants<>+15728(SB)/8, $0xc000000000000000
-DATA constants<>+15736(SB)/8, $0xc000000000000000
-DATA constants<>+15744(SB)/8, $0x3ff0000000000000
-DATA constants<>+15752(SB)/8, $0x3ff0000000000000
-DATA constants<>+15760(SB)/8, $0x3ff0000000000000
-DATA constants<>+15768(SB)/8, $0x3ff0000000000000
-DATA constants<>+15776(SB)/8, $0x3ff0000000000000
-DATA constants<>+15784(SB)/8, $0x3ff0000000000000
-DATA constants<>+15792(SB)/8, $0x3ff0000000000000
-DATA constants<>+15800(SB)/8, $0x3ff0000000000000
-DATA constants<>+15808(SB)/8, $0x40434ccccccccccd
-DATA constants<>+15816(SB)/8, $0x40434ccccccccccd
-DATA constants<>+15824(SB)/8, $0x40434ccccccccccd
-DATA constants<>+15832(SB)/8, $0x40434ccccccccccd
-DATA constants<>+15840(SB)/8, $0x40434ccccccccccd
-DATA constants<>+15848(SB)/8, $0x40434ccccccccccd
-DATA constants<>+15856(SB)/8, $0x40434ccccccccccd
-DATA constants<>+15864(SB)/8, $0x40434ccccccccccd
-DATA constants<>+15872(SB)/8, $0xbfe0000000000000
-DATA constants<>+15880(SB)/8, $0xbfe0000000000000
-DATA constants<>+15888(SB)/8, $0xbfe0000000000000
-DATA constants<>+15896(SB)/8, $0xbfe0000000000000
-DATA constants<>+15904(SB)/8, $0xbfe0000000000000
-DATA constants<>+15912(SB)/8, $0xbfe0000000000000
-DATA constants<>+15920(SB)/8, $0xbfe0000000000000
-DATA constants<>+15928(SB)/8, $0xbfe0000000000000
-DATA constants<>+15936(SB)/8, $0x3fc999999999999a
-DATA constants<>+15944(SB)/8, $0x3fc999999999999a
-DATA constants<>+15952(SB)/8, $0x3fc999999999999a
-DATA constants<>+15960(SB)/8, $0x3fc999999999999a
-DATA constants<>+15968(SB)/8, $0x3fc999999999999a
-DATA constants<>+15976(SB)/8, $0x3fc999999999999a
-DATA constants<>+15984(SB)/8, $0x3fc999999999999a
-DATA constants<>+15992(SB)/8, $0x3fc999999999999a
-DATA constants<>+16000(SB)/8, $0xbf4e944eae58c48e
-DATA constants<>+16008(SB)/8, $0xbf4e944eae58c48e
-DATA constants<>+16016(SB)/8, $0xbf4e944eae58c48e
-DATA constants<>+16024(SB)/8, $0xbf4e944eae58c48e
-DATA constants<>+16032(SB)/8, $0xbf4e944eae58c48e
-DATA constants<>+16040(SB)/8, $0xbf4e944eae58c48e
-DATA constants<>+16048(SB)/8, $0xbf4e944eae58c48e
-DATA constants<>+16056(SB)/8, $0xbf4e944eae58c48e
-DATA constants<>+16064(SB)/8, $0x3f87584c9809d75b
-DATA constants<>+16072(SB)/8, $0x3f87584c9809d75b
-DATA constants<>+16080(SB)/8, $0x3f87584c9809d75b
-DATA constants<>+16088(SB)/8, $0x3f87584c9809d75b
-DATA constants<>+16096(SB)/8, $0x3f87584c9809d75b
-DATA constants<>+16104(SB)/8, $0x3f87584c9809d75b
-DATA constants<>+16112(SB)/8, $0x3f87584c9809d75b
-DATA constants<>+16120(SB)/8, $0x3f87584c9809d75b
-DATA constants<>+16128(SB)/8, $0xbfb05a939afa29e6
-DATA constants<>+16136(SB)/8, $0xbfb05a939afa29e6
-DATA constants<>+16144(SB)/8, $0xbfb05a939afa29e6
-DATA constants<>+16152(SB)/8, $0xbfb05a939afa29e6
-DATA constants<>+16160(SB)/8, $0xbfb05a939afa29e6
-DATA constants<>+16168(SB)/8, $0xbfb05a939afa29e6
-DATA constants<>+16176(SB)/8, $0xbfb05a939afa29e6
-DATA constants<>+16184(SB)/8, $0xbfb05a939afa29e6
-DATA constants<>+16192(SB)/8, $0x3fcbc95dbad6c29c
-DATA constants<>+16200(SB)/8, $0x3fcbc95dbad6c29c
-DATA constants<>+16208(SB)/8, $0x3fcbc95dbad6c29c
-DATA constants<>+16216(SB)/8, $0x3fcbc95dbad6c29c
-DATA constants<>+16224(SB)/8, $0x3fcbc95dbad6c29c
-DATA constants<>+16232(SB)/8, $0x3fcbc95dbad6c29c
-DATA constants<>+16240(SB)/8, $0x3fcbc95dbad6c29c
-DATA constants<>+16248(SB)/8, $0x3fcbc95dbad6c29c
-DATA constants<>+16256(SB)/8, $0xbfdff2d28399cb41
-DATA constants<>+16264(SB)/8, $0xbfdff2d28399cb41
-DATA constants<>+16272(SB)/8, $0xbfdff2d28399cb41
-DATA constants<>+16280(SB)/8, $0xbfdff2d28399cb41
-DATA constants<>+16288(SB)/8, $0xbfdff2d28399cb41
-DATA constants<>+16296(SB)/8, $0xbfdff2d28399cb41
-DATA constants<>+16304(SB)/8, $0xbfdff2d28399cb41
-DATA constants<>+16312(SB)/8, $0xbfdff2d28399cb41
-DATA constants<>+16320(SB)/8, $0x3fea6553fe625b3e
-DATA constants<>+16328(SB)/8, $0x3fea6553fe625b3e
-DATA constants<>+16336(SB)/8, $0x3fea6553fe625b3e
-DATA constants<>+16344(SB)/8, $0x3fea6553fe625b3e
-DATA constants<>+16352(SB)/8, $0x3fea6553fe625b3e
-DATA constants<>+16360(SB)/8, $0x3fea6553fe625b3e
-DATA constants<>+16368(SB)/8, $0x3fea6553fe625b3e
-DATA constants<>+16376(SB)/8, $0x3fea6553fe625b3e
-DATA constants<>+16384(SB)/8, $0xbff05c97390b9fe6
-DATA constants<>+16392(SB)/8, $0xbff05c97390b9fe6
-DATA constants<>+16400(SB)/8, $0xbff05c97390b9fe6
-DATA constants<>+16408(SB)/8, $0xbff05c97390b9fe6
-DATA constants<>+16416(SB)/8, $0xbff05c97390b9fe6
-DATA constants<>+16424(SB)/8, $0xbff05c97390b9fe6
-DATA constants<>+16432(SB)/8, $0xbff05c97390b9fe6
-DATA constants<>+16440(SB)/8, $0xbff05c97390b9fe6
-DATA constants<>+16448(SB)/8, $0x3fef90ba1fa41495
-DATA constants<>+16456(SB)/8, $0x3fef90ba1fa41495
-DATA constants<>+16464(SB)/8, $0x3fef90ba1fa41495
-DATA constants<>+16472(SB)/8, $0x3fef90ba1fa41495
-DATA constants<>+16480(SB)/8, $0x3fef90ba1fa41495
-DATA constants<>+16488(SB)/8, $0x3fef90ba1fa41495
-DATA constants<>+16496(SB)/8, $0x3fef90ba1fa41495
-DATA constants<>+16504(SB)/8, $0x3fef90ba1fa41495
-DATA constants<>+16512(SB)/8, $0xbfe839fba62ef727
-DATA constants<>+16520(SB)/8, $0xbfe839fba62ef727
-DATA constants<>+16528(SB)/8, $0xbfe839fba62ef727
-DATA constants<>+16536(SB)/8, $0xbfe839fba62ef727
-DATA constants<>+16544(SB)/8, $0xbfe839fba62ef727
-DATA constants<>+16552(SB)/8, $0xbfe839fba62ef727
-DATA constants<>+16560(SB)/8, $0xbfe839fba62ef727
-DATA constants<>+16568(SB)/8, $0xbfe839fba62ef727
-DATA constants<>+16576(SB)/8, $0x3fddb5062e94e09f
-DATA constants<>+16584(SB)/8, $0x3fddb5062e94e09f
-DATA constants<>+16592(SB)/8, $0x3fddb5062e94e09f
-DATA constants<>+16600(SB)/8, $0x3fddb5062e94e09f
-DATA constants<>+16608(SB)/8, $0x3fddb5062e94e09f
-DATA constants<>+16616(SB)/8, $0x3fddb5062e94e09f
-DATA constants<>+16624(SB)/8, $0x3fddb5062e94e09f
-DATA constants<>+16632(SB)/8, $0x3fddb5062e94e09f
-DATA constants<>+16640(SB)/8, $0xbfce0abcccfdcce1
-DATA constants<>+16648(SB)/8, $0xbfce0abcccfdcce1
-DATA constants<>+16656(SB)/8, $0xbfce0abcccfdcce1
-DATA constants<>+16664(SB)/8, $0xbfce0abcccfdcce1
-DATA constants<>+16672(SB)/8, $0xbfce0abcccfdcce1
-DATA constants<>+16680(SB)/8, $0xbfce0abcccfdcce1
-DATA constants<>+16688(SB)/8, $0xbfce0abcccfdcce1
-DATA constants<>+16696(SB)/8, $0xbfce0abcccfdcce1
-DATA constants<>+16704(SB)/8, $0x3fb8c34e4d5d261e
-DATA constants<>+16712(SB)/8, $0x3fb8c34e4d5d261e
-DATA constants<>+16720(SB)/8, $0x3fb8c34e4d5d261e
-DATA constants<>+16728(SB)/8, $0x3fb8c34e4d5d261e
-DATA constants<>+16736(SB)/8, $0x3fb8c34e4d5d261e
-DATA constants<>+16744(SB)/8, $0x3fb8c34e4d5d261e
-DATA constants<>+16752(SB)/8, $0x3fb8c34e4d5d261e
-DATA constants<>+16760(SB)/8, $0x3fb8c34e4d5d261e
-DATA constants<>+16768(SB)/8, $0xbf99610ad9b8f855
-DATA constants<>+16776(SB)/8, $0xbf99610ad9b8f855
-DATA constants<>+16784(SB)/8, $0xbf99610ad9b8f855
-DATA constants<>+16792(SB)/8, $0xbf99610ad9b8f855
-DATA constants<>+16800(SB)/8, $0xbf99610ad9b8f855
-DATA constants<>+16808(SB)/8, $0xbf99610ad9b8f855
-DATA constants<>+16816(SB)/8, $0xbf99610ad9b8f855
-DATA constants<>+16824(SB)/8, $0xbf99610ad9b8f855
-DATA constants<>+16832(SB)/8, $0x3f983e8f12d56b0f
-DATA constants<>+16840(SB)/8, $0x3f983e8f12d56b0f
-DATA constants<>+16848(SB)/8, $0x3f983e8f12d56b0f
-DATA constants<>+16856(SB)/8, $0x3f983e8f12d56b0f
-DATA constants<>+16864(SB)/8, $0x3f983e8f12d56b0f
-DATA constants<>+16872(SB)/8, $0x3f983e8f12d56b0f
-DATA constants<>+16880(SB)/8, $0x3f983e8f12d56b0f
-DATA constants<>+16888(SB)/8, $0x3f983e8f12d56b0f
-DATA constants<>+16896(SB)/8, $0x3f98567417731b34
-DATA constants<>+16904(SB)/8, $0x3f98567417731b34
-DATA constants<>+16912(SB)/8, $0x3f98567417731b34
-DATA constants<>+16920(SB)/8, $0x3f98567417731b34
-DATA constants<>+16928(SB)/8, $0x3f98567417731b34
-DATA constants<>+16936(SB)/8, $0x3f98567417731b34
-DATA constants<>+16944(SB)/8, $0x3f98567417731b34
-DATA constants<>+16952(SB)/8, $0x3f98567417731b34
-DATA constants<>+16960(SB)/8, $0x3fa368b247572304
-DATA constants<>+16968(SB)/8, $0x3fa368b247572304
-DATA constants<>+16976(SB)/8, $0x3fa368b247572304
-DATA constants<>+16984(SB)/8, $0x3fa368b247572304
-DATA constants<>+16992(SB)/8, $0x3fa368b247572304
-DATA constants<>+17000(SB)/8, $0x3fa368b247572304
-DATA constants<>+17008(SB)/8, $0x3fa368b247572304
-DATA constants<>+17016(SB)/8, $0x3fa368b247572304
-DATA constants<>+17024(SB)/8, $0x3fa978037811c035
-DATA constants<>+17032(SB)/8, $0x3fa978037811c035
-DATA constants<>+17040(SB)/8, $0x3fa978037811c035
-DATA constants<>+17048(SB)/8, $0x3fa978037811c035
-DATA constants<>+17056(SB)/8, $0x3fa978037811c035
-DATA constants<>+17064(SB)/8, $0x3fa978037811c035
-DATA constants<>+17072(SB)/8, $0x3fa978037811c035
-DATA constants<>+17080(SB)/8, $0x3fa978037811c035
-DATA constants<>+17088(SB)/8, $0x3faf3ee855b8bdec
-DATA constants<>+17096(SB)/8, $0x3faf3ee855b8bdec
-DATA constants<>+17104(SB)/8, $0x3faf3ee855b8bdec
-DATA constants<>+17112(SB)/8, $0x3faf3ee855b8bdec
-DATA constants<>+17120(SB)/8, $0x3faf3ee855b8bdec
-DATA constants<>+17128(SB)/8, $0x3faf3ee855b8bdec
-DATA constants<>+17136(SB)/8, $0x3faf3ee855b8bdec
-DATA constants<>+17144(SB)/8, $0x3faf3ee855b8bdec
-DATA constants<>+17152(SB)/8, $0x3fb1f982d9aaf464
-DATA constants<>+17160(SB)/8, $0x3fb1f982d9aaf464
-DATA constants<>+17168(SB)/8, $0x3fb1f982d9aaf464
-DATA constants<>+17176(SB)/8, $0x3fb1f982d9aaf464
-DATA constants<>+17184(SB)/8, $0x3fb1f982d9aaf464
-DATA constants<>+17192(SB)/8, $0x3fb1f982d9aaf464
-DATA constants<>+17200(SB)/8, $0x3fb1f982d9aaf464
-DATA constants<>+17208(SB)/8, $0x3fb1f982d9aaf464
-DATA constants<>+17216(SB)/8, $0x3fb39bdb59a35fb0
-DATA constants<>+17224(SB)/8, $0x3fb39bdb59a35fb0
-DATA constants<>+17232(SB)/8, $0x3fb39bdb59a35fb0
-DATA constants<>+17240(SB)/8, $0x3fb39bdb59a35fb0
-DATA constants<>+17248(SB)/8, $0x3fb39bdb59a35fb0
-DATA constants<>+17256(SB)/8, $0x3fb39bdb59a35fb0
-DATA constants<>+17264(SB)/8, $0x3fb39bdb59a35fb0
-DATA constants<>+17272(SB)/8, $0x3fb39bdb59a35fb0
-DATA constants<>+17280(SB)/8, $0x3fb46d0426d4a5b9
-DATA constants<>+17288(SB)/8, $0x3fb46d0426d4a5b9
-DATA constants<>+17296(SB)/8, $0x3fb46d0426d4a5b9
-DATA constants<>+17304(SB)/8, $0x3fb46d0426d4a5b9
-DATA constants<>+17312(SB)/8, $0x3fb46d0426d4a5b9
-DATA constants<>+17320(SB)/8, $0x3fb46d0426d4a5b9
-DATA constants<>+17328(SB)/8, $0x3fb46d0426d4a5b9
-DATA constants<>+17336(SB)/8, $0x3fb46d0426d4a5b9
-DATA constants<>+17344(SB)/8, $0x3fb46d042980c498
-DATA constants<>+17352(SB)/8, $0x3fb46d042980c498
-DATA constants<>+17360(SB)/8, $0x3fb46d042980c498
-DATA constants<>+17368(SB)/8, $0x3fb46d042980c498
-DATA constants<>+17376(SB)/8, $0x3fb46d042980c498
-DATA constants<>+17384(SB)/8, $0x3fb46d042980c498
-DATA constants<>+17392(SB)/8, $0x3fb46d042980c498
-DATA constants<>+17400(SB)/8, $0x3fb46d042980c498
-DATA constants<>+17408(SB)/8, $0x3fd9884533d43651
-DATA constants<>+17416(SB)/8, $0x3fd9884533d43651
-DATA constants<>+17424(SB)/8, $0x3fd9884533d43651
-DATA constants<>+17432(SB)/8, $0x3fd9884533d43651
-DATA constants<>+17440(SB)/8, $0x3fd9884533d43651
-DATA constants<>+17448(SB)/8, $0x3fd9884533d43651
-DATA constants<>+17456(SB)/8, $0x3fd9884533d43651
-DATA constants<>+17464(SB)/8, $0x3fd9884533d43651
-GLOBL constants<>(SB), RODATA|NOPTR, $17472
+DATA constants<>+9408(SB)/8, $0x3fd0c1788f27869c
+DATA constants<>+9416(SB)/8, $0x3fd0c1788f27869c
+DATA constants<>+9424(SB)/8, $0x3fd0c1788f27869c
+DATA constants<>+9432(SB)/8, $0x3fd0c1788f27869c
+DATA constants<>+9440(SB)/8, $0x3fd0c1788f27869c
+DATA constants<>+9448(SB)/8, $0x3fd0c1788f27869c
+DATA constants<>+9456(SB)/8, $0x3fd0c1788f27869c
+DATA constants<>+9464(SB)/8, $0x3fd0c1788f27869c
+DATA constants<>+9472(SB)/8, $0xbfca820884cf6c52
+DATA constants<>+9480(SB)/8, $0xbfca820884cf6c52
+DATA constants<>+9488(SB)/8, $0xbfca820884cf6c52
+DATA constants<>+9496(SB)/8, $0xbfca820884cf6c52
+DATA constants<>+9504(SB)/8, $0xbfca820884cf6c52
+DATA constants<>+9512(SB)/8, $0xbfca820884cf6c52
+DATA constants<>+9520(SB)/8, $0xbfca820884cf6c52
+DATA constants<>+9528(SB)/8, $0xbfca820884cf6c52
+DATA constants<>+9536(SB)/8, $0x3fb4d2171357754a
+DATA constants<>+9544(SB)/8, $0x3fb4d2171357754a
+DATA constants<>+9552(SB)/8, $0x3fb4d2171357754a
+DATA constants<>+9560(SB)/8, $0x3fb4d2171357754a
+DATA constants<>+9568(SB)/8, $0x3fb4d2171357754a
+DATA constants<>+9576(SB)/8, $0x3fb4d2171357754a
+DATA constants<>+9584(SB)/8, $0x3fb4d2171357754a
+DATA constants<>+9592(SB)/8, $0x3fb4d2171357754a
+DATA constants<>+9600(SB)/8, $0xbf97937174913bd7
+DATA constants<>+9608(SB)/8, $0xbf97937174913bd7
+DATA constants<>+9616(SB)/8, $0xbf97937174913bd7
+DATA constants<>+9624(SB)/8, $0xbf97937174913bd7
+DATA constants<>+9632(SB)/8, $0xbf97937174913bd7
+DATA constants<>+9640(SB)/8, $0xbf97937174913bd7
+DATA constants<>+9648(SB)/8, $0xbf97937174913bd7
+DATA constants<>+9656(SB)/8, $0xbf97937174913bd7
+DATA constants<>+9664(SB)/8, $0x3f78f44ea0ec1548
+DATA constants<>+9672(SB)/8, $0x3f78f44ea0ec1548
+DATA constants<>+9680(SB)/8, $0x3f78f44ea0ec1548
+DATA constants<>+9688(SB)/8, $0x3f78f44ea0ec1548
+DATA constants<>+9696(SB)/8, $0x3f78f44ea0ec1548
+DATA constants<>+9704(SB)/8, $0x3f78f44ea0ec1548
+DATA constants<>+9712(SB)/8, $0x3f78f44ea0ec1548
+DATA constants<>+9720(SB)/8, $0x3f78f44ea0ec1548
+DATA constants<>+9728(SB)/8, $0xbf5f3dd1d895f8dd
+DATA constants<>+9736(SB)/8, $0xbf5f3dd1d895f8dd
+DATA constants<>+9744(SB)/8, $0xbf5f3dd1d895f8dd
+DATA constants<>+9752(SB)/8, $0xbf5f3dd1d895f8dd
+DATA constants<>+9760(SB)/8, $0xbf5f3dd1d895f8dd
+DATA constants<>+9768(SB)/8, $0xbf5f3dd1d895f8dd
+DATA constants<>+9776(SB)/8, $0xbf5f3dd1d895f8dd
+DATA constants<>+9784(SB)/8, $0xbf5f3dd1d895f8dd
+DATA constants<>+9792(SB)/8, $0x3f4b9326a92f5e65
+DATA constants<>+9800(SB)/8, $0x3f4b9326a92f5e65
+DATA constants<>+9808(SB)/8, $0x3f4b9326a92f5e65
+DATA constants<>+9816(SB)/8, $0x3f4b9326a92f5e65
+DATA constants<>+9824(SB)/8, $0x3f4b9326a92f5e65
+DATA constants<>+9832(SB)/8, $0x3f4b9326a92f5e65
+DATA constants<>+9840(SB)/8, $0x3f4b9326a92f5e65
+DATA constants<>+9848(SB)/8, $0x3f4b9326a92f5e65
+DATA constants<>+9856(SB)/8, $0xbf43813174192ecd
+DATA constants<>+9864(SB)/8, $0xbf43813174192ecd
+DATA constants<>+9872(SB)/8, $0xbf43813174192ecd
+DATA constants<>+9880(SB)/8, $0xbf43813174192ecd
+DATA constants<>+9888(SB)/8, $0xbf43813174192ecd
+DATA constants<>+9896(SB)/8, $0xbf43813174192ecd
+DATA constants<>+9904(SB)/8, $0xbf43813174192ecd
+DATA constants<>+9912(SB)/8, $0xbf43813174192ecd
+DATA constants<>+9920(SB)/8, $0x3f4a01a00e5622e3
+DATA constants<>+9928(SB)/8, $0x3f4a01a00e5622e3
+DATA constants<>+9936(SB)/8, $0x3f4a01a00e5622e3
+DATA constants<>+9944(SB)/8, $0x3f4a01a00e5622e3
+DATA constants<>+9952(SB)/8, $0x3f4a01a00e5622e3
+DATA constants<>+9960(SB)/8, $0x3f4a01a00e5622e3
+DATA constants<>+9968(SB)/8, $0x3f4a01a00e5622e3
+DATA constants<>+9976(SB)/8, $0x3f4a01a00e5622e3
+DATA constants<>+9984(SB)/8, $0xbf66c16c16bf6282
+DATA constants<>+9992(SB)/8, $0xbf66c16c16bf6282
+DATA constants<>+10000(SB)/8, $0xbf66c16c16bf6282
+DATA constants<>+10008(SB)/8, $0xbf66c16c16bf6282
+DATA constants<>+10016(SB)/8, $0xbf66c16c16bf6282
+DATA constants<>+10024(SB)/8, $0xbf66c16c16bf6282
+DATA constants<>+10032(SB)/8, $0xbf66c16c16bf6282
+DATA constants<>+10040(SB)/8, $0xbf66c16c16bf6282
+DATA constants<>+10048(SB)/8, $0x3fb5555555555553
+DATA constants<>+10056(SB)/8, $0x3fb5555555555553
+DATA constants<>+10064(SB)/8, $0x3fb5555555555553
+DATA constants<>+10072(SB)/8, $0x3fb5555555555553
+DATA constants<>+10080(SB)/8, $0x3fb5555555555553
+DATA constants<>+10088(SB)/8, $0x3fb5555555555553
+DATA constants<>+10096(SB)/8, $0x3fb5555555555553
+DATA constants<>+10104(SB)/8, $0x3fb5555555555553
+DATA constants<>+10112(SB)/8, $0x3fdacfe390c97d69
+DATA constants<>+10120(SB)/8, $0x3fdacfe390c97d69
+DATA constants<>+10128(SB)/8, $0x3fdacfe390c97d69
+DATA constants<>+10136(SB)/8, $0x3fdacfe390c97d69
+DATA constants<>+10144(SB)/8, $0x3fdacfe390c97d69
+DATA constants<>+10152(SB)/8, $0x3fdacfe390c97d69
+DATA constants<>+10160(SB)/8, $0x3fdacfe390c97d69
+DATA constants<>+10168(SB)/8, $0x3fdacfe390c97d69
+DATA constants<>+10176(SB)/8, $0x0000000000000000
+DATA constants<>+10184(SB)/8, $0x0000000000000000
+DATA constants<>+10192(SB)/8, $0x0000000000000000
+DATA constants<>+10200(SB)/8, $0x0000000000000000
+DATA constants<>+10208(SB)/8, $0x0000000000000000
+DATA constants<>+10216(SB)/8, $0x0000000000000000
+DATA constants<>+10224(SB)/8, $0x0000000000000000
+DATA constants<>+10232(SB)/8, $0x0000000000000000
+DATA constants<>+10240(SB)/8, $0xbe0a3f97b5464f9a
+DATA constants<>+10248(SB)/8, $0xbe0a3f97b5464f9a
+DATA constants<>+10256(SB)/8, $0xbe0a3f97b5464f9a
+DATA constants<>+10264(SB)/8, $0xbe0a3f97b5464f9a
+DATA constants<>+10272(SB)/8, $0xbe0a3f97b5464f9a
+DATA constants<>+10280(SB)/8, $0xbe0a3f97b5464f9a
+DATA constants<>+10288(SB)/8, $0xbe0a3f97b5464f9a
+DATA constants<>+10296(SB)/8, $0xbe0a3f97b5464f9a
+DATA constants<>+10304(SB)/8, $0x3e1b0d6e55603b75
+DATA constants<>+10312(SB)/8, $0x3e1b0d6e55603b75
+DATA constants<>+10320(SB)/8, $0x3e1b0d6e55603b75
+DATA constants<>+10328(SB)/8, $0x3e1b0d6e55603b75
+DATA constants<>+10336(SB)/8, $0x3e1b0d6e55603b75
+DATA constants<>+10344(SB)/8, $0x3e1b0d6e55603b75
+DATA constants<>+10352(SB)/8, $0x3e1b0d6e55603b75
+DATA constants<>+10360(SB)/8, $0x3e1b0d6e55603b75
+DATA constants<>+10368(SB)/8, $0x3e2206dee4c838a5
+DATA constants<>+10376(SB)/8, $0x3e2206dee4c838a5
+DATA constants<>+10384(SB)/8, $0x3e2206dee4c838a5
+DATA constants<>+10392(SB)/8, $0x3e2206dee4c838a5
+DATA constants<>+10400(SB)/8, $0x3e2206dee4c838a5
+DATA constants<>+10408(SB)/8, $0x3e2206dee4c838a5
+DATA constants<>+10416(SB)/8, $0x3e2206dee4c838a5
+DATA constants<>+10424(SB)/8, $0x3e2206dee4c838a5
+DATA constants<>+10432(SB)/8, $0xbe3285a3a5829dd0
+DATA constants<>+10440(SB)/8, $0xbe3285a3a5829dd0
+DATA constants<>+10448(SB)/8, $0xbe3285a3a5829dd0
+DATA constants<>+10456(SB)/8, $0xbe3285a3a5829dd0
+DATA constants<>+10464(SB)/8, $0xbe3285a3a5829dd0
+DATA constants<>+10472(SB)/8, $0xbe3285a3a5829dd0
+DATA constants<>+10480(SB)/8, $0xbe3285a3a5829dd0
+DATA constants<>+10488(SB)/8, $0xbe3285a3a5829dd0
+DATA constants<>+10496(SB)/8, $0xbe40d77de0390873
+DATA constants<>+10504(SB)/8, $0xbe40d77de0390873
+DATA constants<>+10512(SB)/8, $0xbe40d77de0390873
+DATA constants<>+10520(SB)/8, $0xbe40d77de0390873
+DATA constants<>+10528(SB)/8, $0xbe40d77de0390873
+DATA constants<>+10536(SB)/8, $0xbe40d77de0390873
+DATA constants<>+10544(SB)/8, $0xbe40d77de0390873
+DATA constants<>+10552(SB)/8, $0xbe40d77de0390873
+DATA constants<>+10560(SB)/8, $0x3e516378b8e8e56c
+DATA constants<>+10568(SB)/8, $0x3e516378b8e8e56c
+DATA constants<>+10576(SB)/8, $0x3e516378b8e8e56c
+DATA constants<>+10584(SB)/8, $0x3e516378b8e8e56c
+DATA constants<>+10592(SB)/8, $0x3e516378b8e8e56c
+DATA constants<>+10600(SB)/8, $0x3e516378b8e8e56c
+DATA constants<>+10608(SB)/8, $0x3e516378b8e8e56c
+DATA constants<>+10616(SB)/8, $0x3e516378b8e8e56c
+DATA constants<>+10624(SB)/8, $0xbe277288613c1092
+DATA constants<>+10632(SB)/8, $0xbe277288613c1092
+DATA constants<>+10640(SB)/8, $0xbe277288613c1092
+DATA constants<>+10648(SB)/8, $0xbe277288613c1092
+DATA constants<>+10656(SB)/8, $0xbe277288613c1092
+DATA constants<>+10664(SB)/8, $0xbe277288613c1092
+DATA constants<>+10672(SB)/8, $0xbe277288613c1092
+DATA constants<>+10680(SB)/8, $0xbe277288613c1092
+DATA constants<>+10688(SB)/8, $0x3e3962bc62ce7761
+DATA constants<>+10696(SB)/8, $0x3e3962bc62ce7761
+DATA constants<>+10704(SB)/8, $0x3e3962bc62ce7761
+DATA constants<>+10712(SB)/8, $0x3e3962bc62ce7761
+DATA constants<>+10720(SB)/8, $0x3e3962bc62ce7761
+DATA constants<>+10728(SB)/8, $0x3e3962bc62ce7761
+DATA constants<>+10736(SB)/8, $0x3e3962bc62ce7761
+DATA constants<>+10744(SB)/8, $0x3e3962bc62ce7761
+DATA constants<>+10752(SB)/8, $0xbe6ac03e6dbcadd4
+DATA constants<>+10760(SB)/8, $0xbe6ac03e6dbcadd4
+DATA constants<>+10768(SB)/8, $0xbe6ac03e6dbcadd4
+DATA constants<>+10776(SB)/8, $0xbe6ac03e6dbcadd4
+DATA constants<>+10784(SB)/8, $0xbe6ac03e6dbcadd4
+DATA constants<>+10792(SB)/8, $0xbe6ac03e6dbcadd4
+DATA constants<>+10800(SB)/8, $0xbe6ac03e6dbcadd4
+DATA constants<>+10808(SB)/8, $0xbe6ac03e6dbcadd4
+DATA constants<>+10816(SB)/8, $0x3e7bf8db5e33a58d
+DATA constants<>+10824(SB)/8, $0x3e7bf8db5e33a58d
+DATA constants<>+10832(SB)/8, $0x3e7bf8db5e33a58d
+DATA constants<>+10840(SB)/8, $0x3e7bf8db5e33a58d
+DATA constants<>+10848(SB)/8, $0x3e7bf8db5e33a58d
+DATA constants<>+10856(SB)/8, $0x3e7bf8db5e33a58d
+DATA constants<>+10864(SB)/8, $0x3e7bf8db5e33a58d
+DATA constants<>+10872(SB)/8, $0x3e7bf8db5e33a58d
+DATA constants<>+10880(SB)/8, $0xbe8936479fb9046f
+DATA constants<>+10888(SB)/8, $0xbe8936479fb9046f
+DATA constants<>+10896(SB)/8, $0xbe8936479fb9046f
+DATA constants<>+10904(SB)/8, $0xbe8936479fb9046f
+DATA constants<>+10912(SB)/8, $0xbe8936479fb9046f
+DATA constants<>+10920(SB)/8, $0xbe8936479fb9046f
+DATA constants<>+10928(SB)/8, $0xbe8936479fb9046f
+DATA constants<>+10936(SB)/8, $0xbe8936479fb9046f
+DATA constants<>+10944(SB)/8, $0x3e9a91686d709253
+DATA constants<>+10952(SB)/8, $0x3e9a91686d709253
+DATA constants<>+10960(SB)/8, $0x3e9a91686d709253
+DATA constants<>+10968(SB)/8, $0x3e9a91686d709253
+DATA constants<>+10976(SB)/8, $0x3e9a91686d709253
+DATA constants<>+10984(SB)/8, $0x3e9a91686d709253
+DATA constants<>+10992(SB)/8, $0x3e9a91686d709253
+DATA constants<>+11000(SB)/8, $0x3e9a91686d709253
+DATA constants<>+11008(SB)/8, $0xbeacac9f4fe7556f
+DATA constants<>+11016(SB)/8, $0xbeacac9f4fe7556f
+DATA constants<>+11024(SB)/8, $0xbeacac9f4fe7556f
+DATA constants<>+11032(SB)/8, $0xbeacac9f4fe7556f
+DATA constants<>+11040(SB)/8, $0xbeacac9f4fe7556f
+DATA constants<>+11048(SB)/8, $0xbeacac9f4fe7556f
+DATA constants<>+11056(SB)/8, $0xbeacac9f4fe7556f
+DATA constants<>+11064(SB)/8, $0xbeacac9f4fe7556f
+DATA constants<>+11072(SB)/8, $0x3ebe63dd1f85f483
+DATA constants<>+11080(SB)/8, $0x3ebe63dd1f85f483
+DATA constants<>+11088(SB)/8, $0x3ebe63dd1f85f483
+DATA constants<>+11096(SB)/8, $0x3ebe63dd1f85f483
+DATA constants<>+11104(SB)/8, $0x3ebe63dd1f85f483
+DATA constants<>+11112(SB)/8, $0x3ebe63dd1f85f483
+DATA constants<>+11120(SB)/8, $0x3ebe63dd1f85f483
+DATA constants<>+11128(SB)/8, $0x3ebe63dd1f85f483
+DATA constants<>+11136(SB)/8, $0xbed022884cee4d11
+DATA constants<>+11144(SB)/8, $0xbed022884cee4d11
+DATA constants<>+11152(SB)/8, $0xbed022884cee4d11
+DATA constants<>+11160(SB)/8, $0xbed022884cee4d11
+DATA constants<>+11168(SB)/8, $0xbed022884cee4d11
+DATA constants<>+11176(SB)/8, $0xbed022884cee4d11
+DATA constants<>+11184(SB)/8, $0xbed022884cee4d11
+DATA constants<>+11192(SB)/8, $0xbed022884cee4d11
+DATA constants<>+11200(SB)/8, $0x3ee13dbddcd4c38e
+DATA constants<>+11208(SB)/8, $0x3ee13dbddcd4c38e
+DATA constants<>+11216(SB)/8, $0x3ee13dbddcd4c38e
+DATA constants<>+11224(SB)/8, $0x3ee13dbddcd4c38e
+DATA constants<>+11232(SB)/8, $0x3ee13dbddcd4c38e
+DATA constants<>+11240(SB)/8, $0x3ee13dbddcd4c38e
+DATA constants<>+11248(SB)/8, $0x3ee13dbddcd4c38e
+DATA constants<>+11256(SB)/8, $0x3ee13dbddcd4c38e
+DATA constants<>+11264(SB)/8, $0xbef2850b6e854fa0
+DATA constants<>+11272(SB)/8, $0xbef2850b6e854fa0
+DATA constants<>+11280(SB)/8, $0xbef2850b6e854fa0
+DATA constants<>+11288(SB)/8, $0xbef2850b6e854fa0
+DATA constants<>+11296(SB)/8, $0xbef2850b6e854fa0
+DATA constants<>+11304(SB)/8, $0xbef2850b6e854fa0
+DATA constants<>+11312(SB)/8, $0xbef2850b6e854fa0
+DATA constants<>+11320(SB)/8, $0xbef2850b6e854fa0
+DATA constants<>+11328(SB)/8, $0x3f0402f77c319948
+DATA constants<>+11336(SB)/8, $0x3f0402f77c319948
+DATA constants<>+11344(SB)/8, $0x3f0402f77c319948
+DATA constants<>+11352(SB)/8, $0x3f0402f77c319948
+DATA constants<>+11360(SB)/8, $0x3f0402f77c319948
+DATA constants<>+11368(SB)/8, $0x3f0402f77c319948
+DATA constants<>+11376(SB)/8, $0x3f0402f77c319948
+DATA constants<>+11384(SB)/8, $0x3f0402f77c319948
+DATA constants<>+11392(SB)/8, $0xbf15c86b33a29bee
+DATA constants<>+11400(SB)/8, $0xbf15c86b33a29bee
+DATA constants<>+11408(SB)/8, $0xbf15c86b33a29bee
+DATA constants<>+11416(SB)/8, $0xbf15c86b33a29bee
+DATA constants<>+11424(SB)/8, $0xbf15c86b33a29bee
+DATA constants<>+11432(SB)/8, $0xbf15c86b33a29bee
+DATA constants<>+11440(SB)/8, $0xbf15c86b33a29bee
+DATA constants<>+11448(SB)/8, $0xbf15c86b33a29bee
+DATA constants<>+11456(SB)/8, $0x3f27ed73069f642c
+DATA constants<>+11464(SB)/8, $0x3f27ed73069f642c
+DATA constants<>+11472(SB)/8, $0x3f27ed73069f642c
+DATA constants<>+11480(SB)/8, $0x3f27ed73069f642c
+DATA constants<>+11488(SB)/8, $0x3f27ed73069f642c
+DATA constants<>+11496(SB)/8, $0x3f27ed73069f642c
+DATA constants<>+11504(SB)/8, $0x3f27ed73069f642c
+DATA constants<>+11512(SB)/8, $0x3f27ed73069f642c
+DATA constants<>+11520(SB)/8, $0xbf3a96a401fda6e3
+DATA constants<>+11528(SB)/8, $0xbf3a96a401fda6e3
+DATA constants<>+11536(SB)/8, $0xbf3a96a401fda6e3
+DATA constants<>+11544(SB)/8, $0xbf3a96a401fda6e3
+DATA constants<>+11552(SB)/8, $0xbf3a96a401fda6e3
+DATA constants<>+11560(SB)/8, $0xbf3a96a401fda6e3
+DATA constants<>+11568(SB)/8, $0xbf3a96a401fda6e3
+DATA constants<>+11576(SB)/8, $0xbf3a96a401fda6e3
+DATA constants<>+11584(SB)/8, $0x3f4dfebcf9e3a196
+DATA constants<>+11592(SB)/8, $0x3f4dfebcf9e3a196
+DATA constants<>+11600(SB)/8, $0x3f4dfebcf9e3a196
+DATA constants<>+11608(SB)/8, $0x3f4dfebcf9e3a196
+DATA constants<>+11616(SB)/8, $0x3f4dfebcf9e3a196
+DATA constants<>+11624(SB)/8, $0x3f4dfebcf9e3a196
+DATA constants<>+11632(SB)/8, $0x3f4dfebcf9e3a196
+DATA constants<>+11640(SB)/8, $0x3f4dfebcf9e3a196
+DATA constants<>+11648(SB)/8, $0xbf6145121f98a3c7
+DATA constants<>+11656(SB)/8, $0xbf6145121f98a3c7
+DATA constants<>+11664(SB)/8, $0xbf6145121f98a3c7
+DATA constants<>+11672(SB)/8, $0xbf6145121f98a3c7
+DATA constants<>+11680(SB)/8, $0xbf6145121f98a3c7
+DATA constants<>+11688(SB)/8, $0xbf6145121f98a3c7
+DATA constants<>+11696(SB)/8, $0xbf6145121f98a3c7
+DATA constants<>+11704(SB)/8, $0xbf6145121f98a3c7
+DATA constants<>+11712(SB)/8, $0x3f7479748539658f
+DATA constants<>+11720(SB)/8, $0x3f7479748539658f
+DATA constants<>+11728(SB)/8, $0x3f7479748539658f
+DATA constants<>+11736(SB)/8, $0x3f7479748539658f
+DATA constants<>+11744(SB)/8, $0x3f7479748539658f
+DATA constants<>+11752(SB)/8, $0x3f7479748539658f
+DATA constants<>+11760(SB)/8, $0x3f7479748539658f
+DATA constants<>+11768(SB)/8, $0x3f7479748539658f
+DATA constants<>+11776(SB)/8, $0xbf895ce223a9ccef
+DATA constants<>+11784(SB)/8, $0xbf895ce223a9ccef
+DATA constants<>+11792(SB)/8, $0xbf895ce223a9ccef
+DATA constants<>+11800(SB)/8, $0xbf895ce223a9ccef
+DATA constants<>+11808(SB)/8, $0xbf895ce223a9ccef
+DATA constants<>+11816(SB)/8, $0xbf895ce223a9ccef
+DATA constants<>+11824(SB)/8, $0xbf895ce223a9ccef
+DATA constants<>+11832(SB)/8, $0xbf895ce223a9ccef
+DATA constants<>+11840(SB)/8, $0x3fa0e0c9df2935ce
+DATA constants<>+11848(SB)/8, $0x3fa0e0c9df2935ce
+DATA constants<>+11856(SB)/8, $0x3fa0e0c9df2935ce
+DATA constants<>+11864(SB)/8, $0x3fa0e0c9df2935ce
+DATA constants<>+11872(SB)/8, $0x3fa0e0c9df2935ce
+DATA constants<>+11880(SB)/8, $0x3fa0e0c9df2935ce
+DATA constants<>+11888(SB)/8, $0x3fa0e0c9df2935ce
+DATA constants<>+11896(SB)/8, $0x3fa0e0c9df2935ce
+DATA constants<>+11904(SB)/8, $0xbfb9ae6509ea109f
+DATA constants<>+11912(SB)/8, $0xbfb9ae6509ea109f
+DATA constants<>+11920(SB)/8, $0xbfb9ae6509ea109f
+DATA constants<>+11928(SB)/8, $0xbfb9ae6509ea109f
+DATA constants<>+11936(SB)/8, $0xbfb9ae6509ea109f
+DATA constants<>+11944(SB)/8, $0xbfb9ae6509ea109f
+DATA constants<>+11952(SB)/8, $0xbfb9ae6509ea109f
+DATA constants<>+11960(SB)/8, $0xbfb9ae6509ea109f
+DATA constants<>+11968(SB)/8, $0x3fdb0ee6072093ce
+DATA constants<>+11976(SB)/8, $0x3fdb0ee6072093ce
+DATA constants<>+11984(SB)/8, $0x3fdb0ee6072093ce
+DATA constants<>+11992(SB)/8, $0x3fdb0ee6072093ce
+DATA constants<>+12000(SB)/8, $0x3fdb0ee6072093ce
+DATA constants<>+12008(SB)/8, $0x3fdb0ee6072093ce
+DATA constants<>+12016(SB)/8, $0x3fdb0ee6072093ce
+DATA constants<>+12024(SB)/8, $0x3fdb0ee6072093ce
+DATA constants<>+12032(SB)/8, $0x8000000000000000
+DATA constants<>+12040(SB)/8, $0x8000000000000000
+DATA constants<>+12048(SB)/8, $0x8000000000000000
+DATA constants<>+12056(SB)/8, $0x8000000000000000
+DATA constants<>+12064(SB)/8, $0x8000000000000000
+DATA constants<>+12072(SB)/8, $0x8000000000000000
+DATA constants<>+12080(SB)/8, $0x8000000000000000
+DATA constants<>+12088(SB)/8, $0x8000000000000000
+DATA constants<>+12096(SB)/8, $0x4008000000000000
+DATA constants<>+12104(SB)/8, $0x4008000000000000
+DATA constants<>+12112(SB)/8, $0x4008000000000000
+DATA constants<>+12120(SB)/8, $0x4008000000000000
+DATA constants<>+12128(SB)/8, $0x4008000000000000
+DATA constants<>+12136(SB)/8, $0x4008000000000000
+DATA constants<>+12144(SB)/8, $0x4008000000000000
+DATA constants<>+12152(SB)/8, $0x4008000000000000
+DATA constants<>+12160(SB)/8, $0xbe57ed4cd7222586
+DATA constants<>+12168(SB)/8, $0xbe57ed4cd7222586
+DATA constants<>+12176(SB)/8, $0xbe57ed4cd7222586
+DATA constants<>+12184(SB)/8, $0xbe57ed4cd7222586
+DATA constants<>+12192(SB)/8, $0xbe57ed4cd7222586
+DATA constants<>+12200(SB)/8, $0xbe57ed4cd7222586
+DATA constants<>+12208(SB)/8, $0xbe57ed4cd7222586
+DATA constants<>+12216(SB)/8, $0xbe57ed4cd7222586
+DATA constants<>+12224(SB)/8, $0x3eaaabbe3815eb60
+DATA constants<>+12232(SB)/8, $0x3eaaabbe3815eb60
+DATA constants<>+12240(SB)/8, $0x3eaaabbe3815eb60
+DATA constants<>+12248(SB)/8, $0x3eaaabbe3815eb60
+DATA constants<>+12256(SB)/8, $0x3eaaabbe3815eb60
+DATA constants<>+12264(SB)/8, $0x3eaaabbe3815eb60
+DATA constants<>+12272(SB)/8, $0x3eaaabbe3815eb60
+DATA constants<>+12280(SB)/8, $0x3eaaabbe3815eb60
+DATA constants<>+12288(SB)/8, $0xbef6fad488852625
+DATA constants<>+12296(SB)/8, $0xbef6fad488852625
+DATA constants<>+12304(SB)/8, $0xbef6fad488852625
+DATA constants<>+12312(SB)/8, $0xbef6fad488852625
+DATA constants<>+12320(SB)/8, $0xbef6fad488852625
+DATA constants<>+12328(SB)/8, $0xbef6fad488852625
+DATA constants<>+12336(SB)/8, $0xbef6fad488852625
+DATA constants<>+12344(SB)/8, $0xbef6fad488852625
+DATA constants<>+12352(SB)/8, $0x3f3e8f4338e03a66
+DATA constants<>+12360(SB)/8, $0x3f3e8f4338e03a66
+DATA constants<>+12368(SB)/8, $0x3f3e8f4338e03a66
+DATA constants<>+12376(SB)/8, $0x3f3e8f4338e03a66
+DATA constants<>+12384(SB)/8, $0x3f3e8f4338e03a66
+DATA constants<>+12392(SB)/8, $0x3f3e8f4338e03a66
+DATA constants<>+12400(SB)/8, $0x3f3e8f4338e03a66
+DATA constants<>+12408(SB)/8, $0x3f3e8f4338e03a66
+DATA constants<>+12416(SB)/8, $0xbf7e3074fdc520ea
+DATA constants<>+12424(SB)/8, $0xbf7e3074fdc520ea
+DATA constants<>+12432(SB)/8, $0xbf7e3074fdc520ea
+DATA constants<>+12440(SB)/8, $0xbf7e3074fdc520ea
+DATA constants<>+12448(SB)/8, $0xbf7e3074fdc520ea
+DATA constants<>+12456(SB)/8, $0xbf7e3074fdc520ea
+DATA constants<>+12464(SB)/8, $0xbf7e3074fdc520ea
+DATA constants<>+12472(SB)/8, $0xbf7e3074fdc520ea
+DATA constants<>+12480(SB)/8, $0x3fb50783487ec19a
+DATA constants<>+12488(SB)/8, $0x3fb50783487ec19a
+DATA constants<>+12496(SB)/8, $0x3fb50783487ec19a
+DATA constants<>+12504(SB)/8, $0x3fb50783487ec19a
+DATA constants<>+12512(SB)/8, $0x3fb50783487ec19a
+DATA constants<>+12520(SB)/8, $0x3fb50783487ec19a
+DATA constants<>+12528(SB)/8, $0x3fb50783487ec19a
+DATA constants<>+12536(SB)/8, $0x3fb50783487ec19a
+DATA constants<>+12544(SB)/8, $0xbfe32d2cce62bd57
+DATA constants<>+12552(SB)/8, $0xbfe32d2cce62bd57
+DATA constants<>+12560(SB)/8, $0xbfe32d2cce62bd57
+DATA constants<>+12568(SB)/8, $0xbfe32d2cce62bd57
+DATA constants<>+12576(SB)/8, $0xbfe32d2cce62bd57
+DATA constants<>+12584(SB)/8, $0xbfe32d2cce62bd57
+DATA constants<>+12592(SB)/8, $0xbfe32d2cce62bd57
+DATA constants<>+12600(SB)/8, $0xbfe32d2cce62bd57
+DATA constants<>+12608(SB)/8, $0x400466bc6775aae2
+DATA constants<>+12616(SB)/8, $0x400466bc6775aae2
+DATA constants<>+12624(SB)/8, $0x400466bc6775aae2
+DATA constants<>+12632(SB)/8, $0x400466bc6775aae2
+DATA constants<>+12640(SB)/8, $0x400466bc6775aae2
+DATA constants<>+12648(SB)/8, $0x400466bc6775aae2
+DATA constants<>+12656(SB)/8, $0x400466bc6775aae2
+DATA constants<>+12664(SB)/8, $0x400466bc6775aae2
+DATA constants<>+12672(SB)/8, $0xc014abbce625be53
+DATA constants<>+12680(SB)/8, $0xc014abbce625be53
+DATA constants<>+12688(SB)/8, $0xc014abbce625be53
+DATA constants<>+12696(SB)/8, $0xc014abbce625be53
+DATA constants<>+12704(SB)/8, $0xc014abbce625be53
+DATA constants<>+12712(SB)/8, $0xc014abbce625be53
+DATA constants<>+12720(SB)/8, $0xc014abbce625be53
+DATA constants<>+12728(SB)/8, $0xc014abbce625be53
+DATA constants<>+12736(SB)/8, $0x400921fb54442d18
+DATA constants<>+12744(SB)/8, $0x400921fb54442d18
+DATA constants<>+12752(SB)/8, $0x400921fb54442d18
+DATA constants<>+12760(SB)/8, $0x400921fb54442d18
+DATA constants<>+12768(SB)/8, $0x400921fb54442d18
+DATA constants<>+12776(SB)/8, $0x400921fb54442d18
+DATA constants<>+12784(SB)/8, $0x400921fb54442d18
+DATA constants<>+12792(SB)/8, $0x400921fb54442d18
+DATA constants<>+12800(SB)/8, $0x40109dcb42a9d05b
+DATA constants<>+12808(SB)/8, $0x40109dcb42a9d05b
+DATA constants<>+12816(SB)/8, $0x40109dcb42a9d05b
+DATA constants<>+12824(SB)/8, $0x40109dcb42a9d05b
+DATA constants<>+12832(SB)/8, $0x40109dcb42a9d05b
+DATA constants<>+12840(SB)/8, $0x40109dcb42a9d05b
+DATA constants<>+12848(SB)/8, $0x40109dcb42a9d05b
+DATA constants<>+12856(SB)/8, $0x40109dcb42a9d05b
+DATA constants<>+12864(SB)/8, $0xc009c2b9f79c5d91
+DATA constants<>+12872(SB)/8, $0xc009c2b9f79c5d91
+DATA constants<>+12880(SB)/8, $0xc009c2b9f79c5d91
+DATA constants<>+12888(SB)/8, $0xc009c2b9f79c5d91
+DATA constants<>+12896(SB)/8, $0xc009c2b9f79c5d91
+DATA constants<>+12904(SB)/8, $0xc009c2b9f79c5d91
+DATA constants<>+12912(SB)/8, $0xc009c2b9f79c5d91
+DATA constants<>+12920(SB)/8, $0xc009c2b9f79c5d91
+DATA constants<>+12928(SB)/8, $0x3ff38acc645895ce
+DATA constants<>+12936(SB)/8, $0x3ff38acc645895ce
+DATA constants<>+12944(SB)/8, $0x3ff38acc645895ce
+DATA constants<>+12952(SB)/8, $0x3ff38acc645895ce
+DATA constants<>+12960(SB)/8, $0x3ff38acc645895ce
+DATA constants<>+12968(SB)/8, $0x3ff38acc645895ce
+DATA constants<>+12976(SB)/8, $0x3ff38acc645895ce
+DATA constants<>+12984(SB)/8, $0x3ff38acc645895ce
+DATA constants<>+12992(SB)/8, $0xbfd4d0eeb4a8ccc4
+DATA constants<>+13000(SB)/8, $0xbfd4d0eeb4a8ccc4
+DATA constants<>+13008(SB)/8, $0xbfd4d0eeb4a8ccc4
+DATA constants<>+13016(SB)/8, $0xbfd4d0eeb4a8ccc4
+DATA constants<>+13024(SB)/8, $0xbfd4d0eeb4a8ccc4
+DATA constants<>+13032(SB)/8, $0xbfd4d0eeb4a8ccc4
+DATA constants<>+13040(SB)/8, $0xbfd4d0eeb4a8ccc4
+DATA constants<>+13048(SB)/8, $0xbfd4d0eeb4a8ccc4
+DATA constants<>+13056(SB)/8, $0x3fb3e37d6431392b
+DATA constants<>+13064(SB)/8, $0x3fb3e37d6431392b
+DATA constants<>+13072(SB)/8, $0x3fb3e37d6431392b
+DATA constants<>+13080(SB)/8, $0x3fb3e37d6431392b
+DATA constants<>+13088(SB)/8, $0x3fb3e37d6431392b
+DATA constants<>+13096(SB)/8, $0x3fb3e37d6431392b
+DATA constants<>+13104(SB)/8, $0x3fb3e37d6431392b
+DATA constants<>+13112(SB)/8, $0x3fb3e37d6431392b
+DATA constants<>+13120(SB)/8, $0xbf95681e502a55fa
+DATA constants<>+13128(SB)/8, $0xbf95681e502a55fa
+DATA constants<>+13136(SB)/8, $0xbf95681e502a55fa
+DATA constants<>+13144(SB)/8, $0xbf95681e502a55fa
+DATA constants<>+13152(SB)/8, $0xbf95681e502a55fa
+DATA constants<>+13160(SB)/8, $0xbf95681e502a55fa
+DATA constants<>+13168(SB)/8, $0xbf95681e502a55fa
+DATA constants<>+13176(SB)/8, $0xbf95681e502a55fa
+DATA constants<>+13184(SB)/8, $0x3f7f0378ddf53b54
+DATA constants<>+13192(SB)/8, $0x3f7f0378ddf53b54
+DATA constants<>+13200(SB)/8, $0x3f7f0378ddf53b54
+DATA constants<>+13208(SB)/8, $0x3f7f0378ddf53b54
+DATA constants<>+13216(SB)/8, $0x3f7f0378ddf53b54
+DATA constants<>+13224(SB)/8, $0x3f7f0378ddf53b54
+DATA constants<>+13232(SB)/8, $0x3f7f0378ddf53b54
+DATA constants<>+13240(SB)/8, $0x3f7f0378ddf53b54
+DATA constants<>+13248(SB)/8, $0xbf711102b3b547a3
+DATA constants<>+13256(SB)/8, $0xbf711102b3b547a3
+DATA constants<>+13264(SB)/8, $0xbf711102b3b547a3
+DATA constants<>+13272(SB)/8, $0xbf711102b3b547a3
+DATA constants<>+13280(SB)/8, $0xbf711102b3b547a3
+DATA constants<>+13288(SB)/8, $0xbf711102b3b547a3
+DATA constants<>+13296(SB)/8, $0xbf711102b3b547a3
+DATA constants<>+13304(SB)/8, $0xbf711102b3b547a3
+DATA constants<>+13312(SB)/8, $0x3f704103f703324f
+DATA constants<>+13320(SB)/8, $0x3f704103f703324f
+DATA constants<>+13328(SB)/8, $0x3f704103f703324f
+DATA constants<>+13336(SB)/8, $0x3f704103f703324f
+DATA constants<>+13344(SB)/8, $0x3f704103f703324f
+DATA constants<>+13352(SB)/8, $0x3f704103f703324f
+DATA constants<>+13360(SB)/8, $0x3f704103f703324f
+DATA constants<>+13368(SB)/8, $0x3f704103f703324f
+DATA constants<>+13376(SB)/8, $0xbf81111111084411
+DATA constants<>+13384(SB)/8, $0xbf81111111084411
+DATA constants<>+13392(SB)/8, $0xbf81111111084411
+DATA constants<>+13400(SB)/8, $0xbf81111111084411
+DATA constants<>+13408(SB)/8, $0xbf81111111084411
+DATA constants<>+13416(SB)/8, $0xbf81111111084411
+DATA constants<>+13424(SB)/8, $0xbf81111111084411
+DATA constants<>+13432(SB)/8, $0xbf81111111084411
+DATA constants<>+13440(SB)/8, $0x3fb5555555555534
+DATA constants<>+13448(SB)/8, $0x3fb5555555555534
+DATA constants<>+13456(SB)/8, $0x3fb5555555555534
+DATA constants<>+13464(SB)/8, $0x3fb5555555555534
+DATA constants<>+13472(SB)/8, $0x3fb5555555555534
+DATA constants<>+13480(SB)/8, $0x3fb5555555555534
+DATA constants<>+13488(SB)/8, $0x3fb5555555555534
+DATA constants<>+13496(SB)/8, $0x3fb5555555555534
+DATA constants<>+13504(SB)/8, $0xbe35e85b2d6eb610
+DATA constants<>+13512(SB)/8, $0xbe35e85b2d6eb610
+DATA constants<>+13520(SB)/8, $0xbe35e85b2d6eb610
+DATA constants<>+13528(SB)/8, $0xbe35e85b2d6eb610
+DATA constants<>+13536(SB)/8, $0xbe35e85b2d6eb610
+DATA constants<>+13544(SB)/8, $0xbe35e85b2d6eb610
+DATA constants<>+13552(SB)/8, $0xbe35e85b2d6eb610
+DATA constants<>+13560(SB)/8, $0xbe35e85b2d6eb610
+DATA constants<>+13568(SB)/8, $0x3e45e85bd733bf32
+DATA constants<>+13576(SB)/8, $0x3e45e85bd733bf32
+DATA constants<>+13584(SB)/8, $0x3e45e85bd733bf32
+DATA constants<>+13592(SB)/8, $0x3e45e85bd733bf32
+DATA constants<>+13600(SB)/8, $0x3e45e85bd733bf32
+DATA constants<>+13608(SB)/8, $0x3e45e85bd733bf32
+DATA constants<>+13616(SB)/8, $0x3e45e85bd733bf32
+DATA constants<>+13624(SB)/8, $0x3e45e85bd733bf32
+DATA constants<>+13632(SB)/8, $0x3e532b4e1f5089e7
+DATA constants<>+13640(SB)/8, $0x3e532b4e1f5089e7
+DATA constants<>+13648(SB)/8, $0x3e532b4e1f5089e7
+DATA constants<>+13656(SB)/8, $0x3e532b4e1f5089e7
+DATA constants<>+13664(SB)/8, $0x3e532b4e1f5089e7
+DATA constants<>+13672(SB)/8, $0x3e532b4e1f5089e7
+DATA constants<>+13680(SB)/8, $0x3e532b4e1f5089e7
+DATA constants<>+13688(SB)/8, $0x3e532b4e1f5089e7
+DATA constants<>+13696(SB)/8, $0xbe632b4ddf998a50
+DATA constants<>+13704(SB)/8, $0xbe632b4ddf998a50
+DATA constants<>+13712(SB)/8, $0xbe632b4ddf998a50
+DATA constants<>+13720(SB)/8, $0xbe632b4ddf998a50
+DATA constants<>+13728(SB)/8, $0xbe632b4ddf998a50
+DATA constants<>+13736(SB)/8, $0xbe632b4ddf998a50
+DATA constants<>+13744(SB)/8, $0xbe632b4ddf998a50
+DATA constants<>+13752(SB)/8, $0xbe632b4ddf998a50
+DATA constants<>+13760(SB)/8, $0xbe6efa957dc22aaf
+DATA constants<>+13768(SB)/8, $0xbe6efa957dc22aaf
+DATA constants<>+13776(SB)/8, $0xbe6efa957dc22aaf
+DATA constants<>+13784(SB)/8, $0xbe6efa957dc22aaf
+DATA constants<>+13792(SB)/8, $0xbe6efa957dc22aaf
+DATA constants<>+13800(SB)/8, $0xbe6efa957dc22aaf
+DATA constants<>+13808(SB)/8, $0xbe6efa957dc22aaf
+DATA constants<>+13816(SB)/8, $0xbe6efa957dc22aaf
+DATA constants<>+13824(SB)/8, $0x3e7efa98b5daf9bb
+DATA constants<>+13832(SB)/8, $0x3e7efa98b5daf9bb
+DATA constants<>+13840(SB)/8, $0x3e7efa98b5daf9bb
+DATA constants<>+13848(SB)/8, $0x3e7efa98b5daf9bb
+DATA constants<>+13856(SB)/8, $0x3e7efa98b5daf9bb
+DATA constants<>+13864(SB)/8, $0x3e7efa98b5daf9bb
+DATA constants<>+13872(SB)/8, $0x3e7efa98b5daf9bb
+DATA constants<>+13880(SB)/8, $0x3e7efa98b5daf9bb
+DATA constants<>+13888(SB)/8, $0x3e5e4ae934673553
+DATA constants<>+13896(SB)/8, $0x3e5e4ae934673553
+DATA constants<>+13904(SB)/8, $0x3e5e4ae934673553
+DATA constants<>+13912(SB)/8, $0x3e5e4ae934673553
+DATA constants<>+13920(SB)/8, $0x3e5e4ae934673553
+DATA constants<>+13928(SB)/8, $0x3e5e4ae934673553
+DATA constants<>+13936(SB)/8, $0x3e5e4ae934673553
+DATA constants<>+13944(SB)/8, $0x3e5e4ae934673553
+DATA constants<>+13952(SB)/8, $0xbe6e4ab7a5a224e9
+DATA constants<>+13960(SB)/8, $0xbe6e4ab7a5a224e9
+DATA constants<>+13968(SB)/8, $0xbe6e4ab7a5a224e9
+DATA constants<>+13976(SB)/8, $0xbe6e4ab7a5a224e9
+DATA constants<>+13984(SB)/8, $0xbe6e4ab7a5a224e9
+DATA constants<>+13992(SB)/8, $0xbe6e4ab7a5a224e9
+DATA constants<>+14000(SB)/8, $0xbe6e4ab7a5a224e9
+DATA constants<>+14008(SB)/8, $0xbe6e4ab7a5a224e9
+DATA constants<>+14016(SB)/8, $0xbe8efc5fdb485822
+DATA constants<>+14024(SB)/8, $0xbe8efc5fdb485822
+DATA constants<>+14032(SB)/8, $0xbe8efc5fdb485822
+DATA constants<>+14040(SB)/8, $0xbe8efc5fdb485822
+DATA constants<>+14048(SB)/8, $0xbe8efc5fdb485822
+DATA constants<>+14056(SB)/8, $0xbe8efc5fdb485822
+DATA constants<>+14064(SB)/8, $0xbe8efc5fdb485822
+DATA constants<>+14072(SB)/8, $0xbe8efc5fdb485822
+DATA constants<>+14080(SB)/8, $0x3e9efc9911beaaec
+DATA constants<>+14088(SB)/8, $0x3e9efc9911beaaec
+DATA constants<>+14096(SB)/8, $0x3e9efc9911beaaec
+DATA constants<>+14104(SB)/8, $0x3e9efc9911beaaec
+DATA constants<>+14112(SB)/8, $0x3e9efc9911beaaec
+DATA constants<>+14120(SB)/8, $0x3e9efc9911beaaec
+DATA constants<>+14128(SB)/8, $0x3e9efc9911beaaec
+DATA constants<>+14136(SB)/8, $0x3e9efc9911beaaec
+DATA constants<>+14144(SB)/8, $0xbea454eb2c8606db
+DATA constants<>+14152(SB)/8, $0xbea454eb2c8606db
+DATA constants<>+14160(SB)/8, $0xbea454eb2c8606db
+DATA constants<>+14168(SB)/8, $0xbea454eb2c8606db
+DATA constants<>+14176(SB)/8, $0xbea454eb2c8606db
+DATA constants<>+14184(SB)/8, $0xbea454eb2c8606db
+DATA constants<>+14192(SB)/8, $0xbea454eb2c8606db
+DATA constants<>+14200(SB)/8, $0xbea454eb2c8606db
+DATA constants<>+14208(SB)/8, $0x3eb4556bd683ac5e
+DATA constants<>+14216(SB)/8, $0x3eb4556bd683ac5e
+DATA constants<>+14224(SB)/8, $0x3eb4556bd683ac5e
+DATA constants<>+14232(SB)/8, $0x3eb4556bd683ac5e
+DATA constants<>+14240(SB)/8, $0x3eb4556bd683ac5e
+DATA constants<>+14248(SB)/8, $0x3eb4556bd683ac5e
+DATA constants<>+14256(SB)/8, $0x3eb4556bd683ac5e
+DATA constants<>+14264(SB)/8, $0x3eb4556bd683ac5e
+DATA constants<>+14272(SB)/8, $0xbec6181bfa5b3882
+DATA constants<>+14280(SB)/8, $0xbec6181bfa5b3882
+DATA constants<>+14288(SB)/8, $0xbec6181bfa5b3882
+DATA constants<>+14296(SB)/8, $0xbec6181bfa5b3882
+DATA constants<>+14304(SB)/8, $0xbec6181bfa5b3882
+DATA constants<>+14312(SB)/8, $0xbec6181bfa5b3882
+DATA constants<>+14320(SB)/8, $0xbec6181bfa5b3882
+DATA constants<>+14328(SB)/8, $0xbec6181bfa5b3882
+DATA constants<>+14336(SB)/8, $0x3ed6193e91a427bc
+DATA constants<>+14344(SB)/8, $0x3ed6193e91a427bc
+DATA constants<>+14352(SB)/8, $0x3ed6193e91a427bc
+DATA constants<>+14360(SB)/8, $0x3ed6193e91a427bc
+DATA constants<>+14368(SB)/8, $0x3ed6193e91a427bc
+DATA constants<>+14376(SB)/8, $0x3ed6193e91a427bc
+DATA constants<>+14384(SB)/8, $0x3ed6193e91a427bc
+DATA constants<>+14392(SB)/8, $0x3ed6193e91a427bc
+DATA constants<>+14400(SB)/8, $0xbee5e5813a66b869
+DATA constants<>+14408(SB)/8, $0xbee5e5813a66b869
+DATA constants<>+14416(SB)/8, $0xbee5e5813a66b869
+DATA constants<>+14424(SB)/8, $0xbee5e5813a66b869
+DATA constants<>+14432(SB)/8, $0xbee5e5813a66b869
+DATA constants<>+14440(SB)/8, $0xbee5e5813a66b869
+DATA constants<>+14448(SB)/8, $0xbee5e5813a66b869
+DATA constants<>+14456(SB)/8, $0xbee5e5813a66b869
+DATA constants<>+14464(SB)/8, $0x3ef5e8134df34222
+DATA constants<>+14472(SB)/8, $0x3ef5e8134df34222
+DATA constants<>+14480(SB)/8, $0x3ef5e8134df34222
+DATA constants<>+14488(SB)/8, $0x3ef5e8134df34222
+DATA constants<>+14496(SB)/8, $0x3ef5e8134df34222
+DATA constants<>+14504(SB)/8, $0x3ef5e8134df34222
+DATA constants<>+14512(SB)/8, $0x3ef5e8134df34222
+DATA constants<>+14520(SB)/8, $0x3ef5e8134df34222
+DATA constants<>+14528(SB)/8, $0xbf05f0817db8ceb0
+DATA constants<>+14536(SB)/8, $0xbf05f0817db8ceb0
+DATA constants<>+14544(SB)/8, $0xbf05f0817db8ceb0
+DATA constants<>+14552(SB)/8, $0xbf05f0817db8ceb0
+DATA constants<>+14560(SB)/8, $0xbf05f0817db8ceb0
+DATA constants<>+14568(SB)/8, $0xbf05f0817db8ceb0
+DATA constants<>+14576(SB)/8, $0xbf05f0817db8ceb0
+DATA constants<>+14584(SB)/8, $0xbf05f0817db8ceb0
+DATA constants<>+14592(SB)/8, $0x3f15f65bb1232407
+DATA constants<>+14600(SB)/8, $0x3f15f65bb1232407
+DATA constants<>+14608(SB)/8, $0x3f15f65bb1232407
+DATA constants<>+14616(SB)/8, $0x3f15f65bb1232407
+DATA constants<>+14624(SB)/8, $0x3f15f65bb1232407
+DATA constants<>+14632(SB)/8, $0x3f15f65bb1232407
+DATA constants<>+14640(SB)/8, $0x3f15f65bb1232407
+DATA constants<>+14648(SB)/8, $0x3f15f65bb1232407
+DATA constants<>+14656(SB)/8, $0xbf25fef17b5706cf
+DATA constants<>+14664(SB)/8, $0xbf25fef17b5706cf
+DATA constants<>+14672(SB)/8, $0xbf25fef17b5706cf
+DATA constants<>+14680(SB)/8, $0xbf25fef17b5706cf
+DATA constants<>+14688(SB)/8, $0xbf25fef17b5706cf
+DATA constants<>+14696(SB)/8, $0xbf25fef17b5706cf
+DATA constants<>+14704(SB)/8, $0xbf25fef17b5706cf
+DATA constants<>+14712(SB)/8, $0xbf25fef17b5706cf
+DATA constants<>+14720(SB)/8, $0x3f360c660d83e804
+DATA constants<>+14728(SB)/8, $0x3f360c660d83e804
+DATA constants<>+14736(SB)/8, $0x3f360c660d83e804
+DATA constants<>+14744(SB)/8, $0x3f360c660d83e804
+DATA constants<>+14752(SB)/8, $0x3f360c660d83e804
+DATA constants<>+14760(SB)/8, $0x3f360c660d83e804
+DATA constants<>+14768(SB)/8, $0x3f360c660d83e804
+DATA constants<>+14776(SB)/8, $0x3f360c660d83e804
+DATA constants<>+14784(SB)/8, $0xbf4620f06b3e5d14
+DATA constants<>+14792(SB)/8, $0xbf4620f06b3e5d14
+DATA constants<>+14800(SB)/8, $0xbf4620f06b3e5d14
+DATA constants<>+14808(SB)/8, $0xbf4620f06b3e5d14
+DATA constants<>+14816(SB)/8, $0xbf4620f06b3e5d14
+DATA constants<>+14824(SB)/8, $0xbf4620f06b3e5d14
+DATA constants<>+14832(SB)/8, $0xbf4620f06b3e5d14
+DATA constants<>+14840(SB)/8, $0xbf4620f06b3e5d14
+DATA constants<>+14848(SB)/8, $0x3f564076129f23e4
+DATA constants<>+14856(SB)/8, $0x3f564076129f23e4
+DATA constants<>+14864(SB)/8, $0x3f564076129f23e4
+DATA constants<>+14872(SB)/8, $0x3f564076129f23e4
+DATA constants<>+14880(SB)/8, $0x3f564076129f23e4
+DATA constants<>+14888(SB)/8, $0x3f564076129f23e4
+DATA constants<>+14896(SB)/8, $0x3f564076129f23e4
+DATA constants<>+14904(SB)/8, $0x3f564076129f23e4
+DATA constants<>+14912(SB)/8, $0xbf66714cfe05e6f7
+DATA constants<>+14920(SB)/8, $0xbf66714cfe05e6f7
+DATA constants<>+14928(SB)/8, $0xbf66714cfe05e6f7
+DATA constants<>+14936(SB)/8, $0xbf66714cfe05e6f7
+DATA constants<>+14944(SB)/8, $0xbf66714cfe05e6f7
+DATA constants<>+14952(SB)/8, $0xbf66714cfe05e6f7
+DATA constants<>+14960(SB)/8, $0xbf66714cfe05e6f7
+DATA constants<>+14968(SB)/8, $0xbf66714cfe05e6f7
+DATA constants<>+14976(SB)/8, $0x3f76bdf5e15c49cf
+DATA constants<>+14984(SB)/8, $0x3f76bdf5e15c49cf
+DATA constants<>+14992(SB)/8, $0x3f76bdf5e15c49cf
+DATA constants<>+15000(SB)/8, $0x3f76bdf5e15c49cf
+DATA constants<>+15008(SB)/8, $0x3f76bdf5e15c49cf
+DATA constants<>+15016(SB)/8, $0x3f76bdf5e15c49cf
+DATA constants<>+15024(SB)/8, $0x3f76bdf5e15c49cf
+DATA constants<>+15032(SB)/8, $0x3f76bdf5e15c49cf
+DATA constants<>+15040(SB)/8, $0xbf87389aa8092789
+DATA constants<>+15048(SB)/8, $0xbf87389aa8092789
+DATA constants<>+15056(SB)/8, $0xbf87389aa8092789
+DATA constants<>+15064(SB)/8, $0xbf87389aa8092789
+DATA constants<>+15072(SB)/8, $0xbf87389aa8092789
+DATA constants<>+15080(SB)/8, $0xbf87389aa8092789
+DATA constants<>+15088(SB)/8, $0xbf87389aa8092789
+DATA constants<>+15096(SB)/8, $0xbf87389aa8092789
+DATA constants<>+15104(SB)/8, $0x3f9802924f9b0c3b
+DATA constants<>+15112(SB)/8, $0x3f9802924f9b0c3b
+DATA constants<>+15120(SB)/8, $0x3f9802924f9b0c3b
+DATA constants<>+15128(SB)/8, $0x3f9802924f9b0c3b
+DATA constants<>+15136(SB)/8, $0x3f9802924f9b0c3b
+DATA constants<>+15144(SB)/8, $0x3f9802924f9b0c3b
+DATA constants<>+15152(SB)/8, $0x3f9802924f9b0c3b
+DATA constants<>+15160(SB)/8, $0x3f9802924f9b0c3b
+DATA constants<>+15168(SB)/8, $0xbfa95ec0c3ba95dd
+DATA constants<>+15176(SB)/8, $0xbfa95ec0c3ba95dd
+DATA constants<>+15184(SB)/8, $0xbfa95ec0c3ba95dd
+DATA constants<>+15192(SB)/8, $0xbfa95ec0c3ba95dd
+DATA constants<>+15200(SB)/8, $0xbfa95ec0c3ba95dd
+DATA constants<>+15208(SB)/8, $0xbfa95ec0c3ba95dd
+DATA constants<>+15216(SB)/8, $0xbfa95ec0c3ba95dd
+DATA constants<>+15224(SB)/8, $0xbfa95ec0c3ba95dd
+DATA constants<>+15232(SB)/8, $0x3fbbe76b26db7fca
+DATA constants<>+15240(SB)/8, $0x3fbbe76b26db7fca
+DATA constants<>+15248(SB)/8, $0x3fbbe76b26db7fca
+DATA constants<>+15256(SB)/8, $0x3fbbe76b26db7fca
+DATA constants<>+15264(SB)/8, $0x3fbbe76b26db7fca
+DATA constants<>+15272(SB)/8, $0x3fbbe76b26db7fca
+DATA constants<>+15280(SB)/8, $0x3fbbe76b26db7fca
+DATA constants<>+15288(SB)/8, $0x3fbbe76b26db7fca
+DATA constants<>+15296(SB)/8, $0xbfd0aff270ca07a7
+DATA constants<>+15304(SB)/8, $0xbfd0aff270ca07a7
+DATA constants<>+15312(SB)/8, $0xbfd0aff270ca07a7
+DATA constants<>+15320(SB)/8, $0xbfd0aff270ca07a7
+DATA constants<>+15328(SB)/8, $0xbfd0aff270ca07a7
+DATA constants<>+15336(SB)/8, $0xbfd0aff270ca07a7
+DATA constants<>+15344(SB)/8, $0xbfd0aff270ca07a7
+DATA constants<>+15352(SB)/8, $0xbfd0aff270ca07a7
+DATA constants<>+15360(SB)/8, $0x3fe9213d46736ba4
+DATA constants<>+15368(SB)/8, $0x3fe9213d46736ba4
+DATA constants<>+15376(SB)/8, $0x3fe9213d46736ba4
+DATA constants<>+15384(SB)/8, $0x3fe9213d46736ba4
+DATA constants<>+15392(SB)/8, $0x3fe9213d46736ba4
+DATA constants<>+15400(SB)/8, $0x3fe9213d46736ba4
+DATA constants<>+15408(SB)/8, $0x3fe9213d46736ba4
+DATA constants<>+15416(SB)/8, $0x3fe9213d46736ba4
+DATA constants<>+15424(SB)/8, $0xbfe13a4f39528381
+DATA constants<>+15432(SB)/8, $0xbfe13a4f39528381
+DATA constants<>+15440(SB)/8, $0xbfe13a4f39528381
+DATA constants<>+15448(SB)/8, $0xbfe13a4f39528381
+DATA constants<>+15456(SB)/8, $0xbfe13a4f39528381
+DATA constants<>+15464(SB)/8, $0xbfe13a4f39528381
+DATA constants<>+15472(SB)/8, $0xbfe13a4f39528381
+DATA constants<>+15480(SB)/8, $0xbfe13a4f39528381
+DATA constants<>+15488(SB)/8, $0xbc71e563779a1f5b
+DATA constants<>+15496(SB)/8, $0xbc71e563779a1f5b
+DATA constants<>+15504(SB)/8, $0xbc71e563779a1f5b
+DATA constants<>+15512(SB)/8, $0xbc71e563779a1f5b
+DATA constants<>+15520(SB)/8, $0xbc71e563779a1f5b
+DATA constants<>+15528(SB)/8, $0xbc71e563779a1f5b
+DATA constants<>+15536(SB)/8, $0xbc71e563779a1f5b
+DATA constants<>+15544(SB)/8, $0xbc71e563779a1f5b
+DATA constants<>+15552(SB)/8, $0xbe82084dd432a1be
+DATA constants<>+15560(SB)/8, $0xbe82084dd432a1be
+DATA constants<>+15568(SB)/8, $0xbe82084dd432a1be
+DATA constants<>+15576(SB)/8, $0xbe82084dd432a1be
+DATA constants<>+15584(SB)/8, $0xbe82084dd432a1be
+DATA constants<>+15592(SB)/8, $0xbe82084dd432a1be
+DATA constants<>+15600(SB)/8, $0xbe82084dd432a1be
+DATA constants<>+15608(SB)/8, $0xbe82084dd432a1be
+DATA constants<>+15616(SB)/8, $0x3ed209de0f1701fd
+DATA constants<>+15624(SB)/8, $0x3ed209de0f1701fd
+DATA constants<>+15632(SB)/8, $0x3ed209de0f1701fd
+DATA constants<>+15640(SB)/8, $0x3ed209de0f1701fd
+DATA constants<>+15648(SB)/8, $0x3ed209de0f1701fd
+DATA constants<>+15656(SB)/8, $0x3ed209de0f1701fd
+DATA constants<>+15664(SB)/8, $0x3ed209de0f1701fd
+DATA constants<>+15672(SB)/8, $0x3ed209de0f1701fd
+DATA constants<>+15680(SB)/8, $0xbf1b6e1921f719a3
+DATA constants<>+15688(SB)/8, $0xbf1b6e1921f719a3
+DATA constants<>+15696(SB)/8, $0xbf1b6e1921f719a3
+DATA constants<>+15704(SB)/8, $0xbf1b6e1921f719a3
+DATA constants<>+15712(SB)/8, $0xbf1b6e1921f719a3
+DATA constants<>+15720(SB)/8, $0xbf1b6e1921f719a3
+DATA constants<>+15728(SB)/8, $0xbf1b6e1921f719a3
+DATA constants<>+15736(SB)/8, $0xbf1b6e1921f719a3
+DATA constants<>+15744(SB)/8, $0x3f5f9d3881e49dfd
+DATA constants<>+15752(SB)/8, $0x3f5f9d3881e49dfd
+DATA constants<>+15760(SB)/8, $0x3f5f9d3881e49dfd
+DATA constants<>+15768(SB)/8, $0x3f5f9d3881e49dfd
+DATA constants<>+15776(SB)/8, $0x3f5f9d3881e49dfd
+DATA constants<>+15784(SB)/8, $0x3f5f9d3881e49dfd
+DATA constants<>+15792(SB)/8, $0x3f5f9d3881e49dfd
+DATA constants<>+15800(SB)/8, $0x3f5f9d3881e49dfd
+DATA constants<>+15808(SB)/8, $0xbf9a6d1f29e543bc
+DATA constants<>+15816(SB)/8, $0xbf9a6d1f29e543bc
+DATA constants<>+15824(SB)/8, $0xbf9a6d1f29e543bc
+DATA constants<>+15832(SB)/8, $0xbf9a6d1f29e543bc
+DATA constants<>+15840(SB)/8, $0xbf9a6d1f29e543bc
+DATA constants<>+15848(SB)/8, $0xbf9a6d1f29e543bc
+DATA constants<>+15856(SB)/8, $0xbf9a6d1f29e543bc
+DATA constants<>+15864(SB)/8, $0xbf9a6d1f29e543bc
+DATA constants<>+15872(SB)/8, $0x3fce1f5068913c52
+DATA constants<>+15880(SB)/8, $0x3fce1f5068913c52
+DATA constants<>+15888(SB)/8, $0x3fce1f5068913c52
+DATA constants<>+15896(SB)/8, $0x3fce1f5068913c52
+DATA constants<>+15904(SB)/8, $0x3fce1f5068913c52
+DATA constants<>+15912(SB)/8, $0x3fce1f5068913c52
+DATA constants<>+15920(SB)/8, $0x3fce1f5068913c52
+DATA constants<>+15928(SB)/8, $0x3fce1f5068913c52
+DATA constants<>+15936(SB)/8, $0xbff55d3c7e3cbf5e
+DATA constants<>+15944(SB)/8, $0xbff55d3c7e3cbf5e
+DATA constants<>+15952(SB)/8, $0xbff55d3c7e3cbf5e
+DATA constants<>+15960(SB)/8, $0xbff55d3c7e3cbf5e
+DATA constants<>+15968(SB)/8, $0xbff55d3c7e3cbf5e
+DATA constants<>+15976(SB)/8, $0xbff55d3c7e3cbf5e
+DATA constants<>+15984(SB)/8, $0xbff55d3c7e3cbf5e
+DATA constants<>+15992(SB)/8, $0xbff55d3c7e3cbf5e
+DATA constants<>+16000(SB)/8, $0x40103c1f081b5ac3
+DATA constants<>+16008(SB)/8, $0x40103c1f081b5ac3
+DATA constants<>+16016(SB)/8, $0x40103c1f081b5ac3
+DATA constants<>+16024(SB)/8, $0x40103c1f081b5ac3
+DATA constants<>+16032(SB)/8, $0x40103c1f081b5ac3
+DATA constants<>+16040(SB)/8, $0x40103c1f081b5ac3
+DATA constants<>+16048(SB)/8, $0x40103c1f081b5ac3
+DATA constants<>+16056(SB)/8, $0x40103c1f081b5ac3
+DATA constants<>+16064(SB)/8, $0xc013bd3cc9be45de
+DATA constants<>+16072(SB)/8, $0xc013bd3cc9be45de
+DATA constants<>+16080(SB)/8, $0xc013bd3cc9be45de
+DATA constants<>+16088(SB)/8, $0xc013bd3cc9be45de
+DATA constants<>+16096(SB)/8, $0xc013bd3cc9be45de
+DATA constants<>+16104(SB)/8, $0xc013bd3cc9be45de
+DATA constants<>+16112(SB)/8, $0xc013bd3cc9be45de
+DATA constants<>+16120(SB)/8, $0xc013bd3cc9be45de
+DATA constants<>+16128(SB)/4, $0x80000000
+DATA constants<>+16132(SB)/4, $0x80000000
+DATA constants<>+16136(SB)/4, $0x80000000
+DATA constants<>+16140(SB)/4, $0x80000000
+DATA constants<>+16144(SB)/4, $0x80000000
+DATA constants<>+16148(SB)/4, $0x80000000
+DATA constants<>+16152(SB)/4, $0x80000000
+DATA constants<>+16156(SB)/4, $0x80000000
+DATA constants<>+16160(SB)/4, $0x80000000
+DATA constants<>+16164(SB)/4, $0x80000000
+DATA constants<>+16168(SB)/4, $0x80000000
+DATA constants<>+16172(SB)/4, $0x80000000
+DATA constants<>+16176(SB)/4, $0x80000000
+DATA constants<>+16180(SB)/4, $0x80000000
+DATA constants<>+16184(SB)/4, $0x80000000
+DATA constants<>+16188(SB)/4, $0x80000000
+DATA constants<>+16192(SB)/4, $0x0000ffff
+DATA constants<>+16196(SB)/4, $0x0000ffff
+DATA constants<>+16200(SB)/4, $0x0000ffff
+DATA constants<>+16204(SB)/4, $0x0000ffff
+DATA constants<>+16208(SB)/4, $0x0000ffff
+DATA constants<>+16212(SB)/4, $0x0000ffff
+DATA constants<>+16216(SB)/4, $0x0000ffff
+DATA constants<>+16220(SB)/4, $0x0000ffff
+DATA constants<>+16224(SB)/4, $0x0000ffff
+DATA constants<>+16228(SB)/4, $0x0000ffff
+DATA constants<>+16232(SB)/4, $0x0000ffff
+DATA constants<>+16236(SB)/4, $0x0000ffff
+DATA constants<>+16240(SB)/4, $0x0000ffff
+DATA constants<>+16244(SB)/4, $0x0000ffff
+DATA constants<>+16248(SB)/4, $0x0000ffff
+DATA constants<>+16252(SB)/4, $0x0000ffff
+DATA constants<>+16256(SB)/8, $0x3ef0000000000000
+DATA constants<>+16264(SB)/8, $0x3ef0000000000000
+DATA constants<>+16272(SB)/8, $0x3ef0000000000000
+DATA constants<>+16280(SB)/8, $0x3ef0000000000000
+DATA constants<>+16288(SB)/8, $0x3ef0000000000000
+DATA constants<>+16296(SB)/8, $0x3ef0000000000000
+DATA constants<>+16304(SB)/8, $0x3ef0000000000000
+DATA constants<>+16312(SB)/8, $0x3ef0000000000000
+DATA constants<>+16320(SB)/8, $0x3df0000000000000
+DATA constants<>+16328(SB)/8, $0x3df0000000000000
+DATA constants<>+16336(SB)/8, $0x3df0000000000000
+DATA constants<>+16344(SB)/8, $0x3df0000000000000
+DATA constants<>+16352(SB)/8, $0x3df0000000000000
+DATA constants<>+16360(SB)/8, $0x3df0000000000000
+DATA constants<>+16368(SB)/8, $0x3df0000000000000
+DATA constants<>+16376(SB)/8, $0x3df0000000000000
+DATA constants<>+16384(SB)/8, $0x3de0000000000000
+DATA constants<>+16392(SB)/8, $0x3de0000000000000
+DATA constants<>+16400(SB)/8, $0x3de0000000000000
+DATA constants<>+16408(SB)/8, $0x3de0000000000000
+DATA constants<>+16416(SB)/8, $0x3de0000000000000
+DATA constants<>+16424(SB)/8, $0x3de0000000000000
+DATA constants<>+16432(SB)/8, $0x3de0000000000000
+DATA constants<>+16440(SB)/8, $0x3de0000000000000
+DATA constants<>+16448(SB)/8, $0x40a39a296f7d925e
+DATA constants<>+16456(SB)/8, $0x40a39a296f7d925e
+DATA constants<>+16464(SB)/8, $0x40a39a296f7d925e
+DATA constants<>+16472(SB)/8, $0x40a39a296f7d925e
+DATA constants<>+16480(SB)/8, $0x40a39a296f7d925e
+DATA constants<>+16488(SB)/8, $0x40a39a296f7d925e
+DATA constants<>+16496(SB)/8, $0x40a39a296f7d925e
+DATA constants<>+16504(SB)/8, $0x40a39a296f7d925e
+DATA constants<>+16512(SB)/8, $0x40e052d26b2e45e4
+DATA constants<>+16520(SB)/8, $0x40e052d26b2e45e4
+DATA constants<>+16528(SB)/8, $0x40e052d26b2e45e4
+DATA constants<>+16536(SB)/8, $0x40e052d26b2e45e4
+DATA constants<>+16544(SB)/8, $0x40e052d26b2e45e4
+DATA constants<>+16552(SB)/8, $0x40e052d26b2e45e4
+DATA constants<>+16560(SB)/8, $0x40e052d26b2e45e4
+DATA constants<>+16568(SB)/8, $0x40e052d26b2e45e4
+DATA constants<>+16576(SB)/8, $0x40f06c1c55b78f20
+DATA constants<>+16584(SB)/8, $0x40f06c1c55b78f20
+DATA constants<>+16592(SB)/8, $0x40f06c1c55b78f20
+DATA constants<>+16600(SB)/8, $0x40f06c1c55b78f20
+DATA constants<>+16608(SB)/8, $0x40f06c1c55b78f20
+DATA constants<>+16616(SB)/8, $0x40f06c1c55b78f20
+DATA constants<>+16624(SB)/8, $0x40f06c1c55b78f20
+DATA constants<>+16632(SB)/8, $0x40f06c1c55b78f20
+DATA constants<>+16640(SB)/8, $0x40e66c3e869b752a
+DATA constants<>+16648(SB)/8, $0x40e66c3e869b752a
+DATA constants<>+16656(SB)/8, $0x40e66c3e869b752a
+DATA constants<>+16664(SB)/8, $0x40e66c3e869b752a
+DATA constants<>+16672(SB)/8, $0x40e66c3e869b752a
+DATA constants<>+16680(SB)/8, $0x40e66c3e869b752a
+DATA constants<>+16688(SB)/8, $0x40e66c3e869b752a
+DATA constants<>+16696(SB)/8, $0x40e66c3e869b752a
+DATA constants<>+16704(SB)/8, $0x40cad1d8cd4ee71d
+DATA constants<>+16712(SB)/8, $0x40cad1d8cd4ee71d
+DATA constants<>+16720(SB)/8, $0x40cad1d8cd4ee71d
+DATA constants<>+16728(SB)/8, $0x40cad1d8cd4ee71d
+DATA constants<>+16736(SB)/8, $0x40cad1d8cd4ee71d
+DATA constants<>+16744(SB)/8, $0x40cad1d8cd4ee71d
+DATA constants<>+16752(SB)/8, $0x40cad1d8cd4ee71d
+DATA constants<>+16760(SB)/8, $0x40cad1d8cd4ee71d
+DATA constants<>+16768(SB)/8, $0x409ece5d2213c0cc
+DATA constants<>+16776(SB)/8, $0x409ece5d2213c0cc
+DATA constants<>+16784(SB)/8, $0x409ece5d2213c0cc
+DATA constants<>+16792(SB)/8, $0x409ece5d2213c0cc
+DATA constants<>+16800(SB)/8, $0x409ece5d2213c0cc
+DATA constants<>+16808(SB)/8, $0x409ece5d2213c0cc
+DATA constants<>+16816(SB)/8, $0x409ece5d2213c0cc
+DATA constants<>+16824(SB)/8, $0x409ece5d2213c0cc
+DATA constants<>+16832(SB)/8, $0x4060a4888b1a436e
+DATA constants<>+16840(SB)/8, $0x4060a4888b1a436e
+DATA constants<>+16848(SB)/8, $0x4060a4888b1a436e
+DATA constants<>+16856(SB)/8, $0x4060a4888b1a436e
+DATA constants<>+16864(SB)/8, $0x4060a4888b1a436e
+DATA constants<>+16872(SB)/8, $0x4060a4888b1a436e
+DATA constants<>+16880(SB)/8, $0x4060a4888b1a436e
+DATA constants<>+16888(SB)/8, $0x4060a4888b1a436e
+DATA constants<>+16896(SB)/8, $0x400b18d91e9eef75
+DATA constants<>+16904(SB)/8, $0x400b18d91e9eef75
+DATA constants<>+16912(SB)/8, $0x400b18d91e9eef75
+DATA constants<>+16920(SB)/8, $0x400b18d91e9eef75
+DATA constants<>+16928(SB)/8, $0x400b18d91e9eef75
+DATA constants<>+16936(SB)/8, $0x400b18d91e9eef75
+DATA constants<>+16944(SB)/8, $0x400b18d91e9eef75
+DATA constants<>+16952(SB)/8, $0x400b18d91e9eef75
+DATA constants<>+16960(SB)/8, $0x3e120d3f686439e4
+DATA constants<>+16968(SB)/8, $0x3e120d3f686439e4
+DATA constants<>+16976(SB)/8, $0x3e120d3f686439e4
+DATA constants<>+16984(SB)/8, $0x3e120d3f686439e4
+DATA constants<>+16992(SB)/8, $0x3e120d3f686439e4
+DATA constants<>+17000(SB)/8, $0x3e120d3f686439e4
+DATA constants<>+17008(SB)/8, $0x3e120d3f686439e4
+DATA constants<>+17016(SB)/8, $0x3e120d3f686439e4
+DATA constants<>+17024(SB)/8, $0x3f41f18cbfdf2728
+DATA constants<>+17032(SB)/8, $0x3f41f18cbfdf2728
+DATA constants<>+17040(SB)/8, $0x3f41f18cbfdf2728
+DATA constants<>+17048(SB)/8, $0x3f41f18cbfdf2728
+DATA constants<>+17056(SB)/8, $0x3f41f18cbfdf2728
+DATA constants<>+17064(SB)/8, $0x3f41f18cbfdf2728
+DATA constants<>+17072(SB)/8, $0x3f41f18cbfdf2728
+DATA constants<>+17080(SB)/8, $0x3f41f18cbfdf2728
+DATA constants<>+17088(SB)/8, $0x3f8f207a7eab17bf
+DATA constants<>+17096(SB)/8, $0x3f8f207a7eab17bf
+DATA constants<>+17104(SB)/8, $0x3f8f207a7eab17bf
+DATA constants<>+17112(SB)/8, $0x3f8f207a7eab17bf
+DATA constants<>+17120(SB)/8, $0x3f8f207a7eab17bf
+DATA constants<>+17128(SB)/8, $0x3f8f207a7eab17bf
+DATA constants<>+17136(SB)/8, $0x3f8f207a7eab17bf
+DATA constants<>+17144(SB)/8, $0x3f8f207a7eab17bf
+DATA constants<>+17152(SB)/8, $0x3fc2f5123394f040
+DATA constants<>+17160(SB)/8, $0x3fc2f5123394f040
+DATA constants<>+17168(SB)/8, $0x3fc2f5123394f040
+DATA constants<>+17176(SB)/8, $0x3fc2f5123394f040
+DATA constants<>+17184(SB)/8, $0x3fc2f5123394f040
+DATA constants<>+17192(SB)/8, $0x3fc2f5123394f040
+DATA constants<>+17200(SB)/8, $0x3fc2f5123394f040
+DATA constants<>+17208(SB)/8, $0x3fc2f5123394f040
+DATA constants<>+17216(SB)/8, $0x3fe61292f23385c9
+DATA constants<>+17224(SB)/8, $0x3fe61292f23385c9
+DATA constants<>+17232(SB)/8, $0x3fe61292f23385c9
+DATA constants<>+17240(SB)/8, $0x3fe61292f23385c9
+DATA constants<>+17248(SB)/8, $0x3fe61292f23385c9
+DATA constants<>+17256(SB)/8, $0x3fe61292f23385c9
+DATA constants<>+17264(SB)/8, $0x3fe61292f23385c9
+DATA constants<>+17272(SB)/8, $0x3fe61292f23385c9
+DATA constants<>+17280(SB)/8, $0x3ffad278e6526633
+DATA constants<>+17288(SB)/8, $0x3ffad278e6526633
+DATA constants<>+17296(SB)/8, $0x3ffad278e6526633
+DATA constants<>+17304(SB)/8, $0x3ffad278e6526633
+DATA constants<>+17312(SB)/8, $0x3ffad278e6526633
+DATA constants<>+17320(SB)/8, $0x3ffad278e6526633
+DATA constants<>+17328(SB)/8, $0x3ffad278e6526633
+DATA constants<>+17336(SB)/8, $0x3ffad278e6526633
+DATA constants<>+17344(SB)/8, $0x40006cefbb46a449
+DATA constants<>+17352(SB)/8, $0x40006cefbb46a449
+DATA constants<>+17360(SB)/8, $0x40006cefbb46a449
+DATA constants<>+17368(SB)/8, $0x40006cefbb46a449
+DATA constants<>+17376(SB)/8, $0x40006cefbb46a449
+DATA constants<>+17384(SB)/8, $0x40006cefbb46a449
+DATA constants<>+17392(SB)/8, $0x40006cefbb46a449
+DATA constants<>+17400(SB)/8, $0x40006cefbb46a449
+DATA constants<>+17408(SB)/4, $0xbf800000
+DATA constants<>+17412(SB)/4, $0xbf800000
+DATA constants<>+17416(SB)/4, $0xbf800000
+DATA constants<>+17420(SB)/4, $0xbf800000
+DATA constants<>+17424(SB)/4, $0xbf800000
+DATA constants<>+17428(SB)/4, $0xbf800000
+DATA constants<>+17432(SB)/4, $0xbf800000
+DATA constants<>+17436(SB)/4, $0xbf800000
+DATA constants<>+17440(SB)/4, $0xbf800000
+DATA constants<>+17444(SB)/4, $0xbf800000
+DATA constants<>+17448(SB)/4, $0xbf800000
+DATA constants<>+17452(SB)/4, $0xbf800000
+DATA constants<>+17456(SB)/4, $0xbf800000
+DATA constants<>+17460(SB)/4, $0xbf800000
+DATA constants<>+17464(SB)/4, $0xbf800000
+DATA constants<>+17468(SB)/4, $0xbf800000
+DATA constants<>+17472(SB)/4, $0x00000000
+DATA constants<>+17476(SB)/4, $0x00000000
+DATA constants<>+17480(SB)/4, $0x00000000
+DATA constants<>+17484(SB)/4, $0x00000000
+DATA constants<>+17488(SB)/4, $0x00000000
+DATA constants<>+17492(SB)/4, $0x00000000
+DATA constants<>+17496(SB)/4, $0x00000000
+DATA constants<>+17500(SB)/4, $0x00000000
+DATA constants<>+17504(SB)/4, $0x00000000
+DATA constants<>+17508(SB)/4, $0x00000000
+DATA constants<>+17512(SB)/4, $0x00000000
+DATA constants<>+17516(SB)/4, $0x00000000
+DATA constants<>+17520(SB)/4, $0x00000000
+DATA constants<>+17524(SB)/4, $0x00000000
+DATA constants<>+17528(SB)/4, $0x00000000
+DATA constants<>+17532(SB)/4, $0x00000000
+DATA constants<>+17536(SB)/4, $0x41f00000
+DATA constants<>+17540(SB)/4, $0x41f00000
+DATA constants<>+17544(SB)/4, $0x41f00000
+DATA constants<>+17548(SB)/4, $0x41f00000
+DATA constants<>+17552(SB)/4, $0x41f00000
+DATA constants<>+17556(SB)/4, $0x41f00000
+DATA constants<>+17560(SB)/4, $0x41f00000
+DATA constants<>+17564(SB)/4, $0x41f00000
+DATA constants<>+17568(SB)/4, $0x41f00000
+DATA constants<>+17572(SB)/4, $0x41f00000
+DATA constants<>+17576(SB)/4, $0x41f00000
+DATA constants<>+17580(SB)/4, $0x41f00000
+DATA constants<>+17584(SB)/4, $0x41f00000
+DATA constants<>+17588(SB)/4, $0x41f00000
+DATA constants<>+17592(SB)/4, $0x41f00000
+DATA constants<>+17596(SB)/4, $0x41f00000
+DATA constants<>+17600(SB)/4, $0x42c80000
+DATA constants<>+17604(SB)/4, $0x42c80000
+DATA constants<>+17608(SB)/4, $0x42c80000
+DATA constants<>+17612(SB)/4, $0x42c80000
+DATA constants<>+17616(SB)/4, $0x42c80000
+DATA constants<>+17620(SB)/4, $0x42c80000
+DATA constants<>+17624(SB)/4, $0x42c80000
+DATA constants<>+17628(SB)/4, $0x42c80000
+DATA constants<>+17632(SB)/4, $0x42c80000
+DATA constants<>+17636(SB)/4, $0x42c80000
+DATA constants<>+17640(SB)/4, $0x42c80000
+DATA constants<>+17644(SB)/4, $0x42c80000
+DATA constants<>+17648(SB)/4, $0x42c80000
+DATA constants<>+17652(SB)/4, $0x42c80000
+DATA constants<>+17656(SB)/4, $0x42c80000
+DATA constants<>+17660(SB)/4, $0x42c80000
+DATA constants<>+17664(SB)/4, $0x3fb504f3
+DATA constants<>+17668(SB)/4, $0x3fb504f3
+DATA constants<>+17672(SB)/4, $0x3fb504f3
+DATA constants<>+17676(SB)/4, $0x3fb504f3
+DATA constants<>+17680(SB)/4, $0x3fb504f3
+DATA constants<>+17684(SB)/4, $0x3fb504f3
+DATA constants<>+17688(SB)/4, $0x3fb504f3
+DATA constants<>+17692(SB)/4, $0x3fb504f3
+DATA constants<>+17696(SB)/4, $0x3fb504f3
+DATA constants<>+17700(SB)/4, $0x3fb504f3
+DATA constants<>+17704(SB)/4, $0x3fb504f3
+DATA constants<>+17708(SB)/4, $0x3fb504f3
+DATA constants<>+17712(SB)/4, $0x3fb504f3
+DATA constants<>+17716(SB)/4, $0x3fb504f3
+DATA constants<>+17720(SB)/4, $0x3fb504f3
+DATA constants<>+17724(SB)/4, $0x3fb504f3
+DATA constants<>+17728(SB)/8, $0x3fd21b15f146989b
+DATA constants<>+17736(SB)/8, $0x3fd21b15f146989b
+DATA constants<>+17744(SB)/8, $0x3fd21b15f146989b
+DATA constants<>+17752(SB)/8, $0x3fd21b15f146989b
+DATA constants<>+17760(SB)/8, $0x3fd21b15f146989b
+DATA constants<>+17768(SB)/8, $0x3fd21b15f146989b
+DATA constants<>+17776(SB)/8, $0x3fd21b15f146989b
+DATA constants<>+17784(SB)/8, $0x3fd21b15f146989b
+DATA constants<>+17792(SB)/8, $0x3fd47954e865113c
+DATA constants<>+17800(SB)/8, $0x3fd47954e865113c
+DATA constants<>+17808(SB)/8, $0x3fd47954e865113c
+DATA constants<>+17816(SB)/8, $0x3fd47954e865113c
+DATA constants<>+17824(SB)/8, $0x3fd47954e865113c
+DATA constants<>+17832(SB)/8, $0x3fd47954e865113c
+DATA constants<>+17840(SB)/8, $0x3fd47954e865113c
+DATA constants<>+17848(SB)/8, $0x3fd47954e865113c
+DATA constants<>+17856(SB)/8, $0x3fda61a2ef649675
+DATA constants<>+17864(SB)/8, $0x3fda61a2ef649675
+DATA constants<>+17872(SB)/8, $0x3fda61a2ef649675
+DATA constants<>+17880(SB)/8, $0x3fda61a2ef649675
+DATA constants<>+17888(SB)/8, $0x3fda61a2ef649675
+DATA constants<>+17896(SB)/8, $0x3fda61a2ef649675
+DATA constants<>+17904(SB)/8, $0x3fda61a2ef649675
+DATA constants<>+17912(SB)/8, $0x3fda61a2ef649675
+DATA constants<>+17920(SB)/8, $0x3fe2776c2930c203
+DATA constants<>+17928(SB)/8, $0x3fe2776c2930c203
+DATA constants<>+17936(SB)/8, $0x3fe2776c2930c203
+DATA constants<>+17944(SB)/8, $0x3fe2776c2930c203
+DATA constants<>+17952(SB)/8, $0x3fe2776c2930c203
+DATA constants<>+17960(SB)/8, $0x3fe2776c2930c203
+DATA constants<>+17968(SB)/8, $0x3fe2776c2930c203
+DATA constants<>+17976(SB)/8, $0x3fe2776c2930c203
+DATA constants<>+17984(SB)/8, $0x3feec709dc53c8a1
+DATA constants<>+17992(SB)/8, $0x3feec709dc53c8a1
+DATA constants<>+18000(SB)/8, $0x3feec709dc53c8a1
+DATA constants<>+18008(SB)/8, $0x3feec709dc53c8a1
+DATA constants<>+18016(SB)/8, $0x3feec709dc53c8a1
+DATA constants<>+18024(SB)/8, $0x3feec709dc53c8a1
+DATA constants<>+18032(SB)/8, $0x3feec709dc53c8a1
+DATA constants<>+18040(SB)/8, $0x3feec709dc53c8a1
+DATA constants<>+18048(SB)/8, $0x40071547652b8251
+DATA constants<>+18056(SB)/8, $0x40071547652b8251
+DATA constants<>+18064(SB)/8, $0x40071547652b8251
+DATA constants<>+18072(SB)/8, $0x40071547652b8251
+DATA constants<>+18080(SB)/8, $0x40071547652b8251
+DATA constants<>+18088(SB)/8, $0x40071547652b8251
+DATA constants<>+18096(SB)/8, $0x40071547652b8251
+DATA constants<>+18104(SB)/8, $0x40071547652b8251
+DATA constants<>+18112(SB)/4, $0x7f7fffff
+DATA constants<>+18116(SB)/4, $0x7f7fffff
+DATA constants<>+18120(SB)/4, $0x7f7fffff
+DATA constants<>+18124(SB)/4, $0x7f7fffff
+DATA constants<>+18128(SB)/4, $0x7f7fffff
+DATA constants<>+18132(SB)/4, $0x7f7fffff
+DATA constants<>+18136(SB)/4, $0x7f7fffff
+DATA constants<>+18140(SB)/4, $0x7f7fffff
+DATA constants<>+18144(SB)/4, $0x7f7fffff
+DATA constants<>+18148(SB)/4, $0x7f7fffff
+DATA constants<>+18152(SB)/4, $0x7f7fffff
+DATA constants<>+18156(SB)/4, $0x7f7fffff
+DATA constants<>+18160(SB)/4, $0x7f7fffff
+DATA constants<>+18164(SB)/4, $0x7f7fffff
+DATA constants<>+18168(SB)/4, $0x7f7fffff
+DATA constants<>+18172(SB)/4, $0x7f7fffff
+DATA constants<>+18176(SB)/4, $0xff7fffff
+DATA constants<>+18180(SB)/4, $0xff7fffff
+DATA constants<>+18184(SB)/4, $0xff7fffff
+DATA constants<>+18188(SB)/4, $0xff7fffff
+DATA constants<>+18192(SB)/4, $0xff7fffff
+DATA constants<>+18196(SB)/4, $0xff7fffff
+DATA constants<>+18200(SB)/4, $0xff7fffff
+DATA constants<>+18204(SB)/4, $0xff7fffff
+DATA constants<>+18208(SB)/4, $0xff7fffff
+DATA constants<>+18212(SB)/4, $0xff7fffff
+DATA constants<>+18216(SB)/4, $0xff7fffff
+DATA constants<>+18220(SB)/4, $0xff7fffff
+DATA constants<>+18224(SB)/4, $0xff7fffff
+DATA constants<>+18228(SB)/4, $0xff7fffff
+DATA constants<>+18232(SB)/4, $0xff7fffff
+DATA constants<>+18236(SB)/4, $0xff7fffff
+DATA constants<>+18240(SB)/8, $0x3eb61af4d1f9896b
+DATA constants<>+18248(SB)/8, $0x3eb61af4d1f9896b
+DATA constants<>+18256(SB)/8, $0x3eb61af4d1f9896b
+DATA constants<>+18264(SB)/8, $0x3eb61af4d1f9896b
+DATA constants<>+18272(SB)/8, $0x3eb61af4d1f9896b
+DATA constants<>+18280(SB)/8, $0x3eb61af4d1f9896b
+DATA constants<>+18288(SB)/8, $0x3eb61af4d1f9896b
+DATA constants<>+18296(SB)/8, $0x3eb61af4d1f9896b
+DATA constants<>+18304(SB)/8, $0x3ef00dad461e7742
+DATA constants<>+18312(SB)/8, $0x3ef00dad461e7742
+DATA constants<>+18320(SB)/8, $0x3ef00dad461e7742
+DATA constants<>+18328(SB)/8, $0x3ef00dad461e7742
+DATA constants<>+18336(SB)/8, $0x3ef00dad461e7742
+DATA constants<>+18344(SB)/8, $0x3ef00dad461e7742
+DATA constants<>+18352(SB)/8, $0x3ef00dad461e7742
+DATA constants<>+18360(SB)/8, $0x3ef00dad461e7742
+DATA constants<>+18368(SB)/8, $0x3f2430acd2dcd413
+DATA constants<>+18376(SB)/8, $0x3f2430acd2dcd413
+DATA constants<>+18384(SB)/8, $0x3f2430acd2dcd413
+DATA constants<>+18392(SB)/8, $0x3f2430acd2dcd413
+DATA constants<>+18400(SB)/8, $0x3f2430acd2dcd413
+DATA constants<>+18408(SB)/8, $0x3f2430acd2dcd413
+DATA constants<>+18416(SB)/8, $0x3f2430acd2dcd413
+DATA constants<>+18424(SB)/8, $0x3f2430acd2dcd413
+DATA constants<>+18432(SB)/8, $0x3f55d8748355a565
+DATA constants<>+18440(SB)/8, $0x3f55d8748355a565
+DATA constants<>+18448(SB)/8, $0x3f55d8748355a565
+DATA constants<>+18456(SB)/8, $0x3f55d8748355a565
+DATA constants<>+18464(SB)/8, $0x3f55d8748355a565
+DATA constants<>+18472(SB)/8, $0x3f55d8748355a565
+DATA constants<>+18480(SB)/8, $0x3f55d8748355a565
+DATA constants<>+18488(SB)/8, $0x3f55d8748355a565
+DATA constants<>+18496(SB)/8, $0x3f83b2ab5c4cbb43
+DATA constants<>+18504(SB)/8, $0x3f83b2ab5c4cbb43
+DATA constants<>+18512(SB)/8, $0x3f83b2ab5c4cbb43
+DATA constants<>+18520(SB)/8, $0x3f83b2ab5c4cbb43
+DATA constants<>+18528(SB)/8, $0x3f83b2ab5c4cbb43
+DATA constants<>+18536(SB)/8, $0x3f83b2ab5c4cbb43
+DATA constants<>+18544(SB)/8, $0x3f83b2ab5c4cbb43
+DATA constants<>+18552(SB)/8, $0x3f83b2ab5c4cbb43
+DATA constants<>+18560(SB)/8, $0x3fac6b08dd46f942
+DATA constants<>+18568(SB)/8, $0x3fac6b08dd46f942
+DATA constants<>+18576(SB)/8, $0x3fac6b08dd46f942
+DATA constants<>+18584(SB)/8, $0x3fac6b08dd46f942
+DATA constants<>+18592(SB)/8, $0x3fac6b08dd46f942
+DATA constants<>+18600(SB)/8, $0x3fac6b08dd46f942
+DATA constants<>+18608(SB)/8, $0x3fac6b08dd46f942
+DATA constants<>+18616(SB)/8, $0x3fac6b08dd46f942
+DATA constants<>+18624(SB)/8, $0x3fcebfbdff931f14
+DATA constants<>+18632(SB)/8, $0x3fcebfbdff931f14
+DATA constants<>+18640(SB)/8, $0x3fcebfbdff931f14
+DATA constants<>+18648(SB)/8, $0x3fcebfbdff931f14
+DATA constants<>+18656(SB)/8, $0x3fcebfbdff931f14
+DATA constants<>+18664(SB)/8, $0x3fcebfbdff931f14
+DATA constants<>+18672(SB)/8, $0x3fcebfbdff931f14
+DATA constants<>+18680(SB)/8, $0x3fcebfbdff931f14
+DATA constants<>+18688(SB)/8, $0x3fe62e42fef86150
+DATA constants<>+18696(SB)/8, $0x3fe62e42fef86150
+DATA constants<>+18704(SB)/8, $0x3fe62e42fef86150
+DATA constants<>+18712(SB)/8, $0x3fe62e42fef86150
+DATA constants<>+18720(SB)/8, $0x3fe62e42fef86150
+DATA constants<>+18728(SB)/8, $0x3fe62e42fef86150
+DATA constants<>+18736(SB)/8, $0x3fe62e42fef86150
+DATA constants<>+18744(SB)/8, $0x3fe62e42fef86150
+DATA constants<>+18752(SB)/8, $0x3feffffffffff7a0
+DATA constants<>+18760(SB)/8, $0x3feffffffffff7a0
+DATA constants<>+18768(SB)/8, $0x3feffffffffff7a0
+DATA constants<>+18776(SB)/8, $0x3feffffffffff7a0
+DATA constants<>+18784(SB)/8, $0x3feffffffffff7a0
+DATA constants<>+18792(SB)/8, $0x3feffffffffff7a0
+DATA constants<>+18800(SB)/8, $0x3feffffffffff7a0
+DATA constants<>+18808(SB)/8, $0x3feffffffffff7a0
+DATA constants<>+18816(SB)/4, $0xc3200000
+DATA constants<>+18820(SB)/4, $0xc3200000
+DATA constants<>+18824(SB)/4, $0xc3200000
+DATA constants<>+18828(SB)/4, $0xc3200000
+DATA constants<>+18832(SB)/4, $0xc3200000
+DATA constants<>+18836(SB)/4, $0xc3200000
+DATA constants<>+18840(SB)/4, $0xc3200000
+DATA constants<>+18844(SB)/4, $0xc3200000
+DATA constants<>+18848(SB)/4, $0xc3200000
+DATA constants<>+18852(SB)/4, $0xc3200000
+DATA constants<>+18856(SB)/4, $0xc3200000
+DATA constants<>+18860(SB)/4, $0xc3200000
+DATA constants<>+18864(SB)/4, $0xc3200000
+DATA constants<>+18868(SB)/4, $0xc3200000
+DATA constants<>+18872(SB)/4, $0xc3200000
+DATA constants<>+18876(SB)/4, $0xc3200000
+DATA constants<>+18880(SB)/4, $0x430c0000
+DATA constants<>+18884(SB)/4, $0x430c0000
+DATA constants<>+18888(SB)/4, $0x430c0000
+DATA constants<>+18892(SB)/4, $0x430c0000
+DATA constants<>+18896(SB)/4, $0x430c0000
+DATA constants<>+18900(SB)/4, $0x430c0000
+DATA constants<>+18904(SB)/4, $0x430c0000
+DATA constants<>+18908(SB)/4, $0x430c0000
+DATA constants<>+18912(SB)/4, $0x430c0000
+DATA constants<>+18916(SB)/4, $0x430c0000
+DATA constants<>+18920(SB)/4, $0x430c0000
+DATA constants<>+18924(SB)/4, $0x430c0000
+DATA constants<>+18928(SB)/4, $0x430c0000
+DATA constants<>+18932(SB)/4, $0x430c0000
+DATA constants<>+18936(SB)/4, $0x430c0000
+DATA constants<>+18940(SB)/4, $0x430c0000
+DATA constants<>+18944(SB)/4, $0xbaea4bcf
+DATA constants<>+18948(SB)/4, $0xbaea4bcf
+DATA constants<>+18952(SB)/4, $0xbaea4bcf
+DATA constants<>+18956(SB)/4, $0xbaea4bcf
+DATA constants<>+18960(SB)/4, $0xbaea4bcf
+DATA constants<>+18964(SB)/4, $0xbaea4bcf
+DATA constants<>+18968(SB)/4, $0xbaea4bcf
+DATA constants<>+18972(SB)/4, $0xbaea4bcf
+DATA constants<>+18976(SB)/4, $0xbaea4bcf
+DATA constants<>+18980(SB)/4, $0xbaea4bcf
+DATA constants<>+18984(SB)/4, $0xbaea4bcf
+DATA constants<>+18988(SB)/4, $0xbaea4bcf
+DATA constants<>+18992(SB)/4, $0xbaea4bcf
+DATA constants<>+18996(SB)/4, $0xbaea4bcf
+DATA constants<>+19000(SB)/4, $0xbaea4bcf
+DATA constants<>+19004(SB)/4, $0xbaea4bcf
+DATA constants<>+19008(SB)/4, $0x3c3260e7
+DATA constants<>+19012(SB)/4, $0x3c3260e7
+DATA constants<>+19016(SB)/4, $0x3c3260e7
+DATA constants<>+19020(SB)/4, $0x3c3260e7
+DATA constants<>+19024(SB)/4, $0x3c3260e7
+DATA constants<>+19028(SB)/4, $0x3c3260e7
+DATA constants<>+19032(SB)/4, $0x3c3260e7
+DATA constants<>+19036(SB)/4, $0x3c3260e7
+DATA constants<>+19040(SB)/4, $0x3c3260e7
+DATA constants<>+19044(SB)/4, $0x3c3260e7
+DATA constants<>+19048(SB)/4, $0x3c3260e7
+DATA constants<>+19052(SB)/4, $0x3c3260e7
+DATA constants<>+19056(SB)/4, $0x3c3260e7
+DATA constants<>+19060(SB)/4, $0x3c3260e7
+DATA constants<>+19064(SB)/4, $0x3c3260e7
+DATA constants<>+19068(SB)/4, $0x3c3260e7
+DATA constants<>+19072(SB)/4, $0xbcfefe0e
+DATA constants<>+19076(SB)/4, $0xbcfefe0e
+DATA constants<>+19080(SB)/4, $0xbcfefe0e
+DATA constants<>+19084(SB)/4, $0xbcfefe0e
+DATA constants<>+19088(SB)/4, $0xbcfefe0e
+DATA constants<>+19092(SB)/4, $0xbcfefe0e
+DATA constants<>+19096(SB)/4, $0xbcfefe0e
+DATA constants<>+19100(SB)/4, $0xbcfefe0e
+DATA constants<>+19104(SB)/4, $0xbcfefe0e
+DATA constants<>+19108(SB)/4, $0xbcfefe0e
+DATA constants<>+19112(SB)/4, $0xbcfefe0e
+DATA constants<>+19116(SB)/4, $0xbcfefe0e
+DATA constants<>+19120(SB)/4, $0xbcfefe0e
+DATA constants<>+19124(SB)/4, $0xbcfefe0e
+DATA constants<>+19128(SB)/4, $0xbcfefe0e
+DATA constants<>+19132(SB)/4, $0xbcfefe0e
+DATA constants<>+19136(SB)/4, $0x3d6d2f6a
+DATA constants<>+19140(SB)/4, $0x3d6d2f6a
+DATA constants<>+19144(SB)/4, $0x3d6d2f6a
+DATA constants<>+19148(SB)/4, $0x3d6d2f6a
+DATA constants<>+19152(SB)/4, $0x3d6d2f6a
+DATA constants<>+19156(SB)/4, $0x3d6d2f6a
+DATA constants<>+19160(SB)/4, $0x3d6d2f6a
+DATA constants<>+19164(SB)/4, $0x3d6d2f6a
+DATA constants<>+19168(SB)/4, $0x3d6d2f6a
+DATA constants<>+19172(SB)/4, $0x3d6d2f6a
+DATA constants<>+19176(SB)/4, $0x3d6d2f6a
+DATA constants<>+19180(SB)/4, $0x3d6d2f6a
+DATA constants<>+19184(SB)/4, $0x3d6d2f6a
+DATA constants<>+19188(SB)/4, $0x3d6d2f6a
+DATA constants<>+19192(SB)/4, $0x3d6d2f6a
+DATA constants<>+19196(SB)/4, $0x3d6d2f6a
+DATA constants<>+19200(SB)/4, $0xbdac0aaf
+DATA constants<>+19204(SB)/4, $0xbdac0aaf
+DATA constants<>+19208(SB)/4, $0xbdac0aaf
+DATA constants<>+19212(SB)/4, $0xbdac0aaf
+DATA constants<>+19216(SB)/4, $0xbdac0aaf
+DATA constants<>+19220(SB)/4, $0xbdac0aaf
+DATA constants<>+19224(SB)/4, $0xbdac0aaf
+DATA constants<>+19228(SB)/4, $0xbdac0aaf
+DATA constants<>+19232(SB)/4, $0xbdac0aaf
+DATA constants<>+19236(SB)/4, $0xbdac0aaf
+DATA constants<>+19240(SB)/4, $0xbdac0aaf
+DATA constants<>+19244(SB)/4, $0xbdac0aaf
+DATA constants<>+19248(SB)/4, $0xbdac0aaf
+DATA constants<>+19252(SB)/4, $0xbdac0aaf
+DATA constants<>+19256(SB)/4, $0xbdac0aaf
+DATA constants<>+19260(SB)/4, $0xbdac0aaf
+DATA constants<>+19264(SB)/4, $0x3de047b2
+DATA constants<>+19268(SB)/4, $0x3de047b2
+DATA constants<>+19272(SB)/4, $0x3de047b2
+DATA constants<>+19276(SB)/4, $0x3de047b2
+DATA constants<>+19280(SB)/4, $0x3de047b2
+DATA constants<>+19284(SB)/4, $0x3de047b2
+DATA constants<>+19288(SB)/4, $0x3de047b2
+DATA constants<>+19292(SB)/4, $0x3de047b2
+DATA constants<>+19296(SB)/4, $0x3de047b2
+DATA constants<>+19300(SB)/4, $0x3de047b2
+DATA constants<>+19304(SB)/4, $0x3de047b2
+DATA constants<>+19308(SB)/4, $0x3de047b2
+DATA constants<>+19312(SB)/4, $0x3de047b2
+DATA constants<>+19316(SB)/4, $0x3de047b2
+DATA constants<>+19320(SB)/4, $0x3de047b2
+DATA constants<>+19324(SB)/4, $0x3de047b2
+DATA constants<>+19328(SB)/4, $0xbe12105b
+DATA constants<>+19332(SB)/4, $0xbe12105b
+DATA constants<>+19336(SB)/4, $0xbe12105b
+DATA constants<>+19340(SB)/4, $0xbe12105b
+DATA constants<>+19344(SB)/4, $0xbe12105b
+DATA constants<>+19348(SB)/4, $0xbe12105b
+DATA constants<>+19352(SB)/4, $0xbe12105b
+DATA constants<>+19356(SB)/4, $0xbe12105b
+DATA constants<>+19360(SB)/4, $0xbe12105b
+DATA constants<>+19364(SB)/4, $0xbe12105b
+DATA constants<>+19368(SB)/4, $0xbe12105b
+DATA constants<>+19372(SB)/4, $0xbe12105b
+DATA constants<>+19376(SB)/4, $0xbe12105b
+DATA constants<>+19380(SB)/4, $0xbe12105b
+DATA constants<>+19384(SB)/4, $0xbe12105b
+DATA constants<>+19388(SB)/4, $0xbe12105b
+DATA constants<>+19392(SB)/4, $0x3e4cc8f3
+DATA constants<>+19396(SB)/4, $0x3e4cc8f3
+DATA constants<>+19400(SB)/4, $0x3e4cc8f3
+DATA constants<>+19404(SB)/4, $0x3e4cc8f3
+DATA constants<>+19408(SB)/4, $0x3e4cc8f3
+DATA constants<>+19412(SB)/4, $0x3e4cc8f3
+DATA constants<>+19416(SB)/4, $0x3e4cc8f3
+DATA constants<>+19420(SB)/4, $0x3e4cc8f3
+DATA constants<>+19424(SB)/4, $0x3e4cc8f3
+DATA constants<>+19428(SB)/4, $0x3e4cc8f3
+DATA constants<>+19432(SB)/4, $0x3e4cc8f3
+DATA constants<>+19436(SB)/4, $0x3e4cc8f3
+DATA constants<>+19440(SB)/4, $0x3e4cc8f3
+DATA constants<>+19444(SB)/4, $0x3e4cc8f3
+DATA constants<>+19448(SB)/4, $0x3e4cc8f3
+DATA constants<>+19452(SB)/4, $0x3e4cc8f3
+DATA constants<>+19456(SB)/4, $0xbeaaaa9f
+DATA constants<>+19460(SB)/4, $0xbeaaaa9f
+DATA constants<>+19464(SB)/4, $0xbeaaaa9f
+DATA constants<>+19468(SB)/4, $0xbeaaaa9f
+DATA constants<>+19472(SB)/4, $0xbeaaaa9f
+DATA constants<>+19476(SB)/4, $0xbeaaaa9f
+DATA constants<>+19480(SB)/4, $0xbeaaaa9f
+DATA constants<>+19484(SB)/4, $0xbeaaaa9f
+DATA constants<>+19488(SB)/4, $0xbeaaaa9f
+DATA constants<>+19492(SB)/4, $0xbeaaaa9f
+DATA constants<>+19496(SB)/4, $0xbeaaaa9f
+DATA constants<>+19500(SB)/4, $0xbeaaaa9f
+DATA constants<>+19504(SB)/4, $0xbeaaaa9f
+DATA constants<>+19508(SB)/4, $0xbeaaaa9f
+DATA constants<>+19512(SB)/4, $0xbeaaaa9f
+DATA constants<>+19516(SB)/4, $0xbeaaaa9f
+DATA constants<>+19520(SB)/4, $0x3fc90fdb
+DATA constants<>+19524(SB)/4, $0x3fc90fdb
+DATA constants<>+19528(SB)/4, $0x3fc90fdb
+DATA constants<>+19532(SB)/4, $0x3fc90fdb
+DATA constants<>+19536(SB)/4, $0x3fc90fdb
+DATA constants<>+19540(SB)/4, $0x3fc90fdb
+DATA constants<>+19544(SB)/4, $0x3fc90fdb
+DATA constants<>+19548(SB)/4, $0x3fc90fdb
+DATA constants<>+19552(SB)/4, $0x3fc90fdb
+DATA constants<>+19556(SB)/4, $0x3fc90fdb
+DATA constants<>+19560(SB)/4, $0x3fc90fdb
+DATA constants<>+19564(SB)/4, $0x3fc90fdb
+DATA constants<>+19568(SB)/4, $0x3fc90fdb
+DATA constants<>+19572(SB)/4, $0x3fc90fdb
+DATA constants<>+19576(SB)/4, $0x3fc90fdb
+DATA constants<>+19580(SB)/4, $0x3fc90fdb
+DATA constants<>+19584(SB)/4, $0x40490fdb
+DATA constants<>+19588(SB)/4, $0x40490fdb
+DATA constants<>+19592(SB)/4, $0x40490fdb
+DATA constants<>+19596(SB)/4, $0x40490fdb
+DATA constants<>+19600(SB)/4, $0x40490fdb
+DATA constants<>+19604(SB)/4, $0x40490fdb
+DATA constants<>+19608(SB)/4, $0x40490fdb
+DATA constants<>+19612(SB)/4, $0x40490fdb
+DATA constants<>+19616(SB)/4, $0x40490fdb
+DATA constants<>+19620(SB)/4, $0x40490fdb
+DATA constants<>+19624(SB)/4, $0x40490fdb
+DATA constants<>+19628(SB)/4, $0x40490fdb
+DATA constants<>+19632(SB)/4, $0x40490fdb
+DATA constants<>+19636(SB)/4, $0x40490fdb
+DATA constants<>+19640(SB)/4, $0x40490fdb
+DATA constants<>+19644(SB)/4, $0x40490fdb
+DATA constants<>+19648(SB)/4, $0xb33bbd2e
+DATA constants<>+19652(SB)/4, $0xb33bbd2e
+DATA constants<>+19656(SB)/4, $0xb33bbd2e
+DATA constants<>+19660(SB)/4, $0xb33bbd2e
+DATA constants<>+19664(SB)/4, $0xb33bbd2e
+DATA constants<>+19668(SB)/4, $0xb33bbd2e
+DATA constants<>+19672(SB)/4, $0xb33bbd2e
+DATA constants<>+19676(SB)/4, $0xb33bbd2e
+DATA constants<>+19680(SB)/4, $0xb33bbd2e
+DATA constants<>+19684(SB)/4, $0xb33bbd2e
+DATA constants<>+19688(SB)/4, $0xb33bbd2e
+DATA constants<>+19692(SB)/4, $0xb33bbd2e
+DATA constants<>+19696(SB)/4, $0xb33bbd2e
+DATA constants<>+19700(SB)/4, $0xb33bbd2e
+DATA constants<>+19704(SB)/4, $0xb33bbd2e
+DATA constants<>+19708(SB)/4, $0xb33bbd2e
+DATA constants<>+19712(SB)/4, $0xb3bbbd2e
+DATA constants<>+19716(SB)/4, $0xb3bbbd2e
+DATA constants<>+19720(SB)/4, $0xb3bbbd2e
+DATA constants<>+19724(SB)/4, $0xb3bbbd2e
+DATA constants<>+19728(SB)/4, $0xb3bbbd2e
+DATA constants<>+19732(SB)/4, $0xb3bbbd2e
+DATA constants<>+19736(SB)/4, $0xb3bbbd2e
+DATA constants<>+19740(SB)/4, $0xb3bbbd2e
+DATA constants<>+19744(SB)/4, $0xb3bbbd2e
+DATA constants<>+19748(SB)/4, $0xb3bbbd2e
+DATA constants<>+19752(SB)/4, $0xb3bbbd2e
+DATA constants<>+19756(SB)/4, $0xb3bbbd2e
+DATA constants<>+19760(SB)/4, $0xb3bbbd2e
+DATA constants<>+19764(SB)/4, $0xb3bbbd2e
+DATA constants<>+19768(SB)/4, $0xb3bbbd2e
+DATA constants<>+19772(SB)/4, $0xb3bbbd2e
+DATA constants<>+19776(SB)/8, $0x3fe45f306dc9c883
+DATA constants<>+19784(SB)/8, $0x3fe45f306dc9c883
+DATA constants<>+19792(SB)/8, $0x3fe45f306dc9c883
+DATA constants<>+19800(SB)/8, $0x3fe45f306dc9c883
+DATA constants<>+19808(SB)/8, $0x3fe45f306dc9c883
+DATA constants<>+19816(SB)/8, $0x3fe45f306dc9c883
+DATA constants<>+19824(SB)/8, $0x3fe45f306dc9c883
+DATA constants<>+19832(SB)/8, $0x3fe45f306dc9c883
+DATA constants<>+19840(SB)/8, $0x3ff921fb54442d18
+DATA constants<>+19848(SB)/8, $0x3ff921fb54442d18
+DATA constants<>+19856(SB)/8, $0x3ff921fb54442d18
+DATA constants<>+19864(SB)/8, $0x3ff921fb54442d18
+DATA constants<>+19872(SB)/8, $0x3ff921fb54442d18
+DATA constants<>+19880(SB)/8, $0x3ff921fb54442d18
+DATA constants<>+19888(SB)/8, $0x3ff921fb54442d18
+DATA constants<>+19896(SB)/8, $0x3ff921fb54442d18
+DATA constants<>+19904(SB)/8, $0x3c91a62633145c07
+DATA constants<>+19912(SB)/8, $0x3c91a62633145c07
+DATA constants<>+19920(SB)/8, $0x3c91a62633145c07
+DATA constants<>+19928(SB)/8, $0x3c91a62633145c07
+DATA constants<>+19936(SB)/8, $0x3c91a62633145c07
+DATA constants<>+19944(SB)/8, $0x3c91a62633145c07
+DATA constants<>+19952(SB)/8, $0x3c91a62633145c07
+DATA constants<>+19960(SB)/8, $0x3c91a62633145c07
+DATA constants<>+19968(SB)/4, $0xb94caa04
+DATA constants<>+19972(SB)/4, $0xb94caa04
+DATA constants<>+19976(SB)/4, $0xb94caa04
+DATA constants<>+19980(SB)/4, $0xb94caa04
+DATA constants<>+19984(SB)/4, $0xb94caa04
+DATA constants<>+19988(SB)/4, $0xb94caa04
+DATA constants<>+19992(SB)/4, $0xb94caa04
+DATA constants<>+19996(SB)/4, $0xb94caa04
+DATA constants<>+20000(SB)/4, $0xb94caa04
+DATA constants<>+20004(SB)/4, $0xb94caa04
+DATA constants<>+20008(SB)/4, $0xb94caa04
+DATA constants<>+20012(SB)/4, $0xb94caa04
+DATA constants<>+20016(SB)/4, $0xb94caa04
+DATA constants<>+20020(SB)/4, $0xb94caa04
+DATA constants<>+20024(SB)/4, $0xb94caa04
+DATA constants<>+20028(SB)/4, $0xb94caa04
+DATA constants<>+20032(SB)/4, $0x3c0883bc
+DATA constants<>+20036(SB)/4, $0x3c0883bc
+DATA constants<>+20040(SB)/4, $0x3c0883bc
+DATA constants<>+20044(SB)/4, $0x3c0883bc
+DATA constants<>+20048(SB)/4, $0x3c0883bc
+DATA constants<>+20052(SB)/4, $0x3c0883bc
+DATA constants<>+20056(SB)/4, $0x3c0883bc
+DATA constants<>+20060(SB)/4, $0x3c0883bc
+DATA constants<>+20064(SB)/4, $0x3c0883bc
+DATA constants<>+20068(SB)/4, $0x3c0883bc
+DATA constants<>+20072(SB)/4, $0x3c0883bc
+DATA constants<>+20076(SB)/4, $0x3c0883bc
+DATA constants<>+20080(SB)/4, $0x3c0883bc
+DATA constants<>+20084(SB)/4, $0x3c0883bc
+DATA constants<>+20088(SB)/4, $0x3c0883bc
+DATA constants<>+20092(SB)/4, $0x3c0883bc
+DATA constants<>+20096(SB)/4, $0xbe2aaaa3
+DATA constants<>+20100(SB)/4, $0xbe2aaaa3
+DATA constants<>+20104(SB)/4, $0xbe2aaaa3
+DATA constants<>+20108(SB)/4, $0xbe2aaaa3
+DATA constants<>+20112(SB)/4, $0xbe2aaaa3
+DATA constants<>+20116(SB)/4, $0xbe2aaaa3
+DATA constants<>+20120(SB)/4, $0xbe2aaaa3
+DATA constants<>+20124(SB)/4, $0xbe2aaaa3
+DATA constants<>+20128(SB)/4, $0xbe2aaaa3
+DATA constants<>+20132(SB)/4, $0xbe2aaaa3
+DATA constants<>+20136(SB)/4, $0xbe2aaaa3
+DATA constants<>+20140(SB)/4, $0xbe2aaaa3
+DATA constants<>+20144(SB)/4, $0xbe2aaaa3
+DATA constants<>+20148(SB)/4, $0xbe2aaaa3
+DATA constants<>+20152(SB)/4, $0xbe2aaaa3
+DATA constants<>+20156(SB)/4, $0xbe2aaaa3
+DATA constants<>+20160(SB)/4, $0x37ccf48a
+DATA constants<>+20164(SB)/4, $0x37ccf48a
+DATA constants<>+20168(SB)/4, $0x37ccf48a
+DATA constants<>+20172(SB)/4, $0x37ccf48a
+DATA constants<>+20176(SB)/4, $0x37ccf48a
+DATA constants<>+20180(SB)/4, $0x37ccf48a
+DATA constants<>+20184(SB)/4, $0x37ccf48a
+DATA constants<>+20188(SB)/4, $0x37ccf48a
+DATA constants<>+20192(SB)/4, $0x37ccf48a
+DATA constants<>+20196(SB)/4, $0x37ccf48a
+DATA constants<>+20200(SB)/4, $0x37ccf48a
+DATA constants<>+20204(SB)/4, $0x37ccf48a
+DATA constants<>+20208(SB)/4, $0x37ccf48a
+DATA constants<>+20212(SB)/4, $0x37ccf48a
+DATA constants<>+20216(SB)/4, $0x37ccf48a
+DATA constants<>+20220(SB)/4, $0x37ccf48a
+DATA constants<>+20224(SB)/4, $0xbab60615
+DATA constants<>+20228(SB)/4, $0xbab60615
+DATA constants<>+20232(SB)/4, $0xbab60615
+DATA constants<>+20236(SB)/4, $0xbab60615
+DATA constants<>+20240(SB)/4, $0xbab60615
+DATA constants<>+20244(SB)/4, $0xbab60615
+DATA constants<>+20248(SB)/4, $0xbab60615
+DATA constants<>+20252(SB)/4, $0xbab60615
+DATA constants<>+20256(SB)/4, $0xbab60615
+DATA constants<>+20260(SB)/4, $0xbab60615
+DATA constants<>+20264(SB)/4, $0xbab60615
+DATA constants<>+20268(SB)/4, $0xbab60615
+DATA constants<>+20272(SB)/4, $0xbab60615
+DATA constants<>+20276(SB)/4, $0xbab60615
+DATA constants<>+20280(SB)/4, $0xbab60615
+DATA constants<>+20284(SB)/4, $0xbab60615
+DATA constants<>+20288(SB)/4, $0x3d2aaaa5
+DATA constants<>+20292(SB)/4, $0x3d2aaaa5
+DATA constants<>+20296(SB)/4, $0x3d2aaaa5
+DATA constants<>+20300(SB)/4, $0x3d2aaaa5
+DATA constants<>+20304(SB)/4, $0x3d2aaaa5
+DATA constants<>+20308(SB)/4, $0x3d2aaaa5
+DATA constants<>+20312(SB)/4, $0x3d2aaaa5
+DATA constants<>+20316(SB)/4, $0x3d2aaaa5
+DATA constants<>+20320(SB)/4, $0x3d2aaaa5
+DATA constants<>+20324(SB)/4, $0x3d2aaaa5
+DATA constants<>+20328(SB)/4, $0x3d2aaaa5
+DATA constants<>+20332(SB)/4, $0x3d2aaaa5
+DATA constants<>+20336(SB)/4, $0x3d2aaaa5
+DATA constants<>+20340(SB)/4, $0x3d2aaaa5
+DATA constants<>+20344(SB)/4, $0x3d2aaaa5
+DATA constants<>+20348(SB)/4, $0x3d2aaaa5
+DATA constants<>+20352(SB)/4, $0x00000002
+DATA constants<>+20356(SB)/4, $0x00000002
+DATA constants<>+20360(SB)/4, $0x00000002
+DATA constants<>+20364(SB)/4, $0x00000002
+DATA constants<>+20368(SB)/4, $0x00000002
+DATA constants<>+20372(SB)/4, $0x00000002
+DATA constants<>+20376(SB)/4, $0x00000002
+DATA constants<>+20380(SB)/4, $0x00000002
+DATA constants<>+20384(SB)/4, $0x00000002
+DATA constants<>+20388(SB)/4, $0x00000002
+DATA constants<>+20392(SB)/4, $0x00000002
+DATA constants<>+20396(SB)/4, $0x00000002
+DATA constants<>+20400(SB)/4, $0x00000002
+DATA constants<>+20404(SB)/4, $0x00000002
+DATA constants<>+20408(SB)/4, $0x00000002
+DATA constants<>+20412(SB)/4, $0x00000002
+DATA constants<>+20416(SB)/4, $0x3b8f4258
+DATA constants<>+20420(SB)/4, $0x3b8f4258
+DATA constants<>+20424(SB)/4, $0x3b8f4258
+DATA constants<>+20428(SB)/4, $0x3b8f4258
+DATA constants<>+20432(SB)/4, $0x3b8f4258
+DATA constants<>+20436(SB)/4, $0x3b8f4258
+DATA constants<>+20440(SB)/4, $0x3b8f4258
+DATA constants<>+20444(SB)/4, $0x3b8f4258
+DATA constants<>+20448(SB)/4, $0x3b8f4258
+DATA constants<>+20452(SB)/4, $0x3b8f4258
+DATA constants<>+20456(SB)/4, $0x3b8f4258
+DATA constants<>+20460(SB)/4, $0x3b8f4258
+DATA constants<>+20464(SB)/4, $0x3b8f4258
+DATA constants<>+20468(SB)/4, $0x3b8f4258
+DATA constants<>+20472(SB)/4, $0x3b8f4258
+DATA constants<>+20476(SB)/4, $0x3b8f4258
+DATA constants<>+20480(SB)/4, $0x38d0af68
+DATA constants<>+20484(SB)/4, $0x38d0af68
+DATA constants<>+20488(SB)/4, $0x38d0af68
+DATA constants<>+20492(SB)/4, $0x38d0af68
+DATA constants<>+20496(SB)/4, $0x38d0af68
+DATA constants<>+20500(SB)/4, $0x38d0af68
+DATA constants<>+20504(SB)/4, $0x38d0af68
+DATA constants<>+20508(SB)/4, $0x38d0af68
+DATA constants<>+20512(SB)/4, $0x38d0af68
+DATA constants<>+20516(SB)/4, $0x38d0af68
+DATA constants<>+20520(SB)/4, $0x38d0af68
+DATA constants<>+20524(SB)/4, $0x38d0af68
+DATA constants<>+20528(SB)/4, $0x38d0af68
+DATA constants<>+20532(SB)/4, $0x38d0af68
+DATA constants<>+20536(SB)/4, $0x38d0af68
+DATA constants<>+20540(SB)/4, $0x38d0af68
+DATA constants<>+20544(SB)/4, $0x3c316281
+DATA constants<>+20548(SB)/4, $0x3c316281
+DATA constants<>+20552(SB)/4, $0x3c316281
+DATA constants<>+20556(SB)/4, $0x3c316281
+DATA constants<>+20560(SB)/4, $0x3c316281
+DATA constants<>+20564(SB)/4, $0x3c316281
+DATA constants<>+20568(SB)/4, $0x3c316281
+DATA constants<>+20572(SB)/4, $0x3c316281
+DATA constants<>+20576(SB)/4, $0x3c316281
+DATA constants<>+20580(SB)/4, $0x3c316281
+DATA constants<>+20584(SB)/4, $0x3c316281
+DATA constants<>+20588(SB)/4, $0x3c316281
+DATA constants<>+20592(SB)/4, $0x3c316281
+DATA constants<>+20596(SB)/4, $0x3c316281
+DATA constants<>+20600(SB)/4, $0x3c316281
+DATA constants<>+20604(SB)/4, $0x3c316281
+DATA constants<>+20608(SB)/4, $0x3cae60ca
+DATA constants<>+20612(SB)/4, $0x3cae60ca
+DATA constants<>+20616(SB)/4, $0x3cae60ca
+DATA constants<>+20620(SB)/4, $0x3cae60ca
+DATA constants<>+20624(SB)/4, $0x3cae60ca
+DATA constants<>+20628(SB)/4, $0x3cae60ca
+DATA constants<>+20632(SB)/4, $0x3cae60ca
+DATA constants<>+20636(SB)/4, $0x3cae60ca
+DATA constants<>+20640(SB)/4, $0x3cae60ca
+DATA constants<>+20644(SB)/4, $0x3cae60ca
+DATA constants<>+20648(SB)/4, $0x3cae60ca
+DATA constants<>+20652(SB)/4, $0x3cae60ca
+DATA constants<>+20656(SB)/4, $0x3cae60ca
+DATA constants<>+20660(SB)/4, $0x3cae60ca
+DATA constants<>+20664(SB)/4, $0x3cae60ca
+DATA constants<>+20668(SB)/4, $0x3cae60ca
+DATA constants<>+20672(SB)/4, $0x3d5d6cdd
+DATA constants<>+20676(SB)/4, $0x3d5d6cdd
+DATA constants<>+20680(SB)/4, $0x3d5d6cdd
+DATA constants<>+20684(SB)/4, $0x3d5d6cdd
+DATA constants<>+20688(SB)/4, $0x3d5d6cdd
+DATA constants<>+20692(SB)/4, $0x3d5d6cdd
+DATA constants<>+20696(SB)/4, $0x3d5d6cdd
+DATA constants<>+20700(SB)/4, $0x3d5d6cdd
+DATA constants<>+20704(SB)/4, $0x3d5d6cdd
+DATA constants<>+20708(SB)/4, $0x3d5d6cdd
+DATA constants<>+20712(SB)/4, $0x3d5d6cdd
+DATA constants<>+20716(SB)/4, $0x3d5d6cdd
+DATA constants<>+20720(SB)/4, $0x3d5d6cdd
+DATA constants<>+20724(SB)/4, $0x3d5d6cdd
+DATA constants<>+20728(SB)/4, $0x3d5d6cdd
+DATA constants<>+20732(SB)/4, $0x3d5d6cdd
+DATA constants<>+20736(SB)/4, $0x3e0886cf
+DATA constants<>+20740(SB)/4, $0x3e0886cf
+DATA constants<>+20744(SB)/4, $0x3e0886cf
+DATA constants<>+20748(SB)/4, $0x3e0886cf
+DATA constants<>+20752(SB)/4, $0x3e0886cf
+DATA constants<>+20756(SB)/4, $0x3e0886cf
+DATA constants<>+20760(SB)/4, $0x3e0886cf
+DATA constants<>+20764(SB)/4, $0x3e0886cf
+DATA constants<>+20768(SB)/4, $0x3e0886cf
+DATA constants<>+20772(SB)/4, $0x3e0886cf
+DATA constants<>+20776(SB)/4, $0x3e0886cf
+DATA constants<>+20780(SB)/4, $0x3e0886cf
+DATA constants<>+20784(SB)/4, $0x3e0886cf
+DATA constants<>+20788(SB)/4, $0x3e0886cf
+DATA constants<>+20792(SB)/4, $0x3e0886cf
+DATA constants<>+20796(SB)/4, $0x3e0886cf
+DATA constants<>+20800(SB)/4, $0x3eaaaab0
+DATA constants<>+20804(SB)/4, $0x3eaaaab0
+DATA constants<>+20808(SB)/4, $0x3eaaaab0
+DATA constants<>+20812(SB)/4, $0x3eaaaab0
+DATA constants<>+20816(SB)/4, $0x3eaaaab0
+DATA constants<>+20820(SB)/4, $0x3eaaaab0
+DATA constants<>+20824(SB)/4, $0x3eaaaab0
+DATA constants<>+20828(SB)/4, $0x3eaaaab0
+DATA constants<>+20832(SB)/4, $0x3eaaaab0
+DATA constants<>+20836(SB)/4, $0x3eaaaab0
+DATA constants<>+20840(SB)/4, $0x3eaaaab0
+DATA constants<>+20844(SB)/4, $0x3eaaaab0
+DATA constants<>+20848(SB)/4, $0x3eaaaab0
+DATA constants<>+20852(SB)/4, $0x3eaaaab0
+DATA constants<>+20856(SB)/4, $0x3eaaaab0
+DATA constants<>+20860(SB)/4, $0x3eaaaab0
+DATA constants<>+20864(SB)/4, $0xff800000
+DATA constants<>+20868(SB)/4, $0xff800000
+DATA constants<>+20872(SB)/4, $0xff800000
+DATA constants<>+20876(SB)/4, $0xff800000
+DATA constants<>+20880(SB)/4, $0xff800000
+DATA constants<>+20884(SB)/4, $0xff800000
+DATA constants<>+20888(SB)/4, $0xff800000
+DATA constants<>+20892(SB)/4, $0xff800000
+DATA constants<>+20896(SB)/4, $0xff800000
+DATA constants<>+20900(SB)/4, $0xff800000
+DATA constants<>+20904(SB)/4, $0xff800000
+DATA constants<>+20908(SB)/4, $0xff800000
+DATA constants<>+20912(SB)/4, $0xff800000
+DATA constants<>+20916(SB)/4, $0xff800000
+DATA constants<>+20920(SB)/4, $0xff800000
+DATA constants<>+20924(SB)/4, $0xff800000
+DATA constants<>+20928(SB)/8, $0x4086300000000000
+DATA constants<>+20936(SB)/8, $0x4086300000000000
+DATA constants<>+20944(SB)/8, $0x4086300000000000
+DATA constants<>+20952(SB)/8, $0x4086300000000000
+DATA constants<>+20960(SB)/8, $0x4086300000000000
+DATA constants<>+20968(SB)/8, $0x4086300000000000
+DATA constants<>+20976(SB)/8, $0x4086300000000000
+DATA constants<>+20984(SB)/8, $0x4086300000000000
+DATA constants<>+20992(SB)/8, $0xc087500000000000
+DATA constants<>+21000(SB)/8, $0xc087500000000000
+DATA constants<>+21008(SB)/8, $0xc087500000000000
+DATA constants<>+21016(SB)/8, $0xc087500000000000
+DATA constants<>+21024(SB)/8, $0xc087500000000000
+DATA constants<>+21032(SB)/8, $0xc087500000000000
+DATA constants<>+21040(SB)/8, $0xc087500000000000
+DATA constants<>+21048(SB)/8, $0xc087500000000000
+DATA constants<>+21056(SB)/8, $0x3ff71547652b82fe
+DATA constants<>+21064(SB)/8, $0x3ff71547652b82fe
+DATA constants<>+21072(SB)/8, $0x3ff71547652b82fe
+DATA constants<>+21080(SB)/8, $0x3ff71547652b82fe
+DATA constants<>+21088(SB)/8, $0x3ff71547652b82fe
+DATA constants<>+21096(SB)/8, $0x3ff71547652b82fe
+DATA constants<>+21104(SB)/8, $0x3ff71547652b82fe
+DATA constants<>+21112(SB)/8, $0x3ff71547652b82fe
+DATA constants<>+21120(SB)/8, $0x4338000000000000
+DATA constants<>+21128(SB)/8, $0x4338000000000000
+DATA constants<>+21136(SB)/8, $0x4338000000000000
+DATA constants<>+21144(SB)/8, $0x4338000000000000
+DATA constants<>+21152(SB)/8, $0x4338000000000000
+DATA constants<>+21160(SB)/8, $0x4338000000000000
+DATA constants<>+21168(SB)/8, $0x4338000000000000
+DATA constants<>+21176(SB)/8, $0x4338000000000000
+DATA constants<>+21184(SB)/8, $0x3c7abc9e3b39803f
+DATA constants<>+21192(SB)/8, $0x3c7abc9e3b39803f
+DATA constants<>+21200(SB)/8, $0x3c7abc9e3b39803f
+DATA constants<>+21208(SB)/8, $0x3c7abc9e3b39803f
+DATA constants<>+21216(SB)/8, $0x3c7abc9e3b39803f
+DATA constants<>+21224(SB)/8, $0x3c7abc9e3b39803f
+DATA constants<>+21232(SB)/8, $0x3c7abc9e3b39803f
+DATA constants<>+21240(SB)/8, $0x3c7abc9e3b39803f
+DATA constants<>+21248(SB)/8, $0x3e5af38a9b0ec855
+DATA constants<>+21256(SB)/8, $0x3e5af38a9b0ec855
+DATA constants<>+21264(SB)/8, $0x3e5af38a9b0ec855
+DATA constants<>+21272(SB)/8, $0x3e5af38a9b0ec855
+DATA constants<>+21280(SB)/8, $0x3e5af38a9b0ec855
+DATA constants<>+21288(SB)/8, $0x3e5af38a9b0ec855
+DATA constants<>+21296(SB)/8, $0x3e5af38a9b0ec855
+DATA constants<>+21304(SB)/8, $0x3e5af38a9b0ec855
+DATA constants<>+21312(SB)/8, $0x3e9289185613a3d6
+DATA constants<>+21320(SB)/8, $0x3e9289185613a3d6
+DATA constants<>+21328(SB)/8, $0x3e9289185613a3d6
+DATA constants<>+21336(SB)/8, $0x3e9289185613a3d6
+DATA constants<>+21344(SB)/8, $0x3e9289185613a3d6
+DATA constants<>+21352(SB)/8, $0x3e9289185613a3d6
+DATA constants<>+21360(SB)/8, $0x3e9289185613a3d6
+DATA constants<>+21368(SB)/8, $0x3e9289185613a3d6
+DATA constants<>+21376(SB)/8, $0x3ec71de0dae63bb3
+DATA constants<>+21384(SB)/8, $0x3ec71de0dae63bb3
+DATA constants<>+21392(SB)/8, $0x3ec71de0dae63bb3
+DATA constants<>+21400(SB)/8, $0x3ec71de0dae63bb3
+DATA constants<>+21408(SB)/8, $0x3ec71de0dae63bb3
+DATA constants<>+21416(SB)/8, $0x3ec71de0dae63bb3
+DATA constants<>+21424(SB)/8, $0x3ec71de0dae63bb3
+DATA constants<>+21432(SB)/8, $0x3ec71de0dae63bb3
+DATA constants<>+21440(SB)/8, $0x3efa019b90d2ae7a
+DATA constants<>+21448(SB)/8, $0x3efa019b90d2ae7a
+DATA constants<>+21456(SB)/8, $0x3efa019b90d2ae7a
+DATA constants<>+21464(SB)/8, $0x3efa019b90d2ae7a
+DATA constants<>+21472(SB)/8, $0x3efa019b90d2ae7a
+DATA constants<>+21480(SB)/8, $0x3efa019b90d2ae7a
+DATA constants<>+21488(SB)/8, $0x3efa019b90d2ae7a
+DATA constants<>+21496(SB)/8, $0x3efa019b90d2ae7a
+DATA constants<>+21504(SB)/8, $0x3f2a01a01a7c41d5
+DATA constants<>+21512(SB)/8, $0x3f2a01a01a7c41d5
+DATA constants<>+21520(SB)/8, $0x3f2a01a01a7c41d5
+DATA constants<>+21528(SB)/8, $0x3f2a01a01a7c41d5
+DATA constants<>+21536(SB)/8, $0x3f2a01a01a7c41d5
+DATA constants<>+21544(SB)/8, $0x3f2a01a01a7c41d5
+DATA constants<>+21552(SB)/8, $0x3f2a01a01a7c41d5
+DATA constants<>+21560(SB)/8, $0x3f2a01a01a7c41d5
+DATA constants<>+21568(SB)/8, $0x3f56c16c1788bd90
+DATA constants<>+21576(SB)/8, $0x3f56c16c1788bd90
+DATA constants<>+21584(SB)/8, $0x3f56c16c1788bd90
+DATA constants<>+21592(SB)/8, $0x3f56c16c1788bd90
+DATA constants<>+21600(SB)/8, $0x3f56c16c1788bd90
+DATA constants<>+21608(SB)/8, $0x3f56c16c1788bd90
+DATA constants<>+21616(SB)/8, $0x3f56c16c1788bd90
+DATA constants<>+21624(SB)/8, $0x3f56c16c1788bd90
+DATA constants<>+21632(SB)/8, $0x3f811111111109b3
+DATA constants<>+21640(SB)/8, $0x3f811111111109b3
+DATA constants<>+21648(SB)/8, $0x3f811111111109b3
+DATA constants<>+21656(SB)/8, $0x3f811111111109b3
+DATA constants<>+21664(SB)/8, $0x3f811111111109b3
+DATA constants<>+21672(SB)/8, $0x3f811111111109b3
+DATA constants<>+21680(SB)/8, $0x3f811111111109b3
+DATA constants<>+21688(SB)/8, $0x3f811111111109b3
+DATA constants<>+21696(SB)/8, $0x3fa5555555553d63
+DATA constants<>+21704(SB)/8, $0x3fa5555555553d63
+DATA constants<>+21712(SB)/8, $0x3fa5555555553d63
+DATA constants<>+21720(SB)/8, $0x3fa5555555553d63
+DATA constants<>+21728(SB)/8, $0x3fa5555555553d63
+DATA constants<>+21736(SB)/8, $0x3fa5555555553d63
+DATA constants<>+21744(SB)/8, $0x3fa5555555553d63
+DATA constants<>+21752(SB)/8, $0x3fa5555555553d63
+DATA constants<>+21760(SB)/8, $0x3fc5555555555556
+DATA constants<>+21768(SB)/8, $0x3fc5555555555556
+DATA constants<>+21776(SB)/8, $0x3fc5555555555556
+DATA constants<>+21784(SB)/8, $0x3fc5555555555556
+DATA constants<>+21792(SB)/8, $0x3fc5555555555556
+DATA constants<>+21800(SB)/8, $0x3fc5555555555556
+DATA constants<>+21808(SB)/8, $0x3fc5555555555556
+DATA constants<>+21816(SB)/8, $0x3fc5555555555556
+DATA constants<>+21824(SB)/8, $0x0010000000000000
+DATA constants<>+21832(SB)/8, $0x0010000000000000
+DATA constants<>+21840(SB)/8, $0x0010000000000000
+DATA constants<>+21848(SB)/8, $0x0010000000000000
+DATA constants<>+21856(SB)/8, $0x0010000000000000
+DATA constants<>+21864(SB)/8, $0x0010000000000000
+DATA constants<>+21872(SB)/8, $0x0010000000000000
+DATA constants<>+21880(SB)/8, $0x0010000000000000
+DATA constants<>+21888(SB)/8, $0x4350000000000000
+DATA constants<>+21896(SB)/8, $0x4350000000000000
+DATA constants<>+21904(SB)/8, $0x4350000000000000
+DATA constants<>+21912(SB)/8, $0x4350000000000000
+DATA constants<>+21920(SB)/8, $0x4350000000000000
+DATA constants<>+21928(SB)/8, $0x4350000000000000
+DATA constants<>+21936(SB)/8, $0x4350000000000000
+DATA constants<>+21944(SB)/8, $0x4350000000000000
+DATA constants<>+21952(SB)/8, $0x4330000000000435
+DATA constants<>+21960(SB)/8, $0x4330000000000435
+DATA constants<>+21968(SB)/8, $0x4330000000000435
+DATA constants<>+21976(SB)/8, $0x4330000000000435
+DATA constants<>+21984(SB)/8, $0x4330000000000435
+DATA constants<>+21992(SB)/8, $0x4330000000000435
+DATA constants<>+22000(SB)/8, $0x4330000000000435
+DATA constants<>+22008(SB)/8, $0x4330000000000435
+DATA constants<>+22016(SB)/8, $0x7ff0000000000000
+DATA constants<>+22024(SB)/8, $0x7ff0000000000000
+DATA constants<>+22032(SB)/8, $0x7ff0000000000000
+DATA constants<>+22040(SB)/8, $0x7ff0000000000000
+DATA constants<>+22048(SB)/8, $0x7ff0000000000000
+DATA constants<>+22056(SB)/8, $0x7ff0000000000000
+DATA constants<>+22064(SB)/8, $0x7ff0000000000000
+DATA constants<>+22072(SB)/8, $0x7ff0000000000000
+DATA constants<>+22080(SB)/8, $0x7ff8000000000001
+DATA constants<>+22088(SB)/8, $0x7ff8000000000001
+DATA constants<>+22096(SB)/8, $0x7ff8000000000001
+DATA constants<>+22104(SB)/8, $0x7ff8000000000001
+DATA constants<>+22112(SB)/8, $0x7ff8000000000001
+DATA constants<>+22120(SB)/8, $0x7ff8000000000001
+DATA constants<>+22128(SB)/8, $0x7ff8000000000001
+DATA constants<>+22136(SB)/8, $0x7ff8000000000001
+DATA constants<>+22144(SB)/8, $0xfff0000000000000
+DATA constants<>+22152(SB)/8, $0xfff0000000000000
+DATA constants<>+22160(SB)/8, $0xfff0000000000000
+DATA constants<>+22168(SB)/8, $0xfff0000000000000
+DATA constants<>+22176(SB)/8, $0xfff0000000000000
+DATA constants<>+22184(SB)/8, $0xfff0000000000000
+DATA constants<>+22192(SB)/8, $0xfff0000000000000
+DATA constants<>+22200(SB)/8, $0xfff0000000000000
+DATA constants<>+22208(SB)/8, $0xc046000000000000
+DATA constants<>+22216(SB)/8, $0xc046000000000000
+DATA constants<>+22224(SB)/8, $0xc046000000000000
+DATA constants<>+22232(SB)/8, $0xc046000000000000
+DATA constants<>+22240(SB)/8, $0xc046000000000000
+DATA constants<>+22248(SB)/8, $0xc046000000000000
+DATA constants<>+22256(SB)/8, $0xc046000000000000
+DATA constants<>+22264(SB)/8, $0xc046000000000000
+DATA constants<>+22272(SB)/8, $0xc000000000000000
+DATA constants<>+22280(SB)/8, $0xc000000000000000
+DATA constants<>+22288(SB)/8, $0xc000000000000000
+DATA constants<>+22296(SB)/8, $0xc000000000000000
+DATA constants<>+22304(SB)/8, $0xc000000000000000
+DATA constants<>+22312(SB)/8, $0xc000000000000000
+DATA constants<>+22320(SB)/8, $0xc000000000000000
+DATA constants<>+22328(SB)/8, $0xc000000000000000
+DATA constants<>+22336(SB)/8, $0x3ff0000000000000
+DATA constants<>+22344(SB)/8, $0x3ff0000000000000
+DATA constants<>+22352(SB)/8, $0x3ff0000000000000
+DATA constants<>+22360(SB)/8, $0x3ff0000000000000
+DATA constants<>+22368(SB)/8, $0x3ff0000000000000
+DATA constants<>+22376(SB)/8, $0x3ff0000000000000
+DATA constants<>+22384(SB)/8, $0x3ff0000000000000
+DATA constants<>+22392(SB)/8, $0x3ff0000000000000
+DATA constants<>+22400(SB)/8, $0x40434ccccccccccd
+DATA constants<>+22408(SB)/8, $0x40434ccccccccccd
+DATA constants<>+22416(SB)/8, $0x40434ccccccccccd
+DATA constants<>+22424(SB)/8, $0x40434ccccccccccd
+DATA constants<>+22432(SB)/8, $0x40434ccccccccccd
+DATA constants<>+22440(SB)/8, $0x40434ccccccccccd
+DATA constants<>+22448(SB)/8, $0x40434ccccccccccd
+DATA constants<>+22456(SB)/8, $0x40434ccccccccccd
+DATA constants<>+22464(SB)/8, $0xbfe0000000000000
+DATA constants<>+22472(SB)/8, $0xbfe0000000000000
+DATA constants<>+22480(SB)/8, $0xbfe0000000000000
+DATA constants<>+22488(SB)/8, $0xbfe0000000000000
+DATA constants<>+22496(SB)/8, $0xbfe0000000000000
+DATA constants<>+22504(SB)/8, $0xbfe0000000000000
+DATA constants<>+22512(SB)/8, $0xbfe0000000000000
+DATA constants<>+22520(SB)/8, $0xbfe0000000000000
+DATA constants<>+22528(SB)/8, $0x3fc999999999999a
+DATA constants<>+22536(SB)/8, $0x3fc999999999999a
+DATA constants<>+22544(SB)/8, $0x3fc999999999999a
+DATA constants<>+22552(SB)/8, $0x3fc999999999999a
+DATA constants<>+22560(SB)/8, $0x3fc999999999999a
+DATA constants<>+22568(SB)/8, $0x3fc999999999999a
+DATA constants<>+22576(SB)/8, $0x3fc999999999999a
+DATA constants<>+22584(SB)/8, $0x3fc999999999999a
+DATA constants<>+22592(SB)/8, $0xbf4e944eae58c48e
+DATA constants<>+22600(SB)/8, $0xbf4e944eae58c48e
+DATA constants<>+22608(SB)/8, $0xbf4e944eae58c48e
+DATA constants<>+22616(SB)/8, $0xbf4e944eae58c48e
+DATA constants<>+22624(SB)/8, $0xbf4e944eae58c48e
+DATA constants<>+22632(SB)/8, $0xbf4e944eae58c48e
+DATA constants<>+22640(SB)/8, $0xbf4e944eae58c48e
+DATA constants<>+22648(SB)/8, $0xbf4e944eae58c48e
+DATA constants<>+22656(SB)/8, $0x3f87584c9809d75b
+DATA constants<>+22664(SB)/8, $0x3f87584c9809d75b
+DATA constants<>+22672(SB)/8, $0x3f87584c9809d75b
+DATA constants<>+22680(SB)/8, $0x3f87584c9809d75b
+DATA constants<>+22688(SB)/8, $0x3f87584c9809d75b
+DATA constants<>+22696(SB)/8, $0x3f87584c9809d75b
+DATA constants<>+22704(SB)/8, $0x3f87584c9809d75b
+DATA constants<>+22712(SB)/8, $0x3f87584c9809d75b
+DATA constants<>+22720(SB)/8, $0xbfb05a939afa29e6
+DATA constants<>+22728(SB)/8, $0xbfb05a939afa29e6
+DATA constants<>+22736(SB)/8, $0xbfb05a939afa29e6
+DATA constants<>+22744(SB)/8, $0xbfb05a939afa29e6
+DATA constants<>+22752(SB)/8, $0xbfb05a939afa29e6
+DATA constants<>+22760(SB)/8, $0xbfb05a939afa29e6
+DATA constants<>+22768(SB)/8, $0xbfb05a939afa29e6
+DATA constants<>+22776(SB)/8, $0xbfb05a939afa29e6
+DATA constants<>+22784(SB)/8, $0x3fcbc95dbad6c29c
+DATA constants<>+22792(SB)/8, $0x3fcbc95dbad6c29c
+DATA constants<>+22800(SB)/8, $0x3fcbc95dbad6c29c
+DATA constants<>+22808(SB)/8, $0x3fcbc95dbad6c29c
+DATA constants<>+22816(SB)/8, $0x3fcbc95dbad6c29c
+DATA constants<>+22824(SB)/8, $0x3fcbc95dbad6c29c
+DATA constants<>+22832(SB)/8, $0x3fcbc95dbad6c29c
+DATA constants<>+22840(SB)/8, $0x3fcbc95dbad6c29c
+DATA constants<>+22848(SB)/8, $0xbfdff2d28399cb41
+DATA constants<>+22856(SB)/8, $0xbfdff2d28399cb41
+DATA constants<>+22864(SB)/8, $0xbfdff2d28399cb41
+DATA constants<>+22872(SB)/8, $0xbfdff2d28399cb41
+DATA constants<>+22880(SB)/8, $0xbfdff2d28399cb41
+DATA constants<>+22888(SB)/8, $0xbfdff2d28399cb41
+DATA constants<>+22896(SB)/8, $0xbfdff2d28399cb41
+DATA constants<>+22904(SB)/8, $0xbfdff2d28399cb41
+DATA constants<>+22912(SB)/8, $0x3fea6553fe625b3e
+DATA constants<>+22920(SB)/8, $0x3fea6553fe625b3e
+DATA constants<>+22928(SB)/8, $0x3fea6553fe625b3e
+DATA constants<>+22936(SB)/8, $0x3fea6553fe625b3e
+DATA constants<>+22944(SB)/8, $0x3fea6553fe625b3e
+DATA constants<>+22952(SB)/8, $0x3fea6553fe625b3e
+DATA constants<>+22960(SB)/8, $0x3fea6553fe625b3e
+DATA constants<>+22968(SB)/8, $0x3fea6553fe625b3e
+DATA constants<>+22976(SB)/8, $0xbff05c97390b9fe6
+DATA constants<>+22984(SB)/8, $0xbff05c97390b9fe6
+DATA constants<>+22992(SB)/8, $0xbff05c97390b9fe6
+DATA constants<>+23000(SB)/8, $0xbff05c97390b9fe6
+DATA constants<>+23008(SB)/8, $0xbff05c97390b9fe6
+DATA constants<>+23016(SB)/8, $0xbff05c97390b9fe6
+DATA constants<>+23024(SB)/8, $0xbff05c97390b9fe6
+DATA constants<>+23032(SB)/8, $0xbff05c97390b9fe6
+DATA constants<>+23040(SB)/8, $0x3fef90ba1fa41495
+DATA constants<>+23048(SB)/8, $0x3fef90ba1fa41495
+DATA constants<>+23056(SB)/8, $0x3fef90ba1fa41495
+DATA constants<>+23064(SB)/8, $0x3fef90ba1fa41495
+DATA constants<>+23072(SB)/8, $0x3fef90ba1fa41495
+DATA constants<>+23080(SB)/8, $0x3fef90ba1fa41495
+DATA constants<>+23088(SB)/8, $0x3fef90ba1fa41495
+DATA constants<>+23096(SB)/8, $0x3fef90ba1fa41495
+DATA constants<>+23104(SB)/8, $0xbfe839fba62ef727
+DATA constants<>+23112(SB)/8, $0xbfe839fba62ef727
+DATA constants<>+23120(SB)/8, $0xbfe839fba62ef727
+DATA constants<>+23128(SB)/8, $0xbfe839fba62ef727
+DATA constants<>+23136(SB)/8, $0xbfe839fba62ef727
+DATA constants<>+23144(SB)/8, $0xbfe839fba62ef727
+DATA constants<>+23152(SB)/8, $0xbfe839fba62ef727
+DATA constants<>+23160(SB)/8, $0xbfe839fba62ef727
+DATA constants<>+23168(SB)/8, $0x3fddb5062e94e09f
+DATA constants<>+23176(SB)/8, $0x3fddb5062e94e09f
+DATA constants<>+23184(SB)/8, $0x3fddb5062e94e09f
+DATA constants<>+23192(SB)/8, $0x3fddb5062e94e09f
+DATA constants<>+23200(SB)/8, $0x3fddb5062e94e09f
+DATA constants<>+23208(SB)/8, $0x3fddb5062e94e09f
+DATA constants<>+23216(SB)/8, $0x3fddb5062e94e09f
+DATA constants<>+23224(SB)/8, $0x3fddb5062e94e09f
+DATA constants<>+23232(SB)/8, $0xbfce0abcccfdcce1
+DATA constants<>+23240(SB)/8, $0xbfce0abcccfdcce1
+DATA constants<>+23248(SB)/8, $0xbfce0abcccfdcce1
+DATA constants<>+23256(SB)/8, $0xbfce0abcccfdcce1
+DATA constants<>+23264(SB)/8, $0xbfce0abcccfdcce1
+DATA constants<>+23272(SB)/8, $0xbfce0abcccfdcce1
+DATA constants<>+23280(SB)/8, $0xbfce0abcccfdcce1
+DATA constants<>+23288(SB)/8, $0xbfce0abcccfdcce1
+DATA constants<>+23296(SB)/8, $0x3fb8c34e4d5d261e
+DATA constants<>+23304(SB)/8, $0x3fb8c34e4d5d261e
+DATA constants<>+23312(SB)/8, $0x3fb8c34e4d5d261e
+DATA constants<>+23320(SB)/8, $0x3fb8c34e4d5d261e
+DATA constants<>+23328(SB)/8, $0x3fb8c34e4d5d261e
+DATA constants<>+23336(SB)/8, $0x3fb8c34e4d5d261e
+DATA constants<>+23344(SB)/8, $0x3fb8c34e4d5d261e
+DATA constants<>+23352(SB)/8, $0x3fb8c34e4d5d261e
+DATA constants<>+23360(SB)/8, $0xbf99610ad9b8f855
+DATA constants<>+23368(SB)/8, $0xbf99610ad9b8f855
+DATA constants<>+23376(SB)/8, $0xbf99610ad9b8f855
+DATA constants<>+23384(SB)/8, $0xbf99610ad9b8f855
+DATA constants<>+23392(SB)/8, $0xbf99610ad9b8f855
+DATA constants<>+23400(SB)/8, $0xbf99610ad9b8f855
+DATA constants<>+23408(SB)/8, $0xbf99610ad9b8f855
+DATA constants<>+23416(SB)/8, $0xbf99610ad9b8f855
+DATA constants<>+23424(SB)/8, $0x3f983e8f12d56b0f
+DATA constants<>+23432(SB)/8, $0x3f983e8f12d56b0f
+DATA constants<>+23440(SB)/8, $0x3f983e8f12d56b0f
+DATA constants<>+23448(SB)/8, $0x3f983e8f12d56b0f
+DATA constants<>+23456(SB)/8, $0x3f983e8f12d56b0f
+DATA constants<>+23464(SB)/8, $0x3f983e8f12d56b0f
+DATA constants<>+23472(SB)/8, $0x3f983e8f12d56b0f
+DATA constants<>+23480(SB)/8, $0x3f983e8f12d56b0f
+DATA constants<>+23488(SB)/8, $0x3f98567417731b34
+DATA constants<>+23496(SB)/8, $0x3f98567417731b34
+DATA constants<>+23504(SB)/8, $0x3f98567417731b34
+DATA constants<>+23512(SB)/8, $0x3f98567417731b34
+DATA constants<>+23520(SB)/8, $0x3f98567417731b34
+DATA constants<>+23528(SB)/8, $0x3f98567417731b34
+DATA constants<>+23536(SB)/8, $0x3f98567417731b34
+DATA constants<>+23544(SB)/8, $0x3f98567417731b34
+DATA constants<>+23552(SB)/8, $0x3fa368b247572304
+DATA constants<>+23560(SB)/8, $0x3fa368b247572304
+DATA constants<>+23568(SB)/8, $0x3fa368b247572304
+DATA constants<>+23576(SB)/8, $0x3fa368b247572304
+DATA constants<>+23584(SB)/8, $0x3fa368b247572304
+DATA constants<>+23592(SB)/8, $0x3fa368b247572304
+DATA constants<>+23600(SB)/8, $0x3fa368b247572304
+DATA constants<>+23608(SB)/8, $0x3fa368b247572304
+DATA constants<>+23616(SB)/8, $0x3fa978037811c035
+DATA constants<>+23624(SB)/8, $0x3fa978037811c035
+DATA constants<>+23632(SB)/8, $0x3fa978037811c035
+DATA constants<>+23640(SB)/8, $0x3fa978037811c035
+DATA constants<>+23648(SB)/8, $0x3fa978037811c035
+DATA constants<>+23656(SB)/8, $0x3fa978037811c035
+DATA constants<>+23664(SB)/8, $0x3fa978037811c035
+DATA constants<>+23672(SB)/8, $0x3fa978037811c035
+DATA constants<>+23680(SB)/8, $0x3faf3ee855b8bdec
+DATA constants<>+23688(SB)/8, $0x3faf3ee855b8bdec
+DATA constants<>+23696(SB)/8, $0x3faf3ee855b8bdec
+DATA constants<>+23704(SB)/8, $0x3faf3ee855b8bdec
+DATA constants<>+23712(SB)/8, $0x3faf3ee855b8bdec
+DATA constants<>+23720(SB)/8, $0x3faf3ee855b8bdec
+DATA constants<>+23728(SB)/8, $0x3faf3ee855b8bdec
+DATA constants<>+23736(SB)/8, $0x3faf3ee855b8bdec
+DATA constants<>+23744(SB)/8, $0x3fb1f982d9aaf464
+DATA constants<>+23752(SB)/8, $0x3fb1f982d9aaf464
+DATA constants<>+23760(SB)/8, $0x3fb1f982d9aaf464
+DATA constants<>+23768(SB)/8, $0x3fb1f982d9aaf464
+DATA constants<>+23776(SB)/8, $0x3fb1f982d9aaf464
+DATA constants<>+23784(SB)/8, $0x3fb1f982d9aaf464
+DATA constants<>+23792(SB)/8, $0x3fb1f982d9aaf464
+DATA constants<>+23800(SB)/8, $0x3fb1f982d9aaf464
+DATA constants<>+23808(SB)/8, $0x3fb39bdb59a35fb0
+DATA constants<>+23816(SB)/8, $0x3fb39bdb59a35fb0
+DATA constants<>+23824(SB)/8, $0x3fb39bdb59a35fb0
+DATA constants<>+23832(SB)/8, $0x3fb39bdb59a35fb0
+DATA constants<>+23840(SB)/8, $0x3fb39bdb59a35fb0
+DATA constants<>+23848(SB)/8, $0x3fb39bdb59a35fb0
+DATA constants<>+23856(SB)/8, $0x3fb39bdb59a35fb0
+DATA constants<>+23864(SB)/8, $0x3fb39bdb59a35fb0
+DATA constants<>+23872(SB)/8, $0x3fb46d0426d4a5b9
+DATA constants<>+23880(SB)/8, $0x3fb46d0426d4a5b9
+DATA constants<>+23888(SB)/8, $0x3fb46d0426d4a5b9
+DATA constants<>+23896(SB)/8, $0x3fb46d0426d4a5b9
+DATA constants<>+23904(SB)/8, $0x3fb46d0426d4a5b9
+DATA constants<>+23912(SB)/8, $0x3fb46d0426d4a5b9
+DATA constants<>+23920(SB)/8, $0x3fb46d0426d4a5b9
+DATA constants<>+23928(SB)/8, $0x3fb46d0426d4a5b9
+DATA constants<>+23936(SB)/8, $0x3fb46d042980c498
+DATA constants<>+23944(SB)/8, $0x3fb46d042980c498
+DATA constants<>+23952(SB)/8, $0x3fb46d042980c498
+DATA constants<>+23960(SB)/8, $0x3fb46d042980c498
+DATA constants<>+23968(SB)/8, $0x3fb46d042980c498
+DATA constants<>+23976(SB)/8, $0x3fb46d042980c498
+DATA constants<>+23984(SB)/8, $0x3fb46d042980c498
+DATA constants<>+23992(SB)/8, $0x3fb46d042980c498
+DATA constants<>+24000(SB)/8, $0x3fd9884533d43651
+DATA constants<>+24008(SB)/8, $0x3fd9884533d43651
+DATA constants<>+24016(SB)/8, $0x3fd9884533d43651
+DATA constants<>+24024(SB)/8, $0x3fd9884533d43651
+DATA constants<>+24032(SB)/8, $0x3fd9884533d43651
+DATA constants<>+24040(SB)/8, $0x3fd9884533d43651
+DATA constants<>+24048(SB)/8, $0x3fd9884533d43651
+DATA constants<>+24056(SB)/8, $0x3fd9884533d43651
+GLOBL constants<>(SB), RODATA|NOPTR, $24064
 
 DATA tailMasks<>+0(SB)/4, $0xffffffff
 DATA tailMasks<>+4(SB)/4, $0xffffffff
@@ -13559,24 +14383,2050 @@ done:
 	VZEROUPPER
 	RET
 
+// func lgammaAVX512(dst *float32, x *float32, n int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·lgammaAVX512(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ n+16(FP), BX
+	MOVQ BX, SI
+	ANDQ $-16, SI
+	XORQ DX, DX
+	JMP  test
+
+loop:
+	VMOVUPS       (CX)(DX*4), Z0
+	VBROADCASTSS  constants<>+1536(SB), Z1
+	VANDPS        Z1, Z0, Z0
+	VCVTPS2PD     Y0, Z1
+	VEXTRACTF32X8 $0x01, Z0, Y0
+	VCVTPS2PD     Y0, Z0
+	VBROADCASTSD  constants<>+6016(SB), Z3
+	VPADDQ        Z3, Z1, Z1
+	VBROADCASTSD  constants<>+6016(SB), Z3
+	VPADDQ        Z3, Z0, Z0
+	VBROADCASTSD  constants<>+6080(SB), Z3
+	VANDPD        Z3, Z1, Z3
+	VBROADCASTSD  constants<>+6080(SB), Z4
+	VANDPD        Z4, Z0, Z4
+	VBROADCASTSD  constants<>+6144(SB), Z5
+	VPADDQ        Z5, Z3, Z3
+	VBROADCASTSD  constants<>+6144(SB), Z5
+	VPADDQ        Z5, Z4, Z4
+	VPSRLQ        $0x34, Z1, Z1
+	VPSRLQ        $0x34, Z0, Z0
+	VBROADCASTSD  constants<>+6208(SB), Z5
+	VORPD         Z5, Z1, Z1
+	VBROADCASTSD  constants<>+6208(SB), Z5
+	VORPD         Z5, Z0, Z0
+	VBROADCASTSD  constants<>+6272(SB), Z5
+	VSUBPD        Z5, Z1, Z1
+	VBROADCASTSD  constants<>+6272(SB), Z5
+	VSUBPD        Z5, Z0, Z0
+	VBROADCASTSD  constants<>+5952(SB), Z5
+	VSUBPD        Z5, Z3, Z3
+	VBROADCASTSD  constants<>+5952(SB), Z5
+	VSUBPD        Z5, Z4, Z4
+	VBROADCASTSD  constants<>+6336(SB), Z5
+	VADDPD        Z5, Z3, Z5
+	VBROADCASTSD  constants<>+6336(SB), Z6
+	VADDPD        Z6, Z4, Z6
+	VDIVPD        Z5, Z3, Z5
+	VDIVPD        Z6, Z4, Z6
+	VMULPD        Z5, Z5, Z7
+	VMULPD        Z6, Z6, Z8
+	VBROADCASTSD  constants<>+6400(SB), Z9
+	VBROADCASTSD  constants<>+6592(SB), Z10
+	VFMADD231PD   Z10, Z7, Z9
+	VBROADCASTSD  constants<>+6400(SB), Z10
+	VBROADCASTSD  constants<>+6592(SB), Z11
+	VFMADD231PD   Z11, Z8, Z10
+	VBROADCASTSD  constants<>+6656(SB), Z11
+	VFMADD213PD   Z11, Z7, Z9
+	VBROADCASTSD  constants<>+6656(SB), Z11
+	VFMADD213PD   Z11, Z8, Z10
+	VBROADCASTSD  constants<>+6464(SB), Z11
+	VFMADD213PD   Z11, Z7, Z9
+	VBROADCASTSD  constants<>+6464(SB), Z11
+	VFMADD213PD   Z11, Z8, Z10
+	VBROADCASTSD  constants<>+6720(SB), Z11
+	VFMADD213PD   Z11, Z7, Z9
+	VBROADCASTSD  constants<>+6720(SB), Z11
+	VFMADD213PD   Z11, Z8, Z10
+	VBROADCASTSD  constants<>+6528(SB), Z11
+	VFMADD213PD   Z11, Z7, Z9
+	VBROADCASTSD  constants<>+6528(SB), Z11
+	VFMADD213PD   Z11, Z8, Z10
+	VBROADCASTSD  constants<>+6784(SB), Z11
+	VFMADD213PD   Z11, Z7, Z9
+	VBROADCASTSD  constants<>+6784(SB), Z11
+	VFMADD213PD   Z11, Z8, Z10
+	VMULPD        Z9, Z7, Z7
+	VMULPD        Z10, Z8, Z8
+	VMULPD        Z3, Z3, Z9
+	VMULPD        Z4, Z4, Z10
+	VBROADCASTSD  constants<>+6848(SB), Z11
+	VMULPD        Z11, Z9, Z9
+	VBROADCASTSD  constants<>+6848(SB), Z11
+	VMULPD        Z11, Z10, Z10
+	VADDPD        Z7, Z9, Z7
+	VADDPD        Z8, Z10, Z8
+	VBROADCASTSD  constants<>+6912(SB), Z11
+	VMULPD        Z11, Z1, Z11
+	VBROADCASTSD  constants<>+6912(SB), Z12
+	VMULPD        Z12, Z0, Z12
+	VFMADD231PD   Z7, Z5, Z11
+	VFMADD231PD   Z8, Z6, Z12
+	VSUBPD        Z11, Z9, Z5
+	VSUBPD        Z12, Z10, Z6
+	VSUBPD        Z5, Z3, Z3
+	VSUBPD        Z6, Z4, Z4
+	VBROADCASTSD  constants<>+6976(SB), Z5
+	VFMADD231PD   Z5, Z1, Z3
+	VBROADCASTSD  constants<>+6976(SB), Z1
+	VFMADD231PD   Z1, Z0, Z4
+	VMOVUPS       (CX)(DX*4), Z0
+	VBROADCASTSS  constants<>+1536(SB), Z1
+	VANDPS        Z1, Z0, Z0
+	VCVTPS2PD     Y0, Z1
+	VEXTRACTF32X8 $0x01, Z0, Y0
+	VCVTPS2PD     Y0, Z0
+	VBROADCASTSD  constants<>+5952(SB), Z5
+	VDIVPD        Z1, Z5, Z1
+	VBROADCASTSD  constants<>+5952(SB), Z5
+	VDIVPD        Z0, Z5, Z0
+	VMULPD        Z1, Z1, Z5
+	VMULPD        Z0, Z0, Z6
+	VBROADCASTSD  constants<>+9472(SB), Z7
+	VBROADCASTSD  constants<>+9408(SB), Z8
+	VFMADD231PD   Z8, Z5, Z7
+	VBROADCASTSD  constants<>+9472(SB), Z8
+	VBROADCASTSD  constants<>+9408(SB), Z9
+	VFMADD231PD   Z9, Z6, Z8
+	VBROADCASTSD  constants<>+9536(SB), Z9
+	VFMADD213PD   Z9, Z5, Z7
+	VBROADCASTSD  constants<>+9536(SB), Z9
+	VFMADD213PD   Z9, Z6, Z8
+	VBROADCASTSD  constants<>+9600(SB), Z9
+	VFMADD213PD   Z9, Z5, Z7
+	VBROADCASTSD  constants<>+9600(SB), Z9
+	VFMADD213PD   Z9, Z6, Z8
+	VBROADCASTSD  constants<>+9664(SB), Z9
+	VFMADD213PD   Z9, Z5, Z7
+	VBROADCASTSD  constants<>+9664(SB), Z9
+	VFMADD213PD   Z9, Z6, Z8
+	VBROADCASTSD  constants<>+9728(SB), Z9
+	VFMADD213PD   Z9, Z5, Z7
+	VBROADCASTSD  constants<>+9728(SB), Z9
+	VFMADD213PD   Z9, Z6, Z8
+	VBROADCASTSD  constants<>+9792(SB), Z9
+	VFMADD213PD   Z9, Z5, Z7
+	VBROADCASTSD  constants<>+9792(SB), Z9
+	VFMADD213PD   Z9, Z6, Z8
+	VBROADCASTSD  constants<>+9856(SB), Z9
+	VFMADD213PD   Z9, Z5, Z7
+	VBROADCASTSD  constants<>+9856(SB), Z9
+	VFMADD213PD   Z9, Z6, Z8
+	VBROADCASTSD  constants<>+9920(SB), Z9
+	VFMADD213PD   Z9, Z5, Z7
+	VBROADCASTSD  constants<>+9920(SB), Z9
+	VFMADD213PD   Z9, Z6, Z8
+	VBROADCASTSD  constants<>+9984(SB), Z9
+	VFMADD213PD   Z9, Z5, Z7
+	VBROADCASTSD  constants<>+9984(SB), Z9
+	VFMADD213PD   Z9, Z6, Z8
+	VBROADCASTSD  constants<>+10048(SB), Z9
+	VFMADD213PD   Z9, Z5, Z7
+	VBROADCASTSD  constants<>+10048(SB), Z5
+	VFMADD213PD   Z5, Z6, Z8
+	VBROADCASTSD  constants<>+10112(SB), Z5
+	VFMADD213PD   Z5, Z1, Z7
+	VBROADCASTSD  constants<>+10112(SB), Z1
+	VFMADD213PD   Z1, Z0, Z8
+	VMOVUPS       (CX)(DX*4), Z0
+	VBROADCASTSS  constants<>+1536(SB), Z1
+	VANDPS        Z1, Z0, Z0
+	VCVTPS2PD     Y0, Z1
+	VEXTRACTF32X8 $0x01, Z0, Y0
+	VCVTPS2PD     Y0, Z0
+	VBROADCASTSD  constants<>+6848(SB), Z5
+	VSUBPD        Z5, Z1, Z1
+	VBROADCASTSD  constants<>+6848(SB), Z5
+	VSUBPD        Z5, Z0, Z0
+	VBROADCASTSD  constants<>+5952(SB), Z5
+	VSUBPD        Z5, Z3, Z5
+	VBROADCASTSD  constants<>+5952(SB), Z6
+	VSUBPD        Z6, Z4, Z6
+	VFMADD231PD   Z5, Z1, Z7
+	VFMADD231PD   Z6, Z0, Z8
+	VMOVUPS       (CX)(DX*4), Z0
+	VBROADCASTSS  constants<>+1536(SB), Z1
+	VANDPS        Z1, Z0, Z0
+	VCVTPS2PD     Y0, Z1
+	VEXTRACTF32X8 $0x01, Z0, Y0
+	VCVTPS2PD     Y0, Z0
+	VBROADCASTSD  constants<>+5952(SB), Z5
+	VCMPPD        $0x11, Z5, Z1, K1
+	VBROADCASTSD  constants<>+5952(SB), Z1
+	VCMPPD        $0x11, Z1, Z0, K2
+	VBROADCASTSD  constants<>+10176(SB), Z0
+	VBLENDMPD     Z3, Z0, K1, Z0
+	VBROADCASTSD  constants<>+10176(SB), Z1
+	VBLENDMPD     Z4, Z1, K2, Z1
+	VMOVUPS       (CX)(DX*4), Z3
+	VBROADCASTSS  constants<>+1536(SB), Z4
+	VANDPS        Z4, Z3, Z3
+	VCVTPS2PD     Y3, Z4
+	VEXTRACTF32X8 $0x01, Z3, Y2
+	VCVTPS2PD     Y2, Z3
+	VBROADCASTSD  constants<>+5952(SB), Z5
+	VCMPPD        $0x11, Z5, Z4, K1
+	VBROADCASTSD  constants<>+5952(SB), Z5
+	VCMPPD        $0x11, Z5, Z3, K2
+	VBROADCASTSD  constants<>+5952(SB), Z5
+	VADDPD        Z5, Z4, Z5
+	VBROADCASTSD  constants<>+5952(SB), Z6
+	VADDPD        Z6, Z3, Z6
+	VBLENDMPD     Z5, Z4, K1, Z4
+	VBLENDMPD     Z6, Z3, K2, Z3
+	VBROADCASTSD  constants<>+6336(SB), Z5
+	VSUBPD        Z5, Z4, Z4
+	VBROADCASTSD  constants<>+6336(SB), Z5
+	VSUBPD        Z5, Z3, Z3
+	VBROADCASTSD  constants<>+10304(SB), Z5
+	VBROADCASTSD  constants<>+10240(SB), Z6
+	VFMADD231PD   Z6, Z4, Z5
+	VBROADCASTSD  constants<>+10304(SB), Z6
+	VBROADCASTSD  constants<>+10240(SB), Z9
+	VFMADD231PD   Z9, Z3, Z6
+	VBROADCASTSD  constants<>+10368(SB), Z9
+	VFMADD213PD   Z9, Z4, Z5
+	VBROADCASTSD  constants<>+10368(SB), Z9
+	VFMADD213PD   Z9, Z3, Z6
+	VBROADCASTSD  constants<>+10432(SB), Z9
+	VFMADD213PD   Z9, Z4, Z5
+	VBROADCASTSD  constants<>+10432(SB), Z9
+	VFMADD213PD   Z9, Z3, Z6
+	VBROADCASTSD  constants<>+10496(SB), Z9
+	VFMADD213PD   Z9, Z4, Z5
+	VBROADCASTSD  constants<>+10496(SB), Z9
+	VFMADD213PD   Z9, Z3, Z6
+	VBROADCASTSD  constants<>+10560(SB), Z9
+	VFMADD213PD   Z9, Z4, Z5
+	VBROADCASTSD  constants<>+10560(SB), Z9
+	VFMADD213PD   Z9, Z3, Z6
+	VBROADCASTSD  constants<>+10624(SB), Z9
+	VFMADD213PD   Z9, Z4, Z5
+	VBROADCASTSD  constants<>+10624(SB), Z9
+	VFMADD213PD   Z9, Z3, Z6
+	VBROADCASTSD  constants<>+10688(SB), Z9
+	VFMADD213PD   Z9, Z4, Z5
+	VBROADCASTSD  constants<>+10688(SB), Z9
+	VFMADD213PD   Z9, Z3, Z6
+	VBROADCASTSD  constants<>+10752(SB), Z9
+	VFMADD213PD   Z9, Z4, Z5
+	VBROADCASTSD  constants<>+10752(SB), Z9
+	VFMADD213PD   Z9, Z3, Z6
+	VBROADCASTSD  constants<>+10816(SB), Z9
+	VFMADD213PD   Z9, Z4, Z5
+	VBROADCASTSD  constants<>+10816(SB), Z9
+	VFMADD213PD   Z9, Z3, Z6
+	VBROADCASTSD  constants<>+10880(SB), Z9
+	VFMADD213PD   Z9, Z4, Z5
+	VBROADCASTSD  constants<>+10880(SB), Z9
+	VFMADD213PD   Z9, Z3, Z6
+	VBROADCASTSD  constants<>+10944(SB), Z9
+	VFMADD213PD   Z9, Z4, Z5
+	VBROADCASTSD  constants<>+10944(SB), Z9
+	VFMADD213PD   Z9, Z3, Z6
+	VBROADCASTSD  constants<>+11008(SB), Z9
+	VFMADD213PD   Z9, Z4, Z5
+	VBROADCASTSD  constants<>+11008(SB), Z9
+	VFMADD213PD   Z9, Z3, Z6
+	VBROADCASTSD  constants<>+11072(SB), Z9
+	VFMADD213PD   Z9, Z4, Z5
+	VBROADCASTSD  constants<>+11072(SB), Z9
+	VFMADD213PD   Z9, Z3, Z6
+	VBROADCASTSD  constants<>+11136(SB), Z9
+	VFMADD213PD   Z9, Z4, Z5
+	VBROADCASTSD  constants<>+11136(SB), Z9
+	VFMADD213PD   Z9, Z3, Z6
+	VBROADCASTSD  constants<>+11200(SB), Z9
+	VFMADD213PD   Z9, Z4, Z5
+	VBROADCASTSD  constants<>+11200(SB), Z9
+	VFMADD213PD   Z9, Z3, Z6
+	VBROADCASTSD  constants<>+11264(SB), Z9
+	VFMADD213PD   Z9, Z4, Z5
+	VBROADCASTSD  constants<>+11264(SB), Z9
+	VFMADD213PD   Z9, Z3, Z6
+	VBROADCASTSD  constants<>+11328(SB), Z9
+	VFMADD213PD   Z9, Z4, Z5
+	VBROADCASTSD  constants<>+11328(SB), Z9
+	VFMADD213PD   Z9, Z3, Z6
+	VBROADCASTSD  constants<>+11392(SB), Z9
+	VFMADD213PD   Z9, Z4, Z5
+	VBROADCASTSD  constants<>+11392(SB), Z9
+	VFMADD213PD   Z9, Z3, Z6
+	VBROADCASTSD  constants<>+11456(SB), Z9
+	VFMADD213PD   Z9, Z4, Z5
+	VBROADCASTSD  constants<>+11456(SB), Z9
+	VFMADD213PD   Z9, Z3, Z6
+	VBROADCASTSD  constants<>+11520(SB), Z9
+	VFMADD213PD   Z9, Z4, Z5
+	VBROADCASTSD  constants<>+11520(SB), Z9
+	VFMADD213PD   Z9, Z3, Z6
+	VBROADCASTSD  constants<>+11584(SB), Z9
+	VFMADD213PD   Z9, Z4, Z5
+	VBROADCASTSD  constants<>+11584(SB), Z9
+	VFMADD213PD   Z9, Z3, Z6
+	VBROADCASTSD  constants<>+11648(SB), Z9
+	VFMADD213PD   Z9, Z4, Z5
+	VBROADCASTSD  constants<>+11648(SB), Z9
+	VFMADD213PD   Z9, Z3, Z6
+	VBROADCASTSD  constants<>+11712(SB), Z9
+	VFMADD213PD   Z9, Z4, Z5
+	VBROADCASTSD  constants<>+11712(SB), Z9
+	VFMADD213PD   Z9, Z3, Z6
+	VBROADCASTSD  constants<>+11776(SB), Z9
+	VFMADD213PD   Z9, Z4, Z5
+	VBROADCASTSD  constants<>+11776(SB), Z9
+	VFMADD213PD   Z9, Z3, Z6
+	VBROADCASTSD  constants<>+11840(SB), Z9
+	VFMADD213PD   Z9, Z4, Z5
+	VBROADCASTSD  constants<>+11840(SB), Z9
+	VFMADD213PD   Z9, Z3, Z6
+	VBROADCASTSD  constants<>+11904(SB), Z9
+	VFMADD213PD   Z9, Z4, Z5
+	VBROADCASTSD  constants<>+11904(SB), Z9
+	VFMADD213PD   Z9, Z3, Z6
+	VBROADCASTSD  constants<>+11968(SB), Z9
+	VFMADD213PD   Z9, Z4, Z5
+	VBROADCASTSD  constants<>+11968(SB), Z9
+	VFMADD213PD   Z9, Z3, Z6
+	VMOVUPS       Z4, Z9
+	VFMADD231PD   Z4, Z4, Z9
+	VMOVUPS       Z3, Z4
+	VFMADD231PD   Z3, Z3, Z4
+	VBROADCASTSD  constants<>+12032(SB), Z3
+	VXORPD        Z3, Z0, Z0
+	VBROADCASTSD  constants<>+12032(SB), Z3
+	VXORPD        Z3, Z1, Z1
+	VFMADD231PD   Z5, Z9, Z0
+	VFMADD231PD   Z6, Z4, Z1
+	VMOVUPS       (CX)(DX*4), Z3
+	VBROADCASTSS  constants<>+1536(SB), Z4
+	VANDPS        Z4, Z3, Z3
+	VCVTPS2PD     Y3, Z4
+	VEXTRACTF32X8 $0x01, Z3, Y2
+	VCVTPS2PD     Y2, Z3
+	VBROADCASTSD  constants<>+12096(SB), Z5
+	VCMPPD        $0x11, Z5, Z4, K1
+	VBROADCASTSD  constants<>+12096(SB), Z4
+	VCMPPD        $0x11, Z4, Z3, K2
+	VBLENDMPD     Z0, Z7, K1, Z7
+	VBLENDMPD     Z1, Z8, K2, Z8
+	VMOVUPS       (CX)(DX*4), Z0
+	VBROADCASTSS  constants<>+1536(SB), Z1
+	VANDPS        Z1, Z0, Z0
+	VRNDSCALEPS   $0x08, Z0, Z1
+	VSUBPS        Z1, Z0, Z0
+	VCVTPS2PD     Y0, Z1
+	VEXTRACTF32X8 $0x01, Z0, Y0
+	VCVTPS2PD     Y0, Z0
+	VMULPD        Z1, Z1, Z3
+	VMULPD        Z0, Z0, Z4
+	VBROADCASTSD  constants<>+12224(SB), Z5
+	VBROADCASTSD  constants<>+12160(SB), Z6
+	VFMADD231PD   Z6, Z3, Z5
+	VBROADCASTSD  constants<>+12224(SB), Z6
+	VBROADCASTSD  constants<>+12160(SB), Z9
+	VFMADD231PD   Z9, Z4, Z6
+	VBROADCASTSD  constants<>+12288(SB), Z9
+	VFMADD213PD   Z9, Z3, Z5
+	VBROADCASTSD  constants<>+12288(SB), Z9
+	VFMADD213PD   Z9, Z4, Z6
+	VBROADCASTSD  constants<>+12352(SB), Z9
+	VFMADD213PD   Z9, Z3, Z5
+	VBROADCASTSD  constants<>+12352(SB), Z9
+	VFMADD213PD   Z9, Z4, Z6
+	VBROADCASTSD  constants<>+12416(SB), Z9
+	VFMADD213PD   Z9, Z3, Z5
+	VBROADCASTSD  constants<>+12416(SB), Z9
+	VFMADD213PD   Z9, Z4, Z6
+	VBROADCASTSD  constants<>+12480(SB), Z9
+	VFMADD213PD   Z9, Z3, Z5
+	VBROADCASTSD  constants<>+12480(SB), Z9
+	VFMADD213PD   Z9, Z4, Z6
+	VBROADCASTSD  constants<>+12544(SB), Z9
+	VFMADD213PD   Z9, Z3, Z5
+	VBROADCASTSD  constants<>+12544(SB), Z9
+	VFMADD213PD   Z9, Z4, Z6
+	VBROADCASTSD  constants<>+12608(SB), Z9
+	VFMADD213PD   Z9, Z3, Z5
+	VBROADCASTSD  constants<>+12608(SB), Z9
+	VFMADD213PD   Z9, Z4, Z6
+	VBROADCASTSD  constants<>+12672(SB), Z9
+	VFMADD213PD   Z9, Z3, Z5
+	VBROADCASTSD  constants<>+12672(SB), Z9
+	VFMADD213PD   Z9, Z4, Z6
+	VBROADCASTSD  constants<>+12736(SB), Z9
+	VFMADD213PD   Z9, Z3, Z5
+	VBROADCASTSD  constants<>+12736(SB), Z3
+	VFMADD213PD   Z3, Z4, Z6
+	VMULPD        Z5, Z1, Z1
+	VMULPD        Z6, Z0, Z0
+	VBROADCASTSD  constants<>+5312(SB), Z3
+	VANDPD        Z3, Z1, Z1
+	VBROADCASTSD  constants<>+5312(SB), Z3
+	VANDPD        Z3, Z0, Z0
+	VMOVUPS       (CX)(DX*4), Z3
+	VBROADCASTSS  constants<>+1536(SB), Z4
+	VANDPS        Z4, Z3, Z3
+	VCVTPS2PD     Y3, Z4
+	VEXTRACTF32X8 $0x01, Z3, Y2
+	VCVTPS2PD     Y2, Z3
+	VMULPD        Z1, Z4, Z1
+	VMULPD        Z0, Z3, Z0
+	VBROADCASTSD  constants<>+12736(SB), Z3
+	VDIVPD        Z1, Z3, Z1
+	VBROADCASTSD  constants<>+12736(SB), Z3
+	VDIVPD        Z0, Z3, Z0
+	VBROADCASTSD  constants<>+6016(SB), Z3
+	VPADDQ        Z3, Z1, Z1
+	VBROADCASTSD  constants<>+6016(SB), Z3
+	VPADDQ        Z3, Z0, Z0
+	VBROADCASTSD  constants<>+6080(SB), Z3
+	VANDPD        Z3, Z1, Z3
+	VBROADCASTSD  constants<>+6080(SB), Z4
+	VANDPD        Z4, Z0, Z4
+	VBROADCASTSD  constants<>+6144(SB), Z5
+	VPADDQ        Z5, Z3, Z3
+	VBROADCASTSD  constants<>+6144(SB), Z5
+	VPADDQ        Z5, Z4, Z4
+	VPSRLQ        $0x34, Z1, Z1
+	VPSRLQ        $0x34, Z0, Z0
+	VBROADCASTSD  constants<>+6208(SB), Z5
+	VORPD         Z5, Z1, Z1
+	VBROADCASTSD  constants<>+6208(SB), Z5
+	VORPD         Z5, Z0, Z0
+	VBROADCASTSD  constants<>+6272(SB), Z5
+	VSUBPD        Z5, Z1, Z1
+	VBROADCASTSD  constants<>+6272(SB), Z5
+	VSUBPD        Z5, Z0, Z0
+	VBROADCASTSD  constants<>+5952(SB), Z5
+	VSUBPD        Z5, Z3, Z3
+	VBROADCASTSD  constants<>+5952(SB), Z5
+	VSUBPD        Z5, Z4, Z4
+	VBROADCASTSD  constants<>+6336(SB), Z5
+	VADDPD        Z5, Z3, Z5
+	VBROADCASTSD  constants<>+6336(SB), Z6
+	VADDPD        Z6, Z4, Z6
+	VDIVPD        Z5, Z3, Z5
+	VDIVPD        Z6, Z4, Z6
+	VMULPD        Z5, Z5, Z9
+	VMULPD        Z6, Z6, Z10
+	VBROADCASTSD  constants<>+6400(SB), Z11
+	VBROADCASTSD  constants<>+6592(SB), Z12
+	VFMADD231PD   Z12, Z9, Z11
+	VBROADCASTSD  constants<>+6400(SB), Z12
+	VBROADCASTSD  constants<>+6592(SB), Z13
+	VFMADD231PD   Z13, Z10, Z12
+	VBROADCASTSD  constants<>+6656(SB), Z13
+	VFMADD213PD   Z13, Z9, Z11
+	VBROADCASTSD  constants<>+6656(SB), Z13
+	VFMADD213PD   Z13, Z10, Z12
+	VBROADCASTSD  constants<>+6464(SB), Z13
+	VFMADD213PD   Z13, Z9, Z11
+	VBROADCASTSD  constants<>+6464(SB), Z13
+	VFMADD213PD   Z13, Z10, Z12
+	VBROADCASTSD  constants<>+6720(SB), Z13
+	VFMADD213PD   Z13, Z9, Z11
+	VBROADCASTSD  constants<>+6720(SB), Z13
+	VFMADD213PD   Z13, Z10, Z12
+	VBROADCASTSD  constants<>+6528(SB), Z13
+	VFMADD213PD   Z13, Z9, Z11
+	VBROADCASTSD  constants<>+6528(SB), Z13
+	VFMADD213PD   Z13, Z10, Z12
+	VBROADCASTSD  constants<>+6784(SB), Z13
+	VFMADD213PD   Z13, Z9, Z11
+	VBROADCASTSD  constants<>+6784(SB), Z13
+	VFMADD213PD   Z13, Z10, Z12
+	VMULPD        Z11, Z9, Z9
+	VMULPD        Z12, Z10, Z10
+	VMULPD        Z3, Z3, Z11
+	VMULPD        Z4, Z4, Z12
+	VBROADCASTSD  constants<>+6848(SB), Z13
+	VMULPD        Z13, Z11, Z11
+	VBROADCASTSD  constants<>+6848(SB), Z13
+	VMULPD        Z13, Z12, Z12
+	VADDPD        Z9, Z11, Z9
+	VADDPD        Z10, Z12, Z10
+	VBROADCASTSD  constants<>+6912(SB), Z13
+	VMULPD        Z13, Z1, Z13
+	VBROADCASTSD  constants<>+6912(SB), Z14
+	VMULPD        Z14, Z0, Z14
+	VFMADD231PD   Z9, Z5, Z13
+	VFMADD231PD   Z10, Z6, Z14
+	VSUBPD        Z13, Z11, Z5
+	VSUBPD        Z14, Z12, Z6
+	VSUBPD        Z5, Z3, Z3
+	VSUBPD        Z6, Z4, Z4
+	VBROADCASTSD  constants<>+6976(SB), Z5
+	VFMADD231PD   Z5, Z1, Z3
+	VBROADCASTSD  constants<>+6976(SB), Z1
+	VFMADD231PD   Z1, Z0, Z4
+	VSUBPD        Z7, Z3, Z0
+	VSUBPD        Z8, Z4, Z1
+	VCVTPS2PD     (CX)(DX*4), Z3
+	VCVTPS2PD     32(CX)(DX*4), Z4
+	VBROADCASTSD  constants<>+10176(SB), Z5
+	VCMPPD        $0x11, Z5, Z3, K1
+	VBROADCASTSD  constants<>+10176(SB), Z3
+	VCMPPD        $0x11, Z3, Z4, K2
+	VBLENDMPD     Z0, Z7, K1, Z7
+	VBLENDMPD     Z1, Z8, K2, Z8
+	VCVTPD2PS     Z7, Y2
+	VCVTPD2PS     Z8, Y0
+	VINSERTF32X8  $0x01, Y0, Z2, Z0
+	VMOVUPS       (CX)(DX*4), Z1
+	VBROADCASTSS  constants<>+1536(SB), Z3
+	VANDPS        Z3, Z1, Z3
+	VBROADCASTSS  constants<>+9280(SB), Z4
+	VCMPPS        $0x00, Z4, Z3, K1
+	VBROADCASTSS  constants<>+9280(SB), Z4
+	VBLENDMPS     Z4, Z0, K1, Z0
+	VBROADCASTSS  constants<>+2752(SB), Z4
+	VCMPPS        $0x11, Z1, Z4, K1
+	VRNDSCALEPS   $0x08, Z3, Z1
+	VSUBPS        Z1, Z3, Z1
+	VBROADCASTSS  constants<>+704(SB), Z3
+	VBLENDMPS     Z3, Z1, K1, Z1
+	VBROADCASTSS  constants<>+2752(SB), Z3
+	VCMPPS        $0x00, Z3, Z1, K1
+	VBROADCASTSS  constants<>+9280(SB), Z1
+	VBLENDMPS     Z1, Z0, K1, Z0
+	VMOVUPS       Z0, (AX)(DX*4)
+	ADDQ          $+16, DX
+
+test:
+	CMPQ          DX, SI
+	JLT           loop
+	SUBQ          DX, BX
+	JZ            done
+	MOVQ          $-1, SI
+	BZHIQ         BX, SI, SI
+	KMOVW         SI, K1
+	VMOVUPS.Z     (CX)(DX*4), K1, Z0
+	VBROADCASTSS  constants<>+1536(SB), Z1
+	VANDPS        Z1, Z0, Z0
+	VCVTPS2PD     Y0, Z1
+	VEXTRACTF32X8 $0x01, Z0, Y0
+	VCVTPS2PD     Y0, Z0
+	VBROADCASTSD  constants<>+6016(SB), Z3
+	VPADDQ        Z3, Z1, Z1
+	VBROADCASTSD  constants<>+6016(SB), Z3
+	VPADDQ        Z3, Z0, Z0
+	VBROADCASTSD  constants<>+6080(SB), Z3
+	VANDPD        Z3, Z1, Z3
+	VBROADCASTSD  constants<>+6080(SB), Z4
+	VANDPD        Z4, Z0, Z4
+	VBROADCASTSD  constants<>+6144(SB), Z5
+	VPADDQ        Z5, Z3, Z3
+	VBROADCASTSD  constants<>+6144(SB), Z5
+	VPADDQ        Z5, Z4, Z4
+	VPSRLQ        $0x34, Z1, Z1
+	VPSRLQ        $0x34, Z0, Z0
+	VBROADCASTSD  constants<>+6208(SB), Z5
+	VORPD         Z5, Z1, Z1
+	VBROADCASTSD  constants<>+6208(SB), Z5
+	VORPD         Z5, Z0, Z0
+	VBROADCASTSD  constants<>+6272(SB), Z5
+	VSUBPD        Z5, Z1, Z1
+	VBROADCASTSD  constants<>+6272(SB), Z5
+	VSUBPD        Z5, Z0, Z0
+	VBROADCASTSD  constants<>+5952(SB), Z5
+	VSUBPD        Z5, Z3, Z3
+	VBROADCASTSD  constants<>+5952(SB), Z5
+	VSUBPD        Z5, Z4, Z4
+	VBROADCASTSD  constants<>+6336(SB), Z5
+	VADDPD        Z5, Z3, Z5
+	VBROADCASTSD  constants<>+6336(SB), Z6
+	VADDPD        Z6, Z4, Z6
+	VDIVPD        Z5, Z3, Z5
+	VDIVPD        Z6, Z4, Z6
+	VMULPD        Z5, Z5, Z7
+	VMULPD        Z6, Z6, Z8
+	VBROADCASTSD  constants<>+6400(SB), Z9
+	VBROADCASTSD  constants<>+6592(SB), Z10
+	VFMADD231PD   Z10, Z7, Z9
+	VBROADCASTSD  constants<>+6400(SB), Z10
+	VBROADCASTSD  constants<>+6592(SB), Z11
+	VFMADD231PD   Z11, Z8, Z10
+	VBROADCASTSD  constants<>+6656(SB), Z11
+	VFMADD213PD   Z11, Z7, Z9
+	VBROADCASTSD  constants<>+6656(SB), Z11
+	VFMADD213PD   Z11, Z8, Z10
+	VBROADCASTSD  constants<>+6464(SB), Z11
+	VFMADD213PD   Z11, Z7, Z9
+	VBROADCASTSD  constants<>+6464(SB), Z11
+	VFMADD213PD   Z11, Z8, Z10
+	VBROADCASTSD  constants<>+6720(SB), Z11
+	VFMADD213PD   Z11, Z7, Z9
+	VBROADCASTSD  constants<>+6720(SB), Z11
+	VFMADD213PD   Z11, Z8, Z10
+	VBROADCASTSD  constants<>+6528(SB), Z11
+	VFMADD213PD   Z11, Z7, Z9
+	VBROADCASTSD  constants<>+6528(SB), Z11
+	VFMADD213PD   Z11, Z8, Z10
+	VBROADCASTSD  constants<>+6784(SB), Z11
+	VFMADD213PD   Z11, Z7, Z9
+	VBROADCASTSD  constants<>+6784(SB), Z11
+	VFMADD213PD   Z11, Z8, Z10
+	VMULPD        Z9, Z7, Z7
+	VMULPD        Z10, Z8, Z8
+	VMULPD        Z3, Z3, Z9
+	VMULPD        Z4, Z4, Z10
+	VBROADCASTSD  constants<>+6848(SB), Z11
+	VMULPD        Z11, Z9, Z9
+	VBROADCASTSD  constants<>+6848(SB), Z11
+	VMULPD        Z11, Z10, Z10
+	VADDPD        Z7, Z9, Z7
+	VADDPD        Z8, Z10, Z8
+	VBROADCASTSD  constants<>+6912(SB), Z11
+	VMULPD        Z11, Z1, Z11
+	VBROADCASTSD  constants<>+6912(SB), Z12
+	VMULPD        Z12, Z0, Z12
+	VFMADD231PD   Z7, Z5, Z11
+	VFMADD231PD   Z8, Z6, Z12
+	VSUBPD        Z11, Z9, Z5
+	VSUBPD        Z12, Z10, Z6
+	VSUBPD        Z5, Z3, Z3
+	VSUBPD        Z6, Z4, Z4
+	VBROADCASTSD  constants<>+6976(SB), Z5
+	VFMADD231PD   Z5, Z1, Z3
+	VBROADCASTSD  constants<>+6976(SB), Z1
+	VFMADD231PD   Z1, Z0, Z4
+	VMOVUPS.Z     (CX)(DX*4), K1, Z0
+	VBROADCASTSS  constants<>+1536(SB), Z1
+	VANDPS        Z1, Z0, Z0
+	VCVTPS2PD     Y0, Z1
+	VEXTRACTF32X8 $0x01, Z0, Y0
+	VCVTPS2PD     Y0, Z0
+	VBROADCASTSD  constants<>+5952(SB), Z5
+	VDIVPD        Z1, Z5, Z1
+	VBROADCASTSD  constants<>+5952(SB), Z5
+	VDIVPD        Z0, Z5, Z0
+	VMULPD        Z1, Z1, Z5
+	VMULPD        Z0, Z0, Z6
+	VBROADCASTSD  constants<>+9472(SB), Z7
+	VBROADCASTSD  constants<>+9408(SB), Z8
+	VFMADD231PD   Z8, Z5, Z7
+	VBROADCASTSD  constants<>+9472(SB), Z8
+	VBROADCASTSD  constants<>+9408(SB), Z9
+	VFMADD231PD   Z9, Z6, Z8
+	VBROADCASTSD  constants<>+9536(SB), Z9
+	VFMADD213PD   Z9, Z5, Z7
+	VBROADCASTSD  constants<>+9536(SB), Z9
+	VFMADD213PD   Z9, Z6, Z8
+	VBROADCASTSD  constants<>+9600(SB), Z9
+	VFMADD213PD   Z9, Z5, Z7
+	VBROADCASTSD  constants<>+9600(SB), Z9
+	VFMADD213PD   Z9, Z6, Z8
+	VBROADCASTSD  constants<>+9664(SB), Z9
+	VFMADD213PD   Z9, Z5, Z7
+	VBROADCASTSD  constants<>+9664(SB), Z9
+	VFMADD213PD   Z9, Z6, Z8
+	VBROADCASTSD  constants<>+9728(SB), Z9
+	VFMADD213PD   Z9, Z5, Z7
+	VBROADCASTSD  constants<>+9728(SB), Z9
+	VFMADD213PD   Z9, Z6, Z8
+	VBROADCASTSD  constants<>+9792(SB), Z9
+	VFMADD213PD   Z9, Z5, Z7
+	VBROADCASTSD  constants<>+9792(SB), Z9
+	VFMADD213PD   Z9, Z6, Z8
+	VBROADCASTSD  constants<>+9856(SB), Z9
+	VFMADD213PD   Z9, Z5, Z7
+	VBROADCASTSD  constants<>+9856(SB), Z9
+	VFMADD213PD   Z9, Z6, Z8
+	VBROADCASTSD  constants<>+9920(SB), Z9
+	VFMADD213PD   Z9, Z5, Z7
+	VBROADCASTSD  constants<>+9920(SB), Z9
+	VFMADD213PD   Z9, Z6, Z8
+	VBROADCASTSD  constants<>+9984(SB), Z9
+	VFMADD213PD   Z9, Z5, Z7
+	VBROADCASTSD  constants<>+9984(SB), Z9
+	VFMADD213PD   Z9, Z6, Z8
+	VBROADCASTSD  constants<>+10048(SB), Z9
+	VFMADD213PD   Z9, Z5, Z7
+	VBROADCASTSD  constants<>+10048(SB), Z5
+	VFMADD213PD   Z5, Z6, Z8
+	VBROADCASTSD  constants<>+10112(SB), Z5
+	VFMADD213PD   Z5, Z1, Z7
+	VBROADCASTSD  constants<>+10112(SB), Z1
+	VFMADD213PD   Z1, Z0, Z8
+	VMOVUPS.Z     (CX)(DX*4), K1, Z0
+	VBROADCASTSS  constants<>+1536(SB), Z1
+	VANDPS        Z1, Z0, Z0
+	VCVTPS2PD     Y0, Z1
+	VEXTRACTF32X8 $0x01, Z0, Y0
+	VCVTPS2PD     Y0, Z0
+	VBROADCASTSD  constants<>+6848(SB), Z5
+	VSUBPD        Z5, Z1, Z1
+	VBROADCASTSD  constants<>+6848(SB), Z5
+	VSUBPD        Z5, Z0, Z0
+	VBROADCASTSD  constants<>+5952(SB), Z5
+	VSUBPD        Z5, Z3, Z5
+	VBROADCASTSD  constants<>+5952(SB), Z6
+	VSUBPD        Z6, Z4, Z6
+	VFMADD231PD   Z5, Z1, Z7
+	VFMADD231PD   Z6, Z0, Z8
+	VMOVUPS.Z     (CX)(DX*4), K1, Z0
+	VBROADCASTSS  constants<>+1536(SB), Z1
+	VANDPS        Z1, Z0, Z0
+	VCVTPS2PD     Y0, Z1
+	VEXTRACTF32X8 $0x01, Z0, Y0
+	VCVTPS2PD     Y0, Z0
+	VBROADCASTSD  constants<>+5952(SB), Z5
+	VCMPPD        $0x11, Z5, Z1, K2
+	VBROADCASTSD  constants<>+5952(SB), Z1
+	VCMPPD        $0x11, Z1, Z0, K3
+	VBROADCASTSD  constants<>+10176(SB), Z0
+	VBLENDMPD     Z3, Z0, K2, Z0
+	VBROADCASTSD  constants<>+10176(SB), Z1
+	VBLENDMPD     Z4, Z1, K3, Z1
+	VMOVUPS.Z     (CX)(DX*4), K1, Z3
+	VBROADCASTSS  constants<>+1536(SB), Z4
+	VANDPS        Z4, Z3, Z3
+	VCVTPS2PD     Y3, Z4
+	VEXTRACTF32X8 $0x01, Z3, Y2
+	VCVTPS2PD     Y2, Z3
+	VBROADCASTSD  constants<>+5952(SB), Z5
+	VCMPPD        $0x11, Z5, Z4, K2
+	VBROADCASTSD  constants<>+5952(SB), Z5
+	VCMPPD        $0x11, Z5, Z3, K3
+	VBROADCASTSD  constants<>+5952(SB), Z5
+	VADDPD        Z5, Z4, Z5
+	VBROADCASTSD  constants<>+5952(SB), Z6
+	VADDPD        Z6, Z3, Z6
+	VBLENDMPD     Z5, Z4, K2, Z4
+	VBLENDMPD     Z6, Z3, K3, Z3
+	VBROADCASTSD  constants<>+6336(SB), Z5
+	VSUBPD        Z5, Z4, Z4
+	VBROADCASTSD  constants<>+6336(SB), Z5
+	VSUBPD        Z5, Z3, Z3
+	VBROADCASTSD  constants<>+10304(SB), Z5
+	VBROADCASTSD  constants<>+10240(SB), Z6
+	VFMADD231PD   Z6, Z4, Z5
+	VBROADCASTSD  constants<>+10304(SB), Z6
+	VBROADCASTSD  constants<>+10240(SB), Z9
+	VFMADD231PD   Z9, Z3, Z6
+	VBROADCASTSD  constants<>+10368(SB), Z9
+	VFMADD213PD   Z9, Z4, Z5
+	VBROADCASTSD  constants<>+10368(SB), Z9
+	VFMADD213PD   Z9, Z3, Z6
+	VBROADCASTSD  constants<>+10432(SB), Z9
+	VFMADD213PD   Z9, Z4, Z5
+	VBROADCASTSD  constants<>+10432(SB), Z9
+	VFMADD213PD   Z9, Z3, Z6
+	VBROADCASTSD  constants<>+10496(SB), Z9
+	VFMADD213PD   Z9, Z4, Z5
+	VBROADCASTSD  constants<>+10496(SB), Z9
+	VFMADD213PD   Z9, Z3, Z6
+	VBROADCASTSD  constants<>+10560(SB), Z9
+	VFMADD213PD   Z9, Z4, Z5
+	VBROADCASTSD  constants<>+10560(SB), Z9
+	VFMADD213PD   Z9, Z3, Z6
+	VBROADCASTSD  constants<>+10624(SB), Z9
+	VFMADD213PD   Z9, Z4, Z5
+	VBROADCASTSD  constants<>+10624(SB), Z9
+	VFMADD213PD   Z9, Z3, Z6
+	VBROADCASTSD  constants<>+10688(SB), Z9
+	VFMADD213PD   Z9, Z4, Z5
+	VBROADCASTSD  constants<>+10688(SB), Z9
+	VFMADD213PD   Z9, Z3, Z6
+	VBROADCASTSD  constants<>+10752(SB), Z9
+	VFMADD213PD   Z9, Z4, Z5
+	VBROADCASTSD  constants<>+10752(SB), Z9
+	VFMADD213PD   Z9, Z3, Z6
+	VBROADCASTSD  constants<>+10816(SB), Z9
+	VFMADD213PD   Z9, Z4, Z5
+	VBROADCASTSD  constants<>+10816(SB), Z9
+	VFMADD213PD   Z9, Z3, Z6
+	VBROADCASTSD  constants<>+10880(SB), Z9
+	VFMADD213PD   Z9, Z4, Z5
+	VBROADCASTSD  constants<>+10880(SB), Z9
+	VFMADD213PD   Z9, Z3, Z6
+	VBROADCASTSD  constants<>+10944(SB), Z9
+	VFMADD213PD   Z9, Z4, Z5
+	VBROADCASTSD  constants<>+10944(SB), Z9
+	VFMADD213PD   Z9, Z3, Z6
+	VBROADCASTSD  constants<>+11008(SB), Z9
+	VFMADD213PD   Z9, Z4, Z5
+	VBROADCASTSD  constants<>+11008(SB), Z9
+	VFMADD213PD   Z9, Z3, Z6
+	VBROADCASTSD  constants<>+11072(SB), Z9
+	VFMADD213PD   Z9, Z4, Z5
+	VBROADCASTSD  constants<>+11072(SB), Z9
+	VFMADD213PD   Z9, Z3, Z6
+	VBROADCASTSD  constants<>+11136(SB), Z9
+	VFMADD213PD   Z9, Z4, Z5
+	VBROADCASTSD  constants<>+11136(SB), Z9
+	VFMADD213PD   Z9, Z3, Z6
+	VBROADCASTSD  constants<>+11200(SB), Z9
+	VFMADD213PD   Z9, Z4, Z5
+	VBROADCASTSD  constants<>+11200(SB), Z9
+	VFMADD213PD   Z9, Z3, Z6
+	VBROADCASTSD  constants<>+11264(SB), Z9
+	VFMADD213PD   Z9, Z4, Z5
+	VBROADCASTSD  constants<>+11264(SB), Z9
+	VFMADD213PD   Z9, Z3, Z6
+	VBROADCASTSD  constants<>+11328(SB), Z9
+	VFMADD213PD   Z9, Z4, Z5
+	VBROADCASTSD  constants<>+11328(SB), Z9
+	VFMADD213PD   Z9, Z3, Z6
+	VBROADCASTSD  constants<>+11392(SB), Z9
+	VFMADD213PD   Z9, Z4, Z5
+	VBROADCASTSD  constants<>+11392(SB), Z9
+	VFMADD213PD   Z9, Z3, Z6
+	VBROADCASTSD  constants<>+11456(SB), Z9
+	VFMADD213PD   Z9, Z4, Z5
+	VBROADCASTSD  constants<>+11456(SB), Z9
+	VFMADD213PD   Z9, Z3, Z6
+	VBROADCASTSD  constants<>+11520(SB), Z9
+	VFMADD213PD   Z9, Z4, Z5
+	VBROADCASTSD  constants<>+11520(SB), Z9
+	VFMADD213PD   Z9, Z3, Z6
+	VBROADCASTSD  constants<>+11584(SB), Z9
+	VFMADD213PD   Z9, Z4, Z5
+	VBROADCASTSD  constants<>+11584(SB), Z9
+	VFMADD213PD   Z9, Z3, Z6
+	VBROADCASTSD  constants<>+11648(SB), Z9
+	VFMADD213PD   Z9, Z4, Z5
+	VBROADCASTSD  constants<>+11648(SB), Z9
+	VFMADD213PD   Z9, Z3, Z6
+	VBROADCASTSD  constants<>+11712(SB), Z9
+	VFMADD213PD   Z9, Z4, Z5
+	VBROADCASTSD  constants<>+11712(SB), Z9
+	VFMADD213PD   Z9, Z3, Z6
+	VBROADCASTSD  constants<>+11776(SB), Z9
+	VFMADD213PD   Z9, Z4, Z5
+	VBROADCASTSD  constants<>+11776(SB), Z9
+	VFMADD213PD   Z9, Z3, Z6
+	VBROADCASTSD  constants<>+11840(SB), Z9
+	VFMADD213PD   Z9, Z4, Z5
+	VBROADCASTSD  constants<>+11840(SB), Z9
+	VFMADD213PD   Z9, Z3, Z6
+	VBROADCASTSD  constants<>+11904(SB), Z9
+	VFMADD213PD   Z9, Z4, Z5
+	VBROADCASTSD  constants<>+11904(SB), Z9
+	VFMADD213PD   Z9, Z3, Z6
+	VBROADCASTSD  constants<>+11968(SB), Z9
+	VFMADD213PD   Z9, Z4, Z5
+	VBROADCASTSD  constants<>+11968(SB), Z9
+	VFMADD213PD   Z9, Z3, Z6
+	VMOVUPS       Z4, Z9
+	VFMADD231PD   Z4, Z4, Z9
+	VMOVUPS       Z3, Z4
+	VFMADD231PD   Z3, Z3, Z4
+	VBROADCASTSD  constants<>+12032(SB), Z3
+	VXORPD        Z3, Z0, Z0
+	VBROADCASTSD  constants<>+12032(SB), Z3
+	VXORPD        Z3, Z1, Z1
+	VFMADD231PD   Z5, Z9, Z0
+	VFMADD231PD   Z6, Z4, Z1
+	VMOVUPS.Z     (CX)(DX*4), K1, Z3
+	VBROADCASTSS  constants<>+1536(SB), Z4
+	VANDPS        Z4, Z3, Z3
+	VCVTPS2PD     Y3, Z4
+	VEXTRACTF32X8 $0x01, Z3, Y2
+	VCVTPS2PD     Y2, Z3
+	VBROADCASTSD  constants<>+12096(SB), Z5
+	VCMPPD        $0x11, Z5, Z4, K2
+	VBROADCASTSD  constants<>+12096(SB), Z4
+	VCMPPD        $0x11, Z4, Z3, K3
+	VBLENDMPD     Z0, Z7, K2, Z7
+	VBLENDMPD     Z1, Z8, K3, Z8
+	VMOVUPS.Z     (CX)(DX*4), K1, Z0
+	VBROADCASTSS  constants<>+1536(SB), Z1
+	VANDPS        Z1, Z0, Z0
+	VRNDSCALEPS   $0x08, Z0, Z1
+	VSUBPS        Z1, Z0, Z0
+	VCVTPS2PD     Y0, Z1
+	VEXTRACTF32X8 $0x01, Z0, Y0
+	VCVTPS2PD     Y0, Z0
+	VMULPD        Z1, Z1, Z3
+	VMULPD        Z0, Z0, Z4
+	VBROADCASTSD  constants<>+12224(SB), Z5
+	VBROADCASTSD  constants<>+12160(SB), Z6
+	VFMADD231PD   Z6, Z3, Z5
+	VBROADCASTSD  constants<>+12224(SB), Z6
+	VBROADCASTSD  constants<>+12160(SB), Z9
+	VFMADD231PD   Z9, Z4, Z6
+	VBROADCASTSD  constants<>+12288(SB), Z9
+	VFMADD213PD   Z9, Z3, Z5
+	VBROADCASTSD  constants<>+12288(SB), Z9
+	VFMADD213PD   Z9, Z4, Z6
+	VBROADCASTSD  constants<>+12352(SB), Z9
+	VFMADD213PD   Z9, Z3, Z5
+	VBROADCASTSD  constants<>+12352(SB), Z9
+	VFMADD213PD   Z9, Z4, Z6
+	VBROADCASTSD  constants<>+12416(SB), Z9
+	VFMADD213PD   Z9, Z3, Z5
+	VBROADCASTSD  constants<>+12416(SB), Z9
+	VFMADD213PD   Z9, Z4, Z6
+	VBROADCASTSD  constants<>+12480(SB), Z9
+	VFMADD213PD   Z9, Z3, Z5
+	VBROADCASTSD  constants<>+12480(SB), Z9
+	VFMADD213PD   Z9, Z4, Z6
+	VBROADCASTSD  constants<>+12544(SB), Z9
+	VFMADD213PD   Z9, Z3, Z5
+	VBROADCASTSD  constants<>+12544(SB), Z9
+	VFMADD213PD   Z9, Z4, Z6
+	VBROADCASTSD  constants<>+12608(SB), Z9
+	VFMADD213PD   Z9, Z3, Z5
+	VBROADCASTSD  constants<>+12608(SB), Z9
+	VFMADD213PD   Z9, Z4, Z6
+	VBROADCASTSD  constants<>+12672(SB), Z9
+	VFMADD213PD   Z9, Z3, Z5
+	VBROADCASTSD  constants<>+12672(SB), Z9
+	VFMADD213PD   Z9, Z4, Z6
+	VBROADCASTSD  constants<>+12736(SB), Z9
+	VFMADD213PD   Z9, Z3, Z5
+	VBROADCASTSD  constants<>+12736(SB), Z3
+	VFMADD213PD   Z3, Z4, Z6
+	VMULPD        Z5, Z1, Z1
+	VMULPD        Z6, Z0, Z0
+	VBROADCASTSD  constants<>+5312(SB), Z3
+	VANDPD        Z3, Z1, Z1
+	VBROADCASTSD  constants<>+5312(SB), Z3
+	VANDPD        Z3, Z0, Z0
+	VMOVUPS.Z     (CX)(DX*4), K1, Z3
+	VBROADCASTSS  constants<>+1536(SB), Z4
+	VANDPS        Z4, Z3, Z3
+	VCVTPS2PD     Y3, Z4
+	VEXTRACTF32X8 $0x01, Z3, Y2
+	VCVTPS2PD     Y2, Z3
+	VMULPD        Z1, Z4, Z1
+	VMULPD        Z0, Z3, Z0
+	VBROADCASTSD  constants<>+12736(SB), Z3
+	VDIVPD        Z1, Z3, Z1
+	VBROADCASTSD  constants<>+12736(SB), Z3
+	VDIVPD        Z0, Z3, Z0
+	VBROADCASTSD  constants<>+6016(SB), Z3
+	VPADDQ        Z3, Z1, Z1
+	VBROADCASTSD  constants<>+6016(SB), Z3
+	VPADDQ        Z3, Z0, Z0
+	VBROADCASTSD  constants<>+6080(SB), Z3
+	VANDPD        Z3, Z1, Z3
+	VBROADCASTSD  constants<>+6080(SB), Z4
+	VANDPD        Z4, Z0, Z4
+	VBROADCASTSD  constants<>+6144(SB), Z5
+	VPADDQ        Z5, Z3, Z3
+	VBROADCASTSD  constants<>+6144(SB), Z5
+	VPADDQ        Z5, Z4, Z4
+	VPSRLQ        $0x34, Z1, Z1
+	VPSRLQ        $0x34, Z0, Z0
+	VBROADCASTSD  constants<>+6208(SB), Z5
+	VORPD         Z5, Z1, Z1
+	VBROADCASTSD  constants<>+6208(SB), Z5
+	VORPD         Z5, Z0, Z0
+	VBROADCASTSD  constants<>+6272(SB), Z5
+	VSUBPD        Z5, Z1, Z1
+	VBROADCASTSD  constants<>+6272(SB), Z5
+	VSUBPD        Z5, Z0, Z0
+	VBROADCASTSD  constants<>+5952(SB), Z5
+	VSUBPD        Z5, Z3, Z3
+	VBROADCASTSD  constants<>+5952(SB), Z5
+	VSUBPD        Z5, Z4, Z4
+	VBROADCASTSD  constants<>+6336(SB), Z5
+	VADDPD        Z5, Z3, Z5
+	VBROADCASTSD  constants<>+6336(SB), Z6
+	VADDPD        Z6, Z4, Z6
+	VDIVPD        Z5, Z3, Z5
+	VDIVPD        Z6, Z4, Z6
+	VMULPD        Z5, Z5, Z9
+	VMULPD        Z6, Z6, Z10
+	VBROADCASTSD  constants<>+6400(SB), Z11
+	VBROADCASTSD  constants<>+6592(SB), Z12
+	VFMADD231PD   Z12, Z9, Z11
+	VBROADCASTSD  constants<>+6400(SB), Z12
+	VBROADCASTSD  constants<>+6592(SB), Z13
+	VFMADD231PD   Z13, Z10, Z12
+	VBROADCASTSD  constants<>+6656(SB), Z13
+	VFMADD213PD   Z13, Z9, Z11
+	VBROADCASTSD  constants<>+6656(SB), Z13
+	VFMADD213PD   Z13, Z10, Z12
+	VBROADCASTSD  constants<>+6464(SB), Z13
+	VFMADD213PD   Z13, Z9, Z11
+	VBROADCASTSD  constants<>+6464(SB), Z13
+	VFMADD213PD   Z13, Z10, Z12
+	VBROADCASTSD  constants<>+6720(SB), Z13
+	VFMADD213PD   Z13, Z9, Z11
+	VBROADCASTSD  constants<>+6720(SB), Z13
+	VFMADD213PD   Z13, Z10, Z12
+	VBROADCASTSD  constants<>+6528(SB), Z13
+	VFMADD213PD   Z13, Z9, Z11
+	VBROADCASTSD  constants<>+6528(SB), Z13
+	VFMADD213PD   Z13, Z10, Z12
+	VBROADCASTSD  constants<>+6784(SB), Z13
+	VFMADD213PD   Z13, Z9, Z11
+	VBROADCASTSD  constants<>+6784(SB), Z13
+	VFMADD213PD   Z13, Z10, Z12
+	VMULPD        Z11, Z9, Z9
+	VMULPD        Z12, Z10, Z10
+	VMULPD        Z3, Z3, Z11
+	VMULPD        Z4, Z4, Z12
+	VBROADCASTSD  constants<>+6848(SB), Z13
+	VMULPD        Z13, Z11, Z11
+	VBROADCASTSD  constants<>+6848(SB), Z13
+	VMULPD        Z13, Z12, Z12
+	VADDPD        Z9, Z11, Z9
+	VADDPD        Z10, Z12, Z10
+	VBROADCASTSD  constants<>+6912(SB), Z13
+	VMULPD        Z13, Z1, Z13
+	VBROADCASTSD  constants<>+6912(SB), Z14
+	VMULPD        Z14, Z0, Z14
+	VFMADD231PD   Z9, Z5, Z13
+	VFMADD231PD   Z10, Z6, Z14
+	VSUBPD        Z13, Z11, Z5
+	VSUBPD        Z14, Z12, Z6
+	VSUBPD        Z5, Z3, Z3
+	VSUBPD        Z6, Z4, Z4
+	VBROADCASTSD  constants<>+6976(SB), Z5
+	VFMADD231PD   Z5, Z1, Z3
+	VBROADCASTSD  constants<>+6976(SB), Z1
+	VFMADD231PD   Z1, Z0, Z4
+	VSUBPD        Z7, Z3, Z0
+	VSUBPD        Z8, Z4, Z1
+	VMOVUPS.Z     (CX)(DX*4), K1, Z3
+	VCVTPS2PD     Y3, Z4
+	VEXTRACTF32X8 $0x01, Z3, Y2
+	VCVTPS2PD     Y2, Z3
+	VBROADCASTSD  constants<>+10176(SB), Z5
+	VCMPPD        $0x11, Z5, Z4, K2
+	VBROADCASTSD  constants<>+10176(SB), Z4
+	VCMPPD        $0x11, Z4, Z3, K3
+	VBLENDMPD     Z0, Z7, K2, Z7
+	VBLENDMPD     Z1, Z8, K3, Z8
+	VCVTPD2PS     Z7, Y2
+	VCVTPD2PS     Z8, Y0
+	VINSERTF32X8  $0x01, Y0, Z2, Z0
+	VMOVUPS.Z     (CX)(DX*4), K1, Z1
+	VBROADCASTSS  constants<>+1536(SB), Z2
+	VANDPS        Z2, Z1, Z2
+	VBROADCASTSS  constants<>+9280(SB), Z3
+	VCMPPS        $0x00, Z3, Z2, K2
+	VBROADCASTSS  constants<>+9280(SB), Z3
+	VBLENDMPS     Z3, Z0, K2, Z0
+	VBROADCASTSS  constants<>+2752(SB), Z3
+	VCMPPS        $0x11, Z1, Z3, K2
+	VRNDSCALEPS   $0x08, Z2, Z1
+	VSUBPS        Z1, Z2, Z1
+	VBROADCASTSS  constants<>+704(SB), Z2
+	VBLENDMPS     Z2, Z1, K2, Z1
+	VBROADCASTSS  constants<>+2752(SB), Z2
+	VCMPPS        $0x00, Z2, Z1, K2
+	VBROADCASTSS  constants<>+9280(SB), Z1
+	VBLENDMPS     Z1, Z0, K2, Z0
+	VMOVUPS       Z0, K1, (AX)(DX*4)
+
+done:
+	VZEROUPPER
+	RET
+
+// func digammaAVX512(dst *float32, x *float32, n int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·digammaAVX512(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ n+16(FP), BX
+	MOVQ BX, SI
+	ANDQ $-16, SI
+	XORQ DX, DX
+	JMP  test
+
+loop:
+	VMOVUPS       (CX)(DX*4), Z0
+	VBROADCASTSS  constants<>+1536(SB), Z1
+	VANDPS        Z1, Z0, Z0
+	VCVTPS2PD     Y0, Z1
+	VEXTRACTF32X8 $0x01, Z0, Y0
+	VCVTPS2PD     Y0, Z0
+	VBROADCASTSD  constants<>+6016(SB), Z3
+	VPADDQ        Z3, Z1, Z1
+	VBROADCASTSD  constants<>+6016(SB), Z3
+	VPADDQ        Z3, Z0, Z0
+	VBROADCASTSD  constants<>+6080(SB), Z3
+	VANDPD        Z3, Z1, Z3
+	VBROADCASTSD  constants<>+6080(SB), Z4
+	VANDPD        Z4, Z0, Z4
+	VBROADCASTSD  constants<>+6144(SB), Z5
+	VPADDQ        Z5, Z3, Z3
+	VBROADCASTSD  constants<>+6144(SB), Z5
+	VPADDQ        Z5, Z4, Z4
+	VPSRLQ        $0x34, Z1, Z1
+	VPSRLQ        $0x34, Z0, Z0
+	VBROADCASTSD  constants<>+6208(SB), Z5
+	VORPD         Z5, Z1, Z1
+	VBROADCASTSD  constants<>+6208(SB), Z5
+	VORPD         Z5, Z0, Z0
+	VBROADCASTSD  constants<>+6272(SB), Z5
+	VSUBPD        Z5, Z1, Z1
+	VBROADCASTSD  constants<>+6272(SB), Z5
+	VSUBPD        Z5, Z0, Z0
+	VBROADCASTSD  constants<>+5952(SB), Z5
+	VSUBPD        Z5, Z3, Z3
+	VBROADCASTSD  constants<>+5952(SB), Z5
+	VSUBPD        Z5, Z4, Z4
+	VBROADCASTSD  constants<>+6336(SB), Z5
+	VADDPD        Z5, Z3, Z5
+	VBROADCASTSD  constants<>+6336(SB), Z6
+	VADDPD        Z6, Z4, Z6
+	VDIVPD        Z5, Z3, Z5
+	VDIVPD        Z6, Z4, Z6
+	VMULPD        Z5, Z5, Z7
+	VMULPD        Z6, Z6, Z8
+	VBROADCASTSD  constants<>+6400(SB), Z9
+	VBROADCASTSD  constants<>+6592(SB), Z10
+	VFMADD231PD   Z10, Z7, Z9
+	VBROADCASTSD  constants<>+6400(SB), Z10
+	VBROADCASTSD  constants<>+6592(SB), Z11
+	VFMADD231PD   Z11, Z8, Z10
+	VBROADCASTSD  constants<>+6656(SB), Z11
+	VFMADD213PD   Z11, Z7, Z9
+	VBROADCASTSD  constants<>+6656(SB), Z11
+	VFMADD213PD   Z11, Z8, Z10
+	VBROADCASTSD  constants<>+6464(SB), Z11
+	VFMADD213PD   Z11, Z7, Z9
+	VBROADCASTSD  constants<>+6464(SB), Z11
+	VFMADD213PD   Z11, Z8, Z10
+	VBROADCASTSD  constants<>+6720(SB), Z11
+	VFMADD213PD   Z11, Z7, Z9
+	VBROADCASTSD  constants<>+6720(SB), Z11
+	VFMADD213PD   Z11, Z8, Z10
+	VBROADCASTSD  constants<>+6528(SB), Z11
+	VFMADD213PD   Z11, Z7, Z9
+	VBROADCASTSD  constants<>+6528(SB), Z11
+	VFMADD213PD   Z11, Z8, Z10
+	VBROADCASTSD  constants<>+6784(SB), Z11
+	VFMADD213PD   Z11, Z7, Z9
+	VBROADCASTSD  constants<>+6784(SB), Z11
+	VFMADD213PD   Z11, Z8, Z10
+	VMULPD        Z9, Z7, Z7
+	VMULPD        Z10, Z8, Z8
+	VMULPD        Z3, Z3, Z9
+	VMULPD        Z4, Z4, Z10
+	VBROADCASTSD  constants<>+6848(SB), Z11
+	VMULPD        Z11, Z9, Z9
+	VBROADCASTSD  constants<>+6848(SB), Z11
+	VMULPD        Z11, Z10, Z10
+	VADDPD        Z7, Z9, Z7
+	VADDPD        Z8, Z10, Z8
+	VBROADCASTSD  constants<>+6912(SB), Z11
+	VMULPD        Z11, Z1, Z11
+	VBROADCASTSD  constants<>+6912(SB), Z12
+	VMULPD        Z12, Z0, Z12
+	VFMADD231PD   Z7, Z5, Z11
+	VFMADD231PD   Z8, Z6, Z12
+	VSUBPD        Z11, Z9, Z5
+	VSUBPD        Z12, Z10, Z6
+	VSUBPD        Z5, Z3, Z3
+	VSUBPD        Z6, Z4, Z4
+	VBROADCASTSD  constants<>+6976(SB), Z5
+	VFMADD231PD   Z5, Z1, Z3
+	VBROADCASTSD  constants<>+6976(SB), Z1
+	VFMADD231PD   Z1, Z0, Z4
+	VMOVUPS       (CX)(DX*4), Z0
+	VBROADCASTSS  constants<>+1536(SB), Z1
+	VANDPS        Z1, Z0, Z0
+	VCVTPS2PD     Y0, Z1
+	VEXTRACTF32X8 $0x01, Z0, Y0
+	VCVTPS2PD     Y0, Z0
+	VBROADCASTSD  constants<>+5952(SB), Z5
+	VDIVPD        Z1, Z5, Z1
+	VBROADCASTSD  constants<>+5952(SB), Z5
+	VDIVPD        Z0, Z5, Z0
+	VMULPD        Z1, Z1, Z5
+	VMULPD        Z0, Z0, Z6
+	VBROADCASTSD  constants<>+12864(SB), Z7
+	VBROADCASTSD  constants<>+12800(SB), Z8
+	VFMADD231PD   Z8, Z5, Z7
+	VBROADCASTSD  constants<>+12864(SB), Z8
+	VBROADCASTSD  constants<>+12800(SB), Z9
+	VFMADD231PD   Z9, Z6, Z8
+	VBROADCASTSD  constants<>+12928(SB), Z9
+	VFMADD213PD   Z9, Z5, Z7
+	VBROADCASTSD  constants<>+12928(SB), Z9
+	VFMADD213PD   Z9, Z6, Z8
+	VBROADCASTSD  constants<>+12992(SB), Z9
+	VFMADD213PD   Z9, Z5, Z7
+	VBROADCASTSD  constants<>+12992(SB), Z9
+	VFMADD213PD   Z9, Z6, Z8
+	VBROADCASTSD  constants<>+13056(SB), Z9
+	VFMADD213PD   Z9, Z5, Z7
+	VBROADCASTSD  constants<>+13056(SB), Z9
+	VFMADD213PD   Z9, Z6, Z8
+	VBROADCASTSD  constants<>+13120(SB), Z9
+	VFMADD213PD   Z9, Z5, Z7
+	VBROADCASTSD  constants<>+13120(SB), Z9
+	VFMADD213PD   Z9, Z6, Z8
+	VBROADCASTSD  constants<>+13184(SB), Z9
+	VFMADD213PD   Z9, Z5, Z7
+	VBROADCASTSD  constants<>+13184(SB), Z9
+	VFMADD213PD   Z9, Z6, Z8
+	VBROADCASTSD  constants<>+13248(SB), Z9
+	VFMADD213PD   Z9, Z5, Z7
+	VBROADCASTSD  constants<>+13248(SB), Z9
+	VFMADD213PD   Z9, Z6, Z8
+	VBROADCASTSD  constants<>+13312(SB), Z9
+	VFMADD213PD   Z9, Z5, Z7
+	VBROADCASTSD  constants<>+13312(SB), Z9
+	VFMADD213PD   Z9, Z6, Z8
+	VBROADCASTSD  constants<>+13376(SB), Z9
+	VFMADD213PD   Z9, Z5, Z7
+	VBROADCASTSD  constants<>+13376(SB), Z9
+	VFMADD213PD   Z9, Z6, Z8
+	VBROADCASTSD  constants<>+13440(SB), Z9
+	VFMADD213PD   Z9, Z5, Z7
+	VBROADCASTSD  constants<>+13440(SB), Z9
+	VFMADD213PD   Z9, Z6, Z8
+	VBROADCASTSD  constants<>+6848(SB), Z9
+	VMULPD        Z9, Z1, Z1
+	VBROADCASTSD  constants<>+6848(SB), Z9
+	VMULPD        Z9, Z0, Z0
+	VFMADD231PD   Z7, Z5, Z1
+	VFMADD231PD   Z8, Z6, Z0
+	VSUBPD        Z1, Z3, Z1
+	VSUBPD        Z0, Z4, Z0
+	VMOVUPS       (CX)(DX*4), Z3
+	VBROADCASTSS  constants<>+1536(SB), Z4
+	VANDPS        Z4, Z3, Z3
+	VCVTPS2PD     Y3, Z4
+	VEXTRACTF32X8 $0x01, Z3, Y2
+	VCVTPS2PD     Y2, Z3
+	VBROADCASTSD  constants<>+5952(SB), Z5
+	VCMPPD        $0x11, Z5, Z4, K1
+	VBROADCASTSD  constants<>+5952(SB), Z5
+	VCMPPD        $0x11, Z5, Z3, K2
+	VBROADCASTSD  constants<>+5952(SB), Z5
+	VADDPD        Z5, Z4, Z5
+	VBROADCASTSD  constants<>+5952(SB), Z6
+	VADDPD        Z6, Z3, Z6
+	VBLENDMPD     Z5, Z4, K1, Z4
+	VBLENDMPD     Z6, Z3, K2, Z3
+	VBROADCASTSD  constants<>+6336(SB), Z5
+	VSUBPD        Z5, Z4, Z4
+	VBROADCASTSD  constants<>+6336(SB), Z5
+	VSUBPD        Z5, Z3, Z3
+	VBROADCASTSD  constants<>+13568(SB), Z5
+	VBROADCASTSD  constants<>+13504(SB), Z6
+	VFMADD231PD   Z6, Z4, Z5
+	VBROADCASTSD  constants<>+13568(SB), Z6
+	VBROADCASTSD  constants<>+13504(SB), Z7
+	VFMADD231PD   Z7, Z3, Z6
+	VBROADCASTSD  constants<>+13632(SB), Z7
+	VFMADD213PD   Z7, Z4, Z5
+	VBROADCASTSD  constants<>+13632(SB), Z7
+	VFMADD213PD   Z7, Z3, Z6
+	VBROADCASTSD  constants<>+13696(SB), Z7
+	VFMADD213PD   Z7, Z4, Z5
+	VBROADCASTSD  constants<>+13696(SB), Z7
+	VFMADD213PD   Z7, Z3, Z6
+	VBROADCASTSD  constants<>+13760(SB), Z7
+	VFMADD213PD   Z7, Z4, Z5
+	VBROADCASTSD  constants<>+13760(SB), Z7
+	VFMADD213PD   Z7, Z3, Z6
+	VBROADCASTSD  constants<>+13824(SB), Z7
+	VFMADD213PD   Z7, Z4, Z5
+	VBROADCASTSD  constants<>+13824(SB), Z7
+	VFMADD213PD   Z7, Z3, Z6
+	VBROADCASTSD  constants<>+13888(SB), Z7
+	VFMADD213PD   Z7, Z4, Z5
+	VBROADCASTSD  constants<>+13888(SB), Z7
+	VFMADD213PD   Z7, Z3, Z6
+	VBROADCASTSD  constants<>+13952(SB), Z7
+	VFMADD213PD   Z7, Z4, Z5
+	VBROADCASTSD  constants<>+13952(SB), Z7
+	VFMADD213PD   Z7, Z3, Z6
+	VBROADCASTSD  constants<>+14016(SB), Z7
+	VFMADD213PD   Z7, Z4, Z5
+	VBROADCASTSD  constants<>+14016(SB), Z7
+	VFMADD213PD   Z7, Z3, Z6
+	VBROADCASTSD  constants<>+14080(SB), Z7
+	VFMADD213PD   Z7, Z4, Z5
+	VBROADCASTSD  constants<>+14080(SB), Z7
+	VFMADD213PD   Z7, Z3, Z6
+	VBROADCASTSD  constants<>+14144(SB), Z7
+	VFMADD213PD   Z7, Z4, Z5
+	VBROADCASTSD  constants<>+14144(SB), Z7
+	VFMADD213PD   Z7, Z3, Z6
+	VBROADCASTSD  constants<>+14208(SB), Z7
+	VFMADD213PD   Z7, Z4, Z5
+	VBROADCASTSD  constants<>+14208(SB), Z7
+	VFMADD213PD   Z7, Z3, Z6
+	VBROADCASTSD  constants<>+14272(SB), Z7
+	VFMADD213PD   Z7, Z4, Z5
+	VBROADCASTSD  constants<>+14272(SB), Z7
+	VFMADD213PD   Z7, Z3, Z6
+	VBROADCASTSD  constants<>+14336(SB), Z7
+	VFMADD213PD   Z7, Z4, Z5
+	VBROADCASTSD  constants<>+14336(SB), Z7
+	VFMADD213PD   Z7, Z3, Z6
+	VBROADCASTSD  constants<>+14400(SB), Z7
+	VFMADD213PD   Z7, Z4, Z5
+	VBROADCASTSD  constants<>+14400(SB), Z7
+	VFMADD213PD   Z7, Z3, Z6
+	VBROADCASTSD  constants<>+14464(SB), Z7
+	VFMADD213PD   Z7, Z4, Z5
+	VBROADCASTSD  constants<>+14464(SB), Z7
+	VFMADD213PD   Z7, Z3, Z6
+	VBROADCASTSD  constants<>+14528(SB), Z7
+	VFMADD213PD   Z7, Z4, Z5
+	VBROADCASTSD  constants<>+14528(SB), Z7
+	VFMADD213PD   Z7, Z3, Z6
+	VBROADCASTSD  constants<>+14592(SB), Z7
+	VFMADD213PD   Z7, Z4, Z5
+	VBROADCASTSD  constants<>+14592(SB), Z7
+	VFMADD213PD   Z7, Z3, Z6
+	VBROADCASTSD  constants<>+14656(SB), Z7
+	VFMADD213PD   Z7, Z4, Z5
+	VBROADCASTSD  constants<>+14656(SB), Z7
+	VFMADD213PD   Z7, Z3, Z6
+	VBROADCASTSD  constants<>+14720(SB), Z7
+	VFMADD213PD   Z7, Z4, Z5
+	VBROADCASTSD  constants<>+14720(SB), Z7
+	VFMADD213PD   Z7, Z3, Z6
+	VBROADCASTSD  constants<>+14784(SB), Z7
+	VFMADD213PD   Z7, Z4, Z5
+	VBROADCASTSD  constants<>+14784(SB), Z7
+	VFMADD213PD   Z7, Z3, Z6
+	VBROADCASTSD  constants<>+14848(SB), Z7
+	VFMADD213PD   Z7, Z4, Z5
+	VBROADCASTSD  constants<>+14848(SB), Z7
+	VFMADD213PD   Z7, Z3, Z6
+	VBROADCASTSD  constants<>+14912(SB), Z7
+	VFMADD213PD   Z7, Z4, Z5
+	VBROADCASTSD  constants<>+14912(SB), Z7
+	VFMADD213PD   Z7, Z3, Z6
+	VBROADCASTSD  constants<>+14976(SB), Z7
+	VFMADD213PD   Z7, Z4, Z5
+	VBROADCASTSD  constants<>+14976(SB), Z7
+	VFMADD213PD   Z7, Z3, Z6
+	VBROADCASTSD  constants<>+15040(SB), Z7
+	VFMADD213PD   Z7, Z4, Z5
+	VBROADCASTSD  constants<>+15040(SB), Z7
+	VFMADD213PD   Z7, Z3, Z6
+	VBROADCASTSD  constants<>+15104(SB), Z7
+	VFMADD213PD   Z7, Z4, Z5
+	VBROADCASTSD  constants<>+15104(SB), Z7
+	VFMADD213PD   Z7, Z3, Z6
+	VBROADCASTSD  constants<>+15168(SB), Z7
+	VFMADD213PD   Z7, Z4, Z5
+	VBROADCASTSD  constants<>+15168(SB), Z7
+	VFMADD213PD   Z7, Z3, Z6
+	VBROADCASTSD  constants<>+15232(SB), Z7
+	VFMADD213PD   Z7, Z4, Z5
+	VBROADCASTSD  constants<>+15232(SB), Z7
+	VFMADD213PD   Z7, Z3, Z6
+	VBROADCASTSD  constants<>+15296(SB), Z7
+	VFMADD213PD   Z7, Z4, Z5
+	VBROADCASTSD  constants<>+15296(SB), Z7
+	VFMADD213PD   Z7, Z3, Z6
+	VBROADCASTSD  constants<>+15360(SB), Z7
+	VFMADD213PD   Z7, Z4, Z5
+	VBROADCASTSD  constants<>+15360(SB), Z7
+	VFMADD213PD   Z7, Z3, Z6
+	VBROADCASTSD  constants<>+15424(SB), Z7
+	VSUBPD        Z7, Z4, Z4
+	VBROADCASTSD  constants<>+15424(SB), Z7
+	VSUBPD        Z7, Z3, Z3
+	VBROADCASTSD  constants<>+15488(SB), Z7
+	VSUBPD        Z7, Z4, Z4
+	VBROADCASTSD  constants<>+15488(SB), Z7
+	VSUBPD        Z7, Z3, Z3
+	VMULPD        Z5, Z4, Z4
+	VMULPD        Z6, Z3, Z3
+	VMOVUPS       (CX)(DX*4), Z5
+	VBROADCASTSS  constants<>+1536(SB), Z6
+	VANDPS        Z6, Z5, Z5
+	VCVTPS2PD     Y5, Z6
+	VEXTRACTF32X8 $0x01, Z5, Y2
+	VCVTPS2PD     Y2, Z5
+	VBROADCASTSD  constants<>+12096(SB), Z7
+	VCMPPD        $0x11, Z7, Z6, K1
+	VBROADCASTSD  constants<>+12096(SB), Z6
+	VCMPPD        $0x11, Z6, Z5, K2
+	VBLENDMPD     Z4, Z1, K1, Z1
+	VBLENDMPD     Z3, Z0, K2, Z0
+	VCVTPS2PD     (CX)(DX*4), Z3
+	VCVTPS2PD     32(CX)(DX*4), Z4
+	VBROADCASTSD  constants<>+10176(SB), Z5
+	VCMPPD        $0x11, Z5, Z3, K1
+	VBROADCASTSD  constants<>+10176(SB), Z3
+	VCMPPD        $0x11, Z3, Z4, K2
+	VMOVUPS       (CX)(DX*4), Z3
+	VBROADCASTSS  constants<>+1536(SB), Z4
+	VANDPS        Z4, Z3, Z3
+	VCVTPS2PD     Y3, Z4
+	VEXTRACTF32X8 $0x01, Z3, Y2
+	VCVTPS2PD     Y2, Z3
+	VBROADCASTSD  constants<>+6336(SB), Z5
+	VSUBPD        Z4, Z5, Z4
+	VBROADCASTSD  constants<>+6336(SB), Z5
+	VSUBPD        Z3, Z5, Z3
+	VMOVUPS       (CX)(DX*4), Z5
+	VBROADCASTSS  constants<>+1536(SB), Z6
+	VANDPS        Z6, Z5, Z5
+	VCVTPS2PD     Y5, Z6
+	VEXTRACTF32X8 $0x01, Z5, Y2
+	VCVTPS2PD     Y2, Z5
+	VBLENDMPD     Z4, Z6, K1, Z6
+	VBLENDMPD     Z3, Z5, K2, Z5
+	VBROADCASTSD  constants<>+5952(SB), Z3
+	VCMPPD        $0x11, Z3, Z6, K1
+	VBROADCASTSD  constants<>+5952(SB), Z3
+	VCMPPD        $0x11, Z3, Z5, K2
+	VCVTPS2PD     (CX)(DX*4), Z3
+	VCVTPS2PD     32(CX)(DX*4), Z4
+	VBROADCASTSD  constants<>+5952(SB), Z5
+	VDIVPD        Z3, Z5, Z3
+	VBROADCASTSD  constants<>+5952(SB), Z5
+	VDIVPD        Z4, Z5, Z4
+	VBROADCASTSD  constants<>+10176(SB), Z5
+	VBLENDMPD     Z3, Z5, K1, Z5
+	VBROADCASTSD  constants<>+10176(SB), Z3
+	VBLENDMPD     Z4, Z3, K2, Z3
+	VSUBPD        Z5, Z1, Z1
+	VSUBPD        Z3, Z0, Z0
+	VMOVUPS       (CX)(DX*4), Z3
+	VBROADCASTSS  constants<>+1536(SB), Z4
+	VANDPS        Z4, Z3, Z3
+	VRNDSCALEPS   $0x08, Z3, Z4
+	VSUBPS        Z4, Z3, Z3
+	VCVTPS2PD     Y3, Z4
+	VEXTRACTF32X8 $0x01, Z3, Y2
+	VCVTPS2PD     Y2, Z3
+	VMULPD        Z4, Z4, Z5
+	VMULPD        Z3, Z3, Z6
+	VBROADCASTSD  constants<>+12224(SB), Z7
+	VBROADCASTSD  constants<>+12160(SB), Z8
+	VFMADD231PD   Z8, Z5, Z7
+	VBROADCASTSD  constants<>+12224(SB), Z8
+	VBROADCASTSD  constants<>+12160(SB), Z9
+	VFMADD231PD   Z9, Z6, Z8
+	VBROADCASTSD  constants<>+12288(SB), Z9
+	VFMADD213PD   Z9, Z5, Z7
+	VBROADCASTSD  constants<>+12288(SB), Z9
+	VFMADD213PD   Z9, Z6, Z8
+	VBROADCASTSD  constants<>+12352(SB), Z9
+	VFMADD213PD   Z9, Z5, Z7
+	VBROADCASTSD  constants<>+12352(SB), Z9
+	VFMADD213PD   Z9, Z6, Z8
+	VBROADCASTSD  constants<>+12416(SB), Z9
+	VFMADD213PD   Z9, Z5, Z7
+	VBROADCASTSD  constants<>+12416(SB), Z9
+	VFMADD213PD   Z9, Z6, Z8
+	VBROADCASTSD  constants<>+12480(SB), Z9
+	VFMADD213PD   Z9, Z5, Z7
+	VBROADCASTSD  constants<>+12480(SB), Z9
+	VFMADD213PD   Z9, Z6, Z8
+	VBROADCASTSD  constants<>+12544(SB), Z9
+	VFMADD213PD   Z9, Z5, Z7
+	VBROADCASTSD  constants<>+12544(SB), Z9
+	VFMADD213PD   Z9, Z6, Z8
+	VBROADCASTSD  constants<>+12608(SB), Z9
+	VFMADD213PD   Z9, Z5, Z7
+	VBROADCASTSD  constants<>+12608(SB), Z9
+	VFMADD213PD   Z9, Z6, Z8
+	VBROADCASTSD  constants<>+12672(SB), Z9
+	VFMADD213PD   Z9, Z5, Z7
+	VBROADCASTSD  constants<>+12672(SB), Z9
+	VFMADD213PD   Z9, Z6, Z8
+	VBROADCASTSD  constants<>+12736(SB), Z9
+	VFMADD213PD   Z9, Z5, Z7
+	VBROADCASTSD  constants<>+12736(SB), Z9
+	VFMADD213PD   Z9, Z6, Z8
+	VMULPD        Z7, Z4, Z4
+	VMULPD        Z8, Z3, Z3
+	VBROADCASTSD  constants<>+15616(SB), Z7
+	VBROADCASTSD  constants<>+15552(SB), Z8
+	VFMADD231PD   Z8, Z5, Z7
+	VBROADCASTSD  constants<>+15616(SB), Z8
+	VBROADCASTSD  constants<>+15552(SB), Z9
+	VFMADD231PD   Z9, Z6, Z8
+	VBROADCASTSD  constants<>+15680(SB), Z9
+	VFMADD213PD   Z9, Z5, Z7
+	VBROADCASTSD  constants<>+15680(SB), Z9
+	VFMADD213PD   Z9, Z6, Z8
+	VBROADCASTSD  constants<>+15744(SB), Z9
+	VFMADD213PD   Z9, Z5, Z7
+	VBROADCASTSD  constants<>+15744(SB), Z9
+	VFMADD213PD   Z9, Z6, Z8
+	VBROADCASTSD  constants<>+15808(SB), Z9
+	VFMADD213PD   Z9, Z5, Z7
+	VBROADCASTSD  constants<>+15808(SB), Z9
+	VFMADD213PD   Z9, Z6, Z8
+	VBROADCASTSD  constants<>+15872(SB), Z9
+	VFMADD213PD   Z9, Z5, Z7
+	VBROADCASTSD  constants<>+15872(SB), Z9
+	VFMADD213PD   Z9, Z6, Z8
+	VBROADCASTSD  constants<>+15936(SB), Z9
+	VFMADD213PD   Z9, Z5, Z7
+	VBROADCASTSD  constants<>+15936(SB), Z9
+	VFMADD213PD   Z9, Z6, Z8
+	VBROADCASTSD  constants<>+16000(SB), Z9
+	VFMADD213PD   Z9, Z5, Z7
+	VBROADCASTSD  constants<>+16000(SB), Z9
+	VFMADD213PD   Z9, Z6, Z8
+	VBROADCASTSD  constants<>+16064(SB), Z9
+	VFMADD213PD   Z9, Z5, Z7
+	VBROADCASTSD  constants<>+16064(SB), Z9
+	VFMADD213PD   Z9, Z6, Z8
+	VBROADCASTSD  constants<>+5952(SB), Z9
+	VFMADD213PD   Z9, Z5, Z7
+	VBROADCASTSD  constants<>+5952(SB), Z5
+	VFMADD213PD   Z5, Z6, Z8
+	VBROADCASTSD  constants<>+12736(SB), Z5
+	VMULPD        Z5, Z7, Z5
+	VBROADCASTSD  constants<>+12736(SB), Z6
+	VMULPD        Z6, Z8, Z6
+	VMULPD        Z4, Z5, Z5
+	VMULPD        Z3, Z6, Z6
+	VMULPD        Z4, Z4, Z4
+	VMULPD        Z3, Z3, Z3
+	VDIVPD        Z4, Z5, Z4
+	VDIVPD        Z3, Z6, Z3
+	VCVTPS2PD     (CX)(DX*4), Z5
+	VCVTPS2PD     32(CX)(DX*4), Z6
+	VBROADCASTSD  constants<>+10176(SB), Z7
+	VCMPPD        $0x11, Z7, Z5, K1
+	VBROADCASTSD  constants<>+10176(SB), Z5
+	VCMPPD        $0x11, Z5, Z6, K2
+	VBROADCASTSD  constants<>+10176(SB), Z5
+	VBLENDMPD     Z4, Z5, K1, Z5
+	VBROADCASTSD  constants<>+10176(SB), Z4
+	VBLENDMPD     Z3, Z4, K2, Z4
+	VADDPD        Z5, Z1, Z1
+	VADDPD        Z4, Z0, Z0
+	VMOVUPS       (CX)(DX*4), Z3
+	VBROADCASTSS  constants<>+9280(SB), Z4
+	VCMPPS        $0x00, Z4, Z3, K1
+	VCVTPD2PS     Z1, Y2
+	VCVTPD2PS     Z0, Y0
+	VINSERTF32X8  $0x01, Y0, Z2, Z0
+	VBROADCASTSS  constants<>+9280(SB), Z1
+	VBLENDMPS     Z1, Z0, K1, Z0
+	VMOVUPS       Z0, (AX)(DX*4)
+	ADDQ          $+16, DX
+
+test:
+	CMPQ          DX, SI
+	JLT           loop
+	SUBQ          DX, BX
+	JZ            done
+	MOVQ          $-1, SI
+	BZHIQ         BX, SI, SI
+	KMOVW         SI, K1
+	VMOVUPS.Z     (CX)(DX*4), K1, Z0
+	VBROADCASTSS  constants<>+1536(SB), Z1
+	VANDPS        Z1, Z0, Z0
+	VCVTPS2PD     Y0, Z1
+	VEXTRACTF32X8 $0x01, Z0, Y0
+	VCVTPS2PD     Y0, Z0
+	VBROADCASTSD  constants<>+6016(SB), Z3
+	VPADDQ        Z3, Z1, Z1
+	VBROADCASTSD  constants<>+6016(SB), Z3
+	VPADDQ        Z3, Z0, Z0
+	VBROADCASTSD  constants<>+6080(SB), Z3
+	VANDPD        Z3, Z1, Z3
+	VBROADCASTSD  constants<>+6080(SB), Z4
+	VANDPD        Z4, Z0, Z4
+	VBROADCASTSD  constants<>+6144(SB), Z5
+	VPADDQ        Z5, Z3, Z3
+	VBROADCASTSD  constants<>+6144(SB), Z5
+	VPADDQ        Z5, Z4, Z4
+	VPSRLQ        $0x34, Z1, Z1
+	VPSRLQ        $0x34, Z0, Z0
+	VBROADCASTSD  constants<>+6208(SB), Z5
+	VORPD         Z5, Z1, Z1
+	VBROADCASTSD  constants<>+6208(SB), Z5
+	VORPD         Z5, Z0, Z0
+	VBROADCASTSD  constants<>+6272(SB), Z5
+	VSUBPD        Z5, Z1, Z1
+	VBROADCASTSD  constants<>+6272(SB), Z5
+	VSUBPD        Z5, Z0, Z0
+	VBROADCASTSD  constants<>+5952(SB), Z5
+	VSUBPD        Z5, Z3, Z3
+	VBROADCASTSD  constants<>+5952(SB), Z5
+	VSUBPD        Z5, Z4, Z4
+	VBROADCASTSD  constants<>+6336(SB), Z5
+	VADDPD        Z5, Z3, Z5
+	VBROADCASTSD  constants<>+6336(SB), Z6
+	VADDPD        Z6, Z4, Z6
+	VDIVPD        Z5, Z3, Z5
+	VDIVPD        Z6, Z4, Z6
+	VMULPD        Z5, Z5, Z7
+	VMULPD        Z6, Z6, Z8
+	VBROADCASTSD  constants<>+6400(SB), Z9
+	VBROADCASTSD  constants<>+6592(SB), Z10
+	VFMADD231PD   Z10, Z7, Z9
+	VBROADCASTSD  constants<>+6400(SB), Z10
+	VBROADCASTSD  constants<>+6592(SB), Z11
+	VFMADD231PD   Z11, Z8, Z10
+	VBROADCASTSD  constants<>+6656(SB), Z11
+	VFMADD213PD   Z11, Z7, Z9
+	VBROADCASTSD  constants<>+6656(SB), Z11
+	VFMADD213PD   Z11, Z8, Z10
+	VBROADCASTSD  constants<>+6464(SB), Z11
+	VFMADD213PD   Z11, Z7, Z9
+	VBROADCASTSD  constants<>+6464(SB), Z11
+	VFMADD213PD   Z11, Z8, Z10
+	VBROADCASTSD  constants<>+6720(SB), Z11
+	VFMADD213PD   Z11, Z7, Z9
+	VBROADCASTSD  constants<>+6720(SB), Z11
+	VFMADD213PD   Z11, Z8, Z10
+	VBROADCASTSD  constants<>+6528(SB), Z11
+	VFMADD213PD   Z11, Z7, Z9
+	VBROADCASTSD  constants<>+6528(SB), Z11
+	VFMADD213PD   Z11, Z8, Z10
+	VBROADCASTSD  constants<>+6784(SB), Z11
+	VFMADD213PD   Z11, Z7, Z9
+	VBROADCASTSD  constants<>+6784(SB), Z11
+	VFMADD213PD   Z11, Z8, Z10
+	VMULPD        Z9, Z7, Z7
+	VMULPD        Z10, Z8, Z8
+	VMULPD        Z3, Z3, Z9
+	VMULPD        Z4, Z4, Z10
+	VBROADCASTSD  constants<>+6848(SB), Z11
+	VMULPD        Z11, Z9, Z9
+	VBROADCASTSD  constants<>+6848(SB), Z11
+	VMULPD        Z11, Z10, Z10
+	VADDPD        Z7, Z9, Z7
+	VADDPD        Z8, Z10, Z8
+	VBROADCASTSD  constants<>+6912(SB), Z11
+	VMULPD        Z11, Z1, Z11
+	VBROADCASTSD  constants<>+6912(SB), Z12
+	VMULPD        Z12, Z0, Z12
+	VFMADD231PD   Z7, Z5, Z11
+	VFMADD231PD   Z8, Z6, Z12
+	VSUBPD        Z11, Z9, Z5
+	VSUBPD        Z12, Z10, Z6
+	VSUBPD        Z5, Z3, Z3
+	VSUBPD        Z6, Z4, Z4
+	VBROADCASTSD  constants<>+6976(SB), Z5
+	VFMADD231PD   Z5, Z1, Z3
+	VBROADCASTSD  constants<>+6976(SB), Z1
+	VFMADD231PD   Z1, Z0, Z4
+	VMOVUPS.Z     (CX)(DX*4), K1, Z0
+	VBROADCASTSS  constants<>+1536(SB), Z1
+	VANDPS        Z1, Z0, Z0
+	VCVTPS2PD     Y0, Z1
+	VEXTRACTF32X8 $0x01, Z0, Y0
+	VCVTPS2PD     Y0, Z0
+	VBROADCASTSD  constants<>+5952(SB), Z5
+	VDIVPD        Z1, Z5, Z1
+	VBROADCASTSD  constants<>+5952(SB), Z5
+	VDIVPD        Z0, Z5, Z0
+	VMULPD        Z1, Z1, Z5
+	VMULPD        Z0, Z0, Z6
+	VBROADCASTSD  constants<>+12864(SB), Z7
+	VBROADCASTSD  constants<>+12800(SB), Z8
+	VFMADD231PD   Z8, Z5, Z7
+	VBROADCASTSD  constants<>+12864(SB), Z8
+	VBROADCASTSD  constants<>+12800(SB), Z9
+	VFMADD231PD   Z9, Z6, Z8
+	VBROADCASTSD  constants<>+12928(SB), Z9
+	VFMADD213PD   Z9, Z5, Z7
+	VBROADCASTSD  constants<>+12928(SB), Z9
+	VFMADD213PD   Z9, Z6, Z8
+	VBROADCASTSD  constants<>+12992(SB), Z9
+	VFMADD213PD   Z9, Z5, Z7
+	VBROADCASTSD  constants<>+12992(SB), Z9
+	VFMADD213PD   Z9, Z6, Z8
+	VBROADCASTSD  constants<>+13056(SB), Z9
+	VFMADD213PD   Z9, Z5, Z7
+	VBROADCASTSD  constants<>+13056(SB), Z9
+	VFMADD213PD   Z9, Z6, Z8
+	VBROADCASTSD  constants<>+13120(SB), Z9
+	VFMADD213PD   Z9, Z5, Z7
+	VBROADCASTSD  constants<>+13120(SB), Z9
+	VFMADD213PD   Z9, Z6, Z8
+	VBROADCASTSD  constants<>+13184(SB), Z9
+	VFMADD213PD   Z9, Z5, Z7
+	VBROADCASTSD  constants<>+13184(SB), Z9
+	VFMADD213PD   Z9, Z6, Z8
+	VBROADCASTSD  constants<>+13248(SB), Z9
+	VFMADD213PD   Z9, Z5, Z7
+	VBROADCASTSD  constants<>+13248(SB), Z9
+	VFMADD213PD   Z9, Z6, Z8
+	VBROADCASTSD  constants<>+13312(SB), Z9
+	VFMADD213PD   Z9, Z5, Z7
+	VBROADCASTSD  constants<>+13312(SB), Z9
+	VFMADD213PD   Z9, Z6, Z8
+	VBROADCASTSD  constants<>+13376(SB), Z9
+	VFMADD213PD   Z9, Z5, Z7
+	VBROADCASTSD  constants<>+13376(SB), Z9
+	VFMADD213PD   Z9, Z6, Z8
+	VBROADCASTSD  constants<>+13440(SB), Z9
+	VFMADD213PD   Z9, Z5, Z7
+	VBROADCASTSD  constants<>+13440(SB), Z9
+	VFMADD213PD   Z9, Z6, Z8
+	VBROADCASTSD  constants<>+6848(SB), Z9
+	VMULPD        Z9, Z1, Z1
+	VBROADCASTSD  constants<>+6848(SB), Z9
+	VMULPD        Z9, Z0, Z0
+	VFMADD231PD   Z7, Z5, Z1
+	VFMADD231PD   Z8, Z6, Z0
+	VSUBPD        Z1, Z3, Z1
+	VSUBPD        Z0, Z4, Z0
+	VMOVUPS.Z     (CX)(DX*4), K1, Z3
+	VBROADCASTSS  constants<>+1536(SB), Z4
+	VANDPS        Z4, Z3, Z3
+	VCVTPS2PD     Y3, Z4
+	VEXTRACTF32X8 $0x01, Z3, Y2
+	VCVTPS2PD     Y2, Z3
+	VBROADCASTSD  constants<>+5952(SB), Z5
+	VCMPPD        $0x11, Z5, Z4, K2
+	VBROADCASTSD  constants<>+5952(SB), Z5
+	VCMPPD        $0x11, Z5, Z3, K3
+	VBROADCASTSD  constants<>+5952(SB), Z5
+	VADDPD        Z5, Z4, Z5
+	VBROADCASTSD  constants<>+5952(SB), Z6
+	VADDPD        Z6, Z3, Z6
+	VBLENDMPD     Z5, Z4, K2, Z4
+	VBLENDMPD     Z6, Z3, K3, Z3
+	VBROADCASTSD  constants<>+6336(SB), Z5
+	VSUBPD        Z5, Z4, Z4
+	VBROADCASTSD  constants<>+6336(SB), Z5
+	VSUBPD        Z5, Z3, Z3
+	VBROADCASTSD  constants<>+13568(SB), Z5
+	VBROADCASTSD  constants<>+13504(SB), Z6
+	VFMADD231PD   Z6, Z4, Z5
+	VBROADCASTSD  constants<>+13568(SB), Z6
+	VBROADCASTSD  constants<>+13504(SB), Z7
+	VFMADD231PD   Z7, Z3, Z6
+	VBROADCASTSD  constants<>+13632(SB), Z7
+	VFMADD213PD   Z7, Z4, Z5
+	VBROADCASTSD  constants<>+13632(SB), Z7
+	VFMADD213PD   Z7, Z3, Z6
+	VBROADCASTSD  constants<>+13696(SB), Z7
+	VFMADD213PD   Z7, Z4, Z5
+	VBROADCASTSD  constants<>+13696(SB), Z7
+	VFMADD213PD   Z7, Z3, Z6
+	VBROADCASTSD  constants<>+13760(SB), Z7
+	VFMADD213PD   Z7, Z4, Z5
+	VBROADCASTSD  constants<>+13760(SB), Z7
+	VFMADD213PD   Z7, Z3, Z6
+	VBROADCASTSD  constants<>+13824(SB), Z7
+	VFMADD213PD   Z7, Z4, Z5
+	VBROADCASTSD  constants<>+13824(SB), Z7
+	VFMADD213PD   Z7, Z3, Z6
+	VBROADCASTSD  constants<>+13888(SB), Z7
+	VFMADD213PD   Z7, Z4, Z5
+	VBROADCASTSD  constants<>+13888(SB), Z7
+	VFMADD213PD   Z7, Z3, Z6
+	VBROADCASTSD  constants<>+13952(SB), Z7
+	VFMADD213PD   Z7, Z4, Z5
+	VBROADCASTSD  constants<>+13952(SB), Z7
+	VFMADD213PD   Z7, Z3, Z6
+	VBROADCASTSD  constants<>+14016(SB), Z7
+	VFMADD213PD   Z7, Z4, Z5
+	VBROADCASTSD  constants<>+14016(SB), Z7
+	VFMADD213PD   Z7, Z3, Z6
+	VBROADCASTSD  constants<>+14080(SB), Z7
+	VFMADD213PD   Z7, Z4, Z5
+	VBROADCASTSD  constants<>+14080(SB), Z7
+	VFMADD213PD   Z7, Z3, Z6
+	VBROADCASTSD  constants<>+14144(SB), Z7
+	VFMADD213PD   Z7, Z4, Z5
+	VBROADCASTSD  constants<>+14144(SB), Z7
+	VFMADD213PD   Z7, Z3, Z6
+	VBROADCASTSD  constants<>+14208(SB), Z7
+	VFMADD213PD   Z7, Z4, Z5
+	VBROADCASTSD  constants<>+14208(SB), Z7
+	VFMADD213PD   Z7, Z3, Z6
+	VBROADCASTSD  constants<>+14272(SB), Z7
+	VFMADD213PD   Z7, Z4, Z5
+	VBROADCASTSD  constants<>+14272(SB), Z7
+	VFMADD213PD   Z7, Z3, Z6
+	VBROADCASTSD  constants<>+14336(SB), Z7
+	VFMADD213PD   Z7, Z4, Z5
+	VBROADCASTSD  constants<>+14336(SB), Z7
+	VFMADD213PD   Z7, Z3, Z6
+	VBROADCASTSD  constants<>+14400(SB), Z7
+	VFMADD213PD   Z7, Z4, Z5
+	VBROADCASTSD  constants<>+14400(SB), Z7
+	VFMADD213PD   Z7, Z3, Z6
+	VBROADCASTSD  constants<>+14464(SB), Z7
+	VFMADD213PD   Z7, Z4, Z5
+	VBROADCASTSD  constants<>+14464(SB), Z7
+	VFMADD213PD   Z7, Z3, Z6
+	VBROADCASTSD  constants<>+14528(SB), Z7
+	VFMADD213PD   Z7, Z4, Z5
+	VBROADCASTSD  constants<>+14528(SB), Z7
+	VFMADD213PD   Z7, Z3, Z6
+	VBROADCASTSD  constants<>+14592(SB), Z7
+	VFMADD213PD   Z7, Z4, Z5
+	VBROADCASTSD  constants<>+14592(SB), Z7
+	VFMADD213PD   Z7, Z3, Z6
+	VBROADCASTSD  constants<>+14656(SB), Z7
+	VFMADD213PD   Z7, Z4, Z5
+	VBROADCASTSD  constants<>+14656(SB), Z7
+	VFMADD213PD   Z7, Z3, Z6
+	VBROADCASTSD  constants<>+14720(SB), Z7
+	VFMADD213PD   Z7, Z4, Z5
+	VBROADCASTSD  constants<>+14720(SB), Z7
+	VFMADD213PD   Z7, Z3, Z6
+	VBROADCASTSD  constants<>+14784(SB), Z7
+	VFMADD213PD   Z7, Z4, Z5
+	VBROADCASTSD  constants<>+14784(SB), Z7
+	VFMADD213PD   Z7, Z3, Z6
+	VBROADCASTSD  constants<>+14848(SB), Z7
+	VFMADD213PD   Z7, Z4, Z5
+	VBROADCASTSD  constants<>+14848(SB), Z7
+	VFMADD213PD   Z7, Z3, Z6
+	VBROADCASTSD  constants<>+14912(SB), Z7
+	VFMADD213PD   Z7, Z4, Z5
+	VBROADCASTSD  constants<>+14912(SB), Z7
+	VFMADD213PD   Z7, Z3, Z6
+	VBROADCASTSD  constants<>+14976(SB), Z7
+	VFMADD213PD   Z7, Z4, Z5
+	VBROADCASTSD  constants<>+14976(SB), Z7
+	VFMADD213PD   Z7, Z3, Z6
+	VBROADCASTSD  constants<>+15040(SB), Z7
+	VFMADD213PD   Z7, Z4, Z5
+	VBROADCASTSD  constants<>+15040(SB), Z7
+	VFMADD213PD   Z7, Z3, Z6
+	VBROADCASTSD  constants<>+15104(SB), Z7
+	VFMADD213PD   Z7, Z4, Z5
+	VBROADCASTSD  constants<>+15104(SB), Z7
+	VFMADD213PD   Z7, Z3, Z6
+	VBROADCASTSD  constants<>+15168(SB), Z7
+	VFMADD213PD   Z7, Z4, Z5
+	VBROADCASTSD  constants<>+15168(SB), Z7
+	VFMADD213PD   Z7, Z3, Z6
+	VBROADCASTSD  constants<>+15232(SB), Z7
+	VFMADD213PD   Z7, Z4, Z5
+	VBROADCASTSD  constants<>+15232(SB), Z7
+	VFMADD213PD   Z7, Z3, Z6
+	VBROADCASTSD  constants<>+15296(SB), Z7
+	VFMADD213PD   Z7, Z4, Z5
+	VBROADCASTSD  constants<>+15296(SB), Z7
+	VFMADD213PD   Z7, Z3, Z6
+	VBROADCASTSD  constants<>+15360(SB), Z7
+	VFMADD213PD   Z7, Z4, Z5
+	VBROADCASTSD  constants<>+15360(SB), Z7
+	VFMADD213PD   Z7, Z3, Z6
+	VBROADCASTSD  constants<>+15424(SB), Z7
+	VSUBPD        Z7, Z4, Z4
+	VBROADCASTSD  constants<>+15424(SB), Z7
+	VSUBPD        Z7, Z3, Z3
+	VBROADCASTSD  constants<>+15488(SB), Z7
+	VSUBPD        Z7, Z4, Z4
+	VBROADCASTSD  constants<>+15488(SB), Z7
+	VSUBPD        Z7, Z3, Z3
+	VMULPD        Z5, Z4, Z4
+	VMULPD        Z6, Z3, Z3
+	VMOVUPS.Z     (CX)(DX*4), K1, Z5
+	VBROADCASTSS  constants<>+1536(SB), Z6
+	VANDPS        Z6, Z5, Z5
+	VCVTPS2PD     Y5, Z6
+	VEXTRACTF32X8 $0x01, Z5, Y2
+	VCVTPS2PD     Y2, Z5
+	VBROADCASTSD  constants<>+12096(SB), Z7
+	VCMPPD        $0x11, Z7, Z6, K2
+	VBROADCASTSD  constants<>+12096(SB), Z6
+	VCMPPD        $0x11, Z6, Z5, K3
+	VBLENDMPD     Z4, Z1, K2, Z1
+	VBLENDMPD     Z3, Z0, K3, Z0
+	VMOVUPS.Z     (CX)(DX*4), K1, Z3
+	VCVTPS2PD     Y3, Z4
+	VEXTRACTF32X8 $0x01, Z3, Y2
+	VCVTPS2PD     Y2, Z3
+	VBROADCASTSD  constants<>+10176(SB), Z5
+	VCMPPD        $0x11, Z5, Z4, K2
+	VBROADCASTSD  constants<>+10176(SB), Z4
+	VCMPPD        $0x11, Z4, Z3, K3
+	VMOVUPS.Z     (CX)(DX*4), K1, Z3
+	VBROADCASTSS  constants<>+1536(SB), Z4
+	VANDPS        Z4, Z3, Z3
+	VCVTPS2PD     Y3, Z4
+	VEXTRACTF32X8 $0x01, Z3, Y2
+	VCVTPS2PD     Y2, Z3
+	VBROADCASTSD  constants<>+6336(SB), Z5
+	VSUBPD        Z4, Z5, Z4
+	VBROADCASTSD  constants<>+6336(SB), Z5
+	VSUBPD        Z3, Z5, Z3
+	VMOVUPS.Z     (CX)(DX*4), K1, Z5
+	VBROADCASTSS  constants<>+1536(SB), Z6
+	VANDPS        Z6, Z5, Z5
+	VCVTPS2PD     Y5, Z6
+	VEXTRACTF32X8 $0x01, Z5, Y2
+	VCVTPS2PD     Y2, Z5
+	VBLENDMPD     Z4, Z6, K2, Z6
+	VBLENDMPD     Z3, Z5, K3, Z5
+	VBROADCASTSD  constants<>+5952(SB), Z3
+	VCMPPD        $0x11, Z3, Z6, K2
+	VBROADCASTSD  constants<>+5952(SB), Z3
+	VCMPPD        $0x11, Z3, Z5, K3
+	VMOVUPS.Z     (CX)(DX*4), K1, Z3
+	VCVTPS2PD     Y3, Z4
+	VEXTRACTF32X8 $0x01, Z3, Y2
+	VCVTPS2PD     Y2, Z3
+	VBROADCASTSD  constants<>+5952(SB), Z5
+	VDIVPD        Z4, Z5, Z4
+	VBROADCASTSD  constants<>+5952(SB), Z5
+	VDIVPD        Z3, Z5, Z3
+	VBROADCASTSD  constants<>+10176(SB), Z5
+	VBLENDMPD     Z4, Z5, K2, Z5
+	VBROADCASTSD  constants<>+10176(SB), Z4
+	VBLENDMPD     Z3, Z4, K3, Z4
+	VSUBPD        Z5, Z1, Z1
+	VSUBPD        Z4, Z0, Z0
+	VMOVUPS.Z     (CX)(DX*4), K1, Z3
+	VBROADCASTSS  constants<>+1536(SB), Z4
+	VANDPS        Z4, Z3, Z3
+	VRNDSCALEPS   $0x08, Z3, Z4
+	VSUBPS        Z4, Z3, Z3
+	VCVTPS2PD     Y3, Z4
+	VEXTRACTF32X8 $0x01, Z3, Y2
+	VCVTPS2PD     Y2, Z3
+	VMULPD        Z4, Z4, Z5
+	VMULPD        Z3, Z3, Z6
+	VBROADCASTSD  constants<>+12224(SB), Z7
+	VBROADCASTSD  constants<>+12160(SB), Z8
+	VFMADD231PD   Z8, Z5, Z7
+	VBROADCASTSD  constants<>+12224(SB), Z8
+	VBROADCASTSD  constants<>+12160(SB), Z9
+	VFMADD231PD   Z9, Z6, Z8
+	VBROADCASTSD  constants<>+12288(SB), Z9
+	VFMADD213PD   Z9, Z5, Z7
+	VBROADCASTSD  constants<>+12288(SB), Z9
+	VFMADD213PD   Z9, Z6, Z8
+	VBROADCASTSD  constants<>+12352(SB), Z9
+	VFMADD213PD   Z9, Z5, Z7
+	VBROADCASTSD  constants<>+12352(SB), Z9
+	VFMADD213PD   Z9, Z6, Z8
+	VBROADCASTSD  constants<>+12416(SB), Z9
+	VFMADD213PD   Z9, Z5, Z7
+	VBROADCASTSD  constants<>+12416(SB), Z9
+	VFMADD213PD   Z9, Z6, Z8
+	VBROADCASTSD  constants<>+12480(SB), Z9
+	VFMADD213PD   Z9, Z5, Z7
+	VBROADCASTSD  constants<>+12480(SB), Z9
+	VFMADD213PD   Z9, Z6, Z8
+	VBROADCASTSD  constants<>+12544(SB), Z9
+	VFMADD213PD   Z9, Z5, Z7
+	VBROADCASTSD  constants<>+12544(SB), Z9
+	VFMADD213PD   Z9, Z6, Z8
+	VBROADCASTSD  constants<>+12608(SB), Z9
+	VFMADD213PD   Z9, Z5, Z7
+	VBROADCASTSD  constants<>+12608(SB), Z9
+	VFMADD213PD   Z9, Z6, Z8
+	VBROADCASTSD  constants<>+12672(SB), Z9
+	VFMADD213PD   Z9, Z5, Z7
+	VBROADCASTSD  constants<>+12672(SB), Z9
+	VFMADD213PD   Z9, Z6, Z8
+	VBROADCASTSD  constants<>+12736(SB), Z9
+	VFMADD213PD   Z9, Z5, Z7
+	VBROADCASTSD  constants<>+12736(SB), Z9
+	VFMADD213PD   Z9, Z6, Z8
+	VMULPD        Z7, Z4, Z4
+	VMULPD        Z8, Z3, Z3
+	VBROADCASTSD  constants<>+15616(SB), Z7
+	VBROADCASTSD  constants<>+15552(SB), Z8
+	VFMADD231PD   Z8, Z5, Z7
+	VBROADCASTSD  constants<>+15616(SB), Z8
+	VBROADCASTSD  constants<>+15552(SB), Z9
+	VFMADD231PD   Z9, Z6, Z8
+	VBROADCASTSD  constants<>+15680(SB), Z9
+	VFMADD213PD   Z9, Z5, Z7
+	VBROADCASTSD  constants<>+15680(SB), Z9
+	VFMADD213PD   Z9, Z6, Z8
+	VBROADCASTSD  constants<>+15744(SB), Z9
+	VFMADD213PD   Z9, Z5, Z7
+	VBROADCASTSD  constants<>+15744(SB), Z9
+	VFMADD213PD   Z9, Z6, Z8
+	VBROADCASTSD  constants<>+15808(SB), Z9
+	VFMADD213PD   Z9, Z5, Z7
+	VBROADCASTSD  constants<>+15808(SB), Z9
+	VFMADD213PD   Z9, Z6, Z8
+	VBROADCASTSD  constants<>+15872(SB), Z9
+	VFMADD213PD   Z9, Z5, Z7
+	VBROADCASTSD  constants<>+15872(SB), Z9
+	VFMADD213PD   Z9, Z6, Z8
+	VBROADCASTSD  constants<>+15936(SB), Z9
+	VFMADD213PD   Z9, Z5, Z7
+	VBROADCASTSD  constants<>+15936(SB), Z9
+	VFMADD213PD   Z9, Z6, Z8
+	VBROADCASTSD  constants<>+16000(SB), Z9
+	VFMADD213PD   Z9, Z5, Z7
+	VBROADCASTSD  constants<>+16000(SB), Z9
+	VFMADD213PD   Z9, Z6, Z8
+	VBROADCASTSD  constants<>+16064(SB), Z9
+	VFMADD213PD   Z9, Z5, Z7
+	VBROADCASTSD  constants<>+16064(SB), Z9
+	VFMADD213PD   Z9, Z6, Z8
+	VBROADCASTSD  constants<>+5952(SB), Z9
+	VFMADD213PD   Z9, Z5, Z7
+	VBROADCASTSD  constants<>+5952(SB), Z5
+	VFMADD213PD   Z5, Z6, Z8
+	VBROADCASTSD  constants<>+12736(SB), Z5
+	VMULPD        Z5, Z7, Z5
+	VBROADCASTSD  constants<>+12736(SB), Z6
+	VMULPD        Z6, Z8, Z6
+	VMULPD        Z4, Z5, Z5
+	VMULPD        Z3, Z6, Z6
+	VMULPD        Z4, Z4, Z4
+	VMULPD        Z3, Z3, Z3
+	VDIVPD        Z4, Z5, Z4
+	VDIVPD        Z3, Z6, Z3
+	VMOVUPS.Z     (CX)(DX*4), K1, Z5
+	VCVTPS2PD     Y5, Z6
+	VEXTRACTF32X8 $0x01, Z5, Y2
+	VCVTPS2PD     Y2, Z5
+	VBROADCASTSD  constants<>+10176(SB), Z7
+	VCMPPD        $0x11, Z7, Z6, K2
+	VBROADCASTSD  constants<>+10176(SB), Z6
+	VCMPPD        $0x11, Z6, Z5, K3
+	VBROADCASTSD  constants<>+10176(SB), Z5
+	VBLENDMPD     Z4, Z5, K2, Z5
+	VBROADCASTSD  constants<>+10176(SB), Z4
+	VBLENDMPD     Z3, Z4, K3, Z4
+	VADDPD        Z5, Z1, Z1
+	VADDPD        Z4, Z0, Z0
+	VMOVUPS.Z     (CX)(DX*4), K1, Z3
+	VBROADCASTSS  constants<>+9280(SB), Z4
+	VCMPPS        $0x00, Z4, Z3, K2
+	VCVTPD2PS     Z1, Y2
+	VCVTPD2PS     Z0, Y0
+	VINSERTF32X8  $0x01, Y0, Z2, Z0
+	VBROADCASTSS  constants<>+9280(SB), Z1
+	VBLENDMPS     Z1, Z0, K2, Z0
+	VMOVUPS       Z0, K1, (AX)(DX*4)
+
+done:
+	VZEROUPPER
+	RET
+
 // func quantileAVX512(dst *float32, w *uint32, n int)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2
 TEXT ·quantileAVX512(SB), NOSPLIT, $0-24
 	MOVQ         dst+0(FP), AX
 	MOVQ         w+8(FP), CX
-	VBROADCASTSS constants<>+9408(SB), Z0
-	VBROADCASTSS constants<>+9472(SB), Z1
-	VBROADCASTSD constants<>+9536(SB), Z2
-	VBROADCASTSD constants<>+9600(SB), Z3
-	VBROADCASTSD constants<>+9664(SB), Z4
+	VBROADCASTSS constants<>+16128(SB), Z0
+	VBROADCASTSS constants<>+16192(SB), Z1
+	VBROADCASTSD constants<>+16256(SB), Z2
+	VBROADCASTSD constants<>+16320(SB), Z3
+	VBROADCASTSD constants<>+16384(SB), Z4
 	VBROADCASTSD constants<>+8192(SB), Z5
-	VBROADCASTSD constants<>+9728(SB), Z6
-	VBROADCASTSD constants<>+9792(SB), Z7
-	VBROADCASTSD constants<>+9856(SB), Z8
-	VBROADCASTSD constants<>+9920(SB), Z9
-	VBROADCASTSD constants<>+9984(SB), Z10
-	VBROADCASTSD constants<>+10048(SB), Z11
-	VBROADCASTSD constants<>+10112(SB), Z12
+	VBROADCASTSD constants<>+16448(SB), Z6
+	VBROADCASTSD constants<>+16512(SB), Z7
+	VBROADCASTSD constants<>+16576(SB), Z8
+	VBROADCASTSD constants<>+16640(SB), Z9
+	VBROADCASTSD constants<>+16704(SB), Z10
+	VBROADCASTSD constants<>+16768(SB), Z11
+	VBROADCASTSD constants<>+16832(SB), Z12
 	MOVQ         n+16(FP), BX
 	MOVQ         BX, SI
 	ANDQ         $-16, SI
@@ -13630,9 +16480,9 @@ loop:
 	VADDPD        Z12, Z19, Z19
 	VMULPD        Z15, Z18, Z18
 	VMULPD        Z16, Z19, Z19
-	VBROADCASTSD  constants<>+10176(SB), Z20
+	VBROADCASTSD  constants<>+16896(SB), Z20
 	VADDPD        Z20, Z18, Z18
-	VBROADCASTSD  constants<>+10176(SB), Z20
+	VBROADCASTSD  constants<>+16896(SB), Z20
 	VADDPD        Z20, Z19, Z19
 	VBROADCASTSD  constants<>+8768(SB), Z20
 	VMULPD        Z15, Z20, Z20
@@ -13742,9 +16592,9 @@ test:
 	VADDPD        Z12, Z5, Z5
 	VMULPD        Z2, Z4, Z4
 	VMULPD        Z3, Z5, Z5
-	VBROADCASTSD  constants<>+10176(SB), Z6
+	VBROADCASTSD  constants<>+16896(SB), Z6
 	VADDPD        Z6, Z4, Z4
-	VBROADCASTSD  constants<>+10176(SB), Z6
+	VBROADCASTSD  constants<>+16896(SB), Z6
 	VADDPD        Z6, Z5, Z5
 	VBROADCASTSD  constants<>+8768(SB), Z6
 	VMULPD        Z2, Z6, Z6
@@ -13809,11 +16659,11 @@ TEXT ·quantileFarAVX512(SB), NOSPLIT, $0-24
 	MOVQ         dst+0(FP), AX
 	MOVQ         w+8(FP), CX
 	VBROADCASTSD constants<>+6848(SB), Z0
-	VBROADCASTSS constants<>+9408(SB), Z1
-	VBROADCASTSS constants<>+9472(SB), Z2
-	VBROADCASTSD constants<>+9536(SB), Z3
-	VBROADCASTSD constants<>+9600(SB), Z4
-	VBROADCASTSD constants<>+9664(SB), Z5
+	VBROADCASTSS constants<>+16128(SB), Z1
+	VBROADCASTSS constants<>+16192(SB), Z2
+	VBROADCASTSD constants<>+16256(SB), Z3
+	VBROADCASTSD constants<>+16320(SB), Z4
+	VBROADCASTSD constants<>+16384(SB), Z5
 	VBROADCASTSD constants<>+5312(SB), Z6
 	VBROADCASTSD constants<>+6016(SB), Z7
 	VBROADCASTSD constants<>+6080(SB), Z8
@@ -13938,9 +16788,9 @@ loop:
 	VSUBPD        Z17, Z19, Z17
 	VSUBPD        Z16, Z15, Z15
 	VSUBPD        Z17, Z13, Z13
-	VBROADCASTSD  constants<>+10240(SB), Z16
+	VBROADCASTSD  constants<>+12032(SB), Z16
 	VXORPD        Z16, Z15, Z15
-	VBROADCASTSD  constants<>+10240(SB), Z16
+	VBROADCASTSD  constants<>+12032(SB), Z16
 	VXORPD        Z16, Z13, Z13
 	VSQRTPD       Z15, Z15
 	VSQRTPD       Z13, Z13
@@ -13992,43 +16842,43 @@ loop:
 	VADDPD        Z18, Z16, Z16
 	VBROADCASTSD  constants<>+7552(SB), Z18
 	VADDPD        Z18, Z17, Z17
-	VBROADCASTSD  constants<>+10304(SB), Z18
+	VBROADCASTSD  constants<>+16960(SB), Z18
 	VMULPD        Z15, Z18, Z18
-	VBROADCASTSD  constants<>+10304(SB), Z19
+	VBROADCASTSD  constants<>+16960(SB), Z19
 	VMULPD        Z13, Z19, Z19
-	VBROADCASTSD  constants<>+10368(SB), Z20
+	VBROADCASTSD  constants<>+17024(SB), Z20
 	VADDPD        Z20, Z18, Z18
-	VBROADCASTSD  constants<>+10368(SB), Z20
+	VBROADCASTSD  constants<>+17024(SB), Z20
 	VADDPD        Z20, Z19, Z19
 	VMULPD        Z15, Z18, Z18
 	VMULPD        Z13, Z19, Z19
-	VBROADCASTSD  constants<>+10432(SB), Z20
+	VBROADCASTSD  constants<>+17088(SB), Z20
 	VADDPD        Z20, Z18, Z18
-	VBROADCASTSD  constants<>+10432(SB), Z20
+	VBROADCASTSD  constants<>+17088(SB), Z20
 	VADDPD        Z20, Z19, Z19
 	VMULPD        Z15, Z18, Z18
 	VMULPD        Z13, Z19, Z19
-	VBROADCASTSD  constants<>+10496(SB), Z20
+	VBROADCASTSD  constants<>+17152(SB), Z20
 	VADDPD        Z20, Z18, Z18
-	VBROADCASTSD  constants<>+10496(SB), Z20
+	VBROADCASTSD  constants<>+17152(SB), Z20
 	VADDPD        Z20, Z19, Z19
 	VMULPD        Z15, Z18, Z18
 	VMULPD        Z13, Z19, Z19
-	VBROADCASTSD  constants<>+10560(SB), Z20
+	VBROADCASTSD  constants<>+17216(SB), Z20
 	VADDPD        Z20, Z18, Z18
-	VBROADCASTSD  constants<>+10560(SB), Z20
+	VBROADCASTSD  constants<>+17216(SB), Z20
 	VADDPD        Z20, Z19, Z19
 	VMULPD        Z15, Z18, Z18
 	VMULPD        Z13, Z19, Z19
-	VBROADCASTSD  constants<>+10624(SB), Z20
+	VBROADCASTSD  constants<>+17280(SB), Z20
 	VADDPD        Z20, Z18, Z18
-	VBROADCASTSD  constants<>+10624(SB), Z20
+	VBROADCASTSD  constants<>+17280(SB), Z20
 	VADDPD        Z20, Z19, Z19
 	VMULPD        Z15, Z18, Z18
 	VMULPD        Z13, Z19, Z19
-	VBROADCASTSD  constants<>+10688(SB), Z20
+	VBROADCASTSD  constants<>+17344(SB), Z20
 	VADDPD        Z20, Z18, Z18
-	VBROADCASTSD  constants<>+10688(SB), Z20
+	VBROADCASTSD  constants<>+17344(SB), Z20
 	VADDPD        Z20, Z19, Z19
 	VMULPD        Z15, Z18, Z15
 	VMULPD        Z13, Z19, Z13
@@ -14165,9 +17015,9 @@ test:
 	VSUBPD        Z5, Z0, Z0
 	VSUBPD        Z4, Z3, Z3
 	VSUBPD        Z0, Z2, Z0
-	VBROADCASTSD  constants<>+10240(SB), Z2
+	VBROADCASTSD  constants<>+12032(SB), Z2
 	VXORPD        Z2, Z3, Z2
-	VBROADCASTSD  constants<>+10240(SB), Z3
+	VBROADCASTSD  constants<>+12032(SB), Z3
 	VXORPD        Z3, Z0, Z0
 	VSQRTPD       Z2, Z2
 	VSQRTPD       Z0, Z0
@@ -14219,43 +17069,43 @@ test:
 	VADDPD        Z5, Z3, Z3
 	VBROADCASTSD  constants<>+7552(SB), Z5
 	VADDPD        Z5, Z4, Z4
-	VBROADCASTSD  constants<>+10304(SB), Z5
+	VBROADCASTSD  constants<>+16960(SB), Z5
 	VMULPD        Z2, Z5, Z5
-	VBROADCASTSD  constants<>+10304(SB), Z6
+	VBROADCASTSD  constants<>+16960(SB), Z6
 	VMULPD        Z0, Z6, Z6
-	VBROADCASTSD  constants<>+10368(SB), Z7
+	VBROADCASTSD  constants<>+17024(SB), Z7
 	VADDPD        Z7, Z5, Z5
-	VBROADCASTSD  constants<>+10368(SB), Z7
+	VBROADCASTSD  constants<>+17024(SB), Z7
 	VADDPD        Z7, Z6, Z6
 	VMULPD        Z2, Z5, Z5
 	VMULPD        Z0, Z6, Z6
-	VBROADCASTSD  constants<>+10432(SB), Z7
+	VBROADCASTSD  constants<>+17088(SB), Z7
 	VADDPD        Z7, Z5, Z5
-	VBROADCASTSD  constants<>+10432(SB), Z7
+	VBROADCASTSD  constants<>+17088(SB), Z7
 	VADDPD        Z7, Z6, Z6
 	VMULPD        Z2, Z5, Z5
 	VMULPD        Z0, Z6, Z6
-	VBROADCASTSD  constants<>+10496(SB), Z7
+	VBROADCASTSD  constants<>+17152(SB), Z7
 	VADDPD        Z7, Z5, Z5
-	VBROADCASTSD  constants<>+10496(SB), Z7
+	VBROADCASTSD  constants<>+17152(SB), Z7
 	VADDPD        Z7, Z6, Z6
 	VMULPD        Z2, Z5, Z5
 	VMULPD        Z0, Z6, Z6
-	VBROADCASTSD  constants<>+10560(SB), Z7
+	VBROADCASTSD  constants<>+17216(SB), Z7
 	VADDPD        Z7, Z5, Z5
-	VBROADCASTSD  constants<>+10560(SB), Z7
+	VBROADCASTSD  constants<>+17216(SB), Z7
 	VADDPD        Z7, Z6, Z6
 	VMULPD        Z2, Z5, Z5
 	VMULPD        Z0, Z6, Z6
-	VBROADCASTSD  constants<>+10624(SB), Z7
+	VBROADCASTSD  constants<>+17280(SB), Z7
 	VADDPD        Z7, Z5, Z5
-	VBROADCASTSD  constants<>+10624(SB), Z7
+	VBROADCASTSD  constants<>+17280(SB), Z7
 	VADDPD        Z7, Z6, Z6
 	VMULPD        Z2, Z5, Z5
 	VMULPD        Z0, Z6, Z6
-	VBROADCASTSD  constants<>+10688(SB), Z7
+	VBROADCASTSD  constants<>+17344(SB), Z7
 	VADDPD        Z7, Z5, Z5
-	VBROADCASTSD  constants<>+10688(SB), Z7
+	VBROADCASTSD  constants<>+17344(SB), Z7
 	VADDPD        Z7, Z6, Z6
 	VMULPD        Z2, Z5, Z2
 	VMULPD        Z0, Z6, Z0
@@ -14552,7 +17402,7 @@ TEXT ·signAVX512(SB), NOSPLIT, $0-24
 	MOVQ         x+8(FP), CX
 	VBROADCASTSS constants<>+2752(SB), Z0
 	VBROADCASTSS constants<>+704(SB), Z1
-	VBROADCASTSS constants<>+10752(SB), Z2
+	VBROADCASTSS constants<>+17408(SB), Z2
 	MOVQ         n+16(FP), BX
 	MOVQ         BX, SI
 	ANDQ         $-16, SI
@@ -14594,7 +17444,7 @@ TEXT ·signPastAVX512(SB), NOSPLIT, $0-24
 	MOVQ         x+8(FP), CX
 	VBROADCASTSS constants<>+2752(SB), Z0
 	VBROADCASTSS constants<>+704(SB), Z1
-	VBROADCASTSS constants<>+10752(SB), Z2
+	VBROADCASTSS constants<>+17408(SB), Z2
 	MOVQ         n+16(FP), BX
 	MOVQ         BX, SI
 	ANDQ         $-16, SI
@@ -14780,7 +17630,7 @@ TEXT ·eqAVX512(SB), NOSPLIT, $0-32
 	MOVQ         x+8(FP), CX
 	MOVQ         y+16(FP), DX
 	VBROADCASTSS constants<>+5376(SB), Z0
-	VBROADCASTSS constants<>+10816(SB), Z1
+	VBROADCASTSS constants<>+17472(SB), Z1
 	MOVQ         n+24(FP), BX
 	MOVQ         BX, SI
 	ANDQ         $-16, SI
@@ -14807,7 +17657,7 @@ TEXT ·neAVX512(SB), NOSPLIT, $0-32
 	MOVQ         dst+0(FP), AX
 	MOVQ         x+8(FP), CX
 	MOVQ         y+16(FP), DX
-	VBROADCASTSS constants<>+10816(SB), Z0
+	VBROADCASTSS constants<>+17472(SB), Z0
 	VBROADCASTSS constants<>+5376(SB), Z1
 	MOVQ         n+24(FP), BX
 	MOVQ         BX, SI
@@ -14836,7 +17686,7 @@ TEXT ·ltAVX512(SB), NOSPLIT, $0-32
 	MOVQ         x+8(FP), CX
 	MOVQ         y+16(FP), DX
 	VBROADCASTSS constants<>+5376(SB), Z0
-	VBROADCASTSS constants<>+10816(SB), Z1
+	VBROADCASTSS constants<>+17472(SB), Z1
 	MOVQ         n+24(FP), BX
 	MOVQ         BX, SI
 	ANDQ         $-16, SI
@@ -14864,7 +17714,7 @@ TEXT ·leAVX512(SB), NOSPLIT, $0-32
 	MOVQ         x+8(FP), CX
 	MOVQ         y+16(FP), DX
 	VBROADCASTSS constants<>+5376(SB), Z0
-	VBROADCASTSS constants<>+10816(SB), Z1
+	VBROADCASTSS constants<>+17472(SB), Z1
 	MOVQ         n+24(FP), BX
 	MOVQ         BX, SI
 	ANDQ         $-16, SI
@@ -14891,7 +17741,7 @@ TEXT ·isNaNAVX512(SB), NOSPLIT, $0-24
 	MOVQ         dst+0(FP), AX
 	MOVQ         x+8(FP), CX
 	VBROADCASTSS constants<>+5376(SB), Z0
-	VBROADCASTSS constants<>+10816(SB), Z1
+	VBROADCASTSS constants<>+17472(SB), Z1
 	MOVQ         n+16(FP), DX
 	MOVQ         DX, BX
 	ANDQ         $-16, BX
@@ -14919,7 +17769,7 @@ TEXT ·isFiniteAVX512(SB), NOSPLIT, $0-24
 	VBROADCASTSS constants<>+1536(SB), Z0
 	VBROADCASTSS constants<>+9280(SB), Z1
 	VBROADCASTSS constants<>+5376(SB), Z2
-	VBROADCASTSS constants<>+10816(SB), Z3
+	VBROADCASTSS constants<>+17472(SB), Z3
 	MOVQ         n+16(FP), DX
 	MOVQ         DX, BX
 	ANDQ         $-16, BX
@@ -14985,7 +17835,7 @@ loop:
 	VFMADD231PS  Z13, Z15, Z16
 	VADDPS       Z11, Z13, Z13
 	VSCALEFPS    Z14, Z13, Z13
-	VBROADCASTSS constants<>+10880(SB), Z14
+	VBROADCASTSS constants<>+17536(SB), Z14
 	VCMPPS       $0x11, Z12, Z14, K1
 	VBLENDMPS    Z13, Z16, K1, Z16
 	VBROADCASTSS constants<>+1728(SB), Z13
@@ -15022,7 +17872,7 @@ test:
 	VFMADD231PS  Z0, Z2, Z3
 	VADDPS       Z11, Z0, Z0
 	VSCALEFPS    Z1, Z0, Z0
-	VBROADCASTSS constants<>+10880(SB), Z1
+	VBROADCASTSS constants<>+17536(SB), Z1
 	VCMPPS       $0x11, Z12, Z1, K2
 	VBLENDMPS    Z0, Z3, K2, Z3
 	VBROADCASTSS constants<>+1728(SB), Z0
@@ -15080,7 +17930,7 @@ loop:
 	VFMADD231PS  Z13, Z15, Z16
 	VADDPS       Z11, Z13, Z13
 	VSCALEFPS    Z14, Z13, Z13
-	VBROADCASTSS constants<>+10880(SB), Z14
+	VBROADCASTSS constants<>+17536(SB), Z14
 	VCMPPS       $0x11, Z12, Z14, K1
 	VBLENDMPS    Z13, Z16, K1, Z16
 	VBROADCASTSS constants<>+1728(SB), Z13
@@ -15117,7 +17967,7 @@ test:
 	VFMADD231PS  Z0, Z2, Z3
 	VADDPS       Z11, Z0, Z0
 	VSCALEFPS    Z1, Z0, Z0
-	VBROADCASTSS constants<>+10880(SB), Z1
+	VBROADCASTSS constants<>+17536(SB), Z1
 	VCMPPS       $0x11, Z12, Z1, K2
 	VBLENDMPS    Z0, Z3, K2, Z3
 	VBROADCASTSS constants<>+1728(SB), Z0
@@ -15138,7 +17988,7 @@ TEXT ·log1pAVX512(SB), NOSPLIT, $0-24
 	VBROADCASTSS constants<>+768(SB), Z1
 	VBROADCASTSS constants<>+832(SB), Z2
 	VBROADCASTSS constants<>+192(SB), Z3
-	VBROADCASTSS constants<>+10944(SB), Z4
+	VBROADCASTSS constants<>+17600(SB), Z4
 	VBROADCASTSS constants<>+1664(SB), Z5
 	VBROADCASTSS constants<>+896(SB), Z5
 	VBROADCASTSS constants<>+960(SB), Z6
@@ -15274,7 +18124,7 @@ TEXT ·log1pPastAVX512(SB), NOSPLIT, $0-24
 	VBROADCASTSS constants<>+768(SB), Z1
 	VBROADCASTSS constants<>+832(SB), Z2
 	VBROADCASTSS constants<>+192(SB), Z3
-	VBROADCASTSS constants<>+10944(SB), Z4
+	VBROADCASTSS constants<>+17600(SB), Z4
 	VBROADCASTSS constants<>+1664(SB), Z5
 	VBROADCASTSS constants<>+896(SB), Z5
 	VBROADCASTSS constants<>+960(SB), Z6
@@ -15447,11 +18297,11 @@ loop:
 	VADDPS       Z0, Z14, Z15
 	VSUBPS       Z0, Z15, Z16
 	VSUBPS       Z16, Z14, Z14
-	VBROADCASTSS constants<>+11008(SB), Z16
+	VBROADCASTSS constants<>+17664(SB), Z16
 	VCMPPS       $0x11, Z15, Z16, K1
 	VBROADCASTSS constants<>+832(SB), Z16
 	VBLENDMPS    Z16, Z0, K1, Z16
-	VBROADCASTSS constants<>+10752(SB), Z17
+	VBROADCASTSS constants<>+17408(SB), Z17
 	VFMADD213PS  Z17, Z16, Z15
 	VFMADD231PS  Z16, Z14, Z15
 	VBROADCASTSS constants<>+2752(SB), Z14
@@ -15515,11 +18365,11 @@ test:
 	VADDPS       Z0, Z1, Z2
 	VSUBPS       Z0, Z2, Z3
 	VSUBPS       Z3, Z1, Z1
-	VBROADCASTSS constants<>+11008(SB), Z3
+	VBROADCASTSS constants<>+17664(SB), Z3
 	VCMPPS       $0x11, Z2, Z3, K2
 	VBROADCASTSS constants<>+832(SB), Z3
 	VBLENDMPS    Z3, Z0, K2, Z3
-	VBROADCASTSS constants<>+10752(SB), Z4
+	VBROADCASTSS constants<>+17408(SB), Z4
 	VFMADD213PS  Z4, Z3, Z2
 	VFMADD231PS  Z3, Z1, Z2
 	VBROADCASTSS constants<>+2752(SB), Z1
@@ -15604,11 +18454,11 @@ loop:
 	VADDPS       Z0, Z14, Z15
 	VSUBPS       Z0, Z15, Z16
 	VSUBPS       Z16, Z14, Z14
-	VBROADCASTSS constants<>+11008(SB), Z16
+	VBROADCASTSS constants<>+17664(SB), Z16
 	VCMPPS       $0x11, Z15, Z16, K1
 	VBROADCASTSS constants<>+832(SB), Z16
 	VBLENDMPS    Z16, Z0, K1, Z16
-	VBROADCASTSS constants<>+10752(SB), Z17
+	VBROADCASTSS constants<>+17408(SB), Z17
 	VFMADD213PS  Z17, Z16, Z15
 	VFMADD231PS  Z16, Z14, Z15
 	VBROADCASTSS constants<>+2752(SB), Z14
@@ -15672,11 +18522,11 @@ test:
 	VADDPS       Z0, Z1, Z2
 	VSUBPS       Z0, Z2, Z3
 	VSUBPS       Z3, Z1, Z1
-	VBROADCASTSS constants<>+11008(SB), Z3
+	VBROADCASTSS constants<>+17664(SB), Z3
 	VCMPPS       $0x11, Z2, Z3, K2
 	VBROADCASTSS constants<>+832(SB), Z3
 	VBLENDMPS    Z3, Z0, K2, Z3
-	VBROADCASTSS constants<>+10752(SB), Z4
+	VBROADCASTSS constants<>+17408(SB), Z4
 	VFMADD213PS  Z4, Z3, Z2
 	VFMADD231PS  Z3, Z1, Z2
 	VBROADCASTSS constants<>+2752(SB), Z1
@@ -15726,14 +18576,14 @@ TEXT ·powAVX512(SB), NOSPLIT, $0-32
 	VBROADCASTSS constants<>+832(SB), Z2
 	VBROADCASTSS constants<>+704(SB), Z3
 	VBROADCASTSD constants<>+6336(SB), Z4
-	VBROADCASTSD constants<>+11072(SB), Z5
-	VBROADCASTSD constants<>+11136(SB), Z6
-	VBROADCASTSD constants<>+11200(SB), Z7
-	VBROADCASTSD constants<>+11264(SB), Z8
-	VBROADCASTSD constants<>+11328(SB), Z9
-	VBROADCASTSD constants<>+11392(SB), Z10
-	VBROADCASTSS constants<>+11456(SB), Z11
-	VBROADCASTSS constants<>+11520(SB), Z12
+	VBROADCASTSD constants<>+17728(SB), Z5
+	VBROADCASTSD constants<>+17792(SB), Z6
+	VBROADCASTSD constants<>+17856(SB), Z7
+	VBROADCASTSD constants<>+17920(SB), Z8
+	VBROADCASTSD constants<>+17984(SB), Z9
+	VBROADCASTSD constants<>+18048(SB), Z10
+	VBROADCASTSS constants<>+18112(SB), Z11
+	VBROADCASTSS constants<>+18176(SB), Z12
 	MOVQ         n+24(FP), SI
 	MOVQ         SI, DI
 	ANDQ         $-16, DI
@@ -15789,39 +18639,39 @@ loop:
 	VRNDSCALEPD   $0x08, Z16, Z20
 	VSUBPD        Z17, Z18, Z21
 	VSUBPD        Z20, Z16, Z22
-	VBROADCASTSD  constants<>+11648(SB), Z23
-	VBROADCASTSD  constants<>+11584(SB), Z24
+	VBROADCASTSD  constants<>+18304(SB), Z23
+	VBROADCASTSD  constants<>+18240(SB), Z24
 	VFMADD231PD   Z24, Z21, Z23
-	VBROADCASTSD  constants<>+11648(SB), Z24
-	VBROADCASTSD  constants<>+11584(SB), Z25
+	VBROADCASTSD  constants<>+18304(SB), Z24
+	VBROADCASTSD  constants<>+18240(SB), Z25
 	VFMADD231PD   Z25, Z22, Z24
-	VBROADCASTSD  constants<>+11712(SB), Z25
+	VBROADCASTSD  constants<>+18368(SB), Z25
 	VFMADD213PD   Z25, Z21, Z23
-	VBROADCASTSD  constants<>+11712(SB), Z25
+	VBROADCASTSD  constants<>+18368(SB), Z25
 	VFMADD213PD   Z25, Z22, Z24
-	VBROADCASTSD  constants<>+11776(SB), Z25
+	VBROADCASTSD  constants<>+18432(SB), Z25
 	VFMADD213PD   Z25, Z21, Z23
-	VBROADCASTSD  constants<>+11776(SB), Z25
+	VBROADCASTSD  constants<>+18432(SB), Z25
 	VFMADD213PD   Z25, Z22, Z24
-	VBROADCASTSD  constants<>+11840(SB), Z25
+	VBROADCASTSD  constants<>+18496(SB), Z25
 	VFMADD213PD   Z25, Z21, Z23
-	VBROADCASTSD  constants<>+11840(SB), Z25
+	VBROADCASTSD  constants<>+18496(SB), Z25
 	VFMADD213PD   Z25, Z22, Z24
-	VBROADCASTSD  constants<>+11904(SB), Z25
+	VBROADCASTSD  constants<>+18560(SB), Z25
 	VFMADD213PD   Z25, Z21, Z23
-	VBROADCASTSD  constants<>+11904(SB), Z25
+	VBROADCASTSD  constants<>+18560(SB), Z25
 	VFMADD213PD   Z25, Z22, Z24
-	VBROADCASTSD  constants<>+11968(SB), Z25
+	VBROADCASTSD  constants<>+18624(SB), Z25
 	VFMADD213PD   Z25, Z21, Z23
-	VBROADCASTSD  constants<>+11968(SB), Z25
+	VBROADCASTSD  constants<>+18624(SB), Z25
 	VFMADD213PD   Z25, Z22, Z24
-	VBROADCASTSD  constants<>+12032(SB), Z25
+	VBROADCASTSD  constants<>+18688(SB), Z25
 	VFMADD213PD   Z25, Z21, Z23
-	VBROADCASTSD  constants<>+12032(SB), Z25
+	VBROADCASTSD  constants<>+18688(SB), Z25
 	VFMADD213PD   Z25, Z22, Z24
-	VBROADCASTSD  constants<>+12096(SB), Z25
+	VBROADCASTSD  constants<>+18752(SB), Z25
 	VFMADD213PD   Z25, Z21, Z23
-	VBROADCASTSD  constants<>+12096(SB), Z21
+	VBROADCASTSD  constants<>+18752(SB), Z21
 	VFMADD213PD   Z21, Z22, Z24
 	VCVTPD2PS     Z17, Y19
 	VCVTPD2PS     Z20, Y17
@@ -15833,9 +18683,9 @@ loop:
 	VCVTPD2PS     Z24, Y18
 	VINSERTF32X8  $0x01, Y18, Z19, Z18
 	VSCALEFPS     Z17, Z18, Z17
-	VBROADCASTSS  constants<>+12160(SB), Z18
+	VBROADCASTSS  constants<>+18816(SB), Z18
 	VCMPPS        $0x11, Z18, Z16, K1
-	VBROADCASTSS  constants<>+12224(SB), Z18
+	VBROADCASTSS  constants<>+18880(SB), Z18
 	VCMPPS        $0x11, Z16, Z18, K2
 	VBROADCASTSS  constants<>+9280(SB), Z16
 	VBLENDMPS     Z16, Z17, K2, Z17
@@ -15924,39 +18774,39 @@ test:
 	VRNDSCALEPD   $0x08, Z1, Z6
 	VSUBPD        Z5, Z4, Z7
 	VSUBPD        Z6, Z1, Z8
-	VBROADCASTSD  constants<>+11648(SB), Z9
-	VBROADCASTSD  constants<>+11584(SB), Z10
+	VBROADCASTSD  constants<>+18304(SB), Z9
+	VBROADCASTSD  constants<>+18240(SB), Z10
 	VFMADD231PD   Z10, Z7, Z9
-	VBROADCASTSD  constants<>+11648(SB), Z10
-	VBROADCASTSD  constants<>+11584(SB), Z11
+	VBROADCASTSD  constants<>+18304(SB), Z10
+	VBROADCASTSD  constants<>+18240(SB), Z11
 	VFMADD231PD   Z11, Z8, Z10
-	VBROADCASTSD  constants<>+11712(SB), Z11
+	VBROADCASTSD  constants<>+18368(SB), Z11
 	VFMADD213PD   Z11, Z7, Z9
-	VBROADCASTSD  constants<>+11712(SB), Z11
+	VBROADCASTSD  constants<>+18368(SB), Z11
 	VFMADD213PD   Z11, Z8, Z10
-	VBROADCASTSD  constants<>+11776(SB), Z11
+	VBROADCASTSD  constants<>+18432(SB), Z11
 	VFMADD213PD   Z11, Z7, Z9
-	VBROADCASTSD  constants<>+11776(SB), Z11
+	VBROADCASTSD  constants<>+18432(SB), Z11
 	VFMADD213PD   Z11, Z8, Z10
-	VBROADCASTSD  constants<>+11840(SB), Z11
+	VBROADCASTSD  constants<>+18496(SB), Z11
 	VFMADD213PD   Z11, Z7, Z9
-	VBROADCASTSD  constants<>+11840(SB), Z11
+	VBROADCASTSD  constants<>+18496(SB), Z11
 	VFMADD213PD   Z11, Z8, Z10
-	VBROADCASTSD  constants<>+11904(SB), Z11
+	VBROADCASTSD  constants<>+18560(SB), Z11
 	VFMADD213PD   Z11, Z7, Z9
-	VBROADCASTSD  constants<>+11904(SB), Z11
+	VBROADCASTSD  constants<>+18560(SB), Z11
 	VFMADD213PD   Z11, Z8, Z10
-	VBROADCASTSD  constants<>+11968(SB), Z11
+	VBROADCASTSD  constants<>+18624(SB), Z11
 	VFMADD213PD   Z11, Z7, Z9
-	VBROADCASTSD  constants<>+11968(SB), Z11
+	VBROADCASTSD  constants<>+18624(SB), Z11
 	VFMADD213PD   Z11, Z8, Z10
-	VBROADCASTSD  constants<>+12032(SB), Z11
+	VBROADCASTSD  constants<>+18688(SB), Z11
 	VFMADD213PD   Z11, Z7, Z9
-	VBROADCASTSD  constants<>+12032(SB), Z11
+	VBROADCASTSD  constants<>+18688(SB), Z11
 	VFMADD213PD   Z11, Z8, Z10
-	VBROADCASTSD  constants<>+12096(SB), Z11
+	VBROADCASTSD  constants<>+18752(SB), Z11
 	VFMADD213PD   Z11, Z7, Z9
-	VBROADCASTSD  constants<>+12096(SB), Z7
+	VBROADCASTSD  constants<>+18752(SB), Z7
 	VFMADD213PD   Z7, Z8, Z10
 	VCVTPD2PS     Z5, Y19
 	VCVTPD2PS     Z6, Y5
@@ -15968,9 +18818,9 @@ test:
 	VCVTPD2PS     Z10, Y4
 	VINSERTF32X8  $0x01, Y4, Z19, Z4
 	VSCALEFPS     Z5, Z4, Z4
-	VBROADCASTSS  constants<>+12160(SB), Z5
+	VBROADCASTSS  constants<>+18816(SB), Z5
 	VCMPPS        $0x11, Z5, Z1, K2
-	VBROADCASTSS  constants<>+12224(SB), Z5
+	VBROADCASTSS  constants<>+18880(SB), Z5
 	VCMPPS        $0x11, Z1, Z5, K3
 	VBROADCASTSS  constants<>+9280(SB), Z1
 	VBLENDMPS     Z1, Z4, K3, Z4
@@ -16018,14 +18868,14 @@ TEXT ·powPastAVX512(SB), NOSPLIT, $0-32
 	VBROADCASTSS constants<>+832(SB), Z2
 	VBROADCASTSS constants<>+704(SB), Z3
 	VBROADCASTSD constants<>+6336(SB), Z4
-	VBROADCASTSD constants<>+11072(SB), Z5
-	VBROADCASTSD constants<>+11136(SB), Z6
-	VBROADCASTSD constants<>+11200(SB), Z7
-	VBROADCASTSD constants<>+11264(SB), Z8
-	VBROADCASTSD constants<>+11328(SB), Z9
-	VBROADCASTSD constants<>+11392(SB), Z10
-	VBROADCASTSS constants<>+11456(SB), Z11
-	VBROADCASTSS constants<>+11520(SB), Z12
+	VBROADCASTSD constants<>+17728(SB), Z5
+	VBROADCASTSD constants<>+17792(SB), Z6
+	VBROADCASTSD constants<>+17856(SB), Z7
+	VBROADCASTSD constants<>+17920(SB), Z8
+	VBROADCASTSD constants<>+17984(SB), Z9
+	VBROADCASTSD constants<>+18048(SB), Z10
+	VBROADCASTSS constants<>+18112(SB), Z11
+	VBROADCASTSS constants<>+18176(SB), Z12
 	MOVQ         n+24(FP), SI
 	MOVQ         SI, DI
 	ANDQ         $-16, DI
@@ -16083,39 +18933,39 @@ loop:
 	VRNDSCALEPD   $0x08, Z16, Z20
 	VSUBPD        Z17, Z18, Z21
 	VSUBPD        Z20, Z16, Z22
-	VBROADCASTSD  constants<>+11648(SB), Z23
-	VBROADCASTSD  constants<>+11584(SB), Z24
+	VBROADCASTSD  constants<>+18304(SB), Z23
+	VBROADCASTSD  constants<>+18240(SB), Z24
 	VFMADD231PD   Z24, Z21, Z23
-	VBROADCASTSD  constants<>+11648(SB), Z24
-	VBROADCASTSD  constants<>+11584(SB), Z25
+	VBROADCASTSD  constants<>+18304(SB), Z24
+	VBROADCASTSD  constants<>+18240(SB), Z25
 	VFMADD231PD   Z25, Z22, Z24
-	VBROADCASTSD  constants<>+11712(SB), Z25
+	VBROADCASTSD  constants<>+18368(SB), Z25
 	VFMADD213PD   Z25, Z21, Z23
-	VBROADCASTSD  constants<>+11712(SB), Z25
+	VBROADCASTSD  constants<>+18368(SB), Z25
 	VFMADD213PD   Z25, Z22, Z24
-	VBROADCASTSD  constants<>+11776(SB), Z25
+	VBROADCASTSD  constants<>+18432(SB), Z25
 	VFMADD213PD   Z25, Z21, Z23
-	VBROADCASTSD  constants<>+11776(SB), Z25
+	VBROADCASTSD  constants<>+18432(SB), Z25
 	VFMADD213PD   Z25, Z22, Z24
-	VBROADCASTSD  constants<>+11840(SB), Z25
+	VBROADCASTSD  constants<>+18496(SB), Z25
 	VFMADD213PD   Z25, Z21, Z23
-	VBROADCASTSD  constants<>+11840(SB), Z25
+	VBROADCASTSD  constants<>+18496(SB), Z25
 	VFMADD213PD   Z25, Z22, Z24
-	VBROADCASTSD  constants<>+11904(SB), Z25
+	VBROADCASTSD  constants<>+18560(SB), Z25
 	VFMADD213PD   Z25, Z21, Z23
-	VBROADCASTSD  constants<>+11904(SB), Z25
+	VBROADCASTSD  constants<>+18560(SB), Z25
 	VFMADD213PD   Z25, Z22, Z24
-	VBROADCASTSD  constants<>+11968(SB), Z25
+	VBROADCASTSD  constants<>+18624(SB), Z25
 	VFMADD213PD   Z25, Z21, Z23
-	VBROADCASTSD  constants<>+11968(SB), Z25
+	VBROADCASTSD  constants<>+18624(SB), Z25
 	VFMADD213PD   Z25, Z22, Z24
-	VBROADCASTSD  constants<>+12032(SB), Z25
+	VBROADCASTSD  constants<>+18688(SB), Z25
 	VFMADD213PD   Z25, Z21, Z23
-	VBROADCASTSD  constants<>+12032(SB), Z25
+	VBROADCASTSD  constants<>+18688(SB), Z25
 	VFMADD213PD   Z25, Z22, Z24
-	VBROADCASTSD  constants<>+12096(SB), Z25
+	VBROADCASTSD  constants<>+18752(SB), Z25
 	VFMADD213PD   Z25, Z21, Z23
-	VBROADCASTSD  constants<>+12096(SB), Z21
+	VBROADCASTSD  constants<>+18752(SB), Z21
 	VFMADD213PD   Z21, Z22, Z24
 	VCVTPD2PS     Z17, Y19
 	VCVTPD2PS     Z20, Y17
@@ -16127,9 +18977,9 @@ loop:
 	VCVTPD2PS     Z24, Y18
 	VINSERTF32X8  $0x01, Y18, Z19, Z18
 	VSCALEFPS     Z17, Z18, Z17
-	VBROADCASTSS  constants<>+12160(SB), Z18
+	VBROADCASTSS  constants<>+18816(SB), Z18
 	VCMPPS        $0x11, Z18, Z16, K1
-	VBROADCASTSS  constants<>+12224(SB), Z18
+	VBROADCASTSS  constants<>+18880(SB), Z18
 	VCMPPS        $0x11, Z16, Z18, K2
 	VBROADCASTSS  constants<>+9280(SB), Z16
 	VBLENDMPS     Z16, Z17, K2, Z17
@@ -16218,39 +19068,39 @@ test:
 	VRNDSCALEPD   $0x08, Z1, Z6
 	VSUBPD        Z5, Z4, Z7
 	VSUBPD        Z6, Z1, Z8
-	VBROADCASTSD  constants<>+11648(SB), Z9
-	VBROADCASTSD  constants<>+11584(SB), Z10
+	VBROADCASTSD  constants<>+18304(SB), Z9
+	VBROADCASTSD  constants<>+18240(SB), Z10
 	VFMADD231PD   Z10, Z7, Z9
-	VBROADCASTSD  constants<>+11648(SB), Z10
-	VBROADCASTSD  constants<>+11584(SB), Z11
+	VBROADCASTSD  constants<>+18304(SB), Z10
+	VBROADCASTSD  constants<>+18240(SB), Z11
 	VFMADD231PD   Z11, Z8, Z10
-	VBROADCASTSD  constants<>+11712(SB), Z11
+	VBROADCASTSD  constants<>+18368(SB), Z11
 	VFMADD213PD   Z11, Z7, Z9
-	VBROADCASTSD  constants<>+11712(SB), Z11
+	VBROADCASTSD  constants<>+18368(SB), Z11
 	VFMADD213PD   Z11, Z8, Z10
-	VBROADCASTSD  constants<>+11776(SB), Z11
+	VBROADCASTSD  constants<>+18432(SB), Z11
 	VFMADD213PD   Z11, Z7, Z9
-	VBROADCASTSD  constants<>+11776(SB), Z11
+	VBROADCASTSD  constants<>+18432(SB), Z11
 	VFMADD213PD   Z11, Z8, Z10
-	VBROADCASTSD  constants<>+11840(SB), Z11
+	VBROADCASTSD  constants<>+18496(SB), Z11
 	VFMADD213PD   Z11, Z7, Z9
-	VBROADCASTSD  constants<>+11840(SB), Z11
+	VBROADCASTSD  constants<>+18496(SB), Z11
 	VFMADD213PD   Z11, Z8, Z10
-	VBROADCASTSD  constants<>+11904(SB), Z11
+	VBROADCASTSD  constants<>+18560(SB), Z11
 	VFMADD213PD   Z11, Z7, Z9
-	VBROADCASTSD  constants<>+11904(SB), Z11
+	VBROADCASTSD  constants<>+18560(SB), Z11
 	VFMADD213PD   Z11, Z8, Z10
-	VBROADCASTSD  constants<>+11968(SB), Z11
+	VBROADCASTSD  constants<>+18624(SB), Z11
 	VFMADD213PD   Z11, Z7, Z9
-	VBROADCASTSD  constants<>+11968(SB), Z11
+	VBROADCASTSD  constants<>+18624(SB), Z11
 	VFMADD213PD   Z11, Z8, Z10
-	VBROADCASTSD  constants<>+12032(SB), Z11
+	VBROADCASTSD  constants<>+18688(SB), Z11
 	VFMADD213PD   Z11, Z7, Z9
-	VBROADCASTSD  constants<>+12032(SB), Z11
+	VBROADCASTSD  constants<>+18688(SB), Z11
 	VFMADD213PD   Z11, Z8, Z10
-	VBROADCASTSD  constants<>+12096(SB), Z11
+	VBROADCASTSD  constants<>+18752(SB), Z11
 	VFMADD213PD   Z11, Z7, Z9
-	VBROADCASTSD  constants<>+12096(SB), Z7
+	VBROADCASTSD  constants<>+18752(SB), Z7
 	VFMADD213PD   Z7, Z8, Z10
 	VCVTPD2PS     Z5, Y19
 	VCVTPD2PS     Z6, Y5
@@ -16262,9 +19112,9 @@ test:
 	VCVTPD2PS     Z10, Y4
 	VINSERTF32X8  $0x01, Y4, Z19, Z4
 	VSCALEFPS     Z5, Z4, Z4
-	VBROADCASTSS  constants<>+12160(SB), Z5
+	VBROADCASTSS  constants<>+18816(SB), Z5
 	VCMPPS        $0x11, Z5, Z1, K2
-	VBROADCASTSS  constants<>+12224(SB), Z5
+	VBROADCASTSS  constants<>+18880(SB), Z5
 	VCMPPS        $0x11, Z1, Z5, K3
 	VBROADCASTSS  constants<>+9280(SB), Z1
 	VBLENDMPS     Z1, Z4, K3, Z4
@@ -16310,15 +19160,15 @@ TEXT ·atan2AVX512(SB), NOSPLIT, $0-32
 	VBROADCASTSS constants<>+1536(SB), Z0
 	VBROADCASTSS constants<>+2752(SB), Z1
 	VBROADCASTSS constants<>+704(SB), Z2
-	VBROADCASTSS constants<>+12288(SB), Z3
-	VBROADCASTSS constants<>+12352(SB), Z4
-	VBROADCASTSS constants<>+12416(SB), Z5
-	VBROADCASTSS constants<>+12480(SB), Z6
-	VBROADCASTSS constants<>+12544(SB), Z7
-	VBROADCASTSS constants<>+12608(SB), Z8
-	VBROADCASTSS constants<>+12672(SB), Z9
-	VBROADCASTSS constants<>+12736(SB), Z10
-	VBROADCASTSS constants<>+12800(SB), Z11
+	VBROADCASTSS constants<>+18944(SB), Z3
+	VBROADCASTSS constants<>+19008(SB), Z4
+	VBROADCASTSS constants<>+19072(SB), Z5
+	VBROADCASTSS constants<>+19136(SB), Z6
+	VBROADCASTSS constants<>+19200(SB), Z7
+	VBROADCASTSS constants<>+19264(SB), Z8
+	VBROADCASTSS constants<>+19328(SB), Z9
+	VBROADCASTSS constants<>+19392(SB), Z10
+	VBROADCASTSS constants<>+19456(SB), Z11
 	VBROADCASTSS constants<>+5376(SB), Z12
 	MOVQ         n+24(FP), SI
 	MOVQ         SI, DI
@@ -16359,13 +19209,13 @@ loop:
 	VBROADCASTSS constants<>+1728(SB), Z16
 	VANDPS       Z16, Z14, Z16
 	VXORPS       Z16, Z15, Z15
-	VBROADCASTSS constants<>+12928(SB), Z16
+	VBROADCASTSS constants<>+19584(SB), Z16
 	VBLENDMPS    Z16, Z1, K2, Z16
-	VBROADCASTSS constants<>+12864(SB), Z18
+	VBROADCASTSS constants<>+19520(SB), Z18
 	VBLENDMPS    Z18, Z16, K1, Z16
-	VBROADCASTSS constants<>+13056(SB), Z18
+	VBROADCASTSS constants<>+19712(SB), Z18
 	VBLENDMPS    Z18, Z1, K2, Z18
-	VBROADCASTSS constants<>+12992(SB), Z19
+	VBROADCASTSS constants<>+19648(SB), Z19
 	VBLENDMPS    Z19, Z18, K1, Z18
 	VXORPS       Z15, Z17, Z15
 	VADDPS       Z18, Z15, Z15
@@ -16419,13 +19269,13 @@ test:
 	VBROADCASTSS constants<>+1728(SB), Z2
 	VANDPS       Z2, Z14, Z2
 	VXORPS       Z2, Z0, Z0
-	VBROADCASTSS constants<>+12928(SB), Z2
+	VBROADCASTSS constants<>+19584(SB), Z2
 	VBLENDMPS    Z2, Z1, K3, Z2
-	VBROADCASTSS constants<>+12864(SB), Z3
+	VBROADCASTSS constants<>+19520(SB), Z3
 	VBLENDMPS    Z3, Z2, K2, Z2
-	VBROADCASTSS constants<>+13056(SB), Z3
+	VBROADCASTSS constants<>+19712(SB), Z3
 	VBLENDMPS    Z3, Z1, K3, Z3
-	VBROADCASTSS constants<>+12992(SB), Z1
+	VBROADCASTSS constants<>+19648(SB), Z1
 	VBLENDMPS    Z1, Z3, K2, Z3
 	VXORPS       Z0, Z16, Z0
 	VADDPS       Z3, Z0, Z0
@@ -16452,15 +19302,15 @@ TEXT ·atan2PastAVX512(SB), NOSPLIT, $0-32
 	VBROADCASTSS constants<>+1536(SB), Z0
 	VBROADCASTSS constants<>+2752(SB), Z1
 	VBROADCASTSS constants<>+704(SB), Z2
-	VBROADCASTSS constants<>+12288(SB), Z3
-	VBROADCASTSS constants<>+12352(SB), Z4
-	VBROADCASTSS constants<>+12416(SB), Z5
-	VBROADCASTSS constants<>+12480(SB), Z6
-	VBROADCASTSS constants<>+12544(SB), Z7
-	VBROADCASTSS constants<>+12608(SB), Z8
-	VBROADCASTSS constants<>+12672(SB), Z9
-	VBROADCASTSS constants<>+12736(SB), Z10
-	VBROADCASTSS constants<>+12800(SB), Z11
+	VBROADCASTSS constants<>+18944(SB), Z3
+	VBROADCASTSS constants<>+19008(SB), Z4
+	VBROADCASTSS constants<>+19072(SB), Z5
+	VBROADCASTSS constants<>+19136(SB), Z6
+	VBROADCASTSS constants<>+19200(SB), Z7
+	VBROADCASTSS constants<>+19264(SB), Z8
+	VBROADCASTSS constants<>+19328(SB), Z9
+	VBROADCASTSS constants<>+19392(SB), Z10
+	VBROADCASTSS constants<>+19456(SB), Z11
 	VBROADCASTSS constants<>+5376(SB), Z12
 	MOVQ         n+24(FP), SI
 	MOVQ         SI, DI
@@ -16503,13 +19353,13 @@ loop:
 	VBROADCASTSS constants<>+1728(SB), Z16
 	VANDPS       Z16, Z14, Z16
 	VXORPS       Z16, Z15, Z15
-	VBROADCASTSS constants<>+12928(SB), Z16
+	VBROADCASTSS constants<>+19584(SB), Z16
 	VBLENDMPS    Z16, Z1, K2, Z16
-	VBROADCASTSS constants<>+12864(SB), Z18
+	VBROADCASTSS constants<>+19520(SB), Z18
 	VBLENDMPS    Z18, Z16, K1, Z16
-	VBROADCASTSS constants<>+13056(SB), Z18
+	VBROADCASTSS constants<>+19712(SB), Z18
 	VBLENDMPS    Z18, Z1, K2, Z18
-	VBROADCASTSS constants<>+12992(SB), Z19
+	VBROADCASTSS constants<>+19648(SB), Z19
 	VBLENDMPS    Z19, Z18, K1, Z18
 	VXORPS       Z15, Z17, Z15
 	VADDPS       Z18, Z15, Z15
@@ -16563,13 +19413,13 @@ test:
 	VBROADCASTSS constants<>+1728(SB), Z2
 	VANDPS       Z2, Z14, Z2
 	VXORPS       Z2, Z0, Z0
-	VBROADCASTSS constants<>+12928(SB), Z2
+	VBROADCASTSS constants<>+19584(SB), Z2
 	VBLENDMPS    Z2, Z1, K3, Z2
-	VBROADCASTSS constants<>+12864(SB), Z3
+	VBROADCASTSS constants<>+19520(SB), Z3
 	VBLENDMPS    Z3, Z2, K2, Z2
-	VBROADCASTSS constants<>+13056(SB), Z3
+	VBROADCASTSS constants<>+19712(SB), Z3
 	VBLENDMPS    Z3, Z1, K3, Z3
-	VBROADCASTSS constants<>+12992(SB), Z1
+	VBROADCASTSS constants<>+19648(SB), Z1
 	VBLENDMPS    Z1, Z3, K2, Z3
 	VXORPS       Z0, Z16, Z0
 	VADDPS       Z3, Z0, Z0
@@ -16594,17 +19444,17 @@ TEXT ·sinAVX512(SB), NOSPLIT, $0-32
 	MOVQ         x+8(FP), CX
 	MOVQ         most+24(FP), DX
 	VMOVUPS      (DX), Z0
-	VBROADCASTSD constants<>+13120(SB), Z1
-	VBROADCASTSD constants<>+13184(SB), Z2
-	VBROADCASTSD constants<>+13248(SB), Z3
+	VBROADCASTSD constants<>+19776(SB), Z1
+	VBROADCASTSD constants<>+19840(SB), Z2
+	VBROADCASTSD constants<>+19904(SB), Z3
 	VBROADCASTSS constants<>+192(SB), Z4
-	VBROADCASTSS constants<>+13312(SB), Z5
-	VBROADCASTSS constants<>+13376(SB), Z6
-	VBROADCASTSS constants<>+13440(SB), Z7
+	VBROADCASTSS constants<>+19968(SB), Z5
+	VBROADCASTSS constants<>+20032(SB), Z6
+	VBROADCASTSS constants<>+20096(SB), Z7
 	VBROADCASTSS constants<>+704(SB), Z8
-	VBROADCASTSS constants<>+13504(SB), Z9
-	VBROADCASTSS constants<>+13568(SB), Z10
-	VBROADCASTSS constants<>+13632(SB), Z11
+	VBROADCASTSS constants<>+20160(SB), Z9
+	VBROADCASTSS constants<>+20224(SB), Z10
+	VBROADCASTSS constants<>+20288(SB), Z11
 	VBROADCASTSS constants<>+4160(SB), Z12
 	MOVQ         n+16(FP), BX
 	MOVQ         BX, SI
@@ -16647,7 +19497,7 @@ loop:
 	VBROADCASTSS  constants<>+5376(SB), Z17
 	VANDPS        Z17, Z15, Z17
 	VPTESTMD      Z17, Z17, K1
-	VBROADCASTSS  constants<>+13696(SB), Z17
+	VBROADCASTSS  constants<>+20352(SB), Z17
 	VANDPS        Z17, Z15, Z15
 	VPSLLD        $0x1e, Z15, Z15
 	VBLENDMPS     Z16, Z14, K1, Z14
@@ -16700,7 +19550,7 @@ test:
 	VBROADCASTSS  constants<>+5376(SB), Z4
 	VANDPS        Z4, Z1, Z4
 	VPTESTMD      Z4, Z4, K2
-	VBROADCASTSS  constants<>+13696(SB), Z4
+	VBROADCASTSS  constants<>+20352(SB), Z4
 	VANDPS        Z4, Z1, Z1
 	VPSLLD        $0x1e, Z1, Z1
 	VBLENDMPS     Z3, Z2, K2, Z2
@@ -16724,18 +19574,18 @@ TEXT ·cosAVX512(SB), NOSPLIT, $0-32
 	MOVQ         x+8(FP), CX
 	MOVQ         most+24(FP), DX
 	VMOVUPS      (DX), Z0
-	VBROADCASTSD constants<>+13120(SB), Z1
-	VBROADCASTSD constants<>+13184(SB), Z2
-	VBROADCASTSD constants<>+13248(SB), Z3
+	VBROADCASTSD constants<>+19776(SB), Z1
+	VBROADCASTSD constants<>+19840(SB), Z2
+	VBROADCASTSD constants<>+19904(SB), Z3
 	VBROADCASTSS constants<>+192(SB), Z4
 	VBROADCASTSS constants<>+5376(SB), Z5
-	VBROADCASTSS constants<>+13312(SB), Z6
-	VBROADCASTSS constants<>+13376(SB), Z7
-	VBROADCASTSS constants<>+13440(SB), Z8
+	VBROADCASTSS constants<>+19968(SB), Z6
+	VBROADCASTSS constants<>+20032(SB), Z7
+	VBROADCASTSS constants<>+20096(SB), Z8
 	VBROADCASTSS constants<>+704(SB), Z9
-	VBROADCASTSS constants<>+13504(SB), Z10
-	VBROADCASTSS constants<>+13568(SB), Z11
-	VBROADCASTSS constants<>+13632(SB), Z12
+	VBROADCASTSS constants<>+20160(SB), Z10
+	VBROADCASTSS constants<>+20224(SB), Z11
+	VBROADCASTSS constants<>+20288(SB), Z12
 	MOVQ         n+16(FP), BX
 	MOVQ         BX, SI
 	ANDQ         $-16, SI
@@ -16778,7 +19628,7 @@ loop:
 	VFMADD231PS   Z19, Z17, Z16
 	VANDPS        Z5, Z15, Z17
 	VPTESTMD      Z17, Z17, K1
-	VBROADCASTSS  constants<>+13696(SB), Z17
+	VBROADCASTSS  constants<>+20352(SB), Z17
 	VANDPS        Z17, Z15, Z15
 	VPSLLD        $0x1e, Z15, Z15
 	VBLENDMPS     Z16, Z14, K1, Z14
@@ -16832,7 +19682,7 @@ test:
 	VFMADD231PS   Z6, Z4, Z3
 	VANDPS        Z5, Z1, Z4
 	VPTESTMD      Z4, Z4, K2
-	VBROADCASTSS  constants<>+13696(SB), Z4
+	VBROADCASTSS  constants<>+20352(SB), Z4
 	VANDPS        Z4, Z1, Z1
 	VPSLLD        $0x1e, Z1, Z1
 	VBLENDMPS     Z3, Z2, K2, Z2
@@ -16856,17 +19706,17 @@ TEXT ·tanAVX512(SB), NOSPLIT, $0-32
 	MOVQ         x+8(FP), CX
 	MOVQ         most+24(FP), DX
 	VMOVUPS      (DX), Z0
-	VBROADCASTSD constants<>+13120(SB), Z1
-	VBROADCASTSD constants<>+13184(SB), Z2
-	VBROADCASTSD constants<>+13248(SB), Z3
+	VBROADCASTSD constants<>+19776(SB), Z1
+	VBROADCASTSD constants<>+19840(SB), Z2
+	VBROADCASTSD constants<>+19904(SB), Z3
 	VBROADCASTSS constants<>+192(SB), Z4
-	VBROADCASTSS constants<>+13760(SB), Z5
-	VBROADCASTSS constants<>+13824(SB), Z6
-	VBROADCASTSS constants<>+13888(SB), Z7
-	VBROADCASTSS constants<>+13952(SB), Z8
-	VBROADCASTSS constants<>+14016(SB), Z9
-	VBROADCASTSS constants<>+14080(SB), Z10
-	VBROADCASTSS constants<>+14144(SB), Z11
+	VBROADCASTSS constants<>+20416(SB), Z5
+	VBROADCASTSS constants<>+20480(SB), Z6
+	VBROADCASTSS constants<>+20544(SB), Z7
+	VBROADCASTSS constants<>+20608(SB), Z8
+	VBROADCASTSS constants<>+20672(SB), Z9
+	VBROADCASTSS constants<>+20736(SB), Z10
+	VBROADCASTSS constants<>+20800(SB), Z11
 	VBROADCASTSS constants<>+5376(SB), Z12
 	MOVQ         n+16(FP), BX
 	MOVQ         BX, SI
@@ -16914,7 +19764,7 @@ loop:
 	VINSERTF32X8  $0x01, Y14, Z18, Z14
 	VANDPS        Z12, Z16, Z15
 	VPTESTMD      Z15, Z15, K1
-	VBROADCASTSS  constants<>+10752(SB), Z15
+	VBROADCASTSS  constants<>+17408(SB), Z15
 	VDIVPS        Z14, Z15, Z15
 	VBLENDMPS     Z15, Z14, K1, Z14
 	VMOVUPS       Z14, (AX)(DX*4)
@@ -16970,7 +19820,7 @@ test:
 	VINSERTF32X8  $0x01, Y2, Z18, Z2
 	VANDPS        Z12, Z1, Z1
 	VPTESTMD      Z1, Z1, K2
-	VBROADCASTSS  constants<>+10752(SB), Z1
+	VBROADCASTSS  constants<>+17408(SB), Z1
 	VDIVPS        Z2, Z1, Z1
 	VBLENDMPS     Z1, Z2, K2, Z2
 	VMOVUPS       Z2, K1, (AX)(DX*4)
@@ -17663,7 +20513,6 @@ TEXT ·fourierEndsAVX512(SB), NOSPLIT, $0-80
 	MOVQ         vi+56(FP), R9
 	VBROADCASTSS ur+72(FP), Z0
 	VBROADCASTSS ui+76(FP), Z1
-	VBROADCASTSS constants<>+832(SB), Z2
 	MOVQ         n+64(FP), R11
 	MOVQ         R11, R12
 	ANDQ         $-16, R12
@@ -17671,30 +20520,34 @@ TEXT ·fourierEndsAVX512(SB), NOSPLIT, $0-80
 	JMP          test
 
 loop:
-	VMOVUPS      (SI)(R10*4), Z3
-	VMOVUPS      (DI)(R10*4), Z4
-	VMOVUPS      (R8)(R10*4), Z5
-	VMOVUPS      (R9)(R10*4), Z6
-	VADDPS       Z5, Z3, Z7
-	VMULPS       Z2, Z7, Z7
-	VSUBPS       Z6, Z4, Z8
-	VMULPS       Z2, Z8, Z8
-	VADDPS       Z6, Z4, Z4
-	VMULPS       Z2, Z4, Z4
-	VSUBPS       Z3, Z5, Z3
-	VMULPS       Z2, Z3, Z3
-	VMULPS       Z4, Z0, Z5
-	VFNMADD231PS Z3, Z1, Z5
-	VMULPS       Z3, Z0, Z3
-	VFMADD231PS  Z1, Z4, Z3
-	VADDPS       Z5, Z7, Z4
-	VMOVUPS      Z4, (AX)(R10*4)
-	VADDPS       Z3, Z8, Z4
-	VMOVUPS      Z4, (CX)(R10*4)
-	VSUBPS       Z5, Z7, Z4
-	VMOVUPS      Z4, (DX)(R10*4)
-	VSUBPS       Z8, Z3, Z3
-	VMOVUPS      Z3, (BX)(R10*4)
+	VMOVUPS      (SI)(R10*4), Z2
+	VMOVUPS      (DI)(R10*4), Z3
+	VMOVUPS      (R8)(R10*4), Z4
+	VMOVUPS      (R9)(R10*4), Z5
+	VADDPS       Z4, Z2, Z6
+	VBROADCASTSS constants<>+832(SB), Z7
+	VMULPS       Z7, Z6, Z6
+	VSUBPS       Z5, Z3, Z7
+	VBROADCASTSS constants<>+832(SB), Z8
+	VMULPS       Z8, Z7, Z7
+	VADDPS       Z5, Z3, Z3
+	VBROADCASTSS constants<>+832(SB), Z5
+	VMULPS       Z5, Z3, Z3
+	VSUBPS       Z2, Z4, Z2
+	VBROADCASTSS constants<>+832(SB), Z4
+	VMULPS       Z4, Z2, Z2
+	VMULPS       Z3, Z0, Z4
+	VFNMADD231PS Z2, Z1, Z4
+	VMULPS       Z2, Z0, Z2
+	VFMADD231PS  Z1, Z3, Z2
+	VADDPS       Z4, Z6, Z3
+	VMOVUPS      Z3, (AX)(R10*4)
+	VADDPS       Z2, Z7, Z3
+	VMOVUPS      Z3, (CX)(R10*4)
+	VSUBPS       Z4, Z6, Z3
+	VMOVUPS      Z3, (DX)(R10*4)
+	VSUBPS       Z7, Z2, Z2
+	VMOVUPS      Z2, (BX)(R10*4)
 	ADDQ         $+16, R10
 
 test:
@@ -17705,29 +20558,33 @@ test:
 	MOVQ         $-1, R12
 	BZHIQ        R11, R12, R12
 	KMOVW        R12, K1
-	VMOVUPS.Z    (SI)(R10*4), K1, Z3
-	VMOVUPS.Z    (DI)(R10*4), K1, Z4
-	VMOVUPS.Z    (R8)(R10*4), K1, Z5
-	VMOVUPS.Z    (R9)(R10*4), K1, Z6
-	VADDPS       Z5, Z3, Z7
-	VMULPS       Z2, Z7, Z7
-	VSUBPS       Z6, Z4, Z8
-	VMULPS       Z2, Z8, Z8
-	VADDPS       Z6, Z4, Z4
-	VMULPS       Z2, Z4, Z4
-	VSUBPS       Z3, Z5, Z3
-	VMULPS       Z2, Z3, Z2
-	VMULPS       Z4, Z0, Z3
-	VFNMADD231PS Z2, Z1, Z3
+	VMOVUPS.Z    (SI)(R10*4), K1, Z2
+	VMOVUPS.Z    (DI)(R10*4), K1, Z3
+	VMOVUPS.Z    (R8)(R10*4), K1, Z4
+	VMOVUPS.Z    (R9)(R10*4), K1, Z5
+	VADDPS       Z4, Z2, Z6
+	VBROADCASTSS constants<>+832(SB), Z7
+	VMULPS       Z7, Z6, Z6
+	VSUBPS       Z5, Z3, Z7
+	VBROADCASTSS constants<>+832(SB), Z8
+	VMULPS       Z8, Z7, Z7
+	VADDPS       Z5, Z3, Z3
+	VBROADCASTSS constants<>+832(SB), Z5
+	VMULPS       Z5, Z3, Z3
+	VSUBPS       Z2, Z4, Z2
+	VBROADCASTSS constants<>+832(SB), Z4
+	VMULPS       Z4, Z2, Z2
+	VMULPS       Z3, Z0, Z4
+	VFNMADD231PS Z2, Z1, Z4
 	VMULPS       Z2, Z0, Z0
-	VFMADD231PS  Z1, Z4, Z0
-	VADDPS       Z3, Z7, Z1
+	VFMADD231PS  Z1, Z3, Z0
+	VADDPS       Z4, Z6, Z1
 	VMOVUPS      Z1, K1, (AX)(R10*4)
-	VADDPS       Z0, Z8, Z1
+	VADDPS       Z0, Z7, Z1
 	VMOVUPS      Z1, K1, (CX)(R10*4)
-	VSUBPS       Z3, Z7, Z1
+	VSUBPS       Z4, Z6, Z1
 	VMOVUPS      Z1, K1, (DX)(R10*4)
-	VSUBPS       Z8, Z0, Z0
+	VSUBPS       Z7, Z0, Z0
 	VMOVUPS      Z0, K1, (BX)(R10*4)
 
 done:
@@ -17863,7 +20720,7 @@ loop:
 	VBROADCASTSS constants<>+704(SB), Z17
 	VADDPS       Z17, Z15, Z15
 	VSCALEFPS    Z16, Z15, Z15
-	VBROADCASTSS constants<>+10880(SB), Z16
+	VBROADCASTSS constants<>+17536(SB), Z16
 	VCMPPS       $0x11, Z14, Z16, K1
 	VBLENDMPS    Z15, Z18, K1, Z18
 	VBROADCASTSS constants<>+1728(SB), Z15
@@ -17910,7 +20767,7 @@ test:
 	VBROADCASTSS constants<>+704(SB), Z5
 	VADDPS       Z5, Z3, Z3
 	VSCALEFPS    Z4, Z3, Z3
-	VBROADCASTSS constants<>+10880(SB), Z4
+	VBROADCASTSS constants<>+17536(SB), Z4
 	VCMPPS       $0x11, Z1, Z4, K2
 	VBLENDMPS    Z3, Z6, K2, Z6
 	VBROADCASTSS constants<>+1728(SB), Z3
@@ -18234,7 +21091,7 @@ TEXT ·finiteAVX512(SB), NOSPLIT, $0-36
 	VBROADCASTSS most+28(FP), Z1
 	VBROADCASTSS least+32(FP), Z2
 	VBROADCASTSS constants<>+9280(SB), Z3
-	VBROADCASTSS constants<>+14208(SB), Z4
+	VBROADCASTSS constants<>+20864(SB), Z4
 	MOVQ         n+16(FP), BX
 	MOVQ         BX, SI
 	ANDQ         $-16, SI
@@ -18282,7 +21139,7 @@ TEXT ·finitePastAVX512(SB), NOSPLIT, $0-36
 	VBROADCASTSS most+28(FP), Z1
 	VBROADCASTSS least+32(FP), Z2
 	VBROADCASTSS constants<>+9280(SB), Z3
-	VBROADCASTSS constants<>+14208(SB), Z4
+	VBROADCASTSS constants<>+20864(SB), Z4
 	MOVQ         n+16(FP), BX
 	MOVQ         BX, SI
 	ANDQ         $-16, SI
@@ -18371,11 +21228,11 @@ loop:
 	VADDPS       Z0, Z16, Z17
 	VSUBPS       Z0, Z17, Z18
 	VSUBPS       Z18, Z16, Z16
-	VBROADCASTSS constants<>+11008(SB), Z18
+	VBROADCASTSS constants<>+17664(SB), Z18
 	VCMPPS       $0x11, Z17, Z18, K1
 	VBROADCASTSS constants<>+832(SB), Z18
 	VBLENDMPS    Z18, Z0, K1, Z18
-	VBROADCASTSS constants<>+10752(SB), Z19
+	VBROADCASTSS constants<>+17408(SB), Z19
 	VFMADD213PS  Z19, Z18, Z17
 	VFMADD231PS  Z18, Z16, Z17
 	VBROADCASTSS constants<>+2752(SB), Z16
@@ -18447,11 +21304,11 @@ test:
 	VADDPS       Z0, Z1, Z2
 	VSUBPS       Z0, Z2, Z3
 	VSUBPS       Z3, Z1, Z1
-	VBROADCASTSS constants<>+11008(SB), Z3
+	VBROADCASTSS constants<>+17664(SB), Z3
 	VCMPPS       $0x11, Z2, Z3, K2
 	VBROADCASTSS constants<>+832(SB), Z3
 	VBLENDMPS    Z3, Z0, K2, Z3
-	VBROADCASTSS constants<>+10752(SB), Z4
+	VBROADCASTSS constants<>+17408(SB), Z4
 	VFMADD213PS  Z4, Z3, Z2
 	VFMADD231PS  Z3, Z1, Z2
 	VBROADCASTSS constants<>+2752(SB), Z1
@@ -18672,19 +21529,19 @@ done:
 TEXT ·exp64AVX512(SB), NOSPLIT, $0-24
 	MOVQ         dst+0(FP), AX
 	MOVQ         x+8(FP), CX
-	VBROADCASTSD constants<>+14272(SB), Z0
-	VBROADCASTSD constants<>+14336(SB), Z1
-	VBROADCASTSD constants<>+14400(SB), Z2
-	VBROADCASTSD constants<>+14464(SB), Z3
+	VBROADCASTSD constants<>+20928(SB), Z0
+	VBROADCASTSD constants<>+20992(SB), Z1
+	VBROADCASTSD constants<>+21056(SB), Z2
+	VBROADCASTSD constants<>+21120(SB), Z3
 	VBROADCASTSD constants<>+5888(SB), Z4
-	VBROADCASTSD constants<>+14528(SB), Z5
-	VBROADCASTSD constants<>+14592(SB), Z6
-	VBROADCASTSD constants<>+14656(SB), Z7
-	VBROADCASTSD constants<>+14720(SB), Z8
-	VBROADCASTSD constants<>+14784(SB), Z9
-	VBROADCASTSD constants<>+14848(SB), Z10
-	VBROADCASTSD constants<>+14912(SB), Z11
-	VBROADCASTSD constants<>+14976(SB), Z12
+	VBROADCASTSD constants<>+21184(SB), Z5
+	VBROADCASTSD constants<>+21248(SB), Z6
+	VBROADCASTSD constants<>+21312(SB), Z7
+	VBROADCASTSD constants<>+21376(SB), Z8
+	VBROADCASTSD constants<>+21440(SB), Z9
+	VBROADCASTSD constants<>+21504(SB), Z10
+	VBROADCASTSD constants<>+21568(SB), Z11
+	VBROADCASTSD constants<>+21632(SB), Z12
 	MOVQ         n+16(FP), BX
 	MOVQ         BX, SI
 	ANDQ         $-16, SI
@@ -18722,13 +21579,13 @@ loop:
 	VFMADD213PD  Z11, Z14, Z18
 	VFMADD213PD  Z12, Z13, Z17
 	VFMADD213PD  Z12, Z14, Z18
-	VBROADCASTSD constants<>+15040(SB), Z19
+	VBROADCASTSD constants<>+21696(SB), Z19
 	VFMADD213PD  Z19, Z13, Z17
-	VBROADCASTSD constants<>+15040(SB), Z19
+	VBROADCASTSD constants<>+21696(SB), Z19
 	VFMADD213PD  Z19, Z14, Z18
-	VBROADCASTSD constants<>+15104(SB), Z19
+	VBROADCASTSD constants<>+21760(SB), Z19
 	VFMADD213PD  Z19, Z13, Z17
-	VBROADCASTSD constants<>+15104(SB), Z19
+	VBROADCASTSD constants<>+21760(SB), Z19
 	VFMADD213PD  Z19, Z14, Z18
 	VBROADCASTSD constants<>+6848(SB), Z19
 	VFMADD213PD  Z19, Z13, Z17
@@ -18801,13 +21658,13 @@ test:
 	VFMADD213PD  Z11, Z0, Z4
 	VFMADD213PD  Z12, Z13, Z2
 	VFMADD213PD  Z12, Z0, Z4
-	VBROADCASTSD constants<>+15040(SB), Z5
+	VBROADCASTSD constants<>+21696(SB), Z5
 	VFMADD213PD  Z5, Z13, Z2
-	VBROADCASTSD constants<>+15040(SB), Z5
+	VBROADCASTSD constants<>+21696(SB), Z5
 	VFMADD213PD  Z5, Z0, Z4
-	VBROADCASTSD constants<>+15104(SB), Z5
+	VBROADCASTSD constants<>+21760(SB), Z5
 	VFMADD213PD  Z5, Z13, Z2
-	VBROADCASTSD constants<>+15104(SB), Z5
+	VBROADCASTSD constants<>+21760(SB), Z5
 	VFMADD213PD  Z5, Z0, Z4
 	VBROADCASTSD constants<>+6848(SB), Z5
 	VFMADD213PD  Z5, Z13, Z2
@@ -18849,13 +21706,13 @@ done:
 TEXT ·log64AVX512(SB), NOSPLIT, $0-24
 	MOVQ         dst+0(FP), AX
 	MOVQ         x+8(FP), CX
-	VBROADCASTSD constants<>+15168(SB), Z0
-	VBROADCASTSD constants<>+15232(SB), Z1
+	VBROADCASTSD constants<>+21824(SB), Z0
+	VBROADCASTSD constants<>+21888(SB), Z1
 	VBROADCASTSD constants<>+6016(SB), Z2
 	VBROADCASTSD constants<>+6080(SB), Z3
 	VBROADCASTSD constants<>+6144(SB), Z4
 	VBROADCASTSD constants<>+6208(SB), Z5
-	VBROADCASTSD constants<>+15296(SB), Z6
+	VBROADCASTSD constants<>+21952(SB), Z6
 	VBROADCASTSD constants<>+6272(SB), Z7
 	VBROADCASTSD constants<>+5952(SB), Z8
 	VBROADCASTSD constants<>+6336(SB), Z9
@@ -18945,27 +21802,27 @@ loop:
 	VFMADD231PD  Z23, Z15, Z21
 	VBROADCASTSD constants<>+6976(SB), Z15
 	VFMADD231PD  Z15, Z16, Z22
-	VBROADCASTSD constants<>+15360(SB), Z15
+	VBROADCASTSD constants<>+22016(SB), Z15
 	VCMPPD       $0x11, Z15, Z13, K1
-	VBROADCASTSD constants<>+15360(SB), Z15
+	VBROADCASTSD constants<>+22016(SB), Z15
 	VCMPPD       $0x11, Z15, Z14, K2
 	VBLENDMPD    Z21, Z13, K1, Z21
 	VBLENDMPD    Z22, Z14, K2, Z22
-	VBROADCASTSD constants<>+15424(SB), Z15
+	VBROADCASTSD constants<>+10176(SB), Z15
 	VCMPPD       $0x11, Z15, Z13, K1
-	VBROADCASTSD constants<>+15424(SB), Z15
+	VBROADCASTSD constants<>+10176(SB), Z15
 	VCMPPD       $0x11, Z15, Z14, K2
-	VBROADCASTSD constants<>+15488(SB), Z15
+	VBROADCASTSD constants<>+22080(SB), Z15
 	VBLENDMPD    Z15, Z21, K1, Z21
-	VBROADCASTSD constants<>+15488(SB), Z15
+	VBROADCASTSD constants<>+22080(SB), Z15
 	VBLENDMPD    Z15, Z22, K2, Z22
-	VBROADCASTSD constants<>+15424(SB), Z15
+	VBROADCASTSD constants<>+10176(SB), Z15
 	VCMPPD       $0x00, Z15, Z13, K1
-	VBROADCASTSD constants<>+15424(SB), Z13
+	VBROADCASTSD constants<>+10176(SB), Z13
 	VCMPPD       $0x00, Z13, Z14, K2
-	VBROADCASTSD constants<>+15552(SB), Z13
+	VBROADCASTSD constants<>+22144(SB), Z13
 	VBLENDMPD    Z13, Z21, K1, Z21
-	VBROADCASTSD constants<>+15552(SB), Z13
+	VBROADCASTSD constants<>+22144(SB), Z13
 	VBLENDMPD    Z13, Z22, K2, Z22
 	VMOVUPS      Z21, (AX)(DX*8)
 	VMOVUPS      Z22, 64(AX)(DX*8)
@@ -19056,27 +21913,27 @@ test:
 	VFMADD231PD  Z4, Z0, Z2
 	VBROADCASTSD constants<>+6976(SB), Z0
 	VFMADD231PD  Z0, Z1, Z3
-	VBROADCASTSD constants<>+15360(SB), Z0
+	VBROADCASTSD constants<>+22016(SB), Z0
 	VCMPPD       $0x11, Z0, Z13, K3
-	VBROADCASTSD constants<>+15360(SB), Z0
+	VBROADCASTSD constants<>+22016(SB), Z0
 	VCMPPD       $0x11, Z0, Z14, K4
 	VBLENDMPD    Z2, Z13, K3, Z2
 	VBLENDMPD    Z3, Z14, K4, Z3
-	VBROADCASTSD constants<>+15424(SB), Z0
+	VBROADCASTSD constants<>+10176(SB), Z0
 	VCMPPD       $0x11, Z0, Z13, K3
-	VBROADCASTSD constants<>+15424(SB), Z0
+	VBROADCASTSD constants<>+10176(SB), Z0
 	VCMPPD       $0x11, Z0, Z14, K4
-	VBROADCASTSD constants<>+15488(SB), Z0
+	VBROADCASTSD constants<>+22080(SB), Z0
 	VBLENDMPD    Z0, Z2, K3, Z2
-	VBROADCASTSD constants<>+15488(SB), Z0
+	VBROADCASTSD constants<>+22080(SB), Z0
 	VBLENDMPD    Z0, Z3, K4, Z3
-	VBROADCASTSD constants<>+15424(SB), Z0
+	VBROADCASTSD constants<>+10176(SB), Z0
 	VCMPPD       $0x00, Z0, Z13, K3
-	VBROADCASTSD constants<>+15424(SB), Z0
+	VBROADCASTSD constants<>+10176(SB), Z0
 	VCMPPD       $0x00, Z0, Z14, K4
-	VBROADCASTSD constants<>+15552(SB), Z0
+	VBROADCASTSD constants<>+22144(SB), Z0
 	VBLENDMPD    Z0, Z2, K3, Z2
-	VBROADCASTSD constants<>+15552(SB), Z0
+	VBROADCASTSD constants<>+22144(SB), Z0
 	VBLENDMPD    Z0, Z3, K4, Z3
 	VMOVUPD      Z2, K1, (AX)(DX*8)
 	VMOVUPD      Z3, K2, 64(AX)(DX*8)
@@ -19091,18 +21948,18 @@ TEXT ·tanh64AVX512(SB), NOSPLIT, $0-24
 	MOVQ         dst+0(FP), AX
 	MOVQ         x+8(FP), CX
 	VBROADCASTSD constants<>+5952(SB), Z0
-	VBROADCASTSD constants<>+15616(SB), Z1
+	VBROADCASTSD constants<>+22208(SB), Z1
 	VBROADCASTSD constants<>+5312(SB), Z2
-	VBROADCASTSD constants<>+15680(SB), Z3
-	VBROADCASTSD constants<>+14400(SB), Z4
-	VBROADCASTSD constants<>+14464(SB), Z5
+	VBROADCASTSD constants<>+22272(SB), Z3
+	VBROADCASTSD constants<>+21056(SB), Z4
+	VBROADCASTSD constants<>+21120(SB), Z5
 	VBROADCASTSD constants<>+5888(SB), Z6
-	VBROADCASTSD constants<>+14528(SB), Z7
-	VBROADCASTSD constants<>+14592(SB), Z8
-	VBROADCASTSD constants<>+14656(SB), Z9
-	VBROADCASTSD constants<>+14720(SB), Z10
-	VBROADCASTSD constants<>+14784(SB), Z11
-	VBROADCASTSD constants<>+14848(SB), Z12
+	VBROADCASTSD constants<>+21184(SB), Z7
+	VBROADCASTSD constants<>+21248(SB), Z8
+	VBROADCASTSD constants<>+21312(SB), Z9
+	VBROADCASTSD constants<>+21376(SB), Z10
+	VBROADCASTSD constants<>+21440(SB), Z11
+	VBROADCASTSD constants<>+21504(SB), Z12
 	MOVQ         n+16(FP), BX
 	MOVQ         BX, SI
 	ANDQ         $-16, SI
@@ -19140,21 +21997,21 @@ loop:
 	VFMADD213PD  Z11, Z16, Z22
 	VFMADD213PD  Z12, Z15, Z21
 	VFMADD213PD  Z12, Z16, Z22
-	VBROADCASTSD constants<>+14912(SB), Z23
+	VBROADCASTSD constants<>+21568(SB), Z23
 	VFMADD213PD  Z23, Z15, Z21
-	VBROADCASTSD constants<>+14912(SB), Z23
+	VBROADCASTSD constants<>+21568(SB), Z23
 	VFMADD213PD  Z23, Z16, Z22
-	VBROADCASTSD constants<>+14976(SB), Z23
+	VBROADCASTSD constants<>+21632(SB), Z23
 	VFMADD213PD  Z23, Z15, Z21
-	VBROADCASTSD constants<>+14976(SB), Z23
+	VBROADCASTSD constants<>+21632(SB), Z23
 	VFMADD213PD  Z23, Z16, Z22
-	VBROADCASTSD constants<>+15040(SB), Z23
+	VBROADCASTSD constants<>+21696(SB), Z23
 	VFMADD213PD  Z23, Z15, Z21
-	VBROADCASTSD constants<>+15040(SB), Z23
+	VBROADCASTSD constants<>+21696(SB), Z23
 	VFMADD213PD  Z23, Z16, Z22
-	VBROADCASTSD constants<>+15104(SB), Z23
+	VBROADCASTSD constants<>+21760(SB), Z23
 	VFMADD213PD  Z23, Z15, Z21
-	VBROADCASTSD constants<>+15104(SB), Z23
+	VBROADCASTSD constants<>+21760(SB), Z23
 	VFMADD213PD  Z23, Z16, Z22
 	VBROADCASTSD constants<>+6848(SB), Z23
 	VFMADD213PD  Z23, Z15, Z21
@@ -19174,9 +22031,9 @@ loop:
 	VFMADD231PD  Z18, Z16, Z22
 	VDIVPD       Z21, Z19, Z15
 	VDIVPD       Z22, Z20, Z16
-	VBROADCASTSD constants<>+10240(SB), Z17
+	VBROADCASTSD constants<>+12032(SB), Z17
 	VANDPD       Z17, Z13, Z13
-	VBROADCASTSD constants<>+10240(SB), Z17
+	VBROADCASTSD constants<>+12032(SB), Z17
 	VANDPD       Z17, Z14, Z14
 	VORPD        Z13, Z15, Z13
 	VORPD        Z14, Z16, Z14
@@ -19222,21 +22079,21 @@ test:
 	VFMADD213PD  Z11, Z1, Z9
 	VFMADD213PD  Z12, Z3, Z7
 	VFMADD213PD  Z12, Z1, Z9
-	VBROADCASTSD constants<>+14912(SB), Z8
+	VBROADCASTSD constants<>+21568(SB), Z8
 	VFMADD213PD  Z8, Z3, Z7
-	VBROADCASTSD constants<>+14912(SB), Z8
+	VBROADCASTSD constants<>+21568(SB), Z8
 	VFMADD213PD  Z8, Z1, Z9
-	VBROADCASTSD constants<>+14976(SB), Z8
+	VBROADCASTSD constants<>+21632(SB), Z8
 	VFMADD213PD  Z8, Z3, Z7
-	VBROADCASTSD constants<>+14976(SB), Z8
+	VBROADCASTSD constants<>+21632(SB), Z8
 	VFMADD213PD  Z8, Z1, Z9
-	VBROADCASTSD constants<>+15040(SB), Z8
+	VBROADCASTSD constants<>+21696(SB), Z8
 	VFMADD213PD  Z8, Z3, Z7
-	VBROADCASTSD constants<>+15040(SB), Z8
+	VBROADCASTSD constants<>+21696(SB), Z8
 	VFMADD213PD  Z8, Z1, Z9
-	VBROADCASTSD constants<>+15104(SB), Z8
+	VBROADCASTSD constants<>+21760(SB), Z8
 	VFMADD213PD  Z8, Z3, Z7
-	VBROADCASTSD constants<>+15104(SB), Z8
+	VBROADCASTSD constants<>+21760(SB), Z8
 	VFMADD213PD  Z8, Z1, Z9
 	VBROADCASTSD constants<>+6848(SB), Z8
 	VFMADD213PD  Z8, Z3, Z7
@@ -19256,9 +22113,9 @@ test:
 	VFMADD231PD  Z4, Z1, Z0
 	VDIVPD       Z7, Z5, Z1
 	VDIVPD       Z0, Z6, Z0
-	VBROADCASTSD constants<>+10240(SB), Z2
+	VBROADCASTSD constants<>+12032(SB), Z2
 	VANDPD       Z2, Z13, Z2
-	VBROADCASTSD constants<>+10240(SB), Z3
+	VBROADCASTSD constants<>+12032(SB), Z3
 	VANDPD       Z3, Z14, Z3
 	VORPD        Z2, Z1, Z1
 	VORPD        Z3, Z0, Z0
@@ -19274,19 +22131,19 @@ done:
 TEXT ·gelu64AVX512(SB), NOSPLIT, $0-24
 	MOVQ         dst+0(FP), AX
 	MOVQ         x+8(FP), CX
-	VBROADCASTSD constants<>+15808(SB), Z0
+	VBROADCASTSD constants<>+22400(SB), Z0
 	VBROADCASTSD constants<>+5312(SB), Z1
-	VBROADCASTSD constants<>+15872(SB), Z2
-	VBROADCASTSD constants<>+14272(SB), Z3
-	VBROADCASTSD constants<>+14336(SB), Z4
-	VBROADCASTSD constants<>+14400(SB), Z5
-	VBROADCASTSD constants<>+14464(SB), Z6
+	VBROADCASTSD constants<>+22464(SB), Z2
+	VBROADCASTSD constants<>+20928(SB), Z3
+	VBROADCASTSD constants<>+20992(SB), Z4
+	VBROADCASTSD constants<>+21056(SB), Z5
+	VBROADCASTSD constants<>+21120(SB), Z6
 	VBROADCASTSD constants<>+5888(SB), Z7
-	VBROADCASTSD constants<>+14528(SB), Z8
-	VBROADCASTSD constants<>+14592(SB), Z9
-	VBROADCASTSD constants<>+14656(SB), Z10
-	VBROADCASTSD constants<>+14720(SB), Z11
-	VBROADCASTSD constants<>+14784(SB), Z12
+	VBROADCASTSD constants<>+21184(SB), Z8
+	VBROADCASTSD constants<>+21248(SB), Z9
+	VBROADCASTSD constants<>+21312(SB), Z10
+	VBROADCASTSD constants<>+21376(SB), Z11
+	VBROADCASTSD constants<>+21440(SB), Z12
 	MOVQ         n+16(FP), BX
 	MOVQ         BX, SI
 	ANDQ         $-16, SI
@@ -19326,25 +22183,25 @@ loop:
 	VFMADD213PD  Z11, Z16, Z20
 	VFMADD213PD  Z12, Z15, Z19
 	VFMADD213PD  Z12, Z16, Z20
-	VBROADCASTSD constants<>+14848(SB), Z21
+	VBROADCASTSD constants<>+21504(SB), Z21
 	VFMADD213PD  Z21, Z15, Z19
-	VBROADCASTSD constants<>+14848(SB), Z21
+	VBROADCASTSD constants<>+21504(SB), Z21
 	VFMADD213PD  Z21, Z16, Z20
-	VBROADCASTSD constants<>+14912(SB), Z21
+	VBROADCASTSD constants<>+21568(SB), Z21
 	VFMADD213PD  Z21, Z15, Z19
-	VBROADCASTSD constants<>+14912(SB), Z21
+	VBROADCASTSD constants<>+21568(SB), Z21
 	VFMADD213PD  Z21, Z16, Z20
-	VBROADCASTSD constants<>+14976(SB), Z21
+	VBROADCASTSD constants<>+21632(SB), Z21
 	VFMADD213PD  Z21, Z15, Z19
-	VBROADCASTSD constants<>+14976(SB), Z21
+	VBROADCASTSD constants<>+21632(SB), Z21
 	VFMADD213PD  Z21, Z16, Z20
-	VBROADCASTSD constants<>+15040(SB), Z21
+	VBROADCASTSD constants<>+21696(SB), Z21
 	VFMADD213PD  Z21, Z15, Z19
-	VBROADCASTSD constants<>+15040(SB), Z21
+	VBROADCASTSD constants<>+21696(SB), Z21
 	VFMADD213PD  Z21, Z16, Z20
-	VBROADCASTSD constants<>+15104(SB), Z21
+	VBROADCASTSD constants<>+21760(SB), Z21
 	VFMADD213PD  Z21, Z15, Z19
-	VBROADCASTSD constants<>+15104(SB), Z21
+	VBROADCASTSD constants<>+21760(SB), Z21
 	VFMADD213PD  Z21, Z16, Z20
 	VBROADCASTSD constants<>+6848(SB), Z21
 	VFMADD213PD  Z21, Z15, Z19
@@ -19385,100 +22242,100 @@ loop:
 	VFMADD213PD  Z15, Z15, Z17
 	VFMADD213PD  Z16, Z16, Z18
 	VBROADCASTSD constants<>+5952(SB), Z15
-	VBROADCASTSD constants<>+15936(SB), Z16
+	VBROADCASTSD constants<>+22528(SB), Z16
 	VFMADD231PD  Z16, Z13, Z15
 	VBROADCASTSD constants<>+5952(SB), Z16
-	VBROADCASTSD constants<>+15936(SB), Z19
+	VBROADCASTSD constants<>+22528(SB), Z19
 	VFMADD231PD  Z19, Z14, Z16
 	VBROADCASTSD constants<>+5952(SB), Z19
 	VDIVPD       Z15, Z19, Z15
 	VBROADCASTSD constants<>+5952(SB), Z19
 	VDIVPD       Z16, Z19, Z16
-	VBROADCASTSD constants<>+16064(SB), Z19
-	VBROADCASTSD constants<>+16000(SB), Z20
+	VBROADCASTSD constants<>+22656(SB), Z19
+	VBROADCASTSD constants<>+22592(SB), Z20
 	VFMADD231PD  Z20, Z15, Z19
-	VBROADCASTSD constants<>+16064(SB), Z20
-	VBROADCASTSD constants<>+16000(SB), Z21
+	VBROADCASTSD constants<>+22656(SB), Z20
+	VBROADCASTSD constants<>+22592(SB), Z21
 	VFMADD231PD  Z21, Z16, Z20
-	VBROADCASTSD constants<>+16128(SB), Z21
+	VBROADCASTSD constants<>+22720(SB), Z21
 	VFMADD213PD  Z21, Z15, Z19
-	VBROADCASTSD constants<>+16128(SB), Z21
+	VBROADCASTSD constants<>+22720(SB), Z21
 	VFMADD213PD  Z21, Z16, Z20
-	VBROADCASTSD constants<>+16192(SB), Z21
+	VBROADCASTSD constants<>+22784(SB), Z21
 	VFMADD213PD  Z21, Z15, Z19
-	VBROADCASTSD constants<>+16192(SB), Z21
+	VBROADCASTSD constants<>+22784(SB), Z21
 	VFMADD213PD  Z21, Z16, Z20
-	VBROADCASTSD constants<>+16256(SB), Z21
+	VBROADCASTSD constants<>+22848(SB), Z21
 	VFMADD213PD  Z21, Z15, Z19
-	VBROADCASTSD constants<>+16256(SB), Z21
+	VBROADCASTSD constants<>+22848(SB), Z21
 	VFMADD213PD  Z21, Z16, Z20
-	VBROADCASTSD constants<>+16320(SB), Z21
+	VBROADCASTSD constants<>+22912(SB), Z21
 	VFMADD213PD  Z21, Z15, Z19
-	VBROADCASTSD constants<>+16320(SB), Z21
+	VBROADCASTSD constants<>+22912(SB), Z21
 	VFMADD213PD  Z21, Z16, Z20
-	VBROADCASTSD constants<>+16384(SB), Z21
+	VBROADCASTSD constants<>+22976(SB), Z21
 	VFMADD213PD  Z21, Z15, Z19
-	VBROADCASTSD constants<>+16384(SB), Z21
+	VBROADCASTSD constants<>+22976(SB), Z21
 	VFMADD213PD  Z21, Z16, Z20
-	VBROADCASTSD constants<>+16448(SB), Z21
+	VBROADCASTSD constants<>+23040(SB), Z21
 	VFMADD213PD  Z21, Z15, Z19
-	VBROADCASTSD constants<>+16448(SB), Z21
+	VBROADCASTSD constants<>+23040(SB), Z21
 	VFMADD213PD  Z21, Z16, Z20
-	VBROADCASTSD constants<>+16512(SB), Z21
+	VBROADCASTSD constants<>+23104(SB), Z21
 	VFMADD213PD  Z21, Z15, Z19
-	VBROADCASTSD constants<>+16512(SB), Z21
+	VBROADCASTSD constants<>+23104(SB), Z21
 	VFMADD213PD  Z21, Z16, Z20
-	VBROADCASTSD constants<>+16576(SB), Z21
+	VBROADCASTSD constants<>+23168(SB), Z21
 	VFMADD213PD  Z21, Z15, Z19
-	VBROADCASTSD constants<>+16576(SB), Z21
+	VBROADCASTSD constants<>+23168(SB), Z21
 	VFMADD213PD  Z21, Z16, Z20
-	VBROADCASTSD constants<>+16640(SB), Z21
+	VBROADCASTSD constants<>+23232(SB), Z21
 	VFMADD213PD  Z21, Z15, Z19
-	VBROADCASTSD constants<>+16640(SB), Z21
+	VBROADCASTSD constants<>+23232(SB), Z21
 	VFMADD213PD  Z21, Z16, Z20
-	VBROADCASTSD constants<>+16704(SB), Z21
+	VBROADCASTSD constants<>+23296(SB), Z21
 	VFMADD213PD  Z21, Z15, Z19
-	VBROADCASTSD constants<>+16704(SB), Z21
+	VBROADCASTSD constants<>+23296(SB), Z21
 	VFMADD213PD  Z21, Z16, Z20
-	VBROADCASTSD constants<>+16768(SB), Z21
+	VBROADCASTSD constants<>+23360(SB), Z21
 	VFMADD213PD  Z21, Z15, Z19
-	VBROADCASTSD constants<>+16768(SB), Z21
+	VBROADCASTSD constants<>+23360(SB), Z21
 	VFMADD213PD  Z21, Z16, Z20
-	VBROADCASTSD constants<>+16832(SB), Z21
+	VBROADCASTSD constants<>+23424(SB), Z21
 	VFMADD213PD  Z21, Z15, Z19
-	VBROADCASTSD constants<>+16832(SB), Z21
+	VBROADCASTSD constants<>+23424(SB), Z21
 	VFMADD213PD  Z21, Z16, Z20
-	VBROADCASTSD constants<>+16896(SB), Z21
+	VBROADCASTSD constants<>+23488(SB), Z21
 	VFMADD213PD  Z21, Z15, Z19
-	VBROADCASTSD constants<>+16896(SB), Z21
+	VBROADCASTSD constants<>+23488(SB), Z21
 	VFMADD213PD  Z21, Z16, Z20
-	VBROADCASTSD constants<>+16960(SB), Z21
+	VBROADCASTSD constants<>+23552(SB), Z21
 	VFMADD213PD  Z21, Z15, Z19
-	VBROADCASTSD constants<>+16960(SB), Z21
+	VBROADCASTSD constants<>+23552(SB), Z21
 	VFMADD213PD  Z21, Z16, Z20
-	VBROADCASTSD constants<>+17024(SB), Z21
+	VBROADCASTSD constants<>+23616(SB), Z21
 	VFMADD213PD  Z21, Z15, Z19
-	VBROADCASTSD constants<>+17024(SB), Z21
+	VBROADCASTSD constants<>+23616(SB), Z21
 	VFMADD213PD  Z21, Z16, Z20
-	VBROADCASTSD constants<>+17088(SB), Z21
+	VBROADCASTSD constants<>+23680(SB), Z21
 	VFMADD213PD  Z21, Z15, Z19
-	VBROADCASTSD constants<>+17088(SB), Z21
+	VBROADCASTSD constants<>+23680(SB), Z21
 	VFMADD213PD  Z21, Z16, Z20
-	VBROADCASTSD constants<>+17152(SB), Z21
+	VBROADCASTSD constants<>+23744(SB), Z21
 	VFMADD213PD  Z21, Z15, Z19
-	VBROADCASTSD constants<>+17152(SB), Z21
+	VBROADCASTSD constants<>+23744(SB), Z21
 	VFMADD213PD  Z21, Z16, Z20
-	VBROADCASTSD constants<>+17216(SB), Z21
+	VBROADCASTSD constants<>+23808(SB), Z21
 	VFMADD213PD  Z21, Z15, Z19
-	VBROADCASTSD constants<>+17216(SB), Z21
+	VBROADCASTSD constants<>+23808(SB), Z21
 	VFMADD213PD  Z21, Z16, Z20
-	VBROADCASTSD constants<>+17280(SB), Z21
+	VBROADCASTSD constants<>+23872(SB), Z21
 	VFMADD213PD  Z21, Z15, Z19
-	VBROADCASTSD constants<>+17280(SB), Z21
+	VBROADCASTSD constants<>+23872(SB), Z21
 	VFMADD213PD  Z21, Z16, Z20
-	VBROADCASTSD constants<>+17344(SB), Z21
+	VBROADCASTSD constants<>+23936(SB), Z21
 	VFMADD213PD  Z21, Z15, Z19
-	VBROADCASTSD constants<>+17344(SB), Z21
+	VBROADCASTSD constants<>+23936(SB), Z21
 	VFMADD213PD  Z21, Z16, Z20
 	VMULPD       Z15, Z19, Z15
 	VMULPD       Z16, Z20, Z16
@@ -19486,9 +22343,9 @@ loop:
 	VMULPD       Z18, Z16, Z16
 	VMOVUPS      (CX)(DX*8), Z17
 	VMOVUPS      64(CX)(DX*8), Z18
-	VBROADCASTSD constants<>+15424(SB), Z19
+	VBROADCASTSD constants<>+10176(SB), Z19
 	VMAXPD       Z17, Z19, Z17
-	VBROADCASTSD constants<>+15424(SB), Z19
+	VBROADCASTSD constants<>+10176(SB), Z19
 	VMAXPD       Z18, Z19, Z18
 	VFNMADD231PD Z15, Z13, Z17
 	VFNMADD231PD Z16, Z14, Z18
@@ -19537,25 +22394,25 @@ test:
 	VFMADD213PD  Z11, Z2, Z7
 	VFMADD213PD  Z12, Z1, Z5
 	VFMADD213PD  Z12, Z2, Z7
-	VBROADCASTSD constants<>+14848(SB), Z8
+	VBROADCASTSD constants<>+21504(SB), Z8
 	VFMADD213PD  Z8, Z1, Z5
-	VBROADCASTSD constants<>+14848(SB), Z8
+	VBROADCASTSD constants<>+21504(SB), Z8
 	VFMADD213PD  Z8, Z2, Z7
-	VBROADCASTSD constants<>+14912(SB), Z8
+	VBROADCASTSD constants<>+21568(SB), Z8
 	VFMADD213PD  Z8, Z1, Z5
-	VBROADCASTSD constants<>+14912(SB), Z8
+	VBROADCASTSD constants<>+21568(SB), Z8
 	VFMADD213PD  Z8, Z2, Z7
-	VBROADCASTSD constants<>+14976(SB), Z8
+	VBROADCASTSD constants<>+21632(SB), Z8
 	VFMADD213PD  Z8, Z1, Z5
-	VBROADCASTSD constants<>+14976(SB), Z8
+	VBROADCASTSD constants<>+21632(SB), Z8
 	VFMADD213PD  Z8, Z2, Z7
-	VBROADCASTSD constants<>+15040(SB), Z8
+	VBROADCASTSD constants<>+21696(SB), Z8
 	VFMADD213PD  Z8, Z1, Z5
-	VBROADCASTSD constants<>+15040(SB), Z8
+	VBROADCASTSD constants<>+21696(SB), Z8
 	VFMADD213PD  Z8, Z2, Z7
-	VBROADCASTSD constants<>+15104(SB), Z8
+	VBROADCASTSD constants<>+21760(SB), Z8
 	VFMADD213PD  Z8, Z1, Z5
-	VBROADCASTSD constants<>+15104(SB), Z8
+	VBROADCASTSD constants<>+21760(SB), Z8
 	VFMADD213PD  Z8, Z2, Z7
 	VBROADCASTSD constants<>+6848(SB), Z8
 	VFMADD213PD  Z8, Z1, Z5
@@ -19596,100 +22453,100 @@ test:
 	VFMADD213PD  Z1, Z1, Z3
 	VFMADD213PD  Z2, Z2, Z4
 	VBROADCASTSD constants<>+5952(SB), Z1
-	VBROADCASTSD constants<>+15936(SB), Z2
+	VBROADCASTSD constants<>+22528(SB), Z2
 	VFMADD231PD  Z2, Z13, Z1
 	VBROADCASTSD constants<>+5952(SB), Z2
-	VBROADCASTSD constants<>+15936(SB), Z5
+	VBROADCASTSD constants<>+22528(SB), Z5
 	VFMADD231PD  Z5, Z0, Z2
 	VBROADCASTSD constants<>+5952(SB), Z5
 	VDIVPD       Z1, Z5, Z1
 	VBROADCASTSD constants<>+5952(SB), Z5
 	VDIVPD       Z2, Z5, Z2
-	VBROADCASTSD constants<>+16064(SB), Z5
-	VBROADCASTSD constants<>+16000(SB), Z6
+	VBROADCASTSD constants<>+22656(SB), Z5
+	VBROADCASTSD constants<>+22592(SB), Z6
 	VFMADD231PD  Z6, Z1, Z5
-	VBROADCASTSD constants<>+16064(SB), Z6
-	VBROADCASTSD constants<>+16000(SB), Z7
+	VBROADCASTSD constants<>+22656(SB), Z6
+	VBROADCASTSD constants<>+22592(SB), Z7
 	VFMADD231PD  Z7, Z2, Z6
-	VBROADCASTSD constants<>+16128(SB), Z7
+	VBROADCASTSD constants<>+22720(SB), Z7
 	VFMADD213PD  Z7, Z1, Z5
-	VBROADCASTSD constants<>+16128(SB), Z7
+	VBROADCASTSD constants<>+22720(SB), Z7
 	VFMADD213PD  Z7, Z2, Z6
-	VBROADCASTSD constants<>+16192(SB), Z7
+	VBROADCASTSD constants<>+22784(SB), Z7
 	VFMADD213PD  Z7, Z1, Z5
-	VBROADCASTSD constants<>+16192(SB), Z7
+	VBROADCASTSD constants<>+22784(SB), Z7
 	VFMADD213PD  Z7, Z2, Z6
-	VBROADCASTSD constants<>+16256(SB), Z7
+	VBROADCASTSD constants<>+22848(SB), Z7
 	VFMADD213PD  Z7, Z1, Z5
-	VBROADCASTSD constants<>+16256(SB), Z7
+	VBROADCASTSD constants<>+22848(SB), Z7
 	VFMADD213PD  Z7, Z2, Z6
-	VBROADCASTSD constants<>+16320(SB), Z7
+	VBROADCASTSD constants<>+22912(SB), Z7
 	VFMADD213PD  Z7, Z1, Z5
-	VBROADCASTSD constants<>+16320(SB), Z7
+	VBROADCASTSD constants<>+22912(SB), Z7
 	VFMADD213PD  Z7, Z2, Z6
-	VBROADCASTSD constants<>+16384(SB), Z7
+	VBROADCASTSD constants<>+22976(SB), Z7
 	VFMADD213PD  Z7, Z1, Z5
-	VBROADCASTSD constants<>+16384(SB), Z7
+	VBROADCASTSD constants<>+22976(SB), Z7
 	VFMADD213PD  Z7, Z2, Z6
-	VBROADCASTSD constants<>+16448(SB), Z7
+	VBROADCASTSD constants<>+23040(SB), Z7
 	VFMADD213PD  Z7, Z1, Z5
-	VBROADCASTSD constants<>+16448(SB), Z7
+	VBROADCASTSD constants<>+23040(SB), Z7
 	VFMADD213PD  Z7, Z2, Z6
-	VBROADCASTSD constants<>+16512(SB), Z7
+	VBROADCASTSD constants<>+23104(SB), Z7
 	VFMADD213PD  Z7, Z1, Z5
-	VBROADCASTSD constants<>+16512(SB), Z7
+	VBROADCASTSD constants<>+23104(SB), Z7
 	VFMADD213PD  Z7, Z2, Z6
-	VBROADCASTSD constants<>+16576(SB), Z7
+	VBROADCASTSD constants<>+23168(SB), Z7
 	VFMADD213PD  Z7, Z1, Z5
-	VBROADCASTSD constants<>+16576(SB), Z7
+	VBROADCASTSD constants<>+23168(SB), Z7
 	VFMADD213PD  Z7, Z2, Z6
-	VBROADCASTSD constants<>+16640(SB), Z7
+	VBROADCASTSD constants<>+23232(SB), Z7
 	VFMADD213PD  Z7, Z1, Z5
-	VBROADCASTSD constants<>+16640(SB), Z7
+	VBROADCASTSD constants<>+23232(SB), Z7
 	VFMADD213PD  Z7, Z2, Z6
-	VBROADCASTSD constants<>+16704(SB), Z7
+	VBROADCASTSD constants<>+23296(SB), Z7
 	VFMADD213PD  Z7, Z1, Z5
-	VBROADCASTSD constants<>+16704(SB), Z7
+	VBROADCASTSD constants<>+23296(SB), Z7
 	VFMADD213PD  Z7, Z2, Z6
-	VBROADCASTSD constants<>+16768(SB), Z7
+	VBROADCASTSD constants<>+23360(SB), Z7
 	VFMADD213PD  Z7, Z1, Z5
-	VBROADCASTSD constants<>+16768(SB), Z7
+	VBROADCASTSD constants<>+23360(SB), Z7
 	VFMADD213PD  Z7, Z2, Z6
-	VBROADCASTSD constants<>+16832(SB), Z7
+	VBROADCASTSD constants<>+23424(SB), Z7
 	VFMADD213PD  Z7, Z1, Z5
-	VBROADCASTSD constants<>+16832(SB), Z7
+	VBROADCASTSD constants<>+23424(SB), Z7
 	VFMADD213PD  Z7, Z2, Z6
-	VBROADCASTSD constants<>+16896(SB), Z7
+	VBROADCASTSD constants<>+23488(SB), Z7
 	VFMADD213PD  Z7, Z1, Z5
-	VBROADCASTSD constants<>+16896(SB), Z7
+	VBROADCASTSD constants<>+23488(SB), Z7
 	VFMADD213PD  Z7, Z2, Z6
-	VBROADCASTSD constants<>+16960(SB), Z7
+	VBROADCASTSD constants<>+23552(SB), Z7
 	VFMADD213PD  Z7, Z1, Z5
-	VBROADCASTSD constants<>+16960(SB), Z7
+	VBROADCASTSD constants<>+23552(SB), Z7
 	VFMADD213PD  Z7, Z2, Z6
-	VBROADCASTSD constants<>+17024(SB), Z7
+	VBROADCASTSD constants<>+23616(SB), Z7
 	VFMADD213PD  Z7, Z1, Z5
-	VBROADCASTSD constants<>+17024(SB), Z7
+	VBROADCASTSD constants<>+23616(SB), Z7
 	VFMADD213PD  Z7, Z2, Z6
-	VBROADCASTSD constants<>+17088(SB), Z7
+	VBROADCASTSD constants<>+23680(SB), Z7
 	VFMADD213PD  Z7, Z1, Z5
-	VBROADCASTSD constants<>+17088(SB), Z7
+	VBROADCASTSD constants<>+23680(SB), Z7
 	VFMADD213PD  Z7, Z2, Z6
-	VBROADCASTSD constants<>+17152(SB), Z7
+	VBROADCASTSD constants<>+23744(SB), Z7
 	VFMADD213PD  Z7, Z1, Z5
-	VBROADCASTSD constants<>+17152(SB), Z7
+	VBROADCASTSD constants<>+23744(SB), Z7
 	VFMADD213PD  Z7, Z2, Z6
-	VBROADCASTSD constants<>+17216(SB), Z7
+	VBROADCASTSD constants<>+23808(SB), Z7
 	VFMADD213PD  Z7, Z1, Z5
-	VBROADCASTSD constants<>+17216(SB), Z7
+	VBROADCASTSD constants<>+23808(SB), Z7
 	VFMADD213PD  Z7, Z2, Z6
-	VBROADCASTSD constants<>+17280(SB), Z7
+	VBROADCASTSD constants<>+23872(SB), Z7
 	VFMADD213PD  Z7, Z1, Z5
-	VBROADCASTSD constants<>+17280(SB), Z7
+	VBROADCASTSD constants<>+23872(SB), Z7
 	VFMADD213PD  Z7, Z2, Z6
-	VBROADCASTSD constants<>+17344(SB), Z7
+	VBROADCASTSD constants<>+23936(SB), Z7
 	VFMADD213PD  Z7, Z1, Z5
-	VBROADCASTSD constants<>+17344(SB), Z7
+	VBROADCASTSD constants<>+23936(SB), Z7
 	VFMADD213PD  Z7, Z2, Z6
 	VMULPD       Z1, Z5, Z1
 	VMULPD       Z2, Z6, Z2
@@ -19697,9 +22554,9 @@ test:
 	VMULPD       Z4, Z2, Z2
 	VMOVUPD.Z    (CX)(DX*8), K1, Z3
 	VMOVUPD.Z    64(CX)(DX*8), K2, Z4
-	VBROADCASTSD constants<>+15424(SB), Z5
+	VBROADCASTSD constants<>+10176(SB), Z5
 	VMAXPD       Z3, Z5, Z3
-	VBROADCASTSD constants<>+15424(SB), Z5
+	VBROADCASTSD constants<>+10176(SB), Z5
 	VMAXPD       Z4, Z5, Z4
 	VFNMADD231PD Z1, Z13, Z3
 	VFNMADD231PD Z2, Z0, Z4
@@ -19716,19 +22573,19 @@ TEXT ·geluGrad64AVX512(SB), NOSPLIT, $0-32
 	MOVQ         dst+0(FP), AX
 	MOVQ         grad+8(FP), CX
 	MOVQ         x+16(FP), DX
-	VBROADCASTSD constants<>+15808(SB), Z0
+	VBROADCASTSD constants<>+22400(SB), Z0
 	VBROADCASTSD constants<>+5312(SB), Z1
-	VBROADCASTSD constants<>+15872(SB), Z2
-	VBROADCASTSD constants<>+14272(SB), Z3
-	VBROADCASTSD constants<>+14336(SB), Z4
-	VBROADCASTSD constants<>+14400(SB), Z5
-	VBROADCASTSD constants<>+14464(SB), Z6
+	VBROADCASTSD constants<>+22464(SB), Z2
+	VBROADCASTSD constants<>+20928(SB), Z3
+	VBROADCASTSD constants<>+20992(SB), Z4
+	VBROADCASTSD constants<>+21056(SB), Z5
+	VBROADCASTSD constants<>+21120(SB), Z6
 	VBROADCASTSD constants<>+5888(SB), Z7
-	VBROADCASTSD constants<>+14528(SB), Z8
-	VBROADCASTSD constants<>+14592(SB), Z9
-	VBROADCASTSD constants<>+14656(SB), Z10
-	VBROADCASTSD constants<>+14720(SB), Z11
-	VBROADCASTSD constants<>+14784(SB), Z12
+	VBROADCASTSD constants<>+21184(SB), Z8
+	VBROADCASTSD constants<>+21248(SB), Z9
+	VBROADCASTSD constants<>+21312(SB), Z10
+	VBROADCASTSD constants<>+21376(SB), Z11
+	VBROADCASTSD constants<>+21440(SB), Z12
 	MOVQ         n+24(FP), SI
 	MOVQ         SI, DI
 	ANDQ         $-16, DI
@@ -19768,25 +22625,25 @@ loop:
 	VFMADD213PD  Z11, Z16, Z20
 	VFMADD213PD  Z12, Z15, Z19
 	VFMADD213PD  Z12, Z16, Z20
-	VBROADCASTSD constants<>+14848(SB), Z21
+	VBROADCASTSD constants<>+21504(SB), Z21
 	VFMADD213PD  Z21, Z15, Z19
-	VBROADCASTSD constants<>+14848(SB), Z21
+	VBROADCASTSD constants<>+21504(SB), Z21
 	VFMADD213PD  Z21, Z16, Z20
-	VBROADCASTSD constants<>+14912(SB), Z21
+	VBROADCASTSD constants<>+21568(SB), Z21
 	VFMADD213PD  Z21, Z15, Z19
-	VBROADCASTSD constants<>+14912(SB), Z21
+	VBROADCASTSD constants<>+21568(SB), Z21
 	VFMADD213PD  Z21, Z16, Z20
-	VBROADCASTSD constants<>+14976(SB), Z21
+	VBROADCASTSD constants<>+21632(SB), Z21
 	VFMADD213PD  Z21, Z15, Z19
-	VBROADCASTSD constants<>+14976(SB), Z21
+	VBROADCASTSD constants<>+21632(SB), Z21
 	VFMADD213PD  Z21, Z16, Z20
-	VBROADCASTSD constants<>+15040(SB), Z21
+	VBROADCASTSD constants<>+21696(SB), Z21
 	VFMADD213PD  Z21, Z15, Z19
-	VBROADCASTSD constants<>+15040(SB), Z21
+	VBROADCASTSD constants<>+21696(SB), Z21
 	VFMADD213PD  Z21, Z16, Z20
-	VBROADCASTSD constants<>+15104(SB), Z21
+	VBROADCASTSD constants<>+21760(SB), Z21
 	VFMADD213PD  Z21, Z15, Z19
-	VBROADCASTSD constants<>+15104(SB), Z21
+	VBROADCASTSD constants<>+21760(SB), Z21
 	VFMADD213PD  Z21, Z16, Z20
 	VBROADCASTSD constants<>+6848(SB), Z21
 	VFMADD213PD  Z21, Z15, Z19
@@ -19827,116 +22684,116 @@ loop:
 	VFMADD213PD  Z15, Z15, Z17
 	VFMADD213PD  Z16, Z16, Z18
 	VBROADCASTSD constants<>+5952(SB), Z15
-	VBROADCASTSD constants<>+15936(SB), Z16
+	VBROADCASTSD constants<>+22528(SB), Z16
 	VFMADD231PD  Z16, Z13, Z15
 	VBROADCASTSD constants<>+5952(SB), Z16
-	VBROADCASTSD constants<>+15936(SB), Z19
+	VBROADCASTSD constants<>+22528(SB), Z19
 	VFMADD231PD  Z19, Z14, Z16
 	VBROADCASTSD constants<>+5952(SB), Z19
 	VDIVPD       Z15, Z19, Z15
 	VBROADCASTSD constants<>+5952(SB), Z19
 	VDIVPD       Z16, Z19, Z16
-	VBROADCASTSD constants<>+16064(SB), Z19
-	VBROADCASTSD constants<>+16000(SB), Z20
+	VBROADCASTSD constants<>+22656(SB), Z19
+	VBROADCASTSD constants<>+22592(SB), Z20
 	VFMADD231PD  Z20, Z15, Z19
-	VBROADCASTSD constants<>+16064(SB), Z20
-	VBROADCASTSD constants<>+16000(SB), Z21
+	VBROADCASTSD constants<>+22656(SB), Z20
+	VBROADCASTSD constants<>+22592(SB), Z21
 	VFMADD231PD  Z21, Z16, Z20
-	VBROADCASTSD constants<>+16128(SB), Z21
+	VBROADCASTSD constants<>+22720(SB), Z21
 	VFMADD213PD  Z21, Z15, Z19
-	VBROADCASTSD constants<>+16128(SB), Z21
+	VBROADCASTSD constants<>+22720(SB), Z21
 	VFMADD213PD  Z21, Z16, Z20
-	VBROADCASTSD constants<>+16192(SB), Z21
+	VBROADCASTSD constants<>+22784(SB), Z21
 	VFMADD213PD  Z21, Z15, Z19
-	VBROADCASTSD constants<>+16192(SB), Z21
+	VBROADCASTSD constants<>+22784(SB), Z21
 	VFMADD213PD  Z21, Z16, Z20
-	VBROADCASTSD constants<>+16256(SB), Z21
+	VBROADCASTSD constants<>+22848(SB), Z21
 	VFMADD213PD  Z21, Z15, Z19
-	VBROADCASTSD constants<>+16256(SB), Z21
+	VBROADCASTSD constants<>+22848(SB), Z21
 	VFMADD213PD  Z21, Z16, Z20
-	VBROADCASTSD constants<>+16320(SB), Z21
+	VBROADCASTSD constants<>+22912(SB), Z21
 	VFMADD213PD  Z21, Z15, Z19
-	VBROADCASTSD constants<>+16320(SB), Z21
+	VBROADCASTSD constants<>+22912(SB), Z21
 	VFMADD213PD  Z21, Z16, Z20
-	VBROADCASTSD constants<>+16384(SB), Z21
+	VBROADCASTSD constants<>+22976(SB), Z21
 	VFMADD213PD  Z21, Z15, Z19
-	VBROADCASTSD constants<>+16384(SB), Z21
+	VBROADCASTSD constants<>+22976(SB), Z21
 	VFMADD213PD  Z21, Z16, Z20
-	VBROADCASTSD constants<>+16448(SB), Z21
+	VBROADCASTSD constants<>+23040(SB), Z21
 	VFMADD213PD  Z21, Z15, Z19
-	VBROADCASTSD constants<>+16448(SB), Z21
+	VBROADCASTSD constants<>+23040(SB), Z21
 	VFMADD213PD  Z21, Z16, Z20
-	VBROADCASTSD constants<>+16512(SB), Z21
+	VBROADCASTSD constants<>+23104(SB), Z21
 	VFMADD213PD  Z21, Z15, Z19
-	VBROADCASTSD constants<>+16512(SB), Z21
+	VBROADCASTSD constants<>+23104(SB), Z21
 	VFMADD213PD  Z21, Z16, Z20
-	VBROADCASTSD constants<>+16576(SB), Z21
+	VBROADCASTSD constants<>+23168(SB), Z21
 	VFMADD213PD  Z21, Z15, Z19
-	VBROADCASTSD constants<>+16576(SB), Z21
+	VBROADCASTSD constants<>+23168(SB), Z21
 	VFMADD213PD  Z21, Z16, Z20
-	VBROADCASTSD constants<>+16640(SB), Z21
+	VBROADCASTSD constants<>+23232(SB), Z21
 	VFMADD213PD  Z21, Z15, Z19
-	VBROADCASTSD constants<>+16640(SB), Z21
+	VBROADCASTSD constants<>+23232(SB), Z21
 	VFMADD213PD  Z21, Z16, Z20
-	VBROADCASTSD constants<>+16704(SB), Z21
+	VBROADCASTSD constants<>+23296(SB), Z21
 	VFMADD213PD  Z21, Z15, Z19
-	VBROADCASTSD constants<>+16704(SB), Z21
+	VBROADCASTSD constants<>+23296(SB), Z21
 	VFMADD213PD  Z21, Z16, Z20
-	VBROADCASTSD constants<>+16768(SB), Z21
+	VBROADCASTSD constants<>+23360(SB), Z21
 	VFMADD213PD  Z21, Z15, Z19
-	VBROADCASTSD constants<>+16768(SB), Z21
+	VBROADCASTSD constants<>+23360(SB), Z21
 	VFMADD213PD  Z21, Z16, Z20
-	VBROADCASTSD constants<>+16832(SB), Z21
+	VBROADCASTSD constants<>+23424(SB), Z21
 	VFMADD213PD  Z21, Z15, Z19
-	VBROADCASTSD constants<>+16832(SB), Z21
+	VBROADCASTSD constants<>+23424(SB), Z21
 	VFMADD213PD  Z21, Z16, Z20
-	VBROADCASTSD constants<>+16896(SB), Z21
+	VBROADCASTSD constants<>+23488(SB), Z21
 	VFMADD213PD  Z21, Z15, Z19
-	VBROADCASTSD constants<>+16896(SB), Z21
+	VBROADCASTSD constants<>+23488(SB), Z21
 	VFMADD213PD  Z21, Z16, Z20
-	VBROADCASTSD constants<>+16960(SB), Z21
+	VBROADCASTSD constants<>+23552(SB), Z21
 	VFMADD213PD  Z21, Z15, Z19
-	VBROADCASTSD constants<>+16960(SB), Z21
+	VBROADCASTSD constants<>+23552(SB), Z21
 	VFMADD213PD  Z21, Z16, Z20
-	VBROADCASTSD constants<>+17024(SB), Z21
+	VBROADCASTSD constants<>+23616(SB), Z21
 	VFMADD213PD  Z21, Z15, Z19
-	VBROADCASTSD constants<>+17024(SB), Z21
+	VBROADCASTSD constants<>+23616(SB), Z21
 	VFMADD213PD  Z21, Z16, Z20
-	VBROADCASTSD constants<>+17088(SB), Z21
+	VBROADCASTSD constants<>+23680(SB), Z21
 	VFMADD213PD  Z21, Z15, Z19
-	VBROADCASTSD constants<>+17088(SB), Z21
+	VBROADCASTSD constants<>+23680(SB), Z21
 	VFMADD213PD  Z21, Z16, Z20
-	VBROADCASTSD constants<>+17152(SB), Z21
+	VBROADCASTSD constants<>+23744(SB), Z21
 	VFMADD213PD  Z21, Z15, Z19
-	VBROADCASTSD constants<>+17152(SB), Z21
+	VBROADCASTSD constants<>+23744(SB), Z21
 	VFMADD213PD  Z21, Z16, Z20
-	VBROADCASTSD constants<>+17216(SB), Z21
+	VBROADCASTSD constants<>+23808(SB), Z21
 	VFMADD213PD  Z21, Z15, Z19
-	VBROADCASTSD constants<>+17216(SB), Z21
+	VBROADCASTSD constants<>+23808(SB), Z21
 	VFMADD213PD  Z21, Z16, Z20
-	VBROADCASTSD constants<>+17280(SB), Z21
+	VBROADCASTSD constants<>+23872(SB), Z21
 	VFMADD213PD  Z21, Z15, Z19
-	VBROADCASTSD constants<>+17280(SB), Z21
+	VBROADCASTSD constants<>+23872(SB), Z21
 	VFMADD213PD  Z21, Z16, Z20
-	VBROADCASTSD constants<>+17344(SB), Z21
+	VBROADCASTSD constants<>+23936(SB), Z21
 	VFMADD213PD  Z21, Z15, Z19
-	VBROADCASTSD constants<>+17344(SB), Z21
+	VBROADCASTSD constants<>+23936(SB), Z21
 	VFMADD213PD  Z21, Z16, Z20
 	VMULPD       Z15, Z19, Z15
 	VMULPD       Z16, Z20, Z16
 	VMULPD       Z17, Z15, Z15
 	VMULPD       Z18, Z16, Z16
-	VBROADCASTSD constants<>+17408(SB), Z19
+	VBROADCASTSD constants<>+24000(SB), Z19
 	VMULPD       Z19, Z17, Z17
-	VBROADCASTSD constants<>+17408(SB), Z19
+	VBROADCASTSD constants<>+24000(SB), Z19
 	VMULPD       Z19, Z18, Z18
 	VFNMADD231PD Z13, Z17, Z15
 	VFNMADD231PD Z14, Z18, Z16
 	VMOVUPS      (DX)(BX*8), Z13
 	VMOVUPS      64(DX)(BX*8), Z14
-	VBROADCASTSD constants<>+15424(SB), Z17
+	VBROADCASTSD constants<>+10176(SB), Z17
 	VCMPPD       $0x11, Z17, Z13, K1
-	VBROADCASTSD constants<>+15424(SB), Z13
+	VBROADCASTSD constants<>+10176(SB), Z13
 	VCMPPD       $0x11, Z13, Z14, K2
 	VBROADCASTSD constants<>+5952(SB), Z13
 	VSUBPD       Z15, Z13, Z13
@@ -19993,25 +22850,25 @@ test:
 	VFMADD213PD  Z11, Z2, Z7
 	VFMADD213PD  Z12, Z1, Z5
 	VFMADD213PD  Z12, Z2, Z7
-	VBROADCASTSD constants<>+14848(SB), Z8
+	VBROADCASTSD constants<>+21504(SB), Z8
 	VFMADD213PD  Z8, Z1, Z5
-	VBROADCASTSD constants<>+14848(SB), Z8
+	VBROADCASTSD constants<>+21504(SB), Z8
 	VFMADD213PD  Z8, Z2, Z7
-	VBROADCASTSD constants<>+14912(SB), Z8
+	VBROADCASTSD constants<>+21568(SB), Z8
 	VFMADD213PD  Z8, Z1, Z5
-	VBROADCASTSD constants<>+14912(SB), Z8
+	VBROADCASTSD constants<>+21568(SB), Z8
 	VFMADD213PD  Z8, Z2, Z7
-	VBROADCASTSD constants<>+14976(SB), Z8
+	VBROADCASTSD constants<>+21632(SB), Z8
 	VFMADD213PD  Z8, Z1, Z5
-	VBROADCASTSD constants<>+14976(SB), Z8
+	VBROADCASTSD constants<>+21632(SB), Z8
 	VFMADD213PD  Z8, Z2, Z7
-	VBROADCASTSD constants<>+15040(SB), Z8
+	VBROADCASTSD constants<>+21696(SB), Z8
 	VFMADD213PD  Z8, Z1, Z5
-	VBROADCASTSD constants<>+15040(SB), Z8
+	VBROADCASTSD constants<>+21696(SB), Z8
 	VFMADD213PD  Z8, Z2, Z7
-	VBROADCASTSD constants<>+15104(SB), Z8
+	VBROADCASTSD constants<>+21760(SB), Z8
 	VFMADD213PD  Z8, Z1, Z5
-	VBROADCASTSD constants<>+15104(SB), Z8
+	VBROADCASTSD constants<>+21760(SB), Z8
 	VFMADD213PD  Z8, Z2, Z7
 	VBROADCASTSD constants<>+6848(SB), Z8
 	VFMADD213PD  Z8, Z1, Z5
@@ -20052,116 +22909,116 @@ test:
 	VFMADD213PD  Z1, Z1, Z3
 	VFMADD213PD  Z2, Z2, Z4
 	VBROADCASTSD constants<>+5952(SB), Z1
-	VBROADCASTSD constants<>+15936(SB), Z2
+	VBROADCASTSD constants<>+22528(SB), Z2
 	VFMADD231PD  Z2, Z13, Z1
 	VBROADCASTSD constants<>+5952(SB), Z2
-	VBROADCASTSD constants<>+15936(SB), Z5
+	VBROADCASTSD constants<>+22528(SB), Z5
 	VFMADD231PD  Z5, Z0, Z2
 	VBROADCASTSD constants<>+5952(SB), Z5
 	VDIVPD       Z1, Z5, Z1
 	VBROADCASTSD constants<>+5952(SB), Z5
 	VDIVPD       Z2, Z5, Z2
-	VBROADCASTSD constants<>+16064(SB), Z5
-	VBROADCASTSD constants<>+16000(SB), Z6
+	VBROADCASTSD constants<>+22656(SB), Z5
+	VBROADCASTSD constants<>+22592(SB), Z6
 	VFMADD231PD  Z6, Z1, Z5
-	VBROADCASTSD constants<>+16064(SB), Z6
-	VBROADCASTSD constants<>+16000(SB), Z7
+	VBROADCASTSD constants<>+22656(SB), Z6
+	VBROADCASTSD constants<>+22592(SB), Z7
 	VFMADD231PD  Z7, Z2, Z6
-	VBROADCASTSD constants<>+16128(SB), Z7
+	VBROADCASTSD constants<>+22720(SB), Z7
 	VFMADD213PD  Z7, Z1, Z5
-	VBROADCASTSD constants<>+16128(SB), Z7
+	VBROADCASTSD constants<>+22720(SB), Z7
 	VFMADD213PD  Z7, Z2, Z6
-	VBROADCASTSD constants<>+16192(SB), Z7
+	VBROADCASTSD constants<>+22784(SB), Z7
 	VFMADD213PD  Z7, Z1, Z5
-	VBROADCASTSD constants<>+16192(SB), Z7
+	VBROADCASTSD constants<>+22784(SB), Z7
 	VFMADD213PD  Z7, Z2, Z6
-	VBROADCASTSD constants<>+16256(SB), Z7
+	VBROADCASTSD constants<>+22848(SB), Z7
 	VFMADD213PD  Z7, Z1, Z5
-	VBROADCASTSD constants<>+16256(SB), Z7
+	VBROADCASTSD constants<>+22848(SB), Z7
 	VFMADD213PD  Z7, Z2, Z6
-	VBROADCASTSD constants<>+16320(SB), Z7
+	VBROADCASTSD constants<>+22912(SB), Z7
 	VFMADD213PD  Z7, Z1, Z5
-	VBROADCASTSD constants<>+16320(SB), Z7
+	VBROADCASTSD constants<>+22912(SB), Z7
 	VFMADD213PD  Z7, Z2, Z6
-	VBROADCASTSD constants<>+16384(SB), Z7
+	VBROADCASTSD constants<>+22976(SB), Z7
 	VFMADD213PD  Z7, Z1, Z5
-	VBROADCASTSD constants<>+16384(SB), Z7
+	VBROADCASTSD constants<>+22976(SB), Z7
 	VFMADD213PD  Z7, Z2, Z6
-	VBROADCASTSD constants<>+16448(SB), Z7
+	VBROADCASTSD constants<>+23040(SB), Z7
 	VFMADD213PD  Z7, Z1, Z5
-	VBROADCASTSD constants<>+16448(SB), Z7
+	VBROADCASTSD constants<>+23040(SB), Z7
 	VFMADD213PD  Z7, Z2, Z6
-	VBROADCASTSD constants<>+16512(SB), Z7
+	VBROADCASTSD constants<>+23104(SB), Z7
 	VFMADD213PD  Z7, Z1, Z5
-	VBROADCASTSD constants<>+16512(SB), Z7
+	VBROADCASTSD constants<>+23104(SB), Z7
 	VFMADD213PD  Z7, Z2, Z6
-	VBROADCASTSD constants<>+16576(SB), Z7
+	VBROADCASTSD constants<>+23168(SB), Z7
 	VFMADD213PD  Z7, Z1, Z5
-	VBROADCASTSD constants<>+16576(SB), Z7
+	VBROADCASTSD constants<>+23168(SB), Z7
 	VFMADD213PD  Z7, Z2, Z6
-	VBROADCASTSD constants<>+16640(SB), Z7
+	VBROADCASTSD constants<>+23232(SB), Z7
 	VFMADD213PD  Z7, Z1, Z5
-	VBROADCASTSD constants<>+16640(SB), Z7
+	VBROADCASTSD constants<>+23232(SB), Z7
 	VFMADD213PD  Z7, Z2, Z6
-	VBROADCASTSD constants<>+16704(SB), Z7
+	VBROADCASTSD constants<>+23296(SB), Z7
 	VFMADD213PD  Z7, Z1, Z5
-	VBROADCASTSD constants<>+16704(SB), Z7
+	VBROADCASTSD constants<>+23296(SB), Z7
 	VFMADD213PD  Z7, Z2, Z6
-	VBROADCASTSD constants<>+16768(SB), Z7
+	VBROADCASTSD constants<>+23360(SB), Z7
 	VFMADD213PD  Z7, Z1, Z5
-	VBROADCASTSD constants<>+16768(SB), Z7
+	VBROADCASTSD constants<>+23360(SB), Z7
 	VFMADD213PD  Z7, Z2, Z6
-	VBROADCASTSD constants<>+16832(SB), Z7
+	VBROADCASTSD constants<>+23424(SB), Z7
 	VFMADD213PD  Z7, Z1, Z5
-	VBROADCASTSD constants<>+16832(SB), Z7
+	VBROADCASTSD constants<>+23424(SB), Z7
 	VFMADD213PD  Z7, Z2, Z6
-	VBROADCASTSD constants<>+16896(SB), Z7
+	VBROADCASTSD constants<>+23488(SB), Z7
 	VFMADD213PD  Z7, Z1, Z5
-	VBROADCASTSD constants<>+16896(SB), Z7
+	VBROADCASTSD constants<>+23488(SB), Z7
 	VFMADD213PD  Z7, Z2, Z6
-	VBROADCASTSD constants<>+16960(SB), Z7
+	VBROADCASTSD constants<>+23552(SB), Z7
 	VFMADD213PD  Z7, Z1, Z5
-	VBROADCASTSD constants<>+16960(SB), Z7
+	VBROADCASTSD constants<>+23552(SB), Z7
 	VFMADD213PD  Z7, Z2, Z6
-	VBROADCASTSD constants<>+17024(SB), Z7
+	VBROADCASTSD constants<>+23616(SB), Z7
 	VFMADD213PD  Z7, Z1, Z5
-	VBROADCASTSD constants<>+17024(SB), Z7
+	VBROADCASTSD constants<>+23616(SB), Z7
 	VFMADD213PD  Z7, Z2, Z6
-	VBROADCASTSD constants<>+17088(SB), Z7
+	VBROADCASTSD constants<>+23680(SB), Z7
 	VFMADD213PD  Z7, Z1, Z5
-	VBROADCASTSD constants<>+17088(SB), Z7
+	VBROADCASTSD constants<>+23680(SB), Z7
 	VFMADD213PD  Z7, Z2, Z6
-	VBROADCASTSD constants<>+17152(SB), Z7
+	VBROADCASTSD constants<>+23744(SB), Z7
 	VFMADD213PD  Z7, Z1, Z5
-	VBROADCASTSD constants<>+17152(SB), Z7
+	VBROADCASTSD constants<>+23744(SB), Z7
 	VFMADD213PD  Z7, Z2, Z6
-	VBROADCASTSD constants<>+17216(SB), Z7
+	VBROADCASTSD constants<>+23808(SB), Z7
 	VFMADD213PD  Z7, Z1, Z5
-	VBROADCASTSD constants<>+17216(SB), Z7
+	VBROADCASTSD constants<>+23808(SB), Z7
 	VFMADD213PD  Z7, Z2, Z6
-	VBROADCASTSD constants<>+17280(SB), Z7
+	VBROADCASTSD constants<>+23872(SB), Z7
 	VFMADD213PD  Z7, Z1, Z5
-	VBROADCASTSD constants<>+17280(SB), Z7
+	VBROADCASTSD constants<>+23872(SB), Z7
 	VFMADD213PD  Z7, Z2, Z6
-	VBROADCASTSD constants<>+17344(SB), Z7
+	VBROADCASTSD constants<>+23936(SB), Z7
 	VFMADD213PD  Z7, Z1, Z5
-	VBROADCASTSD constants<>+17344(SB), Z7
+	VBROADCASTSD constants<>+23936(SB), Z7
 	VFMADD213PD  Z7, Z2, Z6
 	VMULPD       Z1, Z5, Z1
 	VMULPD       Z2, Z6, Z2
 	VMULPD       Z3, Z1, Z1
 	VMULPD       Z4, Z2, Z2
-	VBROADCASTSD constants<>+17408(SB), Z5
+	VBROADCASTSD constants<>+24000(SB), Z5
 	VMULPD       Z5, Z3, Z3
-	VBROADCASTSD constants<>+17408(SB), Z5
+	VBROADCASTSD constants<>+24000(SB), Z5
 	VMULPD       Z5, Z4, Z4
 	VFNMADD231PD Z13, Z3, Z1
 	VFNMADD231PD Z0, Z4, Z2
 	VMOVUPD.Z    (DX)(BX*8), K1, Z0
 	VMOVUPD.Z    64(DX)(BX*8), K2, Z3
-	VBROADCASTSD constants<>+15424(SB), Z4
+	VBROADCASTSD constants<>+10176(SB), Z4
 	VCMPPD       $0x11, Z4, Z0, K3
-	VBROADCASTSD constants<>+15424(SB), Z0
+	VBROADCASTSD constants<>+10176(SB), Z0
 	VCMPPD       $0x11, Z0, Z3, K4
 	VBROADCASTSD constants<>+5952(SB), Z0
 	VSUBPD       Z1, Z0, Z0
@@ -20316,16 +23173,16 @@ TEXT ·expShift64AVX512(SB), NOSPLIT, $0-40
 	MOVQ         sum+32(FP), DX
 	VMOVUPS      (DX), Z1
 	VMOVUPS      64(DX), Z2
-	VBROADCASTSD constants<>+14272(SB), Z3
-	VBROADCASTSD constants<>+14336(SB), Z4
-	VBROADCASTSD constants<>+14400(SB), Z5
-	VBROADCASTSD constants<>+14464(SB), Z6
+	VBROADCASTSD constants<>+20928(SB), Z3
+	VBROADCASTSD constants<>+20992(SB), Z4
+	VBROADCASTSD constants<>+21056(SB), Z5
+	VBROADCASTSD constants<>+21120(SB), Z6
 	VBROADCASTSD constants<>+5888(SB), Z7
-	VBROADCASTSD constants<>+14528(SB), Z8
-	VBROADCASTSD constants<>+14592(SB), Z9
-	VBROADCASTSD constants<>+14656(SB), Z10
-	VBROADCASTSD constants<>+14720(SB), Z11
-	VBROADCASTSD constants<>+14784(SB), Z12
+	VBROADCASTSD constants<>+21184(SB), Z8
+	VBROADCASTSD constants<>+21248(SB), Z9
+	VBROADCASTSD constants<>+21312(SB), Z10
+	VBROADCASTSD constants<>+21376(SB), Z11
+	VBROADCASTSD constants<>+21440(SB), Z12
 	MOVQ         n+16(FP), BX
 	MOVQ         BX, SI
 	ANDQ         $-16, SI
@@ -20359,25 +23216,25 @@ loop:
 	VFMADD213PD  Z11, Z14, Z18
 	VFMADD213PD  Z12, Z13, Z17
 	VFMADD213PD  Z12, Z14, Z18
-	VBROADCASTSD constants<>+14848(SB), Z19
+	VBROADCASTSD constants<>+21504(SB), Z19
 	VFMADD213PD  Z19, Z13, Z17
-	VBROADCASTSD constants<>+14848(SB), Z19
+	VBROADCASTSD constants<>+21504(SB), Z19
 	VFMADD213PD  Z19, Z14, Z18
-	VBROADCASTSD constants<>+14912(SB), Z19
+	VBROADCASTSD constants<>+21568(SB), Z19
 	VFMADD213PD  Z19, Z13, Z17
-	VBROADCASTSD constants<>+14912(SB), Z19
+	VBROADCASTSD constants<>+21568(SB), Z19
 	VFMADD213PD  Z19, Z14, Z18
-	VBROADCASTSD constants<>+14976(SB), Z19
+	VBROADCASTSD constants<>+21632(SB), Z19
 	VFMADD213PD  Z19, Z13, Z17
-	VBROADCASTSD constants<>+14976(SB), Z19
+	VBROADCASTSD constants<>+21632(SB), Z19
 	VFMADD213PD  Z19, Z14, Z18
-	VBROADCASTSD constants<>+15040(SB), Z19
+	VBROADCASTSD constants<>+21696(SB), Z19
 	VFMADD213PD  Z19, Z13, Z17
-	VBROADCASTSD constants<>+15040(SB), Z19
+	VBROADCASTSD constants<>+21696(SB), Z19
 	VFMADD213PD  Z19, Z14, Z18
-	VBROADCASTSD constants<>+15104(SB), Z19
+	VBROADCASTSD constants<>+21760(SB), Z19
 	VFMADD213PD  Z19, Z13, Z17
-	VBROADCASTSD constants<>+15104(SB), Z19
+	VBROADCASTSD constants<>+21760(SB), Z19
 	VFMADD213PD  Z19, Z14, Z18
 	VBROADCASTSD constants<>+6848(SB), Z19
 	VFMADD213PD  Z19, Z13, Z17
@@ -20448,25 +23305,25 @@ test:
 	VFMADD213PD  Z11, Z0, Z7
 	VFMADD213PD  Z12, Z4, Z5
 	VFMADD213PD  Z12, Z0, Z7
-	VBROADCASTSD constants<>+14848(SB), Z8
+	VBROADCASTSD constants<>+21504(SB), Z8
 	VFMADD213PD  Z8, Z4, Z5
-	VBROADCASTSD constants<>+14848(SB), Z8
+	VBROADCASTSD constants<>+21504(SB), Z8
 	VFMADD213PD  Z8, Z0, Z7
-	VBROADCASTSD constants<>+14912(SB), Z8
+	VBROADCASTSD constants<>+21568(SB), Z8
 	VFMADD213PD  Z8, Z4, Z5
-	VBROADCASTSD constants<>+14912(SB), Z8
+	VBROADCASTSD constants<>+21568(SB), Z8
 	VFMADD213PD  Z8, Z0, Z7
-	VBROADCASTSD constants<>+14976(SB), Z8
+	VBROADCASTSD constants<>+21632(SB), Z8
 	VFMADD213PD  Z8, Z4, Z5
-	VBROADCASTSD constants<>+14976(SB), Z8
+	VBROADCASTSD constants<>+21632(SB), Z8
 	VFMADD213PD  Z8, Z0, Z7
-	VBROADCASTSD constants<>+15040(SB), Z8
+	VBROADCASTSD constants<>+21696(SB), Z8
 	VFMADD213PD  Z8, Z4, Z5
-	VBROADCASTSD constants<>+15040(SB), Z8
+	VBROADCASTSD constants<>+21696(SB), Z8
 	VFMADD213PD  Z8, Z0, Z7
-	VBROADCASTSD constants<>+15104(SB), Z8
+	VBROADCASTSD constants<>+21760(SB), Z8
 	VFMADD213PD  Z8, Z4, Z5
-	VBROADCASTSD constants<>+15104(SB), Z8
+	VBROADCASTSD constants<>+21760(SB), Z8
 	VFMADD213PD  Z8, Z0, Z7
 	VBROADCASTSD constants<>+6848(SB), Z8
 	VFMADD213PD  Z8, Z4, Z5
@@ -20518,16 +23375,16 @@ TEXT ·expSum64AVX512(SB), NOSPLIT, $0-32
 	MOVQ         sum+24(FP), CX
 	VMOVUPS      (CX), Z1
 	VMOVUPS      64(CX), Z2
-	VBROADCASTSD constants<>+14272(SB), Z3
-	VBROADCASTSD constants<>+14336(SB), Z4
-	VBROADCASTSD constants<>+14400(SB), Z5
-	VBROADCASTSD constants<>+14464(SB), Z6
+	VBROADCASTSD constants<>+20928(SB), Z3
+	VBROADCASTSD constants<>+20992(SB), Z4
+	VBROADCASTSD constants<>+21056(SB), Z5
+	VBROADCASTSD constants<>+21120(SB), Z6
 	VBROADCASTSD constants<>+5888(SB), Z7
-	VBROADCASTSD constants<>+14528(SB), Z8
-	VBROADCASTSD constants<>+14592(SB), Z9
-	VBROADCASTSD constants<>+14656(SB), Z10
-	VBROADCASTSD constants<>+14720(SB), Z11
-	VBROADCASTSD constants<>+14784(SB), Z12
+	VBROADCASTSD constants<>+21184(SB), Z8
+	VBROADCASTSD constants<>+21248(SB), Z9
+	VBROADCASTSD constants<>+21312(SB), Z10
+	VBROADCASTSD constants<>+21376(SB), Z11
+	VBROADCASTSD constants<>+21440(SB), Z12
 	MOVQ         n+8(FP), DX
 	MOVQ         DX, BX
 	ANDQ         $-16, BX
@@ -20561,25 +23418,25 @@ loop:
 	VFMADD213PD  Z11, Z14, Z18
 	VFMADD213PD  Z12, Z13, Z17
 	VFMADD213PD  Z12, Z14, Z18
-	VBROADCASTSD constants<>+14848(SB), Z19
+	VBROADCASTSD constants<>+21504(SB), Z19
 	VFMADD213PD  Z19, Z13, Z17
-	VBROADCASTSD constants<>+14848(SB), Z19
+	VBROADCASTSD constants<>+21504(SB), Z19
 	VFMADD213PD  Z19, Z14, Z18
-	VBROADCASTSD constants<>+14912(SB), Z19
+	VBROADCASTSD constants<>+21568(SB), Z19
 	VFMADD213PD  Z19, Z13, Z17
-	VBROADCASTSD constants<>+14912(SB), Z19
+	VBROADCASTSD constants<>+21568(SB), Z19
 	VFMADD213PD  Z19, Z14, Z18
-	VBROADCASTSD constants<>+14976(SB), Z19
+	VBROADCASTSD constants<>+21632(SB), Z19
 	VFMADD213PD  Z19, Z13, Z17
-	VBROADCASTSD constants<>+14976(SB), Z19
+	VBROADCASTSD constants<>+21632(SB), Z19
 	VFMADD213PD  Z19, Z14, Z18
-	VBROADCASTSD constants<>+15040(SB), Z19
+	VBROADCASTSD constants<>+21696(SB), Z19
 	VFMADD213PD  Z19, Z13, Z17
-	VBROADCASTSD constants<>+15040(SB), Z19
+	VBROADCASTSD constants<>+21696(SB), Z19
 	VFMADD213PD  Z19, Z14, Z18
-	VBROADCASTSD constants<>+15104(SB), Z19
+	VBROADCASTSD constants<>+21760(SB), Z19
 	VFMADD213PD  Z19, Z13, Z17
-	VBROADCASTSD constants<>+15104(SB), Z19
+	VBROADCASTSD constants<>+21760(SB), Z19
 	VFMADD213PD  Z19, Z14, Z18
 	VBROADCASTSD constants<>+6848(SB), Z19
 	VFMADD213PD  Z19, Z13, Z17
@@ -20648,25 +23505,25 @@ test:
 	VFMADD213PD  Z11, Z0, Z7
 	VFMADD213PD  Z12, Z4, Z5
 	VFMADD213PD  Z12, Z0, Z7
-	VBROADCASTSD constants<>+14848(SB), Z8
+	VBROADCASTSD constants<>+21504(SB), Z8
 	VFMADD213PD  Z8, Z4, Z5
-	VBROADCASTSD constants<>+14848(SB), Z8
+	VBROADCASTSD constants<>+21504(SB), Z8
 	VFMADD213PD  Z8, Z0, Z7
-	VBROADCASTSD constants<>+14912(SB), Z8
+	VBROADCASTSD constants<>+21568(SB), Z8
 	VFMADD213PD  Z8, Z4, Z5
-	VBROADCASTSD constants<>+14912(SB), Z8
+	VBROADCASTSD constants<>+21568(SB), Z8
 	VFMADD213PD  Z8, Z0, Z7
-	VBROADCASTSD constants<>+14976(SB), Z8
+	VBROADCASTSD constants<>+21632(SB), Z8
 	VFMADD213PD  Z8, Z4, Z5
-	VBROADCASTSD constants<>+14976(SB), Z8
+	VBROADCASTSD constants<>+21632(SB), Z8
 	VFMADD213PD  Z8, Z0, Z7
-	VBROADCASTSD constants<>+15040(SB), Z8
+	VBROADCASTSD constants<>+21696(SB), Z8
 	VFMADD213PD  Z8, Z4, Z5
-	VBROADCASTSD constants<>+15040(SB), Z8
+	VBROADCASTSD constants<>+21696(SB), Z8
 	VFMADD213PD  Z8, Z0, Z7
-	VBROADCASTSD constants<>+15104(SB), Z8
+	VBROADCASTSD constants<>+21760(SB), Z8
 	VFMADD213PD  Z8, Z4, Z5
-	VBROADCASTSD constants<>+15104(SB), Z8
+	VBROADCASTSD constants<>+21760(SB), Z8
 	VFMADD213PD  Z8, Z0, Z7
 	VBROADCASTSD constants<>+6848(SB), Z8
 	VFMADD213PD  Z8, Z4, Z5

@@ -2031,6 +2031,54 @@ func Erfinv(dst, x []float32) {
 	}
 }
 
+// Lgamma stores the logarithm of the gamma function's absolute value at x, within 0.51 ulp, in dst. dst may be x.
+func Lgamma(dst, x []float32) {
+	check(len(dst), len(x))
+	n := len(dst)
+	whole := n
+	if active == AVX2 {
+		whole = n &^ 15
+	}
+	for lo := 0; lo < whole; lo += chunk {
+		hi := min(lo+chunk, whole)
+		switch active {
+		case AVX512:
+			lgammaAVX512(&dst[lo], &x[lo], hi-lo)
+		case AVX2:
+			lgammaAVX2(&dst[lo], &x[lo], hi-lo)
+		default:
+			lgammaGo(dst[lo:hi], x[lo:hi])
+		}
+	}
+	if whole < n {
+		lgammaGo(dst[whole:], x[whole:])
+	}
+}
+
+// Digamma stores the slope of Lgamma at x, within 0.51 ulp, in dst: NaN at its poles but for 0. dst may be x.
+func Digamma(dst, x []float32) {
+	check(len(dst), len(x))
+	n := len(dst)
+	whole := n
+	if active == AVX2 {
+		whole = n &^ 15
+	}
+	for lo := 0; lo < whole; lo += chunk {
+		hi := min(lo+chunk, whole)
+		switch active {
+		case AVX512:
+			digammaAVX512(&dst[lo], &x[lo], hi-lo)
+		case AVX2:
+			digammaAVX2(&dst[lo], &x[lo], hi-lo)
+		default:
+			digammaGo(dst[lo:hi], x[lo:hi])
+		}
+	}
+	if whole < n {
+		digammaGo(dst[whole:], x[whole:])
+	}
+}
+
 // Quantile stores in dst the quantiles of the standard normal distribution at (w + 1/2) / 2^32,
 // which is 0.425 or less from 1/2. Of other words it stores some number.
 func Quantile(dst []float32, w []uint32) {

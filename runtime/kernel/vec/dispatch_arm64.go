@@ -2250,6 +2250,52 @@ func Erfinv(dst, x []float32) {
 	copy(dst[whole:], rest0[:])
 }
 
+// Lgamma stores the logarithm of the gamma function's absolute value at x, within 0.51 ulp, in dst. dst may be x.
+func Lgamma(dst, x []float32) {
+	check(len(dst), len(x))
+	if active != NEON {
+		lgammaGo(dst, x)
+		return
+	}
+	n := len(dst)
+	whole := n &^ 15
+	for lo := 0; lo < whole; lo += chunk {
+		hi := min(lo+chunk, whole)
+		lgammaNEON(&dst[lo], &x[lo], hi-lo)
+	}
+	if whole == n {
+		return
+	}
+	var rest0 [16]float32
+	var rest1 [16]float32
+	copy(rest1[:], x[whole:])
+	lgammaNEON(&rest0[0], &rest1[0], len(rest0))
+	copy(dst[whole:], rest0[:])
+}
+
+// Digamma stores the slope of Lgamma at x, within 0.51 ulp, in dst: NaN at its poles but for 0. dst may be x.
+func Digamma(dst, x []float32) {
+	check(len(dst), len(x))
+	if active != NEON {
+		digammaGo(dst, x)
+		return
+	}
+	n := len(dst)
+	whole := n &^ 15
+	for lo := 0; lo < whole; lo += chunk {
+		hi := min(lo+chunk, whole)
+		digammaNEON(&dst[lo], &x[lo], hi-lo)
+	}
+	if whole == n {
+		return
+	}
+	var rest0 [16]float32
+	var rest1 [16]float32
+	copy(rest1[:], x[whole:])
+	digammaNEON(&rest0[0], &rest1[0], len(rest0))
+	copy(dst[whole:], rest0[:])
+}
+
 // Quantile stores in dst the quantiles of the standard normal distribution at (w + 1/2) / 2^32,
 // which is 0.425 or less from 1/2. Of other words it stores some number.
 func Quantile(dst []float32, w []uint32) {

@@ -583,6 +583,18 @@ func Erfinv(dst, x []float32) {
 	erfinvGo(dst, x)
 }
 
+// Lgamma stores the logarithm of the gamma function's absolute value at x, within 0.51 ulp, in dst. dst may be x.
+func Lgamma(dst, x []float32) {
+	check(len(dst), len(x))
+	lgammaGo(dst, x)
+}
+
+// Digamma stores the slope of Lgamma at x, within 0.51 ulp, in dst: NaN at its poles but for 0. dst may be x.
+func Digamma(dst, x []float32) {
+	check(len(dst), len(x))
+	digammaGo(dst, x)
+}
+
 // Quantile stores in dst the quantiles of the standard normal distribution at (w + 1/2) / 2^32,
 // which is 0.425 or less from 1/2. Of other words it stores some number.
 func Quantile(dst []float32, w []uint32) {

@@ -457,6 +457,16 @@ func philoxNEON(x0 *uint32, x1 *uint32, x2 *uint32, x3 *uint32, n int, c1 uint32
 //go:noescape
 func erfinvNEON(dst *float32, x *float32, n int)
 
+// lgammaNEON is Lgamma of n elements, a multiple of 16.
+//
+//go:noescape
+func lgammaNEON(dst *float32, x *float32, n int)
+
+// digammaNEON is Digamma of n elements, a multiple of 16.
+//
+//go:noescape
+func digammaNEON(dst *float32, x *float32, n int)
+
 // quantileNEON is Quantile of n elements, a multiple of 16.
 //
 //go:noescape

@@ -304,255 +304,461 @@ DATA neonConstants<>+2384(SB)/8, $0x3feb333333333333
 DATA neonConstants<>+2392(SB)/8, $0x3feb333333333333
 DATA neonConstants<>+2400(SB)/8, $0x3fe62e42fefa39ef
 DATA neonConstants<>+2408(SB)/8, $0x3fe62e42fefa39ef
-DATA neonConstants<>+2416(SB)/8, $0x3de0000000000000
-DATA neonConstants<>+2424(SB)/8, $0x3de0000000000000
-DATA neonConstants<>+2432(SB)/8, $0x40f06c1c55b78f20
-DATA neonConstants<>+2440(SB)/8, $0x40f06c1c55b78f20
-DATA neonConstants<>+2448(SB)/8, $0x40e66c3e869b752a
-DATA neonConstants<>+2456(SB)/8, $0x40e66c3e869b752a
-DATA neonConstants<>+2464(SB)/8, $0x40cad1d8cd4ee71d
-DATA neonConstants<>+2472(SB)/8, $0x40cad1d8cd4ee71d
-DATA neonConstants<>+2480(SB)/8, $0x409ece5d2213c0cc
-DATA neonConstants<>+2488(SB)/8, $0x409ece5d2213c0cc
-DATA neonConstants<>+2496(SB)/8, $0x4060a4888b1a436e
-DATA neonConstants<>+2504(SB)/8, $0x4060a4888b1a436e
-DATA neonConstants<>+2512(SB)/8, $0x400b18d91e9eef75
-DATA neonConstants<>+2520(SB)/8, $0x400b18d91e9eef75
-DATA neonConstants<>+2528(SB)/8, $0x40e052d26b2e45e4
-DATA neonConstants<>+2536(SB)/8, $0x40e052d26b2e45e4
-DATA neonConstants<>+2544(SB)/8, $0x40a39a296f7d925e
-DATA neonConstants<>+2552(SB)/8, $0x40a39a296f7d925e
-DATA neonConstants<>+2560(SB)/8, $0x3df0000000000000
-DATA neonConstants<>+2568(SB)/8, $0x3df0000000000000
-DATA neonConstants<>+2576(SB)/8, $0x3ef0000000000000
-DATA neonConstants<>+2584(SB)/8, $0x3ef0000000000000
-DATA neonConstants<>+2592(SB)/8, $0x0000ffff0000ffff
-DATA neonConstants<>+2600(SB)/8, $0x0000ffff0000ffff
-DATA neonConstants<>+2608(SB)/8, $0x8000000080000000
-DATA neonConstants<>+2616(SB)/8, $0x8000000080000000
-DATA neonConstants<>+2624(SB)/8, $0x8000000000000000
-DATA neonConstants<>+2632(SB)/8, $0x8000000000000000
-DATA neonConstants<>+2640(SB)/8, $0x3e120d3f686439e4
-DATA neonConstants<>+2648(SB)/8, $0x3e120d3f686439e4
-DATA neonConstants<>+2656(SB)/8, $0x3f41f18cbfdf2728
-DATA neonConstants<>+2664(SB)/8, $0x3f41f18cbfdf2728
-DATA neonConstants<>+2672(SB)/8, $0x3f8f207a7eab17bf
-DATA neonConstants<>+2680(SB)/8, $0x3f8f207a7eab17bf
-DATA neonConstants<>+2688(SB)/8, $0x3fc2f5123394f040
-DATA neonConstants<>+2696(SB)/8, $0x3fc2f5123394f040
-DATA neonConstants<>+2704(SB)/8, $0x3fe61292f23385c9
-DATA neonConstants<>+2712(SB)/8, $0x3fe61292f23385c9
-DATA neonConstants<>+2720(SB)/8, $0x3ffad278e6526633
-DATA neonConstants<>+2728(SB)/8, $0x3ffad278e6526633
-DATA neonConstants<>+2736(SB)/8, $0x40006cefbb46a449
-DATA neonConstants<>+2744(SB)/8, $0x40006cefbb46a449
-DATA neonConstants<>+2752(SB)/8, $0xbf800000bf800000
-DATA neonConstants<>+2760(SB)/8, $0xbf800000bf800000
-DATA neonConstants<>+2768(SB)/8, $0x41f0000041f00000
-DATA neonConstants<>+2776(SB)/8, $0x41f0000041f00000
-DATA neonConstants<>+2784(SB)/8, $0x42c8000042c80000
-DATA neonConstants<>+2792(SB)/8, $0x42c8000042c80000
-DATA neonConstants<>+2800(SB)/8, $0x3fb504f33fb504f3
-DATA neonConstants<>+2808(SB)/8, $0x3fb504f33fb504f3
-DATA neonConstants<>+2816(SB)/8, $0x3fd47954e865113c
-DATA neonConstants<>+2824(SB)/8, $0x3fd47954e865113c
-DATA neonConstants<>+2832(SB)/8, $0x3fda61a2ef649675
-DATA neonConstants<>+2840(SB)/8, $0x3fda61a2ef649675
-DATA neonConstants<>+2848(SB)/8, $0x3fd21b15f146989b
-DATA neonConstants<>+2856(SB)/8, $0x3fd21b15f146989b
-DATA neonConstants<>+2864(SB)/8, $0x3fe2776c2930c203
-DATA neonConstants<>+2872(SB)/8, $0x3fe2776c2930c203
-DATA neonConstants<>+2880(SB)/8, $0x3feec709dc53c8a1
-DATA neonConstants<>+2888(SB)/8, $0x3feec709dc53c8a1
-DATA neonConstants<>+2896(SB)/8, $0x40071547652b8251
-DATA neonConstants<>+2904(SB)/8, $0x40071547652b8251
-DATA neonConstants<>+2912(SB)/8, $0xff7fffffff7fffff
-DATA neonConstants<>+2920(SB)/8, $0xff7fffffff7fffff
-DATA neonConstants<>+2928(SB)/8, $0x7f7fffff7f7fffff
-DATA neonConstants<>+2936(SB)/8, $0x7f7fffff7f7fffff
-DATA neonConstants<>+2944(SB)/8, $0x3eb61af4d1f9896b
-DATA neonConstants<>+2952(SB)/8, $0x3eb61af4d1f9896b
-DATA neonConstants<>+2960(SB)/8, $0x3ef00dad461e7742
-DATA neonConstants<>+2968(SB)/8, $0x3ef00dad461e7742
-DATA neonConstants<>+2976(SB)/8, $0x3f2430acd2dcd413
-DATA neonConstants<>+2984(SB)/8, $0x3f2430acd2dcd413
-DATA neonConstants<>+2992(SB)/8, $0x3f55d8748355a565
-DATA neonConstants<>+3000(SB)/8, $0x3f55d8748355a565
-DATA neonConstants<>+3008(SB)/8, $0x3f83b2ab5c4cbb43
-DATA neonConstants<>+3016(SB)/8, $0x3f83b2ab5c4cbb43
-DATA neonConstants<>+3024(SB)/8, $0x3fac6b08dd46f942
-DATA neonConstants<>+3032(SB)/8, $0x3fac6b08dd46f942
-DATA neonConstants<>+3040(SB)/8, $0x3fcebfbdff931f14
-DATA neonConstants<>+3048(SB)/8, $0x3fcebfbdff931f14
-DATA neonConstants<>+3056(SB)/8, $0x3fe62e42fef86150
-DATA neonConstants<>+3064(SB)/8, $0x3fe62e42fef86150
-DATA neonConstants<>+3072(SB)/8, $0x3feffffffffff7a0
-DATA neonConstants<>+3080(SB)/8, $0x3feffffffffff7a0
-DATA neonConstants<>+3088(SB)/8, $0xc3200000c3200000
-DATA neonConstants<>+3096(SB)/8, $0xc3200000c3200000
-DATA neonConstants<>+3104(SB)/8, $0x430c0000430c0000
-DATA neonConstants<>+3112(SB)/8, $0x430c0000430c0000
-DATA neonConstants<>+3120(SB)/8, $0x3c3260e73c3260e7
-DATA neonConstants<>+3128(SB)/8, $0x3c3260e73c3260e7
-DATA neonConstants<>+3136(SB)/8, $0xbaea4bcfbaea4bcf
-DATA neonConstants<>+3144(SB)/8, $0xbaea4bcfbaea4bcf
-DATA neonConstants<>+3152(SB)/8, $0xbcfefe0ebcfefe0e
-DATA neonConstants<>+3160(SB)/8, $0xbcfefe0ebcfefe0e
-DATA neonConstants<>+3168(SB)/8, $0x3d6d2f6a3d6d2f6a
-DATA neonConstants<>+3176(SB)/8, $0x3d6d2f6a3d6d2f6a
-DATA neonConstants<>+3184(SB)/8, $0xbdac0aafbdac0aaf
-DATA neonConstants<>+3192(SB)/8, $0xbdac0aafbdac0aaf
-DATA neonConstants<>+3200(SB)/8, $0x3de047b23de047b2
-DATA neonConstants<>+3208(SB)/8, $0x3de047b23de047b2
-DATA neonConstants<>+3216(SB)/8, $0xbe12105bbe12105b
-DATA neonConstants<>+3224(SB)/8, $0xbe12105bbe12105b
-DATA neonConstants<>+3232(SB)/8, $0x3e4cc8f33e4cc8f3
-DATA neonConstants<>+3240(SB)/8, $0x3e4cc8f33e4cc8f3
-DATA neonConstants<>+3248(SB)/8, $0xbeaaaa9fbeaaaa9f
-DATA neonConstants<>+3256(SB)/8, $0xbeaaaa9fbeaaaa9f
-DATA neonConstants<>+3264(SB)/8, $0xb3bbbd2eb3bbbd2e
-DATA neonConstants<>+3272(SB)/8, $0xb3bbbd2eb3bbbd2e
-DATA neonConstants<>+3280(SB)/8, $0xb33bbd2eb33bbd2e
-DATA neonConstants<>+3288(SB)/8, $0xb33bbd2eb33bbd2e
-DATA neonConstants<>+3296(SB)/8, $0x40490fdb40490fdb
-DATA neonConstants<>+3304(SB)/8, $0x40490fdb40490fdb
-DATA neonConstants<>+3312(SB)/8, $0x3fc90fdb3fc90fdb
-DATA neonConstants<>+3320(SB)/8, $0x3fc90fdb3fc90fdb
-DATA neonConstants<>+3328(SB)/8, $0x3c0883bc3c0883bc
-DATA neonConstants<>+3336(SB)/8, $0x3c0883bc3c0883bc
-DATA neonConstants<>+3344(SB)/8, $0xbe2aaaa3be2aaaa3
-DATA neonConstants<>+3352(SB)/8, $0xbe2aaaa3be2aaaa3
-DATA neonConstants<>+3360(SB)/8, $0xbab60615bab60615
-DATA neonConstants<>+3368(SB)/8, $0xbab60615bab60615
-DATA neonConstants<>+3376(SB)/8, $0x37ccf48a37ccf48a
-DATA neonConstants<>+3384(SB)/8, $0x37ccf48a37ccf48a
-DATA neonConstants<>+3392(SB)/8, $0xb94caa04b94caa04
-DATA neonConstants<>+3400(SB)/8, $0xb94caa04b94caa04
-DATA neonConstants<>+3408(SB)/8, $0x3d2aaaa53d2aaaa5
-DATA neonConstants<>+3416(SB)/8, $0x3d2aaaa53d2aaaa5
-DATA neonConstants<>+3424(SB)/8, $0x3c91a62633145c07
-DATA neonConstants<>+3432(SB)/8, $0x3c91a62633145c07
-DATA neonConstants<>+3440(SB)/8, $0x0000000200000002
-DATA neonConstants<>+3448(SB)/8, $0x0000000200000002
-DATA neonConstants<>+3456(SB)/8, $0x3ff921fb54442d18
-DATA neonConstants<>+3464(SB)/8, $0x3ff921fb54442d18
-DATA neonConstants<>+3472(SB)/8, $0x3fe45f306dc9c883
-DATA neonConstants<>+3480(SB)/8, $0x3fe45f306dc9c883
-DATA neonConstants<>+3488(SB)/8, $0x3b8f42583b8f4258
-DATA neonConstants<>+3496(SB)/8, $0x3b8f42583b8f4258
-DATA neonConstants<>+3504(SB)/8, $0x38d0af6838d0af68
-DATA neonConstants<>+3512(SB)/8, $0x38d0af6838d0af68
-DATA neonConstants<>+3520(SB)/8, $0x3c3162813c316281
-DATA neonConstants<>+3528(SB)/8, $0x3c3162813c316281
-DATA neonConstants<>+3536(SB)/8, $0x3cae60ca3cae60ca
-DATA neonConstants<>+3544(SB)/8, $0x3cae60ca3cae60ca
-DATA neonConstants<>+3552(SB)/8, $0x3d5d6cdd3d5d6cdd
-DATA neonConstants<>+3560(SB)/8, $0x3d5d6cdd3d5d6cdd
-DATA neonConstants<>+3568(SB)/8, $0x3e0886cf3e0886cf
-DATA neonConstants<>+3576(SB)/8, $0x3e0886cf3e0886cf
-DATA neonConstants<>+3584(SB)/8, $0x3eaaaab03eaaaab0
-DATA neonConstants<>+3592(SB)/8, $0x3eaaaab03eaaaab0
-DATA neonConstants<>+3600(SB)/8, $0x3e5af38a9b0ec855
-DATA neonConstants<>+3608(SB)/8, $0x3e5af38a9b0ec855
-DATA neonConstants<>+3616(SB)/8, $0x3e9289185613a3d6
-DATA neonConstants<>+3624(SB)/8, $0x3e9289185613a3d6
-DATA neonConstants<>+3632(SB)/8, $0x3c7abc9e3b39803f
-DATA neonConstants<>+3640(SB)/8, $0x3c7abc9e3b39803f
-DATA neonConstants<>+3648(SB)/8, $0x3ec71de0dae63bb3
-DATA neonConstants<>+3656(SB)/8, $0x3ec71de0dae63bb3
-DATA neonConstants<>+3664(SB)/8, $0x3efa019b90d2ae7a
-DATA neonConstants<>+3672(SB)/8, $0x3efa019b90d2ae7a
-DATA neonConstants<>+3680(SB)/8, $0x3f2a01a01a7c41d5
-DATA neonConstants<>+3688(SB)/8, $0x3f2a01a01a7c41d5
-DATA neonConstants<>+3696(SB)/8, $0x3f56c16c1788bd90
-DATA neonConstants<>+3704(SB)/8, $0x3f56c16c1788bd90
-DATA neonConstants<>+3712(SB)/8, $0x3f811111111109b3
-DATA neonConstants<>+3720(SB)/8, $0x3f811111111109b3
-DATA neonConstants<>+3728(SB)/8, $0x3fa5555555553d63
-DATA neonConstants<>+3736(SB)/8, $0x3fa5555555553d63
-DATA neonConstants<>+3744(SB)/8, $0x3fc5555555555556
-DATA neonConstants<>+3752(SB)/8, $0x3fc5555555555556
-DATA neonConstants<>+3760(SB)/8, $0x3ff71547652b82fe
-DATA neonConstants<>+3768(SB)/8, $0x3ff71547652b82fe
-DATA neonConstants<>+3776(SB)/8, $0xc087500000000000
-DATA neonConstants<>+3784(SB)/8, $0xc087500000000000
-DATA neonConstants<>+3792(SB)/8, $0x4086300000000000
-DATA neonConstants<>+3800(SB)/8, $0x4086300000000000
-DATA neonConstants<>+3808(SB)/8, $0x4338000000000000
-DATA neonConstants<>+3816(SB)/8, $0x4338000000000000
-DATA neonConstants<>+3824(SB)/8, $0x3ff0000000000000
-DATA neonConstants<>+3832(SB)/8, $0x3ff0000000000000
-DATA neonConstants<>+3840(SB)/8, $0x4350000000000000
-DATA neonConstants<>+3848(SB)/8, $0x4350000000000000
-DATA neonConstants<>+3856(SB)/8, $0x0010000000000000
-DATA neonConstants<>+3864(SB)/8, $0x0010000000000000
-DATA neonConstants<>+3872(SB)/8, $0x4330000000000435
-DATA neonConstants<>+3880(SB)/8, $0x4330000000000435
-DATA neonConstants<>+3888(SB)/8, $0x7ff0000000000000
-DATA neonConstants<>+3896(SB)/8, $0x7ff0000000000000
-DATA neonConstants<>+3904(SB)/8, $0x7ff8000000000001
-DATA neonConstants<>+3912(SB)/8, $0x7ff8000000000001
-DATA neonConstants<>+3920(SB)/8, $0xfff0000000000000
-DATA neonConstants<>+3928(SB)/8, $0xfff0000000000000
-DATA neonConstants<>+3936(SB)/8, $0xc000000000000000
-DATA neonConstants<>+3944(SB)/8, $0xc000000000000000
-DATA neonConstants<>+3952(SB)/8, $0xc046000000000000
-DATA neonConstants<>+3960(SB)/8, $0xc046000000000000
-DATA neonConstants<>+3968(SB)/8, $0xbfe0000000000000
-DATA neonConstants<>+3976(SB)/8, $0xbfe0000000000000
-DATA neonConstants<>+3984(SB)/8, $0x40434ccccccccccd
-DATA neonConstants<>+3992(SB)/8, $0x40434ccccccccccd
-DATA neonConstants<>+4000(SB)/8, $0x3fc999999999999a
-DATA neonConstants<>+4008(SB)/8, $0x3fc999999999999a
-DATA neonConstants<>+4016(SB)/8, $0xbf4e944eae58c48e
-DATA neonConstants<>+4024(SB)/8, $0xbf4e944eae58c48e
-DATA neonConstants<>+4032(SB)/8, $0x3f87584c9809d75b
-DATA neonConstants<>+4040(SB)/8, $0x3f87584c9809d75b
-DATA neonConstants<>+4048(SB)/8, $0xbfb05a939afa29e6
-DATA neonConstants<>+4056(SB)/8, $0xbfb05a939afa29e6
-DATA neonConstants<>+4064(SB)/8, $0x3fcbc95dbad6c29c
-DATA neonConstants<>+4072(SB)/8, $0x3fcbc95dbad6c29c
-DATA neonConstants<>+4080(SB)/8, $0xbfdff2d28399cb41
-DATA neonConstants<>+4088(SB)/8, $0xbfdff2d28399cb41
-DATA neonConstants<>+4096(SB)/8, $0x3fea6553fe625b3e
-DATA neonConstants<>+4104(SB)/8, $0x3fea6553fe625b3e
-DATA neonConstants<>+4112(SB)/8, $0xbff05c97390b9fe6
-DATA neonConstants<>+4120(SB)/8, $0xbff05c97390b9fe6
-DATA neonConstants<>+4128(SB)/8, $0x3fef90ba1fa41495
-DATA neonConstants<>+4136(SB)/8, $0x3fef90ba1fa41495
-DATA neonConstants<>+4144(SB)/8, $0xbfe839fba62ef727
-DATA neonConstants<>+4152(SB)/8, $0xbfe839fba62ef727
-DATA neonConstants<>+4160(SB)/8, $0x3fddb5062e94e09f
-DATA neonConstants<>+4168(SB)/8, $0x3fddb5062e94e09f
-DATA neonConstants<>+4176(SB)/8, $0xbfce0abcccfdcce1
-DATA neonConstants<>+4184(SB)/8, $0xbfce0abcccfdcce1
-DATA neonConstants<>+4192(SB)/8, $0x3fb8c34e4d5d261e
-DATA neonConstants<>+4200(SB)/8, $0x3fb8c34e4d5d261e
-DATA neonConstants<>+4208(SB)/8, $0xbf99610ad9b8f855
-DATA neonConstants<>+4216(SB)/8, $0xbf99610ad9b8f855
-DATA neonConstants<>+4224(SB)/8, $0x3f983e8f12d56b0f
-DATA neonConstants<>+4232(SB)/8, $0x3f983e8f12d56b0f
-DATA neonConstants<>+4240(SB)/8, $0x3f98567417731b34
-DATA neonConstants<>+4248(SB)/8, $0x3f98567417731b34
-DATA neonConstants<>+4256(SB)/8, $0x3fa368b247572304
-DATA neonConstants<>+4264(SB)/8, $0x3fa368b247572304
-DATA neonConstants<>+4272(SB)/8, $0x3fa978037811c035
-DATA neonConstants<>+4280(SB)/8, $0x3fa978037811c035
-DATA neonConstants<>+4288(SB)/8, $0x3faf3ee855b8bdec
-DATA neonConstants<>+4296(SB)/8, $0x3faf3ee855b8bdec
-DATA neonConstants<>+4304(SB)/8, $0x3fb1f982d9aaf464
-DATA neonConstants<>+4312(SB)/8, $0x3fb1f982d9aaf464
-DATA neonConstants<>+4320(SB)/8, $0x3fb39bdb59a35fb0
-DATA neonConstants<>+4328(SB)/8, $0x3fb39bdb59a35fb0
-DATA neonConstants<>+4336(SB)/8, $0x3fb46d0426d4a5b9
-DATA neonConstants<>+4344(SB)/8, $0x3fb46d0426d4a5b9
-DATA neonConstants<>+4352(SB)/8, $0x3fb46d042980c498
-DATA neonConstants<>+4360(SB)/8, $0x3fb46d042980c498
-DATA neonConstants<>+4368(SB)/8, $0x0000000000000000
-DATA neonConstants<>+4376(SB)/8, $0x0000000000000000
-DATA neonConstants<>+4384(SB)/8, $0x3fd9884533d43651
-DATA neonConstants<>+4392(SB)/8, $0x3fd9884533d43651
-GLOBL neonConstants<>(SB), RODATA|NOPTR, $4400
+DATA neonConstants<>+2416(SB)/8, $0x3fd0c1788f27869c
+DATA neonConstants<>+2424(SB)/8, $0x3fd0c1788f27869c
+DATA neonConstants<>+2432(SB)/8, $0xbfca820884cf6c52
+DATA neonConstants<>+2440(SB)/8, $0xbfca820884cf6c52
+DATA neonConstants<>+2448(SB)/8, $0x3fb4d2171357754a
+DATA neonConstants<>+2456(SB)/8, $0x3fb4d2171357754a
+DATA neonConstants<>+2464(SB)/8, $0xbf97937174913bd7
+DATA neonConstants<>+2472(SB)/8, $0xbf97937174913bd7
+DATA neonConstants<>+2480(SB)/8, $0x3f78f44ea0ec1548
+DATA neonConstants<>+2488(SB)/8, $0x3f78f44ea0ec1548
+DATA neonConstants<>+2496(SB)/8, $0xbf5f3dd1d895f8dd
+DATA neonConstants<>+2504(SB)/8, $0xbf5f3dd1d895f8dd
+DATA neonConstants<>+2512(SB)/8, $0x3f4b9326a92f5e65
+DATA neonConstants<>+2520(SB)/8, $0x3f4b9326a92f5e65
+DATA neonConstants<>+2528(SB)/8, $0xbf43813174192ecd
+DATA neonConstants<>+2536(SB)/8, $0xbf43813174192ecd
+DATA neonConstants<>+2544(SB)/8, $0x3f4a01a00e5622e3
+DATA neonConstants<>+2552(SB)/8, $0x3f4a01a00e5622e3
+DATA neonConstants<>+2560(SB)/8, $0xbf66c16c16bf6282
+DATA neonConstants<>+2568(SB)/8, $0xbf66c16c16bf6282
+DATA neonConstants<>+2576(SB)/8, $0x3fb5555555555553
+DATA neonConstants<>+2584(SB)/8, $0x3fb5555555555553
+DATA neonConstants<>+2592(SB)/8, $0x3fdacfe390c97d69
+DATA neonConstants<>+2600(SB)/8, $0x3fdacfe390c97d69
+DATA neonConstants<>+2608(SB)/8, $0xbe0a3f97b5464f9a
+DATA neonConstants<>+2616(SB)/8, $0xbe0a3f97b5464f9a
+DATA neonConstants<>+2624(SB)/8, $0x3e1b0d6e55603b75
+DATA neonConstants<>+2632(SB)/8, $0x3e1b0d6e55603b75
+DATA neonConstants<>+2640(SB)/8, $0x3e2206dee4c838a5
+DATA neonConstants<>+2648(SB)/8, $0x3e2206dee4c838a5
+DATA neonConstants<>+2656(SB)/8, $0xbe3285a3a5829dd0
+DATA neonConstants<>+2664(SB)/8, $0xbe3285a3a5829dd0
+DATA neonConstants<>+2672(SB)/8, $0xbe40d77de0390873
+DATA neonConstants<>+2680(SB)/8, $0xbe40d77de0390873
+DATA neonConstants<>+2688(SB)/8, $0x3e516378b8e8e56c
+DATA neonConstants<>+2696(SB)/8, $0x3e516378b8e8e56c
+DATA neonConstants<>+2704(SB)/8, $0xbe277288613c1092
+DATA neonConstants<>+2712(SB)/8, $0xbe277288613c1092
+DATA neonConstants<>+2720(SB)/8, $0x3e3962bc62ce7761
+DATA neonConstants<>+2728(SB)/8, $0x3e3962bc62ce7761
+DATA neonConstants<>+2736(SB)/8, $0xbe6ac03e6dbcadd4
+DATA neonConstants<>+2744(SB)/8, $0xbe6ac03e6dbcadd4
+DATA neonConstants<>+2752(SB)/8, $0x3e7bf8db5e33a58d
+DATA neonConstants<>+2760(SB)/8, $0x3e7bf8db5e33a58d
+DATA neonConstants<>+2768(SB)/8, $0xbe8936479fb9046f
+DATA neonConstants<>+2776(SB)/8, $0xbe8936479fb9046f
+DATA neonConstants<>+2784(SB)/8, $0x3e9a91686d709253
+DATA neonConstants<>+2792(SB)/8, $0x3e9a91686d709253
+DATA neonConstants<>+2800(SB)/8, $0xbeacac9f4fe7556f
+DATA neonConstants<>+2808(SB)/8, $0xbeacac9f4fe7556f
+DATA neonConstants<>+2816(SB)/8, $0x3ebe63dd1f85f483
+DATA neonConstants<>+2824(SB)/8, $0x3ebe63dd1f85f483
+DATA neonConstants<>+2832(SB)/8, $0xbed022884cee4d11
+DATA neonConstants<>+2840(SB)/8, $0xbed022884cee4d11
+DATA neonConstants<>+2848(SB)/8, $0x3ee13dbddcd4c38e
+DATA neonConstants<>+2856(SB)/8, $0x3ee13dbddcd4c38e
+DATA neonConstants<>+2864(SB)/8, $0xbef2850b6e854fa0
+DATA neonConstants<>+2872(SB)/8, $0xbef2850b6e854fa0
+DATA neonConstants<>+2880(SB)/8, $0x3f0402f77c319948
+DATA neonConstants<>+2888(SB)/8, $0x3f0402f77c319948
+DATA neonConstants<>+2896(SB)/8, $0xbf15c86b33a29bee
+DATA neonConstants<>+2904(SB)/8, $0xbf15c86b33a29bee
+DATA neonConstants<>+2912(SB)/8, $0x3f27ed73069f642c
+DATA neonConstants<>+2920(SB)/8, $0x3f27ed73069f642c
+DATA neonConstants<>+2928(SB)/8, $0xbf3a96a401fda6e3
+DATA neonConstants<>+2936(SB)/8, $0xbf3a96a401fda6e3
+DATA neonConstants<>+2944(SB)/8, $0x3f4dfebcf9e3a196
+DATA neonConstants<>+2952(SB)/8, $0x3f4dfebcf9e3a196
+DATA neonConstants<>+2960(SB)/8, $0xbf6145121f98a3c7
+DATA neonConstants<>+2968(SB)/8, $0xbf6145121f98a3c7
+DATA neonConstants<>+2976(SB)/8, $0x3f7479748539658f
+DATA neonConstants<>+2984(SB)/8, $0x3f7479748539658f
+DATA neonConstants<>+2992(SB)/8, $0xbf895ce223a9ccef
+DATA neonConstants<>+3000(SB)/8, $0xbf895ce223a9ccef
+DATA neonConstants<>+3008(SB)/8, $0x3fa0e0c9df2935ce
+DATA neonConstants<>+3016(SB)/8, $0x3fa0e0c9df2935ce
+DATA neonConstants<>+3024(SB)/8, $0xbfb9ae6509ea109f
+DATA neonConstants<>+3032(SB)/8, $0xbfb9ae6509ea109f
+DATA neonConstants<>+3040(SB)/8, $0x3fdb0ee6072093ce
+DATA neonConstants<>+3048(SB)/8, $0x3fdb0ee6072093ce
+DATA neonConstants<>+3056(SB)/8, $0x8000000000000000
+DATA neonConstants<>+3064(SB)/8, $0x8000000000000000
+DATA neonConstants<>+3072(SB)/8, $0x4008000000000000
+DATA neonConstants<>+3080(SB)/8, $0x4008000000000000
+DATA neonConstants<>+3088(SB)/8, $0xbe57ed4cd7222586
+DATA neonConstants<>+3096(SB)/8, $0xbe57ed4cd7222586
+DATA neonConstants<>+3104(SB)/8, $0x3eaaabbe3815eb60
+DATA neonConstants<>+3112(SB)/8, $0x3eaaabbe3815eb60
+DATA neonConstants<>+3120(SB)/8, $0xbef6fad488852625
+DATA neonConstants<>+3128(SB)/8, $0xbef6fad488852625
+DATA neonConstants<>+3136(SB)/8, $0x3f3e8f4338e03a66
+DATA neonConstants<>+3144(SB)/8, $0x3f3e8f4338e03a66
+DATA neonConstants<>+3152(SB)/8, $0xbf7e3074fdc520ea
+DATA neonConstants<>+3160(SB)/8, $0xbf7e3074fdc520ea
+DATA neonConstants<>+3168(SB)/8, $0x3fb50783487ec19a
+DATA neonConstants<>+3176(SB)/8, $0x3fb50783487ec19a
+DATA neonConstants<>+3184(SB)/8, $0xbfe32d2cce62bd57
+DATA neonConstants<>+3192(SB)/8, $0xbfe32d2cce62bd57
+DATA neonConstants<>+3200(SB)/8, $0x400466bc6775aae2
+DATA neonConstants<>+3208(SB)/8, $0x400466bc6775aae2
+DATA neonConstants<>+3216(SB)/8, $0xc014abbce625be53
+DATA neonConstants<>+3224(SB)/8, $0xc014abbce625be53
+DATA neonConstants<>+3232(SB)/8, $0x400921fb54442d18
+DATA neonConstants<>+3240(SB)/8, $0x400921fb54442d18
+DATA neonConstants<>+3248(SB)/8, $0x40109dcb42a9d05b
+DATA neonConstants<>+3256(SB)/8, $0x40109dcb42a9d05b
+DATA neonConstants<>+3264(SB)/8, $0xc009c2b9f79c5d91
+DATA neonConstants<>+3272(SB)/8, $0xc009c2b9f79c5d91
+DATA neonConstants<>+3280(SB)/8, $0x3ff38acc645895ce
+DATA neonConstants<>+3288(SB)/8, $0x3ff38acc645895ce
+DATA neonConstants<>+3296(SB)/8, $0xbfd4d0eeb4a8ccc4
+DATA neonConstants<>+3304(SB)/8, $0xbfd4d0eeb4a8ccc4
+DATA neonConstants<>+3312(SB)/8, $0x3fb3e37d6431392b
+DATA neonConstants<>+3320(SB)/8, $0x3fb3e37d6431392b
+DATA neonConstants<>+3328(SB)/8, $0xbf95681e502a55fa
+DATA neonConstants<>+3336(SB)/8, $0xbf95681e502a55fa
+DATA neonConstants<>+3344(SB)/8, $0x3f7f0378ddf53b54
+DATA neonConstants<>+3352(SB)/8, $0x3f7f0378ddf53b54
+DATA neonConstants<>+3360(SB)/8, $0xbf711102b3b547a3
+DATA neonConstants<>+3368(SB)/8, $0xbf711102b3b547a3
+DATA neonConstants<>+3376(SB)/8, $0x3f704103f703324f
+DATA neonConstants<>+3384(SB)/8, $0x3f704103f703324f
+DATA neonConstants<>+3392(SB)/8, $0xbf81111111084411
+DATA neonConstants<>+3400(SB)/8, $0xbf81111111084411
+DATA neonConstants<>+3408(SB)/8, $0x3fb5555555555534
+DATA neonConstants<>+3416(SB)/8, $0x3fb5555555555534
+DATA neonConstants<>+3424(SB)/8, $0xbe35e85b2d6eb610
+DATA neonConstants<>+3432(SB)/8, $0xbe35e85b2d6eb610
+DATA neonConstants<>+3440(SB)/8, $0x3e45e85bd733bf32
+DATA neonConstants<>+3448(SB)/8, $0x3e45e85bd733bf32
+DATA neonConstants<>+3456(SB)/8, $0x3e532b4e1f5089e7
+DATA neonConstants<>+3464(SB)/8, $0x3e532b4e1f5089e7
+DATA neonConstants<>+3472(SB)/8, $0xbe632b4ddf998a50
+DATA neonConstants<>+3480(SB)/8, $0xbe632b4ddf998a50
+DATA neonConstants<>+3488(SB)/8, $0xbe6efa957dc22aaf
+DATA neonConstants<>+3496(SB)/8, $0xbe6efa957dc22aaf
+DATA neonConstants<>+3504(SB)/8, $0x3e7efa98b5daf9bb
+DATA neonConstants<>+3512(SB)/8, $0x3e7efa98b5daf9bb
+DATA neonConstants<>+3520(SB)/8, $0x3e5e4ae934673553
+DATA neonConstants<>+3528(SB)/8, $0x3e5e4ae934673553
+DATA neonConstants<>+3536(SB)/8, $0xbe6e4ab7a5a224e9
+DATA neonConstants<>+3544(SB)/8, $0xbe6e4ab7a5a224e9
+DATA neonConstants<>+3552(SB)/8, $0xbe8efc5fdb485822
+DATA neonConstants<>+3560(SB)/8, $0xbe8efc5fdb485822
+DATA neonConstants<>+3568(SB)/8, $0x3e9efc9911beaaec
+DATA neonConstants<>+3576(SB)/8, $0x3e9efc9911beaaec
+DATA neonConstants<>+3584(SB)/8, $0xbea454eb2c8606db
+DATA neonConstants<>+3592(SB)/8, $0xbea454eb2c8606db
+DATA neonConstants<>+3600(SB)/8, $0x3eb4556bd683ac5e
+DATA neonConstants<>+3608(SB)/8, $0x3eb4556bd683ac5e
+DATA neonConstants<>+3616(SB)/8, $0xbec6181bfa5b3882
+DATA neonConstants<>+3624(SB)/8, $0xbec6181bfa5b3882
+DATA neonConstants<>+3632(SB)/8, $0x3ed6193e91a427bc
+DATA neonConstants<>+3640(SB)/8, $0x3ed6193e91a427bc
+DATA neonConstants<>+3648(SB)/8, $0xbee5e5813a66b869
+DATA neonConstants<>+3656(SB)/8, $0xbee5e5813a66b869
+DATA neonConstants<>+3664(SB)/8, $0x3ef5e8134df34222
+DATA neonConstants<>+3672(SB)/8, $0x3ef5e8134df34222
+DATA neonConstants<>+3680(SB)/8, $0xbf05f0817db8ceb0
+DATA neonConstants<>+3688(SB)/8, $0xbf05f0817db8ceb0
+DATA neonConstants<>+3696(SB)/8, $0x3f15f65bb1232407
+DATA neonConstants<>+3704(SB)/8, $0x3f15f65bb1232407
+DATA neonConstants<>+3712(SB)/8, $0xbf25fef17b5706cf
+DATA neonConstants<>+3720(SB)/8, $0xbf25fef17b5706cf
+DATA neonConstants<>+3728(SB)/8, $0x3f360c660d83e804
+DATA neonConstants<>+3736(SB)/8, $0x3f360c660d83e804
+DATA neonConstants<>+3744(SB)/8, $0xbf4620f06b3e5d14
+DATA neonConstants<>+3752(SB)/8, $0xbf4620f06b3e5d14
+DATA neonConstants<>+3760(SB)/8, $0x3f564076129f23e4
+DATA neonConstants<>+3768(SB)/8, $0x3f564076129f23e4
+DATA neonConstants<>+3776(SB)/8, $0xbf66714cfe05e6f7
+DATA neonConstants<>+3784(SB)/8, $0xbf66714cfe05e6f7
+DATA neonConstants<>+3792(SB)/8, $0x3f76bdf5e15c49cf
+DATA neonConstants<>+3800(SB)/8, $0x3f76bdf5e15c49cf
+DATA neonConstants<>+3808(SB)/8, $0xbf87389aa8092789
+DATA neonConstants<>+3816(SB)/8, $0xbf87389aa8092789
+DATA neonConstants<>+3824(SB)/8, $0x3f9802924f9b0c3b
+DATA neonConstants<>+3832(SB)/8, $0x3f9802924f9b0c3b
+DATA neonConstants<>+3840(SB)/8, $0xbfa95ec0c3ba95dd
+DATA neonConstants<>+3848(SB)/8, $0xbfa95ec0c3ba95dd
+DATA neonConstants<>+3856(SB)/8, $0x3fbbe76b26db7fca
+DATA neonConstants<>+3864(SB)/8, $0x3fbbe76b26db7fca
+DATA neonConstants<>+3872(SB)/8, $0xbfd0aff270ca07a7
+DATA neonConstants<>+3880(SB)/8, $0xbfd0aff270ca07a7
+DATA neonConstants<>+3888(SB)/8, $0x3fe9213d46736ba4
+DATA neonConstants<>+3896(SB)/8, $0x3fe9213d46736ba4
+DATA neonConstants<>+3904(SB)/8, $0xbfe13a4f39528381
+DATA neonConstants<>+3912(SB)/8, $0xbfe13a4f39528381
+DATA neonConstants<>+3920(SB)/8, $0xbc71e563779a1f5b
+DATA neonConstants<>+3928(SB)/8, $0xbc71e563779a1f5b
+DATA neonConstants<>+3936(SB)/8, $0xbe82084dd432a1be
+DATA neonConstants<>+3944(SB)/8, $0xbe82084dd432a1be
+DATA neonConstants<>+3952(SB)/8, $0x3ed209de0f1701fd
+DATA neonConstants<>+3960(SB)/8, $0x3ed209de0f1701fd
+DATA neonConstants<>+3968(SB)/8, $0xbf1b6e1921f719a3
+DATA neonConstants<>+3976(SB)/8, $0xbf1b6e1921f719a3
+DATA neonConstants<>+3984(SB)/8, $0x3f5f9d3881e49dfd
+DATA neonConstants<>+3992(SB)/8, $0x3f5f9d3881e49dfd
+DATA neonConstants<>+4000(SB)/8, $0xbf9a6d1f29e543bc
+DATA neonConstants<>+4008(SB)/8, $0xbf9a6d1f29e543bc
+DATA neonConstants<>+4016(SB)/8, $0x3fce1f5068913c52
+DATA neonConstants<>+4024(SB)/8, $0x3fce1f5068913c52
+DATA neonConstants<>+4032(SB)/8, $0xbff55d3c7e3cbf5e
+DATA neonConstants<>+4040(SB)/8, $0xbff55d3c7e3cbf5e
+DATA neonConstants<>+4048(SB)/8, $0x40103c1f081b5ac3
+DATA neonConstants<>+4056(SB)/8, $0x40103c1f081b5ac3
+DATA neonConstants<>+4064(SB)/8, $0xc013bd3cc9be45de
+DATA neonConstants<>+4072(SB)/8, $0xc013bd3cc9be45de
+DATA neonConstants<>+4080(SB)/8, $0x3de0000000000000
+DATA neonConstants<>+4088(SB)/8, $0x3de0000000000000
+DATA neonConstants<>+4096(SB)/8, $0x40f06c1c55b78f20
+DATA neonConstants<>+4104(SB)/8, $0x40f06c1c55b78f20
+DATA neonConstants<>+4112(SB)/8, $0x40e66c3e869b752a
+DATA neonConstants<>+4120(SB)/8, $0x40e66c3e869b752a
+DATA neonConstants<>+4128(SB)/8, $0x40cad1d8cd4ee71d
+DATA neonConstants<>+4136(SB)/8, $0x40cad1d8cd4ee71d
+DATA neonConstants<>+4144(SB)/8, $0x409ece5d2213c0cc
+DATA neonConstants<>+4152(SB)/8, $0x409ece5d2213c0cc
+DATA neonConstants<>+4160(SB)/8, $0x4060a4888b1a436e
+DATA neonConstants<>+4168(SB)/8, $0x4060a4888b1a436e
+DATA neonConstants<>+4176(SB)/8, $0x400b18d91e9eef75
+DATA neonConstants<>+4184(SB)/8, $0x400b18d91e9eef75
+DATA neonConstants<>+4192(SB)/8, $0x40e052d26b2e45e4
+DATA neonConstants<>+4200(SB)/8, $0x40e052d26b2e45e4
+DATA neonConstants<>+4208(SB)/8, $0x40a39a296f7d925e
+DATA neonConstants<>+4216(SB)/8, $0x40a39a296f7d925e
+DATA neonConstants<>+4224(SB)/8, $0x3df0000000000000
+DATA neonConstants<>+4232(SB)/8, $0x3df0000000000000
+DATA neonConstants<>+4240(SB)/8, $0x3ef0000000000000
+DATA neonConstants<>+4248(SB)/8, $0x3ef0000000000000
+DATA neonConstants<>+4256(SB)/8, $0x0000ffff0000ffff
+DATA neonConstants<>+4264(SB)/8, $0x0000ffff0000ffff
+DATA neonConstants<>+4272(SB)/8, $0x8000000080000000
+DATA neonConstants<>+4280(SB)/8, $0x8000000080000000
+DATA neonConstants<>+4288(SB)/8, $0x3e120d3f686439e4
+DATA neonConstants<>+4296(SB)/8, $0x3e120d3f686439e4
+DATA neonConstants<>+4304(SB)/8, $0x3f41f18cbfdf2728
+DATA neonConstants<>+4312(SB)/8, $0x3f41f18cbfdf2728
+DATA neonConstants<>+4320(SB)/8, $0x3f8f207a7eab17bf
+DATA neonConstants<>+4328(SB)/8, $0x3f8f207a7eab17bf
+DATA neonConstants<>+4336(SB)/8, $0x3fc2f5123394f040
+DATA neonConstants<>+4344(SB)/8, $0x3fc2f5123394f040
+DATA neonConstants<>+4352(SB)/8, $0x3fe61292f23385c9
+DATA neonConstants<>+4360(SB)/8, $0x3fe61292f23385c9
+DATA neonConstants<>+4368(SB)/8, $0x3ffad278e6526633
+DATA neonConstants<>+4376(SB)/8, $0x3ffad278e6526633
+DATA neonConstants<>+4384(SB)/8, $0x40006cefbb46a449
+DATA neonConstants<>+4392(SB)/8, $0x40006cefbb46a449
+DATA neonConstants<>+4400(SB)/8, $0xbf800000bf800000
+DATA neonConstants<>+4408(SB)/8, $0xbf800000bf800000
+DATA neonConstants<>+4416(SB)/8, $0x41f0000041f00000
+DATA neonConstants<>+4424(SB)/8, $0x41f0000041f00000
+DATA neonConstants<>+4432(SB)/8, $0x42c8000042c80000
+DATA neonConstants<>+4440(SB)/8, $0x42c8000042c80000
+DATA neonConstants<>+4448(SB)/8, $0x3fb504f33fb504f3
+DATA neonConstants<>+4456(SB)/8, $0x3fb504f33fb504f3
+DATA neonConstants<>+4464(SB)/8, $0x3fd47954e865113c
+DATA neonConstants<>+4472(SB)/8, $0x3fd47954e865113c
+DATA neonConstants<>+4480(SB)/8, $0x3fda61a2ef649675
+DATA neonConstants<>+4488(SB)/8, $0x3fda61a2ef649675
+DATA neonConstants<>+4496(SB)/8, $0x3fd21b15f146989b
+DATA neonConstants<>+4504(SB)/8, $0x3fd21b15f146989b
+DATA neonConstants<>+4512(SB)/8, $0x3fe2776c2930c203
+DATA neonConstants<>+4520(SB)/8, $0x3fe2776c2930c203
+DATA neonConstants<>+4528(SB)/8, $0x3feec709dc53c8a1
+DATA neonConstants<>+4536(SB)/8, $0x3feec709dc53c8a1
+DATA neonConstants<>+4544(SB)/8, $0x40071547652b8251
+DATA neonConstants<>+4552(SB)/8, $0x40071547652b8251
+DATA neonConstants<>+4560(SB)/8, $0xff7fffffff7fffff
+DATA neonConstants<>+4568(SB)/8, $0xff7fffffff7fffff
+DATA neonConstants<>+4576(SB)/8, $0x7f7fffff7f7fffff
+DATA neonConstants<>+4584(SB)/8, $0x7f7fffff7f7fffff
+DATA neonConstants<>+4592(SB)/8, $0x3eb61af4d1f9896b
+DATA neonConstants<>+4600(SB)/8, $0x3eb61af4d1f9896b
+DATA neonConstants<>+4608(SB)/8, $0x3ef00dad461e7742
+DATA neonConstants<>+4616(SB)/8, $0x3ef00dad461e7742
+DATA neonConstants<>+4624(SB)/8, $0x3f2430acd2dcd413
+DATA neonConstants<>+4632(SB)/8, $0x3f2430acd2dcd413
+DATA neonConstants<>+4640(SB)/8, $0x3f55d8748355a565
+DATA neonConstants<>+4648(SB)/8, $0x3f55d8748355a565
+DATA neonConstants<>+4656(SB)/8, $0x3f83b2ab5c4cbb43
+DATA neonConstants<>+4664(SB)/8, $0x3f83b2ab5c4cbb43
+DATA neonConstants<>+4672(SB)/8, $0x3fac6b08dd46f942
+DATA neonConstants<>+4680(SB)/8, $0x3fac6b08dd46f942
+DATA neonConstants<>+4688(SB)/8, $0x3fcebfbdff931f14
+DATA neonConstants<>+4696(SB)/8, $0x3fcebfbdff931f14
+DATA neonConstants<>+4704(SB)/8, $0x3fe62e42fef86150
+DATA neonConstants<>+4712(SB)/8, $0x3fe62e42fef86150
+DATA neonConstants<>+4720(SB)/8, $0x3feffffffffff7a0
+DATA neonConstants<>+4728(SB)/8, $0x3feffffffffff7a0
+DATA neonConstants<>+4736(SB)/8, $0xc3200000c3200000
+DATA neonConstants<>+4744(SB)/8, $0xc3200000c3200000
+DATA neonConstants<>+4752(SB)/8, $0x430c0000430c0000
+DATA neonConstants<>+4760(SB)/8, $0x430c0000430c0000
+DATA neonConstants<>+4768(SB)/8, $0x3c3260e73c3260e7
+DATA neonConstants<>+4776(SB)/8, $0x3c3260e73c3260e7
+DATA neonConstants<>+4784(SB)/8, $0xbaea4bcfbaea4bcf
+DATA neonConstants<>+4792(SB)/8, $0xbaea4bcfbaea4bcf
+DATA neonConstants<>+4800(SB)/8, $0xbcfefe0ebcfefe0e
+DATA neonConstants<>+4808(SB)/8, $0xbcfefe0ebcfefe0e
+DATA neonConstants<>+4816(SB)/8, $0x3d6d2f6a3d6d2f6a
+DATA neonConstants<>+4824(SB)/8, $0x3d6d2f6a3d6d2f6a
+DATA neonConstants<>+4832(SB)/8, $0xbdac0aafbdac0aaf
+DATA neonConstants<>+4840(SB)/8, $0xbdac0aafbdac0aaf
+DATA neonConstants<>+4848(SB)/8, $0x3de047b23de047b2
+DATA neonConstants<>+4856(SB)/8, $0x3de047b23de047b2
+DATA neonConstants<>+4864(SB)/8, $0xbe12105bbe12105b
+DATA neonConstants<>+4872(SB)/8, $0xbe12105bbe12105b
+DATA neonConstants<>+4880(SB)/8, $0x3e4cc8f33e4cc8f3
+DATA neonConstants<>+4888(SB)/8, $0x3e4cc8f33e4cc8f3
+DATA neonConstants<>+4896(SB)/8, $0xbeaaaa9fbeaaaa9f
+DATA neonConstants<>+4904(SB)/8, $0xbeaaaa9fbeaaaa9f
+DATA neonConstants<>+4912(SB)/8, $0xb3bbbd2eb3bbbd2e
+DATA neonConstants<>+4920(SB)/8, $0xb3bbbd2eb3bbbd2e
+DATA neonConstants<>+4928(SB)/8, $0xb33bbd2eb33bbd2e
+DATA neonConstants<>+4936(SB)/8, $0xb33bbd2eb33bbd2e
+DATA neonConstants<>+4944(SB)/8, $0x40490fdb40490fdb
+DATA neonConstants<>+4952(SB)/8, $0x40490fdb40490fdb
+DATA neonConstants<>+4960(SB)/8, $0x3fc90fdb3fc90fdb
+DATA neonConstants<>+4968(SB)/8, $0x3fc90fdb3fc90fdb
+DATA neonConstants<>+4976(SB)/8, $0x3c0883bc3c0883bc
+DATA neonConstants<>+4984(SB)/8, $0x3c0883bc3c0883bc
+DATA neonConstants<>+4992(SB)/8, $0xbe2aaaa3be2aaaa3
+DATA neonConstants<>+5000(SB)/8, $0xbe2aaaa3be2aaaa3
+DATA neonConstants<>+5008(SB)/8, $0xbab60615bab60615
+DATA neonConstants<>+5016(SB)/8, $0xbab60615bab60615
+DATA neonConstants<>+5024(SB)/8, $0x37ccf48a37ccf48a
+DATA neonConstants<>+5032(SB)/8, $0x37ccf48a37ccf48a
+DATA neonConstants<>+5040(SB)/8, $0xb94caa04b94caa04
+DATA neonConstants<>+5048(SB)/8, $0xb94caa04b94caa04
+DATA neonConstants<>+5056(SB)/8, $0x3d2aaaa53d2aaaa5
+DATA neonConstants<>+5064(SB)/8, $0x3d2aaaa53d2aaaa5
+DATA neonConstants<>+5072(SB)/8, $0x3c91a62633145c07
+DATA neonConstants<>+5080(SB)/8, $0x3c91a62633145c07
+DATA neonConstants<>+5088(SB)/8, $0x0000000200000002
+DATA neonConstants<>+5096(SB)/8, $0x0000000200000002
+DATA neonConstants<>+5104(SB)/8, $0x3ff921fb54442d18
+DATA neonConstants<>+5112(SB)/8, $0x3ff921fb54442d18
+DATA neonConstants<>+5120(SB)/8, $0x3fe45f306dc9c883
+DATA neonConstants<>+5128(SB)/8, $0x3fe45f306dc9c883
+DATA neonConstants<>+5136(SB)/8, $0x3b8f42583b8f4258
+DATA neonConstants<>+5144(SB)/8, $0x3b8f42583b8f4258
+DATA neonConstants<>+5152(SB)/8, $0x38d0af6838d0af68
+DATA neonConstants<>+5160(SB)/8, $0x38d0af6838d0af68
+DATA neonConstants<>+5168(SB)/8, $0x3c3162813c316281
+DATA neonConstants<>+5176(SB)/8, $0x3c3162813c316281
+DATA neonConstants<>+5184(SB)/8, $0x3cae60ca3cae60ca
+DATA neonConstants<>+5192(SB)/8, $0x3cae60ca3cae60ca
+DATA neonConstants<>+5200(SB)/8, $0x3d5d6cdd3d5d6cdd
+DATA neonConstants<>+5208(SB)/8, $0x3d5d6cdd3d5d6cdd
+DATA neonConstants<>+5216(SB)/8, $0x3e0886cf3e0886cf
+DATA neonConstants<>+5224(SB)/8, $0x3e0886cf3e0886cf
+DATA neonConstants<>+5232(SB)/8, $0x3eaaaab03eaaaab0
+DATA neonConstants<>+5240(SB)/8, $0x3eaaaab03eaaaab0
+DATA neonConstants<>+5248(SB)/8, $0x3e5af38a9b0ec855
+DATA neonConstants<>+5256(SB)/8, $0x3e5af38a9b0ec855
+DATA neonConstants<>+5264(SB)/8, $0x3e9289185613a3d6
+DATA neonConstants<>+5272(SB)/8, $0x3e9289185613a3d6
+DATA neonConstants<>+5280(SB)/8, $0x3c7abc9e3b39803f
+DATA neonConstants<>+5288(SB)/8, $0x3c7abc9e3b39803f
+DATA neonConstants<>+5296(SB)/8, $0x3ec71de0dae63bb3
+DATA neonConstants<>+5304(SB)/8, $0x3ec71de0dae63bb3
+DATA neonConstants<>+5312(SB)/8, $0x3efa019b90d2ae7a
+DATA neonConstants<>+5320(SB)/8, $0x3efa019b90d2ae7a
+DATA neonConstants<>+5328(SB)/8, $0x3f2a01a01a7c41d5
+DATA neonConstants<>+5336(SB)/8, $0x3f2a01a01a7c41d5
+DATA neonConstants<>+5344(SB)/8, $0x3f56c16c1788bd90
+DATA neonConstants<>+5352(SB)/8, $0x3f56c16c1788bd90
+DATA neonConstants<>+5360(SB)/8, $0x3f811111111109b3
+DATA neonConstants<>+5368(SB)/8, $0x3f811111111109b3
+DATA neonConstants<>+5376(SB)/8, $0x3fa5555555553d63
+DATA neonConstants<>+5384(SB)/8, $0x3fa5555555553d63
+DATA neonConstants<>+5392(SB)/8, $0x3fc5555555555556
+DATA neonConstants<>+5400(SB)/8, $0x3fc5555555555556
+DATA neonConstants<>+5408(SB)/8, $0x3ff71547652b82fe
+DATA neonConstants<>+5416(SB)/8, $0x3ff71547652b82fe
+DATA neonConstants<>+5424(SB)/8, $0xc087500000000000
+DATA neonConstants<>+5432(SB)/8, $0xc087500000000000
+DATA neonConstants<>+5440(SB)/8, $0x4086300000000000
+DATA neonConstants<>+5448(SB)/8, $0x4086300000000000
+DATA neonConstants<>+5456(SB)/8, $0x4338000000000000
+DATA neonConstants<>+5464(SB)/8, $0x4338000000000000
+DATA neonConstants<>+5472(SB)/8, $0x3ff0000000000000
+DATA neonConstants<>+5480(SB)/8, $0x3ff0000000000000
+DATA neonConstants<>+5488(SB)/8, $0x4350000000000000
+DATA neonConstants<>+5496(SB)/8, $0x4350000000000000
+DATA neonConstants<>+5504(SB)/8, $0x0010000000000000
+DATA neonConstants<>+5512(SB)/8, $0x0010000000000000
+DATA neonConstants<>+5520(SB)/8, $0x4330000000000435
+DATA neonConstants<>+5528(SB)/8, $0x4330000000000435
+DATA neonConstants<>+5536(SB)/8, $0x7ff0000000000000
+DATA neonConstants<>+5544(SB)/8, $0x7ff0000000000000
+DATA neonConstants<>+5552(SB)/8, $0x7ff8000000000001
+DATA neonConstants<>+5560(SB)/8, $0x7ff8000000000001
+DATA neonConstants<>+5568(SB)/8, $0xfff0000000000000
+DATA neonConstants<>+5576(SB)/8, $0xfff0000000000000
+DATA neonConstants<>+5584(SB)/8, $0xc000000000000000
+DATA neonConstants<>+5592(SB)/8, $0xc000000000000000
+DATA neonConstants<>+5600(SB)/8, $0xc046000000000000
+DATA neonConstants<>+5608(SB)/8, $0xc046000000000000
+DATA neonConstants<>+5616(SB)/8, $0xbfe0000000000000
+DATA neonConstants<>+5624(SB)/8, $0xbfe0000000000000
+DATA neonConstants<>+5632(SB)/8, $0x40434ccccccccccd
+DATA neonConstants<>+5640(SB)/8, $0x40434ccccccccccd
+DATA neonConstants<>+5648(SB)/8, $0x3fc999999999999a
+DATA neonConstants<>+5656(SB)/8, $0x3fc999999999999a
+DATA neonConstants<>+5664(SB)/8, $0xbf4e944eae58c48e
+DATA neonConstants<>+5672(SB)/8, $0xbf4e944eae58c48e
+DATA neonConstants<>+5680(SB)/8, $0x3f87584c9809d75b
+DATA neonConstants<>+5688(SB)/8, $0x3f87584c9809d75b
+DATA neonConstants<>+5696(SB)/8, $0xbfb05a939afa29e6
+DATA neonConstants<>+5704(SB)/8, $0xbfb05a939afa29e6
+DATA neonConstants<>+5712(SB)/8, $0x3fcbc95dbad6c29c
+DATA neonConstants<>+5720(SB)/8, $0x3fcbc95dbad6c29c
+DATA neonConstants<>+5728(SB)/8, $0xbfdff2d28399cb41
+DATA neonConstants<>+5736(SB)/8, $0xbfdff2d28399cb41
+DATA neonConstants<>+5744(SB)/8, $0x3fea6553fe625b3e
+DATA neonConstants<>+5752(SB)/8, $0x3fea6553fe625b3e
+DATA neonConstants<>+5760(SB)/8, $0xbff05c97390b9fe6
+DATA neonConstants<>+5768(SB)/8, $0xbff05c97390b9fe6
+DATA neonConstants<>+5776(SB)/8, $0x3fef90ba1fa41495
+DATA neonConstants<>+5784(SB)/8, $0x3fef90ba1fa41495
+DATA neonConstants<>+5792(SB)/8, $0xbfe839fba62ef727
+DATA neonConstants<>+5800(SB)/8, $0xbfe839fba62ef727
+DATA neonConstants<>+5808(SB)/8, $0x3fddb5062e94e09f
+DATA neonConstants<>+5816(SB)/8, $0x3fddb5062e94e09f
+DATA neonConstants<>+5824(SB)/8, $0xbfce0abcccfdcce1
+DATA neonConstants<>+5832(SB)/8, $0xbfce0abcccfdcce1
+DATA neonConstants<>+5840(SB)/8, $0x3fb8c34e4d5d261e
+DATA neonConstants<>+5848(SB)/8, $0x3fb8c34e4d5d261e
+DATA neonConstants<>+5856(SB)/8, $0xbf99610ad9b8f855
+DATA neonConstants<>+5864(SB)/8, $0xbf99610ad9b8f855
+DATA neonConstants<>+5872(SB)/8, $0x3f983e8f12d56b0f
+DATA neonConstants<>+5880(SB)/8, $0x3f983e8f12d56b0f
+DATA neonConstants<>+5888(SB)/8, $0x3f98567417731b34
+DATA neonConstants<>+5896(SB)/8, $0x3f98567417731b34
+DATA neonConstants<>+5904(SB)/8, $0x3fa368b247572304
+DATA neonConstants<>+5912(SB)/8, $0x3fa368b247572304
+DATA neonConstants<>+5920(SB)/8, $0x3fa978037811c035
+DATA neonConstants<>+5928(SB)/8, $0x3fa978037811c035
+DATA neonConstants<>+5936(SB)/8, $0x3faf3ee855b8bdec
+DATA neonConstants<>+5944(SB)/8, $0x3faf3ee855b8bdec
+DATA neonConstants<>+5952(SB)/8, $0x3fb1f982d9aaf464
+DATA neonConstants<>+5960(SB)/8, $0x3fb1f982d9aaf464
+DATA neonConstants<>+5968(SB)/8, $0x3fb39bdb59a35fb0
+DATA neonConstants<>+5976(SB)/8, $0x3fb39bdb59a35fb0
+DATA neonConstants<>+5984(SB)/8, $0x3fb46d0426d4a5b9
+DATA neonConstants<>+5992(SB)/8, $0x3fb46d0426d4a5b9
+DATA neonConstants<>+6000(SB)/8, $0x3fb46d042980c498
+DATA neonConstants<>+6008(SB)/8, $0x3fb46d042980c498
+DATA neonConstants<>+6016(SB)/8, $0x0000000000000000
+DATA neonConstants<>+6024(SB)/8, $0x0000000000000000
+DATA neonConstants<>+6032(SB)/8, $0x3fd9884533d43651
+DATA neonConstants<>+6040(SB)/8, $0x3fd9884533d43651
+GLOBL neonConstants<>(SB), RODATA|NOPTR, $6048
 
 // func expNEON(dst *float32, x *float32, n int)
 // R0 dst, R1 x, R8 what is left, R9 constants. Four elements a register, 4 side by side.
@@ -9968,6 +10174,4532 @@ loop:
 	BNE      loop
 	RET
 
+// func lgammaNEON(dst *float32, x *float32, n int)
+// R0 dst, R1 x, R8 what is left, R9 constants. Four elements a register, 1 side by side.
+// V4 uint64(0x95f619980c433), V5 uint64(0xfffffffffffff), V6 uint64(0x3fe6a09e667f3bcd), V7 uint64(0x4330000000000000), V8 float64(4.503599627371519e+15), V0 float64(1), V1 float64(2), V9 float64(0.14798198605116586), V2 float64(0.5), V10 float64(1.9082149292705877e-10), V11 float64(0.6931471803691238), V12 float64(0.26180852870866445), V13 float64(-7.639292345836201e-10), V14 math.Float64frombits(0x8000000000000000), V15 float64(3), V16 float64(-2.228371216069697e-08), V17 float64(3.141592653589793), V3 math.Float32frombits(0x7f800000).
+TEXT ·lgammaNEON(SB), NOSPLIT, $0-24
+	MOVD     dst+0(FP), R0
+	MOVD     x+8(FP), R1
+	MOVD     n+16(FP), R8
+	MOVD     $neonConstants<>(SB), R9
+	FMOVQ    1648(R9), F4
+	FMOVQ    1632(R9), F5
+	FMOVQ    1616(R9), F6
+	FMOVQ    1600(R9), F7
+	FMOVQ    1584(R9), F8
+	FMOVQ    1664(R9), F0
+	FMOVQ    1568(R9), F1
+	FMOVQ    1696(R9), F9
+	FMOVQ    1792(R9), F2
+	FMOVQ    1808(R9), F10
+	FMOVQ    1824(R9), F11
+	FMOVQ    2416(R9), F12
+	FMOVQ    2608(R9), F13
+	FMOVQ    3056(R9), F14
+	FMOVQ    3072(R9), F15
+	FMOVQ    3088(R9), F16
+	FMOVQ    3232(R9), F17
+	FMOVQ    464(R9), F3
+
+loop:
+	// t0 := x[i]
+	FMOVQ    0(R1), F18
+	// t1 := math.Float32frombits(math.Float32bits(t0) & 0x7fffffff)
+	WORD     $0x4ea0fa52 // FABS V18.4S, V18.4S
+	// t2 := float64(t1)
+	WORD     $0x0e617a53 // FCVTL V19.2D, V18.2S
+	WORD     $0x4e617a54 // FCVTL2 V20.2D, V18.4S
+	// t4 := t3 + uint64(0x95f619980c433)
+	VADD     V4.D2, V19.D2, V19.D2
+	VADD     V4.D2, V20.D2, V20.D2
+	// t5 := t4 & uint64(0xfffffffffffff)
+	VAND     V5.B16, V19.B16, V18.B16
+	VAND     V5.B16, V20.B16, V21.B16
+	// t6 := t5 + uint64(0x3fe6a09e667f3bcd)
+	VADD     V6.D2, V18.D2, V18.D2
+	VADD     V6.D2, V21.D2, V21.D2
+	// t8 := t4 >> 52
+	VUSHR    $52, V19.D2, V19.D2
+	VUSHR    $52, V20.D2, V20.D2
+	// t9 := t8 | uint64(0x4330000000000000)
+	VORR     V7.B16, V19.B16, V19.B16
+	VORR     V7.B16, V20.B16, V20.B16
+	// t11 := t10 - float64(4.503599627371519e+15)
+	WORD     $0x4ee8d673 // FSUB V19.2D, V19.2D, V8.2D
+	WORD     $0x4ee8d694 // FSUB V20.2D, V20.2D, V8.2D
+	// t12 := t7 - float64(1)
+	WORD     $0x4ee0d652 // FSUB V18.2D, V18.2D, V0.2D
+	WORD     $0x4ee0d6b5 // FSUB V21.2D, V21.2D, V0.2D
+	// t13 := t12 + float64(2)
+	WORD     $0x4e61d656 // FADD V22.2D, V18.2D, V1.2D
+	WORD     $0x4e61d6b7 // FADD V23.2D, V21.2D, V1.2D
+	// t14 := t12 / t13
+	WORD     $0x6e76fe56 // FDIV V22.2D, V18.2D, V22.2D
+	WORD     $0x6e77feb7 // FDIV V23.2D, V21.2D, V23.2D
+	// t15 := float64(t14 * t14)
+	WORD     $0x6e76ded8 // FMUL V24.2D, V22.2D, V22.2D
+	WORD     $0x6e77def9 // FMUL V25.2D, V23.2D, V23.2D
+	// t16 := math.FMA(float64(0.14798198605116586), t15, float64(0.15313837699209373))
+	FMOVQ    1728(R9), F26
+	VFMLA    V24.D2, V9.D2, V26.D2
+	FMOVQ    1728(R9), F27
+	VFMLA    V25.D2, V9.D2, V27.D2
+	// t17 := math.FMA(t16, t15, float64(0.1818357216161805))
+	FMOVQ    1744(R9), F28
+	VFMLA    V24.D2, V26.D2, V28.D2
+	FMOVQ    1744(R9), F29
+	VFMLA    V25.D2, V27.D2, V29.D2
+	// t18 := math.FMA(t17, t15, float64(0.22222198432149784))
+	FMOVQ    1712(R9), F26
+	VFMLA    V24.D2, V28.D2, V26.D2
+	FMOVQ    1712(R9), F27
+	VFMLA    V25.D2, V29.D2, V27.D2
+	// t19 := math.FMA(t18, t15, float64(0.2857142874366239))
+	FMOVQ    1760(R9), F28
+	VFMLA    V24.D2, V26.D2, V28.D2
+	FMOVQ    1760(R9), F29
+	VFMLA    V25.D2, V27.D2, V29.D2
+	// t20 := math.FMA(t19, t15, float64(0.3999999999940942))
+	FMOVQ    1680(R9), F26
+	VFMLA    V24.D2, V28.D2, V26.D2
+	FMOVQ    1680(R9), F27
+	VFMLA    V25.D2, V29.D2, V27.D2
+	// t21 := math.FMA(t20, t15, float64(0.6666666666666735))
+	FMOVQ    1776(R9), F28
+	VFMLA    V24.D2, V26.D2, V28.D2
+	FMOVQ    1776(R9), F29
+	VFMLA    V25.D2, V27.D2, V29.D2
+	// t22 := float64(t15 * t21)
+	WORD     $0x6e7cdf18 // FMUL V24.2D, V24.2D, V28.2D
+	WORD     $0x6e7ddf39 // FMUL V25.2D, V25.2D, V29.2D
+	// t23 := float64(t12 * t12)
+	WORD     $0x6e72de5a // FMUL V26.2D, V18.2D, V18.2D
+	WORD     $0x6e75debb // FMUL V27.2D, V21.2D, V21.2D
+	// t24 := float64(t23 * float64(0.5))
+	WORD     $0x6e62df5a // FMUL V26.2D, V26.2D, V2.2D
+	WORD     $0x6e62df7b // FMUL V27.2D, V27.2D, V2.2D
+	// t25 := t24 + t22
+	WORD     $0x4e78d758 // FADD V24.2D, V26.2D, V24.2D
+	WORD     $0x4e79d779 // FADD V25.2D, V27.2D, V25.2D
+	// t26 := float64(t11 * float64(1.9082149292705877e-10))
+	WORD     $0x6e6ade7c // FMUL V28.2D, V19.2D, V10.2D
+	WORD     $0x6e6ade9d // FMUL V29.2D, V20.2D, V10.2D
+	// t27 := math.FMA(t14, t25, t26)
+	VFMLA    V24.D2, V22.D2, V28.D2
+	VFMLA    V25.D2, V23.D2, V29.D2
+	// t28 := t24 - t27
+	WORD     $0x4efcd75a // FSUB V26.2D, V26.2D, V28.2D
+	WORD     $0x4efdd77b // FSUB V27.2D, V27.2D, V29.2D
+	// t29 := t12 - t28
+	WORD     $0x4efad652 // FSUB V18.2D, V18.2D, V26.2D
+	WORD     $0x4efbd6b5 // FSUB V21.2D, V21.2D, V27.2D
+	// t30 := math.FMA(t11, float64(0.6931471803691238), t29)
+	VFMLA    V11.D2, V19.D2, V18.D2
+	VFMLA    V11.D2, V20.D2, V21.D2
+	// t31 := x[i]
+	FMOVQ    0(R1), F19
+	// t32 := math.Float32frombits(math.Float32bits(t31) & 0x7fffffff)
+	WORD     $0x4ea0fa73 // FABS V19.4S, V19.4S
+	// t33 := float64(t32)
+	WORD     $0x0e617a74 // FCVTL V20.2D, V19.2S
+	WORD     $0x4e617a76 // FCVTL2 V22.2D, V19.4S
+	// t34 := float64(1) / t33
+	WORD     $0x6e74fc14 // FDIV V20.2D, V0.2D, V20.2D
+	WORD     $0x6e76fc16 // FDIV V22.2D, V0.2D, V22.2D
+	// t35 := float64(t34 * t34)
+	WORD     $0x6e74de93 // FMUL V19.2D, V20.2D, V20.2D
+	WORD     $0x6e76ded7 // FMUL V23.2D, V22.2D, V22.2D
+	// t36 := math.FMA(float64(0.26180852870866445), t35, float64(-0.2070933006751568))
+	FMOVQ    2432(R9), F24
+	VFMLA    V19.D2, V12.D2, V24.D2
+	FMOVQ    2432(R9), F25
+	VFMLA    V23.D2, V12.D2, V25.D2
+	// t37 := math.FMA(t36, t35, float64(0.0813307211132798))
+	FMOVQ    2448(R9), F26
+	VFMLA    V19.D2, V24.D2, V26.D2
+	FMOVQ    2448(R9), F27
+	VFMLA    V23.D2, V25.D2, V27.D2
+	// t38 := math.FMA(t37, t35, float64(-0.023023388614372777))
+	FMOVQ    2464(R9), F24
+	VFMLA    V19.D2, V26.D2, V24.D2
+	FMOVQ    2464(R9), F25
+	VFMLA    V23.D2, V27.D2, V25.D2
+	// t39 := math.FMA(t38, t35, float64(0.006092364447572614))
+	FMOVQ    2480(R9), F26
+	VFMLA    V19.D2, V24.D2, V26.D2
+	FMOVQ    2480(R9), F27
+	VFMLA    V23.D2, V25.D2, V27.D2
+	// t40 := math.FMA(t39, t35, float64(-0.0019068288114279443))
+	FMOVQ    2496(R9), F24
+	VFMLA    V19.D2, V26.D2, V24.D2
+	FMOVQ    2496(R9), F25
+	VFMLA    V23.D2, V27.D2, V25.D2
+	// t41 := math.FMA(t40, t35, float64(0.0008415163778136668))
+	FMOVQ    2512(R9), F26
+	VFMLA    V19.D2, V24.D2, V26.D2
+	FMOVQ    2512(R9), F27
+	VFMLA    V23.D2, V25.D2, V27.D2
+	// t42 := math.FMA(t41, t35, float64(-0.0005952350113118343))
+	FMOVQ    2528(R9), F24
+	VFMLA    V19.D2, V26.D2, V24.D2
+	FMOVQ    2528(R9), F25
+	VFMLA    V23.D2, V27.D2, V25.D2
+	// t43 := math.FMA(t42, t35, float64(0.0007936507724234067))
+	FMOVQ    2544(R9), F26
+	VFMLA    V19.D2, V24.D2, V26.D2
+	FMOVQ    2544(R9), F27
+	VFMLA    V23.D2, V25.D2, V27.D2
+	// t44 := math.FMA(t43, t35, float64(-0.0027777777777198706))
+	FMOVQ    2560(R9), F24
+	VFMLA    V19.D2, V26.D2, V24.D2
+	FMOVQ    2560(R9), F25
+	VFMLA    V23.D2, V27.D2, V25.D2
+	// t45 := math.FMA(t44, t35, float64(0.0833333333333333))
+	FMOVQ    2576(R9), F26
+	VFMLA    V19.D2, V24.D2, V26.D2
+	FMOVQ    2576(R9), F27
+	VFMLA    V23.D2, V25.D2, V27.D2
+	// t46 := math.FMA(t45, t34, float64(0.4189385332046727))
+	FMOVQ    2592(R9), F19
+	VFMLA    V20.D2, V26.D2, V19.D2
+	FMOVQ    2592(R9), F23
+	VFMLA    V22.D2, V27.D2, V23.D2
+	// t47 := x[i]
+	FMOVQ    0(R1), F20
+	// t48 := math.Float32frombits(math.Float32bits(t47) & 0x7fffffff)
+	WORD     $0x4ea0fa94 // FABS V20.4S, V20.4S
+	// t49 := float64(t48)
+	WORD     $0x0e617a96 // FCVTL V22.2D, V20.2S
+	WORD     $0x4e617a98 // FCVTL2 V24.2D, V20.4S
+	// t50 := t49 - float64(0.5)
+	WORD     $0x4ee2d6d6 // FSUB V22.2D, V22.2D, V2.2D
+	WORD     $0x4ee2d718 // FSUB V24.2D, V24.2D, V2.2D
+	// t51 := t30 - float64(1)
+	WORD     $0x4ee0d654 // FSUB V20.2D, V18.2D, V0.2D
+	WORD     $0x4ee0d6b9 // FSUB V25.2D, V21.2D, V0.2D
+	// t52 := math.FMA(t50, t51, t46)
+	VFMLA    V20.D2, V22.D2, V19.D2
+	VFMLA    V25.D2, V24.D2, V23.D2
+	// t53 := x[i]
+	FMOVQ    0(R1), F20
+	// t54 := math.Float32frombits(math.Float32bits(t53) & 0x7fffffff)
+	WORD     $0x4ea0fa94 // FABS V20.4S, V20.4S
+	// t55 := float64(t54)
+	WORD     $0x0e617a96 // FCVTL V22.2D, V20.2S
+	WORD     $0x4e617a98 // FCVTL2 V24.2D, V20.4S
+	// t56 := t55 < float64(1)
+	WORD     $0x6ef6e416 // FCMGT V22.2D, V0.2D, V22.2D
+	WORD     $0x6ef8e418 // FCMGT V24.2D, V0.2D, V24.2D
+	// t57 := pick(t56, t30, float64(0))
+	VAND     V22.B16, V18.B16, V22.B16
+	VAND     V24.B16, V21.B16, V24.B16
+	// t58 := x[i]
+	FMOVQ    0(R1), F18
+	// t59 := math.Float32frombits(math.Float32bits(t58) & 0x7fffffff)
+	WORD     $0x4ea0fa52 // FABS V18.4S, V18.4S
+	// t60 := float64(t59)
+	WORD     $0x0e617a54 // FCVTL V20.2D, V18.2S
+	WORD     $0x4e617a55 // FCVTL2 V21.2D, V18.4S
+	// t61 := t60 < float64(1)
+	WORD     $0x6ef4e412 // FCMGT V18.2D, V0.2D, V20.2D
+	WORD     $0x6ef5e419 // FCMGT V25.2D, V0.2D, V21.2D
+	// t62 := t60 + float64(1)
+	WORD     $0x4e60d69a // FADD V26.2D, V20.2D, V0.2D
+	WORD     $0x4e60d6bb // FADD V27.2D, V21.2D, V0.2D
+	// t63 := pick(t61, t62, t60)
+	VBIT     V18.B16, V26.B16, V20.B16
+	VBIT     V25.B16, V27.B16, V21.B16
+	// t64 := t63 - float64(2)
+	WORD     $0x4ee1d694 // FSUB V20.2D, V20.2D, V1.2D
+	WORD     $0x4ee1d6b5 // FSUB V21.2D, V21.2D, V1.2D
+	// t65 := math.FMA(float64(-7.639292345836201e-10), t64, float64(1.5746606982777302e-09))
+	FMOVQ    2624(R9), F18
+	VFMLA    V20.D2, V13.D2, V18.D2
+	FMOVQ    2624(R9), F25
+	VFMLA    V21.D2, V13.D2, V25.D2
+	// t66 := math.FMA(t65, t64, float64(2.0986002157033107e-09))
+	FMOVQ    2640(R9), F26
+	VFMLA    V20.D2, V18.D2, V26.D2
+	FMOVQ    2640(R9), F27
+	VFMLA    V21.D2, V25.D2, V27.D2
+	// t67 := math.FMA(t66, t64, float64(-4.312495770350818e-09))
+	FMOVQ    2656(R9), F18
+	VFMLA    V20.D2, V26.D2, V18.D2
+	FMOVQ    2656(R9), F25
+	VFMLA    V21.D2, V27.D2, V25.D2
+	// t68 := math.FMA(t67, t64, float64(-7.842557720538356e-09))
+	FMOVQ    2672(R9), F26
+	VFMLA    V20.D2, V18.D2, V26.D2
+	FMOVQ    2672(R9), F27
+	VFMLA    V21.D2, V25.D2, V27.D2
+	// t69 := math.FMA(t68, t64, float64(1.6194359237484174e-08))
+	FMOVQ    2688(R9), F18
+	VFMLA    V20.D2, V26.D2, V18.D2
+	FMOVQ    2688(R9), F25
+	VFMLA    V21.D2, V27.D2, V25.D2
+	// t70 := math.FMA(t69, t64, float64(-2.7296358592514825e-09))
+	FMOVQ    2704(R9), F26
+	VFMLA    V20.D2, V18.D2, V26.D2
+	FMOVQ    2704(R9), F27
+	VFMLA    V21.D2, V25.D2, V27.D2
+	// t71 := math.FMA(t70, t64, float64(5.910565853507869e-09))
+	FMOVQ    2720(R9), F18
+	VFMLA    V20.D2, V26.D2, V18.D2
+	FMOVQ    2720(R9), F25
+	VFMLA    V21.D2, V27.D2, V25.D2
+	// t72 := math.FMA(t71, t64, float64(-4.9827532071170234e-08))
+	FMOVQ    2736(R9), F26
+	VFMLA    V20.D2, V18.D2, V26.D2
+	FMOVQ    2736(R9), F27
+	VFMLA    V21.D2, V25.D2, V27.D2
+	// t73 := math.FMA(t72, t64, float64(1.042041826608264e-07))
+	FMOVQ    2752(R9), F18
+	VFMLA    V20.D2, V26.D2, V18.D2
+	FMOVQ    2752(R9), F25
+	VFMLA    V21.D2, V27.D2, V25.D2
+	// t74 := math.FMA(t73, t64, float64(-1.878442644643758e-07))
+	FMOVQ    2768(R9), F26
+	VFMLA    V20.D2, V18.D2, V26.D2
+	FMOVQ    2768(R9), F27
+	VFMLA    V21.D2, V25.D2, V27.D2
+	// t75 := math.FMA(t74, t64, float64(3.958940459367468e-07))
+	FMOVQ    2784(R9), F18
+	VFMLA    V20.D2, V26.D2, V18.D2
+	FMOVQ    2784(R9), F25
+	VFMLA    V21.D2, V27.D2, V25.D2
+	// t76 := math.FMA(t75, t64, float64(-8.54560908975883e-07))
+	FMOVQ    2800(R9), F26
+	VFMLA    V20.D2, V18.D2, V26.D2
+	FMOVQ    2800(R9), F27
+	VFMLA    V21.D2, V25.D2, V27.D2
+	// t77 := math.FMA(t76, t64, float64(1.8113906873056685e-06))
+	FMOVQ    2816(R9), F18
+	VFMLA    V20.D2, V26.D2, V18.D2
+	FMOVQ    2816(R9), F25
+	VFMLA    V21.D2, V27.D2, V25.D2
+	// t78 := math.FMA(t77, t64, float64(-3.846858091533014e-06))
+	FMOVQ    2832(R9), F26
+	VFMLA    V20.D2, V18.D2, V26.D2
+	FMOVQ    2832(R9), F27
+	VFMLA    V21.D2, V25.D2, V27.D2
+	// t79 := math.FMA(t78, t64, float64(8.221234475942905e-06))
+	FMOVQ    2848(R9), F18
+	VFMLA    V20.D2, V26.D2, V18.D2
+	FMOVQ    2848(R9), F25
+	VFMLA    V21.D2, V27.D2, V25.D2
+	// t80 := math.FMA(t79, t64, float64(-1.7661767658452517e-05))
+	FMOVQ    2864(R9), F26
+	VFMLA    V20.D2, V18.D2, V26.D2
+	FMOVQ    2864(R9), F27
+	VFMLA    V21.D2, V25.D2, V27.D2
+	// t81 := math.FMA(t80, t64, float64(3.816907658276081e-05))
+	FMOVQ    2880(R9), F18
+	VFMLA    V20.D2, V26.D2, V18.D2
+	FMOVQ    2880(R9), F25
+	VFMLA    V21.D2, V27.D2, V25.D2
+	// t82 := math.FMA(t81, t64, float64(-8.309511477709561e-05))
+	FMOVQ    2896(R9), F26
+	VFMLA    V20.D2, V18.D2, V26.D2
+	FMOVQ    2896(R9), F27
+	VFMLA    V21.D2, V25.D2, V27.D2
+	// t83 := math.FMA(t82, t64, float64(0.0001825526153982638))
+	FMOVQ    2912(R9), F18
+	VFMLA    V20.D2, V26.D2, V18.D2
+	FMOVQ    2912(R9), F25
+	VFMLA    V21.D2, V27.D2, V25.D2
+	// t84 := math.FMA(t83, t64, float64(-0.0004057073983775151))
+	FMOVQ    2928(R9), F26
+	VFMLA    V20.D2, V18.D2, V26.D2
+	FMOVQ    2928(R9), F27
+	VFMLA    V21.D2, V25.D2, V27.D2
+	// t85 := math.FMA(t84, t64, float64(0.0009153769240386907))
+	FMOVQ    2944(R9), F18
+	VFMLA    V20.D2, V26.D2, V18.D2
+	FMOVQ    2944(R9), F25
+	VFMLA    V21.D2, V27.D2, V25.D2
+	// t86 := math.FMA(t85, t64, float64(-0.0021081308339216706))
+	FMOVQ    2960(R9), F26
+	VFMLA    V20.D2, V18.D2, V26.D2
+	FMOVQ    2960(R9), F27
+	VFMLA    V21.D2, V25.D2, V27.D2
+	// t87 := math.FMA(t86, t64, float64(0.004998641164627129))
+	FMOVQ    2976(R9), F18
+	VFMLA    V20.D2, V26.D2, V18.D2
+	FMOVQ    2976(R9), F25
+	VFMLA    V21.D2, V27.D2, V25.D2
+	// t88 := math.FMA(t87, t64, float64(-0.012384192193371805))
+	FMOVQ    2992(R9), F26
+	VFMLA    V20.D2, V18.D2, V26.D2
+	FMOVQ    2992(R9), F27
+	VFMLA    V21.D2, V25.D2, V27.D2
+	// t89 := math.FMA(t88, t64, float64(0.03296500062115691))
+	FMOVQ    3008(R9), F18
+	VFMLA    V20.D2, V26.D2, V18.D2
+	FMOVQ    3008(R9), F25
+	VFMLA    V21.D2, V27.D2, V25.D2
+	// t90 := math.FMA(t89, t64, float64(-0.10031730167435392))
+	FMOVQ    3024(R9), F26
+	VFMLA    V20.D2, V18.D2, V26.D2
+	FMOVQ    3024(R9), F27
+	VFMLA    V21.D2, V25.D2, V27.D2
+	// t91 := math.FMA(t90, t64, float64(0.42278433509846713))
+	FMOVQ    3040(R9), F18
+	VFMLA    V20.D2, V26.D2, V18.D2
+	FMOVQ    3040(R9), F25
+	VFMLA    V21.D2, V27.D2, V25.D2
+	// t92 := math.FMA(t64, t64, t64)
+	VFMLA    V20.D2, V20.D2, V20.D2
+	VFMLA    V21.D2, V21.D2, V21.D2
+	// t93 := math.Float64frombits(math.Float64bits(t57) ^ 0x8000000000000000)
+	VEOR     V14.B16, V22.B16, V22.B16
+	VEOR     V14.B16, V24.B16, V24.B16
+	// t94 := math.FMA(t92, t91, t93)
+	VFMLA    V18.D2, V20.D2, V22.D2
+	VFMLA    V25.D2, V21.D2, V24.D2
+	// t95 := x[i]
+	FMOVQ    0(R1), F18
+	// t96 := math.Float32frombits(math.Float32bits(t95) & 0x7fffffff)
+	WORD     $0x4ea0fa52 // FABS V18.4S, V18.4S
+	// t97 := float64(t96)
+	WORD     $0x0e617a54 // FCVTL V20.2D, V18.2S
+	WORD     $0x4e617a55 // FCVTL2 V21.2D, V18.4S
+	// t98 := t97 < float64(3)
+	WORD     $0x6ef4e5f4 // FCMGT V20.2D, V15.2D, V20.2D
+	WORD     $0x6ef5e5f5 // FCMGT V21.2D, V15.2D, V21.2D
+	// t99 := pick(t98, t94, t52)
+	VBIT     V20.B16, V22.B16, V19.B16
+	VBIT     V21.B16, V24.B16, V23.B16
+	// t100 := x[i]
+	FMOVQ    0(R1), F18
+	// t101 := math.Float32frombits(math.Float32bits(t100) & 0x7fffffff)
+	WORD     $0x4ea0fa52 // FABS V18.4S, V18.4S
+	// t102 := float32(math.RoundToEven(float64(t101)))
+	WORD     $0x4e218a54 // FRINTN V20.4S, V18.4S
+	// t103 := t101 - t102
+	WORD     $0x4eb4d652 // FSUB V18.4S, V18.4S, V20.4S
+	// t104 := float64(t103)
+	WORD     $0x0e617a54 // FCVTL V20.2D, V18.2S
+	WORD     $0x4e617a55 // FCVTL2 V21.2D, V18.4S
+	// t105 := float64(t104 * t104)
+	WORD     $0x6e74de92 // FMUL V18.2D, V20.2D, V20.2D
+	WORD     $0x6e75deb6 // FMUL V22.2D, V21.2D, V21.2D
+	// t106 := math.FMA(float64(-2.228371216069697e-08), t105, float64(7.94853903737232e-07))
+	FMOVQ    3104(R9), F24
+	VFMLA    V18.D2, V16.D2, V24.D2
+	FMOVQ    3104(R9), F25
+	VFMLA    V22.D2, V16.D2, V25.D2
+	// t107 := math.FMA(t106, t105, float64(-2.1915250301851375e-05))
+	FMOVQ    3120(R9), F26
+	VFMLA    V18.D2, V24.D2, V26.D2
+	FMOVQ    3120(R9), F27
+	VFMLA    V22.D2, V25.D2, V27.D2
+	// t108 := math.FMA(t107, t105, float64(0.0004663027874593273))
+	FMOVQ    3136(R9), F24
+	VFMLA    V18.D2, V26.D2, V24.D2
+	FMOVQ    3136(R9), F25
+	VFMLA    V22.D2, V27.D2, V25.D2
+	// t109 := math.FMA(t108, t105, float64(-0.007370430943702136))
+	FMOVQ    3152(R9), F26
+	VFMLA    V18.D2, V24.D2, V26.D2
+	FMOVQ    3152(R9), F27
+	VFMLA    V22.D2, V25.D2, V27.D2
+	// t110 := math.FMA(t109, t105, float64(0.08214588661099356))
+	FMOVQ    3168(R9), F24
+	VFMLA    V18.D2, V26.D2, V24.D2
+	FMOVQ    3168(R9), F25
+	VFMLA    V22.D2, V27.D2, V25.D2
+	// t111 := math.FMA(t110, t105, float64(-0.5992645293207869))
+	FMOVQ    3184(R9), F26
+	VFMLA    V18.D2, V24.D2, V26.D2
+	FMOVQ    3184(R9), F27
+	VFMLA    V22.D2, V25.D2, V27.D2
+	// t112 := math.FMA(t111, t105, float64(2.5501640398773455))
+	FMOVQ    3200(R9), F24
+	VFMLA    V18.D2, V26.D2, V24.D2
+	FMOVQ    3200(R9), F25
+	VFMLA    V22.D2, V27.D2, V25.D2
+	// t113 := math.FMA(t112, t105, float64(-5.16771278004997))
+	FMOVQ    3216(R9), F26
+	VFMLA    V18.D2, V24.D2, V26.D2
+	FMOVQ    3216(R9), F27
+	VFMLA    V22.D2, V25.D2, V27.D2
+	// t114 := math.FMA(t113, t105, float64(3.141592653589793))
+	VMOV     V17.B16, V24.B16
+	VFMLA    V18.D2, V26.D2, V24.D2
+	VMOV     V17.B16, V25.B16
+	VFMLA    V22.D2, V27.D2, V25.D2
+	// t115 := float64(t104 * t114)
+	WORD     $0x6e78de94 // FMUL V20.2D, V20.2D, V24.2D
+	WORD     $0x6e79deb5 // FMUL V21.2D, V21.2D, V25.2D
+	// t116 := math.Float64frombits(math.Float64bits(t115) & 0x7fffffffffffffff)
+	FMOVQ    1440(R9), F18
+	VAND     V18.B16, V20.B16, V20.B16
+	VAND     V18.B16, V21.B16, V21.B16
+	// t117 := x[i]
+	FMOVQ    0(R1), F18
+	// t118 := math.Float32frombits(math.Float32bits(t117) & 0x7fffffff)
+	WORD     $0x4ea0fa52 // FABS V18.4S, V18.4S
+	// t119 := float64(t118)
+	WORD     $0x0e617a56 // FCVTL V22.2D, V18.2S
+	WORD     $0x4e617a58 // FCVTL2 V24.2D, V18.4S
+	// t120 := float64(t119 * t116)
+	WORD     $0x6e74ded6 // FMUL V22.2D, V22.2D, V20.2D
+	WORD     $0x6e75df18 // FMUL V24.2D, V24.2D, V21.2D
+	// t121 := float64(3.141592653589793) / t120
+	WORD     $0x6e76fe36 // FDIV V22.2D, V17.2D, V22.2D
+	WORD     $0x6e78fe38 // FDIV V24.2D, V17.2D, V24.2D
+	// t123 := t122 + uint64(0x95f619980c433)
+	VADD     V4.D2, V22.D2, V22.D2
+	VADD     V4.D2, V24.D2, V24.D2
+	// t124 := t123 & uint64(0xfffffffffffff)
+	VAND     V5.B16, V22.B16, V18.B16
+	VAND     V5.B16, V24.B16, V20.B16
+	// t125 := t124 + uint64(0x3fe6a09e667f3bcd)
+	VADD     V6.D2, V18.D2, V18.D2
+	VADD     V6.D2, V20.D2, V20.D2
+	// t127 := t123 >> 52
+	VUSHR    $52, V22.D2, V22.D2
+	VUSHR    $52, V24.D2, V24.D2
+	// t128 := t127 | uint64(0x4330000000000000)
+	VORR     V7.B16, V22.B16, V22.B16
+	VORR     V7.B16, V24.B16, V24.B16
+	// t130 := t129 - float64(4.503599627371519e+15)
+	WORD     $0x4ee8d6d6 // FSUB V22.2D, V22.2D, V8.2D
+	WORD     $0x4ee8d718 // FSUB V24.2D, V24.2D, V8.2D
+	// t131 := t126 - float64(1)
+	WORD     $0x4ee0d652 // FSUB V18.2D, V18.2D, V0.2D
+	WORD     $0x4ee0d694 // FSUB V20.2D, V20.2D, V0.2D
+	// t132 := t131 + float64(2)
+	WORD     $0x4e61d655 // FADD V21.2D, V18.2D, V1.2D
+	WORD     $0x4e61d699 // FADD V25.2D, V20.2D, V1.2D
+	// t133 := t131 / t132
+	WORD     $0x6e75fe55 // FDIV V21.2D, V18.2D, V21.2D
+	WORD     $0x6e79fe99 // FDIV V25.2D, V20.2D, V25.2D
+	// t134 := float64(t133 * t133)
+	WORD     $0x6e75deba // FMUL V26.2D, V21.2D, V21.2D
+	WORD     $0x6e79df3b // FMUL V27.2D, V25.2D, V25.2D
+	// t135 := math.FMA(float64(0.14798198605116586), t134, float64(0.15313837699209373))
+	FMOVQ    1728(R9), F28
+	VFMLA    V26.D2, V9.D2, V28.D2
+	FMOVQ    1728(R9), F29
+	VFMLA    V27.D2, V9.D2, V29.D2
+	// t136 := math.FMA(t135, t134, float64(0.1818357216161805))
+	FMOVQ    1744(R9), F30
+	VFMLA    V26.D2, V28.D2, V30.D2
+	FMOVQ    1744(R9), F31
+	VFMLA    V27.D2, V29.D2, V31.D2
+	// t137 := math.FMA(t136, t134, float64(0.22222198432149784))
+	FMOVQ    1712(R9), F28
+	VFMLA    V26.D2, V30.D2, V28.D2
+	FMOVQ    1712(R9), F29
+	VFMLA    V27.D2, V31.D2, V29.D2
+	// t138 := math.FMA(t137, t134, float64(0.2857142874366239))
+	FMOVQ    1760(R9), F30
+	VFMLA    V26.D2, V28.D2, V30.D2
+	FMOVQ    1760(R9), F31
+	VFMLA    V27.D2, V29.D2, V31.D2
+	// t139 := math.FMA(t138, t134, float64(0.3999999999940942))
+	FMOVQ    1680(R9), F28
+	VFMLA    V26.D2, V30.D2, V28.D2
+	FMOVQ    1680(R9), F29
+	VFMLA    V27.D2, V31.D2, V29.D2
+	// t140 := math.FMA(t139, t134, float64(0.6666666666666735))
+	FMOVQ    1776(R9), F30
+	VFMLA    V26.D2, V28.D2, V30.D2
+	FMOVQ    1776(R9), F31
+	VFMLA    V27.D2, V29.D2, V31.D2
+	// t141 := float64(t134 * t140)
+	WORD     $0x6e7edf5a // FMUL V26.2D, V26.2D, V30.2D
+	WORD     $0x6e7fdf7b // FMUL V27.2D, V27.2D, V31.2D
+	// t142 := float64(t131 * t131)
+	WORD     $0x6e72de5c // FMUL V28.2D, V18.2D, V18.2D
+	WORD     $0x6e74de9d // FMUL V29.2D, V20.2D, V20.2D
+	// t143 := float64(t142 * float64(0.5))
+	WORD     $0x6e62df9c // FMUL V28.2D, V28.2D, V2.2D
+	WORD     $0x6e62dfbd // FMUL V29.2D, V29.2D, V2.2D
+	// t144 := t143 + t141
+	WORD     $0x4e7ad79a // FADD V26.2D, V28.2D, V26.2D
+	WORD     $0x4e7bd7bb // FADD V27.2D, V29.2D, V27.2D
+	// t145 := float64(t130 * float64(1.9082149292705877e-10))
+	WORD     $0x6e6adede // FMUL V30.2D, V22.2D, V10.2D
+	WORD     $0x6e6adf1f // FMUL V31.2D, V24.2D, V10.2D
+	// t146 := math.FMA(t133, t144, t145)
+	VFMLA    V26.D2, V21.D2, V30.D2
+	VFMLA    V27.D2, V25.D2, V31.D2
+	// t147 := t143 - t146
+	WORD     $0x4efed79c // FSUB V28.2D, V28.2D, V30.2D
+	WORD     $0x4effd7bd // FSUB V29.2D, V29.2D, V31.2D
+	// t148 := t131 - t147
+	WORD     $0x4efcd652 // FSUB V18.2D, V18.2D, V28.2D
+	WORD     $0x4efdd694 // FSUB V20.2D, V20.2D, V29.2D
+	// t149 := math.FMA(t130, float64(0.6931471803691238), t148)
+	VFMLA    V11.D2, V22.D2, V18.D2
+	VFMLA    V11.D2, V24.D2, V20.D2
+	// t150 := t149 - t99
+	WORD     $0x4ef3d652 // FSUB V18.2D, V18.2D, V19.2D
+	WORD     $0x4ef7d694 // FSUB V20.2D, V20.2D, V23.2D
+	// t151 := x[i]
+	FMOVQ    0(R1), F21
+	// t152 := float64(t151)
+	WORD     $0x0e617ab6 // FCVTL V22.2D, V21.2S
+	WORD     $0x4e617ab8 // FCVTL2 V24.2D, V21.4S
+	// t153 := t152 < float64(0)
+	WORD     $0x4ee0ead6 // FCMLT V22.2D, V22.2D, #0.0
+	WORD     $0x4ee0eb18 // FCMLT V24.2D, V24.2D, #0.0
+	// t154 := pick(t153, t150, t99)
+	VBIT     V22.B16, V18.B16, V19.B16
+	VBIT     V24.B16, V20.B16, V23.B16
+	// t155 := float32(t154)
+	WORD     $0x0e616a72 // FCVTN V18.2S, V19.2D
+	WORD     $0x4e616af2 // FCVTN2 V18.4S, V23.2D
+	// t156 := x[i]
+	FMOVQ    0(R1), F19
+	// t157 := math.Float32frombits(math.Float32bits(t156) & 0x7fffffff)
+	WORD     $0x4ea0fa74 // FABS V20.4S, V19.4S
+	// t158 := t157 == math.Float32frombits(0x7f800000)
+	WORD     $0x4e23e695 // FCMEQ V21.4S, V20.4S, V3.4S
+	// t159 := pick(t158, math.Float32frombits(0x7f800000), t155)
+	VBIT     V21.B16, V3.B16, V18.B16
+	// t160 := float32(0) < t156
+	WORD     $0x4ea0ca73 // FCMGT V19.4S, V19.4S, #0.0
+	// t161 := float32(math.RoundToEven(float64(t157)))
+	WORD     $0x4e218a95 // FRINTN V21.4S, V20.4S
+	// t162 := t157 - t161
+	WORD     $0x4eb5d694 // FSUB V20.4S, V20.4S, V21.4S
+	// t163 := pick(t160, float32(1), t162)
+	FMOVQ    64(R9), F21
+	VBIT     V19.B16, V21.B16, V20.B16
+	// t164 := t163 == float32(0)
+	WORD     $0x4ea0da94 // FCMEQ V20.4S, V20.4S, #0.0
+	// t165 := pick(t164, math.Float32frombits(0x7f800000), t159)
+	VBIT     V20.B16, V3.B16, V18.B16
+	// dst[i] = t165
+	FMOVQ    F18, 0(R0)
+	// t0 := x[i]
+	FMOVQ    16(R1), F18
+	// t1 := math.Float32frombits(math.Float32bits(t0) & 0x7fffffff)
+	WORD     $0x4ea0fa52 // FABS V18.4S, V18.4S
+	// t2 := float64(t1)
+	WORD     $0x0e617a53 // FCVTL V19.2D, V18.2S
+	WORD     $0x4e617a54 // FCVTL2 V20.2D, V18.4S
+	// t4 := t3 + uint64(0x95f619980c433)
+	VADD     V4.D2, V19.D2, V19.D2
+	VADD     V4.D2, V20.D2, V20.D2
+	// t5 := t4 & uint64(0xfffffffffffff)
+	VAND     V5.B16, V19.B16, V18.B16
+	VAND     V5.B16, V20.B16, V21.B16
+	// t6 := t5 + uint64(0x3fe6a09e667f3bcd)
+	VADD     V6.D2, V18.D2, V18.D2
+	VADD     V6.D2, V21.D2, V21.D2
+	// t8 := t4 >> 52
+	VUSHR    $52, V19.D2, V19.D2
+	VUSHR    $52, V20.D2, V20.D2
+	// t9 := t8 | uint64(0x4330000000000000)
+	VORR     V7.B16, V19.B16, V19.B16
+	VORR     V7.B16, V20.B16, V20.B16
+	// t11 := t10 - float64(4.503599627371519e+15)
+	WORD     $0x4ee8d673 // FSUB V19.2D, V19.2D, V8.2D
+	WORD     $0x4ee8d694 // FSUB V20.2D, V20.2D, V8.2D
+	// t12 := t7 - float64(1)
+	WORD     $0x4ee0d652 // FSUB V18.2D, V18.2D, V0.2D
+	WORD     $0x4ee0d6b5 // FSUB V21.2D, V21.2D, V0.2D
+	// t13 := t12 + float64(2)
+	WORD     $0x4e61d656 // FADD V22.2D, V18.2D, V1.2D
+	WORD     $0x4e61d6b7 // FADD V23.2D, V21.2D, V1.2D
+	// t14 := t12 / t13
+	WORD     $0x6e76fe56 // FDIV V22.2D, V18.2D, V22.2D
+	WORD     $0x6e77feb7 // FDIV V23.2D, V21.2D, V23.2D
+	// t15 := float64(t14 * t14)
+	WORD     $0x6e76ded8 // FMUL V24.2D, V22.2D, V22.2D
+	WORD     $0x6e77def9 // FMUL V25.2D, V23.2D, V23.2D
+	// t16 := math.FMA(float64(0.14798198605116586), t15, float64(0.15313837699209373))
+	FMOVQ    1728(R9), F26
+	VFMLA    V24.D2, V9.D2, V26.D2
+	FMOVQ    1728(R9), F27
+	VFMLA    V25.D2, V9.D2, V27.D2
+	// t17 := math.FMA(t16, t15, float64(0.1818357216161805))
+	FMOVQ    1744(R9), F28
+	VFMLA    V24.D2, V26.D2, V28.D2
+	FMOVQ    1744(R9), F29
+	VFMLA    V25.D2, V27.D2, V29.D2
+	// t18 := math.FMA(t17, t15, float64(0.22222198432149784))
+	FMOVQ    1712(R9), F26
+	VFMLA    V24.D2, V28.D2, V26.D2
+	FMOVQ    1712(R9), F27
+	VFMLA    V25.D2, V29.D2, V27.D2
+	// t19 := math.FMA(t18, t15, float64(0.2857142874366239))
+	FMOVQ    1760(R9), F28
+	VFMLA    V24.D2, V26.D2, V28.D2
+	FMOVQ    1760(R9), F29
+	VFMLA    V25.D2, V27.D2, V29.D2
+	// t20 := math.FMA(t19, t15, float64(0.3999999999940942))
+	FMOVQ    1680(R9), F26
+	VFMLA    V24.D2, V28.D2, V26.D2
+	FMOVQ    1680(R9), F27
+	VFMLA    V25.D2, V29.D2, V27.D2
+	// t21 := math.FMA(t20, t15, float64(0.6666666666666735))
+	FMOVQ    1776(R9), F28
+	VFMLA    V24.D2, V26.D2, V28.D2
+	FMOVQ    1776(R9), F29
+	VFMLA    V25.D2, V27.D2, V29.D2
+	// t22 := float64(t15 * t21)
+	WORD     $0x6e7cdf18 // FMUL V24.2D, V24.2D, V28.2D
+	WORD     $0x6e7ddf39 // FMUL V25.2D, V25.2D, V29.2D
+	// t23 := float64(t12 * t12)
+	WORD     $0x6e72de5a // FMUL V26.2D, V18.2D, V18.2D
+	WORD     $0x6e75debb // FMUL V27.2D, V21.2D, V21.2D
+	// t24 := float64(t23 * float64(0.5))
+	WORD     $0x6e62df5a // FMUL V26.2D, V26.2D, V2.2D
+	WORD     $0x6e62df7b // FMUL V27.2D, V27.2D, V2.2D
+	// t25 := t24 + t22
+	WORD     $0x4e78d758 // FADD V24.2D, V26.2D, V24.2D
+	WORD     $0x4e79d779 // FADD V25.2D, V27.2D, V25.2D
+	// t26 := float64(t11 * float64(1.9082149292705877e-10))
+	WORD     $0x6e6ade7c // FMUL V28.2D, V19.2D, V10.2D
+	WORD     $0x6e6ade9d // FMUL V29.2D, V20.2D, V10.2D
+	// t27 := math.FMA(t14, t25, t26)
+	VFMLA    V24.D2, V22.D2, V28.D2
+	VFMLA    V25.D2, V23.D2, V29.D2
+	// t28 := t24 - t27
+	WORD     $0x4efcd75a // FSUB V26.2D, V26.2D, V28.2D
+	WORD     $0x4efdd77b // FSUB V27.2D, V27.2D, V29.2D
+	// t29 := t12 - t28
+	WORD     $0x4efad652 // FSUB V18.2D, V18.2D, V26.2D
+	WORD     $0x4efbd6b5 // FSUB V21.2D, V21.2D, V27.2D
+	// t30 := math.FMA(t11, float64(0.6931471803691238), t29)
+	VFMLA    V11.D2, V19.D2, V18.D2
+	VFMLA    V11.D2, V20.D2, V21.D2
+	// t31 := x[i]
+	FMOVQ    16(R1), F19
+	// t32 := math.Float32frombits(math.Float32bits(t31) & 0x7fffffff)
+	WORD     $0x4ea0fa73 // FABS V19.4S, V19.4S
+	// t33 := float64(t32)
+	WORD     $0x0e617a74 // FCVTL V20.2D, V19.2S
+	WORD     $0x4e617a76 // FCVTL2 V22.2D, V19.4S
+	// t34 := float64(1) / t33
+	WORD     $0x6e74fc14 // FDIV V20.2D, V0.2D, V20.2D
+	WORD     $0x6e76fc16 // FDIV V22.2D, V0.2D, V22.2D
+	// t35 := float64(t34 * t34)
+	WORD     $0x6e74de93 // FMUL V19.2D, V20.2D, V20.2D
+	WORD     $0x6e76ded7 // FMUL V23.2D, V22.2D, V22.2D
+	// t36 := math.FMA(float64(0.26180852870866445), t35, float64(-0.2070933006751568))
+	FMOVQ    2432(R9), F24
+	VFMLA    V19.D2, V12.D2, V24.D2
+	FMOVQ    2432(R9), F25
+	VFMLA    V23.D2, V12.D2, V25.D2
+	// t37 := math.FMA(t36, t35, float64(0.0813307211132798))
+	FMOVQ    2448(R9), F26
+	VFMLA    V19.D2, V24.D2, V26.D2
+	FMOVQ    2448(R9), F27
+	VFMLA    V23.D2, V25.D2, V27.D2
+	// t38 := math.FMA(t37, t35, float64(-0.023023388614372777))
+	FMOVQ    2464(R9), F24
+	VFMLA    V19.D2, V26.D2, V24.D2
+	FMOVQ    2464(R9), F25
+	VFMLA    V23.D2, V27.D2, V25.D2
+	// t39 := math.FMA(t38, t35, float64(0.006092364447572614))
+	FMOVQ    2480(R9), F26
+	VFMLA    V19.D2, V24.D2, V26.D2
+	FMOVQ    2480(R9), F27
+	VFMLA    V23.D2, V25.D2, V27.D2
+	// t40 := math.FMA(t39, t35, float64(-0.0019068288114279443))
+	FMOVQ    2496(R9), F24
+	VFMLA    V19.D2, V26.D2, V24.D2
+	FMOVQ    2496(R9), F25
+	VFMLA    V23.D2, V27.D2, V25.D2
+	// t41 := math.FMA(t40, t35, float64(0.0008415163778136668))
+	FMOVQ    2512(R9), F26
+	VFMLA    V19.D2, V24.D2, V26.D2
+	FMOVQ    2512(R9), F27
+	VFMLA    V23.D2, V25.D2, V27.D2
+	// t42 := math.FMA(t41, t35, float64(-0.0005952350113118343))
+	FMOVQ    2528(R9), F24
+	VFMLA    V19.D2, V26.D2, V24.D2
+	FMOVQ    2528(R9), F25
+	VFMLA    V23.D2, V27.D2, V25.D2
+	// t43 := math.FMA(t42, t35, float64(0.0007936507724234067))
+	FMOVQ    2544(R9), F26
+	VFMLA    V19.D2, V24.D2, V26.D2
+	FMOVQ    2544(R9), F27
+	VFMLA    V23.D2, V25.D2, V27.D2
+	// t44 := math.FMA(t43, t35, float64(-0.0027777777777198706))
+	FMOVQ    2560(R9), F24
+	VFMLA    V19.D2, V26.D2, V24.D2
+	FMOVQ    2560(R9), F25
+	VFMLA    V23.D2, V27.D2, V25.D2
+	// t45 := math.FMA(t44, t35, float64(0.0833333333333333))
+	FMOVQ    2576(R9), F26
+	VFMLA    V19.D2, V24.D2, V26.D2
+	FMOVQ    2576(R9), F27
+	VFMLA    V23.D2, V25.D2, V27.D2
+	// t46 := math.FMA(t45, t34, float64(0.4189385332046727))
+	FMOVQ    2592(R9), F19
+	VFMLA    V20.D2, V26.D2, V19.D2
+	FMOVQ    2592(R9), F23
+	VFMLA    V22.D2, V27.D2, V23.D2
+	// t47 := x[i]
+	FMOVQ    16(R1), F20
+	// t48 := math.Float32frombits(math.Float32bits(t47) & 0x7fffffff)
+	WORD     $0x4ea0fa94 // FABS V20.4S, V20.4S
+	// t49 := float64(t48)
+	WORD     $0x0e617a96 // FCVTL V22.2D, V20.2S
+	WORD     $0x4e617a98 // FCVTL2 V24.2D, V20.4S
+	// t50 := t49 - float64(0.5)
+	WORD     $0x4ee2d6d6 // FSUB V22.2D, V22.2D, V2.2D
+	WORD     $0x4ee2d718 // FSUB V24.2D, V24.2D, V2.2D
+	// t51 := t30 - float64(1)
+	WORD     $0x4ee0d654 // FSUB V20.2D, V18.2D, V0.2D
+	WORD     $0x4ee0d6b9 // FSUB V25.2D, V21.2D, V0.2D
+	// t52 := math.FMA(t50, t51, t46)
+	VFMLA    V20.D2, V22.D2, V19.D2
+	VFMLA    V25.D2, V24.D2, V23.D2
+	// t53 := x[i]
+	FMOVQ    16(R1), F20
+	// t54 := math.Float32frombits(math.Float32bits(t53) & 0x7fffffff)
+	WORD     $0x4ea0fa94 // FABS V20.4S, V20.4S
+	// t55 := float64(t54)
+	WORD     $0x0e617a96 // FCVTL V22.2D, V20.2S
+	WORD     $0x4e617a98 // FCVTL2 V24.2D, V20.4S
+	// t56 := t55 < float64(1)
+	WORD     $0x6ef6e416 // FCMGT V22.2D, V0.2D, V22.2D
+	WORD     $0x6ef8e418 // FCMGT V24.2D, V0.2D, V24.2D
+	// t57 := pick(t56, t30, float64(0))
+	VAND     V22.B16, V18.B16, V22.B16
+	VAND     V24.B16, V21.B16, V24.B16
+	// t58 := x[i]
+	FMOVQ    16(R1), F18
+	// t59 := math.Float32frombits(math.Float32bits(t58) & 0x7fffffff)
+	WORD     $0x4ea0fa52 // FABS V18.4S, V18.4S
+	// t60 := float64(t59)
+	WORD     $0x0e617a54 // FCVTL V20.2D, V18.2S
+	WORD     $0x4e617a55 // FCVTL2 V21.2D, V18.4S
+	// t61 := t60 < float64(1)
+	WORD     $0x6ef4e412 // FCMGT V18.2D, V0.2D, V20.2D
+	WORD     $0x6ef5e419 // FCMGT V25.2D, V0.2D, V21.2D
+	// t62 := t60 + float64(1)
+	WORD     $0x4e60d69a // FADD V26.2D, V20.2D, V0.2D
+	WORD     $0x4e60d6bb // FADD V27.2D, V21.2D, V0.2D
+	// t63 := pick(t61, t62, t60)
+	VBIT     V18.B16, V26.B16, V20.B16
+	VBIT     V25.B16, V27.B16, V21.B16
+	// t64 := t63 - float64(2)
+	WORD     $0x4ee1d694 // FSUB V20.2D, V20.2D, V1.2D
+	WORD     $0x4ee1d6b5 // FSUB V21.2D, V21.2D, V1.2D
+	// t65 := math.FMA(float64(-7.639292345836201e-10), t64, float64(1.5746606982777302e-09))
+	FMOVQ    2624(R9), F18
+	VFMLA    V20.D2, V13.D2, V18.D2
+	FMOVQ    2624(R9), F25
+	VFMLA    V21.D2, V13.D2, V25.D2
+	// t66 := math.FMA(t65, t64, float64(2.0986002157033107e-09))
+	FMOVQ    2640(R9), F26
+	VFMLA    V20.D2, V18.D2, V26.D2
+	FMOVQ    2640(R9), F27
+	VFMLA    V21.D2, V25.D2, V27.D2
+	// t67 := math.FMA(t66, t64, float64(-4.312495770350818e-09))
+	FMOVQ    2656(R9), F18
+	VFMLA    V20.D2, V26.D2, V18.D2
+	FMOVQ    2656(R9), F25
+	VFMLA    V21.D2, V27.D2, V25.D2
+	// t68 := math.FMA(t67, t64, float64(-7.842557720538356e-09))
+	FMOVQ    2672(R9), F26
+	VFMLA    V20.D2, V18.D2, V26.D2
+	FMOVQ    2672(R9), F27
+	VFMLA    V21.D2, V25.D2, V27.D2
+	// t69 := math.FMA(t68, t64, float64(1.6194359237484174e-08))
+	FMOVQ    2688(R9), F18
+	VFMLA    V20.D2, V26.D2, V18.D2
+	FMOVQ    2688(R9), F25
+	VFMLA    V21.D2, V27.D2, V25.D2
+	// t70 := math.FMA(t69, t64, float64(-2.7296358592514825e-09))
+	FMOVQ    2704(R9), F26
+	VFMLA    V20.D2, V18.D2, V26.D2
+	FMOVQ    2704(R9), F27
+	VFMLA    V21.D2, V25.D2, V27.D2
+	// t71 := math.FMA(t70, t64, float64(5.910565853507869e-09))
+	FMOVQ    2720(R9), F18
+	VFMLA    V20.D2, V26.D2, V18.D2
+	FMOVQ    2720(R9), F25
+	VFMLA    V21.D2, V27.D2, V25.D2
+	// t72 := math.FMA(t71, t64, float64(-4.9827532071170234e-08))
+	FMOVQ    2736(R9), F26
+	VFMLA    V20.D2, V18.D2, V26.D2
+	FMOVQ    2736(R9), F27
+	VFMLA    V21.D2, V25.D2, V27.D2
+	// t73 := math.FMA(t72, t64, float64(1.042041826608264e-07))
+	FMOVQ    2752(R9), F18
+	VFMLA    V20.D2, V26.D2, V18.D2
+	FMOVQ    2752(R9), F25
+	VFMLA    V21.D2, V27.D2, V25.D2
+	// t74 := math.FMA(t73, t64, float64(-1.878442644643758e-07))
+	FMOVQ    2768(R9), F26
+	VFMLA    V20.D2, V18.D2, V26.D2
+	FMOVQ    2768(R9), F27
+	VFMLA    V21.D2, V25.D2, V27.D2
+	// t75 := math.FMA(t74, t64, float64(3.958940459367468e-07))
+	FMOVQ    2784(R9), F18
+	VFMLA    V20.D2, V26.D2, V18.D2
+	FMOVQ    2784(R9), F25
+	VFMLA    V21.D2, V27.D2, V25.D2
+	// t76 := math.FMA(t75, t64, float64(-8.54560908975883e-07))
+	FMOVQ    2800(R9), F26
+	VFMLA    V20.D2, V18.D2, V26.D2
+	FMOVQ    2800(R9), F27
+	VFMLA    V21.D2, V25.D2, V27.D2
+	// t77 := math.FMA(t76, t64, float64(1.8113906873056685e-06))
+	FMOVQ    2816(R9), F18
+	VFMLA    V20.D2, V26.D2, V18.D2
+	FMOVQ    2816(R9), F25
+	VFMLA    V21.D2, V27.D2, V25.D2
+	// t78 := math.FMA(t77, t64, float64(-3.846858091533014e-06))
+	FMOVQ    2832(R9), F26
+	VFMLA    V20.D2, V18.D2, V26.D2
+	FMOVQ    2832(R9), F27
+	VFMLA    V21.D2, V25.D2, V27.D2
+	// t79 := math.FMA(t78, t64, float64(8.221234475942905e-06))
+	FMOVQ    2848(R9), F18
+	VFMLA    V20.D2, V26.D2, V18.D2
+	FMOVQ    2848(R9), F25
+	VFMLA    V21.D2, V27.D2, V25.D2
+	// t80 := math.FMA(t79, t64, float64(-1.7661767658452517e-05))
+	FMOVQ    2864(R9), F26
+	VFMLA    V20.D2, V18.D2, V26.D2
+	FMOVQ    2864(R9), F27
+	VFMLA    V21.D2, V25.D2, V27.D2
+	// t81 := math.FMA(t80, t64, float64(3.816907658276081e-05))
+	FMOVQ    2880(R9), F18
+	VFMLA    V20.D2, V26.D2, V18.D2
+	FMOVQ    2880(R9), F25
+	VFMLA    V21.D2, V27.D2, V25.D2
+	// t82 := math.FMA(t81, t64, float64(-8.309511477709561e-05))
+	FMOVQ    2896(R9), F26
+	VFMLA    V20.D2, V18.D2, V26.D2
+	FMOVQ    2896(R9), F27
+	VFMLA    V21.D2, V25.D2, V27.D2
+	// t83 := math.FMA(t82, t64, float64(0.0001825526153982638))
+	FMOVQ    2912(R9), F18
+	VFMLA    V20.D2, V26.D2, V18.D2
+	FMOVQ    2912(R9), F25
+	VFMLA    V21.D2, V27.D2, V25.D2
+	// t84 := math.FMA(t83, t64, float64(-0.0004057073983775151))
+	FMOVQ    2928(R9), F26
+	VFMLA    V20.D2, V18.D2, V26.D2
+	FMOVQ    2928(R9), F27
+	VFMLA    V21.D2, V25.D2, V27.D2
+	// t85 := math.FMA(t84, t64, float64(0.0009153769240386907))
+	FMOVQ    2944(R9), F18
+	VFMLA    V20.D2, V26.D2, V18.D2
+	FMOVQ    2944(R9), F25
+	VFMLA    V21.D2, V27.D2, V25.D2
+	// t86 := math.FMA(t85, t64, float64(-0.0021081308339216706))
+	FMOVQ    2960(R9), F26
+	VFMLA    V20.D2, V18.D2, V26.D2
+	FMOVQ    2960(R9), F27
+	VFMLA    V21.D2, V25.D2, V27.D2
+	// t87 := math.FMA(t86, t64, float64(0.004998641164627129))
+	FMOVQ    2976(R9), F18
+	VFMLA    V20.D2, V26.D2, V18.D2
+	FMOVQ    2976(R9), F25
+	VFMLA    V21.D2, V27.D2, V25.D2
+	// t88 := math.FMA(t87, t64, float64(-0.012384192193371805))
+	FMOVQ    2992(R9), F26
+	VFMLA    V20.D2, V18.D2, V26.D2
+	FMOVQ    2992(R9), F27
+	VFMLA    V21.D2, V25.D2, V27.D2
+	// t89 := math.FMA(t88, t64, float64(0.03296500062115691))
+	FMOVQ    3008(R9), F18
+	VFMLA    V20.D2, V26.D2, V18.D2
+	FMOVQ    3008(R9), F25
+	VFMLA    V21.D2, V27.D2, V25.D2
+	// t90 := math.FMA(t89, t64, float64(-0.10031730167435392))
+	FMOVQ    3024(R9), F26
+	VFMLA    V20.D2, V18.D2, V26.D2
+	FMOVQ    3024(R9), F27
+	VFMLA    V21.D2, V25.D2, V27.D2
+	// t91 := math.FMA(t90, t64, float64(0.42278433509846713))
+	FMOVQ    3040(R9), F18
+	VFMLA    V20.D2, V26.D2, V18.D2
+	FMOVQ    3040(R9), F25
+	VFMLA    V21.D2, V27.D2, V25.D2
+	// t92 := math.FMA(t64, t64, t64)
+	VFMLA    V20.D2, V20.D2, V20.D2
+	VFMLA    V21.D2, V21.D2, V21.D2
+	// t93 := math.Float64frombits(math.Float64bits(t57) ^ 0x8000000000000000)
+	VEOR     V14.B16, V22.B16, V22.B16
+	VEOR     V14.B16, V24.B16, V24.B16
+	// t94 := math.FMA(t92, t91, t93)
+	VFMLA    V18.D2, V20.D2, V22.D2
+	VFMLA    V25.D2, V21.D2, V24.D2
+	// t95 := x[i]
+	FMOVQ    16(R1), F18
+	// t96 := math.Float32frombits(math.Float32bits(t95) & 0x7fffffff)
+	WORD     $0x4ea0fa52 // FABS V18.4S, V18.4S
+	// t97 := float64(t96)
+	WORD     $0x0e617a54 // FCVTL V20.2D, V18.2S
+	WORD     $0x4e617a55 // FCVTL2 V21.2D, V18.4S
+	// t98 := t97 < float64(3)
+	WORD     $0x6ef4e5f4 // FCMGT V20.2D, V15.2D, V20.2D
+	WORD     $0x6ef5e5f5 // FCMGT V21.2D, V15.2D, V21.2D
+	// t99 := pick(t98, t94, t52)
+	VBIT     V20.B16, V22.B16, V19.B16
+	VBIT     V21.B16, V24.B16, V23.B16
+	// t100 := x[i]
+	FMOVQ    16(R1), F18
+	// t101 := math.Float32frombits(math.Float32bits(t100) & 0x7fffffff)
+	WORD     $0x4ea0fa52 // FABS V18.4S, V18.4S
+	// t102 := float32(math.RoundToEven(float64(t101)))
+	WORD     $0x4e218a54 // FRINTN V20.4S, V18.4S
+	// t103 := t101 - t102
+	WORD     $0x4eb4d652 // FSUB V18.4S, V18.4S, V20.4S
+	// t104 := float64(t103)
+	WORD     $0x0e617a54 // FCVTL V20.2D, V18.2S
+	WORD     $0x4e617a55 // FCVTL2 V21.2D, V18.4S
+	// t105 := float64(t104 * t104)
+	WORD     $0x6e74de92 // FMUL V18.2D, V20.2D, V20.2D
+	WORD     $0x6e75deb6 // FMUL V22.2D, V21.2D, V21.2D
+	// t106 := math.FMA(float64(-2.228371216069697e-08), t105, float64(7.94853903737232e-07))
+	FMOVQ    3104(R9), F24
+	VFMLA    V18.D2, V16.D2, V24.D2
+	FMOVQ    3104(R9), F25
+	VFMLA    V22.D2, V16.D2, V25.D2
+	// t107 := math.FMA(t106, t105, float64(-2.1915250301851375e-05))
+	FMOVQ    3120(R9), F26
+	VFMLA    V18.D2, V24.D2, V26.D2
+	FMOVQ    3120(R9), F27
+	VFMLA    V22.D2, V25.D2, V27.D2
+	// t108 := math.FMA(t107, t105, float64(0.0004663027874593273))
+	FMOVQ    3136(R9), F24
+	VFMLA    V18.D2, V26.D2, V24.D2
+	FMOVQ    3136(R9), F25
+	VFMLA    V22.D2, V27.D2, V25.D2
+	// t109 := math.FMA(t108, t105, float64(-0.007370430943702136))
+	FMOVQ    3152(R9), F26
+	VFMLA    V18.D2, V24.D2, V26.D2
+	FMOVQ    3152(R9), F27
+	VFMLA    V22.D2, V25.D2, V27.D2
+	// t110 := math.FMA(t109, t105, float64(0.08214588661099356))
+	FMOVQ    3168(R9), F24
+	VFMLA    V18.D2, V26.D2, V24.D2
+	FMOVQ    3168(R9), F25
+	VFMLA    V22.D2, V27.D2, V25.D2
+	// t111 := math.FMA(t110, t105, float64(-0.5992645293207869))
+	FMOVQ    3184(R9), F26
+	VFMLA    V18.D2, V24.D2, V26.D2
+	FMOVQ    3184(R9), F27
+	VFMLA    V22.D2, V25.D2, V27.D2
+	// t112 := math.FMA(t111, t105, float64(2.5501640398773455))
+	FMOVQ    3200(R9), F24
+	VFMLA    V18.D2, V26.D2, V24.D2
+	FMOVQ    3200(R9), F25
+	VFMLA    V22.D2, V27.D2, V25.D2
+	// t113 := math.FMA(t112, t105, float64(-5.16771278004997))
+	FMOVQ    3216(R9), F26
+	VFMLA    V18.D2, V24.D2, V26.D2
+	FMOVQ    3216(R9), F27
+	VFMLA    V22.D2, V25.D2, V27.D2
+	// t114 := math.FMA(t113, t105, float64(3.141592653589793))
+	VMOV     V17.B16, V24.B16
+	VFMLA    V18.D2, V26.D2, V24.D2
+	VMOV     V17.B16, V25.B16
+	VFMLA    V22.D2, V27.D2, V25.D2
+	// t115 := float64(t104 * t114)
+	WORD     $0x6e78de94 // FMUL V20.2D, V20.2D, V24.2D
+	WORD     $0x6e79deb5 // FMUL V21.2D, V21.2D, V25.2D
+	// t116 := math.Float64frombits(math.Float64bits(t115) & 0x7fffffffffffffff)
+	FMOVQ    1440(R9), F18
+	VAND     V18.B16, V20.B16, V20.B16
+	VAND     V18.B16, V21.B16, V21.B16
+	// t117 := x[i]
+	FMOVQ    16(R1), F18
+	// t118 := math.Float32frombits(math.Float32bits(t117) & 0x7fffffff)
+	WORD     $0x4ea0fa52 // FABS V18.4S, V18.4S
+	// t119 := float64(t118)
+	WORD     $0x0e617a56 // FCVTL V22.2D, V18.2S
+	WORD     $0x4e617a58 // FCVTL2 V24.2D, V18.4S
+	// t120 := float64(t119 * t116)
+	WORD     $0x6e74ded6 // FMUL V22.2D, V22.2D, V20.2D
+	WORD     $0x6e75df18 // FMUL V24.2D, V24.2D, V21.2D
+	// t121 := float64(3.141592653589793) / t120
+	WORD     $0x6e76fe36 // FDIV V22.2D, V17.2D, V22.2D
+	WORD     $0x6e78fe38 // FDIV V24.2D, V17.2D, V24.2D
+	// t123 := t122 + uint64(0x95f619980c433)
+	VADD     V4.D2, V22.D2, V22.D2
+	VADD     V4.D2, V24.D2, V24.D2
+	// t124 := t123 & uint64(0xfffffffffffff)
+	VAND     V5.B16, V22.B16, V18.B16
+	VAND     V5.B16, V24.B16, V20.B16
+	// t125 := t124 + uint64(0x3fe6a09e667f3bcd)
+	VADD     V6.D2, V18.D2, V18.D2
+	VADD     V6.D2, V20.D2, V20.D2
+	// t127 := t123 >> 52
+	VUSHR    $52, V22.D2, V22.D2
+	VUSHR    $52, V24.D2, V24.D2
+	// t128 := t127 | uint64(0x4330000000000000)
+	VORR     V7.B16, V22.B16, V22.B16
+	VORR     V7.B16, V24.B16, V24.B16
+	// t130 := t129 - float64(4.503599627371519e+15)
+	WORD     $0x4ee8d6d6 // FSUB V22.2D, V22.2D, V8.2D
+	WORD     $0x4ee8d718 // FSUB V24.2D, V24.2D, V8.2D
+	// t131 := t126 - float64(1)
+	WORD     $0x4ee0d652 // FSUB V18.2D, V18.2D, V0.2D
+	WORD     $0x4ee0d694 // FSUB V20.2D, V20.2D, V0.2D
+	// t132 := t131 + float64(2)
+	WORD     $0x4e61d655 // FADD V21.2D, V18.2D, V1.2D
+	WORD     $0x4e61d699 // FADD V25.2D, V20.2D, V1.2D
+	// t133 := t131 / t132
+	WORD     $0x6e75fe55 // FDIV V21.2D, V18.2D, V21.2D
+	WORD     $0x6e79fe99 // FDIV V25.2D, V20.2D, V25.2D
+	// t134 := float64(t133 * t133)
+	WORD     $0x6e75deba // FMUL V26.2D, V21.2D, V21.2D
+	WORD     $0x6e79df3b // FMUL V27.2D, V25.2D, V25.2D
+	// t135 := math.FMA(float64(0.14798198605116586), t134, float64(0.15313837699209373))
+	FMOVQ    1728(R9), F28
+	VFMLA    V26.D2, V9.D2, V28.D2
+	FMOVQ    1728(R9), F29
+	VFMLA    V27.D2, V9.D2, V29.D2
+	// t136 := math.FMA(t135, t134, float64(0.1818357216161805))
+	FMOVQ    1744(R9), F30
+	VFMLA    V26.D2, V28.D2, V30.D2
+	FMOVQ    1744(R9), F31
+	VFMLA    V27.D2, V29.D2, V31.D2
+	// t137 := math.FMA(t136, t134, float64(0.22222198432149784))
+	FMOVQ    1712(R9), F28
+	VFMLA    V26.D2, V30.D2, V28.D2
+	FMOVQ    1712(R9), F29
+	VFMLA    V27.D2, V31.D2, V29.D2
+	// t138 := math.FMA(t137, t134, float64(0.2857142874366239))
+	FMOVQ    1760(R9), F30
+	VFMLA    V26.D2, V28.D2, V30.D2
+	FMOVQ    1760(R9), F31
+	VFMLA    V27.D2, V29.D2, V31.D2
+	// t139 := math.FMA(t138, t134, float64(0.3999999999940942))
+	FMOVQ    1680(R9), F28
+	VFMLA    V26.D2, V30.D2, V28.D2
+	FMOVQ    1680(R9), F29
+	VFMLA    V27.D2, V31.D2, V29.D2
+	// t140 := math.FMA(t139, t134, float64(0.6666666666666735))
+	FMOVQ    1776(R9), F30
+	VFMLA    V26.D2, V28.D2, V30.D2
+	FMOVQ    1776(R9), F31
+	VFMLA    V27.D2, V29.D2, V31.D2
+	// t141 := float64(t134 * t140)
+	WORD     $0x6e7edf5a // FMUL V26.2D, V26.2D, V30.2D
+	WORD     $0x6e7fdf7b // FMUL V27.2D, V27.2D, V31.2D
+	// t142 := float64(t131 * t131)
+	WORD     $0x6e72de5c // FMUL V28.2D, V18.2D, V18.2D
+	WORD     $0x6e74de9d // FMUL V29.2D, V20.2D, V20.2D
+	// t143 := float64(t142 * float64(0.5))
+	WORD     $0x6e62df9c // FMUL V28.2D, V28.2D, V2.2D
+	WORD     $0x6e62dfbd // FMUL V29.2D, V29.2D, V2.2D
+	// t144 := t143 + t141
+	WORD     $0x4e7ad79a // FADD V26.2D, V28.2D, V26.2D
+	WORD     $0x4e7bd7bb // FADD V27.2D, V29.2D, V27.2D
+	// t145 := float64(t130 * float64(1.9082149292705877e-10))
+	WORD     $0x6e6adede // FMUL V30.2D, V22.2D, V10.2D
+	WORD     $0x6e6adf1f // FMUL V31.2D, V24.2D, V10.2D
+	// t146 := math.FMA(t133, t144, t145)
+	VFMLA    V26.D2, V21.D2, V30.D2
+	VFMLA    V27.D2, V25.D2, V31.D2
+	// t147 := t143 - t146
+	WORD     $0x4efed79c // FSUB V28.2D, V28.2D, V30.2D
+	WORD     $0x4effd7bd // FSUB V29.2D, V29.2D, V31.2D
+	// t148 := t131 - t147
+	WORD     $0x4efcd652 // FSUB V18.2D, V18.2D, V28.2D
+	WORD     $0x4efdd694 // FSUB V20.2D, V20.2D, V29.2D
+	// t149 := math.FMA(t130, float64(0.6931471803691238), t148)
+	VFMLA    V11.D2, V22.D2, V18.D2
+	VFMLA    V11.D2, V24.D2, V20.D2
+	// t150 := t149 - t99
+	WORD     $0x4ef3d652 // FSUB V18.2D, V18.2D, V19.2D
+	WORD     $0x4ef7d694 // FSUB V20.2D, V20.2D, V23.2D
+	// t151 := x[i]
+	FMOVQ    16(R1), F21
+	// t152 := float64(t151)
+	WORD     $0x0e617ab6 // FCVTL V22.2D, V21.2S
+	WORD     $0x4e617ab8 // FCVTL2 V24.2D, V21.4S
+	// t153 := t152 < float64(0)
+	WORD     $0x4ee0ead6 // FCMLT V22.2D, V22.2D, #0.0
+	WORD     $0x4ee0eb18 // FCMLT V24.2D, V24.2D, #0.0
+	// t154 := pick(t153, t150, t99)
+	VBIT     V22.B16, V18.B16, V19.B16
+	VBIT     V24.B16, V20.B16, V23.B16
+	// t155 := float32(t154)
+	WORD     $0x0e616a72 // FCVTN V18.2S, V19.2D
+	WORD     $0x4e616af2 // FCVTN2 V18.4S, V23.2D
+	// t156 := x[i]
+	FMOVQ    16(R1), F19
+	// t157 := math.Float32frombits(math.Float32bits(t156) & 0x7fffffff)
+	WORD     $0x4ea0fa74 // FABS V20.4S, V19.4S
+	// t158 := t157 == math.Float32frombits(0x7f800000)
+	WORD     $0x4e23e695 // FCMEQ V21.4S, V20.4S, V3.4S
+	// t159 := pick(t158, math.Float32frombits(0x7f800000), t155)
+	VBIT     V21.B16, V3.B16, V18.B16
+	// t160 := float32(0) < t156
+	WORD     $0x4ea0ca73 // FCMGT V19.4S, V19.4S, #0.0
+	// t161 := float32(math.RoundToEven(float64(t157)))
+	WORD     $0x4e218a95 // FRINTN V21.4S, V20.4S
+	// t162 := t157 - t161
+	WORD     $0x4eb5d694 // FSUB V20.4S, V20.4S, V21.4S
+	// t163 := pick(t160, float32(1), t162)
+	FMOVQ    64(R9), F21
+	VBIT     V19.B16, V21.B16, V20.B16
+	// t164 := t163 == float32(0)
+	WORD     $0x4ea0da94 // FCMEQ V20.4S, V20.4S, #0.0
+	// t165 := pick(t164, math.Float32frombits(0x7f800000), t159)
+	VBIT     V20.B16, V3.B16, V18.B16
+	// dst[i] = t165
+	FMOVQ    F18, 16(R0)
+	// t0 := x[i]
+	FMOVQ    32(R1), F18
+	// t1 := math.Float32frombits(math.Float32bits(t0) & 0x7fffffff)
+	WORD     $0x4ea0fa52 // FABS V18.4S, V18.4S
+	// t2 := float64(t1)
+	WORD     $0x0e617a53 // FCVTL V19.2D, V18.2S
+	WORD     $0x4e617a54 // FCVTL2 V20.2D, V18.4S
+	// t4 := t3 + uint64(0x95f619980c433)
+	VADD     V4.D2, V19.D2, V19.D2
+	VADD     V4.D2, V20.D2, V20.D2
+	// t5 := t4 & uint64(0xfffffffffffff)
+	VAND     V5.B16, V19.B16, V18.B16
+	VAND     V5.B16, V20.B16, V21.B16
+	// t6 := t5 + uint64(0x3fe6a09e667f3bcd)
+	VADD     V6.D2, V18.D2, V18.D2
+	VADD     V6.D2, V21.D2, V21.D2
+	// t8 := t4 >> 52
+	VUSHR    $52, V19.D2, V19.D2
+	VUSHR    $52, V20.D2, V20.D2
+	// t9 := t8 | uint64(0x4330000000000000)
+	VORR     V7.B16, V19.B16, V19.B16
+	VORR     V7.B16, V20.B16, V20.B16
+	// t11 := t10 - float64(4.503599627371519e+15)
+	WORD     $0x4ee8d673 // FSUB V19.2D, V19.2D, V8.2D
+	WORD     $0x4ee8d694 // FSUB V20.2D, V20.2D, V8.2D
+	// t12 := t7 - float64(1)
+	WORD     $0x4ee0d652 // FSUB V18.2D, V18.2D, V0.2D
+	WORD     $0x4ee0d6b5 // FSUB V21.2D, V21.2D, V0.2D
+	// t13 := t12 + float64(2)
+	WORD     $0x4e61d656 // FADD V22.2D, V18.2D, V1.2D
+	WORD     $0x4e61d6b7 // FADD V23.2D, V21.2D, V1.2D
+	// t14 := t12 / t13
+	WORD     $0x6e76fe56 // FDIV V22.2D, V18.2D, V22.2D
+	WORD     $0x6e77feb7 // FDIV V23.2D, V21.2D, V23.2D
+	// t15 := float64(t14 * t14)
+	WORD     $0x6e76ded8 // FMUL V24.2D, V22.2D, V22.2D
+	WORD     $0x6e77def9 // FMUL V25.2D, V23.2D, V23.2D
+	// t16 := math.FMA(float64(0.14798198605116586), t15, float64(0.15313837699209373))
+	FMOVQ    1728(R9), F26
+	VFMLA    V24.D2, V9.D2, V26.D2
+	FMOVQ    1728(R9), F27
+	VFMLA    V25.D2, V9.D2, V27.D2
+	// t17 := math.FMA(t16, t15, float64(0.1818357216161805))
+	FMOVQ    1744(R9), F28
+	VFMLA    V24.D2, V26.D2, V28.D2
+	FMOVQ    1744(R9), F29
+	VFMLA    V25.D2, V27.D2, V29.D2
+	// t18 := math.FMA(t17, t15, float64(0.22222198432149784))
+	FMOVQ    1712(R9), F26
+	VFMLA    V24.D2, V28.D2, V26.D2
+	FMOVQ    1712(R9), F27
+	VFMLA    V25.D2, V29.D2, V27.D2
+	// t19 := math.FMA(t18, t15, float64(0.2857142874366239))
+	FMOVQ    1760(R9), F28
+	VFMLA    V24.D2, V26.D2, V28.D2
+	FMOVQ    1760(R9), F29
+	VFMLA    V25.D2, V27.D2, V29.D2
+	// t20 := math.FMA(t19, t15, float64(0.3999999999940942))
+	FMOVQ    1680(R9), F26
+	VFMLA    V24.D2, V28.D2, V26.D2
+	FMOVQ    1680(R9), F27
+	VFMLA    V25.D2, V29.D2, V27.D2
+	// t21 := math.FMA(t20, t15, float64(0.6666666666666735))
+	FMOVQ    1776(R9), F28
+	VFMLA    V24.D2, V26.D2, V28.D2
+	FMOVQ    1776(R9), F29
+	VFMLA    V25.D2, V27.D2, V29.D2
+	// t22 := float64(t15 * t21)
+	WORD     $0x6e7cdf18 // FMUL V24.2D, V24.2D, V28.2D
+	WORD     $0x6e7ddf39 // FMUL V25.2D, V25.2D, V29.2D
+	// t23 := float64(t12 * t12)
+	WORD     $0x6e72de5a // FMUL V26.2D, V18.2D, V18.2D
+	WORD     $0x6e75debb // FMUL V27.2D, V21.2D, V21.2D
+	// t24 := float64(t23 * float64(0.5))
+	WORD     $0x6e62df5a // FMUL V26.2D, V26.2D, V2.2D
+	WORD     $0x6e62df7b // FMUL V27.2D, V27.2D, V2.2D
+	// t25 := t24 + t22
+	WORD     $0x4e78d758 // FADD V24.2D, V26.2D, V24.2D
+	WORD     $0x4e79d779 // FADD V25.2D, V27.2D, V25.2D
+	// t26 := float64(t11 * float64(1.9082149292705877e-10))
+	WORD     $0x6e6ade7c // FMUL V28.2D, V19.2D, V10.2D
+	WORD     $0x6e6ade9d // FMUL V29.2D, V20.2D, V10.2D
+	// t27 := math.FMA(t14, t25, t26)
+	VFMLA    V24.D2, V22.D2, V28.D2
+	VFMLA    V25.D2, V23.D2, V29.D2
+	// t28 := t24 - t27
+	WORD     $0x4efcd75a // FSUB V26.2D, V26.2D, V28.2D
+	WORD     $0x4efdd77b // FSUB V27.2D, V27.2D, V29.2D
+	// t29 := t12 - t28
+	WORD     $0x4efad652 // FSUB V18.2D, V18.2D, V26.2D
+	WORD     $0x4efbd6b5 // FSUB V21.2D, V21.2D, V27.2D
+	// t30 := math.FMA(t11, float64(0.6931471803691238), t29)
+	VFMLA    V11.D2, V19.D2, V18.D2
+	VFMLA    V11.D2, V20.D2, V21.D2
+	// t31 := x[i]
+	FMOVQ    32(R1), F19
+	// t32 := math.Float32frombits(math.Float32bits(t31) & 0x7fffffff)
+	WORD     $0x4ea0fa73 // FABS V19.4S, V19.4S
+	// t33 := float64(t32)
+	WORD     $0x0e617a74 // FCVTL V20.2D, V19.2S
+	WORD     $0x4e617a76 // FCVTL2 V22.2D, V19.4S
+	// t34 := float64(1) / t33
+	WORD     $0x6e74fc14 // FDIV V20.2D, V0.2D, V20.2D
+	WORD     $0x6e76fc16 // FDIV V22.2D, V0.2D, V22.2D
+	// t35 := float64(t34 * t34)
+	WORD     $0x6e74de93 // FMUL V19.2D, V20.2D, V20.2D
+	WORD     $0x6e76ded7 // FMUL V23.2D, V22.2D, V22.2D
+	// t36 := math.FMA(float64(0.26180852870866445), t35, float64(-0.2070933006751568))
+	FMOVQ    2432(R9), F24
+	VFMLA    V19.D2, V12.D2, V24.D2
+	FMOVQ    2432(R9), F25
+	VFMLA    V23.D2, V12.D2, V25.D2
+	// t37 := math.FMA(t36, t35, float64(0.0813307211132798))
+	FMOVQ    2448(R9), F26
+	VFMLA    V19.D2, V24.D2, V26.D2
+	FMOVQ    2448(R9), F27
+	VFMLA    V23.D2, V25.D2, V27.D2
+	// t38 := math.FMA(t37, t35, float64(-0.023023388614372777))
+	FMOVQ    2464(R9), F24
+	VFMLA    V19.D2, V26.D2, V24.D2
+	FMOVQ    2464(R9), F25
+	VFMLA    V23.D2, V27.D2, V25.D2
+	// t39 := math.FMA(t38, t35, float64(0.006092364447572614))
+	FMOVQ    2480(R9), F26
+	VFMLA    V19.D2, V24.D2, V26.D2
+	FMOVQ    2480(R9), F27
+	VFMLA    V23.D2, V25.D2, V27.D2
+	// t40 := math.FMA(t39, t35, float64(-0.0019068288114279443))
+	FMOVQ    2496(R9), F24
+	VFMLA    V19.D2, V26.D2, V24.D2
+	FMOVQ    2496(R9), F25
+	VFMLA    V23.D2, V27.D2, V25.D2
+	// t41 := math.FMA(t40, t35, float64(0.0008415163778136668))
+	FMOVQ    2512(R9), F26
+	VFMLA    V19.D2, V24.D2, V26.D2
+	FMOVQ    2512(R9), F27
+	VFMLA    V23.D2, V25.D2, V27.D2
+	// t42 := math.FMA(t41, t35, float64(-0.0005952350113118343))
+	FMOVQ    2528(R9), F24
+	VFMLA    V19.D2, V26.D2, V24.D2
+	FMOVQ    2528(R9), F25
+	VFMLA    V23.D2, V27.D2, V25.D2
+	// t43 := math.FMA(t42, t35, float64(0.0007936507724234067))
+	FMOVQ    2544(R9), F26
+	VFMLA    V19.D2, V24.D2, V26.D2
+	FMOVQ    2544(R9), F27
+	VFMLA    V23.D2, V25.D2, V27.D2
+	// t44 := math.FMA(t43, t35, float64(-0.0027777777777198706))
+	FMOVQ    2560(R9), F24
+	VFMLA    V19.D2, V26.D2, V24.D2
+	FMOVQ    2560(R9), F25
+	VFMLA    V23.D2, V27.D2, V25.D2
+	// t45 := math.FMA(t44, t35, float64(0.0833333333333333))
+	FMOVQ    2576(R9), F26
+	VFMLA    V19.D2, V24.D2, V26.D2
+	FMOVQ    2576(R9), F27
+	VFMLA    V23.D2, V25.D2, V27.D2
+	// t46 := math.FMA(t45, t34, float64(0.4189385332046727))
+	FMOVQ    2592(R9), F19
+	VFMLA    V20.D2, V26.D2, V19.D2
+	FMOVQ    2592(R9), F23
+	VFMLA    V22.D2, V27.D2, V23.D2
+	// t47 := x[i]
+	FMOVQ    32(R1), F20
+	// t48 := math.Float32frombits(math.Float32bits(t47) & 0x7fffffff)
+	WORD     $0x4ea0fa94 // FABS V20.4S, V20.4S
+	// t49 := float64(t48)
+	WORD     $0x0e617a96 // FCVTL V22.2D, V20.2S
+	WORD     $0x4e617a98 // FCVTL2 V24.2D, V20.4S
+	// t50 := t49 - float64(0.5)
+	WORD     $0x4ee2d6d6 // FSUB V22.2D, V22.2D, V2.2D
+	WORD     $0x4ee2d718 // FSUB V24.2D, V24.2D, V2.2D
+	// t51 := t30 - float64(1)
+	WORD     $0x4ee0d654 // FSUB V20.2D, V18.2D, V0.2D
+	WORD     $0x4ee0d6b9 // FSUB V25.2D, V21.2D, V0.2D
+	// t52 := math.FMA(t50, t51, t46)
+	VFMLA    V20.D2, V22.D2, V19.D2
+	VFMLA    V25.D2, V24.D2, V23.D2
+	// t53 := x[i]
+	FMOVQ    32(R1), F20
+	// t54 := math.Float32frombits(math.Float32bits(t53) & 0x7fffffff)
+	WORD     $0x4ea0fa94 // FABS V20.4S, V20.4S
+	// t55 := float64(t54)
+	WORD     $0x0e617a96 // FCVTL V22.2D, V20.2S
+	WORD     $0x4e617a98 // FCVTL2 V24.2D, V20.4S
+	// t56 := t55 < float64(1)
+	WORD     $0x6ef6e416 // FCMGT V22.2D, V0.2D, V22.2D
+	WORD     $0x6ef8e418 // FCMGT V24.2D, V0.2D, V24.2D
+	// t57 := pick(t56, t30, float64(0))
+	VAND     V22.B16, V18.B16, V22.B16
+	VAND     V24.B16, V21.B16, V24.B16
+	// t58 := x[i]
+	FMOVQ    32(R1), F18
+	// t59 := math.Float32frombits(math.Float32bits(t58) & 0x7fffffff)
+	WORD     $0x4ea0fa52 // FABS V18.4S, V18.4S
+	// t60 := float64(t59)
+	WORD     $0x0e617a54 // FCVTL V20.2D, V18.2S
+	WORD     $0x4e617a55 // FCVTL2 V21.2D, V18.4S
+	// t61 := t60 < float64(1)
+	WORD     $0x6ef4e412 // FCMGT V18.2D, V0.2D, V20.2D
+	WORD     $0x6ef5e419 // FCMGT V25.2D, V0.2D, V21.2D
+	// t62 := t60 + float64(1)
+	WORD     $0x4e60d69a // FADD V26.2D, V20.2D, V0.2D
+	WORD     $0x4e60d6bb // FADD V27.2D, V21.2D, V0.2D
+	// t63 := pick(t61, t62, t60)
+	VBIT     V18.B16, V26.B16, V20.B16
+	VBIT     V25.B16, V27.B16, V21.B16
+	// t64 := t63 - float64(2)
+	WORD     $0x4ee1d694 // FSUB V20.2D, V20.2D, V1.2D
+	WORD     $0x4ee1d6b5 // FSUB V21.2D, V21.2D, V1.2D
+	// t65 := math.FMA(float64(-7.639292345836201e-10), t64, float64(1.5746606982777302e-09))
+	FMOVQ    2624(R9), F18
+	VFMLA    V20.D2, V13.D2, V18.D2
+	FMOVQ    2624(R9), F25
+	VFMLA    V21.D2, V13.D2, V25.D2
+	// t66 := math.FMA(t65, t64, float64(2.0986002157033107e-09))
+	FMOVQ    2640(R9), F26
+	VFMLA    V20.D2, V18.D2, V26.D2
+	FMOVQ    2640(R9), F27
+	VFMLA    V21.D2, V25.D2, V27.D2
+	// t67 := math.FMA(t66, t64, float64(-4.312495770350818e-09))
+	FMOVQ    2656(R9), F18
+	VFMLA    V20.D2, V26.D2, V18.D2
+	FMOVQ    2656(R9), F25
+	VFMLA    V21.D2, V27.D2, V25.D2
+	// t68 := math.FMA(t67, t64, float64(-7.842557720538356e-09))
+	FMOVQ    2672(R9), F26
+	VFMLA    V20.D2, V18.D2, V26.D2
+	FMOVQ    2672(R9), F27
+	VFMLA    V21.D2, V25.D2, V27.D2
+	// t69 := math.FMA(t68, t64, float64(1.6194359237484174e-08))
+	FMOVQ    2688(R9), F18
+	VFMLA    V20.D2, V26.D2, V18.D2
+	FMOVQ    2688(R9), F25
+	VFMLA    V21.D2, V27.D2, V25.D2
+	// t70 := math.FMA(t69, t64, float64(-2.7296358592514825e-09))
+	FMOVQ    2704(R9), F26
+	VFMLA    V20.D2, V18.D2, V26.D2
+	FMOVQ    2704(R9), F27
+	VFMLA    V21.D2, V25.D2, V27.D2
+	// t71 := math.FMA(t70, t64, float64(5.910565853507869e-09))
+	FMOVQ    2720(R9), F18
+	VFMLA    V20.D2, V26.D2, V18.D2
+	FMOVQ    2720(R9), F25
+	VFMLA    V21.D2, V27.D2, V25.D2
+	// t72 := math.FMA(t71, t64, float64(-4.9827532071170234e-08))
+	FMOVQ    2736(R9), F26
+	VFMLA    V20.D2, V18.D2, V26.D2
+	FMOVQ    2736(R9), F27
+	VFMLA    V21.D2, V25.D2, V27.D2
+	// t73 := math.FMA(t72, t64, float64(1.042041826608264e-07))
+	FMOVQ    2752(R9), F18
+	VFMLA    V20.D2, V26.D2, V18.D2
+	FMOVQ    2752(R9), F25
+	VFMLA    V21.D2, V27.D2, V25.D2
+	// t74 := math.FMA(t73, t64, float64(-1.878442644643758e-07))
+	FMOVQ    2768(R9), F26
+	VFMLA    V20.D2, V18.D2, V26.D2
+	FMOVQ    2768(R9), F27
+	VFMLA    V21.D2, V25.D2, V27.D2
+	// t75 := math.FMA(t74, t64, float64(3.958940459367468e-07))
+	FMOVQ    2784(R9), F18
+	VFMLA    V20.D2, V26.D2, V18.D2
+	FMOVQ    2784(R9), F25
+	VFMLA    V21.D2, V27.D2, V25.D2
+	// t76 := math.FMA(t75, t64, float64(-8.54560908975883e-07))
+	FMOVQ    2800(R9), F26
+	VFMLA    V20.D2, V18.D2, V26.D2
+	FMOVQ    2800(R9), F27
+	VFMLA    V21.D2, V25.D2, V27.D2
+	// t77 := math.FMA(t76, t64, float64(1.8113906873056685e-06))
+	FMOVQ    2816(R9), F18
+	VFMLA    V20.D2, V26.D2, V18.D2
+	FMOVQ    2816(R9), F25
+	VFMLA    V21.D2, V27.D2, V25.D2
+	// t78 := math.FMA(t77, t64, float64(-3.846858091533014e-06))
+	FMOVQ    2832(R9), F26
+	VFMLA    V20.D2, V18.D2, V26.D2
+	FMOVQ    2832(R9), F27
+	VFMLA    V21.D2, V25.D2, V27.D2
+	// t79 := math.FMA(t78, t64, float64(8.221234475942905e-06))
+	FMOVQ    2848(R9), F18
+	VFMLA    V20.D2, V26.D2, V18.D2
+	FMOVQ    2848(R9), F25
+	VFMLA    V21.D2, V27.D2, V25.D2
+	// t80 := math.FMA(t79, t64, float64(-1.7661767658452517e-05))
+	FMOVQ    2864(R9), F26
+	VFMLA    V20.D2, V18.D2, V26.D2
+	FMOVQ    2864(R9), F27
+	VFMLA    V21.D2, V25.D2, V27.D2
+	// t81 := math.FMA(t80, t64, float64(3.816907658276081e-05))
+	FMOVQ    2880(R9), F18
+	VFMLA    V20.D2, V26.D2, V18.D2
+	FMOVQ    2880(R9), F25
+	VFMLA    V21.D2, V27.D2, V25.D2
+	// t82 := math.FMA(t81, t64, float64(-8.309511477709561e-05))
+	FMOVQ    2896(R9), F26
+	VFMLA    V20.D2, V18.D2, V26.D2
+	FMOVQ    2896(R9), F27
+	VFMLA    V21.D2, V25.D2, V27.D2
+	// t83 := math.FMA(t82, t64, float64(0.0001825526153982638))
+	FMOVQ    2912(R9), F18
+	VFMLA    V20.D2, V26.D2, V18.D2
+	FMOVQ    2912(R9), F25
+	VFMLA    V21.D2, V27.D2, V25.D2
+	// t84 := math.FMA(t83, t64, float64(-0.0004057073983775151))
+	FMOVQ    2928(R9), F26
+	VFMLA    V20.D2, V18.D2, V26.D2
+	FMOVQ    2928(R9), F27
+	VFMLA    V21.D2, V25.D2, V27.D2
+	// t85 := math.FMA(t84, t64, float64(0.0009153769240386907))
+	FMOVQ    2944(R9), F18
+	VFMLA    V20.D2, V26.D2, V18.D2
+	FMOVQ    2944(R9), F25
+	VFMLA    V21.D2, V27.D2, V25.D2
+	// t86 := math.FMA(t85, t64, float64(-0.0021081308339216706))
+	FMOVQ    2960(R9), F26
+	VFMLA    V20.D2, V18.D2, V26.D2
+	FMOVQ    2960(R9), F27
+	VFMLA    V21.D2, V25.D2, V27.D2
+	// t87 := math.FMA(t86, t64, float64(0.004998641164627129))
+	FMOVQ    2976(R9), F18
+	VFMLA    V20.D2, V26.D2, V18.D2
+	FMOVQ    2976(R9), F25
+	VFMLA    V21.D2, V27.D2, V25.D2
+	// t88 := math.FMA(t87, t64, float64(-0.012384192193371805))
+	FMOVQ    2992(R9), F26
+	VFMLA    V20.D2, V18.D2, V26.D2
+	FMOVQ    2992(R9), F27
+	VFMLA    V21.D2, V25.D2, V27.D2
+	// t89 := math.FMA(t88, t64, float64(0.03296500062115691))
+	FMOVQ    3008(R9), F18
+	VFMLA    V20.D2, V26.D2, V18.D2
+	FMOVQ    3008(R9), F25
+	VFMLA    V21.D2, V27.D2, V25.D2
+	// t90 := math.FMA(t89, t64, float64(-0.10031730167435392))
+	FMOVQ    3024(R9), F26
+	VFMLA    V20.D2, V18.D2, V26.D2
+	FMOVQ    3024(R9), F27
+	VFMLA    V21.D2, V25.D2, V27.D2
+	// t91 := math.FMA(t90, t64, float64(0.42278433509846713))
+	FMOVQ    3040(R9), F18
+	VFMLA    V20.D2, V26.D2, V18.D2
+	FMOVQ    3040(R9), F25
+	VFMLA    V21.D2, V27.D2, V25.D2
+	// t92 := math.FMA(t64, t64, t64)
+	VFMLA    V20.D2, V20.D2, V20.D2
+	VFMLA    V21.D2, V21.D2, V21.D2
+	// t93 := math.Float64frombits(math.Float64bits(t57) ^ 0x8000000000000000)
+	VEOR     V14.B16, V22.B16, V22.B16
+	VEOR     V14.B16, V24.B16, V24.B16
+	// t94 := math.FMA(t92, t91, t93)
+	VFMLA    V18.D2, V20.D2, V22.D2
+	VFMLA    V25.D2, V21.D2, V24.D2
+	// t95 := x[i]
+	FMOVQ    32(R1), F18
+	// t96 := math.Float32frombits(math.Float32bits(t95) & 0x7fffffff)
+	WORD     $0x4ea0fa52 // FABS V18.4S, V18.4S
+	// t97 := float64(t96)
+	WORD     $0x0e617a54 // FCVTL V20.2D, V18.2S
+	WORD     $0x4e617a55 // FCVTL2 V21.2D, V18.4S
+	// t98 := t97 < float64(3)
+	WORD     $0x6ef4e5f4 // FCMGT V20.2D, V15.2D, V20.2D
+	WORD     $0x6ef5e5f5 // FCMGT V21.2D, V15.2D, V21.2D
+	// t99 := pick(t98, t94, t52)
+	VBIT     V20.B16, V22.B16, V19.B16
+	VBIT     V21.B16, V24.B16, V23.B16
+	// t100 := x[i]
+	FMOVQ    32(R1), F18
+	// t101 := math.Float32frombits(math.Float32bits(t100) & 0x7fffffff)
+	WORD     $0x4ea0fa52 // FABS V18.4S, V18.4S
+	// t102 := float32(math.RoundToEven(float64(t101)))
+	WORD     $0x4e218a54 // FRINTN V20.4S, V18.4S
+	// t103 := t101 - t102
+	WORD     $0x4eb4d652 // FSUB V18.4S, V18.4S, V20.4S
+	// t104 := float64(t103)
+	WORD     $0x0e617a54 // FCVTL V20.2D, V18.2S
+	WORD     $0x4e617a55 // FCVTL2 V21.2D, V18.4S
+	// t105 := float64(t104 * t104)
+	WORD     $0x6e74de92 // FMUL V18.2D, V20.2D, V20.2D
+	WORD     $0x6e75deb6 // FMUL V22.2D, V21.2D, V21.2D
+	// t106 := math.FMA(float64(-2.228371216069697e-08), t105, float64(7.94853903737232e-07))
+	FMOVQ    3104(R9), F24
+	VFMLA    V18.D2, V16.D2, V24.D2
+	FMOVQ    3104(R9), F25
+	VFMLA    V22.D2, V16.D2, V25.D2
+	// t107 := math.FMA(t106, t105, float64(-2.1915250301851375e-05))
+	FMOVQ    3120(R9), F26
+	VFMLA    V18.D2, V24.D2, V26.D2
+	FMOVQ    3120(R9), F27
+	VFMLA    V22.D2, V25.D2, V27.D2
+	// t108 := math.FMA(t107, t105, float64(0.0004663027874593273))
+	FMOVQ    3136(R9), F24
+	VFMLA    V18.D2, V26.D2, V24.D2
+	FMOVQ    3136(R9), F25
+	VFMLA    V22.D2, V27.D2, V25.D2
+	// t109 := math.FMA(t108, t105, float64(-0.007370430943702136))
+	FMOVQ    3152(R9), F26
+	VFMLA    V18.D2, V24.D2, V26.D2
+	FMOVQ    3152(R9), F27
+	VFMLA    V22.D2, V25.D2, V27.D2
+	// t110 := math.FMA(t109, t105, float64(0.08214588661099356))
+	FMOVQ    3168(R9), F24
+	VFMLA    V18.D2, V26.D2, V24.D2
+	FMOVQ    3168(R9), F25
+	VFMLA    V22.D2, V27.D2, V25.D2
+	// t111 := math.FMA(t110, t105, float64(-0.5992645293207869))
+	FMOVQ    3184(R9), F26
+	VFMLA    V18.D2, V24.D2, V26.D2
+	FMOVQ    3184(R9), F27
+	VFMLA    V22.D2, V25.D2, V27.D2
+	// t112 := math.FMA(t111, t105, float64(2.5501640398773455))
+	FMOVQ    3200(R9), F24
+	VFMLA    V18.D2, V26.D2, V24.D2
+	FMOVQ    3200(R9), F25
+	VFMLA    V22.D2, V27.D2, V25.D2
+	// t113 := math.FMA(t112, t105, float64(-5.16771278004997))
+	FMOVQ    3216(R9), F26
+	VFMLA    V18.D2, V24.D2, V26.D2
+	FMOVQ    3216(R9), F27
+	VFMLA    V22.D2, V25.D2, V27.D2
+	// t114 := math.FMA(t113, t105, float64(3.141592653589793))
+	VMOV     V17.B16, V24.B16
+	VFMLA    V18.D2, V26.D2, V24.D2
+	VMOV     V17.B16, V25.B16
+	VFMLA    V22.D2, V27.D2, V25.D2
+	// t115 := float64(t104 * t114)
+	WORD     $0x6e78de94 // FMUL V20.2D, V20.2D, V24.2D
+	WORD     $0x6e79deb5 // FMUL V21.2D, V21.2D, V25.2D
+	// t116 := math.Float64frombits(math.Float64bits(t115) & 0x7fffffffffffffff)
+	FMOVQ    1440(R9), F18
+	VAND     V18.B16, V20.B16, V20.B16
+	VAND     V18.B16, V21.B16, V21.B16
+	// t117 := x[i]
+	FMOVQ    32(R1), F18
+	// t118 := math.Float32frombits(math.Float32bits(t117) & 0x7fffffff)
+	WORD     $0x4ea0fa52 // FABS V18.4S, V18.4S
+	// t119 := float64(t118)
+	WORD     $0x0e617a56 // FCVTL V22.2D, V18.2S
+	WORD     $0x4e617a58 // FCVTL2 V24.2D, V18.4S
+	// t120 := float64(t119 * t116)
+	WORD     $0x6e74ded6 // FMUL V22.2D, V22.2D, V20.2D
+	WORD     $0x6e75df18 // FMUL V24.2D, V24.2D, V21.2D
+	// t121 := float64(3.141592653589793) / t120
+	WORD     $0x6e76fe36 // FDIV V22.2D, V17.2D, V22.2D
+	WORD     $0x6e78fe38 // FDIV V24.2D, V17.2D, V24.2D
+	// t123 := t122 + uint64(0x95f619980c433)
+	VADD     V4.D2, V22.D2, V22.D2
+	VADD     V4.D2, V24.D2, V24.D2
+	// t124 := t123 & uint64(0xfffffffffffff)
+	VAND     V5.B16, V22.B16, V18.B16
+	VAND     V5.B16, V24.B16, V20.B16
+	// t125 := t124 + uint64(0x3fe6a09e667f3bcd)
+	VADD     V6.D2, V18.D2, V18.D2
+	VADD     V6.D2, V20.D2, V20.D2
+	// t127 := t123 >> 52
+	VUSHR    $52, V22.D2, V22.D2
+	VUSHR    $52, V24.D2, V24.D2
+	// t128 := t127 | uint64(0x4330000000000000)
+	VORR     V7.B16, V22.B16, V22.B16
+	VORR     V7.B16, V24.B16, V24.B16
+	// t130 := t129 - float64(4.503599627371519e+15)
+	WORD     $0x4ee8d6d6 // FSUB V22.2D, V22.2D, V8.2D
+	WORD     $0x4ee8d718 // FSUB V24.2D, V24.2D, V8.2D
+	// t131 := t126 - float64(1)
+	WORD     $0x4ee0d652 // FSUB V18.2D, V18.2D, V0.2D
+	WORD     $0x4ee0d694 // FSUB V20.2D, V20.2D, V0.2D
+	// t132 := t131 + float64(2)
+	WORD     $0x4e61d655 // FADD V21.2D, V18.2D, V1.2D
+	WORD     $0x4e61d699 // FADD V25.2D, V20.2D, V1.2D
+	// t133 := t131 / t132
+	WORD     $0x6e75fe55 // FDIV V21.2D, V18.2D, V21.2D
+	WORD     $0x6e79fe99 // FDIV V25.2D, V20.2D, V25.2D
+	// t134 := float64(t133 * t133)
+	WORD     $0x6e75deba // FMUL V26.2D, V21.2D, V21.2D
+	WORD     $0x6e79df3b // FMUL V27.2D, V25.2D, V25.2D
+	// t135 := math.FMA(float64(0.14798198605116586), t134, float64(0.15313837699209373))
+	FMOVQ    1728(R9), F28
+	VFMLA    V26.D2, V9.D2, V28.D2
+	FMOVQ    1728(R9), F29
+	VFMLA    V27.D2, V9.D2, V29.D2
+	// t136 := math.FMA(t135, t134, float64(0.1818357216161805))
+	FMOVQ    1744(R9), F30
+	VFMLA    V26.D2, V28.D2, V30.D2
+	FMOVQ    1744(R9), F31
+	VFMLA    V27.D2, V29.D2, V31.D2
+	// t137 := math.FMA(t136, t134, float64(0.22222198432149784))
+	FMOVQ    1712(R9), F28
+	VFMLA    V26.D2, V30.D2, V28.D2
+	FMOVQ    1712(R9), F29
+	VFMLA    V27.D2, V31.D2, V29.D2
+	// t138 := math.FMA(t137, t134, float64(0.2857142874366239))
+	FMOVQ    1760(R9), F30
+	VFMLA    V26.D2, V28.D2, V30.D2
+	FMOVQ    1760(R9), F31
+	VFMLA    V27.D2, V29.D2, V31.D2
+	// t139 := math.FMA(t138, t134, float64(0.3999999999940942))
+	FMOVQ    1680(R9), F28
+	VFMLA    V26.D2, V30.D2, V28.D2
+	FMOVQ    1680(R9), F29
+	VFMLA    V27.D2, V31.D2, V29.D2
+	// t140 := math.FMA(t139, t134, float64(0.6666666666666735))
+	FMOVQ    1776(R9), F30
+	VFMLA    V26.D2, V28.D2, V30.D2
+	FMOVQ    1776(R9), F31
+	VFMLA    V27.D2, V29.D2, V31.D2
+	// t141 := float64(t134 * t140)
+	WORD     $0x6e7edf5a // FMUL V26.2D, V26.2D, V30.2D
+	WORD     $0x6e7fdf7b // FMUL V27.2D, V27.2D, V31.2D
+	// t142 := float64(t131 * t131)
+	WORD     $0x6e72de5c // FMUL V28.2D, V18.2D, V18.2D
+	WORD     $0x6e74de9d // FMUL V29.2D, V20.2D, V20.2D
+	// t143 := float64(t142 * float64(0.5))
+	WORD     $0x6e62df9c // FMUL V28.2D, V28.2D, V2.2D
+	WORD     $0x6e62dfbd // FMUL V29.2D, V29.2D, V2.2D
+	// t144 := t143 + t141
+	WORD     $0x4e7ad79a // FADD V26.2D, V28.2D, V26.2D
+	WORD     $0x4e7bd7bb // FADD V27.2D, V29.2D, V27.2D
+	// t145 := float64(t130 * float64(1.9082149292705877e-10))
+	WORD     $0x6e6adede // FMUL V30.2D, V22.2D, V10.2D
+	WORD     $0x6e6adf1f // FMUL V31.2D, V24.2D, V10.2D
+	// t146 := math.FMA(t133, t144, t145)
+	VFMLA    V26.D2, V21.D2, V30.D2
+	VFMLA    V27.D2, V25.D2, V31.D2
+	// t147 := t143 - t146
+	WORD     $0x4efed79c // FSUB V28.2D, V28.2D, V30.2D
+	WORD     $0x4effd7bd // FSUB V29.2D, V29.2D, V31.2D
+	// t148 := t131 - t147
+	WORD     $0x4efcd652 // FSUB V18.2D, V18.2D, V28.2D
+	WORD     $0x4efdd694 // FSUB V20.2D, V20.2D, V29.2D
+	// t149 := math.FMA(t130, float64(0.6931471803691238), t148)
+	VFMLA    V11.D2, V22.D2, V18.D2
+	VFMLA    V11.D2, V24.D2, V20.D2
+	// t150 := t149 - t99
+	WORD     $0x4ef3d652 // FSUB V18.2D, V18.2D, V19.2D
+	WORD     $0x4ef7d694 // FSUB V20.2D, V20.2D, V23.2D
+	// t151 := x[i]
+	FMOVQ    32(R1), F21
+	// t152 := float64(t151)
+	WORD     $0x0e617ab6 // FCVTL V22.2D, V21.2S
+	WORD     $0x4e617ab8 // FCVTL2 V24.2D, V21.4S
+	// t153 := t152 < float64(0)
+	WORD     $0x4ee0ead6 // FCMLT V22.2D, V22.2D, #0.0
+	WORD     $0x4ee0eb18 // FCMLT V24.2D, V24.2D, #0.0
+	// t154 := pick(t153, t150, t99)
+	VBIT     V22.B16, V18.B16, V19.B16
+	VBIT     V24.B16, V20.B16, V23.B16
+	// t155 := float32(t154)
+	WORD     $0x0e616a72 // FCVTN V18.2S, V19.2D
+	WORD     $0x4e616af2 // FCVTN2 V18.4S, V23.2D
+	// t156 := x[i]
+	FMOVQ    32(R1), F19
+	// t157 := math.Float32frombits(math.Float32bits(t156) & 0x7fffffff)
+	WORD     $0x4ea0fa74 // FABS V20.4S, V19.4S
+	// t158 := t157 == math.Float32frombits(0x7f800000)
+	WORD     $0x4e23e695 // FCMEQ V21.4S, V20.4S, V3.4S
+	// t159 := pick(t158, math.Float32frombits(0x7f800000), t155)
+	VBIT     V21.B16, V3.B16, V18.B16
+	// t160 := float32(0) < t156
+	WORD     $0x4ea0ca73 // FCMGT V19.4S, V19.4S, #0.0
+	// t161 := float32(math.RoundToEven(float64(t157)))
+	WORD     $0x4e218a95 // FRINTN V21.4S, V20.4S
+	// t162 := t157 - t161
+	WORD     $0x4eb5d694 // FSUB V20.4S, V20.4S, V21.4S
+	// t163 := pick(t160, float32(1), t162)
+	FMOVQ    64(R9), F21
+	VBIT     V19.B16, V21.B16, V20.B16
+	// t164 := t163 == float32(0)
+	WORD     $0x4ea0da94 // FCMEQ V20.4S, V20.4S, #0.0
+	// t165 := pick(t164, math.Float32frombits(0x7f800000), t159)
+	VBIT     V20.B16, V3.B16, V18.B16
+	// dst[i] = t165
+	FMOVQ    F18, 32(R0)
+	// t0 := x[i]
+	FMOVQ    48(R1), F18
+	// t1 := math.Float32frombits(math.Float32bits(t0) & 0x7fffffff)
+	WORD     $0x4ea0fa52 // FABS V18.4S, V18.4S
+	// t2 := float64(t1)
+	WORD     $0x0e617a53 // FCVTL V19.2D, V18.2S
+	WORD     $0x4e617a54 // FCVTL2 V20.2D, V18.4S
+	// t4 := t3 + uint64(0x95f619980c433)
+	VADD     V4.D2, V19.D2, V19.D2
+	VADD     V4.D2, V20.D2, V20.D2
+	// t5 := t4 & uint64(0xfffffffffffff)
+	VAND     V5.B16, V19.B16, V18.B16
+	VAND     V5.B16, V20.B16, V21.B16
+	// t6 := t5 + uint64(0x3fe6a09e667f3bcd)
+	VADD     V6.D2, V18.D2, V18.D2
+	VADD     V6.D2, V21.D2, V21.D2
+	// t8 := t4 >> 52
+	VUSHR    $52, V19.D2, V19.D2
+	VUSHR    $52, V20.D2, V20.D2
+	// t9 := t8 | uint64(0x4330000000000000)
+	VORR     V7.B16, V19.B16, V19.B16
+	VORR     V7.B16, V20.B16, V20.B16
+	// t11 := t10 - float64(4.503599627371519e+15)
+	WORD     $0x4ee8d673 // FSUB V19.2D, V19.2D, V8.2D
+	WORD     $0x4ee8d694 // FSUB V20.2D, V20.2D, V8.2D
+	// t12 := t7 - float64(1)
+	WORD     $0x4ee0d652 // FSUB V18.2D, V18.2D, V0.2D
+	WORD     $0x4ee0d6b5 // FSUB V21.2D, V21.2D, V0.2D
+	// t13 := t12 + float64(2)
+	WORD     $0x4e61d656 // FADD V22.2D, V18.2D, V1.2D
+	WORD     $0x4e61d6b7 // FADD V23.2D, V21.2D, V1.2D
+	// t14 := t12 / t13
+	WORD     $0x6e76fe56 // FDIV V22.2D, V18.2D, V22.2D
+	WORD     $0x6e77feb7 // FDIV V23.2D, V21.2D, V23.2D
+	// t15 := float64(t14 * t14)
+	WORD     $0x6e76ded8 // FMUL V24.2D, V22.2D, V22.2D
+	WORD     $0x6e77def9 // FMUL V25.2D, V23.2D, V23.2D
+	// t16 := math.FMA(float64(0.14798198605116586), t15, float64(0.15313837699209373))
+	FMOVQ    1728(R9), F26
+	VFMLA    V24.D2, V9.D2, V26.D2
+	FMOVQ    1728(R9), F27
+	VFMLA    V25.D2, V9.D2, V27.D2
+	// t17 := math.FMA(t16, t15, float64(0.1818357216161805))
+	FMOVQ    1744(R9), F28
+	VFMLA    V24.D2, V26.D2, V28.D2
+	FMOVQ    1744(R9), F29
+	VFMLA    V25.D2, V27.D2, V29.D2
+	// t18 := math.FMA(t17, t15, float64(0.22222198432149784))
+	FMOVQ    1712(R9), F26
+	VFMLA    V24.D2, V28.D2, V26.D2
+	FMOVQ    1712(R9), F27
+	VFMLA    V25.D2, V29.D2, V27.D2
+	// t19 := math.FMA(t18, t15, float64(0.2857142874366239))
+	FMOVQ    1760(R9), F28
+	VFMLA    V24.D2, V26.D2, V28.D2
+	FMOVQ    1760(R9), F29
+	VFMLA    V25.D2, V27.D2, V29.D2
+	// t20 := math.FMA(t19, t15, float64(0.3999999999940942))
+	FMOVQ    1680(R9), F26
+	VFMLA    V24.D2, V28.D2, V26.D2
+	FMOVQ    1680(R9), F27
+	VFMLA    V25.D2, V29.D2, V27.D2
+	// t21 := math.FMA(t20, t15, float64(0.6666666666666735))
+	FMOVQ    1776(R9), F28
+	VFMLA    V24.D2, V26.D2, V28.D2
+	FMOVQ    1776(R9), F29
+	VFMLA    V25.D2, V27.D2, V29.D2
+	// t22 := float64(t15 * t21)
+	WORD     $0x6e7cdf18 // FMUL V24.2D, V24.2D, V28.2D
+	WORD     $0x6e7ddf39 // FMUL V25.2D, V25.2D, V29.2D
+	// t23 := float64(t12 * t12)
+	WORD     $0x6e72de5a // FMUL V26.2D, V18.2D, V18.2D
+	WORD     $0x6e75debb // FMUL V27.2D, V21.2D, V21.2D
+	// t24 := float64(t23 * float64(0.5))
+	WORD     $0x6e62df5a // FMUL V26.2D, V26.2D, V2.2D
+	WORD     $0x6e62df7b // FMUL V27.2D, V27.2D, V2.2D
+	// t25 := t24 + t22
+	WORD     $0x4e78d758 // FADD V24.2D, V26.2D, V24.2D
+	WORD     $0x4e79d779 // FADD V25.2D, V27.2D, V25.2D
+	// t26 := float64(t11 * float64(1.9082149292705877e-10))
+	WORD     $0x6e6ade7c // FMUL V28.2D, V19.2D, V10.2D
+	WORD     $0x6e6ade9d // FMUL V29.2D, V20.2D, V10.2D
+	// t27 := math.FMA(t14, t25, t26)
+	VFMLA    V24.D2, V22.D2, V28.D2
+	VFMLA    V25.D2, V23.D2, V29.D2
+	// t28 := t24 - t27
+	WORD     $0x4efcd75a // FSUB V26.2D, V26.2D, V28.2D
+	WORD     $0x4efdd77b // FSUB V27.2D, V27.2D, V29.2D
+	// t29 := t12 - t28
+	WORD     $0x4efad652 // FSUB V18.2D, V18.2D, V26.2D
+	WORD     $0x4efbd6b5 // FSUB V21.2D, V21.2D, V27.2D
+	// t30 := math.FMA(t11, float64(0.6931471803691238), t29)
+	VFMLA    V11.D2, V19.D2, V18.D2
+	VFMLA    V11.D2, V20.D2, V21.D2
+	// t31 := x[i]
+	FMOVQ    48(R1), F19
+	// t32 := math.Float32frombits(math.Float32bits(t31) & 0x7fffffff)
+	WORD     $0x4ea0fa73 // FABS V19.4S, V19.4S
+	// t33 := float64(t32)
+	WORD     $0x0e617a74 // FCVTL V20.2D, V19.2S
+	WORD     $0x4e617a76 // FCVTL2 V22.2D, V19.4S
+	// t34 := float64(1) / t33
+	WORD     $0x6e74fc14 // FDIV V20.2D, V0.2D, V20.2D
+	WORD     $0x6e76fc16 // FDIV V22.2D, V0.2D, V22.2D
+	// t35 := float64(t34 * t34)
+	WORD     $0x6e74de93 // FMUL V19.2D, V20.2D, V20.2D
+	WORD     $0x6e76ded7 // FMUL V23.2D, V22.2D, V22.2D
+	// t36 := math.FMA(float64(0.26180852870866445), t35, float64(-0.2070933006751568))
+	FMOVQ    2432(R9), F24
+	VFMLA    V19.D2, V12.D2, V24.D2
+	FMOVQ    2432(R9), F25
+	VFMLA    V23.D2, V12.D2, V25.D2
+	// t37 := math.FMA(t36, t35, float64(0.0813307211132798))
+	FMOVQ    2448(R9), F26
+	VFMLA    V19.D2, V24.D2, V26.D2
+	FMOVQ    2448(R9), F27
+	VFMLA    V23.D2, V25.D2, V27.D2
+	// t38 := math.FMA(t37, t35, float64(-0.023023388614372777))
+	FMOVQ    2464(R9), F24
+	VFMLA    V19.D2, V26.D2, V24.D2
+	FMOVQ    2464(R9), F25
+	VFMLA    V23.D2, V27.D2, V25.D2
+	// t39 := math.FMA(t38, t35, float64(0.006092364447572614))
+	FMOVQ    2480(R9), F26
+	VFMLA    V19.D2, V24.D2, V26.D2
+	FMOVQ    2480(R9), F27
+	VFMLA    V23.D2, V25.D2, V27.D2
+	// t40 := math.FMA(t39, t35, float64(-0.0019068288114279443))
+	FMOVQ    2496(R9), F24
+	VFMLA    V19.D2, V26.D2, V24.D2
+	FMOVQ    2496(R9), F25
+	VFMLA    V23.D2, V27.D2, V25.D2
+	// t41 := math.FMA(t40, t35, float64(0.0008415163778136668))
+	FMOVQ    2512(R9), F26
+	VFMLA    V19.D2, V24.D2, V26.D2
+	FMOVQ    2512(R9), F27
+	VFMLA    V23.D2, V25.D2, V27.D2
+	// t42 := math.FMA(t41, t35, float64(-0.0005952350113118343))
+	FMOVQ    2528(R9), F24
+	VFMLA    V19.D2, V26.D2, V24.D2
+	FMOVQ    2528(R9), F25
+	VFMLA    V23.D2, V27.D2, V25.D2
+	// t43 := math.FMA(t42, t35, float64(0.0007936507724234067))
+	FMOVQ    2544(R9), F26
+	VFMLA    V19.D2, V24.D2, V26.D2
+	FMOVQ    2544(R9), F27
+	VFMLA    V23.D2, V25.D2, V27.D2
+	// t44 := math.FMA(t43, t35, float64(-0.0027777777777198706))
+	FMOVQ    2560(R9), F24
+	VFMLA    V19.D2, V26.D2, V24.D2
+	FMOVQ    2560(R9), F25
+	VFMLA    V23.D2, V27.D2, V25.D2
+	// t45 := math.FMA(t44, t35, float64(0.0833333333333333))
+	FMOVQ    2576(R9), F26
+	VFMLA    V19.D2, V24.D2, V26.D2
+	FMOVQ    2576(R9), F27
+	VFMLA    V23.D2, V25.D2, V27.D2
+	// t46 := math.FMA(t45, t34, float64(0.4189385332046727))
+	FMOVQ    2592(R9), F19
+	VFMLA    V20.D2, V26.D2, V19.D2
+	FMOVQ    2592(R9), F23
+	VFMLA    V22.D2, V27.D2, V23.D2
+	// t47 := x[i]
+	FMOVQ    48(R1), F20
+	// t48 := math.Float32frombits(math.Float32bits(t47) & 0x7fffffff)
+	WORD     $0x4ea0fa94 // FABS V20.4S, V20.4S
+	// t49 := float64(t48)
+	WORD     $0x0e617a96 // FCVTL V22.2D, V20.2S
+	WORD     $0x4e617a98 // FCVTL2 V24.2D, V20.4S
+	// t50 := t49 - float64(0.5)
+	WORD     $0x4ee2d6d6 // FSUB V22.2D, V22.2D, V2.2D
+	WORD     $0x4ee2d718 // FSUB V24.2D, V24.2D, V2.2D
+	// t51 := t30 - float64(1)
+	WORD     $0x4ee0d654 // FSUB V20.2D, V18.2D, V0.2D
+	WORD     $0x4ee0d6b9 // FSUB V25.2D, V21.2D, V0.2D
+	// t52 := math.FMA(t50, t51, t46)
+	VFMLA    V20.D2, V22.D2, V19.D2
+	VFMLA    V25.D2, V24.D2, V23.D2
+	// t53 := x[i]
+	FMOVQ    48(R1), F20
+	// t54 := math.Float32frombits(math.Float32bits(t53) & 0x7fffffff)
+	WORD     $0x4ea0fa94 // FABS V20.4S, V20.4S
+	// t55 := float64(t54)
+	WORD     $0x0e617a96 // FCVTL V22.2D, V20.2S
+	WORD     $0x4e617a98 // FCVTL2 V24.2D, V20.4S
+	// t56 := t55 < float64(1)
+	WORD     $0x6ef6e416 // FCMGT V22.2D, V0.2D, V22.2D
+	WORD     $0x6ef8e418 // FCMGT V24.2D, V0.2D, V24.2D
+	// t57 := pick(t56, t30, float64(0))
+	VAND     V22.B16, V18.B16, V22.B16
+	VAND     V24.B16, V21.B16, V24.B16
+	// t58 := x[i]
+	FMOVQ    48(R1), F18
+	// t59 := math.Float32frombits(math.Float32bits(t58) & 0x7fffffff)
+	WORD     $0x4ea0fa52 // FABS V18.4S, V18.4S
+	// t60 := float64(t59)
+	WORD     $0x0e617a54 // FCVTL V20.2D, V18.2S
+	WORD     $0x4e617a55 // FCVTL2 V21.2D, V18.4S
+	// t61 := t60 < float64(1)
+	WORD     $0x6ef4e412 // FCMGT V18.2D, V0.2D, V20.2D
+	WORD     $0x6ef5e419 // FCMGT V25.2D, V0.2D, V21.2D
+	// t62 := t60 + float64(1)
+	WORD     $0x4e60d69a // FADD V26.2D, V20.2D, V0.2D
+	WORD     $0x4e60d6bb // FADD V27.2D, V21.2D, V0.2D
+	// t63 := pick(t61, t62, t60)
+	VBIT     V18.B16, V26.B16, V20.B16
+	VBIT     V25.B16, V27.B16, V21.B16
+	// t64 := t63 - float64(2)
+	WORD     $0x4ee1d694 // FSUB V20.2D, V20.2D, V1.2D
+	WORD     $0x4ee1d6b5 // FSUB V21.2D, V21.2D, V1.2D
+	// t65 := math.FMA(float64(-7.639292345836201e-10), t64, float64(1.5746606982777302e-09))
+	FMOVQ    2624(R9), F18
+	VFMLA    V20.D2, V13.D2, V18.D2
+	FMOVQ    2624(R9), F25
+	VFMLA    V21.D2, V13.D2, V25.D2
+	// t66 := math.FMA(t65, t64, float64(2.0986002157033107e-09))
+	FMOVQ    2640(R9), F26
+	VFMLA    V20.D2, V18.D2, V26.D2
+	FMOVQ    2640(R9), F27
+	VFMLA    V21.D2, V25.D2, V27.D2
+	// t67 := math.FMA(t66, t64, float64(-4.312495770350818e-09))
+	FMOVQ    2656(R9), F18
+	VFMLA    V20.D2, V26.D2, V18.D2
+	FMOVQ    2656(R9), F25
+	VFMLA    V21.D2, V27.D2, V25.D2
+	// t68 := math.FMA(t67, t64, float64(-7.842557720538356e-09))
+	FMOVQ    2672(R9), F26
+	VFMLA    V20.D2, V18.D2, V26.D2
+	FMOVQ    2672(R9), F27
+	VFMLA    V21.D2, V25.D2, V27.D2
+	// t69 := math.FMA(t68, t64, float64(1.6194359237484174e-08))
+	FMOVQ    2688(R9), F18
+	VFMLA    V20.D2, V26.D2, V18.D2
+	FMOVQ    2688(R9), F25
+	VFMLA    V21.D2, V27.D2, V25.D2
+	// t70 := math.FMA(t69, t64, float64(-2.7296358592514825e-09))
+	FMOVQ    2704(R9), F26
+	VFMLA    V20.D2, V18.D2, V26.D2
+	FMOVQ    2704(R9), F27
+	VFMLA    V21.D2, V25.D2, V27.D2
+	// t71 := math.FMA(t70, t64, float64(5.910565853507869e-09))
+	FMOVQ    2720(R9), F18
+	VFMLA    V20.D2, V26.D2, V18.D2
+	FMOVQ    2720(R9), F25
+	VFMLA    V21.D2, V27.D2, V25.D2
+	// t72 := math.FMA(t71, t64, float64(-4.9827532071170234e-08))
+	FMOVQ    2736(R9), F26
+	VFMLA    V20.D2, V18.D2, V26.D2
+	FMOVQ    2736(R9), F27
+	VFMLA    V21.D2, V25.D2, V27.D2
+	// t73 := math.FMA(t72, t64, float64(1.042041826608264e-07))
+	FMOVQ    2752(R9), F18
+	VFMLA    V20.D2, V26.D2, V18.D2
+	FMOVQ    2752(R9), F25
+	VFMLA    V21.D2, V27.D2, V25.D2
+	// t74 := math.FMA(t73, t64, float64(-1.878442644643758e-07))
+	FMOVQ    2768(R9), F26
+	VFMLA    V20.D2, V18.D2, V26.D2
+	FMOVQ    2768(R9), F27
+	VFMLA    V21.D2, V25.D2, V27.D2
+	// t75 := math.FMA(t74, t64, float64(3.958940459367468e-07))
+	FMOVQ    2784(R9), F18
+	VFMLA    V20.D2, V26.D2, V18.D2
+	FMOVQ    2784(R9), F25
+	VFMLA    V21.D2, V27.D2, V25.D2
+	// t76 := math.FMA(t75, t64, float64(-8.54560908975883e-07))
+	FMOVQ    2800(R9), F26
+	VFMLA    V20.D2, V18.D2, V26.D2
+	FMOVQ    2800(R9), F27
+	VFMLA    V21.D2, V25.D2, V27.D2
+	// t77 := math.FMA(t76, t64, float64(1.8113906873056685e-06))
+	FMOVQ    2816(R9), F18
+	VFMLA    V20.D2, V26.D2, V18.D2
+	FMOVQ    2816(R9), F25
+	VFMLA    V21.D2, V27.D2, V25.D2
+	// t78 := math.FMA(t77, t64, float64(-3.846858091533014e-06))
+	FMOVQ    2832(R9), F26
+	VFMLA    V20.D2, V18.D2, V26.D2
+	FMOVQ    2832(R9), F27
+	VFMLA    V21.D2, V25.D2, V27.D2
+	// t79 := math.FMA(t78, t64, float64(8.221234475942905e-06))
+	FMOVQ    2848(R9), F18
+	VFMLA    V20.D2, V26.D2, V18.D2
+	FMOVQ    2848(R9), F25
+	VFMLA    V21.D2, V27.D2, V25.D2
+	// t80 := math.FMA(t79, t64, float64(-1.7661767658452517e-05))
+	FMOVQ    2864(R9), F26
+	VFMLA    V20.D2, V18.D2, V26.D2
+	FMOVQ    2864(R9), F27
+	VFMLA    V21.D2, V25.D2, V27.D2
+	// t81 := math.FMA(t80, t64, float64(3.816907658276081e-05))
+	FMOVQ    2880(R9), F18
+	VFMLA    V20.D2, V26.D2, V18.D2
+	FMOVQ    2880(R9), F25
+	VFMLA    V21.D2, V27.D2, V25.D2
+	// t82 := math.FMA(t81, t64, float64(-8.309511477709561e-05))
+	FMOVQ    2896(R9), F26
+	VFMLA    V20.D2, V18.D2, V26.D2
+	FMOVQ    2896(R9), F27
+	VFMLA    V21.D2, V25.D2, V27.D2
+	// t83 := math.FMA(t82, t64, float64(0.0001825526153982638))
+	FMOVQ    2912(R9), F18
+	VFMLA    V20.D2, V26.D2, V18.D2
+	FMOVQ    2912(R9), F25
+	VFMLA    V21.D2, V27.D2, V25.D2
+	// t84 := math.FMA(t83, t64, float64(-0.0004057073983775151))
+	FMOVQ    2928(R9), F26
+	VFMLA    V20.D2, V18.D2, V26.D2
+	FMOVQ    2928(R9), F27
+	VFMLA    V21.D2, V25.D2, V27.D2
+	// t85 := math.FMA(t84, t64, float64(0.0009153769240386907))
+	FMOVQ    2944(R9), F18
+	VFMLA    V20.D2, V26.D2, V18.D2
+	FMOVQ    2944(R9), F25
+	VFMLA    V21.D2, V27.D2, V25.D2
+	// t86 := math.FMA(t85, t64, float64(-0.0021081308339216706))
+	FMOVQ    2960(R9), F26
+	VFMLA    V20.D2, V18.D2, V26.D2
+	FMOVQ    2960(R9), F27
+	VFMLA    V21.D2, V25.D2, V27.D2
+	// t87 := math.FMA(t86, t64, float64(0.004998641164627129))
+	FMOVQ    2976(R9), F18
+	VFMLA    V20.D2, V26.D2, V18.D2
+	FMOVQ    2976(R9), F25
+	VFMLA    V21.D2, V27.D2, V25.D2
+	// t88 := math.FMA(t87, t64, float64(-0.012384192193371805))
+	FMOVQ    2992(R9), F26
+	VFMLA    V20.D2, V18.D2, V26.D2
+	FMOVQ    2992(R9), F27
+	VFMLA    V21.D2, V25.D2, V27.D2
+	// t89 := math.FMA(t88, t64, float64(0.03296500062115691))
+	FMOVQ    3008(R9), F18
+	VFMLA    V20.D2, V26.D2, V18.D2
+	FMOVQ    3008(R9), F25
+	VFMLA    V21.D2, V27.D2, V25.D2
+	// t90 := math.FMA(t89, t64, float64(-0.10031730167435392))
+	FMOVQ    3024(R9), F26
+	VFMLA    V20.D2, V18.D2, V26.D2
+	FMOVQ    3024(R9), F27
+	VFMLA    V21.D2, V25.D2, V27.D2
+	// t91 := math.FMA(t90, t64, float64(0.42278433509846713))
+	FMOVQ    3040(R9), F18
+	VFMLA    V20.D2, V26.D2, V18.D2
+	FMOVQ    3040(R9), F25
+	VFMLA    V21.D2, V27.D2, V25.D2
+	// t92 := math.FMA(t64, t64, t64)
+	VFMLA    V20.D2, V20.D2, V20.D2
+	VFMLA    V21.D2, V21.D2, V21.D2
+	// t93 := math.Float64frombits(math.Float64bits(t57) ^ 0x8000000000000000)
+	VEOR     V14.B16, V22.B16, V22.B16
+	VEOR     V14.B16, V24.B16, V24.B16
+	// t94 := math.FMA(t92, t91, t93)
+	VFMLA    V18.D2, V20.D2, V22.D2
+	VFMLA    V25.D2, V21.D2, V24.D2
+	// t95 := x[i]
+	FMOVQ    48(R1), F18
+	// t96 := math.Float32frombits(math.Float32bits(t95) & 0x7fffffff)
+	WORD     $0x4ea0fa52 // FABS V18.4S, V18.4S
+	// t97 := float64(t96)
+	WORD     $0x0e617a54 // FCVTL V20.2D, V18.2S
+	WORD     $0x4e617a55 // FCVTL2 V21.2D, V18.4S
+	// t98 := t97 < float64(3)
+	WORD     $0x6ef4e5f4 // FCMGT V20.2D, V15.2D, V20.2D
+	WORD     $0x6ef5e5f5 // FCMGT V21.2D, V15.2D, V21.2D
+	// t99 := pick(t98, t94, t52)
+	VBIT     V20.B16, V22.B16, V19.B16
+	VBIT     V21.B16, V24.B16, V23.B16
+	// t100 := x[i]
+	FMOVQ    48(R1), F18
+	// t101 := math.Float32frombits(math.Float32bits(t100) & 0x7fffffff)
+	WORD     $0x4ea0fa52 // FABS V18.4S, V18.4S
+	// t102 := float32(math.RoundToEven(float64(t101)))
+	WORD     $0x4e218a54 // FRINTN V20.4S, V18.4S
+	// t103 := t101 - t102
+	WORD     $0x4eb4d652 // FSUB V18.4S, V18.4S, V20.4S
+	// t104 := float64(t103)
+	WORD     $0x0e617a54 // FCVTL V20.2D, V18.2S
+	WORD     $0x4e617a55 // FCVTL2 V21.2D, V18.4S
+	// t105 := float64(t104 * t104)
+	WORD     $0x6e74de92 // FMUL V18.2D, V20.2D, V20.2D
+	WORD     $0x6e75deb6 // FMUL V22.2D, V21.2D, V21.2D
+	// t106 := math.FMA(float64(-2.228371216069697e-08), t105, float64(7.94853903737232e-07))
+	FMOVQ    3104(R9), F24
+	VFMLA    V18.D2, V16.D2, V24.D2
+	FMOVQ    3104(R9), F25
+	VFMLA    V22.D2, V16.D2, V25.D2
+	// t107 := math.FMA(t106, t105, float64(-2.1915250301851375e-05))
+	FMOVQ    3120(R9), F26
+	VFMLA    V18.D2, V24.D2, V26.D2
+	FMOVQ    3120(R9), F27
+	VFMLA    V22.D2, V25.D2, V27.D2
+	// t108 := math.FMA(t107, t105, float64(0.0004663027874593273))
+	FMOVQ    3136(R9), F24
+	VFMLA    V18.D2, V26.D2, V24.D2
+	FMOVQ    3136(R9), F25
+	VFMLA    V22.D2, V27.D2, V25.D2
+	// t109 := math.FMA(t108, t105, float64(-0.007370430943702136))
+	FMOVQ    3152(R9), F26
+	VFMLA    V18.D2, V24.D2, V26.D2
+	FMOVQ    3152(R9), F27
+	VFMLA    V22.D2, V25.D2, V27.D2
+	// t110 := math.FMA(t109, t105, float64(0.08214588661099356))
+	FMOVQ    3168(R9), F24
+	VFMLA    V18.D2, V26.D2, V24.D2
+	FMOVQ    3168(R9), F25
+	VFMLA    V22.D2, V27.D2, V25.D2
+	// t111 := math.FMA(t110, t105, float64(-0.5992645293207869))
+	FMOVQ    3184(R9), F26
+	VFMLA    V18.D2, V24.D2, V26.D2
+	FMOVQ    3184(R9), F27
+	VFMLA    V22.D2, V25.D2, V27.D2
+	// t112 := math.FMA(t111, t105, float64(2.5501640398773455))
+	FMOVQ    3200(R9), F24
+	VFMLA    V18.D2, V26.D2, V24.D2
+	FMOVQ    3200(R9), F25
+	VFMLA    V22.D2, V27.D2, V25.D2
+	// t113 := math.FMA(t112, t105, float64(-5.16771278004997))
+	FMOVQ    3216(R9), F26
+	VFMLA    V18.D2, V24.D2, V26.D2
+	FMOVQ    3216(R9), F27
+	VFMLA    V22.D2, V25.D2, V27.D2
+	// t114 := math.FMA(t113, t105, float64(3.141592653589793))
+	VMOV     V17.B16, V24.B16
+	VFMLA    V18.D2, V26.D2, V24.D2
+	VMOV     V17.B16, V25.B16
+	VFMLA    V22.D2, V27.D2, V25.D2
+	// t115 := float64(t104 * t114)
+	WORD     $0x6e78de94 // FMUL V20.2D, V20.2D, V24.2D
+	WORD     $0x6e79deb5 // FMUL V21.2D, V21.2D, V25.2D
+	// t116 := math.Float64frombits(math.Float64bits(t115) & 0x7fffffffffffffff)
+	FMOVQ    1440(R9), F18
+	VAND     V18.B16, V20.B16, V20.B16
+	VAND     V18.B16, V21.B16, V21.B16
+	// t117 := x[i]
+	FMOVQ    48(R1), F18
+	// t118 := math.Float32frombits(math.Float32bits(t117) & 0x7fffffff)
+	WORD     $0x4ea0fa52 // FABS V18.4S, V18.4S
+	// t119 := float64(t118)
+	WORD     $0x0e617a56 // FCVTL V22.2D, V18.2S
+	WORD     $0x4e617a58 // FCVTL2 V24.2D, V18.4S
+	// t120 := float64(t119 * t116)
+	WORD     $0x6e74ded6 // FMUL V22.2D, V22.2D, V20.2D
+	WORD     $0x6e75df18 // FMUL V24.2D, V24.2D, V21.2D
+	// t121 := float64(3.141592653589793) / t120
+	WORD     $0x6e76fe36 // FDIV V22.2D, V17.2D, V22.2D
+	WORD     $0x6e78fe38 // FDIV V24.2D, V17.2D, V24.2D
+	// t123 := t122 + uint64(0x95f619980c433)
+	VADD     V4.D2, V22.D2, V22.D2
+	VADD     V4.D2, V24.D2, V24.D2
+	// t124 := t123 & uint64(0xfffffffffffff)
+	VAND     V5.B16, V22.B16, V18.B16
+	VAND     V5.B16, V24.B16, V20.B16
+	// t125 := t124 + uint64(0x3fe6a09e667f3bcd)
+	VADD     V6.D2, V18.D2, V18.D2
+	VADD     V6.D2, V20.D2, V20.D2
+	// t127 := t123 >> 52
+	VUSHR    $52, V22.D2, V22.D2
+	VUSHR    $52, V24.D2, V24.D2
+	// t128 := t127 | uint64(0x4330000000000000)
+	VORR     V7.B16, V22.B16, V22.B16
+	VORR     V7.B16, V24.B16, V24.B16
+	// t130 := t129 - float64(4.503599627371519e+15)
+	WORD     $0x4ee8d6d6 // FSUB V22.2D, V22.2D, V8.2D
+	WORD     $0x4ee8d718 // FSUB V24.2D, V24.2D, V8.2D
+	// t131 := t126 - float64(1)
+	WORD     $0x4ee0d652 // FSUB V18.2D, V18.2D, V0.2D
+	WORD     $0x4ee0d694 // FSUB V20.2D, V20.2D, V0.2D
+	// t132 := t131 + float64(2)
+	WORD     $0x4e61d655 // FADD V21.2D, V18.2D, V1.2D
+	WORD     $0x4e61d699 // FADD V25.2D, V20.2D, V1.2D
+	// t133 := t131 / t132
+	WORD     $0x6e75fe55 // FDIV V21.2D, V18.2D, V21.2D
+	WORD     $0x6e79fe99 // FDIV V25.2D, V20.2D, V25.2D
+	// t134 := float64(t133 * t133)
+	WORD     $0x6e75deba // FMUL V26.2D, V21.2D, V21.2D
+	WORD     $0x6e79df3b // FMUL V27.2D, V25.2D, V25.2D
+	// t135 := math.FMA(float64(0.14798198605116586), t134, float64(0.15313837699209373))
+	FMOVQ    1728(R9), F28
+	VFMLA    V26.D2, V9.D2, V28.D2
+	FMOVQ    1728(R9), F29
+	VFMLA    V27.D2, V9.D2, V29.D2
+	// t136 := math.FMA(t135, t134, float64(0.1818357216161805))
+	FMOVQ    1744(R9), F30
+	VFMLA    V26.D2, V28.D2, V30.D2
+	FMOVQ    1744(R9), F31
+	VFMLA    V27.D2, V29.D2, V31.D2
+	// t137 := math.FMA(t136, t134, float64(0.22222198432149784))
+	FMOVQ    1712(R9), F28
+	VFMLA    V26.D2, V30.D2, V28.D2
+	FMOVQ    1712(R9), F29
+	VFMLA    V27.D2, V31.D2, V29.D2
+	// t138 := math.FMA(t137, t134, float64(0.2857142874366239))
+	FMOVQ    1760(R9), F30
+	VFMLA    V26.D2, V28.D2, V30.D2
+	FMOVQ    1760(R9), F31
+	VFMLA    V27.D2, V29.D2, V31.D2
+	// t139 := math.FMA(t138, t134, float64(0.3999999999940942))
+	FMOVQ    1680(R9), F28
+	VFMLA    V26.D2, V30.D2, V28.D2
+	FMOVQ    1680(R9), F29
+	VFMLA    V27.D2, V31.D2, V29.D2
+	// t140 := math.FMA(t139, t134, float64(0.6666666666666735))
+	FMOVQ    1776(R9), F30
+	VFMLA    V26.D2, V28.D2, V30.D2
+	FMOVQ    1776(R9), F31
+	VFMLA    V27.D2, V29.D2, V31.D2
+	// t141 := float64(t134 * t140)
+	WORD     $0x6e7edf5a // FMUL V26.2D, V26.2D, V30.2D
+	WORD     $0x6e7fdf7b // FMUL V27.2D, V27.2D, V31.2D
+	// t142 := float64(t131 * t131)
+	WORD     $0x6e72de5c // FMUL V28.2D, V18.2D, V18.2D
+	WORD     $0x6e74de9d // FMUL V29.2D, V20.2D, V20.2D
+	// t143 := float64(t142 * float64(0.5))
+	WORD     $0x6e62df9c // FMUL V28.2D, V28.2D, V2.2D
+	WORD     $0x6e62dfbd // FMUL V29.2D, V29.2D, V2.2D
+	// t144 := t143 + t141
+	WORD     $0x4e7ad79a // FADD V26.2D, V28.2D, V26.2D
+	WORD     $0x4e7bd7bb // FADD V27.2D, V29.2D, V27.2D
+	// t145 := float64(t130 * float64(1.9082149292705877e-10))
+	WORD     $0x6e6adede // FMUL V30.2D, V22.2D, V10.2D
+	WORD     $0x6e6adf1f // FMUL V31.2D, V24.2D, V10.2D
+	// t146 := math.FMA(t133, t144, t145)
+	VFMLA    V26.D2, V21.D2, V30.D2
+	VFMLA    V27.D2, V25.D2, V31.D2
+	// t147 := t143 - t146
+	WORD     $0x4efed79c // FSUB V28.2D, V28.2D, V30.2D
+	WORD     $0x4effd7bd // FSUB V29.2D, V29.2D, V31.2D
+	// t148 := t131 - t147
+	WORD     $0x4efcd652 // FSUB V18.2D, V18.2D, V28.2D
+	WORD     $0x4efdd694 // FSUB V20.2D, V20.2D, V29.2D
+	// t149 := math.FMA(t130, float64(0.6931471803691238), t148)
+	VFMLA    V11.D2, V22.D2, V18.D2
+	VFMLA    V11.D2, V24.D2, V20.D2
+	// t150 := t149 - t99
+	WORD     $0x4ef3d652 // FSUB V18.2D, V18.2D, V19.2D
+	WORD     $0x4ef7d694 // FSUB V20.2D, V20.2D, V23.2D
+	// t151 := x[i]
+	FMOVQ    48(R1), F21
+	// t152 := float64(t151)
+	WORD     $0x0e617ab6 // FCVTL V22.2D, V21.2S
+	WORD     $0x4e617ab8 // FCVTL2 V24.2D, V21.4S
+	// t153 := t152 < float64(0)
+	WORD     $0x4ee0ead6 // FCMLT V22.2D, V22.2D, #0.0
+	WORD     $0x4ee0eb18 // FCMLT V24.2D, V24.2D, #0.0
+	// t154 := pick(t153, t150, t99)
+	VBIT     V22.B16, V18.B16, V19.B16
+	VBIT     V24.B16, V20.B16, V23.B16
+	// t155 := float32(t154)
+	WORD     $0x0e616a72 // FCVTN V18.2S, V19.2D
+	WORD     $0x4e616af2 // FCVTN2 V18.4S, V23.2D
+	// t156 := x[i]
+	FMOVQ    48(R1), F19
+	// t157 := math.Float32frombits(math.Float32bits(t156) & 0x7fffffff)
+	WORD     $0x4ea0fa74 // FABS V20.4S, V19.4S
+	// t158 := t157 == math.Float32frombits(0x7f800000)
+	WORD     $0x4e23e695 // FCMEQ V21.4S, V20.4S, V3.4S
+	// t159 := pick(t158, math.Float32frombits(0x7f800000), t155)
+	VBIT     V21.B16, V3.B16, V18.B16
+	// t160 := float32(0) < t156
+	WORD     $0x4ea0ca73 // FCMGT V19.4S, V19.4S, #0.0
+	// t161 := float32(math.RoundToEven(float64(t157)))
+	WORD     $0x4e218a95 // FRINTN V21.4S, V20.4S
+	// t162 := t157 - t161
+	WORD     $0x4eb5d694 // FSUB V20.4S, V20.4S, V21.4S
+	// t163 := pick(t160, float32(1), t162)
+	FMOVQ    64(R9), F21
+	VBIT     V19.B16, V21.B16, V20.B16
+	// t164 := t163 == float32(0)
+	WORD     $0x4ea0da94 // FCMEQ V20.4S, V20.4S, #0.0
+	// t165 := pick(t164, math.Float32frombits(0x7f800000), t159)
+	VBIT     V20.B16, V3.B16, V18.B16
+	// dst[i] = t165
+	FMOVQ    F18, 48(R0)
+	ADD      $64, R0
+	ADD      $64, R1
+	SUBS     $16, R8, R8
+	BNE      loop
+	RET
+
+// func digammaNEON(dst *float32, x *float32, n int)
+// R0 dst, R1 x, R8 what is left, R9 constants. Four elements a register, 1 side by side.
+// V4 uint64(0x95f619980c433), V5 uint64(0xfffffffffffff), V6 uint64(0x3fe6a09e667f3bcd), V7 uint64(0x4330000000000000), V8 float64(4.503599627371519e+15), V0 float64(1), V1 float64(2), V9 float64(0.14798198605116586), V2 float64(0.5), V10 float64(1.9082149292705877e-10), V11 float64(0.6931471803691238), V12 float64(4.15409568940603), V13 float64(-5.100770214989469e-09), V14 float64(-0.5383678550316376), V15 float64(-1.5522348162858677e-17), V16 float64(3), V17 float64(-2.228371216069697e-08), V18 float64(3.141592653589793), V19 float64(-1.34352129509532e-07), V3 math.Float32frombits(0x7f800000).
+TEXT ·digammaNEON(SB), NOSPLIT, $0-24
+	MOVD     dst+0(FP), R0
+	MOVD     x+8(FP), R1
+	MOVD     n+16(FP), R8
+	MOVD     $neonConstants<>(SB), R9
+	FMOVQ    1648(R9), F4
+	FMOVQ    1632(R9), F5
+	FMOVQ    1616(R9), F6
+	FMOVQ    1600(R9), F7
+	FMOVQ    1584(R9), F8
+	FMOVQ    1664(R9), F0
+	FMOVQ    1568(R9), F1
+	FMOVQ    1696(R9), F9
+	FMOVQ    1792(R9), F2
+	FMOVQ    1808(R9), F10
+	FMOVQ    1824(R9), F11
+	FMOVQ    3248(R9), F12
+	FMOVQ    3424(R9), F13
+	FMOVQ    3904(R9), F14
+	FMOVQ    3920(R9), F15
+	FMOVQ    3072(R9), F16
+	FMOVQ    3088(R9), F17
+	FMOVQ    3232(R9), F18
+	FMOVQ    3936(R9), F19
+	FMOVQ    464(R9), F3
+
+loop:
+	// t0 := x[i]
+	FMOVQ    0(R1), F20
+	// t1 := math.Float32frombits(math.Float32bits(t0) & 0x7fffffff)
+	WORD     $0x4ea0fa94 // FABS V20.4S, V20.4S
+	// t2 := float64(t1)
+	WORD     $0x0e617a95 // FCVTL V21.2D, V20.2S
+	WORD     $0x4e617a96 // FCVTL2 V22.2D, V20.4S
+	// t4 := t3 + uint64(0x95f619980c433)
+	VADD     V4.D2, V21.D2, V21.D2
+	VADD     V4.D2, V22.D2, V22.D2
+	// t5 := t4 & uint64(0xfffffffffffff)
+	VAND     V5.B16, V21.B16, V20.B16
+	VAND     V5.B16, V22.B16, V23.B16
+	// t6 := t5 + uint64(0x3fe6a09e667f3bcd)
+	VADD     V6.D2, V20.D2, V20.D2
+	VADD     V6.D2, V23.D2, V23.D2
+	// t8 := t4 >> 52
+	VUSHR    $52, V21.D2, V21.D2
+	VUSHR    $52, V22.D2, V22.D2
+	// t9 := t8 | uint64(0x4330000000000000)
+	VORR     V7.B16, V21.B16, V21.B16
+	VORR     V7.B16, V22.B16, V22.B16
+	// t11 := t10 - float64(4.503599627371519e+15)
+	WORD     $0x4ee8d6b5 // FSUB V21.2D, V21.2D, V8.2D
+	WORD     $0x4ee8d6d6 // FSUB V22.2D, V22.2D, V8.2D
+	// t12 := t7 - float64(1)
+	WORD     $0x4ee0d694 // FSUB V20.2D, V20.2D, V0.2D
+	WORD     $0x4ee0d6f7 // FSUB V23.2D, V23.2D, V0.2D
+	// t13 := t12 + float64(2)
+	WORD     $0x4e61d698 // FADD V24.2D, V20.2D, V1.2D
+	WORD     $0x4e61d6f9 // FADD V25.2D, V23.2D, V1.2D
+	// t14 := t12 / t13
+	WORD     $0x6e78fe98 // FDIV V24.2D, V20.2D, V24.2D
+	WORD     $0x6e79fef9 // FDIV V25.2D, V23.2D, V25.2D
+	// t15 := float64(t14 * t14)
+	WORD     $0x6e78df1a // FMUL V26.2D, V24.2D, V24.2D
+	WORD     $0x6e79df3b // FMUL V27.2D, V25.2D, V25.2D
+	// t16 := math.FMA(float64(0.14798198605116586), t15, float64(0.15313837699209373))
+	FMOVQ    1728(R9), F28
+	VFMLA    V26.D2, V9.D2, V28.D2
+	FMOVQ    1728(R9), F29
+	VFMLA    V27.D2, V9.D2, V29.D2
+	// t17 := math.FMA(t16, t15, float64(0.1818357216161805))
+	FMOVQ    1744(R9), F30
+	VFMLA    V26.D2, V28.D2, V30.D2
+	FMOVQ    1744(R9), F31
+	VFMLA    V27.D2, V29.D2, V31.D2
+	// t18 := math.FMA(t17, t15, float64(0.22222198432149784))
+	FMOVQ    1712(R9), F28
+	VFMLA    V26.D2, V30.D2, V28.D2
+	FMOVQ    1712(R9), F29
+	VFMLA    V27.D2, V31.D2, V29.D2
+	// t19 := math.FMA(t18, t15, float64(0.2857142874366239))
+	FMOVQ    1760(R9), F30
+	VFMLA    V26.D2, V28.D2, V30.D2
+	FMOVQ    1760(R9), F31
+	VFMLA    V27.D2, V29.D2, V31.D2
+	// t20 := math.FMA(t19, t15, float64(0.3999999999940942))
+	FMOVQ    1680(R9), F28
+	VFMLA    V26.D2, V30.D2, V28.D2
+	FMOVQ    1680(R9), F29
+	VFMLA    V27.D2, V31.D2, V29.D2
+	// t21 := math.FMA(t20, t15, float64(0.6666666666666735))
+	FMOVQ    1776(R9), F30
+	VFMLA    V26.D2, V28.D2, V30.D2
+	FMOVQ    1776(R9), F31
+	VFMLA    V27.D2, V29.D2, V31.D2
+	// t22 := float64(t15 * t21)
+	WORD     $0x6e7edf5a // FMUL V26.2D, V26.2D, V30.2D
+	WORD     $0x6e7fdf7b // FMUL V27.2D, V27.2D, V31.2D
+	// t23 := float64(t12 * t12)
+	WORD     $0x6e74de9c // FMUL V28.2D, V20.2D, V20.2D
+	WORD     $0x6e77defd // FMUL V29.2D, V23.2D, V23.2D
+	// t24 := float64(t23 * float64(0.5))
+	WORD     $0x6e62df9c // FMUL V28.2D, V28.2D, V2.2D
+	WORD     $0x6e62dfbd // FMUL V29.2D, V29.2D, V2.2D
+	// t25 := t24 + t22
+	WORD     $0x4e7ad79a // FADD V26.2D, V28.2D, V26.2D
+	WORD     $0x4e7bd7bb // FADD V27.2D, V29.2D, V27.2D
+	// t26 := float64(t11 * float64(1.9082149292705877e-10))
+	WORD     $0x6e6adebe // FMUL V30.2D, V21.2D, V10.2D
+	WORD     $0x6e6adedf // FMUL V31.2D, V22.2D, V10.2D
+	// t27 := math.FMA(t14, t25, t26)
+	VFMLA    V26.D2, V24.D2, V30.D2
+	VFMLA    V27.D2, V25.D2, V31.D2
+	// t28 := t24 - t27
+	WORD     $0x4efed79c // FSUB V28.2D, V28.2D, V30.2D
+	WORD     $0x4effd7bd // FSUB V29.2D, V29.2D, V31.2D
+	// t29 := t12 - t28
+	WORD     $0x4efcd694 // FSUB V20.2D, V20.2D, V28.2D
+	WORD     $0x4efdd6f7 // FSUB V23.2D, V23.2D, V29.2D
+	// t30 := math.FMA(t11, float64(0.6931471803691238), t29)
+	VFMLA    V11.D2, V21.D2, V20.D2
+	VFMLA    V11.D2, V22.D2, V23.D2
+	// t31 := x[i]
+	FMOVQ    0(R1), F21
+	// t32 := math.Float32frombits(math.Float32bits(t31) & 0x7fffffff)
+	WORD     $0x4ea0fab5 // FABS V21.4S, V21.4S
+	// t33 := float64(t32)
+	WORD     $0x0e617ab6 // FCVTL V22.2D, V21.2S
+	WORD     $0x4e617ab8 // FCVTL2 V24.2D, V21.4S
+	// t34 := float64(1) / t33
+	WORD     $0x6e76fc16 // FDIV V22.2D, V0.2D, V22.2D
+	WORD     $0x6e78fc18 // FDIV V24.2D, V0.2D, V24.2D
+	// t35 := float64(t34 * t34)
+	WORD     $0x6e76ded5 // FMUL V21.2D, V22.2D, V22.2D
+	WORD     $0x6e78df19 // FMUL V25.2D, V24.2D, V24.2D
+	// t36 := math.FMA(float64(4.15409568940603), t35, float64(-3.2200812668413126))
+	FMOVQ    3264(R9), F26
+	VFMLA    V21.D2, V12.D2, V26.D2
+	FMOVQ    3264(R9), F27
+	VFMLA    V25.D2, V12.D2, V27.D2
+	// t37 := math.FMA(t36, t35, float64(1.2213863296286607))
+	FMOVQ    3280(R9), F28
+	VFMLA    V21.D2, V26.D2, V28.D2
+	FMOVQ    3280(R9), F29
+	VFMLA    V25.D2, V27.D2, V29.D2
+	// t38 := math.FMA(t37, t35, float64(-0.32525222437397994))
+	FMOVQ    3296(R9), F26
+	VFMLA    V21.D2, V28.D2, V26.D2
+	FMOVQ    3296(R9), F27
+	VFMLA    V25.D2, V29.D2, V27.D2
+	// t39 := math.FMA(t38, t35, float64(0.07768996902561713))
+	FMOVQ    3312(R9), F28
+	VFMLA    V21.D2, V26.D2, V28.D2
+	FMOVQ    3312(R9), F29
+	VFMLA    V25.D2, V27.D2, V29.D2
+	// t40 := math.FMA(t39, t35, float64(-0.020904992716699745))
+	FMOVQ    3328(R9), F26
+	VFMLA    V21.D2, V28.D2, V26.D2
+	FMOVQ    3328(R9), F27
+	VFMLA    V25.D2, V29.D2, V27.D2
+	// t41 := math.FMA(t40, t35, float64(0.007571670662698111))
+	FMOVQ    3344(R9), F28
+	VFMLA    V21.D2, V26.D2, V28.D2
+	FMOVQ    3344(R9), F29
+	VFMLA    V25.D2, V27.D2, V29.D2
+	// t42 := math.FMA(t41, t35, float64(-0.004166613154056894))
+	FMOVQ    3360(R9), F26
+	VFMLA    V21.D2, V28.D2, V26.D2
+	FMOVQ    3360(R9), F27
+	VFMLA    V25.D2, V29.D2, V27.D2
+	// t43 := math.FMA(t42, t35, float64(0.003968253600942064))
+	FMOVQ    3376(R9), F28
+	VFMLA    V21.D2, V26.D2, V28.D2
+	FMOVQ    3376(R9), F29
+	VFMLA    V25.D2, V27.D2, V29.D2
+	// t44 := math.FMA(t43, t35, float64(-0.0083333333323328))
+	FMOVQ    3392(R9), F26
+	VFMLA    V21.D2, V28.D2, V26.D2
+	FMOVQ    3392(R9), F27
+	VFMLA    V25.D2, V29.D2, V27.D2
+	// t45 := math.FMA(t44, t35, float64(0.08333333333333287))
+	FMOVQ    3408(R9), F28
+	VFMLA    V21.D2, V26.D2, V28.D2
+	FMOVQ    3408(R9), F29
+	VFMLA    V25.D2, V27.D2, V29.D2
+	// t46 := float64(t34 * float64(0.5))
+	WORD     $0x6e62ded6 // FMUL V22.2D, V22.2D, V2.2D
+	WORD     $0x6e62df18 // FMUL V24.2D, V24.2D, V2.2D
+	// t47 := math.FMA(t35, t45, t46)
+	VFMLA    V28.D2, V21.D2, V22.D2
+	VFMLA    V29.D2, V25.D2, V24.D2
+	// t48 := t30 - t47
+	WORD     $0x4ef6d694 // FSUB V20.2D, V20.2D, V22.2D
+	WORD     $0x4ef8d6f7 // FSUB V23.2D, V23.2D, V24.2D
+	// t49 := x[i]
+	FMOVQ    0(R1), F21
+	// t50 := math.Float32frombits(math.Float32bits(t49) & 0x7fffffff)
+	WORD     $0x4ea0fab5 // FABS V21.4S, V21.4S
+	// t51 := float64(t50)
+	WORD     $0x0e617ab6 // FCVTL V22.2D, V21.2S
+	WORD     $0x4e617ab8 // FCVTL2 V24.2D, V21.4S
+	// t52 := t51 < float64(1)
+	WORD     $0x6ef6e415 // FCMGT V21.2D, V0.2D, V22.2D
+	WORD     $0x6ef8e419 // FCMGT V25.2D, V0.2D, V24.2D
+	// t53 := t51 + float64(1)
+	WORD     $0x4e60d6da // FADD V26.2D, V22.2D, V0.2D
+	WORD     $0x4e60d71b // FADD V27.2D, V24.2D, V0.2D
+	// t54 := pick(t52, t53, t51)
+	VBIT     V21.B16, V26.B16, V22.B16
+	VBIT     V25.B16, V27.B16, V24.B16
+	// t55 := t54 - float64(2)
+	WORD     $0x4ee1d6d6 // FSUB V22.2D, V22.2D, V1.2D
+	WORD     $0x4ee1d718 // FSUB V24.2D, V24.2D, V1.2D
+	// t56 := math.FMA(float64(-5.100770214989469e-09), t55, float64(1.0201545142033868e-08))
+	FMOVQ    3440(R9), F21
+	VFMLA    V22.D2, V13.D2, V21.D2
+	FMOVQ    3440(R9), F25
+	VFMLA    V24.D2, V13.D2, V25.D2
+	// t57 := math.FMA(t56, t55, float64(1.7852672191376552e-08))
+	FMOVQ    3456(R9), F26
+	VFMLA    V22.D2, V21.D2, V26.D2
+	FMOVQ    3456(R9), F27
+	VFMLA    V24.D2, V25.D2, V27.D2
+	// t58 := math.FMA(t57, t55, float64(-3.5705337308985145e-08))
+	FMOVQ    3472(R9), F21
+	VFMLA    V22.D2, V26.D2, V21.D2
+	FMOVQ    3472(R9), F25
+	VFMLA    V24.D2, V27.D2, V25.D2
+	// t59 := math.FMA(t58, t55, float64(-5.77025926771739e-08))
+	FMOVQ    3488(R9), F26
+	VFMLA    V22.D2, V21.D2, V26.D2
+	FMOVQ    3488(R9), F27
+	VFMLA    V24.D2, V25.D2, V27.D2
+	// t60 := math.FMA(t59, t55, float64(1.1540536834062045e-07))
+	FMOVQ    3504(R9), F21
+	VFMLA    V22.D2, V26.D2, V21.D2
+	FMOVQ    3504(R9), F25
+	VFMLA    V24.D2, V27.D2, V25.D2
+	// t61 := math.FMA(t60, t55, float64(2.821220170829738e-08))
+	FMOVQ    3520(R9), F26
+	VFMLA    V22.D2, V21.D2, V26.D2
+	FMOVQ    3520(R9), F27
+	VFMLA    V24.D2, V25.D2, V27.D2
+	// t62 := math.FMA(t61, t55, float64(-5.6422994902202784e-08))
+	FMOVQ    3536(R9), F21
+	VFMLA    V22.D2, V26.D2, V21.D2
+	FMOVQ    3536(R9), F25
+	VFMLA    V24.D2, V27.D2, V25.D2
+	// t63 := math.FMA(t62, t55, float64(-2.3086248081342955e-07))
+	FMOVQ    3552(R9), F26
+	VFMLA    V22.D2, V21.D2, V26.D2
+	FMOVQ    3552(R9), F27
+	VFMLA    V24.D2, V25.D2, V27.D2
+	// t64 := math.FMA(t63, t55, float64(4.6173797029851077e-07))
+	FMOVQ    3568(R9), F21
+	VFMLA    V22.D2, V26.D2, V21.D2
+	FMOVQ    3568(R9), F25
+	VFMLA    V24.D2, V27.D2, V25.D2
+	// t65 := math.FMA(t64, t55, float64(-6.059322795045256e-07))
+	FMOVQ    3584(R9), F26
+	VFMLA    V22.D2, V21.D2, V26.D2
+	FMOVQ    3584(R9), F27
+	VFMLA    V24.D2, V25.D2, V27.D2
+	// t66 := math.FMA(t65, t55, float64(1.2119815782595426e-06))
+	FMOVQ    3600(R9), F21
+	VFMLA    V22.D2, V26.D2, V21.D2
+	FMOVQ    3600(R9), F25
+	VFMLA    V24.D2, V27.D2, V25.D2
+	// t67 := math.FMA(t66, t55, float64(-2.6338311326151924e-06))
+	FMOVQ    3616(R9), F26
+	VFMLA    V22.D2, V21.D2, V26.D2
+	FMOVQ    3616(R9), F27
+	VFMLA    V24.D2, V25.D2, V27.D2
+	// t68 := math.FMA(t67, t55, float64(5.26871942897218e-06))
+	FMOVQ    3632(R9), F21
+	VFMLA    V22.D2, V26.D2, V21.D2
+	FMOVQ    3632(R9), F25
+	VFMLA    V24.D2, V27.D2, V25.D2
+	// t69 := math.FMA(t68, t55, float64(-1.044106631983514e-05))
+	FMOVQ    3648(R9), F26
+	VFMLA    V22.D2, V21.D2, V26.D2
+	FMOVQ    3648(R9), F27
+	VFMLA    V24.D2, V25.D2, V27.D2
+	// t70 := math.FMA(t69, t55, float64(2.0891708911121205e-05))
+	FMOVQ    3664(R9), F21
+	VFMLA    V22.D2, V26.D2, V21.D2
+	FMOVQ    3664(R9), F25
+	VFMLA    V24.D2, V27.D2, V25.D2
+	// t71 := math.FMA(t70, t55, float64(-4.184622931937881e-05))
+	FMOVQ    3680(R9), F26
+	VFMLA    V22.D2, V21.D2, V26.D2
+	FMOVQ    3680(R9), F27
+	VFMLA    V24.D2, V25.D2, V27.D2
+	// t72 := math.FMA(t71, t55, float64(8.377966540530644e-05))
+	FMOVQ    3696(R9), F21
+	VFMLA    V22.D2, V26.D2, V21.D2
+	FMOVQ    3696(R9), F25
+	VFMLA    V24.D2, V27.D2, V25.D2
+	// t73 := math.FMA(t72, t55, float64(-0.00016781518722379935))
+	FMOVQ    3712(R9), F26
+	VFMLA    V22.D2, V21.D2, V26.D2
+	FMOVQ    3712(R9), F27
+	VFMLA    V24.D2, V25.D2, V27.D2
+	// t74 := math.FMA(t73, t55, float64(0.00033643237613001386))
+	FMOVQ    3728(R9), F21
+	VFMLA    V22.D2, V26.D2, V21.D2
+	FMOVQ    3728(R9), F25
+	VFMLA    V24.D2, V27.D2, V25.D2
+	// t75 := math.FMA(t74, t55, float64(-0.000675313369799565))
+	FMOVQ    3744(R9), F26
+	VFMLA    V22.D2, V21.D2, V26.D2
+	FMOVQ    3744(R9), F27
+	VFMLA    V24.D2, V25.D2, V27.D2
+	// t76 := math.FMA(t75, t55, float64(0.0013581421903714414))
+	FMOVQ    3760(R9), F21
+	VFMLA    V22.D2, V26.D2, V21.D2
+	FMOVQ    3760(R9), F25
+	VFMLA    V24.D2, V27.D2, V25.D2
+	// t77 := math.FMA(t76, t55, float64(-0.0027395728831692795))
+	FMOVQ    3776(R9), F26
+	VFMLA    V22.D2, V21.D2, V26.D2
+	FMOVQ    3776(R9), F27
+	VFMLA    V24.D2, V25.D2, V27.D2
+	// t78 := math.FMA(t77, t55, float64(0.005552254171350814))
+	FMOVQ    3792(R9), F21
+	VFMLA    V22.D2, V26.D2, V21.D2
+	FMOVQ    3792(R9), F25
+	VFMLA    V24.D2, V27.D2, V25.D2
+	// t79 := math.FMA(t78, t55, float64(-0.011338432553333682))
+	FMOVQ    3808(R9), F26
+	VFMLA    V22.D2, V21.D2, V26.D2
+	FMOVQ    3808(R9), F27
+	VFMLA    V24.D2, V25.D2, V27.D2
+	// t80 := math.FMA(t79, t55, float64(0.023447309597724546))
+	FMOVQ    3824(R9), F21
+	VFMLA    V22.D2, V26.D2, V21.D2
+	FMOVQ    3824(R9), F25
+	VFMLA    V24.D2, V27.D2, V25.D2
+	// t81 := math.FMA(t80, t55, float64(-0.04955103291767291))
+	FMOVQ    3840(R9), F26
+	VFMLA    V22.D2, V21.D2, V26.D2
+	FMOVQ    3840(R9), F27
+	VFMLA    V24.D2, V25.D2, V27.D2
+	// t82 := math.FMA(t81, t55, float64(0.10899991701762626))
+	FMOVQ    3856(R9), F21
+	VFMLA    V22.D2, V26.D2, V21.D2
+	FMOVQ    3856(R9), F25
+	VFMLA    V24.D2, V27.D2, V25.D2
+	// t83 := math.FMA(t82, t55, float64(-0.2607389546830014))
+	FMOVQ    3872(R9), F26
+	VFMLA    V22.D2, V21.D2, V26.D2
+	FMOVQ    3872(R9), F27
+	VFMLA    V24.D2, V25.D2, V27.D2
+	// t84 := math.FMA(t83, t55, float64(0.7853075386041053))
+	FMOVQ    3888(R9), F21
+	VFMLA    V22.D2, V26.D2, V21.D2
+	FMOVQ    3888(R9), F25
+	VFMLA    V24.D2, V27.D2, V25.D2
+	// t85 := t55 - float64(-0.5383678550316376)
+	WORD     $0x4eeed6d6 // FSUB V22.2D, V22.2D, V14.2D
+	WORD     $0x4eeed718 // FSUB V24.2D, V24.2D, V14.2D
+	// t86 := t85 - float64(-1.5522348162858677e-17)
+	WORD     $0x4eefd6d6 // FSUB V22.2D, V22.2D, V15.2D
+	WORD     $0x4eefd718 // FSUB V24.2D, V24.2D, V15.2D
+	// t87 := float64(t86 * t84)
+	WORD     $0x6e75ded6 // FMUL V22.2D, V22.2D, V21.2D
+	WORD     $0x6e79df18 // FMUL V24.2D, V24.2D, V25.2D
+	// t88 := x[i]
+	FMOVQ    0(R1), F21
+	// t89 := math.Float32frombits(math.Float32bits(t88) & 0x7fffffff)
+	WORD     $0x4ea0fab5 // FABS V21.4S, V21.4S
+	// t90 := float64(t89)
+	WORD     $0x0e617ab9 // FCVTL V25.2D, V21.2S
+	WORD     $0x4e617aba // FCVTL2 V26.2D, V21.4S
+	// t91 := t90 < float64(3)
+	WORD     $0x6ef9e619 // FCMGT V25.2D, V16.2D, V25.2D
+	WORD     $0x6efae61a // FCMGT V26.2D, V16.2D, V26.2D
+	// t92 := pick(t91, t87, t48)
+	VBIT     V25.B16, V22.B16, V20.B16
+	VBIT     V26.B16, V24.B16, V23.B16
+	// t93 := x[i]
+	FMOVQ    0(R1), F21
+	// t94 := float64(t93)
+	WORD     $0x0e617ab6 // FCVTL V22.2D, V21.2S
+	WORD     $0x4e617ab8 // FCVTL2 V24.2D, V21.4S
+	// t95 := t94 < float64(0)
+	WORD     $0x4ee0ead6 // FCMLT V22.2D, V22.2D, #0.0
+	WORD     $0x4ee0eb18 // FCMLT V24.2D, V24.2D, #0.0
+	// t96 := x[i]
+	FMOVQ    0(R1), F21
+	// t97 := math.Float32frombits(math.Float32bits(t96) & 0x7fffffff)
+	WORD     $0x4ea0fab5 // FABS V21.4S, V21.4S
+	// t98 := float64(t97)
+	WORD     $0x0e617ab9 // FCVTL V25.2D, V21.2S
+	WORD     $0x4e617aba // FCVTL2 V26.2D, V21.4S
+	// t99 := float64(2) - t98
+	WORD     $0x4ef9d439 // FSUB V25.2D, V1.2D, V25.2D
+	WORD     $0x4efad43a // FSUB V26.2D, V1.2D, V26.2D
+	// t100 := x[i]
+	FMOVQ    0(R1), F21
+	// t101 := math.Float32frombits(math.Float32bits(t100) & 0x7fffffff)
+	WORD     $0x4ea0fab5 // FABS V21.4S, V21.4S
+	// t102 := float64(t101)
+	WORD     $0x0e617abb // FCVTL V27.2D, V21.2S
+	WORD     $0x4e617abc // FCVTL2 V28.2D, V21.4S
+	// t103 := pick(t95, t99, t102)
+	VBIT     V22.B16, V25.B16, V27.B16
+	VBIT     V24.B16, V26.B16, V28.B16
+	// t104 := t103 < float64(1)
+	WORD     $0x6efbe41b // FCMGT V27.2D, V0.2D, V27.2D
+	WORD     $0x6efce41c // FCMGT V28.2D, V0.2D, V28.2D
+	// t105 := x[i]
+	FMOVQ    0(R1), F21
+	// t106 := float64(t105)
+	WORD     $0x0e617ab6 // FCVTL V22.2D, V21.2S
+	WORD     $0x4e617ab8 // FCVTL2 V24.2D, V21.4S
+	// t107 := float64(1) / t106
+	WORD     $0x6e76fc16 // FDIV V22.2D, V0.2D, V22.2D
+	WORD     $0x6e78fc18 // FDIV V24.2D, V0.2D, V24.2D
+	// t108 := pick(t104, t107, float64(0))
+	VAND     V27.B16, V22.B16, V27.B16
+	VAND     V28.B16, V24.B16, V28.B16
+	// t109 := t92 - t108
+	WORD     $0x4efbd694 // FSUB V20.2D, V20.2D, V27.2D
+	WORD     $0x4efcd6f7 // FSUB V23.2D, V23.2D, V28.2D
+	// t110 := x[i]
+	FMOVQ    0(R1), F21
+	// t111 := math.Float32frombits(math.Float32bits(t110) & 0x7fffffff)
+	WORD     $0x4ea0fab5 // FABS V21.4S, V21.4S
+	// t112 := float32(math.RoundToEven(float64(t111)))
+	WORD     $0x4e218ab6 // FRINTN V22.4S, V21.4S
+	// t113 := t111 - t112
+	WORD     $0x4eb6d6b5 // FSUB V21.4S, V21.4S, V22.4S
+	// t114 := float64(t113)
+	WORD     $0x0e617ab6 // FCVTL V22.2D, V21.2S
+	WORD     $0x4e617ab8 // FCVTL2 V24.2D, V21.4S
+	// t115 := float64(t114 * t114)
+	WORD     $0x6e76ded5 // FMUL V21.2D, V22.2D, V22.2D
+	WORD     $0x6e78df19 // FMUL V25.2D, V24.2D, V24.2D
+	// t116 := math.FMA(float64(-2.228371216069697e-08), t115, float64(7.94853903737232e-07))
+	FMOVQ    3104(R9), F26
+	VFMLA    V21.D2, V17.D2, V26.D2
+	FMOVQ    3104(R9), F27
+	VFMLA    V25.D2, V17.D2, V27.D2
+	// t117 := math.FMA(t116, t115, float64(-2.1915250301851375e-05))
+	FMOVQ    3120(R9), F28
+	VFMLA    V21.D2, V26.D2, V28.D2
+	FMOVQ    3120(R9), F29
+	VFMLA    V25.D2, V27.D2, V29.D2
+	// t118 := math.FMA(t117, t115, float64(0.0004663027874593273))
+	FMOVQ    3136(R9), F26
+	VFMLA    V21.D2, V28.D2, V26.D2
+	FMOVQ    3136(R9), F27
+	VFMLA    V25.D2, V29.D2, V27.D2
+	// t119 := math.FMA(t118, t115, float64(-0.007370430943702136))
+	FMOVQ    3152(R9), F28
+	VFMLA    V21.D2, V26.D2, V28.D2
+	FMOVQ    3152(R9), F29
+	VFMLA    V25.D2, V27.D2, V29.D2
+	// t120 := math.FMA(t119, t115, float64(0.08214588661099356))
+	FMOVQ    3168(R9), F26
+	VFMLA    V21.D2, V28.D2, V26.D2
+	FMOVQ    3168(R9), F27
+	VFMLA    V25.D2, V29.D2, V27.D2
+	// t121 := math.FMA(t120, t115, float64(-0.5992645293207869))
+	FMOVQ    3184(R9), F28
+	VFMLA    V21.D2, V26.D2, V28.D2
+	FMOVQ    3184(R9), F29
+	VFMLA    V25.D2, V27.D2, V29.D2
+	// t122 := math.FMA(t121, t115, float64(2.5501640398773455))
+	FMOVQ    3200(R9), F26
+	VFMLA    V21.D2, V28.D2, V26.D2
+	FMOVQ    3200(R9), F27
+	VFMLA    V25.D2, V29.D2, V27.D2
+	// t123 := math.FMA(t122, t115, float64(-5.16771278004997))
+	FMOVQ    3216(R9), F28
+	VFMLA    V21.D2, V26.D2, V28.D2
+	FMOVQ    3216(R9), F29
+	VFMLA    V25.D2, V27.D2, V29.D2
+	// t124 := math.FMA(t123, t115, float64(3.141592653589793))
+	VMOV     V18.B16, V26.B16
+	VFMLA    V21.D2, V28.D2, V26.D2
+	VMOV     V18.B16, V27.B16
+	VFMLA    V25.D2, V29.D2, V27.D2
+	// t125 := float64(t114 * t124)
+	WORD     $0x6e7aded6 // FMUL V22.2D, V22.2D, V26.2D
+	WORD     $0x6e7bdf18 // FMUL V24.2D, V24.2D, V27.2D
+	// t126 := math.FMA(float64(-1.34352129509532e-07), t115, float64(4.300724172734847e-06))
+	FMOVQ    3952(R9), F26
+	VFMLA    V21.D2, V19.D2, V26.D2
+	FMOVQ    3952(R9), F27
+	VFMLA    V25.D2, V19.D2, V27.D2
+	// t127 := math.FMA(t126, t115, float64(-0.00010463741681752138))
+	FMOVQ    3968(R9), F28
+	VFMLA    V21.D2, V26.D2, V28.D2
+	FMOVQ    3968(R9), F29
+	VFMLA    V25.D2, V27.D2, V29.D2
+	// t128 := math.FMA(t127, t115, float64(0.0019295741872812349))
+	FMOVQ    3984(R9), F26
+	VFMLA    V21.D2, V28.D2, V26.D2
+	FMOVQ    3984(R9), F27
+	VFMLA    V25.D2, V29.D2, V27.D2
+	// t129 := math.FMA(t128, t115, float64(-0.025806891376592964))
+	FMOVQ    4000(R9), F28
+	VFMLA    V21.D2, V26.D2, V28.D2
+	FMOVQ    4000(R9), F29
+	VFMLA    V25.D2, V27.D2, V29.D2
+	// t130 := math.FMA(t129, t115, float64(0.235330630357995))
+	FMOVQ    4016(R9), F26
+	VFMLA    V21.D2, V28.D2, V26.D2
+	FMOVQ    4016(R9), F27
+	VFMLA    V25.D2, V29.D2, V27.D2
+	// t131 := math.FMA(t130, t115, float64(-1.3352627688545549))
+	FMOVQ    4032(R9), F28
+	VFMLA    V21.D2, V26.D2, V28.D2
+	FMOVQ    4032(R9), F29
+	VFMLA    V25.D2, V27.D2, V29.D2
+	// t132 := math.FMA(t131, t115, float64(4.058712126416768))
+	FMOVQ    4048(R9), F26
+	VFMLA    V21.D2, V28.D2, V26.D2
+	FMOVQ    4048(R9), F27
+	VFMLA    V25.D2, V29.D2, V27.D2
+	// t133 := math.FMA(t132, t115, float64(-4.934802200544679))
+	FMOVQ    4064(R9), F28
+	VFMLA    V21.D2, V26.D2, V28.D2
+	FMOVQ    4064(R9), F29
+	VFMLA    V25.D2, V27.D2, V29.D2
+	// t134 := math.FMA(t133, t115, float64(1))
+	VMOV     V0.B16, V26.B16
+	VFMLA    V21.D2, V28.D2, V26.D2
+	VMOV     V0.B16, V27.B16
+	VFMLA    V25.D2, V29.D2, V27.D2
+	// t135 := float64(t134 * float64(3.141592653589793))
+	WORD     $0x6e72df5a // FMUL V26.2D, V26.2D, V18.2D
+	WORD     $0x6e72df7b // FMUL V27.2D, V27.2D, V18.2D
+	// t136 := float64(t135 * t125)
+	WORD     $0x6e76df5a // FMUL V26.2D, V26.2D, V22.2D
+	WORD     $0x6e78df7b // FMUL V27.2D, V27.2D, V24.2D
+	// t137 := float64(t125 * t125)
+	WORD     $0x6e76ded6 // FMUL V22.2D, V22.2D, V22.2D
+	WORD     $0x6e78df18 // FMUL V24.2D, V24.2D, V24.2D
+	// t138 := t136 / t137
+	WORD     $0x6e76ff5a // FDIV V26.2D, V26.2D, V22.2D
+	WORD     $0x6e78ff7b // FDIV V27.2D, V27.2D, V24.2D
+	// t139 := x[i]
+	FMOVQ    0(R1), F21
+	// t140 := float64(t139)
+	WORD     $0x0e617ab6 // FCVTL V22.2D, V21.2S
+	WORD     $0x4e617ab8 // FCVTL2 V24.2D, V21.4S
+	// t141 := t140 < float64(0)
+	WORD     $0x4ee0ead6 // FCMLT V22.2D, V22.2D, #0.0
+	WORD     $0x4ee0eb18 // FCMLT V24.2D, V24.2D, #0.0
+	// t142 := pick(t141, t138, float64(0))
+	VAND     V22.B16, V26.B16, V22.B16
+	VAND     V24.B16, V27.B16, V24.B16
+	// t143 := t109 + t142
+	WORD     $0x4e76d694 // FADD V20.2D, V20.2D, V22.2D
+	WORD     $0x4e78d6f7 // FADD V23.2D, V23.2D, V24.2D
+	// t144 := x[i]
+	FMOVQ    0(R1), F21
+	// t145 := t144 == math.Float32frombits(0x7f800000)
+	WORD     $0x4e23e6b5 // FCMEQ V21.4S, V21.4S, V3.4S
+	// t146 := float32(t143)
+	WORD     $0x0e616a96 // FCVTN V22.2S, V20.2D
+	WORD     $0x4e616af6 // FCVTN2 V22.4S, V23.2D
+	// t147 := pick(t145, math.Float32frombits(0x7f800000), t146)
+	VBIT     V21.B16, V3.B16, V22.B16
+	// dst[i] = t147
+	FMOVQ    F22, 0(R0)
+	// t0 := x[i]
+	FMOVQ    16(R1), F20
+	// t1 := math.Float32frombits(math.Float32bits(t0) & 0x7fffffff)
+	WORD     $0x4ea0fa94 // FABS V20.4S, V20.4S
+	// t2 := float64(t1)
+	WORD     $0x0e617a95 // FCVTL V21.2D, V20.2S
+	WORD     $0x4e617a96 // FCVTL2 V22.2D, V20.4S
+	// t4 := t3 + uint64(0x95f619980c433)
+	VADD     V4.D2, V21.D2, V21.D2
+	VADD     V4.D2, V22.D2, V22.D2
+	// t5 := t4 & uint64(0xfffffffffffff)
+	VAND     V5.B16, V21.B16, V20.B16
+	VAND     V5.B16, V22.B16, V23.B16
+	// t6 := t5 + uint64(0x3fe6a09e667f3bcd)
+	VADD     V6.D2, V20.D2, V20.D2
+	VADD     V6.D2, V23.D2, V23.D2
+	// t8 := t4 >> 52
+	VUSHR    $52, V21.D2, V21.D2
+	VUSHR    $52, V22.D2, V22.D2
+	// t9 := t8 | uint64(0x4330000000000000)
+	VORR     V7.B16, V21.B16, V21.B16
+	VORR     V7.B16, V22.B16, V22.B16
+	// t11 := t10 - float64(4.503599627371519e+15)
+	WORD     $0x4ee8d6b5 // FSUB V21.2D, V21.2D, V8.2D
+	WORD     $0x4ee8d6d6 // FSUB V22.2D, V22.2D, V8.2D
+	// t12 := t7 - float64(1)
+	WORD     $0x4ee0d694 // FSUB V20.2D, V20.2D, V0.2D
+	WORD     $0x4ee0d6f7 // FSUB V23.2D, V23.2D, V0.2D
+	// t13 := t12 + float64(2)
+	WORD     $0x4e61d698 // FADD V24.2D, V20.2D, V1.2D
+	WORD     $0x4e61d6f9 // FADD V25.2D, V23.2D, V1.2D
+	// t14 := t12 / t13
+	WORD     $0x6e78fe98 // FDIV V24.2D, V20.2D, V24.2D
+	WORD     $0x6e79fef9 // FDIV V25.2D, V23.2D, V25.2D
+	// t15 := float64(t14 * t14)
+	WORD     $0x6e78df1a // FMUL V26.2D, V24.2D, V24.2D
+	WORD     $0x6e79df3b // FMUL V27.2D, V25.2D, V25.2D
+	// t16 := math.FMA(float64(0.14798198605116586), t15, float64(0.15313837699209373))
+	FMOVQ    1728(R9), F28
+	VFMLA    V26.D2, V9.D2, V28.D2
+	FMOVQ    1728(R9), F29
+	VFMLA    V27.D2, V9.D2, V29.D2
+	// t17 := math.FMA(t16, t15, float64(0.1818357216161805))
+	FMOVQ    1744(R9), F30
+	VFMLA    V26.D2, V28.D2, V30.D2
+	FMOVQ    1744(R9), F31
+	VFMLA    V27.D2, V29.D2, V31.D2
+	// t18 := math.FMA(t17, t15, float64(0.22222198432149784))
+	FMOVQ    1712(R9), F28
+	VFMLA    V26.D2, V30.D2, V28.D2
+	FMOVQ    1712(R9), F29
+	VFMLA    V27.D2, V31.D2, V29.D2
+	// t19 := math.FMA(t18, t15, float64(0.2857142874366239))
+	FMOVQ    1760(R9), F30
+	VFMLA    V26.D2, V28.D2, V30.D2
+	FMOVQ    1760(R9), F31
+	VFMLA    V27.D2, V29.D2, V31.D2
+	// t20 := math.FMA(t19, t15, float64(0.3999999999940942))
+	FMOVQ    1680(R9), F28
+	VFMLA    V26.D2, V30.D2, V28.D2
+	FMOVQ    1680(R9), F29
+	VFMLA    V27.D2, V31.D2, V29.D2
+	// t21 := math.FMA(t20, t15, float64(0.6666666666666735))
+	FMOVQ    1776(R9), F30
+	VFMLA    V26.D2, V28.D2, V30.D2
+	FMOVQ    1776(R9), F31
+	VFMLA    V27.D2, V29.D2, V31.D2
+	// t22 := float64(t15 * t21)
+	WORD     $0x6e7edf5a // FMUL V26.2D, V26.2D, V30.2D
+	WORD     $0x6e7fdf7b // FMUL V27.2D, V27.2D, V31.2D
+	// t23 := float64(t12 * t12)
+	WORD     $0x6e74de9c // FMUL V28.2D, V20.2D, V20.2D
+	WORD     $0x6e77defd // FMUL V29.2D, V23.2D, V23.2D
+	// t24 := float64(t23 * float64(0.5))
+	WORD     $0x6e62df9c // FMUL V28.2D, V28.2D, V2.2D
+	WORD     $0x6e62dfbd // FMUL V29.2D, V29.2D, V2.2D
+	// t25 := t24 + t22
+	WORD     $0x4e7ad79a // FADD V26.2D, V28.2D, V26.2D
+	WORD     $0x4e7bd7bb // FADD V27.2D, V29.2D, V27.2D
+	// t26 := float64(t11 * float64(1.9082149292705877e-10))
+	WORD     $0x6e6adebe // FMUL V30.2D, V21.2D, V10.2D
+	WORD     $0x6e6adedf // FMUL V31.2D, V22.2D, V10.2D
+	// t27 := math.FMA(t14, t25, t26)
+	VFMLA    V26.D2, V24.D2, V30.D2
+	VFMLA    V27.D2, V25.D2, V31.D2
+	// t28 := t24 - t27
+	WORD     $0x4efed79c // FSUB V28.2D, V28.2D, V30.2D
+	WORD     $0x4effd7bd // FSUB V29.2D, V29.2D, V31.2D
+	// t29 := t12 - t28
+	WORD     $0x4efcd694 // FSUB V20.2D, V20.2D, V28.2D
+	WORD     $0x4efdd6f7 // FSUB V23.2D, V23.2D, V29.2D
+	// t30 := math.FMA(t11, float64(0.6931471803691238), t29)
+	VFMLA    V11.D2, V21.D2, V20.D2
+	VFMLA    V11.D2, V22.D2, V23.D2
+	// t31 := x[i]
+	FMOVQ    16(R1), F21
+	// t32 := math.Float32frombits(math.Float32bits(t31) & 0x7fffffff)
+	WORD     $0x4ea0fab5 // FABS V21.4S, V21.4S
+	// t33 := float64(t32)
+	WORD     $0x0e617ab6 // FCVTL V22.2D, V21.2S
+	WORD     $0x4e617ab8 // FCVTL2 V24.2D, V21.4S
+	// t34 := float64(1) / t33
+	WORD     $0x6e76fc16 // FDIV V22.2D, V0.2D, V22.2D
+	WORD     $0x6e78fc18 // FDIV V24.2D, V0.2D, V24.2D
+	// t35 := float64(t34 * t34)
+	WORD     $0x6e76ded5 // FMUL V21.2D, V22.2D, V22.2D
+	WORD     $0x6e78df19 // FMUL V25.2D, V24.2D, V24.2D
+	// t36 := math.FMA(float64(4.15409568940603), t35, float64(-3.2200812668413126))
+	FMOVQ    3264(R9), F26
+	VFMLA    V21.D2, V12.D2, V26.D2
+	FMOVQ    3264(R9), F27
+	VFMLA    V25.D2, V12.D2, V27.D2
+	// t37 := math.FMA(t36, t35, float64(1.2213863296286607))
+	FMOVQ    3280(R9), F28
+	VFMLA    V21.D2, V26.D2, V28.D2
+	FMOVQ    3280(R9), F29
+	VFMLA    V25.D2, V27.D2, V29.D2
+	// t38 := math.FMA(t37, t35, float64(-0.32525222437397994))
+	FMOVQ    3296(R9), F26
+	VFMLA    V21.D2, V28.D2, V26.D2
+	FMOVQ    3296(R9), F27
+	VFMLA    V25.D2, V29.D2, V27.D2
+	// t39 := math.FMA(t38, t35, float64(0.07768996902561713))
+	FMOVQ    3312(R9), F28
+	VFMLA    V21.D2, V26.D2, V28.D2
+	FMOVQ    3312(R9), F29
+	VFMLA    V25.D2, V27.D2, V29.D2
+	// t40 := math.FMA(t39, t35, float64(-0.020904992716699745))
+	FMOVQ    3328(R9), F26
+	VFMLA    V21.D2, V28.D2, V26.D2
+	FMOVQ    3328(R9), F27
+	VFMLA    V25.D2, V29.D2, V27.D2
+	// t41 := math.FMA(t40, t35, float64(0.007571670662698111))
+	FMOVQ    3344(R9), F28
+	VFMLA    V21.D2, V26.D2, V28.D2
+	FMOVQ    3344(R9), F29
+	VFMLA    V25.D2, V27.D2, V29.D2
+	// t42 := math.FMA(t41, t35, float64(-0.004166613154056894))
+	FMOVQ    3360(R9), F26
+	VFMLA    V21.D2, V28.D2, V26.D2
+	FMOVQ    3360(R9), F27
+	VFMLA    V25.D2, V29.D2, V27.D2
+	// t43 := math.FMA(t42, t35, float64(0.003968253600942064))
+	FMOVQ    3376(R9), F28
+	VFMLA    V21.D2, V26.D2, V28.D2
+	FMOVQ    3376(R9), F29
+	VFMLA    V25.D2, V27.D2, V29.D2
+	// t44 := math.FMA(t43, t35, float64(-0.0083333333323328))
+	FMOVQ    3392(R9), F26
+	VFMLA    V21.D2, V28.D2, V26.D2
+	FMOVQ    3392(R9), F27
+	VFMLA    V25.D2, V29.D2, V27.D2
+	// t45 := math.FMA(t44, t35, float64(0.08333333333333287))
+	FMOVQ    3408(R9), F28
+	VFMLA    V21.D2, V26.D2, V28.D2
+	FMOVQ    3408(R9), F29
+	VFMLA    V25.D2, V27.D2, V29.D2
+	// t46 := float64(t34 * float64(0.5))
+	WORD     $0x6e62ded6 // FMUL V22.2D, V22.2D, V2.2D
+	WORD     $0x6e62df18 // FMUL V24.2D, V24.2D, V2.2D
+	// t47 := math.FMA(t35, t45, t46)
+	VFMLA    V28.D2, V21.D2, V22.D2
+	VFMLA    V29.D2, V25.D2, V24.D2
+	// t48 := t30 - t47
+	WORD     $0x4ef6d694 // FSUB V20.2D, V20.2D, V22.2D
+	WORD     $0x4ef8d6f7 // FSUB V23.2D, V23.2D, V24.2D
+	// t49 := x[i]
+	FMOVQ    16(R1), F21
+	// t50 := math.Float32frombits(math.Float32bits(t49) & 0x7fffffff)
+	WORD     $0x4ea0fab5 // FABS V21.4S, V21.4S
+	// t51 := float64(t50)
+	WORD     $0x0e617ab6 // FCVTL V22.2D, V21.2S
+	WORD     $0x4e617ab8 // FCVTL2 V24.2D, V21.4S
+	// t52 := t51 < float64(1)
+	WORD     $0x6ef6e415 // FCMGT V21.2D, V0.2D, V22.2D
+	WORD     $0x6ef8e419 // FCMGT V25.2D, V0.2D, V24.2D
+	// t53 := t51 + float64(1)
+	WORD     $0x4e60d6da // FADD V26.2D, V22.2D, V0.2D
+	WORD     $0x4e60d71b // FADD V27.2D, V24.2D, V0.2D
+	// t54 := pick(t52, t53, t51)
+	VBIT     V21.B16, V26.B16, V22.B16
+	VBIT     V25.B16, V27.B16, V24.B16
+	// t55 := t54 - float64(2)
+	WORD     $0x4ee1d6d6 // FSUB V22.2D, V22.2D, V1.2D
+	WORD     $0x4ee1d718 // FSUB V24.2D, V24.2D, V1.2D
+	// t56 := math.FMA(float64(-5.100770214989469e-09), t55, float64(1.0201545142033868e-08))
+	FMOVQ    3440(R9), F21
+	VFMLA    V22.D2, V13.D2, V21.D2
+	FMOVQ    3440(R9), F25
+	VFMLA    V24.D2, V13.D2, V25.D2
+	// t57 := math.FMA(t56, t55, float64(1.7852672191376552e-08))
+	FMOVQ    3456(R9), F26
+	VFMLA    V22.D2, V21.D2, V26.D2
+	FMOVQ    3456(R9), F27
+	VFMLA    V24.D2, V25.D2, V27.D2
+	// t58 := math.FMA(t57, t55, float64(-3.5705337308985145e-08))
+	FMOVQ    3472(R9), F21
+	VFMLA    V22.D2, V26.D2, V21.D2
+	FMOVQ    3472(R9), F25
+	VFMLA    V24.D2, V27.D2, V25.D2
+	// t59 := math.FMA(t58, t55, float64(-5.77025926771739e-08))
+	FMOVQ    3488(R9), F26
+	VFMLA    V22.D2, V21.D2, V26.D2
+	FMOVQ    3488(R9), F27
+	VFMLA    V24.D2, V25.D2, V27.D2
+	// t60 := math.FMA(t59, t55, float64(1.1540536834062045e-07))
+	FMOVQ    3504(R9), F21
+	VFMLA    V22.D2, V26.D2, V21.D2
+	FMOVQ    3504(R9), F25
+	VFMLA    V24.D2, V27.D2, V25.D2
+	// t61 := math.FMA(t60, t55, float64(2.821220170829738e-08))
+	FMOVQ    3520(R9), F26
+	VFMLA    V22.D2, V21.D2, V26.D2
+	FMOVQ    3520(R9), F27
+	VFMLA    V24.D2, V25.D2, V27.D2
+	// t62 := math.FMA(t61, t55, float64(-5.6422994902202784e-08))
+	FMOVQ    3536(R9), F21
+	VFMLA    V22.D2, V26.D2, V21.D2
+	FMOVQ    3536(R9), F25
+	VFMLA    V24.D2, V27.D2, V25.D2
+	// t63 := math.FMA(t62, t55, float64(-2.3086248081342955e-07))
+	FMOVQ    3552(R9), F26
+	VFMLA    V22.D2, V21.D2, V26.D2
+	FMOVQ    3552(R9), F27
+	VFMLA    V24.D2, V25.D2, V27.D2
+	// t64 := math.FMA(t63, t55, float64(4.6173797029851077e-07))
+	FMOVQ    3568(R9), F21
+	VFMLA    V22.D2, V26.D2, V21.D2
+	FMOVQ    3568(R9), F25
+	VFMLA    V24.D2, V27.D2, V25.D2
+	// t65 := math.FMA(t64, t55, float64(-6.059322795045256e-07))
+	FMOVQ    3584(R9), F26
+	VFMLA    V22.D2, V21.D2, V26.D2
+	FMOVQ    3584(R9), F27
+	VFMLA    V24.D2, V25.D2, V27.D2
+	// t66 := math.FMA(t65, t55, float64(1.2119815782595426e-06))
+	FMOVQ    3600(R9), F21
+	VFMLA    V22.D2, V26.D2, V21.D2
+	FMOVQ    3600(R9), F25
+	VFMLA    V24.D2, V27.D2, V25.D2
+	// t67 := math.FMA(t66, t55, float64(-2.6338311326151924e-06))
+	FMOVQ    3616(R9), F26
+	VFMLA    V22.D2, V21.D2, V26.D2
+	FMOVQ    3616(R9), F27
+	VFMLA    V24.D2, V25.D2, V27.D2
+	// t68 := math.FMA(t67, t55, float64(5.26871942897218e-06))
+	FMOVQ    3632(R9), F21
+	VFMLA    V22.D2, V26.D2, V21.D2
+	FMOVQ    3632(R9), F25
+	VFMLA    V24.D2, V27.D2, V25.D2
+	// t69 := math.FMA(t68, t55, float64(-1.044106631983514e-05))
+	FMOVQ    3648(R9), F26
+	VFMLA    V22.D2, V21.D2, V26.D2
+	FMOVQ    3648(R9), F27
+	VFMLA    V24.D2, V25.D2, V27.D2
+	// t70 := math.FMA(t69, t55, float64(2.0891708911121205e-05))
+	FMOVQ    3664(R9), F21
+	VFMLA    V22.D2, V26.D2, V21.D2
+	FMOVQ    3664(R9), F25
+	VFMLA    V24.D2, V27.D2, V25.D2
+	// t71 := math.FMA(t70, t55, float64(-4.184622931937881e-05))
+	FMOVQ    3680(R9), F26
+	VFMLA    V22.D2, V21.D2, V26.D2
+	FMOVQ    3680(R9), F27
+	VFMLA    V24.D2, V25.D2, V27.D2
+	// t72 := math.FMA(t71, t55, float64(8.377966540530644e-05))
+	FMOVQ    3696(R9), F21
+	VFMLA    V22.D2, V26.D2, V21.D2
+	FMOVQ    3696(R9), F25
+	VFMLA    V24.D2, V27.D2, V25.D2
+	// t73 := math.FMA(t72, t55, float64(-0.00016781518722379935))
+	FMOVQ    3712(R9), F26
+	VFMLA    V22.D2, V21.D2, V26.D2
+	FMOVQ    3712(R9), F27
+	VFMLA    V24.D2, V25.D2, V27.D2
+	// t74 := math.FMA(t73, t55, float64(0.00033643237613001386))
+	FMOVQ    3728(R9), F21
+	VFMLA    V22.D2, V26.D2, V21.D2
+	FMOVQ    3728(R9), F25
+	VFMLA    V24.D2, V27.D2, V25.D2
+	// t75 := math.FMA(t74, t55, float64(-0.000675313369799565))
+	FMOVQ    3744(R9), F26
+	VFMLA    V22.D2, V21.D2, V26.D2
+	FMOVQ    3744(R9), F27
+	VFMLA    V24.D2, V25.D2, V27.D2
+	// t76 := math.FMA(t75, t55, float64(0.0013581421903714414))
+	FMOVQ    3760(R9), F21
+	VFMLA    V22.D2, V26.D2, V21.D2
+	FMOVQ    3760(R9), F25
+	VFMLA    V24.D2, V27.D2, V25.D2
+	// t77 := math.FMA(t76, t55, float64(-0.0027395728831692795))
+	FMOVQ    3776(R9), F26
+	VFMLA    V22.D2, V21.D2, V26.D2
+	FMOVQ    3776(R9), F27
+	VFMLA    V24.D2, V25.D2, V27.D2
+	// t78 := math.FMA(t77, t55, float64(0.005552254171350814))
+	FMOVQ    3792(R9), F21
+	VFMLA    V22.D2, V26.D2, V21.D2
+	FMOVQ    3792(R9), F25
+	VFMLA    V24.D2, V27.D2, V25.D2
+	// t79 := math.FMA(t78, t55, float64(-0.011338432553333682))
+	FMOVQ    3808(R9), F26
+	VFMLA    V22.D2, V21.D2, V26.D2
+	FMOVQ    3808(R9), F27
+	VFMLA    V24.D2, V25.D2, V27.D2
+	// t80 := math.FMA(t79, t55, float64(0.023447309597724546))
+	FMOVQ    3824(R9), F21
+	VFMLA    V22.D2, V26.D2, V21.D2
+	FMOVQ    3824(R9), F25
+	VFMLA    V24.D2, V27.D2, V25.D2
+	// t81 := math.FMA(t80, t55, float64(-0.04955103291767291))
+	FMOVQ    3840(R9), F26
+	VFMLA    V22.D2, V21.D2, V26.D2
+	FMOVQ    3840(R9), F27
+	VFMLA    V24.D2, V25.D2, V27.D2
+	// t82 := math.FMA(t81, t55, float64(0.10899991701762626))
+	FMOVQ    3856(R9), F21
+	VFMLA    V22.D2, V26.D2, V21.D2
+	FMOVQ    3856(R9), F25
+	VFMLA    V24.D2, V27.D2, V25.D2
+	// t83 := math.FMA(t82, t55, float64(-0.2607389546830014))
+	FMOVQ    3872(R9), F26
+	VFMLA    V22.D2, V21.D2, V26.D2
+	FMOVQ    3872(R9), F27
+	VFMLA    V24.D2, V25.D2, V27.D2
+	// t84 := math.FMA(t83, t55, float64(0.7853075386041053))
+	FMOVQ    3888(R9), F21
+	VFMLA    V22.D2, V26.D2, V21.D2
+	FMOVQ    3888(R9), F25
+	VFMLA    V24.D2, V27.D2, V25.D2
+	// t85 := t55 - float64(-0.5383678550316376)
+	WORD     $0x4eeed6d6 // FSUB V22.2D, V22.2D, V14.2D
+	WORD     $0x4eeed718 // FSUB V24.2D, V24.2D, V14.2D
+	// t86 := t85 - float64(-1.5522348162858677e-17)
+	WORD     $0x4eefd6d6 // FSUB V22.2D, V22.2D, V15.2D
+	WORD     $0x4eefd718 // FSUB V24.2D, V24.2D, V15.2D
+	// t87 := float64(t86 * t84)
+	WORD     $0x6e75ded6 // FMUL V22.2D, V22.2D, V21.2D
+	WORD     $0x6e79df18 // FMUL V24.2D, V24.2D, V25.2D
+	// t88 := x[i]
+	FMOVQ    16(R1), F21
+	// t89 := math.Float32frombits(math.Float32bits(t88) & 0x7fffffff)
+	WORD     $0x4ea0fab5 // FABS V21.4S, V21.4S
+	// t90 := float64(t89)
+	WORD     $0x0e617ab9 // FCVTL V25.2D, V21.2S
+	WORD     $0x4e617aba // FCVTL2 V26.2D, V21.4S
+	// t91 := t90 < float64(3)
+	WORD     $0x6ef9e619 // FCMGT V25.2D, V16.2D, V25.2D
+	WORD     $0x6efae61a // FCMGT V26.2D, V16.2D, V26.2D
+	// t92 := pick(t91, t87, t48)
+	VBIT     V25.B16, V22.B16, V20.B16
+	VBIT     V26.B16, V24.B16, V23.B16
+	// t93 := x[i]
+	FMOVQ    16(R1), F21
+	// t94 := float64(t93)
+	WORD     $0x0e617ab6 // FCVTL V22.2D, V21.2S
+	WORD     $0x4e617ab8 // FCVTL2 V24.2D, V21.4S
+	// t95 := t94 < float64(0)
+	WORD     $0x4ee0ead6 // FCMLT V22.2D, V22.2D, #0.0
+	WORD     $0x4ee0eb18 // FCMLT V24.2D, V24.2D, #0.0
+	// t96 := x[i]
+	FMOVQ    16(R1), F21
+	// t97 := math.Float32frombits(math.Float32bits(t96) & 0x7fffffff)
+	WORD     $0x4ea0fab5 // FABS V21.4S, V21.4S
+	// t98 := float64(t97)
+	WORD     $0x0e617ab9 // FCVTL V25.2D, V21.2S
+	WORD     $0x4e617aba // FCVTL2 V26.2D, V21.4S
+	// t99 := float64(2) - t98
+	WORD     $0x4ef9d439 // FSUB V25.2D, V1.2D, V25.2D
+	WORD     $0x4efad43a // FSUB V26.2D, V1.2D, V26.2D
+	// t100 := x[i]
+	FMOVQ    16(R1), F21
+	// t101 := math.Float32frombits(math.Float32bits(t100) & 0x7fffffff)
+	WORD     $0x4ea0fab5 // FABS V21.4S, V21.4S
+	// t102 := float64(t101)
+	WORD     $0x0e617abb // FCVTL V27.2D, V21.2S
+	WORD     $0x4e617abc // FCVTL2 V28.2D, V21.4S
+	// t103 := pick(t95, t99, t102)
+	VBIT     V22.B16, V25.B16, V27.B16
+	VBIT     V24.B16, V26.B16, V28.B16
+	// t104 := t103 < float64(1)
+	WORD     $0x6efbe41b // FCMGT V27.2D, V0.2D, V27.2D
+	WORD     $0x6efce41c // FCMGT V28.2D, V0.2D, V28.2D
+	// t105 := x[i]
+	FMOVQ    16(R1), F21
+	// t106 := float64(t105)
+	WORD     $0x0e617ab6 // FCVTL V22.2D, V21.2S
+	WORD     $0x4e617ab8 // FCVTL2 V24.2D, V21.4S
+	// t107 := float64(1) / t106
+	WORD     $0x6e76fc16 // FDIV V22.2D, V0.2D, V22.2D
+	WORD     $0x6e78fc18 // FDIV V24.2D, V0.2D, V24.2D
+	// t108 := pick(t104, t107, float64(0))
+	VAND     V27.B16, V22.B16, V27.B16
+	VAND     V28.B16, V24.B16, V28.B16
+	// t109 := t92 - t108
+	WORD     $0x4efbd694 // FSUB V20.2D, V20.2D, V27.2D
+	WORD     $0x4efcd6f7 // FSUB V23.2D, V23.2D, V28.2D
+	// t110 := x[i]
+	FMOVQ    16(R1), F21
+	// t111 := math.Float32frombits(math.Float32bits(t110) & 0x7fffffff)
+	WORD     $0x4ea0fab5 // FABS V21.4S, V21.4S
+	// t112 := float32(math.RoundToEven(float64(t111)))
+	WORD     $0x4e218ab6 // FRINTN V22.4S, V21.4S
+	// t113 := t111 - t112
+	WORD     $0x4eb6d6b5 // FSUB V21.4S, V21.4S, V22.4S
+	// t114 := float64(t113)
+	WORD     $0x0e617ab6 // FCVTL V22.2D, V21.2S
+	WORD     $0x4e617ab8 // FCVTL2 V24.2D, V21.4S
+	// t115 := float64(t114 * t114)
+	WORD     $0x6e76ded5 // FMUL V21.2D, V22.2D, V22.2D
+	WORD     $0x6e78df19 // FMUL V25.2D, V24.2D, V24.2D
+	// t116 := math.FMA(float64(-2.228371216069697e-08), t115, float64(7.94853903737232e-07))
+	FMOVQ    3104(R9), F26
+	VFMLA    V21.D2, V17.D2, V26.D2
+	FMOVQ    3104(R9), F27
+	VFMLA    V25.D2, V17.D2, V27.D2
+	// t117 := math.FMA(t116, t115, float64(-2.1915250301851375e-05))
+	FMOVQ    3120(R9), F28
+	VFMLA    V21.D2, V26.D2, V28.D2
+	FMOVQ    3120(R9), F29
+	VFMLA    V25.D2, V27.D2, V29.D2
+	// t118 := math.FMA(t117, t115, float64(0.0004663027874593273))
+	FMOVQ    3136(R9), F26
+	VFMLA    V21.D2, V28.D2, V26.D2
+	FMOVQ    3136(R9), F27
+	VFMLA    V25.D2, V29.D2, V27.D2
+	// t119 := math.FMA(t118, t115, float64(-0.007370430943702136))
+	FMOVQ    3152(R9), F28
+	VFMLA    V21.D2, V26.D2, V28.D2
+	FMOVQ    3152(R9), F29
+	VFMLA    V25.D2, V27.D2, V29.D2
+	// t120 := math.FMA(t119, t115, float64(0.08214588661099356))
+	FMOVQ    3168(R9), F26
+	VFMLA    V21.D2, V28.D2, V26.D2
+	FMOVQ    3168(R9), F27
+	VFMLA    V25.D2, V29.D2, V27.D2
+	// t121 := math.FMA(t120, t115, float64(-0.5992645293207869))
+	FMOVQ    3184(R9), F28
+	VFMLA    V21.D2, V26.D2, V28.D2
+	FMOVQ    3184(R9), F29
+	VFMLA    V25.D2, V27.D2, V29.D2
+	// t122 := math.FMA(t121, t115, float64(2.5501640398773455))
+	FMOVQ    3200(R9), F26
+	VFMLA    V21.D2, V28.D2, V26.D2
+	FMOVQ    3200(R9), F27
+	VFMLA    V25.D2, V29.D2, V27.D2
+	// t123 := math.FMA(t122, t115, float64(-5.16771278004997))
+	FMOVQ    3216(R9), F28
+	VFMLA    V21.D2, V26.D2, V28.D2
+	FMOVQ    3216(R9), F29
+	VFMLA    V25.D2, V27.D2, V29.D2
+	// t124 := math.FMA(t123, t115, float64(3.141592653589793))
+	VMOV     V18.B16, V26.B16
+	VFMLA    V21.D2, V28.D2, V26.D2
+	VMOV     V18.B16, V27.B16
+	VFMLA    V25.D2, V29.D2, V27.D2
+	// t125 := float64(t114 * t124)
+	WORD     $0x6e7aded6 // FMUL V22.2D, V22.2D, V26.2D
+	WORD     $0x6e7bdf18 // FMUL V24.2D, V24.2D, V27.2D
+	// t126 := math.FMA(float64(-1.34352129509532e-07), t115, float64(4.300724172734847e-06))
+	FMOVQ    3952(R9), F26
+	VFMLA    V21.D2, V19.D2, V26.D2
+	FMOVQ    3952(R9), F27
+	VFMLA    V25.D2, V19.D2, V27.D2
+	// t127 := math.FMA(t126, t115, float64(-0.00010463741681752138))
+	FMOVQ    3968(R9), F28
+	VFMLA    V21.D2, V26.D2, V28.D2
+	FMOVQ    3968(R9), F29
+	VFMLA    V25.D2, V27.D2, V29.D2
+	// t128 := math.FMA(t127, t115, float64(0.0019295741872812349))
+	FMOVQ    3984(R9), F26
+	VFMLA    V21.D2, V28.D2, V26.D2
+	FMOVQ    3984(R9), F27
+	VFMLA    V25.D2, V29.D2, V27.D2
+	// t129 := math.FMA(t128, t115, float64(-0.025806891376592964))
+	FMOVQ    4000(R9), F28
+	VFMLA    V21.D2, V26.D2, V28.D2
+	FMOVQ    4000(R9), F29
+	VFMLA    V25.D2, V27.D2, V29.D2
+	// t130 := math.FMA(t129, t115, float64(0.235330630357995))
+	FMOVQ    4016(R9), F26
+	VFMLA    V21.D2, V28.D2, V26.D2
+	FMOVQ    4016(R9), F27
+	VFMLA    V25.D2, V29.D2, V27.D2
+	// t131 := math.FMA(t130, t115, float64(-1.3352627688545549))
+	FMOVQ    4032(R9), F28
+	VFMLA    V21.D2, V26.D2, V28.D2
+	FMOVQ    4032(R9), F29
+	VFMLA    V25.D2, V27.D2, V29.D2
+	// t132 := math.FMA(t131, t115, float64(4.058712126416768))
+	FMOVQ    4048(R9), F26
+	VFMLA    V21.D2, V28.D2, V26.D2
+	FMOVQ    4048(R9), F27
+	VFMLA    V25.D2, V29.D2, V27.D2
+	// t133 := math.FMA(t132, t115, float64(-4.934802200544679))
+	FMOVQ    4064(R9), F28
+	VFMLA    V21.D2, V26.D2, V28.D2
+	FMOVQ    4064(R9), F29
+	VFMLA    V25.D2, V27.D2, V29.D2
+	// t134 := math.FMA(t133, t115, float64(1))
+	VMOV     V0.B16, V26.B16
+	VFMLA    V21.D2, V28.D2, V26.D2
+	VMOV     V0.B16, V27.B16
+	VFMLA    V25.D2, V29.D2, V27.D2
+	// t135 := float64(t134 * float64(3.141592653589793))
+	WORD     $0x6e72df5a // FMUL V26.2D, V26.2D, V18.2D
+	WORD     $0x6e72df7b // FMUL V27.2D, V27.2D, V18.2D
+	// t136 := float64(t135 * t125)
+	WORD     $0x6e76df5a // FMUL V26.2D, V26.2D, V22.2D
+	WORD     $0x6e78df7b // FMUL V27.2D, V27.2D, V24.2D
+	// t137 := float64(t125 * t125)
+	WORD     $0x6e76ded6 // FMUL V22.2D, V22.2D, V22.2D
+	WORD     $0x6e78df18 // FMUL V24.2D, V24.2D, V24.2D
+	// t138 := t136 / t137
+	WORD     $0x6e76ff5a // FDIV V26.2D, V26.2D, V22.2D
+	WORD     $0x6e78ff7b // FDIV V27.2D, V27.2D, V24.2D
+	// t139 := x[i]
+	FMOVQ    16(R1), F21
+	// t140 := float64(t139)
+	WORD     $0x0e617ab6 // FCVTL V22.2D, V21.2S
+	WORD     $0x4e617ab8 // FCVTL2 V24.2D, V21.4S
+	// t141 := t140 < float64(0)
+	WORD     $0x4ee0ead6 // FCMLT V22.2D, V22.2D, #0.0
+	WORD     $0x4ee0eb18 // FCMLT V24.2D, V24.2D, #0.0
+	// t142 := pick(t141, t138, float64(0))
+	VAND     V22.B16, V26.B16, V22.B16
+	VAND     V24.B16, V27.B16, V24.B16
+	// t143 := t109 + t142
+	WORD     $0x4e76d694 // FADD V20.2D, V20.2D, V22.2D
+	WORD     $0x4e78d6f7 // FADD V23.2D, V23.2D, V24.2D
+	// t144 := x[i]
+	FMOVQ    16(R1), F21
+	// t145 := t144 == math.Float32frombits(0x7f800000)
+	WORD     $0x4e23e6b5 // FCMEQ V21.4S, V21.4S, V3.4S
+	// t146 := float32(t143)
+	WORD     $0x0e616a96 // FCVTN V22.2S, V20.2D
+	WORD     $0x4e616af6 // FCVTN2 V22.4S, V23.2D
+	// t147 := pick(t145, math.Float32frombits(0x7f800000), t146)
+	VBIT     V21.B16, V3.B16, V22.B16
+	// dst[i] = t147
+	FMOVQ    F22, 16(R0)
+	// t0 := x[i]
+	FMOVQ    32(R1), F20
+	// t1 := math.Float32frombits(math.Float32bits(t0) & 0x7fffffff)
+	WORD     $0x4ea0fa94 // FABS V20.4S, V20.4S
+	// t2 := float64(t1)
+	WORD     $0x0e617a95 // FCVTL V21.2D, V20.2S
+	WORD     $0x4e617a96 // FCVTL2 V22.2D, V20.4S
+	// t4 := t3 + uint64(0x95f619980c433)
+	VADD     V4.D2, V21.D2, V21.D2
+	VADD     V4.D2, V22.D2, V22.D2
+	// t5 := t4 & uint64(0xfffffffffffff)
+	VAND     V5.B16, V21.B16, V20.B16
+	VAND     V5.B16, V22.B16, V23.B16
+	// t6 := t5 + uint64(0x3fe6a09e667f3bcd)
+	VADD     V6.D2, V20.D2, V20.D2
+	VADD     V6.D2, V23.D2, V23.D2
+	// t8 := t4 >> 52
+	VUSHR    $52, V21.D2, V21.D2
+	VUSHR    $52, V22.D2, V22.D2
+	// t9 := t8 | uint64(0x4330000000000000)
+	VORR     V7.B16, V21.B16, V21.B16
+	VORR     V7.B16, V22.B16, V22.B16
+	// t11 := t10 - float64(4.503599627371519e+15)
+	WORD     $0x4ee8d6b5 // FSUB V21.2D, V21.2D, V8.2D
+	WORD     $0x4ee8d6d6 // FSUB V22.2D, V22.2D, V8.2D
+	// t12 := t7 - float64(1)
+	WORD     $0x4ee0d694 // FSUB V20.2D, V20.2D, V0.2D
+	WORD     $0x4ee0d6f7 // FSUB V23.2D, V23.2D, V0.2D
+	// t13 := t12 + float64(2)
+	WORD     $0x4e61d698 // FADD V24.2D, V20.2D, V1.2D
+	WORD     $0x4e61d6f9 // FADD V25.2D, V23.2D, V1.2D
+	// t14 := t12 / t13
+	WORD     $0x6e78fe98 // FDIV V24.2D, V20.2D, V24.2D
+	WORD     $0x6e79fef9 // FDIV V25.2D, V23.2D, V25.2D
+	// t15 := float64(t14 * t14)
+	WORD     $0x6e78df1a // FMUL V26.2D, V24.2D, V24.2D
+	WORD     $0x6e79df3b // FMUL V27.2D, V25.2D, V25.2D
+	// t16 := math.FMA(float64(0.14798198605116586), t15, float64(0.15313837699209373))
+	FMOVQ    1728(R9), F28
+	VFMLA    V26.D2, V9.D2, V28.D2
+	FMOVQ    1728(R9), F29
+	VFMLA    V27.D2, V9.D2, V29.D2
+	// t17 := math.FMA(t16, t15, float64(0.1818357216161805))
+	FMOVQ    1744(R9), F30
+	VFMLA    V26.D2, V28.D2, V30.D2
+	FMOVQ    1744(R9), F31
+	VFMLA    V27.D2, V29.D2, V31.D2
+	// t18 := math.FMA(t17, t15, float64(0.22222198432149784))
+	FMOVQ    1712(R9), F28
+	VFMLA    V26.D2, V30.D2, V28.D2
+	FMOVQ    1712(R9), F29
+	VFMLA    V27.D2, V31.D2, V29.D2
+	// t19 := math.FMA(t18, t15, float64(0.2857142874366239))
+	FMOVQ    1760(R9), F30
+	VFMLA    V26.D2, V28.D2, V30.D2
+	FMOVQ    1760(R9), F31
+	VFMLA    V27.D2, V29.D2, V31.D2
+	// t20 := math.FMA(t19, t15, float64(0.3999999999940942))
+	FMOVQ    1680(R9), F28
+	VFMLA    V26.D2, V30.D2, V28.D2
+	FMOVQ    1680(R9), F29
+	VFMLA    V27.D2, V31.D2, V29.D2
+	// t21 := math.FMA(t20, t15, float64(0.6666666666666735))
+	FMOVQ    1776(R9), F30
+	VFMLA    V26.D2, V28.D2, V30.D2
+	FMOVQ    1776(R9), F31
+	VFMLA    V27.D2, V29.D2, V31.D2
+	// t22 := float64(t15 * t21)
+	WORD     $0x6e7edf5a // FMUL V26.2D, V26.2D, V30.2D
+	WORD     $0x6e7fdf7b // FMUL V27.2D, V27.2D, V31.2D
+	// t23 := float64(t12 * t12)
+	WORD     $0x6e74de9c // FMUL V28.2D, V20.2D, V20.2D
+	WORD     $0x6e77defd // FMUL V29.2D, V23.2D, V23.2D
+	// t24 := float64(t23 * float64(0.5))
+	WORD     $0x6e62df9c // FMUL V28.2D, V28.2D, V2.2D
+	WORD     $0x6e62dfbd // FMUL V29.2D, V29.2D, V2.2D
+	// t25 := t24 + t22
+	WORD     $0x4e7ad79a // FADD V26.2D, V28.2D, V26.2D
+	WORD     $0x4e7bd7bb // FADD V27.2D, V29.2D, V27.2D
+	// t26 := float64(t11 * float64(1.9082149292705877e-10))
+	WORD     $0x6e6adebe // FMUL V30.2D, V21.2D, V10.2D
+	WORD     $0x6e6adedf // FMUL V31.2D, V22.2D, V10.2D
+	// t27 := math.FMA(t14, t25, t26)
+	VFMLA    V26.D2, V24.D2, V30.D2
+	VFMLA    V27.D2, V25.D2, V31.D2
+	// t28 := t24 - t27
+	WORD     $0x4efed79c // FSUB V28.2D, V28.2D, V30.2D
+	WORD     $0x4effd7bd // FSUB V29.2D, V29.2D, V31.2D
+	// t29 := t12 - t28
+	WORD     $0x4efcd694 // FSUB V20.2D, V20.2D, V28.2D
+	WORD     $0x4efdd6f7 // FSUB V23.2D, V23.2D, V29.2D
+	// t30 := math.FMA(t11, float64(0.6931471803691238), t29)
+	VFMLA    V11.D2, V21.D2, V20.D2
+	VFMLA    V11.D2, V22.D2, V23.D2
+	// t31 := x[i]
+	FMOVQ    32(R1), F21
+	// t32 := math.Float32frombits(math.Float32bits(t31) & 0x7fffffff)
+	WORD     $0x4ea0fab5 // FABS V21.4S, V21.4S
+	// t33 := float64(t32)
+	WORD     $0x0e617ab6 // FCVTL V22.2D, V21.2S
+	WORD     $0x4e617ab8 // FCVTL2 V24.2D, V21.4S
+	// t34 := float64(1) / t33
+	WORD     $0x6e76fc16 // FDIV V22.2D, V0.2D, V22.2D
+	WORD     $0x6e78fc18 // FDIV V24.2D, V0.2D, V24.2D
+	// t35 := float64(t34 * t34)
+	WORD     $0x6e76ded5 // FMUL V21.2D, V22.2D, V22.2D
+	WORD     $0x6e78df19 // FMUL V25.2D, V24.2D, V24.2D
+	// t36 := math.FMA(float64(4.15409568940603), t35, float64(-3.2200812668413126))
+	FMOVQ    3264(R9), F26
+	VFMLA    V21.D2, V12.D2, V26.D2
+	FMOVQ    3264(R9), F27
+	VFMLA    V25.D2, V12.D2, V27.D2
+	// t37 := math.FMA(t36, t35, float64(1.2213863296286607))
+	FMOVQ    3280(R9), F28
+	VFMLA    V21.D2, V26.D2, V28.D2
+	FMOVQ    3280(R9), F29
+	VFMLA    V25.D2, V27.D2, V29.D2
+	// t38 := math.FMA(t37, t35, float64(-0.32525222437397994))
+	FMOVQ    3296(R9), F26
+	VFMLA    V21.D2, V28.D2, V26.D2
+	FMOVQ    3296(R9), F27
+	VFMLA    V25.D2, V29.D2, V27.D2
+	// t39 := math.FMA(t38, t35, float64(0.07768996902561713))
+	FMOVQ    3312(R9), F28
+	VFMLA    V21.D2, V26.D2, V28.D2
+	FMOVQ    3312(R9), F29
+	VFMLA    V25.D2, V27.D2, V29.D2
+	// t40 := math.FMA(t39, t35, float64(-0.020904992716699745))
+	FMOVQ    3328(R9), F26
+	VFMLA    V21.D2, V28.D2, V26.D2
+	FMOVQ    3328(R9), F27
+	VFMLA    V25.D2, V29.D2, V27.D2
+	// t41 := math.FMA(t40, t35, float64(0.007571670662698111))
+	FMOVQ    3344(R9), F28
+	VFMLA    V21.D2, V26.D2, V28.D2
+	FMOVQ    3344(R9), F29
+	VFMLA    V25.D2, V27.D2, V29.D2
+	// t42 := math.FMA(t41, t35, float64(-0.004166613154056894))
+	FMOVQ    3360(R9), F26
+	VFMLA    V21.D2, V28.D2, V26.D2
+	FMOVQ    3360(R9), F27
+	VFMLA    V25.D2, V29.D2, V27.D2
+	// t43 := math.FMA(t42, t35, float64(0.003968253600942064))
+	FMOVQ    3376(R9), F28
+	VFMLA    V21.D2, V26.D2, V28.D2
+	FMOVQ    3376(R9), F29
+	VFMLA    V25.D2, V27.D2, V29.D2
+	// t44 := math.FMA(t43, t35, float64(-0.0083333333323328))
+	FMOVQ    3392(R9), F26
+	VFMLA    V21.D2, V28.D2, V26.D2
+	FMOVQ    3392(R9), F27
+	VFMLA    V25.D2, V29.D2, V27.D2
+	// t45 := math.FMA(t44, t35, float64(0.08333333333333287))
+	FMOVQ    3408(R9), F28
+	VFMLA    V21.D2, V26.D2, V28.D2
+	FMOVQ    3408(R9), F29
+	VFMLA    V25.D2, V27.D2, V29.D2
+	// t46 := float64(t34 * float64(0.5))
+	WORD     $0x6e62ded6 // FMUL V22.2D, V22.2D, V2.2D
+	WORD     $0x6e62df18 // FMUL V24.2D, V24.2D, V2.2D
+	// t47 := math.FMA(t35, t45, t46)
+	VFMLA    V28.D2, V21.D2, V22.D2
+	VFMLA    V29.D2, V25.D2, V24.D2
+	// t48 := t30 - t47
+	WORD     $0x4ef6d694 // FSUB V20.2D, V20.2D, V22.2D
+	WORD     $0x4ef8d6f7 // FSUB V23.2D, V23.2D, V24.2D
+	// t49 := x[i]
+	FMOVQ    32(R1), F21
+	// t50 := math.Float32frombits(math.Float32bits(t49) & 0x7fffffff)
+	WORD     $0x4ea0fab5 // FABS V21.4S, V21.4S
+	// t51 := float64(t50)
+	WORD     $0x0e617ab6 // FCVTL V22.2D, V21.2S
+	WORD     $0x4e617ab8 // FCVTL2 V24.2D, V21.4S
+	// t52 := t51 < float64(1)
+	WORD     $0x6ef6e415 // FCMGT V21.2D, V0.2D, V22.2D
+	WORD     $0x6ef8e419 // FCMGT V25.2D, V0.2D, V24.2D
+	// t53 := t51 + float64(1)
+	WORD     $0x4e60d6da // FADD V26.2D, V22.2D, V0.2D
+	WORD     $0x4e60d71b // FADD V27.2D, V24.2D, V0.2D
+	// t54 := pick(t52, t53, t51)
+	VBIT     V21.B16, V26.B16, V22.B16
+	VBIT     V25.B16, V27.B16, V24.B16
+	// t55 := t54 - float64(2)
+	WORD     $0x4ee1d6d6 // FSUB V22.2D, V22.2D, V1.2D
+	WORD     $0x4ee1d718 // FSUB V24.2D, V24.2D, V1.2D
+	// t56 := math.FMA(float64(-5.100770214989469e-09), t55, float64(1.0201545142033868e-08))
+	FMOVQ    3440(R9), F21
+	VFMLA    V22.D2, V13.D2, V21.D2
+	FMOVQ    3440(R9), F25
+	VFMLA    V24.D2, V13.D2, V25.D2
+	// t57 := math.FMA(t56, t55, float64(1.7852672191376552e-08))
+	FMOVQ    3456(R9), F26
+	VFMLA    V22.D2, V21.D2, V26.D2
+	FMOVQ    3456(R9), F27
+	VFMLA    V24.D2, V25.D2, V27.D2
+	// t58 := math.FMA(t57, t55, float64(-3.5705337308985145e-08))
+	FMOVQ    3472(R9), F21
+	VFMLA    V22.D2, V26.D2, V21.D2
+	FMOVQ    3472(R9), F25
+	VFMLA    V24.D2, V27.D2, V25.D2
+	// t59 := math.FMA(t58, t55, float64(-5.77025926771739e-08))
+	FMOVQ    3488(R9), F26
+	VFMLA    V22.D2, V21.D2, V26.D2
+	FMOVQ    3488(R9), F27
+	VFMLA    V24.D2, V25.D2, V27.D2
+	// t60 := math.FMA(t59, t55, float64(1.1540536834062045e-07))
+	FMOVQ    3504(R9), F21
+	VFMLA    V22.D2, V26.D2, V21.D2
+	FMOVQ    3504(R9), F25
+	VFMLA    V24.D2, V27.D2, V25.D2
+	// t61 := math.FMA(t60, t55, float64(2.821220170829738e-08))
+	FMOVQ    3520(R9), F26
+	VFMLA    V22.D2, V21.D2, V26.D2
+	FMOVQ    3520(R9), F27
+	VFMLA    V24.D2, V25.D2, V27.D2
+	// t62 := math.FMA(t61, t55, float64(-5.6422994902202784e-08))
+	FMOVQ    3536(R9), F21
+	VFMLA    V22.D2, V26.D2, V21.D2
+	FMOVQ    3536(R9), F25
+	VFMLA    V24.D2, V27.D2, V25.D2
+	// t63 := math.FMA(t62, t55, float64(-2.3086248081342955e-07))
+	FMOVQ    3552(R9), F26
+	VFMLA    V22.D2, V21.D2, V26.D2
+	FMOVQ    3552(R9), F27
+	VFMLA    V24.D2, V25.D2, V27.D2
+	// t64 := math.FMA(t63, t55, float64(4.6173797029851077e-07))
+	FMOVQ    3568(R9), F21
+	VFMLA    V22.D2, V26.D2, V21.D2
+	FMOVQ    3568(R9), F25
+	VFMLA    V24.D2, V27.D2, V25.D2
+	// t65 := math.FMA(t64, t55, float64(-6.059322795045256e-07))
+	FMOVQ    3584(R9), F26
+	VFMLA    V22.D2, V21.D2, V26.D2
+	FMOVQ    3584(R9), F27
+	VFMLA    V24.D2, V25.D2, V27.D2
+	// t66 := math.FMA(t65, t55, float64(1.2119815782595426e-06))
+	FMOVQ    3600(R9), F21
+	VFMLA    V22.D2, V26.D2, V21.D2
+	FMOVQ    3600(R9), F25
+	VFMLA    V24.D2, V27.D2, V25.D2
+	// t67 := math.FMA(t66, t55, float64(-2.6338311326151924e-06))
+	FMOVQ    3616(R9), F26
+	VFMLA    V22.D2, V21.D2, V26.D2
+	FMOVQ    3616(R9), F27
+	VFMLA    V24.D2, V25.D2, V27.D2
+	// t68 := math.FMA(t67, t55, float64(5.26871942897218e-06))
+	FMOVQ    3632(R9), F21
+	VFMLA    V22.D2, V26.D2, V21.D2
+	FMOVQ    3632(R9), F25
+	VFMLA    V24.D2, V27.D2, V25.D2
+	// t69 := math.FMA(t68, t55, float64(-1.044106631983514e-05))
+	FMOVQ    3648(R9), F26
+	VFMLA    V22.D2, V21.D2, V26.D2
+	FMOVQ    3648(R9), F27
+	VFMLA    V24.D2, V25.D2, V27.D2
+	// t70 := math.FMA(t69, t55, float64(2.0891708911121205e-05))
+	FMOVQ    3664(R9), F21
+	VFMLA    V22.D2, V26.D2, V21.D2
+	FMOVQ    3664(R9), F25
+	VFMLA    V24.D2, V27.D2, V25.D2
+	// t71 := math.FMA(t70, t55, float64(-4.184622931937881e-05))
+	FMOVQ    3680(R9), F26
+	VFMLA    V22.D2, V21.D2, V26.D2
+	FMOVQ    3680(R9), F27
+	VFMLA    V24.D2, V25.D2, V27.D2
+	// t72 := math.FMA(t71, t55, float64(8.377966540530644e-05))
+	FMOVQ    3696(R9), F21
+	VFMLA    V22.D2, V26.D2, V21.D2
+	FMOVQ    3696(R9), F25
+	VFMLA    V24.D2, V27.D2, V25.D2
+	// t73 := math.FMA(t72, t55, float64(-0.00016781518722379935))
+	FMOVQ    3712(R9), F26
+	VFMLA    V22.D2, V21.D2, V26.D2
+	FMOVQ    3712(R9), F27
+	VFMLA    V24.D2, V25.D2, V27.D2
+	// t74 := math.FMA(t73, t55, float64(0.00033643237613001386))
+	FMOVQ    3728(R9), F21
+	VFMLA    V22.D2, V26.D2, V21.D2
+	FMOVQ    3728(R9), F25
+	VFMLA    V24.D2, V27.D2, V25.D2
+	// t75 := math.FMA(t74, t55, float64(-0.000675313369799565))
+	FMOVQ    3744(R9), F26
+	VFMLA    V22.D2, V21.D2, V26.D2
+	FMOVQ    3744(R9), F27
+	VFMLA    V24.D2, V25.D2, V27.D2
+	// t76 := math.FMA(t75, t55, float64(0.0013581421903714414))
+	FMOVQ    3760(R9), F21
+	VFMLA    V22.D2, V26.D2, V21.D2
+	FMOVQ    3760(R9), F25
+	VFMLA    V24.D2, V27.D2, V25.D2
+	// t77 := math.FMA(t76, t55, float64(-0.0027395728831692795))
+	FMOVQ    3776(R9), F26
+	VFMLA    V22.D2, V21.D2, V26.D2
+	FMOVQ    3776(R9), F27
+	VFMLA    V24.D2, V25.D2, V27.D2
+	// t78 := math.FMA(t77, t55, float64(0.005552254171350814))
+	FMOVQ    3792(R9), F21
+	VFMLA    V22.D2, V26.D2, V21.D2
+	FMOVQ    3792(R9), F25
+	VFMLA    V24.D2, V27.D2, V25.D2
+	// t79 := math.FMA(t78, t55, float64(-0.011338432553333682))
+	FMOVQ    3808(R9), F26
+	VFMLA    V22.D2, V21.D2, V26.D2
+	FMOVQ    3808(R9), F27
+	VFMLA    V24.D2, V25.D2, V27.D2
+	// t80 := math.FMA(t79, t55, float64(0.023447309597724546))
+	FMOVQ    3824(R9), F21
+	VFMLA    V22.D2, V26.D2, V21.D2
+	FMOVQ    3824(R9), F25
+	VFMLA    V24.D2, V27.D2, V25.D2
+	// t81 := math.FMA(t80, t55, float64(-0.04955103291767291))
+	FMOVQ    3840(R9), F26
+	VFMLA    V22.D2, V21.D2, V26.D2
+	FMOVQ    3840(R9), F27
+	VFMLA    V24.D2, V25.D2, V27.D2
+	// t82 := math.FMA(t81, t55, float64(0.10899991701762626))
+	FMOVQ    3856(R9), F21
+	VFMLA    V22.D2, V26.D2, V21.D2
+	FMOVQ    3856(R9), F25
+	VFMLA    V24.D2, V27.D2, V25.D2
+	// t83 := math.FMA(t82, t55, float64(-0.2607389546830014))
+	FMOVQ    3872(R9), F26
+	VFMLA    V22.D2, V21.D2, V26.D2
+	FMOVQ    3872(R9), F27
+	VFMLA    V24.D2, V25.D2, V27.D2
+	// t84 := math.FMA(t83, t55, float64(0.7853075386041053))
+	FMOVQ    3888(R9), F21
+	VFMLA    V22.D2, V26.D2, V21.D2
+	FMOVQ    3888(R9), F25
+	VFMLA    V24.D2, V27.D2, V25.D2
+	// t85 := t55 - float64(-0.5383678550316376)
+	WORD     $0x4eeed6d6 // FSUB V22.2D, V22.2D, V14.2D
+	WORD     $0x4eeed718 // FSUB V24.2D, V24.2D, V14.2D
+	// t86 := t85 - float64(-1.5522348162858677e-17)
+	WORD     $0x4eefd6d6 // FSUB V22.2D, V22.2D, V15.2D
+	WORD     $0x4eefd718 // FSUB V24.2D, V24.2D, V15.2D
+	// t87 := float64(t86 * t84)
+	WORD     $0x6e75ded6 // FMUL V22.2D, V22.2D, V21.2D
+	WORD     $0x6e79df18 // FMUL V24.2D, V24.2D, V25.2D
+	// t88 := x[i]
+	FMOVQ    32(R1), F21
+	// t89 := math.Float32frombits(math.Float32bits(t88) & 0x7fffffff)
+	WORD     $0x4ea0fab5 // FABS V21.4S, V21.4S
+	// t90 := float64(t89)
+	WORD     $0x0e617ab9 // FCVTL V25.2D, V21.2S
+	WORD     $0x4e617aba // FCVTL2 V26.2D, V21.4S
+	// t91 := t90 < float64(3)
+	WORD     $0x6ef9e619 // FCMGT V25.2D, V16.2D, V25.2D
+	WORD     $0x6efae61a // FCMGT V26.2D, V16.2D, V26.2D
+	// t92 := pick(t91, t87, t48)
+	VBIT     V25.B16, V22.B16, V20.B16
+	VBIT     V26.B16, V24.B16, V23.B16
+	// t93 := x[i]
+	FMOVQ    32(R1), F21
+	// t94 := float64(t93)
+	WORD     $0x0e617ab6 // FCVTL V22.2D, V21.2S
+	WORD     $0x4e617ab8 // FCVTL2 V24.2D, V21.4S
+	// t95 := t94 < float64(0)
+	WORD     $0x4ee0ead6 // FCMLT V22.2D, V22.2D, #0.0
+	WORD     $0x4ee0eb18 // FCMLT V24.2D, V24.2D, #0.0
+	// t96 := x[i]
+	FMOVQ    32(R1), F21
+	// t97 := math.Float32frombits(math.Float32bits(t96) & 0x7fffffff)
+	WORD     $0x4ea0fab5 // FABS V21.4S, V21.4S
+	// t98 := float64(t97)
+	WORD     $0x0e617ab9 // FCVTL V25.2D, V21.2S
+	WORD     $0x4e617aba // FCVTL2 V26.2D, V21.4S
+	// t99 := float64(2) - t98
+	WORD     $0x4ef9d439 // FSUB V25.2D, V1.2D, V25.2D
+	WORD     $0x4efad43a // FSUB V26.2D, V1.2D, V26.2D
+	// t100 := x[i]
+	FMOVQ    32(R1), F21
+	// t101 := math.Float32frombits(math.Float32bits(t100) & 0x7fffffff)
+	WORD     $0x4ea0fab5 // FABS V21.4S, V21.4S
+	// t102 := float64(t101)
+	WORD     $0x0e617abb // FCVTL V27.2D, V21.2S
+	WORD     $0x4e617abc // FCVTL2 V28.2D, V21.4S
+	// t103 := pick(t95, t99, t102)
+	VBIT     V22.B16, V25.B16, V27.B16
+	VBIT     V24.B16, V26.B16, V28.B16
+	// t104 := t103 < float64(1)
+	WORD     $0x6efbe41b // FCMGT V27.2D, V0.2D, V27.2D
+	WORD     $0x6efce41c // FCMGT V28.2D, V0.2D, V28.2D
+	// t105 := x[i]
+	FMOVQ    32(R1), F21
+	// t106 := float64(t105)
+	WORD     $0x0e617ab6 // FCVTL V22.2D, V21.2S
+	WORD     $0x4e617ab8 // FCVTL2 V24.2D, V21.4S
+	// t107 := float64(1) / t106
+	WORD     $0x6e76fc16 // FDIV V22.2D, V0.2D, V22.2D
+	WORD     $0x6e78fc18 // FDIV V24.2D, V0.2D, V24.2D
+	// t108 := pick(t104, t107, float64(0))
+	VAND     V27.B16, V22.B16, V27.B16
+	VAND     V28.B16, V24.B16, V28.B16
+	// t109 := t92 - t108
+	WORD     $0x4efbd694 // FSUB V20.2D, V20.2D, V27.2D
+	WORD     $0x4efcd6f7 // FSUB V23.2D, V23.2D, V28.2D
+	// t110 := x[i]
+	FMOVQ    32(R1), F21
+	// t111 := math.Float32frombits(math.Float32bits(t110) & 0x7fffffff)
+	WORD     $0x4ea0fab5 // FABS V21.4S, V21.4S
+	// t112 := float32(math.RoundToEven(float64(t111)))
+	WORD     $0x4e218ab6 // FRINTN V22.4S, V21.4S
+	// t113 := t111 - t112
+	WORD     $0x4eb6d6b5 // FSUB V21.4S, V21.4S, V22.4S
+	// t114 := float64(t113)
+	WORD     $0x0e617ab6 // FCVTL V22.2D, V21.2S
+	WORD     $0x4e617ab8 // FCVTL2 V24.2D, V21.4S
+	// t115 := float64(t114 * t114)
+	WORD     $0x6e76ded5 // FMUL V21.2D, V22.2D, V22.2D
+	WORD     $0x6e78df19 // FMUL V25.2D, V24.2D, V24.2D
+	// t116 := math.FMA(float64(-2.228371216069697e-08), t115, float64(7.94853903737232e-07))
+	FMOVQ    3104(R9), F26
+	VFMLA    V21.D2, V17.D2, V26.D2
+	FMOVQ    3104(R9), F27
+	VFMLA    V25.D2, V17.D2, V27.D2
+	// t117 := math.FMA(t116, t115, float64(-2.1915250301851375e-05))
+	FMOVQ    3120(R9), F28
+	VFMLA    V21.D2, V26.D2, V28.D2
+	FMOVQ    3120(R9), F29
+	VFMLA    V25.D2, V27.D2, V29.D2
+	// t118 := math.FMA(t117, t115, float64(0.0004663027874593273))
+	FMOVQ    3136(R9), F26
+	VFMLA    V21.D2, V28.D2, V26.D2
+	FMOVQ    3136(R9), F27
+	VFMLA    V25.D2, V29.D2, V27.D2
+	// t119 := math.FMA(t118, t115, float64(-0.007370430943702136))
+	FMOVQ    3152(R9), F28
+	VFMLA    V21.D2, V26.D2, V28.D2
+	FMOVQ    3152(R9), F29
+	VFMLA    V25.D2, V27.D2, V29.D2
+	// t120 := math.FMA(t119, t115, float64(0.08214588661099356))
+	FMOVQ    3168(R9), F26
+	VFMLA    V21.D2, V28.D2, V26.D2
+	FMOVQ    3168(R9), F27
+	VFMLA    V25.D2, V29.D2, V27.D2
+	// t121 := math.FMA(t120, t115, float64(-0.5992645293207869))
+	FMOVQ    3184(R9), F28
+	VFMLA    V21.D2, V26.D2, V28.D2
+	FMOVQ    3184(R9), F29
+	VFMLA    V25.D2, V27.D2, V29.D2
+	// t122 := math.FMA(t121, t115, float64(2.5501640398773455))
+	FMOVQ    3200(R9), F26
+	VFMLA    V21.D2, V28.D2, V26.D2
+	FMOVQ    3200(R9), F27
+	VFMLA    V25.D2, V29.D2, V27.D2
+	// t123 := math.FMA(t122, t115, float64(-5.16771278004997))
+	FMOVQ    3216(R9), F28
+	VFMLA    V21.D2, V26.D2, V28.D2
+	FMOVQ    3216(R9), F29
+	VFMLA    V25.D2, V27.D2, V29.D2
+	// t124 := math.FMA(t123, t115, float64(3.141592653589793))
+	VMOV     V18.B16, V26.B16
+	VFMLA    V21.D2, V28.D2, V26.D2
+	VMOV     V18.B16, V27.B16
+	VFMLA    V25.D2, V29.D2, V27.D2
+	// t125 := float64(t114 * t124)
+	WORD     $0x6e7aded6 // FMUL V22.2D, V22.2D, V26.2D
+	WORD     $0x6e7bdf18 // FMUL V24.2D, V24.2D, V27.2D
+	// t126 := math.FMA(float64(-1.34352129509532e-07), t115, float64(4.300724172734847e-06))
+	FMOVQ    3952(R9), F26
+	VFMLA    V21.D2, V19.D2, V26.D2
+	FMOVQ    3952(R9), F27
+	VFMLA    V25.D2, V19.D2, V27.D2
+	// t127 := math.FMA(t126, t115, float64(-0.00010463741681752138))
+	FMOVQ    3968(R9), F28
+	VFMLA    V21.D2, V26.D2, V28.D2
+	FMOVQ    3968(R9), F29
+	VFMLA    V25.D2, V27.D2, V29.D2
+	// t128 := math.FMA(t127, t115, float64(0.0019295741872812349))
+	FMOVQ    3984(R9), F26
+	VFMLA    V21.D2, V28.D2, V26.D2
+	FMOVQ    3984(R9), F27
+	VFMLA    V25.D2, V29.D2, V27.D2
+	// t129 := math.FMA(t128, t115, float64(-0.025806891376592964))
+	FMOVQ    4000(R9), F28
+	VFMLA    V21.D2, V26.D2, V28.D2
+	FMOVQ    4000(R9), F29
+	VFMLA    V25.D2, V27.D2, V29.D2
+	// t130 := math.FMA(t129, t115, float64(0.235330630357995))
+	FMOVQ    4016(R9), F26
+	VFMLA    V21.D2, V28.D2, V26.D2
+	FMOVQ    4016(R9), F27
+	VFMLA    V25.D2, V29.D2, V27.D2
+	// t131 := math.FMA(t130, t115, float64(-1.3352627688545549))
+	FMOVQ    4032(R9), F28
+	VFMLA    V21.D2, V26.D2, V28.D2
+	FMOVQ    4032(R9), F29
+	VFMLA    V25.D2, V27.D2, V29.D2
+	// t132 := math.FMA(t131, t115, float64(4.058712126416768))
+	FMOVQ    4048(R9), F26
+	VFMLA    V21.D2, V28.D2, V26.D2
+	FMOVQ    4048(R9), F27
+	VFMLA    V25.D2, V29.D2, V27.D2
+	// t133 := math.FMA(t132, t115, float64(-4.934802200544679))
+	FMOVQ    4064(R9), F28
+	VFMLA    V21.D2, V26.D2, V28.D2
+	FMOVQ    4064(R9), F29
+	VFMLA    V25.D2, V27.D2, V29.D2
+	// t134 := math.FMA(t133, t115, float64(1))
+	VMOV     V0.B16, V26.B16
+	VFMLA    V21.D2, V28.D2, V26.D2
+	VMOV     V0.B16, V27.B16
+	VFMLA    V25.D2, V29.D2, V27.D2
+	// t135 := float64(t134 * float64(3.141592653589793))
+	WORD     $0x6e72df5a // FMUL V26.2D, V26.2D, V18.2D
+	WORD     $0x6e72df7b // FMUL V27.2D, V27.2D, V18.2D
+	// t136 := float64(t135 * t125)
+	WORD     $0x6e76df5a // FMUL V26.2D, V26.2D, V22.2D
+	WORD     $0x6e78df7b // FMUL V27.2D, V27.2D, V24.2D
+	// t137 := float64(t125 * t125)
+	WORD     $0x6e76ded6 // FMUL V22.2D, V22.2D, V22.2D
+	WORD     $0x6e78df18 // FMUL V24.2D, V24.2D, V24.2D
+	// t138 := t136 / t137
+	WORD     $0x6e76ff5a // FDIV V26.2D, V26.2D, V22.2D
+	WORD     $0x6e78ff7b // FDIV V27.2D, V27.2D, V24.2D
+	// t139 := x[i]
+	FMOVQ    32(R1), F21
+	// t140 := float64(t139)
+	WORD     $0x0e617ab6 // FCVTL V22.2D, V21.2S
+	WORD     $0x4e617ab8 // FCVTL2 V24.2D, V21.4S
+	// t141 := t140 < float64(0)
+	WORD     $0x4ee0ead6 // FCMLT V22.2D, V22.2D, #0.0
+	WORD     $0x4ee0eb18 // FCMLT V24.2D, V24.2D, #0.0
+	// t142 := pick(t141, t138, float64(0))
+	VAND     V22.B16, V26.B16, V22.B16
+	VAND     V24.B16, V27.B16, V24.B16
+	// t143 := t109 + t142
+	WORD     $0x4e76d694 // FADD V20.2D, V20.2D, V22.2D
+	WORD     $0x4e78d6f7 // FADD V23.2D, V23.2D, V24.2D
+	// t144 := x[i]
+	FMOVQ    32(R1), F21
+	// t145 := t144 == math.Float32frombits(0x7f800000)
+	WORD     $0x4e23e6b5 // FCMEQ V21.4S, V21.4S, V3.4S
+	// t146 := float32(t143)
+	WORD     $0x0e616a96 // FCVTN V22.2S, V20.2D
+	WORD     $0x4e616af6 // FCVTN2 V22.4S, V23.2D
+	// t147 := pick(t145, math.Float32frombits(0x7f800000), t146)
+	VBIT     V21.B16, V3.B16, V22.B16
+	// dst[i] = t147
+	FMOVQ    F22, 32(R0)
+	// t0 := x[i]
+	FMOVQ    48(R1), F20
+	// t1 := math.Float32frombits(math.Float32bits(t0) & 0x7fffffff)
+	WORD     $0x4ea0fa94 // FABS V20.4S, V20.4S
+	// t2 := float64(t1)
+	WORD     $0x0e617a95 // FCVTL V21.2D, V20.2S
+	WORD     $0x4e617a96 // FCVTL2 V22.2D, V20.4S
+	// t4 := t3 + uint64(0x95f619980c433)
+	VADD     V4.D2, V21.D2, V21.D2
+	VADD     V4.D2, V22.D2, V22.D2
+	// t5 := t4 & uint64(0xfffffffffffff)
+	VAND     V5.B16, V21.B16, V20.B16
+	VAND     V5.B16, V22.B16, V23.B16
+	// t6 := t5 + uint64(0x3fe6a09e667f3bcd)
+	VADD     V6.D2, V20.D2, V20.D2
+	VADD     V6.D2, V23.D2, V23.D2
+	// t8 := t4 >> 52
+	VUSHR    $52, V21.D2, V21.D2
+	VUSHR    $52, V22.D2, V22.D2
+	// t9 := t8 | uint64(0x4330000000000000)
+	VORR     V7.B16, V21.B16, V21.B16
+	VORR     V7.B16, V22.B16, V22.B16
+	// t11 := t10 - float64(4.503599627371519e+15)
+	WORD     $0x4ee8d6b5 // FSUB V21.2D, V21.2D, V8.2D
+	WORD     $0x4ee8d6d6 // FSUB V22.2D, V22.2D, V8.2D
+	// t12 := t7 - float64(1)
+	WORD     $0x4ee0d694 // FSUB V20.2D, V20.2D, V0.2D
+	WORD     $0x4ee0d6f7 // FSUB V23.2D, V23.2D, V0.2D
+	// t13 := t12 + float64(2)
+	WORD     $0x4e61d698 // FADD V24.2D, V20.2D, V1.2D
+	WORD     $0x4e61d6f9 // FADD V25.2D, V23.2D, V1.2D
+	// t14 := t12 / t13
+	WORD     $0x6e78fe98 // FDIV V24.2D, V20.2D, V24.2D
+	WORD     $0x6e79fef9 // FDIV V25.2D, V23.2D, V25.2D
+	// t15 := float64(t14 * t14)
+	WORD     $0x6e78df1a // FMUL V26.2D, V24.2D, V24.2D
+	WORD     $0x6e79df3b // FMUL V27.2D, V25.2D, V25.2D
+	// t16 := math.FMA(float64(0.14798198605116586), t15, float64(0.15313837699209373))
+	FMOVQ    1728(R9), F28
+	VFMLA    V26.D2, V9.D2, V28.D2
+	FMOVQ    1728(R9), F29
+	VFMLA    V27.D2, V9.D2, V29.D2
+	// t17 := math.FMA(t16, t15, float64(0.1818357216161805))
+	FMOVQ    1744(R9), F30
+	VFMLA    V26.D2, V28.D2, V30.D2
+	FMOVQ    1744(R9), F31
+	VFMLA    V27.D2, V29.D2, V31.D2
+	// t18 := math.FMA(t17, t15, float64(0.22222198432149784))
+	FMOVQ    1712(R9), F28
+	VFMLA    V26.D2, V30.D2, V28.D2
+	FMOVQ    1712(R9), F29
+	VFMLA    V27.D2, V31.D2, V29.D2
+	// t19 := math.FMA(t18, t15, float64(0.2857142874366239))
+	FMOVQ    1760(R9), F30
+	VFMLA    V26.D2, V28.D2, V30.D2
+	FMOVQ    1760(R9), F31
+	VFMLA    V27.D2, V29.D2, V31.D2
+	// t20 := math.FMA(t19, t15, float64(0.3999999999940942))
+	FMOVQ    1680(R9), F28
+	VFMLA    V26.D2, V30.D2, V28.D2
+	FMOVQ    1680(R9), F29
+	VFMLA    V27.D2, V31.D2, V29.D2
+	// t21 := math.FMA(t20, t15, float64(0.6666666666666735))
+	FMOVQ    1776(R9), F30
+	VFMLA    V26.D2, V28.D2, V30.D2
+	FMOVQ    1776(R9), F31
+	VFMLA    V27.D2, V29.D2, V31.D2
+	// t22 := float64(t15 * t21)
+	WORD     $0x6e7edf5a // FMUL V26.2D, V26.2D, V30.2D
+	WORD     $0x6e7fdf7b // FMUL V27.2D, V27.2D, V31.2D
+	// t23 := float64(t12 * t12)
+	WORD     $0x6e74de9c // FMUL V28.2D, V20.2D, V20.2D
+	WORD     $0x6e77defd // FMUL V29.2D, V23.2D, V23.2D
+	// t24 := float64(t23 * float64(0.5))
+	WORD     $0x6e62df9c // FMUL V28.2D, V28.2D, V2.2D
+	WORD     $0x6e62dfbd // FMUL V29.2D, V29.2D, V2.2D
+	// t25 := t24 + t22
+	WORD     $0x4e7ad79a // FADD V26.2D, V28.2D, V26.2D
+	WORD     $0x4e7bd7bb // FADD V27.2D, V29.2D, V27.2D
+	// t26 := float64(t11 * float64(1.9082149292705877e-10))
+	WORD     $0x6e6adebe // FMUL V30.2D, V21.2D, V10.2D
+	WORD     $0x6e6adedf // FMUL V31.2D, V22.2D, V10.2D
+	// t27 := math.FMA(t14, t25, t26)
+	VFMLA    V26.D2, V24.D2, V30.D2
+	VFMLA    V27.D2, V25.D2, V31.D2
+	// t28 := t24 - t27
+	WORD     $0x4efed79c // FSUB V28.2D, V28.2D, V30.2D
+	WORD     $0x4effd7bd // FSUB V29.2D, V29.2D, V31.2D
+	// t29 := t12 - t28
+	WORD     $0x4efcd694 // FSUB V20.2D, V20.2D, V28.2D
+	WORD     $0x4efdd6f7 // FSUB V23.2D, V23.2D, V29.2D
+	// t30 := math.FMA(t11, float64(0.6931471803691238), t29)
+	VFMLA    V11.D2, V21.D2, V20.D2
+	VFMLA    V11.D2, V22.D2, V23.D2
+	// t31 := x[i]
+	FMOVQ    48(R1), F21
+	// t32 := math.Float32frombits(math.Float32bits(t31) & 0x7fffffff)
+	WORD     $0x4ea0fab5 // FABS V21.4S, V21.4S
+	// t33 := float64(t32)
+	WORD     $0x0e617ab6 // FCVTL V22.2D, V21.2S
+	WORD     $0x4e617ab8 // FCVTL2 V24.2D, V21.4S
+	// t34 := float64(1) / t33
+	WORD     $0x6e76fc16 // FDIV V22.2D, V0.2D, V22.2D
+	WORD     $0x6e78fc18 // FDIV V24.2D, V0.2D, V24.2D
+	// t35 := float64(t34 * t34)
+	WORD     $0x6e76ded5 // FMUL V21.2D, V22.2D, V22.2D
+	WORD     $0x6e78df19 // FMUL V25.2D, V24.2D, V24.2D
+	// t36 := math.FMA(float64(4.15409568940603), t35, float64(-3.2200812668413126))
+	FMOVQ    3264(R9), F26
+	VFMLA    V21.D2, V12.D2, V26.D2
+	FMOVQ    3264(R9), F27
+	VFMLA    V25.D2, V12.D2, V27.D2
+	// t37 := math.FMA(t36, t35, float64(1.2213863296286607))
+	FMOVQ    3280(R9), F28
+	VFMLA    V21.D2, V26.D2, V28.D2
+	FMOVQ    3280(R9), F29
+	VFMLA    V25.D2, V27.D2, V29.D2
+	// t38 := math.FMA(t37, t35, float64(-0.32525222437397994))
+	FMOVQ    3296(R9), F26
+	VFMLA    V21.D2, V28.D2, V26.D2
+	FMOVQ    3296(R9), F27
+	VFMLA    V25.D2, V29.D2, V27.D2
+	// t39 := math.FMA(t38, t35, float64(0.07768996902561713))
+	FMOVQ    3312(R9), F28
+	VFMLA    V21.D2, V26.D2, V28.D2
+	FMOVQ    3312(R9), F29
+	VFMLA    V25.D2, V27.D2, V29.D2
+	// t40 := math.FMA(t39, t35, float64(-0.020904992716699745))
+	FMOVQ    3328(R9), F26
+	VFMLA    V21.D2, V28.D2, V26.D2
+	FMOVQ    3328(R9), F27
+	VFMLA    V25.D2, V29.D2, V27.D2
+	// t41 := math.FMA(t40, t35, float64(0.007571670662698111))
+	FMOVQ    3344(R9), F28
+	VFMLA    V21.D2, V26.D2, V28.D2
+	FMOVQ    3344(R9), F29
+	VFMLA    V25.D2, V27.D2, V29.D2
+	// t42 := math.FMA(t41, t35, float64(-0.004166613154056894))
+	FMOVQ    3360(R9), F26
+	VFMLA    V21.D2, V28.D2, V26.D2
+	FMOVQ    3360(R9), F27
+	VFMLA    V25.D2, V29.D2, V27.D2
+	// t43 := math.FMA(t42, t35, float64(0.003968253600942064))
+	FMOVQ    3376(R9), F28
+	VFMLA    V21.D2, V26.D2, V28.D2
+	FMOVQ    3376(R9), F29
+	VFMLA    V25.D2, V27.D2, V29.D2
+	// t44 := math.FMA(t43, t35, float64(-0.0083333333323328))
+	FMOVQ    3392(R9), F26
+	VFMLA    V21.D2, V28.D2, V26.D2
+	FMOVQ    3392(R9), F27
+	VFMLA    V25.D2, V29.D2, V27.D2
+	// t45 := math.FMA(t44, t35, float64(0.08333333333333287))
+	FMOVQ    3408(R9), F28
+	VFMLA    V21.D2, V26.D2, V28.D2
+	FMOVQ    3408(R9), F29
+	VFMLA    V25.D2, V27.D2, V29.D2
+	// t46 := float64(t34 * float64(0.5))
+	WORD     $0x6e62ded6 // FMUL V22.2D, V22.2D, V2.2D
+	WORD     $0x6e62df18 // FMUL V24.2D, V24.2D, V2.2D
+	// t47 := math.FMA(t35, t45, t46)
+	VFMLA    V28.D2, V21.D2, V22.D2
+	VFMLA    V29.D2, V25.D2, V24.D2
+	// t48 := t30 - t47
+	WORD     $0x4ef6d694 // FSUB V20.2D, V20.2D, V22.2D
+	WORD     $0x4ef8d6f7 // FSUB V23.2D, V23.2D, V24.2D
+	// t49 := x[i]
+	FMOVQ    48(R1), F21
+	// t50 := math.Float32frombits(math.Float32bits(t49) & 0x7fffffff)
+	WORD     $0x4ea0fab5 // FABS V21.4S, V21.4S
+	// t51 := float64(t50)
+	WORD     $0x0e617ab6 // FCVTL V22.2D, V21.2S
+	WORD     $0x4e617ab8 // FCVTL2 V24.2D, V21.4S
+	// t52 := t51 < float64(1)
+	WORD     $0x6ef6e415 // FCMGT V21.2D, V0.2D, V22.2D
+	WORD     $0x6ef8e419 // FCMGT V25.2D, V0.2D, V24.2D
+	// t53 := t51 + float64(1)
+	WORD     $0x4e60d6da // FADD V26.2D, V22.2D, V0.2D
+	WORD     $0x4e60d71b // FADD V27.2D, V24.2D, V0.2D
+	// t54 := pick(t52, t53, t51)
+	VBIT     V21.B16, V26.B16, V22.B16
+	VBIT     V25.B16, V27.B16, V24.B16
+	// t55 := t54 - float64(2)
+	WORD     $0x4ee1d6d6 // FSUB V22.2D, V22.2D, V1.2D
+	WORD     $0x4ee1d718 // FSUB V24.2D, V24.2D, V1.2D
+	// t56 := math.FMA(float64(-5.100770214989469e-09), t55, float64(1.0201545142033868e-08))
+	FMOVQ    3440(R9), F21
+	VFMLA    V22.D2, V13.D2, V21.D2
+	FMOVQ    3440(R9), F25
+	VFMLA    V24.D2, V13.D2, V25.D2
+	// t57 := math.FMA(t56, t55, float64(1.7852672191376552e-08))
+	FMOVQ    3456(R9), F26
+	VFMLA    V22.D2, V21.D2, V26.D2
+	FMOVQ    3456(R9), F27
+	VFMLA    V24.D2, V25.D2, V27.D2
+	// t58 := math.FMA(t57, t55, float64(-3.5705337308985145e-08))
+	FMOVQ    3472(R9), F21
+	VFMLA    V22.D2, V26.D2, V21.D2
+	FMOVQ    3472(R9), F25
+	VFMLA    V24.D2, V27.D2, V25.D2
+	// t59 := math.FMA(t58, t55, float64(-5.77025926771739e-08))
+	FMOVQ    3488(R9), F26
+	VFMLA    V22.D2, V21.D2, V26.D2
+	FMOVQ    3488(R9), F27
+	VFMLA    V24.D2, V25.D2, V27.D2
+	// t60 := math.FMA(t59, t55, float64(1.1540536834062045e-07))
+	FMOVQ    3504(R9), F21
+	VFMLA    V22.D2, V26.D2, V21.D2
+	FMOVQ    3504(R9), F25
+	VFMLA    V24.D2, V27.D2, V25.D2
+	// t61 := math.FMA(t60, t55, float64(2.821220170829738e-08))
+	FMOVQ    3520(R9), F26
+	VFMLA    V22.D2, V21.D2, V26.D2
+	FMOVQ    3520(R9), F27
+	VFMLA    V24.D2, V25.D2, V27.D2
+	// t62 := math.FMA(t61, t55, float64(-5.6422994902202784e-08))
+	FMOVQ    3536(R9), F21
+	VFMLA    V22.D2, V26.D2, V21.D2
+	FMOVQ    3536(R9), F25
+	VFMLA    V24.D2, V27.D2, V25.D2
+	// t63 := math.FMA(t62, t55, float64(-2.3086248081342955e-07))
+	FMOVQ    3552(R9), F26
+	VFMLA    V22.D2, V21.D2, V26.D2
+	FMOVQ    3552(R9), F27
+	VFMLA    V24.D2, V25.D2, V27.D2
+	// t64 := math.FMA(t63, t55, float64(4.6173797029851077e-07))
+	FMOVQ    3568(R9), F21
+	VFMLA    V22.D2, V26.D2, V21.D2
+	FMOVQ    3568(R9), F25
+	VFMLA    V24.D2, V27.D2, V25.D2
+	// t65 := math.FMA(t64, t55, float64(-6.059322795045256e-07))
+	FMOVQ    3584(R9), F26
+	VFMLA    V22.D2, V21.D2, V26.D2
+	FMOVQ    3584(R9), F27
+	VFMLA    V24.D2, V25.D2, V27.D2
+	// t66 := math.FMA(t65, t55, float64(1.2119815782595426e-06))
+	FMOVQ    3600(R9), F21
+	VFMLA    V22.D2, V26.D2, V21.D2
+	FMOVQ    3600(R9), F25
+	VFMLA    V24.D2, V27.D2, V25.D2
+	// t67 := math.FMA(t66, t55, float64(-2.6338311326151924e-06))
+	FMOVQ    3616(R9), F26
+	VFMLA    V22.D2, V21.D2, V26.D2
+	FMOVQ    3616(R9), F27
+	VFMLA    V24.D2, V25.D2, V27.D2
+	// t68 := math.FMA(t67, t55, float64(5.26871942897218e-06))
+	FMOVQ    3632(R9), F21
+	VFMLA    V22.D2, V26.D2, V21.D2
+	FMOVQ    3632(R9), F25
+	VFMLA    V24.D2, V27.D2, V25.D2
+	// t69 := math.FMA(t68, t55, float64(-1.044106631983514e-05))
+	FMOVQ    3648(R9), F26
+	VFMLA    V22.D2, V21.D2, V26.D2
+	FMOVQ    3648(R9), F27
+	VFMLA    V24.D2, V25.D2, V27.D2
+	// t70 := math.FMA(t69, t55, float64(2.0891708911121205e-05))
+	FMOVQ    3664(R9), F21
+	VFMLA    V22.D2, V26.D2, V21.D2
+	FMOVQ    3664(R9), F25
+	VFMLA    V24.D2, V27.D2, V25.D2
+	// t71 := math.FMA(t70, t55, float64(-4.184622931937881e-05))
+	FMOVQ    3680(R9), F26
+	VFMLA    V22.D2, V21.D2, V26.D2
+	FMOVQ    3680(R9), F27
+	VFMLA    V24.D2, V25.D2, V27.D2
+	// t72 := math.FMA(t71, t55, float64(8.377966540530644e-05))
+	FMOVQ    3696(R9), F21
+	VFMLA    V22.D2, V26.D2, V21.D2
+	FMOVQ    3696(R9), F25
+	VFMLA    V24.D2, V27.D2, V25.D2
+	// t73 := math.FMA(t72, t55, float64(-0.00016781518722379935))
+	FMOVQ    3712(R9), F26
+	VFMLA    V22.D2, V21.D2, V26.D2
+	FMOVQ    3712(R9), F27
+	VFMLA    V24.D2, V25.D2, V27.D2
+	// t74 := math.FMA(t73, t55, float64(0.00033643237613001386))
+	FMOVQ    3728(R9), F21
+	VFMLA    V22.D2, V26.D2, V21.D2
+	FMOVQ    3728(R9), F25
+	VFMLA    V24.D2, V27.D2, V25.D2
+	// t75 := math.FMA(t74, t55, float64(-0.000675313369799565))
+	FMOVQ    3744(R9), F26
+	VFMLA    V22.D2, V21.D2, V26.D2
+	FMOVQ    3744(R9), F27
+	VFMLA    V24.D2, V25.D2, V27.D2
+	// t76 := math.FMA(t75, t55, float64(0.0013581421903714414))
+	FMOVQ    3760(R9), F21
+	VFMLA    V22.D2, V26.D2, V21.D2
+	FMOVQ    3760(R9), F25
+	VFMLA    V24.D2, V27.D2, V25.D2
+	// t77 := math.FMA(t76, t55, float64(-0.0027395728831692795))
+	FMOVQ    3776(R9), F26
+	VFMLA    V22.D2, V21.D2, V26.D2
+	FMOVQ    3776(R9), F27
+	VFMLA    V24.D2, V25.D2, V27.D2
+	// t78 := math.FMA(t77, t55, float64(0.005552254171350814))
+	FMOVQ    3792(R9), F21
+	VFMLA    V22.D2, V26.D2, V21.D2
+	FMOVQ    3792(R9), F25
+	VFMLA    V24.D2, V27.D2, V25.D2
+	// t79 := math.FMA(t78, t55, float64(-0.011338432553333682))
+	FMOVQ    3808(R9), F26
+	VFMLA    V22.D2, V21.D2, V26.D2
+	FMOVQ    3808(R9), F27
+	VFMLA    V24.D2, V25.D2, V27.D2
+	// t80 := math.FMA(t79, t55, float64(0.023447309597724546))
+	FMOVQ    3824(R9), F21
+	VFMLA    V22.D2, V26.D2, V21.D2
+	FMOVQ    3824(R9), F25
+	VFMLA    V24.D2, V27.D2, V25.D2
+	// t81 := math.FMA(t80, t55, float64(-0.04955103291767291))
+	FMOVQ    3840(R9), F26
+	VFMLA    V22.D2, V21.D2, V26.D2
+	FMOVQ    3840(R9), F27
+	VFMLA    V24.D2, V25.D2, V27.D2
+	// t82 := math.FMA(t81, t55, float64(0.10899991701762626))
+	FMOVQ    3856(R9), F21
+	VFMLA    V22.D2, V26.D2, V21.D2
+	FMOVQ    3856(R9), F25
+	VFMLA    V24.D2, V27.D2, V25.D2
+	// t83 := math.FMA(t82, t55, float64(-0.2607389546830014))
+	FMOVQ    3872(R9), F26
+	VFMLA    V22.D2, V21.D2, V26.D2
+	FMOVQ    3872(R9), F27
+	VFMLA    V24.D2, V25.D2, V27.D2
+	// t84 := math.FMA(t83, t55, float64(0.7853075386041053))
+	FMOVQ    3888(R9), F21
+	VFMLA    V22.D2, V26.D2, V21.D2
+	FMOVQ    3888(R9), F25
+	VFMLA    V24.D2, V27.D2, V25.D2
+	// t85 := t55 - float64(-0.5383678550316376)
+	WORD     $0x4eeed6d6 // FSUB V22.2D, V22.2D, V14.2D
+	WORD     $0x4eeed718 // FSUB V24.2D, V24.2D, V14.2D
+	// t86 := t85 - float64(-1.5522348162858677e-17)
+	WORD     $0x4eefd6d6 // FSUB V22.2D, V22.2D, V15.2D
+	WORD     $0x4eefd718 // FSUB V24.2D, V24.2D, V15.2D
+	// t87 := float64(t86 * t84)
+	WORD     $0x6e75ded6 // FMUL V22.2D, V22.2D, V21.2D
+	WORD     $0x6e79df18 // FMUL V24.2D, V24.2D, V25.2D
+	// t88 := x[i]
+	FMOVQ    48(R1), F21
+	// t89 := math.Float32frombits(math.Float32bits(t88) & 0x7fffffff)
+	WORD     $0x4ea0fab5 // FABS V21.4S, V21.4S
+	// t90 := float64(t89)
+	WORD     $0x0e617ab9 // FCVTL V25.2D, V21.2S
+	WORD     $0x4e617aba // FCVTL2 V26.2D, V21.4S
+	// t91 := t90 < float64(3)
+	WORD     $0x6ef9e619 // FCMGT V25.2D, V16.2D, V25.2D
+	WORD     $0x6efae61a // FCMGT V26.2D, V16.2D, V26.2D
+	// t92 := pick(t91, t87, t48)
+	VBIT     V25.B16, V22.B16, V20.B16
+	VBIT     V26.B16, V24.B16, V23.B16
+	// t93 := x[i]
+	FMOVQ    48(R1), F21
+	// t94 := float64(t93)
+	WORD     $0x0e617ab6 // FCVTL V22.2D, V21.2S
+	WORD     $0x4e617ab8 // FCVTL2 V24.2D, V21.4S
+	// t95 := t94 < float64(0)
+	WORD     $0x4ee0ead6 // FCMLT V22.2D, V22.2D, #0.0
+	WORD     $0x4ee0eb18 // FCMLT V24.2D, V24.2D, #0.0
+	// t96 := x[i]
+	FMOVQ    48(R1), F21
+	// t97 := math.Float32frombits(math.Float32bits(t96) & 0x7fffffff)
+	WORD     $0x4ea0fab5 // FABS V21.4S, V21.4S
+	// t98 := float64(t97)
+	WORD     $0x0e617ab9 // FCVTL V25.2D, V21.2S
+	WORD     $0x4e617aba // FCVTL2 V26.2D, V21.4S
+	// t99 := float64(2) - t98
+	WORD     $0x4ef9d439 // FSUB V25.2D, V1.2D, V25.2D
+	WORD     $0x4efad43a // FSUB V26.2D, V1.2D, V26.2D
+	// t100 := x[i]
+	FMOVQ    48(R1), F21
+	// t101 := math.Float32frombits(math.Float32bits(t100) & 0x7fffffff)
+	WORD     $0x4ea0fab5 // FABS V21.4S, V21.4S
+	// t102 := float64(t101)
+	WORD     $0x0e617abb // FCVTL V27.2D, V21.2S
+	WORD     $0x4e617abc // FCVTL2 V28.2D, V21.4S
+	// t103 := pick(t95, t99, t102)
+	VBIT     V22.B16, V25.B16, V27.B16
+	VBIT     V24.B16, V26.B16, V28.B16
+	// t104 := t103 < float64(1)
+	WORD     $0x6efbe41b // FCMGT V27.2D, V0.2D, V27.2D
+	WORD     $0x6efce41c // FCMGT V28.2D, V0.2D, V28.2D
+	// t105 := x[i]
+	FMOVQ    48(R1), F21
+	// t106 := float64(t105)
+	WORD     $0x0e617ab6 // FCVTL V22.2D, V21.2S
+	WORD     $0x4e617ab8 // FCVTL2 V24.2D, V21.4S
+	// t107 := float64(1) / t106
+	WORD     $0x6e76fc16 // FDIV V22.2D, V0.2D, V22.2D
+	WORD     $0x6e78fc18 // FDIV V24.2D, V0.2D, V24.2D
+	// t108 := pick(t104, t107, float64(0))
+	VAND     V27.B16, V22.B16, V27.B16
+	VAND     V28.B16, V24.B16, V28.B16
+	// t109 := t92 - t108
+	WORD     $0x4efbd694 // FSUB V20.2D, V20.2D, V27.2D
+	WORD     $0x4efcd6f7 // FSUB V23.2D, V23.2D, V28.2D
+	// t110 := x[i]
+	FMOVQ    48(R1), F21
+	// t111 := math.Float32frombits(math.Float32bits(t110) & 0x7fffffff)
+	WORD     $0x4ea0fab5 // FABS V21.4S, V21.4S
+	// t112 := float32(math.RoundToEven(float64(t111)))
+	WORD     $0x4e218ab6 // FRINTN V22.4S, V21.4S
+	// t113 := t111 - t112
+	WORD     $0x4eb6d6b5 // FSUB V21.4S, V21.4S, V22.4S
+	// t114 := float64(t113)
+	WORD     $0x0e617ab6 // FCVTL V22.2D, V21.2S
+	WORD     $0x4e617ab8 // FCVTL2 V24.2D, V21.4S
+	// t115 := float64(t114 * t114)
+	WORD     $0x6e76ded5 // FMUL V21.2D, V22.2D, V22.2D
+	WORD     $0x6e78df19 // FMUL V25.2D, V24.2D, V24.2D
+	// t116 := math.FMA(float64(-2.228371216069697e-08), t115, float64(7.94853903737232e-07))
+	FMOVQ    3104(R9), F26
+	VFMLA    V21.D2, V17.D2, V26.D2
+	FMOVQ    3104(R9), F27
+	VFMLA    V25.D2, V17.D2, V27.D2
+	// t117 := math.FMA(t116, t115, float64(-2.1915250301851375e-05))
+	FMOVQ    3120(R9), F28
+	VFMLA    V21.D2, V26.D2, V28.D2
+	FMOVQ    3120(R9), F29
+	VFMLA    V25.D2, V27.D2, V29.D2
+	// t118 := math.FMA(t117, t115, float64(0.0004663027874593273))
+	FMOVQ    3136(R9), F26
+	VFMLA    V21.D2, V28.D2, V26.D2
+	FMOVQ    3136(R9), F27
+	VFMLA    V25.D2, V29.D2, V27.D2
+	// t119 := math.FMA(t118, t115, float64(-0.007370430943702136))
+	FMOVQ    3152(R9), F28
+	VFMLA    V21.D2, V26.D2, V28.D2
+	FMOVQ    3152(R9), F29
+	VFMLA    V25.D2, V27.D2, V29.D2
+	// t120 := math.FMA(t119, t115, float64(0.08214588661099356))
+	FMOVQ    3168(R9), F26
+	VFMLA    V21.D2, V28.D2, V26.D2
+	FMOVQ    3168(R9), F27
+	VFMLA    V25.D2, V29.D2, V27.D2
+	// t121 := math.FMA(t120, t115, float64(-0.5992645293207869))
+	FMOVQ    3184(R9), F28
+	VFMLA    V21.D2, V26.D2, V28.D2
+	FMOVQ    3184(R9), F29
+	VFMLA    V25.D2, V27.D2, V29.D2
+	// t122 := math.FMA(t121, t115, float64(2.5501640398773455))
+	FMOVQ    3200(R9), F26
+	VFMLA    V21.D2, V28.D2, V26.D2
+	FMOVQ    3200(R9), F27
+	VFMLA    V25.D2, V29.D2, V27.D2
+	// t123 := math.FMA(t122, t115, float64(-5.16771278004997))
+	FMOVQ    3216(R9), F28
+	VFMLA    V21.D2, V26.D2, V28.D2
+	FMOVQ    3216(R9), F29
+	VFMLA    V25.D2, V27.D2, V29.D2
+	// t124 := math.FMA(t123, t115, float64(3.141592653589793))
+	VMOV     V18.B16, V26.B16
+	VFMLA    V21.D2, V28.D2, V26.D2
+	VMOV     V18.B16, V27.B16
+	VFMLA    V25.D2, V29.D2, V27.D2
+	// t125 := float64(t114 * t124)
+	WORD     $0x6e7aded6 // FMUL V22.2D, V22.2D, V26.2D
+	WORD     $0x6e7bdf18 // FMUL V24.2D, V24.2D, V27.2D
+	// t126 := math.FMA(float64(-1.34352129509532e-07), t115, float64(4.300724172734847e-06))
+	FMOVQ    3952(R9), F26
+	VFMLA    V21.D2, V19.D2, V26.D2
+	FMOVQ    3952(R9), F27
+	VFMLA    V25.D2, V19.D2, V27.D2
+	// t127 := math.FMA(t126, t115, float64(-0.00010463741681752138))
+	FMOVQ    3968(R9), F28
+	VFMLA    V21.D2, V26.D2, V28.D2
+	FMOVQ    3968(R9), F29
+	VFMLA    V25.D2, V27.D2, V29.D2
+	// t128 := math.FMA(t127, t115, float64(0.0019295741872812349))
+	FMOVQ    3984(R9), F26
+	VFMLA    V21.D2, V28.D2, V26.D2
+	FMOVQ    3984(R9), F27
+	VFMLA    V25.D2, V29.D2, V27.D2
+	// t129 := math.FMA(t128, t115, float64(-0.025806891376592964))
+	FMOVQ    4000(R9), F28
+	VFMLA    V21.D2, V26.D2, V28.D2
+	FMOVQ    4000(R9), F29
+	VFMLA    V25.D2, V27.D2, V29.D2
+	// t130 := math.FMA(t129, t115, float64(0.235330630357995))
+	FMOVQ    4016(R9), F26
+	VFMLA    V21.D2, V28.D2, V26.D2
+	FMOVQ    4016(R9), F27
+	VFMLA    V25.D2, V29.D2, V27.D2
+	// t131 := math.FMA(t130, t115, float64(-1.3352627688545549))
+	FMOVQ    4032(R9), F28
+	VFMLA    V21.D2, V26.D2, V28.D2
+	FMOVQ    4032(R9), F29
+	VFMLA    V25.D2, V27.D2, V29.D2
+	// t132 := math.FMA(t131, t115, float64(4.058712126416768))
+	FMOVQ    4048(R9), F26
+	VFMLA    V21.D2, V28.D2, V26.D2
+	FMOVQ    4048(R9), F27
+	VFMLA    V25.D2, V29.D2, V27.D2
+	// t133 := math.FMA(t132, t115, float64(-4.934802200544679))
+	FMOVQ    4064(R9), F28
+	VFMLA    V21.D2, V26.D2, V28.D2
+	FMOVQ    4064(R9), F29
+	VFMLA    V25.D2, V27.D2, V29.D2
+	// t134 := math.FMA(t133, t115, float64(1))
+	VMOV     V0.B16, V26.B16
+	VFMLA    V21.D2, V28.D2, V26.D2
+	VMOV     V0.B16, V27.B16
+	VFMLA    V25.D2, V29.D2, V27.D2
+	// t135 := float64(t134 * float64(3.141592653589793))
+	WORD     $0x6e72df5a // FMUL V26.2D, V26.2D, V18.2D
+	WORD     $0x6e72df7b // FMUL V27.2D, V27.2D, V18.2D
+	// t136 := float64(t135 * t125)
+	WORD     $0x6e76df5a // FMUL V26.2D, V26.2D, V22.2D
+	WORD     $0x6e78df7b // FMUL V27.2D, V27.2D, V24.2D
+	// t137 := float64(t125 * t125)
+	WORD     $0x6e76ded6 // FMUL V22.2D, V22.2D, V22.2D
+	WORD     $0x6e78df18 // FMUL V24.2D, V24.2D, V24.2D
+	// t138 := t136 / t137
+	WORD     $0x6e76ff5a // FDIV V26.2D, V26.2D, V22.2D
+	WORD     $0x6e78ff7b // FDIV V27.2D, V27.2D, V24.2D
+	// t139 := x[i]
+	FMOVQ    48(R1), F21
+	// t140 := float64(t139)
+	WORD     $0x0e617ab6 // FCVTL V22.2D, V21.2S
+	WORD     $0x4e617ab8 // FCVTL2 V24.2D, V21.4S
+	// t141 := t140 < float64(0)
+	WORD     $0x4ee0ead6 // FCMLT V22.2D, V22.2D, #0.0
+	WORD     $0x4ee0eb18 // FCMLT V24.2D, V24.2D, #0.0
+	// t142 := pick(t141, t138, float64(0))
+	VAND     V22.B16, V26.B16, V22.B16
+	VAND     V24.B16, V27.B16, V24.B16
+	// t143 := t109 + t142
+	WORD     $0x4e76d694 // FADD V20.2D, V20.2D, V22.2D
+	WORD     $0x4e78d6f7 // FADD V23.2D, V23.2D, V24.2D
+	// t144 := x[i]
+	FMOVQ    48(R1), F21
+	// t145 := t144 == math.Float32frombits(0x7f800000)
+	WORD     $0x4e23e6b5 // FCMEQ V21.4S, V21.4S, V3.4S
+	// t146 := float32(t143)
+	WORD     $0x0e616a96 // FCVTN V22.2S, V20.2D
+	WORD     $0x4e616af6 // FCVTN2 V22.4S, V23.2D
+	// t147 := pick(t145, math.Float32frombits(0x7f800000), t146)
+	VBIT     V21.B16, V3.B16, V22.B16
+	// dst[i] = t147
+	FMOVQ    F22, 48(R0)
+	ADD      $64, R0
+	ADD      $64, R1
+	SUBS     $16, R8, R8
+	BNE      loop
+	RET
+
 // func quantileNEON(dst *float32, w *uint32, n int)
 // R0 dst, R1 w, R8 what is left, R9 constants. Four elements a register, 1 side by side.
 // V0 uint32(0x80000000), V1 uint32(0xffff), V2 float64(1.52587890625e-05), V3 float64(2.3283064365386963e-10), V4 float64(0.180625), V5 float64(2509.0809287301227), V6 float64(33430.57558358813), V7 float64(67265.7709270087), V8 float64(45921.95393154987), V9 float64(13731.69376550946), V10 float64(1971.5909503065513), V11 float64(133.14166789178438), V12 float64(3.3871328727963665), V13 float64(5226.495278852854), V14 float64(28729.085735721943), V15 float64(39307.89580009271), V16 float64(21213.794301586597), V17 float64(5394.196021424751), V18 float64(687.1870074920579), V19 float64(42.31333070160091), V20 float64(1).
@@ -9976,19 +14708,19 @@ TEXT ·quantileNEON(SB), NOSPLIT, $0-24
 	MOVD     w+8(FP), R1
 	MOVD     n+16(FP), R8
 	MOVD     $neonConstants<>(SB), R9
-	FMOVQ    2608(R9), F0
-	FMOVQ    2592(R9), F1
-	FMOVQ    2576(R9), F2
-	FMOVQ    2560(R9), F3
+	FMOVQ    4272(R9), F0
+	FMOVQ    4256(R9), F1
+	FMOVQ    4240(R9), F2
+	FMOVQ    4224(R9), F3
 	FMOVQ    2128(R9), F4
-	FMOVQ    2544(R9), F5
-	FMOVQ    2528(R9), F6
-	FMOVQ    2432(R9), F7
-	FMOVQ    2448(R9), F8
-	FMOVQ    2464(R9), F9
-	FMOVQ    2480(R9), F10
-	FMOVQ    2496(R9), F11
-	FMOVQ    2512(R9), F12
+	FMOVQ    4208(R9), F5
+	FMOVQ    4192(R9), F6
+	FMOVQ    4096(R9), F7
+	FMOVQ    4112(R9), F8
+	FMOVQ    4128(R9), F9
+	FMOVQ    4144(R9), F10
+	FMOVQ    4160(R9), F11
+	FMOVQ    4176(R9), F12
 	FMOVQ    2272(R9), F13
 	FMOVQ    2288(R9), F14
 	FMOVQ    2304(R9), F15
@@ -10018,9 +14750,9 @@ loop:
 	WORD     $0x0e617ab6 // FCVTL V22.2D, V21.2S
 	WORD     $0x4e617ab9 // FCVTL2 V25.2D, V21.4S
 	// t8 := math.FMA(t7, float64(2.3283064365386963e-10), float64(1.1641532182693481e-10))
-	FMOVQ    2416(R9), F21
+	FMOVQ    4080(R9), F21
 	VFMLA    V3.D2, V22.D2, V21.D2
-	FMOVQ    2416(R9), F26
+	FMOVQ    4080(R9), F26
 	VFMLA    V3.D2, V25.D2, V26.D2
 	// t9 := math.FMA(t4, float64(1.52587890625e-05), t8)
 	VFMLA    V2.D2, V23.D2, V21.D2
@@ -10145,9 +14877,9 @@ loop:
 	WORD     $0x0e617ab6 // FCVTL V22.2D, V21.2S
 	WORD     $0x4e617ab9 // FCVTL2 V25.2D, V21.4S
 	// t8 := math.FMA(t7, float64(2.3283064365386963e-10), float64(1.1641532182693481e-10))
-	FMOVQ    2416(R9), F21
+	FMOVQ    4080(R9), F21
 	VFMLA    V3.D2, V22.D2, V21.D2
-	FMOVQ    2416(R9), F26
+	FMOVQ    4080(R9), F26
 	VFMLA    V3.D2, V25.D2, V26.D2
 	// t9 := math.FMA(t4, float64(1.52587890625e-05), t8)
 	VFMLA    V2.D2, V23.D2, V21.D2
@@ -10272,9 +15004,9 @@ loop:
 	WORD     $0x0e617ab6 // FCVTL V22.2D, V21.2S
 	WORD     $0x4e617ab9 // FCVTL2 V25.2D, V21.4S
 	// t8 := math.FMA(t7, float64(2.3283064365386963e-10), float64(1.1641532182693481e-10))
-	FMOVQ    2416(R9), F21
+	FMOVQ    4080(R9), F21
 	VFMLA    V3.D2, V22.D2, V21.D2
-	FMOVQ    2416(R9), F26
+	FMOVQ    4080(R9), F26
 	VFMLA    V3.D2, V25.D2, V26.D2
 	// t9 := math.FMA(t4, float64(1.52587890625e-05), t8)
 	VFMLA    V2.D2, V23.D2, V21.D2
@@ -10399,9 +15131,9 @@ loop:
 	WORD     $0x0e617ab6 // FCVTL V22.2D, V21.2S
 	WORD     $0x4e617ab9 // FCVTL2 V25.2D, V21.4S
 	// t8 := math.FMA(t7, float64(2.3283064365386963e-10), float64(1.1641532182693481e-10))
-	FMOVQ    2416(R9), F21
+	FMOVQ    4080(R9), F21
 	VFMLA    V3.D2, V22.D2, V21.D2
-	FMOVQ    2416(R9), F26
+	FMOVQ    4080(R9), F26
 	VFMLA    V3.D2, V25.D2, V26.D2
 	// t9 := math.FMA(t4, float64(1.52587890625e-05), t8)
 	VFMLA    V2.D2, V23.D2, V21.D2
@@ -10522,10 +15254,10 @@ TEXT ·quantileFarNEON(SB), NOSPLIT, $0-24
 	MOVD     n+16(FP), R8
 	MOVD     $neonConstants<>(SB), R9
 	FMOVQ    1792(R9), F0
-	FMOVQ    2608(R9), F1
-	FMOVQ    2592(R9), F3
-	FMOVQ    2576(R9), F4
-	FMOVQ    2560(R9), F5
+	FMOVQ    4272(R9), F1
+	FMOVQ    4256(R9), F3
+	FMOVQ    4240(R9), F4
+	FMOVQ    4224(R9), F5
 	FMOVQ    1440(R9), F6
 	FMOVQ    1664(R9), F2
 
@@ -10558,13 +15290,13 @@ loop:
 	WORD     $0x0e617907 // FCVTL V7.2D, V8.2S
 	WORD     $0x4e61790f // FCVTL2 V15.2D, V8.4S
 	// t8 := math.FMA(t7, float64(2.3283064365386963e-10), float64(1.1641532182693481e-10))
-	FMOVQ    2416(R9), F8
+	FMOVQ    4080(R9), F8
 	VFMLA    V5.D2, V10.D2, V8.D2
-	FMOVQ    2416(R9), F16
+	FMOVQ    4080(R9), F16
 	VFMLA    V5.D2, V14.D2, V16.D2
-	FMOVQ    2416(R9), F10
+	FMOVQ    4080(R9), F10
 	VFMLA    V5.D2, V7.D2, V10.D2
-	FMOVQ    2416(R9), F14
+	FMOVQ    4080(R9), F14
 	VFMLA    V5.D2, V15.D2, V14.D2
 	// t9 := math.FMA(t4, float64(1.52587890625e-05), t8)
 	VFMLA    V4.D2, V11.D2, V8.D2
@@ -10772,7 +15504,7 @@ loop:
 	WORD     $0x4ef5d54a // FSUB V10.2D, V10.2D, V21.2D
 	WORD     $0x4ef6d5ce // FSUB V14.2D, V14.2D, V22.2D
 	// t50 := math.Float64frombits(math.Float64bits(t49) ^ 0x8000000000000000)
-	FMOVQ    2624(R9), F7
+	FMOVQ    3056(R9), F7
 	VEOR     V7.B16, V8.B16, V8.B16
 	VEOR     V7.B16, V16.B16, V16.B16
 	VEOR     V7.B16, V10.B16, V10.B16
@@ -10867,13 +15599,13 @@ loop:
 	WORD     $0x4e67d58c // FADD V12.2D, V12.2D, V7.2D
 	WORD     $0x4e67d5ad // FADD V13.2D, V13.2D, V7.2D
 	// t67 := float64(float64(1.0507500716444169e-09) * t52)
-	FMOVQ    2640(R9), F7
+	FMOVQ    4288(R9), F7
 	WORD     $0x6e68dcef // FMUL V15.2D, V7.2D, V8.2D
 	WORD     $0x6e70dcf1 // FMUL V17.2D, V7.2D, V16.2D
 	WORD     $0x6e6adcf2 // FMUL V18.2D, V7.2D, V10.2D
 	WORD     $0x6e6edcf3 // FMUL V19.2D, V7.2D, V14.2D
 	// t68 := t67 + float64(0.0005475938084995345)
-	FMOVQ    2656(R9), F7
+	FMOVQ    4304(R9), F7
 	WORD     $0x4e67d5ef // FADD V15.2D, V15.2D, V7.2D
 	WORD     $0x4e67d631 // FADD V17.2D, V17.2D, V7.2D
 	WORD     $0x4e67d652 // FADD V18.2D, V18.2D, V7.2D
@@ -10884,7 +15616,7 @@ loop:
 	WORD     $0x6e6ade52 // FMUL V18.2D, V18.2D, V10.2D
 	WORD     $0x6e6ede73 // FMUL V19.2D, V19.2D, V14.2D
 	// t70 := t69 + float64(0.015198666563616457)
-	FMOVQ    2672(R9), F7
+	FMOVQ    4320(R9), F7
 	WORD     $0x4e67d5ef // FADD V15.2D, V15.2D, V7.2D
 	WORD     $0x4e67d631 // FADD V17.2D, V17.2D, V7.2D
 	WORD     $0x4e67d652 // FADD V18.2D, V18.2D, V7.2D
@@ -10895,7 +15627,7 @@ loop:
 	WORD     $0x6e6ade52 // FMUL V18.2D, V18.2D, V10.2D
 	WORD     $0x6e6ede73 // FMUL V19.2D, V19.2D, V14.2D
 	// t72 := t71 + float64(0.14810397642748008)
-	FMOVQ    2688(R9), F7
+	FMOVQ    4336(R9), F7
 	WORD     $0x4e67d5ef // FADD V15.2D, V15.2D, V7.2D
 	WORD     $0x4e67d631 // FADD V17.2D, V17.2D, V7.2D
 	WORD     $0x4e67d652 // FADD V18.2D, V18.2D, V7.2D
@@ -10906,7 +15638,7 @@ loop:
 	WORD     $0x6e6ade52 // FMUL V18.2D, V18.2D, V10.2D
 	WORD     $0x6e6ede73 // FMUL V19.2D, V19.2D, V14.2D
 	// t74 := t73 + float64(0.6897673349851)
-	FMOVQ    2704(R9), F7
+	FMOVQ    4352(R9), F7
 	WORD     $0x4e67d5ef // FADD V15.2D, V15.2D, V7.2D
 	WORD     $0x4e67d631 // FADD V17.2D, V17.2D, V7.2D
 	WORD     $0x4e67d652 // FADD V18.2D, V18.2D, V7.2D
@@ -10917,7 +15649,7 @@ loop:
 	WORD     $0x6e6ade52 // FMUL V18.2D, V18.2D, V10.2D
 	WORD     $0x6e6ede73 // FMUL V19.2D, V19.2D, V14.2D
 	// t76 := t75 + float64(1.6763848301838038)
-	FMOVQ    2720(R9), F7
+	FMOVQ    4368(R9), F7
 	WORD     $0x4e67d5ef // FADD V15.2D, V15.2D, V7.2D
 	WORD     $0x4e67d631 // FADD V17.2D, V17.2D, V7.2D
 	WORD     $0x4e67d652 // FADD V18.2D, V18.2D, V7.2D
@@ -10928,7 +15660,7 @@ loop:
 	WORD     $0x6e6ade52 // FMUL V18.2D, V18.2D, V10.2D
 	WORD     $0x6e6ede73 // FMUL V19.2D, V19.2D, V14.2D
 	// t78 := t77 + float64(2.053191626637759)
-	FMOVQ    2736(R9), F7
+	FMOVQ    4384(R9), F7
 	WORD     $0x4e67d5ef // FADD V15.2D, V15.2D, V7.2D
 	WORD     $0x4e67d631 // FADD V17.2D, V17.2D, V7.2D
 	WORD     $0x4e67d652 // FADD V18.2D, V18.2D, V7.2D
@@ -10995,13 +15727,13 @@ loop:
 	WORD     $0x0e617907 // FCVTL V7.2D, V8.2S
 	WORD     $0x4e61790f // FCVTL2 V15.2D, V8.4S
 	// t8 := math.FMA(t7, float64(2.3283064365386963e-10), float64(1.1641532182693481e-10))
-	FMOVQ    2416(R9), F8
+	FMOVQ    4080(R9), F8
 	VFMLA    V5.D2, V10.D2, V8.D2
-	FMOVQ    2416(R9), F16
+	FMOVQ    4080(R9), F16
 	VFMLA    V5.D2, V14.D2, V16.D2
-	FMOVQ    2416(R9), F10
+	FMOVQ    4080(R9), F10
 	VFMLA    V5.D2, V7.D2, V10.D2
-	FMOVQ    2416(R9), F14
+	FMOVQ    4080(R9), F14
 	VFMLA    V5.D2, V15.D2, V14.D2
 	// t9 := math.FMA(t4, float64(1.52587890625e-05), t8)
 	VFMLA    V4.D2, V11.D2, V8.D2
@@ -11209,7 +15941,7 @@ loop:
 	WORD     $0x4ef5d54a // FSUB V10.2D, V10.2D, V21.2D
 	WORD     $0x4ef6d5ce // FSUB V14.2D, V14.2D, V22.2D
 	// t50 := math.Float64frombits(math.Float64bits(t49) ^ 0x8000000000000000)
-	FMOVQ    2624(R9), F7
+	FMOVQ    3056(R9), F7
 	VEOR     V7.B16, V8.B16, V8.B16
 	VEOR     V7.B16, V16.B16, V16.B16
 	VEOR     V7.B16, V10.B16, V10.B16
@@ -11304,13 +16036,13 @@ loop:
 	WORD     $0x4e67d58c // FADD V12.2D, V12.2D, V7.2D
 	WORD     $0x4e67d5ad // FADD V13.2D, V13.2D, V7.2D
 	// t67 := float64(float64(1.0507500716444169e-09) * t52)
-	FMOVQ    2640(R9), F7
+	FMOVQ    4288(R9), F7
 	WORD     $0x6e68dcef // FMUL V15.2D, V7.2D, V8.2D
 	WORD     $0x6e70dcf1 // FMUL V17.2D, V7.2D, V16.2D
 	WORD     $0x6e6adcf2 // FMUL V18.2D, V7.2D, V10.2D
 	WORD     $0x6e6edcf3 // FMUL V19.2D, V7.2D, V14.2D
 	// t68 := t67 + float64(0.0005475938084995345)
-	FMOVQ    2656(R9), F7
+	FMOVQ    4304(R9), F7
 	WORD     $0x4e67d5ef // FADD V15.2D, V15.2D, V7.2D
 	WORD     $0x4e67d631 // FADD V17.2D, V17.2D, V7.2D
 	WORD     $0x4e67d652 // FADD V18.2D, V18.2D, V7.2D
@@ -11321,7 +16053,7 @@ loop:
 	WORD     $0x6e6ade52 // FMUL V18.2D, V18.2D, V10.2D
 	WORD     $0x6e6ede73 // FMUL V19.2D, V19.2D, V14.2D
 	// t70 := t69 + float64(0.015198666563616457)
-	FMOVQ    2672(R9), F7
+	FMOVQ    4320(R9), F7
 	WORD     $0x4e67d5ef // FADD V15.2D, V15.2D, V7.2D
 	WORD     $0x4e67d631 // FADD V17.2D, V17.2D, V7.2D
 	WORD     $0x4e67d652 // FADD V18.2D, V18.2D, V7.2D
@@ -11332,7 +16064,7 @@ loop:
 	WORD     $0x6e6ade52 // FMUL V18.2D, V18.2D, V10.2D
 	WORD     $0x6e6ede73 // FMUL V19.2D, V19.2D, V14.2D
 	// t72 := t71 + float64(0.14810397642748008)
-	FMOVQ    2688(R9), F7
+	FMOVQ    4336(R9), F7
 	WORD     $0x4e67d5ef // FADD V15.2D, V15.2D, V7.2D
 	WORD     $0x4e67d631 // FADD V17.2D, V17.2D, V7.2D
 	WORD     $0x4e67d652 // FADD V18.2D, V18.2D, V7.2D
@@ -11343,7 +16075,7 @@ loop:
 	WORD     $0x6e6ade52 // FMUL V18.2D, V18.2D, V10.2D
 	WORD     $0x6e6ede73 // FMUL V19.2D, V19.2D, V14.2D
 	// t74 := t73 + float64(0.6897673349851)
-	FMOVQ    2704(R9), F7
+	FMOVQ    4352(R9), F7
 	WORD     $0x4e67d5ef // FADD V15.2D, V15.2D, V7.2D
 	WORD     $0x4e67d631 // FADD V17.2D, V17.2D, V7.2D
 	WORD     $0x4e67d652 // FADD V18.2D, V18.2D, V7.2D
@@ -11354,7 +16086,7 @@ loop:
 	WORD     $0x6e6ade52 // FMUL V18.2D, V18.2D, V10.2D
 	WORD     $0x6e6ede73 // FMUL V19.2D, V19.2D, V14.2D
 	// t76 := t75 + float64(1.6763848301838038)
-	FMOVQ    2720(R9), F7
+	FMOVQ    4368(R9), F7
 	WORD     $0x4e67d5ef // FADD V15.2D, V15.2D, V7.2D
 	WORD     $0x4e67d631 // FADD V17.2D, V17.2D, V7.2D
 	WORD     $0x4e67d652 // FADD V18.2D, V18.2D, V7.2D
@@ -11365,7 +16097,7 @@ loop:
 	WORD     $0x6e6ade52 // FMUL V18.2D, V18.2D, V10.2D
 	WORD     $0x6e6ede73 // FMUL V19.2D, V19.2D, V14.2D
 	// t78 := t77 + float64(2.053191626637759)
-	FMOVQ    2736(R9), F7
+	FMOVQ    4384(R9), F7
 	WORD     $0x4e67d5ef // FADD V15.2D, V15.2D, V7.2D
 	WORD     $0x4e67d631 // FADD V17.2D, V17.2D, V7.2D
 	WORD     $0x4e67d652 // FADD V18.2D, V18.2D, V7.2D
@@ -11523,7 +16255,7 @@ TEXT ·signNEON(SB), NOSPLIT, $0-24
 	MOVD     n+16(FP), R8
 	MOVD     $neonConstants<>(SB), R9
 	FMOVQ    64(R9), F0
-	FMOVQ    2752(R9), F1
+	FMOVQ    4400(R9), F1
 
 loop:
 	// t0 := x[i]
@@ -11970,7 +16702,7 @@ TEXT ·expm1NEON(SB), NOSPLIT, $0-24
 	FMOVQ    496(R9), F9
 	FMOVQ    80(R9), F10
 	FMOVQ    208(R9), F1
-	FMOVQ    2768(R9), F11
+	FMOVQ    4416(R9), F11
 	FMOVQ    512(R9), F12
 
 loop:
@@ -12213,7 +16945,7 @@ TEXT ·log1pNEON(SB), NOSPLIT, $0-24
 	FMOVQ    336(R9), F5
 	FMOVQ    320(R9), F6
 	FMOVQ    144(R9), F2
-	FMOVQ    2784(R9), F7
+	FMOVQ    4432(R9), F7
 	FMOVQ    496(R9), F8
 	FMOVQ    288(R9), F9
 	FMOVQ    256(R9), F10
@@ -12663,7 +17395,7 @@ TEXT ·softplusNEON(SB), NOSPLIT, $0-24
 	FMOVQ    96(R9), F8
 	FMOVQ    80(R9), F9
 	FMOVQ    208(R9), F3
-	FMOVQ    2800(R9), F10
+	FMOVQ    4448(R9), F10
 	FMOVQ    480(R9), F4
 	FMOVQ    1040(R9), F11
 	FMOVQ    288(R9), F12
@@ -12772,9 +17504,9 @@ loop:
 	VMOV     V20.B16, V23.B16
 	VBSL     V0.B16, V4.B16, V23.B16
 	// t31 := fma(t26, t30, float32(-1))
-	FMOVQ    2752(R9), F24
+	FMOVQ    4400(R9), F24
 	VFMLA    V22.S4, V17.S4, V24.S4
-	FMOVQ    2752(R9), F17
+	FMOVQ    4400(R9), F17
 	VFMLA    V23.S4, V18.S4, V17.S4
 	// t32 := fma(t28, t30, t31)
 	VFMLA    V22.S4, V21.S4, V24.S4
@@ -12952,9 +17684,9 @@ loop:
 	VMOV     V20.B16, V23.B16
 	VBSL     V0.B16, V4.B16, V23.B16
 	// t31 := fma(t26, t30, float32(-1))
-	FMOVQ    2752(R9), F24
+	FMOVQ    4400(R9), F24
 	VFMLA    V22.S4, V17.S4, V24.S4
-	FMOVQ    2752(R9), F17
+	FMOVQ    4400(R9), F17
 	VFMLA    V23.S4, V18.S4, V17.S4
 	// t32 := fma(t28, t30, t31)
 	VFMLA    V22.S4, V21.S4, V24.S4
@@ -13054,15 +17786,15 @@ TEXT ·powNEON(SB), NOSPLIT, $0-32
 	FMOVQ    464(R9), F0
 	FMOVQ    64(R9), F1
 	FMOVQ    1568(R9), F9
-	FMOVQ    2848(R9), F10
-	FMOVQ    2928(R9), F11
-	FMOVQ    2912(R9), F12
-	FMOVQ    2944(R9), F13
+	FMOVQ    4496(R9), F10
+	FMOVQ    4576(R9), F11
+	FMOVQ    4560(R9), F12
+	FMOVQ    4592(R9), F13
 	FMOVQ    144(R9), F14
 	FMOVQ    80(R9), F15
 	FMOVQ    208(R9), F3
-	FMOVQ    3088(R9), F16
-	FMOVQ    3104(R9), F17
+	FMOVQ    4736(R9), F16
+	FMOVQ    4752(R9), F17
 	FMOVQ    480(R9), F18
 
 loop:
@@ -13115,29 +17847,29 @@ loop:
 	WORD     $0x6e76ded7 // FMUL V23.2D, V22.2D, V22.2D
 	WORD     $0x6e79df3a // FMUL V26.2D, V25.2D, V25.2D
 	// t24 := math.FMA(float64(0.2829031807144788), t23, float64(0.3199054975014126))
-	FMOVQ    2816(R9), F27
+	FMOVQ    4464(R9), F27
 	VFMLA    V23.D2, V10.D2, V27.D2
-	FMOVQ    2816(R9), F28
+	FMOVQ    4464(R9), F28
 	VFMLA    V26.D2, V10.D2, V28.D2
 	// t25 := math.FMA(t24, t23, float64(0.4122092569180958))
-	FMOVQ    2832(R9), F29
+	FMOVQ    4480(R9), F29
 	VFMLA    V23.D2, V27.D2, V29.D2
-	FMOVQ    2832(R9), F30
+	FMOVQ    4480(R9), F30
 	VFMLA    V26.D2, V28.D2, V30.D2
 	// t26 := math.FMA(t25, t23, float64(0.5770779423237972))
-	FMOVQ    2864(R9), F27
+	FMOVQ    4512(R9), F27
 	VFMLA    V23.D2, V29.D2, V27.D2
-	FMOVQ    2864(R9), F28
+	FMOVQ    4512(R9), F28
 	VFMLA    V26.D2, V30.D2, V28.D2
 	// t27 := math.FMA(t26, t23, float64(0.9617966941134634))
-	FMOVQ    2880(R9), F29
+	FMOVQ    4528(R9), F29
 	VFMLA    V23.D2, V27.D2, V29.D2
-	FMOVQ    2880(R9), F30
+	FMOVQ    4528(R9), F30
 	VFMLA    V26.D2, V28.D2, V30.D2
 	// t28 := math.FMA(t27, t23, float64(2.88539008177785))
-	FMOVQ    2896(R9), F27
+	FMOVQ    4544(R9), F27
 	VFMLA    V23.D2, V29.D2, V27.D2
-	FMOVQ    2896(R9), F28
+	FMOVQ    4544(R9), F28
 	VFMLA    V26.D2, V30.D2, V28.D2
 	// t29 := float64(t18)
 	WORD     $0x0e617b17 // FCVTL V23.2D, V24.2S
@@ -13164,44 +17896,44 @@ loop:
 	WORD     $0x4ef6d71a // FSUB V26.2D, V24.2D, V22.2D
 	WORD     $0x4ef7d73b // FSUB V27.2D, V25.2D, V23.2D
 	// t37 := math.FMA(float64(1.3175784444810044e-06), t36, float64(1.530973930351861e-05))
-	FMOVQ    2960(R9), F28
+	FMOVQ    4608(R9), F28
 	VFMLA    V26.D2, V13.D2, V28.D2
-	FMOVQ    2960(R9), F29
+	FMOVQ    4608(R9), F29
 	VFMLA    V27.D2, V13.D2, V29.D2
 	// t38 := math.FMA(t37, t36, float64(0.00015403852142417736))
-	FMOVQ    2976(R9), F30
+	FMOVQ    4624(R9), F30
 	VFMLA    V26.D2, V28.D2, V30.D2
-	FMOVQ    2976(R9), F31
+	FMOVQ    4624(R9), F31
 	VFMLA    V27.D2, V29.D2, V31.D2
 	// t39 := math.FMA(t38, t36, float64(0.0013333452055469205))
-	FMOVQ    2992(R9), F28
+	FMOVQ    4640(R9), F28
 	VFMLA    V26.D2, V30.D2, V28.D2
-	FMOVQ    2992(R9), F29
+	FMOVQ    4640(R9), F29
 	VFMLA    V27.D2, V31.D2, V29.D2
 	// t40 := math.FMA(t39, t36, float64(0.009618128542198462))
-	FMOVQ    3008(R9), F30
+	FMOVQ    4656(R9), F30
 	VFMLA    V26.D2, V28.D2, V30.D2
-	FMOVQ    3008(R9), F31
+	FMOVQ    4656(R9), F31
 	VFMLA    V27.D2, V29.D2, V31.D2
 	// t41 := math.FMA(t40, t36, float64(0.05550410939348406))
-	FMOVQ    3024(R9), F28
+	FMOVQ    4672(R9), F28
 	VFMLA    V26.D2, V30.D2, V28.D2
-	FMOVQ    3024(R9), F29
+	FMOVQ    4672(R9), F29
 	VFMLA    V27.D2, V31.D2, V29.D2
 	// t42 := math.FMA(t41, t36, float64(0.24022650698884063))
-	FMOVQ    3040(R9), F30
+	FMOVQ    4688(R9), F30
 	VFMLA    V26.D2, V28.D2, V30.D2
-	FMOVQ    3040(R9), F31
+	FMOVQ    4688(R9), F31
 	VFMLA    V27.D2, V29.D2, V31.D2
 	// t43 := math.FMA(t42, t36, float64(0.6931471805465126))
-	FMOVQ    3056(R9), F28
+	FMOVQ    4704(R9), F28
 	VFMLA    V26.D2, V30.D2, V28.D2
-	FMOVQ    3056(R9), F29
+	FMOVQ    4704(R9), F29
 	VFMLA    V27.D2, V31.D2, V29.D2
 	// t44 := math.FMA(t43, t36, float64(0.999999999999762))
-	FMOVQ    3072(R9), F30
+	FMOVQ    4720(R9), F30
 	VFMLA    V26.D2, V28.D2, V30.D2
-	FMOVQ    3072(R9), F31
+	FMOVQ    4720(R9), F31
 	VFMLA    V27.D2, V29.D2, V31.D2
 	// t45 := float32(t35)
 	WORD     $0x0e616ada // FCVTN V26.2S, V22.2D
@@ -13331,29 +18063,29 @@ loop:
 	WORD     $0x6e76ded7 // FMUL V23.2D, V22.2D, V22.2D
 	WORD     $0x6e79df3a // FMUL V26.2D, V25.2D, V25.2D
 	// t24 := math.FMA(float64(0.2829031807144788), t23, float64(0.3199054975014126))
-	FMOVQ    2816(R9), F27
+	FMOVQ    4464(R9), F27
 	VFMLA    V23.D2, V10.D2, V27.D2
-	FMOVQ    2816(R9), F28
+	FMOVQ    4464(R9), F28
 	VFMLA    V26.D2, V10.D2, V28.D2
 	// t25 := math.FMA(t24, t23, float64(0.4122092569180958))
-	FMOVQ    2832(R9), F29
+	FMOVQ    4480(R9), F29
 	VFMLA    V23.D2, V27.D2, V29.D2
-	FMOVQ    2832(R9), F30
+	FMOVQ    4480(R9), F30
 	VFMLA    V26.D2, V28.D2, V30.D2
 	// t26 := math.FMA(t25, t23, float64(0.5770779423237972))
-	FMOVQ    2864(R9), F27
+	FMOVQ    4512(R9), F27
 	VFMLA    V23.D2, V29.D2, V27.D2
-	FMOVQ    2864(R9), F28
+	FMOVQ    4512(R9), F28
 	VFMLA    V26.D2, V30.D2, V28.D2
 	// t27 := math.FMA(t26, t23, float64(0.9617966941134634))
-	FMOVQ    2880(R9), F29
+	FMOVQ    4528(R9), F29
 	VFMLA    V23.D2, V27.D2, V29.D2
-	FMOVQ    2880(R9), F30
+	FMOVQ    4528(R9), F30
 	VFMLA    V26.D2, V28.D2, V30.D2
 	// t28 := math.FMA(t27, t23, float64(2.88539008177785))
-	FMOVQ    2896(R9), F27
+	FMOVQ    4544(R9), F27
 	VFMLA    V23.D2, V29.D2, V27.D2
-	FMOVQ    2896(R9), F28
+	FMOVQ    4544(R9), F28
 	VFMLA    V26.D2, V30.D2, V28.D2
 	// t29 := float64(t18)
 	WORD     $0x0e617b17 // FCVTL V23.2D, V24.2S
@@ -13380,44 +18112,44 @@ loop:
 	WORD     $0x4ef6d71a // FSUB V26.2D, V24.2D, V22.2D
 	WORD     $0x4ef7d73b // FSUB V27.2D, V25.2D, V23.2D
 	// t37 := math.FMA(float64(1.3175784444810044e-06), t36, float64(1.530973930351861e-05))
-	FMOVQ    2960(R9), F28
+	FMOVQ    4608(R9), F28
 	VFMLA    V26.D2, V13.D2, V28.D2
-	FMOVQ    2960(R9), F29
+	FMOVQ    4608(R9), F29
 	VFMLA    V27.D2, V13.D2, V29.D2
 	// t38 := math.FMA(t37, t36, float64(0.00015403852142417736))
-	FMOVQ    2976(R9), F30
+	FMOVQ    4624(R9), F30
 	VFMLA    V26.D2, V28.D2, V30.D2
-	FMOVQ    2976(R9), F31
+	FMOVQ    4624(R9), F31
 	VFMLA    V27.D2, V29.D2, V31.D2
 	// t39 := math.FMA(t38, t36, float64(0.0013333452055469205))
-	FMOVQ    2992(R9), F28
+	FMOVQ    4640(R9), F28
 	VFMLA    V26.D2, V30.D2, V28.D2
-	FMOVQ    2992(R9), F29
+	FMOVQ    4640(R9), F29
 	VFMLA    V27.D2, V31.D2, V29.D2
 	// t40 := math.FMA(t39, t36, float64(0.009618128542198462))
-	FMOVQ    3008(R9), F30
+	FMOVQ    4656(R9), F30
 	VFMLA    V26.D2, V28.D2, V30.D2
-	FMOVQ    3008(R9), F31
+	FMOVQ    4656(R9), F31
 	VFMLA    V27.D2, V29.D2, V31.D2
 	// t41 := math.FMA(t40, t36, float64(0.05550410939348406))
-	FMOVQ    3024(R9), F28
+	FMOVQ    4672(R9), F28
 	VFMLA    V26.D2, V30.D2, V28.D2
-	FMOVQ    3024(R9), F29
+	FMOVQ    4672(R9), F29
 	VFMLA    V27.D2, V31.D2, V29.D2
 	// t42 := math.FMA(t41, t36, float64(0.24022650698884063))
-	FMOVQ    3040(R9), F30
+	FMOVQ    4688(R9), F30
 	VFMLA    V26.D2, V28.D2, V30.D2
-	FMOVQ    3040(R9), F31
+	FMOVQ    4688(R9), F31
 	VFMLA    V27.D2, V29.D2, V31.D2
 	// t43 := math.FMA(t42, t36, float64(0.6931471805465126))
-	FMOVQ    3056(R9), F28
+	FMOVQ    4704(R9), F28
 	VFMLA    V26.D2, V30.D2, V28.D2
-	FMOVQ    3056(R9), F29
+	FMOVQ    4704(R9), F29
 	VFMLA    V27.D2, V31.D2, V29.D2
 	// t44 := math.FMA(t43, t36, float64(0.999999999999762))
-	FMOVQ    3072(R9), F30
+	FMOVQ    4720(R9), F30
 	VFMLA    V26.D2, V28.D2, V30.D2
-	FMOVQ    3072(R9), F31
+	FMOVQ    4720(R9), F31
 	VFMLA    V27.D2, V29.D2, V31.D2
 	// t45 := float32(t35)
 	WORD     $0x0e616ada // FCVTN V26.2S, V22.2D
@@ -13547,29 +18279,29 @@ loop:
 	WORD     $0x6e76ded7 // FMUL V23.2D, V22.2D, V22.2D
 	WORD     $0x6e79df3a // FMUL V26.2D, V25.2D, V25.2D
 	// t24 := math.FMA(float64(0.2829031807144788), t23, float64(0.3199054975014126))
-	FMOVQ    2816(R9), F27
+	FMOVQ    4464(R9), F27
 	VFMLA    V23.D2, V10.D2, V27.D2
-	FMOVQ    2816(R9), F28
+	FMOVQ    4464(R9), F28
 	VFMLA    V26.D2, V10.D2, V28.D2
 	// t25 := math.FMA(t24, t23, float64(0.4122092569180958))
-	FMOVQ    2832(R9), F29
+	FMOVQ    4480(R9), F29
 	VFMLA    V23.D2, V27.D2, V29.D2
-	FMOVQ    2832(R9), F30
+	FMOVQ    4480(R9), F30
 	VFMLA    V26.D2, V28.D2, V30.D2
 	// t26 := math.FMA(t25, t23, float64(0.5770779423237972))
-	FMOVQ    2864(R9), F27
+	FMOVQ    4512(R9), F27
 	VFMLA    V23.D2, V29.D2, V27.D2
-	FMOVQ    2864(R9), F28
+	FMOVQ    4512(R9), F28
 	VFMLA    V26.D2, V30.D2, V28.D2
 	// t27 := math.FMA(t26, t23, float64(0.9617966941134634))
-	FMOVQ    2880(R9), F29
+	FMOVQ    4528(R9), F29
 	VFMLA    V23.D2, V27.D2, V29.D2
-	FMOVQ    2880(R9), F30
+	FMOVQ    4528(R9), F30
 	VFMLA    V26.D2, V28.D2, V30.D2
 	// t28 := math.FMA(t27, t23, float64(2.88539008177785))
-	FMOVQ    2896(R9), F27
+	FMOVQ    4544(R9), F27
 	VFMLA    V23.D2, V29.D2, V27.D2
-	FMOVQ    2896(R9), F28
+	FMOVQ    4544(R9), F28
 	VFMLA    V26.D2, V30.D2, V28.D2
 	// t29 := float64(t18)
 	WORD     $0x0e617b17 // FCVTL V23.2D, V24.2S
@@ -13596,44 +18328,44 @@ loop:
 	WORD     $0x4ef6d71a // FSUB V26.2D, V24.2D, V22.2D
 	WORD     $0x4ef7d73b // FSUB V27.2D, V25.2D, V23.2D
 	// t37 := math.FMA(float64(1.3175784444810044e-06), t36, float64(1.530973930351861e-05))
-	FMOVQ    2960(R9), F28
+	FMOVQ    4608(R9), F28
 	VFMLA    V26.D2, V13.D2, V28.D2
-	FMOVQ    2960(R9), F29
+	FMOVQ    4608(R9), F29
 	VFMLA    V27.D2, V13.D2, V29.D2
 	// t38 := math.FMA(t37, t36, float64(0.00015403852142417736))
-	FMOVQ    2976(R9), F30
+	FMOVQ    4624(R9), F30
 	VFMLA    V26.D2, V28.D2, V30.D2
-	FMOVQ    2976(R9), F31
+	FMOVQ    4624(R9), F31
 	VFMLA    V27.D2, V29.D2, V31.D2
 	// t39 := math.FMA(t38, t36, float64(0.0013333452055469205))
-	FMOVQ    2992(R9), F28
+	FMOVQ    4640(R9), F28
 	VFMLA    V26.D2, V30.D2, V28.D2
-	FMOVQ    2992(R9), F29
+	FMOVQ    4640(R9), F29
 	VFMLA    V27.D2, V31.D2, V29.D2
 	// t40 := math.FMA(t39, t36, float64(0.009618128542198462))
-	FMOVQ    3008(R9), F30
+	FMOVQ    4656(R9), F30
 	VFMLA    V26.D2, V28.D2, V30.D2
-	FMOVQ    3008(R9), F31
+	FMOVQ    4656(R9), F31
 	VFMLA    V27.D2, V29.D2, V31.D2
 	// t41 := math.FMA(t40, t36, float64(0.05550410939348406))
-	FMOVQ    3024(R9), F28
+	FMOVQ    4672(R9), F28
 	VFMLA    V26.D2, V30.D2, V28.D2
-	FMOVQ    3024(R9), F29
+	FMOVQ    4672(R9), F29
 	VFMLA    V27.D2, V31.D2, V29.D2
 	// t42 := math.FMA(t41, t36, float64(0.24022650698884063))
-	FMOVQ    3040(R9), F30
+	FMOVQ    4688(R9), F30
 	VFMLA    V26.D2, V28.D2, V30.D2
-	FMOVQ    3040(R9), F31
+	FMOVQ    4688(R9), F31
 	VFMLA    V27.D2, V29.D2, V31.D2
 	// t43 := math.FMA(t42, t36, float64(0.6931471805465126))
-	FMOVQ    3056(R9), F28
+	FMOVQ    4704(R9), F28
 	VFMLA    V26.D2, V30.D2, V28.D2
-	FMOVQ    3056(R9), F29
+	FMOVQ    4704(R9), F29
 	VFMLA    V27.D2, V31.D2, V29.D2
 	// t44 := math.FMA(t43, t36, float64(0.999999999999762))
-	FMOVQ    3072(R9), F30
+	FMOVQ    4720(R9), F30
 	VFMLA    V26.D2, V28.D2, V30.D2
-	FMOVQ    3072(R9), F31
+	FMOVQ    4720(R9), F31
 	VFMLA    V27.D2, V29.D2, V31.D2
 	// t45 := float32(t35)
 	WORD     $0x0e616ada // FCVTN V26.2S, V22.2D
@@ -13763,29 +18495,29 @@ loop:
 	WORD     $0x6e76ded7 // FMUL V23.2D, V22.2D, V22.2D
 	WORD     $0x6e79df3a // FMUL V26.2D, V25.2D, V25.2D
 	// t24 := math.FMA(float64(0.2829031807144788), t23, float64(0.3199054975014126))
-	FMOVQ    2816(R9), F27
+	FMOVQ    4464(R9), F27
 	VFMLA    V23.D2, V10.D2, V27.D2
-	FMOVQ    2816(R9), F28
+	FMOVQ    4464(R9), F28
 	VFMLA    V26.D2, V10.D2, V28.D2
 	// t25 := math.FMA(t24, t23, float64(0.4122092569180958))
-	FMOVQ    2832(R9), F29
+	FMOVQ    4480(R9), F29
 	VFMLA    V23.D2, V27.D2, V29.D2
-	FMOVQ    2832(R9), F30
+	FMOVQ    4480(R9), F30
 	VFMLA    V26.D2, V28.D2, V30.D2
 	// t26 := math.FMA(t25, t23, float64(0.5770779423237972))
-	FMOVQ    2864(R9), F27
+	FMOVQ    4512(R9), F27
 	VFMLA    V23.D2, V29.D2, V27.D2
-	FMOVQ    2864(R9), F28
+	FMOVQ    4512(R9), F28
 	VFMLA    V26.D2, V30.D2, V28.D2
 	// t27 := math.FMA(t26, t23, float64(0.9617966941134634))
-	FMOVQ    2880(R9), F29
+	FMOVQ    4528(R9), F29
 	VFMLA    V23.D2, V27.D2, V29.D2
-	FMOVQ    2880(R9), F30
+	FMOVQ    4528(R9), F30
 	VFMLA    V26.D2, V28.D2, V30.D2
 	// t28 := math.FMA(t27, t23, float64(2.88539008177785))
-	FMOVQ    2896(R9), F27
+	FMOVQ    4544(R9), F27
 	VFMLA    V23.D2, V29.D2, V27.D2
-	FMOVQ    2896(R9), F28
+	FMOVQ    4544(R9), F28
 	VFMLA    V26.D2, V30.D2, V28.D2
 	// t29 := float64(t18)
 	WORD     $0x0e617b17 // FCVTL V23.2D, V24.2S
@@ -13812,44 +18544,44 @@ loop:
 	WORD     $0x4ef6d71a // FSUB V26.2D, V24.2D, V22.2D
 	WORD     $0x4ef7d73b // FSUB V27.2D, V25.2D, V23.2D
 	// t37 := math.FMA(float64(1.3175784444810044e-06), t36, float64(1.530973930351861e-05))
-	FMOVQ    2960(R9), F28
+	FMOVQ    4608(R9), F28
 	VFMLA    V26.D2, V13.D2, V28.D2
-	FMOVQ    2960(R9), F29
+	FMOVQ    4608(R9), F29
 	VFMLA    V27.D2, V13.D2, V29.D2
 	// t38 := math.FMA(t37, t36, float64(0.00015403852142417736))
-	FMOVQ    2976(R9), F30
+	FMOVQ    4624(R9), F30
 	VFMLA    V26.D2, V28.D2, V30.D2
-	FMOVQ    2976(R9), F31
+	FMOVQ    4624(R9), F31
 	VFMLA    V27.D2, V29.D2, V31.D2
 	// t39 := math.FMA(t38, t36, float64(0.0013333452055469205))
-	FMOVQ    2992(R9), F28
+	FMOVQ    4640(R9), F28
 	VFMLA    V26.D2, V30.D2, V28.D2
-	FMOVQ    2992(R9), F29
+	FMOVQ    4640(R9), F29
 	VFMLA    V27.D2, V31.D2, V29.D2
 	// t40 := math.FMA(t39, t36, float64(0.009618128542198462))
-	FMOVQ    3008(R9), F30
+	FMOVQ    4656(R9), F30
 	VFMLA    V26.D2, V28.D2, V30.D2
-	FMOVQ    3008(R9), F31
+	FMOVQ    4656(R9), F31
 	VFMLA    V27.D2, V29.D2, V31.D2
 	// t41 := math.FMA(t40, t36, float64(0.05550410939348406))
-	FMOVQ    3024(R9), F28
+	FMOVQ    4672(R9), F28
 	VFMLA    V26.D2, V30.D2, V28.D2
-	FMOVQ    3024(R9), F29
+	FMOVQ    4672(R9), F29
 	VFMLA    V27.D2, V31.D2, V29.D2
 	// t42 := math.FMA(t41, t36, float64(0.24022650698884063))
-	FMOVQ    3040(R9), F30
+	FMOVQ    4688(R9), F30
 	VFMLA    V26.D2, V28.D2, V30.D2
-	FMOVQ    3040(R9), F31
+	FMOVQ    4688(R9), F31
 	VFMLA    V27.D2, V29.D2, V31.D2
 	// t43 := math.FMA(t42, t36, float64(0.6931471805465126))
-	FMOVQ    3056(R9), F28
+	FMOVQ    4704(R9), F28
 	VFMLA    V26.D2, V30.D2, V28.D2
-	FMOVQ    3056(R9), F29
+	FMOVQ    4704(R9), F29
 	VFMLA    V27.D2, V31.D2, V29.D2
 	// t44 := math.FMA(t43, t36, float64(0.999999999999762))
-	FMOVQ    3072(R9), F30
+	FMOVQ    4720(R9), F30
 	VFMLA    V26.D2, V28.D2, V30.D2
-	FMOVQ    3072(R9), F31
+	FMOVQ    4720(R9), F31
 	VFMLA    V27.D2, V29.D2, V31.D2
 	// t45 := float32(t35)
 	WORD     $0x0e616ada // FCVTN V26.2S, V22.2D
@@ -13947,13 +18679,13 @@ TEXT ·atan2NEON(SB), NOSPLIT, $0-32
 	MOVD     n+24(FP), R8
 	MOVD     $neonConstants<>(SB), R9
 	FMOVQ    64(R9), F1
-	FMOVQ    3136(R9), F2
+	FMOVQ    4784(R9), F2
 	FMOVQ    1488(R9), F3
 	FMOVQ    512(R9), F0
-	FMOVQ    3312(R9), F4
-	FMOVQ    3296(R9), F5
-	FMOVQ    3280(R9), F6
-	FMOVQ    3264(R9), F7
+	FMOVQ    4960(R9), F4
+	FMOVQ    4944(R9), F5
+	FMOVQ    4928(R9), F6
+	FMOVQ    4912(R9), F7
 
 loop:
 	// t0 := x[i]
@@ -13998,44 +18730,44 @@ loop:
 	WORD     $0x6e30de54 // FMUL V20.4S, V18.4S, V16.4S
 	WORD     $0x6e31de75 // FMUL V21.4S, V19.4S, V17.4S
 	// t13 := fma(float32(-0.0017875376), t11, float32(0.010887361))
-	FMOVQ    3120(R9), F22
+	FMOVQ    4768(R9), F22
 	VFMLA    V16.S4, V2.S4, V22.S4
-	FMOVQ    3120(R9), F23
+	FMOVQ    4768(R9), F23
 	VFMLA    V17.S4, V2.S4, V23.S4
 	// t14 := fma(t13, t11, float32(-0.031127002))
-	FMOVQ    3152(R9), F24
+	FMOVQ    4800(R9), F24
 	VFMLA    V16.S4, V22.S4, V24.S4
-	FMOVQ    3152(R9), F22
+	FMOVQ    4800(R9), F22
 	VFMLA    V17.S4, V23.S4, V22.S4
 	// t15 := fma(t14, t11, float32(0.057906546))
-	FMOVQ    3168(R9), F23
+	FMOVQ    4816(R9), F23
 	VFMLA    V16.S4, V24.S4, V23.S4
-	FMOVQ    3168(R9), F24
+	FMOVQ    4816(R9), F24
 	VFMLA    V17.S4, V22.S4, V24.S4
 	// t16 := fma(t15, t11, float32(-0.08400475))
-	FMOVQ    3184(R9), F22
+	FMOVQ    4832(R9), F22
 	VFMLA    V16.S4, V23.S4, V22.S4
-	FMOVQ    3184(R9), F23
+	FMOVQ    4832(R9), F23
 	VFMLA    V17.S4, V24.S4, V23.S4
 	// t17 := fma(t16, t11, float32(0.10951175))
-	FMOVQ    3200(R9), F24
+	FMOVQ    4848(R9), F24
 	VFMLA    V16.S4, V22.S4, V24.S4
-	FMOVQ    3200(R9), F22
+	FMOVQ    4848(R9), F22
 	VFMLA    V17.S4, V23.S4, V22.S4
 	// t18 := fma(t17, t11, float32(-0.14264052))
-	FMOVQ    3216(R9), F23
+	FMOVQ    4864(R9), F23
 	VFMLA    V16.S4, V24.S4, V23.S4
-	FMOVQ    3216(R9), F24
+	FMOVQ    4864(R9), F24
 	VFMLA    V17.S4, V22.S4, V24.S4
 	// t19 := fma(t18, t11, float32(0.19998531))
-	FMOVQ    3232(R9), F22
+	FMOVQ    4880(R9), F22
 	VFMLA    V16.S4, V23.S4, V22.S4
-	FMOVQ    3232(R9), F23
+	FMOVQ    4880(R9), F23
 	VFMLA    V17.S4, V24.S4, V23.S4
 	// t20 := fma(t19, t11, float32(-0.333333))
-	FMOVQ    3248(R9), F24
+	FMOVQ    4896(R9), F24
 	VFMLA    V16.S4, V22.S4, V24.S4
-	FMOVQ    3248(R9), F16
+	FMOVQ    4896(R9), F16
 	VFMLA    V17.S4, V23.S4, V16.S4
 	// t21 := fma(t12, t20, t10)
 	VFMLA    V24.S4, V20.S4, V18.S4
@@ -14144,44 +18876,44 @@ loop:
 	WORD     $0x6e30de54 // FMUL V20.4S, V18.4S, V16.4S
 	WORD     $0x6e31de75 // FMUL V21.4S, V19.4S, V17.4S
 	// t13 := fma(float32(-0.0017875376), t11, float32(0.010887361))
-	FMOVQ    3120(R9), F22
+	FMOVQ    4768(R9), F22
 	VFMLA    V16.S4, V2.S4, V22.S4
-	FMOVQ    3120(R9), F23
+	FMOVQ    4768(R9), F23
 	VFMLA    V17.S4, V2.S4, V23.S4
 	// t14 := fma(t13, t11, float32(-0.031127002))
-	FMOVQ    3152(R9), F24
+	FMOVQ    4800(R9), F24
 	VFMLA    V16.S4, V22.S4, V24.S4
-	FMOVQ    3152(R9), F22
+	FMOVQ    4800(R9), F22
 	VFMLA    V17.S4, V23.S4, V22.S4
 	// t15 := fma(t14, t11, float32(0.057906546))
-	FMOVQ    3168(R9), F23
+	FMOVQ    4816(R9), F23
 	VFMLA    V16.S4, V24.S4, V23.S4
-	FMOVQ    3168(R9), F24
+	FMOVQ    4816(R9), F24
 	VFMLA    V17.S4, V22.S4, V24.S4
 	// t16 := fma(t15, t11, float32(-0.08400475))
-	FMOVQ    3184(R9), F22
+	FMOVQ    4832(R9), F22
 	VFMLA    V16.S4, V23.S4, V22.S4
-	FMOVQ    3184(R9), F23
+	FMOVQ    4832(R9), F23
 	VFMLA    V17.S4, V24.S4, V23.S4
 	// t17 := fma(t16, t11, float32(0.10951175))
-	FMOVQ    3200(R9), F24
+	FMOVQ    4848(R9), F24
 	VFMLA    V16.S4, V22.S4, V24.S4
-	FMOVQ    3200(R9), F22
+	FMOVQ    4848(R9), F22
 	VFMLA    V17.S4, V23.S4, V22.S4
 	// t18 := fma(t17, t11, float32(-0.14264052))
-	FMOVQ    3216(R9), F23
+	FMOVQ    4864(R9), F23
 	VFMLA    V16.S4, V24.S4, V23.S4
-	FMOVQ    3216(R9), F24
+	FMOVQ    4864(R9), F24
 	VFMLA    V17.S4, V22.S4, V24.S4
 	// t19 := fma(t18, t11, float32(0.19998531))
-	FMOVQ    3232(R9), F22
+	FMOVQ    4880(R9), F22
 	VFMLA    V16.S4, V23.S4, V22.S4
-	FMOVQ    3232(R9), F23
+	FMOVQ    4880(R9), F23
 	VFMLA    V17.S4, V24.S4, V23.S4
 	// t20 := fma(t19, t11, float32(-0.333333))
-	FMOVQ    3248(R9), F24
+	FMOVQ    4896(R9), F24
 	VFMLA    V16.S4, V22.S4, V24.S4
-	FMOVQ    3248(R9), F16
+	FMOVQ    4896(R9), F16
 	VFMLA    V17.S4, V23.S4, V16.S4
 	// t21 := fma(t12, t20, t10)
 	VFMLA    V24.S4, V20.S4, V18.S4
@@ -14265,15 +18997,15 @@ TEXT ·sinNEON(SB), NOSPLIT, $0-32
 	MOVD     $neonConstants<>(SB), R9
 	MOVD     most+24(FP), R10
 	VLD1.P   64(R10), [V0.S4, V1.S4, V2.S4, V3.S4]
-	FMOVQ    3472(R9), F4
-	FMOVQ    3456(R9), F5
-	FMOVQ    3424(R9), F6
+	FMOVQ    5120(R9), F4
+	FMOVQ    5104(R9), F5
+	FMOVQ    5072(R9), F6
 	FMOVQ    144(R9), F7
-	FMOVQ    3392(R9), F8
-	FMOVQ    3376(R9), F9
+	FMOVQ    5040(R9), F8
+	FMOVQ    5024(R9), F9
 	FMOVQ    1248(R9), F10
 	FMOVQ    1488(R9), F11
-	FMOVQ    3440(R9), F12
+	FMOVQ    5088(R9), F12
 
 loop:
 	// t0 := x[i]
@@ -14320,14 +19052,14 @@ loop:
 	WORD     $0x6e37def2 // FMUL V18.4S, V23.4S, V23.4S
 	WORD     $0x6e2fddf3 // FMUL V19.4S, V15.4S, V15.4S
 	// t11 := fma(float32(-0.00019518292), t10, float32(0.008332189))
-	FMOVQ    3328(R9), F20
+	FMOVQ    4976(R9), F20
 	VFMLA    V18.S4, V8.S4, V20.S4
-	FMOVQ    3328(R9), F21
+	FMOVQ    4976(R9), F21
 	VFMLA    V19.S4, V8.S4, V21.S4
 	// t12 := fma(t11, t10, float32(-0.16666655))
-	FMOVQ    3344(R9), F22
+	FMOVQ    4992(R9), F22
 	VFMLA    V18.S4, V20.S4, V22.S4
-	FMOVQ    3344(R9), F20
+	FMOVQ    4992(R9), F20
 	VFMLA    V19.S4, V21.S4, V20.S4
 	// t13 := fma(t10, t12, float32(1))
 	FMOVQ    64(R9), F21
@@ -14341,14 +19073,14 @@ loop:
 	WORD     $0x6e32de54 // FMUL V20.4S, V18.4S, V18.4S
 	WORD     $0x6e33de75 // FMUL V21.4S, V19.4S, V19.4S
 	// t16 := fma(float32(2.4432567e-05), t10, float32(-0.0013887311))
-	FMOVQ    3360(R9), F22
+	FMOVQ    5008(R9), F22
 	VFMLA    V18.S4, V9.S4, V22.S4
-	FMOVQ    3360(R9), F24
+	FMOVQ    5008(R9), F24
 	VFMLA    V19.S4, V9.S4, V24.S4
 	// t17 := fma(t16, t10, float32(0.041666646))
-	FMOVQ    3408(R9), F25
+	FMOVQ    5056(R9), F25
 	VFMLA    V18.S4, V22.S4, V25.S4
-	FMOVQ    3408(R9), F22
+	FMOVQ    5056(R9), F22
 	VFMLA    V19.S4, V24.S4, V22.S4
 	// t18 := fma(t10, float32(-0.5), float32(1))
 	FMOVQ    64(R9), F24
@@ -14431,14 +19163,14 @@ loop:
 	WORD     $0x6e37def2 // FMUL V18.4S, V23.4S, V23.4S
 	WORD     $0x6e2fddf3 // FMUL V19.4S, V15.4S, V15.4S
 	// t11 := fma(float32(-0.00019518292), t10, float32(0.008332189))
-	FMOVQ    3328(R9), F20
+	FMOVQ    4976(R9), F20
 	VFMLA    V18.S4, V8.S4, V20.S4
-	FMOVQ    3328(R9), F21
+	FMOVQ    4976(R9), F21
 	VFMLA    V19.S4, V8.S4, V21.S4
 	// t12 := fma(t11, t10, float32(-0.16666655))
-	FMOVQ    3344(R9), F22
+	FMOVQ    4992(R9), F22
 	VFMLA    V18.S4, V20.S4, V22.S4
-	FMOVQ    3344(R9), F20
+	FMOVQ    4992(R9), F20
 	VFMLA    V19.S4, V21.S4, V20.S4
 	// t13 := fma(t10, t12, float32(1))
 	FMOVQ    64(R9), F21
@@ -14452,14 +19184,14 @@ loop:
 	WORD     $0x6e32de54 // FMUL V20.4S, V18.4S, V18.4S
 	WORD     $0x6e33de75 // FMUL V21.4S, V19.4S, V19.4S
 	// t16 := fma(float32(2.4432567e-05), t10, float32(-0.0013887311))
-	FMOVQ    3360(R9), F22
+	FMOVQ    5008(R9), F22
 	VFMLA    V18.S4, V9.S4, V22.S4
-	FMOVQ    3360(R9), F24
+	FMOVQ    5008(R9), F24
 	VFMLA    V19.S4, V9.S4, V24.S4
 	// t17 := fma(t16, t10, float32(0.041666646))
-	FMOVQ    3408(R9), F25
+	FMOVQ    5056(R9), F25
 	VFMLA    V18.S4, V22.S4, V25.S4
-	FMOVQ    3408(R9), F22
+	FMOVQ    5056(R9), F22
 	VFMLA    V19.S4, V24.S4, V22.S4
 	// t18 := fma(t10, float32(-0.5), float32(1))
 	FMOVQ    64(R9), F24
@@ -14516,15 +19248,15 @@ TEXT ·cosNEON(SB), NOSPLIT, $0-32
 	MOVD     $neonConstants<>(SB), R9
 	MOVD     most+24(FP), R10
 	VLD1.P   64(R10), [V0.S4, V1.S4, V2.S4, V3.S4]
-	FMOVQ    3472(R9), F5
-	FMOVQ    3456(R9), F6
-	FMOVQ    3424(R9), F7
+	FMOVQ    5120(R9), F5
+	FMOVQ    5104(R9), F6
+	FMOVQ    5072(R9), F7
 	FMOVQ    144(R9), F8
 	FMOVQ    1488(R9), F4
-	FMOVQ    3392(R9), F9
-	FMOVQ    3376(R9), F10
+	FMOVQ    5040(R9), F9
+	FMOVQ    5024(R9), F10
 	FMOVQ    1248(R9), F11
-	FMOVQ    3440(R9), F12
+	FMOVQ    5088(R9), F12
 
 loop:
 	// t0 := x[i]
@@ -14574,14 +19306,14 @@ loop:
 	WORD     $0x6e37def2 // FMUL V18.4S, V23.4S, V23.4S
 	WORD     $0x6e2fddf3 // FMUL V19.4S, V15.4S, V15.4S
 	// t12 := fma(float32(-0.00019518292), t11, float32(0.008332189))
-	FMOVQ    3328(R9), F20
+	FMOVQ    4976(R9), F20
 	VFMLA    V18.S4, V9.S4, V20.S4
-	FMOVQ    3328(R9), F21
+	FMOVQ    4976(R9), F21
 	VFMLA    V19.S4, V9.S4, V21.S4
 	// t13 := fma(t12, t11, float32(-0.16666655))
-	FMOVQ    3344(R9), F22
+	FMOVQ    4992(R9), F22
 	VFMLA    V18.S4, V20.S4, V22.S4
-	FMOVQ    3344(R9), F20
+	FMOVQ    4992(R9), F20
 	VFMLA    V19.S4, V21.S4, V20.S4
 	// t14 := fma(t11, t13, float32(1))
 	FMOVQ    64(R9), F21
@@ -14595,14 +19327,14 @@ loop:
 	WORD     $0x6e32de54 // FMUL V20.4S, V18.4S, V18.4S
 	WORD     $0x6e33de75 // FMUL V21.4S, V19.4S, V19.4S
 	// t17 := fma(float32(2.4432567e-05), t11, float32(-0.0013887311))
-	FMOVQ    3360(R9), F22
+	FMOVQ    5008(R9), F22
 	VFMLA    V18.S4, V10.S4, V22.S4
-	FMOVQ    3360(R9), F24
+	FMOVQ    5008(R9), F24
 	VFMLA    V19.S4, V10.S4, V24.S4
 	// t18 := fma(t17, t11, float32(0.041666646))
-	FMOVQ    3408(R9), F25
+	FMOVQ    5056(R9), F25
 	VFMLA    V18.S4, V22.S4, V25.S4
-	FMOVQ    3408(R9), F22
+	FMOVQ    5056(R9), F22
 	VFMLA    V19.S4, V24.S4, V22.S4
 	// t19 := fma(t11, float32(-0.5), float32(1))
 	FMOVQ    64(R9), F24
@@ -14688,14 +19420,14 @@ loop:
 	WORD     $0x6e37def2 // FMUL V18.4S, V23.4S, V23.4S
 	WORD     $0x6e2fddf3 // FMUL V19.4S, V15.4S, V15.4S
 	// t12 := fma(float32(-0.00019518292), t11, float32(0.008332189))
-	FMOVQ    3328(R9), F20
+	FMOVQ    4976(R9), F20
 	VFMLA    V18.S4, V9.S4, V20.S4
-	FMOVQ    3328(R9), F21
+	FMOVQ    4976(R9), F21
 	VFMLA    V19.S4, V9.S4, V21.S4
 	// t13 := fma(t12, t11, float32(-0.16666655))
-	FMOVQ    3344(R9), F22
+	FMOVQ    4992(R9), F22
 	VFMLA    V18.S4, V20.S4, V22.S4
-	FMOVQ    3344(R9), F20
+	FMOVQ    4992(R9), F20
 	VFMLA    V19.S4, V21.S4, V20.S4
 	// t14 := fma(t11, t13, float32(1))
 	FMOVQ    64(R9), F21
@@ -14709,14 +19441,14 @@ loop:
 	WORD     $0x6e32de54 // FMUL V20.4S, V18.4S, V18.4S
 	WORD     $0x6e33de75 // FMUL V21.4S, V19.4S, V19.4S
 	// t17 := fma(float32(2.4432567e-05), t11, float32(-0.0013887311))
-	FMOVQ    3360(R9), F22
+	FMOVQ    5008(R9), F22
 	VFMLA    V18.S4, V10.S4, V22.S4
-	FMOVQ    3360(R9), F24
+	FMOVQ    5008(R9), F24
 	VFMLA    V19.S4, V10.S4, V24.S4
 	// t18 := fma(t17, t11, float32(0.041666646))
-	FMOVQ    3408(R9), F25
+	FMOVQ    5056(R9), F25
 	VFMLA    V18.S4, V22.S4, V25.S4
-	FMOVQ    3408(R9), F22
+	FMOVQ    5056(R9), F22
 	VFMLA    V19.S4, V24.S4, V22.S4
 	// t19 := fma(t11, float32(-0.5), float32(1))
 	FMOVQ    64(R9), F24
@@ -14773,13 +19505,13 @@ TEXT ·tanNEON(SB), NOSPLIT, $0-32
 	MOVD     $neonConstants<>(SB), R9
 	MOVD     most+24(FP), R10
 	VLD1.P   64(R10), [V0.S4, V1.S4, V2.S4, V3.S4]
-	FMOVQ    3472(R9), F4
-	FMOVQ    3456(R9), F5
-	FMOVQ    3424(R9), F6
+	FMOVQ    5120(R9), F4
+	FMOVQ    5104(R9), F5
+	FMOVQ    5072(R9), F6
 	FMOVQ    144(R9), F7
-	FMOVQ    3488(R9), F8
+	FMOVQ    5136(R9), F8
 	FMOVQ    1488(R9), F9
-	FMOVQ    2752(R9), F10
+	FMOVQ    4400(R9), F10
 
 loop:
 	// t0 := x[i]
@@ -14829,34 +19561,34 @@ loop:
 	WORD     $0x6e32deb5 // FMUL V21.4S, V21.4S, V18.4S
 	WORD     $0x6e33ded6 // FMUL V22.4S, V22.4S, V19.4S
 	// t12 := fma(float32(0.0043719225), t10, float32(9.950885e-05))
-	FMOVQ    3504(R9), F20
+	FMOVQ    5152(R9), F20
 	VFMLA    V18.S4, V8.S4, V20.S4
-	FMOVQ    3504(R9), F24
+	FMOVQ    5152(R9), F24
 	VFMLA    V19.S4, V8.S4, V24.S4
 	// t13 := fma(t12, t10, float32(0.010826708))
-	FMOVQ    3520(R9), F25
+	FMOVQ    5168(R9), F25
 	VFMLA    V18.S4, V20.S4, V25.S4
-	FMOVQ    3520(R9), F20
+	FMOVQ    5168(R9), F20
 	VFMLA    V19.S4, V24.S4, V20.S4
 	// t14 := fma(t13, t10, float32(0.021286387))
-	FMOVQ    3536(R9), F24
+	FMOVQ    5184(R9), F24
 	VFMLA    V18.S4, V25.S4, V24.S4
-	FMOVQ    3536(R9), F25
+	FMOVQ    5184(R9), F25
 	VFMLA    V19.S4, V20.S4, V25.S4
 	// t15 := fma(t14, t10, float32(0.0540589))
-	FMOVQ    3552(R9), F20
+	FMOVQ    5200(R9), F20
 	VFMLA    V18.S4, V24.S4, V20.S4
-	FMOVQ    3552(R9), F24
+	FMOVQ    5200(R9), F24
 	VFMLA    V19.S4, V25.S4, V24.S4
 	// t16 := fma(t15, t10, float32(0.13332675))
-	FMOVQ    3568(R9), F25
+	FMOVQ    5216(R9), F25
 	VFMLA    V18.S4, V20.S4, V25.S4
-	FMOVQ    3568(R9), F20
+	FMOVQ    5216(R9), F20
 	VFMLA    V19.S4, V24.S4, V20.S4
 	// t17 := fma(t16, t10, float32(0.3333335))
-	FMOVQ    3584(R9), F24
+	FMOVQ    5232(R9), F24
 	VFMLA    V18.S4, V25.S4, V24.S4
-	FMOVQ    3584(R9), F18
+	FMOVQ    5232(R9), F18
 	VFMLA    V19.S4, V20.S4, V18.S4
 	// t18 := float32(t11 * t17)
 	WORD     $0x6e38deb5 // FMUL V21.4S, V21.4S, V24.4S
@@ -14946,34 +19678,34 @@ loop:
 	WORD     $0x6e32deb5 // FMUL V21.4S, V21.4S, V18.4S
 	WORD     $0x6e33ded6 // FMUL V22.4S, V22.4S, V19.4S
 	// t12 := fma(float32(0.0043719225), t10, float32(9.950885e-05))
-	FMOVQ    3504(R9), F20
+	FMOVQ    5152(R9), F20
 	VFMLA    V18.S4, V8.S4, V20.S4
-	FMOVQ    3504(R9), F24
+	FMOVQ    5152(R9), F24
 	VFMLA    V19.S4, V8.S4, V24.S4
 	// t13 := fma(t12, t10, float32(0.010826708))
-	FMOVQ    3520(R9), F25
+	FMOVQ    5168(R9), F25
 	VFMLA    V18.S4, V20.S4, V25.S4
-	FMOVQ    3520(R9), F20
+	FMOVQ    5168(R9), F20
 	VFMLA    V19.S4, V24.S4, V20.S4
 	// t14 := fma(t13, t10, float32(0.021286387))
-	FMOVQ    3536(R9), F24
+	FMOVQ    5184(R9), F24
 	VFMLA    V18.S4, V25.S4, V24.S4
-	FMOVQ    3536(R9), F25
+	FMOVQ    5184(R9), F25
 	VFMLA    V19.S4, V20.S4, V25.S4
 	// t15 := fma(t14, t10, float32(0.0540589))
-	FMOVQ    3552(R9), F20
+	FMOVQ    5200(R9), F20
 	VFMLA    V18.S4, V24.S4, V20.S4
-	FMOVQ    3552(R9), F24
+	FMOVQ    5200(R9), F24
 	VFMLA    V19.S4, V25.S4, V24.S4
 	// t16 := fma(t15, t10, float32(0.13332675))
-	FMOVQ    3568(R9), F25
+	FMOVQ    5216(R9), F25
 	VFMLA    V18.S4, V20.S4, V25.S4
-	FMOVQ    3568(R9), F20
+	FMOVQ    5216(R9), F20
 	VFMLA    V19.S4, V24.S4, V20.S4
 	// t17 := fma(t16, t10, float32(0.3333335))
-	FMOVQ    3584(R9), F24
+	FMOVQ    5232(R9), F24
 	VFMLA    V18.S4, V25.S4, V24.S4
-	FMOVQ    3584(R9), F18
+	FMOVQ    5232(R9), F18
 	VFMLA    V19.S4, V20.S4, V18.S4
 	// t18 := float32(t11 * t17)
 	WORD     $0x6e38deb5 // FMUL V21.4S, V21.4S, V24.4S
@@ -16259,7 +20991,7 @@ TEXT ·eluNEON(SB), NOSPLIT, $0-36
 	FMOVQ    496(R9), F12
 	FMOVQ    80(R9), F13
 	FMOVQ    208(R9), F4
-	FMOVQ    2768(R9), F14
+	FMOVQ    4416(R9), F14
 	FMOVQ    512(R9), F15
 
 loop:
@@ -16773,7 +21505,7 @@ TEXT ·crossEntropyNEON(SB), NOSPLIT, $0-40
 	FMOVQ    96(R9), F8
 	FMOVQ    80(R9), F9
 	FMOVQ    208(R9), F3
-	FMOVQ    2800(R9), F10
+	FMOVQ    4448(R9), F10
 	FMOVQ    480(R9), F4
 	FMOVQ    1040(R9), F11
 	FMOVQ    288(R9), F12
@@ -16852,7 +21584,7 @@ loop:
 	VMOV     V20.B16, V21.B16
 	VBSL     V0.B16, V4.B16, V21.B16
 	// t33 := fma(t28, t32, float32(-1))
-	FMOVQ    2752(R9), F23
+	FMOVQ    4400(R9), F23
 	VFMLA    V21.S4, V19.S4, V23.S4
 	// t34 := fma(t30, t32, t33)
 	VFMLA    V21.S4, V22.S4, V23.S4
@@ -16984,7 +21716,7 @@ loop:
 	VMOV     V20.B16, V21.B16
 	VBSL     V0.B16, V4.B16, V21.B16
 	// t33 := fma(t28, t32, float32(-1))
-	FMOVQ    2752(R9), F23
+	FMOVQ    4400(R9), F23
 	VFMLA    V21.S4, V19.S4, V23.S4
 	// t34 := fma(t30, t32, t33)
 	VFMLA    V21.S4, V22.S4, V23.S4
@@ -17116,7 +21848,7 @@ loop:
 	VMOV     V20.B16, V21.B16
 	VBSL     V0.B16, V4.B16, V21.B16
 	// t33 := fma(t28, t32, float32(-1))
-	FMOVQ    2752(R9), F23
+	FMOVQ    4400(R9), F23
 	VFMLA    V21.S4, V19.S4, V23.S4
 	// t34 := fma(t30, t32, t33)
 	VFMLA    V21.S4, V22.S4, V23.S4
@@ -17248,7 +21980,7 @@ loop:
 	VMOV     V20.B16, V21.B16
 	VBSL     V0.B16, V4.B16, V21.B16
 	// t33 := fma(t28, t32, float32(-1))
-	FMOVQ    2752(R9), F23
+	FMOVQ    4400(R9), F23
 	VFMLA    V21.S4, V19.S4, V23.S4
 	// t34 := fma(t30, t32, t33)
 	VFMLA    V21.S4, V22.S4, V23.S4
@@ -17467,16 +22199,16 @@ TEXT ·exp64NEON(SB), NOSPLIT, $0-24
 	MOVD     x+8(FP), R1
 	MOVD     n+16(FP), R8
 	MOVD     $neonConstants<>(SB), R9
-	FMOVQ    3792(R9), F3
-	FMOVQ    3776(R9), F4
-	FMOVQ    3760(R9), F5
-	FMOVQ    3808(R9), F0
+	FMOVQ    5440(R9), F3
+	FMOVQ    5424(R9), F4
+	FMOVQ    5408(R9), F5
+	FMOVQ    5456(R9), F0
 	FMOVQ    2400(R9), F6
-	FMOVQ    3632(R9), F7
-	FMOVQ    3600(R9), F8
+	FMOVQ    5280(R9), F7
+	FMOVQ    5248(R9), F8
 	FMOVQ    1792(R9), F9
 	FMOVQ    1664(R9), F1
-	FMOVQ    3824(R9), F2
+	FMOVQ    5472(R9), F2
 
 loop:
 	// t0 := x[i]
@@ -17525,76 +22257,76 @@ loop:
 	VFMLS    V7.D2, V20.D2, V12.D2
 	VFMLS    V7.D2, V21.D2, V13.D2
 	// t7 := math.FMA(float64(2.510038549551032e-08), t6, float64(2.7620088445409746e-07))
-	FMOVQ    3616(R9), F18
+	FMOVQ    5264(R9), F18
 	VFMLA    V10.D2, V8.D2, V18.D2
-	FMOVQ    3616(R9), F19
+	FMOVQ    5264(R9), F19
 	VFMLA    V11.D2, V8.D2, V19.D2
-	FMOVQ    3616(R9), F20
+	FMOVQ    5264(R9), F20
 	VFMLA    V12.D2, V8.D2, V20.D2
-	FMOVQ    3616(R9), F21
+	FMOVQ    5264(R9), F21
 	VFMLA    V13.D2, V8.D2, V21.D2
 	// t8 := math.FMA(t7, t6, float64(2.7557268459997064e-06))
-	FMOVQ    3648(R9), F22
+	FMOVQ    5296(R9), F22
 	VFMLA    V10.D2, V18.D2, V22.D2
-	FMOVQ    3648(R9), F23
+	FMOVQ    5296(R9), F23
 	VFMLA    V11.D2, V19.D2, V23.D2
-	FMOVQ    3648(R9), F18
+	FMOVQ    5296(R9), F18
 	VFMLA    V12.D2, V20.D2, V18.D2
-	FMOVQ    3648(R9), F19
+	FMOVQ    5296(R9), F19
 	VFMLA    V13.D2, V21.D2, V19.D2
 	// t9 := math.FMA(t8, t6, float64(2.4801521295954376e-05))
-	FMOVQ    3664(R9), F20
+	FMOVQ    5312(R9), F20
 	VFMLA    V10.D2, V22.D2, V20.D2
-	FMOVQ    3664(R9), F21
+	FMOVQ    5312(R9), F21
 	VFMLA    V11.D2, V23.D2, V21.D2
-	FMOVQ    3664(R9), F22
+	FMOVQ    5312(R9), F22
 	VFMLA    V12.D2, V18.D2, V22.D2
-	FMOVQ    3664(R9), F23
+	FMOVQ    5312(R9), F23
 	VFMLA    V13.D2, V19.D2, V23.D2
 	// t10 := math.FMA(t9, t6, float64(0.00019841269863053618))
-	FMOVQ    3680(R9), F18
+	FMOVQ    5328(R9), F18
 	VFMLA    V10.D2, V20.D2, V18.D2
-	FMOVQ    3680(R9), F19
+	FMOVQ    5328(R9), F19
 	VFMLA    V11.D2, V21.D2, V19.D2
-	FMOVQ    3680(R9), F20
+	FMOVQ    5328(R9), F20
 	VFMLA    V12.D2, V22.D2, V20.D2
-	FMOVQ    3680(R9), F21
+	FMOVQ    5328(R9), F21
 	VFMLA    V13.D2, V23.D2, V21.D2
 	// t11 := math.FMA(t10, t6, float64(0.0013888888917213717))
-	FMOVQ    3696(R9), F22
+	FMOVQ    5344(R9), F22
 	VFMLA    V10.D2, V18.D2, V22.D2
-	FMOVQ    3696(R9), F23
+	FMOVQ    5344(R9), F23
 	VFMLA    V11.D2, V19.D2, V23.D2
-	FMOVQ    3696(R9), F18
+	FMOVQ    5344(R9), F18
 	VFMLA    V12.D2, V20.D2, V18.D2
-	FMOVQ    3696(R9), F19
+	FMOVQ    5344(R9), F19
 	VFMLA    V13.D2, V21.D2, V19.D2
 	// t12 := math.FMA(t11, t6, float64(0.008333333333330062))
-	FMOVQ    3712(R9), F20
+	FMOVQ    5360(R9), F20
 	VFMLA    V10.D2, V22.D2, V20.D2
-	FMOVQ    3712(R9), F21
+	FMOVQ    5360(R9), F21
 	VFMLA    V11.D2, V23.D2, V21.D2
-	FMOVQ    3712(R9), F22
+	FMOVQ    5360(R9), F22
 	VFMLA    V12.D2, V18.D2, V22.D2
-	FMOVQ    3712(R9), F23
+	FMOVQ    5360(R9), F23
 	VFMLA    V13.D2, V19.D2, V23.D2
 	// t13 := math.FMA(t12, t6, float64(0.04166666666662413))
-	FMOVQ    3728(R9), F18
+	FMOVQ    5376(R9), F18
 	VFMLA    V10.D2, V20.D2, V18.D2
-	FMOVQ    3728(R9), F19
+	FMOVQ    5376(R9), F19
 	VFMLA    V11.D2, V21.D2, V19.D2
-	FMOVQ    3728(R9), F20
+	FMOVQ    5376(R9), F20
 	VFMLA    V12.D2, V22.D2, V20.D2
-	FMOVQ    3728(R9), F21
+	FMOVQ    5376(R9), F21
 	VFMLA    V13.D2, V23.D2, V21.D2
 	// t14 := math.FMA(t13, t6, float64(0.16666666666666669))
-	FMOVQ    3744(R9), F22
+	FMOVQ    5392(R9), F22
 	VFMLA    V10.D2, V18.D2, V22.D2
-	FMOVQ    3744(R9), F23
+	FMOVQ    5392(R9), F23
 	VFMLA    V11.D2, V19.D2, V23.D2
-	FMOVQ    3744(R9), F18
+	FMOVQ    5392(R9), F18
 	VFMLA    V12.D2, V20.D2, V18.D2
-	FMOVQ    3744(R9), F19
+	FMOVQ    5392(R9), F19
 	VFMLA    V13.D2, V21.D2, V19.D2
 	// t15 := math.FMA(t14, t6, float64(0.5))
 	VMOV     V9.B16, V20.B16
@@ -17744,76 +22476,76 @@ loop:
 	VFMLS    V7.D2, V20.D2, V12.D2
 	VFMLS    V7.D2, V21.D2, V13.D2
 	// t7 := math.FMA(float64(2.510038549551032e-08), t6, float64(2.7620088445409746e-07))
-	FMOVQ    3616(R9), F18
+	FMOVQ    5264(R9), F18
 	VFMLA    V10.D2, V8.D2, V18.D2
-	FMOVQ    3616(R9), F19
+	FMOVQ    5264(R9), F19
 	VFMLA    V11.D2, V8.D2, V19.D2
-	FMOVQ    3616(R9), F20
+	FMOVQ    5264(R9), F20
 	VFMLA    V12.D2, V8.D2, V20.D2
-	FMOVQ    3616(R9), F21
+	FMOVQ    5264(R9), F21
 	VFMLA    V13.D2, V8.D2, V21.D2
 	// t8 := math.FMA(t7, t6, float64(2.7557268459997064e-06))
-	FMOVQ    3648(R9), F22
+	FMOVQ    5296(R9), F22
 	VFMLA    V10.D2, V18.D2, V22.D2
-	FMOVQ    3648(R9), F23
+	FMOVQ    5296(R9), F23
 	VFMLA    V11.D2, V19.D2, V23.D2
-	FMOVQ    3648(R9), F18
+	FMOVQ    5296(R9), F18
 	VFMLA    V12.D2, V20.D2, V18.D2
-	FMOVQ    3648(R9), F19
+	FMOVQ    5296(R9), F19
 	VFMLA    V13.D2, V21.D2, V19.D2
 	// t9 := math.FMA(t8, t6, float64(2.4801521295954376e-05))
-	FMOVQ    3664(R9), F20
+	FMOVQ    5312(R9), F20
 	VFMLA    V10.D2, V22.D2, V20.D2
-	FMOVQ    3664(R9), F21
+	FMOVQ    5312(R9), F21
 	VFMLA    V11.D2, V23.D2, V21.D2
-	FMOVQ    3664(R9), F22
+	FMOVQ    5312(R9), F22
 	VFMLA    V12.D2, V18.D2, V22.D2
-	FMOVQ    3664(R9), F23
+	FMOVQ    5312(R9), F23
 	VFMLA    V13.D2, V19.D2, V23.D2
 	// t10 := math.FMA(t9, t6, float64(0.00019841269863053618))
-	FMOVQ    3680(R9), F18
+	FMOVQ    5328(R9), F18
 	VFMLA    V10.D2, V20.D2, V18.D2
-	FMOVQ    3680(R9), F19
+	FMOVQ    5328(R9), F19
 	VFMLA    V11.D2, V21.D2, V19.D2
-	FMOVQ    3680(R9), F20
+	FMOVQ    5328(R9), F20
 	VFMLA    V12.D2, V22.D2, V20.D2
-	FMOVQ    3680(R9), F21
+	FMOVQ    5328(R9), F21
 	VFMLA    V13.D2, V23.D2, V21.D2
 	// t11 := math.FMA(t10, t6, float64(0.0013888888917213717))
-	FMOVQ    3696(R9), F22
+	FMOVQ    5344(R9), F22
 	VFMLA    V10.D2, V18.D2, V22.D2
-	FMOVQ    3696(R9), F23
+	FMOVQ    5344(R9), F23
 	VFMLA    V11.D2, V19.D2, V23.D2
-	FMOVQ    3696(R9), F18
+	FMOVQ    5344(R9), F18
 	VFMLA    V12.D2, V20.D2, V18.D2
-	FMOVQ    3696(R9), F19
+	FMOVQ    5344(R9), F19
 	VFMLA    V13.D2, V21.D2, V19.D2
 	// t12 := math.FMA(t11, t6, float64(0.008333333333330062))
-	FMOVQ    3712(R9), F20
+	FMOVQ    5360(R9), F20
 	VFMLA    V10.D2, V22.D2, V20.D2
-	FMOVQ    3712(R9), F21
+	FMOVQ    5360(R9), F21
 	VFMLA    V11.D2, V23.D2, V21.D2
-	FMOVQ    3712(R9), F22
+	FMOVQ    5360(R9), F22
 	VFMLA    V12.D2, V18.D2, V22.D2
-	FMOVQ    3712(R9), F23
+	FMOVQ    5360(R9), F23
 	VFMLA    V13.D2, V19.D2, V23.D2
 	// t13 := math.FMA(t12, t6, float64(0.04166666666662413))
-	FMOVQ    3728(R9), F18
+	FMOVQ    5376(R9), F18
 	VFMLA    V10.D2, V20.D2, V18.D2
-	FMOVQ    3728(R9), F19
+	FMOVQ    5376(R9), F19
 	VFMLA    V11.D2, V21.D2, V19.D2
-	FMOVQ    3728(R9), F20
+	FMOVQ    5376(R9), F20
 	VFMLA    V12.D2, V22.D2, V20.D2
-	FMOVQ    3728(R9), F21
+	FMOVQ    5376(R9), F21
 	VFMLA    V13.D2, V23.D2, V21.D2
 	// t14 := math.FMA(t13, t6, float64(0.16666666666666669))
-	FMOVQ    3744(R9), F22
+	FMOVQ    5392(R9), F22
 	VFMLA    V10.D2, V18.D2, V22.D2
-	FMOVQ    3744(R9), F23
+	FMOVQ    5392(R9), F23
 	VFMLA    V11.D2, V19.D2, V23.D2
-	FMOVQ    3744(R9), F18
+	FMOVQ    5392(R9), F18
 	VFMLA    V12.D2, V20.D2, V18.D2
-	FMOVQ    3744(R9), F19
+	FMOVQ    5392(R9), F19
 	VFMLA    V13.D2, V21.D2, V19.D2
 	// t15 := math.FMA(t14, t6, float64(0.5))
 	VMOV     V9.B16, V20.B16
@@ -17931,13 +22663,13 @@ TEXT ·log64NEON(SB), NOSPLIT, $0-24
 	MOVD     x+8(FP), R1
 	MOVD     n+16(FP), R8
 	MOVD     $neonConstants<>(SB), R9
-	FMOVQ    3856(R9), F0
-	FMOVQ    3840(R9), F1
+	FMOVQ    5504(R9), F0
+	FMOVQ    5488(R9), F1
 	FMOVQ    1648(R9), F2
 	FMOVQ    1632(R9), F3
 	FMOVQ    1616(R9), F4
 	FMOVQ    1600(R9), F5
-	FMOVQ    3872(R9), F6
+	FMOVQ    5520(R9), F6
 	FMOVQ    1584(R9), F7
 	FMOVQ    1664(R9), F8
 	FMOVQ    1568(R9), F9
@@ -17945,9 +22677,9 @@ TEXT ·log64NEON(SB), NOSPLIT, $0-24
 	FMOVQ    1792(R9), F11
 	FMOVQ    1808(R9), F12
 	FMOVQ    1824(R9), F13
-	FMOVQ    3888(R9), F14
-	FMOVQ    3904(R9), F15
-	FMOVQ    3920(R9), F16
+	FMOVQ    5536(R9), F14
+	FMOVQ    5552(R9), F15
+	FMOVQ    5568(R9), F16
 
 loop:
 	// t0 := x[i]
@@ -18449,16 +23181,16 @@ TEXT ·tanh64NEON(SB), NOSPLIT, $0-24
 	MOVD     n+16(FP), R8
 	MOVD     $neonConstants<>(SB), R9
 	FMOVQ    1664(R9), F0
-	FMOVQ    3952(R9), F1
+	FMOVQ    5600(R9), F1
 	FMOVQ    1440(R9), F2
-	FMOVQ    3936(R9), F3
-	FMOVQ    3760(R9), F4
-	FMOVQ    3808(R9), F5
+	FMOVQ    5584(R9), F3
+	FMOVQ    5408(R9), F4
+	FMOVQ    5456(R9), F5
 	FMOVQ    2400(R9), F6
-	FMOVQ    3632(R9), F7
-	FMOVQ    3600(R9), F8
-	FMOVQ    3824(R9), F9
-	FMOVQ    2624(R9), F10
+	FMOVQ    5280(R9), F7
+	FMOVQ    5248(R9), F8
+	FMOVQ    5472(R9), F9
+	FMOVQ    3056(R9), F10
 
 loop:
 	// t0 := x[i]
@@ -18492,44 +23224,44 @@ loop:
 	WORD     $0x6e6dddb3 // FMUL V19.2D, V13.2D, V13.2D
 	WORD     $0x6e6eddd4 // FMUL V20.2D, V14.2D, V14.2D
 	// t9 := math.FMA(float64(2.510038549551032e-08), t7, float64(2.7620088445409746e-07))
-	FMOVQ    3616(R9), F21
+	FMOVQ    5264(R9), F21
 	VFMLA    V13.D2, V8.D2, V21.D2
-	FMOVQ    3616(R9), F22
+	FMOVQ    5264(R9), F22
 	VFMLA    V14.D2, V8.D2, V22.D2
 	// t10 := math.FMA(t9, t7, float64(2.7557268459997064e-06))
-	FMOVQ    3648(R9), F23
+	FMOVQ    5296(R9), F23
 	VFMLA    V13.D2, V21.D2, V23.D2
-	FMOVQ    3648(R9), F24
+	FMOVQ    5296(R9), F24
 	VFMLA    V14.D2, V22.D2, V24.D2
 	// t11 := math.FMA(t10, t7, float64(2.4801521295954376e-05))
-	FMOVQ    3664(R9), F21
+	FMOVQ    5312(R9), F21
 	VFMLA    V13.D2, V23.D2, V21.D2
-	FMOVQ    3664(R9), F22
+	FMOVQ    5312(R9), F22
 	VFMLA    V14.D2, V24.D2, V22.D2
 	// t12 := math.FMA(t11, t7, float64(0.00019841269863053618))
-	FMOVQ    3680(R9), F23
+	FMOVQ    5328(R9), F23
 	VFMLA    V13.D2, V21.D2, V23.D2
-	FMOVQ    3680(R9), F24
+	FMOVQ    5328(R9), F24
 	VFMLA    V14.D2, V22.D2, V24.D2
 	// t13 := math.FMA(t12, t7, float64(0.0013888888917213717))
-	FMOVQ    3696(R9), F21
+	FMOVQ    5344(R9), F21
 	VFMLA    V13.D2, V23.D2, V21.D2
-	FMOVQ    3696(R9), F22
+	FMOVQ    5344(R9), F22
 	VFMLA    V14.D2, V24.D2, V22.D2
 	// t14 := math.FMA(t13, t7, float64(0.008333333333330062))
-	FMOVQ    3712(R9), F23
+	FMOVQ    5360(R9), F23
 	VFMLA    V13.D2, V21.D2, V23.D2
-	FMOVQ    3712(R9), F24
+	FMOVQ    5360(R9), F24
 	VFMLA    V14.D2, V22.D2, V24.D2
 	// t15 := math.FMA(t14, t7, float64(0.04166666666662413))
-	FMOVQ    3728(R9), F21
+	FMOVQ    5376(R9), F21
 	VFMLA    V13.D2, V23.D2, V21.D2
-	FMOVQ    3728(R9), F22
+	FMOVQ    5376(R9), F22
 	VFMLA    V14.D2, V24.D2, V22.D2
 	// t16 := math.FMA(t15, t7, float64(0.16666666666666669))
-	FMOVQ    3744(R9), F23
+	FMOVQ    5392(R9), F23
 	VFMLA    V13.D2, V21.D2, V23.D2
-	FMOVQ    3744(R9), F24
+	FMOVQ    5392(R9), F24
 	VFMLA    V14.D2, V22.D2, V24.D2
 	// t17 := math.FMA(t16, t7, float64(0.5))
 	FMOVQ    1792(R9), F21
@@ -18600,44 +23332,44 @@ loop:
 	WORD     $0x6e6dddb3 // FMUL V19.2D, V13.2D, V13.2D
 	WORD     $0x6e6eddd4 // FMUL V20.2D, V14.2D, V14.2D
 	// t9 := math.FMA(float64(2.510038549551032e-08), t7, float64(2.7620088445409746e-07))
-	FMOVQ    3616(R9), F21
+	FMOVQ    5264(R9), F21
 	VFMLA    V13.D2, V8.D2, V21.D2
-	FMOVQ    3616(R9), F22
+	FMOVQ    5264(R9), F22
 	VFMLA    V14.D2, V8.D2, V22.D2
 	// t10 := math.FMA(t9, t7, float64(2.7557268459997064e-06))
-	FMOVQ    3648(R9), F23
+	FMOVQ    5296(R9), F23
 	VFMLA    V13.D2, V21.D2, V23.D2
-	FMOVQ    3648(R9), F24
+	FMOVQ    5296(R9), F24
 	VFMLA    V14.D2, V22.D2, V24.D2
 	// t11 := math.FMA(t10, t7, float64(2.4801521295954376e-05))
-	FMOVQ    3664(R9), F21
+	FMOVQ    5312(R9), F21
 	VFMLA    V13.D2, V23.D2, V21.D2
-	FMOVQ    3664(R9), F22
+	FMOVQ    5312(R9), F22
 	VFMLA    V14.D2, V24.D2, V22.D2
 	// t12 := math.FMA(t11, t7, float64(0.00019841269863053618))
-	FMOVQ    3680(R9), F23
+	FMOVQ    5328(R9), F23
 	VFMLA    V13.D2, V21.D2, V23.D2
-	FMOVQ    3680(R9), F24
+	FMOVQ    5328(R9), F24
 	VFMLA    V14.D2, V22.D2, V24.D2
 	// t13 := math.FMA(t12, t7, float64(0.0013888888917213717))
-	FMOVQ    3696(R9), F21
+	FMOVQ    5344(R9), F21
 	VFMLA    V13.D2, V23.D2, V21.D2
-	FMOVQ    3696(R9), F22
+	FMOVQ    5344(R9), F22
 	VFMLA    V14.D2, V24.D2, V22.D2
 	// t14 := math.FMA(t13, t7, float64(0.008333333333330062))
-	FMOVQ    3712(R9), F23
+	FMOVQ    5360(R9), F23
 	VFMLA    V13.D2, V21.D2, V23.D2
-	FMOVQ    3712(R9), F24
+	FMOVQ    5360(R9), F24
 	VFMLA    V14.D2, V22.D2, V24.D2
 	// t15 := math.FMA(t14, t7, float64(0.04166666666662413))
-	FMOVQ    3728(R9), F21
+	FMOVQ    5376(R9), F21
 	VFMLA    V13.D2, V23.D2, V21.D2
-	FMOVQ    3728(R9), F22
+	FMOVQ    5376(R9), F22
 	VFMLA    V14.D2, V24.D2, V22.D2
 	// t16 := math.FMA(t15, t7, float64(0.16666666666666669))
-	FMOVQ    3744(R9), F23
+	FMOVQ    5392(R9), F23
 	VFMLA    V13.D2, V21.D2, V23.D2
-	FMOVQ    3744(R9), F24
+	FMOVQ    5392(R9), F24
 	VFMLA    V14.D2, V22.D2, V24.D2
 	// t17 := math.FMA(t16, t7, float64(0.5))
 	FMOVQ    1792(R9), F21
@@ -18708,44 +23440,44 @@ loop:
 	WORD     $0x6e6dddb3 // FMUL V19.2D, V13.2D, V13.2D
 	WORD     $0x6e6eddd4 // FMUL V20.2D, V14.2D, V14.2D
 	// t9 := math.FMA(float64(2.510038549551032e-08), t7, float64(2.7620088445409746e-07))
-	FMOVQ    3616(R9), F21
+	FMOVQ    5264(R9), F21
 	VFMLA    V13.D2, V8.D2, V21.D2
-	FMOVQ    3616(R9), F22
+	FMOVQ    5264(R9), F22
 	VFMLA    V14.D2, V8.D2, V22.D2
 	// t10 := math.FMA(t9, t7, float64(2.7557268459997064e-06))
-	FMOVQ    3648(R9), F23
+	FMOVQ    5296(R9), F23
 	VFMLA    V13.D2, V21.D2, V23.D2
-	FMOVQ    3648(R9), F24
+	FMOVQ    5296(R9), F24
 	VFMLA    V14.D2, V22.D2, V24.D2
 	// t11 := math.FMA(t10, t7, float64(2.4801521295954376e-05))
-	FMOVQ    3664(R9), F21
+	FMOVQ    5312(R9), F21
 	VFMLA    V13.D2, V23.D2, V21.D2
-	FMOVQ    3664(R9), F22
+	FMOVQ    5312(R9), F22
 	VFMLA    V14.D2, V24.D2, V22.D2
 	// t12 := math.FMA(t11, t7, float64(0.00019841269863053618))
-	FMOVQ    3680(R9), F23
+	FMOVQ    5328(R9), F23
 	VFMLA    V13.D2, V21.D2, V23.D2
-	FMOVQ    3680(R9), F24
+	FMOVQ    5328(R9), F24
 	VFMLA    V14.D2, V22.D2, V24.D2
 	// t13 := math.FMA(t12, t7, float64(0.0013888888917213717))
-	FMOVQ    3696(R9), F21
+	FMOVQ    5344(R9), F21
 	VFMLA    V13.D2, V23.D2, V21.D2
-	FMOVQ    3696(R9), F22
+	FMOVQ    5344(R9), F22
 	VFMLA    V14.D2, V24.D2, V22.D2
 	// t14 := math.FMA(t13, t7, float64(0.008333333333330062))
-	FMOVQ    3712(R9), F23
+	FMOVQ    5360(R9), F23
 	VFMLA    V13.D2, V21.D2, V23.D2
-	FMOVQ    3712(R9), F24
+	FMOVQ    5360(R9), F24
 	VFMLA    V14.D2, V22.D2, V24.D2
 	// t15 := math.FMA(t14, t7, float64(0.04166666666662413))
-	FMOVQ    3728(R9), F21
+	FMOVQ    5376(R9), F21
 	VFMLA    V13.D2, V23.D2, V21.D2
-	FMOVQ    3728(R9), F22
+	FMOVQ    5376(R9), F22
 	VFMLA    V14.D2, V24.D2, V22.D2
 	// t16 := math.FMA(t15, t7, float64(0.16666666666666669))
-	FMOVQ    3744(R9), F23
+	FMOVQ    5392(R9), F23
 	VFMLA    V13.D2, V21.D2, V23.D2
-	FMOVQ    3744(R9), F24
+	FMOVQ    5392(R9), F24
 	VFMLA    V14.D2, V22.D2, V24.D2
 	// t17 := math.FMA(t16, t7, float64(0.5))
 	FMOVQ    1792(R9), F21
@@ -18816,44 +23548,44 @@ loop:
 	WORD     $0x6e6dddb3 // FMUL V19.2D, V13.2D, V13.2D
 	WORD     $0x6e6eddd4 // FMUL V20.2D, V14.2D, V14.2D
 	// t9 := math.FMA(float64(2.510038549551032e-08), t7, float64(2.7620088445409746e-07))
-	FMOVQ    3616(R9), F21
+	FMOVQ    5264(R9), F21
 	VFMLA    V13.D2, V8.D2, V21.D2
-	FMOVQ    3616(R9), F22
+	FMOVQ    5264(R9), F22
 	VFMLA    V14.D2, V8.D2, V22.D2
 	// t10 := math.FMA(t9, t7, float64(2.7557268459997064e-06))
-	FMOVQ    3648(R9), F23
+	FMOVQ    5296(R9), F23
 	VFMLA    V13.D2, V21.D2, V23.D2
-	FMOVQ    3648(R9), F24
+	FMOVQ    5296(R9), F24
 	VFMLA    V14.D2, V22.D2, V24.D2
 	// t11 := math.FMA(t10, t7, float64(2.4801521295954376e-05))
-	FMOVQ    3664(R9), F21
+	FMOVQ    5312(R9), F21
 	VFMLA    V13.D2, V23.D2, V21.D2
-	FMOVQ    3664(R9), F22
+	FMOVQ    5312(R9), F22
 	VFMLA    V14.D2, V24.D2, V22.D2
 	// t12 := math.FMA(t11, t7, float64(0.00019841269863053618))
-	FMOVQ    3680(R9), F23
+	FMOVQ    5328(R9), F23
 	VFMLA    V13.D2, V21.D2, V23.D2
-	FMOVQ    3680(R9), F24
+	FMOVQ    5328(R9), F24
 	VFMLA    V14.D2, V22.D2, V24.D2
 	// t13 := math.FMA(t12, t7, float64(0.0013888888917213717))
-	FMOVQ    3696(R9), F21
+	FMOVQ    5344(R9), F21
 	VFMLA    V13.D2, V23.D2, V21.D2
-	FMOVQ    3696(R9), F22
+	FMOVQ    5344(R9), F22
 	VFMLA    V14.D2, V24.D2, V22.D2
 	// t14 := math.FMA(t13, t7, float64(0.008333333333330062))
-	FMOVQ    3712(R9), F23
+	FMOVQ    5360(R9), F23
 	VFMLA    V13.D2, V21.D2, V23.D2
-	FMOVQ    3712(R9), F24
+	FMOVQ    5360(R9), F24
 	VFMLA    V14.D2, V22.D2, V24.D2
 	// t15 := math.FMA(t14, t7, float64(0.04166666666662413))
-	FMOVQ    3728(R9), F21
+	FMOVQ    5376(R9), F21
 	VFMLA    V13.D2, V23.D2, V21.D2
-	FMOVQ    3728(R9), F22
+	FMOVQ    5376(R9), F22
 	VFMLA    V14.D2, V24.D2, V22.D2
 	// t16 := math.FMA(t15, t7, float64(0.16666666666666669))
-	FMOVQ    3744(R9), F23
+	FMOVQ    5392(R9), F23
 	VFMLA    V13.D2, V21.D2, V23.D2
-	FMOVQ    3744(R9), F24
+	FMOVQ    5392(R9), F24
 	VFMLA    V14.D2, V22.D2, V24.D2
 	// t17 := math.FMA(t16, t7, float64(0.5))
 	FMOVQ    1792(R9), F21
@@ -18907,22 +23639,22 @@ TEXT ·gelu64NEON(SB), NOSPLIT, $0-24
 	MOVD     x+8(FP), R1
 	MOVD     n+16(FP), R8
 	MOVD     $neonConstants<>(SB), R9
-	FMOVQ    3984(R9), F4
+	FMOVQ    5632(R9), F4
 	FMOVQ    1440(R9), F5
-	FMOVQ    3968(R9), F6
-	FMOVQ    3792(R9), F7
-	FMOVQ    3776(R9), F8
-	FMOVQ    3760(R9), F9
-	FMOVQ    3808(R9), F0
+	FMOVQ    5616(R9), F6
+	FMOVQ    5440(R9), F7
+	FMOVQ    5424(R9), F8
+	FMOVQ    5408(R9), F9
+	FMOVQ    5456(R9), F0
 	FMOVQ    2400(R9), F10
-	FMOVQ    3632(R9), F11
-	FMOVQ    3600(R9), F12
+	FMOVQ    5280(R9), F11
+	FMOVQ    5248(R9), F12
 	FMOVQ    1792(R9), F2
 	FMOVQ    1664(R9), F1
-	FMOVQ    3824(R9), F3
-	FMOVQ    4000(R9), F13
-	FMOVQ    4016(R9), F14
-	FMOVQ    4368(R9), F15
+	FMOVQ    5472(R9), F3
+	FMOVQ    5648(R9), F13
+	FMOVQ    5664(R9), F14
+	FMOVQ    6016(R9), F15
 
 loop:
 	// t0 := x[i]
@@ -18966,44 +23698,44 @@ loop:
 	VFMLS    V11.D2, V22.D2, V18.D2
 	VFMLS    V11.D2, V23.D2, V19.D2
 	// t11 := math.FMA(float64(2.510038549551032e-08), t10, float64(2.7620088445409746e-07))
-	FMOVQ    3616(R9), F22
+	FMOVQ    5264(R9), F22
 	VFMLA    V18.D2, V12.D2, V22.D2
-	FMOVQ    3616(R9), F23
+	FMOVQ    5264(R9), F23
 	VFMLA    V19.D2, V12.D2, V23.D2
 	// t12 := math.FMA(t11, t10, float64(2.7557268459997064e-06))
-	FMOVQ    3648(R9), F24
+	FMOVQ    5296(R9), F24
 	VFMLA    V18.D2, V22.D2, V24.D2
-	FMOVQ    3648(R9), F25
+	FMOVQ    5296(R9), F25
 	VFMLA    V19.D2, V23.D2, V25.D2
 	// t13 := math.FMA(t12, t10, float64(2.4801521295954376e-05))
-	FMOVQ    3664(R9), F22
+	FMOVQ    5312(R9), F22
 	VFMLA    V18.D2, V24.D2, V22.D2
-	FMOVQ    3664(R9), F23
+	FMOVQ    5312(R9), F23
 	VFMLA    V19.D2, V25.D2, V23.D2
 	// t14 := math.FMA(t13, t10, float64(0.00019841269863053618))
-	FMOVQ    3680(R9), F24
+	FMOVQ    5328(R9), F24
 	VFMLA    V18.D2, V22.D2, V24.D2
-	FMOVQ    3680(R9), F25
+	FMOVQ    5328(R9), F25
 	VFMLA    V19.D2, V23.D2, V25.D2
 	// t15 := math.FMA(t14, t10, float64(0.0013888888917213717))
-	FMOVQ    3696(R9), F22
+	FMOVQ    5344(R9), F22
 	VFMLA    V18.D2, V24.D2, V22.D2
-	FMOVQ    3696(R9), F23
+	FMOVQ    5344(R9), F23
 	VFMLA    V19.D2, V25.D2, V23.D2
 	// t16 := math.FMA(t15, t10, float64(0.008333333333330062))
-	FMOVQ    3712(R9), F24
+	FMOVQ    5360(R9), F24
 	VFMLA    V18.D2, V22.D2, V24.D2
-	FMOVQ    3712(R9), F25
+	FMOVQ    5360(R9), F25
 	VFMLA    V19.D2, V23.D2, V25.D2
 	// t17 := math.FMA(t16, t10, float64(0.04166666666662413))
-	FMOVQ    3728(R9), F22
+	FMOVQ    5376(R9), F22
 	VFMLA    V18.D2, V24.D2, V22.D2
-	FMOVQ    3728(R9), F23
+	FMOVQ    5376(R9), F23
 	VFMLA    V19.D2, V25.D2, V23.D2
 	// t18 := math.FMA(t17, t10, float64(0.16666666666666669))
-	FMOVQ    3744(R9), F24
+	FMOVQ    5392(R9), F24
 	VFMLA    V18.D2, V22.D2, V24.D2
-	FMOVQ    3744(R9), F25
+	FMOVQ    5392(R9), F25
 	VFMLA    V19.D2, V23.D2, V25.D2
 	// t19 := math.FMA(t18, t10, float64(0.5))
 	VMOV     V2.B16, V22.B16
@@ -19083,109 +23815,109 @@ loop:
 	WORD     $0x6e72fc32 // FDIV V18.2D, V1.2D, V18.2D
 	WORD     $0x6e73fc33 // FDIV V19.2D, V1.2D, V19.2D
 	// t40 := math.FMA(float64(-0.0009332069573188149), t39, float64(0.011398886098713914))
-	FMOVQ    4032(R9), F20
+	FMOVQ    5680(R9), F20
 	VFMLA    V18.D2, V14.D2, V20.D2
-	FMOVQ    4032(R9), F21
+	FMOVQ    5680(R9), F21
 	VFMLA    V19.D2, V14.D2, V21.D2
 	// t41 := math.FMA(t40, t39, float64(-0.06388208898184863))
-	FMOVQ    4048(R9), F24
+	FMOVQ    5696(R9), F24
 	VFMLA    V18.D2, V20.D2, V24.D2
-	FMOVQ    4048(R9), F25
+	FMOVQ    5696(R9), F25
 	VFMLA    V19.D2, V21.D2, V25.D2
 	// t42 := math.FMA(t41, t39, float64(0.21708270667069918))
-	FMOVQ    4064(R9), F20
+	FMOVQ    5712(R9), F20
 	VFMLA    V18.D2, V24.D2, V20.D2
-	FMOVQ    4064(R9), F21
+	FMOVQ    5712(R9), F21
 	VFMLA    V19.D2, V25.D2, V21.D2
 	// t43 := math.FMA(t42, t39, float64(-0.49919569827686777))
-	FMOVQ    4080(R9), F24
+	FMOVQ    5728(R9), F24
 	VFMLA    V18.D2, V20.D2, V24.D2
-	FMOVQ    4080(R9), F25
+	FMOVQ    5728(R9), F25
 	VFMLA    V19.D2, V21.D2, V25.D2
 	// t44 := math.FMA(t43, t39, float64(0.8248691528741359))
-	FMOVQ    4096(R9), F20
+	FMOVQ    5744(R9), F20
 	VFMLA    V18.D2, V24.D2, V20.D2
-	FMOVQ    4096(R9), F21
+	FMOVQ    5744(R9), F21
 	VFMLA    V19.D2, V25.D2, V21.D2
 	// t45 := math.FMA(t44, t39, float64(-1.0226051548324846))
-	FMOVQ    4112(R9), F24
+	FMOVQ    5760(R9), F24
 	VFMLA    V18.D2, V20.D2, V24.D2
-	FMOVQ    4112(R9), F25
+	FMOVQ    5760(R9), F25
 	VFMLA    V19.D2, V21.D2, V25.D2
 	// t46 := math.FMA(t45, t39, float64(0.9864168756472674))
-	FMOVQ    4128(R9), F20
+	FMOVQ    5776(R9), F20
 	VFMLA    V18.D2, V24.D2, V20.D2
-	FMOVQ    4128(R9), F21
+	FMOVQ    5776(R9), F21
 	VFMLA    V19.D2, V25.D2, V21.D2
 	// t47 := math.FMA(t46, t39, float64(-0.7570780034800223))
-	FMOVQ    4144(R9), F24
+	FMOVQ    5792(R9), F24
 	VFMLA    V18.D2, V20.D2, V24.D2
-	FMOVQ    4144(R9), F25
+	FMOVQ    5792(R9), F25
 	VFMLA    V19.D2, V21.D2, V25.D2
 	// t48 := math.FMA(t47, t39, float64(0.46417383717517596))
-	FMOVQ    4160(R9), F20
+	FMOVQ    5808(R9), F20
 	VFMLA    V18.D2, V24.D2, V20.D2
-	FMOVQ    4160(R9), F21
+	FMOVQ    5808(R9), F21
 	VFMLA    V19.D2, V25.D2, V21.D2
 	// t49 := math.FMA(t48, t39, float64(-0.23470268258424823))
-	FMOVQ    4176(R9), F24
+	FMOVQ    5824(R9), F24
 	VFMLA    V18.D2, V20.D2, V24.D2
-	FMOVQ    4176(R9), F25
+	FMOVQ    5824(R9), F25
 	VFMLA    V19.D2, V21.D2, V25.D2
 	// t50 := math.FMA(t49, t39, float64(0.09673013104215797))
-	FMOVQ    4192(R9), F20
+	FMOVQ    5840(R9), F20
 	VFMLA    V18.D2, V24.D2, V20.D2
-	FMOVQ    4192(R9), F21
+	FMOVQ    5840(R9), F21
 	VFMLA    V19.D2, V25.D2, V21.D2
 	// t51 := math.FMA(t50, t39, float64(-0.0247842498194973))
-	FMOVQ    4208(R9), F24
+	FMOVQ    5856(R9), F24
 	VFMLA    V18.D2, V20.D2, V24.D2
-	FMOVQ    4208(R9), F25
+	FMOVQ    5856(R9), F25
 	VFMLA    V19.D2, V21.D2, V25.D2
 	// t52 := math.FMA(t51, t39, float64(0.023676143192783047))
-	FMOVQ    4224(R9), F20
+	FMOVQ    5872(R9), F20
 	VFMLA    V18.D2, V24.D2, V20.D2
-	FMOVQ    4224(R9), F21
+	FMOVQ    5872(R9), F21
 	VFMLA    V19.D2, V25.D2, V21.D2
 	// t53 := math.FMA(t52, t39, float64(0.02376729386449057))
-	FMOVQ    4240(R9), F24
+	FMOVQ    5888(R9), F24
 	VFMLA    V18.D2, V20.D2, V24.D2
-	FMOVQ    4240(R9), F25
+	FMOVQ    5888(R9), F25
 	VFMLA    V19.D2, V21.D2, V25.D2
 	// t54 := math.FMA(t53, t39, float64(0.03790814514974808))
-	FMOVQ    4256(R9), F20
+	FMOVQ    5904(R9), F20
 	VFMLA    V18.D2, V24.D2, V20.D2
-	FMOVQ    4256(R9), F21
+	FMOVQ    5904(R9), F21
 	VFMLA    V19.D2, V25.D2, V21.D2
 	// t55 := math.FMA(t54, t39, float64(0.049743755728627916))
-	FMOVQ    4272(R9), F24
+	FMOVQ    5920(R9), F24
 	VFMLA    V18.D2, V20.D2, V24.D2
-	FMOVQ    4272(R9), F25
+	FMOVQ    5920(R9), F25
 	VFMLA    V19.D2, V21.D2, V25.D2
 	// t56 := math.FMA(t55, t39, float64(0.06102682157904468))
-	FMOVQ    4288(R9), F20
+	FMOVQ    5936(R9), F20
 	VFMLA    V18.D2, V24.D2, V20.D2
-	FMOVQ    4288(R9), F21
+	FMOVQ    5936(R9), F21
 	VFMLA    V19.D2, V25.D2, V21.D2
 	// t57 := math.FMA(t56, t39, float64(0.07021348776011532))
-	FMOVQ    4304(R9), F24
+	FMOVQ    5952(R9), F24
 	VFMLA    V18.D2, V20.D2, V24.D2
-	FMOVQ    4304(R9), F25
+	FMOVQ    5952(R9), F25
 	VFMLA    V19.D2, V21.D2, V25.D2
 	// t58 := math.FMA(t57, t39, float64(0.07659693659240818))
-	FMOVQ    4320(R9), F20
+	FMOVQ    5968(R9), F20
 	VFMLA    V18.D2, V24.D2, V20.D2
-	FMOVQ    4320(R9), F21
+	FMOVQ    5968(R9), F21
 	VFMLA    V19.D2, V25.D2, V21.D2
 	// t59 := math.FMA(t58, t39, float64(0.0797884554673577))
-	FMOVQ    4336(R9), F24
+	FMOVQ    5984(R9), F24
 	VFMLA    V18.D2, V20.D2, V24.D2
-	FMOVQ    4336(R9), F25
+	FMOVQ    5984(R9), F25
 	VFMLA    V19.D2, V21.D2, V25.D2
 	// t60 := math.FMA(t59, t39, float64(0.07978845608956175))
-	FMOVQ    4352(R9), F20
+	FMOVQ    6000(R9), F20
 	VFMLA    V18.D2, V24.D2, V20.D2
-	FMOVQ    4352(R9), F21
+	FMOVQ    6000(R9), F21
 	VFMLA    V19.D2, V25.D2, V21.D2
 	// t61 := float64(t60 * t39)
 	WORD     $0x6e72de94 // FMUL V20.2D, V20.2D, V18.2D
@@ -19246,44 +23978,44 @@ loop:
 	VFMLS    V11.D2, V22.D2, V18.D2
 	VFMLS    V11.D2, V23.D2, V19.D2
 	// t11 := math.FMA(float64(2.510038549551032e-08), t10, float64(2.7620088445409746e-07))
-	FMOVQ    3616(R9), F22
+	FMOVQ    5264(R9), F22
 	VFMLA    V18.D2, V12.D2, V22.D2
-	FMOVQ    3616(R9), F23
+	FMOVQ    5264(R9), F23
 	VFMLA    V19.D2, V12.D2, V23.D2
 	// t12 := math.FMA(t11, t10, float64(2.7557268459997064e-06))
-	FMOVQ    3648(R9), F24
+	FMOVQ    5296(R9), F24
 	VFMLA    V18.D2, V22.D2, V24.D2
-	FMOVQ    3648(R9), F25
+	FMOVQ    5296(R9), F25
 	VFMLA    V19.D2, V23.D2, V25.D2
 	// t13 := math.FMA(t12, t10, float64(2.4801521295954376e-05))
-	FMOVQ    3664(R9), F22
+	FMOVQ    5312(R9), F22
 	VFMLA    V18.D2, V24.D2, V22.D2
-	FMOVQ    3664(R9), F23
+	FMOVQ    5312(R9), F23
 	VFMLA    V19.D2, V25.D2, V23.D2
 	// t14 := math.FMA(t13, t10, float64(0.00019841269863053618))
-	FMOVQ    3680(R9), F24
+	FMOVQ    5328(R9), F24
 	VFMLA    V18.D2, V22.D2, V24.D2
-	FMOVQ    3680(R9), F25
+	FMOVQ    5328(R9), F25
 	VFMLA    V19.D2, V23.D2, V25.D2
 	// t15 := math.FMA(t14, t10, float64(0.0013888888917213717))
-	FMOVQ    3696(R9), F22
+	FMOVQ    5344(R9), F22
 	VFMLA    V18.D2, V24.D2, V22.D2
-	FMOVQ    3696(R9), F23
+	FMOVQ    5344(R9), F23
 	VFMLA    V19.D2, V25.D2, V23.D2
 	// t16 := math.FMA(t15, t10, float64(0.008333333333330062))
-	FMOVQ    3712(R9), F24
+	FMOVQ    5360(R9), F24
 	VFMLA    V18.D2, V22.D2, V24.D2
-	FMOVQ    3712(R9), F25
+	FMOVQ    5360(R9), F25
 	VFMLA    V19.D2, V23.D2, V25.D2
 	// t17 := math.FMA(t16, t10, float64(0.04166666666662413))
-	FMOVQ    3728(R9), F22
+	FMOVQ    5376(R9), F22
 	VFMLA    V18.D2, V24.D2, V22.D2
-	FMOVQ    3728(R9), F23
+	FMOVQ    5376(R9), F23
 	VFMLA    V19.D2, V25.D2, V23.D2
 	// t18 := math.FMA(t17, t10, float64(0.16666666666666669))
-	FMOVQ    3744(R9), F24
+	FMOVQ    5392(R9), F24
 	VFMLA    V18.D2, V22.D2, V24.D2
-	FMOVQ    3744(R9), F25
+	FMOVQ    5392(R9), F25
 	VFMLA    V19.D2, V23.D2, V25.D2
 	// t19 := math.FMA(t18, t10, float64(0.5))
 	VMOV     V2.B16, V22.B16
@@ -19363,109 +24095,109 @@ loop:
 	WORD     $0x6e72fc32 // FDIV V18.2D, V1.2D, V18.2D
 	WORD     $0x6e73fc33 // FDIV V19.2D, V1.2D, V19.2D
 	// t40 := math.FMA(float64(-0.0009332069573188149), t39, float64(0.011398886098713914))
-	FMOVQ    4032(R9), F20
+	FMOVQ    5680(R9), F20
 	VFMLA    V18.D2, V14.D2, V20.D2
-	FMOVQ    4032(R9), F21
+	FMOVQ    5680(R9), F21
 	VFMLA    V19.D2, V14.D2, V21.D2
 	// t41 := math.FMA(t40, t39, float64(-0.06388208898184863))
-	FMOVQ    4048(R9), F24
+	FMOVQ    5696(R9), F24
 	VFMLA    V18.D2, V20.D2, V24.D2
-	FMOVQ    4048(R9), F25
+	FMOVQ    5696(R9), F25
 	VFMLA    V19.D2, V21.D2, V25.D2
 	// t42 := math.FMA(t41, t39, float64(0.21708270667069918))
-	FMOVQ    4064(R9), F20
+	FMOVQ    5712(R9), F20
 	VFMLA    V18.D2, V24.D2, V20.D2
-	FMOVQ    4064(R9), F21
+	FMOVQ    5712(R9), F21
 	VFMLA    V19.D2, V25.D2, V21.D2
 	// t43 := math.FMA(t42, t39, float64(-0.49919569827686777))
-	FMOVQ    4080(R9), F24
+	FMOVQ    5728(R9), F24
 	VFMLA    V18.D2, V20.D2, V24.D2
-	FMOVQ    4080(R9), F25
+	FMOVQ    5728(R9), F25
 	VFMLA    V19.D2, V21.D2, V25.D2
 	// t44 := math.FMA(t43, t39, float64(0.8248691528741359))
-	FMOVQ    4096(R9), F20
+	FMOVQ    5744(R9), F20
 	VFMLA    V18.D2, V24.D2, V20.D2
-	FMOVQ    4096(R9), F21
+	FMOVQ    5744(R9), F21
 	VFMLA    V19.D2, V25.D2, V21.D2
 	// t45 := math.FMA(t44, t39, float64(-1.0226051548324846))
-	FMOVQ    4112(R9), F24
+	FMOVQ    5760(R9), F24
 	VFMLA    V18.D2, V20.D2, V24.D2
-	FMOVQ    4112(R9), F25
+	FMOVQ    5760(R9), F25
 	VFMLA    V19.D2, V21.D2, V25.D2
 	// t46 := math.FMA(t45, t39, float64(0.9864168756472674))
-	FMOVQ    4128(R9), F20
+	FMOVQ    5776(R9), F20
 	VFMLA    V18.D2, V24.D2, V20.D2
-	FMOVQ    4128(R9), F21
+	FMOVQ    5776(R9), F21
 	VFMLA    V19.D2, V25.D2, V21.D2
 	// t47 := math.FMA(t46, t39, float64(-0.7570780034800223))
-	FMOVQ    4144(R9), F24
+	FMOVQ    5792(R9), F24
 	VFMLA    V18.D2, V20.D2, V24.D2
-	FMOVQ    4144(R9), F25
+	FMOVQ    5792(R9), F25
 	VFMLA    V19.D2, V21.D2, V25.D2
 	// t48 := math.FMA(t47, t39, float64(0.46417383717517596))
-	FMOVQ    4160(R9), F20
+	FMOVQ    5808(R9), F20
 	VFMLA    V18.D2, V24.D2, V20.D2
-	FMOVQ    4160(R9), F21
+	FMOVQ    5808(R9), F21
 	VFMLA    V19.D2, V25.D2, V21.D2
 	// t49 := math.FMA(t48, t39, float64(-0.23470268258424823))
-	FMOVQ    4176(R9), F24
+	FMOVQ    5824(R9), F24
 	VFMLA    V18.D2, V20.D2, V24.D2
-	FMOVQ    4176(R9), F25
+	FMOVQ    5824(R9), F25
 	VFMLA    V19.D2, V21.D2, V25.D2
 	// t50 := math.FMA(t49, t39, float64(0.09673013104215797))
-	FMOVQ    4192(R9), F20
+	FMOVQ    5840(R9), F20
 	VFMLA    V18.D2, V24.D2, V20.D2
-	FMOVQ    4192(R9), F21
+	FMOVQ    5840(R9), F21
 	VFMLA    V19.D2, V25.D2, V21.D2
 	// t51 := math.FMA(t50, t39, float64(-0.0247842498194973))
-	FMOVQ    4208(R9), F24
+	FMOVQ    5856(R9), F24
 	VFMLA    V18.D2, V20.D2, V24.D2
-	FMOVQ    4208(R9), F25
+	FMOVQ    5856(R9), F25
 	VFMLA    V19.D2, V21.D2, V25.D2
 	// t52 := math.FMA(t51, t39, float64(0.023676143192783047))
-	FMOVQ    4224(R9), F20
+	FMOVQ    5872(R9), F20
 	VFMLA    V18.D2, V24.D2, V20.D2
-	FMOVQ    4224(R9), F21
+	FMOVQ    5872(R9), F21
 	VFMLA    V19.D2, V25.D2, V21.D2
 	// t53 := math.FMA(t52, t39, float64(0.02376729386449057))
-	FMOVQ    4240(R9), F24
+	FMOVQ    5888(R9), F24
 	VFMLA    V18.D2, V20.D2, V24.D2
-	FMOVQ    4240(R9), F25
+	FMOVQ    5888(R9), F25
 	VFMLA    V19.D2, V21.D2, V25.D2
 	// t54 := math.FMA(t53, t39, float64(0.03790814514974808))
-	FMOVQ    4256(R9), F20
+	FMOVQ    5904(R9), F20
 	VFMLA    V18.D2, V24.D2, V20.D2
-	FMOVQ    4256(R9), F21
+	FMOVQ    5904(R9), F21
 	VFMLA    V19.D2, V25.D2, V21.D2
 	// t55 := math.FMA(t54, t39, float64(0.049743755728627916))
-	FMOVQ    4272(R9), F24
+	FMOVQ    5920(R9), F24
 	VFMLA    V18.D2, V20.D2, V24.D2
-	FMOVQ    4272(R9), F25
+	FMOVQ    5920(R9), F25
 	VFMLA    V19.D2, V21.D2, V25.D2
 	// t56 := math.FMA(t55, t39, float64(0.06102682157904468))
-	FMOVQ    4288(R9), F20
+	FMOVQ    5936(R9), F20
 	VFMLA    V18.D2, V24.D2, V20.D2
-	FMOVQ    4288(R9), F21
+	FMOVQ    5936(R9), F21
 	VFMLA    V19.D2, V25.D2, V21.D2
 	// t57 := math.FMA(t56, t39, float64(0.07021348776011532))
-	FMOVQ    4304(R9), F24
+	FMOVQ    5952(R9), F24
 	VFMLA    V18.D2, V20.D2, V24.D2
-	FMOVQ    4304(R9), F25
+	FMOVQ    5952(R9), F25
 	VFMLA    V19.D2, V21.D2, V25.D2
 	// t58 := math.FMA(t57, t39, float64(0.07659693659240818))
-	FMOVQ    4320(R9), F20
+	FMOVQ    5968(R9), F20
 	VFMLA    V18.D2, V24.D2, V20.D2
-	FMOVQ    4320(R9), F21
+	FMOVQ    5968(R9), F21
 	VFMLA    V19.D2, V25.D2, V21.D2
 	// t59 := math.FMA(t58, t39, float64(0.0797884554673577))
-	FMOVQ    4336(R9), F24
+	FMOVQ    5984(R9), F24
 	VFMLA    V18.D2, V20.D2, V24.D2
-	FMOVQ    4336(R9), F25
+	FMOVQ    5984(R9), F25
 	VFMLA    V19.D2, V21.D2, V25.D2
 	// t60 := math.FMA(t59, t39, float64(0.07978845608956175))
-	FMOVQ    4352(R9), F20
+	FMOVQ    6000(R9), F20
 	VFMLA    V18.D2, V24.D2, V20.D2
-	FMOVQ    4352(R9), F21
+	FMOVQ    6000(R9), F21
 	VFMLA    V19.D2, V25.D2, V21.D2
 	// t61 := float64(t60 * t39)
 	WORD     $0x6e72de94 // FMUL V20.2D, V20.2D, V18.2D
@@ -19526,44 +24258,44 @@ loop:
 	VFMLS    V11.D2, V22.D2, V18.D2
 	VFMLS    V11.D2, V23.D2, V19.D2
 	// t11 := math.FMA(float64(2.510038549551032e-08), t10, float64(2.7620088445409746e-07))
-	FMOVQ    3616(R9), F22
+	FMOVQ    5264(R9), F22
 	VFMLA    V18.D2, V12.D2, V22.D2
-	FMOVQ    3616(R9), F23
+	FMOVQ    5264(R9), F23
 	VFMLA    V19.D2, V12.D2, V23.D2
 	// t12 := math.FMA(t11, t10, float64(2.7557268459997064e-06))
-	FMOVQ    3648(R9), F24
+	FMOVQ    5296(R9), F24
 	VFMLA    V18.D2, V22.D2, V24.D2
-	FMOVQ    3648(R9), F25
+	FMOVQ    5296(R9), F25
 	VFMLA    V19.D2, V23.D2, V25.D2
 	// t13 := math.FMA(t12, t10, float64(2.4801521295954376e-05))
-	FMOVQ    3664(R9), F22
+	FMOVQ    5312(R9), F22
 	VFMLA    V18.D2, V24.D2, V22.D2
-	FMOVQ    3664(R9), F23
+	FMOVQ    5312(R9), F23
 	VFMLA    V19.D2, V25.D2, V23.D2
 	// t14 := math.FMA(t13, t10, float64(0.00019841269863053618))
-	FMOVQ    3680(R9), F24
+	FMOVQ    5328(R9), F24
 	VFMLA    V18.D2, V22.D2, V24.D2
-	FMOVQ    3680(R9), F25
+	FMOVQ    5328(R9), F25
 	VFMLA    V19.D2, V23.D2, V25.D2
 	// t15 := math.FMA(t14, t10, float64(0.0013888888917213717))
-	FMOVQ    3696(R9), F22
+	FMOVQ    5344(R9), F22
 	VFMLA    V18.D2, V24.D2, V22.D2
-	FMOVQ    3696(R9), F23
+	FMOVQ    5344(R9), F23
 	VFMLA    V19.D2, V25.D2, V23.D2
 	// t16 := math.FMA(t15, t10, float64(0.008333333333330062))
-	FMOVQ    3712(R9), F24
+	FMOVQ    5360(R9), F24
 	VFMLA    V18.D2, V22.D2, V24.D2
-	FMOVQ    3712(R9), F25
+	FMOVQ    5360(R9), F25
 	VFMLA    V19.D2, V23.D2, V25.D2
 	// t17 := math.FMA(t16, t10, float64(0.04166666666662413))
-	FMOVQ    3728(R9), F22
+	FMOVQ    5376(R9), F22
 	VFMLA    V18.D2, V24.D2, V22.D2
-	FMOVQ    3728(R9), F23
+	FMOVQ    5376(R9), F23
 	VFMLA    V19.D2, V25.D2, V23.D2
 	// t18 := math.FMA(t17, t10, float64(0.16666666666666669))
-	FMOVQ    3744(R9), F24
+	FMOVQ    5392(R9), F24
 	VFMLA    V18.D2, V22.D2, V24.D2
-	FMOVQ    3744(R9), F25
+	FMOVQ    5392(R9), F25
 	VFMLA    V19.D2, V23.D2, V25.D2
 	// t19 := math.FMA(t18, t10, float64(0.5))
 	VMOV     V2.B16, V22.B16
@@ -19643,109 +24375,109 @@ loop:
 	WORD     $0x6e72fc32 // FDIV V18.2D, V1.2D, V18.2D
 	WORD     $0x6e73fc33 // FDIV V19.2D, V1.2D, V19.2D
 	// t40 := math.FMA(float64(-0.0009332069573188149), t39, float64(0.011398886098713914))
-	FMOVQ    4032(R9), F20
+	FMOVQ    5680(R9), F20
 	VFMLA    V18.D2, V14.D2, V20.D2
-	FMOVQ    4032(R9), F21
+	FMOVQ    5680(R9), F21
 	VFMLA    V19.D2, V14.D2, V21.D2
 	// t41 := math.FMA(t40, t39, float64(-0.06388208898184863))
-	FMOVQ    4048(R9), F24
+	FMOVQ    5696(R9), F24
 	VFMLA    V18.D2, V20.D2, V24.D2
-	FMOVQ    4048(R9), F25
+	FMOVQ    5696(R9), F25
 	VFMLA    V19.D2, V21.D2, V25.D2
 	// t42 := math.FMA(t41, t39, float64(0.21708270667069918))
-	FMOVQ    4064(R9), F20
+	FMOVQ    5712(R9), F20
 	VFMLA    V18.D2, V24.D2, V20.D2
-	FMOVQ    4064(R9), F21
+	FMOVQ    5712(R9), F21
 	VFMLA    V19.D2, V25.D2, V21.D2
 	// t43 := math.FMA(t42, t39, float64(-0.49919569827686777))
-	FMOVQ    4080(R9), F24
+	FMOVQ    5728(R9), F24
 	VFMLA    V18.D2, V20.D2, V24.D2
-	FMOVQ    4080(R9), F25
+	FMOVQ    5728(R9), F25
 	VFMLA    V19.D2, V21.D2, V25.D2
 	// t44 := math.FMA(t43, t39, float64(0.8248691528741359))
-	FMOVQ    4096(R9), F20
+	FMOVQ    5744(R9), F20
 	VFMLA    V18.D2, V24.D2, V20.D2
-	FMOVQ    4096(R9), F21
+	FMOVQ    5744(R9), F21
 	VFMLA    V19.D2, V25.D2, V21.D2
 	// t45 := math.FMA(t44, t39, float64(-1.0226051548324846))
-	FMOVQ    4112(R9), F24
+	FMOVQ    5760(R9), F24
 	VFMLA    V18.D2, V20.D2, V24.D2
-	FMOVQ    4112(R9), F25
+	FMOVQ    5760(R9), F25
 	VFMLA    V19.D2, V21.D2, V25.D2
 	// t46 := math.FMA(t45, t39, float64(0.9864168756472674))
-	FMOVQ    4128(R9), F20
+	FMOVQ    5776(R9), F20
 	VFMLA    V18.D2, V24.D2, V20.D2
-	FMOVQ    4128(R9), F21
+	FMOVQ    5776(R9), F21
 	VFMLA    V19.D2, V25.D2, V21.D2
 	// t47 := math.FMA(t46, t39, float64(-0.7570780034800223))
-	FMOVQ    4144(R9), F24
+	FMOVQ    5792(R9), F24
 	VFMLA    V18.D2, V20.D2, V24.D2
-	FMOVQ    4144(R9), F25
+	FMOVQ    5792(R9), F25
 	VFMLA    V19.D2, V21.D2, V25.D2
 	// t48 := math.FMA(t47, t39, float64(0.46417383717517596))
-	FMOVQ    4160(R9), F20
+	FMOVQ    5808(R9), F20
 	VFMLA    V18.D2, V24.D2, V20.D2
-	FMOVQ    4160(R9), F21
+	FMOVQ    5808(R9), F21
 	VFMLA    V19.D2, V25.D2, V21.D2
 	// t49 := math.FMA(t48, t39, float64(-0.23470268258424823))
-	FMOVQ    4176(R9), F24
+	FMOVQ    5824(R9), F24
 	VFMLA    V18.D2, V20.D2, V24.D2
-	FMOVQ    4176(R9), F25
+	FMOVQ    5824(R9), F25
 	VFMLA    V19.D2, V21.D2, V25.D2
 	// t50 := math.FMA(t49, t39, float64(0.09673013104215797))
-	FMOVQ    4192(R9), F20
+	FMOVQ    5840(R9), F20
 	VFMLA    V18.D2, V24.D2, V20.D2
-	FMOVQ    4192(R9), F21
+	FMOVQ    5840(R9), F21
 	VFMLA    V19.D2, V25.D2, V21.D2
 	// t51 := math.FMA(t50, t39, float64(-0.0247842498194973))
-	FMOVQ    4208(R9), F24
+	FMOVQ    5856(R9), F24
 	VFMLA    V18.D2, V20.D2, V24.D2
-	FMOVQ    4208(R9), F25
+	FMOVQ    5856(R9), F25
 	VFMLA    V19.D2, V21.D2, V25.D2
 	// t52 := math.FMA(t51, t39, float64(0.023676143192783047))
-	FMOVQ    4224(R9), F20
+	FMOVQ    5872(R9), F20
 	VFMLA    V18.D2, V24.D2, V20.D2
-	FMOVQ    4224(R9), F21
+	FMOVQ    5872(R9), F21
 	VFMLA    V19.D2, V25.D2, V21.D2
 	// t53 := math.FMA(t52, t39, float64(0.02376729386449057))
-	FMOVQ    4240(R9), F24
+	FMOVQ    5888(R9), F24
 	VFMLA    V18.D2, V20.D2, V24.D2
-	FMOVQ    4240(R9), F25
+	FMOVQ    5888(R9), F25
 	VFMLA    V19.D2, V21.D2, V25.D2
 	// t54 := math.FMA(t53, t39, float64(0.03790814514974808))
-	FMOVQ    4256(R9), F20
+	FMOVQ    5904(R9), F20
 	VFMLA    V18.D2, V24.D2, V20.D2
-	FMOVQ    4256(R9), F21
+	FMOVQ    5904(R9), F21
 	VFMLA    V19.D2, V25.D2, V21.D2
 	// t55 := math.FMA(t54, t39, float64(0.049743755728627916))
-	FMOVQ    4272(R9), F24
+	FMOVQ    5920(R9), F24
 	VFMLA    V18.D2, V20.D2, V24.D2
-	FMOVQ    4272(R9), F25
+	FMOVQ    5920(R9), F25
 	VFMLA    V19.D2, V21.D2, V25.D2
 	// t56 := math.FMA(t55, t39, float64(0.06102682157904468))
-	FMOVQ    4288(R9), F20
+	FMOVQ    5936(R9), F20
 	VFMLA    V18.D2, V24.D2, V20.D2
-	FMOVQ    4288(R9), F21
+	FMOVQ    5936(R9), F21
 	VFMLA    V19.D2, V25.D2, V21.D2
 	// t57 := math.FMA(t56, t39, float64(0.07021348776011532))
-	FMOVQ    4304(R9), F24
+	FMOVQ    5952(R9), F24
 	VFMLA    V18.D2, V20.D2, V24.D2
-	FMOVQ    4304(R9), F25
+	FMOVQ    5952(R9), F25
 	VFMLA    V19.D2, V21.D2, V25.D2
 	// t58 := math.FMA(t57, t39, float64(0.07659693659240818))
-	FMOVQ    4320(R9), F20
+	FMOVQ    5968(R9), F20
 	VFMLA    V18.D2, V24.D2, V20.D2
-	FMOVQ    4320(R9), F21
+	FMOVQ    5968(R9), F21
 	VFMLA    V19.D2, V25.D2, V21.D2
 	// t59 := math.FMA(t58, t39, float64(0.0797884554673577))
-	FMOVQ    4336(R9), F24
+	FMOVQ    5984(R9), F24
 	VFMLA    V18.D2, V20.D2, V24.D2
-	FMOVQ    4336(R9), F25
+	FMOVQ    5984(R9), F25
 	VFMLA    V19.D2, V21.D2, V25.D2
 	// t60 := math.FMA(t59, t39, float64(0.07978845608956175))
-	FMOVQ    4352(R9), F20
+	FMOVQ    6000(R9), F20
 	VFMLA    V18.D2, V24.D2, V20.D2
-	FMOVQ    4352(R9), F21
+	FMOVQ    6000(R9), F21
 	VFMLA    V19.D2, V25.D2, V21.D2
 	// t61 := float64(t60 * t39)
 	WORD     $0x6e72de94 // FMUL V20.2D, V20.2D, V18.2D
@@ -19806,44 +24538,44 @@ loop:
 	VFMLS    V11.D2, V22.D2, V18.D2
 	VFMLS    V11.D2, V23.D2, V19.D2
 	// t11 := math.FMA(float64(2.510038549551032e-08), t10, float64(2.7620088445409746e-07))
-	FMOVQ    3616(R9), F22
+	FMOVQ    5264(R9), F22
 	VFMLA    V18.D2, V12.D2, V22.D2
-	FMOVQ    3616(R9), F23
+	FMOVQ    5264(R9), F23
 	VFMLA    V19.D2, V12.D2, V23.D2
 	// t12 := math.FMA(t11, t10, float64(2.7557268459997064e-06))
-	FMOVQ    3648(R9), F24
+	FMOVQ    5296(R9), F24
 	VFMLA    V18.D2, V22.D2, V24.D2
-	FMOVQ    3648(R9), F25
+	FMOVQ    5296(R9), F25
 	VFMLA    V19.D2, V23.D2, V25.D2
 	// t13 := math.FMA(t12, t10, float64(2.4801521295954376e-05))
-	FMOVQ    3664(R9), F22
+	FMOVQ    5312(R9), F22
 	VFMLA    V18.D2, V24.D2, V22.D2
-	FMOVQ    3664(R9), F23
+	FMOVQ    5312(R9), F23
 	VFMLA    V19.D2, V25.D2, V23.D2
 	// t14 := math.FMA(t13, t10, float64(0.00019841269863053618))
-	FMOVQ    3680(R9), F24
+	FMOVQ    5328(R9), F24
 	VFMLA    V18.D2, V22.D2, V24.D2
-	FMOVQ    3680(R9), F25
+	FMOVQ    5328(R9), F25
 	VFMLA    V19.D2, V23.D2, V25.D2
 	// t15 := math.FMA(t14, t10, float64(0.0013888888917213717))
-	FMOVQ    3696(R9), F22
+	FMOVQ    5344(R9), F22
 	VFMLA    V18.D2, V24.D2, V22.D2
-	FMOVQ    3696(R9), F23
+	FMOVQ    5344(R9), F23
 	VFMLA    V19.D2, V25.D2, V23.D2
 	// t16 := math.FMA(t15, t10, float64(0.008333333333330062))
-	FMOVQ    3712(R9), F24
+	FMOVQ    5360(R9), F24
 	VFMLA    V18.D2, V22.D2, V24.D2
-	FMOVQ    3712(R9), F25
+	FMOVQ    5360(R9), F25
 	VFMLA    V19.D2, V23.D2, V25.D2
 	// t17 := math.FMA(t16, t10, float64(0.04166666666662413))
-	FMOVQ    3728(R9), F22
+	FMOVQ    5376(R9), F22
 	VFMLA    V18.D2, V24.D2, V22.D2
-	FMOVQ    3728(R9), F23
+	FMOVQ    5376(R9), F23
 	VFMLA    V19.D2, V25.D2, V23.D2
 	// t18 := math.FMA(t17, t10, float64(0.16666666666666669))
-	FMOVQ    3744(R9), F24
+	FMOVQ    5392(R9), F24
 	VFMLA    V18.D2, V22.D2, V24.D2
-	FMOVQ    3744(R9), F25
+	FMOVQ    5392(R9), F25
 	VFMLA    V19.D2, V23.D2, V25.D2
 	// t19 := math.FMA(t18, t10, float64(0.5))
 	VMOV     V2.B16, V22.B16
@@ -19923,109 +24655,109 @@ loop:
 	WORD     $0x6e72fc32 // FDIV V18.2D, V1.2D, V18.2D
 	WORD     $0x6e73fc33 // FDIV V19.2D, V1.2D, V19.2D
 	// t40 := math.FMA(float64(-0.0009332069573188149), t39, float64(0.011398886098713914))
-	FMOVQ    4032(R9), F20
+	FMOVQ    5680(R9), F20
 	VFMLA    V18.D2, V14.D2, V20.D2
-	FMOVQ    4032(R9), F21
+	FMOVQ    5680(R9), F21
 	VFMLA    V19.D2, V14.D2, V21.D2
 	// t41 := math.FMA(t40, t39, float64(-0.06388208898184863))
-	FMOVQ    4048(R9), F24
+	FMOVQ    5696(R9), F24
 	VFMLA    V18.D2, V20.D2, V24.D2
-	FMOVQ    4048(R9), F25
+	FMOVQ    5696(R9), F25
 	VFMLA    V19.D2, V21.D2, V25.D2
 	// t42 := math.FMA(t41, t39, float64(0.21708270667069918))
-	FMOVQ    4064(R9), F20
+	FMOVQ    5712(R9), F20
 	VFMLA    V18.D2, V24.D2, V20.D2
-	FMOVQ    4064(R9), F21
+	FMOVQ    5712(R9), F21
 	VFMLA    V19.D2, V25.D2, V21.D2
 	// t43 := math.FMA(t42, t39, float64(-0.49919569827686777))
-	FMOVQ    4080(R9), F24
+	FMOVQ    5728(R9), F24
 	VFMLA    V18.D2, V20.D2, V24.D2
-	FMOVQ    4080(R9), F25
+	FMOVQ    5728(R9), F25
 	VFMLA    V19.D2, V21.D2, V25.D2
 	// t44 := math.FMA(t43, t39, float64(0.8248691528741359))
-	FMOVQ    4096(R9), F20
+	FMOVQ    5744(R9), F20
 	VFMLA    V18.D2, V24.D2, V20.D2
-	FMOVQ    4096(R9), F21
+	FMOVQ    5744(R9), F21
 	VFMLA    V19.D2, V25.D2, V21.D2
 	// t45 := math.FMA(t44, t39, float64(-1.0226051548324846))
-	FMOVQ    4112(R9), F24
+	FMOVQ    5760(R9), F24
 	VFMLA    V18.D2, V20.D2, V24.D2
-	FMOVQ    4112(R9), F25
+	FMOVQ    5760(R9), F25
 	VFMLA    V19.D2, V21.D2, V25.D2
 	// t46 := math.FMA(t45, t39, float64(0.9864168756472674))
-	FMOVQ    4128(R9), F20
+	FMOVQ    5776(R9), F20
 	VFMLA    V18.D2, V24.D2, V20.D2
-	FMOVQ    4128(R9), F21
+	FMOVQ    5776(R9), F21
 	VFMLA    V19.D2, V25.D2, V21.D2
 	// t47 := math.FMA(t46, t39, float64(-0.7570780034800223))
-	FMOVQ    4144(R9), F24
+	FMOVQ    5792(R9), F24
 	VFMLA    V18.D2, V20.D2, V24.D2
-	FMOVQ    4144(R9), F25
+	FMOVQ    5792(R9), F25
 	VFMLA    V19.D2, V21.D2, V25.D2
 	// t48 := math.FMA(t47, t39, float64(0.46417383717517596))
-	FMOVQ    4160(R9), F20
+	FMOVQ    5808(R9), F20
 	VFMLA    V18.D2, V24.D2, V20.D2
-	FMOVQ    4160(R9), F21
+	FMOVQ    5808(R9), F21
 	VFMLA    V19.D2, V25.D2, V21.D2
 	// t49 := math.FMA(t48, t39, float64(-0.23470268258424823))
-	FMOVQ    4176(R9), F24
+	FMOVQ    5824(R9), F24
 	VFMLA    V18.D2, V20.D2, V24.D2
-	FMOVQ    4176(R9), F25
+	FMOVQ    5824(R9), F25
 	VFMLA    V19.D2, V21.D2, V25.D2
 	// t50 := math.FMA(t49, t39, float64(0.09673013104215797))
-	FMOVQ    4192(R9), F20
+	FMOVQ    5840(R9), F20
 	VFMLA    V18.D2, V24.D2, V20.D2
-	FMOVQ    4192(R9), F21
+	FMOVQ    5840(R9), F21
 	VFMLA    V19.D2, V25.D2, V21.D2
 	// t51 := math.FMA(t50, t39, float64(-0.0247842498194973))
-	FMOVQ    4208(R9), F24
+	FMOVQ    5856(R9), F24
 	VFMLA    V18.D2, V20.D2, V24.D2
-	FMOVQ    4208(R9), F25
+	FMOVQ    5856(R9), F25
 	VFMLA    V19.D2, V21.D2, V25.D2
 	// t52 := math.FMA(t51, t39, float64(0.023676143192783047))
-	FMOVQ    4224(R9), F20
+	FMOVQ    5872(R9), F20
 	VFMLA    V18.D2, V24.D2, V20.D2
-	FMOVQ    4224(R9), F21
+	FMOVQ    5872(R9), F21
 	VFMLA    V19.D2, V25.D2, V21.D2
 	// t53 := math.FMA(t52, t39, float64(0.02376729386449057))
-	FMOVQ    4240(R9), F24
+	FMOVQ    5888(R9), F24
 	VFMLA    V18.D2, V20.D2, V24.D2
-	FMOVQ    4240(R9), F25
+	FMOVQ    5888(R9), F25
 	VFMLA    V19.D2, V21.D2, V25.D2
 	// t54 := math.FMA(t53, t39, float64(0.03790814514974808))
-	FMOVQ    4256(R9), F20
+	FMOVQ    5904(R9), F20
 	VFMLA    V18.D2, V24.D2, V20.D2
-	FMOVQ    4256(R9), F21
+	FMOVQ    5904(R9), F21
 	VFMLA    V19.D2, V25.D2, V21.D2
 	// t55 := math.FMA(t54, t39, float64(0.049743755728627916))
-	FMOVQ    4272(R9), F24
+	FMOVQ    5920(R9), F24
 	VFMLA    V18.D2, V20.D2, V24.D2
-	FMOVQ    4272(R9), F25
+	FMOVQ    5920(R9), F25
 	VFMLA    V19.D2, V21.D2, V25.D2
 	// t56 := math.FMA(t55, t39, float64(0.06102682157904468))
-	FMOVQ    4288(R9), F20
+	FMOVQ    5936(R9), F20
 	VFMLA    V18.D2, V24.D2, V20.D2
-	FMOVQ    4288(R9), F21
+	FMOVQ    5936(R9), F21
 	VFMLA    V19.D2, V25.D2, V21.D2
 	// t57 := math.FMA(t56, t39, float64(0.07021348776011532))
-	FMOVQ    4304(R9), F24
+	FMOVQ    5952(R9), F24
 	VFMLA    V18.D2, V20.D2, V24.D2
-	FMOVQ    4304(R9), F25
+	FMOVQ    5952(R9), F25
 	VFMLA    V19.D2, V21.D2, V25.D2
 	// t58 := math.FMA(t57, t39, float64(0.07659693659240818))
-	FMOVQ    4320(R9), F20
+	FMOVQ    5968(R9), F20
 	VFMLA    V18.D2, V24.D2, V20.D2
-	FMOVQ    4320(R9), F21
+	FMOVQ    5968(R9), F21
 	VFMLA    V19.D2, V25.D2, V21.D2
 	// t59 := math.FMA(t58, t39, float64(0.0797884554673577))
-	FMOVQ    4336(R9), F24
+	FMOVQ    5984(R9), F24
 	VFMLA    V18.D2, V20.D2, V24.D2
-	FMOVQ    4336(R9), F25
+	FMOVQ    5984(R9), F25
 	VFMLA    V19.D2, V21.D2, V25.D2
 	// t60 := math.FMA(t59, t39, float64(0.07978845608956175))
-	FMOVQ    4352(R9), F20
+	FMOVQ    6000(R9), F20
 	VFMLA    V18.D2, V24.D2, V20.D2
-	FMOVQ    4352(R9), F21
+	FMOVQ    6000(R9), F21
 	VFMLA    V19.D2, V25.D2, V21.D2
 	// t61 := float64(t60 * t39)
 	WORD     $0x6e72de94 // FMUL V20.2D, V20.2D, V18.2D
@@ -20060,22 +24792,22 @@ TEXT ·geluGrad64NEON(SB), NOSPLIT, $0-32
 	MOVD     x+16(FP), R2
 	MOVD     n+24(FP), R8
 	MOVD     $neonConstants<>(SB), R9
-	FMOVQ    3984(R9), F4
+	FMOVQ    5632(R9), F4
 	FMOVQ    1440(R9), F5
-	FMOVQ    3968(R9), F6
-	FMOVQ    3792(R9), F7
-	FMOVQ    3776(R9), F8
-	FMOVQ    3760(R9), F9
-	FMOVQ    3808(R9), F1
+	FMOVQ    5616(R9), F6
+	FMOVQ    5440(R9), F7
+	FMOVQ    5424(R9), F8
+	FMOVQ    5408(R9), F9
+	FMOVQ    5456(R9), F1
 	FMOVQ    2400(R9), F10
-	FMOVQ    3632(R9), F11
-	FMOVQ    3600(R9), F12
+	FMOVQ    5280(R9), F11
+	FMOVQ    5248(R9), F12
 	FMOVQ    1792(R9), F2
 	FMOVQ    1664(R9), F0
-	FMOVQ    3824(R9), F3
-	FMOVQ    4000(R9), F13
-	FMOVQ    4016(R9), F14
-	FMOVQ    4384(R9), F15
+	FMOVQ    5472(R9), F3
+	FMOVQ    5648(R9), F13
+	FMOVQ    5664(R9), F14
+	FMOVQ    6032(R9), F15
 
 loop:
 	// t0 := x[i]
@@ -20119,44 +24851,44 @@ loop:
 	VFMLS    V11.D2, V22.D2, V18.D2
 	VFMLS    V11.D2, V23.D2, V19.D2
 	// t11 := math.FMA(float64(2.510038549551032e-08), t10, float64(2.7620088445409746e-07))
-	FMOVQ    3616(R9), F22
+	FMOVQ    5264(R9), F22
 	VFMLA    V18.D2, V12.D2, V22.D2
-	FMOVQ    3616(R9), F23
+	FMOVQ    5264(R9), F23
 	VFMLA    V19.D2, V12.D2, V23.D2
 	// t12 := math.FMA(t11, t10, float64(2.7557268459997064e-06))
-	FMOVQ    3648(R9), F24
+	FMOVQ    5296(R9), F24
 	VFMLA    V18.D2, V22.D2, V24.D2
-	FMOVQ    3648(R9), F25
+	FMOVQ    5296(R9), F25
 	VFMLA    V19.D2, V23.D2, V25.D2
 	// t13 := math.FMA(t12, t10, float64(2.4801521295954376e-05))
-	FMOVQ    3664(R9), F22
+	FMOVQ    5312(R9), F22
 	VFMLA    V18.D2, V24.D2, V22.D2
-	FMOVQ    3664(R9), F23
+	FMOVQ    5312(R9), F23
 	VFMLA    V19.D2, V25.D2, V23.D2
 	// t14 := math.FMA(t13, t10, float64(0.00019841269863053618))
-	FMOVQ    3680(R9), F24
+	FMOVQ    5328(R9), F24
 	VFMLA    V18.D2, V22.D2, V24.D2
-	FMOVQ    3680(R9), F25
+	FMOVQ    5328(R9), F25
 	VFMLA    V19.D2, V23.D2, V25.D2
 	// t15 := math.FMA(t14, t10, float64(0.0013888888917213717))
-	FMOVQ    3696(R9), F22
+	FMOVQ    5344(R9), F22
 	VFMLA    V18.D2, V24.D2, V22.D2
-	FMOVQ    3696(R9), F23
+	FMOVQ    5344(R9), F23
 	VFMLA    V19.D2, V25.D2, V23.D2
 	// t16 := math.FMA(t15, t10, float64(0.008333333333330062))
-	FMOVQ    3712(R9), F24
+	FMOVQ    5360(R9), F24
 	VFMLA    V18.D2, V22.D2, V24.D2
-	FMOVQ    3712(R9), F25
+	FMOVQ    5360(R9), F25
 	VFMLA    V19.D2, V23.D2, V25.D2
 	// t17 := math.FMA(t16, t10, float64(0.04166666666662413))
-	FMOVQ    3728(R9), F22
+	FMOVQ    5376(R9), F22
 	VFMLA    V18.D2, V24.D2, V22.D2
-	FMOVQ    3728(R9), F23
+	FMOVQ    5376(R9), F23
 	VFMLA    V19.D2, V25.D2, V23.D2
 	// t18 := math.FMA(t17, t10, float64(0.16666666666666669))
-	FMOVQ    3744(R9), F24
+	FMOVQ    5392(R9), F24
 	VFMLA    V18.D2, V22.D2, V24.D2
-	FMOVQ    3744(R9), F25
+	FMOVQ    5392(R9), F25
 	VFMLA    V19.D2, V23.D2, V25.D2
 	// t19 := math.FMA(t18, t10, float64(0.5))
 	VMOV     V2.B16, V22.B16
@@ -20236,109 +24968,109 @@ loop:
 	WORD     $0x6e72fc12 // FDIV V18.2D, V0.2D, V18.2D
 	WORD     $0x6e73fc13 // FDIV V19.2D, V0.2D, V19.2D
 	// t40 := math.FMA(float64(-0.0009332069573188149), t39, float64(0.011398886098713914))
-	FMOVQ    4032(R9), F20
+	FMOVQ    5680(R9), F20
 	VFMLA    V18.D2, V14.D2, V20.D2
-	FMOVQ    4032(R9), F21
+	FMOVQ    5680(R9), F21
 	VFMLA    V19.D2, V14.D2, V21.D2
 	// t41 := math.FMA(t40, t39, float64(-0.06388208898184863))
-	FMOVQ    4048(R9), F24
+	FMOVQ    5696(R9), F24
 	VFMLA    V18.D2, V20.D2, V24.D2
-	FMOVQ    4048(R9), F25
+	FMOVQ    5696(R9), F25
 	VFMLA    V19.D2, V21.D2, V25.D2
 	// t42 := math.FMA(t41, t39, float64(0.21708270667069918))
-	FMOVQ    4064(R9), F20
+	FMOVQ    5712(R9), F20
 	VFMLA    V18.D2, V24.D2, V20.D2
-	FMOVQ    4064(R9), F21
+	FMOVQ    5712(R9), F21
 	VFMLA    V19.D2, V25.D2, V21.D2
 	// t43 := math.FMA(t42, t39, float64(-0.49919569827686777))
-	FMOVQ    4080(R9), F24
+	FMOVQ    5728(R9), F24
 	VFMLA    V18.D2, V20.D2, V24.D2
-	FMOVQ    4080(R9), F25
+	FMOVQ    5728(R9), F25
 	VFMLA    V19.D2, V21.D2, V25.D2
 	// t44 := math.FMA(t43, t39, float64(0.8248691528741359))
-	FMOVQ    4096(R9), F20
+	FMOVQ    5744(R9), F20
 	VFMLA    V18.D2, V24.D2, V20.D2
-	FMOVQ    4096(R9), F21
+	FMOVQ    5744(R9), F21
 	VFMLA    V19.D2, V25.D2, V21.D2
 	// t45 := math.FMA(t44, t39, float64(-1.0226051548324846))
-	FMOVQ    4112(R9), F24
+	FMOVQ    5760(R9), F24
 	VFMLA    V18.D2, V20.D2, V24.D2
-	FMOVQ    4112(R9), F25
+	FMOVQ    5760(R9), F25
 	VFMLA    V19.D2, V21.D2, V25.D2
 	// t46 := math.FMA(t45, t39, float64(0.9864168756472674))
-	FMOVQ    4128(R9), F20
+	FMOVQ    5776(R9), F20
 	VFMLA    V18.D2, V24.D2, V20.D2
-	FMOVQ    4128(R9), F21
+	FMOVQ    5776(R9), F21
 	VFMLA    V19.D2, V25.D2, V21.D2
 	// t47 := math.FMA(t46, t39, float64(-0.7570780034800223))
-	FMOVQ    4144(R9), F24
+	FMOVQ    5792(R9), F24
 	VFMLA    V18.D2, V20.D2, V24.D2
-	FMOVQ    4144(R9), F25
+	FMOVQ    5792(R9), F25
 	VFMLA    V19.D2, V21.D2, V25.D2
 	// t48 := math.FMA(t47, t39, float64(0.46417383717517596))
-	FMOVQ    4160(R9), F20
+	FMOVQ    5808(R9), F20
 	VFMLA    V18.D2, V24.D2, V20.D2
-	FMOVQ    4160(R9), F21
+	FMOVQ    5808(R9), F21
 	VFMLA    V19.D2, V25.D2, V21.D2
 	// t49 := math.FMA(t48, t39, float64(-0.23470268258424823))
-	FMOVQ    4176(R9), F24
+	FMOVQ    5824(R9), F24
 	VFMLA    V18.D2, V20.D2, V24.D2
-	FMOVQ    4176(R9), F25
+	FMOVQ    5824(R9), F25
 	VFMLA    V19.D2, V21.D2, V25.D2
 	// t50 := math.FMA(t49, t39, float64(0.09673013104215797))
-	FMOVQ    4192(R9), F20
+	FMOVQ    5840(R9), F20
 	VFMLA    V18.D2, V24.D2, V20.D2
-	FMOVQ    4192(R9), F21
+	FMOVQ    5840(R9), F21
 	VFMLA    V19.D2, V25.D2, V21.D2
 	// t51 := math.FMA(t50, t39, float64(-0.0247842498194973))
-	FMOVQ    4208(R9), F24
+	FMOVQ    5856(R9), F24
 	VFMLA    V18.D2, V20.D2, V24.D2
-	FMOVQ    4208(R9), F25
+	FMOVQ    5856(R9), F25
 	VFMLA    V19.D2, V21.D2, V25.D2
 	// t52 := math.FMA(t51, t39, float64(0.023676143192783047))
-	FMOVQ    4224(R9), F20
+	FMOVQ    5872(R9), F20
 	VFMLA    V18.D2, V24.D2, V20.D2
-	FMOVQ    4224(R9), F21
+	FMOVQ    5872(R9), F21
 	VFMLA    V19.D2, V25.D2, V21.D2
 	// t53 := math.FMA(t52, t39, float64(0.02376729386449057))
-	FMOVQ    4240(R9), F24
+	FMOVQ    5888(R9), F24
 	VFMLA    V18.D2, V20.D2, V24.D2
-	FMOVQ    4240(R9), F25
+	FMOVQ    5888(R9), F25
 	VFMLA    V19.D2, V21.D2, V25.D2
 	// t54 := math.FMA(t53, t39, float64(0.03790814514974808))
-	FMOVQ    4256(R9), F20
+	FMOVQ    5904(R9), F20
 	VFMLA    V18.D2, V24.D2, V20.D2
-	FMOVQ    4256(R9), F21
+	FMOVQ    5904(R9), F21
 	VFMLA    V19.D2, V25.D2, V21.D2
 	// t55 := math.FMA(t54, t39, float64(0.049743755728627916))
-	FMOVQ    4272(R9), F24
+	FMOVQ    5920(R9), F24
 	VFMLA    V18.D2, V20.D2, V24.D2
-	FMOVQ    4272(R9), F25
+	FMOVQ    5920(R9), F25
 	VFMLA    V19.D2, V21.D2, V25.D2
 	// t56 := math.FMA(t55, t39, float64(0.06102682157904468))
-	FMOVQ    4288(R9), F20
+	FMOVQ    5936(R9), F20
 	VFMLA    V18.D2, V24.D2, V20.D2
-	FMOVQ    4288(R9), F21
+	FMOVQ    5936(R9), F21
 	VFMLA    V19.D2, V25.D2, V21.D2
 	// t57 := math.FMA(t56, t39, float64(0.07021348776011532))
-	FMOVQ    4304(R9), F24
+	FMOVQ    5952(R9), F24
 	VFMLA    V18.D2, V20.D2, V24.D2
-	FMOVQ    4304(R9), F25
+	FMOVQ    5952(R9), F25
 	VFMLA    V19.D2, V21.D2, V25.D2
 	// t58 := math.FMA(t57, t39, float64(0.07659693659240818))
-	FMOVQ    4320(R9), F20
+	FMOVQ    5968(R9), F20
 	VFMLA    V18.D2, V24.D2, V20.D2
-	FMOVQ    4320(R9), F21
+	FMOVQ    5968(R9), F21
 	VFMLA    V19.D2, V25.D2, V21.D2
 	// t59 := math.FMA(t58, t39, float64(0.0797884554673577))
-	FMOVQ    4336(R9), F24
+	FMOVQ    5984(R9), F24
 	VFMLA    V18.D2, V20.D2, V24.D2
-	FMOVQ    4336(R9), F25
+	FMOVQ    5984(R9), F25
 	VFMLA    V19.D2, V21.D2, V25.D2
 	// t60 := math.FMA(t59, t39, float64(0.07978845608956175))
-	FMOVQ    4352(R9), F20
+	FMOVQ    6000(R9), F20
 	VFMLA    V18.D2, V24.D2, V20.D2
-	FMOVQ    4352(R9), F21
+	FMOVQ    6000(R9), F21
 	VFMLA    V19.D2, V25.D2, V21.D2
 	// t61 := float64(t60 * t39)
 	WORD     $0x6e72de94 // FMUL V20.2D, V20.2D, V18.2D
@@ -20411,44 +25143,44 @@ loop:
 	VFMLS    V11.D2, V22.D2, V18.D2
 	VFMLS    V11.D2, V23.D2, V19.D2
 	// t11 := math.FMA(float64(2.510038549551032e-08), t10, float64(2.7620088445409746e-07))
-	FMOVQ    3616(R9), F22
+	FMOVQ    5264(R9), F22
 	VFMLA    V18.D2, V12.D2, V22.D2
-	FMOVQ    3616(R9), F23
+	FMOVQ    5264(R9), F23
 	VFMLA    V19.D2, V12.D2, V23.D2
 	// t12 := math.FMA(t11, t10, float64(2.7557268459997064e-06))
-	FMOVQ    3648(R9), F24
+	FMOVQ    5296(R9), F24
 	VFMLA    V18.D2, V22.D2, V24.D2
-	FMOVQ    3648(R9), F25
+	FMOVQ    5296(R9), F25
 	VFMLA    V19.D2, V23.D2, V25.D2
 	// t13 := math.FMA(t12, t10, float64(2.4801521295954376e-05))
-	FMOVQ    3664(R9), F22
+	FMOVQ    5312(R9), F22
 	VFMLA    V18.D2, V24.D2, V22.D2
-	FMOVQ    3664(R9), F23
+	FMOVQ    5312(R9), F23
 	VFMLA    V19.D2, V25.D2, V23.D2
 	// t14 := math.FMA(t13, t10, float64(0.00019841269863053618))
-	FMOVQ    3680(R9), F24
+	FMOVQ    5328(R9), F24
 	VFMLA    V18.D2, V22.D2, V24.D2
-	FMOVQ    3680(R9), F25
+	FMOVQ    5328(R9), F25
 	VFMLA    V19.D2, V23.D2, V25.D2
 	// t15 := math.FMA(t14, t10, float64(0.0013888888917213717))
-	FMOVQ    3696(R9), F22
+	FMOVQ    5344(R9), F22
 	VFMLA    V18.D2, V24.D2, V22.D2
-	FMOVQ    3696(R9), F23
+	FMOVQ    5344(R9), F23
 	VFMLA    V19.D2, V25.D2, V23.D2
 	// t16 := math.FMA(t15, t10, float64(0.008333333333330062))
-	FMOVQ    3712(R9), F24
+	FMOVQ    5360(R9), F24
 	VFMLA    V18.D2, V22.D2, V24.D2
-	FMOVQ    3712(R9), F25
+	FMOVQ    5360(R9), F25
 	VFMLA    V19.D2, V23.D2, V25.D2
 	// t17 := math.FMA(t16, t10, float64(0.04166666666662413))
-	FMOVQ    3728(R9), F22
+	FMOVQ    5376(R9), F22
 	VFMLA    V18.D2, V24.D2, V22.D2
-	FMOVQ    3728(R9), F23
+	FMOVQ    5376(R9), F23
 	VFMLA    V19.D2, V25.D2, V23.D2
 	// t18 := math.FMA(t17, t10, float64(0.16666666666666669))
-	FMOVQ    3744(R9), F24
+	FMOVQ    5392(R9), F24
 	VFMLA    V18.D2, V22.D2, V24.D2
-	FMOVQ    3744(R9), F25
+	FMOVQ    5392(R9), F25
 	VFMLA    V19.D2, V23.D2, V25.D2
 	// t19 := math.FMA(t18, t10, float64(0.5))
 	VMOV     V2.B16, V22.B16
@@ -20528,109 +25260,109 @@ loop:
 	WORD     $0x6e72fc12 // FDIV V18.2D, V0.2D, V18.2D
 	WORD     $0x6e73fc13 // FDIV V19.2D, V0.2D, V19.2D
 	// t40 := math.FMA(float64(-0.0009332069573188149), t39, float64(0.011398886098713914))
-	FMOVQ    4032(R9), F20
+	FMOVQ    5680(R9), F20
 	VFMLA    V18.D2, V14.D2, V20.D2
-	FMOVQ    4032(R9), F21
+	FMOVQ    5680(R9), F21
 	VFMLA    V19.D2, V14.D2, V21.D2
 	// t41 := math.FMA(t40, t39, float64(-0.06388208898184863))
-	FMOVQ    4048(R9), F24
+	FMOVQ    5696(R9), F24
 	VFMLA    V18.D2, V20.D2, V24.D2
-	FMOVQ    4048(R9), F25
+	FMOVQ    5696(R9), F25
 	VFMLA    V19.D2, V21.D2, V25.D2
 	// t42 := math.FMA(t41, t39, float64(0.21708270667069918))
-	FMOVQ    4064(R9), F20
+	FMOVQ    5712(R9), F20
 	VFMLA    V18.D2, V24.D2, V20.D2
-	FMOVQ    4064(R9), F21
+	FMOVQ    5712(R9), F21
 	VFMLA    V19.D2, V25.D2, V21.D2
 	// t43 := math.FMA(t42, t39, float64(-0.49919569827686777))
-	FMOVQ    4080(R9), F24
+	FMOVQ    5728(R9), F24
 	VFMLA    V18.D2, V20.D2, V24.D2
-	FMOVQ    4080(R9), F25
+	FMOVQ    5728(R9), F25
 	VFMLA    V19.D2, V21.D2, V25.D2
 	// t44 := math.FMA(t43, t39, float64(0.8248691528741359))
-	FMOVQ    4096(R9), F20
+	FMOVQ    5744(R9), F20
 	VFMLA    V18.D2, V24.D2, V20.D2
-	FMOVQ    4096(R9), F21
+	FMOVQ    5744(R9), F21
 	VFMLA    V19.D2, V25.D2, V21.D2
 	// t45 := math.FMA(t44, t39, float64(-1.0226051548324846))
-	FMOVQ    4112(R9), F24
+	FMOVQ    5760(R9), F24
 	VFMLA    V18.D2, V20.D2, V24.D2
-	FMOVQ    4112(R9), F25
+	FMOVQ    5760(R9), F25
 	VFMLA    V19.D2, V21.D2, V25.D2
 	// t46 := math.FMA(t45, t39, float64(0.9864168756472674))
-	FMOVQ    4128(R9), F20
+	FMOVQ    5776(R9), F20
 	VFMLA    V18.D2, V24.D2, V20.D2
-	FMOVQ    4128(R9), F21
+	FMOVQ    5776(R9), F21
 	VFMLA    V19.D2, V25.D2, V21.D2
 	// t47 := math.FMA(t46, t39, float64(-0.7570780034800223))
-	FMOVQ    4144(R9), F24
+	FMOVQ    5792(R9), F24
 	VFMLA    V18.D2, V20.D2, V24.D2
-	FMOVQ    4144(R9), F25
+	FMOVQ    5792(R9), F25
 	VFMLA    V19.D2, V21.D2, V25.D2
 	// t48 := math.FMA(t47, t39, float64(0.46417383717517596))
-	FMOVQ    4160(R9), F20
+	FMOVQ    5808(R9), F20
 	VFMLA    V18.D2, V24.D2, V20.D2
-	FMOVQ    4160(R9), F21
+	FMOVQ    5808(R9), F21
 	VFMLA    V19.D2, V25.D2, V21.D2
 	// t49 := math.FMA(t48, t39, float64(-0.23470268258424823))
-	FMOVQ    4176(R9), F24
+	FMOVQ    5824(R9), F24
 	VFMLA    V18.D2, V20.D2, V24.D2
-	FMOVQ    4176(R9), F25
+	FMOVQ    5824(R9), F25
 	VFMLA    V19.D2, V21.D2, V25.D2
 	// t50 := math.FMA(t49, t39, float64(0.09673013104215797))
-	FMOVQ    4192(R9), F20
+	FMOVQ    5840(R9), F20
 	VFMLA    V18.D2, V24.D2, V20.D2
-	FMOVQ    4192(R9), F21
+	FMOVQ    5840(R9), F21
 	VFMLA    V19.D2, V25.D2, V21.D2
 	// t51 := math.FMA(t50, t39, float64(-0.0247842498194973))
-	FMOVQ    4208(R9), F24
+	FMOVQ    5856(R9), F24
 	VFMLA    V18.D2, V20.D2, V24.D2
-	FMOVQ    4208(R9), F25
+	FMOVQ    5856(R9), F25
 	VFMLA    V19.D2, V21.D2, V25.D2
 	// t52 := math.FMA(t51, t39, float64(0.023676143192783047))
-	FMOVQ    4224(R9), F20
+	FMOVQ    5872(R9), F20
 	VFMLA    V18.D2, V24.D2, V20.D2
-	FMOVQ    4224(R9), F21
+	FMOVQ    5872(R9), F21
 	VFMLA    V19.D2, V25.D2, V21.D2
 	// t53 := math.FMA(t52, t39, float64(0.02376729386449057))
-	FMOVQ    4240(R9), F24
+	FMOVQ    5888(R9), F24
 	VFMLA    V18.D2, V20.D2, V24.D2
-	FMOVQ    4240(R9), F25
+	FMOVQ    5888(R9), F25
 	VFMLA    V19.D2, V21.D2, V25.D2
 	// t54 := math.FMA(t53, t39, float64(0.03790814514974808))
-	FMOVQ    4256(R9), F20
+	FMOVQ    5904(R9), F20
 	VFMLA    V18.D2, V24.D2, V20.D2
-	FMOVQ    4256(R9), F21
+	FMOVQ    5904(R9), F21
 	VFMLA    V19.D2, V25.D2, V21.D2
 	// t55 := math.FMA(t54, t39, float64(0.049743755728627916))
-	FMOVQ    4272(R9), F24
+	FMOVQ    5920(R9), F24
 	VFMLA    V18.D2, V20.D2, V24.D2
-	FMOVQ    4272(R9), F25
+	FMOVQ    5920(R9), F25
 	VFMLA    V19.D2, V21.D2, V25.D2
 	// t56 := math.FMA(t55, t39, float64(0.06102682157904468))
-	FMOVQ    4288(R9), F20
+	FMOVQ    5936(R9), F20
 	VFMLA    V18.D2, V24.D2, V20.D2
-	FMOVQ    4288(R9), F21
+	FMOVQ    5936(R9), F21
 	VFMLA    V19.D2, V25.D2, V21.D2
 	// t57 := math.FMA(t56, t39, float64(0.07021348776011532))
-	FMOVQ    4304(R9), F24
+	FMOVQ    5952(R9), F24
 	VFMLA    V18.D2, V20.D2, V24.D2
-	FMOVQ    4304(R9), F25
+	FMOVQ    5952(R9), F25
 	VFMLA    V19.D2, V21.D2, V25.D2
 	// t58 := math.FMA(t57, t39, float64(0.07659693659240818))
-	FMOVQ    4320(R9), F20
+	FMOVQ    5968(R9), F20
 	VFMLA    V18.D2, V24.D2, V20.D2
-	FMOVQ    4320(R9), F21
+	FMOVQ    5968(R9), F21
 	VFMLA    V19.D2, V25.D2, V21.D2
 	// t59 := math.FMA(t58, t39, float64(0.0797884554673577))
-	FMOVQ    4336(R9), F24
+	FMOVQ    5984(R9), F24
 	VFMLA    V18.D2, V20.D2, V24.D2
-	FMOVQ    4336(R9), F25
+	FMOVQ    5984(R9), F25
 	VFMLA    V19.D2, V21.D2, V25.D2
 	// t60 := math.FMA(t59, t39, float64(0.07978845608956175))
-	FMOVQ    4352(R9), F20
+	FMOVQ    6000(R9), F20
 	VFMLA    V18.D2, V24.D2, V20.D2
-	FMOVQ    4352(R9), F21
+	FMOVQ    6000(R9), F21
 	VFMLA    V19.D2, V25.D2, V21.D2
 	// t61 := float64(t60 * t39)
 	WORD     $0x6e72de94 // FMUL V20.2D, V20.2D, V18.2D
@@ -20703,44 +25435,44 @@ loop:
 	VFMLS    V11.D2, V22.D2, V18.D2
 	VFMLS    V11.D2, V23.D2, V19.D2
 	// t11 := math.FMA(float64(2.510038549551032e-08), t10, float64(2.7620088445409746e-07))
-	FMOVQ    3616(R9), F22
+	FMOVQ    5264(R9), F22
 	VFMLA    V18.D2, V12.D2, V22.D2
-	FMOVQ    3616(R9), F23
+	FMOVQ    5264(R9), F23
 	VFMLA    V19.D2, V12.D2, V23.D2
 	// t12 := math.FMA(t11, t10, float64(2.7557268459997064e-06))
-	FMOVQ    3648(R9), F24
+	FMOVQ    5296(R9), F24
 	VFMLA    V18.D2, V22.D2, V24.D2
-	FMOVQ    3648(R9), F25
+	FMOVQ    5296(R9), F25
 	VFMLA    V19.D2, V23.D2, V25.D2
 	// t13 := math.FMA(t12, t10, float64(2.4801521295954376e-05))
-	FMOVQ    3664(R9), F22
+	FMOVQ    5312(R9), F22
 	VFMLA    V18.D2, V24.D2, V22.D2
-	FMOVQ    3664(R9), F23
+	FMOVQ    5312(R9), F23
 	VFMLA    V19.D2, V25.D2, V23.D2
 	// t14 := math.FMA(t13, t10, float64(0.00019841269863053618))
-	FMOVQ    3680(R9), F24
+	FMOVQ    5328(R9), F24
 	VFMLA    V18.D2, V22.D2, V24.D2
-	FMOVQ    3680(R9), F25
+	FMOVQ    5328(R9), F25
 	VFMLA    V19.D2, V23.D2, V25.D2
 	// t15 := math.FMA(t14, t10, float64(0.0013888888917213717))
-	FMOVQ    3696(R9), F22
+	FMOVQ    5344(R9), F22
 	VFMLA    V18.D2, V24.D2, V22.D2
-	FMOVQ    3696(R9), F23
+	FMOVQ    5344(R9), F23
 	VFMLA    V19.D2, V25.D2, V23.D2
 	// t16 := math.FMA(t15, t10, float64(0.008333333333330062))
-	FMOVQ    3712(R9), F24
+	FMOVQ    5360(R9), F24
 	VFMLA    V18.D2, V22.D2, V24.D2
-	FMOVQ    3712(R9), F25
+	FMOVQ    5360(R9), F25
 	VFMLA    V19.D2, V23.D2, V25.D2
 	// t17 := math.FMA(t16, t10, float64(0.04166666666662413))
-	FMOVQ    3728(R9), F22
+	FMOVQ    5376(R9), F22
 	VFMLA    V18.D2, V24.D2, V22.D2
-	FMOVQ    3728(R9), F23
+	FMOVQ    5376(R9), F23
 	VFMLA    V19.D2, V25.D2, V23.D2
 	// t18 := math.FMA(t17, t10, float64(0.16666666666666669))
-	FMOVQ    3744(R9), F24
+	FMOVQ    5392(R9), F24
 	VFMLA    V18.D2, V22.D2, V24.D2
-	FMOVQ    3744(R9), F25
+	FMOVQ    5392(R9), F25
 	VFMLA    V19.D2, V23.D2, V25.D2
 	// t19 := math.FMA(t18, t10, float64(0.5))
 	VMOV     V2.B16, V22.B16
@@ -20820,109 +25552,109 @@ loop:
 	WORD     $0x6e72fc12 // FDIV V18.2D, V0.2D, V18.2D
 	WORD     $0x6e73fc13 // FDIV V19.2D, V0.2D, V19.2D
 	// t40 := math.FMA(float64(-0.0009332069573188149), t39, float64(0.011398886098713914))
-	FMOVQ    4032(R9), F20
+	FMOVQ    5680(R9), F20
 	VFMLA    V18.D2, V14.D2, V20.D2
-	FMOVQ    4032(R9), F21
+	FMOVQ    5680(R9), F21
 	VFMLA    V19.D2, V14.D2, V21.D2
 	// t41 := math.FMA(t40, t39, float64(-0.06388208898184863))
-	FMOVQ    4048(R9), F24
+	FMOVQ    5696(R9), F24
 	VFMLA    V18.D2, V20.D2, V24.D2
-	FMOVQ    4048(R9), F25
+	FMOVQ    5696(R9), F25
 	VFMLA    V19.D2, V21.D2, V25.D2
 	// t42 := math.FMA(t41, t39, float64(0.21708270667069918))
-	FMOVQ    4064(R9), F20
+	FMOVQ    5712(R9), F20
 	VFMLA    V18.D2, V24.D2, V20.D2
-	FMOVQ    4064(R9), F21
+	FMOVQ    5712(R9), F21
 	VFMLA    V19.D2, V25.D2, V21.D2
 	// t43 := math.FMA(t42, t39, float64(-0.49919569827686777))
-	FMOVQ    4080(R9), F24
+	FMOVQ    5728(R9), F24
 	VFMLA    V18.D2, V20.D2, V24.D2
-	FMOVQ    4080(R9), F25
+	FMOVQ    5728(R9), F25
 	VFMLA    V19.D2, V21.D2, V25.D2
 	// t44 := math.FMA(t43, t39, float64(0.8248691528741359))
-	FMOVQ    4096(R9), F20
+	FMOVQ    5744(R9), F20
 	VFMLA    V18.D2, V24.D2, V20.D2
-	FMOVQ    4096(R9), F21
+	FMOVQ    5744(R9), F21
 	VFMLA    V19.D2, V25.D2, V21.D2
 	// t45 := math.FMA(t44, t39, float64(-1.0226051548324846))
-	FMOVQ    4112(R9), F24
+	FMOVQ    5760(R9), F24
 	VFMLA    V18.D2, V20.D2, V24.D2
-	FMOVQ    4112(R9), F25
+	FMOVQ    5760(R9), F25
 	VFMLA    V19.D2, V21.D2, V25.D2
 	// t46 := math.FMA(t45, t39, float64(0.9864168756472674))
-	FMOVQ    4128(R9), F20
+	FMOVQ    5776(R9), F20
 	VFMLA    V18.D2, V24.D2, V20.D2
-	FMOVQ    4128(R9), F21
+	FMOVQ    5776(R9), F21
 	VFMLA    V19.D2, V25.D2, V21.D2
 	// t47 := math.FMA(t46, t39, float64(-0.7570780034800223))
-	FMOVQ    4144(R9), F24
+	FMOVQ    5792(R9), F24
 	VFMLA    V18.D2, V20.D2, V24.D2
-	FMOVQ    4144(R9), F25
+	FMOVQ    5792(R9), F25
 	VFMLA    V19.D2, V21.D2, V25.D2
 	// t48 := math.FMA(t47, t39, float64(0.46417383717517596))
-	FMOVQ    4160(R9), F20
+	FMOVQ    5808(R9), F20
 	VFMLA    V18.D2, V24.D2, V20.D2
-	FMOVQ    4160(R9), F21
+	FMOVQ    5808(R9), F21
 	VFMLA    V19.D2, V25.D2, V21.D2
 	// t49 := math.FMA(t48, t39, float64(-0.23470268258424823))
-	FMOVQ    4176(R9), F24
+	FMOVQ    5824(R9), F24
 	VFMLA    V18.D2, V20.D2, V24.D2
-	FMOVQ    4176(R9), F25
+	FMOVQ    5824(R9), F25
 	VFMLA    V19.D2, V21.D2, V25.D2
 	// t50 := math.FMA(t49, t39, float64(0.09673013104215797))
-	FMOVQ    4192(R9), F20
+	FMOVQ    5840(R9), F20
 	VFMLA    V18.D2, V24.D2, V20.D2
-	FMOVQ    4192(R9), F21
+	FMOVQ    5840(R9), F21
 	VFMLA    V19.D2, V25.D2, V21.D2
 	// t51 := math.FMA(t50, t39, float64(-0.0247842498194973))
-	FMOVQ    4208(R9), F24
+	FMOVQ    5856(R9), F24
 	VFMLA    V18.D2, V20.D2, V24.D2
-	FMOVQ    4208(R9), F25
+	FMOVQ    5856(R9), F25
 	VFMLA    V19.D2, V21.D2, V25.D2
 	// t52 := math.FMA(t51, t39, float64(0.023676143192783047))
-	FMOVQ    4224(R9), F20
+	FMOVQ    5872(R9), F20
 	VFMLA    V18.D2, V24.D2, V20.D2
-	FMOVQ    4224(R9), F21
+	FMOVQ    5872(R9), F21
 	VFMLA    V19.D2, V25.D2, V21.D2
 	// t53 := math.FMA(t52, t39, float64(0.02376729386449057))
-	FMOVQ    4240(R9), F24
+	FMOVQ    5888(R9), F24
 	VFMLA    V18.D2, V20.D2, V24.D2
-	FMOVQ    4240(R9), F25
+	FMOVQ    5888(R9), F25
 	VFMLA    V19.D2, V21.D2, V25.D2
 	// t54 := math.FMA(t53, t39, float64(0.03790814514974808))
-	FMOVQ    4256(R9), F20
+	FMOVQ    5904(R9), F20
 	VFMLA    V18.D2, V24.D2, V20.D2
-	FMOVQ    4256(R9), F21
+	FMOVQ    5904(R9), F21
 	VFMLA    V19.D2, V25.D2, V21.D2
 	// t55 := math.FMA(t54, t39, float64(0.049743755728627916))
-	FMOVQ    4272(R9), F24
+	FMOVQ    5920(R9), F24
 	VFMLA    V18.D2, V20.D2, V24.D2
-	FMOVQ    4272(R9), F25
+	FMOVQ    5920(R9), F25
 	VFMLA    V19.D2, V21.D2, V25.D2
 	// t56 := math.FMA(t55, t39, float64(0.06102682157904468))
-	FMOVQ    4288(R9), F20
+	FMOVQ    5936(R9), F20
 	VFMLA    V18.D2, V24.D2, V20.D2
-	FMOVQ    4288(R9), F21
+	FMOVQ    5936(R9), F21
 	VFMLA    V19.D2, V25.D2, V21.D2
 	// t57 := math.FMA(t56, t39, float64(0.07021348776011532))
-	FMOVQ    4304(R9), F24
+	FMOVQ    5952(R9), F24
 	VFMLA    V18.D2, V20.D2, V24.D2
-	FMOVQ    4304(R9), F25
+	FMOVQ    5952(R9), F25
 	VFMLA    V19.D2, V21.D2, V25.D2
 	// t58 := math.FMA(t57, t39, float64(0.07659693659240818))
-	FMOVQ    4320(R9), F20
+	FMOVQ    5968(R9), F20
 	VFMLA    V18.D2, V24.D2, V20.D2
-	FMOVQ    4320(R9), F21
+	FMOVQ    5968(R9), F21
 	VFMLA    V19.D2, V25.D2, V21.D2
 	// t59 := math.FMA(t58, t39, float64(0.0797884554673577))
-	FMOVQ    4336(R9), F24
+	FMOVQ    5984(R9), F24
 	VFMLA    V18.D2, V20.D2, V24.D2
-	FMOVQ    4336(R9), F25
+	FMOVQ    5984(R9), F25
 	VFMLA    V19.D2, V21.D2, V25.D2
 	// t60 := math.FMA(t59, t39, float64(0.07978845608956175))
-	FMOVQ    4352(R9), F20
+	FMOVQ    6000(R9), F20
 	VFMLA    V18.D2, V24.D2, V20.D2
-	FMOVQ    4352(R9), F21
+	FMOVQ    6000(R9), F21
 	VFMLA    V19.D2, V25.D2, V21.D2
 	// t61 := float64(t60 * t39)
 	WORD     $0x6e72de94 // FMUL V20.2D, V20.2D, V18.2D
@@ -20995,44 +25727,44 @@ loop:
 	VFMLS    V11.D2, V22.D2, V18.D2
 	VFMLS    V11.D2, V23.D2, V19.D2
 	// t11 := math.FMA(float64(2.510038549551032e-08), t10, float64(2.7620088445409746e-07))
-	FMOVQ    3616(R9), F22
+	FMOVQ    5264(R9), F22
 	VFMLA    V18.D2, V12.D2, V22.D2
-	FMOVQ    3616(R9), F23
+	FMOVQ    5264(R9), F23
 	VFMLA    V19.D2, V12.D2, V23.D2
 	// t12 := math.FMA(t11, t10, float64(2.7557268459997064e-06))
-	FMOVQ    3648(R9), F24
+	FMOVQ    5296(R9), F24
 	VFMLA    V18.D2, V22.D2, V24.D2
-	FMOVQ    3648(R9), F25
+	FMOVQ    5296(R9), F25
 	VFMLA    V19.D2, V23.D2, V25.D2
 	// t13 := math.FMA(t12, t10, float64(2.4801521295954376e-05))
-	FMOVQ    3664(R9), F22
+	FMOVQ    5312(R9), F22
 	VFMLA    V18.D2, V24.D2, V22.D2
-	FMOVQ    3664(R9), F23
+	FMOVQ    5312(R9), F23
 	VFMLA    V19.D2, V25.D2, V23.D2
 	// t14 := math.FMA(t13, t10, float64(0.00019841269863053618))
-	FMOVQ    3680(R9), F24
+	FMOVQ    5328(R9), F24
 	VFMLA    V18.D2, V22.D2, V24.D2
-	FMOVQ    3680(R9), F25
+	FMOVQ    5328(R9), F25
 	VFMLA    V19.D2, V23.D2, V25.D2
 	// t15 := math.FMA(t14, t10, float64(0.0013888888917213717))
-	FMOVQ    3696(R9), F22
+	FMOVQ    5344(R9), F22
 	VFMLA    V18.D2, V24.D2, V22.D2
-	FMOVQ    3696(R9), F23
+	FMOVQ    5344(R9), F23
 	VFMLA    V19.D2, V25.D2, V23.D2
 	// t16 := math.FMA(t15, t10, float64(0.008333333333330062))
-	FMOVQ    3712(R9), F24
+	FMOVQ    5360(R9), F24
 	VFMLA    V18.D2, V22.D2, V24.D2
-	FMOVQ    3712(R9), F25
+	FMOVQ    5360(R9), F25
 	VFMLA    V19.D2, V23.D2, V25.D2
 	// t17 := math.FMA(t16, t10, float64(0.04166666666662413))
-	FMOVQ    3728(R9), F22
+	FMOVQ    5376(R9), F22
 	VFMLA    V18.D2, V24.D2, V22.D2
-	FMOVQ    3728(R9), F23
+	FMOVQ    5376(R9), F23
 	VFMLA    V19.D2, V25.D2, V23.D2
 	// t18 := math.FMA(t17, t10, float64(0.16666666666666669))
-	FMOVQ    3744(R9), F24
+	FMOVQ    5392(R9), F24
 	VFMLA    V18.D2, V22.D2, V24.D2
-	FMOVQ    3744(R9), F25
+	FMOVQ    5392(R9), F25
 	VFMLA    V19.D2, V23.D2, V25.D2
 	// t19 := math.FMA(t18, t10, float64(0.5))
 	VMOV     V2.B16, V22.B16
@@ -21112,109 +25844,109 @@ loop:
 	WORD     $0x6e72fc12 // FDIV V18.2D, V0.2D, V18.2D
 	WORD     $0x6e73fc13 // FDIV V19.2D, V0.2D, V19.2D
 	// t40 := math.FMA(float64(-0.0009332069573188149), t39, float64(0.011398886098713914))
-	FMOVQ    4032(R9), F20
+	FMOVQ    5680(R9), F20
 	VFMLA    V18.D2, V14.D2, V20.D2
-	FMOVQ    4032(R9), F21
+	FMOVQ    5680(R9), F21
 	VFMLA    V19.D2, V14.D2, V21.D2
 	// t41 := math.FMA(t40, t39, float64(-0.06388208898184863))
-	FMOVQ    4048(R9), F24
+	FMOVQ    5696(R9), F24
 	VFMLA    V18.D2, V20.D2, V24.D2
-	FMOVQ    4048(R9), F25
+	FMOVQ    5696(R9), F25
 	VFMLA    V19.D2, V21.D2, V25.D2
 	// t42 := math.FMA(t41, t39, float64(0.21708270667069918))
-	FMOVQ    4064(R9), F20
+	FMOVQ    5712(R9), F20
 	VFMLA    V18.D2, V24.D2, V20.D2
-	FMOVQ    4064(R9), F21
+	FMOVQ    5712(R9), F21
 	VFMLA    V19.D2, V25.D2, V21.D2
 	// t43 := math.FMA(t42, t39, float64(-0.49919569827686777))
-	FMOVQ    4080(R9), F24
+	FMOVQ    5728(R9), F24
 	VFMLA    V18.D2, V20.D2, V24.D2
-	FMOVQ    4080(R9), F25
+	FMOVQ    5728(R9), F25
 	VFMLA    V19.D2, V21.D2, V25.D2
 	// t44 := math.FMA(t43, t39, float64(0.8248691528741359))
-	FMOVQ    4096(R9), F20
+	FMOVQ    5744(R9), F20
 	VFMLA    V18.D2, V24.D2, V20.D2
-	FMOVQ    4096(R9), F21
+	FMOVQ    5744(R9), F21
 	VFMLA    V19.D2, V25.D2, V21.D2
 	// t45 := math.FMA(t44, t39, float64(-1.0226051548324846))
-	FMOVQ    4112(R9), F24
+	FMOVQ    5760(R9), F24
 	VFMLA    V18.D2, V20.D2, V24.D2
-	FMOVQ    4112(R9), F25
+	FMOVQ    5760(R9), F25
 	VFMLA    V19.D2, V21.D2, V25.D2
 	// t46 := math.FMA(t45, t39, float64(0.9864168756472674))
-	FMOVQ    4128(R9), F20
+	FMOVQ    5776(R9), F20
 	VFMLA    V18.D2, V24.D2, V20.D2
-	FMOVQ    4128(R9), F21
+	FMOVQ    5776(R9), F21
 	VFMLA    V19.D2, V25.D2, V21.D2
 	// t47 := math.FMA(t46, t39, float64(-0.7570780034800223))
-	FMOVQ    4144(R9), F24
+	FMOVQ    5792(R9), F24
 	VFMLA    V18.D2, V20.D2, V24.D2
-	FMOVQ    4144(R9), F25
+	FMOVQ    5792(R9), F25
 	VFMLA    V19.D2, V21.D2, V25.D2
 	// t48 := math.FMA(t47, t39, float64(0.46417383717517596))
-	FMOVQ    4160(R9), F20
+	FMOVQ    5808(R9), F20
 	VFMLA    V18.D2, V24.D2, V20.D2
-	FMOVQ    4160(R9), F21
+	FMOVQ    5808(R9), F21
 	VFMLA    V19.D2, V25.D2, V21.D2
 	// t49 := math.FMA(t48, t39, float64(-0.23470268258424823))
-	FMOVQ    4176(R9), F24
+	FMOVQ    5824(R9), F24
 	VFMLA    V18.D2, V20.D2, V24.D2
-	FMOVQ    4176(R9), F25
+	FMOVQ    5824(R9), F25
 	VFMLA    V19.D2, V21.D2, V25.D2
 	// t50 := math.FMA(t49, t39, float64(0.09673013104215797))
-	FMOVQ    4192(R9), F20
+	FMOVQ    5840(R9), F20
 	VFMLA    V18.D2, V24.D2, V20.D2
-	FMOVQ    4192(R9), F21
+	FMOVQ    5840(R9), F21
 	VFMLA    V19.D2, V25.D2, V21.D2
 	// t51 := math.FMA(t50, t39, float64(-0.0247842498194973))
-	FMOVQ    4208(R9), F24
+	FMOVQ    5856(R9), F24
 	VFMLA    V18.D2, V20.D2, V24.D2
-	FMOVQ    4208(R9), F25
+	FMOVQ    5856(R9), F25
 	VFMLA    V19.D2, V21.D2, V25.D2
 	// t52 := math.FMA(t51, t39, float64(0.023676143192783047))
-	FMOVQ    4224(R9), F20
+	FMOVQ    5872(R9), F20
 	VFMLA    V18.D2, V24.D2, V20.D2
-	FMOVQ    4224(R9), F21
+	FMOVQ    5872(R9), F21
 	VFMLA    V19.D2, V25.D2, V21.D2
 	// t53 := math.FMA(t52, t39, float64(0.02376729386449057))
-	FMOVQ    4240(R9), F24
+	FMOVQ    5888(R9), F24
 	VFMLA    V18.D2, V20.D2, V24.D2
-	FMOVQ    4240(R9), F25
+	FMOVQ    5888(R9), F25
 	VFMLA    V19.D2, V21.D2, V25.D2
 	// t54 := math.FMA(t53, t39, float64(0.03790814514974808))
-	FMOVQ    4256(R9), F20
+	FMOVQ    5904(R9), F20
 	VFMLA    V18.D2, V24.D2, V20.D2
-	FMOVQ    4256(R9), F21
+	FMOVQ    5904(R9), F21
 	VFMLA    V19.D2, V25.D2, V21.D2
 	// t55 := math.FMA(t54, t39, float64(0.049743755728627916))
-	FMOVQ    4272(R9), F24
+	FMOVQ    5920(R9), F24
 	VFMLA    V18.D2, V20.D2, V24.D2
-	FMOVQ    4272(R9), F25
+	FMOVQ    5920(R9), F25
 	VFMLA    V19.D2, V21.D2, V25.D2
 	// t56 := math.FMA(t55, t39, float64(0.06102682157904468))
-	FMOVQ    4288(R9), F20
+	FMOVQ    5936(R9), F20
 	VFMLA    V18.D2, V24.D2, V20.D2
-	FMOVQ    4288(R9), F21
+	FMOVQ    5936(R9), F21
 	VFMLA    V19.D2, V25.D2, V21.D2
 	// t57 := math.FMA(t56, t39, float64(0.07021348776011532))
-	FMOVQ    4304(R9), F24
+	FMOVQ    5952(R9), F24
 	VFMLA    V18.D2, V20.D2, V24.D2
-	FMOVQ    4304(R9), F25
+	FMOVQ    5952(R9), F25
 	VFMLA    V19.D2, V21.D2, V25.D2
 	// t58 := math.FMA(t57, t39, float64(0.07659693659240818))
-	FMOVQ    4320(R9), F20
+	FMOVQ    5968(R9), F20
 	VFMLA    V18.D2, V24.D2, V20.D2
-	FMOVQ    4320(R9), F21
+	FMOVQ    5968(R9), F21
 	VFMLA    V19.D2, V25.D2, V21.D2
 	// t59 := math.FMA(t58, t39, float64(0.0797884554673577))
-	FMOVQ    4336(R9), F24
+	FMOVQ    5984(R9), F24
 	VFMLA    V18.D2, V20.D2, V24.D2
-	FMOVQ    4336(R9), F25
+	FMOVQ    5984(R9), F25
 	VFMLA    V19.D2, V21.D2, V25.D2
 	// t60 := math.FMA(t59, t39, float64(0.07978845608956175))
-	FMOVQ    4352(R9), F20
+	FMOVQ    6000(R9), F20
 	VFMLA    V18.D2, V24.D2, V20.D2
-	FMOVQ    4352(R9), F21
+	FMOVQ    6000(R9), F21
 	VFMLA    V19.D2, V25.D2, V21.D2
 	// t61 := float64(t60 * t39)
 	WORD     $0x6e72de94 // FMUL V20.2D, V20.2D, V18.2D
@@ -21346,16 +26078,16 @@ TEXT ·expShift64NEON(SB), NOSPLIT, $0-40
 	MOVD     sum+32(FP), R10
 	VLD1.P   64(R10), [V1.D2, V2.D2, V3.D2, V4.D2]
 	VLD1.P   64(R10), [V5.D2, V6.D2, V7.D2, V8.D2]
-	FMOVQ    3792(R9), F12
-	FMOVQ    3776(R9), F13
-	FMOVQ    3760(R9), F14
-	FMOVQ    3808(R9), F9
+	FMOVQ    5440(R9), F12
+	FMOVQ    5424(R9), F13
+	FMOVQ    5408(R9), F14
+	FMOVQ    5456(R9), F9
 	FMOVQ    2400(R9), F15
-	FMOVQ    3632(R9), F16
-	FMOVQ    3600(R9), F17
+	FMOVQ    5280(R9), F16
+	FMOVQ    5248(R9), F17
 	FMOVQ    1792(R9), F18
 	FMOVQ    1664(R9), F10
-	FMOVQ    3824(R9), F11
+	FMOVQ    5472(R9), F11
 
 loop:
 	// t0 := x[i]
@@ -21388,44 +26120,44 @@ loop:
 	VFMLS    V16.D2, V23.D2, V19.D2
 	VFMLS    V16.D2, V24.D2, V20.D2
 	// t8 := math.FMA(float64(2.510038549551032e-08), t7, float64(2.7620088445409746e-07))
-	FMOVQ    3616(R9), F23
+	FMOVQ    5264(R9), F23
 	VFMLA    V19.D2, V17.D2, V23.D2
-	FMOVQ    3616(R9), F24
+	FMOVQ    5264(R9), F24
 	VFMLA    V20.D2, V17.D2, V24.D2
 	// t9 := math.FMA(t8, t7, float64(2.7557268459997064e-06))
-	FMOVQ    3648(R9), F25
+	FMOVQ    5296(R9), F25
 	VFMLA    V19.D2, V23.D2, V25.D2
-	FMOVQ    3648(R9), F26
+	FMOVQ    5296(R9), F26
 	VFMLA    V20.D2, V24.D2, V26.D2
 	// t10 := math.FMA(t9, t7, float64(2.4801521295954376e-05))
-	FMOVQ    3664(R9), F23
+	FMOVQ    5312(R9), F23
 	VFMLA    V19.D2, V25.D2, V23.D2
-	FMOVQ    3664(R9), F24
+	FMOVQ    5312(R9), F24
 	VFMLA    V20.D2, V26.D2, V24.D2
 	// t11 := math.FMA(t10, t7, float64(0.00019841269863053618))
-	FMOVQ    3680(R9), F25
+	FMOVQ    5328(R9), F25
 	VFMLA    V19.D2, V23.D2, V25.D2
-	FMOVQ    3680(R9), F26
+	FMOVQ    5328(R9), F26
 	VFMLA    V20.D2, V24.D2, V26.D2
 	// t12 := math.FMA(t11, t7, float64(0.0013888888917213717))
-	FMOVQ    3696(R9), F23
+	FMOVQ    5344(R9), F23
 	VFMLA    V19.D2, V25.D2, V23.D2
-	FMOVQ    3696(R9), F24
+	FMOVQ    5344(R9), F24
 	VFMLA    V20.D2, V26.D2, V24.D2
 	// t13 := math.FMA(t12, t7, float64(0.008333333333330062))
-	FMOVQ    3712(R9), F25
+	FMOVQ    5360(R9), F25
 	VFMLA    V19.D2, V23.D2, V25.D2
-	FMOVQ    3712(R9), F26
+	FMOVQ    5360(R9), F26
 	VFMLA    V20.D2, V24.D2, V26.D2
 	// t14 := math.FMA(t13, t7, float64(0.04166666666662413))
-	FMOVQ    3728(R9), F23
+	FMOVQ    5376(R9), F23
 	VFMLA    V19.D2, V25.D2, V23.D2
-	FMOVQ    3728(R9), F24
+	FMOVQ    5376(R9), F24
 	VFMLA    V20.D2, V26.D2, V24.D2
 	// t15 := math.FMA(t14, t7, float64(0.16666666666666669))
-	FMOVQ    3744(R9), F25
+	FMOVQ    5392(R9), F25
 	VFMLA    V19.D2, V23.D2, V25.D2
-	FMOVQ    3744(R9), F26
+	FMOVQ    5392(R9), F26
 	VFMLA    V20.D2, V24.D2, V26.D2
 	// t16 := math.FMA(t15, t7, float64(0.5))
 	VMOV     V18.B16, V23.B16
@@ -21520,44 +26252,44 @@ loop:
 	VFMLS    V16.D2, V23.D2, V19.D2
 	VFMLS    V16.D2, V24.D2, V20.D2
 	// t8 := math.FMA(float64(2.510038549551032e-08), t7, float64(2.7620088445409746e-07))
-	FMOVQ    3616(R9), F23
+	FMOVQ    5264(R9), F23
 	VFMLA    V19.D2, V17.D2, V23.D2
-	FMOVQ    3616(R9), F24
+	FMOVQ    5264(R9), F24
 	VFMLA    V20.D2, V17.D2, V24.D2
 	// t9 := math.FMA(t8, t7, float64(2.7557268459997064e-06))
-	FMOVQ    3648(R9), F25
+	FMOVQ    5296(R9), F25
 	VFMLA    V19.D2, V23.D2, V25.D2
-	FMOVQ    3648(R9), F26
+	FMOVQ    5296(R9), F26
 	VFMLA    V20.D2, V24.D2, V26.D2
 	// t10 := math.FMA(t9, t7, float64(2.4801521295954376e-05))
-	FMOVQ    3664(R9), F23
+	FMOVQ    5312(R9), F23
 	VFMLA    V19.D2, V25.D2, V23.D2
-	FMOVQ    3664(R9), F24
+	FMOVQ    5312(R9), F24
 	VFMLA    V20.D2, V26.D2, V24.D2
 	// t11 := math.FMA(t10, t7, float64(0.00019841269863053618))
-	FMOVQ    3680(R9), F25
+	FMOVQ    5328(R9), F25
 	VFMLA    V19.D2, V23.D2, V25.D2
-	FMOVQ    3680(R9), F26
+	FMOVQ    5328(R9), F26
 	VFMLA    V20.D2, V24.D2, V26.D2
 	// t12 := math.FMA(t11, t7, float64(0.0013888888917213717))
-	FMOVQ    3696(R9), F23
+	FMOVQ    5344(R9), F23
 	VFMLA    V19.D2, V25.D2, V23.D2
-	FMOVQ    3696(R9), F24
+	FMOVQ    5344(R9), F24
 	VFMLA    V20.D2, V26.D2, V24.D2
 	// t13 := math.FMA(t12, t7, float64(0.008333333333330062))
-	FMOVQ    3712(R9), F25
+	FMOVQ    5360(R9), F25
 	VFMLA    V19.D2, V23.D2, V25.D2
-	FMOVQ    3712(R9), F26
+	FMOVQ    5360(R9), F26
 	VFMLA    V20.D2, V24.D2, V26.D2
 	// t14 := math.FMA(t13, t7, float64(0.04166666666662413))
-	FMOVQ    3728(R9), F23
+	FMOVQ    5376(R9), F23
 	VFMLA    V19.D2, V25.D2, V23.D2
-	FMOVQ    3728(R9), F24
+	FMOVQ    5376(R9), F24
 	VFMLA    V20.D2, V26.D2, V24.D2
 	// t15 := math.FMA(t14, t7, float64(0.16666666666666669))
-	FMOVQ    3744(R9), F25
+	FMOVQ    5392(R9), F25
 	VFMLA    V19.D2, V23.D2, V25.D2
-	FMOVQ    3744(R9), F26
+	FMOVQ    5392(R9), F26
 	VFMLA    V20.D2, V24.D2, V26.D2
 	// t16 := math.FMA(t15, t7, float64(0.5))
 	VMOV     V18.B16, V23.B16
@@ -21652,44 +26384,44 @@ loop:
 	VFMLS    V16.D2, V23.D2, V19.D2
 	VFMLS    V16.D2, V24.D2, V20.D2
 	// t8 := math.FMA(float64(2.510038549551032e-08), t7, float64(2.7620088445409746e-07))
-	FMOVQ    3616(R9), F23
+	FMOVQ    5264(R9), F23
 	VFMLA    V19.D2, V17.D2, V23.D2
-	FMOVQ    3616(R9), F24
+	FMOVQ    5264(R9), F24
 	VFMLA    V20.D2, V17.D2, V24.D2
 	// t9 := math.FMA(t8, t7, float64(2.7557268459997064e-06))
-	FMOVQ    3648(R9), F25
+	FMOVQ    5296(R9), F25
 	VFMLA    V19.D2, V23.D2, V25.D2
-	FMOVQ    3648(R9), F26
+	FMOVQ    5296(R9), F26
 	VFMLA    V20.D2, V24.D2, V26.D2
 	// t10 := math.FMA(t9, t7, float64(2.4801521295954376e-05))
-	FMOVQ    3664(R9), F23
+	FMOVQ    5312(R9), F23
 	VFMLA    V19.D2, V25.D2, V23.D2
-	FMOVQ    3664(R9), F24
+	FMOVQ    5312(R9), F24
 	VFMLA    V20.D2, V26.D2, V24.D2
 	// t11 := math.FMA(t10, t7, float64(0.00019841269863053618))
-	FMOVQ    3680(R9), F25
+	FMOVQ    5328(R9), F25
 	VFMLA    V19.D2, V23.D2, V25.D2
-	FMOVQ    3680(R9), F26
+	FMOVQ    5328(R9), F26
 	VFMLA    V20.D2, V24.D2, V26.D2
 	// t12 := math.FMA(t11, t7, float64(0.0013888888917213717))
-	FMOVQ    3696(R9), F23
+	FMOVQ    5344(R9), F23
 	VFMLA    V19.D2, V25.D2, V23.D2
-	FMOVQ    3696(R9), F24
+	FMOVQ    5344(R9), F24
 	VFMLA    V20.D2, V26.D2, V24.D2
 	// t13 := math.FMA(t12, t7, float64(0.008333333333330062))
-	FMOVQ    3712(R9), F25
+	FMOVQ    5360(R9), F25
 	VFMLA    V19.D2, V23.D2, V25.D2
-	FMOVQ    3712(R9), F26
+	FMOVQ    5360(R9), F26
 	VFMLA    V20.D2, V24.D2, V26.D2
 	// t14 := math.FMA(t13, t7, float64(0.04166666666662413))
-	FMOVQ    3728(R9), F23
+	FMOVQ    5376(R9), F23
 	VFMLA    V19.D2, V25.D2, V23.D2
-	FMOVQ    3728(R9), F24
+	FMOVQ    5376(R9), F24
 	VFMLA    V20.D2, V26.D2, V24.D2
 	// t15 := math.FMA(t14, t7, float64(0.16666666666666669))
-	FMOVQ    3744(R9), F25
+	FMOVQ    5392(R9), F25
 	VFMLA    V19.D2, V23.D2, V25.D2
-	FMOVQ    3744(R9), F26
+	FMOVQ    5392(R9), F26
 	VFMLA    V20.D2, V24.D2, V26.D2
 	// t16 := math.FMA(t15, t7, float64(0.5))
 	VMOV     V18.B16, V23.B16
@@ -21784,44 +26516,44 @@ loop:
 	VFMLS    V16.D2, V23.D2, V19.D2
 	VFMLS    V16.D2, V24.D2, V20.D2
 	// t8 := math.FMA(float64(2.510038549551032e-08), t7, float64(2.7620088445409746e-07))
-	FMOVQ    3616(R9), F23
+	FMOVQ    5264(R9), F23
 	VFMLA    V19.D2, V17.D2, V23.D2
-	FMOVQ    3616(R9), F24
+	FMOVQ    5264(R9), F24
 	VFMLA    V20.D2, V17.D2, V24.D2
 	// t9 := math.FMA(t8, t7, float64(2.7557268459997064e-06))
-	FMOVQ    3648(R9), F25
+	FMOVQ    5296(R9), F25
 	VFMLA    V19.D2, V23.D2, V25.D2
-	FMOVQ    3648(R9), F26
+	FMOVQ    5296(R9), F26
 	VFMLA    V20.D2, V24.D2, V26.D2
 	// t10 := math.FMA(t9, t7, float64(2.4801521295954376e-05))
-	FMOVQ    3664(R9), F23
+	FMOVQ    5312(R9), F23
 	VFMLA    V19.D2, V25.D2, V23.D2
-	FMOVQ    3664(R9), F24
+	FMOVQ    5312(R9), F24
 	VFMLA    V20.D2, V26.D2, V24.D2
 	// t11 := math.FMA(t10, t7, float64(0.00019841269863053618))
-	FMOVQ    3680(R9), F25
+	FMOVQ    5328(R9), F25
 	VFMLA    V19.D2, V23.D2, V25.D2
-	FMOVQ    3680(R9), F26
+	FMOVQ    5328(R9), F26
 	VFMLA    V20.D2, V24.D2, V26.D2
 	// t12 := math.FMA(t11, t7, float64(0.0013888888917213717))
-	FMOVQ    3696(R9), F23
+	FMOVQ    5344(R9), F23
 	VFMLA    V19.D2, V25.D2, V23.D2
-	FMOVQ    3696(R9), F24
+	FMOVQ    5344(R9), F24
 	VFMLA    V20.D2, V26.D2, V24.D2
 	// t13 := math.FMA(t12, t7, float64(0.008333333333330062))
-	FMOVQ    3712(R9), F25
+	FMOVQ    5360(R9), F25
 	VFMLA    V19.D2, V23.D2, V25.D2
-	FMOVQ    3712(R9), F26
+	FMOVQ    5360(R9), F26
 	VFMLA    V20.D2, V24.D2, V26.D2
 	// t14 := math.FMA(t13, t7, float64(0.04166666666662413))
-	FMOVQ    3728(R9), F23
+	FMOVQ    5376(R9), F23
 	VFMLA    V19.D2, V25.D2, V23.D2
-	FMOVQ    3728(R9), F24
+	FMOVQ    5376(R9), F24
 	VFMLA    V20.D2, V26.D2, V24.D2
 	// t15 := math.FMA(t14, t7, float64(0.16666666666666669))
-	FMOVQ    3744(R9), F25
+	FMOVQ    5392(R9), F25
 	VFMLA    V19.D2, V23.D2, V25.D2
-	FMOVQ    3744(R9), F26
+	FMOVQ    5392(R9), F26
 	VFMLA    V20.D2, V24.D2, V26.D2
 	// t16 := math.FMA(t15, t7, float64(0.5))
 	VMOV     V18.B16, V23.B16
@@ -21907,16 +26639,16 @@ TEXT ·expSum64NEON(SB), NOSPLIT, $0-32
 	MOVD     sum+24(FP), R10
 	VLD1.P   64(R10), [V1.D2, V2.D2, V3.D2, V4.D2]
 	VLD1.P   64(R10), [V5.D2, V6.D2, V7.D2, V8.D2]
-	FMOVQ    3792(R9), F12
-	FMOVQ    3776(R9), F13
-	FMOVQ    3760(R9), F14
-	FMOVQ    3808(R9), F9
+	FMOVQ    5440(R9), F12
+	FMOVQ    5424(R9), F13
+	FMOVQ    5408(R9), F14
+	FMOVQ    5456(R9), F9
 	FMOVQ    2400(R9), F15
-	FMOVQ    3632(R9), F16
-	FMOVQ    3600(R9), F17
+	FMOVQ    5280(R9), F16
+	FMOVQ    5248(R9), F17
 	FMOVQ    1792(R9), F18
 	FMOVQ    1664(R9), F10
-	FMOVQ    3824(R9), F11
+	FMOVQ    5472(R9), F11
 
 loop:
 	// t1 := x[i]
@@ -21949,44 +26681,44 @@ loop:
 	VFMLS    V16.D2, V23.D2, V19.D2
 	VFMLS    V16.D2, V24.D2, V20.D2
 	// t9 := math.FMA(float64(2.510038549551032e-08), t8, float64(2.7620088445409746e-07))
-	FMOVQ    3616(R9), F23
+	FMOVQ    5264(R9), F23
 	VFMLA    V19.D2, V17.D2, V23.D2
-	FMOVQ    3616(R9), F24
+	FMOVQ    5264(R9), F24
 	VFMLA    V20.D2, V17.D2, V24.D2
 	// t10 := math.FMA(t9, t8, float64(2.7557268459997064e-06))
-	FMOVQ    3648(R9), F25
+	FMOVQ    5296(R9), F25
 	VFMLA    V19.D2, V23.D2, V25.D2
-	FMOVQ    3648(R9), F26
+	FMOVQ    5296(R9), F26
 	VFMLA    V20.D2, V24.D2, V26.D2
 	// t11 := math.FMA(t10, t8, float64(2.4801521295954376e-05))
-	FMOVQ    3664(R9), F23
+	FMOVQ    5312(R9), F23
 	VFMLA    V19.D2, V25.D2, V23.D2
-	FMOVQ    3664(R9), F24
+	FMOVQ    5312(R9), F24
 	VFMLA    V20.D2, V26.D2, V24.D2
 	// t12 := math.FMA(t11, t8, float64(0.00019841269863053618))
-	FMOVQ    3680(R9), F25
+	FMOVQ    5328(R9), F25
 	VFMLA    V19.D2, V23.D2, V25.D2
-	FMOVQ    3680(R9), F26
+	FMOVQ    5328(R9), F26
 	VFMLA    V20.D2, V24.D2, V26.D2
 	// t13 := math.FMA(t12, t8, float64(0.0013888888917213717))
-	FMOVQ    3696(R9), F23
+	FMOVQ    5344(R9), F23
 	VFMLA    V19.D2, V25.D2, V23.D2
-	FMOVQ    3696(R9), F24
+	FMOVQ    5344(R9), F24
 	VFMLA    V20.D2, V26.D2, V24.D2
 	// t14 := math.FMA(t13, t8, float64(0.008333333333330062))
-	FMOVQ    3712(R9), F25
+	FMOVQ    5360(R9), F25
 	VFMLA    V19.D2, V23.D2, V25.D2
-	FMOVQ    3712(R9), F26
+	FMOVQ    5360(R9), F26
 	VFMLA    V20.D2, V24.D2, V26.D2
 	// t15 := math.FMA(t14, t8, float64(0.04166666666662413))
-	FMOVQ    3728(R9), F23
+	FMOVQ    5376(R9), F23
 	VFMLA    V19.D2, V25.D2, V23.D2
-	FMOVQ    3728(R9), F24
+	FMOVQ    5376(R9), F24
 	VFMLA    V20.D2, V26.D2, V24.D2
 	// t16 := math.FMA(t15, t8, float64(0.16666666666666669))
-	FMOVQ    3744(R9), F25
+	FMOVQ    5392(R9), F25
 	VFMLA    V19.D2, V23.D2, V25.D2
-	FMOVQ    3744(R9), F26
+	FMOVQ    5392(R9), F26
 	VFMLA    V20.D2, V24.D2, V26.D2
 	// t17 := math.FMA(t16, t8, float64(0.5))
 	VMOV     V18.B16, V23.B16
@@ -22079,44 +26811,44 @@ loop:
 	VFMLS    V16.D2, V23.D2, V19.D2
 	VFMLS    V16.D2, V24.D2, V20.D2
 	// t9 := math.FMA(float64(2.510038549551032e-08), t8, float64(2.7620088445409746e-07))
-	FMOVQ    3616(R9), F23
+	FMOVQ    5264(R9), F23
 	VFMLA    V19.D2, V17.D2, V23.D2
-	FMOVQ    3616(R9), F24
+	FMOVQ    5264(R9), F24
 	VFMLA    V20.D2, V17.D2, V24.D2
 	// t10 := math.FMA(t9, t8, float64(2.7557268459997064e-06))
-	FMOVQ    3648(R9), F25
+	FMOVQ    5296(R9), F25
 	VFMLA    V19.D2, V23.D2, V25.D2
-	FMOVQ    3648(R9), F26
+	FMOVQ    5296(R9), F26
 	VFMLA    V20.D2, V24.D2, V26.D2
 	// t11 := math.FMA(t10, t8, float64(2.4801521295954376e-05))
-	FMOVQ    3664(R9), F23
+	FMOVQ    5312(R9), F23
 	VFMLA    V19.D2, V25.D2, V23.D2
-	FMOVQ    3664(R9), F24
+	FMOVQ    5312(R9), F24
 	VFMLA    V20.D2, V26.D2, V24.D2
 	// t12 := math.FMA(t11, t8, float64(0.00019841269863053618))
-	FMOVQ    3680(R9), F25
+	FMOVQ    5328(R9), F25
 	VFMLA    V19.D2, V23.D2, V25.D2
-	FMOVQ    3680(R9), F26
+	FMOVQ    5328(R9), F26
 	VFMLA    V20.D2, V24.D2, V26.D2
 	// t13 := math.FMA(t12, t8, float64(0.0013888888917213717))
-	FMOVQ    3696(R9), F23
+	FMOVQ    5344(R9), F23
 	VFMLA    V19.D2, V25.D2, V23.D2
-	FMOVQ    3696(R9), F24
+	FMOVQ    5344(R9), F24
 	VFMLA    V20.D2, V26.D2, V24.D2
 	// t14 := math.FMA(t13, t8, float64(0.008333333333330062))
-	FMOVQ    3712(R9), F25
+	FMOVQ    5360(R9), F25
 	VFMLA    V19.D2, V23.D2, V25.D2
-	FMOVQ    3712(R9), F26
+	FMOVQ    5360(R9), F26
 	VFMLA    V20.D2, V24.D2, V26.D2
 	// t15 := math.FMA(t14, t8, float64(0.04166666666662413))
-	FMOVQ    3728(R9), F23
+	FMOVQ    5376(R9), F23
 	VFMLA    V19.D2, V25.D2, V23.D2
-	FMOVQ    3728(R9), F24
+	FMOVQ    5376(R9), F24
 	VFMLA    V20.D2, V26.D2, V24.D2
 	// t16 := math.FMA(t15, t8, float64(0.16666666666666669))
-	FMOVQ    3744(R9), F25
+	FMOVQ    5392(R9), F25
 	VFMLA    V19.D2, V23.D2, V25.D2
-	FMOVQ    3744(R9), F26
+	FMOVQ    5392(R9), F26
 	VFMLA    V20.D2, V24.D2, V26.D2
 	// t17 := math.FMA(t16, t8, float64(0.5))
 	VMOV     V18.B16, V23.B16
@@ -22209,44 +26941,44 @@ loop:
 	VFMLS    V16.D2, V23.D2, V19.D2
 	VFMLS    V16.D2, V24.D2, V20.D2
 	// t9 := math.FMA(float64(2.510038549551032e-08), t8, float64(2.7620088445409746e-07))
-	FMOVQ    3616(R9), F23
+	FMOVQ    5264(R9), F23
 	VFMLA    V19.D2, V17.D2, V23.D2
-	FMOVQ    3616(R9), F24
+	FMOVQ    5264(R9), F24
 	VFMLA    V20.D2, V17.D2, V24.D2
 	// t10 := math.FMA(t9, t8, float64(2.7557268459997064e-06))
-	FMOVQ    3648(R9), F25
+	FMOVQ    5296(R9), F25
 	VFMLA    V19.D2, V23.D2, V25.D2
-	FMOVQ    3648(R9), F26
+	FMOVQ    5296(R9), F26
 	VFMLA    V20.D2, V24.D2, V26.D2
 	// t11 := math.FMA(t10, t8, float64(2.4801521295954376e-05))
-	FMOVQ    3664(R9), F23
+	FMOVQ    5312(R9), F23
 	VFMLA    V19.D2, V25.D2, V23.D2
-	FMOVQ    3664(R9), F24
+	FMOVQ    5312(R9), F24
 	VFMLA    V20.D2, V26.D2, V24.D2
 	// t12 := math.FMA(t11, t8, float64(0.00019841269863053618))
-	FMOVQ    3680(R9), F25
+	FMOVQ    5328(R9), F25
 	VFMLA    V19.D2, V23.D2, V25.D2
-	FMOVQ    3680(R9), F26
+	FMOVQ    5328(R9), F26
 	VFMLA    V20.D2, V24.D2, V26.D2
 	// t13 := math.FMA(t12, t8, float64(0.0013888888917213717))
-	FMOVQ    3696(R9), F23
+	FMOVQ    5344(R9), F23
 	VFMLA    V19.D2, V25.D2, V23.D2
-	FMOVQ    3696(R9), F24
+	FMOVQ    5344(R9), F24
 	VFMLA    V20.D2, V26.D2, V24.D2
 	// t14 := math.FMA(t13, t8, float64(0.008333333333330062))
-	FMOVQ    3712(R9), F25
+	FMOVQ    5360(R9), F25
 	VFMLA    V19.D2, V23.D2, V25.D2
-	FMOVQ    3712(R9), F26
+	FMOVQ    5360(R9), F26
 	VFMLA    V20.D2, V24.D2, V26.D2
 	// t15 := math.FMA(t14, t8, float64(0.04166666666662413))
-	FMOVQ    3728(R9), F23
+	FMOVQ    5376(R9), F23
 	VFMLA    V19.D2, V25.D2, V23.D2
-	FMOVQ    3728(R9), F24
+	FMOVQ    5376(R9), F24
 	VFMLA    V20.D2, V26.D2, V24.D2
 	// t16 := math.FMA(t15, t8, float64(0.16666666666666669))
-	FMOVQ    3744(R9), F25
+	FMOVQ    5392(R9), F25
 	VFMLA    V19.D2, V23.D2, V25.D2
-	FMOVQ    3744(R9), F26
+	FMOVQ    5392(R9), F26
 	VFMLA    V20.D2, V24.D2, V26.D2
 	// t17 := math.FMA(t16, t8, float64(0.5))
 	VMOV     V18.B16, V23.B16
@@ -22339,44 +27071,44 @@ loop:
 	VFMLS    V16.D2, V23.D2, V19.D2
 	VFMLS    V16.D2, V24.D2, V20.D2
 	// t9 := math.FMA(float64(2.510038549551032e-08), t8, float64(2.7620088445409746e-07))
-	FMOVQ    3616(R9), F23
+	FMOVQ    5264(R9), F23
 	VFMLA    V19.D2, V17.D2, V23.D2
-	FMOVQ    3616(R9), F24
+	FMOVQ    5264(R9), F24
 	VFMLA    V20.D2, V17.D2, V24.D2
 	// t10 := math.FMA(t9, t8, float64(2.7557268459997064e-06))
-	FMOVQ    3648(R9), F25
+	FMOVQ    5296(R9), F25
 	VFMLA    V19.D2, V23.D2, V25.D2
-	FMOVQ    3648(R9), F26
+	FMOVQ    5296(R9), F26
 	VFMLA    V20.D2, V24.D2, V26.D2
 	// t11 := math.FMA(t10, t8, float64(2.4801521295954376e-05))
-	FMOVQ    3664(R9), F23
+	FMOVQ    5312(R9), F23
 	VFMLA    V19.D2, V25.D2, V23.D2
-	FMOVQ    3664(R9), F24
+	FMOVQ    5312(R9), F24
 	VFMLA    V20.D2, V26.D2, V24.D2
 	// t12 := math.FMA(t11, t8, float64(0.00019841269863053618))
-	FMOVQ    3680(R9), F25
+	FMOVQ    5328(R9), F25
 	VFMLA    V19.D2, V23.D2, V25.D2
-	FMOVQ    3680(R9), F26
+	FMOVQ    5328(R9), F26
 	VFMLA    V20.D2, V24.D2, V26.D2
 	// t13 := math.FMA(t12, t8, float64(0.0013888888917213717))
-	FMOVQ    3696(R9), F23
+	FMOVQ    5344(R9), F23
 	VFMLA    V19.D2, V25.D2, V23.D2
-	FMOVQ    3696(R9), F24
+	FMOVQ    5344(R9), F24
 	VFMLA    V20.D2, V26.D2, V24.D2
 	// t14 := math.FMA(t13, t8, float64(0.008333333333330062))
-	FMOVQ    3712(R9), F25
+	FMOVQ    5360(R9), F25
 	VFMLA    V19.D2, V23.D2, V25.D2
-	FMOVQ    3712(R9), F26
+	FMOVQ    5360(R9), F26
 	VFMLA    V20.D2, V24.D2, V26.D2
 	// t15 := math.FMA(t14, t8, float64(0.04166666666662413))
-	FMOVQ    3728(R9), F23
+	FMOVQ    5376(R9), F23
 	VFMLA    V19.D2, V25.D2, V23.D2
-	FMOVQ    3728(R9), F24
+	FMOVQ    5376(R9), F24
 	VFMLA    V20.D2, V26.D2, V24.D2
 	// t16 := math.FMA(t15, t8, float64(0.16666666666666669))
-	FMOVQ    3744(R9), F25
+	FMOVQ    5392(R9), F25
 	VFMLA    V19.D2, V23.D2, V25.D2
-	FMOVQ    3744(R9), F26
+	FMOVQ    5392(R9), F26
 	VFMLA    V20.D2, V24.D2, V26.D2
 	// t17 := math.FMA(t16, t8, float64(0.5))
 	VMOV     V18.B16, V23.B16

@@ -20,6 +20,8 @@ var accuracy = []struct {
 	{"Tanh", Tanh, math.Tanh, 2, 0},
 	{"Erf", Erf, math.Erf, 2, 0},
 	{"Erfinv", Erfinv, math.Erfinv, 0.51, 0},
+	{"Lgamma", Lgamma, lgamma, 0.51, 0},
+	{"Digamma", Digamma, digamma, 0.51, 0},
 	{"Sigmoid", Sigmoid, sigmoid, 2.5, 0},
 	{"Silu", Silu, func(x float64) float64 { return x * sigmoid(x) }, 3, 1e-42},
 	{"Gelu", Gelu, gelu, 8, 2e-8},
@@ -60,6 +62,34 @@ func sigmoid(x float64) float64 {
 		return math.Exp(x) / (1 + math.Exp(x))
 	}
 	return 1 / (1 + math.Exp(-x))
+}
+
+// lgamma is that of C at minus infinity, too.
+func lgamma(x float64) float64 {
+	if math.IsInf(x, -1) {
+		return math.Inf(1)
+	}
+	y, _ := math.Lgamma(x)
+	return y
+}
+
+// digamma goes up to 20 by its recurrence, and has a series from there on; a negative x is reflected.
+func digamma(x float64) float64 {
+	switch {
+	case x == 0:
+		return math.Copysign(math.Inf(1), -x)
+	case x < 0 && x == math.Floor(x):
+		return math.NaN()
+	case x < 0:
+		r := x - math.Round(x)
+		return digamma(1-x) - math.Pi/math.Tan(math.Pi*r)
+	}
+	y := 0.0
+	for ; x < 20; x++ {
+		y += 1 / x
+	}
+	w := 1 / (x * x)
+	return math.Log(x) - 0.5/x - w*(1./12-w*(1./120-w*(1./252-w*(1./240-w*(1./132-w*691./32760))))) - y
 }
 
 func geluTanhArg(x float64) float64 { return 2 * math.Sqrt(2/math.Pi) * (x + 0.044715*x*x*x) }

@@ -30,7 +30,7 @@ var all = map[string]any{
 	"Moments": Moments, "MomentsGrad": MomentsGrad, "MomentsGradWeight": MomentsGradWeight, "NormalizeTimes": NormalizeTimes,
 	"Normalize": Normalize, "NormalizeWeight": NormalizeWeight, "NormalizeAffine": NormalizeAffine, "NormalizeGrad": NormalizeGrad,
 	"Combine": Combine, "Lerp": Lerp, "LerpBack": LerpBack, "AddSquare": AddSquare, "Adam": Adam, "AdamStep": AdamStep,
-	"Double": Double, "Single": Single, "WidenF16": WidenF16, "WidenBF16": WidenBF16, "NarrowF16": NarrowF16, "NarrowBF16": NarrowBF16, "Drop": Drop, "Philox": Philox, "Erfinv": Erfinv, "Quantile": Quantile, "QuantileFar": QuantileFar,
+	"Double": Double, "Single": Single, "WidenF16": WidenF16, "WidenBF16": WidenBF16, "NarrowF16": NarrowF16, "NarrowBF16": NarrowBF16, "Drop": Drop, "Philox": Philox, "Erfinv": Erfinv, "Lgamma": Lgamma, "Digamma": Digamma, "Quantile": Quantile, "QuantileFar": QuantileFar,
 	"Floor": Floor, "Ceil": Ceil, "Trunc": Trunc, "Round": Round, "Sign": Sign, "Clamp": Clamp, "Select": Select,
 	"Eq": Eq, "Ne": Ne, "Lt": Lt, "Le": Le, "IsNaN": IsNaN, "IsFinite": IsFinite,
 	"Expm1": Expm1, "Log1p": Log1p, "Softplus": Softplus, "Pow": Pow, "Atan2": Atan2,
@@ -65,7 +65,7 @@ func TestAllKernels(t *testing.T) {
 // numbers are drawn often: where functions change their form, and what has no
 // neighbour.
 var numbers = []float32{0, float32(math.Copysign(0, -1)), 1, -1, 0.625, 0.93, -0.5, 88.72283, 88.72284, -87.33654, -87.33655,
-	-103.97283, -103.97284, 14.5, 1e-45, -1e-45, 1.1754944e-38, math.MaxFloat32, -math.MaxFloat32,
+	-103.97283, -103.97284, 14.5, 1e-45, -1e-45, 1.1754944e-38, 2, 3, -2, -2.457, -0.504, math.MaxFloat32, -math.MaxFloat32,
 	float32(math.Inf(1)), float32(math.Inf(-1)), float32(math.NaN()), 65504, 65520, 6e-8, 3e-8}
 
 func number(t *rapid.T) float32 {

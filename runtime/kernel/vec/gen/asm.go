@@ -247,7 +247,7 @@ func (s *assembler) accRegs(kd kind) int {
 // hoist loads constants into registers that the steps leave free.
 func (s *assembler) hoist() {
 	s.hoisted = map[*expr]reg.VecVirtual{}
-	if !s.wide {
+	if !s.wide || s.k.full {
 		return
 	}
 	free := 13 - len(s.scalars)

@@ -63,17 +63,28 @@ func (k *kernel) log64(x *expr) *expr {
 	tiny := k.less(x, k.num64(0x1p-1022))
 	m, whole := k.mantissa64(k.pick(tiny, k.mul(x, k.num64(0x1p54)), x))
 	e := k.sub(whole, k.pick(tiny, k.num64(1<<52+1023+54), k.num64(1<<52+1023)))
-	f := k.sub(m, k.num64(1))
+	y := k.logNear64(k.sub(m, k.num64(1)), e)
+	y = k.pick(k.less(x, k.num64(inf)), y, x)
+	y = k.pick(k.less(x, k.num64(0)), k.num64(nan), y)
+	return k.pick(k.equal(x, k.num64(0)), k.num64(-inf), y)
+}
+
+// logNormal64 is log64 of a positive normal number.
+func (k *kernel) logNormal64(x *expr) *expr {
+	m, whole := k.mantissa64(x)
+	e := k.sub(whole, k.num64(1<<52+1023))
+	return k.logNear64(k.sub(m, k.num64(1)), e)
+}
+
+// logNear64 returns the logarithm of 2^e (1 + f), 1 + f between √½ and √2.
+func (k *kernel) logNear64(f, e *expr) *expr {
 	s := k.div(f, k.add(f, k.num64(2)))
 	z := k.mul(s, s)
 	r := k.mul(z, k.horner64(z, 6.666666666666735130e-01, 3.999999999940941908e-01, 2.857142874366239149e-01, 2.222219843214978396e-01,
 		1.818357216161805012e-01, 1.531383769920937332e-01, 1.479819860511658591e-01))
 	half := k.mul(k.mul(f, f), k.num64(0.5))
 	y := k.fma(s, k.add(half, r), k.mul(e, k.num64(ln2Low64)))
-	y = k.fma(e, k.num64(ln2High64), k.sub(f, k.sub(half, y)))
-	y = k.pick(k.less(x, k.num64(inf)), y, x)
-	y = k.pick(k.less(x, k.num64(0)), k.num64(nan), y)
-	return k.pick(k.equal(x, k.num64(0)), k.num64(-inf), y)
+	return k.fma(e, k.num64(ln2High64), k.sub(f, k.sub(half, y)))
 }
 
 // mantissa64 returns the m between √½ and √2 of a normal x = 2^e m, and e plus its bias and 2^52.

@@ -12,7 +12,7 @@ type kernel struct {
 
 	wide     bool // recorded for AVX-512, which has steps that others are made of
 	past     bool // of float32 or float64 all, it may store past the caches: see Past
-	full     bool // it takes all registers of AVX2, which has none left for the mask of a tail
+	full     bool // it takes all registers: AVX2 has none left for the mask of a tail, AVX-512 none for constants
 	together int  // groups that a round of the loop takes side by side in AVX-512, if more than 1
 
 	steps       []*expr

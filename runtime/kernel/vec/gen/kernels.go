@@ -531,6 +531,16 @@ func random() []*kernel {
 			arrays: f32s("dst", "x"), body: (*kernel).erfinv,
 		},
 		{
+			name:   "Lgamma",
+			doc:    "stores the logarithm of the gamma function's absolute value at x, within 0.51 ulp, in dst. dst may be x.",
+			arrays: f32s("dst", "x"), body: (*kernel).lgamma, full: true,
+		},
+		{
+			name:   "Digamma",
+			doc:    "stores the slope of Lgamma at x, within 0.51 ulp, in dst: NaN at its poles but for 0. dst may be x.",
+			arrays: f32s("dst", "x"), body: (*kernel).digamma, full: true,
+		},
+		{
 			name: "Quantile",
 			doc: "stores in dst the quantiles of the standard normal distribution at (w + 1/2) / 2^32,\n" +
 				"which is 0.425 or less from 1/2. Of other words it stores some number.",
