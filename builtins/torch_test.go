@@ -1,16 +1,20 @@
 package builtins_test
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/json"
 	"flag"
 	"fmt"
+	"iter"
 	"os"
 	"os/exec"
 	"path/filepath"
+	goruntime "runtime"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"go.starlark.net/starlark"
@@ -29,8 +33,18 @@ var (
 // and their gradients, is what PyTorch gives. TPSH_PYTHON names a Python that has it.
 func TestTorchCases(t *testing.T) {
 	python, check := torchPython(t)
-	for i, cases := range torchLists(t, python, "testdata/torch/cases.py", strconv.Itoa(*torchSeed), "0", strconv.Itoa(*torchCases)) {
-		compareTorch(t, cases, check, "", 2+i%3)
+	var jobs sync.WaitGroup
+	defer jobs.Wait()
+	running := make(chan struct{}, goruntime.GOMAXPROCS(0)) // several, for ranks of one wait for each other
+	i := 0
+	for cases := range torchLists(t, python, "testdata/torch/cases.py", strconv.Itoa(*torchSeed), "0", strconv.Itoa(*torchCases)) {
+		name, ranks := strconv.Itoa(i), 2+i%3
+		i++
+		running <- struct{}{}
+		jobs.Go(func() {
+			defer func() { <-running }()
+			t.Run(name, func(t *testing.T) { compareTorch(t, cases, check, "", ranks) })
+		})
 	}
 }
 
@@ -40,7 +54,7 @@ func TestTorchLarge(t *testing.T) {
 	const chunk = 20 // whose tensors the disk has at a time
 	for first := 0; first < *torchLarge; first += chunk {
 		folder := t.TempDir()
-		for _, cases := range torchLists(t, python, "testdata/torch/cases.py", strconv.Itoa(*torchSeed), strconv.Itoa(first), strconv.Itoa(min(chunk, *torchLarge-first)), folder) {
+		for cases := range torchLists(t, python, "testdata/torch/cases.py", strconv.Itoa(*torchSeed), strconv.Itoa(first), strconv.Itoa(min(chunk, *torchLarge-first)), folder) {
 			compareTorch(t, cases, check, folder, 1+first/chunk%4)
 		}
 		if err := os.RemoveAll(folder); err != nil {
@@ -57,7 +71,7 @@ func TestTorchNames(t *testing.T) {
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no lists of calls: %v", err)
 	}
-	lists := torchLists(t, python, append([]string{"testdata/torch/names.py"}, files...)...)
+	lists := slices.Collect(torchLists(t, python, append([]string{"testdata/torch/names.py"}, files...)...))
 	if len(lists) != len(files) {
 		t.Fatalf("got %d lists of %d files", len(lists), len(files))
 	}
@@ -86,16 +100,36 @@ func torchPython(t *testing.T) (python, check string) {
 }
 
 // torchLists returns the lists of cases that a program of Python prints, each the text of a
-// script. One process prints them all: PyTorch takes seconds to import.
-func torchLists(t *testing.T, python string, program ...string) []string {
+// script, as they come. One process prints them all: PyTorch takes seconds to import.
+func torchLists(t *testing.T, python string, program ...string) iter.Seq[string] {
 	t.Helper()
-	cmd := exec.Command(python, program...)
-	cmd.Stderr = os.Stderr
-	out, err := cmd.Output()
-	if err != nil {
-		t.Fatalf("%v: %v", program, err)
+	return func(yield func(string) bool) {
+		cmd := exec.CommandContext(t.Context(), python, program...)
+		cmd.Stderr = os.Stderr
+		out, err := cmd.StdoutPipe()
+		if err == nil {
+			err = cmd.Start()
+		}
+		if err != nil {
+			t.Fatalf("%v: %v", program, err)
+		}
+		var list strings.Builder
+		lines := bufio.NewReader(out)
+		for err == nil {
+			var line string
+			line, err = lines.ReadString('\n')
+			list.WriteString(line)
+			if line == "]\n" {
+				if !yield(list.String()) {
+					return // the end of the test ends the process
+				}
+				list.Reset()
+			}
+		}
+		if err := cmd.Wait(); err != nil || list.Len() > 0 {
+			t.Fatalf("%v: %v, and %d bytes of a list that does not end", program, err, list.Len())
+		}
 	}
-	return slices.Collect(strings.SplitAfterSeq(strings.TrimSuffix(string(out), "\n"), "\n]\n"))
 }
 
 // compareTorch runs a list of cases and the script that compares them, on so many ranks.

@@ -4,10 +4,10 @@
 
 A case is (expression, function, inputs, value, gradients, second gradients, dtype). The
 expression is one of both languages, of x and y, DTensors or plain tensors: of the lists
-here, or with other numbers a line of names*.txt. Gradients are those of the sum of 1.5
-times the result, second ones those of the sum of the squares of the gradients of the sum
-of its cubes. The same seed gives the same cases; case i does not depend on how many are
-printed.
+here, or with other numbers a line of names*.txt; y is None if it is not in it. Gradients are
+those of the sum of 1.5 times the result, second ones those of the sum of the squares of the
+gradients of the sum of its cubes. The same seed gives the same cases; case i does not depend
+on how many are printed.
 
 With a folder, the tensors are large, and their elements go to files there: their sizes are
 about those from which operators take other ways, and the calls of lists are those of large.txt.
@@ -15,6 +15,7 @@ about those from which operators take other ways, and the calls of lists are tho
 
 import pathlib
 import random
+import re
 import resource
 import sys
 
@@ -56,12 +57,12 @@ LARGE_DTYPES = 4 * ["float64"] + 4 * ["float32"] + ["bfloat16", "bfloat16", "int
 SHAPES = [(), (4,), (5,), (1,), (0,), (2, 3), (4, 6), (1, 4), (3, 1), (5, 2), (0, 3), (2, 3, 4), (1, 2, 5), (3, 4, 2)]
 ODD = [0.0, -0.0, 1.0, -1.0, 2.0, float("inf"), float("-inf"), float("nan")]
 LARGE = len(sys.argv) > 4
-LIST = 200  # calls that a list has
+LIST = 300  # calls that a list has: its ranks know the way of many that they have had
 MOST_BYTES = 2 << 30  # who takes more refuses, and is no case
 EDGES = [1 << 12, 1 << 14, 1 << 15, 1 << 16, 1 << 16, 1 << 17, 1 << 17, 1 << 18]  # elements
 
 LISTED = [line for path in sorted(pathlib.Path(__file__).parent.glob("large.txt" if LARGE else "names*.txt")) for line in path.read_text().splitlines() if line and not line.startswith("#")]
-LISTED_SHARE = 0.3  # among all calls
+LISTED_SHARE = 0.3 if LARGE else 0.06  # among all calls: small ones of lists cost four times what others do, and TestTorchNames has them all
 
 
 def large_shape(rng):
@@ -91,13 +92,19 @@ def draw(rng, shape, odd, digits):
     return torch.tensor(v, dtype=torch.float64).reshape(shape)
 
 
-def gradients(value, inputs):
-    """What backward leaves in inputs, and the second gradients, as Starlark."""
+def gradients(value, inputs, second):
+    """What backward leaves in inputs, and the second gradients if they are wanted, as Starlark."""
     firsts = torch.autograd.grad((value * 1.5).sum(), inputs, retain_graph=True, allow_unused=True)
+    if not second:
+        return shown(firsts), "None"
     cubes = torch.autograd.grad((value * value * value).sum(), inputs, create_graph=True, allow_unused=True)
     squares = [(g * g).sum() for g in cubes if g is not None and g.requires_grad]
     seconds = torch.autograd.grad(sum(squares), inputs, allow_unused=True) if squares else [None] * len(inputs)
-    return tuple("[%s]" % ", ".join("None" if g is None else text(g) for g in list) for list in (firsts, seconds))
+    return shown(firsts), shown(seconds)
+
+
+def shown(gradients):
+    return "[%s]" % ", ".join("None" if g is None else text(g) for g in gradients)
 
 
 def random_call(rng):
@@ -121,22 +128,26 @@ def case(seed, i):
     listed = rng.random() < LISTED_SHARE
     here, there, *shapes, dtype = (listed_call if listed else random_call)(rng)
     odd = not listed and rng.random() < 0.1
-    x, y = (draw(rng, s, odd and dtype.startswith("float"), 9 if listed else 2).to(getattr(torch, "float64" if dtype == "listed" else dtype)) for s in shapes)
-    inputs = [v.requires_grad_() if v.is_floating_point() else v for v in (x, y)]
+    if not re.search(r"\by\b", here + " " + there):
+        shapes = shapes[:1]
+    inputs = [draw(rng, s, odd and dtype.startswith("float"), 9 if listed else 2).to(getattr(torch, "float64" if dtype == "listed" else dtype)) for s in shapes]
+    inputs = [v.requires_grad_() if v.is_floating_point() else v for v in inputs]
+    x, y = (inputs + [None])[:2]
     try:
         value = eval(there, dict(NAMES, x=x, y=y, zeros2=torch.zeros(2, dtype=torch.int64)))
         if LARGE and not odd and not value.isfinite().all():  # a product that overflows: how far it goes wrong depends on its order
             return None
-        firsts, seconds = gradients(value, inputs) if value.requires_grad and not odd else ("None", "None")
-        # They take the most time; PyTorch's leave the scale of scale_grad_by_freq out, and are
-        # NaN where a vector whose cosine is taken is 0.
-        if i % 3 or "scale_grad_by_freq" in here or "cosine_similarity" in here and "nan" in seconds:
+        # Second gradients take as long as all else; PyTorch's leave the scale of scale_grad_by_freq out,
+        # and are NaN where a vector whose cosine is taken is 0.
+        second = i % (3 if LARGE else 10) == 0 and "scale_grad_by_freq" not in here
+        firsts, seconds = gradients(value, inputs, second) if value.requires_grad and not odd else ("None", "None")
+        if "cosine_similarity" in here and "nan" in seconds:
             seconds = "None"
         if "topk" in here and x.unique().numel() < x.numel():  # of elements that are equal either may be taken
             firsts = seconds = "None"
     except Exception:  # PyTorch refuses: not a case
         return None
-    return "    (%r, lambda x, y: %s, %s, %s, %s, %s, %s, %r)," % (here, here, text(x), text(y), text(value), firsts, seconds, dtype)
+    return "    (%r, lambda x, y: %s, %s, %s, %s, %s, %s, %r)," % (here, here, text(x), "None" if y is None else text(y), text(value), firsts, seconds, dtype)
 
 
 def main():
@@ -150,7 +161,7 @@ def main():
             c = case(seed, i)
             if c:
                 print(c)
-        print("]")
+        print("]", flush=True)
 
 
 import warnings
