@@ -67,6 +67,9 @@ func (s *shaper) stmt(stmt syntax.Stmt) {
 		s.exprs(n.Params)
 		s.stmts(n.Body)
 	case *syntax.ExprStmt:
+		if s.prints {
+			printsInside(n)
+		}
 		s.expr(&n.X)
 	case *syntax.ForStmt:
 		s.target(n.Vars)

@@ -32,6 +32,22 @@ func prints(n *syntax.IfStmt) {
 	}
 }
 
+// printsInside is prints of a statement that is "print(...) if a else None" or "a and print(...)".
+func printsInside(n *syntax.ExprStmt) {
+	switch x := n.X.(type) {
+	case *syntax.CondExpr:
+		if none, ok := x.False.(*syntax.Ident); ok && none.Name == "None" {
+			if branch := []syntax.Stmt{&syntax.ExprStmt{X: x.True}}; printedBy(branch) != nil {
+				x.Cond = printing(x.Cond, nil, branch)
+			}
+		}
+	case *syntax.BinaryExpr:
+		if branch := []syntax.Stmt{&syntax.ExprStmt{X: x.Y}}; x.Op == syntax.AND && printedBy(branch) != nil {
+			x.X = printing(x.X, nil, branch)
+		}
+	}
+}
+
 // printing returns x, behind which others follow by "and", as a condition of a branch that does nothing but print.
 func printing(x syntax.Expr, rest []syntax.Expr, branch []syntax.Stmt) syntax.Expr {
 	if n, ok := x.(*syntax.BinaryExpr); ok && n.Op == syntax.AND {
