@@ -280,15 +280,34 @@ func (m *Mesh) Flatten() *Mesh {
 	if m.names != nil {
 		names = []string{strings.Join(m.names, "_")}
 	}
-	return newMesh([]int{len(m.ranks)}, m.ranks, names).withCosts(greatest(m.alpha), greatest(m.beta))
+	n := m.NDim()
+	return newMesh([]int{len(m.ranks)}, m.ranks, names).withCosts(greatest(m.alpha, 0, n), greatest(m.beta, 0, n))
 }
 
-// greatest returns the greatest of costs as costs of one dim.
-func greatest(costs []float64) []float64 {
+// Join returns m with the first counts[0] of its dims as one dim, the next counts[1] as
+// another, and so on: their ranks lie in row-major order. names are those of the
+// joined dims, nil for none, the costs of each the greatest of each kind. Join panics unless
+// counts add up to the dims.
+func (m *Mesh) Join(counts []int, names []string) *Mesh {
+	s, at := make([]int, len(counts)), 0
+	var alpha, beta []float64
+	for i, n := range counts {
+		s[i] = numel(m.shape[at : at+n])
+		alpha, beta = append(alpha, greatest(m.alpha, at, n)...), append(beta, greatest(m.beta, at, n)...)
+		at += n
+	}
+	if at != m.NDim() {
+		panic(fmt.Sprintf("mesh: %d dims joined by %v", m.NDim(), counts))
+	}
+	return newMesh(s, m.ranks, names).withCosts(alpha, beta)
+}
+
+// greatest returns the greatest of n of costs, from at on, as costs of one dim.
+func greatest(costs []float64, at, n int) []float64 {
 	if costs == nil {
 		return nil
 	}
-	return []float64{slices.Max(costs)}
+	return []float64{slices.Max(costs[at : at+n])}
 }
 
 // Named returns m with names for its dims, or an error if they are none.

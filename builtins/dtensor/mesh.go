@@ -2,6 +2,7 @@ package dtensor
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -79,7 +80,7 @@ func (d *DeviceMesh) CommGroup() (*runtime.Group, error) {
 }
 
 // Get implements starlark.Mapping: mesh["tp"] and mesh["dp", "tp"] are the
-// meshes along these dims that hold the rank.
+// meshes along these dims that hold the rank. A name may be of several dims, see joinedDims.
 func (d *DeviceMesh) Get(k starlark.Value) (starlark.Value, bool, error) {
 	keys, ok := k.(starlark.Tuple)
 	if list, isList := k.(*starlark.List); isList { // as PyTorch takes them, too
@@ -89,21 +90,23 @@ func (d *DeviceMesh) Get(k starlark.Value) (starlark.Value, bool, error) {
 	} else if !ok {
 		keys = starlark.Tuple{k}
 	}
-	dims := make([]int, len(keys))
+	lists, names, last := make([][]int, len(keys)), make([]string, len(keys)), -1
 	for i, key := range keys {
-		dim, err := d.Dim("DeviceMesh", "", key)
-		if err != nil {
+		var err error
+		if lists[i], names[i], err = d.along("DeviceMesh", "", key); err != nil {
 			return nil, false, err
 		}
-		if i > 0 && dim <= dims[i-1] {
-			return nil, false, &op.ArgError{Func: "DeviceMesh", Got: "dims " + arg.Show(k), Want: "dims in the order of the mesh, each once", Rule: "the mesh is " + d.M.Short()}
+		for _, dim := range lists[i] {
+			if dim <= last {
+				return nil, false, &op.ArgError{Func: "DeviceMesh", Got: "dims " + arg.Show(k), Want: "dims in the order of the mesh, each once", Rule: "the mesh is " + d.M.Short()}
+			}
+			last = dim
 		}
-		dims[i] = dim
 	}
-	if len(dims) == 0 {
+	if len(keys) == 0 {
 		return nil, false, &op.ArgError{Func: "DeviceMesh", Got: "no dims", Want: "at least one"}
 	}
-	return &DeviceMesh{d.env, d.env.Runtime.SubMesh(d.M, dims...)}, true, nil
+	return d.sub(lists, names), true, nil
 }
 
 // Dim returns the dim of the mesh that v, the argument called param of fn,
@@ -132,11 +135,16 @@ func (d *DeviceMesh) Dim(fn, param string, v starlark.Value) (int, error) {
 // UnknownDim returns the error of got, an argument of fn that names a dim, or an
 // axis, that d does not have. The dims of d have names.
 func (d *DeviceMesh) UnknownDim(fn, param, got, name string) error {
+	return d.unknownName(fn, param, got, name, d.M.Names())
+}
+
+// unknownName is UnknownDim of an argument that wants one of names.
+func (d *DeviceMesh) unknownName(fn, param, got, name string, names []string) error {
 	rule := "the mesh is " + d.M.Short()
-	if near := arg.Nearest(name, d.M.Names()); near != "" {
+	if near := arg.Nearest(name, names); near != "" {
 		rule = near + " " + rule
 	}
-	return &op.ArgError{Func: fn, Param: param, Got: got, Want: "one of " + quoted(d.M.Names()), Rule: rule}
+	return &op.ArgError{Func: fn, Param: param, Got: got, Want: "one of " + quoted(names), Rule: rule}
 }
 
 // quoted returns names as a script writes them, with commas between them.
@@ -164,5 +172,7 @@ func (p *MeshArg) Unpack(v starlark.Value) error {
 // optMesh is an argument that is a DeviceMesh or None; Set tells which.
 type optMesh = arg.Opt[MeshArg, *MeshArg]
 
-// KeyNames implements builtins.Keyed: the names of the dims.
-func (d *DeviceMesh) KeyNames() []string { return d.M.Names() }
+// KeyNames implements builtins.Keyed: the names of the dims, and of those that have one together.
+func (d *DeviceMesh) KeyNames() []string {
+	return append(slices.Clip(d.M.Names()), slices.Sorted(maps.Keys(builtins.StateOf[joinedDims](d.env).named[d.M]))...)
+}

@@ -39,7 +39,17 @@ func meshDimMethod(name, doc string, do func(d *DeviceMesh, fn string, v starlar
 		if err := arg.Unpack(b.Name(), args, kwargs, "mesh_dim|dim??", &dim); err != nil {
 			return nil, err
 		}
-		return do(b.Receiver().(*DeviceMesh), b.Name(), dim)
+		d := b.Receiver().(*DeviceMesh)
+		if _, named := dim.(starlark.String); named {
+			dims, name, err := d.along(b.Name(), "mesh_dim", dim)
+			if err != nil {
+				return nil, err
+			}
+			if len(dims) > 1 {
+				d, dim = d.sub([][]int{dims}, []string{name}), starlark.MakeInt(0)
+			}
+		}
+		return do(d, b.Name(), dim)
 	}}
 }
 
@@ -99,7 +109,9 @@ func init() {
 		meshMethod("get_dim_groups", "get_dim_groups() returns the list of what get_group gives for each dim.\n"+meshExample+">>> mesh.get_dim_groups()\n[Group([0]), Group([0])]",
 			meshDimGroups),
 		&builtins.Row{Name: "DeviceMesh._flatten", Fn: flattenNamed,
-			Doc: "_flatten(mesh_dim_name=None) is flatten() with a name of its own, as PyTorch has it.\n" + meshExample + ">>> mesh._flatten(\"all\").mesh_dim_names\n(\"all\",)"},
+			Doc: "_flatten(mesh_dim_name=None) is flatten() with a name of its own, as PyTorch has it.\n" +
+				"The mesh, or the one that it was cut out of, is indexed by that name from then on: mesh[\"dp\", \"cp\"]._flatten(\"dp_cp\")\n" +
+				"has mesh[\"dp_cp\"] and mesh[\"dp_cp\", \"tp\"].\n" + meshExample + ">>> mesh._flatten(\"all\").mesh_dim_names, mesh[\"all\"].shape\n((\"all\",), (1,))"},
 		meshMethod("get_all_groups", "get_all_groups() is get_dim_groups(), as PyTorch calls it.\n"+meshExample+">>> mesh.get_all_groups()\n[Group([0]), Group([0])]",
 			meshDimGroups),
 		meshMethod("flatten", "flatten() returns the mesh of one dim that holds the same ranks in row-major order.\n"+

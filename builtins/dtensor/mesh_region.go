@@ -152,22 +152,6 @@ func meshFromGroup(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, arg
 	return d, d.checkGroups(b.Name(), groups)
 }
 
-func flattenNamed(_ *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
-	var name arg.Opt[arg.String, *arg.String]
-	if err := arg.Unpack(b.Name(), args, kwargs, "mesh_dim_name?", &name); err != nil {
-		return nil, err
-	}
-	d := b.Receiver().(*DeviceMesh)
-	flat := d.M.Flatten()
-	if name.Set {
-		var err error
-		if flat, err = flat.Named(string(name.V)); err != nil {
-			return nil, shard.OfMesh(b.Name(), err)
-		}
-	}
-	return &DeviceMesh{d.env, d.env.Runtime.SameRanks(d.M, flat)}, nil
-}
-
 // checkGroups checks that along each dim the caller's ranks are those of the group
 // that fn was given for it.
 func (d *DeviceMesh) checkGroups(fn string, groups arg.List) error {

@@ -83,6 +83,7 @@ type checker struct {
 	wild     bool            // some come from elsewhere, and may be anything
 	words    map[string]int  // words of texts of the program, how often
 	meshes   bool            // it makes meshes
+	joined   map[string]bool // names that it gives several dims of a mesh together
 	any      map[string]bool // attributes that values of the language have
 	numbered map[string]bool // those with digits, without these
 }

@@ -103,7 +103,7 @@ func (c *checker) attributes() []string {
 // and in the folder above are looked at.
 func (c *checker) learn() {
 	c.any, c.given, c.keys, c.words = c.lang.allMembers(), map[string]bool{}, map[string]bool{}, map[string]int{}
-	c.numbered = map[string]bool{}
+	c.numbered, c.joined = map[string]bool{}, map[string]bool{}
 	seen := map[*analysis.File]bool{}
 	c.learnFrom(c.File, seen)
 	if !c.runs() {
@@ -228,8 +228,20 @@ func (c *checker) learnTarget(x syntax.Expr) {
 	}
 }
 
+// learnJoined notes the name that mesh._flatten gives several dims together; "" is one that is not known.
+func (c *checker) learnJoined(call *syntax.CallExpr) {
+	name := ""
+	if x := argument(call, 0, "mesh_dim_name"); x != nil {
+		name, _ = analysis.Text(x)
+	}
+	c.joined[name] = true
+}
+
 // learnCall notes keywords that become attributes, and that some are computed.
 func (c *checker) learnCall(f *analysis.File, call *syntax.CallExpr) {
+	if d, ok := call.Fn.(*syntax.DotExpr); ok && d.Name.Name == "_flatten" {
+		c.learnJoined(call)
+	}
 	makes := makes(f, call)
 	if d, ok := call.Fn.(*syntax.DotExpr); ok && strings.HasPrefix(d.Name.Name, "register_") && len(call.Args) > 0 {
 		c.learnName(call.Args[0])

@@ -169,7 +169,7 @@ func (c *checker) dimArgument(method *analysis.Type, call *syntax.CallExpr) {
 
 func (c *checker) dimName(t *analysis.Type, key syntax.Expr) {
 	name, ok := analysis.Text(key)
-	if ok && !slices.Contains(t.Dims, name) {
+	if ok && !slices.Contains(t.Dims, name) && !c.joined[name] && !c.joined[""] {
 		c.report(syntax.Start(key), "plan", "the mesh has no dim %q, but %s%s", name, strings.Join(t.Dims, ", "), nearest(name, t.Dims))
 	}
 }
