@@ -1,12 +1,14 @@
 package dtensor
 
 import (
+	"fmt"
 	"slices"
 
 	"go.starlark.net/starlark"
 
 	"tpsh/builtins"
 	"tpsh/builtins/arg"
+	"tpsh/internal/units"
 	"tpsh/mesh"
 	"tpsh/runtime/op"
 	"tpsh/runtime/shard"
@@ -158,4 +160,42 @@ func flattenNamed(_ *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args
 	flat = d.env.Runtime.SameRanks(d.M, flat)
 	joined.cut(flat, d.M, [][]int{allDims(d.M)})
 	return &DeviceMesh{d.env, flat}, nil
+}
+
+// unflatten is DeviceMesh._unflatten.
+func unflatten(_ *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	var (
+		v     starlark.Value
+		sizes arg.Shape
+		names arg.Strings
+	)
+	if err := arg.Unpack(b.Name(), args, kwargs, "dim", &v, "mesh_sizes", &sizes, "mesh_dim_names", &names); err != nil {
+		return nil, err
+	}
+	d := b.Receiver().(*DeviceMesh)
+	dim, err := d.Dim(b.Name(), "dim", v)
+	if err != nil {
+		return nil, err
+	}
+	product := 1
+	for _, n := range sizes {
+		product *= n
+	}
+	if size := d.M.Shape()[dim]; product != size {
+		return nil, &op.ArgError{Func: b.Name(), Param: "mesh_sizes", Got: mesh.Tuple(sizes), Want: fmt.Sprintf("sizes whose product is %d", size), Rule: "the mesh is " + d.M.Short()}
+	}
+	if len(names) != len(sizes) {
+		return nil, &op.ArgError{Func: b.Name(), Param: "mesh_dim_names", Got: units.Count(len(names), "name"), Want: fmt.Sprint(len(sizes)), Rule: "one for each of mesh_sizes"}
+	}
+	if d.M.NDim() > 1 {
+		if d.M.Names() == nil {
+			return nil, &op.ArgError{Func: b.Name(), Param: "mesh_dim_names", Got: quoted(names), Want: "a mesh whose other dims have names", Rule: "the mesh is " + d.M.Short()}
+		}
+		names = slices.Replace(slices.Clone(d.M.Names()), dim, dim+1, names...)
+	}
+	m, err := d.M.Split(dim, sizes).Named(names...)
+	if err != nil {
+		return nil, shard.OfMesh(b.Name(), err)
+	}
+	return &DeviceMesh{d.env, d.env.Runtime.SameRanks(d.M, m)}, nil
 }

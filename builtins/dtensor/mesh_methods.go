@@ -112,6 +112,10 @@ func init() {
 			Doc: "_flatten(mesh_dim_name=None) is flatten() with a name of its own, as PyTorch has it.\n" +
 				"The mesh, or the one that it was cut out of, is indexed by that name from then on: mesh[\"dp\", \"cp\"]._flatten(\"dp_cp\")\n" +
 				"has mesh[\"dp_cp\"] and mesh[\"dp_cp\", \"tp\"].\n" + meshExample + ">>> mesh._flatten(\"all\").mesh_dim_names, mesh[\"all\"].shape\n((\"all\",), (1,))"},
+		&builtins.Row{Name: "DeviceMesh._unflatten", Fn: unflatten,
+			Doc: "_unflatten(dim, mesh_sizes, mesh_dim_names) returns the mesh in which several dims stand for one, as PyTorch has it.\n" +
+				"mesh_sizes are their sizes, whose product is that of dim, the last fastest, and mesh_dim_names their names.\n" +
+				meshExample + ">>> mesh._unflatten(\"dp\", (1, 1), (\"replicate\", \"shard\")).mesh_dim_names\n(\"replicate\", \"shard\", \"tp\")"},
 		meshMethod("get_all_groups", "get_all_groups() is get_dim_groups(), as PyTorch calls it.\n"+meshExample+">>> mesh.get_all_groups()\n[Group([0]), Group([0])]",
 			meshDimGroups),
 		meshMethod("flatten", "flatten() returns the mesh of one dim that holds the same ranks in row-major order.\n"+

@@ -47,7 +47,7 @@ var results = sync.OnceValue(func() map[string]string {
 		"open_safetensors": "SafetensorsFile", "load_tokenizer": "Tokenizer", "toml.decode": "dict", "Tokenizer.decode": "string", "Tokenizer.encode": "list:int",
 
 		// meshes and placements
-		"init_device_mesh": "DeviceMesh", "DeviceMesh": "DeviceMesh", "DeviceMesh.flatten": "DeviceMesh", "DeviceMesh.size": "int", "DeviceMesh.ndim": "int", "DeviceMesh.shape": "tuple:int",
+		"init_device_mesh": "DeviceMesh", "DeviceMesh": "DeviceMesh", "DeviceMesh.flatten": "DeviceMesh", "DeviceMesh._flatten": "DeviceMesh", "DeviceMesh._unflatten": "DeviceMesh", "DeviceMesh.size": "int", "DeviceMesh.ndim": "int", "DeviceMesh.shape": "tuple:int",
 		"DeviceMesh.get_group": "Group", "DeviceMesh.get_rank": "int", "DeviceMesh.mesh": "list", "DeviceMesh.device_type": "string", "DeviceMesh.get_dim_groups": "list:Group",
 		"Shard": "Shard", "Replicate": "Replicate", "Partial": "Partial", "_Partial": "Partial", "_StridedShard": "_StridedShard", "RaggedShard": "RaggedShard", "Shard.dim": "int", "_StridedShard.dim": "int", "_StridedShard.split_factor": "int", "RaggedShard.dims": "tuple:int", "RaggedShard.local_units": "tuple:int",
 
