@@ -38,7 +38,8 @@ func TestTorchCases(t *testing.T) {
 	running := make(chan struct{}, goruntime.GOMAXPROCS(0)) // several, for ranks of one wait for each other
 	i := 0
 	for cases := range torchLists(t, python, "testdata/torch/cases.py", strconv.Itoa(*torchSeed), "0", strconv.Itoa(*torchCases)) {
-		name, ranks := strconv.Itoa(i), 2+i%3
+		ranks := 2 + i%3
+		name := fmt.Sprintf("%d on %d ranks", i, ranks)
 		i++
 		running <- struct{}{}
 		jobs.Go(func() {
