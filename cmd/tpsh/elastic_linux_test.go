@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"tpsh/cmd/tpsh/launch/launchtest"
 )
 
 // elasticProgram counts until it is told to stop, on as many ranks as there are, and
@@ -31,7 +32,7 @@ func TestElastic(t *testing.T) {
 	for _, transport := range []string{"tcp", "auto"} {
 		t.Run(transport, func(t *testing.T) {
 			t.Parallel()
-			script, dir, at := writeScript(t, elasticProgram), t.TempDir(), freeAddress(t)
+			script, dir, at := writeScript(t, elasticProgram), t.TempDir(), launchtest.FreeAddress(t)
 			start := func(node int) *process {
 				return startProcess(t, "run", "--nnodes", "4", "--node-rank", fmt.Sprint(node), "--rdzv", at, "--nproc-per-node", "1", "--transport", transport,
 					"--elastic", "2:3", "--elastic-wait", "300ms", "--max-restarts", "9", "--resume-dir", dir, script)
@@ -90,7 +91,7 @@ func TestElasticKernels(t *testing.T) {
 	if strings.HasPrefix(computing(), "portable") {
 		t.Skip("this machine has no other kernels")
 	}
-	script, dir, at := writeScript(t, elasticProgram), t.TempDir(), freeAddress(t)
+	script, dir, at := writeScript(t, elasticProgram), t.TempDir(), launchtest.FreeAddress(t)
 	start := func(node int, flags ...string) *process {
 		return startProcess(t, append(append([]string{"run"}, flags...), "--nnodes", "3", "--node-rank", fmt.Sprint(node), "--rdzv", at, "--nproc-per-node", "1",
 			"--elastic", "2:3", "--elastic-wait", "300ms", "--max-restarts", "9", "--resume-dir", dir, script)...)

@@ -16,6 +16,7 @@ import (
 	"sync"
 	"testing"
 	"time"
+	"tpsh/cmd/tpsh/launch/launchtest"
 )
 
 var (
@@ -173,7 +174,7 @@ func (d *disturbance) begin(t *testing.T, flags ...string) {
 	d.folder = t.TempDir()
 	script, input := d.script(t)
 	if d.place.nodes > 1 {
-		d.at = freeAddress(t)
+		d.at = launchtest.FreeAddress(t)
 	}
 	for node := range d.place.nodes {
 		args := []string{d.command, "--transport", d.place.transport, "--quiet", "--allow", d.folder}

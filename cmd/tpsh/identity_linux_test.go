@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+	"tpsh/cmd/tpsh/launch/launchtest"
 )
 
 // signed writes a certificate of a new key, and the key, into dir. It is signed
@@ -62,7 +63,7 @@ func TestNodesIdentity(t *testing.T) {
 			"--tls", "--tls-cert", in(name + ".pem"), "--tls-key", in(name + ".key"), "--tls-ca", in("ours.pem"), script}, more...)...)
 	}
 	for _, transport := range []string{"tcp", "auto"} {
-		at := freeAddress(t)
+		at := launchtest.FreeAddress(t)
 		one := start("1", at, "one", "--transport", transport)
 		zero := start("0", at, "zero", "--transport", transport)
 		if got := zero.line(t); got != "4.0" {
@@ -71,7 +72,7 @@ func TestNodesIdentity(t *testing.T) {
 		zero.end(t, 0, nil)
 		one.end(t, 0, nil)
 	}
-	at := freeAddress(t)
+	at := launchtest.FreeAddress(t)
 	zero := start("0", at, "zero", "--rdzv-timeout", "1s")
 	one := start("1", at, "stranger")
 	one.end(t, 3, nil)

@@ -26,6 +26,7 @@ var arrows = []arrow{
 	{"tpsh/python/build", nil, "an archive is made of files; that it holds the command, go build knows"},
 	{"tpsh/cmd/tpsh/launch/proc", nil, "a process is a thing of the kernel"},
 	{"tpsh/cmd/tpsh/launch/schedenv", nil, "an environment is a list of words"},
+	{"tpsh/cmd/tpsh/launch/launchtest", nil, "an address of a test is a number that nobody else uses"},
 	{"tpsh/cmd/tpsh/kineto", []string{"tpsh/runtime/timeline"}, "a profiler's trace is a file of events"},
 	{"tpsh/cmd/tpsh/tracediff", nil, "two files of figures are compared; no run is known"},
 	{"tpsh/cmd/tpsh/hang", []string{"tpsh/builtins/pickle"}, "what a job of PyTorch left behind is files; no rank of ours has to do with it"},

@@ -10,18 +10,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+	"tpsh/cmd/tpsh/launch/launchtest"
 )
-
-// freeAddress returns an address of this host on which nobody listens.
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
-}
 
 // startNodes starts the command as node 0 of two, at an address, and as node 1,
 // which looks for node 0 at another.
@@ -52,7 +42,7 @@ func TestLauncherStopped(t *testing.T) {
 		for _, transport := range []string{"tcp", "auto"} {
 			t.Run(fmt.Sprintf("node %d/%s", stopped, transport), func(t *testing.T) {
 				t.Parallel()
-				at := freeAddress(t)
+				at := launchtest.FreeAddress(t)
 				nodes := startNodes(t, at, at, "run", "--transport", transport, "--peer-timeout", "3s", script)
 				nodes[0].line(t)
 				workers := append(children(nodes[0].Process.Pid), children(nodes[1].Process.Pid)...)
@@ -76,7 +66,7 @@ func TestLauncherStopped(t *testing.T) {
 // happened.
 func TestLauncherPaused(t *testing.T) {
 	script := writeScript(t, "faults.delay(0, at='barrier#2', ms=2500)\nbarrier()\nprint('go')\nbarrier()\nprint('done')\n")
-	at := freeAddress(t)
+	at := launchtest.FreeAddress(t)
 	nodes := startNodes(t, at, at, "run", script)
 	nodes[0].line(t)
 	nodes[1].Process.Signal(syscall.SIGSTOP)
@@ -113,7 +103,7 @@ def test_goes_on():
 			t.Fatal(err)
 		}
 	}
-	at := freeAddress(t)
+	at := launchtest.FreeAddress(t)
 	nodes := startNodes(t, at, at, "test", dir)
 	out, _ := io.ReadAll(nodes[0].out)
 	for _, want := range []string{"--- FAIL: test_dies (n=4, auto)", "faults.kill: rank 3 was killed", "FAIL", "b_test.star"} {
@@ -130,7 +120,7 @@ def test_goes_on():
 
 // A shell has the ranks of all nodes, and starts them anew when one has died.
 func TestNodesShell(t *testing.T) {
-	at := freeAddress(t)
+	at := launchtest.FreeAddress(t)
 	one := startProcess(t, "repl", "--nnodes", "2", "--node-rank", "1", "--rdzv", at, "--nproc-per-node", "2")
 	p := startShell(t, "--nnodes", "2", "--node-rank", "0", "--rdzv", at, "--nproc-per-node", "2")
 	p.say(t, "all_reduce(ones(1)).item()", "4.0")
@@ -148,7 +138,7 @@ func TestNodesShell(t *testing.T) {
 // launcher which node 0 cannot clean up for: it has gone already.
 func TestNodesLeaveNothing(t *testing.T) {
 	script := writeScript(t, "write_text(tmpdir() + '/a', 'a')\nwrite_text(resume_dir() + '/b%d' % rank(), 'b')\nprint(tmpdir())\nbarrier()\nwhile True:\n    barrier()\n")
-	at := freeAddress(t)
+	at := launchtest.FreeAddress(t)
 	nodes := startNodes(t, at, at, "run", "--output", "rank0", script)
 	dir := nodes[0].line(t)
 	workers := append(children(nodes[0].Process.Pid), children(nodes[1].Process.Pid)...)
@@ -166,7 +156,7 @@ func TestNodesRefuse(t *testing.T) {
 	script := writeScript(t, "print('no')\n")
 	for _, transport := range []string{"tcp", "auto"} {
 		t.Run("token/"+transport, func(t *testing.T) {
-			at := freeAddress(t)
+			at := launchtest.FreeAddress(t)
 			t.Setenv("TPSH_TOKEN", "theirs")
 			one := startProcess(t, "run", "--transport", transport, "--nnodes", "2", "--node-rank", "1", "--rdzv", at, script)
 			t.Setenv("TPSH_TOKEN", "ours")
@@ -177,7 +167,7 @@ func TestNodesRefuse(t *testing.T) {
 			zero.wants(t, "turned away 127.0.0.1:", "the other end does not know the job's token", "these have not come: [1]")
 		})
 		t.Run("world/"+transport, func(t *testing.T) {
-			at := freeAddress(t)
+			at := launchtest.FreeAddress(t)
 			one := startProcess(t, "run", "--transport", transport, "--nnodes", "3", "--node-rank", "1", "--rdzv", at, script)
 			zero := startProcess(t, "run", "--transport", transport, "--nnodes", "2", "--node-rank", "0", "--rdzv", at, script)
 			one.end(t, 3, nil)

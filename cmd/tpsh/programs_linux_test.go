@@ -15,6 +15,7 @@ import (
 	"syscall"
 	"testing"
 	"time"
+	"tpsh/cmd/tpsh/launch/launchtest"
 )
 
 var (
@@ -105,7 +106,7 @@ func runProgram(t *testing.T, s *sketch, place programPlace) *programEnd {
 	}
 	at := ""
 	if len(place.nodes) > 1 {
-		at = freeAddress(t)
+		at = launchtest.FreeAddress(t)
 	}
 	var launchers []*process
 	for node, ranks := range place.nodes {

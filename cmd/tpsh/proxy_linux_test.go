@@ -10,6 +10,7 @@ import (
 	"sync"
 	"testing"
 	"time"
+	"tpsh/cmd/tpsh/launch/launchtest"
 )
 
 // A proxy stands between node 1 and node 0: what the processes of node 1 say to
@@ -115,7 +116,7 @@ func (c *crossing) pass(up bool, b []byte, alter func(c *crossing, up bool, b []
 func TestVersionDiffers(t *testing.T) {
 	script := writeScript(t, "print('no')\n")
 	t.Run("of the protocol", func(t *testing.T) {
-		at := freeAddress(t)
+		at := launchtest.FreeAddress(t)
 		p := newProxy(t, at, func(c *crossing, up bool, b []byte) ([]byte, bool) {
 			if bytes.HasPrefix(b, []byte("tpshconn\x01")) {
 				b[len("tpshconn")] = 7
@@ -129,7 +130,7 @@ func TestVersionDiffers(t *testing.T) {
 		nodes[1].wants(t, "got version 7 of the protocol, want 1\n")
 	})
 	t.Run("of tpsh", func(t *testing.T) {
-		at := freeAddress(t)
+		at := launchtest.FreeAddress(t)
 		t.Setenv(versionVariable, "v9.9")
 		one := startProcess(t, "run", "--nnodes", "2", "--node-rank", "1", "--rdzv", at, script)
 		t.Setenv(versionVariable, "v1.0")
@@ -167,7 +168,7 @@ func TestDamage(t *testing.T) {
 func testDamage(t *testing.T, script, purpose string, up bool, damage func(b []byte) ([]byte, bool)) {
 	now := make(chan struct{})
 	done := make(chan struct{}, 1) // holds an element when it has happened
-	at := freeAddress(t)
+	at := launchtest.FreeAddress(t)
 	p := newProxy(t, at, func(c *crossing, upward bool, b []byte) ([]byte, bool) {
 		select {
 		case <-now:

@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"testing"
 	"time"
+	"tpsh/cmd/tpsh/launch/launchtest"
 )
 
 // trainingProgram fits a line to data that are split over the ranks. It saves
@@ -64,7 +65,7 @@ func TestRestartsNodes(t *testing.T) {
 			continue // TestRestartsGPT has it
 		}
 		t.Run(transport, func(t *testing.T) {
-			dir, at := t.TempDir(), freeAddress(t)
+			dir, at := t.TempDir(), launchtest.FreeAddress(t)
 			nodes := startNodes(t, at, at, "run", "--transport", transport, "--max-restarts", "1000", "--resume-dir", dir, script, "--", "2000", "0")
 			endsWith(t, want, dir+"/state.npz", nodes[0], nodes[1])
 		})
@@ -78,7 +79,7 @@ func TestResumeNodes(t *testing.T) {
 	want := runToEnd(t, startProcess(t, "run", "-n", "4", "--transport", "inproc", script, "--", "300", "0"))
 	for lost := range 2 {
 		t.Run(fmt.Sprint("node ", lost), func(t *testing.T) {
-			dir, at := t.TempDir(), freeAddress(t)
+			dir, at := t.TempDir(), launchtest.FreeAddress(t)
 			args := []string{"run", "--transport", "tcp", "--max-restarts", "5", "--resume-dir", dir, script, "--", "300", "60"}
 			nodes := startNodes(t, at, at, args...)
 			soon, stop := context.WithTimeout(t.Context(), timeToEnd)
@@ -301,7 +302,7 @@ func TestRestartsGPT(t *testing.T) {
 		})
 	}
 	t.Run("auto on two nodes", func(t *testing.T) {
-		dir, at := t.TempDir(), freeAddress(t)
+		dir, at := t.TempDir(), launchtest.FreeAddress(t)
 		nodes := startNodes(t, at, at, "run", "--max-restarts", "1000", "--resume-dir", dir, script)
 		endsWith(t, want, dir+"/gpt/index.json", nodes[0], nodes[1])
 	})

@@ -15,6 +15,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"tpsh/cmd/tpsh/launch"
+	"tpsh/cmd/tpsh/launch/launchtest"
 	"tpsh/runtime/kernel/blas"
 )
 
@@ -92,15 +93,11 @@ func findPorts(env *testscript.Env) error {
 	}
 	env.Setenv("EXAMPLES", examples)
 	for i := 1; i <= 9; i++ {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
+		address, err := launchtest.Address()
 		if err != nil {
 			return err
 		}
-		defer l.Close() // so that all differ
-		_, port, err := net.SplitHostPort(l.Addr().String())
-		if err != nil {
-			return err
-		}
+		_, port, _ := net.SplitHostPort(address)
 		env.Setenv(fmt.Sprintf("PORT%d", i), port)
 	}
 	return nil

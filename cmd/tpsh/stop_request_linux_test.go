@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"testing"
 	"time"
+	"tpsh/cmd/tpsh/launch/launchtest"
 )
 
 // stoppingProgram trains until it is asked to stop, and saves then. It says when it
@@ -65,7 +66,7 @@ func TestShouldStopNodes(t *testing.T) {
 	for _, asked := range [][]int{{0}, {1}, {0, 1}} {
 		t.Run(fmt.Sprint(asked), func(t *testing.T) {
 			t.Parallel()
-			at := freeAddress(t)
+			at := launchtest.FreeAddress(t)
 			nodes := startNodes(t, at, at, "run", "--output", "raw", "--transport", "auto", "--resume-dir", t.TempDir(), script)
 			nodes[0].line(t)
 			for _, n := range asked {

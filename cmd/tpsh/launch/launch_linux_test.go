@@ -15,6 +15,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"tpsh/cmd/tpsh/launch/launchtest"
 	"tpsh/comm"
 	"tpsh/comm/process/shm"
 	"tpsh/internal/allowance"
@@ -271,17 +272,6 @@ func TestOptions(t *testing.T) {
 	}
 }
 
-// freeAddress returns an address of this host on which nobody listens.
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
-}
-
 // Four launchers, here in one process, run two jobs with ranks of all of them:
 // on one machine, on two, and each on its own.
 func TestNodes(t *testing.T) {
@@ -307,7 +297,7 @@ func TestNodes(t *testing.T) {
 
 func testNodes(t *testing.T, transport string, secure bool, machines []string, local []int) {
 	ranks := []int{1, 2, 2, 3}
-	o := Options{Transport: transport, Ranks: ranks[0], Nodes: len(ranks), Rendezvous: freeAddress(t), PeerTimeout: time.Minute, TLS: secure, machine: machines[0]}
+	o := Options{Transport: transport, Ranks: ranks[0], Nodes: len(ranks), Rendezvous: launchtest.FreeAddress(t), PeerTimeout: time.Minute, TLS: secure, machine: machines[0]}
 	if secure {
 		o.Token = []byte("a secret")
 	}
@@ -357,7 +347,7 @@ func TestTraffic(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(fmt.Sprint(test.transport, test.machines), func(t *testing.T) {
-			o := Options{Transport: test.transport, Ranks: 2, Nodes: 2, Rendezvous: freeAddress(t), machine: test.machines[0]}
+			o := Options{Transport: test.transport, Ranks: 2, Nodes: 2, Rendezvous: launchtest.FreeAddress(t), machine: test.machines[0]}
 			var follower sync.WaitGroup
 			defer follower.Wait()
 			follower.Go(func() {
@@ -411,7 +401,7 @@ func TestTrafficComesLate(t *testing.T) {
 // A start that fails while the workers of other nodes are still connecting
 // keeps nobody waiting, and the next one succeeds.
 func TestNodesStartAgain(t *testing.T) {
-	o := Options{Transport: "tcp", Ranks: 1, Nodes: 2, Rendezvous: freeAddress(t)}
+	o := Options{Transport: "tcp", Ranks: 1, Nodes: 2, Rendezvous: launchtest.FreeAddress(t)}
 	var follower sync.WaitGroup
 	defer follower.Wait()
 	follower.Go(func() {
@@ -442,7 +432,7 @@ func TestNodesStartAgain(t *testing.T) {
 
 // A node that comes to start its workers when the job has ended goes on to the next.
 func TestNodesStartLate(t *testing.T) {
-	o := Options{Transport: "auto", Ranks: 1, Nodes: 2, Rendezvous: freeAddress(t)}
+	o := Options{Transport: "auto", Ranks: 1, Nodes: 2, Rendezvous: launchtest.FreeAddress(t)}
 	first, err := o.credentials().Listen(o.Rendezvous)
 	if err != nil {
 		t.Fatal(err)
@@ -496,7 +486,7 @@ func TestNodesStartLate(t *testing.T) {
 
 // When a node is lost, its ranks die with it, and there is no other job.
 func TestNodeLost(t *testing.T) {
-	o := Options{Transport: "auto", Ranks: 1, Nodes: 2, Rendezvous: freeAddress(t)}
+	o := Options{Transport: "auto", Ranks: 1, Nodes: 2, Rendezvous: launchtest.FreeAddress(t)}
 	ctx, leave := context.WithCancelCause(t.Context())
 	var follower sync.WaitGroup
 	defer follower.Wait()
@@ -528,7 +518,7 @@ func TestNodeLost(t *testing.T) {
 // A launcher that ends while others are waited for may come again; one that
 // comes twice is refused.
 func TestNodeComesAgain(t *testing.T) {
-	o := Options{Transport: "tcp", Ranks: 1, Nodes: 3, Rendezvous: freeAddress(t)}
+	o := Options{Transport: "tcp", Ranks: 1, Nodes: 3, Rendezvous: launchtest.FreeAddress(t)}
 	follow := func(ctx context.Context, node int) error {
 		mine := o
 		mine.Node = node
@@ -569,7 +559,7 @@ func TestNodesDisagree(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			o := Options{Transport: "tcp", Ranks: 1, Nodes: 2, Rendezvous: freeAddress(t), Version: "v1"}
+			o := Options{Transport: "tcp", Ranks: 1, Nodes: 2, Rendezvous: launchtest.FreeAddress(t), Version: "v1"}
 			var follower sync.WaitGroup
 			follower.Go(func() {
 				mine := o
@@ -593,7 +583,7 @@ func TestWrongToken(t *testing.T) {
 	defer stop()
 	ctx, cancel := context.WithCancelCause(limited)
 	var turned string
-	o := Options{Transport: "tcp", Ranks: 1, Nodes: 2, Rendezvous: freeAddress(t), Token: []byte("right"), Note: func(line string) {
+	o := Options{Transport: "tcp", Ranks: 1, Nodes: 2, Rendezvous: launchtest.FreeAddress(t), Token: []byte("right"), Note: func(line string) {
 		turned = line
 		cancel(errors.New("nobody else comes"))
 	}}
@@ -628,7 +618,7 @@ func TestPortTaken(t *testing.T) {
 
 // Nodes that do not come are not waited for without end, on either side.
 func TestNobodyComes(t *testing.T) {
-	o := Options{Transport: "tcp", Ranks: 1, Nodes: 2, Rendezvous: freeAddress(t), GatherTimeout: 200 * time.Millisecond}
+	o := Options{Transport: "tcp", Ranks: 1, Nodes: 2, Rendezvous: launchtest.FreeAddress(t), GatherTimeout: 200 * time.Millisecond}
 	want := "the nodes did not come together within 200ms"
 	if _, err := Gather(t.Context(), o); err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("node 0: got %v, want %s", err, want)
@@ -645,7 +635,7 @@ func TestNobodyComes(t *testing.T) {
 
 // A launcher whose first has gone ends its workers and says so.
 func TestFirstGoes(t *testing.T) {
-	o := Options{Transport: "tcp", Ranks: 2, Nodes: 2, Rendezvous: freeAddress(t)}
+	o := Options{Transport: "tcp", Ranks: 2, Nodes: 2, Rendezvous: launchtest.FreeAddress(t)}
 	l, err := o.credentials().Listen(o.Rendezvous)
 	if err != nil {
 		t.Fatal(err)
