@@ -150,16 +150,17 @@ func gradients(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tu
 	if err := arg.Unpack(b.Name(), args, kwargs, "outputs", &outputs, "inputs", &inputs, "create_graph?", &again, "grad_outputs?", &given, "allow_unused?", &unused, "materialize_grads?", &zeros); err != nil {
 		return nil, err
 	}
+	dys := make([]*tensor.Tensor, len(outputs))
 	if given != starlark.None {
-		dys, err := gradOutputs(given)
+		list, err := gradOutputs(given)
 		if err == nil {
-			outputs, err = weighed(e, b.Name(), outputs, dys)
+			dys, err = givenGrads(e, b.Name(), outputs, list)
 		}
 		if err != nil {
 			return nil, arg.In(b.Name(), "grad_outputs", err)
 		}
 	}
-	grads, err := e.Runtime.Tape.Grad(outputs, inputs, bool(again))
+	grads, err := e.Runtime.Tape.GradGiven(outputs, dys, inputs, bool(again))
 	if err != nil {
 		return nil, err
 	}
@@ -180,31 +181,23 @@ func gradients(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tu
 	return starlark.NewList(list), nil
 }
 
-// weighed returns outputs as tensors of one element whose gradients are those of
-// outputs given dys; nil stands for 1.
-func weighed(e *Env, fn string, outputs Tensors, dys []*tensor.Tensor) (Tensors, error) {
+// givenGrads returns dys, which a script gives as the gradients of outputs, as tensors that a backward pass
+// takes for them.
+func givenGrads(e *Env, fn string, outputs Tensors, dys []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	if len(dys) != len(outputs) {
 		return nil, &op.ArgError{Func: fn, Param: "grad_outputs", Got: units.Count(len(dys), "tensor"), Want: units.Count(len(outputs), "tensor"), Rule: "one for each of outputs"}
 	}
-	sums := make(Tensors, len(outputs))
+	given := make([]*tensor.Tensor, len(dys))
 	for i, y := range outputs {
-		if sums[i] = y; dys[i] == nil {
-			continue
-		}
-		if !dys[i].Shape().Equal(y.Shape()) {
+		if dys[i] != nil && !dys[i].Shape().Equal(y.Shape()) {
 			return nil, &op.ArgError{Func: fn, Param: "grad_outputs", Got: op.Describe(dys[i]), Want: op.Describe(y), Rule: "a gradient is like its tensor"}
 		}
-		c := &OpChain{E: e, Fn: fn}
-		dy := c.Do("to", []*tensor.Tensor{dys[i]}, op.Int1(int(y.DType())))
-		if y.DType().IsComplex() {
-			y, dy = c.Do("view_as_real", []*tensor.Tensor{y}), c.Do("view_as_real", []*tensor.Tensor{dy})
-		}
-		sums[i] = c.Do("sum", []*tensor.Tensor{c.Do("mul", []*tensor.Tensor{y, dy})}, op.None, op.Bool1(false))
-		if c.Err != nil {
-			return nil, c.Err
+		var err error
+		if given[i], err = asGradOf(e, fn, "grad_outputs", y, dys[i]); err != nil {
+			return nil, err
 		}
 	}
-	return sums, nil
+	return given, nil
 }
 
 // gradOutputs returns v, a tensor, or a list of tensors and Nones, or None for none.
@@ -245,21 +238,21 @@ func backward(e *Env, fn string, _ *Tensor, t *tensor.Tensor, args starlark.Tupl
 	if err := arg.Unpack(fn, args, kwargs, "grad?", &dy, "create_graph?", &again); err != nil {
 		return nil, err
 	}
-	given, err := asGradOf(e, fn, t, dy.T)
+	given, err := asGradOf(e, fn, "grad", t, dy.T)
 	if err != nil {
 		return nil, err
 	}
 	return starlark.None, e.Runtime.Tape.Backward(t, given, bool(again))
 }
 
-// asGradOf returns dy, which a script gives the function fn as the gradient of y,
+// asGradOf returns dy, which a script gives the function fn as the gradient of y, its argument param,
 // where that is to lie: a plain one of a distributed tensor counts as replicated.
-func asGradOf(e *Env, fn string, y, dy *tensor.Tensor) (*tensor.Tensor, error) {
+func asGradOf(e *Env, fn, param string, y, dy *tensor.Tensor) (*tensor.Tensor, error) {
 	switch {
 	case dy == nil || !y.Placed() && !dy.Placed() || !dy.Shape().Equal(y.Shape()):
 		return dy, nil // whoever takes it looks at the shape
 	case !y.Placed():
-		return nil, &op.ArgError{Func: fn, Param: "grad", Got: DescribeTensor(e, dy), Want: "a plain tensor", Rule: "it is the gradient of one; .full_tensor() gives the whole"}
+		return nil, &op.ArgError{Func: fn, Param: param, Got: DescribeTensor(e, dy), Want: "a plain tensor", Rule: "it is the gradient of one; .full_tensor() gives the whole"}
 	case dy.Placed():
 		return dy, nil
 	}

@@ -90,7 +90,7 @@ func registerHook(e *Env, fn string, x *Tensor, t *tensor.Tensor, args starlark.
 		if err := out.Unpack(v); err != nil {
 			return nil, &op.ArgError{Func: fn, Got: arg.Show(v) + " from " + hook.Fn.Name(), Want: "a tensor or None"}
 		}
-		return asGradOf(e, fn, t, out.T)
+		return asGradOf(e, fn, "grad", t, out.T)
 	})
 	remove := func(string) error {
 		removed = true

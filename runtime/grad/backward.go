@@ -2,6 +2,7 @@ package grad
 
 import (
 	"fmt"
+	"slices"
 	"sort"
 
 	"tpsh/mesh"
@@ -55,6 +56,12 @@ func (r *Recorder) unrecorded(fn func() error) error {
 // Grad returns the gradients of the sum of outputs with respect to inputs,
 // nil for an input that no output depends on. Leaves accumulate nothing.
 func (r *Recorder) Grad(outputs, inputs []*tensor.Tensor, record bool) ([]*tensor.Tensor, error) {
+	return r.GradGiven(outputs, make([]*tensor.Tensor, len(outputs)), inputs, record)
+}
+
+// GradGiven is Grad, given the gradients dys of outputs, of their shapes: nil stands for 1, and the
+// output then has one element. What it returns shares no storage with dys.
+func (r *Recorder) GradGiven(outputs, dys, inputs []*tensor.Tensor, record bool) ([]*tensor.Tensor, error) {
 	s := &sink{got: make([]*tensor.Tensor, len(inputs))}
 	for i, x := range inputs {
 		r.Refresh(x)
@@ -67,10 +74,22 @@ func (r *Recorder) Grad(outputs, inputs []*tensor.Tensor, record bool) ([]*tenso
 		}
 		s.wanted = append(s.wanted, e)
 	}
-	if err := r.run("grad", outputs, make([]*tensor.Tensor, len(outputs)), s, record); err != nil {
+	if err := r.run("grad", outputs, dys, s, record); err != nil {
 		return nil, err
 	}
-	return s.got, nil
+	return s.got, r.apart(s.got, dys, record)
+}
+
+// apart copies those of grads whose storage is that of one of given.
+func (r *Recorder) apart(grads, given []*tensor.Tensor, record bool) (err error) {
+	defer r.SetEnabled(record)()
+	defer op.Recover(&err)
+	for i, g := range grads {
+		if g != nil && slices.ContainsFunc(given, func(dy *tensor.Tensor) bool { return dy != nil && dy.Buffer() == g.Buffer() }) {
+			grads[i] = (&op.Tape{A: r}).Do("clone", []*tensor.Tensor{g})
+		}
+	}
+	return nil
 }
 
 // walking calls walk, which goes through the record, as a backward pass.
