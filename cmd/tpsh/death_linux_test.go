@@ -82,7 +82,10 @@ func (p *process) start(t *testing.T) {
 	if err := p.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { p.Process.Kill() })
+	t.Cleanup(func() {
+		p.Process.Kill()
+		p.Process.Wait() // lest another test counts it among its own
+	})
 }
 
 // line returns the next line that it prints.
