@@ -47,6 +47,7 @@ func TestTypes(t *testing.T) {
 		{"y = [ones(1), 'a']\ny.pop(0)\nx = y[0]", ""},
 		{"def f(n, l):\n    l[0] = n\ny = ['a']\nf(1, y)\nx = y[0]", ""}, {"def f(n, l):\n    l[0] = n\ny = ['a']\nf(1, l=y)\nx = y[0]", ""}, {"def f(n, l):\n    l[0] = n\ny = ['a']\nf(y, [1])\nx = y[0]", "string"},
 		{"def g(l):\n    f(l)\ndef f(l):\n    l.append(1)\ny = ['a']\ng(y)\nx = y[0]", ""}, {"def f(l):\n    l[0] = 1\ng = f\ny = ['a']\ng(y)\nx = y[0]", ""},
+		{"def f(l, n):\n    l[0] = n\ny, z = ['a'], []\nf(*z, y)\nx = y[0]", ""}, {"def f(n, l, m):\n    l[0] = n\ny = ['a']\nf(-1, [], y)\nx = y[0]", "string"}, {"load('none.star', 'f')\ny = ['a']\nf(y)\nx = y[0]", ""},
 		// A text may be filled with a tensor.
 		{"x = '%s' % ones(1)", "string"}, {"def f(s):\n    y = s % ones(1)\n    return y\nx = f('%s')", ""}, {"x = ones(1) % 2", "Tensor"},
 	} {

@@ -101,15 +101,21 @@ func (f *File) changeArguments(call *syntax.CallExpr) {
 		sym = f.symbolOf[id]
 	}
 	known := sym != nil && (sym.Kind == Predeclared || sym.Kind == Unknown)
+	unseen := sym != nil && sym.Kind == Loaded
 	file, def := f.definition(sym)
+	spread := false // behind *x nobody knows to which parameter an argument goes
 	for i, a := range call.Args {
 		name, v := Keyword(a)
 		if name == "" {
 			v = a
 		}
+		if u, ok := a.(*syntax.UnaryExpr); ok && (u.Op == syntax.STAR || u.Op == syntax.STARSTAR) {
+			spread = true
+		}
 		switch {
 		case name != "" && f.changed.within[name],
-			def == nil && !known && f.changed.parameters,
+			def == nil && !known && (unseen || f.changed.parameters),
+			def != nil && spread && file.changes().parameters,
 			def != nil && file.changesParameter(def, i, name):
 			f.change(v)
 		}
