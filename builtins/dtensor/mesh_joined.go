@@ -177,11 +177,16 @@ func unflatten(_ *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args st
 	if err != nil {
 		return nil, err
 	}
-	product := 1
+	size := d.M.Shape()[dim]
+	left := size
 	for _, n := range sizes {
-		product *= n
+		if n == 0 || left%n != 0 {
+			left = 0 // their product, which may be past 64 bits, is another
+			break
+		}
+		left /= n
 	}
-	if size := d.M.Shape()[dim]; product != size {
+	if left != 1 {
 		return nil, &op.ArgError{Func: b.Name(), Param: "mesh_sizes", Got: mesh.Tuple(sizes), Want: fmt.Sprintf("sizes whose product is %d", size), Rule: "the mesh is " + d.M.Short()}
 	}
 	if len(names) != len(sizes) {

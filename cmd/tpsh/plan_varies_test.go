@@ -117,6 +117,7 @@ var varyingScripts = []struct {
 	{"for i in range(n):\n    print(i, r) if r == i else None\n    r == i and n > 2 and print(f'{r} of {n}')\nbarrier()", 1},
 	{"x = ones(3)\nprint(x + 1) if r == 1 else None\nr == 2 and print(x.sum())\nbarrier()", 3},
 	{"print(r) if r == 1 else ones(2) + 1\nbarrier()", 2},
+	{"m = init_device_mesh('cpu', (1, n), mesh_dim_names = ('a', 'b'))\nm._flatten('ab')\nall_reduce(ones(2), group = m.get_group('ab'))\nprint(m._unflatten('b', (n, 1), ('c', 'd'))['a', 'c'].shape)", 1},
 	{"y = print(r) if r == 1 else 2\nones(3 if y == 2 else 4) + 1\nbarrier()", 2},
 	{"if r == 0 and rank() < n // 2 and n > 1:\n    print(r)\nbarrier()", 1},
 	{"if r == 1 and all_reduce(ones(2), group = new_group([1])).numel() == 2:\n    print(r)\nbarrier()", 0},
