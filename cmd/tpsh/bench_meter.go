@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -19,8 +19,13 @@ type meter struct {
 }
 
 // rounds is how often a case is measured. The fastest counts: whatever else
-// runs on a machine only adds time. Many short ones find a moment when little does.
+// runs on a machine only adds time. Of many short ones, which are to tell what a step of a program
+// takes, the one that a third of them beat counts: how ranks come late to each other is part of it.
 const rounds, shortRounds = 5, 80
+
+// idleRounds is how many rounds without a turn are measured, and leastIdles how many times as
+// long a round with turns takes at least: processes hear of a round in half a millisecond and more.
+const idleRounds, leastIdles = 10, 10
 
 // newMeter starts the ranks of c and prepares its loop. The caller closes the
 // meter.
@@ -60,29 +65,46 @@ func (m *meter) turns(ctx context.Context, n int) (time.Duration, error) {
 }
 
 // measure measures c, whose ranks m has, in rounds that take a share of total
-// each, and checks what it computes.
+// each, and checks what it computes. What a round takes without a turn, for ranks to
+// hear of it and to tell that they are done, is no part of a turn.
 func (m *meter) measure(ctx context.Context, c *benchCase, f *figures, total time.Duration) error {
-	share := total / time.Duration(m.rounds)
+	idle, err := m.often(ctx, 0, idleRounds)
+	if err != nil {
+		return err
+	}
+	share := max(total/time.Duration(m.rounds), leastIdles*idle)
 	for n, took := 1, time.Duration(0); took < share; n = moreTurns(n, took, share) {
-		var err error
 		if took, err = m.turns(ctx, n); err != nil {
 			return err
 		}
 		f.turns = n
 	}
-	best := math.Inf(1)
-	for range m.rounds {
-		took, err := m.turns(ctx, f.turns)
-		if err != nil {
-			return err
-		}
-		best = min(best, took.Seconds())
+	took, err := m.often(ctx, f.turns, int(max(total/share, 1)))
+	if err != nil {
+		return err
 	}
-	f.seconds = best / float64(f.turns)
+	f.seconds = max(took-idle, took/2).Seconds() / float64(f.turns)
 	if c.check == "" {
 		return nil
 	}
 	return m.do(ctx, c.check)
+}
+
+// often returns how long n turns take, of so many tries: of few rounds the least, of many what a third of them beat.
+func (m *meter) often(ctx context.Context, n, tries int) (time.Duration, error) {
+	var all []time.Duration
+	for range tries {
+		took, err := m.turns(ctx, n)
+		if err != nil {
+			return 0, err
+		}
+		all = append(all, took)
+	}
+	slices.Sort(all)
+	if m.rounds < shortRounds {
+		return all[0], nil
+	}
+	return all[len(all)/3], nil
 }
 
 // moreTurns returns how many turns to try after n took less than share: a fifth
