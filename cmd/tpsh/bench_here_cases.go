@@ -44,29 +44,37 @@ def step():
 `
 
 // decodeText makes a token with a decoder of two layers and four heads that a mesh divides: of
-// nothing but the host's work, as programs have it, that do many things in turn.
+// nothing but the host's work, as programs have it, that do many things in turn. Between the parts
+// of a layer all ranks have the token, or, where %[3]s is True, the first has it, as in sequence parallelism.
 const decodeText = `
 mesh = init_device_mesh("cpu", (world_size(),))
-column = lambda n, k: parallelize_module(nn.Linear(n, k, bias = False), mesh, ColwiseParallel())
-row = lambda n, k: parallelize_module(nn.Linear(n, k, bias = False), mesh, RowwiseParallel())
+style = lambda style, m: parallelize_module(m, mesh, style)
+column = lambda n, k: style(ColwiseParallel(), nn.Linear(n, k, bias = False))
+row = lambda n, k: style(RowwiseParallel(), nn.Linear(n, k, bias = False))
+norm, whole = nn.RMSNorm, lambda y: y
+token = ones(1, 1, %[1]d)
+if %[3]s:
+    row = lambda n, k: style(RowwiseParallel(output_layouts = Shard(1), use_local_output = False), nn.Linear(n, k, bias = False))
+    norm, whole = lambda n: style(SequenceParallel(), nn.RMSNorm(n)), lambda y: y.redistribute(placements = [Replicate()])
+    token = distribute_tensor(token, mesh, [Shard(1)])
 past = zeros(1, 4 // world_size(), %[2]d, %[1]d // 4)
-layers = [struct(first = nn.RMSNorm(%[1]d), q = column(%[1]d, %[1]d), k = column(%[1]d, %[1]d), v = column(%[1]d, %[1]d), o = row(%[1]d, %[1]d),
-    second = nn.RMSNorm(%[1]d), gate = column(%[1]d, 4 * %[1]d), up = column(%[1]d, 4 * %[1]d), down = row(4 * %[1]d, %[1]d)) for _ in range(2)]
+layers = [struct(first = norm(%[1]d), q = column(%[1]d, %[1]d), k = column(%[1]d, %[1]d), v = column(%[1]d, %[1]d), o = row(%[1]d, %[1]d),
+    second = norm(%[1]d), gate = column(%[1]d, 4 * %[1]d), up = column(%[1]d, 4 * %[1]d), down = row(4 * %[1]d, %[1]d)) for _ in range(2)]
 angles = arange(%[1]d // 4).to(float32)
 def turned(x):
     a, b = x.chunk(2, -1)
     return x * angles.cos() + cat([b * -1, a], -1) * angles.sin()
 def decode():
-    x = ones(1, 1, %[1]d)
+    x = token
     for layer in layers:
-        y = layer.first(x)
+        y = whole(layer.first(x))
         q, k, v = [f(y).reshape(1, 1, -1, %[1]d // 4).transpose(1, 2) for f in [layer.q, layer.k, layer.v]]
         k, v = cat([past, turned(k)], 2), cat([past, v], 2)
         y = F.scaled_dot_product_attention(turned(q), k, v)
         x = x + layer.o(y.transpose(1, 2).reshape(1, 1, -1))
-        y = layer.second(x)
+        y = whole(layer.second(x))
         x = x + layer.down(F.silu(layer.gate(y)) * layer.up(y))
-    x[0, -1].argmax().item()
+    whole(x)[0, -1].argmax().item()
 def step():
     no_grad(decode)
 `
@@ -82,14 +90,34 @@ def step():
     adam.zero_grad()
 `
 
+// scriptText counts and sorts %[1]d words. Most of what it does is the script's own, as where programs
+// read, pack and look up.
+const scriptText = `
+words = ["w%%d" %% (i * 7 %% 61) for i in range(%[1]d)]
+x = ones(8)
+def count(words):
+    seen = {}
+    for w in words:
+        seen[w] = seen.get(w, 0) + 1
+    return seen
+def step():
+    seen, at, places = count(words), 0, []
+    for w, n in seen.items():
+        if n > 1 and w != "w0":
+            places.append((n, at))
+        at += n
+    most = sorted([n for n, at in places if at %% 3 == 1])[:4]
+    x + len(most)
+`
+
 // layer returns a case of layerText.
 func layer(ranks int, transport string, hidden, tokens, sequences int, made string) hereCase {
 	return hereCase{ranks, transport, fmt.Sprintf(layerText, hidden, tokens, sequences, made), "step()"}
 }
 
 // decode returns a case of decodeText, of hidden size hidden.
-func decode(ranks int, transport string, hidden int) hereCase {
-	return hereCase{ranks, transport, fmt.Sprintf(decodeText, hidden, hidden*3/8), "step()"}
+func decode(ranks int, transport string, hidden int, divided string) hereCase {
+	return hereCase{ranks, transport, fmt.Sprintf(decodeText, hidden, hidden*3/8, divided), "step()"}
 }
 
 // watchedCases are programs of which each operation is measured, from where the host is all
@@ -104,7 +132,10 @@ func watchedCases(cores int) []hereCase {
 		}
 	}
 	for _, size := range []int{16, 64} {
-		all = append(all, decode(1, "inproc", size))
+		all = append(all, decode(1, "inproc", size, "False"))
+	}
+	for _, words := range []int{40, 400} {
+		all = append(all, hereCase{1, "inproc", fmt.Sprintf(scriptText, words), "step()"})
 	}
 	for _, size := range [][2]int{{128, 1024}, {32, 64}} {
 		all = append(all, hereCase{1, "inproc", fmt.Sprintf(classifyText, size[0], size[1]), "step()"})
@@ -127,7 +158,7 @@ func callCases() []hereCase {
 		if !slices.Contains(transports(), transport) {
 			continue
 		}
-		all = append(all, hereCase{2, transport, "x = ones(2)", "all_reduce(x)"}, decode(2, transport, 64))
+		all = append(all, hereCase{2, transport, "x = ones(2)", "all_reduce(x)"}, decode(2, transport, 64, "False"), decode(2, transport, 64, "True"))
 		all = append(all, layer(2, transport, 32, 16, 1, "divided"), layer(2, transport, 64, 16, 2, "divided"))
 		for _, made := range []string{"divided", "sharded"} {
 			all = append(all, layer(2, transport, 256, 64, 2, made))
@@ -158,7 +189,7 @@ func crowdedCases(cores int) []hereCase {
 			all = append(all, hereCase{2 * cores, transport, fmt.Sprintf(crowdText, size), "step()"})
 		}
 		if cores < 4 {
-			all = append(all, decode(4, transport, 64)) // a head each
+			all = append(all, decode(4, transport, 64, "False")) // a head each
 		}
 	}
 	return all
