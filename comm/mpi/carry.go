@@ -23,7 +23,7 @@ func (w *World) Broadcast(root int, b []byte) error {
 
 // collect carries out a collective.
 func (w *World) collect(c *collective) error {
-	o := &operation{wake: make(chan struct{}), shared: c}
+	o := &operation{wake: make(chan struct{})}
 	o.hold(c.bytes)
 	w.mu.Lock()
 	w.submit(o, func() (request, error) { return w.engine.collect(c) })

@@ -229,7 +229,7 @@ func (w *World) sayFarewell(in circle) {
 // takeFarewell receives the last message of a rank in a circle. The caller holds
 // mu.
 func (w *World) takeFarewell(in circle, from int) {
-	o := &operation{then: func(int, error) { w.farewells++ }}
+	o := &operation{then: func() { w.farewells++ }}
 	w.begin(o, func() (request, error) { return w.engine.receive(in, from, farewell, nil) })
 }
 

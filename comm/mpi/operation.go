@@ -12,12 +12,11 @@ type operation struct {
 	posted  bool // a receive, for which perhaps nothing comes
 	pins    goruntime.Pinner
 	keep    [][]byte
-	shared  *collective            // that it carries out, nil if it is none
-	then    func(n int, err error) // is called when it has ended, by a goroutine that holds World.mu; nil if nobody minds
-	wake    chan struct{}          // is closed when it has ended; nil if nobody waits
+	check   func(n int) error // says what is wrong with so many bytes that were received; nil if nothing can be
+	then    func()            // is called when it has ended, by a goroutine that holds World.mu; nil if nobody minds
+	wake    chan struct{}     // is closed when it has ended; nil if nobody waits
 
-	over atomic.Bool // whether n and err are there
-	n    int         // bytes that were received
+	over atomic.Bool // whether err is there, which does not change any more
 	err  error
 }
 
@@ -29,16 +28,19 @@ func (o *operation) hold(b []byte) {
 	o.keep = append(o.keep, b)
 }
 
-// finish tells the waiting goroutines that the operation has ended. Only the first call
-// counts.
+// finish tells the waiting goroutines that the operation has ended, and has received n bytes
+// unless err is set. Only the first call counts.
 func (o *operation) finish(n int, err error) {
 	if o.over.Load() {
 		return
 	}
-	o.n, o.err = n, err
-	o.over.Store(true)
+	if err == nil && o.check != nil {
+		err = o.check(n)
+	}
+	o.err = err
+	o.over.Store(true) // whoever looks now finds err
 	if o.then != nil {
-		o.then(n, err)
+		o.then()
 	}
 	if o.wake != nil {
 		close(o.wake)

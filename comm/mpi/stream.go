@@ -195,12 +195,13 @@ func (s *Stream) BeginBlock(b []byte) (done func() (bool, error)) {
 		piece := b[:min(messageMost, len(b))]
 		o := &operation{posted: true}
 		o.hold(piece)
-		o.then = func(n int, err error) {
-			if err == nil && n != len(piece) && !w.draining {
-				o.err = fmt.Errorf("mpi: got a block of %d bytes of rank %d, want %d", n, s.key.peer, len(piece))
+		o.check = func(n int) error {
+			if n == len(piece) || w.draining {
+				return nil
 			}
-			s.tell(!w.muted)
+			return fmt.Errorf("mpi: got a block of %d bytes of rank %d, want %d", n, s.key.peer, len(piece))
 		}
+		o.then = func() { s.tell(!w.muted) }
 		w.submit(o, func() (request, error) { return w.engine.receive(bulk, s.key.peer, s.key.channel, piece) })
 		pieces = append(pieces, o)
 		b = b[len(piece):]

@@ -79,6 +79,28 @@ func TestStreamCarries(t *testing.T) {
 	})
 }
 
+// A block of another length than is wanted is an error to whoever finds that it has come, however soon.
+func TestBlockOfAnotherLength(t *testing.T) {
+	defer goleak.VerifyNone(t)
+	worlds := Simulate(2, 1)
+	a, b := worlds[0].Stream(1, 7).(*Stream), worlds[1].Stream(0, 7).(*Stream)
+	for i := range 400 {
+		done := b.BeginBlock(make([]byte, 8))
+		a.WriteBlock(make([]byte, 5))
+		over, err := done()
+		for ; !over; over, err = done() {
+			if goruntime.GOMAXPROCS(0) == 1 {
+				goruntime.Gosched()
+			}
+		}
+		if err == nil || !strings.Contains(err.Error(), "got a block of 5 bytes of rank 0, want 8") {
+			t.Errorf("block %d: got %v, want an error of its length", i, err)
+			break
+		}
+	}
+	closeAll(t, worlds)
+}
+
 // Close ends whatever waits in a stream's methods.
 func TestStreamClose(t *testing.T) {
 	worlds := Simulate(2, 1)
