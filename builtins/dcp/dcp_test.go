@@ -1,6 +1,7 @@
 package dcp
 
 import (
+	"bytes"
 	"os"
 	"reflect"
 	"strings"
@@ -72,6 +73,20 @@ func TestDecodeReal(t *testing.T) {
 }
 
 // Metadata that something is wrong with is refused.
+// What is said of a size that is none is short, though what stands for it may be a tuple of millions.
+func TestDecodeNested(t *testing.T) {
+	index := &pickle.Object{Class: module + "MetadataIndex", State: dict("fqn", "w", "offset", pickle.Tuple{"@"})}
+	place := &pickle.Object{Class: storage, State: dict("relative_path", "x", "offset", 0, "length", 1)}
+	data, err := pickle.Append(nil, &pickle.Object{Class: module + "Metadata", State: dict("storage_data", dict(index, place))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	data = bytes.Replace(data, []byte("X\x01\x00\x00\x00@"), []byte("N"+strings.Repeat("2\x86", 20)), 1)
+	if _, err := Decode(data); err == nil || !strings.HasSuffix(err.Error(), "a size of a tuple") {
+		t.Errorf("got %.200v, want that a tuple is no size", err)
+	}
+}
+
 func TestDecodeErrors(t *testing.T) {
 	class := func(name string, state ...any) any {
 		return &pickle.Object{Class: module + name, State: dict(state...)}

@@ -174,7 +174,7 @@ func place(o *pickle.Object) (Place, error) {
 		return Place{}, errors.New("it lies at a place that cannot be")
 	}
 	if items, _ := pickle.Items(o.Attr("transform_descriptors")); len(items) > 0 {
-		return Place{}, fmt.Errorf("it was written through %.40v: entries that are compressed or encrypted are not read", items[0])
+		return Place{}, fmt.Errorf("it was written through %s: entries that are compressed or encrypted are not read", pickle.Show(items[0]))
 	}
 	return Place{file, offset, length}, nil
 }
@@ -198,7 +198,7 @@ func sizes(v any) ([]int, error) {
 	for i, item := range items {
 		n, ok := pickle.Int(item)
 		if !ok || n < 0 || n > math.MaxInt64/16 {
-			return nil, fmt.Errorf("a size of %v", item)
+			return nil, fmt.Errorf("a size of %s", pickle.Show(item))
 		}
 		list[i] = int(n)
 	}

@@ -186,7 +186,7 @@ func (r *reader) extend(t Tuple, err error) error {
 	case *Object:
 		v.Items = append(v.Items, t...)
 	default:
-		return fmt.Errorf("it appends to %s", kind(v))
+		return fmt.Errorf("it appends to %s", Kind(v))
 	}
 	return nil
 }
@@ -209,7 +209,7 @@ func (r *reader) update(t Tuple, err error) error {
 		}
 		return setAll(v.Pairs, t)
 	}
-	return fmt.Errorf("it sets keys of %s", kind(v))
+	return fmt.Errorf("it sets keys of %s", Kind(v))
 }
 
 func globalOp(r *reader) error {
@@ -226,7 +226,7 @@ func stackGlobalOp(r *reader) error {
 	module, ok1 := t[0].(string)
 	name, ok2 := t[1].(string)
 	if !ok1 || !ok2 {
-		return fmt.Errorf("it names %s of %s, want text", kind(t[1]), kind(t[0]))
+		return fmt.Errorf("it names %s of %s, want text", Kind(t[1]), Kind(t[0]))
 	}
 	return r.global(module, name)
 }
@@ -246,7 +246,7 @@ func callKwOp(r *reader) error {
 	}
 	kw, ok := t[2].(*Dict)
 	if !ok {
-		return fmt.Errorf("it calls with keywords in %s, want a dict", kind(t[2]))
+		return fmt.Errorf("it calls with keywords in %s, want a dict", Kind(t[2]))
 	}
 	return r.call(t[0], t[1], kw)
 }
@@ -294,7 +294,7 @@ func buildOp(r *reader) error {
 		v.State = state
 		return nil
 	}
-	return fmt.Errorf("it sets the state of %s", kind(v))
+	return fmt.Errorf("it sets the state of %s", Kind(v))
 }
 
 func persistentOp(r *reader) error {

@@ -34,7 +34,7 @@ func newSet(args Tuple, frozen bool) (any, error) {
 	}
 	items, ok := Items(v)
 	if !ok {
-		return nil, fmt.Errorf("a set of %s, want a list", kind(v))
+		return nil, fmt.Errorf("a set of %s, want a list", Kind(v))
 	}
 	return &Set{items[:len(items):len(items)], frozen}, nil
 }
@@ -49,7 +49,7 @@ func newBytes(args Tuple) (any, error) {
 	}
 	b, ok := v.([]byte)
 	if !ok {
-		return nil, fmt.Errorf("bytes of %s, want bytes", kind(v))
+		return nil, fmt.Errorf("bytes of %s, want bytes", Kind(v))
 	}
 	return b, nil
 }
@@ -81,13 +81,13 @@ func orderedDict(args Tuple) (any, error) {
 	}
 	items, ok := Items(v)
 	if !ok {
-		return nil, fmt.Errorf("an OrderedDict of %s, want a list of pairs", kind(v))
+		return nil, fmt.Errorf("an OrderedDict of %s, want a list of pairs", Kind(v))
 	}
 	d := new(Dict)
 	for _, it := range items {
 		kv, ok := Items(it)
 		if !ok || len(kv) != 2 {
-			return nil, fmt.Errorf("an OrderedDict of a list with %s, want pairs", kind(it))
+			return nil, fmt.Errorf("an OrderedDict of a list with %s, want pairs", Kind(it))
 		}
 		d.Set(kv[0], kv[1])
 	}

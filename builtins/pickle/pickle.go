@@ -25,7 +25,7 @@
 //	anything else        what Options.Global and Options.Persistent return
 //
 // A value may stand in several places, and contain itself: what walks over one
-// must bound its steps. Memory is bounded by some fifty times the file, and by
+// must bound its steps. Memory is bounded by some hundred times the file, and by
 // Options.MaxValues.
 package pickle
 

@@ -189,6 +189,44 @@ func TestMaxValues(t *testing.T) {
 	}
 }
 
+// Calls that make copies of one text or list again and again are refused: a file of some kilobytes would
+// stand for megabytes.
+func TestCopies(t *testing.T) {
+	pairs := "]("
+	for i := range 1000 {
+		pairs += "M" + string([]byte{byte(i), byte(i >> 8)}) + "N\x86"
+	}
+	for name, c := range map[string]struct{ function, value, call string }{
+		"text":  {"c_codecs\nencode\n", "V" + strings.Repeat("x", 4000) + "\n", "g0\n(g1\nVlatin1\ntR"},
+		"pairs": {"ccollections\nOrderedDict\n", pairs + "e", "g0\n(g1\ntR"},
+	} {
+		made := func(copies int) error {
+			_, _, err := Read([]byte(c.function+"p0\n0"+c.value+"p1\n0("+strings.Repeat(c.call, copies)+"t."), nil)
+			return err
+		}
+		if err := made(2); err != nil {
+			t.Errorf("two copies of %s: got %v", name, err)
+		}
+		if err := made(300); err == nil || !strings.Contains(err.Error(), "again and again") {
+			t.Errorf("300 copies of %s: got %v, want it refused", name, err)
+		}
+	}
+}
+
+// A backslash behind another begins no escape.
+func TestEscapes(t *testing.T) {
+	for _, c := range []struct{ in, want string }{
+		{`\u0041`, "A"}, {`\\u0041`, `\\u0041`}, {`\\\u0041`, `\\A`}, {`\n`, `\n`}, {`\\`, `\\`}, {`a\`, `a\`},
+	} {
+		if v, _, err := Read([]byte("V"+c.in+"\n."), nil); err != nil || v != c.want {
+			t.Errorf("%s: got %q and %v, want %q", c.in, v, err, c.want)
+		}
+	}
+	if v, _, err := Read([]byte(`S'a\\x41\x41'`+"\n."), nil); err != nil || v != `a\x41A` {
+		t.Errorf("got %q and %v, want %q", v, err, `a\x41A`)
+	}
+}
+
 func TestErrors(t *testing.T) {
 	for _, c := range []struct{ in, want string }{
 		{"", "in the middle"},

@@ -3,10 +3,11 @@ package pickle
 import (
 	"errors"
 	"fmt"
+	"math/big"
 )
 
-// errCut says that a file ends too early.
-var errCut = errors.New("it ends in the middle of a pickle")
+// ErrCut says that bytes end in the middle of a pickle.
+var ErrCut = errors.New("it ends in the middle of a pickle")
 
 // Read reads the pickle that b begins with, and returns its value and the
 // bytes behind it.
@@ -36,7 +37,7 @@ func Read(b []byte, o *Options) (v any, rest []byte, err error) {
 
 // atByte adds to err the place in the file.
 func atByte(at int, err error) error {
-	if errors.Is(err, errCut) {
+	if errors.Is(err, ErrCut) {
 		return err
 	}
 	return fmt.Errorf("at byte %d: %w", at, err)
@@ -44,13 +45,14 @@ func atByte(at int, err error) error {
 
 // A reader is the machine that a pickle is a program for.
 type reader struct {
-	b     []byte
-	i     int // of the next byte
-	o     *Options
-	stack []any
-	marks []int // heights of the stack at which marks are set
-	memo  memo
-	made  int // values
+	b      []byte
+	i      int // of the next byte
+	o      *Options
+	stack  []any
+	marks  []int // heights of the stack at which marks are set
+	memo   memo
+	made   int // values
+	copied int // bytes, and items of dicts, that calls have made
 }
 
 // step carries out one instruction.
@@ -117,19 +119,32 @@ func (r *reader) sinceMark() (Tuple, error) {
 	return t, nil
 }
 
+// mostCopied is how many times as long as the file may be what its calls make of its text and lists:
+// each of these may be given to many calls, and a copy be made by each.
+const mostCopied = 4
+
 // call puts f(args, kwargs) on the stack.
 func (r *reader) call(f any, args any, kwargs *Dict) error {
 	c, ok := f.(Callable)
 	if !ok {
-		return fmt.Errorf("it calls %s, which is no class or function", kind(f))
+		return fmt.Errorf("it calls %s, which is no class or function", Kind(f))
 	}
 	t, ok := args.(Tuple)
 	if !ok {
-		return fmt.Errorf("it calls with %s, want a tuple", kind(args))
+		return fmt.Errorf("it calls with %s, want a tuple", Kind(args))
 	}
 	v, err := c.Call(t, kwargs)
 	if err != nil {
 		return err
+	}
+	switch v := v.(type) {
+	case []byte:
+		r.copied += len(v)
+	case *Dict:
+		r.copied += v.Len()
+	}
+	if r.copied > mostCopied*len(r.b) {
+		return errors.New("its calls make copies of what it holds again and again, which is more than is read")
 	}
 	return r.push(v)
 }
@@ -157,7 +172,7 @@ var renamed = map[string]string{"__builtin__": "builtins", "copy_reg": "copyreg"
 
 func (r *reader) persistent(id any) error {
 	if r.o.Persistent == nil {
-		return fmt.Errorf("it leaves an object to its reader (its id is %s), and none is known here", kind(id))
+		return fmt.Errorf("it leaves an object to its reader (its id is %s), and none is known here", Kind(id))
 	}
 	v, err := r.o.Persistent(id)
 	if err != nil {
@@ -166,9 +181,21 @@ func (r *reader) persistent(id any) error {
 	return r.push(v)
 }
 
-// kind says what v is in Python's words.
-func kind(v any) string {
-	switch v.(type) {
+// Show returns a number or a text as a message shows it, and says of any other value what it is: one
+// may hold far more than its file, as what is in it may stand in many places.
+func Show(v any) string {
+	switch v := v.(type) {
+	case bool, int64, float64:
+		return fmt.Sprint(v)
+	case string:
+		return fmt.Sprintf("%.40q", v)
+	}
+	return Kind(v)
+}
+
+// Kind says what v is in Python's words.
+func Kind(v any) string {
+	switch v := v.(type) {
 	case nil:
 		return "None"
 	case bool:
@@ -187,9 +214,10 @@ func kind(v any) string {
 		return "a dict"
 	case *Set:
 		return "a set"
-	}
-	if _, ok := Int(v); ok {
+	case int64, *big.Int:
 		return "an int"
+	case *Object:
+		return fmt.Sprintf("an object of the class %.60q", v.Class)
 	}
 	return fmt.Sprintf("%T", v)
 }

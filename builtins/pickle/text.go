@@ -13,7 +13,7 @@ import (
 
 func (r *reader) byte() (byte, error) {
 	if r.i >= len(r.b) {
-		return 0, errCut
+		return 0, ErrCut
 	}
 	r.i++
 	return r.b[r.i-1], nil
@@ -22,7 +22,7 @@ func (r *reader) byte() (byte, error) {
 // take returns the next n bytes.
 func (r *reader) take(n uint64) ([]byte, error) {
 	if n > uint64(len(r.b)-r.i) {
-		return nil, errCut
+		return nil, ErrCut
 	}
 	b := r.b[r.i : r.i+int(n)]
 	r.i += int(n)
@@ -55,7 +55,7 @@ func (r *reader) counted(width int, f func([]byte) error) error {
 func (r *reader) line(f func(string) error) error {
 	n := bytes.IndexByte(r.b[r.i:], '\n')
 	if n < 0 {
-		return errCut
+		return ErrCut
 	}
 	s := string(r.b[r.i : r.i+n])
 	r.i += n + 1
@@ -175,7 +175,7 @@ func unescape(s, simple string) (string, error) {
 }
 
 // plainEscape writes what a backslash and c stand for, and returns how many
-// bytes behind the backslash that took.
+// bytes behind the backslash that took. A backslash behind another begins no escape.
 func plainEscape(out *strings.Builder, c byte, simple string) int {
 	for k := 0; k+1 < len(simple); k += 2 {
 		if simple[k] == c {
@@ -184,5 +184,9 @@ func plainEscape(out *strings.Builder, c byte, simple string) int {
 		}
 	}
 	out.WriteByte('\\')
+	if c == '\\' {
+		out.WriteByte(c)
+		return 1
+	}
 	return 0
 }

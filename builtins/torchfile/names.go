@@ -103,8 +103,24 @@ func size(args pickle.Tuple) (any, error) {
 	return pickle.Tuple(items), nil
 }
 
-// device stands for torch.device.
-func device(args pickle.Tuple) (any, error) { return Text(fmt.Sprint([]any(args)...)), nil }
+// device stands for torch.device: "cpu", or "cuda:1".
+func device(args pickle.Tuple) (any, error) {
+	if len(args) == 0 || len(args) > 2 {
+		return nil, fmt.Errorf("got %d arguments, want a kind of devices, and perhaps a number", len(args))
+	}
+	name, ok := args[0].(string)
+	if !ok {
+		return nil, fmt.Errorf("got %s for a kind of devices", pickle.Kind(args[0]))
+	}
+	if len(args) == 1 {
+		return Text(name), nil
+	}
+	n, ok := pickle.Int(args[1])
+	if !ok {
+		return nil, fmt.Errorf("got %s for the number of a device", pickle.Kind(args[1]))
+	}
+	return Text(fmt.Sprintf("%s:%d", name, n)), nil
+}
 
 // fromType stands for a call of a function for an object of a class: that of a
 // tensor, or of a parameter, with attributes that do not matter here.

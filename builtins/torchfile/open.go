@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+	"maps"
 	"math/big"
 	"path"
 	"slices"
@@ -155,7 +156,7 @@ var magic, _ = new(big.Int).SetString("1950a86a20f9469cfc6c", 16)
 // openLegacy reads a file of the form before zip archives.
 func (f *File) openLegacy() error {
 	for most := int64(1 << 20); ; most *= 8 {
-		head := make([]byte, min(most, f.size))
+		head := make([]byte, min(most, maxPickle, f.size))
 		if n, err := f.r.ReadAt(head, 0); n < len(head) {
 			return err
 		}
@@ -165,7 +166,7 @@ func (f *File) openLegacy() error {
 		if err == nil {
 			return f.placeLegacy(keys, int64(at))
 		}
-		if most >= f.size || most >= maxPickle || errors.Is(err, ErrAlien) {
+		if most >= min(maxPickle, f.size) || !errors.Is(err, pickle.ErrCut) { // what is cut off alone may be well when more of it is read
 			return &FormatError{err}
 		}
 	}
@@ -192,7 +193,7 @@ func (f *File) readLegacy(head []byte) (keys []string, at int, err error) {
 		}
 	}
 	if v, _ := pickle.Int(values[1]); v != 1001 {
-		return nil, 0, fmt.Errorf("its version is %v, want 1001", values[1])
+		return nil, 0, fmt.Errorf("its version is %s, want 1001", pickle.Show(values[1]))
 	}
 	if info, ok := values[2].(*pickle.Dict); ok && info.Get("little_endian") == false {
 		return nil, 0, errors.New("its byte order is big, want little")
@@ -239,14 +240,7 @@ func (f *File) placeLegacy(keys []string, at int64) error {
 // Verify reads the storages that the file has checksums of, in parts, and
 // returns an error if one does not have its own. An archive that says 0 has none.
 func (f *File) Verify(buf []byte) error {
-	keys := slices.Sorted(func(yield func(string) bool) {
-		for k := range f.storages {
-			if !yield(k) {
-				return
-			}
-		}
-	})
-	for _, key := range keys {
+	for _, key := range slices.Sorted(maps.Keys(f.storages)) {
 		s := f.storages[key]
 		if s.crc == nil || *s.crc == 0 {
 			continue

@@ -146,7 +146,7 @@ func ints(v any) ([]int, error) {
 	for i, item := range items {
 		n, ok := pickle.Int(item)
 		if !ok || n < 0 || n > math.MaxInt64/16 {
-			return nil, fmt.Errorf("got %v for a size", item)
+			return nil, fmt.Errorf("got %s for a size", pickle.Show(item))
 		}
 		list[i] = int(n)
 	}

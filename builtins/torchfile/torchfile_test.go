@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
+	"io"
+	goruntime "runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -108,6 +110,62 @@ func signed(class pickle.Class, word string) any {
 	words := new(pickle.Dict)
 	words.Set(word, true)
 	return &pickle.Object{Class: "torch._utils._rebuild_tensor_v2", Args: pickle.Tuple{id, 0, pickle.Tuple{4}, pickle.Tuple{1}, false, new(pickle.Dict), words}}
+}
+
+// A file of some hundred bytes may hold a tuple of millions, most of them one: what is said of it is short.
+func TestOpenNested(t *testing.T) {
+	nested := "N" + strings.Repeat("2\x86", 22)
+	storage := "(X\x07\x00\x00\x00storagectorch\nFloatStorage\nX\x01\x00\x00\x000X\x03\x00\x00\x00cpuK\x01tQ"
+	for _, c := range []struct{ text, want string }{
+		{"ctorch\ndevice\n" + nested + "\x85R.", "got a tuple for a kind of devices"},
+		{"ctorch\ndevice\nX\x04\x00\x00\x00cuda" + nested + "\x86R.", "got a tuple for the number of a device"},
+		{"ctorch._utils\n_rebuild_tensor_v2\n(" + storage + "K\x00" + nested + "\x85K\x01\x85\x89NtR.", "an offset, a shape and strides that cannot be"},
+	} {
+		file := zipOf(t, "\x80\x02"+c.text, "m/data.pkl")
+		var before, after goruntime.MemStats
+		goruntime.ReadMemStats(&before)
+		_, err := Open(strings.NewReader(file), int64(len(file)))
+		goruntime.ReadMemStats(&after)
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("got %.200v, want %s", err, c.want)
+		}
+		if n := after.TotalAlloc - before.TotalAlloc; n > 1<<20 {
+			t.Errorf("%s: that took %d bytes", c.want, n)
+		}
+	}
+}
+
+// A device is called as PyTorch calls it.
+func TestDevice(t *testing.T) {
+	for _, c := range []struct {
+		args pickle.Tuple
+		want Text
+	}{{pickle.Tuple{"cpu"}, "cpu"}, {pickle.Tuple{"cuda", int64(1)}, "cuda:1"}} {
+		if got, err := device(c.args); err != nil || got != c.want {
+			t.Errorf("%v: got %v and %v, want %s", c.args, got, err, c.want)
+		}
+	}
+}
+
+// A counting counts the bytes that are read.
+type counting struct {
+	io.ReaderAt
+	n int64
+}
+
+func (c *counting) ReadAt(b []byte, at int64) (int, error) {
+	n, err := c.ReaderAt.ReadAt(b, at)
+	c.n += int64(n)
+	return n, err
+}
+
+// An older file that is refused is not read again, to more and more of its length.
+func TestOpenRefusesAtOnce(t *testing.T) {
+	file := legacy(t, &pickle.Object{Class: "os.system", Args: pickle.Tuple{"touch x"}}, strings.Repeat("x", 9<<20))
+	r := &counting{ReaderAt: bytes.NewReader(file)}
+	if _, err := Open(r, int64(len(file))); err == nil || r.n > 2<<20 {
+		t.Errorf("got %v after %d bytes, want an error after the first of them", err, r.n)
+	}
 }
 
 // A tensor that does not lie in its storage, a storage that does not lie in the file and
