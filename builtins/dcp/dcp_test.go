@@ -72,7 +72,6 @@ func TestDecodeReal(t *testing.T) {
 	}
 }
 
-// Metadata that something is wrong with is refused.
 // What is said of a size that is none is short, though what stands for it may be a tuple of millions.
 func TestDecodeNested(t *testing.T) {
 	index := &pickle.Object{Class: module + "MetadataIndex", State: dict("fqn", "w", "offset", pickle.Tuple{"@"})}
@@ -87,6 +86,7 @@ func TestDecodeNested(t *testing.T) {
 	}
 }
 
+// Metadata that something is wrong with is refused.
 func TestDecodeErrors(t *testing.T) {
 	class := func(name string, state ...any) any {
 		return &pickle.Object{Class: module + name, State: dict(state...)}
