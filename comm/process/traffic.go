@@ -1,10 +1,6 @@
 package process
 
-import (
-	"sync/atomic"
-
-	"tpsh/comm/process/shm"
-)
+import "sync/atomic"
 
 // Traffic is how much a rank has sent to other ranks since its Links were made: the
 // bytes of messages, and of the data that shared memory passes beside them.
@@ -22,7 +18,7 @@ func (m *meter) count(out messageWriter, across bool, n int) {
 	if across {
 		m.across.Add(int64(n))
 	}
-	if _, shared := out.(*shm.RingWriter); shared {
+	if _, shared := out.(*ringWriter); shared {
 		m.memory.Add(int64(n))
 	} else {
 		m.streams.Add(int64(n))
