@@ -214,7 +214,7 @@ func (p *Program) partBySize(kinds []*Kind, lines map[string]bool) {
 			if len(kinds[0].Groups) <= i || len(kinds[0].Groups[i].Of(int(kinds[0].Ranks[0]))) == len(k.Groups[i].Of(int(k.Ranks[0]))) {
 				continue
 			}
-			if at := slices.IndexFunc(k.Events, func(e Event) bool { return e.Do != Compute && int(e.Group) == i }); at >= 0 {
+			if at := slices.IndexFunc(k.Events, func(e Event) bool { return e.calls() && int(e.Group) == i }); at >= 0 {
 				lines[p.Lines[k.Events[at].Line]] = true
 				break
 			}

@@ -71,8 +71,9 @@ func (g *game) path(n int) Path {
 		}
 		wait := &pl.lates[i]
 		on[at] += t - wait.until
-		e := &pl.kind.Events[wait.event]
-		crossings[Crossing{Op: e.name(g.p), Where: g.p.Lines[e.Line]}]++
+		if e := &pl.kind.Events[wait.event]; wait.other != at { // or else nobody but the call itself was waited for
+			crossings[Crossing{Op: e.name(g.p), Where: g.p.Lines[e.Line]}]++
+		}
 		p.Messages += wait.until - max(wait.since, start)
 		at, t = wait.other, min(wait.since, math.Nextafter(t, start)) // it never stands still
 	}

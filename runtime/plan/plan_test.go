@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"fmt"
 	"math"
 	"regexp"
 	"slices"
@@ -230,6 +231,65 @@ func TestToldApart(t *testing.T) {
 	p.Merge()
 	if want := []string{"b.star:1:1", "b.star:3:1", "b.star:4:1"}; !slices.Equal(p.ToldApart, want) {
 		t.Errorf("got %v, want %v", p.ToldApart, want)
+	}
+}
+
+// Of kinds of the same events that call groups of other sizes, the lines told apart are those of the calls.
+func TestToldApartBySize(t *testing.T) {
+	p := NewProgram(6)
+	for rank := range 6 {
+		ranks := []int{0, 1}
+		if rank > 1 {
+			ranks = []int{2, 3, 4, 5}
+		}
+		r := p.Recorder()
+		g := r.Group(fmt.Sprint(ranks), "dp", Cost{}, func(int) []int { return ranks })
+		r.Read(Forward, "b.star:1:1")
+		at, _ := r.Begin(Collective, g, Forward, "b.star:2:1", "")
+		r.Finish(at, Call{Op: "barrier"}, 0)
+		r.Mark(Forward, "b.star:3:1")
+		p.Add(r, []int32{int32(rank)})
+	}
+	p.Merge()
+	if want := []string{"b.star:2:1"}; len(p.Kinds) != 2 || !slices.Equal(p.ToldApart, want) {
+		t.Errorf("got %d kinds told apart at %v, want 2 at %v, where they call groups of two sizes", len(p.Kinds), p.ToldApart, want)
+	}
+}
+
+// What a rank waits for that no other keeps waiting is no way from rank to rank.
+func TestPathStaysOnARank(t *testing.T) {
+	p, all := NewProgram(2), []int{0, 1}
+	r := p.Recorder()
+	g := r.Group("world", "dp", Cost{}, func(int) []int { return all })
+	at, issue := r.Begin(Issue, g, Forward, "a.star:1:1", "")
+	r.Finish(at, Call{Op: "all_reduce", Bytes: 1 << 30}, 1<<30)
+	r.Wait(issue, Forward, "a.star:2:1")
+	p.Add(r, []int32{0, 1})
+	f := p.Play(machine(t))
+	if len(f.CriticalPath.Changes) > 0 || f.CriticalPath.Messages <= 0 || len(f.CriticalPath.Ranks) != 1 {
+		t.Errorf("got %+v, want a path on one rank, and the time of the call", f.CriticalPath)
+	}
+}
+
+// Deeds that take no time are when what came before them is over.
+func TestReplayOfRead(t *testing.T) {
+	p := NewProgram(1)
+	r := p.Recorder()
+	work := Operation{Name: "matmul", Operation: hardware.Operation{Products: 1, FLOPs: 1e12, Bytes: 1e6, Dim: 1024, DType: dtype.BFloat16}}
+	for range 2 {
+		r.Read(Forward, "a.star:1:1")
+		r.Compute(work, Manner{}, Forward, "a.star:2:1")
+		r.Read(Forward, "a.star:3:1")
+		r.Mark(Forward, "a.star:4:1")
+	}
+	p.Add(r, []int32{0})
+	m := machine(t)
+	deeds := p.Replay(m).Rank(0)
+	if len(deeds) != 3 {
+		t.Fatalf("got %d deeds, want 3", len(deeds))
+	}
+	if first, last := deeds[0], deeds[2]; math.Abs(first.Begin/m.Step-1) > 1e-9 || first.Host != m.Step || last.Begin != deeds[1].End || last.End != last.Begin {
+		t.Errorf("got a read from %g to %g and one from %g to %g, want them at %g and %g", first.Begin, first.End, last.Begin, last.End, m.Step, deeds[1].End)
 	}
 }
 

@@ -74,10 +74,13 @@ func (g *game) step(pl *player, e *Event) bool {
 		return g.recv(pl, e)
 	case Read:
 		pl.host = max(pl.host, pl.device)
+		pl.keep(pl.at, 0, pl.device, pl.device)
 	case Mark:
 		pl.mark()
+		pl.keep(pl.at, 0, pl.device, pl.device)
 	case Lap:
 		pl.now.laps = append(pl.now.laps, pl.device)
+		pl.keep(pl.at, 0, pl.device, pl.device)
 	}
 	return true
 }
@@ -254,6 +257,7 @@ func (g *game) wait(pl *player, e *Event) bool {
 	pl.now.waiting += late - seen
 	pl.count(g, issued, cost, cost-seen)
 	pl.device = max(pl.device, end)
+	pl.keep(pl.at, 0, pl.device, pl.device)
 	return true
 }
 

@@ -157,6 +157,11 @@ type Event struct {
 	Wire    int64  // Collective, Issue, Send: bytes that a rank sends; of Program.Sent if Unlike
 }
 
+// calls reports whether e has a Group: whether it is a collective or a message.
+func (e *Event) calls() bool {
+	return e.Do == Collective || e.Do == Issue || e.Do == Send || e.Do == Recv
+}
+
 // Memory is bytes of one rank: the most at a time of each kind, and of the sum.
 type Memory struct {
 	Peak          int64 `json:"peak"`

@@ -16,8 +16,8 @@ type Replay struct {
 	game    *game
 }
 
-// A Deed is one event of a rank, and when it was. Wait, Read and Mark take no time of
-// their own.
+// A Deed is one event of a rank, and when it was. Wait, Read, Mark and Lap take no time of
+// their own: they are when the device is done with what came before.
 type Deed struct {
 	*Event
 	Begin, End float64 // seconds since the first deed of all ranks
