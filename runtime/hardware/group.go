@@ -7,7 +7,6 @@ package hardware
 type Group struct {
 	sizes [maxLevels]int
 	n     int // members in all
-	ranks int // of the machine that communicate at the same time in a member of each level; 0: all
 }
 
 // maxLevels is how many levels a machine may have.

@@ -258,6 +258,14 @@ func TestRewrite(t *testing.T) {
 	if strings.Count(string(got), "# fitted") != 5 {
 		t.Errorf("comments:\n%s", got)
 	}
+	// A table of dotted keys has no header, and gets none.
+	dotted := strings.Replace(small, "[peak]", "share.top = 0.9\nshare.half_flops = 1e6\n[peak]", 1)
+	if got, err = Rewrite([]byte(dotted), []Change{{"share.half_dim", 7, "fitted"}, {"share.top", 0.5, "fitted"}}); err != nil {
+		t.Fatal(err)
+	}
+	if m := machine(t, string(got)); m.share != (share{0.5, 1e6, 7}) {
+		t.Errorf("got %+v in\n%s", m.share, got)
+	}
 	if _, err := Rewrite([]byte(small), []Change{{Name: "share.tops"}}); err == nil {
 		t.Error("an unknown constant was written")
 	}

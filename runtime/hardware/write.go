@@ -61,7 +61,21 @@ func (r *reader) home(name string) (after int, table, key string, err error) {
 	if at, ok := r.headers[table]; ok {
 		return at.line, "", key, nil
 	}
+	if line := r.dotted(table); line > 0 { // a header would define the table once more
+		return line, "", name, nil
+	}
 	return r.lastLine(), table, key, nil
+}
+
+// dotted returns the last line that has a key of a table without a header, as in share.top = 0.8; 0 if
+// none has.
+func (r *reader) dotted(table string) (line int) {
+	for name, at := range r.values {
+		if strings.HasPrefix(name, table+".") {
+			line = max(line, at.line)
+		}
+	}
+	return line
 }
 
 func (r *reader) lastLine() int { return strings.Count(string(r.data), "\n") + 1 }
