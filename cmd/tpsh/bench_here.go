@@ -50,7 +50,10 @@ func (b *bench) writeHere(ctx context.Context, std *stdio) error {
 	if err != nil {
 		return err
 	}
-	data, err := fitHere(std, base, []byte(text), parts)
+	data, err := fitHere(ctx, std, base, []byte(text), parts)
+	if err != nil && ctx.Err() != nil {
+		return errInterrupted
+	}
 	if err != nil {
 		return fmt.Errorf("bench: %w", err)
 	}
@@ -105,10 +108,10 @@ func (b *bench) measureHere(ctx context.Context, std *stdio) ([]herePart, error)
 
 // fitHere fits the constants of each part in turn, and returns the file of base, whose bytes
 // are data, with those that it has found. It says how well each part is explained.
-func fitHere(std *stdio, base *hardware.Machine, data []byte, parts []herePart) ([]byte, error) {
+func fitHere(ctx context.Context, std *stdio, base *hardware.Machine, data []byte, parts []herePart) ([]byte, error) {
 	m := base
 	for _, part := range parts {
-		r, err := fit.Fit(m, part.samples, fit.Options{Constants: part.constants, Most: len(part.constants), Guessed: true})
+		r, err := fit.Fit(ctx, m, part.samples, fit.Options{Constants: part.constants, Most: len(part.constants), Guessed: true})
 		if err != nil {
 			return nil, err
 		}

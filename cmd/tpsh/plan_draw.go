@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -16,7 +17,7 @@ type drawFigure struct {
 	Quantity  string             `json:"quantity"`
 	Fitted    int                `json:"fitted"`
 	Others    int                `json:"others"`
-	Mean      float64            `json:"mean"` // of the rows fitted to
+	Mean      *float64           `json:"mean,omitempty"` // of the rows fitted to; nil where none of them has it
 	LeftOut   float64            `json:"left_out"`
 	Spearman  *float64           `json:"spearman,omitempty"` // of the others; nil where they are alike
 	Constants map[string]float64 `json:"constants"`
@@ -24,7 +25,7 @@ type drawFigure struct {
 }
 
 // showDraws draws rows, fits to them and checks the others, several times.
-func showDraws(std *stdio, m *hardware.Machine, taken []*measuredRow, samples []fit.Sample, p *planner) error {
+func showDraws(ctx context.Context, std *stdio, m *hardware.Machine, taken []*measuredRow, samples []fit.Sample, p *planner) error {
 	if p.draw >= len(samples) {
 		return usagef("for flag --draw: got %d, and the script takes %s of %s, want fewer, so that some are left to check the fit by",
 			p.draw, units.Count(len(samples), "row"), p.rowsFile)
@@ -35,7 +36,10 @@ func showDraws(std *stdio, m *hardware.Machine, taken []*measuredRow, samples []
 	for k := range p.draws {
 		rng := rand.New(rand.NewPCG(uint64(p.limits.seed), uint64(k)))
 		order := rng.Perm(len(samples))
-		figures, err := drawn(m, taken, samples, order, p)
+		figures, err := drawn(ctx, m, taken, samples, order, p)
+		if err != nil && ctx.Err() != nil {
+			return errInterrupted
+		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", p.rowsFile, err)
 		}
@@ -50,7 +54,7 @@ func showDraws(std *stdio, m *hardware.Machine, taken []*measuredRow, samples []
 }
 
 // drawn fits to the first p.draw rows of order and checks the others.
-func drawn(m *hardware.Machine, taken []*measuredRow, samples []fit.Sample, order []int, p *planner) (out []drawFigure, err error) {
+func drawn(ctx context.Context, m *hardware.Machine, taken []*measuredRow, samples []fit.Sample, order []int, p *planner) (out []drawFigure, err error) {
 	pick := func(order []int) (rows []*measuredRow, list []fit.Sample) {
 		for _, i := range order {
 			rows, list = append(rows, taken[i]), append(list, samples[i])
@@ -59,7 +63,7 @@ func drawn(m *hardware.Machine, taken []*measuredRow, samples []fit.Sample, orde
 	}
 	_, in := pick(order[:p.draw])
 	rows, rest := pick(order[p.draw:])
-	r, err := fit.Fit(m, in, p.fitOptions())
+	r, err := fit.Fit(ctx, m, in, p.fitOptions())
 	if err != nil {
 		return nil, err
 	}
@@ -77,7 +81,10 @@ func drawn(m *hardware.Machine, taken []*measuredRow, samples []fit.Sample, orde
 					fitted = append(fitted, v)
 				}
 			}
-			d.Fitted, d.Mean = len(fitted), fit.Mean(fitted)
+			if d.Fitted = len(fitted); d.Fitted > 0 {
+				mean := fit.Mean(fitted)
+				d.Mean = &mean
+			}
 		}
 		for _, f := range list {
 			if f.Quantity == sum.Quantity {
@@ -95,7 +102,11 @@ func tellDraws(std *stdio, all []drawFigure) error {
 	fmt.Fprintln(tw, "quantity\tfitted to\tmean error\tothers\tmean error\trank correlation\tconstants")
 	sums := map[string][]drawFigure{}
 	for _, d := range all {
-		fmt.Fprintf(tw, "%s\t%d\t%.1f %%\t%d\t%.1f %%\t%s\t%d\n", d.Quantity, d.Fitted, 100*d.Mean, d.Others, 100*d.LeftOut, correlation(d.Spearman), len(d.Constants))
+		mean := "-"
+		if d.Mean != nil {
+			mean = fmt.Sprintf("%.1f %%", 100**d.Mean)
+		}
+		fmt.Fprintf(tw, "%s\t%d\t%s\t%d\t%.1f %%\t%s\t%d\n", d.Quantity, d.Fitted, mean, d.Others, 100*d.LeftOut, correlation(d.Spearman), len(d.Constants))
 		sums[d.Quantity] = append(sums[d.Quantity], d)
 	}
 	if err := tw.Flush(); err != nil {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"os"
@@ -88,10 +89,14 @@ func (p *planner) fit(std *stdio, action string, args []string) error {
 	taken, samples := samplesOf(rows)
 	r := &fitReport{rows: rows, taken: taken, before: m}
 	if p.draw > 0 {
-		return showDraws(std, m, taken, samples, p)
+		return showDraws(ctx, std, m, taken, samples, p)
 	}
 	if len(samples) > 0 {
-		if err := r.run(action, m, samples, p); err != nil {
+		err := r.run(ctx, action, m, samples, p)
+		if err != nil && ctx.Err() != nil {
+			return errInterrupted
+		}
+		if err != nil {
 			return fmt.Errorf("%s: %w", p.rowsFile, err)
 		}
 	}
@@ -132,13 +137,13 @@ type fitReport struct {
 	fitted      *fit.Result // nil in a check
 }
 
-func (r *fitReport) run(action string, m *hardware.Machine, samples []fit.Sample, p *planner) error {
+func (r *fitReport) run(ctx context.Context, action string, m *hardware.Machine, samples []fit.Sample, p *planner) error {
 	if action == "check" {
 		r.errors = fit.Check(m, samples)
 		return nil
 	}
 	var err error
-	if r.fitted, err = fit.Fit(m, samples, p.fitOptions()); err == nil {
+	if r.fitted, err = fit.Fit(ctx, m, samples, p.fitOptions()); err == nil {
 		r.errors = r.fitted.Errors
 	}
 	return err

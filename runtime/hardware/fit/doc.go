@@ -13,7 +13,7 @@
 //
 // For example:
 //
-//	r, err := fit.Fit(m, samples, fit.Options{})
+//	r, err := fit.Fit(ctx, m, samples, fit.Options{})
 //	for i, e := range r.Errors { fmt.Println(i, e, r.LeftOut[i]) }
 //	better := m.Set(r.Values)
 //

@@ -2,6 +2,7 @@ package fit
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"math"
 	"slices"
@@ -70,9 +71,9 @@ func relative(got, want float64) float64 {
 	return got/want - 1
 }
 
-// Fit returns m with the constants that explain samples best.
-func Fit(m *hardware.Machine, samples []Sample, o Options) (*Result, error) {
-	p := &problem{base: m, samples: samples, held: tight}
+// Fit returns m with the constants that explain samples best. ctx ends it, with its cause.
+func Fit(ctx context.Context, m *hardware.Machine, samples []Sample, o Options) (*Result, error) {
+	p := &problem{ctx: ctx, base: m, samples: samples, held: tight}
 	for i, s := range samples {
 		if s.Seconds > 0 {
 			p.targets = append(p.targets, target{i, false, math.Log(s.Seconds)})
@@ -87,10 +88,17 @@ func Fit(m *hardware.Machine, samples []Sample, o Options) (*Result, error) {
 	if len(p.targets) == 0 {
 		return nil, errors.New("nothing was measured: no row has seconds or gigabytes")
 	}
-	if err := p.choose(o); err != nil {
+	err := p.choose(o)
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	if err != nil {
 		return nil, err
 	}
 	p, x, left := p.best(o)
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
 	r := &Result{Machine: p.machine(x), Values: p.values(x)}
 	for _, c := range p.free {
 		r.Names = append(r.Names, c.Name)
@@ -133,7 +141,7 @@ func ranksOf(v []float64) []float64 {
 	slices.SortFunc(order, func(i, j int) int { return cmp.Compare(v[i], v[j]) })
 	out := make([]float64, len(v))
 	for i := 0; i < len(order); {
-		j := i
+		j := i + 1
 		for j < len(order) && v[order[j]] == v[order[i]] {
 			j++
 		}

@@ -1,9 +1,12 @@
 package fit
 
 import (
+	"context"
+	"errors"
 	"math"
 	"math/rand/v2"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"tpsh/runtime/dtype"
@@ -47,7 +50,7 @@ func TestFitFindsConstants(t *testing.T) {
 	measure(samples, 0.03)
 	measure(rest, 0)
 	samples[3].Seconds *= 2 // an outlier
-	r, err := Fit(m, samples, Options{})
+	r, err := Fit(t.Context(), m, samples, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,7 +84,7 @@ func TestFewRowsFewConstants(t *testing.T) {
 		for i := range samples {
 			samples[i].Seconds, _ = samples[i].Predict(m)
 		}
-		r, err := Fit(m, samples, Options{})
+		r, err := Fit(t.Context(), m, samples, Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -94,14 +97,53 @@ func TestFewRowsFewConstants(t *testing.T) {
 	}
 }
 
+// A fit that is ended asks for no more predictions.
+func TestFitEnds(t *testing.T) {
+	m, _ := hardware.Builtin("dgx-a100-80g")
+	samples := programs(20)
+	ctx, end := context.WithCancelCause(t.Context())
+	defer end(nil)
+	enough := errors.New("enough")
+	const most = 100
+	var asked atomic.Int64
+	for i := range samples {
+		predict := samples[i].Predict
+		samples[i].Seconds, _ = predict(m)
+		samples[i].Predict = func(m *hardware.Machine) (float64, float64) {
+			if asked.Add(1) == most {
+				end(enough)
+			}
+			return predict(m)
+		}
+	}
+	if _, err := Fit(ctx, m, samples, Options{}); err != enough || asked.Load() > most+int64(len(samples)) {
+		t.Errorf("got %v after %d predictions, want %v after %d", err, asked.Load(), enough, most)
+	}
+}
+
+func TestSpearman(t *testing.T) {
+	nan := math.NaN()
+	for _, c := range []struct {
+		a, b []float64
+		want float64
+	}{
+		{[]float64{1, 2, 3}, []float64{10, 20, 30}, 1}, {[]float64{3, 2, 1}, []float64{10, 20, 30}, -1},
+		{[]float64{1, 1, 2}, []float64{5, 5, 6}, 1}, {[]float64{nan, 1, 2}, []float64{0, 1, 2}, 1}, {[]float64{4, 4}, []float64{1, 2}, nan},
+	} {
+		if got := Spearman(c.a, c.b); math.Abs(got-c.want) > 1e-12 || math.IsNaN(got) != math.IsNaN(c.want) {
+			t.Errorf("Spearman(%v, %v) = %v, want %v", c.a, c.b, got, c.want)
+		}
+	}
+}
+
 func TestMistakes(t *testing.T) {
 	m, _ := hardware.Builtin("dgx-a100-80g")
-	if _, err := Fit(m, programs(3), Options{}); err == nil || !strings.Contains(err.Error(), "nothing was measured") {
+	if _, err := Fit(t.Context(), m, programs(3), Options{}); err == nil || !strings.Contains(err.Error(), "nothing was measured") {
 		t.Errorf("got %v", err)
 	}
 	one := programs(1)
 	one[0].Seconds = 1
-	if _, err := Fit(m, one, Options{Constants: []string{"tops"}}); err == nil || !strings.Contains(err.Error(), "no constant tops") {
+	if _, err := Fit(t.Context(), m, one, Options{Constants: []string{"tops"}}); err == nil || !strings.Contains(err.Error(), "no constant tops") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -1,6 +1,7 @@
 package fit
 
 import (
+	"context"
 	"math"
 	goruntime "runtime"
 
@@ -14,6 +15,7 @@ func workers() int { return goruntime.GOMAXPROCS(0) }
 // A problem is a fit under way. Its unknowns x are, for each free constant, how
 // many spreads the logarithm of its value lies from the file's.
 type problem struct {
+	ctx     context.Context // ends the predictions: what is found without them is of no worth
 	base    *hardware.Machine
 	samples []Sample
 	targets []target
@@ -51,7 +53,11 @@ func (p *problem) machine(x []float64) *hardware.Machine { return p.base.Set(p.v
 // residuals returns by target the logarithm of predicted over measured.
 func (p *problem) residuals(m *hardware.Machine) []float64 {
 	seconds, bytes := make([]float64, len(p.samples)), make([]float64, len(p.samples))
-	each(len(p.samples), func(i int) { seconds[i], bytes[i] = p.samples[i].Predict(m) })
+	each(len(p.samples), func(i int) {
+		if p.ctx.Err() == nil {
+			seconds[i], bytes[i] = p.samples[i].Predict(m)
+		}
+	})
 	out := make([]float64, len(p.targets))
 	for i, t := range p.targets {
 		v := seconds[t.sample]
@@ -208,6 +214,9 @@ func (p *problem) leaveOut(x []float64) []Error {
 	rest := p.held.newton(r, jac, x, 0, nil) // what the fit left undone
 	out := make([]Error, len(p.samples))
 	each(len(p.samples), func(i int) {
+		if p.ctx.Err() != nil {
+			return
+		}
 		omit := func(t int) bool { return p.targets[t].sample == i }
 		y := append([]float64(nil), x...)
 		if step := p.held.newton(r, jac, x, 0, omit); step != nil && rest != nil {
