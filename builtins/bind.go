@@ -161,7 +161,10 @@ func (s *signature) call(e *Env, self *Tensor, args starlark.Tuple, kwargs []sta
 			return nil, arg.In(s.name, x.name, err)
 		}
 	}
-	y, err := b.applied(self)
+	y, err := b.filled(self)
+	if y == nil && err == nil {
+		y, err = b.applied(self)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -170,6 +173,29 @@ func (s *signature) call(e *Env, self *Tensor, args starlark.Tuple, kwargs []sta
 	}
 	b.release()
 	return resultOf(s.name, s.def, y, args, kwargs)
+}
+
+// filled applies an operator that fills self with random numbers to the whole of which self is a part,
+// and stores what this rank has of it; it returns nil where there is no such operator, or no such whole.
+func (b *binding) filled(self *Tensor) (starlark.Value, error) {
+	if !b.def.Fills || self == nil {
+		return nil, nil
+	}
+	whole, lens, err := BlankOf(self)
+	if whole == nil || err != nil {
+		return nil, err
+	}
+	in := slices.Clone(b.in)
+	in[0] = whole
+	out, err := b.env.invoke(b.does, in, b.args)
+	if err != nil {
+		return nil, b.named(err)
+	}
+	part, err := lens.PartOf(self, out[0])
+	if err == nil {
+		_, err = b.env.invoke(storeOp, []*tensor.Tensor{b.in[0], part}, nil)
+	}
+	return self, arg.Rename(b.name, err)
 }
 
 // applied applies the operator.

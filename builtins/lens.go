@@ -86,6 +86,28 @@ type ExplainingLens interface {
 	Explain(d *op.Def, err *op.ArgError)
 }
 
+// A PartLens is the Lens of a Tensor that may store this rank's part of a whole. What fills it with random
+// numbers draws the whole, of which each rank takes its part: an element is the same however it is stored.
+type PartLens interface {
+	Lens
+
+	// Blank returns a tensor that lies as the whole of x does, whose elements do not count; nil if x is no part.
+	Blank(x *Tensor) (*tensor.Tensor, error)
+
+	// PartOf returns what this rank stores of y, a tensor that lies as the whole of x does.
+	PartOf(x *Tensor, y *tensor.Tensor) (*tensor.Tensor, error)
+}
+
+// BlankOf returns what stands for the whole of which x is a part, and the lens that takes parts of it; nil if x is no part.
+func BlankOf(x *Tensor) (*tensor.Tensor, PartLens, error) {
+	l, ok := x.Lens.(PartLens)
+	if !ok {
+		return nil, nil, nil
+	}
+	blank, err := l.Blank(x)
+	return blank, l, err
+}
+
 // PlainLens is the lens of tensors that no vocabulary has made its own.
 type PlainLens struct{}
 

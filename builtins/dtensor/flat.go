@@ -35,7 +35,10 @@ type flatView struct {
 	partOf *shardPart // what fully_shard made it a part of; else nil
 }
 
-var _ builtins.ResultLens = (*flatView)(nil)
+var (
+	_ builtins.ResultLens = (*flatView)(nil)
+	_ builtins.PartLens   = (*flatView)(nil)
+)
 
 // flatOf returns the view of x; nil if x is no flat tensor.
 func flatOf(x *builtins.Tensor) *flatView {
@@ -62,6 +65,23 @@ func (v *flatView) WholeShape() []int {
 		return nil
 	}
 	return v.spec.f.Shape()
+}
+
+// Blank implements PartLens.
+func (v *flatView) Blank(x *builtins.Tensor) (*tensor.Tensor, error) {
+	if v.whole != nil || v.spec == nil {
+		return nil, nil
+	}
+	y, err := x.Env.Runtime.Do("zeros", nil, op.IntsN(v.spec.f.Shape()...), op.Int1(int(v.local.DType())))
+	if err == nil && v.partOf != nil && v.partOf.layout != nil {
+		y = tensor.NewPlaced(v.partOf.layout, y)
+	}
+	return y, err
+}
+
+// PartOf implements PartLens.
+func (v *flatView) PartOf(x *builtins.Tensor, y *tensor.Tensor) (*tensor.Tensor, error) {
+	return x.Env.Runtime.Shard.FlatPart(v.spec.f, v.group.Place(), y.Local().Detach())
 }
 
 // Type returns the type of tensors seen through v.

@@ -85,7 +85,7 @@ func init() {
 			}})
 	}
 	builtins.Register(&builtins.Row{Name: "nn.init", Namespace: true,
-		Doc: "nn.init is the module of functions that give parameters new values. They are unrecorded, and each that is random is one draw of the whole: a DTensor gets what a plain tensor would."})
+		Doc: "nn.init is the module of functions that give parameters new values. They are unrecorded, and each that is random is one draw of the whole: a DTensor, and a parameter that fully_shard has cut, get what a plain tensor would."})
 	builtins.Register(&builtins.Row{Name: "nn.init.calculate_gain", Fn: gainOf,
 		Doc: "calculate_gain(nonlinearity, param=None) returns by what a nonlinearity shrinks: 1, 5/3 of \"tanh\", √2 of \"relu\", √(2 / (1 + param²)) of \"leaky_relu\" with param 0.01 if None, 3/4 of \"selu\".\n>>> nn.init.calculate_gain(\"selu\")\n0.75"})
 }
@@ -139,7 +139,17 @@ func (r *initRow) call(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin,
 	}
 	defer e.Runtime.Tape.SetEnabled(false)()
 	c.OpChain, c.t = &builtins.OpChain{E: e, Fn: b.Name()}, t
+	whole, lens, err := builtins.BlankOf(x.(*builtins.Tensor))
+	if whole != nil {
+		c.t = whole
+	}
+	if err != nil {
+		return nil, err
+	}
 	y, err := r.fill(c)
+	if err == nil && c.Err == nil && whole != nil {
+		y, err = lens.PartOf(x.(*builtins.Tensor), y)
+	}
 	if err != nil {
 		return nil, err
 	}

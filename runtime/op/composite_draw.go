@@ -69,7 +69,7 @@ func init() {
 				return m.less(m.uniformDraw(x), number(m.float(0)))
 			}},
 	} {
-		compositeOf(&Def{Name: e.name, Surface: Method, Params: append([]Param{inX}, e.params...),
+		compositeOf(&Def{Name: e.name, Surface: Method, Fills: true, Params: append([]Param{inX}, e.params...),
 			MakeDoc: func() string {
 				return fmt.Sprintf("%s(x, %s) %s, and returns x. It is one draw.\n%s", e.name, e.args, e.does, e.example)
 			}},

@@ -125,6 +125,10 @@ type Def struct {
 	InPlace bool
 	Base    string
 
+	// Fills says that the operator writes random numbers into In[0], of which nothing but
+	// the shape and the dtype counts.
+	Fills bool
+
 	// Writes is how many of In, from the first, an operator in place writes into;
 	// 0 stands for 1.
 	Writes int
