@@ -39,7 +39,8 @@ func init() {
 	}, &builtins.Row{
 		Name: "nn.utils.get_total_norm",
 		Doc: "get_total_norm(tensors, norm_type=2.0, error_if_nonfinite=False, foreach=None) returns the norm of tensors as one vector, a tensor of shape (), unrecorded.\n" +
-			"See optim.clip_grad_norm_.\n" +
+			"Of gradients that fully_shard has left in parts it is that of this rank's parts: optim.clip_grad_norm_,\n" +
+			"which is given parameters, knows of the other ranks' and returns the norm of all.\n" +
 			">>> nn.utils.get_total_norm([tensor([3.0]), tensor([4.0])])\n5.0",
 		Fn: totalNorm,
 	}, &builtins.Row{

@@ -3,12 +3,14 @@ package nn
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"go.starlark.net/starlark"
 
 	"tpsh/builtins"
 	"tpsh/builtins/arg"
 	"tpsh/internal/units"
+	"tpsh/runtime"
 	"tpsh/runtime/op"
 	"tpsh/runtime/tensor"
 )
@@ -46,6 +48,7 @@ type lbfgs struct {
 	closure starlark.Callable
 	params  []*builtins.Tensor
 	p       vector
+	over    [][]*runtime.Group // by parameter: those whose ranks have parts of its gradient
 	evals   int
 }
 
@@ -73,6 +76,7 @@ func stepLBFGS(o *Optimizer, thread *starlark.Thread, fn string, closure starlar
 			l.params, l.p = append(l.params, x), append(l.p, t)
 		}
 	}
+	l.over = make([][]*runtime.Group, len(l.p))
 	defer o.env.Runtime.Tape.SetEnabled(false)()
 	first, err := l.call()
 	if err != nil || len(l.p) == 0 {
@@ -131,6 +135,11 @@ func (l *lbfgs) element(t *tensor.Tensor) float64 {
 func (l *lbfgs) gradient() vector {
 	v := make(vector, len(l.p))
 	for i, p := range l.p {
+		if p.Auto.Grad != nil && l.Err == nil {
+			var err error
+			l.over[i], err = storeOf(l.params[i]).GradGroups(l.params[i], p)
+			l.Fail(err)
+		}
 		switch g := p.Auto.Grad; {
 		case g == nil:
 			v[i] = l.Do("zeros_like", []*tensor.Tensor{p}, op.None)
@@ -163,30 +172,83 @@ func (l *lbfgs) times(x vector, a float64) vector {
 
 // dot returns the product of x and y.
 func (l *lbfgs) dot(x, y vector) float64 {
-	sum := 0.0
+	terms := make(vector, len(x))
 	for i := range x {
-		sum += l.element(l.Do("sum", []*tensor.Tensor{l.Do("mul", []*tensor.Tensor{x[i], y[i]})}, op.None, op.Bool1(false)))
+		terms[i] = l.Do("sum", []*tensor.Tensor{l.Do("mul", []*tensor.Tensor{x[i], y[i]})}, op.None, op.Bool1(false))
 	}
-	return sum
+	return l.added(terms)
 }
 
 // greatest returns the greatest absolute value in x, total their sum.
 func (l *lbfgs) greatest(x vector) float64 {
-	most := 0.0
+	ends := make(vector, len(x))
 	for i := range x {
-		if x[i] == nil || x[i].Numel() > 0 {
-			most = math.Max(most, l.element(l.Do("max", []*tensor.Tensor{l.Do("abs", []*tensor.Tensor{x[i]})}, op.None, op.Bool1(false))))
+		if x[i] != nil && x[i].Numel() == 0 {
+			ends[i] = l.Do("zeros", nil, op.IntsN(), op.Int1(int(x[i].DType())))
+		} else {
+			ends[i] = l.Do("max", []*tensor.Tensor{l.Do("abs", []*tensor.Tensor{x[i]})}, op.None, op.Bool1(false))
 		}
+	}
+	most := 0.0
+	for _, v := range l.ofWholes(ends, "max") {
+		most = math.Max(most, v)
 	}
 	return most
 }
 
 func (l *lbfgs) total(x vector) float64 {
-	sum := 0.0
+	terms := make(vector, len(x))
 	for i := range x {
-		sum += l.element(l.Do("sum", []*tensor.Tensor{l.Do("abs", []*tensor.Tensor{x[i]})}, op.None, op.Bool1(false)))
+		terms[i] = l.Do("sum", []*tensor.Tensor{l.Do("abs", []*tensor.Tensor{x[i]})}, op.None, op.Bool1(false))
+	}
+	return l.added(terms)
+}
+
+// added returns the sum of terms, one of each parameter.
+func (l *lbfgs) added(terms vector) float64 {
+	sum := 0.0
+	for _, v := range l.ofWholes(terms, "sum") {
+		sum += v
 	}
 	return sum
+}
+
+// ofWholes returns t, a number of each parameter, for the whole of it: of one that ranks have parts of theirs are reduced,
+// those of all parameters that lie over the same ranks together.
+func (l *lbfgs) ofWholes(t vector, reduce string) []float64 {
+	list := make([]float64, len(t))
+	done := make([]bool, len(t))
+	for i := range t {
+		if len(l.over[i]) == 0 {
+			list[i] = l.element(t[i])
+		}
+		if l.Err != nil || len(l.over[i]) == 0 || done[i] {
+			continue
+		}
+		var alike []int
+		var row vector
+		for j := i; j < len(t); j++ {
+			if slices.Equal(l.over[j], l.over[i]) && t[j].DType() == t[i].DType() {
+				alike, row, done[j] = append(alike, j), append(row, t[j]), true
+			}
+		}
+		all := l.Do("stack", row, op.Int1(0))
+		for _, g := range l.over[i] {
+			if l.Err == nil {
+				var err error
+				all, err = l.E.Runtime.Run(g, runtime.Collective{Op: "all_reduce", Reduce: reduce}, all)
+				l.Fail(err)
+			}
+		}
+		for k, j := range alike {
+			if l.Err == nil && !all.Hollow() {
+				list[j] = op.Float64At(all, k)
+			} else {
+				list[j] = math.NaN()
+			}
+		}
+	}
+	return list
 }
 
 // move adds a d to the parameters.
