@@ -6,6 +6,7 @@ import (
 	"tpsh/builtins/arg"
 	"tpsh/runtime/dtype"
 	"tpsh/runtime/op"
+	"tpsh/runtime/shape"
 	"tpsh/runtime/tensor"
 )
 
@@ -70,7 +71,7 @@ func (sub *subscript) setView(t, value *tensor.Tensor) error {
 // setPlaces sets the elements of t that tensors select: what the subscript takes
 // of the numbers of the elements says where they are.
 func (sub *subscript) setPlaces(t, value *tensor.Tensor) error {
-	places, err := sub.numbered(t)
+	places, err := sub.numbered(t.Shape())
 	if err != nil {
 		return err
 	}
@@ -89,13 +90,13 @@ func (sub *subscript) setPlaces(t, value *tensor.Tensor) error {
 	return err
 }
 
-// numbered returns what the subscript takes of the numbers of t's elements.
-func (sub *subscript) numbered(t *tensor.Tensor) (*tensor.Tensor, error) {
-	numbers := make([]int64, t.Numel())
+// numbered returns what the subscript takes of the numbers of the elements of a tensor of shape s.
+func (sub *subscript) numbered(s shape.Shape) (*tensor.Tensor, error) {
+	numbers := make([]int64, s.Numel())
 	for i := range numbers {
 		numbers[i] = int64(i)
 	}
-	all, err := op.FromInts(sub.env.Runtime.Ops(), dtype.Int64, t.Shape(), numbers)
+	all, err := op.FromInts(sub.env.Runtime.Ops(), dtype.Int64, s, numbers)
 	if err != nil {
 		return nil, err
 	}

@@ -81,7 +81,7 @@ func maskedIndex(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.
 	if err != nil {
 		return nil, err
 	}
-	places, err := placesOf(e, indices, x)
+	places, err := placesOf(e, indices, x.Shape())
 	if err != nil {
 		return nil, arg.Rename(m.Fn, arg.In(m.Fn, "indices", err))
 	}
@@ -107,7 +107,7 @@ func maskedIndexPut(e *Env, _ *starlark.Thread, b *starlark.Builtin, args starla
 	if err != nil {
 		return nil, err
 	}
-	places, err := placesOf(e, indices, x)
+	places, err := placesOf(e, indices, x.Shape())
 	if err != nil {
 		return nil, arg.Rename(m.Fn, arg.In(m.Fn, "indices", err))
 	}

@@ -2,6 +2,7 @@ package op
 
 import (
 	"fmt"
+	"slices"
 
 	"tpsh/runtime/dtype"
 	"tpsh/runtime/shape"
@@ -40,6 +41,16 @@ func init() {
 			">>> zeros(2, 2).put(tensor([3, 3]), tensor([1.0, 2.0]), accumulate=True).tolist()\n[[0.0, 0.0], [0.0, 3.0]]",
 		Params: []Param{inX, {Name: "index", Kind: Tensor, Doc: "an integer tensor"}, {Name: "source", Kind: Operand, Doc: "a tensor of as many elements as index or that broadcasts to it, or a number"}, {Name: "accumulate", Kind: Bool, Doc: "whether to add", Default: Default(None)}}},
 		func(m *maker) []*tensor.Tensor { return one(m.putAt(m.x(0), m.x(1), m.x(2), m.bool(0))) })
+	putRows := []Param{inX, {Name: "index", Kind: Tensor, Doc: "an integer tensor"}, {Name: "source", Kind: Operand, Doc: "a tensor that broadcasts to index and the other dims of x, or a number"},
+		{Name: "dims", Kind: Int, Doc: "how many of the first dims of x make the rows"}, {Name: "accumulate", Kind: Bool, Doc: "whether to add", Default: Default(None)}}
+	compositeOf(&Def{Name: "put_rows", Surface: Internal, Params: putRows,
+		Doc: "put_rows(x, index, source, dims, accumulate=False) returns a copy of x with source in the rows that index counts through the first dims of x. Scripts write x.index_put(indices, source, accumulate)."},
+		func(m *maker) []*tensor.Tensor {
+			return one(m.putRows(m.x(0), m.x(1), m.x(2), m.int(0), m.bool(1)))
+		})
+	compositeOf(&Def{Name: "put_rows_", Surface: Internal, Params: putRows,
+		Doc: "put_rows_(x, index, source, dims, accumulate=False) stores what put_rows returns in x and returns x."},
+		func(m *maker) []*tensor.Tensor { return one(m.stored(must("put_rows"))) })
 	compositeOf(&Def{Name: "masked_scatter", Surface: Method | Function,
 		Doc: "masked_scatter(x, mask, source) returns a copy of x in which the elements where mask is true are those of source, in order.\n" +
 			"mask and x are broadcast with each other; source has at least as many elements as mask has true ones.\n" +
@@ -79,19 +90,25 @@ func (m *maker) scatterReduced(x, index, src *tensor.Tensor, d int, how string, 
 
 // putAt returns x with source at the elements of numbers index.
 func (m *maker) putAt(x, index, source *tensor.Tensor, add bool) *tensor.Tensor {
-	s := x.Shape()
-	flat := shape.Shape{index.Numel()}
-	if source.Numel() == index.Numel() && !source.Weak() {
-		source = m.Reshape(source, index.Shape())
+	return m.putRows(x, index, source, len(x.Shape()), add)
+}
+
+// putRows returns x with source in the rows of numbers index, which the first k dims of x make.
+func (m *maker) putRows(x, index, source *tensor.Tensor, k int, add bool) *tensor.Tensor {
+	s, row := x.Shape(), x.Shape()[k:]
+	whole := slices.Concat(index.Shape(), row)
+	if source.Numel() == whole.Numel() && !source.Weak() {
+		source = m.Reshape(source, whole)
 	}
-	if b, ok := shape.Broadcast(source.Shape(), index.Shape()); !ok || !b.Equal(index.Shape()) {
-		m.refuse("source", Describe(source), fmt.Sprintf("a shape that broadcasts to %v", index.Shape()), "that of index")
+	if b, ok := shape.Broadcast(source.Shape(), whole); !ok || !b.Equal(whole) {
+		m.refuse("source", Describe(source), fmt.Sprintf("a shape that broadcasts to %v", whole), "that of what index selects")
 	}
 	if !source.Weak() && source.DType() != x.DType() {
 		m.refuse("source", Describe(source), fmt.Sprintf("dtype %v", x.DType()), "x is "+Describe(x))
 	}
-	source = m.Reshape(m.Expand(m.Cast(source, x.DType()), index.Shape()), flat)
-	in := []*tensor.Tensor{m.Reshape(x, shape.Shape{s.Numel()}), m.Reshape(index, flat), source}
+	rows := func(n int) shape.Shape { return slices.Concat(shape.Shape{n}, row) }
+	source = m.Reshape(m.Expand(m.Cast(source, x.DType()), whole), rows(index.Numel()))
+	in := []*tensor.Tensor{m.Reshape(x, rows(s[:k].Numel())), m.Reshape(index, shape.Shape{index.Numel()}), source}
 	if !add {
 		return m.Reshape(m.Do("index_put", in), s)
 	}
@@ -99,6 +116,9 @@ func (m *maker) putAt(x, index, source *tensor.Tensor, add bool) *tensor.Tensor 
 		for _, i := range []int{0, 2} {
 			in[i] = m.Cast(in[i], dtype.Int64)
 		}
+	}
+	if len(row) > 0 {
+		in[1] = m.along(in[1], 0, in[2])
 	}
 	return m.Cast(m.Reshape(m.Do("scatter_add", in, Int1(0)), s), x.DType())
 }
