@@ -21,12 +21,13 @@ import (
 
 func init() {
 	builtins.Register(&builtins.Row{Name: "local_map", Fn: localMap,
-		Doc: "local_map(fn, in_placements, out_placements, mesh=None) returns a function of distributed tensors that runs fn on their blocks.\n" +
+		Doc: "local_map(fn, in_placements=None, out_placements=None, mesh=None, in_grad_placements=None, redistribute_inputs=True) returns a function of distributed tensors that runs fn on their blocks.\n" +
 			"in_placements is a tuple with one list of placements for each argument, None for one that is no tensor;\n" +
-			"arguments that lie otherwise are redistributed. out_placements is one list, or a tuple of lists for several results,\n" +
-			"and says how what fn returns lies. mesh None is that of the first distributed argument.\n" +
+			"arguments that lie otherwise are redistributed, or an error if redistribute_inputs is False. in_placements None is for all as they lie.\n" +
+			"out_placements, which must be given, is one list, or a tuple of lists for several results, and says how what fn returns lies; None,\n" +
+			"and None in the tuple, are for what is returned as it is. mesh None is that of the first distributed argument.\n" +
 			"Inside fn tensors are plain and communication is allowed. Gradients go through: where a block is replicated,\n" +
-			"the ranks' gradients of it are added. JAX calls this shard_map.\n" +
+			"the ranks' gradients of it are added, so that in_grad_placements, which PyTorch asks for, may be given and changes nothing. JAX calls this shard_map.\n" +
 			">>> mesh = DeviceMesh(\"cpu\", [0])\n>>> double = local_map(lambda x: x * 2, ([Shard(0)],), [Shard(0)], mesh)\n" +
 			">>> double(distribute_tensor(ones(4), mesh, [Shard(0)])).sum().item()\n8.0"})
 	builtins.Register(&builtins.Row{Name: "register_op", Fn: registerOp,
@@ -44,8 +45,11 @@ type mapped struct {
 	e      *builtins.Env
 	fn     starlark.Callable
 	in     []optPlacements // by argument
-	out    []placements
-	single bool // out was one list
+	laid   bool            // in place of in: arguments are taken as they lie
+	out    []optPlacements // by result
+	single bool            // out was one list
+	bare   bool            // in place of out: what fn returns is returned as it is
+	fixed  bool            // an argument that lies otherwise is an error
 	mesh   *mesh.Mesh
 	loose  bool // what ranks have alike, or as other blocks, may be blocks of a result
 }
@@ -73,39 +77,45 @@ func Blocks(e *builtins.Env, name string, m *mesh.Mesh, args starlark.Tuple, in 
 // all but summands may be the blocks of a result.
 func (l *Mapping) Join(results []*tensor.Tensor, out [][]mesh.Placement) (starlark.Tuple, error) {
 	for _, p := range out {
-		l.out = append(l.out, only(p...))
+		l.out = append(l.out, optPlacements{V: only(p...), Set: true})
 	}
 	return l.join(l.name, l.mesh, results, l.even)
 }
 
 func localMap(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	var (
-		fn      arg.Callable
-		in, out starlark.Value
-		m       optMesh
-		l       = &mapped{e: e}
-		err     error
+		fn             arg.Callable
+		in, out, grads starlark.Value
+		m              optMesh
+		moves          = arg.Bool(true)
+		l              = &mapped{e: e}
+		err            error
 	)
-	if err := arg.Unpack(b.Name(), args, kwargs, "fn", &fn, "in_placements", &in, "out_placements", &out, "mesh|device_mesh?", &m); err != nil {
+	if err := arg.Unpack(b.Name(), args, kwargs, "fn|func", &fn, "in_placements?", &in, "out_placements?", &out, "mesh|device_mesh?", &m,
+		"in_grad_placements?", &grads, "redistribute_inputs?", &moves); err != nil {
 		return nil, err
 	}
-	l.fn = fn.Fn
+	if out == nil {
+		return nil, arg.Missing(b.Name(), "out_placements")
+	}
+	l.fn, l.fixed = fn.Fn, !bool(moves)
 	if m.Set {
 		l.mesh = m.V.Mesh()
 	}
-	if l.in, _, err = placementLists(b.Name(), "in_placements", in); err != nil {
-		return nil, err
-	}
-	results, single, err := placementLists(b.Name(), "out_placements", out)
-	if err != nil {
-		return nil, err
-	}
-	l.single = single
-	for i, p := range results {
-		if !p.Set {
-			return nil, &op.ArgError{Func: b.Name(), Param: "out_placements", Got: fmt.Sprintf("None at index %d", i), Want: "a list of placements"}
+	if l.laid = in == nil || in == starlark.None; !l.laid {
+		if l.in, _, err = placementLists(b.Name(), "in_placements", in); err != nil {
+			return nil, err
 		}
-		l.out = append(l.out, p.V)
+	}
+	if l.bare = out == starlark.None; !l.bare {
+		if l.out, l.single, err = placementLists(b.Name(), "out_placements", out); err != nil {
+			return nil, err
+		}
+	}
+	if grads != nil && grads != starlark.None {
+		if _, _, err := placementLists(b.Name(), "in_grad_placements", grads); err != nil {
+			return nil, err
+		}
 	}
 	return starlark.NewBuiltin(fn.Fn.Name(), l.call), nil
 }
@@ -137,7 +147,7 @@ func placementLists(fn, param string, v starlark.Value) (lists []optPlacements, 
 // call carries out a call of the function.
 func (l *mapped) call(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	name := b.Name()
-	if len(args) != len(l.in) {
+	if !l.laid && len(args) != len(l.in) {
 		return nil, &op.ArgError{Func: name, Got: units.Count(len(args), "argument"), Want: units.Count(len(l.in), "argument"), Rule: "local_map was given placements of so many"}
 	}
 	m := l.mesh
@@ -161,18 +171,61 @@ func (l *mapped) call(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tup
 	if err != nil {
 		return nil, err
 	}
-	list, _, err := builtins.ResultsOf(name, v)
+	if l.bare {
+		return v, nil
+	}
+	list, others, err := l.results(name, v)
 	if err != nil {
 		return nil, err
 	}
-	if len(list) != len(l.out) {
-		return nil, &op.ArgError{Func: name, Got: units.Count(len(list), "result"), Want: units.Count(len(l.out), "result"), Rule: "local_map has that many out_placements"}
-	}
 	out, err := l.join(name, m, list, even)
-	if err == nil && l.single && len(out) == 1 {
+	if err != nil {
+		return nil, err
+	}
+	for i, t := range list {
+		if t == nil {
+			out[i] = others[i]
+		}
+	}
+	if l.single && len(out) == 1 {
 		return out[0], nil
 	}
-	return out, err
+	return out, nil
+}
+
+// results returns the tensors that the function has returned as v, nil for what is returned as it is, which others has.
+func (l *mapped) results(name string, v starlark.Value) (list []*tensor.Tensor, others starlark.Tuple, err error) {
+	if placed := !slices.ContainsFunc(l.out, func(p optPlacements) bool { return !p.Set }); placed {
+		list, _, err = builtins.ResultsOf(name, v)
+	} else {
+		switch v := v.(type) {
+		case starlark.Tuple:
+			others = v
+		case *starlark.List:
+			others = slices.Collect(v.Elements())
+		default:
+			others = starlark.Tuple{v}
+		}
+		list = make([]*tensor.Tensor, len(others))
+		for i, p := range l.out {
+			if p.Set && i < len(others) && err == nil {
+				list[i], err = resultOf(name, i, others[i])
+			}
+		}
+	}
+	if err == nil && len(list) != len(l.out) {
+		err = &op.ArgError{Func: name, Got: units.Count(len(list), "result"), Want: units.Count(len(l.out), "result"), Rule: "local_map has that many out_placements"}
+	}
+	return list, others, err
+}
+
+// resultOf returns the tensor that is result i of a function.
+func resultOf(name string, i int, v starlark.Value) (*tensor.Tensor, error) {
+	x, ok := v.(*builtins.Tensor)
+	if !ok {
+		return nil, &op.ArgError{Func: name, Got: fmt.Sprintf("%s as result %d", arg.Show(v), i), Want: "a tensor", Rule: "None in out_placements stands for what is no tensor"}
+	}
+	return x.Tensor()
 }
 
 // within calls the function with axes those of m.
@@ -197,10 +250,10 @@ func (l *mapped) blocks(name string, m *mesh.Mesh, args starlark.Tuple) (blocks 
 // block returns the rank's block of argument i, and whether all ranks' blocks of
 // it are of one size.
 func (l *mapped) block(name string, m *mesh.Mesh, i int, v starlark.Value) (block starlark.Value, even bool, err error) {
-	if !l.in[i].Set {
+	x, ok := v.(*builtins.Tensor)
+	if l.laid && (!ok || !x.Placed()) || !l.laid && !l.in[i].Set {
 		return v, true, nil
 	}
-	x, ok := v.(*builtins.Tensor)
 	if !ok {
 		return nil, false, &op.ArgError{Func: name, Got: fmt.Sprintf("%s as argument %d", arg.Show(v), i), Want: "a tensor", Rule: "None in in_placements stands for what is no tensor"}
 	}
@@ -208,7 +261,7 @@ func (l *mapped) block(name string, m *mesh.Mesh, i int, v starlark.Value) (bloc
 	if err != nil {
 		return nil, false, err
 	}
-	lay, err := layoutArgs(l.e, name, m, t.Shape(), l.in[i])
+	lay, err := l.wanted(name, m, i, t)
 	if err != nil {
 		return nil, false, err
 	}
@@ -220,6 +273,22 @@ func (l *mapped) block(name string, m *mesh.Mesh, i int, v starlark.Value) (bloc
 		y.SetTyped(blockMark(l.e, lay, l.loose))
 	}
 	return l.e.Wrap(y), evenly(lay), nil
+}
+
+// wanted returns how t, which is argument i, is to lie: on m, or on its own mesh if it lies on another
+// and its placements are as many as that has dims.
+func (l *mapped) wanted(name string, m *mesh.Mesh, i int, t *tensor.Tensor) (*mesh.Placed, error) {
+	if l.laid {
+		return t.Layout(), nil
+	}
+	if list := l.in[i].V.list; t.Placed() && list != nil && len(list) != m.NDim() && len(list) == t.Layout().Mesh().NDim() {
+		m = t.Layout().Mesh()
+	}
+	lay, err := layoutArgs(l.e, name, m, t.Shape(), l.in[i])
+	if err == nil && l.fixed && t.Placed() && t.Layout() != lay {
+		err = &op.ArgError{Func: name, Got: fmt.Sprintf("%s as argument %d", shard.Describe(t), i), Want: mesh.List(lay.Placements()), Rule: "redistribute_inputs=False of local_map has none moved"}
+	}
+	return lay, err
 }
 
 // evenly reports whether the blocks of l are of one size.
@@ -234,17 +303,20 @@ func evenly(l *mesh.Placed) bool {
 }
 
 // join returns what the function has returned on the ranks as distributed
-// tensors. If the arguments' blocks were of one size, so are the results'.
+// tensors, nil for a tensor that is. If the arguments' blocks were of one size, so are the results'.
 func (l *mapped) join(name string, m *mesh.Mesh, list []*tensor.Tensor, even bool) (starlark.Tuple, error) {
 	out := make(starlark.Tuple, len(list))
 	for i, t := range list {
+		if t == nil {
+			continue
+		}
 		if err := builtins.PlainOnly(name, "", t); err != nil {
 			return nil, err
 		}
-		p := optPlacements{V: l.out[i], Set: true}
+		p := l.out[i]
 		s, err := sizeOfParts(l.e, name, m, t.Shape(), p)
 		if err == nil && !even {
-			s, err = l.joined(name, m, t.Shape(), l.out[i])
+			s, err = l.joined(name, m, t.Shape(), p.V)
 		}
 		if err != nil {
 			return nil, err
