@@ -22,6 +22,7 @@ import (
 func init() {
 	builtins.Register(&builtins.Row{Name: "fully_shard", Fn: fullyShard,
 		Doc: "fully_shard(module, mesh=None, reshard_after_forward=True, ignored_params=None, mp_policy=None, offload_policy=None) makes the ranks of a mesh store the parameters of a module in parts, and returns the module.\n" +
+			"A list of modules stands for a call with each, in which those that share a parameter share its part.\n" +
 			"Each parameter becomes a ShardedFlatParameter of which a rank stores ceil(numel / ranks) elements, of the values that\n" +
 			"the mesh's first rank has; gradients and the optimiser's state are of these parts. Of a mesh of two dims they are the\n" +
 			"ranks along the second, and those along the first hold copies, whose gradients are averaged by an all_reduce of the\n" +
@@ -33,7 +34,7 @@ func init() {
 			"each, and the module's own parameters. A module without a forward function has its children for units even if it was given before.\n" +
 			"A child's parameters are there while it is called, and from where the function of a module that calls it, or holds it,\n" +
 			"reads them (self.tok.weight) to the end of that. With reshard_after_forward=False they stay until the unit's\n" +
-			"backward. state_dict() gives distributed tensors of full shape, cut along dim 0 by the mesh's last dim, or as they were distributed before,\n" +
+			"backward; None is for True. state_dict() gives distributed tensors of full shape, cut along dim 0 by the mesh's last dim, or as they were distributed before,\n" +
 			"and so does that of an optimiser; load_state_dict() takes these or whole ones. Every rank calls them.\n" +
 			"mesh None is all ranks in a line. mp_policy, a MixedPrecisionPolicy, says in which dtypes they are gathered and gradients reduced; offload_policy is None, since\n" +
 			"tensors are in the memory of the processor already.\n" +
@@ -122,10 +123,9 @@ type fullSharding struct {
 
 func fullyShard(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	var (
-		m     ModuleArg
-		dm    optMesh
-		early = arg.Bool(true)
-
+		m       modulesArg
+		dm      optMesh
+		early   arg.Opt[arg.Bool, *arg.Bool]
 		ignored arg.Opt[builtins.TensorValues, *builtins.TensorValues]
 		policy  arg.Opt[precisionArg, *precisionArg]
 		offload offloadArg
@@ -138,22 +138,62 @@ func fullyShard(e *builtins.Env, _ *starlark.Thread, b *starlark.Builtin, args s
 	if err != nil {
 		return nil, err
 	}
-	s := &fullSharding{e: e, fn: b.Name(), mesh: DeviceMeshOf(e, all), early: bool(early), ignored: ignored.V, policy: policy.V.mixedPrecision}
-	if err := s.check(m.M); err != nil {
-		return nil, err
+	calls := make([]*fullSharding, len(m.list))
+	for i, sub := range m.list {
+		calls[i] = &fullSharding{e: e, fn: b.Name(), mesh: DeviceMeshOf(e, all), early: !early.Set || bool(early.V), ignored: ignored.V, policy: policy.V.mixedPrecision}
+		if err := calls[i].check(sub); err != nil {
+			return nil, err
+		}
 	}
-	if err := mergeInner(m.M); err != nil {
-		return nil, err
+	for i, sub := range m.list {
+		if err := calls[i].apply(sub); err != nil {
+			return nil, err
+		}
 	}
-	if err := s.children(m.M); err != nil {
-		return nil, err
+	return m.value, nil
+}
+
+// modulesArg is a module, or a list of different ones.
+type modulesArg struct {
+	list  []*nn.Module
+	value starlark.Value // as it was given
+}
+
+// Unpack implements starlark.Unpacker.
+func (p *modulesArg) Unpack(v starlark.Value) error {
+	p.value = v
+	if m := nn.ModuleOf(v); m != nil {
+		p.list, p.value = []*nn.Module{m}, m.Value
+		return nil
 	}
-	u, err := s.unit(m.M)
+	var list arg.List
+	if list.Unpack(v) != nil {
+		return arg.Bad(v, "a module, or a list of modules", "")
+	}
+	for i, item := range list {
+		m := nn.ModuleOf(item)
+		if m == nil || slices.Contains(p.list, m) {
+			return arg.BadItem(item, i, "a module, each once")
+		}
+		p.list = append(p.list, m)
+	}
+	return nil
+}
+
+// apply shards m, which check has let pass.
+func (s *fullSharding) apply(m *nn.Module) error {
+	if err := mergeInner(m); err != nil {
+		return err
+	}
+	if err := s.children(m); err != nil {
+		return err
+	}
+	u, err := s.unit(m)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	u.made, u.given = s.made, true
-	return m.M.Value, nil
+	return nil
 }
 
 // check refuses modules and meshes that cannot be meant, and finds the group.
