@@ -23,7 +23,8 @@ type Module struct {
 	at       map[string]int    // the place of each among fields
 	forward  starlark.Callable // the script's, of a module of class Module; or nil
 	training bool
-	hooks    []*forwardHook
+	hooks    []*forwardHook // after a call
+	ahead    []*forwardHook // and before it
 	frozen   bool
 
 	around  []Around    // what runs around forward, the first outermost
@@ -124,7 +125,7 @@ func (m *Module) Freeze() {
 	for _, f := range m.Fields {
 		f.Value.Freeze()
 	}
-	for _, h := range m.hooks {
+	for _, h := range slices.Concat(m.ahead, m.hooks) {
 		h.fn.Freeze()
 	}
 	if m.forward != nil {
@@ -384,9 +385,20 @@ func (m *Module) CallInternal(thread *starlark.Thread, args starlark.Tuple, kwar
 	return within(m.outside, m.run)(thread, args, kwargs)
 }
 
-// run computes what the module returns, and lets its hooks see and replace that,
-// in the order in which they were registered.
+// run computes what the module returns, and lets its hooks see and replace that, and
+// before it the arguments by position, in the order in which they were registered.
 func (m *Module) run(thread *starlark.Thread, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	for _, h := range slices.Clone(m.ahead) {
+		v, err := starlark.Call(thread, h.fn, starlark.Tuple{m.Value, args}, nil)
+		if err != nil {
+			return nil, err
+		}
+		if list, ok := v.(starlark.Tuple); ok {
+			args = list
+		} else if v != starlark.None {
+			args = starlark.Tuple{v}
+		}
+	}
 	out, args, err := m.compute(thread, args, kwargs)
 	if err != nil {
 		return nil, err

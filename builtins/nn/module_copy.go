@@ -27,7 +27,7 @@ func (c *copier) module(m *Module) (starlark.Value, error) {
 	if v := c.seen[m.Value]; v != nil {
 		return v, nil
 	}
-	if m.forward != nil || len(m.hooks)+len(m.around)+len(m.outside)+len(m.marks) > 0 || m.onRead != nil {
+	if m.forward != nil || len(m.hooks)+len(m.ahead)+len(m.around)+len(m.outside)+len(m.marks) > 0 || m.onRead != nil {
 		return nil, &op.ArgError{Func: c.fn, Got: m.Describe() + " with a forward function or hooks of its own", Want: "a module of the language as it was made", Rule: "it is copied"}
 	}
 	n := newModule(m.env, m.Class)
