@@ -45,13 +45,26 @@ func init() {
 				yes, err := x.truth()
 				return starlark.Bool(yes), err
 			}),
-		methodRow("new_tensor", "new_tensor(data, dtype=None) returns tensor(data), of the dtype of x unless one is given.\n>>> ones(1, dtype=float64).new_tensor([1, 2]).dtype\nfloat64",
+		methodRow("is_same_size", "is_same_size(other) returns whether the two have one shape, of distributed tensors as wholes.\n>>> ones(2, 3).is_same_size(zeros(2, 3))\nTrue",
+			func(e *Env, fn string, _ *Tensor, t *tensor.Tensor, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+				var v starlark.Value
+				if err := arg.Unpack(fn, args, kwargs, "other", &v); err != nil {
+					return nil, err
+				}
+				other, err := e.TensorArg(fn, "other", v)
+				if err != nil {
+					return nil, err
+				}
+				return starlark.Bool(t.Shape().Equal(other.Shape())), nil
+			}),
+		methodRow("new_tensor", "new_tensor(data, dtype=None, requires_grad=False) returns tensor(data), of the dtype of x unless one is given.\n>>> ones(1, dtype=float64).new_tensor([1, 2]).dtype\nfloat64",
 			func(e *Env, fn string, x *Tensor, t *tensor.Tensor, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 				var (
-					data starlark.Value
-					dt   = arg.OptDType{Set: true, V: arg.DType{D: t.DType()}}
+					data     starlark.Value
+					dt       = arg.OptDType{Set: true, V: arg.DType{D: t.DType()}}
+					requires arg.Bool
 				)
-				if err := arg.Unpack(fn, args, kwargs, "data", &data, "dtype?", &dt); err != nil {
+				if err := arg.Unpack(fn, args, kwargs, "data", &data, "dtype?", &dt, "requires_grad?", &requires, "device?", Device{}); err != nil {
 					return nil, err
 				}
 				if !dt.Set {
@@ -60,6 +73,11 @@ func init() {
 				y, err := FromNested(e, data, dt)
 				if err != nil {
 					return nil, arg.In(fn, "data", err)
+				}
+				if requires {
+					if err := RequireGrad(fn, y); err != nil {
+						return nil, err
+					}
 				}
 				return e.Wrap(y), nil
 			}),

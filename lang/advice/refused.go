@@ -20,7 +20,8 @@ var rules = sync.OnceValue(func() []rule { return compile(refusals) })
 
 // refusals are the patterns of messages, and the advice for each.
 var refusals = [][2]string{
-	{`^(?:list|dict|set|tuple|string|range|int|float|bool) has no \.(?:shape|dtype|numpy|backward|sum|mean) field`, "tensor(x) makes a tensor of numbers and lists of them"},
+	{`^(?:list|dict|set|tuple|string|range|int|float|bool) has no \.(?:shape|dtype|numpy|backward|sum|mean|numel|flatten|reshape|view) field`, "tensor(x) makes a tensor of numbers and lists of them"},
+	{`^(?:list|tuple) has no \.tolist field`, "it is a list, or a tuple, already: leave .tolist() out"},
 	{`^nn\.utils has no \.(?:remove_)?(weight_norm|spectral_norm)`, "nn.utils.parametrizations.$1(module) has the weight computed, nn.utils.parametrize.remove_parametrizations(module, \"weight\") ends it"},
 	{`^tuple has no \.wait field`, "a collective with async_op=True gives the result, too: y, work = all_reduce(x, async_op=True)"},
 	{`^jax has no \.(?:grad|value_and_grad|vjp|jvp)`, "y = f(x), and then grad(y, [x]), of an x that requires grad"},

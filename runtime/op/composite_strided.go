@@ -65,9 +65,15 @@ func init() {
 	compositeOf(&Def{Name: "empty_strided", Surface: Function, Creates: true, Params: []Param{inSize, inStrides, dt},
 		Doc: "empty_strided(size, stride, dtype=None) returns a tensor of zeros with strides of one's own; see empty.\n>>> empty_strided([2, 3], [1, 2]).stride()\n(1, 2)"},
 		func(m *maker) []*tensor.Tensor { return one(m.emptyStrided(m.c.dtypeArg(2, m.c.Ctx.Float))) })
-	compositeOf(&Def{Name: "new_empty_strided", Surface: Method, Params: []Param{inX, inSize, inStrides, {Name: "dtype", Kind: OptDType, Doc: "a dtype, None for that of x", Default: Default(None)}},
-		Doc: "new_empty_strided(x, size, stride, dtype=None) returns a plain tensor that empty_strided makes, of the dtype of x.\n>>> tensor([1]).new_empty_strided([2, 3], [1, 2]).stride()\n(1, 2)"},
-		func(m *maker) []*tensor.Tensor { return one(m.emptyStrided(m.c.dtypeArg(2, m.x(0).DType()))) })
+	compositeOf(&Def{Name: "new_empty_strided", Surface: Method, Creates: true, Params: []Param{inX, inSize, inStrides, {Name: "dtype", Kind: OptDType, Doc: "a dtype, None for that of x", Default: Default(None)}},
+		Doc: "new_empty_strided(x, size, stride, dtype=None) returns a tensor that empty_strided makes, of the dtype of x.\nOf a DTensor it is what new_empty makes if the strides are those of row-major order, and else plain.\n>>> tensor([1]).new_empty_strided([2, 3], [1, 2]).stride()\n(1, 2)"},
+		func(m *maker) []*tensor.Tensor {
+			size, dt := shape.Shape(m.c.Args[0].Ints), m.c.dtypeArg(2, m.x(0).DType())
+			if slices.Equal(size.Strides(), m.c.Args[1].Ints) && m.x(0).Placed() {
+				return one(m.do("empty_like", m.beside(size), Int1(int(dt))))
+			}
+			return one(m.emptyStrided(dt))
+		})
 	compositeOf(&Def{Name: "empty_permuted", Surface: Function, Creates: true, Params: []Param{inSize, {Name: "physical_layout", Kind: Ints, Doc: "the dims, the one whose neighbours lie farthest apart first"}, dt},
 		Doc: "empty_permuted(size, physical_layout, dtype=None) returns a tensor of zeros whose dims lie in memory in an order of one's own; see empty.\n>>> empty_permuted([2, 3], [1, 0]).stride()\n(1, 2)"},
 		func(m *maker) []*tensor.Tensor {

@@ -37,7 +37,7 @@ func init() {
 	dt := Param{Name: "dtype", Kind: OptDType, Doc: "a dtype, None for that of x", Default: Default(None)}
 	const where = "Of a DTensor it is one, cut as x is if it has the same shape, and else whole on every rank.\n"
 	for name, of := range map[string]string{"new_zeros": "zeros", "new_ones": "ones", "new_empty": "empty"} {
-		compositeOf(&Def{Name: name, Surface: Method, Params: []Param{inX, sizes, dt},
+		compositeOf(&Def{Name: name, Surface: Method, Creates: true, Params: []Param{inX, sizes, dt},
 			MakeDoc: func() string {
 				return fmt.Sprintf("%s(x, *shape, dtype=None) returns a tensor that %s makes, of the dtype of x.\n%s>>> tensor([1]).%s(2).shape\n(2,)", name, of, where, name)
 			}},
@@ -49,7 +49,7 @@ func init() {
 				return one(m.Do(of, nil, m.c.Args[0], dt))
 			})
 	}
-	compositeOf(&Def{Name: "new_full", Surface: Method, Params: []Param{inX, {Name: "shape", Kind: Ints, Doc: "sizes"}, {Name: "fill_value", Kind: Operand, Doc: "a number, or a tensor of one element"}, dt},
+	compositeOf(&Def{Name: "new_full", Surface: Method, Creates: true, Params: []Param{inX, {Name: "shape", Kind: Ints, Doc: "sizes"}, {Name: "fill_value", Kind: Operand, Doc: "a number, or a tensor of one element"}, dt},
 		Doc: "new_full(x, shape, fill_value, dtype=None) returns a tensor that full makes, of the dtype of x.\n" + where + ">>> tensor([1]).new_full([2], 3).tolist()\n[3, 3]"},
 		func(m *maker) []*tensor.Tensor {
 			dt := Int1(int(m.c.dtypeArg(1, m.x(0).DType())))
