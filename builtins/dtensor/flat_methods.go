@@ -29,6 +29,25 @@ func flatGather(x flatTensor, fn string, args starlark.Tuple, kwargs []starlark.
 	return x.Env.Wrap(y), nil
 }
 
+// flatFull carries out full_tensor: of a part of a block it is the tensor of which that is a block.
+func flatFull(x flatTensor, fn string, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	if err := arg.Unpack(fn, args, kwargs); err != nil {
+		return nil, err
+	}
+	p := x.partOf
+	if p == nil || p.layout == nil {
+		return flatGather(x, fn, nil, nil)
+	}
+	t, err := p.state(x.local)
+	if err == nil {
+		t, err = x.Env.Runtime.Shard.Full(fn, t, nil)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return x.Env.Wrap(t), nil
+}
+
 // gathered returns the whole of x, of which this rank has t: on every rank of
 // the group, or on the first alone.
 func (x flatTensor) gathered(fn string, t *tensor.Tensor, dt arg.OptDType, first bool) (*tensor.Tensor, error) {
@@ -296,6 +315,8 @@ func flatMethodRows() []*builtins.Row {
 			"dtype is what the data is converted to before. With rank0_only it is one gather, and ranks but the first of the group\n"+
 			"get a tensor of shape (0,). The gradient goes back to the ranks. Unsharded, it returns the whole that there is.\n"+
 			exampleFlat+">>> t.gather().shape\n(2, 3)", flatGather),
+		flatRow("full_tensor", "full_tensor() returns the whole as gather does and, of a part of a block of a distributed parameter, the whole parameter, unrecorded.\n"+
+			exampleFlat+">>> t.full_tensor().shape\n(2, 3)", flatFull),
 		flatRow("unshard_", "unshard_(unsharded_data=None, dtype=None, rank0_only=False) makes the tensor stand for its whole, until reshard_().\n"+
 			"The whole is gathered as gather does, or is unsharded_data, on whose storage it then is, and nothing is sent; of a tensor\n"+
 			"that is unsharded it stays. With rank0_only other ranks than the first of the group have no elements. This rank's data\n"+

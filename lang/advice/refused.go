@@ -34,7 +34,7 @@ var refusals = [][2]string{
 	{`^(?:jax\.)?lax has no \.(?:scan|fori_loop|while_loop|cond|switch|map)`, "for, while and if do it"},
 	{`^(?:jax\.)?lax has no \.(?:dynamic_|slice|index)`, "x[a:b] and x.narrow(dim, start, length) cut, x[a:b] = v stores"},
 	{`^(?:jax\.)?lax has no \.(?:dot|dot_general|batch_matmul)\b`, "x @ y and einsum multiply"},
-	{`^ShardedFlatParameter has no \.(?:placements|device_mesh|full_tensor|to_local|redistribute)`, "it is this rank's part, flat: x.gather() is the whole, and the module's state_dict() has distributed tensors"},
+	{`^ShardedFlatParameter has no \.(?:placements|device_mesh|to_local|redistribute)`, "it is this rank's part, flat: x.gather() is the whole, and the module's state_dict() has distributed tensors"},
 	{`^tensor has no \.(?:sharding|addressable_shards|is_fully_addressable)`, "of a distributed tensor x.placements and x.device_mesh say how it lies, and x.to_local() is this rank's block"},
 	{`^DTensor has no \.(?:sharding|addressable_shards|is_fully_addressable)`, "x.placements and x.device_mesh say how it lies, and x.to_local() is this rank's block"},
 	{`^tuple has no \.(values|indices) field`, "a pair of values and indices: values, indices = x.topk(k), or x.topk(k)[1] for the indices"},
