@@ -112,7 +112,7 @@ func (m *maker) powerPool(n int) *tensor.Tensor {
 	w := &window{size: m.spread(1, n, 1), padding: make([]int, n), dilation: slices.Repeat([]int{1}, n)}
 	w.stride = m.strideOr(2, w.size)
 	x, alone := m.batched(m.floats(m.x(0)), n)
-	y := m.windowSums(m.binary("pow", x, number(p)), w)
+	y := m.windowSums(m.binary("pow", x, number(p)), w, 1)
 	return m.unbatched(m.binary("pow", m.unary("relu", y), number(1/p)), alone)
 }
 
@@ -153,16 +153,16 @@ func (m *maker) averagePool(n int) *tensor.Tensor {
 	if m.bool(3) {
 		m.beyond(w, x.Shape()[2:])
 	}
-	y := m.windowSums(x, w)
 	if a := m.c.Args[5]; a.Set {
 		if a.Int == 0 {
 			m.refuse("divisor_override", "0", "a number other than 0", "")
 		}
-		return m.unbatched(m.Scale(y, 1/float64(a.Int)), alone)
+		return m.unbatched(m.windowSums(x, w, 1/float64(a.Int)), alone)
 	}
 	if m.bool(4) && w.after == nil {
-		return m.unbatched(m.Scale(y, 1/float64(shape.Shape(w.size).Numel())), alone)
+		return m.unbatched(m.windowSums(x, w, 1/float64(shape.Shape(w.size).Numel())), alone)
 	}
+	y := m.windowSums(x, w, 1)
 	s, counting := slices.Clone(x.Shape()), *w
 	s[0], s[1] = 1, 1
 	if m.bool(4) { // of what is put around x only that beyond padding does not count
@@ -173,47 +173,24 @@ func (m *maker) averagePool(n int) *tensor.Tensor {
 		}
 		counting.padding = make([]int, n)
 	}
-	count := m.windowSums(m.Do("ones", nil, IntsN(s...), Int1(int(x.DType()))), &counting)
+	count := m.windowSums(m.Do("ones", nil, IntsN(s...), Int1(int(x.DType()))), &counting, 1)
 	return m.unbatched(m.Div(y, count), alone)
 }
 
-// windowSums returns the sum of each window over x.
-func (m *maker) windowSums(x *tensor.Tensor, w *window) *tensor.Tensor {
-	views := m.apart(x, w)
-	if views == nil {
-		views = m.views(m.padded(x, w, 0), w)
+// windowSums returns the sum of each window over x, times scale.
+func (m *maker) windowSums(x *tensor.Tensor, w *window, scale float64) *tensor.Tensor {
+	if n := len(w.size); !isCutAlong(x, n) && x.DType().IsFloat() {
+		return m.do("window_sum", x, append(m.poolArgs(w, x.Shape()[len(x.Shape())-n:]), Float1(scale))...)
 	}
+	views := m.views(m.padded(x, w, 0), w)
 	y := views[0]
 	for _, v := range views[1:] {
 		y = m.Add(y, v)
 	}
-	return y
-}
-
-// apart returns the views of w over x if its windows lie side by side and cover x, else nil. They are
-// pieces of x, whose gradients are put together at once.
-func (m *maker) apart(x *tensor.Tensor, w *window) []*tensor.Tensor {
-	s, lead := x.Shape(), len(x.Shape())-len(w.size)
-	wide, seen := slices.Clone(s[:lead]), slices.Clone(s[:lead])
-	for i, k := range w.size {
-		size := s[lead+i]
-		if w.stride[i] != k || w.padding[i] != 0 || w.dilation[i] != 1 || size < k || size%k != 0 || w.after != nil && w.after[i] != 0 {
-			return nil
-		}
-		wide, seen = append(wide, size/k, k), append(seen, size/k)
+	if scale == 1 {
+		return y
 	}
-	views := one(m.Reshape(x, wide))
-	for i := range w.size {
-		var next []*tensor.Tensor
-		for _, v := range views {
-			next = append(next, m.all("split", one(v), Int1(1), Int1(lead+2*i+1))...)
-		}
-		views = next
-	}
-	for i, v := range views {
-		views[i] = m.Reshape(v, seen)
-	}
-	return views
+	return m.Scale(y, scale)
 }
 
 // mostWindows bounds the windows of adaptive pooling along a dim.

@@ -85,6 +85,34 @@ func (m *maker) maxPool(w *window, ceil, places bool) []*tensor.Tensor {
 	if ceil {
 		m.beyond(w, s)
 	}
+	args := m.poolArgs(w, s)
+	if seen := windowsOf(args, s, args[0].Ints); isCutAlong(x, n) || !seen.See() {
+		return m.maxPoolViews(x, w, alone, places)
+	}
+	best := m.all("window_max", one(x), args...)
+	if !places {
+		return one(m.unbatched(best[0], alone))
+	}
+	return []*tensor.Tensor{m.unbatched(best[0], alone), m.unbatched(best[1], alone)}
+}
+
+// poolArgs returns the arguments of an operator of the windows of w over channels of the sizes s.
+func (m *maker) poolArgs(w *window, s shape.Shape) []Arg {
+	after := w.after
+	if after == nil {
+		after = w.padding
+	}
+	out := make([]int, len(s))
+	for i, n := range s {
+		out[i] = m.windowCount(w, i, w.padding[i]+n+after[i])
+	}
+	return []Arg{IntsN(out...), IntsN(w.size...), IntsN(w.stride...), IntsN(w.padding...), IntsN(w.dilation...)}
+}
+
+// maxPoolViews is maxPool of x whose last dims are cut, of which windows take from neighbours
+// the few elements that they reach there; or some of whose windows see nothing of x.
+func (m *maker) maxPoolViews(x *tensor.Tensor, w *window, alone, places bool) []*tensor.Tensor {
+	s := x.Shape()[2:]
 	best := m.all("max", one(m.Do("stack", m.views(m.padded(x, w, math.Inf(-1)), w), Int1(-1))), Int1(-1), Bool1(false))
 	y := m.unbatched(best[0], alone)
 	if !places {

@@ -20,22 +20,7 @@ func init() {
 			{Name: "index", Kind: Tensor, Doc: "an integer tensor of the shape of x"},
 			{Name: "size", Kind: Int, Doc: "how many places there are"},
 		},
-		Infer: func(c *Call) error {
-			x, index := c.In[0], c.In[1]
-			if x.Ndim() != 3 {
-				return c.Bad("x", Describe(x), "a tensor [n, c, k]", "")
-			}
-			if err := c.checkInts("index", index); err != nil {
-				return err
-			}
-			if !index.Shape().Equal(x.Shape()) {
-				return c.Bad("index", Describe(index), "shape "+x.Shape().String(), "x is "+Describe(x))
-			}
-			if c.Args[0].Int < 0 {
-				return c.Bad("size", fmt.Sprint(c.Args[0].Int), "a non-negative int", "")
-			}
-			return c.Result(x.DType(), shape.Shape{x.Shape()[0], x.Shape()[1], c.Args[0].Int})
-		},
+		Infer: inferUnpool,
 		Run: func(c *Call) error {
 			src, err := contiguous(c.Ctx, c.In[0])
 			if err != nil {
@@ -53,4 +38,22 @@ func init() {
 		Shard: besides(func(*Call) []bool { return []bool{false, false, true} }),
 		Cost:  moves,
 	})
+}
+
+// inferUnpool checks a call that has an index [n, c, k] of places of x, one of size.
+func inferUnpool(c *Call) error {
+	x, index := c.In[0], c.In[1]
+	if x.Ndim() != 3 {
+		return c.Bad("x", Describe(x), "a tensor [n, c, k]", "")
+	}
+	if err := c.checkInts("index", index); err != nil {
+		return err
+	}
+	if !index.Shape().Equal(x.Shape()) {
+		return c.Bad("index", Describe(index), "shape "+x.Shape().String(), "x is "+Describe(x))
+	}
+	if c.Args[0].Int < 0 {
+		return c.Bad("size", fmt.Sprint(c.Args[0].Int), "a non-negative int", "")
+	}
+	return c.Result(x.DType(), shape.Shape{x.Shape()[0], x.Shape()[1], c.Args[0].Int})
 }

@@ -332,6 +332,25 @@ func init() {
 	})
 	addLoop(put, "index_put", "index_put_")
 	addLoop(func(k *count, c *op.Call) {
+		k.loads(c.In...)
+		k.ops(c.In[0].Numel(), 1)
+		k.stores(c)
+	}, "unpool_add")
+	addLoop(func(k *count, c *op.Call) {
+		k.loads(c.In...)
+		windows := c.Spec[0].Shape.Numel()
+		if c.Def.Name == "window_spread" {
+			windows = c.In[0].Numel()
+		}
+		for range windows {
+			times(shape.Shape(c.Args[1].Ints).Numel(), k.op)
+			if len(c.Args) > 5 && c.Args[5].Float != 1 {
+				k.op()
+			}
+		}
+		k.stores(c)
+	}, "window_max", "window_sum", "window_spread")
+	addLoop(func(k *count, c *op.Call) {
 		k.loads(c.In[:2]...)
 		times(c.In[1].Numel(), func() { k.load(c.In[2]); k.op() })
 		k.stores(c)

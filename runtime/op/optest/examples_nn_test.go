@@ -127,6 +127,21 @@ func init() {
 	addExamples("unpool_put",
 		call(values(2, 3, 4), literal(dtype.Int64, []int{2, 3, 4}, 0, 1, 2, 3, 5, 4, 3, 0, 1, 3, 5, 2, 0, 1, 2, 3, 5, 4, 3, 0, 1, 3, 5, 2), i(6)),
 		call(values(1, 2, 3), indices(2, 1, 2, 3), i(2)).notSmooth("what is replaced has a gradient"))
+	addExamples("unpool_add",
+		call(values(2, 3, 4), literal(dtype.Int64, []int{2, 3, 4}, 0, 1, 2, 3, 5, 4, 3, 0, 1, 3, 5, 2, 0, 1, 2, 3, 5, 4, 3, 0, 1, 3, 5, 2), i(6)),
+		call(values(1, 2, 3), indices(2, 1, 2, 3), i(2)))
+	addExamples("window_max",
+		call(values(2, 3, 6, 5), ints(3, 2), ints(2, 2), ints(2, 2), ints(0, 0), ints(1, 1)),
+		call(values(2, 2, 7), ints(4), ints(3), ints(2), ints(1), ints(1)),
+		call(values(1, 2, 4, 3, 5), ints(2, 3, 3), ints(3, 1, 2), ints(1, 1, 2), ints(0, 0, 1), ints(1, 1, 2)))
+	addExamples("window_sum",
+		call(values(2, 3, 6, 5), ints(3, 2), ints(2, 2), ints(2, 2), ints(0, 0), ints(1, 1), f(0.25)),
+		call(values(2, 2, 7), ints(4), ints(3), ints(2), ints(1), ints(1), f(1)),
+		call(values(1, 2, 4, 3, 5), ints(2, 3, 3), ints(3, 1, 2), ints(1, 1, 2), ints(0, 0, 1), ints(1, 1, 2), f(0.5)))
+	addExamples("window_spread",
+		call(values(2, 3, 3, 2), ints(6, 5), ints(2, 2), ints(2, 2), ints(0, 0), ints(1, 1), f(0.25)),
+		call(values(2, 2, 4), ints(7), ints(3), ints(2), ints(1), ints(1), f(1)),
+		call(values(1, 2, 2, 3, 3), ints(4, 3, 5), ints(3, 1, 2), ints(1, 1, 2), ints(0, 0, 1), ints(1, 1, 2), f(0.5)))
 	addExamples("embedding",
 		call(indices(5, 2, 4), values(5, 3)),
 		call(indices(5, 7), values(5, 3), i(-1), none1, f(2), b(true)).notSmooth("gradients are scaled by frequency"))

@@ -23,16 +23,18 @@ const shardingPath = "../../../docs/sharding.md"
 var mayGather = map[string]string{
 	"sort": "along the cut dim, of few ranks, of less than 2 (n-1)² elements on each of n, and of elements of 64 bits; by columns else", "element_at": "along the cut dim, where the elements are less than the counts of their digits", "topk": "along the cut dim, where a block has fewer than k",
 	"var": ofMoments, "std": ofMoments, "moments": ofMoments,
-	"nonzero":            "how many there are depends on all elements",
-	"masked_select":      "how many there are depends on all elements",
-	"index":              "by a bool mask: how many there are depends on all elements",
-	"index_put":          "by a bool mask, of values as many as it selects",
-	"index_put_":         "by a bool mask, of values as many as it selects",
-	"fft_parts":          "along the transformed dim, where there is no other to cut",
-	"fft_real":           "along the transformed dim, where there is no other to cut",
-	"scatter_fold":       "along the indexed dim: every part of src may belong to any part of x",
-	"scatter_put":        "along the indexed dim: scatter flattens x then",
-	"unpool_put":         "along the places: an element may belong anywhere in its channel",
+	"nonzero":       "how many there are depends on all elements",
+	"masked_select": "how many there are depends on all elements",
+	"index":         "by a bool mask: how many there are depends on all elements",
+	"index_put":     "by a bool mask, of values as many as it selects",
+	"index_put_":    "by a bool mask, of values as many as it selects",
+	"fft_parts":     "along the transformed dim, where there is no other to cut",
+	"fft_real":      "along the transformed dim, where there is no other to cut",
+	"scatter_fold":  "along the indexed dim: every part of src may belong to any part of x",
+	"scatter_put":   "along the indexed dim: scatter flattens x then",
+	"unpool_put":    "along the places: an element may belong anywhere in its channel",
+	"unpool_add":    "along the places: an element may belong anywhere in its channel",
+	"window_max":    ofWindows, "window_sum": ofWindows, "window_spread": ofWindows,
 	"one_hot":            "without num_classes: there are as many as the largest index needs",
 	"multinomial":        "along the categories: each draw depends on all of them",
 	"latest":             "of equal indices the last wins, whichever rank has it",
@@ -49,6 +51,8 @@ var mayGather = map[string]string{
 }
 
 const ofMoments = "the number, mean and M2 of each rank's block, in one exchange"
+
+const ofWindows = "along the dims of images, which are pooled by slices instead where they are cut"
 
 const ofTall = "what is not taller than its columns times the ranks; taller matrices are factored by blocks (TSQR), of which triangles are gathered"
 
