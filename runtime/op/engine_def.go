@@ -268,14 +268,14 @@ const (
 type Param struct {
 	Name    string
 	Also    []string // other names by which scripts may give it: PyTorch's
-	Kind    ParamKind
 	Doc     string   // what it takes: "a float tensor [m, k]"
 	Default *Arg     // nil if the argument must be given
 	Choices []string // of a Choice or an OptChoice
-	Open    bool     // of an IntOrSeq: None, alone or in a list, is OpenSize
-	OrInts  bool     // of a Tensor: a list of ints stands for an int64 tensor of them
-	OrEmpty bool     // of Dims: an empty list stands for None, as in PyTorch
-	Free    bool     // of a number: nothing but elements hangs on which it is, also in gradients
+	Kind    ParamKind
+	Open    bool // of an IntOrSeq: None, alone or in a list, is OpenSize
+	OrInts  bool // of a Tensor: a list of ints stands for an int64 tensor of them
+	OrEmpty bool // of Dims: an empty list stands for None, as in PyTorch
+	Free    bool // of a number: nothing but elements hangs on which it is, also in gradients
 }
 
 // called returns params with other names of theirs: of each pair, the second is one of the parameter
