@@ -408,10 +408,12 @@ func init() {
 				">>> ring = [(r, (r + 1) % n) for r in range(n)]\n" +
 				">>> collective_permute(tensor([rank()]), ring).tolist() == [(rank() - 1) % n]\nTrue"},
 	} {
-		if spmdtype.Named(c.name) != nil {
+		builtins.Register(&builtins.Row{Name: c.name, Communicates: true, Fn: newCollective(c.name, c.params).call, MakeDoc: func() string {
+			if spmdtype.Named(c.name) == nil {
+				return c.doc
+			}
 			head, rest, _ := strings.Cut(c.doc, "\n")
-			c.doc = strings.Replace(head, ") returns", ", src=None, dst=None) returns", 1) + "\n" + fmt.Sprintf(docTypes, c.name) + rest
-		}
-		builtins.Register(&builtins.Row{Name: c.name, Communicates: true, Doc: c.doc, Fn: newCollective(c.name, c.params).call})
+			return strings.Replace(head, ") returns", ", src=None, dst=None) returns", 1) + "\n" + fmt.Sprintf(docTypes, c.name) + rest
+		}})
 	}
 }

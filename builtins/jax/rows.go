@@ -21,18 +21,23 @@ func mapExample(call, out string) string {
 }
 
 func init() {
-	named := func(names []string, doc string, fn builtins.Function, communicates bool) {
+	namedOnUse := func(names []string, makeDoc func() string, fn builtins.Function, communicates bool) {
 		for i, name := range names {
-			text := doc
-			if i > 0 {
+			builtins.Register(&builtins.Row{Name: name, Fn: fn, Communicates: communicates, MakeDoc: func() string {
+				doc := makeDoc()
+				if i == 0 {
+					return doc
+				}
 				head, example, _ := strings.Cut(doc, "\n>>>")
 				first, _, _ := strings.Cut(head, " returns ")
 				short := name[strings.LastIndexByte(name, '.')+1:]
 				_, params, _ := strings.Cut(first, "(")
-				text = short + "(" + params + " returns " + names[0] + "(" + params + ".\n>>>" + example
-			}
-			builtins.Register(&builtins.Row{Name: name, Doc: text, Fn: fn, Communicates: communicates})
+				return short + "(" + params + " returns " + names[0] + "(" + params + ".\n>>>" + example
+			}})
 		}
+	}
+	named := func(names []string, doc string, fn builtins.Function, communicates bool) {
+		namedOnUse(names, func() string { return doc }, fn, communicates)
 	}
 	builtins.Register(&builtins.Row{Name: "jax", Namespace: true, Doc: "jax holds JAX's words for distributed tensors: jax.make_mesh, jax.typeof, jax.P, jax.NamedSharding, jax.reshard, jax.shard_map, jax.lax.\n>>> str(jax.typeof(ones(2)))\n\"float32[2]\""},
 		&builtins.Row{Name: "lax", Namespace: true, Doc: "lax holds JAX's collectives by the names of axes, for functions that shard_map calls: lax.psum(x, \"tp\").\n" + mapExample("lax.psum(x, \"dp\")", "\"tp\"")})
@@ -110,6 +115,6 @@ func init() {
 		if !ofAxis {
 			f.fn = leafwise(f.fn)
 		}
-		named([]string{"lax." + f.name, "jax.lax." + f.name}, f.doc+"\n"+mapExample(f.call, f.out), f.fn, !ofAxis)
+		namedOnUse([]string{"lax." + f.name, "jax.lax." + f.name}, func() string { return f.doc + "\n" + mapExample(f.call, f.out) }, f.fn, !ofAxis)
 	}
 }

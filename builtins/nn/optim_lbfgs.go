@@ -25,11 +25,11 @@ func init() {
 	registerRule(r, "LBFGS(params, lr=1, max_iter=20, max_eval=None, tolerance_grad=1e-7, tolerance_change=1e-9, history_size=100, line_search_fn=None) returns an optimiser by curvature: step(closure) goes down up to max_iter times.\n"+
 		docParams+"There is one\ngroup. closure forgets the gradients, computes the loss, calls backward and returns the loss;\n"+
 		"step calls it up to max_eval times, 5/4 max_iter if None, and returns what it returned first.\n"+
-		"With line_search_fn=\"strong_wolfe\" lr is where the search of a step's length begins.\n"+
+		"With line_search_fn=\"strong_wolfe\" lr is where the search of a step's length begins.\n",
 		">>> w = tensor([3.0, -2.0], requires_grad=True)\n"+
-		">>> opt = optim.LBFGS([w], line_search_fn=\"strong_wolfe\")\n"+
-		">>> def closure():\n...     opt.zero_grad()\n...     loss = (w * w).sum()\n...     loss.backward()\n...     return loss\n"+
-		">>> opt.step(closure).item()\n13.0\n>>> w.abs().max().item() < 1e-3\nTrue")
+			">>> opt = optim.LBFGS([w], line_search_fn=\"strong_wolfe\")\n"+
+			">>> def closure():\n...     opt.zero_grad()\n...     loss = (w * w).sum()\n...     loss.backward()\n...     return loss\n"+
+			">>> opt.step(closure).item()\n13.0\n>>> w.abs().max().item() < 1e-3\nTrue")
 }
 
 // A vector is what LBFGS has of all parameters together: a tensor for each.

@@ -58,20 +58,25 @@ func init() { registerRules(moreRules) }
 // registerRules registers the constructors of optimisers.
 func registerRules(list []describedRule) {
 	for _, r := range list {
-		if r.example == "" {
-			r.example = ">>> w = tensor([2.0], requires_grad=True)\n>>> opt = optim." + r.rule.name + "([w])\n>>> (w * w).sum().backward()\n>>> opt.step()\n>>> w.item() < 2\nTrue"
-		}
-		registerRule(r.rule, r.doc+r.example)
+		registerRule(r.rule, r.doc, r.example)
 	}
 }
 
 // registerRule registers the constructor of optimisers of r, which take what all
-// of them take besides.
-func registerRule(r *optimRule, doc string) {
+// of them take besides. Its example is a usual one if there is none.
+func registerRule(r *optimRule, doc, example string) {
 	r.hyper = append(slices.Clone(r.hyper), commonHyper...)
-	doc = strings.Replace(doc, ") returns", ", maximize=False, foreach=None, fused=None, capturable=False, differentiable=False) returns", 1)
-	builtins.Register(&builtins.Row{Name: "optim." + r.name, Fn: newOptimizer(r), Doc: doc})
+	if example == "" {
+		example = usualExample
+	}
+	builtins.Register(&builtins.Row{Name: "optim." + r.name, Fn: newOptimizer(r), MakeDoc: func() string {
+		return strings.Replace(doc, ") returns", ", maximize=False, foreach=None, fused=None, capturable=False, differentiable=False) returns", 1) +
+			strings.Replace(example, "%s", r.name, 1)
+	}})
 }
+
+// usualExample is an example of an optimiser by its name.
+const usualExample = ">>> w = tensor([2.0], requires_grad=True)\n>>> opt = optim.%s([w])\n>>> (w * w).sum().backward()\n>>> opt.step()\n>>> w.item() < 2\nTrue"
 
 // commonHyper are hyperparameters of every optimiser: maximize goes up the
 // gradient; foreach, fused and capturable, which say how PyTorch computes, change

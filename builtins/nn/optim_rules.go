@@ -81,8 +81,8 @@ func init() {
 			"  b = momentum b + (1 - dampening) d, or d in the first step\n"+
 			"  d = b, or with nesterov d + momentum b\n"+
 			"  p = p - lr d\n"+
-			"where the lines with b are there with a momentum only.\n"+
-			">>> w = tensor([2.0], requires_grad=True)\n"+
+			"where the lines with b are there with a momentum only.\n",
+		">>> w = tensor([2.0], requires_grad=True)\n"+
 			">>> opt = optim.SGD([w], lr=0.25)\n"+
 			">>> (w * w).sum().backward()\n"+
 			">>> opt.step()\n"+
@@ -94,8 +94,8 @@ func init() {
 			"  m = m + (1 - beta1) (d - m)\n"+
 			"  v = beta2 v + (1 - beta2) d²\n"+
 			"  p = p - lr / (1 - beta1^t) m / (√v / √(1 - beta2^t) + eps)\n"+
-			"and takes the greatest v so far with amsgrad. With decoupled_weight_decay it is AdamW.\n"+
-			">>> w = tensor([2.0], requires_grad=True)\n"+
+			"and takes the greatest v so far with amsgrad. With decoupled_weight_decay it is AdamW.\n",
+		">>> w = tensor([2.0], requires_grad=True)\n"+
 			">>> opt = optim.Adam([w], lr=0.5)\n"+
 			">>> (w * w).sum().backward()\n"+
 			">>> opt.step()\n"+
@@ -103,8 +103,8 @@ func init() {
 	registerRule(adamWRule,
 		"AdamW(params, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.01, amsgrad=False) returns an optimiser that is Adam, but for the decay of the weights.\n"+
 			docParams+"A step begins\n"+
-			"with p = p (1 - lr weight_decay), and the gradient is left as it is; see Adam.\n"+
-			">>> w = tensor([2.0], requires_grad=True)\n"+
+			"with p = p (1 - lr weight_decay), and the gradient is left as it is; see Adam.\n",
+		">>> w = tensor([2.0], requires_grad=True)\n"+
 			">>> opt = optim.AdamW([w], lr=0.5, weight_decay=1.0)\n"+
 			">>> (w * w).sum().backward()\n"+
 			">>> opt.step()\n"+

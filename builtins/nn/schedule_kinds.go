@@ -140,11 +140,12 @@ func scheduleExample(call, rate string) string {
 
 func init() {
 	for _, k := range scheduleKinds {
-		doc := k.doc
-		if k.next != nil {
-			doc = strings.Replace(doc, ") returns", ", last_epoch=-1) returns", 1)
-		}
-		builtins.Register(&builtins.Row{Name: "optim.lr_scheduler." + k.name, Fn: newSchedule(k), Doc: doc})
+		builtins.Register(&builtins.Row{Name: "optim.lr_scheduler." + k.name, Fn: newSchedule(k), MakeDoc: func() string {
+			if k.next == nil {
+				return k.doc
+			}
+			return strings.Replace(k.doc, ") returns", ", last_epoch=-1) returns", 1)
+		}})
 	}
 }
 
