@@ -122,6 +122,48 @@ func setSlice(fn string, t *starlark.Thread, args starlark.Tuple, _ []starlark.T
 	return nil, errorf(fn, "got %s, want a list or a tensor", describe(args[1]))
 }
 
+// sliced is x, or of a list what reads and sets its slices by an index, as x[:1] is set in
+// a, x[:1] = 0, [1] and in a = x[:1] = [1].
+func sliced(fn string, t *starlark.Thread, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
+	if x, ok := args[0].(*starlark.List); ok {
+		return &slicedList{x, fn, t}, nil
+	}
+	return args[0], nil
+}
+
+// A slicedList is a list whose indices are slices.
+type slicedList struct {
+	*starlark.List
+	fn     string
+	thread *starlark.Thread
+}
+
+var _ starlark.HasSetKey = (*slicedList)(nil)
+
+// Get returns the elements of the slice k.
+func (l *slicedList) Get(k starlark.Value) (v starlark.Value, found bool, err error) {
+	start, step, count, err := k.(*Slice).Bounds(l.Len())
+	if err != nil {
+		return nil, false, errorf(l.fn, "%v", err)
+	}
+	if err := room(l.thread, uint(count), elementSize); err != nil {
+		return nil, false, err
+	}
+	elems := make([]starlark.Value, count)
+	for i := range elems {
+		elems[i] = l.Index(start + i*step)
+	}
+	return starlark.NewList(elems), true, nil
+}
+
+// SetKey sets the slice k to the elements of v.
+func (l *slicedList) SetKey(k, v starlark.Value) error {
+	if err := room(l.thread, elementsOf(l.List)+elementsOf(v), elementSize); err != nil {
+		return err
+	}
+	return setListSlice(l.fn, l.List, k.(*Slice), v)
+}
+
 func setListSlice(fn string, x *starlark.List, s *Slice, v starlark.Value) error {
 	start, step, count, err := s.Bounds(x.Len())
 	if err != nil {

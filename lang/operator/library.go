@@ -35,6 +35,7 @@ var Library = starlark.StringDict{
 	source.Texts:         function("f-string", texts),
 	source.Slice:         function("slice", newSlice),
 	source.SetSlice:      function("x[a:b] = v", setSlice),
+	source.Sliced:        function("x[a:b] = v", sliced),
 	source.Spread:        function("*", spread),
 	source.SpreadTuple:   function("*", spreadTuple),
 	source.JoinDicts:     function("**", joinDicts),

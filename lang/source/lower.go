@@ -32,6 +32,7 @@ const (
 	Texts         = `""`       // ""(a, b, c) is a + b + c, all of which are texts
 	Slice         = "[:]"      // [:](lo, hi, step) is lo:hi:step among the elements of an index
 	SetSlice      = "[:]="     // [:]=(v, x, lo, hi, step) is x[lo:hi:step] = v
+	Sliced        = "[=]"      // [=](x) is what takes x[lo:hi:step] = v by an index
 	Spread        = "*[]"      // *[](x, y) is [*x, *y]
 	SpreadTuple   = "*()"      // *()(x, y) is (*x, *y)
 	JoinDicts     = "**{}"     // **{}(x, y) is {**x, **y}
@@ -150,7 +151,7 @@ func (l *lowerer) assignOp(s *syntax.AssignStmt, op Token, name string) syntax.S
 func (l *lowerer) target(x syntax.Expr) syntax.Expr {
 	switch x := x.(type) {
 	case *syntax.SliceExpr:
-		return &syntax.IndexExpr{X: l.expr(x.X), Lbrack: x.Lbrack, Y: l.slice(x), Rbrack: x.Rbrack}
+		return &syntax.IndexExpr{X: call(Sliced, x.Lbrack, x.Lbrack, l.expr(x.X)), Lbrack: x.Lbrack, Y: l.slice(x), Rbrack: x.Rbrack}
 	case *syntax.TupleExpr:
 		l.targets(x.List)
 	case *syntax.ListExpr:

@@ -44,7 +44,7 @@ var surface = []struct{ text, want string }{
 	{"('a' + b) * 101", "times(('a' + b), 101)"}, {"s.replace(a, b)", "replace(s, a, b)"},
 	{"s.format(x, a=1, *b)", "format(s, x, a=1, *b)"}, {"'{}'.format(1)", "format('{}', 1)"},
 	{"x[1:2, 0]", "x[s(1, 2, None), 0]"}, {"x[..., 0]", "x[dots, 0]"}, {"x[:, None]", "x[s(None, None, None), None]"}, {"x[a, b]", "x[a, b]"}, {"x[1:2,]", "x[tuple]"}, {"x[::2, -1:]", "x[s(None, None, 2), s(-1, None, None)]"},
-	{"x[0:2] = v", "set(v, x, 0, 2, None)"}, {"x[:] = v", "set(v, x, None, None, None)"}, {"x[1:-1, 0] = v", "x[s(1, -1, None), 0] = v"}, {"x[0:2] += v", "x[s(0, 2, None)] += v"}, {"x[0:2], y = v", "x[s(0, 2, None)], y = v"},
+	{"x[0:2] = v", "set(v, x, 0, 2, None)"}, {"x[:] = v", "set(v, x, None, None, None)"}, {"x[1:-1, 0] = v", "x[s(1, -1, None), 0] = v"}, {"x[0:2] += v", "sliced(x)[s(0, 2, None)] += v"}, {"x[0:2], y = v", "sliced(x)[s(0, 2, None)], y = v"},
 	{"sum(x for x in y if z)", "sum([x for x in pace(y, False, False) if z])"}, {"f(a, (x for x in y))", "f(a, ([x for x in elements(y)]))"},
 	{"f(a, k=1, *x, **d)", "f(a, k=1, *x, **d)"}, {"f(*x, k=1)", "f(*x, **{'k': 1})"}, {"f(a, *x, b, *y)", "f(a, *spread(x, [b], y))"}, {"f(*x, a=1, b=2)", "f(*x, **{'a': 1, 'b': 2})"},
 	{"f(*x, k=1, **d)", "f(*x, **keywords({'k': 1}, d))"}, {"f(**d, **e)", "f(**keywords(d, e))"}, {"f(k=1, *x, z=2)", "f(k=1, *x, **{'z': 2})"}, {"s.format(*x, a=1)", "format(s, *x, **{'a': 1})"},
@@ -53,12 +53,12 @@ var surface = []struct{ text, want string }{
 	{"s.add(x)", "add(s.add, x)"}, {"d.setdefault(k, [])", "setdefault(d.setdefault, k, [])"}, {"d.setdefault(k)", "d.setdefault(k)"},
 	{"a | b", "a | b"}, {"a |= 1", "a |= 1"}, {"d | {1: 2}", "d | union(d, {1: 2})"}, {"d = {}\nd | a", "d = {}\nd | union(d, a)"}, {"d = set()\nd |= a", "d = set()\nd |= union(d, a)"}, {"d = {}\ne = d | a\ne | b", "d = {}\ne = d | union(d, a)\ne | union(e, b)"},
 	{"[*x, 1, 2, *y]", "spread(x, [1, 2], y)"}, {"(1, *x)", "(row([1], x))"}, {"{**d, 'a': 1}", "dicts(d, {'a': 1})"}, {"{1, 2}", "many(spread([1, 2]))"}, {"{*x, 1}", "many(spread(x, [1]))"}, {"{x for x in y}", "many([x for x in elements(y)])"},
-	{"a, *b, c = x", "a, b, c = unpack(x, 1, 1)"}, {"[*a, b] = x", "[a, b] = unpack(x, 0, 1)"}, {"x = y = v", "x, y = same(v, 2)"}, {"x[0] = y.z = a = v", "x[0], y.z, a = same(v, 3)"}, {"x[0:2] = y = v", "x[s(0, 2, None)], y = same(v, 2)"},
+	{"a, *b, c = x", "a, b, c = unpack(x, 1, 1)"}, {"[*a, b] = x", "[a, b] = unpack(x, 0, 1)"}, {"x = y = v", "x, y = same(v, 2)"}, {"x[0] = y.z = a = v", "x[0], y.z, a = same(v, 3)"}, {"x[0:2] = y = v", "sliced(x)[s(0, 2, None)], y = same(v, 2)"},
 	{"x = 1,", "x = tuple"}, {"x = 1_000", "x = 1000"}, {"def f(): ...", "def f(): dots"}, {"for i in 1, 2: a @ b", "for i in 1, 2: at(a, b)"},
 }
 
 // hidden are the names with which want writes what Starlark has not.
-var hidden = map[string]string{"at": MatMul, "pow": Power, "mod": Modulo, "fmt": Format, "format": FormatMethod, "replace": ReplaceMethod, "times": Times, "grow": Grow, "growby": GrowBy, "extend": Extend, "append": Append, "insert": Insert, "elements": Elements, "add": Add, "setdefault": SetDefault, "union": Union, "pace": Pace, "update": Update, "join": Join, "split": Split, "texts": Texts, "s": Slice, "set": SetSlice, "dots": Ellipsis,
+var hidden = map[string]string{"at": MatMul, "pow": Power, "mod": Modulo, "fmt": Format, "format": FormatMethod, "replace": ReplaceMethod, "times": Times, "grow": Grow, "growby": GrowBy, "extend": Extend, "append": Append, "insert": Insert, "elements": Elements, "add": Add, "setdefault": SetDefault, "union": Union, "pace": Pace, "update": Update, "join": Join, "split": Split, "texts": Texts, "s": Slice, "set": SetSlice, "sliced": Sliced, "dots": Ellipsis,
 	"spread": Spread, "row": SpreadTuple, "dicts": JoinDicts, "keywords": JoinKeywords, "many": MakeSet, "unpack": Unpack, "same": Repeat}
 
 // What Starlark has not becomes calls.
