@@ -285,16 +285,33 @@ func (l *lbfgs) keep(name string, v vector) {
 }
 
 // history returns the differences of gradients and of parameters that are kept,
-// the oldest first.
+// the oldest first: the last of them, where history_size has been made less.
 func (l *lbfgs) history() (dirs, steps []vector) {
 	for {
-		y, s := l.kept(fmt.Sprintf("old_dirs_%d", len(dirs))), l.kept(fmt.Sprintf("old_stps_%d", len(dirs)))
+		y, s := l.kept(oldDirs(len(dirs))), l.kept(oldSteps(len(dirs)))
 		if y == nil || s == nil || l.Err != nil {
-			return dirs, steps
+			over := max(0, len(dirs)-l.int("history_size", 100))
+			return dirs[over:], steps[over:]
 		}
 		dirs, steps = append(dirs, y), append(steps, s)
 	}
 }
+
+// keepHistory keeps them in place of those that were.
+func (l *lbfgs) keepHistory(dirs, steps []vector) {
+	for i := range dirs {
+		l.keep(oldDirs(i), dirs[i])
+		l.keep(oldSteps(i), steps[i])
+	}
+	for i := len(dirs); l.kept(oldDirs(i)) != nil; i++ {
+		l.keep(oldDirs(i), nil)
+		l.keep(oldSteps(i), nil)
+	}
+}
+
+// oldDirs and oldSteps are under what names differences are kept.
+func oldDirs(i int) string  { return fmt.Sprintf("old_dirs_%d", i) }
+func oldSteps(i int) string { return fmt.Sprintf("old_stps_%d", i) }
 
 // int returns a hyperparameter that is an int; of None, def.
 func (l *lbfgs) int(name string, def int) int {
@@ -345,10 +362,7 @@ func (l *lbfgs) minimize(loss float64) {
 			break
 		}
 	}
-	for i := range dirs {
-		l.keep(fmt.Sprintf("old_dirs_%d", i), dirs[i])
-		l.keep(fmt.Sprintf("old_stps_%d", i), steps[i])
-	}
+	l.keepHistory(dirs, steps)
 }
 
 // direction returns where to go down with the gradient g, and takes the last step
