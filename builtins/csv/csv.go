@@ -1,7 +1,8 @@
 // Package csv reads tables of numbers from text: a row on each line, cells
 // between delimiters.
 //
-// A cell may stand in double quotes, and space around a cell does not count.
+// A cell may stand in double quotes, behind which the delimiter comes at once. Space around a cell, or in front of its
+// quotes, does not count.
 // Empty lines are skipped. Lines end in LF or CR LF, and a byte order mark at
 // the start is skipped, as spreadsheets write them.
 //
@@ -159,5 +160,5 @@ func explain(err error) error {
 	case errors.Is(err, csv.ErrBareQuote):
 		return &Error{Line: parse.Line, Got: "a quote inside a cell", Want: "quotes around whole cells"}
 	}
-	return &Error{Line: parse.StartLine, Got: "a quote that is not closed", Want: "quotes around whole cells"}
+	return &Error{Line: parse.StartLine, Got: "a quote that is not closed, or text or space behind one", Want: "quotes around whole cells"}
 }

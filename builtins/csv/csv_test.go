@@ -58,6 +58,7 @@ func TestReadErrors(t *testing.T) {
 		{"1,2\n3\n", "line 2: got a row of 1, want 2, as in the first row"},
 		{"1,2\n3,4\"\n", "line 2: got a quote inside a cell"},
 		{"1,2\n3,\"4\n5,6\n", "line 2: got a quote that is not closed"},
+		{"1,2\n\"3\" ,4\n", "line 2: got a quote that is not closed, or text or space behind one"},
 		{"1," + strings.Repeat("y", 100), `got "` + strings.Repeat("y", 60) + `"..., want an int`},
 	}
 	for _, test := range tests {
