@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -128,8 +127,6 @@ func failWhile(t *testing.T, open Opener) {
 // last, hears of rank 2.
 func failInTurn(t *testing.T, open Opener) {
 	for range 20 {
-		var last sync.WaitGroup
-		last.Add(1)
 		errs := runRanks(t, open, 3, func(r *rank) error {
 			switch r.Rank() {
 			case 0:
