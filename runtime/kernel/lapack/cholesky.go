@@ -3,30 +3,32 @@ package lapack
 import (
 	"math"
 
-	"gonum.org/v1/gonum/blas"
-	"gonum.org/v1/gonum/lapack/gonum"
-
 	"tpsh/runtime/kernel/gemm"
 	"tpsh/runtime/kernel/vec"
 )
 
-// choleskyRows is how many rows of Cholesky's factor are made between products.
-const choleskyRows = 48
+// choleskyRows is how many rows of Cholesky's factor are made between products, and fewRows how many
+// of one of at most two times choleskyRows.
+const choleskyRows, fewRows = 48, 16
 
 // Cholesky stores the lower triangular l with l lᵀ = a [n, n] in dst. Of a it reads
 // the lower triangle. A column of l is a row of its transpose, of which some are made at a time.
 // What they take from earlier ones is one product, so that they are written once; then each takes
 // from the next what is left: Golub and Van Loan, Matrix Computations, 4th edition, 4.2.
 func Cholesky(dst, a []float64, n int) bool {
-	if n <= 2*choleskyRows {
+	if n <= fewRows {
 		return smallCholesky(dst, a, n)
+	}
+	together := choleskyRows
+	if n <= 2*choleskyRows {
+		together = fewRows
 	}
 	apart := n + vec.Lanes/2 // so that a column does not fall into one set of a cache
 	buffer := borrow(n * apart)
 	defer scratch.Put(buffer)
 	u := *buffer
-	for lo := 0; lo < n; lo += choleskyRows {
-		hi := min(lo+choleskyRows, n)
+	for lo := 0; lo < n; lo += together {
+		hi := min(lo+together, n)
 		rows := u[lo*apart+lo:]
 		transposeApart(rows, apart, a[lo*n+lo:], n, n-lo, hi-lo)
 		above := operandRows(u[lo:], apart)
@@ -48,16 +50,27 @@ func Cholesky(dst, a []float64, n int) bool {
 	return true
 }
 
-// smallCholesky is Cholesky of a small matrix.
+// smallCholesky is Cholesky of a small matrix, row by row.
 func smallCholesky(dst, a []float64, n int) bool {
-	if n == 0 {
-		return true
-	}
 	for i := range n {
-		copy(dst[i*n:][:i+1], a[i*n:])
-		clear(dst[i*n+i+1 : (i+1)*n])
+		row := dst[i*n:][:n]
+		for j := range i + 1 {
+			other, s := dst[j*n:][:n], a[i*n+j]
+			for k, v := range row[:j] {
+				s = math.FMA(-v, other[k], s)
+			}
+			if j < i {
+				row[j] = s / other[j]
+				continue
+			}
+			if !(s > 0) {
+				return false
+			}
+			row[i] = math.Sqrt(s)
+		}
+		clear(row[i+1:])
 	}
-	return gonum.Implementation{}.Dpotf2(blas.Lower, n, dst, n)
+	return true
 }
 
 // takeRows takes from dst the first count of rows, which are apart, times weights, which are a step apart.

@@ -4,7 +4,6 @@ import (
 	"math"
 
 	"gonum.org/v1/gonum/blas"
-	"gonum.org/v1/gonum/lapack/gonum"
 
 	"tpsh/runtime/kernel/vec"
 )
@@ -12,6 +11,9 @@ import (
 // fewColumns are eliminated one by one. Those of a larger matrix are brought side by side
 // first: rows that lie pages apart drive each other out of the caches.
 const fewColumns = 32
+
+// fewTerms are added without vectors.
+const fewTerms = 16
 
 // factorLU makes of a [m, n], whose rows are lda apart, its factors as LAPACK's getrf does: u
 // in the upper triangle, and below it l, without the ones on its diagonal; pivots are the rows
@@ -26,7 +28,7 @@ func factorLU(a []float64, m, n, lda int, pivots []int) bool {
 	case n <= fewColumns && lda > 2*n:
 		return factorCopy(a, m, n, lda, pivots)
 	case k <= 2*fewColumns && (k <= fewColumns || lda == n):
-		return gonum.Implementation{}.Dgetf2(m, n, a, lda, pivots)
+		return factorRows(a, m, n, lda, pivots)
 	}
 	h := k / 2
 	first := factorLU(a, m, h, lda, pivots[:h])
@@ -41,6 +43,67 @@ func factorLU(a []float64, m, n, lda int, pivots []int) bool {
 		swap(a[i*lda:][:h], a[pivots[i]*lda:])
 	}
 	return first && second
+}
+
+// factorRows is factorLU of few rows or columns, where they lie. What two rows of u do to those below
+// them is done at once.
+func factorRows(a []float64, m, n, lda int, pivots []int) bool {
+	k, ok := min(m, n), true
+	row := func(i int) []float64 { return a[i*lda:][:n] }
+	for j := 0; j < k; j += 2 {
+		ok = bringPivot(a, j, m, n, lda, pivots) && ok
+		if j+1 == k {
+			break // no row is below, or no column behind
+		}
+		first := row(j)
+		for i := j + 1; i < m; i++ {
+			below := row(i)
+			below[j+1] = math.FMA(-below[j], first[j+1], below[j+1])
+		}
+		ok = bringPivot(a, j+1, m, n, lda, pivots) && ok
+		second := row(j + 1)
+		takeTwo(second[j+2:], first[j+2:], first[j+2:], second[j], 0)
+		for i := j + 2; i < m; i++ {
+			below := row(i)
+			takeTwo(below[j+2:], first[j+2:], second[j+2:], below[j], below[j+1])
+		}
+	}
+	return ok
+}
+
+// bringPivot exchanges row j for the one below with the largest element of column j, which is divided
+// by it. It returns false if that is 0.
+func bringPivot(a []float64, j, m, n, lda int, pivots []int) bool {
+	at, most := j, math.Abs(a[j*lda+j])
+	for i := j + 1; i < m; i++ {
+		if v := math.Abs(a[i*lda+j]); v > most {
+			at, most = i, v
+		}
+	}
+	pivots[j] = at
+	if at != j {
+		swap(a[j*lda:][:n], a[at*lda:])
+	}
+	pivot := a[j*lda+j]
+	if pivot == 0 {
+		return false
+	}
+	for i := j + 1; i < m; i++ {
+		a[i*lda+j] /= pivot
+	}
+	return true
+}
+
+// takeTwo takes from dst times0 x0 and times1 x1.
+func takeTwo(dst, x0, x1 []float64, times0, times1 float64) {
+	if len(dst) > fewTerms {
+		vec.AddRows64(dst, x0, x1, -times0, -times1)
+		return
+	}
+	x0, x1 = x0[:len(dst)], x1[:len(dst)]
+	for i, v := range dst {
+		dst[i] = math.FMA(-times1, x1[i], math.FMA(-times0, x0[i], v))
+	}
 }
 
 // factorCopy is factorLU of a copy whose columns lie side by side, which it puts back.

@@ -4,13 +4,7 @@ import (
 	"math"
 
 	"gonum.org/v1/gonum/blas"
-	"gonum.org/v1/gonum/blas/blas64"
 )
-
-// general returns a matrix of package blas64 that shares the elements of a.
-func general(a []float64, m, n int) blas64.General {
-	return blas64.General{Rows: m, Cols: n, Stride: max(n, 1), Data: a}
-}
 
 // LU stores in dst the factors of a [m, n], as LAPACK's getrf does: u in the upper
 // triangle, and below it l, without the ones on its diagonal. piv [k], of the lesser of
@@ -80,19 +74,33 @@ func CholeskyInfo(a []float64, n int) int {
 	l := make([]float64, n*n)
 	for j := range n {
 		row := l[j*n : j*n+j]
-		d := a[j*n+j] - blas64.Dot(vector(row), vector(row))
+		d := a[j*n+j] - dot(row, row)
 		if !(d > 0) {
 			return j + 1
 		}
 		l[j*n+j] = math.Sqrt(d)
 		for i := j + 1; i < n; i++ {
-			l[i*n+j] = (a[i*n+j] - blas64.Dot(vector(l[i*n:i*n+j]), vector(row))) / l[j*n+j]
+			l[i*n+j] = (a[i*n+j] - dot(l[i*n:i*n+j], row)) / l[j*n+j]
 		}
 	}
 	return 0
 }
 
-func vector(x []float64) blas64.Vector { return blas64.Vector{N: len(x), Inc: 1, Data: x} }
+// dot returns the sum of the products of the elements of x and the first ones of y: of every fourth,
+// and of these sums in pairs.
+func dot(x, y []float64) float64 {
+	var s0, s1, s2, s3 float64
+	y = y[:len(x)]
+	for len(x) >= 4 {
+		s0, s1 = math.FMA(x[0], y[0], s0), math.FMA(x[1], y[1], s1)
+		s2, s3 = math.FMA(x[2], y[2], s2), math.FMA(x[3], y[3], s3)
+		x, y = x[4:], y[4:]
+	}
+	for i, v := range x {
+		s0 = math.FMA(v, y[i], s0)
+	}
+	return (s0 + s1) + (s2 + s3)
+}
 
 // SolveTriangular stores the solution x of a x = b in dst, for b [n, k] and the upper or
 // lower triangle of a [n, n], whose diagonal counts as ones if unit is set. A zero on the
@@ -102,13 +110,13 @@ func SolveTriangular(dst, a, b []float64, n, k int, upper, unit bool) bool {
 	if n == 0 || k == 0 {
 		return true
 	}
-	tri := blas64.Triangular{N: n, Stride: n, Data: a, Uplo: blas.Lower, Diag: blas.NonUnit}
+	ul, d := blas.Lower, blas.NonUnit
 	if upper {
-		tri.Uplo = blas.Upper
+		ul = blas.Upper
 	}
 	if unit {
-		tri.Diag = blas.Unit
+		d = blas.Unit
 	}
-	blas64.Trsm(blas.Left, blas.NoTrans, 1, tri, general(dst, n, k))
+	products{}.Dtrsm(blas.Left, ul, blas.NoTrans, d, n, k, 1, a, n, dst, k)
 	return true
 }

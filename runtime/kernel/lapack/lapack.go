@@ -1,8 +1,8 @@
 // Package lapack computes decompositions of matrices: inverses, determinants,
-// Cholesky's, QR, singular values and eigenvalues. It is gonum's LAPACK behind
-// functions on flat slices, on products of package gemm. Singular values and those of
-// symmetric matrices it finds itself: reflectors make bidiagonal and tridiagonal matrices,
-// which are divided and conquered, small ones by rotations of rows.
+// Cholesky's, QR, singular values and eigenvalues, on products of package gemm. For singular values and
+// those of symmetric matrices, reflectors make bidiagonal and tridiagonal matrices, which are divided
+// and conquered, small ones by rotations of rows. All of this has the same bits on every processor. Eigenvalues
+// of matrices that have no symmetry are found by gonum's LAPACK, whose last bits may differ.
 //
 // A matrix [m, n] is a slice of m*n float64 in row-major order. Results go into the
 // first arguments, which the caller has made as large as they are to be and which
@@ -23,15 +23,9 @@ import (
 	"math"
 
 	"gonum.org/v1/gonum/blas"
-	"gonum.org/v1/gonum/blas/blas64"
-	"gonum.org/v1/gonum/lapack/lapack64"
-	"gonum.org/v1/gonum/mat"
 
 	"tpsh/internal/libm"
 )
-
-// dense returns a matrix that shares the elements of a.
-func dense(a []float64, m, n int) *mat.Dense { return mat.NewDense(m, n, a) }
 
 // finite reports whether all elements are.
 func finite(a []float64) bool {
@@ -50,19 +44,26 @@ func Inverse(dst, a []float64, n int) bool {
 		return false
 	}
 	copy(dst, identity(n))
-	if n > 0 {
-		lapack64.Getrs(blas.NoTrans, lu, general(dst, n, n), pivots)
-	}
+	solveFactored(dst, lu, pivots, n, n)
 	return true
 }
 
 // factors returns the factors of LU of a [n, n]; false if it has no inverse.
-func factors(a []float64, n int) (lu blas64.General, pivots []int, ok bool) {
-	lu, pivots = general(append([]float64(nil), a...), n, n), make([]int, n)
+func factors(a []float64, n int) (lu []float64, pivots []int, ok bool) {
+	lu, pivots = append([]float64(nil), a...), make([]int, n)
 	if !finite(a) {
 		return lu, pivots, false
 	}
-	return lu, pivots, factorLU(lu.Data, n, n, n, pivots)
+	return lu, pivots, factorLU(lu, n, n, n, pivots)
+}
+
+// solveFactored makes of b [n, k] the x with a x = b, for an a of which factorLU has made lu and pivots.
+func solveFactored(b, lu []float64, pivots []int, n, k int) {
+	for i, at := range pivots {
+		swap(b[i*k:][:k], b[at*k:])
+	}
+	products{}.Dtrsm(blas.Left, blas.Lower, blas.NoTrans, blas.Unit, n, k, 1, lu, n, b, k)
+	products{}.Dtrsm(blas.Left, blas.Upper, blas.NoTrans, blas.NonUnit, n, k, 1, lu, n, b, k)
 }
 
 // Solve stores the solution x of a x = b in dst, for a [n, n] and b [n, k].
@@ -75,7 +76,7 @@ func Solve(dst, a, b []float64, n, k int) bool {
 		return false
 	}
 	copy(dst, b)
-	lapack64.Getrs(blas.NoTrans, lu, general(dst, n, k), pivots)
+	solveFactored(dst, lu, pivots, n, k)
 	return true
 }
 
@@ -189,9 +190,6 @@ func transposeSquare(dst []float64, ldd int, a []float64, lda int) {
 func squareSVD(u, s, vt, a []float64, n int) bool {
 	x, by := scaled(a)
 	defer func() { scale(s, 1/by) }()
-	if n <= small {
-		return smallSVD(u, s, vt, x, n)
-	}
 	d, f, left, right := toBidiagonal(x, n, false)
 	b, v := newBidiagonalParts(d, f), make([]float64, n*n)
 	if !b.decompose() {
@@ -215,9 +213,6 @@ func Eigh(w, v, a []float64, n int) bool {
 	}
 	full, by := scaled(a)
 	defer func() { scale(w, 1/by) }()
-	if n <= small {
-		return smallEigh(w, v, full, n)
-	}
 	d, e, q := toTridiagonal(full, n, false)
 	t := &tridiagonalMatrix{d, e, make([]float64, n*n)}
 	if !t.decompose() {
@@ -247,18 +242,4 @@ func safeScale(a []float64) float64 {
 		return 1
 	}
 	return powerNear(size)
-}
-
-// Exp stores the exponential of a [n, n] in dst.
-func Exp(dst, a []float64, n int) bool {
-	if n == 0 {
-		return true
-	}
-	if !finite(a) {
-		return false
-	}
-	var e mat.Dense
-	e.Exp(dense(a, n, n))
-	dense(dst, n, n).Copy(&e)
-	return true
 }

@@ -1,9 +1,9 @@
 package lapack
 
 import (
+	"math"
+
 	"gonum.org/v1/gonum/blas"
-	"gonum.org/v1/gonum/blas/blas64"
-	"gonum.org/v1/gonum/lapack/lapack64"
 )
 
 // LeastSquares stores the y [n, k] of least length for which a y is nearest to b, for a [m, n] and
@@ -62,15 +62,17 @@ func nearestByQR(y, a, b []float64, m, n, k int, rcond float64) bool {
 // apart, are well above rcond times the greatest, and above what rounding makes of size rows: of
 // Frobenius' norms of l and of its inverse the product is less.
 func fullRank(l []float64, n, ldl, size int, rcond float64) bool {
-	inverse := make([]float64, n*n)
+	sum := 0.0
 	for i := range n {
-		copy(inverse[i*n:][:i+1], l[i*ldl:])
+		row := l[i*ldl:][:i+1]
+		if row[i] == 0 {
+			return false
+		}
+		sum += dot(row, row)
 	}
-	before := length(inverse)
-	if !lapack64.Trtri(blas64.Triangular{N: n, Stride: n, Data: inverse, Uplo: blas.Lower, Diag: blas.NonUnit}) {
-		return false
-	}
-	return before*length(inverse)*max(rcond, float64(size)*precision) < 0.5
+	inverse := identity(n)
+	products{}.Dtrsm(blas.Left, blas.Lower, blas.NoTrans, blas.NonUnit, n, n, 1, l, ldl, inverse, n)
+	return math.Sqrt(sum)*length(inverse)*max(rcond, float64(size)*precision) < 0.5
 }
 
 // nearestBySVD is LeastSquares by the singular values and vectors.

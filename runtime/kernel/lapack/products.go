@@ -1,6 +1,7 @@
 package lapack
 
 import (
+	"math"
 	"sync"
 
 	"gonum.org/v1/gonum/blas"
@@ -12,16 +13,16 @@ import (
 
 // products is gonum's BLAS, but for products of matrices, which package gemm makes, and
 // for triangles and symmetric updates, which are divided until they are products. The
-// blocked algorithms of gonum's LAPACK are then as fast as these.
+// blocked algorithms of gonum's LAPACK are then as fast as these. This package itself calls Dgemm, and
+// Dtrsm from the left of what is not transposed, whose parts are none of gonum's.
 type products struct{ gonum.Implementation }
 
 func init() { blas64.Use(products{}) }
 
 const (
-	leaf           = 32      // the size of triangles that are not divided
-	fewFactor      = 1 << 15 // below so many multiplications gonum's product takes less
-	fewSolved      = 16      // columns, below which gonum's solution of a triangle takes less
-	solvedTogether = 96      // columns
+	leaf           = 32 // the size of triangles that are not divided
+	fewSolved      = 4  // columns, below which vectors take longer than numbers
+	solvedTogether = 96 // columns
 )
 
 // scratch are buffers for products before they are added.
@@ -29,7 +30,7 @@ var scratch = sync.Pool{New: func() any { return new([]float64) }}
 
 // Dgemm computes c = alpha op(a) op(b) + beta c, for op(a) [m, k] and op(b) [k, n].
 func (p products) Dgemm(tA, tB blas.Transpose, m, n, k int, alpha float64, a []float64, lda int, b []float64, ldb int, beta float64, c []float64, ldc int) {
-	if m*n*k < fewFactor || alpha == 0 {
+	if m*n*k == 0 || alpha == 0 {
 		p.Implementation.Dgemm(tA, tB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
 		return
 	}
@@ -192,7 +193,7 @@ func shaped(s blas.Side, size, other int) (m, n int) { return sides(s, size, oth
 func (p products) Dtrsm(s blas.Side, ul blas.Uplo, tA blas.Transpose, d blas.Diag, m, n int, alpha float64, a []float64, lda int, b []float64, ldb int) {
 	size, other := sides(s, m, n)
 	if size <= leaf || other == 0 {
-		if s == blas.Left && tA == blas.NoTrans && alpha == 1 && n >= fewSolved {
+		if s == blas.Left && tA == blas.NoTrans && alpha == 1 {
 			solveRows(ul, d, m, n, a, lda, b, ldb)
 			return
 		}
@@ -224,8 +225,15 @@ func solveRows(ul blas.Uplo, d blas.Diag, m, n int, a []float64, lda int, b []fl
 			if ul == blas.Upper {
 				i, from = m-1-done, m-done
 			}
-			if done > 0 {
+			if done > 0 && cols >= fewSolved {
 				takeRows(row(i), done, a[i*lda+from:], 1, b[from*ldb+left:], ldb)
+			} else {
+				for k := range done {
+					weight, to := a[i*lda+from+k], row(i)
+					for j, v := range row(from + k) {
+						to[j] = math.FMA(-weight, v, to[j]) // as takeRows does
+					}
+				}
 			}
 			if d == blas.NonUnit {
 				divide(row(i), a[i*lda+i])

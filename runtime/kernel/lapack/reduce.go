@@ -259,6 +259,9 @@ func matrixTimes(dst, a []float64, ld int, x []float64) {
 // matrices to condensed forms for eigenvalue computations", J. Comput. Appl. Math. 27, 1989.
 // Where only values are wanted, the reflectors are not kept.
 func toTridiagonal(a []float64, n int, valuesOnly bool) (d, e []float64, q *reflectors) {
+	if n <= small {
+		return smallTridiagonal(a, n)
+	}
 	d, e, q = make([]float64, n), make([]float64, max(n-1, 0)), newReflectors(n, max(n-1, 0), 1, valuesOnly)
 	p, below := newPending(a, n), make([]float64, n)
 	p.strips(0, p.mirror)
@@ -301,6 +304,9 @@ func toTridiagonal(a []float64, n int, valuesOnly bool) (d, e []float64, q *refl
 // the right. As in toTridiagonal, a panel changes the others at once. All is done to the
 // transpose of a, of which a column is a row.
 func toBidiagonal(a []float64, n int, valuesOnly bool) (d, f []float64, u, v *reflectors) {
+	if n <= small {
+		return smallBidiagonal(a, n)
+	}
 	d, f = make([]float64, n), make([]float64, max(n-1, 0))
 	u, v = newReflectors(n, n, 0, valuesOnly), newReflectors(n, max(n-1, 0), 1, valuesOnly)
 	p, column := newPending(transposed(a, n, n), n), make([]float64, n)

@@ -1,83 +1,93 @@
 package lapack
 
-import (
-	"math"
+import "math"
 
-	"gonum.org/v1/gonum/blas"
-	"gonum.org/v1/gonum/lapack"
-	"gonum.org/v1/gonum/lapack/gonum"
-)
+// small is the size of square matrices up to which what a reflector does to the elements behind it is
+// done at once: vectors and panels take longer to begin than few elements take.
+const small = 32
 
-// small is the size of square matrices up to which gonum's reductions, that are made for
-// few elements, and rotations of whole rows take less than products do.
-const small = 48
-
-// smallSVD is squareSVD of a small matrix, which it spoils.
-func smallSVD(u, s, vt, q []float64, n int) bool {
-	d, f, tauQ, tauP := smallBidiagonal(q, n)
-	b := &bidiagonalMatrix{n, d, f, identity(n), identity(n)}
-	p := append([]float64(nil), q...)
-	withWork(func(work []float64, size int) {
-		gonum.Implementation{}.Dorgbr(lapack.GeneratePT, n, n, n, p, n, tauP, work, size)
-	})
-	withWork(func(work []float64, size int) {
-		gonum.Implementation{}.Dorgbr(lapack.GenerateQ, n, n, n, q, n, tauQ, work, size)
-	})
-	if !b.values() {
-		return false
-	}
-	values := make([]float64, n)
-	for i, v := range b.d {
-		values[i] = math.Abs(v)
-	}
-	lefts, rights := make([]float64, n*n), make([]float64, n*n)
-	for i, from := range ordered(values, true) {
-		s[i] = values[from]
-		copy(lefts[i*n:][:n], b.ut[from*n:])
-		for j, v := range b.vt[from*n:][:n] {
-			rights[i*n+j] = math.Copysign(1, b.d[from]) * v
+// smallTridiagonal is toTridiagonal of a small matrix: Golub and Van Loan, Matrix Computations, 4th
+// edition, 8.3.1.
+func smallTridiagonal(a []float64, n int) (d, e []float64, q *reflectors) {
+	d, e, q = make([]float64, n), make([]float64, max(n-1, 0)), newReflectors(n, max(n-1, 0), 1, false)
+	column, w := make([]float64, n), make([]float64, n)
+	for j := range n {
+		d[j] = a[j*n+j]
+		if j+1 == n {
+			break
+		}
+		x, w := column[j+1:], w[j+1:]
+		for i := range x {
+			x[i] = a[(j+1+i)*n+j]
+		}
+		v, beta := q.make(j, x)
+		e[j] = beta
+		lowerTimes(w, a[(j+1)*n+j+1:], n, v)
+		tau := q.tau[j]
+		half := tau * dot(w, v) / 2
+		for i := range w {
+			w[i] = tau * math.FMA(-half, v[i], w[i])
+		}
+		for i, vi := range v {
+			row, wi := a[(j+1+i)*n+j+1:][:i+1], w[i]
+			for k := range row {
+				row[k] = math.FMA(-vi, w[k], math.FMA(-wi, v[k], row[k]))
+			}
 		}
 	}
-	products{}.Dgemm(blas.NoTrans, blas.Trans, n, n, n, 1, q, n, lefts, n, 0, u, n)
-	products{}.Dgemm(blas.NoTrans, blas.NoTrans, n, n, n, 1, rights, n, p, n, 0, vt, n)
-	return true
+	return d, e, q
 }
 
-// smallBidiagonal makes of q [n, n] an upper bidiagonal matrix with d on its diagonal and f
-// above it, and leaves the reflectors that did in q, tauQ and tauP.
-func smallBidiagonal(q []float64, n int) (d, f, tauQ, tauP []float64) {
-	d, f, tauQ, tauP = make([]float64, n), make([]float64, n-1), make([]float64, n), make([]float64, n)
-	withWork(func(work []float64, size int) {
-		gonum.Implementation{}.Dgebrd(n, n, q, n, d, f, tauQ, tauP, work, size)
-	})
-	return d, f, tauQ, tauP
-}
-
-// smallTridiagonal makes of the symmetric q [n, n] a tridiagonal matrix with d on its
-// diagonal and e beside it, and leaves the reflectors that did in q and tau.
-func smallTridiagonal(q []float64, n int) (d, e, tau []float64) {
-	d, e, tau = make([]float64, n), make([]float64, n-1), make([]float64, n-1)
-	withWork(func(work []float64, size int) {
-		gonum.Implementation{}.Dsytrd(blas.Lower, n, q, n, d, e, tau, work, size)
-	})
-	return d, e, tau
-}
-
-// smallEigh is Eigh of a small matrix that is finite, which it spoils.
-func smallEigh(w, v, q []float64, n int) bool {
-	d, e, tau := smallTridiagonal(q, n)
-	withWork(func(work []float64, size int) {
-		gonum.Implementation{}.Dorgtr(blas.Lower, n, q, n, tau, work, size)
-	})
-	z := identity(n)
-	if !tridiagonal(d, e, z) {
-		return false
+// lowerTimes stores in dst the product with x of the symmetric matrix whose lower triangle is that of a,
+// whose rows are lda apart.
+func lowerTimes(dst, a []float64, lda int, x []float64) {
+	clear(dst)
+	for i, xi := range x {
+		row, s := a[i*lda:][:i+1], 0.0
+		for k, v := range row[:i] {
+			s = math.FMA(v, x[k], s)
+			dst[k] = math.FMA(v, xi, dst[k])
+		}
+		dst[i] += math.FMA(row[i], xi, s)
 	}
-	rows := make([]float64, n*n)
-	for i, from := range ordered(d, false) {
-		w[i] = d[from]
-		copy(rows[i*n:][:n], z[from*n:])
+}
+
+// smallBidiagonal is toBidiagonal of a small matrix: Golub and Van Loan, Matrix Computations, 4th
+// edition, 5.4.8. It spoils a.
+func smallBidiagonal(a []float64, n int) (d, f []float64, u, v *reflectors) {
+	d, f = make([]float64, n), make([]float64, max(n-1, 0))
+	u, v = newReflectors(n, n, 0, false), newReflectors(n, max(n-1, 0), 1, false)
+	column, sums := make([]float64, n), make([]float64, n)
+	for j := range n {
+		x := column[j:]
+		for i := range x {
+			x[i] = a[(j+i)*n+j]
+		}
+		x, d[j] = u.make(j, x)
+		if j+1 == n {
+			break
+		}
+		sums := sums[j+1:]
+		clear(sums)
+		for i, xi := range x {
+			for k, v := range a[(j+i)*n+j+1 : (j+i+1)*n] {
+				sums[k] = math.FMA(xi, v, sums[k])
+			}
+		}
+		for i, xi := range x {
+			row, times := a[(j+i)*n+j+1:(j+i+1)*n], u.tau[j]*xi
+			for k, s := range sums {
+				row[k] = math.FMA(-times, s, row[k])
+			}
+		}
+		x, f[j] = v.make(j, a[j*n+j+1:(j+1)*n])
+		for i := j + 1; i < n; i++ {
+			row := a[i*n+j+1 : (i+1)*n]
+			times := v.tau[j] * dot(row, x)
+			for k, xk := range x {
+				row[k] = math.FMA(-times, xk, row[k])
+			}
+		}
 	}
-	products{}.Dgemm(blas.NoTrans, blas.Trans, n, n, n, 1, q, n, rows, n, 0, v, n)
-	return true
+	return d, f, u, v
 }

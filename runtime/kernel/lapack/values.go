@@ -26,12 +26,7 @@ func SingularValues(s, a []float64, m, n int) bool {
 		}
 	}
 	x, by := scaled(a)
-	var d, f []float64
-	if n <= small {
-		d, f, _, _ = smallBidiagonal(x, n)
-	} else {
-		d, f, _, _ = toBidiagonal(x, n, true)
-	}
+	d, f, _, _ := toBidiagonal(x, n, true)
 	b := &bidiagonalMatrix{n: n, d: d, f: f}
 	if !b.values() {
 		return false
@@ -56,12 +51,7 @@ func Eigenvalues(w, a []float64, n int) bool {
 		return false
 	}
 	x, by := scaled(a)
-	var d, e []float64
-	if n <= small {
-		d, e, _ = smallTridiagonal(x, n)
-	} else {
-		d, e, _ = toTridiagonal(x, n, true)
-	}
+	d, e, _ := toTridiagonal(x, n, true)
 	if !tridiagonalValues(d, e) {
 		return false
 	}
