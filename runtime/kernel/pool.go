@@ -13,11 +13,20 @@ type Windows struct {
 }
 
 // A windowRun is n windows, from the at-th on in row-major order, which see as much as each
-// other and lie Stride apart along the last dim: the first sees the elements from plus seen.
+// other and lie Stride apart along the last dim: the first sees the elements from plus seen, those
+// within bounds. seen is nil if there are too many to keep.
 type windowRun struct {
 	at, n, from int
+	bounds      windowBounds
 	seen        []int
 }
+
+// windowBounds are which elements of a window are there, lo to hi along each dim.
+type windowBounds struct{ lo, hi [3]int }
+
+// mostOffsets is how many places of elements that windows see are kept, about. Windows at the border of
+// images differ in as many ways as they have elements, and have as many each.
+const mostOffsets = 1 << 20
 
 // within returns which elements lo to hi of window p of dim d are there.
 func (w *Windows) within(d, p int) (lo, hi int) {
@@ -45,16 +54,15 @@ func (w *Windows) See() bool {
 
 // Plan finds the windows, once, before kernels are given them.
 func (w *Windows) Plan() {
-	type bounds struct{ lo, hi [3]int }
-	seen := map[bounds][]int{}
+	seen, kept := map[windowBounds][]int{}, 0
 	w.runs = nil
 	for p0 := range w.Out[0] {
 		for p1 := range w.Out[1] {
-			var b bounds
+			var b windowBounds
 			b.lo[0], b.hi[0] = w.within(0, p0)
 			b.lo[1], b.hi[1] = w.within(1, p1)
 			row := (p0*w.Stride[0]-w.Before[0])*w.In[1] + p1*w.Stride[1] - w.Before[1]
-			var last bounds
+			var last windowBounds
 			for p2 := range w.Out[2] {
 				b.lo[2], b.hi[2] = w.within(2, p2)
 				if p2 > 0 && b == last {
@@ -62,29 +70,37 @@ func (w *Windows) Plan() {
 					continue
 				}
 				offsets, ok := seen[b]
-				if !ok {
-					offsets = w.offsets(b.lo, b.hi)
-					seen[b] = offsets
+				if !ok && kept < mostOffsets {
+					offsets = w.offsets(nil, b)
+					seen[b], kept = offsets, kept+len(offsets)
 				}
 				last = b
-				w.runs = append(w.runs, windowRun{(p0*w.Out[1]+p1)*w.Out[2] + p2, 1, row*w.In[2] + p2*w.Stride[2] - w.Before[2], offsets})
+				w.runs = append(w.runs, windowRun{(p0*w.Out[1]+p1)*w.Out[2] + p2, 1, row*w.In[2] + p2*w.Stride[2] - w.Before[2], b, offsets})
 			}
 		}
 	}
 }
 
-// offsets returns where elements lo to hi of a window stand, from the first of all, in
+// offsets appends to list where the elements of a window within b stand, from the first of all, in
 // row-major order.
-func (w *Windows) offsets(lo, hi [3]int) []int {
-	var list []int
-	for i := lo[0]; i < hi[0]; i++ {
-		for j := lo[1]; j < hi[1]; j++ {
-			for k := lo[2]; k < hi[2]; k++ {
+func (w *Windows) offsets(list []int, b windowBounds) []int {
+	for i := b.lo[0]; i < b.hi[0]; i++ {
+		for j := b.lo[1]; j < b.hi[1]; j++ {
+			for k := b.lo[2]; k < b.hi[2]; k++ {
 				list = append(list, (i*w.Dilation[0]*w.In[1]+j*w.Dilation[1])*w.In[2]+k*w.Dilation[2])
 			}
 		}
 	}
 	return list
+}
+
+// seenBy returns what each window of r sees, in room if it is not kept.
+func (w *Windows) seenBy(r *windowRun, room *[]int) []int {
+	if r.seen != nil {
+		return r.seen
+	}
+	*room = w.offsets((*room)[:0], r.bounds)
+	return *room
 }
 
 // channel returns how many elements a channel of x has, and one of windows.
@@ -97,10 +113,11 @@ func (w *Windows) channel() (in, out int) {
 // greater than all else. It panics if a window sees nothing.
 func WindowMaxTo[T dtype.Float](dst []T, at []int64, x []T, w *Windows) {
 	in, out := w.channel()
+	var room []int
 	for len(dst) > 0 {
 		for i := range w.runs {
 			r := &w.runs[i]
-			windowMax(dst[r.at:r.at+r.n], at[r.at:r.at+r.n], x[:in], r.from, w.Stride[2], r.seen)
+			windowMax(dst[r.at:r.at+r.n], at[r.at:r.at+r.n], x[:in], r.from, w.Stride[2], w.seenBy(r, &room))
 		}
 		dst, at, x = dst[out:], at[out:], x[in:]
 	}
@@ -144,15 +161,16 @@ func firstNaN[T dtype.Float](x []T, from int, seen []int) int {
 // row-major order. Of nothing it is 0.
 func WindowSumTo[T dtype.Float](dst, x []T, scale T, w *Windows) {
 	in, out := w.channel()
+	var room []int
 	for len(dst) > 0 {
 		for i := range w.runs {
 			r := &w.runs[i]
-			from := r.from
+			from, seen := r.from, w.seenBy(r, &room)
 			for j := range dst[r.at : r.at+r.n] {
 				sum := T(0)
-				if len(r.seen) > 0 {
-					sum = x[from+r.seen[0]]
-					for _, s := range r.seen[1:] {
+				if len(seen) > 0 {
+					sum = x[from+seen[0]]
+					for _, s := range seen[1:] {
 						sum += x[from+s]
 					}
 				}
@@ -168,14 +186,15 @@ func WindowSumTo[T dtype.Float](dst, x []T, scale T, w *Windows) {
 // scale, in the order of y.
 func WindowSpreadTo[T dtype.Float](dst, y []T, scale T, w *Windows) {
 	in, out := w.channel()
+	var room []int
 	for len(dst) > 0 {
 		clear(dst[:in])
 		for i := range w.runs {
 			r := &w.runs[i]
-			from := r.from
+			from, seen := r.from, w.seenBy(r, &room)
 			for _, v := range y[r.at : r.at+r.n] {
 				v = T(v * scale)
-				for _, s := range r.seen {
+				for _, s := range seen {
 					dst[from+s] += v
 				}
 				from += w.Stride[2]

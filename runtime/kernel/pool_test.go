@@ -17,6 +17,11 @@ func windowsAtRandom(r *rand.Rand) *Windows {
 		}
 		if w.See() {
 			w.Plan()
+			for i := range w.runs {
+				if r.IntN(4) == 0 {
+					w.runs[i].seen = nil // as if it were not kept
+				}
+			}
 			return &w
 		}
 	}
@@ -106,6 +111,24 @@ func TestWindowOfNothing(t *testing.T) {
 	sum := []float64{5}
 	if WindowSumTo(sum, []float64{3}, 1, w); sum[0] != 0 {
 		t.Errorf("got the sum %v, want 0", sum[0])
+	}
+}
+
+// Windows of thousands of elements, which differ at the border in thousands of ways, take no
+// gigabytes to plan.
+func TestWindowsKeepLittle(t *testing.T) {
+	w := &Windows{In: [3]int{1, 150, 150}, Size: [3]int{1, 101, 101}, Out: [3]int{1, 150, 150}, Stride: [3]int{1, 1, 1}, Before: [3]int{0, 50, 50}, Dilation: [3]int{1, 1, 1}}
+	w.Plan()
+	kept := map[windowBounds]int{}
+	for _, r := range w.runs {
+		kept[r.bounds] = len(r.seen)
+	}
+	total := 0
+	for _, n := range kept {
+		total += n
+	}
+	if most := mostOffsets + 101*101; total > most || len(kept) < 10000 {
+		t.Errorf("got %d places kept of %d kinds of windows, want at most %d", total, len(kept), most)
 	}
 }
 
