@@ -72,7 +72,12 @@ func (v *flatView) Blank(x *builtins.Tensor) (*tensor.Tensor, error) {
 	if v.whole != nil || v.spec == nil {
 		return nil, nil
 	}
-	y, err := x.Env.Runtime.Do("zeros", nil, op.IntsN(v.spec.f.Shape()...), op.Int1(int(v.local.DType())))
+	return v.blank(x.Env)
+}
+
+// blank returns a tensor that lies as the whole does, whose spec is known.
+func (v *flatView) blank(e *builtins.Env) (*tensor.Tensor, error) {
+	y, err := e.Runtime.Do("zeros", nil, op.IntsN(v.spec.f.Shape()...), op.Int1(int(v.local.DType())))
 	if err == nil && v.partOf != nil && v.partOf.layout != nil {
 		y = tensor.NewPlaced(v.partOf.layout, y)
 	}
@@ -82,6 +87,23 @@ func (v *flatView) Blank(x *builtins.Tensor) (*tensor.Tensor, error) {
 // PartOf implements PartLens.
 func (v *flatView) PartOf(x *builtins.Tensor, y *tensor.Tensor) (*tensor.Tensor, error) {
 	return x.Env.Runtime.Shard.FlatPart(v.spec.f, v.group.Place(), y.Local().Detach())
+}
+
+// A dataView is the lens of this rank's data of a flat tensor, which is a plain tensor but for
+// what fills it with random numbers: p.data.normal_() is p.normal_().
+type dataView struct {
+	builtins.PlainLens
+	of *flatView
+}
+
+var _ builtins.PartLens = (*dataView)(nil)
+
+// Blank implements PartLens.
+func (v *dataView) Blank(x *builtins.Tensor) (*tensor.Tensor, error) { return v.of.blank(x.Env) }
+
+// PartOf implements PartLens.
+func (v *dataView) PartOf(x *builtins.Tensor, y *tensor.Tensor) (*tensor.Tensor, error) {
+	return v.of.PartOf(x, y)
 }
 
 // Type returns the type of tensors seen through v.

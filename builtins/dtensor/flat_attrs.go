@@ -47,6 +47,19 @@ func flatStateRows() []*builtins.Row {
 				}
 				return x.pg, nil
 			}),
+		flatAttr("data", "data is what the tensor stands for, on its storage, without its part in differentiation. What fills this rank's data with random numbers draws the whole.\n"+
+			exampleFlat+">>> t.data.requires_grad\nFalse",
+			func(x flatTensor) (starlark.Value, error) {
+				t, err := x.Tensor.Tensor()
+				if err != nil {
+					return nil, err
+				}
+				y := x.Env.Wrap(t.Detach())
+				if x.whole == nil && x.spec != nil {
+					y.Lens = &dataView{of: x.flatView}
+				}
+				return y, nil
+			}),
 		flatAttr("sharded_data", "sharded_data is this rank's data, on its storage, or None. It can be assigned: a tensor of the same shape takes its place.\n"+
 			exampleFlat+">>> t.sharded_data = zeros(6)\n>>> t.gather().sum().item()\n0.0",
 			func(x flatTensor) (starlark.Value, error) { return wrapShared(x.Env, x.local), nil }),
