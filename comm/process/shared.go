@@ -76,13 +76,11 @@ func newSegmentLinks(l *Links, s *shm.Segment, local []int) *segmentLinks {
 	if sl.arrivals != nil {
 		sl.readers = make([]*shm.RingReader, len(local))
 	}
-	outs := make([]ringWriter, len(local))
 	for index, r := range local {
 		if index == own {
 			continue
 		}
-		outs[index].links, outs[index].index = sl, index
-		l.writers[r] = &outs[index]
+		l.writers[r] = shm.NewRingWriter(s, own, index, sl.pump)
 		if sl.arrivals == nil {
 			sl.ins = append(sl.ins, shm.NewRingReader(s, index, own, r, &l.pool))
 		}
@@ -90,27 +88,6 @@ func newSegmentLinks(l *Links, s *shm.Segment, local []int) *segmentLinks {
 	s.Introduce(own)
 	l.tasks.Go(sl.listenRings)
 	return sl
-}
-
-// A ringWriter sends to a rank that shares the memory. It takes up its ring when it is used first:
-// of hundreds of ranks each sends to few.
-type ringWriter struct {
-	links *segmentLinks
-	index int // of the other rank
-	out   atomic.Pointer[shm.RingWriter]
-}
-
-func (w *ringWriter) Send(f wire.Frame, head, body []byte) { w.ring().Send(f, head, body) }
-func (w *ringWriter) Stop()                                { w.ring().Stop() }
-
-// ring returns what writes to the ring.
-func (w *ringWriter) ring() *shm.RingWriter {
-	if out := w.out.Load(); out != nil {
-		return out
-	}
-	l := w.links
-	w.out.CompareAndSwap(nil, shm.NewRingWriter(l.segment, l.indexes[l.links.rank], w.index, l.pump))
-	return w.out.Load() // a ring has one writer, whoever was the first to need it
 }
 
 // try finds out whose memory can be read of ranks, and reports whether all is known of them. Where

@@ -1,6 +1,10 @@
 package process
 
-import "sync/atomic"
+import (
+	"sync/atomic"
+
+	"tpsh/comm/process/shm"
+)
 
 // Traffic is how much a rank has sent to other ranks since its Links were made: the
 // bytes of messages, and of the data that shared memory passes beside them.
@@ -18,7 +22,7 @@ func (m *meter) count(out messageWriter, across bool, n int) {
 	if across {
 		m.across.Add(int64(n))
 	}
-	if _, shared := out.(*ringWriter); shared {
+	if _, shared := out.(*shm.RingWriter); shared {
 		m.memory.Add(int64(n))
 	} else {
 		m.streams.Add(int64(n))
