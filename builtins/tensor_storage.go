@@ -57,7 +57,7 @@ func init() {
 				}
 				return starlark.Bool(t.Shape().Equal(other.Shape())), nil
 			}),
-		methodRow("new_tensor", "new_tensor(data, dtype=None, requires_grad=False) returns tensor(data), of the dtype of x unless one is given.\n>>> ones(1, dtype=float64).new_tensor([1, 2]).dtype\nfloat64",
+		methodRow("new_tensor", "new_tensor(data, dtype=None, requires_grad=False, device=None) returns tensor(data), of the dtype of x unless one is given.\n>>> ones(1, dtype=float64).new_tensor([1, 2]).dtype\nfloat64",
 			func(e *Env, fn string, x *Tensor, t *tensor.Tensor, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 				var (
 					data     starlark.Value
