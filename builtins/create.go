@@ -9,7 +9,7 @@ import (
 func init() {
 	Register(&Row{
 		Name: "tensor",
-		Doc: "tensor(data, dtype=None, requires_grad=False) returns a tensor of the numbers in data: a number, nested lists of them, or a tensor, which is copied.\n" +
+		Doc: "tensor(data, dtype=None, requires_grad=False, device=None) returns a tensor of the numbers in data: a number, nested lists of them, or a tensor, which is copied.\n" +
 			"Without a dtype it is that of the numbers: bool, int64, or, if one is a float, the\n" +
 			"default float. device=\"cpu\" is accepted.\n" +
 			">>> tensor([[1, 2], [3, 4]]).shape\n(2, 2)\n" +
