@@ -253,5 +253,5 @@ var aliases = [][]string{
 	{"data", "nested_list"}, {"device_mesh", "mesh", "_device_mesh"}, {"dtensor", "x"}, {"fn", "hook"}, {"global_shape", "shape"}, {"got", "a"}, {"group", "parallel_mode"}, {"name", "param_name"},
 	{"op", "reduce_op"}, {"parallelize_plan", "plan"}, {"params", "parameters"}, {"pattern", "compute_pattern"}, {"prepare_input", "_prepare_input"},
 	{"prepare_output", "_prepare_output"}, {"seed", "n"}, {"shape", "size"}, {"split_factor", "sf"}, {"state", "s"}, {"value", "fill_value"}, {"want", "b"},
-	{"x", "local_tensor"}, {"x", "tensor"},
+	{"x", "input"}, {"x", "local_tensor"}, {"x", "obj"}, {"x", "tensor"},
 }

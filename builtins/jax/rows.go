@@ -88,7 +88,7 @@ func init() {
 		"Mesh(devices, axis_names, axis_types=None) returns the DeviceMesh of ranks in nested lists or a tensor, as DeviceMesh does. All axes are of one type.\n"+
 			">>> jax.sharding.Mesh([[0]], (\"x\", \"y\"))\nDeviceMesh(\"cpu\", [[0]], mesh_dim_names=(\"x\", \"y\"))", meshOf, false)
 	named([]string{"jax.debug.visualize_array_sharding"},
-		"visualize_array_sharding(x) draws which rank holds which block of the distributed tensor x, as visualize_sharding(x) does.\n"+
+		"visualize_array_sharding(x, header=\"\", use_rich=False) draws which rank holds which block of the distributed tensor x, as visualize_sharding(x) does.\n"+
 			exampleMesh+">>> jax.debug.visualize_array_sharding\n<built-in function jax.debug.visualize_array_sharding>",
 		func(_ *builtins.Env, thread *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 			v, err := starlark.Call(thread, builtins.Lookup("visualize_sharding"), args, kwargs)
