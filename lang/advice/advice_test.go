@@ -45,6 +45,7 @@ func TestRefused(t *testing.T) {
 		{"list has no .sort field or method", "sorted(x) gives a list in order"},
 		{"list has no .tolist field or method", "it is a list, or a tuple, already: leave .tolist() out"},
 		{"list has no .flatten field or method", "tensor(x) makes a tensor of numbers and lists of them"},
+		{"can't assign to .data of a tensor", "x.data.copy_(y) puts the elements of y in their place, and m.weight = nn.Parameter(y) makes another parameter"},
 		{"local variable n referenced before assignment", "a function that assigns n anywhere has its own: give it a value first, or keep what is global in a list or a dict"},
 		{"nn has no .LazyConv2d", "nn.Conv2d takes the size of its input, which a lazy layer would wait for"},
 		{"F has no .relu_", "x = F.relu(x): F does nothing in place"},

@@ -79,6 +79,7 @@ var refusals = [][2]string{
 	{`^too (?:few|many) values to unpack`, "there are as many names on the left as values on the right"},
 	{`^invalid (?:start|end|step) index: got (?:tensor|DTensor), want int`, "int(i) is the number that a tensor of one element holds: x[int(i):int(i) + n]"},
 	{`^(?:abs: )?got (?:tensor|DTensor), want int or float`, "of a tensor it is x.abs()"},
+	{`^can't assign to \.data of a tensor`, "x.data.copy_(y) puts the elements of y in their place, and m.weight = nn.Parameter(y) makes another parameter"},
 	{`^(tuple|string) value does not support item assignment`, "a $1 does not change: list(x) makes a list that does, and x[:i] + y + x[i:] another $1"},
 	{`^got (\S+) in sequence assignment`, "several names on the left take the elements of a list or a tuple"},
 	{`^(?:int|float) (?:<|<=|>|>=) string not implemented|^string (?:<|<=|>|>=) (?:int|float) not implemented`, "int(s) and float(s) make a number of a text, str(n) a text of a number"},
