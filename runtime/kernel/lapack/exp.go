@@ -34,7 +34,7 @@ func Exp(dst, a []float64, n int) bool {
 		at++
 	}
 	if norm > pade[at].norm {
-		_, squarings = math.Frexp(norm / pade[at].norm)
+		_, squarings = math.Frexp(min(norm, math.MaxFloat64) / pade[at].norm)
 		a = append([]float64(nil), a...)
 		scale(a, math.Ldexp(1, -squarings))
 	}

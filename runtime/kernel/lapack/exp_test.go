@@ -28,3 +28,19 @@ func TestExp(t *testing.T) {
 		}
 	}
 }
+
+// Of matrices whose exponential no number can be, or whose norm none can, elements are not finite, or 0.
+func TestExpOfMuch(t *testing.T) {
+	for _, v := range []float64{1e3, 1e300, math.MaxFloat64} {
+		for _, a := range [][]float64{{v, 0, 0, v}, {v, v, v, v}} {
+			got := make([]float64, 4)
+			if !Exp(got, a, 2) || finite(got[:1]) {
+				t.Errorf("exp of %v: got %v, want nothing finite", a, got)
+			}
+		}
+		got := make([]float64, 4)
+		if !Exp(got, []float64{-v, 0, 0, -v}, 2) || got[0] != 0 || got[3] != 0 {
+			t.Errorf("exp of %v: got %v, want 0", -v, got)
+		}
+	}
+}
