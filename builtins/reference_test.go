@@ -173,7 +173,7 @@ func TestParameters(t *testing.T) {
 			"F.gelu":               "x approximate",
 			"zeros(2).size":        "dim",
 			"zeros(2).backward":    "grad create_graph",
-			"tensor":               "data dtype requires_grad",
+			"tensor":               "data dtype requires_grad device",
 			"gradcheck":            "fn inputs eps atol",
 			"checkpoint":           "fn",
 			"regather":             "fn",
