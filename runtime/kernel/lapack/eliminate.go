@@ -35,7 +35,7 @@ func factorLU(a []float64, m, n, lda int, pivots []int) bool {
 	for i, at := range pivots[:h] {
 		swap(a[i*lda+h:][:n-h], a[at*lda+h:])
 	}
-	products{}.Dtrsm(blas.Left, blas.Lower, blas.NoTrans, blas.Unit, h, n-h, 1, a, lda, a[h:], lda)
+	solveTriangle(a[h:], lda, a, lda, h, n-h, false, true)
 	products{}.Dgemm(blas.NoTrans, blas.NoTrans, m-h, n-h, h, -1, a[h*lda:], lda, a[h:], lda, 1, a[h*lda+h:], lda)
 	second := factorLU(a[h*lda+h:], m-h, n-h, lda, pivots[h:k])
 	for i := h; i < k; i++ {

@@ -1,10 +1,6 @@
 package lapack
 
-import (
-	"math"
-
-	"gonum.org/v1/gonum/blas"
-)
+import "math"
 
 // LU stores in dst the factors of a [m, n], as LAPACK's getrf does: u in the upper
 // triangle, and below it l, without the ones on its diagonal. piv [k], of the lesser of
@@ -110,13 +106,6 @@ func SolveTriangular(dst, a, b []float64, n, k int, upper, unit bool) bool {
 	if n == 0 || k == 0 {
 		return true
 	}
-	ul, d := blas.Lower, blas.NonUnit
-	if upper {
-		ul = blas.Upper
-	}
-	if unit {
-		d = blas.Unit
-	}
-	products{}.Dtrsm(blas.Left, ul, blas.NoTrans, d, n, k, 1, a, n, dst, k)
+	solveTriangle(dst, k, a, n, n, k, upper, unit)
 	return true
 }

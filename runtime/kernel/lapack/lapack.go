@@ -62,8 +62,8 @@ func solveFactored(b, lu []float64, pivots []int, n, k int) {
 	for i, at := range pivots {
 		swap(b[i*k:][:k], b[at*k:])
 	}
-	products{}.Dtrsm(blas.Left, blas.Lower, blas.NoTrans, blas.Unit, n, k, 1, lu, n, b, k)
-	products{}.Dtrsm(blas.Left, blas.Upper, blas.NoTrans, blas.NonUnit, n, k, 1, lu, n, b, k)
+	solveTriangle(b, k, lu, n, n, k, false, true)
+	solveTriangle(b, k, lu, n, n, k, true, false)
 }
 
 // Solve stores the solution x of a x = b in dst, for a [n, n] and b [n, k].

@@ -1,10 +1,6 @@
 package lapack
 
-import (
-	"math"
-
-	"gonum.org/v1/gonum/blas"
-)
+import "math"
 
 // LeastSquares stores the y [n, k] of least length for which a y is nearest to b, for a [m, n] and
 // b [m, k], and returns the rank of a: how many of its singular values are above rcond times the
@@ -38,7 +34,7 @@ func nearestByQR(y, a, b []float64, m, n, k int, rcond float64) bool {
 		}
 		copy(y, b)
 		clear(y[m*k:])
-		products{}.Dtrsm(blas.Left, blas.Lower, blas.NoTrans, blas.NonUnit, m, k, 1, l, n, y, max(k, 1))
+		solveTriangle(y, k, l, n, m, k, false, false)
 		h.apply(y, k)
 		return true
 	}
@@ -54,7 +50,7 @@ func nearestByQR(y, a, b []float64, m, n, k int, rcond float64) bool {
 	r := make([]float64, n*n)
 	transposeApart(r, n, both, m, n, n)
 	transposeApart(y, k, both[n*m:], m, k, n)
-	products{}.Dtrsm(blas.Left, blas.Upper, blas.NoTrans, blas.NonUnit, n, k, 1, r, n, y, max(k, 1))
+	solveTriangle(y, k, r, n, n, k, true, false)
 	return true
 }
 
@@ -71,7 +67,7 @@ func fullRank(l []float64, n, ldl, size int, rcond float64) bool {
 		sum += dot(row, row)
 	}
 	inverse := identity(n)
-	products{}.Dtrsm(blas.Left, blas.Lower, blas.NoTrans, blas.NonUnit, n, n, 1, l, ldl, inverse, n)
+	solveTriangle(inverse, n, l, ldl, n, n, false, false)
 	return math.Sqrt(sum)*length(inverse)*max(rcond, float64(size)*precision) < 0.5
 }
 

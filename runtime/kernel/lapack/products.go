@@ -1,7 +1,6 @@
 package lapack
 
 import (
-	"math"
 	"sync"
 
 	"gonum.org/v1/gonum/blas"
@@ -12,18 +11,14 @@ import (
 )
 
 // products is gonum's BLAS, but for products of matrices, which package gemm makes, and
-// for triangles and symmetric updates, which are divided until they are products. The
-// blocked algorithms of gonum's LAPACK are then as fast as these. This package itself calls Dgemm, and
-// Dtrsm from the left of what is not transposed, whose parts are none of gonum's.
+// for those with triangles, which are divided until they are such. The blocked algorithms of gonum's
+// LAPACK are then as fast as these. This package itself calls Dgemm alone, which has nothing of gonum's.
 type products struct{ gonum.Implementation }
 
 func init() { blas64.Use(products{}) }
 
-const (
-	leaf           = 32 // the size of triangles that are not divided
-	fewSolved      = 4  // columns, below which vectors take longer than numbers
-	solvedTogether = 96 // columns
-)
+// leaf is the size of triangles that are not divided.
+const leaf = 32
 
 // scratch are buffers for products before they are added.
 var scratch = sync.Pool{New: func() any { return new([]float64) }}
@@ -188,60 +183,6 @@ func sides(s blas.Side, m, n int) (size, other int) {
 // shaped returns rows and columns of b for a triangle of size on side s.
 func shaped(s blas.Side, size, other int) (m, n int) { return sides(s, size, other) }
 
-// Dtrsm solves op(a) x = alpha b, or x op(a) = alpha b on the right, for b [m, n], which
-// becomes x: half of the triangle first, whose x times the corner is subtracted.
-func (p products) Dtrsm(s blas.Side, ul blas.Uplo, tA blas.Transpose, d blas.Diag, m, n int, alpha float64, a []float64, lda int, b []float64, ldb int) {
-	size, other := sides(s, m, n)
-	if size <= leaf || other == 0 {
-		if s == blas.Left && tA == blas.NoTrans && alpha == 1 {
-			solveRows(ul, d, m, n, a, lda, b, ldb)
-			return
-		}
-		p.Implementation.Dtrsm(s, ul, tA, d, m, n, alpha, a, lda, b, ldb)
-		return
-	}
-	t := halved(ul, tA, size, a, lda)
-	b1, b2 := t.parts(s, b, ldb)
-	m1, n1 := shaped(s, t.h, other)
-	m2, n2 := shaped(s, size-t.h, other)
-	if t.lower == (s == blas.Left) {
-		p.Dtrsm(s, ul, tA, d, m1, n1, alpha, a, lda, b1, ldb)
-		p.update(&t, s, true, other, -1, b1, alpha, b2, ldb)
-		p.Dtrsm(s, ul, tA, d, m2, n2, 1, t.second(), lda, b2, ldb)
-		return
-	}
-	p.Dtrsm(s, ul, tA, d, m2, n2, alpha, t.second(), lda, b2, ldb)
-	p.update(&t, s, false, other, -1, b2, alpha, b1, ldb)
-	p.Dtrsm(s, ul, tA, d, m1, n1, 1, a, lda, b1, ldb)
-}
-
-// solveRows is Dtrsm of few rows: as many columns at a time as the first-level cache holds.
-func solveRows(ul blas.Uplo, d blas.Diag, m, n int, a []float64, lda int, b []float64, ldb int) {
-	for left := 0; left < n; left += solvedTogether {
-		cols := min(solvedTogether, n-left)
-		row := func(i int) []float64 { return b[i*ldb+left:][:cols] }
-		for done := range m {
-			i, from := done, 0 // row i takes from the done ones, from that row on
-			if ul == blas.Upper {
-				i, from = m-1-done, m-done
-			}
-			if done > 0 && cols >= fewSolved {
-				takeRows(row(i), done, a[i*lda+from:], 1, b[from*ldb+left:], ldb)
-			} else {
-				for k := range done {
-					weight, to := a[i*lda+from+k], row(i)
-					for j, v := range row(from + k) {
-						to[j] = math.FMA(-weight, v, to[j]) // as takeRows does
-					}
-				}
-			}
-			if d == blas.NonUnit {
-				divide(row(i), a[i*lda+i])
-			}
-		}
-	}
-}
-
 // Dtrmm computes b = alpha op(a) b, or alpha b op(a) on the right, for b [m, n].
 func (p products) Dtrmm(s blas.Side, ul blas.Uplo, tA blas.Transpose, d blas.Diag, m, n int, alpha float64, a []float64, lda int, b []float64, ldb int) {
 	size, other := sides(s, m, n)
@@ -262,25 +203,4 @@ func (p products) Dtrmm(s blas.Side, ul blas.Uplo, tA blas.Transpose, d blas.Dia
 	p.Dtrmm(s, ul, tA, d, m1, n1, alpha, a, lda, b1, ldb)
 	p.update(&t, s, false, other, alpha, b2, 1, b1, ldb)
 	p.Dtrmm(s, ul, tA, d, m2, n2, alpha, t.second(), lda, b2, ldb)
-}
-
-// Dsyrk computes a triangle of c = alpha a aᵀ + beta c, or alpha aᵀ a + beta c, for c
-// [n, n]: the halves of the triangle, and the corner as a product.
-func (p products) Dsyrk(ul blas.Uplo, tA blas.Transpose, n, k int, alpha float64, a []float64, lda int, beta float64, c []float64, ldc int) {
-	if n <= leaf || k == 0 {
-		p.Implementation.Dsyrk(ul, tA, n, k, alpha, a, lda, beta, c, ldc)
-		return
-	}
-	h, tB := n/2, blas.Transpose(blas.Trans)
-	a2 := a[h*lda:]
-	if tA != blas.NoTrans {
-		a2, tB = a[h:], blas.NoTrans
-	}
-	p.Dsyrk(ul, tA, h, k, alpha, a, lda, beta, c, ldc)
-	if ul == blas.Lower {
-		p.Dgemm(tA, tB, n-h, h, k, alpha, a2, lda, a, lda, beta, c[h*ldc:], ldc)
-	} else {
-		p.Dgemm(tA, tB, h, n-h, k, alpha, a, lda, a2, lda, beta, c[h:], ldc)
-	}
-	p.Dsyrk(ul, tA, n-h, k, alpha, a2, lda, beta, c[h*ldc+h:], ldc)
 }
